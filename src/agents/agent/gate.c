@@ -3,7 +3,7 @@
 #include "agents/agent/gate.h"
 #include "lib/base/utf8.h"
 #include "lib/json/json_write.h"
-#include "guard/permission/suggest.h"
+#include "guard/permission/permission.h"
 #include "guard/sandbox/sandbox.h"
 #include "agents/agent/classifier.h"
 #include "agents/agent/hooks.h"

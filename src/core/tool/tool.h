@@ -71,7 +71,7 @@ struct tool_env {
 	struct mcp_selection *servers; /* what it has joined (mcp/client/selection.h); NULL: none */
 	struct web *web;               /* the way to pages and searches (tools/web/web.h); NULL: there is none */
 	struct deferral *deferral;     /* which of its tools wait (core/tool/deferral.h); NULL: none */
-	const struct permission *permission;                     /* its rules (guard/permission/hidden.h); NULL: none */
+	const struct permission *permission;                     /* its rules (guard/permission); NULL: none */
 	bool main_thread;                                        /* cwd persists between Bash calls only here */
 	void (*set_cwd)(struct tool_env *env, const char *path); /* copies path */
 	/* A background task ended: text becomes a notification to the agent's model. May be NULL. */

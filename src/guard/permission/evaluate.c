@@ -2,7 +2,6 @@
  * evaluate.c - the order in which a use of a tool is decided: each step may decide, and the first that does ends it. What a step means
  * for files and for shell commands is in evaluate_file.c and evaluate_shell.c, for all other tools at the end of this file. */
 #include "guard/permission/evaluation_int.h"
-#include <ctype.h>
 
 const char *permission_step_name(enum permission_step step)
 {
@@ -31,20 +30,41 @@ bool eval_decide(struct evaluation *ev, enum permission_decision decision, enum 
 	return true;
 }
 
+bool rule_walk_next(struct rule_walk *w)
+{
+	while (w->owner) {
+		w->set = NULL;
+		w->in_grant = w->stage == WALK_GRANTS && w->grant;
+		if (w->stage == WALK_OWN) {
+			w->set = w->owner->own;
+			w->grant = w->owner->grants;
+			w->stage = WALK_GRANTS;
+		} else if (w->grant) {
+			w->set = w->grant->rules;
+			w->grant = w->grant->next;
+		} else if (w->stage == WALK_GRANTS) {
+			w->set = w->owner->rules;
+			w->stage = WALK_RULES;
+		} else {
+			w->owner = w->list == RULE_ALLOW && w->owner->replaces_allow ? NULL : w->owner->parent;
+			w->stage = WALK_OWN;
+		}
+		if (w->set)
+			return true;
+	}
+	return false;
+}
+
 const struct rule *eval_find(struct evaluation *ev, enum rule_list list, eval_find_fn *find)
 {
-	for (const struct permission *p = ev->p; p; p = p->parent) {
-		const struct rule *r = find(ev, p->own, list);
-		for (const struct permission_grant *g = p->grants; g && !r; g = g->next)
-			r = find(ev, g->rules, list);
+	for (struct rule_walk w = { .owner = ev->p, .list = list }; rule_walk_next(&w);) {
+		const struct rule *r = find(ev, w.set, list);
 		if (!r)
-			r = find(ev, p->rules, list);
-		ev->v->rule_owner = r ? p : NULL;
-		if (r)
-			return r;
-		if (list == RULE_ALLOW && p->replaces_allow)
-			break;
+			continue;
+		ev->v->rule_owner = w.owner;
+		return r;
 	}
+	ev->v->rule_owner = NULL;
 	return NULL;
 }
 
@@ -83,43 +103,38 @@ static bool by_limit(struct evaluation *ev)
 {
 	const char *why = ev->checker->leaves ? ev->checker->leaves(ev) : NULL;
 
-	if (why) {
-		buf_addstr(&ev->v->reason, why);
-		return eval_decide(ev, PERMISSION_DENY, PERMISSION_STEP_LIMIT, NULL);
+	for (const struct permission *p = ev->p; p && !why; p = p->parent) {
+		bool limited = false;
+		for (size_t i = 0; p->own && i < p->own->limits.count; i++)
+			limited = limited || !strcmp(p->own->limits.list[i]->tool, ev->tool);
+		if (limited && !ev->checker->fits(ev, p->own))
+			why = arena_printf(&ev->arena,
+					   "Permission to use %s was denied: this call is outside the limits that the "
+					   "agent's tools set for it.",
+					   ev->use.tool->name);
 	}
-	for (const struct permission *p = ev->p; p; p = p->parent) {
-		if (!p->own || !p->own->limits.count || ev->checker->fits(ev, p->own))
-			continue;
-		buf_addf(
-			&ev->v->reason,
-			"Permission to use %s was denied: this call is outside the limits that the agent's tools set for it.",
-			ev->use.tool->name);
-		return eval_decide(ev, PERMISSION_DENY, PERMISSION_STEP_LIMIT, NULL);
-	}
-	return false;
+	if (!why)
+		return false;
+	buf_addstr(&ev->v->reason, why);
+	return eval_decide(ev, PERMISSION_DENY, PERMISSION_STEP_LIMIT, NULL);
 }
 
 static bool by_plan(struct evaluation *ev)
 {
-	if (ev->mode != PERMISSION_PLAN || ev->p->bypass_available || !ev->checker->plans)
-		return false;
-	const char *path = ev->checker->plans(ev);
+	bool plans = ev->mode == PERMISSION_PLAN && !ev->p->bypass_available;
+	const char *path = plans && ev->checker->plans ? ev->checker->plans(ev) : NULL;
+
 	if (!path)
 		return false;
 	buf_addf(&ev->v->reason, "Cannot write to %s while in plan mode.", path);
 	return eval_decide(ev, PERMISSION_DENY, PERMISSION_STEP_PLAN, NULL);
 }
 
-static const struct rule *find_with_content(struct evaluation *ev, const struct rule_set *set, enum rule_list list)
-{
-	return ev->checker->matches(ev, set, list);
-}
-
 /* A rule that asks about all commands does not mean those that a sandbox holds. */
 static bool by_ask_rule(struct evaluation *ev)
 {
 	bool held = ev->use.where == WHERE_IN_UNASKED && ev->mode != PERMISSION_PLAN;
-	const struct rule *r = eval_find(ev, RULE_ASK, held ? find_with_content : find_any);
+	const struct rule *r = eval_find(ev, RULE_ASK, held ? ev->checker->matches : find_any);
 
 	if (!r)
 		return false;
@@ -143,7 +158,7 @@ static bool by_safety(struct evaluation *ev)
 	return eval_decide(ev, PERMISSION_ASK, PERMISSION_STEP_SAFETY, NULL);
 }
 
-/* Whatever rule allows the command: that was said of a command in the sandbox. */
+/* Also if a rule allows the command: the rule means the command in the sandbox. */
 static bool by_leave(struct evaluation *ev)
 {
 	bool wishes = ev->use.where == WHERE_OUT_BY_WISH || ev->use.where == WHERE_OUT_GRANTED;
@@ -155,36 +170,29 @@ static bool by_leave(struct evaluation *ev)
 	return eval_decide(ev, PERMISSION_ASK, PERMISSION_STEP_LEAVE, NULL);
 }
 
-static bool by_hook(struct evaluation *ev)
+static bool by_hook_or_bypass(struct evaluation *ev)
 {
 	if (ev->hint == PERMISSION_HINT_ASK)
 		return eval_decide(ev, PERMISSION_ASK, PERMISSION_STEP_HOOK, NULL);
-	return ev->hint == PERMISSION_HINT_ALLOW && eval_decide(ev, PERMISSION_ALLOW, PERMISSION_STEP_HOOK, NULL);
-}
-
-static bool by_bypass(struct evaluation *ev)
-{
+	if (ev->hint == PERMISSION_HINT_ALLOW)
+		return eval_decide(ev, PERMISSION_ALLOW, PERMISSION_STEP_HOOK, NULL);
 	return ev->mode == PERMISSION_BYPASS && eval_decide(ev, PERMISSION_ALLOW, PERMISSION_STEP_BYPASS, NULL);
 }
 
-static bool by_passing(struct evaluation *ev)
+static bool by_checker_or_question(struct evaluation *ev)
 {
-	return ev->checker->passes(ev, &ev->v->reason);
-}
-
-static bool by_question(struct evaluation *ev)
-{
+	if (ev->checker->passes(ev))
+		return true;
 	ev->v->classify = ev->mode == PERMISSION_AUTO;
 	return eval_decide(ev, PERMISSION_ASK, PERMISSION_STEP_MODE, NULL);
 }
 
-static bool (*const steps[])(struct evaluation *ev) = { by_deny_rule, by_limit, by_plan,   by_ask_rule, by_safety,
-							by_leave,     by_hook,  by_bypass, by_passing,  by_question };
-
-/* ---- questions ------------------------------------------------------------------------------------------------- */
+static bool (*const steps[])(struct evaluation *ev) = {
+	by_deny_rule, by_limit, by_plan, by_ask_rule, by_safety, by_leave, by_hook_or_bypass, by_checker_or_question,
+};
 
 /* A question that cannot be answered counts as denied. */
-static void settle_question(struct evaluation *ev)
+static void deny_unanswerable(struct evaluation *ev)
 {
 	struct permission_verdict *v = ev->v;
 	const char *tool = ev->use.tool->name;
@@ -210,130 +218,99 @@ static void settle_question(struct evaluation *ev)
 
 /* ---- tools that are judged by their name and one word of their input: a host, a type of agent, a skill ---------- */
 
-static const struct rule *name_matches(struct evaluation *ev, const struct rule_set *set, enum rule_list list);
-static bool name_fits(struct evaluation *ev, const struct rule_set *set);
-static bool name_passes(struct evaluation *ev, struct buf *why);
-
-static const struct tool_checker check_name = { .matches = name_matches, .fits = name_fits, .passes = name_passes };
-
-static struct str agent_type(struct evaluation *ev)
+static bool name_rule_match(struct evaluation *ev, const struct rule *r)
 {
-	struct str type = str_trim(eval_text(ev, "subagent_type"));
+	struct str name;
 
-	if (type.n)
-		return type;
-	return str_from(ev->p->default_agent ? ev->p->default_agent : "general-purpose");
-}
-
-static struct str skill_name(struct evaluation *ev)
-{
-	struct str name = eval_text(ev, "skill");
-
-	if (!name.n)
-		name = eval_text(ev, "command");
-	return str_starts(name, STR("/")) ? (struct str){ name.p + 1, name.n - 1 } : name;
-}
-
-static bool has_arguments(struct evaluation *ev)
-{
-	return str_trim(eval_text(ev, "args")).n > 0;
-}
-
-static const struct rule *name_matches(struct evaluation *ev, const struct rule_set *set, enum rule_list list)
-{
-	switch (ev->subject ? ev->subject->kind : SUBJECT_NAME) {
-	case SUBJECT_HOST:
-		return rule_set_host(set, list, host_of_url(&ev->arena, eval_text(ev, "url")));
-	case SUBJECT_AGENT:
-		return rule_set_agent(set, list, agent_type(ev));
-	case SUBJECT_SKILL:
-		return rule_set_skill(set, list, skill_name(ev), has_arguments(ev));
-	default:
-		return NULL;
-	}
-}
-
-static bool limit_holds(struct evaluation *ev, const struct rule *r)
-{
 	switch (r->kind) {
 	case RULE_BARE:
 		return true;
+	case RULE_PARAMETER:
+		return rule_parameter_match(r, ev->use.input);
 	case RULE_HOST:
 		return host_rule_match(r->host, host_of_url(&ev->arena, eval_text(ev, "url")));
 	case RULE_AGENT:
-		return agent_rule_match(r->names, agent_type(ev));
+		name = str_trim(eval_text(ev, "subagent_type"));
+		if (!name.n)
+			name = str_from(ev->p->default_agent ? ev->p->default_agent : "general-purpose");
+		return agent_rule_match(r->names, name);
 	case RULE_SKILL:
-		return skill_rule_match(r, skill_name(ev), has_arguments(ev));
-	case RULE_PARAMETER:
-		return rule_parameter_match(r, ev->use.input);
+		name = eval_text(ev, "skill");
+		if (!name.n)
+			name = eval_text(ev, "command");
+		if (str_starts(name, STR("/")))
+			name = (struct str){ name.p + 1, name.n - 1 };
+		return str_eq(r->skill.name, name) && (r->skill.any_arguments || !str_trim(eval_text(ev, "args")).n);
 	default:
 		return false;
 	}
 }
 
+static const struct rule *name_matches(struct evaluation *ev, const struct rule_set *set, enum rule_list list)
+{
+	static const enum rule_kind kinds[] = {
+		[SUBJECT_HOST] = RULE_HOST, [SUBJECT_AGENT] = RULE_AGENT, [SUBJECT_SKILL] = RULE_SKILL
+	};
+	enum rule_kind kind = ev->subject ? kinds[ev->subject->kind] : RULE_BARE;
+
+	if (kind == RULE_BARE)
+		return NULL;
+	const struct rule_row *row = &set->lists[list].words[kind];
+	for (size_t i = 0; i < row->count; i++)
+		if (name_rule_match(ev, row->list[i]))
+			return row->list[i];
+	return NULL;
+}
+
 static bool name_fits(struct evaluation *ev, const struct rule_set *set)
 {
-	bool limited = false;
-
 	for (size_t i = 0; i < set->limits.count; i++) {
 		const struct rule *r = set->limits.list[i];
-		if (strcmp(r->tool, ev->tool) != 0)
-			continue;
-		if (limit_holds(ev, r))
+		if (!strcmp(r->tool, ev->tool) && name_rule_match(ev, r))
 			return true;
-		limited = true;
 	}
-	return !limited;
+	return false;
 }
 
-static const struct rule *find_allow(struct evaluation *ev, const struct rule_set *set, enum rule_list list)
+static bool name_passes(struct evaluation *ev)
 {
-	const struct rule *r = eval_find_bare(ev, set, list);
-
-	return r ? r : name_matches(ev, set, list);
-}
-
-static bool name_passes(struct evaluation *ev, struct buf *why)
-{
-	const struct rule *r = eval_find(ev, RULE_ALLOW, find_allow);
+	const struct rule *r = eval_find(ev, RULE_ALLOW, find_any);
 
 	if (r)
 		return eval_decide(ev, PERMISSION_ALLOW, PERMISSION_STEP_ALLOW_RULE, r);
-	/* That a server says its tool only reads is not enough. */
+	/* The claim of a server that its tool only reads is not enough. */
 	bool reads = (ev->use.flags & TOOL_READ_ONLY) && !str_starts(str_from(ev->tool), STR("mcp__"));
 	return (reads || (ev->use.flags & TOOL_NO_ASK)) &&
 	       eval_decide(ev, PERMISSION_ALLOW, PERMISSION_STEP_READING, NULL);
 }
 
-/* ---- setting out ----------------------------------------------------------------------------------------------- */
+static const struct tool_checker check_name = { .matches = name_matches, .fits = name_fits, .passes = name_passes };
 
-static const char *lower_name(struct arena *a, const char *tool)
+/* ---- decisions ------------------------------------------------------------------------------------------------- */
+
+static void eval_prepare(struct evaluation *ev)
 {
-	struct str now = tool_current_name(str_from(tool));
-	char *name = arena_dup(a, now.p, now.n);
-
-	for (char *c = name; *c; c++)
-		*c = (char)tolower((unsigned char)*c);
-	return name;
-}
-
-static const struct tool_checker *find_checker(const struct tool_facts *s)
-{
-	switch (s ? s->kind : SUBJECT_NAME) {
-	case SUBJECT_SHELL:
-		return &check_shell;
-	case SUBJECT_READ:
-	case SUBJECT_EDIT:
-		return &check_file;
-	default:
-		return &check_name;
-	}
-}
-
-static void set_anchors(struct evaluation *ev)
-{
+	static const struct {
+		const struct tool_checker *checker;
+		const char *leader;
+	} kinds[] = {
+		[SUBJECT_NAME] = { &check_name, NULL },   [SUBJECT_SHELL] = { &check_shell, NULL },
+		[SUBJECT_READ] = { &check_file, "read" }, [SUBJECT_EDIT] = { &check_file, "edit" },
+		[SUBJECT_HOST] = { &check_name, NULL },   [SUBJECT_AGENT] = { &check_name, NULL },
+		[SUBJECT_SKILL] = { &check_name, NULL },
+	};
 	const struct tool_env *env = ev->use.env;
+	enum subject_kind kind = SUBJECT_NAME;
 
+	ev->subject = tool_facts_find(tool_current_name(str_from(ev->use.tool->name)));
+	if (ev->subject)
+		kind = ev->subject->kind;
+	ev->edits = kind == SUBJECT_EDIT;
+	ev->checker = kinds[kind].checker;
+	ev->leader = kinds[kind].leader;
+	ev->tool = rule_tool_name(&ev->arena, str_from(ev->use.tool->name));
+	ev->mode = ev->v->mode = permission_mode_for(ev->p, ev->use.tool->name);
+	ev->unenforced = permission_main(ev->p)->unenforced;
 	if (env) {
 		path_anchors_add(&ev->narrow, &ev->arena, env->root ? env->root : env->cwd);
 		path_anchors_add(&ev->wide, &ev->arena, env->root);
@@ -341,21 +318,6 @@ static void set_anchors(struct evaluation *ev)
 	}
 	for (const struct permission *p = ev->p; p; p = p->parent)
 		path_anchors_add(&ev->wide, &ev->arena, p->root);
-}
-
-static void set_out(struct evaluation *ev)
-{
-	struct str name = tool_current_name(str_from(ev->use.tool->name));
-
-	ev->subject = tool_facts_find(name);
-	ev->tool = lower_name(&ev->arena, ev->use.tool->name);
-	if (ev->subject && ev->subject->kind == SUBJECT_EDIT)
-		ev->leader = "edit";
-	else if (ev->subject && ev->subject->kind == SUBJECT_READ)
-		ev->leader = "read";
-	ev->checker = find_checker(ev->subject);
-	ev->mode = ev->v->mode = permission_mode_for(ev->p, ev->use.tool->name);
-	set_anchors(ev);
 	if (ev->checker->prepare)
 		ev->checker->prepare(ev);
 }
@@ -365,11 +327,11 @@ void permission_explain(const struct permission *p, struct tool_use use, enum pe
 {
 	struct evaluation ev = { .p = p, .use = use, .hint = hint, .v = ret };
 
-	set_out(&ev);
+	eval_prepare(&ev);
 	for (size_t i = 0; i < COUNT_OF(steps); i++)
 		if (steps[i](&ev))
 			break;
-	settle_question(&ev);
+	deny_unanswerable(&ev);
 	if (ret->decision == PERMISSION_ALLOW)
 		buf_clear(&ret->reason);
 	if (ev.place.target && !(ev.subject->flags & TOOL_LISTS_NAMES)) {
@@ -397,33 +359,23 @@ void permission_verdict_release(struct permission_verdict *v)
 	free(TAKE(v->file_target));
 }
 
-static bool forbids(const struct rule_set *set, const char *name)
-{
-	return rule_set_tool(set, RULE_DENY, name, NULL);
-}
-
-bool permission_hides(const struct permission *p, const struct tool *tool)
+static bool denies_tool(const struct permission *p, const struct tool *tool, bool with_grants)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	const char *name = lower_name(&a, tool->name);
+	const char *name = rule_tool_name(&a, str_from(tool->name));
 
-	for (; p; p = p->parent)
-		if (forbids(p->own, name) || forbids(p->rules, name))
+	for (struct rule_walk w = { .owner = p, .list = RULE_DENY }; rule_walk_next(&w);)
+		if ((with_grants || !w.in_grant) && rule_set_tool(w.set, RULE_DENY, name, NULL))
 			return true;
 	return false;
 }
 
+bool permission_hides(const struct permission *p, const struct tool *tool)
+{
+	return denies_tool(p, tool, false);
+}
+
 bool permission_forbids(const struct permission *p, const struct tool *tool)
 {
-	AUTO_ARENA struct arena a = { 0 };
-	const char *name = lower_name(&a, tool->name);
-
-	if (permission_hides(p, tool))
-		return true;
-	for (; p; p = p->parent) {
-		for (const struct permission_grant *g = p->grants; g; g = g->next)
-			if (forbids(g->rules, name))
-				return true;
-	}
-	return false;
+	return denies_tool(p, tool, true);
 }

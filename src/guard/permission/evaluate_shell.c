@@ -6,9 +6,9 @@
 #include "guard/permission/evaluation_int.h"
 #include "guard/shell/shell_command.h"
 
-/* One command while it is judged */
 enum { CWDS_MAX = 8 };
 
+/* A command while it is checked */
 struct shell_case {
 	struct str text;
 	struct shell_script script;
@@ -27,42 +27,7 @@ struct shell_case {
 	bool exact_only;
 };
 
-static void shell_prepare(struct evaluation *ev);
-static const struct rule *shell_matches(struct evaluation *ev, const struct rule_set *set, enum rule_list list);
-static bool shell_fits(struct evaluation *ev, const struct rule_set *set);
-static const char *shell_leaves(struct evaluation *ev);
-static const char *shell_plans(struct evaluation *ev);
-static const char *shell_danger(struct evaluation *ev, bool *ret_critical);
-static bool shell_passes(struct evaluation *ev, struct buf *why);
-
-const struct tool_checker check_shell = {
-	.prepare = shell_prepare,
-	.matches = shell_matches,
-	.fits = shell_fits,
-	.leaves = shell_leaves,
-	.plans = shell_plans,
-	.danger = shell_danger,
-	.passes = shell_passes,
-};
-
 /* ---- what the text could start --------------------------------------------------------------------------------- */
-
-static void add_cwds(struct evaluation *ev, const struct shell_command *c)
-{
-	struct shell_case *k = ev->shell;
-	size_t known = k->cwd_count;
-
-	if (!command_is_cd(c))
-		return;
-	if (c->word_count != 2 || !c->words[1].literal || str_is(c->words[1].text, "-") ||
-	    !str_is(c->words[0].text, "cd")) {
-		k->lost = true;
-		return;
-	}
-	for (size_t i = 0; i < known && k->cwd_count < CWDS_MAX; i++)
-		k->cwds[k->cwd_count++] = path_absolute(&ev->arena, k->cwds[i], c->words[1].text);
-	k->lost = k->lost || k->cwd_count == CWDS_MAX;
-}
 
 /* What a rule compares with a command. */
 static struct command_text shell_rule_text(struct evaluation *ev, const struct shell_command *c)
@@ -79,7 +44,7 @@ static struct command_text shell_rule_text(struct evaluation *ev, const struct s
 	return t;
 }
 
-static void list_forms(struct evaluation *ev)
+static void shell_list_forms(struct evaluation *ev)
 {
 	struct shell_case *k = ev->shell;
 
@@ -115,9 +80,18 @@ static void shell_prepare(struct evaluation *ev)
 	k->text = str_trim(eval_text(ev, ev->subject->primary));
 	k->cwds[k->cwd_count++] = env && env->cwd ? env->cwd : "/";
 	shell_parse(&ev->arena, k->text, &k->script);
-	list_forms(ev);
-	for (size_t i = 0; i < k->form_count; i++)
-		add_cwds(ev, &k->forms[i]);
+	shell_list_forms(ev);
+	for (size_t i = 0; i < k->form_count; i++) {
+		const struct shell_command *c = &k->forms[i];
+		size_t known = k->cwd_count;
+		if (!command_is_cd(c))
+			continue;
+		bool plain = c->word_count == 2 && c->words[1].literal && !str_is(c->words[1].text, "-") &&
+			     str_is(c->words[0].text, "cd");
+		for (size_t n = 0; plain && n < known && k->cwd_count < CWDS_MAX; n++)
+			k->cwds[k->cwd_count++] = path_absolute(&ev->arena, k->cwds[n], c->words[1].text);
+		k->lost = k->lost || !plain || k->cwd_count == CWDS_MAX;
+	}
 	for (size_t i = 0; i < k->form_count; i++)
 		operands_add(&k->files, &ev->arena, &k->forms[i], k->cwds);
 	k->file_count = k->files.count;
@@ -125,37 +99,25 @@ static void shell_prepare(struct evaluation *ev)
 
 /* ---- rules that forbid or ask ---------------------------------------------------------------------------------- */
 
-static bool has_path_rules(const struct rule_set *set, enum rule_list list)
+static bool writes_file(const struct operand *o)
 {
-	const struct rule_index *x = &set->lists[list];
-
-	return x->names.count || x->paths[0].count || x->paths[1].count || x->fixed[0].count || x->fixed[1].count;
-}
-
-static void expand_globs(struct evaluation *ev)
-{
-	struct shell_case *k = ev->shell;
-
-	if (k->expanded)
-		return;
-	k->expanded = true;
-	for (size_t i = 0; i < k->file_count; i++)
-		if (k->files.list[i].globs)
-			operands_expand(&k->files, &ev->arena, &k->files.list[i]);
+	return o->use == OPERAND_WRITE || o->use == OPERAND_REDIRECT;
 }
 
 static const struct rule *find_file_rule(struct evaluation *ev, const struct rule_set *set, enum rule_list list)
 {
 	struct shell_case *k = ev->shell;
 
-	expand_globs(ev);
+	for (size_t i = 0; i < k->file_count && !k->expanded; i++)
+		if (k->files.list[i].globs)
+			operands_expand(&k->files, &ev->arena, &k->files.list[i]);
+	k->expanded = true;
 	for (size_t i = 0; i < k->files.count; i++) {
 		const struct operand *o = &k->files.list[i];
-		bool writes = o->use == OPERAND_WRITE || o->use == OPERAND_REDIRECT;
 		const struct rule *r = NULL;
-		if (writes)
+		if (writes_file(o))
 			r = eval_find_place(ev, set, list, true, &o->place);
-		if (!r && (!writes || list == RULE_DENY))
+		if (!r && (!writes_file(o) || list == RULE_DENY))
 			r = eval_find_place(ev, set, list, false, &o->place);
 		if (r)
 			return r;
@@ -163,40 +125,28 @@ static const struct rule *find_file_rule(struct evaluation *ev, const struct rul
 	return NULL;
 }
 
-static const struct rule *any_command_rule(const struct rule_index *x)
-{
-	const struct map_entry *first = map_next(&x->commands, NULL);
-
-	if (first)
-		return ((const struct rule_row *)first->value)->list[0];
-	return x->any_command.count ? x->any_command.list[0] : NULL;
-}
-
 static const struct rule *shell_matches(struct evaluation *ev, const struct rule_set *set, enum rule_list list)
 {
+	const struct rule_index *x = &set->lists[list];
 	struct shell_case *k = ev->shell;
 
-	if (!set)
-		return NULL;
-	if (k->too_many && any_command_rule(&set->lists[list]))
-		return any_command_rule(&set->lists[list]);
+	/* Any rule about commands could mean one of those that were not listed. */
+	const struct map_entry *first = map_next(&x->commands, NULL);
+	if (k->too_many && first)
+		return ((const struct rule_row *)first->value)->list[0];
+	if (k->too_many && x->any_command.count)
+		return x->any_command.list[0];
 	for (size_t i = 0; i < k->text_count; i++) {
 		const struct rule *r = rule_set_command(set, list, &k->texts[i]);
 		if (r)
 			return r;
 	}
-	return has_path_rules(set, list) ? find_file_rule(ev, set, list) : NULL;
+	bool about_paths =
+		x->names.count || x->paths[0].count || x->paths[1].count || x->fixed[0].count || x->fixed[1].count;
+	return about_paths ? find_file_rule(ev, set, list) : NULL;
 }
 
 /* ---- limits ---------------------------------------------------------------------------------------------------- */
-
-static bool is_limited(const struct evaluation *ev, const struct rule_set *set)
-{
-	for (size_t i = 0; i < set->limits.count; i++)
-		if (!strcmp(set->limits.list[i]->tool, ev->tool))
-			return true;
-	return false;
-}
 
 static bool command_fits(struct evaluation *ev, const struct rule_set *set, const struct shell_command *c)
 {
@@ -222,8 +172,6 @@ static bool shell_fits(struct evaluation *ev, const struct rule_set *set)
 {
 	const struct shell_script *script = &ev->shell->script;
 
-	if (!is_limited(ev, set))
-		return true;
 	for (size_t i = 0; i < script->count; i++)
 		if (!command_fits(ev, set, &script->commands[i]))
 			return false;
@@ -231,11 +179,6 @@ static bool shell_fits(struct evaluation *ev, const struct rule_set *set)
 }
 
 /* ---- what it writes -------------------------------------------------------------------------------------------- */
-
-static bool writes_file(const struct operand *o)
-{
-	return o->use == OPERAND_WRITE || o->use == OPERAND_REDIRECT;
-}
 
 /* The kernel keeps a worktree's processes in it; here a plain mistake gets a plain answer. */
 static const char *shell_leaves(struct evaluation *ev)
@@ -300,6 +243,8 @@ static bool takes_all_of(struct evaluation *ev, const struct operand *o)
 
 static bool is_critical_removal(struct evaluation *ev, const struct operand *o)
 {
+	if (o->use != OPERAND_WRITE)
+		return false;
 	if (o->globs)
 		return takes_all_of(ev, o);
 	if (!o->known && may_be_root(o->text))
@@ -308,31 +253,25 @@ static bool is_critical_removal(struct evaluation *ev, const struct operand *o)
 	       (o->place.target && path_is_critical(o->place.target, o->from));
 }
 
-static const char *find_removal(struct evaluation *ev)
-{
-	for (size_t i = 0; i < ev->shell->form_count; i++) {
-		const struct shell_command *c = &ev->shell->forms[i];
-		struct operands files = { 0 };
-		if (command_removes(c))
-			operands_add(&files, &ev->arena, c, ev->shell->cwds);
-		for (size_t k = 0; k < files.count; k++)
-			if (files.list[k].use == OPERAND_WRITE && is_critical_removal(ev, &files.list[k]))
-				return arena_printf(&ev->arena, "Dangerous removal: " STR_FMT " of " STR_FMT ".",
-						    STR_ARG(c->words[0].text), STR_ARG(files.list[k].text));
-	}
-	return NULL;
-}
-
 static const char *shell_danger(struct evaluation *ev, bool *ret_critical)
 {
-	const char *removal = find_removal(ev);
+	struct shell_case *k = ev->shell;
 
-	if (removal) {
-		*ret_critical = true;
-		return removal;
+	for (size_t i = 0; i < k->form_count; i++) {
+		const struct shell_command *c = &k->forms[i];
+		struct operands files = { 0 };
+		if (command_removes(c))
+			operands_add(&files, &ev->arena, c, k->cwds);
+		for (size_t n = 0; n < files.count; n++) {
+			if (!is_critical_removal(ev, &files.list[n]))
+				continue;
+			*ret_critical = true;
+			return arena_printf(&ev->arena, "Dangerous removal: " STR_FMT " of " STR_FMT ".",
+					    STR_ARG(c->words[0].text), STR_ARG(files.list[n].text));
+		}
 	}
-	for (size_t i = 0; i < ev->shell->file_count; i++) {
-		const struct operand *o = &ev->shell->files.list[i];
+	for (size_t i = 0; i < k->file_count; i++) {
+		const struct operand *o = &k->files.list[i];
 		if (writes_file(o) && !eval_is_memory(ev, &o->place) &&
 		    (path_is_protected(o->place.path) || (o->place.target && path_is_protected(o->place.target))))
 			return arena_printf(&ev->arena, "%s is a sensitive file: it needs approval each time.",
@@ -386,49 +325,24 @@ static bool pass_by_rule(struct evaluation *ev, struct passing *p, const struct 
 	return r != NULL;
 }
 
-/* A glob that could reach a file whose name begins with a dot, or that lists names of its own. */
-static bool is_tame_glob(struct str text)
+/* A glob is tame if it reaches no file whose name begins with a dot, lists no names of its own, and cannot become an option:
+ * a wildcard at the front does if the name of a file begins with a dash. */
+static bool is_tame_glob(const struct operand *o)
 {
-	size_t n = 0;
+	size_t n = operand_glob_dir(o->text).n;
+	struct str rest = { o->text.p + n, o->text.n - n };
 
-	for (size_t i = 0; i < text.n && !char_in(text.p[i], "*?[{"); i++)
-		if (text.p[i] == '/')
-			n = i + 1;
-	struct str rest = { text.p + n, text.n - n };
-	return !memchr(rest.p, '{', rest.n) && !str_starts(rest, STR(".")) && !str_has(rest, STR("/."));
-}
-
-/* A wildcard at the front becomes an option if the name of a file begins with a dash. */
-static bool may_become_option(const struct operand *o)
-{
-	if (!char_in(o->text.p[0], "*?["))
+	if (memchr(rest.p, '{', rest.n) || str_starts(rest, STR(".")) || str_has(rest, STR("/.")))
 		return false;
+	if (!char_in(o->text.p[0], "*?["))
+		return true;
 	DIR *dir = opendir(o->from);
 	bool found = !dir;
 	for (struct dirent *e; dir && !found && (e = readdir(dir));)
 		found = e->d_name[0] == '-';
 	if (dir)
 		closedir(dir);
-	return found;
-}
-
-/* xargs among the wrappers: its files come from another command and are not known. */
-static bool gets_operands(const struct shell_command *c, const struct shell_command *stripped)
-{
-	for (size_t i = 0; i + stripped->word_count < c->word_count; i++)
-		if (str_is(c->words[i].text, "xargs") || str_ends(c->words[i].text, STR("/xargs")))
-			return true;
-	return false;
-}
-
-/* What the kernel cannot hold commands to is asked about. */
-static enum permission_unenforced unenforced(const struct evaluation *ev)
-{
-	const struct permission *p = ev->p;
-
-	while (p->parent)
-		p = p->parent;
-	return p->unenforced;
+	return !found;
 }
 
 /* The operands of a program; redirections are judged apart, because the shell opens those. */
@@ -437,19 +351,23 @@ static bool pass_by_nature(struct evaluation *ev, struct passing *p, const struc
 {
 	bool accepts = ev->mode == PERMISSION_ACCEPT_EDITS || ev->mode == PERMISSION_AUTO;
 	bool edits = accepts && command_only_edits(stripped) && !stripped->assignment_count;
-	bool moved = ev->shell->cwd_count > 1 || ev->shell->lost;
+	bool moved = ev->shell->cwd_count > 1;
 	struct operands files = { .earlier = &ev->shell->files };
 	struct shell_command plain = *stripped;
 
 	if (json_bool(json_get(ev->use.input, "dangerouslyDisableSandbox")))
 		return false; /* it wants more than a command of its nature is given */
-	edits = edits && unenforced(ev) == PERMISSION_ENFORCED;
-	if (unenforced(ev) == PERMISSION_ALL_UNENFORCED && !shell_takes_no_files(stripped))
+	edits = edits && ev->unenforced == PERMISSION_ENFORCED;
+	if (ev->unenforced == PERMISSION_ALL_UNENFORCED && !shell_takes_no_files(stripped))
 		return false;
-	if ((!edits && !shell_is_read_only(c)) || gets_operands(c, stripped))
+	if (!edits && !shell_is_read_only(c))
 		return false;
-	/* What git runs is said by the configuration of the directory it is in. */
-	if (moved && (ev->shell->lost || str_is(plain.words[0].text, "git")))
+	/* The files of a command behind xargs come from another command and are not known. */
+	for (size_t i = 0; i + stripped->word_count < c->word_count; i++)
+		if (str_is(c->words[i].text, "xargs") || str_ends(c->words[i].text, STR("/xargs")))
+			return false;
+	/* The configuration of the directory that it is in says what git runs. */
+	if (ev->shell->lost || (moved && str_is(plain.words[0].text, "git")))
 		return false;
 	plain.redirect_count = 0;
 	operands_add(&files, &ev->arena, &plain, ev->shell->cwds);
@@ -457,7 +375,7 @@ static bool pass_by_nature(struct evaluation *ev, struct passing *p, const struc
 		const struct operand *o = &files.list[i];
 		bool good = o->use == OPERAND_WRITE ? edits && eval_is_working_dir(ev, &o->place)
 						    : eval_may_read(ev, &o->place);
-		bool certain = o->known || (o->globs && is_tame_glob(o->text) && !may_become_option(o));
+		bool certain = o->known || (o->globs && is_tame_glob(o));
 		if (!good || !certain)
 			return false;
 	}
@@ -465,20 +383,7 @@ static bool pass_by_nature(struct evaluation *ev, struct passing *p, const struc
 	return true;
 }
 
-static bool pass_write(struct evaluation *ev, struct passing *p, const struct place *place)
-{
-	const struct rule *r = eval_allows_place(ev, true, place);
-
-	if (r)
-		note_rule(ev, p, r);
-	else if (eval_accepts_edit(ev, place) && unenforced(ev) == PERMISSION_ENFORCED)
-		p->mode = true;
-	else
-		return false;
-	return true;
-}
-
-static bool pass_redirects(struct evaluation *ev, struct passing *p, const struct shell_command *c, struct buf *why)
+static bool pass_redirects(struct evaluation *ev, struct passing *p, const struct shell_command *c)
 {
 	struct operands files = { .earlier = &ev->shell->files };
 	struct shell_command bare = { .redirects = c->redirects, .redirect_count = c->redirect_count };
@@ -488,37 +393,42 @@ static bool pass_redirects(struct evaluation *ev, struct passing *p, const struc
 		const struct operand *o = &files.list[i];
 		bool writes = o->use == OPERAND_REDIRECT;
 		bool known = o->known && !ev->shell->lost;
-		bool held = unenforced(ev) != PERMISSION_ALL_UNENFORCED;
-		if (known && (writes ? pass_write(ev, p, &o->place) : held && eval_may_read(ev, &o->place)))
+		const struct rule *r = known && writes ? eval_allows_place(ev, true, &o->place) : NULL;
+		bool passes = r;
+		if (r) {
+			note_rule(ev, p, r);
+		} else if (known && writes) {
+			passes = eval_accepts_edit(ev, &o->place) && ev->unenforced == PERMISSION_ENFORCED;
+			p->mode = p->mode || passes;
+		} else if (known) {
+			passes = ev->unenforced != PERMISSION_ALL_UNENFORCED && eval_may_read(ev, &o->place);
+		}
+		if (passes)
 			continue;
-		buf_addf(why, "%s redirection %s '" STR_FMT "' needs approval.", writes ? "Output" : "Input",
+		buf_addf(&ev->v->reason, "%s redirection %s '" STR_FMT "' needs approval.", writes ? "Output" : "Input",
 			 writes ? "to" : "from", STR_ARG(o->text));
 		return false;
 	}
 	return true;
 }
 
-static bool only_harmless_assignments(const struct shell_command *c)
-{
-	for (size_t i = 0; i < c->assignment_count; i++)
-		if (!shell_variable_is_harmless(c->assignments[i].name))
-			return false;
-	return true;
-}
-
-static bool pass_command(struct evaluation *ev, struct passing *p, const struct shell_command *c, struct buf *why)
+static bool pass_command(struct evaluation *ev, struct passing *p, const struct shell_command *c)
 {
 	struct shell_command s = shell_strip_for_allow(c);
 	struct command_text text = shell_rule_text(ev, &s);
+	struct buf *why = &ev->v->reason;
 
-	if (!pass_redirects(ev, p, c, why))
+	if (!pass_redirects(ev, p, c))
 		return false;
 	if (c->hides) {
 		buf_addf(why, "This part cannot be checked before it runs (%s): " STR_FMT, c->hides,
 			 STR_ARG(c->source));
 		return false;
 	}
-	if (!s.word_count && only_harmless_assignments(c))
+	bool harmless = !s.word_count;
+	for (size_t i = 0; i < c->assignment_count && harmless; i++)
+		harmless = shell_variable_is_harmless(c->assignments[i].name);
+	if (harmless)
 		return true;
 	if (s.word_count && !s.assignment_count && pass_by_rule(ev, p, &text, shell_needs_exact_rule(c)))
 		return true;
@@ -532,42 +442,31 @@ static bool pass_command(struct evaluation *ev, struct passing *p, const struct 
 	return false;
 }
 
-static const char *find_structure(const struct shell_script *s)
+static bool pass_all(struct evaluation *ev, struct passing *p)
 {
+	const struct shell_script *s = &ev->shell->script;
+	const char *structure = NULL;
+
 	if (!s->understood)
-		return s->why_not ? s->why_not : "it was not understood";
-	if (s->has_background)
-		return "the background operator &";
-	if (s->has_function)
-		return "a function";
-	if (s->has_subshell || s->has_group)
-		return "a group of commands";
-	return s->has_control_flow ? "control flow" : NULL;
-}
-
-static bool pass_all(struct evaluation *ev, struct passing *p, struct buf *why)
-{
-	const struct shell_script *script = &ev->shell->script;
-	const char *structure = find_structure(script);
-
-	if (!structure && ev->shell->too_many)
+		structure = s->why_not ? s->why_not : "it was not understood";
+	else if (s->has_background)
+		structure = "the background operator &";
+	else if (s->has_function)
+		structure = "a function";
+	else if (s->has_subshell || s->has_group)
+		structure = "a group of commands";
+	else if (s->has_control_flow)
+		structure = "control flow";
+	else if (ev->shell->too_many)
 		structure = "more commands in each other than can be checked";
 	if (structure) {
-		buf_addf(why, "This command uses shell syntax that requires approval: %s.", structure);
+		buf_addf(&ev->v->reason, "This command uses shell syntax that requires approval: %s.", structure);
 		return false;
 	}
-	for (size_t i = 0; i < script->count; i++)
-		if (!pass_command(ev, p, &script->commands[i], why))
+	for (size_t i = 0; i < s->count; i++)
+		if (!pass_command(ev, p, &s->commands[i]))
 			return false;
-	return script->count > 0;
-}
-
-static bool has_rule_against(const struct rule_set *set)
-{
-	for (size_t i = 0; set && i < set->all.count; i++)
-		if (set->all.list[i]->kind == RULE_COMMAND && set->all.list[i]->list <= RULE_ASK)
-			return true;
-	return false;
+	return s->count > 0;
 }
 
 /* The kernel holds it, so it need not be understood; but rules about commands must have been able to see what it runs. */
@@ -575,13 +474,15 @@ static bool pass_by_sandbox(struct evaluation *ev)
 {
 	if (ev->use.where != WHERE_IN_UNASKED || ev->mode == PERMISSION_PLAN)
 		return false;
-	for (const struct permission *p = ev->p; p && !ev->shell->script.understood; p = p->parent)
-		if (has_rule_against(p->own) || has_rule_against(p->rules))
-			return false;
+	struct rule_walk w = { .owner = ev->shell->script.understood ? NULL : ev->p, .list = RULE_DENY };
+	while (rule_walk_next(&w))
+		for (enum rule_list list = RULE_DENY; list <= RULE_ASK; list++)
+			if (w.set->lists[list].commands.count || w.set->lists[list].any_command.count)
+				return false;
 	return eval_decide(ev, PERMISSION_ALLOW, PERMISSION_STEP_SANDBOX, NULL);
 }
 
-static bool shell_passes(struct evaluation *ev, struct buf *why)
+static bool shell_passes(struct evaluation *ev)
 {
 	struct passing p = { 0 };
 	/* In auto mode the classifier takes the place of rules that allow any command. */
@@ -592,10 +493,20 @@ static bool shell_passes(struct evaluation *ev, struct buf *why)
 		return eval_decide(ev, PERMISSION_ALLOW, PERMISSION_STEP_ALLOW_RULE, bare);
 	bool whole = ev->shell->script.understood &&
 		     pass_by_rule(ev, &p, &(struct command_text){ ev->shell->text, ev->shell->text }, true);
-	if (!whole && !pass_all(ev, &p, why))
+	if (!whole && !pass_all(ev, &p))
 		return pass_by_sandbox(ev);
 	ev->v->rule_owner = p.owner;
 	if (p.rule)
 		return eval_decide(ev, PERMISSION_ALLOW, PERMISSION_STEP_ALLOW_RULE, p.rule);
 	return eval_decide(ev, PERMISSION_ALLOW, p.mode ? PERMISSION_STEP_MODE : PERMISSION_STEP_READING, NULL);
 }
+
+const struct tool_checker check_shell = {
+	.prepare = shell_prepare,
+	.matches = shell_matches,
+	.fits = shell_fits,
+	.leaves = shell_leaves,
+	.plans = shell_plans,
+	.danger = shell_danger,
+	.passes = shell_passes,
+};

@@ -11,16 +11,15 @@ struct tool_checker {
 	void (*prepare)(struct evaluation *ev); /* reads the input, once; may be NULL */
 	/* A rule of this set that denies or asks, bare ones and those about parameters apart. */
 	const struct rule *(*matches)(struct evaluation *ev, const struct rule_set *set, enum rule_list list);
-	bool (*fits)(struct evaluation *ev,
-		     const struct rule_set *set); /* one limit for this tool holds for all of the call */
-	const char *(*leaves)(
-		struct evaluation *ev); /* why it leaves its worktree or its memory, or NULL; may be NULL */
-	const char *(*plans)(struct evaluation *ev); /* what it would write although it plans, or NULL; may be NULL */
-	const char *(*danger)(struct evaluation *ev,
-			      bool *ret_critical); /* why a person must decide, or NULL; may be NULL */
+	/* The limits of this set, of which some are for this tool, cover all of the call. */
+	bool (*fits)(struct evaluation *ev, const struct rule_set *set);
+	/* These three may be NULL, and return NULL if nothing is wrong. Why it leaves its worktree or its memory: */
+	const char *(*leaves)(struct evaluation *ev);
+	const char *(*plans)(struct evaluation *ev);                      /* what it would write although it plans */
+	const char *(*danger)(struct evaluation *ev, bool *ret_critical); /* why a person must decide */
 	/* Rules allow it, it changes nothing, or the mode lets it pass: sets step and rule and returns true. Otherwise it
-	 * may say why not, for the person or the model. */
-	bool (*passes)(struct evaluation *ev, struct buf *why);
+	 * may add to the reason, for the person or the model. */
+	bool (*passes)(struct evaluation *ev);
 };
 extern const struct tool_checker check_file, check_shell;
 
@@ -31,7 +30,9 @@ struct evaluation {
 	const struct tool_checker *checker;
 	const char *tool;   /* today's name, lower case */
 	const char *leader; /* the tool whose bare rules hold for this one too; NULL: none */
+	bool edits;         /* it writes a file */
 	enum permission_mode mode;
+	enum permission_unenforced unenforced; /* of the session */
 	enum permission_hint hint;
 	struct arena arena;
 	struct path_anchors wide;   /* where paths of rules that deny or ask may start */
@@ -41,12 +42,14 @@ struct evaluation {
 	struct shell_case *shell; /* a command's */
 };
 
+const struct permission *permission_main(const struct permission *p); /* of the main agent */
+
 /* The value of an input member; empty if it is none. */
 struct str eval_text(struct evaluation *ev, const char *member);
 bool eval_decide(struct evaluation *ev, enum permission_decision decision, enum permission_step step,
 		 const struct rule *rule);
 typedef const struct rule *eval_find_fn(struct evaluation *ev, const struct rule_set *set, enum rule_list list);
-/* The first rule of the agent's line; remembers whose it is. Allow rules end where an agent brought its own. */
+/* The first rule of the agent's line; remembers whose it is. */
 const struct rule *eval_find(struct evaluation *ev, enum rule_list list, eval_find_fn *find);
 const struct rule *eval_find_bare(struct evaluation *ev, const struct rule_set *set, enum rule_list list);
 /* A rule that denies or asks about this place, or about what it links to. */

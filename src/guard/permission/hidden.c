@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * hidden.c - files that a search must not show. Rules of the settings do not change, so a reference will do; those that an
  * agent has collected itself grow on the loop and are copied. */
-#include "guard/permission/hidden.h"
 #include <limits.h>
+#include "guard/permission/permission.h"
 #include "guard/permission/place.h"
 
 struct hidden_files {
@@ -11,7 +11,7 @@ struct hidden_files {
 	struct rule_set **sets; /* references */
 	size_t set_count;
 	size_t root_len;
-	const char *target; /* where the root leads; NULL: it is no link */
+	const char *target; /* where the root leads; NULL: it is not a link */
 };
 
 static bool hides(const struct rule *r)
@@ -21,25 +21,13 @@ static bool hides(const struct rule *r)
 
 static bool has_any(const struct rule_set *set)
 {
-	for (size_t i = 0; set && i < set->all.count; i++)
+	for (size_t i = 0; i < set->all.count; i++)
 		if (hides(set->all.list[i]))
 			return true;
 	return false;
 }
 
-static bool line_has_any(const struct permission *p)
-{
-	for (; p; p = p->parent) {
-		if (has_any(p->own) || has_any(p->rules))
-			return true;
-		for (const struct permission_grant *g = p->grants; g; g = g->next)
-			if (has_any(g->rules))
-				return true;
-	}
-	return false;
-}
-
-static struct rule_set *copy_of(const struct rule_set *own)
+static struct rule_set *copy_rules(const struct rule_set *own)
 {
 	struct rule_set *copy = rule_set_new();
 
@@ -51,27 +39,6 @@ static struct rule_set *copy_of(const struct rule_set *own)
 	return copy;
 }
 
-static void take_rules(struct hidden_files *h, const struct permission *p)
-{
-	size_t most = 0;
-
-	for (const struct permission *up = p; up; up = up->parent) {
-		most += 2;
-		for (const struct permission_grant *g = up->grants; g; g = g->next)
-			most++;
-	}
-	h->sets = arena_calloc(&h->arena, most * sizeof *h->sets);
-	for (; p; p = p->parent) {
-		if (has_any(p->own))
-			h->sets[h->set_count++] = copy_of(p->own);
-		for (const struct permission_grant *g = p->grants; g; g = g->next)
-			if (has_any(g->rules))
-				h->sets[h->set_count++] = copy_of(g->rules);
-		if (has_any(p->rules))
-			h->sets[h->set_count++] = rule_set_ref(p->rules);
-	}
-}
-
 static void add_anchor(struct hidden_files *h, const char *dir)
 {
 	path_anchors_add(&h->anchors, &h->arena, dir ? arena_strdup(&h->arena, dir) : NULL);
@@ -79,10 +46,19 @@ static void add_anchor(struct hidden_files *h, const char *dir)
 
 struct hidden_files *hidden_files_find(const struct tool_env *env, const char *root)
 {
-	if (!line_has_any(env->permission))
+	const struct rule_walk all = { .owner = env->permission, .list = RULE_DENY };
+	size_t count = 0;
+
+	for (struct rule_walk w = all; rule_walk_next(&w);)
+		count += has_any(w.set);
+	if (!count)
 		return NULL;
 	struct hidden_files *h = xcalloc(1, sizeof *h);
-	take_rules(h, env->permission);
+	h->sets = arena_calloc(&h->arena, count * sizeof *h->sets);
+	for (struct rule_walk w = all; rule_walk_next(&w);)
+		if (has_any(w.set))
+			h->sets[h->set_count++] =
+				w.set == w.owner->rules ? rule_set_ref(w.owner->rules) : copy_rules(w.set);
 	add_anchor(h, env->root);
 	add_anchor(h, env->cwd);
 	for (const struct permission *p = env->permission; p; p = p->parent)
@@ -120,8 +96,10 @@ bool hidden_files_has(const struct hidden_files *h, const char *path)
 
 	if (!h)
 		return false;
-	if (!h->target || is_denied(h, path))
-		return is_denied(h, path);
+	if (is_denied(h, path))
+		return true;
+	if (!h->target)
+		return false;
 	int n = snprintf(real, sizeof real, "%s%s", h->target, path + h->root_len);
 	return n >= (int)sizeof real || is_denied(h, real);
 }

@@ -2,6 +2,7 @@
  * permission.c - the context of one agent: its rules, its mode, and what it has from its parent. */
 #include "guard/permission/permission.h"
 #include <assert.h>
+#include "guard/permission/evaluation_int.h"
 
 static const struct rule_origin session_origin = { .layer = "session" };
 static const struct rule_origin definition_origin = { .layer = "agent" };
@@ -85,17 +86,6 @@ void permission_give_memory(struct permission *p, const char *dir, const char *c
 	p->memory_tools = names;
 }
 
-/* Its rules have a new arena. */
-static void move_memory(struct permission *p)
-{
-	size_t count = 0;
-
-	while (p->memory_tools && p->memory_tools[count])
-		count++;
-	if (p->memory_dir)
-		permission_give_memory(p, p->memory_dir, p->memory_tools, count);
-}
-
 void permission_drop_rules(struct permission *p, enum rule_list list, const char *text)
 {
 	struct rule_set *old = p->own;
@@ -108,7 +98,8 @@ void permission_drop_rules(struct permission *p, enum rule_list list, const char
 		if (!of_session || (text && strcmp(r->text, text) != 0))
 			(void)rule_set_add(p->own, r->list, str_from(r->text), r->origin, NULL, NULL, NULL);
 	}
-	move_memory(p);
+	if (p->memory_dir) /* it is in the arena of the old set */
+		permission_give_memory(p, p->memory_dir, p->memory_tools, str_count(p->memory_tools));
 	rule_set_unref(old);
 }
 
@@ -129,16 +120,6 @@ void permission_add_limits(struct permission *p, enum rule_list list, const stru
 	}
 }
 
-static void derive_mode(struct permission *child, const struct permission_birth *birth)
-{
-	child->mode_invalid = birth->mode_invalid;
-	child->mode_may_widen = birth->mode_may_widen;
-	child->mode_holds = birth->mode_holds;
-	child->inherits_mode = !birth->mode;
-	if (birth->mode && !permission_mode_parse(str_from(birth->mode), &child->mode))
-		child->mode_invalid = true;
-}
-
 void permission_derive(struct permission *child, const struct permission *parent, const struct permission_birth *birth)
 {
 	*child = (struct permission){
@@ -147,8 +128,13 @@ void permission_derive(struct permission *child, const struct permission *parent
 		.bypass_available = parent->bypass_available && !birth->mode_holds,
 		.default_agent = parent->default_agent,
 		.replaces_allow = birth->replaces_allow || birth->allow_count > 0,
+		.inherits_mode = !birth->mode,
+		.mode_invalid = birth->mode_invalid,
+		.mode_may_widen = birth->mode_may_widen,
+		.mode_holds = birth->mode_holds,
 	};
-	derive_mode(child, birth);
+	if (birth->mode && !permission_mode_parse(str_from(birth->mode), &child->mode))
+		child->mode_invalid = true;
 	permission_add_limits(child, RULE_ONLY, birth->only, birth->only_count);
 	permission_add_limits(child, RULE_ONLY, birth->agents, birth->agent_count);
 	permission_add_limits(child, RULE_DENY, birth->never, birth->never_count);
@@ -167,7 +153,7 @@ static enum permission_mode stricter(enum permission_mode a, enum permission_mod
 	return permission_mode_is_wider(a, b) ? b : a;
 }
 
-static const struct permission *main_of(const struct permission *p)
+const struct permission *permission_main(const struct permission *p)
 {
 	while (p->parent)
 		p = p->parent;
@@ -176,7 +162,7 @@ static const struct permission *main_of(const struct permission *p)
 
 static bool is_off(const struct permission *p, enum permission_mode mode)
 {
-	p = main_of(p);
+	p = permission_main(p);
 	return (mode == PERMISSION_BYPASS && p->bypass_off) || (mode == PERMISSION_AUTO && p->auto_off);
 }
 
@@ -188,17 +174,6 @@ static bool is_wide(enum permission_mode mode)
 bool permission_mode_matters(const struct permission *p)
 {
 	return !p->inherits_mode && (p->mode_may_widen || p->is_gone || !is_wide(p->mode));
-}
-
-/* An ancestor that is gone had a wide mode, under which those of its children did not count. It does not widen any more, and
- * neither do they. */
-static bool may_widen(const struct permission *p)
-{
-	bool may = p->mode_may_widen;
-
-	for (p = p->parent; p && may; p = p->parent)
-		may = !p->is_gone || p->inherits_mode || !is_wide(p->mode);
-	return may;
 }
 
 /* A definition's mode counts under a parent that asks, plans or asks nothing. One that accepts edits, bypasses or has a
@@ -216,7 +191,12 @@ enum permission_mode permission_mode(const struct permission *p)
 		return stricter(above, p->mode);
 	if (is_wide(above))
 		return above;
-	return may_widen(p) ? p->mode : stricter(above, p->mode);
+	/* An ancestor that is gone had a wide mode, under which those of its children did not count. It does not widen any
+	 * more, and neither do they. */
+	bool may_widen = p->mode_may_widen;
+	for (const struct permission *up = p->parent; up && may_widen; up = up->parent)
+		may_widen = !up->is_gone || up->inherits_mode || !is_wide(up->mode);
+	return may_widen ? p->mode : stricter(above, p->mode);
 }
 
 enum permission_mode permission_mode_for(const struct permission *p, const char *tool)
@@ -225,7 +205,7 @@ enum permission_mode permission_mode_for(const struct permission *p, const char 
 
 	if (mode != PERMISSION_BYPASS && mode != PERMISSION_AUTO)
 		return mode;
-	for (const struct permission_narrowing *n = main_of(p)->narrowings; n; n = n->next)
+	for (const struct permission_narrowing *n = permission_main(p)->narrowings; n; n = n->next)
 		if (str_starts(str_from(tool), str_from(n->tools)))
 			return stricter(n->mode, mode);
 	return mode;
@@ -315,26 +295,13 @@ bool permission_mode_is_wider(enum permission_mode a, enum permission_mode b)
 
 /* ---- hosts ------------------------------------------------------------------------------------------------------ */
 
-static bool set_names(const struct rule_set *set, struct str host)
-{
-	const struct rule_row *row = set ? &set->lists[RULE_ALLOW].hosts : NULL;
-
-	for (size_t i = 0; row && i < row->count; i++)
-		if (!str_is(row->list[i]->host, "*") && host_rule_match(row->list[i]->host, host))
-			return true;
-	return false;
-}
-
 bool permission_names_host(const struct permission *p, struct str host)
 {
-	for (; p; p = p->parent) {
-		if (set_names(p->own, host) || set_names(p->rules, host))
-			return true;
-		for (const struct permission_grant *g = p->grants; g; g = g->next)
-			if (set_names(g->rules, host))
+	for (struct rule_walk w = { .owner = p, .list = RULE_ALLOW }; rule_walk_next(&w);) {
+		const struct rule_row *row = &w.set->lists[RULE_ALLOW].words[RULE_HOST];
+		for (size_t i = 0; i < row->count; i++)
+			if (!str_is(row->list[i]->host, "*") && host_rule_match(row->list[i]->host, host))
 				return true;
-		if (p->replaces_allow)
-			break;
 	}
 	return false;
 }

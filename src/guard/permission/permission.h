@@ -139,6 +139,18 @@ bool permission_hides(const struct permission *p, const struct tool *tool);
 /* The same, with rules that hold for a turn. */
 bool permission_forbids(const struct permission *p, const struct tool *tool);
 
+/* Every set of rules that holds for an agent: its own, its grants, those of the settings, then its ancestors'. Allow rules end
+ * with an agent that brought its own. */
+struct rule_walk {
+	const struct permission *owner; /* of the set; at first: the agent */
+	enum rule_list list;
+	const struct rule_set *set;           /* never NULL after a step that returned true */
+	bool in_grant;                        /* the set is that of a grant */
+	const struct permission_grant *grant; /* the next one */
+	enum { WALK_OWN, WALK_GRANTS, WALK_RULES } stage;
+};
+bool rule_walk_next(struct rule_walk *w);
+
 /* What hooks said about the call. Theirs is never the last word: deny and ask rules come first. */
 enum permission_hint { PERMISSION_HINT_NONE, PERMISSION_HINT_ALLOW, PERMISSION_HINT_ASK };
 
@@ -183,3 +195,24 @@ void permission_bind(struct tool_call *call, const struct permission_verdict *v)
 /* An allow rule of the agent's line is about this host (normal, see rule_pattern.h) or a part of the net that it is in. A rule
  * for all hosts names none. */
 bool permission_names_host(const struct permission *p, struct str host);
+
+/* ---- suggestions ------------------------------------------------------------------------------------------------ */
+
+enum { SUGGESTION_MAX_BYTES = 500 }; /* a person would not read a longer one */
+
+/* The rule that would let such a use pass without a question next time, in the arena; NULL: no rule of the session would.
+ * It allows what the person sees and nothing beside it: a command word for word, a path, a host, a tool by its name. A prefix
+ * is never suggested: a person who allowed `git push origin` did not see `git push origin --force`. */
+const char *permission_suggest(struct arena *a, const struct permission *p, struct tool_use use);
+
+/* ---- hidden files ----------------------------------------------------------------------------------------------- */
+
+/* Files that a search must not show, though it may look at the directories around them: some deny rule forbids to read them. A
+ * snapshot: it is made and freed on the loop and used on any thread, while rules may be added. */
+struct hidden_files;
+
+/* What is hidden below root (absolute) from the agent whose env this is. Returns owned; NULL: nothing is. */
+struct hidden_files *hidden_files_find(const struct tool_env *env, const char *root);
+void hidden_files_free(struct hidden_files *h);
+/* path begins with root. Of a directory that is hidden all below it is, too. h may be NULL. */
+bool hidden_files_has(const struct hidden_files *h, const char *path);

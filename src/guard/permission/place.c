@@ -13,28 +13,8 @@ enum { MAX_LINKS = 40 };
 
 /* ---- links ----------------------------------------------------------------------------------------------------- */
 
-static void go_up(struct buf *at)
-{
-	while (at->n && at->p[--at->n] != '/')
-		;
-	if (at->p)
-		at->p[at->n] = '\0';
-}
-
-static void push(struct arena *a, struct str *rest, struct str link)
-{
-	AUTO_BUF struct buf joined = { 0 };
-
-	buf_add(&joined, link.p, link.n);
-	if (rest->p) {
-		buf_addch(&joined, '/');
-		buf_add(&joined, rest->p, rest->n);
-	}
-	*rest = arena_str(a, buf_str(&joined));
-}
-
 /* Follows links component by component, also one that points to what does not exist yet: a write would make it. */
-static const char *resolve(struct arena *a, const char *path)
+static const char *resolve_links(struct arena *a, const char *path)
 {
 	AUTO_BUF struct buf at = { 0 };
 	struct str rest = str_from(path);
@@ -48,7 +28,9 @@ static const char *resolve(struct arena *a, const char *path)
 		if (!part.n || str_is(part, "."))
 			continue;
 		if (str_is(part, "..")) {
-			go_up(&at);
+			while (at.n && at.p[--at.n] != '/')
+				;
+			at.p[at.n] = '\0';
 			exists = true;
 			continue;
 		}
@@ -63,17 +45,17 @@ static const char *resolve(struct arena *a, const char *path)
 		if (++links > MAX_LINKS || n == sizeof link)
 			return NULL;
 		at.n = link[0] == '/' ? 0 : before;
-		push(a, &rest, (struct str){ link, (size_t)n });
+		const char *slash = rest.p ? "/" : "";
+		rest = str_from(arena_printf(a, "%.*s%s" STR_FMT, (int)n, link, slash, STR_ARG(rest)));
 	}
 	return at.n ? arena_dup(a, at.p, at.n) : "/";
 }
 
 struct place place_find(struct arena *a, const char *cwd, struct str path)
 {
-	struct place p = { .path = path_absolute(a, cwd, path) };
+	const char *absolute = path_absolute(a, cwd, path);
 
-	p.target = resolve(a, p.path);
-	return p;
+	return (struct place){ .path = absolute, .target = resolve_links(a, absolute) };
 }
 
 /* The same, with .. taken after links as the kernel does it: what a shell command opens. */
@@ -87,8 +69,8 @@ static struct place place_find_raw(struct arena *a, const char *cwd, struct str 
 		cwd = home;
 		tail = (struct str){ path.p + MIN(path.n, 2), path.n - MIN(path.n, 2) };
 	}
-	p.target = resolve(a, tail.n && tail.p[0] == '/' ? arena_str(a, tail).p
-							 : arena_printf(a, "%s/" STR_FMT, cwd, STR_ARG(tail)));
+	p.target = resolve_links(a, tail.n && tail.p[0] == '/' ? arena_str(a, tail).p
+							       : arena_printf(a, "%s/" STR_FMT, cwd, STR_ARG(tail)));
 	return p;
 }
 
@@ -98,7 +80,7 @@ bool place_is_inside(struct arena *a, const struct place *p, const char *dir)
 		return false;
 	if (path_is_inside(p->path, dir) && path_is_inside(p->target, dir))
 		return true;
-	const char *real = resolve(a, dir);
+	const char *real = resolve_links(a, dir);
 	return real && path_is_inside(p->target, real) &&
 	       (path_is_inside(p->path, dir) || path_is_inside(p->path, real));
 }
@@ -194,17 +176,10 @@ bool path_is_critical(const char *path, const char *cwd)
 
 enum { EXPANDED_MAX = 1000 };
 
-static struct str name_of(const struct shell_command *c)
+static bool is_one_of(const struct shell_command *c, const char *const *names)
 {
-	return c->word_count && c->words[0].literal ? c->words[0].text : STR("");
-}
-
-static bool is_one_of(const struct shell_command *c, const char *const *names, size_t count)
-{
-	struct str name = name_of(c);
-
-	for (size_t i = 0; i < count; i++)
-		if (shell_name_is(name, names[i]))
+	for (; c->word_count && c->words[0].literal && *names; names++)
+		if (shell_name_is(c->words[0].text, *names))
 			return true;
 	return false;
 }
@@ -219,16 +194,16 @@ bool command_only_edits(const struct shell_command *c)
 
 bool command_removes(const struct shell_command *c)
 {
-	static const char *const names[] = { "rm", "rmdir" };
+	static const char *const names[] = { "rm", "rmdir", NULL };
 
-	return is_one_of(c, names, COUNT_OF(names));
+	return is_one_of(c, names);
 }
 
 bool command_is_cd(const struct shell_command *c)
 {
-	static const char *const names[] = { "cd", "pushd", "popd" };
+	static const char *const names[] = { "cd", "pushd", "popd", NULL };
 
-	return is_one_of(c, names, COUNT_OF(names));
+	return is_one_of(c, names);
 }
 
 /* ---- one operand ----------------------------------------------------------------------------------------------- */
@@ -246,8 +221,7 @@ static struct operand *operand_add(struct operands *o, struct arena *a)
 	return &o->list[o->count++];
 }
 
-/* The directory before the first wildcard. */
-static struct str before_glob(struct str text)
+struct str operand_glob_dir(struct str text)
 {
 	size_t n = 0;
 
@@ -281,7 +255,8 @@ static void add_word(struct operands *o, struct arena *a, enum operand_use use, 
 		if (operand_find(o, &one))
 			continue;
 		const struct operand *before = operand_find(o->earlier, &one);
-		one.place = before ? before->place : place_find_raw(a, *cwds, one.globs ? before_glob(text) : text);
+		one.place =
+			before ? before->place : place_find_raw(a, *cwds, one.globs ? operand_glob_dir(text) : text);
 		*operand_add(o, a) = one;
 	}
 }
@@ -313,34 +288,21 @@ static void add_operands(struct operands *o, struct arena *a, const struct shell
 	}
 }
 
-static bool is_harmless_device(const struct shell_word *w)
-{
-	static const char *const names[] = { "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty" };
-
-	for (size_t i = 0; w->literal && i < COUNT_OF(names); i++)
-		if (str_is(w->text, names[i]))
-			return true;
-	return false;
-}
-
-static void add_redirects(struct operands *o, struct arena *a, const struct shell_command *c, const char *const *cwds)
-{
-	for (size_t i = 0; i < c->redirect_count; i++) {
-		const struct shell_redirect *r = &c->redirects[i];
-		bool reads = r->op == SHELL_READ || r->op == SHELL_READ_WRITE;
-		if ((!reads && !r->writes_file) || is_harmless_device(&r->target))
-			continue;
-		if (r->writes_file)
-			add_word(o, a, OPERAND_REDIRECT, &r->target, r->target.text, cwds);
-		if (reads)
-			add_word(o, a, OPERAND_READ, &r->target, r->target.text, cwds);
-	}
-}
-
 void operands_add(struct operands *o, struct arena *a, const struct shell_command *c, const char *const *cwds)
 {
+	static const char *const devices[] = { "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty" };
+
 	add_operands(o, a, c, cwds);
-	add_redirects(o, a, c, cwds);
+	for (size_t i = 0; i < c->redirect_count; i++) {
+		const struct shell_redirect *r = &c->redirects[i];
+		bool harmless = false;
+		for (size_t k = 0; r->target.literal && k < COUNT_OF(devices); k++)
+			harmless = harmless || str_is(r->target.text, devices[k]);
+		if (r->writes_file && !harmless)
+			add_word(o, a, OPERAND_REDIRECT, &r->target, r->target.text, cwds);
+		if ((r->op == SHELL_READ || r->op == SHELL_READ_WRITE) && !harmless)
+			add_word(o, a, OPERAND_READ, &r->target, r->target.text, cwds);
+	}
 }
 
 void operands_expand(struct operands *o, struct arena *a, const struct operand *pattern)

@@ -50,6 +50,7 @@ struct operands {
 /* c: as it stands, or as one of the forms behind its wrappers. Adds each file once for every directory in cwds
  * (NULL-terminated) that the command may run in. */
 void operands_add(struct operands *o, struct arena *a, const struct shell_command *c, const char *const *cwds);
+struct str operand_glob_dir(struct str text); /* the directory before the first wildcard */
 /* Files that a glob means now. At most 1,000 are added to *o. */
 void operands_expand(struct operands *o, struct arena *a, const struct operand *glob);
 

@@ -9,25 +9,6 @@ static const struct {
 
 /* ---- writing --------------------------------------------------------------------------------------------------- */
 
-static void write_rules(struct json_out *w, const struct permission *p, const char *key, enum rule_list list)
-{
-	bool any = false;
-
-	for (size_t i = 0; p->own && i < p->own->all.count; i++) {
-		const struct rule *r = p->own->all.list[i];
-		if (r->list != list)
-			continue;
-		if (!any) {
-			json_key(w, key);
-			json_open(w, '[');
-		}
-		any = true;
-		json_put_cstr(w, r->text);
-	}
-	if (any)
-		json_close(w);
-}
-
 static void write_limits(struct json_out *w, const struct permission *p)
 {
 	json_open(w, '{');
@@ -35,8 +16,22 @@ static void write_limits(struct json_out *w, const struct permission *p)
 		json_kbool(w, "modeInvalid", true);
 	else if (permission_mode_matters(p))
 		json_kcstr(w, "mode", permission_mode_name(p->mode));
-	for (size_t i = 0; i < COUNT_OF(lists); i++)
-		write_rules(w, p, lists[i].key, lists[i].list);
+	for (size_t i = 0; i < COUNT_OF(lists); i++) {
+		bool any = false;
+		for (size_t k = 0; p->own && k < p->own->all.count; k++) {
+			const struct rule *r = p->own->all.list[k];
+			if (r->list != lists[i].list)
+				continue;
+			if (!any) {
+				json_key(w, lists[i].key);
+				json_open(w, '[');
+			}
+			any = true;
+			json_put_cstr(w, r->text);
+		}
+		if (any)
+			json_close(w);
+	}
 	if (p->replaces_allow)
 		json_kbool(w, "replacesAllow", true);
 	if (p->write_root)
@@ -75,24 +70,17 @@ static bool line_has(const struct permission *p, struct str limits)
 	return false;
 }
 
-static bool line_has_root(const struct permission *p, const char *root)
-{
-	while (p && (!p->write_root || strcmp(p->write_root, root) != 0))
-		p = p->parent;
-	return p;
-}
-
 static int add_rules(struct permission *p, enum rule_list list, const struct json *rules, struct err *err)
 {
 	static const struct rule_origin origin = { .layer = "agent" };
 	AUTO_ARENA struct arena a = { 0 };
 
 	if (!json_is(rules, JSON_ARRAY))
-		return err_set(err, ERR_DENIED, "rules are no list");
+		return err_set(err, ERR_DENIED, "rules are not a list");
 	for (const struct json *v = json_first(rules); v; v = json_next(rules, v)) {
 		const char *text = json_cstr(v, &a);
 		if (!text)
-			return err_set(err, ERR_DENIED, "a rule is no text");
+			return err_set(err, ERR_DENIED, "a rule is not a text");
 		if (permission_add_rule(p, list, str_from(text), &origin, NULL, NULL, err) < 0)
 			return -(int)(err->kind = ERR_DENIED);
 	}
@@ -111,12 +99,15 @@ static int apply_limit(struct permission *p, const struct permission_restore *sp
 		if (str_is(key, lists[i].key))
 			return add_rules(p, lists[i].list, value, err);
 	if (str_is(key, "mode"))
-		return !p->mode_invalid ? 0 : err_set(err, ERR_DENIED, "there is no such mode");
+		return !p->mode_invalid ? 0 : err_set(err, ERR_DENIED, "the mode is unknown");
 	if (str_is(key, "modeInvalid") || str_is(key, "replacesAllow"))
 		return json_bool(value) ? 0 : err_set(err, ERR_DENIED, "a switch is not true");
 	if (!str_is(key, "writeRoot") || !text)
 		return err_set(err, ERR_DENIED, "'" STR_FMT "' is not understood", STR_ARG(key));
-	if (!spec->own_root && !line_has_root(spec->parent, text))
+	const struct permission *holder = spec->parent;
+	while (holder && (!holder->write_root || strcmp(holder->write_root, text) != 0))
+		holder = holder->parent;
+	if (!spec->own_root && !holder)
 		return err_set(err, ERR_DENIED, "the agent whose worktree it worked in has ended");
 	return 0;
 }
@@ -128,7 +119,7 @@ static int apply_limits(struct permission *p, const struct permission *above, co
 	const struct json *mode = json_get(limits, "mode");
 
 	if (!json_is(limits, JSON_OBJECT))
-		return err_set(err, ERR_DENIED, "an entry is no object");
+		return err_set(err, ERR_DENIED, "an entry is not an object");
 	permission_derive(p, above,
 			  &(struct permission_birth){ .mode = mode ? arena_str(&a, json_str(mode, &a)).p : NULL,
 						      .can_ask = above->can_ask,
@@ -148,7 +139,7 @@ int permission_line_restore(struct permission_line *ret_line, const struct permi
 	size_t count = 0;
 
 	if (!json_is(spec->record, JSON_ARRAY))
-		return err_set(err, ERR_DENIED, "the record of its inherited limits is no list");
+		return err_set(err, ERR_DENIED, "the record of its inherited limits is not a list");
 	for (const struct json *v = json_first(spec->record); v; v = json_next(spec->record, v))
 		count++;
 	if (count < spec->least)

@@ -39,7 +39,7 @@ struct str rule_cut(struct str *rest)
 	return str_trim(all);
 }
 
-printf_like(3, 4) static void warn(struct draft *d, const struct rule *r, const char *fmt, ...)
+printf_like(3, 4) static void draft_warn(struct draft *d, const struct rule *r, const char *fmt, ...)
 {
 	AUTO_FREE char *text = NULL;
 	va_list ap;
@@ -69,21 +69,16 @@ static struct str unescape(struct arena *a, struct str text)
 	return (struct str){ out, n };
 }
 
-static bool is_name(struct str name)
-{
-	for (size_t i = 0; i < name.n; i++)
-		if (!isalnum((unsigned char)name.p[i]) && !char_in(name.p[i], "_*-.:@/"))
-			return false;
-	return name.n > 0;
-}
-
-static int split(struct draft *d, struct str text, struct err *err)
+static int draft_split(struct draft *d, struct str text, struct err *err)
 {
 	struct str rest = text;
 
 	d->name = str_trim(str_cut(&rest, '('));
 	d->specifier = (struct str){ 0 };
-	if (!is_name(d->name))
+	bool is_name = d->name.n > 0;
+	for (size_t i = 0; i < d->name.n; i++)
+		is_name = is_name && (isalnum((unsigned char)d->name.p[i]) || char_in(d->name.p[i], "_*-.:@/"));
+	if (!is_name)
 		return err_set(err, ERR_PARSE, "\"" STR_FMT "\" does not begin with the name of a tool", STR_ARG(text));
 	if (!rest.p)
 		return 0;
@@ -95,35 +90,31 @@ static int split(struct draft *d, struct str text, struct err *err)
 
 /* ---- what the parts mean --------------------------------------------------------------------------------------- */
 
-/* What follows "mcp__"; p == NULL if the name does not begin with it. */
-static struct str behind_mcp(struct str name)
+char *rule_tool_name(struct arena *a, struct str tool)
 {
-	return str_starts(name, STR("mcp__")) ? (struct str){ name.p + 5, name.n - 5 } : (struct str){ 0 };
-}
-
-/* "mcp__server" and "mcp__server__*" are the same. */
-static void find_tool(struct draft *d, struct rule *r)
-{
-	struct str now = tool_current_name(d->name);
-	char *name = arena_dup(d->arena, now.p, now.n);
+	struct str now = tool_current_name(tool);
+	char *name = arena_dup(a, now.p, now.n);
 
 	for (char *c = name; *c; c++)
 		*c = (char)tolower((unsigned char)*c);
-	struct str server = behind_mcp(str_from(name));
-	if (server.n && server.p[0] != '*' && !str_has(server, STR("__")))
-		name = arena_printf(d->arena, "%s__*", name);
-	r->tool = name;
-	r->several = strchr(name, '*') != NULL;
-	r->subject = r->several ? NULL : tool_facts_find(now);
+	return name;
 }
 
-/* An allow rule for several tools must name the server whose tools they are. */
-static bool names_server(const char *name)
+/* "mcp__server" and "mcp__server__*" are the same. *ret_one_server: all tools that it names are of one server. */
+static void find_tool(struct draft *d, struct rule *r, bool *ret_one_server)
 {
-	struct str rest = behind_mcp(str_from(name));
-	const char *end = rest.n ? memmem(rest.p, rest.n, "__", 2) : NULL;
+	char *name = rule_tool_name(d->arena, d->name);
+	const char *server = strncmp(name, "mcp__", 5) == 0 ? name + 5 : "";
 
-	return end && end > rest.p && !memchr(rest.p, '*', (size_t)(end - rest.p));
+	if (*server && *server != '*' && !strstr(server, "__")) {
+		name = arena_printf(d->arena, "%s__*", name);
+		server = name + 5;
+	}
+	const char *end = strstr(server, "__");
+	*ret_one_server = end && end > server && !memchr(server, '*', (size_t)(end - server));
+	r->tool = name;
+	r->several = strchr(name, '*') != NULL;
+	r->subject = r->several ? NULL : tool_facts_find(tool_current_name(d->name));
 }
 
 /* "parameter:value". False: the specifier is something else. */
@@ -137,7 +128,7 @@ static bool read_parameter(struct draft *d, struct rule *r)
 		return false;
 	bool listed = tool_has_parameter(s, name);
 	if (!listed && s && s->primary && str_is(name, s->primary)) {
-		warn(d, r, "is not looked at: %s has rules of its own for %s", s->name, s->primary);
+		draft_warn(d, r, "is not looked at: %s has rules of its own for %s", s->name, s->primary);
 		r->kind = RULE_INERT;
 		return true;
 	}
@@ -149,97 +140,71 @@ static bool read_parameter(struct draft *d, struct rule *r)
 	return true;
 }
 
-static void read_path(struct draft *d, struct rule *r, struct err *err, int *status)
+static int make_inert(struct draft *d, struct rule *r, const char *why)
 {
-	bool strict = r->list == RULE_ALLOW || r->list == RULE_ONLY;
-
-	if (!(r->subject->flags & TOOL_RULES_LEAD) && r->list != RULE_ONLY) {
-		warn(d, r, "is not looked at: paths belong into Read(...) and Edit(...)");
-		r->kind = RULE_INERT;
-		return;
-	}
-	r->kind = RULE_PATH;
-	*status = path_rule_compile(&r->path, d->arena, d->specifier, strict, r->origin->base, err);
-	if (*status < 0)
-		err_wrap(err, "\"%s\"", r->text);
+	draft_warn(d, r, "is not looked at: %s", why);
+	r->kind = RULE_INERT;
+	return 0;
 }
 
-static void read_host(struct draft *d, struct rule *r)
-{
-	struct str host = d->specifier;
-
-	if (!str_starts(host, STR("domain:"))) {
-		warn(d, r, "is not looked at: expected WebFetch(domain:HOST)");
-		r->kind = RULE_INERT;
-		return;
-	}
-	r->kind = RULE_HOST;
-	r->host = host_normal(d->arena, (struct str){ host.p + 7, host.n - 7 });
-}
-
-static void read_skill(struct draft *d, struct rule *r)
-{
-	struct str name = d->specifier;
-	bool any = str_ends(name, STR(" *")) || str_ends(name, STR(":*"));
-
-	if (any)
-		name.n -= 2;
-	if (str_starts(name, STR("/")))
-		name = (struct str){ name.p + 1, name.n - 1 };
-	r->kind = RULE_SKILL;
-	r->skill.name = str_trim(name);
-	r->skill.any_arguments = any || r->list == RULE_DENY || r->list == RULE_ASK;
-}
-
-/* What stands in the parentheses of this tool. */
+/* Reads what stands in the parentheses of this tool. */
 static int read_specifier(struct draft *d, struct rule *r, struct err *err)
 {
-	enum subject_kind kind = r->subject ? r->subject->kind : SUBJECT_NAME;
-	int status = 0;
+	bool strict = r->list == RULE_ALLOW || r->list == RULE_ONLY;
+	struct str text = d->specifier;
+	bool any;
 
 	if (read_parameter(d, r))
 		return 0;
-	switch (kind) {
+	switch (r->subject ? r->subject->kind : SUBJECT_NAME) {
 	case SUBJECT_SHELL:
 		r->kind = RULE_COMMAND;
-		command_rule_compile(&r->command, d->arena, d->specifier);
-		break;
+		command_rule_compile(&r->command, d->arena, text);
+		return 0;
 	case SUBJECT_READ:
 	case SUBJECT_EDIT:
-		read_path(d, r, err, &status);
-		break;
+		if (!(r->subject->flags & TOOL_RULES_LEAD) && r->list != RULE_ONLY)
+			return make_inert(d, r, "paths belong into Read(...) and Edit(...)");
+		r->kind = RULE_PATH;
+		if (path_rule_compile(&r->path, d->arena, text, strict, r->origin->base, err) < 0)
+			return err_wrap(err, "\"%s\"", r->text);
+		return 0;
 	case SUBJECT_HOST:
-		read_host(d, r);
-		break;
+		if (!str_starts(text, STR("domain:")))
+			return make_inert(d, r, "expected WebFetch(domain:HOST)");
+		r->kind = RULE_HOST;
+		r->host = host_normal(d->arena, (struct str){ text.p + 7, text.n - 7 });
+		return 0;
 	case SUBJECT_AGENT:
 		r->kind = RULE_AGENT;
-		r->names = d->specifier;
-		break;
+		r->names = text;
+		return 0;
 	case SUBJECT_SKILL:
-		read_skill(d, r);
-		break;
+		any = str_ends(text, STR(" *")) || str_ends(text, STR(":*"));
+		text.n -= any ? 2 : 0;
+		if (str_starts(text, STR("/")))
+			text = (struct str){ text.p + 1, text.n - 1 };
+		r->kind = RULE_SKILL;
+		r->skill.name = str_trim(text);
+		r->skill.any_arguments = any || !strict;
+		return 0;
 	case SUBJECT_NAME:
-		warn(d, r, "is not looked at: rules for %s have nothing in parentheses", r->tool);
-		r->kind = RULE_INERT;
 		break;
 	}
-	return status;
-}
-
-static int skip_allow(struct draft *d, const struct rule *r, const char *why)
-{
-	warn(d, r, "is left out: %s", why);
+	draft_warn(d, r, "is not looked at: rules for %s have nothing in parentheses", r->tool);
+	r->kind = RULE_INERT;
 	return 0;
 }
 
 /* ---- one rule -------------------------------------------------------------------------------------------------- */
 
 /* Rules that widen are dropped when in doubt; rules that narrow are an error. */
-static int rule_fail(struct draft *d, const struct rule *r, struct err *err)
+static int rule_reject(struct draft *d, const struct rule *r, const struct err *err)
 {
-	if (r->list == RULE_ALLOW)
-		return skip_allow(d, r, err->text);
-	return -(int)err->kind;
+	if (r->list != RULE_ALLOW)
+		return -(int)err->kind;
+	draft_warn(d, r, "is left out: %s", err->text);
+	return 0;
 }
 
 int rule_parse(struct arena *a, enum rule_list list, struct str text, const struct rule_origin *origin,
@@ -247,27 +212,30 @@ int rule_parse(struct arena *a, enum rule_list list, struct str text, const stru
 {
 	struct draft d = { .arena = a, .warn = warn_fn, .data = data };
 	struct rule r = { .list = list, .kind = RULE_BARE, .origin = origin };
+	bool allows = list == RULE_ALLOW;
 	struct err why = { 0 };
+	bool one_server;
 
 	r.text = arena_str(a, str_trim(text)).p;
 	if (!err)
 		err = &why;
 	if (memchr(text.p, '\0', text.n))
 		return err_set(err, ERR_PARSE, "a rule has a NUL in it");
-	if (split(&d, str_from(r.text), err) < 0)
-		return rule_fail(&d, &r, err);
-	find_tool(&d, &r);
+	if (draft_split(&d, str_from(r.text), err) < 0)
+		return rule_reject(&d, &r, err);
+	find_tool(&d, &r, &one_server);
 	if (!r.several && !strchr(r.tool, '_') && !tool_facts_find(str_from(r.tool)))
-		warn(&d, &r, "names no tool that is known");
-	if (list == RULE_ALLOW && r.several && !names_server(r.tool))
-		return skip_allow(&d, &r,
-				  "several tools are allowed at once only below one MCP server: mcp__SERVER__*");
-	if (list == RULE_ALLOW && d.specifier.p && !d.specifier.n)
-		return skip_allow(&d, &r, "its parentheses are empty");
-	if (d.specifier.n && !str_is(d.specifier, "*") && read_specifier(&d, &r, err) < 0)
-		return rule_fail(&d, &r, err);
-	if (r.kind == RULE_PARAMETER && list == RULE_ALLOW)
-		return skip_allow(&d, &r, "rules about a parameter can only deny or ask");
+		draft_warn(&d, &r, "names no tool that is known");
+	if (allows && r.several && !one_server)
+		err_set(&why, ERR_PARSE, "several tools are allowed at once only below one MCP server: mcp__SERVER__*");
+	else if (allows && d.specifier.p && !d.specifier.n)
+		err_set(&why, ERR_PARSE, "its parentheses are empty");
+	else if (d.specifier.n && !str_is(d.specifier, "*") && read_specifier(&d, &r, err) < 0)
+		return rule_reject(&d, &r, err);
+	else if (allows && r.kind == RULE_PARAMETER)
+		err_set(&why, ERR_PARSE, "rules about a parameter can only deny or ask");
+	if (why.kind)
+		return rule_reject(&d, &r, &why);
 	*ret_rule = r;
 	return 1;
 }
@@ -291,39 +259,24 @@ bool rule_parameter_match(const struct rule *r, const struct json *input)
 	return wildcard_match(r->parameter.value, text);
 }
 
-static size_t skip_separators(struct str s, size_t at)
-{
-	while (at < s.n && char_in(s.p[at], " -_"))
-		at++;
-	return at;
-}
-
-static bool type_same(struct str a, struct str b)
-{
-	size_t i = 0;
-	size_t k = 0;
-
-	for (;;) {
-		i = skip_separators(a, i);
-		k = skip_separators(b, k);
-		if (i == a.n || k == b.n)
-			return i == a.n && k == b.n;
-		if (tolower((unsigned char)a.p[i++]) != tolower((unsigned char)b.p[k++]))
-			return false;
-	}
-}
-
 bool agent_rule_match(struct str names, struct str type)
 {
 	while (names.p) {
 		struct str name = str_trim(str_cut(&names, ','));
-		if (name.n && (str_is(name, "*") || type_same(name, type)))
+		size_t i = 0;
+		size_t k = 0;
+		if (str_is(name, "*"))
 			return true;
+		for (bool same = name.n > 0; same; i++, k++) {
+			while (i < name.n && char_in(name.p[i], " -_"))
+				i++;
+			while (k < type.n && char_in(type.p[k], " -_"))
+				k++;
+			if (i == name.n && k == type.n)
+				return true;
+			same = i < name.n && k < type.n &&
+			       tolower((unsigned char)name.p[i]) == tolower((unsigned char)type.p[k]);
+		}
 	}
 	return false;
-}
-
-bool skill_rule_match(const struct rule *r, struct str name, bool has_arguments)
-{
-	return str_eq(r->skill.name, name) && (r->skill.any_arguments || !has_arguments);
 }

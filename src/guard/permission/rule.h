@@ -40,6 +40,7 @@ enum rule_kind {
 	RULE_AGENT,
 	RULE_SKILL,
 	RULE_INERT, /* accepted, never looked at */
+	RULE_KIND_COUNT
 };
 
 struct rule {
@@ -76,7 +77,8 @@ void rule_release(struct rule *r);
 bool rule_parameter_match(const struct rule *r, const struct json *input);
 /* names: "a, b"; * is every type. Types are the same if only case, blanks, - and _ differ. */
 bool agent_rule_match(struct str names, struct str type);
-bool skill_rule_match(const struct rule *r, struct str name, bool has_arguments);
+/* The name of a tool as rules have it: today's, in lower case */
+char *rule_tool_name(struct arena *a, struct str tool);
 /* Cuts the next rule off a list with commas between; those in parentheses separate nothing. As str_cut() ends a loop. */
 struct str rule_cut(struct str *rest);
 /* The list's name in a settings file: "deny", "ask", "allow"; "tools" for a limit. */

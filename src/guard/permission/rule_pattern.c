@@ -35,10 +35,9 @@ struct draft {
 	struct str text;
 	bool anchored; /* at the anchor, not deeper */
 	bool covers;   /* what is below a match too */
-	bool directory;
 };
 
-static void skip(struct str *s, size_t n)
+static void str_skip(struct str *s, size_t n)
 {
 	s->p += n;
 	s->n -= n;
@@ -52,21 +51,6 @@ static bool is_literal(struct str s)
 	return true;
 }
 
-static struct str last_part(struct str s)
-{
-	const char *slash = s.n ? memrchr(s.p, '/', s.n) : NULL;
-
-	return slash ? (struct str){ slash + 1, s.n - (size_t)(slash + 1 - s.p) } : s;
-}
-
-static bool leaves_anchor(struct str s)
-{
-	while (s.p)
-		if (str_is(str_cut(&s, '/'), ".."))
-			return true;
-	return false;
-}
-
 /* Takes the anchor off the pattern. */
 static int find_base(struct path_rule *r, struct draft *d, const char *base, struct err *err)
 {
@@ -74,59 +58,23 @@ static int find_base(struct path_rule *r, struct draft *d, const char *base, str
 
 	if (str_starts(d->text, STR("//"))) {
 		r->base = "/";
-		skip(&d->text, 2);
+		str_skip(&d->text, 2);
 	} else if (str_starts(d->text, STR("~/"))) {
 		if (!home || !home[0])
 			return err_set(err, ERR_PARSE, "HOME is not set");
 		r->base = home;
-		skip(&d->text, 2);
+		str_skip(&d->text, 2);
 	} else if (str_starts(d->text, STR("/"))) {
 		r->base = base;
-		skip(&d->text, 1);
+		str_skip(&d->text, 1);
 	} else {
 		d->anchored = false;
 		return 0;
 	}
 	while (str_starts(d->text, STR("/")))
-		skip(&d->text, 1);
+		str_skip(&d->text, 1);
 	d->anchored = true;
 	return 0;
-}
-
-/* Takes off what only says "and all below". */
-static void find_extent(struct draft *d, bool strict)
-{
-	while (str_ends(d->text, STR("/**")) || str_is(d->text, "**")) {
-		d->text.n -= MIN(d->text.n, 3);
-		d->directory = true;
-	}
-	while (d->text.n && d->text.p[d->text.n - 1] == '/') {
-		d->text.n--;
-		d->directory = true;
-	}
-	d->covers = !strict || d->directory || is_literal(last_part(d->text));
-}
-
-/* Whether it may match below the anchor too. */
-static void find_depth(struct draft *d, bool strict)
-{
-	bool dotted = str_starts(d->text, STR("./"));
-	bool rooted = d->anchored;
-
-	while (str_starts(d->text, STR("./")))
-		skip(&d->text, 2);
-	d->anchored = rooted || (strict && (dotted || d->directory)) || memchr(d->text.p, '/', d->text.n) != NULL;
-	if (!str_starts(d->text, STR("**/")))
-		return;
-	while (str_starts(d->text, STR("**/")))
-		skip(&d->text, 3);
-	d->anchored = false;
-}
-
-static void set_text(struct path_rule *r, struct arena *a, enum path_shape shape, struct str text)
-{
-	r->shape = shape;
-	r->text = arena_str(a, text);
 }
 
 static int set_glob(struct path_rule *r, struct arena *a, const struct draft *d, struct err *err)
@@ -148,26 +96,44 @@ int path_rule_compile(struct path_rule *r, struct arena *a, struct str pattern, 
 		      struct err *err)
 {
 	struct draft d = { .text = str_trim(pattern) };
+	bool directory = false;
 
 	*r = (struct path_rule){ 0 };
-	if (leaves_anchor(d.text) || memchr(d.text.p, '\0', d.text.n))
+	bool leaves = memchr(d.text.p, '\0', d.text.n);
+	for (struct str rest = d.text; rest.p;)
+		leaves = str_is(str_cut(&rest, '/'), "..") || leaves;
+	if (leaves)
 		return err_set(err, ERR_PARSE, "a path in a rule may not contain \"..\" or a NUL");
 	if (find_base(r, &d, base, err) < 0)
 		return -ERR_PARSE;
 	if (r->base)
 		r->base = path_absolute(a, "/", str_from(r->base));
-	find_extent(&d, strict);
-	find_depth(&d, strict);
-	if (!d.text.n)
-		r->shape = PATH_ALL;
-	else if (!is_literal(d.text))
+	/* An end that only says "and all below" */
+	while (str_ends(d.text, STR("/**")) || str_is(d.text, "**")) {
+		d.text.n -= MIN(d.text.n, 3);
+		directory = true;
+	}
+	while (d.text.n && d.text.p[d.text.n - 1] == '/') {
+		d.text.n--;
+		directory = true;
+	}
+	const char *slash = d.text.n ? memrchr(d.text.p, '/', d.text.n) : NULL;
+	size_t last = slash ? (size_t)(slash + 1 - d.text.p) : 0;
+	d.covers = !strict || directory || is_literal((struct str){ d.text.p + last, d.text.n - last });
+	/* A beginning that says at which depth it may match */
+	bool dotted = str_starts(d.text, STR("./"));
+	while (str_starts(d.text, STR("./")))
+		str_skip(&d.text, 2);
+	d.anchored = d.anchored || (strict && (dotted || directory)) || memchr(d.text.p, '/', d.text.n);
+	while (str_starts(d.text, STR("**/"))) {
+		str_skip(&d.text, 3);
+		d.anchored = false;
+	}
+	bool nested = memchr(d.text.p, '/', d.text.n);
+	if (d.text.n && (!is_literal(d.text) || (!d.anchored && nested)))
 		return set_glob(r, a, &d, err);
-	else if (d.anchored)
-		set_text(r, a, d.covers ? PATH_PREFIX : PATH_EXACT, d.text);
-	else if (!memchr(d.text.p, '/', d.text.n))
-		set_text(r, a, PATH_NAME, d.text);
-	else
-		return set_glob(r, a, &d, err);
+	r->text = arena_str(a, d.text);
+	r->shape = !d.text.n ? PATH_ALL : !d.anchored ? PATH_NAME : d.covers ? PATH_PREFIX : PATH_EXACT;
 	return 0;
 }
 
@@ -178,21 +144,16 @@ void path_rule_release(struct path_rule *r)
 
 /* ---- matching -------------------------------------------------------------------------------------------------- */
 
-static bool has_component(struct str path, struct str name)
-{
-	while (path.p)
-		if (str_eq(str_cut(&path, '/'), name))
-			return true;
-	return false;
-}
-
 bool path_rule_match_relative(const struct path_rule *r, struct str path)
 {
 	switch (r->shape) {
 	case PATH_ALL:
 		return true;
 	case PATH_NAME:
-		return has_component(path, r->text);
+		while (path.p)
+			if (str_eq(str_cut(&path, '/'), r->text))
+				return true;
+		return false;
 	case PATH_PREFIX:
 		return str_starts(path, r->text) && (path.n == r->text.n || path.p[r->text.n] == '/');
 	case PATH_EXACT:
@@ -249,16 +210,6 @@ struct str command_first_word(struct str words)
 	return str_cut(&rest, ' ');
 }
 
-/* What stands behind the last *; empty if more words may follow, or if something in it is escaped. */
-static struct str literal_end(const struct command_rule *r)
-{
-	const char *star = r->text.n ? memrchr(r->text.p, '*', r->text.n) : NULL;
-
-	if (!star || r->words || memchr(r->text.p, '\\', r->text.n))
-		return STR("");
-	return (struct str){ star + 1, r->text.n - (size_t)(star + 1 - r->text.p) };
-}
-
 void command_rule_compile(struct command_rule *r, struct arena *a, struct str pattern)
 {
 	struct str text = str_trim(pattern);
@@ -266,7 +217,7 @@ void command_rule_compile(struct command_rule *r, struct arena *a, struct str pa
 
 	if (words)
 		text.n -= 2;
-	*r = (struct command_rule){ .words = words };
+	*r = (struct command_rule){ .words = words, .last = STR("") };
 	if (!wildcard_is_plain(text))
 		r->shape = COMMAND_WILD;
 	else
@@ -275,20 +226,10 @@ void command_rule_compile(struct command_rule *r, struct arena *a, struct str pa
 	struct str first = command_first_word(r->text);
 	if (wildcard_is_plain(first))
 		r->first = first;
-	r->last = literal_end(r);
-}
-
-static bool match_wild(const struct command_rule *r, struct str words)
-{
-	if (!str_ends(words, r->last))
-		return false;
-	if (wildcard_match(r->text, words))
-		return true;
-	/* "* --version *" with words behind: the pattern must end where a word does. */
-	for (size_t i = 0; r->words && i < words.n; i++)
-		if (words.p[i] == ' ' && wildcard_match(r->text, (struct str){ words.p, i }))
-			return true;
-	return false;
+	/* Not if more words may follow, or if something in it is escaped */
+	const char *star = r->text.n ? memrchr(r->text.p, '*', r->text.n) : NULL;
+	if (star && !words && !memchr(r->text.p, '\\', r->text.n))
+		r->last = (struct str){ star + 1, r->text.n - (size_t)(star + 1 - r->text.p) };
 }
 
 bool command_rule_match(const struct command_rule *r, const struct command_text *command)
@@ -303,7 +244,15 @@ bool command_rule_match(const struct command_rule *r, const struct command_text 
 	case COMMAND_WILD:
 		break;
 	}
-	return match_wild(r, words);
+	if (!str_ends(words, r->last))
+		return false;
+	if (wildcard_match(r->text, words))
+		return true;
+	/* "* --version *" with words behind: the pattern must end where a word does. */
+	for (size_t i = 0; r->words && i < words.n; i++)
+		if (words.p[i] == ' ' && wildcard_match(r->text, (struct str){ words.p, i }))
+			return true;
+	return false;
 }
 
 /* ---- hosts ------------------------------------------------------------------------------------------------------ */
@@ -345,11 +294,6 @@ bool host_rule_match(struct str pattern, struct str host)
 	return false;
 }
 
-static bool is_host_char(char c)
-{
-	return c && (isalnum((unsigned char)c) || char_in(c, "-._:[]") || (c & 0x80));
-}
-
 struct str host_of_url(struct arena *a, struct str url)
 {
 	struct str rest = str_trim(url);
@@ -359,11 +303,11 @@ struct str host_of_url(struct arena *a, struct str url)
 		return STR("");
 	rest = (struct str){ scheme + 3, rest.n - (size_t)(scheme + 3 - rest.p) };
 	size_t n = 0;
-	while (n < rest.n && is_host_char(rest.p[n]))
+	while (n < rest.n && (isalnum((unsigned char)rest.p[n]) || char_in(rest.p[n], "-._:[]") || (rest.p[n] & 0x80)))
 		n++;
 	struct str host = { rest.p, n };
 	/* A user name, an escape or a backslash: programs disagree about which part is the host. */
-	if (n < rest.n && rest.p[n] != '/' && rest.p[n] != '?' && rest.p[n] != '#')
+	if (n < rest.n && !char_in(rest.p[n], "/?#"))
 		return STR("");
 	const char *port = host.n ? memrchr(host.p, ':', host.n) : NULL;
 	if (port && !memchr(port, ']', (size_t)(host.p + host.n - port)))

@@ -28,28 +28,24 @@ static void free_rows(struct map *m)
 	map_release(m);
 }
 
-static void free_index(struct rule_index *x)
-{
-	free_rows(&x->tools);
-	free_rows(&x->commands);
-	free_rows(&x->names);
-	free(x->several.list);
-	free(x->any_command.list);
-	free(x->paths[0].list);
-	free(x->paths[1].list);
-	free(x->fixed[0].list);
-	free(x->fixed[1].list);
-	free(x->hosts.list);
-	free(x->agents.list);
-	free(x->skills.list);
-}
-
 void rule_set_unref(struct rule_set *s)
 {
 	if (!s || --s->refs)
 		return;
-	for (size_t i = 0; i < COUNT_OF(s->lists); i++)
-		free_index(&s->lists[i]);
+	for (size_t i = 0; i < COUNT_OF(s->lists); i++) {
+		struct rule_index *x = &s->lists[i];
+		free_rows(&x->tools);
+		free_rows(&x->commands);
+		free_rows(&x->names);
+		free(x->several.list);
+		free(x->any_command.list);
+		for (size_t k = 0; k < 2; k++) {
+			free(x->paths[k].list);
+			free(x->fixed[k].list);
+		}
+		for (size_t k = 0; k < COUNT_OF(x->words); k++)
+			free(x->words[k].list);
+	}
 	for (size_t i = 0; i < s->all.count; i++)
 		rule_release((struct rule *)(uintptr_t)s->all.list[i]);
 	free(s->all.list);
@@ -89,27 +85,23 @@ static struct str name_key(char key[NAME_KEY_MAX], bool edits, struct str name)
 	return (struct str){ key, name.n + 1 };
 }
 
-/* Neighbours with the same base share its text, so that they are known by the pointer. */
-static void add_fixed(struct rule_row *row, struct rule *r)
-{
-	const struct rule *last = row->count ? row->list[row->count - 1] : NULL;
-
-	if (last && !strcmp(last->path.base, r->path.base))
-		r->path.base = last->path.base;
-	row_add(row, r);
-}
-
 static void index_path(struct rule_set *s, struct rule_index *x, struct rule *r)
 {
 	bool edits = r->subject->kind == SUBJECT_EDIT;
+	struct rule_row *fixed = &x->fixed[edits];
 	char key[NAME_KEY_MAX];
 
-	if (r->path.shape == PATH_NAME && r->path.text.n < NAME_KEY_MAX)
+	if (r->path.shape == PATH_NAME && r->path.text.n < NAME_KEY_MAX) {
 		map_row_add(s, &x->names, name_key(key, edits, r->path.text), r);
-	else if (r->path.base)
-		add_fixed(&x->fixed[edits], r);
-	else
+	} else if (r->path.base) {
+		/* Neighbours with the same base share its text, so that they are known by the pointer. */
+		const struct rule *last = fixed->count ? fixed->list[fixed->count - 1] : NULL;
+		if (last && !strcmp(last->path.base, r->path.base))
+			r->path.base = last->path.base;
+		row_add(fixed, r);
+	} else {
 		row_add(&x->paths[edits], r);
+	}
 }
 
 static void index_rule(struct rule_set *s, struct rule *r)
@@ -136,16 +128,8 @@ static void index_rule(struct rule_set *s, struct rule *r)
 	case RULE_PATH:
 		index_path(s, x, r);
 		break;
-	case RULE_HOST:
-		row_add(&x->hosts, r);
-		break;
-	case RULE_AGENT:
-		row_add(&x->agents, r);
-		break;
-	case RULE_SKILL:
-		row_add(&x->skills, r);
-		break;
-	case RULE_INERT:
+	default:
+		row_add(&x->words[r->kind], r);
 		break;
 	}
 }
@@ -200,10 +184,9 @@ static bool bare_matches(const struct rule *r, const struct json *input)
 const struct rule *rule_set_tool(const struct rule_set *s, enum rule_list list, const char *lower_name,
 				 const struct json *input)
 {
-	if (!s)
-		return NULL;
 	const struct rule_index *x = &s->lists[list];
 	const struct rule_row *row = map_get(&x->tools, str_from(lower_name));
+
 	for (size_t i = 0; row && i < row->count; i++)
 		if (bare_matches(row->list[i], input))
 			return row->list[i];
@@ -215,15 +198,7 @@ const struct rule *rule_set_tool(const struct rule_set *s, enum rule_list list, 
 	return NULL;
 }
 
-static const struct rule *path_in(const struct rule_row *row, const char *path, const struct path_anchors *anchors)
-{
-	for (size_t i = 0; row && i < row->count; i++)
-		if (path_rule_match(&row->list[i]->path, path, anchors))
-			return row->list[i];
-	return NULL;
-}
-
-/* By the names of its components. */
+/* By the names of its components */
 static const struct rule *path_by_name(const struct rule_index *x, bool edits, const char *path,
 				       const struct path_anchors *anchors)
 {
@@ -232,43 +207,12 @@ static const struct rule *path_by_name(const struct rule_index *x, bool edits, c
 
 	while (x->names.count && rest.p) {
 		struct str part = str_cut(&rest, '/');
-		const struct rule *r = NULL;
+		const struct rule_row *row = NULL;
 		if (part.n && part.n < NAME_KEY_MAX)
-			r = path_in(map_get(&x->names, name_key(key, edits, part)), path, anchors);
-		if (r)
-			return r;
-	}
-	return NULL;
-}
-
-/* By the way from each anchor, which is found once for all rules. */
-static const struct rule *path_by_way(const struct rule_row *row, const char *path, const struct path_anchors *anchors)
-{
-	for (size_t k = 0; row->count && k < anchors->count; k++) {
-		struct str relative;
-		if (!path_relative(path, anchors->list[k], &relative))
-			continue;
-		for (size_t i = 0; i < row->count; i++)
-			if (path_rule_match_relative(&row->list[i]->path, relative))
+			row = map_get(&x->names, name_key(key, edits, part));
+		for (size_t i = 0; row && i < row->count; i++)
+			if (path_rule_match(&row->list[i]->path, path, anchors))
 				return row->list[i];
-	}
-	return NULL;
-}
-
-/* By the way from their own bases. */
-static const struct rule *path_by_base(const struct rule_row *row, const char *path)
-{
-	const char *base = NULL;
-	struct str relative = STR("");
-	bool inside = false;
-
-	for (size_t i = 0; i < row->count; i++) {
-		const struct path_rule *r = &row->list[i]->path;
-		if (r->base != base)
-			inside = path_relative(path, r->base, &relative);
-		base = r->base;
-		if (inside && path_rule_match_relative(r, relative))
-			return row->list[i];
 	}
 	return NULL;
 }
@@ -276,13 +220,34 @@ static const struct rule *path_by_base(const struct rule_row *row, const char *p
 const struct rule *rule_set_path(const struct rule_set *s, enum rule_list list, bool edits, const char *path,
 				 const struct path_anchors *anchors)
 {
-	if (!s)
-		return NULL;
 	const struct rule_index *x = &s->lists[list];
+	const struct rule_row *free_rules = &x->paths[edits];
+	const struct rule_row *fixed = &x->fixed[edits];
 	const struct rule *r = path_by_name(x, edits, path, anchors);
-	if (!r)
-		r = path_by_way(&x->paths[edits], path, anchors);
-	return r ? r : path_by_base(&x->fixed[edits], path);
+	struct str relative = STR("");
+
+	if (r)
+		return r;
+	/* The path is taken relative to each anchor once for all rules, */
+	for (size_t k = 0; free_rules->count && k < anchors->count; k++) {
+		if (!path_relative(path, anchors->list[k], &relative))
+			continue;
+		for (size_t i = 0; i < free_rules->count; i++)
+			if (path_rule_match_relative(&free_rules->list[i]->path, relative))
+				return free_rules->list[i];
+	}
+	/* and to each base once for its neighbours. */
+	const char *base = NULL;
+	bool inside = false;
+	for (size_t i = 0; i < fixed->count; i++) {
+		const struct path_rule *rule = &fixed->list[i]->path;
+		if (rule->base != base)
+			inside = path_relative(path, rule->base, &relative);
+		base = rule->base;
+		if (inside && path_rule_match_relative(rule, relative))
+			return fixed->list[i];
+	}
+	return NULL;
 }
 
 static const struct rule *command_in(const struct rule_row *row, const struct command_text *command)
@@ -295,37 +260,12 @@ static const struct rule *command_in(const struct rule_row *row, const struct co
 
 const struct rule *rule_set_command(const struct rule_set *s, enum rule_list list, const struct command_text *command)
 {
-	if (!s)
-		return NULL;
 	const struct rule_index *x = &s->lists[list];
 	struct str word = command_first_word(command->words);
 	struct str exact = command_first_word(command->exact);
 	const struct rule *r = command_in(map_get(&x->commands, word), command);
+
 	if (!r && !str_eq(word, exact))
 		r = command_in(map_get(&x->commands, exact), command);
 	return r ? r : command_in(&x->any_command, command);
-}
-
-const struct rule *rule_set_host(const struct rule_set *s, enum rule_list list, struct str host)
-{
-	for (size_t i = 0; s && i < s->lists[list].hosts.count; i++)
-		if (host_rule_match(s->lists[list].hosts.list[i]->host, host))
-			return s->lists[list].hosts.list[i];
-	return NULL;
-}
-
-const struct rule *rule_set_agent(const struct rule_set *s, enum rule_list list, struct str type)
-{
-	for (size_t i = 0; s && i < s->lists[list].agents.count; i++)
-		if (agent_rule_match(s->lists[list].agents.list[i]->names, type))
-			return s->lists[list].agents.list[i];
-	return NULL;
-}
-
-const struct rule *rule_set_skill(const struct rule_set *s, enum rule_list list, struct str name, bool has_arguments)
-{
-	for (size_t i = 0; s && i < s->lists[list].skills.count; i++)
-		if (skill_rule_match(s->lists[list].skills.list[i], name, has_arguments))
-			return s->lists[list].skills.list[i];
-	return NULL;
 }

@@ -20,7 +20,7 @@ struct rule_index {
 	struct map names;            /* "r" or "e", then a name that may stand at any depth -> struct rule_row */
 	struct rule_row paths[2];    /* other path rules that start where an agent is: reading, editing */
 	struct rule_row fixed[2];    /* and those that start somewhere else */
-	struct rule_row hosts, agents, skills;
+	struct rule_row words[RULE_KIND_COUNT]; /* of hosts, types of agents and skills, by kind */
 };
 
 struct rule_set {
@@ -39,12 +39,9 @@ void rule_set_unref(struct rule_set *s);
 int rule_set_add(struct rule_set *s, enum rule_list list, struct str text, const struct rule_origin *origin,
 		 rule_warn_fn *warn, void *data, struct err *err);
 
-/* The first rule of a list (not RULE_ONLY) that matches, or NULL. s may be NULL. */
+/* The first rule of a list (not RULE_ONLY) that matches, or NULL. */
 const struct rule *rule_set_tool(const struct rule_set *s, enum rule_list list, const char *lower_name,
 				 const struct json *input);
 const struct rule *rule_set_path(const struct rule_set *s, enum rule_list list, bool edits, const char *path,
 				 const struct path_anchors *anchors);
 const struct rule *rule_set_command(const struct rule_set *s, enum rule_list list, const struct command_text *command);
-const struct rule *rule_set_host(const struct rule_set *s, enum rule_list list, struct str host);
-const struct rule *rule_set_agent(const struct rule_set *s, enum rule_list list, struct str type);
-const struct rule *rule_set_skill(const struct rule_set *s, enum rule_list list, struct str name, bool has_arguments);

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * suggest.c - a rule that would allow a call. It is written down first and then tried, by the reader and the evaluation of all
  * rules: what they would take for more, or would not accept, is not suggested. */
-#include "guard/permission/suggest.h"
+#include "guard/permission/permission.h"
 #include <sys/stat.h>
 #include "guard/shell/shell_command.h"
 
 static const struct rule_origin origin = { .layer = "session" };
-
-/* ---- writing it down --------------------------------------------------------------------------------------------- */
 
 /* A backslash before a parenthesis would be taken for an escape. */
 static void add_escaped(struct buf *out, struct str text)
@@ -19,7 +17,7 @@ static void add_escaped(struct buf *out, struct str text)
 	}
 }
 
-/* The words do not say what will run, here or in a text that is given to a shell: who says yes to them has not seen it. */
+/* The words do not say what will run, here or in a text that is given to a shell: a person who says yes to them has not seen it. */
 static bool hides_something(struct str text)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -38,33 +36,22 @@ static bool hides_something(struct str text)
 	return !script.understood;
 }
 
-static bool is_directory(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
-/* Rules for Read and Edit hold for all tools that read and edit. A tool that lists names does not ask for contents. */
-static void write_path(struct buf *out, const struct tool_facts *s, struct arena *a, struct str path)
-{
-	const char *absolute = arena_str(a, path).p;
-
-	if ((s->flags & TOOL_LISTS_NAMES) || absolute[0] != '/')
-		return;
-	buf_addstr(out, s->kind == SUBJECT_READ ? "Read(/" : "Edit(/");
-	add_escaped(out, path);
-	buf_addstr(out, is_directory(absolute) ? "/**)" : ")");
-}
-
 static void write_rule(struct buf *out, struct tool_use use, const struct tool_facts *s, struct arena *a)
 {
 	struct str primary = s && s->primary ? str_trim(json_str(json_get(use.input, s->primary), a)) : STR("");
+	struct stat st;
 
 	switch (s ? s->kind : SUBJECT_NAME) {
 	case SUBJECT_READ:
 	case SUBJECT_EDIT:
-		write_path(out, s, a, primary);
+		/* A tool that lists names does not ask for contents. */
+		if ((s->flags & TOOL_LISTS_NAMES) || !str_starts(primary, STR("/")))
+			return;
+		/* Rules for Read and Edit hold for all tools that read and edit. */
+		buf_addstr(out, s->kind == SUBJECT_READ ? "Read(/" : "Edit(/");
+		add_escaped(out, primary);
+		bool is_dir = stat(arena_str(a, primary).p, &st) == 0 && S_ISDIR(st.st_mode);
+		buf_addstr(out, is_dir ? "/**)" : ")");
 		return;
 	case SUBJECT_HOST:
 		buf_addf(out, "%s(domain:" STR_FMT ")", s->name, STR_ARG(host_of_url(a, primary)));
@@ -85,16 +72,6 @@ static void write_rule(struct buf *out, struct tool_use use, const struct tool_f
 	buf_addch(out, ')');
 }
 
-/* ---- trying it --------------------------------------------------------------------------------------------------- */
-
-static bool is_readable(struct str text)
-{
-	for (size_t i = 0; i < text.n; i++)
-		if ((unsigned char)text.p[i] < ' ' || text.p[i] == 127)
-			return false;
-	return text.n > 0 && text.n <= SUGGESTION_MAX_BYTES;
-}
-
 /* The reader understands it as what was meant: one command, one place, one name. */
 static bool is_narrow(const struct rule *r, const struct tool_facts *s)
 {
@@ -111,23 +88,9 @@ static bool is_narrow(const struct rule *r, const struct tool_facts *s)
 		return r->names.n && !memchr(r->names.p, ',', r->names.n) && !memchr(r->names.p, '*', r->names.n);
 	case RULE_SKILL:
 		return r->skill.name.n && !r->skill.any_arguments;
-	case RULE_PARAMETER:
-	case RULE_INERT:
-		break;
-	}
-	return false;
-}
-
-static bool reads_back(struct str text, const struct tool_facts *s)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	struct rule r = { 0 };
-
-	if (rule_parse(&a, RULE_ALLOW, text, &origin, NULL, NULL, &r, NULL) <= 0)
+	default:
 		return false;
-	bool narrow = is_narrow(&r, s);
-	rule_release(&r);
-	return narrow;
+	}
 }
 
 /* What would be decided if the rule stood in the session: asked of a child that differs from the agent in nothing else. */
@@ -144,24 +107,26 @@ static bool would_allow(const struct permission *p, struct tool_use use, struct 
 	return v.decision == PERMISSION_ALLOW;
 }
 
-/* Rules of the session do not reach an agent whose call brought its own. */
-static bool hears_session(const struct permission *p)
-{
-	for (; p->parent; p = p->parent)
-		if (p->replaces_allow)
-			return false;
-	return true;
-}
-
 const char *permission_suggest(struct arena *a, const struct permission *p, struct tool_use use)
 {
 	const struct tool_facts *s = tool_facts_find(tool_current_name(str_from(use.tool->name)));
-	AUTO_BUF struct buf text = { 0 };
+	AUTO_BUF struct buf out = { 0 };
+	struct rule r = { 0 };
 
-	if (!hears_session(p))
+	/* Rules of the session do not reach an agent whose call brought its own. */
+	for (const struct permission *up = p; up->parent; up = up->parent)
+		if (up->replaces_allow)
+			return NULL;
+	write_rule(&out, use, s, a);
+	struct str text = buf_str(&out);
+	for (size_t i = 0; i < text.n; i++)
+		if ((unsigned char)text.p[i] < ' ' || text.p[i] == 127)
+			return NULL;
+	if (!text.n || text.n > SUGGESTION_MAX_BYTES)
 		return NULL;
-	write_rule(&text, use, s, a);
-	if (!is_readable(buf_str(&text)) || !reads_back(buf_str(&text), s) || !would_allow(p, use, buf_str(&text)))
+	if (rule_parse(a, RULE_ALLOW, text, &origin, NULL, NULL, &r, NULL) <= 0)
 		return NULL;
-	return arena_str(a, buf_str(&text)).p;
+	bool narrow = is_narrow(&r, s);
+	rule_release(&r);
+	return narrow && would_allow(p, use, text) ? arena_str(a, text).p : NULL;
 }

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include "lib/io/file.h"
 #include "lib/match/glob.h"
-#include "guard/permission/hidden.h"
+#include "guard/permission/permission.h"
 #include "guard/permission/place.h"
 
 enum find_answer { FIND_ENTER, FIND_TAKE, FIND_SKIP };
@@ -134,9 +134,8 @@ int find_named_by_rules(struct paths *found, struct arena *a, const struct tool_
 
 static bool is_denied_edit(const struct find *f, const char *path)
 {
-	for (const struct permission *p = f->permission; p; p = p->parent)
-		if (rule_set_path(p->own, RULE_DENY, true, path, &f->anchors) ||
-		    rule_set_path(p->rules, RULE_DENY, true, path, &f->anchors))
+	for (struct rule_walk w = { .owner = f->permission, .list = RULE_DENY }; rule_walk_next(&w);)
+		if (rule_set_path(w.set, RULE_DENY, true, path, &f->anchors))
 			return true;
 	return false;
 }

@@ -4,7 +4,7 @@
 #include "defs/policy/sources.h"
 #include "product/session/server_pool.h"
 #include "lib/json/json_write.h"
-#include "guard/permission/suggest.h"
+#include "guard/permission/permission.h"
 #include "config/settings/settings_store.h"
 #include "agents/agent/gate.h"
 #include "agents/agent/plan.h"

@@ -6,7 +6,7 @@
 #include "product/session/session_int.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
-#include "guard/permission/hidden.h"
+#include "guard/permission/permission.h"
 
 enum { MOST_NAMES = 1000, MOST_BYTES = 400 * 1024 };
 

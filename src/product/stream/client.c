@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * client.c - decisions of the client: permissions, questions of agents, elicitation, and callback hooks. */
-#include "guard/permission/suggest.h"
+#include "guard/permission/permission.h"
 #include "agents/agent/gate.h"
 #include "agents/agent/question.h"
 #include "product/stream/wire_int.h"

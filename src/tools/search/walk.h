@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include "lib/base/base.h"
 #include "lib/match/gitignore.h"
-#include "guard/permission/hidden.h"
+#include "guard/permission/permission.h"
 
 /* All borrowed until walk_run returns */
 struct walk_options {

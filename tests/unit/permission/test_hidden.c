@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * test_hidden.c - files that a search must not show. */
-#include "guard/permission/hidden.h"
+#include "guard/permission/permission.h"
 #include "stage.h"
 #include "tests.h"
 #include "unit.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * test_suggest.c - a suggested rule allows the call it was made for, and none of its neighbours. */
-#include "guard/permission/suggest.h"
+#include "guard/permission/permission.h"
 #include "stage.h"
 #include "tests.h"
 #include "unit.h"
