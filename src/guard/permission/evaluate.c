@@ -223,10 +223,6 @@ static bool name_rule_match(struct evaluation *ev, const struct rule *r)
 	struct str name;
 
 	switch (r->kind) {
-	case RULE_BARE:
-		return true;
-	case RULE_PARAMETER:
-		return rule_parameter_match(r, ev->use.input);
 	case RULE_HOST:
 		return host_rule_match(r->host, host_of_url(&ev->arena, eval_text(ev, "url")));
 	case RULE_AGENT:
@@ -242,7 +238,7 @@ static bool name_rule_match(struct evaluation *ev, const struct rule *r)
 			name = (struct str){ name.p + 1, name.n - 1 };
 		return str_eq(r->skill.name, name) && (r->skill.any_arguments || !str_trim(eval_text(ev, "args")).n);
 	default:
-		return false;
+		return rule_matches_input(r, ev->use.input);
 	}
 }
 

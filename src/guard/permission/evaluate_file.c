@@ -145,7 +145,7 @@ static bool file_fits(struct evaluation *ev, const struct rule_set *set)
 		const struct rule *r = set->limits.list[i];
 		if (strcmp(r->tool, ev->tool) != 0)
 			continue;
-		if (r->kind == RULE_BARE || (r->kind == RULE_PARAMETER && rule_parameter_match(r, ev->use.input)))
+		if (rule_matches_input(r, ev->use.input))
 			return true;
 		if (r->kind != RULE_PATH || !ev->place.target)
 			continue;

@@ -157,7 +157,7 @@ static bool command_fits(struct evaluation *ev, const struct rule_set *set, cons
 		const struct rule *r = set->limits.list[i];
 		if (strcmp(r->tool, ev->tool) != 0)
 			continue;
-		if (r->kind == RULE_BARE || (r->kind == RULE_PARAMETER && rule_parameter_match(r, ev->use.input)))
+		if (rule_matches_input(r, ev->use.input))
 			return true;
 		bool exact = r->kind == RULE_COMMAND && r->command.shape == COMMAND_EXACT;
 		if (r->kind != RULE_COMMAND || c->hides || s.assignment_count || (shell_needs_exact_rule(c) && !exact))

@@ -39,11 +39,6 @@ static struct rule_set *copy_rules(const struct rule_set *own)
 	return copy;
 }
 
-static void add_anchor(struct hidden_files *h, const char *dir)
-{
-	path_anchors_add(&h->anchors, &h->arena, dir ? arena_strdup(&h->arena, dir) : NULL);
-}
-
 struct hidden_files *hidden_files_find(const struct tool_env *env, const char *root)
 {
 	const struct rule_walk all = { .owner = env->permission, .list = RULE_DENY };
@@ -59,10 +54,12 @@ struct hidden_files *hidden_files_find(const struct tool_env *env, const char *r
 		if (has_any(w.set))
 			h->sets[h->set_count++] =
 				w.set == w.owner->rules ? rule_set_ref(w.owner->rules) : copy_rules(w.set);
-	add_anchor(h, env->root);
-	add_anchor(h, env->cwd);
+	path_anchors_add(&h->anchors, &h->arena, env->root);
+	path_anchors_add(&h->anchors, &h->arena, env->cwd);
 	for (const struct permission *p = env->permission; p; p = p->parent)
-		add_anchor(h, p->root);
+		path_anchors_add(&h->anchors, &h->arena, p->root);
+	for (size_t i = 0; i < h->anchors.count; i++) /* the agent may end before the search */
+		h->anchors.list[i] = arena_strdup(&h->arena, h->anchors.list[i]);
 	const char *target = place_find(&h->arena, "/", str_from(root)).target;
 	h->target = target && strcmp(target, root) != 0 ? target : NULL;
 	if (h->target && !h->target[1])

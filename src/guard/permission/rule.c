@@ -55,20 +55,6 @@ printf_like(3, 4) static void draft_warn(struct draft *d, const struct rule *r, 
 
 /* ---- the two parts --------------------------------------------------------------------------------------------- */
 
-/* "\(" and "\)" are parentheses; other backslashes belong to the pattern. */
-static struct str unescape(struct arena *a, struct str text)
-{
-	char *out = arena_alloc(a, text.n + 1);
-	size_t n = 0;
-
-	for (size_t i = 0; i < text.n; i++) {
-		bool escape = text.p[i] == '\\' && i + 1 < text.n && (text.p[i + 1] == '(' || text.p[i + 1] == ')');
-		out[n++] = text.p[i += escape];
-	}
-	out[n] = '\0';
-	return (struct str){ out, n };
-}
-
 static int draft_split(struct draft *d, struct str text, struct err *err)
 {
 	struct str rest = text;
@@ -84,7 +70,15 @@ static int draft_split(struct draft *d, struct str text, struct err *err)
 		return 0;
 	if (!rest.n || rest.p[rest.n - 1] != ')')
 		return err_set(err, ERR_PARSE, "\"" STR_FMT "\" has no closing parenthesis at its end", STR_ARG(text));
-	d->specifier = str_trim(unescape(d->arena, (struct str){ rest.p, rest.n - 1 }));
+	/* "\(" and "\)" are parentheses; other backslashes belong to the pattern. */
+	char *out = arena_alloc(d->arena, rest.n);
+	size_t n = 0;
+	for (size_t i = 0; i < rest.n - 1; i++) {
+		bool escape = rest.p[i] == '\\' && i + 2 < rest.n && char_in(rest.p[i + 1], "()");
+		out[n++] = rest.p[i += escape];
+	}
+	out[n] = '\0';
+	d->specifier = str_trim((struct str){ out, n });
 	return 0;
 }
 
@@ -248,11 +242,13 @@ void rule_release(struct rule *r)
 
 /* ---- matching --------------------------------------------------------------------------------------------------- */
 
-bool rule_parameter_match(const struct rule *r, const struct json *input)
+bool rule_matches_input(const struct rule *r, const struct json *input)
 {
 	AUTO_ARENA struct arena scratch = { 0 };
-	const struct json *v = json_get_str(input, r->parameter.name);
 
+	if (r->kind != RULE_PARAMETER)
+		return r->kind == RULE_BARE;
+	const struct json *v = json_get_str(input, r->parameter.name);
 	if (!v || json_is(v, JSON_NULL) || json_is(v, JSON_ARRAY) || json_is(v, JSON_OBJECT))
 		return false;
 	struct str text = json_is(v, JSON_STRING) ? json_str(v, &scratch) : json_raw(v);

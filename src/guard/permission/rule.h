@@ -74,7 +74,8 @@ typedef void rule_warn_fn(void *data, const char *message);
 int rule_parse(struct arena *a, enum rule_list list, struct str text, const struct rule_origin *origin,
 	       rule_warn_fn *warn, void *data, struct rule *ret_rule, struct err *err);
 void rule_release(struct rule *r);
-bool rule_parameter_match(const struct rule *r, const struct json *input);
+/* For a rule about every use of its tool, or about a parameter; false for others */
+bool rule_matches_input(const struct rule *r, const struct json *input);
 /* names: "a, b"; * is every type. Types are the same if only case, blanks, - and _ differ. */
 bool agent_rule_match(struct str names, struct str type);
 /* The name of a tool as rules have it: today's, in lower case */

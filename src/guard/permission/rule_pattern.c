@@ -55,25 +55,21 @@ static bool is_literal(struct str s)
 static int find_base(struct path_rule *r, struct draft *d, const char *base, struct err *err)
 {
 	const char *home = getenv("HOME");
+	const struct {
+		const char *prefix, *base;
+	} anchors[] = { { "//", "/" }, { "~/", home && home[0] ? home : NULL }, { "/", base } };
 
-	if (str_starts(d->text, STR("//"))) {
-		r->base = "/";
-		str_skip(&d->text, 2);
-	} else if (str_starts(d->text, STR("~/"))) {
-		if (!home || !home[0])
+	for (size_t i = 0; i < COUNT_OF(anchors) && !d->anchored; i++) {
+		if (!str_starts(d->text, str_from(anchors[i].prefix)))
+			continue;
+		if (anchors[i].prefix[0] == '~' && !anchors[i].base)
 			return err_set(err, ERR_PARSE, "HOME is not set");
-		r->base = home;
-		str_skip(&d->text, 2);
-	} else if (str_starts(d->text, STR("/"))) {
-		r->base = base;
-		str_skip(&d->text, 1);
-	} else {
-		d->anchored = false;
-		return 0;
+		r->base = anchors[i].base;
+		str_skip(&d->text, strlen(anchors[i].prefix));
+		while (str_starts(d->text, STR("/")))
+			str_skip(&d->text, 1);
+		d->anchored = true;
 	}
-	while (str_starts(d->text, STR("/")))
-		str_skip(&d->text, 1);
-	d->anchored = true;
 	return 0;
 }
 
@@ -189,20 +185,6 @@ bool path_rule_match(const struct path_rule *r, const char *path, const struct p
 
 /* ---- commands --------------------------------------------------------------------------------------------------- */
 
-static struct str one_blank(struct arena *a, struct str text)
-{
-	AUTO_BUF struct buf out = { 0 };
-
-	for (size_t i = 0; i < text.n; i++) {
-		bool blank = text.p[i] == ' ' || text.p[i] == '\t';
-		if (!blank)
-			buf_addch(&out, text.p[i]);
-		else if (out.n && out.p[out.n - 1] != ' ')
-			buf_addch(&out, ' ');
-	}
-	return arena_str(a, buf_str(&out));
-}
-
 struct str command_first_word(struct str words)
 {
 	struct str rest = words;
@@ -212,6 +194,7 @@ struct str command_first_word(struct str words)
 
 void command_rule_compile(struct command_rule *r, struct arena *a, struct str pattern)
 {
+	AUTO_BUF struct buf single = { 0 }; /* with one blank between words */
 	struct str text = str_trim(pattern);
 	bool words = str_ends(text, STR(":*")) || str_ends(text, STR(" *"));
 
@@ -222,7 +205,12 @@ void command_rule_compile(struct command_rule *r, struct arena *a, struct str pa
 		r->shape = COMMAND_WILD;
 	else
 		r->shape = words ? COMMAND_WORDS : COMMAND_EXACT;
-	r->text = r->shape == COMMAND_EXACT ? arena_str(a, text) : one_blank(a, str_trim(text));
+	for (size_t i = 0; i < text.n; i++) {
+		bool blank = text.p[i] == ' ' || text.p[i] == '\t';
+		if (!blank || (single.n && single.p[single.n - 1] != ' '))
+			buf_addch(&single, blank ? ' ' : text.p[i]);
+	}
+	r->text = arena_str(a, r->shape == COMMAND_EXACT ? text : str_trim(buf_str(&single)));
 	struct str first = command_first_word(r->text);
 	if (wildcard_is_plain(first))
 		r->first = first;

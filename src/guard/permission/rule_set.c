@@ -139,34 +139,24 @@ static bool same_text(const char *a, const char *b)
 	return a == b || (a && b && !strcmp(a, b));
 }
 
-static char *copy_text(struct arena *a, const char *s)
-{
-	return s ? arena_strdup(a, s) : NULL;
-}
-
-/* One copy for all rules of the same place. */
-static const struct rule_origin *keep_origin(struct rule_set *s, const struct rule_origin *o)
-{
-	const struct rule_origin *last = s->last_origin;
-
-	if (last && same_text(last->layer, o->layer) && same_text(last->file, o->file) && last->line == o->line &&
-	    same_text(last->base, o->base))
-		return last;
-	struct rule_origin *copy = arena_alloc(&s->arena, sizeof *copy);
-	*copy = (struct rule_origin){ .layer = copy_text(&s->arena, o->layer),
-				      .file = copy_text(&s->arena, o->file),
-				      .line = o->line,
-				      .base = copy_text(&s->arena, o->base) };
-	s->last_origin = copy;
-	return copy;
-}
-
-int rule_set_add(struct rule_set *s, enum rule_list list, struct str text, const struct rule_origin *origin,
+int rule_set_add(struct rule_set *s, enum rule_list list, struct str text, const struct rule_origin *o,
 		 rule_warn_fn *warn, void *data, struct err *err)
 {
-	struct rule *r = arena_calloc(&s->arena, sizeof *r);
-	int made = rule_parse(&s->arena, list, text, keep_origin(s, origin), warn, data, r, err);
+	const struct rule_origin *last = s->last_origin;
+	struct arena *a = &s->arena;
 
+	/* The rules of one file share their origin. */
+	if (!last || !same_text(last->layer, o->layer) || !same_text(last->file, o->file) || last->line != o->line ||
+	    !same_text(last->base, o->base)) {
+		struct rule_origin *copy = arena_alloc(a, sizeof *copy);
+		*copy = (struct rule_origin){ .layer = o->layer ? arena_strdup(a, o->layer) : NULL,
+					      .file = o->file ? arena_strdup(a, o->file) : NULL,
+					      .line = o->line,
+					      .base = o->base ? arena_strdup(a, o->base) : NULL };
+		s->last_origin = copy;
+	}
+	struct rule *r = arena_calloc(a, sizeof *r);
+	int made = rule_parse(a, list, text, s->last_origin, warn, data, r, err);
 	if (made <= 0)
 		return made;
 	row_add(&s->all, r);
@@ -176,11 +166,6 @@ int rule_set_add(struct rule_set *s, enum rule_list list, struct str text, const
 
 /* ---- finding --------------------------------------------------------------------------------------------------- */
 
-static bool bare_matches(const struct rule *r, const struct json *input)
-{
-	return r->kind == RULE_BARE || rule_parameter_match(r, input);
-}
-
 const struct rule *rule_set_tool(const struct rule_set *s, enum rule_list list, const char *lower_name,
 				 const struct json *input)
 {
@@ -188,11 +173,11 @@ const struct rule *rule_set_tool(const struct rule_set *s, enum rule_list list, 
 	const struct rule_row *row = map_get(&x->tools, str_from(lower_name));
 
 	for (size_t i = 0; row && i < row->count; i++)
-		if (bare_matches(row->list[i], input))
+		if (rule_matches_input(row->list[i], input))
 			return row->list[i];
 	for (size_t i = 0; i < x->several.count; i++) {
 		const struct rule *r = x->several.list[i];
-		if (wildcard_match(str_from(r->tool), str_from(lower_name)) && bare_matches(r, input))
+		if (wildcard_match(str_from(r->tool), str_from(lower_name)) && rule_matches_input(r, input))
 			return r;
 	}
 	return NULL;

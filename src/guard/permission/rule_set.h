@@ -36,7 +36,7 @@ struct rule_set *rule_set_new(void); /* returns owned: one reference */
 struct rule_set *rule_set_ref(struct rule_set *s);
 void rule_set_unref(struct rule_set *s);
 /* Text and origin are copied. 0, also for an allow rule that was skipped with a warning, or -ERR_PARSE as rule_parse(). */
-int rule_set_add(struct rule_set *s, enum rule_list list, struct str text, const struct rule_origin *origin,
+int rule_set_add(struct rule_set *s, enum rule_list list, struct str text, const struct rule_origin *o,
 		 rule_warn_fn *warn, void *data, struct err *err);
 
 /* The first rule of a list (not RULE_ONLY) that matches, or NULL. */

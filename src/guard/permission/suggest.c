@@ -93,24 +93,12 @@ static bool is_narrow(const struct rule *r, const struct tool_facts *s)
 	}
 }
 
-/* What would be decided if the rule stood in the session: asked of a child that differs from the agent in nothing else. */
-static bool would_allow(const struct permission *p, struct tool_use use, struct str text)
-{
-	struct permission with;
-	struct permission_verdict v = { 0 };
-
-	permission_derive(&with, p, &(struct permission_birth){ .can_ask = true });
-	(void)permission_add_rule(&with, RULE_ALLOW, text, &origin, NULL, NULL, NULL);
-	permission_explain(&with, use, PERMISSION_HINT_NONE, &v);
-	permission_verdict_release(&v);
-	permission_release(&with);
-	return v.decision == PERMISSION_ALLOW;
-}
-
 const char *permission_suggest(struct arena *a, const struct permission *p, struct tool_use use)
 {
 	const struct tool_facts *s = tool_facts_find(tool_current_name(str_from(use.tool->name)));
 	AUTO_BUF struct buf out = { 0 };
+	struct permission_verdict v = { 0 };
+	struct permission with;
 	struct rule r = { 0 };
 
 	/* Rules of the session do not reach an agent whose call brought its own. */
@@ -128,5 +116,13 @@ const char *permission_suggest(struct arena *a, const struct permission *p, stru
 		return NULL;
 	bool narrow = is_narrow(&r, s);
 	rule_release(&r);
-	return narrow && would_allow(p, use, text) ? arena_str(a, text).p : NULL;
+	if (!narrow)
+		return NULL;
+	/* The decision if the rule stood in the session: of a child that differs from the agent in nothing else */
+	permission_derive(&with, p, &(struct permission_birth){ .can_ask = true });
+	(void)permission_add_rule(&with, RULE_ALLOW, text, &origin, NULL, NULL, NULL);
+	permission_explain(&with, use, PERMISSION_HINT_NONE, &v);
+	permission_verdict_release(&v);
+	permission_release(&with);
+	return v.decision == PERMISSION_ALLOW ? arena_str(a, text).p : NULL;
 }
