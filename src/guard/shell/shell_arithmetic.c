@@ -19,18 +19,15 @@ static const char why_not[] = "arithmetic with more than numbers can run what a 
 /* Bash writes to these by itself, or refuses that they are set. */
 static bool is_owned_by_bash(struct str name)
 {
-	static const char *const names[] = { "_",        "REPLY",    "OPTARG", "PWD",        "OLDPWD",
-					     "DIRSTACK", "FUNCNAME", "UID",    "MAPFILE",    "EUID",
-					     "PPID",     "COPROC",   "GROUPS", "PIPESTATUS", "EPOCHREALTIME" };
+	static const char *const names[] = { "_",        "REPLY",      "OPTARG",        "PWD",  "OLDPWD", "DIRSTACK",
+					     "FUNCNAME", "UID",        "MAPFILE",       "EUID", "PPID",   "COPROC",
+					     "GROUPS",   "PIPESTATUS", "EPOCHREALTIME", NULL };
 	static const char *const prefixes[] = { "BASH", "COMP_", "READLINE_", "HIST" };
 
-	for (size_t i = 0; i < COUNT_OF(names); i++)
-		if (str_is(name, names[i]))
-			return true;
 	for (size_t i = 0; i < COUNT_OF(prefixes); i++)
 		if (str_starts(name, str_from(prefixes[i])))
 			return true;
-	return shell_name_is_dangerous(name);
+	return shell_is_one_of(name, names) || shell_name_is_dangerous(name);
 }
 
 bool shell_is_decimal(struct str s)
@@ -64,14 +61,14 @@ void shell_set_name(struct shell_parser *p, struct str name, bool number)
 		p->sink->can_fail = true;
 }
 
-static void shell_set_in_arithmetic(struct shell_parser *p, struct str name)
+static void set_in_arithmetic(struct shell_parser *p, struct str name)
 {
 	find_name(p->sink, name)->used = true;
 	shell_add_variable(p, name);
 }
 
 /* Arithmetic evaluates it. */
-static void shell_use_name(struct shell_parser *p, struct str name)
+static void use_in_arithmetic(struct shell_parser *p, struct str name)
 {
 	const struct shell_known *k = p->known;
 
@@ -105,19 +102,11 @@ void shell_end_line(struct shell_parser *p)
 
 /* ---- simple commands ---- */
 
-static bool is_one_of(struct str word, const char *const *list, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (str_is(word, list[i]))
-			return true;
-	return false;
-}
-
 bool shell_declares(struct str word)
 {
-	static const char *const names[] = { "declare", "typeset", "local", "export", "readonly" };
+	static const char *const names[] = { "declare", "typeset", "local", "export", "readonly", NULL };
 
-	return is_one_of(word, names, COUNT_OF(names));
+	return shell_is_one_of(word, names);
 }
 
 /* The name in NAME, NAME=x, NAME+=x, NAME[0]=x; empty if there is none. */
@@ -149,34 +138,31 @@ static void note_declared(struct shell_parser *p, const struct shell_command *c)
 		shell_know(p, leading_name(&c->words[1]));
 }
 
-/* Wherever the builtin stands in the words: command and builtin may be in front of it. Builtins that hide need no row. */
-static bool has_setter(const struct shell_command *c)
-{
-	static const char *const names[] = { "read", "getopts", "unset" };
-
-	for (size_t i = 0; i < c->word_count; i++)
-		if (c->words[i].literal &&
-		    (is_one_of(c->words[i].text, names, COUNT_OF(names)) || shell_declares(c->words[i].text)))
-			return true;
-	return false;
-}
-
 void shell_note_simple(struct shell_parser *p, const struct shell_command *c)
 {
+	static const char *const setters[] = { "read", "getopts", "unset", NULL };
+	bool sets = false;
+
 	for (size_t i = 0; i < c->assignment_count; i++)
 		shell_set_name(p, c->assignments[i].name, c->assignments[i].value.number);
 	if (!c->word_count) {
 		/* Of several, one that fails keeps the others from being set. */
 		if (c->assignment_count == 1 && !c->redirect_count && c->assignments[0].value.number)
 			shell_know(p, c->assignments[0].name);
-	} else if (shell_declares(c->words[0].source)) {
+		return;
+	}
+	if (shell_declares(c->words[0].source)) {
 		p->sink->freezes = p->sink->freezes || str_is(c->words[0].text, "readonly");
 		note_declared(p, c);
-	} else if (has_setter(c)) {
-		for (size_t i = 0; i < c->word_count; i++) {
-			p->sink->freezes = p->sink->freezes || shell_declares(c->words[i].text);
-			shell_set_name(p, leading_name(&c->words[i]), false);
-		}
+		return;
+	}
+	/* Wherever the builtin stands: command and builtin may be in front of it. Builtins that hide need no row. */
+	for (size_t i = 0; i < c->word_count; i++)
+		sets = sets || (c->words[i].literal &&
+				(shell_is_one_of(c->words[i].text, setters) || shell_declares(c->words[i].text)));
+	for (size_t i = 0; sets && i < c->word_count; i++) {
+		p->sink->freezes = p->sink->freezes || shell_declares(c->words[i].text);
+		shell_set_name(p, leading_name(&c->words[i]), false);
 	}
 }
 
@@ -261,29 +247,22 @@ static void end_part(struct shell_parser *p, struct expression *e)
 
 /* ---- operands ---- */
 
-/* The operator of an assignment, "" if there is none. */
-static const char *find_assignment(const struct shell_parser *p)
-{
-	static const char *const operators[] = { "=", "+=", "-=", "*=", "/=", "%=", "&=", "^=", "|=", "<<=", ">>=" };
-
-	for (size_t i = 0; i < COUNT_OF(operators); i++)
-		if (starts(p, operators[i]) && !starts(p, "=="))
-			return operators[i];
-	return "";
-}
-
 /* Bash evaluates the name in all cases but NAME = x. Returns true if an operand follows. */
 static bool read_variable(struct shell_parser *p, struct expression *e, bool *ret_ok)
 {
+	static const char *const operators[] = { "=", "+=", "-=", "*=", "/=", "%=", "&=", "^=", "|=", "<<=", ">>=" };
 	struct str name = read_name(p);
+	const char *op = ""; /* of an assignment */
 
 	skip_blanks(p);
-	const char *op = find_assignment(p);
+	for (size_t i = 0; i < COUNT_OF(operators); i++)
+		if (starts(p, operators[i]) && !starts(p, "=="))
+			op = operators[i];
 	*ret_ok = !*op || e->may_assign;
 	if (!*op || op[1])
-		shell_use_name(p, name);
+		use_in_arithmetic(p, name);
 	if (*op || starts(p, "++") || starts(p, "--"))
-		shell_set_in_arithmetic(p, name);
+		set_in_arithmetic(p, name);
 	if (!*op) {
 		p->at += starts(p, "++") || starts(p, "--") ? 2 : 0;
 		return false;
@@ -295,28 +274,23 @@ static bool read_variable(struct shell_parser *p, struct expression *e, bool *re
 	return true;
 }
 
-static bool read_nested(struct shell_parser *p, struct expression *e)
-{
-	const struct shell_known *known = p->known;
-
-	p->at += 3;
-	if (!shell_enter(p))
-		return false;
-	bool ok = shell_read_expression(p, false);
-	shell_leave(p);
-	p->known = known;
-	e->can_fail = true; /* a number with a sign may follow one */
-	return ok;
-}
-
 /* The name may be empty, a new one of a function for instance, and then an operand is missing. */
 static bool read_dollar(struct shell_parser *p, struct expression *e)
 {
+	const struct shell_known *known = p->known;
 	char next = shell_peek(p, 1);
 	bool braces = next == '{';
 
-	if (starts(p, "$(("))
-		return read_nested(p, e);
+	if (starts(p, "$((")) {
+		p->at += 3;
+		if (!shell_enter(p))
+			return false;
+		bool ok = shell_read_expression(p, false);
+		shell_leave(p);
+		p->known = known;
+		e->can_fail = true; /* a number with a sign may follow one */
+		return ok;
+	}
 	if (next == '#' || next == '?' || next == '$') {
 		p->at += 2;
 		return true;
@@ -324,7 +298,7 @@ static bool read_dollar(struct shell_parser *p, struct expression *e)
 	p->at += braces ? 2 : 1;
 	if (!shell_is_name_start(shell_peek(p, 0)))
 		return false;
-	shell_use_name(p, read_name(p));
+	use_in_arithmetic(p, read_name(p));
 	e->can_fail = true;
 	if (braces && shell_peek(p, 0) != '}')
 		return false;
@@ -340,8 +314,8 @@ static void read_increment(struct shell_parser *p, struct expression *e)
 	if (twice && shell_is_name_start(shell_peek(p, 2))) {
 		p->at += 2;
 		struct str name = read_name(p);
-		shell_use_name(p, name);
-		shell_set_in_arithmetic(p, name);
+		use_in_arithmetic(p, name);
+		set_in_arithmetic(p, name);
 		p->at -= name.n;
 	} else {
 		p->at++;
@@ -349,25 +323,11 @@ static void read_increment(struct shell_parser *p, struct expression *e)
 	}
 }
 
-static bool read_value(struct shell_parser *p, struct expression *e, bool *ret_more)
-{
-	char c = shell_peek(p, 0);
-	bool ok = true;
-
-	*ret_more = false;
-	if (shell_is_digit(c))
-		e->can_fail = !shell_is_decimal(read_name(p)) || e->can_fail;
-	else if (shell_is_name_start(c))
-		*ret_more = read_variable(p, e, &ok);
-	else
-		return c == '$' && read_dollar(p, e);
-	return ok;
-}
-
 static bool read_operand(struct shell_parser *p, struct expression *e)
 {
 	for (;;) {
 		bool more = true;
+		bool ok = true;
 		skip_blanks(p);
 		char c = shell_peek(p, 0);
 		if (c == '(') {
@@ -377,11 +337,17 @@ static bool read_operand(struct shell_parser *p, struct expression *e)
 		} else if (char_in(c, "+-!~")) {
 			e->may_assign = false;
 			read_increment(p, e);
-		} else if (!read_value(p, e, &more)) {
-			return false;
-		} else if (!more) {
-			return true;
+		} else if (shell_is_name_start(c)) {
+			more = read_variable(p, e, &ok);
+		} else if (shell_is_digit(c)) {
+			e->can_fail = !shell_is_decimal(read_name(p)) || e->can_fail;
+			more = false;
+		} else {
+			ok = c == '$' && read_dollar(p, e);
+			more = false;
 		}
+		if (!ok || !more)
+			return ok;
 		e->begins = false;
 	}
 }
@@ -389,7 +355,7 @@ static bool read_operand(struct shell_parser *p, struct expression *e)
 /* ---- operators ---- */
 
 /* Division by a number that is written there, and is not 0, cannot fail. */
-static bool can_fail(const struct shell_parser *p, const char *op)
+static bool operator_can_fail(const struct shell_parser *p, const char *op)
 {
 	size_t n = 0;
 
@@ -415,18 +381,9 @@ static bool read_binary(struct shell_parser *p, struct expression *e)
 	if (i == COUNT_OF(operators))
 		return false;
 	p->at += strlen(operators[i]);
-	e->can_fail = e->can_fail || can_fail(p, operators[i]);
+	e->can_fail = e->can_fail || operator_can_fail(p, operators[i]);
 	e->may_assign = false;
 	return true;
-}
-
-static void close_parentheses(struct shell_parser *p, struct expression *e)
-{
-	skip_blanks(p);
-	for (; shell_peek(p, 0) == ')' && e->depth; skip_blanks(p)) {
-		e->depth--;
-		p->at++;
-	}
 }
 
 /* "," and ";". What stands behind the first ";" of a loop may never be evaluated. */
@@ -449,22 +406,21 @@ static bool at_end(const struct shell_parser *p, const struct expression *e)
 	return starts(p, "))") && !e->depth && (!e->loop || e->parts == 2);
 }
 
-/* A part of a loop may be empty. */
-static bool is_empty_part(struct shell_parser *p, const struct expression *e)
-{
-	skip_blanks(p);
-	return e->loop && e->begins && (shell_peek(p, 0) == ';' || at_end(p, e));
-}
-
 bool shell_read_expression(struct shell_parser *p, bool loop)
 {
 	struct expression e = { .loop = loop };
 
 	begin_part(&e);
 	do {
-		if (!is_empty_part(p, &e) && !read_operand(p, &e))
+		skip_blanks(p);
+		bool empty = e.loop && e.begins && (shell_peek(p, 0) == ';' || at_end(p, &e));
+		if (!empty && !read_operand(p, &e))
 			return false;
-		close_parentheses(p, &e);
+		skip_blanks(p);
+		for (; shell_peek(p, 0) == ')' && e.depth; skip_blanks(p)) {
+			e.depth--;
+			p->at++;
+		}
 		if (at_end(p, &e)) {
 			end_part(p, &e);
 			p->at += 2;

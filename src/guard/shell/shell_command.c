@@ -2,17 +2,9 @@
  * shell_command.c - the command behind its wrappers, as rules that allow see it. A wrapper is seen through only if every
  * word up to the command is known; else the wrapper is the command. */
 #include "guard/shell/shell_command.h"
-#include "guard/shell/shell_read_only.h"
+#include "guard/shell/shell_options.h"
 
 /* ---- text ---- */
-
-static bool is_unmistakable(const struct shell_word *w)
-{
-	for (size_t i = 0; i < w->text.n; i++)
-		if (char_in(w->text.p[i], " \t\n;&|<>()$`\"'\\*?#"))
-			return false;
-	return w->literal && w->text.n;
-}
 
 struct str shell_command_text(struct arena *a, const struct shell_command *c)
 {
@@ -23,7 +15,11 @@ struct str shell_command_text(struct arena *a, const struct shell_command *c)
 		n += MAX(c->words[i].text.n, c->words[i].source.n) + 1;
 	char *text = arena_alloc(a, n + 1);
 	for (size_t i = 0; i < c->word_count; i++) {
-		struct str part = is_unmistakable(&c->words[i]) ? c->words[i].text : c->words[i].source;
+		const struct shell_word *w = &c->words[i];
+		struct str part = w->literal && w->text.n ? w->text : w->source;
+		for (size_t k = 0; w->literal && k < w->text.n; k++)
+			if (char_in(w->text.p[k], " \t\n;&|<>()$`\"'\\*?#"))
+				part = w->source;
 		if (i)
 			text[at++] = ' ';
 		memcpy(text + at, part.p, part.n);
@@ -64,12 +60,10 @@ bool shell_variable_is_harmless(struct str name)
 		"GOARCH",
 		"CGO_ENABLED",
 		"PYTHONDONTWRITEBYTECODE",
+		NULL,
 	};
 
-	for (size_t i = 0; i < COUNT_OF(names); i++)
-		if (shell_name_is(name, names[i]))
-			return true;
-	return false;
+	return shell_is_one_of(name, names);
 }
 
 /* ---- wrappers ---- */
@@ -94,37 +88,24 @@ static const struct wrapper wrappers[] = {
 	{ "xargs", "", "", "", 0 },
 };
 
-static const struct wrapper *find_wrapper(const struct shell_word *name)
-{
-	for (size_t i = 0; name->literal && i < COUNT_OF(wrappers); i++)
-		if (shell_name_is(name->text, wrappers[i].name))
-			return &wrappers[i];
-	return NULL;
-}
-
-static bool is_long_option(const struct wrapper *w, struct str word)
-{
-	struct str list = str_from(w->words);
-
-	while (list.p) {
-		struct str known = str_cut(&list, ' ');
-		bool has_value = str_ends(known, STR("="));
-		if (known.n && (has_value ? str_starts(word, known) : str_eq(word, known)))
-			return true;
-	}
-	return false;
-}
-
 /* How many words this option takes, 0 if it is not known. */
 static size_t option_words(const struct wrapper *w, const struct shell_word *word, size_t left)
 {
 	struct str text = word->text;
+	struct str list = str_from(w->words);
 
-	if (text.n > 2 && text.p[1] == '-')
-		return is_long_option(w, text) ? 1 : 0;
-	if (strchr(w->with, text.p[1]))
-		return text.n > 2 ? 1 : left > 1 && word[1].literal ? 2 : 0;
-	return text.n == 2 && strchr(w->alone, text.p[1]) ? 1 : 0;
+	if (text.n == 2 || text.p[1] != '-') {
+		if (strchr(w->with, text.p[1]))
+			return text.n > 2 ? 1 : left > 1 && word[1].literal ? 2 : 0;
+		return text.n == 2 && strchr(w->alone, text.p[1]) ? 1 : 0;
+	}
+	while (list.p) {
+		struct str known = str_cut(&list, ' ');
+		bool has_value = str_ends(known, STR("="));
+		if (known.n && (has_value ? str_starts(text, known) : str_eq(text, known)))
+			return 1;
+	}
+	return 0;
 }
 
 static bool is_amount(const struct shell_word *w)
@@ -180,8 +161,10 @@ struct shell_command shell_strip_for_allow(const struct shell_command *c)
 		drop_words(&stripped, 0);
 	}
 	while (stripped.word_count && !stripped.assignment_count) {
-		const struct wrapper *w = find_wrapper(&stripped.words[0]);
-		size_t index = w ? wrapped_index(w, &stripped) : 0;
+		size_t index = 0;
+		for (size_t i = 0; stripped.words[0].literal && i < COUNT_OF(wrappers); i++)
+			if (shell_name_is(stripped.words[0].text, wrappers[i].name))
+				index = wrapped_index(&wrappers[i], &stripped);
 		if (!index)
 			break;
 		drop_words(&stripped, index);
@@ -201,20 +184,18 @@ bool shell_gets_more_words(const struct shell_command *c, const struct shell_com
 
 bool shell_needs_exact_rule(const struct shell_command *c)
 {
-	static const char *const runners[] = { "watch", "setsid", "ionice", "flock" };
-	static const char *const actions[] = { "-exec", "-execdir", "-ok", "-okdir", "-delete" };
+	static const char *const runners[] = { "watch", "setsid", "ionice", "flock", NULL };
+	static const char *const actions[] = { "-exec", "-execdir", "-ok", "-okdir", "-delete", NULL };
 	struct shell_command s = shell_strip_for_allow(c);
 
 	if (!s.word_count)
 		return false;
-	for (size_t i = 0; i < COUNT_OF(runners); i++)
-		if (str_is(s.words[0].text, runners[i]))
-			return true;
+	if (shell_is_one_of(s.words[0].text, runners))
+		return true;
 	if (!str_is(s.words[0].text, "find"))
 		return false;
 	for (size_t i = 1; i < s.word_count; i++)
-		for (size_t k = 0; k < COUNT_OF(actions); k++)
-			if (!s.words[i].literal || str_is(s.words[i].text, actions[k]))
-				return true;
+		if (!s.words[i].literal || shell_is_one_of(s.words[i].text, actions))
+			return true;
 	return shell_gets_more_words(c, &s);
 }

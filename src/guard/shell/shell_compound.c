@@ -7,32 +7,9 @@
 /* [[ ]]: runs no command by itself, but holds words with substitutions, and compares numbers by
  * evaluating them.
  *
- *     or := and { "||" and }   and := term { "&&" term }   term := "!" term | "(" or ")" | "-f" word | word [op word] */
+ *     test := term { ("||" | "&&") term }   term := "!" term | "(" test ")" | "-f" word | word [op word] */
 
-static void read_or(struct shell_parser *p);
-
-static bool is_one_of(struct str word, const char *const *list, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (str_is(word, list[i]))
-			return true;
-	return false;
-}
-
-static bool is_number(const struct shell_word *w)
-{
-	int64_t value;
-
-	return w->literal && str_to_i64(w->text, &value);
-}
-
-static bool is_name(const struct shell_word *w)
-{
-	for (size_t i = 0; i < w->text.n; i++)
-		if (!shell_is_name_char(w->text.p[i]))
-			return false;
-	return w->literal;
-}
+static void read_test(struct shell_parser *p);
 
 static void read_operand(struct shell_parser *p, enum shell_word_mode mode, struct shell_word *ret)
 {
@@ -42,39 +19,31 @@ static void read_operand(struct shell_parser *p, enum shell_word_mode mode, stru
 		shell_fail(p, "an operand is missing in [[ ]]");
 }
 
-/* "<" and ">" are operators here, not redirections. Returns an empty text if there is none. */
-static struct str read_operator(struct shell_parser *p)
-{
-	static const char *const words[] = { "=",   "==",  "!=",  "=~",  "-eq", "-ne", "-lt",
-					     "-le", "-gt", "-ge", "-nt", "-ot", "-ef" };
-	char c = shell_peek(p, 0);
-	struct str op = shell_peek_word(p);
-
-	if ((c == '<' || c == '>') && shell_is_blank(shell_peek(p, 1)))
-		op = (struct str){ p->text.p + p->at, 1 };
-	else if (!is_one_of(op, words, COUNT_OF(words)))
-		op.n = 0;
-	p->at += op.n;
-	return op;
-}
-
+/* "<" and ">" are operators here, not redirections. */
 static void read_comparison(struct shell_parser *p, const struct shell_word *left)
 {
-	static const char *const numeric[] = { "-eq", "-ne", "-lt", "-le", "-gt", "-ge" };
-	static const char *const patterns[] = { "=", "==", "!=" };
+	static const char *const numeric[] = { "-eq", "-ne", "-lt", "-le", "-gt", "-ge", NULL };
+	static const char *const patterns[] = { "=", "==", "!=", NULL };
+	static const char *const others[] = { "=~", "-nt", "-ot", "-ef", NULL };
 	struct shell_word right;
 	enum shell_word_mode mode = SHELL_WORD_PLAIN;
+	int64_t value;
 
 	shell_skip_blanks(p);
-	struct str op = read_operator(p);
-	if (!op.n)
+	struct str op = shell_peek_word(p);
+	bool numbers = shell_is_one_of(op, numeric);
+	if (char_in(shell_peek(p, 0), "<>") && shell_is_blank(shell_peek(p, 1)))
+		op.n = 1;
+	else if (!numbers && !shell_is_one_of(op, patterns) && !shell_is_one_of(op, others))
 		return;
 	if (str_is(op, "=~"))
 		mode = SHELL_WORD_REGEX;
-	else if (is_one_of(op, patterns, COUNT_OF(patterns)))
+	else if (shell_is_one_of(op, patterns))
 		mode = SHELL_WORD_PATTERN;
+	p->at += op.n;
 	read_operand(p, mode, &right);
-	if (is_one_of(op, numeric, COUNT_OF(numeric)) && (!is_number(left) || !is_number(&right)))
+	if (numbers &&
+	    !(left->literal && str_to_i64(left->text, &value) && right.literal && str_to_i64(right.text, &value)))
 		shell_fail(p, "a comparison of numbers can run what a variable holds");
 }
 
@@ -87,7 +56,10 @@ static bool read_unary(struct shell_parser *p)
 		return false;
 	p->at += 2;
 	read_operand(p, SHELL_WORD_PLAIN, &operand);
-	if ((word.p[1] == 'v' || word.p[1] == 'R') && !is_name(&operand))
+	bool is_name = operand.literal;
+	for (size_t i = 0; i < operand.text.n; i++)
+		is_name = is_name && shell_is_name_char(operand.text.p[i]);
+	if ((word.p[1] == 'v' || word.p[1] == 'R') && !is_name)
 		shell_fail(p, "a test of a variable can run what a variable holds");
 	return true;
 }
@@ -103,7 +75,7 @@ static void read_term(struct shell_parser *p)
 	}
 	if (shell_peek(p, 0) == '(') {
 		p->at++;
-		read_or(p);
+		read_test(p);
 		if (shell_peek(p, 0) == ')')
 			p->at++;
 		else
@@ -115,34 +87,24 @@ static void read_term(struct shell_parser *p)
 	shell_skip_blanks(p);
 }
 
-static void read_joined(struct shell_parser *p, char op, void (*read)(struct shell_parser *p))
-{
-	read(p);
-	while (shell_peek(p, 0) == op && shell_peek(p, 1) == op) {
-		p->at += 2;
-		read(p);
-	}
-}
-
-static void read_and(struct shell_parser *p)
-{
-	read_joined(p, '&', read_term);
-}
-
-static void read_or(struct shell_parser *p)
+static void read_test(struct shell_parser *p)
 {
 	if (!shell_enter(p))
 		return;
-	read_joined(p, '|', read_and);
+	read_term(p);
+	while (char_in(shell_peek(p, 0), "&|") && shell_peek(p, 1) == shell_peek(p, 0)) {
+		p->at += 2;
+		read_term(p);
+	}
 	shell_leave(p);
 }
 
 /* Behind "[[" to behind "]]" */
-static void shell_read_condition(struct shell_parser *p)
+static void read_condition(struct shell_parser *p)
 {
 	if (!shell_is_blank(shell_peek(p, 0)) && shell_peek(p, 0) != '\n')
 		shell_fail(p, "[[ is not followed by a blank");
-	read_or(p);
+	read_test(p);
 	if (str_is(shell_peek_word(p), "]]"))
 		p->at += 2;
 	else
@@ -151,20 +113,18 @@ static void shell_read_condition(struct shell_parser *p)
 
 /* ---- the others ------------------------------------------------------------------------------------------------- */
 
-static void expect_word(struct shell_parser *p, const char *word)
-{
-	if (str_is(shell_peek_word(p), word))
-		p->at += strlen(word);
-	else
-		shell_fail(p, "a compound command is not complete");
-}
-
 static bool skip_word(struct shell_parser *p, const char *word)
 {
 	if (!str_is(shell_peek_word(p), word))
 		return false;
 	p->at += strlen(word);
 	return true;
+}
+
+static void expect_word(struct shell_parser *p, const char *word)
+{
+	if (!skip_word(p, word))
+		shell_fail(p, "a compound command is not complete");
 }
 
 static void read_body(struct shell_parser *p, unsigned where)
@@ -233,23 +193,17 @@ static bool read_words(struct shell_parser *p)
 	}
 }
 
-/* for (( ; ; )): the three parts are arithmetic. */
-static void read_for_arithmetic(struct shell_parser *p)
-{
-	p->at += 2;
-	if (!shell_read_arithmetic(p, true))
-		return;
-	shell_skip_blanks(p);
-	shell_skip(p, shell_peek(p, 0) == ';');
-	shell_skip_newlines(p);
-	read_do(p);
-}
-
 static void read_for(struct shell_parser *p)
 {
 	shell_skip_blanks(p);
 	if (shell_peek(p, 0) == '(' && shell_peek(p, 1) == '(') {
-		read_for_arithmetic(p);
+		p->at += 2;
+		if (!shell_read_arithmetic(p, true))
+			return;
+		shell_skip_blanks(p);
+		shell_skip(p, shell_peek(p, 0) == ';');
+		shell_skip_newlines(p);
+		read_do(p);
 		return;
 	}
 	struct str name = shell_peek_word(p);
@@ -300,19 +254,6 @@ static void read_patterns(struct shell_parser *p)
 		shell_fail(p, "a pattern that is not known");
 }
 
-/* ";;" ";&" ";;&" */
-static bool skip_branch_end(struct shell_parser *p)
-{
-	bool twice = shell_peek(p, 1) == ';';
-
-	if (shell_peek(p, 0) != ';' || (!twice && shell_peek(p, 1) != '&'))
-		return false;
-	p->at += 2;
-	if (twice && shell_peek(p, 0) == '&')
-		p->at++;
-	return true;
-}
-
 static void read_case(struct shell_parser *p)
 {
 	struct shell_word word;
@@ -332,27 +273,19 @@ static void read_case(struct shell_parser *p)
 		read_patterns(p);
 		shell_read_list(p);
 		p->known = known;
-		if (!skip_branch_end(p)) {
+		bool twice = shell_peek(p, 1) == ';';
+		if (shell_peek(p, 0) != ';' || (!twice && shell_peek(p, 1) != '&')) {
 			expect_word(p, "esac");
 			break;
 		}
+		p->at += 2; /* ";;" ";&" ";;&" */
+		p->at += twice && shell_peek(p, 0) == '&';
 		shell_skip_newlines(p);
 	}
 	p->where = outside;
 }
 
 /* ---- ( ), { }, functions, coprocesses, arrays ---- */
-
-static void read_subshell(struct shell_parser *p)
-{
-	p->sink->script->has_subshell = true;
-	p->at++;
-	read_body(p, SHELL_IN_SUBSHELL);
-	if (shell_peek(p, 0) == ')')
-		p->at++;
-	else
-		shell_fail(p, "a subshell is not closed");
-}
 
 static void read_group(struct shell_parser *p)
 {
@@ -411,18 +344,6 @@ static void read_coproc(struct shell_parser *p)
 	shell_leave(p);
 }
 
-static void check_element(struct shell_parser *p)
-{
-	size_t n = 1;
-
-	if (shell_peek(p, 0) != '[')
-		return;
-	while (shell_is_digit(shell_peek(p, n)))
-		n++;
-	if (n == 1 || shell_peek(p, n) != ']' || shell_peek(p, n + 1) != '=')
-		shell_fail(p, "a subscript that is more than a number can run what a variable holds");
-}
-
 void shell_read_array(struct shell_parser *p)
 {
 	struct shell_word word;
@@ -434,7 +355,11 @@ void shell_read_array(struct shell_parser *p)
 		shell_skip_newlines(p);
 		if (shell_peek(p, 0) == ')')
 			break;
-		check_element(p);
+		size_t n = 1;
+		while (shell_is_digit(shell_peek(p, n)))
+			n++;
+		if (shell_peek(p, 0) == '[' && (n == 1 || shell_peek(p, n) != ']' || shell_peek(p, n + 1) != '='))
+			shell_fail(p, "a subscript that is more than a number can run what a variable holds");
 		if (!shell_read_word(p, SHELL_WORD_PLAIN, &word)) {
 			shell_fail(p, "an array is not closed");
 			break;
@@ -454,7 +379,7 @@ static const struct compound {
 	void (*read)(struct shell_parser *p); /* behind the word */
 	unsigned flags;
 } compounds[] = {
-	{ "[[", shell_read_condition, 0 },
+	{ "[[", read_condition, 0 },
 	{ "case", read_case, CONTROL | CLOSES },
 	{ "coproc", read_coproc, 0 },
 	{ "for", read_for, CONTROL | CLOSES },
@@ -465,23 +390,6 @@ static const struct compound {
 	{ "while", read_while, CONTROL | CLOSES },
 	{ "{", read_group, CLOSES },
 };
-
-/* The redirections of a compound command hold for all of it; they are listed as a command without words. */
-static bool read_redirects(struct shell_parser *p)
-{
-	struct shell_command c = { 0 };
-
-	shell_skip_blanks(p);
-	size_t from = p->at;
-	while (shell_read_redirect(p, &c)) {
-		c.source = shell_slice(p, from);
-		shell_skip_blanks(p);
-		p->after_compound = false;
-	}
-	if (c.redirect_count)
-		shell_add_command(p, &c);
-	return c.redirect_count;
-}
 
 static bool read_parenthesis(struct shell_parser *p)
 {
@@ -494,7 +402,13 @@ static bool read_parenthesis(struct shell_parser *p)
 			return true;
 		p->at -= 2;
 	}
-	read_subshell(p);
+	p->sink->script->has_subshell = true;
+	p->at++;
+	read_body(p, SHELL_IN_SUBSHELL);
+	if (shell_peek(p, 0) == ')')
+		p->at++;
+	else
+		shell_fail(p, "a subshell is not closed");
 	p->after_compound = true;
 	return true;
 }
@@ -521,17 +435,28 @@ static bool read_keyword(struct shell_parser *p)
 	return true;
 }
 
-/* Redirections are opened first: they know nothing of what is set inside, and where one fails nothing is. */
+/* Its redirections hold for all of it; they are listed as a command without words. They are opened first: they know nothing
+ * of what is set inside, and where one fails nothing is. */
 bool shell_read_compound(struct shell_parser *p)
 {
 	const struct shell_known *before = p->known;
+	struct shell_command c = { 0 };
 
 	shell_skip_blanks(p);
 	if (!read_parenthesis(p) && !read_keyword(p))
 		return false;
 	const struct shell_known *after = p->known;
 	p->known = before;
-	if (!read_redirects(p))
+	shell_skip_blanks(p);
+	size_t from = p->at;
+	while (shell_read_redirect(p, &c)) {
+		c.source = shell_slice(p, from);
+		shell_skip_blanks(p);
+		p->after_compound = false;
+	}
+	if (c.redirect_count)
+		shell_add_command(p, &c);
+	else
 		p->known = after;
 	return true;
 }

@@ -13,28 +13,17 @@ typedef const char *hide_fn(const struct shell_command *c, size_t name);
 
 static const char *const takes_names = "it takes an argument for the name of a variable, which can hold a command";
 
-static bool is_plain_name(struct str s)
-{
-	for (size_t i = 0; i < s.n; i++)
-		if (!shell_is_name_char(s.p[i]))
-			return false;
-	return s.n && !shell_is_digit(s.p[0]);
-}
-
 bool shell_name_is_dangerous(struct str name)
 {
 	static const char *const names[] = { "PATH",           "IFS",    "ENV",        "PS4",        "SHELLOPTS",
 					     "PROMPT_COMMAND", "CDPATH", "GLOBIGNORE", "EXECIGNORE", "POSIXLY_CORRECT",
-					     "HOME",           "SHELL" };
+					     "HOME",           "SHELL",  NULL };
 	static const char *const prefixes[] = { "BASH", "LD_", "DYLD_" };
 
-	for (size_t i = 0; i < COUNT_OF(names); i++)
-		if (str_is(name, names[i]))
-			return true;
 	for (size_t i = 0; i < COUNT_OF(prefixes); i++)
 		if (str_starts(name, str_from(prefixes[i])))
 			return true;
-	return false;
+	return shell_is_one_of(name, names);
 }
 
 static bool is_option(const struct shell_word *w)
@@ -63,7 +52,10 @@ static const char *check_name(const struct shell_word *w)
 		name.n = (size_t)(equals - name.p);
 	if (name.n && name.p[name.n - 1] == '+')
 		name.n--;
-	if (!is_plain_name(name))
+	bool plain = name.n && !shell_is_digit(name.p[0]);
+	for (size_t i = 0; i < name.n; i++)
+		plain = plain && shell_is_name_char(name.p[i]);
+	if (!plain)
 		return takes_names;
 	return shell_name_is_dangerous(name) ? "it sets a variable that decides what runs" : NULL;
 }
@@ -93,51 +85,46 @@ static const char *hide_declare(const struct shell_command *c, size_t name)
 	return hide_names(c, name);
 }
 
-/* -aNAME, also behind other letters. */
-static bool has_glued_array(struct str option)
-{
-	size_t i = 1;
-
-	while (i < option.n && !char_in(option.p[i], "adinNptu"))
-		i++;
-	return i + 1 < option.n && option.p[i] == 'a';
-}
-
 /* The options of read that have an argument make it look like a name, which is as good as one. */
 static const char *hide_read(const struct shell_command *c, size_t name)
 {
 	for (size_t i = name + 1; i < c->word_count; i++) {
 		const struct shell_word *w = &c->words[i];
-		if (!w->literal || (is_option(w) && has_glued_array(w->text)))
-			return takes_names;
-		if (is_option(w) && char_in(w->text.p[w->text.n - 1], "adinNptu"))
-			i++;
-		else if (!is_option(w) && check_name(w))
-			return check_name(w);
-		if (is_option(w) && w->text.p[w->text.n - 1] == 'a' && i < c->word_count && check_name(&c->words[i]))
-			return check_name(&c->words[i]);
+		const char *why = w->literal ? NULL : takes_names;
+		if (!why && !is_option(w)) {
+			why = check_name(w);
+		} else if (!why) {
+			size_t k = 1;
+			while (k + 1 < w->text.n && !char_in(w->text.p[k], "adinNptu"))
+				k++;
+			char last = w->text.p[w->text.n - 1];
+			if (k + 1 < w->text.n && w->text.p[k] == 'a')
+				why = takes_names; /* -aNAME, also behind other letters */
+			else if (char_in(last, "adinNptu") && ++i < c->word_count && last == 'a')
+				why = check_name(&c->words[i]);
+		}
+		if (why)
+			return why;
 	}
 	return NULL;
 }
 
-/* Can the first argument of printf become -v? In double quotes only what begins with an expansion or a dash can. */
-static bool may_become_option(const struct shell_word *w)
-{
-	bool quoted = w->source.p[0] == '"' && w->source.n > 1;
-	char begin = w->source.p[quoted];
-
-	if (w->literal)
-		return str_starts(w->text, STR("-v"));
-	if (quoted && begin == '\\')
-		return w->source.n > 2 && w->source.p[2] == '\n';
-	return strchr(quoted ? "$`-\"" : "$`-\"'\\{*?[~", begin) != NULL;
-}
-
+/* Can the first argument become -v? In double quotes only what begins with an expansion or a dash can. */
 static const char *hide_printf(const struct shell_command *c, size_t name)
 {
 	if (c->word_count <= name + 1)
 		return NULL;
-	return may_become_option(&c->words[name + 1]) ? takes_names : NULL;
+	const struct shell_word *w = &c->words[name + 1];
+	bool quoted = w->source.p[0] == '"' && w->source.n > 1;
+	char begin = w->source.p[quoted];
+	bool may_become_option;
+	if (w->literal)
+		may_become_option = str_starts(w->text, STR("-v"));
+	else if (quoted && begin == '\\')
+		may_become_option = w->source.n > 2 && w->source.p[2] == '\n';
+	else
+		may_become_option = strchr(quoted ? "$`-\"" : "$`-\"'\\{*?[~", begin) != NULL;
+	return may_become_option ? takes_names : NULL;
 }
 
 /* test: only shapes where no word can turn into -v. */
@@ -165,15 +152,14 @@ static const char *hide_test(const struct shell_command *c, size_t name)
 
 static const char *hide_set(const struct shell_command *c, size_t name)
 {
-	static const char *const known[] = { "pipefail", "errexit", "nounset", "xtrace", "noglob" };
+	static const char *const known[] = { "pipefail", "errexit", "nounset", "xtrace", "noglob", NULL };
 
 	for (size_t i = name + 1; i < c->word_count; i++) {
 		const struct shell_word *w = &c->words[i];
 		bool good = w->literal && w->text.n > 1 && (w->text.p[0] == '-' || w->text.p[0] == '+');
 		for (size_t k = 1; good && k < w->text.n; k++)
 			good = char_in(w->text.p[k], "euxo");
-		for (size_t k = 0; !good && k < COUNT_OF(known); k++)
-			good = w->literal && str_is(w->text, known[k]);
+		good = good || (w->literal && shell_is_one_of(w->text, known));
 		if (w->literal && str_is(w->text, "--"))
 			return NULL;
 		if (!good)
@@ -238,49 +224,29 @@ static const struct {
 	{ "wait", NULL, hide_wait },
 };
 
-/* command and builtin in front of a builtin change nothing about it. */
-static size_t name_index(const struct shell_command *c)
-{
-	size_t i = 0;
-
-	while (i + 1 < c->word_count && c->words[i].literal &&
-	       (str_is(c->words[i].text, "command") || str_is(c->words[i].text, "builtin")))
-		for (i++; i + 1 < c->word_count && is_option(&c->words[i]); i++)
-			;
-	return i;
-}
-
-static const char *hides_by_words(const struct shell_command *c)
-{
-	size_t name = name_index(c);
-
-	if (!c->words[name].literal)
-		return "the name of the command is known only when it runs";
-	struct str text = c->words[name].text;
-	for (size_t i = 0; i < COUNT_OF(hiding); i++)
-		if (str_is(text, hiding[i].name))
-			return hiding[i].always ? hiding[i].always : hiding[i].check(c, name);
-	return NULL;
-}
-
-static const char *hides_by_redirect(const struct shell_redirect *r)
-{
-	struct str target = r->target.text;
-
-	if (str_starts(target, STR("/dev/tcp/")) || str_starts(target, STR("/dev/udp/")))
-		return "a redirection opens a connection";
-	return NULL;
-}
-
 const char *shell_hides(const struct shell_command *c)
 {
+	size_t name = 0;
+
 	for (size_t i = 0; i < c->assignment_count; i++)
 		if (shell_name_is_dangerous(c->assignments[i].name))
 			return "it sets a variable that decides what runs";
-	for (size_t i = 0; i < c->redirect_count; i++)
-		if (hides_by_redirect(&c->redirects[i]))
-			return hides_by_redirect(&c->redirects[i]);
-	return c->word_count ? hides_by_words(c) : NULL;
+	for (size_t i = 0; i < c->redirect_count; i++) {
+		struct str target = c->redirects[i].target.text;
+		if (str_starts(target, STR("/dev/tcp/")) || str_starts(target, STR("/dev/udp/")))
+			return "a redirection opens a connection";
+	}
+	/* command and builtin in front of a builtin change nothing about it. */
+	while (name + 1 < c->word_count && c->words[name].literal &&
+	       (str_is(c->words[name].text, "command") || str_is(c->words[name].text, "builtin")))
+		for (name++; name + 1 < c->word_count && is_option(&c->words[name]); name++)
+			;
+	if (c->word_count && !c->words[name].literal)
+		return "the name of the command is known only when it runs";
+	for (size_t i = 0; c->word_count && i < COUNT_OF(hiding); i++)
+		if (shell_name_is(c->words[name].text, hiding[i].name))
+			return hiding[i].always ? hiding[i].always : hiding[i].check(c, name);
+	return NULL;
 }
 
 /* ---- all that may start ----------------------------------------------------------------------------------------- */
@@ -310,16 +276,7 @@ static const struct runner {
 	{ "xargs", "0rtpx", 0 },
 };
 
-static void list(struct listing *l, const struct shell_command *c, unsigned level);
-
-static struct str base_name(struct str path)
-{
-	const char *slash = memrchr(path.p, '/', path.n);
-
-	if (!slash)
-		return path;
-	return (struct str){ slash + 1, (size_t)(path.p + path.n - slash - 1) };
-}
+static void list_command(struct listing *l, const struct shell_command *c, unsigned level);
 
 static void add_form(struct listing *l, const struct shell_command *c)
 {
@@ -327,39 +284,23 @@ static void add_form(struct listing *l, const struct shell_command *c)
 	l->commands[l->count++] = *c;
 }
 
-/* /bin/rm is rm as well. */
-static void add_by_base_name(struct listing *l, const struct shell_command *c)
-{
-	struct shell_command named = *c;
-
-	named.words = arena_alloc(l->arena, c->word_count * sizeof *c->words);
-	memcpy(named.words, c->words, c->word_count * sizeof *c->words);
-	named.words[0].text = named.words[0].source = base_name(c->words[0].text);
-	add_form(l, &named);
-}
-
-/* Several readings can come to the same words. */
-static bool is_listed(const struct listing *l, const struct shell_word *words, size_t count)
-{
-	for (size_t i = 0; i < l->count; i++)
-		if (l->commands[i].words == words && l->commands[i].word_count == count)
-			return true;
-	return false;
-}
-
 static void list_words(struct listing *l, const struct shell_command *c, size_t from, size_t to, unsigned level)
 {
 	struct shell_command inner = *c;
 
-	if (from >= to || is_listed(l, &c->words[from], to - from))
+	if (from >= to)
 		return;
 	inner.words += from;
 	inner.word_count = to - from;
+	/* Several readings can come to the same words. */
+	for (size_t i = 0; i < l->count; i++)
+		if (l->commands[i].words == inner.words && l->commands[i].word_count == inner.word_count)
+			return;
 	inner.assignment_count = 0;
 	inner.source = (struct str){ inner.words[0].source.p,
 				     (size_t)(inner.words[to - from - 1].source.p +
 					      inner.words[to - from - 1].source.n - inner.words[0].source.p) };
-	list(l, &inner, level + 1);
+	list_command(l, &inner, level + 1);
 }
 
 static void list_text(struct listing *l, struct str text, unsigned level)
@@ -368,26 +309,10 @@ static void list_text(struct listing *l, struct str text, unsigned level)
 
 	shell_parse(l->arena, text, &script);
 	for (size_t i = 0; i < script.count; i++)
-		list(l, &script.commands[i], level + 1);
+		list_command(l, &script.commands[i], level + 1);
 }
 
 /* ---- wrappers ---- */
-
-static bool is_skipped(const struct shell_word *w)
-{
-	return w->text.n > 1 &&
-	       (w->text.p[0] == '-' || (shell_is_name_start(w->text.p[0]) && memchr(w->text.p, '=', w->text.n)));
-}
-
-static bool may_have_argument(const struct runner *r, struct str option)
-{
-	if (option.p[0] != '-' || memchr(option.p, '=', option.n))
-		return false;
-	for (size_t i = 1; i < option.n; i++)
-		if (!strchr(r->alone, option.p[i]))
-			return true;
-	return false;
-}
 
 static void list_wrapped(struct listing *l, const struct runner *r, const struct shell_command *c, unsigned level)
 {
@@ -395,9 +320,17 @@ static void list_wrapped(struct listing *l, const struct runner *r, const struct
 	size_t i = 1;
 
 	for (;;) {
-		bool doubtful = false;
-		for (; i < c->word_count && is_skipped(&c->words[i]); i++)
-			doubtful = may_have_argument(r, c->words[i].text);
+		bool doubtful = false; /* the last option may have an argument */
+		for (; i < c->word_count; i++) {
+			struct str word = c->words[i].text;
+			bool assigns = word.n > 1 && memchr(word.p, '=', word.n);
+			bool option = word.n > 1 && word.p[0] == '-';
+			if (!option && !(assigns && shell_is_name_start(word.p[0])))
+				break;
+			doubtful = false;
+			for (size_t k = 1; option && !assigns && k < word.n; k++)
+				doubtful = doubtful || !strchr(r->alone, word.p[k]);
+		}
 		list_words(l, c, i, c->word_count, level);
 		if (i >= c->word_count || (!doubtful && !skip))
 			return;
@@ -409,15 +342,12 @@ static void list_wrapped(struct listing *l, const struct runner *r, const struct
 
 static void list_actions(struct listing *l, const struct shell_command *c, unsigned level)
 {
-	static const char *const actions[] = { "-exec", "-execdir", "-ok",    "-okdir",
-					       "-x",    "-X",       "--exec", "--exec-batch" };
+	static const char *const actions[] = { "-exec", "-execdir", "-ok",          "-okdir", "-x",
+					       "-X",    "--exec",   "--exec-batch", NULL };
 
 	for (size_t i = 1; i < c->word_count; i++) {
-		size_t k = 0;
 		size_t end = i + 1;
-		while (k < COUNT_OF(actions) && !str_is(c->words[i].text, actions[k]))
-			k++;
-		if (k == COUNT_OF(actions))
+		if (!shell_is_one_of(c->words[i].text, actions))
 			continue;
 		while (end < c->word_count && !str_is(c->words[end].text, ";"))
 			end++;
@@ -473,7 +403,7 @@ static const struct {
 	{ "trap", list_words_as_text }, { "watch", list_words_as_text }, { "zsh", list_option_text },
 };
 
-static void list(struct listing *l, const struct shell_command *c, unsigned level)
+static void list_command(struct listing *l, const struct shell_command *c, unsigned level)
 {
 	if (l->count >= MAX_COMMANDS || level > MAX_LEVELS) {
 		l->overflow = true;
@@ -482,9 +412,17 @@ static void list(struct listing *l, const struct shell_command *c, unsigned leve
 	add_form(l, c);
 	if (!c->word_count)
 		return;
-	if (c->words[0].literal && memchr(c->words[0].text.p, '/', c->words[0].text.n))
-		add_by_base_name(l, c);
-	struct str name = base_name(c->words[0].text);
+	struct str name = c->words[0].text;
+	const char *slash = memrchr(name.p, '/', name.n);
+	if (slash)
+		name = (struct str){ slash + 1, (size_t)(name.p + name.n - slash - 1) };
+	if (c->words[0].literal && slash) { /* /bin/rm is rm as well. */
+		struct shell_command named = *c;
+		named.words = arena_alloc(l->arena, c->word_count * sizeof *c->words);
+		memcpy(named.words, c->words, c->word_count * sizeof *c->words);
+		named.words[0].text = named.words[0].source = name;
+		add_form(l, &named);
+	}
 	for (size_t i = 0; i < COUNT_OF(runners); i++)
 		if (shell_name_is(name, runners[i].name))
 			list_wrapped(l, &runners[i], c, level);
@@ -499,7 +437,7 @@ bool shell_list_for_deny(struct arena *a, const struct shell_command *c, struct 
 	struct listing l = { .arena = a };
 	struct shell_command bare = *c;
 
-	list(&l, c, 0);
+	list_command(&l, c, 0);
 	if (c->assignment_count && c->word_count) {
 		bare.assignment_count = 0;
 		add_form(&l, &bare);

@@ -79,15 +79,6 @@ void shell_read_backticks(struct shell_parser *p, enum shell_quoting quoting, st
 
 /* ---- arithmetic ---- */
 
-static void skip_quoted(struct shell_parser *p)
-{
-	char quote = shell_peek(p, 0);
-
-	for (p->at++; !shell_at_end(p) && shell_peek(p, 0) != quote; p->at++)
-		if (quote == '"' && shell_peek(p, 0) == '\\')
-			p->at++;
-}
-
 /* Where the ")" is that closes the expression, or 0. The same way as bash: only quotes and parentheses count. */
 static size_t arithmetic_end(const struct shell_parser *p)
 {
@@ -97,7 +88,8 @@ static size_t arithmetic_end(const struct shell_parser *p)
 	for (; !shell_at_end(&ahead); ahead.at++) {
 		char c = shell_peek(&ahead, 0);
 		if (c == '\'' || c == '"')
-			skip_quoted(&ahead);
+			for (ahead.at++; !shell_at_end(&ahead) && shell_peek(&ahead, 0) != c; ahead.at++)
+				ahead.at += c == '"' && shell_peek(&ahead, 0) == '\\';
 		else if (c == '\\')
 			ahead.at++;
 		else if (c == '(')
@@ -207,19 +199,6 @@ static void read_operation(struct shell_parser *p, enum shell_quoting quoting, s
 	}
 }
 
-/* ${!x*} ${!x@} ${!x[@]} list names; any other ${!x} takes a value for a name. */
-static void read_indirect(struct shell_parser *p, struct shell_word *w)
-{
-	size_t n = name_length(p);
-	char c = shell_peek(p, n);
-
-	if (n && (c == '*' || c == '@') && shell_peek(p, n + 1) == '}')
-		p->at += n + 1;
-	else if (n && c == '[' && (shell_peek(p, n + 1) == '@' || shell_peek(p, n + 1) == '*'))
-		p->at += n, read_subscript(p, w);
-	w->splits = true;
-}
-
 static void read_named(struct shell_parser *p, enum shell_quoting quoting, struct shell_word *w)
 {
 	size_t n = name_length(p);
@@ -264,8 +243,17 @@ static void read_parameter(struct shell_parser *p, enum shell_quoting quoting, s
 		p->at += n ? n : (next == '@' || next == '*');
 		read_subscript(p, w);
 	} else if (c == '!' && next != '}') {
+		/* ${!x*} ${!x@} ${!x[@]} list names; any other ${!x} takes a value for a name. */
 		p->at++;
-		read_indirect(p, w);
+		size_t n = name_length(p);
+		char after = shell_peek(p, n);
+		if (n && (after == '*' || after == '@') && shell_peek(p, n + 1) == '}') {
+			p->at += n + 1;
+		} else if (n && after == '[' && (shell_peek(p, n + 1) == '@' || shell_peek(p, n + 1) == '*')) {
+			p->at += n;
+			read_subscript(p, w);
+		}
+		w->splits = true;
 	} else {
 		read_named(p, quoting, w);
 	}
@@ -279,30 +267,24 @@ static void read_parameter(struct shell_parser *p, enum shell_quoting quoting, s
 
 /* ---- $ ---- */
 
-static void read_dollar_paren(struct shell_parser *p)
-{
-	bool arithmetic = shell_peek(p, 2) == '(';
-	const struct shell_known *known = p->known;
-	size_t from = p->at;
-
-	p->at += arithmetic ? 3 : 2;
-	bool done = arithmetic && shell_read_arithmetic(p, false);
-	p->known = known; /* this word may not be expanded at all */
-	if (done) {
-		p->arithmetic = shell_slice(p, from);
-		return;
-	}
-	p->at -= arithmetic;
-	read_substitution(p);
-}
-
 void shell_read_dollar(struct shell_parser *p, enum shell_quoting quoting, struct shell_word *w)
 {
+	const struct shell_known *known = p->known;
 	char next = shell_peek(p, 1);
+	bool arithmetic = next == '(' && shell_peek(p, 2) == '(';
+	size_t from = p->at;
 
 	if (next == '(') {
 		not_literal(w, quoting);
-		read_dollar_paren(p);
+		p->at += arithmetic ? 3 : 2;
+		bool done = arithmetic && shell_read_arithmetic(p, false);
+		p->known = known; /* this word may not be expanded at all */
+		if (done) {
+			p->arithmetic = shell_slice(p, from);
+			return;
+		}
+		p->at -= arithmetic;
+		read_substitution(p);
 	} else if (next == '{') {
 		not_literal(w, quoting);
 		p->at += 2;

@@ -2,7 +2,6 @@
  * shell_options.c - takes a command line apart by the options that are known of its program. */
 #include "guard/shell/shell_options.h"
 #include <ctype.h>
-#include "guard/shell/shell_read_only.h"
 
 /* ---- programs --------------------------------------------------------------------------------------------------- */
 
@@ -263,20 +262,15 @@ const struct shell_program *shell_find_program(const struct shell_command *c, si
 #define VALUE_MARKS ":?<>"
 #define MARKS       VALUE_MARKS "!+"
 
-static struct str skip(struct str s, size_t n)
+static struct str str_from_byte(struct str s, size_t n)
 {
 	return (struct str){ s.p + n, s.n - n };
-}
-
-static bool is_one_of(char c, const char *set)
-{
-	return c && strchr(set, c);
 }
 
 /* The marks behind the letter, or NULL. */
 static const char *find_letter(const char *letters, char letter)
 {
-	const char *at = !letters || is_one_of(letter, MARKS " #") ? NULL : strchr(letters, letter);
+	const char *at = !letters || char_in(letter, MARKS " #") ? NULL : strchr(letters, letter);
 
 	return at && *at ? at + 1 : NULL;
 }
@@ -288,7 +282,7 @@ static const char *find_word(const char *words, struct str name)
 	while (rest.p) {
 		struct str row = str_cut(&rest, ' ');
 		size_t n = 0;
-		while (n < row.n && !is_one_of(row.p[n], MARKS))
+		while (n < row.n && !char_in(row.p[n], MARKS))
 			n++;
 		if (n && str_eq((struct str){ row.p, n }, name))
 			return row.p + n;
@@ -306,7 +300,7 @@ static bool is_number(struct str s)
 
 static bool has_mark(const char *marks, char mark)
 {
-	while (is_one_of(*marks, MARKS))
+	while (char_in(*marks, MARKS))
 		if (*marks++ == mark)
 			return true;
 	return false;
@@ -337,7 +331,7 @@ static bool next_value(struct shell_parts *p, struct shell_part *ret)
 	ret->text = ret->word->text;
 	/* If this program takes no value here after all, that would be an option. Patterns do begin with a dash. */
 	bool certain = pattern || (p->program->flags & PROGRAM_ONE_DASH);
-	if (!certain && has_dash(ret->text) && !is_number(skip(ret->text, 1)))
+	if (!certain && has_dash(ret->text) && !is_number(str_from_byte(ret->text, 1)))
 		ret->kind = PART_UNKNOWN;
 	return true;
 }
@@ -352,9 +346,9 @@ static void next_letter(struct shell_parts *p, struct shell_part *ret)
 {
 	char letter = p->letters.p[0];
 	const char *marks = find_letter(p->program->letters, letter);
-	bool has_value = marks && is_one_of(*marks, VALUE_MARKS);
+	bool has_value = marks && char_in(*marks, VALUE_MARKS);
 
-	p->letters = skip(p->letters, 1);
+	p->letters = str_from_byte(p->letters, 1);
 	*ret = (struct shell_part){ PART_UNKNOWN, &p->words[p->next - 1], p->letters, "" };
 	if (marks && !(has_value && p->letters.n && (p->program->flags & PROGRAM_APART))) {
 		begin_option(p, ret, marks);
@@ -363,7 +357,7 @@ static void next_letter(struct shell_parts *p, struct shell_part *ret)
 		if (has_value)
 			p->letters.n = 0;
 	} else if (!isalnum((unsigned char)letter)) {
-		p->letters.n = 0; /* that was no letter: all of it is a value */
+		p->letters.n = 0; /* not a letter: all of it is a value */
 	}
 }
 
@@ -377,7 +371,7 @@ static void read_word(struct shell_parts *p, struct shell_part *ret, struct str 
 
 	ret->kind = PART_UNKNOWN;
 	ret->text = value.p ? value : STR("");
-	if (!marks || (value.p && (!is_one_of(*marks, VALUE_MARKS) || (p->program->flags & PROGRAM_ONE_DASH))))
+	if (!marks || (value.p && (!char_in(*marks, VALUE_MARKS) || (p->program->flags & PROGRAM_ONE_DASH))))
 		return;
 	begin_option(p, ret, marks);
 	p->joined = value;
@@ -387,7 +381,7 @@ bool shell_next_part(struct shell_parts *p, struct shell_part *ret)
 {
 	const struct shell_program *program = p->program;
 
-	while (p->values && is_one_of(*p->values, VALUE_MARKS))
+	while (p->values && char_in(*p->values, VALUE_MARKS))
 		if (next_value(p, ret))
 			return true;
 	if (p->letters.n) {
@@ -407,16 +401,16 @@ bool shell_next_part(struct shell_parts *p, struct shell_part *ret)
 		if (p->texts && p->texts != PROGRAM_NO_FILES)
 			p->texts--;
 	} else if (program->flags & PROGRAM_ONE_DASH) {
-		read_word(p, ret, skip(text, 1));
+		read_word(p, ret, str_from_byte(text, 1));
 	} else if (str_is(text, "--")) {
 		p->ended = true;
 		return shell_next_part(p, ret);
 	} else if (str_starts(text, STR("--"))) {
-		read_word(p, ret, skip(text, 2));
-	} else if (program->letters && strchr(program->letters, '#') && is_number(skip(text, 1))) {
+		read_word(p, ret, str_from_byte(text, 2));
+	} else if (program->letters && strchr(program->letters, '#') && is_number(str_from_byte(text, 1))) {
 		begin_option(p, ret, "");
 	} else {
-		p->letters = skip(text, 1);
+		p->letters = str_from_byte(text, 1);
 		next_letter(p, ret);
 	}
 	return true;

@@ -14,7 +14,7 @@
  * In letters, # stands for a number (-5). A long option must be written out: what an abbreviation means depends on all the
  * options of the installed version, so an abbreviation is an unknown option. */
 #pragma once
-#include "guard/shell/shell_parse.h"
+#include "guard/shell/shell_command.h"
 
 enum shell_part_kind {
 	PART_OPTION,  /* a known one; its values follow */
@@ -22,7 +22,7 @@ enum shell_part_kind {
 	PART_READ,    /* a value that is a file */
 	PART_WRITE,   /* a value that is a file to be written */
 	PART_OPERAND, /* a file, or what may be one; also a single dash */
-	PART_PATTERN, /* an operand that is no file, or the value of an option that stands for it */
+	PART_PATTERN, /* an operand that is not a file, or the value of an option that stands for it */
 	PART_UNKNOWN, /* an option that is not known, or a value that looks like an option */
 };
 
@@ -49,7 +49,7 @@ enum { PROGRAM_NO_FILES = 255 };
 struct shell_program {
 	const char *name; /* of git: the subcommand */
 	unsigned flags;
-	uint8_t texts;       /* so many operands at the front are no files; PROGRAM_NO_FILES: none is one */
+	uint8_t texts;       /* so many operands at the front are not files; PROGRAM_NO_FILES: none is one */
 	const char *letters; /* NULL: no options are listed; a program that reads may have any */
 	const char *words;
 	/* Is this part harmless? operands: so many came before it. NULL: what is known is */
@@ -67,7 +67,7 @@ struct shell_parts {
 	const struct shell_word *words; /* behind the name */
 	size_t count;
 	size_t next;
-	unsigned texts;     /* so many operands are no files */
+	unsigned texts;     /* so many operands are not files */
 	struct str letters; /* rest of a word with joined letters */
 	struct str joined;  /* value in the word of its option; p is NULL: none */
 	const char *values; /* marks of the values that come next */
@@ -82,3 +82,15 @@ bool shell_next_part(struct shell_parts *p, struct shell_part *ret_part);
 
 /* All options are known, none writes unless its program may, and no operand changes something. */
 bool shell_options_are_harmless(const struct shell_program *program, const struct shell_command *c, size_t first);
+
+/* ---- shell_read_only.c: parts that are harmless, for programs where the options do not say enough ---- */
+
+bool check_date_part(const struct shell_part *part, size_t operands);
+bool check_jq_part(const struct shell_part *part, size_t operands);
+bool check_ps_part(const struct shell_part *part, size_t operands);
+bool check_read_part(const struct shell_part *part, size_t operands);
+bool check_sed_part(const struct shell_part *part, size_t operands);
+bool check_strings_part(const struct shell_part *part, size_t operands);
+bool check_uniq_part(const struct shell_part *part, size_t operands);
+/* shell_command.c: xargs stood before the command: it adds words that are not known. */
+bool shell_gets_more_words(const struct shell_command *c, const struct shell_command *stripped);

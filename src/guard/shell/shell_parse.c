@@ -26,11 +26,6 @@ bool shell_enter(struct shell_parser *p)
 	return true;
 }
 
-void shell_leave(struct shell_parser *p)
-{
-	p->depth--;
-}
-
 /* The capacity is not stored: it is 4, and then the next power of two. */
 void *shell_grow(struct arena *a, void *items, size_t count, size_t size)
 {
@@ -78,12 +73,11 @@ struct str shell_peek_word(const struct shell_parser *p)
 
 static bool is_closing_word(struct str word)
 {
-	static const char *const words[] = { "then", "do", "done", "fi", "elif", "else", "esac", "in", "}", "]]" };
+	static const char *const words[] = {
+		"then", "do", "done", "fi", "elif", "else", "esac", "in", "}", "]]", NULL
+	};
 
-	for (size_t i = 0; i < COUNT_OF(words); i++)
-		if (str_is(word, words[i]))
-			return true;
-	return false;
+	return shell_is_one_of(word, words);
 }
 
 static bool at_closer(const struct shell_parser *p)
@@ -103,16 +97,6 @@ static bool skip_operator(struct shell_parser *p, const char *op)
 		return false;
 	p->at += strlen(op);
 	return true;
-}
-
-static void read_command(struct shell_parser *p)
-{
-	p->after_compound = false;
-	shell_skip_blanks(p);
-	if (is_closing_word(shell_peek_word(p)))
-		shell_fail(p, "a command is missing");
-	else if (!shell_read_compound(p))
-		shell_read_simple(p);
 }
 
 /* "!" and "time" before a pipeline. Behind a "|" time is a program like any other, which shell_command.c knows. */
@@ -143,7 +127,12 @@ static void read_pipeline(struct shell_parser *p)
 
 	read_prefixes(p);
 	for (;;) {
-		read_command(p);
+		p->after_compound = false;
+		shell_skip_blanks(p);
+		if (is_closing_word(shell_peek_word(p)))
+			shell_fail(p, "a command is missing");
+		else if (!shell_read_compound(p))
+			shell_read_simple(p);
 		shell_skip_blanks(p);
 		bool more = shell_peek(p, 0) == '|' && shell_peek(p, 1) != '|';
 		piped = piped || more;
@@ -179,21 +168,15 @@ static void read_and_or(struct shell_parser *p)
 	p->known = known;
 }
 
-/* Behind a command; false if the list cannot go on with another one. */
+/* Behind a command; false if no other one can follow in the list. */
 static bool read_separator(struct shell_parser *p)
 {
 	char c = shell_peek(p, 0);
 
-	if (shell_at_end(p) || c == '\n')
+	if (shell_at_end(p) || c == '\n' || (c == '#' && p->at && shell_is_blank(p->text.p[p->at - 1])))
 		return true;
-	if (c == '#' && p->at && shell_is_blank(p->text.p[p->at - 1]))
-		return true;
-	if (c == ';' && !at_closer(p)) {
-		p->at++;
-		return true;
-	}
-	if (c == '&') {
-		p->sink->script->has_background = true;
+	if (c == '&' || (c == ';' && !at_closer(p))) {
+		p->sink->script->has_background |= c == '&';
 		p->at++;
 		return true;
 	}
@@ -271,20 +254,6 @@ static void read_text(struct shell_sink *sink, struct str text)
 	shell_check_names(&p);
 }
 
-static struct str without_continuations(struct arena *a, struct str text)
-{
-	char *joined = arena_alloc(a, text.n);
-	size_t n = 0;
-
-	for (size_t i = 0; i < text.n; i++) {
-		if (text.p[i] == '\\' && i + 1 < text.n && text.p[i + 1] == '\n')
-			i++;
-		else
-			joined[n++] = text.p[i];
-	}
-	return (struct str){ joined, n };
-}
-
 void shell_parse(struct arena *a, struct str text, struct shell_script *ret)
 {
 	struct shell_sink sink = { .arena = a, .script = ret };
@@ -298,7 +267,16 @@ void shell_parse(struct arena *a, struct str text, struct shell_script *ret)
 		shell_fail(&p, "it is too long");
 	read_text(&sink, text);
 	/* Bash may have joined what was read here in two pieces: rules that forbid must see both. */
-	if (!ret->understood && str_has(text, STR("\\\n")))
-		read_text(&sink, without_continuations(a, text));
+	if (!ret->understood && str_has(text, STR("\\\n"))) {
+		char *joined = arena_alloc(a, text.n);
+		size_t n = 0;
+		for (size_t i = 0; i < text.n; i++) {
+			if (text.p[i] == '\\' && i + 1 < text.n && text.p[i + 1] == '\n')
+				i++;
+			else
+				joined[n++] = text.p[i];
+		}
+		read_text(&sink, (struct str){ joined, n });
+	}
 	buf_release(&sink.scratch);
 }

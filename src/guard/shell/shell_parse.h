@@ -97,3 +97,9 @@ static inline bool shell_name_is(struct str name, const char *row)
 {
 	return name.n && name.p[0] == row[0] && str_is(name, row);
 }
+static inline bool shell_is_one_of(struct str name, const char *const *list) /* NULL-terminated */
+{
+	while (*list && !shell_name_is(name, *list))
+		list++;
+	return *list;
+}

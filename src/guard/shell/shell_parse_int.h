@@ -9,7 +9,7 @@
 struct shell_name {
 	struct str name;
 	bool used;  /* by arithmetic */
-	bool other; /* it may get a value that is no number */
+	bool other; /* it may get a value that is not a number */
 };
 
 /* A name that is set at this point, whatever happened before; never changed, so a branch goes back to an older head. */
@@ -99,10 +99,14 @@ static inline bool shell_is_meta(char c) /* ends a word */
 	return !c || char_in(c, " \t\n;&|<>()");
 }
 
+static inline void shell_leave(struct shell_parser *p) /* what shell_enter() entered */
+{
+	p->depth--;
+}
+
 /* shell_parse.c: the sink, and the grammar of lists */
 void shell_fail(struct shell_parser *p, const char *why); /* static text; the first one counts */
 bool shell_enter(struct shell_parser *p); /* false at the depth limit: the rest of the text is skipped */
-void shell_leave(struct shell_parser *p);
 void *shell_grow(struct arena *a, void *items, size_t count, size_t size); /* room for one more item */
 void shell_add_command(struct shell_parser *p, struct shell_command *c);   /* copies; fills where and hides */
 void shell_add_variable(struct shell_parser *p, struct str name);          /* something other than NAME=x sets it */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * shell_read_only.c - commands that change nothing and run nothing. shell_options.c says which programs these are, and with
  * which options; here are the checks of operands that matter, and of the words that an expansion may become. */
-#include "guard/shell/shell_read_only.h"
 #include <ctype.h>
 #include "guard/shell/shell_options.h"
 
@@ -130,18 +129,6 @@ static const struct shell_program subcommands[] = {
 	GIT("worktree list", BARE, "v z", "verbose porcelain"),
 };
 
-/* How many words the name has, if the command begins with it. */
-static size_t match_name(const char *name, const struct shell_word *words, size_t count)
-{
-	struct str rest = str_from(name);
-	size_t n = 0;
-
-	for (; rest.p; n++)
-		if (n == count || !str_eq(str_cut(&rest, ' '), words[n].text))
-			return 0;
-	return n;
-}
-
 const struct shell_program *shell_find_git(const struct shell_command *c, size_t *ret_first)
 {
 	size_t at = 1;
@@ -149,9 +136,13 @@ const struct shell_program *shell_find_git(const struct shell_command *c, size_t
 	while (at < c->word_count && (str_is(c->words[at].text, "--no-pager") || str_is(c->words[at].text, "-P")))
 		at++;
 	for (size_t i = 0; i < COUNT_OF(subcommands); i++) {
-		size_t n = match_name(subcommands[i].name, c->words + at, c->word_count - at);
-		*ret_first = at + n;
-		if (n)
+		struct str name = str_from(subcommands[i].name);
+		bool same = true;
+		size_t n = at;
+		for (; same && name.p; n++)
+			same = n < c->word_count && str_eq(str_cut(&name, ' '), c->words[n].text);
+		*ret_first = n;
+		if (same)
 			return &subcommands[i];
 	}
 	return NULL;
@@ -164,15 +155,20 @@ const struct shell_program *shell_find_git(const struct shell_command *c, size_t
  *     script := command { (";" | newline) command }      command := [ address [ "," address ] ] [ "!" ] verb
  *     address := number | "$" | "/" text "/"             verb := one of =dDgGhHlnNpPqx, or s/text/text/flags */
 
+static void skip_bytes(struct str *s, size_t n)
+{
+	*s = (struct str){ s->p + n, s->n - n };
+}
+
 static bool skip_delimited(struct str *s, char delimiter)
 {
 	for (size_t i = 0; i < s->n; i++) {
-		if (s->p[i] == '\\')
+		if (s->p[i] == '\\') {
 			i++;
-		else if (s->p[i] == '\n')
+		} else if (s->p[i] == '\n') {
 			return false;
-		else if (s->p[i] == delimiter) {
-			*s = (struct str){ s->p + i + 1, s->n - i - 1 };
+		} else if (s->p[i] == delimiter) {
+			skip_bytes(s, i + 1);
 			return true;
 		}
 	}
@@ -182,16 +178,16 @@ static bool skip_delimited(struct str *s, char delimiter)
 static void skip_any(struct str *s, const char *set)
 {
 	while (s->n && char_in(s->p[0], set))
-		*s = (struct str){ s->p + 1, s->n - 1 };
+		skip_bytes(s, 1);
 }
 
 static bool skip_address(struct str *s)
 {
-	if (!s->n || s->p[0] != '/') {
+	if (!str_starts(*s, STR("/"))) {
 		skip_any(s, "0123456789$~+");
 		return true;
 	}
-	*s = (struct str){ s->p + 1, s->n - 1 };
+	skip_bytes(s, 1);
 	return skip_delimited(s, '/');
 }
 
@@ -199,8 +195,8 @@ static bool skip_command(struct str *s)
 {
 	if (!skip_address(s))
 		return false;
-	if (s->n && s->p[0] == ',') {
-		*s = (struct str){ s->p + 1, s->n - 1 };
+	if (str_starts(*s, STR(","))) {
+		skip_bytes(s, 1);
 		if (!skip_address(s))
 			return false;
 	}
@@ -208,41 +204,38 @@ static bool skip_command(struct str *s)
 	if (!s->n)
 		return false;
 	char verb = s->p[0];
-	*s = (struct str){ s->p + 1, s->n - 1 };
+	skip_bytes(s, 1);
 	if (verb != 's')
 		return char_in(verb, "=dDgGhHlnNpPqx");
 	char delimiter = s->n ? s->p[0] : '\\';
 	if (delimiter == '\\' || delimiter == '\n')
 		return false;
-	*s = (struct str){ s->p + 1, s->n - 1 };
+	skip_bytes(s, 1);
 	if (!skip_delimited(s, delimiter) || !skip_delimited(s, delimiter))
 		return false;
 	skip_any(s, "gpiI0123456789");
 	return true;
 }
 
-static bool script_only_prints(struct str s)
+bool check_sed_part(const struct shell_part *part, size_t operands)
 {
+	struct str script = part->text;
+
+	if (part->kind != PART_PATTERN)
+		return part->kind != PART_READ;
 	for (;;) {
-		skip_any(&s, " \t\n;");
-		if (!s.n)
+		skip_any(&script, " \t\n;");
+		if (!script.n)
 			return true;
-		if (!skip_command(&s))
+		if (!skip_command(&script))
 			return false;
-		skip_any(&s, " \t");
-		if (s.n && s.p[0] != ';' && s.p[0] != '\n')
+		skip_any(&script, " \t");
+		if (script.n && !char_in(script.p[0], ";\n"))
 			return false;
 	}
 }
 
-bool check_sed_part(const struct shell_part *part, size_t operands)
-{
-	return part->kind == PART_READ ? false : part->kind != PART_PATTERN || script_only_prints(part->text);
-}
-
-/* ---- all of them ------------------------------------------------------------------------------------------------ */
-
-/* ---- checks of parts ---- */
+/* ---- checks of parts -------------------------------------------------------------------------------------------- */
 
 /* An operand that is not a format sets the clock. */
 bool check_date_part(const struct shell_part *part, size_t operands)
@@ -254,7 +247,7 @@ bool check_date_part(const struct shell_part *part, size_t operands)
  * none of these. jq takes its options apart with code of its own, so a word with a dash may be an option behind -- too. */
 bool check_jq_part(const struct shell_part *part, size_t operands)
 {
-	static const char *const names[] = { "import", "include", "modulemeta", "env", "ENV" };
+	static const char *const names[] = { "import", "include", "modulemeta", "env", "ENV", NULL };
 	struct str s = part->text;
 
 	if (part->kind == PART_OPERAND || part->kind == PART_PATTERN)
@@ -265,9 +258,8 @@ bool check_jq_part(const struct shell_part *part, size_t operands)
 		while (i < s.n && (isalnum((unsigned char)s.p[i]) || s.p[i] == '_'))
 			i++;
 		bool field = from && s.p[from - 1] == '.' && !(from > 1 && s.p[from - 2] == '.');
-		for (size_t k = 0; !field && k < COUNT_OF(names); k++)
-			if (str_is((struct str){ s.p + from, i - from }, names[k]))
-				return false;
+		if (!field && shell_is_one_of((struct str){ s.p + from, i - from }, names))
+			return false;
 		i += i == from;
 	}
 	return true;
@@ -306,39 +298,13 @@ bool check_uniq_part(const struct shell_part *part, size_t operands)
 	return part->kind != PART_OPERAND || !operands;
 }
 
-/* ---- commands ---- */
+/* ---- commands --------------------------------------------------------------------------------------------------- */
 
 /* Programs that only say what they are when this is all that they are asked. Not here are those that files of the directory
  * choose, and that may come from there or from the network: cargo and rustc (rust-toolchain.toml), go (go.mod), npm, pnpm
  * and yarn (packageManager, .yarnrc). Tools such as pyenv and nvm choose among what is installed. */
-static bool asks_for_version(const struct shell_command *c)
-{
-	static const char *const names[] = { "clang", "cmake", "docker", "gcc",  "git",    "java",    "make", "node",
-					     "perl",  "php",   "pip",    "pip3", "python", "python3", "ruby" };
-
-	for (size_t i = 0; c->word_count == 2 && i < COUNT_OF(names); i++)
-		if (str_is(c->words[0].text, names[i]))
-			return str_is(c->words[1].text, "--version");
-	return false;
-}
-
-static bool all_words_are_known(const struct shell_command *c)
-{
-	for (size_t i = 1; i < c->word_count; i++) {
-		const struct shell_word *w = &c->words[i];
-		if (!w->literal && !(w->tilde && !w->globs && !w->splits))
-			return false;
-	}
-	return true;
-}
-
-static bool only_assigns(const struct shell_command *c)
-{
-	for (size_t i = 0; i < c->assignment_count; i++)
-		if (!is_own_variable(c->assignments[i].name) && !shell_variable_is_harmless(c->assignments[i].name))
-			return false;
-	return true;
-}
+static const char *const tell_version[] = { "clang", "cmake", "docker", "gcc",  "git",    "java",    "make", "node",
+					    "perl",  "php",   "pip",    "pip3", "python", "python3", "ruby", NULL };
 
 bool shell_is_read_only(const struct shell_command *c)
 {
@@ -347,18 +313,25 @@ bool shell_is_read_only(const struct shell_command *c)
 
 	if (c->hides)
 		return false;
+	for (size_t i = 0; !s.word_count && i < s.assignment_count; i++)
+		if (!is_own_variable(s.assignments[i].name) && !shell_variable_is_harmless(s.assignments[i].name))
+			return false;
 	if (!s.word_count)
-		return only_assigns(&s);
+		return true;
 	if (s.assignment_count || !s.words[0].literal)
 		return false;
 	const struct shell_program *p = shell_find_program(&s, &first);
 	if (!p || !(p->flags & PROGRAM_READS))
-		return asks_for_version(&s);
+		return s.word_count == 2 && shell_is_one_of(s.words[0].text, tell_version) &&
+		       str_is(s.words[1].text, "--version");
 	if (!p->letters)
 		return true;
-	if (!(p->flags & PROGRAM_OPEN) && (shell_gets_more_words(c, &s) || !all_words_are_known(&s)))
-		return false;
-	return shell_options_are_harmless(p, &s, first);
+	bool known = !shell_gets_more_words(c, &s);
+	for (size_t i = 1; i < s.word_count; i++) {
+		const struct shell_word *w = &s.words[i];
+		known = known && (w->literal || (w->tilde && !w->globs && !w->splits));
+	}
+	return (known || (p->flags & PROGRAM_OPEN)) && shell_options_are_harmless(p, &s, first);
 }
 
 bool shell_takes_no_files(const struct shell_command *c)

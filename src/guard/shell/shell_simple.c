@@ -69,31 +69,6 @@ static size_t descriptor_length(const struct shell_parser *p, int *ret_fd)
 	return c == '<' || c == '>' ? n : 0;
 }
 
-/* Bash takes ">&-" for one token, whatever follows, and digits before the next operator for a descriptor. */
-static void read_target(struct shell_parser *p, struct shell_redirect *r)
-{
-	bool closes = (r->op == SHELL_DUP_OUT || r->op == SHELL_DUP_IN) && shell_peek(p, 0) == '-';
-	int fd;
-
-	shell_skip_blanks(p);
-	if (closes && !shell_is_meta(shell_peek(p, 1)))
-		shell_fail(p, "something follows >&- without a blank");
-	if (descriptor_length(p, &fd))
-		shell_fail(p, "a redirection has no target");
-	if (!shell_read_word(p, SHELL_WORD_PLAIN, &r->target))
-		shell_fail(p, "a redirection has no target");
-}
-
-static void finish_redirect(struct shell_parser *p, struct shell_redirect *r)
-{
-	if (r->op == SHELL_DUP_OUT && !is_descriptor(&r->target)) {
-		r->op = SHELL_WRITE_BOTH;
-		r->writes_file = true;
-	}
-	if (r->op == SHELL_HERE || r->op == SHELL_HERE_TABS)
-		add_here(p, r);
-}
-
 bool shell_read_redirect(struct shell_parser *p, struct shell_command *c)
 {
 	struct shell_redirect r = { 0 };
@@ -113,8 +88,20 @@ bool shell_read_redirect(struct shell_parser *p, struct shell_command *c)
 	r.op = operators[i].op;
 	r.fd = digits ? fd : operators[i].fd;
 	r.writes_file = operators[i].writes;
-	read_target(p, &r);
-	finish_redirect(p, &r);
+	/* Bash takes ">&-" for one token, whatever follows, and digits before the next operator for a descriptor. */
+	bool closes = (r.op == SHELL_DUP_OUT || r.op == SHELL_DUP_IN) && shell_peek(p, 0) == '-';
+	shell_skip_blanks(p);
+	if (closes && !shell_is_meta(shell_peek(p, 1)))
+		shell_fail(p, "something follows >&- without a blank");
+	bool no_target = descriptor_length(p, &fd);
+	if (!shell_read_word(p, SHELL_WORD_PLAIN, &r.target) || no_target)
+		shell_fail(p, "a redirection has no target");
+	if (r.op == SHELL_DUP_OUT && !is_descriptor(&r.target)) {
+		r.op = SHELL_WRITE_BOTH;
+		r.writes_file = true;
+	}
+	if (r.op == SHELL_HERE || r.op == SHELL_HERE_TABS)
+		add_here(p, &r);
 	c->redirects = shell_grow(p->sink->arena, c->redirects, c->redirect_count, sizeof r);
 	c->redirects[c->redirect_count++] = r;
 	return true;
@@ -173,11 +160,6 @@ static bool read_assignment(struct shell_parser *p, struct shell_command *c)
 
 /* ---- words ---- */
 
-static bool declares(const struct shell_command *c)
-{
-	return c->word_count && shell_declares(c->words[0].source);
-}
-
 /* NAME= or NAME+= */
 static bool is_array_head(struct str s)
 {
@@ -208,16 +190,17 @@ static bool declares_number(const struct shell_parser *p, const struct shell_wor
 static bool read_argument(struct shell_parser *p, struct shell_command *c)
 {
 	struct shell_word word;
+	bool declares = c->word_count && shell_declares(c->words[0].source);
 	size_t from = p->at;
 
 	if (!shell_read_word(p, SHELL_WORD_PLAIN, &word))
 		return false;
-	if (shell_peek(p, 0) == '(' && declares(c) && str_ends(word.source, STR("=")) && is_array_head(word.source)) {
+	if (shell_peek(p, 0) == '(' && declares && str_ends(word.source, STR("=")) && is_array_head(word.source)) {
 		shell_read_array(p);
 		word.literal = false;
 		word.text = word.source = shell_slice(p, from);
 	}
-	if (declares(c))
+	if (declares)
 		word.number = declares_number(p, &word);
 	c->words = shell_grow(p->sink->arena, c->words, c->word_count, sizeof word);
 	c->words[c->word_count++] = word;
@@ -239,25 +222,19 @@ static bool skip_function_head(struct shell_parser *p, const struct shell_comman
 	return true;
 }
 
-/* A reserved word that is continued on the next line is still one for bash. */
-static void check_first_word(struct shell_parser *p)
-{
-	size_t n = 0;
-
-	while (shell_is_name_char(shell_peek(p, n)) || char_in(shell_peek(p, n), "{}![]"))
-		n++;
-	if (shell_peek(p, n) == '\\' && shell_peek(p, n + 1) == '\n')
-		shell_fail(p, "a line is continued inside the name of a command");
-}
-
 void shell_read_simple(struct shell_parser *p)
 {
 	struct shell_command c = { 0 };
 
 	shell_skip_blanks(p);
-	check_first_word(p);
 	size_t from = p->at;
 	size_t end = from;
+	/* A reserved word that is continued on the next line is still one for bash. */
+	size_t n = 0;
+	while (shell_is_name_char(shell_peek(p, n)) || char_in(shell_peek(p, n), "{}![]"))
+		n++;
+	if (shell_peek(p, n) == '\\' && shell_peek(p, n + 1) == '\n')
+		shell_fail(p, "a line is continued inside the name of a command");
 	while (shell_read_redirect(p, &c) || (!c.word_count && read_assignment(p, &c)) || read_argument(p, &c)) {
 		end = p->at;
 		shell_skip_blanks(p);

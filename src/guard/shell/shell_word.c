@@ -8,65 +8,38 @@
 /* What stands between tokens: blanks, continued lines, comments, newlines, and behind a newline the bodies
  * of here-documents. */
 
-/* A line may be continued between two tokens. Inside one bash joins the halves (& \ & is &&), which is not understood here. */
-static void skip_continuation(struct shell_parser *p)
-{
-	char before = p->at ? p->text.p[p->at - 1] : '\n';
-	char behind = shell_peek(p, 2);
-
-	if (!shell_is_blank(before) && before != '\n' && char_in(behind, "&|;<>()\\"))
-		shell_fail(p, "a line is continued inside an operator");
-	p->at += 2;
-}
-
 void shell_skip_blanks(struct shell_parser *p)
 {
 	for (;;) {
-		if (shell_is_blank(shell_peek(p, 0)))
-			p->at++;
-		else if (shell_peek(p, 0) == '\\' && shell_peek(p, 1) == '\n')
-			skip_continuation(p);
-		else
+		bool continued = shell_peek(p, 0) == '\\' && shell_peek(p, 1) == '\n';
+		if (!continued && !shell_is_blank(shell_peek(p, 0)))
 			return;
+		/* Between two tokens only. Inside one bash joins the halves (& \ & is &&), which is not understood here. */
+		char before = p->at ? p->text.p[p->at - 1] : '\n';
+		if (continued && !shell_is_blank(before) && before != '\n' && char_in(shell_peek(p, 2), "&|;<>()\\"))
+			shell_fail(p, "a line is continued inside an operator");
+		p->at += continued ? 2 : 1;
 	}
 }
 
-static struct str read_line(struct shell_parser *p)
-{
-	size_t from = p->at;
-
-	while (!shell_at_end(p) && shell_peek(p, 0) != '\n')
-		p->at++;
-	struct str line = shell_slice(p, from);
-	if (!shell_at_end(p))
-		p->at++;
-	return line;
-}
-
-static bool is_continued(struct str line)
-{
-	size_t n = 0;
-
-	while (n < line.n && line.p[line.n - 1 - n] == '\\')
-		n++;
-	return n % 2;
-}
-
-/* Returns false at the end of the text: the delimiter never came. */
-static bool read_here_lines(struct shell_parser *p, const struct shell_here *h)
+/* Moves behind the delimiter; false: it never came. */
+static bool skip_here_lines(struct shell_parser *p, const struct shell_here *h)
 {
 	bool joined = false;
 
 	while (!shell_at_end(p)) {
-		size_t from = p->at;
-		struct str line = read_line(p);
+		struct str rest = { p->text.p + p->at, p->text.n - p->at };
+		h->body->n = (size_t)(rest.p - h->body->p);
+		struct str line = str_cut(&rest, '\n');
+		shell_skip(p, line.n + 1);
 		while (h->tabs && line.n && line.p[0] == '\t')
 			line = (struct str){ line.p + 1, line.n - 1 };
-		if (!joined && str_eq(line, h->delimiter)) {
-			h->body->n = p->text.p + from - h->body->p;
+		if (!joined && str_eq(line, h->delimiter))
 			return true;
-		}
-		joined = !h->quoted && is_continued(line);
+		size_t backslashes = 0;
+		while (backslashes < line.n && line.p[line.n - 1 - backslashes] == '\\')
+			backslashes++;
+		joined = !h->quoted && backslashes % 2;
 		/* Bash joins a continued line with the next one before it looks for the delimiter. */
 		if (joined && str_starts(h->delimiter, (struct str){ line.p, line.n - 1 }))
 			shell_fail(p, "the end of a here-document may be a continued line");
@@ -75,29 +48,21 @@ static bool read_here_lines(struct shell_parser *p, const struct shell_here *h)
 	return false;
 }
 
-static void read_here_body(struct shell_parser *p, const struct shell_here *h)
-{
-	*h->body = (struct str){ p->text.p + p->at, 0 };
-	size_t from = p->at;
-	if (!read_here_lines(p, h))
-		shell_fail(p, "a here-document has no end");
-	if (h->quoted)
-		return;
-	struct shell_parser inside = *p;
-	inside.text.n = from + h->body->n;
-	inside.at = from;
-	inside.pending = NULL;
-	inside.known = h->known;
-	shell_read_body(&inside);
-}
-
-static void shell_read_here_bodies(struct shell_parser *p)
+static void read_here_bodies(struct shell_parser *p)
 {
 	struct shell_here *h = p->pending;
 
-	p->pending = NULL;
-	for (; h; h = h->next)
-		read_here_body(p, h);
+	for (p->pending = NULL; h; h = h->next) {
+		struct shell_parser inside = *p;
+		*h->body = (struct str){ p->text.p + p->at, 0 };
+		if (!skip_here_lines(p, h))
+			shell_fail(p, "a here-document has no end");
+		if (h->quoted)
+			continue;
+		inside.text.n = inside.at + h->body->n;
+		inside.known = h->known;
+		shell_read_body(&inside);
+	}
 }
 
 void shell_skip_newlines(struct shell_parser *p)
@@ -110,7 +75,7 @@ void shell_skip_newlines(struct shell_parser *p)
 		if (shell_peek(p, 0) != '\n')
 			return;
 		p->at++;
-		shell_read_here_bodies(p);
+		read_here_bodies(p);
 	}
 }
 
@@ -132,35 +97,24 @@ static void keep_byte(struct shell_parser *p, char c)
 	buf_addch(&p->sink->scratch, c);
 }
 
-static void read_single_quoted(struct shell_parser *p, struct shell_word *w)
+void shell_read_quoted(struct shell_parser *p, struct shell_word *w)
 {
-	w->quoted = true;
-	for (p->at++; !shell_at_end(p); p->at++) {
-		if (shell_peek(p, 0) == '\'') {
-			p->at++;
-			return;
-		}
-		keep_byte(p, shell_peek(p, 0));
-	}
-	shell_fail(p, "a single quote is not closed");
-}
+	char quote = shell_peek(p, 0);
 
-static void read_double_quoted(struct shell_parser *p, struct shell_word *w)
-{
 	w->quoted = true;
 	p->at++;
 	while (!shell_at_end(p)) {
 		char c = shell_peek(p, 0);
 		char next = shell_peek(p, 1);
-		if (c == '"') {
+		if (c == quote) {
 			p->at++;
 			return;
 		}
-		if (c == '$') {
+		if (quote == '"' && c == '$') {
 			shell_read_dollar(p, SHELL_DOUBLE_QUOTED, w);
-		} else if (c == '`') {
+		} else if (quote == '"' && c == '`') {
 			shell_read_backticks(p, SHELL_DOUBLE_QUOTED, w);
-		} else if (c == '\\' && char_in(next, "$`\"\\\n")) {
+		} else if (quote == '"' && c == '\\' && char_in(next, "$`\"\\\n")) {
 			if (next != '\n')
 				keep_byte(p, next);
 			p->at += 2;
@@ -169,15 +123,7 @@ static void read_double_quoted(struct shell_parser *p, struct shell_word *w)
 			p->at++;
 		}
 	}
-	shell_fail(p, "a double quote is not closed");
-}
-
-void shell_read_quoted(struct shell_parser *p, struct shell_word *w)
-{
-	if (shell_peek(p, 0) == '"')
-		read_double_quoted(p, w);
-	else
-		read_single_quoted(p, w);
+	shell_fail(p, quote == '"' ? "a double quote is not closed" : "a single quote is not closed");
 }
 
 /* ---- $'...' ---- */
@@ -299,8 +245,15 @@ static void check_unusual(struct shell_parser *p)
 			shell_fail(p, "it has an unusual space or an invisible character");
 }
 
-static void note_special(struct shell_word *w, struct braces *b, char c, bool first)
+static void read_plain(struct shell_parser *p, struct shell_word *w, struct braces *b, bool first)
 {
+	char c = shell_peek(p, 0);
+	char next = shell_peek(p, 1);
+
+	if (first && c == '=' && (shell_is_name_start(next) || next == '/'))
+		shell_fail(p, "=name is the path of a command in some shells");
+	if ((unsigned char)c >= 0x80)
+		check_unusual(p);
 	if (c == '*' || c == '?' || (c == ']' && b->bracket))
 		w->globs = true;
 	if (c == '[')
@@ -314,50 +267,31 @@ static void note_special(struct shell_word *w, struct braces *b, char c, bool fi
 	/* NAME=~ and NAME=x:~ are expanded in arguments too. */
 	if (c == '~' && (first || b->last == '=' || b->last == ':'))
 		w->tilde = true;
-}
-
-static void read_plain(struct shell_parser *p, struct shell_word *w, struct braces *b, bool first)
-{
-	char c = shell_peek(p, 0);
-	char next = shell_peek(p, 1);
-
-	if (first && c == '=' && (shell_is_name_start(next) || next == '/'))
-		shell_fail(p, "=name is the path of a command in some shells");
-	if ((unsigned char)c >= 0x80)
-		check_unusual(p);
-	note_special(w, b, c, first);
 	b->last = c;
 	keep_byte(p, c);
 	p->at++;
 }
 
-/* ( ) | inside a pattern. Returns false where the word ends. */
-static bool read_pattern_meta(struct shell_parser *p, enum shell_word_mode mode, const struct braces *b,
-			      unsigned *depth)
+/* <( ) and >( ), and inside a pattern ( ) and |. Returns false where the word ends. */
+static bool read_meta(struct shell_parser *p, enum shell_word_mode mode, struct shell_word *w, const struct braces *b,
+		      unsigned *depth)
 {
 	char c = shell_peek(p, 0);
 	bool opens = c == '(' && (mode == SHELL_WORD_REGEX || *depth || char_in(b->last, "?*+@!"));
 
-	if (mode == SHELL_WORD_PLAIN ||
-	    !(opens || (*depth && (c == ')' || c == '|')) || (mode == SHELL_WORD_REGEX && c == '|')))
+	if (mode == SHELL_WORD_PLAIN) {
+		if ((c != '<' && c != '>') || shell_peek(p, 1) != '(')
+			return false;
+		shell_read_process(p, w);
+		return true;
+	}
+	if (!opens && !(*depth && (c == ')' || c == '|')) && !(mode == SHELL_WORD_REGEX && c == '|'))
 		return false;
 	*depth += opens;
 	*depth -= c == ')';
 	keep_byte(p, c);
 	p->at++;
 	return true;
-}
-
-static bool read_meta(struct shell_parser *p, enum shell_word_mode mode, struct shell_word *w, const struct braces *b,
-		      unsigned *depth)
-{
-	char c = shell_peek(p, 0);
-
-	if (mode == SHELL_WORD_PLAIN && (c == '<' || c == '>') && shell_peek(p, 1) == '(') {
-		shell_read_process(p, w);
-		return true;
-	}
-	return read_pattern_meta(p, mode, b, depth);
 }
 
 /* Returns false where the word ends. */
@@ -388,26 +322,6 @@ static bool read_part(struct shell_parser *p, enum shell_word_mode mode, struct 
 	return true;
 }
 
-static struct str literal_text(struct shell_parser *p, const struct shell_word *w, size_t from)
-{
-	struct str text = { p->sink->scratch.p + from, p->sink->scratch.n - from };
-
-	if (str_eq(text, w->source))
-		return w->source;
-	return arena_str(p->sink->arena, text);
-}
-
-static bool is_number(const struct shell_parser *p, const struct shell_word *w)
-{
-	struct str s = w->source;
-
-	if (w->literal)
-		return shell_is_decimal(w->text);
-	if (s.n > 2 && s.p[0] == '"' && s.p[s.n - 1] == '"')
-		s = (struct str){ s.p + 1, s.n - 2 };
-	return s.p == p->arithmetic.p && s.n == p->arithmetic.n;
-}
-
 bool shell_read_word(struct shell_parser *p, enum shell_word_mode mode, struct shell_word *ret)
 {
 	struct shell_word w = { .literal = true };
@@ -424,8 +338,16 @@ bool shell_read_word(struct shell_parser *p, enum shell_word_mode mode, struct s
 		shell_fail(p, "a parenthesis in a pattern is not closed");
 	w.source = shell_slice(p, from);
 	w.literal = w.literal && !w.globs && !w.tilde;
-	w.text = w.literal ? literal_text(p, &w, scratch) : w.source;
-	w.number = is_number(p, &w);
+	w.text = w.source;
+	struct str text = { p->sink->scratch.p + scratch, p->sink->scratch.n - scratch };
+	if (w.literal && !str_eq(text, w.source))
+		w.text = arena_str(p->sink->arena, text);
+	/* A number is written there, or computed by $(( )), perhaps in quotes. */
+	struct str inner = w.source;
+	if (inner.n > 2 && inner.p[0] == '"' && inner.p[inner.n - 1] == '"')
+		inner = (struct str){ inner.p + 1, inner.n - 2 };
+	bool computed = inner.p == p->arithmetic.p && inner.n == p->arithmetic.n;
+	w.number = w.literal ? shell_is_decimal(w.text) : computed;
 	p->sink->scratch.n = scratch;
 	*ret = w;
 	return p->at > from;
