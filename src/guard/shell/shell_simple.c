@@ -93,8 +93,9 @@ bool shell_read_redirect(struct shell_parser *p, struct shell_command *c)
 	shell_skip_blanks(p);
 	if (closes && !shell_is_meta(shell_peek(p, 1)))
 		shell_fail(p, "something follows >&- without a blank");
-	bool no_target = descriptor_length(p, &fd);
-	if (!shell_read_word(p, SHELL_WORD_PLAIN, &r.target) || no_target)
+	if (descriptor_length(p, &fd))
+		shell_fail(p, "a redirection has no target");
+	if (!shell_read_word(p, SHELL_WORD_PLAIN, &r.target))
 		shell_fail(p, "a redirection has no target");
 	if (r.op == SHELL_DUP_OUT && !is_descriptor(&r.target)) {
 		r.op = SHELL_WRITE_BOTH;
