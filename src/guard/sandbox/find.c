@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * find.c - walks that look for what must be hidden or protected, before each command: what was made since counts too. */
-#include "guard/sandbox/find.h"
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -8,6 +7,7 @@
 #include "lib/match/glob.h"
 #include "guard/permission/permission.h"
 #include "guard/permission/place.h"
+#include "guard/sandbox/sandbox_int.h"
 
 enum find_answer { FIND_ENTER, FIND_TAKE, FIND_SKIP };
 
@@ -97,73 +97,52 @@ int find_denied(struct paths *found, struct arena *a, const struct tool_env *env
 	return 0;
 }
 
-static void add_named(struct paths *found, struct arena *a, const struct tool_env *env, const struct rule_set *set)
-{
-	for (size_t i = 0; set && i < set->all.count; i++) {
-		const struct rule *r = set->all.list[i];
-		bool denies = r->list == RULE_DENY && r->kind == RULE_PATH && r->subject->kind == SUBJECT_READ;
-		if (!denies || !r->path.base)
-			continue;
-		const char *path = r->path.shape == PATH_ALL
-					   ? r->path.base
-					   : arena_printf(a, "%s/" STR_FMT, r->path.base, STR_ARG(r->path.text));
-		if (r->path.shape == PATH_ALL || r->path.shape == PATH_PREFIX || r->path.shape == PATH_EXACT)
-			paths_add(found, a, path_absolute(a, "/", str_from(path)));
-		if (r->path.shape != PATH_GLOB)
-			continue;
-		struct str start = r->path.start;
-		while (start.n && start.p[start.n - 1] != '/')
-			start.n--;
-		path = arena_printf(a, "%s/" STR_FMT, r->path.base, STR_ARG(start));
-		/* A pattern that begins at a home or higher: its place has been searched if it is a working directory. */
-		if (start.n)
-			(void)find_denied(found, a, env, path_absolute(a, "/", str_from(path)), NULL, NULL);
-	}
-}
-
 int find_named_by_rules(struct paths *found, struct arena *a, const struct tool_env *env)
 {
-	for (const struct permission *p = env->permission; p; p = p->parent) {
-		add_named(found, a, env, p->own);
-		add_named(found, a, env, p->rules);
+	for (struct rule_walk w = { .owner = env->permission, .list = RULE_DENY }; rule_walk_next(&w);) {
+		for (size_t i = 0; i < w.set->all.count; i++) {
+			const struct rule *r = w.set->all.list[i];
+			if (r->list != RULE_DENY || r->kind != RULE_PATH || r->subject->kind != SUBJECT_READ ||
+			    !r->path.base || r->path.shape == PATH_NAME)
+				continue;
+			struct str text = r->path.shape == PATH_ALL ? STR("") : r->path.text;
+			if (r->path.shape == PATH_GLOB)
+				text = r->path.start;
+			while (r->path.shape == PATH_GLOB && text.n && text.p[text.n - 1] != '/')
+				text.n--;
+			const char *path = arena_printf(a, "%s/" STR_FMT, r->path.base, STR_ARG(text));
+			path = path_absolute(a, "/", str_from(path));
+			/* A glob that begins at a home or higher has been searched if that is a working directory. */
+			if (r->path.shape != PATH_GLOB)
+				paths_add(found, a, path);
+			else if (text.n)
+				(void)find_denied(found, a, env, path, NULL, NULL);
+		}
 	}
 	return found->count > 2 * FIND_HIDDEN_MAX ? -ERR_LIMIT : 0;
 }
 
 /* ---- what is protected ---- */
 
-static bool is_denied_edit(const struct find *f, const char *path)
-{
-	for (struct rule_walk w = { .owner = f->permission, .list = RULE_DENY }; rule_walk_next(&w);)
-		if (rule_set_path(w.set, RULE_DENY, true, path, &f->anchors))
-			return true;
-	return false;
-}
-
-/* Git runs what these name; the rest of a .git it must write. */
-static void add_git_parts(struct find *f, const char *git)
-{
-	static const char *const names[] = { "hooks",     "config",          "config.worktree",
-					     "commondir", "info/attributes", "modules" };
-
-	for (size_t i = 0; i < COUNT_OF(names); i++) {
-		const char *path = path_join(f->arena, git, names[i]);
-		if (file_exists(path))
-			paths_add(f->found, f->arena, path);
-	}
-}
-
 static enum find_answer judge_protected(struct find *f, const char *path, bool is_dir)
 {
+	static const char *const git_parts[] = { "hooks",     "config",          "config.worktree",
+						 "commondir", "info/attributes", "modules" };
 	const char *name = strrchr(path, '/') + 1;
 
-	if (is_denied_edit(f, path))
-		return FIND_TAKE;
+	for (struct rule_walk w = { .owner = f->permission, .list = RULE_DENY }; rule_walk_next(&w);)
+		if (rule_set_path(w.set, RULE_DENY, true, path, &f->anchors))
+			return FIND_TAKE;
 	if (!path_is_protected(path))
 		return is_dir && !strcmp(name, "node_modules") ? FIND_SKIP : FIND_ENTER;
 	if (!f->inside || !is_dir || strcmp(name, ".git") != 0)
 		return FIND_TAKE;
-	add_git_parts(f, path);
+	/* Git runs what these name; the rest of a .git it must write. */
+	for (size_t i = 0; i < COUNT_OF(git_parts); i++) {
+		const char *part = path_join(f->arena, path, git_parts[i]);
+		if (file_exists(part))
+			paths_add(f->found, f->arena, part);
+	}
 	return FIND_SKIP;
 }
 

@@ -39,34 +39,34 @@ static int order_mounts(const void *a, const void *b)
 	return dx != dy ? (dx > dy) - (dx < dy) : rank[x->kind] - rank[y->kind];
 }
 
-static void add_mounts(struct sandbox_held *held, const struct paths *paths, enum confine_kind kind)
-{
-	for (size_t i = 0; i < paths->count; i++) {
-		struct place place = place_find(&held->arena, "/", str_from(paths->list[i]));
-		if (place.target && file_exists(place.target))
-			held->mounts[held->confine.count++] =
-				(struct confine_mount){ kind, is_dir(place.target), place.target };
-	}
-}
-
 static void plan_mounts(struct sandbox_held *held)
 {
 	const struct profile *p = &held->profile;
-	size_t most =
-		p->writes.count + p->pins.count + p->protects.count + p->hides.count + p->emptied.count + p->back.count;
+	const struct {
+		const struct paths *paths;
+		enum confine_kind kind;
+	} lists[] = {
+		{ &p->emptied, CONFINE_EMPTIED }, { &p->back, CONFINE_BACK },          { &p->writes, CONFINE_WRITABLE },
+		{ &p->pins, CONFINE_WRITABLE },   { &p->protects, CONFINE_READ_ONLY }, { &p->hides, CONFINE_HIDDEN },
+	};
+	size_t most = 0;
 
+	for (size_t i = 0; i < COUNT_OF(lists); i++)
+		most += lists[i].paths->count;
 	held->mounts = arena_alloc(&held->arena, (most + 1) * sizeof *held->mounts);
-	add_mounts(held, &p->emptied, CONFINE_EMPTIED);
-	add_mounts(held, &p->back, CONFINE_BACK);
-	add_mounts(held, &p->writes, CONFINE_WRITABLE);
-	add_mounts(held, &p->pins, CONFINE_WRITABLE);
-	add_mounts(held, &p->protects, CONFINE_READ_ONLY);
-	add_mounts(held, &p->hides, CONFINE_HIDDEN);
+	for (size_t i = 0; i < COUNT_OF(lists); i++) {
+		for (size_t k = 0; k < lists[i].paths->count; k++) {
+			struct place place = place_find(&held->arena, "/", str_from(lists[i].paths->list[k]));
+			if (place.target && file_exists(place.target))
+				held->mounts[held->confine.count++] =
+					(struct confine_mount){ lists[i].kind, is_dir(place.target), place.target };
+		}
+	}
 	qsort(held->mounts, held->confine.count, sizeof *held->mounts, order_mounts);
 	held->confine.list = held->mounts;
 }
 
-/* Texts, and which file each is: a place may be made anew. Programs stay where they are. */
+/* Texts, and which file each is: a path may be made again. Programs stay where they are. */
 static void add_to_key(struct buf *key, const struct paths *paths, size_t from)
 {
 	struct stat st;
@@ -151,18 +151,16 @@ static int plan_ruleset(struct sandbox *s, struct sandbox_held *held, struct err
 	return held->confine.landlock_fd < 0 ? err_set(err, ERR_IO, "cannot confine this command: %m") : 0;
 }
 
-static bool needs_view(const struct profile *p)
-{
-	return p->hold != HOLD_READS || p->hides.count || p->emptied.count;
-}
-
 int plan_make(struct sandbox *s, struct sandbox_held *held, struct err *err)
 {
+	static const enum sandbox_filter filters[] = {
+		[HOLD_READS] = FILTER_READS, [HOLD_EDITS] = FILTER_EDITS, [HOLD_INSIDE] = FILTER_INSIDE
+	};
 	struct profile *p = &held->profile;
 	struct cell *cell = NULL;
 	int rc = 0;
 
-	if (needs_view(p)) {
+	if (p->hold != HOLD_READS || p->hides.count || p->emptied.count) {
 		rc = sandbox_cell(s, p->hold == HOLD_WORKTREE ? CELL_VIEW : CELL_WHOLE, &cell, err);
 		if (rc == 0)
 			plan_mounts(held);
@@ -171,9 +169,7 @@ int plan_make(struct sandbox *s, struct sandbox_held *held, struct err *err)
 	held->confine.no_cores = p->hold != HOLD_WORKTREE;
 	held->confine.keep_capabilities = geteuid() == 0 && p->hold != HOLD_READS;
 	if (rc == 0 && p->hold != HOLD_WORKTREE) {
-		held->confine.filter = sandbox_filter(s, p->hold == HOLD_READS   ? FILTER_READS
-							 : p->hold == HOLD_EDITS ? FILTER_EDITS
-										 : FILTER_INSIDE);
+		held->confine.filter = sandbox_filter(s, filters[p->hold]);
 		rc = plan_ruleset(s, held, err);
 	}
 	return rc;

@@ -1,66 +1,55 @@
 /* SPDX-License-Identifier: MIT
- * policy.c - reading the sandbox.* settings. What a file that is not believed may say is decided by the settings themselves
+ * policy.c - reads the sandbox.* settings. Which files may say what is decided by the settings themselves
  * (settings_belief.c); here a path becomes a real one, and what cannot be meant becomes a note. */
 #include "guard/sandbox/policy.h"
 #include <ctype.h>
 #include <limits.h>
+#include "lib/io/address.h"
 #include "lib/io/file.h"
 #include "guard/permission/rule_pattern.h"
 #include "guard/permission/place.h"
-
-struct texts {
-	const char **list;
-	size_t count, cap;
-};
 
 struct reading {
 	struct sandbox_policy *policy;
 	const struct settings *settings;
 	const char *cwd, *config_dir;
 	const char *key;        /* that is being read */
-	struct texts *paths;    /* where its paths go */
-	struct texts *patterns; /* and those with wildcards; NULL: they have no meaning */
-	struct texts *variables;
-	struct texts notes;
+	struct paths *paths;    /* where its paths go */
+	struct paths *patterns; /* and those with wildcards; NULL: they have no meaning */
+	struct paths *variables;
+	struct paths notes;
 	bool allows; /* it opens: a link must not lead out of what it names */
 	bool managed_only;
 	struct host_entry *hosts;
 	size_t host_count, host_cap;
 };
 
-static void texts_add(struct texts *t, struct arena *a, const char *text)
+void paths_add(struct paths *p, struct arena *a, const char *path)
 {
-	if (t->count + 1 >= t->cap) {
-		t->cap = t->cap ? 2 * t->cap : 8;
-		const char **list = arena_alloc(a, t->cap * sizeof *list);
-		if (t->count)
-			memcpy(list, t->list, t->count * sizeof *list);
-		t->list = list;
+	if (!path || !path[0])
+		return;
+	for (size_t i = 0; i < p->count; i++)
+		if (!strcmp(p->list[i], path))
+			return;
+	if (p->count + 1 >= p->cap) {
+		p->cap = p->cap ? 2 * p->cap : 16;
+		const char **list = arena_alloc(a, p->cap * sizeof *list);
+		if (p->count)
+			memcpy(list, p->list, p->count * sizeof *list);
+		p->list = list;
 	}
-	t->list[t->count++] = text;
-	t->list[t->count] = NULL;
+	p->list[p->count++] = path;
+	p->list[p->count] = NULL;
 }
 
-static void note(struct reading *r, const struct settings_origin *at, struct str text, const char *why)
+static void reading_note(struct reading *r, const struct settings_origin *at, struct str text, const char *why)
 {
-	texts_add(&r->notes, &r->policy->arena,
+	paths_add(&r->notes, &r->policy->arena,
 		  arena_printf(&r->policy->arena, "%s: \"" STR_FMT "\" (%s:%u) %s", r->key, STR_ARG(text), at->file,
 			       at->line, why));
 }
 
 /* ---- paths ---- */
-
-/* x and ./x: from the project, for the files in it; from the directory of the file otherwise. */
-static const char *path_base(const struct reading *r, const struct settings_origin *at)
-{
-	const char *slash = at->file ? strrchr(at->file, '/') : NULL;
-
-	if (at->layer == LAYER_PROJECT || at->layer == LAYER_LOCAL)
-		return r->cwd;
-	if (at->layer == LAYER_USER)
-		return r->config_dir;
-	return slash ? arena_dup(&r->policy->arena, at->file, (size_t)(slash - at->file)) : r->cwd;
-}
 
 static void read_path_text(struct reading *r, const struct settings_origin *at, struct str text)
 {
@@ -68,7 +57,7 @@ static void read_path_text(struct reading *r, const struct settings_origin *at, 
 	bool relative = text.n && text.p[0] != '/' && text.p[0] != '~';
 
 	if (!text.n || (relative && at->layer == LAYER_MANAGED)) {
-		note(r, at, text, "is not an absolute path: it has no effect");
+		reading_note(r, at, text, "is not an absolute path: it has no effect");
 		return;
 	}
 	if (str_ends(text, STR("/**")))
@@ -77,24 +66,29 @@ static void read_path_text(struct reading *r, const struct settings_origin *at, 
 	for (size_t i = 0; i < text.n; i++)
 		wild = wild || char_in(text.p[i], "*?[{");
 	if (wild && !r->patterns) {
-		note(r, at, text, "has a wildcard, which has no meaning here: it has no effect");
+		reading_note(r, at, text, "has a wildcard, which has no meaning here: it has no effect");
 		return;
 	}
-	const char *path = path_absolute(a, path_base(r, at), text.n ? text : STR("/"));
+	/* x and ./x: from the project, for the files in it; from the directory of the file otherwise. */
+	const char *slash = at->file ? strrchr(at->file, '/') : NULL;
+	bool of_project = at->layer == LAYER_PROJECT || at->layer == LAYER_LOCAL;
+	const char *base = at->layer == LAYER_USER ? r->config_dir : r->cwd;
+	if (!of_project && at->layer != LAYER_USER && slash)
+		base = arena_dup(a, at->file, (size_t)(slash - at->file));
+	const char *path = path_absolute(a, base, text.n ? text : STR("/"));
 	if (wild) {
-		texts_add(r->patterns, a, path);
+		paths_add(r->patterns, a, path);
 		return;
 	}
 	struct place place = place_find(a, "/", str_from(path));
 	if (!place.target)
 		return;
 	/* The settings of a project must not open what a link of the project points to. */
-	if (r->allows && strcmp(place.target, path) != 0 && (at->layer == LAYER_PROJECT || at->layer == LAYER_LOCAL) &&
-	    !path_is_inside(place.target, r->cwd)) {
-		note(r, at, text, "is a link that leads elsewhere: it has no effect");
+	if (r->allows && strcmp(place.target, path) != 0 && of_project && !path_is_inside(place.target, r->cwd)) {
+		reading_note(r, at, text, "is a link that leads elsewhere: it has no effect");
 		return;
 	}
-	texts_add(r->paths, a, place.target);
+	paths_add(r->paths, a, place.target);
 }
 
 static void on_path(void *data, const struct settings_item *item)
@@ -104,9 +98,9 @@ static void on_path(void *data, const struct settings_item *item)
 	read_path_text(r, &item->origin, json_str(item->value, &r->policy->arena));
 }
 
-static const char *const *read_paths(struct reading *r, const char *key, bool allows, struct texts *patterns)
+static const char *const *read_paths(struct reading *r, const char *key, bool allows, struct paths *patterns)
 {
-	struct texts paths = { 0 };
+	struct paths paths = { 0 };
 
 	r->key = key;
 	r->paths = &paths;
@@ -134,17 +128,17 @@ static void on_host(void *data, const struct settings_item *item)
 			end = i;
 	if (end < text.n &&
 	    (!str_to_u64((struct str){ text.p + end + 1, text.n - end - 1 }, &port) || !port || port > 65535)) {
-		note(r, &item->origin, text, "has a port that is none: it has no effect");
+		reading_note(r, &item->origin, text, "has an invalid port: it has no effect");
 		return;
 	}
 	struct str name = host_normal(a, (struct str){ text.p, end });
 	if (r->allows && str_is(name, "*")) {
-		note(r, &item->origin, text, "would allow every host: it has no effect");
+		reading_note(r, &item->origin, text, "would allow every host: it has no effect");
 		return;
 	}
 	if (!name.n || (memchr(name.p + 1, '*', name.n - 1) != NULL) ||
 	    (name.p[0] == '*' && name.n > 1 && name.p[1] != '.')) {
-		note(r, &item->origin, text, "is no host, no *.host and no address: it has no effect");
+		reading_note(r, &item->origin, text, "is not a host, a *.host or an address: it has no effect");
 		return;
 	}
 	if (r->host_count == r->host_cap) {
@@ -184,34 +178,24 @@ static void on_credentials(void *data, const struct settings_item *item)
 		if (!what.n)
 			continue;
 		if (json_str_is(json_get(one, "mode"), "mask"))
-			note(r, &item->origin, what, "cannot be masked: it is denied");
+			reading_note(r, &item->origin, what, "cannot be masked: it is denied");
 		if (files)
 			read_path_text(r, &item->origin, what);
 		else
-			texts_add(r->variables, a, arena_str(a, what).p);
+			paths_add(r->variables, a, arena_str(a, what).p);
 	}
 }
 
 /* ---- all ---- */
-
-static void read_leaving(struct reading *r)
-{
-	struct settings_origin at = { 0 };
-	const struct json *value = settings_get(r->settings, "sandbox.allowUnsandboxedCommands", &at);
-
-	r->policy->may_leave = !value || json_bool(value);
-	r->policy->may_leave_explicitly =
-		value && json_bool(value) && at.layer != LAYER_PROJECT && at.layer != LAYER_LOCAL;
-}
 
 struct sandbox_policy *sandbox_policy_new(const struct settings *s, const char *cwd, const char *config_dir)
 {
 	struct sandbox_policy *p = xcalloc(1, sizeof *p);
 	struct reading r = { .policy = p, .settings = s, .cwd = cwd, .config_dir = config_dir };
 	struct arena *a = &p->arena;
-	struct texts patterns = { 0 };
-	struct texts hidden = { 0 };
-	struct texts variables = { 0 };
+	struct paths patterns = { 0 };
+	struct paths hidden = { 0 };
+	struct paths variables = { 0 };
 
 	p->enabled = settings_bool(s, "sandbox.enabled", false);
 	p->fail_if_unavailable = p->enabled && settings_bool(s, "sandbox.failIfUnavailable", false);
@@ -219,13 +203,16 @@ struct sandbox_policy *sandbox_policy_new(const struct settings *s, const char *
 	p->managed_domains_only = settings_bool(s, "sandbox.network.allowManagedDomainsOnly", false);
 	p->http_port = (uint64_t)settings_i64(s, "sandbox.network.httpProxyPort", 0);
 	p->excluded = settings_texts(s, "sandbox.excludedCommands", a);
-	read_leaving(&r);
+	struct settings_origin at = { 0 };
+	const struct json *leave = settings_get(s, "sandbox.allowUnsandboxedCommands", &at);
+	p->may_leave = !leave || json_bool(leave);
+	p->may_leave_explicitly = leave && json_bool(leave) && at.layer != LAYER_PROJECT && at.layer != LAYER_LOCAL;
 	p->allow_write = read_paths(&r, "sandbox.filesystem.allowWrite", true, NULL);
 	p->deny_write = read_paths(&r, "sandbox.filesystem.denyWrite", false, NULL);
 	p->allow_read = read_paths(&r, "sandbox.filesystem.allowRead", true, NULL);
 	const char *const *denied = read_paths(&r, "sandbox.filesystem.denyRead", false, &patterns);
 	for (; denied && *denied; denied++)
-		texts_add(&hidden, a, *denied);
+		paths_add(&hidden, a, *denied);
 	r.key = "sandbox.credentials";
 	r.paths = &hidden;
 	r.patterns = &patterns;
@@ -246,4 +233,71 @@ void sandbox_policy_free(struct sandbox_policy *p)
 		return;
 	arena_release(&p->arena);
 	free(p);
+}
+
+/* ---- may a command reach this host? ---- */
+
+/* Names are decided here; the address that a name leads to is checked when it is dialled (proxy.c). */
+
+enum { HOST_MAX = 253 };
+
+/* Mail, file shares, printers, desktops, daemons that run commands: an entry must name the port. */
+static bool port_needs_naming(unsigned port)
+{
+	static const uint16_t ports[] = { 1,    7,    9,    11,   13,   15,   17,   19,   20,   21,   23,   25,   37,
+					  42,   43,   53,   69,   77,   79,   87,   95,   101,  102,  103,  104,  109,
+					  110,  111,  113,  115,  117,  119,  123,  135,  137,  139,  143,  161,  179,
+					  389,  427,  445,  465,  512,  513,  514,  515,  526,  530,  531,  532,  540,
+					  548,  554,  556,  563,  587,  601,  636,  989,  990,  993,  995,  1719, 1720,
+					  1723, 2049, 2375, 2376, 3389, 3659, 4045, 5060, 5061, 5900, 6566, 6665, 6666,
+					  6667, 6668, 6669, 6679, 6697, 9100, 10080 };
+
+	for (size_t i = 0; i < COUNT_OF(ports); i++)
+		if (ports[i] == port)
+			return true;
+	return port >= 6000 && port <= 6063;
+}
+
+static const struct host_entry *host_find(const struct host_list *list, struct str host, unsigned port, bool strict)
+{
+	bool literal = address_kind_of_host(host) != 0 || host.p[0] == '[';
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct host_entry *e = &list->list[i];
+		bool same = strict && literal ? str_is(host, e->name) : host_rule_match(str_from(e->name), host);
+		bool named = e->port ? e->port == port : !strict || !port_needs_naming(port);
+		if (same && named)
+			return e;
+	}
+	return NULL;
+}
+
+const char *host_refusal(const struct sandbox_policy *p, struct str host, unsigned port)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct str name = host_normal(&a, host);
+
+	bool valid = name.n && name.n <= HOST_MAX && name.p[0] != '.' && !str_has(name, STR(".."));
+	for (size_t i = 0; i < name.n; i++)
+		valid = valid && (isalnum((unsigned char)name.p[i]) || char_in(name.p[i], "-_.:[]"));
+	if (!p || !valid || !port)
+		return "not a valid name";
+	if (host_find(&p->denied, name, port, false))
+		return "denied by sandbox.network.deniedDomains";
+	if (!host_find(&p->allowed, name, port, true))
+		return "not among sandbox.network.allowedDomains";
+	return NULL;
+}
+
+unsigned host_addresses(const struct sandbox_policy *p, struct str host, unsigned port)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const struct host_entry *e = host_find(&p->allowed, host_normal(&a, host), port, true);
+	bool literal = address_kind_of_host(host) != 0;
+
+	if (!e)
+		return 0;
+	if (literal || (e->port && str_is(host, "localhost")))
+		return ADDRESS_PUBLIC | ADDRESS_PRIVATE | ADDRESS_LOOPBACK | ADDRESS_LINK;
+	return ADDRESS_PUBLIC | (e->name[0] == '*' ? 0 : ADDRESS_PRIVATE);
 }

@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * policy.h - the sandbox.* settings of a session as lists: real paths, hosts, commands. Made anew when the settings change;
+ * policy.h - the sandbox.* settings of a session as lists: real paths, hosts, commands. Made again when the settings change;
  * a command uses what holds when it starts. */
 #pragma once
 #include "lib/base/arena.h"
 #include "config/settings/settings.h"
+
+/* A list that ends with NULL; { 0 } is empty */
+struct paths {
+	const char **list;
+	size_t count, cap;
+};
+/* path is borrowed; NULL, "" or one that is there adds nothing. */
+void paths_add(struct paths *p, struct arena *a, const char *path);
 
 struct host_entry {
 	const char *name; /* lower case; "*.name" */
@@ -33,3 +41,8 @@ struct sandbox_policy {
 /* Returns owned. cwd: the project. */
 struct sandbox_policy *sandbox_policy_new(const struct settings *s, const char *cwd, const char *config_dir);
 void sandbox_policy_free(struct sandbox_policy *p);
+
+/* NULL: a command may reach this host; else why not. port needs a look for names that are allowed without one. */
+const char *host_refusal(const struct sandbox_policy *p, struct str host, unsigned port);
+/* The kinds of addresses (lib/io/address.h) that a name which may be reached may lead to. */
+unsigned host_addresses(const struct sandbox_policy *p, struct str host, unsigned port);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * profile.c - from belief to places. A command that passed as reading may read what a command of its kind may name without a
- * question (judge_file.c), and what programs need to run at all. */
+ * profile.c - from belief to paths. A command that passed as reading may read what a command of its kind may name without a
+ * question (evaluate_file.c), and what programs need to run at all. */
 #include "guard/sandbox/profile.h"
 #include <limits.h>
 #include <sys/stat.h>
@@ -8,27 +8,9 @@
 #include "lib/io/file.h"
 #include "guard/permission/permission.h"
 #include "guard/permission/place.h"
-#include "guard/sandbox/find.h"
+#include "guard/sandbox/sandbox_int.h"
 
 /* ---- lists ---- */
-
-void paths_add(struct paths *p, struct arena *a, const char *path)
-{
-	if (!path || !path[0])
-		return;
-	for (size_t i = 0; i < p->count; i++)
-		if (!strcmp(p->list[i], path))
-			return;
-	if (p->count + 1 >= p->cap) {
-		p->cap = p->cap ? 2 * p->cap : 16;
-		const char **list = arena_alloc(a, p->cap * sizeof *list);
-		if (p->count)
-			memcpy(list, p->list, p->count * sizeof *list);
-		p->list = list;
-	}
-	p->list[p->count++] = path;
-	p->list[p->count] = NULL;
-}
 
 static void paths_add_all(struct paths *p, struct arena *a, const char *const *list)
 {
@@ -237,26 +219,23 @@ static void add_working_dirs(struct paths *to, struct arena *a, const struct pro
 /* What rules let the agent read without a question. A rule about all reading opens all. */
 static void add_allowed(struct profile *p, struct arena *a, const struct profile_facts *f)
 {
-	for (const struct permission *up = f->env->permission; up; up = up->replaces_allow ? NULL : up->parent) {
-		const struct rule_set *sets[] = { up->own, up->rules };
-		for (size_t k = 0; k < COUNT_OF(sets); k++)
-			for (size_t i = 0; sets[k] && i < sets[k]->all.count; i++) {
-				const struct rule *r = sets[k]->all.list[i];
-				bool files = r->subject &&
-					     (r->subject->kind == SUBJECT_READ || r->subject->kind == SUBJECT_EDIT);
-				if (r->list != RULE_ALLOW || !files)
-					continue;
-				if (r->kind == RULE_BARE)
-					p->limits_reads = false;
-				if (r->kind != RULE_PATH || !r->path.base)
-					continue;
-				struct str rest = r->path.shape == PATH_GLOB ? r->path.start : r->path.text;
-				while (r->path.shape == PATH_GLOB && rest.n && rest.p[rest.n - 1] != '/')
-					rest.n--;
-				if (rest.n || r->path.shape == PATH_ALL)
-					paths_add(&p->reads, a,
-						  arena_printf(a, "%s/" STR_FMT, r->path.base, STR_ARG(rest)));
-			}
+	for (struct rule_walk w = { .owner = f->env->permission, .list = RULE_ALLOW }; rule_walk_next(&w);) {
+		for (size_t i = 0; !w.in_grant && i < w.set->all.count; i++) {
+			const struct rule *r = w.set->all.list[i];
+			bool globs = r->kind == RULE_PATH && r->path.shape == PATH_GLOB;
+			if (r->list != RULE_ALLOW || !r->subject ||
+			    (r->subject->kind != SUBJECT_READ && r->subject->kind != SUBJECT_EDIT))
+				continue;
+			if (r->kind == RULE_BARE)
+				p->limits_reads = false;
+			if (r->kind != RULE_PATH || !r->path.base)
+				continue;
+			struct str rest = globs ? r->path.start : r->path.text;
+			while (globs && rest.n && rest.p[rest.n - 1] != '/')
+				rest.n--;
+			if (rest.n || r->path.shape == PATH_ALL)
+				paths_add(&p->reads, a, arena_printf(a, "%s/" STR_FMT, r->path.base, STR_ARG(rest)));
+		}
 	}
 }
 
@@ -286,25 +265,20 @@ static void profile_limit_reads(struct profile *p, struct arena *a, const struct
 
 /* ---- writing ---- */
 
-/* These hold what others run or trust; nothing makes all of them writable. */
-static bool is_too_wide(const char *dir, const char *home)
+static int add_roots(struct profile *p, struct arena *a, const struct profile_facts *f, struct err *err)
 {
+	/* These hold what others run or trust; nothing makes all of them writable. */
 	static const char *const never[] = { "/",    "/usr",  "/etc", "/var", "/opt",  "/home", "/boot",
 					     "/bin", "/sbin", "/lib", "/dev", "/proc", "/sys",  "/run" };
 
-	for (size_t i = 0; i < COUNT_OF(never); i++)
-		if (!strcmp(dir, never[i]))
-			return true;
-	return home && strcmp(dir, home) != 0 && path_is_inside(home, dir);
-}
-
-static int add_roots(struct profile *p, struct arena *a, const struct profile_facts *f, struct err *err)
-{
 	add_working_dirs(&p->roots, a, f);
 	for (size_t i = 0; i < p->roots.count; i++) {
 		char real[PATH_MAX];
 		const char *root = realpath(p->roots.list[i], real) ? arena_strdup(a, real) : p->roots.list[i];
-		if (is_too_wide(root, f->home))
+		bool too_wide = f->home && strcmp(root, f->home) != 0 && path_is_inside(f->home, root);
+		for (size_t k = 0; k < COUNT_OF(never); k++)
+			too_wide = too_wide || !strcmp(root, never[k]);
+		if (too_wide)
 			return err_set(
 				err, ERR_LIMIT,
 				"%s is too wide to be writable in a sandbox: start in a directory below it, or name "

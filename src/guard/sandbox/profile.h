@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * profile.h - what one command may touch, as lists of paths: the belief about it, or the settings, put into places. Nothing
- * here asks the kernel for anything but what exists. */
+ * profile.h - what one command may touch, as lists of paths, made from the belief about it or from the settings. The kernel
+ * is only asked which files exist. */
 #pragma once
 #include "core/tool/tool.h"
 #include "guard/sandbox/policy.h"
@@ -12,14 +12,6 @@ enum sandbox_hold {
 	HOLD_INSIDE,   /* the settings want it in the sandbox */
 	HOLD_WORKTREE, /* its agent writes in a worktree only */
 };
-
-/* A list that ends with NULL; { 0 } is empty */
-struct paths {
-	const char **list;
-	size_t count, cap;
-};
-void paths_add(struct paths *p, struct arena *a,
-	       const char *path); /* borrowed; NULL, or one that is there, adds nothing */
 
 struct profile {
 	enum sandbox_hold hold;

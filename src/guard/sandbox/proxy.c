@@ -124,21 +124,15 @@ static void link_write(struct link *l, enum link_side to, const char *p, size_t 
 
 /* ---- refusing ---- */
 
-static void note_refusal(struct link *l, const char *why)
-{
-	for (struct sandbox_held *h = l->proxy->sandbox->held; h; h = h->next)
-		if (h->profile.hold == HOLD_INSIDE)
-			paths_add(&h->refused_hosts, &h->arena,
-				  arena_printf(&h->arena, "blocked: network %s:%u (%s)", l->host, l->port, why));
-}
-
 static void link_refuse(struct link *l, int status, const char *why)
 {
 	AUTO_BUF struct buf out = { 0 };
 
 	uv_read_stop((uv_stream_t *)&l->side[SIDE_IN]);
-	if (status == 403 && l->host)
-		note_refusal(l, why);
+	for (struct sandbox_held *h = l->proxy->sandbox->held; status == 403 && l->host && h; h = h->next)
+		if (h->profile.hold == HOLD_INSIDE)
+			paths_add(&h->refused_hosts, &h->arena,
+				  arena_printf(&h->arena, "blocked: network %s:%u (%s)", l->host, l->port, why));
 	if (l->kind == LINK_SOCKS) {
 		link_write(l, SIDE_IN, status == 403 ? "\5\2\0\1\0\0\0\0\0\0" : "\5\4\0\1\0\0\0\0\0\0", 10, true);
 		return;
@@ -409,7 +403,7 @@ static bool link_read_http(struct link *l)
 	if (good && !memchr(all.p, '\0', all.n))
 		link_reach(l);
 	else
-		link_refuse(l, 400, "this is no request to a proxy");
+		link_refuse(l, 400, "this is not a request to a proxy");
 	return true;
 }
 
@@ -516,7 +510,7 @@ struct proxy *proxy_new(struct sandbox *s, int listen_fd)
 	p->listener.data = p;
 	if (fd >= 0 && uv_tcp_open(&p->listener, fd) == 0)
 		(void)uv_listen((uv_stream_t *)&p->listener, 128, on_connection);
-	uv_unref((uv_handle_t *)&p->listener); /* it is no reason to go on */
+	uv_unref((uv_handle_t *)&p->listener); /* it does not keep the loop alive */
 	return p;
 }
 

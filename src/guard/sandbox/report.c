@@ -1,9 +1,51 @@
 /* SPDX-License-Identifier: MIT
- * report.c - what the model and the user are told when the kernel refused something. A file is named only if the profile
+ * report.c - after a command: what must not have appeared is moved away, and the model and the user learn what the kernel refused. A file is named only if the profile
  * really refuses it: a program's own "Permission denied" stays its own. */
 #include <ctype.h>
+#include <errno.h>
+#include <sys/stat.h>
+#include "lib/base/id.h"
 #include "lib/io/file.h"
 #include "guard/sandbox/sandbox_int.h"
+
+/* ---- names that appeared ---- */
+
+/* A protected name that does not exist cannot be mounted over. So what is there by the end of a command and was not before it
+ * is moved into the session's temporary directory: nothing of ours reads it from there. */
+
+/* The target of a link is protected by the kernel; the link itself can be replaced, and that is seen here. */
+static bool was_there(const struct sandbox_held *held, const char *path)
+{
+	const struct profile *p = &held->profile;
+	struct stat st;
+
+	for (size_t i = 0; i < p->protects.count; i++) {
+		if (strcmp(p->protects.list[i], path) != 0)
+			continue;
+		bool was_link = false;
+		for (size_t k = 0; k < p->links.count && !was_link; k++)
+			was_link = !strcmp(p->links.list[k], path);
+		return !was_link || (lstat(path, &st) == 0 && S_ISLNK(st.st_mode));
+	}
+	return false;
+}
+
+static void move_away(struct sandbox_held *held, const char *path, struct buf *out)
+{
+	char id[9] = "";
+
+	id_random(id, sizeof id - 1, "0123456789abcdef");
+	const char *to = arena_printf(&held->arena, "%s/%s%s", held->temp_dir, strrchr(path, '/') + 1, id);
+	bool moved = rename(path, to) == 0;
+	if (!moved && errno == EXDEV) /* another file system: beside it, under a name that means nothing */
+		moved = rename(path, to = arena_printf(&held->arena, "%s.removed-%s", path, id)) == 0;
+	if (moved)
+		buf_addf(out, "removed: %s appeared and was moved to %s: change it with Write, which asks\n", path, to);
+	else
+		buf_addf(out, "appeared: %s, and it could not be moved away\n", path);
+}
+
+/* ---- refusals ---- */
 
 enum { REPORT_LINES = 5, REPORT_SCAN = 64 * 1024 };
 
@@ -64,52 +106,49 @@ static void add_line(struct buf *out, size_t *lines, const char *text)
 	(*lines)++;
 }
 
-static void add_files(struct sandbox_held *held, struct str output, struct buf *out, size_t *lines)
-{
-	struct str rest = output;
+static const char *const hold_texts[] = {
+	[HOLD_READS] =
+		"The command ran without a question because it seemed only to read, so the kernel held it to that: it "
+		"writes nothing but $TMPDIR, has no network, and reads the working directories and programs.",
+	[HOLD_EDITS] =
+		"The command ran without a question because it seemed only to change files in the working directories, "
+		"so the kernel held it to that: no protected files, nothing outside, no network.",
+	[HOLD_INSIDE] =
+		"The command ran in the sandbox of the settings: it writes the working directories and $TMPDIR, and "
+		"reaches allowed hosts only.",
+	[HOLD_WORKTREE] = "This agent's commands write in its worktree only.",
+};
 
-	while (rest.p && *lines < REPORT_LINES) {
+void sandbox_report(struct sandbox_held *held, struct str output, bool failed, struct buf *out)
+{
+	AUTO_BUF struct buf text = { 0 };
+	size_t lines = 0;
+	static const struct tool_env no_rules;
+	struct str seen = { output.p, MIN(output.n, (size_t)REPORT_SCAN) };
+	bool inside = held->profile.hold == HOLD_INSIDE;
+	struct paths now = { 0 };
+
+	for (size_t i = 0; i < held->profile.roots.count; i++)
+		(void)find_protected(&now, &held->arena, &no_rules, held->profile.roots.list[i], inside, NULL);
+	/* In the sandbox of the settings a repository that was cloned or made is what the command was for, and its hooks do
+	 * not run by themselves. */
+	for (size_t i = 0; i < now.count; i++)
+		if (!was_there(held, now.list[i]) && !(inside && strstr(now.list[i], "/.git/")))
+			move_away(held, now.list[i], &text);
+	for (size_t i = 0; i < held->refused_hosts.count; i++)
+		add_line(&text, &lines, held->refused_hosts.list[i]);
+	for (struct str rest = seen; rest.p && lines < REPORT_LINES && held->profile.hold != HOLD_NONE;) {
 		struct str line = str_cut(&rest, '\n');
 		const char *how = NULL;
 		if (!has_any(line, file_words, COUNT_OF(file_words)))
 			continue;
 		const char *path = find_refused(held, line, &how);
 		if (path)
-			add_line(out, lines, arena_printf(&held->arena, "blocked: %s %s", how, path));
+			add_line(&text, &lines, arena_printf(&held->arena, "blocked: %s %s", how, path));
 		else if (str_has(line, STR("unable to unlink old")))
-			add_line(out, lines,
+			add_line(&text, &lines,
 				 "blocked: git must replace a protected file; run this git command outside");
 	}
-}
-
-static const char *what_holds(const struct sandbox_held *held)
-{
-	switch (held->profile.hold) {
-	case HOLD_READS:
-		return "The command ran without a question because it seemed only to read, so the kernel held it to that: it "
-		       "writes nothing but $TMPDIR, has no network, and reads the working directories and programs.";
-	case HOLD_EDITS:
-		return "The command ran without a question because it seemed only to change files in the working directories, "
-		       "so the kernel held it to that: no protected files, nothing outside, no network.";
-	case HOLD_INSIDE:
-		return "The command ran in the sandbox of the settings: it writes the working directories and $TMPDIR, and "
-		       "reaches allowed hosts only.";
-	default:
-		return "This agent's commands write in its worktree only.";
-	}
-}
-
-void sandbox_report(struct sandbox_held *held, struct str output, bool failed, struct buf *out)
-{
-	AUTO_BUF struct buf text = { 0 };
-	size_t lines = 0;
-	struct str seen = { output.p, MIN(output.n, (size_t)REPORT_SCAN) };
-
-	watch_after(held, &text);
-	for (size_t i = 0; i < held->refused_hosts.count; i++)
-		add_line(&text, &lines, held->refused_hosts.list[i]);
-	if (held->profile.hold != HOLD_NONE)
-		add_files(held, seen, &text, &lines);
 	bool silent = held->profile.hold == HOLD_READS || held->profile.hold == HOLD_EDITS;
 	if (failed && silent && has_any(seen, network_words, COUNT_OF(network_words)))
 		add_line(&text, &lines, "blocked: network");
@@ -120,7 +159,7 @@ void sandbox_report(struct sandbox_held *held, struct str output, bool failed, s
 	buf_addf(out,
 		 "\n<sandbox>\n" STR_FMT
 		 "%s\nThis came from the sandbox, not from the program. Do not retry the same way. %s\n</sandbox>",
-		 STR_ARG(buf_str(&text)), what_holds(held),
+		 STR_ARG(buf_str(&text)), hold_texts[held->profile.hold ? held->profile.hold : HOLD_WORKTREE],
 		 held->may_leave
 			 ? "If the task needs it, ask for it with dangerouslyDisableSandbox for this one command."
 			 : "It cannot be granted here.");

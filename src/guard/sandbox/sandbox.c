@@ -207,21 +207,6 @@ static enum sandbox_hold choose_hold(const struct sandbox_request *r)
 	return r->env->write_dirs ? HOLD_WORKTREE : HOLD_NONE;
 }
 
-static const char *why_outside(const struct sandbox_request *r, struct sandbox *s)
-{
-	switch (r->where) {
-	case WHERE_OUT_BY_WISH:
-	case WHERE_OUT_GRANTED:
-		return "the call asked for it, and it was allowed";
-	case WHERE_OUT_BY_LIST:
-		return "sandbox.excludedCommands names it";
-	case WHERE_OUT_BY_NEED:
-		return s->why.text[0] ? s->why.text : "there is none";
-	default:
-		return NULL;
-	}
-}
-
 /* With a proxy in the cell; what belongs to sockets outside is of no use in it. */
 static const char *const *choose_variables(struct sandbox_held *held, const struct sandbox_policy *p)
 {
@@ -245,17 +230,6 @@ static const char *const *choose_variables(struct sandbox_held *held, const stru
 	return all.list;
 }
 
-static int make_temp_dir(struct sandbox *s, const struct tool_env *env, const char **ret_dir, struct err *err)
-{
-	*ret_dir = env->temp_dir;
-	if (env->temp_dir)
-		return 0;
-	int rc = s->temp_made ? 0 : file_make_dirs(s->temp_dir, 0700, err);
-	s->temp_made = s->temp_made || rc == 0;
-	*ret_dir = s->temp_dir;
-	return rc;
-}
-
 /* The same for all commands of a session, unless PATH changes. */
 static const struct paths *find_programs(struct sandbox *s, const struct sandbox_request *r)
 {
@@ -276,6 +250,12 @@ static const struct paths *find_programs(struct sandbox *s, const struct sandbox
 
 static int fill_held(struct sandbox *s, const struct sandbox_request *r, struct sandbox_held *held, struct err *err)
 {
+	static const char *const why_out[] = {
+		[WHERE_OUT_BY_WISH] = "the call asked for it, and it was allowed",
+		[WHERE_OUT_GRANTED] = "the call asked for it, and it was allowed",
+		[WHERE_OUT_BY_LIST] = "sandbox.excludedCommands names it",
+		[WHERE_OUT_BY_NEED] = "there is none",
+	};
 	struct profile_facts facts = {
 		.hold = choose_hold(r),
 		.env = r->env,
@@ -292,14 +272,18 @@ static int fill_held(struct sandbox *s, const struct sandbox_request *r, struct 
 	if (facts.hold == HOLD_READS && probe_reading(s) == SANDBOX_NONE)
 		facts.hold = HOLD_NONE; /* it takes no files, or it would have been asked about */
 	held->cwd = arena_strdup(&held->arena, r->cwd);
-	held->why_out = facts.hold == HOLD_NONE ? why_outside(r, s) : NULL;
-	if (facts.hold == HOLD_NONE)
+	if (facts.hold == HOLD_NONE) {
+		held->why_out = why_out[r->where];
+		if (r->where == WHERE_OUT_BY_NEED && s->why.text[0])
+			held->why_out = s->why.text;
 		return 0;
+	}
 	if (facts.hold == HOLD_EDITS && sandbox_strength(s, NULL) != SANDBOX_FULL)
 		return err_set(err, ERR_LIMIT, "the kernel cannot hold this command to the working directories: %s",
 			       s->why.text);
-	int rc = make_temp_dir(s, r->env, &held->temp_dir, err);
-	facts.temp_dir = held->temp_dir;
+	int rc = s->temp_made || r->env->temp_dir ? 0 : file_make_dirs(s->temp_dir, 0700, err);
+	s->temp_made = s->temp_made || (rc == 0 && !r->env->temp_dir);
+	facts.temp_dir = held->temp_dir = r->env->temp_dir ? r->env->temp_dir : s->temp_dir;
 	if (rc == 0)
 		rc = profile_make(&held->profile, &held->arena, &facts, err);
 	if (rc == 0)

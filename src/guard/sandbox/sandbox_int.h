@@ -44,14 +44,21 @@ void plan_forget(struct sandbox *s); /* rulesets that are kept */
 int sandbox_cell(struct sandbox *s, enum cell_kind kind, struct cell **ret_cell, struct err *err);
 const struct sock_fprog *sandbox_filter(struct sandbox *s, enum sandbox_filter which);
 
-/* watch.c */
-void watch_after(struct sandbox_held *held, struct buf *out);
+/* find.c: files that exist now and that rules or customs set apart, found by walking. Links are not followed: a mount on
+ * their target holds whatever name leads there. */
+enum { FIND_HIDDEN_MAX = 500, FIND_ENTRIES_MAX = 100000, FIND_PROTECTED_DEPTH = 4, FIND_PROTECTED_ENTRIES = 20000 };
+
+/* Below dir: what deny rules of the agent's line hide, or a pattern (absolute, with wildcards) names. -ERR_LIMIT: the tree is
+ * too large to be sure. */
+int find_denied(struct paths *found, struct arena *a, const struct tool_env *env, const char *dir,
+		const char *const *patterns, struct err *err);
+/* What deny rules name elsewhere, by a path of their own. */
+int find_named_by_rules(struct paths *found, struct arena *a, const struct tool_env *env);
+/* Below root, some levels deep: names that make other programs run something, and what Edit rules deny. inside: git must be
+ * able to commit, so of a .git only that is taken which makes it run programs. */
+int find_protected(struct paths *found, struct arena *a, const struct tool_env *env, const char *root, bool inside,
+		   struct err *err);
 
 /* proxy.c: serves the cell's listening socket on the loop. */
 struct proxy *proxy_new(struct sandbox *s, int listen_fd);
 void proxy_free(struct proxy *p);
-
-/* host.c. NULL: it may be reached; else why not. port needs a look for names that are allowed without one. */
-const char *host_refusal(const struct sandbox_policy *p, struct str host, unsigned port);
-/* The kinds of addresses (lib/io/address.h) that a name which may be reached may lead to. */
-unsigned host_addresses(const struct sandbox_policy *p, struct str host, unsigned port);
