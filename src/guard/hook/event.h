@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * event.h - the events that hooks can wait for, and what each of them lets a hook say. One const table; nothing else in
+ * event.h - the events of hooks, and which output each of them accepts. One const table; nothing else in
  * the room compares names of events. event_list.h says how to add one. */
 #pragma once
 #include "lib/base/str.h"
@@ -36,7 +36,7 @@ enum hook_field {
 };
 
 enum hook_event_flags {
-	HOOK_CAN_BLOCK = 1 << 0,     /* exit 2 and "decision": "block" refuse, or make an agent go on */
+	HOOK_CAN_BLOCK = 1 << 0,     /* exit 2 and "decision": "block" refuse, or make an agent continue */
 	HOOK_EXIT2_TO_USER = 1 << 1, /* exit 2 cannot block: its stderr is shown to the user */
 	HOOK_NONZERO_FAILS = 1 << 2, /* any exit but 0 refuses */
 	HOOK_STOP_IGNORED = 1 << 3,  /* "continue": false has no meaning */

@@ -2,7 +2,7 @@
  * hook.h - the hook engine. The core calls it from one place per event:
  *
  *     if (hook_wanted(&spec))                            nothing is allocated when no hook waits for this
- *             q->firing = hook_fire(engine, &spec, on_hooks_done, q);
+ *             q->hooks = hook_fire(engine, &spec, on_hooks_done, q);
  *
  * All hooks that fit run side by side; `done` gets one merged outcome (docs/internals/hook.md). A hook that hangs,
  * floods, dies or prints garbage ends in a note of the outcome, never in a failure of the run. */
@@ -15,9 +15,9 @@
 #include "lib/io/spawn.h"
 
 struct hook_engine;
-struct hook_firing; /* one event, until its last hook has ended */
+struct hook_firing; /* the hooks of one event, until the last has ended */
 
-/* Who fires. Copied where it is needed later: borrowed until hook_fire returns. NULL: left out of the input. */
+/* Whose event it is. Copied where it is needed later: borrowed until hook_fire returns. NULL: left out of the input. */
 struct hook_context {
 	const char *session_id, *transcript_path, *cwd;
 	const char *prompt_id, *permission_mode, *effort;
@@ -48,11 +48,10 @@ struct hook_fire_spec {
 	 * with `if` run. */
 	bool (*matches_rule)(void *data, struct str rule);
 	void *rule_data;
-	bool by_hook; /* a hook makes the call: those that make calls themselves (agent, mcp_tool) do not run */
+	bool by_hook; /* a hook made the call: those that make calls themselves (agent, mcp_tool) do not run */
 };
 
-/* All hooks of one firing, in the order of their sets whatever the order in which they ended. Borrowed until done
- * returns. */
+/* All hooks of one batch, in the order of their sets, not of their ends. Borrowed until done returns. */
 struct hook_outcome {
 	size_t ran;                      /* hooks that were waited for to their end */
 	bool cancelled;                  /* hook_cancel or the end of the agent came first; nothing else counts then */
@@ -111,7 +110,7 @@ struct hook_observer {
 	void *data;
 };
 
-/* A hook of a type that others run: prompt, agent, mcp_tool, callback. */
+/* A hook of a type that a runner of the core runs: prompt, agent, mcp_tool, callback. */
 struct hook_call {
 	const struct hook *hook;
 	enum hook_event event;
@@ -144,15 +143,15 @@ struct hook_engine_options {
 struct hook_engine *hook_engine_new(const struct hook_engine_options *options); /* returns owned */
 void hook_engine_free(struct hook_engine *engine);                              /* nothing may be active */
 
-/* True if a hook waits for this, also one that may not run and has not been spoken of yet. Allocates nothing, but for the
+/* True if a hook waits for this, also one that may not run and that the observer does not know yet. Allocates nothing, but for the
  * first use of a regular expression; `fields` is not looked at. */
 bool hook_wanted(const struct hook_fire_spec *spec);
-/* done is called exactly once, never from inside this function, also when no hook fits and after a cancel. The firing is
+/* done is called exactly once, never from inside this function, also when no hook fits and after a cancel. The batch is
  * borrowed until then. Keeps references on the sets. */
 struct hook_firing *hook_fire(struct hook_engine *engine, const struct hook_fire_spec *spec, hook_done_fn *done,
 			      void *data);
-void hook_cancel(struct hook_firing *firing); /* a request; async hooks go on */
-/* The agent is over (NULL: the main one): its firings are cancelled, its async hooks and what its hooks left running are
+void hook_cancel(struct hook_firing *batch); /* a request; async hooks continue */
+/* The agent is over (NULL: the main one): its batches are cancelled, its async hooks and what its hooks left running are
  * killed. */
 void hook_engine_end_agent(struct hook_engine *engine, const char *session_id, const char *agent_id);
 /* The same for all agents; done comes later, exactly once, when nothing is left. Then the engine can be freed. */

@@ -29,16 +29,16 @@ void template_add_argument(struct buf *out, const char *text, const struct hook_
 
 void template_add_prompt(struct buf *out, const char *text, struct str input)
 {
-	static const char place[] = "$ARGUMENTS";
+	static const char placeholder[] = "$ARGUMENTS";
 	bool placed = false;
 
 	while (*text) {
 		if (text[0] == '\\' && text[1] == '$') {
 			buf_addch(out, '$');
 			text += 2;
-		} else if (!strncmp(text, place, sizeof place - 1)) {
+		} else if (!strncmp(text, placeholder, sizeof placeholder - 1)) {
 			buf_add(out, input.p, input.n);
-			text += sizeof place - 1;
+			text += sizeof placeholder - 1;
 			placed = true;
 		} else {
 			buf_addch(out, *text++);

@@ -209,11 +209,11 @@ static void deny_unanswerable(struct evaluation *ev)
 			 "Permission to use %s was denied because nothing is asked in don't ask mode (dontAsk).", tool);
 	else if (v->step == PERMISSION_STEP_MODE)
 		buf_addf(&v->reason,
-			 "Permission to use %s was denied: nobody is there to ask, and it is not among the allowed "
+			 "Permission to use %s was denied: no user is present to ask, and it is not among the allowed "
 			 "tools (--allowedTools %s would allow it).",
 			 tool, tool);
 	else
-		buf_addf(&v->reason, "Permission to use %s was denied: nobody is there to ask.", tool);
+		buf_addf(&v->reason, "Permission to use %s was denied: no user is present to ask.", tool);
 }
 
 /* ---- tools that are judged by their name and one word of their input: a host, a type of agent, a skill ---------- */
@@ -330,9 +330,9 @@ void permission_explain(const struct permission *p, struct tool_use use, enum pe
 	deny_unanswerable(&ev);
 	if (ret->decision == PERMISSION_ALLOW)
 		buf_clear(&ret->reason);
-	if (ev.place.target && !(ev.subject->flags & TOOL_LISTS_NAMES)) {
-		ret->file = xstrdup(ev.place.path);
-		ret->file_target = xstrdup(ev.place.target);
+	if (ev.file.target && !(ev.subject->flags & TOOL_LISTS_NAMES)) {
+		ret->file = xstrdup(ev.file.path);
+		ret->file_target = xstrdup(ev.file.target);
 	}
 	arena_release(&ev.arena);
 }

@@ -14,19 +14,19 @@ static void file_prepare(struct evaluation *ev)
 		from = pattern.n && pattern.p[0] == '/' ? "/" : path_absolute(&ev->arena, from, path);
 		path = glob_static_prefix(pattern);
 	}
-	ev->place = place_find(&ev->arena, from, path);
+	ev->file = resolved_path_find(&ev->arena, from, path);
 }
 
 /* ---- places, for commands too ---------------------------------------------------------------------------------- */
 
-const struct rule *eval_find_place(struct evaluation *ev, const struct rule_set *set, enum rule_list list, bool edited,
-				   const struct place *place)
+const struct rule *eval_find_path_rule(struct evaluation *ev, const struct rule_set *set, enum rule_list list,
+				       bool edited, const struct resolved_path *file)
 {
-	const struct rule *r = rule_set_path(set, list, edited, place->path, &ev->wide);
+	const struct rule *r = rule_set_path(set, list, edited, file->path, &ev->wide);
 
-	if (r || !place->target || !strcmp(place->path, place->target))
+	if (r || !file->target || !strcmp(file->path, file->target))
 		return r;
-	return rule_set_path(set, list, edited, place->target, &ev->wide);
+	return rule_set_path(set, list, edited, file->target, &ev->wide);
 }
 
 static const struct rule *allows_path(struct evaluation *ev, bool edited, const char *path)
@@ -44,96 +44,97 @@ static const struct rule *allows_path(struct evaluation *ev, bool edited, const 
 	return NULL;
 }
 
-const struct rule *eval_allows_place(struct evaluation *ev, bool edited, const struct place *place)
+const struct rule *eval_allows_path(struct evaluation *ev, bool edited, const struct resolved_path *file)
 {
-	if (!place->target)
+	if (!file->target)
 		return NULL;
-	const struct rule *r = allows_path(ev, edited, place->path);
-	if (!r || !strcmp(place->path, place->target))
+	const struct rule *r = allows_path(ev, edited, file->path);
+	if (!r || !strcmp(file->path, file->target))
 		return r;
-	return allows_path(ev, edited, place->target) ? r : NULL;
+	return allows_path(ev, edited, file->target) ? r : NULL;
 }
 
-static bool is_inside_any(struct evaluation *ev, const struct place *place, const char *const *dirs)
+static bool is_inside_any(struct evaluation *ev, const struct resolved_path *file, const char *const *dirs)
 {
 	for (size_t i = 0; dirs && dirs[i]; i++)
-		if (place_is_inside(&ev->arena, place, dirs[i]))
+		if (resolved_path_is_inside(&ev->arena, file, dirs[i]))
 			return true;
 	return false;
 }
 
 /* A worktree was made for its agent, wherever it lies: for it and those below it, it counts as one of the directories. */
-bool eval_is_working_dir(struct evaluation *ev, const struct place *place)
+bool eval_is_working_dir(struct evaluation *ev, const struct resolved_path *file)
 {
 	const struct tool_env *env = ev->use.env;
 	bool in_worktree = false;
 
-	if (!env || !(is_inside_any(ev, place, env->dirs) ||
-		      (env->cwd && !env->dirs && place_is_inside(&ev->arena, place, env->cwd))))
+	if (!env || !(is_inside_any(ev, file, env->dirs) ||
+		      (env->cwd && !env->dirs && resolved_path_is_inside(&ev->arena, file, env->cwd))))
 		return false;
 	for (const struct permission *p = ev->p; p; p = p->parent) {
-		in_worktree = in_worktree || (p->write_root && place_is_inside(&ev->arena, place, p->write_root));
-		if (p->dirs && !in_worktree && !is_inside_any(ev, place, p->dirs))
+		in_worktree =
+			in_worktree || (p->write_root && resolved_path_is_inside(&ev->arena, file, p->write_root));
+		if (p->dirs && !in_worktree && !is_inside_any(ev, file, p->dirs))
 			return false;
 	}
 	return true;
 }
 
-bool eval_is_memory(struct evaluation *ev, const struct place *place)
+bool eval_is_memory(struct evaluation *ev, const struct resolved_path *file)
 {
-	return ev->p->memory_dir && place_is_inside(&ev->arena, place, ev->p->memory_dir);
+	return ev->p->memory_dir && resolved_path_is_inside(&ev->arena, file, ev->p->memory_dir);
 }
 
 /* Also what earlier calls left for this agent; the output file of an agent in the background is its transcript. */
-bool eval_may_read(struct evaluation *ev, const struct place *place)
+bool eval_may_read(struct evaluation *ev, const struct resolved_path *file)
 {
 	const struct tool_env *env = ev->use.env;
 	const char *const outputs[] = { env ? env->results_dir : NULL, env ? env->agents_dir : NULL,
 					env ? env->tasks_dir : NULL };
 
-	if (eval_is_working_dir(ev, place) || eval_is_memory(ev, place))
+	if (eval_is_working_dir(ev, file) || eval_is_memory(ev, file))
 		return true;
 	for (size_t i = 0; i < COUNT_OF(outputs); i++)
-		if (outputs[i] && place_is_inside(&ev->arena, place, outputs[i]))
+		if (outputs[i] && resolved_path_is_inside(&ev->arena, file, outputs[i]))
 			return true;
-	return eval_allows_place(ev, false, place) || eval_allows_place(ev, true, place);
+	return eval_allows_path(ev, false, file) || eval_allows_path(ev, true, file);
 }
 
-bool eval_accepts_edit(struct evaluation *ev, const struct place *place)
+bool eval_accepts_edit(struct evaluation *ev, const struct resolved_path *file)
 {
 	bool accepts = ev->mode == PERMISSION_ACCEPT_EDITS || ev->mode == PERMISSION_AUTO;
 
-	return accepts && eval_is_working_dir(ev, place);
+	return accepts && eval_is_working_dir(ev, file);
 }
 
 /* The nearest worktree counts: a child may have one of its own, which does not lie in its parent's. */
-const char *eval_outside_worktree(struct evaluation *ev, const struct place *place)
+const char *eval_outside_worktree(struct evaluation *ev, const struct resolved_path *file)
 {
 	const struct permission *p = ev->p;
 
 	while (p && !p->write_root)
 		p = p->parent;
-	if (!p || place_is_inside(&ev->arena, place, p->write_root) || eval_is_memory(ev, place))
+	if (!p || resolved_path_is_inside(&ev->arena, file, p->write_root) || eval_is_memory(ev, file))
 		return NULL;
-	if (p->main_checkout && path_is_inside(place->path, p->main_checkout))
+	if (p->main_checkout && path_is_inside(file->path, p->main_checkout))
 		return arena_printf(
 			&ev->arena,
 			"%s is in the main checkout, which this agent may not write. Its own copy is in %s: "
 			"use the path below that.",
-			place->path, p->write_root);
+			file->path, p->write_root);
 	return arena_printf(&ev->arena, "This agent writes files only in its worktree %s, and %s is not there.",
-			    p->write_root, place->path);
+			    p->write_root, file->path);
 }
 
 /* ---- the checker --------------------------------------------------------------------------------------------- */
 
 static const struct rule *file_matches(struct evaluation *ev, const struct rule_set *set, enum rule_list list)
 {
-	const struct rule *r = eval_find_place(ev, set, list, ev->edits, &ev->place);
+	const struct rule *r = eval_find_path_rule(ev, set, list, ev->edits, &ev->file);
 
 	if (r || list != RULE_DENY || !(ev->subject->flags & TOOL_SHOWS_FILE))
 		return r;
-	return eval_find_place(ev, set, list, false, &ev->place);
+	return eval_find_path_rule(ev, set, list, false, &ev->file);
 }
 
 static bool file_fits(struct evaluation *ev, const struct rule_set *set)
@@ -147,10 +148,10 @@ static bool file_fits(struct evaluation *ev, const struct rule_set *set)
 			continue;
 		if (rule_matches_input(r, ev->use.input))
 			return true;
-		if (r->kind != RULE_PATH || !ev->place.target)
+		if (r->kind != RULE_PATH || !ev->file.target)
 			continue;
-		path = path || path_rule_match(&r->path, ev->place.path, &ev->narrow);
-		target = target || path_rule_match(&r->path, ev->place.target, &ev->narrow);
+		path = path || path_rule_match(&r->path, ev->file.path, &ev->narrow);
+		target = target || path_rule_match(&r->path, ev->file.target, &ev->narrow);
 	}
 	return path && target;
 }
@@ -162,31 +163,31 @@ static const char *file_leaves(struct evaluation *ev)
 	/* A tool that the agent has for its memory alone */
 	while (tools && *tools && strcmp(*tools, ev->use.tool->name) != 0)
 		tools++;
-	if (tools && *tools && !eval_is_memory(ev, &ev->place))
+	if (tools && *tools && !eval_is_memory(ev, &ev->file))
 		return arena_printf(&ev->arena, "This agent has %s for its memory in %s alone, and %s is not there.",
-				    ev->use.tool->name, ev->p->memory_dir, ev->place.path);
-	return ev->edits ? eval_outside_worktree(ev, &ev->place) : NULL;
+				    ev->use.tool->name, ev->p->memory_dir, ev->file.path);
+	return ev->edits ? eval_outside_worktree(ev, &ev->file) : NULL;
 }
 
 static bool is_plan(struct evaluation *ev)
 {
-	return ev->p->plan_file && place_is_inside(&ev->arena, &ev->place, ev->p->plan_file);
+	return ev->p->plan_file && resolved_path_is_inside(&ev->arena, &ev->file, ev->p->plan_file);
 }
 
 static const char *file_plans(struct evaluation *ev)
 {
-	return ev->edits && !is_plan(ev) ? ev->place.path : NULL;
+	return ev->edits && !is_plan(ev) ? ev->file.path : NULL;
 }
 
 static const char *file_danger(struct evaluation *ev, bool *ret_critical)
 {
-	const char *target = ev->place.target;
+	const char *target = ev->file.target;
 
-	if (!ev->edits || eval_is_memory(ev, &ev->place) || is_plan(ev))
+	if (!ev->edits || eval_is_memory(ev, &ev->file) || is_plan(ev))
 		return NULL;
-	if (!path_is_protected(ev->place.path) && target && !path_is_protected(target))
+	if (!path_is_protected(ev->file.path) && target && !path_is_protected(target))
 		return NULL;
-	return arena_printf(&ev->arena, "%s is a sensitive file: it needs approval each time.", ev->place.path);
+	return arena_printf(&ev->arena, "%s is a sensitive file: it needs approval each time.", ev->file.path);
 }
 
 static bool file_passes(struct evaluation *ev)
@@ -194,17 +195,17 @@ static bool file_passes(struct evaluation *ev)
 	const struct rule *r = eval_find(ev, RULE_ALLOW, eval_find_bare);
 
 	if (!r)
-		r = eval_allows_place(ev, ev->edits, &ev->place);
+		r = eval_allows_path(ev, ev->edits, &ev->file);
 	if (!r && !ev->edits)
-		r = eval_allows_place(ev, true, &ev->place);
+		r = eval_allows_path(ev, true, &ev->file);
 	if (r)
 		return eval_decide(ev, PERMISSION_ALLOW, PERMISSION_STEP_ALLOW_RULE, r);
-	if (!ev->edits && eval_may_read(ev, &ev->place))
+	if (!ev->edits && eval_may_read(ev, &ev->file))
 		return eval_decide(ev, PERMISSION_ALLOW, PERMISSION_STEP_READING, NULL);
-	if (is_plan(ev) || (ev->edits && (eval_is_memory(ev, &ev->place) || eval_accepts_edit(ev, &ev->place))))
+	if (is_plan(ev) || (ev->edits && (eval_is_memory(ev, &ev->file) || eval_accepts_edit(ev, &ev->file))))
 		return eval_decide(ev, PERMISSION_ALLOW, PERMISSION_STEP_MODE, NULL);
-	if (!eval_is_working_dir(ev, &ev->place))
-		buf_addf(&ev->v->reason, "%s is outside the working directories.", ev->place.path);
+	if (!eval_is_working_dir(ev, &ev->file))
+		buf_addf(&ev->v->reason, "%s is outside the working directories.", ev->file.path);
 	return false;
 }
 

@@ -116,9 +116,9 @@ static const struct rule *find_file_rule(struct evaluation *ev, const struct rul
 		const struct operand *o = &k->files.list[i];
 		const struct rule *r = NULL;
 		if (writes_file(o))
-			r = eval_find_place(ev, set, list, true, &o->place);
+			r = eval_find_path_rule(ev, set, list, true, &o->file);
 		if (!r && (!writes_file(o) || list == RULE_DENY))
-			r = eval_find_place(ev, set, list, false, &o->place);
+			r = eval_find_path_rule(ev, set, list, false, &o->file);
 		if (r)
 			return r;
 	}
@@ -189,9 +189,9 @@ static const char *shell_leaves(struct evaluation *ev)
 		p = p->parent;
 	for (size_t i = 0; p && p->main_checkout && i < ev->shell->file_count; i++) {
 		const struct operand *o = &ev->shell->files.list[i];
-		if (writes_file(o) && o->place.target && path_is_inside(o->place.target, p->main_checkout) &&
-		    eval_outside_worktree(ev, &o->place))
-			return eval_outside_worktree(ev, &o->place);
+		if (writes_file(o) && o->file.target && path_is_inside(o->file.target, p->main_checkout) &&
+		    eval_outside_worktree(ev, &o->file))
+			return eval_outside_worktree(ev, &o->file);
 	}
 	return NULL;
 }
@@ -200,7 +200,7 @@ static const char *shell_plans(struct evaluation *ev)
 {
 	for (size_t i = 0; i < ev->shell->file_count; i++)
 		if (ev->shell->files.list[i].use == OPERAND_REDIRECT)
-			return ev->shell->files.list[i].place.path;
+			return ev->shell->files.list[i].file.path;
 	return NULL;
 }
 
@@ -227,7 +227,7 @@ static bool takes_all_of(struct evaluation *ev, const struct operand *o)
 {
 	const struct tool_env *env = ev->use.env;
 	const char *home = getenv("HOME");
-	const char *dir = o->place.path;
+	const char *dir = o->file.path;
 	const char *slash = o->text.n ? memrchr(o->text.p, '/', o->text.n) : NULL;
 	size_t from = slash ? (size_t)(slash + 1 - o->text.p) : 0;
 
@@ -249,8 +249,7 @@ static bool is_critical_removal(struct evaluation *ev, const struct operand *o)
 		return takes_all_of(ev, o);
 	if (!o->known && may_be_root(o->text))
 		return true;
-	return path_is_critical(o->place.path, o->from) ||
-	       (o->place.target && path_is_critical(o->place.target, o->from));
+	return path_is_critical(o->file.path, o->from) || (o->file.target && path_is_critical(o->file.target, o->from));
 }
 
 static const char *shell_danger(struct evaluation *ev, bool *ret_critical)
@@ -272,10 +271,10 @@ static const char *shell_danger(struct evaluation *ev, bool *ret_critical)
 	}
 	for (size_t i = 0; i < k->file_count; i++) {
 		const struct operand *o = &k->files.list[i];
-		if (writes_file(o) && !eval_is_memory(ev, &o->place) &&
-		    (path_is_protected(o->place.path) || (o->place.target && path_is_protected(o->place.target))))
+		if (writes_file(o) && !eval_is_memory(ev, &o->file) &&
+		    (path_is_protected(o->file.path) || (o->file.target && path_is_protected(o->file.target))))
 			return arena_printf(&ev->arena, "%s is a sensitive file: it needs approval each time.",
-					    o->place.path);
+					    o->file.path);
 	}
 	return NULL;
 }
@@ -373,8 +372,8 @@ static bool pass_by_nature(struct evaluation *ev, struct passing *p, const struc
 	operands_add(&files, &ev->arena, &plain, ev->shell->cwds);
 	for (size_t i = 0; i < files.count; i++) {
 		const struct operand *o = &files.list[i];
-		bool good = o->use == OPERAND_WRITE ? edits && eval_is_working_dir(ev, &o->place)
-						    : eval_may_read(ev, &o->place);
+		bool good = o->use == OPERAND_WRITE ? edits && eval_is_working_dir(ev, &o->file)
+						    : eval_may_read(ev, &o->file);
 		bool certain = o->known || (o->globs && is_tame_glob(o));
 		if (!good || !certain)
 			return false;
@@ -393,15 +392,15 @@ static bool pass_redirects(struct evaluation *ev, struct passing *p, const struc
 		const struct operand *o = &files.list[i];
 		bool writes = o->use == OPERAND_REDIRECT;
 		bool known = o->known && !ev->shell->lost;
-		const struct rule *r = known && writes ? eval_allows_place(ev, true, &o->place) : NULL;
+		const struct rule *r = known && writes ? eval_allows_path(ev, true, &o->file) : NULL;
 		bool passes = r;
 		if (r) {
 			note_rule(ev, p, r);
 		} else if (known && writes) {
-			passes = eval_accepts_edit(ev, &o->place) && ev->unenforced == PERMISSION_ENFORCED;
+			passes = eval_accepts_edit(ev, &o->file) && ev->unenforced == PERMISSION_ENFORCED;
 			p->mode = p->mode || passes;
 		} else if (known) {
-			passes = ev->unenforced != PERMISSION_ALL_UNENFORCED && eval_may_read(ev, &o->place);
+			passes = ev->unenforced != PERMISSION_ALL_UNENFORCED && eval_may_read(ev, &o->file);
 		}
 		if (passes)
 			continue;

@@ -3,7 +3,7 @@
  * checker. */
 #pragma once
 #include "guard/permission/permission.h"
-#include "guard/permission/place.h"
+#include "guard/permission/resolved_path.h"
 
 struct evaluation;
 
@@ -38,8 +38,8 @@ struct evaluation {
 	struct path_anchors wide;   /* where paths of rules that deny or ask may start */
 	struct path_anchors narrow; /* and those of rules that allow */
 	struct permission_verdict *v;
-	struct place place;       /* a file's */
-	struct shell_case *shell; /* a command's */
+	struct resolved_path file; /* a file's */
+	struct shell_case *shell;  /* a command's */
 };
 
 const struct permission *permission_main(const struct permission *p); /* of the main agent */
@@ -52,15 +52,15 @@ typedef const struct rule *eval_find_fn(struct evaluation *ev, const struct rule
 /* The first rule of the agent's line; remembers whose it is. */
 const struct rule *eval_find(struct evaluation *ev, enum rule_list list, eval_find_fn *find);
 const struct rule *eval_find_bare(struct evaluation *ev, const struct rule_set *set, enum rule_list list);
-/* A rule that denies or asks about this place, or about what it links to. */
-const struct rule *eval_find_place(struct evaluation *ev, const struct rule_set *set, enum rule_list list, bool edits,
-				   const struct place *place);
-/* An allow rule of the line for this place, if there is one for what it links to as well. */
-const struct rule *eval_allows_place(struct evaluation *ev, bool edits, const struct place *place);
+/* A rule that denies or asks about this file, or about what it links to. */
+const struct rule *eval_find_path_rule(struct evaluation *ev, const struct rule_set *set, enum rule_list list,
+				       bool edits, const struct resolved_path *file);
+/* An allow rule of the line for this file, if there is one for what it links to as well. */
+const struct rule *eval_allows_path(struct evaluation *ev, bool edits, const struct resolved_path *file);
 /* Inside the working directories of the agent and of all above it. */
-bool eval_is_working_dir(struct evaluation *ev, const struct place *place);
+bool eval_is_working_dir(struct evaluation *ev, const struct resolved_path *file);
 /* There, or in the results of earlier calls, or by a rule. */
-bool eval_may_read(struct evaluation *ev, const struct place *place);
-bool eval_accepts_edit(struct evaluation *ev, const struct place *place);            /* the mode does, there */
-const char *eval_outside_worktree(struct evaluation *ev, const struct place *place); /* why, or NULL */
-bool eval_is_memory(struct evaluation *ev, const struct place *place);
+bool eval_may_read(struct evaluation *ev, const struct resolved_path *file);
+bool eval_accepts_edit(struct evaluation *ev, const struct resolved_path *file);            /* the mode does, there */
+const char *eval_outside_worktree(struct evaluation *ev, const struct resolved_path *file); /* why, or NULL */
+bool eval_is_memory(struct evaluation *ev, const struct resolved_path *file);

@@ -3,7 +3,7 @@
  * agent has collected itself grow on the loop and are copied. */
 #include <limits.h>
 #include "guard/permission/permission.h"
-#include "guard/permission/place.h"
+#include "guard/permission/resolved_path.h"
 
 struct hidden_files {
 	struct arena arena;
@@ -60,7 +60,7 @@ struct hidden_files *hidden_files_find(const struct tool_env *env, const char *r
 		path_anchors_add(&h->anchors, &h->arena, p->root);
 	for (size_t i = 0; i < h->anchors.count; i++) /* the agent may end before the search */
 		h->anchors.list[i] = arena_strdup(&h->arena, h->anchors.list[i]);
-	const char *target = place_find(&h->arena, "/", str_from(root)).target;
+	const char *target = resolved_path_find(&h->arena, "/", str_from(root)).target;
 	h->target = target && strcmp(target, root) != 0 ? target : NULL;
 	if (h->target && !h->target[1])
 		h->target = ""; /* the root of the file system, which is its own slash */

@@ -82,7 +82,7 @@ struct permission_limit {
 struct permission_birth {
 	const char *mode; /* the definition's; NULL: the parent's holds, live */
 	bool mode_invalid;
-	bool mode_holds;     /* whoever started it chose the mode: it narrows a wide one above, too */
+	bool mode_holds;     /* the call that started it chose the mode: it narrows a wide one above, too */
 	bool mode_may_widen; /* the folder is trusted, it is not a plugin, and no managed switch forbids it */
 	bool can_ask;
 	const struct permission_limit *only; /* of a tool in here, one specifier must match */

@@ -87,7 +87,7 @@ static int add_rules(struct permission *p, enum rule_list list, const struct jso
 	return 0;
 }
 
-/* One member of an ancestor's limits. An unknown one may be a limit of a later version. A worktree is a place that an agent
+/* One member of an ancestor's limits. An unknown one may be a limit of a later version. A worktree is a directory that an agent
  * holds: a child without one of its own works in it only while its holder is there. */
 static int apply_limit(struct permission *p, const struct permission_restore *spec, struct str key,
 		       const struct json *value, struct err *err)

@@ -27,6 +27,6 @@ struct permission_restore {
 	bool own_root; /* the agent has a worktree of its own */
 };
 
-/* What the record has and the parent's line has not. -ERR_DENIED: it cannot be read, or not be applied; then there is no line. */
+/* What the record has and the parent's line has not. -ERR_DENIED: it cannot be read or applied; then there is no line. */
 int permission_line_restore(struct permission_line *ret_line, const struct permission_restore *spec, struct err *err);
 void permission_line_release(struct permission_line *l);

@@ -72,7 +72,7 @@ static void write_rule(struct buf *out, struct tool_use use, const struct tool_f
 	buf_addch(out, ')');
 }
 
-/* The reader understands it as what was meant: one command, one place, one name. */
+/* The reader understands it as what was meant: one command, one path, one name. */
 static bool is_narrow(const struct rule *r, const struct tool_facts *s)
 {
 	switch (r->kind) {

@@ -6,7 +6,7 @@
 #include "lib/io/file.h"
 #include "lib/match/glob.h"
 #include "guard/permission/permission.h"
-#include "guard/permission/place.h"
+#include "guard/permission/resolved_path.h"
 #include "guard/sandbox/sandbox_int.h"
 
 enum find_answer { FIND_ENTER, FIND_TAKE, FIND_SKIP };

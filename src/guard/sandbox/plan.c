@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include "lib/io/file.h"
 #include "lib/io/landlock.h"
-#include "guard/permission/place.h"
+#include "guard/permission/resolved_path.h"
 #include "guard/sandbox/sandbox_int.h"
 
 static bool is_dir(const char *path)
@@ -23,7 +23,7 @@ static size_t depth_of(const char *path)
 	return n;
 }
 
-/* What hides stands behind what opens the same place. */
+/* What hides stands behind what opens the same path. */
 static int order_mounts(const void *a, const void *b)
 {
 	static const int rank[] = { [CONFINE_EMPTIED] = 0,
@@ -56,10 +56,11 @@ static void plan_mounts(struct sandbox_held *held)
 	held->mounts = arena_alloc(&held->arena, (most + 1) * sizeof *held->mounts);
 	for (size_t i = 0; i < COUNT_OF(lists); i++) {
 		for (size_t k = 0; k < lists[i].paths->count; k++) {
-			struct place place = place_find(&held->arena, "/", str_from(lists[i].paths->list[k]));
-			if (place.target && file_exists(place.target))
+			struct resolved_path file =
+				resolved_path_find(&held->arena, "/", str_from(lists[i].paths->list[k]));
+			if (file.target && file_exists(file.target))
 				held->mounts[held->confine.count++] =
-					(struct confine_mount){ lists[i].kind, is_dir(place.target), place.target };
+					(struct confine_mount){ lists[i].kind, is_dir(file.target), file.target };
 		}
 	}
 	qsort(held->mounts, held->confine.count, sizeof *held->mounts, order_mounts);

@@ -7,7 +7,7 @@
 #include "lib/io/address.h"
 #include "lib/io/file.h"
 #include "guard/permission/rule_pattern.h"
-#include "guard/permission/place.h"
+#include "guard/permission/resolved_path.h"
 
 struct reading {
 	struct sandbox_policy *policy;
@@ -80,15 +80,15 @@ static void read_path_text(struct reading *r, const struct settings_origin *at, 
 		paths_add(r->patterns, a, path);
 		return;
 	}
-	struct place place = place_find(a, "/", str_from(path));
-	if (!place.target)
+	struct resolved_path file = resolved_path_find(a, "/", str_from(path));
+	if (!file.target)
 		return;
 	/* The settings of a project must not open what a link of the project points to. */
-	if (r->allows && strcmp(place.target, path) != 0 && of_project && !path_is_inside(place.target, r->cwd)) {
+	if (r->allows && strcmp(file.target, path) != 0 && of_project && !path_is_inside(file.target, r->cwd)) {
 		reading_note(r, at, text, "is a link that leads elsewhere: it has no effect");
 		return;
 	}
-	paths_add(r->paths, a, place.target);
+	paths_add(r->paths, a, file.target);
 }
 
 static void on_path(void *data, const struct settings_item *item)

@@ -7,7 +7,7 @@
 #include "lib/git/git_head.h"
 #include "lib/io/file.h"
 #include "guard/permission/permission.h"
-#include "guard/permission/place.h"
+#include "guard/permission/resolved_path.h"
 #include "guard/sandbox/sandbox_int.h"
 
 /* ---- lists ---- */
@@ -22,13 +22,13 @@ static void paths_add_all(struct paths *p, struct arena *a, const char *const *l
 static bool paths_hold(const struct paths *p, const char *path)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	struct place place = place_find(&a, "/", str_from(path));
+	struct resolved_path file = resolved_path_find(&a, "/", str_from(path));
 
 	for (size_t i = 0; i < p->count; i++) /* links in the lists are rare, and to follow them takes time */
-		if (path_is_inside(path, p->list[i]) && place.target && path_is_inside(place.target, p->list[i]))
+		if (path_is_inside(path, p->list[i]) && file.target && path_is_inside(file.target, p->list[i]))
 			return true;
 	for (size_t i = 0; i < p->count; i++)
-		if (place_is_inside(&a, &place, p->list[i]))
+		if (resolved_path_is_inside(&a, &file, p->list[i]))
 			return true;
 	return false;
 }

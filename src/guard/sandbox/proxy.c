@@ -349,7 +349,7 @@ static struct str header_value(struct str line, const char *name)
 	return str_trim((struct str){ line.p + n + 1, line.n - n - 1 });
 }
 
-/* GET http://host/path: what goes on is "GET /path", without what was meant for us. */
+/* GET http://host/path: the server gets "GET /path", without what was meant for us. */
 static bool link_rewrite(struct link *l, struct str method, struct str target, struct str headers, struct str body)
 {
 	if (!str_starts(target, STR("http://")))

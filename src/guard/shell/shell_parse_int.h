@@ -16,7 +16,7 @@ struct shell_name {
 struct shell_known {
 	const struct shell_known *before;
 	struct str name;
-	bool doubtful; /* an error earlier in the line skips the rest of the line, and bash goes on with the next one */
+	bool doubtful; /* an error earlier in the line skips the rest of the line, and bash continues with the next one */
 };
 
 /* What the parsers of one text and of the texts inside it write to. */

@@ -2,7 +2,7 @@
  * file_tool.c - what the file tools share. */
 #include "tools/files/file_tool.h"
 #include "lib/io/file.h"
-#include "guard/permission/place.h"
+#include "guard/permission/resolved_path.h"
 
 char *file_tool_path(struct tool_call *call, const char *parameter)
 {
@@ -22,7 +22,7 @@ bool file_tool_find(struct tool_call *call, const char *parameter, char **ret_pa
 	if (!path)
 		return false;
 	*ret_path = call->file ? arena_strdup(&call->arena, call->file) : path;
-	*ret_target = call->file ? call->file_target : place_find(&call->arena, "/", str_from(path)).target;
+	*ret_target = call->file ? call->file_target : resolved_path_find(&call->arena, "/", str_from(path)).target;
 	if (!*ret_target)
 		tool_call_fail(call, "cannot open %s: too many levels of symbolic links", path);
 	return *ret_target;

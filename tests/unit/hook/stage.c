@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * stage.c - fires hooks and writes down what came of it. */
+ * stage.c - runs the hooks of an event and writes down what came of it. */
 #include "stage.h"
 #include "lib/json/json_write.h"
 
@@ -23,7 +23,7 @@ static void on_done(void *data, const struct hook_outcome *o)
 	struct buf *out = &st->said;
 
 	st->dones++;
-	st->firing = NULL;
+	st->batch = NULL;
 	buf_clear(out);
 	buf_addf(out, "ran %zu", o->ran);
 	if (o->cancelled)
@@ -51,8 +51,8 @@ static void on_started(void *data, const struct hook_report *r)
 	struct stage *st = data;
 
 	buf_addf(&st->log, "start " STR_FMT " " STR_FMT "\n", STR_ARG(r->name), STR_ARG(r->hook->label));
-	if (++st->starts == st->cancel_at_start && st->firing)
-		hook_cancel(st->firing);
+	if (++st->starts == st->cancel_at_start && st->batch)
+		hook_cancel(st->batch);
 }
 
 static void on_ended(void *data, const struct hook_report *r)
@@ -167,7 +167,7 @@ struct hook_fire_spec stage_spec(struct stage *st, enum hook_event event, const 
 
 void stage_fire(struct stage *st, const struct hook_fire_spec *spec)
 {
-	st->firing = hook_fire(st->engine, spec, on_done, st);
+	st->batch = hook_fire(st->engine, spec, on_done, st);
 }
 
 const char *stage_run(struct stage *st, enum hook_event event, const char *subject)

@@ -13,12 +13,12 @@ struct stage {
 	struct diagnostics diagnostics;
 	struct hook_context context;
 	struct hook_set *set;
-	struct hook_firing *firing;
+	struct hook_firing *batch;
 	struct buf said; /* one outcome: "ran 1; deny: why; blocked: why; ..." */
 	struct buf log;  /* "start NAME LABEL", "end RESULT EXIT", "skipped LABEL: why", "late ..." */
 	struct buf stdout_text, stderr_text; /* of the last hook that ended */
 	unsigned dones, starts;
-	size_t cancel_at_start; /* cancels the firing when so many hooks have started */
+	size_t cancel_at_start; /* cancels the batch when so many hooks have started */
 };
 
 void stage_init(struct stage *st, unsigned loop_flags);
@@ -33,5 +33,5 @@ void stage_handler(struct stage *st, enum hook_event event, const char *handler_
 void stage_command(struct stage *st, enum hook_event event, const char *command);
 struct hook_fire_spec stage_spec(struct stage *st, enum hook_event event, const char *subject);
 void stage_fire(struct stage *st, const struct hook_fire_spec *spec);
-/* Fires, runs the loop to its end and returns said. */
+/* Runs the hooks of the event, the loop to its end and returns said. */
 const char *stage_run(struct stage *st, enum hook_event event, const char *subject);

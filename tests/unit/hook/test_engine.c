@@ -53,7 +53,7 @@ TEST(the_sets_of_the_session_and_of_the_agent_are_both_asked)
 	spec.set_count = COUNT_OF(both);
 
 	stage_fire(&st, &spec);
-	hook_set_unref(own); /* the firing has its own reference */
+	hook_set_unref(own); /* the batch has its own reference */
 	loop_run(st.loop);
 
 	CHECK_CSTR(st.said.p, "ran 2; blocked: session\nown");
@@ -258,8 +258,8 @@ TEST(a_cancelled_firing_is_done_once_and_says_so)
 	struct hook_fire_spec spec = stage_spec(&st, HOOK_PRE_TOOL_USE, "Bash");
 
 	stage_fire(&st, &spec); /* before any has started */
-	hook_cancel(st.firing);
-	hook_cancel(st.firing);
+	hook_cancel(st.batch);
+	hook_cancel(st.batch);
 	loop_run(st.loop);
 	CHECK_CSTR(st.said.p, "ran 2; cancelled");
 	CHECK_INT(st.dones, 1);

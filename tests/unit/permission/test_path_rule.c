@@ -2,7 +2,7 @@
  * test_path_rule.c - anchors and depth of path rules, and the paths that are special by themselves. */
 #include "unit.h"
 #include "guard/permission/rule_pattern.h"
-#include "guard/permission/place.h"
+#include "guard/permission/resolved_path.h"
 #include "tests.h"
 
 TEST(patterns_start_at_their_anchor)

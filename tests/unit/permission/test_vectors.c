@@ -161,7 +161,7 @@ static const struct vector {
 	{ "plan", "allow Edit\nallow Bash(qq:*)", NULL, "qq a", RUN, NULL },
 	{ "plan", "allow Edit\nallow Bash(qq:*)", NULL, "touch x", NOT, NULL },
 
-	{ "default", "ask Bash(touch *)\nallow Bash", NULL, "touch x", NOT, "nobody is there to ask" },
+	{ "default", "ask Bash(touch *)\nallow Bash", NULL, "touch x", NOT, "no user is present to ask" },
 };
 
 TEST(observed_calls_have_the_observed_outcome)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * place.h - a path that a call names, what is special about it, and the files that a command names. */
+ * resolved_path.h - a path that a call names, what is special about it, and the files that a command names. */
 #pragma once
 #include "guard/shell/shell_parse.h"
 #include "lib/base/arena.h"
 
 /* Both absolute, in the arena. What a link points to counts as much as the link. */
-struct place {
+struct resolved_path {
 	const char *path;   /* as named, without . and .. */
 	const char *target; /* links resolved, as far as it exists; NULL: it cannot be (a loop of links) */
 };
 
-struct place place_find(struct arena *a, const char *cwd, struct str path);
-bool place_is_inside(struct arena *a, const struct place *p,
-		     const char *dir); /* both of it; dir may be a link itself */
+struct resolved_path resolved_path_find(struct arena *a, const char *cwd, struct str path);
+bool resolved_path_is_inside(struct arena *a, const struct resolved_path *p,
+			     const char *dir); /* both of it; dir may be a link itself */
 
 /* Files that make other programs run something, or say what may run: .git, .claude, .bashrc ... path is absolute. */
 bool path_is_protected(const char *path);
@@ -35,9 +35,9 @@ enum operand_use {
 struct operand {
 	enum operand_use use;
 	struct str text; /* as it was written */
-	bool known;      /* place is what it means; false: an expansion, a glob or ~ is in it */
-	bool globs;      /* it is not known for a glob alone; place is the directory before the first wildcard */
-	struct place place;
+	bool known;      /* file is what it means; false: an expansion, a glob or ~ is in it */
+	bool globs;      /* it is not known for a glob alone; file is the directory before the first wildcard */
+	struct resolved_path file;
 	const char *from; /* the directory it was resolved from */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * place.c - where a path leads, which paths are special, and which files a command names. */
-#include "guard/permission/place.h"
+ * resolved_path.c - where a path leads, which paths are special, and which files a command names. */
+#include "guard/permission/resolved_path.h"
 #include <errno.h>
 #include <glob.h>
 #include <limits.h>
@@ -51,17 +51,17 @@ static const char *resolve_links(struct arena *a, const char *path)
 	return at.n ? arena_dup(a, at.p, at.n) : "/";
 }
 
-struct place place_find(struct arena *a, const char *cwd, struct str path)
+struct resolved_path resolved_path_find(struct arena *a, const char *cwd, struct str path)
 {
 	const char *absolute = path_absolute(a, cwd, path);
 
-	return (struct place){ .path = absolute, .target = resolve_links(a, absolute) };
+	return (struct resolved_path){ .path = absolute, .target = resolve_links(a, absolute) };
 }
 
 /* The same, with .. taken after links as the kernel does it: what a shell command opens. */
-static struct place place_find_raw(struct arena *a, const char *cwd, struct str path)
+static struct resolved_path resolve_as_kernel(struct arena *a, const char *cwd, struct str path)
 {
-	struct place p = { .path = path_absolute(a, cwd, path) };
+	struct resolved_path p = { .path = path_absolute(a, cwd, path) };
 	const char *home = getenv("HOME");
 	struct str tail = path;
 
@@ -74,7 +74,7 @@ static struct place place_find_raw(struct arena *a, const char *cwd, struct str 
 	return p;
 }
 
-bool place_is_inside(struct arena *a, const struct place *p, const char *dir)
+bool resolved_path_is_inside(struct arena *a, const struct resolved_path *p, const char *dir)
 {
 	if (!p->target)
 		return false;
@@ -255,8 +255,8 @@ static void add_word(struct operands *o, struct arena *a, enum operand_use use, 
 		if (operand_find(o, &one))
 			continue;
 		const struct operand *before = operand_find(o->earlier, &one);
-		one.place =
-			before ? before->place : place_find_raw(a, *cwds, one.globs ? operand_glob_dir(text) : text);
+		one.file =
+			before ? before->file : resolve_as_kernel(a, *cwds, one.globs ? operand_glob_dir(text) : text);
 		*operand_add(o, a) = one;
 	}
 }
@@ -319,7 +319,7 @@ void operands_expand(struct operands *o, struct arena *a, const struct operand *
 			*more = one;
 			more->known = true;
 			more->globs = false;
-			more->place = place_find_raw(a, "/", str_from(found.gl_pathv[i]));
+			more->file = resolve_as_kernel(a, "/", str_from(found.gl_pathv[i]));
 		}
 	globfree(&found);
 }
