@@ -186,20 +186,6 @@ static bool read_type(struct hook_builder *b, const struct json *v, enum hook_ty
 	return true;
 }
 
-static bool read_rule(struct hook_builder *b, struct hook *h, const struct json *v)
-{
-	const struct json *rule = json_get(v, "if");
-
-	if (!rule)
-		return true;
-	if (!(hook_event_info(b->event)->flags & HOOK_ABOUT_TOOL))
-		return handler_refuse(b, rule, "\"if\" has a meaning for events of tools only");
-	if (!json_is(rule, JSON_STRING))
-		return handler_refuse(b, rule, "\"if\" must be one permission rule");
-	h->rule = arena_str(&b->set->arena, json_str(rule, &b->set->arena));
-	return true;
-}
-
 static void read_timeout(struct hook_builder *b, struct hook *h, const struct json *v)
 {
 	const struct json *timeout = json_get(v, "timeout");
@@ -283,8 +269,20 @@ void hook_read(struct hook_builder *b, const struct json *handler)
 		return;
 	}
 	h->line = hook_builder_line(b, handler);
-	if (!read_type(b, handler, &h->type) || !read[h->type](b, h, handler) || !read_rule(b, h, handler))
+	if (!read_type(b, handler, &h->type) || !read[h->type](b, h, handler))
 		return;
+	const struct json *rule = json_get(handler, "if");
+	const char *wrong = NULL;
+	if (rule && !(hook_event_info(b->event)->flags & HOOK_ABOUT_TOOL))
+		wrong = "\"if\" has a meaning for events of tools only";
+	else if (rule && !json_is(rule, JSON_STRING))
+		wrong = "\"if\" must be one permission rule";
+	if (wrong) {
+		handler_refuse(b, rule, wrong);
+		return;
+	}
+	if (rule)
+		h->rule = arena_str(&b->set->arena, json_str(rule, &b->set->arena));
 	read_timeout(b, h, handler);
 	h->status = json_cstr(json_get(handler, "statusMessage"), &b->set->arena);
 	h->once = json_bool(json_get(handler, "once"));

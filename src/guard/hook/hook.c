@@ -151,8 +151,11 @@ static void batch_free(struct hook_firing *batch)
 		batch->next->prev = batch->prev;
 	e->batch_count--;
 	kick_cancel(&batch->kick);
-	for (struct hook_run *run = batch->runs; run; run = run->next)
-		hook_run_release(run);
+	for (struct hook_run *run = batch->runs; run; run = run->next) {
+		kick_cancel(&run->kick);
+		buf_release(&run->out);
+		buf_release(&run->err);
+	}
 	for (size_t i = 0; i < batch->set_count; i++)
 		hook_set_unref(batch->sets[i]);
 	buf_release(&batch->input);

@@ -284,17 +284,6 @@ static void reply_set_error(struct hook_reply *ret, struct arena *arena, const c
 	ret->note = str_from(arena_printf(arena, "%s%s" STR_FMT, what, line.n ? ": " : "", STR_ARG(line)));
 }
 
-static void read_blocking_exit(struct arena *arena, const struct hook_raw *raw, struct hook_reply *ret)
-{
-	bool json_denies = ret->permission == HOOK_PERMISSION_DENY;
-	struct str reason = json_denies && !ret->block ? ret->permission_reason : ret->reason;
-
-	if (!(ret->block || json_denies) || !reason.n)
-		reason = str_trim(hook_repaired(arena, raw->err));
-	ret->result = HOOK_ERROR;
-	hook_reply_block(ret, raw->event, reason.n ? reason : STR("a hook blocked this and gave no reason"));
-}
-
 static void read_failed_exit(struct arena *arena, const struct hook_raw *raw, struct hook_reply *ret)
 {
 	unsigned flags = hook_event_info(raw->event)->flags;
@@ -339,14 +328,20 @@ void hook_output_read(struct arena *arena, const struct hook_raw *raw, struct ho
 
 	*ret = (struct hook_reply){ 0 };
 	enum shape shape = read_json(arena, raw, ret, &err);
-	if (raw->exit_code == 2 && (flags & HOOK_CAN_BLOCK))
-		read_blocking_exit(arena, raw, ret);
-	else if (shape == SHAPE_BAD)
+	if (raw->exit_code == 2 && (flags & HOOK_CAN_BLOCK)) {
+		bool json_denies = ret->permission == HOOK_PERMISSION_DENY;
+		struct str reason = json_denies && !ret->block ? ret->permission_reason : ret->reason;
+		if (!(ret->block || json_denies) || !reason.n)
+			reason = str_trim(hook_repaired(arena, raw->err));
+		ret->result = HOOK_ERROR;
+		hook_reply_block(ret, raw->event, reason.n ? reason : STR("a hook blocked this and gave no reason"));
+	} else if (shape == SHAPE_BAD) {
 		reply_set_error(ret, arena, err.text, STR(""));
-	else if (raw->exit_code != 0 && (shape == SHAPE_PLAIN || (flags & HOOK_NONZERO_FAILS)))
+	} else if (raw->exit_code != 0 && (shape == SHAPE_PLAIN || (flags & HOOK_NONZERO_FAILS))) {
 		read_failed_exit(arena, raw, ret);
-	else if (shape == SHAPE_PLAIN)
+	} else if (shape == SHAPE_PLAIN) {
 		read_plain(arena, raw, ret);
+	}
 	if ((flags & HOOK_PRINTS_PATH) && !ret->block && !ret->fields[HOOK_WORKTREE_PATH].n) {
 		if (!ret->note.n)
 			reply_set_error(ret, arena, "it gave no path", STR(""));

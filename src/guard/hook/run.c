@@ -292,10 +292,3 @@ void hook_run_cancel(struct hook_run *run)
 	run->cancelled = true;
 	run_stop(run);
 }
-
-void hook_run_release(struct hook_run *run)
-{
-	kick_cancel(&run->kick);
-	buf_release(&run->out);
-	buf_release(&run->err);
-}

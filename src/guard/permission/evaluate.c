@@ -170,17 +170,15 @@ static bool by_leave(struct evaluation *ev)
 	return eval_decide(ev, PERMISSION_ASK, PERMISSION_STEP_LEAVE, NULL);
 }
 
-static bool by_hook_or_bypass(struct evaluation *ev)
+/* The hook, the mode, what the tool does; else a question */
+static bool by_all_else(struct evaluation *ev)
 {
 	if (ev->hint == PERMISSION_HINT_ASK)
 		return eval_decide(ev, PERMISSION_ASK, PERMISSION_STEP_HOOK, NULL);
 	if (ev->hint == PERMISSION_HINT_ALLOW)
 		return eval_decide(ev, PERMISSION_ALLOW, PERMISSION_STEP_HOOK, NULL);
-	return ev->mode == PERMISSION_BYPASS && eval_decide(ev, PERMISSION_ALLOW, PERMISSION_STEP_BYPASS, NULL);
-}
-
-static bool by_checker_or_question(struct evaluation *ev)
-{
+	if (ev->mode == PERMISSION_BYPASS)
+		return eval_decide(ev, PERMISSION_ALLOW, PERMISSION_STEP_BYPASS, NULL);
 	if (ev->checker->passes(ev))
 		return true;
 	ev->v->classify = ev->mode == PERMISSION_AUTO;
@@ -188,7 +186,7 @@ static bool by_checker_or_question(struct evaluation *ev)
 }
 
 static bool (*const steps[])(struct evaluation *ev) = {
-	by_deny_rule, by_limit, by_plan, by_ask_rule, by_safety, by_leave, by_hook_or_bypass, by_checker_or_question,
+	by_deny_rule, by_limit, by_plan, by_ask_rule, by_safety, by_leave, by_all_else,
 };
 
 /* A question that cannot be answered counts as denied. */
@@ -306,6 +304,7 @@ static void eval_prepare(struct evaluation *ev)
 	ev->leader = kinds[kind].leader;
 	ev->tool = rule_tool_name(&ev->arena, str_from(ev->use.tool->name));
 	ev->mode = ev->v->mode = permission_mode_for(ev->p, ev->use.tool->name);
+	ev->accepts_edits = ev->mode == PERMISSION_ACCEPT_EDITS || ev->mode == PERMISSION_AUTO;
 	ev->unenforced = permission_main(ev->p)->unenforced;
 	if (env) {
 		path_anchors_add(&ev->narrow, &ev->arena, env->root ? env->root : env->cwd);

@@ -15,6 +15,7 @@ static void file_prepare(struct evaluation *ev)
 		path = glob_static_prefix(pattern);
 	}
 	ev->file = resolved_path_find(&ev->arena, from, path);
+	ev->is_plan = ev->p->plan_file && resolved_path_is_inside(&ev->arena, &ev->file, ev->p->plan_file);
 }
 
 /* ---- places, for commands too ---------------------------------------------------------------------------------- */
@@ -100,13 +101,6 @@ bool eval_may_read(struct evaluation *ev, const struct resolved_path *file)
 	return eval_allows_path(ev, false, file) || eval_allows_path(ev, true, file);
 }
 
-bool eval_accepts_edit(struct evaluation *ev, const struct resolved_path *file)
-{
-	bool accepts = ev->mode == PERMISSION_ACCEPT_EDITS || ev->mode == PERMISSION_AUTO;
-
-	return accepts && eval_is_working_dir(ev, file);
-}
-
 /* The nearest worktree counts: a child may have one of its own, which does not lie in its parent's. */
 const char *eval_outside_worktree(struct evaluation *ev, const struct resolved_path *file)
 {
@@ -169,21 +163,16 @@ static const char *file_leaves(struct evaluation *ev)
 	return ev->edits ? eval_outside_worktree(ev, &ev->file) : NULL;
 }
 
-static bool is_plan(struct evaluation *ev)
-{
-	return ev->p->plan_file && resolved_path_is_inside(&ev->arena, &ev->file, ev->p->plan_file);
-}
-
 static const char *file_plans(struct evaluation *ev)
 {
-	return ev->edits && !is_plan(ev) ? ev->file.path : NULL;
+	return ev->edits && !ev->is_plan ? ev->file.path : NULL;
 }
 
 static const char *file_danger(struct evaluation *ev, bool *ret_critical)
 {
 	const char *target = ev->file.target;
 
-	if (!ev->edits || eval_is_memory(ev, &ev->file) || is_plan(ev))
+	if (!ev->edits || eval_is_memory(ev, &ev->file) || ev->is_plan)
 		return NULL;
 	if (!path_is_protected(ev->file.path) && target && !path_is_protected(target))
 		return NULL;
@@ -202,7 +191,8 @@ static bool file_passes(struct evaluation *ev)
 		return eval_decide(ev, PERMISSION_ALLOW, PERMISSION_STEP_ALLOW_RULE, r);
 	if (!ev->edits && eval_may_read(ev, &ev->file))
 		return eval_decide(ev, PERMISSION_ALLOW, PERMISSION_STEP_READING, NULL);
-	if (is_plan(ev) || (ev->edits && (eval_is_memory(ev, &ev->file) || eval_accepts_edit(ev, &ev->file))))
+	if (ev->is_plan ||
+	    (ev->edits && (eval_is_memory(ev, &ev->file) || (ev->accepts_edits && eval_is_working_dir(ev, &ev->file)))))
 		return eval_decide(ev, PERMISSION_ALLOW, PERMISSION_STEP_MODE, NULL);
 	if (!eval_is_working_dir(ev, &ev->file))
 		buf_addf(&ev->v->reason, "%s is outside the working directories.", ev->file.path);

@@ -241,17 +241,6 @@ static bool takes_all_of(struct evaluation *ev, const struct operand *o)
 	return false;
 }
 
-static bool is_critical_removal(struct evaluation *ev, const struct operand *o)
-{
-	if (o->use != OPERAND_WRITE)
-		return false;
-	if (o->globs)
-		return takes_all_of(ev, o);
-	if (!o->known && may_be_root(o->text))
-		return true;
-	return path_is_critical(o->file.path, o->from) || (o->file.target && path_is_critical(o->file.target, o->from));
-}
-
 static const char *shell_danger(struct evaluation *ev, bool *ret_critical)
 {
 	struct shell_case *k = ev->shell;
@@ -262,11 +251,15 @@ static const char *shell_danger(struct evaluation *ev, bool *ret_critical)
 		if (command_removes(c))
 			operands_add(&files, &ev->arena, c, k->cwds);
 		for (size_t n = 0; n < files.count; n++) {
-			if (!is_critical_removal(ev, &files.list[n]))
+			const struct operand *o = &files.list[n];
+			bool named = path_is_critical(o->file.path, o->from) ||
+				     (o->file.target && path_is_critical(o->file.target, o->from)) ||
+				     (!o->known && may_be_root(o->text));
+			if (o->use != OPERAND_WRITE || !(o->globs ? takes_all_of(ev, o) : named))
 				continue;
 			*ret_critical = true;
 			return arena_printf(&ev->arena, "Dangerous removal: " STR_FMT " of " STR_FMT ".",
-					    STR_ARG(c->words[0].text), STR_ARG(files.list[n].text));
+					    STR_ARG(c->words[0].text), STR_ARG(o->text));
 		}
 	}
 	for (size_t i = 0; i < k->file_count; i++) {
@@ -348,8 +341,7 @@ static bool is_tame_glob(const struct operand *o)
 static bool pass_by_nature(struct evaluation *ev, struct passing *p, const struct shell_command *c,
 			   const struct shell_command *stripped)
 {
-	bool accepts = ev->mode == PERMISSION_ACCEPT_EDITS || ev->mode == PERMISSION_AUTO;
-	bool edits = accepts && command_only_edits(stripped) && !stripped->assignment_count;
+	bool edits = ev->accepts_edits && command_only_edits(stripped) && !stripped->assignment_count;
 	bool moved = ev->shell->cwd_count > 1;
 	struct operands files = { .earlier = &ev->shell->files };
 	struct shell_command plain = *stripped;
@@ -397,7 +389,8 @@ static bool pass_redirects(struct evaluation *ev, struct passing *p, const struc
 		if (r) {
 			note_rule(ev, p, r);
 		} else if (known && writes) {
-			passes = eval_accepts_edit(ev, &o->file) && ev->unenforced == PERMISSION_ENFORCED;
+			passes = ev->accepts_edits && eval_is_working_dir(ev, &o->file) &&
+				 ev->unenforced == PERMISSION_ENFORCED;
 			p->mode = p->mode || passes;
 		} else if (known) {
 			passes = ev->unenforced != PERMISSION_ALL_UNENFORCED && eval_may_read(ev, &o->file);
@@ -468,19 +461,6 @@ static bool pass_all(struct evaluation *ev, struct passing *p)
 	return s->count > 0;
 }
 
-/* The kernel holds it, so it need not be understood; but rules about commands must have been able to see what it runs. */
-static bool pass_by_sandbox(struct evaluation *ev)
-{
-	if (ev->use.where != WHERE_IN_UNASKED || ev->mode == PERMISSION_PLAN)
-		return false;
-	struct rule_walk w = { .owner = ev->shell->script.understood ? NULL : ev->p, .list = RULE_DENY };
-	while (rule_walk_next(&w))
-		for (enum rule_list list = RULE_DENY; list <= RULE_ASK; list++)
-			if (w.set->lists[list].commands.count || w.set->lists[list].any_command.count)
-				return false;
-	return eval_decide(ev, PERMISSION_ALLOW, PERMISSION_STEP_SANDBOX, NULL);
-}
-
 static bool shell_passes(struct evaluation *ev)
 {
 	struct passing p = { 0 };
@@ -492,8 +472,18 @@ static bool shell_passes(struct evaluation *ev)
 		return eval_decide(ev, PERMISSION_ALLOW, PERMISSION_STEP_ALLOW_RULE, bare);
 	bool whole = ev->shell->script.understood &&
 		     pass_by_rule(ev, &p, &(struct command_text){ ev->shell->text, ev->shell->text }, true);
-	if (!whole && !pass_all(ev, &p))
-		return pass_by_sandbox(ev);
+	if (!whole && !pass_all(ev, &p)) {
+		if (ev->use.where != WHERE_IN_UNASKED || ev->mode == PERMISSION_PLAN)
+			return false;
+		/* The kernel holds it, so it need not be understood; but rules about commands must have been able to see what
+		 * it runs. */
+		struct rule_walk w = { .owner = ev->shell->script.understood ? NULL : ev->p, .list = RULE_DENY };
+		while (rule_walk_next(&w))
+			for (enum rule_list list = RULE_DENY; list <= RULE_ASK; list++)
+				if (w.set->lists[list].commands.count || w.set->lists[list].any_command.count)
+					return false;
+		return eval_decide(ev, PERMISSION_ALLOW, PERMISSION_STEP_SANDBOX, NULL);
+	}
 	ev->v->rule_owner = p.owner;
 	if (p.rule)
 		return eval_decide(ev, PERMISSION_ALLOW, PERMISSION_STEP_ALLOW_RULE, p.rule);

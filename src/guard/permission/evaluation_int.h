@@ -31,6 +31,8 @@ struct evaluation {
 	const char *tool;   /* today's name, lower case */
 	const char *leader; /* the tool whose bare rules hold for this one too; NULL: none */
 	bool edits;         /* it writes a file */
+	bool is_plan;       /* a file tool writes the plan */
+	bool accepts_edits; /* the mode does, in the working directories */
 	enum permission_mode mode;
 	enum permission_unenforced unenforced; /* of the session */
 	enum permission_hint hint;
@@ -61,6 +63,5 @@ const struct rule *eval_allows_path(struct evaluation *ev, bool edits, const str
 bool eval_is_working_dir(struct evaluation *ev, const struct resolved_path *file);
 /* There, or in the results of earlier calls, or by a rule. */
 bool eval_may_read(struct evaluation *ev, const struct resolved_path *file);
-bool eval_accepts_edit(struct evaluation *ev, const struct resolved_path *file);            /* the mode does, there */
 const char *eval_outside_worktree(struct evaluation *ev, const struct resolved_path *file); /* why, or NULL */
 bool eval_is_memory(struct evaluation *ev, const struct resolved_path *file);

@@ -27,18 +27,6 @@ static bool has_any(const struct rule_set *set)
 	return false;
 }
 
-static struct rule_set *copy_rules(const struct rule_set *own)
-{
-	struct rule_set *copy = rule_set_new();
-
-	for (size_t i = 0; i < own->all.count; i++) {
-		const struct rule *r = own->all.list[i];
-		if (hides(r)) /* it was understood once */
-			(void)rule_set_add(copy, RULE_DENY, str_from(r->text), r->origin, NULL, NULL, NULL);
-	}
-	return copy;
-}
-
 struct hidden_files *hidden_files_find(const struct tool_env *env, const char *root)
 {
 	const struct rule_walk all = { .owner = env->permission, .list = RULE_DENY };
@@ -50,10 +38,18 @@ struct hidden_files *hidden_files_find(const struct tool_env *env, const char *r
 		return NULL;
 	struct hidden_files *h = xcalloc(1, sizeof *h);
 	h->sets = arena_calloc(&h->arena, count * sizeof *h->sets);
-	for (struct rule_walk w = all; rule_walk_next(&w);)
-		if (has_any(w.set))
-			h->sets[h->set_count++] =
-				w.set == w.owner->rules ? rule_set_ref(w.owner->rules) : copy_rules(w.set);
+	for (struct rule_walk w = all; rule_walk_next(&w);) {
+		if (!has_any(w.set))
+			continue;
+		bool shared = w.set == w.owner->rules;
+		struct rule_set *set = shared ? rule_set_ref(w.owner->rules) : rule_set_new();
+		for (size_t i = 0; !shared && i < w.set->all.count; i++) {
+			const struct rule *r = w.set->all.list[i];
+			if (hides(r)) /* it was understood once */
+				(void)rule_set_add(set, RULE_DENY, str_from(r->text), r->origin, NULL, NULL, NULL);
+		}
+		h->sets[h->set_count++] = set;
+	}
 	path_anchors_add(&h->anchors, &h->arena, env->root);
 	path_anchors_add(&h->anchors, &h->arena, env->cwd);
 	for (const struct permission *p = env->permission; p; p = p->parent)

@@ -8,19 +8,14 @@ static const struct rule_origin session_origin = { .layer = "session" };
 static const struct rule_origin definition_origin = { .layer = "agent" };
 static const struct rule_origin call_origin = { .layer = "command" };
 
-static void drop_narrowing(struct permission_narrowing **at)
-{
-	struct permission_narrowing *gone = *at;
-
-	*at = gone->next;
-	free(gone);
-}
-
 void permission_release(struct permission *p)
 {
 	permission_revoke(p, NULL);
-	while (p->narrowings)
-		drop_narrowing(&p->narrowings);
+	while (p->narrowings) {
+		struct permission_narrowing *n = p->narrowings;
+		p->narrowings = n->next;
+		free(n);
+	}
 	rule_set_unref(p->rules);
 	rule_set_unref(p->own);
 	*p = (struct permission){ 0 };
@@ -160,12 +155,6 @@ const struct permission *permission_main(const struct permission *p)
 	return p;
 }
 
-static bool is_off(const struct permission *p, enum permission_mode mode)
-{
-	p = permission_main(p);
-	return (mode == PERMISSION_BYPASS && p->bypass_off) || (mode == PERMISSION_AUTO && p->auto_off);
-}
-
 static bool is_wide(enum permission_mode mode)
 {
 	return mode == PERMISSION_BYPASS || mode == PERMISSION_ACCEPT_EDITS || mode == PERMISSION_AUTO;
@@ -177,15 +166,19 @@ bool permission_mode_matters(const struct permission *p)
 }
 
 /* A definition's mode counts under a parent that asks, plans or asks nothing. One that accepts edits, bypasses or has a
- * classifier has been told by the user how the session runs. */
+ * classifier was chosen by the user for the whole session. */
 enum permission_mode permission_mode(const struct permission *p)
 {
+	const struct permission *session = permission_main(p);
+	bool off = (p->mode == PERMISSION_BYPASS && session->bypass_off) ||
+		   (p->mode == PERMISSION_AUTO && session->auto_off) || p->mode == PERMISSION_BUBBLE;
+
 	if (!p->parent)
-		return p->mode == PERMISSION_BUBBLE || is_off(p, p->mode) ? PERMISSION_DEFAULT : p->mode;
+		return off ? PERMISSION_DEFAULT : p->mode;
 	enum permission_mode above = permission_mode(p->parent);
 	if (p->mode_invalid)
 		return stricter(above, PERMISSION_DEFAULT);
-	if (p->inherits_mode || p->mode == PERMISSION_BUBBLE || is_off(p, p->mode))
+	if (p->inherits_mode || off)
 		return above;
 	if (p->mode_holds)
 		return stricter(above, p->mode);
@@ -217,8 +210,10 @@ void permission_narrow(struct permission *p, struct str tools, enum permission_m
 
 	while (*at && !str_is(tools, (*at)->tools))
 		at = &(*at)->next;
-	if (*at)
-		drop_narrowing(at);
+	struct permission_narrowing *old = *at;
+	if (old)
+		*at = old->next;
+	free(old);
 	if (mode == PERMISSION_BYPASS)
 		return;
 	struct permission_narrowing *n = xcalloc(1, sizeof *n + tools.n + 1);

@@ -39,18 +39,19 @@ static void write_limits(struct json_out *w, const struct permission *p)
 	json_close(w);
 }
 
-static void write_line(struct json_out *w, const struct permission *p)
-{
-	if (!p->parent)
-		return;
-	write_line(w, p->parent);
-	write_limits(w, p);
-}
-
 void permission_record_write(struct json_out *w, const struct permission *p)
 {
+	size_t depth = 0;
+
+	for (const struct permission *up = p; up->parent; up = up->parent)
+		depth++;
 	json_open(w, '[');
-	write_line(w, p);
+	while (depth--) {
+		const struct permission *up = p;
+		for (size_t i = 0; i < depth; i++)
+			up = up->parent;
+		write_limits(w, up);
+	}
 	json_close(w);
 }
 

@@ -176,14 +176,6 @@ bool path_is_critical(const char *path, const char *cwd)
 
 enum { EXPANDED_MAX = 1000 };
 
-static bool is_one_of(const struct shell_command *c, const char *const *names)
-{
-	for (; c->word_count && c->words[0].literal && *names; names++)
-		if (shell_name_is(c->words[0].text, *names))
-			return true;
-	return false;
-}
-
 bool command_only_edits(const struct shell_command *c)
 {
 	size_t first;
@@ -196,14 +188,14 @@ bool command_removes(const struct shell_command *c)
 {
 	static const char *const names[] = { "rm", "rmdir", NULL };
 
-	return is_one_of(c, names);
+	return c->word_count && c->words[0].literal && shell_is_one_of(c->words[0].text, names);
 }
 
 bool command_is_cd(const struct shell_command *c)
 {
 	static const char *const names[] = { "cd", "pushd", "popd", NULL };
 
-	return is_one_of(c, names);
+	return c->word_count && c->words[0].literal && shell_is_one_of(c->words[0].text, names);
 }
 
 /* ---- one operand ----------------------------------------------------------------------------------------------- */
