@@ -218,11 +218,6 @@ static void skip_blanks(struct shell_parser *p)
 		p->at++;
 }
 
-static bool starts(const struct shell_parser *p, const char *text)
-{
-	return str_starts((struct str){ p->text.p + p->at, p->text.n - p->at }, str_from(text));
-}
-
 static struct str read_name(struct shell_parser *p)
 {
 	size_t from = p->at;
@@ -256,15 +251,15 @@ static bool read_variable(struct shell_parser *p, struct expression *e, bool *re
 
 	skip_blanks(p);
 	for (size_t i = 0; i < COUNT_OF(operators); i++)
-		if (starts(p, operators[i]) && !starts(p, "=="))
+		if (shell_starts(p, operators[i]) && !shell_starts(p, "=="))
 			op = operators[i];
 	*ret_ok = !*op || e->may_assign;
 	if (!*op || op[1])
 		use_in_arithmetic(p, name);
-	if (*op || starts(p, "++") || starts(p, "--"))
+	if (*op || shell_starts(p, "++") || shell_starts(p, "--"))
 		set_in_arithmetic(p, name);
 	if (!*op) {
-		p->at += starts(p, "++") || starts(p, "--") ? 2 : 0;
+		p->at += shell_starts(p, "++") || shell_starts(p, "--") ? 2 : 0;
 		return false;
 	}
 	if (e->begins && !op[1])
@@ -281,7 +276,7 @@ static bool read_dollar(struct shell_parser *p, struct expression *e)
 	char next = shell_peek(p, 1);
 	bool braces = next == '{';
 
-	if (starts(p, "$((")) {
+	if (shell_starts(p, "$((")) {
 		p->at += 3;
 		if (!shell_enter(p))
 			return false;
@@ -376,7 +371,7 @@ static bool read_binary(struct shell_parser *p, struct expression *e)
 						 "%",  "+",  "-",  "<",  ">",  "&",  "^",  "|",  "?",  ":" };
 	size_t i = 0;
 
-	while (i < COUNT_OF(operators) && !starts(p, operators[i]))
+	while (i < COUNT_OF(operators) && !shell_starts(p, operators[i]))
 		i++;
 	if (i == COUNT_OF(operators))
 		return false;
@@ -403,7 +398,7 @@ static bool read_separator(struct shell_parser *p, struct expression *e)
 
 static bool at_end(const struct shell_parser *p, const struct expression *e)
 {
-	return starts(p, "))") && !e->depth && (!e->loop || e->parts == 2);
+	return shell_starts(p, "))") && !e->depth && (!e->loop || e->parts == 2);
 }
 
 bool shell_read_expression(struct shell_parser *p, bool loop)

@@ -11,7 +11,7 @@
 
 typedef const char *hide_fn(const struct shell_command *c, size_t name);
 
-static const char *const takes_names = "it takes an argument for the name of a variable, which can hold a command";
+static const char takes_names[] = "it takes an argument for the name of a variable, which can hold a command";
 
 bool shell_name_is_dangerous(struct str name)
 {
@@ -29,15 +29,6 @@ bool shell_name_is_dangerous(struct str name)
 static bool is_option(const struct shell_word *w)
 {
 	return w->literal && w->text.n > 1 && w->text.p[0] == '-';
-}
-
-static bool has_option(const struct shell_command *c, size_t name, char letter)
-{
-	for (size_t i = name + 1; i < c->word_count; i++)
-		if (!c->words[i].literal ||
-		    (is_option(&c->words[i]) && memchr(c->words[i].text.p, letter, c->words[i].text.n)))
-			return true;
-	return false;
 }
 
 /* NAME or NAME=value, whatever the value is. */
@@ -168,60 +159,46 @@ static const char *hide_set(const struct shell_command *c, size_t name)
 	return NULL;
 }
 
-static const char *hide_jobs(const struct shell_command *c, size_t name)
-{
-	return has_option(c, name, 'x') ? "jobs -x runs its arguments" : NULL;
-}
-
-static const char *hide_wait(const struct shell_command *c, size_t name)
-{
-	return has_option(c, name, 'p') ? takes_names : NULL;
-}
-
-static const char *hide_env(const struct shell_command *c, size_t name)
-{
-	return has_option(c, name, 'S') || has_option(c, name, 's') ? "env -S splits a text into a command" : NULL;
-}
-
 static const struct {
 	const char *name;
-	const char *always;
+	const char *why;     /* NULL: as the check says */
+	const char *options; /* why holds only with one of these letters, or a word that is not known; NULL: always */
 	hide_fn *check;
 } hiding[] = {
-	{ ".", "it runs a file in this shell", NULL },
-	{ "[", NULL, hide_test },
-	{ "alias", "it changes what names mean", NULL },
-	{ "bind", "it can run a text", NULL },
-	{ "compgen", "it can run a text", NULL },
-	{ "complete", "it can run a text", NULL },
-	{ "compopt", "it can run a text", NULL },
-	{ "declare", NULL, hide_declare },
-	{ "enable", "it changes what names mean", NULL },
-	{ "env", NULL, hide_env },
-	{ "eval", "eval runs a text", NULL },
-	{ "exec", "exec replaces the shell or its files", NULL },
-	{ "export", NULL, hide_declare },
-	{ "fc", "it runs a command of the history", NULL },
-	{ "getopts", NULL, hide_names },
-	{ "hash", "it changes what names mean", NULL },
-	{ "history", "it changes what names mean", NULL },
-	{ "jobs", NULL, hide_jobs },
-	{ "let", "arithmetic can run what a variable holds", NULL },
-	{ "local", NULL, hide_declare },
-	{ "mapfile", "it can run a text", NULL },
-	{ "printf", NULL, hide_printf },
-	{ "read", NULL, hide_read },
-	{ "readarray", "it can run a text", NULL },
-	{ "readonly", NULL, hide_declare },
-	{ "set", NULL, hide_set },
-	{ "shopt", "it changes how the shell reads", NULL },
-	{ "source", "it runs a file in this shell", NULL },
-	{ "test", NULL, hide_test },
-	{ "trap", "trap runs a text later", NULL },
-	{ "typeset", NULL, hide_declare },
-	{ "unalias", "it changes what names mean", NULL },
-	{ "unset", NULL, hide_names },
-	{ "wait", NULL, hide_wait },
+	{ ".", "it runs a file in this shell", NULL, NULL },
+	{ "[", NULL, NULL, hide_test },
+	{ "alias", "it changes what names mean", NULL, NULL },
+	{ "bind", "it can run a text", NULL, NULL },
+	{ "compgen", "it can run a text", NULL, NULL },
+	{ "complete", "it can run a text", NULL, NULL },
+	{ "compopt", "it can run a text", NULL, NULL },
+	{ "declare", NULL, NULL, hide_declare },
+	{ "enable", "it changes what names mean", NULL, NULL },
+	{ "env", "env -S splits a text into a command", "Ss", NULL },
+	{ "eval", "eval runs a text", NULL, NULL },
+	{ "exec", "exec replaces the shell or its files", NULL, NULL },
+	{ "export", NULL, NULL, hide_declare },
+	{ "fc", "it runs a command of the history", NULL, NULL },
+	{ "getopts", NULL, NULL, hide_names },
+	{ "hash", "it changes what names mean", NULL, NULL },
+	{ "history", "it changes what names mean", NULL, NULL },
+	{ "jobs", "jobs -x runs its arguments", "x", NULL },
+	{ "let", "arithmetic can run what a variable holds", NULL, NULL },
+	{ "local", NULL, NULL, hide_declare },
+	{ "mapfile", "it can run a text", NULL, NULL },
+	{ "printf", NULL, NULL, hide_printf },
+	{ "read", NULL, NULL, hide_read },
+	{ "readarray", "it can run a text", NULL, NULL },
+	{ "readonly", NULL, NULL, hide_declare },
+	{ "set", NULL, NULL, hide_set },
+	{ "shopt", "it changes how the shell reads", NULL, NULL },
+	{ "source", "it runs a file in this shell", NULL, NULL },
+	{ "test", NULL, NULL, hide_test },
+	{ "trap", "trap runs a text later", NULL, NULL },
+	{ "typeset", NULL, NULL, hide_declare },
+	{ "unalias", "it changes what names mean", NULL, NULL },
+	{ "unset", NULL, NULL, hide_names },
+	{ "wait", takes_names, "p", NULL },
 };
 
 const char *shell_hides(const struct shell_command *c)
@@ -243,9 +220,20 @@ const char *shell_hides(const struct shell_command *c)
 			;
 	if (c->word_count && !c->words[name].literal)
 		return "the name of the command is known only when it runs";
-	for (size_t i = 0; c->word_count && i < COUNT_OF(hiding); i++)
-		if (shell_name_is(c->words[name].text, hiding[i].name))
-			return hiding[i].always ? hiding[i].always : hiding[i].check(c, name);
+	for (size_t i = 0; c->word_count && i < COUNT_OF(hiding); i++) {
+		if (!shell_name_is(c->words[name].text, hiding[i].name))
+			continue;
+		if (hiding[i].check)
+			return hiding[i].check(c, name);
+		bool found = !hiding[i].options;
+		for (size_t k = name + 1; k < c->word_count && !found; k++) {
+			const struct shell_word *w = &c->words[k];
+			found = !w->literal;
+			for (size_t n = 1; is_option(w) && n < w->text.n; n++)
+				found = found || char_in(w->text.p[n], hiding[i].options);
+		}
+		return found ? hiding[i].why : NULL;
+	}
 	return NULL;
 }
 

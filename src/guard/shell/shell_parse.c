@@ -91,14 +91,6 @@ static bool at_closer(const struct shell_parser *p)
 	return is_closing_word(shell_peek_word(p));
 }
 
-static bool skip_operator(struct shell_parser *p, const char *op)
-{
-	if (!str_starts((struct str){ p->text.p + p->at, p->text.n - p->at }, str_from(op)))
-		return false;
-	p->at += strlen(op);
-	return true;
-}
-
 /* "!" and "time" before a pipeline. Behind a "|" time is a program like any other, which shell_command.c knows. */
 static void read_prefixes(struct shell_parser *p)
 {
@@ -156,9 +148,10 @@ static void read_and_or(struct shell_parser *p)
 	const struct shell_known *known = p->known;
 	for (;;) {
 		shell_skip_blanks(p);
-		bool and = skip_operator(p, "&&");
-		if (!and&&!skip_operator(p, "||"))
+		bool and = shell_starts(p, "&&");
+		if (!and&&!shell_starts(p, "||"))
 			break;
+		p->at += 2;
 		skips = skips || !and;
 		if (skips)
 			p->known = known;

@@ -70,6 +70,10 @@ static inline char shell_peek(const struct shell_parser *p, size_t n)
 {
 	return p->at + n < p->text.n ? p->text.p[p->at + n] : '\0';
 }
+static inline bool shell_starts(const struct shell_parser *p, const char *text) /* with this text */
+{
+	return str_starts((struct str){ p->text.p + p->at, p->text.n - p->at }, str_from(text));
+}
 static inline void shell_skip(struct shell_parser *p, size_t n)
 {
 	p->at = MIN(p->at + n, p->text.n);

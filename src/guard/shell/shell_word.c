@@ -238,10 +238,9 @@ static void check_unusual(struct shell_parser *p)
 		"\xe2\x80\x8d", "\xe2\x80\x8e", "\xe2\x80\x8f", "\xe2\x80\xa8", "\xe2\x80\xa9", "\xe2\x80\xaf",
 		"\xe2\x81\x9f", "\xe2\x81\xa0", "\xe3\x80\x80", "\xef\xbb\xbf",
 	};
-	struct str rest = { p->text.p + p->at, p->text.n - p->at };
 
 	for (size_t i = 0; i < COUNT_OF(unusual); i++)
-		if (str_starts(rest, str_from(unusual[i])))
+		if (shell_starts(p, unusual[i]))
 			shell_fail(p, "it has an unusual space or an invisible character");
 }
 
