@@ -112,6 +112,19 @@ static const char *const *read_paths(struct reading *r, const char *key, bool al
 
 /* ---- hosts ---- */
 
+bool host_split(struct str text, struct str *ret_name, uint64_t *port)
+{
+	size_t end = text.n;
+
+	for (size_t i = 0; i < text.n; i++)
+		if (text.p[i] == ':' && (text.p[0] != '[' || text.p[i - 1] == ']'))
+			end = i;
+	*ret_name = (struct str){ text.p, end };
+	if (end == text.n)
+		return true;
+	return str_to_u64((struct str){ text.p + end + 1, text.n - end - 1 }, port) && *port && *port <= 65535;
+}
+
 static void on_host(void *data, const struct settings_item *item)
 {
 	struct reading *r = data;
@@ -121,17 +134,12 @@ static void on_host(void *data, const struct settings_item *item)
 
 	if (r->managed_only && item->origin.layer != LAYER_MANAGED)
 		return;
-	bool literal = text.n && text.p[0] == '[';
-	size_t end = text.n;
-	for (size_t i = 0; i < text.n; i++)
-		if (text.p[i] == ':' && (!literal || (i && text.p[i - 1] == ']')))
-			end = i;
-	if (end < text.n &&
-	    (!str_to_u64((struct str){ text.p + end + 1, text.n - end - 1 }, &port) || !port || port > 65535)) {
+	struct str name;
+	if (!host_split(text, &name, &port)) {
 		reading_note(r, &item->origin, text, "has an invalid port: it has no effect");
 		return;
 	}
-	struct str name = host_normal(a, (struct str){ text.p, end });
+	name = host_normal(a, name);
 	if (r->allows && str_is(name, "*")) {
 		reading_note(r, &item->origin, text, "would allow every host: it has no effect");
 		return;

@@ -42,6 +42,8 @@ struct sandbox_policy {
 struct sandbox_policy *sandbox_policy_new(const struct settings *s, const char *cwd, const char *config_dir);
 void sandbox_policy_free(struct sandbox_policy *p);
 
+/* "host", "host:port", "[v6]:port"; *port stays if there is none. False: it is not a port. */
+bool host_split(struct str text, struct str *ret_name, uint64_t *port);
 /* NULL: a command may reach this host; else why not. port needs a look for names that are allowed without one. */
 const char *host_refusal(const struct sandbox_policy *p, struct str host, unsigned port);
 /* The kinds of addresses (lib/io/address.h) that a name which may be reached may lead to. */

@@ -320,20 +320,13 @@ static void link_reach(struct link *l)
 
 /* ---- requests ---- */
 
-/* "host", "host:port", "[v6]:port" */
-static bool link_take_host(struct link *l, struct str text, unsigned usual)
+static bool link_take_host(struct link *l, struct str text, uint64_t port)
 {
-	uint64_t port = usual;
-	size_t end = text.n;
+	struct str name;
 
-	for (size_t i = 0; i < text.n; i++)
-		if (text.p[i] == ':' && (text.p[0] != '[' || text.p[i - 1] == ']'))
-			end = i;
-	if (end < text.n && !str_to_u64((struct str){ text.p + end + 1, text.n - end - 1 }, &port))
+	if (!host_split(text, &name, &port) || !name.n || memchr(name.p, '\0', name.n))
 		return false;
-	if (!end || !port || port > 65535 || memchr(text.p, '\0', end))
-		return false;
-	l->host = xstrndup(text.p, end);
+	l->host = xstrndup(name.p, name.n);
 	for (char *c = l->host; *c; c++)
 		*c = (char)tolower((unsigned char)*c);
 	l->port = (unsigned)port;
