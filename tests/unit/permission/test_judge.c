@@ -372,6 +372,28 @@ TEST(a_tool_is_forbidden_if_all_its_uses_are_by_anybody_above)
 	}
 }
 
+TEST(a_sandbox_is_not_enough_for_a_text_that_rules_cannot_see_through)
+{
+	STAGE(stage);
+	struct permission p = { .can_ask = true };
+	struct tool_use *call = stage_bash(&stage, "for ((;;");
+	struct rule_origin origin = { .layer = "session" };
+
+	call->where = WHERE_IN_UNASKED;
+	CHECK_INT(stage_decide(&p, call), PERMISSION_ALLOW);
+	stage_rules(&stage, &p, "deny Bash(rm *)");
+	CHECK_INT(stage_decide(&p, call), PERMISSION_ASK);
+	permission_release(&p);
+
+	p = (struct permission){ .can_ask = true };
+	struct permission_grant *grant = permission_grant(&p);
+	CHECK_INT(rule_set_add(grant->rules, RULE_DENY, STR("Bash(rm *)"), &origin, NULL, NULL, NULL), 0);
+	CHECK_INT(stage_decide(&p, call), PERMISSION_ASK);
+	permission_revoke(&p, grant);
+	CHECK_INT(stage_decide(&p, call), PERMISSION_ALLOW);
+	permission_release(&p);
+}
+
 TEST(a_hook_allows_only_what_no_rule_forbids_or_asks_about)
 {
 	static const struct {
@@ -533,5 +555,6 @@ int test_judge(void)
 		T(results_of_earlier_calls_may_be_read), T(a_search_by_name_is_judged_by_where_its_pattern_leads),
 		T(a_verdict_names_the_rule_and_its_file), T(a_tool_that_is_only_concurrent_is_asked_about),
 		T(a_tool_is_forbidden_if_all_its_uses_are_by_anybody_above),
+		T(a_sandbox_is_not_enough_for_a_text_that_rules_cannot_see_through),
 		T(a_thousand_rules_change_no_outcome_of_calls_they_do_not_name));
 }
