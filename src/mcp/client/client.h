@@ -90,8 +90,6 @@ struct mcp_client_options {
 	const struct mcp_env *env; /* borrowed, as is what is in it */
 	struct mcp_server *server; /* a reference is kept */
 	struct mcp_client_events events;
-	uint64_t connect_ms; /* 0: MCP_TIMEOUT or 30 s */
-	uint64_t call_ms;    /* 0: MCP_TOOL_TIMEOUT or 1e8 */
 	/* Creates the transport of an SDK server; NULL: by the server's kind. */
 	struct mcp_transport *(*make_transport)(void *data, struct mcp_server *server,
 						const struct mcp_transport_handlers *handlers, void *handler_data);

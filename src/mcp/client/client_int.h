@@ -61,13 +61,14 @@ struct mcp_client {
 	struct elicitation *elicitations; /* open ones */
 	size_t elicitation_count;
 
-	bool state_changed, catalog_changed; /* to be told */
+	bool state_changed, catalog_changed; /* not yet reported */
 	bool closing;
 	void (*closed)(void *data);
 	void *closed_data;
 };
 
 /* client.c */
+uint64_t mcp_env_number(const char *variable, uint64_t otherwise); /* anything but a positive number counts as unset */
 void mcp_client_set_phase(struct mcp_client *c, enum mcp_phase phase); /* the only assignment */
 void mcp_client_log(struct mcp_client *c, const char *level, const char *fmt, ...) printf_like(3, 4);
 /* client_requests.c */
@@ -76,7 +77,7 @@ void mcp_elicitations_drop(struct mcp_client *c);
 /* client_lists.c */
 void mcp_lists_init(struct mcp_client *c);
 void mcp_lists_start(struct mcp_client *c, const struct json *capabilities); /* leads to READY */
-void mcp_list_changed(struct mcp_list *l);
+bool mcp_lists_take_notice(struct mcp_client *c, struct str method);         /* false: not about a list */
 void mcp_lists_stop(struct mcp_client *c);    /* the connection is lost; complete lists stay */
 void mcp_lists_release(struct mcp_client *c); /* all */
 /* catalog.c. hello: the result of initialize; texts: the lists, "" for a missing one. Returns owned. */

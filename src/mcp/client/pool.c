@@ -7,6 +7,7 @@
  * An agent that joins while a connection of the same key is closing gets a new one. */
 #include "mcp/client/pool.h"
 #include "lib/base/map.h"
+#include "mcp/client/client_int.h"
 #include "mcp/client/toolset.h"
 
 enum mcp_lane { MCP_LANE_PROCESS, MCP_LANE_REMOTE, MCP_LANES };
@@ -17,7 +18,7 @@ struct mcp_conn {
 	struct mcp_client *client;
 	struct mcp_lease *leases;
 	enum mcp_lane lane;
-	bool waiting;                  /* in the lane, for a place to connect in */
+	bool waiting;                  /* in the lane, for a slot */
 	bool has_slot;                 /* counted among those that connect */
 	struct mcp_conn *next, **prev; /* in the lane */
 	struct timer grace;            /* unused: delay before it is closed */
@@ -54,7 +55,7 @@ struct mcp_pool {
 	size_t closing;
 	struct lane lanes[MCP_LANES];
 	bool draining;
-	struct kick kick; /* tells that it is drained */
+	struct kick kick; /* reports that it is drained */
 	void (*drained)(void *data);
 	void *drained_data;
 };
@@ -84,7 +85,7 @@ static void lane_advance(struct lane *lane)
 	}
 }
 
-static void release_slot(struct mcp_conn *conn)
+static void conn_release_slot(struct mcp_conn *conn)
 {
 	struct lane *lane = &conn->pool->lanes[conn->lane];
 
@@ -95,7 +96,7 @@ static void release_slot(struct mcp_conn *conn)
 	lane_advance(lane);
 }
 
-static void drop_toolsets(struct mcp_conn *conn)
+static void conn_drop_toolsets(struct mcp_conn *conn)
 {
 	while (conn->toolsets) {
 		struct mcp_toolset *b = conn->toolsets;
@@ -117,19 +118,19 @@ static void conn_notify(struct mcp_conn *conn)
 		lease_changed(l);
 }
 
-static void on_state(struct mcp_client *c, void *data)
+static void on_conn_state(struct mcp_client *c, void *data)
 {
 	struct mcp_conn *conn = data;
 
 	if (mcp_client_state(c) != MCP_PENDING)
-		release_slot(conn);
+		conn_release_slot(conn);
 	conn_notify(conn);
 }
 
-static void on_catalog(struct mcp_client *c, void *data)
+static void on_conn_catalog(struct mcp_client *c, void *data)
 {
 	(void)c;
-	drop_toolsets(data);
+	conn_drop_toolsets(data);
 	conn_notify(data);
 }
 
@@ -164,12 +165,6 @@ static const char *const *pool_roots(void *data)
 	return events->roots ? events->roots(events->data) : NULL;
 }
 
-static void check_drained(struct mcp_pool *p)
-{
-	if (p->draining && !p->closing)
-		loop_kick(p->env->loop, &p->kick);
-}
-
 static void on_conn_closed(void *data)
 {
 	struct mcp_conn *conn = data;
@@ -177,7 +172,8 @@ static void on_conn_closed(void *data)
 
 	free(conn);
 	p->closing--;
-	check_drained(p);
+	if (p->draining && !p->closing)
+		loop_kick(p->env->loop, &p->kick);
 }
 
 static void conn_close(struct mcp_conn *conn)
@@ -187,8 +183,8 @@ static void conn_close(struct mcp_conn *conn)
 	timer_stop(p->env->loop, &conn->grace);
 	map_remove(&p->conns, str_from(mcp_client_server(conn->client)->key));
 	lane_remove(conn);
-	release_slot(conn);
-	drop_toolsets(conn);
+	conn_release_slot(conn);
+	conn_drop_toolsets(conn);
 	p->closing++;
 	mcp_client_close(conn->client, on_conn_closed, conn);
 }
@@ -206,8 +202,8 @@ static struct mcp_conn *conn_new(struct mcp_pool *p, struct mcp_server *server)
 		.server = server,
 		.make_transport = p->events.make_transport,
 		.transport_data = p->events.data,
-		.events = { .on_state = on_state,
-			    .on_catalog = on_catalog,
+		.events = { .on_state = on_conn_state,
+			    .on_catalog = on_conn_catalog,
 			    .on_log = on_log,
 			    .on_elicitation = p->events.on_elicitation ? on_elicitation : NULL,
 			    .on_elicitation_gone = on_elicitation_gone,
@@ -273,14 +269,6 @@ static void on_drained(struct kick *kick)
 	p->drained(p->drained_data);
 }
 
-static uint64_t slots_from_env(const char *variable, uint64_t otherwise)
-{
-	const char *text = getenv(variable);
-	uint64_t n;
-
-	return text && str_to_u64(str_from(text), &n) && n ? n : otherwise;
-}
-
 struct mcp_pool *mcp_pool_new(const struct mcp_env *env, const struct mcp_pool_events *events)
 {
 	struct mcp_pool *p = xcalloc(1, sizeof *p);
@@ -288,8 +276,8 @@ struct mcp_pool *mcp_pool_new(const struct mcp_env *env, const struct mcp_pool_e
 	p->env = env;
 	p->events = *events;
 	p->kick.step = on_drained;
-	p->lanes[MCP_LANE_PROCESS].limit = slots_from_env("MCP_SERVER_CONNECTION_BATCH_SIZE", PROCESS_SLOTS);
-	p->lanes[MCP_LANE_REMOTE].limit = slots_from_env("MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE", REMOTE_SLOTS);
+	p->lanes[MCP_LANE_PROCESS].limit = mcp_env_number("MCP_SERVER_CONNECTION_BATCH_SIZE", PROCESS_SLOTS);
+	p->lanes[MCP_LANE_REMOTE].limit = mcp_env_number("MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE", REMOTE_SLOTS);
 	for (size_t i = 0; i < MCP_LANES; i++)
 		p->lanes[i].last = &p->lanes[i].first;
 	return p;
@@ -305,7 +293,7 @@ void mcp_pool_drain(struct mcp_pool *p, void (*done)(void *data), void *data)
 	for (struct map_entry *e = map_next(&p->conns, NULL); e; e = map_next(&p->conns, e)) {
 		struct mcp_conn *conn = e->value;
 		lane_remove(conn);
-		/* Links that are still there lose their connection, which cancels their calls. */
+		/* Leases that are still there lose their connection, which cancels their calls. */
 		while (conn->leases) {
 			struct mcp_lease *l = conn->leases;
 			conn_detach(l);
@@ -313,7 +301,8 @@ void mcp_pool_drain(struct mcp_pool *p, void (*done)(void *data), void *data)
 		}
 		conn_close(conn);
 	}
-	check_drained(p);
+	if (!p->closing)
+		loop_kick(p->env->loop, &p->kick);
 }
 
 void mcp_pool_roots_changed(struct mcp_pool *p)
@@ -369,7 +358,7 @@ struct mcp_lease *mcp_pool_join(struct mcp_pool *p, struct mcp_server *server, v
 	return l;
 }
 
-static void unlink_call(struct mcp_lease_call *c)
+static void lease_unlink_call(struct mcp_lease_call *c)
 {
 	if (!c->lease)
 		return;
@@ -389,7 +378,7 @@ static void lease_cancel_calls(struct mcp_lease *l, const char *reason)
 {
 	while (l->calls) {
 		struct mcp_lease_call *c = l->calls;
-		unlink_call(c);
+		lease_unlink_call(c);
 		mcp_lease_call_cancel(c, reason);
 	}
 }
@@ -458,35 +447,31 @@ void mcp_lease_enable(struct mcp_lease *l, bool on)
 	lease_changed(l);
 }
 
-static void end_call(struct mcp_lease_call *c, const struct json *result, const struct err *err)
+static void on_call_answer(void *data, const struct json *result, const struct err *err)
 {
+	struct mcp_lease_call *c = data;
 	mcp_answer_fn *answer = c->answer;
-	void *data = c->data;
+	void *answer_data = c->data;
 
-	unlink_call(c);
+	lease_unlink_call(c);
 	free(c);
-	answer(data, result, err);
+	answer(answer_data, result, err);
 }
 
-static void on_answer(void *data, const struct json *result, const struct err *err)
-{
-	end_call(data, result, err);
-}
-
-static void on_progress(void *data, double progress, double total, struct str message)
+static void on_call_progress(void *data, double progress, double total, struct str message)
 {
 	struct mcp_lease_call *c = data;
 
 	c->progress(c->data, progress, total, message);
 }
 
-static void on_refused(struct kick *kick)
+static void on_call_refused(struct kick *kick)
 {
 	struct mcp_lease_call *c = CONTAINER_OF(kick, struct mcp_lease_call, kick);
 	struct err err = { 0 };
 
 	(void)err_set(&err, ERR_CANCELLED, "the server is disabled");
-	end_call(c, NULL, &err);
+	on_call_answer(c, NULL, &err);
 }
 
 struct mcp_lease_call *mcp_lease_call(struct mcp_lease *l, const struct mcp_call *call)
@@ -497,15 +482,15 @@ struct mcp_lease_call *mcp_lease_call(struct mcp_lease *l, const struct mcp_call
 	*c = (struct mcp_lease_call){ .lease = l,
 				      .next = l->calls,
 				      .prev = &l->calls,
-				      .kick.step = on_refused,
+				      .kick.step = on_call_refused,
 				      .answer = call->answer,
 				      .progress = call->progress,
 				      .data = call->data };
 	if (c->next)
 		c->next->prev = &c->next;
 	l->calls = c;
-	inner.answer = on_answer;
-	inner.progress = call->progress ? on_progress : NULL;
+	inner.answer = on_call_answer;
+	inner.progress = call->progress ? on_call_progress : NULL;
 	inner.data = c;
 	if (l->conn)
 		c->request = mcp_client_call(l->conn->client, &inner);
@@ -514,38 +499,32 @@ struct mcp_lease_call *mcp_lease_call(struct mcp_lease *l, const struct mcp_call
 	return c;
 }
 
-static struct mcp_toolset *find_toolset(struct mcp_conn *conn, struct mcp_catalog *catalog,
-					const struct mcp_server *server)
-{
-	for (struct mcp_toolset *b = conn->toolsets; b; b = b->next)
-		if (b->catalog == catalog && b->always_load == server->always_load && !strcmp(b->server, server->name))
-			return b;
-	struct mcp_toolset *b = mcp_toolset_new(catalog, server);
-	b->next = conn->toolsets;
-	conn->toolsets = b;
-	return b;
-}
-
-static void keep_toolset(struct mcp_lease *l, struct mcp_toolset *b)
-{
-	for (size_t i = 0; i < l->toolset_count; i++)
-		if (l->toolsets[i] == b)
-			return;
-	l->toolsets = xrealloc(l->toolsets, (l->toolset_count + 1) * sizeof *l->toolsets);
-	l->toolsets[l->toolset_count++] = mcp_toolset_ref(b);
-}
-
 void mcp_lease_tools(struct mcp_lease *l, struct tool_set *set)
 {
 	enum mcp_state state = mcp_lease_state(l);
 	bool usable = state == MCP_CONNECTED || state == MCP_PENDING;
 	struct mcp_catalog *catalog = usable ? mcp_lease_catalog(l) : NULL;
+	struct mcp_toolset *b;
+	size_t i;
 
 	if (!catalog)
 		return;
-	struct mcp_toolset *b = find_toolset(l->conn, catalog, l->server);
+	for (b = l->conn->toolsets; b; b = b->next)
+		if (b->catalog == catalog && b->always_load == l->server->always_load &&
+		    !strcmp(b->server, l->server->name))
+			break;
+	if (!b) {
+		b = mcp_toolset_new(catalog, l->server);
+		b->next = l->conn->toolsets;
+		l->conn->toolsets = b;
+	}
 	mcp_catalog_unref(catalog); /* the toolset has it */
-	keep_toolset(l, b);
-	for (size_t i = 0; i < b->count; i++)
+	for (i = 0; i < l->toolset_count && l->toolsets[i] != b; i++)
+		;
+	if (i == l->toolset_count) {
+		l->toolsets = xrealloc(l->toolsets, (l->toolset_count + 1) * sizeof *l->toolsets);
+		l->toolsets[l->toolset_count++] = mcp_toolset_ref(b);
+	}
+	for (i = 0; i < b->count; i++)
 		tool_set_add(set, &b->tools[i]);
 }

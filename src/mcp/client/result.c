@@ -4,9 +4,9 @@
  * model can see becomes a file, which tools can read. */
 #include "mcp/client/result.h"
 #include "lib/base/base64.h"
-#include "lib/base/utf8.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
+#include "mcp/client/client_int.h"
 
 /* ---- files ---- */
 
@@ -22,42 +22,6 @@ static const struct {
 	{ "image/webp", "webp" },     { "text/html", "html" },        { "text/plain", "txt" },
 	{ "video/mp4", "mp4" },
 };
-
-static const char *extension_of(struct str mime)
-{
-	for (size_t i = 0; i < COUNT_OF(file_types); i++)
-		if (str_is_nocase(mime, file_types[i].mime))
-			return file_types[i].extension;
-	return "bin";
-}
-
-static bool is_base64(struct str s)
-{
-	size_t end = s.n - (s.n < 2 || s.p[s.n - 1] != '=' ? 0 : s.p[s.n - 2] == '=' ? 2 : 1);
-
-	for (size_t i = 0; i < end; i++) {
-		char c = s.p[i];
-		if (!((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' ||
-		      c == '/'))
-			return false;
-	}
-	return s.n && s.n % 4 == 0;
-}
-
-static char *save_binary(struct tool_call *call, struct str mime, struct str data, unsigned *count)
-{
-	char *text_path = tool_result_path(call);
-	AUTO_BUF struct buf bytes = { 0 };
-	struct err err = { 0 };
-
-	if (!text_path || *count >= FILES_LIMIT || !data.n || base64_decode(&bytes, data, NULL) < 0)
-		return NULL;
-	struct str stem = { text_path, strlen(text_path) - strlen(".txt") };
-	char *path = arena_printf(&call->arena, STR_FMT "-%u.%s", STR_ARG(stem), ++*count, extension_of(mime));
-	if (file_make_parents(path, &err) < 0 || file_replace(path, bytes.p, bytes.n, &err) < 0)
-		return NULL;
-	return path;
-}
 
 /* ---- results ---- */
 
@@ -101,7 +65,7 @@ static void end_run(struct mapping *m)
 	buf_clear(&m->text);
 }
 
-static void next_line(struct mapping *m)
+static void start_line(struct mapping *m)
 {
 	if (m->text.n)
 		buf_addch(&m->text, '\n');
@@ -119,17 +83,40 @@ static bool is_image_type(struct str mime)
 
 const char *mcp_image_refusal(struct str mime, struct str data)
 {
-	return !is_image_type(mime)   ? "left out: the model cannot see this type"
-	       : !is_base64(data)     ? "left out: not base64"
-	       : data.n > IMAGE_LIMIT ? "left out: too large"
-				      : NULL;
+	size_t padding = data.n < 2 || data.p[data.n - 1] != '=' ? 0 : data.p[data.n - 2] == '=' ? 2 : 1;
+
+	if (!is_image_type(mime))
+		return "left out: the model cannot see this type";
+	if (!data.n || data.n % 4)
+		return "left out: not base64";
+	for (size_t i = 0; i < data.n - padding; i++) {
+		char c = data.p[i];
+		if (!((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' ||
+		      c == '/'))
+			return "left out: not base64";
+	}
+	return data.n > IMAGE_LIMIT ? "left out: too large" : NULL;
 }
 
+/* Saves the content to a file and adds a line with its path. */
 static void note_binary(struct mapping *m, const char *what, struct str mime, struct str data, const char *why)
 {
-	char *path = save_binary(m->call, mime, data, &m->saved);
+	char *text_path = tool_result_path(m->call);
+	AUTO_BUF struct buf bytes = { 0 };
+	struct err err = { 0 };
+	char *path = NULL;
 
-	next_line(m);
+	if (text_path && m->saved < FILES_LIMIT && data.n && base64_decode(&bytes, data, NULL) == 0) {
+		struct str stem = { text_path, strlen(text_path) - strlen(".txt") };
+		const char *extension = "bin";
+		for (size_t i = 0; i < COUNT_OF(file_types); i++)
+			if (str_is_nocase(mime, file_types[i].mime))
+				extension = file_types[i].extension;
+		path = arena_printf(&m->call->arena, STR_FMT "-%u.%s", STR_ARG(stem), ++m->saved, extension);
+		if (file_make_parents(path, &err) < 0 || file_replace(path, bytes.p, bytes.n, &err) < 0)
+			path = NULL;
+	}
+	start_line(m);
 	buf_addf(&m->text, "[%s, " STR_FMT ", ", what, STR_ARG(mime));
 	buf_addsize(&m->text, data.n / 4 * 3);
 	buf_addf(&m->text, ", %s%s%s]", why, path ? "; saved to " : "", path ? path : "");
@@ -150,7 +137,7 @@ static void add_image(struct mapping *m, struct str mime, struct str data)
 
 static void add_text(struct mapping *m, struct str text)
 {
-	next_line(m);
+	start_line(m);
 	buf_add(&m->text, text.p, text.n);
 }
 
@@ -162,7 +149,7 @@ static void add_contents(struct mapping *m, const struct json *resource)
 	struct str mime = json_str(json_get(resource, "mimeType"), a);
 	const struct json *blob = json_get(resource, "blob");
 
-	next_line(m);
+	start_line(m);
 	buf_addf(&m->text, "[Resource " STR_FMT "]", STR_ARG(uri));
 	if (json_is(blob, JSON_STRING) && is_image_type(mime))
 		add_image(m, mime, json_str(blob, a));
@@ -172,102 +159,68 @@ static void add_contents(struct mapping *m, const struct json *resource)
 		add_text(m, json_str(json_get(resource, "text"), a));
 }
 
-static void add_link(struct mapping *m, const struct json *block)
-{
-	struct arena *a = &m->call->arena;
-	struct str description = json_str(json_get(block, "description"), a);
-
-	next_line(m);
-	buf_addf(&m->text, "[Resource link: " STR_FMT "] " STR_FMT, STR_ARG(json_str(json_get(block, "name"), a)),
-		 STR_ARG(json_str(json_get(block, "uri"), a)));
-	if (description.n)
-		buf_addf(&m->text, " (" STR_FMT ")", STR_ARG(description));
-}
-
 static void add_block(struct mapping *m, const struct json *block)
 {
 	struct arena *a = &m->call->arena;
 	const struct json *type = json_get(block, "type");
 	struct str mime = json_str(json_get(block, "mimeType"), a);
 
-	if (json_str_is(type, "text"))
+	if (json_str_is(type, "text")) {
 		add_text(m, json_str(json_get(block, "text"), a));
-	else if (json_str_is(type, "image"))
+	} else if (json_str_is(type, "image")) {
 		add_image(m, mime, json_str(json_get(block, "data"), a));
-	else if (json_str_is(type, "audio"))
+	} else if (json_str_is(type, "audio")) {
 		note_binary(m, "audio", mime, json_str(json_get(block, "data"), a), "left out: the model cannot hear");
-	else if (json_str_is(type, "resource"))
+	} else if (json_str_is(type, "resource")) {
 		add_contents(m, json_get(block, "resource"));
-	else if (json_str_is(type, "resource_link"))
-		add_link(m, block);
-	else
+	} else if (json_str_is(type, "resource_link")) {
+		struct str description = json_str(json_get(block, "description"), a);
+		start_line(m);
+		buf_addf(&m->text, "[Resource link: " STR_FMT "] " STR_FMT,
+			 STR_ARG(json_str(json_get(block, "name"), a)), STR_ARG(json_str(json_get(block, "uri"), a)));
+		if (description.n)
+			buf_addf(&m->text, " (" STR_FMT ")", STR_ARG(description));
+	} else {
 		add_text(m, json_raw(block));
-}
-
-static size_t text_limit(size_t most_chars)
-{
-	const char *text = getenv("MAX_MCP_OUTPUT_TOKENS");
-	uint64_t tokens = DEFAULT_TOKENS;
-
-	if (most_chars)
-		return MIN(most_chars, MOST_CHARS);
-	if (!text || !str_to_u64(str_from(text), &tokens) || !tokens)
-		tokens = DEFAULT_TOKENS;
-	return (size_t)MIN(tokens, UINT32_MAX) * BYTES_PER_TOKEN;
-}
-
-static void join_texts(const struct mapping *m, struct buf *out)
-{
-	for (size_t i = 0; i < m->count; i++) {
-		struct str text = m->pieces[i].text;
-		if (out->n && text.n)
-			buf_addch(out, '\n');
-		buf_add(out, text.p, text.n);
 	}
 }
 
-/* All runs of text become one notice with the place of the file; images stay. */
+/* All runs of text become one notice with the path of the file; images stay. */
 static void persist_text(struct mapping *m)
 {
 	AUTO_BUF struct buf text = { 0 };
 	AUTO_BUF struct buf notice = { 0 };
+	struct piece *pieces = xcalloc(m->count + 1, sizeof *pieces);
 	size_t kept = 1;
 
-	join_texts(m, &text);
-	tool_persist(m->call, buf_str(&text), &notice);
-	struct piece *old = m->pieces;
-	size_t count = m->count;
-	m->pieces = xcalloc(count + 1, sizeof *m->pieces);
-	m->pieces[0].text = arena_str(&m->call->arena, buf_str(&notice));
-	for (size_t i = 0; i < count; i++)
-		if (old[i].image.n)
-			m->pieces[kept++] = old[i];
-	m->count = kept;
-	free(old);
-}
-
-static void put_piece(struct json_out *w, const struct piece *p)
-{
-	json_open(w, '{');
-	json_kcstr(w, "type", p->image.n ? "image" : "text");
-	if (p->image.n) {
-		json_key(w, "source");
-		json_open(w, '{');
-		json_kcstr(w, "type", "base64");
-		json_kstr(w, "media_type", p->mime);
-		json_kstr(w, "data", p->image);
-		json_close(w);
-	} else {
-		json_kstr(w, "text", p->text);
+	for (size_t i = 0; i < m->count; i++) {
+		const struct piece *p = &m->pieces[i];
+		if (p->image.n)
+			pieces[kept++] = *p;
+		if (text.n && p->text.n)
+			buf_addch(&text, '\n');
+		buf_add(&text, p->text.p, p->text.n);
 	}
-	json_close(w);
+	tool_persist(m->call, buf_str(&text), &notice);
+	pieces[0].text = arena_str(&m->call->arena, buf_str(&notice));
+	free(m->pieces);
+	m->pieces = pieces;
+	m->count = kept;
 }
 
-/* People read of an image that there is one. */
-static void put_words(const struct mapping *m)
+/* Blocks for the model if there is an image; and always text, for people, with a line for each image. most_chars: 0:
+ * the default limit. */
+static void finish_result(struct mapping *m, size_t most_chars, bool is_error)
 {
+	uint64_t tokens = MIN(mcp_env_number("MAX_MCP_OUTPUT_TOKENS", DEFAULT_TOKENS), UINT32_MAX);
 	struct buf *out = &m->call->result;
+	struct json_out w = json_out(&m->call->result_blocks);
 
+	end_run(m);
+	if (m->text_bytes > (most_chars ? MIN(most_chars, MOST_CHARS) : tokens * BYTES_PER_TOKEN))
+		persist_text(m);
+	if (m->images)
+		json_open(&w, '[');
 	for (size_t i = 0; i < m->count; i++) {
 		const struct piece *p = &m->pieces[i];
 		if (out->n)
@@ -276,22 +229,24 @@ static void put_words(const struct mapping *m)
 			buf_addf(out, "[image, " STR_FMT "]", STR_ARG(p->mime));
 		else
 			buf_add(out, p->text.p, p->text.n);
-	}
-}
-
-static void finish_result(struct mapping *m, size_t limit, bool is_error)
-{
-	end_run(m);
-	if (m->text_bytes > limit)
-		persist_text(m);
-	if (m->images) {
-		struct json_out w = json_out(&m->call->result_blocks);
-		json_open(&w, '[');
-		for (size_t i = 0; i < m->count; i++)
-			put_piece(&w, &m->pieces[i]);
+		if (!m->images)
+			continue;
+		json_open(&w, '{');
+		json_kcstr(&w, "type", p->image.n ? "image" : "text");
+		if (p->image.n) {
+			json_key(&w, "source");
+			json_open(&w, '{');
+			json_kcstr(&w, "type", "base64");
+			json_kstr(&w, "media_type", p->mime);
+			json_kstr(&w, "data", p->image);
+			json_close(&w);
+		} else {
+			json_kstr(&w, "text", p->text);
+		}
 		json_close(&w);
 	}
-	put_words(m);
+	if (m->images)
+		json_close(&w);
 	buf_release(&m->text);
 	free(m->pieces);
 	tool_call_end(m->call, is_error);
@@ -309,8 +264,8 @@ void mcp_result_finish(struct tool_call *call, const struct json *result, size_t
 		for (const struct json *v = json_first(content); v; v = json_next(content, v))
 			add_block(&m, v);
 	else
-		add_text(&m, json_raw(result)); /* servers before 2024-11-05 had a result of another form */
-	finish_result(&m, text_limit(most_chars), json_bool(json_get(result, "isError")));
+		add_text(&m, json_raw(result)); /* before 2024-11-05 results had another form */
+	finish_result(&m, most_chars, json_bool(json_get(result, "isError")));
 }
 
 void mcp_result_finish_resource(struct tool_call *call, const struct json *result)
@@ -323,5 +278,5 @@ void mcp_result_finish_resource(struct tool_call *call, const struct json *resul
 		add_contents(&m, v);
 	if (!m.count && !m.text.n)
 		add_text(&m, STR("(the resource is empty)"));
-	finish_result(&m, text_limit(0), false);
+	finish_result(&m, 0, false);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * toolset.c - the tools of a server as tools of agents. Definitions are written once for each catalog. A tool whose full name the
- * API would not take (too long), or that becomes the same as one before it, is left out. */
+ * toolset.c - the tools of a server as tools of agents. Definitions are written once for each catalog. A tool is left
+ * out if its full name is too long for the API or equals an earlier one. */
 #include "mcp/client/toolset.h"
 #include "lib/base/map.h"
 #include "lib/base/utf8.h"
@@ -17,35 +17,27 @@ struct tool_run {
 	size_t most_chars;
 };
 
-/* The full message of the server is in the error object. */
-static void tool_run_fail(struct tool_call *call, const struct tool_run *tool_run, const struct json *error,
-			  const struct err *err)
-{
-	struct str words = json_str(json_get(error, "message"), &call->arena);
-	int64_t code = 0;
-
-	(void)json_i64(json_get(error, "code"), &code);
-	if (words.n)
-		tool_call_fail(call, "The tool %s of the server %s failed: MCP error %lld: " STR_FMT, tool_run->tool,
-			       tool_run->server, (long long)code, STR_ARG(words));
-	else
-		tool_call_fail(call, "The tool %s of the server %s failed: %s", tool_run->tool, tool_run->server,
-			       err->text);
-}
-
 static void on_tool_answer(void *data, const struct json *result, const struct err *err)
 {
 	struct tool_call *call = data;
-	struct tool_run *tool_run = call->state;
+	struct tool_run *run = call->state;
+	/* The full message of the server is in the error object. */
+	struct str message = err ? json_str(json_get(result, "message"), &call->arena) : STR("");
+	int64_t code = 0;
 
-	tool_run->open = NULL;
-	if (err)
-		tool_run_fail(call, tool_run, result, err);
-	else
-		mcp_result_finish(call, result, tool_run->most_chars);
+	run->open = NULL;
+	if (!err) {
+		mcp_result_finish(call, result, run->most_chars);
+	} else if (message.n) {
+		(void)json_i64(json_get(result, "code"), &code);
+		tool_call_fail(call, "The tool %s of the server %s failed: MCP error %lld: " STR_FMT, run->tool,
+			       run->server, (long long)code, STR_ARG(message));
+	} else {
+		tool_call_fail(call, "The tool %s of the server %s failed: %s", run->tool, run->server, err->text);
+	}
 }
 
-/* Only its being asked for matters: it keeps the call alive where an idle limit is set. */
+/* Requesting progress is enough: each report restarts the idle timeout. */
 static void on_tool_progress(void *data, double progress, double total, struct str message)
 {
 	(void)data, (void)progress, (void)total, (void)message;
@@ -93,51 +85,22 @@ static void tool_run_cancel(struct tool_call *call)
 
 enum { NAME_LIMIT = 128, DESCRIPTION_LIMIT = 2048 };
 
-static void put_description(struct json_out *w, const char *description)
-{
-	AUTO_BUF struct buf cut = { 0 };
-	struct str text = str_from(description);
-
-	if (text.n > DESCRIPTION_LIMIT) {
-		struct str head = utf8_cut(text, DESCRIPTION_LIMIT);
-		buf_add(&cut, head.p, head.n);
-		buf_addstr(&cut, " [...]");
-		text = buf_str(&cut);
-	}
-	json_kstr(w, "description", text);
-}
-
 static char *write_definition(const char *name, const struct mcp_tool *t, struct arena *a)
 {
 	AUTO_BUF struct buf out = { 0 };
+	AUTO_BUF struct buf description = { 0 };
 	struct json_out w = json_out(&out);
+	struct str head = utf8_cut(str_from(t->description), DESCRIPTION_LIMIT);
 
+	buf_add(&description, head.p, head.n);
+	if (strlen(t->description) > DESCRIPTION_LIMIT)
+		buf_addstr(&description, " [...]");
 	json_open(&w, '{');
 	json_kcstr(&w, "name", name);
-	put_description(&w, t->description);
+	json_kstr(&w, "description", buf_str(&description));
 	json_kraw(&w, "input_schema", str_from(t->schema));
 	json_close(&w);
 	return arena_dup(a, out.p, out.n);
-}
-
-static void toolset_add(struct mcp_toolset *b, const struct mcp_tool *t, struct map *names)
-{
-	AUTO_BUF struct buf name = { 0 };
-
-	mcp_name_add(&name, str_from(b->server), str_from(t->name));
-	if (name.n > NAME_LIMIT || map_set(names, buf_str(&name), b))
-		return;
-	size_t i = b->count++;
-	b->ctxs[i] = (struct mcp_tool_ctx){ .set = b, .tool = t };
-	b->tools[i].name = arena_dup(&b->arena, name.p, name.n);
-	b->tools[i].definition = write_definition(b->tools[i].name, t, &b->arena);
-	/* Annotations of a server grant nothing: a read-only tool may run in parallel, but still needs permission. */
-	b->tools[i].flags = TOOL_OWN_LIMIT | (t->read_only ? TOOL_CONCURRENT : 0) |
-			    (t->needs_user ? TOOL_NEEDS_USER : 0) |
-			    (b->always_load || t->always_load ? 0 : TOOL_MAY_WAIT);
-	b->tools[i].ctx = &b->ctxs[i];
-	b->tools[i].start = tool_run_start;
-	b->tools[i].cancel = tool_run_cancel;
 }
 
 struct mcp_toolset *mcp_toolset_new(struct mcp_catalog *catalog, const struct mcp_server *server)
@@ -151,8 +114,27 @@ struct mcp_toolset *mcp_toolset_new(struct mcp_catalog *catalog, const struct mc
 	b->always_load = server->always_load;
 	b->tools = arena_calloc(&b->arena, catalog->tool_count * sizeof *b->tools);
 	b->ctxs = arena_calloc(&b->arena, catalog->tool_count * sizeof *b->ctxs);
-	for (size_t i = 0; i < catalog->tool_count; i++)
-		toolset_add(b, &catalog->tools[i], &names);
+	for (size_t i = 0; i < catalog->tool_count; i++) {
+		const struct mcp_tool *t = &catalog->tools[i];
+		AUTO_BUF struct buf name = { 0 };
+		mcp_name_add(&name, str_from(b->server), str_from(t->name));
+		if (name.n > NAME_LIMIT || map_set(&names, buf_str(&name), b))
+			continue;
+		struct mcp_tool_ctx *ctx = &b->ctxs[b->count];
+		*ctx = (struct mcp_tool_ctx){ .set = b, .tool = t };
+		b->tools[b->count++] = (struct tool){
+			.name = arena_dup(&b->arena, name.p, name.n),
+			.definition = write_definition(name.p, t, &b->arena),
+			/* Annotations of a server grant nothing: a read-only tool may run in parallel, but still needs
+			 * permission. */
+			.flags = TOOL_OWN_LIMIT | (t->read_only ? TOOL_CONCURRENT : 0) |
+				 (t->needs_user ? TOOL_NEEDS_USER : 0) |
+				 (b->always_load || t->always_load ? 0 : TOOL_MAY_WAIT),
+			.ctx = ctx,
+			.start = tool_run_start,
+			.cancel = tool_run_cancel,
+		};
+	}
 	map_release(&names);
 	return b;
 }

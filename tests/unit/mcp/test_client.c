@@ -56,10 +56,9 @@ TEST(older_versions_are_taken_and_unknown_ones_are_named)
 		CHECK_INT(mcp_client_state(s.client), cases[i].good ? MCP_CONNECTED : MCP_FAILED);
 		if (!cases[i].good) {
 			AUTO_BUF struct buf text = { 0 };
-			buf_addf(
-				&text,
-				"the server srv speaks version \"%s\" of MCP; here it is 2025-11-25 down to 2024-10-07",
-				cases[i].version);
+			buf_addf(&text,
+				 "the server srv uses MCP version \"%s\"; supported are 2025-11-25 to 2024-10-07",
+				 cases[i].version);
 			CHECK_CSTR(mcp_client_error(s.client), text.p);
 			CHECK_INT(s.peer.closes, 1);
 		}
