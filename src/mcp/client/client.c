@@ -146,7 +146,7 @@ static void client_connect(struct mcp_client *c)
 	AUTO_BUF struct buf hello = { 0 };
 	const struct mcp_client_options *o = &c->options;
 	struct mcp_transport *t =
-		o->make_transport ? o->make_transport(o->transport_data, c->server, &transport_handlers, c) : NULL;
+		o->host.make_transport ? o->host.make_transport(o->host.data, c->server, &transport_handlers, c) : NULL;
 
 	c->needs_auth = c->again = false;
 	mcp_client_set_phase(c, MCP_PHASE_HANDSHAKE);
@@ -164,7 +164,7 @@ static void client_connect(struct mcp_client *c)
 		loop_kick(c->loop, &c->kick);
 		return;
 	}
-	mcp_rpc_connect(&c->rpc, t);
+	c->rpc.transport = t;
 	buf_addf(&hello,
 		 "{\"protocolVersion\":\"%s\","
 		 "\"capabilities\":{\"roots\":{\"listChanged\":true},\"elicitation\":{\"form\":{},\"url\":{}}},"
@@ -237,12 +237,12 @@ void mcp_client_log(struct mcp_client *c, const char *level, const char *fmt, ..
 	char text[LOG_LINE];
 	va_list ap;
 
-	if (!c->options.events.on_log || c->closing)
+	if (!c->options.host.on_log || c->closing)
 		return;
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	c->options.events.on_log(c, c->options.events.data, level, str_from(text));
+	c->options.host.on_log(c->options.host.data, c->server, level, str_from(text));
 }
 
 static void client_finish_closing(struct mcp_client *c)
@@ -262,7 +262,10 @@ static void client_finish_closing(struct mcp_client *c)
 		return; /* its end kicks */
 	kick_cancel(&c->kick);
 	timer_stop(c->loop, &c->timer);
-	mcp_lists_release(c);
+	for (size_t i = 0; i < MCP_LIST_KINDS; i++) {
+		buf_release(&c->lists[i].text);
+		buf_release(&c->lists[i].cursor);
+	}
 	mcp_rpc_release(&c->rpc);
 	buf_release(&c->hello);
 	mcp_catalog_unref(c->catalog);
@@ -275,7 +278,7 @@ static void client_finish_closing(struct mcp_client *c)
 static void on_client_kick(struct kick *kick)
 {
 	struct mcp_client *c = CONTAINER_OF(kick, struct mcp_client, kick);
-	const struct mcp_client_events *events = &c->options.events;
+	const struct mcp_client_options *o = &c->options;
 
 	if (c->closing) {
 		client_finish_closing(c);
@@ -287,13 +290,13 @@ static void on_client_kick(struct kick *kick)
 	}
 	if (c->state_changed) {
 		c->state_changed = false;
-		if (events->on_state)
-			events->on_state(c, events->data);
+		if (o->on_state)
+			o->on_state(c, o->data);
 	}
 	if (c->catalog_changed && !c->closing) {
 		c->catalog_changed = false;
-		if (events->on_catalog)
-			events->on_catalog(c, events->data);
+		if (o->on_catalog)
+			o->on_catalog(c, o->data);
 	}
 }
 
@@ -362,11 +365,6 @@ enum mcp_state mcp_client_state(const struct mcp_client *c)
 const char *mcp_client_error(const struct mcp_client *c)
 {
 	return c->phase == MCP_PHASE_READY ? "" : c->error.text;
-}
-
-const struct mcp_server *mcp_client_server(const struct mcp_client *c)
-{
-	return c->server;
 }
 
 struct mcp_catalog *mcp_client_catalog(struct mcp_client *c)

@@ -78,8 +78,7 @@ void mcp_elicitations_drop(struct mcp_client *c);
 void mcp_lists_init(struct mcp_client *c);
 void mcp_lists_start(struct mcp_client *c, const struct json *capabilities); /* leads to READY */
 bool mcp_lists_take_notice(struct mcp_client *c, struct str method);         /* false: not about a list */
-void mcp_lists_stop(struct mcp_client *c);    /* the connection is lost; complete lists stay */
-void mcp_lists_release(struct mcp_client *c); /* all */
+void mcp_lists_stop(struct mcp_client *c); /* the connection is lost; complete lists stay */
 /* catalog.c. hello: the result of initialize; texts: the lists, "" for a missing one. Returns owned. */
 struct mcp_catalog *mcp_catalog_new(struct str hello, const struct str texts[MCP_LIST_KINDS], bool has_resources);
 /* The input schema as the API takes it, in the arena. */

@@ -227,12 +227,3 @@ void mcp_lists_stop(struct mcp_client *c)
 		buf_release(&l->items);
 	}
 }
-
-void mcp_lists_release(struct mcp_client *c)
-{
-	mcp_lists_stop(c);
-	for (size_t i = 0; i < MCP_LIST_KINDS; i++) {
-		buf_release(&c->lists[i].text);
-		buf_release(&c->lists[i].cursor);
-	}
-}

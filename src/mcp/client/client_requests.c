@@ -34,11 +34,11 @@ static void elicitation_detach(struct elicitation *e)
 /* Its answer is no longer needed. */
 static void elicitation_drop(struct elicitation *e)
 {
-	const struct mcp_client_events *events = &e->client->options.events;
+	const struct mcp_pool_events *host = &e->client->options.host;
 
 	elicitation_detach(e);
-	if (events->on_elicitation_gone)
-		events->on_elicitation_gone(e->client, events->data, &e->public);
+	if (host->on_elicitation_gone)
+		host->on_elicitation_gone(host->data, &e->public);
 	arena_release(&e->arena);
 	free(e);
 }
@@ -65,19 +65,19 @@ static struct elicitation *elicitation_new(struct mcp_client *c, struct str id, 
 
 static void elicitation_start(struct mcp_client *c, struct str id, const struct json *params)
 {
-	const struct mcp_client_events *events = &c->options.events;
+	const struct mcp_pool_events *host = &c->options.host;
 	bool is_url = json_str_is(json_get(params, "mode"), "url");
 
 	if (is_url && !json_is(json_get(params, "url"), JSON_STRING)) {
 		mcp_rpc_error(&c->rpc, id, -32602, "an elicitation by address needs a url");
 		return;
 	}
-	if (!events->on_elicitation || c->elicitation_count >= OPEN_LIMIT) {
-		mcp_rpc_result(&c->rpc, id, STR("{\"action\":\"decline\"}"));
+	if (!host->on_elicitation || c->elicitation_count >= OPEN_LIMIT) {
+		mcp_rpc_reply(&c->rpc, id, "result", STR("{\"action\":\"decline\"}"));
 		return;
 	}
 	struct elicitation *e = elicitation_new(c, id, params);
-	events->on_elicitation(c, events->data, &e->public);
+	host->on_elicitation(host->data, c->server, &e->public);
 }
 
 /* The content of an accepted form, completed by the defaults of its schema. */
@@ -125,7 +125,7 @@ void mcp_elicitation_answer(struct mcp_elicitation *public, const char *action, 
 		if (accepted && !strcmp(public->mode, "form"))
 			put_accepted(&w, public->schema, content);
 		json_close(&w);
-		mcp_rpc_result(&e->client->rpc, e->request_id, buf_str(&result));
+		mcp_rpc_reply(&e->client->rpc, e->request_id, "result", buf_str(&result));
 	} else if (accepted) {
 		mcp_request_resume(e->held);
 	} else {
@@ -143,21 +143,21 @@ void mcp_elicitation_answer(struct mcp_elicitation *public, const char *action, 
 static bool on_barred(void *data, struct mcp_request *r, const struct json *error)
 {
 	struct mcp_client *c = data;
-	const struct mcp_client_events *events = &c->options.events;
+	const struct mcp_pool_events *host = &c->options.host;
 	const struct json *list = json_get(json_get(error, "data"), "elicitations");
 	size_t count = 0;
 
 	for (const struct json *v = json_first(list); v; v = json_next(list, v), count++)
 		if (!json_str_is(json_get(v, "mode"), "url") || !json_is(json_get(v, "url"), JSON_STRING))
 			return false;
-	if (!count || !events->on_elicitation || c->elicitation_count + count > OPEN_LIMIT)
+	if (!count || !host->on_elicitation || c->elicitation_count + count > OPEN_LIMIT)
 		return false;
 	mcp_request_hold(r); /* an answer may come at once: send nothing before all were asked */
 	for (const struct json *v = json_first(list); v; v = json_next(list, v)) {
 		struct elicitation *e = elicitation_new(c, STR(""), v);
 		e->held = r;
 		mcp_request_hold(r);
-		events->on_elicitation(c, events->data, &e->public);
+		host->on_elicitation(host->data, c->server, &e->public);
 	}
 	mcp_request_resume(r);
 	return true;
@@ -188,8 +188,8 @@ static void answer_roots(struct mcp_client *c, struct str id)
 {
 	AUTO_BUF struct buf result = { 0 };
 	struct json_out w = json_out(&result);
-	const struct mcp_client_events *events = &c->options.events;
-	const char *const *roots = events->roots ? events->roots(events->data) : NULL;
+	const struct mcp_pool_events *host = &c->options.host;
+	const char *const *roots = host->roots ? host->roots(host->data) : NULL;
 
 	json_open(&w, '{');
 	json_key(&w, "roots");
@@ -203,7 +203,7 @@ static void answer_roots(struct mcp_client *c, struct str id)
 	}
 	json_close(&w);
 	json_close(&w);
-	mcp_rpc_result(&c->rpc, id, buf_str(&result));
+	mcp_rpc_reply(&c->rpc, id, "result", buf_str(&result));
 }
 
 static void on_request(void *data, struct str id, struct str method, const struct json *params)
@@ -211,7 +211,7 @@ static void on_request(void *data, struct str id, struct str method, const struc
 	struct mcp_client *c = data;
 
 	if (str_is(method, "ping"))
-		mcp_rpc_result(&c->rpc, id, STR("{}"));
+		mcp_rpc_reply(&c->rpc, id, "result", STR("{}"));
 	else if (str_is(method, "roots/list"))
 		answer_roots(c, id);
 	else if (str_is(method, "elicitation/create"))

@@ -112,57 +112,20 @@ static void lease_changed(struct mcp_lease *l)
 		loop_kick(l->pool->env->loop, &l->kick);
 }
 
-static void conn_notify(struct mcp_conn *conn)
-{
-	for (struct mcp_lease *l = conn->leases; l; l = l->next)
-		lease_changed(l);
-}
-
 static void on_conn_state(struct mcp_client *c, void *data)
 {
 	struct mcp_conn *conn = data;
 
 	if (mcp_client_state(c) != MCP_PENDING)
 		conn_release_slot(conn);
-	conn_notify(conn);
+	for (struct mcp_lease *l = conn->leases; l; l = l->next)
+		lease_changed(l);
 }
 
 static void on_conn_catalog(struct mcp_client *c, void *data)
 {
-	(void)c;
 	conn_drop_toolsets(data);
-	conn_notify(data);
-}
-
-static void on_log(struct mcp_client *c, void *data, const char *level, struct str text)
-{
-	const struct mcp_pool_events *events = &((struct mcp_conn *)data)->pool->events;
-
-	if (events->on_log)
-		events->on_log(events->data, mcp_client_server(c), level, text);
-}
-
-static void on_elicitation(struct mcp_client *c, void *data, struct mcp_elicitation *e)
-{
-	const struct mcp_pool_events *events = &((struct mcp_conn *)data)->pool->events;
-
-	events->on_elicitation(events->data, mcp_client_server(c), e);
-}
-
-static void on_elicitation_gone(struct mcp_client *c, void *data, struct mcp_elicitation *e)
-{
-	const struct mcp_pool_events *events = &((struct mcp_conn *)data)->pool->events;
-
-	(void)c;
-	if (events->on_elicitation_gone)
-		events->on_elicitation_gone(events->data, e);
-}
-
-static const char *const *pool_roots(void *data)
-{
-	const struct mcp_pool_events *events = &((struct mcp_conn *)data)->pool->events;
-
-	return events->roots ? events->roots(events->data) : NULL;
+	on_conn_state(c, data);
 }
 
 static void on_conn_closed(void *data)
@@ -181,7 +144,7 @@ static void conn_close(struct mcp_conn *conn)
 	struct mcp_pool *p = conn->pool;
 
 	timer_stop(p->env->loop, &conn->grace);
-	map_remove(&p->conns, str_from(mcp_client_server(conn->client)->key));
+	map_remove(&p->conns, str_from(conn->client->server->key));
 	lane_remove(conn);
 	conn_release_slot(conn);
 	conn_drop_toolsets(conn);
@@ -200,15 +163,10 @@ static struct mcp_conn *conn_new(struct mcp_pool *p, struct mcp_server *server)
 	struct mcp_client_options options = {
 		.env = p->env,
 		.server = server,
-		.make_transport = p->events.make_transport,
-		.transport_data = p->events.data,
-		.events = { .on_state = on_conn_state,
-			    .on_catalog = on_conn_catalog,
-			    .on_log = on_log,
-			    .on_elicitation = p->events.on_elicitation ? on_elicitation : NULL,
-			    .on_elicitation_gone = on_elicitation_gone,
-			    .roots = pool_roots,
-			    .data = conn },
+		.host = p->events,
+		.on_state = on_conn_state,
+		.on_catalog = on_conn_catalog,
+		.data = conn,
 	};
 
 	conn->pool = p;
@@ -523,7 +481,8 @@ void mcp_lease_tools(struct mcp_lease *l, struct tool_set *set)
 		;
 	if (i == l->toolset_count) {
 		l->toolsets = xrealloc(l->toolsets, (l->toolset_count + 1) * sizeof *l->toolsets);
-		l->toolsets[l->toolset_count++] = mcp_toolset_ref(b);
+		l->toolsets[l->toolset_count++] = b;
+		b->refs++;
 	}
 	for (i = 0; i < b->count; i++)
 		tool_set_add(set, &b->tools[i]);

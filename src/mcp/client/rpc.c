@@ -60,7 +60,7 @@ void mcp_rpc_notify(struct mcp_rpc *rpc, const char *method, struct str params)
 	rpc_send(rpc, 0, &b);
 }
 
-static void rpc_reply(struct mcp_rpc *rpc, struct str id, const char *member, struct str json)
+void mcp_rpc_reply(struct mcp_rpc *rpc, struct str id, const char *member, struct str json)
 {
 	AUTO_BUF struct buf b = { 0 };
 	struct json_out w = json_out(&b);
@@ -75,11 +75,6 @@ static void rpc_reply(struct mcp_rpc *rpc, struct str id, const char *member, st
 	rpc_send(rpc, 0, &b);
 }
 
-void mcp_rpc_result(struct mcp_rpc *rpc, struct str id, struct str result)
-{
-	rpc_reply(rpc, id, "result", result);
-}
-
 void mcp_rpc_error(struct mcp_rpc *rpc, struct str id, int code, const char *text)
 {
 	AUTO_BUF struct buf b = { 0 };
@@ -89,7 +84,7 @@ void mcp_rpc_error(struct mcp_rpc *rpc, struct str id, int code, const char *tex
 	json_ki64(&w, "code", code);
 	json_kcstr(&w, "message", text);
 	json_close(&w);
-	rpc_reply(rpc, id, "error", buf_str(&b));
+	mcp_rpc_reply(rpc, id, "error", buf_str(&b));
 }
 
 /* ---- requests ---- */
@@ -303,12 +298,6 @@ void mcp_request_resume(struct mcp_request *r)
 	request_arm(r);
 	if (r->rpc->transport && r->rpc->ready)
 		request_send(r);
-}
-
-void mcp_rpc_connect(struct mcp_rpc *rpc, struct mcp_transport *transport)
-{
-	rpc->transport = transport;
-	rpc->ready = false;
 }
 
 /* Begins behind the newest id, so that they go in the order in which they were made. */

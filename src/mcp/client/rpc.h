@@ -9,7 +9,7 @@
 #include "mcp/client/client.h"
 
 struct mcp_rpc_handlers {
-	/* A request of the peer; id is its raw JSON. Answer with mcp_rpc_result() or mcp_rpc_error(). */
+	/* A request of the peer; id is its raw JSON. Answer with mcp_rpc_reply() or mcp_rpc_error(). */
 	void (*on_request)(void *data, struct str id, struct str method, const struct json *params);
 	void (*on_notice)(void *data, struct str method, const struct json *params);
 	/* The peer requires the user to visit URLs first (error -32042). True: r is held, see mcp_request_hold().
@@ -23,7 +23,7 @@ struct mcp_rpc_handlers {
 struct mcp_rpc {
 	struct loop *loop;
 	const char *server;              /* its name, for errors; borrowed */
-	struct mcp_transport *transport; /* borrowed; NULL: not connected */
+	struct mcp_transport *transport; /* borrowed; NULL: not connected. Set by the client */
 	bool ready;                      /* waiting requests may be sent */
 	const struct mcp_rpc_handlers *handlers;
 	void *data;
@@ -37,8 +37,7 @@ struct mcp_rpc {
 
 void mcp_rpc_release(struct mcp_rpc *rpc); /* no open requests */
 
-void mcp_rpc_connect(struct mcp_rpc *rpc, struct mcp_transport *transport); /* sends urgent requests only */
-void mcp_rpc_ready(struct mcp_rpc *rpc);                                    /* sends waiting requests */
+void mcp_rpc_ready(struct mcp_rpc *rpc); /* sends waiting requests; before this, only urgent ones are sent */
 /* The transport has ended. Sent requests end with an error; waiting ones keep waiting. */
 void mcp_rpc_disconnect(struct mcp_rpc *rpc, const struct err *why);
 void mcp_rpc_fail_all(struct mcp_rpc *rpc, const struct err *why); /* including waiting ones */
@@ -51,8 +50,8 @@ void mcp_request_refuse(struct mcp_request *r, const struct err *why);
 /* Stops its timeouts. It is sent again after as many resumes as holds. */
 void mcp_request_hold(struct mcp_request *r);
 void mcp_request_resume(struct mcp_request *r);
-void mcp_rpc_notify(struct mcp_rpc *rpc, const char *method, struct str params); /* params: empty: none */
-void mcp_rpc_result(struct mcp_rpc *rpc, struct str id, struct str result);
+void mcp_rpc_notify(struct mcp_rpc *rpc, const char *method, struct str params);             /* params: empty: none */
+void mcp_rpc_reply(struct mcp_rpc *rpc, struct str id, const char *member, struct str json); /* member: "result" */
 void mcp_rpc_error(struct mcp_rpc *rpc, struct str id, int code, const char *text);
 
 void mcp_rpc_receive(struct mcp_rpc *rpc, struct str json);

@@ -139,12 +139,6 @@ struct mcp_toolset *mcp_toolset_new(struct mcp_catalog *catalog, const struct mc
 	return b;
 }
 
-struct mcp_toolset *mcp_toolset_ref(struct mcp_toolset *b)
-{
-	b->refs++;
-	return b;
-}
-
 void mcp_toolset_unref(struct mcp_toolset *b)
 {
 	if (!b || --b->refs)

@@ -27,5 +27,4 @@ struct mcp_toolset {
 
 /* Borrows server until return; returns owned. */
 struct mcp_toolset *mcp_toolset_new(struct mcp_catalog *catalog, const struct mcp_server *server);
-struct mcp_toolset *mcp_toolset_ref(struct mcp_toolset *b);
 void mcp_toolset_unref(struct mcp_toolset *b);

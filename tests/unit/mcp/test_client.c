@@ -242,10 +242,10 @@ TEST(a_client_may_be_closed_in_every_state)
 		s.peer.server->kind = MCP_HTTP;
 		s.peer.refuse_starts = 2;
 		s.peer.fail_lists = 1;
-		s.client = mcp_client_new(&(struct mcp_client_options){ .env = &s.peer.env,
-									.server = s.peer.server,
-									.make_transport = peer_transport,
-									.transport_data = &s.peer });
+		s.client = mcp_client_new(
+			&(struct mcp_client_options){ .env = &s.peer.env,
+						      .server = s.peer.server,
+						      .host = { .make_transport = peer_transport, .data = &s.peer } });
 		mcp_client_start(s.client);
 		client_ask(&s, "{}", 0);
 		peer_run_for(&s.peer, ms);
