@@ -130,12 +130,13 @@ static void on_initialized(void *data, const struct json *result, const struct e
 		/* client_disconnected() decides about another try. */
 		c->error = *err;
 		mcp_client_set_phase(c, MCP_PHASE_ENDING);
-		mcp_transport_close(c->transport);
+		c->transport->class->close(c->transport);
 		return;
 	}
 	buf_clear(&c->hello);
 	buf_add(&c->hello, result->text, result->len);
-	mcp_transport_ready(c->transport, known);
+	if (c->transport->class->ready)
+		c->transport->class->ready(c->transport, known);
 	mcp_rpc_notify(&c->rpc, "notifications/initialized", STR(""));
 	mcp_client_set_phase(c, MCP_PHASE_LISTS);
 	mcp_lists_start(c, json_get(result, "capabilities"));
@@ -155,8 +156,10 @@ static void client_connect(struct mcp_client *c)
 	} else {
 		if (!t)
 			t = mcp_transport_new(o->env, c->server, &transport_handlers, c);
-		if (mcp_transport_start(t, &c->error) < 0)
-			mcp_transport_free(TAKE(t));
+		if (t->class->start(t, &c->error) < 0) {
+			t->class->free(t);
+			t = NULL;
+		}
 	}
 	c->transport = t;
 	if (!t) {
@@ -351,7 +354,7 @@ void mcp_client_close(struct mcp_client *c, void (*done)(void *data), void *data
 	timer_stop(c->loop, &c->timer);
 	mcp_lists_stop(c);
 	if (c->transport && c->phase != MCP_PHASE_ENDING)
-		mcp_transport_close(c->transport);
+		c->transport->class->close(c->transport);
 	loop_kick(c->loop, &c->kick);
 }
 

@@ -41,7 +41,7 @@ static void rpc_send(struct mcp_rpc *rpc, int64_t id, struct buf *message)
 	for (size_t i = 0; i < message->n; i++)
 		if (message->p[i] == '\n' || message->p[i] == '\r')
 			message->p[i] = ' ';
-	mcp_transport_send(rpc->transport, id, buf_str(message));
+	rpc->transport->class->send(rpc->transport, id, buf_str(message));
 }
 
 void mcp_rpc_notify(struct mcp_rpc *rpc, const char *method, struct str params)
@@ -152,8 +152,9 @@ static void request_withdraw(struct mcp_request *r, const char *reason)
 {
 	AUTO_BUF struct buf params = { 0 };
 	struct json_out w = json_out(&params);
+	struct mcp_transport *t = r->rpc->transport;
 
-	if (!r->sent || r->held || !r->rpc->transport)
+	if (!r->sent || r->held || !t)
 		return;
 	if (strcmp(r->method, "initialize") != 0) { /* which may not be withdrawn */
 		json_open(&w, '{');
@@ -162,7 +163,8 @@ static void request_withdraw(struct mcp_request *r, const char *reason)
 		json_close(&w);
 		mcp_rpc_notify(r->rpc, "notifications/cancelled", buf_str(&params));
 	}
-	mcp_transport_drop(r->rpc->transport, r->id);
+	if (t->class->drop)
+		t->class->drop(t, r->id);
 }
 
 static void on_request_limit(struct timer *timer)
