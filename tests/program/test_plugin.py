@@ -317,7 +317,7 @@ def a_plugin_comes_from_an_address_but_only_from_a_safe_one(lab):
         for name in ("far", "moved"):
             frame = init_frame(lab, "--plugin-url", "%s/%s.zip?x=1#y" % (url, name) if name == "far" else url + "/moved.zip")
             assert [p["name"] for p in frame["plugins"]] == ["far"] and "far:one" in frame["agents"], frame
-        for name, expected in (("away", "not an https URL"), ("broken", "is no zip file"), ("none", "answered with status 404"),
+        for name, expected in (("away", "not an https URL"), ("broken", "is not a zip file"), ("none", "answered with status 404"),
                                ("round", "answered with status 301")):
             found = ask(lab, "plugin", "list", "--plugin-url", "%s/%s.zip" % (url, name))
             assert found[0]["state"] == "failed" and expected in found[0]["errors"][0]["message"], found

@@ -111,17 +111,14 @@ static bool git_keeps_variable(const char *entry)
 static const char *const *git_environment(struct arena *a)
 {
 	size_t n = 0;
-	size_t count = 0;
-
-	while (environ[count])
-		count++;
+	size_t count = str_count((const char *const *)environ);
 	const char **env = arena_alloc(a, (count + 4) * sizeof *env);
 	for (size_t i = 0; i < count; i++)
 		if (git_keeps_variable(environ[i]))
 			env[n++] = environ[i];
 	env[n++] = "LC_ALL=C";
 	env[n++] = "GIT_TERMINAL_PROMPT=0";
-	env[n++] = "GIT_ALLOW_PROTOCOL=file:git:http:https:ssh"; /* ext:: would git_run a program */
+	env[n++] = "GIT_ALLOW_PROTOCOL=file:git:http:https:ssh"; /* ext:: would run a program */
 	env[n] = NULL;
 	return env;
 }
@@ -173,21 +170,15 @@ static bool npm_is_part(struct str part)
 	return part.n <= 214 && has_only(part, "._-") && part.p[0] != '.' && part.p[0] != '-';
 }
 
-static bool npm_is_package(struct str name)
-{
-	if (!str_starts(name, STR("@")))
-		return npm_is_part(name);
-	struct str scope = str_cut(&name, '/');
-	return npm_is_part((struct str){ scope.p + 1, scope.n - 1 }) && name.p && npm_is_part(name);
-}
-
 int npm_source_read(struct arena *a, const struct json *source, struct npm_source *ret_source, struct err *err)
 {
 	struct npm_source s = { .package = json_cstr(json_get(source, "package"), a),
 				.version = json_cstr(json_get(source, "version"), a),
 				.registry = json_cstr(json_get(source, "registry"), a) };
 
-	if (!s.package || !npm_is_package(str_from(s.package)))
+	struct str name = str_from(s.package);
+	struct str scope = str_starts(name, STR("@")) ? str_cut(&name, '/') : STR("@x");
+	if (!s.package || !name.p || !npm_is_part(name) || !npm_is_part((struct str){ scope.p + 1, scope.n - 1 }))
 		return err_set(err, ERR_USAGE, "package: expected the name of an npm package");
 	/* What has a slash or a colon could be an address or a path, which npm would take as well. */
 	struct str version = str_from(s.version);
@@ -203,50 +194,35 @@ int npm_source_read(struct arena *a, const struct json *source, struct npm_sourc
 	return 0;
 }
 
-static int npm_pack(const struct npm_source *s, const char *into, struct err *err)
+int npm_fetch(const struct npm_source *s, const char *dir, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf bytes = { 0 };
 	const char *spec = arena_printf(&a, "%s%s%s", s->package, s->version ? "@" : "", s->version ? s->version : "");
-	const char *argv[12] = { "npm", "pack", "--ignore-scripts", "--silent", "--pack-destination", into };
-	size_t n = 6;
+	const char *argv[12] = { "npm", "pack", "--ignore-scripts", "--silent", "--pack-destination" };
+	size_t n = 5;
+	const char *archive = NULL;
+	const char *temp;
 
+	int status = directory_begin(&a, dir, &temp, err);
+	if (status < 0)
+		return status;
+	argv[n++] = temp;
 	if (s->registry) {
 		argv[n++] = "--registry";
 		argv[n++] = s->registry;
 	}
 	argv[n++] = "--";
 	argv[n] = spec;
-	/* In a directory of its own: no project's configuration counts. */
-	return program_run(
-		&(struct program){ .argv = argv, .cwd = into, .what = arena_printf(&a, "npm pack %s", spec) }, err);
-}
-
-static const char *npm_find_archive(struct arena *a, const char *dir)
-{
-	DIR *list = opendir(dir);
-	const char *found = NULL;
-
+	/* In a directory of its own: no project's configuration applies. */
+	status = program_run(
+		&(struct program){ .argv = argv, .cwd = temp, .what = arena_printf(&a, "npm pack %s", spec) }, err);
+	DIR *list = status == 0 ? opendir(temp) : NULL;
 	for (const struct dirent *e; list && (e = readdir(list));)
 		if (str_ends(str_from(e->d_name), STR(".tgz")))
-			found = path_join(a, dir, e->d_name);
+			archive = path_join(&a, temp, e->d_name);
 	if (list)
 		closedir(list);
-	return found;
-}
-
-int npm_fetch(const struct npm_source *s, const char *dir, struct err *err)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	AUTO_BUF struct buf bytes = { 0 };
-	const char *archive = NULL;
-	const char *temp;
-	int status = directory_begin(&a, dir, &temp, err);
-
-	if (status < 0)
-		return status;
-	status = npm_pack(s, temp, err);
-	if (status == 0)
-		archive = npm_find_archive(&a, temp);
 	if (status == 0)
 		status = archive ? file_read(archive, UNPACK_FILE_LIMIT, &bytes, err)
 				 : err_set(err, ERR_IO, "npm pack left no archive");

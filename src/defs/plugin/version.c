@@ -76,22 +76,7 @@ static int compare_numbers(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
-static int compare_words(struct str a, struct str b)
-{
-	uint64_t x;
-	uint64_t y;
-	bool number_a = str_to_u64(a, &x);
-	bool number_b = str_to_u64(b, &y);
-
-	if (number_a && number_b)
-		return compare_numbers(x, y);
-	if (number_a != number_b)
-		return number_a ? -1 : 1;
-	int order = memcmp(a.p, b.p, MIN(a.n, b.n));
-	return order ? order : compare_numbers(a.n, b.n);
-}
-
-/* A release comes after what led to it. */
+/* A release comes after its pre-releases. */
 static int compare_tags(struct str a, struct str b)
 {
 	if (!a.p || !b.p)
@@ -99,14 +84,24 @@ static int compare_tags(struct str a, struct str b)
 	while (a.p && b.p) {
 		struct str x = str_cut(&a, '.');
 		struct str y = str_cut(&b, '.');
-		int order = compare_words(x, y);
+		uint64_t x_number = 0;
+		uint64_t y_number = 0;
+		bool x_is_number = str_to_u64(x, &x_number);
+		bool y_is_number = str_to_u64(y, &y_number);
+		int order = y_is_number - x_is_number; /* numbers come first */
+		if (!order && x_is_number)
+			order = compare_numbers(x_number, y_number);
+		else if (!order)
+			order = memcmp(x.p, y.p, MIN(x.n, y.n));
+		if (!order && !x_is_number)
+			order = compare_numbers(x.n, y.n);
 		if (order)
 			return order;
 	}
 	return (a.p != NULL) - (b.p != NULL);
 }
 
-static int compare(const struct version *a, const struct version *b)
+static int compare_versions(const struct version *a, const struct version *b)
 {
 	for (int i = 0; i < PARTS; i++)
 		if (a->part[i] != b->part[i])
@@ -158,24 +153,24 @@ static bool fits_comparison(const struct version *v, enum operator op, const str
 	if (!limit->given)
 		return op != OP_ABOVE && op != OP_BELOW;
 	if (op == OP_EQUAL && limit->given == PARTS)
-		return compare(v, limit) == 0;
+		return compare_versions(v, limit) == 0;
 	if (op == OP_EQUAL)
 		end = next_after(limit, limit->given);
 	switch (op) {
 	case OP_EQUAL:
 	case OP_CARET:
 	case OP_TILDE:
-		return compare(v, limit) >= 0 && compare(v, &end) < 0;
+		return compare_versions(v, limit) >= 0 && compare_versions(v, &end) < 0;
 	case OP_FROM:
-		return compare(v, limit) >= 0;
+		return compare_versions(v, limit) >= 0;
 	case OP_BELOW:
-		return compare(v, limit) < 0;
+		return compare_versions(v, limit) < 0;
 	case OP_ABOVE:
 		end = next_after(limit, limit->given);
-		return limit->given == PARTS ? compare(v, limit) > 0 : compare(v, &end) >= 0;
+		return limit->given == PARTS ? compare_versions(v, limit) > 0 : compare_versions(v, &end) >= 0;
 	case OP_UP_TO:
 		end = next_after(limit, limit->given);
-		return limit->given == PARTS ? compare(v, limit) <= 0 : compare(v, &end) < 0;
+		return limit->given == PARTS ? compare_versions(v, limit) <= 0 : compare_versions(v, &end) < 0;
 	}
 	return false;
 }
