@@ -261,7 +261,7 @@ def a_marketplace_in_a_repository_is_fetched_and_updated(lab):
     assert ask(lab, "plugin", "marketplace", "add", "file://" + shop)["name"] == "shop"
     assert ask(lab, "plugin", "install", "tool@shop")["enabled"] and ask(lab, "plugin", "install", "sub@shop")["enabled"]
     done = lab.cadre("plugin", "install", "far@shop")
-    assert done.code == 2 and "no repository" in done.err and not os.path.exists(os.path.join(lab.folder, "evil")), done
+    assert done.code == 2 and "not a repository" in done.err and not os.path.exists(os.path.join(lab.folder, "evil")), done
     make_plugin(shop, "tool", version="1.1.0")
     git(shop, "commit", "-qam", "y")
     assert ask(lab, "plugin", "marketplace", "update") == [{"name": "shop", "error": None}]
