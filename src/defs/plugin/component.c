@@ -35,11 +35,10 @@ const char *component_locate(struct manifest *m, const char *below, const struct
 	if (real && path_is_inside(real, p->root))
 		return path;
 	if (real)
-		plugin_complain_component(p, PLUGIN_BAD_PATH, key, file, line,
-					  "%.120s%sis a link that leads out of the plugin", named ? below : "",
-					  named ? " " : "");
+		plugin_complain(p, PLUGIN_BAD_PATH, key, file, line, "%.120s%sis a link that leads out of the plugin",
+				named ? below : "", named ? " " : "");
 	else if (named)
-		plugin_complain_component(p, PLUGIN_BAD_PATH, key, file, line, "%.120s does not exist", below);
+		plugin_complain(p, PLUGIN_BAD_PATH, key, file, line, "%.120s does not exist", below);
 	return NULL;
 }
 
@@ -90,11 +89,10 @@ static void add_found(struct manifest *m, const struct kind *kind, const char *p
 	} else if (is_file(path) && str_ends(str_from(path), STR(".md"))) {
 		add_path(kind->to, path, false);
 	} else if (named) {
-		plugin_complain_component(p, PLUGIN_BAD_COMPONENT, kind->key, m->file->path,
-					  settings_line(m->file, named),
-					  "%.120s is neither a directory nor an .md file", json_cstr(named, &p->arena));
+		plugin_complain(p, PLUGIN_BAD_COMPONENT, kind->key, m->file->path, settings_line(m->file, named),
+				"%.120s is neither a directory nor an .md file", json_cstr(named, &p->arena));
 	} else {
-		plugin_complain_component(p, PLUGIN_BAD_COMPONENT, kind->key, path, 0, "is not a directory");
+		plugin_complain(p, PLUGIN_BAD_COMPONENT, kind->key, path, 0, "is not a directory");
 	}
 }
 
@@ -140,7 +138,7 @@ static void add_part_object(struct manifest *m, const struct part_kind *kind, co
 		to->list[to->count++] = (struct plugin_part){ file->path, file, inner ? inner : object };
 		return;
 	}
-	plugin_complain(m->plugin, kind->fault, file->path, settings_line(file, inner ? inner : object),
+	plugin_complain(m->plugin, kind->fault, NULL, file->path, settings_line(file, inner ? inner : object),
 			inner ? "%s: expected an object" : "expected an object with \"%s\"", kind->key);
 }
 
@@ -204,7 +202,7 @@ static void find_settings(struct manifest *m)
 		if (str_is(key, "agent")) {
 			p->agent = json_cstr(f.value, &p->arena);
 			if (!p->agent)
-				plugin_complain(p, PLUGIN_BAD_COMPONENT, file.path, settings_line(&file, f.value),
+				plugin_complain(p, PLUGIN_BAD_COMPONENT, NULL, file.path, settings_line(&file, f.value),
 						"agent: expected the name of an agent");
 		} else if (!str_is(key, "subagentStatusLine")) {
 			manifest_note(m, NULL, "settings.json: %.*s: a plugin cannot set it", (int)MIN(key.n, 80),
@@ -270,7 +268,7 @@ static void check_hooks(struct plugin *p, const struct plugin_part *part)
 	hook_set_unref(hook_set_new(&source, 1, NULL, &found));
 	for (size_t i = 0; i < found.count; i++)
 		if (found.list[i].level != DIAGNOSTIC_NOTE)
-			plugin_complain(p, PLUGIN_BAD_HOOKS, part->file, found.list[i].line, "%s",
+			plugin_complain(p, PLUGIN_BAD_HOOKS, NULL, part->file, found.list[i].line, "%s",
 					found.list[i].message + prefix);
 }
 
@@ -298,14 +296,14 @@ static void check_file(const struct file_check *check, const char *path)
 	unsigned line = 0;
 
 	if (file_read(path, LARGEST_FILE, &text, &err) < 0) {
-		plugin_complain(p, PLUGIN_BAD_COMPONENT, path, 0, "%s", err.text);
+		plugin_complain(p, PLUGIN_BAD_COMPONENT, NULL, path, 0, "%s", err.text);
 		return;
 	}
 	struct definition *d = check->is_agent ? &agent_from_markdown(SOURCE_PLUGIN, path, "x", buf_str(&text))->common
 					       : &skill_from_markdown(&origin, buf_str(&text))->common;
 	const char *error = definition_first_error(d, &line);
 	if (error && d->refused)
-		plugin_complain(p, PLUGIN_BAD_COMPONENT, path, line, "%s", error);
+		plugin_complain(p, PLUGIN_BAD_COMPONENT, NULL, path, line, "%s", error);
 	for (size_t i = 0; i < d->diagnostic_count && !d->refused; i++) {
 		if (!d->diagnostics[i].line)
 			continue; /* about the whole: a description that is made up, and the like */
@@ -323,7 +321,7 @@ static void on_checked_file(void *data, const struct tree_file *file)
 
 static void on_checked_problem(void *data, const char *path, const char *message)
 {
-	plugin_complain(((const struct file_check *)data)->plugin, PLUGIN_BAD_PATH, path, 0, "%s", message);
+	plugin_complain(((const struct file_check *)data)->plugin, PLUGIN_BAD_PATH, NULL, path, 0, "%s", message);
 }
 
 static void check_paths(struct file_check check, const struct plugin_paths *paths)
@@ -361,7 +359,7 @@ static void check_skills_in(struct plugin *p, const char *dir)
 			diagnostics_add(&p->notes, DIAGNOSTIC_NOTE, 0, "%s: has no SKILL.md and is skipped",
 					path_inside(p, folder));
 		else if (!path_is_inside(real, p->root))
-			plugin_complain(p, PLUGIN_BAD_PATH, file, 0, "is a link that leads out of the plugin");
+			plugin_complain(p, PLUGIN_BAD_PATH, NULL, file, 0, "is a link that leads out of the plugin");
 		else
 			check_file(&(struct file_check){ .plugin = p }, file);
 	}
@@ -380,7 +378,7 @@ void plugin_validate(struct plugin *p)
 		for (struct json_member m = json_members(part->value); m.key; m = json_member_next(part->value, m))
 			if (!json_is(json_get(m.value, "command"), JSON_STRING) &&
 			    !json_is(json_get(m.value, "url"), JSON_STRING))
-				plugin_complain(p, PLUGIN_BAD_MCP, part->file, settings_line(part->lines, m.key),
+				plugin_complain(p, PLUGIN_BAD_MCP, NULL, part->file, settings_line(part->lines, m.key),
 						"mcpServers." STR_FMT ": expected an object with a command or a url",
 						STR_ARG(json_str(m.key, &p->arena)));
 	}

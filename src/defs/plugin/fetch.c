@@ -227,7 +227,7 @@ int npm_fetch(const struct npm_source *s, const char *dir, struct err *err)
 		status = archive ? file_read(archive, UNPACK_FILE_LIMIT, &bytes, err)
 				 : err_set(err, ERR_IO, "npm pack left no archive");
 	if (status == 0)
-		status = unpack_tarball(buf_str(&bytes), dir, err);
+		status = unpack_archive(UNPACK_TARBALL, buf_str(&bytes), dir, err);
 	(void)directory_remove(temp, NULL);
 	return status < 0 ? err_wrap(err, "the package %.80s", s->package) : 0;
 }

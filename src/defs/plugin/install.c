@@ -14,14 +14,18 @@ static const char trusted_name[] = "trusted_plugins.json";
 
 /* ---- records: reading ----------------------------------------------------------------------------------------------------- */
 
-static void records_read_known(struct plugin_records *r)
+int plugin_records_read(struct plugin_records *r, const char *plugins_dir, struct err *err)
 {
-	const struct json *root = r->known_file.root;
-
-	if (!root)
-		return;
-	r->known = arena_calloc(&r->arena, (root->count + 1) * sizeof *r->known);
-	for (struct json_member m = json_members(root); m.key; m = json_member_next(root, m)) {
+	*r = (struct plugin_records){ 0 };
+	if (settings_file_read(&r->known_file, path_join(&r->arena, plugins_dir, known_name), err) < 0 ||
+	    settings_file_read(&r->installed_file, path_join(&r->arena, plugins_dir, installed_name), err) < 0 ||
+	    settings_file_read(&r->trusted_file, path_join(&r->arena, plugins_dir, trusted_name), err) < 0) {
+		plugin_records_release(r);
+		return -(int)err->kind;
+	}
+	const struct json *known = r->known_file.root;
+	r->known = arena_calloc(&r->arena, (known ? known->count + 1 : 1) * sizeof *r->known);
+	for (struct json_member m = json_members(known); m.key; m = json_member_next(known, m)) {
 		struct known_marketplace k = {
 			.name = json_cstr(m.key, &r->arena),
 			.dir = json_cstr(json_get(m.value, "installLocation"), &r->arena),
@@ -31,17 +35,10 @@ static void records_read_known(struct plugin_records *r)
 		    json_is(k.source, JSON_OBJECT))
 			r->known[r->known_count++] = k;
 	}
-}
-
-/* An older form has one object where there is a list now; of a list the first entry is the one that was installed first. */
-static void records_read_installed(struct plugin_records *r)
-{
 	const struct json *map = json_get(r->installed_file.root, "plugins");
-
-	if (!json_is(map, JSON_OBJECT))
-		return;
-	r->installed = arena_calloc(&r->arena, (map->count + 1) * sizeof *r->installed);
+	r->installed = arena_calloc(&r->arena, (map ? map->count + 1 : 1) * sizeof *r->installed);
 	for (struct json_member m = json_members(map); m.key; m = json_member_next(map, m)) {
+		/* An older format has one object instead of a list; of a list the first entry was installed first. */
 		const struct json *v = json_is(m.value, JSON_ARRAY) ? json_first(m.value) : m.value;
 		const char *scope = json_cstr(json_get(v, "scope"), &r->arena);
 		struct installed_plugin i = {
@@ -53,19 +50,6 @@ static void records_read_installed(struct plugin_records *r)
 		if (i.id && i.path && i.path[0] == '/')
 			r->installed[r->installed_count++] = i;
 	}
-}
-
-int plugin_records_read(struct plugin_records *r, const char *plugins_dir, struct err *err)
-{
-	*r = (struct plugin_records){ 0 };
-	if (settings_file_read(&r->known_file, path_join(&r->arena, plugins_dir, known_name), err) < 0 ||
-	    settings_file_read(&r->installed_file, path_join(&r->arena, plugins_dir, installed_name), err) < 0 ||
-	    settings_file_read(&r->trusted_file, path_join(&r->arena, plugins_dir, trusted_name), err) < 0) {
-		plugin_records_release(r);
-		return -(int)err->kind;
-	}
-	records_read_known(r);
-	records_read_installed(r);
 	return 0;
 }
 

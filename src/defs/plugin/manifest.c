@@ -15,6 +15,7 @@ enum value_form {
 	FORM_TEXT,
 	FORM_TEXTS,
 	FORM_BOOL,
+	FORM_NUMBER,
 	FORM_OBJECT,
 	FORM_LIST,
 	FORM_PATHS,       /* "./x", or a list of such */
@@ -55,6 +56,7 @@ static const char *const expected[] = {
 	[FORM_TEXT] = "a text",
 	[FORM_TEXTS] = "a list of texts",
 	[FORM_BOOL] = "true or false",
+	[FORM_NUMBER] = "a number",
 	[FORM_OBJECT] = "an object",
 	[FORM_LIST] = "a list",
 	[FORM_PATHS] = "a path that begins with ./ and has no .., or a list of such",
@@ -82,6 +84,8 @@ static const struct json *misfit(const struct json *v, enum value_form form)
 		return json_is(v, JSON_STRING) ? NULL : v;
 	case FORM_BOOL:
 		return json_is(v, JSON_TRUE) || json_is(v, JSON_FALSE) ? NULL : v;
+	case FORM_NUMBER:
+		return json_is(v, JSON_NUMBER) ? NULL : v;
 	case FORM_OBJECT:
 		return json_is(v, JSON_OBJECT) ? NULL : v;
 	case FORM_LIST:
@@ -117,29 +121,17 @@ static void read_author(struct manifest *m, const struct json *author)
 
 /* ---- userConfig -------------------------------------------------------------------------------------------------- */
 
-static bool read_switch(struct manifest *m, const struct plugin_option *o, const struct json *object, const char *key)
-{
-	const struct json *v = json_get(object, key);
-
-	if (v && !json_is(v, JSON_TRUE) && !json_is(v, JSON_FALSE))
-		manifest_fail(m, v, "userConfig.%s.%s: expected true or false", o->key, key);
-	return json_bool(v);
-}
-
-static double read_bound(struct manifest *m, const struct plugin_option *o, const struct json *object, const char *key,
-			 double otherwise)
-{
-	const struct json *v = json_get(object, key);
-
-	if (v && !json_is(v, JSON_NUMBER))
-		manifest_fail(m, v, "userConfig.%s.%s: expected a number", o->key, key);
-	return json_is(v, JSON_NUMBER) ? json_double(v) : otherwise;
-}
-
 static void read_option(struct manifest *m, struct plugin_option *o, const struct json *object)
 {
 	static const char *const types[] = { "string", "number", "boolean", "directory", "file" };
-	static const char *const texts[] = { "title", "description" };
+	static const struct {
+		const char *key;
+		enum value_form form;
+	} members[] = { { "title", FORM_TEXT },     { "description", FORM_TEXT }, { "required", FORM_BOOL },
+			{ "sensitive", FORM_BOOL }, { "multiple", FORM_BOOL },    { "min", FORM_NUMBER },
+			{ "max", FORM_NUMBER } };
+	const struct json *least = json_get(object, "min");
+	const struct json *most = json_get(object, "max");
 	struct err err = { 0 };
 
 	for (size_t i = 0; i < COUNT_OF(types); i++)
@@ -150,17 +142,18 @@ static void read_option(struct manifest *m, struct plugin_option *o, const struc
 			      o->key);
 		return;
 	}
-	for (size_t i = 0; i < COUNT_OF(texts); i++) {
-		const struct json *v = json_get(object, texts[i]);
-		if (v && !json_is(v, JSON_STRING))
-			manifest_fail(m, v, "userConfig.%s.%s: expected a text", o->key, texts[i]);
+	for (size_t i = 0; i < COUNT_OF(members); i++) {
+		const struct json *v = json_get(object, members[i].key);
+		if (v && misfit(v, members[i].form))
+			manifest_fail(m, v, "userConfig.%s.%s: expected %s", o->key, members[i].key,
+				      expected[members[i].form]);
 	}
 	o->title = json_cstr(json_get(object, "title"), &m->plugin->arena);
-	o->required = read_switch(m, o, object, "required");
-	o->sensitive = read_switch(m, o, object, "sensitive");
-	o->multiple = read_switch(m, o, object, "multiple");
-	o->least = read_bound(m, o, object, "min", -INFINITY);
-	o->most = read_bound(m, o, object, "max", INFINITY);
+	o->required = json_bool(json_get(object, "required"));
+	o->sensitive = json_bool(json_get(object, "sensitive"));
+	o->multiple = json_bool(json_get(object, "multiple"));
+	o->least = json_is(least, JSON_NUMBER) ? json_double(least) : -INFINITY;
+	o->most = json_is(most, JSON_NUMBER) ? json_double(most) : INFINITY;
 	o->otherwise = json_get(object, "default");
 	o->line = settings_line(m->file, object);
 	if (o->otherwise && plugin_option_check(o, o->otherwise, &err) < 0)

@@ -47,17 +47,8 @@ printf_like(3, 0) static void add_error(struct plugin *p, struct plugin_error er
 	p->errors[p->error_count++] = error;
 }
 
-void plugin_complain(struct plugin *p, enum plugin_fault fault, const char *file, unsigned line, const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	add_error(p, (struct plugin_error){ .fault = fault, .file = file, .line = line }, fmt, args);
-	va_end(args);
-}
-
-void plugin_complain_component(struct plugin *p, enum plugin_fault fault, const char *key, const char *file,
-			       unsigned line, const char *fmt, ...)
+void plugin_complain(struct plugin *p, enum plugin_fault fault, const char *key, const char *file, unsigned line,
+		     const char *fmt, ...)
 {
 	va_list args;
 
@@ -83,7 +74,7 @@ void plugin_complain_err(struct plugin *p, enum plugin_fault fault, const char *
 	int used = 0;
 	bool placed = !strncmp(err->text, file, n) && sscanf(err->text + n, ":%u:%*u: %n", &line, &used) == 1 && used;
 
-	plugin_complain(p, fault, file, placed ? line : 0, "%s", placed ? err->text + n + used : err->text);
+	plugin_complain(p, fault, NULL, file, placed ? line : 0, "%s", placed ? err->text + n + used : err->text);
 }
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */

@@ -247,10 +247,10 @@ static int unpack_entries(struct unpacking *u, struct str archive)
 /* ---- from outside ------------------------------------------------------------------------------------------------ */
 
 /* libarchive converts names to the character set of the locale: this thread's is UTF-8 for the time. */
-static int unpack(struct str archive, bool is_zip, const char *dir, struct err *err)
+int unpack_archive(enum unpack_format format, struct str archive, const char *dir, struct err *err)
 {
 	AUTO_CLOSE int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct unpacking u = { .dir = fd, .is_zip = is_zip, .err = err };
+	struct unpacking u = { .dir = fd, .is_zip = format == UNPACK_ZIP, .err = err };
 
 	if (fd < 0)
 		return err_set(err, ERR_IO, "cannot open %s: %m", dir);
@@ -268,16 +268,6 @@ static int unpack(struct str archive, bool is_zip, const char *dir, struct err *
 	if (utf8)
 		freelocale(utf8);
 	return status;
-}
-
-int unpack_zip(struct str archive, const char *dir, struct err *err)
-{
-	return unpack(archive, true, dir, err);
-}
-
-int unpack_tarball(struct str archive, const char *dir, struct err *err)
-{
-	return unpack(archive, false, dir, err);
 }
 
 /* ---- the cache of zip files ---------------------------------------------------------------------------------------- */
@@ -337,7 +327,7 @@ static int zip_cache_open_bytes(struct arena *a, const char *plugins_dir, struct
 			return status;
 		const char *unpacked = path_join(a, temp, stem);
 		status = mkdir(unpacked, 0700) < 0 ? err_set(err, ERR_IO, "cannot make the directory %s: %m", unpacked)
-						   : unpack_zip(bytes, unpacked, err);
+						   : unpack_archive(UNPACK_ZIP, bytes, unpacked, err);
 		if (status < 0) {
 			(void)directory_remove(temp, NULL);
 			return status;
