@@ -144,22 +144,17 @@ int oauth_jwt_client(struct arena *arena, const char *private_key, const char *c
 
 enum { ANSWER_BYTES = 256 << 10, ANSWER_DEPTH = 32 };
 
-static const char *const method_words[] = {
+const char *const oauth_method_words[] = {
 	[OAUTH_BASIC] = "client_secret_basic",
 	[OAUTH_POST] = "client_secret_post",
 	[OAUTH_NONE] = "none",
 	[OAUTH_KEY] = "private_key_jwt",
 };
 
-const char *oauth_method_word(enum oauth_method method)
-{
-	return method_words[method];
-}
-
 bool oauth_method_find(struct str word, enum oauth_method *ret_method)
 {
-	for (size_t i = 0; i < COUNT_OF(method_words); i++) {
-		if (str_is(word, method_words[i])) {
+	for (size_t i = 0; i < COUNT_OF(oauth_method_words); i++) {
+		if (str_is(word, oauth_method_words[i])) {
 			*ret_method = (enum oauth_method)i;
 			return true;
 		}
@@ -228,7 +223,7 @@ void oauth_register_write(struct buf *out, const char *redirect, unsigned method
 	json_close(&w);
 	json_kraw(&w, "grant_types", STR("[\"authorization_code\",\"refresh_token\"]"));
 	json_kraw(&w, "response_types", STR("[\"code\"]"));
-	json_kcstr(&w, "token_endpoint_auth_method", oauth_method_word(method));
+	json_kcstr(&w, "token_endpoint_auth_method", oauth_method_words[method]);
 	if (scope)
 		json_kcstr(&w, "scope", scope);
 	json_close(&w);

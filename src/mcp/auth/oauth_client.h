@@ -14,7 +14,7 @@ char *oauth_pkce_challenge(struct arena *arena, const char *secret); /* its SHA-
 
 /* In order of preference for a client with a secret */
 enum oauth_method { OAUTH_BASIC, OAUTH_POST, OAUTH_NONE, OAUTH_KEY };
-const char *oauth_method_word(enum oauth_method method);                /* "client_secret_basic", ... */
+extern const char *const oauth_method_words[];                          /* "client_secret_basic", ... */
 bool oauth_method_find(struct str word, enum oauth_method *ret_method); /* false: unknown */
 
 struct oauth_client {

@@ -115,7 +115,7 @@ static void put_grant(struct json_out *w, const char *url, const struct oauth_gr
 	json_open(w, '{');
 	json_kcstr(w, "id", g->client.id);
 	put_present(w, "secret", g->client.secret);
-	json_kcstr(w, "method", oauth_method_word(g->client.method));
+	json_kcstr(w, "method", oauth_method_words[g->client.method]);
 	json_kbool(w, "registered", g->client.registered);
 	json_ki64(w, "port", g->client.port);
 	json_ki64(w, "expires_ms", g->client.expires_ms);

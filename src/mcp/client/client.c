@@ -94,11 +94,6 @@ static const struct mcp_transport_handlers transport_handlers = {
 	.on_closed = on_closed,
 };
 
-static bool is_remote(const struct mcp_client *c)
-{
-	return c->server->kind == MCP_HTTP || c->server->kind == MCP_SSE;
-}
-
 const char *mcp_version(struct str version)
 {
 	if (!version.n)
@@ -175,7 +170,7 @@ static void client_connect(struct mcp_client *c)
 		 versions[0], CADRE_VERSION);
 	/* A remote server may need sign-in in a browser first; the transport has its own timeout for silence. */
 	uint64_t timeout_ms =
-		is_remote(c) && o->env->open_url ? MAX(c->connect_ms, (uint64_t)PERSON_MS) : c->connect_ms;
+		c->is_remote && o->env->open_url ? MAX(c->connect_ms, (uint64_t)PERSON_MS) : c->connect_ms;
 	struct mcp_call call = {
 		.method = "initialize", .params = buf_str(&hello), .answer = on_initialized, .data = c
 	};
@@ -193,8 +188,8 @@ static void client_disconnected(struct mcp_client *c)
 		return;
 	}
 	c->failures = held_ms >= HELD_MS ? 1 : c->failures + 1;
-	bool retry = c->was_ready ? c->failures <= (is_remote(c) ? REMOTE_TRIES : PROCESS_TRIES)
-				  : is_remote(c) && c->failures < REMOTE_FIRST_TRIES &&
+	bool retry = c->was_ready ? c->failures <= (c->is_remote ? REMOTE_TRIES : PROCESS_TRIES)
+				  : c->is_remote && c->failures < REMOTE_FIRST_TRIES &&
 					    (c->error.kind == ERR_IO || c->error.kind == ERR_TIMEOUT);
 	if (c->needs_auth || !retry) {
 		struct err why = { 0 };
@@ -205,7 +200,7 @@ static void client_disconnected(struct mcp_client *c)
 		return;
 	}
 	uint64_t delay_ms = (uint64_t)FIRST_DELAY_MS << (c->failures - 1);
-	mcp_client_log(c, ready && !is_remote(c) ? "error" : "warning", "%s; the next try is in %g s", c->error.text,
+	mcp_client_log(c, ready && !c->is_remote ? "error" : "warning", "%s; the next try is in %g s", c->error.text,
 		       (double)delay_ms / 1000);
 	mcp_client_set_phase(c, MCP_PHASE_WAIT);
 	timer_start(c->loop, &c->timer, delay_ms);
@@ -325,6 +320,7 @@ struct mcp_client *mcp_client_new(const struct mcp_client_options *options)
 	c->connect_ms = mcp_env_number("MCP_TIMEOUT", CONNECT_MS);
 	c->call_ms = mcp_env_number("MCP_TOOL_TIMEOUT", CALL_MS);
 	c->idle_ms = mcp_env_number("CLAUDE_CODE_MCP_TOOL_IDLE_TIMEOUT", 0);
+	c->is_remote = c->server->kind == MCP_HTTP || c->server->kind == MCP_SSE;
 	c->kick.step = on_client_kick;
 	c->timer.fire = on_retry_timer;
 	c->rpc = (struct mcp_rpc){

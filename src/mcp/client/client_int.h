@@ -40,6 +40,7 @@ struct mcp_client {
 	struct mcp_client_options options;
 	struct loop *loop;
 	struct mcp_server *server; /* reference */
+	bool is_remote;
 	uint64_t connect_ms, call_ms, idle_ms;
 	enum mcp_phase phase;
 	struct kick kick;

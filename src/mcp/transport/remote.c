@@ -263,7 +263,6 @@ int remote_start(struct remote *r, struct err *err)
 {
 	const struct mcp_transport *t = &r->core.t;
 
-	mcp_core_init(&r->core);
 	r->exchanges_end = &r->exchanges;
 	r->url = xstrdup(t->server->url);
 	r->shard = http_pick_shard(t->env->http);

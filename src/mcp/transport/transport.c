@@ -5,26 +5,6 @@
 #include "lib/base/utf8.h"
 #include "mcp/transport/transport_int.h"
 
-static const struct mcp_transport_class *const kinds[] = {
-	[MCP_STDIO] = &mcp_transport_stdio,
-	[MCP_HTTP] = &mcp_transport_http,
-	[MCP_SSE] = &mcp_transport_sse,
-};
-
-struct mcp_transport *mcp_transport_new(const struct mcp_env *env, struct mcp_server *server,
-					const struct mcp_transport_handlers *handlers, void *data)
-{
-	const struct mcp_transport_class *class = kinds[server->kind];
-	struct mcp_transport *t = xcalloc(1, class->size);
-
-	t->class = class;
-	t->handlers = *handlers;
-	t->data = data;
-	t->server = mcp_server_ref(server);
-	t->env = env;
-	return t;
-}
-
 enum { LOG_LINES_PER_SECOND = 200, LOG_LINE_BYTES = 1024 };
 
 /* ---- messages ---- */
@@ -123,10 +103,24 @@ static void on_core_kick(struct kick *kick)
 	c->t.class->free(&c->t);
 }
 
-void mcp_core_init(struct mcp_core *c)
+struct mcp_transport *mcp_transport_new(const struct mcp_env *env, struct mcp_server *server,
+					const struct mcp_transport_handlers *handlers, void *data)
 {
+	static const struct mcp_transport_class *const kinds[] = {
+		[MCP_STDIO] = &mcp_transport_stdio,
+		[MCP_HTTP] = &mcp_transport_http,
+		[MCP_SSE] = &mcp_transport_sse,
+	};
+	struct mcp_core *c = xcalloc(1, kinds[server->kind]->size); /* the first member of each kind's struct */
+
+	c->t.class = kinds[server->kind];
+	c->t.handlers = *handlers;
+	c->t.data = data;
+	c->t.server = mcp_server_ref(server);
+	c->t.env = env;
 	c->kick.step = on_core_kick;
 	c->losses_end = &c->losses;
+	return &c->t;
 }
 
 void mcp_core_release(struct mcp_core *c)

@@ -190,7 +190,6 @@ static int stdio_start(struct mcp_transport *t, struct err *err)
 	argv[0] = t->server->command;
 	for (size_t i = 0; i < arg_count; i++)
 		argv[i + 1] = t->server->args[i];
-	mcp_core_init(&s->core);
 	s->out = (struct line_reader){ .limit_bytes = MCP_MESSAGE_LIMIT, .line = on_out_line, .data = s };
 	s->errors = (struct line_reader){ .limit_bytes = STDERR_LINE_BYTES, .line = on_stderr_line, .data = s };
 	s->grace.fire = on_grace_over;
