@@ -65,7 +65,7 @@ static bool is_file(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* ---- agents, commands, skills ------------------------------------------------------------------------------------ */
+/* ---- agents, commands, skills ---- */
 
 struct kind {
 	const char *key;   /* of the manifest */
@@ -115,7 +115,7 @@ static void find_kind(struct manifest *m, const struct kind *kind)
 	}
 }
 
-/* ---- hooks and MCP servers, in files of their own or in the manifest ----------------------------------------------- */
+/* ---- hooks and MCP servers, in files of their own or in the manifest ---- */
 
 struct part_kind {
 	const char *key;   /* of the manifest, and of the object in a file */
@@ -182,7 +182,7 @@ static void find_parts(struct manifest *m, const struct part_kind *kind)
 	}
 }
 
-/* ---- settings ---------------------------------------------------------------------------------------------------- */
+/* ---- settings ---- */
 
 static void find_settings(struct manifest *m)
 {
@@ -211,7 +211,7 @@ static void find_settings(struct manifest *m)
 	}
 }
 
-/* ---- all of them ---------------------------------------------------------------------------------------------------- */
+/* ---- all ---- */
 
 /* What a plugin may have and a runtime without a window does not use. */
 static void note_unused(struct manifest *m)
@@ -252,7 +252,7 @@ void component_find_all(struct manifest *m)
 	note_unused(m);
 }
 
-/* ---- checking: hooks and servers ------------------------------------------------------------------------------------------- */
+/* ---- checking: hooks and servers ---- */
 
 static void check_hooks(struct plugin *p, const struct plugin_part *part)
 {
@@ -272,7 +272,7 @@ static void check_hooks(struct plugin *p, const struct plugin_part *part)
 					found.list[i].message + prefix);
 }
 
-/* ---- checking: files with a head ------------------------------------------------------------------------------------------- */
+/* ---- checking: files with a head ---- */
 
 /* A file of a kind: agents, commands or skills. What loads all the same is a note, what is refused an error. */
 struct file_check {
@@ -338,7 +338,7 @@ static void check_paths(struct file_check check, const struct plugin_paths *path
 			check_file(&check, paths->list[i].path);
 }
 
-/* ---- checking: skills ------------------------------------------------------------------------------------------------------ */
+/* ---- checking: skills ---- */
 
 static int is_visible(const struct dirent *e)
 {

@@ -17,15 +17,15 @@ struct program {
 	const char *what; /* for the error: "git clone ADDRESS" */
 };
 
-enum { CAP_MS = 10 * 60 * 1000, SAID_LIMIT = 16 << 10, SAID_SHOWN = 140 };
+enum { CAP_MS = 10 * 60 * 1000, OUTPUT_LIMIT = 16 << 10, OUTPUT_SHOWN = 140 };
 
 struct fetching {
 	struct loop *loop;
 	struct child *child; /* NULL: it has ended */
 	struct timer cap;
 	bool timed_out;
-	int status;      /* as of waitpid */
-	struct buf said; /* what it printed */
+	int status; /* as of waitpid */
+	struct buf output;
 };
 
 static void fetch_on_output(struct child *c, bool is_stderr, const char *p, size_t n)
@@ -33,8 +33,8 @@ static void fetch_on_output(struct child *c, bool is_stderr, const char *p, size
 	struct fetching *r = child_data(c);
 
 	(void)is_stderr;
-	if (r->said.n < SAID_LIMIT)
-		buf_add(&r->said, p, MIN(n, SAID_LIMIT - r->said.n));
+	if (r->output.n < OUTPUT_LIMIT)
+		buf_add(&r->output, p, MIN(n, OUTPUT_LIMIT - r->output.n));
 }
 
 static void fetch_on_end(struct child *c, int status)
@@ -71,21 +71,21 @@ static int program_run(const struct program *p, struct err *err)
 		timer_start(r.loop, &r.cap, CAP_MS);
 		while (r.child)
 			loop_run(r.loop);
-		struct str said = str_trim(buf_str(&r.said));
+		struct str output = str_trim(buf_str(&r.output));
 		if (r.timed_out)
 			status = err_set(err, ERR_TIMEOUT, "%.80s took more than ten minutes", p->what);
 		else if (!WIFEXITED(r.status) || WEXITSTATUS(r.status) != 0)
-			status = err_set(err, ERR_IO, "%.80s: %.*s", p->what, (int)MIN(said.n, (size_t)SAID_SHOWN),
-					 said.p);
+			status = err_set(err, ERR_IO, "%.80s: %.*s", p->what, (int)MIN(output.n, (size_t)OUTPUT_SHOWN),
+					 output.p);
 	}
 	spawner_free(spawner);
 	loop_run(r.loop); /* lets closing handles close */
 	loop_free(r.loop);
-	buf_release(&r.said);
+	buf_release(&r.output);
 	return status;
 }
 
-/* ---- git ----------------------------------------------------------------------------------------------------------- */
+/* ---- git ---- */
 
 #define GIT "git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0"
 
@@ -152,7 +152,7 @@ int git_clone(const struct git_source *source, const char *dir, struct err *err)
 	return git_run(checkout, arena_printf(&a, "git checkout %s", source->sha), err);
 }
 
-/* ---- npm ----------------------------------------------------------------------------------------------------------- */
+/* ---- npm ---- */
 
 static bool has_only(struct str text, const char *more)
 {

@@ -12,7 +12,7 @@ static const char known_name[] = "known_marketplaces.json";
 static const char installed_name[] = "installed_plugins.json";
 static const char trusted_name[] = "trusted_plugins.json";
 
-/* ---- records: reading ----------------------------------------------------------------------------------------------------- */
+/* ---- records: reading ---- */
 
 int plugin_records_read(struct plugin_records *r, const char *plugins_dir, struct err *err)
 {
@@ -83,7 +83,7 @@ bool plugin_records_trust(const struct plugin_records *r, const char *id, const 
 	return json_str_is(json_get(json_get(r->trusted_file.root, "plugins"), id), root);
 }
 
-/* ---- records: changing ---------------------------------------------------------------------------------------------------- */
+/* ---- records: changing ---- */
 
 static void put_now(struct json_out *w, const char *key)
 {

@@ -32,39 +32,39 @@ static void plugin_disable(struct plugin *p, const char *why)
 	}
 }
 
-/* ---- what settings say ------------------------------------------------------------------------------------------- */
+/* ---- settings ---- */
 
-struct wish {
+struct choice {
 	const char *id;
-	const struct json *said; /* by the highest layer that counts so far; NULL: none says anything */
+	const struct json *value; /* by the highest layer that counts so far; NULL: none says anything */
 	struct settings_origin origin;
 };
 
-static void on_wish(void *data, const struct settings_item *item)
+static void on_choice(void *data, const struct settings_item *item)
 {
-	struct wish *w = data;
+	struct choice *w = data;
 
 	if (!json_str_is(item->key, w->id))
 		return;
-	w->said = item->value;
+	w->value = item->value;
 	w->origin = item->origin;
 }
 
-static struct wish find_wish(const struct plugin_spec *spec, const char *id)
+static struct choice find_choice(const struct plugin_spec *spec, const char *id)
 {
-	struct wish w = { .id = id };
+	struct choice w = { .id = id };
 
 	if (spec->settings)
-		settings_each(spec->settings, "enabledPlugins", on_wish, &w);
+		settings_each(spec->settings, "enabledPlugins", on_choice, &w);
 	return w;
 }
 
-/* ---- one plugin -------------------------------------------------------------------------------------------------- */
+/* ---- one plugin ---- */
 
 static void load_finish(struct loading *load, struct plugin *p)
 {
 	const struct plugin_spec *spec = load->spec;
-	struct wish w = find_wish(spec, p->id);
+	struct choice w = find_choice(spec, p->id);
 	char *name = arena_strdup(&p->arena, p->id);
 
 	/* In the name of the data directory, every character that could mean something in a path becomes '-'. */
@@ -77,19 +77,19 @@ static void load_finish(struct loading *load, struct plugin *p)
 	p->trusted = plugin_records_trust(&load->records, p->id, p->root);
 	if (p->no_mcp)
 		p->mcp.count = 0;
-	if (w.said && !json_is(w.said, JSON_TRUE) && !json_is(w.said, JSON_FALSE))
+	if (w.value && !json_is(w.value, JSON_TRUE) && !json_is(w.value, JSON_FALSE))
 		plugin_fail(p, PLUGIN_BAD_CONFIG, w.origin.file, w.origin.line,
 			    "enabledPlugins.%s: expected true or false", p->id);
-	else if (json_is(w.said, JSON_FALSE))
+	else if (json_is(w.value, JSON_FALSE))
 		plugin_disable(p, arena_printf(&p->arena, "by %s settings", settings_layer_name(w.origin.layer)));
-	else if (!w.said && !p->default_enabled)
+	else if (!w.value && !p->default_enabled)
 		plugin_disable(p, "by its manifest, until enabledPlugins names it");
 	if (p->state == PLUGIN_ENABLED)
 		plugin_options_apply(p, spec->settings);
 	list_add(load->list, p);
 }
 
-/* ---- --plugin-dir ------------------------------------------------------------------------------------------------ */
+/* ---- --plugin-dir ---- */
 
 static void load_given(struct loading *load, const struct plugin_given *given)
 {
@@ -118,7 +118,7 @@ static void load_given(struct loading *load, const struct plugin_given *given)
 	load_finish(load, p);
 }
 
-/* ---- installed --------------------------------------------------------------------------------------------------- */
+/* ---- installed ---- */
 
 static void load_installed(struct loading *load, const struct installed_plugin *installed)
 {
@@ -171,7 +171,7 @@ static void on_enabled(void *data, const struct settings_item *item)
 	const struct installed_plugin *installed = plugin_records_installed(&load->records, id);
 	if (installed) {
 		load_installed(load, installed);
-	} else if (json_is(find_wish(load->spec, id).said, JSON_TRUE)) {
+	} else if (json_is(find_choice(load->spec, id).value, JSON_TRUE)) {
 		struct plugin *p = plugin_read(item->origin.file, PLUGIN_INSTALLED, "");
 		p->error_count = 0;
 		p->name = arena_dup(&p->arena, id, strcspn(id, "@"));
@@ -182,7 +182,7 @@ static void on_enabled(void *data, const struct settings_item *item)
 	}
 }
 
-/* ---- skills directories ------------------------------------------------------------------------------------------ */
+/* ---- skills directories ---- */
 
 static int is_visible(const struct dirent *e)
 {
@@ -209,7 +209,7 @@ static void load_skills_dir(struct loading *load, const struct plugin_skills_dir
 		free(names);
 }
 
-/* ---- dependencies -------------------------------------------------------------------------------------------------- */
+/* ---- dependencies ---- */
 
 static bool dependency_holds(const struct plugin_list *l, struct plugin *p, const struct plugin_dependency *d)
 {
@@ -236,7 +236,7 @@ static bool dependency_holds(const struct plugin_list *l, struct plugin *p, cons
 	return p->state == PLUGIN_ENABLED;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------- */
+/* ---- all ---- */
 
 struct plugin_list *plugin_list_load(const struct plugin_spec *spec)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * manifest.c - .claude-plugin/plugin.json: one table says which keys there are and what they hold.
+ * manifest.c - .claude-plugin/plugin.json: one table has the known keys and their forms.
  *
- * A known key with a wrong value fails the plugin: its author meant something by it, and half of it is not that. A key
+ * A known key with an invalid value fails the plugin, because half a plugin is not what its author meant. A key
  * that is not known is a note, because newer programs may know it. To add a key: a row here, and in docs/plugins.md. */
 #include "defs/plugin/plugin_int.h"
 #include <math.h>
@@ -104,7 +104,7 @@ static const struct json *misfit(const struct json *v, enum value_form form)
 	return NULL;
 }
 
-/* ---- author ------------------------------------------------------------------------------------------------------ */
+/* ---- author ---- */
 
 static void read_author(struct manifest *m, const struct json *author)
 {
@@ -119,7 +119,7 @@ static void read_author(struct manifest *m, const struct json *author)
 		manifest_fail(m, author, "author.name: is missing");
 }
 
-/* ---- userConfig -------------------------------------------------------------------------------------------------- */
+/* ---- userConfig ---- */
 
 static void read_option(struct manifest *m, struct plugin_option *o, const struct json *object)
 {
@@ -185,7 +185,7 @@ static void read_options(struct manifest *m, const struct json *map)
 	}
 }
 
-/* ---- dependencies ------------------------------------------------------------------------------------------------ */
+/* ---- dependencies ---- */
 
 static void read_dependencies(struct manifest *m, const struct json *list)
 {
@@ -218,7 +218,7 @@ static void read_dependencies(struct manifest *m, const struct json *list)
 	}
 }
 
-/* ---- fields ------------------------------------------------------------------------------------------------------ */
+/* ---- fields ---- */
 
 static const struct field {
 	const char *key;
@@ -292,7 +292,7 @@ static void read_name(struct manifest *m)
 	}
 	const char *name = m->root ? json_cstr(given, &p->arena) : p->name;
 	if (m->root && !json_is(given, JSON_STRING))
-		return; /* the table has said so */
+		return; /* read_field() has reported it */
 	if (!name || !plugin_name_is_good(str_from(name))) {
 		if (m->root)
 			manifest_fail(m, given, "name: expected %s", rule);
@@ -306,7 +306,7 @@ static void read_name(struct manifest *m)
 		manifest_note(m, given, "name: small letters, digits and '-' are usual");
 }
 
-/* ---- the file ---------------------------------------------------------------------------------------------------- */
+/* ---- the file ---- */
 
 /* Several entries may offer the marketplace's own directory, each with some of its skills. The copy of such a plugin has the
  * marketplace's file in it. */

@@ -12,7 +12,7 @@ static int market_fail(struct marketplace *m, const struct json *value, struct e
 	return err_set(err, ERR_USAGE, "%s:%u: %s", m->file.path, settings_line(&m->file, value), what);
 }
 
-/* ---- repositories ------------------------------------------------------------------------------------------------ */
+/* ---- repositories ---- */
 
 int git_source_read(struct arena *a, const struct json *source, struct git_source *ret_source, struct err *err)
 {
@@ -44,7 +44,7 @@ int git_source_read(struct arena *a, const struct json *source, struct git_sourc
 	return 0;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 static int read_offers(struct marketplace *m, struct err *err)
 {
@@ -132,14 +132,14 @@ int marketplace_plugin_dir(struct marketplace *m, const struct market_plugin *pl
 		dir = path_absolute(a, m->dir, str_from(source));
 	AUTO_FREE char *real = realpath(dir, NULL);
 	if (!real)
-		return market_fail(m, plugin->source, err, "source: is not there");
+		return market_fail(m, plugin->source, err, "source: does not exist");
 	if (!path_is_inside(real, m->dir))
 		return market_fail(m, plugin->source, err, "source: is a link that leads out of the marketplace");
 	*ret_dir = arena_strdup(a, real);
 	return 0;
 }
 
-/* ---- what managed settings allow ----------------------------------------------------------------------------------- */
+/* ---- managed policy ---- */
 
 static bool fits_pattern(struct arena *a, const struct json *entry, const struct json *source)
 {

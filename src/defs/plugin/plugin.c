@@ -27,7 +27,7 @@ const char *plugin_fault_name(enum plugin_fault fault)
 	return names[fault];
 }
 
-/* ---- errors ------------------------------------------------------------------------------------------------------ */
+/* ---- errors ---- */
 
 /* Limited, so that a hostile manifest cannot fill the memory. */
 printf_like(3, 0) static void add_error(struct plugin *p, struct plugin_error error, const char *fmt, va_list args)
@@ -77,7 +77,7 @@ void plugin_complain_err(struct plugin *p, enum plugin_fault fault, const char *
 	plugin_complain(p, fault, NULL, file, placed ? line : 0, "%s", placed ? err->text + n + used : err->text);
 }
 
-/* ---- names ------------------------------------------------------------------------------------------------------- */
+/* ---- names ---- */
 
 bool plugin_name_is_good(struct str name)
 {
@@ -92,7 +92,7 @@ bool plugin_name_is_good(struct str name)
 	return true;
 }
 
-/* ---- life -------------------------------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 struct plugin *plugin_read(const char *dir, enum plugin_origin origin, const char *marketplace)
 {
@@ -154,14 +154,14 @@ struct settings_file *plugin_keep_file(struct plugin *p, struct settings_file *f
 	return kept;
 }
 
-/* ---- variables --------------------------------------------------------------------------------------------------- */
+/* ---- variables ---- */
 
 const char *plugin_value(const struct plugin *p, struct str name, enum plugin_text where)
 {
 	return plugin_vars_find(&p->vars, name, where == PLUGIN_IN_CONFIG);
 }
 
-/* ---- the user's options -------------------------------------------------------------------------------------------- */
+/* ---- the user's options ---- */
 
 static int option_check_one(const struct plugin_option *o, const struct json *v, struct err *err)
 {

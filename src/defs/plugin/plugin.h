@@ -88,8 +88,8 @@ struct plugin {
 	struct arena arena;
 	const char *name;
 	const char *id;          /* name@marketplace, name@inline, name@skills-dir */
-	const char *version;     /* NULL: not said */
-	const char *description; /* NULL: not said */
+	const char *version;     /* NULL: not given */
+	const char *description; /* NULL: not given */
 	const char *root;        /* real path */
 	const char *data_dir;    /* of its own files, kept over updates; need not be there */
 	const char *manifest;    /* file; NULL: there is none */

@@ -39,8 +39,8 @@ void component_find_all(struct manifest *m);
 /* Whether a path of the manifest keeps to the form "./..." without ".."; `.` alone is the root, for skills. */
 bool component_path_is_good(struct str path, bool root_allowed);
 
-/* The absolute path of a component, if it is there and inside the plugin; otherwise NULL. named: the value in the manifest
- * that names it, which then must be there; NULL: a default place, which need not. In the plugin's arena. */
+/* The absolute path of a component that exists inside the plugin; otherwise NULL. named: the value in the manifest
+ * that names it, which then must exist; NULL: a default place, which need not. In the plugin's arena. */
 const char *component_locate(struct manifest *m, const char *below, const struct json *named, const char *key);
 
 /* Moves file into the plugin, which releases it. */

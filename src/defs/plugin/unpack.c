@@ -2,7 +2,7 @@
  * unpack.c - libarchive reads, we write: every name is opened below the descriptor of the target, part by part, without
  * following links. archive_write_disk() is not used because its paths depend on the working directory of the process.
  *
- * The cache of zip files is plugins_dir/cache/zip/SHA256/STEM. What is there was unpacked whole, because it comes by a rename. */
+ * The cache of zip files is plugins_dir/cache/zip/SHA256/STEM. Entries are complete, because they appear by a rename. */
 #include "defs/plugin/unpack.h"
 #include <archive.h>
 #include <archive_entry.h>
@@ -22,7 +22,7 @@
 
 enum { NAME_SHOWN = 80, PIECE_BYTES = 64 << 10 };
 
-/* ---- libarchive -------------------------------------------------------------------------------------------------- */
+/* ---- libarchive ---- */
 
 /* What is used of it: function, member */
 #define LIBARCHIVE(X)                                            \
@@ -52,7 +52,7 @@ static const struct library_symbol symbols[] = { LIBARCHIVE(SYMBOL) };
 static const char *const files[] = { "libarchive.so.13", NULL };
 static const struct library library = { files, "libarchive13", symbols, COUNT_OF(symbols) };
 
-/* ---- what is accepted -------------------------------------------------------------------------------------------- */
+/* ---- allowed entries ---- */
 
 struct unpacking {
 	struct libarchive lib;
@@ -69,7 +69,7 @@ static int refuse_entry(struct unpacking *u, struct str name, const char *what)
 	return err_set(u->err, ERR_PARSE, "'%.*s' %s", (int)MIN(name.n, NAME_SHOWN), name.p, what);
 }
 
-/* As libarchive says it, on one line */
+/* The message of libarchive, on one line */
 static struct str archive_reason(struct unpacking *u)
 {
 	const char *why = u->lib.error_string(u->archive);
@@ -112,7 +112,7 @@ static const char *entry_problem(struct unpacking *u, struct archive_entry *e, s
 		return "is a special file";
 	if (u->lib.is_encrypted(e))
 		return "is encrypted";
-	/* libarchive knows more methods than archives of plugins need, and tells the one of an entry only by its name. */
+	/* libarchive knows more methods than archives of plugins need, and gives the method of an entry only by its name. */
 	if (u->is_zip && !str_has(format, STR("(deflation)")) && !str_has(format, STR("(uncompressed)")))
 		return "is compressed with an unknown method";
 	if (type == S_IFDIR && u->lib.size(e) > 0)
@@ -120,7 +120,7 @@ static const char *entry_problem(struct unpacking *u, struct archive_entry *e, s
 	return name_problem(name);
 }
 
-/* more: bytes that an entry says are to come. A tar archive is read as one compressed stream: headers and skipped data count
+/* more: the size in the header of an entry. A tar archive is read as one compressed stream: headers and skipped data count
  * as well. */
 static int check_limits(struct unpacking *u, int64_t more)
 {
@@ -132,7 +132,7 @@ static int check_limits(struct unpacking *u, int64_t more)
 	return 0;
 }
 
-/* ---- writing ----------------------------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 static int system_error(struct unpacking *u, struct str name)
 {
@@ -173,13 +173,13 @@ static int unpack_content(struct unpacking *u, struct archive_entry *e, struct s
 		if (status < 0)
 			return status;
 		if (left < 0)
-			return refuse_entry(u, name, "is larger than it says");
+			return refuse_entry(u, name, "is larger than its header says");
 		if (file_write_all(fd, piece, (size_t)n) < 0)
 			return system_error(u, name);
 	}
 	if (n == 0 && left == 0)
 		return 0;
-	struct str why = n < 0 ? archive_reason(u) : STR("it is shorter than it says");
+	struct str why = n < 0 ? archive_reason(u) : STR("it is shorter than its header says");
 	return err_set(u->err, ERR_PARSE, "'%.*s' is damaged: " STR_FMT, (int)MIN(name.n, NAME_SHOWN), name.p,
 		       STR_ARG(why));
 }
@@ -244,7 +244,7 @@ static int unpack_entries(struct unpacking *u, struct str archive)
 	return u->entries ? 0 : err_set(u->err, ERR_PARSE, "has no files");
 }
 
-/* ---- from outside ------------------------------------------------------------------------------------------------ */
+/* ---- interface ---- */
 
 /* libarchive converts names to the character set of the locale: this thread's is UTF-8 for the time. */
 int unpack_archive(enum unpack_format format, struct str archive, const char *dir, struct err *err)
@@ -270,7 +270,7 @@ int unpack_archive(enum unpack_format format, struct str archive, const char *di
 	return status;
 }
 
-/* ---- the cache of zip files ---------------------------------------------------------------------------------------- */
+/* ---- the cache of zip files ---- */
 
 static const char *zip_stem(struct arena *a, const char *file)
 {

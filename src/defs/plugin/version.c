@@ -10,7 +10,7 @@ struct version {
 	struct str pre; /* behind '-', without "+build" */
 };
 
-/* ---- reading ----------------------------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 static bool is_any(struct str s)
 {
@@ -69,7 +69,7 @@ static bool read_version(struct str s, struct version *ret)
 	return true;
 }
 
-/* ---- comparing --------------------------------------------------------------------------------------------------- */
+/* ---- comparing ---- */
 
 static int compare_numbers(uint64_t a, uint64_t b)
 {
@@ -109,7 +109,7 @@ static int compare_versions(const struct version *a, const struct version *b)
 	return compare_tags(a->pre, b->pre);
 }
 
-/* ---- ranges ------------------------------------------------------------------------------------------------------ */
+/* ---- ranges ---- */
 
 /* The first version behind all that begin with the first n parts of v. */
 static struct version next_after(const struct version *v, unsigned n)

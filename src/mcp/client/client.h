@@ -126,4 +126,4 @@ struct mcp_call {
  * with an error. call is borrowed until return. The request may be cancelled until its answer. */
 struct mcp_request *mcp_client_call(struct mcp_client *c, const struct mcp_call *call);
 void mcp_request_cancel(struct mcp_request *r,
-			const char *reason); /* tells the server; answer comes with ERR_CANCELLED */
+			const char *reason); /* notifies the server; answer comes with ERR_CANCELLED */

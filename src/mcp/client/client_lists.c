@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * client_lists.c - the lists of a server: fetched page by page, the failing page again up to 3 times, and all of it again
- * when the server says that it has changed. A list that cannot be fetched leaves the old one in place; at the first connection
+ * when the server reports a change. A list that cannot be fetched leaves the old one in place; at the first connection
  * that is an empty one. Limits hold for every list, so that a server that never stops has an end. */
 #include "lib/json/json_write.h"
 #include "mcp/client/client_int.h"

@@ -30,7 +30,7 @@ struct mcp_lease {
 	struct mcp_conn *conn;     /* borrowed; NULL: disabled, or the pool was drained */
 	struct mcp_server *server; /* reference */
 	struct mcp_lease *next, **prev;
-	struct kick kick; /* brings on_change */
+	struct kick kick; /* calls on_change */
 	void (*on_change)(void *data);
 	void *data;
 	bool disabled;
@@ -288,7 +288,7 @@ struct loop *mcp_pool_loop(const struct mcp_pool *p)
 struct mcp_lease_call {
 	struct mcp_lease *lease; /* borrowed; NULL: it has left */
 	struct mcp_lease_call *next, **prev;
-	struct mcp_request *request; /* NULL: there is no connection, the kick tells */
+	struct mcp_request *request; /* NULL: not connected; the kick reports the error */
 	struct kick kick;
 	mcp_answer_fn *answer;
 	mcp_progress_fn *progress;

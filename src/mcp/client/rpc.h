@@ -16,7 +16,7 @@ struct mcp_rpc_handlers {
 	 * False: r ends. */
 	bool (*on_barred)(void *data, struct mcp_request *r, const struct json *error);
 	void (*on_held_end)(void *data, const struct mcp_request *r); /* a held request ends */
-	/* A message was ignored; text says why, for the log. */
+	/* A message was ignored; text: the reason, for the log. */
 	void (*on_fault)(void *data, const char *text);
 };
 
@@ -31,8 +31,8 @@ struct mcp_rpc {
 	size_t cap, count;
 	int64_t last_id;
 	struct json_reader reader;
-	uint64_t second_ms; /* start of the second that counts: */
-	unsigned unasked;   /* messages that are no answers */
+	uint64_t second_ms; /* start of the second for: */
+	unsigned unasked;   /* messages that are not answers */
 };
 
 void mcp_rpc_release(struct mcp_rpc *rpc); /* no open requests */

@@ -111,7 +111,7 @@ static int entry_fail_field(struct entry_reader *r, const char *field, const cha
 	return entry_fail(r, "invalid_config", "%s: expected %s", field, expected);
 }
 
-/* A text that is there must have something in it. *ret stays as it is if there is none. */
+/* An optional text that must not be empty. Without it *ret is unchanged. */
 static int read_text(struct entry_reader *r, const struct json *object, const char *field, bool expanded,
 		     const char **ret)
 {

@@ -12,7 +12,7 @@ struct remote_helper {
 	struct child *child; /* borrowed; NULL: does not run */
 	struct buf out;
 	struct timer timer;
-	bool failed; /* err says why */
+	bool failed; /* see err */
 	struct err err;
 	struct arena arena;   /* of the headers */
 	const char **headers; /* "Name: value", NULL-terminated; NULL: none */

@@ -11,9 +11,9 @@
 #include "mcp/transport/exchange.h"
 
 enum {
-	RETRY_MS = 1000, /* when the stream does not say */
+	RETRY_MS = 1000, /* unless the stream sets it */
 	RETRY_LIMIT_MS = 30 * 1000,
-	FRUITLESS_MOST = 5,    /* transfers in a row that bring nothing */
+	FRUITLESS_MOST = 5,    /* transfers in a row without data */
 	STEADY_MS = 10 * 1000, /* a stream that lasted this long is not a failure */
 	FORGOTTEN_MS = 2000,
 	OWN_FIRST_BYTE_MS = 24 * 3600 * 1000, /* a server may send the head only with its first message */

@@ -32,7 +32,7 @@ static void sse_fail(struct sse_transport *s, enum err_kind kind, const char *te
 static void on_patience_over(struct timer *timer)
 {
 	sse_fail(CONTAINER_OF(timer, struct sse_transport, patience), ERR_TIMEOUT,
-		 "the server's event stream did not say where messages go");
+		 "the server's event stream did not name the URL for messages");
 }
 
 /* ---- messages ---- */

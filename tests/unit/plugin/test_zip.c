@@ -284,7 +284,7 @@ TEST(a_bomb_is_stopped_at_the_limit)
 	buf_clear(&zip);
 	zip_make(&zip, files, 1);
 	CHECK_INT(unpack_archive(UNPACK_ZIP, buf_str(&zip), stage_path(&s, "work"), &err), -ERR_PARSE);
-	CHECK_CSTR(err.text, "'9' is larger than it says");
+	CHECK_CSTR(err.text, "'9' is larger than its header says");
 	stage_release(&s);
 }
 
