@@ -81,7 +81,9 @@ static void on_closed(void *data, const struct err *err, bool needs_auth, bool a
 				      ? "the server %.60s died during the call: %s"
 				      : "the connection to the server %.60s was lost during the call: %s",
 			      c->server->name, c->error.text);
-	mcp_rpc_disconnect(&c->rpc, &why);
+	c->rpc.transport = NULL;
+	c->rpc.ready = false;
+	mcp_rpc_fail(&c->rpc, &why, false);
 	mcp_lists_stop(c);
 	mcp_elicitations_drop(c);
 }
@@ -196,7 +198,7 @@ static void client_disconnected(struct mcp_client *c)
 		(void)err_set(&why, ERR_IO, "the server %.60s is not connected: %s", c->server->name, c->error.text);
 		mcp_client_log(c, "error", "not connected: %s", c->error.text);
 		mcp_client_set_phase(c, MCP_PHASE_DOWN);
-		mcp_rpc_fail_all(&c->rpc, &why);
+		mcp_rpc_fail(&c->rpc, &why, true);
 		return;
 	}
 	uint64_t delay_ms = (uint64_t)FIRST_DELAY_MS << (c->failures - 1);
@@ -251,7 +253,7 @@ static void client_finish_closing(struct mcp_client *c)
 
 	mcp_elicitations_drop(c);
 	(void)err_set(&why, ERR_CANCELLED, "the connection to the server %.60s was closed", c->server->name);
-	mcp_rpc_fail_all(&c->rpc, &why);
+	mcp_rpc_fail(&c->rpc, &why, true);
 	if (c->rpc.count) { /* cancelled requests end in a kick of their own */
 		loop_kick(c->loop, &c->kick);
 		return;
@@ -264,7 +266,8 @@ static void client_finish_closing(struct mcp_client *c)
 		buf_release(&c->lists[i].text);
 		buf_release(&c->lists[i].cursor);
 	}
-	mcp_rpc_release(&c->rpc);
+	free(c->rpc.slots);
+	json_reader_release(&c->rpc.reader);
 	buf_release(&c->hello);
 	mcp_catalog_unref(c->catalog);
 	mcp_server_unref(c->server);

@@ -315,21 +315,14 @@ void mcp_rpc_ready(struct mcp_rpc *rpc)
 	}
 }
 
-void mcp_rpc_disconnect(struct mcp_rpc *rpc, const struct err *why)
+void mcp_rpc_fail(struct mcp_rpc *rpc, const struct err *why, bool waiting_too)
 {
-	rpc->transport = NULL;
-	rpc->ready = false;
 	/* A callback may add a request: when the table grows, entries move only forward. */
-	for (size_t i = 0; i < rpc->cap; i++)
-		if (rpc->slots[i] && rpc->slots[i]->sent && !rpc->slots[i]->over)
-			request_end(rpc->slots[i], NULL, why);
-}
-
-void mcp_rpc_fail_all(struct mcp_rpc *rpc, const struct err *why)
-{
-	for (size_t i = 0; i < rpc->cap; i++) /* as above */
-		if (rpc->slots[i] && !rpc->slots[i]->over)
-			request_end(rpc->slots[i], NULL, why);
+	for (size_t i = 0; i < rpc->cap; i++) {
+		struct mcp_request *r = rpc->slots[i];
+		if (r && !r->over && (waiting_too || r->sent))
+			request_end(r, NULL, why);
+	}
 }
 
 void mcp_rpc_lost(struct mcp_rpc *rpc, int64_t id, const struct err *err)
@@ -463,11 +456,4 @@ void mcp_rpc_receive(struct mcp_rpc *rpc, struct str text)
 	}
 	if (rpc->reader.cap > KEEP_NODES) /* releases the memory of one large message */
 		json_reader_release(&rpc->reader);
-}
-
-void mcp_rpc_release(struct mcp_rpc *rpc)
-{
-	free(rpc->slots);
-	json_reader_release(&rpc->reader);
-	*rpc = (struct mcp_rpc){ 0 };
 }

@@ -35,12 +35,9 @@ struct mcp_rpc {
 	unsigned unasked;   /* messages that are not answers */
 };
 
-void mcp_rpc_release(struct mcp_rpc *rpc); /* no open requests */
-
 void mcp_rpc_ready(struct mcp_rpc *rpc); /* sends waiting requests; before this, only urgent ones are sent */
-/* The transport has ended. Sent requests end with an error; waiting ones keep waiting. */
-void mcp_rpc_disconnect(struct mcp_rpc *rpc, const struct err *why);
-void mcp_rpc_fail_all(struct mcp_rpc *rpc, const struct err *why); /* including waiting ones */
+/* Ends all sent requests with an error, and those that wait for the connection if waiting_too. */
+void mcp_rpc_fail(struct mcp_rpc *rpc, const struct err *why, bool waiting_too);
 
 /* idle_ms: timeout without progress; 0: none. urgent: part of the handshake. call is borrowed until return. */
 struct mcp_request *mcp_rpc_call(struct mcp_rpc *rpc, const struct mcp_call *call, uint64_t timeout_ms,
