@@ -89,7 +89,7 @@ static int program_run(const struct program *p, struct err *err)
 
 #define GIT "git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0"
 
-/* Variables that steer git elsewhere are left out; how to reach a server, and the user's own settings, stay. */
+/* Drops variables that redirect git; keeps those for reaching a server and for the user's settings. */
 static bool git_keeps_variable(const char *entry)
 {
 	static const char *const kept[] = { "GIT_SSH",
@@ -108,26 +108,20 @@ static bool git_keeps_variable(const char *entry)
 	return false;
 }
 
-static const char *const *git_environment(struct arena *a)
+static int git_run(const char *const *argv, const char *what, struct err *err)
 {
+	AUTO_ARENA struct arena a = { 0 };
+	const char **env = arena_alloc(&a, (str_count((const char *const *)environ) + 4) * sizeof *env);
 	size_t n = 0;
-	size_t count = str_count((const char *const *)environ);
-	const char **env = arena_alloc(a, (count + 4) * sizeof *env);
-	for (size_t i = 0; i < count; i++)
-		if (git_keeps_variable(environ[i]))
-			env[n++] = environ[i];
+
+	for (char **entry = environ; *entry; entry++)
+		if (git_keeps_variable(*entry))
+			env[n++] = *entry;
 	env[n++] = "LC_ALL=C";
 	env[n++] = "GIT_TERMINAL_PROMPT=0";
 	env[n++] = "GIT_ALLOW_PROTOCOL=file:git:http:https:ssh"; /* ext:: would run a program */
 	env[n] = NULL;
-	return env;
-}
-
-static int git_run(const char *const *argv, const char *what, struct err *err)
-{
-	AUTO_ARENA struct arena a = { 0 };
-
-	return program_run(&(struct program){ .argv = argv, .envp = git_environment(&a), .what = what }, err);
+	return program_run(&(struct program){ .argv = argv, .envp = env, .what = what }, err);
 }
 
 /* A commit that is pinned may be anywhere in the history, so all of it comes, and no branch is unpacked before. */

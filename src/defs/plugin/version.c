@@ -143,36 +143,37 @@ static enum operator cut_operator(struct str *s)
 
 static bool fits_comparison(const struct version *v, enum operator op, const struct version *limit)
 {
-	unsigned parts = MAX(limit->given, 1U);
+	bool full = limit->given == PARTS;
+	int order = compare_versions(v, limit);
+	struct version end = next_after(limit, limit->given);
+	unsigned kept = limit->given;
 
-	/* ^ keeps the first part that is not 0, ~ the first two. */
-	for (unsigned i = limit->given; op == OP_CARET && i-- > 0;)
-		if (limit->part[i])
-			parts = i + 1;
-	struct version end = next_after(limit, op == OP_CARET ? parts : MIN(parts, 2U));
 	if (!limit->given)
 		return op != OP_ABOVE && op != OP_BELOW;
-	if (op == OP_EQUAL && limit->given == PARTS)
-		return compare_versions(v, limit) == 0;
-	if (op == OP_EQUAL)
-		end = next_after(limit, limit->given);
 	switch (op) {
-	case OP_EQUAL:
-	case OP_CARET:
-	case OP_TILDE:
-		return compare_versions(v, limit) >= 0 && compare_versions(v, &end) < 0;
 	case OP_FROM:
-		return compare_versions(v, limit) >= 0;
+		return order >= 0;
 	case OP_BELOW:
-		return compare_versions(v, limit) < 0;
+		return order < 0;
 	case OP_ABOVE:
-		end = next_after(limit, limit->given);
-		return limit->given == PARTS ? compare_versions(v, limit) > 0 : compare_versions(v, &end) >= 0;
+		return full ? order > 0 : compare_versions(v, &end) >= 0;
 	case OP_UP_TO:
-		end = next_after(limit, limit->given);
-		return limit->given == PARTS ? compare_versions(v, limit) <= 0 : compare_versions(v, &end) < 0;
+		return full ? order <= 0 : compare_versions(v, &end) < 0;
+	case OP_EQUAL:
+		if (full)
+			return order == 0;
+		break;
+	case OP_TILDE: /* keeps the first two parts */
+		end = next_after(limit, MIN(kept, 2U));
+		break;
+	case OP_CARET: /* keeps the first part that is not 0 */
+		for (unsigned i = limit->given; i-- > 0;)
+			if (limit->part[i])
+				kept = i + 1;
+		end = next_after(limit, kept);
+		break;
 	}
-	return false;
+	return order >= 0 && compare_versions(v, &end) < 0;
 }
 
 /* A range is checked and applied by one walk. */

@@ -61,12 +61,10 @@ static void on_conn_closed(uv_handle_t *handle)
 	struct conn *v = handle->data;
 	struct oauth_callback *c = v->callback;
 
-	for (struct conn **at = &c->conns; *at; at = &(*at)->next) {
-		if (*at == v) {
-			*at = v->next;
-			break;
-		}
-	}
+	struct conn **at = &c->conns;
+	while (*at != v)
+		at = &(*at)->next;
+	*at = v->next;
 	buf_release(&v->head);
 	free(v);
 	drop_handle(c);

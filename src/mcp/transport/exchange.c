@@ -302,8 +302,10 @@ void exchange_free(struct exchange *x)
 {
 	struct remote *r = x->remote;
 
-	if (r->opener == x)
-		remote_opener_taken(r);
+	if (r->opener == x) {
+		r->opener = NULL;
+		remote_kick(r);
+	}
 	timer_stop(r->core.t.env->loop, &x->timer);
 	kick_cancel(&x->kick);
 	*x->prev = x->next;

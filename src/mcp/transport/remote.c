@@ -10,16 +10,10 @@
 
 enum { OWN_HEADERS = 8 };
 
-static void remote_kick_exchanges(struct remote *r)
+void remote_kick(struct remote *r)
 {
 	for (struct exchange *x = r->exchanges; x; x = x->next)
 		loop_kick(r->core.t.env->loop, &x->kick);
-}
-
-void remote_opener_taken(struct remote *r)
-{
-	r->opener = NULL;
-	remote_kick_exchanges(r);
 }
 
 /* ---- headersHelper ---- */
@@ -109,7 +103,7 @@ static void on_helper_exit(struct child *c, int status)
 		remote_close(r, &h->err);
 	r->auth_round++;
 	r->auth_error = (struct err){ 0 };
-	remote_kick_exchanges(r);
+	remote_kick(r);
 	remote_settle(r);
 }
 
@@ -149,27 +143,20 @@ static int remote_helper_start(struct remote *r, struct err *err)
 
 /* ---- headers ---- */
 
-static struct str header_name(const char *header)
+static bool list_has(const char *const *headers, const char *name)
 {
-	return (struct str){ header, strcspn(header, ":") };
-}
+	size_t n = strcspn(name, ":");
 
-static bool list_has(const char *const *headers, struct str name)
-{
-	for (; headers && *headers; headers++) {
-		struct str its_name = header_name(*headers);
-		if (its_name.n == name.n && !strncasecmp(its_name.p, name.p, name.n))
+	for (; headers && *headers; headers++)
+		if (strcspn(*headers, ":") == n && !strncasecmp(*headers, name, n))
 			return true;
-	}
 	return false;
 }
 
 /* The configuration has its own Authorization header. */
 static bool is_authorised_by_hand(const struct remote *r)
 {
-	struct str name = STR("Authorization");
-
-	return list_has(r->core.t.server->headers, name) || list_has(r->helper.headers, name);
+	return list_has(r->core.t.server->headers, "Authorization") || list_has(r->helper.headers, "Authorization");
 }
 
 const char *const *remote_headers(struct remote *r, const struct exchange *x, struct arena *arena)
@@ -183,7 +170,7 @@ const char *const *remote_headers(struct remote *r, const struct exchange *x, st
 	size_t n = 0;
 
 	for (; given && *given; given++)
-		if (!list_has(printed, header_name(*given)))
+		if (!list_has(printed, *given))
 			list[n++] = *given;
 	for (; printed && *printed; printed++)
 		list[n++] = *printed;
@@ -216,7 +203,7 @@ static void on_authorised(void *data, const struct err *err)
 		r->auth_round++;
 		r->refresh_failed = false;
 	}
-	remote_kick_exchanges(r);
+	remote_kick(r);
 }
 
 static void remote_authorise(struct remote *r, int status, struct str challenge)

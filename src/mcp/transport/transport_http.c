@@ -159,7 +159,8 @@ static void on_post_head(struct exchange *x)
 		s->listening = exchange_start(r, &own_stream, "GET", r->url, 0, (struct str){ 0 });
 		s->listening->first_byte_ms = OWN_FIRST_BYTE_MS;
 	}
-	remote_opener_taken(r);
+	r->opener = NULL;
+	remote_kick(r);
 }
 
 static void on_post_event(struct exchange *x, struct str name, struct str payload)
@@ -225,7 +226,7 @@ static const struct exchange_class message = { on_post_head, on_post_event, on_p
 
 /* ---- the class ---- */
 
-static int http_start_remote(struct mcp_transport *t, struct err *err)
+static int http_open(struct mcp_transport *t, struct err *err)
 {
 	struct remote *r = CONTAINER_OF(t, struct remote, core.t);
 
@@ -233,8 +234,8 @@ static int http_start_remote(struct mcp_transport *t, struct err *err)
 	return remote_start(r, err);
 }
 
-/* Each message may travel on a connection of its own, but nothing may arrive before notifications/initialized, the first
- * message without an id after ready(). */
+/* Each message may use a connection of its own, but none may arrive before notifications/initialized, the first message
+ * without an id after ready(). */
 static void http_send(struct mcp_transport *t, int64_t id, struct str json)
 {
 	struct remote *r = CONTAINER_OF(t, struct remote, core.t);
@@ -290,7 +291,7 @@ static void http_free_remote(struct mcp_transport *t)
 
 const struct mcp_transport_class mcp_transport_http = {
 	.size = sizeof(struct streamable),
-	.start = http_start_remote,
+	.start = http_open,
 	.send = http_send,
 	.drop = http_drop,
 	.ready = http_ready,
