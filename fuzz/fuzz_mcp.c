@@ -127,9 +127,9 @@ static void on_catalog(struct mcp_client *c, void *data)
 	mcp_catalog_unref(mcp_client_catalog(c));
 }
 
-static void on_elicitation(struct mcp_client *c, void *data, struct mcp_elicitation *e)
+static void on_elicitation(void *data, const struct mcp_server *server, struct mcp_elicitation *e)
 {
-	(void)c, (void)data;
+	(void)data, (void)server;
 	if (!str_starts(e->message, STR("later"))) /* such a one ends with what it belongs to */
 		mcp_elicitation_answer(e, str_starts(e->message, STR("no")) ? "decline" : "accept", STR("{\"a\":1}"));
 }
@@ -162,9 +162,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	r.client = mcp_client_new(&(struct mcp_client_options){
 		.env = &r.env,
 		.server = &server,
-		.events = { .on_catalog = on_catalog, .on_elicitation = on_elicitation, .data = &r },
-		.make_transport = make_transport,
-		.transport_data = &r.server,
+		.host = { .on_elicitation = on_elicitation, .make_transport = make_transport, .data = &r.server },
+		.on_catalog = on_catalog,
 	});
 	mcp_client_start(r.client);
 	call(&r);

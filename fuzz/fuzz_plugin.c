@@ -13,6 +13,11 @@
 #include "defs/plugin/plugin.h"
 #include "defs/plugin/version.h"
 
+static int unpack_zip(struct str bytes, const char *dir, struct err *err)
+{
+	return unpack_archive(UNPACK_ZIP, bytes, dir, err);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { LARGEST = 64 << 10 };
@@ -94,7 +99,7 @@ static int pack_and_unpack(struct str bytes, const char *dir, struct err *err)
 	must(deflate(&z, Z_FINISH) == Z_STREAM_END);
 	packed.n = z.total_out;
 	(void)deflateEnd(&z);
-	return unpack_tarball(buf_str(&packed), dir, err);
+	return unpack_archive(UNPACK_TARBALL, buf_str(&packed), dir, err);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

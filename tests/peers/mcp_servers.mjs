@@ -194,7 +194,7 @@ Object.assign(tests, {
       settings: { hooks: { Elicitation: answer("decline") } },
     });
     assert.equal(no.is_error, true);
-    assert.match(textOf(no), /visit an address first, and that was not accepted/);
+    assert.match(textOf(no), /visit a URL first, and that was not accepted/);
   },
 
   async "server-everything: what it offers only to clients that can sample or keep tasks is not there"(lab) {

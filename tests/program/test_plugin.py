@@ -261,7 +261,7 @@ def a_marketplace_in_a_repository_is_fetched_and_updated(lab):
     assert ask(lab, "plugin", "marketplace", "add", "file://" + shop)["name"] == "shop"
     assert ask(lab, "plugin", "install", "tool@shop")["enabled"] and ask(lab, "plugin", "install", "sub@shop")["enabled"]
     done = lab.cadre("plugin", "install", "far@shop")
-    assert done.code == 2 and "no repository" in done.err and not os.path.exists(os.path.join(lab.folder, "evil")), done
+    assert done.code == 2 and "not a repository" in done.err and not os.path.exists(os.path.join(lab.folder, "evil")), done
     make_plugin(shop, "tool", version="1.1.0")
     git(shop, "commit", "-qam", "y")
     assert ask(lab, "plugin", "marketplace", "update") == [{"name": "shop", "error": None}]
@@ -317,7 +317,7 @@ def a_plugin_comes_from_an_address_but_only_from_a_safe_one(lab):
         for name in ("far", "moved"):
             frame = init_frame(lab, "--plugin-url", "%s/%s.zip?x=1#y" % (url, name) if name == "far" else url + "/moved.zip")
             assert [p["name"] for p in frame["plugins"]] == ["far"] and "far:one" in frame["agents"], frame
-        for name, expected in (("away", "not an https URL"), ("broken", "is no zip file"), ("none", "answered with status 404"),
+        for name, expected in (("away", "not an https URL"), ("broken", "is not a zip file"), ("none", "answered with status 404"),
                                ("round", "answered with status 301")):
             found = ask(lab, "plugin", "list", "--plugin-url", "%s/%s.zip" % (url, name))
             assert found[0]["state"] == "failed" and expected in found[0]["errors"][0]["message"], found

@@ -35,11 +35,10 @@ const char *component_locate(struct manifest *m, const char *below, const struct
 	if (real && path_is_inside(real, p->root))
 		return path;
 	if (real)
-		plugin_complain_component(p, PLUGIN_BAD_PATH, key, file, line,
-					  "%.120s%sis a link that leads out of the plugin", named ? below : "",
-					  named ? " " : "");
+		plugin_complain(p, PLUGIN_BAD_PATH, key, file, line, "%.120s%sis a link that leads out of the plugin",
+				named ? below : "", named ? " " : "");
 	else if (named)
-		plugin_complain_component(p, PLUGIN_BAD_PATH, key, file, line, "%.120s is not there", below);
+		plugin_complain(p, PLUGIN_BAD_PATH, key, file, line, "%.120s does not exist", below);
 	return NULL;
 }
 
@@ -66,7 +65,7 @@ static bool is_file(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* ---- agents, commands, skills ------------------------------------------------------------------------------------ */
+/* ---- agents, commands, skills ---- */
 
 struct kind {
 	const char *key;   /* of the manifest */
@@ -76,62 +75,47 @@ struct kind {
 	bool only_named; /* the usual directory does not count */
 };
 
-/* A directory with a SKILL.md is one skill, not a directory of skills. */
-static void add_skill(struct manifest *m, const struct kind *kind, const char *path)
-{
-	struct arena *a = &m->plugin->arena;
-	const char *file = path_join(a, path, "SKILL.md");
-
-	if (!is_file(file))
-		add_path(kind->to, path, true);
-	else if (component_locate(m, file + strlen(m->plugin->root) + 1, NULL, kind->key))
-		add_path(kind->to, file, false);
-}
-
 static void add_found(struct manifest *m, const struct kind *kind, const char *path, const struct json *named)
 {
 	struct plugin *p = m->plugin;
 
-	if (is_directory(path) && kind->skills)
-		add_skill(m, kind, path);
-	else if (is_directory(path))
-		add_path(kind->to, path, true);
-	else if (is_file(path) && str_ends(str_from(path), STR(".md")))
+	if (is_directory(path)) {
+		/* A directory with a SKILL.md is one skill, not a directory of skills. */
+		const char *skill = path_join(&p->arena, path, "SKILL.md");
+		if (!kind->skills || !is_file(skill))
+			add_path(kind->to, path, true);
+		else if (component_locate(m, skill + strlen(p->root) + 1, NULL, kind->key))
+			add_path(kind->to, skill, false);
+	} else if (is_file(path) && str_ends(str_from(path), STR(".md"))) {
 		add_path(kind->to, path, false);
-	else if (named)
-		plugin_complain_component(p, PLUGIN_BAD_COMPONENT, kind->key, m->file->path,
-					  settings_line(m->file, named),
-					  "%.120s is neither a directory nor an .md file", json_cstr(named, &p->arena));
-	else
-		plugin_complain_component(p, PLUGIN_BAD_COMPONENT, kind->key, path, 0, "is not a directory");
+	} else if (named) {
+		plugin_complain(p, PLUGIN_BAD_COMPONENT, kind->key, m->file->path, settings_line(m->file, named),
+				"%.120s is neither a directory nor an .md file", json_cstr(named, &p->arena));
+	} else {
+		plugin_complain(p, PLUGIN_BAD_COMPONENT, kind->key, path, 0, "is not a directory");
+	}
 }
 
-static void add_named(struct manifest *m, const struct kind *kind, const struct json *value)
-{
-	const char *path = component_locate(m, json_cstr(value, &m->plugin->arena), value, kind->key);
-
-	if (path)
-		add_found(m, kind, path, value);
-}
-
-/* What the manifest names stands in place of the usual directory; skills are added to it. */
+/* What the manifest names replaces the usual directory; skills are added to it. */
 static void find_kind(struct manifest *m, const struct kind *kind)
 {
 	const struct json *named = json_get(m->root, kind->key);
-
+	bool is_list = json_is(named, JSON_ARRAY);
 	bool looks = !kind->only_named && (!named || kind->skills);
 	const char *usual = looks ? component_locate(m, kind->place, NULL, kind->key) : NULL;
+
 	if (usual && is_directory(usual))
 		add_path(kind->to, usual, true);
 	else if (usual)
 		add_found(m, kind, usual, NULL);
-	if (json_is(named, JSON_STRING))
-		add_named(m, kind, named);
-	for (const struct json *v = json_is(named, JSON_ARRAY) ? json_first(named) : NULL; v; v = json_next(named, v))
-		add_named(m, kind, v);
+	for (const struct json *v = is_list ? json_first(named) : named; v; v = is_list ? json_next(named, v) : NULL) {
+		const char *path = component_locate(m, json_cstr(v, &m->plugin->arena), v, kind->key);
+		if (path)
+			add_found(m, kind, path, v);
+	}
 }
 
-/* ---- hooks and MCP servers, in files of their own or in the manifest ----------------------------------------------- */
+/* ---- hooks and MCP servers, in files of their own or in the manifest ---- */
 
 struct part_kind {
 	const char *key;   /* of the manifest, and of the object in a file */
@@ -154,7 +138,7 @@ static void add_part_object(struct manifest *m, const struct part_kind *kind, co
 		to->list[to->count++] = (struct plugin_part){ file->path, file, inner ? inner : object };
 		return;
 	}
-	plugin_complain(m->plugin, kind->fault, file->path, settings_line(file, inner ? inner : object),
+	plugin_complain(m->plugin, kind->fault, NULL, file->path, settings_line(file, inner ? inner : object),
 			inner ? "%s: expected an object" : "expected an object with \"%s\"", kind->key);
 }
 
@@ -179,48 +163,26 @@ static void add_part_file(struct manifest *m, const struct part_kind *kind, cons
 	add_part_object(m, kind, kept, kept->root);
 }
 
-static void add_part_value(struct manifest *m, const struct part_kind *kind, const struct json *value)
-{
-	if (json_is(value, JSON_OBJECT)) {
-		add_part_object(m, kind, m->file, value);
-		return;
-	}
-	const char *path = component_locate(m, json_cstr(value, &m->plugin->arena), value, kind->key);
-	if (path)
-		add_part_file(m, kind, path);
-}
-
 static void find_parts(struct manifest *m, const struct part_kind *kind)
 {
 	const struct json *named = json_get(m->root, kind->key);
+	bool is_list = json_is(named, JSON_ARRAY);
 	const char *usual = component_locate(m, kind->usual, NULL, kind->key);
 
 	if (usual)
 		add_part_file(m, kind, usual);
-	if (named && !json_is(named, JSON_ARRAY))
-		add_part_value(m, kind, named);
-	for (const struct json *v = json_is(named, JSON_ARRAY) ? json_first(named) : NULL; v; v = json_next(named, v))
-		add_part_value(m, kind, v);
-}
-
-/* ---- settings ---------------------------------------------------------------------------------------------------- */
-
-static void read_setting(struct manifest *m, const struct settings_file *file, const struct json_member *member)
-{
-	struct plugin *p = m->plugin;
-	struct str key = json_str(member->key, &p->arena);
-
-	if (str_is(key, "subagentStatusLine"))
-		return;
-	if (!str_is(key, "agent")) {
-		manifest_note(m, NULL, "settings.json: %.*s: a plugin cannot set it", (int)MIN(key.n, 80), key.p);
-		return;
+	for (const struct json *v = is_list ? json_first(named) : named; v; v = is_list ? json_next(named, v) : NULL) {
+		bool is_object = json_is(v, JSON_OBJECT);
+		const char *path =
+			is_object ? NULL : component_locate(m, json_cstr(v, &m->plugin->arena), v, kind->key);
+		if (is_object)
+			add_part_object(m, kind, m->file, v);
+		else if (path)
+			add_part_file(m, kind, path);
 	}
-	p->agent = json_cstr(member->value, &p->arena);
-	if (!p->agent)
-		plugin_complain(p, PLUGIN_BAD_COMPONENT, file->path, settings_line(file, member->value),
-				"agent: expected the name of an agent");
 }
+
+/* ---- settings ---- */
 
 static void find_settings(struct manifest *m)
 {
@@ -235,11 +197,21 @@ static void find_settings(struct manifest *m)
 		plugin_complain_err(p, PLUGIN_BAD_COMPONENT, path, &err);
 		return;
 	}
-	for (struct json_member f = json_members(file.root); f.key; f = json_member_next(file.root, f))
-		read_setting(m, &file, &f);
+	for (struct json_member f = json_members(file.root); f.key; f = json_member_next(file.root, f)) {
+		struct str key = json_str(f.key, &p->arena);
+		if (str_is(key, "agent")) {
+			p->agent = json_cstr(f.value, &p->arena);
+			if (!p->agent)
+				plugin_complain(p, PLUGIN_BAD_COMPONENT, NULL, file.path, settings_line(&file, f.value),
+						"agent: expected the name of an agent");
+		} else if (!str_is(key, "subagentStatusLine")) {
+			manifest_note(m, NULL, "settings.json: %.*s: a plugin cannot set it", (int)MIN(key.n, 80),
+				      key.p);
+		}
+	}
 }
 
-/* ---- all of them ---------------------------------------------------------------------------------------------------- */
+/* ---- all ---- */
 
 /* What a plugin may have and a runtime without a window does not use. */
 static void note_unused(struct manifest *m)
@@ -280,7 +252,7 @@ void component_find_all(struct manifest *m)
 	note_unused(m);
 }
 
-/* ---- checking: hooks and servers ------------------------------------------------------------------------------------------- */
+/* ---- checking: hooks and servers ---- */
 
 static void check_hooks(struct plugin *p, const struct plugin_part *part)
 {
@@ -296,23 +268,11 @@ static void check_hooks(struct plugin *p, const struct plugin_part *part)
 	hook_set_unref(hook_set_new(&source, 1, NULL, &found));
 	for (size_t i = 0; i < found.count; i++)
 		if (found.list[i].level != DIAGNOSTIC_NOTE)
-			plugin_complain(p, PLUGIN_BAD_HOOKS, part->file, found.list[i].line, "%s",
+			plugin_complain(p, PLUGIN_BAD_HOOKS, NULL, part->file, found.list[i].line, "%s",
 					found.list[i].message + prefix);
 }
 
-static void check_servers(struct plugin *p, const struct plugin_part *part)
-{
-	for (struct json_member m = json_members(part->value); m.key; m = json_member_next(part->value, m)) {
-		bool has_command = json_is(json_get(m.value, "command"), JSON_STRING);
-		bool has_url = json_is(json_get(m.value, "url"), JSON_STRING);
-		if (!has_command && !has_url)
-			plugin_complain(p, PLUGIN_BAD_MCP, part->file, settings_line(part->lines, m.key),
-					"mcpServers." STR_FMT ": expected an object with a command or a url",
-					STR_ARG(json_str(m.key, &p->arena)));
-	}
-}
-
-/* ---- checking: files with a head ------------------------------------------------------------------------------------------- */
+/* ---- checking: files with a head ---- */
 
 /* A file of a kind: agents, commands or skills. What loads all the same is a note, what is refused an error. */
 struct file_check {
@@ -336,14 +296,14 @@ static void check_file(const struct file_check *check, const char *path)
 	unsigned line = 0;
 
 	if (file_read(path, LARGEST_FILE, &text, &err) < 0) {
-		plugin_complain(p, PLUGIN_BAD_COMPONENT, path, 0, "%s", err.text);
+		plugin_complain(p, PLUGIN_BAD_COMPONENT, NULL, path, 0, "%s", err.text);
 		return;
 	}
 	struct definition *d = check->is_agent ? &agent_from_markdown(SOURCE_PLUGIN, path, "x", buf_str(&text))->common
 					       : &skill_from_markdown(&origin, buf_str(&text))->common;
 	const char *error = definition_first_error(d, &line);
 	if (error && d->refused)
-		plugin_complain(p, PLUGIN_BAD_COMPONENT, path, line, "%s", error);
+		plugin_complain(p, PLUGIN_BAD_COMPONENT, NULL, path, line, "%s", error);
 	for (size_t i = 0; i < d->diagnostic_count && !d->refused; i++) {
 		if (!d->diagnostics[i].line)
 			continue; /* about the whole: a description that is made up, and the like */
@@ -361,7 +321,7 @@ static void on_checked_file(void *data, const struct tree_file *file)
 
 static void on_checked_problem(void *data, const char *path, const char *message)
 {
-	plugin_complain(((const struct file_check *)data)->plugin, PLUGIN_BAD_PATH, path, 0, "%s", message);
+	plugin_complain(((const struct file_check *)data)->plugin, PLUGIN_BAD_PATH, NULL, path, 0, "%s", message);
 }
 
 static void check_paths(struct file_check check, const struct plugin_paths *paths)
@@ -378,7 +338,7 @@ static void check_paths(struct file_check check, const struct plugin_paths *path
 			check_file(&check, paths->list[i].path);
 }
 
-/* ---- checking: skills ------------------------------------------------------------------------------------------------------ */
+/* ---- checking: skills ---- */
 
 static int is_visible(const struct dirent *e)
 {
@@ -399,7 +359,7 @@ static void check_skills_in(struct plugin *p, const char *dir)
 			diagnostics_add(&p->notes, DIAGNOSTIC_NOTE, 0, "%s: has no SKILL.md and is skipped",
 					path_inside(p, folder));
 		else if (!path_is_inside(real, p->root))
-			plugin_complain(p, PLUGIN_BAD_PATH, file, 0, "is a link that leads out of the plugin");
+			plugin_complain(p, PLUGIN_BAD_PATH, NULL, file, 0, "is a link that leads out of the plugin");
 		else
 			check_file(&(struct file_check){ .plugin = p }, file);
 	}
@@ -413,8 +373,15 @@ void plugin_validate(struct plugin *p)
 		return;
 	for (size_t i = 0; i < p->hooks.count; i++)
 		check_hooks(p, &p->hooks.list[i]);
-	for (size_t i = 0; i < p->mcp.count; i++)
-		check_servers(p, &p->mcp.list[i]);
+	for (size_t i = 0; i < p->mcp.count; i++) {
+		const struct plugin_part *part = &p->mcp.list[i];
+		for (struct json_member m = json_members(part->value); m.key; m = json_member_next(part->value, m))
+			if (!json_is(json_get(m.value, "command"), JSON_STRING) &&
+			    !json_is(json_get(m.value, "url"), JSON_STRING))
+				plugin_complain(p, PLUGIN_BAD_MCP, NULL, part->file, settings_line(part->lines, m.key),
+						"mcpServers." STR_FMT ": expected an object with a command or a url",
+						STR_ARG(json_str(m.key, &p->arena)));
+	}
 	check_paths((struct file_check){ .plugin = p, .is_agent = true }, &p->agents);
 	check_paths((struct file_check){ .plugin = p, .is_command = true }, &p->commands);
 	for (size_t i = 0; i < p->skills.count; i++)

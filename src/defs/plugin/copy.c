@@ -15,7 +15,7 @@ struct copy {
 	struct err *err;
 };
 
-/* ---- copying ----------------------------------------------------------------------------------------------------- */
+/* ---- copying ---- */
 
 static int copy_file(struct copy *c, const char *from, const char *to, mode_t mode)
 {
@@ -92,7 +92,7 @@ int directory_copy(const char *from, const char *to, struct err *err)
 	return status;
 }
 
-/* ---- removing ---------------------------------------------------------------------------------------------------- */
+/* ---- removing ---- */
 
 int directory_remove(const char *path, struct err *err)
 {
@@ -106,7 +106,7 @@ int directory_remove(const char *path, struct err *err)
 	return status < 0 ? status : file_at_remove_tree(&at, err);
 }
 
-/* ---- putting in place -------------------------------------------------------------------------------------------- */
+/* ---- putting in place ---- */
 
 static char *beside(struct arena *a, const char *target)
 {

@@ -17,15 +17,15 @@ struct program {
 	const char *what; /* for the error: "git clone ADDRESS" */
 };
 
-enum { CAP_MS = 10 * 60 * 1000, SAID_LIMIT = 16 << 10, SAID_SHOWN = 140 };
+enum { CAP_MS = 10 * 60 * 1000, OUTPUT_LIMIT = 16 << 10, OUTPUT_SHOWN = 140 };
 
 struct fetching {
 	struct loop *loop;
 	struct child *child; /* NULL: it has ended */
 	struct timer cap;
 	bool timed_out;
-	int status;      /* as of waitpid */
-	struct buf said; /* what it printed */
+	int status; /* as of waitpid */
+	struct buf output;
 };
 
 static void fetch_on_output(struct child *c, bool is_stderr, const char *p, size_t n)
@@ -33,8 +33,8 @@ static void fetch_on_output(struct child *c, bool is_stderr, const char *p, size
 	struct fetching *r = child_data(c);
 
 	(void)is_stderr;
-	if (r->said.n < SAID_LIMIT)
-		buf_add(&r->said, p, MIN(n, SAID_LIMIT - r->said.n));
+	if (r->output.n < OUTPUT_LIMIT)
+		buf_add(&r->output, p, MIN(n, OUTPUT_LIMIT - r->output.n));
 }
 
 static void fetch_on_end(struct child *c, int status)
@@ -71,25 +71,25 @@ static int program_run(const struct program *p, struct err *err)
 		timer_start(r.loop, &r.cap, CAP_MS);
 		while (r.child)
 			loop_run(r.loop);
-		struct str said = str_trim(buf_str(&r.said));
+		struct str output = str_trim(buf_str(&r.output));
 		if (r.timed_out)
 			status = err_set(err, ERR_TIMEOUT, "%.80s took more than ten minutes", p->what);
 		else if (!WIFEXITED(r.status) || WEXITSTATUS(r.status) != 0)
-			status = err_set(err, ERR_IO, "%.80s: %.*s", p->what, (int)MIN(said.n, (size_t)SAID_SHOWN),
-					 said.p);
+			status = err_set(err, ERR_IO, "%.80s: %.*s", p->what, (int)MIN(output.n, (size_t)OUTPUT_SHOWN),
+					 output.p);
 	}
 	spawner_free(spawner);
 	loop_run(r.loop); /* lets closing handles close */
 	loop_free(r.loop);
-	buf_release(&r.said);
+	buf_release(&r.output);
 	return status;
 }
 
-/* ---- git ----------------------------------------------------------------------------------------------------------- */
+/* ---- git ---- */
 
 #define GIT "git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0"
 
-/* Variables that steer git elsewhere are left out; how to reach a server, and the user's own settings, stay. */
+/* Drops variables that redirect git; keeps those for reaching a server and for the user's settings. */
 static bool git_keeps_variable(const char *entry)
 {
 	static const char *const kept[] = { "GIT_SSH",
@@ -108,29 +108,20 @@ static bool git_keeps_variable(const char *entry)
 	return false;
 }
 
-static const char *const *git_environment(struct arena *a)
-{
-	size_t n = 0;
-	size_t count = 0;
-
-	while (environ[count])
-		count++;
-	const char **env = arena_alloc(a, (count + 4) * sizeof *env);
-	for (size_t i = 0; i < count; i++)
-		if (git_keeps_variable(environ[i]))
-			env[n++] = environ[i];
-	env[n++] = "LC_ALL=C";
-	env[n++] = "GIT_TERMINAL_PROMPT=0";
-	env[n++] = "GIT_ALLOW_PROTOCOL=file:git:http:https:ssh"; /* ext:: would git_run a program */
-	env[n] = NULL;
-	return env;
-}
-
 static int git_run(const char *const *argv, const char *what, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
+	const char **env = arena_alloc(&a, (str_count((const char *const *)environ) + 4) * sizeof *env);
+	size_t n = 0;
 
-	return program_run(&(struct program){ .argv = argv, .envp = git_environment(&a), .what = what }, err);
+	for (char **entry = environ; *entry; entry++)
+		if (git_keeps_variable(*entry))
+			env[n++] = *entry;
+	env[n++] = "LC_ALL=C";
+	env[n++] = "GIT_TERMINAL_PROMPT=0";
+	env[n++] = "GIT_ALLOW_PROTOCOL=file:git:http:https:ssh"; /* ext:: would run a program */
+	env[n] = NULL;
+	return program_run(&(struct program){ .argv = argv, .envp = env, .what = what }, err);
 }
 
 /* A commit that is pinned may be anywhere in the history, so all of it comes, and no branch is unpacked before. */
@@ -155,7 +146,7 @@ int git_clone(const struct git_source *source, const char *dir, struct err *err)
 	return git_run(checkout, arena_printf(&a, "git checkout %s", source->sha), err);
 }
 
-/* ---- npm ----------------------------------------------------------------------------------------------------------- */
+/* ---- npm ---- */
 
 static bool has_only(struct str text, const char *more)
 {
@@ -173,21 +164,15 @@ static bool npm_is_part(struct str part)
 	return part.n <= 214 && has_only(part, "._-") && part.p[0] != '.' && part.p[0] != '-';
 }
 
-static bool npm_is_package(struct str name)
-{
-	if (!str_starts(name, STR("@")))
-		return npm_is_part(name);
-	struct str scope = str_cut(&name, '/');
-	return npm_is_part((struct str){ scope.p + 1, scope.n - 1 }) && name.p && npm_is_part(name);
-}
-
 int npm_source_read(struct arena *a, const struct json *source, struct npm_source *ret_source, struct err *err)
 {
 	struct npm_source s = { .package = json_cstr(json_get(source, "package"), a),
 				.version = json_cstr(json_get(source, "version"), a),
 				.registry = json_cstr(json_get(source, "registry"), a) };
 
-	if (!s.package || !npm_is_package(str_from(s.package)))
+	struct str name = str_from(s.package);
+	struct str scope = str_starts(name, STR("@")) ? str_cut(&name, '/') : STR("@x");
+	if (!s.package || !name.p || !npm_is_part(name) || !npm_is_part((struct str){ scope.p + 1, scope.n - 1 }))
 		return err_set(err, ERR_USAGE, "package: expected the name of an npm package");
 	/* What has a slash or a colon could be an address or a path, which npm would take as well. */
 	struct str version = str_from(s.version);
@@ -203,55 +188,40 @@ int npm_source_read(struct arena *a, const struct json *source, struct npm_sourc
 	return 0;
 }
 
-static int npm_pack(const struct npm_source *s, const char *into, struct err *err)
+int npm_fetch(const struct npm_source *s, const char *dir, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf bytes = { 0 };
 	const char *spec = arena_printf(&a, "%s%s%s", s->package, s->version ? "@" : "", s->version ? s->version : "");
-	const char *argv[12] = { "npm", "pack", "--ignore-scripts", "--silent", "--pack-destination", into };
-	size_t n = 6;
+	const char *argv[12] = { "npm", "pack", "--ignore-scripts", "--silent", "--pack-destination" };
+	size_t n = 5;
+	const char *archive = NULL;
+	const char *temp;
 
+	int status = directory_begin(&a, dir, &temp, err);
+	if (status < 0)
+		return status;
+	argv[n++] = temp;
 	if (s->registry) {
 		argv[n++] = "--registry";
 		argv[n++] = s->registry;
 	}
 	argv[n++] = "--";
 	argv[n] = spec;
-	/* In a directory of its own: no project's configuration counts. */
-	return program_run(
-		&(struct program){ .argv = argv, .cwd = into, .what = arena_printf(&a, "npm pack %s", spec) }, err);
-}
-
-static const char *npm_find_archive(struct arena *a, const char *dir)
-{
-	DIR *list = opendir(dir);
-	const char *found = NULL;
-
+	/* In a directory of its own: no project's configuration applies. */
+	status = program_run(
+		&(struct program){ .argv = argv, .cwd = temp, .what = arena_printf(&a, "npm pack %s", spec) }, err);
+	DIR *list = status == 0 ? opendir(temp) : NULL;
 	for (const struct dirent *e; list && (e = readdir(list));)
 		if (str_ends(str_from(e->d_name), STR(".tgz")))
-			found = path_join(a, dir, e->d_name);
+			archive = path_join(&a, temp, e->d_name);
 	if (list)
 		closedir(list);
-	return found;
-}
-
-int npm_fetch(const struct npm_source *s, const char *dir, struct err *err)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	AUTO_BUF struct buf bytes = { 0 };
-	const char *archive = NULL;
-	const char *temp;
-	int status = directory_begin(&a, dir, &temp, err);
-
-	if (status < 0)
-		return status;
-	status = npm_pack(s, temp, err);
-	if (status == 0)
-		archive = npm_find_archive(&a, temp);
 	if (status == 0)
 		status = archive ? file_read(archive, UNPACK_FILE_LIMIT, &bytes, err)
 				 : err_set(err, ERR_IO, "npm pack left no archive");
 	if (status == 0)
-		status = unpack_tarball(buf_str(&bytes), dir, err);
+		status = unpack_archive(UNPACK_TARBALL, buf_str(&bytes), dir, err);
 	(void)directory_remove(temp, NULL);
 	return status < 0 ? err_wrap(err, "the package %.80s", s->package) : 0;
 }

@@ -12,16 +12,20 @@ static const char known_name[] = "known_marketplaces.json";
 static const char installed_name[] = "installed_plugins.json";
 static const char trusted_name[] = "trusted_plugins.json";
 
-/* ---- records: reading ----------------------------------------------------------------------------------------------------- */
+/* ---- records: reading ---- */
 
-static void records_read_known(struct plugin_records *r)
+int plugin_records_read(struct plugin_records *r, const char *plugins_dir, struct err *err)
 {
-	const struct json *root = r->known_file.root;
-
-	if (!root)
-		return;
-	r->known = arena_calloc(&r->arena, (root->count + 1) * sizeof *r->known);
-	for (struct json_member m = json_members(root); m.key; m = json_member_next(root, m)) {
+	*r = (struct plugin_records){ 0 };
+	if (settings_file_read(&r->known_file, path_join(&r->arena, plugins_dir, known_name), err) < 0 ||
+	    settings_file_read(&r->installed_file, path_join(&r->arena, plugins_dir, installed_name), err) < 0 ||
+	    settings_file_read(&r->trusted_file, path_join(&r->arena, plugins_dir, trusted_name), err) < 0) {
+		plugin_records_release(r);
+		return -(int)err->kind;
+	}
+	const struct json *known = r->known_file.root;
+	r->known = arena_calloc(&r->arena, (known ? known->count + 1 : 1) * sizeof *r->known);
+	for (struct json_member m = json_members(known); m.key; m = json_member_next(known, m)) {
 		struct known_marketplace k = {
 			.name = json_cstr(m.key, &r->arena),
 			.dir = json_cstr(json_get(m.value, "installLocation"), &r->arena),
@@ -31,17 +35,10 @@ static void records_read_known(struct plugin_records *r)
 		    json_is(k.source, JSON_OBJECT))
 			r->known[r->known_count++] = k;
 	}
-}
-
-/* An older form has one object where there is a list now; of a list the first entry is the one that was installed first. */
-static void records_read_installed(struct plugin_records *r)
-{
 	const struct json *map = json_get(r->installed_file.root, "plugins");
-
-	if (!json_is(map, JSON_OBJECT))
-		return;
-	r->installed = arena_calloc(&r->arena, (map->count + 1) * sizeof *r->installed);
+	r->installed = arena_calloc(&r->arena, (map ? map->count + 1 : 1) * sizeof *r->installed);
 	for (struct json_member m = json_members(map); m.key; m = json_member_next(map, m)) {
+		/* An older format has one object instead of a list; of a list the first entry was installed first. */
 		const struct json *v = json_is(m.value, JSON_ARRAY) ? json_first(m.value) : m.value;
 		const char *scope = json_cstr(json_get(v, "scope"), &r->arena);
 		struct installed_plugin i = {
@@ -53,19 +50,6 @@ static void records_read_installed(struct plugin_records *r)
 		if (i.id && i.path && i.path[0] == '/')
 			r->installed[r->installed_count++] = i;
 	}
-}
-
-int plugin_records_read(struct plugin_records *r, const char *plugins_dir, struct err *err)
-{
-	*r = (struct plugin_records){ 0 };
-	if (settings_file_read(&r->known_file, path_join(&r->arena, plugins_dir, known_name), err) < 0 ||
-	    settings_file_read(&r->installed_file, path_join(&r->arena, plugins_dir, installed_name), err) < 0 ||
-	    settings_file_read(&r->trusted_file, path_join(&r->arena, plugins_dir, trusted_name), err) < 0) {
-		plugin_records_release(r);
-		return -(int)err->kind;
-	}
-	records_read_known(r);
-	records_read_installed(r);
 	return 0;
 }
 
@@ -99,7 +83,7 @@ bool plugin_records_trust(const struct plugin_records *r, const char *id, const 
 	return json_str_is(json_get(json_get(r->trusted_file.root, "plugins"), id), root);
 }
 
-/* ---- records: changing ---------------------------------------------------------------------------------------------------- */
+/* ---- records: changing ---- */
 
 static void put_now(struct json_out *w, const char *key)
 {
@@ -135,34 +119,6 @@ int record_no_market(const char *plugins_dir, const char *name, struct err *err)
 	return record_set(plugins_dir, known_name, &(struct str){ name, strlen(name) }, 1, (struct str){ 0 }, err);
 }
 
-static int record_installed(const char *plugins_dir, const struct installed_plugin *entry, struct err *err)
-{
-	const struct str version[] = { STR("version") };
-	const struct str names[] = { STR("plugins"), str_from(entry->id) };
-	AUTO_BUF struct buf out = { 0 };
-	struct json_out w = json_out(&out);
-
-	json_open(&w, '[');
-	json_open(&w, '{');
-	json_kcstr(&w, "scope", entry->scope);
-	json_kcstr(&w, "installPath", entry->path);
-	json_kcstr(&w, "version", entry->version);
-	put_now(&w, "installedAt");
-	put_now(&w, "lastUpdated");
-	json_close(&w);
-	json_close(&w);
-	int status = record_set(plugins_dir, installed_name, version, 1, STR("2"), err);
-	return status < 0 ? status
-			  : record_set(plugins_dir, installed_name, names, COUNT_OF(names), buf_str(&out), err);
-}
-
-static int record_uninstalled(const char *plugins_dir, const char *id, struct err *err)
-{
-	const struct str names[] = { STR("plugins"), str_from(id) };
-
-	return record_set(plugins_dir, installed_name, names, COUNT_OF(names), (struct str){ 0 }, err);
-}
-
 int record_trust(const char *plugins_dir, const char *id, const char *root, struct err *err)
 {
 	const struct str names[] = { STR("plugins"), str_from(id) };
@@ -174,18 +130,9 @@ int record_trust(const char *plugins_dir, const char *id, const char *root, stru
 			  err);
 }
 
-/* ---- what is installed --------------------------------------------------------------------------------------------- */
+/* ---- installing ---- */
 
-static const char *choose_version(const struct plugin *p, const struct market_plugin *offer)
-{
-	if (p->version && p->version[0])
-		return p->version;
-	return offer && offer->version && offer->version[0] ? offer->version : "unknown";
-}
-
-/* ---- the entry as a manifest ------------------------------------------------------------------------------------- */
-
-/* For a plugin that has none. */
+/* The entry of the marketplace becomes the manifest of a plugin without one. */
 static int write_manifest(const char *dir, const struct market_plugin *offer, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -209,27 +156,7 @@ static int write_manifest(const char *dir, const struct market_plugin *offer, st
 	return status < 0 ? status : file_replace(path, out.p, out.n, err);
 }
 
-/* ---- installing -------------------------------------------------------------------------------------------------- */
-
-static int install_check(const struct plugin *p, const struct install *what, struct err *err)
-{
-	const struct plugin_error *e = p->errors;
-
-	if (p->state == PLUGIN_FAILED && e->line)
-		return err_set(err, ERR_USAGE, "%s:%u: %s", e->file, e->line, e->message);
-	if (p->state == PLUGIN_FAILED)
-		return err_set(err, ERR_USAGE, "%s: %s", e->file, e->message);
-	if (what->offer && strcmp(what->offer->name, p->name) != 0)
-		return err_set(err, ERR_USAGE, "the marketplace offers it as %s, but it calls itself %s",
-			       what->offer->name, p->name);
-	const char *version = choose_version(p, what->offer);
-	size_t n = strspn(version, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-");
-	if (!n || n > 64 || version[n] || version[0] == '.')
-		return err_set(err, ERR_USAGE, "version: '%.60s' cannot be the name of a directory", version);
-	return 0;
-}
-
-/* The copy is what gets checked: what happens to the original meanwhile does not matter. */
+/* Copies, then checks the copy: later changes of the original do not matter. */
 static int install_copy(struct arena *a, const struct install *what, const char *temp,
 			struct installed_plugin *ret_installed, struct err *err)
 {
@@ -240,9 +167,21 @@ static int install_copy(struct arena *a, const struct install *what, const char 
 	if (status < 0)
 		return status;
 	struct plugin *p = plugin_read(temp, PLUGIN_INSTALLED, what->marketplace);
-	status = install_check(p, what, err);
-	if (status == 0) {
-		const char *version = choose_version(p, what->offer);
+	const struct plugin_error *e = p->errors;
+	const char *version = p->version && p->version[0]                                      ? p->version
+			      : what->offer && what->offer->version && what->offer->version[0] ? what->offer->version
+											       : "unknown";
+	size_t n = strspn(version, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-");
+	if (p->state == PLUGIN_FAILED && e->line)
+		status = err_set(err, ERR_USAGE, "%s:%u: %s", e->file, e->line, e->message);
+	else if (p->state == PLUGIN_FAILED)
+		status = err_set(err, ERR_USAGE, "%s: %s", e->file, e->message);
+	else if (what->offer && strcmp(what->offer->name, p->name) != 0)
+		status = err_set(err, ERR_USAGE, "the marketplace offers it as %s, but its name is %s",
+				 what->offer->name, p->name);
+	else if (!n || n > 64 || version[n] || version[0] == '.')
+		status = err_set(err, ERR_USAGE, "version: '%.60s' cannot be the name of a directory", version);
+	else
 		*ret_installed = (struct installed_plugin){
 			.id = arena_strdup(a, p->id),
 			.scope = what->scope,
@@ -250,9 +189,29 @@ static int install_copy(struct arena *a, const struct install *what, const char 
 			.path = arena_printf(a, "%s/cache/%s/%s/%s", what->plugins_dir, what->marketplace, p->name,
 					     version),
 		};
-	}
 	plugin_free(p);
 	return status;
+}
+
+static int record_installed(const char *plugins_dir, const struct installed_plugin *entry, struct err *err)
+{
+	const struct str version[] = { STR("version") };
+	const struct str names[] = { STR("plugins"), str_from(entry->id) };
+	AUTO_BUF struct buf out = { 0 };
+	struct json_out w = json_out(&out);
+
+	json_open(&w, '[');
+	json_open(&w, '{');
+	json_kcstr(&w, "scope", entry->scope);
+	json_kcstr(&w, "installPath", entry->path);
+	json_kcstr(&w, "version", entry->version);
+	put_now(&w, "installedAt");
+	put_now(&w, "lastUpdated");
+	json_close(&w);
+	json_close(&w);
+	int status = record_set(plugins_dir, installed_name, version, 1, STR("2"), err);
+	return status < 0 ? status
+			  : record_set(plugins_dir, installed_name, names, COUNT_OF(names), buf_str(&out), err);
 }
 
 int plugin_install(struct arena *a, const struct install *what, struct installed_plugin *ret_installed, struct err *err)
@@ -291,7 +250,8 @@ int plugin_uninstall(const char *plugins_dir, const char *id, struct err *err)
 		return status;
 	if (!at || !plugin_records_installed(&records, id))
 		return err_set(err, ERR_NOT_FOUND, "%s is not installed", id);
-	status = record_uninstalled(plugins_dir, id, err);
+	const struct str names[] = { STR("plugins"), str_from(id) };
+	status = record_set(plugins_dir, installed_name, names, COUNT_OF(names), (struct str){ 0 }, err);
 	if (status == 0)
 		status = record_trust(plugins_dir, id, NULL, err);
 	if (status < 0 || !plugin_name_is_good((struct str){ id, (size_t)(at - id) }) ||

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * install.h - what was installed, from where, and what the user consented to; and how it gets there. Plain files in <config>/plugins that other
- * programs read and write as well, each replaced whole or not at all, with everything that is not ours left as it stands:
+ * programs read and write as well, each replaced atomically, with all foreign members kept:
  *
  *     known_marketplaces.json  {"NAME": {"source": {...}, "installLocation": DIR, "lastUpdated": TIME}}
  *     installed_plugins.json   {"version": 2, "plugins": {ID: [{"scope", "installPath", "version", "installedAt", ...}]}}
- *     trusted_plugins.json     {"plugins": {ID: ROOT}}        of cadre alone: agents of this very copy may bring hooks */
+ *     trusted_plugins.json     {"plugins": {ID: ROOT}}        of cadre alone: agents of this copy may have hooks */
 #pragma once
 #include "config/settings/settings_file.h"
 #include "defs/plugin/marketplace.h"
@@ -17,7 +17,7 @@ struct known_marketplace {
 
 struct installed_plugin {
 	const char *id, *path, *scope;
-	const char *version; /* NULL: not said */
+	const char *version; /* NULL: not given */
 };
 
 /* A zeroed struct is empty. Entries that cannot be used are left out. */
@@ -30,7 +30,7 @@ struct plugin_records {
 	size_t installed_count;
 };
 
-/* Files that are not there are empty. A bad one is -ERR_USAGE with file and line. On failure *r is empty. */
+/* Missing files are empty. An invalid one is -ERR_USAGE with file and line. On failure *r is empty. */
 int plugin_records_read(struct plugin_records *r, const char *plugins_dir, struct err *err);
 void plugin_records_release(struct plugin_records *r);
 #define AUTO_PLUGIN_RECORDS CLEANUP(plugin_records_release)

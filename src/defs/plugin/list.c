@@ -32,130 +32,93 @@ static void plugin_disable(struct plugin *p, const char *why)
 	}
 }
 
-/* ---- what settings say ------------------------------------------------------------------------------------------- */
+/* ---- settings ---- */
 
-struct wish {
+struct choice {
 	const char *id;
-	const struct json *said; /* by the highest layer that counts so far; NULL: none says anything */
+	const struct json *value; /* by the highest layer that counts so far; NULL: none says anything */
 	struct settings_origin origin;
 };
 
-static void on_wish(void *data, const struct settings_item *item)
+static void on_choice(void *data, const struct settings_item *item)
 {
-	struct wish *w = data;
+	struct choice *w = data;
 
 	if (!json_str_is(item->key, w->id))
 		return;
-	w->said = item->value;
+	w->value = item->value;
 	w->origin = item->origin;
 }
 
-static struct wish find_wish(const struct plugin_spec *spec, const char *id)
+static struct choice find_choice(const struct plugin_spec *spec, const char *id)
 {
-	struct wish w = { .id = id };
+	struct choice w = { .id = id };
 
 	if (spec->settings)
-		settings_each(spec->settings, "enabledPlugins", on_wish, &w);
+		settings_each(spec->settings, "enabledPlugins", on_choice, &w);
 	return w;
 }
 
-static void apply_wish(struct plugin *p, struct wish w)
-{
-	if (w.said && !json_is(w.said, JSON_TRUE) && !json_is(w.said, JSON_FALSE))
-		plugin_fail(p, PLUGIN_BAD_CONFIG, w.origin.file, w.origin.line,
-			    "enabledPlugins.%s: expected true or false", p->id);
-	else if (json_is(w.said, JSON_FALSE))
-		plugin_disable(p, arena_printf(&p->arena, "by %s settings", settings_layer_name(w.origin.layer)));
-	else if (!w.said && !p->default_enabled)
-		plugin_disable(p, "by its manifest, until enabledPlugins names it");
-}
-
-/* ---- one plugin -------------------------------------------------------------------------------------------------- */
-
-/* Every character that could mean something in a path becomes '-'. */
-static const char *data_dir(struct plugin *p, const char *plugins_dir)
-{
-	char *name = arena_strdup(&p->arena, p->id);
-
-	for (char *c = name; *c; c++) {
-		bool kept =
-			(*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_';
-		if (!kept)
-			*c = '-';
-	}
-	return arena_printf(&p->arena, "%s/data/%s", plugins_dir, name);
-}
+/* ---- one plugin ---- */
 
 static void load_finish(struct loading *load, struct plugin *p)
 {
 	const struct plugin_spec *spec = load->spec;
+	struct choice w = find_choice(spec, p->id);
+	char *name = arena_strdup(&p->arena, p->id);
 
-	p->data_dir = data_dir(p, spec->plugins_dir);
+	/* In the name of the data directory, every character that could mean something in a path becomes '-'. */
+	for (char *c = name; *c; c++)
+		if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_'))
+			*c = '-';
+	p->data_dir = arena_printf(&p->arena, "%s/data/%s", spec->plugins_dir, name);
 	p->vars.data = p->data_dir;
 	p->vars.project = spec->project_dir ? arena_strdup(&p->arena, spec->project_dir) : NULL;
 	p->trusted = plugin_records_trust(&load->records, p->id, p->root);
 	if (p->no_mcp)
 		p->mcp.count = 0;
-	apply_wish(p, find_wish(load->spec, p->id));
+	if (w.value && !json_is(w.value, JSON_TRUE) && !json_is(w.value, JSON_FALSE))
+		plugin_fail(p, PLUGIN_BAD_CONFIG, w.origin.file, w.origin.line,
+			    "enabledPlugins.%s: expected true or false", p->id);
+	else if (json_is(w.value, JSON_FALSE))
+		plugin_disable(p, arena_printf(&p->arena, "by %s settings", settings_layer_name(w.origin.layer)));
+	else if (!w.value && !p->default_enabled)
+		plugin_disable(p, "by its manifest, until enabledPlugins names it");
 	if (p->state == PLUGIN_ENABLED)
 		plugin_options_apply(p, spec->settings);
 	list_add(load->list, p);
 }
 
-/* ---- --plugin-dir ------------------------------------------------------------------------------------------------ */
+/* ---- --plugin-dir ---- */
 
-static struct plugin *read_given(struct loading *load, const struct plugin_given *given, bool forbidden)
+static void load_given(struct loading *load, const struct plugin_given *given)
 {
-	const char *dir = given->path;
+	const struct settings *s = load->spec->settings;
+	bool forbidden = s && settings_bool(s, "disableSideloadFlags", false);
 	const char *home = load->spec->plugins_dir;
-	size_t n = strlen(dir);
+	struct str path = str_from(given->path);
+	const char *dir = given->path;
 	struct err err = { 0 };
 	int status = 0;
 
 	if (!forbidden && given->is_url)
 		status = zip_cache_open_url(&load->list->arena, home, given->path, &dir, &err);
-	else if (!forbidden && n > 4 && str_is_nocase((struct str){ given->path + n - 4, 4 }, ".zip"))
+	else if (!forbidden && path.n > 4 && str_is_nocase((struct str){ path.p + path.n - 4, 4 }, ".zip"))
 		status = zip_cache_open(&load->list->arena, home, given->path, &dir, &err);
 	struct plugin *p = plugin_read(status < 0 ? given->path : dir, PLUGIN_INLINE, "inline");
-	if (status < 0) {
-		p->error_count = 0; /* that a file is no directory is not what is wrong */
+	p->no_mcp = given->no_mcp;
+	if (forbidden || status < 0)
+		p->error_count = 0; /* the archive was not read as a directory: only the following error matters */
+	if (forbidden)
+		plugin_fail(p, PLUGIN_BLOCKED, given->path, 0,
+			    "--plugin-dir is not allowed: disableSideloadFlags of managed settings");
+	else if (status < 0)
 		plugin_fail(p, status == -ERR_NOT_FOUND ? PLUGIN_NOT_FOUND : PLUGIN_BAD_ARCHIVE, given->path, 0, "%s",
 			    err.text);
-	}
-	return p;
+	load_finish(load, p);
 }
 
-static void load_given(struct loading *load)
-{
-	const struct settings *s = load->spec->settings;
-	bool forbidden = s && settings_bool(s, "disableSideloadFlags", false);
-
-	for (size_t i = 0; i < load->spec->given_count; i++) {
-		struct plugin *p = read_given(load, &load->spec->given[i], forbidden);
-		p->no_mcp = load->spec->given[i].no_mcp;
-		if (forbidden) {
-			p->error_count = 0; /* that an archive was not looked into is not what is wrong */
-			plugin_fail(p, PLUGIN_BLOCKED, load->spec->given[i].path, 0,
-				    "--plugin-dir is not allowed: disableSideloadFlags of managed settings");
-		}
-		load_finish(load, p);
-	}
-}
-
-/* ---- installed --------------------------------------------------------------------------------------------------- */
-
-static struct plugin *not_installed(const struct settings_origin *origin, const char *id)
-{
-	struct plugin *p = plugin_read(origin->file, PLUGIN_INSTALLED, "");
-	const char *at = strchr(id, '@');
-
-	p->error_count = 0;
-	p->name = arena_dup(&p->arena, id, (size_t)(at - id));
-	p->id = arena_strdup(&p->arena, id);
-	plugin_fail(p, PLUGIN_NOT_FOUND, origin->file, origin->line,
-		    "enabledPlugins.%s: is not installed: cadre plugin install %s", id, id);
-	return p;
-}
+/* ---- installed ---- */
 
 static void load_installed(struct loading *load, const struct installed_plugin *installed)
 {
@@ -166,7 +129,7 @@ static void load_installed(struct loading *load, const struct installed_plugin *
 	struct plugin *p = plugin_read_named(installed->path, PLUGIN_INSTALLED, name, market);
 
 	if (strcmp(p->id, installed->id) != 0 && p->state != PLUGIN_FAILED)
-		plugin_fail(p, PLUGIN_BAD_MANIFEST, p->root, 0, "was installed as %s and calls itself %s",
+		plugin_fail(p, PLUGIN_BAD_MANIFEST, p->root, 0, "was installed as %s, but its name is %s",
 			    installed->id, p->name);
 	p->name = arena_dup(&p->arena, installed->id, (size_t)(at - installed->id));
 	p->id = arena_strdup(&p->arena, installed->id);
@@ -195,7 +158,7 @@ static bool is_listed(const struct plugin_list *l, const char *id)
 	return false;
 }
 
-/* In the order in which settings name them; what they name and is not installed is an error. */
+/* In the order of the settings; a plugin that is enabled and not installed is an error. */
 static void on_enabled(void *data, const struct settings_item *item)
 {
 	struct loading *load = data;
@@ -206,29 +169,20 @@ static void on_enabled(void *data, const struct settings_item *item)
 	    str_ends(str_from(id), STR("@inline")))
 		return;
 	const struct installed_plugin *installed = plugin_records_installed(&load->records, id);
-	if (installed)
+	if (installed) {
 		load_installed(load, installed);
-	else if (json_is(find_wish(load->spec, id).said, JSON_TRUE))
-		list_add(load->list, not_installed(&item->origin, id));
-}
-
-/* What no setting names is installed and switched off. */
-static void load_all_installed(struct loading *load)
-{
-	struct plugin_list *l = load->list;
-
-	if (load->spec->settings)
-		settings_each(load->spec->settings, "enabledPlugins", on_enabled, load);
-	for (size_t i = 0; i < load->records.installed_count; i++) {
-		const struct installed_plugin *installed = &load->records.installed[i];
-		if (!is_id(installed->id) || is_listed(l, installed->id))
-			continue;
-		load_installed(load, installed);
-		plugin_disable(l->all[l->count - 1], "enabledPlugins does not name it");
+	} else if (json_is(find_choice(load->spec, id).value, JSON_TRUE)) {
+		struct plugin *p = plugin_read(item->origin.file, PLUGIN_INSTALLED, "");
+		p->error_count = 0;
+		p->name = arena_dup(&p->arena, id, strcspn(id, "@"));
+		p->id = arena_strdup(&p->arena, id);
+		plugin_fail(p, PLUGIN_NOT_FOUND, item->origin.file, item->origin.line,
+			    "enabledPlugins.%s: is not installed: cadre plugin install %s", id, id);
+		list_add(load->list, p);
 	}
 }
 
-/* ---- skills directories ------------------------------------------------------------------------------------------ */
+/* ---- skills directories ---- */
 
 static int is_visible(const struct dirent *e)
 {
@@ -255,31 +209,26 @@ static void load_skills_dir(struct loading *load, const struct plugin_skills_dir
 		free(names);
 }
 
-/* ---- dependencies -------------------------------------------------------------------------------------------------- */
-
-/* Given on the command line, a plugin stands in for that of any marketplace. */
-static bool dependency_is_meant(const struct plugin_dependency *d, const struct plugin *by, const struct plugin *p)
-{
-	if (strcmp(d->name, p->name) != 0 || p == by)
-		return false;
-	if (p->origin != PLUGIN_INSTALLED)
-		return true;
-	if (!d->marketplace && by->origin != PLUGIN_INSTALLED)
-		return true;
-	return !strcmp(strchr(p->id, '@') + 1, d->marketplace ? d->marketplace : strchr(by->id, '@') + 1);
-}
+/* ---- dependencies ---- */
 
 static bool dependency_holds(const struct plugin_list *l, struct plugin *p, const struct plugin_dependency *d)
 {
 	static const char *const states[] = { [PLUGIN_DISABLED] = "is disabled", [PLUGIN_FAILED] = "has failed" };
+	const char *market = d->marketplace                  ? d->marketplace
+			     : p->origin == PLUGIN_INSTALLED ? strchr(p->id, '@') + 1
+							     : NULL;
 	const struct plugin *other = NULL;
 
-	for (size_t i = 0; i < l->count && !(other && other->state == PLUGIN_ENABLED); i++)
-		if (dependency_is_meant(d, p, l->all[i]))
-			other = l->all[i];
+	for (size_t i = 0; i < l->count && !(other && other->state == PLUGIN_ENABLED); i++) {
+		const struct plugin *q = l->all[i];
+		/* A plugin of the command line replaces that of any marketplace. */
+		if (q != p && !strcmp(d->name, q->name) &&
+		    (q->origin != PLUGIN_INSTALLED || !market || !strcmp(strchr(q->id, '@') + 1, market)))
+			other = q;
+	}
 	if (!other || other->state != PLUGIN_ENABLED)
 		plugin_fail(p, PLUGIN_BAD_DEPENDENCY, p->manifest, d->line, "needs the plugin %s, which %s", d->name,
-			    other ? states[other->state] : "is not there");
+			    other ? states[other->state] : "is missing");
 	else if (d->range && !version_fits(str_from(other->version ? other->version : ""), str_from(d->range)))
 		plugin_fail(p, PLUGIN_BAD_DEPENDENCY, p->manifest, d->line,
 			    "needs version %s of the plugin %s, which has %s", d->range, d->name,
@@ -287,21 +236,7 @@ static bool dependency_holds(const struct plugin_list *l, struct plugin *p, cons
 	return p->state == PLUGIN_ENABLED;
 }
 
-/* Fails every enabled plugin that needs one which is not enabled or has a version outside the range, until nothing changes:
- * what fails here is missing for others. Those that need each other in a circle are fine. */
-static void check_dependencies(struct plugin_list *l)
-{
-	for (bool changed = true; changed;) {
-		changed = false;
-		for (size_t i = 0; i < l->count; i++) {
-			struct plugin *p = l->all[i];
-			for (size_t k = 0; k < p->dependency_count && p->state == PLUGIN_ENABLED; k++)
-				changed |= !dependency_holds(l, p, &p->dependencies[k]);
-		}
-	}
-}
-
-/* ---- all of them ------------------------------------------------------------------------------------------------- */
+/* ---- all ---- */
 
 struct plugin_list *plugin_list_load(const struct plugin_spec *spec)
 {
@@ -315,19 +250,34 @@ struct plugin_list *plugin_list_load(const struct plugin_spec *spec)
 		plugin_fail(p, PLUGIN_NOT_FOUND, spec->plugins_dir, 0, "%s", err.text);
 		list_add(l, p);
 	}
-	load_given(&load);
-	if (!spec->bare) {
-		load_all_installed(&load);
-		for (size_t i = 0; i < spec->skills_dir_count; i++)
-			load_skills_dir(&load, &spec->skills_dirs[i]);
+	for (size_t i = 0; i < spec->given_count; i++)
+		load_given(&load, &spec->given[i]);
+	if (!spec->bare && spec->settings)
+		settings_each(spec->settings, "enabledPlugins", on_enabled, &load);
+	for (size_t i = 0; i < load.records.installed_count && !spec->bare; i++) {
+		const struct installed_plugin *installed = &load.records.installed[i];
+		if (!is_id(installed->id) || is_listed(l, installed->id))
+			continue;
+		load_installed(&load, installed);
+		plugin_disable(l->all[l->count - 1], "enabledPlugins does not name it");
 	}
+	for (size_t i = 0; i < spec->skills_dir_count && !spec->bare; i++)
+		load_skills_dir(&load, &spec->skills_dirs[i]);
 	plugin_records_release(&load.records);
 	for (size_t i = 0; i < l->count; i++)
 		for (size_t k = 0; k < i; k++)
 			if (l->all[k]->state == PLUGIN_ENABLED && !strcmp(l->all[i]->name, l->all[k]->name))
 				plugin_disable(l->all[i],
 					       arena_printf(&l->arena, "%s has the same name", l->all[k]->id));
-	check_dependencies(l);
+	/* Until nothing changes: a plugin that fails here is missing for others. Cycles are allowed. */
+	for (bool changed = true; changed;) {
+		changed = false;
+		for (size_t i = 0; i < l->count; i++) {
+			struct plugin *p = l->all[i];
+			for (size_t k = 0; k < p->dependency_count && p->state == PLUGIN_ENABLED; k++)
+				changed |= !dependency_holds(l, p, &p->dependencies[k]);
+		}
+	}
 	l->enabled = arena_calloc(&l->arena, (l->count + 1) * sizeof(struct plugin *));
 	for (size_t i = 0; i < l->count; i++)
 		if (l->all[i]->state == PLUGIN_ENABLED)

@@ -3,7 +3,7 @@
  * by reference.
  *
  * The order is that of precedence: --plugin-dir, installed ones in the order of enabledPlugins, skills directories. Of two
- * enabled plugins with one name the first counts, because their agents and skills would have the same names. */
+ * enabled plugins with one name the first is used, because their agents and skills would have the same names. */
 #pragma once
 #include "defs/plugin/plugin.h"
 #include "config/settings/settings.h"
@@ -48,5 +48,5 @@ struct plugin_list {
 struct plugin_list *plugin_list_load(const struct plugin_spec *spec);
 struct plugin_list *plugin_list_ref(struct plugin_list *list); /* keeps a reference, returns it; NULL is allowed */
 void plugin_list_unref(struct plugin_list *list);
-/* By id, or by name: then an enabled one goes before others. NULL: there is none. */
+/* By id, or by name: then an enabled one is preferred. NULL: none. */
 const struct plugin *plugin_list_find(const struct plugin_list *list, const char *name_or_id);

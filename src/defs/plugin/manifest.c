@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * manifest.c - .claude-plugin/plugin.json: one table says which keys there are and what they hold.
+ * manifest.c - .claude-plugin/plugin.json: one table has the known keys and their forms.
  *
- * A known key with a wrong value fails the plugin: its author meant something by it, and half of it is not that. A key
+ * A known key with an invalid value fails the plugin, because half a plugin is not what its author meant. A key
  * that is not known is a note, because newer programs may know it. To add a key: a row here, and in docs/plugins.md. */
 #include "defs/plugin/plugin_int.h"
 #include <math.h>
@@ -15,6 +15,7 @@ enum value_form {
 	FORM_TEXT,
 	FORM_TEXTS,
 	FORM_BOOL,
+	FORM_NUMBER,
 	FORM_OBJECT,
 	FORM_LIST,
 	FORM_PATHS,       /* "./x", or a list of such */
@@ -48,31 +49,32 @@ void manifest_note(struct manifest *m, const struct json *value, const char *fmt
 	va_end(args);
 }
 
-/* ---- forms ------------------------------------------------------------------------------------------------------- */
+/* ---- forms ---- */
 
-static bool is_path(const struct json *v, bool root_allowed)
+static const char *const expected[] = {
+	[FORM_ANY] = "anything",
+	[FORM_TEXT] = "a text",
+	[FORM_TEXTS] = "a list of texts",
+	[FORM_BOOL] = "true or false",
+	[FORM_NUMBER] = "a number",
+	[FORM_OBJECT] = "an object",
+	[FORM_LIST] = "a list",
+	[FORM_PATHS] = "a path that begins with ./ and has no .., or a list of such",
+	[FORM_SKILL_PATHS] = "a path that begins with ./ and has no .., or a list of such",
+	[FORM_PATHS_OR_OBJECT] = "a path that begins with ./ and has no .., an object, or a list of such",
+};
+
+static bool is_path(const struct json *v, enum value_form form)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	const char *text = json_cstr(v, &a);
 
-	return text && component_path_is_good(str_from(text), root_allowed);
+	if (json_is(v, JSON_OBJECT))
+		return form == FORM_PATHS_OR_OBJECT;
+	return text && component_path_is_good(str_from(text), form == FORM_SKILL_PATHS);
 }
 
 /* The part of a value that does not fit; NULL: all does. */
-static const struct json *path_misfit(const struct json *v, enum value_form form)
-{
-	bool root = form == FORM_SKILL_PATHS;
-
-	if (json_is(v, JSON_OBJECT))
-		return form == FORM_PATHS_OR_OBJECT ? NULL : v;
-	if (!json_is(v, JSON_ARRAY))
-		return is_path(v, root) ? NULL : v;
-	for (const struct json *e = json_first(v); e; e = json_next(v, e))
-		if (!is_path(e, root) && !(form == FORM_PATHS_OR_OBJECT && json_is(e, JSON_OBJECT)))
-			return e;
-	return NULL;
-}
-
 static const struct json *misfit(const struct json *v, enum value_form form)
 {
 	switch (form) {
@@ -80,45 +82,29 @@ static const struct json *misfit(const struct json *v, enum value_form form)
 		return NULL;
 	case FORM_TEXT:
 		return json_is(v, JSON_STRING) ? NULL : v;
-	case FORM_TEXTS:
-		if (!json_is(v, JSON_ARRAY))
-			return v;
-		for (const struct json *e = json_first(v); e; e = json_next(v, e))
-			if (!json_is(e, JSON_STRING))
-				return e;
-		return NULL;
 	case FORM_BOOL:
 		return json_is(v, JSON_TRUE) || json_is(v, JSON_FALSE) ? NULL : v;
+	case FORM_NUMBER:
+		return json_is(v, JSON_NUMBER) ? NULL : v;
 	case FORM_OBJECT:
 		return json_is(v, JSON_OBJECT) ? NULL : v;
 	case FORM_LIST:
 		return json_is(v, JSON_ARRAY) ? NULL : v;
+	case FORM_TEXTS:
 	case FORM_PATHS:
 	case FORM_SKILL_PATHS:
 	case FORM_PATHS_OR_OBJECT:
-		return path_misfit(v, form);
+		break;
 	}
+	if (!json_is(v, JSON_ARRAY))
+		return form != FORM_TEXTS && is_path(v, form) ? NULL : v;
+	for (const struct json *e = json_first(v); e; e = json_next(v, e))
+		if (form == FORM_TEXTS ? !json_is(e, JSON_STRING) : !is_path(e, form))
+			return e;
 	return NULL;
 }
 
-static const char *expected(enum value_form form)
-{
-	static const char *const texts[] = {
-		[FORM_ANY] = "anything",
-		[FORM_TEXT] = "a text",
-		[FORM_TEXTS] = "a list of texts",
-		[FORM_BOOL] = "true or false",
-		[FORM_OBJECT] = "an object",
-		[FORM_LIST] = "a list",
-		[FORM_PATHS] = "a path that begins with ./ and has no .., or a list of such",
-		[FORM_SKILL_PATHS] = "a path that begins with ./ and has no .., or a list of such",
-		[FORM_PATHS_OR_OBJECT] = "a path that begins with ./ and has no .., an object, or a list of such",
-	};
-
-	return texts[form];
-}
-
-/* ---- author ------------------------------------------------------------------------------------------------------ */
+/* ---- author ---- */
 
 static void read_author(struct manifest *m, const struct json *author)
 {
@@ -133,31 +119,19 @@ static void read_author(struct manifest *m, const struct json *author)
 		manifest_fail(m, author, "author.name: is missing");
 }
 
-/* ---- userConfig -------------------------------------------------------------------------------------------------- */
-
-static bool read_switch(struct manifest *m, const struct plugin_option *o, const struct json *object, const char *key)
-{
-	const struct json *v = json_get(object, key);
-
-	if (v && !json_is(v, JSON_TRUE) && !json_is(v, JSON_FALSE))
-		manifest_fail(m, v, "userConfig.%s.%s: expected true or false", o->key, key);
-	return json_bool(v);
-}
-
-static double read_bound(struct manifest *m, const struct plugin_option *o, const struct json *object, const char *key,
-			 double otherwise)
-{
-	const struct json *v = json_get(object, key);
-
-	if (v && !json_is(v, JSON_NUMBER))
-		manifest_fail(m, v, "userConfig.%s.%s: expected a number", o->key, key);
-	return json_is(v, JSON_NUMBER) ? json_double(v) : otherwise;
-}
+/* ---- userConfig ---- */
 
 static void read_option(struct manifest *m, struct plugin_option *o, const struct json *object)
 {
 	static const char *const types[] = { "string", "number", "boolean", "directory", "file" };
-	static const char *const texts[] = { "title", "description" };
+	static const struct {
+		const char *key;
+		enum value_form form;
+	} members[] = { { "title", FORM_TEXT },     { "description", FORM_TEXT }, { "required", FORM_BOOL },
+			{ "sensitive", FORM_BOOL }, { "multiple", FORM_BOOL },    { "min", FORM_NUMBER },
+			{ "max", FORM_NUMBER } };
+	const struct json *least = json_get(object, "min");
+	const struct json *most = json_get(object, "max");
 	struct err err = { 0 };
 
 	for (size_t i = 0; i < COUNT_OF(types); i++)
@@ -168,39 +142,22 @@ static void read_option(struct manifest *m, struct plugin_option *o, const struc
 			      o->key);
 		return;
 	}
-	for (size_t i = 0; i < COUNT_OF(texts); i++) {
-		const struct json *v = json_get(object, texts[i]);
-		if (v && !json_is(v, JSON_STRING))
-			manifest_fail(m, v, "userConfig.%s.%s: expected a text", o->key, texts[i]);
+	for (size_t i = 0; i < COUNT_OF(members); i++) {
+		const struct json *v = json_get(object, members[i].key);
+		if (v && misfit(v, members[i].form))
+			manifest_fail(m, v, "userConfig.%s.%s: expected %s", o->key, members[i].key,
+				      expected[members[i].form]);
 	}
 	o->title = json_cstr(json_get(object, "title"), &m->plugin->arena);
-	o->required = read_switch(m, o, object, "required");
-	o->sensitive = read_switch(m, o, object, "sensitive");
-	o->multiple = read_switch(m, o, object, "multiple");
-	o->least = read_bound(m, o, object, "min", -INFINITY);
-	o->most = read_bound(m, o, object, "max", INFINITY);
+	o->required = json_bool(json_get(object, "required"));
+	o->sensitive = json_bool(json_get(object, "sensitive"));
+	o->multiple = json_bool(json_get(object, "multiple"));
+	o->least = json_is(least, JSON_NUMBER) ? json_double(least) : -INFINITY;
+	o->most = json_is(most, JSON_NUMBER) ? json_double(most) : INFINITY;
 	o->otherwise = json_get(object, "default");
 	o->line = settings_line(m->file, object);
 	if (o->otherwise && plugin_option_check(o, o->otherwise, &err) < 0)
 		manifest_fail(m, o->otherwise, "userConfig.%s.default: %s", o->key, err.text);
-}
-
-static void read_option_member(struct manifest *m, const struct json_member *member)
-{
-	struct plugin *p = m->plugin;
-	const char *key = json_cstr(member->key, &p->arena);
-	size_t n = key ? strspn(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") : 0;
-
-	/* It becomes the name of an environment variable. */
-	if (!n || n > 64 || key[n] || (key[0] >= '0' && key[0] <= '9')) {
-		manifest_fail(m, member->key, "userConfig: expected names of letters, digits and '_'");
-	} else if (!json_is(member->value, JSON_OBJECT)) {
-		manifest_fail(m, member->value, "userConfig.%s: expected an object", key);
-	} else {
-		struct plugin_option *o = &p->options[p->option_count++];
-		o->key = key;
-		read_option(m, o, member->value);
-	}
 }
 
 static void read_options(struct manifest *m, const struct json *map)
@@ -212,35 +169,23 @@ static void read_options(struct manifest *m, const struct json *map)
 		return;
 	}
 	p->options = xcalloc(map->count + 1, sizeof *p->options);
-	for (struct json_member e = json_members(map); e.key; e = json_member_next(map, e))
-		read_option_member(m, &e);
+	for (struct json_member e = json_members(map); e.key; e = json_member_next(map, e)) {
+		const char *key = json_cstr(e.key, &p->arena);
+		size_t n = key ? strspn(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") : 0;
+		/* It becomes the name of an environment variable. */
+		if (!n || n > 64 || key[n] || (key[0] >= '0' && key[0] <= '9')) {
+			manifest_fail(m, e.key, "userConfig: expected names of letters, digits and '_'");
+		} else if (!json_is(e.value, JSON_OBJECT)) {
+			manifest_fail(m, e.value, "userConfig.%s: expected an object", key);
+		} else {
+			struct plugin_option *o = &p->options[p->option_count++];
+			o->key = key;
+			read_option(m, o, e.value);
+		}
+	}
 }
 
-/* ---- dependencies ------------------------------------------------------------------------------------------------ */
-
-static void read_dependency(struct manifest *m, const struct json *value)
-{
-	struct plugin *p = m->plugin;
-	bool plain = json_is(value, JSON_STRING);
-	const char *name = json_cstr(plain ? value : json_get(value, "name"), &p->arena);
-	const struct json *range = plain ? NULL : json_get(value, "version");
-	const char *at = name ? strchr(name, '@') : NULL;
-	struct str bare = { name, at ? (size_t)(at - name) : name ? strlen(name) : 0 };
-
-	if (!plugin_name_is_good(bare) || (at && !plugin_name_is_good(str_from(at + 1)))) {
-		manifest_fail(m, value, "dependencies: expected the name of a plugin, or an object with one");
-		return;
-	}
-	struct plugin_dependency d = { .name = arena_str(&p->arena, bare).p,
-				       .marketplace = at ? arena_strdup(&p->arena, at + 1) : NULL,
-				       .line = settings_line(m->file, value) };
-	d.range = json_cstr(range, &p->arena);
-	if (range && (!d.range || !version_range_is_good(str_from(d.range)))) {
-		manifest_fail(m, range, "dependencies: %s: expected a range of versions, such as ^1.2.0", d.name);
-		return;
-	}
-	p->dependencies[p->dependency_count++] = d;
-}
+/* ---- dependencies ---- */
 
 static void read_dependencies(struct manifest *m, const struct json *list)
 {
@@ -251,11 +196,29 @@ static void read_dependencies(struct manifest *m, const struct json *list)
 		return;
 	}
 	p->dependencies = xcalloc(list->count + 1, sizeof *p->dependencies);
-	for (const struct json *v = json_first(list); v; v = json_next(list, v))
-		read_dependency(m, v);
+	for (const struct json *v = json_first(list); v; v = json_next(list, v)) {
+		bool plain = json_is(v, JSON_STRING);
+		const char *name = json_cstr(plain ? v : json_get(v, "name"), &p->arena);
+		const struct json *range = plain ? NULL : json_get(v, "version");
+		struct str market = str_from(name);
+		struct str bare = str_cut(&market, '@');
+		if (!plugin_name_is_good(bare) || (market.p && !plugin_name_is_good(market))) {
+			manifest_fail(m, v, "dependencies: expected the name of a plugin, or an object with one");
+			continue;
+		}
+		struct plugin_dependency d = { .name = arena_str(&p->arena, bare).p,
+					       .marketplace = market.p,
+					       .range = json_cstr(range, &p->arena),
+					       .line = settings_line(m->file, v) };
+		if (range && (!d.range || !version_range_is_good(str_from(d.range))))
+			manifest_fail(m, range, "dependencies: %s: expected a range of versions, such as ^1.2.0",
+				      d.name);
+		else
+			p->dependencies[p->dependency_count++] = d;
+	}
 }
 
-/* ---- fields ------------------------------------------------------------------------------------------------------ */
+/* ---- fields ---- */
 
 static const struct field {
 	const char *key;
@@ -298,18 +261,18 @@ static void read_field(struct manifest *m, const struct json_member *member)
 		if (str_is(key, fields[i].key))
 			f = &fields[i];
 	if (!f) {
-		manifest_note(m, member->key, "%.*s: not known, and without effect", (int)MIN(key.n, 80), key.p);
+		manifest_note(m, member->key, "%.*s: unknown key, without effect", (int)MIN(key.n, 80), key.p);
 		return;
 	}
 	if (json_get_str(m->root, key) != member->value) {
-		manifest_note(m, member->key, "%s: said again below, and that counts", f->key);
+		manifest_note(m, member->key, "%s: defined again below; the last value is used", f->key);
 		return;
 	}
 	const struct json *wrong = misfit(member->value, f->form);
 	if (wrong) {
 		struct str raw = json_raw(wrong);
 		struct str line = str_cut(&raw, '\n');
-		manifest_fail(m, wrong, "%s: expected %s, not %.*s", f->key, expected(f->form), (int)MIN(line.n, 60),
+		manifest_fail(m, wrong, "%s: expected %s, not %.*s", f->key, expected[f->form], (int)MIN(line.n, 60),
 			      line.p);
 	} else if (f->read) {
 		f->read(m, member->value);
@@ -329,7 +292,7 @@ static void read_name(struct manifest *m)
 	}
 	const char *name = m->root ? json_cstr(given, &p->arena) : p->name;
 	if (m->root && !json_is(given, JSON_STRING))
-		return; /* the table has said so */
+		return; /* read_field() has reported it */
 	if (!name || !plugin_name_is_good(str_from(name))) {
 		if (m->root)
 			manifest_fail(m, given, "name: expected %s", rule);
@@ -343,20 +306,7 @@ static void read_name(struct manifest *m)
 		manifest_note(m, given, "name: small letters, digits and '-' are usual");
 }
 
-/* ---- the file ---------------------------------------------------------------------------------------------------- */
-
-/* The manifest has its own directory; older plugins have it at their top. */
-static const char *find_manifest(struct manifest *m)
-{
-	static const char *const places[] = { ".claude-plugin/plugin.json", "plugin.json" };
-
-	for (size_t i = 0; i < COUNT_OF(places); i++) {
-		const char *path = path_join(&m->plugin->arena, m->plugin->root, places[i]);
-		if (file_exists(path))
-			return component_locate(m, places[i], NULL, "the manifest");
-	}
-	return NULL;
-}
+/* ---- the file ---- */
 
 /* Several entries may offer the marketplace's own directory, each with some of its skills. The copy of such a plugin has the
  * marketplace's file in it. */
@@ -387,23 +337,28 @@ static void read_offer(struct manifest *m)
 
 void manifest_read(struct plugin *p)
 {
+	/* The manifest has its own directory; older plugins have it at their top. */
+	static const char *const places[] = { ".claude-plugin/plugin.json", "plugin.json" };
 	struct settings_file file = { 0 };
 	struct manifest m = { .plugin = p };
 	struct err err = { 0 };
-	size_t errors = p->error_count;
-	const char *path = find_manifest(&m);
 
-	if (p->error_count > errors) { /* a link that leads out: whose manifest it is cannot be said */
+	for (size_t i = 0; i < COUNT_OF(places) && !p->manifest; i++) {
+		if (!file_exists(path_join(&p->arena, p->root, places[i])))
+			continue;
+		p->manifest = component_locate(&m, places[i], NULL, "the manifest");
+		if (!p->manifest) { /* a link that leads out of the plugin */
+			p->state = PLUGIN_FAILED;
+			return;
+		}
+	}
+	if (p->manifest && settings_file_read(&file, p->manifest, &err) < 0) {
+		plugin_complain_err(p, PLUGIN_BAD_JSON, p->manifest, &err);
+		p->manifest = NULL;
 		p->state = PLUGIN_FAILED;
 		return;
 	}
-	if (path && settings_file_read(&file, path, &err) < 0) {
-		plugin_complain_err(p, PLUGIN_BAD_JSON, path, &err);
-		p->state = PLUGIN_FAILED;
-		return;
-	}
-	p->manifest = path;
-	if (path) {
+	if (p->manifest) {
 		m.file = plugin_keep_file(p, &file);
 		m.root = m.file->root;
 	}

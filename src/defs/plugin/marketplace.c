@@ -12,35 +12,28 @@ static int market_fail(struct marketplace *m, const struct json *value, struct e
 	return err_set(err, ERR_USAGE, "%s:%u: %s", m->file.path, settings_line(&m->file, value), what);
 }
 
-/* ---- repositories ------------------------------------------------------------------------------------------------ */
-
-/* A text that git could take for an option, or for a program to run, is no address. */
-static bool is_address(struct str url)
-{
-	static const char *const kinds[] = { "https://", "http://", "ssh://", "git://", "file://", "git@", "/" };
-
-	for (size_t i = 0; i < COUNT_OF(kinds); i++)
-		if (str_starts(url, str_from(kinds[i])))
-			return !str_has(url, STR("::"));
-	return false;
-}
+/* ---- repositories ---- */
 
 int git_source_read(struct arena *a, const struct json *source, struct git_source *ret_source, struct err *err)
 {
+	static const char *const prefixes[] = { "https://", "http://", "ssh://", "git://", "file://", "git@", "/" };
 	struct str repo = json_str(json_get(source, "repo"), a);
-	const char *url = json_cstr(json_get(source, "url"), a);
-	struct git_source s = { .url = url,
+	struct git_source s = { .url = json_cstr(json_get(source, "url"), a),
 				.ref = json_cstr(json_get(source, "ref"), a),
 				.sha = json_cstr(json_get(source, "sha"), a),
 				.path = json_cstr(json_get(source, "path"), a) };
-
 	struct str name = repo;
 	struct str owner = str_cut(&name, '/');
+	bool good = false;
+
 	if (json_str_is(json_get(source, "source"), "github") && plugin_name_is_good(owner) && name.p &&
 	    plugin_name_is_good(name))
 		s.url = arena_printf(a, "https://github.com/" STR_FMT ".git", STR_ARG(repo));
-	if (!s.url || !is_address(str_from(s.url)))
-		return err_set(err, ERR_USAGE, "the source names no repository that git can reach: " STR_FMT,
+	/* Nothing that git could take for an option, or for a program to run. */
+	for (size_t i = 0; s.url && i < COUNT_OF(prefixes); i++)
+		good = good || (str_starts(str_from(s.url), str_from(prefixes[i])) && !strstr(s.url, "::"));
+	if (!good)
+		return err_set(err, ERR_USAGE, "the source is not a repository that git can reach: " STR_FMT,
 			       STR_ARG(json_raw(source)));
 	if (s.ref && (!s.ref[0] || s.ref[0] == '-' || strlen(s.ref) >= 256))
 		return err_set(err, ERR_USAGE, "ref: expected the name of a branch or a tag");
@@ -51,46 +44,39 @@ int git_source_read(struct arena *a, const struct json *source, struct git_sourc
 	return 0;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
-static int read_plugin(struct marketplace *m, const struct json *entry, struct err *err)
-{
-	const char *name = json_cstr(json_get(entry, "name"), &m->arena);
-	const struct json *source = json_get(entry, "source");
-
-	if (!name || !plugin_name_is_good(str_from(name)))
-		return market_fail(m, entry, err,
-				   "plugins: an entry needs a name of letters, digits, '-', '_' and '.'");
-	if (!json_is(source, JSON_STRING) && !json_is(source, JSON_OBJECT))
-		return market_fail(m, entry, err, "plugins: an entry needs a source, a path or an object");
-	if (marketplace_find(m, name))
-		return market_fail(m, entry, err, "plugins: two entries have the same name");
-	m->plugins[m->count++] = (struct market_plugin){
-		.name = name,
-		.version = json_cstr(json_get(entry, "version"), &m->arena),
-		.description = json_cstr(json_get(entry, "description"), &m->arena),
-		.source = source,
-		.entry = entry,
-		.line = settings_line(&m->file, entry),
-	};
-	return 0;
-}
-
-static int read_all(struct marketplace *m, struct err *err)
+static int read_offers(struct marketplace *m, struct err *err)
 {
 	const struct json *plugins = json_get(m->file.root, "plugins");
+	const char *market = m->name = json_cstr(json_get(m->file.root, "name"), &m->arena);
 
-	const char *name = m->name = json_cstr(json_get(m->file.root, "name"), &m->arena);
-	if (!name || !plugin_name_is_good(str_from(name)) || !strcmp(name, "inline") || !strcmp(name, "local") ||
-	    !strcmp(name, "skills-dir") || !strcmp(name, "zip"))
+	if (!market || !plugin_name_is_good(str_from(market)) || !strcmp(market, "inline") ||
+	    !strcmp(market, "local") || !strcmp(market, "skills-dir") || !strcmp(market, "zip"))
 		return market_fail(m, m->file.root, err,
-				   "name: expected letters, digits, '-', '_' and '.', and no word of ours");
+				   "name: expected letters, digits, '-', '_' and '.', and not a reserved word");
 	if (!json_is(plugins, JSON_ARRAY) || plugins->count > MOST_PLUGINS)
 		return market_fail(m, plugins ? plugins : m->file.root, err, "plugins: expected a list");
 	m->plugins = arena_calloc(&m->arena, (plugins->count + 1) * sizeof *m->plugins);
-	for (const struct json *e = json_first(plugins); e; e = json_next(plugins, e))
-		if (read_plugin(m, e, err) < 0)
-			return -ERR_USAGE;
+	for (const struct json *e = json_first(plugins); e; e = json_next(plugins, e)) {
+		const char *name = json_cstr(json_get(e, "name"), &m->arena);
+		const struct json *source = json_get(e, "source");
+		if (!name || !plugin_name_is_good(str_from(name)))
+			return market_fail(m, e, err,
+					   "plugins: an entry needs a name of letters, digits, '-', '_' and '.'");
+		if (!json_is(source, JSON_STRING) && !json_is(source, JSON_OBJECT))
+			return market_fail(m, e, err, "plugins: an entry needs a source, a path or an object");
+		if (marketplace_find(m, name))
+			return market_fail(m, e, err, "plugins: two entries have the same name");
+		m->plugins[m->count++] = (struct market_plugin){
+			.name = name,
+			.version = json_cstr(json_get(e, "version"), &m->arena),
+			.description = json_cstr(json_get(e, "description"), &m->arena),
+			.source = source,
+			.entry = e,
+			.line = settings_line(&m->file, e),
+		};
+	}
 	return 0;
 }
 
@@ -108,7 +94,7 @@ int marketplace_read(struct marketplace *m, const char *dir, struct err *err)
 	if (status == 0 && !m->file.root)
 		status = err_set(err, ERR_NOT_FOUND, "there is no marketplace in %s: %s is missing", dir, path);
 	if (status == 0)
-		status = read_all(m, err);
+		status = read_offers(m, err);
 	if (status < 0)
 		marketplace_release(m);
 	return status;
@@ -146,53 +132,44 @@ int marketplace_plugin_dir(struct marketplace *m, const struct market_plugin *pl
 		dir = path_absolute(a, m->dir, str_from(source));
 	AUTO_FREE char *real = realpath(dir, NULL);
 	if (!real)
-		return market_fail(m, plugin->source, err, "source: is not there");
+		return market_fail(m, plugin->source, err, "source: does not exist");
 	if (!path_is_inside(real, m->dir))
 		return market_fail(m, plugin->source, err, "source: is a link that leads out of the marketplace");
 	*ret_dir = arena_strdup(a, real);
 	return 0;
 }
 
-/* ---- what managed settings allow ----------------------------------------------------------------------------------- */
-
-/* The host of "https://user@HOST:1/x" or "user@HOST:x". */
-static struct str host_of(struct str url)
-{
-	const char *scheme = url.n ? memmem(url.p, url.n, "://", 3) : NULL;
-	struct str rest = scheme ? (struct str){ scheme + 3, url.n - (size_t)(scheme + 3 - url.p) } : url;
-	struct str host = str_cut(&rest, '/');
-	const char *at = host.n ? memrchr(host.p, '@', host.n) : NULL;
-
-	if (at)
-		host = (struct str){ at + 1, host.n - (size_t)(at + 1 - host.p) };
-	return str_cut(&host, ':');
-}
-
-static bool fits_regex(struct str text, const char *pattern)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	regex_t regex;
-
-	if (!pattern || regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB) != 0)
-		return false;
-	bool policy_fits = regexec(&regex, arena_str(&a, text).p, 0, NULL, 0) == 0;
-	regfree(&regex);
-	return policy_fits;
-}
+/* ---- managed policy ---- */
 
 static bool fits_pattern(struct arena *a, const struct json *entry, const struct json *source)
 {
-	struct str path = json_str(json_get(source, "path"), a);
-	struct str url = json_str(json_get(source, "url"), a);
+	bool by_path = json_str_is(json_get(entry, "source"), "pathPattern");
+	bool github = json_str_is(json_get(source, "source"), "github");
+	const char *pattern = json_cstr(json_get(entry, by_path ? "pathPattern" : "hostPattern"), a);
+	struct str text = json_str(json_get(source, by_path ? "path" : "url"), a);
+	regex_t regex;
 
-	if (json_str_is(json_get(entry, "source"), "pathPattern"))
-		return path.n && fits_regex(path, json_cstr(json_get(entry, "pathPattern"), a));
-	if (json_str_is(json_get(source, "source"), "github"))
-		url = STR("https://github.com/");
-	return url.n && fits_regex(host_of(url), json_cstr(json_get(entry, "hostPattern"), a));
+	if (!by_path && github)
+		text = STR("github.com");
+	if (!text.n)
+		return false;
+	if (!by_path && !github) { /* the host of "https://user@HOST:1/x" or "user@HOST:x" */
+		const char *scheme = memmem(text.p, text.n, "://", 3);
+		struct str rest = scheme ? (struct str){ scheme + 3, text.n - (size_t)(scheme + 3 - text.p) } : text;
+		struct str host = str_cut(&rest, '/');
+		const char *at = host.n ? memrchr(host.p, '@', host.n) : NULL;
+		if (at)
+			host = (struct str){ at + 1, host.n - (size_t)(at + 1 - host.p) };
+		text = str_cut(&host, ':');
+	}
+	if (!pattern || regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB) != 0)
+		return false;
+	bool fits = regexec(&regex, arena_str(a, text).p, 0, NULL, 0) == 0;
+	regfree(&regex);
+	return fits;
 }
 
-/* One spelling for the ways to name a repository_of. Empty: it is none. */
+/* One spelling for all ways to name a repository. Empty: the source is not one. */
 static struct str repository_of(struct arena *a, const struct json *source)
 {
 	struct str repo = json_str(json_get(source, "repo"), a);
@@ -209,7 +186,7 @@ static struct str repository_of(struct arena *a, const struct json *source)
 	return url;
 }
 
-/* Everything that the entry says must be said by the source as well. */
+/* Every member of the entry must be in the source as well. */
 static bool fits_members(struct arena *a, const struct json *entry, const struct json *source)
 {
 	struct str mine = repository_of(a, entry);
@@ -224,26 +201,21 @@ static bool fits_members(struct arena *a, const struct json *entry, const struct
 	return entry->count > 0;
 }
 
-static bool policy_fits(const struct json *entry, const char *name, const struct json *source)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	const struct json *kind = json_get(entry, "source");
-
-	if (json_is(entry, JSON_STRING))
-		return json_str_is(entry, name);
-	if (!json_is(entry, JSON_OBJECT) || !source)
-		return false;
-	if (json_str_is(kind, "hostPattern") || json_str_is(kind, "pathPattern"))
-		return fits_pattern(&a, entry, source);
-	return fits_members(&a, entry, source);
-}
-
 static bool policy_lists(const struct json *list, const char *name, const struct json *source)
 {
-	for (const struct json *e = json_first(list); e; e = json_next(list, e))
-		if (policy_fits(e, name, source))
-			return true;
-	return false;
+	AUTO_ARENA struct arena a = { 0 };
+	bool fits = false;
+
+	for (const struct json *e = json_first(list); e && !fits; e = json_next(list, e)) {
+		const struct json *kind = json_get(e, "source");
+		if (json_is(e, JSON_STRING))
+			fits = json_str_is(e, name);
+		else if (json_str_is(kind, "hostPattern") || json_str_is(kind, "pathPattern"))
+			fits = source && fits_pattern(&a, e, source);
+		else
+			fits = source && json_is(e, JSON_OBJECT) && fits_members(&a, e, source);
+	}
+	return fits;
 }
 
 const char *market_forbidden(const struct settings *settings, const char *name, const struct json *source)

@@ -13,7 +13,7 @@
 
 struct market_plugin {
 	const char *name;
-	const char *version, *description; /* NULL: not said */
+	const char *version, *description; /* NULL: not given */
 	const struct json *source;
 	const struct json *entry;
 	unsigned line;
@@ -49,7 +49,7 @@ struct git_source {
 int git_source_read(struct arena *a, const struct json *source, struct git_source *ret_source, struct err *err);
 
 /* Which marketplaces managed settings allow: strictKnownMarketplaces (a list: only these; an empty one: none) and
- * blockedMarketplaces (never these, and goes first). An entry is a source as marketplaces have it,
+ * blockedMarketplaces (never these, checked first). An entry is a source as marketplaces have it,
  *
  *     {"source": "github", "repo": "owner/name"}     {"source": "git", "url": "https://..."}     {"source": "url", "url": ...}
  *     {"source": "directory", "path": "/dir"}        {"source": "file", "path": ...}

@@ -27,9 +27,9 @@ const char *plugin_fault_name(enum plugin_fault fault)
 	return names[fault];
 }
 
-/* ---- errors ------------------------------------------------------------------------------------------------------ */
+/* ---- errors ---- */
 
-/* A hostile manifest must not fill the memory with complaints. */
+/* Limited, so that a hostile manifest cannot fill the memory. */
 printf_like(3, 0) static void add_error(struct plugin *p, struct plugin_error error, const char *fmt, va_list args)
 {
 	char text[300];
@@ -47,17 +47,8 @@ printf_like(3, 0) static void add_error(struct plugin *p, struct plugin_error er
 	p->errors[p->error_count++] = error;
 }
 
-void plugin_complain(struct plugin *p, enum plugin_fault fault, const char *file, unsigned line, const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	add_error(p, (struct plugin_error){ .fault = fault, .file = file, .line = line }, fmt, args);
-	va_end(args);
-}
-
-void plugin_complain_component(struct plugin *p, enum plugin_fault fault, const char *key, const char *file,
-			       unsigned line, const char *fmt, ...)
+void plugin_complain(struct plugin *p, enum plugin_fault fault, const char *key, const char *file, unsigned line,
+		     const char *fmt, ...)
 {
 	va_list args;
 
@@ -83,10 +74,10 @@ void plugin_complain_err(struct plugin *p, enum plugin_fault fault, const char *
 	int used = 0;
 	bool placed = !strncmp(err->text, file, n) && sscanf(err->text + n, ":%u:%*u: %n", &line, &used) == 1 && used;
 
-	plugin_complain(p, fault, file, placed ? line : 0, "%s", placed ? err->text + n + used : err->text);
+	plugin_complain(p, fault, NULL, file, placed ? line : 0, "%s", placed ? err->text + n + used : err->text);
 }
 
-/* ---- names ------------------------------------------------------------------------------------------------------- */
+/* ---- names ---- */
 
 bool plugin_name_is_good(struct str name)
 {
@@ -101,22 +92,7 @@ bool plugin_name_is_good(struct str name)
 	return true;
 }
 
-/* ---- life -------------------------------------------------------------------------------------------------------- */
-
-static bool find_root(struct plugin *p, const char *dir)
-{
-	AUTO_FREE char *real = realpath(dir, NULL);
-	struct stat st;
-
-	p->root = arena_strdup(&p->arena, real ? real : dir);
-	/* Known before the manifest is: errors belong to a name. */
-	const char *slash = strrchr(p->root, '/');
-	p->name = slash && slash[1] ? arena_strdup(&p->arena, slash + 1) : "";
-	if (real && stat(real, &st) == 0 && S_ISDIR(st.st_mode))
-		return true;
-	plugin_fail(p, PLUGIN_NOT_FOUND, dir, 0, real ? "is not a directory" : "is not there");
-	return false;
-}
+/* ---- life ---- */
 
 struct plugin *plugin_read(const char *dir, enum plugin_origin origin, const char *marketplace)
 {
@@ -126,17 +102,22 @@ struct plugin *plugin_read(const char *dir, enum plugin_origin origin, const cha
 struct plugin *plugin_read_named(const char *dir, enum plugin_origin origin, const char *name, const char *marketplace)
 {
 	struct plugin *p = xcalloc(1, sizeof *p);
+	AUTO_FREE char *real = realpath(dir, NULL);
+	struct stat st;
 
 	p->origin = origin;
 	p->default_enabled = true;
 	p->notes.arena = &p->arena;
-	bool found = find_root(p, dir);
-	if (name)
-		p->name = arena_strdup(&p->arena, name);
-	if (found)
-		manifest_read(p);
-	p->id = arena_printf(&p->arena, "%s@%s", p->name, marketplace);
+	p->root = arena_strdup(&p->arena, real ? real : dir);
 	p->vars.root = p->root;
+	/* Set before the manifest is read, because errors belong to a name. */
+	const char *slash = strrchr(p->root, '/');
+	p->name = arena_strdup(&p->arena, name ? name : slash ? slash + 1 : "");
+	if (real && stat(real, &st) == 0 && S_ISDIR(st.st_mode))
+		manifest_read(p);
+	else
+		plugin_fail(p, PLUGIN_NOT_FOUND, dir, 0, real ? "is not a directory" : "does not exist");
+	p->id = arena_printf(&p->arena, "%s@%s", p->name, marketplace);
 	return p;
 }
 
@@ -173,14 +154,14 @@ struct settings_file *plugin_keep_file(struct plugin *p, struct settings_file *f
 	return kept;
 }
 
-/* ---- variables --------------------------------------------------------------------------------------------------- */
+/* ---- variables ---- */
 
 const char *plugin_value(const struct plugin *p, struct str name, enum plugin_text where)
 {
 	return plugin_vars_find(&p->vars, name, where == PLUGIN_IN_CONFIG);
 }
 
-/* ---- the user's options -------------------------------------------------------------------------------------------- */
+/* ---- the user's options ---- */
 
 static int option_check_one(const struct plugin_option *o, const struct json *v, struct err *err)
 {
@@ -249,41 +230,31 @@ static void option_add_text(struct buf *out, struct arena *a, const struct json 
 	}
 }
 
-/* NULL: it has no value. */
-static const char *option_value(struct plugin *p, const struct plugin_option *o, const struct settings *settings)
-{
-	struct option_search s = { .id = p->id, .name = p->name, .key = o->key };
-	AUTO_BUF struct buf text = { 0 };
-	struct err err = { 0 };
-
-	if (settings)
-		settings_each(settings, "pluginConfigs", on_option, &s);
-	if (s.found && plugin_option_check(o, s.found, &err) < 0) {
-		plugin_fail(p, PLUGIN_BAD_CONFIG, s.origin.file, s.origin.line, "pluginConfigs.%s.options.%s: %s",
-			    p->id, o->key, err.text);
-		return NULL;
-	}
-	const struct json *v = s.found ? s.found : o->otherwise;
-	if (!v && o->required)
-		plugin_fail(p, PLUGIN_BAD_CONFIG, p->manifest, o->line,
-			    "userConfig.%s: needs a value in pluginConfigs.%s.options of the user's settings", o->key,
-			    p->id);
-	if (!v)
-		return NULL;
-	buf_addf(&text, "%s=", o->key);
-	option_add_text(&text, &p->arena, v);
-	return arena_strdup(&p->arena, text.p);
-}
-
 void plugin_options_apply(struct plugin *p, const struct settings *settings)
 {
 	const char **list = arena_calloc(&p->arena, (p->option_count + 1) * sizeof *list);
 	size_t n = 0;
 
 	for (size_t i = 0; i < p->option_count; i++) {
-		const char *value = option_value(p, &p->options[i], settings);
-		if (value)
-			list[n++] = value;
+		const struct plugin_option *o = &p->options[i];
+		struct option_search s = { .id = p->id, .name = p->name, .key = o->key };
+		AUTO_BUF struct buf text = { 0 };
+		struct err err = { 0 };
+		if (settings)
+			settings_each(settings, "pluginConfigs", on_option, &s);
+		const struct json *v = s.found ? s.found : o->otherwise;
+		if (s.found && plugin_option_check(o, s.found, &err) < 0) {
+			plugin_fail(p, PLUGIN_BAD_CONFIG, s.origin.file, s.origin.line,
+				    "pluginConfigs.%s.options.%s: %s", p->id, o->key, err.text);
+		} else if (v) {
+			buf_addf(&text, "%s=", o->key);
+			option_add_text(&text, &p->arena, v);
+			list[n++] = arena_strdup(&p->arena, text.p);
+		} else if (o->required) {
+			plugin_fail(p, PLUGIN_BAD_CONFIG, p->manifest, o->line,
+				    "userConfig.%s: needs a value in pluginConfigs.%s.options of the user's settings",
+				    o->key, p->id);
+		}
 	}
 	p->vars.options = list;
 }

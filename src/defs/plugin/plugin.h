@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * plugin.h - one plugin: a foreign directory with agents, skills, commands, hooks, MCP servers and programs.
  *
- * Nothing that a plugin says may lead out of its root, neither by "..", nor by an absolute path, nor by a link. A manifest
- * that is not what it should be fails the whole plugin; a component that is missing or unreadable is an error of that
- * component, and the rest of the plugin works. Read once, then immutable; texts are in the plugin's arena. */
+ * No path of a plugin may lead out of its root: not by "..", an absolute path or a link. An invalid manifest fails the
+ * whole plugin; a missing or unreadable component is an error of that component, and the rest of the plugin works. Read
+ * once, then immutable; texts are in the plugin's arena. */
 #pragma once
 #include "config/catalog/diagnostic.h"
 #include "config/catalog/plugin_vars.h"
@@ -18,26 +18,26 @@ enum plugin_origin {
 
 enum plugin_state {
 	PLUGIN_ENABLED,
-	PLUGIN_DISABLED, /* `why` says by whom */
-	PLUGIN_FAILED,   /* the first error says why */
+	PLUGIN_DISABLED, /* see `why` */
+	PLUGIN_FAILED,   /* see the first error */
 };
 
 enum plugin_fault {
-	PLUGIN_NOT_FOUND,      /* there is nothing at the path, or it was never installed */
-	PLUGIN_BAD_JSON,       /* the manifest is no JSON */
-	PLUGIN_BAD_MANIFEST,   /* it is, but a known key has a wrong value */
-	PLUGIN_BAD_PATH,       /* a component is not there, or leads out of the plugin */
-	PLUGIN_BAD_HOOKS,      /* a file of hooks cannot be used */
-	PLUGIN_BAD_MCP,        /* the same of MCP servers */
-	PLUGIN_BAD_COMPONENT,  /* the same of anything else */
-	PLUGIN_BAD_DEPENDENCY, /* a plugin that it needs is missing, or has another version */
-	PLUGIN_BAD_CONFIG,     /* a required option is not set, or one has a wrong value */
+	PLUGIN_NOT_FOUND,      /* the path does not exist, or the plugin is not installed */
+	PLUGIN_BAD_JSON,       /* the manifest is not JSON */
+	PLUGIN_BAD_MANIFEST,   /* a known key of the manifest has an invalid value */
+	PLUGIN_BAD_PATH,       /* a component does not exist, or is outside of the plugin */
+	PLUGIN_BAD_HOOKS,      /* an invalid file of hooks */
+	PLUGIN_BAD_MCP,        /* an invalid file of MCP servers */
+	PLUGIN_BAD_COMPONENT,  /* another invalid component */
+	PLUGIN_BAD_DEPENDENCY, /* a required plugin is missing, or has another version */
+	PLUGIN_BAD_CONFIG,     /* a required option is not set, or one has an invalid value */
 	PLUGIN_BLOCKED,        /* managed settings do not allow its marketplace, or the flag */
 	PLUGIN_BAD_ARCHIVE,    /* a zip file that cannot be unpacked safely */
 	PLUGIN_FAULT_COUNT
 };
 
-/* What is wrong, for people and for plugin_errors of the init frame */
+/* For people, and for plugin_errors of the init frame */
 struct plugin_error {
 	enum plugin_fault fault;
 	const char *file;
@@ -88,8 +88,8 @@ struct plugin {
 	struct arena arena;
 	const char *name;
 	const char *id;          /* name@marketplace, name@inline, name@skills-dir */
-	const char *version;     /* NULL: not said */
-	const char *description; /* NULL: not said */
+	const char *version;     /* NULL: not given */
+	const char *description; /* NULL: not given */
 	const char *root;        /* real path */
 	const char *data_dir;    /* of its own files, kept over updates; need not be there */
 	const char *manifest;    /* file; NULL: there is none */
@@ -119,38 +119,27 @@ struct plugin {
 	size_t file_count;
 };
 
-/* Reads the plugin in dir. Never fails: what is wrong is in its errors and its state. marketplace is what follows the '@' in
- * its id. Returns owned. */
+/* Reads the plugin in dir. Never fails: see its errors and its state. marketplace: the part of its id after the '@'.
+ * Returns owned. */
 struct plugin *plugin_read(const char *dir, enum plugin_origin origin, const char *marketplace);
 /* The same for one whose name is known where it has no manifest. */
 struct plugin *plugin_read_named(const char *dir, enum plugin_origin origin, const char *name, const char *marketplace);
 void plugin_free(struct plugin *p);
 
-/* Records an error. plugin_fail: the plugin does not count; plugin_complain: the rest of it still does. */
-void plugin_fail(struct plugin *p, enum plugin_fault fault, const char *file, unsigned line, const char *fmt, ...)
-	printf_like(5, 6);
-void plugin_complain(struct plugin *p, enum plugin_fault fault, const char *file, unsigned line, const char *fmt, ...)
-	printf_like(5, 6);
-/* About a component: the message begins with its key. */
-void plugin_complain_component(struct plugin *p, enum plugin_fault fault, const char *key, const char *file,
-			       unsigned line, const char *fmt, ...) printf_like(6, 7);
-/* The same for the error of a reader of files, whose text begins with FILE:LINE:COLUMN. */
-void plugin_complain_err(struct plugin *p, enum plugin_fault fault, const char *file, const struct err *err);
 const char *plugin_fault_name(enum plugin_fault fault); /* the word in plugin_errors */
 
 /* Letters, digits, '-', '_' and '.', neither '.' nor '-' first, 64 at most: it becomes part of types, ids and paths. */
 bool plugin_name_is_good(struct str name);
 
-/* Where a text of a plugin stands decides which variables it may name. */
+/* The place of a text decides which variables are allowed in it. */
 enum plugin_text {
-	PLUGIN_IN_BODY, /* of skills, commands and agents */
-	PLUGIN_IN_SHELL, /* a hook's command: the user's options go by the environment only, never into a shell's words */
+	PLUGIN_IN_BODY,   /* of skills, commands and agents */
+	PLUGIN_IN_SHELL,  /* a hook's command: options of the user only in the environment, never in the command line */
 	PLUGIN_IN_CONFIG, /* MCP servers, hooks with arguments */
 };
 /* The value of a name as in ${NAME}: CLAUDE_PLUGIN_ROOT, CLAUDE_PLUGIN_DATA, CLAUDE_PROJECT_DIR and, in a configuration,
  * user_config.KEY. NULL: none. Borrowed from the plugin. */
 const char *plugin_value(const struct plugin *p, struct str name, enum plugin_text where);
 
-/* A closer look than loading needs: every component file is read too. Adds what is wrong with the components to the plugin's
- * errors, what is untidy to its notes. */
+/* Reads every component file too. Adds errors of the components to the plugin's errors, lesser problems to its notes. */
 void plugin_validate(struct plugin *p);

@@ -2,7 +2,7 @@
  * unpack.c - libarchive reads, we write: every name is opened below the descriptor of the target, part by part, without
  * following links. archive_write_disk() is not used because its paths depend on the working directory of the process.
  *
- * The cache of zip files is plugins_dir/cache/zip/SHA256/STEM. What is there was unpacked whole, because it comes by a rename. */
+ * The cache of zip files is plugins_dir/cache/zip/SHA256/STEM. Entries are complete, because they appear by a rename. */
 #include "defs/plugin/unpack.h"
 #include <archive.h>
 #include <archive_entry.h>
@@ -22,7 +22,7 @@
 
 enum { NAME_SHOWN = 80, PIECE_BYTES = 64 << 10 };
 
-/* ---- libarchive -------------------------------------------------------------------------------------------------- */
+/* ---- libarchive ---- */
 
 /* What is used of it: function, member */
 #define LIBARCHIVE(X)                                            \
@@ -52,7 +52,7 @@ static const struct library_symbol symbols[] = { LIBARCHIVE(SYMBOL) };
 static const char *const files[] = { "libarchive.so.13", NULL };
 static const struct library library = { files, "libarchive13", symbols, COUNT_OF(symbols) };
 
-/* ---- what is accepted -------------------------------------------------------------------------------------------- */
+/* ---- allowed entries ---- */
 
 struct unpacking {
 	struct libarchive lib;
@@ -64,17 +64,17 @@ struct unpacking {
 	struct err *err;
 };
 
-static int refuse(struct unpacking *u, struct str name, const char *what)
+static int refuse_entry(struct unpacking *u, struct str name, const char *what)
 {
 	return err_set(u->err, ERR_PARSE, "'%.*s' %s", (int)MIN(name.n, NAME_SHOWN), name.p, what);
 }
 
-/* As libarchive says it, on one line */
-static struct str reason(struct unpacking *u)
+/* The message of libarchive, on one line */
+static struct str archive_reason(struct unpacking *u)
 {
 	const char *why = u->lib.error_string(u->archive);
 
-	return str_trim(str_from(why ? why : "unknown reason"));
+	return str_trim(str_from(why ? why : "unknown archive_reason"));
 }
 
 static const char *name_problem(struct str name)
@@ -112,7 +112,7 @@ static const char *entry_problem(struct unpacking *u, struct archive_entry *e, s
 		return "is a special file";
 	if (u->lib.is_encrypted(e))
 		return "is encrypted";
-	/* libarchive knows more methods than archives of plugins need, and tells the one of an entry only by its name. */
+	/* libarchive knows more methods than archives of plugins need, and gives the method of an entry only by its name. */
 	if (u->is_zip && !str_has(format, STR("(deflation)")) && !str_has(format, STR("(uncompressed)")))
 		return "is compressed with an unknown method";
 	if (type == S_IFDIR && u->lib.size(e) > 0)
@@ -120,42 +120,24 @@ static const char *entry_problem(struct unpacking *u, struct archive_entry *e, s
 	return name_problem(name);
 }
 
-/* libarchive reads the whole directory of a zip file before the first entry, a million entries if they are there. Those of a
- * zip file inside count too. */
-static bool has_too_many_records(struct str zip)
-{
-	static const char signature[] = { 'P', 'K', 1, 2 };
-	size_t n = 0;
-
-	for (const char *p = zip.p, *end = zip.p + zip.n;
-	     n <= UNPACK_ENTRY_LIMIT && (p = memmem(p, (size_t)(end - p), signature, sizeof signature)); n++)
-		p += sizeof signature;
-	return n > UNPACK_ENTRY_LIMIT;
-}
-
-static int refuse_count(struct unpacking *u)
-{
-	return err_set(u->err, ERR_LIMIT, "has more than %d files", UNPACK_ENTRY_LIMIT);
-}
-
-/* more: bytes that an entry says are to come. A tar archive is read as one compressed stream: headers and skipped data count
+/* more: the size in the header of an entry. A tar archive is read as one compressed stream: headers and skipped data count
  * as well. */
 static int check_limits(struct unpacking *u, int64_t more)
 {
 	if (u->entries > UNPACK_ENTRY_LIMIT)
-		return refuse_count(u);
+		return err_set(u->err, ERR_LIMIT, "has more than %d files", UNPACK_ENTRY_LIMIT);
 	if (u->total > UNPACK_LIMIT || more > UNPACK_LIMIT - u->total ||
 	    u->lib.filter_bytes(u->archive, 0) > UNPACK_LIMIT)
 		return err_set(u->err, ERR_LIMIT, "unpacks to more than %d MB", UNPACK_LIMIT >> 20);
 	return 0;
 }
 
-/* ---- writing ----------------------------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 static int system_error(struct unpacking *u, struct str name)
 {
 	if (errno == EEXIST || errno == ENOTDIR || errno == ELOOP || errno == EISDIR)
-		return refuse(u, name, "is in the way of another name");
+		return refuse_entry(u, name, "is in the way of another name");
 	return err_set(u->err, ERR_IO, "cannot unpack '%.*s': %m", (int)MIN(name.n, NAME_SHOWN), name.p);
 }
 
@@ -191,13 +173,13 @@ static int unpack_content(struct unpacking *u, struct archive_entry *e, struct s
 		if (status < 0)
 			return status;
 		if (left < 0)
-			return refuse(u, name, "is larger than it says");
+			return refuse_entry(u, name, "is larger than its header says");
 		if (file_write_all(fd, piece, (size_t)n) < 0)
 			return system_error(u, name);
 	}
 	if (n == 0 && left == 0)
 		return 0;
-	struct str why = n < 0 ? reason(u) : STR("it is shorter than it says");
+	struct str why = n < 0 ? archive_reason(u) : STR("it is shorter than its header says");
 	return err_set(u->err, ERR_PARSE, "'%.*s' is damaged: " STR_FMT, (int)MIN(name.n, NAME_SHOWN), name.p,
 		       STR_ARG(why));
 }
@@ -211,7 +193,7 @@ static int unpack_entry(struct unpacking *u, struct archive_entry *e)
 	const char *last;
 
 	if (problem)
-		return refuse(u, name, problem);
+		return refuse_entry(u, name, problem);
 	if (!u->is_zip)
 		(void)str_cut(&name, '/'); /* the directory that holds them all */
 	if (!name.n)
@@ -231,11 +213,18 @@ static int unpack_entry(struct unpacking *u, struct archive_entry *e)
 /* A warning of libarchive is a contradiction in the archive, so it refuses the archive like an error. */
 static int unpack_entries(struct unpacking *u, struct str archive)
 {
+	static const char signature[] = { 'P', 'K', 1, 2 };
+	size_t records = 0;
 	struct archive_entry *e;
 	int rc = u->is_zip ? u->lib.support_zip(u->archive) : u->lib.support_gzip(u->archive);
 
-	if (u->is_zip && has_too_many_records(archive))
-		return refuse_count(u);
+	/* libarchive reads the whole directory of a zip file before the first entry, a million entries if they are there.
+	 * Those of a zip file inside count too. */
+	const char *end = archive.p + archive.n;
+	for (const char *p = u->is_zip ? archive.p : NULL;
+	     p && (p = memmem(p, (size_t)(end - p), signature, sizeof signature)); p += sizeof signature)
+		if (++records > UNPACK_ENTRY_LIMIT)
+			return err_set(u->err, ERR_LIMIT, "has more than %d files", UNPACK_ENTRY_LIMIT);
 	if (rc == ARCHIVE_OK && !u->is_zip)
 		rc = u->lib.support_tar(u->archive);
 	if (rc == ARCHIVE_OK)
@@ -248,20 +237,20 @@ static int unpack_entries(struct unpacking *u, struct str archive)
 		if (status < 0)
 			return status;
 	}
-	struct str why = reason(u);
+	struct str why = archive_reason(u);
 	if (rc != ARCHIVE_EOF)
-		return err_set(u->err, ERR_PARSE, "is no %s file, or is damaged: " STR_FMT,
+		return err_set(u->err, ERR_PARSE, "is not a %s file, or is damaged: " STR_FMT,
 			       u->is_zip ? "zip" : "tar.gz", STR_ARG(why));
 	return u->entries ? 0 : err_set(u->err, ERR_PARSE, "has no files");
 }
 
-/* ---- from outside ------------------------------------------------------------------------------------------------ */
+/* ---- interface ---- */
 
 /* libarchive converts names to the character set of the locale: this thread's is UTF-8 for the time. */
-static int unpack(struct str archive, bool is_zip, const char *dir, struct err *err)
+int unpack_archive(enum unpack_format format, struct str archive, const char *dir, struct err *err)
 {
 	AUTO_CLOSE int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct unpacking u = { .dir = fd, .is_zip = is_zip, .err = err };
+	struct unpacking u = { .dir = fd, .is_zip = format == UNPACK_ZIP, .err = err };
 
 	if (fd < 0)
 		return err_set(err, ERR_IO, "cannot open %s: %m", dir);
@@ -281,17 +270,7 @@ static int unpack(struct str archive, bool is_zip, const char *dir, struct err *
 	return status;
 }
 
-int unpack_zip(struct str archive, const char *dir, struct err *err)
-{
-	return unpack(archive, true, dir, err);
-}
-
-int unpack_tarball(struct str archive, const char *dir, struct err *err)
-{
-	return unpack(archive, false, dir, err);
-}
-
-/* ---- the cache of zip files ---------------------------------------------------------------------------------------- */
+/* ---- the cache of zip files ---- */
 
 static const char *zip_stem(struct arena *a, const char *file)
 {
@@ -328,24 +307,6 @@ static const char *enter_only_directory(struct arena *a, const char *dir)
 	return count == 1 && is_directory(only) && strcmp(strrchr(only, '/'), "/.claude-plugin") != 0 ? only : dir;
 }
 
-static int zip_cache_add(struct str bytes, const char *home, const char *stem, struct err *err)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	const char *temp;
-	int status = directory_begin(&a, home, &temp, err);
-
-	if (status < 0)
-		return status;
-	const char *dir = path_join(&a, temp, stem);
-	status = mkdir(dir, 0700) < 0 ? err_set(err, ERR_IO, "cannot make the directory %s: %m", dir)
-				      : unpack_zip(bytes, dir, err);
-	if (status < 0) {
-		(void)directory_remove(temp, NULL);
-		return status;
-	}
-	return directory_put(temp, home, err);
-}
-
 static int zip_cache_open_bytes(struct arena *a, const char *plugins_dir, struct str bytes, const char *stem,
 				const char **ret_dir, struct err *err)
 {
@@ -360,7 +321,18 @@ static int zip_cache_open_bytes(struct arena *a, const char *plugins_dir, struct
 	const char *home = arena_printf(a, "%s/cache/zip/%s", plugins_dir, name.p);
 	const char *dir = path_join(a, home, stem);
 	if (!is_directory(dir)) {
-		int status = zip_cache_add(bytes, home, stem, err);
+		const char *temp;
+		int status = directory_begin(a, home, &temp, err);
+		if (status < 0)
+			return status;
+		const char *unpacked = path_join(a, temp, stem);
+		status = mkdir(unpacked, 0700) < 0 ? err_set(err, ERR_IO, "cannot make the directory %s: %m", unpacked)
+						   : unpack_archive(UNPACK_ZIP, bytes, unpacked, err);
+		if (status < 0) {
+			(void)directory_remove(temp, NULL);
+			return status;
+		}
+		status = directory_put(temp, home, err);
 		if (status < 0)
 			return status;
 	}

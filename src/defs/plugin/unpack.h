@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * unpack.h - unpacks archives from untrusted sources, below one directory and nowhere else.
  *
- * libarchive reads the formats and is loaded when the first archive comes. What an archive may contain is decided here:
- * regular files and directories only. Refused as a whole is an archive with a link, a special file or an encrypted file; with
- * a name that is absolute, has "..", a backslash or a control character, is not UTF-8 or comes twice; with a size or checksum
- * that is wrong; with nothing in it; or beyond a limit. Files get mode 0644, or 0755 if their owner may run them. */
+ * libarchive reads the formats; it is loaded with the first archive. Only regular files and directories are allowed. An
+ * archive is refused as a whole if it has a link, a special file or an encrypted file; a name that is absolute, is not
+ * UTF-8, occurs twice, or has "..", a backslash or a control character; a wrong size or checksum; no entry; or exceeds a
+ * limit. Files get mode 0644, or 0755 if their owner may run them. */
 #pragma once
 #include "lib/base/arena.h"
 
@@ -16,11 +16,16 @@ enum {
 	UNPACK_DEPTH_LIMIT = 32,
 };
 
+enum unpack_format {
+	UNPACK_ZIP, /* stored and deflated files */
+	/* A package of an npm registry: gzipped tar. Its top directory ("package/") is left out, and all that is not
+	 * below it. */
+	UNPACK_TARBALL,
+};
+
 /* dir must exist and be empty, and no one else may write to it. A failure may leave some of the files there. Blocks.
  * -ERR_PARSE: the archive is refused; -ERR_LIMIT; -ERR_NOT_FOUND: libarchive is not installed; -ERR_IO. */
-int unpack_zip(struct str archive, const char *dir, struct err *err); /* stored and deflated files */
-/* A package of an npm registry: gzipped tar. Its top directory ("package/") is left out, and what is not below one. */
-int unpack_tarball(struct str archive, const char *dir, struct err *err);
+int unpack_archive(enum unpack_format format, struct str archive, const char *dir, struct err *err);
 
 /* A plugin in a zip file: unpacked once, into a directory that its content names, and found there again.
  * *ret_dir: the plugin's directory, below plugins_dir/cache/zip; of an archive with a single directory at its top, that

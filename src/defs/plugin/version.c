@@ -10,7 +10,7 @@ struct version {
 	struct str pre; /* behind '-', without "+build" */
 };
 
-/* ---- reading ----------------------------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 static bool is_any(struct str s)
 {
@@ -69,29 +69,14 @@ static bool read_version(struct str s, struct version *ret)
 	return true;
 }
 
-/* ---- comparing --------------------------------------------------------------------------------------------------- */
+/* ---- comparing ---- */
 
 static int compare_numbers(uint64_t a, uint64_t b)
 {
 	return (a > b) - (a < b);
 }
 
-static int compare_words(struct str a, struct str b)
-{
-	uint64_t x;
-	uint64_t y;
-	bool number_a = str_to_u64(a, &x);
-	bool number_b = str_to_u64(b, &y);
-
-	if (number_a && number_b)
-		return compare_numbers(x, y);
-	if (number_a != number_b)
-		return number_a ? -1 : 1;
-	int order = memcmp(a.p, b.p, MIN(a.n, b.n));
-	return order ? order : compare_numbers(a.n, b.n);
-}
-
-/* A release comes after what led to it. */
+/* A release comes after its pre-releases. */
 static int compare_tags(struct str a, struct str b)
 {
 	if (!a.p || !b.p)
@@ -99,14 +84,24 @@ static int compare_tags(struct str a, struct str b)
 	while (a.p && b.p) {
 		struct str x = str_cut(&a, '.');
 		struct str y = str_cut(&b, '.');
-		int order = compare_words(x, y);
+		uint64_t x_number = 0;
+		uint64_t y_number = 0;
+		bool x_is_number = str_to_u64(x, &x_number);
+		bool y_is_number = str_to_u64(y, &y_number);
+		int order = y_is_number - x_is_number; /* numbers come first */
+		if (!order && x_is_number)
+			order = compare_numbers(x_number, y_number);
+		else if (!order)
+			order = memcmp(x.p, y.p, MIN(x.n, y.n));
+		if (!order && !x_is_number)
+			order = compare_numbers(x.n, y.n);
 		if (order)
 			return order;
 	}
 	return (a.p != NULL) - (b.p != NULL);
 }
 
-static int compare(const struct version *a, const struct version *b)
+static int compare_versions(const struct version *a, const struct version *b)
 {
 	for (int i = 0; i < PARTS; i++)
 		if (a->part[i] != b->part[i])
@@ -114,7 +109,7 @@ static int compare(const struct version *a, const struct version *b)
 	return compare_tags(a->pre, b->pre);
 }
 
-/* ---- ranges ------------------------------------------------------------------------------------------------------ */
+/* ---- ranges ---- */
 
 /* The first version behind all that begin with the first n parts of v. */
 static struct version next_after(const struct version *v, unsigned n)
@@ -148,36 +143,37 @@ static enum operator cut_operator(struct str *s)
 
 static bool fits_comparison(const struct version *v, enum operator op, const struct version *limit)
 {
-	unsigned parts = MAX(limit->given, 1U);
+	bool full = limit->given == PARTS;
+	int order = compare_versions(v, limit);
+	struct version end = next_after(limit, limit->given);
+	unsigned kept = limit->given;
 
-	/* ^ keeps the first part that is not 0, ~ the first two. */
-	for (unsigned i = limit->given; op == OP_CARET && i-- > 0;)
-		if (limit->part[i])
-			parts = i + 1;
-	struct version end = next_after(limit, op == OP_CARET ? parts : MIN(parts, 2U));
 	if (!limit->given)
 		return op != OP_ABOVE && op != OP_BELOW;
-	if (op == OP_EQUAL && limit->given == PARTS)
-		return compare(v, limit) == 0;
-	if (op == OP_EQUAL)
-		end = next_after(limit, limit->given);
 	switch (op) {
-	case OP_EQUAL:
-	case OP_CARET:
-	case OP_TILDE:
-		return compare(v, limit) >= 0 && compare(v, &end) < 0;
 	case OP_FROM:
-		return compare(v, limit) >= 0;
+		return order >= 0;
 	case OP_BELOW:
-		return compare(v, limit) < 0;
+		return order < 0;
 	case OP_ABOVE:
-		end = next_after(limit, limit->given);
-		return limit->given == PARTS ? compare(v, limit) > 0 : compare(v, &end) >= 0;
+		return full ? order > 0 : compare_versions(v, &end) >= 0;
 	case OP_UP_TO:
-		end = next_after(limit, limit->given);
-		return limit->given == PARTS ? compare(v, limit) <= 0 : compare(v, &end) < 0;
+		return full ? order <= 0 : compare_versions(v, &end) < 0;
+	case OP_EQUAL:
+		if (full)
+			return order == 0;
+		break;
+	case OP_TILDE: /* keeps the first two parts */
+		end = next_after(limit, MIN(kept, 2U));
+		break;
+	case OP_CARET: /* keeps the first part that is not 0 */
+		for (unsigned i = limit->given; i-- > 0;)
+			if (limit->part[i])
+				kept = i + 1;
+		end = next_after(limit, kept);
+		break;
 	}
-	return false;
+	return order >= 0 && compare_versions(v, &end) < 0;
 }
 
 /* A range is checked and applied by one walk. */

@@ -15,11 +15,8 @@ struct waiter {
 	struct waiter *next;
 	mcp_auth_fn *done;
 	void *data;
-	struct err err; /* kind 0: none */
-};
-
-struct queue {
-	struct waiter *first, **last;
+	bool ended;
+	struct err err; /* of its end; kind 0: none */
 };
 
 struct mcp_auth {
@@ -31,58 +28,35 @@ struct mcp_auth {
 	char *header;              /* NULL: no token */
 	uint64_t renewed_at_ms;    /* of the loop; 0: not by us */
 	uint64_t asked_ms[ASK_LIMIT];
-	size_t asked; /* so many in all; the last ones are in asked_ms */
+	size_t asked; /* count of all; the last ones are in asked_ms */
 	struct auth_flow *flow;
-	struct queue waiting; /* for the end of flow */
-	struct queue told;    /* know it, in their turn */
+	struct waiter *first, **last; /* ended ones first */
 	struct kick kick;
 };
 
-/* ---- those who wait ---- */
-
-static void push(struct queue *q, struct waiter *w)
-{
-	w->next = NULL;
-	*q->last = w;
-	q->last = &w->next;
-}
-
-static struct waiter *pop(struct queue *q)
-{
-	struct waiter *w = q->first;
-
-	if (w) {
-		q->first = w->next;
-		if (!q->first)
-			q->last = &q->first;
-	}
-	return w;
-}
-
-/* One per turn, as its last act: it may free us. */
-static void on_kick(struct kick *kick)
+/* Reports one end per turn, as its last act: the callback may free us. */
+static void on_auth_kick(struct kick *kick)
 {
 	struct mcp_auth *a = CONTAINER_OF(kick, struct mcp_auth, kick);
-	AUTO_FREE struct waiter *w = pop(&a->told);
+	AUTO_FREE struct waiter *w = a->first;
 
-	if (!w)
-		return;
-	if (a->told.first)
+	a->first = w->next;
+	if (!a->first)
+		a->last = &a->first;
+	else if (a->first->ended)
 		loop_kick(a->env->loop, &a->kick);
 	w->done(w->data, w->err.kind ? &w->err : NULL);
 }
 
-static void tell_all(struct mcp_auth *a, const struct err *err)
+static void end_waiters(struct mcp_auth *a, const struct err *err)
 {
-	for (struct waiter *w = pop(&a->waiting); w; w = pop(&a->waiting)) {
-		if (err)
+	for (struct waiter *w = a->first; w; w = w->next) {
+		if (!w->ended && err)
 			w->err = *err;
-		push(&a->told, w);
+		w->ended = true;
 	}
 	loop_kick(a->env->loop, &a->kick);
 }
-
-/* ---- the grant ---- */
 
 static void set_grant(struct mcp_auth *a, struct oauth_grant *grant)
 {
@@ -97,8 +71,8 @@ static void set_grant(struct mcp_auth *a, struct oauth_grant *grant)
 	a->header = buf_take(&header, NULL);
 }
 
-/* A file that cannot be written costs a sign-in next time, not this connection. */
-static void save(struct mcp_auth *a)
+/* If the file cannot be written, only the next sign-in is lost, not this connection. */
+static void save_grant(struct mcp_auth *a)
 {
 	if (a->env->auth_file)
 		(void)oauth_store_put(a->env->auth_file, a->store_key, a->server->url, a->grant, NULL);
@@ -111,19 +85,12 @@ struct mcp_auth *mcp_auth_new(const struct mcp_env *env, const struct mcp_server
 
 	a->env = env;
 	a->server = server;
-	a->waiting.last = &a->waiting.first;
-	a->told.last = &a->told.first;
-	a->kick.step = on_kick;
+	a->last = &a->first;
+	a->kick.step = on_auth_kick;
 	a->store_key = oauth_store_key(&a->arena, server);
 	if (env->auth_file && oauth_store_get(env->auth_file, a->store_key, &stored, NULL) == 0)
 		set_grant(a, stored);
 	return a;
-}
-
-static void free_queue(struct queue *q)
-{
-	for (struct waiter *w = pop(q); w; w = pop(q))
-		free(w);
 }
 
 void mcp_auth_free(struct mcp_auth *a)
@@ -132,8 +99,10 @@ void mcp_auth_free(struct mcp_auth *a)
 		return;
 	kick_cancel(&a->kick);
 	auth_flow_free(a->flow);
-	free_queue(&a->waiting);
-	free_queue(&a->told);
+	for (struct waiter *w = a->first, *next; w; w = next) {
+		next = w->next;
+		free(w);
+	}
 	set_grant(a, NULL);
 	arena_release(&a->arena);
 	free(a);
@@ -144,7 +113,7 @@ const char *mcp_auth_header(struct mcp_auth *a)
 	return a->header;
 }
 
-/* There is a refresh token, and the token in hand did not come by one just now. */
+/* There is a refresh token, and the token was not refreshed just now. */
 static bool may_renew(const struct mcp_auth *a)
 {
 	return a->grant && a->grant->token.access && a->grant->token.refresh &&
@@ -154,15 +123,6 @@ static bool may_renew(const struct mcp_auth *a)
 bool mcp_auth_stale(const struct mcp_auth *a)
 {
 	return may_renew(a) && a->grant->token.renew_ms && id_wall_ms() >= a->grant->token.renew_ms;
-}
-
-/* ---- challenges ---- */
-
-static bool asked_too_often(const struct mcp_auth *a)
-{
-	uint64_t oldest = a->asked_ms[a->asked % ASK_LIMIT];
-
-	return a->asked >= ASK_LIMIT && loop_now_ms(a->env->loop) - oldest < ASK_SPAN_MS;
 }
 
 static void on_flow_end(void *data, const struct auth_end *end)
@@ -177,32 +137,29 @@ static void on_flow_end(void *data, const struct auth_end *end)
 		grant->token.refresh = NULL;
 		grant->token.renew_ms = 0;
 		set_grant(a, grant);
-		save(a);
+		save_grant(a);
 	}
 	if (end->grant) {
 		a->renewed_at_ms = end->renewed ? loop_now_ms(a->env->loop) : 0;
 		set_grant(a, oauth_grant_copy(end->grant));
-		save(a);
+		save_grant(a);
 	}
 	auth_flow_free(TAKE(a->flow));
-	tell_all(a, err.kind ? &err : NULL);
+	end_waiters(a, err.kind ? &err : NULL);
 }
 
-/* Why a flow would be useless. */
-static int check_challenge(const struct mcp_auth *a, int status, const struct oauth_challenge *c, struct err *err)
-{
-	if (status == 403 && (!c->error || strcmp(c->error, "insufficient_scope") != 0))
-		return err_set(err, ERR_DENIED, "the server does not allow it (status 403)");
-	if (status && asked_too_often(a))
-		return err_set(err, ERR_DENIED, "signed in %d times within %d minutes, and the server still refuses",
-			       ASK_LIMIT, ASK_SPAN_MS / 60000);
-	return 0;
-}
-
-static void sign_in_start(struct mcp_auth *a, int status, struct str www_authenticate)
+void mcp_auth_challenge(struct mcp_auth *a, int status, struct str www_authenticate, mcp_auth_fn *done, void *data)
 {
 	AUTO_ARENA struct arena arena = { 0 };
+	struct waiter *w = xcalloc(1, sizeof *w);
 	struct err err = { 0 };
+
+	w->done = done;
+	w->data = data;
+	*a->last = w;
+	a->last = &w->next;
+	if (a->flow)
+		return;
 	struct auth_wish wish = {
 		.env = a->env,
 		.server = a->server,
@@ -213,22 +170,18 @@ static void sign_in_start(struct mcp_auth *a, int status, struct str www_authent
 		.only_renew = status == 0,
 		.more = status == 403,
 	};
-
-	if (check_challenge(a, status, &wish.challenge, &err) < 0)
-		tell_all(a, &err);
-	else if (status == 0 && !wish.renew)
-		tell_all(a, NULL);
-	else
+	bool too_often =
+		a->asked >= ASK_LIMIT && loop_now_ms(a->env->loop) - a->asked_ms[a->asked % ASK_LIMIT] < ASK_SPAN_MS;
+	if (status == 403 && (!wish.challenge.error || strcmp(wish.challenge.error, "insufficient_scope") != 0)) {
+		(void)err_set(&err, ERR_DENIED, "the server does not allow it (status 403)");
+		end_waiters(a, &err);
+	} else if (status && too_often) {
+		(void)err_set(&err, ERR_DENIED, "signed in %d times within %d minutes, and the server still refuses",
+			      ASK_LIMIT, ASK_SPAN_MS / 60000);
+		end_waiters(a, &err);
+	} else if (status == 0 && !wish.renew) {
+		end_waiters(a, NULL);
+	} else {
 		a->flow = auth_flow_start(&wish, on_flow_end, a);
-}
-
-void mcp_auth_challenge(struct mcp_auth *a, int status, struct str www_authenticate, mcp_auth_fn *done, void *data)
-{
-	struct waiter *w = xcalloc(1, sizeof *w);
-
-	w->done = done;
-	w->data = data;
-	push(&a->waiting, w);
-	if (!a->flow)
-		sign_in_start(a, status, www_authenticate);
+	}
 }

@@ -37,8 +37,8 @@ typedef void auth_flow_fn(void *data, const struct auth_end *end);
 struct auth_flow *auth_flow_start(const struct auth_wish *wish, auth_flow_fn *fn, void *data);
 void auth_flow_free(struct auth_flow *f); /* cancels; NULL is allowed */
 
-/* ---- what the states share. A step looks at the facts, starts something or takes its result, and says whether to continue.
- * At most one fetch exists at a time. ---- */
+/* ---- what the states share. A step looks at the facts and starts something or takes its result. It returns an enum
+ * auth_step, or a negative error kind: the flow ends with err. At most one fetch exists at a time. ---- */
 
 enum auth_state {
 	AUTH_RENEW,
@@ -52,7 +52,7 @@ enum auth_state {
 	AUTH_END,
 };
 
-enum auth_step { AUTH_AGAIN, AUTH_WAIT };
+enum auth_step { AUTH_WAIT, AUTH_AGAIN };
 
 /* Parameters of a token request */
 enum auth_grant_kind { AUTH_CODE, AUTH_CLIENT_CREDENTIALS, AUTH_ASSERTION };
@@ -95,14 +95,11 @@ struct auth_flow {
 
 enum auth_step auth_flow_enter(struct auth_flow *f,
 			       enum auth_state state); /* ends the fetch and everything borrowed from it */
-enum auth_step auth_flow_fail(struct auth_flow *f);    /* ends with err */
-void auth_flow_get(struct auth_flow *f, const char *url);
-/* type: Content-Type. authorization: a header or NULL. */
-void auth_flow_post(struct auth_flow *f, const char *url, const char *type, const char *authorization, struct str body);
+void auth_flow_fetch(struct auth_flow *f, const struct oauth_request *request); /* replaces the fetch */
 const char *auth_flow_redirect_uri(struct auth_flow *f);
 
-enum auth_step auth_step_renew(struct auth_flow *f);    /* oauth_token.c */
-enum auth_step auth_step_identity(struct auth_flow *f); /* oauth_token.c */
-enum auth_step auth_step_grant(struct auth_flow *f);    /* oauth_token.c */
-enum auth_step auth_step_resource(struct auth_flow *f); /* oauth_discovery.c */
-enum auth_step auth_step_issuer(struct auth_flow *f);   /* oauth_discovery.c */
+int auth_step_renew(struct auth_flow *f);    /* oauth_token.c */
+int auth_step_identity(struct auth_flow *f); /* oauth_token.c */
+int auth_step_grant(struct auth_flow *f);    /* oauth_token.c */
+int auth_step_resource(struct auth_flow *f); /* oauth_discovery.c */
+int auth_step_issuer(struct auth_flow *f);   /* oauth_discovery.c */

@@ -6,15 +6,15 @@
 #include "lib/base/buf.h"
 #include "mcp/auth/oauth_http.h"
 
-enum { HEAD_LIMIT_BYTES = 16 << 10, VISITORS = 32, BACKLOG = 16, READ_BYTES = 4096 };
+enum { HEAD_LIMIT_BYTES = 16 << 10, CONN_LIMIT = 32, BACKLOG = 16, READ_BYTES = 4096 };
 
-struct visitor {
+struct conn {
 	struct oauth_callback *callback;
 	uv_tcp_t tcp;
 	uv_write_t write;
 	struct buf head;
 	bool answered;
-	struct visitor *next;
+	struct conn *next;
 	char room[READ_BYTES];
 };
 
@@ -22,7 +22,7 @@ struct oauth_callback {
 	uv_tcp_t server;
 	unsigned port;
 	size_t handles; /* that libuv holds */
-	struct visitor *visitors;
+	struct conn *conns;
 	struct arena arena;
 	const char *state;
 	struct oauth_reply reply;
@@ -36,10 +36,10 @@ struct oauth_callback {
 	"Cache-Control: no-store\r\nReferrer-Policy: no-referrer\r\nContent-Security-Policy: default-src 'none'\r\n\r\n" \
 	"<!doctype html><title>" title "</title><h1>" title "</h1><p>" text "</p>\n"
 
-static const char page_done[] = PAGE("200 OK", "Signed in", "You can close this page and go back to cadre.");
-static const char page_refused[] = PAGE("200 OK", "Not signed in", "Access was refused. cadre says more about it.");
-static const char page_stranger[] =
-	PAGE("400 Bad Request", "Not for us", "This is not the answer that cadre waits for.");
+static const char page_done[] = PAGE("200 OK", "Signed in", "You can close this page and return to cadre.");
+static const char page_refused[] = PAGE("200 OK", "Not signed in", "Access was refused. cadre shows the reason.");
+static const char page_unexpected[] =
+	PAGE("400 Bad Request", "Unexpected request", "cadre does not expect this request.");
 
 /* ---- closing ---- */
 
@@ -56,26 +56,24 @@ static void on_server_closed(uv_handle_t *handle)
 	drop_handle(handle->data);
 }
 
-static void on_visitor_closed(uv_handle_t *handle)
+static void on_conn_closed(uv_handle_t *handle)
 {
-	struct visitor *v = handle->data;
+	struct conn *v = handle->data;
 	struct oauth_callback *c = v->callback;
 
-	for (struct visitor **at = &c->visitors; *at; at = &(*at)->next) {
-		if (*at == v) {
-			*at = v->next;
-			break;
-		}
-	}
+	struct conn **at = &c->conns;
+	while (*at != v)
+		at = &(*at)->next;
+	*at = v->next;
 	buf_release(&v->head);
 	free(v);
 	drop_handle(c);
 }
 
-static void visitor_close(struct visitor *v)
+static void conn_close(struct conn *v)
 {
 	if (!uv_is_closing((uv_handle_t *)&v->tcp))
-		uv_close((uv_handle_t *)&v->tcp, on_visitor_closed);
+		uv_close((uv_handle_t *)&v->tcp, on_conn_closed);
 }
 
 void oauth_callback_close(struct oauth_callback *c)
@@ -84,88 +82,66 @@ void oauth_callback_close(struct oauth_callback *c)
 		return;
 	c->closed = true;
 	uv_close((uv_handle_t *)&c->server, on_server_closed);
-	for (struct visitor *v = c->visitors; v; v = v->next)
+	for (struct conn *v = c->conns; v; v = v->next)
 		if (!v->answered)
-			visitor_close(v);
+			conn_close(v);
 }
 
-/* ---- one visitor ---- */
+/* ---- one connection ---- */
 
 static void on_written(uv_write_t *write, int status)
 {
-	visitor_close(write->data);
+	conn_close(write->data);
 }
 
-static void answer(struct visitor *v, const char *page)
-{
-	uv_buf_t bytes = uv_buf_init((char *)(uintptr_t)page, (unsigned)strlen(page));
-
-	v->answered = true;
-	v->write.data = v;
-	uv_read_stop((uv_stream_t *)&v->tcp);
-	if (uv_write(&v->write, (uv_stream_t *)&v->tcp, &bytes, 1, on_written) < 0)
-		visitor_close(v);
-}
-
-/* False: the query is not the answer to our question. */
-static bool take_reply(struct oauth_callback *c, struct str query)
-{
-	AUTO_ARENA struct arena scratch = { 0 }; /* strangers may ask as often as they like */
-	const char *state = oauth_form_get(&scratch, query, "state");
-
-	if (c->has_reply || c->closed || !state || strcmp(state, c->state) != 0)
-		return false;
-	c->reply = (struct oauth_reply){
-		.code = oauth_form_get(&c->arena, query, "code"),
-		.error = oauth_form_get(&c->arena, query, "error"),
-		.description = oauth_form_get(&c->arena, query, "error_description"),
-		.issuer = oauth_form_get(&c->arena, query, "iss"),
-	};
-	c->has_reply = true;
-	c->notify(c->data);
-	return true;
-}
-
-static void serve(struct visitor *v)
+static void conn_answer(struct conn *v)
 {
 	struct oauth_callback *c = v->callback;
 	struct str line = buf_str(&v->head);
 	struct str method = str_cut(&line, ' ');
 	struct str query = line.p ? str_cut(&line, ' ') : STR("");
 	struct str path = str_cut(&query, '?');
+	AUTO_ARENA struct arena scratch = { 0 }; /* unexpected requests must not fill c->arena */
+	const char *state = query.p ? oauth_form_get(&scratch, query, "state") : NULL;
+	const char *page = page_unexpected;
 
-	if (!str_is(method, "GET") || !str_is(path, "/callback") || !query.p || !take_reply(c, query))
-		answer(v, page_stranger);
-	else
-		answer(v, c->reply.code && !c->reply.error ? page_done : page_refused);
+	if (str_is(method, "GET") && str_is(path, "/callback") && state && !strcmp(state, c->state) && !c->has_reply &&
+	    !c->closed) {
+		c->reply = (struct oauth_reply){
+			.code = oauth_form_get(&c->arena, query, "code"),
+			.error = oauth_form_get(&c->arena, query, "error"),
+			.description = oauth_form_get(&c->arena, query, "error_description"),
+			.issuer = oauth_form_get(&c->arena, query, "iss"),
+		};
+		c->has_reply = true;
+		c->notify(c->data);
+		page = c->reply.code && !c->reply.error ? page_done : page_refused;
+	}
+	uv_buf_t bytes = uv_buf_init((char *)(uintptr_t)page, (unsigned)strlen(page));
+	v->answered = true;
+	v->write.data = v;
+	uv_read_stop((uv_stream_t *)&v->tcp);
+	if (uv_write(&v->write, (uv_stream_t *)&v->tcp, &bytes, 1, on_written) < 0)
+		conn_close(v);
 }
 
 static void on_room(uv_handle_t *handle, size_t wanted, uv_buf_t *ret_room)
 {
-	struct visitor *v = handle->data;
+	struct conn *v = handle->data;
 
 	*ret_room = uv_buf_init(v->room, sizeof v->room);
 }
 
 static void on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *room)
 {
-	struct visitor *v = stream->data;
+	struct conn *v = stream->data;
 
 	if (n > 0)
 		buf_add(&v->head, room->base, (size_t)n);
 	if (n < 0 || v->head.n > HEAD_LIMIT_BYTES)
-		visitor_close(v);
+		conn_close(v);
 	else if (str_has(buf_str(&v->head), STR("\r\n\r\n")))
-		serve(v);
-}
-
-static size_t visitor_count(const struct oauth_callback *c)
-{
-	size_t n = 0;
-
-	for (const struct visitor *v = c->visitors; v; v = v->next)
-		n++;
-	return n;
+		conn_answer(v);
 }
 
 static void on_connection(uv_stream_t *server, int status)
@@ -174,43 +150,32 @@ static void on_connection(uv_stream_t *server, int status)
 
 	if (status < 0)
 		return;
-	struct visitor *v = xcalloc(1, sizeof *v);
+	struct conn *v = xcalloc(1, sizeof *v);
 	v->callback = c;
 	v->tcp.data = v;
 	if (uv_tcp_init(server->loop, &v->tcp) < 0) {
 		free(v);
 		return;
 	}
-	bool crowded = visitor_count(c) >= VISITORS;
-	v->next = c->visitors;
-	c->visitors = v;
+	bool crowded = c->handles > CONN_LIMIT; /* one is the server's */
+	v->next = c->conns;
+	c->conns = v;
 	c->handles++;
 	if (uv_accept(server, (uv_stream_t *)&v->tcp) < 0 || crowded ||
 	    uv_read_start((uv_stream_t *)&v->tcp, on_room, on_bytes) < 0)
-		visitor_close(v);
+		conn_close(v);
 }
 
 /* ---- opening ---- */
-
-static int listen_on(struct oauth_callback *c, unsigned port)
-{
-	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
-	int length = sizeof at;
-
-	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	int rc = uv_tcp_bind(&c->server, (struct sockaddr *)&at, 0);
-	if (rc == 0)
-		rc = uv_listen((uv_stream_t *)&c->server, BACKLOG, on_connection);
-	if (rc == 0)
-		rc = uv_tcp_getsockname(&c->server, (struct sockaddr *)&at, &length);
-	c->port = ntohs(at.sin_port);
-	return rc;
-}
 
 int oauth_callback_open(struct loop *loop, unsigned port, const char *state, void (*notify)(void *data), void *data,
 			struct oauth_callback **ret_callback, struct err *err)
 {
 	struct oauth_callback *c = xcalloc(1, sizeof *c);
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_port = htons((uint16_t)port),
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int length = sizeof at;
 
 	c->notify = notify;
 	c->data = data;
@@ -222,11 +187,16 @@ int oauth_callback_open(struct loop *loop, unsigned port, const char *state, voi
 		drop_handle(c);
 		return err_set(err, ERR_IO, "cannot make a socket: %s", uv_strerror(rc));
 	}
-	rc = listen_on(c, port);
+	rc = uv_tcp_bind(&c->server, (struct sockaddr *)&at, 0);
+	if (rc == 0)
+		rc = uv_listen((uv_stream_t *)&c->server, BACKLOG, on_connection);
+	if (rc == 0)
+		rc = uv_tcp_getsockname(&c->server, (struct sockaddr *)&at, &length);
 	if (rc < 0) {
 		oauth_callback_close(c);
 		return err_set(err, ERR_IO, "cannot listen on 127.0.0.1:%u: %s", port, uv_strerror(rc));
 	}
+	c->port = ntohs(at.sin_port);
 	*ret_callback = c;
 	return 0;
 }

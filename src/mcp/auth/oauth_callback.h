@@ -7,7 +7,7 @@
 
 struct oauth_callback;
 
-/* NULL: not said */
+/* NULL: not given */
 struct oauth_reply {
 	const char *code, *error, *description, *issuer;
 };

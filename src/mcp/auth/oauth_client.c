@@ -15,7 +15,7 @@
 
 enum { SECRET_BYTES = 32, DIGEST_BYTES = 32 };
 
-/* without '=' at the end */
+/* Without padding. */
 static void oauth_base64url(struct buf *out, const void *p, size_t n)
 {
 	size_t from = out->n;
@@ -32,30 +32,26 @@ static void oauth_base64url(struct buf *out, const void *p, size_t n)
 	}
 }
 
-static char *base64url_text(struct arena *arena, const unsigned char *p, size_t n)
-{
-	AUTO_BUF struct buf text = { 0 };
-
-	oauth_base64url(&text, p, n);
-	return arena_dup(arena, text.p, text.n);
-}
-
 char *oauth_secret(struct arena *arena)
 {
+	AUTO_BUF struct buf text = { 0 };
 	unsigned char bytes[SECRET_BYTES];
 
 	if (RAND_bytes(bytes, sizeof bytes) != 1)
-		abort(); /* no randomness, no secret: abort */
-	return base64url_text(arena, bytes, sizeof bytes);
+		abort(); /* there is no safe way to continue without randomness */
+	oauth_base64url(&text, bytes, sizeof bytes);
+	return arena_dup(arena, text.p, text.n);
 }
 
 char *oauth_pkce_challenge(struct arena *arena, const char *secret)
 {
+	AUTO_BUF struct buf text = { 0 };
 	unsigned char digest[DIGEST_BYTES];
 
 	if (EVP_Digest(secret, strlen(secret), digest, NULL, EVP_sha256(), NULL) != 1)
 		base_oom(0);
-	return base64url_text(arena, digest, sizeof digest);
+	oauth_base64url(&text, digest, sizeof digest);
+	return arena_dup(arena, text.p, text.n);
 }
 
 /* ---- client assertions: HEAD.CLAIMS.SIGNATURE, each base64url (RFC 7515) ---- */
@@ -75,33 +71,6 @@ static void free_pairp(ECDSA_SIG **pair)
 	ECDSA_SIG_free(*pair);
 }
 
-/* The name of the algorithm; NULL: a kind of key that we do not sign with. */
-static const char *jwt_algorithm(const EVP_PKEY *key)
-{
-	if (EVP_PKEY_is_a(key, "EC") && EVP_PKEY_get_bits(key) == P256_BITS)
-		return "ES256";
-	return EVP_PKEY_is_a(key, "RSA") ? "RS256" : NULL;
-}
-
-static void jwt_add_claims(struct buf *out, const char *client_id, const char *audience)
-{
-	AUTO_BUF struct buf json = { 0 };
-	struct json_out w = json_out(&json);
-	char id[UUID_LEN + 1];
-	int64_t now_s = id_wall_ms() / 1000;
-
-	id_uuid(id);
-	json_open(&w, '{');
-	json_kcstr(&w, "iss", client_id);
-	json_kcstr(&w, "sub", client_id);
-	json_kcstr(&w, "aud", audience);
-	json_kcstr(&w, "jti", id);
-	json_ki64(&w, "iat", now_s);
-	json_ki64(&w, "exp", now_s + JWT_LIFE_S);
-	json_close(&w);
-	oauth_base64url(out, json.p, json.n);
-}
-
 static bool jwt_sign(struct buf *out, EVP_PKEY *key, struct str text)
 {
 	CLEANUP(free_contextp) EVP_MD_CTX *context = EVP_MD_CTX_new();
@@ -115,7 +84,7 @@ static bool jwt_sign(struct buf *out, EVP_PKEY *key, struct str text)
 	if (EVP_DigestSign(context, signature, &n, bytes, text.n) != 1)
 		return false;
 	if (EVP_PKEY_is_a(key, "EC")) {
-		/* OpenSSL gives the two numbers of an elliptic signature as DER; a JWT wants them side by side. */
+		/* OpenSSL gives the two numbers of an elliptic signature as DER; a JWT has them side by side. */
 		const unsigned char *der = signature;
 		CLEANUP(free_pairp) ECDSA_SIG *pair = d2i_ECDSA_SIG(NULL, &der, (long)n);
 		unsigned char numbers[2 * P256_NUMBER_BYTES];
@@ -129,32 +98,42 @@ static bool jwt_sign(struct buf *out, EVP_PKEY *key, struct str text)
 	return true;
 }
 
-static EVP_PKEY *read_private_key(const char *pem)
-{
-	char no_password[] = ""; /* NULL would ask for one at the terminal */
-	BIO *bio = BIO_new_mem_buf(pem, -1);
-	EVP_PKEY *key = bio ? PEM_read_bio_PrivateKey(bio, NULL, NULL, no_password) : NULL;
-
-	BIO_free(bio);
-	return key;
-}
-
 int oauth_jwt_client(struct arena *arena, const char *private_key, const char *client_id, const char *audience,
 		     const char **ret_jwt, struct err *err)
 {
 	AUTO_BUF struct buf jwt = { 0 };
+	AUTO_BUF struct buf json = { 0 };
 	AUTO_BUF struct buf signature = { 0 };
-	CLEANUP(free_keyp) EVP_PKEY *key = read_private_key(private_key);
-	const char *alg = key ? jwt_algorithm(key) : NULL;
+	struct json_out w = json_out(&json);
+	char id[UUID_LEN + 1];
+	int64_t now_s = id_wall_ms() / 1000;
+	char no_password[] = ""; /* NULL would ask for one at the terminal */
+	BIO *bio = BIO_new_mem_buf(private_key, -1);
+	CLEANUP(free_keyp) EVP_PKEY *key = bio ? PEM_read_bio_PrivateKey(bio, NULL, NULL, no_password) : NULL;
+	const char *alg = NULL;
 
+	BIO_free(bio);
+	if (key && EVP_PKEY_is_a(key, "EC") && EVP_PKEY_get_bits(key) == P256_BITS)
+		alg = "ES256";
+	else if (key && EVP_PKEY_is_a(key, "RSA"))
+		alg = "RS256";
 	if (!alg)
 		return err_set(err, ERR_USAGE,
 			       "the client's private key is not a PEM of an RSA key or an elliptic key on P-256");
-	AUTO_BUF struct buf json = { 0 };
 	buf_addf(&json, "{\"alg\":\"%s\",\"typ\":\"JWT\"}", alg);
 	oauth_base64url(&jwt, json.p, json.n);
 	buf_addch(&jwt, '.');
-	jwt_add_claims(&jwt, client_id, audience);
+	buf_clear(&json);
+	id_uuid(id);
+	json_open(&w, '{');
+	json_kcstr(&w, "iss", client_id);
+	json_kcstr(&w, "sub", client_id);
+	json_kcstr(&w, "aud", audience);
+	json_kcstr(&w, "jti", id);
+	json_ki64(&w, "iat", now_s);
+	json_ki64(&w, "exp", now_s + JWT_LIFE_S);
+	json_close(&w);
+	oauth_base64url(&jwt, json.p, json.n);
 	if (!jwt_sign(&signature, key, buf_str(&jwt)))
 		return err_set(err, ERR_IO, "cannot sign with the client's private key");
 	*ret_jwt = arena_printf(arena, "%s.%s", jwt.p, signature.p);
@@ -165,22 +144,17 @@ int oauth_jwt_client(struct arena *arena, const char *private_key, const char *c
 
 enum { ANSWER_BYTES = 256 << 10, ANSWER_DEPTH = 32 };
 
-static const char *const method_words[] = {
+const char *const oauth_method_words[] = {
 	[OAUTH_BASIC] = "client_secret_basic",
 	[OAUTH_POST] = "client_secret_post",
 	[OAUTH_NONE] = "none",
 	[OAUTH_KEY] = "private_key_jwt",
 };
 
-const char *oauth_method_word(enum oauth_method method)
-{
-	return method_words[method];
-}
-
 bool oauth_method_find(struct str word, enum oauth_method *ret_method)
 {
-	for (size_t i = 0; i < COUNT_OF(method_words); i++) {
-		if (str_is(word, method_words[i])) {
+	for (size_t i = 0; i < COUNT_OF(oauth_method_words); i++) {
+		if (str_is(word, oauth_method_words[i])) {
 			*ret_method = (enum oauth_method)i;
 			return true;
 		}
@@ -197,7 +171,7 @@ enum oauth_method oauth_client_method(const struct oauth_client *client, unsigne
 	for (enum oauth_method m = OAUTH_BASIC; m <= OAUTH_NONE; m++)
 		if (methods & 1u << m)
 			return m;
-	return OAUTH_BASIC; /* what RFC 8414 means by silence */
+	return OAUTH_BASIC; /* the default of RFC 8414 */
 }
 
 int oauth_client_prove(const struct oauth_client *client, const char *issuer, struct arena *arena, struct buf *form,
@@ -232,35 +206,24 @@ int oauth_client_prove(const struct oauth_client *client, const char *issuer, st
 
 /* ---- registration ---- */
 
-/* A program on the user's machine cannot keep a secret, so a public client is preferred. */
-static enum oauth_method wanted_method(unsigned methods)
-{
-	if (!methods || methods & 1u << OAUTH_NONE)
-		return OAUTH_NONE;
-	return methods & 1u << OAUTH_BASIC ? OAUTH_BASIC : OAUTH_POST;
-}
-
-static void put_texts(struct json_out *w, const char *key, const char *first, const char *second)
-{
-	json_key(w, key);
-	json_open(w, '[');
-	json_put_cstr(w, first);
-	if (second)
-		json_put_cstr(w, second);
-	json_close(w);
-}
-
 void oauth_register_write(struct buf *out, const char *redirect, unsigned methods, const char *scope)
 {
 	struct json_out w = json_out(out);
+	/* A program on the user's machine cannot keep a secret, so a public client is preferred. */
+	enum oauth_method method = !methods || methods & 1u << OAUTH_NONE ? OAUTH_NONE
+				   : methods & 1u << OAUTH_BASIC          ? OAUTH_BASIC
+									  : OAUTH_POST;
 
 	json_open(&w, '{');
 	json_kcstr(&w, "client_name", "cadre");
 	json_kcstr(&w, "application_type", "native");
-	put_texts(&w, "redirect_uris", redirect, NULL);
-	put_texts(&w, "grant_types", "authorization_code", "refresh_token");
-	put_texts(&w, "response_types", "code", NULL);
-	json_kcstr(&w, "token_endpoint_auth_method", oauth_method_word(wanted_method(methods)));
+	json_key(&w, "redirect_uris");
+	json_open(&w, '[');
+	json_put_cstr(&w, redirect);
+	json_close(&w);
+	json_kraw(&w, "grant_types", STR("[\"authorization_code\",\"refresh_token\"]"));
+	json_kraw(&w, "response_types", STR("[\"code\"]"));
+	json_kcstr(&w, "token_endpoint_auth_method", oauth_method_words[method]);
 	if (scope)
 		json_kcstr(&w, "scope", scope);
 	json_close(&w);

@@ -14,7 +14,7 @@ char *oauth_pkce_challenge(struct arena *arena, const char *secret); /* its SHA-
 
 /* In order of preference for a client with a secret */
 enum oauth_method { OAUTH_BASIC, OAUTH_POST, OAUTH_NONE, OAUTH_KEY };
-const char *oauth_method_word(enum oauth_method method);                /* "client_secret_basic", ... */
+extern const char *const oauth_method_words[];                          /* "client_secret_basic", ... */
 bool oauth_method_find(struct str word, enum oauth_method *ret_method); /* false: unknown */
 
 struct oauth_client {
@@ -27,7 +27,7 @@ struct oauth_client {
 	int64_t expires_ms; /* expiry of the secret, wall clock; 0: never */
 };
 
-/* methods: 1 << enum oauth_method of the authorisation server; 0: it does not say. */
+/* methods: 1 << enum oauth_method of the authorisation server; 0: not given. */
 enum oauth_method oauth_client_method(const struct oauth_client *client, unsigned methods);
 /* Adds the client authentication to the form; *ret_header gets an Authorization header in the arena, or NULL. */
 int oauth_client_prove(const struct oauth_client *client, const char *issuer, struct arena *arena, struct buf *form,

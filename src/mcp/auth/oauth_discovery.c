@@ -62,20 +62,15 @@ static const char *challenge_value(struct challenge_reader *r)
 	return arena_str(r->arena, challenge_take(r, is_unquoted)).p;
 }
 
-static void set_once(const char **place, const char *text)
-{
-	if (!*place && text[0])
-		*place = text;
-}
-
 static void challenge_set(struct oauth_challenge *c, struct str name, const char *text)
 {
-	if (str_is_nocase(name, "resource_metadata"))
-		set_once(&c->metadata_url, text);
-	else if (str_is_nocase(name, "scope"))
-		set_once(&c->scope, text);
-	else if (str_is_nocase(name, "error"))
-		set_once(&c->error, text);
+	const char **member = str_is_nocase(name, "resource_metadata") ? &c->metadata_url
+			      : str_is_nocase(name, "scope")           ? &c->scope
+			      : str_is_nocase(name, "error")           ? &c->error
+								       : NULL;
+
+	if (member && !*member && text[0])
+		*member = text;
 }
 
 struct oauth_challenge oauth_challenge_read(struct arena *arena, struct str header)
@@ -90,7 +85,7 @@ struct oauth_challenge oauth_challenge_read(struct arena *arena, struct str head
 		if (!r.rest.n)
 			return c;
 		if (!word.n) {
-			str_cut(&r.rest, ','); /* no list of parameters: the credentials of some other scheme */
+			str_cut(&r.rest, ','); /* not a list of parameters: credentials of another scheme */
 			continue;
 		}
 		challenge_skip(&r, " \t");
@@ -219,28 +214,9 @@ int oauth_resource_read(struct arena *arena, struct str document, const char *se
 	return 0;
 }
 
-static unsigned read_methods(const struct json *list, struct arena *arena)
-{
-	unsigned set = 0;
-	enum oauth_method method;
-
-	for (const struct json *v = json_first(list); v; v = json_next(list, v))
-		if (oauth_method_find(json_str(v, arena), &method))
-			set |= 1u << method;
-	return set;
-}
-
-static bool same_issuer(const char *a, const char *b)
-{
-	size_t an = strlen(a);
-	size_t bn = strlen(b);
-
-	an -= an && a[an - 1] == '/';
-	bn -= bn && b[bn - 1] == '/';
-	return an == bn && !strncmp(a, b, an);
-}
-
-static int check_urls(const struct oauth_issuer *i, bool loopback_allowed, struct err *err)
+/* The required issuer, PKCE, and allowed URLs. */
+static int check_issuer(const struct oauth_issuer *i, const char *wanted, const struct json *pkce,
+			bool loopback_allowed, struct err *err)
 {
 	const struct {
 		const char *name, *url;
@@ -249,24 +225,23 @@ static int check_urls(const struct oauth_issuer *i, bool loopback_allowed, struc
 		{ "token_endpoint", i->token_url },
 		{ "registration_endpoint", i->register_url },
 	};
+	struct str a = str_from(wanted);
+	struct str b = str_from(i->issuer);
 
+	a.n -= a.n && a.p[a.n - 1] == '/';
+	b.n -= b.n && b.p[b.n - 1] == '/';
+	if (!i->token_url)
+		return err_set(err, ERR_PROTOCOL, "token_endpoint is missing");
+	if (wanted && (!i->issuer || !str_eq(a, b)))
+		return err_set(err, ERR_DENIED, "its issuer is %.60s, not %.60s", i->issuer ? i->issuer : "(none)",
+			       wanted);
+	if (json_is(pkce, JSON_ARRAY) && !list_contains(pkce, "S256"))
+		return err_set(err, ERR_DENIED, "the authorisation server does not support PKCE with S256");
 	for (size_t n = 0; n < COUNT_OF(urls); n++) {
 		int rc = urls[n].url ? oauth_url_check(urls[n].url, loopback_allowed, urls[n].name, err) : 0;
 		if (rc < 0)
 			return rc;
 	}
-	return 0;
-}
-
-static int check_issuer(const struct oauth_issuer *i, const char *wanted, const struct json *pkce, struct err *err)
-{
-	if (!i->token_url)
-		return err_set(err, ERR_PROTOCOL, "token_endpoint is missing");
-	if (wanted && (!i->issuer || !same_issuer(i->issuer, wanted)))
-		return err_set(err, ERR_DENIED, "its issuer is %.60s, not %.60s", i->issuer ? i->issuer : "(none)",
-			       wanted);
-	if (json_is(pkce, JSON_ARRAY) && !list_contains(pkce, "S256"))
-		return err_set(err, ERR_DENIED, "the authorisation server does not support PKCE with S256");
 	return 0;
 }
 
@@ -280,182 +255,139 @@ int oauth_issuer_read(struct arena *arena, struct str document, const char *issu
 	if (rc < 0)
 		return rc;
 	const struct json *grants = json_get(root, "grant_types_supported");
+	const struct json *methods = json_get(root, "token_endpoint_auth_methods_supported");
 	struct oauth_issuer i = {
 		.issuer = json_cstr(json_get(root, "issuer"), arena),
 		.authorize_url = json_cstr(json_get(root, "authorization_endpoint"), arena),
 		.token_url = json_cstr(json_get(root, "token_endpoint"), arena),
 		.register_url = json_cstr(json_get(root, "registration_endpoint"), arena),
 		.scopes = join_texts(arena, json_get(root, "scopes_supported")),
-		.methods = read_methods(json_get(root, "token_endpoint_auth_methods_supported"), arena),
 		.code_grant = !json_is(grants, JSON_ARRAY) || list_contains(grants, "authorization_code"),
 		.client_credentials = list_contains(grants, "client_credentials"),
 		.client_documents = json_bool(json_get(root, "client_id_metadata_document_supported")),
 		.says_issuer = json_bool(json_get(root, "authorization_response_iss_parameter_supported")),
 	};
-	rc = check_issuer(&i, issuer, json_get(root, "code_challenge_methods_supported"), err);
+	for (const struct json *v = json_first(methods); v; v = json_next(methods, v)) {
+		enum oauth_method method;
+		if (oauth_method_find(json_str(v, arena), &method))
+			i.methods |= 1u << method;
+	}
+	rc = check_issuer(&i, issuer, json_get(root, "code_challenge_methods_supported"), loopback_allowed, err);
 	if (rc == 0)
-		rc = check_urls(&i, loopback_allowed, err);
-	if (rc < 0)
-		return rc;
-	*ret_issuer = i;
-	return 0;
-}
-
-/* Without a document, by the rules of 2025-03-26: fixed paths at the origin. */
-static int oauth_issuer_default(struct arena *arena, const char *server_url, struct oauth_issuer *ret_issuer,
-				struct err *err)
-{
-	struct oauth_url url;
-
-	int rc = oauth_url_parse(arena, server_url, &url, err);
-	if (rc < 0)
-		return rc;
-	*ret_issuer = (struct oauth_issuer){
-		.issuer = url.origin,
-		.authorize_url = arena_printf(arena, "%s/authorize", url.origin),
-		.token_url = arena_printf(arena, "%s/token", url.origin),
-		.register_url = arena_printf(arena, "%s/register", url.origin),
-		.code_grant = true,
-	};
-	return 0;
+		*ret_issuer = i;
+	return rc;
 }
 
 /* ---- RESOURCE and ISSUER ---- */
 
-/* Tries the next candidate; *ret_found is false if there is none left. */
-static int fetch_next_candidate(struct auth_flow *f, const char *what, bool *ret_found)
+/* AUTH_AGAIN: there is none left. */
+static int fetch_next_candidate(struct auth_flow *f, const char *what)
 {
-	*ret_found = f->candidate < f->candidates.count;
-	if (!*ret_found)
-		return 0;
+	f->err = (struct err){ 0 };
+	if (f->candidate >= f->candidates.count)
+		return AUTH_AGAIN;
 	const char *url = f->candidates.urls[f->candidate++];
 	int rc = oauth_url_check(url, f->loopback_allowed, what, &f->err);
-	if (rc == 0)
-		auth_flow_get(f, url);
-	return rc;
+	if (rc < 0)
+		return rc;
+	auth_flow_fetch(f, &(struct oauth_request){ .url = url, .redirects = OAUTH_ORIGIN });
+	return AUTH_WAIT;
 }
 
-/* What the candidate has; p NULL: nothing. A server error is an error: its answer must not be guessed. */
+/* -ERR_PARSE: the candidate has no document. A server error is an error: its answer must not be guessed. */
 static int take_document(struct auth_flow *f, struct str *ret_document)
 {
 	int status = 0;
 
-	*ret_document = (struct str){ 0 };
 	int rc = oauth_fetch_answer(f->fetch, &status, ret_document, &f->err);
 	if (rc < 0)
 		return rc;
 	if (status >= 500)
 		return err_set(&f->err, ERR_IO, "%.120s: status %d", f->candidates.urls[f->candidate - 1], status);
-	if (status != 200)
-		*ret_document = (struct str){ 0 };
-	return 0;
+	return status == 200 ? 0 : -ERR_PARSE;
 }
 
-/* A document that is not JSON counts as missing: some servers answer every path with an HTML page. */
-
-/* ---- the server ---- */
-
-static enum auth_step look_for_issuer(struct auth_flow *f, const char *issuer)
+static int look_for_issuer(struct auth_flow *f, const char *issuer)
 {
 	const char *given = f->server->oauth.metadata_url;
 
 	f->candidate = 0;
 	f->candidates = (struct oauth_candidates){ .urls = { given }, .count = 1 };
-	if (!given && oauth_issuer_candidates(&f->arena, issuer, &f->candidates, &f->err) < 0)
-		return auth_flow_fail(f);
-	return auth_flow_enter(f, AUTH_ISSUER);
+	int rc = given ? 0 : oauth_issuer_candidates(&f->arena, issuer, &f->candidates, &f->err);
+	return rc < 0 ? rc : (int)auth_flow_enter(f, AUTH_ISSUER);
 }
 
-/* A server without a document: it is its own authorisation server, as in 2025-03-26. */
-static enum auth_step use_server_as_issuer(struct auth_flow *f)
-{
-	struct oauth_url url;
-
-	if (oauth_url_parse(&f->arena, f->server->url, &url, &f->err) < 0)
-		return auth_flow_fail(f);
-	return look_for_issuer(f, url.origin);
-}
-
-static enum auth_step resource_try_next(struct auth_flow *f)
-{
-	bool found;
-
-	f->err = (struct err){ 0 };
-	if (fetch_next_candidate(f, "metadata of the server", &found) < 0)
-		return auth_flow_fail(f);
-	return found ? AUTH_WAIT : use_server_as_issuer(f);
-}
-
-enum auth_step auth_step_resource(struct auth_flow *f)
+/* A document that is not JSON counts as missing: some servers answer every path with an HTML page. */
+int auth_step_resource(struct auth_flow *f)
 {
 	struct str document;
+	struct oauth_url url;
+	int rc;
 
 	if (!f->fetch) {
-		if (oauth_resource_candidates(&f->arena, f->server->url, f->challenge.metadata_url, &f->candidates,
-					      &f->err) < 0)
-			return auth_flow_fail(f);
-		return resource_try_next(f);
+		rc = oauth_resource_candidates(&f->arena, f->server->url, f->challenge.metadata_url, &f->candidates,
+					       &f->err);
+		if (rc < 0)
+			return rc;
+	} else {
+		if (!oauth_fetch_over(f->fetch))
+			return AUTH_WAIT;
+		rc = take_document(f, &document);
+		if (rc < 0 && rc != -ERR_PARSE)
+			return rc;
+		if (rc == 0)
+			rc = oauth_resource_read(&f->arena, document, f->server->url, &f->resource, &f->err);
+		f->has_resource = rc == 0;
+		if (rc == 0)
+			return look_for_issuer(f, f->resource.issuer);
+		if (rc != -ERR_PARSE)
+			return err_wrap(&f->err, "%.100s", f->candidates.urls[f->candidate - 1]);
 	}
-	if (!oauth_fetch_over(f->fetch))
-		return AUTH_WAIT;
-	if (take_document(f, &document) < 0)
-		return auth_flow_fail(f);
-	if (!document.p)
-		return resource_try_next(f);
-	int rc = oauth_resource_read(&f->arena, document, f->server->url, &f->resource, &f->err);
-	if (rc == -ERR_PARSE)
-		return resource_try_next(f);
-	if (rc < 0) {
-		err_wrap(&f->err, "%.100s", f->candidates.urls[f->candidate - 1]);
-		return auth_flow_fail(f);
-	}
-	f->has_resource = true;
-	return look_for_issuer(f, f->resource.issuer);
+	rc = fetch_next_candidate(f, "metadata of the server");
+	if (rc != AUTH_AGAIN)
+		return rc;
+	/* A server without a document is its own authorisation server, as in 2025-03-26. */
+	rc = oauth_url_parse(&f->arena, f->server->url, &url, &f->err);
+	return rc < 0 ? rc : look_for_issuer(f, url.origin);
 }
 
-/* ---- its authorisation server ---- */
-
-static enum auth_step use_default_issuer(struct auth_flow *f)
+int auth_step_issuer(struct auth_flow *f)
 {
-	if (f->has_resource || f->server->oauth.metadata_url) {
-		err_set(&f->err, ERR_NOT_FOUND, "no metadata of the authorisation server at %.160s",
-			f->candidates.urls[0]);
-		return auth_flow_fail(f);
-	}
-	if (oauth_issuer_default(&f->arena, f->server->url, &f->issuer, &f->err) < 0)
-		return auth_flow_fail(f);
-	return auth_flow_enter(f, AUTH_CLIENT);
-}
-
-static enum auth_step issuer_try_next(struct auth_flow *f)
-{
-	bool found;
-
-	f->err = (struct err){ 0 };
-	if (fetch_next_candidate(f, "authorisation server", &found) < 0)
-		return auth_flow_fail(f);
-	return found ? AUTH_WAIT : use_default_issuer(f);
-}
-
-enum auth_step auth_step_issuer(struct auth_flow *f)
-{
+	bool configured = f->server->oauth.metadata_url;
+	const char *wanted = f->has_resource && !configured ? f->resource.issuer : NULL;
 	struct str document;
+	struct oauth_url url;
+	int rc;
 
-	if (!f->fetch)
-		return issuer_try_next(f);
-	if (!oauth_fetch_over(f->fetch))
-		return AUTH_WAIT;
-	if (take_document(f, &document) < 0)
-		return auth_flow_fail(f);
-	if (!document.p)
-		return issuer_try_next(f);
-	const char *wanted = f->has_resource && !f->server->oauth.metadata_url ? f->resource.issuer : NULL;
-	int rc = oauth_issuer_read(&f->arena, document, wanted, f->loopback_allowed, &f->issuer, &f->err);
-	if (rc == -ERR_PARSE)
-		return issuer_try_next(f);
-	if (rc < 0) {
-		err_wrap(&f->err, "%.100s", f->candidates.urls[f->candidate - 1]);
-		return auth_flow_fail(f);
+	if (f->fetch) {
+		if (!oauth_fetch_over(f->fetch))
+			return AUTH_WAIT;
+		rc = take_document(f, &document);
+		if (rc < 0 && rc != -ERR_PARSE)
+			return rc;
+		if (rc == 0)
+			rc = oauth_issuer_read(&f->arena, document, wanted, f->loopback_allowed, &f->issuer, &f->err);
+		if (rc == 0)
+			return auth_flow_enter(f, AUTH_CLIENT);
+		if (rc != -ERR_PARSE)
+			return err_wrap(&f->err, "%.100s", f->candidates.urls[f->candidate - 1]);
 	}
+	rc = fetch_next_candidate(f, "authorisation server");
+	if (rc != AUTH_AGAIN)
+		return rc;
+	if (f->has_resource || configured)
+		return err_set(&f->err, ERR_NOT_FOUND, "no metadata of the authorisation server at %.160s",
+			       f->candidates.urls[0]);
+	/* Without a document, by the rules of 2025-03-26: fixed paths at the origin. */
+	rc = oauth_url_parse(&f->arena, f->server->url, &url, &f->err);
+	if (rc < 0)
+		return rc;
+	f->issuer = (struct oauth_issuer){
+		.issuer = url.origin,
+		.authorize_url = arena_printf(&f->arena, "%s/authorize", url.origin),
+		.token_url = arena_printf(&f->arena, "%s/token", url.origin),
+		.register_url = arena_printf(&f->arena, "%s/register", url.origin),
+		.code_grant = true,
+	};
 	return auth_flow_enter(f, AUTH_CLIENT);
 }

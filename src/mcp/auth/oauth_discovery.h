@@ -5,7 +5,7 @@
 #include "lib/base/arena.h"
 #include "mcp/auth/oauth_client.h"
 
-/* NULL: not said */
+/* NULL: not given */
 struct oauth_challenge {
 	const char *metadata_url, *scope, *error;
 };
@@ -30,7 +30,7 @@ int oauth_issuer_candidates(struct arena *arena, const char *issuer, struct oaut
 
 struct oauth_resource {
 	const char *resource, *issuer;
-	const char *scopes; /* NULL: not said */
+	const char *scopes; /* NULL: not given */
 };
 
 /* A document whose resource does not cover server_url is -ERR_DENIED. Texts are in the arena. */
@@ -40,8 +40,8 @@ int oauth_resource_read(struct arena *arena, struct str document, const char *se
 struct oauth_issuer {
 	const char *issuer;
 	const char *authorize_url, *token_url, *register_url; /* NULL: there is none */
-	const char *scopes;                                   /* NULL: not said */
-	unsigned methods;                                     /* 1 << enum oauth_method; 0: not said */
+	const char *scopes;                                   /* NULL: not given */
+	unsigned methods;                                     /* 1 << enum oauth_method; 0: not given */
 	bool code_grant, client_credentials;                  /* resources it issues tokens for */
 	bool client_documents;                                /* supports client ids that are metadata URLs */
 	bool says_issuer;                                     /* its answers carry `iss` */

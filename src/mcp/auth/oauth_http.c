@@ -1,51 +1,37 @@
 /* SPDX-License-Identifier: MIT
- * oauth_http.c - addresses, forms and requests of authorisation. A fetch that is freed while its transfer runs stays alive until
- * curl has released it. */
+ * oauth_http.c - URLs, forms and requests of authorisation. A fetch that is freed while its transfer runs stays alive
+ * until curl has released it. */
 #include "mcp/auth/oauth_http.h"
 #include <arpa/inet.h>
 #include "lib/io/url.h"
 
-/* ---- addresses ---- */
+/* ---- URLs ---- */
 
 enum { LOOPBACK_NET = 127 };
 
-/* Secrets go there without https: only what cannot be another machine. */
-static bool is_loopback(const char *host)
-{
-	struct in_addr address;
-
-	if (!strcmp(host, "localhost") || !strcmp(host, "[::1]"))
-		return true;
-	return inet_pton(AF_INET, host, &address) == 1 && ntohl(address.s_addr) >> 24 == LOOPBACK_NET;
-}
-
-static char *lower_case(struct arena *arena, const char *text)
-{
-	char *copy = arena_strdup(arena, text);
-
-	for (char *c = copy; *c; c++)
-		if (*c >= 'A' && *c <= 'Z')
-			*c |= 0x20;
-	return copy;
-}
-
 int oauth_url_parse(struct arena *arena, const char *text, struct oauth_url *ret_url, struct err *err)
 {
+	struct in_addr address;
 	struct url u;
 
 	if (url_parse(arena, text, &u, err) < 0)
 		return -ERR_USAGE;
 	if (u.has_user)
-		return err_set(err, ERR_USAGE, "an address with a user name");
+		return err_set(err, ERR_USAGE, "a URL with a user name");
 	if (u.has_fragment)
-		return err_set(err, ERR_USAGE, "an address with a fragment");
-	const char *host = lower_case(arena, u.host);
+		return err_set(err, ERR_USAGE, "a URL with a fragment");
+	char *host = arena_strdup(arena, u.host);
+	for (char *c = host; *c; c++)
+		if (*c >= 'A' && *c <= 'Z')
+			*c |= 0x20;
 	*ret_url = (struct oauth_url){
 		.origin = arena_printf(arena, "%s://%s%s%s", u.scheme, host, u.usual_port ? "" : ":",
 				       u.usual_port ? "" : u.port),
 		.path = u.path,
 		.https = !strcmp(u.scheme, "https"),
-		.loopback = is_loopback(host),
+		/* Secrets are sent there without https: only hosts that cannot be another machine. */
+		.loopback = !strcmp(host, "localhost") || !strcmp(host, "[::1]") ||
+			    (inet_pton(AF_INET, host, &address) == 1 && ntohl(address.s_addr) >> 24 == LOOPBACK_NET),
 	};
 	return 0;
 }
@@ -79,17 +65,12 @@ bool oauth_url_covers(const char *resource, const char *url)
 
 /* ---- forms ---- */
 
-static bool is_unreserved(unsigned char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
-	       c == '_' || c == '~';
-}
-
 void oauth_percent(struct buf *out, struct str s)
 {
 	for (size_t i = 0; i < s.n; i++) {
 		unsigned char c = (unsigned char)s.p[i];
-		if (is_unreserved(c))
+		if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+		    char_in((char)c, "-._~"))
 			buf_addch(out, (char)c);
 		else
 			buf_addf(out, "%%%02X", c);
@@ -221,23 +202,28 @@ static bool on_data(struct http_req *r, const char *p, size_t n)
 	return true;
 }
 
-/* The address of a redirect that may be followed; NULL: there is none. */
-static const char *fetch_next_url(struct oauth_fetch *f)
+static void fetch_begin(struct oauth_fetch *f);
+
+/* Follows a redirect, as far as it is allowed. */
+static bool fetch_redirect(struct oauth_fetch *f)
 {
 	struct oauth_url here;
 	struct oauth_url there;
 
-	if (f->is_post || f->status < 301 || f->status > 308 || !f->location || f->redirects == OAUTH_STAY)
-		return NULL;
+	if (f->is_post || f->status < 301 || f->status > 308 || !f->location || f->redirects == OAUTH_STAY ||
+	    f->hops >= HOPS)
+		return false;
 	const char *url = url_resolve(&f->arena, f->url, f->location);
 	if (!url || oauth_url_parse(&f->arena, f->url, &here, NULL) < 0 ||
 	    oauth_url_parse(&f->arena, url, &there, NULL) < 0)
-		return NULL;
-	bool allowed = f->redirects == OAUTH_LOOPBACK ? there.loopback : !strcmp(here.origin, there.origin);
-	return allowed && f->hops < HOPS ? url : NULL;
+		return false;
+	if (f->redirects == OAUTH_LOOPBACK ? !there.loopback : strcmp(here.origin, there.origin) != 0)
+		return false;
+	f->url = url;
+	f->hops++;
+	fetch_begin(f);
+	return true;
 }
-
-static void fetch_begin(struct oauth_fetch *f);
 
 static void on_done(struct http_req *r, enum http_error error, const char *text)
 {
@@ -248,13 +234,8 @@ static void on_done(struct http_req *r, enum http_error error, const char *text)
 		fetch_release(f);
 		return;
 	}
-	const char *next = error == HTTP_OK ? fetch_next_url(f) : NULL;
-	if (next) {
-		f->url = next;
-		f->hops++;
-		fetch_begin(f);
+	if (error == HTTP_OK && fetch_redirect(f))
 		return;
-	}
 	if (f->late)
 		err_set(&f->err, ERR_TIMEOUT, "%.100s: no answer within %d s", f->url, LIMIT_MS / 1000);
 	else if (error != HTTP_OK)

@@ -26,20 +26,20 @@ const char *oauth_store_key(struct arena *arena, const struct mcp_server *server
 
 /* ---- reading ---- */
 
-struct text {
+struct token_file {
 	struct buf bytes;
 	struct json_reader reader;
 	const struct json *root; /* NULL: no file yet */
 };
 
-static void text_release(struct text *t)
+static void token_file_release(struct token_file *t)
 {
 	json_reader_release(&t->reader);
 	buf_release(&t->bytes);
 }
-#define AUTO_TEXT CLEANUP(text_release)
+#define AUTO_TOKEN_FILE CLEANUP(token_file_release)
 
-static int text_read(struct text *t, const char *file, struct err *err)
+static int token_file_read(struct token_file *t, const char *file, struct err *err)
 {
 	t->reader.limits = (struct json_limits){ FILE_LIMIT_BYTES, FILE_DEPTH };
 	int rc = file_read(file, FILE_LIMIT_BYTES, &t->bytes, err);
@@ -55,187 +55,126 @@ static int text_read(struct text *t, const char *file, struct err *err)
 	return 0;
 }
 
-static int64_t number(const struct json *object, const char *key)
+static int64_t member_i64(const struct json *object, const char *key)
 {
 	int64_t value = 0;
 
 	return json_i64(json_get(object, key), &value) ? value : 0;
 }
 
-static struct oauth_client read_client(const struct json *v, struct arena *arena)
+int oauth_store_get(const char *file, const char *key, struct oauth_grant **ret_grant, struct err *err)
 {
-	struct oauth_client c = {
-		.id = json_cstr(json_get(v, "id"), arena),
-		.secret = json_cstr(json_get(v, "secret"), arena),
-		.method = OAUTH_NONE,
-		.registered = json_bool(json_get(v, "registered")),
-		.port = (unsigned)number(v, "port"),
-		.expires_ms = number(v, "expires_ms"),
-	};
-
-	(void)oauth_method_find(json_str(json_get(v, "method"), arena), &c.method);
-	return c;
-}
-
-static struct oauth_token read_token(const struct json *v, struct arena *arena)
-{
-	return (struct oauth_token){
-		.access = json_cstr(json_get(v, "access"), arena),
-		.refresh = json_cstr(json_get(v, "refresh"), arena),
-		.scope = json_cstr(json_get(v, "scope"), arena),
-		.expires_ms = number(v, "expires_ms"),
-		.renew_ms = number(v, "renew_ms"),
-	};
-}
-
-static struct oauth_grant *read_grant(const struct json *entry)
-{
+	AUTO_TOKEN_FILE struct token_file t = { 0 };
 	AUTO_ARENA struct arena arena = { 0 };
+
+	int rc = token_file_read(&t, file, err);
+	if (rc < 0)
+		return rc;
+	const struct json *entry = json_get(json_get(t.root, "servers"), key);
+	const struct json *client = json_get(entry, "client");
+	const struct json *token = json_get(entry, "token");
 	struct oauth_grant g = {
 		.issuer = json_cstr(json_get(entry, "issuer"), &arena),
 		.token_url = json_cstr(json_get(entry, "token_url"), &arena),
 		.resource = json_cstr(json_get(entry, "resource"), &arena),
 		.scope = json_cstr(json_get(entry, "scope"), &arena),
-		.client = read_client(json_get(entry, "client"), &arena),
-		.token = read_token(json_get(entry, "token"), &arena),
+		.client = { .id = json_cstr(json_get(client, "id"), &arena),
+			    .secret = json_cstr(json_get(client, "secret"), &arena),
+			    .method = OAUTH_NONE,
+			    .registered = json_bool(json_get(client, "registered")),
+			    .port = (unsigned)member_i64(client, "port"),
+			    .expires_ms = member_i64(client, "expires_ms") },
+		.token = { .access = json_cstr(json_get(token, "access"), &arena),
+			   .refresh = json_cstr(json_get(token, "refresh"), &arena),
+			   .scope = json_cstr(json_get(token, "scope"), &arena),
+			   .expires_ms = member_i64(token, "expires_ms"),
+			   .renew_ms = member_i64(token, "renew_ms") },
 	};
-
-	return g.issuer && g.token_url && g.client.id ? oauth_grant_copy(&g) : NULL;
-}
-
-int oauth_store_get(const char *file, const char *key, struct oauth_grant **ret_grant, struct err *err)
-{
-	AUTO_TEXT struct text t = { 0 };
-
-	int rc = text_read(&t, file, err);
-	if (rc < 0)
-		return rc;
-	*ret_grant = read_grant(json_get(json_get(t.root, "servers"), key));
+	(void)oauth_method_find(json_str(json_get(client, "method"), &arena), &g.client.method);
+	*ret_grant = g.issuer && g.token_url && g.client.id ? oauth_grant_copy(&g) : NULL;
 	return 0;
 }
 
 /* ---- writing ---- */
 
-static void put_some(struct json_out *w, const char *key, const char *value)
+static void put_present(struct json_out *w, const char *key, const char *value)
 {
 	if (value)
 		json_kcstr(w, key, value);
 }
 
-static void put_entry(struct json_out *w, const char *key, const char *url, const struct oauth_grant *g)
+static void put_grant(struct json_out *w, const char *url, const struct oauth_grant *g)
 {
-	json_key(w, key);
 	json_open(w, '{');
 	json_kcstr(w, "url", url);
-	put_some(w, "issuer", g->issuer);
-	put_some(w, "token_url", g->token_url);
-	put_some(w, "resource", g->resource);
-	put_some(w, "scope", g->scope);
+	put_present(w, "issuer", g->issuer);
+	put_present(w, "token_url", g->token_url);
+	put_present(w, "resource", g->resource);
+	put_present(w, "scope", g->scope);
 	json_key(w, "client");
 	json_open(w, '{');
 	json_kcstr(w, "id", g->client.id);
-	put_some(w, "secret", g->client.secret);
-	json_kcstr(w, "method", oauth_method_word(g->client.method));
+	put_present(w, "secret", g->client.secret);
+	json_kcstr(w, "method", oauth_method_words[g->client.method]);
 	json_kbool(w, "registered", g->client.registered);
 	json_ki64(w, "port", g->client.port);
 	json_ki64(w, "expires_ms", g->client.expires_ms);
 	json_close(w);
 	json_key(w, "token");
 	json_open(w, '{');
-	put_some(w, "access", g->token.access);
-	put_some(w, "refresh", g->token.refresh);
-	put_some(w, "scope", g->token.scope);
+	put_present(w, "access", g->token.access);
+	put_present(w, "refresh", g->token.refresh);
+	put_present(w, "scope", g->token.scope);
 	json_ki64(w, "expires_ms", g->token.expires_ms);
 	json_ki64(w, "renew_ms", g->token.renew_ms);
 	json_close(w);
 	json_close(w);
 }
 
-/* One change: the entry `key` becomes grant. */
-struct change {
-	const char *key, *url;
-	const struct oauth_grant *grant;
-};
-
-static void put_servers(struct json_out *w, const struct json *servers, const struct change *c, struct arena *arena)
+/* Copies all members but one. */
+static void put_others(struct json_out *w, const struct json *object, const char *except, struct arena *arena)
 {
-	json_key(w, "servers");
-	json_open(w, '{');
-	for (struct json_member m = json_members(servers); m.key; m = json_member_next(servers, m)) {
-		if (json_str_is(m.key, c->key))
+	for (struct json_member m = json_members(object); m.key; m = json_member_next(object, m)) {
+		if (json_str_is(m.key, except))
 			continue;
 		json_key_str(w, json_str(m.key, arena));
 		json_put_raw(w, json_raw(m.value));
 	}
-	put_entry(w, c->key, c->url, c->grant);
-	json_close(w);
-}
-
-static void write_text(struct buf *out, const struct json *root, const struct change *c)
-{
-	AUTO_ARENA struct arena arena = { 0 };
-	struct json_out w = json_out(out);
-
-	json_open(&w, '{');
-	for (struct json_member m = json_members(root); m.key; m = json_member_next(root, m)) {
-		if (json_str_is(m.key, "servers"))
-			continue;
-		json_key_str(&w, json_str(m.key, &arena));
-		json_put_raw(&w, json_raw(m.value));
-	}
-	put_servers(&w, json_get(root, "servers"), c, &arena);
-	json_close(&w);
-	buf_addch(out, '\n');
-}
-
-/* The lock dies with its descriptor. */
-static int lock(const char *file, int *ret_fd, struct err *err)
-{
-	AUTO_ARENA struct arena arena = { 0 };
-	const char *path = arena_printf(&arena, "%s.lock", file);
-
-	AUTO_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, OWNER_ONLY);
-	if (fd < 0)
-		return err_set(err, ERR_IO, "cannot open %s: %m", path);
-	int rc = file_lock(fd, path, err);
-	if (rc < 0)
-		return rc;
-	*ret_fd = fd;
-	fd = -1;
-	return 0;
-}
-
-/* file_replace keeps the mode of an existing file, so a private one must exist. */
-static int make_private(const char *file, struct err *err)
-{
-	AUTO_CLOSE int fd = open(file, O_RDONLY | O_CREAT | O_CLOEXEC, OWNER_ONLY);
-
-	if (fd < 0 || fchmod(fd, OWNER_ONLY) < 0)
-		return err_set(err, ERR_IO, "cannot make %s private: %m", file);
-	return 0;
-}
-
-static int apply(const char *file, const struct change *c, struct err *err)
-{
-	AUTO_TEXT struct text t = { 0 };
-	AUTO_BUF struct buf out = { 0 };
-	AUTO_CLOSE int fd = -1;
-
-	int rc = file_make_parents(file, err);
-	if (rc == 0)
-		rc = lock(file, &fd, err);
-	if (rc == 0)
-		rc = text_read(&t, file, err);
-	if (rc == 0)
-		rc = make_private(file, err);
-	if (rc < 0)
-		return rc;
-	write_text(&out, t.root, c);
-	return file_replace_linked(file, buf_str(&out), err);
 }
 
 int oauth_store_put(const char *file, const char *key, const char *url, const struct oauth_grant *grant,
 		    struct err *err)
 {
-	return apply(file, &(struct change){ key, url, grant }, err);
+	AUTO_TOKEN_FILE struct token_file t = { 0 };
+	AUTO_ARENA struct arena arena = { 0 };
+	AUTO_BUF struct buf out = { 0 };
+	struct json_out w = json_out(&out);
+	const char *lock_path = arena_printf(&arena, "%s.lock", file);
+
+	int rc = file_make_parents(file, err);
+	if (rc < 0)
+		return rc;
+	AUTO_CLOSE int lock_fd = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC, OWNER_ONLY);
+	if (lock_fd < 0)
+		return err_set(err, ERR_IO, "cannot open %s: %m", lock_path);
+	rc = file_lock(lock_fd, lock_path, err);
+	if (rc == 0)
+		rc = token_file_read(&t, file, err);
+	if (rc < 0)
+		return rc;
+	/* file_replace keeps the mode of an existing file, so a private one must exist. */
+	AUTO_CLOSE int fd = open(file, O_RDONLY | O_CREAT | O_CLOEXEC, OWNER_ONLY);
+	if (fd < 0 || fchmod(fd, OWNER_ONLY) < 0)
+		return err_set(err, ERR_IO, "cannot make %s private: %m", file);
+	json_open(&w, '{');
+	put_others(&w, t.root, "servers", &arena);
+	json_key(&w, "servers");
+	json_open(&w, '{');
+	put_others(&w, json_get(t.root, "servers"), key, &arena);
+	json_key(&w, key);
+	put_grant(&w, url, grant);
+	json_close(&w);
+	json_close(&w);
+	buf_addch(&out, '\n');
+	return file_replace_linked(file, buf_str(&out), err);
 }

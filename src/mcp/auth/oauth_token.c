@@ -59,18 +59,13 @@ static void add_scopes(struct buf *out, const char *scopes, struct str without)
 	}
 }
 
-static const char *kept_scopes(struct arena *arena, const struct buf *text)
-{
-	return text->n ? arena_dup(arena, text->p, text->n) : NULL;
-}
-
 const char *oauth_scope_union(struct arena *arena, const char *a, const char *b)
 {
 	AUTO_BUF struct buf text = { 0 };
 
 	add_scopes(&text, a, STR(""));
 	add_scopes(&text, b, STR(""));
-	return kept_scopes(arena, &text);
+	return text.n ? arena_dup(arena, text.p, text.n) : NULL;
 }
 
 const char *oauth_scope_without(struct arena *arena, const char *scopes, struct str one)
@@ -78,7 +73,7 @@ const char *oauth_scope_without(struct arena *arena, const char *scopes, struct 
 	AUTO_BUF struct buf text = { 0 };
 
 	add_scopes(&text, scopes, one);
-	return kept_scopes(arena, &text);
+	return text.n ? arena_dup(arena, text.p, text.n) : NULL;
 }
 
 /* ---- answers of a token endpoint ---- */
@@ -86,7 +81,7 @@ const char *oauth_scope_without(struct arena *arena, const char *scopes, struct 
 enum {
 	ANSWER_BYTES = 256 << 10,
 	ANSWER_DEPTH = 32,
-	EARLY_MS = 60 * 1000, /* so much before its end a token is renewed, or after three quarters of a short life */
+	EARLY_MS = 60 * 1000, /* a token is renewed this long before its end, or after three quarters of a short life */
 	LIFE_LIMIT_S = 10 * 365 * 24 * 3600,
 };
 
@@ -123,15 +118,6 @@ void oauth_grant_free(struct oauth_grant *g)
 	free(g);
 }
 
-/* Used in a header verbatim. */
-static bool is_visible(const char *text)
-{
-	for (const char *c = text; *c; c++)
-		if (*c <= ' ' || *c >= 0x7f)
-			return false;
-	return text[0] != '\0';
-}
-
 /* Untrusted text in an error: one short line. */
 static const char *printable(struct arena *arena, struct str text, size_t most)
 {
@@ -143,12 +129,18 @@ static const char *printable(struct arena *arena, struct str text, size_t most)
 	return copied;
 }
 
-static int token_refused(struct arena *arena, int status, const struct json *root, const char **ret_refused,
-			 struct err *err)
+/* Parses an answer. Without an access token: an error. *ret_root: NULL: not JSON. */
+static int read_answer(struct arena *arena, int status, struct str answer, struct json_reader *reader,
+		       const struct json **ret_root, const char **ret_refused, struct err *err)
 {
-	struct str word = json_str(json_get(root, "error"), arena);
-	struct str why = json_str(json_get(root, "error_description"), arena);
-
+	*ret_root = NULL;
+	reader->limits = (struct json_limits){ ANSWER_BYTES, ANSWER_DEPTH };
+	if (json_parse(reader, answer.p, answer.n, ret_root, NULL) < 0)
+		*ret_root = NULL;
+	if (status >= 200 && status <= 299 && json_is(json_get(*ret_root, "access_token"), JSON_STRING))
+		return 0;
+	struct str word = json_str(json_get(*ret_root, "error"), arena);
+	struct str why = json_str(json_get(*ret_root, "error_description"), arena);
 	if (!word.n)
 		return err_set(err, ERR_PROTOCOL, "the token endpoint answered with status %d", status);
 	const char *refused = printable(arena, word, 40);
@@ -158,28 +150,23 @@ static int token_refused(struct arena *arena, int status, const struct json *roo
 		       printable(arena, why, 120));
 }
 
-/* NULL: not JSON */
-static const struct json *parse_answer(struct json_reader *reader, struct str answer)
-{
-	const struct json *root = NULL;
-
-	reader->limits = (struct json_limits){ ANSWER_BYTES, ANSWER_DEPTH };
-	return json_parse(reader, answer.p, answer.n, &root, NULL) < 0 ? NULL : root;
-}
-
 int oauth_token_read(struct arena *arena, int status, struct str answer, const char *asked, const char *old_refresh,
 		     struct oauth_token *ret_token, const char **ret_refused, struct err *err)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
-	const struct json *root = parse_answer(&reader, answer);
-	const char *access = json_cstr(json_get(root, "access_token"), arena);
+	const struct json *root;
 
-	if (status < 200 || status > 299 || !access)
-		return token_refused(arena, status, root, ret_refused, err);
+	int rc = read_answer(arena, status, answer, &reader, &root, ret_refused, err);
+	if (rc < 0)
+		return rc;
+	const char *access = json_cstr(json_get(root, "access_token"), arena);
 	struct str type = json_str(json_get(root, "token_type"), arena);
 	const char *scope = json_cstr(json_get(root, "scope"), arena);
 	const char *refresh = json_cstr(json_get(root, "refresh_token"), arena);
-	if (!is_visible(access) || (type.n && !str_is_nocase(type, "Bearer")))
+	bool usable = access && access[0] && (!type.n || str_is_nocase(type, "Bearer"));
+	for (const char *c = access; usable && *c; c++)
+		usable = *c > ' ' && *c < 0x7f; /* it is written to a header */
+	if (!usable)
 		return err_set(err, ERR_PROTOCOL, "the token is not a bearer token");
 	struct oauth_token token = {
 		.access = access,
@@ -191,25 +178,9 @@ int oauth_token_read(struct arena *arena, int status, struct str answer, const c
 	if (json_i64(life, &seconds) || str_to_i64(json_str(life, arena), &seconds)) {
 		int64_t life_ms = MAX(0, MIN(seconds, LIFE_LIMIT_S)) * 1000;
 		token.expires_ms = id_wall_ms() + life_ms;
-		token.renew_ms = token.expires_ms - MIN(EARLY_MS, life_ms / 4);
+		token.renew_ms = token.refresh ? token.expires_ms - MIN(EARLY_MS, life_ms / 4) : 0;
 	}
-	if (!token.refresh)
-		token.renew_ms = 0;
 	*ret_token = token;
-	return 0;
-}
-
-/* The answer of an identity provider: an assertion for another token endpoint. */
-static int oauth_assertion_read(struct arena *arena, int status, struct str answer, const char **ret_assertion,
-				struct err *err)
-{
-	AUTO_JSON struct json_reader reader = { 0 };
-	const struct json *root = parse_answer(&reader, answer);
-	const char *assertion = json_cstr(json_get(root, "access_token"), arena);
-
-	if (status < 200 || status > 299 || !assertion)
-		return token_refused(arena, status, root, NULL, err);
-	*ret_assertion = assertion;
 	return 0;
 }
 
@@ -218,18 +189,20 @@ static const char form_type[] = "application/x-www-form-urlencoded";
 /* Posts the form with client authentication. */
 static int post_token_form(struct auth_flow *f, const struct oauth_grant *g, struct buf *form)
 {
-	const char *header;
+	struct oauth_request request = { .url = g->token_url, .body_type = form_type };
 
 	oauth_form_add(form, "resource", g->resource);
-	int rc = oauth_client_prove(&g->client, g->issuer, &f->arena, form, &header, &f->err);
-	if (rc == 0)
-		auth_flow_post(f, g->token_url, form_type, header, buf_str(form));
-	return rc;
+	int rc = oauth_client_prove(&g->client, g->issuer, &f->arena, form, &request.authorization, &f->err);
+	if (rc < 0)
+		return rc;
+	request.body = buf_str(form);
+	auth_flow_fetch(f, &request);
+	return AUTH_WAIT;
 }
 
 /* ---- RENEW ---- */
 
-/* Another process may have renewed the token, or a person signed in there: then its token is ours. */
+/* Another process may have renewed the token, or the user has signed in there: takes over its token. */
 static bool take_from_store(struct auth_flow *f)
 {
 	struct oauth_grant *stored = NULL;
@@ -248,50 +221,46 @@ static bool take_from_store(struct auth_flow *f)
 	return newer;
 }
 
-static enum auth_step renew_start(struct auth_flow *f)
+int auth_step_renew(struct auth_flow *f)
 {
 	AUTO_BUF struct buf form = { 0 };
-
-	if (take_from_store(f))
-		return auth_flow_enter(f, AUTH_END);
-	if (!f->renew)
-		return auth_flow_enter(f, AUTH_RESOURCE);
-	f->had->client.private_key = f->server->oauth.private_key;
-	oauth_form_add(&form, "grant_type", "refresh_token");
-	oauth_form_add(&form, "refresh_token", f->had->token.refresh);
-	/* The file may have been edited, so its URL is untrusted too. */
-	if (oauth_url_check(f->had->token_url, f->loopback_allowed, "token_endpoint", &f->err) < 0 ||
-	    post_token_form(f, f->had, &form) < 0)
-		return auth_flow_fail(f);
-	return AUTH_WAIT;
-}
-
-enum auth_step auth_step_renew(struct auth_flow *f)
-{
 	int status = 0;
 	struct str answer;
 	const char *refused = "";
+	int rc;
 
-	if (!f->fetch)
-		return renew_start(f);
-	if (!oauth_fetch_over(f->fetch))
-		return AUTH_WAIT;
-	if (oauth_fetch_answer(f->fetch, &status, &answer, &f->err) < 0)
-		return auth_flow_fail(f);
-	if (status >= 500) {
-		err_set(&f->err, ERR_IO, "the token endpoint answered with status %d", status);
-		return auth_flow_fail(f);
-	}
-	f->grant = *f->had;
-	if (oauth_token_read(&f->arena, status, answer, f->had->token.scope, f->had->token.refresh, &f->grant.token,
-			     &refused, &f->err) < 0) {
-		f->client_is_gone = !strcmp(refused, "invalid_client");
-		/* The refresh token is invalid: starts a new sign-in, unless this run may not ask. */
+	if (!f->fetch) {
 		if (take_from_store(f))
 			return auth_flow_enter(f, AUTH_END);
+		if (!f->renew)
+			return auth_flow_enter(f, AUTH_RESOURCE);
+		f->had->client.private_key = f->server->oauth.private_key;
+		oauth_form_add(&form, "grant_type", "refresh_token");
+		oauth_form_add(&form, "refresh_token", f->had->token.refresh);
+		/* The file may have been edited, so its URL is untrusted too. */
+		rc = oauth_url_check(f->had->token_url, f->loopback_allowed, "token_endpoint", &f->err);
+		return rc < 0 ? rc : post_token_form(f, f->had, &form);
+	}
+	if (!oauth_fetch_over(f->fetch))
+		return AUTH_WAIT;
+	rc = oauth_fetch_answer(f->fetch, &status, &answer, &f->err);
+	if (rc < 0)
+		return rc;
+	if (status >= 500)
+		return err_set(&f->err, ERR_IO, "the token endpoint answered with status %d", status);
+	f->grant = *f->had;
+	rc = oauth_token_read(&f->arena, status, answer, f->had->token.scope, f->had->token.refresh, &f->grant.token,
+			      &refused, &f->err);
+	if (rc < 0) {
+		f->client_is_gone = !strcmp(refused, "invalid_client");
+		/* The refresh token is invalid: starts a new sign-in, unless this run may not ask. */
+		if (take_from_store(f)) {
+			f->err = (struct err){ 0 };
+			return auth_flow_enter(f, AUTH_END);
+		}
 		f->refresh_refused = true;
 		if (f->only_renew)
-			return auth_flow_fail(f);
+			return rc;
 		f->err = (struct err){ 0 };
 		return auth_flow_enter(f, AUTH_RESOURCE);
 	}
@@ -301,100 +270,85 @@ enum auth_step auth_step_renew(struct auth_flow *f)
 
 /* ---- IDENTITY ---- */
 
-static enum auth_step identity_start(struct auth_flow *f)
+/* The identity provider issues an assertion for the token endpoint. */
+int auth_step_identity(struct auth_flow *f)
 {
 	const struct mcp_oauth *o = &f->server->oauth;
+	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_BUF struct buf form = { 0 };
-
-	if (oauth_url_check(o->idp_token_url, f->loopback_allowed, "oauth.idpTokenUrl", &f->err) < 0)
-		return auth_flow_fail(f);
-	oauth_form_add(&form, "grant_type", "urn:ietf:params:oauth:grant-type:token-exchange");
-	oauth_form_add(&form, "requested_token_type", "urn:ietf:params:oauth:token-type:id-jag");
-	oauth_form_add(&form, "subject_token_type", "urn:ietf:params:oauth:token-type:id_token");
-	oauth_form_add(&form, "subject_token", o->idp_token);
-	oauth_form_add(&form, "audience", f->grant.issuer);
-	oauth_form_add(&form, "resource", f->grant.resource);
-	oauth_form_add(&form, "scope", f->grant.scope);
-	oauth_form_add(&form, "client_id", o->idp_client_id);
-	auth_flow_post(f, o->idp_token_url, form_type, NULL, buf_str(&form));
-	return AUTH_WAIT;
-}
-
-enum auth_step auth_step_identity(struct auth_flow *f)
-{
+	const struct json *root;
 	int status = 0;
 	struct str answer;
+	int rc;
 
-	if (!f->fetch)
-		return identity_start(f);
+	if (!f->fetch) {
+		rc = oauth_url_check(o->idp_token_url, f->loopback_allowed, "oauth.idpTokenUrl", &f->err);
+		if (rc < 0)
+			return rc;
+		oauth_form_add(&form, "grant_type", "urn:ietf:params:oauth:grant-type:token-exchange");
+		oauth_form_add(&form, "requested_token_type", "urn:ietf:params:oauth:token-type:id-jag");
+		oauth_form_add(&form, "subject_token_type", "urn:ietf:params:oauth:token-type:id_token");
+		oauth_form_add(&form, "subject_token", o->idp_token);
+		oauth_form_add(&form, "audience", f->grant.issuer);
+		oauth_form_add(&form, "resource", f->grant.resource);
+		oauth_form_add(&form, "scope", f->grant.scope);
+		oauth_form_add(&form, "client_id", o->idp_client_id);
+		auth_flow_fetch(f, &(struct oauth_request){
+					   .url = o->idp_token_url, .body_type = form_type, .body = buf_str(&form) });
+		return AUTH_WAIT;
+	}
 	if (!oauth_fetch_over(f->fetch))
 		return AUTH_WAIT;
-	int rc = oauth_fetch_answer(f->fetch, &status, &answer, &f->err);
+	rc = oauth_fetch_answer(f->fetch, &status, &answer, &f->err);
 	if (rc == 0)
-		rc = oauth_assertion_read(&f->arena, status, answer, &f->code, &f->err);
-	if (rc < 0) {
-		err_wrap(&f->err, "identity provider");
-		return auth_flow_fail(f);
-	}
+		rc = read_answer(&f->arena, status, answer, &reader, &root, NULL, &f->err);
+	if (rc < 0)
+		return err_wrap(&f->err, "identity provider");
+	f->code = json_cstr(json_get(root, "access_token"), &f->arena);
 	return auth_flow_enter(f, AUTH_GRANT);
 }
 
 /* ---- GRANT ---- */
 
-static void write_grant_form(struct auth_flow *f, struct buf *form)
+int auth_step_grant(struct auth_flow *f)
 {
-	switch (f->kind) {
-	case AUTH_CODE:
-		oauth_form_add(form, "grant_type", "authorization_code");
-		oauth_form_add(form, "code", f->code);
-		oauth_form_add(form, "code_verifier", f->verifier);
-		oauth_form_add(form, "redirect_uri", auth_flow_redirect_uri(f));
-		break;
-	case AUTH_CLIENT_CREDENTIALS:
-		oauth_form_add(form, "grant_type", "client_credentials");
-		oauth_form_add(form, "scope", f->grant.scope);
-		break;
-	case AUTH_ASSERTION:
-		oauth_form_add(form, "grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer");
-		oauth_form_add(form, "assertion", f->code);
-		oauth_form_add(form, "scope", f->grant.scope);
-		break;
-	}
-}
-
-/* A client that was registered earlier may have been forgotten there. */
-static enum auth_step grant_register_again(struct auth_flow *f)
-{
-	f->client_is_gone = true;
-	f->verifier = f->code = NULL;
-	f->err = (struct err){ 0 };
-	oauth_callback_close(f->callback);
-	f->callback = NULL;
-	return auth_flow_enter(f, AUTH_CLIENT);
-}
-
-static bool is_old_client(const struct auth_flow *f)
-{
-	return f->had && f->grant.client.registered && f->grant.client.id == f->had->client.id;
-}
-
-enum auth_step auth_step_grant(struct auth_flow *f)
-{
+	static const char *const grant_types[] = {
+		[AUTH_CODE] = "authorization_code",
+		[AUTH_CLIENT_CREDENTIALS] = "client_credentials",
+		[AUTH_ASSERTION] = "urn:ietf:params:oauth:grant-type:jwt-bearer",
+	};
 	AUTO_BUF struct buf form = { 0 };
 	int status = 0;
 	struct str answer;
 	const char *refused = "";
 
 	if (!f->fetch) {
-		write_grant_form(f, &form);
-		return post_token_form(f, &f->grant, &form) < 0 ? auth_flow_fail(f) : AUTH_WAIT;
+		oauth_form_add(&form, "grant_type", grant_types[f->kind]);
+		if (f->kind == AUTH_CODE) {
+			oauth_form_add(&form, "code", f->code);
+			oauth_form_add(&form, "code_verifier", f->verifier);
+			oauth_form_add(&form, "redirect_uri", auth_flow_redirect_uri(f));
+		} else {
+			oauth_form_add(&form, "assertion", f->kind == AUTH_ASSERTION ? f->code : NULL);
+			oauth_form_add(&form, "scope", f->grant.scope);
+		}
+		return post_token_form(f, &f->grant, &form);
 	}
 	if (!oauth_fetch_over(f->fetch))
 		return AUTH_WAIT;
-	if (oauth_fetch_answer(f->fetch, &status, &answer, &f->err) < 0)
-		return auth_flow_fail(f);
-	if (oauth_token_read(&f->arena, status, answer, f->grant.scope, NULL, &f->grant.token, &refused, &f->err) < 0)
-		return !strcmp(refused, "invalid_client") && is_old_client(f) ? grant_register_again(f)
-									      : auth_flow_fail(f);
-	return auth_flow_enter(f, AUTH_END);
+	int rc = oauth_fetch_answer(f->fetch, &status, &answer, &f->err);
+	if (rc == 0)
+		rc = oauth_token_read(&f->arena, status, answer, f->grant.scope, NULL, &f->grant.token, &refused,
+				      &f->err);
+	if (rc == 0)
+		return auth_flow_enter(f, AUTH_END);
+	/* The server may have dropped a client that was registered earlier: registers again. */
+	bool old_client = f->had && f->grant.client.registered && f->grant.client.id == f->had->client.id;
+	if (strcmp(refused, "invalid_client") != 0 || !old_client)
+		return rc;
+	f->client_is_gone = true;
+	f->verifier = f->code = NULL;
+	f->err = (struct err){ 0 };
+	oauth_callback_close(TAKE(f->callback));
+	return auth_flow_enter(f, AUTH_CLIENT);
 }

@@ -8,27 +8,24 @@
  *                     WAIT <--try again-- the transport is gone <---------+
  *                                           \--no more tries, needs a person--> DOWN --start--> HANDSHAKE
  *
- * Callbacks record what happened and kick; the kick looks at the end of a transport, tells what has changed and frees a
- * client that was closed. */
+ * Callbacks record what happened and kick; the kick handles the end of a transport, reports changes and frees a closed
+ * client. */
 #include "mcp/client/client.h"
-#include "lib/json/json_write.h"
 #include "mcp/client/client_int.h"
 
-static void mcp_client_say_closed(const struct mcp_client *c, struct err *err);
-
-/* ---- the way to a connection ---- */
+/* ---- connecting ---- */
 
 enum {
-	HELD_MS = 60000,    /* a connection that was none of a row of failures */
-	SESSION_MS = 1000,  /* a session that was one */
-	PERSON_MS = 300000, /* in a browser */
+	HELD_MS = 60000,    /* a connection that lasts this long resets the count of failures */
+	SESSION_MS = 1000,  /* a session that expires after this is renewed at once */
+	PERSON_MS = 300000, /* for sign-in in a browser */
 	REMOTE_FIRST_TRIES = 3,
 	REMOTE_TRIES = 5,
 	PROCESS_TRIES = 3,
 	FIRST_DELAY_MS = 1000,
 };
 
-/* Newest first; the first one is what we ask for. */
+/* Newest first; the handshake offers the first one. */
 static const char *const versions[] = { "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07" };
 
 static void on_message(void *data, struct str json)
@@ -64,14 +61,12 @@ static void on_closed(void *data, const struct err *err, bool needs_auth, bool a
 	struct mcp_client *c = data;
 	struct err why = { 0 };
 
-	/* Says in c->error why the connection is over, unless we have ended it ourselves and said so. */
-	if (c->phase != MCP_PHASE_ENDING) {
+	if (c->phase != MCP_PHASE_ENDING) { /* otherwise c->error is set already */
 		c->error = (struct err){ 0 };
-		if (err) {
+		if (err)
 			c->error = *err;
-		} else {
+		else
 			(void)err_set(&c->error, ERR_IO, "the connection was closed");
-		}
 	}
 	c->transport = NULL;
 	c->needs_auth = needs_auth;
@@ -79,14 +74,16 @@ static void on_closed(void *data, const struct err *err, bool needs_auth, bool a
 	c->gone = true;
 	loop_kick(c->loop, &c->kick);
 	if (c->closing)
-		mcp_client_say_closed(c, &why);
+		(void)err_set(&why, ERR_CANCELLED, "the connection to the server %.60s was closed", c->server->name);
 	else
 		(void)err_set(&why, ERR_IO,
 			      c->server->kind == MCP_STDIO
 				      ? "the server %.60s died during the call: %s"
 				      : "the connection to the server %.60s was lost during the call: %s",
 			      c->server->name, c->error.text);
-	mcp_rpc_disconnect(&c->rpc, &why);
+	c->rpc.transport = NULL;
+	c->rpc.ready = false;
+	mcp_rpc_fail(&c->rpc, &why, false);
 	mcp_lists_stop(c);
 	mcp_elicitations_drop(c);
 }
@@ -98,11 +95,6 @@ static const struct mcp_transport_handlers transport_handlers = {
 	.on_returned = on_returned,
 	.on_closed = on_closed,
 };
-
-static bool is_remote(const struct mcp_client *c)
-{
-	return c->server->kind == MCP_HTTP || c->server->kind == MCP_SSE;
-}
 
 const char *mcp_version(struct str version)
 {
@@ -126,124 +118,97 @@ static void on_initialized(void *data, const struct json *result, const struct e
 		return;
 	if (!err && !known) {
 		(void)err_set(&why, ERR_PROTOCOL,
-			      "the server %.60s speaks version \"" STR_FMT "\" of MCP; here it is %s down to %s",
+			      "the server %.60s uses MCP version \"" STR_FMT "\"; supported are %s to %s",
 			      c->server->name, (int)MIN(version.n, 40), version.p ? version.p : "", versions[0],
 			      versions[COUNT_OF(versions) - 1]);
 		err = &why;
 	}
 	if (err) {
-		/* From our side. What follows is decided when the transport is gone. */
+		/* client_disconnected() decides about another try. */
 		c->error = *err;
 		mcp_client_set_phase(c, MCP_PHASE_ENDING);
-		mcp_transport_close(c->transport);
+		c->transport->class->close(c->transport);
 		return;
 	}
 	buf_clear(&c->hello);
 	buf_add(&c->hello, result->text, result->len);
-	mcp_transport_ready(c->transport, known);
+	if (c->transport->class->ready)
+		c->transport->class->ready(c->transport, known);
 	mcp_rpc_notify(&c->rpc, "notifications/initialized", STR(""));
 	mcp_client_set_phase(c, MCP_PHASE_LISTS);
 	mcp_lists_start(c, json_get(result, "capabilities"));
 }
 
-static void write_hello(struct buf *out)
-{
-	struct json_out w = json_out(out);
-
-	json_open(&w, '{');
-	json_kcstr(&w, "protocolVersion", versions[0]);
-	json_kraw(&w, "capabilities",
-		  STR("{\"roots\":{\"listChanged\":true},\"elicitation\":{\"form\":{},\"url\":{}}}"));
-	json_key(&w, "clientInfo");
-	json_open(&w, '{');
-	json_kcstr(&w, "name", "cadre");
-	json_kcstr(&w, "title", "cadre");
-	json_kcstr(&w, "version", CADRE_VERSION);
-	json_close(&w);
-	json_close(&w);
-}
-
-static int open_transport(struct mcp_client *c, struct err *err)
-{
-	struct mcp_transport *t =
-		c->options.make_transport
-			? c->options.make_transport(c->options.transport_data, c->server, &transport_handlers, c)
-			: NULL;
-
-	if (!t && c->server->kind == MCP_SDK)
-		return err_set(err, ERR_NOT_FOUND, "the host does not offer the server %.60s", c->server->name);
-	if (!t)
-		t = mcp_transport_new(c->options.env, c->server, &transport_handlers, c);
-	if (mcp_transport_start(t, err) < 0) {
-		mcp_transport_free(t);
-		return -(int)err->kind;
-	}
-	c->transport = t;
-	return 0;
-}
-
-/* A remote server may need sign-in in a browser first; the transport has its own timeout for silence. */
-static uint64_t handshake_ms(const struct mcp_client *c)
-{
-	bool may_ask = is_remote(c) && c->options.env->open_url;
-
-	return may_ask ? MAX(c->connect_ms, (uint64_t)PERSON_MS) : c->connect_ms;
-}
-
 static void client_connect(struct mcp_client *c)
 {
 	AUTO_BUF struct buf hello = { 0 };
-	struct mcp_call call = { .method = "initialize", .answer = on_initialized, .data = c };
+	const struct mcp_client_options *o = &c->options;
+	struct mcp_transport *t =
+		o->host.make_transport ? o->host.make_transport(o->host.data, c->server, &transport_handlers, c) : NULL;
 
 	c->needs_auth = c->again = false;
 	mcp_client_set_phase(c, MCP_PHASE_HANDSHAKE);
-	if (open_transport(c, &c->error) < 0) {
+	if (!t && c->server->kind == MCP_SDK) {
+		(void)err_set(&c->error, ERR_NOT_FOUND, "the host does not offer the server %.60s", c->server->name);
+	} else {
+		if (!t)
+			t = mcp_transport_new(o->env, c->server, &transport_handlers, c);
+		if (t->class->start(t, &c->error) < 0) {
+			t->class->free(t);
+			t = NULL;
+		}
+	}
+	c->transport = t;
+	if (!t) {
 		c->gone = true;
 		loop_kick(c->loop, &c->kick);
 		return;
 	}
-	mcp_rpc_connect(&c->rpc, c->transport);
-	write_hello(&hello);
-	call.params = buf_str(&hello);
-	(void)mcp_rpc_call(&c->rpc, &call, handshake_ms(c), 0, true);
-}
-
-static bool is_worth_a_try(const struct mcp_client *c)
-{
-	if (c->was_ready)
-		return c->failures <= (is_remote(c) ? REMOTE_TRIES : PROCESS_TRIES);
-	return is_remote(c) && c->failures < REMOTE_FIRST_TRIES &&
-	       (c->error.kind == ERR_IO || c->error.kind == ERR_TIMEOUT);
+	c->rpc.transport = t;
+	buf_addf(&hello,
+		 "{\"protocolVersion\":\"%s\","
+		 "\"capabilities\":{\"roots\":{\"listChanged\":true},\"elicitation\":{\"form\":{},\"url\":{}}},"
+		 "\"clientInfo\":{\"name\":\"cadre\",\"title\":\"cadre\",\"version\":\"%s\"}}",
+		 versions[0], CADRE_VERSION);
+	/* A remote server may need sign-in in a browser first; the transport has its own timeout for silence. */
+	uint64_t timeout_ms =
+		c->is_remote && o->env->open_url ? MAX(c->connect_ms, (uint64_t)PERSON_MS) : c->connect_ms;
+	struct mcp_call call = {
+		.method = "initialize", .params = buf_str(&hello), .answer = on_initialized, .data = c
+	};
+	(void)mcp_rpc_call(&c->rpc, &call, timeout_ms, 0, true);
 }
 
 static void client_disconnected(struct mcp_client *c)
 {
 	bool ready = c->phase == MCP_PHASE_READY;
 	uint64_t held_ms = ready ? loop_now_ms(c->loop) - c->ready_ms : 0;
-	uint64_t delay_ms;
 
 	c->was_ready = c->was_ready || ready;
-	if (c->again && held_ms >= SESSION_MS) { /* a session that was over, as sessions are */
+	if (c->again && held_ms >= SESSION_MS) { /* the session has expired */
 		client_connect(c);
 		return;
 	}
 	c->failures = held_ms >= HELD_MS ? 1 : c->failures + 1;
-	if (c->needs_auth || !is_worth_a_try(c)) {
+	bool retry = c->was_ready ? c->failures <= (c->is_remote ? REMOTE_TRIES : PROCESS_TRIES)
+				  : c->is_remote && c->failures < REMOTE_FIRST_TRIES &&
+					    (c->error.kind == ERR_IO || c->error.kind == ERR_TIMEOUT);
+	if (c->needs_auth || !retry) {
 		struct err why = { 0 };
 		(void)err_set(&why, ERR_IO, "the server %.60s is not connected: %s", c->server->name, c->error.text);
 		mcp_client_log(c, "error", "not connected: %s", c->error.text);
 		mcp_client_set_phase(c, MCP_PHASE_DOWN);
-		mcp_rpc_fail_all(&c->rpc, &why);
+		mcp_rpc_fail(&c->rpc, &why, true);
 		return;
 	}
-	delay_ms = (uint64_t)FIRST_DELAY_MS << (c->failures - 1);
-	mcp_client_log(c, ready && !is_remote(c) ? "error" : "warning", "%s; the next try is in %g s", c->error.text,
+	uint64_t delay_ms = (uint64_t)FIRST_DELAY_MS << (c->failures - 1);
+	mcp_client_log(c, ready && !c->is_remote ? "error" : "warning", "%s; the next try is in %g s", c->error.text,
 		       (double)delay_ms / 1000);
 	mcp_client_set_phase(c, MCP_PHASE_WAIT);
 	timer_start(c->loop, &c->timer, delay_ms);
 }
 
-/* ---- its life from outside ---- */
+/* ---- states, closing, and the interface ---- */
 
 enum { CONNECT_MS = 30000, CALL_MS = 100000000, LOG_LINE = 4096 };
 
@@ -272,46 +237,24 @@ void mcp_client_log(struct mcp_client *c, const char *level, const char *fmt, ..
 	char text[LOG_LINE];
 	va_list ap;
 
-	if (!c->options.events.on_log || c->closing)
+	if (!c->options.host.on_log || c->closing)
 		return;
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	c->options.events.on_log(c, c->options.events.data, level, str_from(text));
+	c->options.host.on_log(c->options.host.data, c->server, level, str_from(text));
 }
 
-static void client_notify(struct mcp_client *c)
-{
-	const struct mcp_client_events *events = &c->options.events;
-
-	if (c->state_changed) {
-		c->state_changed = false;
-		if (events->on_state)
-			events->on_state(c, events->data);
-	}
-	if (c->catalog_changed && !c->closing) {
-		c->catalog_changed = false;
-		if (events->on_catalog)
-			events->on_catalog(c, events->data);
-	}
-}
-
-/* how calls end when we close it */
-static void mcp_client_say_closed(const struct mcp_client *c, struct err *err)
-{
-	(void)err_set(err, ERR_CANCELLED, "the connection to the server %.60s was closed", c->server->name);
-}
-
-static void finish_closing(struct mcp_client *c)
+static void client_finish_closing(struct mcp_client *c)
 {
 	struct err why = { 0 };
 	void (*closed)(void *data) = c->closed;
 	void *data = c->closed_data;
 
 	mcp_elicitations_drop(c);
-	mcp_client_say_closed(c, &why);
-	mcp_rpc_fail_all(&c->rpc, &why);
-	if (c->rpc.count) { /* those that were cancelled have a kick of their own */
+	(void)err_set(&why, ERR_CANCELLED, "the connection to the server %.60s was closed", c->server->name);
+	mcp_rpc_fail(&c->rpc, &why, true);
+	if (c->rpc.count) { /* cancelled requests end in a kick of their own */
 		loop_kick(c->loop, &c->kick);
 		return;
 	}
@@ -319,8 +262,12 @@ static void finish_closing(struct mcp_client *c)
 		return; /* its end kicks */
 	kick_cancel(&c->kick);
 	timer_stop(c->loop, &c->timer);
-	mcp_lists_release(c);
-	mcp_rpc_release(&c->rpc);
+	for (size_t i = 0; i < MCP_LIST_KINDS; i++) {
+		buf_release(&c->lists[i].text);
+		buf_release(&c->lists[i].cursor);
+	}
+	free(c->rpc.slots);
+	json_reader_release(&c->rpc.reader);
 	buf_release(&c->hello);
 	mcp_catalog_unref(c->catalog);
 	mcp_server_unref(c->server);
@@ -329,19 +276,29 @@ static void finish_closing(struct mcp_client *c)
 		closed(data);
 }
 
-static void on_kick(struct kick *kick)
+static void on_client_kick(struct kick *kick)
 {
 	struct mcp_client *c = CONTAINER_OF(kick, struct mcp_client, kick);
+	const struct mcp_client_options *o = &c->options;
 
 	if (c->closing) {
-		finish_closing(c);
+		client_finish_closing(c);
 		return;
 	}
 	if (c->gone) {
 		c->gone = false;
 		client_disconnected(c);
 	}
-	client_notify(c);
+	if (c->state_changed) {
+		c->state_changed = false;
+		if (o->on_state)
+			o->on_state(c, o->data);
+	}
+	if (c->catalog_changed && !c->closing) {
+		c->catalog_changed = false;
+		if (o->on_catalog)
+			o->on_catalog(c, o->data);
+	}
 }
 
 static void on_retry_timer(struct timer *timer)
@@ -349,13 +306,11 @@ static void on_retry_timer(struct timer *timer)
 	client_connect(CONTAINER_OF(timer, struct mcp_client, timer));
 }
 
-/* Milliseconds of an environment variable; anything but a positive number counts as unset. */
-static uint64_t ms_of(const char *variable, uint64_t otherwise)
+uint64_t mcp_env_number(const char *variable, uint64_t otherwise)
 {
-	const char *text = getenv(variable);
-	uint64_t ms;
+	uint64_t n;
 
-	return text && str_to_u64(str_from(text), &ms) && ms ? ms : otherwise;
+	return str_to_u64(str_from(getenv(variable)), &n) && n ? n : otherwise;
 }
 
 struct mcp_client *mcp_client_new(const struct mcp_client_options *options)
@@ -365,10 +320,11 @@ struct mcp_client *mcp_client_new(const struct mcp_client_options *options)
 	c->options = *options;
 	c->loop = options->env->loop;
 	c->server = mcp_server_ref(options->server);
-	c->connect_ms = options->connect_ms ? options->connect_ms : ms_of("MCP_TIMEOUT", CONNECT_MS);
-	c->call_ms = options->call_ms ? options->call_ms : ms_of("MCP_TOOL_TIMEOUT", CALL_MS);
-	c->idle_ms = ms_of("CLAUDE_CODE_MCP_TOOL_IDLE_TIMEOUT", 0);
-	c->kick.step = on_kick;
+	c->connect_ms = mcp_env_number("MCP_TIMEOUT", CONNECT_MS);
+	c->call_ms = mcp_env_number("MCP_TOOL_TIMEOUT", CALL_MS);
+	c->idle_ms = mcp_env_number("CLAUDE_CODE_MCP_TOOL_IDLE_TIMEOUT", 0);
+	c->is_remote = c->server->kind == MCP_HTTP || c->server->kind == MCP_SSE;
+	c->kick.step = on_client_kick;
 	c->timer.fire = on_retry_timer;
 	c->rpc = (struct mcp_rpc){
 		.loop = c->loop, .server = c->server->name, .handlers = &mcp_client_rpc_handlers, .data = c
@@ -397,30 +353,20 @@ void mcp_client_close(struct mcp_client *c, void (*done)(void *data), void *data
 	timer_stop(c->loop, &c->timer);
 	mcp_lists_stop(c);
 	if (c->transport && c->phase != MCP_PHASE_ENDING)
-		mcp_transport_close(c->transport);
+		c->transport->class->close(c->transport);
 	loop_kick(c->loop, &c->kick);
 }
 
 enum mcp_state mcp_client_state(const struct mcp_client *c)
 {
-	switch (c->phase) {
-	case MCP_PHASE_READY:
-		return MCP_CONNECTED;
-	case MCP_PHASE_DOWN:
+	if (c->phase == MCP_PHASE_DOWN)
 		return c->needs_auth ? MCP_NEEDS_AUTH : MCP_FAILED;
-	default:
-		return MCP_PENDING;
-	}
+	return c->phase == MCP_PHASE_READY ? MCP_CONNECTED : MCP_PENDING;
 }
 
 const char *mcp_client_error(const struct mcp_client *c)
 {
 	return c->phase == MCP_PHASE_READY ? "" : c->error.text;
-}
-
-const struct mcp_server *mcp_client_server(const struct mcp_client *c)
-{
-	return c->server;
 }
 
 struct mcp_catalog *mcp_client_catalog(struct mcp_client *c)

@@ -72,30 +72,30 @@ struct mcp_elicitation {
  * members. Frees the elicitation. */
 void mcp_elicitation_answer(struct mcp_elicitation *e, const char *action, struct str content);
 
-/* All come from the loop; several changes in one turn are reported once. Any may be NULL. */
-struct mcp_client_events {
-	void (*on_state)(struct mcp_client *c, void *data);   /* mcp_client_state has changed */
-	void (*on_catalog)(struct mcp_client *c, void *data); /* a list has changed */
+/* What the host of connections gets and offers. All come from the loop. Any may be NULL. */
+struct mcp_pool_events {
 	/* A log message of or about the server, without its name. level: as in syslog. */
-	void (*on_log)(struct mcp_client *c, void *data, const char *level, struct str text);
-	void (*on_elicitation)(struct mcp_client *c, void *data, struct mcp_elicitation *e); /* NULL: declined */
+	void (*on_log)(void *data, const struct mcp_server *server, const char *level, struct str text);
+	/* NULL: declined. */
+	void (*on_elicitation)(void *data, const struct mcp_server *server, struct mcp_elicitation *e);
 	/* The answer is no longer needed: it is freed after this call and must not be answered. */
-	void (*on_elicitation_gone)(struct mcp_client *c, void *data, struct mcp_elicitation *e);
+	void (*on_elicitation_gone)(void *data, struct mcp_elicitation *e);
 	/* The roots, "file://..." each; NULL-terminated, borrowed. */
 	const char *const *(*roots)(void *data);
+	/* Creates the transport of an SDK server; NULL: by the server's kind. */
+	struct mcp_transport *(*make_transport)(void *data, struct mcp_server *server,
+						const struct mcp_transport_handlers *handlers, void *handler_data);
 	void *data;
 };
 
 struct mcp_client_options {
 	const struct mcp_env *env; /* borrowed, as is what is in it */
 	struct mcp_server *server; /* a reference is kept */
-	struct mcp_client_events events;
-	uint64_t connect_ms; /* 0: MCP_TIMEOUT or 30 s */
-	uint64_t call_ms;    /* 0: MCP_TOOL_TIMEOUT or 1e8 */
-	/* Creates the transport of an SDK server; NULL: by the server's kind. */
-	struct mcp_transport *(*make_transport)(void *data, struct mcp_server *server,
-						const struct mcp_transport_handlers *handlers, void *handler_data);
-	void *transport_data;
+	struct mcp_pool_events host;
+	/* From the loop; several changes in one turn are reported once. Either may be NULL. */
+	void (*on_state)(struct mcp_client *c, void *data);   /* mcp_client_state has changed */
+	void (*on_catalog)(struct mcp_client *c, void *data); /* a list has changed */
+	void *data;
 };
 
 struct mcp_client *mcp_client_new(const struct mcp_client_options *options); /* nothing runs yet */
@@ -103,8 +103,7 @@ void mcp_client_start(struct mcp_client *c); /* also after a failure; ends a run
 /* Shuts down: open requests fail, the process or session ends; done comes from the loop, then it is freed. */
 void mcp_client_close(struct mcp_client *c, void (*done)(void *data), void *data);
 enum mcp_state mcp_client_state(const struct mcp_client *c);
-const char *mcp_client_error(const struct mcp_client *c); /* why it failed; "" */
-const struct mcp_server *mcp_client_server(const struct mcp_client *c);
+const char *mcp_client_error(const struct mcp_client *c);     /* why it failed; "" */
 struct mcp_catalog *mcp_client_catalog(struct mcp_client *c); /* returns a reference; NULL: never connected */
 void mcp_client_roots_changed(struct mcp_client *c);
 
@@ -127,4 +126,4 @@ struct mcp_call {
  * with an error. call is borrowed until return. The request may be cancelled until its answer. */
 struct mcp_request *mcp_client_call(struct mcp_client *c, const struct mcp_call *call);
 void mcp_request_cancel(struct mcp_request *r,
-			const char *reason); /* tells the server; answer comes with ERR_CANCELLED */
+			const char *reason); /* notifies the server; answer comes with ERR_CANCELLED */

@@ -40,6 +40,7 @@ struct mcp_client {
 	struct mcp_client_options options;
 	struct loop *loop;
 	struct mcp_server *server; /* reference */
+	bool is_remote;
 	uint64_t connect_ms, call_ms, idle_ms;
 	enum mcp_phase phase;
 	struct kick kick;
@@ -61,13 +62,14 @@ struct mcp_client {
 	struct elicitation *elicitations; /* open ones */
 	size_t elicitation_count;
 
-	bool state_changed, catalog_changed; /* to be told */
+	bool state_changed, catalog_changed; /* not yet reported */
 	bool closing;
 	void (*closed)(void *data);
 	void *closed_data;
 };
 
 /* client.c */
+uint64_t mcp_env_number(const char *variable, uint64_t otherwise); /* anything but a positive number counts as unset */
 void mcp_client_set_phase(struct mcp_client *c, enum mcp_phase phase); /* the only assignment */
 void mcp_client_log(struct mcp_client *c, const char *level, const char *fmt, ...) printf_like(3, 4);
 /* client_requests.c */
@@ -76,9 +78,8 @@ void mcp_elicitations_drop(struct mcp_client *c);
 /* client_lists.c */
 void mcp_lists_init(struct mcp_client *c);
 void mcp_lists_start(struct mcp_client *c, const struct json *capabilities); /* leads to READY */
-void mcp_list_changed(struct mcp_list *l);
-void mcp_lists_stop(struct mcp_client *c);    /* the connection is lost; complete lists stay */
-void mcp_lists_release(struct mcp_client *c); /* all */
+bool mcp_lists_take_notice(struct mcp_client *c, struct str method);         /* false: not about a list */
+void mcp_lists_stop(struct mcp_client *c); /* the connection is lost; complete lists stay */
 /* catalog.c. hello: the result of initialize; texts: the lists, "" for a missing one. Returns owned. */
 struct mcp_catalog *mcp_catalog_new(struct str hello, const struct str texts[MCP_LIST_KINDS], bool has_resources);
 /* The input schema as the API takes it, in the arena. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * client_lists.c - the lists of a server: fetched page by page, the failing page again up to 3 times, and all of it again
- * when the server says that it has changed. A list that cannot be fetched leaves the old one in place; at the first connection
+ * when the server reports a change. A list that cannot be fetched leaves the old one in place; at the first connection
  * that is an empty one. Limits hold for every list, so that a server that never stops has an end. */
 #include "lib/json/json_write.h"
 #include "mcp/client/client_int.h"
@@ -16,12 +16,13 @@ enum {
 	DOUBLINGS = 8,
 };
 
-static const struct list_class {
-	const char *capability, *method, *member;
+static const struct {
+	const char *member; /* also the name of the capability */
+	const char *method, *changed;
 } classes[MCP_LIST_KINDS] = {
-	[MCP_LIST_TOOLS] = { "tools", "tools/list", "tools" },
-	[MCP_LIST_PROMPTS] = { "prompts", "prompts/list", "prompts" },
-	[MCP_LIST_RESOURCES] = { "resources", "resources/list", "resources" },
+	[MCP_LIST_TOOLS] = { "tools", "tools/list", "notifications/tools/list_changed" },
+	[MCP_LIST_PROMPTS] = { "prompts", "prompts/list", "notifications/prompts/list_changed" },
+	[MCP_LIST_RESOURCES] = { "resources", "resources/list", "notifications/resources/list_changed" },
 };
 
 static void list_fetch_page(struct mcp_list *l);
@@ -47,55 +48,40 @@ static void on_list_timer(struct timer *timer)
 		list_fetch(l);
 }
 
-static bool any_busy(const struct mcp_client *c)
-{
-	for (size_t i = 0; i < MCP_LIST_KINDS; i++)
-		if (c->lists[i].busy)
-			return true;
-	return false;
-}
-
-static bool same_catalog(const struct mcp_catalog *a, const struct mcp_catalog *b)
-{
-	return a && !strcmp(a->instructions, b->instructions) && !strcmp(a->server_name, b->server_name) &&
-	       !strcmp(a->server_version, b->server_version) && a->has_resources == b->has_resources;
-}
-
-/* lists_differ: at least one text is another one than in the present catalog. */
-static void renew_catalog(struct mcp_client *c, bool lists_differ)
-{
-	struct str texts[MCP_LIST_KINDS];
-	struct mcp_catalog *catalog;
-
-	for (size_t i = 0; i < MCP_LIST_KINDS; i++)
-		texts[i] = buf_str(&c->lists[i].text);
-	catalog = mcp_catalog_new(buf_str(&c->hello), texts, c->lists[MCP_LIST_RESOURCES].offered);
-	if (!lists_differ && same_catalog(c->catalog, catalog)) {
-		mcp_catalog_unref(catalog);
-		return;
-	}
-	mcp_catalog_unref(c->catalog);
-	c->catalog = catalog;
-	c->catalog_changed = true;
-	loop_kick(c->loop, &c->kick);
-}
-
+/* Once no list is being fetched: publishes a new catalog if it differs, and makes the connection ready. */
 static void lists_settle(struct mcp_client *c)
 {
 	bool first = c->phase == MCP_PHASE_LISTS;
+	const struct mcp_catalog *old = c->catalog;
+	struct str texts[MCP_LIST_KINDS];
 
-	if (any_busy(c) || (!first && !c->lists_differ))
+	for (size_t i = 0; i < MCP_LIST_KINDS; i++) {
+		if (c->lists[i].busy)
+			return;
+		texts[i] = buf_str(&c->lists[i].text);
+	}
+	if (!first && !c->lists_differ)
 		return;
-	renew_catalog(c, c->lists_differ);
+	struct mcp_catalog *new = mcp_catalog_new(buf_str(&c->hello), texts, c->lists[MCP_LIST_RESOURCES].offered);
+	if (old && !c->lists_differ && !strcmp(old->instructions, new->instructions) &&
+	    !strcmp(old->server_name, new->server_name) && !strcmp(old->server_version, new->server_version) &&
+	    old->has_resources == new->has_resources) {
+		mcp_catalog_unref(new);
+	} else {
+		mcp_catalog_unref(c->catalog);
+		c->catalog = new;
+		c->catalog_changed = true;
+		loop_kick(c->loop, &c->kick);
+	}
 	c->lists_differ = false;
-	if (!first)
-		return;
-	mcp_client_set_phase(c, MCP_PHASE_READY);
-	mcp_rpc_ready(&c->rpc);
+	if (first) {
+		mcp_client_set_phase(c, MCP_PHASE_READY);
+		mcp_rpc_ready(&c->rpc);
+	}
 }
 
-/* A list that changes all the time is fetched more and more seldom: each of them is kept by the agents that have seen it. */
-static void list_fetch_later(struct mcp_list *l)
+/* A list that keeps changing is fetched at growing intervals: agents keep each version that they have seen. */
+static void list_start_debounce(struct mcp_list *l)
 {
 	timer_start(l->client->loop, &l->timer, (uint64_t)DEBOUNCE_MS << MIN(l->changes, (unsigned)DOUBLINGS));
 }
@@ -104,7 +90,7 @@ static void list_finish(struct mcp_list *l)
 {
 	l->busy = false;
 	if (l->dirty)
-		list_fetch_later(l);
+		list_start_debounce(l);
 	lists_settle(l->client);
 }
 
@@ -128,51 +114,31 @@ static void list_complete(struct mcp_list *l)
 	list_finish(l);
 }
 
-/* What forbids another page, or NULL. */
-static const char *limit_passed(const struct mcp_list *l, struct str cursor)
-{
-	if (l->count >= ITEM_LIMIT)
-		return "more than 10,000 entries";
-	if (l->pages >= PAGE_LIMIT)
-		return "more than 1,000 pages";
-	if (l->items.n >= BYTE_LIMIT)
-		return "more than 64 MB";
-	if (str_eq(cursor, buf_str(&l->cursor)))
-		return "the same page again";
-	return NULL;
-}
-
-static void list_page_failed(struct mcp_list *l, const struct err *err)
-{
-	struct mcp_client *c = l->client;
-
-	if (!c->transport || c->closing)
-		return; /* mcp_lists_stop() looks after it */
-	if (err->kind == ERR_NOT_FOUND) {
-		list_complete(l);
-	} else if (++l->failures < TRIES) {
-		timer_start(c->loop, &l->timer, (uint64_t)RETRY_MS * l->failures);
-	} else {
-		mcp_client_log(c, "error", "%s failed: %s", classes[l->kind].method, err->text);
-		list_finish(l);
-	}
-}
-
 static void on_page(void *data, const struct json *result, const struct err *err)
 {
 	struct mcp_list *l = data;
+	struct mcp_client *c = l->client;
+	const struct json *list = json_get(result, classes[l->kind].member);
 	const struct json *next = json_get(result, "nextCursor");
 	struct err bad = { 0 };
 
-	if (!err && !json_is(json_get(result, classes[l->kind].member), JSON_ARRAY)) {
+	if (!err && !json_is(list, JSON_ARRAY)) {
 		(void)err_set(&bad, ERR_PROTOCOL, "the answer has no list");
 		err = &bad;
 	}
 	if (err) {
-		list_page_failed(l, err);
+		if (!c->transport || c->closing)
+			return; /* mcp_lists_stop() resets it */
+		if (err->kind == ERR_NOT_FOUND) {
+			list_complete(l);
+		} else if (++l->failures < TRIES) {
+			timer_start(c->loop, &l->timer, (uint64_t)RETRY_MS * l->failures);
+		} else {
+			mcp_client_log(c, "error", "%s failed: %s", classes[l->kind].method, err->text);
+			list_finish(l);
+		}
 		return;
 	}
-	const struct json *list = json_get(result, classes[l->kind].member);
 	for (const struct json *v = json_first(list); v && l->count < ITEM_LIMIT; v = json_next(list, v)) {
 		struct str raw = json_raw(v);
 		if (l->count++)
@@ -184,14 +150,19 @@ static void on_page(void *data, const struct json *result, const struct err *err
 		list_complete(l);
 		return;
 	}
-	const char *limit = limit_passed(l, json_raw(next));
+	struct str cursor = json_raw(next);
+	const char *limit = l->count >= ITEM_LIMIT                ? "more than 10,000 entries"
+			    : l->pages >= PAGE_LIMIT              ? "more than 1,000 pages"
+			    : l->items.n >= BYTE_LIMIT            ? "more than 64 MB"
+			    : str_eq(cursor, buf_str(&l->cursor)) ? "the same page again"
+								  : NULL;
 	if (limit) {
-		mcp_client_log(l->client, "warning", "%s: %s; the rest is left out", classes[l->kind].method, limit);
+		mcp_client_log(c, "warning", "%s: %s; the rest is left out", classes[l->kind].method, limit);
 		list_complete(l);
 		return;
 	}
 	buf_clear(&l->cursor);
-	buf_add(&l->cursor, json_raw(next).p, json_raw(next).n);
+	buf_add(&l->cursor, cursor.p, cursor.n);
 	list_fetch_page(l);
 }
 
@@ -221,7 +192,7 @@ void mcp_lists_start(struct mcp_client *c, const struct json *capabilities)
 {
 	for (size_t i = 0; i < MCP_LIST_KINDS; i++) {
 		struct mcp_list *l = &c->lists[i];
-		l->offered = json_is(json_get(capabilities, classes[i].capability), JSON_OBJECT);
+		l->offered = json_is(json_get(capabilities, classes[i].member), JSON_OBJECT);
 		if (l->offered) {
 			list_fetch(l);
 		} else if (l->text.n) {
@@ -232,14 +203,19 @@ void mcp_lists_start(struct mcp_client *c, const struct json *capabilities)
 	lists_settle(c);
 }
 
-void mcp_list_changed(struct mcp_list *l)
+bool mcp_lists_take_notice(struct mcp_client *c, struct str method)
 {
-	if (!l->offered)
-		return;
-	if (l->busy)
-		l->dirty = true;
-	else if (!timer_running(&l->timer))
-		list_fetch_later(l);
+	for (size_t i = 0; i < MCP_LIST_KINDS; i++) {
+		struct mcp_list *l = &c->lists[i];
+		if (!str_is(method, classes[i].changed))
+			continue;
+		if (l->busy)
+			l->dirty = l->offered;
+		else if (l->offered && !timer_running(&l->timer))
+			list_start_debounce(l);
+		return true;
+	}
+	return false;
 }
 
 void mcp_lists_stop(struct mcp_client *c)
@@ -249,14 +225,5 @@ void mcp_lists_stop(struct mcp_client *c)
 		timer_stop(c->loop, &l->timer);
 		l->busy = l->dirty = false;
 		buf_release(&l->items);
-	}
-}
-
-void mcp_lists_release(struct mcp_client *c)
-{
-	mcp_lists_stop(c);
-	for (size_t i = 0; i < MCP_LIST_KINDS; i++) {
-		buf_release(&c->lists[i].text);
-		buf_release(&c->lists[i].cursor);
 	}
 }

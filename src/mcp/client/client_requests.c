@@ -31,8 +31,14 @@ static void elicitation_detach(struct elicitation *e)
 	e->client->elicitation_count--;
 }
 
-static void elicitation_free(struct elicitation *e)
+/* Its answer is no longer needed. */
+static void elicitation_drop(struct elicitation *e)
 {
+	const struct mcp_pool_events *host = &e->client->options.host;
+
+	elicitation_detach(e);
+	if (host->on_elicitation_gone)
+		host->on_elicitation_gone(host->data, &e->public);
 	arena_release(&e->arena);
 	free(e);
 }
@@ -59,35 +65,22 @@ static struct elicitation *elicitation_new(struct mcp_client *c, struct str id, 
 
 static void elicitation_start(struct mcp_client *c, struct str id, const struct json *params)
 {
-	const struct mcp_client_events *events = &c->options.events;
+	const struct mcp_pool_events *host = &c->options.host;
 	bool is_url = json_str_is(json_get(params, "mode"), "url");
 
 	if (is_url && !json_is(json_get(params, "url"), JSON_STRING)) {
 		mcp_rpc_error(&c->rpc, id, -32602, "an elicitation by address needs a url");
 		return;
 	}
-	if (!events->on_elicitation || c->elicitation_count >= OPEN_LIMIT) {
-		mcp_rpc_result(&c->rpc, id, STR("{\"action\":\"decline\"}"));
+	if (!host->on_elicitation || c->elicitation_count >= OPEN_LIMIT) {
+		mcp_rpc_reply(&c->rpc, id, "result", STR("{\"action\":\"decline\"}"));
 		return;
 	}
 	struct elicitation *e = elicitation_new(c, id, params);
-	events->on_elicitation(c, events->data, &e->public);
+	host->on_elicitation(host->data, c->server, &e->public);
 }
 
-static void put_defaults(struct json_out *w, const struct json *schema, const struct json *content, struct arena *arena)
-{
-	const struct json *properties = json_get(schema, "properties");
-
-	for (struct json_member m = json_members(properties); m.key; m = json_member_next(properties, m)) {
-		struct str name = json_str(m.key, arena);
-		const struct json *value = json_get(m.value, "default");
-		if (!value || json_get_str(content, name))
-			continue;
-		json_key_str(w, name);
-		json_put_raw(w, json_raw(value));
-	}
-}
-
+/* The content of an accepted form, completed by the defaults of its schema. */
 static void put_accepted(struct json_out *w, struct str schema_text, struct str content_text)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -99,265 +92,173 @@ static void put_accepted(struct json_out *w, struct str schema_text, struct str 
 	(void)json_parse(&schema_reader, schema_text.p, schema_text.n, &schema, NULL);
 	if (content_text.n)
 		(void)json_parse(&content_reader, content_text.p, content_text.n, &content, NULL);
+	const struct json *properties = json_get(schema, "properties");
 	json_key(w, "content");
 	json_open(w, '{');
 	for (struct json_member m = json_members(content); m.key; m = json_member_next(content, m)) {
 		json_key_str(w, json_str(m.key, &a));
 		json_put_raw(w, json_raw(m.value));
 	}
-	put_defaults(w, schema, content, &a);
+	for (struct json_member m = json_members(properties); m.key; m = json_member_next(properties, m)) {
+		struct str name = json_str(m.key, &a);
+		const struct json *value = json_get(m.value, "default");
+		if (!value || json_get_str(content, name))
+			continue;
+		json_key_str(w, name);
+		json_put_raw(w, json_raw(value));
+	}
 	json_close(w);
-}
-
-static void answer_server(struct elicitation *e, const char *action, struct str content)
-{
-	AUTO_BUF struct buf result = { 0 };
-	struct json_out w = json_out(&result);
-
-	json_open(&w, '{');
-	json_kcstr(&w, "action", action);
-	if (!strcmp(action, "accept") && !strcmp(e->public.mode, "form"))
-		put_accepted(&w, e->public.schema, content);
-	json_close(&w);
-	mcp_rpc_result(&e->client->rpc, e->request_id, buf_str(&result));
-}
-
-static void refuse_held(struct mcp_client *c, struct mcp_request *r)
-{
-	struct err why = { 0 };
-
-	(void)err_set(&why, ERR_DENIED,
-		      "the server %.60s wants the user to visit an address first, and that was not accepted",
-		      c->server->name);
-	mcp_request_refuse(r, &why);
 }
 
 void mcp_elicitation_answer(struct mcp_elicitation *public, const char *action, struct str content)
 {
 	struct elicitation *e = CONTAINER_OF(public, struct elicitation, public);
+	bool accepted = !strcmp(action, "accept");
 
 	elicitation_detach(e);
-	if (!e->held)
-		answer_server(e, action, content);
-	else if (!strcmp(action, "accept"))
+
+	if (!e->held) {
+		AUTO_BUF struct buf result = { 0 };
+		struct json_out w = json_out(&result);
+		json_open(&w, '{');
+		json_kcstr(&w, "action", action);
+		if (accepted && !strcmp(public->mode, "form"))
+			put_accepted(&w, public->schema, content);
+		json_close(&w);
+		mcp_rpc_reply(&e->client->rpc, e->request_id, "result", buf_str(&result));
+	} else if (accepted) {
 		mcp_request_resume(e->held);
-	else
-		refuse_held(e->client, e->held);
-	elicitation_free(e);
+	} else {
+		struct err why = { 0 };
+		(void)err_set(&why, ERR_DENIED,
+			      "the server %.60s requires the user to visit a URL first, and that was not accepted",
+			      e->client->server->name);
+		mcp_request_refuse(e->held, &why);
+	}
+	arena_release(&e->arena);
+	free(e);
 }
 
-/* ---- a request of ours that is barred ------------------------------------------------------------------------------ */
-
-static bool is_address(const struct json *params)
+/* A request of ours that needs URLs visited first: held until all of them were accepted. */
+static bool on_barred(void *data, struct mcp_request *r, const struct json *error)
 {
-	return json_str_is(json_get(params, "mode"), "url") && json_is(json_get(params, "url"), JSON_STRING);
-}
-
-static bool elicitation_hold_request(struct mcp_client *c, struct mcp_request *r, const struct json *error)
-{
+	struct mcp_client *c = data;
+	const struct mcp_pool_events *host = &c->options.host;
 	const struct json *list = json_get(json_get(error, "data"), "elicitations");
 	size_t count = 0;
 
 	for (const struct json *v = json_first(list); v; v = json_next(list, v), count++)
-		if (!is_address(v))
+		if (!json_str_is(json_get(v, "mode"), "url") || !json_is(json_get(v, "url"), JSON_STRING))
 			return false;
-	if (!count || !c->options.events.on_elicitation || c->elicitation_count + count > OPEN_LIMIT)
+	if (!count || !host->on_elicitation || c->elicitation_count + count > OPEN_LIMIT)
 		return false;
-	mcp_request_hold(r); /* an answer may come at once: nothing is sent before all were asked */
+	mcp_request_hold(r); /* an answer may come at once: send nothing before all were asked */
 	for (const struct json *v = json_first(list); v; v = json_next(list, v)) {
-		const struct mcp_client_events *events = &c->options.events;
 		struct elicitation *e = elicitation_new(c, STR(""), v);
 		e->held = r;
 		mcp_request_hold(r);
-		events->on_elicitation(c, events->data, &e->public);
+		host->on_elicitation(host->data, c->server, &e->public);
 	}
 	mcp_request_resume(r);
 	return true;
 }
 
-/* ---- nobody wants the answer any more -------------------------------------------------------------------------------- */
-
-/* Of one that is not in the list any more. */
-static void elicitation_drop(struct elicitation *e)
+static void on_held_end(void *data, const struct mcp_request *r)
 {
-	const struct mcp_client_events *events = &e->client->options.events;
+	struct mcp_client *c = data;
 
-	if (events->on_elicitation_gone)
-		events->on_elicitation_gone(e->client, events->data, &e->public);
-	elicitation_free(e);
-}
-
-static void elicitation_drop_held(struct mcp_client *c, const struct mcp_request *r)
-{
 	for (struct elicitation *e = c->elicitations, *next; e; e = next) {
 		next = e->next;
-		if (e->held != r)
-			continue;
-		elicitation_detach(e);
-		elicitation_drop(e);
+		if (e->held == r)
+			elicitation_drop(e);
 	}
 }
 
 void mcp_elicitations_drop(struct mcp_client *c)
 {
-	while (c->elicitations) {
-		struct elicitation *e = c->elicitations;
-		c->elicitations = e->next;
-		c->elicitation_count--;
-		elicitation_drop(e);
-	}
+	while (c->elicitations)
+		elicitation_drop(c->elicitations);
 }
 
 /* ---- requests and notifications ---- */
 
 enum { METHOD_NOT_FOUND = -32601 };
 
-static void answer_ping(struct mcp_client *c, struct str id, const struct json *params)
-{
-	(void)params;
-	mcp_rpc_result(&c->rpc, id, STR("{}"));
-}
-
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
-static void answer_roots(struct mcp_client *c, struct str id, const struct json *params)
+static void answer_roots(struct mcp_client *c, struct str id)
 {
 	AUTO_BUF struct buf result = { 0 };
 	struct json_out w = json_out(&result);
-	const struct mcp_client_events *events = &c->options.events;
-	const char *const *roots = events->roots ? events->roots(events->data) : NULL;
+	const struct mcp_pool_events *host = &c->options.host;
+	const char *const *roots = host->roots ? host->roots(host->data) : NULL;
 
-	(void)params;
 	json_open(&w, '{');
 	json_key(&w, "roots");
 	json_open(&w, '[');
 	for (; roots && *roots; roots++) {
+		const char *slash = strrchr(*roots, '/');
 		json_open(&w, '{');
 		json_kcstr(&w, "uri", *roots);
-		json_kcstr(&w, "name", last_part(*roots));
+		json_kcstr(&w, "name", slash && slash[1] ? slash + 1 : *roots);
 		json_close(&w);
 	}
 	json_close(&w);
 	json_close(&w);
-	mcp_rpc_result(&c->rpc, id, buf_str(&result));
+	mcp_rpc_reply(&c->rpc, id, "result", buf_str(&result));
 }
-
-static const struct {
-	const char *method;
-	void (*answer)(struct mcp_client *c, struct str id, const struct json *params);
-} requests[] = {
-	{ "ping", answer_ping },
-	{ "roots/list", answer_roots },
-	{ "elicitation/create", elicitation_start },
-};
 
 static void on_request(void *data, struct str id, struct str method, const struct json *params)
 {
-	for (size_t i = 0; i < COUNT_OF(requests); i++)
-		if (str_is(method, requests[i].method)) {
-			requests[i].answer(data, id, params);
-			return;
-		}
 	struct mcp_client *c = data;
-	mcp_rpc_error(&c->rpc, id, METHOD_NOT_FOUND, "this client does not have that method");
+
+	if (str_is(method, "ping"))
+		mcp_rpc_reply(&c->rpc, id, "result", STR("{}"));
+	else if (str_is(method, "roots/list"))
+		answer_roots(c, id);
+	else if (str_is(method, "elicitation/create"))
+		elicitation_start(c, id, params);
+	else
+		mcp_rpc_error(&c->rpc, id, METHOD_NOT_FOUND, "this client does not have that method");
 }
 
-static void note_tools(struct mcp_client *c, const struct json *params)
+static void log_message(struct mcp_client *c, const struct json *params)
 {
-	(void)params;
-	mcp_list_changed(&c->lists[MCP_LIST_TOOLS]);
-}
-
-static void note_prompts(struct mcp_client *c, const struct json *params)
-{
-	(void)params;
-	mcp_list_changed(&c->lists[MCP_LIST_PROMPTS]);
-}
-
-static void note_resources(struct mcp_client *c, const struct json *params)
-{
-	(void)params;
-	mcp_list_changed(&c->lists[MCP_LIST_RESOURCES]);
-}
-
-static void note_progress(struct mcp_client *c, const struct json *params)
-{
-	mcp_rpc_progress(&c->rpc, params);
-}
-
-static void note_cancelled(struct mcp_client *c, const struct json *params)
-{
-	const struct json *id = json_get(params, "requestId");
-	if (!id)
-		return;
-	for (struct elicitation *e = c->elicitations; e; e = e->next)
-		if (str_eq(e->request_id, json_raw(id))) {
-			elicitation_detach(e);
-			elicitation_drop(e);
-			return;
-		}
-}
-
-/* The levels of the protocol are those of syslog; one that is not among them must not reach a log as if it were. */
-static const char *known_level(const struct json *level)
-{
+	/* The levels of syslog. A log gets no other level. */
 	static const char *const levels[] = { "debug", "info",     "notice", "warning",
 					      "error", "critical", "alert",  "emergency" };
-
-	for (size_t i = 0; i < COUNT_OF(levels); i++)
-		if (json_str_is(level, levels[i]))
-			return levels[i];
-	return "info";
-}
-
-static void note_message(struct mcp_client *c, const struct json *params)
-{
 	AUTO_ARENA struct arena a = { 0 };
 	const struct json *data = json_get(params, "data");
 	struct str text = json_is(data, JSON_STRING) ? json_str(data, &a) : data ? json_raw(data) : STR("");
+	const char *level = "info";
 
-	mcp_client_log(c, known_level(json_get(params, "level")), STR_FMT, STR_ARG(text));
+	for (size_t i = 0; i < COUNT_OF(levels); i++)
+		if (json_str_is(json_get(params, "level"), levels[i]))
+			level = levels[i];
+	mcp_client_log(c, level, STR_FMT, STR_ARG(text));
 }
-
-static const struct {
-	const char *method;
-	void (*take)(struct mcp_client *c, const struct json *params);
-} notices[] = {
-	{ "notifications/tools/list_changed", note_tools },
-	{ "notifications/prompts/list_changed", note_prompts },
-	{ "notifications/resources/list_changed", note_resources },
-	{ "notifications/progress", note_progress },
-	{ "notifications/cancelled", note_cancelled },
-	{ "notifications/message", note_message },
-};
 
 static void on_notice(void *data, struct str method, const struct json *params)
 {
-	for (size_t i = 0; i < COUNT_OF(notices); i++)
-		if (str_is(method, notices[i].method))
-			notices[i].take(data, params);
+	struct mcp_client *c = data;
+
+	if (mcp_lists_take_notice(c, method))
+		return;
+	if (str_is(method, "notifications/progress")) {
+		mcp_rpc_progress(&c->rpc, params);
+	} else if (str_is(method, "notifications/message")) {
+		log_message(c, params);
+	} else if (str_is(method, "notifications/cancelled")) {
+		const struct json *id = json_get(params, "requestId");
+		for (struct elicitation *e = c->elicitations; id && e; e = e->next)
+			if (str_eq(e->request_id, json_raw(id))) {
+				elicitation_drop(e);
+				return;
+			}
+	}
 }
 
 static void on_fault(void *data, const char *text)
 {
-	struct mcp_client *c = data;
-
-	mcp_client_log(c, "warning", "it sent %s", text);
-}
-
-static bool on_barred(void *data, struct mcp_request *r, const struct json *error)
-{
-	return elicitation_hold_request(data, r, error);
-}
-
-static void on_held_end(void *data, const struct mcp_request *r)
-{
-	elicitation_drop_held(data, r);
+	mcp_client_log(data, "warning", "it sent %s", text);
 }
 
 const struct mcp_rpc_handlers mcp_client_rpc_handlers = {

@@ -7,6 +7,7 @@
  * An agent that joins while a connection of the same key is closing gets a new one. */
 #include "mcp/client/pool.h"
 #include "lib/base/map.h"
+#include "mcp/client/client_int.h"
 #include "mcp/client/toolset.h"
 
 enum mcp_lane { MCP_LANE_PROCESS, MCP_LANE_REMOTE, MCP_LANES };
@@ -17,7 +18,7 @@ struct mcp_conn {
 	struct mcp_client *client;
 	struct mcp_lease *leases;
 	enum mcp_lane lane;
-	bool waiting;                  /* in the lane, for a place to connect in */
+	bool waiting;                  /* in the lane, for a slot */
 	bool has_slot;                 /* counted among those that connect */
 	struct mcp_conn *next, **prev; /* in the lane */
 	struct timer grace;            /* unused: delay before it is closed */
@@ -29,7 +30,7 @@ struct mcp_lease {
 	struct mcp_conn *conn;     /* borrowed; NULL: disabled, or the pool was drained */
 	struct mcp_server *server; /* reference */
 	struct mcp_lease *next, **prev;
-	struct kick kick; /* brings on_change */
+	struct kick kick; /* calls on_change */
 	void (*on_change)(void *data);
 	void *data;
 	bool disabled;
@@ -54,7 +55,7 @@ struct mcp_pool {
 	size_t closing;
 	struct lane lanes[MCP_LANES];
 	bool draining;
-	struct kick kick; /* tells that it is drained */
+	struct kick kick; /* reports that it is drained */
 	void (*drained)(void *data);
 	void *drained_data;
 };
@@ -84,7 +85,7 @@ static void lane_advance(struct lane *lane)
 	}
 }
 
-static void release_slot(struct mcp_conn *conn)
+static void conn_release_slot(struct mcp_conn *conn)
 {
 	struct lane *lane = &conn->pool->lanes[conn->lane];
 
@@ -95,7 +96,7 @@ static void release_slot(struct mcp_conn *conn)
 	lane_advance(lane);
 }
 
-static void drop_toolsets(struct mcp_conn *conn)
+static void conn_drop_toolsets(struct mcp_conn *conn)
 {
 	while (conn->toolsets) {
 		struct mcp_toolset *b = conn->toolsets;
@@ -111,63 +112,20 @@ static void lease_changed(struct mcp_lease *l)
 		loop_kick(l->pool->env->loop, &l->kick);
 }
 
-static void conn_notify(struct mcp_conn *conn)
-{
-	for (struct mcp_lease *l = conn->leases; l; l = l->next)
-		lease_changed(l);
-}
-
-static void on_state(struct mcp_client *c, void *data)
+static void on_conn_state(struct mcp_client *c, void *data)
 {
 	struct mcp_conn *conn = data;
 
 	if (mcp_client_state(c) != MCP_PENDING)
-		release_slot(conn);
-	conn_notify(conn);
+		conn_release_slot(conn);
+	for (struct mcp_lease *l = conn->leases; l; l = l->next)
+		lease_changed(l);
 }
 
-static void on_catalog(struct mcp_client *c, void *data)
+static void on_conn_catalog(struct mcp_client *c, void *data)
 {
-	(void)c;
-	drop_toolsets(data);
-	conn_notify(data);
-}
-
-static void on_log(struct mcp_client *c, void *data, const char *level, struct str text)
-{
-	const struct mcp_pool_events *events = &((struct mcp_conn *)data)->pool->events;
-
-	if (events->on_log)
-		events->on_log(events->data, mcp_client_server(c), level, text);
-}
-
-static void on_elicitation(struct mcp_client *c, void *data, struct mcp_elicitation *e)
-{
-	const struct mcp_pool_events *events = &((struct mcp_conn *)data)->pool->events;
-
-	events->on_elicitation(events->data, mcp_client_server(c), e);
-}
-
-static void on_elicitation_gone(struct mcp_client *c, void *data, struct mcp_elicitation *e)
-{
-	const struct mcp_pool_events *events = &((struct mcp_conn *)data)->pool->events;
-
-	(void)c;
-	if (events->on_elicitation_gone)
-		events->on_elicitation_gone(events->data, e);
-}
-
-static const char *const *pool_roots(void *data)
-{
-	const struct mcp_pool_events *events = &((struct mcp_conn *)data)->pool->events;
-
-	return events->roots ? events->roots(events->data) : NULL;
-}
-
-static void check_drained(struct mcp_pool *p)
-{
-	if (p->draining && !p->closing)
-		loop_kick(p->env->loop, &p->kick);
+	conn_drop_toolsets(data);
+	on_conn_state(c, data);
 }
 
 static void on_conn_closed(void *data)
@@ -177,7 +135,8 @@ static void on_conn_closed(void *data)
 
 	free(conn);
 	p->closing--;
-	check_drained(p);
+	if (p->draining && !p->closing)
+		loop_kick(p->env->loop, &p->kick);
 }
 
 static void conn_close(struct mcp_conn *conn)
@@ -185,10 +144,10 @@ static void conn_close(struct mcp_conn *conn)
 	struct mcp_pool *p = conn->pool;
 
 	timer_stop(p->env->loop, &conn->grace);
-	map_remove(&p->conns, str_from(mcp_client_server(conn->client)->key));
+	map_remove(&p->conns, str_from(conn->client->server->key));
 	lane_remove(conn);
-	release_slot(conn);
-	drop_toolsets(conn);
+	conn_release_slot(conn);
+	conn_drop_toolsets(conn);
 	p->closing++;
 	mcp_client_close(conn->client, on_conn_closed, conn);
 }
@@ -204,15 +163,10 @@ static struct mcp_conn *conn_new(struct mcp_pool *p, struct mcp_server *server)
 	struct mcp_client_options options = {
 		.env = p->env,
 		.server = server,
-		.make_transport = p->events.make_transport,
-		.transport_data = p->events.data,
-		.events = { .on_state = on_state,
-			    .on_catalog = on_catalog,
-			    .on_log = on_log,
-			    .on_elicitation = p->events.on_elicitation ? on_elicitation : NULL,
-			    .on_elicitation_gone = on_elicitation_gone,
-			    .roots = pool_roots,
-			    .data = conn },
+		.host = p->events,
+		.on_state = on_conn_state,
+		.on_catalog = on_conn_catalog,
+		.data = conn,
 	};
 
 	conn->pool = p;
@@ -273,14 +227,6 @@ static void on_drained(struct kick *kick)
 	p->drained(p->drained_data);
 }
 
-static uint64_t slots_from_env(const char *variable, uint64_t otherwise)
-{
-	const char *text = getenv(variable);
-	uint64_t n;
-
-	return text && str_to_u64(str_from(text), &n) && n ? n : otherwise;
-}
-
 struct mcp_pool *mcp_pool_new(const struct mcp_env *env, const struct mcp_pool_events *events)
 {
 	struct mcp_pool *p = xcalloc(1, sizeof *p);
@@ -288,8 +234,8 @@ struct mcp_pool *mcp_pool_new(const struct mcp_env *env, const struct mcp_pool_e
 	p->env = env;
 	p->events = *events;
 	p->kick.step = on_drained;
-	p->lanes[MCP_LANE_PROCESS].limit = slots_from_env("MCP_SERVER_CONNECTION_BATCH_SIZE", PROCESS_SLOTS);
-	p->lanes[MCP_LANE_REMOTE].limit = slots_from_env("MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE", REMOTE_SLOTS);
+	p->lanes[MCP_LANE_PROCESS].limit = mcp_env_number("MCP_SERVER_CONNECTION_BATCH_SIZE", PROCESS_SLOTS);
+	p->lanes[MCP_LANE_REMOTE].limit = mcp_env_number("MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE", REMOTE_SLOTS);
 	for (size_t i = 0; i < MCP_LANES; i++)
 		p->lanes[i].last = &p->lanes[i].first;
 	return p;
@@ -305,7 +251,7 @@ void mcp_pool_drain(struct mcp_pool *p, void (*done)(void *data), void *data)
 	for (struct map_entry *e = map_next(&p->conns, NULL); e; e = map_next(&p->conns, e)) {
 		struct mcp_conn *conn = e->value;
 		lane_remove(conn);
-		/* Links that are still there lose their connection, which cancels their calls. */
+		/* Leases that are still there lose their connection, which cancels their calls. */
 		while (conn->leases) {
 			struct mcp_lease *l = conn->leases;
 			conn_detach(l);
@@ -313,7 +259,8 @@ void mcp_pool_drain(struct mcp_pool *p, void (*done)(void *data), void *data)
 		}
 		conn_close(conn);
 	}
-	check_drained(p);
+	if (!p->closing)
+		loop_kick(p->env->loop, &p->kick);
 }
 
 void mcp_pool_roots_changed(struct mcp_pool *p)
@@ -341,7 +288,7 @@ struct loop *mcp_pool_loop(const struct mcp_pool *p)
 struct mcp_lease_call {
 	struct mcp_lease *lease; /* borrowed; NULL: it has left */
 	struct mcp_lease_call *next, **prev;
-	struct mcp_request *request; /* NULL: there is no connection, the kick tells */
+	struct mcp_request *request; /* NULL: not connected; the kick reports the error */
 	struct kick kick;
 	mcp_answer_fn *answer;
 	mcp_progress_fn *progress;
@@ -369,7 +316,7 @@ struct mcp_lease *mcp_pool_join(struct mcp_pool *p, struct mcp_server *server, v
 	return l;
 }
 
-static void unlink_call(struct mcp_lease_call *c)
+static void lease_unlink_call(struct mcp_lease_call *c)
 {
 	if (!c->lease)
 		return;
@@ -389,7 +336,7 @@ static void lease_cancel_calls(struct mcp_lease *l, const char *reason)
 {
 	while (l->calls) {
 		struct mcp_lease_call *c = l->calls;
-		unlink_call(c);
+		lease_unlink_call(c);
 		mcp_lease_call_cancel(c, reason);
 	}
 }
@@ -458,35 +405,31 @@ void mcp_lease_enable(struct mcp_lease *l, bool on)
 	lease_changed(l);
 }
 
-static void end_call(struct mcp_lease_call *c, const struct json *result, const struct err *err)
+static void on_call_answer(void *data, const struct json *result, const struct err *err)
 {
+	struct mcp_lease_call *c = data;
 	mcp_answer_fn *answer = c->answer;
-	void *data = c->data;
+	void *answer_data = c->data;
 
-	unlink_call(c);
+	lease_unlink_call(c);
 	free(c);
-	answer(data, result, err);
+	answer(answer_data, result, err);
 }
 
-static void on_answer(void *data, const struct json *result, const struct err *err)
-{
-	end_call(data, result, err);
-}
-
-static void on_progress(void *data, double progress, double total, struct str message)
+static void on_call_progress(void *data, double progress, double total, struct str message)
 {
 	struct mcp_lease_call *c = data;
 
 	c->progress(c->data, progress, total, message);
 }
 
-static void on_refused(struct kick *kick)
+static void on_call_refused(struct kick *kick)
 {
 	struct mcp_lease_call *c = CONTAINER_OF(kick, struct mcp_lease_call, kick);
 	struct err err = { 0 };
 
 	(void)err_set(&err, ERR_CANCELLED, "the server is disabled");
-	end_call(c, NULL, &err);
+	on_call_answer(c, NULL, &err);
 }
 
 struct mcp_lease_call *mcp_lease_call(struct mcp_lease *l, const struct mcp_call *call)
@@ -497,15 +440,15 @@ struct mcp_lease_call *mcp_lease_call(struct mcp_lease *l, const struct mcp_call
 	*c = (struct mcp_lease_call){ .lease = l,
 				      .next = l->calls,
 				      .prev = &l->calls,
-				      .kick.step = on_refused,
+				      .kick.step = on_call_refused,
 				      .answer = call->answer,
 				      .progress = call->progress,
 				      .data = call->data };
 	if (c->next)
 		c->next->prev = &c->next;
 	l->calls = c;
-	inner.answer = on_answer;
-	inner.progress = call->progress ? on_progress : NULL;
+	inner.answer = on_call_answer;
+	inner.progress = call->progress ? on_call_progress : NULL;
 	inner.data = c;
 	if (l->conn)
 		c->request = mcp_client_call(l->conn->client, &inner);
@@ -514,38 +457,33 @@ struct mcp_lease_call *mcp_lease_call(struct mcp_lease *l, const struct mcp_call
 	return c;
 }
 
-static struct mcp_toolset *find_toolset(struct mcp_conn *conn, struct mcp_catalog *catalog,
-					const struct mcp_server *server)
-{
-	for (struct mcp_toolset *b = conn->toolsets; b; b = b->next)
-		if (b->catalog == catalog && b->always_load == server->always_load && !strcmp(b->server, server->name))
-			return b;
-	struct mcp_toolset *b = mcp_toolset_new(catalog, server);
-	b->next = conn->toolsets;
-	conn->toolsets = b;
-	return b;
-}
-
-static void keep_toolset(struct mcp_lease *l, struct mcp_toolset *b)
-{
-	for (size_t i = 0; i < l->toolset_count; i++)
-		if (l->toolsets[i] == b)
-			return;
-	l->toolsets = xrealloc(l->toolsets, (l->toolset_count + 1) * sizeof *l->toolsets);
-	l->toolsets[l->toolset_count++] = mcp_toolset_ref(b);
-}
-
 void mcp_lease_tools(struct mcp_lease *l, struct tool_set *set)
 {
 	enum mcp_state state = mcp_lease_state(l);
 	bool usable = state == MCP_CONNECTED || state == MCP_PENDING;
 	struct mcp_catalog *catalog = usable ? mcp_lease_catalog(l) : NULL;
+	struct mcp_toolset *b;
+	size_t i;
 
 	if (!catalog)
 		return;
-	struct mcp_toolset *b = find_toolset(l->conn, catalog, l->server);
+	for (b = l->conn->toolsets; b; b = b->next)
+		if (b->catalog == catalog && b->always_load == l->server->always_load &&
+		    !strcmp(b->server, l->server->name))
+			break;
+	if (!b) {
+		b = mcp_toolset_new(catalog, l->server);
+		b->next = l->conn->toolsets;
+		l->conn->toolsets = b;
+	}
 	mcp_catalog_unref(catalog); /* the toolset has it */
-	keep_toolset(l, b);
-	for (size_t i = 0; i < b->count; i++)
+	for (i = 0; i < l->toolset_count && l->toolsets[i] != b; i++)
+		;
+	if (i == l->toolset_count) {
+		l->toolsets = xrealloc(l->toolsets, (l->toolset_count + 1) * sizeof *l->toolsets);
+		l->toolsets[l->toolset_count++] = b;
+		b->refs++;
+	}
+	for (i = 0; i < b->count; i++)
 		tool_set_add(set, &b->tools[i]);
 }

@@ -11,16 +11,6 @@
 struct mcp_pool;
 struct mcp_lease; /* one user of one connection */
 
-struct mcp_pool_events {
-	void (*on_log)(void *data, const struct mcp_server *server, const char *level, struct str text);
-	void (*on_elicitation)(void *data, const struct mcp_server *server, struct mcp_elicitation *e);
-	void (*on_elicitation_gone)(void *data, struct mcp_elicitation *e);
-	const char *const *(*roots)(void *data);
-	struct mcp_transport *(*make_transport)(void *data, struct mcp_server *server,
-						const struct mcp_transport_handlers *handlers, void *handler_data);
-	void *data;
-};
-
 /* Borrows env. */
 struct mcp_pool *mcp_pool_new(const struct mcp_env *env, const struct mcp_pool_events *events);
 void mcp_pool_drain(struct mcp_pool *p, void (*done)(void *data), void *data); /* ends all; done comes from the loop */

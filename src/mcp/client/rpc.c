@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * rpc.c - JSON-RPC: messages out, requests, messages in; the life of a request:
  *
- *     waits --ready--> sent --answer, error, lost, disconnected--> told, freed
+ *     waits --ready--> sent --answer, error, lost, disconnected--> freed, reported
  *       \  ^            \--time limit: withdrawn at the server-------^
  *        \  \--returned, or barred: once, with a new id--sent
  *         \--cancel (withdrawn where it was sent) --next loop turn---/
@@ -25,7 +25,7 @@ struct mcp_request {
 	struct timer timer; /* the nearer one of both limits */
 	uint64_t timeout_ms, idle_ms;
 	uint64_t deadline_ms; /* on the loop's clock */
-	struct kick kick;     /* tells an end that was decided outside the loop */
+	struct kick kick;     /* reports an end that was decided outside the loop */
 	struct err end;       /* that end */
 	bool over;            /* it was decided */
 };
@@ -33,7 +33,7 @@ struct mcp_request {
 /* ---- messages out ---- */
 
 /* Limit of unsolicited messages per second; a flood costs only its parsing. */
-enum { UNASKED_LIMIT = 1000, KEEP_NODES = 1 << 16, URL_ELICITATION_REQUIRED = -32042 };
+enum { UNASKED_LIMIT = 1000, KEEP_NODES = 1 << 16 };
 
 static void rpc_send(struct mcp_rpc *rpc, int64_t id, struct buf *message)
 {
@@ -41,7 +41,7 @@ static void rpc_send(struct mcp_rpc *rpc, int64_t id, struct buf *message)
 	for (size_t i = 0; i < message->n; i++)
 		if (message->p[i] == '\n' || message->p[i] == '\r')
 			message->p[i] = ' ';
-	mcp_transport_send(rpc->transport, id, buf_str(message));
+	rpc->transport->class->send(rpc->transport, id, buf_str(message));
 }
 
 void mcp_rpc_notify(struct mcp_rpc *rpc, const char *method, struct str params)
@@ -60,7 +60,7 @@ void mcp_rpc_notify(struct mcp_rpc *rpc, const char *method, struct str params)
 	rpc_send(rpc, 0, &b);
 }
 
-void mcp_rpc_result(struct mcp_rpc *rpc, struct str id, struct str result)
+void mcp_rpc_reply(struct mcp_rpc *rpc, struct str id, const char *member, struct str json)
 {
 	AUTO_BUF struct buf b = { 0 };
 	struct json_out w = json_out(&b);
@@ -70,7 +70,7 @@ void mcp_rpc_result(struct mcp_rpc *rpc, struct str id, struct str result)
 	json_open(&w, '{');
 	json_kcstr(&w, "jsonrpc", "2.0");
 	json_kraw(&w, "id", id);
-	json_kraw(&w, "result", result);
+	json_kraw(&w, member, json);
 	json_close(&w);
 	rpc_send(rpc, 0, &b);
 }
@@ -80,18 +80,11 @@ void mcp_rpc_error(struct mcp_rpc *rpc, struct str id, int code, const char *tex
 	AUTO_BUF struct buf b = { 0 };
 	struct json_out w = json_out(&b);
 
-	if (!rpc->transport)
-		return;
-	json_open(&w, '{');
-	json_kcstr(&w, "jsonrpc", "2.0");
-	json_kraw(&w, "id", id);
-	json_key(&w, "error");
 	json_open(&w, '{');
 	json_ki64(&w, "code", code);
 	json_kcstr(&w, "message", text);
 	json_close(&w);
-	json_close(&w);
-	rpc_send(rpc, 0, &b);
+	mcp_rpc_reply(rpc, id, "error", buf_str(&b));
 }
 
 /* ---- requests ---- */
@@ -110,7 +103,7 @@ static struct mcp_request *rpc_find(const struct mcp_rpc *rpc, int64_t id)
 	return r && r->id == id && !r->over ? r : NULL;
 }
 
-static void take_slot(struct mcp_rpc *rpc, struct mcp_request *r)
+static void request_take_slot(struct mcp_rpc *rpc, struct mcp_request *r)
 {
 	if (rpc->count * 2 >= rpc->cap) {
 		/* Two ids that differ in the old table differ in one of twice its size, so nothing collides. */
@@ -131,7 +124,7 @@ static void take_slot(struct mcp_rpc *rpc, struct mcp_request *r)
 	rpc->count++;
 }
 
-static void leave_slot(struct mcp_request *r)
+static void request_leave_slot(struct mcp_request *r)
 {
 	r->rpc->slots[slot_of(r->rpc, r->id)] = NULL;
 	r->rpc->count--;
@@ -144,7 +137,7 @@ static void request_end(struct mcp_request *r, const struct json *result, const 
 
 	if (r->held)
 		r->rpc->handlers->on_held_end(r->rpc->data, r);
-	leave_slot(r);
+	request_leave_slot(r);
 	timer_stop(r->rpc->loop, &r->timer);
 	kick_cancel(&r->kick);
 	buf_release(&r->params);
@@ -159,8 +152,9 @@ static void request_withdraw(struct mcp_request *r, const char *reason)
 {
 	AUTO_BUF struct buf params = { 0 };
 	struct json_out w = json_out(&params);
+	struct mcp_transport *t = r->rpc->transport;
 
-	if (!r->sent || r->held || !r->rpc->transport)
+	if (!r->sent || r->held || !t)
 		return;
 	if (strcmp(r->method, "initialize") != 0) { /* which may not be withdrawn */
 		json_open(&w, '{');
@@ -169,7 +163,8 @@ static void request_withdraw(struct mcp_request *r, const char *reason)
 		json_close(&w);
 		mcp_rpc_notify(r->rpc, "notifications/cancelled", buf_str(&params));
 	}
-	mcp_transport_drop(r->rpc->transport, r->id);
+	if (t->class->drop)
+		t->class->drop(t, r->id);
 }
 
 static void on_request_limit(struct timer *timer)
@@ -222,15 +217,16 @@ void mcp_request_cancel(struct mcp_request *r, const char *reason)
 	mcp_request_refuse(r, &why);
 }
 
-static void write_message(struct buf *out, const struct mcp_request *r)
+/* Keeps the request, which may have to be sent again. */
+static void request_send(struct mcp_request *r)
 {
-	struct json_out w = json_out(out);
-	/* The members of an object, without its braces. */
-	struct str object = buf_str(&r->params);
-	struct str s = str_trim(object);
-	struct str members = s.n < 2 ? STR("") : str_trim((struct str){ s.p + 1, s.n - 2 });
+	AUTO_BUF struct buf message = { 0 };
+	struct json_out w = json_out(&message);
+	struct str object = str_trim(buf_str(&r->params));
+	struct str members = object.n < 2 ? STR("") : str_trim((struct str){ object.p + 1, object.n - 2 });
 	bool has_meta = r->tool_use_id || r->progress;
 
+	r->sent = true;
 	json_open(&w, '{');
 	json_kcstr(&w, "jsonrpc", "2.0");
 	json_ki64(&w, "id", r->id);
@@ -252,15 +248,6 @@ static void write_message(struct buf *out, const struct mcp_request *r)
 		json_close(&w);
 	}
 	json_close(&w);
-}
-
-/* Keeps the request, which may have to be sent again. */
-static void send_request(struct mcp_request *r)
-{
-	AUTO_BUF struct buf message = { 0 };
-
-	r->sent = true;
-	write_message(&message, r);
 	rpc_send(r->rpc, r->id, &message);
 }
 
@@ -282,18 +269,18 @@ struct mcp_request *mcp_rpc_call(struct mcp_rpc *rpc, const struct mcp_call *cal
 				   .method = xstrdup(call->method),
 				   .tool_use_id = call->tool_use_id ? xstrdup(call->tool_use_id) : NULL };
 	buf_add(&r->params, call->params.p, call->params.n);
-	take_slot(rpc, r);
+	request_take_slot(rpc, r);
 	request_arm(r);
 	if (rpc->transport && (rpc->ready || urgent))
-		send_request(r);
+		request_send(r);
 	return r;
 }
 
 /* A session never sees an id twice, so it gets a new one. */
 static void request_renumber(struct mcp_request *r)
 {
-	leave_slot(r);
-	take_slot(r->rpc, r);
+	request_leave_slot(r);
+	request_take_slot(r->rpc, r);
 	r->again = true;
 	r->sent = false;
 }
@@ -309,16 +296,10 @@ void mcp_request_resume(struct mcp_request *r)
 	if (r->over || --r->held)
 		return;
 	request_renumber(r);
-	r->deadline_ms = loop_now_ms(r->rpc->loop) + r->timeout_ms; /* the time of a person is not the server's */
+	r->deadline_ms = loop_now_ms(r->rpc->loop) + r->timeout_ms; /* the user's time does not count */
 	request_arm(r);
 	if (r->rpc->transport && r->rpc->ready)
-		send_request(r);
-}
-
-void mcp_rpc_connect(struct mcp_rpc *rpc, struct mcp_transport *transport)
-{
-	rpc->transport = transport;
-	rpc->ready = false;
+		request_send(r);
 }
 
 /* Begins behind the newest id, so that they go in the order in which they were made. */
@@ -328,32 +309,20 @@ void mcp_rpc_ready(struct mcp_rpc *rpc)
 	for (size_t i = 1; i <= rpc->cap; i++) {
 		struct mcp_request *r = rpc->slots[slot_of(rpc, rpc->last_id + (int64_t)i)];
 		if (r && !r->sent && !r->over) {
-			send_request(r);
+			request_send(r);
 			request_arm(r); /* the server could not give a sign of life before */
 		}
 	}
 }
 
-/* A callback may add a request: when the table grows, entries move only forward. */
-static void fail_requests(struct mcp_rpc *rpc, const struct err *why, bool waiting_too)
+void mcp_rpc_fail(struct mcp_rpc *rpc, const struct err *why, bool waiting_too)
 {
+	/* A callback may add a request: when the table grows, entries move only forward. */
 	for (size_t i = 0; i < rpc->cap; i++) {
 		struct mcp_request *r = rpc->slots[i];
 		if (r && !r->over && (waiting_too || r->sent))
 			request_end(r, NULL, why);
 	}
-}
-
-void mcp_rpc_disconnect(struct mcp_rpc *rpc, const struct err *why)
-{
-	rpc->transport = NULL;
-	rpc->ready = false;
-	fail_requests(rpc, why, false);
-}
-
-void mcp_rpc_fail_all(struct mcp_rpc *rpc, const struct err *why)
-{
-	fail_requests(rpc, why, true);
 }
 
 void mcp_rpc_lost(struct mcp_rpc *rpc, int64_t id, const struct err *err)
@@ -393,11 +362,9 @@ void mcp_rpc_progress(struct mcp_rpc *rpc, const struct json *params)
 
 /* ---- messages in ---- */
 
-static void rpc_fault(struct mcp_rpc *rpc, const char *text)
-{
-	rpc->handlers->on_fault(rpc->data, text);
-}
+enum { METHOD_NOT_FOUND = -32601, URL_ELICITATION_REQUIRED = -32042 };
 
+/* Whether a message that is not an answer is to be ignored. */
 static bool rpc_flooded(struct mcp_rpc *rpc)
 {
 	uint64_t now_ms = loop_now_ms(rpc->loop);
@@ -407,107 +374,86 @@ static bool rpc_flooded(struct mcp_rpc *rpc)
 		rpc->unasked = 0;
 	}
 	if (++rpc->unasked == UNASKED_LIMIT + 1)
-		rpc_fault(rpc, "more than 1000 unsolicited messages in a second; the rest is dropped");
+		rpc->handlers->on_fault(rpc->data,
+					"more than 1000 unsolicited messages in a second; the rest is dropped");
 	return rpc->unasked > UNASKED_LIMIT;
 }
 
-static void describe_error(const struct mcp_rpc *rpc, const struct json *error, struct err *err)
+static void rpc_fault(struct mcp_rpc *rpc, const char *text)
 {
-	AUTO_ARENA struct arena a = { 0 };
-	struct str text = json_str(json_get(error, "message"), &a);
-	int64_t code = 0;
-
-	(void)json_i64(json_get(error, "code"), &code);
-	(void)err_set(err, code == -32601 ? ERR_NOT_FOUND : ERR_PROTOCOL,
-		      "the server %.60s answered with error %lld: " STR_FMT, rpc->server, (long long)code,
-		      (int)MIN(text.n, sizeof err->text), text.p ? text.p : "");
-}
-
-static bool is_held_for_url(struct mcp_rpc *rpc, struct mcp_request *r, const struct json *error)
-{
-	int64_t code;
-
-	return json_i64(json_get(error, "code"), &code) && code == URL_ELICITATION_REQUIRED && !r->again &&
-	       !r->urgent && rpc->handlers->on_barred(rpc->data, r, error);
+	if (!rpc_flooded(rpc))
+		rpc->handlers->on_fault(rpc->data, text);
 }
 
 static void rpc_take_answer(struct mcp_rpc *rpc, const struct json *message)
 {
+	AUTO_ARENA struct arena a = { 0 };
 	const struct json *result = json_get(message, "result");
 	const struct json *error = json_get(message, "error");
-	struct mcp_request *r;
+	struct str text = json_str(json_get(error, "message"), &a);
 	struct err err = { 0 };
+	int64_t code = 0;
 	int64_t id;
 
+	if (error) {
+		(void)json_i64(json_get(error, "code"), &code);
+		(void)err_set(&err, code == METHOD_NOT_FOUND ? ERR_NOT_FOUND : ERR_PROTOCOL,
+			      "the server %.60s answered with error %lld: " STR_FMT, rpc->server, (long long)code,
+			      (int)MIN(text.n, sizeof err.text), text.p ? text.p : "");
+	}
 	if (!json_i64(json_get(message, "id"), &id)) {
-		describe_error(rpc, error, &err);
-		if (!rpc_flooded(rpc))
-			rpc_fault(rpc, error ? err.text : "an answer with an unknown id");
+		rpc_fault(rpc, error ? err.text : "an answer with an unknown id");
 		return;
 	}
-	r = rpc_find(rpc, id);
+	struct mcp_request *r = rpc_find(rpc, id);
 	if (!r || !r->sent || r->held)
-		return; /* too late: timed out or cancelled; or to something that was never asked */
-	if (is_held_for_url(rpc, r, error))
+		return; /* too late (timed out or cancelled), or an answer to no request */
+	if (code == URL_ELICITATION_REQUIRED && !r->again && !r->urgent &&
+	    rpc->handlers->on_barred(rpc->data, r, error))
 		return;
 	if (json_is(error, JSON_OBJECT)) {
-		describe_error(rpc, error, &err);
 		request_end(r, error, &err);
 	} else if (result) {
 		request_end(r, result, NULL);
 	} else {
+		err = (struct err){ 0 };
 		(void)err_set(&err, ERR_PROTOCOL, "the server %.60s gave an answer without a result", rpc->server);
 		request_end(r, NULL, &err);
 	}
 }
 
-static void rpc_take_message(struct mcp_rpc *rpc, const struct json *message)
+void mcp_rpc_receive(struct mcp_rpc *rpc, struct str text)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	const struct json *id = json_get(message, "id");
-	const struct json *method = json_get(message, "method");
-	const struct json *params = json_get(message, "params");
-
-	if (!json_is(message, JSON_OBJECT)) {
-		if (!rpc_flooded(rpc))
-			rpc_fault(rpc, "a message that is not an object");
-	} else if (!method) {
-		rpc_take_answer(rpc, message);
-	} else if (rpc_flooded(rpc)) {
-		return;
-	} else if (!json_is(method, JSON_STRING)) {
-		rpc_fault(rpc, "a message whose method is not a string");
-	} else if (!id) {
-		rpc->handlers->on_notice(rpc->data, json_str(method, &a), params);
-	} else if (json_is(id, JSON_STRING) || json_is(id, JSON_NUMBER)) {
-		rpc->handlers->on_request(rpc->data, json_raw(id), json_str(method, &a), params);
-	} else {
-		rpc_fault(rpc, "a request whose id is neither text nor a number");
-	}
-}
-
-void mcp_rpc_receive(struct mcp_rpc *rpc, struct str json)
-{
-	const struct json *root;
+	const struct json *message;
 	struct err err = { 0 };
 
 	if (!rpc->transport)
 		return;
 	rpc->reader.limits.bytes = MCP_MESSAGE_LIMIT;
-	if (json_parse(&rpc->reader, json.p, json.n, &root, &err) < 0) {
+	if (json_parse(&rpc->reader, text.p, text.n, &message, &err) < 0) {
 		(void)err_wrap(&err, "a message that is not JSON");
-		if (!rpc_flooded(rpc))
-			rpc_fault(rpc, err.text);
-	} else {
-		rpc_take_message(rpc, root);
+		rpc_fault(rpc, err.text);
+		message = NULL;
 	}
-	if (rpc->reader.cap > KEEP_NODES) /* one large message must not stay paid for */
+	const struct json *id = json_get(message, "id");
+	const struct json *method = json_get(message, "method");
+	const struct json *params = json_get(message, "params");
+	if (!json_is(message, JSON_OBJECT)) {
+		if (message)
+			rpc_fault(rpc, "a message that is not an object");
+	} else if (!method) {
+		rpc_take_answer(rpc, message);
+	} else if (!json_is(method, JSON_STRING)) {
+		rpc_fault(rpc, "a message whose method is not a string");
+	} else if (id && !json_is(id, JSON_STRING) && !json_is(id, JSON_NUMBER)) {
+		rpc_fault(rpc, "a request whose id is neither text nor a number");
+	} else if (!rpc_flooded(rpc)) {
+		if (id)
+			rpc->handlers->on_request(rpc->data, json_raw(id), json_str(method, &a), params);
+		else
+			rpc->handlers->on_notice(rpc->data, json_str(method, &a), params);
+	}
+	if (rpc->reader.cap > KEEP_NODES) /* releases the memory of one large message */
 		json_reader_release(&rpc->reader);
-}
-
-void mcp_rpc_release(struct mcp_rpc *rpc)
-{
-	free(rpc->slots);
-	json_reader_release(&rpc->reader);
-	*rpc = (struct mcp_rpc){ 0 };
 }

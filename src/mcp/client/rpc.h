@@ -9,21 +9,21 @@
 #include "mcp/client/client.h"
 
 struct mcp_rpc_handlers {
-	/* A request of the peer; id is its raw JSON. Answer with mcp_rpc_result() or mcp_rpc_error(). */
+	/* A request of the peer; id is its raw JSON. Answer with mcp_rpc_reply() or mcp_rpc_error(). */
 	void (*on_request)(void *data, struct str id, struct str method, const struct json *params);
 	void (*on_notice)(void *data, struct str method, const struct json *params);
 	/* The peer requires the user to visit URLs first (error -32042). True: r is held, see mcp_request_hold().
 	 * False: r ends. */
 	bool (*on_barred)(void *data, struct mcp_request *r, const struct json *error);
 	void (*on_held_end)(void *data, const struct mcp_request *r); /* a held request ends */
-	/* A message was ignored; text says why, for the log. */
+	/* A message was ignored; text: the reason, for the log. */
 	void (*on_fault)(void *data, const char *text);
 };
 
 struct mcp_rpc {
 	struct loop *loop;
 	const char *server;              /* its name, for errors; borrowed */
-	struct mcp_transport *transport; /* borrowed; NULL: not connected */
+	struct mcp_transport *transport; /* borrowed; NULL: not connected. Set by the client */
 	bool ready;                      /* waiting requests may be sent */
 	const struct mcp_rpc_handlers *handlers;
 	void *data;
@@ -31,17 +31,13 @@ struct mcp_rpc {
 	size_t cap, count;
 	int64_t last_id;
 	struct json_reader reader;
-	uint64_t second_ms; /* start of the second that counts: */
-	unsigned unasked;   /* messages that are no answers */
+	uint64_t second_ms; /* start of the second for: */
+	unsigned unasked;   /* messages that are not answers */
 };
 
-void mcp_rpc_release(struct mcp_rpc *rpc); /* no open requests */
-
-void mcp_rpc_connect(struct mcp_rpc *rpc, struct mcp_transport *transport); /* sends urgent requests only */
-void mcp_rpc_ready(struct mcp_rpc *rpc);                                    /* sends waiting requests */
-/* The transport has ended. Sent requests end with an error; waiting ones keep waiting. */
-void mcp_rpc_disconnect(struct mcp_rpc *rpc, const struct err *why);
-void mcp_rpc_fail_all(struct mcp_rpc *rpc, const struct err *why); /* including waiting ones */
+void mcp_rpc_ready(struct mcp_rpc *rpc); /* sends waiting requests; before this, only urgent ones are sent */
+/* Ends all sent requests with an error, and those that wait for the connection if waiting_too. */
+void mcp_rpc_fail(struct mcp_rpc *rpc, const struct err *why, bool waiting_too);
 
 /* idle_ms: timeout without progress; 0: none. urgent: part of the handshake. call is borrowed until return. */
 struct mcp_request *mcp_rpc_call(struct mcp_rpc *rpc, const struct mcp_call *call, uint64_t timeout_ms,
@@ -51,8 +47,8 @@ void mcp_request_refuse(struct mcp_request *r, const struct err *why);
 /* Stops its timeouts. It is sent again after as many resumes as holds. */
 void mcp_request_hold(struct mcp_request *r);
 void mcp_request_resume(struct mcp_request *r);
-void mcp_rpc_notify(struct mcp_rpc *rpc, const char *method, struct str params); /* params: empty: none */
-void mcp_rpc_result(struct mcp_rpc *rpc, struct str id, struct str result);
+void mcp_rpc_notify(struct mcp_rpc *rpc, const char *method, struct str params);             /* params: empty: none */
+void mcp_rpc_reply(struct mcp_rpc *rpc, struct str id, const char *member, struct str json); /* member: "result" */
 void mcp_rpc_error(struct mcp_rpc *rpc, struct str id, int code, const char *text);
 
 void mcp_rpc_receive(struct mcp_rpc *rpc, struct str json);

@@ -13,32 +13,30 @@ struct mcp_selection {
 	void (*changed)(void *data);
 	void *changed_data;
 	struct kick wait_kick;
-	struct timer timer;          /* until waiting is over in any case */
+	struct timer timer; /* limit of the wait */
+	bool timed_out;
 	void (*settled)(void *data); /* NULL: no wait */
 	void *settled_data;
 };
 
-static void wait_end(struct mcp_selection *s)
-{
-	void (*settled)(void *data) = s->settled;
-
-	s->settled = NULL;
-	timer_stop(s->loop, &s->timer);
-	kick_cancel(&s->wait_kick);
-	settled(s->settled_data);
-}
-
 static void on_wait_timeout(struct timer *timer)
 {
-	wait_end(CONTAINER_OF(timer, struct mcp_selection, timer));
+	struct mcp_selection *s = CONTAINER_OF(timer, struct mcp_selection, timer);
+
+	s->timed_out = true;
+	loop_kick(s->loop, &s->wait_kick);
 }
 
 static void on_wait(struct kick *kick)
 {
 	struct mcp_selection *s = CONTAINER_OF(kick, struct mcp_selection, wait_kick);
+	void (*settled)(void *data) = s->settled;
 
-	if (s->settled && !mcp_selection_settling(s))
-		wait_end(s);
+	if (!settled || (mcp_selection_settling(s) && !s->timed_out))
+		return;
+	s->settled = NULL;
+	timer_stop(s->loop, &s->timer);
+	settled(s->settled_data);
 }
 
 static void on_change(struct kick *kick)
@@ -176,6 +174,7 @@ void mcp_selection_wait(struct mcp_selection *s, uint64_t ms, void (*done)(void 
 {
 	s->settled = done;
 	s->settled_data = data;
+	s->timed_out = false;
 	timer_start(s->loop, &s->timer, ms);
 	loop_kick(s->loop, &s->wait_kick);
 }

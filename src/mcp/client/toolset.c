@@ -1,12 +1,291 @@
 /* SPDX-License-Identifier: MIT
- * toolset.c - the tools of a server as tools of agents. Definitions are written once for each catalog. A tool whose full name the
- * API would not take (too long), or that becomes the same as one before it, is left out. */
+ * toolset.c - the tools of a server as tools of agents: their definitions, written once for each catalog, their calls and
+ * results. A tool is left out if its full name is too long for the API or equals an earlier one.
+ *
+ * Of a result, text is collected in order; an image ends a run of text and becomes a block of its own. Without an image
+ * the result is plain text. Content that is neither text nor an image for the model becomes a file. */
 #include "mcp/client/toolset.h"
+#include "lib/base/base64.h"
 #include "lib/base/map.h"
 #include "lib/base/utf8.h"
+#include "lib/io/file.h"
 #include "lib/json/json_write.h"
-#include "mcp/client/result.h"
+#include "mcp/client/client_int.h"
 #include "mcp/client/selection.h"
+
+/* ---- files ---- */
+
+enum { FILES_LIMIT = 50 }; /* of one call */
+
+static const struct {
+	const char *mime, *extension;
+} file_types[] = {
+	{ "application/gzip", "gz" }, { "application/json", "json" }, { "application/pdf", "pdf" },
+	{ "application/zip", "zip" }, { "audio/mpeg", "mp3" },        { "audio/ogg", "ogg" },
+	{ "audio/wav", "wav" },       { "image/bmp", "bmp" },         { "image/gif", "gif" },
+	{ "image/jpeg", "jpg" },      { "image/png", "png" },         { "image/svg+xml", "svg" },
+	{ "image/webp", "webp" },     { "text/html", "html" },        { "text/plain", "txt" },
+	{ "video/mp4", "mp4" },
+};
+
+/* ---- results ---- */
+
+enum {
+	DEFAULT_TOKENS = 25000,
+	BYTES_PER_TOKEN = 4,
+	MOST_CHARS = 500000,
+	IMAGE_LIMIT = 5 << 20, /* of base64, what the API takes */
+	IMAGES_LIMIT = 20,
+};
+
+struct piece {
+	struct str text;        /* of a run of text, in the arena; or: */
+	struct str image, mime; /* base64 */
+};
+
+struct mapping {
+	struct tool_call *call;
+	struct buf text; /* the run that is being collected */
+	struct piece *pieces;
+	size_t count, cap, images;
+	size_t text_bytes;
+	unsigned saved; /* files so far */
+};
+
+static void add_piece(struct mapping *m, struct piece piece)
+{
+	if (m->count == m->cap) {
+		m->cap = m->cap ? m->cap * 2 : 8;
+		m->pieces = xrealloc(m->pieces, m->cap * sizeof *m->pieces);
+	}
+	m->pieces[m->count++] = piece;
+}
+
+static void end_run(struct mapping *m)
+{
+	if (!m->text.n)
+		return;
+	m->text_bytes += m->text.n;
+	add_piece(m, (struct piece){ .text = arena_str(&m->call->arena, buf_str(&m->text)) });
+	buf_clear(&m->text);
+}
+
+static void start_line(struct mapping *m)
+{
+	if (m->text.n)
+		buf_addch(&m->text, '\n');
+}
+
+static bool is_image_type(struct str mime)
+{
+	static const char *const types[] = { "image/png", "image/jpeg", "image/gif", "image/webp" };
+
+	for (size_t i = 0; i < COUNT_OF(types); i++)
+		if (str_is_nocase(mime, types[i]))
+			return true;
+	return false;
+}
+
+const char *mcp_image_refusal(struct str mime, struct str data)
+{
+	size_t padding = data.n < 2 || data.p[data.n - 1] != '=' ? 0 : data.p[data.n - 2] == '=' ? 2 : 1;
+
+	if (!is_image_type(mime))
+		return "left out: the model cannot see this type";
+	if (!data.n || data.n % 4)
+		return "left out: not base64";
+	for (size_t i = 0; i < data.n - padding; i++) {
+		char c = data.p[i];
+		if (!((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' ||
+		      c == '/'))
+			return "left out: not base64";
+	}
+	return data.n > IMAGE_LIMIT ? "left out: too large" : NULL;
+}
+
+/* Saves the content to a file and adds a line with its path. */
+static void note_binary(struct mapping *m, const char *what, struct str mime, struct str data, const char *why)
+{
+	char *text_path = tool_result_path(m->call);
+	AUTO_BUF struct buf bytes = { 0 };
+	struct err err = { 0 };
+	char *path = NULL;
+
+	if (text_path && m->saved < FILES_LIMIT && data.n && base64_decode(&bytes, data, NULL) == 0) {
+		struct str stem = { text_path, strlen(text_path) - strlen(".txt") };
+		const char *extension = "bin";
+		for (size_t i = 0; i < COUNT_OF(file_types); i++)
+			if (str_is_nocase(mime, file_types[i].mime))
+				extension = file_types[i].extension;
+		path = arena_printf(&m->call->arena, STR_FMT "-%u.%s", STR_ARG(stem), ++m->saved, extension);
+		if (file_make_parents(path, &err) < 0 || file_replace(path, bytes.p, bytes.n, &err) < 0)
+			path = NULL;
+	}
+	start_line(m);
+	buf_addf(&m->text, "[%s, " STR_FMT ", ", what, STR_ARG(mime));
+	buf_addsize(&m->text, data.n / 4 * 3);
+	buf_addf(&m->text, ", %s%s%s]", why, path ? "; saved to " : "", path ? path : "");
+}
+
+static void add_image(struct mapping *m, struct str mime, struct str data)
+{
+	const char *why = m->images >= IMAGES_LIMIT ? "left out: too many images" : mcp_image_refusal(mime, data);
+
+	if (why) {
+		note_binary(m, "image", mime, data, why);
+		return;
+	}
+	end_run(m);
+	m->images++;
+	add_piece(m, (struct piece){ .image = data, .mime = mime });
+}
+
+static void add_text(struct mapping *m, struct str text)
+{
+	start_line(m);
+	buf_add(&m->text, text.p, text.n);
+}
+
+/* What a resource holds: text, or base64 in "blob". */
+static void add_contents(struct mapping *m, const struct json *resource)
+{
+	struct arena *a = &m->call->arena;
+	struct str uri = json_str(json_get(resource, "uri"), a);
+	struct str mime = json_str(json_get(resource, "mimeType"), a);
+	const struct json *blob = json_get(resource, "blob");
+
+	start_line(m);
+	buf_addf(&m->text, "[Resource " STR_FMT "]", STR_ARG(uri));
+	if (json_is(blob, JSON_STRING) && is_image_type(mime))
+		add_image(m, mime, json_str(blob, a));
+	else if (json_is(blob, JSON_STRING))
+		note_binary(m, "binary content", mime, json_str(blob, a), "not text");
+	else
+		add_text(m, json_str(json_get(resource, "text"), a));
+}
+
+static void add_block(struct mapping *m, const struct json *block)
+{
+	struct arena *a = &m->call->arena;
+	const struct json *type = json_get(block, "type");
+	struct str mime = json_str(json_get(block, "mimeType"), a);
+
+	if (json_str_is(type, "text")) {
+		add_text(m, json_str(json_get(block, "text"), a));
+	} else if (json_str_is(type, "image")) {
+		add_image(m, mime, json_str(json_get(block, "data"), a));
+	} else if (json_str_is(type, "audio")) {
+		note_binary(m, "audio", mime, json_str(json_get(block, "data"), a), "left out: the model cannot hear");
+	} else if (json_str_is(type, "resource")) {
+		add_contents(m, json_get(block, "resource"));
+	} else if (json_str_is(type, "resource_link")) {
+		struct str description = json_str(json_get(block, "description"), a);
+		start_line(m);
+		buf_addf(&m->text, "[Resource link: " STR_FMT "] " STR_FMT,
+			 STR_ARG(json_str(json_get(block, "name"), a)), STR_ARG(json_str(json_get(block, "uri"), a)));
+		if (description.n)
+			buf_addf(&m->text, " (" STR_FMT ")", STR_ARG(description));
+	} else {
+		add_text(m, json_raw(block));
+	}
+}
+
+/* All runs of text become one notice with the path of the file; images stay. */
+static void persist_text(struct mapping *m)
+{
+	AUTO_BUF struct buf text = { 0 };
+	AUTO_BUF struct buf notice = { 0 };
+	struct piece *pieces = xcalloc(m->count + 1, sizeof *pieces);
+	size_t kept = 1;
+
+	for (size_t i = 0; i < m->count; i++) {
+		const struct piece *p = &m->pieces[i];
+		if (p->image.n)
+			pieces[kept++] = *p;
+		if (text.n && p->text.n)
+			buf_addch(&text, '\n');
+		buf_add(&text, p->text.p, p->text.n);
+	}
+	tool_persist(m->call, buf_str(&text), &notice);
+	pieces[0].text = arena_str(&m->call->arena, buf_str(&notice));
+	free(m->pieces);
+	m->pieces = pieces;
+	m->count = kept;
+}
+
+/* Blocks for the model if there is an image; and always text, for people, with a line for each image. most_chars: 0:
+ * the default limit. */
+static void finish_result(struct mapping *m, size_t most_chars, bool is_error)
+{
+	uint64_t tokens = MIN(mcp_env_number("MAX_MCP_OUTPUT_TOKENS", DEFAULT_TOKENS), UINT32_MAX);
+	struct buf *out = &m->call->result;
+	struct json_out w = json_out(&m->call->result_blocks);
+
+	end_run(m);
+	if (m->text_bytes > (most_chars ? MIN(most_chars, MOST_CHARS) : tokens * BYTES_PER_TOKEN))
+		persist_text(m);
+	if (m->images)
+		json_open(&w, '[');
+	for (size_t i = 0; i < m->count; i++) {
+		const struct piece *p = &m->pieces[i];
+		if (out->n)
+			buf_addch(out, '\n');
+		if (p->image.n)
+			buf_addf(out, "[image, " STR_FMT "]", STR_ARG(p->mime));
+		else
+			buf_add(out, p->text.p, p->text.n);
+		if (!m->images)
+			continue;
+		json_open(&w, '{');
+		json_kcstr(&w, "type", p->image.n ? "image" : "text");
+		if (p->image.n) {
+			json_key(&w, "source");
+			json_open(&w, '{');
+			json_kcstr(&w, "type", "base64");
+			json_kstr(&w, "media_type", p->mime);
+			json_kstr(&w, "data", p->image);
+			json_close(&w);
+		} else {
+			json_kstr(&w, "text", p->text);
+		}
+		json_close(&w);
+	}
+	if (m->images)
+		json_close(&w);
+	buf_release(&m->text);
+	free(m->pieces);
+	tool_call_end(m->call, is_error);
+}
+
+/* structuredContent if present, else the blocks of `content`. */
+static void finish_call(struct tool_call *call, const struct json *result, size_t most_chars)
+{
+	struct mapping m = { .call = call };
+	const struct json *structured = json_get(result, "structuredContent");
+	const struct json *content = json_get(result, "content");
+
+	if (json_is(structured, JSON_OBJECT) || json_is(structured, JSON_ARRAY))
+		add_text(&m, json_raw(structured));
+	else if (json_is(content, JSON_ARRAY))
+		for (const struct json *v = json_first(content); v; v = json_next(content, v))
+			add_block(&m, v);
+	else
+		add_text(&m, json_raw(result)); /* before 2024-11-05 results had another form */
+	finish_result(&m, most_chars, json_bool(json_get(result, "isError")));
+}
+
+void mcp_result_finish_resource(struct tool_call *call, const struct json *result)
+{
+	struct mapping m = { .call = call };
+	const struct json *contents = json_get(result, "contents");
+
+	for (const struct json *v = json_first(contents); json_is(contents, JSON_ARRAY) && v;
+	     v = json_next(contents, v))
+		add_contents(&m, v);
+	if (!m.count && !m.text.n)
+		add_text(&m, STR("(the resource is empty)"));
+	finish_result(&m, 0, false);
+}
 
 /* ---- a call: from the lease of the agent to the server and back ---- */
 
@@ -17,35 +296,27 @@ struct tool_run {
 	size_t most_chars;
 };
 
-/* The full message of the server is in the error object. */
-static void tool_run_fail(struct tool_call *call, const struct tool_run *tool_run, const struct json *error,
-			  const struct err *err)
-{
-	struct str words = json_str(json_get(error, "message"), &call->arena);
-	int64_t code = 0;
-
-	(void)json_i64(json_get(error, "code"), &code);
-	if (words.n)
-		tool_call_fail(call, "The tool %s of the server %s failed: MCP error %lld: " STR_FMT, tool_run->tool,
-			       tool_run->server, (long long)code, STR_ARG(words));
-	else
-		tool_call_fail(call, "The tool %s of the server %s failed: %s", tool_run->tool, tool_run->server,
-			       err->text);
-}
-
 static void on_tool_answer(void *data, const struct json *result, const struct err *err)
 {
 	struct tool_call *call = data;
-	struct tool_run *tool_run = call->state;
+	struct tool_run *run = call->state;
+	/* The full message of the server is in the error object. */
+	struct str message = err ? json_str(json_get(result, "message"), &call->arena) : STR("");
+	int64_t code = 0;
 
-	tool_run->open = NULL;
-	if (err)
-		tool_run_fail(call, tool_run, result, err);
-	else
-		mcp_result_finish(call, result, tool_run->most_chars);
+	run->open = NULL;
+	if (!err) {
+		finish_call(call, result, run->most_chars);
+	} else if (message.n) {
+		(void)json_i64(json_get(result, "code"), &code);
+		tool_call_fail(call, "The tool %s of the server %s failed: MCP error %lld: " STR_FMT, run->tool,
+			       run->server, (long long)code, STR_ARG(message));
+	} else {
+		tool_call_fail(call, "The tool %s of the server %s failed: %s", run->tool, run->server, err->text);
+	}
 }
 
-/* Only its being asked for matters: it keeps the call alive where an idle limit is set. */
+/* Requesting progress is enough: each report restarts the idle timeout. */
 static void on_tool_progress(void *data, double progress, double total, struct str message)
 {
 	(void)data, (void)progress, (void)total, (void)message;
@@ -93,51 +364,22 @@ static void tool_run_cancel(struct tool_call *call)
 
 enum { NAME_LIMIT = 128, DESCRIPTION_LIMIT = 2048 };
 
-static void put_description(struct json_out *w, const char *description)
-{
-	AUTO_BUF struct buf cut = { 0 };
-	struct str text = str_from(description);
-
-	if (text.n > DESCRIPTION_LIMIT) {
-		struct str head = utf8_cut(text, DESCRIPTION_LIMIT);
-		buf_add(&cut, head.p, head.n);
-		buf_addstr(&cut, " [...]");
-		text = buf_str(&cut);
-	}
-	json_kstr(w, "description", text);
-}
-
 static char *write_definition(const char *name, const struct mcp_tool *t, struct arena *a)
 {
 	AUTO_BUF struct buf out = { 0 };
+	AUTO_BUF struct buf description = { 0 };
 	struct json_out w = json_out(&out);
+	struct str head = utf8_cut(str_from(t->description), DESCRIPTION_LIMIT);
 
+	buf_add(&description, head.p, head.n);
+	if (strlen(t->description) > DESCRIPTION_LIMIT)
+		buf_addstr(&description, " [...]");
 	json_open(&w, '{');
 	json_kcstr(&w, "name", name);
-	put_description(&w, t->description);
+	json_kstr(&w, "description", buf_str(&description));
 	json_kraw(&w, "input_schema", str_from(t->schema));
 	json_close(&w);
 	return arena_dup(a, out.p, out.n);
-}
-
-static void toolset_add(struct mcp_toolset *b, const struct mcp_tool *t, struct map *names)
-{
-	AUTO_BUF struct buf name = { 0 };
-
-	mcp_name_add(&name, str_from(b->server), str_from(t->name));
-	if (name.n > NAME_LIMIT || map_set(names, buf_str(&name), b))
-		return;
-	size_t i = b->count++;
-	b->ctxs[i] = (struct mcp_tool_ctx){ .set = b, .tool = t };
-	b->tools[i].name = arena_dup(&b->arena, name.p, name.n);
-	b->tools[i].definition = write_definition(b->tools[i].name, t, &b->arena);
-	/* Annotations of a server grant nothing: a read-only tool may run in parallel, but still needs permission. */
-	b->tools[i].flags = TOOL_OWN_LIMIT | (t->read_only ? TOOL_CONCURRENT : 0) |
-			    (t->needs_user ? TOOL_NEEDS_USER : 0) |
-			    (b->always_load || t->always_load ? 0 : TOOL_MAY_WAIT);
-	b->tools[i].ctx = &b->ctxs[i];
-	b->tools[i].start = tool_run_start;
-	b->tools[i].cancel = tool_run_cancel;
 }
 
 struct mcp_toolset *mcp_toolset_new(struct mcp_catalog *catalog, const struct mcp_server *server)
@@ -151,15 +393,28 @@ struct mcp_toolset *mcp_toolset_new(struct mcp_catalog *catalog, const struct mc
 	b->always_load = server->always_load;
 	b->tools = arena_calloc(&b->arena, catalog->tool_count * sizeof *b->tools);
 	b->ctxs = arena_calloc(&b->arena, catalog->tool_count * sizeof *b->ctxs);
-	for (size_t i = 0; i < catalog->tool_count; i++)
-		toolset_add(b, &catalog->tools[i], &names);
+	for (size_t i = 0; i < catalog->tool_count; i++) {
+		const struct mcp_tool *t = &catalog->tools[i];
+		AUTO_BUF struct buf name = { 0 };
+		mcp_name_add(&name, str_from(b->server), str_from(t->name));
+		if (name.n > NAME_LIMIT || map_set(&names, buf_str(&name), b))
+			continue;
+		struct mcp_tool_ctx *ctx = &b->ctxs[b->count];
+		*ctx = (struct mcp_tool_ctx){ .set = b, .tool = t };
+		b->tools[b->count++] = (struct tool){
+			.name = arena_dup(&b->arena, name.p, name.n),
+			.definition = write_definition(name.p, t, &b->arena),
+			/* Annotations of a server grant nothing: a read-only tool may run in parallel, but still needs
+			 * permission. */
+			.flags = TOOL_OWN_LIMIT | (t->read_only ? TOOL_CONCURRENT : 0) |
+				 (t->needs_user ? TOOL_NEEDS_USER : 0) |
+				 (b->always_load || t->always_load ? 0 : TOOL_MAY_WAIT),
+			.ctx = ctx,
+			.start = tool_run_start,
+			.cancel = tool_run_cancel,
+		};
+	}
 	map_release(&names);
-	return b;
-}
-
-struct mcp_toolset *mcp_toolset_ref(struct mcp_toolset *b)
-{
-	b->refs++;
 	return b;
 }
 

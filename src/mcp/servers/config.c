@@ -13,8 +13,6 @@ enum { MOST_SERVERS = 1000 }; /* in one file: names are compared with each other
 
 /* ---- locations ---- */
 
-/* ---- the list ---------------------------------------------------------------------------------------------------- */
-
 static void add_location(struct mcp_locations *locations, enum mcp_scope scope, const char *file, const char *folder)
 {
 	locations->list[locations->count++] = (struct mcp_location){ scope, file, folder };
@@ -25,24 +23,6 @@ static const char *real_path(struct arena *a, const char *path)
 	AUTO_FREE char *found = realpath(path, NULL);
 
 	return arena_strdup(a, found ? found : path);
-}
-
-static void add_project(struct mcp_locations *locations, struct arena *a, const char *cwd)
-{
-	/* The home directory as a repository would make its file everybody's. */
-	const char *home = getenv("HOME");
-	const char *root = git_root(a, cwd);
-
-	const char *top = root && !(home && !strcmp(root, home)) ? root : cwd;
-	char *dir = arena_strdup(a, cwd);
-
-	for (;;) {
-		add_location(locations, MCP_SCOPE_PROJECT, path_join(a, dir, ".mcp.json"), NULL);
-		char *slash = strrchr(dir, '/');
-		if (!strcmp(dir, top) || !slash || slash == dir)
-			return;
-		*slash = '\0';
-	}
 }
 
 void mcp_locations_find(struct mcp_locations *ret_locations, struct arena *a, const char *cwd, const char *state_file,
@@ -61,8 +41,19 @@ void mcp_locations_find(struct mcp_locations *ret_locations, struct arena *a, co
 		if (strcmp(here, root) != 0)
 			add_location(&locations, MCP_SCOPE_LOCAL, state_file, root);
 	}
-	if (sources & SETTINGS_PROJECT)
-		add_project(&locations, a, cwd);
+	if (sources & SETTINGS_PROJECT) {
+		/* With the home directory as a repository, its file would apply to every project. */
+		const char *home = getenv("HOME");
+		const char *root = git_root(a, cwd);
+		const char *top = root && !(home && !strcmp(root, home)) ? root : cwd;
+		char *slash = NULL;
+		for (char *dir = arena_strdup(a, cwd);; *slash = '\0') {
+			add_location(&locations, MCP_SCOPE_PROJECT, path_join(a, dir, ".mcp.json"), NULL);
+			slash = strrchr(dir, '/');
+			if (!strcmp(dir, top) || !slash || slash == dir)
+				break;
+		}
+	}
 	if (sources & SETTINGS_USER)
 		add_location(&locations, MCP_SCOPE_USER, state_file, NULL);
 	*ret_locations = locations;
@@ -75,8 +66,6 @@ const struct mcp_location *mcp_locations_first(const struct mcp_locations *locat
 			return &locations->list[i];
 	return NULL;
 }
-
-/* ---- one of them ------------------------------------------------------------------------------------------------- */
 
 static bool is_in_state_file(const struct mcp_location *location)
 {
@@ -128,10 +117,12 @@ int mcp_location_has(const struct mcp_location *location, struct str name, bool 
 	return status;
 }
 
-static int set_member(const struct mcp_location *location, struct str name, struct str json, struct err *err)
+int mcp_location_set(const struct mcp_location *location, struct str name, struct str json, struct err *err)
 {
 	struct str names[4];
 	size_t n = 0;
+	bool again = false;
+	int status;
 
 	if (location->folder) {
 		names[n++] = STR("projects");
@@ -139,23 +130,13 @@ static int set_member(const struct mcp_location *location, struct str name, stru
 	}
 	names[n++] = STR("mcpServers");
 	names[n++] = name;
-	return is_in_state_file(location) ? state_file_set(location->file, names, n, json, err)
-					  : settings_set_member(location->file, names, n, json, err);
-}
-
-int mcp_location_set(const struct mcp_location *location, struct str name, struct str json, struct err *err)
-{
-	int status = set_member(location, name, json, err);
-	bool again = status == 0 && !json.p;
-
 	/* Removes all duplicates of a name, or a hidden one would become active. */
-	while (again) {
-		status = mcp_location_has(location, name, &again, err);
-		if (status < 0 || !again)
-			return status;
-		status = set_member(location, name, json, err);
-		again = status == 0;
-	}
+	do {
+		status = is_in_state_file(location) ? state_file_set(location->file, names, n, json, err)
+						    : settings_set_member(location->file, names, n, json, err);
+		if (status == 0 && !json.p)
+			status = mcp_location_has(location, name, &again, err);
+	} while (status == 0 && again);
 	return status;
 }
 
@@ -168,41 +149,33 @@ struct loading {
 	struct err *err;
 };
 
-/* ---- one entry --------------------------------------------------------------------------------------------------- */
-
-static struct mcp_item *add_item(struct loading *w)
+static void add_entry(struct loading *w, const struct mcp_entry *entry)
 {
 	struct mcp_config *c = w->config;
+	struct arena *a = &c->arena;
+	struct err err = { 0 };
 
 	if (c->count == w->cap) {
 		w->cap = w->cap ? w->cap * 2 : 16;
-		struct mcp_item *bigger = arena_alloc(&c->arena, w->cap * sizeof *bigger);
+		struct mcp_item *bigger = arena_alloc(a, w->cap * sizeof *bigger);
 		if (c->count)
 			memcpy(bigger, c->items, c->count * sizeof *bigger);
 		c->items = bigger;
 	}
-	c->items[c->count] = (struct mcp_item){ .reason = "" };
-	return &c->items[c->count++];
-}
-
-static void add_entry(struct loading *w, const struct mcp_entry *entry)
-{
-	struct arena *a = &w->config->arena;
-	struct mcp_item *item = add_item(w);
-	struct err err = { 0 };
-
-	item->name = arena_str(a, entry->name).p;
-	item->scope = entry->scope;
-	item->file = entry->file ? arena_strdup(a, entry->file) : NULL;
-	item->line = entry->line;
-	item->json = arena_str(a, json_raw(entry->value));
-	if (mcp_server_read(entry, &w->config->notes, &item->server, &item->error_type, &err) < 0) {
+	struct mcp_item *item = &c->items[c->count++];
+	*item = (struct mcp_item){
+		.name = arena_str(a, entry->name).p,
+		.scope = entry->scope,
+		.file = entry->file ? arena_strdup(a, entry->file) : NULL,
+		.line = entry->line,
+		.json = arena_str(a, json_raw(entry->value)),
+		.reason = "",
+	};
+	if (mcp_server_read(entry, &c->notes, &item->server, &item->error_type, &err) < 0) {
 		item->standing = MCP_REFUSED;
 		item->reason = arena_strdup(a, err.text);
 	}
 }
-
-/* ---- one file ---------------------------------------------------------------------------------------------------- */
 
 static void add_servers(struct loading *w, const struct settings_file *f, const struct json *map, enum mcp_scope scope)
 {
@@ -214,7 +187,7 @@ static void add_servers(struct loading *w, const struct settings_file *f, const 
 		settings_cursor_move(&at, f, m.key);
 		if (json_get_str(map, name) != m.value) {
 			buf_addf(&w->config->notes,
-				 "%s:%u: server '" STR_FMT "' stands here again; the last one counts\n", f->path,
+				 "%s:%u: server '" STR_FMT "' is defined twice; the last definition is used\n", f->path,
 				 at.line, STR_ARG(name));
 			continue;
 		}
@@ -247,8 +220,6 @@ static int add_file(struct loading *w, const struct settings_file *f, enum mcp_s
 	add_servers(w, f, map, scope);
 	return 0;
 }
-
-/* ---- managed, flag ----------------------------------------------------------------------------------------------- */
 
 static int read_managed(struct loading *w)
 {
@@ -285,36 +256,8 @@ static int read_flag(struct loading *w, const char *value)
 	return status < 0 ? status : add_file(w, &f, MCP_SCOPE_FLAG);
 }
 
-static int read_flags(struct loading *w)
-{
-	int status = 0;
-
-	for (size_t i = w->spec->flag_count; status == 0 && i > 0; i--)
-		status = read_flag(w, w->spec->flags[i - 1]);
-	return status;
-}
-
-/* ---- local, project, user ---------------------------------------------------------------------------------------- */
-
-static int read_project(struct loading *w, const struct mcp_location *location)
-{
-	AUTO_SETTINGS_FILE struct settings_file f = { 0 };
-	int status = settings_file_read(&f, location->file, w->err);
-
-	return status < 0 ? status : add_file(w, &f, location->scope);
-}
-
-static int read_state(struct loading *w, const struct mcp_location *location, const struct settings_file *state)
-{
-	const struct json *map = NULL;
-	int status = location_servers(location, state, &map, w->err);
-
-	if (status == 0)
-		add_servers(w, state, map, location->scope);
-	return status;
-}
-
-static int read_own(struct loading *w)
+/* Of the state file and the project's files. */
+static int read_locations(struct loading *w)
 {
 	AUTO_SETTINGS_FILE struct settings_file state = { 0 };
 	AUTO_ARENA struct arena a = { 0 };
@@ -326,41 +269,31 @@ static int read_own(struct loading *w)
 		status = settings_file_read_up_to(&state, w->spec->state_file, TRUST_FILE_LIMIT, w->err);
 	for (size_t i = 0; status == 0 && i < locations.count; i++) {
 		const struct mcp_location *location = &locations.list[i];
-		status = location->scope == MCP_SCOPE_PROJECT ? read_project(w, location)
-							      : read_state(w, location, &state);
+		AUTO_SETTINGS_FILE struct settings_file f = { 0 };
+		const struct json *map = NULL;
+		if (is_in_state_file(location)) {
+			status = location_servers(location, &state, &map, w->err);
+			if (status == 0)
+				add_servers(w, &state, map, location->scope);
+		} else {
+			status = settings_file_read(&f, location->file, w->err);
+			if (status == 0)
+				status = add_file(w, &f, location->scope);
+		}
 	}
-	return status;
-}
-
-/* ---- all --------------------------------------------------------------------------------------------------------- */
-
-static int read_all(struct mcp_config *c, const struct mcp_config_spec *spec, struct err *err)
-{
-	struct loading w = { .config = c, .spec = spec, .err = err };
-	int status = read_managed(&w);
-
-	if (status == 0)
-		status = read_flags(&w);
-	if (status < 0 || spec->strict)
-		return status;
-	status = read_own(&w);
-	for (size_t i = 0; status == 0 && i < spec->plugin_count; i++)
-		add_entry(&w, &spec->plugins[i]);
 	return status;
 }
 
 /* ---- deciding ---- */
 
-/* ---- the user's word on a project's servers ------------------------------------------------------------------------ */
-
-/* Whether a list in the settings names the server */
+/* Whether a list of the settings has the name of the server */
 struct named {
 	const char *name;
 	bool found;
 	struct settings_origin at; /* where, if found */
 };
 
-static void see_name(void *data, const struct settings_item *item)
+static void find_name(void *data, const struct settings_item *item)
 {
 	struct named *n = data;
 
@@ -370,95 +303,68 @@ static void see_name(void *data, const struct settings_item *item)
 	n->at = item->origin;
 }
 
-/* In a trusted folder a script needs no approval: it cannot ask. */
-static bool is_approved(const struct mcp_item *item, const struct mcp_config_spec *spec)
-{
-	struct named enabled = { .name = item->name };
-
-	settings_each(spec->settings, "enabledMcpjsonServers", see_name, &enabled);
-	return enabled.found || settings_bool(spec->settings, "enableAllProjectMcpServers", false) ||
-	       (!spec->interactive && settings_trusted(spec->settings));
-}
-
-/* ---- one item ---------------------------------------------------------------------------------------------------- */
-
 static void set_standing(struct mcp_item *item, enum mcp_standing standing, const char *reason)
 {
 	item->standing = standing;
 	item->reason = reason;
 }
 
-static bool is_from_managed_or_plugin(const struct mcp_item *item)
+static void decide_item(struct mcp_config *c, struct mcp_item *item, const struct mcp_config_spec *spec)
 {
-	return item->scope == MCP_SCOPE_MANAGED || item->scope == MCP_SCOPE_PLUGIN;
-}
-
-static void decide_approval(struct mcp_config *c, struct mcp_item *item, const struct mcp_config_spec *spec)
-{
+	AUTO_BUF struct buf why = { 0 };
 	struct named disabled = { .name = item->name };
+	struct named enabled = { .name = item->name };
+	bool managed = item->scope == MCP_SCOPE_MANAGED;
 
-	settings_each(spec->settings, "disabledMcpjsonServers", see_name, &disabled);
+	if (item->standing == MCP_REFUSED)
+		return;
+	if (c->managed_file && !managed)
+		set_standing(item, MCP_REFUSED,
+			     arena_printf(&c->arena, "only the servers of %s are used", c->managed_file));
+	else if (c->plugins_only && !managed && item->scope != MCP_SCOPE_PLUGIN)
+		set_standing(item, MCP_REFUSED, "managed settings allow servers of plugins only");
+	else if (item->scope == MCP_SCOPE_FLAG && settings_bool(spec->settings, "disableSideloadFlags", false))
+		set_standing(item, MCP_REFUSED, "managed settings do not allow servers of --mcp-config");
+	else if (!mcp_policy_allows(c->policy, item->server, &why))
+		set_standing(item, MCP_REFUSED, arena_str(&c->arena, buf_str(&why)).p);
+	if (item->standing == MCP_REFUSED || item->scope != MCP_SCOPE_PROJECT)
+		return;
+	settings_each(spec->settings, "disabledMcpjsonServers", find_name, &disabled);
+	settings_each(spec->settings, "enabledMcpjsonServers", find_name, &enabled);
+	/* In a trusted folder a script needs no approval: it cannot ask. */
 	if (disabled.found)
 		set_standing(item, MCP_REFUSED,
 			     arena_printf(&c->arena, "refused by disabledMcpjsonServers in %s:%u", disabled.at.file,
 					  disabled.at.line));
-	else if (!is_approved(item, spec))
+	else if (!enabled.found && !settings_bool(spec->settings, "enableAllProjectMcpServers", false) &&
+		 (spec->interactive || !settings_trusted(spec->settings)))
 		set_standing(item, MCP_UNAPPROVED,
-			     "a project brings it: look at it, then name it in enabledMcpjsonServers of your settings");
-}
-
-static void decide_item(struct mcp_config *c, struct mcp_item *item, const struct mcp_config_spec *spec)
-{
-	AUTO_BUF struct buf why = { 0 };
-
-	if (item->standing == MCP_REFUSED)
-		return;
-	if (c->managed_file && item->scope != MCP_SCOPE_MANAGED)
-		set_standing(item, MCP_REFUSED, arena_printf(&c->arena, "only those of %s count", c->managed_file));
-	else if (c->plugins_only && !is_from_managed_or_plugin(item))
-		set_standing(item, MCP_REFUSED, "managed settings let only plugins bring servers");
-	else if (item->scope == MCP_SCOPE_FLAG && settings_bool(spec->settings, "disableSideloadFlags", false))
-		set_standing(item, MCP_REFUSED, "managed settings do not let --mcp-config bring servers");
-	else if (!mcp_policy_allows(c->policy, item->server, &why))
-		set_standing(item, MCP_REFUSED, arena_str(&c->arena, buf_str(&why)).p);
-	else if (item->scope == MCP_SCOPE_PROJECT)
-		decide_approval(c, item, spec);
-}
-
-/* ---- one against the others ---------------------------------------------------------------------------------------- */
-
-static bool same_tool_names(const struct mcp_item *a, const struct mcp_item *b)
-{
-	AUTO_BUF struct buf x = { 0 };
-	AUTO_BUF struct buf y = { 0 };
-
-	mcp_name_add(&x, str_from(a->name), STR(""));
-	mcp_name_add(&y, str_from(b->name), STR(""));
-	return str_eq(buf_str(&x), buf_str(&y));
-}
-
-/* Why upper goes before item; NULL: it does not. */
-static const char *shadow_reason(struct mcp_config *c, const struct mcp_item *item, const struct mcp_item *upper)
-{
-	if (!strcmp(item->name, upper->name))
-		return arena_printf(&c->arena, "the one of scope %s goes before it", mcp_scope_word(upper->scope));
-	if (same_tool_names(item, upper))
-		return arena_printf(&c->arena, "its tools would have the names of those of '%s'", upper->name);
-	if (item->scope == MCP_SCOPE_PLUGIN && mcp_server_same_endpoint(item->server, upper->server))
-		return arena_printf(&c->arena, "'%s' is the same server", upper->name);
-	return NULL;
+			     "the project defines it: check it, then add it to enabledMcpjsonServers of your settings");
 }
 
 static void decide_shadow(struct mcp_config *c, struct mcp_item *item)
 {
-	for (const struct mcp_item *upper = c->items; upper < item; upper++) {
-		const char *reason = upper->standing == MCP_COUNTS ? shadow_reason(c, item, upper) : NULL;
-		if (!reason)
+	AUTO_BUF struct buf own_name = { 0 };
+	const char *reason = NULL;
+
+	mcp_name_add(&own_name, str_from(item->name), STR(""));
+	for (const struct mcp_item *upper = c->items; upper < item && !reason; upper++) {
+		AUTO_BUF struct buf name = { 0 };
+		if (upper->standing != MCP_COUNTS)
 			continue;
-		set_standing(item, MCP_SHADOWED, reason);
-		item->by = upper;
-		return;
+		mcp_name_add(&name, str_from(upper->name), STR(""));
+		if (!strcmp(item->name, upper->name))
+			reason = arena_printf(&c->arena, "the one of scope %s has precedence",
+					      mcp_scope_word(upper->scope));
+		else if (str_eq(buf_str(&own_name), buf_str(&name)))
+			reason = arena_printf(&c->arena, "its tools would have the same names as those of '%s'",
+					      upper->name);
+		else if (item->scope == MCP_SCOPE_PLUGIN && mcp_server_same_endpoint(item->server, upper->server))
+			reason = arena_printf(&c->arena, "'%s' is the same server", upper->name);
+		item->by = reason ? upper : NULL;
 	}
+	if (reason)
+		set_standing(item, MCP_SHADOWED, reason);
 }
 
 void mcp_config_answer(struct mcp_config *c, const struct mcp_item *which, bool approved)
@@ -489,29 +395,29 @@ const char *mcp_standing_word(enum mcp_standing standing)
 	return words[standing];
 }
 
-/* strictPluginOnlyCustomization: true, or an object or list that names mcp. */
-static bool wants_plugins_only(const struct settings *s)
-{
-	const struct json *lock = settings_get(s, "strictPluginOnlyCustomization", NULL);
-
-	for (const struct json *v = json_is(lock, JSON_ARRAY) ? json_first(lock) : NULL; v; v = json_next(lock, v))
-		if (json_str_is(v, "mcp"))
-			return true;
-	return json_bool(lock) || json_bool(json_get(lock, "mcp"));
-}
-
 int mcp_config_load(const struct mcp_config_spec *spec, struct mcp_config **ret_config, struct err *err)
 {
 	struct mcp_config *c = xcalloc(1, sizeof *c);
-	int status = mcp_policy_new(spec->settings, &c->notes, &c->policy, err);
+	struct loading w = { .config = c, .spec = spec, .err = err };
+	const struct json *lock = settings_get(spec->settings, "strictPluginOnlyCustomization", NULL);
 
-	c->plugins_only = wants_plugins_only(spec->settings);
+	/* true, or an object or list that names mcp */
+	c->plugins_only = json_bool(lock) || json_bool(json_get(lock, "mcp"));
+	for (const struct json *v = json_is(lock, JSON_ARRAY) ? json_first(lock) : NULL; v; v = json_next(lock, v))
+		c->plugins_only = c->plugins_only || json_str_is(v, "mcp");
+	int status = mcp_policy_new(spec->settings, &c->notes, &c->policy, err);
 	if (status == 0)
-		status = read_all(c, spec, err);
+		status = read_managed(&w);
+	for (size_t i = spec->flag_count; status == 0 && i > 0; i--)
+		status = read_flag(&w, spec->flags[i - 1]);
+	if (status == 0 && !spec->strict)
+		status = read_locations(&w);
 	if (status < 0) {
 		mcp_config_free(c);
 		return status;
 	}
+	for (size_t i = 0; !spec->strict && i < spec->plugin_count; i++)
+		add_entry(&w, &spec->plugins[i]);
 	for (size_t i = 0; i < c->count; i++)
 		decide_item(c, &c->items[i], spec);
 	for (size_t i = 0; i < c->count; i++)
@@ -538,7 +444,7 @@ int mcp_config_admit(const struct mcp_config *c, const struct mcp_server *server
 	AUTO_BUF struct buf why = { 0 };
 
 	if (c->managed_file)
-		return err_set(err, ERR_DENIED, "server '%.60s': only those of %s may be used", server->name,
+		return err_set(err, ERR_DENIED, "server '%.60s': only the servers of %s may be used", server->name,
 			       c->managed_file);
 	if (mcp_policy_allows(c->policy, server, &why))
 		return 0;

@@ -4,7 +4,7 @@
  *     managed > flag > local > project > user > plugin
  *
  *     managed   MANAGED/managed-mcp.json; if it exists, nothing else is used
- *     flag      --mcp-config: JSON, or a file; of several the last one goes first
+ *     flag      --mcp-config: JSON, or a file; of several the last one has precedence
  *     local     projects[CWD].mcpServers in the state file, then that of the repository's root
  *     project   .mcp.json in CWD and the directories above it up to the repository's root, the nearest first
  *     user      mcpServers in the state file

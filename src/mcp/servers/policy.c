@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * policy.c - lists of servers that are denied and allowed, and the patterns for addresses in them. An address is parsed by the
- * library that will connect to it, so that both see the same host. */
+ * policy.c - lists of denied and allowed servers, and the URL patterns in them. A URL is parsed by the library that will
+ * connect to it, so that both see the same host. */
 #include "mcp/servers/policy.h"
 #include <curl/curl.h>
 #include "lib/base/arena.h"
 #include "lib/match/wildcard.h"
 
-/* ---- patterns for addresses ---- */
+/* ---- URL patterns ---- */
 
 struct parts {
 	struct str scheme, authority, path;
@@ -34,15 +34,20 @@ static const char *get_part(CURLU *url, CURLUPart part, unsigned flags, struct a
 	return copy;
 }
 
-static bool split_handle(CURLU *handle, struct arena *a, struct parts *ret)
+static bool split_url(struct arena *a, const char *url, struct parts *ret)
 {
+	CURLU *handle = curl_url();
+
+	if (!handle)
+		base_oom(0);
+	bool good = curl_url_set(handle, CURLUPART_URL, url, 0) == CURLUE_OK;
 	const char *scheme = get_part(handle, CURLUPART_SCHEME, 0, a);
 	const char *host = get_part(handle, CURLUPART_HOST, 0, a);
 	const char *port = get_part(handle, CURLUPART_PORT, CURLU_NO_DEFAULT_PORT, a);
 	const char *path = get_part(handle, CURLUPART_PATH, 0, a);
 	const char *query = get_part(handle, CURLUPART_QUERY, 0, a);
-
-	if (!scheme || !host)
+	curl_url_cleanup(handle);
+	if (!good || !scheme || !host)
 		return false;
 	struct str name = str_from(host);
 	if (str_ends(name, STR(".")))
@@ -54,26 +59,6 @@ static bool split_handle(CURLU *handle, struct arena *a, struct parts *ret)
 		.path = str_from(arena_printf(a, "%s%s%s", path ? path : "/", query ? "?" : "", query ? query : "")),
 	};
 	return true;
-}
-
-static bool split_url(struct arena *a, const char *url, struct parts *ret)
-{
-	CURLU *handle = curl_url();
-
-	if (!handle)
-		base_oom(0);
-	bool good = curl_url_set(handle, CURLUPART_URL, url, 0) == CURLUE_OK && split_handle(handle, a, ret);
-	curl_url_cleanup(handle);
-	return good;
-}
-
-static struct str without_usual_port(struct str authority, struct str scheme)
-{
-	struct str port = str_is(scheme, "https") ? STR(":443") : str_is(scheme, "http") ? STR(":80") : STR("");
-
-	if (port.n && str_ends(authority, port))
-		authority.n -= port.n;
-	return authority;
 }
 
 static bool split_pattern(struct arena *a, struct str pattern, struct parts *ret)
@@ -90,21 +75,11 @@ static bool split_pattern(struct arena *a, struct str pattern, struct parts *ret
 	const char *user = memrchr(rest.p, '@', n);
 	size_t skip = user ? (size_t)(user - rest.p) + 1 : 0;
 	struct str authority = lower_case(a, (struct str){ rest.p + skip, n - skip });
-	*ret = (struct parts){ scheme, without_usual_port(authority, scheme), { rest.p + n, rest.n - n } };
+	struct str port = str_is(scheme, "https") ? STR(":443") : str_is(scheme, "http") ? STR(":80") : STR("");
+	if (port.n && str_ends(authority, port))
+		authority.n -= port.n;
+	*ret = (struct parts){ scheme, authority, { rest.p + n, rest.n - n } };
 	return true;
-}
-
-static bool path_fits(const struct parts *pattern, struct str path)
-{
-	if (pattern->path.n)
-		return wildcard_match(pattern->path, path);
-	return str_ends(pattern->authority, STR("*")) || str_is(path, "/");
-}
-
-static struct str join_parts(struct arena *a, const struct parts *u)
-{
-	return str_from(arena_printf(a, STR_FMT "://" STR_FMT STR_FMT, STR_ARG(u->scheme), STR_ARG(u->authority),
-				     STR_ARG(u->path)));
 }
 
 bool policy_url_fits(struct str pattern, const char *url)
@@ -115,9 +90,16 @@ bool policy_url_fits(struct str pattern, const char *url)
 
 	if (!split_url(&a, url, &u))
 		return wildcard_match(pattern, str_from(url));
-	if (!split_pattern(&a, pattern, &p))
-		return wildcard_match(pattern, str_from(url)) || wildcard_match(pattern, join_parts(&a, &u));
-	return wildcard_match(p.scheme, u.scheme) && wildcard_match(p.authority, u.authority) && path_fits(&p, u.path);
+	if (!split_pattern(&a, pattern, &p)) {
+		const char *whole = arena_printf(&a, STR_FMT "://" STR_FMT STR_FMT, STR_ARG(u.scheme),
+						 STR_ARG(u.authority), STR_ARG(u.path));
+		return wildcard_match(pattern, str_from(url)) || wildcard_match(pattern, str_from(whole));
+	}
+	if (!wildcard_match(p.scheme, u.scheme) || !wildcard_match(p.authority, u.authority))
+		return false;
+	if (p.path.n)
+		return wildcard_match(p.path, u.path);
+	return str_ends(p.authority, STR("*")) || str_is(u.path, "/");
 }
 
 /* One of the three is set. */
@@ -140,7 +122,7 @@ struct mcp_policy {
 	bool limited; /* only what is in allowed */
 };
 
-/* ---- reading ----------------------------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 struct policy_reader {
 	struct mcp_policy *policy;
@@ -150,21 +132,6 @@ struct policy_reader {
 	struct err *err;
 	int status;
 };
-
-static void add_rule(struct policy_reader *r, const struct rule *rule)
-{
-	struct rules *rules = r->rules;
-
-	if (rules->count == rules->cap) {
-		size_t cap = rules->cap ? rules->cap * 2 : 8;
-		struct rule *bigger = arena_alloc(&r->policy->arena, cap * sizeof *bigger);
-		if (rules->count)
-			memcpy(bigger, rules->list, rules->count * sizeof *bigger);
-		rules->list = bigger;
-		rules->cap = cap;
-	}
-	rules->list[rules->count++] = *rule;
-}
 
 /* NULL: not a list of texts, or an empty one. */
 static const char *const *read_command(struct arena *a, const struct json *v)
@@ -181,46 +148,41 @@ static const char *const *read_command(struct arena *a, const struct json *v)
 	return words;
 }
 
-static bool read_rule(struct arena *a, const struct json *v, struct rule *ret)
-{
-	struct rule rule = {
-		.name = json_cstr(json_get(v, "serverName"), a),
-		.command = read_command(a, json_get(v, "serverCommand")),
-		.url = json_cstr(json_get(v, "serverUrl"), a),
-	};
-
-	*ret = rule;
-	return json_is(v, JSON_OBJECT) && v->count == 1 && (rule.name || rule.command || rule.url);
-}
-
 static void read_item(void *data, const struct settings_item *item)
 {
 	static const char expected[] =
 		"expected {\"serverName\": text}, {\"serverCommand\": [text, ...]} or {\"serverUrl\": text}";
 	struct policy_reader *r = data;
-	struct rule rule;
+	struct arena *a = &r->policy->arena;
+	struct rules *rules = r->rules;
+	const struct json *v = item->value;
+	struct rule rule = {
+		.name = json_cstr(json_get(v, "serverName"), a),
+		.command = read_command(a, json_get(v, "serverCommand")),
+		.url = json_cstr(json_get(v, "serverUrl"), a),
+		.file = arena_strdup(a, item->origin.file),
+		.line = item->origin.line,
+	};
+	bool good = json_is(v, JSON_OBJECT) && v->count == 1 && (rule.name || rule.command || rule.url);
 
-	if (r->status < 0)
+	if (r->status < 0 || (r->managed_only && item->origin.layer != LAYER_MANAGED))
 		return;
-	if (read_rule(&r->policy->arena, item->value, &rule)) {
-		rule.file = arena_strdup(&r->policy->arena, item->origin.file);
-		rule.line = item->origin.line;
-		add_rule(r, &rule);
-	} else if (r->notes) {
-		buf_addf(r->notes, "%s:%u: allowedMcpServers: %s; this one allows nothing\n", item->origin.file,
-			 item->origin.line, expected);
-	} else {
-		r->status = err_set(r->err, ERR_USAGE, "%s:%u:%u: deniedMcpServers: %s", item->origin.file,
-				    item->origin.line, item->origin.column, expected);
+	if (!good && r->notes)
+		buf_addf(r->notes, "%s:%u: allowedMcpServers: %s; this entry allows nothing\n", rule.file, rule.line,
+			 expected);
+	else if (!good)
+		r->status = err_set(r->err, ERR_USAGE, "%s:%u:%u: deniedMcpServers: %s", rule.file, rule.line,
+				    item->origin.column, expected);
+	if (!good)
+		return;
+	if (rules->count == rules->cap) {
+		rules->cap = rules->cap ? rules->cap * 2 : 8;
+		struct rule *bigger = arena_alloc(a, rules->cap * sizeof *bigger);
+		if (rules->count)
+			memcpy(bigger, rules->list, rules->count * sizeof *bigger);
+		rules->list = bigger;
 	}
-}
-
-static void read_allowed(void *data, const struct settings_item *item)
-{
-	struct policy_reader *r = data;
-
-	if (!r->managed_only || item->origin.layer == LAYER_MANAGED)
-		read_item(data, item);
+	rules->list[rules->count++] = rule;
 }
 
 /* The list of an untrusted project allows nothing, but its existence still restricts. */
@@ -246,7 +208,7 @@ int mcp_policy_new(const struct settings *settings, struct buf *notes, struct mc
 
 	settings_each(settings, "deniedMcpServers", read_item, &denied);
 	settings_explain(settings, "allowedMcpServers", see_list, &allowed);
-	settings_each(settings, "allowedMcpServers", read_allowed, &allowed);
+	settings_each(settings, "allowedMcpServers", read_item, &allowed);
 	if (denied.status < 0) {
 		mcp_policy_free(p);
 		return denied.status;
@@ -263,7 +225,7 @@ void mcp_policy_free(struct mcp_policy *p)
 	free(p);
 }
 
-/* ---- asking ------------------------------------------------------------------------------------------------------ */
+/* ---- checking ---- */
 
 static bool rule_fits(const struct rule *rule, const struct mcp_server *s)
 {
@@ -281,27 +243,10 @@ static bool rule_fits(const struct rule *rule, const struct mcp_server *s)
 	return s->url && policy_url_fits(str_from(rule->url), s->url);
 }
 
-/* Whether the lists have a rule of this server's kind: a name alone is easy to fake. */
-static bool has_stronger(const struct rules *rules, const struct mcp_server *s)
-{
-	for (size_t i = 0; i < rules->count; i++)
-		if (s->command ? rules->list[i].command != NULL : rules->list[i].url != NULL)
-			return true;
-	return false;
-}
-
-static bool is_allowed(const struct mcp_policy *p, const struct mcp_server *s)
-{
-	bool by_name = !has_stronger(&p->allowed, s);
-
-	for (size_t i = 0; i < p->allowed.count; i++)
-		if ((by_name || !p->allowed.list[i].name) && rule_fits(&p->allowed.list[i], s))
-			return true;
-	return false;
-}
-
 bool mcp_policy_allows(const struct mcp_policy *p, const struct mcp_server *s, struct buf *why)
 {
+	bool by_name = true;
+
 	for (size_t i = 0; i < p->denied.count; i++) {
 		const struct rule *rule = &p->denied.list[i];
 		if (rule_fits(rule, s)) {
@@ -309,8 +254,15 @@ bool mcp_policy_allows(const struct mcp_policy *p, const struct mcp_server *s, s
 			return false;
 		}
 	}
-	if (!p->limited || s->kind == MCP_SDK || is_allowed(p, s))
+	if (!p->limited || s->kind == MCP_SDK)
 		return true;
+	/* Names count only if no entry is for this kind of server: a name alone is easy to fake. */
+	for (size_t i = 0; i < p->allowed.count; i++)
+		if (s->command ? p->allowed.list[i].command != NULL : p->allowed.list[i].url != NULL)
+			by_name = false;
+	for (size_t i = 0; i < p->allowed.count; i++)
+		if ((by_name || !p->allowed.list[i].name) && rule_fits(&p->allowed.list[i], s))
+			return true;
 	buf_addstr(why, "not in allowedMcpServers");
 	return false;
 }

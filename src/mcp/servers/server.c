@@ -2,8 +2,6 @@
  * server.c - names, references and identity of servers: when two entries mean the same connection. */
 #include "mcp/servers/server.h"
 
-/* ---- words ------------------------------------------------------------------------------------------------------- */
-
 const char *mcp_kind_word(enum mcp_kind kind)
 {
 	static const char *const words[] = {
@@ -46,8 +44,6 @@ void mcp_name_add(struct buf *out, struct str server, struct str tool)
 	add_name_part(out, tool);
 }
 
-/* ---- references -------------------------------------------------------------------------------------------------- */
-
 struct mcp_server *mcp_server_ref(struct mcp_server *s)
 {
 	s->refs++;
@@ -70,18 +66,9 @@ static void add_part(struct buf *key, const char *text)
 	buf_addf(key, "%zu:%s", text ? strlen(text) : 0, text ? text : "");
 }
 
-static size_t count_texts(const char *const *list)
-{
-	size_t n = 0;
-
-	while (list && list[n])
-		n++;
-	return n;
-}
-
 static void add_list(struct buf *key, const char *const *list)
 {
-	size_t n = count_texts(list);
+	size_t n = str_count(list);
 
 	buf_addf(key, "[%zu]", n);
 	for (size_t i = 0; i < n; i++)
@@ -93,49 +80,27 @@ static int compare_texts(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void lower_header_name(char *header)
-{
-	for (; *header && *header != ':'; header++)
-		if (*header >= 'A' && *header <= 'Z')
-			*header = (char)(*header + 'a' - 'A');
-}
-
 static void add_sorted(struct buf *key, const char *const *list, bool headers)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	size_t n = count_texts(list);
+	size_t n = str_count(list);
 	const char **sorted = arena_calloc(&a, (n + 1) * sizeof *sorted);
 
 	for (size_t i = 0; i < n; i++) {
 		char *text = arena_strdup(&a, list[i]);
-		if (headers)
-			lower_header_name(text);
+		for (char *c = text; headers && *c && *c != ':'; c++)
+			if (*c >= 'A' && *c <= 'Z')
+				*c = (char)(*c + 'a' - 'A');
 		sorted[i] = text;
 	}
 	qsort(sorted, n, sizeof *sorted, compare_texts);
 	add_list(key, sorted);
 }
 
-static void add_remote(struct buf *key, const struct mcp_server *s)
-{
-	add_part(key, s->url);
-	add_sorted(key, s->headers, true);
-	add_part(key, s->headers_helper);
-	add_part(key, s->headers_helper && s->believed ? "believed" : "");
-	add_part(key, s->oauth.client_id);
-	add_part(key, s->oauth.client_secret);
-	add_part(key, s->oauth.metadata_url);
-	add_part(key, s->oauth.scopes);
-	add_part(key, s->oauth.private_key);
-	add_part(key, s->oauth.idp_token_url);
-	add_part(key, s->oauth.idp_client_id);
-	add_part(key, s->oauth.idp_token);
-	buf_addf(key, "%u %d", s->oauth.callback_port, s->oauth.machine);
-}
-
 const char *mcp_server_key(struct mcp_server *s)
 {
 	AUTO_BUF struct buf key = { 0 };
+	const struct mcp_oauth *o = &s->oauth;
 
 	add_part(&key, mcp_kind_word(s->kind));
 	add_part(&key, s->of_project ? "project" : ""); /* it has another environment */
@@ -147,7 +112,19 @@ const char *mcp_server_key(struct mcp_server *s)
 		break;
 	case MCP_HTTP:
 	case MCP_SSE:
-		add_remote(&key, s);
+		add_part(&key, s->url);
+		add_sorted(&key, s->headers, true);
+		add_part(&key, s->headers_helper);
+		add_part(&key, s->headers_helper && s->believed ? "believed" : "");
+		add_part(&key, o->client_id);
+		add_part(&key, o->client_secret);
+		add_part(&key, o->metadata_url);
+		add_part(&key, o->scopes);
+		add_part(&key, o->private_key);
+		add_part(&key, o->idp_token_url);
+		add_part(&key, o->idp_client_id);
+		add_part(&key, o->idp_token);
+		buf_addf(&key, "%u %d", o->callback_port, o->machine);
 		break;
 	case MCP_SDK:
 		add_part(&key, s->name);
@@ -156,23 +133,16 @@ const char *mcp_server_key(struct mcp_server *s)
 	return arena_str(&s->arena, buf_str(&key)).p;
 }
 
-static bool same_texts(const char *const *a, const char *const *b)
-{
-	size_t n = count_texts(a);
-
-	if (n != count_texts(b))
-		return false;
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(a[i], b[i]) != 0)
-			return false;
-	return true;
-}
-
 bool mcp_server_same_endpoint(const struct mcp_server *a, const struct mcp_server *b)
 {
+	size_t n = str_count(a->args);
+
 	if (a->url && b->url)
 		return !strcmp(a->url, b->url);
-	if (a->command && b->command)
-		return !strcmp(a->command, b->command) && same_texts(a->args, b->args);
-	return false;
+	if (!a->command || !b->command || strcmp(a->command, b->command) != 0 || n != str_count(b->args))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(a->args[i], b->args[i]) != 0)
+			return false;
+	return true;
 }

@@ -8,14 +8,14 @@
 
 enum {
 	FIRST_BYTE_MS = 60 * 1000,
-	GOODBYE_MS = 2000,             /* a server that does not answer the end of a session must not hold up ours */
-	LINGER_MS = 5000,              /* a stream that was to end with the answer */
+	GOODBYE_MS = 2000,             /* limit for the end of a session */
+	LINGER_MS = 5000,              /* limit for a stream after its answer */
 	SILENCE_MS = 24 * 3600 * 1000, /* a stream may be silent for long; calls have their own timers */
 	CHALLENGES_MOST = 3,
 	MOVES_MOST = 3,
 	REFUSAL_BYTES = 64 << 10, /* kept of a body that comes with an error */
 	HEADER_BYTES = 4096,
-	WORDS_BYTES = 120,
+	EXCERPT_BYTES = 120,
 };
 
 /* ---- the transfer ---- */
@@ -70,7 +70,8 @@ static int on_event(void *data, struct str name, struct str payload)
 	struct exchange *x = data;
 
 	x->has_events = true;
-	x->class->event(x, name, payload);
+	if (x->class->event)
+		x->class->event(x, name, payload);
 	return x->dropped;
 }
 
@@ -109,8 +110,13 @@ static void on_done(struct http_req *req, enum http_error error, const char *tex
 	loop_kick(x->remote->core.t.env->loop, &x->kick);
 }
 
-static void forget_transfer(struct exchange *x)
+static void exchange_begin_transfer(struct exchange *x)
 {
+	static const struct http_handlers handlers = { on_head, on_header, on_data, on_done };
+	const struct mcp_env *env = x->remote->core.t.env;
+	AUTO_ARENA struct arena arena = { 0 };
+	struct err err;
+
 	x->ended = x->timed_out = x->is_stream = x->has_events = false;
 	x->status = 0;
 	x->error = HTTP_OK;
@@ -121,16 +127,6 @@ static void forget_transfer(struct exchange *x)
 	buf_clear(&x->location);
 	buf_clear(&x->session_id);
 	x->sse = (struct sse){ .limit_bytes = MCP_MESSAGE_LIMIT, .event = on_event, .data = x };
-}
-
-static void begin_transfer(struct exchange *x)
-{
-	static const struct http_handlers handlers = { on_head, on_header, on_data, on_done };
-	const struct mcp_env *env = x->remote->core.t.env;
-	AUTO_ARENA struct arena arena = { 0 };
-	struct err err;
-
-	forget_transfer(x);
 	x->state = EXCHANGE_RUN;
 	x->auth_round = x->remote->auth_round;
 	x->started_ms = loop_now_ms(env->loop);
@@ -154,28 +150,21 @@ static void begin_transfer(struct exchange *x)
 	timer_start(env->loop, &x->timer, x->first_byte_ms);
 }
 
-/* ---- what its end means ---- */
+/* ---- before and after a transfer ---- */
 
-static bool wants_authorisation(const struct exchange *x)
-{
-	return x->status == 401 || (x->status == 403 && str_has(buf_str(&x->challenge), STR("insufficient_scope")));
-}
-
-static bool has_moved(const struct exchange *x)
-{
-	return x->location.n && (x->status == 307 || x->status == 308 || x->status == 301 || x->status == 302);
-}
-
-/* To another place of the same server only: what we send is meant for that one. */
-static bool follow(struct exchange *x)
+/* Follows a redirect, on the same origin only: messages may contain secrets. */
+static bool exchange_redirect(struct exchange *x)
 {
 	AUTO_ARENA struct arena arena = { 0 };
 	struct oauth_url from;
 	struct oauth_url to;
-	const char *url = url_resolve(&arena, x->url, x->location.p);
 
-	if (!url || x->moves++ >= MOVES_MOST || oauth_url_parse(&arena, x->url, &from, NULL) < 0 ||
-	    oauth_url_parse(&arena, url, &to, NULL) < 0 || strcmp(from.origin, to.origin) != 0)
+	if (!x->location.n || (x->status != 307 && x->status != 308 && x->status != 301 && x->status != 302) ||
+	    x->moves++ >= MOVES_MOST)
+		return false;
+	const char *url = url_resolve(&arena, x->url, x->location.p);
+	if (!url || oauth_url_parse(&arena, x->url, &from, NULL) < 0 || oauth_url_parse(&arena, url, &to, NULL) < 0 ||
+	    strcmp(from.origin, to.origin) != 0)
 		return false;
 	if (!strcmp(x->remote->url, x->url)) {
 		free(x->remote->url);
@@ -186,20 +175,24 @@ static bool follow(struct exchange *x)
 	return true;
 }
 
-static bool ask_for_authorisation(struct exchange *x)
+/* Starts authorisation if the server demands it. */
+static bool exchange_authorise(struct exchange *x)
 {
-	if (x->challenges++ >= CHALLENGES_MOST) {
-		err_set(&x->denied, ERR_DENIED, "the server refused the message (HTTP %d)", x->status);
+	if (x->status != 401 && !(x->status == 403 && str_has(buf_str(&x->challenge), STR("insufficient_scope"))))
 		return false;
+	if (x->challenges++ < CHALLENGES_MOST) {
+		remote_challenge(x->remote, x);
+		return true;
 	}
-	remote_challenge(x->remote, x);
-	return true;
+	err_set(&x->denied, ERR_DENIED, "the server refused the message (HTTP %d)", x->status);
+	return false;
 }
 
-static void prepare(struct exchange *x)
+static void exchange_prepare(struct exchange *x)
 {
 	struct remote *r = x->remote;
 
+	x->state = EXCHANGE_PREPARE;
 	if (!remote_lets_go(r, x))
 		return;
 	if (x->challenges && r->auth_error.kind) {
@@ -207,16 +200,10 @@ static void prepare(struct exchange *x)
 		x->class->end(x);
 		return;
 	}
-	begin_transfer(x);
+	exchange_begin_transfer(x);
 }
 
-static void prepare_again(struct exchange *x)
-{
-	x->state = EXCHANGE_PREPARE;
-	prepare(x);
-}
-
-static void finish_transfer(struct exchange *x)
+static void exchange_finish_transfer(struct exchange *x)
 {
 	if (x->sse.last_id.n && x->sse.last_id.n < HEADER_BYTES) {
 		buf_clear(&x->last_id);
@@ -225,23 +212,17 @@ static void finish_transfer(struct exchange *x)
 	if (x->sse.retry_ms)
 		x->retry_ms = x->sse.retry_ms;
 	sse_release(&x->sse);
-	if (!x->is_last && !x->error) {
-		if (wants_authorisation(x) && ask_for_authorisation(x)) {
-			prepare_again(x);
-			return;
-		}
-		if (has_moved(x) && follow(x)) {
-			prepare_again(x);
-			return;
-		}
+	if (!x->is_last && !x->error && (exchange_authorise(x) || exchange_redirect(x))) {
+		exchange_prepare(x);
+		return;
 	}
-	if (exchange_is_ok(x) && !x->is_stream && x->answer.n)
+	if (exchange_is_ok(x) && !x->is_stream && x->answer.n && x->class->event)
 		x->class->event(x, (struct str){ 0 }, buf_str(&x->answer));
 	if (!x->dropped)
 		x->class->end(x);
 }
 
-static void exchange_step(struct kick *kick)
+static void on_exchange_kick(struct kick *kick)
 {
 	struct exchange *x = CONTAINER_OF(kick, struct exchange, kick);
 
@@ -249,14 +230,14 @@ static void exchange_step(struct kick *kick)
 		if (!x->req)
 			exchange_free(x);
 	} else if (x->state == EXCHANGE_PREPARE) {
-		prepare(x);
+		exchange_prepare(x);
 	} else if (x->state == EXCHANGE_RUN && x->ended) {
 		timer_stop(x->remote->core.t.env->loop, &x->timer);
-		finish_transfer(x);
+		exchange_finish_transfer(x);
 	}
 }
 
-static void on_timer(struct timer *timer)
+static void on_exchange_timer(struct timer *timer)
 {
 	struct exchange *x = CONTAINER_OF(timer, struct exchange, timer);
 
@@ -285,8 +266,8 @@ struct exchange *exchange_start(struct remote *r, const struct exchange_class *c
 	x->is_last = is_last;
 	x->first_byte_ms = is_last ? GOODBYE_MS : MAX((uint64_t)FIRST_BYTE_MS, r->core.t.server->timeout_ms);
 	buf_add(&x->body, body.p, body.n);
-	x->kick.step = exchange_step;
-	x->timer.fire = on_timer;
+	x->kick.step = on_exchange_kick;
+	x->timer.fire = on_exchange_timer;
 	x->prev = r->exchanges_end;
 	*x->prev = x;
 	r->exchanges_end = &x->next;
@@ -321,8 +302,10 @@ void exchange_free(struct exchange *x)
 {
 	struct remote *r = x->remote;
 
-	if (r->opener == x)
-		remote_opener_taken(r);
+	if (r->opener == x) {
+		r->opener = NULL;
+		remote_kick(r);
+	}
 	timer_stop(r->core.t.env->loop, &x->timer);
 	kick_cancel(&x->kick);
 	*x->prev = x->next;
@@ -342,32 +325,26 @@ void exchange_free(struct exchange *x)
 	remote_settle(r);
 }
 
-/* One line of the server's answer: the message of a JSON-RPC error, or the beginning of the body. */
-static struct str words_of(const struct exchange *x, struct json_reader *reader, struct arena *arena)
-{
-	const struct json *root;
-	struct str body = buf_str(&x->answer);
-	struct str words = { 0 };
-
-	if (body.n && json_parse(reader, body.p, body.n, &root, NULL) == 0) {
-		const struct json *error = json_get(root, "error");
-		const struct json *message = json_get(error, "message");
-		words = json_str(message ? message : error, arena);
-	}
-	words = str_trim(words.n ? words : body);
-	return utf8_cut(str_cut(&words, '\n'), WORDS_BYTES);
-}
-
+/* With one line of the server's answer: the message of a JSON-RPC error, or the beginning of the body. */
 static void describe_status(const struct exchange *x, struct err *ret_err)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_ARENA struct arena arena = { 0 };
-	struct str words = words_of(x, &reader, &arena);
+	const struct json *root;
+	struct str body = buf_str(&x->answer);
+	struct str text = { 0 };
 	enum err_kind kind = x->status == 401 || x->status == 403 ? ERR_DENIED
-			     : x->status >= 500                   ? ERR_IO /* may be over soon: worth another try */
+			     : x->status >= 500                   ? ERR_IO /* may be temporary: worth another try */
 								  : ERR_PROTOCOL;
 
-	err_set(ret_err, kind, "the server answered HTTP %d%s" STR_FMT, x->status, words.n ? ": " : "", STR_ARG(words));
+	if (body.n && json_parse(&reader, body.p, body.n, &root, NULL) == 0) {
+		const struct json *error = json_get(root, "error");
+		const struct json *message = json_get(error, "message");
+		text = json_str(message ? message : error, &arena);
+	}
+	text = str_trim(text.n ? text : body);
+	text = utf8_cut(str_cut(&text, '\n'), EXCERPT_BYTES);
+	err_set(ret_err, kind, "the server answered HTTP %d%s" STR_FMT, x->status, text.n ? ": " : "", STR_ARG(text));
 }
 
 void exchange_describe(const struct exchange *x, struct err *ret_err)

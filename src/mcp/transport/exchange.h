@@ -14,7 +14,7 @@ struct exchange;
 
 struct exchange_class {
 	void (*head)(struct exchange *x); /* status and headers received; may be NULL */
-	/* An event of the stream, or the whole body of a 2xx (name empty). */
+	/* An event of the stream, or the whole body of a 2xx (name empty). NULL: ignored. */
 	void (*event)(struct exchange *x, struct str name, struct str payload);
 	/* The end of a transfer; see status, error, answered and denied. Must call exchange_free, exchange_again, or
 	 * close the remote. */

@@ -8,47 +8,155 @@
 #include "mcp/transport/exchange.h"
 #include "mcp/transport/transport_int.h"
 
-static void remote_helper_stop(struct remote *r);
-
-static int remote_helper_start(struct remote *r, struct err *err);
-
 enum { OWN_HEADERS = 8 };
 
-static void kick_all(struct remote *r)
+void remote_kick(struct remote *r)
 {
 	for (struct exchange *x = r->exchanges; x; x = x->next)
 		loop_kick(r->core.t.env->loop, &x->kick);
 }
 
-void remote_opener_taken(struct remote *r)
+/* ---- headersHelper ---- */
+
+enum { HELPER_MS = 10 * 1000, HELPER_BYTES = 64 << 10 };
+
+static void helper_fail(struct remote *r, const char *fmt, ...) printf_like(2, 3);
+static void helper_fail(struct remote *r, const char *fmt, ...)
 {
-	r->opener = NULL;
-	kick_all(r);
+	struct remote_helper *h = &r->helper;
+	char text[200];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	if (!h->failed)
+		err_set(&h->err, ERR_IO, "headersHelper: %s", text);
+	h->failed = true;
+}
+
+/* Its output must not inject a header. */
+static bool is_clean(struct str s, const char *unwanted)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if ((unsigned char)s.p[i] < ' ' || s.p[i] == 0x7f || strchr(unwanted, s.p[i]))
+			return false;
+	return true;
+}
+
+static void helper_read_headers(struct remote *r)
+{
+	struct remote_helper *h = &r->helper;
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *root = NULL;
+	size_t n = 0;
+
+	arena_reset(&h->arena);
+	h->headers = NULL;
+	if (json_parse(&reader, h->out.p, h->out.n, &root, NULL) < 0 || !json_is(root, JSON_OBJECT)) {
+		helper_fail(r, "its output is not a JSON object");
+		return;
+	}
+	const char **list = arena_calloc(&h->arena, (root->count + 1) * sizeof *list);
+	for (struct json_member m = json_members(root); m.key; m = json_member_next(root, m)) {
+		struct str name = json_str(m.key, &h->arena);
+		struct str value = json_str(m.value, &h->arena);
+		if (!name.n || !json_is(m.value, JSON_STRING) || !is_clean(name, " :") || !is_clean(value, "")) {
+			helper_fail(r, "its output has a member that is not a header");
+			return;
+		}
+		list[n++] = arena_printf(&h->arena, STR_FMT ": " STR_FMT, STR_ARG(name), STR_ARG(value));
+	}
+	h->headers = list;
+}
+
+static void on_helper_output(struct child *c, bool is_stderr, const char *p, size_t n)
+{
+	struct remote *r = child_data(c);
+
+	if (is_stderr)
+		return; /* may have secrets in it */
+	if (r->helper.out.n + n <= HELPER_BYTES) {
+		buf_add(&r->helper.out, p, n);
+		return;
+	}
+	helper_fail(r, "it printed more than %d KB", HELPER_BYTES >> 10);
+	child_kill(c, SIGKILL);
+}
+
+static void on_helper_exit(struct child *c, int status)
+{
+	struct remote *r = child_data(c);
+	struct remote_helper *h = &r->helper;
+
+	h->child = NULL;
+	timer_stop(r->core.t.env->loop, &h->timer);
+	spawner_kill_group(r->core.t.env->spawner, child_pid(c));
+	if (WIFSIGNALED(status))
+		helper_fail(r, "it was killed by signal %d", WTERMSIG(status));
+	else if (WEXITSTATUS(status))
+		helper_fail(r, "it exited with status %d", WEXITSTATUS(status));
+	else if (!h->failed)
+		helper_read_headers(r);
+	buf_release(&h->out);
+	if (h->failed)
+		remote_close(r, &h->err);
+	r->auth_round++;
+	r->auth_error = (struct err){ 0 };
+	remote_kick(r);
+	remote_settle(r);
+}
+
+static void on_helper_timeout(struct timer *timer)
+{
+	struct remote *r = CONTAINER_OF(timer, struct remote, helper.timer);
+
+	helper_fail(r, "it did not end within %d s", HELPER_MS / 1000);
+	child_kill(r->helper.child, SIGKILL);
+}
+
+/* Runs it if the server has one that may run. */
+static int remote_helper_start(struct remote *r, struct err *err)
+{
+	static const struct child_handlers handlers = { on_helper_output, on_helper_exit };
+	const struct mcp_transport *t = &r->core.t;
+	struct remote_helper *h = &r->helper;
+	AUTO_ARENA struct arena arena = { 0 };
+	const char *argv[] = { "sh", "-c", t->server->headers_helper, NULL };
+
+	if (!t->server->headers_helper || !t->server->believed)
+		return 0;
+	h->failed = false;
+	h->timer.fire = on_helper_timeout;
+	const char *const *base = mcp_server_environment(t->env, t->server, &arena);
+	size_t n = str_count(base);
+	const char **env = arena_calloc(&arena, (n + 3) * sizeof *env);
+	memcpy(env, base, n * sizeof *env);
+	env[n] = arena_printf(&arena, "CLAUDE_CODE_MCP_SERVER_NAME=%s", t->server->name);
+	env[n + 1] = arena_printf(&arena, "CLAUDE_CODE_MCP_SERVER_URL=%s", t->server->url);
+	struct child_options options = { .argv = argv, .envp = env, .cwd = t->env->cwd };
+	if (spawn_start(t->env->spawner, &options, &handlers, r, &h->child, err) < 0)
+		return err_wrap(err, "headersHelper");
+	timer_start(t->env->loop, &h->timer, HELPER_MS);
+	return 0;
 }
 
 /* ---- headers ---- */
 
-static struct str header_name(const char *header)
+static bool list_has(const char *const *headers, const char *name)
 {
-	return (struct str){ header, strcspn(header, ":") };
-}
+	size_t n = strcspn(name, ":");
 
-static bool list_has(const char *const *headers, struct str name)
-{
-	for (; headers && *headers; headers++) {
-		struct str its_name = header_name(*headers);
-		if (its_name.n == name.n && !strncasecmp(its_name.p, name.p, name.n))
+	for (; headers && *headers; headers++)
+		if (strcspn(*headers, ":") == n && !strncasecmp(*headers, name, n))
 			return true;
-	}
 	return false;
 }
 
 /* The configuration has its own Authorization header. */
 static bool is_authorised_by_hand(const struct remote *r)
 {
-	struct str name = STR("Authorization");
-
-	return list_has(r->core.t.server->headers, name) || list_has(r->helper.headers, name);
+	return list_has(r->core.t.server->headers, "Authorization") || list_has(r->helper.headers, "Authorization");
 }
 
 const char *const *remote_headers(struct remote *r, const struct exchange *x, struct arena *arena)
@@ -62,7 +170,7 @@ const char *const *remote_headers(struct remote *r, const struct exchange *x, st
 	size_t n = 0;
 
 	for (; given && *given; given++)
-		if (!list_has(printed, header_name(*given)))
+		if (!list_has(printed, *given))
 			list[n++] = *given;
 	for (; printed && *printed; printed++)
 		list[n++] = *printed;
@@ -95,7 +203,7 @@ static void on_authorised(void *data, const struct err *err)
 		r->auth_round++;
 		r->refresh_failed = false;
 	}
-	kick_all(r);
+	remote_kick(r);
 }
 
 static void remote_authorise(struct remote *r, int status, struct str challenge)
@@ -121,7 +229,7 @@ bool remote_lets_go(struct remote *r, const struct exchange *x)
 void remote_challenge(struct remote *r, const struct exchange *x)
 {
 	if (r->authorising || r->helper.child || x->auth_round != r->auth_round)
-		return; /* it is being got, or was got while x was away */
+		return; /* authorisation is running, or ended while x was running */
 	r->auth_error = (struct err){ 0 };
 	if (r->core.t.server->headers_helper && !r->core.t.server->believed)
 		mcp_core_log(&r->core, "headersHelper was not run: this folder is not trusted");
@@ -136,13 +244,12 @@ void remote_challenge(struct remote *r, const struct exchange *x)
 		remote_authorise(r, x->status, buf_str(&x->challenge));
 }
 
-/* ---- its life ---- */
+/* ---- start and end ---- */
 
 int remote_start(struct remote *r, struct err *err)
 {
 	const struct mcp_transport *t = &r->core.t;
 
-	mcp_core_init(&r->core);
 	r->exchanges_end = &r->exchanges;
 	r->url = xstrdup(t->server->url);
 	r->shard = http_pick_shard(t->env->http);
@@ -154,7 +261,8 @@ void remote_close(struct remote *r, const struct err *err)
 {
 	if (!mcp_core_close(&r->core, err))
 		return;
-	remote_helper_stop(r);
+	if (r->helper.child)
+		child_kill(r->helper.child, SIGKILL);
 	for (struct exchange *x = r->exchanges; x; x = x->next)
 		if (!x->is_last)
 			exchange_drop(x);
@@ -176,153 +284,4 @@ void remote_release(struct remote *r)
 	buf_release(&r->version);
 	free(r->url);
 	mcp_core_release(&r->core);
-}
-
-/* ---- headersHelper ---- */
-
-enum { HELPER_MS = 10 * 1000, HELPER_BYTES = 64 << 10 };
-
-static void helper_fail(struct remote *r, const char *fmt, ...) printf_like(2, 3);
-static void helper_fail(struct remote *r, const char *fmt, ...)
-{
-	struct remote_helper *h = &r->helper;
-	char text[200];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
-	if (!h->failed)
-		err_set(&h->err, ERR_IO, "headersHelper: %s", text);
-	h->failed = true;
-}
-
-/* Its output must not inject a header. */
-static bool is_clean(struct str s, const char *unwanted)
-{
-	for (size_t i = 0; i < s.n; i++)
-		if ((unsigned char)s.p[i] < ' ' || s.p[i] == 0x7f || strchr(unwanted, s.p[i]))
-			return false;
-	return true;
-}
-
-static const char *helper_make_header(struct remote *r, struct json_member m)
-{
-	struct arena *arena = &r->helper.arena;
-	struct str name = json_str(m.key, arena);
-	struct str value = json_str(m.value, arena);
-
-	if (name.n && json_is(m.value, JSON_STRING) && is_clean(name, " :") && is_clean(value, ""))
-		return arena_printf(arena, STR_FMT ": " STR_FMT, STR_ARG(name), STR_ARG(value));
-	helper_fail(r, "its output has a member that is not a header");
-	return NULL;
-}
-
-static void helper_read_headers(struct remote *r)
-{
-	struct remote_helper *h = &r->helper;
-	AUTO_JSON struct json_reader reader = { 0 };
-	const struct json *root = NULL;
-	size_t n = 0;
-
-	arena_reset(&h->arena);
-	h->headers = NULL;
-	if (json_parse(&reader, h->out.p, h->out.n, &root, NULL) < 0 || !json_is(root, JSON_OBJECT)) {
-		helper_fail(r, "its output is not a JSON object");
-		return;
-	}
-	const char **list = arena_calloc(&h->arena, (root->count + 1) * sizeof *list);
-	for (struct json_member m = json_members(root); m.key && !h->failed; m = json_member_next(root, m))
-		list[n++] = helper_make_header(r, m);
-	h->headers = h->failed ? NULL : list;
-}
-
-static void on_helper_output(struct child *c, bool is_stderr, const char *p, size_t n)
-{
-	struct remote *r = child_data(c);
-
-	if (is_stderr)
-		return; /* may have secrets in it */
-	if (r->helper.out.n + n <= HELPER_BYTES) {
-		buf_add(&r->helper.out, p, n);
-		return;
-	}
-	helper_fail(r, "it printed more than %d KB", HELPER_BYTES >> 10);
-	child_kill(c, SIGKILL);
-}
-
-static void on_helper_exit(struct child *c, int status)
-{
-	struct remote *r = child_data(c);
-	struct remote_helper *h = &r->helper;
-
-	h->child = NULL;
-	timer_stop(r->core.t.env->loop, &h->timer);
-	spawner_kill_group(r->core.t.env->spawner, child_pid(c));
-	if (WIFSIGNALED(status))
-		helper_fail(r, "it was killed by signal %d", WTERMSIG(status));
-	else if (WEXITSTATUS(status))
-		helper_fail(r, "it exited with status %d", WEXITSTATUS(status));
-	else if (!h->failed)
-		helper_read_headers(r);
-	buf_release(&h->out);
-	if (r->helper.failed)
-		remote_close(r, &r->helper.err);
-	r->auth_round++;
-	r->auth_error = (struct err){ 0 };
-	kick_all(r);
-	remote_settle(r);
-}
-
-static void on_helper_timeout(struct timer *timer)
-{
-	struct remote *r = CONTAINER_OF(timer, struct remote, helper.timer);
-
-	helper_fail(r, "it did not end within %d s", HELPER_MS / 1000);
-	remote_helper_stop(r);
-}
-
-static const char *const *helper_environment(const struct remote *r, struct arena *arena)
-{
-	const struct mcp_transport *t = &r->core.t;
-	const char *const *base = mcp_server_environment(t->env, t->server, arena);
-	size_t n = 0;
-
-	while (base[n])
-		n++;
-	const char **env = arena_calloc(arena, (n + 3) * sizeof *env);
-	memcpy(env, base, n * sizeof *env);
-	env[n] = arena_printf(arena, "CLAUDE_CODE_MCP_SERVER_NAME=%s", t->server->name);
-	env[n + 1] = arena_printf(arena, "CLAUDE_CODE_MCP_SERVER_URL=%s", t->server->url);
-	return env;
-}
-
-/* Runs it if the server has one that may run. remote_helper_done is called when it has ended. */
-static int remote_helper_start(struct remote *r, struct err *err)
-{
-	static const struct child_handlers handlers = { on_helper_output, on_helper_exit };
-	const struct mcp_transport *t = &r->core.t;
-	struct remote_helper *h = &r->helper;
-	AUTO_ARENA struct arena arena = { 0 };
-	const char *argv[] = { "sh", "-c", t->server->headers_helper, NULL };
-
-	if (!t->server->headers_helper || !t->server->believed)
-		return 0;
-	h->failed = false;
-	h->timer.fire = on_helper_timeout;
-	struct child_options options = {
-		.argv = argv,
-		.envp = helper_environment(r, &arena),
-		.cwd = t->env->cwd,
-	};
-	if (spawn_start(t->env->spawner, &options, &handlers, r, &h->child, err) < 0)
-		return err_wrap(err, "headersHelper");
-	timer_start(t->env->loop, &h->timer, HELPER_MS);
-	return 0;
-}
-
-static void remote_helper_stop(struct remote *r)
-{
-	if (r->helper.child)
-		child_kill(r->helper.child, SIGKILL);
 }

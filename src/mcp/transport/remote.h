@@ -12,7 +12,7 @@ struct remote_helper {
 	struct child *child; /* borrowed; NULL: does not run */
 	struct buf out;
 	struct timer timer;
-	bool failed; /* err says why */
+	bool failed; /* see err */
 	struct err err;
 	struct arena arena;   /* of the headers */
 	const char **headers; /* "Name: value", NULL-terminated; NULL: none */
@@ -39,7 +39,7 @@ struct remote {
 int remote_start(struct remote *r, struct err *err);
 /* Whether this exchange may send now. Otherwise it is kicked when it should call again. */
 bool remote_lets_go(struct remote *r, const struct exchange *x);
-void remote_opener_taken(struct remote *r);
+void remote_kick(struct remote *r); /* all exchanges look again whether they may send */
 /* Starts authorisation after a 401 or 403 for x. x waits with remote_lets_go; then r->auth_error has the result. */
 void remote_challenge(struct remote *r, const struct exchange *x);
 /* All headers of the next transfer of x, NULL-terminated; in the arena or borrowed from r and its server. */

@@ -5,75 +5,18 @@
 #include "lib/base/utf8.h"
 #include "mcp/transport/transport_int.h"
 
-static const struct mcp_transport_class *const kinds[] = {
-	[MCP_STDIO] = &mcp_transport_stdio,
-	[MCP_HTTP] = &mcp_transport_http,
-	[MCP_SSE] = &mcp_transport_sse,
-};
-
-struct mcp_transport *mcp_transport_new(const struct mcp_env *env, struct mcp_server *server,
-					const struct mcp_transport_handlers *handlers, void *data)
-{
-	const struct mcp_transport_class *class = kinds[server->kind];
-	struct mcp_transport *t = xcalloc(1, class->size);
-
-	t->class = class;
-	t->handlers = *handlers;
-	t->data = data;
-	t->server = mcp_server_ref(server);
-	t->env = env;
-	return t;
-}
-
-int mcp_transport_start(struct mcp_transport *t, struct err *err)
-{
-	return t->class->start(t, err);
-}
-
-void mcp_transport_send(struct mcp_transport *t, int64_t id, struct str json)
-{
-	t->class->send(t, id, json);
-}
-
-void mcp_transport_drop(struct mcp_transport *t, int64_t id)
-{
-	if (t->class->drop)
-		t->class->drop(t, id);
-}
-
-void mcp_transport_ready(struct mcp_transport *t, const char *version)
-{
-	if (t->class->ready)
-		t->class->ready(t, version);
-}
-
-void mcp_transport_close(struct mcp_transport *t)
-{
-	t->class->close(t);
-}
-
-void mcp_transport_free(struct mcp_transport *t)
-{
-	if (t)
-		t->class->free(t);
-}
-
 enum { LOG_LINES_PER_SECOND = 200, LOG_LINE_BYTES = 1024 };
 
 /* ---- messages ---- */
 
-static bool is_answer_to(const struct json *message, int64_t id)
+static void core_deliver(struct mcp_core *c, const struct json *message, int64_t id, bool *ret_answered)
 {
 	int64_t its_id;
 
-	return json_i64(json_get(message, "id"), &its_id) && its_id == id && !json_get(message, "method");
-}
-
-static void core_deliver(struct mcp_core *c, const struct json *message, int64_t id, bool *ret_answered)
-{
 	if (c->closing)
 		return;
-	if (ret_answered && id && is_answer_to(message, id))
+	if (ret_answered && id && json_i64(json_get(message, "id"), &its_id) && its_id == id &&
+	    !json_get(message, "method"))
 		*ret_answered = true;
 	c->t.handlers.on_message(c->t.data, json_raw(message));
 }
@@ -139,24 +82,16 @@ struct mcp_loss {
 	struct err err;
 };
 
-static struct mcp_loss *pop_loss(struct mcp_core *c)
-{
-	struct mcp_loss *l = c->losses;
-
-	if (l)
-		c->losses = l->next;
-	if (!c->losses)
-		c->losses_end = &c->losses;
-	return l;
-}
-
 /* A callback may close the transport; it cannot free it. */
-static void core_step(struct kick *kick)
+static void on_core_kick(struct kick *kick)
 {
 	struct mcp_core *c = CONTAINER_OF(kick, struct mcp_core, kick);
 
 	while (!c->closing && c->losses) {
-		AUTO_FREE struct mcp_loss *l = pop_loss(c);
+		AUTO_FREE struct mcp_loss *l = c->losses;
+		c->losses = l->next;
+		if (!c->losses)
+			c->losses_end = &c->losses;
 		if (l->id)
 			c->t.handlers.on_lost(c->t.data, l->id, &l->err);
 		else
@@ -168,17 +103,33 @@ static void core_step(struct kick *kick)
 	c->t.class->free(&c->t);
 }
 
-void mcp_core_init(struct mcp_core *c)
+struct mcp_transport *mcp_transport_new(const struct mcp_env *env, struct mcp_server *server,
+					const struct mcp_transport_handlers *handlers, void *data)
 {
-	c->kick.step = core_step;
+	static const struct mcp_transport_class *const kinds[] = {
+		[MCP_STDIO] = &mcp_transport_stdio,
+		[MCP_HTTP] = &mcp_transport_http,
+		[MCP_SSE] = &mcp_transport_sse,
+	};
+	struct mcp_core *c = xcalloc(1, kinds[server->kind]->size); /* the first member of each kind's struct */
+
+	c->t.class = kinds[server->kind];
+	c->t.handlers = *handlers;
+	c->t.data = data;
+	c->t.server = mcp_server_ref(server);
+	c->t.env = env;
+	c->kick.step = on_core_kick;
 	c->losses_end = &c->losses;
+	return &c->t;
 }
 
 void mcp_core_release(struct mcp_core *c)
 {
 	kick_cancel(&c->kick);
-	while (c->losses)
-		free(pop_loss(c));
+	for (struct mcp_loss *l = c->losses, *next; l; l = next) {
+		next = l->next;
+		free(l);
+	}
 	mcp_server_unref(c->t.server);
 }
 

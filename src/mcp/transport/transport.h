@@ -4,8 +4,8 @@
  * supplied by the host (SDK servers).
  *
  * All callbacks come from the loop, never from inside a function of the transport. on_closed is the last one, exactly
- * once after mcp_transport_start() succeeded; the transport frees itself after it. After mcp_transport_close() only
- * on_closed comes. docs/internals/mcp_transport.md. */
+ * once after start() succeeded; the transport frees itself after it. After close() only on_closed comes.
+ * docs/internals/mcp_transport.md. */
 #pragma once
 #include "mcp/servers/server.h"
 #include "mcp/servers/env.h"
@@ -25,8 +25,8 @@ struct mcp_transport_handlers {
 	/* A request that the server certainly has not processed, because it dropped the session. on_closed follows; a
 	 * new connection may send it again. May be NULL. */
 	void (*on_returned)(void *data, int64_t id);
-	/* The end. err NULL: mcp_transport_close() was called. `needs_auth`: the server requires authorisation by the
-	 * user. `again`: the session expired; a new one may be opened at once. */
+	/* The end. err NULL: close() was called. `needs_auth`: the server requires authorisation by the user. `again`:
+	 * the session expired; a new one may be opened at once. */
 	void (*on_closed)(void *data, const struct err *err, bool needs_auth, bool again);
 };
 
@@ -42,7 +42,7 @@ struct mcp_transport_class {
 	 * NULL. */
 	void (*ready)(struct mcp_transport *t, const char *version);
 	void (*close)(struct mcp_transport *t); /* ends the session; on_closed follows */
-	void (*free)(struct mcp_transport *t);
+	void (*free)(struct mcp_transport *t);  /* only if not started */
 };
 
 /* The head of each kind's own struct */
@@ -56,12 +56,6 @@ struct mcp_transport {
 
 extern const struct mcp_transport_class mcp_transport_stdio, mcp_transport_http, mcp_transport_sse;
 
-/* By the server's kind (not MCP_SDK). Returns owned until start succeeds; free with mcp_transport_free before that. */
+/* By the server's kind (not MCP_SDK). Returns owned until start succeeds; class->free frees it before that. */
 struct mcp_transport *mcp_transport_new(const struct mcp_env *env, struct mcp_server *server,
 					const struct mcp_transport_handlers *handlers, void *data);
-int mcp_transport_start(struct mcp_transport *t, struct err *err);
-void mcp_transport_send(struct mcp_transport *t, int64_t id, struct str json);
-void mcp_transport_drop(struct mcp_transport *t, int64_t id);
-void mcp_transport_ready(struct mcp_transport *t, const char *version);
-void mcp_transport_close(struct mcp_transport *t);
-void mcp_transport_free(struct mcp_transport *t); /* only if not started */

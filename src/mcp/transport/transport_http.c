@@ -11,10 +11,10 @@
 #include "mcp/transport/exchange.h"
 
 enum {
-	RETRY_MS = 1000, /* when the stream does not say */
+	RETRY_MS = 1000, /* unless the stream sets it */
 	RETRY_LIMIT_MS = 30 * 1000,
-	FRUITLESS_MOST = 5,    /* transfers in a row that bring nothing */
-	STEADY_MS = 10 * 1000, /* a stream that held this long was no failure */
+	FRUITLESS_MOST = 5,    /* transfers in a row without data */
+	STEADY_MS = 10 * 1000, /* a stream that lasted this long is not a failure */
 	FORGOTTEN_MS = 2000,
 	OWN_FIRST_BYTE_MS = 24 * 3600 * 1000, /* a server may send the head only with its first message */
 };
@@ -23,8 +23,8 @@ struct streamable {
 	struct remote remote;       /* first */
 	struct exchange *listening; /* borrowed; NULL: no stream for the server's own messages */
 	bool opener_due;            /* the next message without an id is notifications/initialized */
-	struct timer timer;         /* the session is forgotten: until the connection is ended */
-	struct err forgotten;       /* how that was said */
+	struct timer timer;         /* the session has expired: delay before the connection ends */
+	struct err forgotten;       /* the server's words about that */
 };
 
 static struct streamable *streamable_of(struct remote *r)
@@ -32,7 +32,7 @@ static struct streamable *streamable_of(struct remote *r)
 	return CONTAINER_OF(r, struct streamable, remote);
 }
 
-static void close_with(struct exchange *x)
+static void close_remote(struct exchange *x)
 {
 	struct remote *r = x->remote;
 	struct err err;
@@ -43,15 +43,9 @@ static void close_with(struct exchange *x)
 	remote_close(r, &err);
 }
 
-/* ---- a session that the server has forgotten ---- */
+/* ---- expired sessions ---- */
 
-static bool is_forgotten(const struct exchange *x)
-{
-	/* A 404 to a GET may only mean that there is no such stream. */
-	return x->status == 404 && x->remote->session_id.n && !strcmp(x->method, "POST");
-}
-
-static void give_back(const struct exchange *x)
+static void return_request(const struct exchange *x)
 {
 	const struct mcp_transport *t = &x->remote->core.t;
 
@@ -59,7 +53,7 @@ static void give_back(const struct exchange *x)
 		t->handlers.on_returned(t->data, x->id);
 }
 
-/* Those that were held back never went out. */
+/* Requests that still wait were never sent. */
 static void leave_session(struct streamable *s)
 {
 	struct remote *r = &s->remote;
@@ -69,7 +63,7 @@ static void leave_session(struct streamable *s)
 		return;
 	for (struct exchange *x = r->exchanges; x; x = x->next)
 		if (x->state == EXCHANGE_PREPARE && !x->challenges && !x->moves && !strcmp(x->method, "POST"))
-			give_back(x);
+			return_request(x);
 	r->core.again = true;
 	remote_close(r, &s->forgotten);
 }
@@ -79,36 +73,14 @@ static void on_forgotten_long(struct timer *timer)
 	leave_session(CONTAINER_OF(timer, struct streamable, timer));
 }
 
-static bool awaits_answers(const struct remote *r)
-{
-	for (const struct exchange *x = r->exchanges; x; x = x->next)
-		if (x->id && x->state == EXCHANGE_RUN)
-			return true;
-	return false;
-}
-
-static void take_forgotten(struct exchange *x)
-{
-	struct remote *r = x->remote;
-	struct streamable *s = streamable_of(r);
-
-	if (!r->forgotten) {
-		r->forgotten = true;
-		exchange_describe(x, &s->forgotten);
-		timer_start(r->core.t.env->loop, &s->timer, FORGOTTEN_MS);
-	}
-	give_back(x);
-	exchange_free(x);
-}
-
-/* ---- what its end means ---- */
+/* ---- the end of an exchange ---- */
 
 /* The ends of a connection that any of its exchanges may find out. True: it is over. */
 static bool closes_all(struct exchange *x)
 {
 	if (!exchange_is_gone(x) && !(x->denied.kind && x->status == 401))
 		return false;
-	close_with(x);
+	close_remote(x);
 	return true;
 }
 
@@ -117,154 +89,144 @@ static bool is_refused(const struct exchange *x)
 	return !x->error && x->status >= 400 && x->status < 500;
 }
 
-static bool hand_on(struct exchange *x, struct str name, struct str payload)
+static bool deliver_event(struct exchange *x, struct str name, struct str payload)
 {
 	bool answered = false;
 	struct err err;
 
 	if (!str_trim(payload).n || (name.n && !str_is(name, "message")))
-		return false; /* an event that only has an id; an event of no meaning */
+		return false; /* an event that only has an id, or an unknown one */
 	if (mcp_core_message(&x->remote->core, payload, x->id, &answered, &err) < 0)
 		mcp_core_log(&x->remote->core, "invalid message: %s", err.text);
 	return answered;
 }
 
-/* How long until a stream is asked for again: as the server wishes, longer when it brings nothing. */
-static uint64_t pause_ms(const struct exchange *x)
-{
-	uint64_t ms = MIN(x->retry_ms ? x->retry_ms : RETRY_MS, (uint64_t)RETRY_LIMIT_MS);
-
-	return x->fruitless > 1 ? MIN(ms << (x->fruitless - 1), (uint64_t)RETRY_LIMIT_MS) : ms;
-}
-
-static bool was_fruitful(const struct exchange *x)
+/* Resumes a stream after a pause: as long as the server wants, longer after transfers without data. False: too many of
+ * those. */
+static bool resume_stream(struct exchange *x)
 {
 	uint64_t now_ms = loop_now_ms(x->remote->core.t.env->loop);
+	uint64_t pause_ms = MIN(x->retry_ms ? x->retry_ms : RETRY_MS, (uint64_t)RETRY_LIMIT_MS);
+	bool fruitful = x->status / 100 == 2 && (x->has_events || now_ms >= x->started_ms + STEADY_MS);
 
-	return x->status / 100 == 2 && (x->has_events || now_ms >= x->started_ms + STEADY_MS);
-}
-
-static bool may_try_again(struct exchange *x)
-{
-	x->fruitless = was_fruitful(x) ? 0 : x->fruitless + 1;
-	return x->fruitless < FRUITLESS_MOST;
+	x->fruitless = fruitful ? 0 : x->fruitless + 1;
+	if (x->fruitless >= FRUITLESS_MOST)
+		return false;
+	if (x->fruitless > 1)
+		pause_ms = MIN(pause_ms << (x->fruitless - 1), (uint64_t)RETRY_LIMIT_MS);
+	exchange_again(x, pause_ms);
+	return true;
 }
 
 /* ---- the stream of the server's own messages ---- */
 
-static void on_own_event(struct exchange *x, struct str name, struct str payload)
-{
-	(void)hand_on(x, name, payload);
-}
-
-/* Without it all else works, so only its absence is a reason to stop asking: most servers answer 405. */
+/* All else works without it, so only its absence is a reason to stop: most servers answer 405. */
 static void on_own_end(struct exchange *x)
 {
 	struct streamable *s = streamable_of(x->remote);
 	bool has_none = is_refused(x);
 
-	if (closes_all(x))
+	if (closes_all(x) || (!has_none && resume_stream(x)))
 		return;
-	if (!has_none && may_try_again(x)) {
-		exchange_again(x, pause_ms(x));
-		return;
-	}
 	if (!has_none)
 		mcp_core_log(&s->remote.core, "no messages from the server: its stream ends at once");
 	s->listening = NULL;
 	exchange_free(x);
 }
 
-static const struct exchange_class own_stream = { .event = on_own_event, .end = on_own_end };
-
-static void listen_to(struct streamable *s)
+static void on_own_event(struct exchange *x, struct str name, struct str payload)
 {
-	struct remote *r = &s->remote;
-
-	if (s->listening || r->core.closing)
-		return;
-	s->listening = exchange_start(r, &own_stream, "GET", r->url, 0, (struct str){ 0 });
-	s->listening->first_byte_ms = OWN_FIRST_BYTE_MS;
+	(void)deliver_event(x, name, payload);
 }
+
+static const struct exchange_class own_stream = { .event = on_own_event, .end = on_own_end };
 
 /* ---- messages ---- */
 
 static void on_post_head(struct exchange *x)
 {
 	struct remote *r = x->remote;
+	struct streamable *s = streamable_of(r);
 
 	if (!exchange_is_ok(x))
 		return;
 	r->proven = true;
 	if (x->session_id.n && !r->session_id.n)
 		buf_add(&r->session_id, x->session_id.p, x->session_id.n);
-	if (r->opener == x) {
-		listen_to(streamable_of(r)); /* first, so that notifications of calls are received */
-		remote_opener_taken(r);
+	if (r->opener != x)
+		return;
+	if (!s->listening && !r->core.closing) { /* first, so that notifications of calls are received */
+		s->listening = exchange_start(r, &own_stream, "GET", r->url, 0, (struct str){ 0 });
+		s->listening->first_byte_ms = OWN_FIRST_BYTE_MS;
 	}
+	r->opener = NULL;
+	remote_kick(r);
 }
 
 static void on_post_event(struct exchange *x, struct str name, struct str payload)
 {
 	if (!x->id && !x->is_stream)
 		return; /* "Accepted" */
-	if (hand_on(x, name, payload) && !x->answered)
+	if (deliver_event(x, name, payload) && !x->answered)
 		exchange_answered(x);
 }
 
 /* A refusal may still be an answer: an error of the protocol in the body of a 400. */
-static bool is_answered(struct exchange *x)
+static void take_refusal(struct exchange *x)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	const struct json *root;
 	int64_t id;
 
-	if (x->answered)
-		return true;
-	if (!x->id || x->error || exchange_is_ok(x) || !x->answer.n ||
-	    json_parse(&reader, x->answer.p, x->answer.n, &root, NULL) < 0 ||
-	    !json_is(json_get(root, "error"), JSON_OBJECT) || !json_i64(json_get(root, "id"), &id) || id != x->id)
-		return false;
-	on_post_event(x, (struct str){ 0 }, buf_str(&x->answer));
-	return x->answered;
-}
-
-static void end_post(struct exchange *x)
-{
-	struct remote *r = x->remote;
-	struct err err;
-
-	if (closes_all(x))
-		return;
-	if (is_forgotten(x)) {
-		take_forgotten(x);
-	} else if (is_answered(x) || (!x->id && exchange_is_ok(x))) {
-		exchange_free(x);
-	} else if (x->id && x->last_id.n && !is_refused(x) && may_try_again(x)) {
-		exchange_again(x, pause_ms(x));
-	} else if (!r->proven) {
-		close_with(x);
-	} else {
-		exchange_describe(x, &err);
-		mcp_core_lose(&r->core, x->id, &err);
-		exchange_free(x);
-	}
+	if (x->id && !x->answered && !x->error && !exchange_is_ok(x) && x->answer.n &&
+	    json_parse(&reader, x->answer.p, x->answer.n, &root, NULL) == 0 &&
+	    json_is(json_get(root, "error"), JSON_OBJECT) && json_i64(json_get(root, "id"), &id) && id == x->id)
+		on_post_event(x, (struct str){ 0 }, buf_str(&x->answer));
 }
 
 static void on_post_end(struct exchange *x)
 {
 	struct remote *r = x->remote;
+	struct streamable *s = streamable_of(r);
+	bool awaits_answers = false;
+	struct err err;
 
-	end_post(x);
-	if (r->forgotten && !awaits_answers(r))
-		leave_session(streamable_of(r));
+	/* A 404 to a GET may only mean that there is no such stream. */
+	bool is_forgotten = x->status == 404 && r->session_id.n && !strcmp(x->method, "POST");
+	if (closes_all(x))
+		return;
+	if (!is_forgotten)
+		take_refusal(x);
+	if (is_forgotten) {
+		if (!r->forgotten) {
+			r->forgotten = true;
+			exchange_describe(x, &s->forgotten);
+			timer_start(r->core.t.env->loop, &s->timer, FORGOTTEN_MS);
+		}
+		return_request(x);
+		exchange_free(x);
+	} else if (x->answered || (!x->id && exchange_is_ok(x))) {
+		exchange_free(x);
+	} else if (!x->id || !x->last_id.n || is_refused(x) || !resume_stream(x)) {
+		if (r->proven) {
+			exchange_describe(x, &err);
+			mcp_core_lose(&r->core, x->id, &err);
+			exchange_free(x);
+		} else {
+			close_remote(x);
+		}
+	}
+	for (const struct exchange *e = r->exchanges; e; e = e->next)
+		awaits_answers = awaits_answers || (e->id && e->state == EXCHANGE_RUN);
+	if (r->forgotten && !awaits_answers)
+		leave_session(s);
 }
 
 static const struct exchange_class message = { on_post_head, on_post_event, on_post_end };
 
 /* ---- the class ---- */
 
-static int http_start_remote(struct mcp_transport *t, struct err *err)
+static int http_open(struct mcp_transport *t, struct err *err)
 {
 	struct remote *r = CONTAINER_OF(t, struct remote, core.t);
 
@@ -272,8 +234,8 @@ static int http_start_remote(struct mcp_transport *t, struct err *err)
 	return remote_start(r, err);
 }
 
-/* Each message may travel on a connection of its own, but nothing may arrive before notifications/initialized, the first
- * message without an id after ready(). */
+/* Each message may use a connection of its own, but none may arrive before notifications/initialized, the first message
+ * without an id after ready(). */
 static void http_send(struct mcp_transport *t, int64_t id, struct str json)
 {
 	struct remote *r = CONTAINER_OF(t, struct remote, core.t);
@@ -305,14 +267,7 @@ static void http_ready(struct mcp_transport *t, const char *version)
 	streamable_of(r)->opener_due = true;
 }
 
-static void on_goodbye_event(struct exchange *x, struct str name, struct str payload)
-{
-	(void)x;
-	(void)name;
-	(void)payload;
-}
-
-static const struct exchange_class goodbye = { .event = on_goodbye_event, .end = exchange_free };
+static const struct exchange_class goodbye = { .end = exchange_free };
 
 static void http_close(struct mcp_transport *t)
 {
@@ -336,7 +291,7 @@ static void http_free_remote(struct mcp_transport *t)
 
 const struct mcp_transport_class mcp_transport_http = {
 	.size = sizeof(struct streamable),
-	.start = http_start_remote,
+	.start = http_open,
 	.send = http_send,
 	.drop = http_drop,
 	.ready = http_ready,

@@ -11,7 +11,7 @@
 struct mcp_loss;
 
 struct mcp_core {
-	struct mcp_transport t; /* first: a class casts its argument */
+	struct mcp_transport t; /* first; and a core is the first member of each kind's struct */
 	struct kick kick;
 	struct mcp_loss *losses, **losses_end; /* to be reported, in order */
 	bool closing, over;
@@ -21,7 +21,6 @@ struct mcp_core {
 	unsigned log_lines, log_left_out;
 };
 
-void mcp_core_init(struct mcp_core *c);    /* at start */
 void mcp_core_release(struct mcp_core *c); /* also if never started */
 
 /* One log line, at most some hundred a second. */

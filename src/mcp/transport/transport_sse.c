@@ -16,7 +16,7 @@ struct waiting {
 
 struct sse_transport {
 	struct remote remote;               /* first */
-	char *endpoint;                     /* NULL: not told yet */
+	char *endpoint;                     /* NULL: not known yet */
 	struct waiting *queue, **queue_end; /* messages until then */
 	struct timer patience;
 };
@@ -32,17 +32,10 @@ static void sse_fail(struct sse_transport *s, enum err_kind kind, const char *te
 static void on_patience_over(struct timer *timer)
 {
 	sse_fail(CONTAINER_OF(timer, struct sse_transport, patience), ERR_TIMEOUT,
-		 "the server's event stream did not say where messages go");
+		 "the server's event stream did not name the URL for messages");
 }
 
 /* ---- messages ---- */
-
-static void on_post_event(struct exchange *x, struct str name, struct str payload)
-{
-	(void)x;
-	(void)name;
-	(void)payload; /* "Accepted": the answer comes on the stream */
-}
 
 static void on_post_end(struct exchange *x)
 {
@@ -55,43 +48,18 @@ static void on_post_end(struct exchange *x)
 	exchange_free(x);
 }
 
-static const struct exchange_class message = { .event = on_post_event, .end = on_post_end };
-
-static void post(struct sse_transport *s, int64_t id, struct str json)
-{
-	(void)exchange_start(&s->remote, &message, "POST", s->endpoint, id, json);
-}
-
-static struct waiting *pop(struct sse_transport *s)
-{
-	struct waiting *w = s->queue;
-
-	if (w)
-		s->queue = w->next;
-	if (!s->queue)
-		s->queue_end = &s->queue;
-	return w;
-}
-
-static void push(struct sse_transport *s, int64_t id, struct str json)
-{
-	struct waiting *w = xmalloc(sizeof *w + json.n);
-
-	*w = (struct waiting){ .id = id, .n = json.n };
-	memcpy(w->json, json.p, json.n);
-	*s->queue_end = w;
-	s->queue_end = &w->next;
-}
+/* "Accepted" has no meaning: the answer comes on the stream. */
+static const struct exchange_class message = { .end = on_post_end };
 
 /* ---- the stream ---- */
 
 /* Same origin only: messages may contain secrets. */
-static void take_endpoint(struct sse_transport *s, struct str place)
+static void take_endpoint(struct sse_transport *s, struct str text)
 {
 	AUTO_ARENA struct arena arena = { 0 };
 	struct oauth_url from;
 	struct oauth_url to;
-	const char *url = url_resolve(&arena, s->remote.url, arena_str(&arena, str_trim(place)).p);
+	const char *url = url_resolve(&arena, s->remote.url, arena_str(&arena, str_trim(text)).p);
 
 	if (s->endpoint)
 		return;
@@ -102,10 +70,12 @@ static void take_endpoint(struct sse_transport *s, struct str place)
 	}
 	s->endpoint = xstrdup(url);
 	timer_stop(s->remote.core.t.env->loop, &s->patience);
-	while (s->queue) {
-		AUTO_FREE struct waiting *w = pop(s);
-		post(s, w->id, (struct str){ w->json, w->n });
+	for (struct waiting *w = s->queue, *next; w; w = next) {
+		next = w->next;
+		(void)exchange_start(&s->remote, &message, "POST", url, w->id, (struct str){ w->json, w->n });
+		free(w);
 	}
+	s->queue = NULL;
 }
 
 static void on_stream_event(struct exchange *x, struct str name, struct str payload)
@@ -114,7 +84,7 @@ static void on_stream_event(struct exchange *x, struct str name, struct str payl
 	struct err err;
 
 	if (!x->is_stream)
-		return; /* its end says so */
+		return; /* its end reports that */
 	if (str_is(name, "endpoint"))
 		take_endpoint(CONTAINER_OF(x->remote, struct sse_transport, remote), payload);
 	else if ((!name.n || str_is(name, "message")) && mcp_core_message(core, payload, 0, NULL, &err) < 0)
@@ -161,10 +131,15 @@ static void sse_send(struct mcp_transport *t, int64_t id, struct str json)
 
 	if (s->remote.core.closing)
 		return;
-	if (s->endpoint)
-		post(s, id, json);
-	else
-		push(s, id, json);
+	if (s->endpoint) {
+		(void)exchange_start(&s->remote, &message, "POST", s->endpoint, id, json);
+		return;
+	}
+	struct waiting *w = xmalloc(sizeof *w + json.n);
+	*w = (struct waiting){ .id = id, .n = json.n };
+	memcpy(w->json, json.p, json.n);
+	*s->queue_end = w;
+	s->queue_end = &w->next;
 }
 
 static void sse_close(struct mcp_transport *t)
@@ -177,8 +152,10 @@ static void sse_free(struct mcp_transport *t)
 	struct sse_transport *s = CONTAINER_OF(t, struct sse_transport, remote.core.t);
 
 	timer_stop(t->env->loop, &s->patience);
-	while (s->queue)
-		free(pop(s));
+	for (struct waiting *w = s->queue, *next; w; w = next) {
+		next = w->next;
+		free(w);
+	}
 	free(s->endpoint);
 	remote_release(&s->remote);
 	free(s);

@@ -22,16 +22,11 @@ struct environment {
 	size_t count;
 };
 
-static size_t variable_length(const char *entry)
-{
-	return strcspn(entry, "=");
-}
-
 static bool same_name(const char *a, const char *b)
 {
-	size_t n = variable_length(a);
+	size_t n = strcspn(a, "=");
 
-	return n == variable_length(b) && !memcmp(a, b, n);
+	return n == strcspn(b, "=") && !memcmp(a, b, n);
 }
 
 static void env_put(struct environment *env, const char *entry)
@@ -44,7 +39,7 @@ static void env_put(struct environment *env, const char *entry)
 	env->list[env->count++] = entry;
 }
 
-static bool every_program_needs(const char *entry)
+static bool is_basic(const char *entry)
 {
 	static const char *const names[] = { "HOME",  "LANG", "LC_ALL", "LOGNAME", "PATH",
 					     "SHELL", "TERM", "TMPDIR", "TZ",      "USER" };
@@ -63,8 +58,8 @@ const char *const *mcp_server_environment(const struct mcp_env *env, const struc
 	bool few = env_is_on("CLAUDE_CODE_MCP_ALLOWLIST_ENV");
 
 	for (const char *const *e = env->envp; e && *e; e++)
-		if ((!few || every_program_needs(*e)) &&
-		    !(server->of_project && env_is_secret((struct str){ *e, variable_length(*e) })))
+		if ((!few || is_basic(*e)) &&
+		    !(server->of_project && env_is_secret((struct str){ *e, strcspn(*e, "=") })))
 			env_put(&all, *e);
 	for (const char *const *e = server->env; e && *e; e++)
 		env_put(&all, *e);
@@ -77,26 +72,26 @@ const char *const *mcp_server_environment(const struct mcp_env *env, const struc
 }
 
 enum {
-	PATIENCE_MS = 500,          /* between the end of its stdin (or stdout) and SIGTERM */
+	GRACE_MS = 500,             /* between the end of its stdin (or stdout) and SIGTERM */
 	JUNK_LIMIT_BYTES = 4 << 20, /* consecutive invalid lines */
-	WORDS_BYTES = 120,
+	EXCERPT_BYTES = 120,
 	STDERR_LINE_BYTES = 4096,
 };
 
 struct stdio {
 	struct mcp_core core;
 	struct child *child; /* borrowed: NULL when it has ended */
-	struct line_reader out, words;
-	size_t junk_bytes;                /* since the last message */
-	char last_words[WORDS_BYTES + 1]; /* the last line on stderr */
-	struct timer patience;
+	struct line_reader out, errors;
+	size_t junk_bytes;                 /* since the last message */
+	char last_line[EXCERPT_BYTES + 1]; /* the last line on stderr */
+	struct timer grace;
 };
 
-static void end_softly(struct stdio *s)
+static void close_stdin(struct stdio *s)
 {
 	child_close_stdin(s->child);
-	if (!timer_running(&s->patience))
-		timer_start(s->core.t.env->loop, &s->patience, PATIENCE_MS);
+	if (!timer_running(&s->grace))
+		timer_start(s->core.t.env->loop, &s->grace, GRACE_MS);
 }
 
 static void stdio_fail(struct stdio *s, enum err_kind kind, const char *text)
@@ -108,24 +103,14 @@ static void stdio_fail(struct stdio *s, enum err_kind kind, const char *text)
 	child_kill(s->child, SIGTERM);
 }
 
-static void on_patience_over(struct timer *timer)
+static void on_grace_over(struct timer *timer)
 {
-	struct stdio *s = CONTAINER_OF(timer, struct stdio, patience);
+	struct stdio *s = CONTAINER_OF(timer, struct stdio, grace);
 
 	stdio_fail(s, ERR_PROTOCOL, "the server closed its output");
 }
 
-/* ---- what it says ---- */
-
-static void note_junk(struct stdio *s, struct str line, const struct err *err)
-{
-	struct str start = utf8_cut(line, WORDS_BYTES);
-
-	mcp_core_log(&s->core, "invalid message (%s): " STR_FMT, err->text, STR_ARG(start));
-	s->junk_bytes += line.n + 1;
-	if (s->junk_bytes > JUNK_LIMIT_BYTES)
-		stdio_fail(s, ERR_PROTOCOL, "the server floods its output with lines that are not messages");
-}
+/* ---- its output ---- */
 
 static void on_out_line(void *data, struct str line, bool cut)
 {
@@ -135,15 +120,20 @@ static void on_out_line(void *data, struct str line, bool cut)
 	line = str_trim(line);
 	if (s->core.closing || !line.n)
 		return;
-	if (cut)
+	if (cut) {
 		stdio_fail(s, ERR_LIMIT, "the server sent a message above 64 MB");
-	else if (mcp_core_message(&s->core, line, 0, NULL, &err) < 0)
-		note_junk(s, line, &err);
-	else
+	} else if (mcp_core_message(&s->core, line, 0, NULL, &err) == 0) {
 		s->junk_bytes = 0;
+	} else {
+		struct str start = utf8_cut(line, EXCERPT_BYTES);
+		mcp_core_log(&s->core, "invalid message (%s): " STR_FMT, err.text, STR_ARG(start));
+		s->junk_bytes += line.n + 1;
+		if (s->junk_bytes > JUNK_LIMIT_BYTES)
+			stdio_fail(s, ERR_PROTOCOL, "the server floods its output with lines that are not messages");
+	}
 }
 
-static void on_words(void *data, struct str line, bool cut)
+static void on_stderr_line(void *data, struct str line, bool cut)
 {
 	struct stdio *s = data;
 
@@ -151,16 +141,16 @@ static void on_words(void *data, struct str line, bool cut)
 	line = str_trim(line);
 	if (!line.n)
 		return;
-	struct str kept = utf8_cut(line, WORDS_BYTES);
-	memcpy(s->last_words, kept.p, kept.n);
-	s->last_words[kept.n] = '\0';
+	struct str kept = utf8_cut(line, EXCERPT_BYTES);
+	memcpy(s->last_line, kept.p, kept.n);
+	s->last_line[kept.n] = '\0';
 	mcp_core_log(&s->core, STR_FMT, STR_ARG(line));
 }
 
 static void on_output(struct child *c, bool is_stderr, const char *p, size_t n)
 {
 	struct stdio *s = child_data(c);
-	struct line_reader *r = is_stderr ? &s->words : &s->out;
+	struct line_reader *r = is_stderr ? &s->errors : &s->out;
 
 	if (n) {
 		line_reader_feed(r, p, n);
@@ -168,61 +158,48 @@ static void on_output(struct child *c, bool is_stderr, const char *p, size_t n)
 	}
 	line_reader_end(r);
 	if (!is_stderr)
-		end_softly(s);
+		close_stdin(s);
 }
 
-static void on_exit_of_child(struct child *c, int status)
+static void on_child_exit(struct child *c, int status)
 {
 	struct stdio *s = child_data(c);
 	const struct mcp_env *env = s->core.t.env;
+	bool killed = WIFSIGNALED(status);
 	struct err err;
 
 	s->child = NULL;
-	timer_stop(env->loop, &s->patience);
+	timer_stop(env->loop, &s->grace);
 	spawner_kill_group(env->spawner, child_pid(c));
-	const char *before = s->last_words[0] ? ": " : "";
-	if (WIFSIGNALED(status))
-		err_set(&err, ERR_IO, "the server was killed by signal %d%s%s", WTERMSIG(status), before,
-			s->last_words);
-	else
-		err_set(&err, ERR_IO, "the server exited with status %d%s%s", WEXITSTATUS(status), before,
-			s->last_words);
+	err_set(&err, ERR_IO, "the server %s %d%s%s", killed ? "was killed by signal" : "exited with status",
+		killed ? WTERMSIG(status) : WEXITSTATUS(status), s->last_line[0] ? ": " : "", s->last_line);
 	(void)mcp_core_close(&s->core, &err);
 	mcp_core_over(&s->core);
 }
 
 /* ---- the class ---- */
 
-static const char *const *make_argv(const struct mcp_server *server, struct arena *arena)
-{
-	size_t n = 0;
-
-	while (server->args && server->args[n])
-		n++;
-	const char **argv = arena_calloc(arena, (n + 2) * sizeof *argv);
-	argv[0] = server->command;
-	for (size_t i = 0; i < n; i++)
-		argv[i + 1] = server->args[i];
-	return argv;
-}
-
 static int stdio_start(struct mcp_transport *t, struct err *err)
 {
-	static const struct child_handlers handlers = { on_output, on_exit_of_child };
+	static const struct child_handlers handlers = { on_output, on_child_exit };
 	struct stdio *s = CONTAINER_OF(t, struct stdio, core.t);
 	AUTO_ARENA struct arena arena = { 0 };
+	size_t arg_count = str_count(t->server->args);
+	const char **argv = arena_calloc(&arena, (arg_count + 2) * sizeof *argv);
+
+	argv[0] = t->server->command;
+	for (size_t i = 0; i < arg_count; i++)
+		argv[i + 1] = t->server->args[i];
+	s->out = (struct line_reader){ .limit_bytes = MCP_MESSAGE_LIMIT, .line = on_out_line, .data = s };
+	s->errors = (struct line_reader){ .limit_bytes = STDERR_LINE_BYTES, .line = on_stderr_line, .data = s };
+	s->grace.fire = on_grace_over;
 	struct child_options options = {
-		.argv = make_argv(t->server, &arena),
+		.argv = argv,
 		.envp = mcp_server_environment(t->env, t->server, &arena),
 		.cwd = t->env->cwd,
 		.keep_stdin = true,
 		.tell_end = true,
 	};
-
-	mcp_core_init(&s->core);
-	s->out = (struct line_reader){ .limit_bytes = MCP_MESSAGE_LIMIT, .line = on_out_line, .data = s };
-	s->words = (struct line_reader){ .limit_bytes = STDERR_LINE_BYTES, .line = on_words, .data = s };
-	s->patience.fire = on_patience_over;
 	return spawn_start(t->env->spawner, &options, &handlers, s, &s->child, err);
 }
 
@@ -254,7 +231,7 @@ static void stdio_close(struct mcp_transport *t)
 	struct stdio *s = CONTAINER_OF(t, struct stdio, core.t);
 
 	if (mcp_core_close(&s->core, NULL) && s->child)
-		end_softly(s);
+		close_stdin(s);
 }
 
 static void stdio_free(struct mcp_transport *t)
@@ -262,7 +239,7 @@ static void stdio_free(struct mcp_transport *t)
 	struct stdio *s = CONTAINER_OF(t, struct stdio, core.t);
 
 	line_reader_release(&s->out);
-	line_reader_release(&s->words);
+	line_reader_release(&s->errors);
 	mcp_core_release(&s->core);
 	free(s);
 }

@@ -78,11 +78,11 @@ static void on_state(struct mcp_client *client, void *data)
 	loop_stop(t->services->loop);
 }
 
-static void on_log(struct mcp_client *client, void *data, const char *level, struct str text)
+static void on_log(void *data, const struct mcp_server *server, const char *level, struct str text)
 {
 	struct trial *t = data;
 
-	(void)client;
+	(void)server;
 	(void)level;
 	if (t->log.n + text.n < MOST_LOG_BYTES)
 		buf_addf(&t->log, STR_FMT "\n", STR_ARG(text));
@@ -120,7 +120,9 @@ static void connect_now(struct trial *t)
 {
 	struct mcp_client_options options = { .env = &t->env,
 					      .server = t->server,
-					      .events = { .on_state = on_state, .on_log = on_log, .data = t } };
+					      .host = { .on_log = on_log, .data = t },
+					      .on_state = on_state,
+					      .data = t };
 
 	t->client = mcp_client_new(&options);
 	mcp_client_start(t->client);

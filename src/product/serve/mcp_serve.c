@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * mcp_serve.c - `cadre mcp serve`: an MCP server on a pair of descriptors, a JSON-RPC message a line. Its tools are those of
- * the main agent of a session that has no turns. A call that another program makes takes the path of every call: schema, hooks,
- * rules, tool, hooks; the scheduler of all calls says which run at the same time (docs/internals/mcp_serve.md). */
+ * mcp_serve.c - `cadre mcp serve`: an MCP server on a pair of descriptors, one JSON-RPC message per line. It offers the
+ * tools of the main agent of a session without turns. A call of another program takes the path of every call: schema,
+ * hooks, rules, tool, hooks; the common scheduler decides which calls run in parallel (docs/internals/mcp_serve.md). */
 #include <errno.h>
 #include "product/session/session.h"
 #include "lib/json/json_write.h"
@@ -17,10 +17,10 @@ struct serve_call {
 	struct serve *serve;
 	struct serve_call *next;
 	struct tool_call *call; /* owned */
-	char *id, *token;       /* JSON, of the request and for its progress; token NULL: none is wanted */
-	unsigned told;          /* steps of its progress */
+	char *id, *token;       /* JSON, of the request and for its progress; token NULL: not requested */
+	unsigned progress;      /* messages about it so far */
 	bool done;
-	bool withdrawn; /* the answer is not wanted any more */
+	bool withdrawn; /* cancelled by the client: no answer */
 };
 
 struct serve {
@@ -35,70 +35,46 @@ struct serve {
 	struct kick kick; /* a call has come or ended */
 };
 
-/* ---- out ---------------------------------------------------------------------------------------------------------- */
+/* ---- messages out ---- */
 
-static void put_line(struct serve *s, struct buf *line)
+/* An answer to the request with this id, or a notification if it has a method; and a member with JSON. */
+static void serve_send(struct serve *s, struct str id, const char *method, const char *member, struct str json)
 {
-	buf_addch(line, '\n');
-	cadre_write(s->out, line->p, line->n);
-	app_check_backlog(s->services);
-}
-
-static struct json_out open_message(struct buf *line)
-{
-	struct json_out w = json_out(line);
+	AUTO_BUF struct buf line = { 0 };
+	struct json_out w = json_out(&line);
 
 	json_open(&w, '{');
 	json_kcstr(&w, "jsonrpc", "2.0");
-	return w;
-}
-
-static void serve_answer(struct serve *s, struct str id, struct str result)
-{
-	AUTO_BUF struct buf line = { 0 };
-	struct json_out w = open_message(&line);
-
-	json_kraw(&w, "id", id);
-	json_kraw(&w, "result", result);
+	if (method)
+		json_kcstr(&w, "method", method);
+	else
+		json_kraw(&w, "id", id.n ? id : STR("null"));
+	json_kraw(&w, member, json);
 	json_close(&w);
-	put_line(s, &line);
+	buf_addch(&line, '\n');
+	cadre_write(s->out, line.p, line.n);
+	app_check_backlog(s->services);
 }
 
 printf_like(4, 5) static void serve_refuse(struct serve *s, struct str id, int code, const char *fmt, ...)
 {
-	AUTO_BUF struct buf line = { 0 };
-	struct json_out w = open_message(&line);
+	AUTO_BUF struct buf error = { 0 };
+	struct json_out w = json_out(&error);
 	char text[512];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	json_kraw(&w, "id", id.n ? id : STR("null"));
-	json_key(&w, "error");
 	json_open(&w, '{');
 	json_ki64(&w, "code", code);
 	json_kcstr(&w, "message", text);
 	json_close(&w);
-	json_close(&w);
-	put_line(s, &line);
+	serve_send(s, id, NULL, "error", buf_str(&error));
 }
 
-static void serve_notify(struct serve *s, const char *method, struct str params)
-{
-	AUTO_BUF struct buf line = { 0 };
-	struct json_out w = open_message(&line);
-
-	json_kcstr(&w, "method", method);
-	json_kraw(&w, "params", params);
-	json_close(&w);
-	put_line(s, &line);
-}
-
-/* ---- tools that are offered ------------------------------------------------------------------------------------- */
-
-/* Those that speak with a user, or only make sense inside a conversation, are left out; a subagent is started by a smaller tool
- * than the model's own. */
+/* ---- offered tools: not those that need the user or a conversation. A subagent is started by a smaller tool than the
+ * model's own. ---- */
 static const char agent_name[] = "agent";
 static const char agent_schema[] =
 	"{\"type\":\"object\",\"properties\":{"
@@ -107,81 +83,55 @@ static const char agent_schema[] =
 	"\"subagent_type\":{\"type\":\"string\",\"description\":\"Which agent; without it a general one\"}},"
 	"\"required\":[\"description\",\"prompt\"]}";
 
-static const struct tool *agent_tool(const struct serve *s)
+static void put_tool(struct json_out *w, const char *name, struct str description, struct str schema, bool read_only)
 {
-	return tool_set_find(&s->session->tree.main.tools, str_from(tool_agent.name));
-}
-
-static const struct tool *serve_find_tool(const struct serve *s, struct str name, bool *ret_delegates)
-{
-	AUTO_FREE char *copy = xstrndup(name.p, name.n);
-	const struct tool *tool;
-
-	*ret_delegates = !strcmp(copy, agent_name);
-	if (*ret_delegates)
-		return agent_tool(s);
-	tool = tool_set_find(&s->session->tree.main.tools, name);
-	return tool && (tool->flags & TOOL_SERVED) && !strcmp(tool->name, copy) ? tool : NULL;
-}
-
-static void put_hints(struct json_out *w, bool read_only)
-{
+	json_open(w, '{');
+	json_kcstr(w, "name", name);
+	json_kraw(w, "description", description);
+	json_kraw(w, "inputSchema", schema);
 	json_key(w, "annotations");
 	json_open(w, '{');
 	json_kbool(w, "readOnlyHint", read_only);
 	json_close(w);
-}
-
-static void put_tool(struct json_out *w, const struct tool *tool)
-{
-	AUTO_JSON struct json_reader reader = { 0 };
-	const struct json *root;
-
-	if (json_parse(&reader, tool->definition, strlen(tool->definition), &root, NULL) < 0)
-		return; /* they are compiled in, and a test parses them */
-	json_open(w, '{');
-	json_kcstr(w, "name", tool->name);
-	json_kraw(w, "description", json_raw(json_get(root, "description")));
-	json_kraw(w, "inputSchema", json_raw(json_get(root, "input_schema")));
-	put_hints(w, tool->flags & TOOL_READ_ONLY);
 	json_close(w);
 }
 
-static void put_agent(struct json_out *w, const struct serve *s)
+static void serve_list_tools(struct serve *s, struct str id)
 {
-	AUTO_BUF struct buf text = { 0 };
+	const struct agent *main_agent = &s->session->tree.main;
+	AUTO_BUF struct buf result = { 0 };
+	struct json_out w = json_out(&result);
 
-	buf_addstr(&text,
-		   "Gives a task to a subagent, which works on it alone, with tools of its own, and reports when it "
-		   "is done. Agents:\n\n");
-	roster_write(&text, s->session->tree.services->registry,
-		     &(struct roster_spec){ .background_off = true, .one_at_a_time = true });
-	json_open(w, '{');
-	json_kcstr(w, "name", agent_name);
-	json_kstr(w, "description", buf_str(&text));
-	json_kraw(w, "inputSchema", str_from(agent_schema));
-	put_hints(w, false);
-	json_close(w);
+	json_open(&w, '{');
+	json_key(&w, "tools");
+	json_open(&w, '[');
+	for (size_t i = 0; i < main_agent->tools.count; i++) {
+		const struct tool *tool = main_agent->tools.tools[i];
+		AUTO_JSON struct json_reader reader = { 0 };
+		const struct json *root;
+		if ((tool->flags & TOOL_SERVED) && agent_offers(main_agent, tool) &&
+		    json_parse(&reader, tool->definition, strlen(tool->definition), &root, NULL) == 0)
+			put_tool(&w, tool->name, json_raw(json_get(root, "description")),
+				 json_raw(json_get(root, "input_schema")), tool->flags & TOOL_READ_ONLY);
+	}
+	if (tool_set_find(&main_agent->tools, str_from(tool_agent.name))) {
+		AUTO_BUF struct buf text = { 0 };
+		AUTO_BUF struct buf description = { 0 };
+		buf_addstr(&text, "Gives a task to a subagent, which works on it alone, with tools of its own, and "
+				  "reports when it is done. Agents:\n\n");
+		roster_write(&text, s->session->tree.services->registry,
+			     &(struct roster_spec){ .background_off = true, .one_at_a_time = true });
+		json_add_quoted(&description, buf_str(&text));
+		put_tool(&w, agent_name, buf_str(&description), str_from(agent_schema), false);
+	}
+	json_close(&w);
+	json_close(&w);
+	serve_send(s, id, NULL, "result", buf_str(&result));
 }
 
-static void serve_list_tools(struct serve *s, struct json_out *w)
-{
-	const struct tool_set *tools = &s->session->tree.main.tools;
+/* ---- calls ---- */
 
-	json_key(w, "tools");
-	json_open(w, '[');
-	for (size_t i = 0; i < tools->count; i++)
-		if ((tools->tools[i]->flags & TOOL_SERVED) && agent_offers(&s->session->tree.main, tools->tools[i]))
-			put_tool(w, tools->tools[i]);
-	if (agent_tool(s))
-		put_agent(w, s);
-	json_close(w);
-}
-
-/* ---- calls ------------------------------------------------------------------------------------------------------ */
-
-/* The tools that are offered give text only. */
-static void answer(const struct serve_call *c)
+static void serve_answer_call(const struct serve_call *c)
 {
 	AUTO_BUF struct buf result = { 0 };
 	struct json_out w = json_out(&result);
@@ -196,12 +146,10 @@ static void answer(const struct serve_call *c)
 	json_close(&w);
 	json_kbool(&w, "isError", c->call->is_error);
 	json_close(&w);
-	serve_answer(c->serve, str_from(c->id), buf_str(&result));
+	serve_send(c->serve, str_from(c->id), NULL, "result", buf_str(&result));
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------ */
-
-static void on_done(struct tool_call *call)
+static void on_call_done(struct tool_call *call)
 {
 	struct serve_call *c = call->owner;
 
@@ -209,18 +157,12 @@ static void on_done(struct tool_call *call)
 	loop_kick(c->serve->services->loop, &c->serve->kick);
 }
 
-static void free_call(struct serve_call *c)
+/* Answers calls that have ended, then starts those that may run. */
+static void on_serve_kick(struct kick *kick)
 {
-	c->serve->call_count--;
-	services_busy(c->serve->services, -1);
-	tool_call_free(c->call);
-	free(c->id);
-	free(c->token);
-	free(c);
-}
+	struct serve *s = CONTAINER_OF(kick, struct serve, kick);
+	struct tool_scheduler pass = { 0 };
 
-static void finish_done(struct serve *s)
-{
 	for (struct serve_call **at = &s->calls; *at;) {
 		struct serve_call *c = *at;
 		if (!c->done) {
@@ -231,26 +173,21 @@ static void finish_done(struct serve *s)
 		if (!*at)
 			s->calls_end = at;
 		if (!c->withdrawn)
-			answer(c);
-		free_call(c);
+			serve_answer_call(c);
+		s->call_count--;
+		services_busy(s->services, -1);
+		tool_call_free(c->call);
+		free(c->id);
+		free(c->token);
+		free(c);
 	}
-	agent_tree_forget_denials(&s->session->tree); /* each was an answer; no list of them is needed */
-}
-
-static void serve_step(struct kick *kick)
-{
-	struct serve *s = CONTAINER_OF(kick, struct serve, kick);
-	struct tool_scheduler pass = { 0 };
-
-	finish_done(s);
+	agent_tree_forget_denials(&s->session->tree); /* each was an answer; a list of them is not needed */
 	for (struct serve_call *c = s->calls; c; c = c->next)
 		if (tool_scheduler_pass(&pass, c->call))
 			tool_call_start(c->call);
 }
 
-/* ---- from the other side ------------------------------------------------------------------------------------------ */
-
-/* `agent` has less to say than the model's tool, and its report is waited for. */
+/* The input of the model's tool from that of `agent`, which waits for the report. */
 static void write_task(struct buf *out, const struct json *arguments)
 {
 	static const char *const members[] = { "description", "prompt", "subagent_type" };
@@ -266,15 +203,44 @@ static void write_task(struct buf *out, const struct json *arguments)
 	json_close(&w);
 }
 
-static char *text_of(const struct json *value)
+static void serve_call_tool(struct serve *s, struct str id, const struct json *params)
 {
-	struct str raw = json_raw(value);
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf task = { 0 };
+	struct agent *main_agent = &s->session->tree.main;
+	const struct json *arguments = json_get(params, "arguments");
+	const struct json *token = json_get(json_get(params, "_meta"), "progressToken");
+	struct str name = json_str(json_get(params, "name"), &a);
+	struct str input = arguments ? json_raw(arguments) : STR("{}");
+	bool delegates = str_is(name, agent_name);
+	const struct tool *tool = tool_set_find(&main_agent->tools, delegates ? str_from(tool_agent.name) : name);
+	char call_id[32];
 
-	return value ? xstrndup(raw.p, raw.n) : NULL;
-}
-
-static void serve_add_call(struct serve *s, struct serve_call *c)
-{
+	/* A tool may also be found by another name, which is not offered. */
+	if (tool && !delegates && (!(tool->flags & TOOL_SERVED) || !str_is(name, tool->name)))
+		tool = NULL;
+	if (!tool) {
+		serve_refuse(s, id, INVALID_PARAMS, "there is no tool '" STR_FMT "'", (int)MIN(name.n, 80),
+			     name.p ? name.p : "");
+		return;
+	}
+	if (s->call_count == MOST_CALLS) {
+		serve_refuse(s, id, INVALID_PARAMS, "%d calls are open, which is the limit", MOST_CALLS);
+		return;
+	}
+	if (delegates) {
+		write_task(&task, arguments);
+		input = buf_str(&task);
+	}
+	snprintf(call_id, sizeof call_id, "served_%u", ++s->numbered);
+	struct serve_call *c = xcalloc(1, sizeof *c);
+	c->serve = s;
+	c->id = xstrndup(id.p, id.n);
+	c->token = token ? xstrndup(json_raw(token).p, json_raw(token).n) : NULL;
+	c->call = tool_call_new(&main_agent->env, &main_agent->gate, tool, str_from(call_id), str_from(tool->name),
+				input);
+	c->call->owner = c;
+	c->call->done = on_call_done;
 	*s->calls_end = c;
 	s->calls_end = &c->next;
 	s->call_count++;
@@ -282,51 +248,12 @@ static void serve_add_call(struct serve *s, struct serve_call *c)
 	loop_kick(s->services->loop, &s->kick);
 }
 
-static void make_call(struct serve *s, struct str id, const struct tool *tool, struct str input,
-		      const struct json *params)
-{
-	struct agent *a = &s->session->tree.main;
-	struct serve_call *c = xcalloc(1, sizeof *c);
-	char name[32];
-
-	snprintf(name, sizeof name, "served_%u", ++s->numbered);
-	c->serve = s;
-	c->id = xstrndup(id.p, id.n);
-	c->token = text_of(json_get(json_get(params, "_meta"), "progressToken"));
-	c->call = tool_call_new(&a->env, &a->gate, tool, str_from(name), str_from(tool->name), input);
-	c->call->owner = c;
-	c->call->done = on_done;
-	serve_add_call(s, c);
-}
-
-static void serve_call_tool(struct serve *s, struct str id, const struct json *params)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	AUTO_BUF struct buf task = { 0 };
-	const struct json *arguments = json_get(params, "arguments");
-	struct str name = json_str(json_get(params, "name"), &a);
-	bool delegates;
-	const struct tool *tool = serve_find_tool(s, name, &delegates);
-
-	if (!tool) {
-		serve_refuse(s, id, INVALID_PARAMS, "there is no tool '" STR_FMT "'", (int)MIN(name.n, 80),
-			     name.p ? name.p : "");
-	} else if (s->call_count == MOST_CALLS) {
-		serve_refuse(s, id, INVALID_PARAMS, "%d calls are open, which is the limit", MOST_CALLS);
-	} else if (delegates) {
-		write_task(&task, arguments);
-		make_call(s, id, tool, buf_str(&task), params);
-	} else {
-		make_call(s, id, tool, arguments ? json_raw(arguments) : STR("{}"), params);
-	}
-}
-
 static void serve_withdraw(struct serve *s, const struct json *params)
 {
-	AUTO_FREE char *id = text_of(json_get(params, "requestId"));
+	const struct json *id = json_get(params, "requestId");
 
 	for (struct serve_call *c = s->calls; id && c; c = c->next) {
-		if (strcmp(c->id, id) != 0 || c->done)
+		if (!str_is(json_raw(id), c->id) || c->done)
 			continue;
 		c->withdrawn = true;
 		tool_scheduler_cancel(c->call);
@@ -341,110 +268,71 @@ static void serve_cancel_all(struct serve *s)
 			tool_scheduler_cancel(c->call);
 }
 
-/* ---- progress ----------------------------------------------------------------------------------------------------- */
-
-static void tell_progress(struct serve_call *c, const char *message)
-{
-	AUTO_BUF struct buf params = { 0 };
-	struct json_out w = json_out(&params);
-
-	json_open(&w, '{');
-	json_kraw(&w, "progressToken", str_from(c->token));
-	json_ki64(&w, "progress", ++c->told);
-	json_kcstr(&w, "message", message);
-	json_close(&w);
-	serve_notify(c->serve, "notifications/progress", buf_str(&params));
-}
-
 /* An agent makes progress with each tool that it calls. */
-static void serve_hear(struct serve *s, const struct event *event)
+static void on_event(const struct cadre_event *e, void *data)
 {
+	const struct event *event = e->event;
+	struct serve *s = data;
+
 	if (event->kind != EVENT_AGENT_PROGRESS || !event->agent || !event->agent->tool_use_id)
 		return;
-	for (struct serve_call *c = s->calls; c; c = c->next)
-		if (c->token && !c->withdrawn && !c->done && !strcmp(c->call->id, event->agent->tool_use_id))
-			tell_progress(c, event->task->last_tool);
+	for (struct serve_call *c = s->calls; c; c = c->next) {
+		AUTO_BUF struct buf params = { 0 };
+		struct json_out w = json_out(&params);
+		if (!c->token || c->withdrawn || c->done || strcmp(c->call->id, event->agent->tool_use_id) != 0)
+			continue;
+		json_open(&w, '{');
+		json_kraw(&w, "progressToken", str_from(c->token));
+		json_ki64(&w, "progress", ++c->progress);
+		json_kcstr(&w, "message", event->task->last_tool);
+		json_close(&w);
+		serve_send(s, STR(""), "notifications/progress", "params", buf_str(&params));
+	}
 }
 
-/* ---- requests ----------------------------------------------------------------------------------------------------- */
+/* ---- messages in ---- */
 
-static void greet(struct serve *s, struct str id, const struct json *params)
+static void serve_initialize(struct serve *s, struct str id, const struct json *params)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	AUTO_BUF struct buf result = { 0 };
-	struct json_out w = json_out(&result);
 	const char *version = mcp_version(json_str(json_get(params, "protocolVersion"), &a));
+	const char *result = arena_printf(&a,
+					  "{\"protocolVersion\":\"%s\",\"capabilities\":{\"tools\":{}},"
+					  "\"serverInfo\":{\"name\":\"cadre\",\"title\":\"cadre\",\"version\":\"%s\"}}",
+					  version ? version : mcp_version(STR("")), CADRE_VERSION);
 
-	json_open(&w, '{');
-	json_kcstr(&w, "protocolVersion", version ? version : mcp_version(STR("")));
-	json_kraw(&w, "capabilities", STR("{\"tools\":{}}"));
-	json_key(&w, "serverInfo");
-	json_open(&w, '{');
-	json_kcstr(&w, "name", "cadre");
-	json_kcstr(&w, "title", "cadre");
-	json_kcstr(&w, "version", CADRE_VERSION);
-	json_close(&w);
-	json_close(&w);
-	serve_answer(s, id, buf_str(&result));
+	serve_send(s, id, NULL, "result", str_from(result));
 }
 
-static void pong(struct serve *s, struct str id, const struct json *params)
-{
-	(void)params;
-	serve_answer(s, id, STR("{}"));
-}
-
-static void list_tools(struct serve *s, struct str id, const struct json *params)
-{
-	AUTO_BUF struct buf result = { 0 };
-	struct json_out w = json_out(&result);
-
-	(void)params;
-	json_open(&w, '{');
-	serve_list_tools(s, &w);
-	json_close(&w);
-	serve_answer(s, id, buf_str(&result));
-}
-
-static const struct {
-	const char *method;
-	void (*take)(struct serve *s, struct str id, const struct json *params);
-} requests[] = {
-	{ "initialize", greet },
-	{ "ping", pong },
-	{ "tools/call", serve_call_tool },
-	{ "tools/list", list_tools },
-};
-
-static void take_request(struct serve *s, const struct json *root, const struct json *id)
+static void serve_take_message(struct serve *s, const struct json *root)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	struct str method = json_str(json_get(root, "method"), &a);
-
-	for (size_t i = 0; i < COUNT_OF(requests); i++)
-		if (str_is(method, requests[i].method)) {
-			requests[i].take(s, json_raw(id), json_get(root, "params"));
-			return;
-		}
-	serve_refuse(s, json_raw(id), NO_SUCH_METHOD, "there is no method '" STR_FMT "'", (int)MIN(method.n, 80),
-		     method.p);
-}
-
-/* ---- in ----------------------------------------------------------------------------------------------------------- */
-
-static void take_message(struct serve *s, const struct json *root)
-{
 	const struct json *id = json_get(root, "id");
+	const struct json *params = json_get(root, "params");
+	struct str raw_id = id ? json_raw(id) : STR("");
+	bool has_method = json_is(json_get(root, "method"), JSON_STRING);
+	struct str method = has_method ? json_str(json_get(root, "method"), &a) : STR("");
 
 	if (!json_is(root, JSON_OBJECT) || (id && !json_is(id, JSON_STRING) && !json_is(id, JSON_NUMBER)))
 		serve_refuse(s, STR(""), INVALID_REQUEST,
 			     "expected one JSON-RPC message, with a text or a number as its id");
-	else if (id && json_is(json_get(root, "method"), JSON_STRING))
-		take_request(s, root, id);
-	else if (json_str_is(json_get(root, "method"), "notifications/cancelled"))
-		serve_withdraw(s, json_get(root, "params"));
 	else if (!json_get(root, "method") && !json_get(root, "result") && !json_get(root, "error"))
-		serve_refuse(s, id ? json_raw(id) : STR(""), INVALID_REQUEST, "the message has no method");
+		serve_refuse(s, raw_id, INVALID_REQUEST, "the message has no method");
+	else if (!id && str_is(method, "notifications/cancelled"))
+		serve_withdraw(s, params);
+	else if (!id || !has_method)
+		return; /* a notification, or an answer: we have asked nothing */
+	else if (str_is(method, "initialize"))
+		serve_initialize(s, raw_id, params);
+	else if (str_is(method, "ping"))
+		serve_send(s, raw_id, NULL, "result", STR("{}"));
+	else if (str_is(method, "tools/call"))
+		serve_call_tool(s, raw_id, params);
+	else if (str_is(method, "tools/list"))
+		serve_list_tools(s, raw_id);
+	else
+		serve_refuse(s, raw_id, NO_SUCH_METHOD, "there is no method '" STR_FMT "'", (int)MIN(method.n, 80),
+			     method.p);
 }
 
 static void on_line(void *data, struct str line, bool cut)
@@ -456,25 +344,25 @@ static void on_line(void *data, struct str line, bool cut)
 
 	line = str_trim(line);
 	if (cut)
-		serve_refuse(s, STR(""), INVALID_REQUEST, "a message may have %d MB", LONGEST_LINE >> 20);
+		serve_refuse(s, STR(""), INVALID_REQUEST, "a message may have at most %d MB", LONGEST_LINE >> 20);
 	else if (line.n && json_parse(&reader, line.p, line.n, &root, &err) < 0)
 		serve_refuse(s, STR(""), PARSE_ERROR, "not JSON: %s", err.text);
 	else if (line.n)
-		take_message(s, root);
+		serve_take_message(s, root);
 }
 
-static void watch(struct serve *s, bool on);
+static void serve_watch(struct serve *s, bool on);
 
-static void end_input(struct serve *s)
+static void serve_end_input(struct serve *s)
 {
 	if (s->over)
 		return;
 	s->over = true;
-	watch(s, false);
+	serve_watch(s, false);
 	line_reader_end(&s->lines);
 }
 
-static void read_some(struct serve *s)
+static void serve_read(struct serve *s)
 {
 	char bytes[READ_BYTES];
 	ssize_t n = read(s->in_fd, bytes, sizeof bytes);
@@ -482,10 +370,10 @@ static void read_some(struct serve *s)
 	if (n > 0)
 		line_reader_feed(&s->lines, bytes, (size_t)n);
 	else if (n == 0 || (errno != EINTR && errno != EAGAIN))
-		end_input(s);
+		serve_end_input(s);
 }
 
-/* While the other side does not read what we say, we do not read what it says. */
+/* Reads nothing while the client does not read our answers. */
 static void on_input(struct cadre *c, int fd, void *data)
 {
 	struct serve *s = data;
@@ -493,19 +381,19 @@ static void on_input(struct cadre *c, int fd, void *data)
 	(void)c;
 	(void)fd;
 	if (cadre_writer_queued(s->out) > MOST_QUEUED)
-		watch(s, false);
+		serve_watch(s, false);
 	else
-		read_some(s);
+		serve_read(s);
 }
 
 static void on_drained(struct cadre_writer *w, void *data)
 {
 	(void)w;
-	watch(data, true);
+	serve_watch(data, true);
 }
 
 /* A file cannot be watched: it is read to its end. */
-static void watch(struct serve *s, bool on)
+static void serve_watch(struct serve *s, bool on)
 {
 	if (on == s->watched || (on && s->over))
 		return;
@@ -515,47 +403,32 @@ static void watch(struct serve *s, bool on)
 	} else if (cadre_watch_fd(s->services->owner, s->in_fd, 1, on_input, s) != CADRE_OK) {
 		s->watched = false;
 		while (!s->over)
-			read_some(s);
+			serve_read(s);
 	}
 }
 
-/* ---- its life ----------------------------------------------------------------------------------------------------- */
+/* ---- start and end ---- */
 
-/* The other side does not read our answers any more. */
+/* The client does not read our answers any more. */
 static void on_unread(struct cadre_writer *w, void *data)
 {
 	struct serve *s = data;
 
 	(void)w;
-	end_input(s);
+	serve_end_input(s);
 	serve_cancel_all(s);
 }
 
-static void on_event(const struct cadre_event *e, void *data)
-{
-	serve_hear(data, e->event);
-}
-
-/* What is to be told to the main agent waits: it has no turns in which a model would hear it. */
+/* Notices for the main agent wait: it has no turns. */
 static void on_notice(struct agent *a)
 {
 	(void)a;
 }
 
-static void serve_run(struct serve *s)
-{
-	watch(s, true);
-	cadre_run(s->services->owner);
-	end_input(s); /* it was stopped: what still runs is ended */
-	serve_cancel_all(s);
-	while (s->calls)
-		cadre_run(s->services->owner);
-}
-
 int cadre_mcp_serve(struct cadre *c, int in_fd, int out_fd, char *why, size_t why_size)
 {
 	struct services *sv = cadre_services(c);
-	struct serve s = { .services = sv, .in_fd = in_fd, .kick = { .step = serve_step } };
+	struct serve s = { .services = sv, .in_fd = in_fd, .kick = { .step = on_serve_kick } };
 
 	if (!sv)
 		return CADRE_USAGE;
@@ -573,8 +446,13 @@ int cadre_mcp_serve(struct cadre *c, int in_fd, int out_fd, char *why, size_t wh
 	s.out = cadre_writer_new(c, out_fd);
 	cadre_writer_on_failure(s.out, on_unread, &s);
 	cadre_writer_on_drained(s.out, on_drained, &s);
-	serve_run(&s);
-	(void)cadre_writer_flush(s.out, DRAIN_MS, NULL, 0); /* a reader that is gone has no use for an error */
+	serve_watch(&s, true);
+	cadre_run(c);
+	serve_end_input(&s); /* it was stopped: ends what still runs */
+	serve_cancel_all(&s);
+	while (s.calls)
+		cadre_run(c);
+	(void)cadre_writer_flush(s.out, DRAIN_MS, NULL, 0); /* the client may be gone */
 	cadre_writer_free(s.out);
 	kick_cancel(&s.kick);
 	line_reader_release(&s.lines);

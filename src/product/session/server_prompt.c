@@ -3,7 +3,7 @@
 #include "product/session/server_prompt.h"
 #include "product/session/server_pool.h"
 #include "lib/json/json_write.h"
-#include "mcp/client/result.h"
+#include "mcp/client/toolset.h"
 
 enum { MOST_BLOCKS = 1000 };
 

@@ -2,7 +2,7 @@
  * tool_mcp_resources.c - the tools about resources of MCP servers: their lists, which the connections keep up to date, one resource,
  * and what a server has below an address. */
 #include "lib/json/json_write.h"
-#include "mcp/client/result.h"
+#include "mcp/client/toolset.h"
 #include "mcp/client/selection.h"
 #include "core/tool/tool_list.h"
 

@@ -18,30 +18,28 @@ static void on_catalog(struct mcp_client *c, void *data)
 	mcp_catalog_unref(catalog);
 }
 
-static void on_log(struct mcp_client *c, void *data, const char *level, struct str text)
+static void on_log(void *data, const struct mcp_server *server, const char *level, struct str text)
 {
 	struct client_stage *s = data;
 
-	(void)c;
+	(void)server;
 	buf_addf(&s->log, "%s " STR_FMT "\n", level, STR_ARG(text));
 }
 
-static void on_elicitation(struct mcp_client *c, void *data, struct mcp_elicitation *e)
+static void on_elicitation(void *data, const struct mcp_server *server, struct mcp_elicitation *e)
 {
 	struct client_stage *s = data;
 
-	(void)c;
+	(void)server;
 	s->asked_before = s->asked;
 	s->asked = e;
 	if (s->answer_at_once)
 		mcp_elicitation_answer(e, "accept", STR(""));
 }
 
-static void on_elicitation_gone(struct mcp_client *c, void *data, struct mcp_elicitation *e)
+static void on_elicitation_gone(void *data, struct mcp_elicitation *e)
 {
 	struct client_stage *s = data;
-
-	(void)c;
 	CHECK(e == s->asked || e == s->asked_before);
 	s->gone++;
 }
@@ -49,6 +47,12 @@ static void on_elicitation_gone(struct mcp_client *c, void *data, struct mcp_eli
 static const char *const *roots(void *data)
 {
 	return ((struct client_stage *)data)->roots;
+}
+
+static struct mcp_transport *stage_transport(void *data, struct mcp_server *server,
+					     const struct mcp_transport_handlers *handlers, void *handler_data)
+{
+	return peer_transport(&((struct client_stage *)data)->peer, server, handlers, handler_data);
 }
 
 void client_stage_init(struct client_stage *s)
@@ -62,15 +66,15 @@ void client_stage_connect(struct client_stage *s)
 	s->client = mcp_client_new(&(struct mcp_client_options){
 		.env = &s->peer.env,
 		.server = s->peer.server,
-		.events = { .on_state = on_state,
-			    .on_catalog = on_catalog,
-			    .on_log = on_log,
-			    .on_elicitation = on_elicitation,
-			    .on_elicitation_gone = on_elicitation_gone,
-			    .roots = roots,
-			    .data = s },
-		.make_transport = peer_transport,
-		.transport_data = &s->peer,
+		.host = { .on_log = on_log,
+			  .on_elicitation = on_elicitation,
+			  .on_elicitation_gone = on_elicitation_gone,
+			  .roots = roots,
+			  .make_transport = stage_transport,
+			  .data = s },
+		.on_state = on_state,
+		.on_catalog = on_catalog,
+		.data = s,
 	});
 	mcp_client_start(s->client);
 	loop_run(s->peer.loop);

@@ -2,6 +2,7 @@
  * test_auth_again.c - the second time and later: tokens that are renewed, widened, shared and kept. */
 #include "unit.h"
 #include <sys/stat.h>
+#include "mcp/auth/oauth_store.h"
 #include "oauth_desk.h"
 #include "tests.h"
 
@@ -309,6 +310,42 @@ TEST(a_token_that_another_process_got_is_taken_without_asking_anybody)
 	desk_release(&d);
 }
 
+struct other_process {
+	struct kick kick;
+	struct desk *desk;
+};
+
+static void on_other_process(struct kick *kick)
+{
+	struct desk *d = CONTAINER_OF(kick, struct other_process, kick)->desk;
+	AUTO_ARENA struct arena arena = { 0 };
+	const char *key = oauth_store_key(&arena, &d->config);
+	struct oauth_grant *grant = NULL;
+
+	CHECK_INT(oauth_store_get(d->file, key, &grant, NULL), 0);
+	grant->token.access = "token-of-the-other";
+	CHECK_INT(oauth_store_put(d->file, key, d->url, grant, NULL), 0);
+	oauth_grant_free(grant);
+}
+
+TEST(a_refused_refresh_takes_the_token_that_another_process_got_meanwhile)
+{
+	struct desk d;
+	desk_init(&d);
+	desk_challenge(&d, 401, "");
+	desk_once(&d, "POST /token", 400, "{\"error\":\"invalid_grant\"}");
+	desk_no_person(&d);
+	struct other_process other = { .kick.step = on_other_process, .desk = &d };
+
+	mcp_auth_challenge(d.auth, 401, STR(""), desk_on_end, &d);
+	loop_kick(d.loop, &other.kick); /* after the flow has sent its request */
+	loop_run(d.loop);
+
+	CHECK_CSTR(d.err.text, "");
+	CHECK_CSTR(mcp_auth_header(d.auth), "Authorization: Bearer token-of-the-other");
+	desk_release(&d);
+}
+
 TEST(a_forgotten_server_starts_anew)
 {
 	struct desk d;
@@ -343,5 +380,6 @@ int test_auth_again(void)
 			 T(freed_while_a_person_signs_in_it_leaves_nothing_behind),
 			 T(the_next_process_finds_the_token_in_a_private_file),
 			 T(a_token_that_another_process_got_is_taken_without_asking_anybody),
+			 T(a_refused_refresh_takes_the_token_that_another_process_got_meanwhile),
 			 T(a_forgotten_server_starts_anew));
 }

@@ -56,10 +56,9 @@ TEST(older_versions_are_taken_and_unknown_ones_are_named)
 		CHECK_INT(mcp_client_state(s.client), cases[i].good ? MCP_CONNECTED : MCP_FAILED);
 		if (!cases[i].good) {
 			AUTO_BUF struct buf text = { 0 };
-			buf_addf(
-				&text,
-				"the server srv speaks version \"%s\" of MCP; here it is 2025-11-25 down to 2024-10-07",
-				cases[i].version);
+			buf_addf(&text,
+				 "the server srv uses MCP version \"%s\"; supported are 2025-11-25 to 2024-10-07",
+				 cases[i].version);
 			CHECK_CSTR(mcp_client_error(s.client), text.p);
 			CHECK_INT(s.peer.closes, 1);
 		}
@@ -243,10 +242,10 @@ TEST(a_client_may_be_closed_in_every_state)
 		s.peer.server->kind = MCP_HTTP;
 		s.peer.refuse_starts = 2;
 		s.peer.fail_lists = 1;
-		s.client = mcp_client_new(&(struct mcp_client_options){ .env = &s.peer.env,
-									.server = s.peer.server,
-									.make_transport = peer_transport,
-									.transport_data = &s.peer });
+		s.client = mcp_client_new(
+			&(struct mcp_client_options){ .env = &s.peer.env,
+						      .server = s.peer.server,
+						      .host = { .make_transport = peer_transport, .data = &s.peer } });
 		mcp_client_start(s.client);
 		client_ask(&s, "{}", 0);
 		peer_run_for(&s.peer, ms);

@@ -151,7 +151,7 @@ TEST(all_addresses_of_an_error_must_be_accepted)
 	CHECK_INT(s.gone, 1);
 	CHECK_INT(s.peer.sent.n, 0);
 	CHECK_STR(buf_str(&s.ends),
-		  "result {}\nerror 6 the server srv wants the user to visit an address first, and that "
+		  "result {}\nerror 6 the server srv requires the user to visit a URL first, and that "
 		  "was not accepted\n");
 	client_stage_release(&s);
 }

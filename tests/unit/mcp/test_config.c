@@ -356,16 +356,16 @@ TEST(policies_hold_for_every_scope)
 		{ "{\"allowedMcpServers\":[{\"serverCommand\":[\"user\"]}]}",
 		  "s flag refused, s project refused, s user user", "not in allowedMcpServers" },
 		{ "{\"strictPluginOnlyCustomization\":true}", "s flag refused, s project refused, s user refused",
-		  "managed settings let only plugins bring servers" },
+		  "managed settings allow servers of plugins only" },
 		{ "{\"strictPluginOnlyCustomization\":{\"mcp\":true}}",
 		  "s flag refused, s project refused, s user refused",
-		  "managed settings let only plugins bring servers" },
+		  "managed settings allow servers of plugins only" },
 		{ "{\"strictPluginOnlyCustomization\":[\"mcp\"]}", "s flag refused, s project refused, s user refused",
-		  "managed settings let only plugins bring servers" },
+		  "managed settings allow servers of plugins only" },
 		{ "{\"strictPluginOnlyCustomization\":[\"hooks\"]}", "s flag flag, s project shadowed, s user shadowed",
 		  "" },
 		{ "{\"disableSideloadFlags\":true}", "s flag refused, s project project, s user shadowed",
-		  "managed settings do not let --mcp-config bring servers" },
+		  "managed settings do not allow servers of --mcp-config" },
 	};
 	const char *const flag = flag_json;
 	struct setup t;
@@ -417,7 +417,7 @@ TEST(two_names_that_give_tools_the_same_names_are_one)
 	put_state(&t, "top/project", "{}", "{\"my x\": {\"command\": \"b\"}}");
 
 	CHECK_CSTR(loaded(&t), "my.x project a, my x user shadowed");
-	CHECK_CSTR(why(&t, 1), "its tools would have the names of those of 'my.x'");
+	CHECK_CSTR(why(&t, 1), "its tools would have the same names as those of 'my.x'");
 	setup_release(&t);
 }
 
@@ -430,7 +430,7 @@ TEST(of_a_name_that_stands_twice_in_a_file_the_last_one_counts)
 
 	CHECK_CSTR(loaded(&t), "s project b");
 	CHECK_CSTR(stage_short(&t.stage, buf_str(&t.config->notes).p),
-		   "top/project/.mcp.json:2: server 's' stands here again; the last one counts\n");
+		   "top/project/.mcp.json:2: server 's' is defined twice; the last definition is used\n");
 	setup_release(&t);
 }
 

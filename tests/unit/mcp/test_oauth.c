@@ -219,7 +219,7 @@ TEST(a_registration_chooses_a_method_that_can_be_used)
 		AUTO_ARENA struct arena arena = { 0 };
 		struct oauth_client c;
 		int rc = oauth_register_read(&arena, str_from(table[i].answer), table[i].methods, &c, NULL);
-		CHECK_CSTR(rc < 0 ? "-" : oauth_method_word(c.method), table[i].want);
+		CHECK_CSTR(rc < 0 ? "-" : oauth_method_words[c.method], table[i].want);
 	}
 }
 

@@ -158,7 +158,7 @@ TEST(a_bad_entry_is_named_with_its_place_and_the_word_for_it)
 		  "timeout: expected milliseconds, 1000 or more" },
 		{ "{\"command\":\"x\",\"timeout\":\"5s\"}", "invalid_config", "timeout: expected" },
 		{ "{\"command\":\"x\",\"alwaysLoad\":1}", "invalid_config", "alwaysLoad: expected true or false" },
-		{ "{\"type\":\"http\"}", "invalid_config", "url: expected the address" },
+		{ "{\"type\":\"http\"}", "invalid_config", "url: expected the URL" },
 		{ "{\"type\":\"http\",\"url\":\"\"}", "invalid_config", "url: expected" },
 		{ "{\"type\":\"http\",\"url\":\"ftp://h\"}", "invalid_config", "http:// or https://, not 'ftp://h'" },
 		{ "{\"type\":\"http\",\"url\":\"https:/h\"}", "invalid_config", "http:// or https://" },

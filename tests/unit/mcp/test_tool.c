@@ -3,7 +3,7 @@
 #include "unit.h"
 #include <sys/stat.h>
 #include "lib/io/file.h"
-#include "mcp/client/result.h"
+#include "mcp/client/toolset.h"
 #include "mcp/client/selection.h"
 #include "peer.h"
 #include "tests.h"

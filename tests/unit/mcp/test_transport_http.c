@@ -49,7 +49,7 @@ TEST(a_session_is_kept_by_its_id_and_ended_at_the_close)
 
 	wire_send(&w, 1, "{\"id\":1,\"method\":\"first\"}");
 	wire_wait(&w, "message {\"id\":1");
-	mcp_transport_ready(w.transport, "2025-11-25");
+	w.transport->class->ready(w.transport, "2025-11-25");
 	wire_send(&w, 0, "{\"method\":\"note\"}");
 	wire_send(&w, 2, "{\"id\":2,\"method\":\"second\"}");
 	wire_wait(&w, "message {\"id\":2");
@@ -93,7 +93,7 @@ TEST(nothing_overtakes_the_first_notification)
 	wire_send(&w, 1, "{\"id\":1,\"method\":\"first\"}");
 	wire_wait(&w, "message {\"id\":1");
 
-	mcp_transport_ready(w.transport, "2025-11-25");
+	w.transport->class->ready(w.transport, "2025-11-25");
 	wire_send(&w, 0, "{\"method\":\"note\"}");
 	wire_send(&w, 2, "{\"id\":2,\"method\":\"second\"}");
 	for (int i = 0; i < 20 || !site_saw(&s, "note"); i++) {
@@ -160,7 +160,7 @@ TEST(what_the_server_says_by_itself_comes_on_a_stream_that_opens_after_the_hands
 	wire_send(&w, 1, "{\"id\":1,\"method\":\"first\"}");
 	wire_wait(&w, "message {\"id\":1");
 
-	mcp_transport_ready(w.transport, "2025-11-25");
+	w.transport->class->ready(w.transport, "2025-11-25");
 	wire_send(&w, 0, "{\"method\":\"note\"}");
 	wire_wait(&w, "message {\"id\":\"q\"");
 
@@ -289,7 +289,7 @@ TEST(a_request_that_is_dropped_ends_its_transfer_and_nothing_else)
 	wire_send(&w, 2, "{\"id\":2}");
 	while (site_count(&s) < 2)
 		uv_run(loop_uv(w.env.loop), UV_RUN_NOWAIT);
-	mcp_transport_drop(w.transport, 1);
+	w.transport->class->drop(w.transport, 1);
 	while (!site_saw(&s, "gone") || w.env.http->active != 1)
 		uv_run(loop_uv(w.env.loop), UV_RUN_NOWAIT);
 

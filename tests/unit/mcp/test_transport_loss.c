@@ -241,7 +241,7 @@ TEST(a_get_that_finds_nothing_only_means_that_there_is_no_stream)
 	wire_send(&w, 1, "{\"id\":1}");
 	wire_wait(&w, "message {\"id\":1");
 
-	mcp_transport_ready(w.transport, "2025-11-25");
+	w.transport->class->ready(w.transport, "2025-11-25");
 	wire_send(&w, 0, "{\"method\":\"note\"}");
 	while (w.env.http->active || !site_saw(&s, "GET"))
 		uv_run(loop_uv(w.env.loop), UV_RUN_NOWAIT);

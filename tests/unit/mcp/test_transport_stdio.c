@@ -85,8 +85,8 @@ TEST(a_command_that_does_not_exist_is_an_error_of_the_start)
 	w.server->command = "no-such-server-program";
 
 	struct mcp_transport *t = mcp_transport_new(&w.env, w.server, &none, NULL);
-	CHECK_INT(mcp_transport_start(t, &err), -ERR_NOT_FOUND);
-	mcp_transport_free(t);
+	CHECK_INT(t->class->start(t, &err), -ERR_NOT_FOUND);
+	t->class->free(t);
 
 	CHECK_CSTR(err.text, "cannot run no-such-server-program: No such file or directory");
 	w.closes = 1;

@@ -33,7 +33,7 @@ static void on_message(void *data, struct str json)
 	else
 		note(w, "message of %zu bytes\n", json.n);
 	if (w->close_at_message)
-		mcp_transport_close(w->transport);
+		w->transport->class->close(w->transport);
 }
 
 static void on_log(void *data, struct str line)
@@ -103,7 +103,7 @@ void wire_start(struct wire *w)
 	struct err err = { 0 };
 
 	w->transport = mcp_transport_new(&w->env, w->server, &handlers, w);
-	if (mcp_transport_start(w->transport, &err) < 0)
+	if (w->transport->class->start(w->transport, &err) < 0)
 		fail_msg("%s", err.text);
 	CHECK_INT(w->trail.n, 0);
 }
@@ -112,7 +112,7 @@ void wire_send(struct wire *w, int64_t id, const char *json)
 {
 	size_t before = w->trail.n;
 
-	mcp_transport_send(w->transport, id, str_from(json));
+	w->transport->class->send(w->transport, id, str_from(json));
 	CHECK_INT(w->trail.n, before);
 }
 
@@ -134,8 +134,8 @@ void wire_wait(struct wire *w, const char *text)
 
 void wire_close(struct wire *w)
 {
-	mcp_transport_close(w->transport);
-	mcp_transport_close(w->transport);
+	w->transport->class->close(w->transport);
+	w->transport->class->close(w->transport);
 	CHECK_INT(w->closes, 0);
 	wire_wait(w, "closed on request\n");
 }

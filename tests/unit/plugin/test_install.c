@@ -45,7 +45,7 @@ TEST(a_plugin_that_would_not_load_leaves_nothing)
 		{ "{\"name\":\"p\",\"version\":\"../../x\"}", NULL, "cannot be the name of a directory" },
 		{ "{\"name\":\"p\",\"version\":\"..\"}", NULL, "cannot be the name of a directory" },
 		{ "{\"name\":\"p\"}", "/etc", "leads out of the plugin" },
-		{ "{\"name\":\"other\"}", NULL, "calls itself other" },
+		{ "{\"name\":\"other\"}", NULL, "its name is other" },
 	};
 	static const struct market_plugin offer = { .name = "p" };
 
@@ -148,7 +148,7 @@ TEST(a_marketplace_is_checked_when_it_is_read)
 		const char *text, *why;
 	} table[] = {
 		{ "{\"plugins\":[]}", ":1: name: expected" },
-		{ "{\"name\":\"inline\",\"plugins\":[]}", "no word of ours" },
+		{ "{\"name\":\"inline\",\"plugins\":[]}", "not a reserved word" },
 		{ "{\"name\":\"../x\",\"plugins\":[]}", "name: expected" },
 		{ "{\"name\":\"m\"}", "plugins: expected a list" },
 		{ "{\"name\":\"m\",\"plugins\":[{\"source\":\"./x\"}]}", "needs a name" },

@@ -80,8 +80,9 @@ static const char *unpack(struct stage *s, const struct member *members, size_t 
 	for (size_t i = 0; i < count; i++)
 		add_member(&tar, &members[i]);
 	pack(&packed, buf_str(&tar));
-	return unpack_tarball(buf_str(&packed), stage_path(s, "work"), &err) < 0 ? arena_strdup(&s->arena, err.text)
-										 : "";
+	return unpack_archive(UNPACK_TARBALL, buf_str(&packed), stage_path(s, "work"), &err) < 0
+		       ? arena_strdup(&s->arena, err.text)
+		       : "";
 }
 
 static const char *text_of(struct stage *s, const char *path)
@@ -181,17 +182,17 @@ TEST(a_package_that_is_cut_or_changed_anywhere_is_refused_without_harm)
 	for (size_t n = 1; n < BLOCK + 9; n += 7) {
 		AUTO_BUF struct buf packed = { 0 };
 		pack(&packed, (struct str){ tar.p, n });
-		int status = unpack_tarball(buf_str(&packed), stage_path(&s, "work"), &err);
+		int status = unpack_archive(UNPACK_TARBALL, buf_str(&packed), stage_path(&s, "work"), &err);
 		CHECK(status < 0);
 	}
 	for (size_t n = 100; n < 154; n++) {
 		AUTO_BUF struct buf packed = { 0 };
 		tar.p[n] ^= 1;
 		pack(&packed, buf_str(&tar));
-		CHECK(unpack_tarball(buf_str(&packed), stage_path(&s, "work"), &err) < 0);
+		CHECK(unpack_archive(UNPACK_TARBALL, buf_str(&packed), stage_path(&s, "work"), &err) < 0);
 		tar.p[n] ^= 1;
 	}
-	CHECK(unpack_tarball(STR("no gzip"), stage_path(&s, "work"), &err) < 0);
+	CHECK(unpack_archive(UNPACK_TARBALL, STR("no gzip"), stage_path(&s, "work"), &err) < 0);
 	stage_release(&s);
 }
 
@@ -214,7 +215,7 @@ TEST(a_packed_bomb_is_stopped_at_the_limit)
 	add_member(&tar, &pair[1]);
 	pack_often(&packed, buf_str(&tar), 300);
 
-	CHECK(unpack_tarball(buf_str(&packed), stage_path(&s, "work"), &err) < 0);
+	CHECK(unpack_archive(UNPACK_TARBALL, buf_str(&packed), stage_path(&s, "work"), &err) < 0);
 	CHECK_CSTR(err.text, "unpacks to more than 256 MB");
 	stage_release(&s);
 }
@@ -230,12 +231,12 @@ TEST(a_package_without_files_or_with_too_many_is_refused)
 
 	add_member(&tar, &(struct member){ .name = "package/d/", .text = "", .type = '5' });
 	pack_often(&packed, buf_str(&tar), UNPACK_ENTRY_LIMIT + 1);
-	CHECK_INT(unpack_tarball(buf_str(&packed), stage_path(&s, "work"), &err), -ERR_LIMIT);
+	CHECK_INT(unpack_archive(UNPACK_TARBALL, buf_str(&packed), stage_path(&s, "work"), &err), -ERR_LIMIT);
 	buf_clear(&packed);
 	buf_reserve(&zeros, 4 * BLOCK);
 	memset(zeros.p, 0, 4 * BLOCK);
 	pack(&packed, (struct str){ zeros.p, 4 * BLOCK });
-	CHECK_INT(unpack_tarball(buf_str(&packed), stage_path(&s, "work"), &err), -ERR_PARSE);
+	CHECK_INT(unpack_archive(UNPACK_TARBALL, buf_str(&packed), stage_path(&s, "work"), &err), -ERR_PARSE);
 	CHECK_CSTR(err.text, "has no files");
 	stage_release(&s);
 }

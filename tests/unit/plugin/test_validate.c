@@ -58,7 +58,7 @@ static const struct verdict {
 	{ "bad-path-form",
 	  "manifest-validation-error plugin.json:3: commands: expected a path that begins with ./ and has no .., or a "
 	  "list of such, not \"commands\"" },
-	{ "bad-path-gone", "path-not-found plugin.json:4: agents: ./agents/gone.md is not there" },
+	{ "bad-path-gone", "path-not-found plugin.json:4: agents: ./agents/gone.md does not exist" },
 	{ "bad-path-kind",
 	  "component-load-failed plugin.json:3: agents: ./agents/list.txt is neither a directory nor an .md file" },
 	{ "bad-path-up",
@@ -154,7 +154,7 @@ TEST(a_key_that_is_not_known_is_a_note_with_its_line)
 
 	CHECK_INT(p->state, PLUGIN_ENABLED);
 	CHECK_INT(p->notes.count, 2);
-	CHECK_CSTR(p->notes.list[0].message, "colour: not known, and without effect");
+	CHECK_CSTR(p->notes.list[0].message, "colour: unknown key, without effect");
 	CHECK_INT(p->notes.list[0].line, 3);
 	plugin_free(p);
 }

@@ -31,7 +31,7 @@ TEST(files_come_out_as_they_went_in_but_for_their_modes)
 	stage_init(&s);
 	zip_make(&zip, good, COUNT_OF(good));
 
-	CHECK_INT(unpack_zip(buf_str(&zip), stage_path(&s, "work"), &err), 0);
+	CHECK_INT(unpack_archive(UNPACK_ZIP, buf_str(&zip), stage_path(&s, "work"), &err), 0);
 
 	CHECK_INT(file_read(stage_path(&s, "work/.claude-plugin/plugin.json"), 1000, &text, &err), 0);
 	CHECK_STR(buf_str(&text), good[1].text);
@@ -97,7 +97,7 @@ TEST(a_hostile_archive_is_refused)
 		struct err err = { 0 };
 		stage_init(&s);
 		zip_make(&zip, &table[i].file, 1);
-		int status = unpack_zip(buf_str(&zip), stage_path(&s, "work"), &err);
+		int status = unpack_archive(UNPACK_ZIP, buf_str(&zip), stage_path(&s, "work"), &err);
 		if (status == 0 || !strstr(err.text, table[i].why))
 			fail_msg("%s (%s): '%s'", table[i].file.name, table[i].why, err.text);
 		CHECK(!file_exists(stage_path(&s, "out")));
@@ -117,7 +117,7 @@ TEST(names_in_utf8_stay_as_they_are_in_any_locale)
 	stage_init(&s);
 	zip_make(&zip, files, COUNT_OF(files));
 
-	CHECK_INT(unpack_zip(buf_str(&zip), stage_path(&s, "work"), &err), 0);
+	CHECK_INT(unpack_archive(UNPACK_ZIP, buf_str(&zip), stage_path(&s, "work"), &err), 0);
 
 	CHECK(file_exists(stage_path(&s, "work/gr\xc3\xbc\xc3\x9f/\xe6\x97\xa5.md")));
 	CHECK(file_exists(stage_path(&s, "work/pl\xc3\xa4in.md")));
@@ -141,7 +141,7 @@ TEST(a_name_that_is_too_long_is_refused)
 		name[0] = 'b';
 		name[rows[i].n] = '\0';
 		zip_make(&zip, &(struct zip_file){ .name = name, .text = "" }, 1);
-		CHECK_INT(unpack_zip(buf_str(&zip), stage_path(&s, "work"), &err), -ERR_PARSE);
+		CHECK_INT(unpack_archive(UNPACK_ZIP, buf_str(&zip), stage_path(&s, "work"), &err), -ERR_PARSE);
 		if (!strstr(err.text, "too long"))
 			fail_msg("%zu bytes: '%s'", rows[i].n, err.text);
 		stage_release(&s);
@@ -162,12 +162,12 @@ TEST(a_file_does_not_pass_through_a_link)
 	stage_init(&s);
 
 	zip_make(&zip, files, COUNT_OF(files));
-	CHECK_INT(unpack_zip(buf_str(&zip), stage_path(&s, "work"), &err), -ERR_PARSE);
+	CHECK_INT(unpack_archive(UNPACK_ZIP, buf_str(&zip), stage_path(&s, "work"), &err), -ERR_PARSE);
 	CHECK(strstr(err.text, "is a link") != NULL);
 	CHECK_INT(symlink("..", stage_path(&s, "work/there")), 0); /* as if an entry had made it */
 	buf_clear(&zip);
 	zip_make(&zip, &files[2], 1);
-	CHECK_INT(unpack_zip(buf_str(&zip), stage_path(&s, "work"), &err), -ERR_PARSE);
+	CHECK_INT(unpack_archive(UNPACK_ZIP, buf_str(&zip), stage_path(&s, "work"), &err), -ERR_PARSE);
 	CHECK(strstr(err.text, "in the way") != NULL);
 
 	CHECK(!file_exists(stage_path(&s, "out")));
@@ -185,10 +185,10 @@ TEST(an_archive_without_files_or_with_too_many_is_refused)
 		files[i] = (struct zip_file){ .name = arena_printf(&s.arena, "d%zu/", i), .text = "" };
 
 	zip_make(&zip, files, UNPACK_ENTRY_LIMIT + 1);
-	CHECK_INT(unpack_zip(buf_str(&zip), stage_path(&s, "work"), &err), -ERR_LIMIT);
+	CHECK_INT(unpack_archive(UNPACK_ZIP, buf_str(&zip), stage_path(&s, "work"), &err), -ERR_LIMIT);
 	buf_clear(&zip);
 	zip_make(&zip, NULL, 0);
-	CHECK_INT(unpack_zip(buf_str(&zip), stage_path(&s, "work"), &err), -ERR_PARSE);
+	CHECK_INT(unpack_archive(UNPACK_ZIP, buf_str(&zip), stage_path(&s, "work"), &err), -ERR_PARSE);
 	stage_release(&s);
 }
 
@@ -206,7 +206,7 @@ TEST(names_that_are_in_each_others_way_are_refused)
 		struct err err = { 0 };
 		stage_init(&s);
 		zip_make(&zip, pairs[i], 2);
-		CHECK_INT(unpack_zip(buf_str(&zip), stage_path(&s, "work"), &err), -ERR_PARSE);
+		CHECK_INT(unpack_archive(UNPACK_ZIP, buf_str(&zip), stage_path(&s, "work"), &err), -ERR_PARSE);
 		CHECK(strstr(err.text, "in the way") != NULL);
 		stage_release(&s);
 	}
@@ -223,7 +223,7 @@ TEST(an_archive_that_is_cut_anywhere_is_refused_without_harm)
 		AUTO_FREE char *copy = xstrndup("", 0);
 		copy = xrealloc(copy, n + 1);
 		memcpy(copy, zip.p, n);
-		CHECK(unpack_zip((struct str){ copy, n }, stage_path(&s, "work"), NULL) < 0);
+		CHECK(unpack_archive(UNPACK_ZIP, (struct str){ copy, n }, stage_path(&s, "work"), NULL) < 0);
 	}
 	stage_release(&s);
 }
@@ -251,7 +251,7 @@ TEST(an_archive_that_is_changed_anywhere_does_no_harm)
 
 	for (size_t i = 0; i < zip.n; i++) {
 		zip.p[i] ^= (char)0xff;
-		int status = unpack_zip(buf_str(&zip), stage_path(&s, "work"), &err);
+		int status = unpack_archive(UNPACK_ZIP, buf_str(&zip), stage_path(&s, "work"), &err);
 		zip.p[i] ^= (char)0xff;
 		CHECK(status == 0 || err.text[0]);
 		CHECK_INT(count_names(stage_path(&s, ".")), before);
@@ -278,13 +278,13 @@ TEST(a_bomb_is_stopped_at_the_limit)
 		files[i] = (struct zip_file){ .name = names[i], .text = letters, .deflated = true };
 	zip_make(&zip, files, COUNT_OF(files));
 
-	CHECK_INT(unpack_zip(buf_str(&zip), stage_path(&s, "work"), &err), -ERR_LIMIT);
+	CHECK_INT(unpack_archive(UNPACK_ZIP, buf_str(&zip), stage_path(&s, "work"), &err), -ERR_LIMIT);
 	files[0].name = "9";
 	files[0].size_lie = 10 - (uint32_t)n;
 	buf_clear(&zip);
 	zip_make(&zip, files, 1);
-	CHECK_INT(unpack_zip(buf_str(&zip), stage_path(&s, "work"), &err), -ERR_PARSE);
-	CHECK_CSTR(err.text, "'9' is larger than it says");
+	CHECK_INT(unpack_archive(UNPACK_ZIP, buf_str(&zip), stage_path(&s, "work"), &err), -ERR_PARSE);
+	CHECK_CSTR(err.text, "'9' is larger than its header says");
 	stage_release(&s);
 }
 
