@@ -7,8 +7,7 @@
  *       |       redirect on the same host
  *       +-----> ASK                             read a short while ago
  *
- * Whatever happens in GET, READ or ASK, a cancel too, comes back in one callback, and each of them ends the call or goes to
- * the next state. */
+ * GET, READ and ASK each end in one callback, also after a cancel, which ends the call or enters the next state. */
 #include "core/tool/tool_job.h"
 #include "core/tool/tool_list.h"
 #include "lib/base/base.h"
@@ -28,9 +27,10 @@ struct web_get {
 	void (*done)(struct web_get *g); /* exactly once after a start, from the loop */
 	/* what came; valid from done on */
 	int status;
-	struct buf type, location; /* values of headers; empty: there was none */
+	struct buf type, location; /* values of headers; empty: not sent */
 	struct buf body;
-	enum err_kind failure; /* 0: there is an answer, whatever its status */
+	bool failed; /* there is no answer; with one its status may still be an error */
+	bool denied; /* the host has an address of a refused kind */
 	char why[240];
 	/* its own */
 	struct loop *loop;
@@ -44,7 +44,7 @@ struct web_get {
 static const struct {
 	int status;
 	const char *text;
-} words[] = {
+} statuses[] = {
 	{ 200, "OK" },
 	{ 201, "Created" },
 	{ 202, "Accepted" },
@@ -77,38 +77,29 @@ static const struct {
 };
 
 /* "Not Found"; "" if it is not known */
-static const char *web_status_text(int status)
+static const char *status_text(int status)
 {
-	for (size_t i = 0; i < COUNT_OF(words); i++)
-		if (words[i].status == status)
-			return words[i].text;
+	for (size_t i = 0; i < COUNT_OF(statuses); i++)
+		if (statuses[i].status == status)
+			return statuses[i].text;
 	return "";
-}
-
-/* The page is somewhere else. */
-static bool web_status_moves(int status)
-{
-	return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
 /* ---- one request ------------------------------------------------------------------------------------------------ */
 
 enum { STALL_MS = 20000, HEADER_VALUE_LIMIT = 8192 };
 
-static void keep(struct buf *out, struct str value)
-{
-	buf_clear(out);
-	buf_add(out, value.p, MIN(value.n, (size_t)HEADER_VALUE_LIMIT));
-}
-
 static void on_header(struct http_req *r, struct str name, struct str value)
 {
 	struct web_get *g = http_data(r);
+	struct buf *out = str_is_nocase(name, "content-type") ? &g->type
+			  : str_is_nocase(name, "location")   ? &g->location
+							      : NULL;
 
-	if (str_is_nocase(name, "content-type"))
-		keep(&g->type, value);
-	else if (str_is_nocase(name, "location"))
-		keep(&g->location, value);
+	if (!out)
+		return;
+	buf_clear(out);
+	buf_add(out, value.p, MIN(value.n, (size_t)HEADER_VALUE_LIMIT));
 }
 
 static void on_head(struct http_req *r, int status)
@@ -126,31 +117,14 @@ static bool on_data(struct http_req *r, const char *p, size_t n)
 	return true;
 }
 
-static enum err_kind kind_of(enum http_error error)
-{
-	switch (error) {
-	case HTTP_OK:
-		return 0;
-	case HTTP_TOO_LARGE:
-		return ERR_LIMIT;
-	case HTTP_DENIED:
-		return ERR_DENIED;
-	case HTTP_STALLED:
-		return ERR_TIMEOUT;
-	case HTTP_CANCELLED:
-		return ERR_CANCELLED;
-	default:
-		return ERR_IO;
-	}
-}
-
 static void on_done(struct http_req *r, enum http_error error, const char *text)
 {
 	struct web_get *g = http_data(r);
 
 	g->req = NULL;
 	timer_stop(g->loop, &g->limit);
-	g->failure = g->late ? ERR_TIMEOUT : kind_of(error);
+	g->failed = g->late || error != HTTP_OK;
+	g->denied = error == HTTP_DENIED;
 	snprintf(g->why, sizeof g->why, "%s", g->late ? "it took too long" : text);
 	g->done(g);
 }
@@ -195,13 +169,6 @@ static int web_get_start(struct web_get *g, struct web *web, const char *url, un
 	g->limit.fire = on_limit;
 	timer_start(g->loop, &g->limit, limit_ms);
 	return 0;
-}
-
-/* A request: done still comes. Also when nothing runs */
-static void web_get_cancel(struct web_get *g)
-{
-	if (g->req)
-		http_cancel(g->req);
 }
 
 /* ---- the tool --------------------------------------------------------------------------------------------------- */
@@ -252,22 +219,7 @@ struct fetch {
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
 
-static void put_result(struct fetch *f)
-{
-	struct tool_call *call = f->job.call;
-	struct json_out w = json_out(&call->result_json);
-
-	json_open(&w, '{');
-	json_ki64(&w, "bytes", (int64_t)f->bytes);
-	json_ki64(&w, "code", f->status);
-	json_kcstr(&w, "codeText", web_status_text(f->status));
-	json_kstr(&w, "result", buf_str(&call->result));
-	json_ki64(&w, "durationMs", (int64_t)(loop_now_ms(call->env->loop) - call->started_ms));
-	json_kcstr(&w, "url", f->url.text);
-	json_close(&w);
-}
-
-static void release(struct fetch *f)
+static void fetch_release(struct fetch *f)
 {
 	f->state = FETCH_OVER;
 	web_get_release(&f->get);
@@ -281,8 +233,16 @@ static void fetch_finish(struct fetch *f, struct str text)
 
 	utf8_add_repaired(&call->result, text);
 	buf_add(&call->result, f->note.p, f->note.n);
-	put_result(f);
-	release(f);
+	struct json_out w = json_out(&call->result_json);
+	json_open(&w, '{');
+	json_ki64(&w, "bytes", (int64_t)f->bytes);
+	json_ki64(&w, "code", f->status);
+	json_kcstr(&w, "codeText", status_text(f->status));
+	json_kstr(&w, "result", buf_str(&call->result));
+	json_ki64(&w, "durationMs", (int64_t)(loop_now_ms(call->env->loop) - call->started_ms));
+	json_kcstr(&w, "url", f->url.text);
+	json_close(&w);
+	fetch_release(f);
 	tool_call_end(call, false);
 }
 
@@ -294,22 +254,22 @@ static void fetch_fail(struct fetch *f, const char *why)
 		tool_call_fail(call, "The call was cancelled.");
 	else
 		tool_call_fail(call, "%s cannot be fetched: %s.", f->url.text, why);
-	release(f);
+	fetch_release(f);
 }
 
-/* What is not public can be opened, and only the user can do it. */
-static void fail_denied(struct fetch *f, enum err_kind kind, const char *why)
+/* Only the user can open addresses that are not public. */
+static void fetch_fail_request(struct fetch *f, bool denied, const char *why)
 {
 	AUTO_BUF struct buf text = { 0 };
 
-	buf_addstr(&text, why);
-	if (kind == ERR_DENIED && !f->job.call->cancelled)
+	buf_addstr(&text, why[0] ? why : "no answer came");
+	if (denied)
 		buf_addf(
 			&text,
 			", and such addresses are refused. A user can allow it with the rule WebFetch(domain:%s) or the "
 			"setting webFetch.allowPrivate",
 			f->url.host);
-	fetch_fail(f, text.n ? text.p : "no answer came");
+	fetch_fail(f, text.p);
 }
 
 /* ---- ASK --------------------------------------------------------------------------------------------------------- */
@@ -328,24 +288,18 @@ static void on_answer(struct web_question *q, bool failed, struct str answer)
 	else
 		tool_call_fail(call, "The page was read, but the model that answers the prompt failed: " STR_FMT,
 			       STR_ARG(answer));
-	release(f);
+	fetch_release(f);
 }
 
-static size_t char_len(struct str text, size_t at)
+/* Counts up to `most` characters. *ret_bytes: how long they are */
+static size_t count_chars(struct str text, size_t most, size_t *ret_bytes)
 {
-	size_t n = 1;
+	size_t count = 0, at = 0;
 
-	while (at + n < text.n && ((unsigned char)text.p[at + n] & 0xc0) == 0x80)
-		n++;
-	return n;
-}
-
-static size_t count_chars(struct str text)
-{
-	size_t count = 0;
-
-	for (size_t at = 0; at < text.n; at += char_len(text, at))
-		count++;
+	for (; at < text.n && count < most; count++)
+		for (at++; at < text.n && ((unsigned char)text.p[at] & 0xc0) == 0x80;)
+			at++;
+	*ret_bytes = at;
 	return count;
 }
 
@@ -355,20 +309,18 @@ static bool cut_part(struct fetch *f, struct str *ret_part)
 	struct tool_call *call = f->job.call;
 	int64_t offset = 0;
 	struct str text = buf_str(&f->text);
-	size_t at = 0;
+	size_t at, end;
 
 	(void)json_i64(json_get(call->input, "offset"), &offset);
-	for (int64_t i = 0; i < offset && at < text.n; i++)
-		at += char_len(text, at);
+	size_t skipped = count_chars(text, (size_t)MAX(offset, 0), &at);
 	if (offset > 0 && at >= text.n) {
-		tool_call_reject(call, "The offset is behind the end of the page, which has %zu characters.",
-				 count_chars(text));
+		tool_call_reject(call, "The offset is behind the end of the page, which has %zu characters.", skipped);
 		return false;
 	}
 	*ret_part = utf8_cut((struct str){ text.p + at, text.n - at }, SHOWN_LIMIT_BYTES);
 	if (at + ret_part->n < text.n)
-		buf_addf(&f->note, "\n\n[The page goes on. To read on, call WebFetch again with offset=%zu.]",
-			 (size_t)offset + count_chars(*ret_part));
+		buf_addf(&f->note, "\n\n[The page continues. To read more, call WebFetch again with offset=%zu.]",
+			 skipped + count_chars(*ret_part, SIZE_MAX, &end));
 	return true;
 }
 
@@ -379,7 +331,7 @@ static void fetch_ask(struct fetch *f)
 	struct str part;
 
 	if (!cut_part(f, &part)) {
-		release(f);
+		fetch_release(f);
 		return;
 	}
 	if (!str_trim(part).n || !f->web->ask) {
@@ -410,61 +362,45 @@ static void read_run(struct tool_job *job)
 	f->rc = web_page_read(&source, &f->text, &f->is_file, &f->err);
 }
 
-static void keep_page(struct fetch *f)
+static void read_report(struct tool_job *job)
 {
-	const char *wish = tool_env_get(f->job.call->env, "CLAUDE_CODE_WEBFETCH_CACHE_TTL_MS");
-	uint64_t keep_ms = CACHE_MS;
+	struct fetch *f = CONTAINER_OF(job, struct fetch, job);
+	const char *setting = tool_env_get(job->call->env, "CLAUDE_CODE_WEBFETCH_CACHE_TTL_MS");
+	uint64_t ttl_ms;
 
-	if (wish && !str_to_u64(str_from(wish), &keep_ms))
-		keep_ms = CACHE_MS;
+	web_get_release(&f->get);
+	if (f->rc < 0) {
+		fetch_fail(f, f->err.text);
+		return;
+	}
+	if (f->is_file) {
+		fetch_finish(f, buf_str(&f->text));
+		return;
+	}
+	if (!setting || !str_to_u64(str_from(setting), &ttl_ms))
+		ttl_ms = CACHE_MS;
 	web_cache_put(&f->web->cache, f->key,
 		      &(struct web_cached){ .url = f->url.text,
 					    .text = buf_str(&f->text),
 					    .bytes = f->bytes,
 					    .status = f->status,
-					    .until_ms = loop_now_ms(f->web->loop) + keep_ms });
-}
-
-static void read_report(struct tool_job *job)
-{
-	struct fetch *f = CONTAINER_OF(job, struct fetch, job);
-
-	web_get_release(&f->get);
-	if (f->rc < 0) {
-		fetch_fail(f, f->err.text);
-	} else if (f->is_file) {
-		fetch_finish(f, buf_str(&f->text));
-	} else {
-		keep_page(f);
-		fetch_ask(f);
-	}
+					    .until_ms = loop_now_ms(f->web->loop) + ttl_ms });
+	fetch_ask(f);
 }
 
 /* A cancelled job ends the call without a report. */
-static void read_over(struct tool_job *job)
+static void read_release(struct tool_job *job)
 {
 	struct fetch *f = CONTAINER_OF(job, struct fetch, job);
 
 	if (f->state == FETCH_READ)
-		release(f);
-}
-
-static void read_page(struct fetch *f)
-{
-	struct tool_call *call = f->job.call;
-	char *path = tool_result_path(call);
-
-	if (path)
-		path[strlen(path) - strlen(".txt")] = '\0';
-	f->stem = path;
-	f->state = FETCH_READ;
-	tool_job_start(&f->job, call);
+		fetch_release(f);
 }
 
 /* ---- GET --------------------------------------------------------------------------------------------------------- */
 
-/* https, but for hosts near by that may be fetched from: few of them have it. */
-static void set_out_for(struct fetch *f, struct web_url *url)
+/* Uses https, except for allowed local hosts: few of them support it. */
+static void fetch_prepare_url(struct fetch *f, struct web_url *url)
 {
 	f->refused = web_refused_kinds(f->job.call, url);
 	if (!web_url_is_local(url) || f->refused == ADDRESS_NOT_PUBLIC)
@@ -479,21 +415,10 @@ static void fetch_get(struct fetch *f)
 	if (now_ms >= f->give_up_ms)
 		fetch_fail(f, "it took too long");
 	else if (web_get_start(&f->get, f->web, f->url.text, f->refused, f->give_up_ms - now_ms, &f->err) < 0)
-		fail_denied(f, f->err.kind, f->err.text);
+		fetch_fail_request(f, f->err.kind == ERR_DENIED, f->err.text);
 }
 
-static void report_redirect(struct fetch *f, const struct web_url *to)
-{
-	AUTO_BUF struct buf text = { 0 };
-
-	buf_addf(&text,
-		 "The page leads to another host and was not followed.\nAsked for: %s\nLeads to: %s\nStatus: %d %s\n\n"
-		 "To read it, call WebFetch again with url \"%s\" and the same prompt.",
-		 f->url.text, to->text, f->status, web_status_text(f->status), to->text);
-	fetch_finish(f, buf_str(&text));
-}
-
-static void follow(struct fetch *f)
+static void fetch_follow(struct fetch *f)
 {
 	struct arena *a = &f->job.call->arena;
 	AUTO_BUF struct buf reason = { 0 };
@@ -504,10 +429,15 @@ static void follow(struct fetch *f)
 		fetch_fail(f, "it leads to an address that cannot be fetched");
 		return;
 	}
-	set_out_for(f, &to);
+	fetch_prepare_url(f, &to);
 	enum web_way way = web_judge_redirect(f->job.call, &f->url, &to, &reason);
 	if (way == WEB_REPORT) {
-		report_redirect(f, &to);
+		const char *text = arena_printf(
+			a,
+			"The page leads to another host and was not followed.\nAsked for: %s\nLeads to: %s\nStatus: %d %s\n\n"
+			"To read it, call WebFetch again with url \"%s\" and the same prompt.",
+			f->url.text, to.text, f->status, status_text(f->status), to.text);
+		fetch_finish(f, str_from(text));
 	} else if (way == WEB_REFUSE) {
 		fetch_fail(f, reason.p);
 	} else if (++f->redirects > MOST_REDIRECTS) {
@@ -521,76 +451,72 @@ static void follow(struct fetch *f)
 static void on_got(struct web_get *g)
 {
 	struct fetch *f = CONTAINER_OF(g, struct fetch, get);
+	int status = g->status;
+	bool is_redirect = status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 	char why[80];
 
-	f->status = g->status;
+	f->status = status;
 	f->bytes = g->body.n;
-	if (g->failure) {
-		fail_denied(f, g->failure, g->why);
-	} else if (web_status_moves(g->status)) {
-		follow(f);
-	} else if (g->status >= 400) {
-		snprintf(why, sizeof why, "the server answered %d %s", g->status, web_status_text(g->status));
+	if (g->failed) {
+		fetch_fail_request(f, g->denied, g->why);
+	} else if (is_redirect) {
+		fetch_follow(f);
+	} else if (status >= 400) {
+		snprintf(why, sizeof why, "the server answered %d %s", status, status_text(status));
 		fetch_fail(f, why);
 	} else {
-		read_page(f);
+		char *path = tool_result_path(f->job.call);
+		if (path)
+			path[strlen(path) - strlen(".txt")] = '\0';
+		f->stem = path;
+		f->state = FETCH_READ;
+		tool_job_start(&f->job, f->job.call);
 	}
 }
 
 /* ---- start ------------------------------------------------------------------------------------------------------- */
 
-static uint64_t time_limit_ms(const struct tool_env *env)
-{
-	const char *wish = tool_env_get(env, "CADRE_WEBFETCH_TIMEOUT_MS");
-	uint64_t ms;
-
-	return wish && str_to_u64(str_from(wish), &ms) && ms && ms < TIME_LIMIT_MS ? ms : TIME_LIMIT_MS;
-}
-
-static bool recall(struct fetch *f)
-{
-	const struct web_cached *page = web_cache_get(&f->web->cache, f->key, loop_now_ms(f->web->loop));
-
-	if (!page)
-		return false;
-	buf_add(&f->text, page->text.p, page->text.n);
-	f->status = page->status;
-	f->bytes = page->bytes;
-	f->url.text = arena_strdup(&f->job.call->arena, page->url);
-	return true;
-}
-
 static void fetch_start(struct tool_call *call)
 {
+	const char *timeout = tool_env_get(call->env, "CADRE_WEBFETCH_TIMEOUT_MS");
 	struct fetch *f = arena_calloc(&call->arena, sizeof *f);
+	uint64_t limit_ms;
 
 	if (!call->env->web) {
 		tool_call_fail(call, "Pages cannot be fetched here.");
 		return;
 	}
 	f->web = call->env->web;
-	f->job = (struct tool_job){ .call = call, .run = read_run, .report = read_report, .release = read_over };
+	f->job = (struct tool_job){ .call = call, .run = read_run, .report = read_report, .release = read_release };
 	f->get.done = on_got;
 	call->state = &f->job;
 	if (web_url_parse(&call->arena, json_str(json_get(call->input, "url"), &call->arena), &f->url, &f->err) < 0) {
 		tool_call_reject(call, "%s.", f->err.text);
 		return;
 	}
-	set_out_for(f, &f->url);
-	f->give_up_ms = loop_now_ms(f->web->loop) + time_limit_ms(call->env);
+	fetch_prepare_url(f, &f->url);
+	if (!timeout || !str_to_u64(str_from(timeout), &limit_ms) || !limit_ms || limit_ms > TIME_LIMIT_MS)
+		limit_ms = TIME_LIMIT_MS;
+	f->give_up_ms = loop_now_ms(f->web->loop) + limit_ms;
 	f->key = arena_printf(&call->arena, "%x %s", f->refused, f->url.text);
-	if (recall(f))
-		fetch_ask(f);
-	else
+	const struct web_cached *page = web_cache_get(&f->web->cache, f->key, loop_now_ms(f->web->loop));
+	if (!page) {
 		fetch_get(f);
+		return;
+	}
+	buf_add(&f->text, page->text.p, page->text.n);
+	f->status = page->status;
+	f->bytes = page->bytes;
+	f->url.text = arena_strdup(&call->arena, page->url);
+	fetch_ask(f);
 }
 
 static void fetch_cancel(struct tool_call *call)
 {
 	struct fetch *f = CONTAINER_OF((struct tool_job *)call->state, struct fetch, job);
 
-	if (f->state == FETCH_GET)
-		web_get_cancel(&f->get);
+	if (f->state == FETCH_GET && f->get.req)
+		http_cancel(f->get.req); /* done still comes */
 	else if (f->state == FETCH_READ)
 		tool_job_cancel(call);
 	else if (f->state == FETCH_ASK)

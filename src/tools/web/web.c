@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * web.c - what the tools of the web share. */
+ * web.c - what WebFetch and WebSearch share. */
 #include "tools/web/web.h"
 
-/* ---- pages that were fetched a moment ago ----------------------------------------------------------------------- */
+/* ---- the cache of pages ---------------------------------------------------------------------------------------- */
 
-enum { MOST_PAGES = 128, MOST_BYTES = 16 << 20 };
+enum { MAX_PAGES = 128, MAX_BYTES = 16 << 20 };
 
 struct web_entry {
 	struct web_entry *older, *newer;
@@ -12,18 +12,18 @@ struct web_entry {
 	char *key, *url, *text;
 };
 
-static size_t cost_of(const char *key, const struct web_cached *page)
+static size_t cache_cost(const char *key, const struct web_cached *page)
 {
 	return sizeof(struct web_entry) + strlen(key) + strlen(page->url) + page->text.n;
 }
 
-static void unlink_entry(struct web_cache *c, struct web_entry *e)
+static void cache_unlink(struct web_cache *c, struct web_entry *e)
 {
 	*(e->older ? &e->older->newer : &c->oldest) = e->newer;
 	*(e->newer ? &e->newer->older : &c->newest) = e->older;
 }
 
-static void link_newest(struct web_cache *c, struct web_entry *e)
+static void cache_link(struct web_cache *c, struct web_entry *e)
 {
 	e->older = c->newest;
 	e->newer = NULL;
@@ -31,11 +31,11 @@ static void link_newest(struct web_cache *c, struct web_entry *e)
 	c->newest = e;
 }
 
-static void drop(struct web_cache *c, struct web_entry *e)
+static void cache_drop(struct web_cache *c, struct web_entry *e)
 {
-	unlink_entry(c, e);
+	cache_unlink(c, e);
 	map_remove(&c->pages, str_from(e->key));
-	c->held_bytes -= cost_of(e->key, &e->page);
+	c->held_bytes -= cache_cost(e->key, &e->page);
 	free(e->key);
 	free(e->url);
 	free(e->text);
@@ -49,48 +49,41 @@ const struct web_cached *web_cache_get(struct web_cache *c, const char *key, uin
 	if (!e)
 		return NULL;
 	if (e->page.until_ms <= now_ms) {
-		drop(c, e);
+		cache_drop(c, e);
 		return NULL;
 	}
-	unlink_entry(c, e);
-	link_newest(c, e);
+	cache_unlink(c, e);
+	cache_link(c, e);
 	return &e->page;
 }
 
-static struct web_entry *copy_of(const char *key, const struct web_cached *page)
+void web_cache_put(struct web_cache *c, const char *key, const struct web_cached *page)
 {
-	struct web_entry *e = xcalloc(1, sizeof *e);
+	struct web_entry *old = map_get(&c->pages, str_from(key));
+	size_t cost = cache_cost(key, page);
 
+	if (old)
+		cache_drop(c, old);
+	if (cost > MAX_BYTES)
+		return;
+	struct web_entry *e = xcalloc(1, sizeof *e);
 	e->key = xstrdup(key);
 	e->url = xstrdup(page->url);
 	e->text = xstrndup(page->text.p, page->text.n);
 	e->page = *page;
 	e->page.url = e->url;
 	e->page.text.p = e->text;
-	return e;
-}
-
-void web_cache_put(struct web_cache *c, const char *key, const struct web_cached *page)
-{
-	struct web_entry *old = map_get(&c->pages, str_from(key));
-	size_t cost = cost_of(key, page);
-
-	if (old)
-		drop(c, old);
-	if (cost > MOST_BYTES)
-		return;
-	struct web_entry *e = copy_of(key, page);
 	map_set(&c->pages, str_from(e->key), e);
-	link_newest(c, e);
+	cache_link(c, e);
 	c->held_bytes += cost;
-	while (c->pages.count > MOST_PAGES || c->held_bytes > MOST_BYTES)
-		drop(c, c->oldest);
+	while (c->pages.count > MAX_PAGES || c->held_bytes > MAX_BYTES)
+		cache_drop(c, c->oldest);
 }
 
 void web_cache_release(struct web_cache *c)
 {
 	while (c->oldest)
-		drop(c, c->oldest);
+		cache_drop(c, c->oldest);
 	map_release(&c->pages);
 	*c = (struct web_cache){ 0 };
 }
@@ -117,14 +110,9 @@ void web_free(struct web *web)
 	free(web);
 }
 
-static uintptr_t used_by(const struct web *web, const char *session_id)
-{
-	return (uintptr_t)map_get(&web->searches, str_from(session_id));
-}
-
 unsigned web_take_searches(struct web *web, const char *session_id, unsigned wanted, unsigned limit)
 {
-	uintptr_t used = used_by(web, session_id);
+	uintptr_t used = (uintptr_t)map_get(&web->searches, str_from(session_id));
 	unsigned taken = used < limit ? MIN(wanted, (unsigned)(limit - used)) : 0;
 
 	map_set(&web->searches, str_from(session_id), (void *)(used + taken));
@@ -133,7 +121,7 @@ unsigned web_take_searches(struct web *web, const char *session_id, unsigned wan
 
 void web_return_searches(struct web *web, const char *session_id, unsigned count)
 {
-	uintptr_t used = used_by(web, session_id);
+	uintptr_t used = (uintptr_t)map_get(&web->searches, str_from(session_id));
 
 	map_set(&web->searches, str_from(session_id), (void *)(used - MIN(used, count)));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * web_access.h - addresses, and where a call may go. */
+ * web_access.h - URLs, and which of them a call may fetch. */
 #pragma once
 #include "core/tool/tool.h"
 #include "lib/base/arena.h"

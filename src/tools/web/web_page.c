@@ -5,7 +5,7 @@
 #include <iconv.h>
 #include "lib/base/utf8.h"
 #include "lib/io/file.h"
-#include "tools/web/html_markdown.h"
+#include "tools/web/html.h"
 
 /* ---- charsets --------------------------------------------------------------------------------------------------- */
 
@@ -89,7 +89,7 @@ static const char *take_mark(struct str *bytes)
 	return NULL;
 }
 
-static struct str behind(struct str text, const char *word)
+static struct str text_behind(struct str text, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -105,9 +105,9 @@ static const char *find_meta(struct str bytes)
 {
 	struct str rest = { bytes.p, MIN(bytes.n, (size_t)META_WITHIN_BYTES) };
 
-	while ((rest = behind(rest, "<meta")).p) {
+	while ((rest = text_behind(rest, "<meta")).p) {
 		struct str tag = rest;
-		struct str name = behind(str_cut(&tag, '>'), "charset");
+		struct str name = text_behind(str_cut(&tag, '>'), "charset");
 		while (name.n && char_in(name.p[0], "= \t\r\n\"'"))
 			name = (struct str){ name.p + 1, name.n - 1 };
 		size_t n = 0;
@@ -196,53 +196,28 @@ static const char *const texts[] = {
 	"application/x-ndjson",   "application/x-sh",       "application/yaml", "application/x-yaml",
 };
 
-static const char *extension_of(struct str type)
-{
-	for (size_t i = 0; i < COUNT_OF(files); i++)
-		if (str_is_nocase(type, files[i].type))
-			return files[i].extension;
-	return "bin";
-}
-
-/* Text does not have these, but for UTF-16, which says so at its beginning. */
-static bool looks_binary(struct str bytes)
-{
-	bool marked = str_starts(bytes, STR("\xff\xfe")) || str_starts(bytes, STR("\xfe\xff"));
-
-	return !marked && bytes.n && memchr(bytes.p, '\0', MIN(bytes.n, (size_t)LOOKED_AT_BYTES));
-}
-
-static bool looks_like_html(struct str bytes)
+static enum page_kind page_kind_of(struct str type, struct str bytes)
 {
 	static const char *const begins[] = { "<!doctype html", "<html", "<head", "<body" };
-	struct str text = str_trim((struct str){ bytes.p, MIN(bytes.n, (size_t)LOOKED_AT_BYTES) });
-
-	for (size_t i = 0; i < COUNT_OF(begins); i++)
-		if (text.n >= strlen(begins[i]) && !strncasecmp(text.p, begins[i], strlen(begins[i])))
-			return true;
-	return false;
-}
-
-static bool is_text_type(struct str type)
-{
-	for (size_t i = 0; i < COUNT_OF(texts); i++)
-		if (str_is_nocase(type, texts[i]))
-			return true;
-	return (type.n > 5 && !strncasecmp(type.p, "text/", 5)) || str_ends(type, STR("+json")) ||
-	       str_ends(type, STR("+xml"));
-}
-
-static enum page_kind kind_of(struct str type, struct str bytes)
-{
+	struct str head = { bytes.p, MIN(bytes.n, (size_t)LOOKED_AT_BYTES) };
 	bool is_html = str_is_nocase(type, "text/html") || str_is_nocase(type, "application/xhtml+xml");
+	bool is_text = is_html || !type.n || str_is_nocase(type, "application/octet-stream") ||
+		       (type.n > 5 && !strncasecmp(type.p, "text/", 5)) || str_ends(type, STR("+json")) ||
+		       str_ends(type, STR("+xml"));
 
-	if (type.n && !is_html && !is_text_type(type) && !str_is_nocase(type, "application/octet-stream"))
+	for (size_t i = 0; i < COUNT_OF(texts) && !is_text; i++)
+		is_text = str_is_nocase(type, texts[i]);
+	if (!is_text)
 		return PAGE_FILE;
-	if (is_html || (!type.n && looks_like_html(bytes)))
-		return PAGE_HTML; /* browsers show it as such whatever is in it, and so it is read */
-	if (looks_binary(bytes))
-		return PAGE_FILE;
-	return PAGE_TEXT;
+	for (size_t i = 0; i < COUNT_OF(begins) && !type.n && !is_html; i++) {
+		struct str text = str_trim(head);
+		is_html = text.n >= strlen(begins[i]) && !strncasecmp(text.p, begins[i], strlen(begins[i]));
+	}
+	if (is_html)
+		return PAGE_HTML; /* also with NUL in it: browsers show it as HTML */
+	/* Text has no NUL, except UTF-16, which begins with a byte order mark. */
+	bool is_utf16 = str_starts(bytes, STR("\xff\xfe")) || str_starts(bytes, STR("\xfe\xff"));
+	return !is_utf16 && head.n && memchr(head.p, '\0', head.n) ? PAGE_FILE : PAGE_TEXT;
 }
 
 static struct str charset_of(struct str parameters)
@@ -263,11 +238,15 @@ static struct str charset_of(struct str parameters)
 static int save_page(const struct web_source *s, struct str type, struct buf *out, struct err *err)
 {
 	AUTO_BUF struct buf path = { 0 };
+	const char *extension = "bin";
 
 	if (!s->stem)
-		return err_set(err, ERR_NOT_FOUND,
-			       "the answer is " STR_FMT ", which is no text, and files are not kept", STR_ARG(type));
-	buf_addf(&path, "%s.%s", s->stem, extension_of(type));
+		return err_set(err, ERR_NOT_FOUND, "the answer is " STR_FMT ", not text, and files are not kept",
+			       STR_ARG(type));
+	for (size_t i = 0; i < COUNT_OF(files); i++)
+		if (str_is_nocase(type, files[i].type))
+			extension = files[i].extension;
+	buf_addf(&path, "%s.%s", s->stem, extension);
 	if (file_make_parents(path.p, err) < 0 || file_replace(path.p, s->bytes.p, s->bytes.n, err) < 0)
 		return -(int)err->kind;
 	buf_addf(out, "The answer is " STR_FMT " (", STR_ARG(type));
@@ -280,7 +259,7 @@ int web_page_read(const struct web_source *source, struct buf *out, bool *ret_is
 {
 	struct str parameters = str_from(source->type ? source->type : "");
 	struct str type = str_trim(str_cut(&parameters, ';'));
-	enum page_kind kind = kind_of(type, source->bytes);
+	enum page_kind kind = page_kind_of(type, source->bytes);
 	bool is_html = kind == PAGE_HTML;
 	AUTO_BUF struct buf text = { 0 };
 

@@ -3,8 +3,7 @@
 #include "unit.h"
 #include "lib/base/utf8.h"
 #include "tests.h"
-#include "tools/web/html_parse.h"
-#include "tools/web/html_markdown.h"
+#include "tools/web/html.h"
 #include "tools/web/web_page.h"
 
 enum { LIMIT_MS = 20000 };

@@ -382,7 +382,7 @@ TEST(a_session_makes_no_more_searches_than_its_limit)
 	toolbox_run(&s.box, "WebSearch", "{'query':'two'}");
 	CHECK(str_has(buf_str(&s.tool), STR("\"max_uses\":1")));
 	toolbox_run(&s.box, "WebSearch", "{'query':'three'}");
-	CHECK_STR(toolbox_text(&s.box), "This session has made its 2 web searches. Go on with what you have.");
+	CHECK_STR(toolbox_text(&s.box), "This session has made its 2 web searches. Continue with what you have.");
 	stage_close(&s);
 }
 
