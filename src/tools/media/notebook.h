@@ -60,9 +60,9 @@ struct notebook_view {
 	size_t first;     /* cell, from 1 */
 	size_t limit;     /* cells; 0: to the end */
 	size_t cap_bytes; /* of the text; a cell that does not fit is not shown, the first one is cut */
-	/* what came of it */
+	/* filled */
 	struct read_blocks blocks;
-	struct buf cells; /* a JSON array for SDK consumers; pictures are left out of it */
+	struct buf cells; /* a JSON array for SDK consumers, without pictures */
 	size_t shown, total;
 	bool cut; /* the cap came before the end */
 };

@@ -159,7 +159,7 @@ TEST(what_is_no_notebook_is_an_error_that_says_why)
 		{ "{\"cells\":[", "not a notebook, because not JSON: line 1, column " },
 		{ "[]", "not a notebook of format 4: it has no list of cells." },
 		{ "{\"worksheets\":[]}", "not a notebook of format 4: it has no list of cells." },
-		{ "{\"cells\":[1]}", "not a notebook: one of its cells is no object." },
+		{ "{\"cells\":[1]}", "not a notebook: one of its cells is not an object." },
 		{ digits.p, "a notebook with more than 100 MB or 4 million values." },
 	};
 	BOX(box);
