@@ -11,7 +11,6 @@
 #include "lib/json/json_write.h"
 #include "tests.h"
 #include "toolbox.h"
-#include "tools/shell/bash_text.h"
 #include "tools/shell/shell_set.h"
 
 struct shellbox {
