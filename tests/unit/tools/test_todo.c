@@ -20,7 +20,7 @@ static void add(struct toolbox *box, const char *subject)
 	AUTO_TODO_LIST struct todo_list l = { .lock = -1 };
 
 	open_list(box, &l, true);
-	CHECK_INT(todo_write(&l, &(struct todo){ .id = todo_next_id(&l), .subject = subject, .description = "" }, NULL),
+	CHECK_INT(todo_write(&l, &(struct todo){ .id = l.highest + 1, .subject = subject, .description = "" }, NULL),
 		  0);
 }
 
