@@ -82,16 +82,110 @@ struct markdown {
 	const char *ending; /* why parsing stopped early; NULL: it did not */
 };
 
-/* Around the content of an element: its breaks; then its functions, or else its marks. */
+enum html_kind {
+	HTML_MARKED, /* has breaks and marks alone */
+	HTML_HIDDEN,
+	HTML_BASE,
+	HTML_CELL,
+	HTML_IMAGE,
+	HTML_ITEM,
+	HTML_LINK,
+	HTML_LIST,
+	HTML_QUOTE,
+	HTML_ROW,
+	HTML_RULE,
+	HTML_TABLE,
+	HTML_VERBATIM,
+};
+
 struct html_element {
 	const char *name;
+	enum html_kind kind;
 	unsigned breaks; /* line ends before and after it */
-	bool hidden;
-	/* attributes: name, value, name, value ... NULL; a value and the whole list may be NULL. */
-	void (*begin)(struct markdown *m, struct html_open *e, const xmlChar **attributes);
-	void (*end)(struct markdown *m, struct html_open *e);
 	const char *open_mark, *close_mark;
 };
+
+/* Sorted by name. */
+static const struct html_element elements[] = {
+	{ "a", .kind = HTML_LINK },
+	{ "address", .breaks = 2 },
+	{ "article", .breaks = 2 },
+	{ "aside", .breaks = 2 },
+	{ "audio", .kind = HTML_HIDDEN },
+	{ "b", .open_mark = "**", .close_mark = "**" },
+	{ "base", .kind = HTML_BASE },
+	{ "blockquote", .kind = HTML_QUOTE, .breaks = 2 },
+	{ "br", .breaks = 1 },
+	{ "canvas", .kind = HTML_HIDDEN },
+	{ "caption", .breaks = 2 },
+	{ "code", .open_mark = "`", .close_mark = "`" },
+	{ "dd", .kind = HTML_ITEM, .breaks = 1 },
+	{ "details", .breaks = 2 },
+	{ "div", .breaks = 1 },
+	{ "dl", .breaks = 2 },
+	{ "dt", .breaks = 1 },
+	{ "em", .open_mark = "*", .close_mark = "*" },
+	{ "fieldset", .breaks = 2 },
+	{ "figcaption", .breaks = 1 },
+	{ "figure", .breaks = 2 },
+	{ "footer", .breaks = 2 },
+	{ "form", .breaks = 2 },
+	{ "h1", .breaks = 2, .open_mark = "# " },
+	{ "h2", .breaks = 2, .open_mark = "## " },
+	{ "h3", .breaks = 2, .open_mark = "### " },
+	{ "h4", .breaks = 2, .open_mark = "#### " },
+	{ "h5", .breaks = 2, .open_mark = "##### " },
+	{ "h6", .breaks = 2, .open_mark = "###### " },
+	{ "header", .breaks = 2 },
+	{ "hr", .kind = HTML_RULE, .breaks = 2 },
+	{ "i", .open_mark = "*", .close_mark = "*" },
+	{ "iframe", .kind = HTML_HIDDEN },
+	{ "img", .kind = HTML_IMAGE },
+	{ "kbd", .open_mark = "`", .close_mark = "`" },
+	{ "li", .kind = HTML_ITEM, .breaks = 1 },
+	{ "main", .breaks = 2 },
+	{ "nav", .breaks = 2 },
+	{ "object", .kind = HTML_HIDDEN },
+	{ "ol", .kind = HTML_LIST },
+	{ "p", .breaks = 2 },
+	{ "pre", .kind = HTML_VERBATIM },
+	{ "samp", .open_mark = "`", .close_mark = "`" },
+	{ "script", .kind = HTML_HIDDEN },
+	{ "section", .breaks = 2 },
+	{ "select", .kind = HTML_HIDDEN },
+	{ "strong", .open_mark = "**", .close_mark = "**" },
+	{ "style", .kind = HTML_HIDDEN },
+	{ "summary", .breaks = 1 },
+	{ "svg", .kind = HTML_HIDDEN },
+	{ "table", .kind = HTML_TABLE, .breaks = 2 },
+	{ "td", .kind = HTML_CELL },
+	{ "template", .kind = HTML_HIDDEN },
+	{ "textarea", .kind = HTML_HIDDEN },
+	{ "th", .kind = HTML_CELL },
+	{ "title", .breaks = 2, .open_mark = "Title: " },
+	{ "tr", .kind = HTML_ROW, .breaks = 1 },
+	{ "ul", .kind = HTML_LIST },
+	{ "video", .kind = HTML_HIDDEN },
+};
+
+_Static_assert(COUNT_OF(elements) <= HTML_ELEMENTS_MAX, "html_clean() counts them");
+
+static int compare_name(const void *name, const void *element)
+{
+	const struct str *wanted = name;
+	const char *known = ((const struct html_element *)element)->name;
+	int order = strncmp(wanted->p, known, wanted->n);
+
+	return order ? order : known[wanted->n] ? -1 : 0;
+}
+
+int html_element_find(struct str name)
+{
+	const struct html_element *found =
+		name.n ? bsearch(&name, elements, COUNT_OF(elements), sizeof *elements, compare_name) : NULL;
+
+	return found ? (int)(found - elements) : -1;
+}
 
 /* ---- the writer ------------------------------------------------------------------------------------------------- */
 
@@ -198,48 +292,13 @@ static bool writer_undo_empty(struct html_writer *w, const struct html_open *e)
 
 /* ---- elements --------------------------------------------------------------------------------------------------- */
 
-/* NULL: it does not have it */
+/* attributes: name, value, name, value ... NULL; a value and the whole list may be NULL. NULL: it does not have it. */
 static const char *html_attribute(const xmlChar **attributes, const char *name)
 {
 	for (; attributes && attributes[0]; attributes += 2)
 		if (!strcmp((const char *)attributes[0], name))
 			return attributes[1] ? (const char *)attributes[1] : "";
 	return NULL;
-}
-
-static void begin_rule(struct markdown *m, struct html_open *e, const xmlChar **attributes)
-{
-	writer_open(&m->writer, "---");
-	m->writer.pending.fresh = false;
-}
-
-static void begin_quote(struct markdown *m, struct html_open *e, const xmlChar **attributes)
-{
-	writer_indent(&m->writer, "> ");
-}
-
-static void end_quote(struct markdown *m, struct html_open *e)
-{
-	m->writer.depth--;
-}
-
-static void begin_verbatim(struct markdown *m, struct html_open *e, const xmlChar **attributes)
-{
-	writer_break(&m->writer, 2);
-	if (m->writer.verbatim++ || m->writer.flat)
-		return;
-	writer_open(&m->writer, "```");
-	m->writer.pending = (struct html_pending){ .breaks = 1 };
-}
-
-static void end_verbatim(struct markdown *m, struct html_open *e)
-{
-	if (--m->writer.verbatim || m->writer.flat)
-		return;
-	m->writer.pending = (struct html_pending){ .breaks = 1 };
-	writer_open(&m->writer, "```");
-	m->writer.pending.fresh = false;
-	writer_break(&m->writer, 2);
 }
 
 /* Returns owned. NULL: it leads nowhere else. */
@@ -260,21 +319,8 @@ static void close_link(struct markdown *m, const char *link)
 	writer_close(&m->writer, ")");
 }
 
-static void begin_link(struct markdown *m, struct html_open *e, const xmlChar **attributes)
-{
-	e->link = m->writer.verbatim ? NULL : resolve_link(m, html_attribute(attributes, "href"));
-	if (e->link)
-		writer_open(&m->writer, "[");
-}
-
-static void end_link(struct markdown *m, struct html_open *e)
-{
-	if (e->link && !writer_undo_empty(&m->writer, e))
-		close_link(m, e->link);
-}
-
 /* An image without alternative text is left out. */
-static void begin_image(struct markdown *m, struct html_open *e, const xmlChar **attributes)
+static void add_image(struct markdown *m, const xmlChar **attributes)
 {
 	const char *text = html_attribute(attributes, "alt");
 	AUTO_FREE char *link = resolve_link(m, html_attribute(attributes, "src"));
@@ -288,38 +334,13 @@ static void begin_image(struct markdown *m, struct html_open *e, const xmlChar *
 		close_link(m, link);
 }
 
-static void begin_base(struct markdown *m, struct html_open *e, const xmlChar **attributes)
-{
-	char *base = m->base ? resolve_link(m, html_attribute(attributes, "href")) : NULL;
-
-	if (!base)
-		return;
-	free(m->base);
-	m->base = base;
-}
-
-static void end_list(struct markdown *m, struct html_open *e)
-{
-	writer_break(&m->writer, m->writer.depth ? 1 : 2);
-}
-
-static void begin_list(struct markdown *m, struct html_open *e, const xmlChar **attributes)
-{
-	const char *start = html_attribute(attributes, "start");
-	uint64_t first;
-
-	if (start && str_to_u64(str_from(start), &first) && first <= MAX_ITEM_NUMBER && first)
-		e->number = (unsigned)first - 1;
-	end_list(m, e);
-}
-
-static void begin_item(struct markdown *m, struct html_open *e, const xmlChar **attributes)
+static void begin_item(struct markdown *m)
 {
 	struct html_open *list = NULL; /* that the item is in */
 	char number[16];
 
 	for (size_t i = m->count; i-- > 0 && !list;)
-		if (m->open[i].element && m->open[i].element->begin == begin_list)
+		if (m->open[i].element && m->open[i].element->kind == HTML_LIST)
 			list = &m->open[i];
 	bool numbered = list && !strcmp(list->name, "ol");
 	snprintf(number, sizeof number, "%u. ", numbered ? ++list->number : 0);
@@ -327,34 +348,83 @@ static void begin_item(struct markdown *m, struct html_open *e, const xmlChar **
 	writer_indent(&m->writer, numbered ? "   " : "  ");
 }
 
-static void end_item(struct markdown *m, struct html_open *e)
+static void begin_element(struct markdown *m, struct html_open *e, const xmlChar **attributes)
 {
-	m->writer.depth--;
-	m->writer.pending.fresh = false;
+	const struct html_element *element = e->element;
+	struct html_writer *w = &m->writer;
+	const char *start = html_attribute(attributes, "start");
+	uint64_t first;
+
+	if (element->breaks)
+		writer_break(w, element->breaks);
+	switch (element->kind) {
+	case HTML_MARKED:
+		if (element->open_mark && (!w->verbatim || !element->close_mark))
+			writer_open(w, element->open_mark);
+		break;
+	case HTML_HIDDEN:
+		break;
+	case HTML_BASE:
+		e->link = m->base ? resolve_link(m, html_attribute(attributes, "href")) : NULL;
+		if (e->link) {
+			free(m->base);
+			m->base = TAKE(e->link);
+		}
+		break;
+	case HTML_CELL:
+		if (m->tables == 1) {
+			if (m->cells++)
+				writer_close(w, " ");
+			w->pending.blank = false;
+			writer_open(w, "| ");
+		} else {
+			writer_break(w, 1);
+		}
+		w->flat++;
+		break;
+	case HTML_IMAGE:
+		add_image(m, attributes);
+		break;
+	case HTML_ITEM:
+		begin_item(m);
+		break;
+	case HTML_LINK:
+		e->link = w->verbatim ? NULL : resolve_link(m, html_attribute(attributes, "href"));
+		if (e->link)
+			writer_open(w, "[");
+		break;
+	case HTML_LIST:
+		if (start && str_to_u64(str_from(start), &first) && first <= MAX_ITEM_NUMBER && first)
+			e->number = (unsigned)first - 1;
+		writer_break(w, w->depth ? 1 : 2);
+		break;
+	case HTML_QUOTE:
+		writer_indent(w, "> ");
+		break;
+	case HTML_ROW:
+		if (m->tables == 1)
+			m->cells = 0;
+		break;
+	case HTML_RULE:
+		writer_open(w, "---");
+		w->pending.fresh = false;
+		break;
+	case HTML_TABLE: /* a table inside another one is text of its cell */
+		if (!m->tables++)
+			m->rows = m->cells = 0;
+		break;
+	case HTML_VERBATIM:
+		writer_break(w, 2);
+		if (w->verbatim++ || w->flat)
+			break;
+		writer_open(w, "```");
+		w->pending = (struct html_pending){ .breaks = 1 };
+		break;
+	}
 }
 
-/* A table inside another one is text of its cell. */
-static void begin_table(struct markdown *m, struct html_open *e, const xmlChar **attributes)
+static void end_row(struct markdown *m)
 {
-	if (!m->tables++)
-		m->rows = m->cells = 0;
-}
-
-static void end_table(struct markdown *m, struct html_open *e)
-{
-	m->tables--;
-}
-
-static void begin_row(struct markdown *m, struct html_open *e, const xmlChar **attributes)
-{
-	if (m->tables == 1)
-		m->cells = 0;
-}
-
-static void end_row(struct markdown *m, struct html_open *e)
-{
-	if (m->tables != 1 || !m->cells)
-		return;
 	writer_close(&m->writer, " |");
 	writer_break(&m->writer, 1);
 	if (!m->rows++) {
@@ -364,105 +434,55 @@ static void end_row(struct markdown *m, struct html_open *e)
 	}
 }
 
-static void begin_cell(struct markdown *m, struct html_open *e, const xmlChar **attributes)
+static void end_element(struct markdown *m, struct html_open *e)
 {
-	if (m->tables == 1) {
-		if (m->cells++)
-			writer_close(&m->writer, " ");
-		m->writer.pending.blank = false;
-		writer_open(&m->writer, "| ");
-	} else {
-		writer_break(&m->writer, 1);
+	const struct html_element *element = e->element;
+	struct html_writer *w = &m->writer;
+
+	switch (element->kind) {
+	case HTML_MARKED:
+		if (element->open_mark && (!w->verbatim || !element->close_mark) && !writer_undo_empty(w, e) &&
+		    element->close_mark)
+			writer_close(w, element->close_mark);
+		break;
+	case HTML_CELL:
+		w->flat--;
+		w->pending = (struct html_pending){ .blank = m->tables != 1 };
+		break;
+	case HTML_ITEM:
+		w->depth--;
+		w->pending.fresh = false;
+		break;
+	case HTML_LINK:
+		if (e->link && !writer_undo_empty(w, e))
+			close_link(m, e->link);
+		break;
+	case HTML_LIST:
+		writer_break(w, w->depth ? 1 : 2);
+		break;
+	case HTML_QUOTE:
+		w->depth--;
+		break;
+	case HTML_ROW:
+		if (m->tables == 1 && m->cells)
+			end_row(m);
+		break;
+	case HTML_TABLE:
+		m->tables--;
+		break;
+	case HTML_VERBATIM:
+		if (--w->verbatim || w->flat)
+			break;
+		w->pending = (struct html_pending){ .breaks = 1 };
+		writer_open(w, "```");
+		w->pending.fresh = false;
+		writer_break(w, 2);
+		break;
+	default: /* they have no content */
+		break;
 	}
-	m->writer.flat++;
-}
-
-static void end_cell(struct markdown *m, struct html_open *e)
-{
-	m->writer.flat--;
-	m->writer.pending = (struct html_pending){ .blank = m->tables != 1 };
-}
-
-/* Sorted by name. */
-static const struct html_element elements[] = {
-	{ "a", .begin = begin_link, .end = end_link },
-	{ "address", .breaks = 2 },
-	{ "article", .breaks = 2 },
-	{ "aside", .breaks = 2 },
-	{ "audio", .hidden = true },
-	{ "b", .open_mark = "**", .close_mark = "**" },
-	{ "base", .begin = begin_base },
-	{ "blockquote", .breaks = 2, .begin = begin_quote, .end = end_quote },
-	{ "br", .breaks = 1 },
-	{ "canvas", .hidden = true },
-	{ "caption", .breaks = 2 },
-	{ "code", .open_mark = "`", .close_mark = "`" },
-	{ "dd", .breaks = 1, .begin = begin_item, .end = end_item },
-	{ "details", .breaks = 2 },
-	{ "div", .breaks = 1 },
-	{ "dl", .breaks = 2 },
-	{ "dt", .breaks = 1 },
-	{ "em", .open_mark = "*", .close_mark = "*" },
-	{ "fieldset", .breaks = 2 },
-	{ "figcaption", .breaks = 1 },
-	{ "figure", .breaks = 2 },
-	{ "footer", .breaks = 2 },
-	{ "form", .breaks = 2 },
-	{ "h1", .breaks = 2, .open_mark = "# " },
-	{ "h2", .breaks = 2, .open_mark = "## " },
-	{ "h3", .breaks = 2, .open_mark = "### " },
-	{ "h4", .breaks = 2, .open_mark = "#### " },
-	{ "h5", .breaks = 2, .open_mark = "##### " },
-	{ "h6", .breaks = 2, .open_mark = "###### " },
-	{ "header", .breaks = 2 },
-	{ "hr", .breaks = 2, .begin = begin_rule },
-	{ "i", .open_mark = "*", .close_mark = "*" },
-	{ "iframe", .hidden = true },
-	{ "img", .begin = begin_image },
-	{ "kbd", .open_mark = "`", .close_mark = "`" },
-	{ "li", .breaks = 1, .begin = begin_item, .end = end_item },
-	{ "main", .breaks = 2 },
-	{ "nav", .breaks = 2 },
-	{ "object", .hidden = true },
-	{ "ol", .begin = begin_list, .end = end_list },
-	{ "p", .breaks = 2 },
-	{ "pre", .begin = begin_verbatim, .end = end_verbatim },
-	{ "samp", .open_mark = "`", .close_mark = "`" },
-	{ "script", .hidden = true },
-	{ "section", .breaks = 2 },
-	{ "select", .hidden = true },
-	{ "strong", .open_mark = "**", .close_mark = "**" },
-	{ "style", .hidden = true },
-	{ "summary", .breaks = 1 },
-	{ "svg", .hidden = true },
-	{ "table", .breaks = 2, .begin = begin_table, .end = end_table },
-	{ "td", .begin = begin_cell, .end = end_cell },
-	{ "template", .hidden = true },
-	{ "textarea", .hidden = true },
-	{ "th", .begin = begin_cell, .end = end_cell },
-	{ "title", .breaks = 2, .open_mark = "Title: " },
-	{ "tr", .breaks = 1, .begin = begin_row, .end = end_row },
-	{ "ul", .begin = begin_list, .end = end_list },
-	{ "video", .hidden = true },
-};
-
-_Static_assert(COUNT_OF(elements) <= HTML_ELEMENTS_MAX, "html_clean() counts them");
-
-static int compare_name(const void *name, const void *element)
-{
-	const struct str *wanted = name;
-	const char *known = ((const struct html_element *)element)->name;
-	int order = strncmp(wanted->p, known, wanted->n);
-
-	return order ? order : known[wanted->n] ? -1 : 0;
-}
-
-int html_element_find(struct str name)
-{
-	const struct html_element *found =
-		name.n ? bsearch(&name, elements, COUNT_OF(elements), sizeof *elements, compare_name) : NULL;
-
-	return found ? (int)(found - elements) : -1;
+	if (element->breaks)
+		writer_break(w, element->breaks);
 }
 
 /* ---- events of the parser --------------------------------------------------------------------------------------- */
@@ -503,15 +523,9 @@ static void on_begin(void *data, const xmlChar *name, const xmlChar **attributes
 
 	if (!m->ending) {
 		e.before.length = m->writer.out->n;
-		e.hidden = (element && element->hidden) || html_attribute(attributes, "hidden");
-		if (!m->hidden && !e.hidden && element) {
-			if (element->breaks)
-				writer_break(&m->writer, element->breaks);
-			if (element->begin)
-				element->begin(m, &e, attributes);
-			else if (element->open_mark && (!m->writer.verbatim || !element->close_mark))
-				writer_open(&m->writer, element->open_mark);
-		}
+		e.hidden = (element && element->kind == HTML_HIDDEN) || html_attribute(attributes, "hidden");
+		if (!m->hidden && !e.hidden && element)
+			begin_element(m, &e, attributes);
 		e.inside = m->writer.out->n;
 		m->hidden += e.hidden;
 		if (m->count == m->cap) {
@@ -523,24 +537,6 @@ static void on_begin(void *data, const xmlChar *name, const xmlChar **attributes
 	check_limits(m);
 }
 
-static void end_element(struct markdown *m)
-{
-	struct html_open e = m->open[--m->count];
-	const struct html_element *element = e.element;
-
-	m->hidden -= e.hidden;
-	if (!m->hidden && !e.hidden && element) {
-		if (element->end)
-			element->end(m, &e);
-		else if (element->open_mark && (!m->writer.verbatim || !element->close_mark) &&
-			 !writer_undo_empty(&m->writer, &e) && element->close_mark)
-			writer_close(&m->writer, element->close_mark);
-		if (element->breaks)
-			writer_break(&m->writer, element->breaks);
-	}
-	free(e.link);
-}
-
 /* The parser ends elements in order. Should it ever not, those inside end as well. */
 static void on_end(void *data, const xmlChar *name)
 {
@@ -549,8 +545,13 @@ static void on_end(void *data, const xmlChar *name)
 
 	while (at && strcmp(m->open[at - 1].name, (const char *)name) != 0)
 		at--;
-	while (at && m->count >= at)
-		end_element(m);
+	while (at && m->count >= at) {
+		struct html_open e = m->open[--m->count];
+		m->hidden -= e.hidden;
+		if (!m->hidden && !e.hidden && e.element)
+			end_element(m, &e);
+		free(e.link);
+	}
 	check_limits(m);
 }
 
