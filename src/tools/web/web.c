@@ -4,91 +4,69 @@
 
 /* ---- the cache of pages ---------------------------------------------------------------------------------------- */
 
-enum { MAX_PAGES = 128, MAX_BYTES = 16 << 20 };
+enum { MAX_BYTES = 16 << 20 };
 
-struct web_entry {
-	struct web_entry *older, *newer;
-	struct web_cached page; /* of the texts below */
-	char *key, *url, *text;
-};
-
-static size_t cache_cost(const char *key, const struct web_cached *page)
+static size_t entry_cost(const char *key, const struct web_cached *page)
 {
 	return sizeof(struct web_entry) + strlen(key) + strlen(page->url) + page->text.n;
 }
 
-static void cache_unlink(struct web_cache *c, struct web_entry *e)
-{
-	*(e->older ? &e->older->newer : &c->oldest) = e->newer;
-	*(e->newer ? &e->newer->older : &c->newest) = e->older;
-}
-
-static void cache_link(struct web_cache *c, struct web_entry *e)
-{
-	e->older = c->newest;
-	e->newer = NULL;
-	*(c->newest ? &c->newest->newer : &c->oldest) = e;
-	c->newest = e;
-}
-
+/* The last entry takes its place. */
 static void cache_drop(struct web_cache *c, struct web_entry *e)
 {
-	cache_unlink(c, e);
-	map_remove(&c->pages, str_from(e->key));
-	c->held_bytes -= cache_cost(e->key, &e->page);
+	c->held_bytes -= entry_cost(e->key, &e->page);
 	free(e->key);
 	free(e->url);
 	free(e->text);
-	free(e);
+	*e = c->entries[--c->count];
 }
 
 const struct web_cached *web_cache_get(struct web_cache *c, const char *key, uint64_t now_ms)
 {
-	struct web_entry *e = map_get(&c->pages, str_from(key));
-
-	if (!e)
-		return NULL;
-	if (e->page.until_ms <= now_ms) {
+	for (struct web_entry *e = c->entries; e < c->entries + c->count; e++) {
+		if (strcmp(e->key, key) != 0)
+			continue;
+		if (e->page.until_ms > now_ms) {
+			e->used = ++c->uses;
+			return &e->page;
+		}
 		cache_drop(c, e);
-		return NULL;
+		break;
 	}
-	cache_unlink(c, e);
-	cache_link(c, e);
-	return &e->page;
+	return NULL;
 }
 
 void web_cache_put(struct web_cache *c, const char *key, const struct web_cached *page)
 {
-	struct web_entry *old = map_get(&c->pages, str_from(key));
-	size_t cost = cache_cost(key, page);
+	size_t cost = entry_cost(key, page);
 
-	if (old)
-		cache_drop(c, old);
+	(void)web_cache_get(c, key, UINT64_MAX); /* an old one is dropped */
 	if (cost > MAX_BYTES)
 		return;
-	struct web_entry *e = xcalloc(1, sizeof *e);
-	e->key = xstrdup(key);
-	e->url = xstrdup(page->url);
-	e->text = xstrndup(page->text.p, page->text.n);
-	e->page = *page;
+	while (c->count == WEB_CACHE_PAGES || c->held_bytes + cost > MAX_BYTES) {
+		struct web_entry *oldest = c->entries;
+		for (struct web_entry *e = c->entries; e < c->entries + c->count; e++)
+			oldest = e->used < oldest->used ? e : oldest;
+		cache_drop(c, oldest);
+	}
+	struct web_entry *e = &c->entries[c->count++];
+	*e = (struct web_entry){ .page = *page,
+				 .used = ++c->uses,
+				 .key = xstrdup(key),
+				 .url = xstrdup(page->url),
+				 .text = xstrndup(page->text.p, page->text.n) };
 	e->page.url = e->url;
 	e->page.text.p = e->text;
-	map_set(&c->pages, str_from(e->key), e);
-	cache_link(c, e);
 	c->held_bytes += cost;
-	while (c->pages.count > MAX_PAGES || c->held_bytes > MAX_BYTES)
-		cache_drop(c, c->oldest);
 }
 
 void web_cache_release(struct web_cache *c)
 {
-	while (c->oldest)
-		cache_drop(c, c->oldest);
-	map_release(&c->pages);
-	*c = (struct web_cache){ 0 };
+	while (c->count)
+		cache_drop(c, c->entries);
 }
 
-/* ---- the way to pages and searches ------------------------------------------------------------------------------ */
+/* ---- HTTP client, model and searches ---------------------------------------------------------------------------- */
 
 struct web *web_new(struct loop *loop)
 {
