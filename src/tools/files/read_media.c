@@ -152,7 +152,7 @@ struct pdf_job {
 	struct media_job media; /* reads the file, when it is sent as it is */
 	struct pdf_program program;
 	struct pdf_pages wanted;
-	uint32_t page_count; /* 0: unknown, there is no pdfinfo */
+	uint32_t page_count; /* 0: unknown, pdfinfo is missing */
 	uint32_t page;       /* that is being drawn */
 	size_t drawn_bytes;
 };

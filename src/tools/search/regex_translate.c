@@ -207,7 +207,7 @@ static int translate_escape(struct translator *t)
 			note_start(t, c != 'd');
 		buf_addstr(t->out, t->multiline ? escapes[i].multi : escapes[i].line);
 		t->regex->alone = t->regex->alone || escapes[i].alone;
-		/* Whatever is written differently for lines matches a line feed. */
+		/* An escape that is written differently for lines matches a line feed. */
 		t->regex->crosses = t->regex->crosses || (t->multiline && strcmp(escapes[i].line, escapes[i].multi));
 		t->at++;
 		return 0;

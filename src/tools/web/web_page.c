@@ -100,7 +100,7 @@ static struct str text_behind(struct str text, const char *word)
 }
 
 /* <meta charset="x"> or <meta ... content="text/html; charset=x"> near the beginning. A page that can be read so far is not
- * in UTF-16, whatever it says. */
+ * in UTF-16, even if it says so. */
 static const char *find_meta(struct str bytes)
 {
 	struct str rest = { bytes.p, MIN(bytes.n, (size_t)META_WITHIN_BYTES) };

@@ -19,9 +19,9 @@ struct web_source {
 	struct str bytes;
 	const char *type;        /* value of Content-Type; NULL or "": the server did not say */
 	const char *url;         /* where links of it begin */
-	const char *stem;        /* path, without the end of its name, for what is no text; NULL: it is not kept */
+	const char *stem;        /* path without extension, for a file that is not text; NULL: it is not kept */
 	const atomic_bool *stop; /* ends it early */
 };
 
-/* Appends Markdown for HTML, other text as it is. What is no text goes to a file, and the text says where (*ret_is_file). */
+/* Appends Markdown for HTML, other text as it is. Anything else is saved to a file, and the text names it (*ret_is_file). */
 int web_page_read(const struct web_source *source, struct buf *out, bool *ret_is_file, struct err *err);
