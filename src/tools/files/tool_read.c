@@ -38,7 +38,6 @@ struct read_job {
 	struct buf numbered;
 	uint64_t shown, total; /* lines */
 	bool cut;              /* the page ended before the range did */
-	bool too_long;         /* a range above the cap */
 	bool binary;
 };
 
@@ -154,7 +153,6 @@ static void text_run(struct tool_job *job)
 		read_range(r, fd);
 	else
 		read_whole(r, fd, r->args.allow_large ? LARGE_LIMIT : WHOLE_LIMIT);
-	r->too_long = r->args.ranged && r->cut;
 }
 
 static void text_report_failure(struct read_job *r)
@@ -191,7 +189,8 @@ static void text_report(struct tool_job *job)
 	struct json_out w = json_out(&job->call->result_json);
 	AUTO_BUF struct buf content = { 0 };
 
-	if (r->rc < 0 || r->binary || r->too_long) {
+	bool too_long = r->args.ranged && r->cut;
+	if (r->rc < 0 || r->binary || too_long) {
 		text_report_failure(r);
 		return;
 	}

@@ -10,10 +10,7 @@
 
 /* ---- the text of a result: whole when it is short, a file and a preview when it is long ------------------------- */
 
-struct bash_limits {
-	size_t inline_chars;  /* more goes to a file */
-	size_t failure_chars; /* of a failure: beginning and end, half of it each */
-};
+enum { FAILURE_CHARS = 10000 }; /* of a failure: beginning and end, half of it each */
 
 static bool output_fits(const struct shell_output *o, size_t chars)
 {
@@ -42,10 +39,10 @@ static bool output_save(struct shell_output *o)
 	return o->path && !o->err.text[0];
 }
 
-static void add_ends(struct buf *out, struct shell_output *o, size_t chars)
+static void add_ends(struct buf *out, struct shell_output *o)
 {
-	struct str head = utf8_cut(buf_str(&o->head), chars / 2);
-	struct str end = shell_output_end(o, chars / 2);
+	struct str head = utf8_cut(buf_str(&o->head), FAILURE_CHARS / 2);
+	struct str end = shell_output_end(o, FAILURE_CHARS / 2);
 	bool saved = output_save(o);
 
 	utf8_add_repaired(out, head);
@@ -73,12 +70,11 @@ static struct json_out open_json(struct tool_call *call, struct str text)
 }
 
 /* Fills result and result_json. meaning explains an exit code that does not mean failure; may be NULL. */
-static void bash_result_success(struct tool_call *call, struct shell *shell, const struct bash_limits *limits,
-				const char *meaning)
+static void bash_result_success(struct tool_call *call, struct shell *shell, size_t inline_chars, const char *meaning)
 {
 	struct shell_output *o = &shell->output;
 	struct str text = without_line_ends(buf_str(&o->head));
-	bool whole = output_fits(o, limits->inline_chars);
+	bool whole = output_fits(o, inline_chars);
 
 	if (whole && !text.n)
 		buf_addstr(&call->result, "(Bash completed with no output)");
@@ -87,8 +83,8 @@ static void bash_result_success(struct tool_call *call, struct shell *shell, con
 	else if (output_save(o))
 		tool_add_persisted(&call->result, o->total, o->path, buf_str(&o->head));
 	else
-		add_ends(&call->result, o, limits->failure_chars);
-	struct json_out w = open_json(call, whole ? text : utf8_cut(text, limits->inline_chars));
+		add_ends(&call->result, o);
+	struct json_out w = open_json(call, whole ? text : utf8_cut(text, inline_chars));
 	if (o->path)
 		json_kcstr(&w, "persistedOutputPath", o->path);
 	if (meaning)
@@ -97,8 +93,7 @@ static void bash_result_success(struct tool_call *call, struct shell *shell, con
 }
 
 /* The reason in the first line, then the output. */
-static void bash_result_failure(struct tool_call *call, struct shell *shell, const struct bash_limits *limits,
-				uint64_t timeout_ms)
+static void bash_result_failure(struct tool_call *call, struct shell *shell, uint64_t timeout_ms)
 {
 	struct shell_output *o = &shell->output;
 	struct str text = without_line_ends(buf_str(&o->head));
@@ -117,13 +112,13 @@ static void bash_result_failure(struct tool_call *call, struct shell *shell, con
 	default:
 		buf_addf(&call->result, "Exit code %d", shell_exit_code(shell));
 	}
-	if (!o->total || (output_fits(o, limits->failure_chars) && !text.n))
+	if (!o->total || (output_fits(o, FAILURE_CHARS) && !text.n))
 		return;
 	buf_addch(&call->result, '\n');
-	if (output_fits(o, limits->failure_chars))
+	if (output_fits(o, FAILURE_CHARS))
 		buf_add(&call->result, text.p, text.n);
 	else
-		add_ends(&call->result, o, limits->failure_chars);
+		add_ends(&call->result, o);
 }
 
 /* No output yet; the id and, when it was moved, the time it had. */
@@ -167,7 +162,6 @@ enum {
 	LIFE_MAX_MS = 2 * 60 * 60 * 1000,
 	INLINE_CHARS = 30000,
 	INLINE_MAX_CHARS = 150000,
-	FAILURE_CHARS = 10000,
 };
 
 /* Call->state, in the call's arena */
@@ -175,7 +169,7 @@ struct bash_call {
 	struct tool_call *call;
 	struct shell *shell; /* NULL when it is over or runs in the background */
 	struct str command;
-	struct bash_limits limits;
+	size_t inline_chars; /* more goes to a file */
 	uint64_t timeout_ms;
 	bool can_move;
 };
@@ -263,9 +257,9 @@ static void on_shell_end(struct shell *shell)
 	const char *meaning = bash_exit_meaning(b->command, shell_exit_code(shell));
 	bool failed = shell->reason != SHELL_ENDED || (shell->status && !meaning);
 	if (failed)
-		bash_result_failure(call, shell, &b->limits, b->timeout_ms);
+		bash_result_failure(call, shell, b->timeout_ms);
 	else
-		bash_result_success(call, shell, &b->limits, meaning);
+		bash_result_success(call, shell, b->inline_chars, meaning);
 	if (shell->held)
 		sandbox_report(shell->held, buf_str(&shell->output.head), failed, &call->result);
 	follow_shell(call, shell->last_dir);
@@ -309,7 +303,7 @@ static void start_shell(struct bash_call *b, const char *command, bool backgroun
 		.description = json_cstr(json_get(call->input, "description"), &call->arena),
 		.call_id = call->id,
 		.cwd = removed ? env->root : env->cwd,
-		.keep_bytes = 4 * b->limits.inline_chars,
+		.keep_bytes = 4 * b->inline_chars,
 		.spill_path = tool_result_path(call),
 		.limit_ms = background ? background_ms(call, true) : b->timeout_ms,
 		.background = background,
@@ -351,7 +345,6 @@ static void bash_start(struct tool_call *call)
 	b->timeout_ms = wanted_ms(call, usual_ms, MAX(usual_ms, most_ms));
 	b->can_move = !no_background && bash_may_move(b->command);
 	uint64_t chars = env_number(call->env, "BASH_MAX_OUTPUT_LENGTH", INLINE_CHARS);
-	b->limits.inline_chars = MIN(chars, (uint64_t)INLINE_MAX_CHARS);
-	b->limits.failure_chars = FAILURE_CHARS;
+	b->inline_chars = MIN(chars, (uint64_t)INLINE_MAX_CHARS);
 	start_shell(b, command, json_bool(json_get(call->input, "run_in_background")) && !no_background);
 }
