@@ -15,14 +15,9 @@ static bool text_uses_crlf(struct str text)
 	size_t crlf = 0;
 	size_t lines = 0;
 
-	for (struct str rest = text; rest.n;) {
-		const char *end = memchr(rest.p, '\n', rest.n);
-		if (!end)
-			break;
-		lines++;
-		crlf += end > rest.p && end[-1] == '\r';
-		rest.n -= (size_t)(end + 1 - rest.p);
-		rest.p = end + 1;
+	for (size_t i = 0; i < text.n; i++) {
+		lines += text.p[i] == '\n';
+		crlf += text.p[i] == '\n' && i && text.p[i - 1] == '\r';
 	}
 	return crlf * 2 > lines;
 }

@@ -103,7 +103,7 @@ static bool search_file(struct grep *g, unsigned worker, const char *path, bool 
 	if (!wanted)
 		return true;
 	if (!g->scanners[worker])
-		g->scanners[worker] = grep_scanner_new(&g->pattern, &g->q->want, g->q->stop);
+		g->scanners[worker] = grep_scanner_new(&g->pattern, &g->q->want, g->q->walk.stop);
 	int rc = grep_scan_file(g->scanners[worker], path, shown, named, &hits, &err);
 	if (rc == 0 && hits.matches)
 		keep_hits(g, path, shown, &hits);
@@ -124,34 +124,24 @@ static bool on_file(void *data, unsigned worker, struct str path)
 
 static int search_path(struct grep *g, unsigned threads, struct err *err)
 {
-	const struct grep_query *q = g->q;
-	const struct walk_options options = {
-		.root = q->path,
-		.globs = q->globs,
-		.globs_base = path_is_inside(q->path, q->base) ? q->base : q->path,
-		.types = q->types,
-		.denied = q->denied,
-		.no_ignore = q->no_ignore,
-		.home = q->home,
-		.config_home = q->config_home,
-		.threads = threads,
-		.stop = q->stop,
-		.limit_ms = q->limit_ms,
-		.visit = on_file,
-		.data = g,
-	};
+	struct walk_options options = g->q->walk;
+	const char *path = options.root;
 	struct stat st;
 	int rc = 0;
 
-	if (stat(q->path, &st) < 0)
+	options.globs_base = path_is_inside(path, g->q->base) ? g->q->base : path;
+	options.threads = threads;
+	options.visit = on_file;
+	options.data = g;
+	if (stat(path, &st) < 0)
 		return err_set(err, errno == ENOENT || errno == ENOTDIR ? ERR_NOT_FOUND : ERR_IO,
-			       "cannot search in %s: %m", q->path);
+			       "cannot search in %s: %m", path);
 	if (S_ISDIR(st.st_mode))
 		rc = walk_run(&options, err);
 	else if (S_ISREG(st.st_mode))
-		(void)search_file(g, 0, q->path, true);
+		(void)search_file(g, 0, path, true);
 	else
-		rc = err_set(err, ERR_IO, "%s is neither a file nor a directory", q->path);
+		rc = err_set(err, ERR_IO, "%s is neither a file nor a directory", path);
 	if (g->rc < 0)
 		return err_set(err, g->err.kind, "%s", g->err.text);
 	return rc;
@@ -160,7 +150,7 @@ static int search_path(struct grep *g, unsigned threads, struct err *err)
 int grep_run(const struct grep_query *query, struct grep_results *ret_results, struct err *err)
 {
 	struct grep g = { .q = query, .lock = PTHREAD_MUTEX_INITIALIZER };
-	unsigned threads = query->threads ? query->threads : walk_threads();
+	unsigned threads = walk_threads();
 
 	int rc = pattern_compile(&g.pattern, query->pattern, query->flags, err);
 	if (rc < 0)

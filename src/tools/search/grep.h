@@ -28,16 +28,8 @@ struct grep_query {
 	struct str pattern; /* in the syntax of ripgrep */
 	unsigned flags;     /* enum regex_flags */
 	struct grep_want want;
-	const char *path;              /* absolute: a file or a directory */
-	const char *base;              /* paths inside this directory are shown relative to it */
-	const struct gitignore *globs; /* see walk.h; may be NULL */
-	const struct gitignore *types;
-	const struct hidden_files *denied;
-	bool no_ignore; /* see walk.h */
-	const char *home, *config_home;
-	unsigned threads; /* 0: as many as the machine has */
-	uint64_t limit_ms;
-	const atomic_bool *stop; /* may be NULL */
+	const char *base;         /* paths inside this directory are shown relative to it */
+	struct walk_options walk; /* root may be a file; globs_base, threads, visit and data are set by grep_run */
 };
 
 struct grep_file {

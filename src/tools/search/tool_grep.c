@@ -149,7 +149,7 @@ static void grep_report(struct tool_job *job)
 
 	if (g->rc == -ERR_NOT_FOUND) {
 		tool_call_reject(job->call, "Path does not exist: %s. Note: your current working directory is %s.",
-				 g->query.path, job->call->env->cwd);
+				 g->query.walk.root, job->call->env->cwd);
 		return;
 	}
 	if (g->rc < 0) {
@@ -198,7 +198,7 @@ static uint64_t input_number(struct tool_call *call, const char *key, uint64_t o
 	return json_u64(json_get(call->input, key), &value) ? value : otherwise;
 }
 
-static void set_want(struct grep_job *g, struct tool_call *call)
+static void grep_set_want(struct grep_job *g, struct tool_call *call)
 {
 	const struct json *mode = json_get(call->input, "output_mode");
 	struct grep_want *want = &g->query.want;
@@ -219,9 +219,10 @@ static void set_want(struct grep_job *g, struct tool_call *call)
 }
 
 /* False: the call has been rejected. */
-static bool set_query(struct grep_job *g, struct tool_call *call)
+static bool grep_set_query(struct grep_job *g, struct tool_call *call)
 {
 	struct grep_query *q = &g->query;
+	struct tool_env *env = call->env;
 	struct str globs = json_str(json_get(call->input, "glob"), &call->arena);
 	struct str type = json_str(json_get(call->input, "type"), &call->arena);
 	struct stat st;
@@ -229,21 +230,25 @@ static bool set_query(struct grep_job *g, struct tool_call *call)
 	q->pattern = json_str(json_get(call->input, "pattern"), &call->arena);
 	q->flags = (json_bool(json_get(call->input, "-i")) ? REGEX_NOCASE : 0) |
 		   (json_bool(json_get(call->input, "multiline")) ? REGEX_MULTILINE : 0);
-	q->no_ignore = call->env->settings && call->env->settings->search_ignored;
-	q->base = arena_strdup(&call->arena, call->env->cwd);
-	q->path = json_get(call->input, "path") ? file_tool_path(call, "path") : (char *)q->base;
-	if (!q->path)
+	q->base = arena_strdup(&call->arena, env->cwd);
+	const char *path = json_get(call->input, "path") ? file_tool_path(call, "path") : q->base;
+	if (!path)
 		return false;
-	q->denied = g->denied = hidden_files_find(call->env, q->path);
-	q->want.with_path = stat(q->path, &st) < 0 || !S_ISREG(st.st_mode);
-	q->home = tool_env_get(call->env, "HOME");
-	q->config_home = tool_env_get(call->env, "XDG_CONFIG_HOME");
-	q->limit_ms = TIME_LIMIT_MS;
-	q->stop = &g->job.stop;
+	q->want.with_path = stat(path, &st) < 0 || !S_ISREG(st.st_mode);
+	g->denied = hidden_files_find(env, path);
 	if (globs.n)
 		split_globs(globs, &g->globs);
-	q->globs = g->globs.count ? &g->globs : NULL;
-	q->types = type.n ? &g->types : NULL;
+	q->walk = (struct walk_options){
+		.root = path,
+		.no_ignore = env->settings && env->settings->search_ignored,
+		.globs = g->globs.count ? &g->globs : NULL,
+		.types = type.n ? &g->types : NULL,
+		.denied = g->denied,
+		.home = tool_env_get(env, "HOME"),
+		.config_home = tool_env_get(env, "XDG_CONFIG_HOME"),
+		.limit_ms = TIME_LIMIT_MS,
+		.stop = &g->job.stop,
+	};
 	if (!type.n || file_type_add(type, &g->types))
 		return true;
 	tool_call_reject(call, "unrecognized file type: " STR_FMT, STR_ARG(type));
@@ -255,8 +260,8 @@ static void grep_start(struct tool_call *call)
 	struct grep_job *g = arena_calloc(&call->arena, sizeof *g);
 
 	g->job = (struct tool_job){ .run = grep_run_job, .report = grep_report, .release = grep_release, .call = call };
-	set_want(g, call);
-	if (set_query(g, call))
+	grep_set_want(g, call);
+	if (grep_set_query(g, call))
 		tool_job_start(&g->job, call);
 	else
 		grep_release(&g->job);

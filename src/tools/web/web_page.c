@@ -16,53 +16,44 @@ enum { META_WITHIN_BYTES = 4096, PIECE_BYTES = 16 << 10 };
 
 /* Names that pages use, as browsers understand them: the older standards mean their supersets on Windows. */
 static const struct {
-	const char *label, *encoding;
+	const char *name, *labels; /* separated by blanks */
 } encodings[] = {
-	{ "utf-8", "UTF-8" },
-	{ "utf8", "UTF-8" },
-	{ "us-ascii", "CP1252" },
-	{ "ascii", "CP1252" },
-	{ "iso-8859-1", "CP1252" },
-	{ "iso8859-1", "CP1252" },
-	{ "latin1", "CP1252" },
-	{ "windows-1252", "CP1252" },
-	{ "cp1252", "CP1252" },
-	{ "windows-1250", "CP1250" },
-	{ "windows-1251", "CP1251" },
-	{ "cp1251", "CP1251" },
-	{ "windows-1253", "CP1253" },
-	{ "windows-1254", "CP1254" },
-	{ "iso-8859-9", "CP1254" },
-	{ "windows-1255", "CP1255" },
-	{ "windows-1256", "CP1256" },
-	{ "windows-1257", "CP1257" },
-	{ "windows-1258", "CP1258" },
-	{ "iso-8859-2", "ISO-8859-2" },
-	{ "iso-8859-5", "ISO-8859-5" },
-	{ "iso-8859-7", "ISO-8859-7" },
-	{ "iso-8859-8", "ISO-8859-8" },
-	{ "iso-8859-15", "ISO-8859-15" },
-	{ "koi8-r", "KOI8-R" },
-	{ "koi8-u", "KOI8-U" },
-	{ "gb2312", "GB18030" },
-	{ "gbk", "GB18030" },
-	{ "gb18030", "GB18030" },
-	{ "big5", "BIG5-HKSCS" },
-	{ "euc-jp", "EUC-JP" },
-	{ "shift_jis", "CP932" },
-	{ "sjis", "CP932" },
-	{ "euc-kr", "CP949" },
-	{ "utf-16", "UTF-16LE" },
-	{ "utf-16le", "UTF-16LE" },
-	{ "utf-16be", "UTF-16BE" },
+	{ "UTF-8", "utf-8 utf8" },
+	{ "CP1252", "us-ascii ascii iso-8859-1 iso8859-1 latin1 windows-1252 cp1252" },
+	{ "CP1250", "windows-1250" },
+	{ "CP1251", "windows-1251 cp1251" },
+	{ "CP1253", "windows-1253" },
+	{ "CP1254", "windows-1254 iso-8859-9" },
+	{ "CP1255", "windows-1255" },
+	{ "CP1256", "windows-1256" },
+	{ "CP1257", "windows-1257" },
+	{ "CP1258", "windows-1258" },
+	{ "ISO-8859-2", "iso-8859-2" },
+	{ "ISO-8859-5", "iso-8859-5" },
+	{ "ISO-8859-7", "iso-8859-7" },
+	{ "ISO-8859-8", "iso-8859-8" },
+	{ "ISO-8859-15", "iso-8859-15" },
+	{ "KOI8-R", "koi8-r" },
+	{ "KOI8-U", "koi8-u" },
+	{ "GB18030", "gb2312 gbk gb18030" },
+	{ "BIG5-HKSCS", "big5" },
+	{ "EUC-JP", "euc-jp" },
+	{ "CP932", "shift_jis sjis" },
+	{ "CP949", "euc-kr" },
+	{ "UTF-16LE", "utf-16 utf-16le" },
+	{ "UTF-16BE", "utf-16be" },
 };
 
 /* NULL: not one of ours. */
 static const char *find_encoding(struct str label)
 {
-	for (size_t i = 0; i < COUNT_OF(encodings); i++)
-		if (str_is_nocase(str_trim(label), encodings[i].label))
-			return encodings[i].encoding;
+	label = str_trim(label);
+	for (size_t i = 0; i < COUNT_OF(encodings) && label.n; i++)
+		for (struct str rest = str_from(encodings[i].labels); rest.p;) {
+			struct str known = str_cut(&rest, ' ');
+			if (known.n == label.n && !strncasecmp(known.p, label.p, known.n))
+				return encodings[i].name;
+		}
 	return NULL;
 }
 
