@@ -330,15 +330,15 @@ static void fetch_follow(struct fetch *f)
 		return;
 	}
 	fetch_prepare_url(f, &to);
-	enum web_way way = web_judge_redirect(f->job.call, &f->url, &to, &reason);
-	if (way == WEB_REPORT) {
+	enum web_redirect redirect = web_check_redirect(f->job.call, &f->url, &to, &reason);
+	if (redirect == WEB_REPORT) {
 		const char *text = arena_printf(
 			a,
 			"The page leads to another host and was not followed.\nAsked for: %s\nLeads to: %s\nStatus: %d %s\n\n"
 			"To read it, call WebFetch again with url \"%s\" and the same prompt.",
 			f->url.text, to.text, f->status, status_text(f->status), to.text);
 		fetch_finish(f, str_from(text));
-	} else if (way == WEB_REFUSE) {
+	} else if (redirect == WEB_REFUSE) {
 		fetch_fail(f, reason.p);
 	} else if (++f->redirects > MOST_REDIRECTS) {
 		fetch_fail(f, "it leads from one address to the next without an end");

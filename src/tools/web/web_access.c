@@ -91,15 +91,15 @@ static const char *without_www(const char *host)
 
 /* Evaluates the rules for the same tool with the new URL. A running call cannot ask the user: a redirect that would need a
  * question is reported to the model. An unanswerable question is not a rule against the host that this call was allowed for. */
-enum web_way web_judge_redirect(const struct tool_call *call, const struct web_url *from, const struct web_url *to,
-				struct buf *reason)
+enum web_redirect web_check_redirect(const struct tool_call *call, const struct web_url *from, const struct web_url *to,
+				     struct buf *reason)
 {
 	struct permission_verdict verdict = { .decision = PERMISSION_ALLOW };
 	struct tool_use use = tool_call_use(call); /* with the new URL */
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_BUF struct buf input = { 0 };
 	struct json_out w = json_out(&input);
-	enum web_way way = WEB_REPORT;
+	enum web_redirect redirect = WEB_REPORT;
 
 	json_open(&w, '{');
 	json_kcstr(&w, "url", to->text);
@@ -108,12 +108,12 @@ enum web_way web_judge_redirect(const struct tool_call *call, const struct web_u
 		permission_explain(call->env->permission, use, PERMISSION_HINT_NONE, &verdict);
 	if (verdict.decision == PERMISSION_DENY && !verdict.unanswerable) {
 		buf_add(reason, verdict.reason.p, verdict.reason.n);
-		way = WEB_REFUSE;
+		redirect = WEB_REFUSE;
 	} else if (!strcmp(from->port, to->port) || (has_usual_port(from) && has_usual_port(to))) {
 		bool is_near = !strcmp(without_www(from->host), without_www(to->host));
 		if (!strcmp(from->host, to->host) || (is_near && verdict.decision == PERMISSION_ALLOW))
-			way = WEB_FOLLOW;
+			redirect = WEB_FOLLOW;
 	}
 	permission_verdict_release(&verdict);
-	return way;
+	return redirect;
 }

@@ -28,11 +28,11 @@ bool web_url_is_local(const struct web_url *url);
  * private networks, so that a name that was allowed cannot be made to mean this machine or a metadata service. */
 unsigned web_refused_kinds(const struct tool_call *call, const struct web_url *url);
 
-enum web_way {
+enum web_redirect {
 	WEB_FOLLOW,
 	WEB_REPORT, /* another host: reported to the model, which may ask for it */
 	WEB_REFUSE, /* a rule forbids it */
 };
 /* Of an answer that leads elsewhere. reason: of WEB_REFUSE. */
-enum web_way web_judge_redirect(const struct tool_call *call, const struct web_url *from, const struct web_url *to,
-				struct buf *reason);
+enum web_redirect web_check_redirect(const struct tool_call *call, const struct web_url *from, const struct web_url *to,
+				     struct buf *reason);
