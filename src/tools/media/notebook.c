@@ -140,7 +140,7 @@ static const char *end_of(const struct json *v)
 	return raw.p + raw.n;
 }
 
-/* What stands before a value that is not the first thing in the text */
+/* The gap before a value that is not the first thing in the text */
 static struct str gap_before(const char *p)
 {
 	const char *from = p;
@@ -308,70 +308,44 @@ static void add_new_cell(struct buf *out, const struct layout *l, const struct n
 	buf_addch(out, '}');
 }
 
-/* The text behind `from`, to its end */
-static void add_rest(struct buf *out, const struct notebook *n, const char *from)
-{
-	add_between(out, from, n->text.p + n->text.n);
-}
-
-static void insert_cell(const struct notebook *n, const struct layout *l, const struct notebook_edit *edit,
-			struct buf *out)
-{
-	const struct json *first = json_first(n->cells);
-	const char *at = edit->cell ? end_of(edit->cell) : start_of(n->cells) + 1;
-
-	add_between(out, n->text.p, at);
-	if (edit->cell)
-		buf_addch(out, ',');
-	add_bytes(out, buf_str(&l->cell));
-	add_new_cell(out, l, edit);
-	if (!edit->cell && first)
-		buf_addch(out, ',');
-	if (first) {
-		add_rest(out, n, at);
-		return;
-	}
-	struct str gap = gap_before(start_of(json_first(n->root)));
-	add_bytes(out, gap);
-	add_rest(out, n, end_of(n->cells) - 1);
-}
-
-/* The cell, and the comma that is too much without it */
-static void remove_cell(const struct notebook *n, const struct json *cell, struct buf *out)
-{
-	const struct json *before = NULL, *next = json_next(n->cells, cell);
-
-	for (const struct json *c = json_first(n->cells); c != cell; c = json_next(n->cells, c))
-		before = c;
-	if (next) {
-		add_between(out, n->text.p, start_of(cell));
-		add_rest(out, n, start_of(next));
-	} else if (before) {
-		add_between(out, n->text.p, end_of(before));
-		add_rest(out, n, end_of(cell));
-	} else {
-		add_between(out, n->text.p, start_of(n->cells) + 1);
-		add_rest(out, n, end_of(n->cells) - 1);
-	}
-}
-
 void notebook_change(const struct notebook *n, const struct notebook_edit *edit, struct buf *out)
 {
 	CLEANUP(layout_release) struct layout l = layout_of(n);
+	const struct json *cell = edit->cell, *first = json_first(n->cells), *before = NULL, *next = NULL;
+	const char *from = start_of(n->cells) + 1, *to = end_of(n->cells) - 1;
+	AUTO_BUF struct buf new = { 0 }; /* in place of from..to */
 
 	switch (edit->verb) {
 	case NOTEBOOK_INSERT:
-		insert_cell(n, &l, edit, out);
+		if (cell)
+			from = end_of(cell);
+		buf_addstr(&new, cell ? "," : "");
+		add_bytes(&new, buf_str(&l.cell));
+		add_new_cell(&new, &l, edit);
+		buf_addstr(&new, !cell && first ? "," : "");
+		if (first)
+			to = from;
+		else
+			add_bytes(&new, gap_before(start_of(json_first(n->root))));
 		break;
-	case NOTEBOOK_DELETE:
-		remove_cell(n, edit->cell, out);
+	case NOTEBOOK_DELETE: /* with the comma that is too much without it */
+		next = json_next(n->cells, cell);
+		for (const struct json *c = first; c != cell; c = json_next(n->cells, c))
+			before = c;
+		if (next || before) {
+			from = next ? start_of(cell) : end_of(before);
+			to = next ? start_of(next) : end_of(cell);
+		}
 		break;
 	case NOTEBOOK_REPLACE:
-		add_between(out, n->text.p, start_of(edit->cell));
-		add_changed_cell(out, &l, edit);
-		add_rest(out, n, end_of(edit->cell));
+		from = start_of(cell);
+		to = end_of(cell);
+		add_changed_cell(&new, &l, edit);
 		break;
 	}
+	add_between(out, n->text.p, from);
+	add_bytes(out, buf_str(&new));
+	add_between(out, to, n->text.p + n->text.n);
 }
 
 /* ---- showing ---------------------------------------------------------------------------------------------------- */

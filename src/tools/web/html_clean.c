@@ -6,9 +6,9 @@
 enum { NAME_LIMIT = 16, VALUE_LIMIT = 4096 };
 
 /* Dropped with all text up to the end tag */
-static const char *const dropped[] = { "iframe", "noembed", "noframes", "script", "style", "textarea" };
-static const char *const empty[] = { "base", "br", "hr", "img" };
-static const char *const kept_attributes[] = { "alt", "hidden", "href", "src", "start" };
+static const char *const dropped[] = { "iframe", "noembed", "noframes", "script", "style", "textarea", NULL };
+static const char *const empty[] = { "base", "br", "hr", "img", NULL };
+static const char *const kept_attributes[] = { "alt", "hidden", "href", "src", "start", NULL };
 
 struct cleaner {
 	struct str rest;
@@ -16,14 +16,12 @@ struct cleaner {
 	uint32_t open[HTML_ELEMENTS_MAX]; /* begun and not ended */
 };
 
-static bool is_listed(const char *const *list, size_t count, struct str name)
+static bool is_one_of(const char *const *list, struct str name)
 {
-	for (size_t i = 0; i < count; i++)
-		if (str_is_nocase(name, list[i]))
-			return true;
-	return false;
+	while (*list && !str_is_nocase(name, *list))
+		list++;
+	return *list;
 }
-#define IS_ONE_OF(list, name) is_listed(list, COUNT_OF(list), name)
 
 static bool is_letter(char c)
 {
@@ -129,7 +127,7 @@ static void take_attributes(struct cleaner *c, struct buf *out)
 			skip(c, 1);
 			value = take_value(c);
 		}
-		if (!out || !IS_ONE_OF(kept_attributes, name) || value.n > VALUE_LIMIT)
+		if (!out || !is_one_of(kept_attributes, name) || value.n > VALUE_LIMIT)
 			continue;
 		buf_addch(out, ' ');
 		for (size_t i = 0; i < name.n; i++)
@@ -179,16 +177,16 @@ static void take_element(struct cleaner *c, bool is_end)
 		}
 		return;
 	}
-	if (element < 0 || IS_ONE_OF(dropped, name)) {
+	if (element < 0 || is_one_of(dropped, name)) {
 		take_attributes(c, NULL);
 	} else {
 		buf_addch(c->out, '<');
 		buf_add(c->out, name.p, name.n);
 		take_attributes(c, c->out);
 		buf_addch(c->out, '>');
-		c->open[element] += !IS_ONE_OF(empty, name);
+		c->open[element] += !is_one_of(empty, name);
 	}
-	if (IS_ONE_OF(dropped, name))
+	if (is_one_of(dropped, name))
 		(void)take_raw(c, name);
 	if (str_is(name, "title")) {
 		add_text(c->out, take_raw(c, name));
