@@ -172,7 +172,10 @@ static void pdf_fail(struct pdf_job *job, const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(err.text, sizeof err.text, fmt, ap);
 	va_end(ap);
-	tool_call_fail(job->media.job.call, "%s cannot be shown: %s.", job->media.args.path, err.text);
+	if (job->program.cancelled)
+		tool_call_fail(job->media.job.call, "The call was cancelled.");
+	else
+		tool_call_fail(job->media.job.call, "%s cannot be shown: %s.", job->media.args.path, err.text);
 	pdf_release(&job->media.job);
 }
 
@@ -242,11 +245,6 @@ static void on_page(struct pdf_program *p, enum pdf_end end)
 	struct pdf_job *job = CONTAINER_OF(p, struct pdf_job, program);
 	char words[64];
 
-	if (end == PDF_CANCELLED) {
-		tool_call_fail(job->media.job.call, "The call was cancelled.");
-		pdf_release(&job->media.job);
-		return;
-	}
 	if (end == PDF_DONE && image_type_of(buf_str(&p->out)) != IMAGE_JPEG)
 		end = PDF_FAILED;
 	if (end != PDF_DONE) {
@@ -278,14 +276,24 @@ static void pdf_draw_page(struct pdf_job *job)
 	pdf_program_start(&job->program, words, PAGE_LIMIT, PAGE_MS);
 }
 
-/* ---- what kind of document it is ---- */
-
-/* The file is known to be a PDF that can be opened. */
-static void pdf_choose(struct pdf_job *job)
+/* Decides between the whole document and some of its pages. */
+static void on_info(struct pdf_program *p, enum pdf_end end)
 {
-	if (job->media.args.pages.p && job->wanted.first > job->page_count) {
+	struct pdf_job *job = CONTAINER_OF(p, struct pdf_job, program);
+	struct str why = str_trim(buf_str(&p->errors));
+	bool has_pages = job->media.args.pages.p;
+
+	job->page_count = end == PDF_DONE ? pdf_info_pages(buf_str(&p->out)) : 0;
+	if (end == PDF_MISSING) {
+		tool_job_start(&job->media.job, job->media.job.call);
+	} else if (end != PDF_DONE) {
+		pdf_fail(job, "it is damaged, locked with a password, or not a PDF file (pdfinfo: " STR_FMT ")",
+			 (int)MIN(why.n, (size_t)120), why.p);
+	} else if (!job->page_count) {
+		pdf_fail(job, "it has no pages");
+	} else if (has_pages && job->wanted.first > job->page_count) {
 		pdf_fail(job, "it has %u pages, and page %u was asked for", job->page_count, job->wanted.first);
-	} else if (job->media.args.pages.p) {
+	} else if (has_pages) {
 		job->wanted.last = MIN(job->wanted.last, job->page_count);
 		job->page = job->wanted.first;
 		pdf_draw_page(job);
@@ -297,33 +305,6 @@ static void pdf_choose(struct pdf_job *job)
 			job->page_count, PDF_PAGES_AT_ONCE);
 	} else {
 		tool_job_start(&job->media.job, job->media.job.call);
-	}
-}
-
-static void on_info(struct pdf_program *p, enum pdf_end end)
-{
-	struct pdf_job *job = CONTAINER_OF(p, struct pdf_job, program);
-	struct str why = str_trim(buf_str(&p->errors));
-
-	switch (end) {
-	case PDF_CANCELLED:
-		tool_call_fail(job->media.job.call, "The call was cancelled.");
-		pdf_release(&job->media.job);
-		break;
-	case PDF_MISSING:
-		tool_job_start(&job->media.job, job->media.job.call);
-		break;
-	case PDF_DONE:
-		job->page_count = pdf_info_pages(buf_str(&p->out));
-		if (job->page_count)
-			pdf_choose(job);
-		else
-			pdf_fail(job, "it has no pages");
-		break;
-	case PDF_FAILED:
-		pdf_fail(job, "it is damaged, locked with a password, or not a PDF file (pdfinfo: " STR_FMT ")",
-			 (int)MIN(why.n, (size_t)120), why.p);
-		break;
 	}
 }
 

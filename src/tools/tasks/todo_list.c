@@ -138,6 +138,17 @@ static void read_items(struct todo_list *l)
 		qsort(l->items, l->count, sizeof *l->items, compare_id);
 }
 
+/* 0: none was deleted yet */
+static unsigned highest_deleted(struct todo_list *l)
+{
+	AUTO_BUF struct buf text = { 0 };
+	unsigned id = 0;
+
+	if (file_read(arena_printf(&l->arena, "%s/.highwatermark", l->dir), 32, &text, NULL) == 0)
+		(void)read_id(str_trim(buf_str(&text)), &id);
+	return id;
+}
+
 static int todo_list_lock(struct todo_list *l, struct err *err)
 {
 	char text[16] = "";
@@ -155,10 +166,8 @@ static int todo_list_lock(struct todo_list *l, struct err *err)
 	ssize_t n = pread(l->lock, text, sizeof text - 1, 0);
 	if (n > 0 && read_id(str_trim((struct str){ text, (size_t)n }), &highest))
 		l->highest = highest;
-	AUTO_BUF struct buf deleted = { 0 };
-	if (file_read(arena_printf(&l->arena, "%s/.highwatermark", l->dir), 32, &deleted, NULL) == 0 &&
-	    read_id(str_trim(buf_str(&deleted)), &highest))
-		l->highest = MAX(l->highest, highest);
+	highest = highest_deleted(l);
+	l->highest = MAX(l->highest, highest);
 	return 0;
 }
 
@@ -284,14 +293,9 @@ int todo_remove(struct todo_list *l, const struct todo *t, struct err *err)
 	}
 	if (unlink(arena_printf(&l->arena, "%s/%u.json", l->dir, t->id)) < 0 && errno != ENOENT)
 		return err_set(err, ERR_IO, "cannot remove an item of the task list in %s: %m", l->dir);
-	AUTO_BUF struct buf deleted = { 0 };
-	const char *mark = arena_printf(&l->arena, "%s/.highwatermark", l->dir);
-	unsigned highest = 0;
-	if (file_read(mark, 32, &deleted, NULL) == 0)
-		(void)read_id(str_trim(buf_str(&deleted)), &highest);
-	buf_clear(&deleted);
-	buf_addf(&deleted, "%u", MAX(highest, t->id));
-	return file_replace(mark, deleted.p, deleted.n, err);
+	unsigned highest = highest_deleted(l);
+	const char *text = arena_printf(&l->arena, "%u", MAX(highest, t->id));
+	return file_replace(arena_printf(&l->arena, "%s/.highwatermark", l->dir), text, strlen(text), err);
 }
 
 /* ---- for the tools ---------------------------------------------------------------------------------------------- */
