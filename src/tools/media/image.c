@@ -19,7 +19,7 @@ struct scan {
 	size_t n;
 };
 
-static bool skip(struct scan *s, size_t n)
+static bool scan_skip(struct scan *s, size_t n)
 {
 	if (s->n < n)
 		return false;
@@ -52,7 +52,7 @@ enum { PNG_SIGNATURE_LEN = 8, CHUNK_FRAME = 12 };
 
 static bool read_png(struct scan s, struct image_head *h)
 {
-	if (!skip(&s, PNG_SIGNATURE_LEN) || s.n < 25 || memcmp(s.p + 4, "IHDR", 4) != 0)
+	if (!scan_skip(&s, PNG_SIGNATURE_LEN) || s.n < 25 || memcmp(s.p + 4, "IHDR", 4) != 0)
 		return false;
 	h->width = big(s.p + 8, 4);
 	h->height = big(s.p + 12, 4);
@@ -63,7 +63,7 @@ static bool read_png(struct scan s, struct image_head *h)
 		h->moves = h->moves || !memcmp(s.p + 4, "acTL", 4);
 		if (!memcmp(s.p + 4, "IEND", 4))
 			return true;
-		(void)skip(&s, n + CHUNK_FRAME);
+		(void)scan_skip(&s, n + CHUNK_FRAME);
 	}
 	return false;
 }
@@ -77,13 +77,13 @@ static uint8_t orientation_of(struct scan s)
 {
 	if (s.n < EXIF_HEAD + 8 || memcmp(s.p, "Exif\0\0", EXIF_HEAD) != 0)
 		return 0;
-	(void)skip(&s, EXIF_HEAD);
+	(void)scan_skip(&s, EXIF_HEAD);
 	bool is_big = s.p[0] == 'M';
 	uint32_t (*number)(const unsigned char *p, size_t n) = is_big ? big : little;
-	if (!skip(&s, number(s.p + 4, 4)) || s.n < 2)
+	if (!scan_skip(&s, number(s.p + 4, 4)) || s.n < 2)
 		return 0;
 	uint32_t count = number(s.p, 2);
-	for ((void)skip(&s, 2); count && s.n >= EXIF_ENTRY; count--, (void)skip(&s, EXIF_ENTRY))
+	for ((void)scan_skip(&s, 2); count && s.n >= EXIF_ENTRY; count--, (void)scan_skip(&s, EXIF_ENTRY))
 		if (number(s.p, 2) == EXIF_ORIENTATION)
 			return number(s.p + 8, 2) <= 8 ? (uint8_t)number(s.p + 8, 2) : 0;
 	return 0;
@@ -91,12 +91,12 @@ static uint8_t orientation_of(struct scan s)
 
 static bool read_jpeg(struct scan s, struct image_head *h)
 {
-	if (!skip(&s, 2))
+	if (!scan_skip(&s, 2))
 		return false;
 	while (s.n >= 4 && s.p[0] == 0xff) {
 		unsigned char marker = s.p[1];
 		if (marker == 0xff) { /* padding */
-			(void)skip(&s, 1);
+			(void)scan_skip(&s, 1);
 			continue;
 		}
 		size_t n = big(s.p + 2, 2);
@@ -111,7 +111,7 @@ static bool read_jpeg(struct scan s, struct image_head *h)
 			h->height = big(s.p + 5, 2);
 			h->width = big(s.p + 7, 2);
 		}
-		(void)skip(&s, n + 2);
+		(void)scan_skip(&s, n + 2);
 	}
 	return false;
 }
@@ -121,9 +121,9 @@ static bool read_jpeg(struct scan s, struct image_head *h)
 static bool skip_blocks(struct scan *s)
 {
 	while (s->n && s->p[0])
-		if (!skip(s, (size_t)s->p[0] + 1))
+		if (!scan_skip(s, (size_t)s->p[0] + 1))
 			return false;
-	return skip(s, 1);
+	return scan_skip(s, 1);
 }
 
 static size_t color_table_len(unsigned char flags)
@@ -139,14 +139,14 @@ static bool read_gif(struct scan s, struct image_head *h)
 		return false;
 	h->width = little(s.p + 6, 2);
 	h->height = little(s.p + 8, 2);
-	if (!skip(&s, 13 + color_table_len(s.p[10])))
+	if (!scan_skip(&s, 13 + color_table_len(s.p[10])))
 		return false;
 	while (s.n && s.p[0] != ';') {
 		bool is_picture = s.p[0] == ',';
 		pictures += is_picture;
 		if (is_picture ? s.n < 10 : s.p[0] != '!')
 			return false;
-		if (!skip(&s, is_picture ? 11 + color_table_len(s.p[9]) : 2) || !skip_blocks(&s))
+		if (!scan_skip(&s, is_picture ? 11 + color_table_len(s.p[9]) : 2) || !skip_blocks(&s))
 			return false;
 	}
 	h->moves = pictures > 1;

@@ -357,7 +357,7 @@ enum {
 	PICTURES_LIMIT = 8 << 20, /* bytes of base64 */
 };
 
-struct shower {
+struct view_writer {
 	struct notebook_view *view;
 	struct json_out object; /* writes view->cells */
 	size_t text_bytes;      /* of all cells so far */
@@ -378,7 +378,7 @@ static void add_cut(struct buf *out, struct str text, size_t limit)
 		buf_addf(out, "\n[%zu more bytes were left out]", text.n - head.n);
 }
 
-static void show_text(struct shower *s, struct str type, struct str text)
+static void show_text(struct view_writer *s, struct str type, struct str text)
 {
 	AUTO_BUF struct buf plain = { 0 };
 	AUTO_BUF struct buf shown = { 0 };
@@ -405,7 +405,7 @@ static void show_text(struct shower *s, struct str type, struct str text)
 }
 
 /* A picture that cannot be shown is replaced by the reason. */
-static void show_picture(struct shower *s, const char *media_type, const struct json *data)
+static void show_picture(struct view_writer *s, const char *media_type, const struct json *data)
 {
 	AUTO_FITTED_IMAGE struct fitted_image image = { 0 };
 	AUTO_BUF struct buf text = { 0 };
@@ -431,7 +431,7 @@ static void show_picture(struct shower *s, const char *media_type, const struct 
 }
 
 /* A value that has a picture is shown as that, else as text; other forms of it are for browsers. */
-static void show_data(struct shower *s, struct str type, const struct json *data)
+static void show_data(struct view_writer *s, struct str type, const struct json *data)
 {
 	static const char *const pictures[] = { "image/png", "image/jpeg", "image/gif", "image/webp" };
 	static const char *const texts[] = { "text/plain", "text/markdown", "text/html", "image/svg+xml" };
@@ -449,7 +449,7 @@ static void show_data(struct shower *s, struct str type, const struct json *data
 		show_text(s, type, buf_str(&text));
 }
 
-static void show_error(struct shower *s, struct str type, const struct json *output)
+static void show_error(struct view_writer *s, struct str type, const struct json *output)
 {
 	AUTO_ARENA struct arena scratch = { 0 };
 	AUTO_BUF struct buf text = { 0 };
@@ -467,7 +467,7 @@ static void show_error(struct shower *s, struct str type, const struct json *out
 	show_text(s, type, buf_str(&text));
 }
 
-static void show_outputs(struct shower *s, const struct json *outputs)
+static void show_outputs(struct view_writer *s, const struct json *outputs)
 {
 	const struct json *list = json_is(outputs, JSON_ARRAY) ? json_first(outputs) : NULL;
 	size_t count = 0;
@@ -494,7 +494,7 @@ static void show_outputs(struct shower *s, const struct json *outputs)
 }
 
 /* False: it does not fit any more. */
-static bool show_cell(struct shower *s, const struct json *cell, size_t index)
+static bool show_cell(struct view_writer *s, const struct json *cell, size_t index)
 {
 	AUTO_ARENA struct arena scratch = { 0 };
 	AUTO_BUF struct buf source = { 0 };
@@ -529,7 +529,7 @@ static bool show_cell(struct shower *s, const struct json *cell, size_t index)
 
 void notebook_show(const struct notebook *n, struct notebook_view *view)
 {
-	struct shower s = { .view = view, .object = json_out(&view->cells) };
+	struct view_writer s = { .view = view, .object = json_out(&view->cells) };
 	size_t index = 0;
 
 	view->total = n->cells->count;

@@ -477,7 +477,7 @@ static void end_branch(struct translator *t)
 }
 
 /* Length of {n}, {n,} or {n,m} at the opening brace; 0: something else. *ret_least is n. */
-static size_t counted(const struct translator *t, uint64_t *ret_least)
+static size_t repetition_len(const struct translator *t, uint64_t *ret_least)
 {
 	const char *end = memchr(t->in.p + t->at, '}', t->in.n - t->at);
 	if (!end)
@@ -544,7 +544,7 @@ static int translate_item(struct translator *t)
 	case '+':
 		return translate_repetition(t, 1, 1);
 	case '{':
-		n = counted(t, &least);
+		n = repetition_len(t, &least);
 		if (n)
 			return translate_repetition(t, n, least);
 		break;

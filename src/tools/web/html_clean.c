@@ -33,12 +33,12 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\0';
 }
 
-static void skip(struct cleaner *c, size_t n)
+static void cleaner_skip(struct cleaner *c, size_t n)
 {
 	c->rest = (struct str){ c->rest.p + n, c->rest.n - n };
 }
 
-static bool at(const struct cleaner *c, char wanted)
+static bool next_is(const struct cleaner *c, char wanted)
 {
 	return c->rest.n && c->rest.p[0] == wanted;
 }
@@ -46,7 +46,7 @@ static bool at(const struct cleaner *c, char wanted)
 static void skip_blanks(struct cleaner *c)
 {
 	while (c->rest.n && is_blank(c->rest.p[0]))
-		skip(c, 1);
+		cleaner_skip(c, 1);
 }
 
 /* To the next occurrence of text, or to the end. (Not with memmem: a sanitizer checks all of the rest in each call.) */
@@ -54,7 +54,7 @@ static void skip_to(struct cleaner *c, struct str text)
 {
 	while (c->rest.n && !str_starts(c->rest, text)) {
 		const char *next = memchr(c->rest.p + 1, text.p[0], c->rest.n - 1);
-		skip(c, next ? (size_t)(next - c->rest.p) : c->rest.n);
+		cleaner_skip(c, next ? (size_t)(next - c->rest.p) : c->rest.n);
 	}
 }
 
@@ -65,7 +65,7 @@ static struct str take_until(struct cleaner *c, const char *ends)
 
 	while (taken.n < c->rest.n && !is_blank(taken.p[taken.n]) && !char_in(taken.p[taken.n], ends))
 		taken.n++;
-	skip(c, taken.n);
+	cleaner_skip(c, taken.n);
 	return taken;
 }
 
@@ -100,13 +100,13 @@ static void add_text(struct buf *out, struct str text)
 static struct str take_value(struct cleaner *c)
 {
 	skip_blanks(c);
-	if (!at(c, '"') && !at(c, '\''))
+	if (!next_is(c, '"') && !next_is(c, '\''))
 		return take_until(c, ">");
 	char quote = c->rest.p[0];
-	skip(c, 1);
+	cleaner_skip(c, 1);
 	const char *end = memchr(c->rest.p, quote, c->rest.n);
 	struct str value = { c->rest.p, end ? (size_t)(end - c->rest.p) : c->rest.n };
-	skip(c, value.n + (end != NULL));
+	cleaner_skip(c, value.n + (end != NULL));
 	return value;
 }
 
@@ -115,16 +115,16 @@ static void take_attributes(struct cleaner *c, struct buf *out)
 {
 	for (;;) {
 		while (c->rest.n && (is_blank(c->rest.p[0]) || c->rest.p[0] == '/'))
-			skip(c, 1);
-		if (!c->rest.n || at(c, '>')) {
-			skip(c, c->rest.n > 0);
+			cleaner_skip(c, 1);
+		if (!c->rest.n || next_is(c, '>')) {
+			cleaner_skip(c, c->rest.n > 0);
 			return;
 		}
 		struct str name = take_until(c, "/>=");
 		struct str value = { 0 };
 		skip_blanks(c);
-		if (at(c, '=')) {
-			skip(c, 1);
+		if (next_is(c, '=')) {
+			cleaner_skip(c, 1);
 			value = take_value(c);
 		}
 		if (!out || !is_one_of(kept_attributes, name) || value.n > VALUE_LIMIT)
@@ -149,7 +149,7 @@ static struct str take_raw(struct cleaner *c, struct str name)
 		text.n = (size_t)(c->rest.p - text.p);
 		if (!c->rest.n)
 			return text;
-		skip(c, 2);
+		cleaner_skip(c, 2);
 		if (c->rest.n <= name.n || strncasecmp(c->rest.p, name.p, name.n) != 0)
 			continue;
 		if (is_blank(c->rest.p[name.n]) || char_in(c->rest.p[name.n], "/>"))
@@ -203,20 +203,20 @@ static void take_tag(struct cleaner *c)
 	bool end = next == '/' && rest.n > 2 && is_letter(rest.p[2]);
 
 	if (is_letter(next)) {
-		skip(c, 1);
+		cleaner_skip(c, 1);
 		take_element(c, false);
 	} else if (end) {
-		skip(c, 2);
+		cleaner_skip(c, 2);
 		take_element(c, true);
 	} else if (str_starts(rest, STR("<!--"))) {
-		skip(c, 2); /* "<!-->" is a whole comment */
+		cleaner_skip(c, 2); /* "<!-->" is a whole comment */
 		skip_to(c, STR("-->"));
-		skip(c, MIN(c->rest.n, strlen("-->")));
+		cleaner_skip(c, MIN(c->rest.n, strlen("-->")));
 	} else if (next == '!' || next == '?' || next == '/') {
 		skip_to(c, STR(">"));
-		skip(c, c->rest.n > 0);
+		cleaner_skip(c, c->rest.n > 0);
 	} else {
-		skip(c, 1);
+		cleaner_skip(c, 1);
 		buf_addstr(c->out, "&lt;");
 	}
 }
@@ -229,7 +229,7 @@ void html_clean(struct str page, struct buf *out)
 		const char *tag = memchr(c.rest.p, '<', c.rest.n);
 		size_t n = tag ? (size_t)(tag - c.rest.p) : c.rest.n;
 		add_text(out, (struct str){ c.rest.p, n });
-		skip(&c, n);
+		cleaner_skip(&c, n);
 		if (tag)
 			take_tag(&c);
 	}

@@ -123,7 +123,7 @@ static void add_held_back(iconv_t how, struct buf *out)
 }
 
 /* unit: bytes that are skipped where nothing can be made of them */
-static void convert(iconv_t how, size_t unit, struct str bytes, size_t limit_bytes, struct buf *out)
+static void convert_encoding(iconv_t how, size_t unit, struct str bytes, size_t limit_bytes, struct buf *out)
 {
 	char *in = (char *)(uintptr_t)bytes.p; /* iconv does not write there */
 	size_t left = bytes.n;
@@ -160,7 +160,7 @@ void web_decode(struct str bytes, struct str charset, bool is_html, size_t limit
 	if (how == (iconv_t)-1) { /* also where the system lacks the encoding */
 		utf8_add_repaired(out, utf8_cut(bytes, limit_bytes));
 	} else {
-		convert(how, is_utf16(encoding) ? 2 : 1, bytes, limit_bytes, out);
+		convert_encoding(how, is_utf16(encoding) ? 2 : 1, bytes, limit_bytes, out);
 		iconv_close(how);
 	}
 	out->n = from + utf8_cut((struct str){ out->p + from, out->n - from }, limit_bytes).n;
