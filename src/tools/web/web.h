@@ -29,7 +29,7 @@ struct web_cache {
 	uint64_t uses; /* so far */
 };
 
-/* NULL: it is not there, or too old. Borrowed until the next put or release. */
+/* NULL: it is not there, or too old. Borrowed until the next call. */
 const struct web_cached *web_cache_get(struct web_cache *c, const char *key, uint64_t now_ms);
 /* Copies all texts; one with the same key is replaced. A page that is too large for the cache is not kept. */
 void web_cache_put(struct web_cache *c, const char *key, const struct web_cached *page);
