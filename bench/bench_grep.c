@@ -120,9 +120,8 @@ static void run_ours(const char *root, const struct search *s, struct buf *out)
 		.pattern = str_from(s->pattern),
 		.flags = s->nocase ? REGEX_NOCASE : 0,
 		.want = { .mode = s->files ? GREP_FILES : GREP_CONTENT, .numbers = true, .with_path = true },
-		.path = root,
 		.base = root,
-		.home = getenv("HOME"),
+		.walk = { .root = root, .home = getenv("HOME") },
 	};
 
 	if (grep_run(&q, &results, &err) < 0) {

@@ -2,7 +2,7 @@
  * fuzz_html.c - any bytes as what a web server sent: the first byte chooses the Content-Type. Besides not crashing: the
  * Markdown is valid UTF-8 and within its limit. */
 #include "lib/base/utf8.h"
-#include "tools/web/html_markdown.h"
+#include "tools/web/html.h"
 #include "tools/web/web_page.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * kit.c - what this room keeps for each agent. */
+ * kit.c - what the tools keep for each agent: the files that it has seen, its shells, its task lists. */
 #include <sys/stat.h>
 #include "lib/io/file.h"
 #include "tools/files/text_file.h"
@@ -55,11 +55,6 @@ static void kit_list_files(struct tool_env *env, struct buf *out)
 	file_state_list(env->files, MOST_LISTED_FILES, out);
 }
 
-static void kit_list_todos(struct tool_env *env, struct buf *out)
-{
-	todo_recall(env, out);
-}
-
 const struct tool_kit tool_kit = {
 	.open = kit_open,
 	.end_shells = kit_end_shells,
@@ -67,7 +62,7 @@ const struct tool_kit tool_kit = {
 	.recall_file = kit_recall_file,
 	.share_files = kit_share_files,
 	.list_files = kit_list_files,
-	.list_todos = kit_list_todos,
+	.list_todos = todo_add_reminder,
 	.tasks_of = todo_tasks_of,
 	.task_at = todo_task_at,
 	.open_tasks = todo_open_tasks,

@@ -141,7 +141,7 @@ def hostile_files_are_errors_and_take_bounded_memory(lab):
     notebook = {"cells": [{"cell_type": "code", "source": ["x"], "outputs": []}] * 100000, "nbformat": 4}
     files = {"huge.png": (png_of(100000, 100000, zlib.compress(b"\0" * 1000)), "100000 x 100000 pixels"),
              "cut.jpg": (cut[:len(cut) // 2], "damaged or incomplete JPEG"),
-             "none.pdf": (b"%PDF-1.7\n" + random.Random(2).randbytes(5000), "no PDF at all"),
+             "none.pdf": (b"%PDF-1.7\n" + random.Random(2).randbytes(5000), "not a PDF file"),
              "broken.ipynb": (b'{"cells": [{"source": ', "not JSON: line 1"),
              "digits.ipynb": (b'{"cells":[' + b"1," * (20 << 20) + b"1]}", "more than 100 MB or 4 million values"),
              "cells.ipynb": (json.dumps(notebook), "PARTIAL view"),

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * tool_agent.c - Agent starts a child, SendMessage speaks to one. What happens then is in the room subagent. */
+ * tool_agent.c - Agent starts a subagent, SendMessage sends it a message, TaskOutput and TaskStop show and stop what runs in the
+ * background, subagents and shells. The life of a subagent is in agents/subagent. */
+#include <fcntl.h>
+#include "agents/subagent/report.h"
 #include "agents/subagent/subagent.h"
 #include "agents/team/team.h"
 #include "lib/json/json_write.h"
-#include "tools/agents/task.h"
+#include "tools/shell/shell_set.h"
 #include "core/tool/tool_list.h"
 
 static void agent_start(struct tool_call *call);
@@ -39,7 +42,7 @@ static void agent_resume_by_call(struct tool_call *call, struct str prompt, int6
 	struct err err = { 0 };
 
 	if (!record)
-		tool_call_fail(call, "There is no agent '%s' in this session to resume.", id);
+		tool_call_fail(call, "No agent '%s' in this session to resume.", id);
 	else if (!strcmp(record->tool_use_id, call->id))
 		agent_take_up(record, a, call); /* this very call had resumed it before a crash */
 	else if (agent_continue(record, prompt, call, background, max_turns, &err) < 0)
@@ -123,6 +126,18 @@ const struct tool tool_send_message = {
 	.start = send_start,
 };
 
+/* "Running agents: bob, a0123...". Nothing if there are none. */
+static void add_running_agents(struct buf *out, const struct agent_tree *t)
+{
+	bool any = false;
+
+	for (const struct agent *s = t->alive; s; s = s->next) {
+		buf_addf(out, "%s%s",
+			 any ? ", " : " Running agents: ", s->record->name ? s->record->name : s->record->id);
+		any = true;
+	}
+}
+
 /* record: the recipient; NULL: there is none. */
 static void send_answer(struct tool_call *call, struct str message, const struct agent_record *record, bool resumed)
 {
@@ -150,16 +165,6 @@ static const char *sender_name(const struct agent *a)
 	return a->who.name ? a->who.name : a->who.id[0] ? a->who.id : "main";
 }
 
-static void send_to_main(struct tool_call *call, struct agent *from, struct str text)
-{
-	struct err err = { 0 };
-
-	if (agent_message_main(from->tree, sender_name(from), text, &err) < 0)
-		send_answer(call, str_from(err.text), NULL, false);
-	else
-		tool_call_finish(call, STR("{\"success\":true,\"message\":\"Message queued for delivery to main.\"}"));
-}
-
 /* An agent that has ended is resumed with the message. */
 static void send_to_agent(struct tool_call *call, struct agent *from, struct agent_record *record, struct str text)
 {
@@ -182,7 +187,7 @@ static void send_to_agent(struct tool_call *call, struct agent *from, struct age
 		buf_addf(
 			&b,
 			"Message queued for delivery to %s at its next step. If it fails before, the message waits until "
-			"it goes on.",
+			"it is resumed.",
 			name);
 	else
 		buf_addf(&b, "Resuming agent %s", name);
@@ -195,6 +200,7 @@ static void send_start(struct tool_call *call)
 	struct str to = str_trim(json_str(json_get(call->input, "to"), &call->arena));
 	struct str text = json_str(json_get(call->input, "message"), &call->arena);
 	AUTO_BUF struct buf b = { 0 };
+	struct err err = { 0 };
 
 	if (team_send(call))
 		return;
@@ -202,12 +208,192 @@ static void send_start(struct tool_call *call)
 	if (!str_trim(text).n) {
 		send_answer(call, STR("The message is empty."), NULL, false);
 	} else if (!record && a->parent && str_is_nocase(to, "main")) {
-		send_to_main(call, a, text);
+		if (agent_message_main(a->tree, sender_name(a), text, &err) < 0)
+			send_answer(call, str_from(err.text), NULL, false);
+		else
+			tool_call_finish(
+				call, STR("{\"success\":true,\"message\":\"Message queued for delivery to main.\"}"));
 	} else if (!record) {
 		buf_addf(&b, "No agent named '" STR_FMT "' is reachable.", STR_ARG(to));
-		task_add_running(&b, a->tree);
+		add_running_agents(&b, a->tree);
 		send_answer(call, buf_str(&b), NULL, false);
 	} else {
 		send_to_agent(call, a, record, text);
+	}
+}
+
+/* ---- TaskOutput: what a task has to show, now or when it has ended ---------------------------------------------- */
+
+static void output_start(struct tool_call *call);
+static void output_cancel(struct tool_call *call);
+
+const struct tool tool_task_output = {
+	TOOL_TASK_OUTPUT_FACTS,
+	.start = output_start,
+	.cancel = output_cancel,
+};
+
+enum { DEFAULT_WAIT_MS = 30000, SHELL_TAIL = 30000 };
+
+struct waiting {
+	struct agent_wait wait;
+	struct timer timer;
+	struct tool_call *call;
+	struct agent_record *record;
+};
+
+static void show_agent(struct tool_call *call, struct agent_record *record)
+{
+	AUTO_BUF struct buf report = { 0 };
+	struct buf *out = &call->result;
+	const struct end_words *words = end_words(record->state);
+
+	agent_record_refresh(record);
+	buf_addf(out, "<task_id>%s</task_id>\n<task_type>local_agent</task_type>\n<status>%s</status>\n", record->id,
+		 words->status);
+	if (record->state == AGENT_RUNNING)
+		buf_addf(out, "<progress>%u turns, %u tool calls%s%s</progress>\n", record->turns, record->tool_uses,
+			 record->last_tool[0] ? ", the last one " : "", record->last_tool);
+	else if (report_read(&report, record))
+		buf_addf(out, "<output>\n%s\n</output>\n", report.p);
+	if (record->failure && record->state != AGENT_COMPLETED)
+		buf_addf(out, "<error>%s</error>\n", record->failure);
+	tool_call_end(call, false);
+}
+
+static void on_agent_end(struct agent_wait *wait)
+{
+	struct waiting *w = CONTAINER_OF(wait, struct waiting, wait);
+
+	timer_stop(w->call->env->loop, &w->timer);
+	show_agent(w->call, w->record);
+}
+
+static void on_wait_over(struct timer *timer)
+{
+	struct waiting *w = CONTAINER_OF(timer, struct waiting, timer);
+
+	agent_wait_remove(w->record, &w->wait);
+	show_agent(w->call, w->record);
+}
+
+static void output_cancel(struct tool_call *call)
+{
+	struct waiting *w = call->state;
+
+	if (w) {
+		timer_stop(call->env->loop, &w->timer);
+		agent_wait_remove(w->record, &w->wait);
+	}
+	tool_call_fail(call, "The call was cancelled.");
+}
+
+/* A shell's output is in its file. A notification reports its end, so there is nothing to wait for. */
+static void show_shell(struct tool_call *call, const struct shell *shell)
+{
+	buf_addf(&call->result, "<task_id>%s</task_id>\n<task_type>local_bash</task_type>\n<status>running</status>\n",
+		 shell->id);
+	if (shell->output.path) {
+		AUTO_CLOSE int fd = open(shell->output.path, O_RDONLY | O_CLOEXEC);
+		char bytes[SHELL_TAIL];
+		off_t size = fd >= 0 ? lseek(fd, 0, SEEK_END) : 0;
+		ssize_t n = size > 0 ? pread(fd, bytes, sizeof bytes, MAX(size - SHELL_TAIL, 0)) : 0;
+		ssize_t from = 0;
+		while (size > SHELL_TAIL && from < n && ((unsigned char)bytes[from] & 0xc0) == 0x80)
+			from++; /* to a whole character */
+		buf_addf(&call->result, "<output_file>%s</output_file>\n<output>\n", shell->output.path);
+		if (n > 0)
+			buf_add(&call->result, bytes + from, (size_t)(n - from));
+		buf_addstr(&call->result, "\n</output>\n");
+	}
+	tool_call_end(call, false);
+}
+
+static void output_start(struct tool_call *call)
+{
+	struct agent *a = call->env->owner;
+	const char *id = json_cstr(json_get(call->input, "task_id"), &call->arena);
+	const struct json *block = json_get(call->input, "block");
+	const struct json *limit = json_get(call->input, "timeout");
+	AUTO_BUF struct buf running = { 0 };
+
+	struct agent_record *record = agent_tree_record(a->tree, str_from(id));
+	struct shell *shell = shell_set_find(call->env->shells, str_from(id));
+	if (shell) {
+		show_shell(call, shell);
+	} else if (!record) {
+		add_running_agents(&running, a->tree);
+		tool_call_reject(call, "No task found with ID: %s.%s", id, running.n ? running.p : "");
+	} else if (record->live && record->live->phase != CHILD_WAITS && (!block || json_bool(block))) {
+		struct waiting *w = arena_alloc(&call->arena, sizeof *w);
+		*w = (struct waiting){ .wait = { .on_end = on_agent_end },
+				       .timer = { .fire = on_wait_over },
+				       .call = call,
+				       .record = record };
+		call->state = w;
+		agent_wait_add(record, &w->wait);
+		timer_start(call->env->loop, &w->timer, limit ? (uint64_t)json_double(limit) : DEFAULT_WAIT_MS);
+	} else {
+		show_agent(call, record);
+	}
+}
+
+/* ---- TaskStop --------------------------------------------------------------------------------------------------- */
+
+static void stop_start(struct tool_call *call);
+
+const struct tool tool_task_stop = {
+	TOOL_TASK_STOP_FACTS,
+	.start = stop_start,
+};
+
+static void stop_answer(struct tool_call *call, const char *id, const char *type, const char *what)
+{
+	AUTO_BUF struct buf message = { 0 };
+	struct json_out w = json_out(&call->result);
+
+	buf_addf(&message, "Successfully stopped task: %s (%s)", id, what);
+	json_open(&w, '{');
+	json_kcstr(&w, "message", message.p);
+	json_kcstr(&w, "task_id", id);
+	json_kcstr(&w, "task_type", type);
+	json_kcstr(&w, "command", what);
+	json_close(&w);
+	tool_call_end(call, false);
+}
+
+static void stop_start(struct tool_call *call)
+{
+	struct agent *a = call->env->owner;
+	const char *id = json_cstr(json_get(call->input, "task_id"), &call->arena);
+	AUTO_BUF struct buf running = { 0 };
+
+	if (!id)
+		id = json_cstr(json_get(call->input, "shell_id"), &call->arena);
+	if (!id) {
+		tool_call_reject(call, "InputValidationError: TaskStop needs task_id.");
+		return;
+	}
+	struct shell *shell = shell_set_find(call->env->shells, str_from(id));
+	struct agent_record *record = agent_tree_record(a->tree, str_from(id));
+	bool is_ancestor = false; /* or the agent itself */
+	for (const struct agent *up = a; up->parent; up = up->parent)
+		is_ancestor = is_ancestor || up->record == record;
+	if (shell) {
+		AUTO_FREE char *label = xstrdup(shell->label);
+		shell_stop(shell, SHELL_STOPPED);
+		stop_answer(call, id, "local_bash", label);
+	} else if (record && record->live && is_ancestor) {
+		tool_call_reject(call, "An agent cannot stop itself or the agents it works for.");
+	} else if (record && record->live) {
+		agent_stop(record, false);
+		stop_answer(call, record->id, record->member ? "in_process_teammate" : "local_agent",
+			    record->description);
+	} else if (record) {
+		tool_call_reject(call, "Task %s is not running (it is %s).", record->id,
+				 end_words(record->state)->state);
+	} else {
+		add_running_agents(&running, a->tree);
+		tool_call_reject(call, "No task found with ID: %s.%s", id, running.n ? running.p : "");
 	}
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * tool_mcp_resources.c - the tools about resources of MCP servers: their lists, which the connections keep up to date, one resource,
- * and what a server has below an address. */
+ * tool_mcp_resources.c - the tools for resources of MCP servers: list them from the catalogs of the connections, read one, list
+ * those below a URI. */
 #include "lib/json/json_write.h"
 #include "mcp/client/toolset.h"
 #include "mcp/client/selection.h"
@@ -12,11 +12,11 @@
 static struct mcp_lease *find_server(struct tool_call *call, struct str name)
 {
 	struct mcp_selection *servers = call->env->servers;
-	struct mcp_lease *link = servers ? mcp_selection_find(servers, name) : NULL;
+	struct mcp_lease *lease = servers ? mcp_selection_find(servers, name) : NULL;
 	AUTO_BUF struct buf names = { 0 };
 
-	if (link)
-		return link;
+	if (lease)
+		return lease;
 	for (size_t i = 0; servers && i < mcp_selection_count(servers); i++)
 		buf_addf(&names, "%s%s", i ? ", " : "", mcp_lease_server(mcp_selection_at(servers, i))->name);
 	tool_call_reject(call, "There is no MCP server \"" STR_FMT "\" here. Servers: %s.", STR_ARG(name),
@@ -25,7 +25,7 @@ static struct mcp_lease *find_server(struct tool_call *call, struct str name)
 }
 
 /* A resource or a template as the server listed it, and the name of the server. */
-static void put_listed(struct json_out *w, struct str json, const struct mcp_lease *link, struct arena *a)
+static void put_listed(struct json_out *w, struct str json, const struct mcp_lease *lease, struct arena *a)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	const struct json *root = NULL;
@@ -38,7 +38,7 @@ static void put_listed(struct json_out *w, struct str json, const struct mcp_lea
 		json_key_str(w, json_str(m.key, a));
 		json_put_raw(w, json_raw(m.value));
 	}
-	json_kcstr(w, "server", mcp_lease_server(link)->name);
+	json_kcstr(w, "server", mcp_lease_server(lease)->name);
 	json_close(w);
 }
 
@@ -50,17 +50,6 @@ const struct tool tool_list_mcp_resources = {
 	TOOL_LIST_MCP_RESOURCES_FACTS,
 	.start = list_start,
 };
-
-static size_t put_resources(struct json_out *w, struct mcp_lease *link, struct arena *a)
-{
-	struct mcp_catalog *catalog = mcp_lease_catalog(link);
-	size_t count = catalog ? catalog->resource_count : 0;
-
-	for (size_t i = 0; i < count; i++)
-		put_listed(w, str_from(catalog->resources[i].json), link, a);
-	mcp_catalog_unref(catalog);
-	return count;
-}
 
 static void list_start(struct tool_call *call)
 {
@@ -76,9 +65,15 @@ static void list_start(struct tool_call *call)
 			return;
 	}
 	json_open(&w, '[');
-	for (size_t i = 0; servers && i < mcp_selection_count(servers); i++)
-		if (!only || only == mcp_selection_at(servers, i))
-			count += put_resources(&w, mcp_selection_at(servers, i), &call->arena);
+	for (size_t i = 0; servers && i < mcp_selection_count(servers); i++) {
+		struct mcp_lease *lease = mcp_selection_at(servers, i);
+		if (only && only != lease)
+			continue;
+		struct mcp_catalog *catalog = mcp_lease_catalog(lease);
+		for (size_t k = 0; catalog && k < catalog->resource_count; k++, count++)
+			put_listed(&w, str_from(catalog->resources[k].json), lease, &call->arena);
+		mcp_catalog_unref(catalog);
+	}
 	json_close(&w);
 	if (!count) {
 		tool_call_finish(call, STR("There are no resources. Servers without resources may still have tools."));
@@ -111,20 +106,20 @@ static void on_resource(void *data, const struct json *result, const struct err 
 
 static void resource_start(struct tool_call *call)
 {
-	struct mcp_lease *link = find_server(call, json_str(json_get(call->input, "server"), &call->arena));
+	struct mcp_lease *lease = find_server(call, json_str(json_get(call->input, "server"), &call->arena));
 	AUTO_BUF struct buf params = { 0 };
 	struct json_out w = json_out(&params);
 
-	if (!link)
+	if (!lease)
 		return;
 	json_open(&w, '{');
 	json_kraw(&w, "uri", json_raw(json_get(call->input, "uri")));
 	json_close(&w);
-	call->state = mcp_lease_call(link, &(struct mcp_call){ .method = "resources/read",
-							       .params = buf_str(&params),
-							       .tool_use_id = call->id,
-							       .answer = on_resource,
-							       .data = call });
+	call->state = mcp_lease_call(lease, &(struct mcp_call){ .method = "resources/read",
+								.params = buf_str(&params),
+								.tool_use_id = call->id,
+								.answer = on_resource,
+								.data = call });
 }
 
 static void resource_cancel(struct tool_call *call)
@@ -149,50 +144,20 @@ const struct tool tool_read_mcp_resource_dir = {
 /* In the call's arena */
 struct listing {
 	struct tool_call *call;
-	struct mcp_lease *link; /* of the agent's set; a call does not outlive it */
+	struct mcp_lease *lease; /* of the agent's set; a call does not outlive it */
 	struct mcp_lease_call *request;
-	struct str below;  /* what an address must begin with */
+	struct str below;  /* what a URI must begin with */
 	struct json_out w; /* into the result */
 	unsigned pages;
 	size_t count;
 };
 
-/* "file:///docs" and "file:///docs/" are the same, and "file:///docs2" is not below them. */
-static struct str beginning_of(struct tool_call *call, struct str uri)
-{
-	if (str_ends(uri, STR("/")))
-		uri.n--;
-	return uri.n ? str_from(arena_printf(&call->arena, STR_FMT "/", STR_ARG(uri))) : STR("");
-}
-
 static void listing_add(struct listing *l, struct str uri, struct str json)
 {
 	if (!str_starts(uri, l->below) || uri.n == l->below.n)
 		return;
-	put_listed(&l->w, json, l->link, &l->call->arena);
+	put_listed(&l->w, json, l->lease, &l->call->arena);
 	l->count++;
-}
-
-static void add_resources(struct listing *l)
-{
-	struct mcp_catalog *catalog = mcp_lease_catalog(l->link);
-
-	for (size_t i = 0; catalog && i < catalog->resource_count; i++)
-		listing_add(l, str_from(catalog->resources[i].uri), str_from(catalog->resources[i].json));
-	mcp_catalog_unref(catalog);
-}
-
-static void listing_end(struct listing *l)
-{
-	json_close(&l->w);
-	if (l->count) {
-		tool_call_end(l->call, false);
-		return;
-	}
-	buf_clear(&l->call->result);
-	buf_addf(&l->call->result, "The server %s lists nothing below " STR_FMT ".", mcp_lease_server(l->link)->name,
-		 STR_ARG(json_str(json_get(l->call->input, "uri"), &l->call->arena)));
-	tool_call_end(l->call, false);
 }
 
 static void request_templates(struct listing *l, const struct json *cursor);
@@ -200,19 +165,28 @@ static void request_templates(struct listing *l, const struct json *cursor);
 static void on_page(void *data, const struct json *result, const struct err *err)
 {
 	struct listing *l = data;
+	struct tool_call *call = l->call;
 	const struct json *next = json_get(result, "nextCursor"), *list = json_get(result, "resourceTemplates");
 
 	l->request = NULL;
-	if (l->call->cancelled) {
-		tool_call_fail(l->call, "The call was cancelled.");
+	if (call->cancelled) {
+		tool_call_fail(call, "The call was cancelled.");
 		return;
 	}
 	for (const struct json *v = json_first(list); !err && v; v = json_next(list, v))
-		listing_add(l, json_str(json_get(v, "uriTemplate"), &l->call->arena), json_raw(v));
-	if (!err && json_is(next, JSON_STRING) && ++l->pages < MOST_PAGES)
+		listing_add(l, json_str(json_get(v, "uriTemplate"), &call->arena), json_raw(v));
+	if (!err && json_is(next, JSON_STRING) && ++l->pages < MOST_PAGES) {
 		request_templates(l, next);
-	else
-		listing_end(l);
+		return;
+	}
+	json_close(&l->w);
+	if (!l->count) {
+		buf_clear(&call->result);
+		buf_addf(&call->result, "The server %s lists nothing below " STR_FMT ".",
+			 mcp_lease_server(l->lease)->name,
+			 STR_ARG(json_str(json_get(call->input, "uri"), &call->arena)));
+	}
+	tool_call_end(call, false);
 }
 
 /* cursor: NULL for the first page. */
@@ -225,25 +199,31 @@ static void request_templates(struct listing *l, const struct json *cursor)
 	if (cursor)
 		json_kraw(&w, "cursor", json_raw(cursor));
 	json_close(&w);
-	l->request = mcp_lease_call(l->link, &(struct mcp_call){ .method = "resources/templates/list",
-								 .params = buf_str(&params),
-								 .tool_use_id = l->call->id,
-								 .answer = on_page,
-								 .data = l });
+	l->request = mcp_lease_call(l->lease, &(struct mcp_call){ .method = "resources/templates/list",
+								  .params = buf_str(&params),
+								  .tool_use_id = l->call->id,
+								  .answer = on_page,
+								  .data = l });
 }
 
 static void dir_start(struct tool_call *call)
 {
-	struct mcp_lease *link = find_server(call, json_str(json_get(call->input, "server"), &call->arena));
+	struct mcp_lease *lease = find_server(call, json_str(json_get(call->input, "server"), &call->arena));
 
-	if (!link)
+	if (!lease)
 		return;
 	struct listing *l = arena_calloc(&call->arena, sizeof *l);
-	*l = (struct listing){ .call = call, .link = link, .w = json_out(&call->result) };
-	l->below = beginning_of(call, json_str(json_get(call->input, "uri"), &call->arena));
+	*l = (struct listing){ .call = call, .lease = lease, .w = json_out(&call->result) };
+	/* "file:///docs" and "file:///docs/" are the same, and "file:///docs2" is not below them. */
+	struct str uri = json_str(json_get(call->input, "uri"), &call->arena);
+	uri.n -= str_ends(uri, STR("/"));
+	l->below = uri.n ? str_from(arena_printf(&call->arena, STR_FMT "/", STR_ARG(uri))) : STR("");
 	call->state = l;
 	json_open(&l->w, '[');
-	add_resources(l);
+	struct mcp_catalog *catalog = mcp_lease_catalog(lease);
+	for (size_t i = 0; catalog && i < catalog->resource_count; i++)
+		listing_add(l, str_from(catalog->resources[i].uri), str_from(catalog->resources[i].json));
+	mcp_catalog_unref(catalog);
 	request_templates(l, NULL);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * tool_skill.c - Skill: the text of a skill as a result, or the report of the agent that works by it. */
+ * tool_skill.c - Skill: the text of a skill as a result, or the report of the subagent that runs it. */
 #include "agents/agent/skill_use.h"
 #include "agents/subagent/subagent.h"
 #include "agents/agent/skill_wake.h"
@@ -36,7 +36,7 @@ static unsigned skill_flags(const struct tool_call *call)
 	return tool_skill.flags | (harmless ? TOOL_NO_ASK : 0) | (e->skill->is_fork ? TOOL_DELEGATES : 0);
 }
 
-static void put_fields(struct tool_call *call, const struct skill *s)
+static void skill_finish(struct tool_call *call, const struct skill *s, const struct skill_result *result)
 {
 	struct json_out w = json_out(&call->result_json);
 
@@ -49,11 +49,6 @@ static void put_fields(struct tool_call *call, const struct skill *s)
 		json_put_cstr(&w, s->allowed_tools.names[i]);
 	json_close(&w);
 	json_close(&w);
-}
-
-static void skill_finish(struct tool_call *call, const struct skill *s, const struct skill_result *result)
-{
-	put_fields(call, s);
 	if (result->is_known)
 		buf_addf(&call->result, "Skill %s: its text is in this conversation already, unchanged. Follow it.",
 			 s->name);
@@ -94,7 +89,7 @@ static void skill_start(struct tool_call *call)
 		tool_call_reject(call, "Skill %s is for the user alone, who types /%s.", e->name, e->name);
 	} else if (agent_skill_sleeps(a, e)) {
 		tool_call_reject(call,
-				 "Skill %s is for work at certain files: it can be used when one of them was read or "
+				 "Skill %s is for work on certain files: it can be used after one of them was read or "
 				 "written.",
 				 e->name);
 	} else {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * tool_tool_search.c - ToolSearch: loads tools that wait (core/tool/deferral.h). It starts when the answer that makes it is complete,
+ * tool_tool_search.c - ToolSearch: loads deferred tools (core/tool/deferral.h). It starts when the answer with the call is complete,
  * so that no other call of the same answer depends on which of them is faster. */
 #include <ctype.h>
 #include "core/tool/deferral.h"
@@ -30,50 +30,40 @@ struct candidate {
 	size_t place; /* in the set */
 };
 
-static bool is_letter(char c)
-{
-	return isalnum((unsigned char)c) || (unsigned char)c >= 0x80;
-}
-
 static char *plain_form(struct arena *arena, struct str text)
 {
 	AUTO_BUF struct buf out = { 0 };
 
 	buf_addch(&out, ' ');
 	for (size_t i = 0; i < text.n; i++) {
-		char c = text.p[i];
-		if (i && isupper((unsigned char)c) && islower((unsigned char)text.p[i - 1]))
+		unsigned char c = (unsigned char)text.p[i];
+		if (i && isupper(c) && islower((unsigned char)text.p[i - 1]))
 			buf_addch(&out, ' ');
-		buf_addch(&out, is_letter(c) ? (char)tolower((unsigned char)c) : ' ');
+		buf_addch(&out, isalnum(c) || c >= 0x80 ? (char)tolower(c) : ' ');
 	}
 	buf_addch(&out, ' ');
 	return arena_dup(arena, out.p, out.n);
 }
 
-static void add_words(struct words *w, struct arena *arena, struct str token)
-{
-	bool required = token.n > 1 && token.p[0] == '+';
-	struct str rest = str_from(plain_form(arena, token));
-
-	while (rest.p && w->count < MOST_WORDS) {
-		struct str part = str_cut(&rest, ' ');
-		if (part.n)
-			w->list[w->count++] =
-				(struct word){ .part = arena_dup(arena, part.p, part.n),
-					       .whole = arena_printf(arena, " " STR_FMT " ", STR_ARG(part)),
-					       .required = required };
-	}
-}
-
-static void read_words(struct words *w, struct arena *arena, struct str text)
+static void split_words(struct words *w, struct arena *arena, struct str text)
 {
 	char *copy = arena_dup(arena, text.p, text.n);
 
 	for (char *c = copy; *c; c++)
 		if (isspace((unsigned char)*c))
 			*c = ' ';
-	for (struct str rest = { copy, text.n }; rest.p;)
-		add_words(w, arena, str_cut(&rest, ' '));
+	for (struct str rest = { copy, text.n }; rest.p;) {
+		struct str token = str_cut(&rest, ' ');
+		bool required = token.n > 1 && token.p[0] == '+';
+		for (struct str parts = str_from(plain_form(arena, token)); parts.p && w->count < MOST_WORDS;) {
+			struct str part = str_cut(&parts, ' ');
+			if (part.n)
+				w->list[w->count++] =
+					(struct word){ .part = arena_dup(arena, part.p, part.n),
+						       .whole = arena_printf(arena, " " STR_FMT " ", STR_ARG(part)),
+						       .required = required };
+		}
+	}
 }
 
 static struct str tool_description(const struct tool *tool, struct arena *arena)
@@ -108,7 +98,7 @@ static unsigned score_of(const struct tool *tool, const struct words *w)
 	return score;
 }
 
-static int by_score(const void *a, const void *b)
+static int compare_score(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
 
@@ -124,13 +114,13 @@ size_t tool_rank(const struct tool_set *set, struct str text, size_t most, const
 	struct words words = { 0 };
 	size_t n = 0;
 
-	read_words(&words, &arena, text);
+	split_words(&words, &arena, text);
 	for (size_t i = 0; i < set->count; i++) {
 		struct candidate c = { set->tools[i], score_of(set->tools[i], &words), i };
 		if (c.score)
 			all[n++] = c;
 	}
-	qsort(all, n, sizeof *all, by_score);
+	qsort(all, n, sizeof *all, compare_score);
 	n = MIN(n, most);
 	for (size_t i = 0; i < n; i++)
 		ret_best[i] = all[i].tool;
@@ -166,44 +156,21 @@ static void select_names(struct finding *f, const struct tool_set *known, struct
 	}
 }
 
-static void search_words(struct finding *f, const struct tool_set *known, struct str words)
-{
-	const struct tool *best[MOST_RESULTS];
-	uint64_t most = USUAL_RESULTS;
-
-	(void)json_u64(json_get(f->call->input, "max_results"), &most);
-	size_t n = tool_rank(known, words, MIN(most, MOST_RESULTS), best);
-	for (size_t i = 0; i < n; i++)
-		tool_set_add(&f->tools, best[i]);
-}
-
 /* One exact name is as good as "select:" with it. */
 static void find_tools(struct finding *f, const struct tool_set *known, struct str query)
 {
 	struct str select = STR("select:");
-	const struct tool *exact = tool_set_find(known, query);
+	const struct tool *best[MOST_RESULTS] = { tool_set_find(known, query) };
+	uint64_t most = USUAL_RESULTS;
 
-	if (str_starts(query, select))
+	if (str_starts(query, select)) {
 		select_names(f, known, (struct str){ query.p + select.n, query.n - select.n });
-	else if (exact)
-		tool_set_add(&f->tools, exact);
-	else
-		search_words(f, known, query);
-}
-
-static void put_found(const struct finding *f, struct str query, size_t total)
-{
-	struct json_out w = json_out(&f->call->result_json);
-
-	json_open(&w, '{');
-	json_key(&w, "matches");
-	json_open(&w, '[');
-	for (size_t i = 0; i < f->tools.count; i++)
-		json_put_cstr(&w, f->tools.tools[i]->name);
-	json_close(&w);
-	json_kstr(&w, "query", query);
-	json_ki64(&w, "total_deferred_tools", (int64_t)total);
-	json_close(&w);
+		return;
+	}
+	(void)json_u64(json_get(f->call->input, "max_results"), &most);
+	size_t n = best[0] ? 1 : tool_rank(known, query, MIN(most, MOST_RESULTS), best);
+	for (size_t i = 0; i < n; i++)
+		tool_set_add(&f->tools, best[i]);
 }
 
 static void add_found_text(const struct finding *f)
@@ -232,15 +199,24 @@ static void search_start(struct tool_call *call)
 	struct deferral *d = call->env->deferral;
 	struct str query = str_trim(json_str(json_get(call->input, "query"), &call->arena));
 	struct finding f = { .call = call };
+	struct json_out w = json_out(&call->result_json);
 
 	if (!d || !d->known.count) {
 		tool_call_finish(call, STR("There is nothing to load: all your tools are in your list."));
 		return;
 	}
 	find_tools(&f, &d->known, query);
-	for (size_t i = 0; i < f.tools.count; i++)
+	json_open(&w, '{');
+	json_key(&w, "matches");
+	json_open(&w, '[');
+	for (size_t i = 0; i < f.tools.count; i++) {
 		deferral_want(d, f.tools.tools[i]->name);
-	put_found(&f, query, d->known.count);
+		json_put_cstr(&w, f.tools.tools[i]->name);
+	}
+	json_close(&w);
+	json_kstr(&w, "query", query);
+	json_ki64(&w, "total_deferred_tools", (int64_t)d->known.count);
+	json_close(&w);
 	add_found_text(&f);
 	tool_set_release(&f.tools);
 	buf_release(&f.unknown);

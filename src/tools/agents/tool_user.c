@@ -20,14 +20,15 @@ const struct tool tool_ask_user_question = {
 
 static void question_start(struct tool_call *call)
 {
-	/* A model that answers its own questions is not heard: only a hook or the host may fill them in. */
+	/* Only a hook or the host may fill in answers, not the model that asks. */
 	const struct json *answers = call->amended ? json_get(call->input, "answers") : NULL;
 
 	if (answers)
 		question_answer(call, answers);
 	else if (!question_ask(call))
-		tool_call_fail(call,
-			       "Nobody is there to answer. Take the most likely answer, and say which one you took.");
+		tool_call_fail(
+			call,
+			"No user is present to answer. Assume the most likely answer, and say which one you assumed.");
 }
 
 static void question_cancel(struct tool_call *call)

@@ -34,21 +34,30 @@ void file_tool_missing(struct tool_call *call, bool reject)
 		call, "File does not exist. Note: your current working directory is %s.", call->env->cwd);
 }
 
-static int keep_before_change(struct tool_env *env, const char *target, const struct text_file *file, struct str text,
-			      struct err *err)
+bool file_tool_check_seen(struct tool_call *call, const char *path, const struct text_file *file)
 {
-	AUTO_BUF struct buf bytes = { 0 };
+	enum file_known known = file_state_check(call->env->files, path, file->stamp);
 
-	if (!env->before_change)
-		return 0;
-	text_file_encode(file, text, &bytes);
-	return env->before_change(env, target, buf_str(&bytes), err);
+	if (!file->exists || known == FILE_CURRENT)
+		return true;
+	tool_call_reject(call, known == FILE_UNREAD
+				       ? "File has not been read yet. Read it first before writing to it."
+				       : "File has been modified since it was read, by the user or by a program. "
+					 "Read it again before writing to it.");
+	return false;
 }
 
 int file_tool_save(struct tool_call *call, const char *target, const struct text_file *file, struct str text,
 		   struct file_stamp *ret_stamp, struct err *err)
 {
-	if (keep_before_change(call->env, target, file, text, err) < 0)
-		return -(int)err->kind;
+	struct tool_env *env = call->env;
+	AUTO_BUF struct buf bytes = { 0 };
+
+	if (env->before_change) {
+		text_file_encode(file, text, &bytes);
+		int rc = env->before_change(env, target, buf_str(&bytes), err);
+		if (rc < 0)
+			return rc;
+	}
 	return text_file_save(target, file, text, ret_stamp, err);
 }

@@ -39,8 +39,8 @@ struct part {
 	size_t from, count;
 };
 
-/* How far each diagonal k reaches after d edits is kept for all d, d * d + d + k being its place: the way back needs it. */
-static size_t slot(long d, long k)
+/* How far each diagonal k reaches after d edits is kept for all d at the index d * d + d + k: the way back needs it. */
+static size_t reach_index(long d, long k)
 {
 	return (size_t)(d * d + d + k);
 }
@@ -52,9 +52,9 @@ static void mark_way_back(struct part *a, struct part *b, const uint32_t *reach,
 
 	for (; d > 0; d--) {
 		long k = x - y;
-		bool down = k == -d || (k != d && reach[slot(d - 1, k - 1)] < reach[slot(d - 1, k + 1)]);
+		bool down = k == -d || (k != d && reach[reach_index(d - 1, k - 1)] < reach[reach_index(d - 1, k + 1)]);
 		long from_k = down ? k + 1 : k - 1;
-		long from_x = (long)reach[slot(d - 1, from_k)];
+		long from_x = (long)reach[reach_index(d - 1, from_k)];
 		long from_y = from_x - from_k;
 		if (down)
 			b->lines->changed[b->from + (size_t)from_y] = true;
@@ -66,13 +66,14 @@ static void mark_way_back(struct part *a, struct part *b, const uint32_t *reach,
 }
 
 /* One round of the search; true when the end of both parts is reached. */
-static bool advance(const struct part *a, const struct part *b, uint32_t *reach, long d)
+static bool search_round(const struct part *a, const struct part *b, uint32_t *reach, long d)
 {
 	for (long k = -d; k <= d; k += 2) {
 		long x = 0;
 		if (d > 0) {
-			bool down = k == -d || (k != d && reach[slot(d - 1, k - 1)] < reach[slot(d - 1, k + 1)]);
-			x = down ? (long)reach[slot(d - 1, k + 1)] : (long)reach[slot(d - 1, k - 1)] + 1;
+			bool down = k == -d ||
+				    (k != d && reach[reach_index(d - 1, k - 1)] < reach[reach_index(d - 1, k + 1)]);
+			x = down ? (long)reach[reach_index(d - 1, k + 1)] : (long)reach[reach_index(d - 1, k - 1)] + 1;
 		}
 		long y = x - k;
 		while (x < (long)a->count && y >= 0 && y < (long)b->count &&
@@ -80,7 +81,7 @@ static bool advance(const struct part *a, const struct part *b, uint32_t *reach,
 			x++;
 			y++;
 		}
-		reach[slot(d, k)] = (uint32_t)x;
+		reach[reach_index(d, k)] = (uint32_t)x;
 		if (x >= (long)a->count && y >= (long)b->count)
 			return true;
 	}
@@ -94,11 +95,11 @@ static bool mark_shortest(struct part *a, struct part *b)
 	size_t room = 0;
 
 	for (long d = 0; d <= most; d++) {
-		if (slot(d, d) >= room) {
-			room = slot(d, d) * 2 + 64;
+		if (reach_index(d, d) >= room) {
+			room = reach_index(d, d) * 2 + 64;
 			reach = xrealloc(reach, room * sizeof *reach);
 		}
-		if (advance(a, b, reach, d)) {
+		if (search_round(a, b, reach, d)) {
 			mark_way_back(a, b, reach, d);
 			return true;
 		}
@@ -166,15 +167,6 @@ static void put_hunk(struct json_out *w, const struct lines *old, const struct l
 	json_close(w);
 }
 
-/* Moves x and y over one run of changed lines. */
-static void skip_changed(const struct lines *old, const struct lines *new, size_t *x, size_t *y)
-{
-	while (*x < old->count && old->changed[*x])
-		(*x)++;
-	while (*y < new->count &&new->changed[*y])
-		(*y)++;
-}
-
 /* The hunk that begins with the change at x, y: changes with at most two contexts of same lines between them. */
 static struct hunk take_hunk(const struct lines *old, const struct lines *new, size_t *x, size_t *y)
 {
@@ -182,7 +174,10 @@ static struct hunk take_hunk(const struct lines *old, const struct lines *new, s
 	struct hunk h = { .old_from = *x - lead, .new_from = *y - lead };
 
 	for (;;) {
-		skip_changed(old, new, x, y);
+		while (*x < old->count && old->changed[*x])
+			(*x)++;
+		while (*y < new->count &&new->changed[*y])
+			(*y)++;
 		size_t same = 0;
 		while (*x + same < old->count && *y + same < new->count && !old->changed[*x + same] &&
 		       !new->changed[*y + same])

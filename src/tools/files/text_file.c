@@ -41,7 +41,7 @@ enum file_known file_state_check(const struct file_state *state, const char *pat
 	return known->size == now.size && known->mtime_ns == now.mtime_ns ? FILE_CURRENT : FILE_CHANGED;
 }
 
-static int by_look(const void *a, const void *b)
+static int compare_look(const void *a, const void *b)
 {
 	const struct file_stamp *x = (*(struct map_entry *const *)a)->value,
 				*y = (*(struct map_entry *const *)b)->value;
@@ -56,7 +56,7 @@ void file_state_list(const struct file_state *state, size_t most, struct buf *ou
 
 	for (struct map_entry *e = map_next(&state->stamps, NULL); e; e = map_next(&state->stamps, e))
 		entries[count++] = e;
-	qsort(entries, count, sizeof *entries, by_look);
+	qsort(entries, count, sizeof *entries, compare_look);
 	for (size_t i = count > most ? count - most : 0; i < count; i++)
 		buf_addf(out, "%s\n", entries[i]->key);
 }
@@ -90,26 +90,12 @@ int text_file_open(const char *path, int *ret_fd, struct stat *ret_st, struct er
 	return MIN(fd, 0);
 }
 
-static void text_file_decode(struct text_file *file, struct buf *bytes)
-{
-	size_t mark_len;
-
-	file->encoding = text_encoding_of(buf_str(bytes), &mark_len);
-	file->exact = true;
-	buf_drop(bytes, mark_len);
-	if (file->encoding == TEXT_UTF16_LE || file->encoding == TEXT_UTF16_BE) {
-		utf16_decode(buf_str(bytes), file->encoding, &file->text, &file->exact);
-		return;
-	}
-	file->text = *bytes;
-	*bytes = (struct buf){ 0 };
-}
-
 int text_file_load(const char *path, struct text_file *file, struct err *err)
 {
 	AUTO_CLOSE int fd = -1;
 	AUTO_BUF struct buf bytes = { 0 };
 	struct stat st;
+	size_t mark_len;
 
 	*file = (struct text_file){ .exact = true };
 	int rc = text_file_open(path, &fd, &st, err);
@@ -119,24 +105,31 @@ int text_file_load(const char *path, struct text_file *file, struct err *err)
 		return rc;
 	file->exists = true;
 	file->stamp = file_stamp_of(&st, buf_str(&bytes));
-	text_file_decode(file, &bytes);
+	file->encoding = text_encoding_of(buf_str(&bytes), &mark_len);
+	buf_drop(&bytes, mark_len);
+	if (file->encoding == TEXT_UTF16_LE || file->encoding == TEXT_UTF16_BE) {
+		utf16_decode(buf_str(&bytes), file->encoding, &file->text, &file->exact);
+	} else {
+		file->text = bytes;
+		bytes = (struct buf){ 0 };
+	}
 	return 0;
 }
 
-/* The last look before the rename: what was written after our load is not overwritten. */
+/* Just before the rename, so that a change after our load is not overwritten. */
 static int check_unchanged(const struct file_at *at, const struct text_file *file, struct err *err)
 {
 	struct stat st;
 	bool there = fstatat(at->dir, at->name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 
 	if (there != file->exists)
-		return err_set(err, ERR_BUSY, "%s was %s by somebody else meanwhile", at->path,
+		return err_set(err, ERR_BUSY, "%s was %s by another program in the meantime", at->path,
 			       there ? "created" : "removed");
 	if (!there)
 		return 0;
 	struct file_stamp now = file_stamp_of(&st, (struct str){ "", 0 });
 	if (!S_ISREG(st.st_mode) || now.mtime_ns != file->stamp.mtime_ns || now.size != file->stamp.size)
-		return err_set(err, ERR_BUSY, "%s was changed by somebody else meanwhile", at->path);
+		return err_set(err, ERR_BUSY, "%s was changed by another program in the meantime", at->path);
 	return 0;
 }
 

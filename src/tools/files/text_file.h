@@ -31,7 +31,7 @@ enum file_known {
 
 struct file_stamp file_stamp_of(const struct stat *st, struct str bytes);                  /* with the hash */
 void file_state_note(struct file_state *state, const char *path, struct file_stamp stamp); /* copies both */
-/* now needs no hash; it is compared when it is there. A new time with the same bytes (touch) is no change. */
+/* now needs no hash; it is compared when it is there. A new time with the same bytes (touch) is not a change. */
 enum file_known file_state_check(const struct file_state *state, const char *path, struct file_stamp now);
 /* The paths of the last files that were looked at, the latest last, a line each. */
 void file_state_list(const struct file_state *state, size_t most, struct buf *out);
@@ -54,7 +54,7 @@ void text_file_release(struct text_file *file);
 
 /* Paths here are targets (file_tool.h): absolute, and no link in them is followed.
  *
- * A missing file is not a failure: exists is false. Whatever is not a regular file is ERR_USAGE. */
+ * A missing file is not a failure: exists is false. Anything but a regular file is ERR_USAGE. */
 int text_file_load(const char *path, struct text_file *file, struct err *err);
 void text_file_encode(const struct text_file *file, struct str text, struct buf *bytes); /* as it would be written */
 /* Writes text in the encoding of `file` (made when it did not exist, its parents as well), but only if the file on disk

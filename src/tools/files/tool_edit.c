@@ -15,14 +15,9 @@ static bool text_uses_crlf(struct str text)
 	size_t crlf = 0;
 	size_t lines = 0;
 
-	for (struct str rest = text; rest.n;) {
-		const char *end = memchr(rest.p, '\n', rest.n);
-		if (!end)
-			break;
-		lines++;
-		crlf += end > rest.p && end[-1] == '\r';
-		rest.n -= (size_t)(end + 1 - rest.p);
-		rest.p = end + 1;
+	for (size_t i = 0; i < text.n; i++) {
+		lines += text.p[i] == '\n';
+		crlf += text.p[i] == '\n' && i && text.p[i - 1] == '\r';
 	}
 	return crlf * 2 > lines;
 }
@@ -76,15 +71,6 @@ size_t text_count(struct str text, struct str needle)
 	return count;
 }
 
-static void add_with_line_ends(struct buf *out, struct str text, bool crlf)
-{
-	for (size_t i = 0; i < text.n; i++) {
-		if (crlf && text.p[i] == '\n' && (i == 0 || text.p[i - 1] != '\r'))
-			buf_addch(out, '\r');
-		buf_addch(out, text.p[i]);
-	}
-}
-
 /* Appends text with the first `count` occurrences replaced. */
 static void text_replace(struct str text, struct str needle, struct str with, size_t count, struct buf *out)
 {
@@ -96,7 +82,11 @@ static void text_replace(struct str text, struct str needle, struct str with, si
 		if (!hit.n)
 			break;
 		buf_add(out, text.p + from, (size_t)(hit.p - text.p) - from);
-		add_with_line_ends(out, with, crlf);
+		for (size_t i = 0; i < with.n; i++) {
+			if (crlf && with.p[i] == '\n' && (i == 0 || with.p[i - 1] != '\r'))
+				buf_addch(out, '\r');
+			buf_addch(out, with.p[i]);
+		}
 		from = (size_t)(hit.p - text.p) + hit.n;
 	}
 	buf_add(out, text.p + from, text.n - from);
@@ -129,91 +119,41 @@ static void edit_release(struct edit *e)
 	buf_release(&e->text);
 }
 
-/* Each check answers the call and returns false, or returns true. Their order is part of the tool's behaviour. */
-static bool check_strings(struct edit *e)
+/* False: the call has been rejected. The order of the checks is part of the tool's behaviour. */
+static bool edit_check(struct edit *e)
 {
-	if (!str_eq(e->old, e->new))
-		return true;
-	tool_call_reject(e->call, "No changes to make: old_string and new_string are exactly the same.");
-	return false;
-}
-
-/* An empty old_string means a new file, or a file with nothing in it. */
-static bool check_creation(struct edit *e)
-{
-	struct str text = str_trim(buf_str(&e->file.text));
-
-	if (e->old.n || !e->file.exists || !text.n)
-		return true;
-	tool_call_reject(e->call,
-			 "Cannot create the file: %s exists and is not empty. Give the text to replace as "
-			 "old_string.",
-			 e->path);
-	return false;
-}
-
-static bool check_known(struct edit *e)
-{
-	if (!e->file.exists && e->old.n) {
+	/* An empty old_string means a new file, or a file with nothing in it. */
+	if (!e->old.n && str_trim(buf_str(&e->file.text)).n)
+		tool_call_reject(e->call,
+				 "Cannot create the file: %s exists and is not empty. Give the text to replace as "
+				 "old_string.",
+				 e->path);
+	else if (e->old.n && !e->file.exists)
 		file_tool_missing(e->call, true);
-		return false;
-	}
-	if (!e->file.exists || !e->old.n || e->known != FILE_UNREAD)
+	else if (e->old.n && e->known == FILE_UNREAD)
+		tool_call_reject(e->call, "File has not been read yet. Read it first before writing to it.");
+	else if (!e->file.exact)
+		tool_call_reject(e->call,
+				 "%s has UTF-16 text with errors in it; an edit would change other parts of the file.",
+				 e->path);
+	else if (!e->old.n)
 		return true;
-	tool_call_reject(e->call, "File has not been read yet. Read it first before writing to it.");
-	return false;
-}
-
-static bool check_encoding(struct edit *e)
-{
-	if (e->file.exact)
-		return true;
-	tool_call_reject(e->call, "%s has UTF-16 text with errors in it; an edit would change other parts of the file.",
-			 e->path);
-	return false;
-}
-
-static bool check_matches(struct edit *e)
-{
-	if (!e->old.n)
-		return true;
-	e->matches = text_count(buf_str(&e->file.text), e->old);
-	if (e->known == FILE_CHANGED && e->matches != 1) {
+	else if (e->known == FILE_CHANGED && e->matches != 1)
 		tool_call_reject(e->call,
 				 "File has been modified since it was read, and old_string does not name one place "
 				 "in it now. Read it again before editing it.");
-		return false;
-	}
-	if (!e->matches) {
+	else if (!e->matches)
 		tool_call_reject(e->call, "String to replace not found in file.\nString: " STR_FMT, STR_ARG(e->old));
-		return false;
-	}
-	if (e->matches > 1 && !e->all) {
+	else if (e->matches > 1 && !e->all)
 		tool_call_reject(
 			e->call,
 			"Found %zu matches of the string to replace, but replace_all is false. To replace all of them "
 			"set replace_all to true; to replace one of them give more of the text around it.\n"
 			"String: " STR_FMT,
 			e->matches, STR_ARG(e->old));
-		return false;
-	}
-	return true;
-}
-
-static void put_edited(struct edit *e)
-{
-	struct json_out w = json_out(&e->call->result_json);
-
-	json_open(&w, '{');
-	json_kcstr(&w, "filePath", e->path);
-	json_kstr(&w, "oldString", e->old);
-	json_kstr(&w, "newString", e->new);
-	json_kstr(&w, "originalFile", buf_str(&e->file.text));
-	json_key(&w, "structuredPatch");
-	line_diff_put(&w, buf_str(&e->file.text), buf_str(&e->text));
-	json_kbool(&w, "userModified", false);
-	json_kbool(&w, "replaceAll", e->all);
-	json_close(&w);
+	else
+		return true;
+	return false;
 }
 
 static void edit_apply(struct edit *e)
@@ -232,7 +172,17 @@ static void edit_apply(struct edit *e)
 	/* An edit of a changed file shows the model one place of it, not the rest. */
 	if (e->known != FILE_CHANGED || !e->old.n)
 		file_state_note(e->call->env->files, e->path, stamp);
-	put_edited(e);
+	struct json_out w = json_out(&e->call->result_json);
+	json_open(&w, '{');
+	json_kcstr(&w, "filePath", e->path);
+	json_kstr(&w, "oldString", e->old);
+	json_kstr(&w, "newString", e->new);
+	json_kstr(&w, "originalFile", buf_str(&e->file.text));
+	json_key(&w, "structuredPatch");
+	line_diff_put(&w, buf_str(&e->file.text), buf_str(&e->text));
+	json_kbool(&w, "userModified", false);
+	json_kbool(&w, "replaceAll", e->all);
+	json_close(&w);
 	buf_addf(&e->call->result, "The file %s has been updated successfully.", e->path);
 	if (e->known == FILE_CHANGED && e->old.n)
 		buf_addstr(&e->call->result,
@@ -254,14 +204,18 @@ static void edit_start(struct tool_call *call)
 	e.old = json_str(json_get(call->input, "old_string"), &call->arena);
 	e.new = json_str(json_get(call->input, "new_string"), &call->arena);
 	e.all = json_bool(json_get(call->input, "replace_all"));
-	if (!check_strings(&e))
+	if (str_eq(e.old, e.new)) {
+		tool_call_reject(call, "No changes to make: old_string and new_string are exactly the same.");
 		return;
+	}
 	if (text_file_load(e.target, &e.file, &err) < 0) {
 		tool_call_fail(call, "%s", err.text);
 		return;
 	}
 	e.known = file_state_check(call->env->files, e.path, e.file.stamp);
-	if (check_creation(&e) && check_known(&e) && check_encoding(&e) && check_matches(&e))
+	if (e.old.n)
+		e.matches = text_count(buf_str(&e.file.text), e.old);
+	if (edit_check(&e))
 		edit_apply(&e);
 }
 
@@ -294,21 +248,6 @@ static void put_written(struct tool_call *call, const char *path, const struct t
 	json_close(&w);
 }
 
-/* True when the agent may replace the file; otherwise the call has been answered. */
-static bool may_replace(struct tool_call *call, const char *path, const struct text_file *file)
-{
-	enum file_known known = file_state_check(call->env->files, path, file->stamp);
-
-	if (!file->exists || known == FILE_CURRENT)
-		return true;
-	if (known == FILE_UNREAD)
-		tool_call_reject(call, "File has not been read yet. Read it first before writing to it.");
-	else
-		tool_call_reject(call, "File has been modified since it was read, by somebody else or by a program. "
-				       "Read it again before writing to it.");
-	return false;
-}
-
 static void write_start(struct tool_call *call)
 {
 	AUTO_TEXT_FILE struct text_file file = { 0 };
@@ -324,7 +263,7 @@ static void write_start(struct tool_call *call)
 		tool_call_fail(call, "%s", err.text);
 		return;
 	}
-	if (!may_replace(call, path, &file))
+	if (!file_tool_check_seen(call, path, &file))
 		return;
 	if (file_tool_save(call, target, &file, content, &stamp, &err) < 0) {
 		tool_call_fail(call, "%s", err.text);

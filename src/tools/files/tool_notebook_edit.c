@@ -15,7 +15,7 @@ const struct tool tool_notebook_edit = {
 
 enum {
 	ID_DIGITS = 8,
-	TOLD_LIMIT = 256 * 1024, /* of each text in the result: with its pictures a notebook has megabytes */
+	TEXT_LIMIT = 256 * 1024, /* of each text in the result: with its pictures a notebook has megabytes */
 };
 
 struct change {
@@ -38,7 +38,7 @@ static void change_release(struct change *c)
 }
 
 /* Each check answers the call and returns false, or returns true. */
-static bool take_input(struct change *c)
+static bool change_take_input(struct change *c)
 {
 	const struct json *input = c->call->input;
 	const struct json *mode = json_get(input, "edit_mode");
@@ -62,27 +62,7 @@ static bool take_input(struct change *c)
 	return true;
 }
 
-static bool check_known(struct change *c)
-{
-	enum file_known known = file_state_check(c->call->env->files, c->path, c->file.stamp);
-
-	if (!c->file.exists)
-		file_tool_missing(c->call, true);
-	else if (known == FILE_UNREAD)
-		tool_call_reject(c->call, "File has not been read yet. Read it first before writing to it.");
-	else if (known == FILE_CHANGED)
-		tool_call_reject(c->call, "File has been modified since it was read, by somebody else or by a program. "
-					  "Read it again before writing to it.");
-	else if (!c->file.exact)
-		tool_call_reject(c->call,
-				 "%s has UTF-16 text with errors in it; an edit would change other parts of it.",
-				 c->path);
-	else
-		return true;
-	return false;
-}
-
-static bool load_notebook(struct change *c)
+static bool change_find_cell(struct change *c)
 {
 	struct err err = { 0 };
 
@@ -90,20 +70,24 @@ static bool load_notebook(struct change *c)
 		tool_call_fail(c->call, "%s", err.text);
 		return false;
 	}
-	if (!check_known(c))
+	if (!c->file.exists) {
+		file_tool_missing(c->call, true);
 		return false;
-	if (notebook_open(&c->notebook, buf_str(&c->file.text), &err) == 0)
-		return true;
-	tool_call_reject(c->call, "%s is %s.", c->path, err.text);
-	return false;
-}
-
-static bool find_cell(struct change *c)
-{
-	if (!c->cell_name.n)
-		return true;
-	c->edit.cell = notebook_find(&c->notebook, c->cell_name);
-	if (c->edit.cell)
+	}
+	if (!file_tool_check_seen(c->call, c->path, &c->file))
+		return false;
+	if (!c->file.exact) {
+		tool_call_reject(c->call,
+				 "%s has UTF-16 text with errors in it; an edit would change other parts of it.",
+				 c->path);
+		return false;
+	}
+	if (notebook_open(&c->notebook, buf_str(&c->file.text), &err) < 0) {
+		tool_call_reject(c->call, "%s is %s.", c->path, err.text);
+		return false;
+	}
+	c->edit.cell = c->cell_name.n ? notebook_find(&c->notebook, c->cell_name) : NULL;
+	if (c->edit.cell || !c->cell_name.n)
 		return true;
 	tool_call_reject(c->call, "The notebook has no cell \"" STR_FMT "\". Read it to see the ids of its cells.",
 			 STR_ARG(c->cell_name));
@@ -112,7 +96,7 @@ static bool find_cell(struct change *c)
 
 static void put_text(struct json_out *w, const char *name, struct str text)
 {
-	json_kstr(w, name, text.n <= TOLD_LIMIT ? text : STR(""));
+	json_kstr(w, name, text.n <= TEXT_LIMIT ? text : STR(""));
 }
 
 static void put_result(struct change *c)
@@ -162,7 +146,7 @@ static void add_edit_text(struct change *c)
 		buf_addstr(out, " Cells without an id are counted: the names of those behind it have changed.");
 }
 
-static void apply(struct change *c)
+static void change_apply(struct change *c)
 {
 	struct err err = { 0 };
 	struct file_stamp stamp;
@@ -186,6 +170,6 @@ static void notebook_edit_start(struct tool_call *call)
 {
 	CLEANUP(change_release) struct change c = { .call = call };
 
-	if (take_input(&c) && load_notebook(&c) && find_cell(&c))
-		apply(&c);
+	if (change_take_input(&c) && change_find_cell(&c))
+		change_apply(&c);
 }

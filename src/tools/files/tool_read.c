@@ -12,6 +12,7 @@
 #include "lib/json/json_write.h"
 #include "tools/files/file_tool.h"
 #include "tools/media/image.h"
+#include "tools/media/read_blocks.h"
 #include "tools/files/read.h"
 #include "core/tool/tool_job.h"
 #include "core/tool/tool_list.h"
@@ -37,7 +38,6 @@ struct read_job {
 	struct buf numbered;
 	uint64_t shown, total; /* lines */
 	bool cut;              /* the page ended before the range did */
-	bool too_long;         /* a range above the cap */
 	bool binary;
 };
 
@@ -101,22 +101,6 @@ static void read_whole(struct read_job *r, int fd, size_t limit_bytes)
 	take_line(r, buf_str(&text).p, text.n);
 }
 
-/* Looks at the first piece; false: there is nothing more to do in pieces. */
-static bool begin_range(struct read_job *r, int fd, struct buf *bytes)
-{
-	size_t mark_len;
-	enum text_encoding encoding = text_encoding_of(buf_str(bytes), &mark_len);
-
-	r->binary = text_looks_binary(buf_str(bytes));
-	if (encoding == TEXT_UTF16_LE || encoding == TEXT_UTF16_BE) {
-		(void)lseek(fd, 0, SEEK_SET);
-		read_whole(r, fd, LARGE_LIMIT);
-		return false;
-	}
-	buf_drop(bytes, mark_len);
-	return !r->binary;
-}
-
 /* The file in pieces; a line is kept only as long as it may be shown. */
 static void read_range(struct read_job *r, int fd)
 {
@@ -132,9 +116,20 @@ static void read_range(struct read_job *r, int fd)
 			return;
 		}
 		bytes.n += (size_t)n;
-		if (first_piece && !begin_range(r, fd, &bytes))
-			return;
-		first_piece = false;
+		if (first_piece) {
+			size_t mark_len;
+			enum text_encoding encoding = text_encoding_of(buf_str(&bytes), &mark_len);
+			if (encoding == TEXT_UTF16_LE || encoding == TEXT_UTF16_BE) {
+				(void)lseek(fd, 0, SEEK_SET);
+				read_whole(r, fd, LARGE_LIMIT);
+				return;
+			}
+			r->binary = text_looks_binary(buf_str(&bytes));
+			if (r->binary)
+				return;
+			buf_drop(&bytes, mark_len);
+			first_piece = false;
+		}
 		take_lines(r, &bytes);
 		if (bytes.n > LARGE_LIMIT) {
 			r->rc = err_set(&r->err, ERR_LIMIT, "line %llu of %s is longer than %d MB",
@@ -158,10 +153,9 @@ static void text_run(struct tool_job *job)
 		read_range(r, fd);
 	else
 		read_whole(r, fd, r->args.allow_large ? LARGE_LIMIT : WHOLE_LIMIT);
-	r->too_long = r->args.ranged && r->cut;
 }
 
-static void report_failure(struct read_job *r)
+static void text_report_failure(struct read_job *r)
 {
 	struct tool_call *call = r->job.call;
 
@@ -187,67 +181,37 @@ static void report_failure(struct read_job *r)
 			       r->args.cap_bytes / READ_BYTES_PER_TOKEN);
 }
 
-/* NUL is legal in JSON, but some readers of the conversation end there. */
-static void replace_nuls(struct buf *text)
+static void text_report(struct tool_job *job)
 {
-	AUTO_BUF struct buf clean = { 0 };
-	struct str rest = buf_str(text);
+	struct read_job *r = CONTAINER_OF(job, struct read_job, job);
+	struct file_state *files = job->call->env->files;
+	struct buf *result = &job->call->result;
+	struct json_out w = json_out(&job->call->result_json);
+	AUTO_BUF struct buf content = { 0 };
 
-	if (!rest.n || !memchr(rest.p, '\0', rest.n))
+	bool too_long = r->args.ranged && r->cut;
+	if (r->rc < 0 || r->binary || too_long) {
+		text_report_failure(r);
 		return;
-	while (rest.p) {
-		struct str part = str_cut(&rest, '\0');
-		buf_add(&clean, part.p, part.n);
-		if (rest.p)
-			buf_addstr(&clean, "\xef\xbf\xbd");
 	}
-	struct buf old = *text;
-	*text = clean;
-	clean = old;
-}
-
-static void put_text(struct read_job *r)
-{
-	struct json_out w = json_out(&r->job.call->result_json);
-
+	struct file_stamp stamp = file_stamp_of(&r->st, buf_str(&r->whole));
+	stamp.has_hash = (off_t)r->whole.n == r->st.st_size;
+	stamp.partial = r->cut;
+	if (files)
+		file_state_note(files, r->args.path, stamp);
+	read_blocks_clean(&content, buf_str(&r->text));
 	json_open(&w, '{');
 	json_kcstr(&w, "type", "text");
 	json_key(&w, "file");
 	json_open(&w, '{');
 	json_kcstr(&w, "filePath", r->args.path);
-	json_kstr(&w, "content", buf_str(&r->text));
+	json_kstr(&w, "content", buf_str(&content));
 	json_ki64(&w, "numLines", (int64_t)r->shown);
 	json_ki64(&w, "startLine", (int64_t)r->args.first);
 	json_ki64(&w, "totalLines", (int64_t)r->total);
 	json_close(&w);
 	json_close(&w);
-}
-
-static void note_read(struct read_job *r)
-{
-	struct file_state *files = r->job.call->env->files;
-	struct file_stamp stamp = file_stamp_of(&r->st, buf_str(&r->whole));
-
-	stamp.has_hash = (off_t)r->whole.n == r->st.st_size;
-	stamp.partial = r->cut;
-	if (files)
-		file_state_note(files, r->args.path, stamp);
-}
-
-static void text_report(struct tool_job *job)
-{
-	struct read_job *r = CONTAINER_OF(job, struct read_job, job);
-	struct buf *result = &job->call->result;
-
-	if (r->rc < 0 || r->binary || r->too_long) {
-		report_failure(r);
-		return;
-	}
-	note_read(r);
-	replace_nuls(&r->text);
-	replace_nuls(&r->numbered);
-	put_text(r);
-	buf_add(result, buf_str(&r->numbered).p, r->numbered.n);
+	read_blocks_clean(result, buf_str(&r->numbered));
 	if (!r->total)
 		buf_addstr(result,
 			   "<system-reminder>Warning: the file exists but the contents are empty.</system-reminder>");
@@ -322,23 +286,7 @@ static size_t read_cap(const struct tool_env *env, bool allow_large)
 	return bytes > 2 * NOTICE_ROOM ? bytes - NOTICE_ROOM : bytes;
 }
 
-static bool read_take_args(struct tool_call *call, struct read_args *args)
-{
-	const struct json *pages = json_get(call->input, "pages");
-
-	if (!file_tool_find(call, "file_path", &args->path, &args->target))
-		return false;
-	bool has_offset = json_u64(json_get(call->input, "offset"), &args->first);
-	args->ranged = json_u64(json_get(call->input, "limit"), &args->limit) || has_offset;
-	args->first = MAX(args->first, (uint64_t)1);
-	args->allow_large = json_bool(json_get(call->input, "allow_large"));
-	args->cap_bytes = read_cap(call->env, args->allow_large);
-	if (pages)
-		args->pages = json_str(pages, &call->arena);
-	return true;
-}
-
-/* What cannot be opened is text: that one says what is wrong. */
+/* For a file that cannot be opened the reader of text: it reports the error. */
 static void (*reader_for(const char *target))(struct tool_call *, const struct read_args *)
 {
 	AUTO_CLOSE int fd = -1;
@@ -358,13 +306,21 @@ static void (*reader_for(const char *target))(struct tool_call *, const struct r
 
 static void read_start(struct tool_call *call)
 {
+	const struct json *pages = json_get(call->input, "pages");
 	struct read_args args = { 0 };
 
-	if (!read_take_args(call, &args))
+	if (!file_tool_find(call, "file_path", &args.path, &args.target))
 		return;
+	bool has_offset = json_u64(json_get(call->input, "offset"), &args.first);
+	args.ranged = json_u64(json_get(call->input, "limit"), &args.limit) || has_offset;
+	args.first = MAX(args.first, (uint64_t)1);
+	args.allow_large = json_bool(json_get(call->input, "allow_large"));
+	args.cap_bytes = read_cap(call->env, args.allow_large);
+	if (pages)
+		args.pages = json_str(pages, &call->arena);
 	void (*reader)(struct tool_call *, const struct read_args *) = reader_for(args.target);
 	if (args.pages.p && reader != read_pdf) {
-		tool_call_reject(call, "pages is for PDF documents, and %s is none: it does not begin with %%PDF-.",
+		tool_call_reject(call, "pages is for PDF documents, and %s is not one: it does not begin with %%PDF-.",
 				 args.path);
 		return;
 	}

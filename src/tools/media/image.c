@@ -13,13 +13,13 @@
 /* The outer structure of PNG, JPEG, GIF and WebP files. A reader that runs past the end fails; nothing here
  * allocates. */
 
-/* What is left of the file */
+/* The rest of the file */
 struct scan {
 	const unsigned char *p;
 	size_t n;
 };
 
-static bool skip(struct scan *s, size_t n)
+static bool scan_skip(struct scan *s, size_t n)
 {
 	if (s->n < n)
 		return false;
@@ -28,29 +28,22 @@ static bool skip(struct scan *s, size_t n)
 	return true;
 }
 
-static uint32_t big16(const unsigned char *p)
+static uint32_t big(const unsigned char *p, size_t n)
 {
-	return (uint32_t)p[0] << 8 | p[1];
+	uint32_t value = 0;
+
+	for (size_t i = 0; i < n; i++)
+		value = value << 8 | p[i];
+	return value;
 }
 
-static uint32_t big32(const unsigned char *p)
+static uint32_t little(const unsigned char *p, size_t n)
 {
-	return big16(p) << 16 | big16(p + 2);
-}
+	uint32_t value = 0;
 
-static uint32_t little16(const unsigned char *p)
-{
-	return (uint32_t)p[1] << 8 | p[0];
-}
-
-static uint32_t little24(const unsigned char *p)
-{
-	return (uint32_t)p[2] << 16 | little16(p);
-}
-
-static uint32_t little32(const unsigned char *p)
-{
-	return little16(p + 2) << 16 | little16(p);
+	while (n > 0)
+		value = value << 8 | p[--n];
+	return value;
 }
 
 /* ---- PNG: a signature, then chunks: length, name, data, CRC ---- */
@@ -59,28 +52,23 @@ enum { PNG_SIGNATURE_LEN = 8, CHUNK_FRAME = 12 };
 
 static bool read_png(struct scan s, struct image_head *h)
 {
-	if (!skip(&s, PNG_SIGNATURE_LEN) || s.n < 25 || memcmp(s.p + 4, "IHDR", 4) != 0)
+	if (!scan_skip(&s, PNG_SIGNATURE_LEN) || s.n < 25 || memcmp(s.p + 4, "IHDR", 4) != 0)
 		return false;
-	h->width = big32(s.p + 8);
-	h->height = big32(s.p + 12);
+	h->width = big(s.p + 8, 4);
+	h->height = big(s.p + 12, 4);
 	while (s.n >= CHUNK_FRAME) {
-		size_t n = big32(s.p);
-		if (n > s.n - CHUNK_FRAME || crc32(0, s.p + 4, (uInt)n + 4) != big32(s.p + 8 + n))
+		size_t n = big(s.p, 4);
+		if (n > s.n - CHUNK_FRAME || crc32(0, s.p + 4, (uInt)n + 4) != big(s.p + 8 + n, 4))
 			return false;
 		h->moves = h->moves || !memcmp(s.p + 4, "acTL", 4);
 		if (!memcmp(s.p + 4, "IEND", 4))
 			return true;
-		(void)skip(&s, n + CHUNK_FRAME);
+		(void)scan_skip(&s, n + CHUNK_FRAME);
 	}
 	return false;
 }
 
 /* ---- JPEG: segments FF xx with a length, up to the compressed data, which ends with FF D9 ---- */
-
-static bool has_size(unsigned char marker)
-{
-	return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
-}
 
 /* EXIF is a TIFF directory in a segment: "Exif", byte order, place of the directory, entries of 12 bytes. */
 enum { EXIF_HEAD = 6, EXIF_ENTRY = 12, EXIF_ORIENTATION = 0x0112 };
@@ -89,49 +77,41 @@ static uint8_t orientation_of(struct scan s)
 {
 	if (s.n < EXIF_HEAD + 8 || memcmp(s.p, "Exif\0\0", EXIF_HEAD) != 0)
 		return 0;
-	(void)skip(&s, EXIF_HEAD);
+	(void)scan_skip(&s, EXIF_HEAD);
 	bool is_big = s.p[0] == 'M';
-	uint32_t (*number16)(const unsigned char *) = is_big ? big16 : little16;
-	if (!skip(&s, is_big ? big32(s.p + 4) : little32(s.p + 4)) || s.n < 2)
+	uint32_t (*number)(const unsigned char *p, size_t n) = is_big ? big : little;
+	if (!scan_skip(&s, number(s.p + 4, 4)) || s.n < 2)
 		return 0;
-	uint32_t count = number16(s.p);
-	for ((void)skip(&s, 2); count && s.n >= EXIF_ENTRY; count--, (void)skip(&s, EXIF_ENTRY))
-		if (number16(s.p) == EXIF_ORIENTATION)
-			return number16(s.p + 8) <= 8 ? (uint8_t)number16(s.p + 8) : 0;
+	uint32_t count = number(s.p, 2);
+	for ((void)scan_skip(&s, 2); count && s.n >= EXIF_ENTRY; count--, (void)scan_skip(&s, EXIF_ENTRY))
+		if (number(s.p, 2) == EXIF_ORIENTATION)
+			return number(s.p + 8, 2) <= 8 ? (uint8_t)number(s.p + 8, 2) : 0;
 	return 0;
-}
-
-/* Bytes may follow the end: cameras write a second, smaller picture there. */
-static bool has_end(struct scan s)
-{
-	for (const unsigned char *p; s.n > 1 && (p = memchr(s.p, 0xff, s.n - 1)); skip(&s, (size_t)(p - s.p) + 1))
-		if (p[1] == 0xd9)
-			return true;
-	return false;
 }
 
 static bool read_jpeg(struct scan s, struct image_head *h)
 {
-	if (!skip(&s, 2))
+	if (!scan_skip(&s, 2))
 		return false;
 	while (s.n >= 4 && s.p[0] == 0xff) {
 		unsigned char marker = s.p[1];
 		if (marker == 0xff) { /* padding */
-			(void)skip(&s, 1);
+			(void)scan_skip(&s, 1);
 			continue;
 		}
-		size_t n = big16(s.p + 2);
-		if (marker == 0xda)
-			return h->width && has_end(s);
+		size_t n = big(s.p + 2, 2);
+		if (marker == 0xda) /* bytes may follow the end: cameras write a second, smaller picture there */
+			return h->width && memmem(s.p, s.n, "\xff\xd9", 2);
 		if (n < 2 || s.n < n + 2)
 			return false;
 		if (marker == 0xe1 && !h->held)
 			h->held = orientation_of((struct scan){ s.p + 4, n - 2 });
-		if (has_size(marker) && n >= 8) {
-			h->height = big16(s.p + 5);
-			h->width = big16(s.p + 7);
+		bool has_size = marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
+		if (has_size && n >= 8) {
+			h->height = big(s.p + 5, 2);
+			h->width = big(s.p + 7, 2);
 		}
-		(void)skip(&s, n + 2);
+		(void)scan_skip(&s, n + 2);
 	}
 	return false;
 }
@@ -141,19 +121,14 @@ static bool read_jpeg(struct scan s, struct image_head *h)
 static bool skip_blocks(struct scan *s)
 {
 	while (s->n && s->p[0])
-		if (!skip(s, (size_t)s->p[0] + 1))
+		if (!scan_skip(s, (size_t)s->p[0] + 1))
 			return false;
-	return skip(s, 1);
+	return scan_skip(s, 1);
 }
 
 static size_t color_table_len(unsigned char flags)
 {
 	return flags & 0x80 ? (size_t)3 << ((flags & 7) + 1) : 0;
-}
-
-static bool skip_picture(struct scan *s)
-{
-	return s->n >= 10 && skip(s, 10 + color_table_len(s->p[9])) && skip(s, 1) && skip_blocks(s);
 }
 
 static bool read_gif(struct scan s, struct image_head *h)
@@ -162,16 +137,16 @@ static bool read_gif(struct scan s, struct image_head *h)
 
 	if (s.n < 13)
 		return false;
-	h->width = little16(s.p + 6);
-	h->height = little16(s.p + 8);
-	if (!skip(&s, 13 + color_table_len(s.p[10])))
+	h->width = little(s.p + 6, 2);
+	h->height = little(s.p + 8, 2);
+	if (!scan_skip(&s, 13 + color_table_len(s.p[10])))
 		return false;
 	while (s.n && s.p[0] != ';') {
 		bool is_picture = s.p[0] == ',';
 		pictures += is_picture;
-		if (!is_picture && s.p[0] != '!')
+		if (is_picture ? s.n < 10 : s.p[0] != '!')
 			return false;
-		if (!(is_picture ? skip_picture(&s) : skip(&s, 2) && skip_blocks(&s)))
+		if (!scan_skip(&s, is_picture ? 11 + color_table_len(s.p[9]) : 2) || !skip_blocks(&s))
 			return false;
 	}
 	h->moves = pictures > 1;
@@ -184,20 +159,20 @@ enum { RIFF_HEAD = 12, WEBP_FIRST = 30 };
 
 static bool read_webp(struct scan s, struct image_head *h)
 {
-	if (s.n < WEBP_FIRST || little32(s.p + 4) > s.n - 8)
+	if (s.n < WEBP_FIRST || little(s.p + 4, 4) > s.n - 8)
 		return false;
 	const unsigned char *data = s.p + RIFF_HEAD + 8;
 	if (!memcmp(s.p + RIFF_HEAD, "VP8X", 4)) {
 		h->moves = data[0] & 2;
-		h->width = little24(data + 4) + 1;
-		h->height = little24(data + 7) + 1;
+		h->width = little(data + 4, 3) + 1;
+		h->height = little(data + 7, 3) + 1;
 	} else if (!memcmp(s.p + RIFF_HEAD, "VP8L", 4) && data[0] == 0x2f) {
-		uint32_t bits = little32(data + 1);
+		uint32_t bits = little(data + 1, 4);
 		h->width = (bits & 0x3fff) + 1;
 		h->height = (bits >> 14 & 0x3fff) + 1;
 	} else if (!memcmp(s.p + RIFF_HEAD, "VP8 ", 4)) {
-		h->width = little16(data + 6) & 0x3fff;
-		h->height = little16(data + 8) & 0x3fff;
+		h->width = little(data + 6, 2) & 0x3fff;
+		h->height = little(data + 8, 2) & 0x3fff;
 	}
 	return h->width != 0;
 }
@@ -247,49 +222,32 @@ int image_head_read(struct str bytes, struct image_head *ret_head, struct err *e
 
 /* ---- decoding and encoding -------------------------------------------------------------------------------------- */
 
+#define GD_FUNCTIONS(X)                        \
+	X(gdImageCreateFromPngPtr, from_png)   \
+	X(gdImageCreateFromJpegPtr, from_jpeg) \
+	X(gdImageCreateFromGifPtr, from_gif)   \
+	X(gdImageCreateFromWebpPtr, from_webp) \
+	X(gdImageCreateTrueColor, create)      \
+	X(gdImageDestroy, destroy)             \
+	X(gdImageCopyResampled, resample)      \
+	X(gdImageRotateInterpolated, rotate)   \
+	X(gdImageFlipHorizontal, mirror)       \
+	X(gdImageFilledRectangle, fill)        \
+	X(gdImageAlphaBlending, set_blending)  \
+	X(gdImageSaveAlpha, set_save_alpha)    \
+	X(gdImageCopy, copy)                   \
+	X(gdImagePngPtr, to_png)               \
+	X(gdImageJpegPtr, to_jpeg)             \
+	X(gdFree, free)                        \
+	X(gdSetErrorMethod, set_error_method)
+
+#define MEMBER(name, member) __typeof__(name) *member;
 struct gd {
-	__typeof__(gdImageCreateFromPngPtr) *from_png;
-	__typeof__(gdImageCreateFromJpegPtr) *from_jpeg;
-	__typeof__(gdImageCreateFromGifPtr) *from_gif;
-	__typeof__(gdImageCreateFromWebpPtr) *from_webp;
-	__typeof__(gdImageCreateTrueColor) *create;
-	__typeof__(gdImageDestroy) *destroy;
-	__typeof__(gdImageCopyResampled) *resample;
-	__typeof__(gdImageRotateInterpolated) *rotate;
-	__typeof__(gdImageFlipHorizontal) *mirror;
-	__typeof__(gdImageFilledRectangle) *fill;
-	__typeof__(gdImageAlphaBlending) *set_blending;
-	__typeof__(gdImageSaveAlpha) *set_save_alpha;
-	__typeof__(gdImageCopy) *copy;
-	__typeof__(gdImagePngPtr) *to_png;
-	__typeof__(gdImageJpegPtr) *to_jpeg;
-	__typeof__(gdFree) *free;
-	__typeof__(gdSetErrorMethod) *set_error_method;
+	GD_FUNCTIONS(MEMBER)
 };
 
-#define SYMBOL(name, member)                        \
-	{                                           \
-#name, offsetof(struct gd, member), \
-	}
-static const struct library_symbol symbols[] = {
-	SYMBOL(gdImageCreateFromPngPtr, from_png),
-	SYMBOL(gdImageCreateFromJpegPtr, from_jpeg),
-	SYMBOL(gdImageCreateFromGifPtr, from_gif),
-	SYMBOL(gdImageCreateFromWebpPtr, from_webp),
-	SYMBOL(gdImageCreateTrueColor, create),
-	SYMBOL(gdImageDestroy, destroy),
-	SYMBOL(gdImageCopyResampled, resample),
-	SYMBOL(gdImageRotateInterpolated, rotate),
-	SYMBOL(gdImageFlipHorizontal, mirror),
-	SYMBOL(gdImageFilledRectangle, fill),
-	SYMBOL(gdImageAlphaBlending, set_blending),
-	SYMBOL(gdImageSaveAlpha, set_save_alpha),
-	SYMBOL(gdImageCopy, copy),
-	SYMBOL(gdImagePngPtr, to_png),
-	SYMBOL(gdImageJpegPtr, to_jpeg),
-	SYMBOL(gdFree, free),
-	SYMBOL(gdSetErrorMethod, set_error_method),
-};
+#define SYMBOL(name, member) { #name, offsetof(struct gd, member) },
+static const struct library_symbol symbols[] = { GD_FUNCTIONS(SYMBOL) };
 static const char *const files[] = { "libgd.so.3", NULL };
 static const struct library library = { files, "libgd3", symbols, COUNT_OF(symbols) };
 
@@ -302,7 +260,7 @@ struct image_codec {
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
 /* libgd would print to standard error. */
-static void stay_quiet(int priority, const char *format, va_list args)
+static void ignore_gd_error(int priority, const char *format, va_list args)
 {
 	(void)priority;
 	(void)format;
@@ -319,14 +277,14 @@ static void add_bare_png(struct buf *out, struct str png)
 	buf_reserve(out, png.n);
 	buf_add(out, png.p, 8);
 	for (size_t at = 8, n; at + 12 <= png.n; at += n) {
-		n = 12 + ((size_t)p[at] << 24 | (size_t)p[at + 1] << 16 | (size_t)p[at + 2] << 8 | p[at + 3]);
+		n = CHUNK_FRAME + (size_t)big(p + at, 4);
 		for (size_t i = 0; i < COUNT_OF(wanted) && n <= png.n - at; i++)
 			if (!memcmp(p + at + 4, wanted[i], 4))
 				buf_add(out, p + at, n);
 	}
 }
 
-static gdImagePtr decode(const struct gd *gd, struct str bytes, enum image_type type)
+static gdImagePtr image_decode(const struct gd *gd, struct str bytes, enum image_type type)
 {
 	AUTO_BUF struct buf bare = { 0 };
 	void *p = (void *)(uintptr_t)bytes.p;
@@ -356,8 +314,8 @@ int image_codec_open(struct str bytes, const struct image_head *head, struct ima
 	pthread_mutex_lock(&turn);
 	int rc = library_load(&library, &gd, err);
 	if (rc == 0) {
-		gd.set_error_method(stay_quiet);
-		gdImagePtr image = decode(&gd, bytes, head->type);
+		gd.set_error_method(ignore_gd_error);
+		gdImagePtr image = image_decode(&gd, bytes, head->type);
 		if (image) {
 			*ret_codec = xmalloc(sizeof **ret_codec);
 			**ret_codec = (struct image_codec){ gd, image };
@@ -380,45 +338,13 @@ void image_codec_close(struct image_codec *c)
 	pthread_mutex_unlock(&turn);
 }
 
-/* In place */
-static void image_codec_scale(struct image_codec *c, uint32_t width, uint32_t height)
+static gdImagePtr image_create(const struct gd *gd, uint32_t width, uint32_t height)
 {
-	gdImagePtr scaled = c->gd.create((int)width, (int)height);
+	gdImagePtr image = gd->create((int)width, (int)height);
 
-	if (!scaled)
+	if (!image)
 		base_oom((size_t)width * height * sizeof(int));
-	c->gd.set_blending(scaled, 0); /* transparency is copied, not painted */
-	c->gd.set_save_alpha(scaled, 1);
-	c->gd.resample(scaled, c->image, 0, 0, 0, 0, (int)width, (int)height, gdImageSX(c->image), gdImageSY(c->image));
-	c->gd.destroy(c->image);
-	c->image = scaled;
-}
-
-/* As image_head.held says; 5 to 8 swap width and height */
-static void image_codec_turn(struct image_codec *c, uint8_t held)
-{
-	/* Against the clock; four of the eight are mirrored as well. */
-	static const float degrees[9] = { [3] = 180, [4] = 180, [5] = 270, [6] = 270, [7] = 90, [8] = 90 };
-	gdImagePtr turned = degrees[held] > 0 ? c->gd.rotate(c->image, degrees[held], 0) : NULL;
-
-	if (turned) {
-		c->gd.destroy(c->image);
-		c->image = turned;
-	}
-	if (held == 2 || held == 4 || held == 5 || held == 7)
-		c->gd.mirror(c->image);
-}
-
-static gdImagePtr on_white(const struct gd *gd, gdImagePtr image)
-{
-	int width = gdImageSX(image), height = gdImageSY(image);
-	gdImagePtr page = gd->create(width, height);
-
-	if (!page)
-		base_oom((size_t)width * (size_t)height * sizeof(int));
-	gd->fill(page, 0, 0, width - 1, height - 1, gdTrueColor(255, 255, 255));
-	gd->copy(page, image, 0, 0, 0, 0, width, height);
-	return page;
+	return image;
 }
 
 int image_codec_encode(struct image_codec *c, int quality, struct buf *out, struct err *err)
@@ -427,7 +353,10 @@ int image_codec_encode(struct image_codec *c, int quality, struct buf *out, stru
 	void *bytes;
 
 	if (quality) {
-		gdImagePtr page = on_white(&c->gd, c->image);
+		int width = gdImageSX(c->image), height = gdImageSY(c->image);
+		gdImagePtr page = image_create(&c->gd, (uint32_t)width, (uint32_t)height);
+		c->gd.fill(page, 0, 0, width - 1, height - 1, gdTrueColor(255, 255, 255));
+		c->gd.copy(page, c->image, 0, 0, 0, 0, width, height);
 		bytes = c->gd.to_jpeg(page, &n, quality);
 		c->gd.destroy(page);
 	} else {
@@ -455,30 +384,42 @@ static int image_keep(struct str bytes, const struct image_head *h, struct fitte
 	return 0;
 }
 
-static void image_scale(struct image_codec *codec, struct fitted_image *image, uint32_t longest)
+static void image_scale(struct image_codec *c, struct fitted_image *image, uint32_t longest)
 {
 	uint64_t now = MAX(image->width, image->height);
 
 	image->width = (uint32_t)MAX(image->width * (uint64_t)longest / now, (uint64_t)1);
 	image->height = (uint32_t)MAX(image->height * (uint64_t)longest / now, (uint64_t)1);
-	image_codec_scale(codec, image->width, image->height);
+	gdImagePtr scaled = image_create(&c->gd, image->width, image->height);
+	c->gd.set_blending(scaled, 0); /* transparency is copied, not painted */
+	c->gd.set_save_alpha(scaled, 1);
+	c->gd.resample(scaled, c->image, 0, 0, 0, 0, (int)image->width, (int)image->height, gdImageSX(c->image),
+		       gdImageSY(c->image));
+	c->gd.destroy(c->image);
+	c->image = scaled;
 }
 
-static void swap(uint32_t *a, uint32_t *b)
+/* Undoes how the camera was held; the new file does not say it. */
+static void image_turn_upright(struct image_codec *c, struct fitted_image *image)
 {
-	uint32_t was = *a;
+	/* Counter-clockwise; four of the eight are mirrored as well. */
+	static const float degrees[9] = { [3] = 180, [4] = 180, [5] = 270, [6] = 270, [7] = 90, [8] = 90 };
+	uint8_t held = image->original.held;
+	gdImagePtr turned = degrees[held] > 0 ? c->gd.rotate(c->image, degrees[held], 0) : NULL;
+	struct fitted_image was = *image;
 
-	*a = *b;
-	*b = was;
-}
-
-static void turn_upright(struct image_codec *codec, struct fitted_image *image)
-{
-	image_codec_turn(codec, image->original.held);
-	if (image->original.held < 5)
+	if (turned) {
+		c->gd.destroy(c->image);
+		c->image = turned;
+	}
+	if (held == 2 || held == 4 || held == 5 || held == 7)
+		c->gd.mirror(c->image);
+	if (held < 5)
 		return;
-	swap(&image->width, &image->height);
-	swap(&image->original.width, &image->original.height);
+	image->width = was.height;
+	image->height = was.width;
+	image->original.width = was.original.height;
+	image->original.height = was.original.width;
 }
 
 /* Drawings stay sharp as PNG where that is small; photographs are JPEG, as good as the size allows. */
@@ -507,7 +448,7 @@ static int image_shrink(struct str bytes, const struct image_head *h, struct fit
 	if (rc == 0 && longest > IMAGE_GOOD_EDGE)
 		image_scale(codec, &image, longest = IMAGE_GOOD_EDGE);
 	if (rc == 0)
-		turn_upright(codec, &image); /* the new file does not say how the camera was held */
+		image_turn_upright(codec, &image);
 	if (rc == 0)
 		rc = image_encode(codec, &image, err);
 	/* Noise is heavy at any quality. */
@@ -521,17 +462,6 @@ static int image_shrink(struct str bytes, const struct image_head *h, struct fit
 	*ret = image;
 	image.bytes = (struct buf){ 0 };
 	return 0;
-}
-
-static int image_refuse(const struct image_head *h, size_t n, const struct err *why, struct err *err)
-{
-	if (why->kind == ERR_PARSE)
-		return err_set(err, ERR_PARSE, "a damaged image: %s", why->text);
-	return err_set(
-		err, ERR_LIMIT,
-		"an image of %u x %u pixels and %zu KB, too large for the model, which cannot be scaled down here: "
-		"%s. Make a smaller copy with another program and read that",
-		h->width, h->height, n / 1024, why->text);
 }
 
 int image_fit(struct str bytes, struct fitted_image *ret_image, struct err *err)
@@ -551,8 +481,13 @@ int image_fit(struct str bytes, struct fitted_image *ret_image, struct err *err)
 		rc = image_shrink(bytes, &h, ret_image, &why);
 	if (rc == 0)
 		return 0;
-	bool allowed = base64_len(bytes.n) <= IMAGE_BASE64_LIMIT && MAX(h.width, h.height) <= IMAGE_EDGE_LIMIT;
-	if (allowed && why.kind != ERR_PARSE)
+	if (why.kind == ERR_PARSE)
+		return err_set(err, ERR_PARSE, "a damaged image: %s", why.text);
+	if (base64_len(bytes.n) <= IMAGE_BASE64_LIMIT && MAX(h.width, h.height) <= IMAGE_EDGE_LIMIT)
 		return image_keep(bytes, &h, ret_image);
-	return image_refuse(&h, bytes.n, &why, err);
+	return err_set(
+		err, ERR_LIMIT,
+		"an image of %u x %u pixels and %zu KB, too large for the model, which cannot be scaled down here: "
+		"%s. Make a smaller copy with another program and read that",
+		h.width, h.height, bytes.n / 1024, why.text);
 }

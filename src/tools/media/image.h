@@ -6,8 +6,7 @@
 
 /* ---- headers ---------------------------------------------------------------------------------------------------- */
 
-/* What the bytes of an image say about it, found without decoding: its type, its size, whether all of it is
- * there. A name says nothing: a file is what its bytes are. */
+/* Type and size of an image and whether it is complete, from its bytes and without decoding. The name of a file is not used. */
 
 enum image_type { IMAGE_NONE, IMAGE_PNG, IMAGE_JPEG, IMAGE_GIF, IMAGE_WEBP };
 

@@ -44,7 +44,7 @@ int notebook_open(struct notebook *n, struct str text, struct err *err)
 		return err_set(err, ERR_PARSE, "not a notebook of format 4: it has no list of cells");
 	for (const struct json *c = json_first(n->cells); c; c = json_next(n->cells, c))
 		if (!json_is(c, JSON_OBJECT))
-			return err_set(err, ERR_PARSE, "not a notebook: one of its cells is no object");
+			return err_set(err, ERR_PARSE, "not a notebook: one of its cells is not an object");
 	return 0;
 }
 
@@ -86,15 +86,9 @@ void notebook_add_text(struct buf *out, const struct json *value)
 {
 	AUTO_ARENA struct arena scratch = { 0 };
 
-	if (json_is(value, JSON_STRING)) {
-		struct str text = json_str(value, &scratch);
-		buf_add(out, text.p, text.n);
-		return;
-	}
-	if (!json_is(value, JSON_ARRAY))
-		return;
-	for (const struct json *line = json_first(value); line; line = json_next(value, line)) {
-		struct str text = json_str(line, &scratch);
+	bool is_list = json_is(value, JSON_ARRAY);
+	for (const struct json *v = is_list ? json_first(value) : value; v; v = is_list ? json_next(value, v) : NULL) {
+		struct str text = json_str(v, &scratch);
 		buf_add(out, text.p, text.n);
 	}
 }
@@ -134,8 +128,6 @@ static void layout_release(struct layout *l)
 	buf_release(&l->line);
 }
 
-/* ---- places in the text ---- */
-
 static const char *start_of(const struct json *v)
 {
 	return json_raw(v).p;
@@ -148,17 +140,12 @@ static const char *end_of(const struct json *v)
 	return raw.p + raw.n;
 }
 
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
-/* What stands before a value that is not the first thing in the text */
+/* The gap before a value that is not the first thing in the text */
 static struct str gap_before(const char *p)
 {
 	const char *from = p;
 
-	while (is_blank(from[-1]))
+	while (char_in(from[-1], " \t\r\n"))
 		from--;
 	return (struct str){ from, (size_t)(p - from) };
 }
@@ -173,8 +160,6 @@ static void add_bytes(struct buf *out, struct str s)
 	buf_add(out, s.p, s.n);
 }
 
-/* ---- layout ---- */
-
 /* outer and inner are gaps of neighbouring levels: the next level is indented by as much again. */
 static void add_deeper(struct buf *out, struct str outer, struct str inner)
 {
@@ -183,24 +168,18 @@ static void add_deeper(struct buf *out, struct str outer, struct str inner)
 		buf_add(out, inner.p + outer.n, inner.n - outer.n);
 }
 
-/* The part of a gap that ends a line */
-static struct str line_end_of(struct str gap)
-{
-	const char *end = memrchr(gap.p, '\n', gap.n);
-
-	return (struct str){ gap.p, end ? (size_t)(end - gap.p) + 1 : 0 };
-}
-
 static struct layout layout_of(const struct notebook *n)
 {
 	const struct json *cell = json_first(n->cells);
 	struct str list = gap_before(start_of(json_first(n->root))); /* of "cells" and its like, in the notebook */
+	const char *line = memrchr(list.p, '\n', list.n);
+	struct str line_end = { list.p, line ? (size_t)(line - list.p) + 1 : 0 };
 	struct layout l = { 0 };
 
 	if (cell)
 		add_bytes(&l.cell, gap_before(start_of(cell)));
 	else
-		add_deeper(&l.cell, line_end_of(list), list);
+		add_deeper(&l.cell, line_end, list);
 	if (cell && json_first(cell))
 		add_bytes(&l.key, gap_before(start_of(json_first(cell))));
 	else
@@ -208,8 +187,6 @@ static struct layout layout_of(const struct notebook *n)
 	add_deeper(&l.line, buf_str(&l.cell), buf_str(&l.key));
 	return l;
 }
-
-/* ---- a source ---- */
 
 /* As Jupyter writes it: a list of lines with their line ends. */
 static void add_lines(struct buf *out, struct str source, struct str line_gap, struct str end_gap)
@@ -231,21 +208,6 @@ static void add_lines(struct buf *out, struct str source, struct str line_gap, s
 	buf_addch(out, ']');
 }
 
-/* In the form that the old one has: one text, or a list. */
-static void add_source(struct buf *out, const struct layout *l, const struct json *old, struct str source)
-{
-	const struct json *line = json_is(old, JSON_ARRAY) ? json_first(old) : NULL;
-
-	if (json_is(old, JSON_STRING))
-		json_add_quoted(out, source);
-	else if (line)
-		add_lines(out, source, gap_before(start_of(line)), gap_before(end_of(old) - 1));
-	else
-		add_lines(out, source, buf_str(&l->line), buf_str(&l->key));
-}
-
-/* ---- a cell ---- */
-
 /* count: members before it */
 static void add_member(struct buf *out, size_t *count, struct str gap, const char *name, const char *value)
 {
@@ -255,12 +217,20 @@ static void add_member(struct buf *out, size_t *count, struct str gap, const cha
 	buf_addf(out, "\"%s\": %s", name, value);
 }
 
-/* The new value of a member; false: it stays as it is. A changed cell has not been run. */
-static bool add_new_value(struct buf *out, const struct layout *l, const struct notebook_edit *edit, bool is_code,
-			  struct json_member m)
+/* The value of a member after the edit. A changed cell has not been run. */
+static void add_value(struct buf *out, const struct layout *l, const struct notebook_edit *edit, bool is_code,
+		      struct json_member m)
 {
-	if (json_str_is(m.key, "source"))
-		add_source(out, l, m.value, edit->source);
+	bool is_source = json_str_is(m.key, "source");
+	const struct json *line = json_is(m.value, JSON_ARRAY) ? json_first(m.value) : NULL;
+
+	/* A source keeps its form: one text, or a list. */
+	if (is_source && json_is(m.value, JSON_STRING))
+		json_add_quoted(out, edit->source);
+	else if (is_source && line)
+		add_lines(out, edit->source, gap_before(start_of(line)), gap_before(end_of(m.value) - 1));
+	else if (is_source)
+		add_lines(out, edit->source, buf_str(&l->line), buf_str(&l->key));
 	else if (edit->type && json_str_is(m.key, "cell_type"))
 		json_add_quoted(out, str_from(edit->type));
 	else if (is_code && json_str_is(m.key, "outputs"))
@@ -268,14 +238,7 @@ static bool add_new_value(struct buf *out, const struct layout *l, const struct 
 	else if (is_code && json_str_is(m.key, "execution_count"))
 		buf_addstr(out, "null");
 	else
-		return false;
-	return true;
-}
-
-/* Only code is run. */
-static bool is_of_code(const struct json *key)
-{
-	return json_str_is(key, "outputs") || json_str_is(key, "execution_count");
+		add_bytes(out, json_raw(m.value));
 }
 
 static void add_missing(struct buf *out, size_t *count, const struct layout *l, const struct notebook_edit *edit,
@@ -306,14 +269,13 @@ static void add_changed_cell(struct buf *out, const struct layout *l, const stru
 
 	buf_addch(out, '{');
 	for (struct json_member m = json_members(cell); m.key; m = json_member_next(cell, m)) {
-		if (!is_code && is_of_code(m.key))
+		if (!is_code && (json_str_is(m.key, "outputs") || json_str_is(m.key, "execution_count")))
 			continue;
 		if (count++)
 			buf_addch(out, ',');
 		add_bytes(out, gap_before(start_of(m.key)));
 		add_between(out, start_of(m.key), start_of(m.value));
-		if (!add_new_value(out, l, edit, is_code, m))
-			add_bytes(out, json_raw(m.value));
+		add_value(out, l, edit, is_code, m);
 	}
 	add_missing(out, &count, l, edit, is_code);
 	add_bytes(out, gap_before(end_of(cell) - 1));
@@ -346,71 +308,44 @@ static void add_new_cell(struct buf *out, const struct layout *l, const struct n
 	buf_addch(out, '}');
 }
 
-/* ---- the list of cells ---- */
-
-/* The text behind `from`, to its end */
-static void add_rest(struct buf *out, const struct notebook *n, const char *from)
-{
-	add_between(out, from, n->text.p + n->text.n);
-}
-
-static void insert(const struct notebook *n, const struct layout *l, const struct notebook_edit *edit, struct buf *out)
-{
-	const struct json *first = json_first(n->cells);
-	const char *at = edit->cell ? end_of(edit->cell) : start_of(n->cells) + 1;
-
-	add_between(out, n->text.p, at);
-	if (edit->cell)
-		buf_addch(out, ',');
-	add_bytes(out, buf_str(&l->cell));
-	add_new_cell(out, l, edit);
-	if (!edit->cell && first)
-		buf_addch(out, ',');
-	if (first) {
-		add_rest(out, n, at);
-		return;
-	}
-	struct str gap = gap_before(start_of(json_first(n->root)));
-	add_bytes(out, gap);
-	add_rest(out, n, end_of(n->cells) - 1);
-}
-
-/* The cell, and the comma that is too much without it */
-static void remove_cell(const struct notebook *n, const struct json *cell, struct buf *out)
-{
-	const struct json *before = NULL, *next = json_next(n->cells, cell);
-
-	for (const struct json *c = json_first(n->cells); c != cell; c = json_next(n->cells, c))
-		before = c;
-	if (next) {
-		add_between(out, n->text.p, start_of(cell));
-		add_rest(out, n, start_of(next));
-	} else if (before) {
-		add_between(out, n->text.p, end_of(before));
-		add_rest(out, n, end_of(cell));
-	} else {
-		add_between(out, n->text.p, start_of(n->cells) + 1);
-		add_rest(out, n, end_of(n->cells) - 1);
-	}
-}
-
 void notebook_change(const struct notebook *n, const struct notebook_edit *edit, struct buf *out)
 {
 	CLEANUP(layout_release) struct layout l = layout_of(n);
+	const struct json *cell = edit->cell, *first = json_first(n->cells), *before = NULL, *next = NULL;
+	const char *from = start_of(n->cells) + 1, *to = end_of(n->cells) - 1;
+	AUTO_BUF struct buf new = { 0 }; /* in place of from..to */
 
 	switch (edit->verb) {
 	case NOTEBOOK_INSERT:
-		insert(n, &l, edit, out);
+		if (cell)
+			from = end_of(cell);
+		buf_addstr(&new, cell ? "," : "");
+		add_bytes(&new, buf_str(&l.cell));
+		add_new_cell(&new, &l, edit);
+		buf_addstr(&new, !cell && first ? "," : "");
+		if (first)
+			to = from;
+		else
+			add_bytes(&new, gap_before(start_of(json_first(n->root))));
 		break;
-	case NOTEBOOK_DELETE:
-		remove_cell(n, edit->cell, out);
+	case NOTEBOOK_DELETE: /* with the comma that is too much without it */
+		next = json_next(n->cells, cell);
+		for (const struct json *c = first; c != cell; c = json_next(n->cells, c))
+			before = c;
+		if (next || before) {
+			from = next ? start_of(cell) : end_of(before);
+			to = next ? start_of(next) : end_of(cell);
+		}
 		break;
 	case NOTEBOOK_REPLACE:
-		add_between(out, n->text.p, start_of(edit->cell));
-		add_changed_cell(out, &l, edit);
-		add_rest(out, n, end_of(edit->cell));
+		from = start_of(cell);
+		to = end_of(cell);
+		add_changed_cell(&new, &l, edit);
 		break;
 	}
+	add_between(out, n->text.p, from);
+	add_bytes(out, buf_str(&new));
+	add_between(out, to, n->text.p + n->text.n);
 }
 
 /* ---- showing ---------------------------------------------------------------------------------------------------- */
@@ -422,7 +357,7 @@ enum {
 	PICTURES_LIMIT = 8 << 20, /* bytes of base64 */
 };
 
-struct shower {
+struct view_writer {
 	struct notebook_view *view;
 	struct json_out object; /* writes view->cells */
 	size_t text_bytes;      /* of all cells so far */
@@ -434,22 +369,6 @@ void notebook_view_release(struct notebook_view *view)
 	buf_release(&view->cells);
 }
 
-/* ---- texts ---- */
-
-/* Colours of a terminal say nothing to the model. ESC [ ... letter. */
-static void add_plain(struct buf *out, struct str text)
-{
-	for (size_t i = 0; i < text.n; i++) {
-		if (text.p[i] != '\x1b') {
-			buf_addch(out, text.p[i]);
-			continue;
-		}
-		if (i + 1 < text.n && text.p[i + 1] == '[')
-			for (i += 2; i < text.n && (text.p[i] < '@' || text.p[i] > '~'); i++)
-				;
-	}
-}
-
 static void add_cut(struct buf *out, struct str text, size_t limit)
 {
 	struct str head = utf8_cut(text, limit);
@@ -459,13 +378,20 @@ static void add_cut(struct buf *out, struct str text, size_t limit)
 		buf_addf(out, "\n[%zu more bytes were left out]", text.n - head.n);
 }
 
-static void show_text(struct shower *s, struct str type, struct str text)
+static void show_text(struct view_writer *s, struct str type, struct str text)
 {
 	AUTO_BUF struct buf plain = { 0 };
 	AUTO_BUF struct buf shown = { 0 };
 	AUTO_BUF struct buf tagged = { 0 };
 
-	add_plain(&plain, text);
+	/* Colours of a terminal (ESC [ ... letter) mean nothing to the model. */
+	for (size_t i = 0; i < text.n; i++) {
+		if (text.p[i] != '\x1b')
+			buf_addch(&plain, text.p[i]);
+		else if (i + 1 < text.n && text.p[i + 1] == '[')
+			for (i += 2; i < text.n && (text.p[i] < '@' || text.p[i] > '~');)
+				i++;
+	}
 	add_cut(&shown, buf_str(&plain), OUTPUT_LIMIT);
 	buf_addstr(&tagged, "<output>\n");
 	buf_add(&tagged, buf_str(&shown).p, shown.n);
@@ -478,10 +404,8 @@ static void show_text(struct shower *s, struct str type, struct str text)
 	json_close(&s->object);
 }
 
-/* ---- pictures ---- */
-
-/* Why it cannot be shown is said in its place. */
-static void show_picture(struct shower *s, const char *media_type, const struct json *data)
+/* A picture that cannot be shown is replaced by the reason. */
+static void show_picture(struct view_writer *s, const char *media_type, const struct json *data)
 {
 	AUTO_FITTED_IMAGE struct fitted_image image = { 0 };
 	AUTO_BUF struct buf text = { 0 };
@@ -506,10 +430,8 @@ static void show_picture(struct shower *s, const char *media_type, const struct 
 		read_blocks_media(blocks, "image", image_media_type(image.type), buf_str(&image.bytes), "[image]");
 }
 
-/* ---- outputs ---- */
-
 /* A value that has a picture is shown as that, else as text; other forms of it are for browsers. */
-static void show_data(struct shower *s, struct str type, const struct json *data)
+static void show_data(struct view_writer *s, struct str type, const struct json *data)
 {
 	static const char *const pictures[] = { "image/png", "image/jpeg", "image/gif", "image/webp" };
 	static const char *const texts[] = { "text/plain", "text/markdown", "text/html", "image/svg+xml" };
@@ -527,7 +449,7 @@ static void show_data(struct shower *s, struct str type, const struct json *data
 		show_text(s, type, buf_str(&text));
 }
 
-static void show_error(struct shower *s, struct str type, const struct json *output)
+static void show_error(struct view_writer *s, struct str type, const struct json *output)
 {
 	AUTO_ARENA struct arena scratch = { 0 };
 	AUTO_BUF struct buf text = { 0 };
@@ -545,23 +467,7 @@ static void show_error(struct shower *s, struct str type, const struct json *out
 	show_text(s, type, buf_str(&text));
 }
 
-static void show_output(struct shower *s, const struct json *output)
-{
-	AUTO_ARENA struct arena scratch = { 0 };
-	AUTO_BUF struct buf text = { 0 };
-	struct str type = json_str(json_get(output, "output_type"), &scratch);
-
-	if (str_is(type, "stream")) {
-		notebook_add_text(&text, json_get(output, "text"));
-		show_text(s, type, buf_str(&text));
-	} else if (str_is(type, "error")) {
-		show_error(s, type, output);
-	} else {
-		show_data(s, type, json_get(output, "data"));
-	}
-}
-
-static void show_outputs(struct shower *s, const struct json *outputs)
+static void show_outputs(struct view_writer *s, const struct json *outputs)
 {
 	const struct json *list = json_is(outputs, JSON_ARRAY) ? json_first(outputs) : NULL;
 	size_t count = 0;
@@ -569,7 +475,17 @@ static void show_outputs(struct shower *s, const struct json *outputs)
 	json_key(&s->object, "outputs");
 	json_open(&s->object, '[');
 	for (const struct json *o = list; o && count < MOST_OUTPUTS && s->text_bytes <= s->view->cap_bytes; count++) {
-		show_output(s, o);
+		AUTO_ARENA struct arena scratch = { 0 };
+		AUTO_BUF struct buf text = { 0 };
+		struct str type = json_str(json_get(o, "output_type"), &scratch);
+		if (str_is(type, "stream")) {
+			notebook_add_text(&text, json_get(o, "text"));
+			show_text(s, type, buf_str(&text));
+		} else if (str_is(type, "error")) {
+			show_error(s, type, o);
+		} else {
+			show_data(s, type, json_get(o, "data"));
+		}
 		o = json_next(outputs, o);
 	}
 	json_close(&s->object);
@@ -577,20 +493,8 @@ static void show_outputs(struct shower *s, const struct json *outputs)
 		read_blocks_textf(&s->view->blocks, "[%zu more outputs were left out]", outputs->count - count);
 }
 
-/* ---- cells ---- */
-
-static void put_cell(struct shower *s, const struct json *cell, struct str name, struct str type, struct str source)
-{
-	json_open(&s->object, '{');
-	json_kstr(&s->object, "cell_id", name);
-	json_kstr(&s->object, "cellType", type);
-	json_kstr(&s->object, "source", source);
-	if (json_is(json_get(cell, "execution_count"), JSON_NUMBER))
-		json_kraw(&s->object, "execution_count", json_raw(json_get(cell, "execution_count")));
-}
-
 /* False: it does not fit any more. */
-static bool show_cell(struct shower *s, const struct json *cell, size_t index)
+static bool show_cell(struct view_writer *s, const struct json *cell, size_t index)
 {
 	AUTO_ARENA struct arena scratch = { 0 };
 	AUTO_BUF struct buf source = { 0 };
@@ -611,7 +515,12 @@ static bool show_cell(struct shower *s, const struct json *cell, size_t index)
 	buf_addstr(&text, "\n</cell>");
 	read_blocks_text(&s->view->blocks, buf_str(&text));
 	s->text_bytes += text.n;
-	put_cell(s, cell, buf_str(&name), type, buf_str(&source));
+	json_open(&s->object, '{');
+	json_kstr(&s->object, "cell_id", buf_str(&name));
+	json_kstr(&s->object, "cellType", type);
+	json_kstr(&s->object, "source", buf_str(&source));
+	if (json_is(json_get(cell, "execution_count"), JSON_NUMBER))
+		json_kraw(&s->object, "execution_count", json_raw(json_get(cell, "execution_count")));
 	show_outputs(s, json_get(cell, "outputs"));
 	json_close(&s->object);
 	s->view->shown++;
@@ -620,7 +529,7 @@ static bool show_cell(struct shower *s, const struct json *cell, size_t index)
 
 void notebook_show(const struct notebook *n, struct notebook_view *view)
 {
-	struct shower s = { .view = view, .object = json_out(&view->cells) };
+	struct view_writer s = { .view = view, .object = json_out(&view->cells) };
 	size_t index = 0;
 
 	view->total = n->cells->count;

@@ -6,8 +6,8 @@
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
-/* A Jupyter notebook (format 4) as its text says it: a JSON object with an array of cells. Nothing is copied:
- * a change of a notebook changes the text around these nodes. */
+/* A Jupyter notebook (format 4): a JSON object with an array of cells. Nothing is copied: a change of a notebook changes the
+ * text around these nodes. */
 
 enum {
 	NOTEBOOK_LIMIT = 100 << 20,     /* bytes */
@@ -42,7 +42,7 @@ enum notebook_verb { NOTEBOOK_REPLACE, NOTEBOOK_INSERT, NOTEBOOK_DELETE };
 
 struct notebook_edit {
 	enum notebook_verb verb;
-	const struct json *cell; /* replace, delete: this one; insert: behind this one, NULL: before all */
+	const struct json *cell; /* replace, delete: this one; insert: after this one, NULL: before all */
 	const char *type;        /* "code" or "markdown"; replace: NULL keeps it */
 	struct str source;
 	const char *id; /* of a new cell; NULL: it gets none */
@@ -60,9 +60,9 @@ struct notebook_view {
 	size_t first;     /* cell, from 1 */
 	size_t limit;     /* cells; 0: to the end */
 	size_t cap_bytes; /* of the text; a cell that does not fit is not shown, the first one is cut */
-	/* what came of it */
+	/* filled */
 	struct read_blocks blocks;
-	struct buf cells; /* a JSON array for SDK consumers; pictures are left out of it */
+	struct buf cells; /* a JSON array for SDK consumers, without pictures */
 	size_t shown, total;
 	bool cut; /* the cap came before the end */
 };

@@ -47,13 +47,6 @@ uint32_t pdf_info_pages(struct str output)
 	return pages;
 }
 
-static struct str skip_blanks(struct str s)
-{
-	while (s.n && memchr(" \t\r\n", s.p[0], 4))
-		s = (struct str){ s.p + 1, s.n - 1 };
-	return s;
-}
-
 size_t pdf_least_pages(struct str bytes)
 {
 	size_t pages = 0;
@@ -62,7 +55,7 @@ size_t pdf_least_pages(struct str bytes)
 	while (bytes.n && (at = memmem(bytes.p, bytes.n, "/Type", 5))) {
 		bytes.n -= (size_t)(at + 5 - bytes.p);
 		bytes.p = at + 5;
-		struct str value = skip_blanks(bytes);
+		struct str value = str_trim(bytes);
 		pages += str_starts(value, STR("/Page")) && (value.n == 5 || value.p[5] != 's');
 	}
 	return pages;
@@ -79,7 +72,7 @@ enum { MOST_WORDS = 16, ERRORS_LIMIT = 4096, NOT_FOUND = 127 };
 
 static const char *const limited[] = { "/bin/sh", "-c", "ulimit -v 1572864; exec \"$0\" \"$@\"" }; /* 1.5 GB */
 
-static void stop(struct pdf_program *p)
+static void program_kill(struct pdf_program *p)
 {
 	if (p->child)
 		child_kill(p->child, SIGKILL);
@@ -90,7 +83,7 @@ static void on_time(struct timer *timer)
 	struct pdf_program *p = CONTAINER_OF(timer, struct pdf_program, timer);
 
 	p->late = true;
-	stop(p);
+	program_kill(p);
 }
 
 static void on_output(struct child *c, bool is_stderr, const char *bytes, size_t n)
@@ -103,31 +96,24 @@ static void on_output(struct child *c, bool is_stderr, const char *bytes, size_t
 		buf_add(&p->out, bytes, n);
 	} else if (!p->flooded) {
 		p->flooded = true;
-		stop(p);
+		program_kill(p);
 	}
-}
-
-static enum pdf_end end_of(struct pdf_program *p, int status)
-{
-	int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-
-	if (p->cancelled)
-		return PDF_CANCELLED;
-	if (p->late || p->flooded) {
-		buf_clear(&p->errors);
-		buf_addstr(&p->errors, p->late ? "it took too long" : "the result is too large");
-		return PDF_FAILED;
-	}
-	return code == 0 ? PDF_DONE : code == NOT_FOUND ? PDF_MISSING : PDF_FAILED;
 }
 
 static void on_exit_(struct child *c, int status)
 {
 	struct pdf_program *p = child_data(c);
+	int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	enum pdf_end end = code == 0 ? PDF_DONE : code == NOT_FOUND ? PDF_MISSING : PDF_FAILED;
 
 	p->child = NULL;
 	timer_stop(p->env->loop, &p->timer);
-	p->done(p, end_of(p, status));
+	if (p->late || p->flooded) {
+		buf_clear(&p->errors);
+		buf_addstr(&p->errors, p->late ? "it took too long" : "the result is too large");
+		end = PDF_FAILED;
+	}
+	p->done(p, p->cancelled ? PDF_CANCELLED : end);
 }
 
 static void on_not_started(struct kick *kick)
@@ -167,7 +153,7 @@ void pdf_program_start(struct pdf_program *p, const char *const *words, size_t l
 void pdf_program_cancel(struct pdf_program *p)
 {
 	p->cancelled = true;
-	stop(p);
+	program_kill(p);
 }
 
 void pdf_program_release(struct pdf_program *p)

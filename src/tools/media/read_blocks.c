@@ -18,18 +18,13 @@ static void add_words(struct read_blocks *b, struct str text)
 	buf_add(&b->words, text.p, text.n);
 }
 
-static void begin_block(struct read_blocks *b)
-{
-	buf_addch(&b->blocks, b->blocks.n ? ',' : '[');
-}
-
 static void end_run(struct read_blocks *b)
 {
 	struct json_out w = json_out(&b->blocks);
 
 	if (!b->run.n)
 		return;
-	begin_block(b);
+	buf_addch(&b->blocks, b->blocks.n ? ',' : '[');
 	json_open(&w, '{');
 	json_kcstr(&w, "type", "text");
 	json_kstr(&w, "text", buf_str(&b->run));
@@ -37,8 +32,7 @@ static void end_run(struct read_blocks *b)
 	buf_clear(&b->run);
 }
 
-/* NUL is legal in JSON, but some readers of the conversation end there. */
-static void add_without_nuls(struct buf *out, struct str text)
+void read_blocks_clean(struct buf *out, struct str text)
 {
 	while (text.p) {
 		struct str part = str_cut(&text, '\0');
@@ -54,7 +48,7 @@ void read_blocks_text(struct read_blocks *b, struct str text)
 
 	if (!text.n)
 		return;
-	add_without_nuls(&clean, text);
+	read_blocks_clean(&clean, text);
 	if (b->run.n)
 		buf_addch(&b->run, '\n');
 	buf_add(&b->run, clean.p, clean.n);
@@ -77,7 +71,7 @@ void read_blocks_media(struct read_blocks *b, const char *kind, const char *medi
 		       const char *words)
 {
 	end_run(b);
-	begin_block(b);
+	buf_addch(&b->blocks, b->blocks.n ? ',' : '[');
 	buf_addf(&b->blocks, "{\"type\":\"%s\",\"source\":{\"type\":\"base64\",\"media_type\":\"%s\",\"data\":\"", kind,
 		 media_type);
 	base64_add(&b->blocks, bytes);
@@ -86,21 +80,18 @@ void read_blocks_media(struct read_blocks *b, const char *kind, const char *medi
 	add_words(b, str_from(words));
 }
 
-static void move(struct buf *to, struct buf *from)
-{
-	buf_release(to);
-	*to = *from;
-	*from = (struct buf){ 0 };
-}
-
 void read_blocks_finish(struct read_blocks *b, struct tool_call *call)
 {
 	end_run(b);
 	if (b->media) {
 		buf_addch(&b->blocks, ']');
-		move(&call->result_blocks, &b->blocks);
+		buf_release(&call->result_blocks);
+		call->result_blocks = b->blocks;
+		b->blocks = (struct buf){ 0 };
 	}
-	move(&call->result, &b->words);
+	buf_release(&call->result);
+	call->result = b->words;
+	b->words = (struct buf){ 0 };
 	read_blocks_release(b);
 	b->media = 0;
 }

@@ -8,9 +8,11 @@ struct read_blocks {
 	struct buf words;  /* for people */
 	struct buf run;    /* text that is not a block yet */
 	struct buf blocks; /* "[{...},{...}", without its end */
-	size_t media;      /* blocks that are no text */
+	size_t media;      /* blocks that are not text */
 };
 
+/* Appends text with U+FFFD for NUL, which is legal in JSON, but some readers of the conversation end there. */
+void read_blocks_clean(struct buf *out, struct str text);
 void read_blocks_text(struct read_blocks *b, struct str text); /* any bytes */
 void read_blocks_textf(struct read_blocks *b, const char *fmt, ...) printf_like(2, 3);
 /* kind is "image" or "document", bytes become base64. words describes it. */

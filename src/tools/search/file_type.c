@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * file_type.c - names for kinds of files, sorted by name. */
-#include "tools/search/file_type.h"
+#include "tools/search/walk.h"
 
 static const struct {
 	const char *name;

@@ -1,24 +1,35 @@
 /* SPDX-License-Identifier: MIT
  * grep.h - a search for a pattern in all files of a tree, or in one file. Blocks; meant for a worker. */
 #pragma once
-#include "tools/search/grep_scan.h"
+#include "lib/base/buf.h"
+#include "tools/search/pattern.h"
 #include "tools/search/walk.h"
+
+enum grep_mode { GREP_FILES, GREP_CONTENT, GREP_COUNT };
+
+struct grep_want {
+	enum grep_mode mode;
+	size_t before, after; /* lines of context */
+	bool numbers;         /* line numbers */
+	bool only_matching;   /* print or count each match, not its line */
+	bool with_path;
+	size_t max_lines; /* of one file, that the caller could use; 0: all */
+};
+
+/* Of one file */
+struct grep_hits {
+	struct buf text;  /* GREP_CONTENT: complete lines */
+	size_t lines;     /* in text */
+	uint64_t matches; /* lines that match, or matches with only_matching */
+};
 
 /* Everything is borrowed until grep_run returns */
 struct grep_query {
 	struct str pattern; /* in the syntax of ripgrep */
 	unsigned flags;     /* enum regex_flags */
 	struct grep_want want;
-	const char *path;              /* absolute: a file or a directory */
-	const char *base;              /* paths inside this directory are shown relative to it */
-	const struct gitignore *globs; /* see walk.h; may be NULL */
-	const struct gitignore *types;
-	const struct hidden_files *denied;
-	bool no_ignore; /* see walk.h */
-	const char *home, *config_home;
-	unsigned threads; /* 0: as many as the machine has */
-	uint64_t limit_ms;
-	const atomic_bool *stop; /* may be NULL */
+	const char *base;         /* paths inside this directory are shown relative to it */
+	struct walk_options walk; /* root may be a file; globs_base, threads, visit and data are set by grep_run */
 };
 
 struct grep_file {
@@ -37,3 +48,30 @@ struct grep_results {
  * ERR_PARSE or ERR_LIMIT: the pattern; ERR_NOT_FOUND, ERR_IO: the path; ERR_CANCELLED, ERR_TIMEOUT. */
 int grep_run(const struct grep_query *query, struct grep_results *ret_results, struct err *err);
 void grep_results_release(struct grep_results *results);
+
+/* ---- the search in one file ------------------------------------------------------------------------------------- */
+
+/* A file is read in pieces of 64 KB, so that it may have any size; with multiline it is read whole. Never mapped: a file that
+ * shrinks while it is mapped would kill the process.
+ *
+ * Binary files as in ripgrep: a NUL in a piece ends the search of a file that was found by a walk; the hits of earlier pieces
+ * stay, but a count is dropped. In a file that was named the search continues, and a match is only reported.
+ *
+ * Lines are printed as ripgrep prints them:
+ *
+ *     path:12:a line that matches
+ *     path-13-a line of its context
+ *     --                              between groups that do not touch */
+
+struct grep_scanner; /* of one thread */
+
+/* Borrows all of it. stop may be NULL. */
+struct grep_scanner *grep_scanner_new(const struct pattern *pattern, const struct grep_want *want,
+				      const atomic_bool *stop);
+void grep_scanner_free(struct grep_scanner *s);
+
+/* Searches the file; shown is its name in the output, named means that the user asked for this very file. Adds to *hits,
+ * whose matches are 0 when nothing was found. ERR_IO when it cannot be read, ERR_LIMIT when the pattern is too
+ * expensive. */
+int grep_scan_file(struct grep_scanner *s, const char *path, const char *shown, bool named, struct grep_hits *hits,
+		   struct err *err);

@@ -1,16 +1,154 @@
 /* SPDX-License-Identifier: MIT
  * grep_scan.c - the search in one file. */
-#include "tools/search/grep_scan.h"
+#include "tools/search/grep.h"
 #include <errno.h>
 #include <fcntl.h>
-#include "lib/io/file.h"
 #include "lib/base/utf16.h"
+#include "lib/base/utf8.h"
+#include "lib/io/file.h"
 
 enum {
 	PIECE = 64 * 1024,             /* the size matters: a NUL is looked for piece by piece */
+	MAX_PRINTED = 10000,           /* bytes of a line */
 	MAX_LINE = 64 * 1024 * 1024,   /* a longer line ends the search of its file */
 	MAX_WHOLE = 256 * 1024 * 1024, /* for multiline and UTF-16 */
 };
+
+/* ---- printing --------------------------------------------------------------------------------------------------- */
+
+/* Prints the lines that match and their context. It sees a window of the file that moves forward; positions are offsets into
+ * it. */
+struct printer {
+	const struct grep_want *want;
+	struct str path; /* as it is shown; borrowed */
+	struct grep_hits *hits;
+	const char *window;
+	size_t printed; /* everything before this is printed or left out */
+	size_t counted; /* line is the number of the line that begins here */
+	uint64_t line;
+	size_t after_left; /* lines of context still wanted after a match */
+	bool gap;          /* lines before `printed` were left out since the last printed line */
+};
+
+/* More would be of no use. */
+static bool printer_full(const struct printer *p)
+{
+	return p->want->max_lines && p->hits->lines >= p->want->max_lines;
+}
+
+static uint64_t line_number(struct printer *p, size_t line_from)
+{
+	p->line += count_line_feeds(p->window + p->counted, line_from - p->counted);
+	p->counted = line_from;
+	return p->line;
+}
+
+/* The end of the line at `at`, behind its line feed, but not beyond `to`. */
+static size_t line_end(const struct printer *p, size_t at, size_t to)
+{
+	const char *lf = memchr(p->window + at, '\n', to - at);
+
+	return lf ? (size_t)(lf - p->window) + 1 : to;
+}
+
+/* A search may print millions of lines: one check for room in the buffer, no formatting functions. */
+static void print_text(struct printer *p, char mark, size_t line_from, struct str text)
+{
+	struct buf *out = &p->hits->text;
+
+	text.n -= text.n && text.p[text.n - 1] == '\n';
+	struct str shown = text.n > MAX_PRINTED ? utf8_cut(text, MAX_PRINTED) : text;
+	buf_reserve(out, p->path.n + shown.n + 32);
+	char *at = out->p + out->n;
+	if (p->want->with_path) {
+		at = mempcpy(at, p->path.p, p->path.n);
+		*at++ = mark;
+	}
+	if (p->want->numbers) {
+		char digits[20];
+		size_t from = sizeof digits;
+		uint64_t number = line_number(p, line_from);
+		do
+			digits[--from] = (char)('0' + number % 10);
+		while (number /= 10);
+		at = mempcpy(at, digits + from, sizeof digits - from);
+		*at++ = mark;
+	}
+	at = mempcpy(at, shown.p, shown.n);
+	out->n = (size_t)(at - out->p);
+	if (shown.n < text.n)
+		buf_addf(out, " [... %zu more bytes in this line]", text.n - shown.n);
+	buf_addch(out, '\n');
+	p->hits->lines++;
+}
+
+static void print_lines(struct printer *p, char mark, struct span lines)
+{
+	for (size_t at = lines.from; at < lines.to;) {
+		size_t end = line_end(p, at, lines.to);
+		print_text(p, mark, at, (struct str){ p->window + at, end - at });
+		at = end;
+	}
+	p->printed = lines.to;
+	p->gap = false;
+}
+
+/* Context after the last match, not beyond `to` */
+static void print_after(struct printer *p, size_t to)
+{
+	for (; p->after_left && p->printed < to; p->after_left--)
+		print_lines(p, '-', (struct span){ p->printed, line_end(p, p->printed, to) });
+}
+
+/* Start of the line `count` lines before the line at `at`, not before `from`. */
+static size_t lines_before(const struct printer *p, size_t at, size_t from, size_t count)
+{
+	for (; count && at > from; count--) {
+		const char *lf = at - from > 1 ? memrchr(p->window + from, '\n', at - from - 1) : NULL;
+		at = lf ? (size_t)(lf - p->window) + 1 : from;
+	}
+	return at;
+}
+
+/* Lines that match, with the context and the separator in front of them; before them, from `printed`, none does. */
+static void print_match(struct printer *p, struct span lines)
+{
+	print_after(p, lines.from);
+	size_t from = lines_before(p, lines.from, p->printed, p->want->before);
+	bool apart = p->gap || from > p->printed;
+	if (apart && p->hits->lines && (p->want->before || p->want->after)) {
+		buf_addstr(&p->hits->text, "--\n");
+		p->hits->lines++;
+	}
+	print_lines(p, '-', (struct span){ from, lines.from });
+	if (!p->want->only_matching)
+		print_lines(p, ':', lines);
+}
+
+/* One match of only_matching; its lines are printed apart. */
+static void print_part(struct printer *p, struct span match)
+{
+	size_t at = match.from;
+
+	do {
+		size_t end = line_end(p, at, match.to);
+		const char *lf = at ? memrchr(p->window, '\n', at) : NULL;
+		print_text(p, ':', lf ? (size_t)(lf - p->window) + 1 : 0, (struct str){ p->window + at, end - at });
+		at = end;
+	} while (at < match.to);
+}
+
+static void print_binary(struct printer *p, const char *what, uint64_t nul_at)
+{
+	if (p->want->mode != GREP_CONTENT)
+		return;
+	if (p->want->with_path)
+		buf_addf(&p->hits->text, STR_FMT ": ", STR_ARG(p->path));
+	buf_addf(&p->hits->text, "%s (found a NUL byte around offset %llu)\n", what, (unsigned long long)nul_at);
+	p->hits->lines++;
+}
+
+/* ---- scanning --------------------------------------------------------------------------------------------------- */
 
 struct grep_scanner {
 	const struct pattern *pattern;
@@ -29,7 +167,7 @@ struct grep_scanner {
 	bool named;
 	bool binary;
 	uint64_t offset, nul_at; /* in the file: of the window, of the first NUL */
-	struct grep_printer printer;
+	struct printer printer;
 	struct err *err;
 };
 
@@ -89,7 +227,7 @@ static int take_parts(struct grep_scanner *s, struct span lines)
 	size_t last_end = SIZE_MAX;
 	struct span m;
 
-	for (size_t at = 0; at <= text.n && !grep_print_full(&s->printer);) {
+	for (size_t at = 0; at <= text.n && !printer_full(&s->printer);) {
 		int rc = find_in(s, text, at, &m);
 		if (rc <= 0)
 			return rc;
@@ -99,29 +237,25 @@ static int take_parts(struct grep_scanner *s, struct span lines)
 		last_end = m.to;
 		s->printer.hits->matches++;
 		if (s->want->mode == GREP_CONTENT)
-			grep_print_part(&s->printer, (struct span){ lines.from + m.from, lines.from + m.to });
+			print_part(&s->printer, (struct span){ lines.from + m.from, lines.from + m.to });
 		while (at < text.n && ((unsigned char)text.p[at] & 0xc0) == 0x80 && m.from == m.to)
 			at++;
 	}
 	return 0;
 }
 
-/* These lines match, with so many matches as far as the count goes: one a line, all of those that may cross lines. */
+/* These lines match. matches: for the count; one for a line, all of those in lines that matches share. */
 static int take_hit(struct grep_scanner *s, struct span lines, uint64_t matches)
 {
 	if (s->binary) {
-		char note[100];
-		snprintf(note, sizeof note, "binary file matches (found a NUL byte around offset %llu)",
-			 (unsigned long long)s->nul_at);
 		s->printer.hits->matches++;
 		s->over = true;
-		if (s->want->mode == GREP_CONTENT)
-			grep_print_note(&s->printer, note);
+		print_binary(&s->printer, "binary file matches", s->nul_at);
 		return 0;
 	}
 	s->over = s->want->mode == GREP_FILES;
 	if (s->want->mode == GREP_CONTENT)
-		grep_print_match(&s->printer, lines);
+		print_match(&s->printer, lines);
 	if (!s->want->only_matching || s->over) {
 		s->printer.hits->matches += matches;
 	} else {
@@ -132,7 +266,7 @@ static int take_hit(struct grep_scanner *s, struct span lines, uint64_t matches)
 	s->printer.printed = lines.to;
 	s->printer.gap = false;
 	s->printer.after_left = s->want->after;
-	s->over = s->over || grep_print_full(&s->printer);
+	s->over = s->over || printer_full(&s->printer);
 	return 0;
 }
 
@@ -158,14 +292,6 @@ static struct span line_around(const struct grep_scanner *s, size_t at, size_t f
 
 	return (struct span){ before ? (size_t)(before - s->window) + 1 : from,
 			      after ? (size_t)(after - s->window) + 1 : end };
-}
-
-static struct str text_of(const struct grep_scanner *s, struct span line)
-{
-	size_t n = line.to - line.from;
-
-	n -= n && s->window[line.to - 1] == '\n';
-	return (struct str){ s->window + line.from, n };
 }
 
 /* As many lines as one matcher can take at once: up to the next line that is not ASCII, or that one alone. */
@@ -202,7 +328,9 @@ static int next_line(struct grep_scanner *s, size_t from, size_t end, struct spa
 		} else {
 			line = lines_of_a_kind(s, from, end);
 		}
-		int rc = find_in(s, text_of(s, line), 0, &m);
+		struct str text = { s->window + line.from, line.to - line.from };
+		text.n -= text.n && text.p[text.n - 1] == '\n';
+		int rc = find_in(s, text, 0, &m);
 		if (rc > 0)
 			*ret_line = line_around(s, line.from + m.from, line.from, line.to);
 		if (rc)
@@ -222,7 +350,7 @@ static int scan_lines(struct grep_scanner *s, size_t end)
 		if (rc < 0)
 			return rc;
 		if (!rc) {
-			grep_print_after(&s->printer, end);
+			print_after(&s->printer, end);
 			s->done = end;
 			return 0;
 		}
@@ -273,7 +401,7 @@ static int scan_whole(struct grep_scanner *s)
 		if (rc < 0)
 			return rc;
 	}
-	grep_print_after(&s->printer, text.n);
+	print_after(&s->printer, text.n);
 	return 0;
 }
 
@@ -306,7 +434,7 @@ static int fill_whole(struct grep_scanner *s, int fd)
 	return 0;
 }
 
-/* Looks for NUL in the bytes from..to. False: the file is not searched on. */
+/* Looks for NUL in the bytes from..to. False: the search of the file ends. */
 static bool check_binary(struct grep_scanner *s, size_t from, size_t to)
 {
 	char *nul = to > from ? memchr(s->window + from, '\0', to - from) : NULL;
@@ -323,17 +451,13 @@ static bool check_binary(struct grep_scanner *s, size_t from, size_t to)
 	}
 	if (s->want->mode == GREP_COUNT)
 		s->printer.hits->matches = 0;
-	if (s->want->mode == GREP_CONTENT && s->printer.hits->matches) {
-		char note[100];
-		snprintf(note, sizeof note, "search stopped: binary file (found a NUL byte around offset %llu)",
-			 (unsigned long long)s->nul_at);
-		grep_print_note(&s->printer, note);
-	}
+	if (s->printer.hits->matches)
+		print_binary(&s->printer, "search stopped: binary file", s->nul_at);
 	return false;
 }
 
 /* Reads one piece behind what is there: its size, 0 at the end of the file, or an error. */
-static ssize_t fill(struct grep_scanner *s, int fd, const char *path)
+static ssize_t scanner_fill(struct grep_scanner *s, int fd, const char *path)
 {
 	if (s->filled == s->room) {
 		s->room *= 2;
@@ -350,11 +474,16 @@ static ssize_t fill(struct grep_scanner *s, int fd, const char *path)
 }
 
 /* Drops what neither the search nor the context of later lines needs. */
-static void roll(struct grep_scanner *s)
+static void scanner_roll(struct grep_scanner *s)
 {
-	size_t drop = MIN(grep_print_keep(&s->printer, s->done), s->done);
+	struct printer *p = &s->printer;
+	size_t drop = lines_before(p, s->done, MIN(p->printed, s->done), s->want->before);
 
-	grep_print_move(&s->printer, drop);
+	if (s->want->numbers && p->counted < drop)
+		(void)line_number(p, drop);
+	p->counted -= MIN(p->counted, drop);
+	p->gap = p->gap || p->printed < drop;
+	p->printed -= MIN(p->printed, drop);
 	memmove(s->window, s->window + drop, s->filled - drop);
 	s->filled -= drop;
 	s->done -= drop;
@@ -366,7 +495,7 @@ static int scan_pieces(struct grep_scanner *s, int fd, const char *path)
 {
 	size_t from = 0;
 
-	for (ssize_t n = (ssize_t)s->filled; !s->over; n = fill(s, fd, path)) {
+	for (ssize_t n = (ssize_t)s->filled; !s->over; n = scanner_fill(s, fd, path)) {
 		if (n < 0)
 			return (int)n;
 		if ((s->stop && atomic_load_explicit(s->stop, memory_order_relaxed)) ||
@@ -378,7 +507,7 @@ static int scan_pieces(struct grep_scanner *s, int fd, const char *path)
 			if (rc < 0 || n == 0)
 				return rc;
 			if (s->filled == s->room) /* else the file was shorter than the window and is over */
-				roll(s);
+				scanner_roll(s);
 		} else if (s->filled > MAX_LINE) {
 			return 0;
 		}
@@ -387,11 +516,27 @@ static int scan_pieces(struct grep_scanner *s, int fd, const char *path)
 	return 0;
 }
 
-static int scan_open_file(struct grep_scanner *s, int fd, const char *path)
+int grep_scan_file(struct grep_scanner *s, const char *path, const char *shown, bool named, struct grep_hits *hits,
+		   struct err *err)
 {
 	size_t mark_len;
 
-	ssize_t n = fill(s, fd, path);
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return err_set(err, ERR_IO, "cannot open %s: %m", path);
+	if (s->room > 16 * PIECE) { /* a file with a very long line, or one that was read whole, is over */
+		s->room = PIECE;
+		s->window = xrealloc(s->window, s->room);
+	}
+	s->filled = 0;
+	s->done = 0;
+	s->over = false;
+	s->binary = false;
+	s->named = named;
+	s->offset = 0;
+	s->printer = (struct printer){ .want = s->want, .path = str_from(shown), .hits = hits, .line = 1 };
+	s->err = err;
+	ssize_t n = scanner_fill(s, fd, path);
 	if (n <= 0)
 		return (int)n;
 	enum text_encoding encoding = text_encoding_of((struct str){ s->window, s->filled }, &mark_len);
@@ -406,25 +551,4 @@ static int scan_open_file(struct grep_scanner *s, int fd, const char *path)
 	memmove(s->window, s->window + mark_len, s->filled - mark_len);
 	s->filled -= mark_len;
 	return scan_pieces(s, fd, path);
-}
-
-int grep_scan_file(struct grep_scanner *s, const char *path, const char *shown, bool named, struct grep_hits *hits,
-		   struct err *err)
-{
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
-		return err_set(err, ERR_IO, "cannot open %s: %m", path);
-	if (s->room > 16 * PIECE) { /* a file with a very long line, or one that was read whole, is over */
-		s->room = PIECE;
-		s->window = xrealloc(s->window, s->room);
-	}
-	s->filled = 0;
-	s->done = 0;
-	s->over = false;
-	s->binary = false;
-	s->named = named;
-	s->offset = 0;
-	s->printer = grep_printer(s->want, shown, hits);
-	s->err = err;
-	return scan_open_file(s, fd, path);
 }

@@ -41,12 +41,6 @@ static void literal_init(struct literal *l, struct str text, bool nocase)
 			l->rare2 = i;
 }
 
-static void literal_release(struct literal *l)
-{
-	free(l->text);
-	*l = (struct literal){ 0 };
-}
-
 static bool is_here(const struct literal *l, const char *p)
 {
 	if (!l->nocase)
@@ -198,7 +192,7 @@ struct matcher {
 	pcre2_jit_stack *stack;
 };
 
-static int compile(struct str text, uint32_t options, pcre2_code **ret_code, struct err *err)
+static int pcre_compile(struct str text, uint32_t options, pcre2_code **ret_code, struct err *err)
 {
 	int code_error = 0;
 	PCRE2_SIZE at = 0;
@@ -220,44 +214,27 @@ static int compile(struct str text, uint32_t options, pcre2_code **ret_code, str
 	return 0;
 }
 
-static void take_needles(struct pattern *p, const struct regex *regex, bool nocase)
-{
-	size_t least = regex->broad ? MIN_NEEDLE_BROAD : MIN_NEEDLE;
-
-	for (size_t i = 0; i < regex->needle_count; i++)
-		if (regex->needles[i].n < least)
-			return;
-	for (size_t i = 0; i < regex->needle_count; i++)
-		literal_init(&p->needles[i], buf_str(&regex->needles[i]), nocase);
-	p->needle_count = regex->needle_count;
-	p->exact = regex->exact;
-}
-
-static int compile_both(struct pattern *p, const struct regex *regex, unsigned flags, struct err *err)
-{
-	uint32_t options = PCRE2_MULTILINE | PCRE2_ALT_CIRCUMFLEX; /* ^ holds on an empty last line, too */
-
-	if (flags & REGEX_NOCASE)
-		options |= PCRE2_CASELESS;
-	if (flags & REGEX_MULTILINE)
-		options |= PCRE2_DOTALL;
-	struct str text = buf_str(&regex->pcre);
-	int rc = compile(text, options | PCRE2_UTF | PCRE2_UCP | PCRE2_MATCH_INVALID_UTF, &p->code, err);
-	if (rc == 0 && regex->ascii)
-		rc = compile(text, options, &p->ascii, err);
-	return rc;
-}
-
 int pattern_compile(struct pattern *p, struct str text, unsigned flags, struct err *err)
 {
+	/* ^ holds on an empty last line, too. */
+	uint32_t options = PCRE2_MULTILINE | PCRE2_ALT_CIRCUMFLEX | (flags & REGEX_NOCASE ? PCRE2_CASELESS : 0) |
+			   (flags & REGEX_MULTILINE ? PCRE2_DOTALL : 0);
 	struct regex regex;
 
 	*p = (struct pattern){ 0 };
 	int rc = regex_translate(&regex, text, flags, err);
+	struct str pcre = buf_str(&regex.pcre);
 	if (rc == 0)
-		rc = compile_both(p, &regex, flags, err);
-	if (rc == 0)
-		take_needles(p, &regex, flags & REGEX_NOCASE);
+		rc = pcre_compile(pcre, options | PCRE2_UTF | PCRE2_UCP | PCRE2_MATCH_INVALID_UTF, &p->code, err);
+	if (rc == 0 && regex.ascii)
+		rc = pcre_compile(pcre, options, &p->ascii, err);
+	bool usable = rc == 0; /* as needles: all of them are long enough */
+	for (size_t i = 0; i < regex.needle_count; i++)
+		usable = usable && regex.needles[i].n >= (regex.broad ? MIN_NEEDLE_BROAD : MIN_NEEDLE);
+	p->needle_count = usable ? regex.needle_count : 0;
+	for (size_t i = 0; i < p->needle_count; i++)
+		literal_init(&p->needles[i], buf_str(&regex.needles[i]), flags & REGEX_NOCASE);
+	p->exact = usable && regex.exact;
 	p->alone = regex.alone;
 	p->multiline = regex.crosses;
 	regex_release(&regex);
@@ -271,7 +248,7 @@ void pattern_release(struct pattern *p)
 	pcre2_code_free(p->code);
 	pcre2_code_free(p->ascii);
 	for (size_t i = 0; i < p->needle_count; i++)
-		literal_release(&p->needles[i]);
+		free(p->needles[i].text);
 	*p = (struct pattern){ 0 };
 }
 

@@ -49,19 +49,13 @@ static void end_run(struct translator *t)
 	t->in_run = 0;
 }
 
-/* An item that is no literal begins. */
+/* An item that is not a literal begins. */
 static void begin_atom(struct translator *t)
 {
 	end_run(t);
 	t->plain = false;
 	t->atom = t->out->n;
 	t->repeated = false;
-}
-
-/* With -i, K and S have relatives outside of ASCII (the Kelvin sign, the long s), so a needle stops at them. */
-static bool fits_needle(const struct translator *t, uint32_t cp)
-{
-	return !t->nocase || (cp < 0x80 && !char_in((int)cp, "kKsS"));
 }
 
 /* An item that takes characters, many different ones or few. */
@@ -71,11 +65,15 @@ static void note_start(struct translator *t, bool broad)
 	t->at_start = false;
 }
 
-static void add_literal(struct translator *t, uint32_t cp)
+static int add_literal(struct translator *t, uint32_t cp)
 {
 	char bytes[4];
 	size_t n = utf8_encode(cp, bytes);
 
+	if (cp == '\n' && !t->multiline)
+		return translate_fail(t,
+				      "a line feed is not allowed in the pattern; set multiline to match across lines");
+	t->regex->crosses = t->regex->crosses || cp == '\n';
 	note_start(t, false);
 	t->atom = t->out->n;
 	t->repeated = false;
@@ -85,22 +83,14 @@ static void add_literal(struct translator *t, uint32_t cp)
 		buf_addf(t->out, "\\x%02x", cp);
 	else
 		buf_add(t->out, bytes, n);
-	if (t->depth || !fits_needle(t, cp)) {
+	/* With -i, K and S have relatives outside of ASCII (the Kelvin sign, the long s), so a needle stops at them. */
+	if (t->depth || (t->nocase && (cp >= 0x80 || char_in((char)cp, "kKsS")))) {
 		end_run(t);
 		t->plain = false;
-		return;
+		return 0;
 	}
 	buf_add(&t->run, bytes, n);
 	t->in_run = n;
-}
-
-static int add_char(struct translator *t, uint32_t cp)
-{
-	if (cp == '\n' && !t->multiline)
-		return translate_fail(t,
-				      "a line feed is not allowed in the pattern; set multiline to match across lines");
-	t->regex->crosses = t->regex->crosses || cp == '\n';
-	add_literal(t, cp);
 	return 0;
 }
 
@@ -128,7 +118,7 @@ static int parse_hex(struct translator *t, size_t digits, uint32_t *ret_cp)
 	return 0;
 }
 
-/* The character that an escape stands for, at being at the letter; *ret_known false: it is no single character. */
+/* The character that an escape stands for, at being at the letter; *ret_known false: it is not a single character. */
 static int parse_char_escape(struct translator *t, uint32_t *ret_cp, bool *ret_known)
 {
 	static const char names[] = "ntrfva";
@@ -181,23 +171,7 @@ static bool property_matches_lf(const struct translator *t)
 	return !is_category || !category || !char_in(category, "LMNPSZ") || peek(t, 0) == 'P';
 }
 
-static int translate_property(struct translator *t)
-{
-	bool has_lf = property_matches_lf(t);
-	bool narrow = has_lf && !t->multiline;
-
-	begin_atom(t);
-	note_start(t, true);
-	t->regex->crosses = t->regex->crosses || (has_lf && t->multiline);
-	if (narrow)
-		buf_addstr(t->out, "(?:(?!\\n)");
-	int rc = copy_property(t);
-	if (narrow)
-		buf_addch(t->out, ')');
-	return rc;
-}
-
-/* Escapes that are no character: classes and assertions. */
+/* Escapes that do not stand for a character: classes and assertions. */
 static const struct escape {
 	char letter;
 	bool alone;
@@ -233,13 +207,22 @@ static int translate_escape(struct translator *t)
 			note_start(t, c != 'd');
 		buf_addstr(t->out, t->multiline ? escapes[i].multi : escapes[i].line);
 		t->regex->alone = t->regex->alone || escapes[i].alone;
-		/* Whatever is written differently for lines matches a line feed. */
+		/* An escape that is written differently for lines matches a line feed. */
 		t->regex->crosses = t->regex->crosses || (t->multiline && strcmp(escapes[i].line, escapes[i].multi));
 		t->at++;
 		return 0;
 	}
-	if (c == 'p' || c == 'P')
-		return translate_property(t);
+	if (c == 'p' || c == 'P') {
+		bool has_lf = property_matches_lf(t);
+		bool narrow = has_lf && !t->multiline;
+		begin_atom(t);
+		note_start(t, true);
+		t->regex->crosses = t->regex->crosses || (has_lf && t->multiline);
+		buf_addstr(t->out, narrow ? "(?:(?!\\n)" : "");
+		int rc = copy_property(t);
+		buf_addstr(t->out, narrow ? ")" : "");
+		return rc;
+	}
 	if (c >= '1' && c <= '9') {
 		begin_atom(t);
 		buf_addf(t->out, "\\g{%c}", c);
@@ -250,7 +233,7 @@ static int translate_escape(struct translator *t)
 	int rc = parse_char_escape(t, &cp, &known);
 	if (rc < 0)
 		return rc;
-	return known ? add_char(t, cp) : translate_fail(t, "unrecognized escape sequence");
+	return known ? add_literal(t, cp) : translate_fail(t, "unrecognized escape sequence");
 }
 
 /* What a class has besides plain characters. */
@@ -261,28 +244,6 @@ struct class_state {
 	bool has_lf;
 	bool has_escape; /* \\w and its like */
 };
-
-static int class_escape(struct translator *t, struct class_state *s, uint32_t *ret_cp, bool *ret_is_char)
-{
-	t->at++;
-	char c = peek(t, 0);
-	*ret_is_char = false;
-	if (char_in(c, "dws")) {
-		s->may_match_lf = s->may_match_lf || c == 's';
-	} else if (char_in(c, "DWS")) {
-		s->may_match_lf = s->may_match_lf || c != 'S';
-	} else if (c == 'p' || c == 'P') {
-		s->may_match_lf = s->may_match_lf || property_matches_lf(t);
-		return copy_property(t);
-	} else {
-		int rc = parse_char_escape(t, ret_cp, ret_is_char);
-		return rc < 0 ? rc : *ret_is_char ? 0 : translate_fail(t, "unrecognized escape sequence in a class");
-	}
-	s->has_escape = s->has_escape || c != 'd';
-	buf_addf(t->out, "\\%c", c);
-	t->at++;
-	return 0;
-}
 
 static uint32_t take_char(struct translator *t)
 {
@@ -299,10 +260,27 @@ static uint32_t take_char(struct translator *t)
 /* One character of a class, escaped or not; *ret_is_char false: the escape was a class and is written already. */
 static int class_item(struct translator *t, struct class_state *s, uint32_t *ret_cp, bool *ret_is_char)
 {
-	if (peek(t, 0) == '\\')
-		return class_escape(t, s, ret_cp, ret_is_char);
-	*ret_is_char = true;
-	*ret_cp = take_char(t);
+	*ret_is_char = peek(t, 0) != '\\';
+	if (*ret_is_char) {
+		*ret_cp = take_char(t);
+		return 0;
+	}
+	t->at++;
+	char c = peek(t, 0);
+	if (char_in(c, "dws")) {
+		s->may_match_lf = s->may_match_lf || c == 's';
+	} else if (char_in(c, "DWS")) {
+		s->may_match_lf = s->may_match_lf || c != 'S';
+	} else if (c == 'p' || c == 'P') {
+		s->may_match_lf = s->may_match_lf || property_matches_lf(t);
+		return copy_property(t);
+	} else {
+		int rc = parse_char_escape(t, ret_cp, ret_is_char);
+		return rc < 0 ? rc : *ret_is_char ? 0 : translate_fail(t, "unrecognized escape sequence in a class");
+	}
+	s->has_escape = s->has_escape || c != 'd';
+	buf_addf(t->out, "\\%c", c);
+	t->at++;
 	return 0;
 }
 
@@ -368,7 +346,7 @@ static const struct {
 	{ "[:xdigit:]", "0-9A-Fa-f", false },
 };
 
-/* False: there is none at this place. */
+/* False: no named class begins here. */
 static bool class_named(struct translator *t, struct class_state *s)
 {
 	struct str rest = { t->in.p + t->at, t->in.n - t->at };
@@ -427,11 +405,13 @@ static int translate_class(struct translator *t)
 	return 0;
 }
 
-/* (?flags) or (?flags: ; at is behind the question mark. */
+/* (?flags) or (?flags: ; at is at the parenthesis. */
 static int translate_flags(struct translator *t)
 {
+	char c;
+
 	buf_addstr(t->out, "(?");
-	for (char c; (c = peek(t, 0)) != ')' && c != ':'; t->at++) {
+	for (t->at += 2; (c = peek(t, 0)) != ')' && c != ':'; t->at++) {
 		if (!char_in(c, "imsU-"))
 			return translate_fail(t, "unsupported flag or group");
 		t->no_needles = t->no_needles || c == 'i';
@@ -439,6 +419,10 @@ static int translate_flags(struct translator *t)
 		if (c != 's' || t->multiline)                  /* without multiline a dot never matches a line feed */
 			buf_addch(t->out, c);
 	}
+	buf_addch(t->out, c);
+	t->depth += c == ':';
+	t->atom = SIZE_MAX;
+	t->at++;
 	return 0;
 }
 
@@ -462,34 +446,14 @@ static int open_group(struct translator *t)
 				return translate_fail(t, "unclosed group name");
 			copied = (size_t)(end - rest.p) + 1;
 		}
-		if (!copied) {
-			t->at += 2;
-			int rc = translate_flags(t);
-			if (rc < 0)
-				return rc;
-			buf_addch(t->out, peek(t, 0));
-			t->depth += peek(t, 0) == ':';
-			t->atom = SIZE_MAX;
-			t->at++;
-			return 0;
-		}
+		if (!copied)
+			return translate_flags(t);
 	}
 	t->depth++;
 	buf_addch(t->out, '(');
 	buf_add(t->out, rest.p, copied);
 	t->at += 1 + copied;
 	t->atom = SIZE_MAX;
-	return 0;
-}
-
-static int close_group(struct translator *t)
-{
-	if (!t->depth)
-		return translate_fail(t, "unopened group");
-	begin_atom(t);
-	t->atom = t->groups[--t->depth];
-	buf_addch(t->out, ')');
-	t->at++;
 	return 0;
 }
 
@@ -513,7 +477,7 @@ static void end_branch(struct translator *t)
 }
 
 /* Length of {n}, {n,} or {n,m} at the opening brace; 0: something else. *ret_least is n. */
-static size_t counted(const struct translator *t, uint64_t *ret_least)
+static size_t repetition_len(const struct translator *t, uint64_t *ret_least)
 {
 	const char *end = memchr(t->in.p + t->at, '}', t->in.n - t->at);
 	if (!end)
@@ -527,22 +491,16 @@ static size_t counted(const struct translator *t, uint64_t *ret_least)
 	return n;
 }
 
-/* A repetition of a repetition is legal here but means something else to PCRE2 (a++), so the inner one gets a group. */
-static void wrap_atom(struct translator *t)
-{
-	AUTO_BUF struct buf inner = { 0 };
-
-	buf_add(&inner, t->out->p + t->atom, t->out->n - t->atom);
-	t->out->n = t->atom;
-	buf_addf(t->out, "(?:%s)", inner.p);
-}
-
 static int translate_repetition(struct translator *t, size_t n, uint64_t least)
 {
 	if (t->atom == SIZE_MAX)
 		return translate_fail(t, "repetition operator missing expression");
-	if (t->repeated)
-		wrap_atom(t);
+	if (t->repeated) { /* legal here, but something else to PCRE2 (a++): the inner one gets a group */
+		AUTO_BUF struct buf inner = { 0 };
+		buf_add(&inner, t->out->p + t->atom, t->out->n - t->atom);
+		t->out->n = t->atom;
+		buf_addf(t->out, "(?:%s)", inner.p);
+	}
 	if (!least)
 		t->run.n -= t->in_run; /* the character need not be there */
 	size_t atom = t->atom;
@@ -573,14 +531,20 @@ static int translate_item(struct translator *t)
 	case '(':
 		return open_group(t);
 	case ')':
-		return close_group(t);
+		if (!t->depth)
+			return translate_fail(t, "unopened group");
+		begin_atom(t);
+		t->atom = t->groups[--t->depth];
+		buf_addch(t->out, ')');
+		t->at++;
+		return 0;
 	case '*':
 	case '?':
 		return translate_repetition(t, 1, 0);
 	case '+':
 		return translate_repetition(t, 1, 1);
 	case '{':
-		n = counted(t, &least);
+		n = repetition_len(t, &least);
 		if (n)
 			return translate_repetition(t, n, least);
 		break;
@@ -606,23 +570,7 @@ static int translate_item(struct translator *t)
 	default:
 		break;
 	}
-	return add_char(t, take_char(t));
-}
-
-static int translate_all(struct translator *t)
-{
-	while (t->at < t->in.n) {
-		int rc = translate_item(t);
-		if (rc < 0)
-			return rc;
-	}
-	if (t->depth)
-		return translate_fail(t, "unclosed group");
-	end_branch(t);
-	if (t->no_needles)
-		t->regex->needle_count = 0;
-	t->regex->exact = t->all_plain && t->regex->needle_count && !t->nocase;
-	return 0;
+	return add_literal(t, take_char(t));
 }
 
 int regex_translate(struct regex *regex, struct str pattern, unsigned flags, struct err *err)
@@ -645,7 +593,15 @@ int regex_translate(struct regex *regex, struct str pattern, unsigned flags, str
 		.at_start = true,
 		.err = err,
 	};
-	int rc = translate_all(&t);
+	int rc = 0;
+	while (rc == 0 && t.at < t.in.n)
+		rc = translate_item(&t);
+	if (rc == 0 && t.depth)
+		rc = translate_fail(&t, "unclosed group");
+	end_branch(&t);
+	if (t.no_needles)
+		regex->needle_count = 0;
+	regex->exact = t.all_plain && regex->needle_count && !t.nocase;
 	buf_release(&t.run);
 	buf_release(&t.best);
 	return rc;

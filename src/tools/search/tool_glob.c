@@ -38,7 +38,7 @@ struct glob_job {
 	uint64_t total;
 };
 
-static int by_age(const void *a, const void *b)
+static int compare_age(const void *a, const void *b)
 {
 	const struct glob_hit *x = a;
 	const struct glob_hit *y = b;
@@ -51,7 +51,7 @@ static int by_age(const void *a, const void *b)
 static void keep_newest(struct glob_job *g)
 {
 	if (g->count)
-		qsort(g->hits, g->count, sizeof *g->hits, by_age);
+		qsort(g->hits, g->count, sizeof *g->hits, compare_age);
 	for (size_t i = MAX_SHOWN; i < g->count; i++)
 		free(g->hits[i].path);
 	g->count = MIN(g->count, (size_t)MAX_SHOWN);
@@ -86,43 +86,38 @@ static void glob_run(struct tool_job *job)
 	keep_newest(g);
 }
 
-static void put_result(struct glob_job *g)
+static void glob_report(struct tool_job *job)
 {
-	struct tool_call *call = g->job.call;
+	struct glob_job *g = CONTAINER_OF(job, struct glob_job, job);
+	struct tool_call *call = job->call;
+	struct buf *out = &call->result;
 	struct json_out w = json_out(&call->result_json);
 
+	if (g->rc < 0 && g->rc != -ERR_IO) { /* a directory that is not there has no files */
+		tool_call_fail(call, "%s. Use a more specific pattern or path.", g->err.text);
+		return;
+	}
+	if (!g->count)
+		buf_addstr(out, "No files found");
 	json_open(&w, '{');
 	json_ki64(&w, "durationMs", (int64_t)(loop_now_ms(call->env->loop) - call->started_ms));
 	json_ki64(&w, "numFiles", (int64_t)g->count);
 	json_key(&w, "filenames");
 	json_open(&w, '[');
-	for (size_t i = 0; i < g->count; i++)
-		json_put_cstr(&w, tool_env_shown_path(call->env, g->hits[i].path));
+	for (size_t i = 0; i < g->count; i++) {
+		const char *shown = tool_env_shown_path(call->env, g->hits[i].path);
+		json_put_cstr(&w, shown);
+		buf_addf(out, "%s%s", i ? "\n" : "", shown);
+	}
 	json_close(&w);
 	json_kbool(&w, "truncated", g->total > g->count);
 	json_ki64(&w, "totalMatches", (int64_t)g->total);
 	json_close(&w);
-}
-
-static void glob_report(struct tool_job *job)
-{
-	struct glob_job *g = CONTAINER_OF(job, struct glob_job, job);
-	struct buf *out = &job->call->result;
-
-	if (g->rc < 0 && g->rc != -ERR_IO) { /* a directory that is not there has no files */
-		tool_call_fail(job->call, "%s. Use a more specific pattern or path.", g->err.text);
-		return;
-	}
-	put_result(g);
-	if (!g->count)
-		buf_addstr(out, "No files found");
-	for (size_t i = 0; i < g->count; i++)
-		buf_addf(out, "%s%s", i ? "\n" : "", tool_env_shown_path(job->call->env, g->hits[i].path));
 	if (g->total > g->count)
 		buf_addf(out,
 			 "\n(Results are truncated: the newest %d of %llu files. Use a more specific pattern or path.)",
 			 MAX_SHOWN, (unsigned long long)g->total);
-	tool_call_end(job->call, false);
+	tool_call_end(call, false);
 }
 
 static void glob_release_job(struct tool_job *job)

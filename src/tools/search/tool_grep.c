@@ -2,7 +2,6 @@
  * tool_grep.c - Grep: searches the contents of files (docs/internals/search.md). */
 #include "lib/json/json_write.h"
 #include "tools/files/file_tool.h"
-#include "tools/search/file_type.h"
 #include "tools/search/grep.h"
 #include "core/tool/tool_job.h"
 #include "core/tool/tool_list.h"
@@ -61,31 +60,21 @@ static void add_lines(struct grep_job *g, struct str text, uint64_t *entry, stru
 	}
 }
 
-static void add_content(struct grep_job *g, struct buf *out)
+static void add_entries(struct grep_job *g, struct buf *out)
 {
-	bool groups = g->query.want.before || g->query.want.after;
+	const struct grep_want *want = &g->query.want;
 	uint64_t entry = 0;
 
 	for (size_t i = 0; i < g->results.count && !g->limited; i++) {
-		if (i && groups)
-			add_lines(g, STR("--\n"), &entry, out);
-		add_lines(g, buf_str(&g->results.files[i].hits.text), &entry, out);
-	}
-}
-
-static void add_entries(struct grep_job *g, struct buf *out)
-{
-	bool counts = g->query.want.mode == GREP_COUNT;
-
-	if (g->query.want.mode == GREP_CONTENT) {
-		add_content(g, out);
-	} else {
-		for (size_t i = 0; i < g->results.count; i++) {
-			if (!on_page(g, i))
-				continue;
-			buf_addstr(out, g->results.files[i].path);
-			if (counts)
-				buf_addf(out, ":%llu", (unsigned long long)g->results.files[i].hits.matches);
+		const struct grep_file *file = &g->results.files[i];
+		if (want->mode == GREP_CONTENT) {
+			if (i && (want->before || want->after))
+				add_lines(g, STR("--\n"), &entry, out);
+			add_lines(g, buf_str(&file->hits.text), &entry, out);
+		} else if (on_page(g, i)) {
+			buf_addstr(out, file->path);
+			if (want->mode == GREP_COUNT)
+				buf_addf(out, ":%llu", (unsigned long long)file->hits.matches);
 			buf_addch(out, '\n');
 		}
 	}
@@ -93,16 +82,7 @@ static void add_entries(struct grep_job *g, struct buf *out)
 		out->p[--out->n] = '\0';
 }
 
-static uint64_t total_matches(const struct grep_job *g)
-{
-	uint64_t total = 0;
-
-	for (size_t i = 0; i < g->results.count; i++)
-		total += g->results.files[i].hits.matches;
-	return total;
-}
-
-static void put_result(struct grep_job *g, struct str entries)
+static void put_result(struct grep_job *g, struct str entries, uint64_t matches)
 {
 	static const char *const modes[] = {
 		[GREP_FILES] = "files_with_matches",
@@ -125,7 +105,7 @@ static void put_result(struct grep_job *g, struct str entries)
 	if (mode == GREP_CONTENT)
 		json_ki64(&w, "numLines", (int64_t)g->shown);
 	if (mode == GREP_COUNT)
-		json_ki64(&w, "numMatches", (int64_t)total_matches(g));
+		json_ki64(&w, "numMatches", (int64_t)matches);
 	if (g->limited)
 		json_ki64(&w, "appliedLimit", (int64_t)g->limit);
 	if (g->offset)
@@ -133,20 +113,7 @@ static void put_result(struct grep_job *g, struct str entries)
 	json_close(&w);
 }
 
-/* Which part of the entries this is, when it is not all of them. */
-static void add_page_note(const struct grep_job *g, struct buf *out)
-{
-	if (!g->limited && !g->offset)
-		return;
-	buf_addstr(out, "\n\n[Showing results with pagination = ");
-	if (g->limited)
-		buf_addf(out, "limit: %llu%s", (unsigned long long)g->limit, g->offset ? ", " : "");
-	if (g->offset)
-		buf_addf(out, "offset: %llu", (unsigned long long)g->offset);
-	buf_addch(out, ']');
-}
-
-static void add_report(struct grep_job *g, struct str entries, struct buf *out)
+static void add_report(struct grep_job *g, struct str entries, uint64_t matches, struct buf *out)
 {
 	size_t files = g->results.count;
 
@@ -161,31 +128,39 @@ static void add_report(struct grep_job *g, struct str entries, struct buf *out)
 	if (g->query.want.mode == GREP_FILES)
 		buf_addf(out, "Found %zu file%s\n", files, files == 1 ? "" : "s");
 	buf_add(out, entries.p, entries.n);
-	add_page_note(g, out);
-	if (g->query.want.mode == GREP_COUNT) {
-		uint64_t total = total_matches(g);
-		buf_addf(out, "\n\nFound %llu total occurrence%s across %zu file%s.", (unsigned long long)total,
-			 total == 1 ? "" : "s", files, files == 1 ? "" : "s");
+	if (g->limited || g->offset) {
+		buf_addstr(out, "\n\n[Showing results with pagination = ");
+		if (g->limited)
+			buf_addf(out, "limit: %llu%s", (unsigned long long)g->limit, g->offset ? ", " : "");
+		if (g->offset)
+			buf_addf(out, "offset: %llu", (unsigned long long)g->offset);
+		buf_addch(out, ']');
 	}
+	if (g->query.want.mode == GREP_COUNT)
+		buf_addf(out, "\n\nFound %llu total occurrence%s across %zu file%s.", (unsigned long long)matches,
+			 matches == 1 ? "" : "s", files, files == 1 ? "" : "s");
 }
 
 static void grep_report(struct tool_job *job)
 {
 	struct grep_job *g = CONTAINER_OF(job, struct grep_job, job);
 	AUTO_BUF struct buf entries = { 0 };
+	uint64_t matches = 0;
 
 	if (g->rc == -ERR_NOT_FOUND) {
 		tool_call_reject(job->call, "Path does not exist: %s. Note: your current working directory is %s.",
-				 g->query.path, job->call->env->cwd);
+				 g->query.walk.root, job->call->env->cwd);
 		return;
 	}
 	if (g->rc < 0) {
 		tool_call_fail(job->call, "%s", g->err.text);
 		return;
 	}
+	for (size_t i = 0; i < g->results.count; i++)
+		matches += g->results.files[i].hits.matches;
 	add_entries(g, &entries);
-	put_result(g, buf_str(&entries));
-	add_report(g, buf_str(&entries), &job->call->result);
+	put_result(g, buf_str(&entries), matches);
+	add_report(g, buf_str(&entries), matches, &job->call->result);
 	tool_call_end(job->call, false);
 }
 
@@ -216,26 +191,26 @@ static void split_globs(struct str text, struct gitignore *list)
 	}
 }
 
-static uint64_t number(struct tool_call *call, const char *key, uint64_t otherwise)
+static uint64_t input_number(struct tool_call *call, const char *key, uint64_t otherwise)
 {
 	uint64_t value;
 
 	return json_u64(json_get(call->input, key), &value) ? value : otherwise;
 }
 
-static void set_want(struct grep_job *g, struct tool_call *call)
+static void grep_set_want(struct grep_job *g, struct tool_call *call)
 {
 	const struct json *mode = json_get(call->input, "output_mode");
 	struct grep_want *want = &g->query.want;
 
 	want->mode = json_str_is(mode, "content") ? GREP_CONTENT : json_str_is(mode, "count") ? GREP_COUNT : GREP_FILES;
-	g->offset = number(call, "offset", 0);
-	g->limit = number(call, "head_limit", DEFAULT_LIMIT);
+	g->offset = input_number(call, "offset", 0);
+	g->limit = input_number(call, "head_limit", DEFAULT_LIMIT);
 	if (want->mode != GREP_CONTENT)
 		return;
-	uint64_t around = number(call, "-C", number(call, "context", 0));
-	want->before = (size_t)MIN(number(call, "-B", around), (uint64_t)MAX_CONTEXT);
-	want->after = (size_t)MIN(number(call, "-A", around), (uint64_t)MAX_CONTEXT);
+	uint64_t around = input_number(call, "-C", input_number(call, "context", 0));
+	want->before = (size_t)MIN(input_number(call, "-B", around), (uint64_t)MAX_CONTEXT);
+	want->after = (size_t)MIN(input_number(call, "-A", around), (uint64_t)MAX_CONTEXT);
 	want->numbers = !json_is(json_get(call->input, "-n"), JSON_FALSE);
 	want->only_matching = json_bool(json_get(call->input, "-o"));
 	/* One more than is shown, to know that there is more. */
@@ -244,9 +219,10 @@ static void set_want(struct grep_job *g, struct tool_call *call)
 }
 
 /* False: the call has been rejected. */
-static bool set_query(struct grep_job *g, struct tool_call *call)
+static bool grep_set_query(struct grep_job *g, struct tool_call *call)
 {
 	struct grep_query *q = &g->query;
+	struct tool_env *env = call->env;
 	struct str globs = json_str(json_get(call->input, "glob"), &call->arena);
 	struct str type = json_str(json_get(call->input, "type"), &call->arena);
 	struct stat st;
@@ -254,21 +230,25 @@ static bool set_query(struct grep_job *g, struct tool_call *call)
 	q->pattern = json_str(json_get(call->input, "pattern"), &call->arena);
 	q->flags = (json_bool(json_get(call->input, "-i")) ? REGEX_NOCASE : 0) |
 		   (json_bool(json_get(call->input, "multiline")) ? REGEX_MULTILINE : 0);
-	q->no_ignore = call->env->settings && call->env->settings->search_ignored;
-	q->base = arena_strdup(&call->arena, call->env->cwd);
-	q->path = json_get(call->input, "path") ? file_tool_path(call, "path") : (char *)q->base;
-	if (!q->path)
+	q->base = arena_strdup(&call->arena, env->cwd);
+	const char *path = json_get(call->input, "path") ? file_tool_path(call, "path") : q->base;
+	if (!path)
 		return false;
-	q->denied = g->denied = hidden_files_find(call->env, q->path);
-	q->want.with_path = stat(q->path, &st) < 0 || !S_ISREG(st.st_mode);
-	q->home = tool_env_get(call->env, "HOME");
-	q->config_home = tool_env_get(call->env, "XDG_CONFIG_HOME");
-	q->limit_ms = TIME_LIMIT_MS;
-	q->stop = &g->job.stop;
+	q->want.with_path = stat(path, &st) < 0 || !S_ISREG(st.st_mode);
+	g->denied = hidden_files_find(env, path);
 	if (globs.n)
 		split_globs(globs, &g->globs);
-	q->globs = g->globs.count ? &g->globs : NULL;
-	q->types = type.n ? &g->types : NULL;
+	q->walk = (struct walk_options){
+		.root = path,
+		.no_ignore = env->settings && env->settings->search_ignored,
+		.globs = g->globs.count ? &g->globs : NULL,
+		.types = type.n ? &g->types : NULL,
+		.denied = g->denied,
+		.home = tool_env_get(env, "HOME"),
+		.config_home = tool_env_get(env, "XDG_CONFIG_HOME"),
+		.limit_ms = TIME_LIMIT_MS,
+		.stop = &g->job.stop,
+	};
 	if (!type.n || file_type_add(type, &g->types))
 		return true;
 	tool_call_reject(call, "unrecognized file type: " STR_FMT, STR_ARG(type));
@@ -280,8 +260,8 @@ static void grep_start(struct tool_call *call)
 	struct grep_job *g = arena_calloc(&call->arena, sizeof *g);
 
 	g->job = (struct tool_job){ .run = grep_run_job, .report = grep_report, .release = grep_release, .call = call };
-	set_want(g, call);
-	if (set_query(g, call))
+	grep_set_want(g, call);
+	if (grep_set_query(g, call))
 		tool_job_start(&g->job, call);
 	else
 		grep_release(&g->job);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * walk.c - all files below a directory, on several threads.
  *
- * The threads share one stack of tasks; a task is a directory to list or a batch of files to visit. Who lists a
+ * The threads share one stack of tasks; a task is a directory to list or a batch of files to visit. The thread that lists a
  * directory pushes its subdirectories and full batches and visits the last, incomplete batch itself. The walk is over
  * when the stack is empty and all threads are idle. */
 #include "tools/search/walk.h"
@@ -22,20 +22,16 @@ struct ignore_tree {
 	struct ignore_level *levels;
 };
 
-/* What a directory has */
-enum ignore_files {
-	HAS_GIT = 1 << 0,
-	HAS_GITIGNORE = 1 << 1,
-	HAS_IGNORE = 1 << 2,
-	HAS_RGIGNORE = 1 << 3,
-	HAS_UNKNOWN = ~0, /* look for all of them */
-};
-
-/* ---- files that say what is ignored ----------------------------------------------------------------------------- */
+/* ---- ignore files ----------------------------------------------------------------------------------------------- */
 
 enum { IGNORE_FILE_LIMIT = 4 * 1024 * 1024 };
 
+/* Where rules come from; the first one that has a rule for a path decides. */
 enum source { SOURCE_RGIGNORE, SOURCE_IGNORE, SOURCE_GITIGNORE, SOURCE_EXCLUDE, SOURCES };
+enum { ALL_SOURCES = (1 << SOURCES) - 1 };
+
+/* The entry of a directory that has the rules of a source */
+static const char *const source_names[] = { ".rgignore", ".ignore", ".gitignore", ".git" };
 
 struct ignore_level {
 	struct ignore_level *next; /* in the list of the tree */
@@ -45,25 +41,6 @@ struct ignore_level {
 	bool in_git;  /* it or one of its parents is */
 	struct gitignore lists[SOURCES];
 };
-
-static const struct {
-	const char *name;
-	enum ignore_files bit;
-} ignore_names[] = {
-	{ ".git", HAS_GIT },
-	{ ".gitignore", HAS_GITIGNORE },
-	{ ".ignore", HAS_IGNORE },
-	{ ".rgignore", HAS_RGIGNORE },
-};
-
-/* The bit of a directory entry, or 0 */
-static unsigned ignore_file_bit(const char *name)
-{
-	for (size_t i = 0; i < COUNT_OF(ignore_names); i++)
-		if (!strcmp(name, ignore_names[i].name))
-			return ignore_names[i].bit;
-	return 0;
-}
 
 static void load_rules(struct gitignore *list, const char *path)
 {
@@ -100,22 +77,6 @@ static char *exclude_path(struct arena *a, const char *dir)
 	return path_join(a, common ? path_join(a, admin, common) : admin, "info/exclude");
 }
 
-static void load_level(struct ignore_level *level, const char *dir, unsigned has)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	struct stat st;
-
-	level->has_git = has & HAS_GIT && stat(path_join(&a, dir, ".git"), &st) == 0;
-	if (has & HAS_RGIGNORE)
-		load_rules(&level->lists[SOURCE_RGIGNORE], path_join(&a, dir, ".rgignore"));
-	if (has & HAS_IGNORE)
-		load_rules(&level->lists[SOURCE_IGNORE], path_join(&a, dir, ".ignore"));
-	if (has & HAS_GITIGNORE)
-		load_rules(&level->lists[SOURCE_GITIGNORE], path_join(&a, dir, ".gitignore"));
-	if (level->has_git)
-		load_rules(&level->lists[SOURCE_EXCLUDE], exclude_path(&a, dir));
-}
-
 static void level_free(struct ignore_level *level)
 {
 	for (size_t i = 0; i < SOURCES; i++)
@@ -123,23 +84,26 @@ static void level_free(struct ignore_level *level)
 	free(level);
 }
 
-static bool says_nothing(const struct ignore_level *level)
-{
-	for (size_t i = 0; i < SOURCES; i++)
-		if (level->lists[i].count)
-			return false;
-	return !level->has_git;
-}
-
-/* The level of a directory below `parent`; that of the parent itself when the directory has no rules of its own. */
+/* The level of a directory below `parent`; that of the parent itself when the directory has no rules of its own. has: the
+ * sources that it may have, as bits. */
 static const struct ignore_level *ignore_tree_enter(struct ignore_tree *tree, const struct ignore_level *parent,
 						    const char *dir, unsigned has)
 {
+	AUTO_ARENA struct arena a = { 0 };
+	struct stat st;
+
 	if (!has)
 		return parent;
 	struct ignore_level *level = xcalloc(1, sizeof *level);
-	load_level(level, dir, has);
-	if (says_nothing(level)) {
+	level->has_git = has & 1u << SOURCE_EXCLUDE && stat(path_join(&a, dir, ".git"), &st) == 0;
+	bool used = level->has_git;
+	for (size_t i = 0; i < SOURCES; i++) {
+		if (has & 1u << i)
+			load_rules(&level->lists[i],
+				   i == SOURCE_EXCLUDE ? exclude_path(&a, dir) : path_join(&a, dir, source_names[i]));
+		used = used || level->lists[i].count;
+	}
+	if (!used) {
 		level_free(level);
 		return parent;
 	}
@@ -163,7 +127,7 @@ static const struct ignore_level *ignore_tree_parents(struct ignore_tree *tree, 
 	for (char *slash = path; (slash = strchr(slash, '/')) && slash[1]; slash++) {
 		char kept = slash[1];
 		slash[slash == path] = '\0';
-		level = ignore_tree_enter(tree, level, path, (unsigned)HAS_UNKNOWN);
+		level = ignore_tree_enter(tree, level, path, ALL_SOURCES);
 		*slash = '/';
 		slash[1] = kept;
 	}
@@ -236,17 +200,6 @@ static void ignore_tree_init(struct ignore_tree *tree, const char *home, const c
 	load_rules(&tree->global, path);
 }
 
-static void ignore_tree_release(struct ignore_tree *tree)
-{
-	while (tree->levels) {
-		struct ignore_level *level = tree->levels;
-		tree->levels = level->next;
-		level_free(level);
-	}
-	gitignore_release(&tree->global);
-	pthread_mutex_destroy(&tree->lock);
-}
-
 /* ---- the walk --------------------------------------------------------------------------------------------------- */
 
 enum { MAX_THREADS = 16, BATCH_FILES = 32, TASKS_PER_THREAD = 2 };
@@ -298,19 +251,11 @@ static uint64_t now_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-static bool over(struct walk *w)
+static bool walk_over(struct walk *w)
 {
 	if (w->o->stop && atomic_load_explicit(w->o->stop, memory_order_relaxed))
 		atomic_store(&w->ended, true);
 	return atomic_load_explicit(&w->ended, memory_order_relaxed);
-}
-
-static void check_time(struct walk *w)
-{
-	if (w->deadline_ms && now_ms() >= w->deadline_ms) {
-		atomic_store(&w->timed_out, true);
-		atomic_store(&w->ended, true);
-	}
 }
 
 static struct task *task_new(const struct ignore_level *level, bool is_dir)
@@ -322,13 +267,6 @@ static struct task *task_new(const struct ignore_level *level, bool is_dir)
 	return task;
 }
 
-static void task_add(struct task *task, struct str path)
-{
-	buf_add(&task->paths, path.p, path.n);
-	buf_addch(&task->paths, '\0');
-	task->count++;
-}
-
 static void task_free(struct task *task)
 {
 	buf_release(&task->paths);
@@ -336,7 +274,7 @@ static void task_free(struct task *task)
 }
 
 /* A small tree is done before a second thread could help, so threads start when tasks pile up. */
-static void push(struct walk *w, struct task *task)
+static void walk_push(struct walk *w, struct task *task)
 {
 	pthread_mutex_lock(&w->lock);
 	task->next = w->tasks;
@@ -350,7 +288,7 @@ static void push(struct walk *w, struct task *task)
 }
 
 /* The next task; waits while others may still push some. NULL: the walk is over. */
-static struct task *pop(struct walk *w)
+static struct task *walk_pop(struct walk *w)
 {
 	struct task *task = NULL;
 
@@ -365,15 +303,6 @@ static struct task *pop(struct walk *w)
 	}
 	pthread_mutex_unlock(&w->lock);
 	return task;
-}
-
-static void task_done(struct walk *w, struct task *task)
-{
-	task_free(task);
-	pthread_mutex_lock(&w->lock);
-	if (--w->working == 0 && !w->tasks)
-		pthread_cond_broadcast(&w->changed);
-	pthread_mutex_unlock(&w->lock);
 }
 
 static enum ignore_verdict match_globs(const struct walk_options *o, struct str path, bool is_dir)
@@ -393,7 +322,7 @@ static enum ignore_verdict match_globs(const struct walk_options *o, struct str 
 	}
 }
 
-static bool wanted(struct walk *w, const struct ignore_level *level, struct str path, struct str name, bool is_dir)
+static bool walk_wants(struct walk *w, const struct ignore_level *level, struct str path, struct str name, bool is_dir)
 {
 	const struct walk_options *o = w->o;
 	enum ignore_verdict verdict = o->globs ? match_globs(o, path, is_dir) : IGNORE_NONE;
@@ -412,7 +341,7 @@ static bool wanted(struct walk *w, const struct ignore_level *level, struct str 
 	return verdict == IGNORE_KEEP || o->hidden || name.p[0] != '.';
 }
 
-/* Names and types of a directory's entries into worker->names; *ret_has are the ignore files among them. */
+/* Names and types of a directory's entries into worker->names; *ret_has: the sources of rules among them, as bits. */
 static int list_dir(struct worker *k, const char *path, unsigned *ret_has)
 {
 	DIR *dir = opendir(path);
@@ -425,7 +354,8 @@ static int list_dir(struct worker *k, const char *path, unsigned *ret_has)
 		if (e->d_name[0] == '.') {
 			if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
 				continue;
-			*ret_has |= ignore_file_bit(e->d_name);
+			for (size_t i = 0; i < SOURCES; i++)
+				*ret_has |= !strcmp(e->d_name, source_names[i]) ? 1u << i : 0;
 		}
 		if (type == DT_UNKNOWN && fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 			type = S_ISDIR(st.st_mode) ? DT_DIR : S_ISREG(st.st_mode) ? DT_REG : DT_UNKNOWN;
@@ -442,7 +372,7 @@ static void visit_batch(struct worker *k, const struct task *batch)
 {
 	const char *path = batch->paths.p;
 
-	for (size_t i = 0; i < batch->count && !over(k->walk); i++) {
+	for (size_t i = 0; i < batch->count && !walk_over(k->walk); i++) {
 		struct str file = str_from(path);
 		if (!k->walk->o->visit(k->walk->o->data, k->number, file))
 			atomic_store(&k->walk->ended, true);
@@ -461,19 +391,20 @@ static void take_entries(struct worker *k, const char *dir, const struct ignore_
 	if (k->path.p[k->path.n - 1] != '/')
 		buf_addch(&k->path, '/');
 	size_t base = k->path.n;
-	for (const char *entry = k->names.p; entry < end && !over(k->walk); entry += strlen(entry) + 1) {
+	for (const char *entry = k->names.p; entry < end && !walk_over(k->walk); entry += strlen(entry) + 1) {
 		bool is_dir = entry[0] == 'd';
 		k->path.n = base;
 		buf_addstr(&k->path, entry + 1);
 		struct str path = buf_str(&k->path);
-		if (!wanted(k->walk, level, path, str_from(entry + 1), is_dir) ||
+		if (!walk_wants(k->walk, level, path, str_from(entry + 1), is_dir) ||
 		    hidden_files_has(k->walk->o->denied, path.p))
 			continue;
 		struct task *task = is_dir ? task_new(level, true) : batch;
-		task_add(task, path);
+		buf_add(&task->paths, path.p, path.n + 1);
+		task->count++;
 		if (!is_dir && batch->count < BATCH_FILES)
 			continue;
-		push(k->walk, task);
+		walk_push(k->walk, task);
 		if (!is_dir)
 			batch = task_new(level, false);
 	}
@@ -481,32 +412,39 @@ static void take_entries(struct worker *k, const char *dir, const struct ignore_
 	task_free(batch);
 }
 
-static int do_dir(struct worker *k, const char *dir, const struct ignore_level *level)
+static int walk_dir(struct worker *k, const char *dir, const struct ignore_level *level)
 {
+	struct walk *w = k->walk;
 	unsigned has = 0;
 
-	check_time(k->walk);
+	if (w->deadline_ms && now_ms() >= w->deadline_ms) {
+		atomic_store(&w->timed_out, true);
+		atomic_store(&w->ended, true);
+	}
 	if (list_dir(k, dir, &has) < 0)
 		return -ERR_IO;
-	if (!k->walk->o->no_ignore)
-		level = ignore_tree_enter(&k->walk->ignores, level, dir, has);
+	if (!w->o->no_ignore)
+		level = ignore_tree_enter(&w->ignores, level, dir, has);
 	if (k->names.n)
 		take_entries(k, dir, level);
 	return 0;
 }
 
-static void work(struct worker *k)
+static void worker_run(struct worker *k)
 {
+	struct walk *w = k->walk;
 	struct task *task;
 
-	while ((task = pop(k->walk))) {
-		if (over(k->walk))
-			;
-		else if (task->is_dir)
-			(void)do_dir(k, task->paths.p, task->level); /* one that cannot be read is left out */
-		else
+	while ((task = walk_pop(w))) {
+		if (!task->is_dir)
 			visit_batch(k, task);
-		task_done(k->walk, task);
+		else if (!walk_over(w))
+			(void)walk_dir(k, task->paths.p, task->level); /* one that cannot be read is left out */
+		task_free(task);
+		pthread_mutex_lock(&w->lock);
+		if (--w->working == 0 && !w->tasks)
+			pthread_cond_broadcast(&w->changed);
+		pthread_mutex_unlock(&w->lock);
 	}
 	buf_release(&k->names);
 	buf_release(&k->path);
@@ -522,40 +460,38 @@ static void *worker_main(void *arg)
 		k.number++;
 	pthread_mutex_unlock(&k.walk->lock);
 	k.number++;
-	work(&k);
+	worker_run(&k);
 	return NULL;
-}
-
-static int walk_tree(struct walk *w, struct err *err)
-{
-	struct worker first = { .walk = w };
-	const struct ignore_level *level = w->o->no_ignore ? NULL : ignore_tree_parents(&w->ignores, w->o->root);
-
-	w->working = 1; /* this thread, until the root is listed */
-	int rc = do_dir(&first, w->o->root, level);
-	if (rc < 0)
-		err_set(err, ERR_IO, "cannot read directory %s: %m", w->o->root);
-	pthread_mutex_lock(&w->lock);
-	w->working--;
-	pthread_cond_broadcast(&w->changed);
-	pthread_mutex_unlock(&w->lock);
-	work(&first);
-	for (unsigned i = 0; i < w->started; i++)
-		pthread_join(w->threads[i], NULL);
-	return rc;
 }
 
 int walk_run(const struct walk_options *options, struct err *err)
 {
 	struct walk w = { .o = options, .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+	struct worker first = { .walk = &w };
 
 	if (hidden_files_has(options->denied, options->root))
 		return 0;
 	w.deadline_ms = options->limit_ms ? now_ms() + options->limit_ms : 0;
 	ignore_tree_init(&w.ignores, options->no_ignore ? NULL : options->home,
 			 options->no_ignore ? NULL : options->config_home);
-	int rc = walk_tree(&w, err);
-	ignore_tree_release(&w.ignores);
+	w.working = 1; /* this thread, until the root is listed */
+	int rc = walk_dir(&first, options->root,
+			  options->no_ignore ? NULL : ignore_tree_parents(&w.ignores, options->root));
+	if (rc < 0)
+		err_set(err, ERR_IO, "cannot read directory %s: %m", options->root);
+	pthread_mutex_lock(&w.lock);
+	w.working--;
+	pthread_cond_broadcast(&w.changed);
+	pthread_mutex_unlock(&w.lock);
+	worker_run(&first);
+	for (unsigned i = 0; i < w.started; i++)
+		pthread_join(w.threads[i], NULL);
+	for (struct ignore_level *level; (level = w.ignores.levels);) {
+		w.ignores.levels = level->next;
+		level_free(level);
+	}
+	gitignore_release(&w.ignores.global);
+	pthread_mutex_destroy(&w.ignores.lock);
 	pthread_mutex_destroy(&w.lock);
 	pthread_cond_destroy(&w.changed);
 	if (rc == 0 && atomic_load(&w.timed_out))

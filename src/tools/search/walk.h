@@ -36,3 +36,7 @@ int walk_run(const struct walk_options *options, struct err *err);
 
 /* The order of paths by their components, so that the files of a directory stay together. */
 int path_compare(const char *a, const char *b);
+
+/* Adds the globs of a kind of files ("c", "py", "make") as ripgrep has them to list, which is then matched with file names.
+ * False: no such type. */
+bool file_type_add(struct str type, struct gitignore *list);

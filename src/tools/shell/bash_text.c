@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * bash_text.c - a look at the text of a command. */
-#include "tools/shell/bash_text.h"
+ * bash_text.c - what the text of a command tells about it. */
+#include "tools/shell/shell_set.h"
 
 static const struct {
 	const char *program;
@@ -14,7 +14,7 @@ static const struct {
 	{ "test", NULL, "Condition is false" }, { "[", NULL, "Condition is false" },
 };
 
-/* Walks over the text and tells quoted characters from others. */
+/* Walks over the text and skips quoted characters. */
 struct scan {
 	struct str text;
 	size_t at;
@@ -39,17 +39,6 @@ static char scan_next(struct scan *s)
 	return 0;
 }
 
-/* The & of 2>&1 and &> belongs to a redirection. */
-static bool is_separator(const struct scan *s, char c)
-{
-	char before = s->at > 1 ? s->text.p[s->at - 2] : 0;
-	char after = s->at < s->text.n ? s->text.p[s->at] : 0;
-
-	if (c == '&')
-		return before != '>' && before != '<' && after != '>';
-	return c == ';' || c == '\n' || (c == '|' && before != '>') || c == '(' || c == ')';
-}
-
 static struct str last_command(struct str command)
 {
 	struct scan s = { .text = command };
@@ -58,7 +47,11 @@ static struct str last_command(struct str command)
 	char c;
 
 	while ((c = scan_next(&s))) {
-		if (!is_separator(&s, c))
+		char before = s.at > 1 ? command.p[s.at - 2] : 0;
+		char after = s.at < command.n ? command.p[s.at] : 0;
+		/* The & of 2>&1 and &> belongs to a redirection, and so does the | of >|. */
+		if (c == '&' ? before == '>' || before == '<' || after == '>'
+			     : (c != '|' || before == '>') && !char_in(c, ";\n()"))
 			continue;
 		struct str part = str_trim((struct str){ command.p + start, s.at - 1 - start });
 		last = part.n ? part : last;
@@ -80,19 +73,16 @@ static struct str next_word(struct str *rest)
 	return word;
 }
 
-static bool is_assignment(struct str word)
-{
-	const char *equals = memchr(word.p, '=', word.n);
-
-	return equals && equals != word.p && word.p[0] != '-';
-}
-
 static struct str program_of(struct str *rest)
 {
 	struct str word = next_word(rest);
 
-	while (word.n && (is_assignment(word) || str_is(word, "{") || str_is(word, "!") || str_is(word, "command")))
-		word = next_word(rest);
+	for (; word.n; word = next_word(rest)) {
+		const char *equals = memchr(word.p, '=', word.n);
+		bool is_assignment = equals && equals != word.p && word.p[0] != '-';
+		if (!is_assignment && !str_is(word, "{") && !str_is(word, "!") && !str_is(word, "command"))
+			break;
+	}
 	const char *slash = word.n ? memrchr(word.p, '/', word.n) : NULL;
 	return slash ? (struct str){ slash + 1, word.n - (size_t)(slash + 1 - word.p) } : word;
 }
@@ -127,17 +117,6 @@ static bool is_word_byte(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-static bool has_word(struct str s, struct str word)
-{
-	for (size_t at = 0; at + word.n <= s.n; at++) {
-		bool begins = at == 0 || !is_word_byte(s.p[at - 1]);
-		bool ends = at + word.n == s.n || !is_word_byte(s.p[at + word.n]);
-		if (begins && ends && !memcmp(s.p + at, word.p, word.n))
-			return true;
-	}
-	return false;
-}
-
 bool bash_may_move(struct str command)
 {
 	struct scan s = { .text = command };
@@ -145,7 +124,15 @@ bool bash_may_move(struct str command)
 
 	while (scan_next(&s))
 		;
-	return !s.quote && !str_is(program_of(&rest), "sleep") && !has_word(command, STR("git"));
+	if (s.quote || str_is(program_of(&rest), "sleep"))
+		return false;
+	for (size_t at = 0; at + 3 <= command.n; at++) {
+		bool begins = at == 0 || !is_word_byte(command.p[at - 1]);
+		bool ends = at + 3 == command.n || !is_word_byte(command.p[at + 3]);
+		if (begins && ends && !memcmp(command.p + at, "git", 3))
+			return false;
+	}
+	return true;
 }
 
 void bash_add_duration(struct buf *out, uint64_t ms)

@@ -8,7 +8,6 @@
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
 #include "lib/io/spawn.h"
-#include "tools/shell/bash_text.h"
 #include "tools/files/file_tool.h"
 
 /* ---- output ----------------------------------------------------------------------------------------------------- */
@@ -54,17 +53,6 @@ int shell_output_save(struct shell_output *o, const char *path, struct err *err)
 	return -(int)o->err.kind;
 }
 
-static void keep_tail(struct shell_output *o, const char *p, size_t n)
-{
-	if (n > SHELL_TAIL_BYTES) {
-		p += n - SHELL_TAIL_BYTES;
-		n = SHELL_TAIL_BYTES;
-	}
-	buf_add(&o->tail, p, n);
-	if (o->tail.n > 4 * SHELL_TAIL_BYTES)
-		buf_drop(&o->tail, o->tail.n - SHELL_TAIL_BYTES);
-}
-
 void shell_output_add(struct shell_output *o, const char *p, size_t n)
 {
 	size_t fits = MIN(n, o->keep_bytes - o->head.n);
@@ -75,9 +63,14 @@ void shell_output_add(struct shell_output *o, const char *p, size_t n)
 	buf_add(&o->head, p, fits);
 	if (fits == n)
 		return;
+	p += fits;
+	n -= fits;
 	if (!o->path && !o->err.text[0] && o->spill_path && shell_output_save(o, o->spill_path, &o->err) == 0)
-		(void)write_file(o, p + fits, n - fits); /* the rest is in head */
-	keep_tail(o, p + fits, n - fits);
+		(void)write_file(o, p, n); /* the rest is in head */
+	size_t kept = MIN(n, (size_t)SHELL_TAIL_BYTES);
+	buf_add(&o->tail, p + n - kept, kept);
+	if (o->tail.n > 4 * SHELL_TAIL_BYTES)
+		buf_drop(&o->tail, o->tail.n - SHELL_TAIL_BYTES);
 }
 
 struct str shell_output_end(const struct shell_output *o, size_t n)
@@ -105,8 +98,8 @@ void shell_output_release(struct shell_output *o)
 
 static const uint64_t flood_default = 5ULL << 30;
 
-/* $1: file for the last directory, $2: the command, $3: directory with lines of hooks, or empty. The trap leaves the exit code alone and holds for `exit`
- * too; a command that sets its own EXIT trap, or execs, only loses the new directory. */
+/* $1: file for the last directory, $2: the command, $3: directory with environment files of hooks, or empty. The trap leaves the
+ * exit code alone and also runs on `exit`; a command that sets its own EXIT trap, or execs, only loses the new directory. */
 static const char wrapper[] = "__cadre_dir=$1 __cadre_command=$2 __cadre_env=$3; shift 3\n"
 			      "trap '{ pwd -P >\"$__cadre_dir\"; } 2>/dev/null' EXIT\n"
 			      "if [ -r \"${CLAUDE_ENV_FILE-}\" ]; then . \"$CLAUDE_ENV_FILE\"; fi\n"
@@ -133,46 +126,15 @@ int shell_exit_code(const struct shell *shell)
 static void add_escaped(struct buf *out, const char *s)
 {
 	for (; *s; s++) {
-		switch (*s) {
-		case '<':
+		if (*s == '<')
 			buf_addstr(out, "&lt;");
-			break;
-		case '>':
+		else if (*s == '>')
 			buf_addstr(out, "&gt;");
-			break;
-		case '&':
+		else if (*s == '&')
 			buf_addstr(out, "&amp;");
-			break;
-		default:
+		else
 			buf_addch(out, *s);
-		}
 	}
-}
-
-static void add_summary(struct buf *out, const struct shell *shell)
-{
-	buf_addstr(out, "<summary>Background command \"");
-	add_escaped(out, shell->label);
-	buf_addstr(out, "\" ");
-	switch (shell->reason) {
-	case SHELL_TIMED_OUT:
-		buf_addstr(out, "was stopped because it ran for ");
-		bash_add_duration(out, shell->limit_ms);
-		break;
-	case SHELL_FLOODED:
-		buf_addstr(out, "was stopped because it printed too much");
-		break;
-	case SHELL_STOPPED:
-		buf_addstr(out, "was stopped");
-		break;
-	default:
-		buf_addf(out, "%s (exit code %d)", shell->status ? "failed" : "completed", shell_exit_code(shell));
-	}
-	if (shell->output.err.text[0]) {
-		buf_addstr(out, "; its output is not complete: ");
-		add_escaped(out, shell->output.err.text);
-	}
-	buf_addstr(out, "</summary>\n");
 }
 
 static void notify_end(const struct shell *shell)
@@ -189,7 +151,28 @@ static void notify_end(const struct shell *shell)
 		 shell->reason != SHELL_ENDED ? "killed"
 		 : shell->status              ? "failed"
 					      : "completed");
-	add_summary(&text, shell);
+	buf_addstr(&text, "<summary>Background command \"");
+	add_escaped(&text, shell->label);
+	buf_addstr(&text, "\" ");
+	switch (shell->reason) {
+	case SHELL_TIMED_OUT:
+		buf_addstr(&text, "was stopped because it ran for ");
+		bash_add_duration(&text, shell->limit_ms);
+		break;
+	case SHELL_FLOODED:
+		buf_addstr(&text, "was stopped because it printed too much");
+		break;
+	case SHELL_STOPPED:
+		buf_addstr(&text, "was stopped");
+		break;
+	default:
+		buf_addf(&text, "%s (exit code %d)", shell->status ? "failed" : "completed", shell_exit_code(shell));
+	}
+	if (shell->output.err.text[0]) {
+		buf_addstr(&text, "; its output is not complete: ");
+		add_escaped(&text, shell->output.err.text);
+	}
+	buf_addstr(&text, "</summary>\n");
 	if (shell->held)
 		sandbox_report(shell->held, buf_str(&shell->output.head), shell->status != 0, &text);
 	buf_addstr(&text, "</task-notification>");
@@ -210,20 +193,7 @@ static void shell_free(struct shell *shell)
 	free(shell);
 }
 
-static void read_last_dir(struct shell *shell)
-{
-	AUTO_BUF struct buf text = { 0 };
-
-	if (!shell->cwd_file)
-		return;
-	AUTO_FREE char *dir = xstrndup(shell->cwd_file, (size_t)(strrchr(shell->cwd_file, '/') - shell->cwd_file));
-	const char *name = shell->cwd_file + strlen(dir) + 1;
-	if (file_below_read(dir, name, 64 * 1024, &text, NULL) == 0 && text.n > 1 && text.p[text.n - 1] == '\n')
-		shell->last_dir = xstrndup(text.p, text.n - 1);
-	(void)file_below_remove(dir, name, NULL);
-}
-
-/* Processes that outlive the shell (`server &`) may go on until the agent ends. */
+/* Processes that outlive the shell (`server &`) may run until the agent ends. */
 static void remember_group(struct shell_set *set, pid_t group)
 {
 	size_t kept = 0;
@@ -247,7 +217,14 @@ static void on_exit_of_child(struct child *c, int status)
 
 	shell->child = NULL;
 	shell->status = status;
-	read_last_dir(shell);
+	if (shell->cwd_file) {
+		AUTO_BUF struct buf text = { 0 };
+		const char *name = strrchr(shell->cwd_file, '/') + 1;
+		AUTO_FREE char *dir = xstrndup(shell->cwd_file, (size_t)(name - 1 - shell->cwd_file));
+		if (file_below_read(dir, name, 64 * 1024, &text, NULL) == 0 && text.n > 1 && text.p[text.n - 1] == '\n')
+			shell->last_dir = xstrndup(text.p, text.n - 1);
+		(void)file_below_remove(dir, name, NULL);
+	}
 	if (shell->set) {
 		remember_group(shell->set, child_pid(c));
 		*shell->prev = shell->next;
@@ -295,18 +272,8 @@ static void on_timer(struct timer *timer)
 
 /* ---- the start ---- */
 
-static bool is_own_variable(const char *entry)
-{
-	static const char *const names[] = { "CLAUDECODE=", "CLAUDE_CODE_CHILD_SESSION=", "CLAUDE_CODE_SESSION_ID=" };
-
-	for (size_t i = 0; i < COUNT_OF(names); i++)
-		if (!strncmp(entry, names[i], strlen(names[i])))
-			return true;
-	return false;
-}
-
-/* NAME=value: the sandbox sets it; NAME: it takes it away. */
-static bool is_of_sandbox(const char *entry, const char *const *variables)
+/* Entries of the list are NAME or NAME=value. */
+static bool is_named(const char *const *variables, const char *entry)
 {
 	size_t n = strcspn(entry, "=");
 
@@ -320,18 +287,20 @@ static const char *const *shell_env(const struct shell *shell, struct arena *a)
 {
 	const struct tool_env *env = shell->set->env;
 	const char *const *old = env->envp ? env->envp : (const char *const *)environ;
-	const char *const *own = shell->held ? shell->held->variables : NULL;
+	static const char *const own[] = { "CLAUDECODE", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_SESSION_ID", NULL };
+	/* NAME=value: the sandbox sets it; NAME: it takes it away. */
+	const char *const *sandbox = shell->held ? shell->held->variables : NULL;
 	const char *temp_dir = shell->held && shell->held->temp_dir ? shell->held->temp_dir : env->temp_dir;
-	size_t count = str_count(old) + str_count(own);
+	size_t count = str_count(old) + str_count(sandbox);
 	size_t at = 0;
 
 	const char **envp = arena_alloc(a, (count + 5) * sizeof *envp);
 	for (; *old; old++)
-		if (!is_own_variable(*old) && !(temp_dir && !strncmp(*old, "TMPDIR=", 7)) && !is_of_sandbox(*old, own))
+		if (!is_named(own, *old) && !(temp_dir && !strncmp(*old, "TMPDIR=", 7)) && !is_named(sandbox, *old))
 			envp[at++] = *old;
-	for (; own && *own; own++)
-		if (strchr(*own, '='))
-			envp[at++] = *own;
+	for (; sandbox && *sandbox; sandbox++)
+		if (strchr(*sandbox, '='))
+			envp[at++] = *sandbox;
 	envp[at++] = "CLAUDECODE=1";
 	envp[at++] = "CLAUDE_CODE_CHILD_SESSION=1";
 	if (env->session_id)
@@ -350,37 +319,29 @@ static char *task_path(const struct shell *shell, const char *dir, const char *e
 	return buf_take(&path, NULL);
 }
 
-/* The file for the last directory lies where the command may write. */
-static int hold_shell(struct shell *shell, const struct shell_options *o, struct err *err)
-{
-	const struct tool_env *env = shell->set->env;
-	const char *chosen = tool_env_get(env, "CLAUDE_CODE_SHELL");
-	struct sandbox_request request = {
-		.env = env,
-		.cwd = o->cwd,
-		.command = o->command,
-		.shell = chosen && *chosen ? chosen
-			 : env->settings   ? env->settings->shell
-					   : NULL,
-		.belief = o->belief,
-		.where = o->where,
-	};
-
-	int rc = sandbox_hold(env->sandbox, &request, &shell->held, err);
-	if (rc == 0 && shell->cwd_file && shell->held && shell->held->temp_dir) {
-		free(shell->cwd_file);
-		shell->cwd_file = task_path(shell, shell->held->temp_dir, "cwd");
-	}
-	return rc;
-}
-
-static int spawn_shell(struct shell *shell, const struct shell_options *o, struct err *err)
+static int shell_spawn(struct shell *shell, const struct shell_options *o, struct err *err)
 {
 	const struct tool_env *env = shell->set->env;
 	AUTO_ARENA struct arena arena = { 0 };
 	const char *chosen = tool_env_get(env, "CLAUDE_CODE_SHELL");
+
 	if ((!chosen || !*chosen) && env->settings)
 		chosen = env->settings->shell;
+	struct sandbox_request request = {
+		.env = env,
+		.cwd = o->cwd,
+		.command = o->command,
+		.shell = chosen && *chosen ? chosen : NULL,
+		.belief = o->belief,
+		.where = o->where,
+	};
+	int rc = sandbox_hold(env->sandbox, &request, &shell->held, err);
+	if (rc < 0)
+		return rc;
+	if (shell->cwd_file && shell->held && shell->held->temp_dir) { /* where the command may write */
+		free(shell->cwd_file);
+		shell->cwd_file = task_path(shell, shell->held->temp_dir, "cwd");
+	}
 	const char *dir_file = shell->cwd_file ? shell->cwd_file : "/dev/null";
 	bool any = !chosen || !*chosen;
 	const char *env_dir = env->env_dir && file_exists(env->env_dir) ? env->env_dir : "";
@@ -393,7 +354,7 @@ static int spawn_shell(struct shell *shell, const struct shell_options *o, struc
 					 .confine = shell->held && shell->held->profile.hold ? &shell->held->confine
 											     : NULL };
 
-	int rc = spawn_start(env->spawner, &options, &shell_handlers, shell, &shell->child, err);
+	rc = spawn_start(env->spawner, &options, &shell_handlers, shell, &shell->child, err);
 	if (rc == -ERR_NOT_FOUND && any && file_exists(o->cwd)) { /* no bash here */
 		argv[0] = argv[3] = "sh";
 		rc = spawn_start(env->spawner, &options, &shell_handlers, shell, &shell->child, err);
@@ -401,7 +362,7 @@ static int spawn_shell(struct shell *shell, const struct shell_options *o, struc
 	return rc;
 }
 
-static int save_output(struct shell *shell, struct err *err)
+static int shell_save_output(struct shell *shell, struct err *err)
 {
 	if (!shell->set->env->tasks_dir)
 		return err_set(err, ERR_USAGE, "there is no directory for the output of background commands");
@@ -435,11 +396,9 @@ int shell_start(struct shell_set *set, const struct shell_options *options, stru
 {
 	struct shell *shell = shell_new(set, options);
 
-	int rc = options->background ? save_output(shell, err) : 0;
+	int rc = options->background ? shell_save_output(shell, err) : 0;
 	if (rc == 0)
-		rc = hold_shell(shell, options, err);
-	if (rc == 0)
-		rc = spawn_shell(shell, options, err);
+		rc = shell_spawn(shell, options, err);
 	if (rc < 0) {
 		if (shell->output.path)
 			(void)unlink(shell->output.path);
@@ -458,7 +417,7 @@ int shell_start(struct shell_set *set, const struct shell_options *options, stru
 
 int shell_to_background(struct shell *shell, uint64_t limit_ms, struct err *err)
 {
-	int rc = save_output(shell, err);
+	int rc = shell_save_output(shell, err);
 	if (rc < 0)
 		return rc;
 	shell->background = true;

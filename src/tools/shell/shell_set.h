@@ -96,3 +96,13 @@ void shell_stop(struct shell *shell, enum shell_reason reason); /* the end comes
 /* No call waits for it any more: the output goes to a file (shell->output.path), and a new time limit holds. */
 int shell_to_background(struct shell *shell, uint64_t limit_ms, struct err *err);
 int shell_exit_code(const struct shell *shell); /* as in $?: 128 + signal when killed */
+
+/* ---- the text of a command: rough on purpose, nothing here decides about permission ---- */
+
+/* Exit code 1 of some programs is an answer: its meaning ("No matches found"), or NULL when the code is a failure. The last
+ * program of the command counts, because its code is the shell's. */
+const char *bash_exit_meaning(struct str command, int code);
+/* Whether a command that takes too long may continue in the background. Not one that only waits, not one that may hold git's
+ * lock, not one whose quotes are open. */
+bool bash_may_move(struct str command);
+void bash_add_duration(struct buf *out, uint64_t ms); /* "1.5s", "2m 0s" */

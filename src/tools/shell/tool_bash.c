@@ -4,30 +4,23 @@
 #include "lib/base/utf8.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
-#include "tools/shell/bash_text.h"
 #include "tools/files/file_tool.h"
 #include "tools/shell/shell_set.h"
 #include "core/tool/tool_list.h"
 
 /* ---- the text of a result: whole when it is short, a file and a preview when it is long ------------------------- */
 
-struct bash_limits {
-	size_t inline_chars;  /* more goes to a file */
-	size_t failure_chars; /* of a failure: beginning and end, half of it each */
-};
-
-static size_t count_chars(struct str s)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < s.n; i++)
-		n += ((unsigned char)s.p[i] & 0xc0) != 0x80;
-	return n;
-}
+enum { FAILURE_CHARS = 10000 }; /* of a failure: beginning and end, half of it each */
 
 static bool output_fits(const struct shell_output *o, size_t chars)
 {
-	return o->total <= chars || (o->total == o->head.n && count_chars(buf_str(&o->head)) <= chars);
+	size_t n = 0;
+
+	if (o->total <= chars)
+		return true;
+	for (size_t i = 0; i < o->head.n; i++)
+		n += ((unsigned char)o->head.p[i] & 0xc0) != 0x80;
+	return o->total == o->head.n && n <= chars;
 }
 
 /* Without the line ends behind the last line. */
@@ -39,18 +32,18 @@ static struct str without_line_ends(struct str s)
 }
 
 /* True when all of the output is in a file now. */
-static bool save_output(struct shell_output *o)
+static bool output_save(struct shell_output *o)
 {
 	if (!o->path && !o->err.text[0] && o->spill_path)
 		(void)shell_output_save(o, o->spill_path, &o->err);
 	return o->path && !o->err.text[0];
 }
 
-static void add_ends(struct buf *out, struct shell_output *o, size_t chars)
+static void add_ends(struct buf *out, struct shell_output *o)
 {
-	struct str head = utf8_cut(buf_str(&o->head), chars / 2);
-	struct str end = shell_output_end(o, chars / 2);
-	bool saved = save_output(o);
+	struct str head = utf8_cut(buf_str(&o->head), FAILURE_CHARS / 2);
+	struct str end = shell_output_end(o, FAILURE_CHARS / 2);
+	bool saved = output_save(o);
 
 	utf8_add_repaired(out, head);
 	buf_addf(out, "\n\n... [%llu bytes left out", (unsigned long long)(o->total - head.n - end.n));
@@ -77,22 +70,21 @@ static struct json_out open_json(struct tool_call *call, struct str text)
 }
 
 /* Fills result and result_json. meaning explains an exit code that does not mean failure; may be NULL. */
-static void bash_result_success(struct tool_call *call, struct shell *shell, const struct bash_limits *limits,
-				const char *meaning)
+static void bash_result_success(struct tool_call *call, struct shell *shell, size_t inline_chars, const char *meaning)
 {
 	struct shell_output *o = &shell->output;
 	struct str text = without_line_ends(buf_str(&o->head));
-	bool whole = output_fits(o, limits->inline_chars);
+	bool whole = output_fits(o, inline_chars);
 
 	if (whole && !text.n)
 		buf_addstr(&call->result, "(Bash completed with no output)");
 	else if (whole)
 		buf_add(&call->result, text.p, text.n);
-	else if (save_output(o))
+	else if (output_save(o))
 		tool_add_persisted(&call->result, o->total, o->path, buf_str(&o->head));
 	else
-		add_ends(&call->result, o, limits->failure_chars);
-	struct json_out w = open_json(call, whole ? text : utf8_cut(text, limits->inline_chars));
+		add_ends(&call->result, o);
+	struct json_out w = open_json(call, whole ? text : utf8_cut(text, inline_chars));
 	if (o->path)
 		json_kcstr(&w, "persistedOutputPath", o->path);
 	if (meaning)
@@ -100,21 +92,33 @@ static void bash_result_success(struct tool_call *call, struct shell *shell, con
 	json_close(&w);
 }
 
-/* first_line ("Exit code 2"), then the output. */
-static void bash_result_failure(struct tool_call *call, struct shell *shell, const struct bash_limits *limits,
-				struct str first_line)
+/* The reason in the first line, then the output. */
+static void bash_result_failure(struct tool_call *call, struct shell *shell, uint64_t timeout_ms)
 {
 	struct shell_output *o = &shell->output;
 	struct str text = without_line_ends(buf_str(&o->head));
 
-	buf_add(&call->result, first_line.p, first_line.n);
-	if (!o->total || (output_fits(o, limits->failure_chars) && !text.n))
+	switch (shell->reason) {
+	case SHELL_TIMED_OUT:
+		buf_addstr(&call->result, "Command timed out after ");
+		bash_add_duration(&call->result, timeout_ms);
+		break;
+	case SHELL_FLOODED:
+		buf_addstr(&call->result, "Command was stopped because it printed too much");
+		break;
+	case SHELL_STOPPED:
+		buf_addstr(&call->result, "Command was cancelled before it ended");
+		break;
+	default:
+		buf_addf(&call->result, "Exit code %d", shell_exit_code(shell));
+	}
+	if (!o->total || (output_fits(o, FAILURE_CHARS) && !text.n))
 		return;
 	buf_addch(&call->result, '\n');
-	if (output_fits(o, limits->failure_chars))
+	if (output_fits(o, FAILURE_CHARS))
 		buf_add(&call->result, text.p, text.n);
 	else
-		add_ends(&call->result, o, limits->failure_chars);
+		add_ends(&call->result, o);
 }
 
 /* No output yet; the id and, when it was moved, the time it had. */
@@ -158,7 +162,6 @@ enum {
 	LIFE_MAX_MS = 2 * 60 * 60 * 1000,
 	INLINE_CHARS = 30000,
 	INLINE_MAX_CHARS = 150000,
-	FAILURE_CHARS = 10000,
 };
 
 /* Call->state, in the call's arena */
@@ -166,7 +169,7 @@ struct bash_call {
 	struct tool_call *call;
 	struct shell *shell; /* NULL when it is over or runs in the background */
 	struct str command;
-	struct bash_limits limits;
+	size_t inline_chars; /* more goes to a file */
 	uint64_t timeout_ms;
 	bool can_move;
 };
@@ -202,14 +205,6 @@ static uint64_t wanted_ms(const struct tool_call *call, uint64_t fallback, uint6
 	return wanted >= 1 ? (uint64_t)MIN(wanted, (double)most) : MIN(fallback, most);
 }
 
-static uint64_t foreground_ms(const struct tool_call *call)
-{
-	uint64_t usual = env_number(call->env, "BASH_DEFAULT_TIMEOUT_MS", TIMEOUT_MS);
-	uint64_t most = env_number(call->env, "BASH_MAX_TIMEOUT_MS", TIMEOUT_MAX_MS);
-
-	return wanted_ms(call, usual, MAX(usual, most));
-}
-
 static uint64_t background_ms(const struct tool_call *call, bool asked)
 {
 	uint64_t most = LIFE_MAX_MS;
@@ -228,31 +223,21 @@ static bool is_inside(const char *path, const char *dir)
 	return path_is_inside(path, dir) || (realpath(dir, real) && path_is_inside(path, real));
 }
 
-static bool is_allowed_dir(const struct tool_env *env, const char *path)
-{
-	for (const char *const *dir = env->dirs; dir && *dir; dir++)
-		if (is_inside(path, *dir))
-			return true;
-	return is_inside(path, env->root);
-}
-
-static bool is_same_dir(const char *path, const char *dir)
-{
-	char real[PATH_MAX];
-
-	return !strcmp(path, dir) || (realpath(dir, real) && !strcmp(path, real));
-}
-
 static void follow_shell(struct tool_call *call, const char *last_dir)
 {
 	struct tool_env *env = call->env;
 	bool persists = env->main_thread && env->set_cwd;
 	bool maintain = env_flag(env, "CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR");
 	const char *back = persists ? env->root : env->cwd;
+	const char *expected = persists && maintain ? back : env->cwd;
+	char real[PATH_MAX];
 
-	if (!last_dir || is_same_dir(last_dir, persists && maintain ? back : env->cwd))
+	if (!last_dir || !strcmp(last_dir, expected) || (realpath(expected, real) && !strcmp(last_dir, real)))
 		return;
-	if (persists && !maintain && is_allowed_dir(env, last_dir)) {
+	bool allowed = is_inside(last_dir, env->root);
+	for (const char *const *dir = env->dirs; dir && *dir && !allowed; dir++)
+		allowed = is_inside(last_dir, *dir);
+	if (persists && !maintain && allowed) {
 		env->set_cwd(env, last_dir);
 		return;
 	}
@@ -263,39 +248,18 @@ static void follow_shell(struct tool_call *call, const char *last_dir)
 
 /* ---- the end ---- */
 
-static void add_stop_reason(struct buf *line, const struct bash_call *b, const struct shell *shell)
-{
-	switch (shell->reason) {
-	case SHELL_TIMED_OUT:
-		buf_addstr(line, "Command timed out after ");
-		bash_add_duration(line, b->timeout_ms);
-		break;
-	case SHELL_FLOODED:
-		buf_addstr(line, "Command was stopped because it printed too much");
-		break;
-	case SHELL_STOPPED:
-		buf_addstr(line, "Command was cancelled before it ended");
-		break;
-	default:
-		buf_addf(line, "Exit code %d", shell_exit_code(shell));
-	}
-}
-
 static void on_shell_end(struct shell *shell)
 {
 	struct bash_call *b = shell->data;
 	struct tool_call *call = b->call;
-	AUTO_BUF struct buf line = { 0 };
 
 	b->shell = NULL;
 	const char *meaning = bash_exit_meaning(b->command, shell_exit_code(shell));
 	bool failed = shell->reason != SHELL_ENDED || (shell->status && !meaning);
-	if (failed) {
-		add_stop_reason(&line, b, shell);
-		bash_result_failure(call, shell, &b->limits, buf_str(&line));
-	} else {
-		bash_result_success(call, shell, &b->limits, meaning);
-	}
+	if (failed)
+		bash_result_failure(call, shell, b->timeout_ms);
+	else
+		bash_result_success(call, shell, b->inline_chars, meaning);
 	if (shell->held)
 		sandbox_report(shell->held, buf_str(&shell->output.head), failed, &call->result);
 	follow_shell(call, shell->last_dir);
@@ -325,28 +289,21 @@ static void bash_cancel(struct tool_call *call)
 
 /* ---- the start ---- */
 
-/* When the directory was removed, Bash returns to where the session started. */
-static const char *start_dir(struct tool_call *call)
-{
-	struct tool_env *env = call->env;
-
-	if (file_exists(env->cwd) || !file_exists(env->root))
-		return env->cwd;
-	if (env->main_thread && env->set_cwd)
-		env->set_cwd(env, env->root);
-	return env->root;
-}
-
 static void start_shell(struct bash_call *b, const char *command, bool background)
 {
 	struct tool_call *call = b->call;
+	struct tool_env *env = call->env;
 	struct err err = { 0 };
+	/* When the directory was removed, Bash returns to where the session started. */
+	bool removed = !file_exists(env->cwd) && file_exists(env->root);
+	if (removed && env->main_thread && env->set_cwd)
+		env->set_cwd(env, env->root);
 	struct shell_options options = {
 		.command = command,
 		.description = json_cstr(json_get(call->input, "description"), &call->arena),
 		.call_id = call->id,
-		.cwd = start_dir(call),
-		.keep_bytes = 4 * b->limits.inline_chars,
+		.cwd = removed ? env->root : env->cwd,
+		.keep_bytes = 4 * b->inline_chars,
 		.spill_path = tool_result_path(call),
 		.limit_ms = background ? background_ms(call, true) : b->timeout_ms,
 		.background = background,
@@ -357,7 +314,7 @@ static void start_shell(struct bash_call *b, const char *command, bool backgroun
 		.data = b,
 	};
 
-	if (shell_start(call->env->shells, &options, &b->shell, &err) < 0) {
+	if (shell_start(env->shells, &options, &b->shell, &err) < 0) {
 		tool_call_fail(call, "%s", err.text);
 	} else if (background) {
 		bash_result_background(call, b->shell, 0);
@@ -383,10 +340,11 @@ static void bash_start(struct tool_call *call)
 		return;
 	}
 	b->command = str_from(command);
-	b->timeout_ms = foreground_ms(call);
+	uint64_t usual_ms = env_number(call->env, "BASH_DEFAULT_TIMEOUT_MS", TIMEOUT_MS);
+	uint64_t most_ms = env_number(call->env, "BASH_MAX_TIMEOUT_MS", TIMEOUT_MAX_MS);
+	b->timeout_ms = wanted_ms(call, usual_ms, MAX(usual_ms, most_ms));
 	b->can_move = !no_background && bash_may_move(b->command);
 	uint64_t chars = env_number(call->env, "BASH_MAX_OUTPUT_LENGTH", INLINE_CHARS);
-	b->limits.inline_chars = MIN(chars, (uint64_t)INLINE_MAX_CHARS);
-	b->limits.failure_chars = FAILURE_CHARS;
+	b->inline_chars = MIN(chars, (uint64_t)INLINE_MAX_CHARS);
 	start_shell(b, command, json_bool(json_get(call->input, "run_in_background")) && !no_background);
 }

@@ -44,18 +44,11 @@ static bool read_id(struct str text, unsigned *ret_id)
 	return true;
 }
 
-static bool todo_ids_has(const struct todo_ids *ids, unsigned id)
+static bool add_id(struct todo_list *l, struct todo_ids *ids, unsigned id)
 {
 	for (size_t i = 0; i < ids->count; i++)
 		if (ids->ids[i] == id)
-			return true;
-	return false;
-}
-
-static bool add_id(struct todo_list *l, struct todo_ids *ids, unsigned id)
-{
-	if (todo_ids_has(ids, id))
-		return false;
+			return false;
 	unsigned *more = arena_alloc(&l->arena, (ids->count + 1) * sizeof *more);
 	if (ids->count)
 		memcpy(more, ids->ids, ids->count * sizeof *more);
@@ -114,7 +107,7 @@ static bool read_item(struct todo_list *l, unsigned id, struct todo *ret)
 	return true;
 }
 
-static int by_id(const void *a, const void *b)
+static int compare_id(const void *a, const void *b)
 {
 	const struct todo *x = a;
 	const struct todo *y = b;
@@ -142,10 +135,21 @@ static void read_items(struct todo_list *l)
 	if (d)
 		closedir(d);
 	if (l->count)
-		qsort(l->items, l->count, sizeof *l->items, by_id);
+		qsort(l->items, l->count, sizeof *l->items, compare_id);
 }
 
-static int take_lock(struct todo_list *l, struct err *err)
+/* 0: none was deleted yet */
+static unsigned highest_deleted(struct todo_list *l)
+{
+	AUTO_BUF struct buf text = { 0 };
+	unsigned id = 0;
+
+	if (file_read(arena_printf(&l->arena, "%s/.highwatermark", l->dir), 32, &text, NULL) == 0)
+		(void)read_id(str_trim(buf_str(&text)), &id);
+	return id;
+}
+
+static int todo_list_lock(struct todo_list *l, struct err *err)
 {
 	char text[16] = "";
 	unsigned highest;
@@ -162,10 +166,8 @@ static int take_lock(struct todo_list *l, struct err *err)
 	ssize_t n = pread(l->lock, text, sizeof text - 1, 0);
 	if (n > 0 && read_id(str_trim((struct str){ text, (size_t)n }), &highest))
 		l->highest = highest;
-	AUTO_BUF struct buf deleted = { 0 };
-	if (file_read(arena_printf(&l->arena, "%s/.highwatermark", l->dir), 32, &deleted, NULL) == 0 &&
-	    read_id(str_trim(buf_str(&deleted)), &highest))
-		l->highest = MAX(l->highest, highest);
+	highest = highest_deleted(l);
+	l->highest = MAX(l->highest, highest);
 	return 0;
 }
 
@@ -173,7 +175,7 @@ int todo_list_open(struct todo_list *l, const char *dir, bool to_change, struct 
 {
 	*l = (struct todo_list){ .lock = -1 };
 	l->dir = arena_strdup(&l->arena, dir);
-	if (to_change && take_lock(l, err) < 0)
+	if (to_change && todo_list_lock(l, err) < 0)
 		return -(int)err->kind;
 	read_items(l);
 	return 0;
@@ -206,7 +208,8 @@ struct todo *todo_find(const struct todo_list *l, struct str id)
 	return NULL;
 }
 
-bool todo_is_open(const struct todo_list *l, unsigned id)
+/* It is there and not completed. */
+static bool todo_is_open(const struct todo_list *l, unsigned id)
 {
 	for (size_t i = 0; i < l->count; i++)
 		if (l->items[i].id == id)
@@ -260,25 +263,6 @@ bool todo_block(struct todo_list *l, struct todo *blocker, struct todo *blocked)
 	return add_id(l, &blocked->blocked_by, blocker->id) || new;
 }
 
-unsigned todo_next_id(const struct todo_list *l)
-{
-	return l->highest + 1;
-}
-
-/* The number is taken before the item is there: after a crash it is lost, never given twice. */
-static int take_number(struct todo_list *l, unsigned id, struct err *err)
-{
-	char text[16];
-	int n = snprintf(text, sizeof text, "%u\n", id);
-
-	if (id <= l->highest)
-		return 0;
-	if (pwrite(l->lock, text, (size_t)n, 0) != n)
-		return err_set(err, ERR_IO, "cannot write to the task list in %s: %m", l->dir);
-	l->highest = id;
-	return 0;
-}
-
 int todo_write(struct todo_list *l, const struct todo *t, struct err *err)
 {
 	AUTO_BUF struct buf text = { 0 };
@@ -286,8 +270,13 @@ int todo_write(struct todo_list *l, const struct todo *t, struct err *err)
 
 	if (l->count >= TODO_MOST && t->id > l->highest)
 		return err_set(err, ERR_LIMIT, "the task list is full: %d items", TODO_MOST);
-	if (take_number(l, t->id, err) < 0)
-		return -(int)err->kind;
+	if (t->id > l->highest) { /* taken before the item is there: after a crash it is lost, never given twice */
+		char number[16];
+		int n = snprintf(number, sizeof number, "%u\n", t->id);
+		if (pwrite(l->lock, number, (size_t)n, 0) != n)
+			return err_set(err, ERR_IO, "cannot write to the task list in %s: %m", l->dir);
+		l->highest = t->id;
+	}
 	todo_put(&w, t, true);
 	buf_addch(&text, '\n');
 	return file_replace(arena_printf(&l->arena, "%s/%u.json", l->dir, t->id), text.p, text.n, err);
@@ -304,14 +293,9 @@ int todo_remove(struct todo_list *l, const struct todo *t, struct err *err)
 	}
 	if (unlink(arena_printf(&l->arena, "%s/%u.json", l->dir, t->id)) < 0 && errno != ENOENT)
 		return err_set(err, ERR_IO, "cannot remove an item of the task list in %s: %m", l->dir);
-	AUTO_BUF struct buf deleted = { 0 };
-	const char *mark = arena_printf(&l->arena, "%s/.highwatermark", l->dir);
-	unsigned highest = 0;
-	if (file_read(mark, 32, &deleted, NULL) == 0)
-		(void)read_id(str_trim(buf_str(&deleted)), &highest);
-	buf_clear(&deleted);
-	buf_addf(&deleted, "%u", MAX(highest, t->id));
-	return file_replace(mark, deleted.p, deleted.n, err);
+	unsigned highest = highest_deleted(l);
+	const char *text = arena_printf(&l->arena, "%u", MAX(highest, t->id));
+	return file_replace(arena_printf(&l->arena, "%s/.highwatermark", l->dir), text, strlen(text), err);
 }
 
 /* ---- for the tools ---------------------------------------------------------------------------------------------- */
@@ -329,8 +313,7 @@ bool todo_open(struct tool_call *call, struct todo_list *l, bool to_change)
 	return false;
 }
 
-/* An array of texts. */
-static void put_ids(struct json_out *w, const char *key, const struct todo_ids *ids)
+void todo_put_ids(struct json_out *w, const char *key, const struct todo_ids *ids, const struct todo_list *open_in)
 {
 	char text[16];
 
@@ -338,7 +321,8 @@ static void put_ids(struct json_out *w, const char *key, const struct todo_ids *
 	json_open(w, '[');
 	for (size_t i = 0; i < ids->count; i++) {
 		snprintf(text, sizeof text, "%u", ids->ids[i]);
-		json_put_cstr(w, text);
+		if (!open_in || todo_is_open(open_in, ids->ids[i]))
+			json_put_cstr(w, text);
 	}
 	json_close(w);
 }
@@ -357,8 +341,8 @@ void todo_put(struct json_out *w, const struct todo *t, bool whole)
 	if (whole && t->owner)
 		json_kcstr(w, "owner", t->owner);
 	json_kcstr(w, "status", todo_status_name(t->status));
-	put_ids(w, "blocks", &t->blocks);
-	put_ids(w, "blockedBy", &t->blocked_by);
+	todo_put_ids(w, "blocks", &t->blocks, NULL);
+	todo_put_ids(w, "blockedBy", &t->blocked_by, NULL);
 	if (whole && t->metadata.n)
 		json_kraw(w, "metadata", t->metadata);
 	json_close(w);
@@ -436,12 +420,12 @@ void todo_open_tasks(const char *dir, struct buf *out)
 		json_close(&w);
 }
 
-/* ---- what is left to do, for a conversation that was compacted -------------------------------------------------- */
+/* ---- the reminder of open items, after the conversation was compacted -------------------------------------------- */
 
-enum { LARGEST_LIST = 1 << 20, MOST_RECALLED = 100 };
+enum { LARGEST_LIST = 1 << 20, MAX_REMINDED = 100 };
 
-/* The agent's own list (TodoWrite) */
-static void list_own_todos(const char *path, struct buf *out)
+/* Of the agent's own list (TodoWrite) */
+static void add_own_todos(struct buf *out, const char *path)
 {
 	AUTO_BUF struct buf text = { 0 };
 	AUTO_ARENA struct arena a = { 0 };
@@ -458,27 +442,20 @@ static void list_own_todos(const char *path, struct buf *out)
 	}
 }
 
-/* The session's task list */
-static void list_open_tasks(const char *dir, struct buf *out)
+void todo_add_reminder(struct tool_env *env, struct buf *out)
 {
 	AUTO_TODO_LIST struct todo_list l = { .lock = -1 };
 	size_t shown = 0;
 
-	if (todo_list_open(&l, dir, false, NULL) < 0)
+	if (env->todo_file)
+		add_own_todos(out, env->todo_file);
+	if (!env->todo_dir || todo_list_open(&l, env->todo_dir, false, NULL) < 0)
 		return;
-	for (size_t i = 0; i < l.count && shown < MOST_RECALLED; i++) {
+	for (size_t i = 0; i < l.count && shown < MAX_REMINDED; i++) {
 		const struct todo *t = &l.items[i];
 		if (t->status == TODO_COMPLETED)
 			continue;
 		buf_addf(out, "- [%s] #%u %s\n", todo_status_name(t->status), t->id, t->subject);
 		shown++;
 	}
-}
-
-void todo_recall(const struct tool_env *env, struct buf *out)
-{
-	if (env->todo_file)
-		list_own_todos(env->todo_file, out);
-	if (env->todo_dir)
-		list_open_tasks(env->todo_dir, out);
 }

@@ -40,7 +40,7 @@ struct todo_list {
 	size_t locked_count;
 	struct todo *items; /* by their numbers */
 	size_t count;
-	unsigned highest; /* number that was ever given */
+	unsigned highest; /* number that was ever given; a new item gets the next one */
 };
 
 const char *todo_status_name(enum todo_status status);
@@ -55,14 +55,12 @@ void todo_list_close(struct todo_list *l); /* also of one that could not be open
 struct todo *todo_find(const struct todo_list *l, struct str id); /* NULL: there is none */
 /* `blocker` comes first, in both items. True: that is new. Neither is written. */
 bool todo_block(struct todo_list *l, struct todo *blocker, struct todo *blocked);
-bool todo_is_open(const struct todo_list *l, unsigned id); /* it is there and not completed */
 
 /* The list must be locked for these. */
-/* Nobody else changes this item until the list is closed; it is read again. -ERR_BUSY, -ERR_NOT_FOUND: it is gone. */
+/* Locks this item until the list is closed and reads it again. -ERR_BUSY, -ERR_NOT_FOUND: it is gone. */
 int todo_hold(struct todo_list *l, struct todo *t, struct err *err);
 /* Whether `first` would wait for itself if it waited for `then`; the way is written out: #1 -> #2 -> #1. */
 bool todo_makes_cycle(const struct todo_list *l, const struct todo *first, const struct todo *then, struct buf *way);
-unsigned todo_next_id(const struct todo_list *l);
 int todo_write(struct todo_list *l, const struct todo *t, struct err *err);  /* a new one or a changed one */
 int todo_remove(struct todo_list *l, const struct todo *t, struct err *err); /* from what it blocks as well */
 
@@ -70,6 +68,8 @@ int todo_remove(struct todo_list *l, const struct todo *t, struct err *err); /* 
 
 /* The list of the call's session. False: the call has been answered. */
 bool todo_open(struct tool_call *call, struct todo_list *l, bool to_change);
+/* A member with an array of texts. open_in: only those that are open in this list; NULL: all. */
+void todo_put_ids(struct json_out *w, const char *key, const struct todo_ids *ids, const struct todo_list *open_in);
 /* The item as an object; whole: with what only the file has. */
 void todo_put(struct json_out *w, const struct todo *t, bool whole);
 /* "#1, #3": those of them that are open. Nothing if none is. */
@@ -78,5 +78,5 @@ void todo_add_open(struct buf *out, const struct todo_list *l, const struct todo
 unsigned todo_tasks_of(const char *dir, const char *owner, bool release, struct buf *out);
 bool todo_task_at(const char *dir, const char *owner, unsigned n, struct arena *a, const char *ret[3]);
 void todo_open_tasks(const char *dir, struct buf *out);
-/* What is open in both lists of this agent, a line each. */
-void todo_recall(const struct tool_env *env, struct buf *out);
+/* The open items of both lists of this agent, a line each. */
+void todo_add_reminder(struct tool_env *env, struct buf *out);

@@ -20,11 +20,15 @@ const struct tool tool_task_create = {
 	.cancel = todo_show_cancel,
 };
 
-static void remove_refused(struct tool_call *call, const char *id, struct str why)
+static void on_creation_seen(struct tool_call *call, const char *id, struct str refusal)
 {
 	AUTO_TODO_LIST struct todo_list list = { .lock = -1 };
 	struct err err = { 0 };
 
+	if (!refusal.p) {
+		tool_call_end(call, false);
+		return;
+	}
 	buf_clear(&call->result);
 	buf_clear(&call->result_json);
 	if (!todo_open(call, &list, true))
@@ -33,49 +37,15 @@ static void remove_refused(struct tool_call *call, const char *id, struct str wh
 	if (t && todo_remove(&list, t, &err) < 0)
 		tool_call_fail(call, "%s", err.text);
 	else
-		tool_call_fail(call, "The task was not created: " STR_FMT, STR_ARG(why));
-}
-
-static void on_creation_seen(struct tool_call *call, const char *id, struct str refusal)
-{
-	if (refusal.p)
-		remove_refused(call, id, refusal);
-	else
-		tool_call_end(call, false);
-}
-
-static void put_created(struct tool_call *call, const char *id, const struct todo *t)
-{
-	struct json_out w = json_out(&call->result_json);
-
-	json_open(&w, '{');
-	json_key(&w, "task");
-	json_open(&w, '{');
-	json_kcstr(&w, "id", id);
-	json_kcstr(&w, "subject", t->subject);
-	json_kcstr(&w, "description", t->description);
-	json_close(&w);
-	json_close(&w);
-	buf_addf(&call->result, "Task #%s created successfully: %s", id, t->subject);
-}
-
-static bool write_item(struct tool_call *call, struct todo *t)
-{
-	AUTO_TODO_LIST struct todo_list list = { .lock = -1 };
-	struct err err = { 0 };
-
-	if (!todo_open(call, &list, true))
-		return false;
-	t->id = todo_next_id(&list);
-	if (todo_write(&list, t, &err) == 0)
-		return true;
-	tool_call_fail(call, "%s", err.text);
-	return false;
+		tool_call_fail(call, "The task was not created: " STR_FMT, STR_ARG(refusal));
 }
 
 static void create_start(struct tool_call *call)
 {
+	AUTO_TODO_LIST struct todo_list list = { .lock = -1 };
 	const struct json *metadata = json_get(call->input, "metadata");
+	struct json_out w = json_out(&call->result_json);
+	struct err err = { 0 };
 	struct todo t = {
 		.subject = json_cstr(json_get(call->input, "subject"), &call->arena),
 		.description = json_cstr(json_get(call->input, "description"), &call->arena),
@@ -85,13 +55,27 @@ static void create_start(struct tool_call *call)
 	char id[16];
 
 	if (!t.subject || !str_trim(str_from(t.subject)).n || !t.description) {
-		tool_call_reject(call, "InputValidationError: subject must be a text that says something.");
+		tool_call_reject(call, "InputValidationError: subject must not be empty.");
 		return;
 	}
-	if (!write_item(call, &t))
+	if (!todo_open(call, &list, true))
 		return;
+	t.id = list.highest + 1;
+	if (todo_write(&list, &t, &err) < 0) {
+		tool_call_fail(call, "%s", err.text);
+		return;
+	}
+	todo_list_close(&list); /* hooks may use it */
 	snprintf(id, sizeof id, "%u", t.id);
-	put_created(call, id, &t);
+	json_open(&w, '{');
+	json_key(&w, "task");
+	json_open(&w, '{');
+	json_kcstr(&w, "id", id);
+	json_kcstr(&w, "subject", t.subject);
+	json_kcstr(&w, "description", t.description);
+	json_close(&w);
+	json_close(&w);
+	buf_addf(&call->result, "Task #%s created successfully: %s", id, t.subject);
 	todo_show(call, false, &(struct todo_words){ id, t.subject, t.description }, on_creation_seen);
 }
 
@@ -151,23 +135,10 @@ const struct tool tool_task_list = {
 	.start = list_start,
 };
 
-/* Only what is still open stands in the way. */
-static void put_blockers(struct json_out *w, const struct todo_list *l, const struct todo *t)
+/* An item of the list: an object for w, a line for out. */
+static void add_listed(struct json_out *w, struct buf *out, const struct todo_list *l, const struct todo *t)
 {
-	char id[16];
-
-	json_key(w, "blockedBy");
-	json_open(w, '[');
-	for (size_t i = 0; i < t->blocked_by.count; i++) {
-		snprintf(id, sizeof id, "%u", t->blocked_by.ids[i]);
-		if (todo_is_open(l, t->blocked_by.ids[i]))
-			json_put_cstr(w, id);
-	}
-	json_close(w);
-}
-
-static void put_listed(struct json_out *w, const struct todo_list *l, const struct todo *t)
-{
+	AUTO_BUF struct buf blockers = { 0 };
 	char id[16];
 
 	snprintf(id, sizeof id, "%u", t->id);
@@ -177,14 +148,8 @@ static void put_listed(struct json_out *w, const struct todo_list *l, const stru
 	json_kcstr(w, "status", todo_status_name(t->status));
 	if (t->owner)
 		json_kcstr(w, "owner", t->owner);
-	put_blockers(w, l, t);
+	todo_put_ids(w, "blockedBy", &t->blocked_by, l);
 	json_close(w);
-}
-
-static void add_item_line(struct buf *out, const struct todo_list *l, const struct todo *t)
-{
-	AUTO_BUF struct buf blockers = { 0 };
-
 	buf_addf(out, "%s#%u [%s] %s", out->n ? "\n" : "", t->id, todo_status_name(t->status), t->subject);
 	if (t->owner)
 		buf_addf(out, " (%s)", t->owner);
@@ -203,10 +168,8 @@ static void list_start(struct tool_call *call)
 	json_open(&w, '{');
 	json_key(&w, "tasks");
 	json_open(&w, '[');
-	for (size_t i = 0; i < list.count; i++) {
-		put_listed(&w, &list, &list.items[i]);
-		add_item_line(&call->result, &list, &list.items[i]);
-	}
+	for (size_t i = 0; i < list.count; i++)
+		add_listed(&w, &call->result, &list, &list.items[i]);
 	json_close(&w);
 	json_close(&w);
 	if (!list.count)
@@ -308,18 +271,7 @@ static int check_owner(const struct update *u, struct agent *a, const char *wish
 	return 0;
 }
 
-static int check_busy(const struct update *u, const struct agent *a, struct err *err)
-{
-	for (size_t i = 0; i < u->list.count; i++) {
-		const struct todo *t = &u->list.items[i];
-		if (t != u->item && t->status != TODO_COMPLETED && t->owner && !strcmp(t->owner, actor_name(a)))
-			return err_set(err, ERR_USAGE, "agent_busy: task #%u is still yours, and it is not completed",
-				       t->id);
-	}
-	return 0;
-}
-
-/* Against what is on disk now, not what the model saw. */
+/* Checks against the files on disk now, not against what the model saw. */
 static int check_rules(struct update *u, struct agent *a, struct err *err)
 {
 	const struct json *in = u->call->input;
@@ -339,9 +291,13 @@ static int check_rules(struct update *u, struct agent *a, struct err *err)
 	if (begins && open.n)
 		return err_set(err, ERR_USAGE, "blocked: task #%u waits for %s", u->item->id, open.p);
 	bool claims = !lead && !mine && ((wish && wish[0]) || (begins && !owner));
-	if (claims && settings_bool(a->tree->services->policy.settings, "teams.oneTask", false) &&
-	    check_busy(u, a, err) < 0)
-		return -(int)err->kind;
+	bool one_task = settings_bool(a->tree->services->policy.settings, "teams.oneTask", false);
+	for (size_t i = 0; claims && one_task && i < u->list.count; i++) {
+		const struct todo *t = &u->list.items[i];
+		if (t != u->item && t->status != TODO_COMPLETED && t->owner && !strcmp(t->owner, actor_name(a)))
+			return err_set(err, ERR_USAGE, "agent_busy: task #%u is still yours, and it is not completed",
+				       t->id);
+	}
 	if (begins && !owner && !wish && !lead) {
 		u->item->owner = actor_name(a);
 		update_note(u, "owner");
@@ -349,24 +305,24 @@ static int check_rules(struct update *u, struct agent *a, struct err *err)
 	return 0;
 }
 
-static struct todo_words words_of(const struct todo *t, char id[16])
+static void notify_owner(const struct update *u, const struct agent *a, const struct todo *t)
 {
-	snprintf(id, 16, "%u", t->id);
-	return (struct todo_words){ id, t->subject, t->description };
+	char id[16];
+
+	snprintf(id, sizeof id, "%u", t->id);
+	team_assign(a->tree->team, t->owner, &(struct todo_words){ id, t->subject, t->description }, actor_name(a),
+		    u->call->id);
 }
 
-/* Who gets a task, or can begin with one of its own, is told. */
-static void tell_owners(const struct update *u, const struct agent *a, const char *before)
+/* Notifies a member that gets a task or can begin with one of its own. */
+static void notify_owners(const struct update *u, const struct agent *a, const char *before)
 {
 	const struct todo *t = u->item;
 	bool completed = t->status == TODO_COMPLETED && u->before != TODO_COMPLETED;
 	bool given = t->owner && t->owner[0] && (!before || strcmp(before, t->owner) != 0);
-	char id[16];
 
-	if (given && t->status != TODO_COMPLETED && strcmp(t->owner, actor_name(a)) != 0) {
-		struct todo_words words = words_of(t, id);
-		team_assign(a->tree->team, t->owner, &words, actor_name(a), u->call->id);
-	}
+	if (given && t->status != TODO_COMPLETED && strcmp(t->owner, actor_name(a)) != 0)
+		notify_owner(u, a, t);
 	for (size_t i = 0; completed && i < u->list.count; i++) {
 		const struct todo *next = &u->list.items[i];
 		AUTO_BUF struct buf open = { 0 };
@@ -374,11 +330,9 @@ static void tell_owners(const struct update *u, const struct agent *a, const cha
 		for (size_t k = 0; k < next->blocked_by.count; k++)
 			waited = waited || next->blocked_by.ids[k] == t->id;
 		todo_add_open(&open, &u->list, &next->blocked_by);
-		if (!waited || open.n || !next->owner || next->status != TODO_PENDING ||
-		    !strcmp(next->owner, actor_name(a)))
-			continue;
-		struct todo_words words = words_of(next, id);
-		team_assign(a->tree->team, next->owner, &words, actor_name(a), u->call->id);
+		if (waited && !open.n && next->owner && next->status == TODO_PENDING &&
+		    strcmp(next->owner, actor_name(a)) != 0)
+			notify_owner(u, a, next);
 	}
 }
 
@@ -505,7 +459,7 @@ static void update_commit(struct tool_call *call)
 	put_updated(call, &u, NULL);
 	buf_addf(&call->result, "Updated task #%u%s", u.item->id, u.names.n ? u.names.p : ": nothing was different");
 	if (u.in_team && !u.removed) {
-		tell_owners(&u, a, owner);
+		notify_owners(&u, a, owner);
 		if (u.item->status == TODO_COMPLETED && u.before != TODO_COMPLETED && !acts_as_lead(a))
 			buf_addstr(&call->result, ". Look at TaskList for the next one.");
 	}
@@ -551,49 +505,34 @@ const struct tool tool_todo_write = {
 	.start = todo_write_start,
 };
 
-/* An array; what cannot be read is none. */
-static void read_todo_file(const struct tool_call *call, struct buf *out)
-{
-	AUTO_JSON struct json_reader reader = { 0 };
-	const struct json *root;
-
-	if (file_read(call->env->todo_file, LARGEST_LIST, out, NULL) == 0 &&
-	    json_parse(&reader, out->p, out->n, &root, NULL) == 0 && json_is(root, JSON_ARRAY))
-		return;
-	buf_clear(out);
-	buf_addstr(out, "[]");
-}
-
-static int save_todo_file(const char *path, struct str list, struct err *err)
-{
-	AUTO_BUF struct buf text = { 0 };
-
-	if (list.n > LARGEST_LIST)
-		return err_set(err, ERR_LIMIT, "the list is larger than %d bytes", LARGEST_LIST);
-	buf_addf(&text, STR_FMT "\n", STR_ARG(list));
-	if (file_make_parents(path, err) < 0)
-		return -(int)err->kind;
-	return file_replace(path, text.p, text.n, err);
-}
-
 static void todo_write_start(struct tool_call *call)
 {
+	const char *path = call->env->todo_file;
+	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_BUF struct buf old = { 0 };
+	AUTO_BUF struct buf text = { 0 };
 	struct str list = json_raw(json_get(call->input, "todos"));
 	struct json_out w = json_out(&call->result_json);
+	const struct json *root;
 	struct err err = { 0 };
 
-	if (!call->env->todo_file) {
+	if (!path) {
 		tool_call_fail(call, "There is no list: the session is not kept on disk.");
 		return;
 	}
-	read_todo_file(call, &old);
-	if (save_todo_file(call->env->todo_file, list, &err) < 0) {
+	if (list.n > LARGEST_LIST) {
+		tool_call_fail(call, "the list is larger than %d bytes", LARGEST_LIST);
+		return;
+	}
+	bool readable = file_read(path, LARGEST_LIST, &old, NULL) == 0 &&
+			json_parse(&reader, old.p, old.n, &root, NULL) == 0 && json_is(root, JSON_ARRAY);
+	buf_addf(&text, STR_FMT "\n", STR_ARG(list));
+	if (file_make_parents(path, &err) < 0 || file_replace(path, text.p, text.n, &err) < 0) {
 		tool_call_fail(call, "%s", err.text);
 		return;
 	}
 	json_open(&w, '{');
-	json_kraw(&w, "oldTodos", str_trim(buf_str(&old)));
+	json_kraw(&w, "oldTodos", readable ? str_trim(buf_str(&old)) : STR("[]"));
 	json_kraw(&w, "newTodos", list);
 	json_close(&w);
 	buf_addstr(&call->result,

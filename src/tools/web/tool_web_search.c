@@ -7,9 +7,6 @@
 
 /* ---- the answer of a search as text ----------------------------------------------------------------------------- */
 
-/* What a model and its server found. Blocks of other types (the model's thoughts, the calls of the
- * server's tool) are not part of it. */
-
 enum { MOST_LINKS = 100 };
 
 struct finding {
@@ -18,7 +15,7 @@ struct finding {
 	unsigned searches, links;
 };
 
-static void add_said(struct finding *f, struct str text)
+static void add_text(struct finding *f, struct str text)
 {
 	if (!str_trim(text).n)
 		return;
@@ -53,7 +50,7 @@ static void add_hits(struct finding *f, const struct json *block)
 	f->searches++;
 	if (!json_is(content, JSON_ARRAY)) {
 		struct str code = json_str(json_get(content, "error_code"), a);
-		add_said(f, str_from(arena_printf(a, "The search failed: " STR_FMT ".",
+		add_text(f, str_from(arena_printf(a, "The search failed: " STR_FMT ".",
 						  STR_ARG(code.n ? code : STR("the server did not say why")))));
 		return;
 	}
@@ -68,17 +65,8 @@ static void add_hits(struct finding *f, const struct json *block)
 	json_close(&f->w);
 }
 
-static void add_block(struct finding *f, const struct json *block)
-{
-	const struct json *type = json_get(block, "type");
-
-	if (json_str_is(type, "text"))
-		add_said(f, json_str(json_get(block, "text"), &f->call->arena));
-	else if (json_str_is(type, "web_search_tool_result"))
-		add_hits(f, block);
-}
-
-/* blocks: the JSON array of the blocks of an answer. Writes text and object of the result. -ERR_PROTOCOL: nothing can be made of it. */
+/* blocks: the JSON array of the blocks of an answer. Writes text and object of the result from the text and the search results;
+ * other blocks (thinking, calls of the server's tool) are skipped. -ERR_PROTOCOL: it cannot be read. */
 static int web_search_read(struct tool_call *call, struct str blocks, unsigned *ret_searches, struct err *err)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
@@ -93,8 +81,12 @@ static int web_search_read(struct tool_call *call, struct str blocks, unsigned *
 	json_kstr(&f.w, "query", query);
 	json_key(&f.w, "results");
 	json_open(&f.w, '[');
-	for (const struct json *block = json_first(root); block; block = json_next(root, block))
-		add_block(&f, block);
+	for (const struct json *block = json_first(root); block; block = json_next(root, block)) {
+		if (json_str_is(json_get(block, "type"), "text"))
+			add_text(&f, json_str(json_get(block, "text"), &call->arena));
+		else if (json_str_is(json_get(block, "type"), "web_search_tool_result"))
+			add_hits(&f, block);
+	}
 	json_close(&f.w);
 	json_key(&f.w, "durationSeconds");
 	json_put_double(&f.w, (double)(loop_now_ms(call->env->loop) - call->started_ms) / 1000);
@@ -152,40 +144,26 @@ static bool has_members(const struct json *list)
 	return list && json_first(list);
 }
 
-static void write_server_tool(struct buf *out, const struct tool_call *call, unsigned uses)
+static void search_ask(struct search *s)
 {
+	struct tool_call *call = s->call;
+	struct web *web = call->env->web;
 	const struct json *allowed = json_get(call->input, "allowed_domains");
 	const struct json *blocked = json_get(call->input, "blocked_domains");
-	struct json_out w = json_out(out);
+	AUTO_BUF struct buf tool = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	struct json_out w = json_out(&tool);
+	struct err err = { 0 };
 
 	json_open(&w, '{');
 	json_kcstr(&w, "type", "web_search_20250305");
 	json_kcstr(&w, "name", "web_search");
-	json_ki64(&w, "max_uses", uses);
+	json_ki64(&w, "max_uses", s->taken);
 	if (has_members(allowed))
 		json_kraw(&w, "allowed_domains", json_raw(allowed));
 	if (has_members(blocked))
 		json_kraw(&w, "blocked_domains", json_raw(blocked));
 	json_close(&w);
-}
-
-static unsigned session_limit(const struct tool_env *env)
-{
-	const char *wish = tool_env_get(env, "CLAUDE_CODE_MAX_WEB_SEARCHES_PER_SESSION");
-	uint64_t limit;
-
-	return wish && str_to_u64(str_from(wish), &limit) && limit < UINT32_MAX ? (unsigned)limit : MOST_IN_SESSION;
-}
-
-static void search_ask(struct search *s)
-{
-	struct tool_call *call = s->call;
-	struct web *web = call->env->web;
-	AUTO_BUF struct buf tool = { 0 };
-	AUTO_BUF struct buf text = { 0 };
-	struct err err = { 0 };
-
-	write_server_tool(&tool, call, s->taken);
 	buf_addf(&text, "Search the web for: " STR_FMT,
 		 STR_ARG(json_str(json_get(call->input, "query"), &call->arena)));
 	s->question = (struct web_question){ .label = "web_search",
@@ -202,6 +180,8 @@ static void search_start(struct tool_call *call)
 	const struct json *input = call->input;
 	struct web *web = call->env->web;
 	struct search *s = arena_calloc(&call->arena, sizeof *s);
+	const char *setting = tool_env_get(call->env, "CLAUDE_CODE_MAX_WEB_SEARCHES_PER_SESSION");
+	uint64_t limit;
 
 	if (has_members(json_get(input, "allowed_domains")) && has_members(json_get(input, "blocked_domains"))) {
 		tool_call_reject(call, "Give allowed_domains or blocked_domains, not both.");
@@ -211,11 +191,13 @@ static void search_start(struct tool_call *call)
 		tool_call_fail(call, "The web cannot be searched here.");
 		return;
 	}
+	if (!setting || !str_to_u64(str_from(setting), &limit) || limit >= UINT32_MAX)
+		limit = MOST_IN_SESSION;
 	*s = (struct search){ .call = call };
-	s->taken = web_take_searches(web, call->env->session_id, MOST_SEARCHES, session_limit(call->env));
+	s->taken = web_take_searches(web, call->env->session_id, MOST_SEARCHES, (unsigned)limit);
 	if (!s->taken) {
-		tool_call_fail(call, "This session has made its %u web searches. Go on with what you have.",
-			       session_limit(call->env));
+		tool_call_fail(call, "This session has made its %u web searches. Continue with what you have.",
+			       (unsigned)limit);
 		return;
 	}
 	call->state = s;

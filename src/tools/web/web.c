@@ -1,101 +1,72 @@
 /* SPDX-License-Identifier: MIT
- * web.c - what the tools of the web share. */
+ * web.c - what WebFetch and WebSearch share. */
 #include "tools/web/web.h"
 
-/* ---- pages that were fetched a moment ago ----------------------------------------------------------------------- */
+/* ---- the cache of pages ---------------------------------------------------------------------------------------- */
 
-enum { MOST_PAGES = 128, MOST_BYTES = 16 << 20 };
+enum { MAX_BYTES = 16 << 20 };
 
-struct web_entry {
-	struct web_entry *older, *newer;
-	struct web_cached page; /* of the texts below */
-	char *key, *url, *text;
-};
-
-static size_t cost_of(const char *key, const struct web_cached *page)
+static size_t entry_cost(const char *key, const struct web_cached *page)
 {
 	return sizeof(struct web_entry) + strlen(key) + strlen(page->url) + page->text.n;
 }
 
-static void unlink_entry(struct web_cache *c, struct web_entry *e)
+/* The last entry takes its place. */
+static void cache_drop(struct web_cache *c, struct web_entry *e)
 {
-	*(e->older ? &e->older->newer : &c->oldest) = e->newer;
-	*(e->newer ? &e->newer->older : &c->newest) = e->older;
-}
-
-static void link_newest(struct web_cache *c, struct web_entry *e)
-{
-	e->older = c->newest;
-	e->newer = NULL;
-	*(c->newest ? &c->newest->newer : &c->oldest) = e;
-	c->newest = e;
-}
-
-static void drop(struct web_cache *c, struct web_entry *e)
-{
-	unlink_entry(c, e);
-	map_remove(&c->pages, str_from(e->key));
-	c->held_bytes -= cost_of(e->key, &e->page);
+	c->held_bytes -= entry_cost(e->key, &e->page);
 	free(e->key);
 	free(e->url);
 	free(e->text);
-	free(e);
+	*e = c->entries[--c->count];
 }
 
 const struct web_cached *web_cache_get(struct web_cache *c, const char *key, uint64_t now_ms)
 {
-	struct web_entry *e = map_get(&c->pages, str_from(key));
-
-	if (!e)
-		return NULL;
-	if (e->page.until_ms <= now_ms) {
-		drop(c, e);
-		return NULL;
+	for (struct web_entry *e = c->entries; e < c->entries + c->count; e++) {
+		if (strcmp(e->key, key) != 0)
+			continue;
+		if (e->page.until_ms > now_ms) {
+			e->used = ++c->uses;
+			return &e->page;
+		}
+		cache_drop(c, e);
+		break;
 	}
-	unlink_entry(c, e);
-	link_newest(c, e);
-	return &e->page;
-}
-
-static struct web_entry *copy_of(const char *key, const struct web_cached *page)
-{
-	struct web_entry *e = xcalloc(1, sizeof *e);
-
-	e->key = xstrdup(key);
-	e->url = xstrdup(page->url);
-	e->text = xstrndup(page->text.p, page->text.n);
-	e->page = *page;
-	e->page.url = e->url;
-	e->page.text.p = e->text;
-	return e;
+	return NULL;
 }
 
 void web_cache_put(struct web_cache *c, const char *key, const struct web_cached *page)
 {
-	struct web_entry *old = map_get(&c->pages, str_from(key));
-	size_t cost = cost_of(key, page);
+	size_t cost = entry_cost(key, page);
 
-	if (old)
-		drop(c, old);
-	if (cost > MOST_BYTES)
+	(void)web_cache_get(c, key, UINT64_MAX); /* an old one is dropped */
+	if (cost > MAX_BYTES)
 		return;
-	struct web_entry *e = copy_of(key, page);
-	map_set(&c->pages, str_from(e->key), e);
-	link_newest(c, e);
+	while (c->count == WEB_CACHE_PAGES || c->held_bytes + cost > MAX_BYTES) {
+		struct web_entry *oldest = c->entries;
+		for (struct web_entry *e = c->entries; e < c->entries + c->count; e++)
+			oldest = e->used < oldest->used ? e : oldest;
+		cache_drop(c, oldest);
+	}
+	struct web_entry *e = &c->entries[c->count++];
+	*e = (struct web_entry){ .page = *page,
+				 .used = ++c->uses,
+				 .key = xstrdup(key),
+				 .url = xstrdup(page->url),
+				 .text = xstrndup(page->text.p, page->text.n) };
+	e->page.url = e->url;
+	e->page.text.p = e->text;
 	c->held_bytes += cost;
-	while (c->pages.count > MOST_PAGES || c->held_bytes > MOST_BYTES)
-		drop(c, c->oldest);
 }
 
 void web_cache_release(struct web_cache *c)
 {
-	while (c->oldest)
-		drop(c, c->oldest);
-	map_release(&c->pages);
-	*c = (struct web_cache){ 0 };
+	while (c->count)
+		cache_drop(c, c->entries);
 }
 
-/* ---- the way to pages and searches ------------------------------------------------------------------------------ */
+/* ---- HTTP client, model and searches ---------------------------------------------------------------------------- */
 
 struct web *web_new(struct loop *loop)
 {
@@ -117,14 +88,9 @@ void web_free(struct web *web)
 	free(web);
 }
 
-static uintptr_t used_by(const struct web *web, const char *session_id)
-{
-	return (uintptr_t)map_get(&web->searches, str_from(session_id));
-}
-
 unsigned web_take_searches(struct web *web, const char *session_id, unsigned wanted, unsigned limit)
 {
-	uintptr_t used = used_by(web, session_id);
+	uintptr_t used = (uintptr_t)map_get(&web->searches, str_from(session_id));
 	unsigned taken = used < limit ? MIN(wanted, (unsigned)(limit - used)) : 0;
 
 	map_set(&web->searches, str_from(session_id), (void *)(used + taken));
@@ -133,7 +99,7 @@ unsigned web_take_searches(struct web *web, const char *session_id, unsigned wan
 
 void web_return_searches(struct web *web, const char *session_id, unsigned count)
 {
-	uintptr_t used = used_by(web, session_id);
+	uintptr_t used = (uintptr_t)map_get(&web->searches, str_from(session_id));
 
 	map_set(&web->searches, str_from(session_id), (void *)(used - MIN(used, count)));
 }

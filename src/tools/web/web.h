@@ -1,37 +1,41 @@
 /* SPDX-License-Identifier: MIT
- * web.h - what the tools of the web share in a runtime: a client of their own, so that no connection of theirs is one of the
- * model's; the pages of the last minutes; and the way to a model (docs/internals/web.md). */
+ * web.h - what WebFetch and WebSearch share in a runtime: an HTTP client of their own, separate from the connections to the
+ * model; a cache of pages; and access to a model (docs/internals/web.md). */
 #pragma once
 #include "core/tool/tool.h"
 #include "lib/base/map.h"
 #include "lib/io/http.h"
 
-/* ---- pages that were fetched a moment ago ----------------------------------------------------------------------- */
-
-struct web_entry;
+/* ---- the cache of pages ---------------------------------------------------------------------------------------- */
 
 struct web_cached {
-	const char *url; /* where the page was found in the end */
+	const char *url; /* after redirects */
 	struct str text;
 	uint64_t bytes; /* that the server sent */
 	int status;
 	uint64_t until_ms; /* of the loop's clock */
 };
 
-/* Zeroed: empty */
+enum { WEB_CACHE_PAGES = 128 };
+
+/* Zeroed: empty. The page that was not used for the longest time is dropped for a new one. */
 struct web_cache {
-	struct map pages; /* key -> struct web_entry */
-	struct web_entry *oldest, *newest;
-	size_t held_bytes;
+	struct web_entry {
+		struct web_cached page; /* of the texts below */
+		uint64_t used;          /* number of the last use */
+		char *key, *url, *text; /* owned */
+	} entries[WEB_CACHE_PAGES];
+	size_t count, held_bytes;
+	uint64_t uses; /* so far */
 };
 
-/* NULL: it is not there, or too old. Borrowed until the next put or release. */
+/* NULL: it is not there, or too old. Borrowed until the next call. */
 const struct web_cached *web_cache_get(struct web_cache *c, const char *key, uint64_t now_ms);
 /* Copies all texts; one with the same key is replaced. A page that is too large for the cache is not kept. */
 void web_cache_put(struct web_cache *c, const char *key, const struct web_cached *page);
 void web_cache_release(struct web_cache *c);
 
-/* ---- the way to pages and searches ------------------------------------------------------------------------------ */
+/* ---- HTTP client, model and searches ---------------------------------------------------------------------------- */
 
 /* One question of a tool to a model, beside the conversation. The tool owns it and keeps it until done. */
 struct web_question {
@@ -42,7 +46,7 @@ struct web_question {
 	 * blocks of it; when failed, why there is none. Borrowed until return. */
 	void (*done)(struct web_question *q, bool failed, struct str answer);
 	void (*cancel)(struct web_question *q); /* set by ask: a request */
-	void *asked;                            /* whom; of who answers */
+	void *asked;                            /* for the one who implements ask */
 };
 
 struct web {
@@ -60,6 +64,6 @@ struct web {
 struct web *web_new(struct loop *loop);
 void web_free(struct web *web); /* no call may run */
 
-/* Takes up to `wanted` searches out of those that the session has left, and gives back what was not used. */
+/* Takes up to `wanted` searches from the quota of the session; those that were not made are returned to it. */
 unsigned web_take_searches(struct web *web, const char *session_id, unsigned wanted, unsigned limit);
 void web_return_searches(struct web *web, const char *session_id, unsigned count);

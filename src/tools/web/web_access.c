@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * web_access.c - addresses, and where a call may go. */
+ * web_access.c - URLs, and which of them a call may fetch. */
 #include "tools/web/web_access.h"
 #include "guard/permission/permission.h"
 #include "guard/permission/rule_pattern.h"
@@ -12,14 +12,7 @@
 
 enum { TEXT_LIMIT_BYTES = 4096 };
 
-static bool is_ascii(const char *text)
-{
-	while (*text && !(*text & 0x80))
-		text++;
-	return !*text;
-}
-
-static struct web_url from_parts(struct arena *a, const struct url *u)
+static struct web_url web_url_from(struct arena *a, const struct url *u)
 {
 	return (struct web_url){ .text = u->text,
 				 .host = host_normal(a, str_from(u->host)).p,
@@ -40,8 +33,11 @@ int web_url_parse(struct arena *a, struct str text, struct web_url *ret_url, str
 		return err_wrap(err, "'%.150s'", copy);
 	if (parts.has_user)
 		return err_set(err, ERR_USAGE, "an address with a user name is not fetched");
-	struct web_url url = from_parts(a, &parts);
-	if (!str_is(host_of_url(a, text), url.host) || !is_ascii(url.host))
+	struct web_url url = web_url_from(a, &parts);
+	const char *c = url.host;
+	while (*c && !(*c & 0x80))
+		c++;
+	if (!str_is(host_of_url(a, text), url.host) || *c)
 		return err_set(err, ERR_USAGE, "write the host as '%.100s', in ASCII and without escapes", url.host);
 	*ret_url = url;
 	return 0;
@@ -52,7 +48,7 @@ void web_url_upgrade(struct arena *a, struct web_url *url)
 	struct url parts;
 
 	if (url_parse(a, url->text, &parts, NULL) == 0 && url_to_https(a, &parts, NULL) == 0)
-		*url = from_parts(a, &parts);
+		*url = web_url_from(a, &parts);
 }
 
 bool web_url_is_local(const struct web_url *url)
@@ -83,21 +79,6 @@ unsigned web_refused_kinds(const struct tool_call *call, const struct web_url *u
 	return ADDRESS_NOT_PUBLIC & ~(unsigned)(kind ? kind : ADDRESS_PRIVATE);
 }
 
-/* What the rules say of the same tool with another address. */
-static void judge(const struct tool_call *call, const struct web_url *url, struct permission_verdict *verdict)
-{
-	AUTO_JSON struct json_reader reader = { 0 };
-	AUTO_BUF struct buf text = { 0 };
-	struct json_out w = json_out(&text);
-	struct tool_use other = tool_call_use(call);
-
-	json_open(&w, '{');
-	json_kcstr(&w, "url", url->text);
-	json_close(&w);
-	if (call->env->permission && json_parse(&reader, text.p, text.n, &other.input, NULL) == 0)
-		permission_explain(call->env->permission, other, PERMISSION_HINT_NONE, verdict);
-}
-
 static bool has_usual_port(const struct web_url *url)
 {
 	return !strcmp(url->port, url->https ? "443" : "80");
@@ -108,23 +89,31 @@ static const char *without_www(const char *host)
 	return strncmp(host, "www.", 4) ? host : host + 4;
 }
 
-/* A call cannot ask while it runs: what would need a question is reported to the model. A question that cannot be answered is not a
- * rule against the host that this call was allowed for. */
-enum web_way web_judge_redirect(const struct tool_call *call, const struct web_url *from, const struct web_url *to,
-				struct buf *reason)
+/* Evaluates the rules for the same tool with the new URL. A running call cannot ask the user: a redirect that would need a
+ * question is reported to the model. An unanswerable question is not a rule against the host that this call was allowed for. */
+enum web_redirect web_check_redirect(const struct tool_call *call, const struct web_url *from, const struct web_url *to,
+				     struct buf *reason)
 {
 	struct permission_verdict verdict = { .decision = PERMISSION_ALLOW };
-	enum web_way way = WEB_REPORT;
+	struct tool_use use = tool_call_use(call); /* with the new URL */
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_BUF struct buf input = { 0 };
+	struct json_out w = json_out(&input);
+	enum web_redirect redirect = WEB_REPORT;
 
-	judge(call, to, &verdict);
+	json_open(&w, '{');
+	json_kcstr(&w, "url", to->text);
+	json_close(&w);
+	if (call->env->permission && json_parse(&reader, input.p, input.n, &use.input, NULL) == 0)
+		permission_explain(call->env->permission, use, PERMISSION_HINT_NONE, &verdict);
 	if (verdict.decision == PERMISSION_DENY && !verdict.unanswerable) {
 		buf_add(reason, verdict.reason.p, verdict.reason.n);
-		way = WEB_REFUSE;
+		redirect = WEB_REFUSE;
 	} else if (!strcmp(from->port, to->port) || (has_usual_port(from) && has_usual_port(to))) {
 		bool is_near = !strcmp(without_www(from->host), without_www(to->host));
 		if (!strcmp(from->host, to->host) || (is_near && verdict.decision == PERMISSION_ALLOW))
-			way = WEB_FOLLOW;
+			redirect = WEB_FOLLOW;
 	}
 	permission_verdict_release(&verdict);
-	return way;
+	return redirect;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * web_access.h - addresses, and where a call may go. */
+ * web_access.h - URLs, and which of them a call may fetch. */
 #pragma once
 #include "core/tool/tool.h"
 #include "lib/base/arena.h"
@@ -7,14 +7,14 @@
 /* ---- addresses -------------------------------------------------------------------------------------------------- */
 
 struct web_url {
-	const char *text; /* normal, without the part behind # */
+	const char *text; /* normalized, without the fragment */
 	const char *host; /* lower case, without a dot at the end */
 	const char *port;
 	bool https;
 };
 
 /* http and https, without a user name. Texts are in the arena. A host that programs could read differently (an escape, an
- * address in a form of its own, letters outside ASCII) is refused: what rules say about it would mean nothing. */
+ * unusual form of an IP address, letters outside ASCII) is refused: rules could not be applied to it. */
 int web_url_parse(struct arena *a, struct str text, struct web_url *ret_url, struct err *err);
 void web_url_upgrade(struct arena *a,
 		     struct web_url *url); /* https in place of http, on its own port if there is one */
@@ -28,11 +28,11 @@ bool web_url_is_local(const struct web_url *url);
  * private networks, so that a name that was allowed cannot be made to mean this machine or a metadata service. */
 unsigned web_refused_kinds(const struct tool_call *call, const struct web_url *url);
 
-enum web_way {
+enum web_redirect {
 	WEB_FOLLOW,
 	WEB_REPORT, /* another host: reported to the model, which may ask for it */
 	WEB_REFUSE, /* a rule forbids it */
 };
-/* Of an answer that leads elsewhere. reason: of WEB_REFUSE. */
-enum web_way web_judge_redirect(const struct tool_call *call, const struct web_url *from, const struct web_url *to,
-				struct buf *reason);
+/* Whether a redirect is followed. reason: of WEB_REFUSE. */
+enum web_redirect web_check_redirect(const struct tool_call *call, const struct web_url *from, const struct web_url *to,
+				     struct buf *reason);

@@ -5,7 +5,7 @@
 #include <iconv.h>
 #include "lib/base/utf8.h"
 #include "lib/io/file.h"
-#include "tools/web/html_markdown.h"
+#include "tools/web/html.h"
 
 /* ---- charsets --------------------------------------------------------------------------------------------------- */
 
@@ -16,53 +16,44 @@ enum { META_WITHIN_BYTES = 4096, PIECE_BYTES = 16 << 10 };
 
 /* Names that pages use, as browsers understand them: the older standards mean their supersets on Windows. */
 static const struct {
-	const char *label, *encoding;
+	const char *name, *labels; /* separated by blanks */
 } encodings[] = {
-	{ "utf-8", "UTF-8" },
-	{ "utf8", "UTF-8" },
-	{ "us-ascii", "CP1252" },
-	{ "ascii", "CP1252" },
-	{ "iso-8859-1", "CP1252" },
-	{ "iso8859-1", "CP1252" },
-	{ "latin1", "CP1252" },
-	{ "windows-1252", "CP1252" },
-	{ "cp1252", "CP1252" },
-	{ "windows-1250", "CP1250" },
-	{ "windows-1251", "CP1251" },
-	{ "cp1251", "CP1251" },
-	{ "windows-1253", "CP1253" },
-	{ "windows-1254", "CP1254" },
-	{ "iso-8859-9", "CP1254" },
-	{ "windows-1255", "CP1255" },
-	{ "windows-1256", "CP1256" },
-	{ "windows-1257", "CP1257" },
-	{ "windows-1258", "CP1258" },
-	{ "iso-8859-2", "ISO-8859-2" },
-	{ "iso-8859-5", "ISO-8859-5" },
-	{ "iso-8859-7", "ISO-8859-7" },
-	{ "iso-8859-8", "ISO-8859-8" },
-	{ "iso-8859-15", "ISO-8859-15" },
-	{ "koi8-r", "KOI8-R" },
-	{ "koi8-u", "KOI8-U" },
-	{ "gb2312", "GB18030" },
-	{ "gbk", "GB18030" },
-	{ "gb18030", "GB18030" },
-	{ "big5", "BIG5-HKSCS" },
-	{ "euc-jp", "EUC-JP" },
-	{ "shift_jis", "CP932" },
-	{ "sjis", "CP932" },
-	{ "euc-kr", "CP949" },
-	{ "utf-16", "UTF-16LE" },
-	{ "utf-16le", "UTF-16LE" },
-	{ "utf-16be", "UTF-16BE" },
+	{ "UTF-8", "utf-8 utf8" },
+	{ "CP1252", "us-ascii ascii iso-8859-1 iso8859-1 latin1 windows-1252 cp1252" },
+	{ "CP1250", "windows-1250" },
+	{ "CP1251", "windows-1251 cp1251" },
+	{ "CP1253", "windows-1253" },
+	{ "CP1254", "windows-1254 iso-8859-9" },
+	{ "CP1255", "windows-1255" },
+	{ "CP1256", "windows-1256" },
+	{ "CP1257", "windows-1257" },
+	{ "CP1258", "windows-1258" },
+	{ "ISO-8859-2", "iso-8859-2" },
+	{ "ISO-8859-5", "iso-8859-5" },
+	{ "ISO-8859-7", "iso-8859-7" },
+	{ "ISO-8859-8", "iso-8859-8" },
+	{ "ISO-8859-15", "iso-8859-15" },
+	{ "KOI8-R", "koi8-r" },
+	{ "KOI8-U", "koi8-u" },
+	{ "GB18030", "gb2312 gbk gb18030" },
+	{ "BIG5-HKSCS", "big5" },
+	{ "EUC-JP", "euc-jp" },
+	{ "CP932", "shift_jis sjis" },
+	{ "CP949", "euc-kr" },
+	{ "UTF-16LE", "utf-16 utf-16le" },
+	{ "UTF-16BE", "utf-16be" },
 };
 
 /* NULL: not one of ours. */
 static const char *find_encoding(struct str label)
 {
-	for (size_t i = 0; i < COUNT_OF(encodings); i++)
-		if (str_is_nocase(str_trim(label), encodings[i].label))
-			return encodings[i].encoding;
+	label = str_trim(label);
+	for (size_t i = 0; i < COUNT_OF(encodings) && label.n; i++)
+		for (struct str rest = str_from(encodings[i].labels); rest.p;) {
+			struct str known = str_cut(&rest, ' ');
+			if (known.n == label.n && !strncasecmp(known.p, label.p, known.n))
+				return encodings[i].name;
+		}
 	return NULL;
 }
 
@@ -89,7 +80,7 @@ static const char *take_mark(struct str *bytes)
 	return NULL;
 }
 
-static struct str behind(struct str text, const char *word)
+static struct str text_behind(struct str text, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -100,14 +91,14 @@ static struct str behind(struct str text, const char *word)
 }
 
 /* <meta charset="x"> or <meta ... content="text/html; charset=x"> near the beginning. A page that can be read so far is not
- * in UTF-16, whatever it says. */
+ * in UTF-16, even if it says so. */
 static const char *find_meta(struct str bytes)
 {
 	struct str rest = { bytes.p, MIN(bytes.n, (size_t)META_WITHIN_BYTES) };
 
-	while ((rest = behind(rest, "<meta")).p) {
+	while ((rest = text_behind(rest, "<meta")).p) {
 		struct str tag = rest;
-		struct str name = behind(str_cut(&tag, '>'), "charset");
+		struct str name = text_behind(str_cut(&tag, '>'), "charset");
 		while (name.n && char_in(name.p[0], "= \t\r\n\"'"))
 			name = (struct str){ name.p + 1, name.n - 1 };
 		size_t n = 0;
@@ -132,7 +123,7 @@ static void add_held_back(iconv_t how, struct buf *out)
 }
 
 /* unit: bytes that are skipped where nothing can be made of them */
-static void convert(iconv_t how, size_t unit, struct str bytes, size_t limit_bytes, struct buf *out)
+static void convert_encoding(iconv_t how, size_t unit, struct str bytes, size_t limit_bytes, struct buf *out)
 {
 	char *in = (char *)(uintptr_t)bytes.p; /* iconv does not write there */
 	size_t left = bytes.n;
@@ -169,7 +160,7 @@ void web_decode(struct str bytes, struct str charset, bool is_html, size_t limit
 	if (how == (iconv_t)-1) { /* also where the system lacks the encoding */
 		utf8_add_repaired(out, utf8_cut(bytes, limit_bytes));
 	} else {
-		convert(how, is_utf16(encoding) ? 2 : 1, bytes, limit_bytes, out);
+		convert_encoding(how, is_utf16(encoding) ? 2 : 1, bytes, limit_bytes, out);
 		iconv_close(how);
 	}
 	out->n = from + utf8_cut((struct str){ out->p + from, out->n - from }, limit_bytes).n;
@@ -196,53 +187,28 @@ static const char *const texts[] = {
 	"application/x-ndjson",   "application/x-sh",       "application/yaml", "application/x-yaml",
 };
 
-static const char *extension_of(struct str type)
-{
-	for (size_t i = 0; i < COUNT_OF(files); i++)
-		if (str_is_nocase(type, files[i].type))
-			return files[i].extension;
-	return "bin";
-}
-
-/* Text does not have these, but for UTF-16, which says so at its beginning. */
-static bool looks_binary(struct str bytes)
-{
-	bool marked = str_starts(bytes, STR("\xff\xfe")) || str_starts(bytes, STR("\xfe\xff"));
-
-	return !marked && bytes.n && memchr(bytes.p, '\0', MIN(bytes.n, (size_t)LOOKED_AT_BYTES));
-}
-
-static bool looks_like_html(struct str bytes)
+static enum page_kind page_kind_of(struct str type, struct str bytes)
 {
 	static const char *const begins[] = { "<!doctype html", "<html", "<head", "<body" };
-	struct str text = str_trim((struct str){ bytes.p, MIN(bytes.n, (size_t)LOOKED_AT_BYTES) });
-
-	for (size_t i = 0; i < COUNT_OF(begins); i++)
-		if (text.n >= strlen(begins[i]) && !strncasecmp(text.p, begins[i], strlen(begins[i])))
-			return true;
-	return false;
-}
-
-static bool is_text_type(struct str type)
-{
-	for (size_t i = 0; i < COUNT_OF(texts); i++)
-		if (str_is_nocase(type, texts[i]))
-			return true;
-	return (type.n > 5 && !strncasecmp(type.p, "text/", 5)) || str_ends(type, STR("+json")) ||
-	       str_ends(type, STR("+xml"));
-}
-
-static enum page_kind kind_of(struct str type, struct str bytes)
-{
+	struct str head = { bytes.p, MIN(bytes.n, (size_t)LOOKED_AT_BYTES) };
 	bool is_html = str_is_nocase(type, "text/html") || str_is_nocase(type, "application/xhtml+xml");
+	bool is_text = is_html || !type.n || str_is_nocase(type, "application/octet-stream") ||
+		       (type.n > 5 && !strncasecmp(type.p, "text/", 5)) || str_ends(type, STR("+json")) ||
+		       str_ends(type, STR("+xml"));
 
-	if (type.n && !is_html && !is_text_type(type) && !str_is_nocase(type, "application/octet-stream"))
+	for (size_t i = 0; i < COUNT_OF(texts) && !is_text; i++)
+		is_text = str_is_nocase(type, texts[i]);
+	if (!is_text)
 		return PAGE_FILE;
-	if (is_html || (!type.n && looks_like_html(bytes)))
-		return PAGE_HTML; /* browsers show it as such whatever is in it, and so it is read */
-	if (looks_binary(bytes))
-		return PAGE_FILE;
-	return PAGE_TEXT;
+	for (size_t i = 0; i < COUNT_OF(begins) && !type.n && !is_html; i++) {
+		struct str text = str_trim(head);
+		is_html = text.n >= strlen(begins[i]) && !strncasecmp(text.p, begins[i], strlen(begins[i]));
+	}
+	if (is_html)
+		return PAGE_HTML; /* also with NUL in it: browsers show it as HTML */
+	/* Text has no NUL, except UTF-16, which begins with a byte order mark. */
+	bool is_utf16 = str_starts(bytes, STR("\xff\xfe")) || str_starts(bytes, STR("\xfe\xff"));
+	return !is_utf16 && head.n && memchr(head.p, '\0', head.n) ? PAGE_FILE : PAGE_TEXT;
 }
 
 static struct str charset_of(struct str parameters)
@@ -263,11 +229,15 @@ static struct str charset_of(struct str parameters)
 static int save_page(const struct web_source *s, struct str type, struct buf *out, struct err *err)
 {
 	AUTO_BUF struct buf path = { 0 };
+	const char *extension = "bin";
 
 	if (!s->stem)
-		return err_set(err, ERR_NOT_FOUND,
-			       "the answer is " STR_FMT ", which is no text, and files are not kept", STR_ARG(type));
-	buf_addf(&path, "%s.%s", s->stem, extension_of(type));
+		return err_set(err, ERR_NOT_FOUND, "the answer is " STR_FMT ", not text, and files are not kept",
+			       STR_ARG(type));
+	for (size_t i = 0; i < COUNT_OF(files); i++)
+		if (str_is_nocase(type, files[i].type))
+			extension = files[i].extension;
+	buf_addf(&path, "%s.%s", s->stem, extension);
 	if (file_make_parents(path.p, err) < 0 || file_replace(path.p, s->bytes.p, s->bytes.n, err) < 0)
 		return -(int)err->kind;
 	buf_addf(out, "The answer is " STR_FMT " (", STR_ARG(type));
@@ -280,7 +250,7 @@ int web_page_read(const struct web_source *source, struct buf *out, bool *ret_is
 {
 	struct str parameters = str_from(source->type ? source->type : "");
 	struct str type = str_trim(str_cut(&parameters, ';'));
-	enum page_kind kind = kind_of(type, source->bytes);
+	enum page_kind kind = page_kind_of(type, source->bytes);
 	bool is_html = kind == PAGE_HTML;
 	AUTO_BUF struct buf text = { 0 };
 

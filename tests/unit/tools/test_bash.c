@@ -11,7 +11,6 @@
 #include "lib/json/json_write.h"
 #include "tests.h"
 #include "toolbox.h"
-#include "tools/shell/bash_text.h"
 #include "tools/shell/shell_set.h"
 
 struct shellbox {
@@ -347,7 +346,7 @@ TEST(the_directory_persists_inside_the_working_directories)
 	CHECK_CSTR(sb.box.env.cwd, text_of(&sb, "%s/sub dir", sb.box.dir));
 }
 
-TEST(outside_of_them_it_is_reset_and_the_model_told)
+TEST(outside_of_them_it_is_reset_and_the_result_says_so)
 {
 	SHELLBOX(sb, 0);
 	toolbox_put(&sb.box, "sub/f", "");
@@ -657,7 +656,7 @@ int test_bash(void)
 		T(a_flood_costs_little_memory_and_is_stopped_at_its_limit),
 		T(memory_for_output_stays_bounded_however_much_comes),
 		T(the_directory_persists_inside_the_working_directories),
-		T(outside_of_them_it_is_reset_and_the_model_told), T(in_a_subagent_it_never_persists),
+		T(outside_of_them_it_is_reset_and_the_result_says_so), T(in_a_subagent_it_never_persists),
 		T(a_setting_keeps_the_directory_where_the_session_started),
 		T(a_directory_that_was_removed_leads_back_to_the_start), T(no_files_are_left_for_the_directory),
 		T(a_command_that_may_not_move_is_stopped_at_its_timeout),

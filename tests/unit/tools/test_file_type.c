@@ -2,7 +2,7 @@
  * test_file_type.c - the types of Grep. */
 #include "unit.h"
 #include "tests.h"
-#include "tools/search/file_type.h"
+#include "tools/search/walk.h"
 
 TEST(file_types_are_lists_of_globs)
 {

@@ -208,9 +208,8 @@ static void search(struct toolbox *box, const char *pattern, unsigned flags, str
 		.pattern = str_from(pattern),
 		.flags = flags,
 		.want = want,
-		.path = box->dir,
 		.base = box->dir,
-		.home = box->dir,
+		.walk = { .root = box->dir, .home = box->dir },
 	};
 
 	if (grep_run(&q, &results, &err) < 0)

@@ -3,8 +3,7 @@
 #include "unit.h"
 #include "lib/base/utf8.h"
 #include "tests.h"
-#include "tools/web/html_parse.h"
-#include "tools/web/html_markdown.h"
+#include "tools/web/html.h"
 #include "tools/web/web_page.h"
 
 enum { LIMIT_MS = 20000 };
@@ -67,7 +66,7 @@ TEST(elements_become_what_they_are_in_markdown)
 	}
 }
 
-TEST(what_nobody_looks_at_never_reaches_the_parser)
+TEST(unused_elements_and_attributes_never_reach_the_parser)
 {
 	static const struct {
 		const char *page, *clean;
@@ -236,9 +235,9 @@ TEST(a_long_text_is_converted_without_a_seam)
 
 int test_html(void)
 {
-	return RUN_TESTS(T(elements_become_what_they_are_in_markdown), T(what_nobody_looks_at_never_reaches_the_parser),
-			 T(a_page_that_is_nested_too_deeply_is_read_as_far_as_it_goes),
-			 T(the_output_never_passes_its_limit),
-			 T(the_encoding_is_that_of_the_mark_then_the_header_then_the_page_then_the_bytes),
-			 T(decoded_text_is_cut_between_characters), T(a_long_text_is_converted_without_a_seam));
+	return RUN_TESTS(
+		T(elements_become_what_they_are_in_markdown), T(unused_elements_and_attributes_never_reach_the_parser),
+		T(a_page_that_is_nested_too_deeply_is_read_as_far_as_it_goes), T(the_output_never_passes_its_limit),
+		T(the_encoding_is_that_of_the_mark_then_the_header_then_the_page_then_the_bytes),
+		T(decoded_text_is_cut_between_characters), T(a_long_text_is_converted_without_a_seam));
 }

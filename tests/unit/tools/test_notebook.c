@@ -146,7 +146,7 @@ TEST(a_cell_that_does_not_fit_any_more_waits_for_the_next_read_and_one_alone_is_
 	CHECK(str_has(toolbox_text(&box), STR(" more bytes were left out]\n</cell>")));
 }
 
-TEST(what_is_no_notebook_is_an_error_that_says_why)
+TEST(a_file_that_is_not_a_notebook_is_an_error_with_the_reason)
 {
 	AUTO_BUF struct buf digits = { 0 };
 	buf_addstr(&digits, "{\"cells\":[");
@@ -159,7 +159,7 @@ TEST(what_is_no_notebook_is_an_error_that_says_why)
 		{ "{\"cells\":[", "not a notebook, because not JSON: line 1, column " },
 		{ "[]", "not a notebook of format 4: it has no list of cells." },
 		{ "{\"worksheets\":[]}", "not a notebook of format 4: it has no list of cells." },
-		{ "{\"cells\":[1]}", "not a notebook: one of its cells is no object." },
+		{ "{\"cells\":[1]}", "not a notebook: one of its cells is not an object." },
 		{ digits.p, "a notebook with more than 100 MB or 4 million values." },
 	};
 	BOX(box);
@@ -346,12 +346,12 @@ TEST(what_the_tool_cannot_do_it_says)
 
 int test_notebook(void)
 {
-	return RUN_TESTS(T(a_notebook_comes_as_its_cells_and_what_they_printed), T(offset_and_limit_count_cells),
-			 T(pictures_of_a_notebook_come_as_blocks_and_bad_ones_say_why_not),
-			 T(of_a_notebook_with_very_many_cells_the_first_are_shown_and_it_does_not_count_as_read),
-			 T(a_cell_that_does_not_fit_any_more_waits_for_the_next_read_and_one_alone_is_cut),
-			 T(what_is_no_notebook_is_an_error_that_says_why), T(a_change_leaves_everything_else_as_it_was),
-			 T(the_tool_changes_one_cell_of_a_file_that_was_read),
-			 T(an_inserted_cell_has_an_id_and_can_be_removed_without_a_trace),
-			 T(what_the_tool_cannot_do_it_says));
+	return RUN_TESTS(
+		T(a_notebook_comes_as_its_cells_and_what_they_printed), T(offset_and_limit_count_cells),
+		T(pictures_of_a_notebook_come_as_blocks_and_bad_ones_say_why_not),
+		T(of_a_notebook_with_very_many_cells_the_first_are_shown_and_it_does_not_count_as_read),
+		T(a_cell_that_does_not_fit_any_more_waits_for_the_next_read_and_one_alone_is_cut),
+		T(a_file_that_is_not_a_notebook_is_an_error_with_the_reason),
+		T(a_change_leaves_everything_else_as_it_was), T(the_tool_changes_one_cell_of_a_file_that_was_read),
+		T(an_inserted_cell_has_an_id_and_can_be_removed_without_a_trace), T(what_the_tool_cannot_do_it_says));
 }

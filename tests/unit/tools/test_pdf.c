@@ -129,8 +129,8 @@ TEST(what_cannot_be_shown_of_a_document_says_what_to_do)
 		{ "'file_path':'long.pdf'", "it has 11 pages, too many to read at once. Say which with `pages`" },
 		{ "'file_path':'short.pdf','pages':'2'", "it has 1 pages, and page 2 was asked for" },
 		{ "'file_path':'short.pdf','pages':'1-30'", "at most 20 pages can be read at once" },
-		{ "'file_path':'broken.pdf'", "it is damaged, locked with a password, or no PDF at all (pdfinfo: " },
-		{ "'file_path':'text.pdf','pages':'1'", "text.pdf is none: it does not begin with %PDF-." },
+		{ "'file_path':'broken.pdf'", "it is damaged, locked with a password, or not a PDF file (pdfinfo: " },
+		{ "'file_path':'text.pdf','pages':'1'", "text.pdf is not one: it does not begin with %PDF-." },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {

@@ -20,7 +20,7 @@ static void add(struct toolbox *box, const char *subject)
 	AUTO_TODO_LIST struct todo_list l = { .lock = -1 };
 
 	open_list(box, &l, true);
-	CHECK_INT(todo_write(&l, &(struct todo){ .id = todo_next_id(&l), .subject = subject, .description = "" }, NULL),
+	CHECK_INT(todo_write(&l, &(struct todo){ .id = l.highest + 1, .subject = subject, .description = "" }, NULL),
 		  0);
 }
 
@@ -78,7 +78,7 @@ TEST(items_are_in_the_order_of_their_numbers)
 	CHECK_CSTR(describe(&box), "1:x 2:x 3:x 4:x 5:x 6:x 7:x 8:x 9:x 10:x 11:x");
 }
 
-TEST(an_item_that_goes_holds_nobody_up)
+TEST(a_removed_item_blocks_no_other)
 {
 	BOX(box);
 	add(&box, "a");
@@ -103,7 +103,7 @@ TEST(a_list_that_another_one_changes_is_busy)
 	CHECK_INT(todo_list_open(&second, toolbox_path(&box, "list"), true, &(struct err){ 0 }), -ERR_BUSY);
 }
 
-TEST(files_that_are_no_items_are_passed_over)
+TEST(other_files_are_skipped)
 {
 	static const char *const names[] = { "list/0.json", "list/x.json",  "list/2.json",
 					     "list/3.json", "list/4.jsonl", "list/-5.json" };
@@ -149,7 +149,7 @@ TEST(a_file_that_cannot_be_kept_stays_as_it_is)
 int test_todo(void)
 {
 	return RUN_TESTS(T(numbers_are_given_in_order_and_never_twice), T(items_are_in_the_order_of_their_numbers),
-			 T(an_item_that_goes_holds_nobody_up), T(a_list_that_another_one_changes_is_busy),
-			 T(files_that_are_no_items_are_passed_over), T(a_list_that_is_not_there_is_empty),
+			 T(a_removed_item_blocks_no_other), T(a_list_that_another_one_changes_is_busy),
+			 T(other_files_are_skipped), T(a_list_that_is_not_there_is_empty),
 			 T(a_file_that_cannot_be_kept_stays_as_it_is));
 }

@@ -120,7 +120,7 @@ TEST(words_load_as_many_as_are_wanted)
 	stage_release(&s);
 }
 
-TEST(what_fits_nothing_loads_nothing_and_is_no_error)
+TEST(a_query_without_a_match_loads_nothing_and_is_not_an_error)
 {
 	struct stage s;
 	stage_init(&s);
@@ -140,5 +140,5 @@ int test_tool_search(void)
 {
 	return RUN_TESTS(T(tools_are_ranked_by_where_the_words_are_found),
 			 T(names_load_exactly_these_tools_in_any_case_and_once), T(words_load_as_many_as_are_wanted),
-			 T(what_fits_nothing_loads_nothing_and_is_no_error));
+			 T(a_query_without_a_match_loads_nothing_and_is_not_an_error));
 }

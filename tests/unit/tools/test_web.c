@@ -285,7 +285,7 @@ TEST(the_cache_is_bounded_in_bytes)
 	web_cache_release(&c);
 }
 
-TEST(what_is_no_text_is_saved_and_named)
+TEST(a_file_that_is_not_text_is_saved_and_named)
 {
 	struct toolbox box;
 	AUTO_BUF struct buf out = { 0 };
@@ -382,7 +382,7 @@ TEST(a_session_makes_no_more_searches_than_its_limit)
 	toolbox_run(&s.box, "WebSearch", "{'query':'two'}");
 	CHECK(str_has(buf_str(&s.tool), STR("\"max_uses\":1")));
 	toolbox_run(&s.box, "WebSearch", "{'query':'three'}");
-	CHECK_STR(toolbox_text(&s.box), "This session has made its 2 web searches. Go on with what you have.");
+	CHECK_STR(toolbox_text(&s.box), "This session has made its 2 web searches. Continue with what you have.");
 	stage_close(&s);
 }
 
@@ -395,7 +395,7 @@ int test_web(void)
 		T(the_model_gets_the_page_and_the_prompt_and_its_answer_is_the_result),
 		T(a_long_page_is_read_in_parts_by_characters), T(a_call_that_waits_for_the_model_can_be_cancelled),
 		T(a_page_is_forgotten_after_its_time_and_the_least_used_go_first), T(the_cache_is_bounded_in_bytes),
-		T(what_is_no_text_is_saved_and_named), T(the_type_of_an_answer_decides_how_it_is_read),
+		T(a_file_that_is_not_text_is_saved_and_named), T(the_type_of_an_answer_decides_how_it_is_read),
 		T(what_a_search_found_becomes_text_with_links), T(a_search_with_both_lists_of_domains_is_rejected),
 		T(a_session_makes_no_more_searches_than_its_limit));
 }

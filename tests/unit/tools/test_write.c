@@ -58,7 +58,7 @@ TEST(a_file_that_was_read_is_replaced_and_keeps_its_mode)
 	CHECK(str_has(toolbox_object(&box), STR("\"lines\":[\" one\",\"-two\",\"+2\"]")));
 }
 
-TEST(what_somebody_else_wrote_since_the_read_is_not_replaced)
+TEST(a_file_that_changed_since_the_read_is_not_replaced)
 {
 	BOX(box);
 	toolbox_put(&box, "a", "old");
@@ -72,7 +72,7 @@ TEST(what_somebody_else_wrote_since_the_read_is_not_replaced)
 	CHECK_STR(toolbox_get(&box, "a"), "theirs");
 }
 
-TEST(a_new_time_with_the_same_bytes_is_no_change)
+TEST(a_new_time_with_the_same_bytes_is_not_a_change)
 {
 	BOX(box);
 	toolbox_put(&box, "a", "same");
@@ -218,8 +218,8 @@ int test_write(void)
 			 T(a_new_file_is_created_with_its_directories),
 			 T(a_file_that_the_agent_has_not_seen_is_not_replaced),
 			 T(a_file_that_was_read_is_replaced_and_keeps_its_mode),
-			 T(what_somebody_else_wrote_since_the_read_is_not_replaced),
-			 T(a_new_time_with_the_same_bytes_is_no_change), T(an_agent_may_write_again_what_it_wrote),
+			 T(a_file_that_changed_since_the_read_is_not_replaced),
+			 T(a_new_time_with_the_same_bytes_is_not_a_change), T(an_agent_may_write_again_what_it_wrote),
 			 T(of_two_agents_the_second_must_read_what_the_first_wrote), T(a_directory_is_not_written_to),
 			 T(hunks_have_three_lines_of_context_and_join_when_they_touch),
 			 T(texts_with_nothing_in_common_are_one_hunk_and_quick));
