@@ -6,39 +6,6 @@
 
 enum { LEAST_THINKING = 1024 }; /* tokens, as the API wants */
 
-static void put_thinking(struct json_out *w, const struct head_spec *spec)
-{
-	int64_t tokens;
-
-	json_key(w, "thinking");
-	json_open(w, '{');
-	if (spec->thinking && str_to_i64(str_from(spec->thinking), &tokens)) {
-		json_kcstr(w, "type", "enabled");
-		json_ki64(w, "budget_tokens", MAX(LEAST_THINKING, MIN(tokens, spec->max_tokens - 1)));
-	} else {
-		json_kcstr(w, "type", spec->thinking ? spec->thinking : "adaptive");
-	}
-	if (spec->display && !(spec->thinking && !strcmp(spec->thinking, "disabled")))
-		json_kcstr(w, "display", spec->display);
-	json_close(w);
-}
-
-static void put_output_config(struct json_out *w, const struct head_spec *spec)
-{
-	json_key(w, "output_config");
-	json_open(w, '{');
-	if (spec->effort)
-		json_kcstr(w, "effort", spec->effort);
-	if (spec->task_budget) {
-		json_key(w, "task_budget");
-		json_open(w, '{');
-		json_kcstr(w, "type", "tokens");
-		json_ki64(w, "total", spec->task_budget);
-		json_close(w);
-	}
-	json_close(w);
-}
-
 void head_write(struct buf *out, const struct head_spec *spec)
 {
 	struct json_out w = json_out(out);
@@ -52,10 +19,34 @@ void head_write(struct buf *out, const struct head_spec *spec)
 	json_kcstr(&w, "model", model);
 	json_ki64(&w, "max_tokens", spec->max_tokens);
 	json_kbool(&w, "stream", true);
-	if (spec->effort || spec->task_budget)
-		put_output_config(&w, spec);
-	if (spec->thinking || spec->display)
-		put_thinking(&w, spec);
+	if (spec->effort || spec->task_budget) {
+		json_key(&w, "output_config");
+		json_open(&w, '{');
+		if (spec->effort)
+			json_kcstr(&w, "effort", spec->effort);
+		if (spec->task_budget) {
+			json_key(&w, "task_budget");
+			json_open(&w, '{');
+			json_kcstr(&w, "type", "tokens");
+			json_ki64(&w, "total", spec->task_budget);
+			json_close(&w);
+		}
+		json_close(&w);
+	}
+	if (spec->thinking || spec->display) {
+		int64_t tokens;
+		json_key(&w, "thinking");
+		json_open(&w, '{');
+		if (spec->thinking && str_to_i64(str_from(spec->thinking), &tokens)) {
+			json_kcstr(&w, "type", "enabled");
+			json_ki64(&w, "budget_tokens", MAX(LEAST_THINKING, MIN(tokens, spec->max_tokens - 1)));
+		} else {
+			json_kcstr(&w, "type", spec->thinking ? spec->thinking : "adaptive");
+		}
+		if (spec->display && !(spec->thinking && !strcmp(spec->thinking, "disabled")))
+			json_kcstr(&w, "display", spec->display);
+		json_close(&w);
+	}
 	if (count) {
 		json_key(&w, "tools");
 		json_open(&w, '[');

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * http_place.c - requests of a model call over HTTP. */
-#include "core/model/http_place.h"
+ * http_endpoint.c - requests of a model call over HTTP. */
+#include "core/model/http_endpoint.h"
 
-static void add_header(struct http_place *p, const char *line)
+static void add_header(struct http_endpoint *p, const char *line)
 {
 	if (p->header_count + 1 >= p->header_cap) {
 		p->header_cap = p->header_cap ? p->header_cap * 2 : 16;
@@ -12,60 +12,51 @@ static void add_header(struct http_place *p, const char *line)
 	p->headers[p->header_count] = NULL;
 }
 
-void http_place_header(struct http_place *p, const char *name, const char *value)
+void http_endpoint_header(struct http_endpoint *p, const char *name, const char *value)
 {
 	add_header(p, arena_printf(&p->arena, "%s: %s", name, value));
 }
 
 /* A header that the client would drop or the server misread is refused before the first request. */
-static int check_header(struct str line, unsigned number, const char *variable, struct err *err)
+static int add_extra_headers(struct http_endpoint *p, const char *lines, struct err *err)
 {
-	struct str rest = line;
-	struct str name = str_trim(str_cut(&rest, ':'));
-	const char *why = !rest.p                                  ? "it has no colon"
-			  : !name.n || memchr(name.p, ' ', name.n) ? "its name is invalid"
-								   : NULL;
+	struct str all = str_from(lines);
 
-	for (size_t i = 0; i < line.n && !why; i++) {
-		unsigned char c = (unsigned char)line.p[i];
-		if ((c < ' ' && c != '\t') || c == 0x7f)
-			why = "it has a control character";
-		else if (c >= 0xc4)
-			why = "it has a character above U+00FF";
-	}
-	return why ? err_set(err, ERR_USAGE, "line %u of %s is not a header: %s", number, variable, why) : 0;
-}
-
-static int add_extra_headers(struct http_place *p, const char *lines, const char *variable, struct err *err)
-{
-	struct str rest = str_from(lines);
-
-	for (unsigned number = 1; rest.p; number++) {
-		struct str line = str_trim(str_cut(&rest, '\n'));
+	for (unsigned number = 1; all.p; number++) {
+		struct str line = str_trim(str_cut(&all, '\n')), rest = line;
+		struct str name = str_trim(str_cut(&rest, ':'));
+		const char *why = !rest.p                                  ? "it has no colon"
+				  : !name.n || memchr(name.p, ' ', name.n) ? "its name is invalid"
+									   : NULL;
 		if (!line.n)
 			continue;
-		if (check_header(line, number, variable, err) < 0)
-			return -(int)err->kind;
+		for (size_t i = 0; i < line.n && !why; i++) {
+			unsigned char c = (unsigned char)line.p[i];
+			if ((c < ' ' && c != '\t') || c == 0x7f)
+				why = "it has a control character";
+			else if (c >= 0xc4)
+				why = "it has a character above U+00FF";
+		}
+		if (why)
+			return err_set(err, ERR_USAGE, "line %u of ANTHROPIC_CUSTOM_HEADERS is not a header: %s",
+				       number, why);
 		add_header(p, arena_str(&p->arena, line).p);
 	}
 	return 0;
 }
 
-int http_place_open(struct http_place *p, const struct endpoint_options *o, const char *base, const char *path,
-		    struct err *err)
+int http_endpoint_open(struct http_endpoint *p, const struct endpoint_options *o, const char *base, const char *path,
+		       struct err *err)
 {
 	struct str query = str_from(base);
 	struct str trimmed = str_cut(&query, '?'); /* Azure has ?api-version= in its base */
 
 	add_header(p, "content-type: application/json");
 	add_header(p, "accept: text/event-stream");
-	if (o->extra_headers && add_extra_headers(p, o->extra_headers, "ANTHROPIC_CUSTOM_HEADERS", err) < 0) {
-		http_place_close(p);
-		return -(int)err->kind;
-	}
-	p->http = http_new(o->loop, &(struct http_options){ .user_agent = "cadre/" CADRE_VERSION }, err);
-	if (!p->http) {
-		http_place_close(p);
+	if (!o->extra_headers || add_extra_headers(p, o->extra_headers, err) == 0)
+		p->client = http_new(o->loop, &(struct http_options){ .user_agent = "cadre/" CADRE_VERSION }, err);
+	if (!p->client) {
+		http_endpoint_close(p);
 		return -(int)err->kind;
 	}
 	while (trimmed.n && trimmed.p[trimmed.n - 1] == '/')
@@ -77,16 +68,16 @@ int http_place_open(struct http_place *p, const struct endpoint_options *o, cons
 	return 0;
 }
 
-void http_place_close(struct http_place *p)
+void http_endpoint_close(struct http_endpoint *p)
 {
-	http_free(p->http);
+	http_free(p->client);
 	free(p->headers);
 	arena_release(&p->arena);
 }
 
-int http_place_post(struct http_place *p, struct model_call *call, const char *url, const struct http_body *body,
-		    void *body_data, const char *const *own, const struct http_handlers *handlers,
-		    struct http_req **ret_transfer, struct err *err)
+int http_endpoint_post(struct http_endpoint *p, struct model_call *call, const char *url, const struct http_body *body,
+		       const char *const *own, const struct http_handlers *handlers, struct http_req **ret_transfer,
+		       struct err *err)
 {
 	size_t n = p->header_count;
 	AUTO_FREE const char **headers = xmalloc((n + str_count(own) + 3) * sizeof *headers);
@@ -105,21 +96,31 @@ int http_place_post(struct http_place *p, struct model_call *call, const char *u
 	}
 	headers[n] = NULL;
 	if (!call->shard)
-		call->shard = http_pick_shard(p->http);
+		call->shard = http_pick_shard(p->client);
 	struct http_request request = {
 		.method = "POST",
 		.url = url ? url : p->url,
 		.headers = headers,
 		.body = *body,
-		.body_data = body_data,
+		.body_data = call->transfer,
 		.shard = call->shard,
 		.stall_ms = p->stall_ms,
 		.limit_bytes = LARGEST_ANSWER,
 	};
-	return http_start(p->http, &request, handlers, body_data, ret_transfer, err);
+	return http_start(p->client, &request, handlers, call, ret_transfer, err);
 }
 
-enum failure_kind http_place_failure(enum http_error error)
+void http_endpoint_on_head(struct http_req *r, int status)
+{
+	((struct model_call *)http_data(r))->status = status;
+}
+
+void http_endpoint_on_header(struct http_req *r, struct str name, struct str value)
+{
+	model_call_header(http_data(r), name, value);
+}
+
+enum failure_kind http_endpoint_failure(enum http_error error)
 {
 	static const enum failure_kind kinds[] = {
 		[HTTP_OK] = FAIL_NONE,
@@ -137,24 +138,17 @@ enum failure_kind http_place_failure(enum http_error error)
 	return kinds[error];
 }
 
-static bool is_http_url(const char *url)
+int http_endpoint_check_url(const char *url, const char *variable, struct err *err)
 {
-	struct str s = str_from(url);
-	const char *host = strstr(url, "://");
+	const char *host = url ? strstr(url, "://") : NULL;
 
-	if (!str_starts(s, STR("http://")) && !str_starts(s, STR("https://")))
-		return false;
-	return host[3] && host[3] != '/' && !strpbrk(url, " \t\r\n");
-}
-
-int http_place_check_url(const char *url, const char *variable, struct err *err)
-{
-	if (!url || is_http_url(url))
+	if (!url || ((str_starts(str_from(url), STR("http://")) || str_starts(str_from(url), STR("https://"))) &&
+		     host[3] && host[3] != '/' && !strpbrk(url, " \t\r\n")))
 		return 0;
 	return err_set(err, ERR_USAGE, "%s is not an address (http://... or https://...): %s", variable, url);
 }
 
-int http_place_check_key(const char *key, const char *variable, struct err *err)
+int http_endpoint_check_key(const char *key, const char *variable, struct err *err)
 {
 	return key && strpbrk(key, "\r\n") ? err_set(err, ERR_USAGE, "%s has a line end in it", variable) : 0;
 }
