@@ -4,7 +4,7 @@
  *
  *     system, developer (in front)  -> system            user, tool        -> one user message, results first
  *     assistant with tool_calls     -> tool_use blocks    image_url         -> image */
-#include "core/scenario/chat_request.h"
+#include "core/scenario/engine_int.h"
 #include "lib/json/json_write.h"
 
 enum { NO_LIMIT_TOKENS = 1000000 };

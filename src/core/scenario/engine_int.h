@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * engine_int.h - internals of the engine: one request being answered (struct asking), and the reply.
  *
- *     engine.c   checks, counts, limits      match.c   finds the rule       expand.c   fills in the {{names}}
- *     answer.c   makes the reply             reply.c   hands out its steps  reply_event.c   writes events and messages
- *     chat_request.c, reply_chat.c   the same for chat completions */
+ *     engine.c   checks, limits, finds the rule     template.c      fills in the {{names}}
+ *     answer.c   makes the reply and its steps      reply_event.c   writes events and messages
+ *     chat_request.c, reply_chat.c   the same for chat completions      reply_frames.c   for clouds */
 #pragma once
 #include "core/scenario/digest.h"
 #include "core/scenario/prompt_cache.h"
@@ -132,6 +132,11 @@ struct reply *answer_rule(struct asking *a, const struct rule *rule, const struc
 struct reply *answer_error(struct engine *e, unsigned status, const char *header, const char *fmt, ...)
 	printf_like(4, 5);
 struct reply *answer_json(struct engine *e, struct str body);
+
+/* chat_request.c: converts a chat-completions request to the Messages API. Appends it to out, which is undefined after a failure (-ERR_PARSE: the text of a 400). *ret_usage: the client asked
+ * for usage. Borrows body and reader until return; arena is for scratch. */
+int chat_request(struct json_reader *reader, struct arena *arena, struct str body, struct buf *out, bool *ret_usage,
+		 struct err *err);
 
 /* reply_chat.c: the same as reply_event.c for chat completions. */
 void chat_event_next(struct reply *r, struct buf *out);

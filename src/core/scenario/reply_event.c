@@ -2,7 +2,6 @@
  * reply_event.c - an answer as server-sent events, one at a time, or as one JSON message. */
 #include "lib/json/json_write.h"
 #include "core/scenario/engine_int.h"
-#include "core/scenario/signature.h"
 
 enum { FILLER_PIECE = 4096 };
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * request_block.c - validates one content block: its position and members. */
 #include "core/scenario/request_int.h"
-#include "core/scenario/signature.h"
 
 enum { LIMIT_TOOL_NAME = 128 };
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * request_check.c - walks through a request in the order of the prompt (tools, system, messages), checks it, and
  * collects the prefix hashes and the texts that rules look at. */
-#include "core/scenario/digest.h"
 #include "core/scenario/request_int.h"
-#include "core/scenario/request.h"
 
 /* ---- walks through a request in the order of the prompt (tools, system, messages), checks it, a ------------------ */
 

@@ -3,7 +3,7 @@
  * on from the summary. Checked over random ones with the rules of the scripted model server. */
 #include "api_check.h"
 #include "agents/query/compact_int.h"
-#include "core/scenario/signature.h"
+#include "core/scenario/digest.h"
 #include "stage.h"
 #include "test_query.h"
 
