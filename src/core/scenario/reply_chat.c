@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * reply_chat.c - an answer as chunks of chat completions, one at a time, or as one JSON object. The stages are those of
- * reply_event.c; those that have no chunk here pass with the one before, so that a call is complete with its last piece. */
+ * reply_event.c; those that have no chunk here skip_stage with the one before, so that a call is complete with its last piece. */
 #include "lib/json/json_write.h"
 #include "core/scenario/engine_int.h"
 
@@ -48,6 +48,7 @@ static void put_head(struct json_out *w, const struct reply *r, const char *obje
 	json_kstr(w, "model", r->model);
 }
 
+/* A chunk up to the open delta of its one choice */
 static struct json_out begin_chunk(const struct reply *r, struct buf *out)
 {
 	buf_addstr(out, "data: ");
@@ -56,22 +57,11 @@ static struct json_out begin_chunk(const struct reply *r, struct buf *out)
 	put_head(&w, r, "chat.completion.chunk");
 	json_key(&w, "choices");
 	json_open(&w, '[');
+	json_open(&w, '{');
+	json_ki64(&w, "index", 0);
+	json_key(&w, "delta");
+	json_open(&w, '{');
 	return w;
-}
-
-static void end_chunk(struct json_out *w)
-{
-	json_close(w);
-	buf_add(w->buf, "\n\n", 2);
-}
-
-/* The one choice, up to its open delta. */
-static void open_delta(struct json_out *w)
-{
-	json_open(w, '{');
-	json_ki64(w, "index", 0);
-	json_key(w, "delta");
-	json_open(w, '{');
 }
 
 static void close_choice(struct json_out *w, const char *reason)
@@ -82,15 +72,11 @@ static void close_choice(struct json_out *w, const char *reason)
 	json_close(w); /* the list */
 }
 
-static void put_role(const struct reply *r, struct buf *out)
+static void end_chunk(struct json_out *w, const char *reason)
 {
-	struct json_out w = begin_chunk(r, out);
-
-	open_delta(&w);
-	json_kcstr(&w, "role", "assistant");
-	json_kcstr(&w, "content", "");
-	close_choice(&w, NULL);
-	end_chunk(&w);
+	close_choice(w, reason);
+	json_close(w);
+	buf_add(w->buf, "\n\n", 2);
 }
 
 static void open_call(struct json_out *w, const struct reply *r)
@@ -99,26 +85,6 @@ static void open_call(struct json_out *w, const struct reply *r)
 	json_open(w, '[');
 	json_open(w, '{');
 	json_ki64(w, "index", (int64_t)r->calls);
-}
-
-static void put_call_start(const struct reply *r, struct buf *out)
-{
-	struct json_out w = begin_chunk(r, out);
-	char id[DIGEST_ID_MAX];
-
-	open_delta(&w);
-	open_call(&w, r);
-	json_kcstr(&w, "id", reply_tool_id(id, r, r->block));
-	json_kcstr(&w, "type", "function");
-	json_key(&w, "function");
-	json_open(&w, '{');
-	json_kstr(&w, "name", r->blocks[r->block].block->name);
-	json_kcstr(&w, "arguments", "");
-	json_close(&w);
-	json_close(&w);
-	json_close(&w);
-	close_choice(&w, NULL);
-	end_chunk(&w);
 }
 
 static void put_piece(struct json_out *w, const struct reply *r, const char *member, size_t n)
@@ -137,7 +103,6 @@ static void put_delta(struct reply *r, struct buf *out)
 	size_t n = reply_delta_len(r, b);
 	struct json_out w = begin_chunk(r, out);
 
-	open_delta(&w);
 	if (b->block->kind == BLOCK_CALL) {
 		open_call(&w, r);
 		json_key(&w, "function");
@@ -149,27 +114,8 @@ static void put_delta(struct reply *r, struct buf *out)
 	} else {
 		put_piece(&w, r, b->block->kind == BLOCK_THINKING ? "reasoning_content" : "content", n);
 	}
-	close_choice(&w, NULL);
-	end_chunk(&w);
+	end_chunk(&w, NULL);
 	r->at += n;
-}
-
-static void put_finish(const struct reply *r, struct buf *out)
-{
-	struct json_out w = begin_chunk(r, out);
-
-	open_delta(&w);
-	close_choice(&w, finish_reason(r));
-	end_chunk(&w);
-}
-
-static void put_last_usage(const struct reply *r, struct buf *out)
-{
-	struct json_out w = begin_chunk(r, out);
-
-	json_close(&w);
-	put_usage(&w, &r->usage);
-	end_chunk(&w);
 }
 
 static enum stage stage_in_block(const struct reply *r)
@@ -178,7 +124,7 @@ static enum stage stage_in_block(const struct reply *r)
 }
 
 /* True: the stage has no chunk, and is over. */
-static bool pass(struct reply *r)
+static bool skip_stage(struct reply *r)
 {
 	enum block_kind kind = r->block < r->block_count ? r->blocks[r->block].block->kind : 0;
 
@@ -197,14 +143,31 @@ static bool pass(struct reply *r)
 
 void chat_event_next(struct reply *r, struct buf *out)
 {
+	char id[DIGEST_ID_MAX];
+	struct json_out w;
+
 	switch (r->stage) {
 	case STAGE_START:
-		put_role(r, out);
+		w = begin_chunk(r, out);
+		json_kcstr(&w, "role", "assistant");
+		json_kcstr(&w, "content", "");
+		end_chunk(&w, NULL);
 		r->stage = r->block_count ? STAGE_BLOCK_START : STAGE_MESSAGE_DELTA;
 		break;
 	case STAGE_BLOCK_START:
 		r->at = 0;
-		put_call_start(r, out);
+		w = begin_chunk(r, out);
+		open_call(&w, r);
+		json_kcstr(&w, "id", reply_tool_id(id, r, r->block));
+		json_kcstr(&w, "type", "function");
+		json_key(&w, "function");
+		json_open(&w, '{');
+		json_kstr(&w, "name", r->blocks[r->block].block->name);
+		json_kcstr(&w, "arguments", "");
+		json_close(&w);
+		json_close(&w);
+		json_close(&w);
+		end_chunk(&w, NULL);
 		r->stage = stage_in_block(r);
 		break;
 	case STAGE_DELTA:
@@ -212,11 +175,19 @@ void chat_event_next(struct reply *r, struct buf *out)
 		r->stage = stage_in_block(r);
 		break;
 	case STAGE_MESSAGE_DELTA:
-		put_finish(r, out);
+		w = begin_chunk(r, out);
+		end_chunk(&w, finish_reason(r));
 		r->stage = r->wants_usage ? STAGE_USAGE : STAGE_MESSAGE_STOP;
 		break;
 	case STAGE_USAGE:
-		put_last_usage(r, out);
+		buf_addstr(out, "data: ");
+		w = json_out(out);
+		json_open(&w, '{');
+		put_head(&w, r, "chat.completion.chunk");
+		json_kraw(&w, "choices", STR("[]"));
+		put_usage(&w, &r->usage);
+		json_close(&w);
+		buf_add(out, "\n\n", 2);
 		r->stage = STAGE_MESSAGE_STOP;
 		break;
 	case STAGE_MESSAGE_STOP:
@@ -226,7 +197,7 @@ void chat_event_next(struct reply *r, struct buf *out)
 	default:
 		break;
 	}
-	while (pass(r))
+	while (skip_stage(r))
 		;
 }
 
@@ -271,36 +242,10 @@ static void put_texts(struct json_out *w, const struct reply *r, const char *mem
 		json_kcstr(w, member, NULL);
 }
 
-static void put_calls(struct json_out *w, const struct reply *r)
-{
-	char id[DIGEST_ID_MAX];
-	bool open = false;
-
-	for (size_t i = 0; i < r->block_count; i++) {
-		if (r->blocks[i].block->kind != BLOCK_CALL)
-			continue;
-		if (!open) {
-			json_key(w, "tool_calls");
-			json_open(w, '[');
-			open = true;
-		}
-		json_open(w, '{');
-		json_kcstr(w, "id", reply_tool_id(id, r, i));
-		json_kcstr(w, "type", "function");
-		json_key(w, "function");
-		json_open(w, '{');
-		json_kstr(w, "name", r->blocks[i].block->name);
-		json_kstr(w, "arguments", r->blocks[i].text);
-		json_close(w);
-		json_close(w);
-	}
-	if (open)
-		json_close(w);
-}
-
 void chat_json(const struct reply *r, struct buf *out)
 {
 	struct json_out w = json_out(out);
+	char id[DIGEST_ID_MAX];
 
 	json_open(&w, '{');
 	put_head(&w, r, "chat.completion");
@@ -313,7 +258,27 @@ void chat_json(const struct reply *r, struct buf *out)
 	json_kcstr(&w, "role", "assistant");
 	put_texts(&w, r, "content", false);
 	put_texts(&w, r, "reasoning_content", true);
-	put_calls(&w, r);
+	bool open = false;
+	for (size_t i = 0; i < r->block_count; i++) {
+		if (r->blocks[i].block->kind != BLOCK_CALL)
+			continue;
+		if (!open) {
+			json_key(&w, "tool_calls");
+			json_open(&w, '[');
+			open = true;
+		}
+		json_open(&w, '{');
+		json_kcstr(&w, "id", reply_tool_id(id, r, i));
+		json_kcstr(&w, "type", "function");
+		json_key(&w, "function");
+		json_open(&w, '{');
+		json_kstr(&w, "name", r->blocks[i].block->name);
+		json_kstr(&w, "arguments", r->blocks[i].text);
+		json_close(&w);
+		json_close(&w);
+	}
+	if (open)
+		json_close(&w);
 	close_choice(&w, finish_reason(r));
 	put_usage(&w, &r->usage);
 	json_close(&w);

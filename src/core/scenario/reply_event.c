@@ -30,11 +30,6 @@ const char *reply_tool_id(char out[DIGEST_ID_MAX], const struct reply *r, size_t
 	return digest_id(out, prefix, r->id_a, digest_mix(r->id_b, block + 1));
 }
 
-static const char *redacted(char out[REDACTED_MAX], const struct reply *r, size_t block)
-{
-	return redacted_make(out, r->id_a, digest_mix(r->id_b, block + 1));
-}
-
 /* Begun blocks are empty: their content comes in deltas. */
 static void put_block(struct json_out *w, const struct reply *r, size_t index, bool begun)
 {
@@ -65,7 +60,7 @@ static void put_block(struct json_out *w, const struct reply *r, size_t index, b
 		break;
 	case BLOCK_REDACTED:
 		json_kcstr(w, "type", "redacted_thinking");
-		json_kcstr(w, "data", redacted(id, r, index));
+		json_kcstr(w, "data", redacted_make(id, r->id_a, digest_mix(r->id_b, index + 1)));
 		break;
 	case BLOCK_CALL:
 		json_kcstr(w, "type", "tool_use");
@@ -165,7 +160,8 @@ void message_json(const struct reply *r, struct buf *out)
 	put_message(&w, r, false);
 }
 
-static struct json_out begin_event(struct buf *out, const char *name)
+/* index: of a block; -1: not about a block. */
+static struct json_out begin_event(struct buf *out, const char *name, int64_t index)
 {
 	buf_addstr(out, "event: ");
 	buf_addstr(out, name);
@@ -173,6 +169,8 @@ static struct json_out begin_event(struct buf *out, const char *name)
 	struct json_out w = json_out(out);
 	json_open(&w, '{');
 	json_kcstr(&w, "type", name);
+	if (index >= 0)
+		json_ki64(&w, "index", index);
 	return w;
 }
 
@@ -216,9 +214,8 @@ static void put_delta(struct reply *r, struct buf *out)
 {
 	const struct reply_block *b = &r->blocks[r->block];
 	size_t n = reply_delta_len(r, b);
-	struct json_out w = begin_event(out, "content_block_delta");
+	struct json_out w = begin_event(out, "content_block_delta", (int64_t)r->block);
 
-	json_ki64(&w, "index", (int64_t)r->block);
 	json_key(&w, "delta");
 	json_open(&w, '{');
 	json_kcstr(&w, "type", deltas[b->block->kind].type);
@@ -235,51 +232,6 @@ static void put_delta(struct reply *r, struct buf *out)
 	r->at += n;
 }
 
-static void put_signature(const struct reply *r, struct buf *out)
-{
-	char signature[DIGEST_ID_MAX];
-	struct json_out w = begin_event(out, "content_block_delta");
-
-	json_ki64(&w, "index", (int64_t)r->block);
-	json_key(&w, "delta");
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "signature_delta");
-	json_kcstr(&w, "signature", signature_of(signature, r->blocks[r->block].text));
-	json_close(&w);
-	end_event(&w);
-}
-
-static void put_block_start(const struct reply *r, struct buf *out)
-{
-	struct json_out w = begin_event(out, "content_block_start");
-
-	json_ki64(&w, "index", (int64_t)r->block);
-	json_key(&w, "content_block");
-	put_block(&w, r, r->block, true);
-	end_event(&w);
-}
-
-static void put_block_stop(struct reply *r, struct buf *out)
-{
-	struct json_out w = begin_event(out, "content_block_stop");
-
-	json_ki64(&w, "index", (int64_t)r->block);
-	end_event(&w);
-	r->calls += r->blocks[r->block].block->kind == BLOCK_CALL;
-}
-
-static void put_message_delta(const struct reply *r, struct buf *out)
-{
-	struct json_out w = begin_event(out, "message_delta");
-
-	json_key(&w, "delta");
-	json_open(&w, '{');
-	put_stop(&w, r);
-	json_close(&w);
-	put_usage(&w, r, r->usage.output);
-	end_event(&w);
-}
-
 static enum stage stage_in_block(const struct reply *r)
 {
 	const struct reply_block *b = &r->blocks[r->block];
@@ -289,33 +241,26 @@ static enum stage stage_in_block(const struct reply *r)
 	return b->block->kind == BLOCK_THINKING && r->stage != STAGE_SIGNATURE ? STAGE_SIGNATURE : STAGE_BLOCK_STOP;
 }
 
-static enum stage stage_between(const struct reply *r)
-{
-	return r->block < r->block_count ? STAGE_BLOCK_START : STAGE_MESSAGE_DELTA;
-}
-
-static void put_plain(struct buf *out, const char *name)
-{
-	struct json_out w = begin_event(out, name);
-
-	end_event(&w);
-}
-
 static void put_event(struct reply *r, struct buf *out)
 {
+	int64_t index = (int64_t)r->block;
+	char signature[DIGEST_ID_MAX];
 	struct json_out w;
 
 	switch (r->stage) {
 	case STAGE_START:
-		w = begin_event(out, "message_start");
+		w = begin_event(out, "message_start", -1);
 		json_key(&w, "message");
 		put_message(&w, r, true);
 		end_event(&w);
-		r->stage = stage_between(r);
+		r->stage = r->block_count ? STAGE_BLOCK_START : STAGE_MESSAGE_DELTA;
 		break;
 	case STAGE_BLOCK_START:
 		r->at = 0;
-		put_block_start(r, out);
+		w = begin_event(out, "content_block_start", index);
+		json_key(&w, "content_block");
+		put_block(&w, r, r->block, true);
+		end_event(&w);
 		r->stage = stage_in_block(r);
 		break;
 	case STAGE_DELTA:
@@ -323,20 +268,35 @@ static void put_event(struct reply *r, struct buf *out)
 		r->stage = stage_in_block(r);
 		break;
 	case STAGE_SIGNATURE:
-		put_signature(r, out);
+		w = begin_event(out, "content_block_delta", index);
+		json_key(&w, "delta");
+		json_open(&w, '{');
+		json_kcstr(&w, "type", "signature_delta");
+		json_kcstr(&w, "signature", signature_of(signature, r->blocks[r->block].text));
+		json_close(&w);
+		end_event(&w);
 		r->stage = STAGE_BLOCK_STOP;
 		break;
 	case STAGE_BLOCK_STOP:
-		put_block_stop(r, out);
+		w = begin_event(out, "content_block_stop", index);
+		end_event(&w);
+		r->calls += r->blocks[r->block].block->kind == BLOCK_CALL;
 		r->block++;
-		r->stage = stage_between(r);
+		r->stage = r->block < r->block_count ? STAGE_BLOCK_START : STAGE_MESSAGE_DELTA;
 		break;
 	case STAGE_MESSAGE_DELTA:
-		put_message_delta(r, out);
+		w = begin_event(out, "message_delta", -1);
+		json_key(&w, "delta");
+		json_open(&w, '{');
+		put_stop(&w, r);
+		json_close(&w);
+		put_usage(&w, r, r->usage.output);
+		end_event(&w);
 		r->stage = STAGE_MESSAGE_STOP;
 		break;
 	case STAGE_MESSAGE_STOP:
-		put_plain(out, "message_stop");
+		w = begin_event(out, "message_stop", -1);
+		end_event(&w);
 		r->stage = STAGE_OVER;
 		break;
 	case STAGE_USAGE:
@@ -351,10 +311,7 @@ void event_next(struct reply *r, struct buf *out)
 
 	r->events++;
 	if (every && !r->pinged && (r->plain_events + 1) % every == 0) {
-		if (r->chat)
-			buf_addstr(out, ": ping\n\n");
-		else
-			put_plain(out, "ping");
+		buf_addstr(out, r->chat ? ": ping\n\n" : "event: ping\ndata: {\"type\":\"ping\"}\n\n");
 		r->pinged = true;
 		return;
 	}
@@ -368,7 +325,7 @@ void event_next(struct reply *r, struct buf *out)
 
 void event_error(const struct fault *fault, struct buf *out)
 {
-	struct json_out w = begin_event(out, "error");
+	struct json_out w = begin_event(out, "error", -1);
 
 	json_key(&w, "error");
 	json_open(&w, '{');
