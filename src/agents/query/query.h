@@ -4,7 +4,7 @@
 #include "core/message/event.h"
 #include "core/model/provider.h"
 #include "core/model/budget.h"
-#include "agents/query/fork_gate.h"
+#include "agents/query/fork_barrier.h"
 #include "agents/query/query_compact.h"
 #include "agents/query/slot.h"
 #include "core/store/recorder.h"
@@ -141,7 +141,7 @@ struct query {
 	/* the calls of the answer */
 	struct query_call **calls;
 	uint32_t call_count, call_cap;
-	bool batch_told, batch_held; /* waiting for query_batch_over() */
+	bool batch_reported, batch_held; /* waiting for query_batch_over() */
 
 	struct compaction *compaction; /* owned; NULL: none is running */
 	struct context_measure measured;
