@@ -14,6 +14,7 @@
 #include "agents/query/query.h"
 #include <assert.h>
 #include "lib/base/crash.h"
+#include "core/tool/tool_scheduler.h"
 #include "agents/query/query_int.h"
 
 enum { MOST_CONTINUATIONS = 3, MOST_NUDGES = 1, MOST_PAUSES = 50 };
@@ -123,7 +124,9 @@ void query_give_up(struct query *q, enum query_end end, const char *fmt, ...)
 			fork_gate_open(q->fork_gate);
 	}
 	model_call_cancel(&q->model);
-	calls_cancel(q);
+	for (uint32_t i = 0; i < q->call_count; i++)
+		if (!q->calls[i]->result && !q->calls[i]->is_done)
+			tool_scheduler_cancel(q->calls[i]->call); /* one that was not started is done at once */
 	query_set_state(q, QUERY_ENDING);
 }
 
@@ -290,13 +293,18 @@ static enum step take_answer_end(struct query *q)
 {
 	struct err err = { 0 };
 	bool cut = q->model.failure.kind != FAIL_NONE;
+	const struct usage *u = &q->model.answer.usage;
+	int64_t tokens = u->input + u->cache_read + u->cache_write + u->output;
 
 	q->turn++;
 	q->answers++;
 	q->last_mark = body_last_mark(&q->model.body);
 	q->api_ms += loop_now_ms(q->config.loop) - q->asked_ms;
 	q->text_goes_on = false;
-	context_measured(q, &q->model.answer.usage);
+	if (tokens > 0) /* the server counts */
+		q->measured = (struct context_measure){ .tokens = tokens,
+							.bytes = q->transcript.bytes,
+							.blocks = transcript_count(&q->transcript) };
 	q->compacted = q->compacted && !strcmp(q->model.answer.stop_reason, context_end);
 	answer_count(q, cut ? "tool_use" : q->model.answer.stop_reason);
 	if (answer_record_refusal(q, &err) < 0)
@@ -339,7 +347,11 @@ static enum step step_tools(struct query *q)
 	if (calls_record_done(q, &err) < 0 || calls_start_ready(q, &err) < 0)
 		return query_give_up_disk(q, &err);
 	if (!calls_all_done(q)) {
-		if (q->config.slots && query_only_delegates(q))
+		bool only_delegates = true; /* all open calls wait for other agents */
+		for (uint32_t i = 0; i < q->call_count; i++)
+			if (!q->calls[i]->result && !q->calls[i]->is_done)
+				only_delegates = only_delegates && (q->calls[i]->call->flags & TOOL_DELEGATES);
+		if (q->config.slots && only_delegates)
 			slot_leave(q->config.slots, &q->agent_slot);
 		return STEP_WAIT;
 	}

@@ -191,5 +191,3 @@ struct notice_spec {
 void query_put_notice(struct query *q, const struct notice_spec *spec);
 const char *query_waits_about(const struct query *q, const char *about); /* id of that notice; NULL: none waits */
 bool query_has_news(const struct query *q);                              /* something waits that begins a turn */
-/* Whether all open calls wait for other agents. */
-bool query_only_delegates(const struct query *q);

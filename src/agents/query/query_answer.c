@@ -140,28 +140,12 @@ int calls_record_done(struct query *q, struct err *err)
 	return 0;
 }
 
-bool query_only_delegates(const struct query *q)
-{
-	for (uint32_t i = 0; i < q->call_count; i++)
-		if (!q->calls[i]->result && !q->calls[i]->is_done && !(q->calls[i]->call->flags & TOOL_DELEGATES))
-			return false;
-	return q->state == QUERY_TOOLS;
-}
-
 bool calls_all_done(const struct query *q)
 {
 	for (uint32_t i = 0; i < q->call_count; i++)
 		if (!q->calls[i]->result && !q->calls[i]->is_done)
 			return false;
 	return true;
-}
-
-/* Calls that were not started yet are done at once: they never ran. */
-void calls_cancel(struct query *q)
-{
-	for (uint32_t i = 0; i < q->call_count; i++)
-		if (!q->calls[i]->result && !q->calls[i]->is_done)
-			tool_scheduler_cancel(q->calls[i]->call);
 }
 
 void calls_settle(struct query *q)

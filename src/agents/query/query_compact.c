@@ -47,32 +47,15 @@ static int64_t block_tokens(struct str json, enum segment_kind kind)
 	return bytes / BYTES_PER_TOKEN + media;
 }
 
-static int64_t head_tokens(const struct query *q)
-{
-	return q->measured.tokens ? 0 : (int64_t)(q->config.head->bytes.n / BYTES_PER_TOKEN);
-}
-
 static int64_t context_tokens(const struct query *q)
 {
-	int64_t tokens = q->measured.tokens + head_tokens(q);
+	int64_t tokens = q->measured.tokens ? q->measured.tokens : (int64_t)(q->config.head->bytes.n / BYTES_PER_TOKEN);
 
 	for (uint32_t i = q->measured.blocks; i < transcript_count(&q->transcript); i++) {
 		struct block b = transcript_block(&q->transcript, i);
 		tokens += block_tokens(b.json, b.kind);
 	}
 	return tokens;
-}
-
-/* A server that does not count leaves it to the estimate. */
-void context_measured(struct query *q, const struct usage *u)
-{
-	int64_t tokens = u->input + u->cache_read + u->cache_write + u->output;
-
-	if (tokens <= 0)
-		return;
-	q->measured.tokens = tokens;
-	q->measured.bytes = q->transcript.bytes;
-	q->measured.blocks = transcript_count(&q->transcript);
 }
 
 static bool context_is_full(const struct query *q)
@@ -88,8 +71,9 @@ static bool context_is_full(const struct query *q)
 	if (p->window > 0)
 		limit = MIN(limit, p->window);
 	/* The upper bound needs no look at the blocks. */
-	return q->measured.tokens + head_tokens(q) + (int64_t)(added / BYTES_PER_TOKEN) >= limit &&
-	       context_tokens(q) >= limit;
+	if (!q->measured.tokens)
+		added += q->config.head->bytes.n;
+	return q->measured.tokens + (int64_t)(added / BYTES_PER_TOKEN) >= limit && context_tokens(q) >= limit;
 }
 
 /* ---- the conversation in a summary request ------------------------------------------------------------------------
@@ -201,23 +185,18 @@ static void compact_begin_by(struct query *q, enum compact_trigger trigger)
 	q->answers = 0;
 }
 
-/* Not attempted for this request yet, and not the only purpose of the turn. */
-static bool compact_may_begin(const struct query *q)
+/* Not attempted for this request yet, and not in each of the last requests. */
+bool compact_can_rescue(const struct query *q)
 {
-	return q->config.compact.automatic && !q->compacted && q->compact_refills < MOST_REFILLS;
+	return q->config.compact.automatic && !q->compacted && q->compact_refills < MOST_REFILLS &&
+	       query_can_compact(q);
 }
 
 bool compact_is_due(struct query *q)
 {
-	if (!q->compaction && compact_may_begin(q) && q->compact_failures < MOST_FAILURES && context_is_full(q) &&
-	    query_can_compact(q))
+	if (!q->compaction && q->compact_failures < MOST_FAILURES && compact_can_rescue(q) && context_is_full(q))
 		compact_begin_by(q, COMPACT_AUTO);
 	return q->compaction != NULL;
-}
-
-bool compact_can_rescue(const struct query *q)
-{
-	return compact_may_begin(q) && query_can_compact(q);
 }
 
 enum step compact_rescue(struct query *q, const struct failure *refusal)

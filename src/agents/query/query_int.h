@@ -24,7 +24,6 @@ void answer_forget_shown(struct query *q);
 int calls_start_ready(struct query *q, struct err *err); /* below 0: earlier lines are not on disk */
 int calls_record_done(struct query *q, struct err *err); /* records results of calls that ended since the last call */
 bool calls_all_done(const struct query *q);              /* and recorded */
-void calls_cancel(struct query *q);
 void calls_settle(struct query *q); /* appends results to the transcript, in call order, and empties the list */
 
 enum step query_enter_gate(struct query *q); /* a new request, or that of q->compaction */
@@ -34,7 +33,6 @@ enum step query_try_again(struct query *q); /* it failed and its answer is disca
 void query_leave_governor(struct query *q); /* it is over */
 
 /* ---- query_compact.c */
-void context_measured(struct query *q, const struct usage *usage); /* records the server's token count of an answer */
 enum { MOST_SHORTNESS = 2 };
 /* Writes the conversation of t, shortened according to shortness, and the request for a summary to *out, which must be
  * empty. Packs t. */
