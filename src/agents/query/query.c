@@ -277,7 +277,7 @@ static enum step decide_by_stop_reason(struct query *q)
 	if (!strcmp(q->stop_reason, "max_tokens")) {
 		if (q->continuations++ >= MOST_CONTINUATIONS)
 			return query_finish(q, QUERY_CUT_OFF);
-		q->text_goes_on = true;
+		q->text_continues = true;
 		return query_ask_to_continue(
 			q, "Your answer was cut off at the output limit. Go on exactly where it stopped, without "
 			   "repeating anything.");
@@ -300,7 +300,7 @@ static enum step take_answer_end(struct query *q)
 	q->answers++;
 	q->last_mark = body_last_mark(&q->model.body);
 	q->api_ms += loop_now_ms(q->config.loop) - q->asked_ms;
-	q->text_goes_on = false;
+	q->text_continues = false;
 	if (tokens > 0) /* the server counts */
 		q->measured = (struct context_measure){ .tokens = tokens,
 							.bytes = q->transcript.bytes,

@@ -110,7 +110,7 @@ struct query {
 	enum query_end end;
 	struct failure failure; /* of QUERY_MODEL_ERROR */
 	struct buf text;        /* of the last answer; the result of the turn */
-	bool text_goes_on;      /* the next answer continues this one (cut at the output limit) */
+	bool text_continues;    /* the next answer continues this one (cut at the output limit) */
 	size_t text_from;       /* offset of the current answer in it */
 	struct usage usage;     /* of all its requests */
 	uint64_t started_ms, api_ms, asked_ms;

@@ -31,7 +31,7 @@ static void make_body(struct query *q)
 {
 	struct body *b = &q->model.body;
 
-	if (!q->text_goes_on && !q->compaction)
+	if (!q->text_continues && !q->compaction)
 		buf_clear(&q->text);
 	q->text_from = q->text.n;
 	q->answer_from = transcript_count(&q->transcript);

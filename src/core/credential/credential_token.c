@@ -4,6 +4,7 @@
 #include "core/credential/credential_int.h"
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+#include "core/credential/sigv4.h"
 #include "lib/base/base64.h"
 #include "lib/base/id.h"
 #include "lib/io/file.h"
@@ -24,12 +25,7 @@ static void bearer_sign(const struct credential *c, const struct credential_requ
 static void form_add(struct buf *form, const char *name, const char *value)
 {
 	buf_addf(form, "%s%s=", form->n ? "&" : "", name);
-	for (; *value; value++) {
-		if (char_in(*value, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"))
-			buf_addch(form, *value);
-		else
-			buf_addf(form, "%%%02X", (unsigned char)*value);
-	}
+	percent_encode(form, str_from(value), "");
 }
 
 /* {"access_token":"...","expires_in":N}: sets the token and ends the fetch. */

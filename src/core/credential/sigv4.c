@@ -12,7 +12,7 @@ static void add_hex(struct buf *out, const unsigned char *bytes, size_t n)
 		buf_addf(out, "%02x", bytes[i]);
 }
 
-static void add_encoded(struct buf *out, struct str text, const char *kept)
+void percent_encode(struct buf *out, struct str text, const char *kept)
 {
 	static const char unreserved[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
 
@@ -31,7 +31,7 @@ static void add_path(struct arena *a, struct buf *out, const char *path, bool ra
 	size_t count = 0, start = out->n;
 
 	if (raw) {
-		add_encoded(out, rest, "/");
+		percent_encode(out, rest, "/");
 		return;
 	}
 	while (rest.p) {
@@ -44,7 +44,7 @@ static void add_path(struct arena *a, struct buf *out, const char *path, bool ra
 	}
 	for (size_t i = 0; i < count; i++) {
 		buf_addch(out, '/');
-		add_encoded(out, segments[i], "");
+		percent_encode(out, segments[i], "");
 	}
 	size_t n = strlen(path);
 	if (out->n == start || (n && path[n - 1] == '/'))
@@ -94,7 +94,7 @@ static struct str reencoded(struct arena *a, struct str text)
 			buf_addch(&plain, text.p[i]);
 		}
 	}
-	add_encoded(&out, buf_str(&plain), "");
+	percent_encode(&out, buf_str(&plain), "");
 	return arena_str(a, buf_str(&out));
 }
 

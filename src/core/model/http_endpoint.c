@@ -61,6 +61,7 @@ int http_endpoint_open(struct http_endpoint *p, const struct endpoint_options *o
 	}
 	while (trimmed.n && trimmed.p[trimmed.n - 1] == '/')
 		trimmed.n--;
+	p->base = arena_str(&p->arena, trimmed).p;
 	p->url = arena_printf(&p->arena, STR_FMT "%s%s" STR_FMT, STR_ARG(trimmed), path, query.p ? "?" : "",
 			      STR_ARG(query.p ? query : STR("")));
 	bool loopback = strstr(base, "://127.") || strstr(base, "://localhost") || strstr(base, "://[::1]");

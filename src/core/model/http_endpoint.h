@@ -9,9 +9,9 @@ enum { LARGEST_ANSWER = 64 << 20, LARGEST_ERROR_BODY = 64 << 10 };
 
 struct http_endpoint {
 	struct http *client;
-	struct arena arena; /* holds the texts */
-	const char *url;
-	const char **headers; /* of each request, NULL-terminated; the list is owned, the texts are in the arena */
+	struct arena arena;     /* holds the texts */
+	const char *base, *url; /* base: without a query and slashes at its end */
+	const char **headers;   /* of each request, NULL-terminated; the list is owned, the texts are in the arena */
 	size_t header_count, header_cap;
 	uint64_t stall_ms;
 };

@@ -35,7 +35,6 @@ int messages_open(const struct provider *provider, const struct messages_kind *k
 		  struct messages_endpoint **ret_endpoint, struct err *err)
 {
 	struct messages_endpoint *p = xcalloc(1, sizeof *p);
-	struct str trimmed = str_from(base);
 
 	p->endpoint.provider = provider;
 	p->endpoint.credential = credential;
@@ -46,9 +45,6 @@ int messages_open(const struct provider *provider, const struct messages_kind *k
 		free(p);
 		return -(int)err->kind;
 	}
-	while (trimmed.n && trimmed.p[trimmed.n - 1] == '/')
-		trimmed.n--;
-	p->base = arena_str(&p->http.arena, trimmed).p;
 	if (o->betas && o->betas[0])
 		p->betas = arena_strdup(&p->http.arena, o->betas);
 	if (!kind->version)
@@ -223,19 +219,6 @@ static void messages_finish(struct messages_call *m, enum failure_kind kind, con
 	model_call_finish(call, kind, copy);
 }
 
-/* 401, and 403 of clouds that says so: the credential is expired, not the permission missing. */
-static bool is_credential_error(const struct model_call *call)
-{
-	static const char *const words[] = { "expired",          "security token", "UnrecognizedClient",
-					     "InvalidSignature", "ExpiredToken",   "SignatureDoesNotMatch" };
-	struct str said = buf_str(&call->error_body);
-
-	for (size_t i = 0; call->status == 403 && i < COUNT_OF(words); i++)
-		if (str_has(said, str_from(words[i])))
-			return true;
-	return call->status == 401;
-}
-
 static void on_ready(struct credential_wait *wait, const struct err *why);
 
 static void on_done(struct http_req *r, enum http_error error, const char *text)
@@ -243,14 +226,20 @@ static void on_done(struct http_req *r, enum http_error error, const char *text)
 	struct model_call *call = http_data(r);
 	struct messages_call *m = call->transfer;
 	struct credential *credential = m->server->endpoint.credential;
+	static const char *const words[] = { "expired",          "security token", "UnrecognizedClient",
+					     "InvalidSignature", "ExpiredToken",   "SignatureDoesNotMatch" };
 	/* We ended it because it is not an event stream: that is not a cancel. */
 	bool refused_by_us = error == HTTP_CANCELLED && call->status == 200 && !call->is_stream && !call->cancelled;
 
 	m->transfer = NULL;
 	if (call->status == 200)
 		credential_accepted(credential);
-	if (error == HTTP_OK && !call->cancelled && is_credential_error(call) &&
-	    credential_refused(credential, m->generation) && m->refusals++ < 2) {
+	/* 401, and 403 of clouds with such a text: the credential has expired. */
+	bool expired = call->status == 401;
+	for (size_t i = 0; call->status == 403 && i < COUNT_OF(words); i++)
+		expired = expired || str_has(buf_str(&call->error_body), str_from(words[i]));
+	if (error == HTTP_OK && !call->cancelled && expired && credential_refused(credential, m->generation) &&
+	    m->refusals++ < 2) {
 		buf_clear(&call->error_body);
 		call->status = 0;
 		rewind_body(m);

@@ -21,7 +21,6 @@ struct messages_endpoint {
 	struct endpoint endpoint;
 	struct http_endpoint http;
 	const struct messages_kind *kind;
-	const char *base;            /* without a slash at its end; in the arena of http */
 	const char *region, *prefix; /* of clouds; NULL: none */
 	const char *project;
 	struct variables variables;

@@ -321,46 +321,6 @@ static void add_blocks(struct chat_writer *w, const struct transcript *t, uint32
 	}
 }
 
-static struct translation *writer_finish(struct chat_writer *w)
-{
-	w->out->state = (int)w->state;
-	json_reader_release(&w->reader);
-	return w->out;
-}
-
-/* Translates the shelves that have no translation yet; returns the open element after the last one. */
-static enum chat_state translate_shelves(const struct head *h, const struct transcript *t)
-{
-	enum chat_state state = (enum chat_state)h->translation->state;
-
-	for (uint32_t i = 0; i < t->shelf_count; i++) {
-		struct shelf *s = t->shelves[i];
-		if (!s->translation) {
-			struct chat_writer w = { .out = translation_new(), .state = state };
-			add_blocks(&w, t, s->before, s->before + s->count);
-			s->translation = writer_finish(&w);
-		}
-		state = (enum chat_state)s->translation->state;
-	}
-	return state;
-}
-
-/* Translates the tail up to block `count`, a reminder (with its comma, see body.h; may be empty), and the end of the last
- * message. */
-static struct translation *translate_tail(const struct transcript *t, uint32_t count, struct str reminder,
-					  enum chat_state before)
-{
-	struct chat_writer w = { .out = translation_new(), .state = before };
-
-	add_blocks(&w, t, transcript_packed_count(t), count);
-	if (reminder.n) {
-		struct block b = { { reminder.p + 1, reminder.n - 1 }, ROLE_USER, SEGMENT_TEXT, false, STR("") };
-		add_user(&w, &b, false);
-	}
-	close_message(&w);
-	return writer_finish(&w);
-}
-
 /* ---- model, tools and system prompt of a request, out of a head of the Messages API ------------------------------ */
 
 static bool key_is_any(const struct json *key, const char *const *words)
@@ -569,19 +529,41 @@ static uint64_t part_size(struct chat_body *b, const struct translation *part)
 	return size;
 }
 
+/* Translates the blocks up to `to`. Returns owned. */
+static struct translation *translate_blocks(const struct transcript *t, uint32_t from, uint32_t to,
+					    enum chat_state state, struct str reminder, bool is_last)
+{
+	struct chat_writer w = { .out = translation_new(), .state = state };
+
+	add_blocks(&w, t, from, to);
+	if (reminder.n) { /* with its comma, see body.h */
+		struct block b = { { reminder.p + 1, reminder.n - 1 }, ROLE_USER, SEGMENT_TEXT, false, STR("") };
+		add_user(&w, &b, false);
+	}
+	if (is_last)
+		close_message(&w);
+	w.out->state = (int)w.state;
+	json_reader_release(&w.reader);
+	return w.out;
+}
+
 void chat_body_init(struct chat_body *b, const struct body *body, const struct chat_model *model)
 {
 	const struct transcript *t = body->transcript;
 	const struct chat_head *head = chat_head(body->head);
-	enum chat_state state = translate_shelves(body->head, t);
+	enum chat_state state = (enum chat_state)body->head->translation->state;
 
-	*b = (struct chat_body){ .body = body,
-				 .tail = translate_tail(t, body->count, body->reminder, state),
-				 .quirks = model->quirks };
+	*b = (struct chat_body){ .body = body, .quirks = model->quirks, .size = body->head->translation->size };
+	for (uint32_t i = 0; i < t->shelf_count; i++) {
+		struct shelf *s = t->shelves[i];
+		if (!s->translation)
+			s->translation = translate_blocks(t, s->before, s->before + s->count, state, STR(""), false);
+		state = (enum chat_state)s->translation->state;
+		b->size += part_size(b, s->translation);
+	}
+	b->tail = translate_blocks(t, transcript_packed_count(t), body->count, state, body->reminder, true);
 	add_ending(b->tail, head, model);
-	b->size = body->head->translation->size + part_size(b, b->tail);
-	for (uint32_t i = 0; i < t->shelf_count; i++)
-		b->size += part_size(b, t->shelves[i]->translation);
+	b->size += part_size(b, b->tail);
 }
 
 void chat_body_release(struct chat_body *b)

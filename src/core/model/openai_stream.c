@@ -136,47 +136,44 @@ static void add_content(struct chat_stream *s, bool thinking, const struct json 
 
 /* ---- calls ----------------------------------------------------------------------------------------------------- */
 
-/* Pieces belong together by their index. Without one they belong to the call before, unless they name a tool. Some servers
- * give every call the same index, and a new id. */
-static struct chat_call *find_call(struct chat_calls *c, int64_t index, struct str id, bool named)
+/* Adds one element of tool_calls. Pieces belong together by their index. Without one they belong to the call before, unless
+ * they name a tool. Some servers give every call the same index, and a new id. */
+static void add_call_piece(struct chat_stream *s, const struct json *piece)
 {
-	for (uint32_t i = c->count; i-- > 0;) {
-		struct chat_call *call = &c->list[i];
-		bool other_id = id.n && call->id.n && !str_eq(id, buf_str(&call->id));
-		if (call->index == index && !other_id && (index >= 0 || !named || (id.n && call->id.n)))
-			return call;
-	}
-	if (c->count == MOST_CALLS)
-		return NULL;
-	if (c->count == c->cap) {
-		c->cap = c->cap ? c->cap * 2 : 4;
-		c->list = xrealloc(c->list, c->cap * sizeof *c->list);
-	}
-	struct chat_call *call = &c->list[c->count++];
-	*call = (struct chat_call){ .index = index };
-	return call;
-}
-
-static int chat_calls_add(struct chat_calls *c, const struct json *piece, struct arena *scratch, size_t *ret_bytes)
-{
+	struct chat_calls *c = &s->calls;
 	const struct json *function = json_get(piece, "function");
 	const struct json *arguments = json_get(function, "arguments");
-	struct str id = json_str(json_get(piece, "id"), scratch);
-	struct str name = json_str(json_get(function, "name"), scratch);
-	struct str text = json_is(arguments, JSON_OBJECT) ? json_raw(arguments) : json_str(arguments, scratch);
+	struct str id = json_str(json_get(piece, "id"), &s->scratch);
+	struct str name = json_str(json_get(function, "name"), &s->scratch);
+	struct str text = json_is(arguments, JSON_OBJECT) ? json_raw(arguments) : json_str(arguments, &s->scratch);
+	struct chat_call *call = NULL;
 	int64_t index = -1;
 
 	(void)json_i64(json_get(piece, "index"), &index);
-	struct chat_call *call = find_call(c, index, id, name.n > 0);
-	if (!call)
-		return -ERR_LIMIT;
+	for (uint32_t i = c->count; i-- > 0 && !call;) {
+		struct chat_call *old = &c->list[i];
+		bool other_id = id.n && old->id.n && !str_eq(id, buf_str(&old->id));
+		if (old->index == index && !other_id && (index >= 0 || !name.n || (id.n && old->id.n)))
+			call = old;
+	}
+	if (!call && c->count == MOST_CALLS) {
+		protocol_error(s, "too many calls");
+		return;
+	}
+	if (!call && c->count == c->cap) {
+		c->cap = c->cap ? c->cap * 2 : 4;
+		c->list = xrealloc(c->list, c->cap * sizeof *c->list);
+	}
+	if (!call) {
+		call = &c->list[c->count++];
+		*call = (struct chat_call){ .index = index };
+	}
 	if (!call->id.n)
 		buf_add(&call->id, id.p, id.n);
 	if (!call->name.n)
 		buf_add(&call->name, name.p, name.n);
 	buf_add(&call->arguments, text.p, text.n);
-	*ret_bytes = text.n;
-	return 0;
+	s->answer_bytes += text.n;
 }
 
 /* An id must match the pattern of the Messages API, because the session may continue there, and be unique. A text that
@@ -349,14 +346,9 @@ static void take_chunk(struct chat_stream *s, const struct json *chunk)
 	add_piece(s, true, json_is(reasoning, JSON_STRING) ? reasoning : json_get(delta, "reasoning"));
 	add_content(s, false, json_get(delta, "content"));
 	const struct json *pieces = json_get(delta, "tool_calls");
-	if (json_is(pieces, JSON_ARRAY)) {
-		for (const struct json *p = json_first(pieces); p; p = json_next(pieces, p)) {
-			size_t bytes = 0;
-			if (chat_calls_add(&s->calls, p, &s->scratch, &bytes) < 0)
-				protocol_error(s, "too many calls");
-			s->answer_bytes += bytes;
-		}
-	}
+	if (json_is(pieces, JSON_ARRAY))
+		for (const struct json *p = json_first(pieces); p; p = json_next(pieces, p))
+			add_call_piece(s, p);
 	buf_add(&s->refusal, refusal.p, refusal.n);
 	if (json_is(finish_reason, JSON_STRING) && finish_reason->len) /* xAI sends "" on the way */
 		chat_stream_finish(s, json_str(finish_reason, &s->scratch));

@@ -3,6 +3,7 @@
  * Platform on AWS, Google Vertex AI, Microsoft Foundry. They differ in address, beginning of the body, credential and
  * names of models. */
 #include "core/model/messages.h"
+#include "core/credential/sigv4.h"
 
 #define MESSAGES_PROVIDER                                                                               \
 	.env.headers = "ANTHROPIC_CUSTOM_HEADERS", .env.betas = "ANTHROPIC_BETAS", .has_aliases = true, \
@@ -101,18 +102,6 @@ const struct provider provider_anthropic = {
 
 /* ---- AWS ------------------------------------------------------------------------------------------------------- */
 
-/* A value that is not the name of a region counts as unset. */
-static const char *aws_region(const struct endpoint_options *o, struct arena *a)
-{
-	const char *values[] = { env(o, "AWS_REGION"), env(o, "AWS_DEFAULT_REGION"),
-				 credential_aws_profile_value(a, &o->variables, "region") };
-
-	for (size_t i = 0; i < COUNT_OF(values); i++)
-		if (values[i] && !strpbrk(values[i], "/. :@"))
-			return values[i];
-	return "us-east-1";
-}
-
 /* The prefix of inference profiles in a region */
 static const char *bedrock_prefix(const struct endpoint_options *o, const char *region)
 {
@@ -150,13 +139,8 @@ static const char *bedrock_url(const struct messages_endpoint *p, const char *na
 {
 	AUTO_BUF struct buf out = { 0 };
 
-	buf_addf(&out, "%s/model/", p->base);
-	for (; *name; name++) {
-		if (char_in(*name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:"))
-			buf_addch(&out, *name);
-		else
-			buf_addf(&out, "%%%02X", (unsigned char)*name);
-	}
+	buf_addf(&out, "%s/model/", p->http.base);
+	percent_encode(&out, str_from(name), ":");
 	buf_addstr(&out, "/invoke-with-response-stream");
 	return arena_dup(a, out.p, out.n);
 }
@@ -205,7 +189,9 @@ static int aws_open(const struct provider *provider, const struct endpoint_optio
 		    struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	const char *region = aws_region(o, &a), *base = o->base_url;
+	const char *regions[] = { env(o, "AWS_REGION"), env(o, "AWS_DEFAULT_REGION"),
+				  credential_aws_profile_value(&a, &o->variables, "region") };
+	const char *region = NULL, *base = o->base_url;
 	const struct aws_service *s = aws_services;
 	struct messages_endpoint *p;
 
@@ -216,6 +202,10 @@ static int aws_open(const struct provider *provider, const struct endpoint_optio
 		return err_set(err, ERR_USAGE, "%s: set %s", s->missing, s->variable);
 	if (check_options(provider, o, err) < 0)
 		return -(int)err->kind;
+	/* A value that is not the name of a region counts as unset. */
+	for (size_t i = 0; i < COUNT_OF(regions) && !region; i++)
+		region = regions[i] && !strpbrk(regions[i], "/. :@") ? regions[i] : NULL;
+	region = region ? region : "us-east-1";
 	if (!base)
 		base = arena_printf(&a, "https://%s.%s.%s", s->host, region, s->domain);
 	struct credential *credential = given_credential(o, s->skip);
@@ -288,7 +278,7 @@ static const char *vertex_url(const struct messages_endpoint *p, const char *nam
 {
 	char variable[96] = "VERTEX_REGION_";
 	size_t n = strlen(variable);
-	const char *base = p->base;
+	const char *base = p->http.base;
 
 	for (const char *c = name; *c && *c != '@' && n < sizeof variable - 1; c++)
 		variable[n++] = *c == '-' || *c == '.' ? '_' : *c >= 'a' && *c <= 'z' ? (char)(*c - 32) : *c;
