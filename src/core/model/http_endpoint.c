@@ -139,17 +139,18 @@ enum failure_kind http_endpoint_failure(enum http_error error)
 	return kinds[error];
 }
 
-int http_endpoint_check_url(const char *url, const char *variable, struct err *err)
+int http_endpoint_check(const struct provider *p, const struct endpoint_options *o, struct err *err)
 {
-	const char *host = url ? strstr(url, "://") : NULL;
+	const char *url = o->base_url, *host = url ? strstr(url, "://") : NULL;
 
+	if (o->api_key && strpbrk(o->api_key, "\r\n"))
+		return err_set(err, ERR_USAGE, "%s has a line end in it",
+			       p->env.api_key ? p->env.api_key : "the API key");
+	if (o->auth_token && strpbrk(o->auth_token, "\r\n"))
+		return err_set(err, ERR_USAGE, "%s has a line end in it",
+			       p->env.auth_token ? p->env.auth_token : "the token");
 	if (!url || ((str_starts(str_from(url), STR("http://")) || str_starts(str_from(url), STR("https://"))) &&
 		     host[3] && host[3] != '/' && !strpbrk(url, " \t\r\n")))
 		return 0;
-	return err_set(err, ERR_USAGE, "%s is not an address (http://... or https://...): %s", variable, url);
-}
-
-int http_endpoint_check_key(const char *key, const char *variable, struct err *err)
-{
-	return key && strpbrk(key, "\r\n") ? err_set(err, ERR_USAGE, "%s has a line end in it", variable) : 0;
+	return err_set(err, ERR_USAGE, "%s is not an address (http://... or https://...): %s", p->env.base_url, url);
 }

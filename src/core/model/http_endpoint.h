@@ -32,6 +32,5 @@ int http_endpoint_post(struct http_endpoint *p, struct model_call *call, const c
 void http_endpoint_on_head(struct http_req *r, int status);
 void http_endpoint_on_header(struct http_req *r, struct str name, struct str value);
 enum failure_kind http_endpoint_failure(enum http_error error);
-/* Reports errors that no retry can fix before the first request; variables name the source of the values. */
-int http_endpoint_check_url(const char *url, const char *variable, struct err *err); /* url may be NULL */
-int http_endpoint_check_key(const char *key, const char *variable, struct err *err); /* key may be NULL */
+/* Reports bad keys and URLs before the first request: no retry can fix them. */
+int http_endpoint_check(const struct provider *p, const struct endpoint_options *o, struct err *err);

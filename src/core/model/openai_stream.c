@@ -17,34 +17,26 @@ static void protocol_error(struct chat_stream *s, const char *what)
 
 /* ---- events ---------------------------------------------------------------------------------------------------- */
 
-static struct json_out begin_event(struct chat_stream *s, const char *type)
+static void send_event(struct chat_stream *s)
 {
-	buf_clear(&s->event);
-	struct json_out w = json_out(&s->event);
-	json_open(&w, '{');
-	json_kcstr(&w, "type", type);
-	return w;
-}
-
-static void send_event(struct chat_stream *s, struct json_out *w)
-{
-	json_close(w);
 	answer_event(s->answer, buf_str(&s->event));
+	buf_clear(&s->event);
 }
 
 static void start_message(struct chat_stream *s, const struct json *chunk)
 {
-	struct json_out w = begin_event(s, "message_start");
-
-	json_key(&w, "message");
-	json_open(&w, '{');
-	/* There are servers that number their answers from 0 to 999. */
 	struct str id = json_str(json_get(chunk, "id"), &s->scratch);
-	char made[72];
-	char digits[MESSAGE_ID_DIGITS + 1];
+	struct json_out w = json_out(&s->event);
+	char made[72], digits[MESSAGE_ID_DIGITS + 1];
+
+	/* There are servers that number their answers from 0 to 999. */
 	id_random(digits, MESSAGE_ID_DIGITS, "0123456789abcdef");
 	if (id.n < SHORTEST_MESSAGE_ID)
 		snprintf(made, sizeof made, STR_FMT "-%s", STR_ARG(id.n ? id : STR("chatcmpl")), digits);
+	json_open(&w, '{');
+	json_kcstr(&w, "type", "message_start");
+	json_key(&w, "message");
+	json_open(&w, '{');
 	json_kstr(&w, "id", id.n < SHORTEST_MESSAGE_ID ? str_from(made) : id);
 	json_kcstr(&w, "type", "message");
 	json_kcstr(&w, "role", "assistant");
@@ -55,42 +47,17 @@ static void start_message(struct chat_stream *s, const struct json *chunk)
 	json_key(&w, "usage");
 	usage_write(&w, &s->usage);
 	json_close(&w);
-	send_event(s, &w);
+	json_close(&w);
+	send_event(s);
 }
 
 static void stop_block(struct chat_stream *s)
 {
 	if (s->open == CHAT_NO_BLOCK)
 		return;
-	struct json_out w = begin_event(s, "content_block_stop");
-	json_ki64(&w, "index", (int64_t)s->blocks - 1);
-	send_event(s, &w);
+	buf_addf(&s->event, "{\"type\":\"content_block_stop\",\"index\":%u}", s->blocks - 1);
+	send_event(s);
 	s->open = CHAT_NO_BLOCK;
-}
-
-static struct json_out begin_block(struct chat_stream *s, const char *type)
-{
-	struct json_out w = begin_event(s, "content_block_start");
-
-	json_ki64(&w, "index", (int64_t)s->blocks++);
-	json_key(&w, "content_block");
-	json_open(&w, '{');
-	json_kcstr(&w, "type", type);
-	return w;
-}
-
-/* json: the piece as a JSON string. */
-static void send_delta(struct chat_stream *s, const char *type, const char *member, struct str json)
-{
-	struct json_out w = begin_event(s, "content_block_delta");
-
-	json_ki64(&w, "index", (int64_t)s->blocks - 1);
-	json_key(&w, "delta");
-	json_open(&w, '{');
-	json_kcstr(&w, "type", type);
-	json_kraw(&w, member, json);
-	json_close(&w);
-	send_event(s, &w);
 }
 
 /* ---- text and reasoning ---------------------------------------------------------------------------------------- */
@@ -104,16 +71,19 @@ static void add_piece(struct chat_stream *s, bool thinking, const struct json *p
 		return;
 	if ((int)s->open != kind) {
 		stop_block(s);
-		struct json_out w = begin_block(s, type);
-		json_kcstr(&w, type, "");
-		if (thinking)
-			json_kcstr(&w, "signature", "");
-		json_close(&w);
-		send_event(s, &w);
+		buf_addf(
+			&s->event,
+			"{\"type\":\"content_block_start\",\"index\":%u,\"content_block\":{\"type\":\"%s\",\"%s\":\"\"%s}}",
+			s->blocks++, type, type, thinking ? ",\"signature\":\"\"" : "");
+		send_event(s);
 		s->open = kind;
 	}
+	struct str raw = json_raw(piece);
 	s->answer_bytes += piece->len;
-	send_delta(s, thinking ? "thinking_delta" : "text_delta", type, json_raw(piece));
+	buf_addf(&s->event,
+		 "{\"type\":\"content_block_delta\",\"index\":%u,\"delta\":{\"type\":\"%s_delta\",\"%s\":" STR_FMT "}}",
+		 s->blocks - 1, type, type, STR_ARG(raw));
+	send_event(s);
 }
 
 /* Most servers send a string, some a list of parts: texts, thoughts (which may be parts again), a refusal. */
@@ -204,20 +174,26 @@ static bool is_usable_id(const struct chat_stream *s, uint32_t call)
 
 static void send_call(struct chat_stream *s, const struct chat_call *call)
 {
-	AUTO_BUF struct buf arguments = { 0 };
-	struct json_out w = begin_block(s, "tool_use");
 	struct str name = buf_str(&call->name);
 
 	for (const struct chat_name *n = s->names; n; n = n->next)
 		if (str_eq(n->sent, name))
 			name = n->own;
-	json_kstr(&w, "id", buf_str(&call->id));
-	json_kstr(&w, "name", name);
-	json_kraw(&w, "input", STR("{}"));
-	json_close(&w);
-	send_event(s, &w);
-	json_add_quoted(&arguments, buf_str(&call->arguments));
-	send_delta(s, "input_json_delta", "partial_json", buf_str(&arguments));
+	buf_addf(
+		&s->event,
+		"{\"type\":\"content_block_start\",\"index\":%u,\"content_block\":{\"type\":\"tool_use\",\"id\":\"%s\","
+		"\"name\":",
+		s->blocks++, call->id.p);
+	json_add_quoted(&s->event, name);
+	buf_addstr(&s->event, ",\"input\":{}}}");
+	send_event(s);
+	buf_addf(
+		&s->event,
+		"{\"type\":\"content_block_delta\",\"index\":%u,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":",
+		s->blocks - 1);
+	json_add_quoted(&s->event, buf_str(&call->arguments));
+	buf_addstr(&s->event, "}}");
+	send_event(s);
 	s->open = CHAT_BLOCK_CALL;
 	stop_block(s);
 }
@@ -272,7 +248,9 @@ static void close_message(struct chat_stream *s)
 		s->usage = (struct usage){ .input = (int64_t)(s->request_bytes / BYTES_PER_TOKEN),
 					   .output = (int64_t)(s->answer_bytes / BYTES_PER_TOKEN) + 1,
 					   .estimated = true };
-	struct json_out w = begin_event(s, "message_delta");
+	struct json_out w = json_out(&s->event);
+	json_open(&w, '{');
+	json_kcstr(&w, "type", "message_delta");
 	json_key(&w, "delta");
 	json_open(&w, '{');
 	json_kcstr(&w, "stop_reason", s->stop_reason);
@@ -287,9 +265,10 @@ static void close_message(struct chat_stream *s)
 	json_close(&w);
 	json_key(&w, "usage");
 	usage_write(&w, &s->usage);
-	send_event(s, &w);
-	w = begin_event(s, "message_stop");
-	send_event(s, &w);
+	json_close(&w);
+	send_event(s);
+	buf_addstr(&s->event, "{\"type\":\"message_stop\"}");
+	send_event(s);
 }
 
 /* ---- chunks ---------------------------------------------------------------------------------------------------- */

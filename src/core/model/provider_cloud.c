@@ -33,15 +33,6 @@ static struct credential *given_credential(const struct endpoint_options *o, con
 	return credential_new(CREDENTIAL_HEADERS, &(struct credential_options){ .loop = o->loop, .headers = headers });
 }
 
-static int check_options(const struct provider *p, const struct endpoint_options *o, struct err *err)
-{
-	if (http_endpoint_check_key(o->api_key, p->env.api_key, err) < 0 ||
-	    http_endpoint_check_key(o->auth_token, p->env.auth_token, err) < 0 ||
-	    http_endpoint_check_url(o->base_url, p->env.base_url, err) < 0)
-		return -(int)err->kind;
-	return 0;
-}
-
 /* Whether id ends with a date of eight digits; *ret_at: where its dash is. */
 static bool is_dated(const char *id, size_t *ret_at)
 {
@@ -74,7 +65,7 @@ static int anthropic_open(const struct provider *provider, const struct endpoint
 		return err_set(err, ERR_USAGE,
 			       "no API key: set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN (looked at both; "
 			       "--provider scripted runs the built-in demo model instead)");
-	if (check_options(provider, o, err) < 0)
+	if (http_endpoint_check(provider, o, err) < 0)
 		return -(int)err->kind;
 	if (ttl)
 		(void)str_to_u64(str_from(ttl), &helper.helper_ttl_ms);
@@ -200,7 +191,7 @@ static int aws_open(const struct provider *provider, const struct endpoint_optio
 	const char *value = s->variable ? env(o, s->variable) : NULL;
 	if (s->missing && !value)
 		return err_set(err, ERR_USAGE, "%s: set %s", s->missing, s->variable);
-	if (check_options(provider, o, err) < 0)
+	if (http_endpoint_check(provider, o, err) < 0)
 		return -(int)err->kind;
 	/* A value that is not the name of a region counts as unset. */
 	for (size_t i = 0; i < COUNT_OF(regions) && !region; i++)
@@ -312,7 +303,7 @@ static int vertex_open(const struct provider *provider, const struct endpoint_op
 		project = names[i];
 	if (!project)
 		return err_set(err, ERR_USAGE, "Vertex AI needs the project: set ANTHROPIC_VERTEX_PROJECT_ID");
-	if (check_options(provider, o, err) < 0)
+	if (http_endpoint_check(provider, o, err) < 0)
 		return -(int)err->kind;
 	no_key.api_key = no_key.auth_token = NULL; /* Google takes neither */
 	struct credential *credential = given_credential(&no_key, "CLAUDE_CODE_SKIP_VERTEX_AUTH");
@@ -354,7 +345,7 @@ static int foundry_open(const struct provider *provider, const struct endpoint_o
 		return err_set(
 			err, ERR_USAGE,
 			"Foundry needs the resource: set ANTHROPIC_FOUNDRY_RESOURCE or ANTHROPIC_FOUNDRY_BASE_URL");
-	if (check_options(provider, o, err) < 0)
+	if (http_endpoint_check(provider, o, err) < 0)
 		return -(int)err->kind;
 	if (!base && strpbrk(resource, "/.:@?# "))
 		return err_set(err, ERR_USAGE,

@@ -40,9 +40,7 @@ static int openai_open(const struct provider *provider, const struct endpoint_op
 			err, ERR_USAGE,
 			"no API key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server that needs none (such as "
 			"http://127.0.0.1:11434/v1)");
-	if (http_endpoint_check_key(o->api_key, "OPENAI_API_KEY", err) < 0)
-		return -(int)err->kind;
-	if (http_endpoint_check_url(o->base_url, "OPENAI_BASE_URL", err) < 0)
+	if (http_endpoint_check(provider, o, err) < 0)
 		return -(int)err->kind;
 
 	struct openai *s = xcalloc(1, sizeof *s);
