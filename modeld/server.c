@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * server.c - listening, accepting, and the life of a connection: requests come in one after the other, each is answered before
- * the next is looked at. Callbacks record a fact (bytes came, time is over, a write is through) and call conn_advance(), which
+ * the next is parsed. Callbacks record a fact (bytes came, time is over, a write is through) and call conn_advance(), which
  * alternates between two things until it has to wait:
  *
  *     read_request: bytes -> http_in -> engine -> reply        send_more: reply -> steps -> bytes to the peer
@@ -39,7 +39,7 @@ struct conn {
 	bool head_sent, last_request, writing, stalled, closing;
 };
 
-/* What the socket did not take at once */
+/* The rest of a partial write */
 struct pending_write {
 	uv_write_t req;
 	char bytes[];
@@ -233,7 +233,7 @@ static void on_time(struct timer *timer)
 	conn_advance(c);
 }
 
-/* One more part of the reply; false: something has to happen first. */
+/* Sends the next part of the reply; false: it must wait. */
 static bool send_more(struct conn *c)
 {
 	uint64_t delay_ms = reply_delay_ms(c->reply);
@@ -283,7 +283,7 @@ static void serve_request(struct conn *c)
 		http_in_next(&c->in);
 }
 
-/* Reads on; false: there are no more bytes. */
+/* Reads the next bytes; false: there are none. */
 static bool read_request(struct conn *c)
 {
 	if (c->ahead.n && c->fresh.n) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * fork_barrier.c - lets the first of several forks go ahead. */
+ * fork_barrier.c - the first fork passes, the others wait. */
 #include "agents/query/fork_barrier.h"
 
 enum { LONGEST_WAIT_MS = 2000 };

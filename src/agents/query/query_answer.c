@@ -89,7 +89,7 @@ int query_restore_call(struct query *q, struct str id, struct str name, struct s
 	return record_result(q, c, segment_lost_result(id), STR(""), err);
 }
 
-/* All wait until the lines that say so are as safe as the settings want. */
+/* No call starts before its line is as durable as the settings require. */
 int calls_start_ready(struct query *q, struct err *err)
 {
 	struct tool_scheduler pass = { .limit = q->config.parallel_calls ? q->config.parallel_calls : DEFAULT_PARALLEL,
@@ -240,7 +240,7 @@ static int answer_take_block(struct query *q, struct segment *block, const struc
 	return status;
 }
 
-/* A cut answer that calls a tool counts, and ends with what is complete of it. */
+/* A cut answer that calls a tool is kept: it ends with its last complete block. */
 int answer_take_arrived(struct query *q, struct err *err)
 {
 	const struct answer *a = &q->model.answer;
@@ -266,7 +266,7 @@ int answer_take_arrived(struct query *q, struct err *err)
 	return status;
 }
 
-/* A turn that ended so is over: without a line it would be one that was cut off. */
+/* Without this line a resumed session would take the turn for one that was cut off. */
 int answer_record_refusal(struct query *q, struct err *err)
 {
 	const struct answer *a = &q->model.answer;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * query_request.c - one request of a query: the governor's slot, the body, tries until the deadline. It asks for the next
- * answer, or for a summary if the conversation is being summed up. */
+ * answer, or for a summary if a compaction is running. */
 #include "lib/base/crash.h"
 #include "agents/query/query_int.h"
 

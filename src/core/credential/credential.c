@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * credential.c - states of a credential, those who wait for it, commands and small requests of a fetch. */
+ * credential.c - states of a credential, its waiting requests, and the commands and HTTP requests of a fetch. */
 #include "core/credential/credential_int.h"
 #include <openssl/crypto.h>
 #include <signal.h>

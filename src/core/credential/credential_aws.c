@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * credential_aws.c - keys of AWS without its SDK, and a signature for each request. The order is that of the AWS CLI: a command of the
- * settings, the environment, the profile, the container, the instance. What needs more than a file or one request (single sign-on,
- * roles) is asked of the program aws. */
+ * settings, the environment, the profile, the container, the instance. The program aws provides what needs more than a file or
+ * one request (single sign-on, roles). */
 #include "core/credential/credential_int.h"
 #include "core/credential/sigv4.h"
 #include "lib/base/id.h"
@@ -72,7 +72,7 @@ static void take_keys(struct credential *c, struct str id, struct str secret, st
 	credential_got(c, expires_ms);
 }
 
-/* What a command, a container or an instance answers; awsCredentialExport may have it under Credentials. */
+/* The JSON of a command, a container or an instance; awsCredentialExport may put it under Credentials. */
 static void after_keys(struct credential *c, const char *failed, struct str output)
 {
 	AUTO_JSON struct json_reader reader = { 0 };

@@ -74,7 +74,7 @@ static int compare_pairs(const void *a, const void *b)
 	return order ? order : compare_texts(x->value, y->value);
 }
 
-/* What is encoded already stays so: decoded first, then encoded. */
+/* Decodes first, so that text which is encoded already is not encoded twice. */
 static struct str reencoded(struct arena *a, struct str text)
 {
 	static const char hex[] = "0123456789abcdefABCDEF";

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * answer.c - the event stream of the Messages API, event by event. */
+ * answer.c - assembles blocks from the events of the Messages API. */
 #include "core/model/answer.h"
 #include "lib/json/json_write.h"
 
-/* A block is nested four levels deep in its line of the transcript, which has to be read again: far from the reader's own
- * limit of 512. */
+/* A block is nested four levels deep in its line of the transcript. The limit leaves room below the reader's own of 512. */
 enum { DEEPEST_BLOCK = 256 };
 
 /* How each block type grows. The member that accumulates is written last, the others are kept as they came. */
@@ -215,7 +214,7 @@ static void on_message_delta(struct answer *a, const struct json *event)
 		answer_end(a);
 }
 
-/* Once there is a stop reason the answer counts: what a server says behind it changes nothing but the usage. */
+/* The stop reason completes the answer: later events change nothing but the usage. */
 void answer_event(struct answer *a, struct str payload)
 {
 	struct err err = { 0 };
@@ -247,7 +246,7 @@ void answer_event(struct answer *a, struct str payload)
 	else if (json_str_is(type, "error"))
 		failure_from_event(&a->failure, json_str(json_get(json_get(event, "error"), "type"), &a->scratch),
 				   json_str(json_get(json_get(event, "error"), "message"), &a->scratch));
-	arena_reset(&a->scratch); /* unknown events and pings are passed over */
+	arena_reset(&a->scratch); /* pings and unknown events are ignored */
 }
 
 static int on_sse(void *data, struct str name, struct str payload)

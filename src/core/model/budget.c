@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * budget.c - what agents may spend. */
+ * budget.c - reservations and spending. */
 #include "core/model/budget.h"
 #include "core/model/catalog.h"
 

@@ -44,7 +44,7 @@ static const struct model_info models[] = {
 	{ "o4-mini", 1.1, 0, 0, 0.275, 4.4, 200000, 100000 },
 };
 
-/* A request with more tokens of prompt costs so many times as much. */
+/* A prompt above this number of tokens multiplies the price. */
 static const struct price_step {
 	const char *id;
 	int64_t above;
@@ -154,7 +154,7 @@ int model_default_at(const struct provider *p, const char *configured, const cha
 	return 0;
 }
 
-/* The name that the company itself gives to the model. */
+/* The name of the model at its own company, from a name at a cloud or gateway */
 static const char *plain_name(const char *id, char *room, size_t size)
 {
 	static const char *const regions[] = { "us-gov.", "us.", "eu.", "apac.", "jp.", "au.", "global." };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * endpoints.c - opened when first needed. */
+ * endpoints.c - opens endpoints on first use. */
 #include "core/model/endpoints.h"
 #include <assert.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * failure.c - one table says what each failure means. */
+ * failure.c - classifies failures; one table has the retries of each. */
 #include "core/model/failure.h"
 #include "lib/json/json.h"
 
@@ -142,7 +142,7 @@ static int64_t duration_ms(const char *p)
 	return any && total < 86400000 ? (int64_t)total : -1;
 }
 
-/* A time to wait that is in the text: RetryInfo of Google, "Please try again in 11.054s." of OpenAI. */
+/* A delay that only the text contains: RetryInfo of Google, "Please try again in 11.054s." of OpenAI. */
 static int64_t wait_in_text_ms(struct str body)
 {
 	static const char *const marks[] = { "\"retryDelay\":", "try again in ", "retry after " };
@@ -166,7 +166,7 @@ static int64_t wait_in_text_ms(struct str body)
 	return -1;
 }
 
-/* What only the words say. said: all that the server sent. */
+/* Sets what only the text of the error tells. said: the whole body. */
 static void failure_classify(struct failure *f, struct str said)
 {
 	/* There is no common code for it: some servers have a type, others only a message. */
@@ -218,7 +218,7 @@ static void failure_classify(struct failure *f, struct str said)
 		f->retry_after_ms = wait_in_text_ms(said);
 }
 
-/* The title of a page; of one without a title its text. */
+/* The title of an HTML page, or its text if it has none */
 static struct str page_title(struct str page, struct arena *a)
 {
 	char *text = arena_alloc(a, page.n + 1);

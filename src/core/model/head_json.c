@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * head_json.c - see head_json.h. */
+ * head_json.c - writes heads and reads them back. */
 #include "core/model/head_json.h"
 #include "lib/json/json_write.h"
 #include "core/model/provider.h"

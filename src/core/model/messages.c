@@ -150,7 +150,7 @@ static struct str body_hash(struct messages_call *m)
 
 /* ---- the answer ------------------------------------------------------------------------------------------------ */
 
-/* {"bytes":"base64 of an event"}; frames without it are passed over. */
+/* {"bytes":"base64 of an event"}; frames without it are ignored. */
 static void on_frame(void *data, const char *exception, struct str payload)
 {
 	struct messages_call *m = data;

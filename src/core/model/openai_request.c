@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * openai_request.c - translates a request to chat completions. The text of a head ends inside the list of messages, that
- * of the tail after the last member. JSON strings are passed on raw_text, with their escapes; only arguments of calls are
+ * of the tail after the last member. JSON strings are passed on raw, with their escapes; only arguments of calls are
  * rewritten, because they become JSON inside a string.
  *
  * An answer's blocks become one message: first its texts, then its calls. Results precede all other blocks of a user's
@@ -21,7 +21,7 @@ enum chat_state {
 	CHAT_STATES
 };
 
-/* Pieces that are compared by address: a body may replace or leave out what stands between or behind them. */
+/* Pieces that are compared by address: chat_body replaces or drops the text between or after them. */
 static const char chat_between[] = "{\"role\":\"assistant\",\"content\":\"Done.\"},";
 static const char chat_call_open[] = "{\"id\":\"";
 static const char chat_result_open[] = "{\"role\":\"tool\",\"tool_call_id\":\"";
@@ -44,7 +44,7 @@ static void add_constant(struct translation *out, const char *constant)
 	translation_add(out, str_from(constant));
 }
 
-/* The raw_text content of a JSON string; empty for anything else. */
+/* The raw content of a JSON string; empty for anything else. */
 static struct str raw_text(const struct json *v)
 {
 	return json_is(v, JSON_STRING) ? (struct str){ v->text, v->len } : STR("");
@@ -251,7 +251,7 @@ static void add_call(struct chat_writer *w, const struct block *b, struct str th
 	add_constant(w->out, "}}");
 }
 
-/* Thinking with a signature and what belongs to tools of the server are left out. */
+/* Signed thinking and blocks of server tools are dropped. */
 static void add_answer(struct chat_writer *w, const struct transcript *t, uint32_t from, uint32_t to)
 {
 	struct str thought = STR("");

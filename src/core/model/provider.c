@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * provider.c - the table of providers, and what they all do the same way around one request. */
+ * provider.c - the table of providers, and the part of a request that all of them share. */
 #include "lib/base/id.h"
 #include "core/model/endpoints.h"
 
@@ -60,7 +60,7 @@ void model_call_reset(struct model_call *call)
 	buf_release(&call->error_body);
 }
 
-/* The first reason that holds, from the outside in: a status says more than a cut, an error event more than both. */
+/* Reports the most specific failure: an error event, then a status, then the transport. */
 void model_call_finish(struct model_call *call, enum failure_kind transport, const char *text)
 {
 	struct failure *f = &call->failure;

@@ -121,8 +121,8 @@ static int64_t limit_in(struct str said)
 	return 0;
 }
 
-/* True: the server named an unsupported parameter, and the request can be sent without it. What one model refuses says
- * nothing about another one of the same server. Concurrent requests may find the same: each is sent again. */
+/* True: the server named an unsupported parameter, and the request can be sent without it. Quirks belong
+ * to one model, not to the server. Concurrent requests may learn the same: each is sent again. */
 static bool learn_refusal(struct exchange *x)
 {
 	struct str said = buf_str(&x->call->error_body);

@@ -43,7 +43,7 @@ void engine_reset(struct engine *e)
 	e->rate_left = (double)e->scenario->rate_per_s;
 }
 
-/* A bucket that condition_holds the requests of one second. */
+/* A token bucket with the requests of one second */
 static bool rate_allows(struct engine *e)
 {
 	double rate = (double)e->scenario->rate_per_s;
@@ -223,10 +223,9 @@ struct reply *engine_ask(struct engine *e, const struct engine_request *ask)
 	return r;
 }
 
-/* ---- which rule rule_matches a request ---------------------------------------------------------------------------------- */
+/* ---- the rule for a request ------------------------------------------------------------------------------------ */
 
-/* Conditions on the request come first; nth, every and chance count only the
- * requests for which those hold. */
+/* Conditions on the request come first; nth, every and chance count only the requests for which those hold. */
 
 static bool any_has(struct texts texts, struct str part)
 {
@@ -309,7 +308,7 @@ static bool rule_matches(struct asking *a, const struct rule *rule)
 	return rule->chance < 0 || (double)(digest_random(&a->engine->random) >> 11) * 0x1p-53 < rule->chance;
 }
 
-/* NULL: no rule rule_matches it. Fills n and captured */
+/* NULL: no rule matches. Sets n and captured. */
 static const struct rule *match_rule(struct asking *a)
 {
 	const struct rule *rule = a->engine->scenario->rules;

@@ -151,7 +151,7 @@ struct cloud_path {
 	bool frames;
 };
 bool cloud_path_read(struct str path, struct cloud_path *ret); /* false: not a path of a cloud */
-/* Appends the same request in the words of the Messages API. */
+/* Appends the same request in the format of the Messages API. */
 int cloud_request(struct json_reader *reader, const struct cloud_path *path, struct str body, struct buf *out,
 		  struct err *err);
 void frames_wrap(struct buf *out, size_t from); /* events from there on become frames */

@@ -13,7 +13,7 @@ static struct cache_entry *prompt_cache_find(const struct prompt_cache *c, uint6
 	return &c->entries[i];
 }
 
-/* Drops what has expired, and doubles if that was not much. */
+/* Drops expired entries, and doubles the table if that freed little. */
 static void prompt_cache_grow(struct prompt_cache *c, uint64_t now_ms)
 {
 	size_t live = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * reply_frames.c - Bedrock and Vertex: their requests in the words of the Messages API, and events in the frames of Bedrock. */
+ * reply_frames.c - Bedrock and Vertex: converts their requests to the Messages API, and puts events into Bedrock frames. */
 #include <zlib.h>
 #include "core/scenario/engine_int.h"
 #include "lib/base/base64.h"

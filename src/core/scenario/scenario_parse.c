@@ -67,9 +67,28 @@ static int take_end(struct parser *p, struct err *err);
 
 enum { LIMIT_BYTES = 4 << 20, DEFAULT_CACHE_MIN_TOKENS = 1024 };
 
-static int parse_number_setting(struct parser *p, const struct statement *s, struct err *err)
+int parse_value(struct parser *p, const struct statement *s, void *base, struct err *err)
 {
-	return take_number(p, s->what, (uint64_t *)((char *)p->scenario + s->offset), err);
+	void *value = (char *)base + s->offset;
+
+	switch ((enum value_kind)s->kind) {
+	case VALUE_NUMBER:
+		return take_number(p, s->what, value, err);
+	case VALUE_SIZE:
+		return take_size(p, value, err);
+	case VALUE_RANGE:
+		return take_range(p, value, err);
+	case VALUE_TIME:
+		return take_time(p, value, err);
+	case VALUE_TEXT:
+		return take_text(p, value, err);
+	}
+	return 0;
+}
+
+static int parse_setting(struct parser *p, const struct statement *s, struct err *err)
+{
+	return parse_value(p, s, p->scenario, err);
 }
 
 static int parse_cache(struct parser *p, const struct statement *s, struct err *err)
@@ -93,10 +112,11 @@ static int parse_allow(struct parser *p, const struct statement *s, struct err *
 static const struct statement settings[] = {
 	{ "allow", parse_allow, 0, 0, NULL },
 	{ "cache", parse_cache, 0, 0, NULL },
-	{ "capacity", parse_number_setting, 0, offsetof(struct scenario, capacity), "a number of requests in flight" },
-	{ "rate", parse_number_setting, 0, offsetof(struct scenario, rate_per_s), "a number of requests a second" },
-	{ "retry-after", parse_number_setting, 0, offsetof(struct scenario, retry_after_s), "a number of seconds" },
-	{ "seed", parse_number_setting, 0, offsetof(struct scenario, seed), "a number" },
+	{ "capacity", parse_setting, VALUE_NUMBER, offsetof(struct scenario, capacity),
+	  "a number of requests in flight" },
+	{ "rate", parse_setting, VALUE_NUMBER, offsetof(struct scenario, rate_per_s), "a number of requests a second" },
+	{ "retry-after", parse_setting, VALUE_NUMBER, offsetof(struct scenario, retry_after_s), "a number of seconds" },
+	{ "seed", parse_setting, VALUE_NUMBER, offsetof(struct scenario, seed), "a number" },
 	{ 0 },
 };
 

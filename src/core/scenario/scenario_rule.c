@@ -51,16 +51,15 @@ static int parse_capture(struct parser *p, const struct statement *s, struct err
 	return 0;
 }
 
-static int parse_nth(struct parser *p, const struct statement *s, struct err *err)
+/* A number or size of 0 means that the value was not given, so it cannot be given. */
+static int parse_rule_value(struct parser *p, const struct statement *s, struct err *err)
 {
-	return take_range(p, &p->rule->nth, err);
-}
+	const uint64_t *value = (const uint64_t *)((char *)p->rule + s->offset);
+	int rc = parse_value(p, s, p->rule, err);
 
-static int parse_every(struct parser *p, const struct statement *s, struct err *err)
-{
-	int rc = take_number(p, "a number", &p->rule->every, err);
-
-	return rc == 0 && !p->rule->every ? parse_fail(p, err, "'every 0' never happens") : rc;
+	if (rc == 0 && (s->kind == VALUE_NUMBER || s->kind == VALUE_SIZE) && !*value)
+		return parse_fail(p, err, "'%s' needs at least 1", s->word);
+	return rc;
 }
 
 static int parse_chance(struct parser *p, const struct statement *s, struct err *err)
@@ -222,18 +221,6 @@ static int parse_content_type(struct parser *p, const struct statement *s, struc
 	return rc;
 }
 
-static int parse_body(struct parser *p, const struct statement *s, struct err *err)
-{
-	return take_text(p, &p->rule->body, err);
-}
-
-static int parse_garbage(struct parser *p, const struct statement *s, struct err *err)
-{
-	int rc = take_size(p, &p->rule->garbage_bytes, err);
-
-	return rc == 0 && !p->rule->garbage_bytes ? parse_fail(p, err, "expected at least one byte") : rc;
-}
-
 static int parse_fault(struct parser *p, const struct statement *s, struct err *err)
 {
 	struct fault *f = &p->rule->fault;
@@ -265,7 +252,7 @@ static int parse_fault(struct parser *p, const struct statement *s, struct err *
 const struct statement rule_statements[] = {
 	{ "agent", parse_condition, CONDITION_AGENT, 0, "the name of an agent" },
 	{ "block", parse_block, BLOCK_GIVEN, 0, NULL },
-	{ "body", parse_body, 0, 0, NULL },
+	{ "body", parse_rule_value, VALUE_TEXT, offsetof(struct rule, body), NULL },
 	{ "call", parse_block, BLOCK_CALL, 0, NULL },
 	{ "capture", parse_capture, 0, 0, NULL },
 	{ "chance", parse_chance, 0, 0, NULL },
@@ -273,15 +260,15 @@ const struct statement rule_statements[] = {
 	{ "cut", parse_fault, FAULT_CUT, 0, NULL },
 	{ "empty", parse_empty, 0, 0, NULL },
 	{ "error", parse_fault, FAULT_ERROR, 0, NULL },
-	{ "every", parse_every, 0, 0, NULL },
+	{ "every", parse_rule_value, VALUE_NUMBER, offsetof(struct rule, every), "a number" },
 	{ "filler", parse_block, BLOCK_FILLER, 0, NULL },
-	{ "garbage", parse_garbage, 0, 0, NULL },
+	{ "garbage", parse_rule_value, VALUE_SIZE, offsetof(struct rule, garbage_bytes), NULL },
 	{ "header", parse_header, 0, 0, NULL },
 	{ "last", parse_condition, CONDITION_CONTAINS, 0, NULL },
 	{ "last_result", parse_condition, CONDITION_CONTAINS, 0, NULL },
 	{ "line", parse_block, BLOCK_FILLER, 0, NULL },
 	{ "model", parse_condition, CONDITION_MODEL, 0, "the name of a model" },
-	{ "nth", parse_nth, 0, 0, NULL },
+	{ "nth", parse_rule_value, VALUE_RANGE, offsetof(struct rule, nth), NULL },
 	{ "prompt", parse_condition, CONDITION_CONTAINS, 0, NULL },
 	{ "redacted_thinking", parse_block, BLOCK_REDACTED, 0, NULL },
 	{ "repeat", parse_repeat, 0, 0, NULL },
@@ -296,9 +283,9 @@ const struct statement rule_statements[] = {
 	{ 0 },
 };
 
-static int parse_pace_time(struct parser *p, const struct statement *s, struct err *err)
+static int parse_pace(struct parser *p, const struct statement *s, struct err *err)
 {
-	return take_time(p, (struct range *)((char *)p->pace + s->offset), err);
+	return parse_value(p, s, p->pace, err);
 }
 
 static int parse_chunk(struct parser *p, const struct statement *s, struct err *err)
@@ -318,11 +305,6 @@ static int parse_chunk(struct parser *p, const struct statement *s, struct err *
 	return 0;
 }
 
-static int parse_ping(struct parser *p, const struct statement *s, struct err *err)
-{
-	return take_number(p, "a number of events", &p->pace->ping_every, err);
-}
-
 static int parse_drip(struct parser *p, const struct statement *s, struct err *err)
 {
 	p->pace->drip = true;
@@ -331,10 +313,10 @@ static int parse_drip(struct parser *p, const struct statement *s, struct err *e
 
 const struct statement pace_statements[] = {
 	{ "chunk", parse_chunk, 0, 0, NULL },
-	{ "delay", parse_pace_time, 0, offsetof(struct pace, delay_ms), NULL },
+	{ "delay", parse_pace, VALUE_TIME, offsetof(struct pace, delay_ms), NULL },
 	{ "drip", parse_drip, 0, 0, NULL },
-	{ "latency", parse_pace_time, 0, offsetof(struct pace, latency_ms), NULL },
-	{ "ping", parse_ping, 0, 0, NULL },
+	{ "latency", parse_pace, VALUE_TIME, offsetof(struct pace, latency_ms), NULL },
+	{ "ping", parse_pace, VALUE_NUMBER, offsetof(struct pace, ping_every), "a number of events" },
 	{ 0 },
 };
 
