@@ -93,31 +93,28 @@ static bool add_signature(struct buf *out, const char *pem, struct str text)
 
 static void ask_as_service(struct credential *c, const struct json *file, struct arena *a)
 {
-	AUTO_BUF struct buf claims = { 0 };
-	AUTO_BUF struct buf jwt = { 0 };
 	AUTO_BUF struct buf text = { 0 };
+	AUTO_BUF struct buf jwt = { 0 };
 	AUTO_BUF struct buf form = { 0 };
 	const char *key = json_cstr(json_get(file, "private_key"), a), *uri = json_cstr(json_get(file, "token_uri"), a);
-	struct json_out head = json_out(&text);
+	long long now_s = id_wall_ms() / 1000;
 
-	json_open(&head, '{');
-	json_kcstr(&head, "alg", "RS256");
-	json_kcstr(&head, "typ", "JWT");
-	if (json_get(file, "private_key_id"))
-		json_kcstr(&head, "kid", json_cstr(json_get(file, "private_key_id"), a));
-	json_close(&head);
-	add_base64url(&jwt, buf_str(&text));
-	struct json_out w = json_out(&claims);
 	uri = uri ? uri : GOOGLE_TOKEN_URI;
-	json_open(&w, '{');
-	json_kcstr(&w, "iss", json_cstr(json_get(file, "client_email"), a));
-	json_kcstr(&w, "scope", "https://www.googleapis.com/auth/cloud-platform");
-	json_kcstr(&w, "aud", uri);
-	json_ki64(&w, "iat", id_wall_ms() / 1000);
-	json_ki64(&w, "exp", id_wall_ms() / 1000 + TOKEN_LIFE_S);
-	json_close(&w);
+	buf_addstr(&text, "{\"alg\":\"RS256\",\"typ\":\"JWT\"");
+	if (json_get(file, "private_key_id")) {
+		buf_addstr(&text, ",\"kid\":");
+		json_add_quoted(&text, json_str(json_get(file, "private_key_id"), a));
+	}
+	buf_addch(&text, '}');
+	add_base64url(&jwt, buf_str(&text));
+	buf_clear(&text);
+	buf_addstr(&text, "{\"iss\":");
+	json_add_quoted(&text, json_str(json_get(file, "client_email"), a));
+	buf_addstr(&text, ",\"scope\":\"https://www.googleapis.com/auth/cloud-platform\",\"aud\":");
+	json_add_quoted(&text, str_from(uri));
+	buf_addf(&text, ",\"iat\":%lld,\"exp\":%lld}", now_s, now_s + TOKEN_LIFE_S);
 	buf_addch(&jwt, '.');
-	add_base64url(&jwt, buf_str(&claims));
+	add_base64url(&jwt, buf_str(&text));
 	struct str signed_text = buf_str(&jwt);
 	AUTO_BUF struct buf signature = { 0 };
 	if (!key || !add_signature(&signature, key, signed_text)) {

@@ -71,16 +71,6 @@ static unsigned edit_distance(const char *a, const char *b)
 	return row[n];
 }
 
-static bool is_misspelt_alias(const char *name)
-{
-	for (size_t i = 0; i < COUNT_OF(aliases); i++) {
-		const char *alias = aliases[i].alias;
-		if (name[0] == alias[0] && edit_distance(name, alias) <= (strlen(alias) > 5 ? 2 : 1))
-			return true;
-	}
-	return false;
-}
-
 static int resolve_plain(struct arena *a, const struct provider *p, const char *name, const char **ret_id,
 			 struct err *err)
 {
@@ -106,7 +96,13 @@ static int resolve_plain(struct arena *a, const struct provider *p, const char *
 	bool is_word = p->has_aliases && !strpbrk(id, "-./:@0123456789");
 	/* A gateway has names of its own: a plain word is an error only at the provider itself. */
 	bool any_name = p->own_names || (url && url[0] && !strstr(url, "://api.anthropic.com"));
-	if (!base.n || (is_word && (!any_name || is_misspelt_alias(id))))
+	for (size_t i = 0; is_word && any_name && i < COUNT_OF(aliases); i++) {
+		const char *alias = aliases[i].alias;
+		unsigned typos = strlen(alias) > 5 ? 2 : 1;
+		if (id[0] == alias[0] && edit_distance(id, alias) <= typos)
+			any_name = false; /* a misspelt alias */
+	}
+	if (!base.n || (is_word && !any_name))
 		return err_set(err, ERR_USAGE,
 			       "unknown model '%s': expected a model id such as %s, or one of opus, sonnet, haiku, "
 			       "fable, default, best, opusplan",

@@ -578,24 +578,15 @@ void chat_body_rewind(struct chat_body *b)
 	b->piece = b->offset = 0;
 }
 
-/* NULL: all was read. */
-static const struct translation *current_part(const struct chat_body *b)
-{
-	const struct transcript *t = b->body->transcript;
-
-	if (!b->part)
-		return b->body->head->translation;
-	if (b->part <= t->shelf_count)
-		return t->shelves[b->part - 1]->translation;
-	return b->part == t->shelf_count + 1 ? b->tail : NULL;
-}
-
 size_t chat_body_read(struct chat_body *b, char *out, size_t room)
 {
-	const struct translation *part;
+	const struct transcript *t = b->body->transcript;
 	size_t done = 0, count;
 
-	while (done < room && (part = current_part(b))) {
+	while (done < room && b->part <= t->shelf_count + 1) {
+		const struct translation *part = !b->part                    ? b->body->head->translation
+						 : b->part <= t->shelf_count ? t->shelves[b->part - 1]->translation
+									     : b->tail;
 		if (b->piece == part->count) {
 			b->part++;
 			b->piece = 0;

@@ -33,21 +33,13 @@ static void start_message(struct chat_stream *s, const struct json *chunk)
 	id_random(digits, MESSAGE_ID_DIGITS, "0123456789abcdef");
 	if (id.n < SHORTEST_MESSAGE_ID)
 		snprintf(made, sizeof made, STR_FMT "-%s", STR_ARG(id.n ? id : STR("chatcmpl")), digits);
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "message_start");
-	json_key(&w, "message");
-	json_open(&w, '{');
-	json_kstr(&w, "id", id.n < SHORTEST_MESSAGE_ID ? str_from(made) : id);
-	json_kcstr(&w, "type", "message");
-	json_kcstr(&w, "role", "assistant");
-	json_kstr(&w, "model", json_str(json_get(chunk, "model"), &s->scratch));
-	json_kraw(&w, "content", STR("[]"));
-	json_kraw(&w, "stop_reason", STR("null"));
-	json_kraw(&w, "stop_sequence", STR("null"));
-	json_key(&w, "usage");
+	buf_addstr(&s->event, "{\"type\":\"message_start\",\"message\":{\"id\":");
+	json_add_quoted(&s->event, id.n < SHORTEST_MESSAGE_ID ? str_from(made) : id);
+	buf_addstr(&s->event, ",\"type\":\"message\",\"role\":\"assistant\",\"model\":");
+	json_add_quoted(&s->event, json_str(json_get(chunk, "model"), &s->scratch));
+	buf_addstr(&s->event, ",\"content\":[],\"stop_reason\":null,\"stop_sequence\":null,\"usage\":");
 	usage_write(&w, &s->usage);
-	json_close(&w);
-	json_close(&w);
+	buf_addstr(&s->event, "}}");
 	send_event(s);
 }
 
@@ -249,23 +241,16 @@ static void close_message(struct chat_stream *s)
 					   .output = (int64_t)(s->answer_bytes / BYTES_PER_TOKEN) + 1,
 					   .estimated = true };
 	struct json_out w = json_out(&s->event);
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "message_delta");
-	json_key(&w, "delta");
-	json_open(&w, '{');
-	json_kcstr(&w, "stop_reason", s->stop_reason);
-	json_kraw(&w, "stop_sequence", STR("null"));
+	buf_addf(&s->event, "{\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"%s\",\"stop_sequence\":null",
+		 s->stop_reason);
 	if (!strcmp(s->stop_reason, "refusal")) {
-		json_key(&w, "stop_details");
-		json_open(&w, '{');
-		json_kcstr(&w, "type", "refusal");
-		json_kstr(&w, "explanation", s->refusal.n ? buf_str(&s->refusal) : STR("the server's content filter"));
-		json_close(&w);
+		buf_addstr(&s->event, ",\"stop_details\":{\"type\":\"refusal\",\"explanation\":");
+		json_add_quoted(&s->event, s->refusal.n ? buf_str(&s->refusal) : STR("the server's content filter"));
+		buf_addch(&s->event, '}');
 	}
-	json_close(&w);
-	json_key(&w, "usage");
+	buf_addstr(&s->event, "},\"usage\":");
 	usage_write(&w, &s->usage);
-	json_close(&w);
+	buf_addch(&s->event, '}');
 	send_event(s);
 	buf_addstr(&s->event, "{\"type\":\"message_stop\"}");
 	send_event(s);
