@@ -263,32 +263,6 @@ static enum step query_ask_to_continue(struct query *q, const char *text)
 	return query_set_state(q, QUERY_ASK);
 }
 
-/* The answer is closed and calls no tool: its stop reason decides. */
-static enum step decide_by_stop_reason(struct query *q)
-{
-	if (!strcmp(q->stop_reason, "pause_turn"))
-		return q->pauses++ < MOST_PAUSES ? query_set_state(q, QUERY_ASK) : query_finish(q, QUERY_CUT_OFF);
-	if (!strcmp(q->stop_reason, "refusal")) {
-		answer_drop(q);
-		return query_finish(q, QUERY_REFUSED);
-	}
-	if (!strcmp(q->stop_reason, context_end))
-		return compact_can_rescue(q) ? compact_rescue(q, NULL) : query_finish(q, QUERY_CONTEXT_FULL);
-	if (!strcmp(q->stop_reason, "max_tokens")) {
-		if (q->continuations++ >= MOST_CONTINUATIONS)
-			return query_finish(q, QUERY_CUT_OFF);
-		q->text_continues = true;
-		return query_ask_to_continue(
-			q, "Your answer was cut off at the output limit. Go on exactly where it stopped, without "
-			   "repeating anything.");
-	}
-	if (q->text.n || q->satisfied)
-		return query_finish(q, QUERY_DONE);
-	if (q->nudges++ < MOST_NUDGES)
-		return query_ask_to_continue(q, "Your last answer was empty. Give your answer now.");
-	return query_finish(q, QUERY_EMPTY);
-}
-
 static enum step take_answer_end(struct query *q)
 {
 	struct err err = { 0 };
@@ -313,7 +287,30 @@ static enum step take_answer_end(struct query *q)
 	model_call_reset(&q->model);
 	answer_forget_shown(q);
 	fork_gate_unref(TAKE(q->fork_gate));
-	return q->call_count ? query_set_state(q, QUERY_TOOLS) : decide_by_stop_reason(q);
+	if (q->call_count)
+		return query_set_state(q, QUERY_TOOLS);
+	/* Without calls the stop reason decides. */
+	if (!strcmp(q->stop_reason, "pause_turn"))
+		return q->pauses++ < MOST_PAUSES ? query_set_state(q, QUERY_ASK) : query_finish(q, QUERY_CUT_OFF);
+	if (!strcmp(q->stop_reason, "refusal")) {
+		answer_drop(q);
+		return query_finish(q, QUERY_REFUSED);
+	}
+	if (!strcmp(q->stop_reason, context_end))
+		return compact_can_rescue(q) ? compact_rescue(q, NULL) : query_finish(q, QUERY_CONTEXT_FULL);
+	if (!strcmp(q->stop_reason, "max_tokens")) {
+		if (q->continuations++ >= MOST_CONTINUATIONS)
+			return query_finish(q, QUERY_CUT_OFF);
+		q->text_continues = true;
+		return query_ask_to_continue(
+			q, "Your answer was cut off at the output limit. Go on exactly where it stopped, without "
+			   "repeating anything.");
+	}
+	if (q->text.n || q->satisfied)
+		return query_finish(q, QUERY_DONE);
+	if (q->nudges++ < MOST_NUDGES)
+		return query_ask_to_continue(q, "Your last answer was empty. Give your answer now.");
+	return query_finish(q, QUERY_EMPTY);
 }
 
 static enum step step_stream(struct query *q)

@@ -129,26 +129,21 @@ static struct segment *shorten_block(struct block b)
 				   json_bool(json_get(root, "is_error")));
 }
 
-/* The first answer of the newer half, or the last one. A history without answers is sent whole. */
-static uint32_t find_newer_half(const struct transcript *t)
-{
-	uint64_t bytes = 0;
-	uint32_t found = 0;
-
-	for (uint32_t i = transcript_count(t); i-- > 0 && (bytes < t->bytes / 2 || !found);) {
-		struct block b = transcript_block(t, i);
-		bytes += b.json.n;
-		if (b.role == ROLE_ASSISTANT && i > 0 && transcript_block(t, i - 1).role == ROLE_USER)
-			found = i;
-	}
-	return found;
-}
-
 void compact_history(struct transcript *t, unsigned shortness, struct str instructions, struct transcript *out)
 {
-	uint32_t from = shortness >= MOST_SHORTNESS ? find_newer_half(t) : 0;
+	uint32_t from = 0;
+	uint64_t bytes = 0;
 	AUTO_BUF struct buf text = { 0 };
 
+	/* The newer half begins with an answer: its first one, or the last. A history without answers is sent whole. */
+	for (uint32_t i = transcript_count(t); shortness >= MOST_SHORTNESS && i-- > 0;) {
+		struct block b = transcript_block(t, i);
+		if (bytes >= t->bytes / 2 && from)
+			break;
+		bytes += b.json.n;
+		if (b.role == ROLE_ASSISTANT && i > 0 && transcript_block(t, i - 1).role == ROLE_USER)
+			from = i;
+	}
 	if (!shortness)
 		transcript_fork(t, out);
 	if (from)
