@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * http_in.h - reads HTTP/1.1 requests out of a byte stream. A request that lies whole in what is fed is not copied; what
- * has to wait for more bytes is. */
+ * http_in.h - reads HTTP/1.1 requests out of a byte stream. A request that is complete in one feed is not copied; an
+ * incomplete one is. */
 #pragma once
 #include "lib/base/buf.h"
 

@@ -33,19 +33,6 @@ void request_log_close(struct request_log *log)
 	free(log);
 }
 
-/* A body may be JSON with line breaks in it: then it is no line and goes into a string too. */
-static void put_body(struct request_log *log, struct json_out *w, struct str body)
-{
-	const struct json *root;
-	struct err err;
-
-	json_key(w, "body");
-	if (body.n && !memchr(body.p, '\n', body.n) && json_parse(&log->reader, body.p, body.n, &root, &err) == 0)
-		json_put_raw(w, body);
-	else
-		json_put_str(w, body);
-}
-
 void request_log_add(struct request_log *log, const struct http_in *in, int status, uint64_t time_ms)
 {
 	if (!log)
@@ -64,7 +51,15 @@ void request_log_add(struct request_log *log, const struct http_in *in, int stat
 	json_kstr(&w, "user_agent", in->head.user_agent);
 	json_kbool(&w, "key", in->head.has_key);
 	json_ki64(&w, "status", status);
-	put_body(log, &w, in->body);
+	/* A body may be JSON with line breaks in it: then it is written as a string. */
+	const struct json *root;
+	struct err err;
+	json_key(&w, "body");
+	if (in->body.n && !memchr(in->body.p, '\n', in->body.n) &&
+	    json_parse(&log->reader, in->body.p, in->body.n, &root, &err) == 0)
+		json_put_raw(&w, in->body);
+	else
+		json_put_str(&w, in->body);
 	json_close(&w);
 	buf_addch(&log->line, '\n');
 	(void)fwrite(log->line.p, 1, log->line.n, log->file);

@@ -2,7 +2,7 @@
  * request_log.h - one JSON line for each request:
  *     {"n":1,"time_ms":12,"method":"POST","path":"/v1/messages","agent":"","version":"2023-06-01","beta":"",
  *      "content_type":"application/json","user_agent":"...","key":true,"status":200,"body":{...}}
- * time_ms counts from the start of modeld; body is the request's JSON as it came, or a string if it is no JSON in one
+ * time_ms counts from the start of modeld; body is the request's JSON as it came, or a string if it is not JSON in one
  * line; a key is never written, only whether there was one. A line is in the file before the answer begins. */
 #pragma once
 #include "http_in.h"

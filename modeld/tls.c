@@ -13,7 +13,7 @@ struct tls {
 	BIO *in, *out; /* owned by ssl */
 };
 
-static int why(struct err *err, const char *what, const char *file)
+static int tls_file_error(struct err *err, const char *what, const char *file)
 {
 	char text[160];
 
@@ -32,9 +32,9 @@ int tls_server_new(const char *cert_file, const char *key_file, struct tls_serve
 		base_oom(0);
 	SSL_CTX_set_mode(s->ctx, SSL_MODE_RELEASE_BUFFERS);
 	if (SSL_CTX_use_certificate_chain_file(s->ctx, cert_file) != 1)
-		rc = why(err, "certificate", cert_file);
+		rc = tls_file_error(err, "certificate", cert_file);
 	else if (SSL_CTX_use_PrivateKey_file(s->ctx, key_file, SSL_FILETYPE_PEM) != 1)
-		rc = why(err, "key", key_file);
+		rc = tls_file_error(err, "key", key_file);
 	if (rc < 0) {
 		tls_server_free(s);
 		return rc;
@@ -73,7 +73,7 @@ void tls_free(struct tls *t)
 	free(t);
 }
 
-static void take_out(struct tls *t, struct buf *out)
+static void tls_drain(struct tls *t, struct buf *out)
 {
 	char *p;
 	long n = BIO_get_mem_data(t->out, &p);
@@ -81,14 +81,6 @@ static void take_out(struct tls *t, struct buf *out)
 	if (n > 0)
 		buf_add(out, p, (size_t)n);
 	(void)BIO_reset(t->out);
-}
-
-static bool would_wait(struct tls *t, int rc)
-{
-	int reason = SSL_get_error(t->ssl, rc);
-
-	ERR_clear_error();
-	return reason == SSL_ERROR_WANT_READ || reason == SSL_ERROR_WANT_WRITE;
 }
 
 int tls_open(struct tls *t, const char *p, size_t n, struct buf *plain, struct buf *out)
@@ -100,9 +92,10 @@ int tls_open(struct tls *t, const char *p, size_t n, struct buf *plain, struct b
 		return -1;
 	while ((got = SSL_read(t->ssl, chunk, sizeof chunk)) > 0)
 		buf_add(plain, chunk, (size_t)got);
-	bool good = would_wait(t, got);
-	take_out(t, out);
-	return good ? 0 : -1;
+	int reason = SSL_get_error(t->ssl, got);
+	ERR_clear_error();
+	tls_drain(t, out);
+	return reason == SSL_ERROR_WANT_READ || reason == SSL_ERROR_WANT_WRITE ? 0 : -1;
 }
 
 int tls_seal(struct tls *t, struct str plain, struct buf *out)
@@ -110,6 +103,6 @@ int tls_seal(struct tls *t, struct str plain, struct buf *out)
 	int rc = plain.n ? SSL_write(t->ssl, plain.p, (int)plain.n) : 1;
 
 	ERR_clear_error();
-	take_out(t, out);
+	tls_drain(t, out);
 	return rc > 0 ? 0 : -1;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * model.c - which model answers an agent: its own, that of a skill for a turn, or one in place of one that cannot answer. */
 #include "agents/agent/model.h"
-#include "core/model/allowed.h"
 #include "core/model/catalog.h"
 #include "core/model/head_json.h"
 #include "core/store/load.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * model_choice.c - the model of an agent. */
 #include "agents/profile/model_choice.h"
-#include "core/model/allowed.h"
+#include "core/model/catalog.h"
 
 static bool says(const char *name)
 {

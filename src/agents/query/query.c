@@ -14,7 +14,8 @@
 #include "agents/query/query.h"
 #include <assert.h>
 #include "lib/base/crash.h"
-#include "agents/query/compact_int.h"
+#include "core/tool/tool_scheduler.h"
+#include "agents/query/query_int.h"
 
 enum { MOST_CONTINUATIONS = 3, MOST_NUDGES = 1, MOST_PAUSES = 50 };
 
@@ -123,11 +124,13 @@ void query_give_up(struct query *q, enum query_end end, const char *fmt, ...)
 			fork_gate_open(q->fork_gate);
 	}
 	model_call_cancel(&q->model);
-	calls_cancel(q);
+	for (uint32_t i = 0; i < q->call_count; i++)
+		if (!q->calls[i]->result && !q->calls[i]->is_done)
+			tool_scheduler_cancel(q->calls[i]->call); /* one that was not started is done at once */
 	query_set_state(q, QUERY_ENDING);
 }
 
-static enum step disk_error(struct query *q, const struct err *err)
+static enum step query_give_up_disk(struct query *q, const struct err *err)
 {
 	query_give_up(q, QUERY_DISK_ERROR, "%s", err->text);
 	return STEP_AGAIN;
@@ -141,8 +144,7 @@ enum step query_finish(struct query *q, enum query_end end)
 
 /* ---- messages of the user's side ----------------------------------------------------------------------------- */
 
-/* Takes the line's blocks, also on failure. */
-static int add_user(struct query *q, const struct user_line *line, struct err *err)
+int query_add_line(struct query *q, const struct user_line *line, struct err *err)
 {
 	char uuid[UUID_LEN + 1];
 	int status = recorder_user(q->config.recorder, line, uuid, err);
@@ -162,7 +164,12 @@ static int add_user(struct query *q, const struct user_line *line, struct err *e
 	return status;
 }
 
-/* The first of them, which a request has carried. */
+int query_add_user(struct query *q, struct segment **blocks, size_t count, bool meta, struct err *err)
+{
+	return query_add_line(q, &(struct user_line){ .blocks = blocks, .count = count, .meta = meta }, err);
+}
+
+/* Drops the first ones, which a request has carried. */
 static void drop_notices(struct query *q, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -179,33 +186,28 @@ static void drop_notices(struct query *q, uint32_t count)
 
 /* ---- the steps ----------------------------------------------------------------------------------------------- */
 
-enum { MAIL_BATCH = 100000 }; /* bytes of other agents' words in one request */
-
-static uint32_t count_due(const struct query *q)
-{
-	size_t bytes = 0;
-
-	for (uint32_t i = 0; i < q->notice_count; i++) {
-		bytes += q->notices[i].mail ? q->notices[i].text.n : 0;
-		if (i && q->notices[i].mail && bytes > MAIL_BATCH)
-			return i;
-	}
-	return q->notice_count;
-}
+enum { MAIL_BATCH = 100000 }; /* bytes of mail in one request */
 
 static int take_notices(struct query *q, struct err *err)
 {
-	uint32_t due = count_due(q), last_mail = 0;
+	uint32_t due = q->notice_count, last_mail = 0;
+	size_t mail_bytes = 0;
 
 	if (!due)
 		return 0;
+	for (uint32_t i = 0; i < due; i++) {
+		if (!q->notices[i].mail)
+			continue;
+		mail_bytes += q->notices[i].text.n;
+		if (i && mail_bytes > MAIL_BATCH)
+			due = i;
+		else
+			last_mail = i;
+	}
 	struct segment **blocks = xcalloc(due + 2, sizeof *blocks);
 	const char **ids = xcalloc(due + 1, sizeof *ids);
 	size_t id_count = 0, n = 0;
 	bool mail = false;
-
-	for (uint32_t i = 0; i < due; i++)
-		last_mail = q->notices[i].mail ? i : last_mail;
 	for (uint32_t i = 0; i < due; i++) {
 		const struct query_notice *notice = &q->notices[i];
 		if (notice->mail && !mail && q->mail_before)
@@ -218,7 +220,7 @@ static int take_notices(struct query *q, struct err *err)
 			ids[id_count++] = notice->id;
 	}
 	struct user_line line = { .blocks = blocks, .count = n, .meta = true, .notice_ids = ids, .mail = mail };
-	int status = add_user(q, &line, err);
+	int status = query_add_line(q, &line, err);
 	free(blocks);
 	free(ids);
 	drop_notices(q, due);
@@ -241,7 +243,7 @@ static enum step step_ask(struct query *q)
 		return STEP_WAIT;
 	}
 	if (take_notices(q, &err) < 0)
-		return disk_error(q, &err);
+		return query_give_up_disk(q, &err);
 	if (compact_is_due(q))
 		return query_set_state(q, QUERY_COMPACT);
 	if (q->fork_gate && !q->through_gate && !fork_gate_pass(q->fork_gate, &q->kick))
@@ -251,19 +253,43 @@ static enum step step_ask(struct query *q)
 }
 
 /* Adds a text that makes the model continue. */
-static enum step ask_on(struct query *q, const char *text)
+static enum step query_ask_to_continue(struct query *q, const char *text)
 {
 	struct err err = { 0 };
 	struct segment *block = segment_text(str_from(text));
 
 	if (query_add_user(q, &block, 1, true, &err) < 0)
-		return disk_error(q, &err);
+		return query_give_up_disk(q, &err);
 	return query_set_state(q, QUERY_ASK);
 }
 
-/* The answer is closed and calls no tool: its stop reason decides. */
-static enum step after_answer(struct query *q)
+static enum step take_answer_end(struct query *q)
 {
+	struct err err = { 0 };
+	bool cut = q->model.failure.kind != FAIL_NONE;
+	const struct usage *u = &q->model.answer.usage;
+	int64_t tokens = u->input + u->cache_read + u->cache_write + u->output;
+
+	q->turn++;
+	q->answers++;
+	q->last_mark = body_last_mark(&q->model.body);
+	q->api_ms += loop_now_ms(q->config.loop) - q->asked_ms;
+	q->text_continues = false;
+	if (tokens > 0) /* the server counts */
+		q->measured = (struct context_measure){ .tokens = tokens,
+							.bytes = q->transcript.bytes,
+							.blocks = transcript_count(&q->transcript) };
+	q->compacted = q->compacted && !strcmp(q->model.answer.stop_reason, context_end);
+	answer_count(q, cut ? "tool_use" : q->model.answer.stop_reason);
+	if (answer_record_refusal(q, &err) < 0)
+		return query_give_up_disk(q, &err);
+	snprintf(q->failure.text, sizeof q->failure.text, "%s", q->model.answer.refusal);
+	model_call_reset(&q->model);
+	answer_forget_shown(q);
+	fork_gate_unref(TAKE(q->fork_gate));
+	if (q->call_count)
+		return query_set_state(q, QUERY_TOOLS);
+	/* Without calls the stop reason decides. */
 	if (!strcmp(q->stop_reason, "pause_turn"))
 		return q->pauses++ < MOST_PAUSES ? query_set_state(q, QUERY_ASK) : query_finish(q, QUERY_CUT_OFF);
 	if (!strcmp(q->stop_reason, "refusal")) {
@@ -275,37 +301,16 @@ static enum step after_answer(struct query *q)
 	if (!strcmp(q->stop_reason, "max_tokens")) {
 		if (q->continuations++ >= MOST_CONTINUATIONS)
 			return query_finish(q, QUERY_CUT_OFF);
-		q->text_goes_on = true;
-		return ask_on(q, "Your answer was cut off at the output limit. Go on exactly where it stopped, without "
-				 "repeating anything.");
+		q->text_continues = true;
+		return query_ask_to_continue(
+			q, "Your answer was cut off at the output limit. Go on exactly where it stopped, without "
+			   "repeating anything.");
 	}
 	if (q->text.n || q->satisfied)
 		return query_finish(q, QUERY_DONE);
 	if (q->nudges++ < MOST_NUDGES)
-		return ask_on(q, "Your last answer was empty. Give your answer now.");
+		return query_ask_to_continue(q, "Your last answer was empty. Give your answer now.");
 	return query_finish(q, QUERY_EMPTY);
-}
-
-static enum step answer_over(struct query *q)
-{
-	struct err err = { 0 };
-	bool cut = q->model.failure.kind != FAIL_NONE;
-
-	q->turn++;
-	q->answers++;
-	q->last_mark = body_last_mark(&q->model.body);
-	q->api_ms += loop_now_ms(q->config.loop) - q->asked_ms;
-	q->text_goes_on = false;
-	context_measured(q, &q->model.answer.usage);
-	q->compacted = q->compacted && !strcmp(q->model.answer.stop_reason, context_end);
-	answer_count(q, cut ? "tool_use" : q->model.answer.stop_reason);
-	if (answer_record_refusal(q, &err) < 0)
-		return disk_error(q, &err);
-	snprintf(q->failure.text, sizeof q->failure.text, "%s", q->model.answer.refusal);
-	model_call_reset(&q->model);
-	answer_forget_shown(q);
-	fork_gate_unref(TAKE(q->fork_gate));
-	return q->call_count ? query_set_state(q, QUERY_TOOLS) : after_answer(q);
 }
 
 static enum step step_stream(struct query *q)
@@ -315,13 +320,13 @@ static enum step step_stream(struct query *q)
 	if (q->compaction)
 		return compact_stream(q);
 	if (answer_take_arrived(q, &err) < 0 || calls_record_done(q, &err) < 0 || calls_start_ready(q, &err) < 0)
-		return disk_error(q, &err);
+		return query_give_up_disk(q, &err);
 	if (!q->request_over)
 		return STEP_WAIT;
 	query_leave_governor(q);
 	/* A tool of this answer may have run, so its complete blocks are kept as the answer. */
 	if (!q->model.failure.kind || q->call_count)
-		return answer_over(q);
+		return take_answer_end(q);
 	if (failure_is_too_long(&q->model.failure) && compact_can_rescue(q)) {
 		/* The server refused the conversation. */
 		struct failure refusal = q->model.failure;
@@ -332,29 +337,28 @@ static enum step step_stream(struct query *q)
 	return query_try_again(q);
 }
 
-/* True: hooks check the calls before their results are sent. */
-static bool hold_batch(struct query *q)
-{
-	if (!q->batch_told && q->config.on_batch)
-		q->batch_held = q->config.on_batch(q, q->config.data);
-	q->batch_told = true;
-	return q->batch_held;
-}
-
 static enum step step_tools(struct query *q)
 {
 	struct err err = { 0 };
 
 	if (calls_record_done(q, &err) < 0 || calls_start_ready(q, &err) < 0)
-		return disk_error(q, &err);
+		return query_give_up_disk(q, &err);
 	if (!calls_all_done(q)) {
-		if (q->config.slots && query_only_delegates(q))
+		bool only_delegates = true; /* all open calls wait for other agents */
+		for (uint32_t i = 0; i < q->call_count; i++)
+			if (!q->calls[i]->result && !q->calls[i]->is_done)
+				only_delegates = only_delegates && (q->calls[i]->call->flags & TOOL_DELEGATES);
+		if (q->config.slots && only_delegates)
 			slot_leave(q->config.slots, &q->agent_slot);
 		return STEP_WAIT;
 	}
-	if (hold_batch(q))
+	/* Hooks check the calls before their results are sent. */
+	if (!q->batch_reported && q->config.on_batch)
+		q->batch_held = q->config.on_batch(q, q->config.data);
+	q->batch_reported = true;
+	if (q->batch_held)
 		return STEP_WAIT;
-	q->batch_told = false;
+	q->batch_reported = false;
 	calls_settle(q);
 	return query_set_state(q, QUERY_ASK);
 }
@@ -402,7 +406,7 @@ static enum step step_finish(struct query *q)
 		snprintf(q->failure.text, sizeof q->failure.text, "%s", err.text);
 	}
 	query_set_state(q, QUERY_IDLE);
-	q->batch_told = q->batch_held = false;
+	q->batch_reported = q->batch_held = false;
 	free(q->arrived);
 	q->arrived = NULL;
 	q->arrived_cap = 0;
@@ -469,16 +473,6 @@ void query_release(struct query *q)
 	buf_release(&q->reminder);
 	head_unref(q->config.head);
 	head_unref(q->next_head);
-}
-
-int query_add_user(struct query *q, struct segment **blocks, size_t count, bool meta, struct err *err)
-{
-	return add_user(q, &(struct user_line){ .blocks = blocks, .count = count, .meta = meta }, err);
-}
-
-int query_add_line(struct query *q, const struct user_line *line, struct err *err)
-{
-	return add_user(q, line, err);
 }
 
 void query_set_head(struct query *q, struct head *head, const char *model)

@@ -4,7 +4,7 @@
 #include "core/message/event.h"
 #include "core/model/provider.h"
 #include "core/model/budget.h"
-#include "agents/query/fork_gate.h"
+#include "agents/query/fork_barrier.h"
 #include "agents/query/query_compact.h"
 #include "agents/query/slot.h"
 #include "core/store/recorder.h"
@@ -110,7 +110,7 @@ struct query {
 	enum query_end end;
 	struct failure failure; /* of QUERY_MODEL_ERROR */
 	struct buf text;        /* of the last answer; the result of the turn */
-	bool text_goes_on;      /* the next answer continues this one (cut at the output limit) */
+	bool text_continues;    /* the next answer continues this one (cut at the output limit) */
 	size_t text_from;       /* offset of the current answer in it */
 	struct usage usage;     /* of all its requests */
 	uint64_t started_ms, api_ms, asked_ms;
@@ -141,7 +141,7 @@ struct query {
 	/* the calls of the answer */
 	struct query_call **calls;
 	uint32_t call_count, call_cap;
-	bool batch_told, batch_held; /* waiting for query_batch_over() */
+	bool batch_reported, batch_held; /* waiting for query_batch_over() */
 
 	struct compaction *compaction; /* owned; NULL: none is running */
 	struct context_measure measured;
@@ -191,5 +191,3 @@ struct notice_spec {
 void query_put_notice(struct query *q, const struct notice_spec *spec);
 const char *query_waits_about(const struct query *q, const char *about); /* id of that notice; NULL: none waits */
 bool query_has_news(const struct query *q);                              /* something waits that begins a turn */
-/* Whether all open calls wait for other agents. */
-bool query_only_delegates(const struct query *q);

@@ -1,9 +1,174 @@
 /* SPDX-License-Identifier: MIT
- * query_answer.c - what an answer brings: its blocks on disk, in the transcript and out as events. */
+ * query_answer.c - an answer: its blocks on disk, in the transcript and out as events; its tool calls: which may start,
+ * which are done, their results in order. */
 #include "lib/base/crash.h"
+#include "core/tool/tool_scheduler.h"
 #include "agents/query/query_int.h"
 
-static struct answer_ids ids_of(const struct query *q)
+enum { DEFAULT_PARALLEL = 10 };
+
+/* ---- calls of the answer ------------------------------------------------------------------------------------------ */
+
+static void on_call_done(struct tool_call *call)
+{
+	struct query_call *c = call->owner;
+
+	c->is_done = true;
+	query_kick(c->query);
+}
+
+static struct query_call *calls_append(struct query *q, struct str id, struct tool_call *call)
+{
+	struct query_call *c = xcalloc(1, sizeof *c);
+
+	if (q->call_count == q->call_cap) {
+		q->call_cap = q->call_cap ? q->call_cap * 2 : 4;
+		q->calls = xrealloc(q->calls, q->call_cap * sizeof *q->calls);
+	}
+	q->calls[q->call_count++] = c;
+	c->query = q;
+	c->id = xstrndup(id.p, id.n);
+	c->call = call;
+	if (call) {
+		call->owner = c;
+		call->done = on_call_done;
+	}
+	return c;
+}
+
+static struct query_call *calls_create(struct query *q, struct str id, struct str name, struct str input)
+{
+	const struct tool *tool = tool_set_find(q->config.tools, name);
+
+	return calls_append(q, id, tool_call_new(q->config.env, q->config.gate, tool, id, name, input));
+}
+
+static int calls_add(struct query *q, const struct segment *block, struct err *err)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena arena = { 0 };
+	const struct json *root;
+
+	if (json_parse(&reader, block->bytes, block->len, &root, err) < 0)
+		return -ERR_PARSE;
+	calls_create(q, json_str(json_get(root, "id"), &arena), json_str(json_get(root, "name"), &arena),
+		     json_raw(json_get(root, "input")));
+	return 0;
+}
+
+/* Takes result. */
+static int record_result(struct query *q, struct query_call *c, struct segment *result, struct str tool_use_result,
+			 struct err *err)
+{
+	char uuid[UUID_LEN + 1];
+
+	if (recorder_result(q->config.recorder, result, tool_use_result, uuid, err) < 0) {
+		segment_unref(result);
+		return -(int)err->kind;
+	}
+	c->result = result;
+	crash_point(result_recorded);
+	query_emit(q,
+		   &(struct event){
+			   .kind = EVENT_MESSAGE, .uuid = uuid, .block = result, .tool_use_result = tool_use_result });
+	return 0;
+}
+
+int query_restore_call(struct query *q, struct str id, struct str name, struct str input, struct segment *result,
+		       bool run, struct err *err)
+{
+	if (result) {
+		calls_append(q, id, NULL)->result = segment_ref(result);
+		return 0;
+	}
+	struct query_call *c = calls_create(q, id, name, input);
+	c->call->again = true;
+	if (run && c->call->tool && (c->call->flags & (TOOL_READ_ONLY | TOOL_RESUMES)))
+		return 0;
+	c->is_done = true;
+	return record_result(q, c, segment_lost_result(id), STR(""), err);
+}
+
+/* No call starts before its line is as durable as the settings require. */
+int calls_start_ready(struct query *q, struct err *err)
+{
+	struct tool_scheduler pass = { .limit = q->config.parallel_calls ? q->config.parallel_calls : DEFAULT_PARALLEL,
+				       .in_answer = q->state == QUERY_STREAM };
+
+	for (uint32_t i = 0; i < q->call_count; i++) {
+		const struct query_call *c = q->calls[i];
+		if (c->result || c->is_done || !tool_scheduler_pass(&pass, c->call))
+			continue;
+		int settled = journal_settle(q->config.recorder->journal, &q->kick, err);
+		if (settled <= 0)
+			return settled;
+		query_emit(q, &(struct event){ .kind = EVENT_TOOL_STARTED,
+					       .name = c->call->name,
+					       .id = c->call->id,
+					       .text = tool_call_summary(c->call) });
+		tool_call_start(c->call);
+		crash_point(call_started);
+	}
+	return 0;
+}
+
+static struct segment *call_result(const struct tool_call *call)
+{
+	if (call->result_blocks.n)
+		return segment_tool_blocks(str_from(call->id), buf_str(&call->result_blocks), call->is_error);
+	return segment_tool_result(str_from(call->id), buf_str(&call->result), call->is_error);
+}
+
+int calls_record_done(struct query *q, struct err *err)
+{
+	for (uint32_t i = 0; i < q->call_count; i++) {
+		struct query_call *c = q->calls[i];
+		if (!c->is_done || c->result)
+			continue;
+		struct tool_call *call = c->call;
+		crash_point(call_ended);
+		struct segment *result = call_result(call);
+		if (record_result(q, c, result, buf_str(&call->result_json), err) < 0)
+			return -(int)err->kind;
+		query_emit(q, &(struct event){ .kind = EVENT_TOOL_ENDED,
+					       .name = call->name,
+					       .id = call->id,
+					       .text = buf_str(&call->result),
+					       .is_error = call->is_error });
+		tool_call_free(TAKE(c->call));
+	}
+	return 0;
+}
+
+bool calls_all_done(const struct query *q)
+{
+	for (uint32_t i = 0; i < q->call_count; i++)
+		if (!q->calls[i]->result && !q->calls[i]->is_done)
+			return false;
+	return true;
+}
+
+void calls_settle(struct query *q)
+{
+	for (uint32_t i = 0; i < q->call_count; i++) {
+		struct query_call *c = q->calls[i];
+		/* A result that could not be recorded, or of a call that a loaded session never ran: it needs one anyway. */
+		if (!c->result)
+			c->result =
+				c->call->finished ? call_result(c->call) : segment_lost_result(str_from(c->call->id));
+		transcript_add(&q->transcript, ROLE_USER, c->result);
+		tool_call_free(c->call);
+		free(c->id);
+		free(c);
+	}
+	free(q->calls);
+	q->calls = NULL;
+	q->call_count = q->call_cap = 0;
+}
+
+/* ---- blocks of the answer ----------------------------------------------------------------------------------------- */
+
+static struct answer_ids answer_ids_of(const struct query *q)
 {
 	const struct answer *a = &q->model.answer;
 
@@ -18,11 +183,34 @@ void answer_forget_shown(struct query *q)
 	q->superseding = false;
 }
 
-static void emit_block(struct query *q, const struct segment *block, const char *uuid)
+void answer_add_text(struct buf *out, const struct segment *block)
 {
-	struct answer_ids ids = ids_of(q);
-	const char **supersedes = NULL;
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena arena = { 0 };
+	const struct json *root;
 
+	if (json_parse(&reader, block->bytes, block->len, &root, NULL) < 0)
+		return;
+	struct str text = json_str(json_get(root, "text"), &arena);
+	buf_add(out, text.p, text.n);
+}
+
+/* Takes block. end: see recorder_block(). */
+static int answer_take_block(struct query *q, struct segment *block, const struct answer_stop *end, struct err *err)
+{
+	struct answer_ids ids = answer_ids_of(q);
+	char uuid[UUID_LEN + 1];
+
+	if (recorder_block(q->config.recorder, &ids, block, end, uuid, err) < 0) {
+		segment_unref(block);
+		return -(int)err->kind;
+	}
+	crash_point(block_recorded);
+	q->answer_closed = end != NULL;
+	if (end)
+		crash_point(answer_closed);
+	transcript_add(&q->transcript, ROLE_ASSISTANT, segment_ref(block));
+	const char **supersedes = NULL;
 	if (q->superseding) {
 		supersedes = xcalloc(q->shown_count + 1, sizeof *supersedes);
 		for (uint32_t i = 0; i < q->shown_count; i++)
@@ -45,36 +233,6 @@ static void emit_block(struct query *q, const struct segment *block, const char 
 		q->shown = xrealloc(q->shown, q->shown_cap * sizeof *q->shown);
 	}
 	memcpy(q->shown[q->shown_count++], uuid, sizeof *q->shown);
-}
-
-void answer_add_text(struct buf *out, const struct segment *block)
-{
-	AUTO_JSON struct json_reader reader = { 0 };
-	AUTO_ARENA struct arena arena = { 0 };
-	const struct json *root;
-
-	if (json_parse(&reader, block->bytes, block->len, &root, NULL) < 0)
-		return;
-	struct str text = json_str(json_get(root, "text"), &arena);
-	buf_add(out, text.p, text.n);
-}
-
-/* Takes block. end: see recorder_block(). */
-static int take_block(struct query *q, struct segment *block, const struct answer_stop *end, struct err *err)
-{
-	struct answer_ids ids = ids_of(q);
-	char uuid[UUID_LEN + 1];
-
-	if (recorder_block(q->config.recorder, &ids, block, end, uuid, err) < 0) {
-		segment_unref(block);
-		return -(int)err->kind;
-	}
-	crash_point(block_recorded);
-	q->answer_closed = end != NULL;
-	if (end)
-		crash_point(answer_closed);
-	transcript_add(&q->transcript, ROLE_ASSISTANT, segment_ref(block));
-	emit_block(q, block, uuid);
 	if (block->kind == SEGMENT_TEXT)
 		answer_add_text(&q->text, block);
 	int status = block->kind == SEGMENT_TOOL_USE ? calls_add(q, block, err) : 0;
@@ -82,7 +240,7 @@ static int take_block(struct query *q, struct segment *block, const struct answe
 	return status;
 }
 
-/* A cut answer that calls a tool counts, and ends with what is complete of it. */
+/* A cut answer that calls a tool is kept: it ends with its last complete block. */
 int answer_take_arrived(struct query *q, struct err *err)
 {
 	const struct answer *a = &q->model.answer;
@@ -99,7 +257,8 @@ int answer_take_arrived(struct query *q, struct err *err)
 		if (cut)
 			end.reason = "tool_use";
 		if (status == 0)
-			status = take_block(q, block, over && counts && i + 1 == q->arrived_count ? &end : NULL, err);
+			status = answer_take_block(q, block, over && counts && i + 1 == q->arrived_count ? &end : NULL,
+						   err);
 		else
 			segment_unref(block);
 	}
@@ -107,11 +266,11 @@ int answer_take_arrived(struct query *q, struct err *err)
 	return status;
 }
 
-/* A turn that ended so is over: without a line it would be one that was cut off. */
+/* Without this line a resumed session would take the turn for one that was cut off. */
 int answer_record_refusal(struct query *q, struct err *err)
 {
 	const struct answer *a = &q->model.answer;
-	struct answer_ids ids = ids_of(q);
+	struct answer_ids ids = answer_ids_of(q);
 	char uuid[UUID_LEN + 1];
 
 	if (q->answer_closed || strcmp(q->stop_reason, "refusal"))

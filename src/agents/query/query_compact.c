@@ -8,7 +8,8 @@
  * next answer clears it. */
 #include "agents/query/query_compact.h"
 #include "lib/base/crash.h"
-#include "agents/query/compact_int.h"
+#include "core/model/catalog.h"
+#include "agents/query/query_int.h"
 
 enum { MOST_FAILURES = 3 };                 /* in a row: then only the server or the user can cause one */
 enum { FEW_ANSWERS = 3, MOST_REFILLS = 3 }; /* a turn that fills the context at once, each time: only the user can */
@@ -16,6 +17,145 @@ enum { FEW_ANSWERS = 3, MOST_REFILLS = 3 }; /* a turn that fills the context at 
 const char *compact_trigger_name(enum compact_trigger trigger)
 {
 	return trigger == COMPACT_AUTO ? "auto" : "manual";
+}
+
+/* ---- size of the conversation: the server's count of the last answer, and an estimate of later additions --------- */
+
+enum { BYTES_PER_TOKEN = 4 };                              /* of English and code */
+enum { RESERVE_TOKENS = 13000 };                           /* margin for additions before the next check */
+enum { MEDIA_TOKENS = 1500, MEDIA_BYTES_PER_TOKEN = 400 }; /* of an image or a document in base64 */
+
+/* Media are far fewer tokens than bytes. */
+static int64_t block_tokens(struct str json, enum segment_kind kind)
+{
+	static const char key[] = "\"data\":\"";
+	const char *end = json.p + json.n, *at = json.p;
+	int64_t bytes = (int64_t)json.n, media = 0;
+
+	if (kind != SEGMENT_OTHER && kind != SEGMENT_TOOL_RESULT)
+		return bytes / BYTES_PER_TOKEN;
+	while ((at = memmem(at, (size_t)(end - at), key, sizeof key - 1))) {
+		const char *from = at + sizeof key - 1;
+		const char *quote = memchr(from, '"', (size_t)(end - from));
+		int64_t n = (quote ? quote : end) - from;
+		at = quote ? quote : end;
+		if (n < MEDIA_BYTES_PER_TOKEN)
+			continue;
+		bytes -= n;
+		media += MEDIA_TOKENS + n / MEDIA_BYTES_PER_TOKEN;
+	}
+	return bytes / BYTES_PER_TOKEN + media;
+}
+
+static int64_t context_tokens(const struct query *q)
+{
+	int64_t tokens = q->measured.tokens ? q->measured.tokens : (int64_t)(q->config.head->bytes.n / BYTES_PER_TOKEN);
+
+	for (uint32_t i = q->measured.blocks; i < transcript_count(&q->transcript); i++) {
+		struct block b = transcript_block(&q->transcript, i);
+		tokens += block_tokens(b.json, b.kind);
+	}
+	return tokens;
+}
+
+static bool context_is_full(const struct query *q)
+{
+	const struct compact_policy *p = &q->config.compact;
+	const struct model_info *m = model_find(q->config.model);
+	int64_t input = m->context - m->max_output;
+	int64_t limit = input > 2 * RESERVE_TOKENS ? input - RESERVE_TOKENS : m->context / 2;
+	uint64_t added = q->transcript.bytes - MIN(q->measured.bytes, q->transcript.bytes);
+
+	if (p->percent > 0)
+		limit = MIN(limit, (int64_t)((double)MAX(input, limit) * p->percent / 100));
+	if (p->window > 0)
+		limit = MIN(limit, p->window);
+	/* The upper bound needs no look at the blocks. */
+	if (!q->measured.tokens)
+		added += q->config.head->bytes.n;
+	return q->measured.tokens + (int64_t)(added / BYTES_PER_TOKEN) >= limit && context_tokens(q) >= limit;
+}
+
+/* ---- the conversation in a summary request ------------------------------------------------------------------------
+ *
+ *     shortness 0    unchanged: most of it is in the server's cache
+ *     shortness 1    long results are truncated, media are left out: for a request that was too long
+ *     shortness 2    the same, and only the newer half
+ *
+ * Calls keep their results: a result is truncated, never dropped, and the half begins with an answer. */
+
+enum { RESULT_BYTES = 1000, TEXT_BYTES = 20000 }; /* of a block that is cut */
+
+static const char request_text[] =
+	"This conversation is about to be replaced by a summary, because it has grown too long to be sent as a whole. Write "
+	"that summary now. Call no tools; answer with text only. The conversation continues from your text alone, so it must hold "
+	"all that is needed to finish the work:\n"
+	"1. What the user asked for, in the user's own words where they matter, with every later change and correction.\n"
+	"2. What was done and decided, and why; what was tried and did not work.\n"
+	"3. The files that matter, with their paths, what is in them, what was changed, and code that is needed word for "
+	"word.\n"
+	"4. Errors that came up and how they were solved; what the last tool calls returned, as far as it is still needed.\n"
+	"5. What is open: tasks that are not done, and exactly where the work stands.\n"
+	"6. The next step, if one follows from what the user asked for.\n"
+	"Be exact about names, numbers and paths. Leave out what no longer matters.";
+
+/* The model's own text stays unchanged. */
+static struct segment *shorten_block(struct block b)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	const struct json *root;
+	AUTO_BUF struct buf text = { 0 };
+	size_t most = b.kind == SEGMENT_TEXT ? TEXT_BYTES : RESULT_BYTES;
+
+	if (b.role == ROLE_ASSISTANT || b.json.n <= most || json_parse(&reader, b.json.p, b.json.n, &root, NULL) < 0)
+		return segment_new(b.kind, b.json);
+	const struct json *content = json_get(root, b.kind == SEGMENT_TEXT ? "text" : "content");
+	struct str whole = json_str(content, &a);
+	if (b.kind != SEGMENT_TEXT && b.kind != SEGMENT_TOOL_RESULT)
+		return segment_text(STR("[an image or a document was left out]"));
+	buf_add(&text, whole.p, whole.n);
+	for (const struct json *part = whole.n ? NULL : json_first(content); part; part = json_next(content, part)) {
+		struct str piece = json_str(json_get(part, "text"), &a); /* media have none */
+		buf_add(&text, piece.p, piece.n);
+	}
+	text.n = MIN(text.n, most);
+	if (b.kind == SEGMENT_TEXT) {
+		buf_addstr(&text, "\n[the rest was left out]");
+		return segment_text(buf_str(&text));
+	}
+	buf_addstr(&text, "\n[the rest of this result was left out]");
+	return segment_tool_result(json_str(json_get(root, "tool_use_id"), &a), buf_str(&text),
+				   json_bool(json_get(root, "is_error")));
+}
+
+void compact_history(struct transcript *t, unsigned shortness, struct str instructions, struct transcript *out)
+{
+	uint32_t from = 0;
+	uint64_t bytes = 0;
+	AUTO_BUF struct buf text = { 0 };
+
+	/* The newer half begins with an answer: its first one, or the last. A history without answers is sent whole. */
+	for (uint32_t i = transcript_count(t); shortness >= MOST_SHORTNESS && i-- > 0;) {
+		struct block b = transcript_block(t, i);
+		if (bytes >= t->bytes / 2 && from)
+			break;
+		bytes += b.json.n;
+		if (b.role == ROLE_ASSISTANT && i > 0 && transcript_block(t, i - 1).role == ROLE_USER)
+			from = i;
+	}
+	if (!shortness)
+		transcript_fork(t, out);
+	if (from)
+		transcript_add(out, ROLE_USER, segment_text(STR("[The beginning of this conversation was left out.]")));
+	for (uint32_t i = from; shortness && i < transcript_count(t); i++) {
+		struct block b = transcript_block(t, i);
+		transcript_add(out, b.role, shorten_block(b));
+	}
+	buf_addstr(&text, request_text);
+	if (instructions.n)
+		buf_addf(&text, "\n\nFurther instructions for this summary:\n" STR_FMT, STR_ARG(instructions));
+	transcript_add(out, ROLE_USER, segment_text(buf_str(&text)));
 }
 
 /* ---- when ---------------------------------------------------------------------------------------------------- */
@@ -30,7 +170,7 @@ bool query_can_compact(const struct query *q)
 	return false;
 }
 
-static void begin_one(struct query *q, enum compact_trigger trigger)
+static void compact_begin_by(struct query *q, enum compact_trigger trigger)
 {
 	struct compaction *c = xcalloc(1, sizeof *c);
 
@@ -40,28 +180,23 @@ static void begin_one(struct query *q, enum compact_trigger trigger)
 	q->answers = 0;
 }
 
-/* Not attempted for this request yet, and not the only purpose of the turn. */
-static bool may_begin(const struct query *q)
+/* Not attempted for this request yet, and not in each of the last requests. */
+bool compact_can_rescue(const struct query *q)
 {
-	return q->config.compact.automatic && !q->compacted && q->compact_refills < MOST_REFILLS;
+	return q->config.compact.automatic && !q->compacted && q->compact_refills < MOST_REFILLS &&
+	       query_can_compact(q);
 }
 
 bool compact_is_due(struct query *q)
 {
-	if (!q->compaction && may_begin(q) && q->compact_failures < MOST_FAILURES && context_is_full(q) &&
-	    query_can_compact(q))
-		begin_one(q, COMPACT_AUTO);
+	if (!q->compaction && q->compact_failures < MOST_FAILURES && compact_can_rescue(q) && context_is_full(q))
+		compact_begin_by(q, COMPACT_AUTO);
 	return q->compaction != NULL;
-}
-
-bool compact_can_rescue(const struct query *q)
-{
-	return may_begin(q) && query_can_compact(q);
 }
 
 enum step compact_rescue(struct query *q, const struct failure *refusal)
 {
-	begin_one(q, COMPACT_AUTO);
+	compact_begin_by(q, COMPACT_AUTO);
 	q->compaction->is_last_resort = true;
 	q->compaction->shortness = 1;
 	if (refusal)
@@ -82,8 +217,6 @@ void compact_end(struct query *q)
 	free(c);
 }
 
-/* ---- what is told -------------------------------------------------------------------------------------------- */
-
 static void emit_compact_event(struct query *q, enum event_kind kind, const char *result, const char *uuid)
 {
 	const struct compaction *c = q->compaction;
@@ -102,7 +235,7 @@ static void emit_compact_event(struct query *q, enum event_kind kind, const char
 /* ---- how it ends --------------------------------------------------------------------------------------------- */
 
 /* Continues the turn without compaction if possible. */
-static enum step go_without(struct query *q, enum query_end end)
+static enum step compact_give_up(struct query *q, enum query_end end)
 {
 	struct compaction *c = q->compaction;
 	struct failure refusal = c->refusal;
@@ -121,19 +254,6 @@ static enum step go_without(struct query *q, enum query_end end)
 	return manual || rescued ? STEP_AGAIN : query_set_state(q, QUERY_ASK);
 }
 
-static enum step go_on(struct query *q)
-{
-	bool manual = q->compaction->trigger == COMPACT_MANUAL;
-
-	if (manual) {
-		buf_clear(&q->text);
-		buf_addf(&q->text, "The conversation was compacted: %lld tokens before, about %lld now.",
-			 (long long)q->compaction->tokens_before, (long long)context_tokens(q));
-	}
-	compact_end(q);
-	return manual ? query_finish(q, QUERY_DONE) : query_set_state(q, QUERY_ASK);
-}
-
 enum step compact_failed(struct query *q, const struct failure *f)
 {
 	struct compaction *c = q->compaction;
@@ -142,56 +262,47 @@ enum step compact_failed(struct query *q, const struct failure *f)
 	model_call_reset(&q->model);
 	if (c->trigger == COMPACT_MANUAL)
 		q->failure = *f;
-	return go_without(q, QUERY_MODEL_ERROR);
+	return compact_give_up(q, QUERY_MODEL_ERROR);
 }
 
 /* ---- the conversation from now on ---------------------------------------------------------------------------- */
 
-/* User messages since the last answer are unanswered: they are kept verbatim. Results belong to compacted calls. */
-static bool keep_unanswered(const struct transcript *t, struct transcript *out)
+static void make_conversation(struct query *q, struct transcript *out)
 {
-	uint32_t first = transcript_count(t);
-	bool any = false;
+	const struct compaction *c = q->compaction;
+	const struct transcript *t = &q->transcript;
+	AUTO_BUF struct buf text = { 0 };
+	uint32_t count = transcript_count(t), first = count;
+	bool unanswered = false;
 
+	buf_addf(&text, "This conversation continues an earlier one, which was replaced by this summary:\n\n" STR_FMT,
+		 STR_ARG(str_trim(buf_str(&c->summary))));
+	transcript_add(out, ROLE_USER, segment_text(buf_str(&text)));
+	if (q->config.compact_owner.keep)
+		q->config.compact_owner.keep(q, out, q->config.data);
+	/* User messages since the last answer are unanswered: they are kept verbatim. Results belong to compacted calls. */
 	while (first > 0 && transcript_block(t, first - 1).role == ROLE_USER)
 		first--;
-	for (uint32_t i = first; i < transcript_count(t); i++) {
+	for (uint32_t i = first; i < count; i++) {
 		struct block b = transcript_block(t, i);
 		if (b.kind == SEGMENT_TOOL_RESULT)
 			continue;
 		transcript_add(out, ROLE_USER, segment_new(b.kind, b.json));
-		any = true;
+		unanswered = true;
 	}
-	return any;
-}
-
-static struct segment *summary_block(const struct compaction *c)
-{
-	AUTO_BUF struct buf text = { 0 };
-
-	buf_addf(&text, "This conversation continues an earlier one, which was replaced by this summary:\n\n" STR_FMT,
-		 STR_ARG(str_trim(buf_str(&c->summary))));
-	return segment_text(buf_str(&text));
-}
-
-static void make_conversation(struct query *q, struct transcript *out)
-{
-	const struct compaction *c = q->compaction;
-
-	transcript_add(out, ROLE_USER, summary_block(c));
-	if (q->config.compact_owner.keep)
-		q->config.compact_owner.keep(q, out, q->config.data);
-	if (!keep_unanswered(&q->transcript, out) && c->trigger == COMPACT_AUTO)
+	if (!unanswered && c->trigger == COMPACT_AUTO)
 		transcript_add(out, ROLE_USER,
 			       segment_text(STR("Continue the work exactly where the summary ends. Do not mention "
 						"the summary, and do not ask whether to continue.")));
 }
 
 /* The summary is written first; only then the old conversation is dropped. */
-static int replace(struct query *q, char uuid[UUID_LEN + 1], struct err *err)
+static enum step take_summary(struct query *q)
 {
-	const struct compaction *c = q->compaction;
+	struct compaction *c = q->compaction;
 	struct transcript fresh = { 0 };
+	struct err err = { 0 };
+	char uuid[UUID_LEN + 1];
 
 	make_conversation(q, &fresh);
 	struct segment **blocks = xcalloc(fresh.tail_count, sizeof(struct segment *));
@@ -203,30 +314,18 @@ static int replace(struct query *q, char uuid[UUID_LEN + 1], struct err *err)
 							      .blocks = blocks,
 							      .count = fresh.tail_count,
 							      .between_turns = c->trigger == COMPACT_MANUAL },
-				      uuid, err);
+				      uuid, &err);
 	free(blocks);
 	if (status < 0) {
 		transcript_release(&fresh);
-		return status;
+		query_give_up(q, QUERY_DISK_ERROR, "%s", err.text);
+		return STEP_AGAIN;
 	}
 	crash_point(compact_summary);
 	transcript_release(&q->transcript);
 	q->transcript = fresh;
 	q->measured = (struct context_measure){ 0 };
 	q->last_mark = UINT32_MAX;
-	return 0;
-}
-
-static enum step take_summary(struct query *q)
-{
-	struct compaction *c = q->compaction;
-	struct err err = { 0 };
-	char uuid[UUID_LEN + 1];
-
-	if (replace(q, uuid, &err) < 0) {
-		query_give_up(q, QUERY_DISK_ERROR, "%s", err.text);
-		return STEP_AGAIN;
-	}
 	/* A conversation that is full again at once would be compacted in a loop. */
 	q->compacted = true;
 	q->compact_failures = context_is_full(q) ? MOST_FAILURES : 0;
@@ -240,21 +339,7 @@ static enum step take_summary(struct query *q)
 
 /* ---- the request --------------------------------------------------------------------------------------------- */
 
-/* Records its cost, also on failure. */
-static int record_summary(struct query *q, struct err *err)
-{
-	const struct answer *a = &q->model.answer;
-	struct answer_ids ids = { a->message_id, a->model, q->model.request_id, NULL };
-	struct answer_stop end = { .reason = a->stop_reason, .usage = &a->usage, .summary = true };
-	struct segment *block = segment_text(buf_str(&q->compaction->summary));
-	char uuid[UUID_LEN + 1];
-	int status = recorder_block(q->config.recorder, &ids, block, &end, uuid, err);
-
-	segment_unref(block);
-	return status;
-}
-
-static enum step over(struct query *q)
+static enum step compact_answered(struct query *q)
 {
 	struct compaction *c = q->compaction;
 	const struct answer *a = &q->model.answer;
@@ -263,9 +348,17 @@ static enum step over(struct query *q)
 
 	q->api_ms += loop_now_ms(q->config.loop) - q->asked_ms;
 	answer_count(q, a->stop_reason);
-	if (has_text && record_summary(q, &err) < 0) {
-		query_give_up(q, QUERY_DISK_ERROR, "%s", err.text);
-		return STEP_AGAIN;
+	if (has_text) { /* its cost counts, even if it is not used */
+		struct answer_ids ids = { a->message_id, a->model, q->model.request_id, NULL };
+		struct answer_stop end = { .reason = a->stop_reason, .usage = &a->usage, .summary = true };
+		struct segment *block = segment_text(buf_str(&c->summary));
+		char uuid[UUID_LEN + 1];
+		int status = recorder_block(q->config.recorder, &ids, block, &end, uuid, &err);
+		segment_unref(block);
+		if (status < 0) {
+			query_give_up(q, QUERY_DISK_ERROR, "%s", err.text);
+			return STEP_AGAIN;
+		}
 	}
 	model_call_reset(&q->model);
 	if (!refused && has_text)
@@ -290,7 +383,7 @@ enum step compact_stream(struct query *q)
 		return STEP_WAIT;
 	query_leave_governor(q);
 	if (!q->model.failure.kind)
-		return over(q);
+		return compact_answered(q);
 	buf_clear(&c->summary);
 	if (!failure_is_too_long(&q->model.failure) || c->shortness == MOST_SHORTNESS)
 		return query_try_again(q);
@@ -302,41 +395,36 @@ enum step compact_stream(struct query *q)
 
 /* ---- the steps ----------------------------------------------------------------------------------------------- */
 
-static enum step compact_begin(struct query *q)
-{
-	struct compaction *c = q->compaction;
-
-	c->tokens_before = context_tokens(q);
-	c->started_ms = loop_now_ms(q->config.loop);
-	emit_compact_event(q, EVENT_COMPACTING, NULL, NULL);
-	c->phase = COMPACT_HELD;
-	if (!q->config.compact_owner.before || !q->config.compact_owner.before(q, q->config.data))
-		c->phase = COMPACT_ASKS;
-	return STEP_AGAIN;
-}
-
-static enum step compact_ask(struct query *q)
-{
-	struct compaction *c = q->compaction;
-
-	if (q->paused)
-		return STEP_WAIT;
-	transcript_release(&c->history);
-	compact_history(&q->transcript, c->shortness, buf_str(&c->instructions), &c->history);
-	return query_enter_gate(q);
-}
-
 enum step step_compact(struct query *q)
 {
-	switch (q->compaction->phase) {
+	struct compaction *c = q->compaction;
+	bool manual = c->trigger == COMPACT_MANUAL;
+
+	switch (c->phase) {
 	case COMPACT_BEGINS:
-		return compact_begin(q);
+		c->tokens_before = context_tokens(q);
+		c->started_ms = loop_now_ms(q->config.loop);
+		emit_compact_event(q, EVENT_COMPACTING, NULL, NULL);
+		c->phase = COMPACT_HELD;
+		if (!q->config.compact_owner.before || !q->config.compact_owner.before(q, q->config.data))
+			c->phase = COMPACT_ASKS;
+		return STEP_AGAIN;
 	case COMPACT_REFUSED:
-		return go_without(q, QUERY_BLOCKED);
+		return compact_give_up(q, QUERY_BLOCKED);
 	case COMPACT_ASKS:
-		return compact_ask(q);
+		if (q->paused)
+			return STEP_WAIT;
+		transcript_release(&c->history);
+		compact_history(&q->transcript, c->shortness, buf_str(&c->instructions), &c->history);
+		return query_enter_gate(q);
 	case COMPACT_OVER:
-		return go_on(q);
+		if (manual) {
+			buf_clear(&q->text);
+			buf_addf(&q->text, "The conversation was compacted: %lld tokens before, about %lld now.",
+				 (long long)c->tokens_before, (long long)context_tokens(q));
+		}
+		compact_end(q);
+		return manual ? query_finish(q, QUERY_DONE) : query_set_state(q, QUERY_ASK);
 	case COMPACT_HELD:
 	case COMPACT_SHOWN:
 		break;
@@ -348,7 +436,7 @@ enum step step_compact(struct query *q)
 
 void query_compact(struct query *q, struct str instructions)
 {
-	begin_one(q, COMPACT_MANUAL);
+	compact_begin_by(q, COMPACT_MANUAL);
 	buf_add(&q->compaction->instructions, instructions.p, instructions.n);
 	query_start(q);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * query_int.h - between the files of the query: query.c (states), query_request.c (a request and its tries),
- * query_answer.c (what an answer brings), query_calls.c (its tool calls). */
+ * query_answer.c (an answer and its tool calls), query_compact.c (summaries). */
 #pragma once
 #include "agents/query/query.h"
 
@@ -21,11 +21,9 @@ void answer_count(struct query *q, const char *stop_reason);        /* adds its 
 void answer_drop(struct query *q);                                  /* discards the answer */
 void answer_forget_shown(struct query *q);
 
-int calls_add(struct query *q, const struct segment *block, struct err *err);
 int calls_start_ready(struct query *q, struct err *err); /* below 0: earlier lines are not on disk */
 int calls_record_done(struct query *q, struct err *err); /* records results of calls that ended since the last call */
 bool calls_all_done(const struct query *q);              /* and recorded */
-void calls_cancel(struct query *q);
 void calls_settle(struct query *q); /* appends results to the transcript, in call order, and empties the list */
 
 enum step query_enter_gate(struct query *q); /* a new request, or that of q->compaction */
@@ -33,3 +31,16 @@ enum step step_gate(struct query *q);
 enum step step_backoff(struct query *q);
 enum step query_try_again(struct query *q); /* it failed and its answer is discarded */
 void query_leave_governor(struct query *q); /* it is over */
+
+/* ---- query_compact.c */
+enum { MOST_SHORTNESS = 2 };
+/* Writes the conversation of t, shortened according to shortness, and the request for a summary to *out, which must be
+ * empty. Packs t. */
+void compact_history(struct transcript *t, unsigned shortness, struct str instructions, struct transcript *out);
+bool compact_is_due(struct query *q);           /* before a request; starts a compaction if one is due */
+bool compact_can_rescue(const struct query *q); /* too long for the server */
+enum step compact_rescue(struct query *q, const struct failure *refusal);
+enum step step_compact(struct query *q);
+enum step compact_stream(struct query *q);                          /* while the summary request runs, and after it */
+enum step compact_failed(struct query *q, const struct failure *f); /* and does not retry */
+void compact_end(struct query *q);                                  /* also when there is none */

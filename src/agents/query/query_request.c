@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * query_request.c - one request of a query: the governor's slot, the body, tries until the deadline. It asks for the next
- * answer, or for a summary if the conversation is being summed up. */
+ * answer, or for a summary if a compaction is running. */
 #include "lib/base/crash.h"
-#include "agents/query/compact_int.h"
+#include "agents/query/query_int.h"
 
 enum { BYTES_PER_TOKEN = 4 }; /* of an estimate: English and code */
 enum { DEFAULT_DEADLINE_MS = 30 * 60 * 1000 };
@@ -27,20 +27,11 @@ enum step query_enter_gate(struct query *q)
 	return query_set_state(q, QUERY_GATE);
 }
 
-/* Expected cost of the request: its bytes, and an answer of average length. */
-static bool reserve(struct query *q)
-{
-	uint64_t bytes = q->config.head->bytes.n + q->transcript.bytes;
-
-	return !q->config.budget ||
-	       budget_reserve(q->config.budget, q->config.model, (int64_t)(bytes / BYTES_PER_TOKEN), &q->share);
-}
-
 static void make_body(struct query *q)
 {
 	struct body *b = &q->model.body;
 
-	if (!q->text_goes_on && !q->compaction)
+	if (!q->text_continues && !q->compaction)
 		buf_clear(&q->text);
 	q->text_from = q->text.n;
 	q->answer_from = transcript_count(&q->transcript);
@@ -57,9 +48,8 @@ static void make_body(struct query *q)
 
 enum step step_gate(struct query *q)
 {
-	struct err err = { 0 };
-
 	const struct governor *g = &q->config.endpoint->governor;
+	struct err err = { 0 };
 
 	if (!q->slot.granted && g->hold_until_ms > q->deadline_ms) {
 		query_give_up(q, QUERY_MODEL_ERROR,
@@ -73,7 +63,9 @@ enum step step_gate(struct query *q)
 		query_give_up(q, QUERY_DISK_ERROR, "%s", err.text);
 	if (settled <= 0)
 		return settled < 0 ? STEP_AGAIN : STEP_WAIT;
-	if (!reserve(q)) {
+	uint64_t bytes = q->config.head->bytes.n + q->transcript.bytes;
+	if (q->config.budget &&
+	    !budget_reserve(q->config.budget, q->config.model, (int64_t)(bytes / BYTES_PER_TOKEN), &q->share)) {
 		query_give_up(q, QUERY_BUDGET, "the budget is used up");
 		return STEP_AGAIN;
 	}
@@ -89,45 +81,20 @@ enum step step_gate(struct query *q)
 	return query_set_state(q, QUERY_STREAM);
 }
 
-static enum governor_outcome outcome_of(const struct failure *f)
-{
-	if (!f->kind)
-		return GOVERNOR_OK;
-	if (f->status == 429)
-		return GOVERNOR_LIMITED;
-	return f->status >= 500 ? GOVERNOR_OVERLOADED : GOVERNOR_OTHER;
-}
-
 void query_leave_governor(struct query *q)
 {
 	const struct failure *f = &q->model.failure;
 	int64_t hold_ms = MAX(q->model.hold_ms, f->kind ? f->retry_after_ms : 0);
+	enum governor_outcome outcome = GOVERNOR_OTHER;
 
-	governor_leave(&q->config.endpoint->governor, &q->slot, outcome_of(f), hold_ms);
+	if (!f->kind)
+		outcome = GOVERNOR_OK;
+	else if (f->status == 429)
+		outcome = GOVERNOR_LIMITED;
+	else if (f->status >= 500)
+		outcome = GOVERNOR_OVERLOADED;
+	governor_leave(&q->config.endpoint->governor, &q->slot, outcome, hold_ms);
 	budget_return(&q->share);
-}
-
-static bool finds_another(struct query *q)
-{
-	return !q->compaction && q->config.on_unavailable && failure_is_of_model(&q->model.failure, q->attempt) &&
-	       q->config.on_unavailable(q, q->config.data);
-}
-
-static enum step ask_another(struct query *q)
-{
-	const struct failure *f = &q->model.failure;
-	AUTO_BUF struct buf text = { 0 };
-
-	buf_addf(&text, "%s (falling back to %s)", f->text, q->next_model);
-	query_emit(q, &(struct event){ .kind = EVENT_RETRY,
-				       .text = buf_str(&text),
-				       .attempt = q->attempt,
-				       .most_attempts = q->attempt,
-				       .status = f->status,
-				       .error = failure_name(f),
-				       .model = q->next_model });
-	model_call_reset(&q->model);
-	return query_set_state(q, QUERY_ASK);
 }
 
 /* The request failed and its answer is discarded. */
@@ -138,8 +105,20 @@ enum step query_try_again(struct query *q)
 	int64_t delay_ms = failure_retry_delay_ms(f, q->attempt, id_random_u64());
 
 	answer_drop(q);
-	if (finds_another(q))
-		return ask_another(q);
+	if (!q->compaction && q->config.on_unavailable && failure_is_of_model(f, q->attempt) &&
+	    q->config.on_unavailable(q, q->config.data)) {
+		AUTO_BUF struct buf text = { 0 };
+		buf_addf(&text, "%s (falling back to %s)", f->text, q->next_model);
+		query_emit(q, &(struct event){ .kind = EVENT_RETRY,
+					       .text = buf_str(&text),
+					       .attempt = q->attempt,
+					       .most_attempts = q->attempt,
+					       .status = f->status,
+					       .error = failure_name(f),
+					       .model = q->next_model });
+		model_call_reset(&q->model);
+		return query_set_state(q, QUERY_ASK);
+	}
 	if (delay_ms < 0 || now + (uint64_t)delay_ms > q->deadline_ms) {
 		struct failure last = *f;
 		if (q->compaction)

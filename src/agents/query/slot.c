@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * slot.c - how many agents may be at work at a time. */
+ * slot.c - the queues of the slot pool. */
 #include "agents/query/slot.h"
 #include <assert.h>
 

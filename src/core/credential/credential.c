@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * credential.c - states of a credential, those who wait for it, commands and small requests of a fetch. */
+ * credential.c - states of a credential, its waiting requests, and the commands and HTTP requests of a fetch. */
 #include "core/credential/credential_int.h"
 #include <openssl/crypto.h>
 #include <signal.h>
@@ -45,7 +45,6 @@ static void on_kick(struct kick *kick)
 
 void credential_cancel(struct credential *c, struct credential_wait *w)
 {
-	(void)c;
 	if (!w->prev)
 		return;
 	*w->prev = w->next;
@@ -68,7 +67,6 @@ bool credential_needs_hash(const struct credential *c)
 
 static void after_refresh(struct credential *c, const char *failed, struct str output)
 {
-	(void)output;
 	if (failed)
 		credential_failed(c, "the refresh command failed: %s", failed);
 	else
@@ -158,7 +156,7 @@ void credential_sign(const struct credential *c, const struct credential_request
 
 /* ---- commands -------------------------------------------------------------------------------------------------- */
 
-static void step_end(struct credential *c, const char *failed)
+static void fetch_step_end(struct credential *c, const char *failed)
 {
 	credential_step_fn *step = c->step;
 	struct buf output = c->output;
@@ -183,7 +181,7 @@ static void on_output(struct child *child, bool is_stderr, const char *p, size_t
 		buf_add(to, p, n);
 }
 
-static void on_exit_of(struct child *child, int status)
+static void on_exit_status(struct child *child, int status)
 {
 	struct credential *c = child_data(child);
 	struct str said = str_trim(buf_str(&c->errors));
@@ -197,7 +195,7 @@ static void on_exit_of(struct child *child, int status)
 			 said.n ? said.p + from : "");
 	else
 		snprintf(why, sizeof why, "signal %d", WTERMSIG(status));
-	step_end(c, status || c->timed_out ? why : NULL);
+	fetch_step_end(c, status || c->timed_out ? why : NULL);
 }
 
 static void on_limit(struct timer *timer)
@@ -211,7 +209,7 @@ static void on_limit(struct timer *timer)
 		http_cancel(c->request);
 }
 
-static void step_begin(struct credential *c, uint64_t limit_ms, credential_step_fn *step)
+static void fetch_step_begin(struct credential *c, uint64_t limit_ms, credential_step_fn *step)
 {
 	buf_clear(&c->output);
 	buf_clear(&c->errors);
@@ -224,15 +222,15 @@ static void step_begin(struct credential *c, uint64_t limit_ms, credential_step_
 
 void credential_run(struct credential *c, const char *command, uint64_t limit_ms, credential_step_fn *step)
 {
-	static const struct child_handlers handlers = { on_output, on_exit_of };
+	static const struct child_handlers handlers = { on_output, on_exit_status };
 	const char *const argv[] = { "/bin/sh", "-c", command, NULL };
 	const struct variables *v = &c->options.variables;
 	struct child_options options = { .argv = argv, .envp = v->all ? v->all(v->data) : NULL };
 	struct err err = { 0 };
 
-	step_begin(c, limit_ms, step);
+	fetch_step_begin(c, limit_ms, step);
 	if (!c->options.spawner || spawn_start(c->options.spawner, &options, &handlers, c, &c->child, &err) < 0)
-		step_end(c, c->options.spawner ? err.text : "commands cannot be run here");
+		fetch_step_end(c, c->options.spawner ? err.text : "commands cannot be run here");
 }
 
 bool credential_runs_program(const struct credential *c, const char *name)
@@ -270,7 +268,7 @@ static void on_done(struct http_req *r, enum http_error error, const char *text)
 	char why[64];
 
 	snprintf(why, sizeof why, "status %d", c->status);
-	step_end(c, c->timed_out ? "no answer in time" : error ? text : c->status != 200 ? why : NULL);
+	fetch_step_end(c, c->timed_out ? "no answer in time" : error ? text : c->status != 200 ? why : NULL);
 }
 
 static size_t read_body(void *data, char *out, size_t room)
@@ -294,7 +292,7 @@ void credential_ask(struct credential *c, const char *method, const char *url, c
 	static const struct http_handlers handlers = { on_head, NULL, on_data, on_done };
 	struct err err = { 0 };
 
-	step_begin(c, limit_ms, step);
+	fetch_step_begin(c, limit_ms, step);
 	if (!c->http)
 		c->http =
 			http_new(c->options.loop, &(struct http_options){ .user_agent = "cadre/" CADRE_VERSION }, &err);
@@ -309,44 +307,7 @@ void credential_ask(struct credential *c, const char *method, const char *url, c
 					.stall_ms = limit_ms,
 					.limit_bytes = LARGEST_OUTPUT };
 	if (!c->http || http_start(c->http, &request, &handlers, c, &c->request, &err) < 0)
-		step_end(c, err.text);
-}
-
-void credential_form_add(struct buf *form, const char *name, const char *value)
-{
-	buf_addf(form, "%s%s=", form->n ? "&" : "", name);
-	for (; *value; value++) {
-		if (char_in(*value, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"))
-			buf_addch(form, *value);
-		else
-			buf_addf(form, "%%%02X", (unsigned char)*value);
-	}
-}
-
-void credential_take_token(struct credential *c, const char *failed, struct str output)
-{
-	AUTO_JSON struct json_reader reader = { 0 };
-	AUTO_ARENA struct arena a = { 0 };
-	const struct json *root = NULL;
-	int64_t seconds = USUAL_LIFE_MS / 1000;
-
-	if (failed) {
-		credential_failed(c, "no token: %s", failed);
-		return;
-	}
-	(void)json_parse(&reader, output.p, output.n, &root, NULL);
-	struct str token =
-		json_str(json_get(root, json_get(root, "access_token") ? "access_token" : "accessToken"), &a);
-	const struct json *life = json_get(root, "expires_in");
-	struct str text = json_str(life, &a);
-	if (!json_i64(life, &seconds) && text.n)
-		(void)str_to_i64(text, &seconds);
-	if (!token.n) {
-		credential_failed(c, "the answer has no token");
-		return;
-	}
-	credential_put(&c->token, token);
-	credential_got(c, id_wall_ms() + MAX(seconds * 1000 - REFRESH_BEFORE_MS, seconds * 500));
+		fetch_step_end(c, err.text);
 }
 
 /* ---- fixed headers, and a helper -------------------------------------------------------------------------------- */
@@ -354,8 +315,6 @@ void credential_take_token(struct credential *c, const char *failed, struct str 
 static void sign_headers(const struct credential *c, const struct credential_request *r, struct arena *a,
 			 const char **headers)
 {
-	(void)r;
-	(void)a;
 	for (size_t i = 0; c->options.headers && c->options.headers[i] && i < CREDENTIAL_MOST_HEADERS; i++)
 		headers[i] = c->options.headers[i];
 }
@@ -365,7 +324,6 @@ static void sign_helper(const struct credential *c, const struct credential_requ
 {
 	size_t n = 0;
 
-	(void)r;
 	for (size_t i = 0; i < COUNT_OF(c->options.helper_headers); i++) {
 		const char *form = c->options.helper_headers[i];
 		const char *mark = form ? strstr(form, "%s") : NULL;
@@ -374,7 +332,7 @@ static void sign_helper(const struct credential *c, const struct credential_requ
 	}
 }
 
-/* One word of printable ASCII: a banner or an error page is no key. */
+/* One word of printable ASCII: a banner or an error page is not a key. */
 static void after_helper(struct credential *c, const char *failed, struct str output)
 {
 	bool good = output.n && output.n <= LONGEST_KEY;
@@ -402,11 +360,6 @@ static const struct credential_ops helper_ops = { .fetch = fetch_helper, .sign =
 
 /* ---- life ------------------------------------------------------------------------------------------------------ */
 
-static const char *copied(struct credential *c, const char *text)
-{
-	return text ? arena_strdup(&c->arena, text) : NULL;
-}
-
 struct credential *credential_new(enum credential_kind kind, const struct credential_options *options)
 {
 	static const struct credential_ops *const kinds[] = {
@@ -422,15 +375,13 @@ struct credential *credential_new(enum credential_kind kind, const struct creden
 	c->ops = kinds[kind];
 	*o = *options;
 	for (size_t i = 0; i < n; i++)
-		headers[i] = copied(c, options->headers[i]);
+		headers[i] = arena_strdup(&c->arena, options->headers[i]);
 	o->headers = headers;
-	o->helper = copied(c, o->helper);
-	for (size_t i = 0; i < COUNT_OF(o->helper_headers); i++)
-		o->helper_headers[i] = copied(c, o->helper_headers[i]);
-	o->region = copied(c, o->region);
-	o->service = copied(c, o->service);
-	o->export_command = copied(c, o->export_command);
-	o->refresh_command = copied(c, o->refresh_command);
+	const char **texts[] = { &o->helper,  &o->helper_headers[0], &o->helper_headers[1], &o->region,
+				 &o->service, &o->export_command,    &o->refresh_command };
+	for (size_t i = 0; i < COUNT_OF(texts); i++)
+		if (*texts[i])
+			*texts[i] = arena_strdup(&c->arena, *texts[i]);
 	c->kick.step = on_kick;
 	return c;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * credential.h - what makes a request to a model allowed: fixed headers, the output of a command, a signature with keys of AWS, a
- * token of Google or Entra (docs/internals/providers.md).
+ * credential.h - authorises requests to a model: fixed headers, the output of a command, an AWS signature, a token of Google
+ * or Entra (docs/internals/providers.md).
  *
  * One refresh for all: requests that want a credential while it is fetched join that fetch. A credential has a generation; a
  * request that was refused with an older one takes the newer one. No value of a credential is ever in an error, a trace or a
@@ -62,10 +62,10 @@ struct credential_request {
 };
 
 struct credential *credential_new(enum credential_kind kind, const struct credential_options *options);
-/* Ends what runs; it is over when credential_busy says so. */
+/* Cancels a running fetch; it has ended when credential_busy() returns false. */
 void credential_stop(struct credential *c);
 bool credential_busy(const struct credential *c);
-void credential_free(struct credential *c); /* nobody may wait, nothing may run; may be NULL */
+void credential_free(struct credential *c); /* no request may wait, no fetch may run; may be NULL */
 /* True: credential_sign can be called now. */
 bool credential_ready(const struct credential *c);
 bool credential_needs_hash(const struct credential *c);
@@ -76,7 +76,7 @@ void credential_cancel(struct credential *c,
 /* Headers for a request, in the arena. *ret_generation: for credential_refused. */
 void credential_sign(const struct credential *c, const struct credential_request *r, struct arena *a,
 		     const char *ret_headers[CREDENTIAL_MOST_HEADERS + 1], unsigned *ret_generation);
-/* The server refused the credential of that generation. True: another one can be had, so one more try makes sense. */
+/* The server refused the credential of that generation. True: try again with another one. */
 bool credential_refused(struct credential *c, unsigned generation);
 void credential_accepted(struct credential *c); /* a request with it was allowed */
 /* A value of the profile that AWS_PROFILE names; NULL: none. In the arena. */

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT
  * credential_aws.c - keys of AWS without its SDK, and a signature for each request. The order is that of the AWS CLI: a command of the
- * settings, the environment, the profile, the container, the instance. What needs more than a file or one request (single sign-on,
- * roles) is asked of the program aws. */
+ * settings, the environment, the profile, the container, the instance. The program aws provides what needs more than a file or
+ * one request (single sign-on, roles). */
 #include "core/credential/credential_int.h"
 #include "core/credential/sigv4.h"
 #include "lib/base/id.h"
 #include "lib/io/file.h"
 #include "lib/io/url.h"
 
+#define ROLES_PATH "/latest/meta-data/iam/security-credentials/"
+
 enum { CHAIN_LIMIT_MS = 60000, INSTANCE_LIMIT_MS = 1000, LARGEST_PROFILES = 1 << 20 };
 
 /* ---- signing --------------------------------------------------------------------------------------------------- */
 
-static void sign(const struct credential *c, const struct credential_request *r, struct arena *a, const char **headers)
+static void aws_sign(const struct credential *c, const struct credential_request *r, struct arena *a,
+		     const char **headers)
 {
 	int64_t now_s = id_wall_ms() / 1000;
 	time_t clock = (time_t)now_s;
@@ -21,7 +24,7 @@ static void sign(const struct credential *c, const struct credential_request *r,
 	struct url url;
 	struct err err = { 0 };
 	size_t n = str_count(r->headers), count = 0, out = 0;
-	const char **signed_ = arena_calloc(a, (n + 6) * sizeof *signed_);
+	const char **to_sign = arena_calloc(a, (n + 6) * sizeof *to_sign);
 
 	strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", gmtime_r(&clock, &tm));
 	if (url_parse(a, r->url, &url, &err) < 0)
@@ -31,13 +34,13 @@ static void sign(const struct credential *c, const struct credential_request *r,
 	if (c->session)
 		headers[out++] = arena_printf(a, "x-amz-security-token: %s", c->session);
 	for (size_t i = 0; i < out; i++)
-		signed_[count++] = headers[i];
-	signed_[count++] = url.usual_port ? arena_printf(a, "host: %s", url.host)
+		to_sign[count++] = headers[i];
+	to_sign[count++] = url.usual_port ? arena_printf(a, "host: %s", url.host)
 					  : arena_printf(a, "host: %s:%s", url.host, url.port);
 	for (size_t i = 0; i < n; i++) {
 		struct str line = str_from(r->headers[i]);
 		if (!strncasecmp(line.p, "content-type:", 13) || !strncasecmp(line.p, "x-amz", 5))
-			signed_[count++] = line.p;
+			to_sign[count++] = line.p;
 	}
 	/* The path as it is sent: url_parse may have rewritten it. */
 	const char *from = strstr(r->url, "://");
@@ -50,7 +53,7 @@ static void sign(const struct credential *c, const struct credential_request *r,
 							       : query ? arena_dup(a, path, (size_t)(query - path))
 								       : path,
 						       .query = query ? query + 1 : NULL,
-						       .headers = signed_,
+						       .headers = to_sign,
 						       .body_hash = r->body_hash,
 						       .key_id = c->key_id,
 						       .secret = c->secret,
@@ -69,21 +72,13 @@ static void take_keys(struct credential *c, struct str id, struct str secret, st
 	credential_got(c, expires_ms);
 }
 
-static int64_t time_of(struct str text)
-{
-	struct tm tm = { 0 };
-	char copy[32];
-
-	snprintf(copy, sizeof copy, STR_FMT, STR_ARG(text));
-	return strptime(copy, "%Y-%m-%dT%H:%M:%S", &tm) ? (int64_t)timegm(&tm) * 1000 : 0;
-}
-
-/* What a command, a container or an instance answers; awsCredentialExport may have it under Credentials. */
+/* The JSON of a command, a container or an instance; awsCredentialExport may put it under Credentials. */
 static void after_keys(struct credential *c, const char *failed, struct str output)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_ARENA struct arena a = { 0 };
 	const struct json *root = NULL;
+	struct tm tm = { 0 };
 
 	if (failed) {
 		credential_failed(c, "no AWS credentials: %s", failed);
@@ -95,12 +90,14 @@ static void after_keys(struct credential *c, const char *failed, struct str outp
 	struct str id = json_str(json_get(root, "AccessKeyId"), &a);
 	struct str secret = json_str(json_get(root, "SecretAccessKey"), &a);
 	struct str session = json_str(json_get(root, json_get(root, "SessionToken") ? "SessionToken" : "Token"), &a);
-	int64_t expires_ms = time_of(json_str(json_get(root, "Expiration"), &a));
+	const char *expiration = json_cstr(json_get(root, "Expiration"), &a);
 	if (!id.n || !secret.n) {
 		credential_failed(c, "no AWS credentials: the answer has no AccessKeyId and SecretAccessKey");
 		return;
 	}
-	take_keys(c, id, secret, session, expires_ms ? expires_ms - REFRESH_BEFORE_MS : id_wall_ms() + USUAL_LIFE_MS);
+	bool ends = expiration && strptime(expiration, "%Y-%m-%dT%H:%M:%S", &tm);
+	take_keys(c, id, secret, session,
+		  ends ? (int64_t)timegm(&tm) * 1000 - REFRESH_BEFORE_MS : id_wall_ms() + USUAL_LIFE_MS);
 }
 
 /* ---- profiles -------------------------------------------------------------------------------------------------- */
@@ -145,28 +142,31 @@ const char *credential_aws_profile_value(struct arena *a, const struct variables
 
 /* ---- the chain ------------------------------------------------------------------------------------------------- */
 
-static void after_role(struct credential *c, const char *failed, struct str output)
+static void ask_instance(struct credential *c, const char *method, const char *path, const char *header,
+			 credential_step_fn *step)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	const char *host = credential_env(c, "AWS_EC2_METADATA_SERVICE_ENDPOINT");
-	const char *token = arena_printf(&a, "X-aws-ec2-metadata-token: %s", c->extra ? c->extra : "");
 
-	if (failed) {
+	credential_ask(c, method, arena_printf(&a, "%s%s", host ? host : "http://169.254.169.254", path),
+		       (const char *const[]){ header, NULL }, NULL, INSTANCE_LIMIT_MS, step);
+}
+
+static void after_role(struct credential *c, const char *failed, struct str output)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct str role = str_trim(str_cut(&output, '\n'));
+
+	if (failed)
 		credential_failed(c, "no AWS credentials: none in the environment, in the profile or of the instance");
-		return;
-	}
-	struct str line = output;
-	struct str role = str_trim(str_cut(&line, '\n'));
-	credential_ask(c, "GET",
-		       arena_printf(&a, "%s/latest/meta-data/iam/security-credentials/" STR_FMT,
-				    host ? host : "http://169.254.169.254", STR_ARG(role)),
-		       (const char *const[]){ token, NULL }, NULL, INSTANCE_LIMIT_MS, after_keys);
+	else
+		ask_instance(c, "GET", arena_printf(&a, ROLES_PATH STR_FMT, STR_ARG(role)),
+			     arena_printf(&a, "X-aws-ec2-metadata-token: %s", c->extra ? c->extra : ""), after_keys);
 }
 
 static void after_instance_token(struct credential *c, const char *failed, struct str output)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	const char *host = credential_env(c, "AWS_EC2_METADATA_SERVICE_ENDPOINT");
 
 	if (failed) {
 		credential_failed(c, "no AWS credentials: none in the environment, in the profile or of the instance "
@@ -174,46 +174,8 @@ static void after_instance_token(struct credential *c, const char *failed, struc
 		return;
 	}
 	credential_put(&c->extra, output);
-	credential_ask(c, "GET",
-		       arena_printf(&a, "%s/latest/meta-data/iam/security-credentials/",
-				    host ? host : "http://169.254.169.254"),
-		       (const char *const[]){
-			       arena_printf(&a, "X-aws-ec2-metadata-token: %s", c->extra ? c->extra : ""), NULL },
-		       NULL, INSTANCE_LIMIT_MS, after_role);
-}
-
-static void ask_instance(struct credential *c)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	const char *host = credential_env(c, "AWS_EC2_METADATA_SERVICE_ENDPOINT");
-	const char *off = credential_env(c, "AWS_EC2_METADATA_DISABLED");
-
-	if (off && !strcasecmp(off, "true")) {
-		credential_failed(c,
-				  "no AWS credentials: none in the environment or in the profile (AWS_ACCESS_KEY_ID, "
-				  "AWS_PROFILE, aws configure)");
-		return;
-	}
-	credential_ask(c, "PUT", arena_printf(&a, "%s/latest/api/token", host ? host : "http://169.254.169.254"),
-		       (const char *const[]){ "X-aws-ec2-metadata-token-ttl-seconds: 21600", NULL }, NULL,
-		       INSTANCE_LIMIT_MS, after_instance_token);
-}
-
-/* Plain http only to the hosts that containers have: a token must not leave the machine in the clear. */
-static bool may_ask_container(const char *url)
-{
-	static const char *const hosts[] = { "https://",
-					     "http://127.",
-					     "http://localhost",
-					     "http://[::1]",
-					     "http://169.254.170.2",
-					     "http://169.254.170.23",
-					     "http://[fd00:ec2::23]" };
-
-	for (size_t i = 0; i < COUNT_OF(hosts); i++)
-		if (str_starts(str_from(url), str_from(hosts[i])))
-			return true;
-	return false;
+	ask_instance(c, "GET", ROLES_PATH, arena_printf(&a, "X-aws-ec2-metadata-token: %s", c->extra ? c->extra : ""),
+		     after_role);
 }
 
 static bool ask_container(struct credential *c)
@@ -224,12 +186,23 @@ static bool ask_container(struct credential *c)
 	const char *relative = credential_env(c, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
 	const char *file = credential_env(c, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
 	const char *given = credential_env(c, "AWS_CONTAINER_AUTHORIZATION_TOKEN");
+	/* Plain http only to the hosts that containers have: a token must not leave the machine in the clear. */
+	static const char *const hosts[] = { "https://",
+					     "http://127.",
+					     "http://localhost",
+					     "http://[::1]",
+					     "http://169.254.170.2",
+					     "http://169.254.170.23",
+					     "http://[fd00:ec2::23]" };
 	struct err err = { 0 };
+	bool allowed = false;
 
 	if (!full && !relative)
 		return false;
 	const char *url = relative ? arena_printf(&a, "http://169.254.170.2%s", relative) : full;
-	if (!may_ask_container(url)) {
+	for (size_t i = 0; i < COUNT_OF(hosts); i++)
+		allowed = allowed || str_starts(str_from(url), str_from(hosts[i]));
+	if (!allowed) {
 		credential_failed(
 			c,
 			"AWS_CONTAINER_CREDENTIALS_FULL_URI may use http only for loopback and the container's host");
@@ -245,11 +218,14 @@ static bool ask_container(struct credential *c)
 	return true;
 }
 
-static void fetch(struct credential *c)
+static void aws_fetch(struct credential *c)
 {
+	static const char *const program_keys[] = { "sso_session", "sso_start_url", "role_arn", "login_session" };
+	const struct variables *v = &c->options.variables;
 	AUTO_ARENA struct arena a = { 0 };
 	const char *id = credential_env(c, "AWS_ACCESS_KEY_ID"), *secret = credential_env(c, "AWS_SECRET_ACCESS_KEY");
-	const char *session = credential_env(c, "AWS_SESSION_TOKEN");
+	const char *session = credential_env(c, "AWS_SESSION_TOKEN"),
+		   *off = credential_env(c, "AWS_EC2_METADATA_DISABLED");
 
 	if (c->options.export_command) {
 		credential_run(c, c->options.export_command, CHAIN_LIMIT_MS, after_keys);
@@ -259,15 +235,13 @@ static void fetch(struct credential *c)
 		take_keys(c, str_from(id), str_from(secret), session ? str_from(session) : STR(""), 0);
 		return;
 	}
-	id = credential_aws_profile_value(&a, &c->options.variables, "aws_access_key_id");
-	secret = credential_aws_profile_value(&a, &c->options.variables, "aws_secret_access_key");
-	session = credential_aws_profile_value(&a, &c->options.variables, "aws_session_token");
-	const char *process = credential_aws_profile_value(&a, &c->options.variables, "credential_process");
-	bool needs_program = credential_aws_profile_value(&a, &c->options.variables, "sso_session") ||
-			     credential_aws_profile_value(&a, &c->options.variables, "sso_start_url") ||
-			     credential_aws_profile_value(&a, &c->options.variables, "role_arn") ||
-			     credential_aws_profile_value(&a, &c->options.variables, "login_session") ||
-			     credential_env(c, "AWS_WEB_IDENTITY_TOKEN_FILE");
+	id = credential_aws_profile_value(&a, v, "aws_access_key_id");
+	secret = credential_aws_profile_value(&a, v, "aws_secret_access_key");
+	session = credential_aws_profile_value(&a, v, "aws_session_token");
+	const char *process = credential_aws_profile_value(&a, v, "credential_process");
+	bool needs_program = credential_env(c, "AWS_WEB_IDENTITY_TOKEN_FILE");
+	for (size_t i = 0; i < COUNT_OF(program_keys); i++)
+		needs_program = needs_program || credential_aws_profile_value(&a, v, program_keys[i]);
 	if (needs_program && credential_runs_program(c, "aws")) {
 		credential_run(c, "aws configure export-credentials --format process", CHAIN_LIMIT_MS, after_keys);
 	} else if (needs_program) {
@@ -279,9 +253,16 @@ static void fetch(struct credential *c)
 			  id_wall_ms() + USUAL_LIFE_MS);
 	} else if (process) {
 		credential_run(c, process, CHAIN_LIMIT_MS, after_keys);
-	} else if (!ask_container(c)) {
-		ask_instance(c);
+	} else if (ask_container(c)) {
+		return;
+	} else if (off && !strcasecmp(off, "true")) {
+		credential_failed(c,
+				  "no AWS credentials: none in the environment or in the profile (AWS_ACCESS_KEY_ID, "
+				  "AWS_PROFILE, aws configure)");
+	} else {
+		ask_instance(c, "PUT", "/latest/api/token", "X-aws-ec2-metadata-token-ttl-seconds: 21600",
+			     after_instance_token);
 	}
 }
 
-const struct credential_ops credential_aws_ops = { .fetch = fetch, .sign = sign, .needs_hash = true };
+const struct credential_ops credential_aws_ops = { .fetch = aws_fetch, .sign = aws_sign, .needs_hash = true };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * credential_int.h - between the kinds of credentials and what they share: commands, small requests, the end of a fetch. */
+ * credential_int.h - what the kinds of credentials share: commands, small requests, the end of a fetch. */
 #pragma once
 #include "core/credential/credential.h"
 #include "lib/base/buf.h"
@@ -8,10 +8,8 @@
 #include "lib/json/json.h"
 
 enum { LARGEST_OUTPUT = 64 << 10 };
-enum {
-	REFRESH_BEFORE_MS = 300000,
-	USUAL_LIFE_MS = 3600000
-}; /* five minutes before its end; an hour if none is named */
+enum { REFRESH_BEFORE_MS = 300000 }; /* before its end */
+enum { USUAL_LIFE_MS = 3600000 };    /* if the server names none */
 
 struct credential_ops {
 	void (*fetch)(struct credential *c); /* NULL: nothing to fetch; ends with credential_got or credential_failed */
@@ -51,7 +49,7 @@ struct credential {
 
 extern const struct credential_ops credential_aws_ops, credential_google_ops, credential_entra_ops;
 
-/* sh -c command. The output must be that of a success. what: for the error. */
+/* sh -c command. Any exit code but 0 is a failure. */
 void credential_run(struct credential *c, const char *command, uint64_t limit_ms, credential_step_fn *step);
 /* A small request; body may be NULL. A status other than 200 is a failure. */
 void credential_ask(struct credential *c, const char *method, const char *url, const char *const *headers,
@@ -60,7 +58,4 @@ void credential_got(struct credential *c, int64_t expires_ms); /* the values are
 void credential_failed(struct credential *c, const char *fmt, ...) printf_like(2, 3);
 void credential_put(char **slot, struct str value);                         /* wipes what was there */
 bool credential_runs_program(const struct credential *c, const char *name); /* found in PATH */
-/* {"access_token":"...","expires_in":N}: sets the token and ends the fetch. */
-void credential_take_token(struct credential *c, const char *failed, struct str output);
-void credential_form_add(struct buf *form, const char *name, const char *value);
-const char *credential_env(const struct credential *c, const char *name); /* NULL: unset or empty */
+const char *credential_env(const struct credential *c, const char *name);   /* NULL: unset or empty */

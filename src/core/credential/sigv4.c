@@ -12,16 +12,7 @@ static void add_hex(struct buf *out, const unsigned char *bytes, size_t n)
 		buf_addf(out, "%02x", bytes[i]);
 }
 
-static void sha256_hex(struct str bytes, char out[SHA256_HEX + 1])
-{
-	unsigned char digest[SHA256_BYTES];
-
-	(void)EVP_Digest(bytes.n ? bytes.p : "", bytes.n, digest, NULL, EVP_sha256(), NULL);
-	for (size_t i = 0; i < SHA256_BYTES; i++)
-		snprintf(out + 2 * i, 3, "%02x", digest[i]);
-}
-
-static void add_encoded(struct buf *out, struct str text, const char *kept)
+void percent_encode(struct buf *out, struct str text, const char *kept)
 {
 	static const char unreserved[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
 
@@ -40,7 +31,7 @@ static void add_path(struct arena *a, struct buf *out, const char *path, bool ra
 	size_t count = 0, start = out->n;
 
 	if (raw) {
-		add_encoded(out, rest, "/");
+		percent_encode(out, rest, "/");
 		return;
 	}
 	while (rest.p) {
@@ -53,55 +44,45 @@ static void add_path(struct arena *a, struct buf *out, const char *path, bool ra
 	}
 	for (size_t i = 0; i < count; i++) {
 		buf_addch(out, '/');
-		add_encoded(out, segments[i], "");
+		percent_encode(out, segments[i], "");
 	}
 	size_t n = strlen(path);
 	if (out->n == start || (n && path[n - 1] == '/'))
 		buf_addch(out, '/');
 }
 
-/* A list of texts, sorted; equal names keep their order. */
+/* Sorted by name, position and value. Parameters of a query have no position, headers of one name keep theirs. */
 struct pair {
 	struct str name, value;
 	size_t at;
 };
 
-static int compare(struct str a, struct str b)
+static int compare_texts(struct str a, struct str b)
 {
 	int order = memcmp(a.n ? a.p : "", b.n ? b.p : "", MIN(a.n, b.n));
 
 	return order ? order : (a.n > b.n) - (a.n < b.n);
 }
 
-static int by_name_and_value(const void *a, const void *b)
+static int compare_pairs(const void *a, const void *b)
 {
 	const struct pair *x = a, *y = b;
-	int order = compare(x->name, y->name);
+	int order = compare_texts(x->name, y->name);
 
-	return order ? order : compare(x->value, y->value);
+	if (!order)
+		order = (x->at > y->at) - (x->at < y->at);
+	return order ? order : compare_texts(x->value, y->value);
 }
 
-static int by_name(const void *a, const void *b)
-{
-	const struct pair *x = a, *y = b;
-	int order = compare(x->name, y->name);
-
-	return order ? order : (x->at > y->at) - (x->at < y->at);
-}
-
-static bool is_hex(char c)
-{
-	return char_in(c, "0123456789abcdefABCDEF");
-}
-
-/* What is encoded already stays so: decoded first, then encoded. */
+/* Decodes first, so that text which is encoded already is not encoded twice. */
 static struct str reencoded(struct arena *a, struct str text)
 {
+	static const char hex[] = "0123456789abcdefABCDEF";
 	AUTO_BUF struct buf plain = { 0 };
 	AUTO_BUF struct buf out = { 0 };
 
 	for (size_t i = 0; i < text.n; i++) {
-		if (text.p[i] == '%' && i + 2 < text.n && is_hex(text.p[i + 1]) && is_hex(text.p[i + 2])) {
+		if (text.p[i] == '%' && i + 2 < text.n && char_in(text.p[i + 1], hex) && char_in(text.p[i + 2], hex)) {
 			unsigned byte = 0;
 			for (size_t k = 1; k <= 2; k++) {
 				char c = text.p[i + k];
@@ -113,7 +94,7 @@ static struct str reencoded(struct arena *a, struct str text)
 			buf_addch(&plain, text.p[i]);
 		}
 	}
-	add_encoded(&out, buf_str(&plain), "");
+	percent_encode(&out, buf_str(&plain), "");
 	return arena_str(a, buf_str(&out));
 }
 
@@ -128,10 +109,9 @@ static void add_query(struct arena *a, struct buf *out, const char *query)
 		if (!value.n)
 			continue;
 		struct str name = str_cut(&value, '=');
-		pairs[count] = (struct pair){ reencoded(a, name), reencoded(a, value.p ? value : STR("")), count };
-		count++;
+		pairs[count++] = (struct pair){ reencoded(a, name), reencoded(a, value.p ? value : STR("")), 0 };
 	}
-	qsort(pairs, count, sizeof *pairs, by_name_and_value);
+	qsort(pairs, count, sizeof *pairs, compare_pairs);
 	for (size_t i = 0; i < count; i++)
 		buf_addf(out, "%s" STR_FMT "=" STR_FMT, i ? "&" : "", STR_ARG(pairs[i].name), STR_ARG(pairs[i].value));
 }
@@ -150,7 +130,7 @@ static void add_headers(struct arena *a, struct buf *out, const char *const *hea
 			*p = *p >= 'A' && *p <= 'Z' ? (char)(*p | 32) : *p;
 		pairs[i] = (struct pair){ { lower, name.n }, str_trim(value.p ? value : STR("")), i };
 	}
-	qsort(pairs, count, sizeof *pairs, by_name);
+	qsort(pairs, count, sizeof *pairs, compare_pairs);
 	for (size_t i = 0; i < count; i++) {
 		bool same = i && str_eq(pairs[i].name, pairs[i - 1].name);
 		if (same)
@@ -169,17 +149,6 @@ static void add_headers(struct arena *a, struct buf *out, const char *const *hea
 	buf_addch(out, '\n');
 }
 
-static void canonical(struct arena *a, const struct sigv4_request *r, struct buf *out, struct buf *ret_names)
-{
-	buf_addf(out, "%s\n", r->method);
-	add_path(a, out, r->path, r->raw_path);
-	buf_addch(out, '\n');
-	add_query(a, out, r->query);
-	buf_addch(out, '\n');
-	add_headers(a, out, r->headers, ret_names);
-	buf_addf(out, "\n%s\n" STR_FMT, ret_names->p ? ret_names->p : "", STR_ARG(r->body_hash));
-}
-
 static void hmac(const unsigned char *key, size_t n, const char *text, unsigned char out[SHA256_BYTES])
 {
 	unsigned size = SHA256_BYTES;
@@ -194,12 +163,19 @@ const char *sigv4_sign(struct arena *a, const struct sigv4_request *r)
 	AUTO_BUF struct buf text = { 0 };
 	AUTO_BUF struct buf out = { 0 };
 	unsigned char key[SHA256_BYTES], next[SHA256_BYTES];
-	char hash[SHA256_HEX + 1], date[9];
+	char date[9];
 
 	snprintf(date, sizeof date, "%.8s", r->time);
-	canonical(a, r, &request, &names);
-	sha256_hex(buf_str(&request), hash);
-	buf_addf(&text, "AWS4-HMAC-SHA256\n%s\n%s/%s/%s/aws4_request\n%s", r->time, date, r->region, r->service, hash);
+	buf_addf(&request, "%s\n", r->method);
+	add_path(a, &request, r->path, r->raw_path);
+	buf_addch(&request, '\n');
+	add_query(a, &request, r->query);
+	buf_addch(&request, '\n');
+	add_headers(a, &request, r->headers, &names);
+	buf_addf(&request, "\n%s\n" STR_FMT, names.p ? names.p : "", STR_ARG(r->body_hash));
+	(void)EVP_Digest(request.p, request.n, key, NULL, EVP_sha256(), NULL);
+	buf_addf(&text, "AWS4-HMAC-SHA256\n%s\n%s/%s/%s/aws4_request\n", r->time, date, r->region, r->service);
+	add_hex(&text, key, sizeof key);
 	char *first = arena_printf(a, "AWS4%s", r->secret);
 	hmac((const unsigned char *)first, strlen(first), date, key);
 	hmac(key, sizeof key, r->region, next);

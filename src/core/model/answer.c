@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * answer.c - the event stream of the Messages API, event by event. */
+ * answer.c - assembles blocks from the events of the Messages API. */
 #include "core/model/answer.h"
 #include "lib/json/json_write.h"
 
-/* A block is nested four levels deep in its line of the transcript, which has to be read again: far from the reader's own
- * limit of 512. */
+/* A block is nested four levels deep in its line of the transcript. The limit leaves room below the reader's own of 512. */
 enum { DEEPEST_BLOCK = 256 };
 
 /* How each block type grows. The member that accumulates is written last, the others are kept as they came. */
@@ -18,7 +17,7 @@ static const struct growth {
 	{ "mcp_tool_use", ANSWER_INPUT, "input" },
 };
 
-static void broken(struct answer *a, const char *what)
+static void protocol_error(struct answer *a, const char *what)
 {
 	if (!a->failure.kind && !a->stop_reason[0])
 		failure_set(&a->failure, FAIL_GARBAGE, "the answer breaks the protocol: %s", what);
@@ -41,21 +40,13 @@ static void on_message_start(struct answer *a, const struct json *event)
 	const struct json *message = json_get(event, "message");
 
 	if (a->started)
-		broken(a, "a second message_start");
+		protocol_error(a, "a second message_start");
 	a->started = true;
 	copy_text(a->message_id, sizeof a->message_id, json_get(message, "id"), &a->scratch);
 	copy_text(a->model, sizeof a->model, json_get(message, "model"), &a->scratch);
 	usage_merge(&a->usage, json_get(message, "usage"));
 	if (!a->message_id[0])
-		broken(a, "message_start without an id");
-}
-
-static const struct growth *growth_of(const struct json *block)
-{
-	for (size_t i = 0; i < COUNT_OF(growths); i++)
-		if (json_str_is(json_get(block, "type"), growths[i].type))
-			return &growths[i];
-	return NULL;
+		protocol_error(a, "message_start without an id");
 }
 
 static void add_piece(struct answer *a, const char *name, const struct json *piece)
@@ -67,26 +58,6 @@ static void add_piece(struct answer *a, const char *name, const struct json *pie
 		a->sink->on_delta(a->data, name, json_str(piece, &a->scratch));
 }
 
-/* Some servers put the beginning, or all of it, into the start event. */
-static void add_initial(struct answer *a, const struct growth *g, const struct json *block)
-{
-	const struct json *initial = json_get(block, g->member);
-	const struct json *citations = json_get(block, "citations");
-
-	if (g->kind != ANSWER_INPUT) {
-		add_piece(a, g->member, initial);
-	} else if (initial && initial->count) {
-		struct str raw = json_raw(initial);
-		buf_add(&a->text, raw.p, raw.n);
-	}
-	if (g->kind == ANSWER_THINKING) {
-		struct str raw = raw_text(json_get(block, "signature"));
-		buf_add(&a->signature, raw.p, raw.n);
-	}
-	if (g->kind == ANSWER_TEXT && json_is(citations, JSON_ARRAY) && citations->count)
-		buf_add(&a->citations, citations->text + 1, citations->len - 2);
-}
-
 void answer_end(struct answer *a)
 {
 	if (a->held)
@@ -96,10 +67,13 @@ void answer_end(struct answer *a)
 static void on_block_start(struct answer *a, const struct json *event)
 {
 	const struct json *block = json_get(event, "content_block");
-	const struct growth *g = growth_of(block);
+	const struct growth *g = NULL;
 
+	for (size_t i = 0; i < COUNT_OF(growths) && !g; i++)
+		if (json_str_is(json_get(block, "type"), growths[i].type))
+			g = &growths[i];
 	if (!a->started || a->block || !json_is(block, JSON_OBJECT)) {
-		broken(a, "a block starts where none may start");
+		protocol_error(a, "a block starts where none may start");
 		return;
 	}
 	answer_end(a);
@@ -123,7 +97,21 @@ static void on_block_start(struct answer *a, const struct json *event)
 		struct str key = json_raw(m.key), value = json_raw(m.value);
 		buf_addf(&a->bytes, STR_FMT ":" STR_FMT, STR_ARG(key), STR_ARG(value));
 	}
-	add_initial(a, g, block);
+	/* Some servers put the beginning, or all of it, into the start event. */
+	const struct json *initial = json_get(block, g->member);
+	const struct json *citations = json_get(block, "citations");
+	if (g->kind != ANSWER_INPUT) {
+		add_piece(a, g->member, initial);
+	} else if (initial && initial->count) {
+		struct str raw = json_raw(initial);
+		buf_add(&a->text, raw.p, raw.n);
+	}
+	if (g->kind == ANSWER_THINKING) {
+		struct str raw = raw_text(json_get(block, "signature"));
+		buf_add(&a->signature, raw.p, raw.n);
+	}
+	if (g->kind == ANSWER_TEXT && json_is(citations, JSON_ARRAY) && citations->count)
+		buf_add(&a->citations, citations->text + 1, citations->len - 2);
 }
 
 static void on_block_delta(struct answer *a, const struct json *event)
@@ -145,30 +133,18 @@ static void on_block_delta(struct answer *a, const struct json *event)
 		struct str raw = json_raw(json_get(delta, "citation"));
 		buf_addf(&a->citations, "%s" STR_FMT, a->citations.n ? "," : "", STR_ARG(raw));
 	} else if (!a->block) {
-		broken(a, "a delta outside a block");
+		protocol_error(a, "a delta outside a block");
 	}
 }
 
-/* Input that is not a JSON object is kept as text under a telling name; the tool then refuses it. */
-static void add_input(struct answer *a)
+static void on_block_stop(struct answer *a)
 {
-	AUTO_JSON struct json_reader reader = { .limits.depth = DEEPEST_BLOCK - 1 };
 	const struct json *root;
 
-	buf_addstr(&a->bytes, ",\"input\":");
-	if (!str_trim(buf_str(&a->text)).n) {
-		buf_addstr(&a->bytes, "{}");
-	} else if (json_parse(&reader, a->text.p, a->text.n, &root, NULL) == 0 && json_is(root, JSON_OBJECT)) {
-		buf_add(&a->bytes, a->text.p, a->text.n);
-	} else {
-		buf_addstr(&a->bytes, "{\"INVALID_JSON\":");
-		json_add_quoted(&a->bytes, buf_str(&a->text));
-		buf_addch(&a->bytes, '}');
+	if (!a->block) {
+		protocol_error(a, "a block stops that did not start");
+		return;
 	}
-}
-
-static void finish_bytes(struct answer *a)
-{
 	switch (a->block) {
 	case ANSWER_TEXT:
 		if (a->citations.n)
@@ -184,40 +160,36 @@ static void finish_bytes(struct answer *a)
 		buf_add(&a->bytes, a->signature.p, a->signature.n);
 		buf_addstr(&a->bytes, "\"}");
 		break;
-	case ANSWER_INPUT:
-		add_input(a);
+	case ANSWER_INPUT: {
+		/* Input that is not a JSON object is kept as text in INVALID_JSON, which the tool rejects. */
+		AUTO_JSON struct json_reader reader = { .limits.depth = DEEPEST_BLOCK - 1 };
+		const struct json *input;
+		buf_addstr(&a->bytes, ",\"input\":");
+		if (!str_trim(buf_str(&a->text)).n) {
+			buf_addstr(&a->bytes, "{}");
+		} else if (json_parse(&reader, a->text.p, a->text.n, &input, NULL) == 0 &&
+			   json_is(input, JSON_OBJECT)) {
+			buf_add(&a->bytes, a->text.p, a->text.n);
+		} else {
+			buf_addstr(&a->bytes, "{\"INVALID_JSON\":");
+			json_add_quoted(&a->bytes, buf_str(&a->text));
+			buf_addch(&a->bytes, '}');
+		}
 		buf_addch(&a->bytes, '}');
 		break;
+	}
 	default:
 		break;
 	}
-}
-
-/* A call that cannot be answered would make every later request invalid. */
-static bool can_be_answered(const struct json *block)
-{
-	const struct json *id = json_get(block, "id"), *name = json_get(block, "name");
-
-	return json_is(id, JSON_STRING) && id->len && json_is(name, JSON_STRING) && name->len;
-}
-
-static void on_block_stop(struct answer *a)
-{
-	const struct json *root;
-
-	if (!a->block) {
-		broken(a, "a block stops that did not start");
-		return;
-	}
-	finish_bytes(a);
 	bool is_call = a->block == ANSWER_INPUT;
 	a->block = ANSWER_NO_BLOCK;
 	if (json_parse(&a->reader, a->bytes.p, a->bytes.n, &root, NULL) < 0) {
-		broken(a, "a block is not valid");
+		protocol_error(a, "a block is not valid");
 		return;
 	}
-	if (is_call && !can_be_answered(root)) {
-		broken(a, "a call without an id or a name");
+	/* A call that cannot be answered would make every later request invalid. */
+	if (is_call && (!raw_text(json_get(root, "id")).n || !raw_text(json_get(root, "name")).n)) {
+		protocol_error(a, "a call without an id or a name");
 		return;
 	}
 	a->held = segment_from_json(root); /* an empty text is nothing */
@@ -242,7 +214,7 @@ static void on_message_delta(struct answer *a, const struct json *event)
 		answer_end(a);
 }
 
-/* Once there is a stop reason the answer counts: what a server says behind it changes nothing but the usage. */
+/* The stop reason completes the answer: later events change nothing but the usage. */
 void answer_event(struct answer *a, struct str payload)
 {
 	struct err err = { 0 };
@@ -251,7 +223,7 @@ void answer_event(struct answer *a, struct str payload)
 	if (a->failure.kind || a->ended)
 		return;
 	if (json_parse(&a->reader, payload.p, payload.n, &event, &err) < 0) {
-		broken(a, err.text);
+		protocol_error(a, err.text);
 		return;
 	}
 	if (a->sink->on_event)
@@ -274,7 +246,7 @@ void answer_event(struct answer *a, struct str payload)
 	else if (json_str_is(type, "error"))
 		failure_from_event(&a->failure, json_str(json_get(json_get(event, "error"), "type"), &a->scratch),
 				   json_str(json_get(json_get(event, "error"), "message"), &a->scratch));
-	arena_reset(&a->scratch); /* unknown events and pings are passed over */
+	arena_reset(&a->scratch); /* pings and unknown events are ignored */
 }
 
 static int on_sse(void *data, struct str name, struct str payload)
@@ -300,7 +272,7 @@ void answer_feed(struct answer *a, const char *p, size_t n)
 	if (a->failure.kind || a->ended)
 		return;
 	if (sse_feed(&a->sse, p, n, &err) < 0)
-		broken(a, err.text);
+		protocol_error(a, err.text);
 }
 
 bool answer_complete(const struct answer *a)

@@ -1,29 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * budget.c - what agents may spend. */
+ * budget.c - reservations and spending. */
 #include "core/model/budget.h"
 #include "core/model/catalog.h"
 
 enum { FIRST_GUESS_TOKENS = 500 }; /* length of an answer before there was one */
 
-static int64_t average_answer(const struct budget *b)
-{
-	return b->answers ? b->output_tokens / b->answers : FIRST_GUESS_TOKENS;
-}
-
-static bool fits(const struct budget *b, double usd, int64_t tokens)
-{
-	if (b->limit_usd > 0 && b->spent_usd + b->reserved_usd + usd > b->limit_usd)
-		return false;
-	return !b->limit_tokens || b->spent_tokens + b->reserved_tokens + tokens <= b->limit_tokens;
-}
-
 bool budget_reserve(struct budget *b, const char *model, int64_t input_tokens, struct budget_share *ret_share)
 {
-	struct usage guess = { .input = input_tokens, .output = average_answer(b) };
+	struct usage guess = { .input = input_tokens,
+			       .output = b->answers ? b->output_tokens / b->answers : FIRST_GUESS_TOKENS };
 	struct budget_share share = { b, model_cost_usd(model, &guess), guess.input + guess.output };
 
 	for (const struct budget *at = b; at; at = at->parent)
-		if (!fits(at, share.usd, share.tokens))
+		if ((at->limit_usd > 0 && at->spent_usd + at->reserved_usd + share.usd > at->limit_usd) ||
+		    (at->limit_tokens && at->spent_tokens + at->reserved_tokens + share.tokens > at->limit_tokens))
 			return false;
 	for (struct budget *at = b; at; at = at->parent) {
 		at->reserved_usd += share.usd;

@@ -44,7 +44,7 @@ static const struct model_info models[] = {
 	{ "o4-mini", 1.1, 0, 0, 0.275, 4.4, 200000, 100000 },
 };
 
-/* A request with more tokens of prompt costs so many times as much. */
+/* A prompt above this number of tokens multiplies the price. */
 static const struct price_step {
 	const char *id;
 	int64_t above;
@@ -53,26 +53,7 @@ static const struct price_step {
 	{ "claude-haiku-5-5", 100000, 5, 5 },
 };
 
-/* A gateway has names of its own: only at the home of the provider is a plain word a mistake. */
-static bool takes_any_name(const struct provider *p)
-{
-	const char *base = p->env.base_url ? getenv(p->env.base_url) : NULL;
-
-	return p->own_names || (base && base[0] && !strstr(base, "://api.anthropic.com"));
-}
-
-/* All current models have the long window: the suffix is accepted and means nothing. */
-static struct str without_suffix(const char *name)
-{
-	struct str base = str_trim(str_from(name));
-	struct str suffix = STR("[1m]");
-
-	if (str_ends(base, suffix))
-		base.n -= suffix.n;
-	return base;
-}
-
-static unsigned distance(const char *a, const char *b)
+static unsigned edit_distance(const char *a, const char *b)
 {
 	unsigned row[32];
 	size_t n = MIN(strlen(b), COUNT_OF(row) - 1);
@@ -90,48 +71,38 @@ static unsigned distance(const char *a, const char *b)
 	return row[n];
 }
 
-static bool is_misspelt_alias(const char *name)
-{
-	for (size_t i = 0; i < COUNT_OF(aliases); i++) {
-		const char *alias = aliases[i].alias;
-		if (name[0] == alias[0] && distance(name, alias) <= (strlen(alias) > 5 ? 2 : 1))
-			return true;
-	}
-	return false;
-}
-
-/* One that no variable gives a meaning to means something to providers with aliases only. */
-static bool resolve_alias(struct arena *a, struct str name, bool has_aliases, const char **ret_id)
-{
-	for (size_t i = 0; i < COUNT_OF(aliases); i++) {
-		if (!str_is_nocase(name, aliases[i].alias))
-			continue;
-		const char *instead = getenv(aliases[i].variable);
-		bool given = instead && instead[0];
-		if (given || has_aliases)
-			*ret_id = arena_strdup(a, given ? instead : aliases[i].id);
-		return true;
-	}
-	return false;
-}
-
 static int resolve_plain(struct arena *a, const struct provider *p, const char *name, const char **ret_id,
 			 struct err *err)
 {
-	struct str base = without_suffix(name);
-	const char *id = NULL;
+	struct str base = str_trim(str_from(name)), suffix = STR("[1m]");
+	const char *url = p->env.base_url ? getenv(p->env.base_url) : NULL;
 
-	if (resolve_alias(a, base, p->has_aliases, &id)) {
-		if (!id)
+	/* All current models have the long window: the suffix is accepted and has no effect. */
+	if (str_ends(base, suffix))
+		base.n -= suffix.n;
+	for (size_t i = 0; i < COUNT_OF(aliases); i++) {
+		if (!str_is_nocase(base, aliases[i].alias))
+			continue;
+		const char *instead = getenv(aliases[i].variable);
+		bool given = instead && instead[0];
+		if (!given && !p->has_aliases)
 			return err_set(err, ERR_USAGE,
 				       "the provider %s has no model '" STR_FMT "': name one of its own", p->name,
 				       STR_ARG(base));
-		*ret_id = id;
+		*ret_id = arena_strdup(a, given ? instead : aliases[i].id);
 		return 0;
 	}
-	id = arena_dup(a, base.p, base.n);
+	const char *id = arena_dup(a, base.p, base.n);
 	bool is_word = p->has_aliases && !strpbrk(id, "-./:@0123456789");
-	if (!base.n || (is_word && (!takes_any_name(p) || is_misspelt_alias(id))))
+	/* A gateway has names of its own: a plain word is an error only at the provider itself. */
+	bool any_name = p->own_names || (url && url[0] && !strstr(url, "://api.anthropic.com"));
+	for (size_t i = 0; is_word && any_name && i < COUNT_OF(aliases); i++) {
+		const char *alias = aliases[i].alias;
+		unsigned typos = strlen(alias) > 5 ? 2 : 1;
+		if (id[0] == alias[0] && edit_distance(id, alias) <= typos)
+			any_name = false; /* a misspelt alias */
+	}
+	if (!base.n || (is_word && !any_name))
 		return err_set(err, ERR_USAGE,
 			       "unknown model '%s': expected a model id such as %s, or one of opus, sonnet, haiku, "
 			       "fable, default, best, opusplan",
@@ -179,16 +150,7 @@ int model_default_at(const struct provider *p, const char *configured, const cha
 	return 0;
 }
 
-static bool describes(const struct model_info *m, const char *id)
-{
-	size_t n = strlen(m->id);
-
-	if (strncmp(id, m->id, n) != 0)
-		return false;
-	return str_starts(str_from(m->id), STR("claude-")) || !id[n] || !strncmp(id + n, "-20", 3);
-}
-
-/* The name that the company itself gives to the model. */
+/* The name of the model at its own company, from a name at a cloud or gateway */
 static const char *plain_name(const char *id, char *room, size_t size)
 {
 	static const char *const regions[] = { "us-gov.", "us.", "eu.", "apac.", "jp.", "au.", "global." };
@@ -221,9 +183,13 @@ const struct model_info *model_find(const char *id)
 
 	(void)provider_of(id, &id);
 	id = plain_name(id, room, sizeof room);
-	for (size_t i = 0; i < COUNT_OF(models); i++)
-		if (describes(&models[i], id) && strlen(models[i].id) > strlen(best->id))
+	for (size_t i = 0; i < COUNT_OF(models); i++) {
+		size_t n = strlen(models[i].id);
+		if (strncmp(id, models[i].id, n) != 0 || n <= strlen(best->id))
+			continue;
+		if (str_starts(str_from(id), STR("claude-")) || !id[n] || !strncmp(id + n, "-20", 3))
 			best = &models[i];
+	}
 	return best;
 }
 
@@ -273,4 +239,33 @@ const char *model_thinking(const char *id)
 bool model_has_price(const char *id)
 {
 	return model_find(id)->output > 0;
+}
+
+/* ---- availableModels -------------------------------------------------------------------------------------------- */
+
+int model_resolve_allowed(struct arena *a, const struct json *list, const struct provider *p, const char *name,
+			  const char **ret_id, struct err *err)
+{
+	const char *id, *newest = NULL;
+	bool allowed = !json_is(list, JSON_ARRAY);
+
+	if (model_resolve_at(a, p, name, &id, err) < 0)
+		return -(int)err->kind;
+	bool is_family = strcmp(id, name) != 0;
+	for (const struct json *v = json_first(list); v && !allowed; v = json_next(list, v)) {
+		const char *entry = json_cstr(v, a), *resolved = "";
+		if (!entry || !entry[0])
+			continue;
+		bool known = model_resolve_at(a, p, entry, &resolved, NULL) == 0;
+		allowed = str_has(str_from(id), str_from(entry)) || (known && !strcmp(resolved, id));
+		/* Ids of one family differ by their version alone. */
+		if (is_family && known && str_has(str_from(entry), str_from(name)) &&
+		    (!newest || strverscmp(resolved, newest) > 0))
+			newest = resolved;
+	}
+	if (!allowed && !newest)
+		return err_set(err, ERR_USAGE, "the model '%s' is not among availableModels (" STR_FMT ")", name,
+			       STR_ARG(json_raw(list)));
+	*ret_id = allowed ? id : newest;
+	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * catalog.h - model aliases, what they resolve to, and prices. */
 #pragma once
-#include "lib/base/arena.h"
+#include "lib/json/json.h"
 #include "core/message/usage.h"
 
 struct provider;
@@ -19,6 +19,11 @@ int model_resolve(struct arena *a, const char *name, const char **ret_id, struct
 /* The same with provider p as the default (NULL: one with aliases). A provider without aliases accepts any name except
  * an alias that no variable defines. */
 int model_resolve_at(struct arena *a, const struct provider *p, const char *name, const char **ret_id, struct err *err);
+/* The same for the models that the setting availableModels allows; a family ("sonnet") whose newest model is not allowed becomes its
+ * newest allowed one. -ERR_USAGE: not allowed. list: NULL or not an array allows every model. An entry allows every
+ * model whose id contains it: "sonnet" all of that family, "claude-sonnet-5" all of that generation. */
+int model_resolve_allowed(struct arena *a, const struct json *list, const struct provider *p, const char *name,
+			  const char **ret_id, struct err *err);
 const char *model_default(void); /* the default model: ANTHROPIC_MODEL, or the alias "default" */
 /* The same for provider p; its variable has priority over configured, which may be NULL. -ERR_USAGE: it has no
  * default. */

@@ -1,50 +1,36 @@
 /* SPDX-License-Identifier: MIT
- * endpoints.c - opened when first needed. */
+ * endpoints.c - opens endpoints on first use. */
 #include "core/model/endpoints.h"
-#include "core/credential/credential.h"
 #include <assert.h>
-
-static size_t place_of(const struct provider *p)
-{
-	size_t i = 0;
-
-	while (provider_table[i] != p)
-		i++;
-	assert(i < MOST_PROVIDERS);
-	return i;
-}
-
-static int open_endpoint(struct endpoints *e, const struct provider *p, struct endpoint **ret, struct err *err)
-{
-	AUTO_ARENA struct arena arena = { 0 };
-	struct endpoint_options options = { .loop = e->loop, .arena = &arena };
-
-	e->configure(e->data, p, &options);
-	if (p->open(&options, ret, err) < 0)
-		return -(int)err->kind;
-	(*ret)->of = e;
-	(*ret)->loop = e->loop;
-	governor_init(&(*ret)->governor, e->loop, e->most);
-	return 0;
-}
 
 int endpoints_find(struct endpoints *e, const char *model, struct endpoint **ret_endpoint, struct err *err)
 {
 	const struct provider *named = provider_of(model, NULL);
 	const struct provider *p = named ? named : e->usual;
-	struct endpoint **at = &e->open[place_of(p)];
+	AUTO_ARENA struct arena arena = { 0 };
+	struct endpoint_options options = { .loop = e->loop, .arena = &arena };
+	size_t i = 0;
 
+	while (provider_table[i] != p)
+		i++;
+	assert(i < MOST_PROVIDERS);
 	if (e->admit && e->admit(e->data, p, err) < 0)
 		return -(int)err->kind;
-	if (!*at && open_endpoint(e, p, at, err) < 0) {
-		struct err why = *err;
-		if (p != e->usual && !e->usual->has_aliases)
-			return err_set(err, why.kind,
-				       "'%s' names the provider %s (for that name at %s write '%s/%s'): %s", model,
-				       p->name, e->usual->name, e->usual->name, model, why.text);
-		return -(int)err->kind;
+	if (!e->open[i]) {
+		e->configure(e->data, p, &options);
+		if (p->open(p, &options, &e->open[i], err) < 0) {
+			struct err why = *err;
+			if (p != e->usual && !e->usual->has_aliases)
+				return err_set(err, why.kind,
+					       "'%s' names the provider %s (for that name at %s write '%s/%s'): %s",
+					       model, p->name, e->usual->name, e->usual->name, model, why.text);
+			return -(int)err->kind;
+		}
+		e->open[i]->of = e;
+		e->open[i]->loop = e->loop;
+		governor_init(&e->open[i]->governor, e->loop, e->most);
 	}
-	*ret_endpoint = *at;
+	*ret_endpoint = e->open[i];
 	return 0;
 }
 

@@ -52,28 +52,6 @@ static bool next_header(struct str *rest, struct str *ret_name, struct str *ret_
 	return true;
 }
 
-static int take_frame(struct event_stream *s, const char *frame, uint32_t total, uint32_t header_bytes, struct err *err)
-{
-	struct str headers = { frame + PRELUDE, header_bytes };
-	struct str payload = { frame + PRELUDE + header_bytes, total - PRELUDE - TRAILER - header_bytes };
-	struct str name, value, kind = STR("event");
-	char exception[64] = "";
-	bool bad = false;
-
-	while (next_header(&headers, &name, &value, &bad)) {
-		if (str_is(name, ":message-type"))
-			kind = value;
-		else if (str_is(name, ":exception-type") || str_is(name, ":error-code"))
-			snprintf(exception, sizeof exception, STR_FMT, STR_ARG(value));
-	}
-	if (bad)
-		return err_set(err, ERR_PARSE, "a frame has a damaged header");
-	if (!str_is(kind, "event") && !exception[0])
-		snprintf(exception, sizeof exception, "error");
-	s->on_frame(s->data, str_is(kind, "event") ? NULL : exception, payload);
-	return 0;
-}
-
 int event_stream_feed(struct event_stream *s, const char *p, size_t n, struct err *err)
 {
 	size_t at = 0;
@@ -90,8 +68,22 @@ int event_stream_feed(struct event_stream *s, const char *p, size_t n, struct er
 			break;
 		if (checksum(frame, total - TRAILER) != be32(frame + total - TRAILER))
 			return err_set(err, ERR_PARSE, "a frame does not have its checksum");
-		if (take_frame(s, frame, total, header_bytes, err) < 0)
-			return -(int)err->kind;
+		struct str headers = { frame + PRELUDE, header_bytes };
+		struct str payload = { frame + PRELUDE + header_bytes, total - PRELUDE - TRAILER - header_bytes };
+		struct str name, value, kind = STR("event");
+		char exception[64] = "";
+		bool bad = false;
+		while (next_header(&headers, &name, &value, &bad)) {
+			if (str_is(name, ":message-type"))
+				kind = value;
+			else if (str_is(name, ":exception-type") || str_is(name, ":error-code"))
+				snprintf(exception, sizeof exception, STR_FMT, STR_ARG(value));
+		}
+		if (bad)
+			return err_set(err, ERR_PARSE, "a frame has a damaged header");
+		if (!str_is(kind, "event") && !exception[0])
+			snprintf(exception, sizeof exception, "error");
+		s->on_frame(s->data, str_is(kind, "event") ? NULL : exception, payload);
 		at += total;
 	}
 	memmove(s->bytes.p, s->bytes.p + at, s->bytes.n - at);

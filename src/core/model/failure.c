@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * failure.c - one table says what each failure means. */
+ * failure.c - classifies failures; one table has the retries of each. */
 #include "core/model/failure.h"
 #include "lib/json/json.h"
 
@@ -71,7 +71,7 @@ struct error_words {
 };
 
 /* Companies and servers differ in shape; the first member that has a message counts. */
-static struct error_words words_of(const struct json *root, struct arena *arena)
+static struct error_words read_error(const struct json *root, struct arena *arena)
 {
 	if (json_is(root, JSON_ARRAY))
 		root = json_first(root);
@@ -120,44 +120,6 @@ static bool has_words(struct str text, const char *const *words)
 	return false;
 }
 
-/* There is no common code for it: some servers have a type, others only a message. */
-static bool says_too_long(int status, struct str said)
-{
-	static const char *const words[] = { "prompt is too long",
-					     "exceed context limit",
-					     "context window",
-					     "maximum context length",
-					     "context_length_exceeded",
-					     "context length",
-					     "context size",
-					     "exceed_context_size_error",
-					     "input is too long",
-					     "input length",
-					     "prompt too long",
-					     "exceeds max length",
-					     "input token count",
-					     "maximum prompt length",
-					     "reduce the length",
-					     "token limit",
-					     "exceeds the limit of",
-					     "longer than the model",
-					     "`inputs` tokens",
-					     "current length is",
-					     "too many tokens",
-					     "ContextWindowExceeded",
-					     "request_too_large",
-					     "prompt_too_long",
-					     "too large for model with",
-					     "model_max_prompt_tokens_exceeded",
-					     "\"code\":\"1261\"",
-					     "\"code\": \"1261\"",
-					     NULL };
-	static const char *const others[] = { "rate limit", "rate_limit", "too many requests", "throttling", NULL };
-
-	bool can_be = status == 400 || status == 413 || status == 422 || status == 500;
-	return can_be && has_words(said, words) && !has_words(said, others);
-}
-
 /* "1m2.5s", "11.054s", "20ms", or a number of seconds; -1: none of these. */
 static int64_t duration_ms(const char *p)
 {
@@ -180,8 +142,8 @@ static int64_t duration_ms(const char *p)
 	return any && total < 86400000 ? (int64_t)total : -1;
 }
 
-/* A time to wait that is in the text: RetryInfo of Google, "Please try again in 11.054s." of OpenAI. */
-static int64_t told_ms(struct str body)
+/* A delay that only the text contains: RetryInfo of Google, "Please try again in 11.054s." of OpenAI. */
+static int64_t wait_in_text_ms(struct str body)
 {
 	static const char *const marks[] = { "\"retryDelay\":", "try again in ", "retry after " };
 	char text[32];
@@ -204,9 +166,40 @@ static int64_t told_ms(struct str body)
 	return -1;
 }
 
-/* What only the words say. said: all that the server sent. */
+/* Sets what only the text of the error tells. said: the whole body. */
 static void failure_classify(struct failure *f, struct str said)
 {
+	/* There is no common code for it: some servers have a type, others only a message. */
+	static const char *const too_long[] = { "prompt is too long",
+						"exceed context limit",
+						"context window",
+						"maximum context length",
+						"context_length_exceeded",
+						"context length",
+						"context size",
+						"exceed_context_size_error",
+						"input is too long",
+						"input length",
+						"prompt too long",
+						"exceeds max length",
+						"input token count",
+						"maximum prompt length",
+						"reduce the length",
+						"token limit",
+						"exceeds the limit of",
+						"longer than the model",
+						"`inputs` tokens",
+						"current length is",
+						"too many tokens",
+						"ContextWindowExceeded",
+						"request_too_large",
+						"prompt_too_long",
+						"too large for model with",
+						"model_max_prompt_tokens_exceeded",
+						"\"code\":\"1261\"",
+						"\"code\": \"1261\"",
+						NULL };
+	static const char *const limited[] = { "rate limit", "rate_limit", "too many requests", "throttling", NULL };
 	static const char *const unpaid[] = { "insufficient_quota",
 					      "insufficient_balance",
 					      "billing_hard_limit",
@@ -218,14 +211,15 @@ static void failure_classify(struct failure *f, struct str said)
 					      "PerDay",
 					      NULL };
 
-	f->too_long = f->status == 413 || says_too_long(f->status, said);
+	bool can_be = f->status == 400 || f->status == 422 || f->status == 500;
+	f->too_long = f->status == 413 || (can_be && has_words(said, too_long) && !has_words(said, limited));
 	f->unpaid = (f->status == 429 || f->status == 403) && has_words(said, unpaid);
 	if (f->retry_after_ms < 0)
-		f->retry_after_ms = told_ms(said);
+		f->retry_after_ms = wait_in_text_ms(said);
 }
 
-/* The title of a page; of one without a title its text. */
-static struct str title_of(struct str page, struct arena *a)
+/* The title of an HTML page, or its text if it has none */
+static struct str page_title(struct str page, struct arena *a)
 {
 	char *text = arena_alloc(a, page.n + 1);
 	size_t n = 0;
@@ -254,11 +248,11 @@ void failure_from_body(struct failure *f, int status, struct str body)
 	f->kind = FAIL_STATUS;
 	body = str_trim(body);
 	if (json_parse(&reader, body.p, body.n, &root, NULL) == 0)
-		words = words_of(root, &arena);
+		words = read_error(root, &arena);
 	if (words.message.n || words.type.n) {
 		failure_set_text(f, status, words.type.n ? words.type : words.code, words.message);
 	} else if (body.n && body.p[0] == '<') {
-		struct str title = title_of(body, &arena);
+		struct str title = page_title(body, &arena);
 		failure_set_text(f, status, STR(""), STR(""));
 		snprintf(f->text, sizeof f->text, "%d a web page answered, of a proxy or a login: " STR_FMT, status,
 			 (int)MIN(title.n, (size_t)200), title.p);
@@ -270,7 +264,7 @@ void failure_from_body(struct failure *f, int status, struct str body)
 	failure_classify(f, body);
 }
 
-static int status_of(struct str type)
+static int status_for_type(struct str type)
 {
 	static const struct {
 		const char *type;
@@ -300,20 +294,20 @@ static int status_of(struct str type)
 void failure_from_event(struct failure *f, struct str type, struct str message)
 {
 	f->kind = FAIL_EVENT;
-	failure_set_text(f, status_of(type), type, message);
+	failure_set_text(f, status_for_type(type), type, message);
 	failure_classify(f, str_from(f->text));
 }
 
 void failure_from_error(struct failure *f, const struct json *root)
 {
 	AUTO_ARENA struct arena arena = { 0 };
-	struct error_words words = words_of(root, &arena);
+	struct error_words words = read_error(root, &arena);
 	int64_t number = 0;
 
 	(void)json_i64(json_get(json_get(root, "error"), "code"), &number);
 	struct str type = words.code.n ? words.code : words.type;
 	f->kind = FAIL_EVENT;
-	failure_set_text(f, number >= 400 && number <= 599 ? (int)number : status_of(type), type, words.message);
+	failure_set_text(f, number >= 400 && number <= 599 ? (int)number : status_for_type(type), type, words.message);
 	failure_classify(f, json_raw(root));
 }
 

@@ -32,7 +32,7 @@ void governor_set_most(struct governor *g, unsigned most)
 	loop_kick(g->loop, &g->kick);
 }
 
-static void unlink_slot(struct governor *g, struct governor_slot *slot)
+static void governor_unlink(struct governor *g, struct governor_slot *slot)
 {
 	*slot->prev = slot->next;
 	if (slot->next)
@@ -44,7 +44,7 @@ static void unlink_slot(struct governor *g, struct governor_slot *slot)
 		timer_stop(g->loop, &g->timer); /* no request waits for the end of a hold */
 }
 
-static void grant_waiting(struct governor *g)
+static void governor_grant(struct governor *g)
 {
 	uint64_t now = loop_now_ms(g->loop);
 
@@ -55,7 +55,7 @@ static void grant_waiting(struct governor *g)
 	}
 	while (g->first && g->in_flight < g->cap) {
 		struct governor_slot *slot = g->first;
-		unlink_slot(g, slot);
+		governor_unlink(g, slot);
 		slot->granted = true;
 		slot->granted_ms = now;
 		g->in_flight++;
@@ -65,12 +65,12 @@ static void grant_waiting(struct governor *g)
 
 static void on_kick(struct kick *kick)
 {
-	grant_waiting(CONTAINER_OF(kick, struct governor, kick));
+	governor_grant(CONTAINER_OF(kick, struct governor, kick));
 }
 
 static void on_timer(struct timer *timer)
 {
-	grant_waiting(CONTAINER_OF(timer, struct governor, timer));
+	governor_grant(CONTAINER_OF(timer, struct governor, timer));
 }
 
 void governor_enter(struct governor *g, struct governor_slot *slot)
@@ -85,58 +85,39 @@ void governor_enter(struct governor *g, struct governor_slot *slot)
 	loop_kick(g->loop, &g->kick);
 }
 
-static void widen(struct governor *g)
-{
-	if (g->limited && ++g->credit < (uint64_t)g->cap * g->patience)
-		return;
-	if (g->probing)
-		g->patience = MAX(g->patience / 2, 1u); /* the last step held */
-	g->probing = g->limited;
-	g->credit = 0;
-	g->cap = MIN(g->cap + 1, g->most);
-}
-
-static void narrow(struct governor *g, unsigned to)
-{
-	g->credit = 0;
-	g->cap = MAX(MIN(g->cap, to), 1u);
-}
-
-static void limited(struct governor *g)
-{
-	if (g->probing)
-		g->patience = MIN(g->patience * 2, (unsigned)MOST_PATIENCE);
-	g->probing = false;
-	g->limited = true;
-	narrow(g, MAX(g->in_flight, g->cap / 2));
-}
-
-/* Requests that were under way when the cap dropped say nothing new: their failure does not drop it again. */
-static void overloaded(struct governor *g, const struct governor_slot *slot)
-{
-	if (slot->granted_ms < g->round_started_ms)
-		return;
-	narrow(g, (unsigned)(g->cap * 0.7));
-	g->round_started_ms = loop_now_ms(g->loop) + 1;
-}
-
 void governor_leave(struct governor *g, struct governor_slot *slot, enum governor_outcome outcome, int64_t hold_ms)
 {
 	if (slot->waiting)
-		unlink_slot(g, slot);
+		governor_unlink(g, slot);
 	if (!slot->granted)
 		return;
 	slot->granted = false;
 	g->in_flight--;
 	switch (outcome) {
 	case GOVERNOR_OK:
-		widen(g);
+		if (g->limited && ++g->credit < (uint64_t)g->cap * g->patience)
+			break;
+		if (g->probing)
+			g->patience = MAX(g->patience / 2, 1u); /* the last probe succeeded */
+		g->probing = g->limited;
+		g->credit = 0;
+		g->cap = MIN(g->cap + 1, g->most);
 		break;
 	case GOVERNOR_LIMITED:
-		limited(g);
+		if (g->probing)
+			g->patience = MIN(g->patience * 2, (unsigned)MOST_PATIENCE);
+		g->probing = false;
+		g->limited = true;
+		g->credit = 0;
+		g->cap = MAX(MIN(g->cap, MAX(g->in_flight, g->cap / 2)), 1u);
 		break;
 	case GOVERNOR_OVERLOADED:
-		overloaded(g, slot);
+		/* A request that was sent before the cap dropped proves nothing new. */
+		if (slot->granted_ms < g->round_started_ms)
+			break;
+		g->credit = 0;
+		g->cap = MAX((unsigned)(g->cap * 0.7), 1u);
+		g->round_started_ms = loop_now_ms(g->loop) + 1;
 		break;
 	case GOVERNOR_OTHER:
 		break;

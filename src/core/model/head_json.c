@@ -1,80 +1,57 @@
 /* SPDX-License-Identifier: MIT
- * head_json.c - see head_json.h. */
+ * head_json.c - writes heads and reads them back. */
 #include "core/model/head_json.h"
 #include "lib/json/json_write.h"
 #include "core/model/provider.h"
 
 enum { LEAST_THINKING = 1024 }; /* tokens, as the API wants */
 
-static void put_thinking(struct json_out *w, const struct head_spec *spec)
-{
-	int64_t tokens;
-
-	json_key(w, "thinking");
-	json_open(w, '{');
-	if (spec->thinking && str_to_i64(str_from(spec->thinking), &tokens)) {
-		json_kcstr(w, "type", "enabled");
-		json_ki64(w, "budget_tokens", MAX(LEAST_THINKING, MIN(tokens, spec->max_tokens - 1)));
-	} else {
-		json_kcstr(w, "type", spec->thinking ? spec->thinking : "adaptive");
-	}
-	if (spec->display && !(spec->thinking && !strcmp(spec->thinking, "disabled")))
-		json_kcstr(w, "display", spec->display);
-	json_close(w);
-}
-
-static void put_output_config(struct json_out *w, const struct head_spec *spec)
-{
-	json_key(w, "output_config");
-	json_open(w, '{');
-	if (spec->effort)
-		json_kcstr(w, "effort", spec->effort);
-	if (spec->task_budget) {
-		json_key(w, "task_budget");
-		json_open(w, '{');
-		json_kcstr(w, "type", "tokens");
-		json_ki64(w, "total", spec->task_budget);
-		json_close(w);
-	}
-	json_close(w);
-}
-
+/* The list of messages stays open: the body closes it. */
 void head_write(struct buf *out, const struct head_spec *spec)
 {
-	struct json_out w = json_out(out);
-	const char *model;
-	size_t count = 0;
+	const char *model, *thinking = spec->thinking ? spec->thinking : "adaptive";
+	int64_t tokens;
 
 	(void)provider_of(spec->model, &model);
-	while (spec->tools && spec->tools[count])
-		count++;
-	json_open(&w, '{');
-	json_kcstr(&w, "model", model);
-	json_ki64(&w, "max_tokens", spec->max_tokens);
-	json_kbool(&w, "stream", true);
-	if (spec->effort || spec->task_budget)
-		put_output_config(&w, spec);
-	if (spec->thinking || spec->display)
-		put_thinking(&w, spec);
-	if (count) {
-		json_key(&w, "tools");
-		json_open(&w, '[');
-		for (size_t i = 0; i < count; i++)
-			json_put_raw(&w, str_from(spec->tools[i]));
-		json_close(&w);
+	buf_addstr(out, "{\"model\":");
+	json_add_quoted(out, str_from(model));
+	buf_addf(out, ",\"max_tokens\":%lld,\"stream\":true", (long long)spec->max_tokens);
+	if (spec->effort || spec->task_budget) {
+		buf_addstr(out, ",\"output_config\":{");
+		if (spec->effort) {
+			buf_addstr(out, "\"effort\":");
+			json_add_quoted(out, str_from(spec->effort));
+		}
+		if (spec->task_budget)
+			buf_addf(out, "%s\"task_budget\":{\"type\":\"tokens\",\"total\":%lld}", spec->effort ? "," : "",
+				 (long long)spec->task_budget);
+		buf_addch(out, '}');
 	}
+	if (spec->thinking || spec->display) {
+		bool has_budget = str_to_i64(str_from(thinking), &tokens);
+		buf_addstr(out, ",\"thinking\":{\"type\":");
+		json_add_quoted(out, has_budget ? STR("enabled") : str_from(thinking));
+		if (has_budget)
+			buf_addf(out, ",\"budget_tokens\":%lld",
+				 (long long)MAX(LEAST_THINKING, MIN(tokens, spec->max_tokens - 1)));
+		if (spec->display && strcmp(thinking, "disabled") != 0) {
+			buf_addstr(out, ",\"display\":");
+			json_add_quoted(out, str_from(spec->display));
+		}
+		buf_addch(out, '}');
+	}
+	for (size_t i = 0; spec->tools && spec->tools[i]; i++) {
+		buf_addstr(out, i ? "," : ",\"tools\":[");
+		buf_addstr(out, spec->tools[i]);
+	}
+	if (spec->tools && spec->tools[0])
+		buf_addch(out, ']');
 	if (spec->system.n) {
-		json_key(&w, "system");
-		json_open(&w, '[');
-		json_open(&w, '{');
-		json_kcstr(&w, "type", "text");
-		json_kstr(&w, "text", spec->system);
-		json_kraw(&w, "cache_control", STR("{\"type\":\"ephemeral\"}"));
-		json_close(&w);
-		json_close(&w);
+		buf_addstr(out, ",\"system\":[{\"type\":\"text\",\"text\":");
+		json_add_quoted(out, spec->system);
+		buf_addstr(out, ",\"cache_control\":{\"type\":\"ephemeral\"}}]");
 	}
-	json_key(&w, "messages");
-	buf_addch(out, '['); /* stays open: the body closes it */
+	buf_addstr(out, ",\"messages\":[");
 }
 
 const struct json *head_parse(struct json_reader *reader, struct arena *a, struct str bytes)

@@ -11,7 +11,7 @@ enum { MOST_OWN_HEADERS = CREDENTIAL_MOST_HEADERS + 2 };
 
 /* One request under way */
 struct messages_call {
-	struct messages_place *place;
+	struct messages_endpoint *server;
 	struct model_call *call;
 	struct arena arena;
 	struct credential_wait wait;
@@ -31,39 +31,35 @@ static int send_request(struct messages_call *m, struct err *err);
 /* ---- the endpoint ---------------------------------------------------------------------------------------------- */
 
 int messages_open(const struct provider *provider, const struct messages_kind *kind, const struct endpoint_options *o,
-		  const char *base, const char *path, struct credential *credential, struct messages_place **ret_place,
-		  struct err *err)
+		  const char *base, const char *path, struct credential *credential,
+		  struct messages_endpoint **ret_endpoint, struct err *err)
 {
-	struct messages_place *p = xcalloc(1, sizeof *p);
-	struct str trimmed = str_from(base);
+	struct messages_endpoint *p = xcalloc(1, sizeof *p);
 
 	p->endpoint.provider = provider;
 	p->endpoint.credential = credential;
 	p->kind = kind;
 	p->variables = o->variables;
-	if (http_place_open(&p->place, o, base, path, err) < 0) {
+	if (http_endpoint_open(&p->http, o, base, path, err) < 0) {
 		credential_free(credential);
 		free(p);
 		return -(int)err->kind;
 	}
-	while (trimmed.n && trimmed.p[trimmed.n - 1] == '/')
-		trimmed.n--;
-	p->base = arena_str(&p->place.arena, trimmed).p;
 	if (o->betas && o->betas[0])
-		p->betas = arena_strdup(&p->place.arena, o->betas);
+		p->betas = arena_strdup(&p->http.arena, o->betas);
 	if (!kind->version)
-		http_place_header(&p->place, "anthropic-version", "2023-06-01");
+		http_endpoint_header(&p->http, "anthropic-version", "2023-06-01");
 	if (p->betas && !kind->frames)
-		http_place_header(&p->place, "anthropic-beta", p->betas);
-	*ret_place = p;
+		http_endpoint_header(&p->http, "anthropic-beta", p->betas);
+	*ret_endpoint = p;
 	return 0;
 }
 
 void messages_close(struct endpoint *e)
 {
-	struct messages_place *p = CONTAINER_OF(e, struct messages_place, endpoint);
+	struct messages_endpoint *p = CONTAINER_OF(e, struct messages_endpoint, endpoint);
 
-	http_place_close(&p->place);
+	http_endpoint_close(&p->http);
 	free(p);
 }
 
@@ -96,7 +92,7 @@ static void rewind_body(void *data)
 /* A head begins with model, max_tokens and stream (head_json.c). A cloud wants other members in their place. */
 static void rewrite_beginning(struct messages_call *m)
 {
-	const struct messages_kind *kind = m->place->kind;
+	const struct messages_kind *kind = m->server->kind;
 	struct str head = m->call->body.head->bytes;
 	const struct str model_key = STR("{\"model\":"), stream = STR("\"stream\":true");
 	const char *limit = memmem(head.p, head.n, "\"max_tokens\":", 13);
@@ -109,16 +105,16 @@ static void rewrite_beginning(struct messages_call *m)
 		return;
 	(void)json_parse(&reader, head.p + model_key.n, (size_t)(limit - head.p) - model_key.n - 1, &value, NULL);
 	const char *model = json_cstr(value, &m->arena);
-	const char *name = kind->name && model ? kind->name(m->place, model, &m->arena) : model;
+	const char *name = kind->name && model ? kind->name(m->server, model, &m->arena) : model;
 	if (kind->url)
-		m->url = kind->url(m->place, name ? name : "", &m->arena);
+		m->url = kind->url(m->server, name ? name : "", &m->arena);
 	struct json_out w = json_out(&out);
 	json_open(&w, '{');
 	if (kind->version)
 		json_kcstr(&w, "anthropic_version", kind->version);
 	else
 		json_kcstr(&w, "model", name);
-	struct str betas = kind->frames && m->place->betas ? str_from(m->place->betas) : (struct str){ 0 };
+	struct str betas = kind->frames && m->server->betas ? str_from(m->server->betas) : (struct str){ 0 };
 	if (betas.p) {
 		json_key(&w, "anthropic_beta");
 		json_open(&w, '[');
@@ -133,7 +129,7 @@ static void rewrite_beginning(struct messages_call *m)
 	m->skip = (size_t)(end - head.p) + stream.n;
 }
 
-static struct str hash_of_body(struct messages_call *m)
+static struct str body_hash(struct messages_call *m)
 {
 	EVP_MD_CTX *context = EVP_MD_CTX_new();
 	unsigned char digest[32];
@@ -154,7 +150,7 @@ static struct str hash_of_body(struct messages_call *m)
 
 /* ---- the answer ------------------------------------------------------------------------------------------------ */
 
-/* {"bytes":"base64 of an event"}; frames without it are passed over. */
+/* {"bytes":"base64 of an event"}; frames without it are ignored. */
 static void on_frame(void *data, const char *exception, struct str payload)
 {
 	struct messages_call *m = data;
@@ -182,8 +178,8 @@ static void on_frame(void *data, const char *exception, struct str payload)
 
 static bool on_data(struct http_req *r, const char *p, size_t n)
 {
-	struct messages_call *m = http_data(r);
-	struct model_call *call = m->call;
+	struct model_call *call = http_data(r);
+	struct messages_call *m = call->transfer;
 	struct err err = { 0 };
 
 	if (call->status != 200) {
@@ -191,7 +187,7 @@ static bool on_data(struct http_req *r, const char *p, size_t n)
 			buf_add(&call->error_body, p, n);
 		return true;
 	}
-	if (m->place->kind->frames) {
+	if (m->server->kind->frames) {
 		if (!call->is_frames)
 			return false;
 		call->is_stream = true;
@@ -218,39 +214,32 @@ static void messages_finish(struct messages_call *m, enum failure_kind kind, con
 	char copy[256];
 
 	snprintf(copy, sizeof copy, "%s", text);
-	timer_stop(m->place->endpoint.loop, &m->timer);
+	timer_stop(m->server->endpoint.loop, &m->timer);
 	messages_call_free(m);
 	model_call_finish(call, kind, copy);
-}
-
-/* 401, and 403 of clouds that says so: the credential is expired, not the permission missing. */
-static bool is_credential_error(const struct model_call *call)
-{
-	static const char *const words[] = { "expired",          "security token", "UnrecognizedClient",
-					     "InvalidSignature", "ExpiredToken",   "SignatureDoesNotMatch" };
-	struct str said = buf_str(&call->error_body);
-
-	for (size_t i = 0; call->status == 403 && i < COUNT_OF(words); i++)
-		if (str_has(said, str_from(words[i])))
-			return true;
-	return call->status == 401;
 }
 
 static void on_ready(struct credential_wait *wait, const struct err *why);
 
 static void on_done(struct http_req *r, enum http_error error, const char *text)
 {
-	struct messages_call *m = http_data(r);
-	struct model_call *call = m->call;
-	struct credential *credential = m->place->endpoint.credential;
+	struct model_call *call = http_data(r);
+	struct messages_call *m = call->transfer;
+	struct credential *credential = m->server->endpoint.credential;
+	static const char *const words[] = { "expired",          "security token", "UnrecognizedClient",
+					     "InvalidSignature", "ExpiredToken",   "SignatureDoesNotMatch" };
 	/* We ended it because it is not an event stream: that is not a cancel. */
 	bool refused_by_us = error == HTTP_CANCELLED && call->status == 200 && !call->is_stream && !call->cancelled;
 
 	m->transfer = NULL;
 	if (call->status == 200)
 		credential_accepted(credential);
-	if (error == HTTP_OK && !call->cancelled && is_credential_error(call) &&
-	    credential_refused(credential, m->generation) && m->refusals++ < 2) {
+	/* 401, and 403 of clouds with such a text: the credential has expired. */
+	bool expired = call->status == 401;
+	for (size_t i = 0; call->status == 403 && i < COUNT_OF(words); i++)
+		expired = expired || str_has(buf_str(&call->error_body), str_from(words[i]));
+	if (error == HTTP_OK && !call->cancelled && expired && credential_refused(credential, m->generation) &&
+	    m->refusals++ < 2) {
 		buf_clear(&call->error_body);
 		call->status = 0;
 		rewind_body(m);
@@ -258,36 +247,27 @@ static void on_done(struct http_req *r, enum http_error error, const char *text)
 		credential_want(credential, &m->wait);
 		return;
 	}
-	messages_finish(m, refused_by_us ? FAIL_GARBAGE : http_place_failure(error), text);
+	messages_finish(m, refused_by_us ? FAIL_GARBAGE : http_endpoint_failure(error), text);
 }
 
 /* ---- the request ----------------------------------------------------------------------------------------------- */
 
-static void on_head(struct http_req *r, int status)
-{
-	((struct messages_call *)http_data(r))->call->status = status;
-}
-
-static void on_header(struct http_req *r, struct str name, struct str value)
-{
-	model_call_header(((struct messages_call *)http_data(r))->call, name, value);
-}
-
 static int send_request(struct messages_call *m, struct err *err)
 {
-	static const struct http_handlers handlers = { on_head, on_header, on_data, on_done };
-	struct messages_place *p = m->place;
+	static const struct http_handlers handlers = { http_endpoint_on_head, http_endpoint_on_header, on_data,
+						       on_done };
+	struct messages_endpoint *p = m->server;
 	const char *own[MOST_OWN_HEADERS + 1] = { arena_printf(&m->arena, "x-claude-code-session-id: %s",
 							       m->call->session_id) };
 	struct http_body body = { m->call->body.size - m->skip + m->beginning.n, read_body, rewind_body };
 	struct credential_request request = { .method = "POST",
-					      .url = m->url ? m->url : p->place.url,
-					      .headers = p->place.headers };
+					      .url = m->url ? m->url : p->http.url,
+					      .headers = p->http.headers };
 
 	if (credential_needs_hash(p->endpoint.credential))
-		request.body_hash = hash_of_body(m);
+		request.body_hash = body_hash(m);
 	credential_sign(p->endpoint.credential, &request, &m->arena, own + 1, &m->generation);
-	return http_place_post(&p->place, m->call, request.url, &body, m, own, &handlers, &m->transfer, err);
+	return http_endpoint_post(&p->http, m->call, request.url, &body, own, &handlers, &m->transfer, err);
 }
 
 /* The report comes from the loop, as for every other end. */
@@ -298,11 +278,11 @@ static void on_timer(struct timer *timer)
 	messages_finish(m, m->ending_kind, m->ending);
 }
 
-static void end_later(struct messages_call *m, enum failure_kind kind, const char *text)
+static void messages_finish_later(struct messages_call *m, enum failure_kind kind, const char *text)
 {
 	m->ending_kind = kind;
 	m->ending = arena_strdup(&m->arena, text);
-	timer_start(m->place->endpoint.loop, &m->timer, 0);
+	timer_start(m->server->endpoint.loop, &m->timer, 0);
 }
 
 static void on_ready(struct credential_wait *wait, const struct err *why)
@@ -311,16 +291,16 @@ static void on_ready(struct credential_wait *wait, const struct err *why)
 	struct err err = { 0 };
 
 	if (why)
-		end_later(m, FAIL_CREDENTIAL, why->text);
+		messages_finish_later(m, FAIL_CREDENTIAL, why->text);
 	else if (send_request(m, &err) < 0)
-		end_later(m, FAIL_CONNECT, err.text);
+		messages_finish_later(m, FAIL_CONNECT, err.text);
 }
 
 int messages_start(struct endpoint *e, struct model_call *call, struct err *err)
 {
 	struct messages_call *m = xcalloc(1, sizeof *m);
 
-	m->place = CONTAINER_OF(e, struct messages_place, endpoint);
+	m->server = CONTAINER_OF(e, struct messages_endpoint, endpoint);
 	m->call = call;
 	m->timer.fire = on_timer;
 	m->frames = (struct event_stream){ .on_frame = on_frame, .data = m };
@@ -348,8 +328,8 @@ void messages_cancel(struct model_call *call)
 		http_cancel(m->transfer);
 		return;
 	}
-	credential_cancel(m->place->endpoint.credential, &m->wait);
-	end_later(m, FAIL_CANCELLED, "cancelled");
+	credential_cancel(m->server->endpoint.credential, &m->wait);
+	messages_finish_later(m, FAIL_CANCELLED, "cancelled");
 }
 
 void messages_pause(struct model_call *call, bool on)

@@ -7,9 +7,9 @@
 #include "lib/json/json_write.h"
 
 enum { BYTES_PER_TOKEN = 4 }; /* of an estimate */
-enum { SHORTEST_MESSAGE_ID = 20, MADE_DIGITS = 16 };
+enum { SHORTEST_MESSAGE_ID = 20, MESSAGE_ID_DIGITS = 16, CALL_ID_DIGITS = 24, MOST_CALLS = 1024 };
 
-static void broken(struct chat_stream *s, const char *what)
+static void protocol_error(struct chat_stream *s, const char *what)
 {
 	if (!s->answer->failure.kind)
 		failure_set(&s->answer->failure, FAIL_GARBAGE, "the answer breaks the protocol: %s", what);
@@ -17,85 +17,39 @@ static void broken(struct chat_stream *s, const char *what)
 
 /* ---- events ---------------------------------------------------------------------------------------------------- */
 
-static struct json_out begin_event(struct chat_stream *s, const char *type)
+static void send_event(struct chat_stream *s)
 {
-	buf_clear(&s->event);
-	struct json_out w = json_out(&s->event);
-	json_open(&w, '{');
-	json_kcstr(&w, "type", type);
-	return w;
-}
-
-static void send_event(struct chat_stream *s, struct json_out *w)
-{
-	json_close(w);
 	answer_event(s->answer, buf_str(&s->event));
+	buf_clear(&s->event);
 }
 
 static void start_message(struct chat_stream *s, const struct json *chunk)
 {
-	struct json_out w = begin_event(s, "message_start");
-
-	json_key(&w, "message");
-	json_open(&w, '{');
-	/* There are servers that number their answers from 0 to 999. */
 	struct str id = json_str(json_get(chunk, "id"), &s->scratch);
-	char made[72];
-	char digits[MADE_DIGITS + 1];
-	id_random(digits, MADE_DIGITS, "0123456789abcdef");
+	struct json_out w = json_out(&s->event);
+	char made[72], digits[MESSAGE_ID_DIGITS + 1];
+
+	/* There are servers that number their answers from 0 to 999. */
+	id_random(digits, MESSAGE_ID_DIGITS, "0123456789abcdef");
 	if (id.n < SHORTEST_MESSAGE_ID)
 		snprintf(made, sizeof made, STR_FMT "-%s", STR_ARG(id.n ? id : STR("chatcmpl")), digits);
-	json_kstr(&w, "id", id.n < SHORTEST_MESSAGE_ID ? str_from(made) : id);
-	json_kcstr(&w, "type", "message");
-	json_kcstr(&w, "role", "assistant");
-	json_kstr(&w, "model", json_str(json_get(chunk, "model"), &s->scratch));
-	json_kraw(&w, "content", STR("[]"));
-	json_kraw(&w, "stop_reason", STR("null"));
-	json_kraw(&w, "stop_sequence", STR("null"));
-	json_key(&w, "usage");
+	buf_addstr(&s->event, "{\"type\":\"message_start\",\"message\":{\"id\":");
+	json_add_quoted(&s->event, id.n < SHORTEST_MESSAGE_ID ? str_from(made) : id);
+	buf_addstr(&s->event, ",\"type\":\"message\",\"role\":\"assistant\",\"model\":");
+	json_add_quoted(&s->event, json_str(json_get(chunk, "model"), &s->scratch));
+	buf_addstr(&s->event, ",\"content\":[],\"stop_reason\":null,\"stop_sequence\":null,\"usage\":");
 	usage_write(&w, &s->usage);
-	json_close(&w);
-	send_event(s, &w);
-}
-
-static void send_block_stop(struct chat_stream *s)
-{
-	struct json_out w = begin_event(s, "content_block_stop");
-
-	json_ki64(&w, "index", (int64_t)s->blocks - 1);
-	send_event(s, &w);
+	buf_addstr(&s->event, "}}");
+	send_event(s);
 }
 
 static void stop_block(struct chat_stream *s)
 {
-	if (s->open != CHAT_NO_BLOCK)
-		send_block_stop(s);
+	if (s->open == CHAT_NO_BLOCK)
+		return;
+	buf_addf(&s->event, "{\"type\":\"content_block_stop\",\"index\":%u}", s->blocks - 1);
+	send_event(s);
 	s->open = CHAT_NO_BLOCK;
-}
-
-static struct json_out begin_block(struct chat_stream *s, const char *type)
-{
-	struct json_out w = begin_event(s, "content_block_start");
-
-	json_ki64(&w, "index", (int64_t)s->blocks++);
-	json_key(&w, "content_block");
-	json_open(&w, '{');
-	json_kcstr(&w, "type", type);
-	return w;
-}
-
-/* json: the piece as a JSON string. */
-static void send_delta(struct chat_stream *s, const char *type, const char *member, struct str json)
-{
-	struct json_out w = begin_event(s, "content_block_delta");
-
-	json_ki64(&w, "index", (int64_t)s->blocks - 1);
-	json_key(&w, "delta");
-	json_open(&w, '{');
-	json_kcstr(&w, "type", type);
-	json_kraw(&w, member, json);
-	json_close(&w);
-	send_event(s, &w);
 }
 
 /* ---- text and reasoning ---------------------------------------------------------------------------------------- */
@@ -109,16 +63,19 @@ static void add_piece(struct chat_stream *s, bool thinking, const struct json *p
 		return;
 	if ((int)s->open != kind) {
 		stop_block(s);
-		struct json_out w = begin_block(s, type);
-		json_kcstr(&w, type, "");
-		if (thinking)
-			json_kcstr(&w, "signature", "");
-		json_close(&w);
-		send_event(s, &w);
+		buf_addf(
+			&s->event,
+			"{\"type\":\"content_block_start\",\"index\":%u,\"content_block\":{\"type\":\"%s\",\"%s\":\"\"%s}}",
+			s->blocks++, type, type, thinking ? ",\"signature\":\"\"" : "");
+		send_event(s);
 		s->open = kind;
 	}
+	struct str raw = json_raw(piece);
 	s->answer_bytes += piece->len;
-	send_delta(s, thinking ? "thinking_delta" : "text_delta", type, json_raw(piece));
+	buf_addf(&s->event,
+		 "{\"type\":\"content_block_delta\",\"index\":%u,\"delta\":{\"type\":\"%s_delta\",\"%s\":" STR_FMT "}}",
+		 s->blocks - 1, type, type, STR_ARG(raw));
+	send_event(s);
 }
 
 /* Most servers send a string, some a list of parts: texts, thoughts (which may be parts again), a refusal. */
@@ -141,37 +98,99 @@ static void add_content(struct chat_stream *s, bool thinking, const struct json 
 
 /* ---- calls ----------------------------------------------------------------------------------------------------- */
 
+/* Adds one element of tool_calls. Pieces belong together by their index. Without one they belong to the call before, unless
+ * they name a tool. Some servers give every call the same index, and a new id. */
+static void add_call_piece(struct chat_stream *s, const struct json *piece)
+{
+	struct chat_calls *c = &s->calls;
+	const struct json *function = json_get(piece, "function");
+	const struct json *arguments = json_get(function, "arguments");
+	struct str id = json_str(json_get(piece, "id"), &s->scratch);
+	struct str name = json_str(json_get(function, "name"), &s->scratch);
+	struct str text = json_is(arguments, JSON_OBJECT) ? json_raw(arguments) : json_str(arguments, &s->scratch);
+	struct chat_call *call = NULL;
+	int64_t index = -1;
+
+	(void)json_i64(json_get(piece, "index"), &index);
+	for (uint32_t i = c->count; i-- > 0 && !call;) {
+		struct chat_call *old = &c->list[i];
+		bool other_id = id.n && old->id.n && !str_eq(id, buf_str(&old->id));
+		if (old->index == index && !other_id && (index >= 0 || !name.n || (id.n && old->id.n)))
+			call = old;
+	}
+	if (!call && c->count == MOST_CALLS) {
+		protocol_error(s, "too many calls");
+		return;
+	}
+	if (!call && c->count == c->cap) {
+		c->cap = c->cap ? c->cap * 2 : 4;
+		c->list = xrealloc(c->list, c->cap * sizeof *c->list);
+	}
+	if (!call) {
+		call = &c->list[c->count++];
+		*call = (struct chat_call){ .index = index };
+	}
+	if (!call->id.n)
+		buf_add(&call->id, id.p, id.n);
+	if (!call->name.n)
+		buf_add(&call->name, name.p, name.n);
+	buf_add(&call->arguments, text.p, text.n);
+	s->answer_bytes += text.n;
+}
+
+/* An id must match the pattern of the Messages API, because the session may continue there, and be unique. A text that
+ * quotes the id also counts as a duplicate, which only costs a new id. */
+static bool is_usable_id(const struct chat_stream *s, uint32_t call)
+{
+	AUTO_BUF struct buf quoted = { 0 };
+	struct str id = buf_str(&s->calls.list[call].id);
+	const struct transcript *t = s->history;
+
+	if (!id.n || id.n > CHAT_LONGEST_ID)
+		return false;
+	for (size_t i = 0; i < id.n; i++)
+		if (!char_in(id.p[i], "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"))
+			return false;
+	for (uint32_t i = 0; i < call; i++)
+		if (str_eq(buf_str(&s->calls.list[i].id), id))
+			return false;
+	json_add_quoted(&quoted, id);
+	for (uint32_t i = 0; t && i < t->shelf_count; i++)
+		if (str_has((struct str){ t->shelves[i]->bytes, t->shelves[i]->len }, buf_str(&quoted)))
+			return false;
+	for (uint32_t i = 0; t && i < t->tail_count; i++)
+		if (str_has(segment_json(t->tail[i].segment), buf_str(&quoted)))
+			return false;
+	return true;
+}
+
 static void send_call(struct chat_stream *s, const struct chat_call *call)
 {
-	AUTO_BUF struct buf arguments = { 0 };
-	struct json_out w = begin_block(s, "tool_use");
 	struct str name = buf_str(&call->name);
 
 	for (const struct chat_name *n = s->names; n; n = n->next)
 		if (str_eq(n->sent, name))
 			name = n->own;
-	json_kstr(&w, "id", buf_str(&call->id));
-	json_kstr(&w, "name", name);
-	json_kraw(&w, "input", STR("{}"));
-	json_close(&w);
-	send_event(s, &w);
-	json_add_quoted(&arguments, buf_str(&call->arguments));
-	send_delta(s, "input_json_delta", "partial_json", buf_str(&arguments));
-	send_block_stop(s);
+	buf_addf(
+		&s->event,
+		"{\"type\":\"content_block_start\",\"index\":%u,\"content_block\":{\"type\":\"tool_use\",\"id\":\"%s\","
+		"\"name\":",
+		s->blocks++, call->id.p);
+	json_add_quoted(&s->event, name);
+	buf_addstr(&s->event, ",\"input\":{}}}");
+	send_event(s);
+	buf_addf(
+		&s->event,
+		"{\"type\":\"content_block_delta\",\"index\":%u,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":",
+		s->blocks - 1);
+	json_add_quoted(&s->event, buf_str(&call->arguments));
+	buf_addstr(&s->event, "}}");
+	send_event(s);
+	s->open = CHAT_BLOCK_CALL;
+	stop_block(s);
 }
 
 /* ---- the end --------------------------------------------------------------------------------------------------- */
-
-static const char *stop_reason_of(const struct chat_stream *s, struct str finish)
-{
-	if (str_is(finish, "content_filter") || str_is(finish, "sensitive") || s->refusal.n)
-		return "refusal";
-	if (str_is(finish, "length"))
-		return "max_tokens";
-	if (str_is(finish, "model_context_window_exceeded") || str_is(finish, "model_length")) /* Z.ai, Mistral */
-		return "model_context_window_exceeded";
-	return s->calls.count ? "tool_use" : "end_turn"; /* servers also say "stop" behind a call */
-}
 
 /* The server said why it stopped. A call that the limit cut before its arguments must not run without any. */
 static void chat_stream_finish(struct chat_stream *s, struct str reason)
@@ -189,14 +208,27 @@ static void chat_stream_finish(struct chat_stream *s, struct str reason)
 		return;
 	}
 	uint32_t count = s->calls.count;
-
-	s->stop_reason = stop_reason_of(s, reason);
+	if (str_is(reason, "content_filter") || str_is(reason, "sensitive") || s->refusal.n)
+		s->stop_reason = "refusal";
+	else if (str_is(reason, "length"))
+		s->stop_reason = "max_tokens";
+	else if (str_is(reason, "model_context_window_exceeded") || str_is(reason, "model_length")) /* Z.ai, Mistral */
+		s->stop_reason = "model_context_window_exceeded";
+	else
+		s->stop_reason = s->calls.count ? "tool_use" : "end_turn"; /* some servers report "stop" after a call */
 	stop_block(s);
 	if (count && str_is(reason, "length") && !s->calls.list[count - 1].arguments.n)
 		count--;
-	chat_calls_settle_ids(&s->calls, s->history);
-	for (uint32_t i = 0; i < count; i++)
-		send_call(s, &s->calls.list[i]);
+	for (uint32_t i = 0; i < count; i++) {
+		struct chat_call *call = &s->calls.list[i];
+		if (!is_usable_id(s, i)) {
+			char digits[CALL_ID_DIGITS + 1];
+			id_random(digits, CALL_ID_DIGITS, "0123456789abcdefghijklmnopqrstuvwxyz");
+			buf_clear(&call->id);
+			buf_addf(&call->id, "call_%s", digits);
+		}
+		send_call(s, call);
+	}
 }
 
 static void close_message(struct chat_stream *s)
@@ -208,53 +240,23 @@ static void close_message(struct chat_stream *s)
 		s->usage = (struct usage){ .input = (int64_t)(s->request_bytes / BYTES_PER_TOKEN),
 					   .output = (int64_t)(s->answer_bytes / BYTES_PER_TOKEN) + 1,
 					   .estimated = true };
-	struct json_out w = begin_event(s, "message_delta");
-	json_key(&w, "delta");
-	json_open(&w, '{');
-	json_kcstr(&w, "stop_reason", s->stop_reason);
-	json_kraw(&w, "stop_sequence", STR("null"));
+	struct json_out w = json_out(&s->event);
+	buf_addf(&s->event, "{\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"%s\",\"stop_sequence\":null",
+		 s->stop_reason);
 	if (!strcmp(s->stop_reason, "refusal")) {
-		json_key(&w, "stop_details");
-		json_open(&w, '{');
-		json_kcstr(&w, "type", "refusal");
-		json_kstr(&w, "explanation", s->refusal.n ? buf_str(&s->refusal) : STR("the server's content filter"));
-		json_close(&w);
+		buf_addstr(&s->event, ",\"stop_details\":{\"type\":\"refusal\",\"explanation\":");
+		json_add_quoted(&s->event, s->refusal.n ? buf_str(&s->refusal) : STR("the server's content filter"));
+		buf_addch(&s->event, '}');
 	}
-	json_close(&w);
-	json_key(&w, "usage");
+	buf_addstr(&s->event, "},\"usage\":");
 	usage_write(&w, &s->usage);
-	send_event(s, &w);
-	w = begin_event(s, "message_stop");
-	send_event(s, &w);
+	buf_addch(&s->event, '}');
+	send_event(s);
+	buf_addstr(&s->event, "{\"type\":\"message_stop\"}");
+	send_event(s);
 }
 
 /* ---- chunks ---------------------------------------------------------------------------------------------------- */
-
-static void take_choice(struct chat_stream *s, const struct json *choice)
-{
-	const struct json *delta = json_get(choice, "delta");
-	const struct json *finish_reason = json_get(choice, "finish_reason");
-
-	if (!delta)
-		delta = json_get(choice, "message"); /* an answer that came whole */
-	const struct json *reasoning = json_get(delta, "reasoning_content");
-	struct str refusal = json_str(json_get(delta, "refusal"), &s->scratch);
-
-	add_piece(s, true, json_is(reasoning, JSON_STRING) ? reasoning : json_get(delta, "reasoning"));
-	add_content(s, false, json_get(delta, "content"));
-	const struct json *pieces = json_get(delta, "tool_calls");
-	if (json_is(pieces, JSON_ARRAY)) {
-		for (const struct json *p = json_first(pieces); p; p = json_next(pieces, p)) {
-			size_t bytes = 0;
-			if (chat_calls_add(&s->calls, p, &s->scratch, &bytes) < 0)
-				broken(s, "too many calls");
-			s->answer_bytes += bytes;
-		}
-	}
-	buf_add(&s->refusal, refusal.p, refusal.n);
-	if (json_is(finish_reason, JSON_STRING) && finish_reason->len) /* xAI sends "" on the way */
-		chat_stream_finish(s, json_str(finish_reason, &s->scratch));
-}
 
 /* Servers report what came from their cache under four names. xAI and Gemini count reasoning in the total only. */
 static void take_usage(struct chat_stream *s, const struct json *usage)
@@ -297,8 +299,23 @@ static void take_chunk(struct chat_stream *s, const struct json *chunk)
 	take_usage(s, json_get(chunk, "usage"));
 	take_usage(s, json_get(choice, "usage"));                    /* Kimi */
 	take_usage(s, json_get(json_get(chunk, "x_groq"), "usage")); /* Groq */
-	if (choice && !s->stop_reason)
-		take_choice(s, choice);
+	if (!choice || s->stop_reason)
+		return;
+	const struct json *delta = json_get(choice, "delta");
+	const struct json *finish_reason = json_get(choice, "finish_reason");
+	if (!delta)
+		delta = json_get(choice, "message"); /* an answer that came whole */
+	const struct json *reasoning = json_get(delta, "reasoning_content");
+	struct str refusal = json_str(json_get(delta, "refusal"), &s->scratch);
+	add_piece(s, true, json_is(reasoning, JSON_STRING) ? reasoning : json_get(delta, "reasoning"));
+	add_content(s, false, json_get(delta, "content"));
+	const struct json *pieces = json_get(delta, "tool_calls");
+	if (json_is(pieces, JSON_ARRAY))
+		for (const struct json *p = json_first(pieces); p; p = json_next(pieces, p))
+			add_call_piece(s, p);
+	buf_add(&s->refusal, refusal.p, refusal.n);
+	if (json_is(finish_reason, JSON_STRING) && finish_reason->len) /* xAI sends "" on the way */
+		chat_stream_finish(s, json_str(finish_reason, &s->scratch));
 }
 
 static int on_sse(void *data, struct str name, struct str payload)
@@ -312,7 +329,7 @@ static int on_sse(void *data, struct str name, struct str payload)
 		struct err err = { 0 };
 		const struct json *chunk;
 		if (json_parse(&s->reader, payload.p, payload.n, &chunk, &err) < 0)
-			broken(s, err.text);
+			protocol_error(s, err.text);
 		else
 			take_chunk(s, chunk);
 		arena_reset(&s->scratch);
@@ -340,7 +357,7 @@ void chat_stream_feed(struct chat_stream *s, const char *p, size_t n)
 	if (s->answer->failure.kind)
 		return;
 	if (sse_feed(&s->sse, p, n, &err) < 0)
-		broken(s, err.text);
+		protocol_error(s, err.text);
 }
 
 bool chat_stream_whole(struct chat_stream *s, struct str json)
@@ -362,7 +379,12 @@ void chat_stream_end(struct chat_stream *s)
 
 void chat_stream_release(struct chat_stream *s)
 {
-	chat_calls_release(&s->calls);
+	for (uint32_t i = 0; i < s->calls.count; i++) {
+		buf_release(&s->calls.list[i].id);
+		buf_release(&s->calls.list[i].name);
+		buf_release(&s->calls.list[i].arguments);
+	}
+	free(s->calls.list);
 	sse_release(&s->sse);
 	json_reader_release(&s->reader);
 	arena_release(&s->scratch);

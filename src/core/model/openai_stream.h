@@ -4,9 +4,20 @@
 #pragma once
 #include "lib/io/sse.h"
 #include "core/model/answer.h"
-#include "core/model/openai_calls.h"
+#include "core/message/transcript.h"
 
 struct chat_name;
+
+struct chat_call {
+	int64_t index; /* -1: the server gave none */
+	struct buf id, name, arguments;
+};
+
+/* The calls of an answer, assembled from pieces that may interleave. A zeroed struct is empty. */
+struct chat_calls {
+	struct chat_call *list;
+	uint32_t count, cap;
+};
 
 struct chat_stream {
 	struct answer *answer;            /* borrowed: gets the events */
@@ -17,7 +28,7 @@ struct chat_stream {
 	struct json_reader reader;
 	struct arena scratch; /* reset after each chunk */
 	struct buf event;
-	enum { CHAT_NO_BLOCK, CHAT_BLOCK_TEXT, CHAT_BLOCK_THINKING } open;
+	enum { CHAT_NO_BLOCK, CHAT_BLOCK_TEXT, CHAT_BLOCK_THINKING, CHAT_BLOCK_CALL } open;
 	unsigned blocks; /* blocks so far: the index of the next one */
 	struct chat_calls calls;
 	const char *stop_reason; /* Messages API stop reason; NULL: none yet */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * provider.h - model providers. One const struct provider per API, listed in provider_table.c; an endpoint is an open
+ * provider.h - model providers. One const struct provider per API, listed in provider.c; an endpoint is an open
  * provider of a runtime.
  *
- * How to add one: 1. provider_NAME.c with `const struct provider provider_NAME`; 2. a row in provider_table.c; 3.
+ * How to add one: 1. provider_NAME.c with `const struct provider provider_NAME`; 2. a row in provider.c and its
+ * declaration below; 3.
  * tests/unit/model/test_NAME.c; 4. a line in README.md.
  *
  * A model_call is one request. The query owns it, start() makes it run, on_done() is called exactly once, later, also
@@ -49,7 +50,8 @@ struct provider {
 	bool has_aliases;  /* accepts the aliases of catalog.h */
 	bool own_names;    /* its models may have any name: deployments */
 	bool searches_web; /* its server offers the tool web_search */
-	int (*open)(const struct endpoint_options *options, struct endpoint **ret_endpoint, struct err *err);
+	int (*open)(const struct provider *p, const struct endpoint_options *options, struct endpoint **ret_endpoint,
+		    struct err *err);
 	void (*close)(struct endpoint *e);
 	int (*start)(struct endpoint *e, struct model_call *call, struct err *err);
 	void (*cancel)(struct model_call *call);
@@ -99,6 +101,8 @@ bool model_call_is_stream(struct model_call *call, const char *p, size_t n);
 /* For providers: a response header. */
 void model_call_header(struct model_call *call, struct str name, struct str value);
 
+extern const struct provider provider_anthropic, provider_bedrock, provider_mantle, provider_platform, provider_vertex,
+	provider_foundry, provider_openai, provider_scripted;
 extern const struct provider *const provider_table[]; /* NULL-terminated */
 const struct provider *provider_find(struct str name);
 /* The provider prefix of a model name: "openai/NAME" is NAME at openai. NULL: no prefix; *ret_name, which may be NULL,

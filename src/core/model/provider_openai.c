@@ -1,28 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * provider_openai.c - chat completions over HTTP, as api.openai.com, llama.cpp, Ollama, vLLM and many others serve them
  * (docs/internals/openai.md). */
-#include "core/model/http_place.h"
-#include "core/model/openai_body.h"
+#include "core/model/http_endpoint.h"
 #include "core/model/openai_request.h"
 #include "core/model/openai_stream.h"
-
-static int open_endpoint(const struct endpoint_options *o, struct endpoint **ret_endpoint, struct err *err);
-static void close_endpoint(struct endpoint *e);
-static int openai_start(struct endpoint *e, struct model_call *call, struct err *err);
-static void cancel(struct model_call *call);
-static void pause_call(struct model_call *call, bool on);
-
-extern const struct provider provider_openai;
-const struct provider provider_openai = {
-	.name = "openai",
-	.summary = "chat completions at OPENAI_BASE_URL",
-	.env = { .base_url = "OPENAI_BASE_URL", .api_key = "OPENAI_API_KEY", .model = "OPENAI_MODEL" },
-	.open = open_endpoint,
-	.close = close_endpoint,
-	.start = openai_start,
-	.cancel = cancel,
-	.pause = pause_call,
-};
 
 enum { MOST_LEARNED = 6 }; /* of one request */
 
@@ -30,10 +11,10 @@ enum { MOST_LEARNED = 6 }; /* of one request */
 
 struct openai {
 	struct endpoint endpoint;
-	struct http_place place;
+	struct http_endpoint http;
 	bool has_key;
 	unsigned quirks;    /* enum chat_quirk that all its models have */
-	struct map learned; /* model name -> struct chat_model, in the arena of the place */
+	struct map learned; /* model name -> struct chat_model, in the arena of http */
 };
 
 /* One request under way */
@@ -50,7 +31,8 @@ struct exchange {
 
 /* ---- the endpoint ---------------------------------------------------------------------------------------------- */
 
-static int open_endpoint(const struct endpoint_options *o, struct endpoint **ret_endpoint, struct err *err)
+static int openai_open(const struct provider *provider, const struct endpoint_options *o,
+		       struct endpoint **ret_endpoint, struct err *err)
 {
 	/* Only api.openai.com is known to require a key; other servers report it. */
 	if (!o->api_key && !o->base_url)
@@ -58,21 +40,19 @@ static int open_endpoint(const struct endpoint_options *o, struct endpoint **ret
 			err, ERR_USAGE,
 			"no API key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server that needs none (such as "
 			"http://127.0.0.1:11434/v1)");
-	if (http_place_check_key(o->api_key, "OPENAI_API_KEY", err) < 0)
-		return -(int)err->kind;
-	if (http_place_check_url(o->base_url, "OPENAI_BASE_URL", err) < 0)
+	if (http_endpoint_check(provider, o, err) < 0)
 		return -(int)err->kind;
 
 	struct openai *s = xcalloc(1, sizeof *s);
 	const char *base = o->base_url ? o->base_url : OPENAI_HOME "/v1";
-	s->endpoint.provider = &provider_openai;
-	if (http_place_open(&s->place, o, base, "/chat/completions", err) < 0) {
+	s->endpoint.provider = provider;
+	if (http_endpoint_open(&s->http, o, base, "/chat/completions", err) < 0) {
 		free(s);
 		return -(int)err->kind;
 	}
 	s->has_key = o->api_key != NULL;
 	if (o->api_key)
-		http_place_header(&s->place, "authorization", arena_printf(&s->place.arena, "Bearer %s", o->api_key));
+		http_endpoint_header(&s->http, "authorization", arena_printf(&s->http.arena, "Bearer %s", o->api_key));
 	if (str_starts(str_from(base), STR(OPENAI_HOME)))
 		s->quirks |= CHAT_COMPLETION_TOKENS | CHAT_SESSION_KEY;
 	if (strstr(base, "://api.deepseek.com") || strstr(base, "://api.moonshot."))
@@ -83,12 +63,12 @@ static int open_endpoint(const struct endpoint_options *o, struct endpoint **ret
 	return 0;
 }
 
-static void close_endpoint(struct endpoint *e)
+static void openai_close(struct endpoint *e)
 {
 	struct openai *s = CONTAINER_OF(e, struct openai, endpoint);
 
 	map_release(&s->learned);
-	http_place_close(&s->place);
+	http_endpoint_close(&s->http);
 	free(s);
 }
 
@@ -141,9 +121,9 @@ static int64_t limit_in(struct str said)
 	return 0;
 }
 
-/* True: the server named an unsupported parameter, and the request can be sent without it. What one model refuses says
- * nothing about another one of the same server. Concurrent requests may find the same: each is sent again. */
-static bool learn(struct exchange *x)
+/* True: the server named an unsupported parameter, and the request can be sent without it. Quirks belong
+ * to one model, not to the server. Concurrent requests may learn the same: each is sent again. */
+static bool learn_refusal(struct exchange *x)
 {
 	struct str said = buf_str(&x->call->error_body);
 	int64_t sent = chat_head(x->call->body.head)->max_tokens;
@@ -168,19 +148,8 @@ static bool learn(struct exchange *x)
 	return false;
 }
 
-static struct chat_model *model_at(struct openai *s, struct str name)
-{
-	struct chat_model *model = map_get(&s->learned, name);
-
-	if (!model) {
-		model = arena_calloc(&s->place.arena, sizeof *model);
-		model->quirks = s->quirks;
-		(void)map_set(&s->learned, name, model);
-	}
-	return model;
-}
-
-static bool speaks_of_tools(struct str said)
+/* The server's message, with advice where it is known. A configuration error: no retry, regardless of the status. */
+static void explain_failure(struct model_call *call)
 {
 	static const char *const words[] = {
 		"does not support tools",  /* Ollama */
@@ -190,23 +159,16 @@ static bool speaks_of_tools(struct str said)
 		"does not support function calling",
 		"No endpoints found that support tool use",
 	};
-
-	for (size_t i = 0; i < COUNT_OF(words); i++)
-		if (str_has(said, str_from(words[i])))
-			return true;
-	return false;
-}
-
-/* The server's message, with advice where it is known. A configuration error: no retry, regardless of the status. */
-static void explain(struct model_call *call)
-{
 	const struct openai *s = CONTAINER_OF(call->endpoint, struct openai, endpoint);
 	struct failure *f = &call->failure;
 	struct str model = chat_head(call->body.head)->model;
 	char said[sizeof f->text];
+	bool no_tools = false;
 
 	memcpy(said, f->text, sizeof said);
-	if (speaks_of_tools(buf_str(&call->error_body))) {
+	for (size_t i = 0; i < COUNT_OF(words); i++)
+		no_tools = no_tools || str_has(buf_str(&call->error_body), str_from(words[i]));
+	if (no_tools) {
 		f->status = 400;
 		failure_set(f, FAIL_STATUS,
 			    "the model " STR_FMT " cannot call tools at this server. Take a model that can, start the "
@@ -240,8 +202,8 @@ static void exchange_free(struct exchange *x)
 /* Anything but an event stream is kept: an explanation, or an answer that came whole. */
 static bool on_data(struct http_req *r, const char *p, size_t n)
 {
-	struct exchange *x = http_data(r);
-	struct model_call *call = x->call;
+	struct model_call *call = http_data(r);
+	struct exchange *x = call->transfer;
 
 	if (call->status == 200 && model_call_is_stream(call, p, n)) {
 		chat_stream_feed(&x->stream, p, n);
@@ -252,73 +214,66 @@ static bool on_data(struct http_req *r, const char *p, size_t n)
 	return true;
 }
 
-static int post(struct exchange *x, struct err *err);
-
-/* Sends the request again without the unsupported parameter. */
-static bool send_again(struct exchange *x)
-{
-	struct err err = { 0 };
-
-	chat_body_release(&x->body);
-	buf_clear(&x->call->error_body);
-	x->call->status = 0;
-	return post(x, &err) == 0;
-}
+static int exchange_post(struct exchange *x, struct err *err);
 
 static void on_done(struct http_req *r, enum http_error error, const char *text)
 {
-	struct exchange *x = http_data(r);
-	struct model_call *call = x->call;
+	struct model_call *call = http_data(r);
+	struct exchange *x = call->transfer;
 
-	if (error == HTTP_OK && !call->cancelled && learn(x) && send_again(x))
-		return;
+	if (error == HTTP_OK && !call->cancelled && learn_refusal(x)) {
+		struct err err = { 0 };
+		chat_body_release(&x->body);
+		buf_clear(&call->error_body);
+		call->status = 0;
+		if (exchange_post(x, &err) == 0)
+			return;
+	}
 	if (error == HTTP_OK && call->status == 200 && !call->is_stream)
 		call->is_stream = chat_stream_whole(&x->stream, buf_str(&call->error_body));
 	chat_stream_end(&x->stream);
-	model_call_finish(call, http_place_failure(error), text);
+	model_call_finish(call, http_endpoint_failure(error), text);
 	exchange_free(x);
 }
 
-static void on_head(struct http_req *r, int status)
+static int exchange_post(struct exchange *x, struct err *err)
 {
-	((struct exchange *)http_data(r))->call->status = status;
-}
-
-static void on_header(struct http_req *r, struct str name, struct str value)
-{
-	model_call_header(((struct exchange *)http_data(r))->call, name, value);
-}
-
-static int post(struct exchange *x, struct err *err)
-{
-	static const struct http_handlers handlers = { on_head, on_header, on_data, on_done };
+	static const struct http_handlers handlers = { http_endpoint_on_head, http_endpoint_on_header, on_data,
+						       on_done };
 
 	x->heeded = *x->model;
 	x->heeded.session = x->call->session_id;
 	chat_body_init(&x->body, &x->call->body, &x->heeded);
 	struct http_body body = { x->body.size, read_body, rewind_body };
-	return http_place_post(&x->server->place, x->call, NULL, &body, x, NULL, &handlers, &x->transfer, err);
+	return http_endpoint_post(&x->server->http, x->call, NULL, &body, NULL, &handlers, &x->transfer, err);
 }
 
 static int openai_start(struct endpoint *e, struct model_call *call, struct err *err)
 {
 	struct exchange *x = xcalloc(1, sizeof *x);
+	const struct chat_head *head = chat_head(call->body.head);
 
 	x->server = CONTAINER_OF(e, struct openai, endpoint);
 	x->call = call;
-	x->model = model_at(x->server, chat_head(call->body.head)->model);
-	call->explain = explain;
-	if (post(x, err) < 0) {
+	x->model = map_get(&x->server->learned, head->model);
+	if (!x->model) {
+		x->model = arena_calloc(&x->server->http.arena, sizeof *x->model);
+		x->model->quirks = x->server->quirks;
+		(void)map_set(&x->server->learned, head->model, x->model);
+	}
+	call->explain = explain_failure;
+	call->transfer = x;
+	if (exchange_post(x, err) < 0) {
+		call->transfer = NULL;
 		exchange_free(x);
 		return -(int)err->kind;
 	}
 	chat_stream_init(&x->stream, &call->answer, call->body.transcript, x->body.size);
-	x->stream.names = chat_head(call->body.head)->names;
-	call->transfer = x;
+	x->stream.names = head->names;
 	return 0;
 }
 
-static void cancel(struct model_call *call)
+static void openai_cancel(struct model_call *call)
 {
 	struct exchange *x = call->transfer;
 
@@ -326,9 +281,20 @@ static void cancel(struct model_call *call)
 	http_cancel(x->transfer);
 }
 
-static void pause_call(struct model_call *call, bool on)
+static void openai_pause(struct model_call *call, bool on)
 {
 	struct exchange *x = call->transfer;
 
 	http_pause(x->transfer, on);
 }
+
+const struct provider provider_openai = {
+	.name = "openai",
+	.summary = "chat completions at OPENAI_BASE_URL",
+	.env = { .base_url = "OPENAI_BASE_URL", .api_key = "OPENAI_API_KEY", .model = "OPENAI_MODEL" },
+	.open = openai_open,
+	.close = openai_close,
+	.start = openai_start,
+	.cancel = openai_cancel,
+	.pause = openai_pause,
+};

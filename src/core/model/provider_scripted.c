@@ -6,23 +6,6 @@
 #include "core/scenario/demo.h"
 #include "core/scenario/engine.h"
 
-static int open_endpoint(const struct endpoint_options *o, struct endpoint **ret_endpoint, struct err *err);
-static void close_endpoint(struct endpoint *e);
-static int scripted_start(struct endpoint *e, struct model_call *call, struct err *err);
-static void cancel(struct model_call *call);
-
-extern const struct provider provider_scripted;
-const struct provider provider_scripted = {
-	.name = "scripted",
-	.summary = "a scenario played inside the program, for demonstrations",
-	.has_aliases = true,
-	.searches_web = true,
-	.open = open_endpoint,
-	.close = close_endpoint,
-	.start = scripted_start,
-	.cancel = cancel,
-};
-
 enum { LARGEST_SCENARIO = 16 << 20 };
 
 struct scripted {
@@ -43,7 +26,8 @@ struct playback {
 	bool begun;
 };
 
-static int open_endpoint(const struct endpoint_options *o, struct endpoint **ret_endpoint, struct err *err)
+static int scripted_open(const struct provider *provider, const struct endpoint_options *o,
+			 struct endpoint **ret_endpoint, struct err *err)
 {
 	AUTO_BUF struct buf text = { 0 };
 	struct scenario *scenario;
@@ -54,7 +38,7 @@ static int open_endpoint(const struct endpoint_options *o, struct endpoint **ret
 	if (scenario_parse(o->scenario ? o->scenario : "the built-in scenario", source, &scenario, err) < 0)
 		return -(int)err->kind;
 	struct scripted *s = xcalloc(1, sizeof *s);
-	s->endpoint.provider = &provider_scripted;
+	s->endpoint.provider = provider;
 	s->loop = o->loop;
 	s->scenario = scenario;
 	s->engine = engine_new(scenario);
@@ -63,7 +47,7 @@ static int open_endpoint(const struct endpoint_options *o, struct endpoint **ret
 	return 0;
 }
 
-static void close_endpoint(struct endpoint *e)
+static void scripted_close(struct endpoint *e)
 {
 	struct scripted *s = CONTAINER_OF(e, struct scripted, endpoint);
 
@@ -82,27 +66,22 @@ static void playback_finish(struct playback *p, enum failure_kind kind, const ch
 	model_call_finish(call, kind, text);
 }
 
-static void playback_begin(struct playback *p)
-{
-	const struct reply_head *head = reply_head(p->reply);
-
-	p->begun = true;
-	reply_begun(p->reply);
-	p->call->status = head->status;
-	model_call_header(p->call, STR("content-type"), head->content_type);
-	for (size_t i = 0; head->headers && head->headers[i]; i++) {
-		struct str value = str_from(head->headers[i]);
-		struct str name = str_cut(&value, ':');
-		model_call_header(p->call, name, value.p ? str_trim(value) : STR(""));
-	}
-}
-
 static void on_timer(struct timer *timer)
 {
 	struct playback *p = CONTAINER_OF(timer, struct playback, timer);
 
-	if (!p->begun)
-		playback_begin(p);
+	if (!p->begun) {
+		const struct reply_head *head = reply_head(p->reply);
+		p->begun = true;
+		reply_begun(p->reply);
+		p->call->status = head->status;
+		model_call_header(p->call, STR("content-type"), head->content_type);
+		for (size_t i = 0; head->headers && head->headers[i]; i++) {
+			struct str value = str_from(head->headers[i]);
+			struct str name = str_cut(&value, ':');
+			model_call_header(p->call, name, value.p ? str_trim(value) : STR(""));
+		}
+	}
 	switch (p->step.kind) {
 	case REPLY_BYTES:
 		if (p->call->status == 200)
@@ -151,10 +130,21 @@ static void on_cancelled(struct timer *timer)
 	playback_finish(CONTAINER_OF(timer, struct playback, timer), FAIL_CANCELLED, "cancelled");
 }
 
-static void cancel(struct model_call *call)
+static void scripted_cancel(struct model_call *call)
 {
 	struct playback *p = call->transfer;
 
 	p->timer.fire = on_cancelled; /* the report comes from the loop, as for every other end */
 	timer_start(p->scripted->loop, &p->timer, 0);
 }
+
+const struct provider provider_scripted = {
+	.name = "scripted",
+	.summary = "a scenario played inside the program, for demonstrations",
+	.has_aliases = true,
+	.searches_web = true,
+	.open = scripted_open,
+	.close = scripted_close,
+	.start = scripted_start,
+	.cancel = scripted_cancel,
+};

@@ -3,11 +3,6 @@
  * the faults of the rule. */
 #include "lib/json/json_write.h"
 #include "core/scenario/engine_int.h"
-#include "core/scenario/signature.h"
-
-static uint64_t range_pick(const struct range *r, uint64_t *random);
-
-/* ---- makes the reply to a request -------------------------------------------------------------------------------- */
 
 enum { BYTES_PER_TOKEN = 4 };
 
@@ -15,6 +10,11 @@ static const struct str type_json = { "application/json", 16 };
 static const struct str type_events = { "text/event-stream; charset=utf-8", 32 };
 static const struct str type_frames = { "application/vnd.amazon.eventstream", 34 };
 static const struct str type_bytes = { "application/octet-stream", 24 };
+
+static uint64_t range_pick(const struct range *r, uint64_t *random)
+{
+	return r->from + (r->to > r->from ? digest_random(random) % (r->to - r->from + 1) : 0);
+}
 
 static uint64_t tokens(uint64_t bytes)
 {
@@ -48,11 +48,6 @@ struct parts {
 	const char *header; /* besides request-id and those of the rule */
 };
 
-static size_t header_count(const struct parts *p)
-{
-	return 1 + (p->header != NULL) + (p->rule ? p->rule->header_count : 0);
-}
-
 static struct str tail_add(char **tail, struct str s)
 {
 	struct str copy = { *tail, s.n };
@@ -64,49 +59,16 @@ static struct str tail_add(char **tail, struct str s)
 	return copy;
 }
 
-static void add_headers(struct reply *r, const char **headers, const struct parts *p, char **tail)
-{
-	char id[DIGEST_ID_MAX];
-	size_t n = 0;
-
-	digest_id(id, r->chat ? "x-request-id: req_" : "request-id: req_", r->id_a, r->id_b);
-	headers[n++] = tail_add(tail, str_from(id)).p;
-	if (p->header)
-		headers[n++] = tail_add(tail, str_from(p->header)).p;
-	for (size_t i = 0; p->rule && i < p->rule->header_count; i++)
-		headers[n++] = p->rule->headers[i];
-	headers[n] = NULL;
-	r->head.headers = headers;
-}
-
-static void add_blocks(struct reply *r, struct reply_block *blocks, const struct parts *p, struct str text)
-{
-	size_t at = 0;
-
-	r->first_thinking = SIZE_MAX;
-	for (size_t i = 0; i < p->block_count; i++) {
-		const struct block *block = p->blocks[i].block;
-		blocks[i] = p->blocks[i];
-		if (!block->text.constant && block->kind != BLOCK_FILLER) {
-			blocks[i].text.p = text.p + at;
-			at += blocks[i].text.n;
-		}
-		if ((block->kind == BLOCK_THINKING || block->kind == BLOCK_REDACTED) && r->first_thinking == SIZE_MAX)
-			r->first_thinking = i;
-	}
-	r->blocks = blocks;
-	r->block_count = p->block_count;
-}
-
 static struct reply *reply_new(struct engine *e, const struct parts *p)
 {
 	size_t blocks_size = p->block_count * sizeof(struct reply_block);
-	size_t headers_size = (header_count(p) + 1) * sizeof(char *);
+	size_t headers_size = (2 + (p->header != NULL) + (p->rule ? p->rule->header_count : 0)) * sizeof(char *);
 	size_t text_size = p->model.n + p->body.n + p->text.n + DIGEST_ID_MAX + (p->header ? strlen(p->header) : 0) + 8;
 	struct reply *r = xmalloc(sizeof *r + blocks_size + headers_size + text_size);
 	struct reply_block *blocks = (struct reply_block *)(r + 1);
 	const char **headers = (const char **)(blocks + p->block_count);
 	char *tail = (char *)headers + headers_size;
+	char id[DIGEST_ID_MAX];
 
 	*r = (struct reply){ .engine = e, .rule = p->rule, .id_a = e->scenario->seed };
 	r->chat = e->chat;
@@ -115,8 +77,28 @@ static struct reply *reply_new(struct engine *e, const struct parts *p)
 	r->id_b = r->random = digest_mix(e->given, e->scenario->seed);
 	r->model = tail_add(&tail, p->model);
 	r->body = tail_add(&tail, p->body);
-	add_blocks(r, blocks, p, tail_add(&tail, p->text));
-	add_headers(r, headers, p, &tail);
+	r->blocks = blocks;
+	r->block_count = p->block_count;
+	r->first_thinking = SIZE_MAX;
+	const char *text = tail_add(&tail, p->text).p;
+	for (size_t i = 0; i < p->block_count; i++) {
+		const struct block *block = p->blocks[i].block;
+		blocks[i] = p->blocks[i];
+		if (!block->text.constant && block->kind != BLOCK_FILLER) {
+			blocks[i].text.p = text;
+			text += blocks[i].text.n;
+		}
+		if ((block->kind == BLOCK_THINKING || block->kind == BLOCK_REDACTED) && r->first_thinking == SIZE_MAX)
+			r->first_thinking = i;
+	}
+	r->head.headers = headers;
+	digest_id(id, r->chat ? "x-request-id: req_" : "request-id: req_", r->id_a, r->id_b);
+	*headers++ = tail_add(&tail, str_from(id)).p;
+	if (p->header)
+		*headers++ = tail_add(&tail, str_from(p->header)).p;
+	for (size_t i = 0; p->rule && i < p->rule->header_count; i++)
+		*headers++ = p->rule->headers[i];
+	*headers = NULL;
 	r->head.content_type = type_json;
 	r->head.status = 200;
 	return r;
@@ -168,16 +150,7 @@ struct reply *answer_json(struct engine *e, struct str body)
 	return reply_new(e, &(struct parts){ .body = body });
 }
 
-static void push_block(struct engine *e, const struct block *block, struct str text)
-{
-	if (e->block_count == e->block_cap) {
-		e->block_cap = e->block_cap ? e->block_cap * 2 : 16;
-		e->blocks = xrealloc(e->blocks, e->block_cap * sizeof *e->blocks);
-	}
-	e->blocks[e->block_count++] = (struct reply_block){ block, text };
-}
-
-/* The texts go one behind the other into e->text, which may move: add_blocks() finds them again by their lengths. */
+/* The texts go one behind the other into e->text, which may move: reply_new() finds them again by their lengths. */
 static void fill_blocks(struct asking *a, const struct rule *rule)
 {
 	struct engine *e = a->engine;
@@ -187,14 +160,18 @@ static void fill_blocks(struct asking *a, const struct rule *rule)
 	for (const struct block *b = rule->blocks; b; b = b->next) {
 		for (a->i = 1; a->i <= b->repeat; a->i++) {
 			size_t begin = e->text.n;
-			if (b->kind == BLOCK_FILLER) {
-				push_block(e, b, (struct str){ NULL, b->filler_bytes });
-			} else if (b->text.constant) {
-				push_block(e, b, b->text.pieces ? b->text.pieces->text : STR(""));
-			} else {
+			struct str text = { NULL, b->filler_bytes };
+			if (b->text.constant && b->kind != BLOCK_FILLER) {
+				text = b->text.pieces ? b->text.pieces->text : STR("");
+			} else if (b->kind != BLOCK_FILLER) {
 				expand(a, &b->text, &e->text);
-				push_block(e, b, (struct str){ NULL, e->text.n - begin });
+				text.n = e->text.n - begin;
 			}
+			if (e->block_count == e->block_cap) {
+				e->block_cap = e->block_cap ? e->block_cap * 2 : 16;
+				e->blocks = xrealloc(e->blocks, e->block_cap * sizeof *e->blocks);
+			}
+			e->blocks[e->block_count++] = (struct reply_block){ b, text };
 		}
 	}
 }
@@ -202,23 +179,6 @@ static void fill_blocks(struct asking *a, const struct rule *rule)
 static uint64_t override(int64_t given, uint64_t estimate)
 {
 	return given < 0 ? estimate : (uint64_t)given;
-}
-
-static struct usage usage_of(const struct reply *r, const struct rule *rule, const struct cache_look *look)
-{
-	uint64_t output = 0;
-	uint64_t read = tokens(look->read_bytes);
-	uint64_t prefix = tokens(MAX(look->prefix_bytes, look->read_bytes));
-
-	for (size_t i = 0; i < r->block_count; i++)
-		output += r->blocks[i].text.n;
-	return (struct usage){
-		.input = override(rule->usage.input, tokens(look->total_bytes) - prefix),
-		.output = override(rule->usage.output, tokens(output) + 1),
-		.cache_read = override(rule->usage.cache_read, read),
-		.cache_write = override(rule->usage.cache_write, prefix - read),
-		.long_lived = look->write_count && look->writes[look->write_count - 1].ttl_ms > CACHE_TTL_SHORT_MS,
-	};
 }
 
 /* Status, body or garbage in the place of an answer. */
@@ -261,7 +221,17 @@ static struct reply *answer_message(struct asking *a, const struct rule *rule, c
 	/* The conversation is part of the seed, so that ids stay unique when another run of the scenario continues the
 	 * session. */
 	r->id_a = digest_mix(r->id_a, request->prefixes[request->prefix_count - 1].hash);
-	r->usage = usage_of(r, rule, look);
+	uint64_t output = 0, read = tokens(look->read_bytes);
+	uint64_t prefix = tokens(MAX(look->prefix_bytes, look->read_bytes));
+	for (size_t i = 0; i < r->block_count; i++)
+		output += r->blocks[i].text.n;
+	r->usage = (struct usage){
+		.input = override(rule->usage.input, tokens(look->total_bytes) - prefix),
+		.output = override(rule->usage.output, tokens(output) + 1),
+		.cache_read = override(rule->usage.cache_read, read),
+		.cache_write = override(rule->usage.cache_write, prefix - read),
+		.long_lived = look->write_count && look->writes[look->write_count - 1].ttl_ms > CACHE_TTL_SHORT_MS,
+	};
 	r->write_count = look->write_count;
 	memcpy(r->writes, look->writes, sizeof r->writes);
 	return r;
@@ -286,44 +256,34 @@ struct reply *answer_rule(struct asking *a, const struct rule *rule, const struc
 	return r;
 }
 
-/* ---- hands out an answer step by step ---------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------------------------- */
 
 /* Bytes are generated on demand: events are joined into one step unless the scenario delays them; then a fault may
  * truncate the bytes. */
 
 enum { STEP_BYTES = 64 * 1024 };
 
-static uint64_t range_pick(const struct range *r, uint64_t *random)
-{
-	return r->from + (r->to > r->from ? digest_random(random) % (r->to - r->from + 1) : 0);
-}
-
 const struct reply_head *reply_head(const struct reply *r)
 {
 	return &r->head;
 }
 
-static bool fault_after_event(const struct reply *r)
-{
-	const struct fault *f = &r->rule->fault;
-
-	return f->kind &&
-	       ((f->place == AFTER_EVENT && r->events >= f->at) || (f->place == AFTER_CALL && r->calls >= f->at));
-}
-
 static void add_events(struct reply *r)
 {
+	const struct fault *f = &r->rule->fault;
 	bool slow = r->rule->pace.delay_ms.to > 0;
 
 	while (r->stage != STAGE_OVER && !r->faulty && r->out.n < STEP_BYTES) {
 		size_t from = r->out.n;
-		if (!fault_after_event(r)) {
+		bool is_due = (f->place == AFTER_EVENT && r->events >= f->at) ||
+			      (f->place == AFTER_CALL && r->calls >= f->at);
+		if (!f->kind || !is_due) {
 			event_next(r, &r->out);
-		} else if (r->rule->fault.kind == FAULT_ERROR) {
+		} else if (f->kind == FAULT_ERROR) {
 			if (r->chat)
-				chat_event_error(&r->rule->fault, &r->out);
+				chat_event_error(f, &r->out);
 			else
-				event_error(&r->rule->fault, &r->out);
+				event_error(f, &r->out);
 			r->stage = STAGE_OVER;
 		} else {
 			r->faulty = true;
@@ -335,7 +295,7 @@ static void add_events(struct reply *r)
 	}
 }
 
-static void cut_short(struct reply *r, uint64_t at)
+static void truncate_bytes(struct reply *r, uint64_t at)
 {
 	if (r->made + r->out.n < at)
 		return;
@@ -344,7 +304,7 @@ static void cut_short(struct reply *r, uint64_t at)
 }
 
 /* Makes the next bytes; none: the reply is over or its fault has come. */
-static void make(struct reply *r)
+static void generate_bytes(struct reply *r)
 {
 	const struct fault *f = r->rule ? &r->rule->fault : NULL;
 
@@ -371,20 +331,11 @@ static void make(struct reply *r)
 		r->stage = STAGE_OVER;
 		/* Without events, a place that is given in events is the middle. */
 		if (f && (f->kind == FAULT_CUT || f->kind == FAULT_STALL) && f->place != AT_BYTE)
-			cut_short(r, r->out.n / 2);
+			truncate_bytes(r, r->out.n / 2);
 	}
 	if (f && f->kind && f->place == AT_BYTE && !r->faulty)
-		cut_short(r, f->at);
+		truncate_bytes(r, f->at);
 	r->made += r->out.n;
-}
-
-static uint64_t next_delay(struct reply *r)
-{
-	if (!r->rule || r->faulty)
-		return 0;
-	if (r->rule->pace.drip && r->out_at < r->out.n)
-		return range_pick(&r->rule->pace.drip_ms, &r->random);
-	return r->stage == STAGE_OVER ? 0 : range_pick(&r->rule->pace.delay_ms, &r->random);
 }
 
 uint64_t reply_delay_ms(const struct reply *r)
@@ -392,27 +343,27 @@ uint64_t reply_delay_ms(const struct reply *r)
 	return r->delay_ms;
 }
 
-static struct reply_step last_step(struct reply *r)
-{
-	enum reply_step_kind kind = !r->faulty ? REPLY_END : r->rule->fault.kind == FAULT_CUT ? REPLY_CUT : REPLY_STALL;
-	struct reply_step step = { .kind = kind, .delay_ms = r->delay_ms };
-
-	r->delay_ms = 0;
-	return step;
-}
-
 struct reply_step reply_next(struct reply *r)
 {
-	if (r->out_at == r->out.n)
-		make(r);
-	if (r->out_at == r->out.n)
-		return last_step(r);
+	const struct pace *pace = r->rule ? &r->rule->pace : NULL;
+	struct reply_step step = { .kind = REPLY_END, .delay_ms = r->delay_ms };
 
-	size_t n = r->rule && r->rule->pace.drip ? 1 : r->out.n - r->out_at;
-	struct reply_step step = { REPLY_BYTES, r->delay_ms, { r->out.p + r->out_at, n } };
-	r->out_at += n;
-	r->engine->counters.bytes_out += n;
-	r->delay_ms = next_delay(r);
+	if (r->out_at == r->out.n)
+		generate_bytes(r);
+	r->delay_ms = 0;
+	if (r->out_at == r->out.n) {
+		if (r->faulty)
+			step.kind = r->rule->fault.kind == FAULT_CUT ? REPLY_CUT : REPLY_STALL;
+		return step;
+	}
+	step.kind = REPLY_BYTES;
+	step.bytes = (struct str){ r->out.p + r->out_at, pace && pace->drip ? 1 : r->out.n - r->out_at };
+	r->out_at += step.bytes.n;
+	r->engine->counters.bytes_out += step.bytes.n;
+	if (pace && !r->faulty && pace->drip && r->out_at < r->out.n)
+		r->delay_ms = range_pick(&pace->drip_ms, &r->random);
+	else if (pace && !r->faulty && r->stage != STAGE_OVER)
+		r->delay_ms = range_pick(&pace->delay_ms, &r->random);
 	return step;
 }
 
@@ -430,34 +381,4 @@ void reply_free(struct reply *r)
 		r->engine->in_flight--;
 	buf_release(&r->out);
 	free(r);
-}
-
-/* ---- signatures of thinking text and self-checking redacted data ------------------------------------------------- */
-
-enum { SALT_THINKING = 11, SALT_REDACTED = 13 };
-
-const char *signature_of(char out[DIGEST_ID_MAX], struct str thinking)
-{
-	return digest_id(out, "sig_", digest(SALT_THINKING, thinking), thinking.n);
-}
-
-/* Random letters, then a check over them. */
-const char *redacted_make(char out[REDACTED_MAX], uint64_t a, uint64_t b)
-{
-	digest_id(out, "redacted_", a, b);
-	struct str random = str_from(out);
-	digest_id(out + random.n, "_", digest(SALT_REDACTED, random), random.n);
-	return out;
-}
-
-bool redacted_is_ours(struct str data)
-{
-	const char *split = data.n ? memrchr(data.p, '_', data.n) : NULL;
-	char check[DIGEST_ID_MAX];
-
-	if (!split)
-		return false;
-	struct str random = { data.p, (size_t)(split - data.p) };
-	struct str rest = { split, data.n - random.n };
-	return str_is(rest, digest_id(check, "_", digest(SALT_REDACTED, random), random.n));
 }

@@ -4,7 +4,7 @@
  *
  *     system, developer (in front)  -> system            user, tool        -> one user message, results first
  *     assistant with tool_calls     -> tool_use blocks    image_url         -> image */
-#include "core/scenario/chat_request.h"
+#include "core/scenario/engine_int.h"
 #include "lib/json/json_write.h"
 
 enum { NO_LIMIT_TOKENS = 1000000 };
@@ -44,7 +44,7 @@ struct chat_reader {
 	size_t item; /* message */
 };
 
-static int refuse(const struct chat_reader *c, const char *what)
+static int refuse_message(const struct chat_reader *c, const char *what)
 {
 	return err_set(c->err, ERR_PARSE, "messages.%zu: %s", c->item, what);
 }
@@ -67,7 +67,7 @@ static int put_image(struct chat_reader *c, const struct json *image)
 	struct str encoding = str_cut(&rest, ',');
 
 	if (!str_is(scheme, "data") || !str_is(encoding, "base64") || !rest.n)
-		return refuse(c, "image_url: must be a data: address in base64");
+		return refuse_message(c, "image_url: must be a data: address in base64");
 	json_open(&c->w, '{');
 	json_kcstr(&c->w, "type", "image");
 	json_key(&c->w, "source");
@@ -88,7 +88,7 @@ static int put_content(struct chat_reader *c, const struct json *content)
 		return 0;
 	}
 	if (!json_is(content, JSON_ARRAY) || !content->count)
-		return refuse(c, "content: required, a string or a list of parts");
+		return refuse_message(c, "content: required, a string or a list of parts");
 	for (const struct json *p = json_first(content); p; p = json_next(content, p)) {
 		const struct json *type = json_get(p, "type");
 		int rc = 0;
@@ -97,7 +97,7 @@ static int put_content(struct chat_reader *c, const struct json *content)
 		else if (json_str_is(type, "image_url"))
 			rc = put_image(c, json_get(p, "image_url"));
 		else
-			return refuse(c, "content: a part is of type text or image_url");
+			return refuse_message(c, "content: a part is of type text or image_url");
 		if (rc < 0)
 			return rc;
 	}
@@ -106,20 +106,21 @@ static int put_content(struct chat_reader *c, const struct json *content)
 
 /* ---- messages -------------------------------------------------------------------------------------------------- */
 
-static void open_message(struct chat_reader *c, const char *role)
-{
-	json_open(&c->w, '{');
-	json_kcstr(&c->w, "role", role);
-	json_key(&c->w, "content");
-	json_open(&c->w, '[');
-}
-
 static void close_message(struct chat_reader *c)
 {
 	if (c->last <= ROLE_SYSTEM)
 		return;
 	json_close(&c->w);
 	json_close(&c->w);
+}
+
+static void open_message(struct chat_reader *c, const char *role)
+{
+	close_message(c);
+	json_open(&c->w, '{');
+	json_kcstr(&c->w, "role", role);
+	json_key(&c->w, "content");
+	json_open(&c->w, '[');
 }
 
 static int put_call(struct chat_reader *c, const struct json *call)
@@ -131,9 +132,9 @@ static int put_call(struct chat_reader *c, const struct json *call)
 
 	if (!json_str_is(json_get(call, "type"), "function") || !json_is(json_get(call, "id"), JSON_STRING) ||
 	    !json_is(json_get(function, "name"), JSON_STRING))
-		return refuse(c, "tool_calls: a call has id, type function and a name");
+		return refuse_message(c, "tool_calls: a call has id, type function and a name");
 	if (json_parse(&reader, arguments.p, arguments.n, &input, NULL) < 0 || !json_is(input, JSON_OBJECT))
-		return refuse(c, "tool_calls: arguments must be an object of JSON in a string");
+		return refuse_message(c, "tool_calls: arguments must be an object of JSON in a string");
 	json_open(&c->w, '{');
 	json_kcstr(&c->w, "type", "tool_use");
 	json_kraw(&c->w, "id", json_raw(json_get(call, "id")));
@@ -151,10 +152,9 @@ static int put_assistant(struct chat_reader *c, const struct json *message)
 	bool has_content = content && !json_is(content, JSON_NULL) && !is_empty;
 
 	if (c->last == ROLE_ASSISTANT)
-		return refuse(c, "role: two messages of the assistant in a row");
+		return refuse_message(c, "role: two messages of the assistant in a row");
 	if (!has_content && !calls)
-		return refuse(c, "an answer has content, calls or both");
-	close_message(c);
+		return refuse_message(c, "an answer has content, calls or both");
 	open_message(c, "assistant");
 	if (has_content && put_content(c, content) < 0)
 		return -(int)c->err->kind;
@@ -164,31 +164,18 @@ static int put_assistant(struct chat_reader *c, const struct json *message)
 	return 0;
 }
 
-static int put_user(struct chat_reader *c, const struct json *message)
-{
-	if (c->last == ROLE_USER)
-		return refuse(c, "role: two messages of the user in a row");
-	if (c->last != ROLE_TOOL) {
-		close_message(c);
-		open_message(c, "user");
-	}
-	return put_content(c, json_get(message, "content"));
-}
-
 static int put_tool(struct chat_reader *c, const struct json *message)
 {
 	const struct json *content = json_get(message, "content");
 
 	if (c->last != ROLE_TOOL && c->last != ROLE_ASSISTANT)
-		return refuse(c, "role: a result follows the calls of the assistant, or another result");
+		return refuse_message(c, "role: a result follows the calls of the assistant, or another result");
 	if (!json_is(json_get(message, "tool_call_id"), JSON_STRING))
-		return refuse(c, "tool_call_id: required");
+		return refuse_message(c, "tool_call_id: required");
 	if (!json_is(content, JSON_STRING))
-		return refuse(c, "content: a result is a string");
-	if (c->last != ROLE_TOOL) {
-		close_message(c);
+		return refuse_message(c, "content: a result is a string");
+	if (c->last != ROLE_TOOL)
 		open_message(c, "user");
-	}
 	json_open(&c->w, '{');
 	json_kcstr(&c->w, "type", "tool_result");
 	json_kraw(&c->w, "tool_use_id", json_raw(json_get(message, "tool_call_id")));
@@ -214,44 +201,39 @@ static enum chat_role role_of(const struct json *message)
 	return ROLE_NONE;
 }
 
-static int put_message(struct chat_reader *c, const struct json *message)
-{
-	enum chat_role role = role_of(message);
-	int rc = role == ROLE_USER        ? put_user(c, message)
-		 : role == ROLE_ASSISTANT ? put_assistant(c, message)
-		 : role == ROLE_TOOL      ? put_tool(c, message)
-					  : refuse(c, "role: must be system (in front), user, assistant or tool");
-
-	c->last = role;
-	return rc;
-}
-
-/* System messages stand in front; the first other one is returned. */
-static const struct json *put_system(struct chat_reader *c, const struct json *messages, int *rc)
-{
-	const struct json *m = json_first(messages);
-
-	if (role_of(m) != ROLE_SYSTEM)
-		return m;
-	json_key(&c->w, "system");
-	json_open(&c->w, '[');
-	for (; m && role_of(m) == ROLE_SYSTEM && *rc == 0; m = json_next(messages, m), c->item++)
-		*rc = put_content(c, json_get(m, "content"));
-	json_close(&c->w);
-	return m;
-}
-
 static int put_messages(struct chat_reader *c, const struct json *messages)
 {
 	int rc = 0;
 
 	if (!json_is(messages, JSON_ARRAY) || !messages->count)
 		return err_set(c->err, ERR_PARSE, "messages: required, a list of at least one message");
-	const struct json *m = put_system(c, messages, &rc);
+	const struct json *m = json_first(messages);
+	if (role_of(m) == ROLE_SYSTEM) {
+		json_key(&c->w, "system");
+		json_open(&c->w, '[');
+		for (; m && role_of(m) == ROLE_SYSTEM && rc == 0; m = json_next(messages, m), c->item++)
+			rc = put_content(c, json_get(m, "content"));
+		json_close(&c->w);
+	}
 	json_key(&c->w, "messages");
 	json_open(&c->w, '[');
-	for (; m && rc == 0; m = json_next(messages, m), c->item++)
-		rc = put_message(c, m);
+	for (; m && rc == 0; m = json_next(messages, m), c->item++) {
+		enum chat_role role = role_of(m);
+		if (role == ROLE_ASSISTANT) {
+			rc = put_assistant(c, m);
+		} else if (role == ROLE_TOOL) {
+			rc = put_tool(c, m);
+		} else if (role != ROLE_USER) {
+			rc = refuse_message(c, "role: must be system (in front), user, assistant or tool");
+		} else if (c->last == ROLE_USER) {
+			rc = refuse_message(c, "role: two messages of the user in a row");
+		} else {
+			if (c->last != ROLE_TOOL)
+				open_message(c, "user");
+			rc = put_content(c, json_get(m, "content"));
+		}
+		c->last = role;
+	}
 	if (rc == 0) {
 		close_message(c);
 		json_close(&c->w);
@@ -281,23 +263,6 @@ static int put_tools(struct chat_reader *c, const struct json *tools)
 	return 0;
 }
 
-static void put_scalars(struct chat_reader *c, const struct json *root)
-{
-	const struct json *limit = json_get(root, "max_tokens");
-	const struct json *stream = json_get(root, "stream");
-
-	if (!limit)
-		limit = json_get(root, "max_completion_tokens");
-	if (json_get(root, "model"))
-		json_kraw(&c->w, "model", json_raw(json_get(root, "model")));
-	if (limit)
-		json_kraw(&c->w, "max_tokens", json_raw(limit));
-	else
-		json_ki64(&c->w, "max_tokens", NO_LIMIT_TOKENS);
-	if (stream)
-		json_kraw(&c->w, "stream", json_raw(stream));
-}
-
 int chat_request(struct json_reader *reader, struct arena *arena, struct str body, struct buf *out, bool *ret_usage,
 		 struct err *err)
 {
@@ -319,7 +284,18 @@ int chat_request(struct json_reader *reader, struct arena *arena, struct str bod
 	if (json_get(root, "max_tokens") && json_get(root, "max_completion_tokens"))
 		return err_set(err, ERR_PARSE, "max_tokens and max_completion_tokens: only one of them");
 	json_open(&c.w, '{');
-	put_scalars(&c, root);
+	const struct json *limit = json_get(root, "max_tokens");
+	const struct json *stream = json_get(root, "stream");
+	if (!limit)
+		limit = json_get(root, "max_completion_tokens");
+	if (json_get(root, "model"))
+		json_kraw(&c.w, "model", json_raw(json_get(root, "model")));
+	if (limit)
+		json_kraw(&c.w, "max_tokens", json_raw(limit));
+	else
+		json_ki64(&c.w, "max_tokens", NO_LIMIT_TOKENS);
+	if (stream)
+		json_kraw(&c.w, "stream", json_raw(stream));
 	if (put_tools(&c, json_get(root, "tools")) < 0 || put_messages(&c, json_get(root, "messages")) < 0)
 		return -(int)err->kind;
 	json_close(&c.w);

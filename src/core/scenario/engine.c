@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * engine.c - checks capacity and validity of a request, finds its rule, and counts. */
 #include "lib/json/json_write.h"
-#include "core/scenario/chat_request.h"
 #include "core/scenario/engine_int.h"
 
 static const struct rule *match_rule(struct asking *a);
-
-/* ---- takes a request, decides whether there is room for it and whether it is valid, finds its a ------------------ */
 
 enum { BYTES_PER_TOKEN = 4, KEEP_SCRATCH_BYTES = 1 << 20 };
 
@@ -46,7 +43,7 @@ void engine_reset(struct engine *e)
 	e->rate_left = (double)e->scenario->rate_per_s;
 }
 
-/* A bucket that holds the requests of one second. */
+/* A token bucket with the requests of one second */
 static bool rate_allows(struct engine *e)
 {
 	double rate = (double)e->scenario->rate_per_s;
@@ -82,34 +79,9 @@ static unsigned check_flags(const struct scenario *s)
 	return (s->unknown_tools ? REQUEST_UNKNOWN_TOOLS : 0) | (s->pauses ? REQUEST_PAUSES : 0);
 }
 
-static struct reply *answer(struct engine *e, const struct engine_request *ask, const struct request *request)
-{
-	struct asking a = { .engine = e, .ask = ask, .request = request, .number = e->counters.requests };
-	const struct rule *rule = match_rule(&a);
-
-	if (!rule) {
-		e->counters.unmatched++;
-		return answer_error(
-			e, 400, NULL, "no rule of the scenario wants this request: agent " STR_FMT ", turn %llu",
-			STR_ARG(ask->agent.n ? ask->agent : STR("main")), (unsigned long long)request->turn);
-	}
-	struct cache_look look = { 0 };
-	if (e->scenario->cache)
-		look = prompt_cache_look(&e->cache, request, e->scenario->cache_min_tokens * BYTES_PER_TOKEN,
-					 e->now_ms);
-	else
-		look.total_bytes = request->prefixes[request->prefix_count - 1].bytes;
-	struct counters *c = &e->counters;
-	c->prefix_bytes += look.prefix_bytes;
-	c->read_bytes += look.read_bytes;
-	c->recent[c->recent_count++ % RECENT_REQUESTS] =
-		(struct recent){ c->requests, look.prefix_bytes, look.read_bytes };
-	e->counters.answered++;
-	return answer_rule(&a, rule, &look);
-}
-
 static struct reply *ask_message(struct engine *e, const struct engine_request *ask)
 {
+	struct counters *c = &e->counters;
 	struct request request;
 	struct err err;
 
@@ -119,10 +91,29 @@ static struct reply *ask_message(struct engine *e, const struct engine_request *
 		return refuse_load(e, "more requests a second than the scenario's rate");
 	if (request_check(e->checker, ask->body, check_flags(e->scenario), &request, &err) < 0)
 		return refuse_request(e, &err);
-	struct reply *r = answer(e, ask, &request);
+	struct asking a = { .engine = e, .ask = ask, .request = &request, .number = c->requests };
+	const struct rule *rule = match_rule(&a);
+	struct reply *r;
+	if (rule) {
+		struct cache_look look = { .total_bytes = request.prefixes[request.prefix_count - 1].bytes };
+		if (e->scenario->cache)
+			look = prompt_cache_look(&e->cache, &request, e->scenario->cache_min_tokens * BYTES_PER_TOKEN,
+						 e->now_ms);
+		c->prefix_bytes += look.prefix_bytes;
+		c->read_bytes += look.read_bytes;
+		c->recent[c->recent_count++ % RECENT_REQUESTS] =
+			(struct recent){ c->requests, look.prefix_bytes, look.read_bytes };
+		c->answered++;
+		r = answer_rule(&a, rule, &look);
+	} else {
+		c->unmatched++;
+		r = answer_error(e, 400, NULL,
+				 "no rule of the scenario wants this request: agent " STR_FMT ", turn %llu",
+				 STR_ARG(ask->agent.n ? ask->agent : STR("main")), (unsigned long long)request.turn);
+	}
 	r->counted = true;
 	e->in_flight++;
-	e->counters.in_flight_max = MAX(e->counters.in_flight_max, e->in_flight);
+	c->in_flight_max = MAX(c->in_flight_max, e->in_flight);
 	return r;
 }
 
@@ -180,32 +171,29 @@ static struct reply *list_models(struct engine *e, struct str id)
 	return answer_json(e, buf_str(&body));
 }
 
-static struct reply *dispatch(struct engine *e, const struct engine_request *ask)
+static struct reply *ask_path(struct engine *e, const struct engine_request *ask)
 {
 	const struct str models = STR("/v1/models");
 	struct str rest = ask->path;
 	struct str path = str_cut(&rest, '?');
+	struct engine_request translated = *ask; /* as a request of the Messages API */
+	struct cloud_path cloud;
+	struct err err;
+	int rc;
 
 	if (str_is(path, "/v1/messages") || str_is(path, "/anthropic/v1/messages"))
 		return ask_message(e, ask);
-	if (str_is(path, "/v1/chat/completions")) {
-		/* The same request in the words of the Messages API. */
-		struct engine_request translated = *ask;
-		struct err err;
-		e->chat = true;
+	e->chat = str_is(path, "/v1/chat/completions");
+	if (e->chat || cloud_path_read(path, &cloud)) {
 		buf_clear(&e->chat_body);
-		if (chat_request(&e->chat_reader, &e->scratch, ask->body, &e->chat_body, &e->wants_usage, &err) < 0)
-			return refuse_request(e, &err);
-		translated.body = buf_str(&e->chat_body);
-		return ask_message(e, &translated);
-	}
-	struct cloud_path cloud;
-	if (cloud_path_read(path, &cloud)) {
-		struct engine_request translated = *ask;
-		struct err err;
-		e->frames = cloud.frames;
-		buf_clear(&e->chat_body);
-		if (cloud_request(&e->chat_reader, &cloud, ask->body, &e->chat_body, &err) < 0)
+		if (e->chat) {
+			rc = chat_request(&e->chat_reader, &e->scratch, ask->body, &e->chat_body, &e->wants_usage,
+					  &err);
+		} else {
+			e->frames = cloud.frames;
+			rc = cloud_request(&e->chat_reader, &cloud, ask->body, &e->chat_body, &err);
+		}
+		if (rc < 0)
 			return refuse_request(e, &err);
 		translated.body = buf_str(&e->chat_body);
 		return ask_message(e, &translated);
@@ -226,7 +214,7 @@ struct reply *engine_ask(struct engine *e, const struct engine_request *ask)
 	e->counters.bytes_in += ask->body.n;
 	e->now_ms = MAX(e->now_ms, ask->now_ms);
 	e->chat = e->wants_usage = e->frames = false;
-	struct reply *r = dispatch(e, ask);
+	struct reply *r = ask_path(e, ask);
 	arena_reset(&e->scratch);
 	if (e->text.cap > KEEP_SCRATCH_BYTES)
 		buf_release(&e->text);
@@ -235,10 +223,9 @@ struct reply *engine_ask(struct engine *e, const struct engine_request *ask)
 	return r;
 }
 
-/* ---- which rule wants a request ---------------------------------------------------------------------------------- */
+/* ---- the rule for a request ------------------------------------------------------------------------------------ */
 
-/* Conditions on the request come first; nth, every and chance count only the
- * requests for which those hold. */
+/* Conditions on the request come first; nth, every and chance count only the requests for which those hold. */
 
 static bool any_has(struct texts texts, struct str part)
 {
@@ -253,7 +240,7 @@ static bool in_range(const struct range *r, uint64_t value)
 	return value >= r->from && value <= r->to;
 }
 
-static bool holds(const struct asking *a, const struct condition *c)
+static bool condition_holds(const struct asking *a, const struct condition *c)
 {
 	struct arena *arena = &a->engine->scratch;
 	struct str agent = a->ask->agent.n ? a->ask->agent : STR("main");
@@ -273,43 +260,29 @@ static bool holds(const struct asking *a, const struct condition *c)
 	return false;
 }
 
-static size_t value_len(const struct capture *c, struct str s)
-{
-	size_t n = 0;
-
-	if (c->end == CAPTURE_UNTIL) {
-		const char *end = s.n ? memmem(s.p, s.n, c->until.p, c->until.n) : NULL;
-		return end ? (size_t)(end - s.p) : s.n;
-	}
-	while (n < s.n && s.p[n] != '\n' && (c->end == CAPTURE_LINE || (s.p[n] != ' ' && s.p[n] != '\t')))
-		n++;
-	return n;
-}
-
-static bool find_value(const struct capture *c, struct str text, struct str *ret)
-{
-	const char *hit = c->mark.n ? memmem(text.p, text.n, c->mark.p, c->mark.n) : text.p;
-
-	if (!hit)
-		return false;
-	struct str rest = { hit + c->mark.n, text.n - (size_t)(hit - text.p) - c->mark.n };
-	while (rest.n && (rest.p[0] == ' ' || rest.p[0] == '\t')) {
-		rest.p++;
-		rest.n--;
-	}
-	*ret = (struct str){ rest.p, value_len(c, rest) };
-	return true;
-}
-
 static bool take_capture(struct asking *a, const struct capture *c)
 {
 	struct arena *arena = &a->engine->scratch;
 	struct texts texts = request_texts(a->request, c->source, arena);
-	struct str value;
 
 	for (size_t i = 0; i < texts.n; i++) {
-		if (!find_value(c, texts.items[i], &value))
+		struct str text = texts.items[i];
+		const char *hit = c->mark.n ? memmem(text.p, text.n, c->mark.p, c->mark.n) : text.p;
+		if (!hit)
 			continue;
+		struct str value = { hit + c->mark.n, 0 };
+		const char *end = text.p + text.n;
+		while (value.p < end && (value.p[0] == ' ' || value.p[0] == '\t'))
+			value.p++;
+		size_t left = (size_t)(end - value.p);
+		if (c->end == CAPTURE_UNTIL) {
+			const char *stop = left ? memmem(value.p, left, c->until.p, c->until.n) : NULL;
+			value.n = stop ? (size_t)(stop - value.p) : left;
+		} else {
+			const char *stops = c->end == CAPTURE_LINE ? "\n" : "\n \t";
+			while (value.n < left && !char_in(value.p[value.n], stops))
+				value.n++;
+		}
 		struct captured *captured = arena_alloc(arena, sizeof *captured);
 		*captured = (struct captured){ .next = a->captured, .capture = c, .text = value };
 		a->captured = captured;
@@ -318,11 +291,11 @@ static bool take_capture(struct asking *a, const struct capture *c)
 	return false;
 }
 
-static bool wants(struct asking *a, const struct rule *rule)
+static bool rule_matches(struct asking *a, const struct rule *rule)
 {
 	a->captured = NULL;
 	for (const struct condition *c = rule->conditions; c; c = c->next)
-		if (!holds(a, c))
+		if (!condition_holds(a, c))
 			return false;
 	for (const struct capture *c = rule->captures; c; c = c->next)
 		if (!take_capture(a, c))
@@ -335,12 +308,12 @@ static bool wants(struct asking *a, const struct rule *rule)
 	return rule->chance < 0 || (double)(digest_random(&a->engine->random) >> 11) * 0x1p-53 < rule->chance;
 }
 
-/* NULL: no rule wants it. Fills n and captured */
+/* NULL: no rule matches. Sets n and captured. */
 static const struct rule *match_rule(struct asking *a)
 {
 	const struct rule *rule = a->engine->scenario->rules;
 
-	while (rule && !wants(a, rule))
+	while (rule && !rule_matches(a, rule))
 		rule = rule->next;
 	if (rule)
 		a->engine->rules[rule->index].matched++;
@@ -348,43 +321,6 @@ static const struct rule *match_rule(struct asking *a)
 }
 
 /* ---- what an engine has counted, as JSON ------------------------------------------------------------------------- */
-
-static void put_cache(struct json_out *w, const struct counters *c)
-{
-	uint64_t first = c->recent_count > RECENT_REQUESTS ? c->recent_count - RECENT_REQUESTS : 0;
-
-	json_key(w, "cache");
-	json_open(w, '{');
-	json_ki64(w, "prefix_bytes", (int64_t)c->prefix_bytes);
-	json_ki64(w, "read_bytes", (int64_t)c->read_bytes);
-	json_key(w, "requests");
-	json_open(w, '[');
-	for (uint64_t i = first; i < c->recent_count; i++) {
-		const struct recent *r = &c->recent[i % RECENT_REQUESTS];
-		json_open(w, '{');
-		json_ki64(w, "request", (int64_t)r->number);
-		json_ki64(w, "prefix_bytes", (int64_t)r->prefix_bytes);
-		json_ki64(w, "read_bytes", (int64_t)r->read_bytes);
-		json_close(w);
-	}
-	json_close(w);
-	json_close(w);
-}
-
-static void put_rules(struct json_out *w, const struct engine *e)
-{
-	json_key(w, "rules");
-	json_open(w, '[');
-	for (const struct rule *rule = e->scenario->rules; rule; rule = rule->next) {
-		json_open(w, '{');
-		json_kstr(w, "name", rule->name);
-		json_ki64(w, "line", rule->line);
-		json_ki64(w, "seen", (int64_t)e->rules[rule->index].seen);
-		json_ki64(w, "matched", (int64_t)e->rules[rule->index].matched);
-		json_close(w);
-	}
-	json_close(w);
-}
 
 void engine_stats(const struct engine *e, struct buf *out_json)
 {
@@ -402,7 +338,33 @@ void engine_stats(const struct engine *e, struct buf *out_json)
 	json_ki64(&w, "bytes_in", (int64_t)c->bytes_in);
 	json_ki64(&w, "bytes_out", (int64_t)c->bytes_out);
 	json_kcstr(&w, "last_invalid", c->last_invalid.kind ? c->last_invalid.text : NULL);
-	put_cache(&w, c);
-	put_rules(&w, e);
+	uint64_t first = c->recent_count > RECENT_REQUESTS ? c->recent_count - RECENT_REQUESTS : 0;
+	json_key(&w, "cache");
+	json_open(&w, '{');
+	json_ki64(&w, "prefix_bytes", (int64_t)c->prefix_bytes);
+	json_ki64(&w, "read_bytes", (int64_t)c->read_bytes);
+	json_key(&w, "requests");
+	json_open(&w, '[');
+	for (uint64_t i = first; i < c->recent_count; i++) {
+		const struct recent *r = &c->recent[i % RECENT_REQUESTS];
+		json_open(&w, '{');
+		json_ki64(&w, "request", (int64_t)r->number);
+		json_ki64(&w, "prefix_bytes", (int64_t)r->prefix_bytes);
+		json_ki64(&w, "read_bytes", (int64_t)r->read_bytes);
+		json_close(&w);
+	}
+	json_close(&w);
+	json_close(&w);
+	json_key(&w, "rules");
+	json_open(&w, '[');
+	for (const struct rule *rule = e->scenario->rules; rule; rule = rule->next) {
+		json_open(&w, '{');
+		json_kstr(&w, "name", rule->name);
+		json_ki64(&w, "line", rule->line);
+		json_ki64(&w, "seen", (int64_t)e->rules[rule->index].seen);
+		json_ki64(&w, "matched", (int64_t)e->rules[rule->index].matched);
+		json_close(&w);
+	}
+	json_close(&w);
 	json_close(&w);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * engine_int.h - internals of the engine: one request being answered (struct asking), and the reply.
  *
- *     engine.c   checks, counts, limits      match.c   finds the rule       expand.c   fills in the {{names}}
- *     answer.c   makes the reply             reply.c   hands out its steps  reply_event.c   writes events and messages
- *     chat_request.c, reply_chat.c   the same for chat completions */
+ *     engine.c   checks, limits, finds the rule     template.c      fills in the {{names}}
+ *     answer.c   makes the reply and its steps      reply_event.c   writes events and messages
+ *     chat_request.c, reply_chat.c   the same for chat completions      reply_frames.c   for clouds */
 #pragma once
 #include "core/scenario/digest.h"
 #include "core/scenario/prompt_cache.h"
@@ -133,6 +133,11 @@ struct reply *answer_error(struct engine *e, unsigned status, const char *header
 	printf_like(4, 5);
 struct reply *answer_json(struct engine *e, struct str body);
 
+/* chat_request.c: converts a chat-completions request to the Messages API. Appends it to out, which is undefined after a failure (-ERR_PARSE: the text of a 400). *ret_usage: the client asked
+ * for usage. Borrows body and reader until return; arena is for scratch. */
+int chat_request(struct json_reader *reader, struct arena *arena, struct str body, struct buf *out, bool *ret_usage,
+		 struct err *err);
+
 /* reply_chat.c: the same as reply_event.c for chat completions. */
 void chat_event_next(struct reply *r, struct buf *out);
 void chat_event_error(const struct fault *fault, struct buf *out);
@@ -146,7 +151,7 @@ struct cloud_path {
 	bool frames;
 };
 bool cloud_path_read(struct str path, struct cloud_path *ret); /* false: not a path of a cloud */
-/* Appends the same request in the words of the Messages API. */
+/* Appends the same request in the format of the Messages API. */
 int cloud_request(struct json_reader *reader, const struct cloud_path *path, struct str body, struct buf *out,
 		  struct err *err);
 void frames_wrap(struct buf *out, size_t from); /* events from there on become frames */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * parse_int.h - internals of the scenario parser: the position in the text, and the tokens of a line.
  *
- * How to add a statement: 1. write `static int parse_x(struct parser *p, struct err *err)` in scenario_rule.c, for a
- * setting in scenario_parse.c; 2. give it a row in the table of that file; 3. describe it at the top of
- * scenario_parse.c and in docs/scenarios.md. */
+ * How to add a statement: 1. write a statement_fn in scenario_rule.c, for a setting in scenario_parse.c, or use one that is
+ * there; 2. give it a row in the table of that file; 3. describe it at the top of scenario_parse.c and in
+ * docs/scenarios.md. */
 #pragma once
 #include "core/scenario/scenario.h"
 
@@ -21,12 +21,18 @@ struct parser {
 	struct block **next_block;
 };
 
-typedef int statement_fn(struct parser *p, struct err *err);
+struct statement;
+typedef int statement_fn(struct parser *p, const struct statement *s, struct err *err);
 struct statement {
 	const char *word;
 	statement_fn *parse;
+	int kind;         /* of the condition, block, fault or value */
+	size_t offset;    /* of a value in struct scenario, rule or pace */
+	const char *what; /* the value in messages */
 };
-statement_fn *find_statement(const struct statement *table, struct str word); /* NULL if there is none */
+enum value_kind { VALUE_NUMBER, VALUE_SIZE, VALUE_RANGE, VALUE_TIME, VALUE_TEXT };
+int parse_value(struct parser *p, const struct statement *s, void *base, struct err *err); /* base: of s->offset */
+const struct statement *find_statement(const struct statement *table, struct str word);    /* NULL if there is none */
 extern const struct statement rule_statements[];   /* sorted by word, like the others; ends with a NULL word */
 extern const struct statement pace_statements[];   /* allowed in rules and before them */
 int rule_check(struct parser *p, struct err *err); /* checks that the ending rule has exactly one kind of answer */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * reply_chat.c - an answer as chunks of chat completions, one at a time, or as one JSON object. The stages are those of
- * reply_event.c; those that have no chunk here pass with the one before, so that a call is complete with its last piece. */
+ * reply_event.c; a stage without a chunk passes with the one before, so that a call is complete with its last piece. */
 #include "lib/json/json_write.h"
 #include "core/scenario/engine_int.h"
 
@@ -22,154 +22,59 @@ static const char *finish_reason(const struct reply *r)
 	return "stop";
 }
 
-static void put_usage(struct json_out *w, const struct usage *u)
+static void add_usage(struct buf *out, const struct usage *u)
 {
-	uint64_t input = u->input + u->cache_read + u->cache_write;
+	unsigned long long input = u->input + u->cache_read + u->cache_write, output = u->output;
 
-	json_key(w, "usage");
-	json_open(w, '{');
-	json_ki64(w, "prompt_tokens", (int64_t)input);
-	json_ki64(w, "completion_tokens", (int64_t)u->output);
-	json_ki64(w, "total_tokens", (int64_t)(input + u->output));
-	json_key(w, "prompt_tokens_details");
-	json_open(w, '{');
-	json_ki64(w, "cached_tokens", (int64_t)u->cache_read);
-	json_close(w);
-	json_close(w);
+	buf_addf(out,
+		 "\"usage\":{\"prompt_tokens\":%llu,\"completion_tokens\":%llu,\"total_tokens\":%llu,"
+		 "\"prompt_tokens_details\":{\"cached_tokens\":%llu}}",
+		 input, output, input + output, (unsigned long long)u->cache_read);
 }
 
-static void put_head(struct json_out *w, const struct reply *r, const char *object)
+/* An object up to the value of choices */
+static void begin_object(const struct reply *r, const char *object, struct buf *out)
 {
 	char id[DIGEST_ID_MAX];
 
-	json_kcstr(w, "id", digest_id(id, "chatcmpl-", r->id_a, r->id_b));
-	json_kcstr(w, "object", object);
-	json_ki64(w, "created", CREATED_S);
-	json_kstr(w, "model", r->model);
+	buf_addf(out, "{\"id\":\"%s\",\"object\":\"%s\",\"created\":%d,\"model\":",
+		 digest_id(id, "chatcmpl-", r->id_a, r->id_b), object, CREATED_S);
+	json_add_quoted(out, r->model);
+	buf_addstr(out, ",\"choices\":");
 }
 
-static struct json_out begin_chunk(const struct reply *r, struct buf *out)
+/* A chunk up to the open delta of its one choice */
+static void begin_chunk(const struct reply *r, struct buf *out)
 {
 	buf_addstr(out, "data: ");
-	struct json_out w = json_out(out);
-	json_open(&w, '{');
-	put_head(&w, r, "chat.completion.chunk");
-	json_key(&w, "choices");
-	json_open(&w, '[');
-	return w;
+	begin_object(r, "chat.completion.chunk", out);
+	buf_addstr(out, "[{\"index\":0,\"delta\":{");
 }
 
-static void end_chunk(struct json_out *w)
+static void end_chunk(struct buf *out)
 {
-	json_close(w);
-	buf_add(w->buf, "\n\n", 2);
-}
-
-/* The one choice, up to its open delta. */
-static void open_delta(struct json_out *w)
-{
-	json_open(w, '{');
-	json_ki64(w, "index", 0);
-	json_key(w, "delta");
-	json_open(w, '{');
-}
-
-static void close_choice(struct json_out *w, const char *reason)
-{
-	json_close(w);
-	json_kcstr(w, "finish_reason", reason);
-	json_close(w);
-	json_close(w); /* the list */
-}
-
-static void put_role(const struct reply *r, struct buf *out)
-{
-	struct json_out w = begin_chunk(r, out);
-
-	open_delta(&w);
-	json_kcstr(&w, "role", "assistant");
-	json_kcstr(&w, "content", "");
-	close_choice(&w, NULL);
-	end_chunk(&w);
-}
-
-static void open_call(struct json_out *w, const struct reply *r)
-{
-	json_key(w, "tool_calls");
-	json_open(w, '[');
-	json_open(w, '{');
-	json_ki64(w, "index", (int64_t)r->calls);
-}
-
-static void put_call_start(const struct reply *r, struct buf *out)
-{
-	struct json_out w = begin_chunk(r, out);
-	char id[DIGEST_ID_MAX];
-
-	open_delta(&w);
-	open_call(&w, r);
-	json_kcstr(&w, "id", reply_tool_id(id, r, r->block));
-	json_kcstr(&w, "type", "function");
-	json_key(&w, "function");
-	json_open(&w, '{');
-	json_kstr(&w, "name", r->blocks[r->block].block->name);
-	json_kcstr(&w, "arguments", "");
-	json_close(&w);
-	json_close(&w);
-	json_close(&w);
-	close_choice(&w, NULL);
-	end_chunk(&w);
-}
-
-static void put_piece(struct json_out *w, const struct reply *r, const char *member, size_t n)
-{
-	const struct reply_block *b = &r->blocks[r->block];
-	AUTO_BUF struct buf made = { 0 };
-
-	if (b->block->kind == BLOCK_FILLER)
-		reply_add_filler(&made, r->at, n);
-	json_kstr(w, member, made.n ? buf_str(&made) : (struct str){ b->text.p + r->at, n });
+	buf_addstr(out, "},\"finish_reason\":null}]}\n\n");
 }
 
 static void put_delta(struct reply *r, struct buf *out)
 {
 	const struct reply_block *b = &r->blocks[r->block];
 	size_t n = reply_delta_len(r, b);
-	struct json_out w = begin_chunk(r, out);
+	AUTO_BUF struct buf made = { 0 };
 
-	open_delta(&w);
-	if (b->block->kind == BLOCK_CALL) {
-		open_call(&w, r);
-		json_key(&w, "function");
-		json_open(&w, '{');
-		put_piece(&w, r, "arguments", n);
-		json_close(&w);
-		json_close(&w);
-		json_close(&w);
-	} else {
-		put_piece(&w, r, b->block->kind == BLOCK_THINKING ? "reasoning_content" : "content", n);
-	}
-	close_choice(&w, NULL);
-	end_chunk(&w);
+	begin_chunk(r, out);
+	if (b->block->kind == BLOCK_CALL)
+		buf_addf(out,
+			 "\"tool_calls\":[{\"index\":%llu,\"function\":{\"arguments\":", (unsigned long long)r->calls);
+	else
+		buf_addstr(out, b->block->kind == BLOCK_THINKING ? "\"reasoning_content\":" : "\"content\":");
+	if (b->block->kind == BLOCK_FILLER)
+		reply_add_filler(&made, r->at, n);
+	json_add_quoted(out, made.n ? buf_str(&made) : (struct str){ b->text.p + r->at, n });
+	if (b->block->kind == BLOCK_CALL)
+		buf_addstr(out, "}}]");
+	end_chunk(out);
 	r->at += n;
-}
-
-static void put_finish(const struct reply *r, struct buf *out)
-{
-	struct json_out w = begin_chunk(r, out);
-
-	open_delta(&w);
-	close_choice(&w, finish_reason(r));
-	end_chunk(&w);
-}
-
-static void put_last_usage(const struct reply *r, struct buf *out)
-{
-	struct json_out w = begin_chunk(r, out);
-
-	json_close(&w);
-	put_usage(&w, &r->usage);
-	end_chunk(&w);
 }
 
 static enum stage stage_in_block(const struct reply *r)
@@ -178,7 +83,7 @@ static enum stage stage_in_block(const struct reply *r)
 }
 
 /* True: the stage has no chunk, and is over. */
-static bool pass(struct reply *r)
+static bool skip_stage(struct reply *r)
 {
 	enum block_kind kind = r->block < r->block_count ? r->blocks[r->block].block->kind : 0;
 
@@ -197,14 +102,24 @@ static bool pass(struct reply *r)
 
 void chat_event_next(struct reply *r, struct buf *out)
 {
+	char id[DIGEST_ID_MAX];
+
 	switch (r->stage) {
 	case STAGE_START:
-		put_role(r, out);
+		begin_chunk(r, out);
+		buf_addstr(out, "\"role\":\"assistant\",\"content\":\"\"");
+		end_chunk(out);
 		r->stage = r->block_count ? STAGE_BLOCK_START : STAGE_MESSAGE_DELTA;
 		break;
 	case STAGE_BLOCK_START:
 		r->at = 0;
-		put_call_start(r, out);
+		begin_chunk(r, out);
+		buf_addf(out,
+			 "\"tool_calls\":[{\"index\":%llu,\"id\":\"%s\",\"type\":\"function\",\"function\":{\"name\":",
+			 (unsigned long long)r->calls, reply_tool_id(id, r, r->block));
+		json_add_quoted(out, r->blocks[r->block].block->name);
+		buf_addstr(out, ",\"arguments\":\"\"}}]");
+		end_chunk(out);
 		r->stage = stage_in_block(r);
 		break;
 	case STAGE_DELTA:
@@ -212,11 +127,16 @@ void chat_event_next(struct reply *r, struct buf *out)
 		r->stage = stage_in_block(r);
 		break;
 	case STAGE_MESSAGE_DELTA:
-		put_finish(r, out);
+		begin_chunk(r, out);
+		buf_addf(out, "},\"finish_reason\":\"%s\"}]}\n\n", finish_reason(r));
 		r->stage = r->wants_usage ? STAGE_USAGE : STAGE_MESSAGE_STOP;
 		break;
 	case STAGE_USAGE:
-		put_last_usage(r, out);
+		buf_addstr(out, "data: ");
+		begin_object(r, "chat.completion.chunk", out);
+		buf_addstr(out, "[],");
+		add_usage(out, &r->usage);
+		buf_addstr(out, "}\n\n");
 		r->stage = STAGE_MESSAGE_STOP;
 		break;
 	case STAGE_MESSAGE_STOP:
@@ -226,7 +146,7 @@ void chat_event_next(struct reply *r, struct buf *out)
 	default:
 		break;
 	}
-	while (pass(r))
+	while (skip_stage(r))
 		;
 }
 
@@ -239,82 +159,52 @@ void chat_event_error(const struct fault *fault, struct buf *out)
 
 void chat_error(struct buf *out, struct str type, struct str message)
 {
-	struct json_out w = json_out(out);
-
-	json_open(&w, '{');
-	json_key(&w, "error");
-	json_open(&w, '{');
-	json_kstr(&w, "message", message);
-	json_kstr(&w, "type", type);
-	json_kcstr(&w, "param", NULL);
-	json_kcstr(&w, "code", NULL);
-	json_close(&w);
-	json_close(&w);
+	buf_addstr(out, "{\"error\":{\"message\":");
+	json_add_quoted(out, message);
+	buf_addstr(out, ",\"type\":");
+	json_add_quoted(out, type);
+	buf_addstr(out, ",\"param\":null,\"code\":null}}");
 }
 
 /* ---- without a stream ------------------------------------------------------------------------------------------ */
 
-static void put_texts(struct json_out *w, const struct reply *r, const char *member, bool thinking)
+void chat_json(const struct reply *r, struct buf *out)
 {
 	AUTO_BUF struct buf text = { 0 };
+	AUTO_BUF struct buf thinking = { 0 };
+	AUTO_BUF struct buf calls = { 0 };
+	char id[DIGEST_ID_MAX];
 
 	for (size_t i = 0; i < r->block_count; i++) {
 		const struct reply_block *b = &r->blocks[i];
-		if (b->block->kind == BLOCK_FILLER && !thinking)
+		if (b->block->kind == BLOCK_FILLER) {
 			reply_add_filler(&text, 0, b->text.n);
-		else if (b->block->kind == (thinking ? BLOCK_THINKING : BLOCK_TEXT))
+		} else if (b->block->kind == BLOCK_TEXT) {
 			buf_add(&text, b->text.p, b->text.n);
-	}
-	if (text.n)
-		json_kstr(w, member, buf_str(&text));
-	else if (!thinking)
-		json_kcstr(w, member, NULL);
-}
-
-static void put_calls(struct json_out *w, const struct reply *r)
-{
-	char id[DIGEST_ID_MAX];
-	bool open = false;
-
-	for (size_t i = 0; i < r->block_count; i++) {
-		if (r->blocks[i].block->kind != BLOCK_CALL)
-			continue;
-		if (!open) {
-			json_key(w, "tool_calls");
-			json_open(w, '[');
-			open = true;
+		} else if (b->block->kind == BLOCK_THINKING) {
+			buf_add(&thinking, b->text.p, b->text.n);
+		} else if (b->block->kind == BLOCK_CALL) {
+			buf_addf(&calls, "%s{\"id\":\"%s\",\"type\":\"function\",\"function\":{\"name\":",
+				 calls.n ? "," : ",\"tool_calls\":[", reply_tool_id(id, r, i));
+			json_add_quoted(&calls, b->block->name);
+			buf_addstr(&calls, ",\"arguments\":");
+			json_add_quoted(&calls, b->text);
+			buf_addstr(&calls, "}}");
 		}
-		json_open(w, '{');
-		json_kcstr(w, "id", reply_tool_id(id, r, i));
-		json_kcstr(w, "type", "function");
-		json_key(w, "function");
-		json_open(w, '{');
-		json_kstr(w, "name", r->blocks[i].block->name);
-		json_kstr(w, "arguments", r->blocks[i].text);
-		json_close(w);
-		json_close(w);
 	}
-	if (open)
-		json_close(w);
-}
-
-void chat_json(const struct reply *r, struct buf *out)
-{
-	struct json_out w = json_out(out);
-
-	json_open(&w, '{');
-	put_head(&w, r, "chat.completion");
-	json_key(&w, "choices");
-	json_open(&w, '[');
-	json_open(&w, '{');
-	json_ki64(&w, "index", 0);
-	json_key(&w, "message");
-	json_open(&w, '{');
-	json_kcstr(&w, "role", "assistant");
-	put_texts(&w, r, "content", false);
-	put_texts(&w, r, "reasoning_content", true);
-	put_calls(&w, r);
-	close_choice(&w, finish_reason(r));
-	put_usage(&w, &r->usage);
-	json_close(&w);
+	begin_object(r, "chat.completion", out);
+	buf_addstr(out, "[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":");
+	if (text.n)
+		json_add_quoted(out, buf_str(&text));
+	else
+		buf_addstr(out, "null");
+	if (thinking.n) {
+		buf_addstr(out, ",\"reasoning_content\":");
+		json_add_quoted(out, buf_str(&thinking));
+	}
+	if (calls.n)
+		buf_addf(out, "%s]", calls.p);
+	buf_addf(out, "},\"finish_reason\":\"%s\"}],", finish_reason(r));
+	add_usage(out, &r->usage);
+	buf_addch(out, '}');
 }

@@ -2,7 +2,6 @@
  * reply_event.c - an answer as server-sent events, one at a time, or as one JSON message. */
 #include "lib/json/json_write.h"
 #include "core/scenario/engine_int.h"
-#include "core/scenario/signature.h"
 
 enum { FILLER_PIECE = 4096 };
 
@@ -31,24 +30,14 @@ const char *reply_tool_id(char out[DIGEST_ID_MAX], const struct reply *r, size_t
 	return digest_id(out, prefix, r->id_a, digest_mix(r->id_b, block + 1));
 }
 
-static const char *redacted(char out[REDACTED_MAX], const struct reply *r, size_t block)
-{
-	return redacted_make(out, r->id_a, digest_mix(r->id_b, block + 1));
-}
-
 /* Begun blocks are empty: their content comes in deltas. */
-static void put_block(struct json_out *w, const struct reply *r, size_t index, bool begun)
+static void add_block(struct buf *out, const struct reply *r, size_t index, bool begun)
 {
 	const struct reply_block *b = &r->blocks[index];
 	struct str text = begun ? STR("") : b->text;
-	char id[REDACTED_MAX];
 	AUTO_BUF struct buf made = { 0 };
+	char id[REDACTED_MAX];
 
-	if (b->block->kind == BLOCK_GIVEN) {
-		json_put_raw(w, b->text);
-		return;
-	}
-	json_open(w, '{');
 	switch (b->block->kind) {
 	case BLOCK_FILLER:
 		if (!begun)
@@ -56,28 +45,30 @@ static void put_block(struct json_out *w, const struct reply *r, size_t index, b
 		text = buf_str(&made);
 		__attribute__((fallthrough));
 	case BLOCK_TEXT:
-		json_kcstr(w, "type", "text");
-		json_kstr(w, "text", text);
+		buf_addstr(out, "{\"type\":\"text\",\"text\":");
+		json_add_quoted(out, text);
 		break;
 	case BLOCK_THINKING:
-		json_kcstr(w, "type", "thinking");
-		json_kstr(w, "thinking", text);
-		json_kcstr(w, "signature", begun ? "" : signature_of(id, text));
+		buf_addstr(out, "{\"type\":\"thinking\",\"thinking\":");
+		json_add_quoted(out, text);
+		buf_addf(out, ",\"signature\":\"%s\"", begun ? "" : signature_of(id, text));
 		break;
 	case BLOCK_REDACTED:
-		json_kcstr(w, "type", "redacted_thinking");
-		json_kcstr(w, "data", redacted(id, r, index));
+		buf_addf(out, "{\"type\":\"redacted_thinking\",\"data\":\"%s\"",
+			 redacted_make(id, r->id_a, digest_mix(r->id_b, index + 1)));
 		break;
 	case BLOCK_CALL:
-		json_kcstr(w, "type", "tool_use");
-		json_kcstr(w, "id", reply_tool_id(id, r, index));
-		json_kstr(w, "name", b->block->name);
-		json_kraw(w, "input", begun ? STR("{}") : text);
+		buf_addf(out, "{\"type\":\"tool_use\",\"id\":\"%s\",\"name\":", reply_tool_id(id, r, index));
+		json_add_quoted(out, b->block->name);
+		text = begun ? STR("{}") : text;
+		buf_addstr(out, ",\"input\":");
+		buf_add(out, text.p, text.n);
 		break;
 	case BLOCK_GIVEN:
-		break;
+		buf_add(out, b->text.p, b->text.n);
+		return;
 	}
-	json_close(w);
+	buf_addch(out, '}');
 }
 
 const char *reply_stop_reason(const struct reply *r)
@@ -90,97 +81,80 @@ const char *reply_stop_reason(const struct reply *r)
 	return "end_turn";
 }
 
-static void put_stop(struct json_out *w, const struct reply *r)
+static void add_text_or_null(struct buf *out, const char *before, struct str text)
+{
+	buf_addstr(out, before);
+	if (text.n)
+		json_add_quoted(out, text);
+	else
+		buf_addstr(out, "null");
+}
+
+static void add_stop(struct buf *out, const struct reply *r)
 {
 	const char *reason = reply_stop_reason(r);
 
-	json_kcstr(w, "stop_reason", reason);
-	json_key(w, "stop_sequence");
-	if (r->rule->stop_sequence.n)
-		json_put_str(w, r->rule->stop_sequence);
-	else
-		json_put_null(w);
-	json_key(w, "stop_details");
+	buf_addf(out, "\"stop_reason\":\"%s\"", reason);
+	add_text_or_null(out, ",\"stop_sequence\":", r->rule->stop_sequence);
 	if (strcmp(reason, "refusal") != 0) {
-		json_put_null(w);
+		buf_addstr(out, ",\"stop_details\":null");
 		return;
 	}
-	json_open(w, '{');
-	json_kcstr(w, "type", "refusal");
-	json_kcstr(w, "category", r->rule->stop_category.n ? r->rule->stop_category.p : NULL);
-	json_kcstr(w, "explanation", r->rule->stop_explanation.n ? r->rule->stop_explanation.p : NULL);
-	json_close(w);
+	add_text_or_null(out, ",\"stop_details\":{\"type\":\"refusal\",\"category\":", r->rule->stop_category);
+	add_text_or_null(out, ",\"explanation\":", r->rule->stop_explanation);
+	buf_addch(out, '}');
 }
 
-static void put_usage(struct json_out *w, const struct reply *r, uint64_t output)
+static void add_usage(struct buf *out, const struct reply *r, unsigned long long output)
 {
-	json_key(w, "usage");
-	json_open(w, '{');
-	json_ki64(w, "input_tokens", (int64_t)r->usage.input);
-	json_ki64(w, "cache_creation_input_tokens", (int64_t)r->usage.cache_write);
-	json_ki64(w, "cache_read_input_tokens", (int64_t)r->usage.cache_read);
-	json_key(w, "cache_creation");
-	json_open(w, '{');
-	json_ki64(w, "ephemeral_5m_input_tokens", (int64_t)(r->usage.long_lived ? 0 : r->usage.cache_write));
-	json_ki64(w, "ephemeral_1h_input_tokens", (int64_t)(r->usage.long_lived ? r->usage.cache_write : 0));
-	json_close(w);
-	json_ki64(w, "output_tokens", (int64_t)output);
-	if (r->rule->usage.searches >= 0) {
-		json_key(w, "server_tool_use");
-		json_open(w, '{');
-		json_ki64(w, "web_search_requests", r->rule->usage.searches);
-		json_close(w);
-	}
-	json_kcstr(w, "service_tier", "standard");
-	json_close(w);
+	const struct usage *u = &r->usage;
+	unsigned long long input = u->input, written = u->cache_write, read = u->cache_read;
+
+	buf_addf(
+		out,
+		",\"usage\":{\"input_tokens\":%llu,\"cache_creation_input_tokens\":%llu,\"cache_read_input_tokens\":%llu,"
+		"\"cache_creation\":{\"ephemeral_5m_input_tokens\":%llu,\"ephemeral_1h_input_tokens\":%llu},"
+		"\"output_tokens\":%llu",
+		input, written, read, u->long_lived ? 0 : written, u->long_lived ? written : 0, output);
+	if (r->rule->usage.searches >= 0)
+		buf_addf(out, ",\"server_tool_use\":{\"web_search_requests\":%lld}",
+			 (long long)r->rule->usage.searches);
+	buf_addstr(out, ",\"service_tier\":\"standard\"}");
 }
 
-static void put_message(struct json_out *w, const struct reply *r, bool begun)
+static void add_message(struct buf *out, const struct reply *r, bool begun)
 {
 	char id[DIGEST_ID_MAX];
 
-	json_open(w, '{');
-	json_kcstr(w, "id", digest_id(id, "msg_01", r->id_a, r->id_b));
-	json_kcstr(w, "type", "message");
-	json_kcstr(w, "role", "assistant");
-	json_kstr(w, "model", r->model);
-	json_key(w, "content");
-	json_open(w, '[');
-	for (size_t i = 0; !begun && i < r->block_count; i++)
-		put_block(w, r, i, false);
-	json_close(w);
-	if (begun) {
-		json_kraw(w, "stop_reason", STR("null"));
-		json_kraw(w, "stop_sequence", STR("null"));
-	} else {
-		put_stop(w, r);
+	buf_addf(out, "{\"id\":\"%s\",\"type\":\"message\",\"role\":\"assistant\",\"model\":",
+		 digest_id(id, "msg_01", r->id_a, r->id_b));
+	json_add_quoted(out, r->model);
+	buf_addstr(out, ",\"content\":[");
+	for (size_t i = 0; !begun && i < r->block_count; i++) {
+		if (i)
+			buf_addch(out, ',');
+		add_block(out, r, i, false);
 	}
-	put_usage(w, r, begun ? 1 : r->usage.output);
-	json_close(w);
+	buf_addstr(out, "],");
+	if (begun)
+		buf_addstr(out, "\"stop_reason\":null,\"stop_sequence\":null");
+	else
+		add_stop(out, r);
+	add_usage(out, r, begun ? 1 : r->usage.output);
+	buf_addch(out, '}');
 }
 
 void message_json(const struct reply *r, struct buf *out)
 {
-	struct json_out w = json_out(out);
-
-	put_message(&w, r, false);
+	add_message(out, r, false);
 }
 
-static struct json_out begin_event(struct buf *out, const char *name)
+/* index: of a block; -1: not about a block. The caller adds the other members and "}\n\n". */
+static void begin_event(struct buf *out, const char *name, int64_t index)
 {
-	buf_addstr(out, "event: ");
-	buf_addstr(out, name);
-	buf_addstr(out, "\ndata: ");
-	struct json_out w = json_out(out);
-	json_open(&w, '{');
-	json_kcstr(&w, "type", name);
-	return w;
-}
-
-static void end_event(struct json_out *w)
-{
-	json_close(w);
-	buf_add(w->buf, "\n\n", 2);
+	buf_addf(out, "event: %s\ndata: {\"type\":\"%s\"", name, name);
+	if (index >= 0)
+		buf_addf(out, ",\"index\":%lld", (long long)index);
 }
 
 static const struct {
@@ -217,68 +191,19 @@ static void put_delta(struct reply *r, struct buf *out)
 {
 	const struct reply_block *b = &r->blocks[r->block];
 	size_t n = reply_delta_len(r, b);
-	struct json_out w = begin_event(out, "content_block_delta");
 
-	json_ki64(&w, "index", (int64_t)r->block);
-	json_key(&w, "delta");
-	json_open(&w, '{');
-	json_kcstr(&w, "type", deltas[b->block->kind].type);
-	json_key(&w, deltas[b->block->kind].member);
+	begin_event(out, "content_block_delta", (int64_t)r->block);
+	buf_addf(out, ",\"delta\":{\"type\":\"%s\",\"%s\":", deltas[b->block->kind].type,
+		 deltas[b->block->kind].member);
 	if (b->block->kind == BLOCK_FILLER) {
-		json_put_raw(&w, STR("\""));
+		buf_addch(out, '"');
 		reply_add_filler(out, r->at, n);
 		buf_addch(out, '"');
 	} else {
-		json_put_str(&w, (struct str){ b->text.p + r->at, n });
+		json_add_quoted(out, (struct str){ b->text.p + r->at, n });
 	}
-	json_close(&w);
-	end_event(&w);
+	buf_addstr(out, "}}\n\n");
 	r->at += n;
-}
-
-static void put_signature(const struct reply *r, struct buf *out)
-{
-	char signature[DIGEST_ID_MAX];
-	struct json_out w = begin_event(out, "content_block_delta");
-
-	json_ki64(&w, "index", (int64_t)r->block);
-	json_key(&w, "delta");
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "signature_delta");
-	json_kcstr(&w, "signature", signature_of(signature, r->blocks[r->block].text));
-	json_close(&w);
-	end_event(&w);
-}
-
-static void put_block_start(const struct reply *r, struct buf *out)
-{
-	struct json_out w = begin_event(out, "content_block_start");
-
-	json_ki64(&w, "index", (int64_t)r->block);
-	json_key(&w, "content_block");
-	put_block(&w, r, r->block, true);
-	end_event(&w);
-}
-
-static void put_block_stop(struct reply *r, struct buf *out)
-{
-	struct json_out w = begin_event(out, "content_block_stop");
-
-	json_ki64(&w, "index", (int64_t)r->block);
-	end_event(&w);
-	r->calls += r->blocks[r->block].block->kind == BLOCK_CALL;
-}
-
-static void put_message_delta(const struct reply *r, struct buf *out)
-{
-	struct json_out w = begin_event(out, "message_delta");
-
-	json_key(&w, "delta");
-	json_open(&w, '{');
-	put_stop(&w, r);
-	json_close(&w);
-	put_usage(&w, r, r->usage.output);
-	end_event(&w);
 }
 
 static enum stage stage_in_block(const struct reply *r)
@@ -290,33 +215,25 @@ static enum stage stage_in_block(const struct reply *r)
 	return b->block->kind == BLOCK_THINKING && r->stage != STAGE_SIGNATURE ? STAGE_SIGNATURE : STAGE_BLOCK_STOP;
 }
 
-static enum stage stage_between(const struct reply *r)
-{
-	return r->block < r->block_count ? STAGE_BLOCK_START : STAGE_MESSAGE_DELTA;
-}
-
-static void put_plain(struct buf *out, const char *name)
-{
-	struct json_out w = begin_event(out, name);
-
-	end_event(&w);
-}
-
 static void put_event(struct reply *r, struct buf *out)
 {
-	struct json_out w;
+	int64_t index = (int64_t)r->block;
+	char signature[DIGEST_ID_MAX];
 
 	switch (r->stage) {
 	case STAGE_START:
-		w = begin_event(out, "message_start");
-		json_key(&w, "message");
-		put_message(&w, r, true);
-		end_event(&w);
-		r->stage = stage_between(r);
+		begin_event(out, "message_start", -1);
+		buf_addstr(out, ",\"message\":");
+		add_message(out, r, true);
+		buf_addstr(out, "}\n\n");
+		r->stage = r->block_count ? STAGE_BLOCK_START : STAGE_MESSAGE_DELTA;
 		break;
 	case STAGE_BLOCK_START:
 		r->at = 0;
-		put_block_start(r, out);
+		begin_event(out, "content_block_start", index);
+		buf_addstr(out, ",\"content_block\":");
+		add_block(out, r, r->block, true);
+		buf_addstr(out, "}\n\n");
 		r->stage = stage_in_block(r);
 		break;
 	case STAGE_DELTA:
@@ -324,20 +241,30 @@ static void put_event(struct reply *r, struct buf *out)
 		r->stage = stage_in_block(r);
 		break;
 	case STAGE_SIGNATURE:
-		put_signature(r, out);
+		begin_event(out, "content_block_delta", index);
+		buf_addf(out, ",\"delta\":{\"type\":\"signature_delta\",\"signature\":\"%s\"}}\n\n",
+			 signature_of(signature, r->blocks[r->block].text));
 		r->stage = STAGE_BLOCK_STOP;
 		break;
 	case STAGE_BLOCK_STOP:
-		put_block_stop(r, out);
+		begin_event(out, "content_block_stop", index);
+		buf_addstr(out, "}\n\n");
+		r->calls += r->blocks[r->block].block->kind == BLOCK_CALL;
 		r->block++;
-		r->stage = stage_between(r);
+		r->stage = r->block < r->block_count ? STAGE_BLOCK_START : STAGE_MESSAGE_DELTA;
 		break;
 	case STAGE_MESSAGE_DELTA:
-		put_message_delta(r, out);
+		begin_event(out, "message_delta", -1);
+		buf_addstr(out, ",\"delta\":{");
+		add_stop(out, r);
+		buf_addch(out, '}');
+		add_usage(out, r, r->usage.output);
+		buf_addstr(out, "}\n\n");
 		r->stage = STAGE_MESSAGE_STOP;
 		break;
 	case STAGE_MESSAGE_STOP:
-		put_plain(out, "message_stop");
+		begin_event(out, "message_stop", -1);
+		buf_addstr(out, "}\n\n");
 		r->stage = STAGE_OVER;
 		break;
 	case STAGE_USAGE:
@@ -352,10 +279,7 @@ void event_next(struct reply *r, struct buf *out)
 
 	r->events++;
 	if (every && !r->pinged && (r->plain_events + 1) % every == 0) {
-		if (r->chat)
-			buf_addstr(out, ": ping\n\n");
-		else
-			put_plain(out, "ping");
+		buf_addstr(out, r->chat ? ": ping\n\n" : "event: ping\ndata: {\"type\":\"ping\"}\n\n");
 		r->pinged = true;
 		return;
 	}
@@ -369,12 +293,10 @@ void event_next(struct reply *r, struct buf *out)
 
 void event_error(const struct fault *fault, struct buf *out)
 {
-	struct json_out w = begin_event(out, "error");
-
-	json_key(&w, "error");
-	json_open(&w, '{');
-	json_kstr(&w, "type", fault->type);
-	json_kstr(&w, "message", fault->message);
-	json_close(&w);
-	end_event(&w);
+	begin_event(out, "error", -1);
+	buf_addstr(out, ",\"error\":{\"type\":");
+	json_add_quoted(out, fault->type);
+	buf_addstr(out, ",\"message\":");
+	json_add_quoted(out, fault->message);
+	buf_addstr(out, "}}\n\n");
 }

@@ -1,27 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * reply_frames.c - Bedrock and Vertex: their requests in the words of the Messages API, and events in the frames of Bedrock. */
+ * reply_frames.c - Bedrock and Vertex: converts their requests to the Messages API, and puts events into Bedrock frames. */
 #include <zlib.h>
 #include "core/scenario/engine_int.h"
 #include "lib/base/base64.h"
 #include "lib/json/json_write.h"
 
 /* ---- requests -------------------------------------------------------------------------------------------------- */
-
-static int add_members(struct buf *out, const struct json *root, const struct cloud_path *path, struct err *err)
-{
-	bool versioned = false;
-
-	for (struct json_member m = json_members(root); m.key; m = json_member_next(root, m)) {
-		struct str key = json_raw(m.key), value = json_raw(m.value);
-		bool version = json_str_is(m.key, "anthropic_version");
-		if (json_str_is(m.key, "model") || (path->frames && json_str_is(m.key, "stream")))
-			return err_set(err, ERR_PARSE, STR_FMT ": Extra inputs are not permitted", STR_ARG(key));
-		versioned = versioned || (version && json_str_is(m.value, path->version));
-		if (!version && !json_str_is(m.key, "anthropic_beta"))
-			buf_addf(out, "," STR_FMT ":" STR_FMT, STR_ARG(key), STR_ARG(value));
-	}
-	return versioned ? 0 : err_set(err, ERR_PARSE, "anthropic_version: must be %s", path->version);
-}
 
 /* /model/NAME/invoke-with-response-stream, .../publishers/anthropic/models/NAME:streamRawPredict. The name stays encoded. */
 bool cloud_path_read(struct str path, struct cloud_path *ret)
@@ -47,6 +31,7 @@ int cloud_request(struct json_reader *reader, const struct cloud_path *path, str
 		  struct err *err)
 {
 	const struct json *root;
+	bool versioned = false;
 
 	if (json_parse(reader, body.p, body.n, &root, err) < 0)
 		return -(int)err->kind;
@@ -54,10 +39,17 @@ int cloud_request(struct json_reader *reader, const struct cloud_path *path, str
 	json_add_quoted(out, path->model);
 	if (path->frames)
 		buf_addstr(out, ",\"stream\":true");
-	if (add_members(out, root, path, err) < 0)
-		return -(int)err->kind;
+	for (struct json_member m = json_members(root); m.key; m = json_member_next(root, m)) {
+		struct str key = json_raw(m.key), value = json_raw(m.value);
+		bool version = json_str_is(m.key, "anthropic_version");
+		if (json_str_is(m.key, "model") || (path->frames && json_str_is(m.key, "stream")))
+			return err_set(err, ERR_PARSE, STR_FMT ": Extra inputs are not permitted", STR_ARG(key));
+		versioned = versioned || (version && json_str_is(m.value, path->version));
+		if (!version && !json_str_is(m.key, "anthropic_beta"))
+			buf_addf(out, "," STR_FMT ":" STR_FMT, STR_ARG(key), STR_ARG(value));
+	}
 	buf_addch(out, '}');
-	return 0;
+	return versioned ? 0 : err_set(err, ERR_PARSE, "anthropic_version: must be %s", path->version);
 }
 
 /* ---- frames ---------------------------------------------------------------------------------------------------- */
@@ -101,20 +93,17 @@ static void add_frame(struct buf *out, const char *exception, struct str payload
 	add_be32(out, checksum(out, start));
 }
 
-static const char *exception_of(struct str type)
-{
-	if (str_is(type, "rate_limit_error"))
-		return "throttlingException";
-	if (str_is(type, "overloaded_error"))
-		return "serviceUnavailableException";
-	return str_is(type, "invalid_request_error") ? "validationException" : "internalServerException";
-}
-
 void frames_wrap(struct buf *out, size_t from)
 {
 	AUTO_BUF struct buf events = { 0 };
 	AUTO_JSON struct json_reader reader = { 0 };
-	AUTO_ARENA struct arena a = { 0 };
+	static const struct {
+		const char *type, *exception;
+	} exceptions[] = {
+		{ "rate_limit_error", "throttlingException" },
+		{ "overloaded_error", "serviceUnavailableException" },
+		{ "invalid_request_error", "validationException" },
+	};
 
 	buf_add(&events, out->p + from, out->n - from);
 	out->n = from;
@@ -132,7 +121,11 @@ void frames_wrap(struct buf *out, size_t from)
 			const struct json *error = json_get(root, "error");
 			struct str said = json_raw(json_get(error, "message"));
 			buf_addf(&payload, "{\"message\":" STR_FMT "}", STR_ARG(said));
-			add_frame(out, exception_of(json_str(json_get(error, "type"), &a)), buf_str(&payload));
+			const char *exception = "internalServerException";
+			for (size_t i = 0; i < COUNT_OF(exceptions); i++)
+				if (json_str_is(json_get(error, "type"), exceptions[i].type))
+					exception = exceptions[i].exception;
+			add_frame(out, exception, buf_str(&payload));
 			continue;
 		}
 		buf_addstr(&payload, "{\"bytes\":\"");

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * request_block.c - validates one content block: its position and members. */
 #include "core/scenario/request_int.h"
-#include "core/scenario/signature.h"
 
 enum { LIMIT_TOOL_NAME = 128 };
 
@@ -29,22 +28,6 @@ static const struct {
 	{ "data", offsetof(struct view, data) },
 	{ "source", offsetof(struct view, source) },
 };
-
-static struct view view_of(const struct json *block)
-{
-	struct view v = { 0 };
-
-	for (struct json_member m = json_members(block); m.key; m = json_member_next(block, m)) {
-		struct str key = { m.key->text, m.key->len };
-		for (size_t i = 0; i < COUNT_OF(members); i++) {
-			if (str_is(key, members[i].name)) {
-				*(const struct json **)((char *)&v + members[i].offset) = m.value;
-				break;
-			}
-		}
-	}
-	return v;
-}
 
 bool is_tool_name(struct str name)
 {
@@ -91,7 +74,6 @@ int check_mark(struct checker *c, const struct json *cache_control)
 
 static int check_text(struct checker *c, const struct view *v, struct message_facts *facts)
 {
-	(void)facts;
 	if (!json_is(v->text, JSON_STRING))
 		return check_fail(c, "text: a string is required");
 	if (!v->text->len && v->cache_control)
@@ -103,7 +85,6 @@ static int check_text(struct checker *c, const struct view *v, struct message_fa
 
 static int check_source(struct checker *c, const struct view *v, struct message_facts *facts)
 {
-	(void)facts;
 	if (!json_is(v->source, JSON_OBJECT) && !json_is(v->source, JSON_STRING))
 		return check_fail(c, "source: required");
 	return 0;
@@ -155,38 +136,19 @@ static int check_tool_use(struct checker *c, const struct view *v, struct messag
 	return 0;
 }
 
-static struct pending_call *find_call(const struct checker *c, struct str id, size_t guess)
-{
-	if (guess < c->call_count && str_eq(c->calls[guess].id, id))
-		return &c->calls[guess];
-	for (size_t i = 0; i < c->call_count; i++)
-		if (str_eq(c->calls[i].id, id))
-			return &c->calls[i];
-	return NULL;
-}
-
-static int check_result_content(struct checker *c, const struct json *content)
-{
-	struct message_facts facts = { 0 };
-
-	if (!content || json_is(content, JSON_STRING))
-		return 0;
-	if (!json_is(content, JSON_ARRAY))
-		return check_fail(c, "content: must be a string or a list of blocks");
-	for (const struct json *b = json_first(content); b; b = json_next(content, b)) {
-		int rc = check_block(c, b, HOME_RESULT, &facts);
-		if (rc < 0)
-			return rc;
-	}
-	return 0;
-}
-
 static int check_tool_result(struct checker *c, const struct view *v, struct message_facts *facts)
 {
 	struct str id = json_str(v->tool_use_id, &c->arena);
-	struct pending_call *call = find_call(c, id, facts->answered);
+	struct pending_call *call = NULL;
+	struct message_facts inner = { 0 };
 	bool empty = !v->content || (json_is(v->content, JSON_STRING) ? !v->content->len : !v->content->count);
 
+	/* Results are usually in the order of their calls. */
+	for (size_t i = 0; i < c->call_count && !call; i++) {
+		struct pending_call *next = &c->calls[(facts->answered + i) % c->call_count];
+		if (str_eq(next->id, id))
+			call = next;
+	}
 	if (!call)
 		return check_fail(c, "tool_use_id: the message before has no tool_use " STR_FMT, STR_ARG(id));
 	if (call->answered)
@@ -200,18 +162,20 @@ static int check_tool_result(struct checker *c, const struct view *v, struct mes
 	call->answered = true;
 	facts->answered++;
 	facts->has_result = true;
-	return check_result_content(c, v->content);
-}
-
-static int check_nothing(struct checker *c, const struct view *v, struct message_facts *facts)
-{
-	(void)c, (void)v, (void)facts;
+	if (!v->content || json_is(v->content, JSON_STRING))
+		return 0;
+	if (!json_is(v->content, JSON_ARRAY))
+		return check_fail(c, "content: must be a string or a list of blocks");
+	for (const struct json *b = json_first(v->content); b; b = json_next(v->content, b)) {
+		int rc = check_block(c, b, HOME_RESULT, &inner);
+		if (rc < 0)
+			return rc;
+	}
 	return 0;
 }
 
 static int check_server_tool(struct checker *c, const struct view *v, struct message_facts *facts)
 {
-	(void)facts;
 	if (!json_is(v->id, JSON_STRING) || !json_is(v->name, JSON_STRING) || !json_is(v->input, JSON_OBJECT))
 		return check_fail(c, "a server_tool_use block has id, name and input");
 	return 0;
@@ -231,36 +195,38 @@ static const struct block_rule {
 	{ "image", HOME_USER | HOME_RESULT, true, check_source },
 	{ "document", HOME_USER | HOME_RESULT, true, check_source },
 	{ "search_result", HOME_USER | HOME_RESULT, true, check_source },
-	{ "tool_reference", HOME_RESULT, false, check_nothing },
+	{ "tool_reference", HOME_RESULT, false, NULL },
 	{ "server_tool_use", HOME_ASSISTANT, true, check_server_tool },
-	{ "web_search_tool_result", HOME_ASSISTANT, true, check_nothing },
-	{ "web_fetch_tool_result", HOME_ASSISTANT, true, check_nothing },
-	{ "code_execution_tool_result", HOME_ASSISTANT, true, check_nothing },
-	{ "tool_search_tool_result", HOME_ASSISTANT, true, check_nothing },
+	{ "web_search_tool_result", HOME_ASSISTANT, true, NULL },
+	{ "web_fetch_tool_result", HOME_ASSISTANT, true, NULL },
+	{ "code_execution_tool_result", HOME_ASSISTANT, true, NULL },
+	{ "tool_search_tool_result", HOME_ASSISTANT, true, NULL },
 };
-
-static const struct block_rule *find_rule(const struct json *type)
-{
-	for (size_t i = 0; i < COUNT_OF(block_rules); i++)
-		if (json_str_is(type, block_rules[i].type))
-			return &block_rules[i];
-	return NULL;
-}
 
 int check_block(struct checker *c, const struct json *block, enum block_home home, struct message_facts *facts)
 {
 	if (!json_is(block, JSON_OBJECT))
 		return check_fail(c, "a block must be an object");
 
-	struct view v = view_of(block);
-	const struct block_rule *rule = find_rule(v.type);
+	struct view v = { 0 };
+	for (struct json_member m = json_members(block); m.key; m = json_member_next(block, m)) {
+		size_t i = 0;
+		while (i < COUNT_OF(members) && !str_is((struct str){ m.key->text, m.key->len }, members[i].name))
+			i++;
+		if (i < COUNT_OF(members))
+			*(const struct json **)((char *)&v + members[i].offset) = m.value;
+	}
+	const struct block_rule *rule = NULL;
+	for (size_t i = 0; i < COUNT_OF(block_rules) && !rule; i++)
+		if (json_str_is(v.type, block_rules[i].type))
+			rule = &block_rules[i];
 	if (!rule)
 		return check_fail(c, "type: unknown block type '" STR_FMT "'", STR_ARG(json_str(v.type, &c->arena)));
 	if (!(rule->homes & home))
 		return check_fail(c, "type: a %s block cannot stand here", rule->type);
 	if (v.cache_control && !rule->markable)
 		return check_fail(c, "cache_control cannot be set for a %s block", rule->type);
-	int rc = rule->check(c, &v, facts);
+	int rc = rule->check ? rule->check(c, &v, facts) : 0;
 	if (rc < 0)
 		return rc;
 	if (rule->check != check_tool_result)

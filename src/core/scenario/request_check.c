@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * request_check.c - walks through a request in the order of the prompt (tools, system, messages), checks it, and
  * collects the prefix hashes and the texts that rules look at. */
-#include "core/scenario/digest.h"
 #include "core/scenario/request_int.h"
-#include "core/scenario/request.h"
-
-/* ---- walks through a request in the order of the prompt (tools, system, messages), checks it, a ------------------ */
 
 enum { MIN_THINKING_BUDGET = 1024, KEEP_NODES = 1 << 18 };
 
@@ -89,8 +85,10 @@ static void prefix_add(struct checker *c, uint64_t salt, const struct json *valu
 	c->prefixes[c->prefix_count++] = p;
 }
 
-static int check_fields(struct checker *c, const struct json *root)
+static int check_members(struct checker *c, const struct json *root, uint64_t *ret_max_tokens)
 {
+	const struct json *max_tokens = json_get(root, "max_tokens"), *stream = json_get(root, "stream");
+
 	for (struct json_member m = json_members(root); m.key; m = json_member_next(root, m)) {
 		size_t i = 0;
 		while (i < COUNT_OF(known_fields) && !json_str_is(m.key, known_fields[i]))
@@ -98,18 +96,6 @@ static int check_fields(struct checker *c, const struct json *root)
 		if (i == COUNT_OF(known_fields))
 			return check_fail(c, STR_FMT ": unknown field", STR_ARG(json_str(m.key, &c->arena)));
 	}
-	return 0;
-}
-
-static bool is_flag_or_absent(const struct json *v)
-{
-	return !v || json_is(v, JSON_TRUE) || json_is(v, JSON_FALSE);
-}
-
-static int check_scalars(struct checker *c, const struct json *root, uint64_t *ret_max_tokens)
-{
-	const struct json *max_tokens = json_get(root, "max_tokens");
-
 	c->request->model = json_str(json_get(root, "model"), &c->arena);
 	if (!c->request->model.n)
 		return check_fail(c, "model: required, a string");
@@ -117,9 +103,9 @@ static int check_scalars(struct checker *c, const struct json *root, uint64_t *r
 	if ((max_tokens || !(c->flags & REQUEST_COUNT_ONLY)) &&
 	    (!json_u64(max_tokens, ret_max_tokens) || !*ret_max_tokens))
 		return check_fail(c, "max_tokens: required, a number of at least 1");
-	if (!is_flag_or_absent(json_get(root, "stream")))
+	if (stream && !json_is(stream, JSON_TRUE) && !json_is(stream, JSON_FALSE))
 		return check_fail(c, "stream: must be true or false");
-	c->request->stream = json_bool(json_get(root, "stream"));
+	c->request->stream = json_bool(stream);
 	return 0;
 }
 
@@ -143,46 +129,31 @@ static int check_thinking_config(struct checker *c, const struct json *root, uin
 	return 0;
 }
 
-static int check_tool(struct checker *c, const struct json *tool)
-{
-	const struct json *type = json_get(tool, "type");
-	const struct json *schema = json_get(tool, "input_schema");
-	struct str name = json_str(json_get(tool, "name"), &c->arena);
-
-	if (!is_tool_name(name))
-		return check_fail(c, "name: must match ^[a-zA-Z0-9_-]{1,128}$");
-	if (!idset_add(&c->tools, name))
-		return check_fail(c, "name: there are two tools " STR_FMT, STR_ARG(name));
-	bool client_tool = !type || json_str_is(type, "custom");
-	if (client_tool && !json_str_is(json_get(schema, "type"), "object"))
-		return check_fail(c, "input_schema: required, of type object");
-	prefix_add(c, 't', tool);
-	c->last_markable = c->prefix_count;
-	return check_mark(c, json_get(tool, "cache_control"));
-}
-
 static int check_tools(struct checker *c, const struct json *root)
 {
-	const struct json *tools = json_get(root, "tools");
+	const struct json *tools = json_get(root, "tools"), *choice = json_get(root, "tool_choice");
+	const struct json *type = json_get(choice, "type");
 
 	if (tools && !json_is(tools, JSON_ARRAY))
 		return check_fail(c, "tools: must be a list");
 	c->list = "tools";
 	c->item = 0;
 	for (const struct json *t = json_first(tools); t; t = json_next(tools, t), c->item++) {
-		int rc = check_tool(c, t);
+		struct str name = json_str(json_get(t, "name"), &c->arena);
+		bool client_tool = !json_get(t, "type") || json_str_is(json_get(t, "type"), "custom");
+		if (!is_tool_name(name))
+			return check_fail(c, "name: must match ^[a-zA-Z0-9_-]{1,128}$");
+		if (!idset_add(&c->tools, name))
+			return check_fail(c, "name: there are two tools " STR_FMT, STR_ARG(name));
+		if (client_tool && !json_str_is(json_get(json_get(t, "input_schema"), "type"), "object"))
+			return check_fail(c, "input_schema: required, of type object");
+		prefix_add(c, 't', t);
+		c->last_markable = c->prefix_count;
+		int rc = check_mark(c, json_get(t, "cache_control"));
 		if (rc < 0)
 			return rc;
 	}
 	c->list = NULL;
-	return 0;
-}
-
-static int check_tool_choice(struct checker *c, const struct json *root)
-{
-	const struct json *choice = json_get(root, "tool_choice");
-	const struct json *type = json_get(choice, "type");
-
 	if (!choice || json_str_is(type, "auto") || json_str_is(type, "any") || json_str_is(type, "none"))
 		return 0;
 	if (!json_str_is(type, "tool"))
@@ -243,40 +214,6 @@ static int check_content(struct checker *c, const struct json *content, enum blo
 	return 0;
 }
 
-static int check_answered(struct checker *c)
-{
-	for (size_t i = 0; i < c->call_count; i++)
-		if (!c->calls[i].answered)
-			return check_fail(c, "tool_use " STR_FMT " of the message before has no tool_result here",
-					  STR_ARG(c->calls[i].id));
-	c->call_count = 0;
-	return 0;
-}
-
-static int check_user(struct checker *c, const struct json *message)
-{
-	struct message_facts facts = { 0 };
-	int rc = check_content(c, json_get(message, "content"), HOME_USER, &facts);
-
-	if (rc == 0)
-		rc = check_answered(c);
-	if (rc < 0)
-		return rc;
-	if (!facts.has_result) {
-		c->request->prompt = message;
-		c->request->turn = 1;
-	}
-	return 0;
-}
-
-static int check_assistant(struct checker *c, const struct json *message)
-{
-	struct message_facts facts = { 0 };
-
-	c->request->turn++;
-	return check_content(c, json_get(message, "content"), HOME_ASSISTANT, &facts);
-}
-
 /* A system message in the middle follows a user message and changes nothing in the alternation around it. */
 static int check_message(struct checker *c, const struct json *message, enum block_home *before)
 {
@@ -295,7 +232,20 @@ static int check_message(struct checker *c, const struct json *message, enum blo
 	if (c->item > 0 && user != (*before == HOME_ASSISTANT))
 		return check_fail(c, "role: user and assistant must alternate");
 	*before = user ? HOME_USER : HOME_ASSISTANT;
-	return user ? check_user(c, message) : check_assistant(c, message);
+	c->request->turn += !user;
+	int rc = check_content(c, json_get(message, "content"), *before, &facts);
+	if (rc < 0 || !user)
+		return rc;
+	for (size_t i = 0; i < c->call_count; i++)
+		if (!c->calls[i].answered)
+			return check_fail(c, "tool_use " STR_FMT " of the message before has no tool_result here",
+					  STR_ARG(c->calls[i].id));
+	c->call_count = 0;
+	if (!facts.has_result) {
+		c->request->prompt = message;
+		c->request->turn = 1;
+	}
+	return 0;
 }
 
 static int check_messages(struct checker *c, const struct json *root)
@@ -347,52 +297,10 @@ static void add_beside(struct checker *c, const struct json *root, const char *f
 	c->beside = digest(digest_mix(c->beside, c->beside), json_raw(json_get(root, field)));
 }
 
-static int check_parts(struct checker *c, const struct json *root)
-{
-	uint64_t max_tokens = 0;
-	int rc = check_fields(c, root);
-
-	if (rc == 0)
-		rc = check_scalars(c, root, &max_tokens);
-	if (rc == 0)
-		rc = check_thinking_config(c, root, max_tokens);
-	if (rc < 0)
-		return rc;
-	add_beside(c, root, "model");
-	rc = check_tools(c, root);
-	if (rc == 0)
-		rc = check_tool_choice(c, root);
-	if (rc == 0)
-		rc = check_system(c, root);
-	if (rc < 0)
-		return rc;
-	add_beside(c, root, "thinking");
-	add_beside(c, root, "tool_choice");
-	add_beside(c, root, "output_config");
-	rc = check_messages(c, root);
-	return rc < 0 ? rc : check_automatic_mark(c, root);
-}
-
-static void reset(struct checker *c, unsigned flags, struct request *request, struct err *err)
-{
-	arena_reset(&c->arena);
-	idset_clear(&c->tools);
-	idset_clear(&c->ids);
-	c->prefix_count = c->call_count = 0;
-	c->marks = 0;
-	c->beside = 0;
-	c->last_markable = 0;
-	c->list = NULL;
-	c->in_block = false;
-	c->flags = flags;
-	c->request = request;
-	c->err = err;
-	*request = (struct request){ 0 };
-}
-
 int request_check(struct checker *c, struct str body, unsigned flags, struct request *ret, struct err *err)
 {
 	const struct json *root;
+	uint64_t max_tokens = 0;
 	struct err why;
 
 	if (body.n > REQUEST_LIMIT_BYTES)
@@ -402,10 +310,35 @@ int request_check(struct checker *c, struct str body, unsigned flags, struct req
 		json_reader_release(&c->reader);
 	if (json_parse(&c->reader, body.n ? body.p : "", body.n, &root, &why) < 0)
 		return err_set(err, ERR_PARSE, "the body is not valid JSON: %s", why.text);
-	reset(c, flags, ret, err);
 	if (!json_is(root, JSON_OBJECT))
 		return err_set(err, ERR_PARSE, "the body must be a JSON object");
-	int rc = check_parts(c, root);
+	arena_reset(&c->arena);
+	idset_clear(&c->tools);
+	idset_clear(&c->ids);
+	c->prefix_count = c->call_count = c->last_markable = 0;
+	c->marks = 0;
+	c->beside = 0;
+	c->list = NULL;
+	c->in_block = false;
+	c->flags = flags;
+	c->request = ret;
+	c->err = err;
+	*ret = (struct request){ 0 };
+	int rc = check_members(c, root, &max_tokens);
+	if (rc == 0)
+		rc = check_thinking_config(c, root, max_tokens);
+	add_beside(c, root, "model");
+	if (rc == 0)
+		rc = check_tools(c, root);
+	if (rc == 0)
+		rc = check_system(c, root);
+	add_beside(c, root, "thinking");
+	add_beside(c, root, "tool_choice");
+	add_beside(c, root, "output_config");
+	if (rc == 0)
+		rc = check_messages(c, root);
+	if (rc == 0)
+		rc = check_automatic_mark(c, root);
 	ret->prefixes = c->prefixes;
 	ret->prefix_count = c->prefix_count;
 	return rc;
@@ -421,7 +354,7 @@ struct collector {
 	struct arena *arena;
 };
 
-static void collect(struct collector *c, const struct json *string)
+static void collect_text(struct collector *c, const struct json *string)
 {
 	if (!json_is(string, JSON_STRING))
 		return;
@@ -439,51 +372,34 @@ static void collect(struct collector *c, const struct json *string)
 static void collect_content(struct collector *c, const struct json *content)
 {
 	if (!json_is(content, JSON_ARRAY)) {
-		collect(c, content);
+		collect_text(c, content);
 		return;
 	}
 	for (const struct json *b = json_first(content); b; b = json_next(content, b)) {
-		collect(c, json_get(b, "text"));
+		collect_text(c, json_get(b, "text"));
 		if (json_str_is(json_get(b, "type"), "tool_result"))
 			collect_content(c, json_get(b, "content"));
 	}
 }
 
-static const struct json *next_result(const struct json *content, const struct json *after)
+/* The nth tool_result of the messages from `message` on; 0: the last one. */
+static const struct json *find_result(const struct request *r, const struct json *message, uint64_t nth)
 {
-	const struct json *b = after ? json_next(content, after) : json_first(content);
-
-	while (b && !json_str_is(json_get(b, "type"), "tool_result"))
-		b = json_next(content, b);
-	return b;
-}
-
-static const struct json *content_of(const struct json *message)
-{
-	const struct json *content = json_get(message, "content");
-
-	return json_is(content, JSON_ARRAY) ? content : NULL;
-}
-
-static const struct json *last_result(const struct request *r)
-{
-	const struct json *content = content_of(r->last);
 	const struct json *result = NULL;
 
-	for (const struct json *b = next_result(content, NULL); b; b = next_result(content, b))
-		result = b;
-	return result;
-}
-
-static const struct json *nth_result(const struct request *r, uint64_t nth)
-{
-	for (const struct json *m = r->prompt; m; m = json_next(r->messages, m)) {
-		const struct json *content = content_of(m);
-		for (const struct json *b = next_result(content, NULL); b; b = next_result(content, b))
-			if (--nth == 0)
+	for (const struct json *m = message; m; m = json_next(r->messages, m)) {
+		const struct json *content = json_get(m, "content");
+		if (!json_is(content, JSON_ARRAY))
+			continue;
+		for (const struct json *b = json_first(content); b; b = json_next(content, b)) {
+			if (!json_str_is(json_get(b, "type"), "tool_result"))
+				continue;
+			result = b;
+			if (nth && --nth == 0)
 				return b;
+		}
 	}
-	return NULL;
+	return nth ? NULL : result;
 }
 
 struct texts request_texts(const struct request *r, struct source source, struct arena *arena)
@@ -501,10 +417,10 @@ struct texts request_texts(const struct request *r, struct source source, struct
 		collect_content(&c, r->system);
 		break;
 	case SOURCE_LAST_RESULT:
-		collect_content(&c, json_get(last_result(r), "content"));
+		collect_content(&c, json_get(find_result(r, r->last, 0), "content"));
 		break;
 	case SOURCE_RESULT:
-		collect_content(&c, json_get(nth_result(r, source.index), "content"));
+		collect_content(&c, json_get(find_result(r, r->prompt, source.index), "content"));
 		break;
 	}
 	return c.texts;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * request_int.h - internals of a check: request_check.c checks the whole, request_block.c one block. */
 #pragma once
-#include "core/scenario/idset.h"
+#include "core/scenario/digest.h"
 #include "core/scenario/request.h"
 
 enum block_home { HOME_USER = 1 << 0, HOME_ASSISTANT = 1 << 1, HOME_RESULT = 1 << 2, HOME_SYSTEM = 1 << 3 };

@@ -6,11 +6,7 @@
 
 static int take_end(struct parser *p, struct err *err);
 
-static bool next_line(struct parser *p);
-
-/* ---- reads scenario files ---------------------------------------------------------------------------------------- */
-
-/* This is the format, exactly; docs/scenarios.md has examples.
+/* The format; docs/scenarios.md has examples.
  *
  * A scenario is UTF-8 text, at most 4 MB, read line by line. Blanks around a line, empty lines and lines that begin with
  * # are ignored. Settings come first, then rules; `rule [NAME]` begins one, the next `rule` or the end of the file ends
@@ -71,27 +67,31 @@ static bool next_line(struct parser *p);
 
 enum { LIMIT_BYTES = 4 << 20, DEFAULT_CACHE_MIN_TOKENS = 1024 };
 
-static int parse_seed(struct parser *p, struct err *err)
+int parse_value(struct parser *p, const struct statement *s, void *base, struct err *err)
 {
-	return take_number(p, "a number", &p->scenario->seed, err);
+	void *value = (char *)base + s->offset;
+
+	switch ((enum value_kind)s->kind) {
+	case VALUE_NUMBER:
+		return take_number(p, s->what, value, err);
+	case VALUE_SIZE:
+		return take_size(p, value, err);
+	case VALUE_RANGE:
+		return take_range(p, value, err);
+	case VALUE_TIME:
+		return take_time(p, value, err);
+	case VALUE_TEXT:
+		return take_text(p, value, err);
+	}
+	return 0;
 }
 
-static int parse_capacity(struct parser *p, struct err *err)
+static int parse_setting(struct parser *p, const struct statement *s, struct err *err)
 {
-	return take_number(p, "a number of requests in flight", &p->scenario->capacity, err);
+	return parse_value(p, s, p->scenario, err);
 }
 
-static int parse_rate(struct parser *p, struct err *err)
-{
-	return take_number(p, "a number of requests a second", &p->scenario->rate_per_s, err);
-}
-
-static int parse_retry_after(struct parser *p, struct err *err)
-{
-	return take_number(p, "a number of seconds", &p->scenario->retry_after_s, err);
-}
-
-static int parse_cache(struct parser *p, struct err *err)
+static int parse_cache(struct parser *p, const struct statement *s, struct err *err)
 {
 	p->scenario->cache = !take_given(p, "off");
 	if (!p->scenario->cache)
@@ -101,7 +101,7 @@ static int parse_cache(struct parser *p, struct err *err)
 	return take_number(p, "a number of tokens", &p->scenario->cache_min_tokens, err);
 }
 
-static int parse_allow(struct parser *p, struct err *err)
+static int parse_allow(struct parser *p, const struct statement *s, struct err *err)
 {
 	if (!take_given(p, "unknown-tools"))
 		return parse_fail(p, err, "expected 'unknown-tools'");
@@ -110,14 +110,22 @@ static int parse_allow(struct parser *p, struct err *err)
 }
 
 static const struct statement settings[] = {
-	{ "allow", parse_allow },
-	{ "cache", parse_cache },
-	{ "capacity", parse_capacity },
-	{ "rate", parse_rate },
-	{ "retry-after", parse_retry_after },
-	{ "seed", parse_seed },
+	{ "allow", parse_allow, 0, 0, NULL },
+	{ "cache", parse_cache, 0, 0, NULL },
+	{ "capacity", parse_setting, VALUE_NUMBER, offsetof(struct scenario, capacity),
+	  "a number of requests in flight" },
+	{ "rate", parse_setting, VALUE_NUMBER, offsetof(struct scenario, rate_per_s), "a number of requests a second" },
+	{ "retry-after", parse_setting, VALUE_NUMBER, offsetof(struct scenario, retry_after_s), "a number of seconds" },
+	{ "seed", parse_setting, VALUE_NUMBER, offsetof(struct scenario, seed), "a number" },
 	{ 0 },
 };
+
+const struct statement *find_statement(const struct statement *table, struct str word)
+{
+	while (table->word && !str_is(word, table->word))
+		table++;
+	return table->word ? table : NULL;
+}
 
 static int begin_rule(struct parser *p, struct err *err)
 {
@@ -147,32 +155,23 @@ static int begin_rule(struct parser *p, struct err *err)
 static int parse_line(struct parser *p, struct err *err)
 {
 	struct str word = take_word(p);
-	statement_fn *parse = str_is(word, "rule") ? begin_rule : find_statement(pace_statements, word);
+	int rc;
 
-	if (!parse)
-		parse = find_statement(p->rule ? rule_statements : settings, word);
-	if (!parse && !p->rule && find_statement(rule_statements, word))
-		return parse_fail(p, err, "'" STR_FMT "' belongs into a rule", STR_ARG(word));
-	if (!parse && p->rule && find_statement(settings, word))
-		return parse_fail(p, err, "'" STR_FMT "' must stand before the first rule", STR_ARG(word));
-	if (!parse)
-		return parse_fail(p, err, "unknown word '" STR_FMT "'", STR_ARG(word));
-	int rc = parse(p, err);
-	return rc < 0 ? rc : take_end(p, err);
-}
-
-static int parse_all(struct parser *p, struct err *err)
-{
-	while (next_line(p)) {
-		if (!p->rest.n || p->rest.p[0] == '#')
-			continue;
-		int rc = parse_line(p, err);
-		if (rc < 0)
-			return rc;
+	if (str_is(word, "rule")) {
+		rc = begin_rule(p, err);
+	} else {
+		const struct statement *s = find_statement(pace_statements, word);
+		if (!s)
+			s = find_statement(p->rule ? rule_statements : settings, word);
+		if (!s && !p->rule && find_statement(rule_statements, word))
+			return parse_fail(p, err, "'" STR_FMT "' belongs into a rule", STR_ARG(word));
+		if (!s && p->rule && find_statement(settings, word))
+			return parse_fail(p, err, "'" STR_FMT "' must stand before the first rule", STR_ARG(word));
+		if (!s)
+			return parse_fail(p, err, "unknown word '" STR_FMT "'", STR_ARG(word));
+		rc = s->parse(p, s, err);
 	}
-	if (!p->rule)
-		return parse_fail(p, err, "the scenario has no rule");
-	return rule_check(p, err);
+	return rc < 0 ? rc : take_end(p, err);
 }
 
 int scenario_parse(const char *name, struct str text, struct scenario **ret_scenario, struct err *err)
@@ -190,7 +189,15 @@ int scenario_parse(const char *name, struct str text, struct scenario **ret_scen
 	s->cache = true;
 	s->cache_min_tokens = DEFAULT_CACHE_MIN_TOKENS;
 	struct parser p = { .name = name, .text = text, .scenario = s, .pace = &s->pace, .next_rule = &s->rules };
-	int rc = parse_all(&p, err);
+	int rc = 0;
+	while (rc == 0 && p.text.p) {
+		p.rest = str_trim(str_cut(&p.text, '\n'));
+		p.line++;
+		if (p.rest.n && p.rest.p[0] != '#')
+			rc = parse_line(&p, err);
+	}
+	if (rc == 0)
+		rc = p.rule ? rule_check(&p, err) : parse_fail(&p, err, "the scenario has no rule");
 	if (rc < 0) {
 		scenario_free(s);
 		return rc;
@@ -222,22 +229,12 @@ int parse_fail(const struct parser *p, struct err *err, const char *fmt, ...)
 	return err_set(err, ERR_PARSE, "%s:%u: %s", p->name, p->line, text);
 }
 
-/* false at the end of the file */
-static bool next_line(struct parser *p)
-{
-	if (!p->text.p)
-		return false;
-	p->rest = str_trim(str_cut(&p->text, '\n'));
-	p->line++;
-	return true;
-}
-
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t';
 }
 
-static void skip(struct parser *p, size_t n)
+static void skip_bytes(struct parser *p, size_t n)
 {
 	p->rest.p += n;
 	p->rest.n -= n;
@@ -254,7 +251,7 @@ struct str take_word(struct parser *p)
 	word.n = 0;
 	while (word.n < p->rest.n && !is_blank(p->rest.p[word.n]))
 		word.n++;
-	skip(p, word.n);
+	skip_bytes(p, word.n);
 	return word;
 }
 
@@ -287,7 +284,7 @@ int take_number(struct parser *p, const char *what, uint64_t *ret, struct err *e
 	return 0;
 }
 
-/* Cuts a unit off the end of a number; false if what is left is no number. */
+/* Cuts a unit off the end of a number; false if the rest is not a number. */
 static bool number_with_unit(struct str word, const char *unit, uint64_t factor, uint64_t *ret)
 {
 	struct str suffix = str_from(unit);
@@ -331,12 +328,11 @@ int take_range(struct parser *p, struct range *ret, struct err *err)
 	return 0;
 }
 
-static bool time_value(struct str word, uint64_t *ret)
+static bool to_milliseconds(struct str word, uint64_t *ret)
 {
-	bool good =
-		number_with_unit(word, "ms", 1, ret) || number_with_unit(word, "s", 1000, ret) || str_to_u64(word, ret);
-
-	return good && *ret <= LIMIT_TIME_MS;
+	return (number_with_unit(word, "ms", 1, ret) || number_with_unit(word, "s", 1000, ret) ||
+		str_to_u64(word, ret)) &&
+	       *ret <= LIMIT_TIME_MS;
 }
 
 int take_time(struct parser *p, struct range *ret, struct err *err)
@@ -347,23 +343,11 @@ int take_time(struct parser *p, struct range *ret, struct err *err)
 	struct str second = dots ? (struct str){ dots + 2, (size_t)(word.p + word.n - dots - 2) } : first;
 	struct range r;
 
-	if (!time_value(first, &r.from) || !time_value(second, &r.to) || r.to < r.from)
+	if (!to_milliseconds(first, &r.from) || !to_milliseconds(second, &r.to) || r.to < r.from)
 		return parse_fail(p, err,
 				  "expected a time up to a day such as 50, 50ms, 2s or 100..300, got '" STR_FMT "'",
 				  STR_ARG(word));
 	*ret = r;
-	return 0;
-}
-
-/* Bytes of the quoted string that begins at s, both quotes included; 0 if it has no end. */
-static size_t quoted_len(struct str s)
-{
-	for (size_t i = 1; i < s.n; i++) {
-		if (s.p[i] == '\\')
-			i++;
-		else if (s.p[i] == '"')
-			return i + 1;
-	}
 	return 0;
 }
 
@@ -376,13 +360,15 @@ int take_string(struct parser *p, struct str *ret, struct err *err)
 
 	if (!p->rest.n || p->rest.p[0] != '"')
 		return parse_fail(p, err, "expected a string in quotes");
-	size_t n = quoted_len(p->rest);
-	if (!n)
+	size_t n = 1; /* up to the closing quote */
+	while (n < p->rest.n && p->rest.p[n] != '"')
+		n += p->rest.p[n] == '\\' ? 2 : 1;
+	if (++n > p->rest.n)
 		return parse_fail(p, err, "the string has no closing quote");
 	if (json_parse(&reader, p->rest.p, n, &value, &why) < 0)
 		return parse_fail(p, err, "bad string: %s", why.text);
 	*ret = arena_str(arena, json_str(value, arena));
-	skip(p, n);
+	skip_bytes(p, n);
 	return 0;
 }
 
@@ -434,13 +420,6 @@ int take_text(struct parser *p, struct str *ret, struct err *err)
 		return take_block(p, str_trim((struct str){ rest.p + 2, rest.n - 2 }), ret, err);
 	*ret = arena_str(&p->scenario->arena, rest);
 	return 0;
-}
-
-statement_fn *find_statement(const struct statement *table, struct str word)
-{
-	while (table->word && !str_is(word, table->word))
-		table++;
-	return table->parse;
 }
 
 static int take_end(struct parser *p, struct err *err)

@@ -4,64 +4,26 @@
 
 enum { LIMIT_HEADERS = 32, LIMIT_REPEAT = 100000, LIMIT_LINE_MB = 64 };
 
-static struct condition *add_condition(struct parser *p, enum condition_kind kind)
+static int parse_condition(struct parser *p, const struct statement *s, struct err *err)
 {
 	struct condition *c = arena_calloc(&p->scenario->arena, sizeof *c);
 
-	c->kind = kind;
+	c->kind = (enum condition_kind)s->kind;
 	*p->next_condition = c;
 	p->next_condition = &c->next;
-	return c;
-}
-
-static int parse_agent(struct parser *p, struct err *err)
-{
-	return take_name(p, "the name of an agent", &add_condition(p, CONDITION_AGENT)->text, err);
-}
-
-static int parse_model(struct parser *p, struct err *err)
-{
-	return take_name(p, "the name of a model", &add_condition(p, CONDITION_MODEL)->text, err);
-}
-
-static int parse_turn(struct parser *p, struct err *err)
-{
-	return take_range(p, &add_condition(p, CONDITION_TURN)->range, err);
-}
-
-static int parse_match(struct parser *p, struct str source, struct err *err)
-{
-	struct condition *c = add_condition(p, CONDITION_CONTAINS);
-
+	if (c->kind == CONDITION_TURN)
+		return take_range(p, &c->range, err);
+	if (c->kind != CONDITION_CONTAINS)
+		return take_name(p, s->what, &c->text, err);
 	if (take_given(p, "lacks"))
 		c->kind = CONDITION_LACKS;
 	else if (!take_given(p, "contains"))
 		return parse_fail(p, err, "expected 'contains' or 'lacks'");
-	int rc = parse_source(p, source, &c->source, err);
+	int rc = parse_source(p, str_from(s->word), &c->source, err);
 	return rc < 0 ? rc : take_string(p, &c->text, err);
 }
 
-static int parse_prompt(struct parser *p, struct err *err)
-{
-	return parse_match(p, STR("prompt"), err);
-}
-
-static int parse_last(struct parser *p, struct err *err)
-{
-	return parse_match(p, STR("last"), err);
-}
-
-static int parse_system(struct parser *p, struct err *err)
-{
-	return parse_match(p, STR("system"), err);
-}
-
-static int parse_last_result(struct parser *p, struct err *err)
-{
-	return parse_match(p, STR("last_result"), err);
-}
-
-static int parse_capture(struct parser *p, struct err *err)
+static int parse_capture(struct parser *p, const struct statement *s, struct err *err)
 {
 	struct capture *c = arena_calloc(&p->scenario->arena, sizeof *c);
 	int rc = take_name(p, "a name for what is captured", &c->name, err);
@@ -89,19 +51,18 @@ static int parse_capture(struct parser *p, struct err *err)
 	return 0;
 }
 
-static int parse_nth(struct parser *p, struct err *err)
+/* A number or size of 0 means that the value was not given, so it cannot be given. */
+static int parse_rule_value(struct parser *p, const struct statement *s, struct err *err)
 {
-	return take_range(p, &p->rule->nth, err);
+	const uint64_t *value = (const uint64_t *)((char *)p->rule + s->offset);
+	int rc = parse_value(p, s, p->rule, err);
+
+	if (rc == 0 && (s->kind == VALUE_NUMBER || s->kind == VALUE_SIZE) && !*value)
+		return parse_fail(p, err, "'%s' needs at least 1", s->word);
+	return rc;
 }
 
-static int parse_every(struct parser *p, struct err *err)
-{
-	int rc = take_number(p, "a number", &p->rule->every, err);
-
-	return rc == 0 && !p->rule->every ? parse_fail(p, err, "'every 0' never happens") : rc;
-}
-
-static int parse_chance(struct parser *p, struct err *err)
+static int parse_chance(struct parser *p, const struct statement *s, struct err *err)
 {
 	struct str word = take_word(p);
 
@@ -110,83 +71,34 @@ static int parse_chance(struct parser *p, struct err *err)
 	return 0;
 }
 
-static struct block *add_block(struct parser *p, enum block_kind kind)
+static int parse_block(struct parser *p, const struct statement *s, struct err *err)
 {
 	struct block *b = arena_calloc(&p->scenario->arena, sizeof *b);
+	bool json = s->kind == BLOCK_CALL || s->kind == BLOCK_GIVEN;
+	struct str text;
+	int rc = 0;
 
-	b->kind = kind;
+	b->kind = (enum block_kind)s->kind;
 	b->repeat = 1;
 	*p->next_block = b;
 	p->next_block = &b->next;
-	return b;
+	if (b->kind == BLOCK_REDACTED)
+		return 0;
+	if (b->kind == BLOCK_FILLER) {
+		b->whole = !strcmp(s->word, "line");
+		rc = take_size(p, &b->filler_bytes, err);
+		if (rc == 0 && b->whole && b->filler_bytes > (uint64_t)LIMIT_LINE_MB << 20)
+			return parse_fail(p, err, "a line has at most %dMB", LIMIT_LINE_MB);
+		return rc;
+	}
+	if (b->kind == BLOCK_CALL)
+		rc = take_name(p, "the name of a tool", &b->name, err);
+	if (rc == 0)
+		rc = take_text(p, &text, err);
+	return rc < 0 ? rc : template_parse(p, text, json, &b->text, err);
 }
 
-static int parse_template(struct parser *p, bool json, struct text_template *ret, struct err *err)
-{
-	struct str text;
-	int rc = take_text(p, &text, err);
-
-	return rc < 0 ? rc : template_parse(p, text, json, ret, err);
-}
-
-static int parse_text(struct parser *p, struct err *err)
-{
-	return parse_template(p, false, &add_block(p, BLOCK_TEXT)->text, err);
-}
-
-static int parse_thinking(struct parser *p, struct err *err)
-{
-	return parse_template(p, false, &add_block(p, BLOCK_THINKING)->text, err);
-}
-
-static int parse_redacted(struct parser *p, struct err *err)
-{
-	(void)err;
-	add_block(p, BLOCK_REDACTED);
-	return 0;
-}
-
-static int parse_call(struct parser *p, struct err *err)
-{
-	struct block *b = add_block(p, BLOCK_CALL);
-	int rc = take_name(p, "the name of a tool", &b->name, err);
-
-	return rc < 0 ? rc : parse_template(p, true, &b->text, err);
-}
-
-static int parse_given(struct parser *p, struct err *err)
-{
-	return parse_template(p, true, &add_block(p, BLOCK_GIVEN)->text, err);
-}
-
-static int parse_filler(struct parser *p, struct err *err)
-{
-	return take_size(p, &add_block(p, BLOCK_FILLER)->filler_bytes, err);
-}
-
-static int parse_long_line(struct parser *p, struct err *err)
-{
-	struct block *b = add_block(p, BLOCK_FILLER);
-
-	b->whole = true;
-	int rc = take_size(p, &b->filler_bytes, err);
-	if (rc == 0 && b->filler_bytes > (uint64_t)LIMIT_LINE_MB << 20)
-		return parse_fail(p, err, "a line has at most %dMB", LIMIT_LINE_MB);
-	return rc;
-}
-
-static const struct statement blocks[] = {
-	{ "block", parse_given },
-	{ "call", parse_call },
-	{ "filler", parse_filler },
-	{ "line", parse_long_line },
-	{ "redacted_thinking", parse_redacted },
-	{ "text", parse_text },
-	{ "thinking", parse_thinking },
-	{ 0 },
-};
-
-static int parse_repeat(struct parser *p, struct err *err)
+static int parse_repeat(struct parser *p, const struct statement *s, struct err *err)
 {
 	struct block **added = p->next_block;
 	uint64_t times;
@@ -197,22 +109,22 @@ static int parse_repeat(struct parser *p, struct err *err)
 	if (!times || times > LIMIT_REPEAT)
 		return parse_fail(p, err, "a block is repeated 1 to %d times", LIMIT_REPEAT);
 	struct str word = take_word(p);
-	statement_fn *parse = find_statement(blocks, word);
-	if (!parse)
+	const struct statement *repeated = find_statement(rule_statements, word);
+	if (!repeated || repeated->parse != parse_block)
 		return parse_fail(p, err, "'" STR_FMT "' cannot be repeated", STR_ARG(word));
-	rc = parse(p, err);
+	rc = parse_block(p, repeated, err);
 	(*added)->repeat = times;
 	return rc;
 }
 
-static int parse_empty(struct parser *p, struct err *err)
+static int parse_empty(struct parser *p, const struct statement *s, struct err *err)
 {
 	(void)err;
 	p->rule->empty = true;
 	return 0;
 }
 
-static int parse_stop(struct parser *p, struct err *err)
+static int parse_stop(struct parser *p, const struct statement *s, struct err *err)
 {
 	static const char *const reasons[] = { "end_turn",   "max_tokens", "model_context_window_exceeded",
 					       "pause_turn", "refusal",    "stop_sequence",
@@ -236,7 +148,7 @@ static int parse_stop(struct parser *p, struct err *err)
 	return 0;
 }
 
-static int parse_usage(struct parser *p, struct err *err)
+static int parse_usage(struct parser *p, const struct statement *s, struct err *err)
 {
 	struct usage_override *u = &p->rule->usage;
 	const struct {
@@ -265,7 +177,7 @@ static int parse_usage(struct parser *p, struct err *err)
 	return 0;
 }
 
-static int parse_status(struct parser *p, struct err *err)
+static int parse_status(struct parser *p, const struct statement *s, struct err *err)
 {
 	struct rule *rule = p->rule;
 	uint64_t status;
@@ -281,24 +193,15 @@ static int parse_status(struct parser *p, struct err *err)
 	return p->rest.n ? take_string(p, &rule->error_message, err) : 0;
 }
 
-static bool is_header(struct str line)
-{
-	const char *colon = memchr(line.p, ':', line.n);
-
-	if (!colon || colon == line.p)
-		return false;
-	for (const char *c = line.p; c < colon; c++)
-		if ((*c < 'a' || *c > 'z') && (*c < 'A' || *c > 'Z') && (*c < '0' || *c > '9') && *c != '-' &&
-		    *c != '_')
-			return false;
-	return !memchr(line.p, '\r', line.n);
-}
-
-static int parse_header(struct parser *p, struct err *err)
+static int parse_header(struct parser *p, const struct statement *s, struct err *err)
 {
 	struct rule *rule = p->rule;
+	static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+	size_t n = 0;
 
-	if (!p->rest.n || !is_header(p->rest))
+	while (n < p->rest.n && char_in(p->rest.p[n], allowed))
+		n++;
+	if (!n || n == p->rest.n || p->rest.p[n] != ':' || memchr(p->rest.p, '\r', p->rest.n))
 		return parse_fail(p, err, "expected 'name: value'");
 	if (rule->header_count == LIMIT_HEADERS)
 		return parse_fail(p, err, "a rule has at most %d headers", LIMIT_HEADERS);
@@ -309,7 +212,7 @@ static int parse_header(struct parser *p, struct err *err)
 	return 0;
 }
 
-static int parse_content_type(struct parser *p, struct err *err)
+static int parse_content_type(struct parser *p, const struct statement *s, struct err *err)
 {
 	int rc = take_text(p, &p->rule->content_type, err);
 
@@ -318,108 +221,74 @@ static int parse_content_type(struct parser *p, struct err *err)
 	return rc;
 }
 
-static int parse_body(struct parser *p, struct err *err)
-{
-	return take_text(p, &p->rule->body, err);
-}
-
-static int parse_garbage(struct parser *p, struct err *err)
-{
-	int rc = take_size(p, &p->rule->garbage_bytes, err);
-
-	return rc == 0 && !p->rule->garbage_bytes ? parse_fail(p, err, "expected at least one byte") : rc;
-}
-
-static int parse_place(struct parser *p, enum fault_kind kind, struct err *err)
+static int parse_fault(struct parser *p, const struct statement *s, struct err *err)
 {
 	struct fault *f = &p->rule->fault;
+	int rc = 0;
 
 	if (f->kind)
 		return parse_fail(p, err, "a rule has one of cut, stall and error");
-	f->kind = kind;
+	f->kind = (enum fault_kind)s->kind;
+	if (f->kind == FAULT_ERROR) {
+		f->message = STR("an error that the scenario asked for");
+		rc = take_name(p, "the type of an error", &f->type, err);
+		if (rc == 0 && p->rest.n && p->rest.p[0] == '"')
+			rc = take_string(p, &f->message, err);
+	}
+	if (rc < 0)
+		return rc;
 	if (take_given(p, "at") && take_given(p, "byte"))
 		f->place = AT_BYTE;
 	else if (take_given(p, "after"))
 		f->place = take_given(p, "event") ? AFTER_EVENT : take_given(p, "call") ? AFTER_CALL : 0;
 	if (!f->place)
 		return parse_fail(p, err, "expected 'at byte N', 'after event K' or 'after call K'");
-	return take_number(p, "a number", &f->at, err);
-}
-
-static int parse_cut(struct parser *p, struct err *err)
-{
-	return parse_place(p, FAULT_CUT, err);
-}
-
-static int parse_stall(struct parser *p, struct err *err)
-{
-	return parse_place(p, FAULT_STALL, err);
-}
-
-static int parse_error(struct parser *p, struct err *err)
-{
-	struct str type;
-	struct str message = STR("an error that the scenario asked for");
-	int rc = take_name(p, "the type of an error", &type, err);
-
-	if (rc == 0 && p->rest.n && p->rest.p[0] == '"')
-		rc = take_string(p, &message, err);
-	if (rc == 0)
-		rc = parse_place(p, FAULT_ERROR, err);
-	if (rc < 0)
-		return rc;
-	if (p->rule->fault.place == AT_BYTE)
+	rc = take_number(p, "a number", &f->at, err);
+	if (rc == 0 && f->kind == FAULT_ERROR && f->place == AT_BYTE)
 		return parse_fail(p, err, "an error event stands after an event or a call, not at a byte");
-	p->rule->fault.type = type;
-	p->rule->fault.message = message;
-	return 0;
+	return rc;
 }
 
 const struct statement rule_statements[] = {
-	{ "agent", parse_agent },
-	{ "block", parse_given },
-	{ "body", parse_body },
-	{ "call", parse_call },
-	{ "capture", parse_capture },
-	{ "chance", parse_chance },
-	{ "content-type", parse_content_type },
-	{ "cut", parse_cut },
-	{ "empty", parse_empty },
-	{ "error", parse_error },
-	{ "every", parse_every },
-	{ "filler", parse_filler },
-	{ "garbage", parse_garbage },
-	{ "header", parse_header },
-	{ "last", parse_last },
-	{ "last_result", parse_last_result },
-	{ "line", parse_long_line },
-	{ "model", parse_model },
-	{ "nth", parse_nth },
-	{ "prompt", parse_prompt },
-	{ "redacted_thinking", parse_redacted },
-	{ "repeat", parse_repeat },
-	{ "stall", parse_stall },
-	{ "status", parse_status },
-	{ "stop", parse_stop },
-	{ "system", parse_system },
-	{ "text", parse_text },
-	{ "thinking", parse_thinking },
-	{ "turn", parse_turn },
-	{ "usage", parse_usage },
+	{ "agent", parse_condition, CONDITION_AGENT, 0, "the name of an agent" },
+	{ "block", parse_block, BLOCK_GIVEN, 0, NULL },
+	{ "body", parse_rule_value, VALUE_TEXT, offsetof(struct rule, body), NULL },
+	{ "call", parse_block, BLOCK_CALL, 0, NULL },
+	{ "capture", parse_capture, 0, 0, NULL },
+	{ "chance", parse_chance, 0, 0, NULL },
+	{ "content-type", parse_content_type, 0, 0, NULL },
+	{ "cut", parse_fault, FAULT_CUT, 0, NULL },
+	{ "empty", parse_empty, 0, 0, NULL },
+	{ "error", parse_fault, FAULT_ERROR, 0, NULL },
+	{ "every", parse_rule_value, VALUE_NUMBER, offsetof(struct rule, every), "a number" },
+	{ "filler", parse_block, BLOCK_FILLER, 0, NULL },
+	{ "garbage", parse_rule_value, VALUE_SIZE, offsetof(struct rule, garbage_bytes), NULL },
+	{ "header", parse_header, 0, 0, NULL },
+	{ "last", parse_condition, CONDITION_CONTAINS, 0, NULL },
+	{ "last_result", parse_condition, CONDITION_CONTAINS, 0, NULL },
+	{ "line", parse_block, BLOCK_FILLER, 0, NULL },
+	{ "model", parse_condition, CONDITION_MODEL, 0, "the name of a model" },
+	{ "nth", parse_rule_value, VALUE_RANGE, offsetof(struct rule, nth), NULL },
+	{ "prompt", parse_condition, CONDITION_CONTAINS, 0, NULL },
+	{ "redacted_thinking", parse_block, BLOCK_REDACTED, 0, NULL },
+	{ "repeat", parse_repeat, 0, 0, NULL },
+	{ "stall", parse_fault, FAULT_STALL, 0, NULL },
+	{ "status", parse_status, 0, 0, NULL },
+	{ "stop", parse_stop, 0, 0, NULL },
+	{ "system", parse_condition, CONDITION_CONTAINS, 0, NULL },
+	{ "text", parse_block, BLOCK_TEXT, 0, NULL },
+	{ "thinking", parse_block, BLOCK_THINKING, 0, NULL },
+	{ "turn", parse_condition, CONDITION_TURN, 0, NULL },
+	{ "usage", parse_usage, 0, 0, NULL },
 	{ 0 },
 };
 
-static int parse_latency(struct parser *p, struct err *err)
+static int parse_pace(struct parser *p, const struct statement *s, struct err *err)
 {
-	return take_time(p, &p->pace->latency_ms, err);
+	return parse_value(p, s, p->pace, err);
 }
 
-static int parse_delay(struct parser *p, struct err *err)
-{
-	return take_time(p, &p->pace->delay_ms, err);
-}
-
-static int parse_chunk(struct parser *p, struct err *err)
+static int parse_chunk(struct parser *p, const struct statement *s, struct err *err)
 {
 	uint64_t n;
 	int rc = take_number(p, "a number", &n, err);
@@ -436,20 +305,19 @@ static int parse_chunk(struct parser *p, struct err *err)
 	return 0;
 }
 
-static int parse_ping(struct parser *p, struct err *err)
-{
-	return take_number(p, "a number of events", &p->pace->ping_every, err);
-}
-
-static int parse_drip(struct parser *p, struct err *err)
+static int parse_drip(struct parser *p, const struct statement *s, struct err *err)
 {
 	p->pace->drip = true;
 	return p->rest.n ? take_time(p, &p->pace->drip_ms, err) : 0;
 }
 
 const struct statement pace_statements[] = {
-	{ "chunk", parse_chunk },     { "delay", parse_delay }, { "drip", parse_drip },
-	{ "latency", parse_latency }, { "ping", parse_ping },   { 0 },
+	{ "chunk", parse_chunk, 0, 0, NULL },
+	{ "delay", parse_pace, VALUE_TIME, offsetof(struct pace, delay_ms), NULL },
+	{ "drip", parse_drip, 0, 0, NULL },
+	{ "latency", parse_pace, VALUE_TIME, offsetof(struct pace, latency_ms), NULL },
+	{ "ping", parse_pace, VALUE_NUMBER, offsetof(struct pace, ping_every), "a number of events" },
+	{ 0 },
 };
 
 int rule_check(struct parser *p, struct err *err)

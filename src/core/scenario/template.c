@@ -64,11 +64,6 @@ static const struct {
 	{ "request", PIECE_REQUEST }, { "turn", PIECE_TURN },
 };
 
-static bool is_number(enum piece_kind kind)
-{
-	return kind == PIECE_N || kind == PIECE_I || kind == PIECE_TURN || kind == PIECE_REQUEST || kind == PIECE_LINES;
-}
-
 int parse_source(struct parser *p, struct str word, struct source *ret, struct err *err)
 {
 	static const struct {
@@ -95,16 +90,7 @@ int parse_source(struct parser *p, struct str word, struct source *ret, struct e
 			  STR_ARG(word));
 }
 
-static const struct capture *find_capture(const struct parser *p, struct str name)
-{
-	const struct capture *c = p->rule ? p->rule->captures : NULL;
-
-	while (c && !str_eq(c->name, name))
-		c = c->next;
-	return c;
-}
-
-static int resolve(struct splitter *s, struct str name, struct piece *piece, struct err *err)
+static int resolve_name(struct splitter *s, struct str name, struct piece *piece, struct err *err)
 {
 	struct err ignored;
 
@@ -119,7 +105,10 @@ static int resolve(struct splitter *s, struct str name, struct piece *piece, str
 		piece->text = STR("{{");
 		return 0;
 	}
-	if ((piece->capture = find_capture(s->p, name))) {
+	piece->capture = s->p->rule ? s->p->rule->captures : NULL;
+	while (piece->capture && !str_eq(piece->capture->name, name))
+		piece->capture = piece->capture->next;
+	if (piece->capture) {
 		piece->kind = PIECE_CAPTURE;
 		return 0;
 	}
@@ -143,54 +132,37 @@ static int add_value(struct splitter *s, struct str inside, struct err *err)
 	if (rest.p && (!str_to_u64(rest, &limit) || !limit))
 		return parse_fail(s->p, err, "expected a number of bytes behind | in {{" STR_FMT "}}", STR_ARG(inside));
 	piece->limit_bytes = limit;
-	int rc = resolve(s, name, piece, err);
+	int rc = resolve_name(s, name, piece, err);
 	if (rc < 0)
 		return rc;
-	if (s->json && !s->quoted && !is_number(piece->kind))
+	bool number = piece->kind == PIECE_N || piece->kind == PIECE_I || piece->kind == PIECE_TURN ||
+		      piece->kind == PIECE_REQUEST || piece->kind == PIECE_LINES;
+	if (s->json && !s->quoted && !number)
 		return parse_fail(s->p, err, "{{" STR_FMT "}} is text and must stand inside a JSON string",
 				  STR_ARG(inside));
 	buf_addch(&s->sample, '0');
 	return 0;
 }
 
-/* The next "{{" that a small letter follows; NULL if there is none. */
-static const char *find_open(struct str s)
+static int split_text(struct splitter *s, struct str text, struct err *err)
 {
-	const char *end = s.p + s.n;
+	const char *end = text.p + text.n, *at = text.p;
 
-	for (const char *at = s.p; (at = memmem(at, (size_t)(end - at), "{{", 2)); at++)
-		if (at + 2 < end && at[2] >= 'a' && at[2] <= 'z')
-			return at;
-	return NULL;
-}
-
-static int split(struct splitter *s, struct str text, struct err *err)
-{
-	for (const char *open; (open = find_open(text));) {
-		add_literal(s, (struct str){ text.p, (size_t)(open - text.p) });
-		text = (struct str){ open + 2, text.n - (size_t)(open + 2 - text.p) };
-		const char *close = memmem(text.p, text.n, "}}", 2);
+	for (const char *open = at; (open = memmem(open, (size_t)(end - open), "{{", 2));) {
+		if (open + 2 == end || open[2] < 'a' || open[2] > 'z') {
+			open++; /* plain text */
+			continue;
+		}
+		const char *close = memmem(open + 2, (size_t)(end - open - 2), "}}", 2);
 		if (!close)
 			return parse_fail(s->p, err, "{{ without }}");
-		int rc = add_value(s, (struct str){ text.p, (size_t)(close - text.p) }, err);
+		add_literal(s, (struct str){ at, (size_t)(open - at) });
+		int rc = add_value(s, (struct str){ open + 2, (size_t)(close - open - 2) }, err);
 		if (rc < 0)
 			return rc;
-		text = (struct str){ close + 2, text.n - (size_t)(close + 2 - text.p) };
+		open = at = close + 2;
 	}
-	add_literal(s, text);
-	return 0;
-}
-
-static int check_json(struct splitter *s, struct err *err)
-{
-	AUTO_JSON struct json_reader reader = { 0 };
-	const struct json *root;
-	struct err why;
-
-	if (json_parse(&reader, buf_str(&s->sample).p, s->sample.n, &root, &why) < 0)
-		return parse_fail(s->p, err, "bad JSON: %s", why.text);
-	if (!json_is(root, JSON_OBJECT))
-		return parse_fail(s->p, err, "the input of a call must be a JSON object");
+	add_literal(s, (struct str){ at, (size_t)(end - at) });
 	return 0;
 }
 
@@ -198,10 +170,15 @@ int template_parse(struct parser *p, struct str text, bool json, struct text_tem
 {
 	struct text_template t = { 0 };
 	struct splitter s = { .p = p, .next = &t.pieces, .json = json };
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *root = NULL;
+	struct err why;
 
-	int rc = split(&s, text, err);
-	if (rc == 0 && json)
-		rc = check_json(&s, err);
+	int rc = split_text(&s, text, err);
+	if (rc == 0 && json && json_parse(&reader, buf_str(&s.sample).p, s.sample.n, &root, &why) < 0)
+		rc = parse_fail(p, err, "bad JSON: %s", why.text);
+	else if (rc == 0 && json && !json_is(root, JSON_OBJECT))
+		rc = parse_fail(p, err, "the input of a call must be a JSON object");
 	buf_release(&s.sample);
 	if (rc < 0)
 		return rc;
@@ -239,15 +216,6 @@ static uint64_t count_lines(struct str s)
 	return lines;
 }
 
-static struct str captured_text(const struct asking *a, const struct capture *capture)
-{
-	const struct captured *c = a->captured;
-
-	while (c && c->capture != capture)
-		c = c->next;
-	return c ? c->text : STR("");
-}
-
 static struct str number_text(const struct asking *a, uint64_t number)
 {
 	return str_from(arena_printf(&a->engine->scratch, "%llu", (unsigned long long)number));
@@ -275,7 +243,10 @@ static struct str value_of(const struct asking *a, const struct piece *piece)
 	case PIECE_SOURCE:
 		return source_text(a, piece->source);
 	case PIECE_CAPTURE:
-		return captured_text(a, piece->capture);
+		for (const struct captured *c = a->captured; c; c = c->next)
+			if (c->capture == piece->capture)
+				return c->text;
+		break;
 	}
 	return STR("");
 }

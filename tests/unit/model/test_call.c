@@ -209,7 +209,7 @@ TEST(without_a_key_the_anthropic_provider_says_what_it_looked_at)
 	struct endpoint *e;
 	struct err err = { 0 };
 
-	CHECK_INT(provider_find(STR("anthropic"))->open(&(struct endpoint_options){ 0 }, &e, &err), -ERR_USAGE);
+	CHECK_INT(provider_anthropic.open(&provider_anthropic, &(struct endpoint_options){ 0 }, &e, &err), -ERR_USAGE);
 	CHECK(strstr(err.text, "ANTHROPIC_API_KEY") && strstr(err.text, "ANTHROPIC_AUTH_TOKEN"));
 }
 

@@ -2,7 +2,7 @@
  * test_openai_request.c - conversations as chat completions: the same bytes however they are packed, shared by forks, and
  * translated once. */
 #include "unit.h"
-#include "core/model/openai_body.h"
+#include "core/model/openai_request.h"
 #include "core/model/openai_request.h"
 #include "core/model/head_json.h"
 #include "core/model/provider.h"

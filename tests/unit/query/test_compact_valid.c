@@ -2,8 +2,8 @@
  * test_compact_valid.c - whatever a conversation was, the API takes the request that sums it up, and the conversation that goes
  * on from the summary. Checked over random ones with the rules of the scripted model server. */
 #include "api_check.h"
-#include "agents/query/compact_int.h"
-#include "core/scenario/signature.h"
+#include "agents/query/query_int.h"
+#include "core/scenario/digest.h"
 #include "stage.h"
 #include "test_query.h"
 

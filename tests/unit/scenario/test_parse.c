@@ -30,7 +30,7 @@ TEST(a_bad_scenario_is_refused_with_file_and_line)
 		{ "rule\nprompt is \"x\"\n", "x:2: expected 'contains' or 'lacks'" },
 		{ "rule\nprompt contains x\n", "x:2: expected a string in quotes" },
 		{ "rule\nprompt contains \"x\n", "x:2: the string has no closing quote" },
-		{ "rule\nevery 0\n", "x:2: 'every 0' never happens" },
+		{ "rule\nevery 0\n", "x:2: 'every' needs at least 1" },
 		{ "rule\nchance 1.5\n", "x:2: expected a chance from 0 to 1, got '1.5'" },
 		{ "rule\nchance nan\n", "x:2: expected a chance from 0 to 1, got 'nan'" },
 		{ "rule\ntext <<END\na\nb\n", "x:2: the block <<END is not closed" },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * fork_gate.c - lets the first of several forks go ahead. */
-#include "agents/query/fork_gate.h"
+ * fork_barrier.c - the first fork passes, the others wait. */
+#include "agents/query/fork_barrier.h"
 
 enum { LONGEST_WAIT_MS = 2000 };
 

@@ -1,7 +1,32 @@
 /* SPDX-License-Identifier: MIT
- * model_call.c - what all providers do the same way around one request. */
+ * provider.c - the table of providers, and the part of a request that all of them share. */
 #include "lib/base/id.h"
 #include "core/model/endpoints.h"
+
+const struct provider *const provider_table[] = {
+	&provider_anthropic, &provider_bedrock,  &provider_mantle,
+	&provider_platform,  &provider_vertex,   &provider_foundry,
+	&provider_openai,    &provider_scripted, NULL,
+};
+
+const struct provider *provider_find(struct str name)
+{
+	for (size_t i = 0; provider_table[i]; i++)
+		if (str_is(name, provider_table[i]->name))
+			return provider_table[i];
+	return NULL;
+}
+
+const struct provider *provider_of(const char *model, const char **ret_name)
+{
+	struct str rest = str_from(model);
+	struct str first = str_cut(&rest, '/');
+	const struct provider *p = rest.n ? provider_find(first) : NULL;
+
+	if (ret_name)
+		*ret_name = p ? rest.p : model;
+	return p;
+}
 
 int model_call_start(struct model_call *call, struct err *err)
 {
@@ -35,7 +60,7 @@ void model_call_reset(struct model_call *call)
 	buf_release(&call->error_body);
 }
 
-/* The first reason that holds, from the outside in: a status says more than a cut, an error event more than both. */
+/* Reports the most specific failure: an error event, then a status, then the transport. */
 void model_call_finish(struct model_call *call, enum failure_kind transport, const char *text)
 {
 	struct failure *f = &call->failure;
@@ -77,23 +102,18 @@ bool model_call_is_stream(struct model_call *call, const char *p, size_t n)
 	return call->is_stream;
 }
 
-static bool is_header(struct str name, const char *wanted)
-{
-	return str_is_nocase(name, wanted);
-}
-
 /* anthropic-ratelimit-requests-remaining and the like */
-static bool is_limit(struct str name, const char *ending)
+static bool is_limit_header(struct str name, const char *ending)
 {
 	const char *prefix = "anthropic-ratelimit-";
 	size_t from = strlen(prefix), end = strlen(ending);
 
-	return name.n > from + end && is_header((struct str){ name.p, from }, prefix) &&
-	       is_header((struct str){ name.p + name.n - end, end }, ending);
+	return name.n > from + end && str_is_nocase((struct str){ name.p, from }, prefix) &&
+	       str_is_nocase((struct str){ name.p + name.n - end, end }, ending);
 }
 
 /* "2026-11-15T20:21:00Z", or a date of HTTP, to milliseconds from now; 0 if it is past, -1 if it is not a time. */
-static int64_t until(const char *text)
+static int64_t ms_until(const char *text)
 {
 	struct tm tm = { 0 };
 
@@ -106,10 +126,10 @@ static int64_t retry_after(struct str value, const char *text, double unit_ms)
 {
 	double n;
 
-	if (!str_to_double(str_trim(value), &n))
-		n = until(text) > 0 ? (double)until(text) : -1;
-	else
+	if (str_to_double(str_trim(value), &n))
 		n *= unit_ms;
+	else
+		n = ms_until(text) > 0 ? (double)ms_until(text) : -1;
 	return n >= 0 && n < 86400000 ? (int64_t)n : -1;
 }
 
@@ -118,28 +138,28 @@ void model_call_header(struct model_call *call, struct str name, struct str valu
 	char text[64];
 
 	snprintf(text, sizeof text, STR_FMT, STR_ARG(value));
-	if (is_header(name, "content-type")) {
+	if (str_is_nocase(name, "content-type")) {
 		struct str rest = value;
 		struct str type = str_trim(str_cut(&rest, ';'));
 		call->is_stream = str_is_nocase(type, "text/event-stream");
 		call->is_frames = str_is_nocase(type, "application/vnd.amazon.eventstream");
 		call->may_be_stream =
 			str_is_nocase(type, "text/plain") || str_is_nocase(type, "application/octet-stream");
-	} else if (is_header(name, "request-id") || is_header(name, "x-request-id") ||
-		   is_header(name, "x-amzn-requestid")) {
+	} else if (str_is_nocase(name, "request-id") || str_is_nocase(name, "x-request-id") ||
+		   str_is_nocase(name, "x-amzn-requestid")) {
 		snprintf(call->request_id, sizeof call->request_id, "%s", text);
-	} else if (is_header(name, "retry-after-ms")) {
+	} else if (str_is_nocase(name, "retry-after-ms")) {
 		int64_t ms = retry_after(value, text, 1);
 		call->failure.retry_after_ms = ms >= 0 ? ms : call->failure.retry_after_ms;
-	} else if (is_header(name, "retry-after") && call->failure.retry_after_ms < 0) {
+	} else if (str_is_nocase(name, "retry-after") && call->failure.retry_after_ms < 0) {
 		call->failure.retry_after_ms = retry_after(value, text, 1000);
-	} else if (is_header(name, "x-should-retry")) {
+	} else if (str_is_nocase(name, "x-should-retry")) {
 		call->failure.retry = str_is(value, "true") ? 1 : str_is(value, "false") ? -1 : 0;
-	} else if (is_limit(name, "-remaining")) {
+	} else if (is_limit_header(name, "-remaining")) {
 		call->limit_empty = str_is(value, "0"); /* its reset header follows */
-	} else if (is_limit(name, "-reset")) {
+	} else if (is_limit_header(name, "-reset")) {
 		if (call->limit_empty)
-			call->hold_ms = MAX(call->hold_ms, until(text));
+			call->hold_ms = MAX(call->hold_ms, ms_until(text));
 		call->limit_empty = false;
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * test_fork_gate.c - of several forks the first goes ahead, so that the others find its prefix in the cache. */
+ * test_fork_barrier.c - of several forks the first goes ahead, so that the others find its prefix in the cache. */
 #include "stage.h"
 #include "test_query.h"
 

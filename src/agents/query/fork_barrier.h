@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * fork_gate.h - lets the first of several forks go ahead. Their requests share a long prefix, which the server's cache
+ * fork_barrier.h - lets the first of several forks go ahead. Their requests share a long prefix, which the server's cache
  * offers to others only once the first answer has begun; so the others wait for its first byte, or two seconds. */
 #pragma once
 #include "lib/io/loop.h"

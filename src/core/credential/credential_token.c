@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT
+ * credential_token.c - access tokens: of Google for a service account, a user who logged in with gcloud, or the machine; of
+ * Microsoft Entra for an application with a secret, a workload, or the user of az. */
+#include "core/credential/credential_int.h"
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include "core/credential/sigv4.h"
+#include "lib/base/base64.h"
+#include "lib/base/id.h"
+#include "lib/io/file.h"
+#include "lib/json/json_write.h"
+
+#define GOOGLE_TOKEN_URI "https://oauth2.googleapis.com/token"
+
+enum { ASK_LIMIT_MS = 30000, MACHINE_LIMIT_MS = 3000, TOKEN_LIFE_S = 3600 };
+
+static void bearer_sign(const struct credential *c, const struct credential_request *r, struct arena *a,
+			const char **headers)
+{
+	headers[0] = arena_printf(a, "authorization: Bearer %s", c->token);
+	if (c->extra)
+		headers[1] = arena_printf(a, "x-goog-user-project: %s", c->extra);
+}
+
+static void form_add(struct buf *form, const char *name, const char *value)
+{
+	buf_addf(form, "%s%s=", form->n ? "&" : "", name);
+	percent_encode(form, str_from(value), "");
+}
+
+/* {"access_token":"...","expires_in":N}: sets the token and ends the fetch. */
+static void after_token(struct credential *c, const char *failed, struct str output)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	const struct json *root = NULL;
+	int64_t seconds = USUAL_LIFE_MS / 1000;
+
+	if (failed) {
+		credential_failed(c, "no token: %s", failed);
+		return;
+	}
+	(void)json_parse(&reader, output.p, output.n, &root, NULL);
+	struct str token =
+		json_str(json_get(root, json_get(root, "access_token") ? "access_token" : "accessToken"), &a);
+	const struct json *life = json_get(root, "expires_in");
+	struct str text = json_str(life, &a);
+	if (!json_i64(life, &seconds) && text.n)
+		(void)str_to_i64(text, &seconds);
+	if (!token.n) {
+		credential_failed(c, "the answer has no token");
+		return;
+	}
+	credential_put(&c->token, token);
+	credential_got(c, id_wall_ms() + MAX(seconds * 1000 - REFRESH_BEFORE_MS, seconds * 500));
+}
+
+static void ask_for_token(struct credential *c, const char *uri, const struct buf *form)
+{
+	credential_ask(c, "POST", uri, (const char *const[]){ "content-type: application/x-www-form-urlencoded", NULL },
+		       form->p, ASK_LIMIT_MS, after_token);
+}
+
+/* ---- Google ---------------------------------------------------------------------------------------------------- */
+
+static void add_base64url(struct buf *out, struct str bytes)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	base64_add(&text, bytes);
+	for (size_t i = 0; i < text.n && text.p[i] != '='; i++)
+		buf_addch(out, text.p[i] == '+' ? '-' : text.p[i] == '/' ? '_' : text.p[i]);
+}
+
+static bool add_signature(struct buf *out, const char *pem, struct str text)
+{
+	char no_password[] = ""; /* NULL would ask for one at the terminal */
+	BIO *bio = BIO_new_mem_buf(pem, -1);
+	EVP_PKEY *key = bio ? PEM_read_bio_PrivateKey(bio, NULL, NULL, no_password) : NULL;
+	EVP_MD_CTX *context = EVP_MD_CTX_new();
+	unsigned char signature[1024];
+	size_t n = sizeof signature;
+
+	bool good = key && context && EVP_DigestSignInit(context, NULL, EVP_sha256(), NULL, key) == 1 &&
+		    EVP_DigestSign(context, signature, &n, (const unsigned char *)text.p, text.n) == 1;
+	if (good)
+		add_base64url(out, (struct str){ (char *)signature, n });
+	EVP_MD_CTX_free(context);
+	EVP_PKEY_free(key);
+	BIO_free(bio);
+	return good;
+}
+
+static void ask_as_service(struct credential *c, const struct json *file, struct arena *a)
+{
+	AUTO_BUF struct buf text = { 0 };
+	AUTO_BUF struct buf jwt = { 0 };
+	AUTO_BUF struct buf form = { 0 };
+	const char *key = json_cstr(json_get(file, "private_key"), a), *uri = json_cstr(json_get(file, "token_uri"), a);
+	long long now_s = id_wall_ms() / 1000;
+
+	uri = uri ? uri : GOOGLE_TOKEN_URI;
+	buf_addstr(&text, "{\"alg\":\"RS256\",\"typ\":\"JWT\"");
+	if (json_get(file, "private_key_id")) {
+		buf_addstr(&text, ",\"kid\":");
+		json_add_quoted(&text, json_str(json_get(file, "private_key_id"), a));
+	}
+	buf_addch(&text, '}');
+	add_base64url(&jwt, buf_str(&text));
+	buf_clear(&text);
+	buf_addstr(&text, "{\"iss\":");
+	json_add_quoted(&text, json_str(json_get(file, "client_email"), a));
+	buf_addstr(&text, ",\"scope\":\"https://www.googleapis.com/auth/cloud-platform\",\"aud\":");
+	json_add_quoted(&text, str_from(uri));
+	buf_addf(&text, ",\"iat\":%lld,\"exp\":%lld}", now_s, now_s + TOKEN_LIFE_S);
+	buf_addch(&jwt, '.');
+	add_base64url(&jwt, buf_str(&text));
+	struct str signed_text = buf_str(&jwt);
+	AUTO_BUF struct buf signature = { 0 };
+	if (!key || !add_signature(&signature, key, signed_text)) {
+		credential_failed(c, "the service account's private key cannot sign");
+		return;
+	}
+	buf_addf(&jwt, ".%s", signature.p);
+	form_add(&form, "grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer");
+	form_add(&form, "assertion", jwt.p);
+	ask_for_token(c, uri, &form);
+}
+
+static void after_gcloud(struct credential *c, const char *failed, struct str output)
+{
+	if (failed || !output.n) {
+		credential_failed(c, "gcloud gave no token: %s", failed ? failed : "it printed nothing");
+		return;
+	}
+	credential_put(&c->token, output);
+	credential_got(c, id_wall_ms() + USUAL_LIFE_MS - REFRESH_BEFORE_MS);
+}
+
+static void google_fetch(struct credential *c)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	AUTO_BUF struct buf form = { 0 };
+	const struct json *file = NULL;
+	const char *path = credential_env(c, "GOOGLE_APPLICATION_CREDENTIALS"), *given = path;
+	const char *config = credential_env(c, "CLOUDSDK_CONFIG"), *home = credential_env(c, "HOME");
+	const char *host = credential_env(c, "GCE_METADATA_HOST");
+	struct err err = { 0 };
+
+	if (!path)
+		path = config ? arena_printf(&a, "%s/application_default_credentials.json", config)
+			      : arena_printf(&a, "%s/.config/gcloud/application_default_credentials.json",
+					     home ? home : "");
+	if (file_read(path, LARGEST_OUTPUT, &text, &err) == 0) {
+		(void)json_parse(&reader, text.p, text.n, &file, NULL);
+	} else if (given) {
+		credential_failed(c, "GOOGLE_APPLICATION_CREDENTIALS cannot be read: %s", err.text);
+		return;
+	}
+	const struct json *type = json_get(file, "type");
+	credential_put(&c->extra, json_str(json_get(file, "quota_project_id"), &a));
+	if (json_str_is(type, "service_account")) {
+		ask_as_service(c, file, &a);
+	} else if (json_str_is(type, "authorized_user")) {
+		static const char *const members[] = { "client_id", "client_secret", "refresh_token" };
+		const char *uri = json_cstr(json_get(file, "token_uri"), &a);
+		form_add(&form, "grant_type", "refresh_token");
+		for (size_t i = 0; i < COUNT_OF(members); i++) {
+			const char *value = json_cstr(json_get(file, members[i]), &a);
+			form_add(&form, members[i], value ? value : "");
+		}
+		ask_for_token(c, uri ? uri : GOOGLE_TOKEN_URI, &form);
+	} else if (file && credential_runs_program(c, "gcloud")) {
+		credential_run(c, "gcloud auth application-default print-access-token", ASK_LIMIT_MS, after_gcloud);
+	} else if (file) {
+		credential_failed(c, "%s is of a kind that needs the program gcloud", path);
+	} else {
+		credential_ask(c, "GET",
+			       arena_printf(&a, "http://%s/computeMetadata/v1/instance/service-accounts/default/token",
+					    host ? host : "metadata.google.internal"),
+			       (const char *const[]){ "Metadata-Flavor: Google", NULL }, NULL, MACHINE_LIMIT_MS,
+			       after_token);
+	}
+}
+
+const struct credential_ops credential_google_ops = { .fetch = google_fetch, .sign = bearer_sign };
+
+/* ---- Microsoft Entra, for Foundry -------------------------------------------------------------------------------- */
+
+static void entra_fetch(struct credential *c)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf form = { 0 };
+	AUTO_BUF struct buf assertion = { 0 };
+	const char *client = credential_env(c, "AZURE_CLIENT_ID"), *tenant = credential_env(c, "AZURE_TENANT_ID");
+	const char *secret = credential_env(c, "AZURE_CLIENT_SECRET"),
+		   *file = credential_env(c, "AZURE_FEDERATED_TOKEN_FILE");
+	const char *host = credential_env(c, "AZURE_AUTHORITY_HOST");
+	struct err err = { 0 };
+
+	if (client && tenant && (secret || file)) {
+		form_add(&form, "grant_type", "client_credentials");
+		form_add(&form, "client_id", client);
+		form_add(&form, "scope", "https://ai.azure.com/.default");
+		if (secret) {
+			form_add(&form, "client_secret", secret);
+		} else if (file_read(file, LARGEST_OUTPUT, &assertion, &err) == 0) {
+			struct str text = str_trim(buf_str(&assertion));
+			form_add(&form, "client_assertion_type",
+				 "urn:ietf:params:oauth:client-assertion-type:jwt-bearer");
+			form_add(&form, "client_assertion", arena_str(&a, text).p);
+		} else {
+			credential_failed(c, "AZURE_FEDERATED_TOKEN_FILE cannot be read: %s", err.text);
+			return;
+		}
+		struct str base = str_from(host ? host : "https://login.microsoftonline.com");
+		while (base.n && base.p[base.n - 1] == '/')
+			base.n--;
+		ask_for_token(c, arena_printf(&a, STR_FMT "/%s/oauth2/v2.0/token", STR_ARG(base), tenant), &form);
+	} else if (credential_runs_program(c, "az")) {
+		credential_run(c, "az account get-access-token --resource https://ai.azure.com --output json",
+			       ASK_LIMIT_MS, after_token);
+	} else {
+		credential_failed(
+			c,
+			"no credential for Foundry: set ANTHROPIC_FOUNDRY_API_KEY, or AZURE_CLIENT_ID, AZURE_TENANT_ID "
+			"and AZURE_CLIENT_SECRET, or log in with az");
+	}
+}
+
+const struct credential_ops credential_entra_ops = { .fetch = entra_fetch, .sign = bearer_sign };
