@@ -8,7 +8,7 @@
 int configure_check(const struct args *args, bool interactive, struct err *err);
 
 enum configure_flags {
-	CONFIGURE_INTERACTIVE = 1 << 0, /* somebody answers questions */
+	CONFIGURE_INTERACTIVE = 1 << 0, /* a person answers questions */
 	CONFIGURE_FRESH = 1 << 1,       /* without the flags that chose the session to begin with */
 	CONFIGURE_SINGLE = 1 << 2,      /* one prompt and no more */
 };

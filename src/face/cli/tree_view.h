@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * tree_view.h - the children that run, as a few lines at the end of a terminal, drawn again in place. It only makes text;
- * whoever writes to the terminal erases the tree before and draws it again behind what it writes. */
+ * other output to the terminal erases the tree before and draws it again behind. */
 #pragma once
 #include <cadre.h>
 #include "lib/base/buf.h"

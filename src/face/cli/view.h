@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * view.h - where a face writes, and the faces. A face makes one kind of output of a session's events.
  *
- * To add a face: 1. face_NAME.c with a const struct face; 2. its line in face_table.c; 3. if users choose
+ * To add a face: 1. a const struct face in face.c; 2. its place in the list there; 3. if users choose
  * it, its name among the choices of --output-format in flag_table.c. */
 #pragma once
 #include <cadre.h>
@@ -18,7 +18,7 @@ struct face {
 	void (*end)(struct view *v); /* after the last event; may be NULL */
 };
 
-extern const struct face face_text, face_json, face_stream, face_line;
+extern const struct face face_text, face_json, face_line;
 const struct face *face_find(const char *name); /* NULL: no such face */
 
 struct view {
