@@ -51,28 +51,20 @@ static void add_layer_file(struct settings_places *p, enum settings_layer layer,
 	p->list[p->count++] = (struct settings_place){ layer, path };
 }
 
-/* The root of another user's repository, or of one that is the whole home directory, is not a project of the user. */
-static const char *root_for_local(struct arena *a, const struct settings_spec *spec)
+static void add_local(struct settings_places *p, const struct settings_spec *spec)
 {
+	static const char name[] = ".claude/settings.local.json";
 	const char *home = getenv("HOME");
-	const char *root = spec->sdk ? NULL : git_root(a, spec->cwd);
-	const char *main_root = root ? git_main_checkout(a, root) : NULL;
+	const char *root = spec->sdk ? NULL : git_root(p->arena, spec->cwd);
+	const char *main_root = root ? git_main_checkout(p->arena, root) : NULL;
 	struct stat st;
 
 	if (main_root)
 		root = main_root;
-	if (!root || (home && !strcmp(root, home)) || stat(root, &st) < 0 || st.st_uid != geteuid())
-		return NULL;
-	return strcmp(root, spec->cwd) ? root : NULL;
-}
-
-static void add_local(struct settings_places *p, const struct settings_spec *spec)
-{
-	static const char name[] = ".claude/settings.local.json";
-	const char *root = root_for_local(p->arena, spec);
-
 	add_layer_file(p, LAYER_LOCAL, path_join(p->arena, spec->cwd, name));
-	if (root)
+	/* The root of another user's repository, or of one that is the whole home directory, is not a project of the user. */
+	if (root && strcmp(root, spec->cwd) != 0 && !(home && !strcmp(root, home)) && stat(root, &st) == 0 &&
+	    st.st_uid == geteuid())
 		add_layer_file(p, LAYER_LOCAL, path_join(p->arena, root, name));
 }
 
@@ -105,13 +97,6 @@ static int add_managed(struct settings_places *p, const char *dir, struct err *e
 	return 0;
 }
 
-static bool any_exists(const struct settings_places *p, size_t from)
-{
-	while (from < p->count && !file_exists(p->list[from].path))
-		from++;
-	return from < p->count;
-}
-
 int settings_places_find(struct settings_places *p, const struct settings_spec *spec, struct err *err)
 {
 	unsigned chosen = spec->bare ? 0 : spec->sources;
@@ -128,10 +113,12 @@ int settings_places_find(struct settings_places *p, const struct settings_spec *
 		add_local(p, spec);
 	if (spec->flag)
 		add_layer_file(p, LAYER_FLAG, arena_strdup(p->arena, spec->flag));
-	size_t before = p->count;
+	size_t at = p->count;
 	if (spec->managed_dir && add_managed(p, spec->managed_dir, err) < 0)
-		return -(int)err->kind;
-	if (spec->managed && !any_exists(p, before))
+		return -ERR_USAGE;
+	while (at < p->count && !file_exists(p->list[at].path))
+		at++;
+	if (spec->managed && at == p->count)
 		add_layer_file(p, LAYER_MANAGED, arena_strdup(p->arena, spec->managed));
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * sources.c - from the options of a runtime to the files that count: settings, agents, state. */
 #include "defs/policy/sources.h"
-#include "config/settings/env_switch.h"
+#include "config/settings/settings.h"
 #include "config/settings/settings_key.h"
 #include "defs/agentdef/builtin.h"
 #include "defs/policy/plugins.h"

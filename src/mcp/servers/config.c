@@ -4,7 +4,6 @@
 #include "mcp/servers/config.h"
 #include "config/settings/settings_file.h"
 #include "config/settings/settings_store.h"
-#include "config/settings/state_file.h"
 #include "config/settings/trust.h"
 #include "lib/git/git_head.h"
 #include "lib/io/file.h"
@@ -139,7 +138,7 @@ static int set_member(const struct mcp_location *location, struct str name, stru
 	}
 	names[n++] = STR("mcpServers");
 	names[n++] = name;
-	return is_in_state_file(location) ? state_file_set(location->file, names, n, json, err)
+	return is_in_state_file(location) ? state_file_set(location->file, names, n, json, NULL, err)
 					  : settings_set_member(location->file, names, n, json, err);
 }
 

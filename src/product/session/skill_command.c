@@ -11,7 +11,7 @@
 #include "agents/agent/skill_use.h"
 #include "defs/policy/plugins.h"
 #include "lib/io/file.h"
-#include "config/settings/env_switch.h"
+#include "config/settings/settings.h"
 #include "config/settings/settings_place.h"
 #include "defs/policy/sources.h"
 
