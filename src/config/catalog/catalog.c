@@ -248,18 +248,6 @@ static void scan_place(struct catalog *c)
 			  at->path);
 }
 
-static void scan_drop_unseen(struct catalog *c)
-{
-	for (struct map_entry *e = map_next(&c->files, NULL); e; e = map_next(&c->files, e)) {
-		struct catalog_file *f = e->value;
-		if (f->seen == c->number)
-			continue;
-		c->changed |= f->seen > 0;
-		map_remove(&c->files, (struct str){ e->key, e->key_len });
-		catalog_file_free(c, f);
-	}
-}
-
 /* ---- the view ---------------------------------------------------------------------------------------------------- */
 
 static void view_add_failure(struct catalog *c, struct catalog_failure failure)
@@ -363,7 +351,14 @@ void catalog_refresh(struct catalog *c)
 	arena_release(&places.arena);
 	buf_release(&c->text);
 	map_release(&c->inodes);
-	scan_drop_unseen(c);
+	for (struct map_entry *e = map_next(&c->files, NULL); e; e = map_next(&c->files, e)) {
+		struct catalog_file *f = e->value;
+		if (f->seen == c->number)
+			continue;
+		c->changed |= f->seen > 0;
+		map_remove(&c->files, (struct str){ e->key, e->key_len });
+		catalog_file_free(c, f);
+	}
 	if (!c->changed)
 		return;
 	view_release(c);

@@ -96,21 +96,6 @@ static struct str scalar(const yaml_event_t *e)
 
 static bool put_value(struct yaml *y, struct json_out *w);
 
-static bool put_list(struct yaml *y, struct json_out *w)
-{
-	json_open(w, '[');
-	for (;;) {
-		if (!next_event(y))
-			return false;
-		if (y->event.type == YAML_SEQUENCE_END_EVENT)
-			break;
-		if (!put_value(y, w))
-			return false;
-	}
-	json_close(w);
-	return true;
-}
-
 static bool put_map(struct yaml *y, struct json_out *w)
 {
 	json_open(w, '{');
@@ -144,7 +129,17 @@ static bool put_value(struct yaml *y, struct json_out *w)
 			json_put_str(w, scalar(&y->event));
 		return true;
 	case YAML_SEQUENCE_START_EVENT:
-		return put_list(y, w);
+		json_open(w, '[');
+		for (;;) {
+			if (!next_event(y))
+				return false;
+			if (y->event.type == YAML_SEQUENCE_END_EVENT)
+				break;
+			if (!put_value(y, w))
+				return false;
+		}
+		json_close(w);
+		return true;
 	case YAML_MAPPING_START_EVENT:
 		return put_map(y, w);
 	default:
@@ -217,8 +212,16 @@ static bool read_field(struct yaml *y)
 	return true;
 }
 
-static bool read_mapping(struct yaml *y)
+static bool read_document(struct yaml *y)
 {
+	if (!next_event(y) || !next_event(y))
+		return false;
+	if (y->event.type == YAML_STREAM_END_EVENT)
+		return true; /* only comments */
+	if (!next_event(y))
+		return false;
+	if (y->event.type != YAML_MAPPING_START_EVENT)
+		return give_up(y, "there is no key: value");
 	y->block = y->event.data.mapping_start.style != YAML_FLOW_MAPPING_STYLE;
 	while (next_event(y)) {
 		if (y->event.type == YAML_MAPPING_END_EVENT)
@@ -228,17 +231,6 @@ static bool read_mapping(struct yaml *y)
 			return false;
 	}
 	return false;
-}
-
-static bool read_document(struct yaml *y)
-{
-	if (!next_event(y) || !next_event(y))
-		return false;
-	if (y->event.type == YAML_STREAM_END_EVENT)
-		return true; /* only comments */
-	if (!next_event(y))
-		return false;
-	return y->event.type == YAML_MAPPING_START_EVENT ? read_mapping(y) : give_up(y, "there is no key: value");
 }
 
 struct frontmatter_field *fm_add(struct fm_reader *r, struct str key, unsigned line)

@@ -414,7 +414,7 @@ static void on_quit(struct cadre *c, int signal, void *data)
 	}
 	int moved = cadre_background(l->session, NULL);
 	if (moved > 0)
-		buf_addf(&b, "%d %s in the background now.", moved, moved == 1 ? "agent works" : "agents line_work");
+		buf_addf(&b, "%d %s in the background now.", moved, moved == 1 ? "agent works" : "agents work");
 	else
 		buf_addstr(&b, "There is no agent to send to the background.");
 	line_say(l, b.p);
