@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * policy.h - what the settings say, compiled once for all sessions of a runtime: rules, hooks, environment, trust. Looked at
- * again before each turn; a file that has become bad is said and leaves everything as it was. */
+ * policy.h - the settings, compiled once for all sessions of a runtime: rules, hooks, environment, trust. Checked again before
+ * each turn; a file that has become invalid is reported and leaves everything as it was. */
 #pragma once
 #include "guard/hook/set.h"
 #include "guard/permission/rule_set.h"
