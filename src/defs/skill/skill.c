@@ -248,9 +248,10 @@ static const struct definition_format format = { .noun = "skill", .fields = fiel
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
-/* Text up to the first empty line, headings left out. */
-static struct str first_paragraph(struct str body)
+/* By its text up to the first empty line, headings left out. */
+static void describe_by_body(struct definition_reader *r, struct str body)
 {
+	AUTO_BUF struct buf text = { 0 };
 	struct str paragraph = { body.p, 0 };
 
 	while (body.p) {
@@ -263,14 +264,7 @@ static struct str first_paragraph(struct str body)
 		if (is_text)
 			paragraph.n = (size_t)(line.p + line.n - paragraph.p);
 	}
-	return str_trim(paragraph);
-}
-
-static void describe_by_body(struct definition_reader *r, struct str body)
-{
-	AUTO_BUF struct buf text = { 0 };
-
-	utf8_add_repaired(&text, utf8_cut(first_paragraph(body), LONGEST_PARAGRAPH));
+	utf8_add_repaired(&text, utf8_cut(str_trim(paragraph), LONGEST_PARAGRAPH));
 	for (char *nul; text.n && (nul = memchr(text.p, '\0', text.n));)
 		*nul = ' ';
 	r->d->description = text.n ? arena_dup(&r->d->arena, text.p, text.n) : "";
