@@ -203,8 +203,8 @@ static void scan_on_file(void *data, const struct tree_file *file)
 	catalog_file_seen(c, f);
 }
 
-/* What the kind reads itself keeps what it said before if it cannot be read any more: a half-saved file must not drop
- * definitions in the middle of a run. */
+/* A file that the kind reads itself keeps its definitions if it becomes unreadable: a half-saved file must not drop them in
+ * the middle of a run. */
 static void scan_own(struct catalog *c)
 {
 	const struct catalog_place *at = c->at;

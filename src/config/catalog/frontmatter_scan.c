@@ -221,7 +221,7 @@ static bool skip_comment(struct cursor *c)
 	return false;
 }
 
-/* Moves *c to the opening dashes, if there are any; *ret_fenced says that a code fence stands around all. */
+/* Moves *c to the opening dashes, if there are any; *ret_fenced: a code fence stands around all. */
 static bool find_open(struct cursor *c, bool *ret_fenced, size_t *ret_indent)
 {
 	*ret_fenced = false;

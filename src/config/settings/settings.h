@@ -30,7 +30,7 @@ struct settings_origin {
 
 /* Copies spec. What --settings gives must be there and be strict JSON, otherwise -ERR_USAGE. A value that does not fit its key
  * is left out, with a note. If it restricts (setting_restricts()), or a file cannot be read, the snapshot can be looked at but
- * settings_refusal() says that no agent may run. null says nothing. */
+ * settings_refusal() is the reason why no agent may run. null is the same as no value. */
 int settings_load(const struct settings_spec *spec, struct settings **ret_settings, struct err *err);
 int settings_refusal(const struct settings *s, struct err *err); /* -ERR_USAGE names file, line and what was expected */
 struct settings *settings_ref(struct settings *s);               /* keeps a reference, returns it; NULL is allowed */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * settings_check.c - whether a file says what its keys can mean. */
+ * settings_check.c - checks the values of a file against its keys. */
 #include "config/settings/settings_int.h"
 
 /* Notes of held keys have a separate limit, so that unknown keys cannot crowd them out. */
@@ -42,7 +42,7 @@ bool settings_left_out(const struct layer_file *from, const struct json *value)
 	return false;
 }
 
-/* where: the part of the value that shows it. A null says nothing, so nothing is lost with it. */
+/* where: the part of the value that shows it. A null sets nothing, so nothing is lost with it. */
 static void leave_out(struct settings *s, struct layer_file *from, struct setting_spot spot, const struct json *where,
 		      const char *expected, bool counts)
 {

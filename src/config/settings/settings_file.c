@@ -11,13 +11,13 @@ static int parse(struct settings_file *f, struct err *err)
 	struct err why = { 0 };
 	size_t mark = str_starts(buf_str(&f->text), STR("\xef\xbb\xbf")) ? 3 : 0;
 
-	/* An editor that was interrupted leaves an empty file; it says nothing. Values point into the text, always. */
+	/* An editor that was interrupted leaves an empty file, which sets nothing. Values point into the text, always. */
 	if (!str_trim((struct str){ buf_str(&f->text).p + mark, f->text.n - mark }).n)
 		buf_addstr(&f->text, "{}\n");
 	struct str text = { f->text.p + mark, f->text.n - mark };
 	f->reader.limits.bytes = MAX(f->reader.limits.bytes, text.n);
 	if (json_parse(&f->reader, text.p, text.n, &f->root, &why) < 0) {
-		/* The reader says "line 3, column 14: what"; people and editors want "PATH:3:14: what". */
+		/* The reader reports "line 3, column 14: what"; people and editors expect "PATH:3:14: what". */
 		const char *path = f->path;
 		unsigned line;
 		unsigned column;

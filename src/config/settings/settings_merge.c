@@ -171,7 +171,7 @@ size_t settings_winner(const struct setting_key *key, bool whole, const struct s
 
 /* ---- merging ----------------------------------------------------------------------------------------------------- */
 
-/* One name and what each file says about it */
+/* One name and its value in each file */
 struct member {
 	struct setting_spot spot;
 	struct settings_part *parts;

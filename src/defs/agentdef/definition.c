@@ -159,7 +159,7 @@ static void read_permission_mode(struct definition_reader *r, const struct json 
 		*(const char **)at = mode;
 }
 
-/* The index of text in a list of names that ends with NULL, any case; -1 if it is none of them. */
+/* The index of text in a list of names that ends with NULL, any case; -1: not in the list. */
 static int word_index(struct definition_reader *r, const struct json *value, const char *const *words)
 {
 	struct str text = str_from(definition_text(r, value));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * describe.c - what is said about definitions: field by field, checked, in colour, and in the prompt of the guide. */
+ * describe.c - describes definitions: field by field, checked, in colour, and in the prompt of the guide. */
 #include "defs/agentdef/describe.h"
 #include <openssl/evp.h>
 #include "lib/base/utf8.h"
@@ -197,7 +197,7 @@ void guide_prompt(struct buf *out, const struct agent_definition *guide, const s
 	if (count > shown)
 		buf_addf(&here, "- and %zu more; `cadre agents` lists them\n", count - shown);
 	if (r->failed_count)
-		buf_addf(&here, "Agent files that could not be loaded: %zu; `cadre agents check` says why.\n",
+		buf_addf(&here, "Agent files that could not be loaded: %zu; `cadre agents check` shows why.\n",
 			 r->failed_count);
 	add_list(&here, "Settings files: ", facts->settings_files);
 	add_list(&here, "MCP servers: ", facts->mcp_servers);

@@ -206,7 +206,7 @@ static void read_flag(struct catalog *c, struct catalog_file *f, bool in_memory)
 
 	if (status == 0 && !file.root) {
 		settings_file_release(&file);
-		status = err_set(&err, ERR_USAGE, "there is no file %s", f->path);
+		status = err_set(&err, ERR_USAGE, "no such file: %s", f->path);
 	}
 	if (status < 0) {
 		snprintf(text, sizeof text, "Invalid --agents configuration: %s", err.text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * policy.c - what the settings say, compiled. */
+ * policy.c - compiles the settings. */
 #include "defs/policy/policy.h"
 #include "defs/policy/permissions.h"
 #include "defs/policy/plugins.h"

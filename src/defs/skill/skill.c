@@ -165,11 +165,11 @@ static void add_pattern(struct definition_reader *r, struct str pattern)
 	gitignore_add(&s->path_rules, pattern);
 }
 
-/* A command has no such field: it is there for anybody who types its name. A text is split at commas, but not inside braces:
+/* A command has no such field: it is always available by its name. A text is split at commas, but not inside braces:
  * `src/{a,b}/x, y` is two patterns. */
 static void read_paths(struct definition_reader *r, const struct json *value, void *at)
 {
-	static const char expected[] = "paths: expected patterns of files; what is none of them is ignored";
+	static const char expected[] = "paths: expected patterns of files; other values are ignored";
 
 	((struct name_list *)at)->present = true;
 	if (((struct skill *)r->d)->is_command) {

@@ -365,7 +365,7 @@ const struct cadre_command completion_command = {
 		"       cadre completion zsh     into a file _cadre in a directory of $fpath\n"
 		"       cadre completion fish    into ~/.config/fish/completions/cadre.fish\n"
 		"\n"
-		"An installed cadre has brought all three to their usual places.\n",
+		"`make install` puts all three into their usual places.\n",
 	.words =
 		(const struct cadre_command_word[]){
 			{ .name = "bash" }, { .name = "fish" }, { .name = "zsh" }, { .name = NULL } },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * configure.c - from what was said on the command line to the settings of a runtime. */
+ * configure.c - from the command line to the settings of a runtime. */
 #include "face/cli/configure.h"
 #include "face/cli/input.h"
 

@@ -110,7 +110,7 @@ static void line_face_event(struct view *v, const struct cadre_event *e)
 	case CADRE_TURN_ENDED:
 		view_end_line(v);
 		if (v->cancelled) {
-			line_note(v, DIM, "", STR("Interrupted. Say how to go on."));
+			line_note(v, DIM, "", STR("Interrupted. What should be done instead?"));
 		} else if (cadre_event_is_error(e)) {
 			line_note(v, RED, "Error: ", text.n ? text : str_from(cadre_event_subtype(e)));
 		} else if (!v->streamed && text.n) {

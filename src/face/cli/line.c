@@ -416,7 +416,7 @@ static void on_quit(struct cadre *c, int signal, void *data)
 	if (moved > 0)
 		buf_addf(&b, "%d %s in the background now.", moved, moved == 1 ? "agent works" : "agents work");
 	else
-		buf_addstr(&b, "There is no agent to send to the background.");
+		buf_addstr(&b, "No agent can be sent to the background.");
 	line_say(l, b.p);
 }
 
@@ -474,7 +474,7 @@ static void line_switch(struct line *l)
 
 	int rc = line_open(l, &err);
 	if (rc == -ERR_BUSY)
-		buf_addstr(&b, "That session is in use: it is this one, or another process has it.");
+		buf_addstr(&b, "That session is in use, here or in another process.");
 	else if (rc < 0)
 		render_line(&b, str_from(err.text));
 	else if (l->wanted == LINE_NEW)

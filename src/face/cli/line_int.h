@@ -15,7 +15,7 @@ enum line_state {
 	LINE_LEAVING,   /* the program ends when the turn has ended */
 };
 
-enum line_wanted { LINE_FIRST /* as the command line says */, LINE_NEW, LINE_OLD, LINE_LATEST };
+enum line_wanted { LINE_FIRST /* by the command line */, LINE_NEW, LINE_OLD, LINE_LATEST };
 
 struct ask; /* line_ask.c */
 

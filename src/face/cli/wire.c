@@ -120,7 +120,7 @@ int wire_run(const struct args *args)
 			wire_read(&f);
 	cadre_run(f.c);
 
-	/* The code says whether the last result was an error: that is how an SDK knows that it has to raise one. */
+	/* The exit code reports an error in the last result, so that an SDK can raise one. */
 	int status = cadre_wire_status(f.wire, &why);
 	int code = status == CADRE_OK ? EXIT_ANSWER : EXIT_RUN;
 	run_leave_on_signal();
