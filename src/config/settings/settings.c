@@ -6,7 +6,7 @@
 
 enum { SETTLE_MS = 100 };
 
-static bool is_inline(const struct settings_place *place)
+static bool is_inline(const struct settings_path *place)
 {
 	return (place->layer == LAYER_FLAG || place->layer == LAYER_MANAGED) && place->path[0] == '{';
 }
@@ -15,7 +15,7 @@ static bool is_inline(const struct settings_place *place)
 
 /* Taken before the file is read, so that a change in between shows. The clock of files ticks in milliseconds: a file that
  * was written a moment ago can change again without showing it, and does not count as settled. */
-static void take_stamp(struct layer_file *f, const struct settings_place *place)
+static void take_stamp(struct layer_file *f, const struct settings_path *place)
 {
 	struct timespec now;
 
@@ -58,7 +58,7 @@ bool settings_trusted(const struct settings *s)
 }
 
 /* Input of the command line must be readable. Any other file that is not is left out, and agents do not run. */
-static int read_file(struct settings *s, struct layer_file *f, const struct settings_place *place, struct err *err)
+static int read_file(struct settings *s, struct layer_file *f, const struct settings_path *place, struct err *err)
 {
 	struct err why = { 0 };
 
@@ -81,8 +81,8 @@ static int read_file(struct settings *s, struct layer_file *f, const struct sett
 
 static int read_all_files(struct settings *s, struct err *err)
 {
-	struct settings_places places = { .arena = &s->arena };
-	int status = settings_places_find(&places, &s->spec, err);
+	struct settings_paths places = { .arena = &s->arena };
+	int status = settings_paths_find(&places, &s->spec, err);
 
 	if (status < 0)
 		return status;
@@ -126,12 +126,12 @@ int settings_load(const struct settings_spec *spec, struct settings **ret_settin
 bool settings_stale(const struct settings *s)
 {
 	AUTO_ARENA struct arena scratch = { 0 };
-	struct settings_places places = { .arena = &scratch };
+	struct settings_paths places = { .arena = &scratch };
 
-	if (settings_places_find(&places, &s->spec, NULL) < 0 || places.count != s->file_count)
+	if (settings_paths_find(&places, &s->spec, NULL) < 0 || places.count != s->file_count)
 		return true;
 	for (size_t i = 0; i < places.count; i++) {
-		const struct settings_place *place = &places.list[i];
+		const struct settings_path *place = &places.list[i];
 		const struct layer_file *f = &s->files[i];
 		struct layer_file now = { 0 };
 
@@ -376,19 +376,19 @@ void settings_explain(const struct settings *s, const char *path, settings_view_
 	}
 }
 
-static void each_set(const struct json *object, struct setting_spot group, struct arena *a, settings_member_fn *fn,
+static void each_set(const struct json *object, struct setting_ref group, struct arena *a, settings_member_fn *fn,
 		     void *data)
 {
 	for (struct json_member m = json_members(object); m.key; m = json_member_next(object, m)) {
 		struct str name = json_str(m.key, a);
-		struct setting_spot spot = setting_below(a, group, name);
-		if (spot.group)
-			each_set(m.value, spot, a, fn, data);
+		struct setting_ref ref = setting_below(a, group, name);
+		if (ref.group)
+			each_set(m.value, ref, a, fn, data);
 		else if (!setting_is_remark(name))
 			fn(data,
 			   arena_printf(a, STR_FMT "%s" STR_FMT, STR_ARG(group.path), group.path.n ? "." : "",
 					STR_ARG(name)),
-			   spot.key, m.value);
+			   ref.key, m.value);
 	}
 }
 
@@ -396,5 +396,5 @@ void settings_each_set(const struct settings *s, settings_member_fn *fn, void *d
 {
 	AUTO_ARENA struct arena scratch = { 0 };
 
-	each_set(s->root, (struct setting_spot){ .group = true }, &scratch, fn, data);
+	each_set(s->root, (struct setting_ref){ .group = true }, &scratch, fn, data);
 }

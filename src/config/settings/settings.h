@@ -8,7 +8,7 @@
  *     settings_each(s, "permissions.deny", add_rule, data);              (every rule with the file it stands in)
  *     settings_unref(s);
  *
- * File locations and their priority: settings_place.h. Known keys and how layers are merged: settings_key.h. A path
+ * File locations and their priority: settings_path.h. Known keys and how layers are merged: settings_key.h. A path
  * names members from the top, "worktree.baseRef"; below a map with user-chosen names, the rest of the path may be one
  * name ("enabledPlugins.tool@my.place"). Values are borrowed from the snapshot.
  *
@@ -17,7 +17,7 @@
  * held. Variables have their own rule, enum env_trust. */
 #pragma once
 #include "lib/json/json.h"
-#include "config/settings/settings_place.h"
+#include "config/settings/settings_path.h"
 
 struct settings;
 

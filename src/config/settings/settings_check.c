@@ -43,13 +43,13 @@ bool settings_left_out(const struct layer_file *from, const struct json *value)
 }
 
 /* where: the part of the value that shows it. A null sets nothing, so nothing is lost with it. */
-static void leave_out(struct settings *s, struct layer_file *from, struct setting_spot spot, const struct json *where,
+static void leave_out(struct settings *s, struct layer_file *from, struct setting_ref ref, const struct json *where,
 		      const char *expected, bool counts)
 {
 	struct settings_cursor cursor = { 0 };
 	struct settings_origin at = settings_origin_of(from, &cursor, where);
-	bool refused = counts && !json_is(where, JSON_NULL) && setting_restricts(spot.path);
-	const char *what = arena_printf(&s->arena, STR_FMT ": expected %s", STR_ARG(spot.path), expected);
+	bool refused = counts && !json_is(where, JSON_NULL) && setting_restricts(ref.path);
+	const char *what = arena_printf(&s->arena, STR_FMT ": expected %s", STR_ARG(ref.path), expected);
 
 	if (from->misfit_count ==
 	    SETTINGS_MISFITS_LIMIT) { /* no file that people write; each look at a value costs this */
@@ -62,14 +62,14 @@ static void leave_out(struct settings *s, struct layer_file *from, struct settin
 	from->misfits[from->misfit_count++] = where;
 	if (refused)
 		refuse(s, arena_printf(&s->arena, "%s:%u:%u: %s", at.file, at.line, at.column, what));
-	add_note(s, from, where, refused ? NOTE_REFUSED : NOTE_LEFT_OUT, arena_str(&s->arena, spot.path).p,
+	add_note(s, from, where, refused ? NOTE_REFUSED : NOTE_LEFT_OUT, arena_str(&s->arena, ref.path).p,
 		 arena_printf(&s->arena, "%s; %s", what,
 			      refused ? "it restricts, so agents do not run until this is right" : "it is left out"));
 }
 
 /* ---- keys ---------------------------------------------------------------------------------------------------------- */
 
-static void note_unknown(struct settings *s, const struct layer_file *from, struct setting_spot group,
+static void note_unknown(struct settings *s, const struct layer_file *from, struct setting_ref group,
 			 const struct json *key)
 {
 	enum { LONGEST = 80 };
@@ -86,32 +86,32 @@ static void note_unknown(struct settings *s, const struct layer_file *from, stru
 			      near ? near->path : "", near ? "?)" : ""));
 }
 
-static void check_key(struct settings *s, struct layer_file *from, struct setting_spot spot, const struct json *value)
+static void check_key(struct settings *s, struct layer_file *from, struct setting_ref ref, const struct json *value)
 {
 	AUTO_BUF struct buf expected = { 0 };
-	const char *ignored = settings_ignored(s, spot.key, from, value);
-	const struct json *part = setting_misfit(spot.key, value, NULL);
+	const char *ignored = settings_ignored(s, ref.key, from, value);
+	const struct json *part = setting_misfit(ref.key, value, NULL);
 
 	if (part)
-		setting_expected(&expected, spot.key);
-	for (size_t n = 0; part; part = setting_misfit(spot.key, value, part), n++) {
-		if (spot.key->flags & SETTING_WHOLE || n == SETTINGS_PARTS_LIMIT)
+		setting_expected(&expected, ref.key);
+	for (size_t n = 0; part; part = setting_misfit(ref.key, value, part), n++) {
+		if (ref.key->flags & SETTING_WHOLE || n == SETTINGS_PARTS_LIMIT)
 			part = value;
-		leave_out(s, from, spot, part, expected.p, !ignored);
+		leave_out(s, from, ref, part, expected.p, !ignored);
 		if (part == value)
 			return; /* nothing of the value counts */
 	}
-	if (spot.key->flags & SETTING_NO_EFFECT)
-		add_note(s, from, value, NOTE_NO_EFFECT, spot.key->path,
-			 arena_printf(&s->arena, STR_FMT " has no effect in this version", STR_ARG(spot.path)));
+	if (ref.key->flags & SETTING_NO_EFFECT)
+		add_note(s, from, value, NOTE_NO_EFFECT, ref.key->path,
+			 arena_printf(&s->arena, STR_FMT " has no effect in this version", STR_ARG(ref.path)));
 	else if (ignored)
-		add_note(s, from, value, ignored == settings_untrusted ? NOTE_HELD : NOTE_IGNORED, spot.key->path,
-			 arena_printf(&s->arena, STR_FMT " has no effect here: %s", STR_ARG(spot.path), ignored));
-	else if (spot.key->type == SETTING_ENV)
+		add_note(s, from, value, ignored == settings_untrusted ? NOTE_HELD : NOTE_IGNORED, ref.key->path,
+			 arena_printf(&s->arena, STR_FMT " has no effect here: %s", STR_ARG(ref.path), ignored));
+	else if (ref.key->type == SETTING_ENV)
 		settings_env_add(s, from, value);
 }
 
-static void check_group(struct settings *s, struct layer_file *from, struct setting_spot group,
+static void check_group(struct settings *s, struct layer_file *from, struct setting_ref group,
 			const struct json *object)
 {
 	if (!json_is(object, JSON_OBJECT)) {
@@ -119,11 +119,11 @@ static void check_group(struct settings *s, struct layer_file *from, struct sett
 		return;
 	}
 	for (struct json_member m = json_members(object); m.key; m = json_member_next(object, m)) {
-		struct setting_spot spot = setting_below(&s->arena, group, json_str(m.key, &s->arena));
-		if (spot.key)
-			check_key(s, from, spot, m.value);
-		else if (spot.group)
-			check_group(s, from, spot, m.value);
+		struct setting_ref ref = setting_below(&s->arena, group, json_str(m.key, &s->arena));
+		if (ref.key)
+			check_key(s, from, ref, m.value);
+		else if (ref.group)
+			check_group(s, from, ref, m.value);
 		else if (!setting_is_remark(json_str(m.key, &s->arena)))
 			note_unknown(s, from, group, m.key);
 	}
@@ -131,5 +131,5 @@ static void check_group(struct settings *s, struct layer_file *from, struct sett
 
 void settings_check(struct settings *s, struct layer_file *from)
 {
-	check_group(s, from, (struct setting_spot){ .group = true }, from->file.root);
+	check_group(s, from, (struct setting_ref){ .group = true }, from->file.root);
 }

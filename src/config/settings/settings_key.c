@@ -142,14 +142,14 @@ bool setting_restricts(struct str path)
 	return false;
 }
 
-struct setting_spot setting_below(struct arena *a, struct setting_spot above, struct str name)
+struct setting_ref setting_below(struct arena *a, struct setting_ref above, struct str name)
 {
 	if (!above.group || !name.n || memchr(name.p, '.', name.n))
-		return (struct setting_spot){ 0 };
+		return (struct setting_ref){ 0 };
 	char *path = above.path.n ? arena_printf(a, STR_FMT "." STR_FMT, STR_ARG(above.path), STR_ARG(name))
 				  : arena_dup(a, name.p, name.n);
 	struct str text = str_from(path);
-	return (struct setting_spot){ setting_find(text), setting_is_group(text), text };
+	return (struct setting_ref){ setting_find(text), setting_is_group(text), text };
 }
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */

@@ -173,7 +173,7 @@ size_t settings_winner(const struct setting_key *key, bool whole, const struct s
 
 /* One name and its value in each file */
 struct member {
-	struct setting_spot spot;
+	struct setting_ref ref;
 	struct settings_part *parts;
 	size_t count, cap;
 };
@@ -206,7 +206,7 @@ static void add_part(struct merge *m, struct member *member, struct settings_par
 static void merge_objects(struct merge *m, const struct member *object, size_t first)
 {
 	CLEANUP(map_release) struct map names = { 0 };
-	bool whole = object->spot.key && object->spot.key->flags & SETTING_WHOLE_MEMBERS;
+	bool whole = object->ref.key && object->ref.key->flags & SETTING_WHOLE_MEMBERS;
 
 	for (size_t i = first; i < object->count; i++) {
 		const struct json *value = object->parts[i].value;
@@ -216,11 +216,11 @@ static void merge_objects(struct merge *m, const struct member *object, size_t f
 			struct member *member = map_get(&names, name);
 			if (!member) {
 				member = arena_calloc(&m->arena, sizeof *member);
-				member->spot = setting_below(&m->arena, object->spot, name);
+				member->ref = setting_below(&m->arena, object->ref, name);
 				map_set(&names, name, member);
 			}
 			if (!settings_left_out(from, j.key) &&
-			    !settings_ignored(m->settings, member->spot.key, from, j.value))
+			    !settings_ignored(m->settings, member->ref.key, from, j.value))
 				add_part(m, member, (struct settings_part){ j.value, from });
 			else if (member->count && member->parts[member->count - 1].from == from)
 				member->count--; /* the last one of a name counts, and it sets nothing */
@@ -241,8 +241,8 @@ static void merge_value(struct merge *m, const struct member *member, bool whole
 {
 	size_t first;
 
-	whole |= member->spot.key && member->spot.key->flags & SETTING_WHOLE;
-	size_t winner = settings_winner(member->spot.key, whole, member->parts, member->count, &first);
+	whole |= member->ref.key && member->ref.key->flags & SETTING_WHOLE;
+	size_t winner = settings_winner(member->ref.key, whole, member->parts, member->count, &first);
 	const struct json *value = member->parts[winner].value;
 	if (!whole && json_is(value, JSON_OBJECT))
 		merge_objects(m, member, first);
@@ -268,7 +268,7 @@ static void merge_value(struct merge *m, const struct member *member, bool whole
 void settings_merge(struct settings *s)
 {
 	struct merge m = { .settings = s, .w = json_out(&s->text) };
-	struct member root = { .spot.group = true };
+	struct member root = { .ref.group = true };
 
 	for (size_t i = 0; i < s->file_count; i++)
 		if (s->files[i].file.root)

@@ -55,7 +55,7 @@ static void add_project(struct catalog_places *p, const char *claude_dir, const 
 	catalog_add_place(p, PLACE_TREE, SOURCE_PROJECT, path);
 }
 
-static void add_settings(struct catalog_places *p, const struct settings_places *settings, enum settings_layer first,
+static void add_settings(struct catalog_places *p, const struct settings_paths *settings, enum settings_layer first,
 			 enum settings_layer last, enum definition_source source)
 {
 	for (size_t i = 0; i < settings->count; i++)
@@ -66,7 +66,7 @@ static void add_settings(struct catalog_places *p, const struct settings_places 
 static void find_agent_places(struct catalog_places *p, const struct catalog_sources *s)
 {
 	unsigned chosen = s->bare ? 0 : s->setting_sources;
-	struct settings_places settings = { .arena = &p->arena };
+	struct settings_paths settings = { .arena = &p->arena };
 	struct err err = { 0 };
 	struct settings_spec spec = {
 		.cwd = s->cwd,
@@ -78,7 +78,7 @@ static void find_agent_places(struct catalog_places *p, const struct catalog_sou
 		.sdk = s->sdk,
 	};
 
-	if (settings_places_find(&settings, &spec, &err) < 0)
+	if (settings_paths_find(&settings, &spec, &err) < 0)
 		catalog_add_place(p, PLACE_PROBLEM, SOURCE_MANAGED, s->managed_dir)->problem =
 			(struct catalog_problem){ s->managed_dir, 0, arena_strdup(&p->arena, err.text) };
 	add_own(p, OWN_BUILT_IN, SOURCE_BUILT_IN, "built-in");

@@ -9,7 +9,7 @@
  * path counts. */
 #pragma once
 #include "config/catalog/catalog.h"
-#include "config/settings/settings_place.h"
+#include "config/settings/settings_path.h"
 #include "defs/agentdef/definition.h"
 #include "defs/agentdef/denial.h"
 

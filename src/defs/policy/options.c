@@ -82,7 +82,7 @@ static const struct option {
 	{ "one-run", SWITCH, AT(one_run) },
 	{ "permission-mode", MODE, 0, NULL },
 	{ "permission-prompt-tool", TEXT, AT(permission_prompt_tool) },
-	{ "permission-prompts", PROMPTS, offsetof(struct options, nobody_answers), WORDS("host", "none") },
+	{ "permission-prompts", PROMPTS, offsetof(struct options, no_answers), WORDS("host", "none") },
 	{ "plugin-dir", PLUGIN, 0, NULL },
 	{ "plugin-dir-no-mcp", PLUGIN_NO_MCP, 0, NULL },
 	{ "plugin-url", PLUGIN_URL, 0, NULL },

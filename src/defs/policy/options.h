@@ -51,7 +51,7 @@ struct options {
 	const char *permission_prompt_tool; /* "stdio", or an MCP tool; NULL: there are no questions */
 	bool replay_user_messages, may_bypass;
 	bool single_prompt;     /* no further prompt follows: hooks that would wake an idle session are waited for */
-	bool nobody_answers;    /* questions are not asked */
+	bool no_answers;        /* questions are not asked */
 	bool coordinator;       /* the main agent only directs workers */
 	bool one_run;           /* the program ends when all is quiet: a team ends with it */
 	const char *trace;      /* file; NULL: none is written */
@@ -69,7 +69,7 @@ int options_directories(const struct options *o, struct arena *a, const char **r
 /* Whether questions are answered: by a person, the host, or a tool. */
 static inline bool options_can_ask(const struct options *o)
 {
-	return (o->interactive || o->permission_prompt_tool) && !o->nobody_answers;
+	return (o->interactive || o->permission_prompt_tool) && !o->no_answers;
 }
 int options_set(struct options *o, const char *name, const char *value, struct err *err);
 void options_release(struct options *o);

@@ -12,7 +12,7 @@
 #include "defs/policy/plugins.h"
 #include "lib/io/file.h"
 #include "config/settings/settings.h"
-#include "config/settings/settings_place.h"
+#include "config/settings/settings_path.h"
 #include "defs/policy/sources.h"
 
 enum { MOST_STACKED = 6 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * settings_place.c - the list of places. */
-#include "config/settings/settings_place.h"
+ * settings_path.c - the list of places. */
+#include "config/settings/settings_path.h"
 #include <dirent.h>
 #include <errno.h>
 #include <sys/stat.h>
@@ -38,20 +38,20 @@ int setting_sources_parse(struct str list, unsigned *ret_sources, struct err *er
 	return 0;
 }
 
-static void add_layer_file(struct settings_places *p, enum settings_layer layer, const char *path)
+static void add_layer_file(struct settings_paths *p, enum settings_layer layer, const char *path)
 {
 	if (p->count == p->cap) {
 		size_t cap = p->cap ? p->cap * 2 : 8;
-		struct settings_place *bigger = arena_alloc(p->arena, cap * sizeof *bigger);
+		struct settings_path *bigger = arena_alloc(p->arena, cap * sizeof *bigger);
 		if (p->count)
 			memcpy(bigger, p->list, p->count * sizeof *bigger);
 		p->list = bigger;
 		p->cap = cap;
 	}
-	p->list[p->count++] = (struct settings_place){ layer, path };
+	p->list[p->count++] = (struct settings_path){ layer, path };
 }
 
-static void add_local(struct settings_places *p, const struct settings_spec *spec)
+static void add_local(struct settings_paths *p, const struct settings_spec *spec)
 {
 	static const char name[] = ".claude/settings.local.json";
 	const char *home = getenv("HOME");
@@ -78,7 +78,7 @@ static int is_json(const struct dirent *e)
 	return e->d_name[0] != '.' && str_ends(str_from(e->d_name), STR(".json"));
 }
 
-static int add_managed(struct settings_places *p, const char *dir, struct err *err)
+static int add_managed(struct settings_paths *p, const char *dir, struct err *err)
 {
 	struct dirent **entries;
 	char *parts = path_join(p->arena, dir, "managed-settings.d");
@@ -97,7 +97,7 @@ static int add_managed(struct settings_places *p, const char *dir, struct err *e
 	return 0;
 }
 
-int settings_places_find(struct settings_places *p, const struct settings_spec *spec, struct err *err)
+int settings_paths_find(struct settings_paths *p, const struct settings_spec *spec, struct err *err)
 {
 	unsigned chosen = spec->bare ? 0 : spec->sources;
 
@@ -125,7 +125,7 @@ int settings_places_find(struct settings_places *p, const struct settings_spec *
 
 char *settings_local_path(struct arena *a, const struct settings_spec *spec)
 {
-	struct settings_places p = { .arena = a };
+	struct settings_paths p = { .arena = a };
 
 	add_local(&p, spec);
 	return arena_strdup(a, p.list[p.count - 1].path);
