@@ -130,19 +130,6 @@ bool fm_key(struct str line, const struct definition_field *known, struct fm_key
 	return true;
 }
 
-static bool key_is_restriction(struct str line, const struct definition_field *known, struct str *ret_key)
-{
-	bool explicit = line.n > 1 && line.p[0] == '?' && fm_blank(line.p[1]);
-	struct str word, rest;
-
-	if (explicit)
-		line = skip_blanks(skip(line, 1));
-	if (!take_word(line, &word, &rest) || !(rest.n ? rest.p[0] == ':' : explicit))
-		return false;
-	*ret_key = word;
-	return fm_flags(known, word) & FRONTMATTER_RESTRICTION;
-}
-
 /* ---- where it begins and ends -------------------------------------------------------------------------------------- */
 
 /* Blank lines, whole HTML comments and one code fence may stand before it. It closes at a whole line `---` or `...`,
@@ -401,8 +388,12 @@ static void find_lost(struct frontmatter *fm, struct fm_reader *r, struct str te
 	enum { MOST_LOST = 32 };
 
 	for (struct str rest = text; rest.p; line++) {
-		struct str key, at = str_cut(&rest, '\n');
-		bool lost = key_is_restriction(at, r->known, &key);
+		struct str key, behind, at = str_cut(&rest, '\n');
+		bool explicit = at.n > 1 && at.p[0] == '?' && fm_blank(at.p[1]);
+		if (explicit)
+			at = skip_blanks(skip(at, 1));
+		bool lost = take_word(at, &key, &behind) && (behind.n ? behind.p[0] == ':' : explicit) &&
+			    fm_flags(r->known, key) & FRONTMATTER_RESTRICTION;
 		for (size_t i = 0; lost && i < r->count; i++)
 			lost = r->fields[i].line != line || !str_eq(r->fields[i].key, key);
 		if (!lost || fm->lost_count == MOST_LOST)

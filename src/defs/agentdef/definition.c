@@ -346,12 +346,15 @@ static bool put_event(struct definition_reader *r, struct json_out *w, const str
 	return true;
 }
 
-/* Hooks limit an agent only by the events that they wait for. Names of several words count in any case. */
-static bool names_event(struct str text)
+/* Whether a field that cannot be read may have been a limit. Hooks limit an agent only by the events that they wait for; names
+ * of several words count in any case. */
+static bool may_limit(const char *field, struct str text)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	const char *whole = arena_str(&a, text).p;
 
+	if (strcmp(field, "hooks") != 0)
+		return true;
 	for (size_t i = 0; i < HOOK_EVENT_COUNT; i++) {
 		const char *name = hook_event_info(i)->name;
 		bool has_humps = name[1 + strspn(name + 1, "abcdefghijklmnopqrstuvwxyz")];
@@ -370,7 +373,7 @@ static void read_hooks(struct definition_reader *r, const struct json *value, vo
 		definition_note(r, DIAGNOSTIC_NOTE, "hooks: there are none");
 		return;
 	}
-	if (!names_event(json_raw(value))) {
+	if (!may_limit("hooks", json_raw(value))) {
 		definition_note(r, DIAGNOSTIC_WARNING, "hooks: names no event; it is ignored");
 		return;
 	}
@@ -489,11 +492,6 @@ static const struct definition_field fields[] = {
 	{ "observerMessage", { 0 }, KNOWN, NULL, 0 },
 	{ 0 },
 };
-
-static bool may_limit(const char *field, struct str text)
-{
-	return strcmp(field, "hooks") != 0 || names_event(text);
-}
 
 const struct definition_format agent_format = { .noun = "agent", .fields = fields, .limits = may_limit };
 

@@ -12,23 +12,13 @@ enum { LARGEST_FILE = 1 << 20, NEAR_LIMIT = 5, NEAR_LENGTH = 64, REST_RESERVE = 
 
 /* ---- places ------------------------------------------------------------------------------------------------------ */
 
-/* Groups are not used: the order alone decides, and it may shift when a nested directory appears. */
-static struct catalog_place *add_place(struct catalog_places *p, enum catalog_place_kind kind,
-				       enum definition_source source, const char *path)
-{
-	struct catalog_place *place = catalog_add_place(p, kind, source, path);
-
-	place->group = 0;
-	return place;
-}
-
 static void add_both(struct catalog_places *p, enum definition_source source, const char *dir, const char *below)
 {
-	struct catalog_place *place = add_place(p, PLACE_TREE, source, path_join(&p->arena, dir, "commands"));
+	struct catalog_place *place = catalog_add_place(p, PLACE_TREE, source, path_join(&p->arena, dir, "commands"));
 
 	place->is_command = true;
 	place->below = below;
-	add_place(p, PLACE_FOLDERS, source, path_join(&p->arena, dir, "skills"))->below = below;
+	catalog_add_place(p, PLACE_FOLDERS, source, path_join(&p->arena, dir, "skills"))->below = below;
 }
 
 static void add_project(struct catalog_places *p, const char *claude_dir, const char *below)
@@ -51,7 +41,7 @@ static void add_plugin_path(struct catalog_places *p, const struct catalog_plugi
 		kind = PLACE_FILE;
 		path = skill_file;
 	}
-	struct catalog_place *place = add_place(p, kind, SOURCE_PLUGIN, path);
+	struct catalog_place *place = catalog_add_place(p, kind, SOURCE_PLUGIN, path);
 	place->plugin = plugin;
 	place->is_command = at->is_command;
 }
@@ -69,8 +59,8 @@ static void find_skill_places(struct catalog_places *p, const struct catalog_sou
 		catalog_each_project(p, s, root, add_project);
 		/* Called by their way from the root of the repository, or from cwd. */
 		for (size_t i = 0; i < s->nested_count; i++) {
-			struct catalog_place *place = add_place(p, PLACE_FOLDERS, SOURCE_PROJECT,
-								path_join(&p->arena, s->nested[i], ".claude/skills"));
+			struct catalog_place *place = catalog_add_place(
+				p, PLACE_FOLDERS, SOURCE_PROJECT, path_join(&p->arena, s->nested[i], ".claude/skills"));
 			place->below = s->nested[i] + from;
 			place->nested = s->nested[i];
 		}
@@ -79,6 +69,9 @@ static void find_skill_places(struct catalog_places *p, const struct catalog_sou
 		add_both(p, SOURCE_USER, s->config_dir, "");
 	if (s->managed_dir)
 		add_both(p, SOURCE_MANAGED, path_join(&p->arena, s->managed_dir, ".claude"), "");
+	/* Groups are not used: the order alone decides, and it may shift when a nested directory appears. */
+	for (size_t i = 0; i < p->count; i++)
+		p->list[i].group = 0;
 }
 
 /* ---- one file ---------------------------------------------------------------------------------------------------- */

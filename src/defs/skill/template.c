@@ -5,6 +5,8 @@
 
 enum { MOST_WORDS = 1000 };
 
+#define BLANKS " \t\n\r"
+
 /* ---- parts ------------------------------------------------------------------------------------------------------- */
 
 static void add_part(struct template_parts *p, bool is_command, const char *from, const char *to)
@@ -24,11 +26,6 @@ void template_parts_release(struct template_parts *parts)
 	*parts = (struct template_parts){ 0 };
 }
 
-static bool is_blank(char c)
-{
-	return char_in(c, " \t\n\r");
-}
-
 static const char *line_end(const char *p, const char *end)
 {
 	const char *found = memchr(p, '\n', (size_t)(end - p));
@@ -44,7 +41,7 @@ static bool is_command(const char *p, const char *start, const char *end, struct
 
 	if (end - p < 4)
 		return false;
-	if (p[0] == '!' && p[1] == '`' && (p == start || is_blank(p[-1]))) {
+	if (p[0] == '!' && p[1] == '`' && (p == start || char_in(p[-1], BLANKS))) {
 		const char *stop = memchr(p + 2, '`', (size_t)(eol - p - 2));
 		*ret_command = (struct str){ p + 2, stop ? (size_t)(stop - p - 2) : 0 };
 		*ret_end = stop ? stop + 1 : NULL;
@@ -91,7 +88,7 @@ static struct str cut_word(struct arena *a, struct str *rest)
 	AUTO_BUF struct buf word = { 0 };
 	size_t i = 0;
 
-	for (; i < rest->n && !is_blank(rest->p[i]); i++) {
+	for (; i < rest->n && !char_in(rest->p[i], BLANKS); i++) {
 		char c = rest->p[i];
 		const char *stop = c == '\'' || c == '"' ? memchr(rest->p + i + 1, c, rest->n - i - 1) : NULL;
 		if (stop) {
@@ -247,10 +244,10 @@ void template_fill(struct buf *out, struct str text, struct template_values *v)
 bool template_next_file(struct str *rest, struct str *ret_path)
 {
 	for (size_t i = 0; i < rest->n; i++) {
-		if (rest->p[i] != '@' || (i && !is_blank(rest->p[i - 1])))
+		if (rest->p[i] != '@' || (i && !char_in(rest->p[i - 1], BLANKS)))
 			continue;
 		size_t n = i + 1;
-		while (n < rest->n && !is_blank(rest->p[n]))
+		while (n < rest->n && !char_in(rest->p[n], BLANKS))
 			n++;
 		struct str path = { rest->p + i + 1, n - i - 1 };
 		while (path.n && char_in(path.p[path.n - 1], ".,;:!?)]}>\"'`"))
