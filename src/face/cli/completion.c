@@ -37,19 +37,6 @@ static void completion_add_choices(struct buf *out, const char *const *choices)
 		buf_addf(out, "%s%s", i ? " " : "", choices[i]);
 }
 
-static bool takes_session(const struct cadre_command_word *word)
-{
-	return word->operands && strstr(word->operands, "SESSION");
-}
-
-static bool completion_has_sessions(const struct cadre_command *command)
-{
-	for (const struct cadre_command_word *w = command->words; w->name; w++)
-		if (takes_session(w))
-			return true;
-	return false;
-}
-
 /* Of words that belong together, as marketplace add, the first one stands alone. */
 static void completion_add_words(struct buf *out, const struct cadre_command *command)
 {
@@ -68,7 +55,7 @@ static void completion_add_holders(struct buf *out, const struct cadre_command *
 	const char *gap = "";
 
 	for (const struct cadre_command_word *w = command->words; w->name; w++) {
-		if (!takes_session(w))
+		if (!w->operands || !strstr(w->operands, "SESSION"))
 			continue;
 		buf_addf(out, "%s%s", gap, w->name[0] ? w->name : command->name);
 		gap = between;
@@ -217,6 +204,8 @@ static void fish_add_flag(void *data, const struct cadre_option *option)
 /* What follows a command: one of its words, a session behind one of those. */
 static void fish_add_words(struct buf *out, const struct cadre_command *command)
 {
+	AUTO_BUF struct buf holders = { 0 };
+
 	if (command->words[0].name[0]) {
 		buf_addf(
 			out,
@@ -227,12 +216,12 @@ static void fish_add_words(struct buf *out, const struct cadre_command *command)
 		completion_add_words(out, command);
 		buf_addstr(out, "'\n");
 	}
-	if (completion_has_sessions(command)) {
+	completion_add_holders(&holders, command, " ");
+	if (holders.n) {
 		buf_addf(out,
 			 "complete -c cadre -f -n '__fish_seen_subcommand_from %s; and __fish_seen_subcommand_from ",
 			 command->name);
-		completion_add_holders(out, command, " ");
-		buf_addstr(out, "' -a '(cadre sessions ids 2>/dev/null)'\n");
+		buf_addf(out, STR_FMT "' -a '(cadre sessions ids 2>/dev/null)'\n", STR_ARG(buf_str(&holders)));
 	}
 }
 
@@ -316,6 +305,8 @@ static void zsh_add_flag(void *data, const struct cadre_option *option)
 /* What follows a command, which is the first argument: one of its words, a session behind one of those. */
 static void zsh_add_command(struct buf *out, const struct cadre_command *command)
 {
+	AUTO_BUF struct buf holders = { 0 };
+
 	buf_addf(out, "\t%s) flags=(\n", command ? command->name : "*");
 	command_options(command, zsh_add_flag, out);
 	buf_addstr(out, "\t)\n");
@@ -325,11 +316,11 @@ static void zsh_add_command(struct buf *out, const struct cadre_command *command
 		completion_add_words(out, command);
 		buf_addstr(out, ")')\n");
 	}
-	if (command && completion_has_sessions(command)) {
-		buf_addf(out, "\t[[ $words[%d] == (", has_words ? 3 : 2);
-		completion_add_holders(out, command, "|");
-		buf_addf(out, ") ]] && flags+=('%d:session:_cadre_sessions')\n", has_words ? 3 : 2);
-	}
+	if (command)
+		completion_add_holders(&holders, command, "|");
+	if (holders.n)
+		buf_addf(out, "\t[[ $words[%d] == (%s) ]] && flags+=('%d:session:_cadre_sessions')\n",
+			 has_words ? 3 : 2, holders.p, has_words ? 3 : 2);
 	buf_addstr(out, "\t;;\n");
 }
 

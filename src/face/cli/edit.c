@@ -189,35 +189,27 @@ int64_t edit_now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* The line is complete, or the input ended. Afterwards e may be shown again, or be freed. */
-static void edit_finish(struct edit *e, bool ended)
-{
-	struct editor *text = edit_text(e);
-	AUTO_BUF struct buf out = { 0 };
-
-	screen_finish(&e->screen, buf_str(&e->prompt), buf_str(&text->text), &out);
-	edit_write(buf_str(&out));
-	e->shown = false;
-	AUTO_FREE char *line = buf_take(&text->text, NULL);
-	editor_clear(text);
-	e->done(ended ? NULL : line, e->data);
-}
-
 void edit_read_kept(struct edit *e)
 {
 	while (e->shown && e->unread.n) {
+		struct editor *text = edit_text(e);
+		AUTO_BUF struct buf out = { 0 };
 		enum editor_event event;
-		buf_drop(&e->unread, editor_feed(edit_text(e), e->unread.p, e->unread.n, &event));
+		buf_drop(&e->unread, editor_feed(text, e->unread.p, e->unread.n, &event));
 		bool over = event == EDITOR_ENTER || event == EDITOR_END;
 		if (over && e->kind != EDIT_WAITING) {
-			edit_finish(e, event == EDITOR_END);
+			screen_finish(&e->screen, buf_str(&e->prompt), buf_str(&text->text), &out);
+			edit_write(buf_str(&out));
+			e->shown = false;
+			AUTO_FREE char *line = buf_take(&text->text, NULL);
+			editor_clear(text);
+			e->done(event == EDITOR_END ? NULL : line, e->data); /* may show e again, or free it */
 			return;
 		}
 		if (event == EDITOR_ENTER && e->draft.text.n) {
 			e->draft.cursor = e->draft.text.n;
 			e->held_line_ends += editor_insert(&e->draft, STR("\n"));
 		} else if (event == EDITOR_FULL) {
-			AUTO_BUF struct buf out = { 0 };
 			if (!e->full_said) {
 				screen_erase(&e->screen, &out);
 				buf_addf(

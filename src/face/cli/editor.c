@@ -142,19 +142,6 @@ void editor_add_history(struct editor *e, struct str text)
 	e->history_at = e->history_count;
 }
 
-static void show_history(struct editor *e, size_t at)
-{
-	if (e->history_at == e->history_count) {
-		buf_clear(&e->draft);
-		buf_add(&e->draft, buf_str(&e->text).p, e->text.n);
-	}
-	e->history_at = at;
-	struct str text = at < e->history_count ? str_from(e->history[at]) : buf_str(&e->draft);
-	buf_clear(&e->text);
-	buf_add(&e->text, text.p, text.n);
-	e->cursor = e->text.n;
-}
-
 /* ---- what keys do ------------------------------------------------------------------------------------ */
 
 enum motion {
@@ -224,7 +211,16 @@ static void move_row(struct editor *e, bool up)
 			to = next_character(e, to);
 		e->cursor = MIN(to, to_end);
 	} else if (up ? e->history_at > 0 : e->history_at < e->history_count) {
-		show_history(e, up ? e->history_at - 1 : e->history_at + 1);
+		if (e->history_at == e->history_count) {
+			buf_clear(&e->draft);
+			buf_add(&e->draft, buf_str(&e->text).p, e->text.n);
+		}
+		e->history_at += up ? -1 : 1;
+		bool own = e->history_at == e->history_count;
+		struct str text = own ? buf_str(&e->draft) : str_from(e->history[e->history_at]);
+		buf_clear(&e->text);
+		buf_add(&e->text, text.p, text.n);
+		e->cursor = e->text.n;
 	}
 }
 

@@ -336,9 +336,8 @@ static void line_leave(struct line *l, int code)
 		line_stop(l);
 }
 
-static void on_interrupt(struct cadre *c, int signal, void *data)
+static void line_interrupt(struct line *l)
 {
-	struct line *l = data;
 	int64_t now = edit_now_ms();
 	bool twice = l->interrupted_ms && now - l->interrupted_ms < TWICE_MS;
 
@@ -368,56 +367,55 @@ static void on_interrupt(struct cadre *c, int signal, void *data)
 	cadre_interrupt(l->session);
 }
 
-static void on_end_signal(struct cadre *c, int signal, void *data)
+/* Ctrl-B, by the terminal's quit key */
+static void line_move_to_background(struct line *l)
 {
-	line_leave(data, EXIT_SIGNAL + signal);
-}
-
-static void on_resize(struct cadre *c, int signal, void *data)
-{
-	struct line *l = data;
-
-	edit_resize(&l->edit);
-}
-
-/* Ctrl-Z. The terminal is the shell's until on_continue(). */
-static void on_suspend(struct cadre *c, int signal, void *data)
-{
-	struct line *l = data;
-	struct sigaction usual = { .sa_handler = SIG_DFL }, ours;
-
-	line_set_quit_key(l, false);
-	edit_suspend(&l->edit);
-	if (sigaction(signal, &usual, &ours) < 0)
-		return;
-	(void)raise(signal);
-	(void)sigaction(signal, &ours, NULL);
-}
-
-static void on_continue(struct cadre *c, int signal, void *data)
-{
-	struct line *l = data;
-
-	edit_resume(&l->edit);
-	if (l->state == LINE_WORKING)
-		line_set_quit_key(l, true);
-}
-
-static void on_quit(struct cadre *c, int signal, void *data)
-{
-	struct line *l = data;
 	AUTO_BUF struct buf b = { 0 };
-
-	if (l->state != LINE_WORKING) {
-		line_leave(l, EXIT_SIGNAL + signal);
-		return;
-	}
 	int moved = cadre_background(l->session, NULL);
+
 	if (moved > 0)
 		buf_addf(&b, "%d %s in the background now.", moved, moved == 1 ? "agent works" : "agents work");
 	else
 		buf_addstr(&b, "No agent can be sent to the background.");
 	line_say(l, b.p);
+}
+
+static const int line_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP, SIGCONT };
+
+static void on_signal(struct cadre *c, int signal, void *data)
+{
+	struct line *l = data;
+	struct sigaction usual = { .sa_handler = SIG_DFL }, ours;
+
+	switch (signal) {
+	case SIGINT:
+		line_interrupt(l);
+		break;
+	case SIGQUIT:
+		if (l->state == LINE_WORKING)
+			line_move_to_background(l);
+		else
+			line_leave(l, EXIT_SIGNAL + signal);
+		break;
+	case SIGWINCH:
+		edit_resize(&l->edit);
+		break;
+	case SIGTSTP: /* Ctrl-Z: the terminal is the shell's until SIGCONT */
+		line_set_quit_key(l, false);
+		edit_suspend(&l->edit);
+		if (sigaction(signal, &usual, &ours) < 0)
+			break;
+		(void)raise(signal);
+		(void)sigaction(signal, &ours, NULL);
+		break;
+	case SIGCONT:
+		edit_resume(&l->edit);
+		if (l->state == LINE_WORKING)
+			line_set_quit_key(l, true);
+		break;
+	default:
+		line_leave(l, EXIT_SIGNAL + signal);
+	}
 }
 
 /* ---- another session --------------------------------------------------------------------------------- */
@@ -448,13 +446,8 @@ static int line_open(struct line *l, struct err *err)
 		return rc;
 	}
 	/* before the old runtime goes: in between Ctrl-C would end the program */
-	(void)cadre_watch_signal(c, SIGINT, on_interrupt, l);
-	(void)cadre_watch_signal(c, SIGTERM, on_end_signal, l);
-	(void)cadre_watch_signal(c, SIGHUP, on_end_signal, l);
-	(void)cadre_watch_signal(c, SIGWINCH, on_resize, l);
-	(void)cadre_watch_signal(c, SIGTSTP, on_suspend, l);
-	(void)cadre_watch_signal(c, SIGCONT, on_continue, l);
-	(void)cadre_watch_signal(c, SIGQUIT, on_quit, l);
+	for (size_t i = 0; i < COUNT_OF(line_signals); i++)
+		(void)cadre_watch_signal(c, line_signals[i], on_signal, l);
 	(void)cadre_watch_fd(c, l->timer_fd, 0, on_timer, l);
 	if (l->c) {
 		view_move(&l->view, c);

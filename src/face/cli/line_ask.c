@@ -24,26 +24,21 @@ struct ask {
 
 /* ---- the row ----------------------------------------------------------------------------------------------------- */
 
-static void ask_free(struct ask *ask)
-{
-	for (size_t i = 0; i < ask->count; i++) {
-		free(ask->inquiries[i].text);
-		free(ask->inquiries[i].answer);
-		choices_release(&ask->inquiries[i].choices);
-	}
-	free(ask->inquiries);
-	free(ask->id);
-	free(ask->agent);
-	free(ask->text);
-	free(ask);
-}
-
 static void line_ask_drop(struct ask **at)
 {
 	struct ask *gone = *at;
 
 	*at = gone->next;
-	ask_free(gone);
+	for (size_t i = 0; i < gone->count; i++) {
+		free(gone->inquiries[i].text);
+		free(gone->inquiries[i].answer);
+		choices_release(&gone->inquiries[i].choices);
+	}
+	free(gone->inquiries);
+	free(gone->id);
+	free(gone->agent);
+	free(gone->text);
+	free(gone);
 }
 
 void line_ask_forget(struct line *l, const char *agent)

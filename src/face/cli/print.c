@@ -79,18 +79,6 @@ static int fail_no_prompt(const struct args *args, struct err *err)
 	return err_set(err, ERR_USAGE, "no prompt: give it as an argument or on standard input");
 }
 
-static int print_open(struct print *p, struct err *err)
-{
-	char why[sizeof err->text] = "";
-	int rc = cadre_open(p->c, on_event, p, &p->session, why, sizeof why);
-
-	if (rc < 0)
-		return err_set(err, (enum err_kind) - rc, "%s", why);
-	(void)cadre_watch_signal(p->c, SIGINT, on_signal, p);
-	(void)cadre_watch_signal(p->c, SIGTERM, on_signal, p);
-	return 0;
-}
-
 static int print_start(struct print *p, const struct args *args, struct err *err)
 {
 	AUTO_BUF struct buf prompt = { 0 };
@@ -106,9 +94,11 @@ static int print_start(struct print *p, const struct args *args, struct err *err
 	bool empty = !str_trim(buf_str(&prompt)).n;
 	if (empty && !may_be_empty && !init_only)
 		return fail_no_prompt(args, err);
-	rc = print_open(p, err);
+	rc = cadre_open(p->c, on_event, p, &p->session, why, sizeof why);
 	if (rc < 0)
-		return rc;
+		return err_set(err, (enum err_kind) - rc, "%s", why);
+	(void)cadre_watch_signal(p->c, SIGINT, on_signal, p);
+	(void)cadre_watch_signal(p->c, SIGTERM, on_signal, p);
 	if (init_only) {
 		rc = cadre_prepare(p->session, why, sizeof why);
 		return rc < 0 ? err_set(err, (enum err_kind) - rc, "%s", why) : 0;
