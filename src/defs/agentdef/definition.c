@@ -269,11 +269,6 @@ static void warn_allowed_tools(struct definition_reader *r, const struct json *v
  *     hooks:       {Event: [{"matcher": m, "hooks": [{"type": "command", "command": c, "timeout": seconds}]}]}
  *     mcpServers:  ["name", {"name": {config}}] */
 
-static bool is_text(const struct json *v)
-{
-	return json_is(v, JSON_STRING) && v->len > 0;
-}
-
 /* A handler as it stands, but for its type and for a timeout that can only be milliseconds. */
 static void put_handler(struct definition_reader *r, struct json_out *w, const struct json *handler)
 {
@@ -299,8 +294,14 @@ static void put_handler(struct definition_reader *r, struct json_out *w, const s
 
 static bool is_handler(const struct json *v)
 {
-	return is_text(json_get(v, "command")) || is_text(json_get(v, "url")) || is_text(json_get(v, "prompt")) ||
-	       (is_text(json_get(v, "server")) && is_text(json_get(v, "tool")));
+	static const char *const members[] = { "command", "url", "prompt", "server", "tool" };
+	bool has[COUNT_OF(members)];
+
+	for (size_t i = 0; i < COUNT_OF(members); i++) {
+		const struct json *text = json_get(v, members[i]);
+		has[i] = json_is(text, JSON_STRING) && text->len > 0;
+	}
+	return has[0] || has[1] || has[2] || (has[3] && has[4]);
 }
 
 static bool put_entry(struct definition_reader *r, struct json_out *w, const struct json *entry)
@@ -399,7 +400,7 @@ static void read_hooks(struct definition_reader *r, const struct json *value, vo
 static void put_servers(struct definition_reader *r, struct json_out *w, const struct json *value)
 {
 	const struct json *name = json_get(value, "name"), *transport = json_get(value, "transport");
-	bool is_named = json_is(value, JSON_OBJECT) && is_text(name);
+	bool is_named = json_is(value, JSON_OBJECT) && json_is(name, JSON_STRING) && name->len > 0;
 	struct name_list names = { 0 };
 
 	if (json_is(value, JSON_STRING))

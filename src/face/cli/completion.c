@@ -37,25 +37,16 @@ static void completion_add_choices(struct buf *out, const char *const *choices)
 		buf_addf(out, "%s%s", i ? " " : "", choices[i]);
 }
 
-/* Of words that belong together, as marketplace add, the first one stands alone. */
-static void completion_add_words(struct buf *out, const struct cadre_command *command)
-{
-	const char *between = "";
-
-	for (const struct cadre_command_word *w = command->words; w->name && w->name[0]; w++) {
-		if (strchr(w->name, ' '))
-			continue;
-		buf_addf(out, "%s%s", between, w->name);
-		between = " ";
-	}
-}
-
-static void completion_add_holders(struct buf *out, const struct cadre_command *command, const char *between)
+/* The words of a command, or those that a session follows (of a command without words: its name). Of words that belong
+ * together, as marketplace add, the first one stands alone. */
+static void completion_add_words(struct buf *out, const struct cadre_command *command, bool with_session,
+				 const char *between)
 {
 	const char *gap = "";
 
 	for (const struct cadre_command_word *w = command->words; w->name; w++) {
-		if (!w->operands || !strstr(w->operands, "SESSION"))
+		bool takes_session = w->operands && strstr(w->operands, "SESSION");
+		if (with_session ? !takes_session : !w->name[0] || strchr(w->name, ' '))
 			continue;
 		buf_addf(out, "%s%s", gap, w->name[0] ? w->name : command->name);
 		gap = between;
@@ -151,9 +142,9 @@ void completion_bash(struct buf *out)
 		buf_addf(out, "\t1:%s) flags='", c->name);
 		command_options(c, bash_add_name, out);
 		buf_addstr(out, "' words='");
-		completion_add_words(out, c);
+		completion_add_words(out, c, false, " ");
 		buf_addstr(out, "' sessions='");
-		completion_add_holders(out, c, " ");
+		completion_add_words(out, c, true, " ");
 		buf_addstr(out, "' ;;\n");
 	}
 	buf_addstr(out, "\t*) flags='");
@@ -211,12 +202,12 @@ static void fish_add_words(struct buf *out, const struct cadre_command *command)
 			out,
 			"complete -c cadre -f -n '__fish_seen_subcommand_from %s; and not __fish_seen_subcommand_from ",
 			command->name);
-		completion_add_words(out, command);
+		completion_add_words(out, command, false, " ");
 		buf_addstr(out, "' -a '");
-		completion_add_words(out, command);
+		completion_add_words(out, command, false, " ");
 		buf_addstr(out, "'\n");
 	}
-	completion_add_holders(&holders, command, " ");
+	completion_add_words(&holders, command, true, " ");
 	if (holders.n) {
 		buf_addf(out,
 			 "complete -c cadre -f -n '__fish_seen_subcommand_from %s; and __fish_seen_subcommand_from ",
@@ -313,11 +304,11 @@ static void zsh_add_command(struct buf *out, const struct cadre_command *command
 	bool has_words = command && command->words[0].name[0];
 	if (has_words) {
 		buf_addstr(out, "\tflags+=('2:word:(");
-		completion_add_words(out, command);
+		completion_add_words(out, command, false, " ");
 		buf_addstr(out, ")')\n");
 	}
 	if (command)
-		completion_add_holders(&holders, command, "|");
+		completion_add_words(&holders, command, true, "|");
 	if (holders.n)
 		buf_addf(out, "\t[[ $words[%d] == (%s) ]] && flags+=('%d:session:_cadre_sessions')\n",
 			 has_words ? 3 : 2, holders.p, has_words ? 3 : 2);

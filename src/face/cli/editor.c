@@ -102,17 +102,6 @@ static size_t next_character(const struct editor *e, size_t i)
 	return MIN(i, e->text.n);
 }
 
-static size_t previous_character(const struct editor *e, size_t i)
-{
-	while (i) {
-		for (i--; i && ((unsigned char)e->text.p[i] & 0xc0) == 0x80;)
-			i--;
-		if (!continues_character(e, i))
-			break;
-	}
-	return i;
-}
-
 static size_t line_start(const struct editor *e, size_t i)
 {
 	while (i && e->text.p[i - 1] != '\n')
@@ -166,7 +155,13 @@ static size_t motion_target(const struct editor *e, enum motion to)
 	case TO_CURSOR:
 		break;
 	case TO_PREVIOUS:
-		return previous_character(e, i);
+		while (i) {
+			for (i--; i && ((unsigned char)e->text.p[i] & 0xc0) == 0x80;)
+				i--;
+			if (!continues_character(e, i))
+				break;
+		}
+		break;
 	case TO_NEXT:
 		return next_character(e, i);
 	case TO_LINE_START:
