@@ -26,21 +26,20 @@ const struct cadre_command *command_next(const struct cadre_command *before)
 	return next;
 }
 
-const struct cadre_command *command_find(const char *name)
-{
-	const struct cadre_command *c = NULL;
-
-	while ((c = command_next(c)))
-		if (!strcmp(c->name, name))
-			break;
-	return c;
-}
-
 static bool is_among(const char *const *names, const char *name)
 {
 	while (*names && (!name || strcmp(*names, name) != 0))
 		names++;
 	return *names != NULL;
+}
+
+const struct cadre_command *command_find(const char *name)
+{
+	const struct cadre_command *c = NULL;
+
+	while ((c = command_next(c)) && strcmp(c->name, name) != 0)
+		;
+	return c;
 }
 
 void command_options(const struct cadre_command *command, void (*fn)(void *data, const struct cadre_option *option),

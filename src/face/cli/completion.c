@@ -195,25 +195,17 @@ static void fish_add_flag(void *data, const struct cadre_option *option)
 /* What follows a command: one of its words, a session behind one of those. */
 static void fish_add_words(struct buf *out, const struct cadre_command *command)
 {
-	AUTO_BUF struct buf holders = { 0 };
+	AUTO_BUF struct buf words = { 0 }, holders = { 0 };
+	static const char seen[] = "complete -c cadre -f -n '__fish_seen_subcommand_from";
 
-	if (command->words[0].name[0]) {
-		buf_addf(
-			out,
-			"complete -c cadre -f -n '__fish_seen_subcommand_from %s; and not __fish_seen_subcommand_from ",
-			command->name);
-		completion_add_words(out, command, false, " ");
-		buf_addstr(out, "' -a '");
-		completion_add_words(out, command, false, " ");
-		buf_addstr(out, "'\n");
-	}
+	completion_add_words(&words, command, false, " ");
+	if (words.n)
+		buf_addf(out, "%s %s; and not __fish_seen_subcommand_from %s' -a '%s'\n", seen, command->name, words.p,
+			 words.p);
 	completion_add_words(&holders, command, true, " ");
-	if (holders.n) {
-		buf_addf(out,
-			 "complete -c cadre -f -n '__fish_seen_subcommand_from %s; and __fish_seen_subcommand_from ",
-			 command->name);
-		buf_addf(out, STR_FMT "' -a '(cadre sessions ids 2>/dev/null)'\n", STR_ARG(buf_str(&holders)));
-	}
+	if (holders.n)
+		buf_addf(out, "%s %s; and __fish_seen_subcommand_from %s' -a '(cadre sessions ids 2>/dev/null)'\n",
+			 seen, command->name, holders.p);
 }
 
 void completion_fish(struct buf *out)

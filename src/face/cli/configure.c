@@ -11,6 +11,8 @@ static const struct {
 	{ "continue", "resume" },
 };
 
+static const char *const stream_only[] = { "include-partial-messages", "forward-subagent-text" };
+
 int configure_check(const struct args *args, bool interactive, struct err *err)
 {
 	const char *output = args_value(args, "output-format");
@@ -48,11 +50,10 @@ int configure_check(const struct args *args, bool interactive, struct err *err)
 		return err_set(err, ERR_USAGE, "--output-format needs --print");
 	if (stream && !args_has(args, "verbose"))
 		return err_set(err, ERR_USAGE, "--output-format stream-json needs --verbose with --print");
-	if (args_has(args, "include-partial-messages") && !stream)
-		return err_set(err, ERR_USAGE,
-			       "--include-partial-messages needs --print and --output-format stream-json");
-	if (args_has(args, "forward-subagent-text") && !stream)
-		return err_set(err, ERR_USAGE, "--forward-subagent-text needs --print and --output-format stream-json");
+	for (size_t i = 0; i < COUNT_OF(stream_only); i++)
+		if (args_has(args, stream_only[i]) && !stream)
+			return err_set(err, ERR_USAGE, "--%s needs --print and --output-format stream-json",
+				       stream_only[i]);
 	if (resume && (resume->value ? !resume->value[0] : !interactive))
 		return err_set(err, ERR_USAGE, "--resume needs a session, by its id or title: --resume <session>");
 	for (size_t i = 0; i < COUNT_OF(exclusive); i++)

@@ -210,7 +210,7 @@ static void move_row(struct editor *e, bool up)
 			buf_clear(&e->draft);
 			buf_add(&e->draft, buf_str(&e->text).p, e->text.n);
 		}
-		e->history_at += up ? -1 : 1;
+		e->history_at = up ? e->history_at - 1 : e->history_at + 1;
 		bool own = e->history_at == e->history_count;
 		struct str text = own ? buf_str(&e->draft) : str_from(e->history[e->history_at]);
 		buf_clear(&e->text);
