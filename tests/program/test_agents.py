@@ -187,7 +187,7 @@ def broken_configuration_is_told_with_file_and_line(lab):
     done = lab.cadre("agents")
     assert done.code == 0 and "Explore" in done.out and f"{path}:2:" in done.out + done.err, done
     os.remove(path)
-    for flag, expected in (('{"x": {"prompt": "p"}}', "x: description: "), ("{", "--agents:1:"), ("no-such-file", "there is no file")):
+    for flag, expected in (('{"x": {"prompt": "p"}}', "x: description: "), ("{", "--agents:1:"), ("no-such-file", "no such file")):
         done = lab.cadre("agents", "--agents", flag)
         assert done.code == 2 and done.out == "" and "Invalid --agents configuration: " in done.err and expected in done.err, done
     done = lab.cadre("agents", "--setting-sources", "user,all")

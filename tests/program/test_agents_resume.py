@@ -351,7 +351,7 @@ def ctrl_b_without_a_child_changes_nothing(lab):
         t.type("begin")
         assert started.line() == "main"
         t.key("C-b")
-        t.expect("There is no agent to send to the background.")
+        t.expect("No agent can be sent to the background.")
         pathlib.Path(go).write_text("go\n")
         t.expect("Done.")
         t.expect("> ")

@@ -301,7 +301,7 @@ def a_session_is_resumed_by_its_id(lab):
     with start(lab) as t:
         t.expect("> ")
         t.type("/resume " + session)
-        t.expect("Session " + session + " goes on.")
+        t.expect("Continuing session " + session + ".")
         t.expect("> ")
         t.type("say again")
         t.expect("You said again.")
@@ -336,7 +336,7 @@ def a_new_session_has_a_new_id(lab):
         t.expect("You said first.")
         t.expect("> ")
         t.type("/new")
-        t.expect("A new session")
+        t.expect("New session")
         t.expect("> ")
         t.type("say second")
         t.expect("You said second.")

@@ -2,7 +2,7 @@
  * access.c - what an agent may use: which tools it has, and its permission. The main agent's tools are the pool that children choose
  * from, or a choice from it. */
 #include "agents/life/access.h"
-#include "config/settings/env_switch.h"
+#include "config/settings/settings.h"
 #include "defs/agentdef/builtin.h"
 #include "defs/policy/permissions.h"
 #include "mcp/client/selection.h"

@@ -2,7 +2,7 @@
  * tree_settings.c - what the agents of a session share, from options, settings and environment. */
 #include "agents/life/tree_settings.h"
 #include "guard/sandbox/sandbox.h"
-#include "config/settings/env_switch.h"
+#include "config/settings/settings.h"
 #include "core/store/store.h"
 #include "defs/policy/permissions.h"
 #include "defs/policy/sources.h"

@@ -5,7 +5,7 @@
 #include "lib/base/utf8.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
-#include "config/settings/env_switch.h"
+#include "config/settings/settings.h"
 
 enum { LONGEST_NAME = 100, LARGEST_MEMORY = 16 << 20 };
 

@@ -203,8 +203,8 @@ static void scan_on_file(void *data, const struct tree_file *file)
 	catalog_file_seen(c, f);
 }
 
-/* What the kind reads itself keeps what it said before if it cannot be read any more: a half-saved file must not drop
- * definitions in the middle of a run. */
+/* A file that the kind reads itself keeps its definitions if it becomes unreadable: a half-saved file must not drop them in
+ * the middle of a run. */
 static void scan_own(struct catalog *c)
 {
 	const struct catalog_place *at = c->at;
@@ -248,19 +248,29 @@ static void scan_place(struct catalog *c)
 			  at->path);
 }
 
-static void scan_drop_unseen(struct catalog *c)
+/* ---- the view ---------------------------------------------------------------------------------------------------- */
+
+static int view_by_name(const void *a, const void *b)
 {
-	for (struct map_entry *e = map_next(&c->files, NULL); e; e = map_next(&c->files, e)) {
-		struct catalog_file *f = e->value;
-		if (f->seen == c->number)
-			continue;
-		c->changed |= f->seen > 0;
-		map_remove(&c->files, (struct str){ e->key, e->key_len });
-		catalog_file_free(c, f);
-	}
+	const struct catalog_entry *x = *(const struct catalog_entry *const *)a;
+	const struct catalog_entry *y = *(const struct catalog_entry *const *)b;
+	int order = strcasecmp(x->name, y->name);
+
+	return order ? order : strcmp(x->name, y->name);
 }
 
-/* ---- the view ---------------------------------------------------------------------------------------------------- */
+static void view_release(struct catalog *c)
+{
+	free(TAKE(c->all));
+	free((void *)TAKE(c->active));
+	free(TAKE(c->failed));
+	free(TAKE(c->looked_at));
+	arena_release(&c->view);
+	c->all_count = c->active_count = c->failed_count = c->looked_at_count = 0;
+	c->plugins_only = false;
+	if (c->kind->close_rules)
+		c->kind->close_rules(c);
+}
 
 static void view_add_failure(struct catalog *c, struct catalog_failure failure)
 {
@@ -288,28 +298,6 @@ static void view_add_definition(struct catalog *c, const struct catalog_file *f,
 	const struct catalog_entry *older = map_get(names, str_from(e->name));
 	if (!older || (c->kind->wins ? c->kind->wins(e, older) : e->place != older->place))
 		map_set(names, str_from(e->name), e);
-}
-
-static int view_by_name(const void *a, const void *b)
-{
-	const struct catalog_entry *x = *(const struct catalog_entry *const *)a;
-	const struct catalog_entry *y = *(const struct catalog_entry *const *)b;
-	int order = strcasecmp(x->name, y->name);
-
-	return order ? order : strcmp(x->name, y->name);
-}
-
-static void view_release(struct catalog *c)
-{
-	free(TAKE(c->all));
-	free((void *)TAKE(c->active));
-	free(TAKE(c->failed));
-	free(TAKE(c->looked_at));
-	arena_release(&c->view);
-	c->all_count = c->active_count = c->failed_count = c->looked_at_count = 0;
-	c->plugins_only = false;
-	if (c->kind->close_rules)
-		c->kind->close_rules(c);
 }
 
 static void view_build(struct catalog *c)
@@ -363,7 +351,14 @@ void catalog_refresh(struct catalog *c)
 	arena_release(&places.arena);
 	buf_release(&c->text);
 	map_release(&c->inodes);
-	scan_drop_unseen(c);
+	for (struct map_entry *e = map_next(&c->files, NULL); e; e = map_next(&c->files, e)) {
+		struct catalog_file *f = e->value;
+		if (f->seen == c->number)
+			continue;
+		c->changed |= f->seen > 0;
+		map_remove(&c->files, (struct str){ e->key, e->key_len });
+		catalog_file_free(c, f);
+	}
 	if (!c->changed)
 		return;
 	view_release(c);
@@ -381,31 +376,32 @@ void catalog_refresh_once(struct catalog *c, struct loop *loop)
 	catalog_refresh(c);
 }
 
-static const char *copy_text(struct arena *a, const char *text)
+static void copy_texts(struct arena *a, const char **const *texts, size_t count)
 {
-	return text ? arena_strdup(a, text) : NULL;
+	for (size_t i = 0; i < count; i++)
+		if (*texts[i])
+			*texts[i] = arena_strdup(a, *texts[i]);
 }
 
 /* Without the user's options, which no body may name. */
-static struct catalog_plugin copy_plugin(struct arena *a, const struct catalog_plugin *from)
+static void copy_plugin(struct arena *a, struct catalog_plugin *p)
 {
-	struct catalog_plugin p = *from;
-	struct catalog_plugin_path *paths = arena_calloc(a, (p.path_count + 1) * sizeof *paths);
-	struct catalog_problem *problems = arena_calloc(a, (p.problem_count + 1) * sizeof *problems);
+	struct catalog_plugin_path *paths = arena_calloc(a, (p->path_count + 1) * sizeof *paths);
+	struct catalog_problem *problems = arena_calloc(a, (p->problem_count + 1) * sizeof *problems);
+	const char **texts[] = { &p->name, &p->vars.root, &p->vars.data, &p->vars.project };
 
-	for (size_t i = 0; i < p.path_count; i++) {
-		paths[i] = from->paths[i];
-		paths[i].path = copy_text(a, from->paths[i].path);
+	copy_texts(a, texts, COUNT_OF(texts));
+	for (size_t i = 0; i < p->path_count; i++) {
+		paths[i] = p->paths[i];
+		copy_texts(a, (const char **[]){ &paths[i].path }, 1);
 	}
-	for (size_t i = 0; i < p.problem_count; i++)
-		problems[i] = (struct catalog_problem){ copy_text(a, from->problems[i].path), from->problems[i].line,
-							copy_text(a, from->problems[i].message) };
-	p.name = copy_text(a, from->name);
-	p.vars = (struct plugin_vars){ copy_text(a, from->vars.root), copy_text(a, from->vars.data),
-				       copy_text(a, from->vars.project), NULL };
-	p.paths = paths;
-	p.problems = problems;
-	return p;
+	for (size_t i = 0; i < p->problem_count; i++) {
+		problems[i] = p->problems[i];
+		copy_texts(a, (const char **[]){ &problems[i].path, &problems[i].message }, 2);
+	}
+	p->vars.options = NULL;
+	p->paths = paths;
+	p->problems = problems;
 }
 
 int catalog_new(const struct catalog_kind *kind, const struct catalog_sources *sources, struct catalog **ret_catalog,
@@ -414,22 +410,20 @@ int catalog_new(const struct catalog_kind *kind, const struct catalog_sources *s
 	struct catalog *c = xcalloc(1, sizeof *c);
 	struct catalog_sources *s = &c->sources;
 	struct arena *a = &c->arena;
+	const char **texts[] = { &s->cwd, &s->config_dir, &s->managed_dir, &s->settings, &s->flag, &s->denied };
 
 	c->kind = kind;
 	*s = *sources;
-	s->cwd = copy_text(a, s->cwd);
-	s->config_dir = copy_text(a, s->config_dir);
-	s->managed_dir = copy_text(a, s->managed_dir);
-	s->settings = copy_text(a, s->settings);
-	s->flag = copy_text(a, s->flag);
-	s->denied = copy_text(a, s->denied);
+	copy_texts(a, texts, COUNT_OF(texts));
 	const char **dirs = arena_alloc(a, (s->add_dir_count + 1) * sizeof *dirs);
 	for (size_t i = 0; i < s->add_dir_count; i++)
 		dirs[i] = arena_strdup(a, sources->add_dirs[i]);
 	s->add_dirs = dirs;
 	struct catalog_plugin *plugins = arena_alloc(a, (s->plugin_count + 1) * sizeof *plugins);
-	for (size_t i = 0; i < s->plugin_count; i++)
-		plugins[i] = copy_plugin(a, &sources->plugins[i]);
+	for (size_t i = 0; i < s->plugin_count; i++) {
+		plugins[i] = sources->plugins[i];
+		copy_plugin(a, &plugins[i]);
+	}
 	s->plugins = plugins;
 	s->nested = NULL;
 	s->nested_count = 0; /* they come later */

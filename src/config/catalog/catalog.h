@@ -38,7 +38,7 @@ struct catalog_plugin {
 	size_t problem_count;
 };
 
-/* What a run says about its definitions. All paths are absolute. */
+/* The sources of definitions of a run. All paths are absolute. */
 struct catalog_sources {
 	const char *cwd, *config_dir;
 	const char *managed_dir; /* NULL: none */
@@ -65,7 +65,7 @@ enum catalog_place_kind {
 	PLACE_FOLDERS, /* PATH/NAME/LEAF of the kind */
 	PLACE_FILE,    /* one .md file */
 	PLACE_OWN,     /* read by the kind: compiled in, or JSON */
-	PLACE_PROBLEM, /* nothing can be read there, and `problem` says why */
+	PLACE_PROBLEM, /* unreadable: `problem` has the reason */
 };
 
 struct catalog_place {
@@ -76,7 +76,7 @@ struct catalog_place {
 	const struct catalog_plugin *plugin; /* borrowed from the sources; NULL: not of one */
 	bool is_command;
 	const char *below;  /* of a project: from its root to the directory that has .claude; "" at the root */
-	const char *nested; /* that directory, of a nested one; NULL: it is none */
+	const char *nested; /* that directory, of a nested one; NULL: not nested */
 	unsigned own;       /* of PLACE_OWN: which of the kind's readers */
 	bool in_memory;     /* of PLACE_OWN: path is not a file */
 	bool must_exist;    /* of PLACE_OWN: a file that is missing is a failure */
@@ -204,7 +204,7 @@ struct catalog {
 };
 
 /* Copies the sources. -ERR_USAGE if a place of the command line (PLACE_OWN, SOURCE_FLAG) cannot be read. Another one, or one that
- * cannot be read any more, is among the failures; what it said before still counts. */
+ * cannot be read any more, is among the failures; its previous definitions still apply. */
 int catalog_new(const struct catalog_kind *kind, const struct catalog_sources *sources, struct catalog **ret_catalog,
 		struct err *err);
 void catalog_free(struct catalog *c);

@@ -109,27 +109,6 @@ void definition_read_member(struct definition_reader *r, const struct definition
 		definition_note(r, DIAGNOSTIC_NOTE, "%s: known, but without effect in this program", f->name);
 }
 
-/* The last of several wins. But where lines were guessed, one of two different restrictions may be an example in prose, and
- * which one cannot be known. */
-static bool field_is_replaced(struct definition_reader *r, const struct frontmatter *fm, size_t at,
-			      const struct definition_field *const *known)
-{
-	const struct definition_field *f = known[at];
-
-	for (size_t i = at + 1; i < fm->field_count; i++) {
-		if (known[i] != f)
-			continue;
-		if (fm->recovered && (f->flags & FRONTMATTER_RESTRICTION) &&
-		    !str_eq(fm->fields[at].json, fm->fields[i].json))
-			definition_refuse(r, "%s: stands there twice with different values, so the %s is refused",
-					  f->name, r->format->noun);
-		else
-			definition_note(r, DIAGNOSTIC_WARNING, "%s: stands there twice; the last one counts", f->name);
-		return true;
-	}
-	return false;
-}
-
 static void read_field(struct definition_reader *r, const struct definition_field *f,
 		       const struct frontmatter_field *field, size_t count)
 {
@@ -159,11 +138,24 @@ void definition_read_markdown(struct definition_reader *r, struct str text, stru
 	for (size_t i = 0; i < fm->field_count; i++)
 		known[i] = definition_field_find(r->format->fields, fm->fields[i].key);
 	for (size_t i = 0; i < fm->field_count; i++) {
+		const struct definition_field *f = known[i];
+		size_t later = i + 1;
+
 		r->line = fm->fields[i].line;
-		if (!known[i])
+		while (f && later < fm->field_count && known[later] != f)
+			later++;
+		/* The last of several wins. But where lines were guessed, one of two different restrictions may be an example
+		 * in prose, and which one cannot be known. */
+		if (!f)
 			definition_note(r, DIAGNOSTIC_NOTE, "%s: unknown key", fm->fields[i].key.p);
-		else if (!field_is_replaced(r, fm, i, known))
-			read_field(r, known[i], &fm->fields[i], fm->field_count);
+		else if (later >= fm->field_count)
+			read_field(r, f, &fm->fields[i], fm->field_count);
+		else if (fm->recovered && (f->flags & FRONTMATTER_RESTRICTION) &&
+			 !str_eq(fm->fields[i].json, fm->fields[later].json))
+			definition_refuse(r, "%s: given twice with different values, so the %s is refused", f->name,
+					  r->format->noun);
+		else
+			definition_note(r, DIAGNOSTIC_WARNING, "%s: given twice; the last one counts", f->name);
 	}
 	for (size_t i = 0; i < fm->lost_count; i++) {
 		r->line = fm->lost[i].line;
@@ -245,39 +237,6 @@ static void list_add_split(struct list_reader *l, struct str s)
 
 static void list_add_value(struct list_reader *l, const struct json *value, unsigned depth);
 
-/* `[a, b]` inside a text is JSON, or the same without its quotes. */
-static void list_add_text(struct list_reader *l, struct str s, unsigned depth)
-{
-	AUTO_JSON struct json_reader reader = { .limits = { .depth = 8, .bytes = 1 << 20 } };
-	const struct json *root;
-
-	s = str_trim(s);
-	if (str_is_nocase(s, "all") || str_is_nocase(s, "all tools"))
-		list_add_name(l, STR("*"));
-	else if (!s.n || s.p[0] != '[')
-		list_add_split(l, s);
-	else if (s.p[s.n - 1] != ']')
-		list_complain(l, "the list is not closed");
-	else if (json_parse(&reader, s.p, s.n, &root, NULL) == 0)
-		list_add_value(l, root, depth + 1);
-	else
-		list_add_split(l, (struct str){ s.p + 1, s.n - 2 });
-}
-
-static void list_add_map(struct list_reader *l, const struct json *map)
-{
-	definition_note(l->r, DIAGNOSTIC_NOTE, "%s: a map was read as the list of its keys that are not false",
-			l->r->key);
-	for (struct json_member m = json_members(map); m.key; m = json_member_next(map, m)) {
-		bool is_no = json_is(m.value, JSON_FALSE) || json_str_is(m.value, "false") ||
-			     json_str_is(m.value, "no") || json_str_is(m.value, "off") || json_str_is(m.value, "deny");
-		if (json_is(m.value, JSON_ARRAY) || json_is(m.value, JSON_OBJECT))
-			list_complain(l, "a map with lists or maps inside is not a list of names");
-		else if (!is_no)
-			list_add_name(l, json_str(m.key, &l->r->scratch));
-	}
-}
-
 /* YAML takes `- Edit(a: b)` for a map, because of the blank behind the colon. Nothing is lost by joining it again. */
 static bool list_add_torn_entry(struct list_reader *l, const struct json *entry)
 {
@@ -293,12 +252,26 @@ static bool list_add_torn_entry(struct list_reader *l, const struct json *entry)
 	return true;
 }
 
+/* Names in a text, a list, or the keys of a map. `[a, b]` inside a text is JSON, or the same without its quotes. */
 static void list_add_value(struct list_reader *l, const struct json *value, unsigned depth)
 {
+	AUTO_JSON struct json_reader reader = { .limits = { .depth = 8, .bytes = 1 << 20 } };
+	const struct json *root;
+
 	if (depth > DEEPEST_LIST) {
 		list_complain(l, "lists are nested too deeply");
 	} else if (json_is(value, JSON_STRING)) {
-		list_add_text(l, json_str(value, &l->r->scratch), depth);
+		struct str s = str_trim(json_str(value, &l->r->scratch));
+		if (str_is_nocase(s, "all") || str_is_nocase(s, "all tools"))
+			list_add_name(l, STR("*"));
+		else if (!s.n || s.p[0] != '[')
+			list_add_split(l, s);
+		else if (s.p[s.n - 1] != ']')
+			list_complain(l, "the list is not closed");
+		else if (json_parse(&reader, s.p, s.n, &root, NULL) == 0)
+			list_add_value(l, root, depth + 1);
+		else
+			list_add_split(l, (struct str){ s.p + 1, s.n - 2 });
 	} else if (json_is(value, JSON_ARRAY)) {
 		for (const struct json *v = json_first(value); v; v = json_next(value, v)) {
 			if (!json_is(v, JSON_OBJECT))
@@ -307,7 +280,17 @@ static void list_add_value(struct list_reader *l, const struct json *value, unsi
 				list_complain(l, "an entry is a map");
 		}
 	} else if (json_is(value, JSON_OBJECT)) {
-		list_add_map(l, value);
+		definition_note(l->r, DIAGNOSTIC_NOTE, "%s: a map was read as the list of its keys that are not false",
+				l->r->key);
+		for (struct json_member m = json_members(value); m.key; m = json_member_next(value, m)) {
+			bool is_no = json_is(m.value, JSON_FALSE) || json_str_is(m.value, "false") ||
+				     json_str_is(m.value, "no") || json_str_is(m.value, "off") ||
+				     json_str_is(m.value, "deny");
+			if (json_is(m.value, JSON_ARRAY) || json_is(m.value, JSON_OBJECT))
+				list_complain(l, "a map with lists or maps inside is not a list of names");
+			else if (!is_no)
+				list_add_name(l, json_str(m.key, &l->r->scratch));
+		}
 	} else if (json_is(value, JSON_NUMBER) || json_is(value, JSON_TRUE)) {
 		list_add_name(l, json_raw(value));
 	}

@@ -17,7 +17,7 @@ void diagnostics_addv(struct diagnostics *d, enum diagnostic_level level, unsign
 			memcpy(list, d->list, d->count * sizeof *list);
 		d->list = list;
 	}
-	/* Messages quote foreign text: they are kept to one line of valid UTF-8, whatever stood in the file. */
+	/* Messages quote foreign text: they are reduced to one line of valid UTF-8. */
 	vsnprintf(text, sizeof text, fmt, args);
 	for (char *p = text; *p; p++)
 		if ((unsigned char)*p < 0x20)

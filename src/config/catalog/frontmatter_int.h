@@ -25,8 +25,8 @@ struct fm_key {
 bool fm_key(struct str line, const struct definition_field *known, struct fm_key *ret);
 unsigned fm_flags(const struct definition_field *known, struct str key); /* 0: unknown */
 
-/* frontmatter_yaml.c: appends the fields of a YAML mapping. False if text is none; nothing is appended then and
- * *ret_why, unless NULL, says why. line is that of the first line of text. */
+/* frontmatter_yaml.c: appends the fields of a YAML mapping. False if text is not one; nothing is appended then and
+ * *ret_why, unless NULL, has the reason. line is that of the first line of text. */
 struct fm_problem {
 	const char *what; /* static */
 	unsigned line;

@@ -38,26 +38,19 @@ void fm_fold(struct buf *out, struct str plain)
 	}
 }
 
-static size_t common_indentation(struct str lines)
+/* An indented line that begins with # is a heading of the text. */
+static void add_lines(struct buf *out, struct str lines, bool comments)
 {
-	size_t common = SIZE_MAX;
+	size_t start = out->n, common = SIZE_MAX;
 
-	while (lines.p) {
-		struct str line = str_cut(&lines, '\n');
+	for (struct str rest = lines; rest.p;) {
+		struct str line = str_cut(&rest, '\n');
 		size_t n = 0;
 		while (n < line.n && fm_blank(line.p[n]))
 			n++;
 		if (n < line.n)
 			common = MIN(common, n);
 	}
-	return common;
-}
-
-/* An indented line that begins with # is a heading of the text. */
-static void add_lines(struct buf *out, struct str lines, bool comments)
-{
-	size_t start = out->n, common = common_indentation(lines);
-
 	while (lines.p) {
 		struct str line = str_cut(&lines, '\n');
 		size_t n = MIN(common, line.n);
@@ -92,33 +85,6 @@ static bool quote_is_around(struct str s)
 	return true; /* never closed */
 }
 
-static void add_unescaped(struct buf *out, struct str s)
-{
-	for (size_t i = 0; i < s.n; i++) {
-		bool pair = s.p[i] == '\\' && i + 1 < s.n;
-		if (pair && (s.p[i + 1] == '"' || s.p[i + 1] == '\\')) {
-			buf_addch(out, s.p[++i]);
-		} else if (pair && (s.p[i + 1] == 'n' || s.p[i + 1] == 't')) {
-			buf_addch(out, s.p[++i] == 'n' ? '\n' : '\t');
-		} else {
-			buf_addch(out, s.p[i]);
-		}
-	}
-}
-
-static void add_quoted(struct buf *out, struct str s)
-{
-	char quote = s.p[0];
-
-	s = (struct str){ s.p + 1, s.n - 1 };
-	if (s.n && s.p[s.n - 1] == quote)
-		s.n--;
-	if (quote == '"')
-		add_unescaped(out, s);
-	else
-		buf_add(out, s.p, s.n);
-}
-
 void fm_literal(struct buf *out, struct str value)
 {
 	struct str rest = value, first = fm_trim(before_comment(str_cut(&rest, '\n')));
@@ -130,10 +96,23 @@ void fm_literal(struct buf *out, struct str value)
 	if (is_block_mark) {
 		if (rest.p)
 			add_lines(out, rest, false);
-	} else if (all.n && (all.p[0] == '"' || all.p[0] == '\'') && quote_is_around(all)) {
-		add_quoted(out, all);
-	} else if (all.n) {
-		add_lines(out, all, true);
+		return;
+	}
+	if (!all.n || !char_in(all.p[0], "\"'") || !quote_is_around(all)) {
+		if (all.n)
+			add_lines(out, all, true);
+		return;
+	}
+	char quote = all.p[0];
+	size_t end = all.n > 1 && all.p[all.n - 1] == quote ? all.n - 1 : all.n;
+	for (size_t i = 1; i < end; i++) {
+		bool pair = quote == '"' && all.p[i] == '\\' && i + 1 < end;
+		if (pair && (all.p[i + 1] == '"' || all.p[i + 1] == '\\'))
+			buf_addch(out, all.p[++i]);
+		else if (pair && (all.p[i + 1] == 'n' || all.p[i + 1] == 't'))
+			buf_addch(out, all.p[++i] == 'n' ? '\n' : '\t');
+		else
+			buf_addch(out, all.p[i]);
 	}
 }
 
@@ -219,25 +198,20 @@ static void read_as_items(struct fm_reader *r, const struct chunk *c)
 			"%s: its list is not YAML; each line was taken as it stands", f->key.p);
 }
 
-/* Fields such as model are words of one line; prose that follows them belongs to something else. */
-static struct str one_line(struct fm_reader *r, const struct chunk *c, struct str value)
-{
-	struct str rest = value, first = str_cut(&rest, '\n');
-
-	if (!c->key.flags || (c->key.flags & (FRONTMATTER_TEXT | FRONTMATTER_RESTRICTION)) || !str_trim(first).n ||
-	    char_in(first.p[0], "|>[{") || !rest.p || !str_trim(rest).n)
-		return value;
-	diagnostics_add(r->diagnostics, DIAGNOSTIC_WARNING, c->line + 1, "text that follows " STR_FMT " was ignored",
-			STR_ARG(c->key.name));
-	return first;
-}
-
 static void read_as_words(struct fm_reader *r, const struct chunk *c)
 {
 	AUTO_BUF struct buf words = { 0 };
-	struct str value = one_line(r, c, value_of(c));
-	struct frontmatter_field *f = fm_add(r, c->key.name, c->line);
+	struct str value = value_of(c);
+	struct str rest = value, first = str_cut(&rest, '\n');
 
+	/* Fields such as model are words of one line; prose that follows them belongs to something else. */
+	if (c->key.flags && !(c->key.flags & (FRONTMATTER_TEXT | FRONTMATTER_RESTRICTION)) && str_trim(first).n &&
+	    !char_in(first.p[0], "|>[{") && rest.p && str_trim(rest).n) {
+		diagnostics_add(r->diagnostics, DIAGNOSTIC_WARNING, c->line + 1,
+				"text that follows " STR_FMT " was ignored", STR_ARG(c->key.name));
+		value = first;
+	}
+	struct frontmatter_field *f = fm_add(r, c->key.name, c->line);
 	fm_literal(&words, value);
 	buf_clear(&r->json);
 	struct json_out w = json_out(&r->json);

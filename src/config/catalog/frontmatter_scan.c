@@ -16,24 +16,31 @@ struct source_pos {
 
 /* ---- from bytes to text -------------------------------------------------------------------------------------------- */
 
-static struct str repaired(struct arena *arena, struct str text, struct diagnostics *d)
+static struct str decode_text(struct arena *arena, struct str bytes, struct diagnostics *d)
 {
-	AUTO_BUF struct buf out = { 0 };
-	size_t good = utf8_valid_prefix(text.p, text.n);
-	unsigned line = 1;
+	AUTO_BUF struct buf wide = { 0 }, valid = { 0 };
+	size_t mark_len, n = 0;
+	struct str text = bytes.n ? bytes : STR("");
+	enum text_encoding encoding = text_encoding_of(text, &mark_len);
 
-	for (size_t i = 0; i < good; i++)
-		line += text.p[i] == '\n';
-	utf8_add_repaired(&out, text);
-	diagnostics_add(d, DIAGNOSTIC_NOTE, line, "bytes that are not UTF-8 were replaced");
-	return arena_str(arena, buf_str(&out));
-}
-
-static struct str with_lf(struct arena *arena, struct str text)
-{
+	text = (struct str){ text.p + mark_len, text.n - mark_len };
+	if (encoding == TEXT_UTF16_LE || encoding == TEXT_UTF16_BE) {
+		bool exact;
+		utf16_decode(text, encoding, &wide, &exact);
+		diagnostics_add(d, DIAGNOSTIC_NOTE, 1, "the file is UTF-16; it was read as UTF-8");
+		text = arena_str(arena, buf_str(&wide));
+	}
+	if (!utf8_valid(text)) {
+		unsigned line = 1;
+		for (size_t i = utf8_valid_prefix(text.p, text.n); i-- > 0;)
+			line += text.p[i] == '\n';
+		utf8_add_repaired(&valid, text);
+		diagnostics_add(d, DIAGNOSTIC_NOTE, line, "bytes that are not UTF-8 were replaced");
+		text = arena_str(arena, buf_str(&valid));
+	}
+	if (!text.n || !memchr(text.p, '\r', text.n))
+		return text;
 	char *out = arena_alloc(arena, text.n + 1);
-	size_t n = 0;
-
 	for (size_t i = 0; i < text.n; i++) {
 		if (text.p[i] != '\r')
 			out[n++] = text.p[i];
@@ -41,25 +48,6 @@ static struct str with_lf(struct arena *arena, struct str text)
 			out[n++] = '\n';
 	}
 	return (struct str){ out, n };
-}
-
-static struct str decode_text(struct arena *arena, struct str bytes, struct diagnostics *d)
-{
-	size_t mark_len;
-	struct str text = bytes.n ? bytes : STR("");
-	enum text_encoding encoding = text_encoding_of(text, &mark_len);
-
-	text = (struct str){ text.p + mark_len, text.n - mark_len };
-	if (encoding == TEXT_UTF16_LE || encoding == TEXT_UTF16_BE) {
-		AUTO_BUF struct buf out = { 0 };
-		bool exact;
-		utf16_decode(text, encoding, &out, &exact);
-		diagnostics_add(d, DIAGNOSTIC_NOTE, 1, "the file is UTF-16; it was read as UTF-8");
-		text = arena_str(arena, buf_str(&out));
-	}
-	if (!utf8_valid(text))
-		text = repaired(arena, text, d);
-	return text.n && memchr(text.p, '\r', text.n) ? with_lf(arena, text) : text;
 }
 
 struct str fm_trim(struct str s)
@@ -142,19 +130,6 @@ bool fm_key(struct str line, const struct definition_field *known, struct fm_key
 	return true;
 }
 
-static bool key_is_restriction(struct str line, const struct definition_field *known, struct str *ret_key)
-{
-	bool explicit = line.n > 1 && line.p[0] == '?' && fm_blank(line.p[1]);
-	struct str word, rest;
-
-	if (explicit)
-		line = skip_blanks(skip(line, 1));
-	if (!take_word(line, &word, &rest) || !(rest.n ? rest.p[0] == ':' : explicit))
-		return false;
-	*ret_key = word;
-	return fm_flags(known, word) & FRONTMATTER_RESTRICTION;
-}
-
 /* ---- where it begins and ends -------------------------------------------------------------------------------------- */
 
 /* Blank lines, whole HTML comments and one code fence may stand before it. It closes at a whole line `---` or `...`,
@@ -233,7 +208,7 @@ static bool skip_comment(struct cursor *c)
 	return false;
 }
 
-/* Moves *c to the opening dashes, if there are any; *ret_fenced says that a code fence stands around all. */
+/* Moves *c to the opening dashes, if there are any; *ret_fenced: a code fence stands around all. */
 static bool find_open(struct cursor *c, bool *ret_fenced, size_t *ret_indent)
 {
 	*ret_fenced = false;
@@ -345,20 +320,6 @@ static struct str dedented(struct arena *arena, struct str text, size_t amount)
 	return (struct str){ out, n };
 }
 
-/* The frontmatter's own indentation is that of its first line with something in it. */
-static size_t own_indentation(struct str text)
-{
-	size_t own = 0;
-
-	while (text.p) {
-		struct str line = str_cut(&text, '\n');
-		own = indentation(line);
-		if (own < line.n && line.p[own] != '#')
-			break;
-	}
-	return own;
-}
-
 /* A fence that was opened before the frontmatter ends right behind it, or with the file. */
 static struct str without_fence(struct str body)
 {
@@ -396,7 +357,14 @@ static struct source_pos find_frontmatter(struct fm_reader *r, struct str text)
 	if (!end) /* the run goes to the end of the file */
 		end = text.p + text.n;
 	struct str head = { from, (size_t)(end - from) };
-	place.text = dedented(r->arena, head, own_indentation(head));
+	size_t own = 0; /* its indentation is that of its first line with something in it */
+	for (struct str rest = head; rest.p;) {
+		struct str line = str_cut(&rest, '\n');
+		own = indentation(line);
+		if (own < line.n && line.p[own] != '#')
+			break;
+	}
+	place.text = dedented(r->arena, head, own);
 	place.body = after.rest.p ? fm_trim(after.rest) : STR("");
 	place.body_line = after.line;
 	for (const char *p = after.rest.p; p && p < place.body.p; p++)
@@ -420,8 +388,12 @@ static void find_lost(struct frontmatter *fm, struct fm_reader *r, struct str te
 	enum { MOST_LOST = 32 };
 
 	for (struct str rest = text; rest.p; line++) {
-		struct str key, at = str_cut(&rest, '\n');
-		bool lost = key_is_restriction(at, r->known, &key);
+		struct str key, behind, at = str_cut(&rest, '\n');
+		bool explicit = at.n > 1 && at.p[0] == '?' && fm_blank(at.p[1]);
+		if (explicit)
+			at = skip_blanks(skip(at, 1));
+		bool lost = take_word(at, &key, &behind) && (behind.n ? behind.p[0] == ':' : explicit) &&
+			    fm_flags(r->known, key) & FRONTMATTER_RESTRICTION;
 		for (size_t i = 0; lost && i < r->count; i++)
 			lost = r->fields[i].line != line || !str_eq(r->fields[i].key, key);
 		if (!lost || fm->lost_count == MOST_LOST)

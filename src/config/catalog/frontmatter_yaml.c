@@ -96,21 +96,6 @@ static struct str scalar(const yaml_event_t *e)
 
 static bool put_value(struct yaml *y, struct json_out *w);
 
-static bool put_list(struct yaml *y, struct json_out *w)
-{
-	json_open(w, '[');
-	for (;;) {
-		if (!next_event(y))
-			return false;
-		if (y->event.type == YAML_SEQUENCE_END_EVENT)
-			break;
-		if (!put_value(y, w))
-			return false;
-	}
-	json_close(w);
-	return true;
-}
-
 static bool put_map(struct yaml *y, struct json_out *w)
 {
 	json_open(w, '{');
@@ -144,7 +129,17 @@ static bool put_value(struct yaml *y, struct json_out *w)
 			json_put_str(w, scalar(&y->event));
 		return true;
 	case YAML_SEQUENCE_START_EVENT:
-		return put_list(y, w);
+		json_open(w, '[');
+		for (;;) {
+			if (!next_event(y))
+				return false;
+			if (y->event.type == YAML_SEQUENCE_END_EVENT)
+				break;
+			if (!put_value(y, w))
+				return false;
+		}
+		json_close(w);
+		return true;
 	case YAML_MAPPING_START_EVENT:
 		return put_map(y, w);
 	default:
@@ -152,37 +147,27 @@ static bool put_value(struct yaml *y, struct json_out *w)
 	}
 }
 
-static size_t behind_colon(struct str text, size_t key_end)
-{
-	const char *colon = memchr(text.p + key_end, ':', text.n - key_end);
-
-	return colon ? (size_t)(colon + 1 - text.p) : text.n; /* `? key` may have none */
-}
-
-/* Prose from behind the colon to the end of the line on which YAML sees it end. */
-static void put_source_text(struct yaml *y, struct json_out *w, size_t key_end)
-{
-	AUTO_BUF struct buf text = { 0 };
-	size_t from = behind_colon(y->text, key_end);
-	size_t at = MAX(place(y, &y->event.end_mark), from);
-	const char *eol = at < y->text.n ? memchr(y->text.p + at, '\n', y->text.n - at) : NULL;
-	size_t end = eol ? (size_t)(eol - y->text.p) : y->text.n;
-
-	fm_fold(&text, (struct str){ y->text.p + from, end - from });
-	json_put_str(w, buf_str(&text));
-}
-
-/* `description:` above a line such as `Use it when: ...` makes a map of it. The author meant the words. */
-static bool put_map_as_text(struct yaml *y, struct json_out *w, size_t key_end)
+/* Prose from behind the colon to the end of the line on which YAML sees it end. `description:` above a line such as
+ * `Use it when: ...` makes a map of it, but the author meant the words. */
+static bool put_prose(struct yaml *y, struct json_out *w, size_t key_end)
 {
 	AUTO_BUF struct buf text = { 0 }, map = { 0 };
 	struct json_out ignored = json_out(&map);
-	size_t from = behind_colon(y->text, key_end);
+	const char *colon = memchr(y->text.p + key_end, ':', y->text.n - key_end);
+	size_t from = colon ? (size_t)(colon + 1 - y->text.p) : y->text.n; /* `? key` may have none */
+	bool is_map = y->event.type == YAML_MAPPING_START_EVENT;
 
-	if (!put_map(y, &ignored))
+	if (is_map && !put_map(y, &ignored))
 		return false;
 	size_t end = MAX(place(y, &y->event.end_mark), from);
-	fm_literal(&text, (struct str){ y->text.p + from, end - from });
+	const char *eol = !is_map && end < y->text.n ? memchr(y->text.p + end, '\n', y->text.n - end) : NULL;
+	if (!is_map)
+		end = eol ? (size_t)(eol - y->text.p) : y->text.n;
+	struct str prose = { y->text.p + from, end - from };
+	if (is_map)
+		fm_literal(&text, prose);
+	else
+		fm_fold(&text, prose);
 	json_put_str(w, buf_str(&text));
 	return true;
 }
@@ -209,25 +194,10 @@ static bool read_field(struct yaml *y)
 	bool is_plain = y->event.type == YAML_ALIAS_EVENT ||
 			(y->event.type == YAML_SCALAR_EVENT && y->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE);
 	bool is_map = y->event.type == YAML_MAPPING_START_EVENT;
-	if (is_prose && is_plain)
-		put_source_text(y, &w, key_end);
-	else if (!(is_prose && is_map ? put_map_as_text(y, &w, key_end) : put_value(y, &w)))
+	if (!(is_prose && (is_plain || is_map) ? put_prose(y, &w, key_end) : put_value(y, &w)))
 		return false;
 	f->json = arena_str(y->r->arena, buf_str(&y->r->json));
 	return true;
-}
-
-static bool read_mapping(struct yaml *y)
-{
-	y->block = y->event.data.mapping_start.style != YAML_FLOW_MAPPING_STYLE;
-	while (next_event(y)) {
-		if (y->event.type == YAML_MAPPING_END_EVENT)
-			return next_event(y) && next_event(y) &&
-			       (y->event.type == YAML_STREAM_END_EVENT || give_up(y, "something follows the fields"));
-		if (!read_field(y))
-			return false;
-	}
-	return false;
 }
 
 static bool read_document(struct yaml *y)
@@ -238,7 +208,17 @@ static bool read_document(struct yaml *y)
 		return true; /* only comments */
 	if (!next_event(y))
 		return false;
-	return y->event.type == YAML_MAPPING_START_EVENT ? read_mapping(y) : give_up(y, "there is no key: value");
+	if (y->event.type != YAML_MAPPING_START_EVENT)
+		return give_up(y, "there is no key: value");
+	y->block = y->event.data.mapping_start.style != YAML_FLOW_MAPPING_STYLE;
+	while (next_event(y)) {
+		if (y->event.type == YAML_MAPPING_END_EVENT)
+			return next_event(y) && next_event(y) &&
+			       (y->event.type == YAML_STREAM_END_EVENT || give_up(y, "something follows the fields"));
+		if (!read_field(y))
+			return false;
+	}
+	return false;
 }
 
 struct frontmatter_field *fm_add(struct fm_reader *r, struct str key, unsigned line)

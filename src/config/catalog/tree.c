@@ -70,56 +70,38 @@ static void listing_release(struct listing *l)
 	arena_release(&l->arena);
 }
 
-static bool may_follow(struct walker *w, bool is_link, const char *path)
-{
-	if (!is_link || !w->walk->inside || tree_is_inside(path, w->walk->inside))
-		return true;
-	w->walk->on_problem(w->walk->data, path, "is a link that leads out of its plugin: not read");
-	return false;
-}
-
-static void give_file(struct walker *w, const struct tree_file *file)
-{
-	if (++w->files == w->limit + 1)
-		w->walk->on_problem(w->walk->data, file->path,
-				    "too many files: this one and all after it are left out");
-	if (w->files <= w->limit)
-		w->walk->on_file(w->walk->data, file);
-}
-
-/* The one file of a directory below the root, which is reached without opening that directory. */
-static void give_leaf(struct walker *w, const struct entry *e, int dir, const char *root)
-{
-	AUTO_ARENA struct arena arena = { 0 };
-	const char *name = arena_printf(&arena, "%s/%s", e->name, w->walk->leaf);
-	const char *path = path_join(&arena, root, name);
-	struct stat st;
-	struct stat link;
-
-	if (e->type != DT_DIR || fstatat(dir, name, &st, 0) < 0 || !S_ISREG(st.st_mode))
-		return;
-	bool is_link = e->link || (w->walk->inside && fstatat(dir, name, &link, AT_SYMLINK_NOFOLLOW) == 0 &&
-				   S_ISLNK(link.st_mode));
-	if (may_follow(w, is_link, path))
-		give_file(w, &(struct tree_file){ .dir = dir, .name = name, .path = path, .below = e->name });
-}
-
 static void walk_directory(struct walker *w, const char *path, const char *below, unsigned depth);
 
+/* Gives a file, walks a directory. path: that of the directory that has the entry. */
 static void walk_entry(struct walker *w, const struct entry *e, int dir, const char *path, const char *below,
 		       unsigned depth)
 {
 	AUTO_ARENA struct arena arena = { 0 };
-	const char *child = path_join(&arena, path, e->name);
+	const struct tree_walk *walk = w->walk;
+	struct tree_file file = { .dir = dir, .name = e->name, .below = below };
+	bool is_link = e->link, is_file = e->type == DT_REG;
+	struct stat st;
 
-	if (!may_follow(w, e->link, child))
-		return;
-	if (e->type == DT_REG)
-		give_file(w, &(struct tree_file){ .dir = dir, .name = e->name, .path = child, .below = below });
-	else if (depth == DEEPEST)
-		w->walk->on_problem(w->walk->data, child, "is too deep below its directory: not read");
-	else
-		walk_directory(w, child, arena_printf(&arena, "%s%s%s", below, below[0] ? ":" : "", e->name),
+	if (walk->leaf) { /* the one file of a directory, which is reached without opening that directory */
+		file.name = arena_printf(&arena, "%s/%s", e->name, walk->leaf);
+		file.below = e->name;
+		if (e->type != DT_DIR || fstatat(dir, file.name, &st, 0) < 0 || !S_ISREG(st.st_mode))
+			return;
+		is_file = true;
+		is_link = is_link || (walk->inside && fstatat(dir, file.name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+				      S_ISLNK(st.st_mode));
+	}
+	file.path = path_join(&arena, path, file.name);
+	if (is_link && walk->inside && !tree_is_inside(file.path, walk->inside))
+		walk->on_problem(walk->data, file.path, "is a link that leads out of its plugin: not read");
+	else if (is_file && ++w->files <= w->limit)
+		walk->on_file(walk->data, &file);
+	else if (is_file && w->files == w->limit + 1)
+		walk->on_problem(walk->data, file.path, "too many files: this one and all after it are left out");
+	else if (!is_file && depth == DEEPEST)
+		walk->on_problem(walk->data, file.path, "is too deep below its directory: not read");
+	else if (!is_file)
+		walk_directory(w, file.path, arena_printf(&arena, "%s%s%s", below, below[0] ? ":" : "", e->name),
 			       depth + 1);
 }
 
@@ -143,12 +125,10 @@ static void walk_directory(struct walker *w, const char *path, const char *below
 		if (l.count)
 			qsort(l.list, l.count, sizeof *l.list, by_name);
 	}
-	for (size_t i = 0; i < l.count && w->walk->leaf; i++)
-		give_leaf(w, &l.list[i], dirfd(dir), path);
-	for (size_t i = 0; i < l.count && !w->walk->leaf; i++)
-		if (l.list[i].type == DT_REG)
+	for (size_t i = 0; i < l.count; i++)
+		if (l.list[i].type == DT_REG && !w->walk->leaf)
 			walk_entry(w, &l.list[i], dirfd(dir), path, below, depth);
-	for (size_t i = 0; i < l.count && !w->walk->leaf && !w->walk->flat; i++)
+	for (size_t i = 0; i < l.count && !w->walk->flat; i++)
 		if (l.list[i].type == DT_DIR)
 			walk_entry(w, &l.list[i], dirfd(dir), path, below, depth);
 	closedir(dir);

@@ -6,9 +6,91 @@
 #include "lib/io/file.h"
 #include "lib/git/git_head.h"
 #include "lib/match/glob.h"
-#include "config/settings/instruction_text.h"
 
 enum { MOST_HOPS = 4, MOST_RULES = 200, LARGEST_FILE = 256 << 10, DEFAULT_LIMIT = 1 << 20 };
+
+/* ---- the text of one file ----------------------------------------------------------------------------------------- */
+
+/* The text after a frontmatter; p == NULL if the frontmatter has `paths:`. */
+static struct str instruction_body(struct str text)
+{
+	struct str rest = text;
+	struct str first = str_trim(str_cut(&rest, '\n'));
+
+	if (!str_is(first, "---"))
+		return text;
+	bool has_paths = false;
+	while (rest.p) {
+		struct str line = str_cut(&rest, '\n');
+		if (str_is(str_trim(line), "---"))
+			return has_paths ? (struct str){ 0 } : rest.p ? rest : STR("");
+		has_paths = has_paths || str_starts(line, STR("paths:"));
+	}
+	return text; /* never closed: not a frontmatter */
+}
+
+static bool is_fence(struct str line)
+{
+	line = str_trim(line);
+	return str_starts(line, STR("```")) || str_starts(line, STR("~~~"));
+}
+
+void instruction_clean(struct buf *out, struct str body)
+{
+	bool code = false, comment = false;
+	struct str rest = body;
+	size_t start = out->n;
+
+	while (rest.p) {
+		struct str line = str_cut(&rest, '\n');
+		struct str trimmed = str_trim(line);
+		if (!comment && is_fence(line))
+			code = !code;
+		if (!code && !comment && str_starts(trimmed, STR("<!--")))
+			comment = true;
+		if (!comment) {
+			buf_add(out, line.p, line.n);
+			buf_addch(out, '\n');
+		}
+		if (comment && str_has(trimmed, STR("-->")))
+			comment = false;
+	}
+	if (out->n == start)
+		return;
+	struct str kept = str_trim((struct str){ out->p + start, out->n - start });
+	memmove(out->p + start, kept.p, kept.n);
+	out->n = start + kept.n;
+	out->p[out->n] = '\0';
+}
+
+void instruction_imports(struct str body, const char *from, unsigned hops, instruction_import_fn *fn, void *data)
+{
+	bool code = false;
+
+	while (body.p) {
+		struct str line = str_cut(&body, '\n');
+		bool fence = is_fence(line), span = false;
+
+		code = code != fence;
+		for (size_t i = 0; i < line.n && !code && !fence; i++) {
+			if (line.p[i] == '`')
+				span = !span;
+			bool word_starts = i == 0 || char_in(line.p[i - 1], " \t(");
+			if (span || line.p[i] != '@' || !word_starts)
+				continue;
+			size_t end = i + 1;
+			while (end < line.n && !char_in(line.p[end], " \t\r`),"))
+				end++;
+			while (end > i + 1 && line.p[end - 1] == '.')
+				end--; /* the full stop of a sentence */
+			if (end > i + 1)
+				fn(data, (struct str){ line.p + i + 1, end - i - 1 }, from, hops);
+			i = end - 1;
+		}
+	}
+}
+
+/* ---- files -------------------------------------------------------------------------------------------------------- */
 
 struct collector {
 	struct buf *out, *notes;
@@ -44,13 +126,12 @@ static void follow_import(void *data, struct str target, const char *from, unsig
 		add_file(c, path, "imported", from, hops + 1);
 }
 
+/* Managed files cannot be excluded. */
 static bool is_excluded(const struct collector *c, const char *path)
 {
 	bool found = false;
 
-	if (c->kind[0] == 'M')
-		return false;
-	for (const char *const *p = c->spec->excludes; p && *p && !found; p++) {
+	for (const char *const *p = c->spec->excludes; p && *p && !found && c->kind[0] != 'M'; p++) {
 		struct glob g;
 		found = !strcmp(*p, path);
 		if (found || glob_compile(&g, str_from(*p), NULL) < 0)

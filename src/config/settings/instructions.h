@@ -29,3 +29,11 @@ struct instructions_spec {
 
 /* Appends the files, each under a line with its path. Each unreadable file adds a line to *notes. */
 void instructions_collect(struct buf *out, struct buf *notes, const struct instructions_spec *spec);
+
+/* ---- the text of one file ----------------------------------------------------------------------------------------- */
+
+/* Without HTML comments that stand on lines of their own outside code; trimmed. */
+void instruction_clean(struct buf *out, struct str body);
+typedef void instruction_import_fn(void *data, struct str target, const char *from, unsigned hops);
+/* Calls fn for each @path outside code, in order. */
+void instruction_imports(struct str body, const char *from, unsigned hops, instruction_import_fn *fn, void *data);

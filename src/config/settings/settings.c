@@ -6,16 +6,16 @@
 
 enum { SETTLE_MS = 100 };
 
-/* ---- stamps ------------------------------------------------------------------------------------------------------ */
-
-static bool is_inline(const struct settings_place *place)
+static bool is_inline(const struct settings_path *place)
 {
 	return (place->layer == LAYER_FLAG || place->layer == LAYER_MANAGED) && place->path[0] == '{';
 }
 
+/* ---- life -------------------------------------------------------------------------------------------------------- */
+
 /* Taken before the file is read, so that a change in between shows. The clock of files ticks in milliseconds: a file that
  * was written a moment ago can change again without showing it, and does not count as settled. */
-static void take_stamp(struct layer_file *f, const struct settings_place *place)
+static void take_stamp(struct layer_file *f, const struct settings_path *place)
 {
 	struct timespec now;
 
@@ -26,40 +26,6 @@ static void take_stamp(struct layer_file *f, const struct settings_place *place)
 	clock_gettime(CLOCK_REALTIME, &now);
 	const struct timespec *changed = &f->stamp.st_ctim;
 	f->settled = (now.tv_sec - changed->tv_sec) * 1000 + (now.tv_nsec - changed->tv_nsec) / 1000000 >= SETTLE_MS;
-}
-
-static bool is_changed(const struct layer_file *f, const struct settings_place *place)
-{
-	struct layer_file now = { 0 };
-
-	take_stamp(&now, place);
-	if (f->layer != place->layer || now.there != f->there || !f->settled)
-		return true;
-	return now.there &&
-	       (now.stamp.st_ino != f->stamp.st_ino || now.stamp.st_dev != f->stamp.st_dev ||
-		now.stamp.st_size != f->stamp.st_size || now.stamp.st_ctim.tv_sec != f->stamp.st_ctim.tv_sec ||
-		now.stamp.st_ctim.tv_nsec != f->stamp.st_ctim.tv_nsec);
-}
-
-/* ---- life -------------------------------------------------------------------------------------------------------- */
-
-static const char *copy(struct arena *a, const char *text)
-{
-	return text ? arena_strdup(a, text) : NULL;
-}
-
-static struct settings *new_snapshot(const struct settings_spec *spec)
-{
-	struct settings *s = xcalloc(1, sizeof *s);
-
-	s->refs = 1;
-	s->spec = *spec;
-	s->spec.cwd = copy(&s->arena, spec->cwd);
-	s->spec.config_dir = copy(&s->arena, spec->config_dir);
-	s->spec.managed_dir = copy(&s->arena, spec->managed_dir);
-	s->spec.managed = copy(&s->arena, spec->managed);
-	s->spec.flag = copy(&s->arena, spec->flag);
-	return s;
 }
 
 struct settings *settings_ref(struct settings *s)
@@ -91,8 +57,8 @@ bool settings_trusted(const struct settings *s)
 	return s->spec.trusted;
 }
 
-/* What was given on the command line must be readable. A file that is not is left out, and agents do not run. */
-static int read_place(struct settings *s, struct layer_file *f, const struct settings_place *place, struct err *err)
+/* Input of the command line must be readable. Any other file that is not is left out, and agents do not run. */
+static int read_file(struct settings *s, struct layer_file *f, const struct settings_path *place, struct err *err)
 {
 	struct err why = { 0 };
 
@@ -113,40 +79,43 @@ static int read_place(struct settings *s, struct layer_file *f, const struct set
 	return 0;
 }
 
-static int read_files(struct settings *s, const struct settings_places *places, struct err *err)
+static int read_all_files(struct settings *s, struct err *err)
 {
-	int status = 0;
+	struct settings_paths places = { .arena = &s->arena };
+	int status = settings_paths_find(&places, &s->spec, err);
 
-	s->files = xcalloc(places->count + 1, sizeof *s->files);
-	for (size_t i = 0; i < places->count && status == 0; i++) {
-		struct layer_file *f = &s->files[s->file_count++];
-		status = read_place(s, f, &places->list[i], err);
-		f->believed = s->spec.trusted || (status == 0 && settings_is_own(f->layer, f->file.path));
-	}
-	for (size_t i = 0; i < s->file_count && status == 0; i++)
-		if (s->files[i].file.root)
-			settings_check(s, &s->files[i]);
-	return status;
-}
-
-static int load(struct settings *s, struct err *err)
-{
-	struct settings_places places = { .arena = &s->arena };
-	int status = settings_places_find(&places, &s->spec, err);
-
-	if (status == 0)
-		status = read_files(s, &places, err);
 	if (status < 0)
 		return status;
-	settings_merge(s);
-	return json_parse(&s->reader, s->text.p, s->text.n, &s->root, err);
+	s->files = xcalloc(places.count + 1, sizeof *s->files);
+	for (size_t i = 0; i < places.count; i++) {
+		struct layer_file *f = &s->files[s->file_count++];
+		status = read_file(s, f, &places.list[i], err);
+		if (status < 0)
+			return status;
+		f->believed = s->spec.trusted || settings_is_own(f->layer, f->file.path);
+	}
+	for (size_t i = 0; i < s->file_count; i++)
+		if (s->files[i].file.root)
+			settings_check(s, &s->files[i]);
+	return 0;
 }
 
 int settings_load(const struct settings_spec *spec, struct settings **ret_settings, struct err *err)
 {
-	struct settings *s = new_snapshot(spec);
-	int status = load(s, err);
+	struct settings *s = xcalloc(1, sizeof *s);
+	const char **texts[] = { &s->spec.cwd, &s->spec.config_dir, &s->spec.managed_dir, &s->spec.managed,
+				 &s->spec.flag };
 
+	s->refs = 1;
+	s->spec = *spec;
+	for (size_t i = 0; i < COUNT_OF(texts); i++)
+		if (*texts[i])
+			*texts[i] = arena_strdup(&s->arena, *texts[i]);
+	int status = read_all_files(s, err);
+	if (status == 0) {
+		settings_merge(s);
+		status = json_parse(&s->reader, s->text.p, s->text.n, &s->root, err);
+	}
 	if (status < 0)
 		settings_unref(s);
 	else
@@ -154,22 +123,29 @@ int settings_load(const struct settings_spec *spec, struct settings **ret_settin
 	return status;
 }
 
-/* The place of JSON on the command line is the JSON, its file is called otherwise; it cannot change. */
-static bool is_same_place(const struct layer_file *f, const struct settings_place *place)
-{
-	return is_inline(place) || !strcmp(f->file.path, place->path);
-}
-
 bool settings_stale(const struct settings *s)
 {
 	AUTO_ARENA struct arena scratch = { 0 };
-	struct settings_places places = { .arena = &scratch };
+	struct settings_paths places = { .arena = &scratch };
 
-	if (settings_places_find(&places, &s->spec, NULL) < 0 || places.count != s->file_count)
+	if (settings_paths_find(&places, &s->spec, NULL) < 0 || places.count != s->file_count)
 		return true;
-	for (size_t i = 0; i < places.count; i++)
-		if (!is_same_place(&s->files[i], &places.list[i]) || is_changed(&s->files[i], &places.list[i]))
+	for (size_t i = 0; i < places.count; i++) {
+		const struct settings_path *place = &places.list[i];
+		const struct layer_file *f = &s->files[i];
+		struct layer_file now = { 0 };
+
+		take_stamp(&now, place);
+		/* JSON on the command line cannot change, and its file has another name than its place. */
+		if ((!is_inline(place) && strcmp(f->file.path, place->path) != 0) || f->layer != place->layer ||
+		    now.there != f->there || !f->settled)
 			return true;
+		if (now.there &&
+		    (now.stamp.st_ino != f->stamp.st_ino || now.stamp.st_dev != f->stamp.st_dev ||
+		     now.stamp.st_size != f->stamp.st_size || now.stamp.st_ctim.tv_sec != f->stamp.st_ctim.tv_sec ||
+		     now.stamp.st_ctim.tv_nsec != f->stamp.st_ctim.tv_nsec))
+			return true;
+	}
 	return false;
 }
 
@@ -199,11 +175,6 @@ static const struct layer_file *find_file(const struct settings *s, const struct
 	return NULL;
 }
 
-static struct str text_of(const struct layer_file *f)
-{
-	return f && f->file.root ? buf_str(&f->file.text) : STR("");
-}
-
 const char *const *settings_files(const struct settings *s, struct arena *a)
 {
 	const char **list = arena_calloc(a, (s->file_count + 1) * sizeof *list);
@@ -219,7 +190,9 @@ void settings_each_change(const struct settings *from, const struct settings *to
 {
 	for (size_t i = 0; i < to->file_count; i++) {
 		const struct layer_file *f = &to->files[i];
-		if (!str_eq(text_of(f), text_of(find_file(from, f))))
+		const struct layer_file *old = find_file(from, f);
+		struct str before = old && old->file.root ? buf_str(&old->file.text) : STR("");
+		if (!str_eq(f->file.root ? buf_str(&f->file.text) : STR(""), before))
 			fn(data, f->layer, f->file.path);
 	}
 	for (size_t i = 0; i < from->file_count; i++) {
@@ -248,8 +221,8 @@ static const struct json *json_at_path(const struct json *root, struct str path)
 	return json_get_str(root, path);
 }
 
-static struct settings_origin origin_of(const struct layer_file *f, struct settings_cursor *at,
-					const struct json *value)
+struct settings_origin settings_origin_of(const struct layer_file *f, struct settings_cursor *at,
+					  const struct json *value)
 {
 	settings_cursor_move(at, &f->file, value);
 	return (struct settings_origin){ f->layer, f->file.path, at->line, at->column };
@@ -270,26 +243,20 @@ static size_t find_parts(const struct settings *s, struct str path, struct setti
 	return count;
 }
 
-static void find_origin(const struct settings *s, struct str path, struct settings_origin *ret_origin)
-{
-	AUTO_FREE struct settings_part *parts = xcalloc(s->file_count + 1, sizeof *parts);
-	size_t count = find_parts(s, path, parts);
-	struct settings_cursor at = { 0 };
-	size_t first;
-
-	if (!count)
-		return;
-	const struct settings_part *winner =
-		&parts[settings_winner(setting_find(path), setting_is_whole(path), parts, count, &first)];
-	*ret_origin = origin_of(winner->from, &at, winner->value);
-}
-
 const struct json *settings_get(const struct settings *s, const char *path, struct settings_origin *ret_origin)
 {
-	const struct json *value = json_at_path(s->root, str_from(path));
+	struct str name = str_from(path);
+	const struct json *value = json_at_path(s->root, name);
 
-	if (value && ret_origin)
-		find_origin(s, str_from(path), ret_origin);
+	if (!value || !ret_origin)
+		return value;
+	AUTO_FREE struct settings_part *parts = xcalloc(s->file_count + 1, sizeof *parts);
+	struct settings_cursor at = { 0 };
+	size_t count = find_parts(s, name, parts), first;
+	if (count) {
+		size_t winner = settings_winner(setting_find(name), setting_is_whole(name), parts, count, &first);
+		*ret_origin = settings_origin_of(parts[winner].from, &at, parts[winner].value);
+	}
 	return value;
 }
 
@@ -350,10 +317,11 @@ void settings_each(const struct settings *s, const char *path, settings_item_fn 
 		if (json_is(value, JSON_ARRAY))
 			for (const struct json *v = json_first(value); v; v = json_next(value, v))
 				if (!settings_left_out(f, v))
-					fn(data, &(struct settings_item){ .origin = origin_of(f, &at, v), .value = v });
+					fn(data, &(struct settings_item){ .origin = settings_origin_of(f, &at, v),
+									  .value = v });
 		for (struct json_member m = json_members(value); m.key; m = json_member_next(value, m))
 			if (!settings_left_out(f, m.key) && !settings_left_out(f, m.value))
-				fn(data, &(struct settings_item){ origin_of(f, &at, m.key), m.key, m.value });
+				fn(data, &(struct settings_item){ settings_origin_of(f, &at, m.key), m.key, m.value });
 	}
 }
 
@@ -379,18 +347,6 @@ const struct settings_note *settings_misfit_of(const struct settings *s, const c
 	return NULL;
 }
 
-static enum settings_effect effect_of(const struct settings_part *parts, size_t first, size_t winner, size_t count,
-				      const struct layer_file *f)
-{
-	size_t i = 0;
-
-	while (i < count && parts[i].from != f)
-		i++;
-	if (i < first || i > winner)
-		return EFFECT_OVERRIDDEN;
-	return first < winner ? EFFECT_JOINS : EFFECT_WINS;
-}
-
 void settings_explain(const struct settings *s, const char *path, settings_view_fn *fn, void *data)
 {
 	AUTO_FREE struct settings_part *parts = xcalloc(s->file_count + 1, sizeof *parts);
@@ -403,32 +359,36 @@ void settings_explain(const struct settings *s, const char *path, settings_view_
 		const struct layer_file *f = &s->files[i];
 		struct settings_cursor at = { 0 };
 		struct settings_view view = { .value = name.n ? json_at_path(f->file.root, name) : NULL };
-		view.origin = origin_of(f, &at, view.value);
+		size_t part = 0;
+
+		while (part < count && parts[part].from != f)
+			part++;
+		view.origin = settings_origin_of(f, &at, view.value);
 		view.why = view.value ? settings_ignored(s, setting_at_or_above(name), f, view.value) : NULL;
 		view.effect = !f->file.root                    ? EFFECT_NO_FILE
 			      : !view.value                    ? EFFECT_SILENT
 			      : view.why == settings_untrusted ? EFFECT_HELD
 			      : view.why                       ? EFFECT_IGNORED
-							       : effect_of(parts, first, winner, count, f);
+			      : part < first || part > winner  ? EFFECT_OVERRIDDEN
+			      : first < winner                 ? EFFECT_JOINS
+							       : EFFECT_WINS;
 		fn(data, &view);
 	}
 }
 
-static const char *member_path(struct arena *a, struct setting_spot group, struct str name)
-{
-	return arena_printf(a, STR_FMT "%s" STR_FMT, STR_ARG(group.path), group.path.n ? "." : "", STR_ARG(name));
-}
-
-static void each_set(const struct json *object, struct setting_spot group, struct arena *a, settings_member_fn *fn,
+static void each_set(const struct json *object, struct setting_ref group, struct arena *a, settings_member_fn *fn,
 		     void *data)
 {
 	for (struct json_member m = json_members(object); m.key; m = json_member_next(object, m)) {
 		struct str name = json_str(m.key, a);
-		struct setting_spot spot = setting_below(a, group, name);
-		if (spot.group)
-			each_set(m.value, spot, a, fn, data);
+		struct setting_ref ref = setting_below(a, group, name);
+		if (ref.group)
+			each_set(m.value, ref, a, fn, data);
 		else if (!setting_is_remark(name))
-			fn(data, member_path(a, group, name), spot.key, m.value);
+			fn(data,
+			   arena_printf(a, STR_FMT "%s" STR_FMT, STR_ARG(group.path), group.path.n ? "." : "",
+					STR_ARG(name)),
+			   ref.key, m.value);
 	}
 }
 
@@ -436,5 +396,5 @@ void settings_each_set(const struct settings *s, settings_member_fn *fn, void *d
 {
 	AUTO_ARENA struct arena scratch = { 0 };
 
-	each_set(s->root, (struct setting_spot){ .group = true }, &scratch, fn, data);
+	each_set(s->root, (struct setting_ref){ .group = true }, &scratch, fn, data);
 }

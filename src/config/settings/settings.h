@@ -8,7 +8,7 @@
  *     settings_each(s, "permissions.deny", add_rule, data);              (every rule with the file it stands in)
  *     settings_unref(s);
  *
- * File locations and their priority: settings_place.h. Known keys and how layers are merged: settings_key.h. A path
+ * File locations and their priority: settings_path.h. Known keys and how layers are merged: settings_key.h. A path
  * names members from the top, "worktree.baseRef"; below a map with user-chosen names, the rest of the path may be one
  * name ("enabledPlugins.tool@my.place"). Values are borrowed from the snapshot.
  *
@@ -17,7 +17,7 @@
  * held. Variables have their own rule, enum env_trust. */
 #pragma once
 #include "lib/json/json.h"
-#include "config/settings/settings_place.h"
+#include "config/settings/settings_path.h"
 
 struct settings;
 
@@ -30,7 +30,7 @@ struct settings_origin {
 
 /* Copies spec. What --settings gives must be there and be strict JSON, otherwise -ERR_USAGE. A value that does not fit its key
  * is left out, with a note. If it restricts (setting_restricts()), or a file cannot be read, the snapshot can be looked at but
- * settings_refusal() says that no agent may run. null says nothing. */
+ * settings_refusal() is the reason why no agent may run. null is the same as no value. */
 int settings_load(const struct settings_spec *spec, struct settings **ret_settings, struct err *err);
 int settings_refusal(const struct settings *s, struct err *err); /* -ERR_USAGE names file, line and what was expected */
 struct settings *settings_ref(struct settings *s);               /* keeps a reference, returns it; NULL is allowed */
@@ -92,6 +92,7 @@ typedef void settings_var_fn(void *data, const struct settings_var *var);
 void settings_env_each(const struct settings *s, enum env_trust trust, settings_var_fn *fn, void *data);
 /* The value that counts, or NULL. Borrowed. */
 const char *settings_getenv(const struct settings *s, enum env_trust trust, const char *name);
+bool env_is_on(const char *variable); /* set to anything but "", "0" and "false" in any case */
 /* Variables that select the program to run, the code it loads, where keys are sent, or a protection of the user. */
 bool env_is_dangerous(struct str name);
 /* Variables that usually hold a credential: ANTHROPIC_API_KEY, GITHUB_TOKEN, DB_PASSWORD, also in lower case. */

@@ -3,6 +3,13 @@
 #include "lib/base/map.h"
 #include "config/settings/settings_int.h"
 
+bool env_is_on(const char *variable)
+{
+	struct str value = str_from(getenv(variable));
+
+	return value.n && !str_is(value, "0") && !str_is_nocase(value, "false");
+}
+
 /* Grouped by effect. A trailing '*' matches any suffix. */
 static const char *const dangerous[] = {
 	/* which program runs */
@@ -84,18 +91,14 @@ static const char *const dangerous[] = {
 	"CADRE_*",
 };
 
-static bool matches(struct str name, struct str pattern)
-{
-	if (pattern.p[pattern.n - 1] == '*')
-		return str_starts(name, (struct str){ pattern.p, pattern.n - 1 });
-	return str_eq(name, pattern);
-}
-
 bool env_is_dangerous(struct str name)
 {
-	for (size_t i = 0; i < COUNT_OF(dangerous); i++)
-		if (matches(name, str_from(dangerous[i])))
+	for (size_t i = 0; i < COUNT_OF(dangerous); i++) {
+		struct str known = str_from(dangerous[i]);
+		bool prefix = known.p[known.n - 1] == '*';
+		if (prefix ? str_starts(name, (struct str){ known.p, known.n - 1 }) : str_eq(name, known))
 			return true;
+	}
 	return false;
 }
 
@@ -125,13 +128,6 @@ bool env_is_secret(struct str name)
 	return false;
 }
 
-static const char *text_of(struct settings *s, const struct json *value)
-{
-	struct str raw = json_raw(value);
-
-	return json_is(value, JSON_STRING) ? json_cstr(value, &s->arena) : arena_dup(&s->arena, raw.p, raw.n);
-}
-
 void settings_env_add(struct settings *s, const struct layer_file *from, const struct json *env)
 {
 	struct settings_cursor at = { 0 };
@@ -146,7 +142,8 @@ void settings_env_add(struct settings *s, const struct layer_file *from, const s
 		settings_cursor_move(&at, &from->file, m.key);
 		s->vars[s->var_count++] = (struct env_var){
 			.name = json_cstr(m.key, &s->arena),
-			.value = text_of(s, m.value),
+			.value = json_is(m.value, JSON_STRING) ? json_cstr(m.value, &s->arena)
+							       : arena_str(&s->arena, json_raw(m.value)).p,
 			.origin = { from->layer, from->file.path, at.line, at.column },
 		};
 	}
@@ -159,19 +156,12 @@ static bool is_held(const struct env_var *var, enum env_trust trust)
 	return trust == ENV_OWN || (trust == ENV_SAFE && env_is_dangerous(str_from(var->name)));
 }
 
-static const struct env_var *find_env_var(const struct settings *s, enum env_trust trust, const char *name)
+const char *settings_getenv(const struct settings *s, enum env_trust trust, const char *name)
 {
 	for (size_t i = s->var_count; i-- > 0;)
 		if (!strcmp(s->vars[i].name, name) && !is_held(&s->vars[i], trust))
-			return &s->vars[i];
+			return s->vars[i].value;
 	return NULL;
-}
-
-const char *settings_getenv(const struct settings *s, enum env_trust trust, const char *name)
-{
-	const struct env_var *var = find_env_var(s, trust, name);
-
-	return var ? var->value : NULL;
 }
 
 void settings_env_each(const struct settings *s, enum env_trust trust, settings_var_fn *fn, void *data)

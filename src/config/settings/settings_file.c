@@ -11,13 +11,13 @@ static int parse(struct settings_file *f, struct err *err)
 	struct err why = { 0 };
 	size_t mark = str_starts(buf_str(&f->text), STR("\xef\xbb\xbf")) ? 3 : 0;
 
-	/* An editor that was interrupted leaves an empty file; it says nothing. Values point into the text, always. */
+	/* An editor that was interrupted leaves an empty file, which sets nothing. Values point into the text, always. */
 	if (!str_trim((struct str){ buf_str(&f->text).p + mark, f->text.n - mark }).n)
 		buf_addstr(&f->text, "{}\n");
 	struct str text = { f->text.p + mark, f->text.n - mark };
 	f->reader.limits.bytes = MAX(f->reader.limits.bytes, text.n);
 	if (json_parse(&f->reader, text.p, text.n, &f->root, &why) < 0) {
-		/* The reader says "line 3, column 14: what"; people and editors want "PATH:3:14: what". */
+		/* The reader reports "line 3, column 14: what"; people and editors expect "PATH:3:14: what". */
 		const char *path = f->path;
 		unsigned line;
 		unsigned column;
@@ -31,16 +31,11 @@ static int parse(struct settings_file *f, struct err *err)
 	return 0;
 }
 
-static void settings_file_begin(struct settings_file *f, const char *path, size_t limit_bytes)
-{
-	*f = (struct settings_file){ .path = xstrdup(path),
-				     .reader.limits = { .bytes = limit_bytes, .depth = SETTINGS_FILE_DEPTH } };
-}
-
 int settings_file_parse_up_to(struct settings_file *f, const char *path, struct str text, size_t limit_bytes,
 			      struct err *err)
 {
-	settings_file_begin(f, path, limit_bytes);
+	*f = (struct settings_file){ .path = xstrdup(path),
+				     .reader.limits = { .bytes = limit_bytes, .depth = SETTINGS_FILE_DEPTH } };
 	buf_add(&f->text, text.p, text.n);
 	int status = text.n > limit_bytes ? err_set(err, ERR_USAGE, "%s: more than %zu bytes", path, limit_bytes)
 					  : parse(f, err);
@@ -55,32 +50,23 @@ int settings_file_parse(struct settings_file *f, const char *path, struct str te
 }
 
 /* Only regular files: a pipe would make us wait, a directory is a mistake worth a message. */
-static int read_regular(const char *path, size_t limit_bytes, struct buf *out, struct err *err)
-{
-	struct stat st;
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-
-	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-		return -ERR_NOT_FOUND;
-	if (fd < 0)
-		return err_set(err, ERR_USAGE, "cannot open %s: %m", path);
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return err_set(err, ERR_USAGE, "%s: not a regular file", path);
-	if (file_read_fd(fd, limit_bytes, out, err) < 0)
-		return err_wrap(err, "%s", path);
-	return 0;
-}
-
 int settings_file_read_up_to(struct settings_file *f, const char *path, size_t limit_bytes, struct err *err)
 {
 	struct err why = { 0 };
+	struct stat st;
+	int status = 0;
 
-	settings_file_begin(f, path, limit_bytes);
-	int status = read_regular(path, limit_bytes, &f->text, &why);
-	if (status == -ERR_NOT_FOUND)
+	*f = (struct settings_file){ .path = xstrdup(path),
+				     .reader.limits = { .bytes = limit_bytes, .depth = SETTINGS_FILE_DEPTH } };
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
-	if (status < 0)
-		status = err_set(err, ERR_USAGE, "%s", why.text);
+	if (fd < 0)
+		status = err_set(err, ERR_USAGE, "cannot open %s: %m", path);
+	else if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		status = err_set(err, ERR_USAGE, "%s: not a regular file", path);
+	else if (file_read_fd(fd, limit_bytes, &f->text, &why) < 0)
+		status = err_set(err, ERR_USAGE, "%s: %s", path, why.text);
 	else
 		status = parse(f, err);
 	if (status < 0)

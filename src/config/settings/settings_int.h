@@ -13,7 +13,7 @@ struct layer_file {
 	struct settings_file file;
 	struct stat stamp;
 	bool there, settled;
-	bool believed; /* what it says may widen: settings_belief.c */
+	bool believed; /* it may widen permissions: settings_is_own(), or the folder is trusted */
 	/* Values that do not fit their keys, or keys of such variables: nothing in them counts. */
 	const struct json **misfits;
 	size_t misfit_count;
@@ -47,6 +47,9 @@ struct settings_part {
 	const struct layer_file *from;
 };
 
+struct settings_origin settings_origin_of(const struct layer_file *f, struct settings_cursor *at,
+					  const struct json *value);
+
 /* settings_check.c: types and unknown keys; fills notes, vars, misfits and the refusal. */
 void settings_check(struct settings *s, struct layer_file *from);
 /* The file cannot be read at all, so that what it takes away from agents is not known. */
@@ -66,12 +69,8 @@ const char *settings_ignored(const struct settings *s, const struct setting_key 
 size_t settings_winner(const struct setting_key *key, bool whole, const struct settings_part *parts, size_t count,
 		       size_t *ret_first);
 
-/* settings_belief.c */
 /* Whether the file was written by the user, not by the author of the project. */
 bool settings_is_own(enum settings_layer layer, const char *file);
-/* Whether the value is held until the user trusts the folder. All files have been read. */
-bool settings_is_held(const struct settings *s, const struct setting_key *key, const struct layer_file *from,
-		      const struct json *value);
 
 /* settings_env.c */
 void settings_env_add(struct settings *s, const struct layer_file *from, const struct json *env);

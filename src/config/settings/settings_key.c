@@ -142,124 +142,97 @@ bool setting_restricts(struct str path)
 	return false;
 }
 
-struct setting_spot setting_below(struct arena *a, struct setting_spot above, struct str name)
+struct setting_ref setting_below(struct arena *a, struct setting_ref above, struct str name)
 {
 	if (!above.group || !name.n || memchr(name.p, '.', name.n))
-		return (struct setting_spot){ 0 };
+		return (struct setting_ref){ 0 };
 	char *path = above.path.n ? arena_printf(a, STR_FMT "." STR_FMT, STR_ARG(above.path), STR_ARG(name))
 				  : arena_dup(a, name.p, name.n);
 	struct str text = str_from(path);
-	return (struct setting_spot){ setting_find(text), setting_is_group(text), text };
+	return (struct setting_ref){ setting_find(text), setting_is_group(text), text };
 }
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
-static const struct json *misfit_unless(bool fits, const struct json *value)
-{
-	return fits ? NULL : value;
-}
-
-/* Nodes of one file stand in the order of its text. */
-static bool is_behind(const struct json *v, const struct json *after)
-{
-	return !after || v > after;
-}
-
-static const struct json *misfit_in_list(const struct json *list, enum json_type one, enum json_type other,
-					 const struct json *after)
-{
-	if (!json_is(list, JSON_ARRAY))
-		return list;
-	for (const struct json *v = json_first(list); v; v = json_next(list, v))
-		if (is_behind(v, after) && v->type != one && v->type != other)
-			return v;
-	return NULL;
-}
-
-static bool is_choice(const struct json *value, const char *const *choices)
-{
-	for (; *choices; choices++)
-		if (json_str_is(value, *choices))
-			return true;
-	return false;
-}
-
-/* What setenv() takes. */
-static bool is_variable(const struct json *name)
-{
-	AUTO_ARENA struct arena scratch = { 0 };
-	const char *text = json_cstr(name, &scratch);
-
-	return text && text[0] && !strchr(text, '=');
-}
-
-static bool is_env_value(const struct json *value)
-{
-	AUTO_ARENA struct arena scratch = { 0 };
-
-	if (json_is(value, JSON_STRING))
-		return json_cstr(value, &scratch) != NULL;
-	return json_is(value, JSON_NUMBER) || json_is(value, JSON_TRUE) || json_is(value, JSON_FALSE);
-}
-
-static const struct json *misfit_in_env(const struct json *value, const struct json *after)
-{
-	if (!json_is(value, JSON_OBJECT))
-		return value;
-	for (struct json_member m = json_members(value); m.key; m = json_member_next(value, m)) {
-		if (!is_behind(m.value, after))
-			continue;
-		if (is_behind(m.key, after) && !is_variable(m.key))
-			return m.key;
-		if (!is_env_value(m.value))
-			return m.value;
-	}
-	return NULL;
-}
-
-static const struct json *misfit_in_lists(const struct json *value, const struct json *after)
-{
-	if (!json_is(value, JSON_OBJECT))
-		return value;
-	for (struct json_member m = json_members(value); m.key; m = json_member_next(value, m))
-		if (is_behind(m.value, after) && !json_is(m.value, JSON_ARRAY))
-			return m.value;
-	return NULL;
-}
-
-const struct json *setting_misfit(const struct setting_key *key, const struct json *value, const struct json *after)
+static bool type_fits(const struct setting_key *key, const struct json *value)
 {
 	int64_t n;
 
 	switch (key->type) {
 	case SETTING_ANY:
-		return misfit_unless(!json_is(value, JSON_NULL), value);
+		return !json_is(value, JSON_NULL);
 	case SETTING_BOOL:
-		return misfit_unless(json_is(value, JSON_TRUE) || json_is(value, JSON_FALSE), value);
+		return json_is(value, JSON_TRUE) || json_is(value, JSON_FALSE);
 	case SETTING_INTEGER:
-		return misfit_unless(json_i64(value, &n) && n >= key->least && (!key->most || n <= key->most), value);
+		return json_i64(value, &n) && n >= key->least && (!key->most || n <= key->most);
 	case SETTING_NUMBER:
-		return misfit_unless(json_is(value, JSON_NUMBER) && json_double(value) >= (double)key->least, value);
+		return json_is(value, JSON_NUMBER) && json_double(value) >= (double)key->least;
 	case SETTING_TEXT:
-		return misfit_unless(json_is(value, JSON_STRING), value);
+		return json_is(value, JSON_STRING);
 	case SETTING_CHOICE:
-		return misfit_unless(is_choice(value, key->choices), value);
-	case SETTING_TEXTS:
-		return misfit_in_list(value, JSON_STRING, JSON_STRING, after);
+		for (size_t i = 0; key->choices[i]; i++)
+			if (json_str_is(value, key->choices[i]))
+				return true;
+		return false;
 	case SETTING_ONE_OR_MORE:
-		return json_is(value, JSON_STRING) ? NULL : misfit_in_list(value, JSON_STRING, JSON_STRING, after);
+		return json_is(value, JSON_STRING) || json_is(value, JSON_ARRAY);
+	case SETTING_TEXTS:
 	case SETTING_RULES:
-		return misfit_in_list(value, JSON_STRING, JSON_OBJECT, after);
 	case SETTING_LIST:
-		return misfit_unless(json_is(value, JSON_ARRAY), value);
+		return json_is(value, JSON_ARRAY);
 	case SETTING_MAP:
-		return misfit_unless(json_is(value, JSON_OBJECT), value);
 	case SETTING_ENV:
-		return misfit_in_env(value, after);
 	case SETTING_LISTS:
-		return misfit_in_lists(value, after);
+		return json_is(value, JSON_OBJECT);
 	case SETTING_TYPE_COUNT:
 		break;
 	}
-	return value;
+	return false;
+}
+
+/* An element of an array, or the value of a member */
+static bool element_fits(enum setting_type type, const struct json *v)
+{
+	AUTO_ARENA struct arena scratch = { 0 };
+
+	switch (type) {
+	case SETTING_TEXTS:
+	case SETTING_ONE_OR_MORE:
+		return json_is(v, JSON_STRING);
+	case SETTING_RULES:
+		return json_is(v, JSON_STRING) || json_is(v, JSON_OBJECT);
+	case SETTING_LISTS:
+		return json_is(v, JSON_ARRAY);
+	case SETTING_ENV:
+		if (json_is(v, JSON_STRING))
+			return json_cstr(v, &scratch) != NULL;
+		return json_is(v, JSON_NUMBER) || json_is(v, JSON_TRUE) || json_is(v, JSON_FALSE);
+	default:
+		return true;
+	}
+}
+
+const struct json *setting_misfit(const struct setting_key *key, const struct json *value, const struct json *after)
+{
+	AUTO_ARENA struct arena scratch = { 0 };
+
+	if (!type_fits(key, value))
+		return value;
+	/* Nodes of one file stand in the order of its text, and `after` is NULL for the first part. */
+	if (json_is(value, JSON_ARRAY))
+		for (const struct json *v = json_first(value); v; v = json_next(value, v))
+			if ((!after || v > after) && !element_fits(key->type, v))
+				return v;
+	for (struct json_member m = json_members(value); m.key; m = json_member_next(value, m)) {
+		if (after && m.value <= after)
+			continue;
+		if (key->type == SETTING_ENV && (!after || m.key > after)) { /* what setenv() takes */
+			const char *name = json_cstr(m.key, &scratch);
+			if (!name || !name[0] || strchr(name, '='))
+				return m.key;
+		}
+		if (!element_fits(key->type, m.value))
+			return m.value;
+	}
+	return NULL;
 }

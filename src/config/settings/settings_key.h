@@ -36,7 +36,7 @@ enum setting_flags {
 	SETTING_OURS = 1 << 6,             /* cadre only: other programs do not read it */
 	SETTING_NOT_PROJECT = 1 << 7,      /* has no effect from the project and local layers */
 	SETTING_NO_EFFECT = 1 << 10,       /* known from other programs, not used here */
-	/* An untrusted file (settings_belief.c) has no effect, unless the key has one of these flags: */
+	/* An untrusted file (settings_is_own()) has no effect, unless the key has one of these flags: */
 	SETTING_ANYONE = 1 << 8, /* from every file: it can only narrow, or protects nothing */
 	/* Applies if it narrows the value of the trusted files: true, a smaller number (where 0 is the default, 0 is no
 	 * limit), a later one of the choices. */
@@ -68,13 +68,13 @@ bool setting_is_remark(struct str name); /* "$schema": for editors */
 bool setting_is_group(struct str path);  /* known keys stand below it: "worktree" */
 
 /* Position of a walk through a settings file. { .group = true } is its root. */
-struct setting_spot {
+struct setting_ref {
 	const struct setting_key *key; /* NULL: not a known setting */
 	bool group;                    /* known settings stand below */
 	struct str path;               /* of a key or a group */
 };
 /* A member named "a.b" is never the setting a.b: two ways to write one setting would need a rule for which one wins. */
-struct setting_spot setting_below(struct arena *a, struct setting_spot above, struct str name);
+struct setting_ref setting_below(struct arena *a, struct setting_ref above, struct str name);
 
 /* The first part of the value that is not as it should be, behind `after` (NULL: from its start); NULL: it fits. */
 const struct json *setting_misfit(const struct setting_key *key, const struct json *value, const struct json *after);

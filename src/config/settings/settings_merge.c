@@ -2,9 +2,77 @@
  * settings_merge.c - merges all files into one value. The result is written as JSON and parsed again. Each step is
  * linear in its input: a file of two megabytes must not take minutes. Recursion is bounded by the depth limit of a
  * settings file. */
+#include <math.h>
+#include <sys/stat.h>
 #include "lib/base/map.h"
 #include "lib/json/json_write.h"
+#include "lib/git/git_head.h"
+#include "lib/git/git_index.h"
 #include "config/settings/settings_int.h"
+
+/* ---- which files may widen permissions: a cloned repository contains settings of its author ------------------------ */
+
+/* The local file is the user's own, unless the project brought it, or the link that its directory is. */
+bool settings_is_own(enum settings_layer layer, const char *file)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct stat st;
+
+	if (layer != LAYER_LOCAL)
+		return layer != LAYER_PROJECT;
+	const char *slash = strrchr(file, '/');
+	const char *dir = slash && slash > file ? arena_dup(&a, file, (size_t)(slash - file)) : "/";
+	if (lstat(dir, &st) == 0 && S_ISLNK(st.st_mode))
+		return false;
+	const char *root = git_root(&a, dir);
+	return !root || !git_tracks(root, file + strlen(root) + (root[1] ? 1 : 0));
+}
+
+/* How much a value allows, for keys with SETTING_IF_NARROWER. Permission modes are the choices of such a key; their order is
+ * that of permission_mode_is_wider(). */
+static double width_of(const struct setting_key *key, const struct json *value)
+{
+	size_t i = 0;
+
+	switch (key->type) {
+	case SETTING_BOOL:
+		return json_bool(value) ? 0 : 1;
+	case SETTING_INTEGER:
+	case SETTING_NUMBER:
+		return json_double(value) == 0 && !strcmp(key->fallback, "0") ? INFINITY : json_double(value);
+	case SETTING_CHOICE:
+		while (key->choices[i] && !json_str_is(value, key->choices[i]))
+			i++;
+		return -(double)i;
+	default:
+		return INFINITY;
+	}
+}
+
+static bool settings_is_held(const struct settings *s, const struct setting_key *key, const struct layer_file *from,
+			     const struct json *value)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *known = NULL;
+
+	if (!key || from->believed || key->flags & SETTING_ANYONE)
+		return false;
+	if (!(key->flags & SETTING_IF_NARROWER))
+		return true;
+	for (size_t i = s->file_count; !known && i-- > 0;) {
+		const struct layer_file *f = &s->files[i];
+		struct str path = str_from(key->path);
+		known = f->believed ? f->file.root : NULL;
+		while (known && path.p)
+			known = json_get_str(known, str_cut(&path, '.'));
+		if (known && settings_ignored(s, key, f, known))
+			known = NULL;
+	}
+	if (!known && key->fallback)
+		(void)json_parse(&reader, key->fallback, strlen(key->fallback), &known, NULL);
+	/* A switch without a default may be on: then only `true` is not wider. All other keys of this kind have a default. */
+	return width_of(key, value) > (known ? width_of(key, known) : 0);
+}
 
 const char settings_untrusted[] = "this folder is not trusted (`cadre trust` records consent)";
 
@@ -79,31 +147,21 @@ static size_t rank(const struct setting_key *key, const struct json *value)
 	return key->strictness[i] ? i + 1 : 0;
 }
 
-static size_t strictest(const struct setting_key *key, const struct settings_part *parts, size_t count)
-{
-	size_t best = count - 1;
-
-	for (size_t i = count; i-- > 0;)
-		if (rank(key, parts[i].value) > rank(key, parts[best].value))
-			best = i;
-	return best;
-}
-
-static bool is_container(const struct json *v)
-{
-	return json_is(v, JSON_ARRAY) || json_is(v, JSON_OBJECT);
-}
-
 size_t settings_winner(const struct setting_key *key, bool whole, const struct settings_part *parts, size_t count,
 		       size_t *ret_first)
 {
 	size_t top = count - 1;
 	bool managed_only = key && key->flags & SETTING_WHOLE_IF_MANAGED && parts[top].from->layer == LAYER_MANAGED;
 
-	if (key && key->strictness)
-		return *ret_first = strictest(key, parts, count);
+	if (key && key->strictness) {
+		size_t best = count - 1;
+		for (size_t i = count; i-- > 0;)
+			if (rank(key, parts[i].value) > rank(key, parts[best].value))
+				best = i;
+		return *ret_first = best;
+	}
 	*ret_first = top;
-	if (whole || !is_container(parts[top].value))
+	if (whole || !(json_is(parts[top].value, JSON_ARRAY) || json_is(parts[top].value, JSON_OBJECT)))
 		return top;
 	while (*ret_first > 0 && parts[*ret_first - 1].value->type == parts[top].value->type &&
 	       (!managed_only || parts[*ret_first - 1].from->layer == LAYER_MANAGED))
@@ -113,9 +171,9 @@ size_t settings_winner(const struct setting_key *key, bool whole, const struct s
 
 /* ---- merging ----------------------------------------------------------------------------------------------------- */
 
-/* One name and what each file says about it */
+/* One name and its value in each file */
 struct member {
-	struct setting_spot spot;
+	struct setting_ref ref;
 	struct settings_part *parts;
 	size_t count, cap;
 };
@@ -145,31 +203,29 @@ static void add_part(struct merge *m, struct member *member, struct settings_par
 	member->parts[member->count++] = part;
 }
 
-static void collect(struct merge *m, struct map *names, struct setting_spot spot, struct settings_part object)
-{
-	for (struct json_member j = json_members(object.value); j.key; j = json_member_next(object.value, j)) {
-		struct str name = json_str(j.key, &m->arena);
-		struct member *member = map_get(names, name);
-		if (!member) {
-			member = arena_calloc(&m->arena, sizeof *member);
-			member->spot = setting_below(&m->arena, spot, name);
-			map_set(names, name, member);
-		}
-		if (!settings_left_out(object.from, j.key) &&
-		    !settings_ignored(m->settings, member->spot.key, object.from, j.value))
-			add_part(m, member, (struct settings_part){ j.value, object.from });
-		else if (member->count && member->parts[member->count - 1].from == object.from)
-			member->count--; /* the last one of a name counts, and it says nothing */
-	}
-}
-
 static void merge_objects(struct merge *m, const struct member *object, size_t first)
 {
 	CLEANUP(map_release) struct map names = { 0 };
-	bool whole = object->spot.key && object->spot.key->flags & SETTING_WHOLE_MEMBERS;
+	bool whole = object->ref.key && object->ref.key->flags & SETTING_WHOLE_MEMBERS;
 
-	for (size_t i = first; i < object->count; i++)
-		collect(m, &names, object->spot, object->parts[i]);
+	for (size_t i = first; i < object->count; i++) {
+		const struct json *value = object->parts[i].value;
+		const struct layer_file *from = object->parts[i].from;
+		for (struct json_member j = json_members(value); j.key; j = json_member_next(value, j)) {
+			struct str name = json_str(j.key, &m->arena);
+			struct member *member = map_get(&names, name);
+			if (!member) {
+				member = arena_calloc(&m->arena, sizeof *member);
+				member->ref = setting_below(&m->arena, object->ref, name);
+				map_set(&names, name, member);
+			}
+			if (!settings_left_out(from, j.key) &&
+			    !settings_ignored(m->settings, member->ref.key, from, j.value))
+				add_part(m, member, (struct settings_part){ j.value, from });
+			else if (member->count && member->parts[member->count - 1].from == from)
+				member->count--; /* the last one of a name counts, and it sets nothing */
+		}
+	}
 	json_open(&m->w, '{');
 	for (struct map_entry *e = map_next(&names, NULL); e; e = map_next(&names, e)) {
 		const struct member *member = e->value;
@@ -181,44 +237,38 @@ static void merge_objects(struct merge *m, const struct member *object, size_t f
 	json_close(&m->w);
 }
 
-static void join_arrays(struct merge *m, const struct member *array, size_t first)
-{
-	CLEANUP(map_release) struct map seen = { 0 };
-	AUTO_BUF struct buf text = { 0 };
-
-	json_open(&m->w, '[');
-	for (size_t i = first; i < array->count; i++) {
-		const struct json *list = array->parts[i].value;
-		for (const struct json *v = json_first(list); v; v = json_next(list, v)) {
-			if (settings_left_out(array->parts[i].from, v))
-				continue;
-			value_text(&text, v, &m->arena);
-			if (!map_set(&seen, buf_str(&text), &seen))
-				json_put_raw(&m->w, buf_str(&text));
-		}
-	}
-	json_close(&m->w);
-}
-
 static void merge_value(struct merge *m, const struct member *member, bool whole)
 {
 	size_t first;
 
-	whole |= member->spot.key && member->spot.key->flags & SETTING_WHOLE;
-	size_t winner = settings_winner(member->spot.key, whole, member->parts, member->count, &first);
+	whole |= member->ref.key && member->ref.key->flags & SETTING_WHOLE;
+	size_t winner = settings_winner(member->ref.key, whole, member->parts, member->count, &first);
 	const struct json *value = member->parts[winner].value;
 	if (!whole && json_is(value, JSON_OBJECT))
 		merge_objects(m, member, first);
-	else if (!whole && json_is(value, JSON_ARRAY))
-		join_arrays(m, member, first);
-	else
+	else if (!whole && json_is(value, JSON_ARRAY)) {
+		CLEANUP(map_release) struct map seen = { 0 };
+		AUTO_BUF struct buf text = { 0 };
+		json_open(&m->w, '[');
+		for (size_t i = first; i < member->count; i++) {
+			const struct json *list = member->parts[i].value;
+			for (const struct json *v = json_first(list); v; v = json_next(list, v)) {
+				if (settings_left_out(member->parts[i].from, v))
+					continue;
+				value_text(&text, v, &m->arena);
+				if (!map_set(&seen, buf_str(&text), &seen))
+					json_put_raw(&m->w, buf_str(&text));
+			}
+		}
+		json_close(&m->w);
+	} else
 		write_value(&m->w, value, &m->arena);
 }
 
 void settings_merge(struct settings *s)
 {
 	struct merge m = { .settings = s, .w = json_out(&s->text) };
-	struct member root = { .spot.group = true };
+	struct member root = { .ref.group = true };
 
 	for (size_t i = 0; i < s->file_count; i++)
 		if (s->files[i].file.root)

@@ -1,22 +1,217 @@
 /* SPDX-License-Identifier: MIT
- * settings_store.c - writes a decision of the user to a settings file.
+ * settings_store.c - writes a decision of the user to a settings file or the state file.
  *
- * A lock on the directory serialises our writers and leaves no file in the project. Writes of other programs are
- * detected by the stamp of the file: if it changed between reading and replacing, the edit is repeated. */
+ * A lock on the directory serialises our writers and leaves no file in the project; the state file has a lock file of its own.
+ * Writes of other programs are detected by the stamp of the file: if it changed between reading and replacing, the edit is
+ * repeated. */
 #include "config/settings/settings_store.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
-#include "config/settings/text_edit.h"
+#include "config/settings/trust.h"
 
 enum { TRIES = 20 };
 
-/* ---- taking turns ------------------------------------------------------------------------------------------------ */
+/* ---- the text: existing bytes stay, and additions are laid out like their neighbours ------------------------------ */
 
-/* The directory in which the file will be replaced. The lock dies with its descriptor. */
-static int lock(const char *path, int *ret_fd, struct err *err)
+struct text_addition {
+	const struct str *names; /* missing members, nested, from the outside in */
+	size_t count;            /* 0: into an array */
+	bool list;               /* the innermost is an array with the value in it */
+	struct str value;        /* JSON, on one line */
+};
+
+/* The text with new in place of the bytes from `from` to `to`. */
+static void text_splice(struct buf *out, const struct buf *text, const char *from, const char *to, struct str new)
+{
+	buf_add(out, text->p, (size_t)(from - text->p));
+	buf_add(out, new.p, new.n);
+	buf_add(out, to, (size_t)(text->p + text->n - to));
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* The blanks with which the line of p begins. */
+static struct str indentation(const struct buf *text, const char *p)
+{
+	size_t n = 0;
+
+	while (p > text->p && p[-1] != '\n')
+		p--;
+	while (p[n] == ' ' || p[n] == '\t')
+		n++;
+	return (struct str){ p, n };
+}
+
+/* One level of it, as the first indented line shows. */
+static struct str indentation_step(const struct buf *text)
+{
+	struct str rest = { text->p, text->n };
+
+	while (rest.p) {
+		struct str line = str_cut(&rest, '\n');
+		struct str step = line.n ? indentation(text, line.p) : STR("");
+		if (step.n && step.n < str_trim(line).n + step.n)
+			return step;
+	}
+	return STR("  ");
+}
+
+/* How the text around is laid out */
+struct layout {
+	bool lines; /* a member a line */
+	struct str indent;
+	const char *line_end;
+	struct str step; /* one level deeper */
+};
+
+static void start_line(struct buf *out, const struct layout *layout, size_t depth)
+{
+	if (!layout->lines)
+		return;
+	buf_addf(out, "%s" STR_FMT, layout->line_end, STR_ARG(layout->indent));
+	for (size_t i = 0; i < depth; i++)
+		buf_add(out, layout->step.p, layout->step.n);
+}
+
+/* Appends the value to container, an object or array of the text. out gets the whole text. */
+static void text_append(struct buf *out, const struct settings_file *file, const struct json *container,
+			const struct text_addition *addition)
+{
+	AUTO_BUF struct buf new = { 0 };
+	struct str raw = json_raw(container);
+	const char *close = raw.p + raw.n - 1;
+	const char *end = close;
+
+	while (is_blank(end[-1]))
+		end--;
+	const char *line = memchr(file->text.p, '\n', file->text.n);
+	struct layout layout = (struct layout){
+		.lines = container->count ? memchr(end, '\n', (size_t)(close - end)) != NULL : line != NULL,
+		.indent = indentation(&file->text, container->count ? close : json_raw(container).p),
+		.line_end = line && line > file->text.p && line[-1] == '\r' ? "\r\n" : "\n",
+		.step = indentation_step(&file->text),
+	};
+	if (container->count)
+		buf_addstr(&new, layout.lines ? "," : ", ");
+	size_t depth =
+		addition->count + addition->list; /* of the brackets that are opened here, and of what they hold */
+	for (size_t i = 0; i < addition->count; i++) {
+		start_line(&new, &layout, i + 1);
+		json_add_quoted(&new, addition->names[i]);
+		buf_addstr(&new, i + 1 < addition->count ? ": {" : addition->list ? ": [" : ": ");
+	}
+	if (!addition->count || addition->list)
+		start_line(&new, &layout, depth + !addition->count);
+	buf_add(&new, addition->value.p, addition->value.n);
+	for (size_t i = depth; i > 1; i--) {
+		start_line(&new, &layout, i - 1);
+		buf_addch(&new, addition->list && i == depth ? ']' : '}');
+	}
+	if (!container->count)
+		start_line(&new, &layout, 0);
+	text_splice(out, &file->text, end, container->count ? end : close, buf_str(&new));
+}
+
+/* Removes a member that exists, with the comma behind it, or if it is the last one with the comma before it. */
+static void text_remove_member(struct buf *out, const struct settings_file *file, const struct json *object,
+			       struct str name)
+{
+	const struct json *value = json_get_str(object, name);
+	const char *from = json_raw(value - 1).p; /* the key stands before its value */
+	const char *to = json_raw(value).p + json_raw(value).n;
+	const char *comma = to;
+
+	while (is_blank(from[-1]))
+		from--;
+	while (is_blank(*comma))
+		comma++;
+	if (*comma == ',')
+		to = comma + 1;
+	else if (from[-1] == ',')
+		from--;
+	text_splice(out, &file->text, from, to, STR(""));
+}
+
+/* ---- edits ------------------------------------------------------------------------------------------------------- */
+
+static int fail_type(const struct settings_file *f, const struct json *value, const char *what, struct err *err)
+{
+	struct settings_cursor at = { 0 };
+
+	settings_cursor_move(&at, f, value);
+	return err_set(err, ERR_USAGE, "%s:%u:%u: expected %s", f->path, at.line, at.column, what);
+}
+
+/* Adds a text to a list, unless it is there. names: the members that lead to the list; kind: what it is, for errors. */
+static int text_add_item(struct buf *out, const struct settings_file *f, const struct str *names, size_t count,
+			 const char *kind, struct str item, struct err *err)
+{
+	const struct json *at = f->root;
+	size_t there = 0;
+	AUTO_ARENA struct arena scratch = { 0 };
+	AUTO_BUF struct buf value = { 0 };
+
+	for (const struct json *next; there < count && (next = json_get_str(at, names[there])); at = next) {
+		there++;
+		if (there < count && !json_is(next, JSON_OBJECT))
+			return fail_type(f, next, "an object", err);
+		if (there == count && !json_is(next, JSON_ARRAY))
+			return fail_type(f, next, kind, err);
+	}
+	for (const struct json *v = there == count ? json_first(at) : NULL; v; v = json_next(at, v))
+		if (json_is(v, JSON_STRING) && str_eq(json_str(v, &scratch), item))
+			return 0;
+	json_add_quoted(&value, item);
+	text_append(out, f, at,
+		    &(struct text_addition){ .names = names + there,
+					     .count = count - there,
+					     .list = there < count,
+					     .value = buf_str(&value) });
+	return 0;
+}
+
+int text_set_member(struct buf *out, const struct settings_file *f, const struct str *names, size_t count,
+		    struct str json, struct err *err)
+{
+	const struct json *at = f->root;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct json *next = json_get_str(at, names[i]);
+		if (!json_is(at, JSON_OBJECT))
+			return fail_type(f, at, "an object", err);
+		if (next && i + 1 == count && !json.p)
+			text_remove_member(out, f, at, names[i]);
+		if (!next && json.p)
+			text_append(out, f, at,
+				    &(struct text_addition){ .names = names + i, .count = count - i, .value = json });
+		if (!next || (i + 1 == count && !json.p))
+			return 0;
+		at = next;
+	}
+	struct str raw = json_raw(at);
+	if (!str_eq(raw, json))
+		text_splice(out, &f->text, raw.p, raw.p + raw.n, json);
+	return 0;
+}
+
+/* ---- the file ---------------------------------------------------------------------------------------------------- */
+
+struct change {
+	const struct str *names; /* members in each other, from the outside in */
+	size_t count;
+	const char *list_kind; /* the value is added to this kind of list; NULL: it is set */
+	struct str value;      /* a text for a list, else JSON; p == NULL: the member is removed */
+	size_t limit_bytes;    /* of the file */
+};
+
+/* Locks the directory in which the file will be replaced. The lock dies with its descriptor. */
+static int lock_directory(const char *path, int *ret_fd, struct err *err)
 {
 	AUTO_FREE char *real = realpath(path, NULL);
 	AUTO_FREE char *dir = xstrdup(real ? real : path);
@@ -35,141 +230,44 @@ static int lock(const char *path, int *ret_fd, struct err *err)
 	return 0;
 }
 
-struct stamp {
-	bool exists;
-	struct stat st;
-};
-
-static struct stamp take_stamp(const char *path)
-{
-	struct stamp s = { 0 };
-
-	s.exists = stat(path, &s.st) == 0;
-	return s;
-}
-
-static bool is_unchanged(const char *path, const struct stamp *before)
-{
-	struct stamp now = take_stamp(path);
-
-	if (!now.exists || !before->exists)
-		return now.exists == before->exists;
-	return now.st.st_ino == before->st.st_ino && now.st.st_size == before->st.st_size &&
-	       now.st.st_ctim.tv_sec == before->st.st_ctim.tv_sec &&
-	       now.st.st_ctim.tv_nsec == before->st.st_ctim.tv_nsec;
-}
-
-/* ---- the text ---------------------------------------------------------------------------------------------------- */
-
-static int fail_type(const struct settings_file *f, const struct json *value, const char *what, struct err *err)
-{
-	struct settings_cursor at = { 0 };
-
-	settings_cursor_move(&at, f, value);
-	return err_set(err, ERR_USAGE, "%s:%u:%u: expected %s", f->path, at.line, at.column, what);
-}
-
-static bool has(const struct json *list, struct str rule)
-{
-	AUTO_ARENA struct arena a = { 0 };
-
-	for (const struct json *v = json_first(list); v; v = json_next(list, v))
-		if (json_is(v, JSON_STRING) && str_eq(json_str(v, &a), rule))
-			return true;
-	return false;
-}
-
-/* An edit of a file: the new text goes to out; empty: nothing to change. */
-struct change {
-	int (*make)(struct buf *out, const struct settings_file *f, const struct change *c, struct err *err);
-	const struct str *names; /* members in each other, from the outside in */
-	size_t count;
-	const char *kind;   /* add_text: what should be there, for errors */
-	struct str value;   /* a text, or JSON; p == NULL: the member is removed */
-	size_t limit_bytes; /* of the file */
-};
-
-static int add_text(struct buf *out, const struct settings_file *f, const struct change *c, struct err *err)
-{
-	const struct json *at = f->root;
-	size_t there = 0;
-	AUTO_BUF struct buf value = { 0 };
-
-	for (const struct json *next; there < c->count && (next = json_get_str(at, c->names[there])); at = next) {
-		there++;
-		if (there < c->count && !json_is(next, JSON_OBJECT))
-			return fail_type(f, next, "an object", err);
-		if (there == c->count && !json_is(next, JSON_ARRAY))
-			return fail_type(f, next, c->kind, err);
-	}
-	if (there == c->count && has(at, c->value))
-		return 0;
-	json_add_quoted(&value, c->value);
-	text_append(out, f, at,
-		    &(struct text_addition){ .names = c->names + there,
-					     .count = c->count - there,
-					     .list = there < c->count,
-					     .value = buf_str(&value) });
-	return 0;
-}
-
-static int set_member(struct buf *out, const struct settings_file *f, const struct change *c, struct err *err)
-{
-	const struct json *at = f->root;
-
-	for (size_t i = 0; i < c->count; i++) {
-		const struct json *next = json_get_str(at, c->names[i]);
-		if (!json_is(at, JSON_OBJECT))
-			return fail_type(f, at, "an object", err);
-		if (next && i + 1 == c->count && !c->value.p)
-			text_remove_member(out, f, at, c->names[i]);
-		if (!next && c->value.p)
-			text_append(out, f, at,
-				    &(struct text_addition){
-					    .names = c->names + i, .count = c->count - i, .value = c->value });
-		if (!next || (i + 1 == c->count && !c->value.p))
-			return 0;
-		at = next;
-	}
-	if (!str_eq(json_raw(at), c->value))
-		text_replace_value(out, f, at, c->value);
-	return 0;
-}
-
-/* ---- the file ---------------------------------------------------------------------------------------------------- */
-
 /* -ERR_BUSY: another program wrote in between. */
-static int try_once(const char *path, const struct change *c, struct err *err)
+static int store_once(const char *path, const struct change *c, bool *ret_changed, struct err *err)
 {
 	AUTO_SETTINGS_FILE struct settings_file f = { 0 };
 	AUTO_BUF struct buf out = { 0 };
-	struct stamp before = take_stamp(path);
-	int status = settings_file_read_up_to(&f, path, c->limit_bytes, err);
+	struct stat before = { 0 }, now = { 0 };
 
+	(void)stat(path, &before); /* all zero: there is no file */
+	int status = settings_file_read_up_to(&f, path, c->limit_bytes, err);
 	if (status == 0 && !f.root) {
 		settings_file_release(&f);
 		status = settings_file_parse(&f, path, STR("{\n}\n"), err);
 	}
 	if (status == 0)
-		status = c->make(&out, &f, c, err);
+		status = c->list_kind ? text_add_item(&out, &f, c->names, c->count, c->list_kind, c->value, err)
+				      : text_set_member(&out, &f, c->names, c->count, c->value, err);
+	if (ret_changed)
+		*ret_changed = out.n > 0;
 	if (status < 0 || !out.n)
 		return status;
-	if (!is_unchanged(path, &before))
+	(void)stat(path, &now);
+	if (now.st_ino != before.st_ino || now.st_size != before.st_size ||
+	    now.st_ctim.tv_sec != before.st_ctim.tv_sec || now.st_ctim.tv_nsec != before.st_ctim.tv_nsec)
 		return err_set(err, ERR_BUSY, "%s is being changed by another program", path);
 	return file_replace_linked(path, buf_str(&out), err);
 }
 
-static int store(const char *path, const struct change *c, struct err *err)
+static int store(const char *path, const struct change *c, bool *ret_changed, struct err *err)
 {
 	AUTO_CLOSE int lock_fd = -1;
 	int status = file_make_parents(path, err);
 
 	if (status == 0)
-		status = lock(path, &lock_fd, err);
+		status = lock_directory(path, &lock_fd, err);
 	if (status < 0)
 		return status;
 	for (int i = 0; i < TRIES; i++) {
-		status = try_once(path, c, err);
+		status = store_once(path, c, ret_changed, err);
 		if (status != -ERR_BUSY)
 			break;
 	}
@@ -179,42 +277,56 @@ static int store(const char *path, const struct change *c, struct err *err)
 int settings_add_rule(const char *path, const char *list, struct str rule, struct err *err)
 {
 	const struct str names[] = { STR("permissions"), str_from(list) };
+	struct change c = { names, COUNT_OF(names), "a list of rules", rule, SETTINGS_FILE_LIMIT };
 
-	return store(path,
-		     &(struct change){ .make = add_text,
-				       .names = names,
-				       .count = COUNT_OF(names),
-				       .kind = "a list of rules",
-				       .value = rule,
-				       .limit_bytes = SETTINGS_FILE_LIMIT },
-		     err);
+	return store(path, &c, NULL, err);
 }
 
 int settings_add_text(const char *path, const char *list, struct str text, struct err *err)
 {
 	const struct str name = str_from(list);
+	struct change c = { &name, 1, "a list of texts", text, SETTINGS_FILE_LIMIT };
 
-	return store(path,
-		     &(struct change){ .make = add_text,
-				       .names = &name,
-				       .count = 1,
-				       .kind = "a list of texts",
-				       .value = text,
-				       .limit_bytes = SETTINGS_FILE_LIMIT },
-		     err);
-}
-
-int settings_set_member_up_to(const char *path, size_t limit_bytes, const struct str *names, size_t count,
-			      struct str json, struct err *err)
-{
-	return store(
-		path,
-		&(struct change){
-			.make = set_member, .names = names, .count = count, .value = json, .limit_bytes = limit_bytes },
-		err);
+	return store(path, &c, NULL, err);
 }
 
 int settings_set_member(const char *path, const struct str *names, size_t count, struct str json, struct err *err)
 {
-	return settings_set_member_up_to(path, SETTINGS_FILE_LIMIT, names, count, json, err);
+	struct change c = { names, count, NULL, json, SETTINGS_FILE_LIMIT };
+
+	return store(path, &c, NULL, err);
+}
+
+/* Locks the state file and creates it if missing. The lock file stays: removing it would let two writers hold locks on two
+ * files. Keys may be put into the state file later, so only its owner may read it from the start. */
+static int lock_state_file(const char *state_file, int *ret_fd, struct err *err)
+{
+	AUTO_BUF struct buf path = { 0 };
+	int status = file_make_parents(state_file, err);
+
+	if (status < 0)
+		return status;
+	buf_addf(&path, "%s.cadre-lock", state_file);
+	AUTO_CLOSE int fd = open(path.p, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return err_set(err, ERR_IO, "cannot open %s: %m", path.p);
+	status = file_lock_byte(fd, -1, path.p, err);
+	if (status < 0)
+		return status;
+	AUTO_CLOSE int created = open(state_file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (created < 0 ? errno != EEXIST : write(created, "{}\n", 3) != 3)
+		return err_set(err, ERR_IO, "cannot write %s: %m", state_file);
+	*ret_fd = fd;
+	fd = -1;
+	return 0;
+}
+
+int state_file_set(const char *state_file, const struct str *names, size_t count, struct str json, bool *ret_changed,
+		   struct err *err)
+{
+	struct change c = { names, count, NULL, json, TRUST_FILE_LIMIT };
+	AUTO_CLOSE int lock_fd = -1;
+	int status = lock_state_file(state_file, &lock_fd, err);
+
+	return status < 0 ? status : store(state_file, &c, ret_changed, err);
 }

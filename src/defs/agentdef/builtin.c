@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * builtin.c - the table of built-in agents and what switches them off. */
 #include "defs/agentdef/builtin.h"
-#include "config/settings/env_switch.h"
+#include "config/settings/settings.h"
 
 static const struct row {
 	const char *name;

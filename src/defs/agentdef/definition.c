@@ -8,11 +8,6 @@
 
 enum { LONGEST_NAME = 200, LONGEST_TIMEOUT_S = 600 };
 
-static struct agent_definition *agent_of(const struct definition_reader *r)
-{
-	return (struct agent_definition *)r->d;
-}
-
 /* ---- texts ------------------------------------------------------------------------------------------------------- */
 
 static void read_name(struct definition_reader *r, const struct json *value, void *at)
@@ -31,29 +26,22 @@ static void read_name(struct definition_reader *r, const struct json *value, voi
 		definition_note(r, DIAGNOSTIC_WARNING,
 				"name: letters, digits and hyphens are safer than '-' in front, ':' or '/'");
 	*(const char **)at = arena_dup(&r->d->arena, first.p, first.n);
-	agent_of(r)->name_given = true;
-}
-
-static void add_prose(struct definition_reader *r, struct buf *out, const struct json *value)
-{
-	const char *text = definition_text(r, value);
-
-	if (text)
-		buf_addf(out, "%s%s", out->n ? "\n" : "", text);
+	((struct agent_definition *)r->d)->name_given = true;
 }
 
 /* A list becomes one text, and `\n` a line end: people who were asked for one line write it. */
 static const char *prose_of(struct definition_reader *r, const struct json *value)
 {
 	AUTO_BUF struct buf out = { 0 };
+	bool is_list = json_is(value, JSON_ARRAY);
 	size_t n = 0;
 
-	if (json_is(value, JSON_ARRAY)) {
-		for (const struct json *v = json_first(value); v; v = json_next(value, v))
-			add_prose(r, &out, v);
+	if (is_list)
 		definition_note(r, DIAGNOSTIC_NOTE, "%s: a list was joined to one text", r->key);
-	} else {
-		add_prose(r, &out, value);
+	for (const struct json *v = is_list ? json_first(value) : value; v; v = is_list ? json_next(value, v) : NULL) {
+		const char *line = definition_text(r, v);
+		if (line)
+			buf_addf(&out, "%s%s", out.n ? "\n" : "", line);
 	}
 	for (size_t i = 0; i < out.n; i++) {
 		bool coded = out.p[i] == '\\' && i + 1 < out.n && out.p[i + 1] == 'n';
@@ -160,7 +148,7 @@ static void read_permission_mode(struct definition_reader *r, const struct json 
 		if (str_is(text, modes[i].name) || (!modes[i].wider && str_is_nocase(text, modes[i].name)))
 			mode = modes[i].name;
 	*(const char **)at = NULL;
-	agent_of(r)->permission_mode_invalid = !mode;
+	((struct agent_definition *)r->d)->permission_mode_invalid = !mode;
 	if (!mode)
 		definition_note(r, DIAGNOSTIC_WARNING,
 				"permissionMode: not a mode; the stricter of the parent's and default applies");
@@ -171,7 +159,7 @@ static void read_permission_mode(struct definition_reader *r, const struct json 
 		*(const char **)at = mode;
 }
 
-/* The index of text in a list of names that ends with NULL, any case; -1 if it is none of them. */
+/* The index of text in a list of names that ends with NULL, any case; -1: not in the list. */
 static int word_index(struct definition_reader *r, const struct json *value, const char *const *words)
 {
 	struct str text = str_from(definition_text(r, value));
@@ -219,7 +207,7 @@ static void read_color(struct definition_reader *r, const struct json *value, vo
 	if (i >= 0)
 		*(const char **)at = words[i];
 	else
-		definition_note(r, DIAGNOSTIC_NOTE, "color: none of ours; one is chosen");
+		definition_note(r, DIAGNOSTIC_NOTE, "color: unknown; another one is chosen");
 }
 
 /* ---- lists ------------------------------------------------------------------------------------------------------- */
@@ -281,11 +269,6 @@ static void warn_allowed_tools(struct definition_reader *r, const struct json *v
  *     hooks:       {Event: [{"matcher": m, "hooks": [{"type": "command", "command": c, "timeout": seconds}]}]}
  *     mcpServers:  ["name", {"name": {config}}] */
 
-static bool is_text(const struct json *v)
-{
-	return json_is(v, JSON_STRING) && v->len > 0;
-}
-
 /* A handler as it stands, but for its type and for a timeout that can only be milliseconds. */
 static void put_handler(struct definition_reader *r, struct json_out *w, const struct json *handler)
 {
@@ -311,32 +294,20 @@ static void put_handler(struct definition_reader *r, struct json_out *w, const s
 
 static bool is_handler(const struct json *v)
 {
-	return is_text(json_get(v, "command")) || is_text(json_get(v, "url")) || is_text(json_get(v, "prompt")) ||
-	       (is_text(json_get(v, "server")) && is_text(json_get(v, "tool")));
-}
+	static const char *const members[] = { "command", "url", "prompt", "server", "tool" };
+	bool has[COUNT_OF(members)];
 
-static bool put_handlers(struct definition_reader *r, struct json_out *w, const struct json *entry)
-{
-	const struct json *hooks = json_get(entry, "hooks");
-
-	if (!hooks && is_handler(entry)) {
-		definition_note(r, DIAGNOSTIC_NOTE, "hooks: an entry without a list of hooks was read as one hook");
-		put_handler(r, w, entry);
-		return true;
+	for (size_t i = 0; i < COUNT_OF(members); i++) {
+		const struct json *text = json_get(v, members[i]);
+		has[i] = json_is(text, JSON_STRING) && text->len > 0;
 	}
-	if (!json_is(hooks, JSON_ARRAY))
-		return false;
-	for (const struct json *h = json_first(hooks); h; h = json_next(hooks, h)) {
-		if (!is_handler(h))
-			return false;
-		put_handler(r, w, h);
-	}
-	return true;
+	return has[0] || has[1] || has[2] || (has[3] && has[4]);
 }
 
 static bool put_entry(struct definition_reader *r, struct json_out *w, const struct json *entry)
 {
 	const struct json *matcher = json_get(entry, "matcher");
+	const struct json *hooks = json_get(entry, "hooks");
 
 	if (!json_is(entry, JSON_OBJECT) || (matcher && !json_is(matcher, JSON_STRING)))
 		return false;
@@ -345,36 +316,46 @@ static bool put_entry(struct definition_reader *r, struct json_out *w, const str
 		json_kraw(w, "matcher", json_raw(matcher));
 	json_key(w, "hooks");
 	json_open(w, '[');
-	if (!put_handlers(r, w, entry))
-		return false;
-	json_close(w);
-	json_close(w);
-	return true;
-}
-
-static bool put_event(struct definition_reader *r, struct json_out *w, const struct json *entries)
-{
-	json_open(w, '[');
-	if (json_is(entries, JSON_OBJECT)) {
-		if (!put_entry(r, w, entries))
-			return false;
-	} else if (json_is(entries, JSON_ARRAY)) {
-		for (const struct json *e = json_first(entries); e; e = json_next(entries, e))
-			if (!put_entry(r, w, e))
-				return false;
-	} else if (!json_is(entries, JSON_NULL)) {
+	if (!hooks && is_handler(entry)) {
+		definition_note(r, DIAGNOSTIC_NOTE, "hooks: an entry without a list of hooks was read as one hook");
+		put_handler(r, w, entry);
+	} else if (!json_is(hooks, JSON_ARRAY)) {
 		return false;
 	}
+	for (const struct json *h = hooks ? json_first(hooks) : NULL; h; h = json_next(hooks, h)) {
+		if (!is_handler(h))
+			return false;
+		put_handler(r, w, h);
+	}
+	json_close(w);
 	json_close(w);
 	return true;
 }
 
-/* Hooks limit an agent only by the events that they wait for. Names of several words count in any case. */
-static bool names_event(struct str text)
+/* One entry, or a list of them */
+static bool put_event(struct definition_reader *r, struct json_out *w, const struct json *entries)
+{
+	bool is_list = json_is(entries, JSON_ARRAY);
+
+	json_open(w, '[');
+	if (!is_list && !json_is(entries, JSON_NULL) && !put_entry(r, w, entries))
+		return false;
+	for (const struct json *e = is_list ? json_first(entries) : NULL; e; e = json_next(entries, e))
+		if (!put_entry(r, w, e))
+			return false;
+	json_close(w);
+	return true;
+}
+
+/* Whether a field that cannot be read may have been a limit. Hooks limit an agent only by the events that they wait for; names
+ * of several words count in any case. */
+static bool may_limit(const char *field, struct str text)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	const char *whole = arena_str(&a, text).p;
 
+	if (strcmp(field, "hooks") != 0)
+		return true;
 	for (size_t i = 0; i < HOOK_EVENT_COUNT; i++) {
 		const char *name = hook_event_info(i)->name;
 		bool has_humps = name[1 + strspn(name + 1, "abcdefghijklmnopqrstuvwxyz")];
@@ -393,7 +374,7 @@ static void read_hooks(struct definition_reader *r, const struct json *value, vo
 		definition_note(r, DIAGNOSTIC_NOTE, "hooks: there are none");
 		return;
 	}
-	if (!names_event(json_raw(value))) {
+	if (!may_limit("hooks", json_raw(value))) {
 		definition_note(r, DIAGNOSTIC_WARNING, "hooks: names no event; it is ignored");
 		return;
 	}
@@ -415,81 +396,61 @@ static void read_hooks(struct definition_reader *r, const struct json *value, vo
 	*(const char **)at = arena_dup(&r->d->arena, out.p, out.n);
 }
 
-/* {"name": n, "transport": t, ...} becomes {n: {"type": t, ...}}. */
-static void put_named_server(struct definition_reader *r, struct json_out *w, const struct json *server)
-{
-	const struct json *transport = json_get(server, "transport");
-
-	json_open(w, '{');
-	json_key_str(w, json_str(json_get(server, "name"), &r->scratch));
-	json_open(w, '{');
-	if (transport && !json_get(server, "type"))
-		json_kraw(w, "type", json_raw(transport));
-	for (struct json_member m = json_members(server); m.key; m = json_member_next(server, m)) {
-		if (json_str_is(m.key, "name") || json_str_is(m.key, "transport"))
-			continue;
-		json_key_str(w, json_str(m.key, &r->scratch));
-		json_put_raw(w, json_raw(m.value));
-	}
-	json_close(w);
-	json_close(w);
-}
-
-static void put_server_map(struct definition_reader *r, struct json_out *w, const struct json *map)
-{
-	for (struct json_member m = json_members(map); m.key; m = json_member_next(map, m)) {
-		struct str name = json_str(m.key, &r->scratch);
-		if (json_is(m.value, JSON_NULL)) {
-			json_put_str(w, name);
-			continue;
-		}
-		if (!json_is(m.value, JSON_OBJECT)) {
-			definition_note(r, DIAGNOSTIC_WARNING, "mcpServers: " STR_FMT " has no settings and is ignored",
-					STR_ARG(name));
-			continue;
-		}
-		json_open(w, '{');
-		json_key_str(w, name);
-		json_put_raw(w, json_raw(m.value));
-		json_close(w);
-	}
-}
-
-static void put_names(struct definition_reader *r, struct json_out *w, const struct json *value)
-{
-	struct name_list names;
-
-	(void)definition_names(r, value, &names, NAMES_WARN);
-	for (size_t i = 0; i < names.count; i++)
-		json_put_cstr(w, names.names[i]);
-}
-
+/* A name, {name: {config}}, or {"name": n, "transport": t, ...}, which becomes {n: {"type": t, ...}}. */
 static void put_servers(struct definition_reader *r, struct json_out *w, const struct json *value)
 {
-	if (json_is(value, JSON_OBJECT) && is_text(json_get(value, "name")))
-		put_named_server(r, w, value);
-	else if (json_is(value, JSON_OBJECT))
-		put_server_map(r, w, value);
-	else if (json_is(value, JSON_STRING))
-		put_names(r, w, value);
-	else
+	const struct json *name = json_get(value, "name"), *transport = json_get(value, "transport");
+	bool is_named = json_is(value, JSON_OBJECT) && json_is(name, JSON_STRING) && name->len > 0;
+	struct name_list names = { 0 };
+
+	if (json_is(value, JSON_STRING))
+		(void)definition_names(r, value, &names, NAMES_WARN);
+	else if (!json_is(value, JSON_OBJECT))
 		definition_note(r, DIAGNOSTIC_WARNING,
 				"mcpServers: an entry is neither a name nor a map and is ignored");
+	for (size_t i = 0; i < names.count; i++)
+		json_put_cstr(w, names.names[i]);
+	if (is_named) {
+		json_open(w, '{');
+		json_key_str(w, json_str(name, &r->scratch));
+		json_open(w, '{');
+		if (transport && !json_get(value, "type"))
+			json_kraw(w, "type", json_raw(transport));
+	}
+	for (struct json_member m = json_members(value); m.key; m = json_member_next(value, m)) {
+		struct str key = json_str(m.key, &r->scratch);
+		if (is_named && !str_is(key, "name") && !str_is(key, "transport")) {
+			json_key_str(w, key);
+			json_put_raw(w, json_raw(m.value));
+		} else if (!is_named && json_is(m.value, JSON_NULL)) {
+			json_put_str(w, key);
+		} else if (!is_named && json_is(m.value, JSON_OBJECT)) {
+			json_open(w, '{');
+			json_key_str(w, key);
+			json_put_raw(w, json_raw(m.value));
+			json_close(w);
+		} else if (!is_named) {
+			definition_note(r, DIAGNOSTIC_WARNING, "mcpServers: " STR_FMT " has no settings and is ignored",
+					STR_ARG(key));
+		}
+	}
+	if (is_named) {
+		json_close(w);
+		json_close(w);
+	}
 }
 
 static void read_mcp_servers(struct definition_reader *r, const struct json *value, void *at)
 {
 	AUTO_BUF struct buf out = { 0 };
 	struct json_out w = json_out(&out);
+	bool is_list = json_is(value, JSON_ARRAY);
 
 	if (json_is(value, JSON_NULL))
 		return;
 	json_open(&w, '[');
-	if (json_is(value, JSON_ARRAY))
-		for (const struct json *v = json_first(value); v; v = json_next(value, v))
-			put_servers(r, &w, v);
-	else
-		put_servers(r, &w, value);
+	for (const struct json *v = is_list ? json_first(value) : value; v; v = is_list ? json_next(value, v) : NULL)
+		put_servers(r, &w, v);
 	json_close(&w);
 	if (out.n > 2)
 		*(const char **)at = arena_dup(&r->d->arena, out.p, out.n);
@@ -532,11 +493,6 @@ static const struct definition_field fields[] = {
 	{ "observerMessage", { 0 }, KNOWN, NULL, 0 },
 	{ 0 },
 };
-
-static bool may_limit(const char *field, struct str text)
-{
-	return strcmp(field, "hooks") != 0 || names_event(text);
-}
 
 const struct definition_format agent_format = { .noun = "agent", .fields = fields, .limits = may_limit };
 

@@ -19,7 +19,7 @@ struct agent_definition {
 	const char *model;            /* verbatim */
 	const char *effort;           /* "low".."max" after reading "normal" as medium, or an integer as text */
 	const char *permission_mode;  /* a known mode's name */
-	bool permission_mode_invalid; /* it was given but is none: the stricter of the parent's and default applies */
+	bool permission_mode_invalid; /* it was given but is unknown: the stricter of the parent's and default applies */
 	const char *initial_prompt, *color, *reminder;
 	int64_t max_turns;      /* 0: not given */
 	int64_t compact_window; /* tokens at which its conversation is summed up at the latest; 0: not given */

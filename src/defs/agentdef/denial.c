@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * denial.c - which agent types are denied. */
 #include "defs/agentdef/denial.h"
+#include <ctype.h>
 #include "defs/agentdef/builtin.h"
 #include "core/tool/tool_facts.h"
-
-static char lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
-}
 
 bool agent_type_same(struct str a, struct str b)
 {
@@ -21,7 +17,7 @@ bool agent_type_same(struct str a, struct str b)
 			k++;
 		if (i == a.n || k == b.n)
 			return i == a.n && k == b.n;
-		if (lower(a.p[i++]) != lower(b.p[k++]))
+		if (tolower((unsigned char)a.p[i++]) != tolower((unsigned char)b.p[k++]))
 			return false;
 	}
 }
@@ -56,17 +52,12 @@ static void add_types(struct agent_denials *d, struct str list, const char *orig
 	}
 }
 
-static bool is_agent_tool(struct str name)
-{
-	return str_is(tool_current_name(name), "Agent");
-}
-
 void agent_denials_add_rule(struct agent_denials *d, struct str rule, const char *origin)
 {
 	struct str rest = str_trim(rule);
 	struct str tool = str_cut(&rest, '(');
 
-	if (!is_agent_tool(str_trim(tool)))
+	if (!str_is(tool_current_name(str_trim(tool)), "Agent"))
 		return;
 	if (!rest.p)
 		add_denial(d, (struct str){ 0 }, origin);
@@ -74,30 +65,26 @@ void agent_denials_add_rule(struct agent_denials *d, struct str rule, const char
 		add_types(d, (struct str){ rest.p, rest.n - 1 }, origin);
 }
 
-static void add_object(struct agent_denials *d, const struct json *rule, const char *origin)
-{
-	AUTO_ARENA struct arena scratch = { 0 };
-	const struct json *args = json_get(rule, "args");
-
-	if (!is_agent_tool(json_str(json_get(rule, "tool"), &scratch)))
-		return;
-	if (!args)
-		add_denial(d, (struct str){ 0 }, origin);
-	else if (json_is(args, JSON_STRING))
-		add_types(d, json_str(args, &scratch), origin);
-	for (const struct json *v = json_is(args, JSON_ARRAY) ? json_first(args) : NULL; v; v = json_next(args, v))
-		add_types(d, json_str(v, &scratch), origin);
-}
-
 void agent_denials_add(struct agent_denials *d, const struct json *deny, const char *origin)
 {
 	AUTO_ARENA struct arena scratch = { 0 };
 
 	for (const struct json *v = json_is(deny, JSON_ARRAY) ? json_first(deny) : NULL; v; v = json_next(deny, v)) {
-		if (json_is(v, JSON_OBJECT))
-			add_object(d, v, origin);
-		else
+		const struct json *args = json_get(v, "args");
+		bool is_list = json_is(args, JSON_ARRAY);
+
+		if (!json_is(v, JSON_OBJECT)) {
 			agent_denials_add_rule(d, json_str(v, &scratch), origin);
+			continue;
+		}
+		if (!str_is(tool_current_name(json_str(json_get(v, "tool"), &scratch)), "Agent"))
+			continue;
+		if (!args)
+			add_denial(d, (struct str){ 0 }, origin);
+		else if (json_is(args, JSON_STRING))
+			add_types(d, json_str(args, &scratch), origin);
+		for (const struct json *arg = is_list ? json_first(args) : NULL; arg; arg = json_next(args, arg))
+			add_types(d, json_str(arg, &scratch), origin);
 	}
 }
 

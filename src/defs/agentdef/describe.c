@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * describe.c - what is said about definitions: field by field, checked, in colour, and in the prompt of the guide. */
+ * describe.c - describes definitions: field by field, checked, in colour, and in the prompt of the guide. */
 #include "defs/agentdef/describe.h"
 #include <openssl/evp.h>
 #include "lib/base/utf8.h"
@@ -42,54 +42,52 @@ static const struct fact_row {
 	{ "criticalSystemReminder_EXPERIMENTAL", TEXT, AT(reminder), NULL },
 };
 
-static void add_names(struct buf *text, struct buf *json, const struct name_list *list)
+static void put_names(struct json_out *w, const struct name_list *list)
 {
-	struct json_out w = json_out(json);
-
 	if (!list->present) {
-		buf_addstr(json, "null");
+		json_put_null(w);
 		return;
 	}
-	json_open(&w, '[');
-	for (size_t i = 0; i < list->count; i++) {
-		json_put_cstr(&w, list->names[i]);
-		buf_addf(text, "%s%s", i ? ", " : "", list->names[i]);
-	}
-	json_close(&w);
-	if (!list->count)
-		buf_addstr(text, list->all ? "*" : "none");
-}
-
-static void add_text(struct buf *text, struct buf *json, const char *value)
-{
-	struct json_out w = json_out(json);
-
-	json_put_cstr(&w, value);
-	buf_addstr(text, value ? value : "");
+	json_open(w, '[');
+	for (size_t i = 0; i < list->count; i++)
+		json_put_cstr(w, list->names[i]);
+	json_close(w);
 }
 
 static void add_value(struct buf *text, struct buf *json, const struct agent_definition *d, const struct fact_row *row)
 {
 	const void *at = (const char *)d + row->offset;
+	const struct name_list *list = at;
+	struct json_out w = json_out(json);
+	const char *word;
 
 	switch (row->kind) {
 	case TEXT:
-		return add_text(text, json, *(const char *const *)at);
-	case NAMES:
-		return add_names(text, json, at);
 	case WORD:
-		return add_text(text, json, row->words[*(const unsigned *)at]);
+		word = row->kind == WORD ? row->words[*(const unsigned *)at] : *(const char *const *)at;
+		json_put_cstr(&w, word);
+		buf_addstr(text, word ? word : "");
+		break;
+	case NAMES:
+		put_names(&w, list);
+		for (size_t i = 0; i < list->count; i++)
+			buf_addf(text, "%s%s", i ? ", " : "", list->names[i]);
+		if (list->present && !list->count)
+			buf_addstr(text, list->all ? "*" : "none");
+		break;
 	case SWITCH:
-		buf_addstr(json, *(const bool *)at ? "true" : "false");
-		return buf_addstr(text, *(const bool *)at ? "true" : "");
+		json_put_bool(&w, *(const bool *)at);
+		buf_addstr(text, *(const bool *)at ? "true" : "");
+		break;
 	case NUMBER:
-		if (!*(const int64_t *)at)
-			return buf_addstr(json, "null");
-		buf_addf(text, "%jd", (intmax_t) * (const int64_t *)at);
-		return buf_addstr(json, text->p);
+		if (*(const int64_t *)at)
+			buf_addf(text, "%jd", (intmax_t) * (const int64_t *)at);
+		buf_addstr(json, text->n ? text->p : "null");
+		break;
 	case JSON_TEXT:
 		buf_addstr(text, *(const char *const *)at ? *(const char *const *)at : "");
-		return buf_addstr(json, text->n ? text->p : "null");
+		buf_addstr(json, text->n ? text->p : "null");
+		break;
 	}
 }
 
@@ -113,19 +111,6 @@ void agent_describe(const struct agent_definition *d, void (*fn)(void *data, con
 
 /* ---- one file checked ------------------------------------------------------------------------------------------------- */
 
-static void put_list(struct json_out *w, const char *key, const struct name_list *list)
-{
-	json_key(w, key);
-	if (!list->present) {
-		json_put_null(w);
-		return;
-	}
-	json_open(w, '[');
-	for (size_t i = 0; i < list->count; i++)
-		json_put_cstr(w, list->names[i]);
-	json_close(w);
-}
-
 void agent_check_json(struct json_out *w, const struct agent_definition *d)
 {
 	unsigned char digest[32];
@@ -142,8 +127,10 @@ void agent_check_json(struct json_out *w, const struct agent_definition *d)
 	json_kcstr(w, "name", d->name);
 	json_kcstr(w, "description", d->description);
 	json_kcstr(w, "model", d->model);
-	put_list(w, "tools", &d->tools);
-	put_list(w, "disallowedTools", &d->disallowed_tools);
+	json_key(w, "tools");
+	put_names(w, &d->tools);
+	json_key(w, "disallowedTools");
+	put_names(w, &d->disallowed_tools);
 	json_kcstr(w, "body_sha256", hex);
 	json_key(w, "diagnostics");
 	json_open(w, '[');
@@ -191,34 +178,27 @@ static void add_list(struct buf *out, const char *title, const char *const *name
 		buf_addch(out, '\n');
 }
 
-static void add_agents(struct buf *out, const struct catalog *r)
+void guide_prompt(struct buf *out, const struct agent_definition *guide, const struct catalog *r,
+		  const struct guide_facts *facts)
 {
-	size_t shown = 0;
-	size_t count = 0;
+	AUTO_BUF struct buf here = { 0 };
+	size_t shown = 0, count = 0;
 
+	buf_addstr(out, guide->prompt ? guide->prompt : "");
 	for (size_t i = 0; i < r->active_count; i++) {
 		const struct agent_definition *d = r->active[i]->definition;
 		if (d->source == SOURCE_BUILT_IN || count++ >= MOST_NAMES)
 			continue;
 		struct str text = str_from(d->description);
 		struct str line = utf8_cut(str_cut(&text, '\n'), LONGEST_DESCRIPTION);
-		buf_addf(out, "%s- %s (%s): " STR_FMT "\n", shown++ ? "" : "Agents:\n", d->name,
+		buf_addf(&here, "%s- %s (%s): " STR_FMT "\n", shown++ ? "" : "Agents:\n", d->name,
 			 definition_source_name(d->source), STR_ARG(line));
 	}
 	if (count > shown)
-		buf_addf(out, "- and %zu more; `cadre agents` lists them\n", count - shown);
+		buf_addf(&here, "- and %zu more; `cadre agents` lists them\n", count - shown);
 	if (r->failed_count)
-		buf_addf(out, "Agent files that could not be loaded: %zu; `cadre agents check` says why.\n",
+		buf_addf(&here, "Agent files that could not be loaded: %zu; `cadre agents check` shows why.\n",
 			 r->failed_count);
-}
-
-void guide_prompt(struct buf *out, const struct agent_definition *guide, const struct catalog *r,
-		  const struct guide_facts *facts)
-{
-	AUTO_BUF struct buf here = { 0 };
-
-	buf_addstr(out, guide->prompt ? guide->prompt : "");
-	add_agents(&here, r);
 	add_list(&here, "Settings files: ", facts->settings_files);
 	add_list(&here, "MCP servers: ", facts->mcp_servers);
 	add_list(&here, "Skills: ", facts->skills);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * describe.h - what is said about definitions of agents: for `cadre agents show`, `cadre agents check` and the guide. */
+ * describe.h - descriptions of agents: for `cadre agents show`, `cadre agents check` and the guide. */
 #pragma once
 #include "defs/agentdef/registry.h"
 #include "lib/json/json_write.h"

@@ -55,7 +55,7 @@ static void add_project(struct catalog_places *p, const char *claude_dir, const 
 	catalog_add_place(p, PLACE_TREE, SOURCE_PROJECT, path);
 }
 
-static void add_settings(struct catalog_places *p, const struct settings_places *settings, enum settings_layer first,
+static void add_settings(struct catalog_places *p, const struct settings_paths *settings, enum settings_layer first,
 			 enum settings_layer last, enum definition_source source)
 {
 	for (size_t i = 0; i < settings->count; i++)
@@ -66,7 +66,7 @@ static void add_settings(struct catalog_places *p, const struct settings_places 
 static void find_agent_places(struct catalog_places *p, const struct catalog_sources *s)
 {
 	unsigned chosen = s->bare ? 0 : s->setting_sources;
-	struct settings_places settings = { .arena = &p->arena };
+	struct settings_paths settings = { .arena = &p->arena };
 	struct err err = { 0 };
 	struct settings_spec spec = {
 		.cwd = s->cwd,
@@ -78,7 +78,7 @@ static void find_agent_places(struct catalog_places *p, const struct catalog_sou
 		.sdk = s->sdk,
 	};
 
-	if (settings_places_find(&settings, &spec, &err) < 0)
+	if (settings_paths_find(&settings, &spec, &err) < 0)
 		catalog_add_place(p, PLACE_PROBLEM, SOURCE_MANAGED, s->managed_dir)->problem =
 			(struct catalog_problem){ s->managed_dir, 0, arena_strdup(&p->arena, err.text) };
 	add_own(p, OWN_BUILT_IN, SOURCE_BUILT_IN, "built-in");
@@ -166,56 +166,55 @@ static void add_members(struct catalog_file *f, const struct json *agents, const
 	}
 }
 
-static void read_settings(struct catalog *c, struct catalog_file *f, bool in_memory)
-{
-	struct settings_file file;
-	struct err err = { 0 };
-	const char *name = in_memory ? "--settings" : f->path;
-
-	if ((in_memory ? settings_file_parse(&file, name, str_from(f->path), &err)
-		       : settings_file_read(&file, name, &err)) < 0) {
-		catalog_file_fail(f, 0, err.text);
-		return;
-	}
-	catalog_file_clear(c, f);
-	struct settings_file *kept = xmalloc(sizeof *kept);
-	*kept = file;
-	f->state = kept;
-	const struct json *agents = json_get(file.root, "agents");
-	if (json_is(agents, JSON_OBJECT))
-		add_members(f, agents, name, "agents.");
-	else if (agents)
-		catalog_file_fail(f, settings_line(&file, agents), "agents: expected an object");
-}
-
 static void release_settings(void *state)
 {
 	settings_file_release(state);
 	free(state);
 }
 
-/* All or nothing: a program that starts us with agents relies on each of them. */
-static void read_flag(struct catalog *c, struct catalog_file *f, bool in_memory)
+static void add_builtin(void *data, struct agent_definition *d)
 {
+	catalog_file_add(data, &d->common);
+}
+
+/* Settings files stay in memory: their deny rules and locks count too. */
+static void read_own(struct catalog *c, struct catalog_file *f, const struct catalog_place *place)
+{
+	bool is_flag = place->own == OWN_FLAG;
+	const char *name = !place->in_memory ? f->path : is_flag ? "--agents" : "--settings";
 	struct settings_file file;
 	struct err err = { 0 };
 	char text[400];
 	unsigned line;
-	int status = in_memory ? settings_file_parse(&file, "--agents", str_from(f->path), &err)
-			       : settings_file_read(&file, f->path, &err);
 
-	if (status == 0 && !file.root) {
+	if (place->own == OWN_BUILT_IN) {
+		builtin_each(c->sources.builtin, add_builtin, f);
+		return;
+	}
+	int status = place->in_memory ? settings_file_parse(&file, name, str_from(f->path), &err)
+				      : settings_file_read(&file, name, &err);
+	if (status == 0 && is_flag && !file.root) {
 		settings_file_release(&file);
-		status = err_set(&err, ERR_USAGE, "there is no file %s", f->path);
+		status = err_set(&err, ERR_USAGE, "no such file: %s", f->path);
 	}
 	if (status < 0) {
-		snprintf(text, sizeof text, "Invalid --agents configuration: %s", err.text);
+		snprintf(text, sizeof text, "%s%s", is_flag ? "Invalid --agents configuration: " : "", err.text);
 		catalog_file_fail(f, 0, text);
 		return;
 	}
 	catalog_file_clear(c, f);
-	add_members(f, file.root, in_memory ? "--agents" : f->path, "");
+	const struct json *agents = is_flag ? file.root : json_get(file.root, "agents");
+	if (json_is(agents, JSON_OBJECT))
+		add_members(f, agents, name, is_flag ? "" : "agents.");
+	else if (agents)
+		catalog_file_fail(f, settings_line(&file, agents), "agents: expected an object");
+	if (!is_flag) {
+		f->state = xmalloc(sizeof file);
+		memcpy(f->state, &file, sizeof file);
+		return;
+	}
 	settings_file_release(&file);
+	/* All or nothing: a program that starts us with agents relies on each of them. */
 	for (size_t i = 0; i < f->count; i++) {
 		const char *why = definition_first_error(f->list[i], &line);
 		if (!why)
@@ -224,21 +223,6 @@ static void read_flag(struct catalog *c, struct catalog_file *f, bool in_memory)
 		catalog_file_clear(c, f);
 		catalog_file_fail(f, 0, text);
 	}
-}
-
-static void add_builtin(void *data, struct agent_definition *d)
-{
-	catalog_file_add(data, &d->common);
-}
-
-static void read_own(struct catalog *c, struct catalog_file *f, const struct catalog_place *place)
-{
-	if (place->own == OWN_BUILT_IN)
-		builtin_each(c->sources.builtin, add_builtin, f);
-	else if (place->own == OWN_SETTINGS)
-		read_settings(c, f, place->in_memory);
-	else
-		read_flag(c, f, place->in_memory);
 }
 
 /* ---- rules of settings files ------------------------------------------------------------------------------------- */

@@ -9,12 +9,12 @@
  * path counts. */
 #pragma once
 #include "config/catalog/catalog.h"
-#include "config/settings/settings_place.h"
+#include "config/settings/settings_path.h"
 #include "defs/agentdef/definition.h"
 #include "defs/agentdef/denial.h"
 
-/* Copies the sources. -ERR_USAGE if a settings file or --agents cannot be read; later such a file is in failed and what it
- * said before still counts. */
+/* Copies the sources. -ERR_USAGE if a settings file or --agents cannot be read; later such a file is in failed and its
+ * previous definitions still apply. */
 int agent_registry_new(const struct catalog_sources *sources, struct catalog **ret_registry, struct err *err);
 
 /* An active agent: by its exact type, else by an alias, else ignoring case and separators. NULL: there is none. */

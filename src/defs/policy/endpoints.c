@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * endpoints.c - whom a runtime asks: providers and models, from options, settings and environment. */
-#include "defs/policy/endpoints.h"
+ * endpoints.c - the providers of a runtime, from options, settings and environment. */
+#include "defs/policy/services.h"
 
 enum { MOST_CHILDREN = 1000, SPARE_DESCRIPTORS = 128 };
 
@@ -49,7 +49,7 @@ static uint64_t stall_ms(const struct services *sv)
 }
 
 /* Address and key of the options are those of the run's provider; any other one has the environment only. */
-static void configure(void *data, const struct provider *p, struct endpoint_options *ret)
+static void configure_endpoint(void *data, const struct provider *p, struct endpoint_options *ret)
 {
 	const struct services *sv = data;
 	const struct options *o = p == sv->endpoints.usual ? &sv->options : &(struct options){ 0 };
@@ -89,27 +89,19 @@ static void read_pin(void *data, const struct settings_var *var)
 		}
 }
 
-static bool is_on(const char *value)
-{
-	static const char *const off[] = { "", "0", "false", "no", "off" };
-	struct str word = value ? str_trim(str_from(value)) : STR("");
-
-	for (size_t i = 0; i < COUNT_OF(off); i++)
-		if (str_is_nocase(word, off[i]))
-			return false;
-	return true;
-}
-
 static void read_pins(const struct services *sv, struct pins *ret)
 {
+	static const char *const off[] = { "", "0", "false", "no", "off" };
+
 	*ret = (struct pins){ 0 };
 	for (size_t i = 0; provider_table[i]; i++)
 		ret->list[i].value =
 			provider_table[i]->pin ? services_getenv(sv, NULL, ENV_OWN, provider_table[i]->pin) : NULL;
 	settings_env_each(sv->policy.settings, sv->policy.trusted ? ENV_ALL : ENV_SAFE, read_pin, ret);
 	for (size_t i = 0; provider_table[i]; i++)
-		if (!is_on(ret->list[i].value))
-			ret->list[i].value = NULL;
+		for (size_t k = 0; ret->list[i].value && k < COUNT_OF(off); k++)
+			if (str_is_nocase(str_trim(str_from(ret->list[i].value)), off[k]))
+				ret->list[i].value = NULL;
 }
 
 /* A pin keeps requests from all other places. A provider that the command line or the host names is above it, unless the pin is
@@ -144,47 +136,34 @@ static int admit_provider(void *data, const struct provider *p, struct err *err)
 		file ? file : "the environment");
 }
 
-/* Bedrock and Mantle may both be on: Bedrock is the usual one then. */
-static int pinned_provider(const struct services *sv, const struct provider **ret, struct err *err)
-{
-	struct pins pins;
-	const struct provider *found = NULL;
-
-	read_pins(sv, &pins);
-	for (size_t i = 0; provider_table[i]; i++) {
-		const struct provider *p = provider_table[i];
-		if (!pins.list[i].value)
-			continue;
-		if (found && (strcmp(found->name, "bedrock") != 0 || strcmp(p->name, "mantle") != 0))
-			return err_set(err, ERR_USAGE,
-				       "%s and %s are both set: requests can be pinned to one of them only", found->pin,
-				       p->pin);
-		found = found ? found : p;
-	}
-	*ret = found;
-	return 0;
-}
-
 /* The command line or the host, then a pin, then the settings. */
 int app_open_endpoints(struct services *sv, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	const char *setting = settings_cstr(sv->policy.settings, "provider", &a, NULL);
+	const char *setting = settings_cstr(sv->policy.settings, "provider", &a, "anthropic");
 	const struct provider *pinned = NULL;
+	struct pins pins;
 
 	if (sv->endpoints.usual)
 		return 0;
-	if (!sv->options.provider && pinned_provider(sv, &pinned, err) < 0)
-		return -(int)err->kind;
-	const char *name = sv->options.provider ? sv->options.provider
-			   : pinned             ? pinned->name
-			   : setting            ? setting
-						: "anthropic";
+	read_pins(sv, &pins);
+	for (size_t i = 0; provider_table[i] && !sv->options.provider; i++) {
+		const struct provider *p = provider_table[i];
+		if (!pins.list[i].value)
+			continue;
+		/* Bedrock and Mantle may both be on: Bedrock is the usual one then. */
+		if (pinned && (strcmp(pinned->name, "bedrock") != 0 || strcmp(p->name, "mantle") != 0))
+			return err_set(err, ERR_USAGE,
+				       "%s and %s are both set: requests can be pinned to one of them only",
+				       pinned->pin, p->pin);
+		pinned = pinned ? pinned : p;
+	}
+	const char *name = sv->options.provider ? sv->options.provider : pinned ? pinned->name : setting;
 	sv->endpoints.usual = provider_find(str_from(name));
 	if (!sv->endpoints.usual)
-		return err_set(err, ERR_USAGE, "the setting provider names '%s', which is none", name);
+		return err_set(err, ERR_USAGE, "the setting provider has an unknown value: %s", name);
 	sv->endpoints.loop = sv->loop;
-	sv->endpoints.configure = configure;
+	sv->endpoints.configure = configure_endpoint;
 	sv->endpoints.admit = admit_provider;
 	sv->endpoints.data = sv;
 	return 0;

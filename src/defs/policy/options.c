@@ -21,216 +21,95 @@ enum kind {
 	PROVIDER,
 	SOURCES,
 	SERVERS,
-	EFFORT,
 	THINKING,
-	PROMPTS,
-	SETUP,
-	DISPLAY
+	CHOICE,  /* a text, one of choices */
+	PROMPTS, /* a switch: the last of choices sets it */
 };
+
+#define WORDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
+#define AT(member) offsetof(struct options, member), NULL
 
 static const struct option {
 	const char *name;
 	enum kind kind;
 	size_t offset;
-} table[] = {
-	{ "add-dir", DIRECTORY, 0 },
-	{ "agent", TEXT, offsetof(struct options, agent) },
-	{ "agents", TEXT, offsetof(struct options, agents) },
-	{ "allowed-tools", TEXT, offsetof(struct options, allowed_tools) },
-	{ "api-key", TEXT, offsetof(struct options, api_key) },
-	{ "allow-dangerously-skip-permissions", SWITCH, offsetof(struct options, may_bypass) },
-	{ "append-subagent-system-prompt", TEXT, offsetof(struct options, append_subagent_system_prompt) },
-	{ "append-system-prompt", TEXT, offsetof(struct options, append_system_prompt) },
-	{ "auth-token", TEXT, offsetof(struct options, auth_token) },
-	{ "await-initialize", SWITCH, offsetof(struct options, await_initialize) },
-	{ "background-agents", SWITCH, offsetof(struct options, background_agents) },
-	{ "base-url", TEXT, offsetof(struct options, base_url) },
-	{ "betas", TEXT, offsetof(struct options, betas) },
-	{ "channels", TEXT, offsetof(struct options, channels) },
-	{ "config-dir", TEXT, offsetof(struct options, config_dir) },
-	{ "continue", SWITCH, offsetof(struct options, continue_newest) },
-	{ "coordinator", SWITCH, offsetof(struct options, coordinator) },
-	{ "cwd", TEXT, offsetof(struct options, cwd) },
-	{ "debug", TEXT, offsetof(struct options, debug) },
-	{ "debug-file", TEXT, offsetof(struct options, debug_file) },
-	{ "disable-slash-commands", SWITCH, offsetof(struct options, no_slash_commands) },
-	{ "disallowed-tools", DENY_RULES, offsetof(struct options, disallowed_tools) },
-	{ "effort", EFFORT, offsetof(struct options, effort) },
-	{ "entrypoint", TEXT, offsetof(struct options, entrypoint) },
-	{ "fallback-model", TEXT, offsetof(struct options, fallback_model) },
-	{ "fork-session", SWITCH, offsetof(struct options, fork_session) },
-	{ "forward-subagent-text", SWITCH, offsetof(struct options, forward_subagent_text) },
-	{ "hooks", TEXT, offsetof(struct options, hooks) },
-	{ "include-hook-events", SWITCH, offsetof(struct options, hook_events) },
-	{ "include-partial-messages", SWITCH, offsetof(struct options, partial_messages) },
-	{ "interactive", SWITCH, offsetof(struct options, interactive) },
-	{ "json-schema", TEXT, offsetof(struct options, json_schema) },
-	{ "managed-dir", TEXT, offsetof(struct options, managed_dir) },
-	{ "managed-settings", TEXT, offsetof(struct options, managed_settings) },
-	{ "managed-settings-in-initialize", SWITCH, offsetof(struct options, managed_in_initialize) },
-	{ "max-budget-usd", MONEY, offsetof(struct options, max_budget_usd) },
-	{ "max-thinking-tokens", THINKING, offsetof(struct options, thinking) },
-	{ "max-turns", NUMBER, offsetof(struct options, max_turns) },
-	{ "mcp-config", SERVERS, 0 },
-	{ "model", TEXT, offsetof(struct options, model) },
-	{ "name", TEXT, offsetof(struct options, name) },
-	{ "no-keeper", SWITCH, offsetof(struct options, no_keeper) },
-	{ "no-session-persistence", SWITCH, offsetof(struct options, no_persistence) },
-	{ "no-subreaper", SWITCH, offsetof(struct options, no_subreaper) },
-	{ "one-run", SWITCH, offsetof(struct options, one_run) },
-	{ "permission-mode", MODE, 0 },
-	{ "permission-prompt-tool", TEXT, offsetof(struct options, permission_prompt_tool) },
-	{ "permission-prompts", PROMPTS, offsetof(struct options, nobody_answers) },
-	{ "plugin-dir", PLUGIN, 0 },
-	{ "plugin-dir-no-mcp", PLUGIN_NO_MCP, 0 },
-	{ "plugin-url", PLUGIN_URL, 0 },
-	{ "project-config-root", TEXT, offsetof(struct options, config_root) },
-	{ "provider", PROVIDER, offsetof(struct options, provider) },
-	{ "raise-descriptor-limit", SWITCH, offsetof(struct options, raise_descriptors) },
-	{ "replay-user-messages", SWITCH, offsetof(struct options, replay_user_messages) },
-	{ "resume", TEXT, offsetof(struct options, resume) },
-	{ "resume-drops-turn", UUID, offsetof(struct options, resume_drops) },
-	{ "resume-session-at", UUID, offsetof(struct options, resume_at) },
-	{ "retry-deadline", NUMBER, offsetof(struct options, retry_deadline_s) },
-	{ "scenario", TEXT, offsetof(struct options, scenario) },
-	{ "session-id", UUID, offsetof(struct options, session_id) },
-	{ "session-mirror", SWITCH, offsetof(struct options, session_mirror) },
-	{ "setting-sources", SOURCES, 0 },
-	{ "settings", TEXT, offsetof(struct options, settings) },
-	{ "setup", SETUP, offsetof(struct options, setup) },
-	{ "single-prompt", SWITCH, offsetof(struct options, single_prompt) },
-	{ "strict-mcp-config", SWITCH, offsetof(struct options, strict_mcp_config) },
-	{ "system-prompt", TEXT, offsetof(struct options, system_prompt) },
-	{ "task-budget", NUMBER, offsetof(struct options, task_budget) },
-	{ "thinking-display", DISPLAY, offsetof(struct options, thinking_display) },
-	{ "thinking", THINKING, offsetof(struct options, thinking) },
-	{ "tools", TEXT, offsetof(struct options, tools) },
-	{ "trace", TEXT, offsetof(struct options, trace) },
-	{ "trust-project", SWITCH, offsetof(struct options, trust_project) },
+	const char *const *choices;
+} option_table[] = {
+	{ "add-dir", DIRECTORY, 0, NULL },
+	{ "agent", TEXT, AT(agent) },
+	{ "agents", TEXT, AT(agents) },
+	{ "allowed-tools", TEXT, AT(allowed_tools) },
+	{ "api-key", TEXT, AT(api_key) },
+	{ "allow-dangerously-skip-permissions", SWITCH, AT(may_bypass) },
+	{ "append-subagent-system-prompt", TEXT, AT(append_subagent_system_prompt) },
+	{ "append-system-prompt", TEXT, AT(append_system_prompt) },
+	{ "auth-token", TEXT, AT(auth_token) },
+	{ "await-initialize", SWITCH, AT(await_initialize) },
+	{ "background-agents", SWITCH, AT(background_agents) },
+	{ "base-url", TEXT, AT(base_url) },
+	{ "betas", TEXT, AT(betas) },
+	{ "channels", TEXT, AT(channels) },
+	{ "config-dir", TEXT, AT(config_dir) },
+	{ "continue", SWITCH, AT(continue_newest) },
+	{ "coordinator", SWITCH, AT(coordinator) },
+	{ "cwd", TEXT, AT(cwd) },
+	{ "debug", TEXT, AT(debug) },
+	{ "debug-file", TEXT, AT(debug_file) },
+	{ "disable-slash-commands", SWITCH, AT(no_slash_commands) },
+	{ "disallowed-tools", DENY_RULES, AT(disallowed_tools) },
+	{ "effort", CHOICE, offsetof(struct options, effort), WORDS("low", "medium", "high", "xhigh", "max") },
+	{ "entrypoint", TEXT, AT(entrypoint) },
+	{ "fallback-model", TEXT, AT(fallback_model) },
+	{ "fork-session", SWITCH, AT(fork_session) },
+	{ "forward-subagent-text", SWITCH, AT(forward_subagent_text) },
+	{ "hooks", TEXT, AT(hooks) },
+	{ "include-hook-events", SWITCH, AT(hook_events) },
+	{ "include-partial-messages", SWITCH, AT(partial_messages) },
+	{ "interactive", SWITCH, AT(interactive) },
+	{ "json-schema", TEXT, AT(json_schema) },
+	{ "managed-dir", TEXT, AT(managed_dir) },
+	{ "managed-settings", TEXT, AT(managed_settings) },
+	{ "managed-settings-in-initialize", SWITCH, AT(managed_in_initialize) },
+	{ "max-budget-usd", MONEY, AT(max_budget_usd) },
+	{ "max-thinking-tokens", THINKING, AT(thinking) },
+	{ "max-turns", NUMBER, AT(max_turns) },
+	{ "mcp-config", SERVERS, 0, NULL },
+	{ "model", TEXT, AT(model) },
+	{ "name", TEXT, AT(name) },
+	{ "no-keeper", SWITCH, AT(no_keeper) },
+	{ "no-session-persistence", SWITCH, AT(no_persistence) },
+	{ "no-subreaper", SWITCH, AT(no_subreaper) },
+	{ "one-run", SWITCH, AT(one_run) },
+	{ "permission-mode", MODE, 0, NULL },
+	{ "permission-prompt-tool", TEXT, AT(permission_prompt_tool) },
+	{ "permission-prompts", PROMPTS, offsetof(struct options, no_answers), WORDS("host", "none") },
+	{ "plugin-dir", PLUGIN, 0, NULL },
+	{ "plugin-dir-no-mcp", PLUGIN_NO_MCP, 0, NULL },
+	{ "plugin-url", PLUGIN_URL, 0, NULL },
+	{ "project-config-root", TEXT, AT(config_root) },
+	{ "provider", PROVIDER, AT(provider) },
+	{ "raise-descriptor-limit", SWITCH, AT(raise_descriptors) },
+	{ "replay-user-messages", SWITCH, AT(replay_user_messages) },
+	{ "resume", TEXT, AT(resume) },
+	{ "resume-drops-turn", UUID, AT(resume_drops) },
+	{ "resume-session-at", UUID, AT(resume_at) },
+	{ "retry-deadline", NUMBER, AT(retry_deadline_s) },
+	{ "scenario", TEXT, AT(scenario) },
+	{ "session-id", UUID, AT(session_id) },
+	{ "session-mirror", SWITCH, AT(session_mirror) },
+	{ "setting-sources", SOURCES, 0, NULL },
+	{ "settings", TEXT, AT(settings) },
+	{ "setup", CHOICE, offsetof(struct options, setup), WORDS("init", "maintenance") },
+	{ "single-prompt", SWITCH, AT(single_prompt) },
+	{ "strict-mcp-config", SWITCH, AT(strict_mcp_config) },
+	{ "system-prompt", TEXT, AT(system_prompt) },
+	{ "task-budget", NUMBER, AT(task_budget) },
+	{ "thinking-display", CHOICE, offsetof(struct options, thinking_display), WORDS("summarized", "omitted") },
+	{ "thinking", THINKING, AT(thinking) },
+	{ "tools", TEXT, AT(tools) },
+	{ "trace", TEXT, AT(trace) },
+	{ "trust-project", SWITCH, AT(trust_project) },
 };
-
-static const struct option *find(const char *name)
-{
-	for (size_t i = 0; i < COUNT_OF(table); i++)
-		if (!strcmp(table[i].name, name))
-			return &table[i];
-	return NULL;
-}
-
-static int set_number(const struct option *option, const char *value, int64_t *out, struct err *err)
-{
-	int64_t v;
-
-	if (!str_to_i64(str_from(value), &v) || v < 1)
-		return err_set(err, ERR_USAGE, "--%s expects a whole number from 1 on, not '%s'", option->name, value);
-	*out = v;
-	return 0;
-}
-
-static int set_money(const struct option *option, const char *value, double *out, struct err *err)
-{
-	double v;
-
-	if (!str_to_double(str_from(value), &v) || !(v > 0) || v > 1e9)
-		return err_set(err, ERR_USAGE, "--%s expects an amount of money above 0, not '%s'", option->name,
-			       value);
-	*out = v;
-	return 0;
-}
-
-/* Checked at once: a rule that forbids must not turn out to be unreadable when it is needed. */
-static int set_deny_rules(const struct option *option, const char *value, const char **out, struct options *o,
-			  struct err *err)
-{
-	static const struct rule_origin origin = { .layer = "cliArg" };
-	AUTO_ARENA struct arena scratch = { 0 };
-
-	for (struct str rest = str_from(value); rest.p;) {
-		struct str text = rule_cut(&rest);
-		struct rule rule = { 0 };
-		if (text.n && rule_parse(&scratch, RULE_DENY, text, &origin, NULL, NULL, &rule, err) < 0) {
-			err->kind = ERR_USAGE;
-			return err_wrap(err, "--%s", option->name);
-		}
-		rule_release(&rule);
-	}
-	*out = arena_strdup(&o->arena, value);
-	return 0;
-}
-
-static int set_effort(const char *value, const char **out, struct options *o, struct err *err)
-{
-	static const char *const levels[] = { "low", "medium", "high", "xhigh", "max" };
-
-	for (size_t i = 0; i < COUNT_OF(levels); i++) {
-		if (strcmp(value, levels[i]) != 0)
-			continue;
-		*out = levels[i];
-		return 0;
-	}
-	(void)o;
-	return err_set(err, ERR_USAGE, "--effort expects low, medium, high, xhigh or max, not '%s'", value);
-}
-
-/* A word, or a number of tokens; none at all is no thinking. */
-static int set_thinking(const struct option *option, const char *value, const char **out, struct options *o,
-			struct err *err)
-{
-	int64_t tokens;
-
-	if (!strcmp(value, "adaptive") || !strcmp(value, "disabled"))
-		*out = arena_strdup(&o->arena, value);
-	else if (!strcmp(value, "enabled"))
-		*out = "adaptive";
-	else if (str_to_i64(str_from(value), &tokens) && tokens >= 0)
-		*out = tokens ? arena_strdup(&o->arena, value) : "disabled";
-	else
-		return err_set(err, ERR_USAGE, "--%s expects adaptive, disabled or a number of tokens, not '%s'",
-			       option->name, value);
-	return 0;
-}
-
-static int set_prompts(const char *value, bool *out, struct err *err)
-{
-	*out = !strcmp(value, "none");
-	if (!*out && strcmp(value, "host") != 0)
-		return err_set(err, ERR_USAGE, "--permission-prompts expects host or none, not '%s'", value);
-	return 0;
-}
-
-/* highlights is a way of services that host sessions. */
-static int set_display(const char *value, const char **out, struct err *err)
-{
-	bool omitted = !strcmp(value, "omitted");
-
-	if (!omitted && strcmp(value, "summarized") != 0)
-		return err_set(err, ERR_USAGE, "--thinking-display expects summarized or omitted, not '%s'", value);
-	*out = omitted ? "omitted" : "summarized";
-	return 0;
-}
-
-static int set_setup(const char *value, const char **out, struct err *err)
-{
-	bool init = !strcmp(value, "init");
-
-	if (!init && strcmp(value, "maintenance") != 0)
-		return err_set(err, ERR_USAGE, "setup expects init or maintenance, not '%s'", value);
-	*out = init ? "init" : "maintenance";
-	return 0;
-}
-
-static int set_provider(const char *value, const char **out, struct options *o, struct err *err)
-{
-	AUTO_BUF struct buf names = { 0 };
-
-	if (provider_find(str_from(value))) {
-		*out = arena_strdup(&o->arena, value);
-		return 0;
-	}
-	for (size_t i = 0; provider_table[i]; i++)
-		buf_addf(&names, "%s%s", i ? ", " : "", provider_table[i]->name);
-	return err_set(err, ERR_USAGE, "unknown provider '%s': expected one of %s", value, names.p);
-}
 
 static void add_to_list(struct options *o, const char ***list, size_t *count, const char *value)
 {
@@ -254,8 +133,11 @@ static void add_plugin(struct options *o, const char *value, enum kind kind)
 	o->plugin_dirs = all;
 }
 
-static void take_back(struct options *o, const struct option *option, void *at)
+/* As if the option had never been set. */
+static void options_reset(struct options *o, const struct option *option)
 {
+	void *at = (char *)o + option->offset;
+
 	if (option->kind == MODE)
 		o->permission_mode = PERMISSION_DEFAULT, o->mode_given = false;
 	else if (option->kind == DIRECTORY)
@@ -276,25 +158,98 @@ static void take_back(struct options *o, const struct option *option, void *at)
 		*(const char **)at = NULL;
 }
 
+/* Whether a text is one that the option takes; *value becomes the text to keep. */
+static int option_check(const struct option *option, const char **value, struct err *err)
+{
+	static const struct rule_origin origin = { .layer = "cliArg" };
+	AUTO_ARENA struct arena scratch = { 0 };
+	AUTO_BUF struct buf names = { 0 };
+	const char *const *choices = option->choices;
+	struct str text = str_from(*value);
+	int64_t tokens;
+
+	switch (option->kind) {
+	case UUID:
+		if (!id_is_uuid(text))
+			return err_set(err, ERR_USAGE, "--%s expects an id (a UUID), not '%s'", option->name, *value);
+		return 0;
+	case CHOICE:
+	case PROMPTS:
+		for (size_t i = 0; choices[i]; i++) {
+			if (str_is(text, choices[i]))
+				return 0;
+			buf_addf(&names, "%s%s", !i ? "" : choices[i + 1] ? ", " : " or ", choices[i]);
+		}
+		return err_set(err, ERR_USAGE, "--%s expects %s, not '%s'", option->name, names.p, *value);
+	case THINKING: /* a word, or a number of tokens; none at all is no thinking */
+		if (str_is(text, "enabled"))
+			*value = "adaptive";
+		else if (str_to_i64(text, &tokens) && tokens >= 0)
+			*value = tokens ? *value : "disabled";
+		else if (!str_is(text, "adaptive") && !str_is(text, "disabled"))
+			return err_set(err, ERR_USAGE,
+				       "--%s expects adaptive, disabled or a number of tokens, not '%s'", option->name,
+				       *value);
+		return 0;
+	case PROVIDER:
+		for (size_t i = 0; provider_table[i]; i++)
+			buf_addf(&names, "%s%s", i ? ", " : "", provider_table[i]->name);
+		if (!provider_find(text))
+			return err_set(err, ERR_USAGE, "unknown provider '%s': expected one of %s", *value, names.p);
+		return 0;
+	case DENY_RULES: /* at once: a rule that forbids must not turn out to be unreadable when it is needed */
+		while (text.p) {
+			struct str one = rule_cut(&text);
+			struct rule rule = { 0 };
+			if (one.n && rule_parse(&scratch, RULE_DENY, one, &origin, NULL, NULL, &rule, err) < 0) {
+				err->kind = ERR_USAGE;
+				return err_wrap(err, "--%s", option->name);
+			}
+			rule_release(&rule);
+		}
+		return 0;
+	default:
+		return 0;
+	}
+}
+
 int options_set(struct options *o, const char *name, const char *value, struct err *err)
 {
-	const struct option *option = find(name);
-	char *at = option ? (char *)o + option->offset : NULL;
+	const struct option *option = NULL;
 
+	for (size_t i = 0; i < COUNT_OF(option_table) && !option; i++)
+		if (!strcmp(option_table[i].name, name))
+			option = &option_table[i];
 	if (!option)
 		return err_set(err, ERR_USAGE, "unknown option '%s'", name);
 	if (!value) {
-		take_back(o, option, at);
+		options_reset(o, option);
 		return 0;
 	}
+	void *at = (char *)o + option->offset;
+	double amount;
+	int64_t number;
+	int status = option_check(option, &value, err);
+	if (status < 0)
+		return status;
 	switch (option->kind) {
 	case SWITCH:
-		*(bool *)(void *)at = true;
+		*(bool *)at = true;
+		return 0;
+	case PROMPTS:
+		*(bool *)at = !strcmp(value, option->choices[1]);
 		return 0;
 	case NUMBER:
-		return set_number(option, value, (int64_t *)(void *)at, err);
+		if (!str_to_i64(str_from(value), &number) || number < 1)
+			return err_set(err, ERR_USAGE, "--%s expects a whole number from 1 on, not '%s'", name, value);
+		*(int64_t *)at = number;
+		return 0;
 	case MONEY:
-		return set_money(option, value, (double *)(void *)at, err);
+		if (!str_to_double(str_from(value), &amount) || !(amount > 0) || amount > 1e9)
+			return err_set(err, ERR_USAGE, "--%s expects an amount of money above 0, not '%s'", name,
+				       value);
+		*(double *)at = amount;
+		return 0;
 	case MODE:
 		o->mode_given = true;
 		if (!permission_mode_parse(str_from(value), &o->permission_mode))
@@ -304,44 +259,24 @@ int options_set(struct options *o, const char *name, const char *value, struct e
 				"or bypassPermissions",
 				value);
 		return permission_check_mode(o->permission_mode, err);
-	case DENY_RULES:
-		return set_deny_rules(option, value, (const char **)(void *)at, o, err);
-	case UUID:
-		if (!id_is_uuid(str_from(value)))
-			return err_set(err, ERR_USAGE, "--%s expects an id (a UUID), not '%s'", name, value);
-		*(const char **)(void *)at = arena_strdup(&o->arena, value);
-		return 0;
 	case DIRECTORY:
 		add_to_list(o, &o->add_dirs, &o->add_dir_count, value);
+		return 0;
+	case SERVERS:
+		add_to_list(o, &o->mcp_configs, &o->mcp_config_count, value);
 		return 0;
 	case PLUGIN:
 	case PLUGIN_NO_MCP:
 	case PLUGIN_URL:
 		add_plugin(o, value, option->kind);
 		return 0;
-	case SERVERS:
-		add_to_list(o, &o->mcp_configs, &o->mcp_config_count, value);
-		return 0;
 	case SOURCES:
 		o->some_sources = true;
 		return setting_sources_parse(str_from(value), &o->setting_sources, err);
-	case PROMPTS:
-		return set_prompts(value, (bool *)(void *)at, err);
-	case DISPLAY:
-		return set_display(value, (const char **)(void *)at, err);
-	case SETUP:
-		return set_setup(value, (const char **)(void *)at, err);
-	case EFFORT:
-		return set_effort(value, (const char **)(void *)at, o, err);
-	case THINKING:
-		return set_thinking(option, value, (const char **)(void *)at, o, err);
-	case PROVIDER:
-		return set_provider(value, (const char **)(void *)at, o, err);
-	case TEXT:
-		break;
+	default:
+		*(const char **)at = arena_strdup(&o->arena, value);
+		return 0;
 	}
-	*(const char **)(void *)at = arena_strdup(&o->arena, value);
-	return 0;
 }
 
 int options_directories(const struct options *o, struct arena *a, const char **ret_cwd, const char **ret_config,

@@ -29,7 +29,7 @@ struct options {
 	size_t mcp_config_count;
 	bool strict_mcp_config;     /* servers of no other place */
 	bool trust_project;         /* the folder is trusted for this run */
-	const char *agent;          /* that the session runs as; NULL: as the settings say */
+	const char *agent;          /* that the session runs as; NULL: by the settings */
 	const char *agents;         /* JSON, or a file; NULL: none */
 	const char *settings;       /* a file, or a JSON object */
 	const char *fallback_model; /* comma list; NULL: none */
@@ -40,18 +40,18 @@ struct options {
 	const char *effort;           /* low .. max; NULL: the model's own */
 	const char *thinking_display; /* summarized or omitted; NULL: the model's own way */
 	const char *thinking;         /* adaptive, disabled or a number of tokens; NULL: the model's own */
-	const char *managed_settings; /* JSON of whoever started us, where no administrator says anything */
+	const char *managed_settings; /* JSON of the parent process, where there are no managed settings */
 	const char *config_root;      /* checkout whose project files count in place of those of cwd; NULL: cwd */
-	const char *resume_drops;     /* uuid of the one prompt behind resume_at; NULL: whatever is there */
+	const char *resume_drops;     /* uuid of the one prompt behind resume_at; NULL: any */
 	const char *channels;         /* servers that may push messages: there are none of this kind */
 	bool background_agents;       /* no call waits for an agent */
 	bool await_initialize, managed_in_initialize, session_mirror;
 	const char *setup;                  /* "init" or "maintenance": Setup hooks come first; NULL: they do not */
 	const char *hooks;                  /* JSON of the host's own hooks, with hookCallbackIds; NULL: none */
-	const char *permission_prompt_tool; /* "stdio", or an MCP tool; NULL: nobody is asked */
+	const char *permission_prompt_tool; /* "stdio", or an MCP tool; NULL: there are no questions */
 	bool replay_user_messages, may_bypass;
 	bool single_prompt;     /* no further prompt follows: hooks that would wake an idle session are waited for */
-	bool nobody_answers;    /* whoever could be asked is not */
+	bool no_answers;        /* questions are not asked */
 	bool coordinator;       /* the main agent only directs workers */
 	bool one_run;           /* the program ends when all is quiet: a team ends with it */
 	const char *trace;      /* file; NULL: none is written */
@@ -66,10 +66,10 @@ struct options {
 /* The working directory and <config>, from options and environment; in the arena. */
 int options_directories(const struct options *o, struct arena *a, const char **ret_cwd, const char **ret_config,
 			struct err *err);
-/* Somebody answers questions: a person, the host, or a tool. */
+/* Whether questions are answered: by a person, the host, or a tool. */
 static inline bool options_can_ask(const struct options *o)
 {
-	return (o->interactive || o->permission_prompt_tool) && !o->nobody_answers;
+	return (o->interactive || o->permission_prompt_tool) && !o->no_answers;
 }
 int options_set(struct options *o, const char *name, const char *value, struct err *err);
 void options_release(struct options *o);

@@ -29,22 +29,7 @@ static const char *directory_of(struct arena *a, const char *file)
 	return slash && slash > file ? arena_dup(a, file, (size_t)(slash - file)) : "/";
 }
 
-/* Where "/x" starts. A project's is the directory that has .claude; local rules are the user's own, for where he works. */
-static const char *base_of(struct reading *r, const struct settings_origin *origin)
-{
-	switch (origin->layer) {
-	case LAYER_USER:
-		return r->spec->config_dir;
-	case LAYER_PROJECT:
-		return directory_of(&r->arena, directory_of(&r->arena, origin->file));
-	case LAYER_LOCAL:
-		return NULL;
-	default:
-		return origin->file[0] == '/' ? directory_of(&r->arena, origin->file) : r->spec->config_dir;
-	}
-}
-
-/* A rule without effect is told with its place. */
+/* A warning names the position of its rule. */
 static void warn_at(void *data, const char *message)
 {
 	struct reading *r = data;
@@ -57,49 +42,42 @@ static void warn_at(void *data, const char *message)
 
 static void add_text(struct reading *r, const struct settings_origin *at, struct str text)
 {
-	struct rule_origin origin = {
-		.layer = layer_names[at->layer], .file = at->file, .line = at->line, .base = base_of(r, at)
-	};
+	struct rule_origin origin = { .layer = layer_names[at->layer], .file = at->file, .line = at->line };
 	struct err why = { 0 };
 
+	/* Where "/x" starts. A project's is the directory that has .claude; local rules are for the working directory. */
+	if (at->layer == LAYER_PROJECT)
+		origin.base = directory_of(&r->arena, directory_of(&r->arena, at->file));
+	else if (at->layer != LAYER_LOCAL)
+		origin.base = at->layer != LAYER_USER && at->file[0] == '/' ? directory_of(&r->arena, at->file)
+									    : r->spec->config_dir;
 	r->at = at;
 	if (rule_set_add(r->set, r->list, text, &origin, warn_at, r, &why) < 0 && !r->refusal->text[0])
 		(void)err_set(r->refusal, ERR_USAGE, "%s:%u: permissions.%s: %s", at->file, at->line,
 			      rule_list_name(r->list), why.text);
 }
 
-static void add_pair(struct reading *r, const struct settings_origin *at, struct str tool, const struct json *args)
-{
-	AUTO_BUF struct buf text = { 0 };
-
-	buf_addf(&text, STR_FMT "(" STR_FMT ")", STR_ARG(tool), STR_ARG(json_str(args, &r->arena)));
-	add_text(r, at, buf_str(&text));
-}
-
 /* {"tool": "Task", "args": "Explore"}, or several in args, is an older way to write Task(Explore). */
-static void add_object(struct reading *r, const struct settings_origin *at, const struct json *rule)
-{
-	struct str tool = json_str(json_get(rule, "tool"), &r->arena);
-	const struct json *args = json_get(rule, "args");
-
-	if (!args)
-		add_text(r, at, tool);
-	else if (!json_is(args, JSON_ARRAY))
-		add_pair(r, at, tool, args);
-	for (const struct json *v = json_is(args, JSON_ARRAY) ? json_first(args) : NULL; v; v = json_next(args, v))
-		add_pair(r, at, tool, v);
-}
-
 static void add_rule(void *data, const struct settings_item *item)
 {
 	struct reading *r = data;
+	const struct json *args = json_get(item->value, "args");
 
 	if (r->managed_only && item->origin.layer != LAYER_MANAGED)
 		return;
-	if (json_is(item->value, JSON_OBJECT))
-		add_object(r, &item->origin, item->value);
-	else
+	if (!json_is(item->value, JSON_OBJECT)) {
 		add_text(r, &item->origin, json_str(item->value, &r->arena));
+		return;
+	}
+	struct str tool = json_str(json_get(item->value, "tool"), &r->arena);
+	bool several = json_is(args, JSON_ARRAY);
+	if (!args)
+		add_text(r, &item->origin, tool);
+	for (const struct json *v = several ? json_first(args) : args; v; v = several ? json_next(args, v) : NULL) {
+		struct str arg = json_str(v, &r->arena);
+		add_text(r, &item->origin,
+			 str_from(arena_printf(&r->arena, STR_FMT "(" STR_FMT ")", STR_ARG(tool), STR_ARG(arg))));
+	}
 }
 
 struct rule_set *app_rules(const struct settings *s, const struct settings_spec *spec, rule_warn_fn *warn, void *data,
@@ -125,22 +103,20 @@ struct rule_set *app_rules(const struct settings *s, const struct settings_spec 
 
 /* ---- from options to rules ------------------------------------------------------------------------------------- */
 
-static void add_list(struct permission *p, enum rule_list list, const char *rules, rule_warn_fn *warn, void *data)
-{
-	static const struct rule_origin origin = { .layer = "cliArg" };
-	struct str rest = rules ? str_from(rules) : (struct str){ 0 };
-
-	while (rest.p) {
-		struct str text = rule_cut(&rest);
-		if (text.n)
-			(void)permission_add_rule(p, list, text, &origin, warn, data, NULL);
-	}
-}
-
 void app_add_flag_rules(struct permission *p, const struct options *o, rule_warn_fn *warn, void *data)
 {
-	add_list(p, RULE_DENY, o->disallowed_tools, warn, data);
-	add_list(p, RULE_ALLOW, o->allowed_tools, warn, data);
+	static const struct rule_origin origin = { .layer = "cliArg" };
+	const struct {
+		enum rule_list list;
+		const char *rules;
+	} flags[] = { { RULE_DENY, o->disallowed_tools }, { RULE_ALLOW, o->allowed_tools } };
+
+	for (size_t i = 0; i < COUNT_OF(flags); i++)
+		for (struct str rest = str_from(flags[i].rules); rest.p && flags[i].rules;) {
+			struct str text = rule_cut(&rest);
+			if (text.n)
+				(void)permission_add_rule(p, flags[i].list, text, &origin, warn, data, NULL);
+		}
 }
 
 /* ---- modes ------------------------------------------------------------------------------------------------------ */
@@ -162,7 +138,7 @@ int app_start_mode(const struct settings *s, const struct options *o, enum permi
 
 	if (!o->mode_given && text)
 		(void)permission_mode_parse(str_from(text), &mode);
-	/* Whoever wrote a mode that is not known wanted another one than a lower file, which must not widen it. */
+	/* A file with an unknown mode wanted another one than a lower file, which must not widen it. */
 	if (!o->mode_given && settings_misfit_of(s, "permissions.defaultMode") &&
 	    permission_mode_is_wider(mode, PERMISSION_DEFAULT))
 		mode = PERMISSION_DEFAULT;
@@ -180,18 +156,6 @@ void app_limit_modes(struct permission *p, const struct settings *s)
 }
 
 /* ---- both ------------------------------------------------------------------------------------------------------ */
-
-static const char *const *find_dirs(struct arena *a, const struct options *o, const char *cwd)
-{
-	const char **dirs = arena_alloc(a, (o->add_dir_count + 2) * sizeof *dirs);
-	size_t n = 0;
-
-	dirs[n++] = cwd;
-	for (size_t i = 0; i < o->add_dir_count; i++)
-		dirs[n++] = path_absolute(a, cwd, str_from(o->add_dirs[i]));
-	dirs[n] = NULL;
-	return dirs;
-}
 
 int app_permission_open(struct services *sv, struct arena *a, struct app_permission *ret_p, rule_warn_fn *warn,
 			void *data, struct err *err)
@@ -214,7 +178,13 @@ int app_permission_open(struct services *sv, struct arena *a, struct app_permiss
 	rule_set_unref(rules);
 	app_add_flag_rules(&p.permission, &sv->options, warn, data);
 	p.env.cwd = p.env.root = p.permission.root = p.spec.cwd;
-	p.env.dirs = p.permission.dirs = find_dirs(a, &sv->options, p.spec.cwd);
+	const char **dirs = arena_alloc(a, (sv->options.add_dir_count + 2) * sizeof *dirs);
+	size_t n = 0;
+	dirs[n++] = p.spec.cwd;
+	for (size_t i = 0; i < sv->options.add_dir_count; i++)
+		dirs[n++] = path_absolute(a, p.spec.cwd, str_from(sv->options.add_dirs[i]));
+	dirs[n] = NULL;
+	p.env.dirs = p.permission.dirs = dirs;
 	*ret_p = p;
 	return 0;
 }

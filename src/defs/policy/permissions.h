@@ -4,7 +4,7 @@
 #include "defs/policy/sources.h"
 #include "guard/permission/permission.h"
 
-/* The rules of all settings files that count; if managed settings say allowManagedPermissionRulesOnly, no others count. Returns
+/* The rules of all settings files that count; with allowManagedPermissionRulesOnly only the managed ones. Returns
  * a reference. warn gets a line for each rule that has no effect; may be NULL. A rule that denies or asks and cannot be
  * understood is left out, and *refusal, which the caller has zeroed, names its file and line: no agent may run. */
 struct rule_set *app_rules(const struct settings *s, const struct settings_spec *spec, rule_warn_fn *warn, void *data,

@@ -21,45 +21,10 @@ int app_plugins_dir(struct services *sv, struct arena *a, const char **ret_dir, 
 	return status;
 }
 
-static void find_given(struct plugin_spec *spec, struct arena *a, const struct options *o, const char *cwd)
-{
-	struct plugin_given *given = arena_calloc(a, (o->plugin_dir_count + 1) * sizeof *given);
-
-	for (size_t i = 0; i < o->plugin_dir_count; i++) {
-		given[i] = o->plugin_dirs[i];
-		if (!given[i].is_url)
-			given[i].path = path_absolute(a, cwd, str_from(given[i].path));
-	}
-	spec->given = given;
-	spec->given_count = o->plugin_dir_count;
-}
-
-static void add_project_skills(struct plugin_spec *spec, struct plugin_skills_dir *dirs, struct arena *a,
-			       const char *folder, bool trusted)
-{
-	dirs[spec->skills_dir_count++] = (struct plugin_skills_dir){
-		.path = path_join(a, folder, ".claude/skills"),
-		.needs_trust = trusted ? NULL : folder,
-	};
-}
-
-static void find_skills_dirs(struct plugin_spec *spec, struct arena *a, const struct settings_spec *from, bool trusted)
-{
-	struct plugin_skills_dir *dirs = arena_calloc(a, 3 * sizeof *dirs);
-
-	if (from->sources & SETTINGS_USER)
-		dirs[spec->skills_dir_count++].path = path_join(a, from->config_dir, "skills");
-	if (from->sources & SETTINGS_PROJECT) {
-		add_project_skills(spec, dirs, a, from->cwd, trusted);
-		if (strcmp(spec->project_dir, from->cwd) != 0)
-			add_project_skills(spec, dirs, a, spec->project_dir, trusted);
-	}
-	spec->skills_dirs = dirs;
-}
-
 int app_plugins_find(struct services *sv, const struct settings *settings, struct plugin_list **ret_list,
 		     struct err *err)
 {
+	const struct options *o = &sv->options;
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_TRUST struct trust trust = { 0 };
 	struct settings_spec from;
@@ -72,18 +37,28 @@ int app_plugins_find(struct services *sv, const struct settings *settings, struc
 	const char *root = git_root(&a, from.cwd);
 	spec.project_dir = root ? root : from.cwd;
 	spec.bare = from.bare;
-	find_given(&spec, &a, &sv->options, from.cwd);
-	find_skills_dirs(&spec, &a, &from, sv->options.trust_project);
+
+	struct plugin_given *given = arena_calloc(&a, (o->plugin_dir_count + 1) * sizeof *given);
+	for (size_t i = 0; i < o->plugin_dir_count; i++) {
+		given[i] = o->plugin_dirs[i];
+		if (!given[i].is_url)
+			given[i].path = path_absolute(&a, from.cwd, str_from(given[i].path));
+	}
+	spec.given = given;
+	spec.given_count = o->plugin_dir_count;
+
+	struct plugin_skills_dir *dirs = arena_calloc(&a, 3 * sizeof *dirs);
+	const char *folders[] = { from.cwd, strcmp(spec.project_dir, from.cwd) != 0 ? spec.project_dir : NULL };
+	if (from.sources & SETTINGS_USER)
+		dirs[spec.skills_dir_count++].path = path_join(&a, from.config_dir, "skills");
+	for (size_t i = 0; i < COUNT_OF(folders) && folders[i] && from.sources & SETTINGS_PROJECT; i++)
+		dirs[spec.skills_dir_count++] = (struct plugin_skills_dir){
+			.path = path_join(&a, folders[i], ".claude/skills"),
+			.needs_trust = o->trust_project ? NULL : folders[i],
+		};
+	spec.skills_dirs = dirs;
 	*ret_list = plugin_list_load(&spec);
 	return 0;
-}
-
-/* A directory that cannot be made is the plugin's own failure to tell, when it writes there. */
-static void make_data_dirs(const struct plugin_list *list)
-{
-	for (size_t i = 0; i < list->enabled_count; i++)
-		if (list->enabled[i]->hooks.count || list->enabled[i]->mcp.count)
-			(void)file_make_dirs(list->enabled[i]->data_dir, 0700, NULL);
 }
 
 int app_plugins_open(struct services *sv, const struct settings *settings, struct err *err)
@@ -92,12 +67,15 @@ int app_plugins_open(struct services *sv, const struct settings *settings, struc
 
 	if (status < 0)
 		return status;
-	make_data_dirs(sv->plugins);
+	const struct plugin_list *list = sv->plugins;
+	/* If a directory cannot be made, the plugin fails when it writes there. */
+	for (size_t i = 0; i < list->enabled_count; i++)
+		if (list->enabled[i]->hooks.count || list->enabled[i]->mcp.count)
+			(void)file_make_dirs(list->enabled[i]->data_dir, 0700, NULL);
 	size_t on = 0;
-	for (size_t i = 0; i < sv->plugins->count; i++)
-		on += sv->plugins->all[i]->state != PLUGIN_DISABLED;
-	services_log(sv, "plugins", "Found %zu plugins (%zu enabled, %zu disabled)", sv->plugins->count, on,
-		     sv->plugins->count - on);
+	for (size_t i = 0; i < list->count; i++)
+		on += list->all[i]->state != PLUGIN_DISABLED;
+	services_log(sv, "plugins", "Found %zu plugins (%zu enabled, %zu disabled)", list->count, on, list->count - on);
 	return 0;
 }
 
@@ -204,56 +182,41 @@ static const char *look_up(void *data, struct str name)
 	return value ? value : getenv(arena_str(&a, name).p);
 }
 
-static size_t count_servers(const struct plugin_list *list)
+const struct mcp_entry *app_plugin_servers(const struct plugin_list *list, struct arena *a, size_t *ret_count)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < list->enabled_count; i++)
 		for (size_t k = 0; k < list->enabled[i]->mcp.count; k++)
 			n += list->enabled[i]->mcp.list[k].value->count;
-	return n;
-}
+	struct mcp_entry *entries = arena_calloc(a, (n + 1) * sizeof *entries);
+	n = 0;
+	for (size_t i = 0; i < list->enabled_count; i++) {
+		const struct plugin *p = list->enabled[i];
+		const char **env = arena_calloc(a, 3 * sizeof *env);
 
-static const char *const *make_env(struct arena *a, const struct plugin *p)
-{
-	const char **env = arena_calloc(a, 3 * sizeof *env);
-
-	env[0] = arena_printf(a, "CLAUDE_PLUGIN_ROOT=%s", p->root);
-	if (p->data_dir)
-		env[1] = arena_printf(a, "CLAUDE_PLUGIN_DATA=%s", p->data_dir);
-	return env;
-}
-
-static size_t add_servers(struct mcp_entry *to, struct arena *a, const struct plugin *p, const struct plugin_part *part)
-{
-	const char *const *env = make_env(a, p);
-	size_t n = 0;
-
-	for (struct json_member m = json_members(part->value); m.key; m = json_member_next(part->value, m)) {
-		struct str name = json_str(m.key, a);
-		to[n++] = (struct mcp_entry){
-			.name = str_from(arena_printf(a, "plugin:%s:" STR_FMT, p->name, STR_ARG(name))),
-			.value = m.value,
-			.scope = MCP_SCOPE_PLUGIN,
-			.file = part->file,
-			.line = settings_line(part->lines, m.key),
-			.believed = true,
-			.lookup = look_up,
-			.data = (void *)(uintptr_t)p,
-			.env = env,
-		};
+		env[0] = arena_printf(a, "CLAUDE_PLUGIN_ROOT=%s", p->root);
+		if (p->data_dir)
+			env[1] = arena_printf(a, "CLAUDE_PLUGIN_DATA=%s", p->data_dir);
+		for (size_t k = 0; k < p->mcp.count; k++) {
+			const struct plugin_part *part = &p->mcp.list[k];
+			for (struct json_member m = json_members(part->value); m.key;
+			     m = json_member_next(part->value, m)) {
+				struct str name = json_str(m.key, a);
+				entries[n++] = (struct mcp_entry){
+					.name = str_from(arena_printf(a, "plugin:%s:" STR_FMT, p->name, STR_ARG(name))),
+					.value = m.value,
+					.scope = MCP_SCOPE_PLUGIN,
+					.file = part->file,
+					.line = settings_line(part->lines, m.key),
+					.believed = true,
+					.lookup = look_up,
+					.data = (void *)(uintptr_t)p,
+					.env = env,
+				};
+			}
+		}
 	}
-	return n;
-}
-
-const struct mcp_entry *app_plugin_servers(const struct plugin_list *list, struct arena *a, size_t *ret_count)
-{
-	struct mcp_entry *entries = arena_calloc(a, (count_servers(list) + 1) * sizeof *entries);
-	size_t n = 0;
-
-	for (size_t i = 0; i < list->enabled_count; i++)
-		for (size_t k = 0; k < list->enabled[i]->mcp.count; k++)
-			n += add_servers(entries + n, a, list->enabled[i], &list->enabled[i]->mcp.list[k]);
 	*ret_count = n;
 	return entries;
 }
@@ -285,42 +248,10 @@ const char *app_plugin_path(const struct plugin_list *list, struct arena *a, con
 	return any ? arena_strdup(a, out.p) : NULL;
 }
 
-static void put_error(struct json_out *w, const struct plugin *p, const struct plugin_error *e)
-{
-	AUTO_BUF struct buf message = { 0 };
-
-	buf_addstr(&message, e->file);
-	if (e->line)
-		buf_addf(&message, ":%u", e->line);
-	buf_addf(&message, ": %s", e->message);
-	json_open(w, '{');
-	json_kcstr(w, "plugin", p->id);
-	json_kcstr(w, "type", plugin_fault_name(e->fault));
-	json_kstr(w, "message", buf_str(&message));
-	json_close(w);
-}
-
-static void put_errors(struct json_out *w, const struct plugin_list *list)
+void app_put_plugins(struct json_out *w, const struct plugin_list *list)
 {
 	bool any = false;
 
-	for (size_t i = 0; i < list->count; i++) {
-		const struct plugin *p = list->all[i];
-		for (size_t k = 0; k < p->error_count && p->state != PLUGIN_DISABLED; k++) {
-			if (!any) {
-				json_key(w, "plugin_errors");
-				json_open(w, '[');
-			}
-			any = true;
-			put_error(w, p, &p->errors[k]);
-		}
-	}
-	if (any)
-		json_close(w);
-}
-
-void app_put_plugins(struct json_out *w, const struct plugin_list *list)
-{
 	json_key(w, "plugins");
 	json_open(w, '[');
 	for (size_t i = 0; list && i < list->enabled_count; i++) {
@@ -332,6 +263,28 @@ void app_put_plugins(struct json_out *w, const struct plugin_list *list)
 		json_close(w);
 	}
 	json_close(w);
-	if (list)
-		put_errors(w, list);
+	for (size_t i = 0; list && i < list->count; i++) {
+		const struct plugin *p = list->all[i];
+		for (size_t k = 0; k < p->error_count && p->state != PLUGIN_DISABLED; k++) {
+			const struct plugin_error *e = &p->errors[k];
+			AUTO_BUF struct buf message = { 0 };
+
+			if (!any) {
+				json_key(w, "plugin_errors");
+				json_open(w, '[');
+			}
+			any = true;
+			buf_addstr(&message, e->file);
+			if (e->line)
+				buf_addf(&message, ":%u", e->line);
+			buf_addf(&message, ": %s", e->message);
+			json_open(w, '{');
+			json_kcstr(w, "plugin", p->id);
+			json_kcstr(w, "type", plugin_fault_name(e->fault));
+			json_kstr(w, "message", buf_str(&message));
+			json_close(w);
+		}
+	}
+	if (any)
+		json_close(w);
 }

@@ -31,5 +31,5 @@ void app_plugin_hooks(const struct plugin_list *list, struct hook_source *ret_so
 bool app_plugins_only(const struct settings *settings, const char *kind);
 /* PATH with the bin directories of plugins behind it; NULL: no plugin has one. */
 const char *app_plugin_path(const struct plugin_list *list, struct arena *a, const char *path);
-/* "plugins" and, if there is something to tell, "plugin_errors" of the init frame. list may be NULL. */
+/* "plugins" and, if there are any, "plugin_errors" of the init frame. list may be NULL. */
 void app_put_plugins(struct json_out *w, const struct plugin_list *list);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * policy.c - what the settings say, compiled. */
+ * policy.c - compiles the settings. */
 #include "defs/policy/policy.h"
 #include "defs/policy/permissions.h"
 #include "defs/policy/plugins.h"
 
-static void warn(void *data, const char *message)
+static void policy_warn(void *data, const char *message)
 {
 	struct policy *p = data;
 
@@ -14,24 +14,10 @@ static void warn(void *data, const char *message)
 /* ---- hooks ------------------------------------------------------------------------------------------------------- */
 
 struct sources {
-	struct hook_source *list; /* owned */
-	size_t count, cap;
+	struct hook_source *list; /* the highest first; has room for one of each file and of the host */
+	size_t count;
 	bool plugins_only; /* managed settings allow those of plugins, and their own */
 };
-
-static void sources_release(struct sources *s)
-{
-	free(s->list);
-}
-
-static struct hook_source *new_source(struct sources *s)
-{
-	if (s->count == s->cap) {
-		s->cap = s->cap ? s->cap * 2 : 8;
-		s->list = xrealloc(s->list, s->cap * sizeof *s->list);
-	}
-	return &s->list[s->count++];
-}
 
 static void add_source(void *data, const struct settings_view *view)
 {
@@ -43,75 +29,45 @@ static void add_source(void *data, const struct settings_view *view)
 	struct sources *s = data;
 	enum settings_layer layer = view->origin.layer;
 
-	if (!view->value || view->why)
+	if (!view->value || view->why || (s->plugins_only && layer != LAYER_MANAGED))
 		return;
-	if (s->plugins_only && layer != LAYER_MANAGED)
-		return;
-	*new_source(s) = (struct hook_source){
+	s->list = xrealloc(s->list, (s->count + 1) * sizeof *s->list);
+	s->list[s->count++] = (struct hook_source){
 		.layer = layers[layer], .file = view->origin.file, .hooks = view->value, .trusted = true
 	};
 }
 
-static bool managed_says(const struct policy *p, const char *path)
-{
-	struct settings_origin origin;
-	const struct json *v = settings_get(p->settings, path, &origin);
-
-	return json_bool(v) && origin.layer == LAYER_MANAGED;
-}
-
-/* Functions of the host, which itself is above all files. */
-static void add_host(const struct services *sv, struct json_reader *reader, struct sources *sources)
-{
-	const char *text = sv->options.hooks;
-	const struct json *root;
-
-	if (!text || json_parse(reader, text, strlen(text), &root, NULL) < 0)
-		return;
-	(void)new_source(sources);
-	memmove(sources->list + 1, sources->list, (sources->count - 1) * sizeof *sources->list);
-	sources->list[0] =
-		(struct hook_source){ .layer = HOOK_FROM_SDK, .file = "the host", .hooks = root, .trusted = true };
-}
-
-/* Plugins come before all others: what the user wrote has the last word. */
-static struct hook_set *compile_with_plugins(const struct services *sv, struct policy *p, const struct sources *sources,
-					     struct diagnostics *problems)
-{
-	size_t n = app_plugin_hook_count(sv->plugins);
-	struct hook_source *all = arena_calloc(&p->arena, (n + sources->count) * sizeof *all);
-
-	app_plugin_hooks(sv->plugins, all);
-	if (sources->count)
-		memcpy(all + n, sources->list, sources->count * sizeof *all);
-	return hook_set_new(all, n + sources->count, &p->hook_policy, problems);
-}
-
+/* Hooks run in this order: those of plugins, of the files from the lowest on, of the host, which is above all files. */
 static void compile_hooks(struct services *sv, struct policy *p)
 {
-	AUTO_JSON struct json_reader host = { 0 };
+	AUTO_JSON struct json_reader reader = { 0 };
 	struct diagnostics problems = { .arena = &p->arena };
-	CLEANUP(sources_release)
 	struct sources sources = { .plugins_only = app_plugins_only(p->settings, "hooks") };
+	struct settings_origin origin;
+	const struct json *root;
+	const char *host = sv->options.hooks;
+	size_t n = app_plugin_hook_count(sv->plugins);
 
+	bool off = json_bool(settings_get(p->settings, "disableAllHooks", &origin));
 	p->hook_policy = (struct hook_policy){
-		.disable_all = settings_bool(p->settings, "disableAllHooks", false),
-		.disable_managed = managed_says(p, "disableAllHooks"),
+		.disable_all = off,
+		.disable_managed = off && origin.layer == LAYER_MANAGED,
 		.managed_only = settings_bool(p->settings, "allowManagedHooksOnly", false),
 		.http_urls = settings_texts(p->settings, "allowedHttpHookUrls", &p->arena),
 		.http_env = settings_texts(p->settings, "httpHookAllowedEnvVars", &p->arena),
 	};
 	settings_explain(p->settings, "hooks", add_source, &sources);
-	add_host(sv, &host, &sources);
-	if (!sources.count && !app_plugin_hook_count(sv->plugins))
-		return;
-	/* The highest comes first here, and hooks run in the order of their files, lowest first. */
-	for (size_t i = 0; i < sources.count / 2; i++) {
-		struct hook_source swap = sources.list[i];
-		sources.list[i] = sources.list[sources.count - 1 - i];
-		sources.list[sources.count - 1 - i] = swap;
-	}
-	p->hooks = compile_with_plugins(sv, p, &sources, &problems);
+	struct hook_source *all = arena_calloc(&p->arena, (n + sources.count + 1) * sizeof *all);
+	app_plugin_hooks(sv->plugins, all);
+	while (sources.count)
+		all[n++] = sources.list[--sources.count];
+	free(sources.list);
+	if (host && json_parse(&reader, host, strlen(host), &root, NULL) == 0)
+		all[n++] = (struct hook_source){
+			.layer = HOOK_FROM_SDK, .file = "the host", .hooks = root, .trusted = true
+		};
+	if (n)
+		p->hooks = hook_set_new(all, n, &p->hook_policy, &problems);
 	for (size_t i = 0; i < problems.count; i++)
 		buf_addf(&p->notes, "%s\n", problems.list[i].message);
 }
@@ -181,18 +137,18 @@ void policy_renew_env(struct services *sv)
 /* ---- all of it ----------------------------------------------------------------------------------------------- */
 
 /* Takes settings. *p need not be initialised. */
-static int compile(struct services *sv, struct settings *settings, struct policy *p, struct err *err)
+static int policy_compile(struct services *sv, struct settings *settings, struct policy *p, struct err *err)
 {
 	struct err refusal = { 0 };
 	struct settings_spec spec;
 
 	*p = (struct policy){ .settings = settings, .trusted = settings_trusted(settings) };
-	app_warn_settings(settings, warn, p);
+	app_warn_settings(settings, policy_warn, p);
 	int status = settings_refusal(settings, err);
 	if (status == 0)
 		status = app_settings_spec(sv, &p->arena, &spec, err);
 	if (status == 0)
-		p->rules = app_rules(settings, &spec, warn, p, &refusal);
+		p->rules = app_rules(settings, &spec, policy_warn, p, &refusal);
 	if (refusal.text[0])
 		status = err_set(err, ERR_USAGE, "%s", refusal.text);
 	if (status < 0) {
@@ -202,6 +158,19 @@ static int compile(struct services *sv, struct settings *settings, struct policy
 	compile_hooks(sv, p);
 	make_env(sv, p);
 	return 0;
+}
+
+/* The same as a policy of its own. */
+static int policy_compile_new(struct services *sv, struct settings *settings, struct policy **ret, struct err *err)
+{
+	struct policy *p = xmalloc(sizeof *p);
+	int status = policy_compile(sv, settings, p, err);
+
+	if (status < 0)
+		free(p);
+	else
+		*ret = p;
+	return status;
 }
 
 int policy_load(struct services *sv, struct err *err)
@@ -216,7 +185,7 @@ int policy_load(struct services *sv, struct err *err)
 		settings_unref(settings);
 		return -(int)err->kind;
 	}
-	return compile(sv, settings, &sv->policy, err);
+	return policy_compile(sv, settings, &sv->policy, err);
 }
 
 int policy_look(struct services *sv, struct policy **ret_changed, struct err *err)
@@ -228,28 +197,16 @@ int policy_look(struct services *sv, struct policy **ret_changed, struct err *er
 		settings_unref(settings);
 		return status;
 	}
-	struct policy *changed = xmalloc(sizeof *changed);
-	if (compile(sv, settings, changed, err) < 0) {
-		free(changed);
-		return -(int)err->kind;
-	}
-	*ret_changed = changed;
-	return 1;
+	status = policy_compile_new(sv, settings, ret_changed, err);
+	return status < 0 ? status : 1;
 }
 
 int policy_renew(struct services *sv, struct policy **ret_changed, struct err *err)
 {
 	struct settings *settings;
+	int status = app_settings(sv, &settings, err);
 
-	if (app_settings(sv, &settings, err) < 0)
-		return -(int)err->kind;
-	struct policy *changed = xmalloc(sizeof *changed);
-	if (compile(sv, settings, changed, err) < 0) {
-		free(changed);
-		return -(int)err->kind;
-	}
-	*ret_changed = changed;
-	return 0;
+	return status < 0 ? status : policy_compile_new(sv, settings, ret_changed, err);
 }
 
 void policy_adopt(struct services *sv, struct policy *changed)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * policy.h - what the settings say, compiled once for all sessions of a runtime: rules, hooks, environment, trust. Looked at
- * again before each turn; a file that has become bad is said and leaves everything as it was. */
+ * policy.h - the settings, compiled once for all sessions of a runtime: rules, hooks, environment, trust. Checked again before
+ * each turn; a file that has become invalid is reported and leaves everything as it was. */
 #pragma once
 #include "guard/hook/set.h"
 #include "guard/permission/rule_set.h"
@@ -10,8 +10,8 @@ struct services;
 
 struct policy {
 	struct settings *settings; /* reference; NULL: not loaded yet */
-	struct settings *seen;     /* reference: files as they are since, which a hook did not let count; NULL: none */
-	struct arena arena;        /* of what is below; made anew with each change */
+	struct settings *seen;     /* reference: newer files that a hook rejected; NULL: none */
+	struct arena arena;        /* of what is below; new with each change */
 	struct rule_set *rules;    /* reference */
 	struct hook_set *hooks;    /* reference; NULL: none */
 	struct hook_policy hook_policy;
@@ -23,10 +23,10 @@ struct policy {
 };
 
 int policy_load(struct services *sv, struct err *err); /* once; -ERR_USAGE names file and line */
-/* 1: files have changed, *ret_changed is what they say now (returns owned); 0: nothing; -ERR_USAGE: a file is bad, the old
- * policy holds. */
+/* 1: files have changed, *ret_changed is the new policy (returns owned); 0: nothing; -ERR_USAGE: a file is invalid, the old
+ * policy stays. */
 int policy_look(struct services *sv, struct policy **ret_changed, struct err *err);
-/* What the options say now, whether files have changed or not. Returns owned. */
+/* As options and files are now, changed or not. Returns owned. */
 int policy_renew(struct services *sv, struct policy **ret_changed, struct err *err);
 /* Takes it: it holds from now on, and the one before it is gone. app_use_policy() brings it to the sessions, which borrow. */
 void policy_adopt(struct services *sv, struct policy *changed);

@@ -31,7 +31,7 @@ struct state;
 struct web;
 struct worktree_pool;
 
-/* Hears of everything that happens in the sessions of a runtime: the trace, the debug log, the control socket. Functions that
+/* Gets all events of the sessions of a runtime: the trace, the debug log, the control socket. Functions that
  * are NULL are not called. An event's line is on disk before it comes. */
 struct event;
 struct query;
@@ -91,7 +91,7 @@ struct services {
 	struct agent_tree *trees;                /* of these sessions; list by next */
 	size_t session_count;
 	size_t descriptor_limit;
-	size_t most_children;       /* at work at a time, as the settings say */
+	size_t most_children;       /* at work at a time, by the settings */
 	struct observer *observers; /* list by next; owned */
 	unsigned draining;          /* worktrees, servers and hooks that are being ended */
 	unsigned busy;              /* turns that run, watches that keep us, sessions that close */
@@ -100,7 +100,7 @@ struct services {
 };
 
 struct services *cadre_services(struct cadre *c);               /* NULL for NULL; product/runtime */
-void services_observe(struct services *sv, struct observer *o); /* takes it; it hears after those before it */
+void services_observe(struct services *sv, struct observer *o); /* takes it; called after the earlier ones */
 void services_log(struct services *sv, const char *subject, const char *fmt, ...) printf_like(3, 4); /* for observers */
 /* The value of a variable in the settings (NULL: none are asked), of a client, of the environment; NULL: none. Borrowed. */
 const char *services_getenv(const struct services *sv, const struct settings *settings, enum env_trust trust,
@@ -108,6 +108,9 @@ const char *services_getenv(const struct services *sv, const struct settings *se
 void services_setenv(struct services *sv, const char *name, const char *value);
 void services_free_variables(struct services *sv);
 void services_busy(struct services *sv, int change); /* cadre_run() returns when it is 0 */
+/* endpoints.c */
+int app_open_endpoints(struct services *sv, struct err *err); /* the provider of the run, once */
+void app_adjust_governor(struct services *sv);                /* as many requests as agents may be alive */
 /* For functions that block: -ERR_BUSY inside of cadre_run() and of event callbacks, where the loop cannot run. */
 int services_may_block(const struct services *sv, struct err *err);
 /* All sessions of the working directory's project; as session_list_read(). */

@@ -1,46 +1,35 @@
 /* SPDX-License-Identifier: MIT
  * sources.c - from the options of a runtime to the files that count: settings, agents, state. */
 #include "defs/policy/sources.h"
-#include "config/settings/env_switch.h"
+#include "config/settings/settings.h"
 #include "config/settings/settings_key.h"
 #include "defs/agentdef/builtin.h"
 #include "defs/policy/plugins.h"
 #include "config/settings/trust.h"
 #include "lib/io/file.h"
+#include "lib/json/json_write.h"
 
 static const char managed_dir[] = "/etc/claude-code";
-
-static const char *const *absolute_list(struct arena *a, const char *cwd, const char **list, size_t count)
-{
-	const char **paths = arena_alloc(a, (count + 1) * sizeof *paths);
-
-	for (size_t i = 0; i < count; i++)
-		paths[i] = path_absolute(a, cwd, str_from(list[i]));
-	return paths;
-}
-
-/* A JSON object stays as it is; anything else is the path of a file, which must be there. */
-static int find_settings(const struct options *o, struct arena *a, struct catalog_sources *s, struct err *err)
-{
-	struct str value = o->settings ? str_trim(str_from(o->settings)) : STR("");
-
-	if (!value.n)
-		return 0;
-	s->settings = value.p[0] == '{' ? arena_str(a, value).p : path_absolute(a, s->cwd, value);
-	if (value.p[0] != '{' && !file_exists(s->settings))
-		return err_set(err, ERR_USAGE, "Settings file not found: %s", s->settings);
-	return 0;
-}
 
 int app_agent_sources(struct services *sv, struct arena *a, struct catalog_sources *ret_sources, struct err *err)
 {
 	const struct options *o = &sv->options;
 	const char *entrypoint = o->entrypoint ? o->entrypoint : getenv("CLAUDE_CODE_ENTRYPOINT");
+	struct str settings = o->settings ? str_trim(str_from(o->settings)) : STR("");
 	struct catalog_sources s = { 0 };
-	if (options_directories(o, a, &s.cwd, &s.config_dir, err) < 0 || find_settings(o, a, &s, err) < 0)
+
+	if (options_directories(o, a, &s.cwd, &s.config_dir, err) < 0)
 		return -(int)err->kind;
+	/* A JSON object stays as it is; anything else is the path of a file, which must be there. */
+	if (settings.n)
+		s.settings = settings.p[0] == '{' ? arena_str(a, settings).p : path_absolute(a, s.cwd, settings);
+	if (settings.n && settings.p[0] != '{' && !file_exists(s.settings))
+		return err_set(err, ERR_USAGE, "Settings file not found: %s", s.settings);
 	s.managed_dir = o->managed_dir ? o->managed_dir : managed_dir;
-	s.add_dirs = absolute_list(a, s.cwd, o->add_dirs, o->add_dir_count);
+	const char **paths = arena_alloc(a, (o->add_dir_count + 1) * sizeof *paths);
+	for (size_t i = 0; i < o->add_dir_count; i++)
+		paths[i] = path_absolute(a, s.cwd, str_from(o->add_dirs[i]));
+	s.add_dirs = paths;
 	s.add_dir_count = o->add_dir_count;
 	if (o->config_root)
 		s.cwd = path_absolute(a, s.cwd, str_from(o->config_root));
@@ -54,23 +43,6 @@ int app_agent_sources(struct services *sv, struct arena *a, struct catalog_sourc
 		s.builtin |= BUILTIN_COORDINATOR;
 	*ret_sources = s;
 	return 0;
-}
-
-/* Those of the sessions, or without any as they are now. Returns a reference. */
-static int find_plugins(struct services *sv, struct plugin_list **ret_list, struct err *err)
-{
-	struct settings *settings;
-
-	if (sv->plugins) {
-		*ret_list = plugin_list_ref(sv->plugins);
-		return 0;
-	}
-	int status = app_settings(sv, &settings, err);
-	if (status < 0)
-		return status;
-	status = app_plugins_find(sv, settings, ret_list, err);
-	settings_unref(settings);
-	return status;
 }
 
 /* For --debug. */
@@ -99,49 +71,93 @@ static void log_agents(struct services *sv, const struct catalog_sources *source
 	}
 }
 
+/* With the plugins of the sessions, or without sessions as they are now. */
 int app_agents(struct services *sv, struct arena *a, struct catalog **ret_registry, struct err *err)
 {
 	struct catalog_sources sources;
-	struct plugin_list *plugins;
+	struct plugin_list *plugins = plugin_list_ref(sv->plugins);
+	struct settings *settings = NULL;
 	int status = app_agent_sources(sv, a, &sources, err);
 
-	if (status == 0)
-		status = find_plugins(sv, &plugins, err);
-	if (status < 0)
-		return status;
-	sources.plugins = app_plugin_agents(plugins, a, &sources.plugin_count);
-	status = agent_registry_new(&sources, ret_registry, err);
+	if (status == 0 && !plugins) {
+		status = app_settings(sv, &settings, err);
+		if (status == 0)
+			status = app_plugins_find(sv, settings, &plugins, err);
+		settings_unref(settings);
+	}
+	if (status == 0) {
+		sources.plugins = app_plugin_agents(plugins, a, &sources.plugin_count);
+		status = agent_registry_new(&sources, ret_registry, err);
+	}
 	if (status == 0)
 		log_agents(sv, &sources, *ret_registry);
 	plugin_list_unref(plugins);
 	return status;
 }
 
-/* Recorded by `cadre trust`, or said for this run. */
-static int find_trust(struct services *sv, struct arena *a, const char *cwd, bool *ret_trusted, struct err *err)
-{
-	AUTO_TRUST struct trust trust = { 0 };
-	const char *state_file;
+/* Settings of the program that started us. They stand in for those of an administrator where there are none, and can only
+ * restrict: these keys count. */
+static const char *const parent_keys[] = {
+	"allowManagedHooksOnly",
+	"allowManagedMcpServersOnly",
+	"allowManagedPermissionRulesOnly",
+	"allowedMcpServers",
+	"availableModels",
+	"blockedMarketplaces",
+	"deniedMcpServers",
+	"strictKnownMarketplaces",
+	"strictPluginOnlyCustomization",
+};
+static const char *const permission_keys[] = { "ask", "deny", "disableAutoMode", "disableBypassPermissionsMode" };
 
-	if (app_state_file(sv, a, &state_file, err) < 0 || trust_read(&trust, state_file, err) < 0)
-		return -(int)err->kind;
-	*ret_trusted = sv->options.trust_project || trust_has(&trust, trust_folder(a, cwd));
+static void put_those(struct json_out *w, const struct json *from, const char *const *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (json_get(from, names[i]))
+			json_kraw(w, names[i], json_raw(json_get(from, names[i])));
+}
+
+/* The layer of --managed-settings, as the host gave it. */
+static int parent_settings(const struct options *o, struct arena *a, const char **ret_json, struct err *err)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_BUF struct buf filtered = { 0 };
+	const char *given = o->managed_settings;
+	const struct json *root;
+
+	if (!given)
+		return 0;
+	if (json_parse(&reader, given, strlen(given), &root, err) < 0 || !json_is(root, JSON_OBJECT))
+		return err_set(err, ERR_USAGE, "--managed-settings is not a JSON object");
+	const struct json *permissions = json_get(root, "permissions");
+	const struct json *no_hooks = json_get(root, "disableAllHooks");
+	struct json_out w = json_out(&filtered);
+	json_open(&w, '{');
+	put_those(&w, root, parent_keys, COUNT_OF(parent_keys));
+	/* Hooks of an administrator still run. */
+	if (no_hooks && !json_get(root, "allowManagedHooksOnly") && !json_is(no_hooks, JSON_FALSE) &&
+	    !json_str_is(no_hooks, "false"))
+		json_kbool(&w, "allowManagedHooksOnly", true);
+	if (json_is(permissions, JSON_OBJECT)) {
+		json_key(&w, "permissions");
+		json_open(&w, '{');
+		put_those(&w, permissions, permission_keys, COUNT_OF(permission_keys));
+		json_close(&w);
+	}
+	json_close(&w);
+	*ret_json = arena_str(a, buf_str(&filtered)).p;
 	return 0;
 }
 
 int app_settings_spec(struct services *sv, struct arena *a, struct settings_spec *ret_spec, struct err *err)
 {
+	AUTO_TRUST struct trust trust = { 0 };
 	struct catalog_sources sources;
-	int status = app_agent_sources(sv, a, &sources, err);
-	const char *managed = NULL;
-	bool trusted = false;
+	const char *managed = NULL, *state_file;
 
-	if (status == 0)
-		status = app_parent_settings(&sv->options, a, &managed, err);
-	if (status == 0)
-		status = find_trust(sv, a, sources.cwd, &trusted, err);
-	if (status < 0)
-		return status;
+	if (app_agent_sources(sv, a, &sources, err) < 0 || parent_settings(&sv->options, a, &managed, err) < 0 ||
+	    app_state_file(sv, a, &state_file, err) < 0 || trust_read(&trust, state_file, err) < 0)
+		return -(int)err->kind;
 	*ret_spec = (struct settings_spec){
 		.cwd = sources.cwd,
 		.config_dir = sources.config_dir,
@@ -151,7 +167,7 @@ int app_settings_spec(struct services *sv, struct arena *a, struct settings_spec
 		.sources = sources.setting_sources,
 		.bare = sources.bare,
 		.sdk = sources.sdk,
-		.trusted = trusted,
+		.trusted = sv->options.trust_project || trust_has(&trust, trust_folder(a, sources.cwd)),
 	};
 	return 0;
 }

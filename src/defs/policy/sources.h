@@ -9,10 +9,8 @@
 int app_settings_spec(struct services *sv, struct arena *a, struct settings_spec *ret_spec, struct err *err);
 int app_settings(struct services *sv, struct settings **ret_settings, struct err *err); /* returns a reference */
 typedef void settings_warn_fn(void *data, const char *message);
-/* A line each: what an untrusted project says and may not say, keys without effect. warn may be NULL. */
+/* A line each: values that are held, left out or without effect. warn may be NULL. */
 void app_warn_settings(const struct settings *s, settings_warn_fn *warn, void *data);
 int app_state_file(struct services *sv, struct arena *a, const char **ret_path, struct err *err); /* .claude.json */
 int app_agent_sources(struct services *sv, struct arena *a, struct catalog_sources *ret_sources, struct err *err);
 int app_agents(struct services *sv, struct arena *a, struct catalog **ret_registry, struct err *err);
-/* The layer of --managed-settings, as the host said it (parent_settings.c). */
-int app_parent_settings(const struct options *o, struct arena *a, const char **ret_json, struct err *err);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * registry.c - where skills and commands are looked for, which one has a name, lookup, and the list for a model. */
 #include "defs/skill/registry.h"
-#include "config/settings/settings_place.h"
+#include <ctype.h>
+#include "config/settings/settings_path.h"
 #include "lib/base/shortlist.h"
 #include "lib/base/utf8.h"
 #include "lib/git/git_head.h"
@@ -11,23 +12,13 @@ enum { LARGEST_FILE = 1 << 20, NEAR_LIMIT = 5, NEAR_LENGTH = 64, REST_RESERVE = 
 
 /* ---- places ------------------------------------------------------------------------------------------------------ */
 
-/* Groups are not used: the order alone decides, and it may shift when a nested directory appears. */
-static struct catalog_place *add_place(struct catalog_places *p, enum catalog_place_kind kind,
-				       enum definition_source source, const char *path)
-{
-	struct catalog_place *place = catalog_add_place(p, kind, source, path);
-
-	place->group = 0;
-	return place;
-}
-
 static void add_both(struct catalog_places *p, enum definition_source source, const char *dir, const char *below)
 {
-	struct catalog_place *place = add_place(p, PLACE_TREE, source, path_join(&p->arena, dir, "commands"));
+	struct catalog_place *place = catalog_add_place(p, PLACE_TREE, source, path_join(&p->arena, dir, "commands"));
 
 	place->is_command = true;
 	place->below = below;
-	add_place(p, PLACE_FOLDERS, source, path_join(&p->arena, dir, "skills"))->below = below;
+	catalog_add_place(p, PLACE_FOLDERS, source, path_join(&p->arena, dir, "skills"))->below = below;
 }
 
 static void add_project(struct catalog_places *p, const char *claude_dir, const char *below)
@@ -50,7 +41,7 @@ static void add_plugin_path(struct catalog_places *p, const struct catalog_plugi
 		kind = PLACE_FILE;
 		path = skill_file;
 	}
-	struct catalog_place *place = add_place(p, kind, SOURCE_PLUGIN, path);
+	struct catalog_place *place = catalog_add_place(p, kind, SOURCE_PLUGIN, path);
 	place->plugin = plugin;
 	place->is_command = at->is_command;
 }
@@ -68,8 +59,8 @@ static void find_skill_places(struct catalog_places *p, const struct catalog_sou
 		catalog_each_project(p, s, root, add_project);
 		/* Called by their way from the root of the repository, or from cwd. */
 		for (size_t i = 0; i < s->nested_count; i++) {
-			struct catalog_place *place = add_place(p, PLACE_FOLDERS, SOURCE_PROJECT,
-								path_join(&p->arena, s->nested[i], ".claude/skills"));
+			struct catalog_place *place = catalog_add_place(
+				p, PLACE_FOLDERS, SOURCE_PROJECT, path_join(&p->arena, s->nested[i], ".claude/skills"));
 			place->below = s->nested[i] + from;
 			place->nested = s->nested[i];
 		}
@@ -78,37 +69,33 @@ static void find_skill_places(struct catalog_places *p, const struct catalog_sou
 		add_both(p, SOURCE_USER, s->config_dir, "");
 	if (s->managed_dir)
 		add_both(p, SOURCE_MANAGED, path_join(&p->arena, s->managed_dir, ".claude"), "");
+	/* Groups are not used: the order alone decides, and it may shift when a nested directory appears. */
+	for (size_t i = 0; i < p->count; i++)
+		p->list[i].group = 0;
 }
 
 /* ---- one file ---------------------------------------------------------------------------------------------------- */
-
-/* DIR/NAME/SKILL.md is NAME; of commands a/b.md is a:b. */
-static const char *name_by_path(struct arena *a, const struct catalog_place *place, const struct tree_file *file)
-{
-	const char *slash = strrchr(file->path, '/');
-	struct str stem = str_from(slash ? slash + 1 : file->path);
-
-	if (place->kind == PLACE_FOLDERS)
-		return file->below;
-	if (place->kind == PLACE_FILE && !place->is_command && slash) {
-		const char *dir = arena_dup(a, file->path, (size_t)(slash - file->path));
-		const char *above = strrchr(dir, '/');
-		return above ? above + 1 : dir;
-	}
-	stem.n -= str_ends(stem, STR(".md")) ? 3 : 0;
-	return arena_printf(a, "%s%s" STR_FMT, file->below, file->below[0] ? ":" : "", STR_ARG(stem));
-}
 
 static struct definition *parse_skill(const struct catalog_place *place, const struct tree_file *file, struct str text,
 				      struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	const struct catalog_plugin *plugin = place->plugin;
-	struct skill_origin origin = { .source = place->source,
-				       .is_command = place->is_command,
-				       .file = file->path,
-				       .name = name_by_path(&a, place, file) };
+	const char *slash = strrchr(file->path, '/');
+	struct str stem = str_from(slash ? slash + 1 : file->path);
+	struct skill_origin origin = { .source = place->source, .is_command = place->is_command, .file = file->path };
 
+	/* DIR/NAME/SKILL.md is NAME; of commands a/b.md is a:b. */
+	stem.n -= str_ends(stem, STR(".md")) ? 3 : 0;
+	if (place->kind == PLACE_FOLDERS) {
+		origin.name = file->below;
+	} else if (place->kind == PLACE_FILE && !place->is_command && slash) {
+		const char *dir = arena_dup(&a, file->path, (size_t)(slash - file->path));
+		const char *above = strrchr(dir, '/');
+		origin.name = above ? above + 1 : dir;
+	} else {
+		origin.name = arena_printf(&a, "%s%s" STR_FMT, file->below, file->below[0] ? ":" : "", STR_ARG(stem));
+	}
 	for (struct str rest = str_from(origin.name); rest.p;)
 		if (!skill_name_is_good(str_cut(&rest, ':'))) {
 			err_set(err, ERR_USAGE, "the name of a skill has letters, digits, '-', '_' and '.' only");
@@ -182,15 +169,11 @@ bool skill_registry_add_nested(struct catalog *r, const char *dir)
 
 /* ---- lookup ------------------------------------------------------------------------------------------------------ */
 
-static struct str without_slash(struct str name)
-{
-	name = str_trim(name);
-	return name.n && name.p[0] == '/' ? (struct str){ name.p + 1, name.n - 1 } : name;
-}
-
 const struct catalog_entry *skill_registry_find(const struct catalog *r, struct str name)
 {
-	name = without_slash(name);
+	name = str_trim(name);
+	if (str_starts(name, STR("/")))
+		name = (struct str){ name.p + 1, name.n - 1 };
 	for (size_t i = 0; i < r->active_count; i++)
 		if (str_is(name, r->active[i]->name))
 			return r->active[i];
@@ -200,50 +183,26 @@ const struct catalog_entry *skill_registry_find(const struct catalog *r, struct 
 	return NULL;
 }
 
-/* How many letters are to be put in, taken out or changed. */
-static size_t edit_distance(struct str a, struct str b)
-{
-	size_t row[NEAR_LENGTH + 1];
-
-	for (size_t k = 0; k <= b.n; k++)
-		row[k] = k;
-	for (size_t i = 1; i <= a.n; i++) {
-		size_t left_above = row[0];
-		row[0] = i;
-		for (size_t k = 1; k <= b.n; k++) {
-			size_t above = row[k];
-			size_t changed = left_above + ((a.p[i - 1] | 0x20) != (b.p[k - 1] | 0x20));
-			row[k] = MIN(changed, MIN(above, row[k - 1]) + 1);
-			left_above = above;
-		}
-	}
-	return row[b.n];
-}
-
 /* The last part of "plugin:name" alone is often what a person remembers. */
-static bool is_near(struct str wanted, struct str name)
-{
-	const char *colon = memchr(name.p, ':', name.n);
-
-	if (!wanted.n || wanted.n > NEAR_LENGTH || name.n > NEAR_LENGTH)
-		return false;
-	if (str_has(name, wanted) || str_has(wanted, name) || edit_distance(wanted, name) <= 1 + wanted.n / 4)
-		return true;
-	if (!colon)
-		return false;
-	struct str last = { colon + 1, (size_t)(name.p + name.n - colon - 1) };
-	return last.n && edit_distance(wanted, last) <= 1 + wanted.n / 4;
-}
-
 void skill_registry_add_near(struct buf *out, const struct catalog *r, struct str name)
 {
+	AUTO_ARENA struct arena scratch = { 0 };
+	char *wanted = arena_dup(&scratch, name.p, name.n);
 	size_t found = 0;
 
-	name = without_slash(name);
-	for (size_t i = 0; i < r->active_count && found < NEAR_LIMIT; i++) {
-		if (!is_near(name, str_from(r->active[i]->name)))
-			continue;
-		buf_addf(out, "%s%s", found++ ? ", " : "", r->active[i]->name);
+	for (char *p = wanted; *p; p++)
+		*p = (char)tolower((unsigned char)*p);
+	name = str_trim(str_from(wanted));
+	if (str_starts(name, STR("/")))
+		name = (struct str){ name.p + 1, name.n - 1 };
+	for (size_t i = 0; name.n && i < r->active_count && found < NEAR_LIMIT; i++) {
+		struct str known = str_from(r->active[i]->name);
+		const char *colon = memchr(known.p, ':', known.n);
+		struct str last = str_from(colon ? colon + 1 : known.p);
+		if (known.n <= NEAR_LENGTH && name.n <= NEAR_LENGTH &&
+		    (str_has(known, name) || str_has(name, known) || str_distance(name, known) <= 1 + name.n / 4 ||
+		     (last.n && str_distance(name, last) <= 1 + name.n / 4)))
+			buf_addf(out, "%s%s", found++ ? ", " : "", r->active[i]->name);
 	}
 }
 
@@ -264,18 +223,6 @@ unsigned skill_views(const struct catalog_entry *e, const struct json *overrides
 	return 0;
 }
 
-static struct str listing_describe(struct arena *a, const struct skill *s, size_t most)
-{
-	AUTO_BUF struct buf text = { 0 };
-
-	buf_addfolded(&text, str_from(s->description));
-	if (s->when_to_use) {
-		buf_addstr(&text, text.n ? " - " : "");
-		buf_addfolded(&text, str_from(s->when_to_use));
-	}
-	return arena_str(a, utf8_cut(buf_str(&text), most));
-}
-
 void skill_listing_write(struct buf *out, const struct catalog *r, const struct skill_listing_spec *spec)
 {
 	AUTO_ARENA struct arena descriptions = { 0 };
@@ -292,11 +239,15 @@ void skill_listing_write(struct buf *out, const struct catalog *r, const struct 
 		unsigned views = skill_views(e, spec->overrides);
 		if (!(views & SKILL_FOR_MODEL) || (spec->shows && !spec->shows(spec->data, e)))
 			continue;
-		items[count++] = (struct shortlist_item){
-			.name = str_from(e->name),
-			.description =
-				views & SKILL_DESCRIBED ? listing_describe(&descriptions, e->skill, most) : STR("")
-		};
+		AUTO_BUF struct buf text = { 0 };
+		if (views & SKILL_DESCRIBED)
+			buf_addfolded(&text, str_from(e->skill->description));
+		if (views & SKILL_DESCRIBED && e->skill->when_to_use) {
+			buf_addstr(&text, text.n ? " - " : "");
+			buf_addfolded(&text, str_from(e->skill->when_to_use));
+		}
+		struct str description = arena_str(&descriptions, utf8_cut(buf_str(&text), most));
+		items[count++] = (struct shortlist_item){ .name = str_from(e->name), .description = description };
 	}
 	if (!count)
 		return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * registry.h - the catalog of skills and commands, and the text that tells a model what there is.
+ * registry.h - the catalog of skills and commands, and their list for a model.
  *
  * plugins < project (.claude/skills and .claude/commands of each --add-dir, then of the repository's root down to cwd; then
  * nested directories, which agents came upon below cwd) < user (CONFIG/skills, CONFIG/commands) < managed
@@ -33,7 +33,7 @@ enum skill_view {
 };
 
 /* overrides: the setting skillOverrides, {name: "on", "name-only", "user-invocable-only" or "off"}; NULL: none. What the
- * file forbids stays forbidden; a word that is none of these hides the skill. */
+ * file forbids stays forbidden; any other word hides the skill. */
 unsigned skill_views(const struct catalog_entry *e, const struct json *overrides);
 
 struct skill_listing_spec {

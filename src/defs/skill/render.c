@@ -108,28 +108,23 @@ static void render_run_command(struct skill_render *r, struct str command)
 	render_start_call(r, r->spec.shell, &w);
 }
 
-static void render_take_output(struct skill_render *r)
-{
-	struct tool_call *call = TAKE(r->call);
-	struct str output = buf_str(&call->result);
-
-	if (call->is_error) {
-		AUTO_BUF struct buf what = { 0 };
-		struct str command = json_str(json_get(call->input, "command"), &call->arena);
-		buf_addf(&what, "the command `" STR_FMT "` %s", STR_ARG(command),
-			 call->denied ? "is not allowed" : "failed");
-		render_fail(r, what.p, output);
-	} else {
-		output = str_trim(output);
-		buf_add(&r->text, output.p, output.n);
-	}
-	tool_call_free(call);
-}
-
 static void render_step_commands(struct skill_render *r)
 {
-	if (r->call)
-		render_take_output(r);
+	if (r->call) {
+		struct tool_call *call = TAKE(r->call);
+		struct str output = buf_str(&call->result);
+		if (call->is_error) {
+			AUTO_BUF struct buf what = { 0 };
+			struct str command = json_str(json_get(call->input, "command"), &call->arena);
+			buf_addf(&what, "the command `" STR_FMT "` %s", STR_ARG(command),
+				 call->denied ? "is not allowed" : "failed");
+			render_fail(r, what.p, output);
+		} else {
+			output = str_trim(output);
+			buf_add(&r->text, output.p, output.n);
+		}
+		tool_call_free(call);
+	}
 	while (r->state == RENDER_COMMANDS && !r->call && r->at < r->parts.count) {
 		const struct template_part *part = &r->parts.list[r->at++];
 		size_t from = r->text.n;
@@ -185,17 +180,6 @@ static void render_step_files(struct skill_render *r)
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
-static void render_finish(struct skill_render *r)
-{
-	if (r->cancelled && !r->failure.n)
-		render_fail(r, "it was cancelled", STR("nothing of it was used"));
-	if (r->text.n > LONGEST_TEXT && !r->failure.n)
-		render_fail(r, "its text is too long", STR("1 MB is the most"));
-	struct skill_text result = { .text = str_trim(buf_str(&r->text)), .failure = buf_str(&r->failure) };
-	r->done(r->data, &result);
-	render_free(r);
-}
-
 static void render_step(struct kick *kick)
 {
 	struct skill_render *r = CONTAINER_OF(kick, struct skill_render, kick);
@@ -208,8 +192,15 @@ static void render_step(struct kick *kick)
 		render_step_commands(r);
 	if (r->state == RENDER_FILES)
 		render_step_files(r);
-	if (r->state == RENDER_DONE)
-		render_finish(r);
+	if (r->state == RENDER_DONE) {
+		if (r->cancelled && !r->failure.n)
+			render_fail(r, "it was cancelled", STR("nothing of it was used"));
+		if (r->text.n > LONGEST_TEXT && !r->failure.n)
+			render_fail(r, "its text is too long", STR("1 MB is the most"));
+		struct skill_text result = { .text = str_trim(buf_str(&r->text)), .failure = buf_str(&r->failure) };
+		r->done(r->data, &result);
+		render_free(r);
+	}
 }
 
 struct skill_render *skill_render_start(const struct skill_render_spec *spec, skill_render_fn *done, void *data)

@@ -165,11 +165,11 @@ static void add_pattern(struct definition_reader *r, struct str pattern)
 	gitignore_add(&s->path_rules, pattern);
 }
 
-/* A command has no such field: it is there for anybody who types its name. A text is split at commas, but not inside braces:
+/* A command has no such field: it is always available by its name. A text is split at commas, but not inside braces:
  * `src/{a,b}/x, y` is two patterns. */
 static void read_paths(struct definition_reader *r, const struct json *value, void *at)
 {
-	static const char expected[] = "paths: expected patterns of files; what is none of them is ignored";
+	static const char expected[] = "paths: expected patterns of files; other values are ignored";
 
 	((struct name_list *)at)->present = true;
 	if (((struct skill *)r->d)->is_command) {
@@ -248,9 +248,10 @@ static const struct definition_format format = { .noun = "skill", .fields = fiel
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
-/* Text up to the first empty line, headings left out. */
-static struct str first_paragraph(struct str body)
+/* By its text up to the first empty line, headings left out. */
+static void describe_by_body(struct definition_reader *r, struct str body)
 {
+	AUTO_BUF struct buf text = { 0 };
 	struct str paragraph = { body.p, 0 };
 
 	while (body.p) {
@@ -263,14 +264,7 @@ static struct str first_paragraph(struct str body)
 		if (is_text)
 			paragraph.n = (size_t)(line.p + line.n - paragraph.p);
 	}
-	return str_trim(paragraph);
-}
-
-static void describe_by_body(struct definition_reader *r, struct str body)
-{
-	AUTO_BUF struct buf text = { 0 };
-
-	utf8_add_repaired(&text, utf8_cut(first_paragraph(body), LONGEST_PARAGRAPH));
+	utf8_add_repaired(&text, utf8_cut(str_trim(paragraph), LONGEST_PARAGRAPH));
 	for (char *nul; text.n && (nul = memchr(text.p, '\0', text.n));)
 		*nul = ' ';
 	r->d->description = text.n ? arena_dup(&r->d->arena, text.p, text.n) : "";

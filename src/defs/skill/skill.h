@@ -16,7 +16,7 @@ struct skill_origin {
 	const char *name; /* how it is called; of a plugin: without the plugin */
 	const char *plugin, *plugin_root, *plugin_data; /* NULL: not of a plugin */
 	bool plugin_trusted;
-	bool stands_alone; /* a plugin names this one directory: its place says little, its own `name` counts */
+	bool stands_alone; /* a plugin names this one directory: its own `name` counts, not its directory's */
 };
 
 /* name: how it is called, "deploy" or "plugin:deploy"; description: given, or the first paragraph, never NULL. Texts are in

@@ -5,6 +5,8 @@
 
 enum { MOST_WORDS = 1000 };
 
+#define BLANKS " \t\n\r"
+
 /* ---- parts ------------------------------------------------------------------------------------------------------- */
 
 static void add_part(struct template_parts *p, bool is_command, const char *from, const char *to)
@@ -24,11 +26,6 @@ void template_parts_release(struct template_parts *parts)
 	*parts = (struct template_parts){ 0 };
 }
 
-static bool is_blank(char c)
-{
-	return char_in(c, " \t\n\r");
-}
-
 static const char *line_end(const char *p, const char *end)
 {
 	const char *found = memchr(p, '\n', (size_t)(end - p));
@@ -36,31 +33,27 @@ static const char *line_end(const char *p, const char *end)
 	return found ? found : end;
 }
 
-/* A !`command` that begins here; *ret_end is behind its last mark. */
-static bool is_inline(const char *p, const char *start, const char *end, struct str *ret_command, const char **ret_end)
+/* A !`command` on one line, or a block that begins on this line, at p; *ret_end is behind its last mark. A block that is never
+ * closed is text. */
+static bool is_command(const char *p, const char *start, const char *end, struct str *ret_command, const char **ret_end)
 {
-	if (end - p < 4 || p[0] != '!' || p[1] != '`' || (p > start && !is_blank(p[-1])))
-		return false;
-	const char *stop = memchr(p + 2, '`', (size_t)(line_end(p, end) - p - 2));
-	if (!stop || stop == p + 2)
-		return false;
-	*ret_command = (struct str){ p + 2, (size_t)(stop - p - 2) };
-	*ret_end = stop + 1;
-	return true;
-}
+	const char *eol = line_end(p, end);
 
-/* A block that begins on this line; *ret_end is behind its last fence. A block that is never closed is text. */
-static bool is_block(const char *p, const char *start, const char *end, struct str *ret_command, const char **ret_end)
-{
-	if ((p > start && p[-1] != '\n') || end - p < 4 || strncmp(p, "```!", 4) != 0)
+	if (end - p < 4)
 		return false;
-	const char *head_end = line_end(p, end);
-	if (head_end == end || str_trim((struct str){ p + 4, (size_t)(head_end - p - 4) }).n)
+	if (p[0] == '!' && p[1] == '`' && (p == start || char_in(p[-1], BLANKS))) {
+		const char *stop = memchr(p + 2, '`', (size_t)(eol - p - 2));
+		*ret_command = (struct str){ p + 2, stop ? (size_t)(stop - p - 2) : 0 };
+		*ret_end = stop ? stop + 1 : NULL;
+		return ret_command->n > 0;
+	}
+	if (strncmp(p, "```!", 4) != 0 || (p > start && p[-1] != '\n') || eol == end ||
+	    str_trim((struct str){ p + 4, (size_t)(eol - p - 4) }).n)
 		return false;
-	for (const char *at = head_end + 1; at <= end;) {
+	for (const char *at = eol + 1; at <= end;) {
 		const char *stop = line_end(at, end);
 		if (str_is(str_trim((struct str){ at, (size_t)(stop - at) }), "```")) {
-			*ret_command = str_trim((struct str){ head_end + 1, (size_t)(at - head_end - 1) });
+			*ret_command = str_trim((struct str){ eol + 1, (size_t)(at - eol - 1) });
 			*ret_end = stop;
 			return ret_command->n > 0;
 		}
@@ -77,8 +70,7 @@ void template_split(struct template_parts *parts, struct str text)
 	const char *behind;
 
 	for (const char *p = text.p; p < end; p++) {
-		if ((*p != '!' || !is_inline(p, text.p, end, &command, &behind)) &&
-		    (*p != '`' || !is_block(p, text.p, end, &command, &behind)))
+		if ((*p != '!' && *p != '`') || !is_command(p, text.p, end, &command, &behind))
 			continue;
 		add_part(parts, false, from, p);
 		add_part(parts, true, command.p, command.p + command.n);
@@ -96,7 +88,7 @@ static struct str cut_word(struct arena *a, struct str *rest)
 	AUTO_BUF struct buf word = { 0 };
 	size_t i = 0;
 
-	for (; i < rest->n && !is_blank(rest->p[i]); i++) {
+	for (; i < rest->n && !char_in(rest->p[i], BLANKS); i++) {
 		char c = rest->p[i];
 		const char *stop = c == '\'' || c == '"' ? memchr(rest->p + i + 1, c, rest->n - i - 1) : NULL;
 		if (stop) {
@@ -136,24 +128,13 @@ static bool is_word_char(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-static size_t digits_length(struct str s)
+static bool is_number(struct str s)
 {
 	size_t n = 0;
 
 	while (n < s.n && isdigit((unsigned char)s.p[n]))
 		n++;
-	return n;
-}
-
-static bool put_index(struct buf *out, struct str digits, struct template_values *v)
-{
-	uint64_t i;
-
-	if (!str_to_u64(digits, &i) || i >= v->count)
-		return false;
-	buf_add(out, v->words[i].p, v->words[i].n);
-	v->used = true;
-	return true;
+	return n == s.n;
 }
 
 /* "${NAME}" at the beginning of s. Returns its length, 0: not a variable of ours. */
@@ -182,22 +163,7 @@ static size_t put_variable(struct buf *out, struct str s, const struct template_
 	return 0;
 }
 
-/* "$ARGUMENTS" or "$ARGUMENTS[N]" */
-static size_t put_arguments(struct buf *out, struct str s, struct template_values *v)
-{
-	size_t n = sizeof "$ARGUMENTS" - 1;
-	struct str tail = { s.p + n, s.n - n };
-	size_t digits = tail.n && tail.p[0] == '[' ? digits_length((struct str){ tail.p + 1, tail.n - 1 }) : 0;
-
-	if (digits && tail.n > digits + 1 && tail.p[digits + 1] == ']')
-		return put_index(out, (struct str){ tail.p + 1, digits }, v) ? n + digits + 2 : 0;
-	struct str all = str_trim(v->arguments);
-	buf_add(out, all.p, all.n);
-	v->used = true;
-	return n;
-}
-
-/* The longest name that stands at the beginning of s, behind the dollar. */
+/* The longest name that stands at the beginning of s, behind the dollar; nothing if it was not given. */
 static size_t put_named(struct buf *out, struct str s, struct template_values *v)
 {
 	const struct name_list *names = &v->skill->arguments;
@@ -223,17 +189,35 @@ static size_t put_named(struct buf *out, struct str s, struct template_values *v
 /* What begins with the dollar at the beginning of s. Returns its length, 0: it stays as it is. */
 static size_t put_placeholder(struct buf *out, struct str s, struct template_values *v)
 {
-	struct str tail = { s.p + 1, s.n - 1 };
-	struct str word = { tail.p, 0 };
-	size_t digits = digits_length(tail);
+	struct str tail = { s.p + 1, s.n - 1 }, all = str_trim(v->arguments);
+	struct str word = { tail.p, 0 }, number;
+	size_t length;
+	uint64_t i;
 
 	while (word.n < tail.n && is_word_char(tail.p[word.n]))
 		word.n++;
-	if (str_is(word, "ARGUMENTS"))
-		return put_arguments(out, s, v);
-	if (digits && digits == word.n)
-		return put_index(out, word, v) ? digits + 1 : 0;
-	return word.n ? put_named(out, tail, v) : put_variable(out, s, v);
+	number = word;
+	length = 1 + word.n;
+	if (str_is(word, "ARGUMENTS")) {
+		struct str rest = { tail.p + word.n, tail.n - word.n };
+		const char *close = str_starts(rest, STR("[")) ? memchr(rest.p, ']', rest.n) : NULL;
+		number = close ? (struct str){ rest.p + 1, (size_t)(close - rest.p - 1) } : STR("");
+		if (!number.n || !is_number(number)) {
+			buf_add(out, all.p, all.n);
+			v->used = true;
+			return length;
+		}
+		length += number.n + 2;
+	} else if (!word.n) {
+		return put_variable(out, s, v);
+	} else if (!is_number(word)) {
+		return put_named(out, tail, v);
+	}
+	if (!str_to_u64(number, &i) || i >= v->count)
+		return 0;
+	buf_add(out, v->words[i].p, v->words[i].n);
+	v->used = true;
+	return length;
 }
 
 void template_fill(struct buf *out, struct str text, struct template_values *v)
@@ -260,10 +244,10 @@ void template_fill(struct buf *out, struct str text, struct template_values *v)
 bool template_next_file(struct str *rest, struct str *ret_path)
 {
 	for (size_t i = 0; i < rest->n; i++) {
-		if (rest->p[i] != '@' || (i && !is_blank(rest->p[i - 1])))
+		if (rest->p[i] != '@' || (i && !char_in(rest->p[i - 1], BLANKS)))
 			continue;
 		size_t n = i + 1;
-		while (n < rest->n && !is_blank(rest->p[n]))
+		while (n < rest->n && !char_in(rest->p[n], BLANKS))
 			n++;
 		struct str path = { rest->p + i + 1, n - i - 1 };
 		while (path.n && char_in(path.p[path.n - 1], ".,;:!?)]}>\"'`"))

@@ -26,21 +26,20 @@ const struct cadre_command *command_next(const struct cadre_command *before)
 	return next;
 }
 
-const struct cadre_command *command_find(const char *name)
-{
-	const struct cadre_command *c = NULL;
-
-	while ((c = command_next(c)))
-		if (!strcmp(c->name, name))
-			break;
-	return c;
-}
-
 static bool is_among(const char *const *names, const char *name)
 {
 	while (*names && (!name || strcmp(*names, name) != 0))
 		names++;
 	return *names != NULL;
+}
+
+const struct cadre_command *command_find(const char *name)
+{
+	const struct cadre_command *c = NULL;
+
+	while ((c = command_next(c)) && strcmp(c->name, name) != 0)
+		;
+	return c;
 }
 
 void command_options(const struct cadre_command *command, void (*fn)(void *data, const struct cadre_option *option),
@@ -65,7 +64,7 @@ struct printing {
 	int code; /* EXIT_ANSWER, unless standard output failed */
 };
 
-static int print_text(struct str text)
+int print_text(struct str text)
 {
 	struct err err = { 0 };
 
@@ -94,7 +93,7 @@ static int print_report(const struct cadre_report *report, void *data)
 
 /* ---- what a command asks for ------------------------------------------------------------------------------------- */
 
-static int tell_address(const char *url, void *data)
+static int on_visit(const char *url, void *data)
 {
 	(void)data;
 	fprintf(stderr, "To sign in, open this address in a browser:\n  %s\n", url);
@@ -149,7 +148,7 @@ static int run_in_library(const struct cadre_command *command, struct args *args
 	struct printing printing = { .json = args_has(args, "json") || (format && !strcmp(format, "json")),
 				     .colour = isatty(STDOUT_FILENO) && view_wants_colour() };
 	struct cadre_command_io io = { .on_piece = print_report,
-				       .on_visit = tell_address,
+				       .on_visit = on_visit,
 				       .on_serve = serve_standard_streams,
 				       .data = &printing,
 				       .attended = isatty(STDIN_FILENO) && isatty(STDERR_FILENO) };

@@ -11,6 +11,8 @@ const struct cadre_command *command_find(const char *name); /* NULL: there is no
 /* argv[1] is its name; returns the exit code. */
 int command_run(const struct cadre_command *command, int argc, const char *const *argv);
 
+int print_text(struct str text); /* to standard output; returns the exit code */
+
 /* What may follow a command: flags of the program, its own options, --json and --help. Calls fn for each; command NULL: for each
  * that may stand without one. */
 void command_options(const struct cadre_command *command, void (*fn)(void *data, const struct cadre_option *option),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * configure.c - from what was said on the command line to the settings of a runtime. */
+ * configure.c - from the command line to the settings of a runtime. */
 #include "face/cli/configure.h"
 #include "face/cli/input.h"
 
@@ -11,26 +11,7 @@ static const struct {
 	{ "continue", "resume" },
 };
 
-static int check_exclusive(const struct args *args, struct err *err)
-{
-	for (size_t i = 0; i < COUNT_OF(exclusive); i++)
-		if (args_has(args, exclusive[i].a) && args_has(args, exclusive[i].b))
-			return err_set(err, ERR_USAGE, "--%s and --%s cannot be given together", exclusive[i].a,
-				       exclusive[i].b);
-	return 0;
-}
-
-/* --all belongs to `cadre stop` and `cadre tasks` */
-static int refuse_command_option(const char *name, struct err *err)
-{
-	AUTO_BUF struct buf owners = { 0 };
-
-	for (const struct cadre_command *c = NULL; (c = cadre_command_next(c));)
-		for (const struct cadre_option *o = c->options; o->name; o++)
-			if (!strcmp(o->name, name))
-				buf_addf(&owners, "%s`cadre %s`", owners.n ? " and " : "", c->name);
-	return err_set(err, ERR_USAGE, "--%s belongs to %s", name, owners.p);
-}
+static const char *const stream_only[] = { "include-partial-messages", "forward-subagent-text" };
 
 int configure_check(const struct args *args, bool interactive, struct err *err)
 {
@@ -45,8 +26,15 @@ int configure_check(const struct args *args, bool interactive, struct err *err)
 			       "--json belongs to a command, such as `cadre agents --json`; with --print it is "
 			       "--output-format json");
 	for (size_t i = 0; i < args->given_count; i++)
-		if (!flag_of(args->given[i].option))
-			return refuse_command_option(args->given[i].option->name, err);
+		if (!flag_of(args->given[i].option)) {
+			/* --all belongs to `cadre stop` and `cadre tasks` */
+			AUTO_BUF struct buf owners = { 0 };
+			for (const struct cadre_command *c = NULL; (c = cadre_command_next(c));)
+				for (const struct cadre_option *o = c->options; o->name; o++)
+					if (!strcmp(o->name, args->given[i].option->name))
+						buf_addf(&owners, "%s`cadre %s`", owners.n ? " and " : "", c->name);
+			return err_set(err, ERR_USAGE, "--%s belongs to %s", args->given[i].option->name, owners.p);
+		}
 	if (input && !strcmp(input, "stream-json")) {
 		if (!stream)
 			return err_set(err, ERR_USAGE, "--input-format stream-json needs --output-format stream-json");
@@ -62,14 +50,17 @@ int configure_check(const struct args *args, bool interactive, struct err *err)
 		return err_set(err, ERR_USAGE, "--output-format needs --print");
 	if (stream && !args_has(args, "verbose"))
 		return err_set(err, ERR_USAGE, "--output-format stream-json needs --verbose with --print");
-	if (args_has(args, "include-partial-messages") && !stream)
-		return err_set(err, ERR_USAGE,
-			       "--include-partial-messages needs --print and --output-format stream-json");
-	if (args_has(args, "forward-subagent-text") && !stream)
-		return err_set(err, ERR_USAGE, "--forward-subagent-text needs --print and --output-format stream-json");
+	for (size_t i = 0; i < COUNT_OF(stream_only); i++)
+		if (args_has(args, stream_only[i]) && !stream)
+			return err_set(err, ERR_USAGE, "--%s needs --print and --output-format stream-json",
+				       stream_only[i]);
 	if (resume && (resume->value ? !resume->value[0] : !interactive))
 		return err_set(err, ERR_USAGE, "--resume needs a session, by its id or title: --resume <session>");
-	return check_exclusive(args, err);
+	for (size_t i = 0; i < COUNT_OF(exclusive); i++)
+		if (args_has(args, exclusive[i].a) && args_has(args, exclusive[i].b))
+			return err_set(err, ERR_USAGE, "--%s and --%s cannot be given together", exclusive[i].a,
+				       exclusive[i].b);
+	return 0;
 }
 
 int configure_set(struct cadre *c, const char *name, const char *value, struct err *err)
@@ -80,39 +71,36 @@ int configure_set(struct cadre *c, const char *name, const char *value, struct e
 	return rc < 0 ? err_set(err, (enum err_kind) - rc, "%s", why) : 0;
 }
 
-static int apply_flag(struct cadre *c, const struct flag *flag, const char *value, struct err *err)
-{
-	AUTO_BUF struct buf text = { 0 };
-
-	if (flag->kind & FLAG_FILE) {
-		if (input_read_file(value, &text, err) < 0)
-			return err_wrap(err, "--%s", flag->option.name);
-		return configure_set(c, flag_setting(flag), buf_str(&text).p, err);
-	}
-	if (flag->option.arg == CADRE_OPTION_NONE)
-		return configure_set(c, flag_setting(flag), flag->fixed ? flag->fixed : "", err);
-	if (!value && (flag->kind & FLAG_CHOICE))
-		return configure_set(c, "continue", "", err); /* --resume without an id */
-	return configure_set(c, flag_setting(flag), value ? value : "", err);
-}
-
 /* Hands every setting to the runtime; reads the files that are named. */
-static int apply_all(struct cadre *c, const struct args *args, unsigned flags, struct err *err)
+static int configure_apply(struct cadre *c, const struct args *args, unsigned flags, struct err *err)
 {
 	const char *host = getenv("CLAUDE_CODE_ENTRYPOINT");
 	bool interactive = flags & CONFIGURE_INTERACTIVE;
 
 	for (size_t i = 0; i < args->given_count; i++) {
 		const struct flag *flag = flag_of(args->given[i].option);
+		const char *value = args->given[i].value;
+		AUTO_BUF struct buf text = { 0 };
+
 		if (!flag || !flag_setting(flag) || ((flags & CONFIGURE_FRESH) && (flag->kind & FLAG_CHOICE)))
 			continue;
-		if (apply_flag(c, flag, args->given[i].value, err) < 0)
+		const char *name = flag_setting(flag);
+		if (flag->kind & FLAG_FILE) {
+			if (input_read_file(value, &text, err) < 0)
+				return err_wrap(err, "--%s", flag->option.name);
+			value = buf_str(&text).p;
+		} else if (flag->option.arg == CADRE_OPTION_NONE) {
+			value = flag->fixed;
+		} else if (!value && (flag->kind & FLAG_CHOICE)) {
+			name = "continue"; /* --resume without an id */
+		}
+		if (configure_set(c, name, value ? value : "", err) < 0)
 			return -(int)err->kind;
 	}
 	if ((interactive && configure_set(c, "interactive", "", err) < 0) ||
 	    ((flags & CONFIGURE_SINGLE) && configure_set(c, "single-prompt", "", err) < 0))
 		return -(int)err->kind;
-	/* Transcripts say who wrote them; a host that starts us may have said so already. */
+	/* Transcripts record who wrote them; a host that starts us may have set it already. */
 	return host && *host ? 0 : configure_set(c, "entrypoint", interactive ? "cli" : "sdk-cli", err);
 }
 
@@ -125,7 +113,7 @@ int configure_runtime(const struct args *args, unsigned flags, struct cadre **re
 		return err_set(err, ERR_IO, "%s", why);
 	int rc = configure_set(c, "raise-descriptor-limit", "", err);
 	if (rc == 0)
-		rc = apply_all(c, args, flags, err);
+		rc = configure_apply(c, args, flags, err);
 	if (rc < 0) {
 		cadre_free(c);
 		return rc;

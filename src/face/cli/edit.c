@@ -41,7 +41,7 @@ static struct editor *edit_text(struct edit *e)
 /* ---- the terminal ------------------------------------------------------------------------------------ */
 
 /* A terminal that is gone is seen by the next read. */
-static void write_all(struct str s)
+static void edit_write(struct str s)
 {
 	while (s.n) {
 		ssize_t n = write(STDOUT_FILENO, s.p, s.n);
@@ -56,7 +56,7 @@ static void write_all(struct str s)
 }
 
 /* Signals of keys (Ctrl-C, Ctrl-Z, Ctrl-\) and the terminal's own way with line ends of the output stay. */
-static void take_terminal(struct edit *e)
+static void edit_take_terminal(struct edit *e)
 {
 	if (e->raw || tcgetattr(STDIN_FILENO, &e->outside) < 0)
 		return;
@@ -67,50 +67,41 @@ static void take_terminal(struct edit *e)
 	t.c_cc[VTIME] = 0;
 	e->raw = tcsetattr(STDIN_FILENO, TCSANOW, &t) == 0; /* what was typed already is not lost */
 	if (!e->screen.dumb)
-		write_all(STR(PASTE_ON));
+		edit_write(STR(PASTE_ON));
 }
 
-static void give_terminal_back(struct edit *e)
+static void edit_return_terminal(struct edit *e)
 {
 	if (!e->raw)
 		return;
 	if (!e->screen.dumb)
-		write_all(STR(PASTE_OFF));
+		edit_write(STR(PASTE_OFF));
 	(void)tcsetattr(STDIN_FILENO, TCSANOW, &e->outside);
 	e->raw = false;
 }
 
-static void window_size(unsigned *ret_columns, unsigned *ret_rows)
-{
-	struct winsize size = { 0 };
-
-	(void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
-	*ret_columns = size.ws_col;
-	*ret_rows = size.ws_row;
-}
-
-static void draw(struct edit *e)
+static void edit_draw(struct edit *e)
 {
 	const struct editor *text = edit_text(e);
 	AUTO_BUF struct buf out = { 0 };
 
 	screen_draw(&e->screen, buf_str(&e->prompt), buf_str(&text->text), text->cursor, &out);
-	write_all(buf_str(&out));
+	edit_write(buf_str(&out));
 }
 
-static void erase(struct edit *e)
+static void edit_erase(struct edit *e)
 {
 	AUTO_BUF struct buf out = { 0 };
 
 	screen_erase(&e->screen, &out);
-	write_all(buf_str(&out));
+	edit_write(buf_str(&out));
 }
 
 /* ---- shown and hidden -------------------------------------------------------------------------------- */
 
 void edit_show(struct edit *e, enum edit_kind kind, const char *prompt, edit_line_fn *done, void *data)
 {
-	unsigned columns, rows;
+	struct winsize size = { 0 };
 
 	e->kind = kind;
 	e->done = done;
@@ -121,36 +112,25 @@ void edit_show(struct edit *e, enum edit_kind kind, const char *prompt, edit_lin
 	buf_addstr(&e->prompt, prompt);
 	if (kind == EDIT_ANSWER)
 		editor_clear(&e->answer);
-	take_terminal(e);
-	window_size(&columns, &rows);
-	screen_set_size(&e->screen, columns, rows);
-	draw(e);
-}
-
-/* Enter that was typed while the draft waited separates lines, as far as there are any behind it. */
-static void drop_held_line_ends(struct edit *e)
-{
-	struct buf *text = &e->draft.text;
-
-	for (; e->held_line_ends && text->n && text->p[text->n - 1] == '\n'; e->held_line_ends--)
-		text->p[--text->n] = '\0';
-	e->held_line_ends = 0;
-	e->draft.cursor = MIN(e->draft.cursor, text->n);
+	edit_take_terminal(e);
+	(void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+	screen_set_size(&e->screen, size.ws_col, size.ws_row);
+	edit_draw(e);
 }
 
 void edit_hide(struct edit *e)
 {
+	struct buf *text = &e->draft.text;
+
 	if (!e->shown)
 		return;
 	e->shown = false;
-	erase(e);
-	drop_held_line_ends(e);
-}
-
-void edit_leave(struct edit *e)
-{
-	edit_hide(e);
-	give_terminal_back(e);
+	edit_erase(e);
+	/* Enter that was typed while the draft waited separates lines, if there are any behind it. */
+	for (; e->held_line_ends && text->n && text->p[text->n - 1] == '\n'; e->held_line_ends--)
+		text->p[--text->n] = '\0';
+	e->held_line_ends = 0;
+	e->draft.cursor = MIN(e->draft.cursor, text->n);
 }
 
 void edit_forget(struct edit *e)
@@ -159,23 +139,29 @@ void edit_forget(struct edit *e)
 	e->held_line_ends = 0;
 }
 
+void edit_leave(struct edit *e)
+{
+	edit_hide(e);
+	edit_return_terminal(e);
+}
+
 void edit_resize(struct edit *e)
 {
+	struct winsize size = { 0 };
 	AUTO_BUF struct buf out = { 0 };
-	unsigned columns, rows;
 
-	window_size(&columns, &rows);
-	if (!e->shown || !columns || (columns == e->screen.columns && rows == e->screen.window_rows))
+	(void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+	if (!e->shown || !size.ws_col || (size.ws_col == e->screen.columns && size.ws_row == e->screen.window_rows))
 		return;
-	screen_resize(&e->screen, columns, rows, &out);
-	write_all(buf_str(&out));
-	draw(e);
+	screen_resize(&e->screen, size.ws_col, size.ws_row, &out);
+	edit_write(buf_str(&out));
+	edit_draw(e);
 }
 
 void edit_suspend(struct edit *e)
 {
-	erase(e);
-	give_terminal_back(e);
+	edit_erase(e);
+	edit_return_terminal(e);
 }
 
 /* Also behind a SIGSTOP, which gave no time for edit_suspend(): what the shell set is undone, and the line is drawn where the
@@ -186,16 +172,16 @@ void edit_resume(struct edit *e)
 
 	if (!e->shown)
 		return;
-	give_terminal_back(e);
-	take_terminal(e);
+	edit_return_terminal(e);
+	edit_take_terminal(e);
 	screen_erase(&e->screen, &out); /* only forgets: what it would write is about another place */
-	write_all(e->screen.dumb ? STR("\r\n") : STR("\r\033[J"));
-	draw(e);
+	edit_write(e->screen.dumb ? STR("\r\n") : STR("\r\033[J"));
+	edit_draw(e);
 }
 
 /* ---- what is typed ----------------------------------------------------------------------------------- */
 
-static int64_t now_ms(void)
+int64_t edit_now_ms(void)
 {
 	struct timespec t;
 
@@ -203,61 +189,48 @@ static int64_t now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static void say_full(struct edit *e)
-{
-	AUTO_BUF struct buf out = { 0 };
-
-	if (!e->full_said) {
-		screen_erase(&e->screen, &out);
-		buf_addf(&out, "That does not fit: the input line holds %d MB. Name a file in the prompt instead.\r\n",
-			 EDITOR_LIMIT_BYTES >> 20);
-	}
-	buf_addch(&out, '\a');
-	write_all(buf_str(&out));
-	e->full_said = true;
-}
-
-/* The line is complete, or the input ended. Afterwards e may be shown again, or be somewhere else. */
-static void finish(struct edit *e, bool ended)
-{
-	struct editor *text = edit_text(e);
-	AUTO_BUF struct buf out = { 0 };
-	size_t n;
-
-	screen_finish(&e->screen, buf_str(&e->prompt), buf_str(&text->text), &out);
-	write_all(buf_str(&out));
-	e->shown = false;
-	AUTO_FREE char *line = buf_take(&text->text, &n);
-	editor_clear(text);
-	e->done(ended ? NULL : line, e->data);
-}
-
 void edit_read_kept(struct edit *e)
 {
 	while (e->shown && e->unread.n) {
+		struct editor *text = edit_text(e);
+		AUTO_BUF struct buf out = { 0 };
 		enum editor_event event;
-		buf_drop(&e->unread, editor_feed(edit_text(e), e->unread.p, e->unread.n, &event));
+		buf_drop(&e->unread, editor_feed(text, e->unread.p, e->unread.n, &event));
 		bool over = event == EDITOR_ENTER || event == EDITOR_END;
 		if (over && e->kind != EDIT_WAITING) {
-			finish(e, event == EDITOR_END);
+			screen_finish(&e->screen, buf_str(&e->prompt), buf_str(&text->text), &out);
+			edit_write(buf_str(&out));
+			e->shown = false;
+			AUTO_FREE char *line = buf_take(&text->text, NULL);
+			editor_clear(text);
+			e->done(event == EDITOR_END ? NULL : line, e->data); /* may show e again, or free it */
 			return;
 		}
 		if (event == EDITOR_ENTER && e->draft.text.n) {
 			e->draft.cursor = e->draft.text.n;
 			e->held_line_ends += editor_insert(&e->draft, STR("\n"));
 		} else if (event == EDITOR_FULL) {
-			say_full(e);
+			if (!e->full_said) {
+				screen_erase(&e->screen, &out);
+				buf_addf(
+					&out,
+					"That does not fit: the input line holds %d MB. Name a file in the prompt instead.\r\n",
+					EDITOR_LIMIT_BYTES >> 20);
+			}
+			buf_addch(&out, '\a');
+			edit_write(buf_str(&out));
+			e->full_said = true;
 		} else if (event == EDITOR_REDRAW) {
-			erase(e);
+			edit_erase(e);
 		}
 	}
 	if (e->shown)
-		draw(e);
+		edit_draw(e);
 }
 
 bool edit_read(struct edit *e)
 {
-	int64_t now = now_ms();
+	int64_t now = edit_now_ms();
 
 	buf_reserve(&e->unread, CHUNK_BYTES);
 	ssize_t n = read(STDIN_FILENO, e->unread.p + e->unread.n, CHUNK_BYTES);

@@ -43,3 +43,4 @@ void edit_read_kept(struct edit *e); /* what is in unread, as if it came now */
 void edit_resize(struct edit *e);    /* the window has another size */
 void edit_suspend(struct edit *e);   /* gives the terminal back until edit_resume(), also if nothing is shown */
 void edit_resume(struct edit *e);
+int64_t edit_now_ms(void); /* of the monotonic clock */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * editor.c - keys and what they do to the text. To add a key: its bytes and its function in the table `keys`. */
+ * editor.c - keys and what they do to the text. To add a key: its bytes and its action in the table `keys`. */
 #include "face/cli/editor.h"
 #include <ctype.h>
 #include <wchar.h>
@@ -53,13 +53,6 @@ bool editor_insert(struct editor *e, struct str s)
 	return true;
 }
 
-static void editor_set_text(struct editor *e, struct str s)
-{
-	buf_clear(&e->text);
-	buf_add(&e->text, s.p, s.n);
-	e->cursor = e->text.n;
-}
-
 /* Removes what lies between the cursor and `to`, on either side. */
 static void editor_remove(struct editor *e, size_t to, bool keep)
 {
@@ -75,6 +68,11 @@ static void editor_remove(struct editor *e, size_t to, bool keep)
 	e->text.n -= end - start;
 	e->text.p[e->text.n] = '\0';
 	e->cursor = start;
+}
+
+static bool is_word(char c)
+{
+	return (unsigned char)c >= 0x80 || isalnum((unsigned char)c);
 }
 
 /* Is the character at i a part of the one before? */
@@ -104,17 +102,6 @@ static size_t next_character(const struct editor *e, size_t i)
 	return MIN(i, e->text.n);
 }
 
-static size_t previous_character(const struct editor *e, size_t i)
-{
-	while (i) {
-		for (i--; i && ((unsigned char)e->text.p[i] & 0xc0) == 0x80;)
-			i--;
-		if (!continues_character(e, i))
-			break;
-	}
-	return i;
-}
-
 static size_t line_start(const struct editor *e, size_t i)
 {
 	while (i && e->text.p[i - 1] != '\n')
@@ -127,29 +114,6 @@ static size_t line_end(const struct editor *e, size_t i)
 	const char *end = i < e->text.n ? memchr(e->text.p + i, '\n', e->text.n - i) : NULL;
 
 	return end ? (size_t)(end - e->text.p) : e->text.n;
-}
-
-static bool is_word(unsigned char c)
-{
-	return c >= 0x80 || isalnum(c);
-}
-
-static size_t word_start(const struct editor *e, size_t i)
-{
-	while (i && !is_word((unsigned char)e->text.p[i - 1]))
-		i--;
-	while (i && is_word((unsigned char)e->text.p[i - 1]))
-		i--;
-	return i;
-}
-
-static size_t word_end(const struct editor *e, size_t i)
-{
-	while (i < e->text.n && !is_word((unsigned char)e->text.p[i]))
-		i++;
-	while (i < e->text.n && is_word((unsigned char)e->text.p[i]))
-		i++;
-	return i;
 }
 
 /* ---- history ----------------------------------------------------------------------------------------- */
@@ -167,235 +131,200 @@ void editor_add_history(struct editor *e, struct str text)
 	e->history_at = e->history_count;
 }
 
-static void show_history(struct editor *e, size_t at)
-{
-	if (e->history_at == e->history_count) {
-		buf_clear(&e->draft);
-		buf_add(&e->draft, buf_str(&e->text).p, e->text.n);
-	}
-	e->history_at = at;
-	editor_set_text(e, at < e->history_count ? str_from(e->history[at]) : buf_str(&e->draft));
-}
-
 /* ---- what keys do ------------------------------------------------------------------------------------ */
 
-static enum editor_event key_enter(struct editor *e)
-{
-	return EDITOR_ENTER;
-}
+enum motion {
+	TO_CURSOR, /* the key moves nothing */
+	TO_PREVIOUS,
+	TO_NEXT,
+	TO_LINE_START,
+	TO_LINE_END,
+	TO_WORD_START,
+	TO_WORD_END,
+	TO_BLANK,      /* the start of what stands between blanks: Ctrl-W */
+	TO_KILL_START, /* of the line; at the edge of a line its line end */
+	TO_KILL_END,
+};
 
-static enum editor_event key_new_line(struct editor *e)
-{
-	return editor_insert(e, STR("\n")) ? EDITOR_MORE : EDITOR_FULL;
-}
-
-static enum editor_event key_redraw(struct editor *e)
-{
-	return EDITOR_REDRAW;
-}
-
-static enum editor_event key_left(struct editor *e)
-{
-	e->cursor = previous_character(e, e->cursor);
-	return EDITOR_MORE;
-}
-
-static enum editor_event key_right(struct editor *e)
-{
-	e->cursor = next_character(e, e->cursor);
-	return EDITOR_MORE;
-}
-
-static enum editor_event key_word_left(struct editor *e)
-{
-	e->cursor = word_start(e, e->cursor);
-	return EDITOR_MORE;
-}
-
-static enum editor_event key_word_right(struct editor *e)
-{
-	e->cursor = word_end(e, e->cursor);
-	return EDITOR_MORE;
-}
-
-static enum editor_event key_home(struct editor *e)
-{
-	e->cursor = line_start(e, e->cursor);
-	return EDITOR_MORE;
-}
-
-static enum editor_event key_end(struct editor *e)
-{
-	e->cursor = line_end(e, e->cursor);
-	return EDITOR_MORE;
-}
-
-static enum editor_event key_backspace(struct editor *e)
-{
-	editor_remove(e, previous_character(e, e->cursor), false);
-	return EDITOR_MORE;
-}
-
-static enum editor_event key_delete(struct editor *e)
-{
-	editor_remove(e, next_character(e, e->cursor), false);
-	return EDITOR_MORE;
-}
-
-static enum editor_event key_delete_or_end(struct editor *e)
-{
-	return e->text.n ? key_delete(e) : EDITOR_END;
-}
-
-/* At the end of a line that is not the last one: its line end. */
-static enum editor_event key_kill_to_end(struct editor *e)
-{
-	size_t end = line_end(e, e->cursor);
-
-	editor_remove(e, end == e->cursor ? MIN(end + 1, e->text.n) : end, true);
-	return EDITOR_MORE;
-}
-
-static enum editor_event key_kill_to_start(struct editor *e)
-{
-	size_t start = line_start(e, e->cursor);
-
-	editor_remove(e, start == e->cursor && start ? start - 1 : start, true);
-	return EDITOR_MORE;
-}
-
-/* Ctrl-W: a word is what stands between blanks. */
-static enum editor_event key_kill_blank_word(struct editor *e)
+static size_t motion_target(const struct editor *e, enum motion to)
 {
 	size_t i = e->cursor;
+	size_t start = line_start(e, i), end = line_end(e, i);
 
-	while (i && isspace((unsigned char)e->text.p[i - 1]))
-		i--;
-	while (i && !isspace((unsigned char)e->text.p[i - 1]))
-		i--;
-	editor_remove(e, i, true);
-	return EDITOR_MORE;
+	switch (to) {
+	case TO_CURSOR:
+		break;
+	case TO_PREVIOUS:
+		while (i) {
+			for (i--; i && ((unsigned char)e->text.p[i] & 0xc0) == 0x80;)
+				i--;
+			if (!continues_character(e, i))
+				break;
+		}
+		break;
+	case TO_NEXT:
+		return next_character(e, i);
+	case TO_LINE_START:
+		return start;
+	case TO_LINE_END:
+		return end;
+	case TO_WORD_START:
+		while (i && !is_word(e->text.p[i - 1]))
+			i--;
+		while (i && is_word(e->text.p[i - 1]))
+			i--;
+		break;
+	case TO_WORD_END:
+		while (i < e->text.n && !is_word(e->text.p[i]))
+			i++;
+		while (i < e->text.n && is_word(e->text.p[i]))
+			i++;
+		break;
+	case TO_BLANK:
+		while (i && isspace((unsigned char)e->text.p[i - 1]))
+			i--;
+		while (i && !isspace((unsigned char)e->text.p[i - 1]))
+			i--;
+		break;
+	case TO_KILL_START:
+		return start == i && start ? start - 1 : start;
+	case TO_KILL_END:
+		return end == i ? MIN(end + 1, e->text.n) : end;
+	}
+	return i;
 }
 
-static enum editor_event key_kill_word_left(struct editor *e)
+/* In a text of several lines the same column of the line above or below; beyond its edges the history. */
+static void move_row(struct editor *e, bool up)
 {
-	editor_remove(e, word_start(e, e->cursor), true);
-	return EDITOR_MORE;
+	size_t start = line_start(e, e->cursor), end = line_end(e, e->cursor);
+
+	if (up ? start > 0 : end < e->text.n) {
+		size_t to = up ? line_start(e, start - 1) : end + 1;
+		size_t to_end = up ? start - 1 : line_end(e, to);
+		for (size_t i = start; i < e->cursor && to < to_end; i = next_character(e, i))
+			to = next_character(e, to);
+		e->cursor = MIN(to, to_end);
+	} else if (up ? e->history_at > 0 : e->history_at < e->history_count) {
+		if (e->history_at == e->history_count) {
+			buf_clear(&e->draft);
+			buf_add(&e->draft, buf_str(&e->text).p, e->text.n);
+		}
+		e->history_at = up ? e->history_at - 1 : e->history_at + 1;
+		bool own = e->history_at == e->history_count;
+		struct str text = own ? buf_str(&e->draft) : str_from(e->history[e->history_at]);
+		buf_clear(&e->text);
+		buf_add(&e->text, text.p, text.n);
+		e->cursor = e->text.n;
+	}
 }
 
-static enum editor_event key_kill_word_right(struct editor *e)
-{
-	editor_remove(e, word_end(e, e->cursor), true);
-	return EDITOR_MORE;
-}
+enum key_action {
+	KEY_MOVE,   /* to .to */
+	KEY_DELETE, /* from the cursor to .to */
+	KEY_KILL,   /* the same, and keep it for KEY_YANK */
+	KEY_ENTER,
+	KEY_NEW_LINE,
+	KEY_REDRAW,
+	KEY_DELETE_OR_END,
+	KEY_UP,
+	KEY_DOWN,
+	KEY_YANK,
+	KEY_PASTE,
+};
 
-static enum editor_event key_yank(struct editor *e)
-{
-	return editor_insert(e, buf_str(&e->killed)) ? EDITOR_MORE : EDITOR_FULL;
-}
-
-/* The offset in the line that starts at start and ends at end which is as many characters from its start as the cursor is
- * from the start of its own. */
-static size_t same_column(const struct editor *e, size_t start, size_t end)
-{
-	size_t to = start;
-
-	for (size_t i = line_start(e, e->cursor); i < e->cursor && to < end; i = next_character(e, i))
-		to = next_character(e, to);
-	return MIN(to, end);
-}
-
-/* In a text of several lines the line above, from the first one the history. */
-static enum editor_event key_up(struct editor *e)
-{
-	size_t start = line_start(e, e->cursor);
-
-	if (start)
-		e->cursor = same_column(e, line_start(e, start - 1), start - 1);
-	else if (e->history_at)
-		show_history(e, e->history_at - 1);
-	return EDITOR_MORE;
-}
-
-static enum editor_event key_down(struct editor *e)
-{
-	size_t end = line_end(e, e->cursor);
-
-	if (end < e->text.n)
-		e->cursor = same_column(e, end + 1, line_end(e, end + 1));
-	else if (e->history_at < e->history_count)
-		show_history(e, e->history_at + 1);
-	return EDITOR_MORE;
-}
-
-static enum editor_event key_paste(struct editor *e)
-{
-	e->pasting = true;
-	return EDITOR_MORE;
-}
-
-/* Sequences of keys that are not here do nothing. */
+/* Other sequences do nothing. */
 static const struct key {
 	const char *bytes;
-	enum editor_event (*press)(struct editor *e);
+	enum key_action action;
+	enum motion to;
 } keys[] = {
-	{ "\r", key_enter },
-	{ "\n", key_enter }, /* Enter that was typed before the terminal was ours */
-	{ "\033\r", key_new_line },
-	{ "\033\n", key_new_line },
-	{ "\x0c", key_redraw },
-	{ "\x02", key_left },
-	{ "\033[D", key_left },
-	{ "\033OD", key_left },
-	{ "\x06", key_right },
-	{ "\033[C", key_right },
-	{ "\033OC", key_right },
-	{ "\033b", key_word_left },
-	{ "\033[1;5D", key_word_left },
-	{ "\033[1;3D", key_word_left },
-	{ "\033f", key_word_right },
-	{ "\033[1;5C", key_word_right },
-	{ "\033[1;3C", key_word_right },
-	{ "\x01", key_home },
-	{ "\033[H", key_home },
-	{ "\033OH", key_home },
-	{ "\033[1~", key_home },
-	{ "\033[7~", key_home },
-	{ "\x05", key_end },
-	{ "\033[F", key_end },
-	{ "\033OF", key_end },
-	{ "\033[4~", key_end },
-	{ "\033[8~", key_end },
-	{ "\x10", key_up },
-	{ "\033[A", key_up },
-	{ "\033OA", key_up },
-	{ "\x0e", key_down },
-	{ "\033[B", key_down },
-	{ "\033OB", key_down },
-	{ "\x08", key_backspace },
-	{ "\x7f", key_backspace },
-	{ "\x04", key_delete_or_end },
-	{ "\033[3~", key_delete },
-	{ "\x0b", key_kill_to_end },
-	{ "\x15", key_kill_to_start },
-	{ "\x17", key_kill_blank_word },
-	{ "\033\x08", key_kill_word_left },
-	{ "\033\x7f", key_kill_word_left },
-	{ "\033d", key_kill_word_right },
-	{ "\x19", key_yank },
-	{ "\033[200~", key_paste },
+	{ "\r", KEY_ENTER, TO_CURSOR },
+	{ "\n", KEY_ENTER, TO_CURSOR }, /* Enter that was typed before the terminal was ours */
+	{ "\033\r", KEY_NEW_LINE, TO_CURSOR },
+	{ "\033\n", KEY_NEW_LINE, TO_CURSOR },
+	{ "\x0c", KEY_REDRAW, TO_CURSOR },
+	{ "\x02", KEY_MOVE, TO_PREVIOUS },
+	{ "\033[D", KEY_MOVE, TO_PREVIOUS },
+	{ "\033OD", KEY_MOVE, TO_PREVIOUS },
+	{ "\x06", KEY_MOVE, TO_NEXT },
+	{ "\033[C", KEY_MOVE, TO_NEXT },
+	{ "\033OC", KEY_MOVE, TO_NEXT },
+	{ "\033b", KEY_MOVE, TO_WORD_START },
+	{ "\033[1;5D", KEY_MOVE, TO_WORD_START },
+	{ "\033[1;3D", KEY_MOVE, TO_WORD_START },
+	{ "\033f", KEY_MOVE, TO_WORD_END },
+	{ "\033[1;5C", KEY_MOVE, TO_WORD_END },
+	{ "\033[1;3C", KEY_MOVE, TO_WORD_END },
+	{ "\x01", KEY_MOVE, TO_LINE_START },
+	{ "\033[H", KEY_MOVE, TO_LINE_START },
+	{ "\033OH", KEY_MOVE, TO_LINE_START },
+	{ "\033[1~", KEY_MOVE, TO_LINE_START },
+	{ "\033[7~", KEY_MOVE, TO_LINE_START },
+	{ "\x05", KEY_MOVE, TO_LINE_END },
+	{ "\033[F", KEY_MOVE, TO_LINE_END },
+	{ "\033OF", KEY_MOVE, TO_LINE_END },
+	{ "\033[4~", KEY_MOVE, TO_LINE_END },
+	{ "\033[8~", KEY_MOVE, TO_LINE_END },
+	{ "\x10", KEY_UP, TO_CURSOR },
+	{ "\033[A", KEY_UP, TO_CURSOR },
+	{ "\033OA", KEY_UP, TO_CURSOR },
+	{ "\x0e", KEY_DOWN, TO_CURSOR },
+	{ "\033[B", KEY_DOWN, TO_CURSOR },
+	{ "\033OB", KEY_DOWN, TO_CURSOR },
+	{ "\x08", KEY_DELETE, TO_PREVIOUS },
+	{ "\x7f", KEY_DELETE, TO_PREVIOUS },
+	{ "\x04", KEY_DELETE_OR_END, TO_NEXT },
+	{ "\033[3~", KEY_DELETE, TO_NEXT },
+	{ "\x0b", KEY_KILL, TO_KILL_END },
+	{ "\x15", KEY_KILL, TO_KILL_START },
+	{ "\x17", KEY_KILL, TO_BLANK },
+	{ "\033\x08", KEY_KILL, TO_WORD_START },
+	{ "\033\x7f", KEY_KILL, TO_WORD_START },
+	{ "\033d", KEY_KILL, TO_WORD_END },
+	{ "\x19", KEY_YANK, TO_CURSOR },
+	{ "\033[200~", KEY_PASTE, TO_CURSOR },
 };
 
 /* ---- bytes to keys ----------------------------------------------------------------------------------- */
 
 static enum editor_event press_sequence(struct editor *e)
 {
-	size_t n = e->sequence_n;
+	const struct key *key = NULL;
 
+	for (size_t i = 0; i < COUNT_OF(keys) && !key; i++)
+		if (strlen(keys[i].bytes) == e->sequence_n && !memcmp(keys[i].bytes, e->sequence, e->sequence_n))
+			key = &keys[i];
 	e->sequence_n = 0;
-	for (size_t i = 0; i < COUNT_OF(keys); i++) {
-		if (strlen(keys[i].bytes) == n && !memcmp(keys[i].bytes, e->sequence, n))
-			return keys[i].press(e);
+	if (!key)
+		return EDITOR_MORE;
+	switch (key->action) {
+	case KEY_MOVE:
+		e->cursor = motion_target(e, key->to);
+		break;
+	case KEY_DELETE_OR_END:
+		if (!e->text.n)
+			return EDITOR_END;
+		/* fall through */
+	case KEY_DELETE:
+	case KEY_KILL:
+		editor_remove(e, motion_target(e, key->to), key->action == KEY_KILL);
+		break;
+	case KEY_ENTER:
+		return EDITOR_ENTER;
+	case KEY_NEW_LINE:
+		return editor_insert(e, STR("\n")) ? EDITOR_MORE : EDITOR_FULL;
+	case KEY_REDRAW:
+		return EDITOR_REDRAW;
+	case KEY_UP:
+	case KEY_DOWN:
+		move_row(e, key->action == KEY_UP);
+		break;
+	case KEY_YANK:
+		return editor_insert(e, buf_str(&e->killed)) ? EDITOR_MORE : EDITOR_FULL;
+	case KEY_PASTE:
+		e->pasting = true;
+		break;
 	}
 	return EDITOR_MORE;
 }
@@ -410,7 +339,7 @@ static bool feed_escape(struct editor *e, unsigned char c, enum editor_event *re
 		e->sequence_n = 0;
 		return false;
 	}
-	/* One that is too long is none of ours: its last place takes all the rest. */
+	/* A sequence that is too long is not in the table: its last byte takes all the rest. */
 	e->sequence[e->sequence_n] = (char)c;
 	if (e->sequence_n < EDITOR_SEQUENCE_BYTES - 1)
 		e->sequence_n++;
@@ -494,15 +423,6 @@ static size_t feed_paste(struct editor *e, const char *p, size_t n, enum editor_
 	return n;
 }
 
-static size_t count_plain(const char *p, size_t n)
-{
-	size_t i = 0;
-
-	while (i < n && (unsigned char)p[i] >= 0x20 && (unsigned char)p[i] < DEL)
-		i++;
-	return i;
-}
-
 size_t editor_feed(struct editor *e, const char *p, size_t n, enum editor_event *ret_event)
 {
 	size_t i = 0;
@@ -510,15 +430,17 @@ size_t editor_feed(struct editor *e, const char *p, size_t n, enum editor_event 
 	*ret_event = EDITOR_MORE;
 	while (i < n && *ret_event == EDITOR_MORE) {
 		unsigned char c = (unsigned char)p[i];
-		size_t plain;
+		size_t plain = 0;
 
+		while (i + plain < n && (unsigned char)p[i + plain] >= 0x20 && (unsigned char)p[i + plain] < DEL)
+			plain++;
 		if (e->pasting) {
 			i += feed_paste(e, p + i, n - i, ret_event);
 		} else if (e->sequence_n && e->sequence[0] == ESC) {
 			i += feed_escape(e, c, ret_event);
 		} else if (e->sequence_n || c >= 0x80) {
 			i += feed_character(e, c, ret_event);
-		} else if ((plain = count_plain(p + i, n - i))) {
+		} else if (plain) {
 			if (!editor_insert(e, (struct str){ p + i, plain }))
 				*ret_event = EDITOR_FULL;
 			i += plain;

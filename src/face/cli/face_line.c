@@ -13,7 +13,7 @@
 enum { SUMMARY_MAX_BYTES = 160 };
 
 /* One line of ours: start of a line, mark, text, end of the line. */
-static void add_note(struct view *v, const char *colour, const char *mark, struct str text)
+static void line_note(struct view *v, const char *colour, const char *mark, struct str text)
 {
 	AUTO_BUF struct buf b = { 0 };
 
@@ -24,7 +24,14 @@ static void add_note(struct view *v, const char *colour, const char *mark, struc
 	view_write(v, buf_str(&b));
 }
 
-static void add_delta(struct view *v, const struct cadre_event *e)
+static struct str first_line(struct str text)
+{
+	struct str rest = str_trim(text);
+
+	return utf8_cut(str_cut(&rest, '\n'), SUMMARY_MAX_BYTES);
+}
+
+static void line_add_delta(struct view *v, const struct cadre_event *e)
 {
 	bool thinking = !strcmp(cadre_event_name(e), "thinking");
 	struct str text = view_event_text(e);
@@ -42,120 +49,79 @@ static void add_delta(struct view *v, const struct cadre_event *e)
 	v->streamed = v->streamed || !thinking;
 }
 
-static struct str first_line(struct str text)
-{
-	struct str rest = str_trim(text);
-	struct str line = str_cut(&rest, '\n');
-
-	return utf8_cut(line, SUMMARY_MAX_BYTES);
-}
-
-static void add_tool(struct view *v, const struct cadre_event *e)
+/* The tree shows what a child is doing; here is how it ended, and its errors. */
+static void line_add_child(struct view *v, const struct cadre_event *e)
 {
 	AUTO_BUF struct buf b = { 0 };
-
-	buf_addf(&b, "%s ", cadre_event_name(e));
-	struct str summary = first_line(view_event_text(e));
-	buf_add(&b, summary.p, summary.n);
-	add_note(v, CYAN, "* ", buf_str(&b));
-}
-
-/* What a child is doing stands in the tree; here is how it ended. */
-static void add_end(struct view *v, const struct cadre_event *e)
-{
-	AUTO_BUF struct buf b = { 0 };
-
-	agent_note(&b, e);
-	add_note(v, cadre_event_is_error(e) ? RED : DIM, "", buf_str(&b));
-}
-
-/* A note that names the child it is about. */
-static void add_about(struct view *v, const char *colour, const char *mark, const struct cadre_event *e)
-{
-	AUTO_BUF struct buf b = { 0 };
+	enum cadre_event_kind kind = cadre_event_kind(e);
 	struct str text = view_event_text(e);
 
-	agent_title(&b, e);
-	buf_addstr(&b, b.n ? ": " : "");
-	buf_add(&b, text.p, text.n);
-	add_note(v, colour, mark, buf_str(&b));
-}
-
-static void child_event(struct view *v, const struct cadre_event *e)
-{
-	switch (cadre_event_kind(e)) {
-	case CADRE_AGENT_ENDED:
-		add_end(v, e);
-		break;
-	case CADRE_RETRY:
-		add_about(v, DIM, "", e);
-		break;
-	case CADRE_ERROR:
-		add_about(v, RED, "Error: ", e);
-		break;
-	default:
-		break;
+	if (kind == CADRE_AGENT_ENDED) {
+		agent_note(&b, e);
+		line_note(v, cadre_event_is_error(e) ? RED : DIM, "", buf_str(&b));
+	} else if (kind == CADRE_RETRY || kind == CADRE_ERROR) {
+		agent_title(&b, e);
+		buf_addstr(&b, b.n ? ": " : "");
+		buf_add(&b, text.p, text.n);
+		line_note(v, kind == CADRE_ERROR ? RED : DIM, kind == CADRE_ERROR ? "Error: " : "", buf_str(&b));
 	}
 }
 
-static void end_turn(struct view *v, const struct cadre_event *e)
-{
-	struct str text = view_event_text(e);
-
-	view_end_line(v);
-	if (v->cancelled) {
-		add_note(v, DIM, "", STR("Interrupted. Say how to go on."));
-	} else if (cadre_event_is_error(e)) {
-		add_note(v, RED, "Error: ", text.n ? text : str_from(cadre_event_subtype(e)));
-	} else if (!v->streamed && text.n) {
-		AUTO_BUF struct buf b = { 0 };
-		render_text(&b, text);
-		buf_addch(&b, '\n');
-		view_write(v, buf_str(&b));
-	}
-	v->streamed = v->cancelled = false;
-}
-
-static void line_start(struct view *v)
+static void line_face_start(struct view *v)
 {
 	AUTO_BUF struct buf b = { 0 };
 
 	buf_addf(&b, "cadre %s - /help for help, Ctrl-D to leave", cadre_version());
-	add_note(v, DIM, "", buf_str(&b));
+	line_note(v, DIM, "", buf_str(&b));
 }
 
-static void line_event(struct view *v, const struct cadre_event *e)
+static void line_face_event(struct view *v, const struct cadre_event *e)
 {
+	struct str text = view_event_text(e), summary;
+	AUTO_BUF struct buf b = { 0 };
+
 	if (cadre_event_agent(e)[0]) {
-		child_event(v, e);
+		line_add_child(v, e);
 		return;
 	}
 	switch (cadre_event_kind(e)) {
 	case CADRE_DELTA:
-		add_delta(v, e);
+		line_add_delta(v, e);
 		break;
 	case CADRE_MESSAGE:
 		view_end_line(v);
 		break;
 	case CADRE_TOOL_STARTED:
-		add_tool(v, e);
+		summary = first_line(text);
+		buf_addf(&b, "%s " STR_FMT, cadre_event_name(e), STR_ARG(summary));
+		line_note(v, CYAN, "* ", buf_str(&b));
 		break;
 	case CADRE_TOOL_ENDED:
 		if (cadre_event_is_error(e))
-			add_note(v, RED, "  ", first_line(view_event_text(e)));
+			line_note(v, RED, "  ", first_line(text));
 		break;
 	case CADRE_RETRY:
 	case CADRE_NOTIFICATION:
-		add_note(v, DIM, "", view_event_text(e));
+		line_note(v, DIM, "", text);
 		break;
 	case CADRE_ERROR:
-		add_note(v, RED, "Error: ", view_event_text(e));
+		line_note(v, RED, "Error: ", text);
 		break;
 	case CADRE_TURN_ENDED:
-		end_turn(v, e);
+		view_end_line(v);
+		if (v->cancelled) {
+			line_note(v, DIM, "", STR("Interrupted. What should be done instead?"));
+		} else if (cadre_event_is_error(e)) {
+			line_note(v, RED, "Error: ", text.n ? text : str_from(cadre_event_subtype(e)));
+		} else if (!v->streamed && text.n) {
+			render_text(&b, text);
+			buf_addch(&b, '\n');
+			view_write(v, buf_str(&b));
+		}
+		v->streamed = v->cancelled = false;
 		break;
 	case CADRE_COMPACTED:
-		add_note(v, DIM, "", STR("The conversation goes on from a summary of it"));
+		line_note(v, DIM, "", STR("The conversation continues from a summary"));
 		break;
 	case CADRE_COMPACTING:
 	case CADRE_AGENT_STARTED:
@@ -165,7 +131,7 @@ static void line_event(struct view *v, const struct cadre_event *e)
 	case CADRE_HOOK_STARTED:
 	case CADRE_HOOK_ENDED:
 	case CADRE_SESSION_STARTED:
-	case CADRE_PERMISSION_ASKED: /* these three are asked by line.c */
+	case CADRE_PERMISSION_ASKED: /* these three are asked by line_ask.c */
 	case CADRE_QUESTION_ASKED:
 	case CADRE_ELICITATION_ASKED:
 	case CADRE_PERMISSION_DENIED: /* the call ends with the reason as its error */
@@ -173,4 +139,6 @@ static void line_event(struct view *v, const struct cadre_event *e)
 	}
 }
 
-const struct face face_line = { .name = "line", .tree_fd = STDOUT_FILENO, .start = line_start, .event = line_event };
+const struct face face_line = {
+	.name = "line", .tree_fd = STDOUT_FILENO, .start = line_face_start, .event = line_face_event
+};

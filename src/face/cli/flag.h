@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * flag.h - the command line of the program. One const table says what every flag is called, what it takes, what it does and how
- * --help explains it; whatever needs to know the flags reads its rows. Options of commands are in the library (cadre_command.h).
+ * flag.h - the command line of the program. One const table has the name, argument, effect and help text of every
+ * flag; parser, help, completion and manual read its rows. Options of commands are in the library (cadre_command.h).
  *
  * To add a flag: 1. a row in flag_table.c, in the group where --help shall show it; cadre_set() gets it, unless it is FLAG_OWN and
  * read with args_has() or args_value(); 2. a row in tests/unit/cli/test_flag.c. */
@@ -27,7 +27,7 @@ extern const struct flag flag_table[];
 extern const size_t flag_count;
 
 const struct flag *flag_of(const struct cadre_option *option); /* NULL: the option is a command's */
-const char *flag_setting(const struct flag *flag);             /* NULL: it is none */
+const char *flag_setting(const struct flag *flag);             /* NULL: not a setting */
 
 /* A command line without a command; argv[0] is skipped. There is at most one word, the prompt. Options of commands are read
  * too: configure_check() refuses them. */

@@ -48,25 +48,6 @@ const char *const help_group_titles[GROUP_COUNT] = {
 	[GROUP_OTHER] = "Other",
 };
 
-static void add_left_column(struct buf *out, const struct cadre_option *opt)
-{
-	size_t start = out->n;
-
-	if (opt->letter)
-		buf_addf(out, "  -%c, ", opt->letter);
-	else
-		buf_addstr(out, "      ");
-	buf_addf(out, "--%s", opt->name);
-	if (opt->value)
-		buf_addf(out, opt->arg == CADRE_OPTION_OPTIONAL ? " [%s]" : " <%s>", opt->value);
-	if (out->n - start >= HELP_INDENT) {
-		buf_addch(out, '\n');
-		start = out->n;
-	}
-	while (out->n - start < HELP_INDENT)
-		buf_addch(out, ' ');
-}
-
 static void add_wrapped(struct buf *out, struct str text)
 {
 	size_t column = HELP_INDENT;
@@ -93,7 +74,20 @@ static void add_option(void *data, const struct cadre_option *opt)
 	buf_addstr(&text, opt->help);
 	if (opt->alias)
 		buf_addf(&text, " Also --%s.", opt->alias);
-	add_left_column(out, opt);
+	size_t start = out->n;
+	if (opt->letter)
+		buf_addf(out, "  -%c, ", opt->letter);
+	else
+		buf_addstr(out, "      ");
+	buf_addf(out, "--%s", opt->name);
+	if (opt->value)
+		buf_addf(out, opt->arg == CADRE_OPTION_OPTIONAL ? " [%s]" : " <%s>", opt->value);
+	if (out->n - start >= HELP_INDENT) {
+		buf_addch(out, '\n');
+		start = out->n;
+	}
+	while (out->n - start < HELP_INDENT)
+		buf_addch(out, ' ');
 	add_wrapped(out, buf_str(&text));
 	buf_addch(out, '\n');
 }

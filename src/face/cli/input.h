@@ -12,6 +12,6 @@ int input_read(int fd, int patience_ms, struct buf *out, bool *ret_silent, struc
 int input_read_file(const char *path, struct buf *out, struct err *err);
 
 /* The prompt of `-p`: the argument (may be NULL), then what is piped in, valid UTF-8. Empty if there is
- * neither. optional: the run makes sense without piped text, so an open pipe that says nothing is waited
+ * neither. optional: the run makes sense without piped text, so an open pipe without data is waited
  * for with patience only. */
 int input_prompt(const char *argument, bool optional, struct buf *out, struct err *err);

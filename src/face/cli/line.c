@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * line.c - a person at a terminal: a line is read, a turn runs, the next line is read.
  *
- *     READING --line--> WORKING --somebody asks--> ASKING --answer--> WORKING --turn ended--> READING
+ *     READING --line--> WORKING --an agent asks--> ASKING --answer--> WORKING --turn ended--> READING
  *     READING --a child in the background asks--> ASKING --answer--> READING
  *     READING --/new, /resume--> SWITCHING --opened, or not--> READING
  *     any --Ctrl-D, /exit, Ctrl-C twice, SIGTERM--> LEAVING --turn ended--> the loop stops
@@ -12,25 +12,35 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/timerfd.h>
+#include <termios.h>
 #include <time.h>
 #include "lib/base/utf8.h"
-#include "face/cli/edit.h"
+#include "face/cli/configure.h"
 #include "face/cli/line_int.h"
 #include "face/cli/render.h"
 #include "face/cli/run.h"
 
-enum { TWICE_MS = 2000, FLUSH_MS = 2000, QUIET_MS = 400 /* before a question takes an answer */ };
+enum { TWICE_MS = 2000, FLUSH_MS = 2000, QUIET_MS = 400 /* before a question takes an answer */, CTRL_B = 2 };
 
 #define PROMPT "> "
 
-static void read_line(struct line *l);
+static void line_read(struct line *l);
+static void line_leave(struct line *l, int code);
 
-static int64_t now_ms(void)
+/* The terminal's quit key becomes Ctrl-B, or what it was before. */
+static void line_set_quit_key(struct line *l, bool ctrl_b)
 {
-	struct timespec t;
+	struct termios t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+	if (ctrl_b == l->key_bound)
+		return;
+	l->key_bound = false;
+	if (tcgetattr(STDIN_FILENO, &t) < 0)
+		return;
+	cc_t before = t.c_cc[VQUIT];
+	t.c_cc[VQUIT] = ctrl_b ? CTRL_B : l->quit_key;
+	l->key_bound = tcsetattr(STDIN_FILENO, TCSANOW, &t) == 0 && ctrl_b;
+	l->quit_key = before;
 }
 
 void line_say(struct line *l, const char *text)
@@ -40,14 +50,16 @@ void line_say(struct line *l, const char *text)
 	view_write(&l->view, STR("\n"));
 }
 
+/* ---- Ctrl-B while a turn runs ------------------------------------------------------------------------ */
+
 /* ---- the input line ---------------------------------------------------------------------------------- */
 
-static bool is_waiting(const struct line *l)
+static bool line_is_waiting(const struct line *l)
 {
 	return l->state == LINE_ASKING && l->edit.kind == EDIT_WAITING && l->edit.shown;
 }
 
-static void set_timer(struct line *l, unsigned ms)
+static void line_set_timer(struct line *l, unsigned ms)
 {
 	struct itimerspec when = { .it_value = { ms / 1000, ms % 1000 * 1000000L + 1 } }; /* 0 would switch it off */
 
@@ -60,8 +72,8 @@ static void on_stdin(struct cadre *c, int fd, void *data)
 
 	if (!edit_read(&l->edit))
 		line_leave(l, EXIT_SIGNAL + SIGHUP); /* the terminal is gone */
-	else if (is_waiting(l))
-		set_timer(l, QUIET_MS);
+	else if (line_is_waiting(l))
+		line_set_timer(l, QUIET_MS);
 }
 
 static void on_timer(struct cadre *c, int fd, void *data)
@@ -74,12 +86,12 @@ static void on_timer(struct cadre *c, int fd, void *data)
 		return;
 	if (l->edit.unread.n) {
 		edit_read_kept(&l->edit);
-		if (is_waiting(l))
-			set_timer(l, QUIET_MS);
-	} else if (is_waiting(l) &&
+		if (line_is_waiting(l))
+			line_set_timer(l, QUIET_MS);
+	} else if (line_is_waiting(l) &&
 		   (l->edit.draft.pasting || (ioctl(STDIN_FILENO, FIONREAD, &ready) == 0 && ready > 0))) {
-		set_timer(l, QUIET_MS); /* the rest of a paste, or on_stdin, comes first */
-	} else if (is_waiting(l)) {
+		line_set_timer(l, QUIET_MS); /* the rest of a paste, or on_stdin, comes first */
+	} else if (line_is_waiting(l)) {
 		line_hide(l);
 		line_ask_open(l);
 	}
@@ -87,7 +99,7 @@ static void on_timer(struct cadre *c, int fd, void *data)
 
 void line_show(struct line *l, enum edit_kind kind, const char *prompt, edit_line_fn *done)
 {
-	line_unbind_key(l);
+	line_set_quit_key(l, false);
 	view_hide_tree(&l->view);
 	view_end_line(&l->view);
 	(void)view_flush(&l->view, FLUSH_MS, NULL); /* what is queued belongs above the line */
@@ -98,13 +110,13 @@ void line_show(struct line *l, enum edit_kind kind, const char *prompt, edit_lin
 	}
 	edit_show(&l->edit, kind, prompt, done, l);
 	if (l->edit.unread.n)
-		set_timer(l, 0);
+		line_set_timer(l, 0);
 }
 
 void line_wait(struct line *l)
 {
 	line_show(l, EDIT_WAITING, PROMPT, NULL);
-	set_timer(l, QUIET_MS);
+	line_set_timer(l, QUIET_MS);
 }
 
 void line_hide(struct line *l)
@@ -114,28 +126,115 @@ void line_hide(struct line *l)
 	view_release_held(&l->view);
 }
 
+/* ---- slash commands --------------------------------------------------------------------------------- */
+
+/* To add one: a function, a row. */
+enum { WIDEST_NAME = sizeof "/compact [instructions]" - 1 };
+
+struct command {
+	const char *name;
+	const char *alias; /* or NULL */
+	const char *args;
+	const char *help;
+	enum { COMMAND_CLEAR, COMMAND_COMPACT, COMMAND_EXIT, COMMAND_HELP, COMMAND_RESUME } id;
+};
+
+static const struct command commands[] = {
+	{ "clear", "new", "", "start a new session", COMMAND_CLEAR },
+	{ "compact", NULL, " [instructions]", "replace the conversation by a summary of it", COMMAND_COMPACT },
+	{ "exit", "quit", "", "leave (also Ctrl-D)", COMMAND_EXIT },
+	{ "help", NULL, "", "this list", COMMAND_HELP },
+	{ "resume", NULL, " [session]", "continue an earlier session, by id or title; without one the latest",
+	  COMMAND_RESUME },
+};
+
+static void line_say_help(struct line *l)
+{
+	AUTO_BUF struct buf b = { 0 };
+
+	for (size_t i = 0; i < COUNT_OF(commands); i++) {
+		const struct command *cmd = &commands[i];
+		size_t start = b.n;
+		buf_addf(&b, "/%s%s", cmd->name, cmd->args);
+		if (cmd->alias)
+			buf_addf(&b, ", /%s", cmd->alias);
+		buf_addf(&b, "%*s%s\n", (int)(WIDEST_NAME + 2 - MIN(b.n - start, (size_t)WIDEST_NAME)), "", cmd->help);
+	}
+	buf_addstr(&b,
+		   "/NAME [arguments] uses a skill; `cadre skills` lists them.\n"
+		   "Alt-Enter starts a new line; a paste of several lines is one prompt.\n"
+		   "Ctrl-C ends the turn, twice it ends the program. Ctrl-B sends agents that are waited for to the "
+		   "background.");
+	line_say(l, b.p);
+}
+
+/* A runtime cannot be freed from its own callbacks, so the loop is left first. */
+static void line_want(struct line *l, enum line_wanted wanted, struct str id)
+{
+	free(l->wanted_id);
+	l->wanted_id = xstrndup(id.p, id.n);
+	l->wanted = wanted;
+	l->state = LINE_SWITCHING;
+	cadre_stop(l->c);
+}
+
+/* Runs the command of a line that starts with a slash. False: not one of ours; the session may know it, or a skill. */
+static bool line_command(struct line *l, struct str text)
+{
+	struct str rest = str_trim(text);
+	struct str name = str_cut(&rest, ' ');
+	const struct command *cmd = NULL;
+
+	if (!str_starts(name, STR("/")))
+		return false;
+	name = (struct str){ name.p + 1, name.n - 1 };
+	for (size_t i = 0; i < COUNT_OF(commands) && !cmd; i++)
+		if (str_is(name, commands[i].name) || (commands[i].alias && str_is(name, commands[i].alias)))
+			cmd = &commands[i];
+	if (!cmd)
+		return false;
+	rest = rest.p ? str_trim(rest) : STR("");
+	switch (cmd->id) {
+	case COMMAND_COMPACT:
+		return false;
+	case COMMAND_CLEAR:
+		line_want(l, LINE_NEW, STR(""));
+		break;
+	case COMMAND_EXIT:
+		line_leave(l, EXIT_ANSWER);
+		break;
+	case COMMAND_HELP:
+		line_say_help(l);
+		break;
+	case COMMAND_RESUME:
+		line_want(l, rest.n ? LINE_OLD : LINE_LATEST, rest);
+		break;
+	}
+	return true;
+}
+
 /* ---- a turn ------------------------------------------------------------------------------------------ */
 
-static void work(struct line *l)
+static void line_work(struct line *l)
 {
 	l->state = LINE_WORKING;
 	edit_leave(&l->edit);
-	line_bind_key(l);
+	line_set_quit_key(l, true);
 }
 
-static void submit(struct line *l, struct str text)
+static void line_submit(struct line *l, struct str text)
 {
 	AUTO_BUF struct buf prompt = { 0 };
 	char why[240] = "";
 
 	utf8_add_repaired(&prompt, text);
-	work(l);
+	line_work(l);
 	if (cadre_prompt(l->session, prompt.n ? prompt.p : "", prompt.n, why, sizeof why) == 0) {
 		l->worked = true;
 		return;
 	}
 	line_say(l, why);
-	read_line(l);
+	line_read(l);
 }
 
 static void on_line(const char *text, void *data)
@@ -151,14 +250,14 @@ static void on_line(const char *text, void *data)
 	if (s.n)
 		editor_add_history(&l->edit.draft, str_from(text));
 	if (s.n && !line_command(l, s)) {
-		submit(l, s);
+		line_submit(l, s);
 		return;
 	}
 	if (l->state == LINE_READING)
-		read_line(l);
+		line_read(l);
 }
 
-static void read_line(struct line *l)
+static void line_read(struct line *l)
 {
 	l->state = LINE_READING;
 	line_show(l, EDIT_PROMPT, PROMPT, on_line);
@@ -167,80 +266,62 @@ static void read_line(struct line *l)
 /* ---- questions (line_ask.c) ---------------------------------------------------------------------------- */
 
 /* A question is out of the way. */
-void line_go_on(struct line *l)
+void line_continue(struct line *l)
 {
-	work(l);
+	line_work(l);
 	if (l->asks)
 		line_ask_next(l);
 	else if (!l->in_turn)
-		read_line(l);
+		line_read(l);
 }
 
 /* ---- what the session and the user do ---------------------------------------------------------------- */
 
-static void stop(struct line *l)
+static void line_stop(struct line *l)
 {
 	l->over = true;
 	cadre_stop(l->c);
 }
 
-static void end_turn(struct line *l)
-{
-	bool asking = l->state == LINE_ASKING; /* then it is settled with the question that is shown */
-
-	line_ask_forget(l, "");
-	if (l->state == LINE_LEAVING)
-		stop(l);
-	else if (!asking)
-		line_go_on(l);
-}
-
-static bool is_question(enum cadre_event_kind kind)
-{
-	return kind == CADRE_PERMISSION_ASKED || kind == CADRE_QUESTION_ASKED || kind == CADRE_ELICITATION_ASKED;
-}
-
-/* What a child does in the background does not disturb the line that is being typed; only its end does. */
-static bool is_beside(const struct line *l, const struct cadre_event *e)
-{
-	enum cadre_event_kind kind = cadre_event_kind(e);
-	bool child = cadre_event_agent(e)[0] || kind == CADRE_TASKS_CHANGED;
-
-	return l->state == LINE_READING && child && kind != CADRE_AGENT_ENDED && !is_question(kind);
-}
-
-void line_on_event(const struct cadre_event *e, void *data)
+static void line_on_event(const struct cadre_event *e, void *data)
 {
 	struct line *l = data;
 	enum cadre_event_kind kind = cadre_event_kind(e);
+	bool question =
+		kind == CADRE_PERMISSION_ASKED || kind == CADRE_QUESTION_ASKED || kind == CADRE_ELICITATION_ASKED;
+	bool of_child = cadre_event_agent(e)[0] || kind == CADRE_TASKS_CHANGED;
 
 	if (strcmp(cadre_event_session(e), cadre_session_id(l->session)) != 0)
-		return; /* the last words of a session that was left */
+		return; /* a late event of the session before */
 	if (kind == CADRE_SESSION_STARTED || kind == CADRE_TURN_ENDED)
 		l->in_turn = kind == CADRE_SESSION_STARTED;
-	if (is_beside(l, e)) {
+	/* A child in the background does not disturb the line that is being typed, except by its end. */
+	if (l->state == LINE_READING && of_child && kind != CADRE_AGENT_ENDED && !question) {
 		view_event(&l->view, e);
 		return;
 	}
 	if (l->state == LINE_READING)
 		line_hide(l);
 	if (l->state == LINE_READING && kind == CADRE_SESSION_STARTED)
-		work(l); /* a background task that ended starts a turn of its own */
+		line_work(l); /* a background task that ended starts a turn of its own */
 	view_event(&l->view, e);
 
-	if (kind == CADRE_AGENT_ENDED)
+	bool asking = l->state == LINE_ASKING; /* then a turn's end is settled with the question that is shown */
+	if (kind == CADRE_AGENT_ENDED || kind == CADRE_TURN_ENDED)
 		line_ask_forget(l, cadre_event_agent(e));
-	if (kind == CADRE_TURN_ENDED)
-		end_turn(l);
-	else if (is_question(kind))
+	if (kind == CADRE_TURN_ENDED && l->state == LINE_LEAVING)
+		line_stop(l);
+	else if (kind == CADRE_TURN_ENDED && !asking)
+		line_continue(l);
+	else if (question)
 		line_ask_add(l, e);
-	else if (l->state == LINE_READING)
-		read_line(l);
+	else if (kind != CADRE_TURN_ENDED && l->state == LINE_READING)
+		line_read(l);
 }
 
-void line_leave(struct line *l, int code)
+static void line_leave(struct line *l, int code)
 {
-	line_unbind_key(l);
+	line_set_quit_key(l, false);
 	edit_leave(&l->edit);
 	if (l->state == LINE_LEAVING) { /* not for the first time: do not wait for the turn */
 		(void)view_flush(&l->view, FLUSH_MS, NULL);
@@ -252,13 +333,12 @@ void line_leave(struct line *l, int code)
 	if (l->in_turn)
 		cadre_interrupt(l->session);
 	else
-		stop(l);
+		line_stop(l);
 }
 
-static void on_interrupt(struct cadre *c, int signal, void *data)
+static void line_interrupt(struct line *l)
 {
-	struct line *l = data;
-	int64_t now = now_ms();
+	int64_t now = edit_now_ms();
 	bool twice = l->interrupted_ms && now - l->interrupted_ms < TWICE_MS;
 
 	l->interrupted_ms = now;
@@ -267,161 +347,174 @@ static void on_interrupt(struct cadre *c, int signal, void *data)
 		line_leave(l, EXIT_SIGNAL + SIGINT);
 		return;
 	}
-	if (l->state == LINE_READING || (is_waiting(l) && !l->in_turn)) {
+	if (l->state == LINE_READING || (line_is_waiting(l) && !l->in_turn)) {
 		line_hide(l);
 		edit_forget(&l->edit);
 		line_say(l, "Ctrl-C again leaves.");
 		if (l->state == LINE_READING)
-			read_line(l);
+			line_read(l);
 		else
 			line_wait(l);
 		return;
 	}
-	if (!l->in_turn) { /* a child asks while nothing else goes on: this is its answer */
+	if (!l->in_turn) { /* a child asks while no turn runs: this is the answer */
 		line_ask_refuse(l);
 		return;
 	}
 	line_hide(l);
-	work(l);
+	line_work(l);
 	l->view.cancelled = true;
 	cadre_interrupt(l->session);
 }
 
-static void on_end_signal(struct cadre *c, int signal, void *data)
+/* Ctrl-B, by the terminal's quit key */
+static void line_move_to_background(struct line *l)
 {
-	line_leave(data, EXIT_SIGNAL + signal);
+	AUTO_BUF struct buf b = { 0 };
+	int moved = cadre_background(l->session, NULL);
+
+	if (moved > 0)
+		buf_addf(&b, "%d %s in the background now.", moved, moved == 1 ? "agent works" : "agents work");
+	else
+		buf_addstr(&b, "No agent can be sent to the background.");
+	line_say(l, b.p);
 }
 
-static void on_resize(struct cadre *c, int signal, void *data)
-{
-	struct line *l = data;
+static const int line_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP, SIGCONT };
 
-	edit_resize(&l->edit);
-}
-
-/* Ctrl-Z. The terminal is the shell's until on_continue(). */
-static void on_suspend(struct cadre *c, int signal, void *data)
+static void on_signal(struct cadre *c, int signal, void *data)
 {
 	struct line *l = data;
 	struct sigaction usual = { .sa_handler = SIG_DFL }, ours;
 
-	line_unbind_key(l);
-	edit_suspend(&l->edit);
-	if (sigaction(signal, &usual, &ours) < 0)
-		return;
-	(void)raise(signal);
-	(void)sigaction(signal, &ours, NULL);
-}
-
-static void on_continue(struct cadre *c, int signal, void *data)
-{
-	struct line *l = data;
-
-	edit_resume(&l->edit);
-	if (l->state == LINE_WORKING)
-		line_bind_key(l);
-}
-
-void line_watch_signals(struct line *l, struct cadre *c)
-{
-	(void)cadre_watch_signal(c, SIGINT, on_interrupt, l);
-	(void)cadre_watch_signal(c, SIGTERM, on_end_signal, l);
-	(void)cadre_watch_signal(c, SIGHUP, on_end_signal, l);
-	(void)cadre_watch_signal(c, SIGWINCH, on_resize, l);
-	(void)cadre_watch_signal(c, SIGTSTP, on_suspend, l);
-	(void)cadre_watch_signal(c, SIGCONT, on_continue, l);
-	(void)cadre_watch_fd(c, l->timer_fd, 0, on_timer, l);
-	line_watch_key(l, c);
+	switch (signal) {
+	case SIGINT:
+		line_interrupt(l);
+		break;
+	case SIGQUIT:
+		if (l->state == LINE_WORKING)
+			line_move_to_background(l);
+		else
+			line_leave(l, EXIT_SIGNAL + signal);
+		break;
+	case SIGWINCH:
+		edit_resize(&l->edit);
+		break;
+	case SIGTSTP: /* Ctrl-Z: the terminal is the shell's until SIGCONT */
+		line_set_quit_key(l, false);
+		edit_suspend(&l->edit);
+		if (sigaction(signal, &usual, &ours) < 0)
+			break;
+		(void)raise(signal);
+		(void)sigaction(signal, &ours, NULL);
+		break;
+	case SIGCONT:
+		edit_resume(&l->edit);
+		if (l->state == LINE_WORKING)
+			line_set_quit_key(l, true);
+		break;
+	default:
+		line_leave(l, EXIT_SIGNAL + signal);
+	}
 }
 
 /* ---- another session --------------------------------------------------------------------------------- */
 
-/* A runtime cannot be freed from its own callbacks, so the loop is left first. */
-void line_switch(struct line *l, enum line_wanted wanted, struct str id)
+/* Opens the wanted session in place of the current one, which is closed; on failure the current one stays. Each session has a
+ * runtime of its own: the flags that chose the first one (--resume, --session-id ...) hold for a runtime as long as it lives. */
+static int line_open(struct line *l, struct err *err)
 {
-	free(l->wanted_id);
-	l->wanted_id = xstrndup(id.p, id.n);
-	l->wanted = wanted;
-	l->state = LINE_SWITCHING;
-	cadre_stop(l->c);
+	unsigned flags = CONFIGURE_INTERACTIVE | (l->wanted == LINE_FIRST ? 0 : CONFIGURE_FRESH);
+	struct cadre_session *session;
+	struct cadre *c;
+	char why[sizeof err->text] = "";
+
+	int rc = configure_runtime(l->args, flags, &c, err);
+	if (rc < 0)
+		return rc;
+	if (l->wanted == LINE_OLD)
+		rc = configure_set(c, "resume", l->wanted_id, err);
+	else if (l->wanted == LINE_LATEST)
+		rc = configure_set(c, "continue", "", err);
+	if (rc == 0) {
+		rc = cadre_open(c, line_on_event, l, &session, why, sizeof why);
+		if (rc < 0)
+			err_set(err, (enum err_kind) - rc, "%s", why);
+	}
+	if (rc < 0) {
+		cadre_free(c);
+		return rc;
+	}
+	/* before the old runtime goes: in between Ctrl-C would end the program */
+	for (size_t i = 0; i < COUNT_OF(line_signals); i++)
+		(void)cadre_watch_signal(c, line_signals[i], on_signal, l);
+	(void)cadre_watch_fd(c, l->timer_fd, 0, on_timer, l);
+	if (l->c) {
+		view_move(&l->view, c);
+		cadre_close(l->session);
+		cadre_free(l->c);
+	}
+	l->c = c;
+	l->session = session;
+	l->worked = false;
+	return 0;
 }
 
-static void switch_session(struct line *l)
+static void line_switch(struct line *l)
 {
 	AUTO_BUF struct buf b = { 0 };
 	struct err err = { 0 };
 
 	int rc = line_open(l, &err);
 	if (rc == -ERR_BUSY)
-		buf_addstr(&b, "That session is in use: it is this one, or another process has it.");
+		buf_addstr(&b, "That session is in use, here or in another process.");
 	else if (rc < 0)
 		render_line(&b, str_from(err.text));
 	else if (l->wanted == LINE_NEW)
-		buf_addstr(&b, "A new session: the conversation so far is not part of it.");
+		buf_addstr(&b, "New session: it does not contain the conversation so far.");
 	else
-		buf_addf(&b, "Session %s goes on.%s", cadre_session_id(l->session),
+		buf_addf(&b, "Continuing session %s.%s", cadre_session_id(l->session),
 			 cadre_has_interrupted_turn(l->session) ? " Its last turn was interrupted." : "");
 	line_say(l, buf_str(&b).p);
-	read_line(l);
+	line_read(l);
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------- */
 
-static int start(struct line *l, struct err *err)
-{
-	const char *prompt = flags_prompt(l->args);
-
-	edit_init(&l->edit);
-	l->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (l->timer_fd < 0)
-		return err_set(err, ERR_IO, "cannot make a timer: %m");
-	int rc = line_open(l, err);
-	if (rc < 0)
-		return rc;
-	view_init(&l->view, l->c, &face_line, args_has(l->args, "verbose"));
-	if ((prompt && str_trim(str_from(prompt)).n) || cadre_has_initial_prompt(l->session))
-		submit(l, str_from(prompt));
-	else
-		read_line(l);
-	return 0;
-}
-
-/* cadre_run() returns also when between two lines nothing is watched for a moment. */
-static void run(struct line *l)
-{
-	while (!l->over) {
-		cadre_run(l->c);
-		if (l->state == LINE_SWITCHING)
-			switch_session(l);
-	}
-}
-
-static void say_goodbye(struct line *l)
-{
-	AUTO_BUF struct buf b = { 0 };
-
-	buf_addf(&b, "This session goes on with: cadre --resume %s", cadre_session_id(l->session));
-	if (l->worked && !args_has(l->args, "no-session-persistence"))
-		line_say(l, b.p);
-	(void)view_flush(&l->view, FLUSH_MS, NULL);
-}
-
 int line_run(const struct args *args)
 {
 	struct line l = { .args = args };
+	const char *prompt = flags_prompt(args);
+	AUTO_BUF struct buf bye = { 0 };
 	struct err err = { 0 };
 
-	if (start(&l, &err) < 0)
+	edit_init(&l.edit);
+	l.timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (l.timer_fd < 0)
+		err_set(&err, ERR_IO, "cannot make a timer: %m");
+	if (l.timer_fd < 0 || line_open(&l, &err) < 0)
 		return run_fail(&err);
-	run(&l);
-	say_goodbye(&l);
-	cadre_close(l.session); /* its last words are still shown */
+	view_init(&l.view, l.c, &face_line, args_has(args, "verbose"));
+	if ((prompt && str_trim(str_from(prompt)).n) || cadre_has_initial_prompt(l.session))
+		line_submit(&l, str_from(prompt));
+	else
+		line_read(&l);
+	while (!l.over) {
+		cadre_run(l.c); /* returns also when nothing is watched for a moment, between two lines */
+		if (l.state == LINE_SWITCHING)
+			line_switch(&l);
+	}
+
+	buf_addf(&bye, "Continue this session with: cadre --resume %s", cadre_session_id(l.session));
+	if (l.worked && !args_has(args, "no-session-persistence"))
+		line_say(&l, bye.p);
+	(void)view_flush(&l.view, FLUSH_MS, NULL);
+	cadre_close(l.session); /* its last events are still shown */
 	cadre_run(l.c);
-	l.session = NULL;
 	(void)view_flush(&l.view, FLUSH_MS, NULL);
 	view_release(&l.view);
 	line_ask_release(&l);
-	line_close(&l);
+	cadre_free(l.c);
 	edit_release(&l.edit);
 	close(l.timer_fd);
 	free(l.wanted_id);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * line_ask.c - questions to the person at the terminal: may a call run, and what agents want to know. They wait in a row,
- * whoever asks; the first one is shown. */
+ * line_ask.c - questions to the person at the terminal: permissions of calls, and what agents want to know. They wait in one
+ * queue; the first one is shown. */
 #include "face/cli/choice.h"
 #include "face/cli/line_int.h"
 #include "face/cli/render.h"
@@ -24,26 +24,21 @@ struct ask {
 
 /* ---- the row ----------------------------------------------------------------------------------------------------- */
 
-static void ask_free(struct ask *ask)
-{
-	for (size_t i = 0; i < ask->count; i++) {
-		free(ask->inquiries[i].text);
-		free(ask->inquiries[i].answer);
-		choices_release(&ask->inquiries[i].choices);
-	}
-	free(ask->inquiries);
-	free(ask->id);
-	free(ask->agent);
-	free(ask->text);
-	free(ask);
-}
-
-static void drop(struct ask **at)
+static void line_ask_drop(struct ask **at)
 {
 	struct ask *gone = *at;
 
 	*at = gone->next;
-	ask_free(gone);
+	for (size_t i = 0; i < gone->count; i++) {
+		free(gone->inquiries[i].text);
+		free(gone->inquiries[i].answer);
+		choices_release(&gone->inquiries[i].choices);
+	}
+	free(gone->inquiries);
+	free(gone->id);
+	free(gone->agent);
+	free(gone->text);
+	free(gone);
 }
 
 void line_ask_forget(struct line *l, const char *agent)
@@ -54,18 +49,18 @@ void line_ask_forget(struct line *l, const char *agent)
 		if (strcmp((*at)->agent, agent) != 0)
 			at = &(*at)->next;
 		else
-			drop(at);
+			line_ask_drop(at);
 	}
 	if (!shown)
 		return;
 	line_hide(l);
-	line_go_on(l);
+	line_continue(l);
 }
 
 void line_ask_release(struct line *l)
 {
 	while (l->asks)
-		drop(&l->asks);
+		line_ask_drop(&l->asks);
 }
 
 /* ---- what is shown ----------------------------------------------------------------------------------------------- */
@@ -85,28 +80,40 @@ static void add_ancestors(struct buf *out, const struct cadre_event *e)
 		add_field(out, "asked by", cadre_event_detail(e, CADRE_DETAIL_PATH));
 }
 
-static void add_rules(struct buf *out, struct line *l, const struct cadre_event *e)
-{
-	const char *rule;
+/* ---- a new one --------------------------------------------------------------------------------------------------- */
 
-	for (size_t i = 0; (rule = cadre_event_rule(e, i)); i++)
-		add_field(out, "rule", rule);
-	if (cadre_event_rule(e, 0))
-		add_field(out, "always keeps it in", cadre_rules_file(l->session));
+static void ask_add_inquiry(struct ask *ask, const struct cadre_event *e)
+{
+	AUTO_BUF struct buf text = { 0 };
+	const char *label, *meaning;
+	size_t i = ask->count++;
+
+	ask->inquiries = xrealloc(ask->inquiries, ask->count * sizeof *ask->inquiries);
+	struct inquiry *q = &ask->inquiries[i];
+	*q = (struct inquiry){ .choices.several = cadre_event_takes_several(e, i) };
+	render_text(&text, str_from(cadre_event_question(e, i)));
+	while ((label = cadre_event_choice(e, i, q->choices.count, &meaning))) {
+		q->choices.labels = xrealloc(q->choices.labels, (q->choices.count + 1) * sizeof *q->choices.labels);
+		q->choices.labels[q->choices.count++] = xstrdup(label);
+		buf_addf(&text, "\n  %zu. ", q->choices.count);
+		render_line(&text, str_from(label));
+		buf_addstr(&text, meaning[0] ? " - " : "");
+		render_line(&text, str_from(meaning));
+	}
+	q->text = buf_take(&text, NULL);
 }
 
-/* All its lines: what is allowed must have been seen. */
-static void describe_call(struct buf *out, struct line *l, const struct cadre_event *e)
+/* May this call run? All its lines are shown: what is allowed must have been seen. */
+static void describe_call(struct buf *out, struct line *l, const struct cadre_event *e, const char *who)
 {
-	AUTO_BUF struct buf who = { 0 };
 	struct str rest = view_event_text(e);
 	struct str subject = cadre_event_offers_edits(e) ? rest : str_cut(&rest, '\n');
+	const char *rule;
 
 	buf_addstr(out, "Allow ");
 	render_line(out, str_from(cadre_event_name(e)));
-	agent_title(&who, e);
-	buf_addstr(out, who.n ? " for " : "");
-	render_line(out, buf_str(&who));
+	buf_addstr(out, who[0] ? " for " : "");
+	render_line(out, str_from(who));
 	buf_addstr(out, subject.n ? ": " : "");
 	render_text(out, subject);
 	buf_addch(out, '?');
@@ -116,64 +123,15 @@ static void describe_call(struct buf *out, struct line *l, const struct cadre_ev
 	}
 	add_ancestors(out, e);
 	add_field(out, "why", cadre_event_why(e));
-	add_rules(out, l, e);
-}
-
-static void describe_inquiry(struct buf *out, const struct cadre_event *e, size_t i)
-{
-	const char *meaning;
-	const char *label;
-
-	render_text(out, str_from(cadre_event_question(e, i)));
-	for (size_t k = 0; (label = cadre_event_choice(e, i, k, &meaning)); k++) {
-		buf_addf(out, "\n  %zu. ", k + 1);
-		render_line(out, str_from(label));
-		buf_addstr(out, meaning[0] ? " - " : "");
-		render_line(out, str_from(meaning));
-	}
-}
-
-/* ---- a new one --------------------------------------------------------------------------------------------------- */
-
-static void read_choices(struct choices *c, const struct cadre_event *e, size_t i)
-{
-	const char *label;
-
-	c->several = cadre_event_takes_several(e, i);
-	while ((label = cadre_event_choice(e, i, c->count, NULL))) {
-		c->labels = xrealloc(c->labels, (c->count + 1) * sizeof *c->labels);
-		c->labels[c->count++] = xstrdup(label);
-	}
-}
-
-static void read_inquiries(struct ask *ask, const struct cadre_event *e)
-{
-	while (cadre_event_question(e, ask->count)) {
-		AUTO_BUF struct buf text = { 0 };
-		ask->inquiries = xrealloc(ask->inquiries, (ask->count + 1) * sizeof *ask->inquiries);
-		struct inquiry *q = &ask->inquiries[ask->count];
-		*q = (struct inquiry){ 0 };
-		describe_inquiry(&text, e, ask->count);
-		q->text = buf_take(&text, NULL);
-		read_choices(&q->choices, e, ask->count++);
-	}
-}
-
-static void describe_asker(struct buf *out, const struct cadre_event *e)
-{
-	AUTO_BUF struct buf who = { 0 };
-
-	agent_title(&who, e);
-	if (!who.n)
-		return;
-	render_line(out, buf_str(&who));
-	buf_addstr(out, " asks:");
-	add_ancestors(out, e);
+	for (size_t i = 0; (rule = cadre_event_rule(e, i)); i++)
+		add_field(out, "rule", rule);
+	if (cadre_event_rule(e, 0))
+		add_field(out, "always keeps it in", cadre_rules_file(l->session));
 }
 
 void line_ask_add(struct line *l, const struct cadre_event *e)
 {
-	AUTO_BUF struct buf text = { 0 };
+	AUTO_BUF struct buf text = { 0 }, who = { 0 };
 	struct ask **at = &l->asks;
 	struct ask *ask = xcalloc(1, sizeof *ask);
 
@@ -181,11 +139,16 @@ void line_ask_add(struct line *l, const struct cadre_event *e)
 	ask->agent = xstrdup(cadre_event_agent(e));
 	ask->has_rule = cadre_event_rule(e, 0) != NULL;
 	ask->has_edits = cadre_event_offers_edits(e);
-	read_inquiries(ask, e);
-	if (ask->count)
-		describe_asker(&text, e);
-	else
-		describe_call(&text, l, e);
+	while (cadre_event_question(e, ask->count))
+		ask_add_inquiry(ask, e);
+	agent_title(&who, e);
+	if (!ask->count) {
+		describe_call(&text, l, e, buf_str(&who).p);
+	} else if (who.n) {
+		render_line(&text, buf_str(&who));
+		buf_addstr(&text, " asks:");
+		add_ancestors(&text, e);
+	}
 	ask->text = buf_take(&text, NULL);
 	while (*at)
 		at = &(*at)->next;
@@ -243,13 +206,13 @@ static void on_answer(const char *text, void *data)
 		render_line(&note, str_from(why));
 		line_say(l, note.p);
 	}
-	drop(&l->asks);
-	line_go_on(l);
+	line_ask_drop(&l->asks);
+	line_continue(l);
 }
 
 /* ---- what an agent wants to know --------------------------------------------------------------------------------- */
 
-static void give_answers(struct line *l)
+static void line_give_answers(struct line *l)
 {
 	struct ask *ask = l->asks;
 	const char **answers = xcalloc(ask->count, sizeof *answers);
@@ -258,8 +221,8 @@ static void give_answers(struct line *l)
 		answers[i] = ask->inquiries[i].answer;
 	(void)cadre_answer_question(l->session, ask->id, answers, ask->at); /* it may be gone by now */
 	free(answers);
-	drop(&l->asks);
-	line_go_on(l);
+	line_ask_drop(&l->asks);
+	line_continue(l);
 }
 
 static void on_choice(const char *text, void *data)
@@ -272,7 +235,7 @@ static void on_choice(const char *text, void *data)
 	line_hide(l);
 	if (!text) { /* Ctrl-D: none of this is answered */
 		ask->at = 0;
-		give_answers(l);
+		line_give_answers(l);
 		return;
 	}
 	if (choice_read(&q->choices, str_from(text), &answer)) {
@@ -280,7 +243,7 @@ static void on_choice(const char *text, void *data)
 		ask->at++;
 	}
 	if (ask->at == ask->count)
-		give_answers(l);
+		line_give_answers(l);
 	else
 		line_ask_next(l);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * line_int.h - the line loop, for the files line*.c only. */
+ * line_int.h - the line loop, for line.c and line_ask.c only. */
 #pragma once
 #include <cadre.h>
 #include <termios.h>
@@ -9,13 +9,13 @@
 
 enum line_state {
 	LINE_READING,   /* the input line is shown */
-	LINE_WORKING,   /* a turn runs, the terminal is its */
+	LINE_WORKING,   /* a turn runs and has the terminal */
 	LINE_ASKING,    /* the first of asks waits for an answer */
 	LINE_SWITCHING, /* the loop is left for a moment to open the wanted session */
 	LINE_LEAVING,   /* the program ends when the turn has ended */
 };
 
-enum line_wanted { LINE_FIRST /* as the command line says */, LINE_NEW, LINE_OLD, LINE_LATEST };
+enum line_wanted { LINE_FIRST /* by the command line */, LINE_NEW, LINE_OLD, LINE_LATEST };
 
 struct ask; /* line_ask.c */
 
@@ -31,7 +31,7 @@ struct line {
 	int64_t interrupted_ms; /* monotonic time of the last Ctrl-C; 0: none */
 	bool in_turn;           /* a turn of the main agent runs; children may work without one */
 	bool worked;            /* a turn was run: there is something to resume */
-	bool over;              /* the loop was told to stop */
+	bool over;              /* the loop has been stopped */
 	int code;               /* of the program */
 	struct edit edit;
 	int timer_fd;  /* when a question takes answers, or kept input is read */
@@ -40,35 +40,17 @@ struct line {
 };
 
 void line_say(struct line *l, const char *text); /* one or more lines of ours */
-void line_leave(struct line *l, int code);
-void line_switch(struct line *l, enum line_wanted wanted, struct str id); /* id: of LINE_OLD */
-
-/* line_session.c: the wanted session takes the place of the current one, which is closed. On failure the current
- * one stays. */
-int line_open(struct line *l, struct err *err);
-void line_close(struct line *l);
-void line_watch_signals(struct line *l, struct cadre *c);
-cadre_event_fn line_on_event; /* data is the line */
-
 /* The input line; done gets what was typed. Hiding it any number of times. */
 void line_show(struct line *l, enum edit_kind kind, const char *prompt, edit_line_fn *done);
 void line_hide(struct line *l);
 /* Below a question: the prompt's line, until no key came for a moment. Then line_ask_open(). */
 void line_wait(struct line *l);
-void line_go_on(struct line *l); /* a question is out of the way: the next one, the turn, or the next line */
+void line_continue(struct line *l); /* after a question: the next one, the turn, or the next line */
 
 /* line_ask.c */
 void line_ask_add(struct line *l, const struct cadre_event *e); /* shown when it is its turn */
 void line_ask_next(struct line *l);                             /* shows the first; there is one */
 void line_ask_open(struct line *l);                             /* and now it takes an answer */
 void line_ask_refuse(struct line *l);                           /* the one that is shown: no */
-void line_ask_forget(struct line *l, const char *agent);        /* it asks no more: it was ended */
+void line_ask_forget(struct line *l, const char *agent);        /* drops its questions: it has ended */
 void line_ask_release(struct line *l);
-
-/* line_key.c: Ctrl-B, bound while a turn has the terminal. Both any number of times. */
-void line_bind_key(struct line *l);
-void line_unbind_key(struct line *l);
-void line_watch_key(struct line *l, struct cadre *c);
-
-/* Runs the command of a line that starts with a slash. False: it is none of ours, and may name a skill. */
-bool line_command(struct line *l, struct str text);

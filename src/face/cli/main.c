@@ -29,43 +29,6 @@ void run_leave_on_signal(void)
 	sigaction(SIGTERM, &leave, NULL);
 }
 
-static void prepare_signals(void)
-{
-	struct sigaction ignore = { .sa_handler = SIG_IGN };
-
-	sigaction(SIGPIPE, &ignore, NULL); /* a closed standard output is an error with a message */
-	run_leave_on_signal();
-}
-
-static int say(const char *text)
-{
-	struct err err = { 0 };
-
-	if (fputs(text, stdout) >= 0 && fflush(stdout) == 0)
-		return EXIT_ANSWER;
-	err_set(&err, ERR_IO, "cannot write to standard output: %m");
-	return run_fail(&err);
-}
-
-static int say_help(void)
-{
-	AUTO_BUF struct buf b = { 0 };
-
-	help_write(&b);
-	return say(b.p);
-}
-
-static int say_version(bool protocol_first)
-{
-	AUTO_BUF struct buf b = { 0 };
-
-	if (protocol_first)
-		buf_addf(&b, CADRE_PROTOCOL_VERSION " (cadre %s)\n", cadre_version());
-	else
-		buf_addf(&b, "%s (cadre; protocol " CADRE_PROTOCOL_VERSION ")\n", cadre_version());
-	return say(b.p);
-}
-
 /* The command that was probably meant by a word that stands alone; NULL: it is a prompt. */
 static const char *command_meant(const char *word)
 {
@@ -86,22 +49,7 @@ static const char *command_meant(const char *word)
 	return best;
 }
 
-/* On standard error, below the message that one is needed. */
-static void name_sessions(void)
-{
-	enum { MOST = 5 };
-	static const char *const words[] = { "sessions", "ids" };
-	struct cadre_report *report = NULL;
-	struct cadre *c = cadre_new(NULL, 0);
-
-	if (c && cadre_command(c, COUNT_OF(words), words, NULL, &report, NULL, 0) == CADRE_OK)
-		for (size_t i = 0; i < cadre_report_rows(report) && i < MOST; i++)
-			fprintf(stderr, "  %s\n", cadre_report_cell(report, i, 0));
-	cadre_report_free(report);
-	cadre_free(c);
-}
-
-static int run(const struct args *args)
+static int run_conversation(const struct args *args)
 {
 	const char *input = args_value(args, "input-format");
 	bool wired = input && !strcmp(input, "stream-json");
@@ -112,8 +60,18 @@ static int run(const struct args *args)
 	if (configure_check(args, interactive, &err) < 0) {
 		int code = run_fail(&err);
 		const struct args_value *resume = args_find(args, "resume");
-		if (resume && (!resume->value || !resume->value[0]))
-			name_sessions();
+		if (resume && (!resume->value || !resume->value[0])) {
+			/* the newest sessions, below the message that one is needed */
+			enum { MOST = 5 };
+			static const char *const words[] = { "sessions", "ids" };
+			struct cadre_report *report = NULL;
+			struct cadre *c = cadre_new(NULL, 0);
+			if (c && cadre_command(c, COUNT_OF(words), words, NULL, &report, NULL, 0) == CADRE_OK)
+				for (size_t i = 0; i < cadre_report_rows(report) && i < MOST; i++)
+					fprintf(stderr, "  %s\n", cadre_report_cell(report, i, 0));
+			cadre_report_free(report);
+			cadre_free(c);
+		}
 		return code;
 	}
 	return wired ? wire_run(args) : interactive ? line_run(args) : print_run(args);
@@ -123,9 +81,12 @@ int main(int argc, char **argv)
 {
 	const char *const *words = (const char *const *)argv;
 	AUTO_ARGS struct args args = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
 	struct err err = { 0 };
 
-	prepare_signals();
+	sigaction(SIGPIPE, &ignore, NULL); /* a closed standard output is an error with a message */
+	run_leave_on_signal();
 	const struct cadre_command *command = argc > 1 ? command_find(words[1]) : NULL;
 	if (command)
 		return command_run(command, argc, words);
@@ -138,8 +99,12 @@ int main(int argc, char **argv)
 	if (flags_parse(argc, words, &args, &err) < 0)
 		return run_fail(&err);
 	if (args_has(&args, "help"))
-		return say_help();
-	if (args_has(&args, "version") || args_has(&args, "protocol-version"))
-		return say_version(args_has(&args, "protocol-version"));
-	return run(&args);
+		help_write(&text);
+	else if (args_has(&args, "protocol-version"))
+		buf_addf(&text, CADRE_PROTOCOL_VERSION " (cadre %s)\n", cadre_version());
+	else if (args_has(&args, "version"))
+		buf_addf(&text, "%s (cadre; protocol " CADRE_PROTOCOL_VERSION ")\n", cadre_version());
+	else
+		return run_conversation(&args);
+	return print_text(buf_str(&text));
 }

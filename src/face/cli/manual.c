@@ -28,11 +28,9 @@ static void add_lines(struct buf *out, const char *text)
 
 static void add_name(struct buf *out, const char *dashes, const char *name)
 {
-	AUTO_BUF struct buf all = { 0 };
-
-	buf_addf(&all, "%s%s", dashes, name);
 	buf_addstr(out, "\\fB");
-	add_text(out, buf_str(&all));
+	add_text(out, str_from(dashes));
+	add_text(out, str_from(name));
 	buf_addstr(out, "\\fR");
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * print.c - `cadre -p`: one prompt, one run, one exit code.
  *
- * A signal, or a reader that went away, interrupts the turn; the run then goes on until the turn has
- * ended, because the transcript is complete only then. A second signal does not wait. */
+ * A signal, or a reader that went away, interrupts the turn; the run then lasts until the turn has ended, because the
+ * transcript is complete only then. A second signal does not wait. */
 #include <signal.h>
 #include "face/cli/configure.h"
 #include "face/cli/input.h"
@@ -23,7 +23,7 @@ struct print {
 	bool failed;  /* ... and the last one with an error */
 };
 
-static void wind_down(struct print *p)
+static void print_end_run(struct print *p)
 {
 	if (p->working)
 		cadre_interrupt(p->session);
@@ -40,7 +40,7 @@ static void on_signal(struct cadre *c, int signal, void *data)
 		_exit(EXIT_SIGNAL + signal);
 	}
 	p->signal = signal;
-	wind_down(p);
+	print_end_run(p);
 }
 
 static void on_unread(struct cadre_writer *w, void *data)
@@ -49,7 +49,7 @@ static void on_unread(struct cadre_writer *w, void *data)
 
 	(void)w;
 	p->unread = true;
-	wind_down(p);
+	print_end_run(p);
 }
 
 static void on_event(const struct cadre_event *e, void *data)
@@ -68,12 +68,65 @@ static void on_event(const struct cadre_event *e, void *data)
 		cadre_stop(p->c);
 }
 
-/* The answer must be out before the exit code says that all went well. */
-static int finish(struct print *p)
+static int fail_no_prompt(const struct args *args, struct err *err)
+{
+	for (size_t i = 0; i < args->given_count; i++)
+		if (args->given[i].option->flags & (CADRE_OPTION_LIST | CADRE_OPTION_VARIADIC))
+			return err_set(err, ERR_USAGE,
+				       "no prompt; --%s takes all words up to the next flag, so put the prompt before "
+				       "it or behind --",
+				       args->given[i].option->name);
+	return err_set(err, ERR_USAGE, "no prompt: give it as an argument or on standard input");
+}
+
+static int print_start(struct print *p, const struct args *args, struct err *err)
+{
+	AUTO_BUF struct buf prompt = { 0 };
+	const char *given = flags_prompt(args);
+	bool init_only = args_has(args, "init-only");
+	bool resumed = args_has(args, "resume") || args_has(args, "continue");
+	bool may_be_empty = resumed || args_has(args, "agent"); /* it may bring one */
+	char why[sizeof err->text] = "";
+
+	int rc = init_only ? 0 : input_prompt(given, given || may_be_empty, &prompt, err);
+	if (rc < 0)
+		return rc;
+	bool empty = !str_trim(buf_str(&prompt)).n;
+	if (empty && !may_be_empty && !init_only)
+		return fail_no_prompt(args, err);
+	rc = cadre_open(p->c, on_event, p, &p->session, why, sizeof why);
+	if (rc < 0)
+		return err_set(err, (enum err_kind) - rc, "%s", why);
+	(void)cadre_watch_signal(p->c, SIGINT, on_signal, p);
+	(void)cadre_watch_signal(p->c, SIGTERM, on_signal, p);
+	if (init_only) {
+		rc = cadre_prepare(p->session, why, sizeof why);
+		return rc < 0 ? err_set(err, (enum err_kind) - rc, "%s", why) : 0;
+	}
+	bool begins = empty && cadre_has_initial_prompt(p->session);
+	if (empty && !begins && !resumed)
+		return fail_no_prompt(args, err);
+	if (empty && !begins && !cadre_has_interrupted_turn(p->session))
+		return err_set(err, ERR_USAGE, "no prompt, and session %s has no interrupted turn",
+			       cadre_session_id(p->session));
+	rc = cadre_prompt(p->session, begins ? "" : empty ? NULL : prompt.p, prompt.n, why, sizeof why);
+	return rc < 0 ? err_set(err, (enum err_kind) - rc, "%s", why) : 0;
+}
+
+static int print_session(struct print *p, const struct args *args)
 {
 	struct err err = { 0 };
-	int code = p->failed ? EXIT_RUN : EXIT_ANSWER;
 
+	if (print_start(p, args, &err) < 0)
+		return run_fail(&err);
+	cadre_run(p->c);
+	/* What its children do at the end still belongs to the output. */
+	p->closing = true;
+	cadre_close(TAKE(p->session));
+	cadre_run(p->c);
+
+	/* The answer must be out before the exit code reports success. */
+	int code = p->failed ? EXIT_RUN : EXIT_ANSWER;
 	run_leave_on_signal(); /* the transcript is complete: a reader that does not read may be left */
 	view_end(&p->view);
 	if (view_flush(&p->view, p->signal ? SIGNAL_DRAIN_MS : DRAIN_MS, &err) < 0)
@@ -83,94 +136,6 @@ static int finish(struct print *p)
 		code = run_fail(&err);
 	}
 	return p->signal ? EXIT_SIGNAL + p->signal : code;
-}
-
-static const char *swallowed_prompt(const struct args *args)
-{
-	for (size_t i = 0; i < args->given_count; i++)
-		if (args->given[i].option->flags & (CADRE_OPTION_LIST | CADRE_OPTION_VARIADIC))
-			return args->given[i].option->name;
-	return NULL;
-}
-
-static int fail_no_prompt(const struct args *args, struct err *err)
-{
-	const char *eater = swallowed_prompt(args);
-
-	if (eater)
-		return err_set(err, ERR_USAGE,
-			       "there is no prompt; --%s takes all words up to the next flag, so "
-			       "put the prompt before it or behind --",
-			       eater);
-	return err_set(err, ERR_USAGE, "there is no prompt: give it as an argument or on standard input");
-}
-
-static int open(struct print *p, struct err *err)
-{
-	char why[sizeof err->text] = "";
-	int rc = cadre_open(p->c, on_event, p, &p->session, why, sizeof why);
-
-	if (rc < 0)
-		return err_set(err, (enum err_kind) - rc, "%s", why);
-	(void)cadre_watch_signal(p->c, SIGINT, on_signal, p);
-	(void)cadre_watch_signal(p->c, SIGTERM, on_signal, p);
-	return 0;
-}
-
-static int prepare(struct print *p, struct err *err)
-{
-	char why[sizeof err->text] = "";
-
-	if (open(p, err) < 0)
-		return -(int)err->kind;
-	int rc = cadre_prepare(p->session, why, sizeof why);
-	return rc < 0 ? err_set(err, (enum err_kind) - rc, "%s", why) : 0;
-}
-
-static int start(struct print *p, const struct args *args, struct err *err)
-{
-	AUTO_BUF struct buf prompt = { 0 };
-	const char *given = flags_prompt(args);
-	bool resumed = args_has(args, "resume") || args_has(args, "continue");
-	bool may_be_empty = resumed || args_has(args, "agent"); /* it may bring one */
-	char why[sizeof err->text] = "";
-
-	int rc = input_prompt(given, given || may_be_empty, &prompt, err);
-	if (rc < 0)
-		return rc;
-	bool empty = !str_trim(buf_str(&prompt)).n;
-	if (empty && !may_be_empty)
-		return fail_no_prompt(args, err);
-	rc = open(p, err);
-	if (rc < 0)
-		return rc;
-	bool begins = empty && cadre_has_initial_prompt(p->session);
-	if (empty && !begins && !resumed)
-		return fail_no_prompt(args, err);
-	if (empty && !begins && !cadre_has_interrupted_turn(p->session))
-		return err_set(err, ERR_USAGE, "there is no prompt, and session %s has no interrupted turn",
-			       cadre_session_id(p->session));
-	rc = cadre_prompt(p->session, begins ? "" : empty ? NULL : prompt.p, prompt.n, why, sizeof why);
-	return rc < 0 ? err_set(err, (enum err_kind) - rc, "%s", why) : 0;
-}
-
-/* What its children do at the end still belongs to the output. */
-static void close_session(struct print *p)
-{
-	p->closing = true;
-	cadre_close(TAKE(p->session));
-	cadre_run(p->c);
-}
-
-static int run(struct print *p, const struct args *args)
-{
-	struct err err = { 0 };
-
-	if ((args_has(args, "init-only") ? prepare(p, &err) : start(p, args, &err)) < 0)
-		return run_fail(&err);
-	cadre_run(p->c);
-	close_session(p);
-	return finish(p);
 }
 
 int print_run(const struct args *args)
@@ -184,7 +149,7 @@ int print_run(const struct args *args)
 		return run_fail(&err);
 	view_init(&p.view, p.c, face, args_has(args, "verbose"));
 	cadre_writer_on_failure(p.view.out, on_unread, &p);
-	int code = run(&p, args);
+	int code = print_session(&p, args);
 	cadre_close(p.session);
 	view_release(&p.view);
 	cadre_free(p.c);

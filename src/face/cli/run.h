@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * run.h - the ways to use the program. All return its exit code; what went wrong was told on standard
+ * run.h - the ways to use the program. All return its exit code; errors were printed to standard
  * error. */
 #pragma once
 #include "face/cli/flag.h"

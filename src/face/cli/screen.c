@@ -198,7 +198,7 @@ static void move_to(struct screen *s, size_t row, unsigned column, struct buf *o
 	bool behind_edge = s->at_column >= s->columns;
 
 	if (row == s->at_row + 1 && !column && behind_edge && s->rows[s->at_row].wraps && !s->rows[row].text.n) {
-		buf_addstr(out, " \r"); /* the terminal wraps, and knows that the row goes on */
+		buf_addstr(out, " \r"); /* the terminal wraps, and knows that the row continues */
 		s->at_row = row;
 		s->at_column = 0;
 		return;
@@ -411,7 +411,7 @@ void screen_finish(struct screen *s, struct str prompt, struct str text, struct 
 }
 
 /* How many rows lie above the cursor once the window has this width: rows that are continued are one line for the terminal,
- * and it wraps lines anew. own_line: also the one with the cursor. */
+ * and it wraps lines again. own_line: also the one with the cursor. */
 static size_t rows_above(const struct screen *s, unsigned columns, bool own_line)
 {
 	size_t rows = 0, line = 0, first = 0;

@@ -11,7 +11,7 @@
 struct screen_row {
 	struct buf text; /* as it is on the terminal */
 	unsigned width;
-	bool wraps; /* goes on in the next row */
+	bool wraps; /* continues in the next row */
 };
 
 struct screen {

@@ -20,11 +20,6 @@ static size_t width_of(struct str s)
 	return n;
 }
 
-static void add_cell(struct buf *out, const char *text)
-{
-	render_line(out, str_from(text));
-}
-
 /* Rows up to the next head belong together; a cell that is much wider than the others does not push them away. */
 static size_t measure(const struct cadre_report *r, size_t first, size_t widths[MOST_COLUMNS])
 {
@@ -36,38 +31,10 @@ static size_t measure(const struct cadre_report *r, size_t first, size_t widths[
 		for (size_t k = 0;
 		     cadre_report_cells(r, end) > 1 && k + 1 < cadre_report_cells(r, end) && k < MOST_COLUMNS; k++) {
 			AUTO_BUF struct buf cell = { 0 };
-			add_cell(&cell, cadre_report_cell(r, end, k));
+			render_line(&cell, str_from(cadre_report_cell(r, end, k)));
 			widths[k] = MAX(widths[k], MIN(width_of(buf_str(&cell)), (size_t)WIDEST));
 		}
 	return end;
-}
-
-static void write_cells(struct buf *out, const struct cadre_report *r, size_t row, const size_t widths[MOST_COLUMNS])
-{
-	size_t count = cadre_report_cells(r, row);
-
-	for (size_t k = 0; k < count; k++) {
-		size_t start = out->n;
-		add_cell(out, cadre_report_cell(r, row, k));
-		size_t wide = width_of((struct str){ out->p + start, out->n - start });
-		size_t column = k < MOST_COLUMNS ? widths[k] : 0;
-		if (k + 1 < count)
-			buf_addf(out, "%*s", (int)(GAP + (column > wide ? column - wide : 0)), "");
-	}
-}
-
-static void write_row(struct buf *out, const struct cadre_report *r, size_t row, const size_t widths[MOST_COLUMNS],
-		      bool colour)
-{
-	const char *start = colours[cadre_report_style(r, row)];
-
-	if (colour && start)
-		buf_addstr(out, start);
-	if (cadre_report_cells(r, row) == 1)
-		render_text(out, str_from(cadre_report_cell(r, row, 0)));
-	else
-		write_cells(out, r, row, widths);
-	buf_addstr(out, colour && start ? "\033[0m\n" : "\n");
 }
 
 void table_write(struct buf *out, const struct cadre_report *report, bool colour)
@@ -77,10 +44,25 @@ void table_write(struct buf *out, const struct cadre_report *report, bool colour
 	size_t end = 0;
 
 	for (size_t row = 0; row < rows; row++) {
+		const char *start = colours[cadre_report_style(report, row)];
+		size_t count = cadre_report_cells(report, row);
+
 		if (row == end)
 			end = measure(report, row, widths);
 		if (row && cadre_report_style(report, row) == CADRE_HEAD)
 			buf_addch(out, '\n');
-		write_row(out, report, row, widths, colour);
+		if (colour && start)
+			buf_addstr(out, start);
+		if (count == 1)
+			render_text(out, str_from(cadre_report_cell(report, row, 0)));
+		for (size_t k = 0; count > 1 && k < count; k++) {
+			size_t at = out->n;
+			render_line(out, str_from(cadre_report_cell(report, row, k)));
+			size_t wide = width_of((struct str){ out->p + at, out->n - at });
+			size_t column = k < MOST_COLUMNS ? widths[k] : 0;
+			if (k + 1 < count)
+				buf_addf(out, "%*s", (int)(GAP + (column > wide ? column - wide : 0)), "");
+		}
+		buf_addstr(out, colour && start ? "\033[0m\n" : "\n");
 	}
 }

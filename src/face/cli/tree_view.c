@@ -53,23 +53,16 @@ void tree_view_release(struct tree_view *t)
 	*t = (struct tree_view){ 0 };
 }
 
-/* Behind the last descendant of its parent; without one at the end. */
-static struct branch **place_for(struct tree_view *t, const char *parent)
-{
-	struct branch *above = map_get(&t->by_id, str_from(parent));
-	struct branch **at = above ? &above->next : &t->first;
-
-	while (*at && (!above || (*at)->depth > above->depth))
-		at = &(*at)->next;
-	return at;
-}
-
-static void add(struct tree_view *t, const struct cadre_event *e)
+static void tree_view_add(struct tree_view *t, const struct cadre_event *e)
 {
 	struct branch *b = xcalloc(1, sizeof *b);
-	struct branch **at = place_for(t, cadre_event_detail(e, CADRE_DETAIL_PARENT));
+	struct branch *above = map_get(&t->by_id, str_from(cadre_event_detail(e, CADRE_DETAIL_PARENT)));
+	struct branch **at = above ? &above->next : &t->first;
 	AUTO_BUF struct buf title = { 0 };
 
+	/* behind the last descendant of its parent; without one at the end */
+	while (*at && (!above || (*at)->depth > above->depth))
+		at = &(*at)->next;
 	render_line(&title, str_from(cadre_event_detail(e, CADRE_DETAIL_TYPE)));
 	buf_addstr(&title, ": ");
 	render_line(&title, str_from(cadre_event_detail(e, CADRE_DETAIL_DESCRIPTION)));
@@ -82,7 +75,7 @@ static void add(struct tree_view *t, const struct cadre_event *e)
 	map_set(&t->by_id, str_from(b->id), b);
 }
 
-static void remove_branch(struct tree_view *t, const char *id)
+static void tree_view_remove(struct tree_view *t, const char *id)
 {
 	struct branch *gone = map_remove(&t->by_id, str_from(id));
 
@@ -95,33 +88,29 @@ static void remove_branch(struct tree_view *t, const char *id)
 	}
 }
 
-static void update(struct tree_view *t, const struct cadre_event *e)
-{
-	struct branch *b = map_get(&t->by_id, str_from(cadre_event_agent(e)));
-
-	if (!b)
-		return;
-	t->changed = true;
-	b->turns = cadre_event_figure(e, CADRE_FIGURE_TURNS);
-	b->tokens = cadre_event_figure(e, CADRE_FIGURE_TOKENS);
-	buf_clear(&b->last_tool);
-	render_line(&b->last_tool, str_from(cadre_event_detail(e, CADRE_DETAIL_LAST_TOOL)));
-}
-
 void tree_view_event(struct tree_view *t, const struct cadre_event *e)
 {
+	struct branch *b;
+
 	switch (cadre_event_kind(e)) {
 	case CADRE_AGENT_STARTED:
-		remove_branch(t, cadre_event_agent(e)); /* one that goes on */
-		add(t, e);
+		tree_view_remove(t, cadre_event_agent(e)); /* one that was resumed */
+		tree_view_add(t, e);
 		t->changed = true;
 		break;
 	case CADRE_AGENT_PROGRESS:
 	case CADRE_TOOL_ENDED: /* the answer that called it is complete, so its tokens count now */
-		update(t, e);
+		b = map_get(&t->by_id, str_from(cadre_event_agent(e)));
+		if (!b)
+			break;
+		t->changed = true;
+		b->turns = cadre_event_figure(e, CADRE_FIGURE_TURNS);
+		b->tokens = cadre_event_figure(e, CADRE_FIGURE_TOKENS);
+		buf_clear(&b->last_tool);
+		render_line(&b->last_tool, str_from(cadre_event_detail(e, CADRE_DETAIL_LAST_TOOL)));
 		break;
 	case CADRE_AGENT_ENDED:
-		remove_branch(t, cadre_event_agent(e));
+		tree_view_remove(t, cadre_event_agent(e));
 		t->changed = true;
 		break;
 	default:
@@ -167,29 +156,23 @@ static void add_fitting(struct buf *out, struct str s, unsigned *left)
 	buf_add(out, s.p, n);
 }
 
-static void draw_branch(const struct tree_view *t, const struct branch *b, struct buf *out, unsigned columns)
-{
-	AUTO_BUF struct buf figures = { 0 };
-	unsigned indent = (unsigned)MIN(b->depth, (int64_t)MOST_INDENT) * 2;
-	unsigned left = columns > indent + 1 ? columns - indent - 1 : 0;
-
-	buf_addf(&figures, "  %lld turns, ", (long long)b->turns);
-	buf_addcount(&figures, b->tokens);
-	buf_addf(&figures, " tokens%s" STR_FMT, b->last_tool.n ? ", " : "", STR_ARG(buf_str(&b->last_tool)));
-	buf_addf(out, "%*s%s", (int)indent, "", t->colour ? b->colour : "");
-	add_fitting(out, str_from(b->title), &left);
-	buf_addstr(out, t->colour ? PLAIN DIM : "");
-	add_fitting(out, buf_str(&figures), &left);
-	buf_addf(out, "%s\n", t->colour ? PLAIN : "");
-}
-
 void tree_view_draw(struct tree_view *t, struct buf *out, unsigned columns)
 {
 	size_t more = t->by_id.count > MOST_LINES ? t->by_id.count - MOST_LINES + 1 : 0;
 	unsigned lines = more ? MOST_LINES - 1 : MOST_LINES;
 
 	for (const struct branch *b = t->first; b && lines; b = b->next, lines--) {
-		draw_branch(t, b, out, columns);
+		AUTO_BUF struct buf figures = { 0 };
+		unsigned indent = (unsigned)MIN(b->depth, (int64_t)MOST_INDENT) * 2;
+		unsigned left = columns > indent + 1 ? columns - indent - 1 : 0;
+		buf_addf(&figures, "  %lld turns, ", (long long)b->turns);
+		buf_addcount(&figures, b->tokens);
+		buf_addf(&figures, " tokens%s" STR_FMT, b->last_tool.n ? ", " : "", STR_ARG(buf_str(&b->last_tool)));
+		buf_addf(out, "%*s%s", (int)indent, "", t->colour ? b->colour : "");
+		add_fitting(out, str_from(b->title), &left);
+		buf_addstr(out, t->colour ? PLAIN DIM : "");
+		add_fitting(out, buf_str(&figures), &left);
+		buf_addf(out, "%s\n", t->colour ? PLAIN : "");
 		t->drawn++;
 	}
 	if (more) {

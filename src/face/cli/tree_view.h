@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * tree_view.h - the children that run, as a few lines at the end of a terminal, drawn again in place. It only makes text;
- * whoever writes to the terminal erases the tree before and draws it again behind what it writes. */
+ * other output to the terminal erases the tree before and draws it again behind. */
 #pragma once
 #include <cadre.h>
 #include "lib/base/buf.h"
@@ -20,7 +20,7 @@ void tree_view_event(struct tree_view *t, const struct cadre_event *e);
 void tree_view_erase(struct tree_view *t, struct buf *out);
 /* Appends the tree; it must be erased. */
 void tree_view_draw(struct tree_view *t, struct buf *out, unsigned columns);
-/* Worth drawing again at the time of this event? Not while events of many children come faster than anybody reads. */
+/* Worth drawing again at the time of this event? Not while events of many children come faster than a person can read. */
 bool tree_view_is_due(const struct tree_view *t, const struct cadre_event *e);
 
 /* One line about a child that begins or has ended: Agent "x" finished (3 turns, 1.2 k tokens, 4 s). Not rendered. */

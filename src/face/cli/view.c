@@ -57,13 +57,6 @@ void view_release(struct view *v)
 
 /* ---- the tree of running children ---- */
 
-static unsigned columns_of(int fd)
-{
-	struct winsize size;
-
-	return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : USUAL_COLUMNS;
-}
-
 static void write_tree(struct view *v, struct str s)
 {
 	if (!s.n)
@@ -82,29 +75,27 @@ void view_hide_tree(struct view *v)
 	write_tree(v, buf_str(&b));
 }
 
-/* Not into the middle of a line, and not where the input line is. */
-static void refresh_tree(struct view *v, const struct cadre_event *e)
-{
-	AUTO_BUF struct buf b = { 0 };
-
-	tree_view_event(&v->tree, e);
-	if (v->hold || v->mid_line || !tree_view_is_due(&v->tree, e))
-		return;
-	tree_view_erase(&v->tree, &b);
-	tree_view_draw(&v->tree, &b, columns_of(v->face->tree_fd));
-	v->tree.drawn_ms = cadre_event_time_ms(e);
-	write_tree(v, buf_str(&b));
-}
-
 /* ---- output ---- */
 
 void view_event(struct view *v, const struct cadre_event *e)
 {
-	if (!v->face) /* released, and the session has last words */
+	AUTO_BUF struct buf b = { 0 };
+	struct winsize size;
+
+	if (!v->face) /* released, and the session still has events */
 		return;
 	v->face->event(v, e);
-	if (v->live)
-		refresh_tree(v, e);
+	if (!v->live)
+		return;
+	tree_view_event(&v->tree, e);
+	/* Not into the middle of a line, and not where the input line is. */
+	if (v->hold || v->mid_line || !tree_view_is_due(&v->tree, e))
+		return;
+	tree_view_erase(&v->tree, &b);
+	bool known = ioctl(v->face->tree_fd, TIOCGWINSZ, &size) == 0 && size.ws_col;
+	tree_view_draw(&v->tree, &b, known ? size.ws_col : USUAL_COLUMNS);
+	v->tree.drawn_ms = cadre_event_time_ms(e);
+	write_tree(v, buf_str(&b));
 }
 
 void view_end(struct view *v)
@@ -157,12 +148,6 @@ struct str view_event_text(const struct cadre_event *e)
 	return (struct str){ p ? p : "", p ? n : 0 };
 }
 
-/* The end of a child is its own line. */
-static bool tells_end_again(const struct cadre_event *e)
-{
-	return cadre_event_agent(e)[0] && cadre_event_kind(e) == CADRE_NOTIFICATION;
-}
-
 static const char *note_label(const struct view *v, const struct cadre_event *e)
 {
 	switch (cadre_event_kind(e)) {
@@ -175,7 +160,9 @@ static const char *note_label(const struct view *v, const struct cadre_event *e)
 	case CADRE_TOOL_STARTED:
 		return v->verbose ? "runs" : NULL;
 	case CADRE_NOTIFICATION:
-		return v->notes && !tells_end_again(e) ? "note" : NULL;
+		/* The end of a child is its own line. */
+		return v->notes && !(cadre_event_agent(e)[0] && cadre_event_kind(e) == CADRE_NOTIFICATION) ? "note"
+													   : NULL;
 	case CADRE_AGENT_STARTED:
 		return v->verbose && !v->live ? "agent" : NULL;
 	case CADRE_AGENT_ENDED:
@@ -185,34 +172,27 @@ static const char *note_label(const struct view *v, const struct cadre_event *e)
 	}
 }
 
-static void add_note_text(struct buf *b, const struct cadre_event *e)
-{
-	AUTO_BUF struct buf who = { 0 };
-	const char *name = cadre_event_name(e);
-	enum cadre_event_kind kind = cadre_event_kind(e);
-
-	if (kind == CADRE_AGENT_STARTED || kind == CADRE_AGENT_ENDED) {
-		agent_note(&who, e);
-		render_line(b, buf_str(&who));
-		return;
-	}
-	agent_title(&who, e);
-	render_line(b, buf_str(&who));
-	buf_addstr(b, who.n ? ": " : "");
-	render_line(b, str_from(name));
-	buf_addstr(b, name[0] ? ": " : "");
-	render_line(b, view_event_text(e));
-}
-
 void view_note(struct view *v, const struct cadre_event *e)
 {
 	const char *label = note_label(v, e);
-	AUTO_BUF struct buf b = { 0 };
+	const char *name = cadre_event_name(e);
+	enum cadre_event_kind kind = cadre_event_kind(e);
+	AUTO_BUF struct buf b = { 0 }, who = { 0 };
 
 	if (!label)
 		return;
 	buf_addf(&b, "cadre: %s: ", label);
-	add_note_text(&b, e);
+	if (kind == CADRE_AGENT_STARTED || kind == CADRE_AGENT_ENDED) {
+		agent_note(&who, e);
+		render_line(&b, buf_str(&who));
+	} else {
+		agent_title(&who, e);
+		render_line(&b, buf_str(&who));
+		buf_addstr(&b, who.n ? ": " : "");
+		render_line(&b, str_from(name));
+		buf_addstr(&b, name[0] ? ": " : "");
+		render_line(&b, view_event_text(e));
+	}
 	view_hide_tree(v);
 	fprintf(stderr, "%s\n", b.p);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * view.h - where a face writes, and the faces. A face makes one kind of output of a session's events.
  *
- * To add a face: 1. face_NAME.c with a const struct face; 2. its line in face_table.c; 3. if users choose
+ * To add a face: 1. a const struct face in face.c; 2. its place in the list there; 3. if users choose
  * it, its name among the choices of --output-format in flag_table.c. */
 #pragma once
 #include <cadre.h>
@@ -18,7 +18,7 @@ struct face {
 	void (*end)(struct view *v); /* after the last event; may be NULL */
 };
 
-extern const struct face face_text, face_json, face_stream, face_line;
+extern const struct face face_text, face_json, face_line;
 const struct face *face_find(const char *name); /* NULL: no such face */
 
 struct view {
@@ -38,12 +38,12 @@ struct view {
 	struct buf early; /* stream-json: frames that wait for it */
 	bool mid_line;    /* line: the cursor is not at the start of a line */
 	bool streamed;    /* line: the answer of this turn was seen piece by piece */
-	bool cancelled;   /* line: the user ended this turn, so its end is no error */
+	bool cancelled;   /* line: the user ended this turn, so its end is not an error */
 };
 
-bool view_wants_colour(void); /* NO_COLOR and TERM do not speak against it */
+bool view_wants_colour(void); /* NO_COLOR and TERM allow it */
 void view_init(struct view *v, struct cadre *c, const struct face *face, bool verbose);
-void view_move(struct view *v, struct cadre *c); /* goes on in another runtime */
+void view_move(struct view *v, struct cadre *c); /* continues in another runtime */
 void view_release(struct view *v);
 
 void view_event(struct view *v, const struct cadre_event *e);
@@ -52,7 +52,7 @@ void view_write(struct view *v, struct str s);
 void view_end_line(struct view *v);  /* what follows starts at the left */
 void view_hide_tree(struct view *v); /* until the next event */
 void view_release_held(struct view *v);
-/* Waits until all is written. On failure err says why; the reader went away, or the disk is full. */
+/* Waits until all is written. On failure err has the reason: the reader went away, or the disk is full. */
 int view_flush(struct view *v, unsigned timeout_ms, struct err *err);
 
 /* Events that are not part of the output but of interest: errors always, progress if the view wants notes.

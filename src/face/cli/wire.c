@@ -22,14 +22,14 @@ struct wire_face {
 
 static void on_input(struct cadre *c, int fd, void *data);
 
-static void out(void *data, const char *lines, size_t n)
+static void wire_write(void *data, const char *lines, size_t n)
 {
 	struct wire_face *f = data;
 
 	cadre_write(f->out, lines, n);
 }
 
-static void end_input(struct wire_face *f)
+static void wire_end_input(struct wire_face *f)
 {
 	if (f->over)
 		return;
@@ -50,20 +50,17 @@ static void on_drained(struct cadre_writer *w, void *data)
 	(void)cadre_watch_fd(f->c, STDIN_FILENO, 1, on_input, f);
 }
 
-/* False: there is no more to read now. */
-static bool read_some(struct wire_face *f)
+static void wire_read(struct wire_face *f)
 {
 	char bytes[READ_BYTES];
 	ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
 
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
-		return errno == EINTR;
-	if (n <= 0) {
-		end_input(f);
-		return false;
-	}
-	cadre_wire_feed(f->wire, bytes, (size_t)n);
-	return true;
+		return;
+	if (n <= 0)
+		wire_end_input(f);
+	else
+		cadre_wire_feed(f->wire, bytes, (size_t)n);
 }
 
 static void on_input(struct cadre *c, int fd, void *data)
@@ -75,7 +72,7 @@ static void on_input(struct cadre *c, int fd, void *data)
 		cadre_unwatch_fd(c, fd);
 		return;
 	}
-	(void)read_some(f);
+	wire_read(f);
 }
 
 static void on_signal(struct cadre *c, int signal, void *data)
@@ -88,40 +85,46 @@ static void on_signal(struct cadre *c, int signal, void *data)
 		_exit(EXIT_SIGNAL + signal);
 	}
 	f->signal = signal;
-	end_input(f);
+	wire_end_input(f);
 	cadre_wire_interrupt(f->wire);
 }
 
-/* Nobody reads what we say any more. */
+/* The reader of our output went away. */
 static void on_unread(struct cadre_writer *w, void *data)
 {
 	struct wire_face *f = data;
 
 	(void)w;
-	end_input(f);
+	wire_end_input(f);
 	cadre_wire_interrupt(f->wire);
 }
 
-/* A file cannot be watched: it is read to its end. */
-static void listen(struct wire_face *f)
+int wire_run(const struct args *args)
 {
-	if (cadre_watch_fd(f->c, STDIN_FILENO, 1, on_input, f) == CADRE_OK)
-		return;
-	while (!f->over)
-		(void)read_some(f);
-}
-
-/* The code says whether the last result was an error: that is how an SDK knows that it has to raise one. */
-static int finish(struct wire_face *f)
-{
+	struct wire_face f = { 0 };
 	struct err err = { 0 };
-	const char *why;
 	char text[sizeof err.text] = "";
-	int status = cadre_wire_status(f->wire, &why);
-	int code = status == CADRE_OK ? EXIT_ANSWER : EXIT_RUN;
+	const char *why;
 
+	if (configure_runtime(args, 0, &f.c, &err) < 0)
+		return run_fail(&err);
+	f.out = cadre_writer_new(f.c, STDOUT_FILENO);
+	cadre_writer_on_failure(f.out, on_unread, &f);
+	cadre_writer_on_drained(f.out, on_drained, &f);
+	f.wire = cadre_wire_new(f.c, wire_write, &f);
+	(void)cadre_watch_signal(f.c, SIGINT, on_signal, &f);
+	(void)cadre_watch_signal(f.c, SIGTERM, on_signal, &f);
+	/* A file cannot be watched: it is read to its end. */
+	if (cadre_watch_fd(f.c, STDIN_FILENO, 1, on_input, &f) != CADRE_OK)
+		while (!f.over)
+			wire_read(&f);
+	cadre_run(f.c);
+
+	/* The exit code reports an error in the last result, so that an SDK can raise one. */
+	int status = cadre_wire_status(f.wire, &why);
+	int code = status == CADRE_OK ? EXIT_ANSWER : EXIT_RUN;
 	run_leave_on_signal();
-	if (cadre_writer_flush(f->out, f->signal ? SIGNAL_DRAIN_MS : DRAIN_MS, text, sizeof text) < 0) {
+	if (cadre_writer_flush(f.out, f.signal ? SIGNAL_DRAIN_MS : DRAIN_MS, text, sizeof text) < 0) {
 		err_set(&err, ERR_IO, "cannot write to standard output: %s", text);
 		code = run_fail(&err);
 	}
@@ -129,26 +132,7 @@ static int finish(struct wire_face *f)
 		err_set(&err, status == CADRE_USAGE ? ERR_USAGE : ERR_CANCELLED, "%s", why);
 		code = run_fail(&err);
 	}
-	return f->signal ? EXIT_SIGNAL + f->signal : code;
-}
-
-int wire_run(const struct args *args)
-{
-	struct wire_face f = { 0 };
-	struct err err = { 0 };
-
-	if (configure_runtime(args, 0, &f.c, &err) < 0)
-		return run_fail(&err);
-	f.out = cadre_writer_new(f.c, STDOUT_FILENO);
-	cadre_writer_on_failure(f.out, on_unread, &f);
-	cadre_writer_on_drained(f.out, on_drained, &f);
-	f.wire = cadre_wire_new(f.c, out, &f);
-	(void)cadre_watch_signal(f.c, SIGINT, on_signal, &f);
-	(void)cadre_watch_signal(f.c, SIGTERM, on_signal, &f);
-	listen(&f);
-	cadre_run(f.c);
-	int code = finish(&f);
 	cadre_wire_free(f.wire);
 	cadre_free(f.c);
-	return code;
+	return f.signal ? EXIT_SIGNAL + f.signal : code;
 }

@@ -2,7 +2,7 @@
  * auth_flow.c - one flow that gets a grant, and its states CLIENT, REGISTER and CONSENT. The order of the states is drawn in
  * docs/internals/mcp_auth.md. */
 #include "mcp/auth/auth_flow.h"
-#include "config/settings/env_switch.h"
+#include "config/settings/settings.h"
 #include "lib/base/id.h"
 #include "mcp/auth/oauth_client.h"
 #include "mcp/auth/oauth_http.h"

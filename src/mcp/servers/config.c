@@ -4,7 +4,6 @@
 #include "mcp/servers/config.h"
 #include "config/settings/settings_file.h"
 #include "config/settings/settings_store.h"
-#include "config/settings/state_file.h"
 #include "config/settings/trust.h"
 #include "lib/git/git_head.h"
 #include "lib/io/file.h"
@@ -132,7 +131,7 @@ int mcp_location_set(const struct mcp_location *location, struct str name, struc
 	names[n++] = name;
 	/* Removes all duplicates of a name, or a hidden one would become active. */
 	do {
-		status = is_in_state_file(location) ? state_file_set(location->file, names, n, json, err)
+		status = is_in_state_file(location) ? state_file_set(location->file, names, n, json, NULL, err)
 						    : settings_set_member(location->file, names, n, json, err);
 		if (status == 0 && !json.p)
 			status = mcp_location_has(location, name, &again, err);

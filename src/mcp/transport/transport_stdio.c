@@ -7,7 +7,6 @@
  * its calls may never be answered. */
 #include <signal.h>
 #include <sys/wait.h>
-#include "config/settings/env_switch.h"
 #include "config/settings/settings.h"
 #include "lib/base/utf8.h"
 #include "mcp/transport/line_reader.h"

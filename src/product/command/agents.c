@@ -11,7 +11,7 @@
 #include "defs/policy/plugins.h"
 #include "lib/git/git_head.h"
 #include "lib/io/file.h"
-#include "config/settings/env_switch.h"
+#include "config/settings/settings.h"
 #include "agents/profile/memory.h"
 #include "agents/profile/model_choice.h"
 #include "agents/profile/tool_choice.h"

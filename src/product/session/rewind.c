@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * rewind.c - files back as they were when a message came: what a session does for it, and one way back. */
 #include "product/session/rewind.h"
-#include "config/settings/env_switch.h"
+#include "config/settings/settings.h"
 #include "tools/files/line_diff.h"
 
 /* ---- a session --------------------------------------------------------------------------------------------------- */

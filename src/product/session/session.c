@@ -18,7 +18,6 @@
 #include "agents/life/access.h"
 #include "agents/profile/main_definition.h"
 #include "agents/agent/classifier.h"
-#include "defs/policy/endpoints.h"
 
 /* ---- making one ---------------------------------------------------------------------------------------------- */
 

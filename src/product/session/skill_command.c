@@ -11,8 +11,8 @@
 #include "agents/agent/skill_use.h"
 #include "defs/policy/plugins.h"
 #include "lib/io/file.h"
-#include "config/settings/env_switch.h"
-#include "config/settings/settings_place.h"
+#include "config/settings/settings.h"
+#include "config/settings/settings_path.h"
 #include "defs/policy/sources.h"
 
 enum { MOST_STACKED = 6 };

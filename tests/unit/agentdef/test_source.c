@@ -390,8 +390,8 @@ TEST(one_bad_entry_of_the_flag_is_an_error_and_of_settings_a_failure)
 		{ "{\"a\":{\"description\":\"d\",\"prompt\":\"p\"},\"b\":{\"prompt\":\"p\"}}",
 		  "Invalid --agents configuration: b: " },
 		{ "{\"a\":", "Invalid --agents configuration: --agents:1:" },
-		{ "[]", "Invalid --agents configuration: there is no file " },
-		{ "nothing.json", "Invalid --agents configuration: there is no file " },
+		{ "[]", "Invalid --agents configuration: no such file: " },
+		{ "nothing.json", "Invalid --agents configuration: no such file: " },
 		{ "{\"a\":3}", "Invalid --agents configuration: a: " },
 	};
 	struct stage s;

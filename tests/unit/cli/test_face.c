@@ -129,7 +129,7 @@ TEST(a_turn_that_the_user_ended_is_not_shown_as_an_error)
 
 	view_show(&v, &end);
 
-	out_expect(&v, "Interrupted. Say how to go on.\n");
+	out_expect(&v, "Interrupted. What should be done instead?\n");
 	CHECK(!v.cancelled);
 	view_release(&v);
 }

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include "lib/io/file.h"
 #include "lib/git/git_head.h"
-#include "config/settings/instruction_text.h"
+#include "config/settings/instructions.h"
 #include "config/settings/instructions.h"
 #include "tests.h"
 

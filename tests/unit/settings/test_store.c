@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 #include "lib/io/file.h"
 #include "config/settings/settings_store.h"
-#include "config/settings/state_file.h"
 #include "stage.h"
 #include "tests.h"
 
@@ -202,7 +201,7 @@ TEST(a_lock_that_is_never_given_back_is_an_error_and_not_waited_for)
 	alarm(30);
 	CHECK_INT(add(&s, "own/settings.json", "Bash(a)", &err), -ERR_BUSY);
 	CHECK(strstr(err.text, "another process keeps"));
-	CHECK_INT(state_file_set(stage_path(&s, "state.json"), &STR("a"), 1, STR("1"), &err), -ERR_BUSY);
+	CHECK_INT(state_file_set(stage_path(&s, "state.json"), &STR("a"), 1, STR("1"), NULL, &err), -ERR_BUSY);
 	alarm(0);
 
 	CHECK_CSTR(stage_text(&s, "own/settings.json"), "{}");

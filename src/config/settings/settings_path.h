@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * settings_place.h - search paths of settings files, lowest priority first.
+ * settings_path.h - search paths of settings files, lowest priority first.
  *
  *     user < project < local < flag < managed
  *
@@ -35,19 +35,19 @@ struct settings_spec {
 	bool trusted;            /* the user trusts the folder: its files may widen permissions */
 };
 
-struct settings_place {
+struct settings_path {
 	enum settings_layer layer;
 	const char *path; /* a path; for flag and managed also the JSON text, which begins with '{' */
 };
 
 /* { .arena = a } is empty; lives and dies with the arena */
-struct settings_places {
+struct settings_paths {
 	struct arena *arena;
-	struct settings_place *list;
+	struct settings_path *list;
 	size_t count, cap;
 };
 
 /* The files need not exist. A managed directory that cannot be listed is an error: its restrictions are unknown. */
-int settings_places_find(struct settings_places *places, const struct settings_spec *spec, struct err *err);
+int settings_paths_find(struct settings_paths *places, const struct settings_spec *spec, struct err *err);
 /* The file that stores local settings: the last local entry of the list. In the arena. */
 char *settings_local_path(struct arena *a, const struct settings_spec *spec);

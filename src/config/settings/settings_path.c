@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * settings_place.c - the list of places. */
-#include "config/settings/settings_place.h"
+ * settings_path.c - the list of places. */
+#include "config/settings/settings_path.h"
 #include <dirent.h>
 #include <errno.h>
 #include <sys/stat.h>
@@ -38,41 +38,33 @@ int setting_sources_parse(struct str list, unsigned *ret_sources, struct err *er
 	return 0;
 }
 
-static void add_layer_file(struct settings_places *p, enum settings_layer layer, const char *path)
+static void add_layer_file(struct settings_paths *p, enum settings_layer layer, const char *path)
 {
 	if (p->count == p->cap) {
 		size_t cap = p->cap ? p->cap * 2 : 8;
-		struct settings_place *bigger = arena_alloc(p->arena, cap * sizeof *bigger);
+		struct settings_path *bigger = arena_alloc(p->arena, cap * sizeof *bigger);
 		if (p->count)
 			memcpy(bigger, p->list, p->count * sizeof *bigger);
 		p->list = bigger;
 		p->cap = cap;
 	}
-	p->list[p->count++] = (struct settings_place){ layer, path };
+	p->list[p->count++] = (struct settings_path){ layer, path };
 }
 
-/* The root of another user's repository, or of one that is the whole home directory, is not a project of the user. */
-static const char *root_for_local(struct arena *a, const struct settings_spec *spec)
+static void add_local(struct settings_paths *p, const struct settings_spec *spec)
 {
+	static const char name[] = ".claude/settings.local.json";
 	const char *home = getenv("HOME");
-	const char *root = spec->sdk ? NULL : git_root(a, spec->cwd);
-	const char *main_root = root ? git_main_checkout(a, root) : NULL;
+	const char *root = spec->sdk ? NULL : git_root(p->arena, spec->cwd);
+	const char *main_root = root ? git_main_checkout(p->arena, root) : NULL;
 	struct stat st;
 
 	if (main_root)
 		root = main_root;
-	if (!root || (home && !strcmp(root, home)) || stat(root, &st) < 0 || st.st_uid != geteuid())
-		return NULL;
-	return strcmp(root, spec->cwd) ? root : NULL;
-}
-
-static void add_local(struct settings_places *p, const struct settings_spec *spec)
-{
-	static const char name[] = ".claude/settings.local.json";
-	const char *root = root_for_local(p->arena, spec);
-
 	add_layer_file(p, LAYER_LOCAL, path_join(p->arena, spec->cwd, name));
-	if (root)
+	/* The root of another user's repository, or of one that is the whole home directory, is not a project of the user. */
+	if (root && strcmp(root, spec->cwd) != 0 && !(home && !strcmp(root, home)) && stat(root, &st) == 0 &&
+	    st.st_uid == geteuid())
 		add_layer_file(p, LAYER_LOCAL, path_join(p->arena, root, name));
 }
 
@@ -86,7 +78,7 @@ static int is_json(const struct dirent *e)
 	return e->d_name[0] != '.' && str_ends(str_from(e->d_name), STR(".json"));
 }
 
-static int add_managed(struct settings_places *p, const char *dir, struct err *err)
+static int add_managed(struct settings_paths *p, const char *dir, struct err *err)
 {
 	struct dirent **entries;
 	char *parts = path_join(p->arena, dir, "managed-settings.d");
@@ -105,14 +97,7 @@ static int add_managed(struct settings_places *p, const char *dir, struct err *e
 	return 0;
 }
 
-static bool any_exists(const struct settings_places *p, size_t from)
-{
-	while (from < p->count && !file_exists(p->list[from].path))
-		from++;
-	return from < p->count;
-}
-
-int settings_places_find(struct settings_places *p, const struct settings_spec *spec, struct err *err)
+int settings_paths_find(struct settings_paths *p, const struct settings_spec *spec, struct err *err)
 {
 	unsigned chosen = spec->bare ? 0 : spec->sources;
 
@@ -128,17 +113,19 @@ int settings_places_find(struct settings_places *p, const struct settings_spec *
 		add_local(p, spec);
 	if (spec->flag)
 		add_layer_file(p, LAYER_FLAG, arena_strdup(p->arena, spec->flag));
-	size_t before = p->count;
+	size_t at = p->count;
 	if (spec->managed_dir && add_managed(p, spec->managed_dir, err) < 0)
-		return -(int)err->kind;
-	if (spec->managed && !any_exists(p, before))
+		return -ERR_USAGE;
+	while (at < p->count && !file_exists(p->list[at].path))
+		at++;
+	if (spec->managed && at == p->count)
 		add_layer_file(p, LAYER_MANAGED, arena_strdup(p->arena, spec->managed));
 	return 0;
 }
 
 char *settings_local_path(struct arena *a, const struct settings_spec *spec)
 {
-	struct settings_places p = { .arena = a };
+	struct settings_paths p = { .arena = a };
 
 	add_local(&p, spec);
 	return arena_strdup(a, p.list[p.count - 1].path);
