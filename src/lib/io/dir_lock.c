@@ -8,15 +8,6 @@
 
 enum { STALE_S = 10, FIRST_PAUSE_MS = 5, LONGEST_PAUSE_MS = 100 };
 
-static bool is_stale(const char *path)
-{
-	struct timespec now;
-	struct stat st;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && now.tv_sec - st.st_mtim.tv_sec > STALE_S;
-}
-
 int dir_lock_take(struct dir_lock *l, const char *path, unsigned wait_ms, const volatile bool *stop, struct err *err)
 {
 	unsigned waited = 0, pause = FIRST_PAUSE_MS;
@@ -29,7 +20,7 @@ int dir_lock_take(struct dir_lock *l, const char *path, unsigned wait_ms, const 
 			break;
 		if (errno != EEXIST)
 			return err_set(err, ERR_IO, "cannot make %s: %m", path);
-		if (is_stale(path)) {
+		if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && time(NULL) - st.st_mtim.tv_sec > STALE_S) {
 			(void)rmdir(path);
 			continue;
 		}

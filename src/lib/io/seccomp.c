@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * seccomp.c - the filter as a table: a call and its answer. What another architecture's table would let through (32 bit
- * calls, x32) does not exist here. */
+ * seccomp.c - the filter as a table: a call and its answer. Calls of other architectures (32 bit, x32) are refused. */
 #include "lib/io/seccomp.h"
 #include <errno.h>
 #include <linux/audit.h>
@@ -21,7 +20,7 @@
 
 enum { X32_BIT = 0x40000000, SOCKET_TYPE_MASK = 0xf, FILTER_MAX = 512 };
 
-/* Of no use to a command, and each a way around a wall or into the kernel. */
+/* Useless for commands, and each a way around the confinement or into the kernel. */
 static const int never[] = {
 	SYS_bpf,         SYS_perf_event_open, SYS_userfaultfd,   SYS_keyctl,
 	SYS_add_key,     SYS_request_key,     SYS_kexec_load,    SYS_kexec_file_load,
@@ -59,41 +58,40 @@ struct filter {
 	size_t count;
 };
 
-static void add(struct filter *f, struct sock_filter one)
+static void filter_add(struct filter *f, int code, uint32_t k, uint8_t if_true, uint8_t if_false)
 {
 	if (f->count < FILTER_MAX)
-		f->list[f->count++] = one;
+		f->list[f->count++] = (struct sock_filter){ (uint16_t)code, if_true, if_false, k };
 }
 
 static void add_answer(struct filter *f, int error)
 {
-	add(f, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
-					    error ? SECCOMP_RET_ERRNO | (uint32_t)error : SECCOMP_RET_ALLOW));
+	filter_add(f, BPF_RET | BPF_K, error ? SECCOMP_RET_ERRNO | (uint32_t)error : SECCOMP_RET_ALLOW, 0, 0);
+}
+
+static void answer_if(struct filter *f, uint16_t test, uint32_t value, int error)
+{
+	filter_add(f, BPF_JMP | test | BPF_K, value, 0, 1);
+	add_answer(f, error);
 }
 
 static void load(struct filter *f, size_t offset)
 {
-	add(f, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset));
-}
-
-static void load_argument(struct filter *f, unsigned i)
-{
-	load(f, offsetof(struct seccomp_data, args) + 8 * i); /* the lower half: these are all little-endian */
+	filter_add(f, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
 }
 
 static void refuse_calls(struct filter *f, const int *calls, size_t count, int error)
 {
-	for (size_t i = 0; i < count; i++) {
-		add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)calls[i], 0, 1));
-		add_answer(f, error);
-	}
+	for (size_t i = 0; i < count; i++)
+		answer_if(f, BPF_JEQ, (uint32_t)calls[i], error);
 }
 
-/* The instructions between these two hold for one call alone; the last of them must answer. */
-static size_t open_call(struct filter *f, int call)
+/* The instructions between these two hold for one call alone; the last of them must answer. The given argument is loaded. */
+static size_t open_call(struct filter *f, int call, unsigned argument)
 {
-	add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 0));
-	return f->count - 1;
+	filter_add(f, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 0);
+	load(f, offsetof(struct seccomp_data, args) + 8 * argument); /* the lower half: these are all little-endian */
+	return f->count - 2;
 }
 
 static void close_call(struct filter *f, size_t at)
@@ -101,56 +99,40 @@ static void close_call(struct filter *f, size_t at)
 	f->list[at].jf = (uint8_t)(f->count - at - 1);
 }
 
-static void answer_if(struct filter *f, uint16_t test, uint32_t value, int error)
+static void filter_sockets(struct filter *f, const struct seccomp_rules *r)
 {
-	add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | test | BPF_K, value, 0, 1));
-	add_answer(f, error);
-}
+	size_t at = open_call(f, SYS_socket, 0);
 
-static void filter_socket(struct filter *f, const struct seccomp_rules *r)
-{
-	size_t at = open_call(f, SYS_socket);
-
-	if (r->network == SECCOMP_NO_SOCKET) {
+	if (r->network != SECCOMP_NO_SOCKET) {
+		if (r->network == SECCOMP_ANY_SOCKET || r->unix_sockets)
+			answer_if(f, BPF_JEQ, AF_UNIX, 0);
+		if (r->network == SECCOMP_ANY_SOCKET)
+			answer_if(f, BPF_JEQ, AF_NETLINK, 0);
+		filter_add(f, BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 2, 0);
+		filter_add(f, BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 1, 0);
 		add_answer(f, EPERM);
-		close_call(f, at);
-		return;
+		load(f, offsetof(struct seccomp_data, args[1]));
+		filter_add(f, BPF_ALU | BPF_AND | BPF_K, SOCKET_TYPE_MASK, 0, 0);
+		answer_if(f, BPF_JEQ, SOCK_STREAM, 0);
+		answer_if(f, BPF_JEQ, SOCK_DGRAM, 0);
 	}
-	load_argument(f, 0);
-	if (r->network == SECCOMP_ANY_SOCKET || r->unix_sockets)
-		answer_if(f, BPF_JEQ, AF_UNIX, 0);
-	if (r->network == SECCOMP_ANY_SOCKET)
-		answer_if(f, BPF_JEQ, AF_NETLINK, 0);
-	add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 2, 0));
-	add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 1, 0));
-	add_answer(f, EPERM);
-	load_argument(f, 1);
-	add(f, (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, SOCKET_TYPE_MASK));
-	answer_if(f, BPF_JEQ, SOCK_STREAM, 0);
-	answer_if(f, BPF_JEQ, SOCK_DGRAM, 0);
 	add_answer(f, EPERM);
 	close_call(f, at);
-}
-
-/* A pair of datagram sockets can send to any path. */
-static void filter_socketpair(struct filter *f, const struct seccomp_rules *r)
-{
 	if (r->network == SECCOMP_ANY_SOCKET)
 		return;
-	size_t at = open_call(f, SYS_socketpair);
-	load_argument(f, 1);
-	add(f, (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, SOCKET_TYPE_MASK));
+	/* A pair of datagram sockets can send to any path. */
+	at = open_call(f, SYS_socketpair, 1);
+	filter_add(f, BPF_ALU | BPF_AND | BPF_K, SOCKET_TYPE_MASK, 0, 0);
 	answer_if(f, BPF_JEQ, SOCK_DGRAM, EPERM);
 	add_answer(f, 0);
 	close_call(f, at);
 }
 
-static void filter_flags(struct filter *f, int call, unsigned argument, uint32_t flags)
+static void refuse_new_users(struct filter *f, int call)
 {
-	size_t at = open_call(f, call);
+	size_t at = open_call(f, call, 0);
 
-	load_argument(f, argument);
-	answer_if(f, BPF_JSET, flags, EPERM);
+	answer_if(f, BPF_JSET, CLONE_NEWUSER, EPERM);
 	add_answer(f, 0);
 	close_call(f, at);
 }
@@ -161,7 +143,7 @@ struct sock_fprog *seccomp_new(const struct seccomp_rules *r)
 	struct filter f = { .list = (struct sock_filter *)(program + 1) };
 
 	load(&f, offsetof(struct seccomp_data, arch));
-	add(&f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCH, 1, 0));
+	filter_add(&f, BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCH, 1, 0);
 	add_answer(&f, ENOSYS);
 	load(&f, offsetof(struct seccomp_data, nr));
 #if defined(__x86_64__)
@@ -173,14 +155,12 @@ struct sock_fprog *seccomp_new(const struct seccomp_rules *r)
 		refuse_calls(&f, tracing, COUNT_OF(tracing), EPERM);
 	if (r->keep_attributes)
 		refuse_calls(&f, attributes, COUNT_OF(attributes), EPERM);
-	filter_socket(&f, r);
-	filter_socketpair(&f, r);
+	filter_sockets(&f, r);
 	if (!r->user_namespaces) {
-		filter_flags(&f, SYS_clone, 0, CLONE_NEWUSER);
-		filter_flags(&f, SYS_unshare, 0, CLONE_NEWUSER);
+		refuse_new_users(&f, SYS_clone);
+		refuse_new_users(&f, SYS_unshare);
 	}
-	size_t at = open_call(&f, SYS_ioctl);
-	load_argument(&f, 1);
+	size_t at = open_call(&f, SYS_ioctl, 1);
 	answer_if(&f, BPF_JEQ, TIOCSTI, EPERM);
 	answer_if(&f, BPF_JEQ, 0x541c /* TIOCLINUX */, EPERM);
 	add_answer(&f, 0);

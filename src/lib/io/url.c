@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * url.c - addresses, taken apart by curl. */
+ * url.c - URLs, parsed by curl. */
 #include "lib/io/url.h"
 #include <curl/curl.h>
 
@@ -18,7 +18,7 @@ static CURLU *new_url(void)
 	return u;
 }
 
-/* NULL: the address does not have it. */
+/* NULL: the URL does not have it. */
 static const char *part(struct arena *a, CURLU *u, CURLUPart which, unsigned flags)
 {
 	char *text = NULL;
