@@ -297,10 +297,7 @@ void translation_add(struct translation *t, struct str piece)
 {
 	if (!piece.n)
 		return;
-	if (t->count == t->cap) {
-		t->cap = t->cap ? t->cap * 2 : 16;
-		t->pieces = xrealloc(t->pieces, t->cap * sizeof *t->pieces);
-	}
+	t->pieces = xgrow(t->pieces, t->count, &t->cap, sizeof *t->pieces);
 	t->pieces[t->count++] = piece;
 	t->size += piece.n;
 }

@@ -7,10 +7,7 @@
 
 void tool_set_add(struct tool_set *set, const struct tool *tool)
 {
-	if (set->count == set->cap) {
-		set->cap = set->cap ? set->cap * 2 : 8;
-		set->tools = xrealloc(set->tools, set->cap * sizeof *set->tools);
-	}
+	set->tools = xgrow(set->tools, set->count, &set->cap, sizeof *set->tools);
 	set->tools[set->count++] = tool;
 }
 

@@ -63,6 +63,14 @@ void *xrealloc(void *p, size_t n)
 	return q;
 }
 
+void *xgrow(void *list, size_t count, size_t *cap, size_t size)
+{
+	if (count < *cap)
+		return list;
+	*cap = *cap ? *cap * 2 : 8;
+	return xrealloc(list, *cap * size);
+}
+
 char *xstrndup(const char *s, size_t n)
 {
 	char *p = xmalloc(n + 1);

@@ -170,10 +170,7 @@ void timer_start(struct loop *loop, struct timer *timer, uint64_t after_ms)
 		heap_remove(loop, timer);
 	timer->due_ms = after_ms < UINT64_MAX - now ? now + after_ms : UINT64_MAX;
 	timer->order = loop->next_order++;
-	if (loop->count == loop->cap) {
-		loop->cap = loop->cap ? loop->cap * 2 : 64;
-		loop->heap = xrealloc(loop->heap, loop->cap * sizeof *loop->heap);
-	}
+	loop->heap = xgrow(loop->heap, loop->count, &loop->cap, sizeof *loop->heap);
 	heap_up(loop, loop->count++, timer);
 	if (was_first || timer->slot == 1)
 		loop_arm_timer(loop);

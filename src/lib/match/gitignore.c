@@ -89,10 +89,7 @@ void gitignore_add(struct gitignore *g, struct str line)
 	}
 	if (!line.n || !set_pattern(&rule, line, anchored))
 		return;
-	if (g->count == g->cap) {
-		g->cap = g->cap ? g->cap * 2 : 8;
-		g->rules = xrealloc(g->rules, g->cap * sizeof *g->rules);
-	}
+	g->rules = xgrow(g->rules, g->count, &g->cap, sizeof *g->rules);
 	g->keeps += rule.keep;
 	g->rules[g->count++] = rule;
 }

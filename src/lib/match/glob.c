@@ -31,10 +31,7 @@ void glob_release(struct glob *g)
 
 static struct glob_op *add_op(struct glob *g, enum glob_kind kind)
 {
-	if (g->count == g->cap) {
-		g->cap = g->cap ? g->cap * 2 : 16;
-		g->ops = xrealloc(g->ops, g->cap * sizeof *g->ops);
-	}
+	g->ops = xgrow(g->ops, g->count, &g->cap, sizeof *g->ops);
 	g->ops[g->count] = (struct glob_op){ .kind = (uint8_t)kind };
 	return &g->ops[g->count++];
 }
