@@ -4,7 +4,6 @@
 #include <math.h>
 #include <sys/stat.h>
 #include "lib/git/git_head.h"
-#include "lib/git/git_index.h"
 #include "config/settings/settings_int.h"
 
 /* The local file is the user's own, unless the project brought it, or the link that its directory is. */

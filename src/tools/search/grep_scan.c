@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include "lib/io/file.h"
-#include "lib/base/utf16.h"
+#include "lib/base/utf8.h"
 
 enum {
 	PIECE = 64 * 1024,             /* the size matters: a NUL is looked for piece by piece */
