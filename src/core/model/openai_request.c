@@ -346,7 +346,7 @@ enum chat_state chat_shelves(const struct head *h, const struct transcript *t)
 	enum chat_state state = (enum chat_state)h->translation->state;
 
 	for (uint32_t i = 0; i < t->shelf_count; i++) {
-		struct shelf *s = t->shelves[i];
+		struct packed_chunk *s = t->shelves[i];
 		if (!s->translation) {
 			struct chat_writer w = { .out = translation_new(), .state = state };
 			add_blocks(&w, t, s->before, s->before + s->count);

@@ -11,14 +11,6 @@ void tool_set_add(struct tool_set *set, const struct tool *tool)
 	set->tools[set->count++] = tool;
 }
 
-static bool has_alias(const struct tool *tool, struct str name)
-{
-	for (size_t i = 0; tool->aliases && tool->aliases[i]; i++)
-		if (str_is_nocase(name, tool->aliases[i]))
-			return true;
-	return false;
-}
-
 const struct tool *tool_set_find(const struct tool_set *set, struct str name)
 {
 	for (size_t i = 0; i < set->count; i++)
@@ -28,8 +20,9 @@ const struct tool *tool_set_find(const struct tool_set *set, struct str name)
 		if (str_is_nocase(name, set->tools[i]->name))
 			return set->tools[i];
 	for (size_t i = 0; i < set->count; i++)
-		if (has_alias(set->tools[i], name))
-			return set->tools[i];
+		for (const char *const *alias = set->tools[i]->aliases; alias && *alias; alias++)
+			if (str_is_nocase(name, *alias))
+				return set->tools[i];
 	return NULL;
 }
 
