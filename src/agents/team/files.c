@@ -11,7 +11,6 @@
 #include "core/store/checkpoint.h"
 #include "core/store/state.h"
 #include "lib/base/crash.h"
-#include "lib/io/dir_lock.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
 

@@ -21,22 +21,13 @@ static void on_watch_closed(uv_handle_t *handle)
 	loop_kick(c->spawner->loop, &c->kick);
 }
 
-/* Stops watching and closes the descriptor, or drains it unread. */
-static void watch_end(struct watch *w, bool drain)
+static void watch_close(struct watch *w)
 {
 	if (w->fd < 0)
 		return;
 	uv_close((uv_handle_t *)&w->poll, on_watch_closed);
-	if (drain)
-		spawner_drain(w->child->spawner, w->fd);
-	else
-		close(w->fd);
+	close(w->fd);
 	w->fd = -1;
-}
-
-static void watch_close(struct watch *w)
-{
-	watch_end(w, false);
 }
 
 /* Takes fd. */
@@ -188,20 +179,21 @@ static void on_process(uv_poll_t *poll, int status, int events)
 	child_check_exit(w->child);
 }
 
-/* The child no longer holds the pipe. Buffered output is delivered, later output is drained unread. */
-static void give_up_pipe(struct watch *w)
-{
-	for (int i = 0; w->fd >= 0 && i < LAST_READS && read_some(w); i++)
-		;
-	watch_end(w, true);
-}
-
+/* The child no longer holds its pipes. Buffered output is delivered, later output is drained unread. */
 static void on_grace_over(struct timer *timer)
 {
 	struct child *c = CONTAINER_OF(timer, struct child, grace);
 
-	give_up_pipe(&c->watch[CHILD_OUT]);
-	give_up_pipe(&c->watch[CHILD_ERR]);
+	for (enum child_watch i = CHILD_OUT; i <= CHILD_ERR; i++) {
+		struct watch *w = &c->watch[i];
+		for (int reads = 0; w->fd >= 0 && reads < LAST_READS && read_some(w); reads++)
+			;
+		if (w->fd < 0)
+			continue;
+		uv_close((uv_handle_t *)&w->poll, on_watch_closed);
+		spawner_drain(c->spawner, w->fd);
+		w->fd = -1;
+	}
 	loop_kick(c->spawner->loop, &c->kick);
 }
 

@@ -11,6 +11,7 @@
 #include "lib/io/file_at.h"
 
 enum { READ_STEP = 64 * 1024, MAX_LINKS = 40, LOCK_TRIES = 100, LOCK_PAUSE_MS = 2 };
+enum { STALE_S = 10, FIRST_PAUSE_MS = 5, LONGEST_PAUSE_MS = 100 }; /* of directory locks */
 
 /* ---- reading ---- */
 
@@ -260,6 +261,51 @@ int file_lock_byte(int fd, off_t byte, const char *path, struct err *err)
 
 	return lock_soon(fd, &range, path, err);
 }
+
+int dir_lock_take(struct dir_lock *l, const char *path, unsigned wait_ms, const volatile bool *stop, struct err *err)
+{
+	unsigned waited = 0, pause = FIRST_PAUSE_MS;
+	struct stat st;
+
+	for (;;) {
+		if (stop && *stop)
+			return err_set(err, ERR_CANCELLED, "%s is not wanted any more", path);
+		if (mkdir(path, 0700) == 0)
+			break;
+		if (errno != EEXIST)
+			return err_set(err, ERR_IO, "cannot make %s: %m", path);
+		if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && time(NULL) - st.st_mtim.tv_sec > STALE_S) {
+			(void)rmdir(path);
+			continue;
+		}
+		if (waited >= wait_ms)
+			return err_set(err, ERR_BUSY, "another process holds %s", path);
+		nanosleep(&(struct timespec){ .tv_nsec = pause * 1000000L }, NULL);
+		waited += pause;
+		pause = MIN(pause * 2, (unsigned)LONGEST_PAUSE_MS);
+	}
+	l->path = xstrdup(path);
+	l->made = stat(path, &st) == 0 ? st.st_mtim : (struct timespec){ 0 };
+	return 0;
+}
+
+bool dir_lock_is_ours(const struct dir_lock *l)
+{
+	struct stat st;
+
+	return l->path && lstat(l->path, &st) == 0 && st.st_mtim.tv_sec == l->made.tv_sec &&
+	       st.st_mtim.tv_nsec == l->made.tv_nsec;
+}
+
+void dir_lock_leave(struct dir_lock *l)
+{
+	if (l->path && dir_lock_is_ours(l))
+		(void)rmdir(l->path);
+	free(l->path);
+	*l = (struct dir_lock){ 0 };
+}
+
+/* ---- paths as text ---- */
 
 char *path_join(struct arena *a, const char *dir, const char *name)
 {

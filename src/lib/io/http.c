@@ -121,11 +121,6 @@ void http_req_fail(struct http_req *r, enum http_error error, const char *fmt, .
 	loop_kick(r->http->loop, &r->kick);
 }
 
-void http_req_touch(struct http_req *r)
-{
-	r->last_byte_ms = loop_now_ms(r->http->loop);
-}
-
 /* The timer is not moved with every byte: when it fires, it looks how long ago the last one was. */
 static void on_stall(struct timer *timer)
 {

@@ -91,7 +91,10 @@ struct http_req {
 /* http.c */
 /* Records the end of r and kicks; the first reason wins. */
 void http_req_fail(struct http_req *r, enum http_error error, const char *fmt, ...) printf_like(3, 4);
-void http_req_touch(struct http_req *r); /* a byte was sent or received */
+static inline void http_req_touch(struct http_req *r) /* a byte was sent or received */
+{
+	r->last_byte_ms = loop_now_ms(r->http->loop);
+}
 
 /* http_easy.c */
 int http_easy_init(struct http_req *r, const struct http_request *request, struct err *err);

@@ -307,11 +307,6 @@ static int above_stdio(int fd)
 	return moved;
 }
 
-static int open_null(void)
-{
-	return above_stdio(open("/dev/null", O_RDWR | O_CLOEXEC));
-}
-
 static int open_pipe(int *ret_read, int *ret_write)
 {
 	int ends[2];
@@ -327,7 +322,7 @@ static int open_pipe(int *ret_read, int *ret_write)
 static int open_streams(const struct child_options *o, bool wanted, struct streams *st)
 {
 	if (!o->input.n && !o->keep_stdin)
-		st->child[0] = open_null();
+		st->child[0] = above_stdio(open("/dev/null", O_RDWR | O_CLOEXEC));
 	else if (open_pipe(&st->child[0], &st->own[CHILD_IN]) < 0 || fcntl(st->own[CHILD_IN], F_SETFL, O_NONBLOCK) < 0)
 		return -1;
 	if (st->child[0] < 0)
@@ -335,7 +330,7 @@ static int open_streams(const struct child_options *o, bool wanted, struct strea
 	if (o->out_fd > 0)
 		st->child[1] = fcntl(o->out_fd, F_DUPFD_CLOEXEC, 3);
 	else if (!wanted)
-		st->child[1] = open_null();
+		st->child[1] = above_stdio(open("/dev/null", O_RDWR | O_CLOEXEC));
 	else if (open_pipe(&st->own[CHILD_OUT], &st->child[1]) < 0)
 		return -1;
 	if (st->child[1] < 0)

@@ -16,18 +16,14 @@ struct feed {
 	const char *at, *end;
 	const char *lf, *cr;   /* the next one of each, or end: every byte is searched once for each */
 	size_t lines;          /* taken so far */
-	struct str name, data; /* in place; p == NULL: what there is lies in sse->name, sse->payload */
+	struct str name, data; /* in place; p == NULL: in sse->name, sse->payload */
+	size_t limit;
 	struct err *err;
 };
 
-static size_t limit_of(const struct sse *s)
-{
-	return s->limit_bytes ? s->limit_bytes : DEFAULT_LIMIT_BYTES;
-}
-
 static int too_large(const struct feed *f)
 {
-	return err_set(f->err, ERR_LIMIT, "event stream: an event has more than %zu bytes", limit_of(f->sse));
+	return err_set(f->err, ERR_LIMIT, "event stream: an event has more than %zu bytes", f->limit);
 }
 
 static void buf_take_over(struct buf *b, struct str *in_place)
@@ -42,7 +38,7 @@ static int add_data_line(struct feed *f, struct str value)
 	struct sse *s = f->sse;
 	size_t before = s->has_data ? s->payload.n + f->data.n + 1 : 0;
 
-	if (before + value.n > limit_of(s))
+	if (before + value.n > f->limit)
 		return too_large(f);
 	if (!s->has_data) {
 		s->has_data = true;
@@ -81,7 +77,7 @@ static int take_line(struct feed *f, struct str line)
 {
 	struct sse *s = f->sse;
 
-	if (line.n > limit_of(s))
+	if (line.n > f->limit)
 		return too_large(f);
 	if (!s->started && str_starts(line, byte_order_mark))
 		line = (struct str){ line.p + byte_order_mark.n, line.n - byte_order_mark.n };
@@ -147,6 +143,7 @@ int sse_feed(struct sse *s, const char *p, size_t n, struct err *err)
 	if (!n)
 		return 0;
 	struct feed f = { .sse = s, .at = p, .end = p + n, .err = err };
+	f.limit = s->limit_bytes ? s->limit_bytes : DEFAULT_LIMIT_BYTES;
 	while (!rc && next_line(&f, &line)) {
 		/* The beginning of the first line may have come with an earlier feed. It stays in s->line until this
 		 * feed ends, because the event may borrow it. */
@@ -164,7 +161,7 @@ int sse_feed(struct sse *s, const char *p, size_t n, struct err *err)
 	buf_take_over(&s->payload, &f.data);
 	if (f.lines)
 		buf_clear(&s->line);
-	if (s->line.n + rest > limit_of(s))
+	if (s->line.n + rest > f.limit)
 		return too_large(&f);
 	if (rest)
 		buf_add(&s->line, f.at, rest);

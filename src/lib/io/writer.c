@@ -26,8 +26,8 @@ struct watcher {
 
 struct writer {
 	struct loop *loop;
-	int fd;
-	int own_fd;              /* a terminal opened again, non-blocking, or -1 */
+	int fd;                  /* that it writes to */
+	bool owns_fd;            /* a terminal opened again, non-blocking */
 	struct watcher *watcher; /* NULL: always ready */
 	bool is_socket, waiting, failure_reported;
 	struct buf queue;
@@ -56,14 +56,9 @@ static void writer_fail(struct writer *w, int why)
 	loop_kick(w->loop, &w->kick);
 }
 
-static int out_fd(const struct writer *w)
-{
-	return w->own_fd >= 0 ? w->own_fd : w->fd;
-}
-
 static bool is_ready(const struct writer *w, int timeout_ms)
 {
-	struct pollfd p = { .fd = out_fd(w), .events = POLLOUT };
+	struct pollfd p = { .fd = w->fd, .events = POLLOUT };
 
 	return !w->watcher || poll(&p, 1, timeout_ms) > 0;
 }
@@ -74,7 +69,7 @@ static bool writer_write_some(struct writer *w)
 	const char *p = w->queue.p + w->sent;
 	size_t queued = writer_queued(w);
 	ssize_t n = w->is_socket ? send(w->fd, p, queued, MSG_DONTWAIT | MSG_NOSIGNAL)
-				 : file_write_quiet(out_fd(w), p, w->watcher ? MIN(queued, (size_t)PIPE_BUF) : queued);
+				 : file_write_quiet(w->fd, p, w->watcher ? MIN(queued, (size_t)PIPE_BUF) : queued);
 
 	if (n < 0) {
 		int why = errno;
@@ -131,7 +126,7 @@ static struct watcher *watcher_new(struct writer *w)
 	struct epoll_event event = { .events = EPOLLOUT };
 	AUTO_CLOSE int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 
-	if (epoll_fd < 0 || epoll_ctl(epoll_fd, EPOLL_CTL_ADD, out_fd(w), &event) < 0) {
+	if (epoll_fd < 0 || epoll_ctl(epoll_fd, EPOLL_CTL_ADD, w->fd, &event) < 0) {
 		if (errno != EPERM)
 			writer_fail(w, errno);
 		return NULL;
@@ -157,7 +152,6 @@ struct writer *writer_new(struct loop *loop, int fd, writer_fn *drained, writer_
 	struct stat st;
 
 	w->loop = loop;
-	w->fd = fd;
 	w->drained = drained;
 	w->failed = failed;
 	w->data = data;
@@ -166,7 +160,9 @@ struct writer *writer_new(struct loop *loop, int fd, writer_fn *drained, writer_
 	/* A terminal may be ready for one byte and block on the next (Ctrl-S, a slow pty), but it can be opened a
 	 * second time with flags of its own. */
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	w->own_fd = isatty(fd) ? open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
+	int reopened = isatty(fd) ? open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
+	w->owns_fd = reopened >= 0;
+	w->fd = w->owns_fd ? reopened : fd;
 	w->watcher = watcher_new(w);
 	return w;
 }
@@ -209,8 +205,8 @@ void writer_free(struct writer *w)
 		uv_close((uv_handle_t *)&w->watcher->poll, loop_free_handle);
 		close(w->watcher->epoll_fd);
 	}
-	if (w->own_fd >= 0)
-		close(w->own_fd);
+	if (w->owns_fd)
+		close(w->fd);
 	buf_release(&w->queue);
 	free(w);
 }
