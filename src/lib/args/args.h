@@ -18,7 +18,7 @@ struct args_value {
 struct args {
 	struct args_value *given; /* owned; in the order of the command line */
 	size_t given_count, given_cap;
-	const char **words; /* that are no options; NULL behind the last */
+	const char **words; /* the other tokens, NULL-terminated */
 	size_t word_count;
 	size_t plain_words; /* those before "--"; all, if there is none */
 	struct arena arena;

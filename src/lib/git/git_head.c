@@ -83,14 +83,14 @@ struct index {
 	struct buf name; /* of the entry that was read last */
 };
 
-static uint32_t number(const char *p)
+static uint32_t read_be32(const char *p)
 {
 	const unsigned char *u = (const unsigned char *)p;
 
 	return (uint32_t)u[0] << 24 | (uint32_t)u[1] << 16 | (uint32_t)u[2] << 8 | u[3];
 }
 
-static bool skip(struct str *s, size_t n)
+static bool str_skip(struct str *s, size_t n)
 {
 	if (s->n < n)
 		return false;
@@ -106,7 +106,7 @@ static bool read_strip(struct str *s, size_t *ret_n)
 
 	for (int i = 0; i < 5 && s->n; i++) {
 		unsigned char c = (unsigned char)s->p[0];
-		(void)skip(s, 1);
+		(void)str_skip(s, 1);
 		n = (i ? (n + 1) << 7 : 0) + (c & 127);
 		*ret_n = n;
 		if (!(c & 128))
@@ -124,7 +124,7 @@ static bool read_entry(struct index *x)
 		return false;
 	bool more = x->version > 2 && (x->rest.p[flags_at] & 0x40);
 	size_t head = flags_at + (more ? 4 : 2);
-	if (!skip(&x->rest, head))
+	if (!str_skip(&x->rest, head))
 		return false;
 	if (x->version == 4 && (!read_strip(&x->rest, &strip) || strip > x->name.n))
 		return false;
@@ -134,16 +134,16 @@ static bool read_entry(struct index *x)
 	size_t n = (size_t)(end - x->rest.p);
 	x->name.n -= strip;
 	buf_add(&x->name, x->rest.p, n);
-	return skip(&x->rest, x->version == 4 ? n + 1 : n + 8 - (head + n) % 8);
+	return str_skip(&x->rest, x->version == 4 ? n + 1 : n + 8 - (head + n) % 8);
 }
 
 static bool index_may_have(struct index *x, struct str path)
 {
 	if (x->rest.n < HEADER || memcmp(x->rest.p, "DIRC", 4) != 0)
 		return true;
-	x->version = number(x->rest.p + 4);
-	uint32_t count = number(x->rest.p + 8);
-	if (x->version < 2 || x->version > 4 || !skip(&x->rest, HEADER))
+	x->version = read_be32(x->rest.p + 4);
+	uint32_t count = read_be32(x->rest.p + 8);
+	if (x->version < 2 || x->version > 4 || !str_skip(&x->rest, HEADER))
 		return true;
 	for (uint32_t i = 0; i < count; i++) {
 		if (!read_entry(x))
@@ -157,7 +157,7 @@ static bool index_may_have(struct index *x, struct str path)
 	while (x->rest.n >= 8 + x->hash_bytes) {
 		if (!memcmp(x->rest.p, "link", 4))
 			return true;
-		if (!skip(&x->rest, 8 + (size_t)number(x->rest.p + 4)))
+		if (!str_skip(&x->rest, 8 + (size_t)read_be32(x->rest.p + 4)))
 			return true;
 	}
 	return false;

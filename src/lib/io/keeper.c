@@ -223,7 +223,7 @@ bool orphan_is_marked(pid_t pid, const char *id)
 	bool skipping = false;
 	bool found = false;
 
-	/* Leading zeros are no name in /proc, so the digits are moved behind the slash. Not snprintf: it is not
+	/* /proc has no names with leading zeros, so the digits move to the slash. Not snprintf: it is not
 	 * async-signal-safe. */
 	char *digit = path + sizeof "/proc/0000000000" - 1;
 	for (pid_t rest = pid; rest; rest /= 10)

@@ -63,8 +63,8 @@ static void add_path(struct buf *out, struct check *c, const struct path *path)
 	buf_add(out, name.p, name.n);
 }
 
-static int fault(const struct site *site, const struct path *path, const char *fmt, ...) printf_like(3, 4);
-static int fault(const struct site *site, const struct path *path, const char *fmt, ...)
+static int schema_fault(const struct site *site, const struct path *path, const char *fmt, ...) printf_like(3, 4);
+static int schema_fault(const struct site *site, const struct path *path, const char *fmt, ...)
 {
 	AUTO_BUF struct buf where = { 0 };
 	char what[sizeof site->err->text];
@@ -123,7 +123,8 @@ static int check_type(const struct site *site)
 		if (json_is(site->v, type_names[i].type))
 			got = type_names[i].phrase;
 	bool fraction = json_is(site->v, JSON_NUMBER) && !json_is_whole(site->v);
-	return fault(site, site->path, "expected %s, got %s%s", expected.p, got, fraction ? " with a fraction" : "");
+	return schema_fault(site, site->path, "expected %s, got %s%s", expected.p, got,
+			    fraction ? " with a fraction" : "");
 }
 
 static int check_enum(const struct site *site)
@@ -138,7 +139,7 @@ static int check_enum(const struct site *site)
 			return 0;
 		buf_addf(&names, "%s" STR_FMT, names.n ? ", " : "", STR_ARG(json_raw(e)));
 	}
-	return fault(site, site->path, "expected one of %s", names.n ? names.p : "no value at all");
+	return schema_fault(site, site->path, "expected one of %s", names.n ? names.p : "no value at all");
 }
 
 static int check_const(const struct site *site)
@@ -147,7 +148,7 @@ static int check_const(const struct site *site)
 
 	if (!want || json_same(want, site->v))
 		return 0;
-	return fault(site, site->path, "expected " STR_FMT, STR_ARG(json_raw(want)));
+	return schema_fault(site, site->path, "expected " STR_FMT, STR_ARG(json_raw(want)));
 }
 
 static int check_range(const struct site *site)
@@ -169,8 +170,8 @@ static int check_range(const struct site *site)
 			continue;
 		double a = json_double(site->v), b = json_double(bound);
 		if ((a > b) - (a < b) == bounds[i].sign || (a == b && bounds[i].at_bound))
-			return fault(site, site->path, "must be %s " STR_FMT, bounds[i].phrase,
-				     STR_ARG(json_raw(bound)));
+			return schema_fault(site, site->path, "must be %s " STR_FMT, bounds[i].phrase,
+					    STR_ARG(json_raw(bound)));
 	}
 	return 0;
 }
@@ -182,8 +183,8 @@ static int check_count(const struct site *site, const char *keyword, uint64_t ha
 
 	if (!json_u64(json_get(site->schema, keyword), &bound) || (least ? have >= bound : have <= bound))
 		return 0;
-	return fault(site, site->path, "must have at %s %llu %s%s, has %llu", least ? "least" : "most",
-		     (unsigned long long)bound, unit, bound == 1 ? "" : "s", (unsigned long long)have);
+	return schema_fault(site, site->path, "must have at %s %llu %s%s, has %llu", least ? "least" : "most",
+			    (unsigned long long)bound, unit, bound == 1 ? "" : "s", (unsigned long long)have);
 }
 
 static int check_length(const struct site *site)
@@ -208,7 +209,7 @@ static int check_required(const struct site *site)
 	for (const struct json *name = json_first(list); name; name = json_next(list, name)) {
 		struct path at = { .up = site->path, .key = name };
 		if (json_is(name, JSON_STRING) && !json_get_str(site->v, json_str(name, &site->c->arena)))
-			return fault(site, &at, "required parameter is missing");
+			return schema_fault(site, &at, "required parameter is missing");
 	}
 	return 0;
 }
@@ -278,7 +279,7 @@ static int check_ref(const struct site *site)
 		at = json_get_str(at, (struct str){ name, n });
 	}
 	if (!at)
-		return fault(site, site->path, "the schema has no " STR_FMT, STR_ARG(json_raw(ref)));
+		return schema_fault(site, site->path, "the schema has no " STR_FMT, STR_ARG(json_raw(ref)));
 	return check_value(c, at, site->v, site->path, site->err);
 }
 
@@ -317,7 +318,7 @@ static int check_alternatives(const struct site *site)
 		if (!fits)
 			return err_set(site->err, ERR_PARSE, "%s", reasons.p);
 		if (fits > 1 && i == 1)
-			return fault(site, site->path, "matches %u forms where exactly one is allowed", fits);
+			return schema_fault(site, site->path, "matches %u forms where exactly one is allowed", fits);
 	}
 	return 0;
 }
@@ -338,7 +339,7 @@ static int check_value(struct check *c, const struct json *schema, const struct 
 	int rc = 0;
 
 	if (json_is(schema, JSON_FALSE))
-		return fault(&site, path, "no value is allowed here");
+		return schema_fault(&site, path, "no value is allowed here");
 	if (!json_is(schema, JSON_OBJECT))
 		return 0;
 	if (c->depth == DEPTH_MAX || !c->steps_left)
