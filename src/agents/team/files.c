@@ -8,10 +8,9 @@
 #include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "core/store/file_version.h"
+#include "core/store/checkpoint.h"
 #include "core/store/state.h"
 #include "lib/base/crash.h"
-#include "lib/io/dir_lock.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
 

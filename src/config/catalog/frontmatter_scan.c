@@ -2,7 +2,6 @@
  * frontmatter_scan.c - decodes a file, finds its frontmatter and the keys in it, has it read as YAML or else by line, and
  * looks for restrictions that were lost on the way. */
 #include "config/catalog/frontmatter_int.h"
-#include "lib/base/utf16.h"
 #include "lib/base/utf8.h"
 
 /* Where the frontmatter is */

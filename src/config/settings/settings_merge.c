@@ -7,7 +7,6 @@
 #include "lib/base/map.h"
 #include "lib/json/json_write.h"
 #include "lib/git/git_head.h"
-#include "lib/git/git_index.h"
 #include "config/settings/settings_int.h"
 
 /* ---- which files may widen permissions: a cloned repository contains settings of its author ------------------------ */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * body.c - reads a request out of its head, its shelves and its tail, with cache marks put in on the way. */
+ * body.c - reads a request out of its head, its packed chunks and its tail, with cache marks put in on the way. */
 #include "core/message/body.h"
 
 static const struct str mark_text = { ",\"cache_control\":{\"type\":\"ephemeral\"}", 37 };
@@ -63,7 +63,7 @@ static struct str part_text(const struct body *b)
 	switch (b->part) {
 	case BODY_HEAD:
 		return b->head->bytes;
-	case BODY_SHELF:
+	case BODY_PACKED:
 		return (struct str){ t->shelves[b->at]->bytes, t->shelves[b->at]->len };
 	case BODY_OPENING:
 		return transcript_opening(t, packed + b->at);
@@ -84,8 +84,8 @@ static size_t mark_place(const struct body *b)
 	const struct transcript *t = b->transcript;
 	uint32_t block = b->next_mark < b->mark_count ? b->marks[b->next_mark] : UINT32_MAX;
 
-	if (b->part == BODY_SHELF) {
-		const struct shelf *s = t->shelves[b->at];
+	if (b->part == BODY_PACKED) {
+		const struct packed_chunk *s = t->shelves[b->at];
 		if (block - s->before < s->count)
 			return s->blocks[block - s->before].end - 1;
 	}
@@ -94,7 +94,7 @@ static size_t mark_place(const struct body *b)
 	return SIZE_MAX;
 }
 
-static void next_part(struct body *b)
+static void body_next_part(struct body *b)
 {
 	const struct transcript *t = b->transcript;
 	uint32_t tail = b->count - transcript_packed_count(t);
@@ -104,7 +104,7 @@ static void next_part(struct body *b)
 	case BODY_OPENING:
 		b->part = BODY_BLOCK;
 		return;
-	case BODY_SHELF:
+	case BODY_PACKED:
 		if (++b->at < t->shelf_count)
 			return;
 		b->at = 0;
@@ -114,7 +114,7 @@ static void next_part(struct body *b)
 		b->part = ++b->at < tail ? BODY_OPENING : BODY_REMINDER;
 		return;
 	case BODY_HEAD:
-		b->part = t->shelf_count ? BODY_SHELF : tail ? BODY_OPENING : BODY_REMINDER;
+		b->part = t->shelf_count ? BODY_PACKED : tail ? BODY_OPENING : BODY_REMINDER;
 		return;
 	case BODY_REMINDER:
 		b->part = BODY_END;
@@ -124,34 +124,27 @@ static void next_part(struct body *b)
 	}
 }
 
-/* The next run of bytes that lie together; moves on behind at most room of them. */
-static struct str take(struct body *b, size_t room)
-{
-	struct str text = part_text(b);
-	size_t mark_at = mark_place(b);
-
-	if (b->offset == mark_at) {
-		struct str mark = { mark_text.p + b->mark_offset, MIN(mark_text.n - b->mark_offset, room) };
-		b->mark_offset += mark.n;
-		if (b->mark_offset == mark_text.n) {
-			b->mark_offset = 0;
-			b->next_mark++;
-		}
-		return mark;
-	}
-	struct str run = { text.p + b->offset, MIN(MIN(text.n, mark_at) - b->offset, room) };
-	b->offset += run.n;
-	if (b->offset == text.n)
-		next_part(b);
-	return run;
-}
-
 size_t body_read(struct body *b, char *out, size_t room)
 {
 	size_t done = 0;
 
 	while (done < room && b->part != BODY_OVER) {
-		struct str run = take(b, room - done);
+		struct str text = part_text(b), run;
+		size_t mark_at = mark_place(b);
+		if (b->offset == mark_at) {
+			run = (struct str){ mark_text.p + b->mark_offset,
+					    MIN(mark_text.n - b->mark_offset, room - done) };
+			b->mark_offset += run.n;
+			if (b->mark_offset == mark_text.n) {
+				b->mark_offset = 0;
+				b->next_mark++;
+			}
+		} else {
+			run = (struct str){ text.p + b->offset, MIN(MIN(text.n, mark_at) - b->offset, room - done) };
+			b->offset += run.n;
+			if (b->offset == text.n)
+				body_next_part(b);
+		}
 		memcpy(out + done, run.p, run.n);
 		done += run.n;
 	}

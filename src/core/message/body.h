@@ -16,7 +16,7 @@ struct body {
 	uint32_t mark_count;
 	struct str reminder; /* borrowed; after the last block, in this request only */
 	/* read position */
-	enum { BODY_HEAD, BODY_SHELF, BODY_OPENING, BODY_BLOCK, BODY_REMINDER, BODY_END, BODY_OVER } part;
+	enum { BODY_HEAD, BODY_PACKED, BODY_OPENING, BODY_BLOCK, BODY_REMINDER, BODY_END, BODY_OVER } part;
 	uint32_t at;        /* shelf, or block of the tail */
 	uint32_t next_mark; /* the next mark to write */
 	size_t offset;      /* within the part; bytes of marks do not count */

@@ -71,21 +71,6 @@ static void repair_surrogates(char *p, size_t n)
 	}
 }
 
-/* Marks are put in while sending; one more that a block of another program brings could be the fifth. */
-static void add_without_mark(struct buf *out, const struct json *block)
-{
-	for (struct json_member m = json_members(block); m.key; m = json_member_next(block, m)) {
-		struct str key = json_raw(m.key), value = json_raw(m.value);
-		if (json_str_is(m.key, "cache_control"))
-			continue;
-		buf_addch(out, out->n ? ',' : '{');
-		buf_add(out, key.p, key.n);
-		buf_addch(out, ':');
-		buf_add(out, value.p, value.n);
-	}
-	buf_addch(out, '}');
-}
-
 struct segment *segment_from_json(const struct json *block)
 {
 	AUTO_BUF struct buf unmarked = { 0 };
@@ -102,8 +87,14 @@ struct segment *segment_from_json(const struct json *block)
 		return NULL;
 	if (json_str_is(type, "thinking") && !json_str(json_get(block, "signature"), &arena).n)
 		kind = SEGMENT_UNSENT;
-	if (json_get(block, "cache_control"))
-		add_without_mark(&unmarked, block);
+	/* Marks are put in while sending; a mark of another program could be one too many for the API. */
+	if (json_get(block, "cache_control")) {
+		for (struct json_member m = json_members(block); m.key; m = json_member_next(block, m))
+			if (!json_str_is(m.key, "cache_control"))
+				buf_addf(&unmarked, "%c" STR_FMT ":" STR_FMT, unmarked.n ? ',' : '{',
+					 STR_ARG(json_raw(m.key)), STR_ARG(json_raw(m.value)));
+		buf_addch(&unmarked, '}');
+	}
 	struct segment *s = segment_new(kind, unmarked.n ? buf_str(&unmarked) : json_raw(block));
 	repair_surrogates(s->bytes, s->len);
 	return s;
@@ -136,8 +127,8 @@ struct str segment_plain_text(const struct segment *s)
 	return text.p[0] == '"' && text.p[text.n - 1] == '"' ? text : (struct str){ 0 };
 }
 
-/* content is JSON. */
-static struct segment *result_segment(struct str call_id, struct str content, bool is_error)
+/* A string is content as well. */
+struct segment *segment_tool_blocks(struct str call_id, struct str content, bool is_error)
 {
 	AUTO_BUF struct buf b = { 0 };
 	struct json_out w = json_out(&b);
@@ -157,19 +148,14 @@ struct segment *segment_tool_result(struct str call_id, struct str text, bool is
 	AUTO_BUF struct buf quoted = { 0 };
 
 	json_add_quoted(&quoted, text);
-	return result_segment(call_id, buf_str(&quoted), is_error);
-}
-
-struct segment *segment_tool_blocks(struct str call_id, struct str blocks, bool is_error)
-{
-	return result_segment(call_id, blocks, is_error);
+	return segment_tool_blocks(call_id, buf_str(&quoted), is_error);
 }
 
 struct segment *segment_lost_result(struct str call_id)
 {
 	return segment_tool_result(call_id,
 				   STR("The program ended before this call had a result. It may or may not have run: "
-				       "look at the state of things before you do it again."),
+				       "check the current state before you repeat it."),
 				   true);
 }
 
@@ -229,9 +215,9 @@ static const struct {
 	{ "web_search_requests", "server_tool_use", offsetof(struct usage, web_searches) },
 };
 
-static int64_t *field(struct usage *u, size_t i)
+static int64_t *usage_field(const struct usage *u, size_t i)
 {
-	return (int64_t *)(void *)((char *)u + fields[i].offset);
+	return (int64_t *)((uintptr_t)u + fields[i].offset);
 }
 
 void usage_merge(struct usage *u, const struct json *object)
@@ -240,23 +226,20 @@ void usage_merge(struct usage *u, const struct json *object)
 		const struct json *from = fields[i].inside ? json_get(object, fields[i].inside) : object;
 		int64_t v;
 		if (json_i64(json_get(from, fields[i].name), &v) && v >= 0 && v <= MOST_TOKENS)
-			*field(u, i) = v;
+			*usage_field(u, i) = v;
 	}
 	u->estimated = u->estimated || json_bool(json_get(object, "estimated"));
 }
 
 void usage_add(struct usage *sum, const struct usage *u)
 {
-	struct usage copy = *u;
-
 	for (size_t i = 0; i < COUNT_OF(fields); i++)
-		*field(sum, i) += *field(&copy, i);
+		*usage_field(sum, i) += *usage_field(u, i);
 	sum->estimated = sum->estimated || u->estimated;
 }
 
 void usage_write(struct json_out *w, const struct usage *u)
 {
-	struct usage copy = *u;
 	const char *inside = NULL;
 
 	json_open(w, '{');
@@ -268,7 +251,7 @@ void usage_write(struct json_out *w, const struct usage *u)
 			json_key(w, inside);
 			json_open(w, '{');
 		}
-		json_ki64(w, fields[i].name, *field(&copy, i));
+		json_ki64(w, fields[i].name, *usage_field(u, i));
 	}
 	if (inside)
 		json_close(w);
@@ -297,10 +280,7 @@ void translation_add(struct translation *t, struct str piece)
 {
 	if (!piece.n)
 		return;
-	if (t->count == t->cap) {
-		t->cap = t->cap ? t->cap * 2 : 16;
-		t->pieces = xrealloc(t->pieces, t->cap * sizeof *t->pieces);
-	}
+	t->pieces = xgrow(t->pieces, t->count, &t->cap, sizeof *t->pieces);
 	t->pieces[t->count++] = piece;
 	t->size += piece.n;
 }

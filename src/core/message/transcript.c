@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * transcript.c - packed shelves plus a tail. */
+ * transcript.c - packed chunks plus a tail. */
 #include "core/message/transcript.h"
 #include <assert.h>
 
-enum { PACK_BYTES = 16 << 10 };
-
-static void drop_thought(struct segment **thought)
-{
-	if (*thought)
-		segment_unref(*thought);
-	*thought = NULL;
-}
+enum { PACK_BYTES = 16 << 10 }; /* a shorter tail is sent block by block */
 
 static struct str thought_json(const struct segment *thought)
 {
@@ -20,21 +13,20 @@ static struct str thought_json(const struct segment *thought)
 void transcript_release(struct transcript *t)
 {
 	for (uint32_t i = 0; i < t->shelf_count; i++) {
-		/* a shorter tail is sent block by block */
-		struct shelf *s = t->shelves[i];
+		struct packed_chunk *s = t->shelves[i];
 		if (!--s->refs) {
 			translation_free(s->translation);
 			for (uint32_t k = 0; k < s->count; k++)
-				drop_thought(&s->blocks[k].thought);
+				segment_unref(s->blocks[k].thought);
 			free(s->blocks);
 			free(s);
 		}
 	}
 	for (uint32_t i = 0; i < t->tail_count; i++) {
 		segment_unref(t->tail[i].segment);
-		drop_thought(&t->tail[i].thought);
+		segment_unref(t->tail[i].thought);
 	}
-	drop_thought(&t->thought);
+	segment_unref(t->thought);
 	free(t->shelves);
 	free(t->tail);
 	*t = (struct transcript){ 0 };
@@ -44,7 +36,7 @@ uint32_t transcript_packed_count(const struct transcript *t)
 {
 	if (!t->shelf_count)
 		return 0;
-	const struct shelf *last = t->shelves[t->shelf_count - 1];
+	const struct packed_chunk *last = t->shelves[t->shelf_count - 1];
 	return last->before + last->count;
 }
 
@@ -62,11 +54,11 @@ struct block transcript_block(const struct transcript *t, uint32_t i)
 		return (struct block){ segment_json(b->segment), b->role, b->segment->kind, b->segment->markable,
 				       thought_json(b->thought) };
 	}
-	/* Looked for from the end: the newest blocks are the ones that are asked about. */
+	/* Searched from the end: callers ask for the newest blocks. */
 	uint32_t k = t->shelf_count - 1;
 	while (i < t->shelves[k]->before)
 		k--;
-	const struct shelf *s = t->shelves[k];
+	const struct packed_chunk *s = t->shelves[k];
 	const struct shelf_block *b = &s->blocks[i - s->before];
 	return (struct block){
 		{ s->bytes + b->start, b->end - b->start }, b->role, b->kind, b->markable, thought_json(b->thought)
@@ -100,13 +92,14 @@ static uint64_t sent_size(const struct transcript *t, uint32_t i)
 
 void transcript_add(struct transcript *t, enum role role, struct segment *segment)
 {
-	if (segment->kind == SEGMENT_UNSENT) {
-		drop_thought(&t->thought);
+	bool unsent = segment->kind == SEGMENT_UNSENT;
+
+	if (unsent || role != ROLE_ASSISTANT)
+		segment_unref(TAKE(t->thought));
+	if (unsent) {
 		t->thought = segment;
 		return;
 	}
-	if (role != ROLE_ASSISTANT)
-		drop_thought(&t->thought);
 	if (t->tail_count == t->tail_cap) {
 		t->tail_cap = t->tail_cap ? t->tail_cap * 2 : 8;
 		t->tail = xrealloc(t->tail, t->tail_cap * sizeof *t->tail);
@@ -121,7 +114,7 @@ void transcript_cut(struct transcript *t, uint32_t count)
 	while (transcript_count(t) > count) {
 		t->bytes -= sent_size(t, transcript_count(t) - 1);
 		segment_unref(t->tail[--t->tail_count].segment);
-		drop_thought(&t->tail[t->tail_count].thought);
+		segment_unref(t->tail[t->tail_count].thought);
 	}
 }
 
@@ -134,7 +127,7 @@ static uint64_t tail_bytes(const struct transcript *t)
 	return t->bytes - packed;
 }
 
-static void put(struct shelf *s, struct str text)
+static void chunk_add(struct packed_chunk *s, struct str text)
 {
 	memcpy(s->bytes + s->len, text.p, text.n);
 	s->len += text.n;
@@ -142,17 +135,17 @@ static void put(struct shelf *s, struct str text)
 
 static void pack_tail(struct transcript *t)
 {
-	struct shelf *s = xmalloc(sizeof *s + tail_bytes(t));
+	struct packed_chunk *s = xmalloc(sizeof *s + tail_bytes(t));
 
-	*s = (struct shelf){ .refs = 1, .before = transcript_packed_count(t), .count = t->tail_count };
+	*s = (struct packed_chunk){ .refs = 1, .before = transcript_packed_count(t), .count = t->tail_count };
 	s->blocks = xmalloc(s->count * sizeof *s->blocks);
 	for (uint32_t i = 0; i < s->count; i++) {
 		struct segment *segment = t->tail[i].segment;
-		put(s, transcript_opening(t, s->before + i));
+		chunk_add(s, transcript_opening(t, s->before + i));
 		s->blocks[i] = (struct shelf_block){ (uint32_t)s->len,         (uint32_t)s->len + segment->len,
 						     (uint8_t)t->tail[i].role, segment->kind,
 						     segment->markable,        t->tail[i].thought };
-		put(s, segment_json(segment));
+		chunk_add(s, segment_json(segment));
 	}
 	for (uint32_t i = 0; i < s->count; i++)
 		segment_unref(t->tail[i].segment);

@@ -13,12 +13,11 @@ struct block {
 	enum role role;
 	enum segment_kind kind;
 	bool markable;
-	struct str
-		thought; /* thinking without a signature that came before it; only some APIs take it back; may be empty */
+	struct str thought; /* thinking without a signature before it, which only some APIs take back; may be empty */
 };
 
 /* Blocks packed in their wire form, with the brackets between them. Immutable, reference-counted. */
-struct shelf {
+struct packed_chunk {
 	uint32_t refs;
 	uint32_t before; /* blocks before it */
 	uint32_t count;
@@ -29,7 +28,7 @@ struct shelf {
 };
 
 struct shelf_block {
-	uint32_t start, end; /* of its JSON in the shelf's bytes */
+	uint32_t start, end; /* of its JSON in the chunk's bytes */
 	uint8_t role, kind;
 	bool markable;
 	struct segment *thought; /* owned; NULL: none */
@@ -42,7 +41,7 @@ struct tail_block {
 };
 
 struct transcript {
-	struct shelf **shelves; /* the older part; references */
+	struct packed_chunk **shelves; /* the older part; references */
 	uint32_t shelf_count;
 	struct tail_block *tail; /* the newer part: can still be truncated */
 	uint32_t tail_count, tail_cap;
@@ -52,7 +51,7 @@ struct transcript {
 };
 
 void transcript_release(struct transcript *t);
-/* Takes segment. SEGMENT_UNSENT is no block: it belongs to the next block of the same answer, if there is one. */
+/* Takes segment. SEGMENT_UNSENT is not a block: it belongs to the next block of the same answer, if there is one. */
 void transcript_add(struct transcript *t, enum role role, struct segment *segment);
 uint32_t transcript_count(const struct transcript *t);
 uint32_t transcript_packed_count(const struct transcript *t);

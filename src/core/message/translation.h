@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * translation.h - part of a request (a head, a shelf, a tail) translated to another API, as a sequence of pieces. A
+ * translation.h - part of a request (a head, a packed chunk, a tail) translated to another API, as a sequence of pieces. A
  * piece is constant text, a slice of the source, or bytes in the translation's arena. Slices are not copied, so the
  * source must outlive the translation (docs/internals/openai.md). */
 #pragma once

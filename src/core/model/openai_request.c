@@ -555,7 +555,7 @@ void chat_body_init(struct chat_body *b, const struct body *body, const struct c
 
 	*b = (struct chat_body){ .body = body, .quirks = model->quirks, .size = body->head->translation->size };
 	for (uint32_t i = 0; i < t->shelf_count; i++) {
-		struct shelf *s = t->shelves[i];
+		struct packed_chunk *s = t->shelves[i];
 		if (!s->translation)
 			s->translation = translate_blocks(t, s->before, s->before + s->count, state, STR(""), false);
 		state = (enum chat_state)s->translation->state;

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * checkpoint.c - keeps files before they are changed. */
+ * checkpoint.c - states of files, kept before they are changed. */
 #include "core/store/checkpoint.h"
 #include <fcntl.h>
+#include <openssl/evp.h>
 #include <sys/stat.h>
 #include "lib/base/id.h"
 #include "lib/io/file.h"
+#include "lib/io/file_at.h"
 #include "lib/json/json_write.h"
 
 struct checkpoint {
 	struct store *store; /* borrowed */
 	char *dir;
 	struct journal *journal;
-	bool looked; /* at the end of the file that an earlier process left */
+	bool tail_checked; /* for a torn line of an earlier process */
 };
 
 char *checkpoint_dir(struct arena *a, const char *config_dir, const char *session_id)
@@ -51,25 +53,22 @@ void checkpoint_free(struct checkpoint *c)
 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
 
-static bool is_torn(const char *path)
-{
-	struct stat st;
-	char last;
-
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd >= 0 && fstat(fd, &st) == 0 && st.st_size && pread(fd, &last, 1, st.st_size - 1) == 1 && last != '\n';
-}
-
-/* A torn line of an earlier process gets an end, so that it takes none of ours with it: a reader passes over it. */
 static struct json_out begin_line(struct checkpoint *c, const char *type)
 {
 	struct buf *line = &c->store->line;
 	char time[ISO_TIME_LEN + 1];
+	struct stat st;
+	char last;
 
 	buf_clear(line);
-	if (!c->looked && is_torn(journal_path(c->journal)))
-		buf_addch(line, '\n');
-	c->looked = true;
+	if (!c->tail_checked) {
+		/* A torn line of an earlier process gets an end, so that ours stays whole: a reader skips the torn one. */
+		AUTO_CLOSE int fd = open(journal_path(c->journal), O_RDONLY | O_CLOEXEC);
+		if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size && pread(fd, &last, 1, st.st_size - 1) == 1 &&
+		    last != '\n')
+			buf_addch(line, '\n');
+		c->tail_checked = true;
+	}
 	id_iso_time(id_wall_ms(), time);
 	struct json_out w = json_out(line);
 	json_open(&w, '{');
@@ -111,34 +110,65 @@ static void put_version(struct json_out *w, const char *key, const struct file_v
 	json_close(w);
 }
 
-/* ---- contents ---------------------------------------------------------------------------------------------------- */
-
-static int store_version(struct checkpoint *c, const struct file_version *v, const struct buf *bytes, struct err *err)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	const char *path = checkpoint_content_path(&a, c->dir, v);
-
-	if (!v->exists || file_exists(path))
-		return 0;
-	if (file_make_dirs(c->dir, 0700, err) < 0)
-		return -(int)err->kind;
-	return file_replace_mode(path, buf_str(bytes), 0600, err);
-}
-
 int checkpoint_change(struct checkpoint *c, const char *path, const struct file_version *after, struct err *err)
 {
 	AUTO_BUF struct buf bytes = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
 	struct file_version before;
 
 	if (file_version_read("/", path, &before, &bytes, err) < 0)
 		return -(int)err->kind;
 	if (file_version_same(&before, after))
 		return 0;
-	if (store_version(c, &before, &bytes, err) < 0)
+	const char *content = checkpoint_content_path(&a, c->dir, &before);
+	if (before.exists && !file_exists(content) &&
+	    (file_make_dirs(c->dir, 0700, err) < 0 || file_replace_mode(content, buf_str(&bytes), 0600, err) < 0))
 		return err_wrap(err, "cannot store the file before the change");
 	struct json_out w = begin_line(c, "change");
 	json_kcstr(&w, "path", path);
 	put_version(&w, "before", &before);
 	put_version(&w, "after", after);
 	return end_line(c, &w, err);
+}
+
+/* ---- states of files --------------------------------------------------------------------------------------------- */
+
+struct file_version file_version_of(struct str bytes)
+{
+	struct file_version v = { .exists = true };
+	unsigned char digest[SHA256_DIGITS / 2];
+
+	if (EVP_Digest(bytes.p, bytes.n, digest, NULL, EVP_sha256(), NULL) != 1)
+		base_oom(0);
+	for (size_t i = 0; i < sizeof digest; i++)
+		snprintf(v.sha256 + 2 * i, 3, "%02x", digest[i]);
+	return v;
+}
+
+int file_version_read(const char *root, const char *below, struct file_version *ret_version, struct buf *bytes,
+		      struct err *err)
+{
+	AUTO_FILE_AT struct file_at at = { 0 };
+	size_t start = bytes->n;
+	struct err why = { 0 };
+	struct stat st;
+
+	int rc = file_at_find(root, below, 0, &at, &why);
+	AUTO_CLOSE int fd = rc < 0 ? rc : file_at_open(&at, &st, &why);
+	if (fd == -ERR_NOT_FOUND) {
+		*ret_version = (struct file_version){ 0 };
+		return 0;
+	}
+	if (fd < 0)
+		return err_set(err, why.kind, "%s", why.text);
+	if (file_read_fd(fd, FILE_VERSION_LIMIT, bytes, err) < 0)
+		return err_wrap(err, "%s", at.path);
+	*ret_version = file_version_of((struct str){ bytes->p ? bytes->p + start : "", bytes->n - start });
+	ret_version->mode = st.st_mode & 07777;
+	return 0;
+}
+
+bool file_version_same(const struct file_version *a, const struct file_version *b)
+{
+	return a->exists == b->exists && !strcmp(a->sha256, b->sha256);
 }

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * file_history.c - marks and changes out of their file. */
+ * file_history.c - reads the marks and changes of a session; plans and performs the restoration of files to a mark.
+ *
+ * Each change has the state of a file before and after it, so the changes of one file form a chain. Where the chain has a
+ * gap (between two changes, or between the last one and the disk), another program has changed the file. A file that
+ * equals its state before the last change is not a gap: a crash prevented the change. */
 #include "core/store/file_history.h"
 #include "lib/base/map.h"
 #include "lib/io/file.h"
+#include "lib/io/file_at.h"
 #include "lib/json/json.h"
 
 enum { HISTORY_LIMIT = 256 * 1024 * 1024 };
@@ -14,25 +19,11 @@ struct loading {
 	struct json_reader reader;
 };
 
-static void loading_release(struct loading *l)
-{
-	map_release(&l->seen);
-	json_reader_release(&l->reader);
-}
-
 void file_history_release(struct file_history *h)
 {
 	free(h->marks);
 	free(h->changes);
 	arena_release(&h->arena);
-}
-
-static void *grown(void *list, size_t count, size_t *cap, size_t size)
-{
-	if (count < *cap)
-		return list;
-	*cap = *cap ? *cap * 2 : 16;
-	return xrealloc(list, *cap * size);
 }
 
 static void take_mark(struct loading *l, const struct json *line)
@@ -43,7 +34,7 @@ static void take_mark(struct loading *l, const struct json *line)
 
 	if (!id_is_uuid(uuid))
 		return;
-	h->marks = grown(h->marks, h->mark_count, &l->mark_cap, sizeof *h->marks);
+	h->marks = xgrow(h->marks, h->mark_count, &l->mark_cap, sizeof *h->marks);
 	struct history_mark *m = &h->marks[h->mark_count++];
 	*m = (struct history_mark){ .time = time ? time : "",
 				    .is_rewind = json_get(line, "rewindTo"),
@@ -53,7 +44,7 @@ static void take_mark(struct loading *l, const struct json *line)
 	l->seen = (struct map){ 0 };
 }
 
-/* False: it cannot be used. What becomes a file name is checked to the letter. */
+/* False: not valid. Every letter of the hash is checked, because it becomes a file name. */
 static bool read_version(const struct json *v, struct file_version *ret)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -83,36 +74,34 @@ static void take_change(struct loading *l, const struct json *line)
 	if (!change.path || change.path[0] != '/' || !read_version(json_get(line, "before"), &change.before) ||
 	    !read_version(json_get(line, "after"), &change.after))
 		return;
-	h->changes = grown(h->changes, h->change_count, &l->change_cap, sizeof *h->changes);
+	h->changes = xgrow(h->changes, h->change_count, &l->change_cap, sizeof *h->changes);
 	h->changes[h->change_count++] = change;
 	if (h->mark_count && !map_set(&l->seen, str_from(change.path), l))
 		h->marks[h->mark_count - 1].files++;
 }
 
-static void take_line(struct loading *l, struct str text)
-{
-	const struct json *line;
-
-	if (json_parse(&l->reader, text.p, text.n, &line, NULL) < 0)
-		return;
-	if (json_str_is(json_get(line, "type"), "mark"))
-		take_mark(l, line);
-	else if (json_str_is(json_get(line, "type"), "change"))
-		take_change(l, line);
-}
-
 int file_history_load(const char *dir, struct file_history *ret_history, struct err *err)
 {
-	CLEANUP(loading_release) struct loading l = { .h = ret_history };
+	struct loading l = { .h = ret_history };
 	AUTO_BUF struct buf text = { 0 };
+	const struct json *line;
 
 	*ret_history = (struct file_history){ 0 };
 	if (file_read(checkpoint_history_path(&ret_history->arena, dir), HISTORY_LIMIT, &text, err) < 0) {
 		arena_release(&ret_history->arena);
 		return -(int)err->kind;
 	}
-	for (struct str rest = buf_str(&text); rest.n;)
-		take_line(&l, str_cut(&rest, '\n'));
+	for (struct str rest = buf_str(&text); rest.n;) {
+		struct str bytes = str_cut(&rest, '\n');
+		if (json_parse(&l.reader, bytes.p, bytes.n, &line, NULL) < 0)
+			continue;
+		if (json_str_is(json_get(line, "type"), "mark"))
+			take_mark(&l, line);
+		else if (json_str_is(json_get(line, "type"), "change"))
+			take_change(&l, line);
+	}
+	map_release(&l.seen);
+	json_reader_release(&l.reader);
 	return 0;
 }
 
@@ -130,4 +119,88 @@ const struct history_mark *file_history_latest(const struct file_history *h)
 		if (h->marks[i].files && !h->marks[i].is_rewind)
 			return &h->marks[i];
 	return NULL;
+}
+
+/* ---- the way back ---- */
+
+static bool follows(const struct history_change *change, const struct file_version *v)
+{
+	return file_version_same(&change->after, v) || file_version_same(&change->before, v);
+}
+
+void rewind_plan_release(struct rewind_plan *p)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		buf_release(&p->files[i].then_bytes);
+		buf_release(&p->files[i].now_bytes);
+	}
+	free(p->files);
+	*p = (struct rewind_plan){ 0 };
+}
+
+/* Follows the chain of one file, from its first change since the mark to the disk. */
+static int follow_chain(const struct file_history *h, size_t first, struct rewind_file *f, struct err *err)
+{
+	const struct history_change *last = &h->changes[first];
+
+	f->path = last->path;
+	f->then = last->before;
+	for (size_t i = first + 1; i < h->change_count; i++) {
+		const struct history_change *change = &h->changes[i];
+		if (strcmp(change->path, f->path) != 0)
+			continue;
+		f->foreign = f->foreign || !follows(last, &change->before);
+		last = change;
+	}
+	if (file_version_read("/", f->path, &f->now, &f->now_bytes, err) < 0)
+		return -(int)err->kind;
+	f->foreign = f->foreign || !follows(last, &f->now);
+	return 0;
+}
+
+int rewind_plan_make(const struct file_history *h, const struct history_mark *mark, const char *dir,
+		     struct rewind_plan *ret_plan, struct err *err)
+{
+	AUTO_PLAN struct rewind_plan plan = { 0 };
+	struct map seen = { 0 };
+	struct file_version kept;
+	int status = 0;
+
+	plan.files = xcalloc(h->change_count - mark->first_change + 1, sizeof *plan.files);
+	for (size_t i = mark->first_change; i < h->change_count && status == 0; i++) {
+		if (map_set(&seen, str_from(h->changes[i].path), &seen))
+			continue;
+		struct rewind_file *f = &plan.files[plan.count++];
+		status = follow_chain(h, i, f, err);
+		if (status < 0)
+			break;
+		if (file_version_same(&f->now, &f->then) && f->now.mode == f->then.mode) {
+			buf_release(&f->now_bytes);
+			*f = (struct rewind_file){ 0 };
+			plan.count--;
+		} else if (f->then.exists) {
+			status = file_version_read(dir, f->then.sha256, &kept, &f->then_bytes, err);
+			if (status == 0 && !file_version_same(&kept, &f->then))
+				status = err_set(err, ERR_IO, "the stored content of %s is %s", f->path,
+						 kept.exists ? "damaged" : "gone");
+		}
+	}
+	map_release(&seen);
+	if (status < 0)
+		return status;
+	*ret_plan = plan;
+	plan = (struct rewind_plan){ 0 };
+	return 0;
+}
+
+int rewind_file_restore(const struct rewind_file *f, struct checkpoint *c, struct err *err)
+{
+	AUTO_FILE_AT struct file_at at = { 0 };
+
+	if (checkpoint_change(c, f->path, &f->then, err) < 0)
+		return -(int)err->kind;
+	if (!f->then.exists)
+		return file_below_remove("/", f->path, err);
+	int rc = file_at_find("/", f->path, 0777, &at, err);
+	return rc < 0 ? rc : file_at_replace(&at, buf_str(&f->then_bytes), &f->then.mode, err);
 }

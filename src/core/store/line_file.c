@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * line_file.c - see line_file.h. */
+ * line_file.c - lines of large files. */
 #include "core/store/line_file.h"
 #include <errno.h>
 #include <sys/stat.h>
@@ -14,7 +14,7 @@ int line_file_open(struct line_file *f, const char *path, struct err *err)
 	*f = (struct line_file){ .file = fopen(path, "re") };
 	if (!f->file || fstat(fileno(f->file), &st) < 0)
 		return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "cannot open %s: %m", path);
-	if (S_ISDIR(st.st_mode))
+	if (S_ISDIR(st.st_mode)) /* its first read would fail without a name */
 		return err_set(err, ERR_IO, "cannot read %s: it is a directory", path);
 	(void)setvbuf(f->file, NULL, _IOFBF, PIECE);
 	return 0;

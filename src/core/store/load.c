@@ -35,17 +35,6 @@ static void reading_release(struct reading *r)
 	free(r->lines);
 }
 
-static struct line *add_line(struct reading *r)
-{
-	if (r->count == r->cap) {
-		r->cap = r->cap ? r->cap * 2 : 256;
-		r->lines = xrealloc(r->lines, r->cap * sizeof *r->lines);
-	}
-	struct line *l = &r->lines[r->count++];
-	*l = (struct line){ 0 };
-	return l;
-}
-
 /* Kept raw. Most ids repeat one of the previous line, which is then shared. */
 static struct str keep_id(struct reading *r, const struct json *v, struct str before)
 {
@@ -56,7 +45,7 @@ static struct str keep_id(struct reading *r, const struct json *v, struct str be
 	return str_eq(id, before) ? before : arena_str(&r->arena, id);
 }
 
-static void classify(struct reading *r, struct line *l, const struct json *root)
+static void line_classify(struct reading *r, struct line *l, const struct json *root)
 {
 	const struct json *type = json_get(root, "type");
 	const struct json *message = json_get(root, "message");
@@ -86,11 +75,6 @@ static void classify(struct reading *r, struct line *l, const struct json *root)
 		l->trace = trace_read(&r->arena, root);
 }
 
-static const struct json *agent_of(const struct json *root)
-{
-	return json_str_is(json_get(root, "type"), "agent-setting") ? json_get(root, "agentSetting") : NULL;
-}
-
 /* False: not an object. */
 static bool index_line(struct reading *r, struct json_reader *reader, struct str text, struct line_place place,
 		       struct session_load *out, char **agent)
@@ -99,17 +83,19 @@ static bool index_line(struct reading *r, struct json_reader *reader, struct str
 
 	if (json_parse(reader, text.p, text.n, &root, NULL) < 0 || !json_is(root, JSON_OBJECT))
 		return false;
-	struct line *l = add_line(r);
-	l->place = place;
-	classify(r, l, root);
+	r->lines = xgrow(r->lines, r->count, &r->cap, sizeof *r->lines);
+	struct line *l = &r->lines[r->count++];
+	*l = (struct line){ .place = place };
+	line_classify(r, l, root);
 	/* From all lines, including compacted ones: a delivered notice is not delivered again. */
 	const struct json *ids = json_get(json_get(root, "origin"), "ids");
 	for (const struct json *id = json_first(ids); id; id = json_next(ids, id))
 		map_set(&out->delivered, json_str(id, &out->arena), out);
+	const struct json *type = json_get(root, "type");
 	const struct json *id = json_get(root, "id");
 	const struct json *session = json_get(root, "sessionId");
 	bool ours = !r->session.n || !session || str_eq((struct str){ session->text, session->len }, r->session);
-	if (json_str_is(json_get(root, "type"), "queue-operation") && json_is(id, JSON_STRING) && ours) {
+	if (json_str_is(type, "queue-operation") && json_is(id, JSON_STRING) && ours) {
 		struct loaded_notice *n = arena_alloc(&out->arena, sizeof *n);
 		*n = (struct loaded_notice){
 			.id = json_cstr(id, &out->arena),
@@ -123,12 +109,12 @@ static bool index_line(struct reading *r, struct json_reader *reader, struct str
 		for (const struct json *v = json_first(replaced); v; v = json_next(replaced, v))
 			map_set(&out->delivered, json_str(v, &out->arena), out);
 	}
-	if (json_str_is(json_get(root, "type"), "team"))
+	if (json_str_is(type, "team"))
 		out->team = json_str_is(json_get(root, "operation"), "delete")
 				    ? (struct str){ 0 }
 				    : arena_str(&out->arena, json_raw(json_get(root, "team")));
-	if (agent_of(root))
-		*agent = json_cstr(agent_of(root), &out->arena);
+	if (json_str_is(type, "agent-setting") && json_get(root, "agentSetting"))
+		*agent = json_cstr(json_get(root, "agentSetting"), &out->arena);
 	return true;
 }
 
@@ -167,25 +153,21 @@ static int text_of(struct reading *r, const struct line *l, struct str *ret_text
 	return 0;
 }
 
-/* A missing parent was damaged: the chain continues with the previous line. */
-static struct line *parent_of(struct reading *r, struct line *line)
-{
-	struct line *parent = map_get(&r->by_uuid, line->parent);
-
-	for (struct line *l = line; !parent && line->parent.n && l > r->lines; l--)
-		if (l[-1].uuid.n && l[-1].sidechain == line->sidechain)
-			parent = &l[-1];
-	return parent;
-}
-
 /* Keeps the chain from leaf back to its root; returns the root. Lines before a boundary are in its summary. */
 static struct line *keep_chain(struct reading *r, struct line *leaf)
 {
 	struct line *root = NULL;
 
-	for (struct line *l = leaf; l && !l->keep; l = l->type == LINE_BOUNDARY ? NULL : parent_of(r, l)) {
+	for (struct line *l = leaf, *parent; l && !l->keep; l = parent) {
 		l->keep = true;
 		root = l;
+		if (l->type == LINE_BOUNDARY)
+			break;
+		parent = map_get(&r->by_uuid, l->parent);
+		/* A missing parent was damaged: the chain continues with the previous line. */
+		for (struct line *p = l; !parent && l->parent.n && p > r->lines; p--)
+			if (p[-1].uuid.n && p[-1].sidechain == l->sidechain)
+				parent = &p[-1];
 	}
 	return root;
 }
@@ -226,17 +208,6 @@ static struct line *newest_line(struct reading *r)
 
 static int load_file(const char *path, struct str leaf_uuid, struct replay *replay, unsigned depth, struct err *err);
 
-/* <project>/SESSION.jsonl, and its agents in <project>/SESSION/subagents/agent-ID.jsonl */
-static char *origin_path(struct arena *a, const char *path, bool is_agent, struct str session, struct str agent)
-{
-	const char *slash = strrchr(path, '/');
-	int dir_len = slash ? (int)(slash - path + 1) : 0;
-
-	if (agent.n && id_is_agent(agent))
-		return arena_printf(a, "%.*sagent-" STR_FMT ".jsonl", dir_len, path, STR_ARG(agent));
-	return arena_printf(a, "%.*s%s" STR_FMT ".jsonl", dir_len, path, is_agent ? "../../" : "", STR_ARG(session));
-}
-
 static int load_origin(const char *path, struct reading *r, const struct line *fork, struct replay *replay,
 		       unsigned depth, struct err *err)
 {
@@ -254,7 +225,15 @@ static int load_origin(const char *path, struct reading *r, const struct line *f
 	struct str session = json_str(json_get(from, "sessionId"), &arena);
 	if (!id_is_uuid(session))
 		return err_set(err, ERR_PARSE, "%s: the fork's origin is not a session id", path);
-	char *origin = origin_path(&arena, path, fork->sidechain, session, json_str(json_get(from, "agentId"), &arena));
+	/* <project>/SESSION.jsonl, and its agents in <project>/SESSION/subagents/agent-ID.jsonl */
+	struct str agent = json_str(json_get(from, "agentId"), &arena);
+	const char *slash = strrchr(path, '/');
+	int dir_len = slash ? (int)(slash - path + 1) : 0;
+	const char *origin =
+		agent.n && id_is_agent(agent)
+			? arena_printf(&arena, "%.*sagent-" STR_FMT ".jsonl", dir_len, path, STR_ARG(agent))
+			: arena_printf(&arena, "%.*s%s" STR_FMT ".jsonl", dir_len, path,
+				       fork->sidechain ? "../../" : "", STR_ARG(session));
 	if (load_file(origin, json_str(json_get(from, "uuid"), &arena), replay, depth + 1, err) < 0)
 		return depth ? -(int)err->kind : err_wrap(err, "the origin of a fork");
 	const struct json *placeholder = json_get(from, "placeholder");
@@ -300,39 +279,37 @@ static int find_end(struct reading *r, const struct line *leaf, struct session_l
 	return 0;
 }
 
-/* Files that were seen and tools that were loaded before the conversation was summed up are known all the same. */
-static int replay_lines(struct replay *replay, struct reading *r, const struct line *root, struct err *err)
+/* The facts about the whole file, after its lines were replayed. */
+static int finish_load(struct reading *r, const struct line *leaf, bool cut, struct replay *replay, struct err *err)
 {
-	bool summed_up = root && root->type == LINE_BOUNDARY;
-	struct str text;
+	struct session_load *out = replay->out;
+	size_t end = r->count;
 
-	for (const struct line *l = r->lines; l < r->lines + r->count; l++) {
-		if (l->trace && (l->keep || (summed_up && l < root)))
-			replay_trace(replay, l->trace);
-		if (!l->keep)
-			continue;
-		if (text_of(r, l, &text, err) < 0)
-			return -(int)err->kind;
-		replay_line(replay, l, text);
+	while (cut && end > 0 && !r->lines[end - 1].keep)
+		end--;
+	out->bytes = end < r->count  ? r->lines[end].place.at
+		     : !r->last.torn ? r->file.at
+		     : r->last.whole ? r->file.at + 1
+				     : r->last.at;
+	for (const struct line *l = r->lines; l < r->lines + r->count; l++)
+		out->prompts += l->type == LINE_USER && !l->meta && !l->call_id.n;
+	out->waiting = arena_calloc(&out->arena, (r->queued.count + 1) * sizeof *out->waiting);
+	for (const struct map_entry *e = map_next(&r->queued, NULL); e; e = map_next(&r->queued, e)) {
+		const struct loaded_notice *n = e->value;
+		if (!map_get(&out->delivered, str_from(n->id)))
+			out->waiting[out->waiting_count++] = *n;
 	}
+	if (find_end(r, leaf, out, err) < 0)
+		return -(int)err->kind;
+	if (out->end.n)
+		replay_reset_usage(replay);
 	return 0;
-}
-
-/* Behind the last line that counts; without a cut that is the whole file. */
-static uint64_t conversation_end(const struct reading *r, bool cut)
-{
-	size_t i = r->count;
-
-	while (cut && i > 0 && !r->lines[i - 1].keep)
-		i--;
-	if (i < r->count)
-		return r->lines[i].place.at;
-	return !r->last.torn ? r->file.at : r->last.whole ? r->file.at + 1 : r->last.at;
 }
 
 static int load_file(const char *path, struct str leaf_uuid, struct replay *replay, unsigned depth, struct err *err)
 {
 	CLEANUP(reading_release) struct reading r = { 0 };
+	struct str text;
 
 	if (line_file_open(&r.file, path, err) < 0)
 		return -(int)err->kind;
@@ -351,29 +328,22 @@ static int load_file(const char *path, struct str leaf_uuid, struct replay *repl
 	struct line *root = keep_chain(&r, leaf);
 	if (root && root->type == LINE_FORK && load_origin(path, &r, root, replay, depth, err) < 0)
 		return -(int)err->kind;
-	replay_forget_figures(replay); /* those of an origin are not its own */
+	replay_reset_usage(replay); /* that of an origin is not its own */
 	keep_siblings(&r);
-	if (replay_lines(replay, &r, root, err) < 0)
-		return err_wrap(err, "%s", path);
+	/* Files read and tools loaded before a compaction are still known. */
+	bool compacted = root && root->type == LINE_BOUNDARY;
+	for (const struct line *l = r.lines; l < r.lines + r.count; l++) {
+		if (l->trace && (l->keep || (compacted && l < root)))
+			replay_trace(replay, l->trace);
+		if (!l->keep)
+			continue;
+		if (text_of(&r, l, &text, err) < 0)
+			return err_wrap(err, "%s", path);
+		replay_line(replay, l, text);
+	}
 	if (leaf)
 		snprintf(replay->out->last, sizeof replay->out->last, STR_FMT, STR_ARG(leaf->uuid));
-	if (depth > 0)
-		return 0;
-	replay->out->bytes = conversation_end(&r, leaf_uuid.n != 0);
-	for (const struct line *l = r.lines; l < r.lines + r.count; l++)
-		replay->out->prompts += l->type == LINE_USER && !l->meta && !l->call_id.n;
-	struct session_load *out = replay->out;
-	out->waiting = arena_calloc(&out->arena, (r.queued.count + 1) * sizeof *out->waiting);
-	for (const struct map_entry *e = map_next(&r.queued, NULL); e; e = map_next(&r.queued, e)) {
-		const struct loaded_notice *n = e->value;
-		if (!map_get(&out->delivered, str_from(n->id)))
-			out->waiting[out->waiting_count++] = *n;
-	}
-	if (find_end(&r, leaf, replay->out, err) < 0)
-		return -(int)err->kind;
-	if (replay->out->end.n)
-		replay_forget_figures(replay);
-	return 0;
+	return depth > 0 ? 0 : finish_load(&r, leaf, leaf_uuid.n != 0, replay, err);
 }
 
 int session_load(const char *path, struct session_load *ret, struct err *err)

@@ -47,7 +47,7 @@ struct session_load {
 	struct map delivered;          /* ids of the notifications that are in it */
 	struct loaded_notice *waiting; /* the oldest first */
 	size_t waiting_count;
-	struct usage usage; /* of its run that has no end yet: what the answers of this file say ... */
+	struct usage usage; /* of the run without an end: the sum of the answers in this file ... */
 	unsigned tool_uses; /* ... and the calls in them */
 	unsigned prompts;   /* lines of this file without context and results */
 	struct str end;     /* JSON object of the agent-end line, if it is the last one */

@@ -47,9 +47,6 @@ struct replay {
 void replay_line(struct replay *r, const struct line *line, struct str text); /* kept lines, in the order of the file */
 void replay_trace(struct replay *r, const struct line_trace *trace);          /* the same, including compacted lines */
 void replay_placeholder(struct replay *r, struct str text); /* the result of every call of the last answer */
-void replay_forget_figures(struct replay *r);               /* what follows is another run */
+void replay_reset_usage(struct replay *r);                  /* the next lines belong to another run */
 void replay_end(struct replay *r);                          /* after the last; releases what the replay holds */
-
-/* trace.c */
 const struct line_trace *trace_read(struct arena *a, const struct json *root); /* NULL: the line has no facts */
-void replay_drop_older_looks(struct replay *r);

@@ -7,34 +7,8 @@
 #include "lib/base/buf.h"
 #include "lib/io/file.h"
 
-struct lock_file {
-	int fd;
-};
-
-/* NULL: err says why. */
-static struct lock_file *open_file(struct lock_table *t, const char *dir, struct err *err)
-{
-	AUTO_BUF struct buf path = { 0 };
-	struct lock_file *file = map_get(&t->files, str_from(dir));
-
-	if (file)
-		return file;
-	buf_addf(&path, "%s/sessions.lock", dir);
-	if (file_make_parents(path.p, err) < 0)
-		return NULL;
-	int fd = open(path.p, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (fd < 0) {
-		err_set(err, ERR_IO, "cannot open %s: %m", path.p);
-		return NULL;
-	}
-	file = xmalloc(sizeof *file);
-	file->fd = fd;
-	map_set(&t->files, str_from(dir), file);
-	return file;
-}
-
 /* The byte of a session is the same for every process and every version: FNV-1a, without the bits that a file offset lacks. */
-static int set_byte(const struct lock_file *file, const char *id, short type)
+static int set_byte(const int *fd, const char *id, short type)
 {
 	struct flock range = { .l_type = type, .l_whence = SEEK_SET, .l_len = 1 };
 	uint64_t h = 0xcbf29ce484222325u;
@@ -42,25 +16,30 @@ static int set_byte(const struct lock_file *file, const char *id, short type)
 	for (const char *p = id; *p; p++)
 		h = (h ^ (unsigned char)*p) * 0x100000001b3u;
 	range.l_start = (off_t)((h ^ (h >> 32)) >> 2);
-	return fcntl(file->fd, F_OFD_SETLK, &range);
-}
-
-static void held_key(struct buf *out, const char *dir, const char *id)
-{
-	buf_addf(out, "%s/%s", dir, id);
+	return fcntl(*fd, F_OFD_SETLK, &range);
 }
 
 int session_lock(struct lock_table *t, const char *dir, const char *id, struct err *err)
 {
 	AUTO_BUF struct buf key = { 0 };
+	AUTO_BUF struct buf path = { 0 };
+	int *fd = map_get(&t->files, str_from(dir));
 
-	held_key(&key, dir, id);
+	buf_addf(&key, "%s/%s", dir, id);
 	if (map_get(&t->held, buf_str(&key)))
 		return err_set(err, ERR_BUSY, "session %s is open already", id);
-	struct lock_file *file = open_file(t, dir, err);
-	if (!file)
-		return -(int)err->kind;
-	if (set_byte(file, id, F_WRLCK) < 0) {
+	if (!fd) {
+		buf_addf(&path, "%s/sessions.lock", dir);
+		if (file_make_parents(path.p, err) < 0)
+			return -(int)err->kind;
+		int opened = open(path.p, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+		if (opened < 0)
+			return err_set(err, ERR_IO, "cannot open %s: %m", path.p);
+		fd = xmalloc(sizeof *fd);
+		*fd = opened;
+		map_set(&t->files, str_from(dir), fd);
+	}
+	if (set_byte(fd, id, F_WRLCK) < 0) {
 		if (errno == EAGAIN || errno == EACCES)
 			return err_set(err, ERR_BUSY, "session %s is in use by another process", id);
 		return err_set(err, ERR_IO, "cannot lock session %s: %m", id);
@@ -72,19 +51,18 @@ int session_lock(struct lock_table *t, const char *dir, const char *id, struct e
 void session_unlock(struct lock_table *t, const char *dir, const char *id)
 {
 	AUTO_BUF struct buf key = { 0 };
-	struct lock_file *file = map_get(&t->files, str_from(dir));
+	const int *fd = map_get(&t->files, str_from(dir));
 
-	held_key(&key, dir, id);
-	if (file && map_remove(&t->held, buf_str(&key)))
-		(void)set_byte(file, id, F_UNLCK);
+	buf_addf(&key, "%s/%s", dir, id);
+	if (fd && map_remove(&t->held, buf_str(&key)))
+		(void)set_byte(fd, id, F_UNLCK);
 }
 
 void lock_table_release(struct lock_table *t)
 {
 	for (struct map_entry *e = map_next(&t->files, NULL); e; e = map_next(&t->files, e)) {
-		struct lock_file *file = e->value;
-		close(file->fd);
-		free(file);
+		close(*(int *)e->value);
+		free(e->value);
 	}
 	map_release(&t->files);
 	map_release(&t->held);

@@ -8,7 +8,7 @@
 #include "lib/base/map.h"
 
 struct lock_table {
-	struct map files; /* directory -> struct lock_file */
+	struct map files; /* directory -> int *, the descriptor of its file */
 	struct map held;  /* directory/id -> anything: the kernel lock does not exclude its own process */
 };
 

@@ -4,12 +4,17 @@
 #include "lib/base/crash.h"
 #include "lib/json/json_write.h"
 
-/* The fields that all lines have, up to the type's own. The line is built in the store's scratch buffer. */
-static struct json_out begin_as(struct recorder *r, const char *type, const char *uuid)
+/* The fields that all lines have, up to the type's own. given: NULL for a new id, which goes to uuid. The line is built in
+ * the store's scratch buffer. */
+static struct json_out record_begin(struct recorder *r, const char *type, const char *given, char uuid[UUID_LEN + 1])
 {
 	const struct record_context *c = r->context;
 	char now[ISO_TIME_LEN + 1];
 
+	if (given)
+		snprintf(uuid, UUID_LEN + 1, "%s", given);
+	else
+		id_uuid(uuid);
 	buf_clear(&r->store->line);
 	struct json_out w = json_out(&r->store->line);
 	id_iso_time(id_wall_ms(), now);
@@ -30,13 +35,7 @@ static struct json_out begin_as(struct recorder *r, const char *type, const char
 	return w;
 }
 
-static struct json_out record_begin(struct recorder *r, const char *type, char uuid[UUID_LEN + 1])
-{
-	id_uuid(uuid);
-	return begin_as(r, type, uuid);
-}
-
-static int commit(struct recorder *r, struct json_out *w, const char *uuid, struct err *err)
+static int record_commit(struct recorder *r, struct json_out *w, const char *uuid, struct err *err)
 {
 	json_close(w);
 	if (r->journal && journal_append(r->journal, w->buf, err) < 0)
@@ -48,7 +47,7 @@ static int commit(struct recorder *r, struct json_out *w, const char *uuid, stru
 	return 0;
 }
 
-/* What was only said is a string: that is what other programs look for in a prompt. */
+/* A single text is a string: other programs expect a prompt to be one. */
 static void put_user_message(struct json_out *w, struct segment *const *blocks, size_t count)
 {
 	json_key(w, "message");
@@ -69,11 +68,7 @@ static void put_user_message(struct json_out *w, struct segment *const *blocks, 
 
 int recorder_user(struct recorder *r, const struct user_line *line, char uuid[UUID_LEN + 1], struct err *err)
 {
-	if (line->uuid)
-		snprintf(uuid, UUID_LEN + 1, "%s", line->uuid);
-	else
-		id_uuid(uuid);
-	struct json_out w = begin_as(r, "user", uuid);
+	struct json_out w = record_begin(r, "user", line->uuid, uuid);
 
 	if (line->meta)
 		json_kbool(&w, "isMeta", true);
@@ -90,26 +85,26 @@ int recorder_user(struct recorder *r, const struct user_line *line, char uuid[UU
 		json_close(&w);
 	}
 	put_user_message(&w, line->blocks, line->count);
-	return commit(r, &w, uuid, err);
+	return record_commit(r, &w, uuid, err);
 }
 
 int recorder_result(struct recorder *r, const struct segment *result, struct str tool_use_result,
 		    char uuid[UUID_LEN + 1], struct err *err)
 {
-	struct json_out w = record_begin(r, "user", uuid);
+	struct json_out w = record_begin(r, "user", NULL, uuid);
 	struct segment *const blocks[] = { (struct segment *)(uintptr_t)result };
 
 	put_user_message(&w, blocks, 1);
 	if (tool_use_result.n)
 		json_kraw(&w, "toolUseResult", tool_use_result);
-	return commit(r, &w, uuid, err);
+	return record_commit(r, &w, uuid, err);
 }
 
 int recorder_block(struct recorder *r, const struct answer_ids *ids, const struct segment *block,
 		   const struct answer_stop *end, char uuid[UUID_LEN + 1], struct err *err)
 {
 	char before[UUID_LEN + 1];
-	struct json_out w = record_begin(r, "assistant", uuid);
+	struct json_out w = record_begin(r, "assistant", NULL, uuid);
 
 	memcpy(before, r->last, sizeof before);
 	if (!end)
@@ -137,20 +132,20 @@ int recorder_block(struct recorder *r, const struct answer_ids *ids, const struc
 		usage_write(&w, end->usage);
 	}
 	json_close(&w);
-	int status = commit(r, &w, uuid, err);
+	int status = record_commit(r, &w, uuid, err);
 	if (end && end->summary)
 		memcpy(r->last, before, sizeof before); /* no line follows it */
 	return status;
 }
 
-/* It begins a new chain: readers find the old one by logicalParentUuid. */
-static int put_boundary(struct recorder *r, const struct compact_line *line, struct err *err)
+int recorder_compact(struct recorder *r, const struct compact_line *line, char uuid[UUID_LEN + 1], struct err *err)
 {
-	char before[UUID_LEN + 1], uuid[UUID_LEN + 1];
+	char before[UUID_LEN + 1], boundary[UUID_LEN + 1];
 
+	/* The boundary begins a new chain: readers find the old one by logicalParentUuid. */
 	memcpy(before, r->last, sizeof before);
 	r->last[0] = '\0';
-	struct json_out w = record_begin(r, "system", uuid);
+	struct json_out w = record_begin(r, "system", NULL, boundary);
 	json_kcstr(&w, "logicalParentUuid", before[0] ? before : NULL);
 	json_kcstr(&w, "subtype", "compact_boundary");
 	json_kcstr(&w, "content", "Conversation compacted");
@@ -160,24 +155,16 @@ static int put_boundary(struct recorder *r, const struct compact_line *line, str
 	json_kcstr(&w, "trigger", line->trigger);
 	json_ki64(&w, "preTokens", line->tokens_before);
 	json_close(&w);
-	return commit(r, &w, uuid, err);
-}
-
-int recorder_compact(struct recorder *r, const struct compact_line *line, char uuid[UUID_LEN + 1], struct err *err)
-{
-	char before[UUID_LEN + 1];
-
-	memcpy(before, r->last, sizeof before);
-	int status = put_boundary(r, line, err);
+	int status = record_commit(r, &w, boundary, err);
 	if (status == 0) {
 		crash_point(compact_boundary);
-		struct json_out w = record_begin(r, "user", uuid);
+		w = record_begin(r, "user", NULL, uuid);
 		if (line->between_turns)
 			json_kbool(&w, "isMeta", true);
 		json_kbool(&w, "isCompactSummary", true);
 		json_kbool(&w, "isVisibleInTranscriptOnly", true);
 		put_user_message(&w, line->blocks, line->count);
-		status = commit(r, &w, uuid, err);
+		status = record_commit(r, &w, uuid, err);
 	}
 	if (status < 0)
 		memcpy(r->last, before, sizeof before); /* the parent of the next line is unchanged */
@@ -187,7 +174,7 @@ int recorder_compact(struct recorder *r, const struct compact_line *line, char u
 int recorder_fork_origin(struct recorder *r, const struct fork_origin *origin, struct err *err)
 {
 	char uuid[UUID_LEN + 1];
-	struct json_out w = record_begin(r, "fork-origin", uuid);
+	struct json_out w = record_begin(r, "fork-origin", NULL, uuid);
 
 	json_key(&w, "forkedFrom");
 	json_open(&w, '{');
@@ -198,7 +185,7 @@ int recorder_fork_origin(struct recorder *r, const struct fork_origin *origin, s
 	if (origin->placeholder)
 		json_kcstr(&w, "placeholder", origin->placeholder);
 	json_close(&w);
-	return commit(r, &w, uuid, err);
+	return record_commit(r, &w, uuid, err);
 }
 
 int recorder_agent(struct recorder *r, const char *type, struct err *err)
@@ -215,8 +202,8 @@ int recorder_agent(struct recorder *r, const char *type, struct err *err)
 	return journal_append(r->journal, w.buf, err);
 }
 
-/* Lines outside of the parent chain begin so. */
-static struct json_out begin_apart(struct recorder *r, const char *type, const char *operation)
+/* Of a line outside of the parent chain */
+static struct json_out operation_begin(struct recorder *r, const char *type, const char *operation)
 {
 	char time[ISO_TIME_LEN + 1];
 
@@ -235,7 +222,7 @@ int recorder_queue(struct recorder *r, const struct queue_line *line, struct err
 {
 	if (!r->journal)
 		return 0;
-	struct json_out w = begin_apart(r, "queue-operation", "enqueue");
+	struct json_out w = operation_begin(r, "queue-operation", "enqueue");
 	json_kcstr(&w, "id", line->id);
 	if (line->from) {
 		json_kcstr(&w, "kind", "teammate");
@@ -261,7 +248,7 @@ int recorder_team(struct recorder *r, const char *operation, struct str fields, 
 {
 	if (!r->journal)
 		return 0;
-	struct json_out w = begin_apart(r, "team", operation);
+	struct json_out w = operation_begin(r, "team", operation);
 	json_kraw(&w, "team", fields);
 	json_close(&w);
 	return journal_append(r->journal, w.buf, err);
@@ -270,8 +257,8 @@ int recorder_team(struct recorder *r, const char *operation, struct str fields, 
 int recorder_end(struct recorder *r, struct str fields, struct err *err)
 {
 	char uuid[UUID_LEN + 1];
-	struct json_out w = record_begin(r, "agent-end", uuid);
+	struct json_out w = record_begin(r, "agent-end", NULL, uuid);
 
 	json_kraw(&w, "end", fields);
-	return commit(r, &w, uuid, err);
+	return record_commit(r, &w, uuid, err);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * replay.c - builds a transcript from the lines of a file: skips discarded answers, orders results by their calls, and
- * returns the open calls of the last answer. */
+ * returns the open calls of the last answer. Facts about results besides their text (files read, tools loaded) survive
+ * compaction. */
 #include "core/store/load_int.h"
 
 static void forget_calls(struct session_load *out)
@@ -53,80 +54,58 @@ static void finish_answer(struct replay *r)
 	*a = (struct open_answer){ 0 };
 }
 
-static void add_call(struct replay *r, const struct json *block)
-{
-	struct session_load *out = r->out;
-
-	if (out->call_count == r->call_cap) {
-		r->call_cap = r->call_cap ? r->call_cap * 2 : 8;
-		out->calls = xrealloc(out->calls, r->call_cap * sizeof *out->calls);
-	}
-	out->calls[out->call_count++] = (struct loaded_call){
-		.id = arena_str(&out->arena, json_str(json_get(block, "id"), &out->arena)),
-		.name = arena_str(&out->arena, json_str(json_get(block, "name"), &out->arena)),
-		.input = arena_str(&out->arena, json_raw(json_get(block, "input"))),
-	};
-}
-
 static void replay_answer(struct replay *r, const struct json *root)
 {
 	struct open_answer *a = &r->answer;
+	struct session_load *out = r->out;
 	const struct json *message = json_get(root, "message");
 	const struct json *content = json_get(message, "content");
 	const struct json *stop = json_get(message, "stop_reason");
-	struct str id = json_str(json_get(message, "id"), &r->out->arena);
+	struct str id = json_str(json_get(message, "id"), &out->arena);
 
 	const struct json *model = json_get(root, "requestedModel");
 	model = model ? model : json_get(message, "model");
 	if (json_is(model, JSON_STRING) && !json_str_is(model, "<synthetic>") &&
-	    !(r->out->model && json_str_is(model, r->out->model)))
-		r->out->model = json_cstr(model, &r->out->arena);
+	    !(out->model && json_str_is(model, out->model)))
+		out->model = json_cstr(model, &out->arena);
 	if (!a->id.p || !str_eq(a->id, id)) {
 		finish_answer(r);
 		settle_calls(r, false);
-		a->id = arena_str(&r->out->arena, id);
+		a->id = arena_str(&out->arena, id);
 	}
 	for (const struct json *b = json_first(content); b; b = json_next(content, b)) {
 		struct segment *s = segment_from_json(b);
 		if (!s)
 			continue;
-		if (a->block_count == a->block_cap) {
-			a->block_cap = a->block_cap ? a->block_cap * 2 : 4;
-			a->blocks = xrealloc(a->blocks, a->block_cap * sizeof *a->blocks);
-		}
+		a->blocks = xgrow(a->blocks, a->block_count, &a->block_cap, sizeof *a->blocks);
 		a->blocks[a->block_count++] = s;
 		if (s->kind != SEGMENT_TOOL_USE)
 			continue;
-		add_call(r, b);
-		r->out->tool_uses++;
+		out->calls = xgrow(out->calls, out->call_count, &r->call_cap, sizeof *out->calls);
+		out->calls[out->call_count++] = (struct loaded_call){
+			.id = arena_str(&out->arena, json_str(json_get(b, "id"), &out->arena)),
+			.name = arena_str(&out->arena, json_str(json_get(b, "name"), &out->arena)),
+			.input = arena_str(&out->arena, json_raw(json_get(b, "input"))),
+		};
+		out->tool_uses++;
 	}
 	if (json_is(stop, JSON_STRING)) {
 		struct usage usage = { 0 };
 		usage_merge(&usage, json_get(message, "usage"));
-		usage_add(&r->out->usage, &usage);
+		usage_add(&out->usage, &usage);
 	}
 	a->closed = a->closed || !json_bool(json_get(root, "partial")) || json_is(stop, JSON_STRING);
 	a->refused = a->refused || json_str_is(stop, "refusal");
 	a->paused = a->paused || json_str_is(stop, "pause_turn");
 }
 
-/* A result without its call cannot be sent: it is passed over. */
-static void take_result(struct replay *r, const struct json *block)
+/* block: NULL if the line has no text. Context without a prompt is not an unfinished turn. */
+static void add_user_block(struct replay *r, const struct json *root, struct segment *block)
 {
-	struct str id = json_str(json_get(block, "tool_use_id"), &r->out->arena);
-
-	for (size_t i = 0; i < r->out->call_count; i++) {
-		struct loaded_call *call = &r->out->calls[i];
-		if (str_eq(call->id, id) && !call->result) {
-			call->result = segment_from_json(block);
-			return;
-		}
-	}
-}
-
-/* Context without a prompt is not an unfinished turn. */
-static void note_user(struct replay *r, const struct json *root)
-{
+	finish_answer(r);
+	settle_calls(r, false);
+	if (block)
+		transcript_add(&r->out->transcript, ROLE_USER, block);
 	if (r->last != LAST_NONE || !json_bool(json_get(root, "isMeta")))
 		r->last = LAST_USER;
 }
@@ -134,28 +113,27 @@ static void note_user(struct replay *r, const struct json *root)
 static void replay_user(struct replay *r, const struct json *root)
 {
 	const struct json *content = json_get(json_get(root, "message"), "content");
+	struct session_load *out = r->out;
 
 	if (json_is(content, JSON_STRING)) {
-		finish_answer(r);
-		settle_calls(r, false);
-		struct str text = json_str(content, &r->out->arena);
-		if (text.n)
-			transcript_add(&r->out->transcript, ROLE_USER, segment_text(text));
-		note_user(r, root);
+		struct str text = json_str(content, &out->arena);
+		add_user_block(r, root, text.n ? segment_text(text) : NULL);
 		return;
 	}
 	for (const struct json *b = json_first(content); b; b = json_next(content, b)) {
 		if (json_str_is(json_get(b, "type"), "tool_result")) {
-			take_result(r, b); /* it waits until all of them are there */
+			/* A result without its call cannot be sent: it is dropped. The others wait for the last one. */
+			struct str id = json_str(json_get(b, "tool_use_id"), &out->arena);
+			size_t i = 0;
+			while (i < out->call_count && (!str_eq(out->calls[i].id, id) || out->calls[i].result))
+				i++;
+			if (i < out->call_count)
+				out->calls[i].result = segment_from_json(b);
 			continue;
 		}
 		struct segment *s = segment_from_json(b);
-		if (!s)
-			continue;
-		finish_answer(r);
-		settle_calls(r, false);
-		transcript_add(&r->out->transcript, ROLE_USER, s);
-		note_user(r, root);
+		if (s)
+			add_user_block(r, root, s);
 	}
 }
 
@@ -170,7 +148,7 @@ void replay_placeholder(struct replay *r, struct str text)
 	settle_calls(r, false);
 }
 
-void replay_forget_figures(struct replay *r)
+void replay_reset_usage(struct replay *r)
 {
 	r->out->usage = (struct usage){ 0 };
 	r->out->tool_uses = 0;
@@ -190,22 +168,90 @@ void replay_line(struct replay *r, const struct line *line, struct str text)
 	else if (line->type == LINE_USER)
 		replay_user(r, root);
 	else if (line->type == LINE_END)
-		replay_forget_figures(r);
-}
-
-/* A call without a result is made again, or is lost: it counts then. */
-static void uncount_open_calls(struct session_load *out)
-{
-	for (size_t i = 0; i < out->call_count && out->tool_uses; i++)
-		out->tool_uses -= !out->calls[i].result;
+		replay_reset_usage(r);
 }
 
 void replay_end(struct replay *r)
 {
+	struct session_load *out = r->out;
+	size_t kept = 0;
+
 	finish_answer(r);
 	settle_calls(r, true);
-	uncount_open_calls(r->out);
-	r->out->interrupted = r->out->call_count || r->last == LAST_USER || r->last == LAST_PAUSED;
-	replay_drop_older_looks(r);
+	/* A call without a result is made again, or is lost: it counts then. */
+	for (size_t i = 0; i < out->call_count && out->tool_uses; i++)
+		out->tool_uses -= !out->calls[i].result;
+	out->interrupted = out->call_count || r->last == LAST_USER || r->last == LAST_PAUSED;
+	/* The newest entry of each file wins. */
+	for (size_t i = 0; i < out->file_count; i++)
+		if ((size_t)map_get(&r->files, str_from(out->files[i].path)) == i + 1)
+			out->files[kept++] = out->files[i];
+	out->file_count = kept;
+	map_release(&r->files);
 	json_reader_release(&r->reader);
+}
+
+/* ---- facts about results ---- */
+
+static int64_t line_time_ms(const struct json *root)
+{
+	AUTO_ARENA struct arena scratch = { 0 };
+	char *text = json_cstr(json_get(root, "timestamp"), &scratch);
+	struct tm tm = { 0 };
+	const char *end = text ? strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) : NULL;
+
+	if (!end)
+		return 0;
+	int64_t ms = (int64_t)timegm(&tm) * 1000;
+	if (*end == '.')
+		for (int64_t unit = 100; unit && *++end >= '0' && *end <= '9'; unit /= 10)
+			ms += unit * (*end - '0');
+	return ms;
+}
+
+const struct line_trace *trace_read(struct arena *a, const struct json *root)
+{
+	const struct json *result = json_get(root, "toolUseResult");
+	const struct json *file = json_get(result, "file");
+	const struct json *found = json_get(result, "total_deferred_tools") ? json_get(result, "matches") : NULL;
+	int64_t seen = 0, total = 0;
+	struct line_trace t = { 0 };
+	size_t cap = 0;
+
+	t.file.path = json_cstr(json_get(file ? file : result, "filePath"), a);
+	if (t.file.path) {
+		(void)json_i64(json_get(file, "numLines"), &seen);
+		(void)json_i64(json_get(file, "totalLines"), &total);
+		t.file.time_ms = line_time_ms(root);
+		t.file.partial = seen < total;
+	}
+	/* Tools found by ToolSearch are loaded. */
+	for (const struct json *v = json_first(found); v; v = json_next(found, v))
+		cap++;
+	if (cap)
+		t.tools = arena_calloc(a, cap * sizeof *t.tools);
+	for (const struct json *v = json_first(found); v; v = json_next(found, v))
+		if (json_is(v, JSON_STRING))
+			t.tools[t.tool_count++] = json_cstr(v, a);
+	if (!t.file.path && !t.tool_count)
+		return NULL;
+	struct line_trace *kept = arena_calloc(a, sizeof *kept);
+	*kept = t;
+	return kept;
+}
+
+void replay_trace(struct replay *r, const struct line_trace *trace)
+{
+	struct session_load *out = r->out;
+
+	if (trace->file.path) {
+		map_set(&r->files, str_from(trace->file.path), (void *)(out->file_count + 1));
+		out->files = xgrow(out->files, out->file_count, &r->file_cap, sizeof *out->files);
+		out->files[out->file_count] = trace->file;
+		out->files[out->file_count++].path = arena_strdup(&out->arena, trace->file.path);
+	}
+	for (size_t i = 0; i < trace->tool_count; i++) {
+		out->tools = xgrow(out->tools, out->tool_count, &r->tool_cap, sizeof *out->tools);
+		out->tools[out->tool_count++] = arena_strdup(&out->arena, trace->tools[i]);
+	}
 }

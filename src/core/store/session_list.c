@@ -2,8 +2,8 @@
  * session_list.c - reads the files of a project. Most lines are only looked at as bytes: a file may have hundreds of
  * megabytes, and what a list shows stands in few of its lines. */
 #include <dirent.h>
-#include <errno.h>
 #include <sys/stat.h>
+#include "core/store/line_file.h"
 #include "core/store/session_list.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
@@ -14,21 +14,17 @@ enum { LONGEST_PROMPT = 200, MOST_NAMED = 5 };
 
 int session_each_line(const char *path, int (*fn)(void *data, struct str line), void *data, struct err *err)
 {
-	FILE *f = fopen(path, "re");
-	char *line = NULL;
-	size_t cap = 0;
-	ssize_t n;
-	int status = 0;
+	struct line_file f = { 0 };
+	struct line_place place;
+	struct str line;
 
-	if (!f)
-		return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "cannot open %s: %m", path);
-	while (status == 0 && (n = getline(&line, &cap, f)) >= 0) {
-		struct str all = str_trim((struct str){ line, (size_t)n });
-		if (all.n)
-			status = fn(data, all);
+	int status = line_file_open(&f, path, err);
+	while (status == 0 && line_file_next(&f, &line, &place, NULL) > 0) {
+		line = str_trim(line);
+		if (line.n)
+			status = fn(data, line);
 	}
-	free(line);
-	(void)fclose(f);
+	line_file_close(&f);
 	return status;
 }
 
@@ -46,35 +42,16 @@ static bool has(struct str line, const char *part)
 	return memmem(line.p, line.n, part, strlen(part)) != NULL;
 }
 
-static void take_title(struct scan *s, const struct json *root)
-{
-	struct arena *a = &s->list->arena;
-	bool custom = json_str_is(json_get(root, "type"), "custom-title");
-	const char *title = json_cstr(json_get(root, custom ? "customTitle" : "aiTitle"), a);
-
-	/* A fork's file begins with the lines of its origin, whose title is not its own. */
-	const struct json *session = json_get(root, "sessionId");
-	if (!title || (s->named && !custom) || (session && !json_str_is(session, s->entry->id)))
-		return;
-	s->entry->title = title;
-	s->named = custom;
-}
-
-static struct str first_text(const struct json *content, struct arena *a)
-{
-	for (const struct json *b = json_is(content, JSON_ARRAY) ? json_first(content) : NULL; b;
-	     b = json_next(content, b))
-		if (json_str_is(json_get(b, "type"), "text"))
-			return json_str(json_get(b, "text"), a);
-	return json_str(content, a);
-}
-
 static void take_prompt(struct scan *s, const struct json *root)
 {
 	struct arena *a = &s->list->arena;
 	AUTO_BUF struct buf folded = { 0 };
-	struct str text = str_trim(first_text(json_get(json_get(root, "message"), "content"), a));
+	const struct json *content = json_get(json_get(root, "message"), "content");
+	const struct json *block = json_is(content, JSON_ARRAY) ? json_first(content) : NULL;
 
+	while (block && !json_str_is(json_get(block, "type"), "text"))
+		block = json_next(content, block);
+	struct str text = str_trim(json_str(block ? json_get(block, "text") : content, a));
 	if (!text.n || json_bool(json_get(root, "isMeta")))
 		return;
 	buf_addfolded(&folded, (struct str){ text.p, MIN(text.n, (size_t)LONGEST_PROMPT) });
@@ -102,8 +79,8 @@ static bool value_has(const struct json *v, const char *text, struct arena *a)
 	return false;
 }
 
-/* What was said: texts and thoughts, the input of calls and their results; not types, ids and the like. */
-static bool line_says(const struct json *root, const char *text)
+/* Searches texts and thoughts, the input of calls and their results; not types, ids and the like. */
+static bool line_contains(const struct json *root, const char *text)
 {
 	static const char *const spoken[] = { "text", "thinking", "input", "content" };
 	AUTO_ARENA struct arena a = { 0 };
@@ -130,69 +107,71 @@ static bool line_says(const struct json *root, const char *text)
 static int on_line(void *data, struct str line)
 {
 	struct scan *s = data;
+	struct session_entry *entry = s->entry;
 	bool of_user = has(line, "\"type\":\"user\""), of_model = has(line, "\"type\":\"assistant\"");
 	bool titled = has(line, "\"custom-title\"") || has(line, "\"ai-title\"");
 	AUTO_JSON struct json_reader reader = { 0 };
 	const struct json *root;
 
-	s->entry->messages += of_user || of_model;
-	s->entry->answers += of_model && !has(line, "\"isApiErrorMessage\":true");
-	bool searched = s->text && (of_user || of_model) && !s->entry->matches;
-	if (!searched && !titled && (!of_user || s->entry->prompt[0]))
+	entry->messages += of_user || of_model;
+	entry->answers += of_model && !has(line, "\"isApiErrorMessage\":true");
+	bool searched = s->text && (of_user || of_model) && !entry->matches;
+	if (!searched && !titled && (!of_user || entry->prompt[0]))
 		return 0;
 	if (json_parse(&reader, line.p, line.n, &root, NULL) < 0)
 		return 0; /* torn */
 	if (searched)
-		s->entry->matches = line_says(root, s->text);
-	if (titled)
-		take_title(s, root);
-	if (json_str_is(json_get(root, "type"), "user") && !s->entry->prompt[0])
+		entry->matches = line_contains(root, s->text);
+	if (titled) {
+		bool custom = json_str_is(json_get(root, "type"), "custom-title");
+		const char *title = json_cstr(json_get(root, custom ? "customTitle" : "aiTitle"), &s->list->arena);
+		/* A fork's file begins with the lines of its origin, whose title is not its own. */
+		const struct json *session = json_get(root, "sessionId");
+		bool own = !session || json_str_is(session, entry->id);
+		if (title && own && (custom || !s->named)) {
+			entry->title = title;
+			s->named = custom;
+		}
+	}
+	if (json_str_is(json_get(root, "type"), "user") && !entry->prompt[0])
 		take_prompt(s, root);
 	return 0;
 }
 
-static void read_one(struct session_list *l, struct session_entry *e, const char *text)
-{
-	struct scan scan = { .list = l, .entry = e, .text = text };
-
-	e->title = e->prompt = "";
-	e->matches = !text;
-	(void)session_each_line(e->path, on_line, &scan, NULL); /* gone meanwhile: it has no lines */
-	if (text && strcasestr(e->title, text))
-		e->matches = true;
-	e->cwd = e->cwd ? e->cwd : "";
-	e->branch = e->branch ? e->branch : "";
-}
-
 /* ---- all of them ------------------------------------------------------------------------------------------------- */
 
-static void add(struct session_list *l, struct str id, const struct stat *st)
+/* The next session file of an open directory; d NULL or at its end: false. */
+static bool next_session_file(DIR *d, struct str *ret_id, struct stat *ret_st)
 {
-	if (l->count == l->cap) {
-		l->cap = l->cap ? l->cap * 2 : 16;
-		l->entries = xrealloc(l->entries, l->cap * sizeof *l->entries);
-	}
-	l->entries[l->count++] = (struct session_entry){
-		.id = arena_str(&l->arena, id).p,
-		.path = arena_printf(&l->arena, "%s/" STR_FMT ".jsonl", l->project_dir, STR_ARG(id)),
-		.changed_ms = (int64_t)st->st_mtim.tv_sec * 1000 + st->st_mtim.tv_nsec / 1000000,
-		.bytes = (uint64_t)st->st_size,
-	};
-}
-
-static void find_files(struct session_list *l)
-{
-	DIR *d = opendir(l->project_dir);
-
 	for (struct dirent *e; d && (e = readdir(d));) {
 		struct str name = str_from(e->d_name);
-		struct stat st;
-		if (str_ends(name, STR(".jsonl")) && id_is_uuid((struct str){ name.p, name.n - 6 }) &&
-		    fstatat(dirfd(d), e->d_name, &st, 0) == 0 && st.st_size > 0)
-			add(l, (struct str){ name.p, name.n - 6 }, &st);
+		*ret_id = (struct str){ name.p, name.n > 6 ? name.n - 6 : 0 };
+		if (str_ends(name, STR(".jsonl")) && id_is_uuid(*ret_id) &&
+		    fstatat(dirfd(d), e->d_name, ret_st, 0) == 0 && ret_st->st_size > 0)
+			return true;
 	}
 	if (d)
 		closedir(d);
+	return false;
+}
+
+char *session_newest(struct arena *a, const char *dir)
+{
+	DIR *d = opendir(dir);
+	struct timespec newest_time = { 0 };
+	char *newest = NULL;
+	struct stat st;
+	struct str id;
+
+	while (next_session_file(d, &id, &st)) {
+		struct timespec time = st.st_mtim;
+		if (newest && (time.tv_sec < newest_time.tv_sec ||
+			       (time.tv_sec == newest_time.tv_sec && time.tv_nsec <= newest_time.tv_nsec)))
+			continue;
+		newest = arena_dup(a, id.p, id.n);
+		newest_time = time;
+	}
+	return newest;
 }
 
 static int newest_first(const void *a, const void *b)
@@ -206,12 +185,33 @@ static int newest_first(const void *a, const void *b)
 
 void session_list_read(const char *project_dir, const char *text, struct session_list *ret)
 {
+	DIR *d = opendir(project_dir);
+	struct stat st;
+	struct str id;
+
 	ret->project_dir = arena_strdup(&ret->arena, project_dir);
-	find_files(ret);
+	while (next_session_file(d, &id, &st)) {
+		ret->entries = xgrow(ret->entries, ret->count, &ret->cap, sizeof *ret->entries);
+		ret->entries[ret->count++] = (struct session_entry){
+			.id = arena_str(&ret->arena, id).p,
+			.path = arena_printf(&ret->arena, "%s/" STR_FMT ".jsonl", project_dir, STR_ARG(id)),
+			.changed_ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000,
+			.bytes = (uint64_t)st.st_size,
+		};
+	}
 	if (ret->count)
 		qsort(ret->entries, ret->count, sizeof *ret->entries, newest_first);
-	for (size_t i = 0; i < ret->count; i++)
-		read_one(ret, &ret->entries[i], text);
+	for (size_t i = 0; i < ret->count; i++) {
+		struct session_entry *e = &ret->entries[i];
+		struct scan scan = { .list = ret, .entry = e, .text = text };
+		e->title = e->prompt = "";
+		e->matches = !text;
+		(void)session_each_line(e->path, on_line, &scan, NULL); /* gone meanwhile: it has no lines */
+		if (text && strcasestr(e->title, text))
+			e->matches = true;
+		e->cwd = e->cwd ? e->cwd : "";
+		e->branch = e->branch ? e->branch : "";
+	}
 }
 
 void session_list_release(struct session_list *l)
@@ -221,20 +221,9 @@ void session_list_release(struct session_list *l)
 	*l = (struct session_list){ 0 };
 }
 
-static bool is_meant(const struct session_entry *e, const char *name)
+static bool entry_matches_name(const struct session_entry *e, const char *name)
 {
 	return name[0] && (str_starts(str_from(e->id), str_from(name)) || !strcasecmp(e->title, name));
-}
-
-/* How much of its id tells it from all others. */
-static size_t short_id(const struct session_list *l, const struct session_entry *e)
-{
-	size_t n = 8;
-
-	for (size_t i = 0; i < l->count; i++)
-		while (&l->entries[i] != e && n < UUID_LEN && !strncmp(l->entries[i].id, e->id, n))
-			n++;
-	return n;
 }
 
 static int refuse_several(const struct session_list *l, const char *name, size_t count, struct err *err)
@@ -244,9 +233,13 @@ static int refuse_several(const struct session_list *l, const char *name, size_t
 
 	for (size_t i = 0; i < l->count && named < MOST_NAMED; i++) {
 		const struct session_entry *e = &l->entries[i];
-		if (!is_meant(e, name))
+		if (!entry_matches_name(e, name))
 			continue;
-		buf_addf(&ids, "%s%.*s (", named++ ? ", " : "", (int)short_id(l, e), e->id);
+		size_t unique = 8; /* so much of the id that no other begins with it */
+		for (size_t k = 0; k < l->count; k++)
+			while (k != i && unique < UUID_LEN && !strncmp(l->entries[k].id, e->id, unique))
+				unique++;
+		buf_addf(&ids, "%s%.*s (", named++ ? ", " : "", (int)unique, e->id);
 		buf_addspan(&ids, MAX(id_wall_ms() - e->changed_ms, (int64_t)0));
 		buf_addstr(&ids, ")");
 	}
@@ -266,7 +259,7 @@ int session_list_find(const struct session_list *l, const char *name, const stru
 			*ret = e;
 			return 0;
 		}
-		if (!is_meant(e, name))
+		if (!entry_matches_name(e, name))
 			continue;
 		found = e;
 		count++;

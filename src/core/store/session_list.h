@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * session_list.h - the sessions of a project as their files tell of them. */
+ * session_list.h - the sessions of a project, read from their files. */
 #pragma once
 #include "lib/base/arena.h"
 #include "lib/base/str.h"
 
 struct session_entry {
 	const char *id, *path;
-	const char *title;  /* given by the user, else by a program; "" if nobody did */
+	const char *title;  /* given by the user, else by a program; "": none */
 	const char *prompt; /* the first one, on one line; "" if there is none */
 	const char *cwd, *branch;
 	int64_t changed_ms; /* since 1970 */
 	uint64_t bytes;
 	unsigned messages; /* lines of user and model */
-	unsigned answers;  /* lines of the model, without those that tell of an error */
-	bool matches;      /* it holds the text that was looked for, or none was */
+	unsigned answers;  /* lines of the model, without API errors */
+	bool matches;      /* it contains the searched text, or there is none */
 };
 
 /* Texts are in the arena. */
@@ -24,7 +24,9 @@ struct session_list {
 	size_t count, cap;
 };
 
-/* All sessions of a project, as far as its directory can be read. text: looked for in what user and model said, in any case; NULL: none. */
+/* The session in dir whose file changed last; NULL if there is none. In the arena. */
+char *session_newest(struct arena *a, const char *dir);
+/* All sessions of a project, as far as its directory can be read. text: searched in the messages, ignoring case; NULL: none. */
 void session_list_read(const char *project_dir, const char *text, struct session_list *ret);
 void session_list_release(struct session_list *l);
 #define AUTO_SESSIONS CLEANUP(session_list_release)

@@ -2,8 +2,8 @@
  * state.c - the queue between the loop and the thread that writes the state database.
  *
  * The loop's side puts rows into `incoming` and, when the loop turn is over, signals the thread. The thread takes all of them at
- * once, lays them over what an earlier try could not write, and tries to commit. It holds the mutex for moments only. A put
- * of a row that waits already replaces it, so there is never more in the queue than one row for each agent. */
+ * once, adds them to the rows that an earlier try could not write, and tries to commit. It holds the mutex for moments only. A
+ * put replaces a waiting row of the same agent, so the queue never has more than one row for each agent. */
 #include "core/store/state.h"
 #include <pthread.h>
 #include <signal.h>
@@ -45,25 +45,20 @@ static void rows_release(struct map *rows)
 
 /* ---- the thread ---- */
 
-/* Waits for a reason to write: a loop turn that is over, the time of the next try, the end. */
-static void state_wait_for_work(struct state *s, uint64_t retry_ms)
+/* Waits for a reason to write (a loop turn is over, the time of the next try, the end) and moves the queue into held.
+ * Returns false if this is the last time. */
+static bool state_take_rows(struct state *s, uint64_t retry_ms)
 {
 	uint64_t until = uv_hrtime() + retry_ms * NS_PER_MS;
 
+	uv_mutex_lock(&s->mutex);
 	while (!s->stopping && (retry_ms || !s->turn_over)) {
 		uint64_t now = uv_hrtime();
 		if (!retry_ms)
 			uv_cond_wait(&s->work, &s->mutex);
 		else if (now >= until || uv_cond_timedwait(&s->work, &s->mutex, until - now) < 0)
-			return;
+			break;
 	}
-}
-
-/* Moves what is queued into held. Returns false if this is the last time. */
-static bool state_take_rows(struct state *s, uint64_t retry_ms)
-{
-	uv_mutex_lock(&s->mutex);
-	state_wait_for_work(s, retry_ms);
 	struct map taken = s->incoming;
 	s->incoming = (struct map){ 0 };
 	s->turn_over = false;
@@ -105,7 +100,7 @@ static void state_write_rows(void *data)
 	state_db_release(&db);
 }
 
-/* Signals are for the loop's thread and the host's. */
+/* Signals must reach the loop's thread and the host's only. */
 static bool state_start_thread(struct state *s)
 {
 	sigset_t all, old;

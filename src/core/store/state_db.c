@@ -109,27 +109,18 @@ static void bind_row(sqlite3_stmt *stmt, const struct task_row *row)
 {
 	for (int i = 0; i < (int)COUNT_OF(columns); i++) {
 		const void *member = (const char *)row + columns[i].offset;
-		switch (columns[i].type) {
-		case COLUMN_TEXT:
+		if (columns[i].type == COLUMN_TEXT)
 			sqlite3_bind_text(stmt, i + 1, text_at(row, &columns[i]), -1, SQLITE_STATIC);
-			break;
-		case COLUMN_TIME:
-			if (*(const int64_t *)member)
-				sqlite3_bind_int64(stmt, i + 1, *(const int64_t *)member);
-			else
-				sqlite3_bind_null(stmt, i + 1);
-			break;
-		case COLUMN_INT:
-			sqlite3_bind_int64(stmt, i + 1, *(const int64_t *)member);
-			break;
-		case COLUMN_REAL:
+		else if (columns[i].type == COLUMN_REAL)
 			sqlite3_bind_double(stmt, i + 1, *(const double *)member);
-			break;
-		}
+		else if (columns[i].type == COLUMN_INT || *(const int64_t *)member)
+			sqlite3_bind_int64(stmt, i + 1, *(const int64_t *)member);
+		else
+			sqlite3_bind_null(stmt, i + 1);
 	}
 }
 
-/* Its texts die with the next step of stmt. */
+/* The texts are valid until the next step of stmt. */
 static struct task_row read_row(sqlite3_stmt *stmt)
 {
 	struct task_row row = { 0 };
@@ -210,14 +201,13 @@ static int migrate(sqlite3 *db, const char *path, struct err *err)
 	int rc = read_version(db, path, &version, err);
 	if (rc < 0 || version == OUR_VERSION)
 		return rc;
-	for (int i = version; i < OUR_VERSION; i++) {
-		int status = sqlite3_exec(db, migrations[i], NULL, NULL, NULL);
+	snprintf(set_version, sizeof set_version, "PRAGMA user_version = %d", OUR_VERSION);
+	for (int i = version; i <= OUR_VERSION; i++) {
+		int status = sqlite3_exec(db, i < OUR_VERSION ? migrations[i] : set_version, NULL, NULL, NULL);
 		if (status != SQLITE_OK)
 			return sqlite_error(db, status, "make the tables of", path, err);
 	}
-	snprintf(set_version, sizeof set_version, "PRAGMA user_version = %d", OUR_VERSION);
-	int status = sqlite3_exec(db, set_version, NULL, NULL, NULL);
-	return status == SQLITE_OK ? 0 : sqlite_error(db, status, "write", path, err);
+	return 0;
 }
 
 /* ---- the writer's connection ---- */
@@ -243,21 +233,6 @@ void state_db_release(struct state_db *db)
 	*db = (struct state_db){ 0 };
 }
 
-/* SQLite would make it readable for everybody. An existing file is not even opened here: closing a descriptor drops all
- * locks that this process has on the file, SQLite's too. */
-static int make_file(const char *path, struct err *err)
-{
-	AUTO_FREE char *dir = xstrndup(path, (size_t)(strrchr(path, '/') - path));
-
-	int rc = file_make_dirs(dir, 0700, err);
-	if (rc < 0)
-		return rc;
-	AUTO_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0 && errno != EEXIST)
-		return err_set(err, ERR_IO, "cannot make %s: %m", path);
-	return 0;
-}
-
 static int run_sql(struct state_db *db, const char *sql, struct err *err)
 {
 	int status = sqlite3_exec(db->sqlite, sql, NULL, NULL, NULL);
@@ -265,18 +240,26 @@ static int run_sql(struct state_db *db, const char *sql, struct err *err)
 	return status == SQLITE_OK ? 0 : sqlite_error(db->sqlite, status, "write", db->path, err);
 }
 
-/* The version comes first: turning on the WAL of a newer file would be a write to it. */
 static int open_db(struct state_db *db, struct err *err)
 {
+	AUTO_FREE char *dir = xstrndup(db->path, (size_t)(strrchr(db->path, '/') - db->path));
 	int version;
 
-	int rc = make_file(db->path, err);
+	int rc = file_make_dirs(dir, 0700, err);
 	if (rc < 0)
 		return rc;
+	/* SQLite would make it readable for all users. An existing file is not even opened here: closing a descriptor
+	 * drops all locks that this process has on the file, SQLite's too. */
+	int fd = open(db->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0 && errno != EEXIST)
+		return err_set(err, ERR_IO, "cannot make %s: %m", db->path);
+	if (fd >= 0)
+		close(fd); /* before SQLite locks anything */
 	int status = sqlite3_open_v2(db->path, &db->sqlite, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 	if (status != SQLITE_OK)
 		return sqlite_error(db->sqlite, status, "open", db->path, err);
 	sqlite3_busy_timeout(db->sqlite, BUSY_MS);
+	/* The version comes first: turning on the WAL of a newer file would be a write to it. */
 	rc = read_version(db->sqlite, db->path, &version, err);
 	if (rc < 0)
 		return rc;
@@ -329,23 +312,13 @@ static int try_commit(struct state_db *db, const struct map *rows, struct err *e
 	return rc < 0 ? rc : run_sql(db, "COMMIT", err);
 }
 
-static int rename_part(const struct state_db *db, const char *aside, const char *suffix)
-{
-	AUTO_BUF struct buf from = { 0 };
-	AUTO_BUF struct buf to = { 0 };
-
-	buf_addf(&from, "%s%s", db->path, suffix);
-	buf_addf(&to, "%s%s", aside, suffix);
-	return rename(from.p, to.p);
-}
-
 /* The WAL goes first: once the name of the database is free, another process may make a new one with a WAL of its
  * own, which must stay. Under the lock of the directory no second writer moves that new one. */
 static int move_aside(struct state_db *db, struct err *err)
 {
 	AUTO_FREE char *dir = xstrndup(db->path, (size_t)(strrchr(db->path, '/') - db->path));
 	AUTO_CLOSE int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	AUTO_BUF struct buf aside = { 0 };
+	static const char *const parts[] = { "-wal", "-shm", "" };
 	char now[ISO_TIME_LEN + 1];
 
 	if (fd < 0 || flock(fd, LOCK_EX) < 0)
@@ -353,12 +326,16 @@ static int move_aside(struct state_db *db, struct err *err)
 	if (has_moved(db))
 		return 0;
 	id_iso_time(id_wall_ms(), now);
-	buf_addf(&aside, "%s.broken-%s", db->path, now);
-	(void)rename_part(db, aside.p, "-wal");
-	(void)rename_part(db, aside.p, "-shm");
-	if (rename_part(db, aside.p, "") < 0)
-		return err_set(err, ERR_IO, "cannot move the damaged %s aside: %m", db->path);
-	err_set(&db->moved, ERR_PARSE, "%s was damaged; it is %s now", db->path, strrchr(aside.p, '/') + 1);
+	for (size_t i = 0; i < COUNT_OF(parts); i++) {
+		AUTO_BUF struct buf from = { 0 };
+		AUTO_BUF struct buf to = { 0 };
+		buf_addf(&from, "%s%s", db->path, parts[i]);
+		buf_addf(&to, "%s.broken-%s%s", db->path, now, parts[i]);
+		if (rename(from.p, to.p) < 0 && !*parts[i])
+			return err_set(err, ERR_IO, "cannot move the damaged %s aside: %m", db->path);
+	}
+	err_set(&db->moved, ERR_PARSE, "%s was damaged; it is %s.broken-%s now", db->path, strrchr(db->path, '/') + 1,
+		now);
 	return 0;
 }
 
@@ -382,9 +359,9 @@ int state_db_commit(struct state_db *db, const struct map *rows, struct err *err
 
 /* ---- the reader ---- */
 
-/* *ret_db is NULL when there is nothing to read. Also after a failure it must be closed. What a process left half done that was
- * killed must be undone before anything can be read, and only a connection that may write does that; one to a file that
- * cannot be written is read-only all the same. No statement changes a row, and the log is left to the writers. */
+/* *ret_db is NULL when there is nothing to read. It must be closed also after a failure. A transaction of a killed process
+ * must be rolled back before the file can be read, and only a writable connection does that; SQLite makes it read-only if
+ * the file cannot be written. No statement changes a row, and the log is left to the writers. */
 static int open_reader(const char *path, sqlite3 **ret_db, struct err *err)
 {
 	struct stat st;

@@ -13,15 +13,14 @@
 
 enum { LONGEST_KEY = 200 };
 
-/* A file that is to be forced to the disk, or is being forced. It is opened by its path, on the thread: a journal may be closed
- * for another one, or freed, at any time. */
+/* A file to sync. The thread opens it by its path: a journal may be closed for another one, or freed, at any time. */
 struct sync_item {
 	struct sync_item *next;
-	struct journal *journal; /* NULL: it is gone */
+	struct journal *journal; /* NULL: freed meanwhile */
 	char *path;              /* owned */
 	uint64_t upto;           /* lines that it covers */
-	bool named;              /* its directory needs none */
-	int error;               /* errno of the thread; 0: it is done */
+	bool named;              /* the directory needs no sync */
+	int error;               /* errno of the thread; 0: done */
 };
 
 struct journal {
@@ -29,8 +28,8 @@ struct journal {
 	char *path;
 	int fd;                             /* -1: closed, opened again with the next line */
 	struct journal *newer, *older;      /* in the store's list while fd >= 0 */
-	uint64_t written, synced;           /* lines; those that are forced to the disk */
-	bool named;                         /* its directory, which names it, is forced to the disk as well */
+	uint64_t written, synced;           /* lines; those that are synced */
+	bool named;                         /* its directory, which names it, is synced as well */
 	struct sync_item *queued, *running; /* in the store's queue, in its batch; NULL: not there */
 	struct kick *waiter;                /* requested the sync; may be NULL */
 	int sync_error;                     /* errno of a failed sync: the state on disk is unknown */
@@ -47,7 +46,7 @@ void store_init(struct store *s, struct loop *loop, const char *config_dir)
 	s->queue_end = &s->queue;
 }
 
-/* A thousand children at work write in turn: with fewer files than children each line would open its file again. */
+/* A thousand running children write in turn: with fewer files than children each line would open its file again. */
 size_t store_open_files(size_t descriptor_limit)
 {
 	return MIN(MAX(descriptor_limit / 8, (size_t)STORE_OPEN_FILES), (size_t)STORE_MOST_OPEN_FILES);
@@ -124,7 +123,7 @@ static void link_newest(struct journal *j)
 	s->newest = j;
 }
 
-static void close_file(struct journal *j)
+static void journal_close(struct journal *j)
 {
 	if (j->fd < 0)
 		return;
@@ -144,12 +143,12 @@ void journal_free(struct journal *j)
 	}
 	if (j->running)
 		j->running->journal = NULL;
-	close_file(j);
+	journal_close(j);
 	free(j->path);
 	free(j);
 }
 
-/* ---- forcing lines to the disk ----------------------------------------------------------------------------------- */
+/* ---- group commits ----------------------------------------------------------------------------------------------- */
 
 struct sync_batch {
 	uv_work_t work;
@@ -192,30 +191,22 @@ static void on_sync_thread(uv_work_t *work)
 	}
 }
 
-static void sync_item_over(struct sync_item *i)
-{
-	struct journal *j = i->journal;
-
-	if (!j)
-		return;
-	j->running = NULL;
-	j->sync_error = i->error;
-	if (!i->error) {
-		j->synced = i->upto;
-		j->named = true;
-	}
-	if (j->waiter)
-		loop_kick(j->store->loop, TAKE(j->waiter));
-}
-
 static void on_synced(uv_work_t *work, int status)
 {
 	struct sync_batch *b = CONTAINER_OF(work, struct sync_batch, work);
 	struct store *s = b->store;
 
 	for (struct sync_item *i = b->items, *next; i; i = next) {
+		struct journal *j = i->journal;
 		next = i->next;
-		sync_item_over(i);
+		if (j) {
+			j->running = NULL;
+			j->sync_error = i->error;
+			j->synced = i->error ? j->synced : i->upto;
+			j->named = j->named || !i->error;
+			if (j->waiter)
+				loop_kick(s->loop, TAKE(j->waiter));
+		}
 		free(i->path);
 		free(i);
 	}
@@ -297,22 +288,13 @@ static int copy_bytes(int in, int out, uint64_t bytes)
 	return 0;
 }
 
-static void tell_lines(struct journal *j)
-{
-	struct line_file lines = { 0 };
-	struct line_place place;
-	struct str line;
-
-	if (!j->store->on_line || line_file_open(&lines, j->path, NULL) < 0)
-		return;
-	while (line_file_next(&lines, &line, &place, NULL) > 0)
-		j->store->on_line(j->store->data, j->path, line);
-	line_file_close(&lines);
-}
-
 int journal_begin_with(struct journal *j, const char *from, uint64_t bytes, struct err *err)
 {
 	AUTO_CLOSE int in = open(from, O_RDONLY | O_CLOEXEC);
+	struct store *s = j->store;
+	struct line_file lines = { 0 };
+	struct line_place place;
+	struct str line;
 
 	if (in < 0)
 		return err_set(err, ERR_IO, "cannot read the transcript %s: %m", from);
@@ -325,13 +307,16 @@ int journal_begin_with(struct journal *j, const char *from, uint64_t bytes, stru
 			(void)unlink(j->path);
 		return -ERR_IO;
 	}
-	tell_lines(j);
+	if (s->on_line && line_file_open(&lines, j->path, NULL) == 0)
+		while (line_file_next(&lines, &line, &place, NULL) > 0)
+			s->on_line(s->data, j->path, line);
+	line_file_close(&lines);
 	return 0;
 }
 
 /* ---- appending --------------------------------------------------------------------------------------------------- */
 
-static int open_file(struct journal *j, struct err *err)
+static int journal_open(struct journal *j, struct err *err)
 {
 	if (j->fd >= 0) {
 		unlink_open(j);
@@ -339,7 +324,7 @@ static int open_file(struct journal *j, struct err *err)
 		return 0;
 	}
 	if (j->store->open_count >= j->store->most_open)
-		close_file(j->store->oldest);
+		journal_close(j->store->oldest);
 	bool made_parents = false;
 	while ((j->fd = open(j->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600)) < 0) {
 		if (errno == ENOENT && !made_parents && file_make_parents(j->path, err) == 0) {
@@ -347,7 +332,7 @@ static int open_file(struct journal *j, struct err *err)
 			continue;
 		}
 		if (errno == EMFILE && j->store->oldest) { /* others took the descriptors: ours are the spare ones */
-			close_file(j->store->oldest);
+			journal_close(j->store->oldest);
 			continue;
 		}
 		return err_set(err, ERR_IO, "cannot write the transcript %s: %m", j->path);
@@ -375,7 +360,7 @@ int journal_append(struct journal *j, struct buf *line, struct err *err)
 {
 	ssize_t n;
 
-	if (open_file(j, err) < 0)
+	if (journal_open(j, err) < 0)
 		return -ERR_IO;
 	buf_addch(line, '\n');
 	crash_point(line_before);

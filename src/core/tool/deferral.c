@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * deferral.c - which tools of an agent wait, and which have been asked for. */
+ * deferral.c - deferred tools, and those of them that the model has searched for. */
 #include "core/tool/deferral.h"
 #include "lib/base/shortlist.h"
 #include "lib/json/json_write.h"
@@ -79,32 +79,25 @@ bool deferral_holds(const struct deferral *d, const struct tool *tool)
 	       !find_exact(&d->loaded, tool->name);
 }
 
-static void list_names(struct buf *out, const struct deferral *d)
-{
-	struct shortlist_item *items = xcalloc(d->known.count + 1, sizeof *items);
-	struct shortlist list = { items, d->known.count };
-	size_t named;
-
-	for (size_t i = 0; i < list.count; i++)
-		items[i].name = str_from(d->known.tools[i]->name);
-	shortlist_write(out, &list, LIST_BYTES, LIST_RESERVE, &named);
-	if (named < list.count)
-		buf_addf(out, "and %zu more, which only a search by keywords finds\n", list.count - named);
-	free(items);
-}
-
 void deferral_describe(struct buf *out, const struct deferral *d, const char *definition)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_ARENA struct arena arena = { 0 };
 	AUTO_BUF struct buf text = { 0 };
+	AUTO_FREE struct shortlist_item *items = xcalloc(d->known.count + 1, sizeof *items);
+	struct shortlist list = { items, d->known.count };
 	struct json_out w = json_out(out);
 	const struct json *root = NULL;
+	size_t named;
 
 	(void)json_parse(&reader, definition, strlen(definition), &root, NULL); /* it is compiled in */
 	buf_addf(&text, STR_FMT "\n\nThe tools that it finds:\n",
 		 STR_ARG(json_str(json_get(root, "description"), &arena)));
-	list_names(&text, d);
+	for (size_t i = 0; i < list.count; i++)
+		items[i].name = str_from(d->known.tools[i]->name);
+	shortlist_write(&text, &list, LIST_BYTES, LIST_RESERVE, &named);
+	if (named < list.count)
+		buf_addf(&text, "and %zu more, which only a search by keywords finds\n", list.count - named);
 	json_open(&w, '{');
 	json_kraw(&w, "name", json_raw(json_get(root, "name")));
 	json_kstr(&w, "description", str_trim(buf_str(&text)));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * tool.h - what a tool is. Its C file defines one const struct tool; NAME.json beside it says all else that is known.
+ * tool.h - tools and their calls. The C file of a tool defines one const struct tool; NAME.json beside it has all other facts.
  *
  * How to add one, in the room of src/tools with its subject:
  *   1. NAME.json: name, description and input_schema exactly as the model sees them, and "facts" for the program:
@@ -26,23 +26,22 @@ struct tool_env;
 struct tool {
 	const char *name;           /* as the model says it */
 	const char *const *aliases; /* older names, NULL-terminated; NULL: none */
-	const char
-		*definition; /* {"name":..,"description":..,"input_schema":..}: the JSON that goes into the request */
-	const char *accepts; /* another definition, by whose schema input is checked; NULL: the one above */
-	const char *subject; /* the input member that says best what a call is about; NULL: none */
-	unsigned flags;      /* enum tool_flags */
-	void *ctx;           /* of dynamic members (MCP); NULL for built-in ones */
+	const char *definition;     /* {"name":..,"description":..,"input_schema":..}: the JSON of the request */
+	const char *accepts;        /* another definition, whose schema checks the input; NULL: the one above */
+	const char *subject;        /* the input member that describes a call best; NULL: none */
+	unsigned flags;             /* enum tool_flags */
+	void *ctx;                  /* of dynamic members (MCP); NULL for built-in ones */
 	void (*start)(struct tool_call *call);
 	void (*cancel)(struct tool_call *call); /* NULL: it ends by itself, soon */
 	/* Flags of this very call, whose input is good; NULL: tool->flags. (Bash: read-only when the command is.) */
 	unsigned (*flags_for)(const struct tool_call *call);
 };
 
-/* What settings say to tools, the same for all agents of a session. */
+/* Settings of tools, the same for all agents of a session. */
 struct tool_settings {
 	const char *shell;    /* of Bash, unless the environment names one; NULL: bash */
-	bool search_ignored;  /* Grep looks at files that git ignores */
-	uint64_t question_ms; /* after which a question to the user is given up; 0: never */
+	bool search_ignored;  /* Grep searches files that git ignores */
+	uint64_t question_ms; /* timeout of a question to the user; 0: none */
 };
 
 /* What a call may use. Owned by the agent (query), borrowed by its calls. */
@@ -62,7 +61,7 @@ struct tool_env {
 	const char *env_dir;     /* *.sh in it are read by each shell first; need not be there; NULL: none */
 	const char *no_shell;    /* why Bash must not run; NULL: it may */
 	const struct tool_settings *settings; /* NULL: nothing is set */
-	const char *temp_dir;                 /* their TMPDIR; NULL: as the environment says */
+	const char *temp_dir;                 /* their TMPDIR; NULL: that of the environment */
 	int landlock_fd;                      /* ruleset that confines them; 0: none */
 	const char *const *write_dirs; /* what that ruleset lets them write, NULL-terminated; NULL: no such limit */
 	struct sandbox *sandbox;       /* what else holds commands (guard/sandbox/sandbox.h); NULL: nothing */
@@ -76,8 +75,8 @@ struct tool_env {
 	void (*set_cwd)(struct tool_env *env, const char *path); /* copies path */
 	/* A background task ended: text becomes a notification to the agent's model. May be NULL. */
 	void (*notify)(struct tool_env *env, struct str text);
-	/* A tool is about to make these bytes the content of a file, whose path has no link in it. The owner of the history keeps what is there now;
-	 * below 0 the file must stay as it is. NULL: no history is kept. */
+	/* A tool is about to replace the content of a file with these bytes; path has no symlinks. The history stores the present
+	 * content; below 0 the file must stay as it is. NULL: no history is kept. */
 	int (*before_change)(struct tool_env *env, const char *path, struct str bytes, struct err *err);
 	const char *no_tool; /* behind "No such tool": why not; NULL: nothing */
 	void *owner;         /* the agent: struct agent of the room subagent */
@@ -88,8 +87,7 @@ const char *tool_env_get(const struct tool_env *env, const char *name);
 /* Path as a person would write it: relative to the agent's directory when it lies inside, else absolute. */
 const char *tool_env_shown_path(const struct tool_env *env, const char *path);
 
-/* What the room `tools` keeps for each agent (files it has seen, its shells). The rooms below it, which bring agents to life,
- * reach it through this. */
+/* State of the room `tools` for each agent (files it has seen, its shells), for the rooms below it, which start agents. */
 struct tool_kit {
 	void (*open)(struct tool_env *env);       /* fills env->files and env->shells */
 	void (*end_shells)(struct tool_env *env); /* kills them and what they left; env->shells is NULL afterwards */
@@ -109,20 +107,20 @@ struct tool_kit {
 	const struct tool *const *table;                      /* of all built-in tools, NULL-terminated */
 };
 
-/* Why a command runs though no person and no rule has allowed it: the kernel holds it to that. */
+/* Why a command runs without a person's or a rule's permission: the kernel enforces the limit. */
 enum tool_belief { BELIEF_NONE, BELIEF_READS, BELIEF_EDITS };
 /* Where a command will run, if the settings want a sandbox */
 enum tool_where {
 	WHERE_FREE,        /* they want none */
-	WHERE_IN,          /* inside, and asked about as usual */
-	WHERE_IN_UNASKED,  /* inside, which is reason enough not to ask */
+	WHERE_IN,          /* inside, with the usual question */
+	WHERE_IN_UNASKED,  /* inside, so without a question */
 	WHERE_OUT_BY_WISH, /* outside: the call asks for it */
-	WHERE_OUT_GRANTED, /* the same, and the user's settings say in so many words that it may */
+	WHERE_OUT_GRANTED, /* the same, and the user's settings allow it explicitly */
 	WHERE_OUT_BY_LIST, /* outside: sandbox.excludedCommands */
 	WHERE_OUT_BY_NEED, /* outside: there is none */
 };
 
-/* A tool and an input for it: what permission rules look at. Borrows everything. */
+/* A tool and its input, for permission rules. Borrows everything. */
 struct tool_use {
 	const struct tool *tool;
 	const struct json *input;   /* the parsed input object */
@@ -146,9 +144,8 @@ struct tool_gate {
 struct gate_policy {
 	bool apart; /* not of the conversation: a denial is not listed, what hooks add or stop does not reach the model */
 	bool chosen;      /* a person or the configuration chose this very call: it needs no permission */
-	bool no_question; /* what no rule allows is denied, without a question to a person or the classifier */
-	bool by_hook; /* a hook makes it: hooks of the types agent and mcp_tool do not look at it, or they would call each
-			   * other without end */
+	bool no_question; /* denied unless a rule allows it, without a question to a person or the classifier */
+	bool by_hook; /* a hook makes it: hooks of the types agent and mcp_tool do not run for it, to avoid endless recursion */
 };
 
 struct tool_call {
@@ -160,7 +157,7 @@ struct tool_call {
 	struct json_reader reader;                  /* holds input */
 	const struct json *input;                   /* the parsed input object */
 	char *id;                                   /* toolu_..., in the arena */
-	char *name;                                 /* as the model said it */
+	char *name;                                 /* as the model wrote it */
 	unsigned flags;                             /* flags_for this input; valid after tool_call_prepare */
 	struct buf result;                          /* text of the result */
 	struct buf result_json;                     /* tool_use_result object for SDK consumers, or empty */

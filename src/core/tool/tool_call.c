@@ -32,7 +32,7 @@ void tool_call_settle(struct tool_call *call)
 	loop_kick(call->env->loop, &call->kick);
 }
 
-/* What is wrong with the model's call, or NULL. */
+/* The error text for a call that cannot run, or NULL. */
 static char *find_complaint(struct tool_call *call, struct str input_json)
 {
 	struct err err = { 0 };
@@ -45,8 +45,8 @@ static char *find_complaint(struct tool_call *call, struct str input_json)
 	if (deferral_holds(call->env->deferral, call->tool))
 		return arena_printf(
 			&call->arena,
-			"InputValidationError: %s is not loaded yet, and you have not seen what its input must "
-			"be. Call ToolSearch with the query \"select:%s\" first, then %s again.",
+			"InputValidationError: %s is not loaded yet, and you have not seen its input schema. "
+			"Call ToolSearch with the query \"select:%s\" first, then %s again.",
 			call->tool->name, call->tool->name, call->tool->name);
 	if (json_parse(&call->reader, input_json.p, input_json.n, &call->input, &err) < 0) {
 		call->input = NULL;
@@ -152,9 +152,7 @@ void tool_call_cancel(struct tool_call *call)
 	call->cancelled = true;
 	if (call->gate->cancel)
 		call->gate->cancel(call->gate, call);
-	if (call->finished)
-		return;
-	if (!call->started)
+	if (call->finished || !call->started)
 		return;
 	if (!call->running)
 		tool_call_fail(call, "The call was cancelled before it ran.");
@@ -216,8 +214,8 @@ void tool_call_finish(struct tool_call *call, struct str text)
 	tool_call_end(call, false);
 }
 
-printf_like(4, 0) static void vfail(struct tool_call *call, const char *before, const char *after, const char *fmt,
-				    va_list ap)
+printf_like(4, 0) static void tool_call_vfail(struct tool_call *call, const char *before, const char *after,
+					      const char *fmt, va_list ap)
 {
 	char *text = NULL;
 
@@ -236,7 +234,7 @@ void tool_call_fail(struct tool_call *call, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	vfail(call, "", "", fmt, ap);
+	tool_call_vfail(call, "", "", fmt, ap);
 	va_end(ap);
 }
 
@@ -245,7 +243,7 @@ void tool_call_reject(struct tool_call *call, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	vfail(call, "<tool_use_error>", "</tool_use_error>", fmt, ap);
+	tool_call_vfail(call, "<tool_use_error>", "</tool_use_error>", fmt, ap);
 	va_end(ap);
 }
 
@@ -273,29 +271,23 @@ void tool_add_persisted(struct buf *out, uint64_t size, const char *path, struct
 	buf_addstr(out, "\n...\n</persisted-output>");
 }
 
-static void add_ends(struct buf *out, struct str text, const char *why)
-{
-	struct str head = utf8_cut(text, HEAD_AND_TAIL);
-	size_t tail_at = text.n - MIN(text.n, (size_t)HEAD_AND_TAIL);
-
-	while (tail_at < text.n && ((unsigned char)text.p[tail_at] & 0xc0) == 0x80)
-		tail_at++;
-	utf8_add_repaired(out, head);
-	buf_addstr(out, "\n\n[... ");
-	buf_addsize(out, text.n);
-	buf_addf(out, " in all; the middle is left out%s%s ...]\n\n", why[0] ? " because " : "", why);
-	utf8_add_repaired(out, (struct str){ text.p + tail_at, text.n - tail_at });
-}
-
 void tool_persist(struct tool_call *call, struct str text, struct buf *out)
 {
 	struct err err = { 0 };
 	char *path = tool_result_path(call);
 
-	if (path && file_make_parents(path, &err) == 0 && file_replace(path, text.p, text.n, &err) == 0)
+	if (path && file_make_parents(path, &err) == 0 && file_replace(path, text.p, text.n, &err) == 0) {
 		tool_add_persisted(out, text.n, path, text);
-	else
-		add_ends(out, text, err.text);
+		return;
+	}
+	size_t tail_at = text.n - MIN(text.n, (size_t)HEAD_AND_TAIL);
+	while (tail_at < text.n && ((unsigned char)text.p[tail_at] & 0xc0) == 0x80)
+		tail_at++;
+	utf8_add_repaired(out, utf8_cut(text, HEAD_AND_TAIL));
+	buf_addstr(out, "\n\n[... ");
+	buf_addsize(out, text.n);
+	buf_addf(out, " in all; the middle is left out%s%s ...]\n\n", err.text[0] ? " because " : "", err.text);
+	utf8_add_repaired(out, (struct str){ text.p + tail_at, text.n - tail_at });
 }
 
 /* ---- which calls run at the same time --------------------------------------------------------------------------- */

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: MIT
- * tool_facts.h - what is known about tools by their name, also about those that this program does not have but that rules and
- * definitions name. The build makes the table from NAME.json below src/tools and other_tools.json (scripts/tools.py). A tool of an MCP
- * server is not in it. */
+ * tool_facts.h - facts about tools by their name, including tools that only rules and definitions of other programs name. The
+ * build makes the table from NAME.json below src/tools and other_tools.json (scripts/tools.py). Tools of MCP servers are not in
+ * it. */
 #pragma once
 #include "lib/base/str.h"
 
 /* The word in "flags" of NAME.json is the name in small letters, without TOOL_. */
 enum tool_flags {
 	/* What a call does */
-	TOOL_READ_ONLY =
-		1 << 0,      /* changes nothing: may run beside others, runs again after a crash, allowed by default */
+	/* Changes nothing: runs in parallel, runs again after a crash, allowed by default */
+	TOOL_READ_ONLY = 1 << 0,
 	TOOL_EDITS = 1 << 1, /* changes files in place */
-	TOOL_DELEGATES =
-		1 << 2, /* waits for other agents: runs beside others, is not counted among the parallel calls, and
-				   * an agent that has nothing else open gives its slot back meanwhile */
-	TOOL_CONCURRENT =
-		1 << 3,       /* may run beside others, and nothing more of TOOL_READ_ONLY: it needs permission and does
-				   * not run again (what a server says about its tool) */
-	TOOL_SPAWNS = 1 << 4, /* starts agents: not for those at the greatest depth */
+	/* Waits for other agents: runs in parallel without counting against the limit; an agent that only waits for such calls
+	 * releases its slot */
+	TOOL_DELEGATES = 1 << 2,
+	/* Runs in parallel (declared by a server for its tool), but needs permission and does not run again */
+	TOOL_CONCURRENT = 1 << 3,
+	TOOL_SPAWNS = 1 << 4, /* starts agents: not offered at the greatest depth */
 
 	/* How a call runs */
 	TOOL_AFTER_ANSWER = 1 << 5, /* starts when the answer that makes it is complete */
@@ -43,9 +42,8 @@ enum tool_flags {
 	TOOL_SERVED = 1 << 22,      /* `cadre mcp serve` offers it */
 
 	/* How permission rules understand it */
-	TOOL_RULES_LEAD = 1 << 23, /* Read and Edit: their rules hold for all tools with the same subject */
-	TOOL_SHOWS_FILE =
-		1 << 24, /* an edit that needs the content: a rule that forbids to read the file forbids this too */
+	TOOL_RULES_LEAD = 1 << 23,  /* Read and Edit: their rules hold for all tools with the same subject */
+	TOOL_SHOWS_FILE = 1 << 24,  /* an edit that needs the content: a rule against reading forbids this too */
 	TOOL_LISTS_NAMES = 1 << 25, /* shows names of files, not their content */
 	TOOL_TEAM = 1 << 26,        /* only where there are teams */
 };
@@ -63,9 +61,8 @@ enum subject_kind {
 
 struct tool_facts {
 	const char *name;
-	const char
-		*now; /* name is a former one of this tool, and rules follow; all else is unset then. NULL: it is not */
-	unsigned flags; /* enum tool_flags */
+	const char *now; /* the present name of a renamed tool, whose other members are unset; NULL: not renamed */
+	unsigned flags;  /* enum tool_flags */
 	enum subject_kind kind;
 	const char *primary;           /* input member that rules look at; NULL: none */
 	const char *const *parameters; /* other members, NULL-terminated; NULL: not known, any name may be one */

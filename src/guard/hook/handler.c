@@ -3,7 +3,7 @@
 #include "guard/hook/set_int.h"
 #include "lib/base/utf8.h"
 #include "lib/json/json_write.h"
-#include "lib/match/wildcard.h"
+#include "lib/match/glob.h"
 
 enum { TIMEOUT_MAX_S = 24 * 3600, LABEL_BYTES = 200 };
 

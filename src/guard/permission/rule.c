@@ -2,7 +2,7 @@
  * rule.c - from the text of a rule to what it means. */
 #include "guard/permission/rule.h"
 #include <ctype.h>
-#include "lib/match/wildcard.h"
+#include "lib/match/glob.h"
 #include "core/tool/tool_facts.h"
 
 /* A rule on its way: the two parts of its text, and where complaints go */

@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include "lib/base/buf.h"
 #include "lib/io/file.h"
-#include "lib/match/wildcard.h"
+#include "lib/match/glob.h"
 
 /* ---- paths ------------------------------------------------------------------------------------------------------ */
 

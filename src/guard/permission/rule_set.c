@@ -2,7 +2,7 @@
  * rule_set.c - rules, indexed by what they look at, so that a thousand of them cost hardly more than ten. */
 #include "guard/permission/rule_set.h"
 #include "lib/json/json.h"
-#include "lib/match/wildcard.h"
+#include "lib/match/glob.h"
 
 /* ---- building -------------------------------------------------------------------------------------------------- */
 

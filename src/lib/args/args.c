@@ -133,14 +133,7 @@ static int take_option(struct parser *p, const struct cadre_option *opt, const c
 		return err_set(p->err, ERR_USAGE, "--%s: '" STR_FMT "' is not known; expected: %s", opt->name,
 			       STR_ARG(shown), expected.p);
 	}
-	if (args->given_count == args->given_cap) {
-		size_t cap = args->given_cap ? args->given_cap * 2 : 16;
-		struct args_value *bigger = arena_alloc(&args->arena, cap * sizeof *bigger);
-		if (args->given_count)
-			memcpy(bigger, args->given, args->given_count * sizeof *bigger);
-		args->given = bigger;
-		args->given_cap = cap;
-	}
+	args->given = xgrow(args->given, args->given_count, &args->given_cap, sizeof *args->given);
 	args->given[args->given_count++] = (struct args_value){ opt, opt->arg == CADRE_OPTION_NONE ? "" : value };
 	if ((opt->flags & CADRE_OPTION_WORD) && value)
 		add_word(p, value);
@@ -166,25 +159,10 @@ static int take_next(struct parser *p, const struct cadre_option *opt)
 	return take_option(p, opt, value);
 }
 
-static int parse_long(struct parser *p, const char *token)
-{
-	struct str rest = str_from(token + 2);
-	struct str name = str_cut(&rest, '=');
-	const struct cadre_option *opt = option_find(p->options, name);
-
-	if (!opt)
-		return fail_unknown_option(p, token);
-	if (!rest.p)
-		return take_next(p, opt);
-	if (opt->arg == CADRE_OPTION_NONE)
-		return err_set(p->err, ERR_USAGE, "--%s takes no value", opt->name);
-	return take_option(p, opt, rest.p); /* the tail of a token, so it ends with the token's NUL */
-}
-
 static int parse_token(struct parser *p)
 {
 	const char *token = p->argv[p->at++];
-	const struct cadre_option *const *opt = p->options;
+	const struct cadre_option *const *by_letter = p->options;
 
 	if (p->literal || !looks_like_option(token)) {
 		if (p->variadic && !p->literal)
@@ -197,11 +175,20 @@ static int parse_token(struct parser *p)
 		p->literal = true;
 		return 0;
 	}
-	if (token[1] == '-')
-		return parse_long(p, token);
-	while (*opt && (!(*opt)->letter || (*opt)->letter != token[1]))
-		opt++;
-	return *opt && !token[2] ? take_next(p, *opt) : fail_unknown_option(p, token);
+	if (token[1] != '-') {
+		while (*by_letter && (*by_letter)->letter != token[1])
+			by_letter++;
+		return *by_letter && !token[2] ? take_next(p, *by_letter) : fail_unknown_option(p, token);
+	}
+	struct str rest = str_from(token + 2);
+	const struct cadre_option *opt = option_find(p->options, str_cut(&rest, '='));
+	if (!opt)
+		return fail_unknown_option(p, token);
+	if (!rest.p)
+		return take_next(p, opt);
+	if (opt->arg == CADRE_OPTION_NONE)
+		return err_set(p->err, ERR_USAGE, "--%s takes no value", opt->name);
+	return take_option(p, opt, rest.p); /* the tail of a token, so it ends with the token's NUL */
 }
 
 int args_parse(int argc, const char *const *argv, const struct cadre_option *const *options, const char *program,
@@ -230,6 +217,7 @@ int args_parse(int argc, const char *const *argv, const struct cadre_option *con
 
 void args_release(struct args *args)
 {
+	free(args->given);
 	arena_release(&args->arena);
 	*args = (struct args){ 0 };
 }

@@ -16,9 +16,9 @@ struct args_value {
 
 /* What was said. Values are borrowed from argv or live in the arena. */
 struct args {
-	struct args_value *given; /* in the order of the command line */
+	struct args_value *given; /* owned; in the order of the command line */
 	size_t given_count, given_cap;
-	const char **words; /* that are no options; NULL behind the last */
+	const char **words; /* the other tokens, NULL-terminated */
 	size_t word_count;
 	size_t plain_words; /* those before "--"; all, if there is none */
 	struct arena arena;

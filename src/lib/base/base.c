@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * base.c - errors and the one place where running out of memory ends. */
 #include "lib/base/base.h"
-#include <errno.h>
 
 int err_set(struct err *err, enum err_kind kind, const char *fmt, ...)
 {
 	if (err) {
-		int saved = errno; /* %m must see the caller's errno */
 		va_list ap;
 		va_start(ap, fmt);
-		errno = saved;
 		vsnprintf(err->text, sizeof err->text, fmt, ap);
 		va_end(ap);
 		err->kind = kind;
@@ -61,6 +58,14 @@ void *xrealloc(void *p, size_t n)
 	if (!q)
 		base_oom(n);
 	return q;
+}
+
+void *xgrow(void *list, size_t count, size_t *cap, size_t size)
+{
+	if (count < *cap)
+		return list;
+	*cap = *cap ? *cap * 2 : 8;
+	return xrealloc(list, *cap * size);
 }
 
 char *xstrndup(const char *s, size_t n)

@@ -28,7 +28,7 @@ void base64_add(struct buf *out, struct str bytes)
 }
 
 /* 0 to 63, or -1 */
-static int value_of(char c)
+static int digit_value(char c)
 {
 	if (c >= 'A' && c <= 'Z')
 		return c - 'A';
@@ -39,11 +39,6 @@ static int value_of(char c)
 	return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-static bool is_blank(char c)
-{
-	return c == '\n' || c == '\r' || c == ' ' || c == '\t';
-}
-
 int base64_decode(struct buf *out, struct str text, struct err *err)
 {
 	size_t before = out->n, digits = 0, padding = 0;
@@ -51,8 +46,8 @@ int base64_decode(struct buf *out, struct str text, struct err *err)
 
 	buf_reserve(out, text.n / 4 * 3 + 3);
 	for (size_t i = 0; i < text.n; i++) {
-		int value = value_of(text.p[i]);
-		if (is_blank(text.p[i]))
+		int value = digit_value(text.p[i]);
+		if (char_in(text.p[i], "\n\r \t"))
 			continue;
 		padding += text.p[i] == '=';
 		if (text.p[i] != '=' && (value < 0 || padding)) {

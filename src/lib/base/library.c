@@ -4,19 +4,12 @@
 #include <dlfcn.h>
 #include "lib/base/base.h"
 
-static void *open_first(const char *const *files)
+int library_load(const struct library *library, void *functions, struct err *err)
 {
 	void *so = NULL;
 
-	for (; *files && !so; files++)
-		so = dlopen(*files, RTLD_NOW | RTLD_LOCAL);
-	return so;
-}
-
-int library_load(const struct library *library, void *functions, struct err *err)
-{
-	void *so = open_first(library->files);
-
+	for (size_t i = 0; library->files[i] && !so; i++)
+		so = dlopen(library->files[i], RTLD_NOW | RTLD_LOCAL);
 	if (!so)
 		return err_set(err, ERR_NOT_FOUND, "%s is not installed (package %s)", library->files[0],
 			       library->package);

@@ -46,29 +46,21 @@ static size_t find_limit(const struct shortlist *l, size_t room)
 	return best;
 }
 
-/* Returns how many. */
-static size_t add_names(struct buf *out, const struct shortlist *l, size_t room)
-{
-	size_t start = out->n;
-	size_t i = 0;
-
-	for (; i < l->count && out->n - start + l->items[i].name.n + 3 <= room; i++)
-		buf_addf(out, "%s" STR_FMT, i ? ", " : "", STR_ARG(l->items[i].name));
-	buf_addch(out, '\n');
-	return i;
-}
-
 enum shortlist_form shortlist_write(struct buf *out, const struct shortlist *l, size_t room, size_t reserve,
 				    size_t *ret_named)
 {
 	size_t less = room > reserve ? room - reserve : 0;
 	size_t limit = fits(l, SIZE_MAX, room) ? SIZE_MAX : find_limit(l, less);
-	size_t named = l->count;
+	size_t start = out->n, named = 0;
 
-	if (limit)
+	if (limit) {
 		add_lines(out, l, limit);
-	else
-		named = add_names(out, l, less);
+		named = l->count;
+	} else {
+		for (; named < l->count && out->n - start + l->items[named].name.n + 3 <= less; named++)
+			buf_addf(out, "%s" STR_FMT, named ? ", " : "", STR_ARG(l->items[named].name));
+		buf_addch(out, '\n');
+	}
 	if (ret_named)
 		*ret_named = named;
 	return limit == SIZE_MAX ? SHORTLIST_WHOLE : limit ? SHORTLIST_SHORTENED : SHORTLIST_NAMES;

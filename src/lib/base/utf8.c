@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * utf8.c - validation and repair of UTF-8. */
+ * utf8.c - validation and repair of UTF-8, conversion from and to UTF-16. */
 #include "lib/base/utf8.h"
 
 /* Bytes of the well-formed sequence at p (1..4), or 0. If ill-formed, *ret_bad is the length of its maximal subpart. */
@@ -86,26 +86,13 @@ struct str utf8_cut(struct str s, size_t n)
 
 size_t utf8_encode(uint32_t cp, char out[4])
 {
-	if (cp < 0x80) {
-		out[0] = (char)cp;
-		return 1;
-	}
-	if (cp < 0x800) {
-		out[0] = (char)(0xc0 | (cp >> 6));
-		out[1] = (char)(0x80 | (cp & 0x3f));
-		return 2;
-	}
-	if (cp < 0x10000) {
-		out[0] = (char)(0xe0 | (cp >> 12));
-		out[1] = (char)(0x80 | ((cp >> 6) & 0x3f));
-		out[2] = (char)(0x80 | (cp & 0x3f));
-		return 3;
-	}
-	out[0] = (char)(0xf0 | (cp >> 18));
-	out[1] = (char)(0x80 | ((cp >> 12) & 0x3f));
-	out[2] = (char)(0x80 | ((cp >> 6) & 0x3f));
-	out[3] = (char)(0x80 | (cp & 0x3f));
-	return 4;
+	static const unsigned char leads[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
+	size_t n = cp < 0x80 ? 1 : cp < 0x800 ? 2 : cp < 0x10000 ? 3 : 4;
+
+	for (size_t i = n; --i > 0; cp >>= 6)
+		out[i] = (char)(0x80 | (cp & 0x3f));
+	out[0] = (char)(leads[n] | cp);
+	return n;
 }
 
 size_t utf8_decode(const char *p, uint32_t *ret_cp)
@@ -117,4 +104,89 @@ size_t utf8_decode(const char *p, uint32_t *ret_cp)
 	for (size_t i = 1; i < n; i++)
 		*ret_cp = *ret_cp << 6 | ((unsigned char)p[i] & 0x3fu);
 	return n;
+}
+
+/* ---- UTF-16, and files that begin with a byte order mark ---- */
+
+enum { HIGH_FIRST = 0xd800, LOW_FIRST = 0xdc00, LOW_LAST = 0xdfff, REPLACEMENT = 0xfffd };
+
+static const struct str marks[] = {
+	[TEXT_UTF8] = { "", 0 },
+	[TEXT_UTF8_BOM] = { "\xef\xbb\xbf", 3 },
+	[TEXT_UTF16_LE] = { "\xff\xfe", 2 },
+	[TEXT_UTF16_BE] = { "\xfe\xff", 2 },
+};
+
+enum text_encoding text_encoding_of(struct str bytes, size_t *ret_mark_len)
+{
+	enum text_encoding found = TEXT_UTF8;
+
+	for (enum text_encoding e = TEXT_UTF8_BOM; e <= TEXT_UTF16_BE; e++)
+		if (str_starts(bytes, marks[e]))
+			found = e;
+	*ret_mark_len = marks[found].n;
+	return found;
+}
+
+static uint32_t unit_at(struct str bytes, size_t at, bool big_endian)
+{
+	unsigned first = (unsigned char)bytes.p[at];
+	unsigned second = (unsigned char)bytes.p[at + 1];
+
+	return big_endian ? first << 8 | second : second << 8 | first;
+}
+
+void utf16_decode(struct str bytes, enum text_encoding encoding, struct buf *out, bool *ret_exact)
+{
+	bool big_endian = encoding == TEXT_UTF16_BE;
+	size_t at = 0;
+
+	*ret_exact = bytes.n % 2 == 0;
+	buf_reserve(out, bytes.n);
+	while (at < bytes.n) {
+		uint32_t cp = at + 2 <= bytes.n ? unit_at(bytes, at, big_endian) : REPLACEMENT;
+		at += 2;
+		if (cp >= HIGH_FIRST && cp < LOW_FIRST && at + 2 <= bytes.n) {
+			uint32_t low = unit_at(bytes, at, big_endian);
+			if (low >= LOW_FIRST && low <= LOW_LAST) {
+				cp = 0x10000 + ((cp - HIGH_FIRST) << 10) + (low - LOW_FIRST);
+				at += 2;
+			}
+		}
+		if (cp >= HIGH_FIRST && cp <= LOW_LAST) {
+			cp = REPLACEMENT;
+			*ret_exact = false;
+		}
+		char encoded[4];
+		buf_add(out, encoded, utf8_encode(cp, encoded));
+	}
+}
+
+static void add_unit(struct buf *out, uint32_t unit, bool big_endian)
+{
+	char low = (char)(unit & 0xff);
+	char high = (char)(unit >> 8);
+
+	buf_add(out, big_endian ? (char[]){ high, low } : (char[]){ low, high }, 2);
+}
+
+void text_encode(struct str text, enum text_encoding encoding, struct buf *out)
+{
+	bool big_endian = encoding == TEXT_UTF16_BE;
+
+	buf_add(out, marks[encoding].p, marks[encoding].n);
+	if (encoding == TEXT_UTF8 || encoding == TEXT_UTF8_BOM) {
+		buf_add(out, text.p, text.n);
+		return;
+	}
+	for (size_t at = 0; at < text.n;) {
+		uint32_t cp;
+		at += utf8_decode(text.p + at, &cp);
+		if (cp < 0x10000) {
+			add_unit(out, cp, big_endian);
+		} else {
+			add_unit(out, HIGH_FIRST + ((cp - 0x10000) >> 10), big_endian);
+			add_unit(out, LOW_FIRST + ((cp - 0x10000) & 0x3ff), big_endian);
+		}
+	}
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * git_head.c - the branch of a repository, read from its files. */
+ * git_head.c - facts about a repository, read from its files. */
 #include "lib/git/git_head.h"
 #include <sys/stat.h>
 #include "lib/io/file.h"
 
-enum { SMALL_FILE = 4096 };
+enum { SMALL_FILE = 4096, INDEX_MAX_BYTES = 256 << 20, CONFIG_MAX_BYTES = 1 << 20, HEADER = 12, STAT_BYTES = 40 };
 
 char *git_root(struct arena *a, const char *dir)
 {
@@ -23,7 +23,7 @@ char *git_root(struct arena *a, const char *dir)
 	}
 }
 
-/* Without the way back anybody's .git file could make us read anywhere. */
+/* Without the check of the way back, a .git file of a stranger could make us read anywhere. */
 char *git_main_checkout(struct arena *a, const char *root)
 {
 	AUTO_BUF struct buf text = { 0 };
@@ -65,4 +65,119 @@ char *git_branch(struct arena *a, const char *root)
 	if (str_starts(head, prefix))
 		return arena_dup(a, head.p + prefix.n, head.n - prefix.n);
 	return arena_dup(a, head.p, MIN(head.n, (size_t)12));
+}
+
+/* ---- names in git's index ----
+ *
+ *     "DIRC" version count | entries | extensions | checksum              numbers are big-endian, 4 bytes
+ *     entry: 40 bytes of stat, object id, 2 bytes of flags, 2 more if bit 14 is set (from version 3 on), name
+ *     name, 2 and 3: text with 1 to 8 NULs, so that the entry's length is a multiple of 8
+ *     name, 4: how much of the name before goes away (a number in 7-bit pieces), the new end, NUL
+ *
+ * Its bytes are foreign: everything is checked, and an index that does not fit makes the answer unknown. */
+
+struct index {
+	struct str rest;
+	size_t hash_bytes;
+	uint32_t version;
+	struct buf name; /* of the entry that was read last */
+};
+
+static uint32_t read_be32(const char *p)
+{
+	const unsigned char *u = (const unsigned char *)p;
+
+	return (uint32_t)u[0] << 24 | (uint32_t)u[1] << 16 | (uint32_t)u[2] << 8 | u[3];
+}
+
+static bool str_skip(struct str *s, size_t n)
+{
+	if (s->n < n)
+		return false;
+	s->p += n;
+	s->n -= n;
+	return true;
+}
+
+/* Version 4: how many bytes of the previous name go away. */
+static bool read_strip(struct str *s, size_t *ret_n)
+{
+	size_t n = 0;
+
+	for (int i = 0; i < 5 && s->n; i++) {
+		unsigned char c = (unsigned char)s->p[0];
+		(void)str_skip(s, 1);
+		n = (i ? (n + 1) << 7 : 0) + (c & 127);
+		*ret_n = n;
+		if (!(c & 128))
+			return true;
+	}
+	return false;
+}
+
+static bool read_entry(struct index *x)
+{
+	size_t flags_at = STAT_BYTES + x->hash_bytes;
+	size_t strip = x->name.n;
+
+	if (x->rest.n < flags_at + 4)
+		return false;
+	bool more = x->version > 2 && (x->rest.p[flags_at] & 0x40);
+	size_t head = flags_at + (more ? 4 : 2);
+	if (!str_skip(&x->rest, head))
+		return false;
+	if (x->version == 4 && (!read_strip(&x->rest, &strip) || strip > x->name.n))
+		return false;
+	const char *end = memchr(x->rest.p, '\0', x->rest.n);
+	if (!end)
+		return false;
+	size_t n = (size_t)(end - x->rest.p);
+	x->name.n -= strip;
+	buf_add(&x->name, x->rest.p, n);
+	return str_skip(&x->rest, x->version == 4 ? n + 1 : n + 8 - (head + n) % 8);
+}
+
+static bool index_may_have(struct index *x, struct str path)
+{
+	if (x->rest.n < HEADER || memcmp(x->rest.p, "DIRC", 4) != 0)
+		return true;
+	x->version = read_be32(x->rest.p + 4);
+	uint32_t count = read_be32(x->rest.p + 8);
+	if (x->version < 2 || x->version > 4 || !str_skip(&x->rest, HEADER))
+		return true;
+	for (uint32_t i = 0; i < count; i++) {
+		if (!read_entry(x))
+			return true;
+		struct str name = buf_str(&x->name);
+		/* In a sparse checkout a directory stands for everything in it. */
+		if (str_eq(name, path) || (str_ends(name, STR("/")) && str_starts(path, name)))
+			return true;
+	}
+	/* "link": the other entries are in another file. */
+	while (x->rest.n >= 8 + x->hash_bytes) {
+		if (!memcmp(x->rest.p, "link", 4))
+			return true;
+		if (!str_skip(&x->rest, 8 + (size_t)read_be32(x->rest.p + 4)))
+			return true;
+	}
+	return false;
+}
+
+bool git_tracks(const char *root, const char *path)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf bytes = { 0 };
+	AUTO_BUF struct buf config = { 0 };
+	const char *main_root = git_main_checkout(&a, root);
+	int status = file_read(path_join(&a, git_dir(&a, root), "index"), INDEX_MAX_BYTES, &bytes, NULL);
+
+	if (status < 0)
+		return status != -ERR_NOT_FOUND;
+	const char *main_dir = git_dir(&a, main_root ? main_root : root);
+	(void)file_read(path_join(&a, main_dir, "config"), CONFIG_MAX_BYTES, &config, NULL);
+	bool sha256 = str_has(buf_str(&config), STR("sha256"));
+	struct index x = { .rest = buf_str(&bytes), .hash_bytes = sha256 ? 32 : 20 };
+	bool tracked = index_may_have(&x, str_from(path));
+	buf_release(&x.name);
+	return tracked;
 }

@@ -12,3 +12,6 @@ char *git_main_checkout(struct arena *a, const char *root);
 char *git_dir(struct arena *a, const char *root);
 /* The branch that HEAD names, a short commit id when it is detached, "" if it cannot be read. */
 char *git_branch(struct arena *a, const char *root);
+/* Whether a file is tracked. path is relative to root, a directory that holds .git. Also true if unknown: the index exists
+ * but cannot be parsed completely. */
+bool git_tracks(const char *root, const char *path);

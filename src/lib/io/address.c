@@ -40,7 +40,7 @@ static const struct {
 	{ "64:ff9b:1::", 48, 12 }, { "2002::", 16, 2 },
 };
 
-static bool is_in(int family, const unsigned char *address, const char *base, unsigned bits)
+static bool is_in_network(int family, const unsigned char *address, const char *base, unsigned bits)
 {
 	unsigned char net[16];
 
@@ -55,7 +55,7 @@ static bool is_in(int family, const unsigned char *address, const char *base, un
 static enum address_kind kind_v4(const unsigned char *address)
 {
 	for (size_t i = 0; i < COUNT_OF(networks_v4); i++)
-		if (is_in(AF_INET, address, networks_v4[i].base, networks_v4[i].bits))
+		if (is_in_network(AF_INET, address, networks_v4[i].base, networks_v4[i].bits))
 			return networks_v4[i].kind;
 	return ADDRESS_PUBLIC;
 }
@@ -63,10 +63,10 @@ static enum address_kind kind_v4(const unsigned char *address)
 static enum address_kind kind_v6(const unsigned char *address)
 {
 	for (size_t i = 0; i < COUNT_OF(carriers); i++)
-		if (is_in(AF_INET6, address, carriers[i].base, carriers[i].bits))
+		if (is_in_network(AF_INET6, address, carriers[i].base, carriers[i].bits))
 			return kind_v4(address + carriers[i].at);
 	for (size_t i = 0; i < COUNT_OF(networks_v6); i++)
-		if (is_in(AF_INET6, address, networks_v6[i].base, networks_v6[i].bits))
+		if (is_in_network(AF_INET6, address, networks_v6[i].base, networks_v6[i].bits))
 			return networks_v6[i].kind;
 	return ADDRESS_OTHER;
 }
@@ -88,26 +88,20 @@ enum address_kind address_kind(const struct sockaddr *address)
 	}
 }
 
-static bool is_this_machine(struct str name)
-{
-	static const char word[] = "localhost";
-	size_t n = sizeof word - 1;
-
-	if (name.n && name.p[name.n - 1] == '.')
-		name.n--;
-	if (name.n < n || !str_is_nocase((struct str){ name.p + name.n - n, n }, word))
-		return false;
-	return name.n == n || name.p[name.n - n - 1] == '.';
-}
-
 enum address_kind address_kind_of_host(struct str host)
 {
+	static const char local[] = "localhost";
+	const size_t n = sizeof local - 1;
 	char text[INET6_ADDRSTRLEN];
 	unsigned char address[16];
 
 	if (host.n > 1 && host.p[0] == '[' && host.p[host.n - 1] == ']')
 		host = (struct str){ host.p + 1, host.n - 2 };
-	if (is_this_machine(host))
+	struct str name = host;
+	if (name.n && name.p[name.n - 1] == '.')
+		name.n--;
+	if (name.n >= n && str_is_nocase((struct str){ name.p + name.n - n, n }, local) &&
+	    (name.n == n || name.p[name.n - n - 1] == '.'))
 		return ADDRESS_LOOPBACK;
 	struct str zone = host;
 	host = str_cut(&zone, '%'); /* fe80::1%eth0 */
@@ -122,16 +116,13 @@ enum address_kind address_kind_of_host(struct str host)
 
 const char *address_kind_name(enum address_kind kind)
 {
-	switch (kind) {
-	case ADDRESS_PUBLIC:
-		return "a public address";
-	case ADDRESS_PRIVATE:
-		return "a private address";
-	case ADDRESS_LOOPBACK:
-		return "this machine";
-	case ADDRESS_LINK:
-		return "an address of the local link or of a metadata service";
-	default:
-		return "a reserved address";
-	}
+	static const char *const names[] = {
+		[ADDRESS_PUBLIC] = "a public address",
+		[ADDRESS_PRIVATE] = "a private address",
+		[ADDRESS_LOOPBACK] = "this machine",
+		[ADDRESS_LINK] = "an address of the local link or of a metadata service",
+		[ADDRESS_OTHER] = "a reserved address",
+	};
+
+	return names[kind];
 }

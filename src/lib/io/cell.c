@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * cell.c - making a cell. Process 1 is a fork, because libcadre may live in a host that installs no second program; it
- * cannot be traced or read by what runs in the cell, because its memory belongs to the user namespace outside. */
+ * cell.c - making a cell, and the steps of a child that enters it (confine.h). Process 1 is a fork, because libcadre may
+ * live in a host that installs no second program; it cannot be traced or read by processes in the cell, because its memory
+ * belongs to the user namespace outside. */
 #include "lib/io/cell.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/mount.h>
+#include <linux/seccomp.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -12,11 +15,29 @@
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include "lib/io/cell_int.h"
+#include "lib/io/confine.h"
+
+/* They are entered in this order: the first gives the right to enter the others. */
+enum cell_namespace { CELL_USER, CELL_PID, CELL_NET, CELL_IPC, CELL_MOUNT, CELL_NAMESPACES };
+
+#define CELL_EMPTY_FILE "/dev/.empty"
+#define CELL_EMPTY_DIR  "/dev/.empty.d"
+
+/* Descriptors that process 1 sends to us: the listening socket, and directories whose inodes differ inside */
+enum cell_gift { CELL_PROXY, CELL_PROC_DIR, CELL_SHM_DIR, CELL_GIFTS };
+
+struct cell {
+	pid_t init;
+	int life; /* our end of the pipe that process 1 reads */
+	int gifts[CELL_GIFTS];
+	char paths[CELL_GIFTS][32];
+	int namespaces[CELL_NAMESPACES];
+};
 
 /* How far process 1 came; sent to us with errno. */
 enum cell_step {
@@ -75,51 +96,44 @@ static int cell_make_devices(void)
 	return 0;
 }
 
-static int cell_listen(void)
+static int cell_prepare(enum cell_kind kind, struct cell_report *r, int gifts[CELL_GIFTS])
 {
+	static const struct mount_attr read_only = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID };
 	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
 	struct sockaddr_in at = { .sin_family = AF_INET,
 				  .sin_port = htons(CELL_PROXY_PORT),
 				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &lo) < 0 || bind(fd, (struct sockaddr *)&at, sizeof at) < 0 ||
-	    listen(fd, 128) < 0)
-		return -1;
-	return fd;
-}
-
-static int cell_prepare(enum cell_kind kind, struct cell_report *r, int gifts[CELL_GIFTS])
-{
-	static const struct mount_attr read_only = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID };
+	bool whole = kind == CELL_WHOLE;
 
 	r->step = CELL_PRIVATE;
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return -1;
 	r->step = CELL_PROC;
-	if (kind == CELL_WHOLE && mount("cadre", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
+	if (whole && mount("cadre", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
 		return -1;
 	r->step = CELL_DEVICES;
-	if (kind == CELL_WHOLE && cell_make_devices() < 0)
+	if (whole && cell_make_devices() < 0)
 		return -1;
 	r->step = CELL_RUN;
-	if (kind == CELL_WHOLE && mount("cadre", "/run", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755") < 0 &&
-	    errno != ENOENT)
+	if (whole && mount("cadre", "/run", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755") < 0 && errno != ENOENT)
 		return -1;
 	r->step = CELL_READ_ONLY;
 	if (syscall(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &read_only, sizeof read_only) < 0)
 		return -1;
-	/* Memory files are for whoever is in here. */
-	if (kind == CELL_WHOLE && mount("cadre", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") < 0)
+	/* Processes in the cell may share memory. */
+	if (whole && mount("cadre", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") < 0)
 		return -1;
 	r->step = CELL_NETWORK;
-	if (kind == CELL_WHOLE) {
-		gifts[CELL_PROXY] = cell_listen();
+	if (whole) {
+		int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		if (listener < 0 || ioctl(listener, SIOCSIFFLAGS, &lo) < 0 ||
+		    bind(listener, (struct sockaddr *)&at, sizeof at) < 0 || listen(listener, 128) < 0)
+			return -1;
+		gifts[CELL_PROXY] = listener;
 		gifts[CELL_PROC_DIR] = open("/proc", O_PATH | O_CLOEXEC);
 		gifts[CELL_SHM_DIR] = open("/dev/shm", O_PATH | O_CLOEXEC);
-		for (size_t i = 0; i < CELL_GIFTS; i++)
-			if (gifts[i] < 0)
-				return -1;
+		if (gifts[CELL_PROC_DIR] < 0 || gifts[CELL_SHM_DIR] < 0)
+			return -1;
 	}
 	r->step = CELL_READY;
 	return 0;
@@ -183,7 +197,7 @@ static int write_proc_file(pid_t pid, const char *name, const char *text)
 	return fd >= 0 && write(fd, text, n) == (ssize_t)n ? 0 : -1;
 }
 
-/* Everybody is who they are. Root keeps all numbers, so that it sees whose files are whose. */
+/* Users keep their ids. Root keeps all ids, so that it sees the owners of files. */
 static int cell_map_users(pid_t pid)
 {
 	char users[64];
@@ -215,26 +229,12 @@ static int cell_receive_report(int from, struct cell_report *r, struct cell *cel
 	return n == sizeof *r ? 0 : -1;
 }
 
-static int cell_open_namespaces(enum cell_kind kind, struct cell *cell)
+/* Leads process 1 to its end state, where we hold its namespaces. */
+static int cell_handshake(enum cell_kind kind, struct cell *cell, int talk, struct err *err)
 {
 	static const char *const names[CELL_NAMESPACES] = { "user", "pid", "net", "ipc", "mnt" };
-	char path[64];
-
-	for (size_t i = 0; i < CELL_NAMESPACES; i++) {
-		if (kind == CELL_VIEW && i != CELL_USER && i != CELL_MOUNT)
-			continue;
-		snprintf(path, sizeof path, "/proc/%d/ns/%s", (int)cell->init, names[i]);
-		int fd = open(path, O_RDONLY | O_CLOEXEC);
-		cell->namespaces[i] = fd;
-		if (fd < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int cell_talk(enum cell_kind kind, struct cell *cell, int talk, struct err *err)
-{
 	struct cell_report r = { 0 };
+	char path[64];
 
 	if (cell_map_users(cell->init) < 0)
 		return err_set(err, ERR_LIMIT, "mapping the user into a namespace: %m");
@@ -244,8 +244,14 @@ static int cell_talk(enum cell_kind kind, struct cell *cell, int talk, struct er
 		errno = r.error;
 		return err_set(err, ERR_LIMIT, "%s: %m", step_names[r.step]);
 	}
-	if (cell_open_namespaces(kind, cell) < 0)
-		return err_set(err, ERR_LIMIT, "opening the namespaces: %m");
+	for (size_t i = 0; i < CELL_NAMESPACES; i++) {
+		if (kind == CELL_VIEW && i != CELL_USER && i != CELL_MOUNT)
+			continue;
+		snprintf(path, sizeof path, "/proc/%d/ns/%s", (int)cell->init, names[i]);
+		cell->namespaces[i] = open(path, O_RDONLY | O_CLOEXEC);
+		if (cell->namespaces[i] < 0)
+			return err_set(err, ERR_LIMIT, "opening the namespaces: %m");
+	}
 	return send(talk, "g", 1, MSG_NOSIGNAL) < 0 ? err_set(err, ERR_LIMIT, "the namespaces are gone: %m") : 0;
 }
 
@@ -255,7 +261,6 @@ int cell_new(enum cell_kind kind, struct cell **ret_cell, struct err *err)
 	struct cell *cell = xcalloc(1, sizeof *cell);
 	int talk[2];
 	int life[2];
-	int rc;
 
 	*cell = (struct cell){ .life = -1, .gifts = { -1, -1, -1 }, .namespaces = { -1, -1, -1, -1, -1 } };
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, talk) < 0 || pipe2(life, O_CLOEXEC) < 0) {
@@ -270,11 +275,11 @@ int cell_new(enum cell_kind kind, struct cell **ret_cell, struct err *err)
 		cell_init(kind, talk[1], life[0]);
 	}
 	cell->init = pid;
-	rc = pid < 0 ? err_set(err, ERR_LIMIT, "making namespaces: %m") : 0;
+	int rc = pid < 0 ? err_set(err, ERR_LIMIT, "making namespaces: %m") : 0;
 	close(talk[1]);
 	close(life[0]);
 	if (rc == 0)
-		rc = cell_talk(kind, cell, talk[0], err);
+		rc = cell_handshake(kind, cell, talk[0], err);
 	close(talk[0]);
 	if (rc < 0) {
 		cell_free(cell);
@@ -317,4 +322,125 @@ const char *cell_proc(const struct cell *cell)
 const char *cell_shm(const struct cell *cell)
 {
 	return cell->gifts[CELL_SHM_DIR] < 0 ? NULL : cell->paths[CELL_SHM_DIR];
+}
+
+/* ---- in a child that enters, on its parent's memory: plain system calls, no allocation, no locks ---- */
+
+/* Binds source over target; source is a path of the view that the child is in. */
+static int bind_over(const char *source, const char *target, const struct mount_attr *change, bool deep)
+{
+	unsigned recursive = deep ? AT_RECURSIVE : 0;
+	int fd = (int)syscall(SYS_open_tree, AT_FDCWD, source, OPEN_TREE_CLONE | O_CLOEXEC | recursive);
+
+	if (fd < 0)
+		return -1;
+	long rc = 0;
+	if (change) {
+		rc = syscall(SYS_mount_setattr, fd, "", AT_EMPTY_PATH | recursive, change, sizeof *change);
+		/* A mount below that the host has made read-only stays so; the place itself is what was asked for. */
+		if (rc < 0 && errno == EPERM && deep)
+			rc = syscall(SYS_mount_setattr, fd, "", AT_EMPTY_PATH, change, sizeof *change);
+	}
+	if (rc == 0)
+		rc = syscall(SYS_move_mount, fd, "", AT_FDCWD, target, MOVE_MOUNT_F_EMPTY_PATH);
+	int saved = errno;
+	(void)syscall(SYS_close, fd);
+	errno = saved;
+	return (int)rc;
+}
+
+/* Mounts a saved tree in a directory that was emptied; makes the directories between them. */
+static int bring_back(const struct confine_mount *m, int tree)
+{
+	char part[4096];
+	size_t n = strlen(m->path);
+
+	for (size_t i = 1; i < n && i < sizeof part; i++) {
+		part[i - 1] = m->path[i - 1];
+		if (m->path[i] != '/')
+			continue;
+		part[i] = '\0';
+		(void)syscall(SYS_mkdirat, AT_FDCWD, part, 0111);
+	}
+	if (m->is_dir)
+		(void)syscall(SYS_mkdirat, AT_FDCWD, m->path, 0111);
+	else
+		(void)syscall(SYS_mknodat, AT_FDCWD, m->path, S_IFREG, 0);
+	return (int)syscall(SYS_move_mount, tree, "", AT_FDCWD, m->path, MOVE_MOUNT_F_EMPTY_PATH);
+}
+
+static int confine_mount(const struct confine_mount *m)
+{
+	static const struct mount_attr writable = { .attr_clr = MOUNT_ATTR_RDONLY };
+	static const struct mount_attr read_only = { .attr_set = MOUNT_ATTR_RDONLY };
+
+	switch (m->kind) {
+	case CONFINE_WRITABLE:
+		return bind_over(m->path, m->path, &writable, m->is_dir);
+	case CONFINE_READ_ONLY:
+		return bind_over(m->path, m->path, &read_only, m->is_dir);
+	case CONFINE_EMPTIED:
+		return (int)syscall(SYS_mount, "cadre", m->path, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0111,size=64k");
+	default:
+		return bind_over(m->is_dir ? CELL_EMPTY_DIR : CELL_EMPTY_FILE, m->path, NULL, false);
+	}
+}
+
+/* CONFINE_BACK trees are opened before they are covered; an emptied directory becomes read-only when all are back. */
+static int confine_mounts(const struct confine *c, size_t *ret_at)
+{
+	static const struct mount_attr read_only = { .attr_set = MOUNT_ATTR_RDONLY };
+	int trees[CONFINE_BACK_MAX];
+	size_t back = 0;
+
+	for (size_t i = 0; i < c->count && back < CONFINE_BACK_MAX; i++)
+		if (c->list[i].kind == CONFINE_BACK)
+			trees[back++] = (int)syscall(SYS_open_tree, AT_FDCWD, c->list[i].path,
+						     OPEN_TREE_CLONE | O_CLOEXEC | AT_RECURSIVE);
+	back = 0;
+	for (size_t i = 0; i < c->count; i++) {
+		*ret_at = i;
+		bool comes_back = c->list[i].kind == CONFINE_BACK && back < CONFINE_BACK_MAX;
+		int tree = comes_back ? trees[back++] : -1;
+		if (comes_back ? tree >= 0 && bring_back(&c->list[i], tree) < 0 : confine_mount(&c->list[i]) < 0)
+			if (errno != ENOENT) /* a file that is gone by now need not be hidden or protected */
+				return -1;
+	}
+	for (size_t i = 0; i < c->count; i++)
+		if (c->list[i].kind == CONFINE_EMPTIED &&
+		    syscall(SYS_mount_setattr, AT_FDCWD, c->list[i].path, 0, &read_only, sizeof read_only) < 0 &&
+		    errno != ENOENT)
+			return -1;
+	return 0;
+}
+
+int confine_enter_cell(const struct confine *c, size_t *ret_at)
+{
+	static const int kinds[CELL_NAMESPACES] = { CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWIPC,
+						    CLONE_NEWNS };
+
+	*ret_at = c->count;
+	for (size_t i = 0; i < CELL_NAMESPACES; i++)
+		if (c->cell->namespaces[i] >= 0 && syscall(SYS_setns, c->cell->namespaces[i], kinds[i]) < 0)
+			return -1;
+	return syscall(SYS_unshare, CLONE_NEWNS) < 0 ? -1 : confine_mounts(c, ret_at);
+}
+
+int confine_restrict(const struct confine *c)
+{
+	static const struct rlimit small = { 1, 1 }; /* 0 would not stop a core handler that is a program */
+	static const uint32_t kept = 1U << CAP_CHOWN | 1U << CAP_DAC_OVERRIDE | 1U << CAP_FOWNER | 1U << CAP_FSETID |
+				     1U << CAP_SETGID | 1U << CAP_SETUID;
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	uint32_t set = c->keep_capabilities ? kept : 0;
+	struct __user_cap_data_struct data[2] = { { .effective = set, .permitted = set, .inheritable = 0 }, { 0 } };
+
+	/* With no_new_privs, which spawn.c sets first, execve gives none of them back. */
+	if (syscall(SYS_capset, &head, data) < 0)
+		return -1;
+	if (c->no_cores && syscall(SYS_prlimit64, 0, RLIMIT_CORE, &small, NULL) < 0)
+		return -1;
+	if (c->landlock_fd > 0 && syscall(SYS_landlock_restrict_self, c->landlock_fd, 0) < 0)
+		return -1;
+	return c->filter ? (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, c->filter) : 0;
 }

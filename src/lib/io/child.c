@@ -21,32 +21,25 @@ static void on_watch_closed(uv_handle_t *handle)
 	loop_kick(c->spawner->loop, &c->kick);
 }
 
-/* Stops watching; the descriptor is the caller's again. */
-static int watch_take(struct watch *w)
-{
-	int fd = w->fd;
-
-	if (fd >= 0)
-		uv_close((uv_handle_t *)&w->poll, on_watch_closed);
-	w->fd = -1;
-	return fd;
-}
-
 static void watch_close(struct watch *w)
 {
-	int fd = watch_take(w);
-
-	if (fd >= 0)
-		close(fd);
+	if (w->fd < 0)
+		return;
+	uv_close((uv_handle_t *)&w->poll, on_watch_closed);
+	close(w->fd);
+	w->fd = -1;
 }
 
+/* Takes fd. */
 static int watch_open(struct child *c, enum child_watch which, int fd)
 {
 	struct watch *w = &c->watch[which];
 
 	int rc = uv_poll_init(loop_uv(c->spawner->loop), &w->poll, fd);
-	if (rc < 0)
+	if (rc < 0) {
+		close(fd);
 		return rc;
+	}
 	w->poll.data = w;
 	w->fd = fd;
 	c->open_handles++;
@@ -144,16 +137,6 @@ void child_close_stdin(struct child *c)
 		watch_close(&c->watch[CHILD_IN]);
 }
 
-static void listen_to(struct watch *w, bool on)
-{
-	if (w->fd < 0)
-		return;
-	if (on)
-		(void)uv_poll_start(&w->poll, UV_READABLE, on_readable);
-	else
-		(void)uv_poll_stop(&w->poll);
-}
-
 static void note_exit(struct child *c, int status)
 {
 	struct spawner *s = c->spawner;
@@ -196,21 +179,21 @@ static void on_process(uv_poll_t *poll, int status, int events)
 	child_check_exit(w->child);
 }
 
-/* The child no longer holds the pipe. Buffered output is delivered, later output is drained unread. */
-static void give_up_pipe(struct watch *w)
-{
-	for (int i = 0; w->fd >= 0 && i < LAST_READS && read_some(w); i++)
-		;
-	if (w->fd >= 0)
-		spawner_drain(w->child->spawner, watch_take(w));
-}
-
+/* The child no longer holds its pipes. Buffered output is delivered, later output is drained unread. */
 static void on_grace_over(struct timer *timer)
 {
 	struct child *c = CONTAINER_OF(timer, struct child, grace);
 
-	give_up_pipe(&c->watch[CHILD_OUT]);
-	give_up_pipe(&c->watch[CHILD_ERR]);
+	for (enum child_watch i = CHILD_OUT; i <= CHILD_ERR; i++) {
+		struct watch *w = &c->watch[i];
+		for (int reads = 0; w->fd >= 0 && reads < LAST_READS && read_some(w); reads++)
+			;
+		if (w->fd < 0)
+			continue;
+		uv_close((uv_handle_t *)&w->poll, on_watch_closed);
+		spawner_drain(c->spawner, w->fd);
+		w->fd = -1;
+	}
 	loop_kick(c->spawner->loop, &c->kick);
 }
 
@@ -242,55 +225,30 @@ static void child_step(struct kick *kick)
 	free(c);
 }
 
-static int watch_process(struct child *c, struct err *err)
-{
-	int fd = c->spawner->without_pidfd ? -1 : (int)syscall(SYS_pidfd_open, c->pid, 0);
-
-	if (fd >= 0 && watch_open(c, CHILD_PROCESS, fd) == 0) {
-		(void)uv_poll_start(&c->watch[CHILD_PROCESS].poll, UV_READABLE, on_process);
-		return 0;
-	}
-	if (fd >= 0)
-		close(fd);
-	c->by_signal = true;
-	return spawner_use_sigchld(c->spawner, err);
-}
-
 static int open_watches(struct child *c, const int fds[CHILD_WATCHES], struct err *err)
 {
 	int rc = 0;
 
 	for (enum child_watch i = CHILD_OUT; i <= CHILD_IN; i++) {
 		int failed = fds[i] < 0 ? 0 : watch_open(c, i, fds[i]);
-		if (failed < 0) {
-			close(fds[i]);
+		if (failed < 0)
 			rc = err_set(err, ERR_IO, "cannot watch process %d: %s", (int)c->pid, uv_strerror(failed));
-		}
 	}
-	if (rc == 0)
-		rc = watch_process(c, err);
-	return rc;
+	if (rc < 0)
+		return rc;
+	int fd = c->spawner->without_pidfd ? -1 : (int)syscall(SYS_pidfd_open, c->pid, 0);
+	if (fd >= 0 && watch_open(c, CHILD_PROCESS, fd) == 0) {
+		(void)uv_poll_start(&c->watch[CHILD_PROCESS].poll, UV_READABLE, on_process);
+		return 0;
+	}
+	c->by_signal = true;
+	return spawner_use_sigchld(c->spawner, err);
 }
 
 static void on_abandoned_exit(struct child *c, int status)
 {
 	(void)c;
 	(void)status;
-}
-
-/* The process is running but cannot be watched: kills it silently, because the caller got the error. */
-static void abandon(struct child *c)
-{
-	int status = 0;
-
-	(void)kill(-c->pid, SIGKILL);
-	while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
-		;
-	c->by_signal = false;
-	c->handlers.on_exit = on_abandoned_exit;
-	for (enum child_watch i = CHILD_OUT; i <= CHILD_IN; i++)
-		watch_close(&c->watch[i]);
-	note_exit(c, status);
 }
 
 int child_begin(struct child *c, const int fds[CHILD_WATCHES], struct err *err)
@@ -310,11 +268,20 @@ int child_begin(struct child *c, const int fds[CHILD_WATCHES], struct err *err)
 	s->active++;
 	int rc = open_watches(c, fds, err);
 	if (rc < 0) {
-		abandon(c);
+		/* The process runs but cannot be watched: kills it silently, because the caller gets the error. */
+		(void)kill(-c->pid, SIGKILL);
+		while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+		c->by_signal = false;
+		c->handlers.on_exit = on_abandoned_exit;
+		for (enum child_watch i = CHILD_OUT; i <= CHILD_IN; i++)
+			watch_close(&c->watch[i]);
+		note_exit(c, 0);
 		return rc;
 	}
-	listen_to(&c->watch[CHILD_OUT], true);
-	listen_to(&c->watch[CHILD_ERR], true);
+	for (enum child_watch i = CHILD_OUT; i <= CHILD_ERR; i++)
+		if (c->watch[i].fd >= 0)
+			(void)uv_poll_start(&c->watch[i].poll, UV_READABLE, on_readable);
 	if (c->watch[CHILD_IN].fd >= 0)
 		write_input(c); /* nearly always fits into the pipe */
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * download.c - see download.h. */
+ * download.c - one file over http, on a loop of its own. */
 #include "lib/io/download.h"
 #include "lib/io/address.h"
 #include "lib/io/http.h"
@@ -12,7 +12,7 @@ struct transfer {
 	struct buf *out;
 	size_t from; /* where its bytes begin in out */
 	int status;
-	struct buf location; /* where else it is, as the server says it */
+	struct buf location; /* the header of a redirect */
 	bool over;
 	enum http_error error;
 	char why[200];
@@ -64,24 +64,32 @@ static void on_done(struct http_req *r, enum http_error error, const char *text)
 	loop_stop(t->loop);
 }
 
-static int get(struct http *h, const char *url, size_t limit_bytes, struct transfer *t, struct err *err)
+static int transfer_run(struct transfer *t, struct http *h, const char *url, size_t limit_bytes, struct err *err)
 {
 	static const struct http_handlers handlers = { on_head, on_header, on_data, on_done };
+	AUTO_ARENA struct arena a = { 0 };
 	struct http_req *r;
 
-	t->out->n = t->from;
-	t->over = false;
-	t->status = 0;
-	buf_clear(&t->location);
-	int status = http_start(h, &(struct http_request){ .method = "GET", .url = url, .limit_bytes = limit_bytes },
+	for (unsigned i = 0;; i++) {
+		int rc = check_address(&a, url, err);
+		if (rc < 0)
+			return rc;
+		t->out->n = t->from;
+		t->over = false;
+		t->status = 0;
+		buf_clear(&t->location);
+		rc = http_start(h, &(struct http_request){ .method = "GET", .url = url, .limit_bytes = limit_bytes },
 				&handlers, t, &r, err);
-	while (status == 0 && !t->over)
-		loop_run(t->loop);
-	return status;
-}
-
-static int result(const struct transfer *t, struct err *err)
-{
+		if (rc < 0)
+			return rc;
+		while (!t->over)
+			loop_run(t->loop);
+		bool redirected = t->status >= 301 && t->status <= 308 && t->status != 304 && t->location.n;
+		if (t->error || !redirected || i == MOST_REDIRECTS)
+			break;
+		const char *next = url_resolve(&a, url, t->location.p);
+		url = next ? next : arena_strdup(&a, t->location.p);
+	}
 	if (t->error == HTTP_TOO_LARGE)
 		return err_set(err, ERR_LIMIT, "is too large");
 	if (t->error)
@@ -92,32 +100,11 @@ static int result(const struct transfer *t, struct err *err)
 	return 0;
 }
 
-static bool is_redirected(const struct transfer *t)
-{
-	return !t->error && t->status >= 301 && t->status <= 308 && t->status != 304 && t->location.n;
-}
-
-static int follow(struct http *h, const char *url, size_t limit_bytes, struct transfer *t, struct err *err)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	int status = check_address(&a, url, err);
-
-	for (unsigned i = 0; status == 0; i++) {
-		status = get(h, url, limit_bytes, t, err);
-		if (status < 0 || !is_redirected(t) || i == MOST_REDIRECTS)
-			break;
-		const char *next = url_resolve(&a, url, t->location.p);
-		url = next ? next : arena_strdup(&a, t->location.p);
-		status = check_address(&a, url, err);
-	}
-	return status < 0 ? status : result(t, err);
-}
-
 int download(const char *url, size_t limit_bytes, struct buf *out, struct err *err)
 {
 	struct transfer t = { .loop = loop_new(0), .out = out, .from = out->n };
 	struct http *h = http_new(t.loop, &(struct http_options){ .user_agent = "cadre/" CADRE_VERSION }, err);
-	int status = h ? follow(h, url, limit_bytes, &t, err) : -(int)err->kind;
+	int status = transfer_run(&t, h, url, limit_bytes, err);
 
 	http_free(h);
 	buf_release(&t.location);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * file.c - whole files and directories. */
+ * file.c - whole files and directories, and paths as text. */
 #include "lib/io/file.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +11,7 @@
 #include "lib/io/file_at.h"
 
 enum { READ_STEP = 64 * 1024, MAX_LINKS = 40, LOCK_TRIES = 100, LOCK_PAUSE_MS = 2 };
+enum { STALE_S = 10, FIRST_PAUSE_MS = 5, LONGEST_PAUSE_MS = 100 }; /* of directory locks */
 
 /* ---- reading ---- */
 
@@ -150,26 +151,8 @@ static size_t dir_len(const char *path)
 	return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
-/* Where a chain of links ends; the end need not exist. */
-static int follow_links(const char *path, struct buf *ret_target, struct err *err)
-{
-	char link[4096];
-
-	buf_addstr(ret_target, path);
-	for (int i = 0; i < MAX_LINKS; i++) {
-		ssize_t n = readlink(ret_target->p, link, sizeof link);
-		if (n < 0)
-			return 0; /* not a symlink, or missing: open() reports the error */
-		if ((size_t)n == sizeof link)
-			break;
-		ret_target->n = link[0] == '/' ? 0 : dir_len(ret_target->p);
-		buf_add(ret_target, link, (size_t)n);
-	}
-	return err_set(err, ERR_IO, "cannot write %s: too many levels of symbolic links", path);
-}
-
 /* The directory is opened as any path; only the last name is not followed. */
-static int replace(const char *path, struct str bytes, const mode_t *mode, struct err *err)
+static int replace_in_dir(const char *path, struct str bytes, const mode_t *mode, struct err *err)
 {
 	AUTO_FILE_AT struct file_at at = { 0 };
 	AUTO_FREE char *dir = xstrndup(path, dir_len(path));
@@ -180,20 +163,30 @@ static int replace(const char *path, struct str bytes, const mode_t *mode, struc
 
 int file_replace(const char *path, const void *p, size_t n, struct err *err)
 {
-	return replace(path, (struct str){ p, n }, NULL, err);
+	return replace_in_dir(path, (struct str){ p, n }, NULL, err);
 }
 
 int file_replace_mode(const char *path, struct str bytes, mode_t mode, struct err *err)
 {
-	return replace(path, bytes, &mode, err);
+	return replace_in_dir(path, bytes, &mode, err);
 }
 
 int file_replace_linked(const char *path, struct str bytes, struct err *err)
 {
-	AUTO_BUF struct buf target = { 0 };
+	AUTO_BUF struct buf target = { 0 }; /* where the chain of links ends; it need not exist */
+	char link[4096];
 
-	int rc = follow_links(path, &target, err);
-	return rc < 0 ? rc : replace(target.p, bytes, NULL, err);
+	buf_addstr(&target, path);
+	for (int i = 0; i < MAX_LINKS; i++) {
+		ssize_t n = readlink(target.p, link, sizeof link);
+		if (n < 0) /* not a symlink, or missing: open() reports the error */
+			return replace_in_dir(target.p, bytes, NULL, err);
+		if ((size_t)n == sizeof link)
+			break;
+		target.n = link[0] == '/' ? 0 : dir_len(target.p);
+		buf_add(&target, link, (size_t)n);
+	}
+	return err_set(err, ERR_IO, "cannot write %s: too many levels of symbolic links", path);
 }
 
 /* ---- directories ---- */
@@ -203,40 +196,34 @@ bool file_exists(const char *path)
 	return access(path, F_OK) == 0;
 }
 
-static bool is_dir(const char *path)
+/* true: the directory exists now; otherwise errno is that of mkdir. */
+static bool make_dir(const char *path, unsigned mode)
 {
 	struct stat st;
 
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
-static int make_dir(const char *path, unsigned mode, struct err *err)
-{
 	if (mkdir(path, mode) == 0)
-		return 0;
+		return true;
 	int why = errno;
-	if (is_dir(path))
-		return 0;
+	bool exists = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 	errno = why;
-	return err_set(err, ERR_IO, "cannot make the directory %s: %m", path);
+	return exists;
 }
 
 int file_make_dirs(const char *path, unsigned mode, struct err *err)
 {
 	AUTO_FREE char *part = xstrdup(path);
 
-	if (mkdir(path, mode) == 0 || (errno == EEXIST && is_dir(path)))
+	if (make_dir(path, mode))
 		return 0;
 	for (char *p = part; *p; p++) {
 		if (p == part || *p != '/' || p[-1] == '/')
 			continue;
 		*p = '\0';
-		int rc = make_dir(part, mode, err);
-		if (rc < 0)
-			return rc;
+		if (!make_dir(part, mode))
+			return err_set(err, ERR_IO, "cannot make the directory %s: %m", part);
 		*p = '/';
 	}
-	return make_dir(part, mode, err);
+	return make_dir(part, mode) ? 0 : err_set(err, ERR_IO, "cannot make the directory %s: %m", part);
 }
 
 int file_make_parents(const char *path, struct err *err)
@@ -273,4 +260,102 @@ int file_lock_byte(int fd, off_t byte, const char *path, struct err *err)
 	struct flock range = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = MAX(byte, 0), .l_len = byte >= 0 };
 
 	return lock_soon(fd, &range, path, err);
+}
+
+int dir_lock_take(struct dir_lock *l, const char *path, unsigned wait_ms, const volatile bool *stop, struct err *err)
+{
+	unsigned waited = 0, pause = FIRST_PAUSE_MS;
+	struct stat st;
+
+	for (;;) {
+		if (stop && *stop)
+			return err_set(err, ERR_CANCELLED, "%s is not wanted any more", path);
+		if (mkdir(path, 0700) == 0)
+			break;
+		if (errno != EEXIST)
+			return err_set(err, ERR_IO, "cannot make %s: %m", path);
+		if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && time(NULL) - st.st_mtim.tv_sec > STALE_S) {
+			(void)rmdir(path);
+			continue;
+		}
+		if (waited >= wait_ms)
+			return err_set(err, ERR_BUSY, "another process holds %s", path);
+		nanosleep(&(struct timespec){ .tv_nsec = pause * 1000000L }, NULL);
+		waited += pause;
+		pause = MIN(pause * 2, (unsigned)LONGEST_PAUSE_MS);
+	}
+	l->path = xstrdup(path);
+	l->made = stat(path, &st) == 0 ? st.st_mtim : (struct timespec){ 0 };
+	return 0;
+}
+
+bool dir_lock_is_ours(const struct dir_lock *l)
+{
+	struct stat st;
+
+	return l->path && lstat(l->path, &st) == 0 && st.st_mtim.tv_sec == l->made.tv_sec &&
+	       st.st_mtim.tv_nsec == l->made.tv_nsec;
+}
+
+void dir_lock_leave(struct dir_lock *l)
+{
+	if (l->path && dir_lock_is_ours(l))
+		(void)rmdir(l->path);
+	free(l->path);
+	*l = (struct dir_lock){ 0 };
+}
+
+/* ---- paths as text ---- */
+
+char *path_join(struct arena *a, const char *dir, const char *name)
+{
+	size_t n = strlen(dir);
+
+	if (name[0] == '/' || !n)
+		return arena_strdup(a, name);
+	return arena_printf(a, "%s%s%s", dir, dir[n - 1] == '/' ? "" : "/", name);
+}
+
+/* out holds an absolute path without a slash at its end ("" is the root). */
+static void add_parts(struct buf *out, struct str path)
+{
+	while (path.p) {
+		struct str part = str_cut(&path, '/');
+		if (!part.n || str_is(part, "."))
+			continue;
+		if (str_is(part, "..")) {
+			while (out->n && out->p[--out->n] != '/')
+				;
+			continue;
+		}
+		buf_addch(out, '/');
+		buf_add(out, part.p, part.n);
+	}
+}
+
+char *path_absolute(struct arena *a, const char *cwd, struct str path)
+{
+	AUTO_BUF struct buf out = { 0 };
+	const char *home = getenv("HOME");
+
+	if (home && path.n && path.p[0] == '~' && (path.n == 1 || path.p[1] == '/')) {
+		add_parts(&out, str_from(home));
+		path = (struct str){ path.p + 1, path.n - 1 };
+	} else if (!path.n || path.p[0] != '/') {
+		add_parts(&out, str_from(cwd));
+	}
+	if (path.n)
+		add_parts(&out, path);
+	return out.n ? arena_dup(a, out.p, out.n) : arena_strdup(a, "/");
+}
+
+bool path_is_inside(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	while (n > 1 && dir[n - 1] == '/')
+		n--;
+	if (n == 1 && dir[0] == '/')
+		return path[0] == '/';
+	return !strncmp(path, dir, n) && (path[n] == '\0' || path[n] == '/');
 }

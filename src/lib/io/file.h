@@ -3,6 +3,7 @@
 #pragma once
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <time.h>
 #include "lib/base/arena.h"
 #include "lib/base/buf.h"
 
@@ -31,3 +32,16 @@ char *path_join(struct arena *a, const char *dir, const char *name); /* name abs
 /* Lexical: removes ".", "..", doubled slashes; relative paths are taken from cwd, "~/" from home. Never NULL. */
 char *path_absolute(struct arena *a, const char *cwd, struct str path);
 bool path_is_inside(const char *path, const char *dir); /* lexical, both absolute; a directory is inside itself */
+
+/* A lock that is a directory F.lock, as other programs make it for a file F: the maker has the lock, its time says since
+ * when, and one that is older than 10 s was left by a dead process. Blocking: only on a thread, or for moments. A zeroed
+ * struct holds nothing. */
+struct dir_lock {
+	char *path; /* owned; NULL: not held */
+	struct timespec made;
+};
+
+/* Tries for wait_ms; *stop true ends it earlier (may be NULL). -ERR_BUSY: another process has it. */
+int dir_lock_take(struct dir_lock *l, const char *path, unsigned wait_ms, const volatile bool *stop, struct err *err);
+bool dir_lock_is_ours(const struct dir_lock *l); /* not taken over since */
+void dir_lock_leave(struct dir_lock *l);         /* also of one that is not held */

@@ -13,8 +13,6 @@
 
 enum { TEMP_RANDOM = 12, TEMP_MAX = 32, DEPTH_MAX = 256 };
 
-static int remove_entry(int dir, const char *name, unsigned depth);
-
 static int explain(const struct file_at *at, const char *verb, struct err *err)
 {
 	if (errno == ELOOP)
@@ -41,12 +39,18 @@ static int open_next(int dir, const char *name, mode_t make)
 	return fd;
 }
 
-/* Name by name. dirs is cut to pieces. */
-static int walk_below(int root, char *dirs, mode_t make)
+/* dirs is cut to pieces. */
+static int open_below(int root, char *dirs, mode_t make)
 {
-	int dir = fcntl(root, F_DUPFD_CLOEXEC, 0);
-	char *rest = dirs;
+	const struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+				      .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
 
+	int dir = (int)syscall(SYS_openat2, root, dirs, &how, sizeof how);
+	/* EPERM: filters of containers that do not know the call. */
+	if (dir >= 0 || (errno != ENOSYS && errno != EPERM && (errno != ENOENT || !make)))
+		return dir;
+	dir = fcntl(root, F_DUPFD_CLOEXEC, 0);
+	char *rest = dirs;
 	for (char *name; dir >= 0 && (name = strsep(&rest, "/"));) {
 		if (!*name)
 			continue;
@@ -59,18 +63,7 @@ static int walk_below(int root, char *dirs, mode_t make)
 	return dir;
 }
 
-static int open_below(int root, char *dirs, mode_t make)
-{
-	const struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-				      .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
-
-	int fd = (int)syscall(SYS_openat2, root, dirs, &how, sizeof how);
-	/* EPERM: filters of containers that do not know the call. */
-	bool unknown = fd < 0 && (errno == ENOSYS || errno == EPERM);
-	return unknown || (fd < 0 && errno == ENOENT && make) ? walk_below(root, dirs, make) : fd;
-}
-
-/* Neither ".." nor a last part that names no file. */
+/* Neither ".." nor a last part that is not the name of a file. */
 static bool is_below(const char *below)
 {
 	struct str rest = str_from(below);
@@ -134,28 +127,20 @@ int file_at_open(const struct file_at *at, struct stat *ret_st, struct err *err)
 	return opened;
 }
 
-/* Only root may give a file away, and a group may be foreign: then the file becomes ours, as with any
- * editor. The owner comes first, because changing it clears set-user-id bits. */
-static int copy_owner_and_mode(int fd, const struct stat *old)
-{
-	if (old->st_uid != geteuid() || old->st_gid != getegid())
-		if (fchown(fd, old->st_uid, old->st_gid) < 0 && errno != EPERM)
-			return -1;
-	return fchmod(fd, old->st_mode & 07777);
-}
-
 /* like: whose owner and mode it gets; NULL: those of any new file. */
-static int write_temp(int dir, const char *temp, const struct stat *like, struct str bytes)
+static int write_and_rename(const struct file_at *at, const char *temp, const struct stat *like, struct str bytes)
 {
-	AUTO_CLOSE int fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, like ? 0600 : 0666);
+	AUTO_CLOSE int fd = openat(at->dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, like ? 0600 : 0666);
 
 	if (fd < 0 || file_write_all(fd, bytes.p, bytes.n) < 0)
 		return -1;
-	return like ? copy_owner_and_mode(fd, like) : 0;
-}
-
-static int rename_temp(const struct file_at *at, const char *temp)
-{
+	/* Only root may give a file away, and a group may be foreign: then the file becomes ours, as with any
+	 * editor. The owner comes first, because changing it clears set-user-id bits. */
+	if (like && (like->st_uid != geteuid() || like->st_gid != getegid()))
+		if (fchown(fd, like->st_uid, like->st_gid) < 0 && errno != EPERM)
+			return -1;
+	if (like && fchmod(fd, like->st_mode & 07777) < 0)
+		return -1;
 	crash_point(replace_before);
 	if (renameat(at->dir, temp, at->dir, at->name) < 0)
 		return -1;
@@ -178,39 +163,14 @@ int file_at_replace(const struct file_at *at, struct str bytes, const mode_t *mo
 		like.st_mode = *mode;
 	id_random(random, TEMP_RANDOM, "0123456789abcdefghijklmnopqrstuvwxyz");
 	snprintf(temp, sizeof temp, ".cadre-%s.tmp", random);
-	if (write_temp(at->dir, temp, exists || mode ? &like : NULL, bytes) == 0 && rename_temp(at, temp) == 0)
+	if (write_and_rename(at, temp, exists || mode ? &like : NULL, bytes) == 0)
 		return 0;
 	int rc = explain(at, "write", err);
 	(void)unlinkat(at->dir, temp, 0);
 	return rc;
 }
 
-static int file_at_remove(const struct file_at *at, struct err *err)
-{
-	if (unlinkat(at->dir, at->name, 0) < 0 && errno != ENOENT)
-		return explain(at, "remove", err);
-	return 0;
-}
-
 /* Stays in the directories that it has opened: one that is swapped for a link meanwhile is not entered. */
-static int remove_entries(int dir, unsigned depth)
-{
-	DIR *entries = fdopendir(dir);
-	int rc = entries ? 0 : -1;
-	const struct dirent *e;
-
-	if (!entries)
-		close(dir);
-	while (rc == 0 && (e = readdir(entries)))
-		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-			rc = remove_entry(dir, e->d_name, depth);
-	int saved = errno;
-	if (entries)
-		closedir(entries);
-	errno = saved;
-	return rc;
-}
-
 static int remove_entry(int dir, const char *name, unsigned depth)
 {
 	if (unlinkat(dir, name, 0) == 0 || errno == ENOENT)
@@ -221,10 +181,20 @@ static int remove_entry(int dir, const char *name, unsigned depth)
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	int below = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (below < 0 || remove_entries(below, depth + 1) < 0)
+	AUTO_CLOSE int below = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *entries = below < 0 ? NULL : fdopendir(below);
+	const struct dirent *e;
+	int rc = 0;
+	if (!entries)
 		return -1;
-	return unlinkat(dir, name, AT_REMOVEDIR);
+	while (rc == 0 && (e = readdir(entries)))
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+			rc = remove_entry(below, e->d_name, depth + 1);
+	int saved = errno;
+	closedir(entries);
+	below = -1;
+	errno = saved;
+	return rc < 0 ? -1 : unlinkat(dir, name, AT_REMOVEDIR);
 }
 
 int file_at_remove_tree(const struct file_at *at, struct err *err)
@@ -263,7 +233,9 @@ int file_below_remove(const char *root, const char *below, struct err *err)
 	int rc = file_at_find(root, below, 0, &at, err);
 	if (rc == -ERR_NOT_FOUND)
 		return 0;
-	return rc < 0 ? rc : file_at_remove(&at, err);
+	if (rc == 0 && unlinkat(at.dir, at.name, 0) < 0 && errno != ENOENT)
+		return explain(&at, "remove", err);
+	return rc;
 }
 
 int file_below_make_dir(const char *root, const char *below, mode_t mode, struct err *err)

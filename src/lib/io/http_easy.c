@@ -3,6 +3,8 @@
  * drain it. A callback records what it saw; it never ends the request, because curl is in the middle of it. */
 #include "lib/io/http_int.h"
 #include <inttypes.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
 #include "lib/io/address.h"
 
 /* An idle transfer should cost little, and an answer is text at reading speed: small buffers do. */
@@ -12,26 +14,16 @@ enum { READ_BUFFER_BYTES = 2048, SEND_BUFFER_BYTES = 16 << 10, HEADER_LIMIT_BYTE
  * instead of 0.39. Still larger ones leave the first cache and gain nothing. */
 enum { FEW_TRANSFERS = 16, WIDE_SEND_BUFFER_BYTES = 32 << 10 };
 
-static long send_buffer_bytes(const struct http_req *r)
-{
-	return r->http->active < FEW_TRANSFERS ? WIDE_SEND_BUFFER_BYTES : SEND_BUFFER_BYTES;
-}
-
-static int status_of(struct str line)
-{
-	struct str rest = line;
-	uint64_t status = 0;
-
-	str_cut(&rest, ' ');
-	if (rest.n < 3 || !str_to_u64((struct str){ rest.p, 3 }, &status))
-		return 0;
-	return (int)status;
-}
-
 static void take_header(struct http_req *r, struct str line)
 {
+	struct str value = line;
+
 	if (str_starts(line, STR("HTTP/"))) {
-		r->status = status_of(line);
+		uint64_t status = 0;
+		str_cut(&value, ' ');
+		if (value.n >= 3)
+			(void)str_to_u64((struct str){ value.p, 3 }, &status);
+		r->status = (int)status;
 		r->is_interim = r->status < 200;
 	} else if (r->is_interim) {
 		return;
@@ -39,20 +31,10 @@ static void take_header(struct http_req *r, struct str line)
 		r->head_seen = true;
 		r->handlers.on_head(r, r->status);
 	} else if (r->handlers.on_header) {
-		struct str value = line;
 		struct str name = str_cut(&value, ':');
 		if (value.p)
 			r->handlers.on_header(r, name, str_trim(value));
 	}
-}
-
-static struct str without_line_end(const char *p, size_t n)
-{
-	if (n && p[n - 1] == '\n')
-		n--;
-	if (n && p[n - 1] == '\r')
-		n--;
-	return (struct str){ p, n };
 }
 
 static size_t on_header(char *p, size_t one, size_t n, void *req)
@@ -66,8 +48,13 @@ static size_t on_header(char *p, size_t one, size_t n, void *req)
 			      HEADER_LIMIT_BYTES);
 	if (r->failure)
 		return 0;
+	size_t line_len = n;
+	if (line_len && p[line_len - 1] == '\n')
+		line_len--;
+	if (line_len && p[line_len - 1] == '\r')
+		line_len--;
 	if (!r->head_seen) /* headers after the body are trailers */
-		take_header(r, without_line_end(p, n));
+		take_header(r, (struct str){ p, line_len });
 	return n;
 }
 
@@ -177,41 +164,97 @@ static int on_connected(void *req, char *ip, char *local_ip, int port, int local
 
 enum http_error http_easy_error(CURLcode code)
 {
-	switch (code) {
-	case CURLE_OK:
-		return HTTP_OK;
-	case CURLE_COULDNT_CONNECT:
-		return HTTP_REFUSED;
-	case CURLE_COULDNT_RESOLVE_HOST:
-	case CURLE_COULDNT_RESOLVE_PROXY:
-		return HTTP_RESOLVE;
-	case CURLE_SSL_CONNECT_ERROR:
-	case CURLE_PEER_FAILED_VERIFICATION:
-	case CURLE_SSL_CACERT_BADFILE:
-	case CURLE_SSL_CERTPROBLEM:
-	case CURLE_SSL_CIPHER:
-	case CURLE_SSL_ISSUER_ERROR:
-		return HTTP_TLS;
-	case CURLE_PARTIAL_FILE:
-	case CURLE_RECV_ERROR:
-	case CURLE_SEND_ERROR:
-	case CURLE_GOT_NOTHING:
-	case CURLE_HTTP2:
-	case CURLE_HTTP2_STREAM:
-	case CURLE_UNRECOVERABLE_POLL: /* a reset that came while it was waited for */
-		return HTTP_RESET;
-	case CURLE_OPERATION_TIMEDOUT:
-		return HTTP_STALLED;
-	case CURLE_OUT_OF_MEMORY: /* what curl says to a header line above its own limit of 100 KB */
-		return HTTP_TOO_LARGE;
-	default:
-		return HTTP_OTHER;
-	}
+	static const struct {
+		CURLcode code;
+		enum http_error error;
+	} errors[] = {
+		{ CURLE_OK, HTTP_OK },
+		{ CURLE_COULDNT_CONNECT, HTTP_REFUSED },
+		{ CURLE_COULDNT_RESOLVE_HOST, HTTP_RESOLVE },
+		{ CURLE_COULDNT_RESOLVE_PROXY, HTTP_RESOLVE },
+		{ CURLE_SSL_CONNECT_ERROR, HTTP_TLS },
+		{ CURLE_PEER_FAILED_VERIFICATION, HTTP_TLS },
+		{ CURLE_SSL_CACERT_BADFILE, HTTP_TLS },
+		{ CURLE_SSL_CERTPROBLEM, HTTP_TLS },
+		{ CURLE_SSL_CIPHER, HTTP_TLS },
+		{ CURLE_SSL_ISSUER_ERROR, HTTP_TLS },
+		{ CURLE_PARTIAL_FILE, HTTP_RESET },
+		{ CURLE_RECV_ERROR, HTTP_RESET },
+		{ CURLE_SEND_ERROR, HTTP_RESET },
+		{ CURLE_GOT_NOTHING, HTTP_RESET },
+		{ CURLE_HTTP2, HTTP_RESET },
+		{ CURLE_HTTP2_STREAM, HTTP_RESET },
+		{ CURLE_UNRECOVERABLE_POLL, HTTP_RESET }, /* a reset that came while it was waited for */
+		{ CURLE_OPERATION_TIMEDOUT, HTTP_STALLED },
+		{ CURLE_OUT_OF_MEMORY, HTTP_TOO_LARGE }, /* a header line above curl's own limit of 100 KB */
+	};
+
+	for (size_t i = 0; i < COUNT_OF(errors); i++)
+		if (errors[i].code == code)
+			return errors[i].error;
+	return HTTP_OTHER;
 }
 
-static void set_callbacks(struct http_req *r)
+/* ---- trusted certificates ---- */
+
+static int load_certificates(X509_STORE *store, const char *path, struct err *err)
+{
+	ERR_clear_error();
+	if (X509_STORE_load_file(store, path) == 1)
+		return 0;
+	const char *reason = ERR_reason_error_string(ERR_peek_last_error());
+	err_set(err, ERR_IO, "cannot load the certificates of %s: %s", path, reason ? reason : "none found");
+	ERR_clear_error();
+	return -ERR_IO;
+}
+
+/* Left alone, libcurl reads and parses the whole bundle for every connection, which costs more than the request. The
+ * store is loaded with the first https request and lent to each connection's SSL_CTX. */
+int http_tls_load(struct http *h, struct err *err)
+{
+	/* The option, then the variables that curl and OpenSSL users know, then what libcurl was built with. */
+	const char *const candidates[] = {
+		h->ca_file,
+		getenv("CURL_CA_BUNDLE"),
+		getenv("SSL_CERT_FILE"),
+		curl_version_info(CURLVERSION_NOW)->cainfo,
+		X509_get_default_cert_file(),
+	};
+	size_t i = 0;
+
+	if (h->store)
+		return 0;
+	while (i < COUNT_OF(candidates) - 1 && (!candidates[i] || !candidates[i][0]))
+		i++;
+	X509_STORE *store = X509_STORE_new();
+	if (!store)
+		base_oom(0);
+	int rc = load_certificates(store, candidates[i], err);
+	if (rc < 0) {
+		X509_STORE_free(store);
+		return rc;
+	}
+	const char *extra = getenv("NODE_EXTRA_CA_CERTS");
+	if (extra && extra[0])
+		(void)load_certificates(store, extra, NULL); /* node ignores a failure, too */
+	/* As libcurl's own stores: a trusted intermediate certificate is enough. */
+	X509_STORE_set_flags(store, X509_V_FLAG_TRUSTED_FIRST | X509_V_FLAG_PARTIAL_CHAIN);
+	h->store = store;
+	return 0;
+}
+
+static CURLcode on_ssl_ctx(CURL *easy, void *ssl_ctx, void *http)
+{
+	SSL_CTX_set1_cert_store(ssl_ctx, ((struct http *)http)->store);
+	return CURLE_OK;
+}
+
+/* ---- options ---- */
+
+static void set_connection(struct http_req *r)
 {
 	CURL *c = r->easy;
+	bool few = r->http->active < FEW_TRANSFERS;
 
 	curl_easy_setopt(c, CURLOPT_PRIVATE, r);
 	curl_easy_setopt(c, CURLOPT_ERRORBUFFER, r->curl_text);
@@ -225,19 +268,13 @@ static void set_callbacks(struct http_req *r)
 	curl_easy_setopt(c, CURLOPT_SOCKOPTDATA, r);
 	curl_easy_setopt(c, CURLOPT_PREREQFUNCTION, on_connected);
 	curl_easy_setopt(c, CURLOPT_PREREQDATA, r);
-}
-
-static void set_connection(struct http_req *r)
-{
-	CURL *c = r->easy;
-
 	curl_easy_setopt(c, CURLOPT_SHARE, r->http->share);
 	curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(c, CURLOPT_QUICK_EXIT, 1L); /* or a cancelled request would wait for its resolver thread */
 	curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(c, CURLOPT_DNS_CACHE_TIMEOUT, (long)DNS_SECONDS);
 	curl_easy_setopt(c, CURLOPT_BUFFERSIZE, (long)READ_BUFFER_BYTES);
-	curl_easy_setopt(c, CURLOPT_UPLOAD_BUFFERSIZE, send_buffer_bytes(r));
+	curl_easy_setopt(c, CURLOPT_UPLOAD_BUFFERSIZE, (long)(few ? WIDE_SEND_BUFFER_BYTES : SEND_BUFFER_BYTES));
 	curl_easy_setopt(c, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
 	curl_easy_setopt(c, CURLOPT_USERAGENT, r->http->user_agent);
 	if (!r->is_https) {
@@ -249,33 +286,22 @@ static void set_connection(struct http_req *r)
 	curl_easy_setopt(c, CURLOPT_PIPEWAIT, 1L); /* one handshake tells whether all can share the connection */
 	curl_easy_setopt(c, CURLOPT_CAINFO, NULL);
 	curl_easy_setopt(c, CURLOPT_CAPATH, NULL);
-	curl_easy_setopt(c, CURLOPT_SSL_CTX_FUNCTION, http_tls_attach);
+	curl_easy_setopt(c, CURLOPT_SSL_CTX_FUNCTION, on_ssl_ctx);
 	curl_easy_setopt(c, CURLOPT_SSL_CTX_DATA, r->http);
-}
-
-static const char *proxy_of(const struct http_req *r)
-{
-	static const char *const plain[] = { "http_proxy", "all_proxy", "ALL_PROXY", NULL };
-	static const char *const tls[] = { "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", NULL };
-
-	for (const char *const *name = r->is_https ? tls : plain; *name; name++) {
-		const char *value = getenv(*name);
-		if (value && value[0])
-			return value;
-	}
-	return NULL;
 }
 
 /* Where there is a proxy, all that is public goes through it, including no_proxy hosts: then every connection is either
  * to the proxy or to a checked address. */
 static void set_refused(struct http_req *r)
 {
-	const char *proxy = r->refused ? proxy_of(r) : NULL;
+	static const char *const plain[] = { "http_proxy", "all_proxy", "ALL_PROXY", NULL };
+	static const char *const tls[] = { "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", NULL };
 
-	if (!r->refused)
-		return;
-	r->is_proxied = proxy != NULL;
-	if (proxy) {
+	for (const char *const *name = r->is_https ? tls : plain; *name; name++) {
+		const char *proxy = getenv(*name);
+		if (!proxy || !proxy[0])
+			continue;
+		r->is_proxied = true;
 		curl_easy_setopt(r->easy, CURLOPT_PROXY, proxy);
 		curl_easy_setopt(r->easy, CURLOPT_NOPROXY, "");
 		return;
@@ -298,19 +324,6 @@ static void set_body(struct http_req *r)
 	curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, on_progress);
 	curl_easy_setopt(c, CURLOPT_XFERINFODATA, r);
 	curl_easy_setopt(c, CURLOPT_NOPROGRESS, 0L);
-}
-
-static void set_method(struct http_req *r, const char *method)
-{
-	if (!strcmp(method, "POST")) {
-		set_body(r);
-		return;
-	}
-	if (r->body.size)
-		set_body(r);
-	else if (!strcmp(method, "HEAD"))
-		curl_easy_setopt(r->easy, CURLOPT_NOBODY, 1L);
-	curl_easy_setopt(r->easy, CURLOPT_CUSTOMREQUEST, method);
 }
 
 static void add_header(struct http_req *r, const char *header)
@@ -366,9 +379,9 @@ int http_easy_init(struct http_req *r, const struct http_request *request, struc
 	int rc = set_url(r, request->url, err);
 	if (rc < 0)
 		return rc;
-	set_callbacks(r);
 	set_connection(r);
-	set_refused(r);
+	if (r->refused)
+		set_refused(r);
 	const char *const *headers = request->headers;
 	for (; headers && *headers; headers++)
 		add_header(r, *headers);
@@ -376,6 +389,12 @@ int http_easy_init(struct http_req *r, const struct http_request *request, struc
 	curl_easy_setopt(r->easy, CURLOPT_HTTPHEADER, r->headers);
 	if (request->unpacks)
 		curl_easy_setopt(r->easy, CURLOPT_ACCEPT_ENCODING, "gzip, deflate");
-	set_method(r, request->method);
+	bool is_post = !strcmp(request->method, "POST");
+	if (is_post || r->body.size)
+		set_body(r);
+	else if (!strcmp(request->method, "HEAD"))
+		curl_easy_setopt(r->easy, CURLOPT_NOBODY, 1L);
+	if (!is_post)
+		curl_easy_setopt(r->easy, CURLOPT_CUSTOMREQUEST, request->method);
 	return 0;
 }

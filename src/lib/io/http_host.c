@@ -9,18 +9,12 @@
 #include "lib/io/http_int.h"
 #include <arpa/inet.h>
 
-static bool is_numeric(const char *name)
-{
-	struct in6_addr address;
-
-	return name[0] == '[' || inet_pton(AF_INET, name, &address) == 1;
-}
-
 struct http_host *http_host_get(struct http *h, const char *name, const char *port)
 {
 	AUTO_BUF struct buf key = { 0 };
+	struct in_addr address;
 
-	if (is_numeric(name))
+	if (name[0] == '[' || inet_pton(AF_INET, name, &address) == 1)
 		return NULL;
 	buf_addf(&key, "%s:%s", name, port);
 	struct http_host *host = map_get(&h->hosts, buf_str(&key));
@@ -71,7 +65,7 @@ bool http_host_enter(struct http_req *r)
 }
 
 /* Lets the next request enter, or all of them when the name is resolved. */
-static void wake(struct http_host *host, bool all)
+static void host_wake(struct http_host *host, bool all)
 {
 	while (host->first && !host->leader) {
 		struct http_req *r = host->first;
@@ -91,7 +85,7 @@ void http_host_ready(struct http_req *r)
 	host->leader = NULL;
 	if (r->looked_up)
 		host->fresh_until_ms = loop_now_ms(r->http->loop) + DNS_TRUST_MS;
-	wake(host, is_fresh(r));
+	host_wake(host, is_fresh(r));
 }
 
 void http_host_leave(struct http_req *r, enum http_error error, const char *text)
@@ -112,5 +106,5 @@ void http_host_leave(struct http_req *r, enum http_error error, const char *text
 		}
 	}
 	/* r may have been woken to lead and cancelled before it could. */
-	wake(host, is_fresh(r));
+	host_wake(host, is_fresh(r));
 }

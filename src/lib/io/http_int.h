@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * http_int.h - inside of the HTTP client: what http.c (life of a request), http_easy.c (curl's view of
- * one), http_host.c (who may resolve a name), http_shard.c (curl multi on the loop) and http_tls.c (the CA
- * store) share. */
+ * http_int.h - inside of the HTTP client: what http.c (life of a request, curl multi on the loop), http_easy.c (curl's
+ * view of a request) and http_host.c (name resolution) share. */
 #pragma once
 #include "lib/io/http.h"
 #include <curl/curl.h>
@@ -92,13 +91,16 @@ struct http_req {
 /* http.c */
 /* Records the end of r and kicks; the first reason wins. */
 void http_req_fail(struct http_req *r, enum http_error error, const char *fmt, ...) printf_like(3, 4);
-void http_req_touch(struct http_req *r);               /* a byte was sent or received */
-void http_req_done(struct http_req *r, CURLcode code); /* curl is finished with it; frees r */
+static inline void http_req_touch(struct http_req *r) /* a byte was sent or received */
+{
+	r->last_byte_ms = loop_now_ms(r->http->loop);
+}
 
 /* http_easy.c */
 int http_easy_init(struct http_req *r, const struct http_request *request, struct err *err);
 void http_easy_trim(struct http_req *r); /* drops curl's send buffer; only when is_sent */
 enum http_error http_easy_error(CURLcode code);
+int http_tls_load(struct http *h, struct err *err); /* the CA store, once */
 
 /* http_host.c */
 /* Borrowed, lives as long as h; NULL for a numeric address. */
@@ -107,12 +109,3 @@ bool http_host_enter(struct http_req *r); /* true: proceed; false: queued, kicke
 void http_host_ready(struct http_req *r); /* r has a connection, or the address to open one */
 void http_host_leave(struct http_req *r, enum http_error error, const char *text); /* r ends */
 void http_host_free_all(struct http *h);
-
-/* http_shard.c */
-int http_shard_add(struct http_req *r, struct err *err);
-void http_shard_remove(struct http_req *r);
-void http_shard_free(struct http_shard *s);
-
-/* http_tls.c */
-int http_tls_load(struct http *h, struct err *err);
-CURLcode http_tls_attach(CURL *easy, void *ssl_ctx, void *http);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * keeper.c - the process that outlives a kill -9 of ours by a moment: it knows every process group that we
- * started, and ends them all when we are gone.
+ * started, and ends them all when we are gone. Descendants outside of these groups are found in /proc, by their environment.
  *
  * It is a fork, once, before the first child, and not a program of its own, because libcadre may live in a
  * host that installs no second one. It notices our end twice: the socket closes (unless a fork of the host
  * holds a copy of it), and our pidfd becomes readable (where the kernel has one). */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -21,7 +23,7 @@ enum {
 	KEEPER_PARENT = 1,
 };
 
-/* The keeper's side: no malloc, no stdio. */
+/* ---- in the keeper: no malloc, no stdio ---- */
 
 static void kill_groups(const struct pid_list *groups)
 {
@@ -30,7 +32,7 @@ static void kill_groups(const struct pid_list *groups)
 }
 
 /* false: the other side is closed. */
-static bool take_record(struct pid_list *groups)
+static bool keeper_read_record(struct pid_list *groups)
 {
 	int32_t record[KEEPER_RECORD_MAX];
 	ssize_t n = recv(KEEPER_SOCKET, record, sizeof record, 0);
@@ -49,38 +51,13 @@ static bool take_record(struct pid_list *groups)
 	return true;
 }
 
-static noreturn_fn void keeper_main(const char *id)
+static noreturn_fn void keeper_main(int fd, pid_t parent, const char *id)
 {
 	struct pid_list groups = { 0 };
 	struct pollfd fds[] = {
 		{ .fd = KEEPER_SOCKET, .events = POLLIN },
 		{ .fd = KEEPER_PARENT, .events = POLLIN }, /* may be closed: POLLNVAL, see below */
 	};
-
-	for (;;) {
-		if (poll(fds, COUNT_OF(fds), -1) < 0)
-			continue;
-		if (fds[1].revents & POLLNVAL)
-			fds[1].fd = -1;
-		if (fds[0].revents && !take_record(&groups))
-			break;
-		if (fds[1].revents & POLLIN)
-			break;
-	}
-	/* A child between vfork and exec has its own copy of the socket and registers before it runs anything, so the
-	 * end of the stream proves that no further registration follows. */
-	struct pid_list killed = { 0 };
-	struct pollfd late = { .fd = KEEPER_SOCKET, .events = POLLIN };
-	kill_groups(&groups);
-	while (poll(&late, 1, KEEPER_LATE_MS) > 0 && take_record(&groups))
-		kill_groups(&groups);
-	orphan_kill_marked(id, &killed);
-	_exit(0);
-	_exit(0);
-}
-
-static noreturn_fn void keeper_child(int fd, pid_t parent, const char *id)
-{
 	sigset_t all;
 
 	sigfillset(&all);
@@ -97,10 +74,29 @@ static noreturn_fn void keeper_child(int fd, pid_t parent, const char *id)
 	if (getppid() != parent) /* already gone, and the pid may be reused: the socket reports the end */
 		(void)close(KEEPER_PARENT);
 	(void)syscall(SYS_close_range, KEEPER_PARENT + 1, ~0U, 0);
-	keeper_main(id);
+
+	for (;;) {
+		if (poll(fds, COUNT_OF(fds), -1) < 0)
+			continue;
+		if (fds[1].revents & POLLNVAL)
+			fds[1].fd = -1;
+		if (fds[0].revents && !keeper_read_record(&groups))
+			break;
+		if (fds[1].revents & POLLIN)
+			break;
+	}
+	/* A child between vfork and exec has its own copy of the socket and registers before it runs anything, so the
+	 * end of the stream proves that no further registration follows. */
+	struct pid_list killed = { 0 };
+	struct pollfd late = { .fd = KEEPER_SOCKET, .events = POLLIN };
+	kill_groups(&groups);
+	while (poll(&late, 1, KEEPER_LATE_MS) > 0 && keeper_read_record(&groups))
+		kill_groups(&groups);
+	orphan_kill_marked(id, &killed);
+	_exit(0);
 }
 
-/* Our side. */
+/* ---- in our process ---- */
 
 int keeper_start(struct keeper *k, const char *id, struct err *err)
 {
@@ -111,12 +107,12 @@ int keeper_start(struct keeper *k, const char *id, struct err *err)
 		return err_set(err, ERR_IO, "cannot start the keeper process: %m");
 	pid_t pid = _Fork();
 	if (pid == 0)
-		keeper_child(pair[1], parent, id);
+		keeper_main(pair[1], parent, id);
 	close(pair[1]);
 	if (pid < 0) {
-		err_set(err, ERR_IO, "cannot start the keeper process: %m");
+		int rc = err_set(err, ERR_IO, "cannot start the keeper process: %m");
 		close(pair[0]);
-		return -ERR_IO;
+		return rc;
 	}
 	*k = (struct keeper){ .pid = pid, .fd = pair[0] };
 	return 0;
@@ -152,4 +148,186 @@ void keeper_stop(struct keeper *k, bool clean)
 	while (waitpid(k->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	*k = (struct keeper){ .fd = -1 };
+}
+
+enum { PID_LIST_FIRST = 1024, SCAN_ROUNDS = 20 };
+
+/* As getdents64(2) writes it */
+struct dirent64_raw {
+	uint64_t ino;
+	int64_t off;
+	unsigned short reclen;
+	unsigned char type;
+	char name[];
+};
+
+bool pid_list_has(const struct pid_list *list, pid_t pid)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (list->pids[i] == pid)
+			return true;
+	return false;
+}
+
+bool pid_list_add(struct pid_list *list, pid_t pid)
+{
+	if (pid_list_has(list, pid))
+		return true;
+	if (list->count == list->cap) {
+		size_t cap = list->cap ? list->cap * 2 : PID_LIST_FIRST;
+		size_t n = cap * sizeof(pid_t);
+		void *p = list->pids ? mremap(list->pids, list->cap * sizeof(pid_t), n, MREMAP_MAYMOVE)
+				     : mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (p == MAP_FAILED)
+			return false;
+		list->pids = p;
+		list->cap = cap;
+	}
+	list->pids[list->count++] = pid;
+	return true;
+}
+
+void pid_list_remove(struct pid_list *list, pid_t pid)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (list->pids[i] == pid) {
+			list->pids[i] = list->pids[--list->count];
+			return;
+		}
+}
+
+void pid_list_release(struct pid_list *list)
+{
+	if (list->pids)
+		(void)munmap(list->pids, list->cap * sizeof(pid_t));
+	*list = (struct pid_list){ 0 };
+}
+
+static pid_t parse_pid(const char *p)
+{
+	pid_t pid = 0;
+
+	for (; *p >= '0' && *p <= '9'; p++)
+		pid = pid * 10 + (*p - '0');
+	return *p ? 0 : pid;
+}
+
+/* Reads the environment in pieces; an entry that does not fit in one piece is not ours. The value may name several
+ * spawners, outer ones first. */
+bool orphan_is_marked(pid_t pid, const char *id)
+{
+	const size_t mark = sizeof SPAWN_MARK - 1;
+	char path[] = "/proc/0000000000/environ";
+	char piece[4096];
+	size_t have = 0;
+	bool skipping = false;
+	bool found = false;
+
+	/* /proc has no names with leading zeros, so the digits move to the slash. Not snprintf: it is not
+	 * async-signal-safe. */
+	char *digit = path + sizeof "/proc/0000000000" - 1;
+	for (pid_t rest = pid; rest; rest /= 10)
+		*--digit = (char)('0' + rest % 10);
+	memmove(path + sizeof "/proc/" - 1, digit, strlen(digit) + 1);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	while (!found) {
+		ssize_t n = read(fd, piece + have, sizeof piece - have);
+		if (n <= 0)
+			break;
+		have += (size_t)n;
+		char *entry = piece;
+		char *end;
+		while (!found && (end = memchr(entry, '\0', have - (size_t)(entry - piece)))) {
+			size_t n_entry = (size_t)(end - entry);
+			found = !skipping && n_entry > mark && !memcmp(entry, SPAWN_MARK, mark) &&
+				memmem(entry + mark, n_entry - mark, id, SPAWN_ID_LEN);
+			skipping = false;
+			entry = end + 1;
+		}
+		have -= (size_t)(entry - piece);
+		memmove(piece, entry, have);
+		if (have == sizeof piece) {
+			skipping = true;
+			have = 0;
+		}
+	}
+	close(fd);
+	return found;
+}
+
+void orphan_kill_marked(const char *id, struct pid_list *killed)
+{
+	_Alignas(struct dirent64_raw) char entries[8192];
+	bool found = true;
+	long n;
+
+	int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (proc < 0)
+		return;
+	/* Again until nothing new is found: a process may fork while the list is read. */
+	for (int round = 0; round < SCAN_ROUNDS && found; round++) {
+		found = false;
+		(void)lseek(proc, 0, SEEK_SET);
+		while ((n = syscall(SYS_getdents64, proc, entries, sizeof entries)) > 0)
+			for (long at = 0; at < n;) {
+				const struct dirent64_raw *entry = (const void *)(entries + at);
+				pid_t pid = parse_pid(entry->name);
+				at += entry->reclen;
+				if (pid > 1 && pid != getpid() && orphan_is_marked(pid, id) &&
+				    kill(pid, SIGKILL) == 0 && !pid_list_has(killed, pid))
+					found |= pid_list_add(killed, pid);
+			}
+	}
+	close(proc);
+}
+
+/* The file has one line: pids with a space behind each. */
+static bool add_children_of_thread(int tasks, const char *tid, struct pid_list *pids)
+{
+	char path[32];
+	char text[4096];
+	size_t tid_len = strlen(tid);
+	pid_t pid = 0;
+	ssize_t n;
+
+	if (tid_len > 16)
+		return false;
+	memcpy(path, tid, tid_len);
+	memcpy(path + tid_len, "/children", sizeof "/children");
+	int fd = openat(tasks, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	while ((n = read(fd, text, sizeof text)) > 0)
+		for (ssize_t i = 0; i < n; i++) {
+			if (text[i] >= '0' && text[i] <= '9') {
+				pid = pid * 10 + (text[i] - '0');
+			} else if (pid) {
+				(void)pid_list_add(pids, pid);
+				pid = 0;
+			}
+		}
+	close(fd);
+	return true;
+}
+
+bool orphan_children(struct pid_list *ret_pids)
+{
+	_Alignas(struct dirent64_raw) char entries[4096];
+	bool known = false;
+	long n;
+
+	int tasks = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (tasks < 0)
+		return false;
+	while ((n = syscall(SYS_getdents64, tasks, entries, sizeof entries)) > 0)
+		for (long at = 0; at < n;) {
+			const struct dirent64_raw *entry = (const void *)(entries + at);
+			if (parse_pid(entry->name))
+				known |= add_children_of_thread(tasks, entry->name, ret_pids);
+			at += entry->reclen;
+		}
+	close(tasks);
+	return known;
 }

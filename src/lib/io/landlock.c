@@ -37,40 +37,26 @@ bool landlock_available(void)
 	return landlock_abi() >= ABI_WITH_TRUNCATE;
 }
 
-static int allow(int ruleset, const char *path, uint64_t rights, struct err *err)
+/* read_only: a path that cannot be opened is skipped, and a file gets the rights of files only. */
+static int allow_paths(int ruleset, const char *const *paths, uint64_t rights, bool read_only, struct err *err)
 {
-	AUTO_CLOSE int fd = open(path, O_PATH | O_CLOEXEC);
-	if (fd < 0)
-		return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "cannot allow writes to %s: %m", path);
-	struct landlock_path_beneath_attr rule = { .allowed_access = rights, .parent_fd = fd };
-	if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0)
-		return err_set(err, ERR_IO, "cannot allow writes to %s: %m", path);
-	return 0;
-}
-
-static int allow_all(int ruleset, const char *const *paths, uint64_t rights, struct err *err)
-{
-	for (; paths && *paths; paths++) {
-		int rc = allow(ruleset, *paths, rights, err);
-		if (rc < 0)
-			return rc;
-	}
-	return 0;
-}
-
-/* What is not there, or not ours to open, need not be allowed. */
-static int allow_reading(int ruleset, const char *const *paths, struct err *err)
-{
+	const char *what = read_only ? "reading of" : "writes to";
 	struct stat st;
 
 	for (; paths && *paths; paths++) {
 		AUTO_CLOSE int fd = open(*paths, O_PATH | O_CLOEXEC);
-		if (fd < 0 || fstat(fd, &st) < 0)
-			continue;
-		uint64_t rights = S_ISDIR(st.st_mode) ? read_rights : (uint64_t)LANDLOCK_ACCESS_FS_READ_FILE;
-		struct landlock_path_beneath_attr rule = { .allowed_access = rights, .parent_fd = fd };
+		if (fd < 0 || fstat(fd, &st) < 0) {
+			if (read_only)
+				continue;
+			return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "cannot allow %s %s: %m", what,
+				       *paths);
+		}
+		struct landlock_path_beneath_attr rule = {
+			.allowed_access = !read_only || S_ISDIR(st.st_mode) ? rights : LANDLOCK_ACCESS_FS_READ_FILE,
+			.parent_fd = fd,
+		};
 		if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0)
-			return err_set(err, ERR_IO, "cannot allow reading of %s: %m", *paths);
+			return err_set(err, ERR_IO, "cannot allow %s %s: %m", what, *paths);
 	}
 	return 0;
 }
@@ -89,11 +75,11 @@ int landlock_new(const struct landlock_rules *rules, struct err *err)
 	AUTO_CLOSE int low = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof attr, 0);
 	if (low < 0)
 		return err_set(err, ERR_IO, "cannot make a Landlock ruleset: %m");
-	int rc = allow_all(low, rules->dirs, dir_rights | reading, err);
+	int rc = allow_paths(low, rules->dirs, dir_rights | reading, false, err);
 	if (rc == 0)
-		rc = allow_all(low, rules->files, file_rights | (reading & LANDLOCK_ACCESS_FS_READ_FILE), err);
+		rc = allow_paths(low, rules->files, file_rights | (reading & LANDLOCK_ACCESS_FS_READ_FILE), false, err);
 	if (rc == 0)
-		rc = allow_reading(low, rules->reads, err);
+		rc = allow_paths(low, rules->reads, read_rights, true, err);
 	if (rc < 0)
 		return rc;
 	/* A host may have closed its standard streams; 0 would mean "no ruleset" to spawn_start. */

@@ -26,12 +26,6 @@ struct loop {
 
 enum { KICKS_IN_A_TURN = 32 };
 
-static void ring_init(struct kick *head)
-{
-	head->next = head;
-	head->prev = &head->next;
-}
-
 static bool ring_empty(const struct kick *head)
 {
 	return head->next == head;
@@ -142,7 +136,7 @@ uint64_t loop_now_ms(struct loop *loop)
 static void on_timer(uv_timer_t *uv_timer);
 
 /* Lets libuv wait for the first timer of the heap; a virtual clock only says that there is one. */
-static void arm(struct loop *loop)
+static void loop_arm_timer(struct loop *loop)
 {
 	if (!loop->count) {
 		uv_timer_stop(&loop->timer);
@@ -154,8 +148,9 @@ static void arm(struct loop *loop)
 }
 
 /* Timers that are started by a firing one wait for the next turn, even with a delay of 0. */
-static void fire_due(struct loop *loop)
+static void on_timer(uv_timer_t *uv_timer)
 {
+	struct loop *loop = uv_timer->data;
 	uint64_t now = loop_now_ms(loop), limit = loop->next_order;
 
 	while (loop->count && loop->heap[0]->due_ms <= now && loop->heap[0]->order < limit) {
@@ -163,12 +158,7 @@ static void fire_due(struct loop *loop)
 		heap_remove(loop, timer);
 		timer->fire(timer);
 	}
-	arm(loop);
-}
-
-static void on_timer(uv_timer_t *uv_timer)
-{
-	fire_due(uv_timer->data);
+	loop_arm_timer(loop);
 }
 
 void timer_start(struct loop *loop, struct timer *timer, uint64_t after_ms)
@@ -180,13 +170,10 @@ void timer_start(struct loop *loop, struct timer *timer, uint64_t after_ms)
 		heap_remove(loop, timer);
 	timer->due_ms = after_ms < UINT64_MAX - now ? now + after_ms : UINT64_MAX;
 	timer->order = loop->next_order++;
-	if (loop->count == loop->cap) {
-		loop->cap = loop->cap ? loop->cap * 2 : 64;
-		loop->heap = xrealloc(loop->heap, loop->cap * sizeof *loop->heap);
-	}
+	loop->heap = xgrow(loop->heap, loop->count, &loop->cap, sizeof *loop->heap);
 	heap_up(loop, loop->count++, timer);
 	if (was_first || timer->slot == 1)
-		arm(loop);
+		loop_arm_timer(loop);
 }
 
 void timer_stop(struct loop *loop, struct timer *timer)
@@ -197,7 +184,7 @@ void timer_stop(struct loop *loop, struct timer *timer)
 		return;
 	heap_remove(loop, timer);
 	if (was_first)
-		arm(loop);
+		loop_arm_timer(loop);
 }
 
 struct loop *loop_new(unsigned flags)
@@ -216,7 +203,8 @@ struct loop *loop_new(unsigned flags)
 	loop->timer.data = loop;
 	loop->check.data = loop;
 	loop->turn = 1;
-	ring_init(&loop->queue);
+	loop->queue.next = &loop->queue;
+	loop->queue.prev = &loop->queue.next;
 	loop->is_virtual = flags & LOOP_VIRTUAL_CLOCK;
 	loop->virtual_ms = VIRTUAL_START_MS;
 	return loop;
@@ -246,27 +234,27 @@ uv_loop_t *loop_uv(struct loop *loop)
 	return &loop->uv;
 }
 
-/* Nothing would happen without the passing of time: libuv would wait, and no descriptor is ready. */
-static bool is_quiet(struct loop *loop)
+void loop_free_handle(uv_handle_t *handle)
 {
-	struct pollfd backend = { .fd = uv_backend_fd(&loop->uv), .events = POLLIN };
-
-	return uv_backend_timeout(&loop->uv) != 0 && poll(&backend, 1, 0) == 0;
+	free(handle);
 }
 
 /* Requests (work on the thread pool) are our own doing and end by themselves, so they are waited for before
  * time moves. Handles wait for others, which may be exactly what a timer is there to limit. */
 static void run_virtual(struct loop *loop)
 {
+	struct pollfd backend = { .fd = uv_backend_fd(&loop->uv), .events = POLLIN };
+
 	while (!loop->stopped && uv_run(&loop->uv, UV_RUN_NOWAIT)) {
-		if (loop->stopped || !is_quiet(loop))
+		/* Time moves only if nothing else can happen: libuv would wait, and no descriptor is ready. */
+		if (loop->stopped || uv_backend_timeout(&loop->uv) == 0 || poll(&backend, 1, 0) != 0)
 			continue;
 		if (!loop->count || loop->uv.active_reqs.count > 0) {
 			uv_run(&loop->uv, UV_RUN_ONCE);
 			continue;
 		}
 		loop->virtual_ms = MAX(loop->virtual_ms, loop->heap[0]->due_ms);
-		fire_due(loop);
+		on_timer(&loop->timer);
 	}
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * seccomp.c - the filter as a table: a call and its answer. What another architecture's table would let through (32 bit
- * calls, x32) does not exist here. */
+ * seccomp.c - the filter as a table: a call and its answer. Calls of other architectures (32 bit, x32) are refused. */
 #include "lib/io/seccomp.h"
 #include <errno.h>
 #include <linux/audit.h>
@@ -21,7 +20,7 @@
 
 enum { X32_BIT = 0x40000000, SOCKET_TYPE_MASK = 0xf, FILTER_MAX = 512 };
 
-/* Of no use to a command, and each a way around a wall or into the kernel. */
+/* Useless for commands, and each a way around the confinement or into the kernel. */
 static const int never[] = {
 	SYS_bpf,         SYS_perf_event_open, SYS_userfaultfd,   SYS_keyctl,
 	SYS_add_key,     SYS_request_key,     SYS_kexec_load,    SYS_kexec_file_load,
@@ -59,100 +58,84 @@ struct filter {
 	size_t count;
 };
 
-static void add(struct filter *f, struct sock_filter one)
+static void filter_add(struct filter *f, int code, uint32_t k, uint8_t if_true, uint8_t if_false)
 {
 	if (f->count < FILTER_MAX)
-		f->list[f->count++] = one;
+		f->list[f->count++] = (struct sock_filter){ (uint16_t)code, if_true, if_false, k };
 }
 
-static void add_answer(struct filter *f, int error)
+static void filter_answer(struct filter *f, int error)
 {
-	add(f, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
-					    error ? SECCOMP_RET_ERRNO | (uint32_t)error : SECCOMP_RET_ALLOW));
+	filter_add(f, BPF_RET | BPF_K, error ? SECCOMP_RET_ERRNO | (uint32_t)error : SECCOMP_RET_ALLOW, 0, 0);
 }
 
-static void load(struct filter *f, size_t offset)
+static void filter_answer_if(struct filter *f, uint16_t test, uint32_t value, int error)
 {
-	add(f, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset));
+	filter_add(f, BPF_JMP | test | BPF_K, value, 0, 1);
+	filter_answer(f, error);
 }
 
-static void load_argument(struct filter *f, unsigned i)
+static void filter_load(struct filter *f, size_t offset)
 {
-	load(f, offsetof(struct seccomp_data, args) + 8 * i); /* the lower half: these are all little-endian */
+	filter_add(f, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
 }
 
-static void refuse_calls(struct filter *f, const int *calls, size_t count, int error)
+static void filter_refuse(struct filter *f, const int *calls, size_t count, int error)
 {
-	for (size_t i = 0; i < count; i++) {
-		add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)calls[i], 0, 1));
-		add_answer(f, error);
-	}
+	for (size_t i = 0; i < count; i++)
+		filter_answer_if(f, BPF_JEQ, (uint32_t)calls[i], error);
 }
 
-/* The instructions between these two hold for one call alone; the last of them must answer. */
-static size_t open_call(struct filter *f, int call)
+/* The instructions between these two hold for one call alone; the last of them must answer. The given argument is loaded. */
+static size_t filter_open_call(struct filter *f, int call, unsigned argument)
 {
-	add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 0));
-	return f->count - 1;
+	filter_add(f, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 0);
+	filter_load(f, offsetof(struct seccomp_data, args) +
+			       8 * argument); /* the lower half: these are all little-endian */
+	return f->count - 2;
 }
 
-static void close_call(struct filter *f, size_t at)
+static void filter_close_call(struct filter *f, size_t at)
 {
 	f->list[at].jf = (uint8_t)(f->count - at - 1);
 }
 
-static void answer_if(struct filter *f, uint16_t test, uint32_t value, int error)
+static void filter_sockets(struct filter *f, const struct seccomp_rules *r)
 {
-	add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | test | BPF_K, value, 0, 1));
-	add_answer(f, error);
-}
+	size_t at = filter_open_call(f, SYS_socket, 0);
 
-static void filter_socket(struct filter *f, const struct seccomp_rules *r)
-{
-	size_t at = open_call(f, SYS_socket);
-
-	if (r->network == SECCOMP_NO_SOCKET) {
-		add_answer(f, EPERM);
-		close_call(f, at);
-		return;
+	if (r->network != SECCOMP_NO_SOCKET) {
+		if (r->network == SECCOMP_ANY_SOCKET || r->unix_sockets)
+			filter_answer_if(f, BPF_JEQ, AF_UNIX, 0);
+		if (r->network == SECCOMP_ANY_SOCKET)
+			filter_answer_if(f, BPF_JEQ, AF_NETLINK, 0);
+		filter_add(f, BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 2, 0);
+		filter_add(f, BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 1, 0);
+		filter_answer(f, EPERM);
+		filter_load(f, offsetof(struct seccomp_data, args[1]));
+		filter_add(f, BPF_ALU | BPF_AND | BPF_K, SOCKET_TYPE_MASK, 0, 0);
+		filter_answer_if(f, BPF_JEQ, SOCK_STREAM, 0);
+		filter_answer_if(f, BPF_JEQ, SOCK_DGRAM, 0);
 	}
-	load_argument(f, 0);
-	if (r->network == SECCOMP_ANY_SOCKET || r->unix_sockets)
-		answer_if(f, BPF_JEQ, AF_UNIX, 0);
-	if (r->network == SECCOMP_ANY_SOCKET)
-		answer_if(f, BPF_JEQ, AF_NETLINK, 0);
-	add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 2, 0));
-	add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 1, 0));
-	add_answer(f, EPERM);
-	load_argument(f, 1);
-	add(f, (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, SOCKET_TYPE_MASK));
-	answer_if(f, BPF_JEQ, SOCK_STREAM, 0);
-	answer_if(f, BPF_JEQ, SOCK_DGRAM, 0);
-	add_answer(f, EPERM);
-	close_call(f, at);
-}
-
-/* A pair of datagram sockets can send to any path. */
-static void filter_socketpair(struct filter *f, const struct seccomp_rules *r)
-{
+	filter_answer(f, EPERM);
+	filter_close_call(f, at);
 	if (r->network == SECCOMP_ANY_SOCKET)
 		return;
-	size_t at = open_call(f, SYS_socketpair);
-	load_argument(f, 1);
-	add(f, (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, SOCKET_TYPE_MASK));
-	answer_if(f, BPF_JEQ, SOCK_DGRAM, EPERM);
-	add_answer(f, 0);
-	close_call(f, at);
+	/* A pair of datagram sockets can send to any path. */
+	at = filter_open_call(f, SYS_socketpair, 1);
+	filter_add(f, BPF_ALU | BPF_AND | BPF_K, SOCKET_TYPE_MASK, 0, 0);
+	filter_answer_if(f, BPF_JEQ, SOCK_DGRAM, EPERM);
+	filter_answer(f, 0);
+	filter_close_call(f, at);
 }
 
-static void filter_flags(struct filter *f, int call, unsigned argument, uint32_t flags)
+static void filter_refuse_new_users(struct filter *f, int call)
 {
-	size_t at = open_call(f, call);
+	size_t at = filter_open_call(f, call, 0);
 
-	load_argument(f, argument);
-	answer_if(f, BPF_JSET, flags, EPERM);
-	add_answer(f, 0);
-	close_call(f, at);
+	filter_answer_if(f, BPF_JSET, CLONE_NEWUSER, EPERM);
+	filter_answer(f, 0);
+	filter_close_call(f, at);
 }
 
 struct sock_fprog *seccomp_new(const struct seccomp_rules *r)
@@ -160,32 +143,30 @@ struct sock_fprog *seccomp_new(const struct seccomp_rules *r)
 	struct sock_fprog *program = xmalloc(sizeof *program + FILTER_MAX * sizeof(struct sock_filter));
 	struct filter f = { .list = (struct sock_filter *)(program + 1) };
 
-	load(&f, offsetof(struct seccomp_data, arch));
-	add(&f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCH, 1, 0));
-	add_answer(&f, ENOSYS);
-	load(&f, offsetof(struct seccomp_data, nr));
+	filter_load(&f, offsetof(struct seccomp_data, arch));
+	filter_add(&f, BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCH, 1, 0);
+	filter_answer(&f, ENOSYS);
+	filter_load(&f, offsetof(struct seccomp_data, nr));
 #if defined(__x86_64__)
-	answer_if(&f, BPF_JGE, X32_BIT, ENOSYS);
+	filter_answer_if(&f, BPF_JGE, X32_BIT, ENOSYS);
 #endif
-	refuse_calls(&f, unknown, COUNT_OF(unknown), ENOSYS);
-	refuse_calls(&f, never, COUNT_OF(never), EPERM);
+	filter_refuse(&f, unknown, COUNT_OF(unknown), ENOSYS);
+	filter_refuse(&f, never, COUNT_OF(never), EPERM);
 	if (r->no_tracing)
-		refuse_calls(&f, tracing, COUNT_OF(tracing), EPERM);
+		filter_refuse(&f, tracing, COUNT_OF(tracing), EPERM);
 	if (r->keep_attributes)
-		refuse_calls(&f, attributes, COUNT_OF(attributes), EPERM);
-	filter_socket(&f, r);
-	filter_socketpair(&f, r);
+		filter_refuse(&f, attributes, COUNT_OF(attributes), EPERM);
+	filter_sockets(&f, r);
 	if (!r->user_namespaces) {
-		filter_flags(&f, SYS_clone, 0, CLONE_NEWUSER);
-		filter_flags(&f, SYS_unshare, 0, CLONE_NEWUSER);
+		filter_refuse_new_users(&f, SYS_clone);
+		filter_refuse_new_users(&f, SYS_unshare);
 	}
-	size_t at = open_call(&f, SYS_ioctl);
-	load_argument(&f, 1);
-	answer_if(&f, BPF_JEQ, TIOCSTI, EPERM);
-	answer_if(&f, BPF_JEQ, 0x541c /* TIOCLINUX */, EPERM);
-	add_answer(&f, 0);
-	close_call(&f, at);
-	add_answer(&f, 0);
+	size_t at = filter_open_call(&f, SYS_ioctl, 1);
+	filter_answer_if(&f, BPF_JEQ, TIOCSTI, EPERM);
+	filter_answer_if(&f, BPF_JEQ, 0x541c /* TIOCLINUX */, EPERM);
+	filter_answer(&f, 0);
+	filter_close_call(&f, at);
+	filter_answer(&f, 0);
 	*program = (struct sock_fprog){ .len = (unsigned short)f.count, .filter = f.list };
 	return program;
 }

@@ -54,56 +54,29 @@ struct streams {
 
 /* ---- in the child ---- */
 
-static int reset_signals(void)
+/* Registers the group before anything that may take its time or fail, then resets signals and the descriptor limit. */
+static int enter_group(struct launch *l, pid_t group)
 {
 	/* SIG_DFL, no flags, empty mask, in the kernel's layout. Not sigaction(3): sanitizers put a wrapper
 	 * around it. */
 	static const uint64_t by_default[4];
-
-	for (int sig = 1; sig <= SIGNAL_COUNT; sig++)
-		(void)syscall(SYS_rt_sigaction, sig, by_default, NULL, SIGNAL_COUNT / 8);
-	return 0;
-}
-
-static int tell_keeper(int fd, pid_t group)
-{
 	int32_t pgid = (int32_t)group;
-
-	return (int)syscall(SYS_sendto, fd, &pgid, sizeof pgid, MSG_NOSIGNAL | MSG_DONTWAIT, NULL, 0);
-}
-
-static int lower_limit(void)
-{
 	struct rlimit files;
 
+	l->step = STEP_KEEPER;
+	if (l->keeper_fd >= 0 &&
+	    syscall(SYS_sendto, l->keeper_fd, &pgid, sizeof pgid, MSG_NOSIGNAL | MSG_DONTWAIT, NULL, 0) < 0)
+		return -1;
+	l->step = STEP_LIMIT;
+	for (int sig = 1; sig <= SIGNAL_COUNT; sig++)
+		(void)syscall(SYS_rt_sigaction, sig, by_default, NULL, SIGNAL_COUNT / 8);
 	if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &files) < 0)
 		return -1;
 	files.rlim_cur = MIN(files.rlim_max, (rlim_t)CHILD_NOFILE);
 	return (int)syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &files, NULL);
 }
 
-static int place_streams(const int streams[3])
-{
-	for (int fd = 0; fd < 3; fd++)
-		if (syscall(SYS_dup3, streams[fd], fd, 0) < 0)
-			return -1;
-	return 0;
-}
-
-/* After the limit was lowered: what is open above it must be closed as well, so this asks for the hard one. */
-static void close_others(void)
-{
-	struct rlimit files;
-
-	if (syscall(SYS_close_range, 3, ~0U, 0) == 0)
-		return;
-	if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &files) < 0)
-		return;
-	for (rlim_t fd = 3; fd < MIN(files.rlim_max, (rlim_t)65536); fd++)
-		(void)syscall(SYS_close, (int)fd);
-}
-
-/* What the process is held to, from here on and for all that it starts. */
+/* The limits of the process and of everything that it starts. */
 static int restrict_self(struct launch *l)
 {
 	l->step = STEP_PRIVILEGES;
@@ -121,15 +94,20 @@ static int restrict_self(struct launch *l)
 static int run_program(struct launch *l)
 {
 	static const uint64_t no_signals;
+	struct rlimit files;
 
 	l->step = STEP_STREAMS;
-	if (place_streams(l->streams) < 0)
-		return -1;
+	for (int fd = 0; fd < 3; fd++)
+		if (syscall(SYS_dup3, l->streams[fd], fd, 0) < 0)
+			return -1;
 	l->step = STEP_CWD;
 	if (l->cwd && syscall(SYS_chdir, l->cwd) < 0)
 		return -1;
 	l->step = STEP_EXEC;
-	close_others();
+	/* Descriptors above the soft limit, which was lowered, must be closed too: hence the hard one. */
+	if (syscall(SYS_close_range, 3, ~0U, 0) < 0 && syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &files) == 0)
+		for (rlim_t fd = 3; fd < MIN(files.rlim_max, (rlim_t)65536); fd++)
+			(void)syscall(SYS_close, (int)fd);
 	(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &no_signals, NULL, sizeof no_signals);
 	return (int)syscall(SYS_execve, l->path, l->argv, l->envp);
 }
@@ -141,47 +119,36 @@ static noreturn_fn void leave_failed(struct launch *l)
 		(void)syscall(SYS_exit_group, 127);
 }
 
-/* Group and keeper come before anything that may take its time or fail. */
-static int launch_steps(struct launch *l)
-{
-	l->step = STEP_GROUP;
-	if (syscall(SYS_setpgid, 0, 0) < 0)
-		return -1;
-	l->step = STEP_KEEPER;
-	if (l->keeper_fd >= 0 && tell_keeper(l->keeper_fd, (pid_t)syscall(SYS_getpid)) < 0)
-		return -1;
-	l->step = STEP_LIMIT;
-	if (reset_signals() < 0 || lower_limit() < 0)
-		return -1;
-	return restrict_self(l) < 0 ? -1 : run_program(l);
-}
-
-/* The process in the cell. It is born with all walls around it, so no neighbour there can reach our memory through it. Its own
- * number is another in there; the keeper needs ours. A session of its own: it has no terminal. */
+/* The process in the cell. It is created with all restrictions in place, so no other process there can reach our memory
+ * through it. Its pid is another in there; the keeper needs ours. A session of its own: it has no terminal. */
 static int worker_main(void *data)
 {
 	struct launch *l = data;
 
 	l->step = STEP_GROUP;
-	if (syscall(SYS_setsid) < 0)
-		leave_failed(l);
-	l->step = STEP_KEEPER;
-	if (l->keeper_fd >= 0 && tell_keeper(l->keeper_fd, l->worker) < 0)
-		leave_failed(l);
-	l->step = STEP_LIMIT;
-	if (reset_signals() == 0 && lower_limit() == 0)
+	if (syscall(SYS_setsid) >= 0 && enter_group(l, l->worker) == 0)
 		(void)run_program(l);
 	leave_failed(l);
 }
 
-/* A process that enters a PID namespace stays outside of it; its children are in. CLONE_PARENT makes this one ours. */
-static int launch_worker(struct launch *l)
+static noreturn_fn void launch_child(struct launch *l)
 {
+	l->step = STEP_GROUP;
+	if (!l->worker_stack) {
+		if (syscall(SYS_setpgid, 0, 0) == 0 && enter_group(l, (pid_t)syscall(SYS_getpid)) == 0 &&
+		    restrict_self(l) == 0)
+			(void)run_program(l);
+		leave_failed(l);
+	}
 	if (restrict_self(l) < 0)
-		return -1;
+		leave_failed(l);
 	l->step = STEP_WORKER;
-	return clone(worker_main, l->worker_stack + WORKER_STACK,
-		     CLONE_VM | CLONE_VFORK | CLONE_PARENT | CLONE_PARENT_SETTID | SIGCHLD, l, &l->worker);
+	/* A process that enters a PID namespace stays outside of it; its children are in. CLONE_PARENT makes this one ours. */
+	if (clone(worker_main, l->worker_stack + WORKER_STACK,
+		  CLONE_VM | CLONE_VFORK | CLONE_PARENT | CLONE_PARENT_SETTID | SIGCHLD, l, &l->worker) < 0)
+		leave_failed(l);
+	for (;;)
+		(void)syscall(SYS_exit_group, 0);
 }
 
 /* ---- in the parent ---- */
@@ -203,14 +170,8 @@ static pid_t launch(struct launch *l)
 	sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
 	pid_t pid = vfork();
-	if (pid == 0) {
-		if (!l->worker_stack)
-			(void)launch_steps(l);
-		else if (launch_worker(l) > 0)
-			for (;;)
-				(void)syscall(SYS_exit_group, 0);
-		leave_failed(l);
-	}
+	if (pid == 0)
+		launch_child(l);
 	int saved = errno;
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (pid > 0 && l->worker_stack) {
@@ -280,23 +241,14 @@ static const char *env_get(const char *const *envp, const char *name)
 	return NULL;
 }
 
-/* 0, or the errno that says why this file cannot be run. A PATH directory without search permission is skipped and is
- * not a permission error. */
-static int try_program(const char *path)
-{
-	struct stat st;
-
-	if (stat(path, &st) < 0)
-		return ENOENT;
-	return S_ISREG(st.st_mode) && access(path, X_OK) == 0 ? 0 : EACCES;
-}
-
-/* Returns owned. As with execvp(3), a file that may not be run is remembered but does not end the search. */
+/* Returns owned. As with execvp(3), a file that may not be run is remembered but does not end the search; a PATH
+ * directory without search permission is skipped and is not a permission error. */
 static char *find_program(const struct child_options *o, const char *const *envp, struct err *err)
 {
 	const char *name = o->argv[0];
 	const char *path = env_get(envp, "PATH");
 	int reason = ENOENT;
+	struct stat st;
 
 	if (strchr(name, '/'))
 		return xstrdup(name);
@@ -308,11 +260,11 @@ static char *find_program(const struct child_options *o, const char *const *envp
 			buf_addf(&file, "%s/", o->cwd);
 		buf_add(&file, dir.p, dir.n);
 		buf_addf(&file, "%s%s", dir.n ? "/" : "", name);
-		int why = try_program(file.p);
-		if (!why)
+		if (stat(file.p, &st) < 0)
+			continue;
+		if (S_ISREG(st.st_mode) && access(file.p, X_OK) == 0)
 			return buf_take(&file, NULL);
-		if (why == EACCES)
-			reason = EACCES;
+		reason = EACCES;
 	}
 	errno = reason;
 	err_set(err, reason == ENOENT ? ERR_NOT_FOUND : ERR_IO, "cannot run %s: %m", name);
@@ -355,11 +307,6 @@ static int above_stdio(int fd)
 	return moved;
 }
 
-static int open_null(void)
-{
-	return above_stdio(open("/dev/null", O_RDWR | O_CLOEXEC));
-}
-
 static int open_pipe(int *ret_read, int *ret_write)
 {
 	int ends[2];
@@ -371,12 +318,19 @@ static int open_pipe(int *ret_read, int *ret_write)
 	return *ret_read < 0 || *ret_write < 0 ? -1 : 0;
 }
 
-static int open_output(const struct child_options *o, bool wanted, struct streams *st)
+/* wanted: a handler reads the output. */
+static int open_streams(const struct child_options *o, bool wanted, struct streams *st)
 {
+	if (!o->input.n && !o->keep_stdin)
+		st->child[0] = above_stdio(open("/dev/null", O_RDWR | O_CLOEXEC));
+	else if (open_pipe(&st->child[0], &st->own[CHILD_IN]) < 0 || fcntl(st->own[CHILD_IN], F_SETFL, O_NONBLOCK) < 0)
+		return -1;
+	if (st->child[0] < 0)
+		return -1;
 	if (o->out_fd > 0)
 		st->child[1] = fcntl(o->out_fd, F_DUPFD_CLOEXEC, 3);
 	else if (!wanted)
-		st->child[1] = open_null();
+		st->child[1] = above_stdio(open("/dev/null", O_RDWR | O_CLOEXEC));
 	else if (open_pipe(&st->own[CHILD_OUT], &st->child[1]) < 0)
 		return -1;
 	if (st->child[1] < 0)
@@ -387,22 +341,11 @@ static int open_output(const struct child_options *o, bool wanted, struct stream
 	return st->child[2] < 0 ? -1 : 0;
 }
 
-static int open_streams(const struct child_options *o, bool wanted, struct streams *st)
-{
-	if (!o->input.n && !o->keep_stdin)
-		st->child[0] = open_null();
-	else if (open_pipe(&st->child[0], &st->own[CHILD_IN]) < 0 || fcntl(st->own[CHILD_IN], F_SETFL, O_NONBLOCK) < 0)
-		return -1;
-	return st->child[0] < 0 ? -1 : open_output(o, wanted, st);
-}
-
-static void close_all(int *fds, size_t count)
+static void close_all(const int *fds, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (fds[i] >= 0) {
+		if (fds[i] >= 0)
 			close(fds[i]);
-			fds[i] = -1;
-		}
 }
 
 static int start_process(struct spawner *s, const struct child_options *o, const struct streams *st, pid_t *ret_pid,
@@ -427,21 +370,6 @@ static int start_process(struct spawner *s, const struct child_options *o, const
 	return launch_guarded(s, &l, o->argv[0], ret_pid, err);
 }
 
-static struct child *child_new(struct spawner *s, const struct child_options *o, const struct child_handlers *handlers,
-			       void *data, pid_t pid)
-{
-	struct child *c = xcalloc(1, sizeof *c);
-
-	c->spawner = s;
-	c->handlers = *handlers;
-	c->data = data;
-	c->pid = pid;
-	c->stdin_open = o->keep_stdin;
-	c->tell_end = o->tell_end;
-	buf_add(&c->input, o->input.p, o->input.n);
-	return c;
-}
-
 int spawn_start(struct spawner *s, const struct child_options *options, const struct child_handlers *handlers,
 		void *data, struct child **ret_child, struct err *err)
 {
@@ -461,7 +389,14 @@ int spawn_start(struct spawner *s, const struct child_options *options, const st
 		close_all(st.own, COUNT_OF(st.own));
 		return rc;
 	}
-	struct child *c = child_new(s, options, handlers, data, pid);
+	struct child *c = xcalloc(1, sizeof *c);
+	*c = (struct child){ .spawner = s,
+			     .handlers = *handlers,
+			     .data = data,
+			     .pid = pid,
+			     .stdin_open = options->keep_stdin,
+			     .tell_end = options->tell_end };
+	buf_add(&c->input, options->input.p, options->input.n);
 	rc = child_begin(c, st.own, err);
 	if (rc == 0 && ret_child)
 		*ret_child = c;

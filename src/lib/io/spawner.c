@@ -42,27 +42,20 @@ void spawner_limit(struct spawner *s, bool no_keeper, bool no_subreaper)
 /* How many spawners need the attribute of the process. It is the kernel that has one for all of them. */
 static atomic_uint subreapers;
 
-static void become_subreaper(struct spawner *s)
+int spawner_prepare(struct spawner *s, struct err *err)
 {
 	int was = 0;
 
-	if (s->no_subreaper || prctl(PR_GET_CHILD_SUBREAPER, &was) < 0)
-		return;
-	if (was && !atomic_load(&subreapers))
-		return; /* the host is one itself, and stays one */
-	s->set_subreaper = was || prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
-	if (s->set_subreaper)
-		atomic_fetch_add(&subreapers, 1);
-}
-
-int spawner_prepare(struct spawner *s, struct err *err)
-{
 	if (s->prepared)
 		return 0;
 	int rc = s->no_keeper ? 0 : keeper_start(&s->keeper, s->id, err);
 	if (rc < 0)
 		return rc;
-	become_subreaper(s);
+	if (!s->no_subreaper && prctl(PR_GET_CHILD_SUBREAPER, &was) == 0) {
+		bool of_host = was && !atomic_load(&subreapers); /* the host is one itself, and stays one */
+		s->set_subreaper = !of_host && (was || prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
+		atomic_fetch_add(&subreapers, s->set_subreaper);
+	}
 	s->scratch = xmalloc(CHILD_READ_BYTES);
 	s->prepared = true;
 	return 0;
@@ -179,28 +172,20 @@ void spawner_reap_orphans(struct spawner *s)
 	}
 }
 
-/* Nothing but the keeper (and what a host started itself) is left nearly always: then /proc need not be read
- * whole. */
-static bool may_have_descendants(const struct spawner *s)
-{
-	struct pid_list children = { 0 };
-
-	bool known = orphan_children(&children);
-	bool others = children.count > (pid_list_has(&children, s->keeper.pid) ? 1 : 0);
-	pid_list_release(&children);
-	return !known || others;
-}
-
-/* A process that is not our child yet becomes one when its parent, killed too, is gone: hence kill(pid, 0)
- * as the test. */
 static void end_descendants(struct spawner *s)
 {
+	struct pid_list children = { 0 };
 	struct pid_list killed = { 0 };
 
 	spawner_reap_orphans(s);
-	if (!may_have_descendants(s))
+	/* Nearly always only the keeper (and processes of the host) is left: then /proc need not be read whole. */
+	bool known = orphan_children(&children);
+	bool others = children.count > (pid_list_has(&children, s->keeper.pid) ? 1 : 0);
+	pid_list_release(&children);
+	if (known && !others)
 		return;
 	orphan_kill_marked(s->id, &killed);
+	/* A process that is not our child yet becomes one when its parent, killed too, is gone: hence kill(pid, 0). */
 	for (int ms = 0; killed.count && ms < END_PATIENCE_MS; ms += END_STEP_MS) {
 		for (size_t i = killed.count; i--;)
 			if (waitpid(killed.pids[i], NULL, WNOHANG) > 0 || kill(killed.pids[i], 0) < 0)
@@ -210,19 +195,14 @@ static void end_descendants(struct spawner *s)
 	pid_list_release(&killed);
 }
 
-/* ---- pipes that nobody reads any more ---- */
-
-static void on_drain_closed(uv_handle_t *handle)
-{
-	free(handle->data);
-}
+/* ---- abandoned pipes ---- */
 
 static void drain_close(struct drain *d)
 {
 	*d->prev = d->next;
 	if (d->next)
 		d->next->prev = d->prev;
-	uv_close((uv_handle_t *)&d->poll, on_drain_closed);
+	uv_close((uv_handle_t *)&d->poll, loop_free_handle);
 	close(d->fd);
 }
 
@@ -272,26 +252,17 @@ static void on_sigchld(uv_signal_t *handle, int signum)
 	}
 }
 
-static void on_signal_closed(uv_handle_t *handle)
-{
-	free(handle);
-}
-
 int spawner_use_sigchld(struct spawner *s, struct err *err)
 {
 	int rc = 0;
 
 	if (!s->sigchld) {
-		uv_signal_t *handle = xcalloc(1, sizeof *handle);
+		AUTO_FREE uv_signal_t *handle = xcalloc(1, sizeof *handle);
 		rc = uv_signal_init(loop_uv(s->loop), handle);
-		if (rc < 0) {
-			free(handle);
-			return err_set(err, ERR_IO, "cannot watch for SIGCHLD: %s", uv_strerror(rc));
-		}
 		handle->data = s;
-		s->sigchld = handle;
+		s->sigchld = rc < 0 ? NULL : TAKE(handle);
 	}
-	if (!s->sigchld_users)
+	if (rc == 0 && !s->sigchld_users)
 		rc = uv_signal_start(s->sigchld, on_sigchld, SIGCHLD);
 	if (rc < 0)
 		return err_set(err, ERR_IO, "cannot watch for SIGCHLD: %s", uv_strerror(rc));
@@ -316,7 +287,7 @@ void spawner_free(struct spawner *s)
 	while (s->drains)
 		drain_close(s->drains);
 	if (s->sigchld)
-		uv_close((uv_handle_t *)s->sigchld, on_signal_closed);
+		uv_close((uv_handle_t *)s->sigchld, loop_free_handle);
 	keeper_stop(&s->keeper, true);
 	if (s->set_subreaper && atomic_fetch_sub(&subreapers, 1) == 1)
 		(void)prctl(PR_SET_CHILD_SUBREAPER, 0);

@@ -16,40 +16,36 @@ struct feed {
 	const char *at, *end;
 	const char *lf, *cr;   /* the next one of each, or end: every byte is searched once for each */
 	size_t lines;          /* taken so far */
-	struct str name, data; /* in place; p == NULL: what there is lies in sse->name, sse->payload */
+	struct str name, data; /* in place; p == NULL: in sse->name, sse->payload */
+	size_t limit;
 	struct err *err;
 };
 
-static size_t limit_of(const struct sse *s)
-{
-	return s->limit_bytes ? s->limit_bytes : DEFAULT_LIMIT_BYTES;
-}
-
 static int too_large(const struct feed *f)
 {
-	return err_set(f->err, ERR_LIMIT, "event stream: an event has more than %zu bytes", limit_of(f->sse));
+	return err_set(f->err, ERR_LIMIT, "event stream: an event has more than %zu bytes", f->limit);
 }
 
-static void hold(struct buf *b, struct str *in_place)
+static void buf_take_over(struct buf *b, struct str *in_place)
 {
 	if (in_place->p)
 		buf_add(b, in_place->p, in_place->n);
 	*in_place = (struct str){ 0 };
 }
 
-static int add_data(struct feed *f, struct str value)
+static int add_data_line(struct feed *f, struct str value)
 {
 	struct sse *s = f->sse;
 	size_t before = s->has_data ? s->payload.n + f->data.n + 1 : 0;
 
-	if (before + value.n > limit_of(s))
+	if (before + value.n > f->limit)
 		return too_large(f);
 	if (!s->has_data) {
 		s->has_data = true;
 		f->data = value;
 		return 0;
 	}
-	hold(&s->payload, &f->data);
+	buf_take_over(&s->payload, &f->data);
 	buf_addch(&s->payload, '\n');
 	buf_add(&s->payload, value.p, value.n);
 	return 0;
@@ -77,25 +73,15 @@ static int end_event(struct feed *f)
 	return rc;
 }
 
-/* The fields that only streams which can be resumed have. An id with a NUL and an invalid time are ignored. */
-static void take_rare_field(struct sse *s, struct str field, struct str value)
-{
-	if (str_is(field, "retry"))
-		(void)str_to_u64(value, &s->retry_ms);
-	if (!str_is(field, "id") || memchr(value.p, '\0', value.n))
-		return;
-	buf_clear(&s->id);
-	buf_add(&s->id, value.p, value.n);
-	s->has_id = true;
-}
-
 static int take_line(struct feed *f, struct str line)
 {
-	if (line.n > limit_of(f->sse))
+	struct sse *s = f->sse;
+
+	if (line.n > f->limit)
 		return too_large(f);
-	if (!f->sse->started && str_starts(line, byte_order_mark))
+	if (!s->started && str_starts(line, byte_order_mark))
 		line = (struct str){ line.p + byte_order_mark.n, line.n - byte_order_mark.n };
-	f->sse->started = true;
+	s->started = true;
 	if (!line.n)
 		return end_event(f);
 
@@ -106,12 +92,16 @@ static int take_line(struct feed *f, struct str line)
 	else if (value.n && value.p[0] == ' ')
 		value = (struct str){ value.p + 1, value.n - 1 };
 	if (str_is(field, "data"))
-		return add_data(f, value);
+		return add_data_line(f, value);
 	if (str_is(field, "event")) {
-		buf_clear(&f->sse->name);
+		buf_clear(&s->name);
 		f->name = value;
-	} else {
-		take_rare_field(f->sse, field, value);
+	} else if (str_is(field, "retry")) { /* an invalid time is ignored */
+		(void)str_to_u64(value, &s->retry_ms);
+	} else if (str_is(field, "id") && !memchr(value.p, '\0', value.n)) {
+		buf_clear(&s->id);
+		buf_add(&s->id, value.p, value.n);
+		s->has_id = true;
 	}
 	return 0;
 }
@@ -145,33 +135,6 @@ static bool next_line(struct feed *f, struct str *ret_line)
 	return true;
 }
 
-/* The beginning of the first line may have come with an earlier feed. It stays in s->line until this feed
- * ends, because the event may borrow it. */
-static struct str join(struct sse *s, struct str line)
-{
-	if (!s->line.n)
-		return line;
-	buf_add(&s->line, line.p, line.n);
-	return buf_str(&s->line);
-}
-
-/* Keeps what the event has so far, and the beginning of a line. */
-static int hold_rest(struct feed *f)
-{
-	struct sse *s = f->sse;
-	size_t rest = (size_t)(f->end - f->at);
-
-	hold(&s->name, &f->name);
-	hold(&s->payload, &f->data);
-	if (f->lines)
-		buf_clear(&s->line);
-	if (s->line.n + rest > limit_of(s))
-		return too_large(f);
-	if (rest)
-		buf_add(&s->line, f->at, rest);
-	return 0;
-}
-
 int sse_feed(struct sse *s, const char *p, size_t n, struct err *err)
 {
 	struct str line;
@@ -180,9 +143,29 @@ int sse_feed(struct sse *s, const char *p, size_t n, struct err *err)
 	if (!n)
 		return 0;
 	struct feed f = { .sse = s, .at = p, .end = p + n, .err = err };
-	while (!rc && next_line(&f, &line))
-		rc = take_line(&f, f.lines == 1 ? join(s, line) : line);
-	return rc ? rc : hold_rest(&f);
+	f.limit = s->limit_bytes ? s->limit_bytes : DEFAULT_LIMIT_BYTES;
+	while (!rc && next_line(&f, &line)) {
+		/* The beginning of the first line may have come with an earlier feed. It stays in s->line until this
+		 * feed ends, because the event may borrow it. */
+		if (f.lines == 1 && s->line.n) {
+			buf_add(&s->line, line.p, line.n);
+			line = buf_str(&s->line);
+		}
+		rc = take_line(&f, line);
+	}
+	if (rc)
+		return rc;
+	/* Copies the part of an event and the beginning of a line, which end with this feed. */
+	size_t rest = (size_t)(f.end - f.at);
+	buf_take_over(&s->name, &f.name);
+	buf_take_over(&s->payload, &f.data);
+	if (f.lines)
+		buf_clear(&s->line);
+	if (s->line.n + rest > f.limit)
+		return too_large(&f);
+	if (rest)
+		buf_add(&s->line, f.at, rest);
+	return 0;
 }
 
 void sse_release(struct sse *s)

@@ -13,7 +13,6 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include "lib/io/file.h"
 
 enum { BYTES_PER_TURN = 64 * 1024 };
@@ -27,10 +26,10 @@ struct watcher {
 
 struct writer {
 	struct loop *loop;
-	int fd;
-	int own_fd;              /* a terminal opened again, non-blocking, or -1 */
+	int fd;                  /* that it writes to */
+	bool owns_fd;            /* a terminal opened again, non-blocking */
 	struct watcher *watcher; /* NULL: always ready */
-	bool is_socket, waiting, told;
+	bool is_socket, waiting, failure_reported;
 	struct buf queue;
 	size_t sent; /* of the queue's bytes */
 	char error[80];
@@ -57,56 +56,39 @@ static void writer_fail(struct writer *w, int why)
 	loop_kick(w->loop, &w->kick);
 }
 
-static int out_fd(const struct writer *w)
-{
-	return w->own_fd >= 0 ? w->own_fd : w->fd;
-}
-
-static ssize_t write_once(const struct writer *w)
-{
-	const char *p = w->queue.p + w->sent;
-	size_t n = writer_queued(w);
-
-	if (w->is_socket)
-		return send(w->fd, p, n, MSG_DONTWAIT | MSG_NOSIGNAL);
-	return file_write_quiet(out_fd(w), p, w->watcher ? MIN(n, (size_t)PIPE_BUF) : n);
-}
-
 static bool is_ready(const struct writer *w, int timeout_ms)
 {
-	struct pollfd p = { .fd = out_fd(w), .events = POLLOUT };
+	struct pollfd p = { .fd = w->fd, .events = POLLOUT };
 
 	return !w->watcher || poll(&p, 1, timeout_ms) > 0;
 }
 
-static void forget_sent(struct writer *w, size_t n)
-{
-	w->sent += n;
-	if (w->sent == w->queue.n)
-		buf_release(&w->queue);
-	else if (w->sent > w->queue.n / 2)
-		buf_drop(&w->queue, w->sent);
-	else
-		return;
-	w->sent = 0;
-}
-
 /* One write of what the descriptor takes. false: it takes no more now. */
-static bool pump(struct writer *w)
+static bool writer_write_some(struct writer *w)
 {
-	ssize_t n = write_once(w);
+	const char *p = w->queue.p + w->sent;
+	size_t queued = writer_queued(w);
+	ssize_t n = w->is_socket ? send(w->fd, p, queued, MSG_DONTWAIT | MSG_NOSIGNAL)
+				 : file_write_quiet(w->fd, p, w->watcher ? MIN(queued, (size_t)PIPE_BUF) : queued);
 
-	if (n >= 0) {
-		forget_sent(w, (size_t)n);
-		if (!writer_queued(w))
-			loop_kick(w->loop, &w->kick);
-		return writer_queued(w) > 0;
+	if (n < 0) {
+		int why = errno;
+		if (why != EAGAIN && why != EINTR)
+			writer_fail(w, why);
+		return why == EINTR;
 	}
-	if (errno == EINTR)
-		return true;
-	if (errno != EAGAIN)
-		writer_fail(w, errno);
-	return false;
+	w->sent += (size_t)n;
+	if (w->sent == w->queue.n) {
+		buf_release(&w->queue);
+		w->sent = 0;
+		loop_kick(w->loop, &w->kick);
+		return false;
+	}
+	if (w->sent > w->queue.n / 2) {
+		buf_drop(&w->queue, w->sent);
+		w->sent = 0;
+	}
+	return true;
 }
 
 static void on_writable(uv_poll_t *poll, int status, int events)
@@ -117,7 +99,7 @@ static void on_writable(uv_poll_t *poll, int status, int events)
 
 	(void)status;
 	(void)events;
-	while (writer_queued(w) > goal && is_ready(w, 0) && pump(w))
+	while (writer_queued(w) > goal && is_ready(w, 0) && writer_write_some(w))
 		;
 	if (!writer_queued(w)) {
 		(void)uv_poll_stop(poll);
@@ -129,20 +111,13 @@ static void writer_step(struct kick *kick)
 {
 	struct writer *w = CONTAINER_OF(kick, struct writer, kick);
 
-	if (w->error[0]) {
-		if (!w->told && w->failed) {
-			w->told = true;
-			w->failed(w, w->data);
-		}
-		return;
+	if (!w->error[0]) {
+		if (!writer_queued(w) && w->drained)
+			w->drained(w, w->data);
+	} else if (!w->failure_reported && w->failed) {
+		w->failure_reported = true;
+		w->failed(w, w->data);
 	}
-	if (!writer_queued(w) && w->drained)
-		w->drained(w, w->data);
-}
-
-static void on_watcher_closed(uv_handle_t *handle)
-{
-	free(handle->data);
 }
 
 /* Returns NULL when the descriptor needs no waiting; a writer that should wait but cannot has failed. */
@@ -151,7 +126,7 @@ static struct watcher *watcher_new(struct writer *w)
 	struct epoll_event event = { .events = EPOLLOUT };
 	AUTO_CLOSE int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 
-	if (epoll_fd < 0 || epoll_ctl(epoll_fd, EPOLL_CTL_ADD, out_fd(w), &event) < 0) {
+	if (epoll_fd < 0 || epoll_ctl(epoll_fd, EPOLL_CTL_ADD, w->fd, &event) < 0) {
 		if (errno != EPERM)
 			writer_fail(w, errno);
 		return NULL;
@@ -170,31 +145,24 @@ static struct watcher *watcher_new(struct writer *w)
 	return watcher;
 }
 
-/* A terminal may be ready for one byte and block on the next (Ctrl-S, a slow pty), but it can be opened a
- * second time with flags of its own. */
-static int reopen_terminal(int fd)
-{
-	char path[40];
-
-	if (!isatty(fd))
-		return -1;
-	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-}
-
 struct writer *writer_new(struct loop *loop, int fd, writer_fn *drained, writer_fn *failed, void *data)
 {
 	struct writer *w = xcalloc(1, sizeof *w);
+	char path[40];
 	struct stat st;
 
 	w->loop = loop;
-	w->fd = fd;
 	w->drained = drained;
 	w->failed = failed;
 	w->data = data;
 	w->kick.step = writer_step;
 	w->is_socket = fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode);
-	w->own_fd = reopen_terminal(fd);
+	/* A terminal may be ready for one byte and block on the next (Ctrl-S, a slow pty), but it can be opened a
+	 * second time with flags of its own. */
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	int reopened = isatty(fd) ? open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
+	w->owns_fd = reopened >= 0;
+	w->fd = w->owns_fd ? reopened : fd;
 	w->watcher = watcher_new(w);
 	return w;
 }
@@ -205,7 +173,7 @@ void writer_add(struct writer *w, const void *p, size_t n)
 		return;
 	buf_add(&w->queue, p, n);
 	if (!w->watcher) {
-		while (writer_queued(w) && pump(w))
+		while (writer_queued(w) && writer_write_some(w))
 			;
 	} else if (!w->waiting) {
 		(void)uv_poll_start(&w->watcher->poll, UV_READABLE, on_writable);
@@ -213,24 +181,16 @@ void writer_add(struct writer *w, const void *p, size_t n)
 	}
 }
 
-static uint64_t clock_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 bool writer_flush(struct writer *w, unsigned timeout_ms)
 {
-	uint64_t end = clock_ms() + timeout_ms;
+	uint64_t end = uv_hrtime() / 1000000 + timeout_ms;
 
 	while (writer_queued(w)) {
 		size_t before = writer_queued(w);
-		uint64_t now = clock_ms();
+		uint64_t now = uv_hrtime() / 1000000;
 		if (is_ready(w, now < end ? (int)MIN(end - now, (uint64_t)INT_MAX) : 0))
-			(void)pump(w);
-		if (writer_queued(w) == before && clock_ms() >= end)
+			(void)writer_write_some(w);
+		if (writer_queued(w) == before && uv_hrtime() / 1000000 >= end)
 			return false;
 	}
 	return !w->error[0];
@@ -242,11 +202,11 @@ void writer_free(struct writer *w)
 		return;
 	kick_cancel(&w->kick);
 	if (w->watcher) {
-		uv_close((uv_handle_t *)&w->watcher->poll, on_watcher_closed);
+		uv_close((uv_handle_t *)&w->watcher->poll, loop_free_handle);
 		close(w->watcher->epoll_fd);
 	}
-	if (w->own_fd >= 0)
-		close(w->own_fd);
+	if (w->owns_fd)
+		close(w->fd);
 	buf_release(&w->queue);
 	free(w);
 }

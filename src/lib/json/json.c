@@ -71,10 +71,9 @@ const struct json *json_get(const struct json *object, const char *key)
 	return json_get_str(object, str_from(key));
 }
 
-/* ---- numbers are text until somebody asks ------------------------------------------------------------------------ */
+/* ---- numbers: text until a value is needed ----------------------------------------------------------------------- */
 
-/* Whole numbers are found exactly, without a detour
- * over double: 1.0 and 25e2 are whole, as JSON Schema has it. */
+/* Whole numbers are found exactly, without a detour over double: 1.0 and 25e2 are whole, as JSON Schema has it. */
 
 struct decimal {
 	bool minus;
@@ -86,29 +85,22 @@ struct decimal {
 #define EXPONENT_MAX INT64_C(1000000000000)
 #define ALL_ZERO     INT64_MAX
 
-static int64_t read_exponent(struct str s)
+static struct decimal decimal_split(const struct json *v)
 {
-	bool minus = s.n && s.p[0] == '-';
-	int64_t v = 0;
+	const char *p = v->text, *end = p + v->len;
+	struct decimal d = { .minus = *p == '-' };
 
-	for (size_t i = s.n && (minus || s.p[0] == '+'); i < s.n; i++)
-		v = MIN(v * 10 + (s.p[i] - '0'), EXPONENT_MAX);
-	return minus ? -v : v;
-}
-
-static struct decimal split(const struct json *v)
-{
-	struct str s = { v->text, v->len };
-	struct decimal d = { .minus = s.p[0] == '-' };
-
-	s.p += d.minus;
-	s.n -= d.minus;
-	size_t n = 0;
-	while (n < s.n && s.p[n] != 'e' && s.p[n] != 'E')
-		n++;
-	d.mantissa = (struct str){ s.p, n };
-	if (n < s.n)
-		d.exponent = read_exponent((struct str){ s.p + n + 1, s.n - n - 1 });
+	p += d.minus;
+	const char *start = p;
+	while (p < end && *p != 'e' && *p != 'E')
+		p++;
+	d.mantissa = (struct str){ start, (size_t)(p - start) };
+	if (p == end)
+		return d;
+	bool minus = *++p == '-';
+	for (p += minus || *p == '+'; p < end; p++)
+		d.exponent = MIN(d.exponent * 10 + (*p - '0'), EXPONENT_MAX);
+	d.exponent = minus ? -d.exponent : d.exponent;
 	return d;
 }
 
@@ -129,7 +121,7 @@ bool json_is_whole(const struct json *v)
 {
 	if (!json_is(v, JSON_NUMBER))
 		return false;
-	struct decimal d = split(v);
+	struct decimal d = decimal_split(v);
 	return lowest_power(&d) >= 0;
 }
 
@@ -138,21 +130,24 @@ static bool times_ten_plus(uint64_t *v, uint64_t digit)
 	return !__builtin_mul_overflow(*v, 10, v) && !__builtin_add_overflow(*v, digit, v);
 }
 
-/* The absolute value, if it is whole and fits. */
-static bool magnitude(const struct decimal *d, uint64_t *ret)
+/* Sign and absolute value of a number that is whole and fits. */
+static bool whole_number(const struct json *number, bool *ret_minus, uint64_t *ret)
 {
-	int64_t power = lowest_power(d);
 	uint64_t v = 0;
 	size_t zeros = 0; /* pending: those at the end of the mantissa are part of the power */
 
+	if (!json_is(number, JSON_NUMBER))
+		return false;
+	struct decimal d = decimal_split(number);
+	int64_t power = lowest_power(&d);
 	if (power < 0)
 		return false;
-	if (power == ALL_ZERO) {
-		*ret = 0;
+	*ret_minus = d.minus;
+	*ret = 0;
+	if (power == ALL_ZERO)
 		return true;
-	}
-	for (size_t i = 0; i < d->mantissa.n; i++) {
-		char c = d->mantissa.p[i];
+	for (size_t i = 0; i < d.mantissa.n; i++) {
+		char c = d.mantissa.p[i];
 		if (c == '.')
 			continue;
 		if (c == '0') {
@@ -177,11 +172,9 @@ static bool magnitude(const struct decimal *d, uint64_t *ret)
 bool json_u64(const struct json *v, uint64_t *ret)
 {
 	uint64_t n;
+	bool minus;
 
-	if (!json_is(v, JSON_NUMBER))
-		return false;
-	struct decimal d = split(v);
-	if (!magnitude(&d, &n) || (d.minus && n))
+	if (!whole_number(v, &minus, &n) || (minus && n))
 		return false;
 	*ret = n;
 	return true;
@@ -190,13 +183,11 @@ bool json_u64(const struct json *v, uint64_t *ret)
 bool json_i64(const struct json *v, int64_t *ret)
 {
 	uint64_t n;
+	bool minus;
 
-	if (!json_is(v, JSON_NUMBER))
+	if (!whole_number(v, &minus, &n) || n > (uint64_t)INT64_MAX + minus)
 		return false;
-	struct decimal d = split(v);
-	if (!magnitude(&d, &n) || n > (uint64_t)INT64_MAX + d.minus)
-		return false;
-	*ret = d.minus ? (int64_t)(0 - n) : (int64_t)n;
+	*ret = minus ? (int64_t)(0 - n) : (int64_t)n;
 	return true;
 }
 
@@ -217,8 +208,7 @@ double json_double(const struct json *v)
 
 /* ---- the values of strings --------------------------------------------------------------------------------------- */
 
-/* The parser has checked every escape, so nothing here can fail. A
- * decoded text is never longer than its escaped form. */
+/* The parser has checked every escape, so nothing here can fail. A decoded text is never longer than its escaped form. */
 
 enum { REPLACEMENT = 0xfffd };
 
@@ -294,7 +284,7 @@ static size_t copy_plain(char *out, const char *p, const char *end)
 }
 
 /* out has room for v->len bytes. */
-static size_t decode(const struct json *v, char *out)
+static size_t decode_string(const struct json *v, char *out)
 {
 	const char *p = v->text, *end = p + v->len;
 	size_t n = 0;
@@ -316,7 +306,7 @@ struct str json_str(const struct json *v, struct arena *arena)
 	if (!v->escaped)
 		return (struct str){ v->text, v->len };
 	char *out = arena_alloc(arena, v->len);
-	return (struct str){ out, decode(v, out) };
+	return (struct str){ out, decode_string(v, out) };
 }
 
 char *json_cstr(const struct json *v, struct arena *arena)
@@ -326,7 +316,7 @@ char *json_cstr(const struct json *v, struct arena *arena)
 	if (!v->escaped)
 		return arena_dup(arena, v->text, v->len);
 	char *out = arena_alloc(arena, (size_t)v->len + 1);
-	size_t n = decode(v, out);
+	size_t n = decode_string(v, out);
 	out[n] = '\0';
 	return memchr(out, '\0', n) ? NULL : out;
 }
@@ -360,10 +350,6 @@ bool json_str_is(const struct json *v, const char *text)
 
 /* ---- equality of values, not of texts ---------------------------------------------------------------------------- */
 
-/* Recursion is bounded by the depth limit of the reader. */
-
-static bool equal(const struct json *a, const struct json *b, struct arena *arena);
-
 static bool equal_numbers(const struct json *a, const struct json *b)
 {
 	int64_t ia, ib;
@@ -378,40 +364,8 @@ static bool equal_numbers(const struct json *a, const struct json *b)
 	return json_is_whole(a) == json_is_whole(b) && json_double(a) == json_double(b);
 }
 
-static bool equal_arrays(const struct json *a, const struct json *b, struct arena *arena)
-{
-	const struct json *x = json_first(a), *y = json_first(b);
-
-	if (a->count != b->count)
-		return false;
-	for (; x; x = json_next(a, x), y = json_next(b, y)) {
-		if (!equal(x, y, arena))
-			return false;
-	}
-	return true;
-}
-
-/* Each key of a is in b with an equal value. Of several members with one key only the last counts. */
-static bool covers(const struct json *a, const struct json *b, struct arena *arena)
-{
-	for (struct json_member m = json_members(a); m.key; m = json_member_next(a, m)) {
-		struct str key = json_str(m.key, arena);
-		if (json_get_str(a, key) == m.value && !equal(m.value, json_get_str(b, key), arena))
-			return false;
-	}
-	return true;
-}
-
-static bool has_all_keys(const struct json *object, const struct json *of, struct arena *arena)
-{
-	for (struct json_member m = json_members(of); m.key; m = json_member_next(of, m)) {
-		if (!json_get_str(object, json_str(m.key, arena)))
-			return false;
-	}
-	return true;
-}
-
-static bool equal(const struct json *a, const struct json *b, struct arena *arena)
+/* Recursion is bounded by the depth limit of the reader. */
+static bool equal_values(const struct json *a, const struct json *b, struct arena *arena)
 {
 	if (!a || !b || a->type != b->type)
 		return a == b;
@@ -421,9 +375,24 @@ static bool equal(const struct json *a, const struct json *b, struct arena *aren
 	case JSON_STRING:
 		return json_str_eq(a, json_str(b, arena));
 	case JSON_ARRAY:
-		return equal_arrays(a, b, arena);
+		if (a->count != b->count)
+			return false;
+		for (const struct json *x = json_first(a), *y = json_first(b); x;
+		     x = json_next(a, x), y = json_next(b, y))
+			if (!equal_values(x, y, arena))
+				return false;
+		return true;
 	case JSON_OBJECT:
-		return covers(a, b, arena) && has_all_keys(a, b, arena);
+		/* Of several members with one key only the last counts. */
+		for (struct json_member m = json_members(a); m.key; m = json_member_next(a, m)) {
+			struct str key = json_str(m.key, arena);
+			if (json_get_str(a, key) == m.value && !equal_values(m.value, json_get_str(b, key), arena))
+				return false;
+		}
+		for (struct json_member m = json_members(b); m.key; m = json_member_next(b, m))
+			if (!json_get_str(a, json_str(m.key, arena)))
+				return false;
+		return true;
 	default:
 		return true;
 	}
@@ -433,5 +402,5 @@ bool json_same(const struct json *a, const struct json *b)
 {
 	AUTO_ARENA struct arena arena = { 0 };
 
-	return equal(a, b, &arena);
+	return equal_values(a, b, &arena);
 }

@@ -70,40 +70,26 @@ static const char *skip_digits(const char *p, const char *end)
 	return p;
 }
 
-/* Moves *at to the end of the number, or to the byte that spoils it. */
-static bool number_end(const char **at, const char *end)
-{
-	const char *p = *at + (**at == '-');
-
-	*at = p;
-	if (!is_digit(p, end))
-		return false;
-	p = *p == '0' ? p + 1 : skip_digits(p, end);
-	if (p < end && *p == '.') {
-		*at = ++p;
-		if (!is_digit(p, end))
-			return false;
-		p = skip_digits(p, end);
-	}
-	if (p < end && (*p == 'e' || *p == 'E')) {
-		p++;
-		if (p < end && (*p == '+' || *p == '-'))
-			p++;
-		*at = p;
-		if (!is_digit(p, end))
-			return false;
-		p = skip_digits(p, end);
-	}
-	*at = p;
-	return true;
-}
-
 static enum step read_number(struct parse *p)
 {
-	const char *start = p->at, *at = start;
+	const char *start = p->at, *end = p->end, *at = start + (*start == '-');
 
-	if (!number_end(&at, p->end))
+	if (!is_digit(at, end))
 		return syntax_error(p, at, "expected a digit");
+	at = *at == '0' ? at + 1 : skip_digits(at, end);
+	if (at < end && *at == '.') {
+		if (!is_digit(++at, end))
+			return syntax_error(p, at, "expected a digit");
+		at = skip_digits(at, end);
+	}
+	if (at < end && (*at == 'e' || *at == 'E')) {
+		at++;
+		if (at < end && (*at == '+' || *at == '-'))
+			at++;
+		if (!is_digit(at, end))
+			return syntax_error(p, at, "expected a digit");
+		at = skip_digits(at, end);
+	}
 	add_node(p, JSON_NUMBER, start, (size_t)(at - start), false);
 	p->at = at;
 	return AFTER;
@@ -135,13 +121,6 @@ static const char *escape_end(const char *p, const char *end)
 	return p + 6;
 }
 
-static enum step check_utf8(struct parse *p, const char *start, const char *at)
-{
-	size_t n = (size_t)(at - start), good = utf8_valid_prefix(start, n);
-
-	return good == n ? AFTER : syntax_error(p, start + good, "invalid UTF-8 in a string");
-}
-
 static inline enum step read_string(struct parse *p)
 {
 	const char *start = p->at + 1, *at = start;
@@ -158,9 +137,10 @@ static inline enum step read_string(struct parse *p)
 		return syntax_error(p, at, "expected '\"'");
 	if (*at != '"')
 		return syntax_error(p, at, "control character in a string");
-	if (high && !check_utf8(p, start, at))
-		return FAILED;
-	add_node(p, JSON_STRING, start, (size_t)(at - start), escaped);
+	size_t n = (size_t)(at - start), valid = high ? utf8_valid_prefix(start, n) : n;
+	if (valid < n)
+		return syntax_error(p, start + valid, "invalid UTF-8 in a string");
+	add_node(p, JSON_STRING, start, n, escaped);
 	p->at = at + 1;
 	return AFTER;
 }
@@ -264,12 +244,6 @@ static enum step after_value(struct parse *p)
 	return syntax_error(p, p->at, object ? "expected ',' or '}'" : "expected ',' or ']'");
 }
 
-static enum step at_end(struct parse *p)
-{
-	skip_space(p);
-	return p->at == p->end ? DONE : syntax_error(p, p->at, "expected the end");
-}
-
 static enum step parse_document(struct parse *p)
 {
 	enum step step = VALUE;
@@ -286,7 +260,8 @@ static enum step parse_document(struct parse *p)
 			step = after_value(p);
 			break;
 		case DONE:
-			return at_end(p);
+			skip_space(p);
+			return p->at == p->end ? DONE : syntax_error(p, p->at, "expected the end");
 		case FAILED:
 			return FAILED;
 		}

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * json_schema.c - a schema check for tool inputs and structured output, and what a schema expects as a text. */
+ * json_schema.c - checks values against a subset of JSON Schema, and schemas themselves. */
 #include "lib/json/json_schema.h"
 #include "lib/json/json_int.h"
-
-/* ---- checks values against a subset of JSON Schema --------------------------------------------------------------- */
 
 /* The first fault ends the check.
  *
  * One function per keyword, in a table; each sees the whole schema, so keywords that work together
  * (properties and additionalProperties) are one entry. To add a keyword: write check_NAME() and add its row
- * to `keywords`. Schemas come from strangers too (MCP servers): references may loop and alternatives may
- * multiply, so depth and steps are limited. */
+ * to `keywords`. Schemas come from MCP servers too: references may loop and alternatives may multiply, so depth and steps
+ * are limited. */
 
 enum { DEPTH_MAX = 256, STEPS_BASE = 10000, STEPS_PER_NODE = 64 };
 
@@ -50,17 +48,6 @@ static const struct type_name {
 	{ "array", "an array", JSON_ARRAY },    { "object", "an object", JSON_OBJECT },
 };
 
-static const char *phrase_of(const struct json *v)
-{
-	const char *phrase = "nothing";
-
-	for (size_t i = 0; i < COUNT_OF(type_names); i++) {
-		if (json_is(v, type_names[i].type))
-			phrase = type_names[i].phrase;
-	}
-	return phrase;
-}
-
 static void add_path(struct buf *out, struct check *c, const struct path *path)
 {
 	if (!path)
@@ -76,8 +63,8 @@ static void add_path(struct buf *out, struct check *c, const struct path *path)
 	buf_add(out, name.p, name.n);
 }
 
-static int fault(const struct site *site, const struct path *path, const char *fmt, ...) printf_like(3, 4);
-static int fault(const struct site *site, const struct path *path, const char *fmt, ...)
+static int schema_fault(const struct site *site, const struct path *path, const char *fmt, ...) printf_like(3, 4);
+static int schema_fault(const struct site *site, const struct path *path, const char *fmt, ...)
 {
 	AUTO_BUF struct buf where = { 0 };
 	char what[sizeof site->err->text];
@@ -117,6 +104,7 @@ static int check_type(const struct site *site)
 {
 	const struct json *type = json_get(site->schema, "type");
 	AUTO_BUF struct buf expected = { 0 };
+	const char *got = "nothing";
 
 	if (json_is(type, JSON_STRING)) {
 		if (has_type(site->v, type))
@@ -131,9 +119,12 @@ static int check_type(const struct site *site)
 	}
 	if (!expected.n)
 		return 0;
+	for (size_t i = 0; i < COUNT_OF(type_names); i++)
+		if (json_is(site->v, type_names[i].type))
+			got = type_names[i].phrase;
 	bool fraction = json_is(site->v, JSON_NUMBER) && !json_is_whole(site->v);
-	return fault(site, site->path, "expected %s, got %s%s", expected.p, phrase_of(site->v),
-		     fraction ? " with a fraction" : "");
+	return schema_fault(site, site->path, "expected %s, got %s%s", expected.p, got,
+			    fraction ? " with a fraction" : "");
 }
 
 static int check_enum(const struct site *site)
@@ -148,7 +139,7 @@ static int check_enum(const struct site *site)
 			return 0;
 		buf_addf(&names, "%s" STR_FMT, names.n ? ", " : "", STR_ARG(json_raw(e)));
 	}
-	return fault(site, site->path, "expected one of %s", names.n ? names.p : "no value at all");
+	return schema_fault(site, site->path, "expected one of %s", names.n ? names.p : "no value at all");
 }
 
 static int check_const(const struct site *site)
@@ -157,7 +148,7 @@ static int check_const(const struct site *site)
 
 	if (!want || json_same(want, site->v))
 		return 0;
-	return fault(site, site->path, "expected " STR_FMT, STR_ARG(json_raw(want)));
+	return schema_fault(site, site->path, "expected " STR_FMT, STR_ARG(json_raw(want)));
 }
 
 static int check_range(const struct site *site)
@@ -179,8 +170,8 @@ static int check_range(const struct site *site)
 			continue;
 		double a = json_double(site->v), b = json_double(bound);
 		if ((a > b) - (a < b) == bounds[i].sign || (a == b && bounds[i].at_bound))
-			return fault(site, site->path, "must be %s " STR_FMT, bounds[i].phrase,
-				     STR_ARG(json_raw(bound)));
+			return schema_fault(site, site->path, "must be %s " STR_FMT, bounds[i].phrase,
+					    STR_ARG(json_raw(bound)));
 	}
 	return 0;
 }
@@ -192,8 +183,8 @@ static int check_count(const struct site *site, const char *keyword, uint64_t ha
 
 	if (!json_u64(json_get(site->schema, keyword), &bound) || (least ? have >= bound : have <= bound))
 		return 0;
-	return fault(site, site->path, "must have at %s %llu %s%s, has %llu", least ? "least" : "most",
-		     (unsigned long long)bound, unit, bound == 1 ? "" : "s", (unsigned long long)have);
+	return schema_fault(site, site->path, "must have at %s %llu %s%s, has %llu", least ? "least" : "most",
+			    (unsigned long long)bound, unit, bound == 1 ? "" : "s", (unsigned long long)have);
 }
 
 static int check_length(const struct site *site)
@@ -218,7 +209,7 @@ static int check_required(const struct site *site)
 	for (const struct json *name = json_first(list); name; name = json_next(list, name)) {
 		struct path at = { .up = site->path, .key = name };
 		if (json_is(name, JSON_STRING) && !json_get_str(site->v, json_str(name, &site->c->arena)))
-			return fault(site, &at, "required parameter is missing");
+			return schema_fault(site, &at, "required parameter is missing");
 	}
 	return 0;
 }
@@ -246,7 +237,7 @@ static int check_properties(const struct site *site)
 	return 0;
 }
 
-/* items is a schema for all elements that no tuple speaks of. Tuples are written as prefixItems today; in
+/* items is a schema for all elements behind those of the tuple. Tuples are written as prefixItems today; in
  * older schemas items itself is the list. */
 static int check_items(const struct site *site)
 {
@@ -268,13 +259,15 @@ static int check_items(const struct site *site)
 }
 
 /* The path leads from the root of the schema: "#/$defs/name". ~1 and ~0 stand for '/' and '~'. */
-static const struct json *follow(struct check *c, const struct json *ref)
+static int check_ref(const struct site *site)
 {
-	struct str rest = json_str(ref, &c->arena);
-	const struct json *at = c->root;
+	const struct json *ref = json_get(site->schema, "$ref");
+	struct check *c = site->c;
 
-	if (!str_is(str_cut(&rest, '/'), "#"))
-		return NULL;
+	if (!json_is(ref, JSON_STRING))
+		return 0;
+	struct str rest = json_str(ref, &c->arena);
+	const struct json *at = str_is(str_cut(&rest, '/'), "#") ? c->root : NULL;
 	while (rest.p) {
 		struct str part = str_cut(&rest, '/');
 		char *name = arena_alloc(&c->arena, part.n + 1);
@@ -285,19 +278,9 @@ static const struct json *follow(struct check *c, const struct json *ref)
 		}
 		at = json_get_str(at, (struct str){ name, n });
 	}
-	return at;
-}
-
-static int check_ref(const struct site *site)
-{
-	const struct json *ref = json_get(site->schema, "$ref");
-
-	if (!json_is(ref, JSON_STRING))
-		return 0;
-	const struct json *target = follow(site->c, ref);
-	if (!target)
-		return fault(site, site->path, "the schema has no " STR_FMT, STR_ARG(json_raw(ref)));
-	return check_value(site->c, target, site->v, site->path, site->err);
+	if (!at)
+		return schema_fault(site, site->path, "the schema has no " STR_FMT, STR_ARG(json_raw(ref)));
+	return check_value(c, at, site->v, site->path, site->err);
 }
 
 static int check_all_of(const struct site *site)
@@ -313,24 +296,6 @@ static int check_all_of(const struct site *site)
 	return 0;
 }
 
-/* Counts the schemas of the list that fit and gathers what the others had to say. */
-static int count_fits(const struct site *site, const struct json *list, unsigned *ret_fits, struct buf *reasons)
-{
-	unsigned fits = 0;
-
-	for (const struct json *sub = json_first(list); sub; sub = json_next(list, sub)) {
-		struct err reason;
-		int rc = check_value(site->c, sub, site->v, site->path, &reason);
-		if (rc == -ERR_LIMIT)
-			return err_set(site->err, ERR_LIMIT, "%s", reason.text);
-		fits += !rc;
-		if (rc < 0 && reasons->n < sizeof reason.text)
-			buf_addf(reasons, "%s%s", reasons->n ? "; or " : "", reason.text);
-	}
-	*ret_fits = fits;
-	return 0;
-}
-
 static int check_alternatives(const struct site *site)
 {
 	static const char *const names[] = { "anyOf", "oneOf" };
@@ -341,13 +306,19 @@ static int check_alternatives(const struct site *site)
 		unsigned fits = 0;
 		if (!json_is(list, JSON_ARRAY) || !list->count)
 			continue;
-		int rc = count_fits(site, list, &fits, &reasons);
-		if (rc < 0)
-			return rc;
+		for (const struct json *sub = json_first(list); sub; sub = json_next(list, sub)) {
+			struct err reason;
+			int rc = check_value(site->c, sub, site->v, site->path, &reason);
+			if (rc == -ERR_LIMIT)
+				return err_set(site->err, ERR_LIMIT, "%s", reason.text);
+			fits += !rc;
+			if (rc < 0 && reasons.n < sizeof reason.text)
+				buf_addf(&reasons, "%s%s", reasons.n ? "; or " : "", reason.text);
+		}
 		if (!fits)
 			return err_set(site->err, ERR_PARSE, "%s", reasons.p);
 		if (fits > 1 && i == 1)
-			return fault(site, site->path, "matches %u forms where exactly one is allowed", fits);
+			return schema_fault(site, site->path, "matches %u forms where exactly one is allowed", fits);
 	}
 	return 0;
 }
@@ -368,7 +339,7 @@ static int check_value(struct check *c, const struct json *schema, const struct 
 	int rc = 0;
 
 	if (json_is(schema, JSON_FALSE))
-		return fault(&site, path, "no value is allowed here");
+		return schema_fault(&site, path, "no value is allowed here");
 	if (!json_is(schema, JSON_OBJECT))
 		return 0;
 	if (c->depth == DEPTH_MAX || !c->steps_left)
@@ -391,9 +362,7 @@ int json_schema_check(const struct json *schema, const struct json *value, struc
 	return rc;
 }
 
-/* ---- whether a text is a JSON Schema at all ---------------------------------------------------------------------- */
-
-/* Unknown keywords are allowed. */
+/* ---- whether a value is a schema at all -------------------------------------------------------------------------- */
 
 enum { NESTING_MAX = 128 };
 
@@ -410,6 +379,19 @@ enum form {
 	FORM_TEXT,
 };
 
+/* "... must be" */
+static const char *const form_phrases[] = {
+	[FORM_SCHEMAS] = "a list of at least one schema",
+	[FORM_SCHEMA_MAP] = "an object of schemas",
+	[FORM_TYPE] = "array, boolean, integer, null, number, object or string, or a list of them",
+	[FORM_NAMES] = "a list of names",
+	[FORM_LIST] = "a list",
+	[FORM_NUMBER] = "a number",
+	[FORM_COUNT] = "a whole number from 0 on",
+	[FORM_TEXT] = "a string",
+};
+
+/* Unknown keywords are allowed. */
 static const struct {
 	const char *keyword;
 	enum form form;
@@ -439,93 +421,44 @@ static const struct {
 	{ "type", FORM_TYPE },
 };
 
-static int check_schema(const struct json *v, const char *where, unsigned depth, struct err *err);
-
-static int json_schema_form_fault(const char *keyword, const char *what, struct err *err)
-{
-	return err_set(err, ERR_PARSE, "'%s' must be %s", keyword, what);
-}
-
-static int check_list(const struct json *list, const char *keyword, unsigned depth, struct err *err)
-{
-	for (const struct json *v = json_first(list); v; v = json_next(list, v))
-		if (check_schema(v, keyword, depth, err) < 0)
-			return -(int)err->kind;
-	return 0;
-}
-
-static int check_map(const struct json *map, const char *keyword, unsigned depth, struct err *err)
-{
-	if (!json_is(map, JSON_OBJECT))
-		return json_schema_form_fault(keyword, "an object of schemas", err);
-	for (struct json_member m = json_members(map); m.key; m = json_member_next(map, m))
-		if (check_schema(m.value, keyword, depth, err) < 0)
-			return -(int)err->kind;
-	return 0;
-}
-
 static bool is_type_name(const struct json *v)
 {
-	static const char *const names[] = { "array", "boolean", "integer", "null", "number", "object", "string" };
-
-	for (size_t i = 0; i < COUNT_OF(names); i++)
-		if (json_str_is(v, names[i]))
+	for (size_t i = 0; i < COUNT_OF(type_names); i++)
+		if (json_str_is(v, type_names[i].name))
 			return true;
 	return false;
 }
 
-/* test holds for every one of the list, and there is at least one. */
-static bool all_are(const struct json *list, bool (*test)(const struct json *v))
+/* Whether v itself has the form; schemas in it are not looked at. */
+static bool has_form(const struct json *v, enum form form)
 {
-	if (!json_is(list, JSON_ARRAY) || !list->count)
-		return false;
-	for (const struct json *v = json_first(list); v; v = json_next(list, v))
-		if (!test(v))
-			return false;
-	return true;
-}
-
-static bool is_text(const struct json *v)
-{
-	return json_is(v, JSON_STRING);
-}
-
-static int check_keyword(const char *keyword, enum form form, const struct json *v, unsigned depth, struct err *err)
-{
+	bool is_list = json_is(v, JSON_ARRAY);
 	uint64_t count;
-	bool empty = json_is(v, JSON_ARRAY) && !v->count;
 
 	switch (form) {
 	case FORM_SCHEMA:
-		return check_schema(v, keyword, depth, err);
-	case FORM_SCHEMAS:
-		return !json_is(v, JSON_ARRAY) || empty
-			       ? json_schema_form_fault(keyword, "a list of at least one schema", err)
-			       : check_list(v, keyword, depth, err);
 	case FORM_ITEMS:
-		return json_is(v, JSON_ARRAY) ? check_list(v, keyword, depth, err)
-					      : check_schema(v, keyword, depth, err);
+		return true;
+	case FORM_SCHEMAS:
+		return is_list && v->count;
 	case FORM_SCHEMA_MAP:
-		return check_map(v, keyword, depth, err);
+		return json_is(v, JSON_OBJECT);
 	case FORM_TYPE:
-		return is_type_name(v) || all_are(v, is_type_name)
-			       ? 0
-			       : json_schema_form_fault(
-					 keyword,
-					 "array, boolean, integer, null, number, object or string, or a list of them",
-					 err);
 	case FORM_NAMES:
-		return empty || all_are(v, is_text) ? 0 : json_schema_form_fault(keyword, "a list of names", err);
+		for (const struct json *e = is_list ? json_first(v) : NULL; e; e = json_next(v, e))
+			if (form == FORM_TYPE ? !is_type_name(e) : !json_is(e, JSON_STRING))
+				return false;
+		return form == FORM_TYPE ? is_type_name(v) || (is_list && v->count) : is_list;
 	case FORM_LIST:
-		return json_is(v, JSON_ARRAY) ? 0 : json_schema_form_fault(keyword, "a list", err);
+		return is_list;
 	case FORM_NUMBER:
-		return json_is(v, JSON_NUMBER) ? 0 : json_schema_form_fault(keyword, "a number", err);
+		return json_is(v, JSON_NUMBER);
 	case FORM_COUNT:
-		return json_u64(v, &count) ? 0 : json_schema_form_fault(keyword, "a whole number from 0 on", err);
+		return json_u64(v, &count);
 	case FORM_TEXT:
 		break;
 	}
-	return is_text(v) ? 0 : json_schema_form_fault(keyword, "a string", err);
+	return json_is(v, JSON_STRING);
 }
 
 static int check_schema(const struct json *v, const char *where, unsigned depth, struct err *err)
@@ -537,9 +470,25 @@ static int check_schema(const struct json *v, const char *where, unsigned depth,
 	if (depth == NESTING_MAX)
 		return err_set(err, ERR_LIMIT, "it is nested too deeply");
 	for (size_t i = 0; i < COUNT_OF(forms); i++) {
-		const struct json *value = json_get(v, forms[i].keyword);
-		if (value && check_keyword(forms[i].keyword, forms[i].form, value, depth + 1, err) < 0)
-			return -(int)err->kind;
+		const char *keyword = forms[i].keyword;
+		enum form form = forms[i].form;
+		const struct json *value = json_get(v, keyword);
+		int rc = 0;
+		if (!value)
+			continue;
+		if (!has_form(value, form))
+			return err_set(err, ERR_PARSE, "'%s' must be %s", keyword, form_phrases[form]);
+		bool is_list = json_is(value, JSON_ARRAY) && (form == FORM_SCHEMAS || form == FORM_ITEMS);
+		if (form == FORM_SCHEMA || (form == FORM_ITEMS && !is_list))
+			rc = check_schema(value, keyword, depth + 1, err);
+		for (const struct json *e = is_list ? json_first(value) : NULL; e && rc == 0; e = json_next(value, e))
+			rc = check_schema(e, keyword, depth + 1, err);
+		if (form == FORM_SCHEMA_MAP)
+			for (struct json_member m = json_members(value); m.key && rc == 0;
+			     m = json_member_next(value, m))
+				rc = check_schema(m.value, keyword, depth + 1, err);
+		if (rc < 0)
+			return rc;
 	}
 	return 0;
 }

@@ -29,32 +29,18 @@ void gitignore_release(struct gitignore *g)
 	*g = (struct gitignore){ 0 };
 }
 
-static bool is_plain(struct str s)
-{
-	for (size_t i = 0; i < s.n; i++)
-		if (char_in(s.p[i], "*?[]{}\\/"))
-			return false;
-	return s.n > 0;
-}
-
-static struct str trim_end(struct str line)
-{
-	if (str_ends(line, STR("\\ ")))
-		return line;
-	while (line.n && char_in(line.p[line.n - 1], " \t\r\n\v\f"))
-		line.n--;
-	return line;
-}
-
-/* Finds the shape of a pattern without its marks. False: no valid glob. */
+/* Finds the shape of a pattern without its marks. False: not a valid glob. */
 static bool set_pattern(struct gitignore_rule *rule, struct str pattern, bool anchored)
 {
 	AUTO_BUF struct buf full = { 0 };
 	bool anywhere = !anchored && !memchr(pattern.p, '/', pattern.n);
 	bool ending = anywhere && pattern.n > 1 && pattern.p[0] == '*';
 	struct str text = ending ? (struct str){ pattern.p + 1, pattern.n - 1 } : pattern;
+	bool plain = anywhere && text.n;
 
-	if (anywhere && is_plain(text)) {
+	for (size_t i = 0; plain && i < text.n; i++)
+		plain = !char_in(text.p[i], "*?[]{}\\/");
+	if (plain) {
 		rule->shape = ending ? RULE_ENDING : RULE_NAME;
 		rule->text = xstrndup(text.p, text.n);
 		rule->n = text.n;
@@ -72,7 +58,9 @@ void gitignore_add(struct gitignore *g, struct str line)
 	struct gitignore_rule rule = { 0 };
 	bool anchored = false;
 
-	line = trim_end(line);
+	if (!str_ends(line, STR("\\ ")))
+		while (line.n && char_in(line.p[line.n - 1], " \t\r\n\v\f"))
+			line.n--;
 	if (!line.n || line.p[0] == '#')
 		return;
 	if (line.p[0] == '!') {
@@ -89,10 +77,7 @@ void gitignore_add(struct gitignore *g, struct str line)
 	}
 	if (!line.n || !set_pattern(&rule, line, anchored))
 		return;
-	if (g->count == g->cap) {
-		g->cap = g->cap ? g->cap * 2 : 8;
-		g->rules = xrealloc(g->rules, g->cap * sizeof *g->rules);
-	}
+	g->rules = xgrow(g->rules, g->count, &g->cap, sizeof *g->rules);
 	g->keeps += rule.keep;
 	g->rules[g->count++] = rule;
 }
@@ -105,18 +90,6 @@ void gitignore_add_text(struct gitignore *g, struct str text)
 		gitignore_add(g, str_cut(&text, '\n'));
 }
 
-static bool rule_matches(const struct gitignore_rule *rule, struct str path, struct str name)
-{
-	switch (rule->shape) {
-	case RULE_NAME:
-		return name.n == rule->n && !memcmp(name.p, rule->text, name.n);
-	case RULE_ENDING:
-		return name.n >= rule->n && !memcmp(name.p + name.n - rule->n, rule->text, rule->n);
-	default:
-		return glob_match(&rule->glob, path);
-	}
-}
-
 enum ignore_verdict gitignore_match(const struct gitignore *g, struct str path, bool is_dir)
 {
 	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
@@ -126,7 +99,12 @@ enum ignore_verdict gitignore_match(const struct gitignore *g, struct str path, 
 		name = (struct str){ slash + 1, path.n - (size_t)(slash + 1 - path.p) };
 	for (size_t i = g->count; i-- > 0;) {
 		const struct gitignore_rule *rule = &g->rules[i];
-		if ((is_dir || !rule->dirs_only) && rule_matches(rule, path, name))
+		if (rule->dirs_only && !is_dir)
+			continue;
+		bool fits =
+			rule->shape == RULE_GLOB || (rule->shape == RULE_NAME ? name.n == rule->n : name.n >= rule->n);
+		if (fits && (rule->shape == RULE_GLOB ? glob_match(&rule->glob, path)
+						      : !memcmp(name.p + name.n - rule->n, rule->text, rule->n)))
 			return rule->keep ? IGNORE_KEEP : IGNORE_DROP;
 	}
 	return IGNORE_NONE;

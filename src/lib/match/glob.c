@@ -31,10 +31,7 @@ void glob_release(struct glob *g)
 
 static struct glob_op *add_op(struct glob *g, enum glob_kind kind)
 {
-	if (g->count == g->cap) {
-		g->cap = g->cap ? g->cap * 2 : 16;
-		g->ops = xrealloc(g->ops, g->cap * sizeof *g->ops);
-	}
+	g->ops = xgrow(g->ops, g->count, &g->cap, sizeof *g->ops);
 	g->ops[g->count] = (struct glob_op){ .kind = (uint8_t)kind };
 	return &g->ops[g->count++];
 }
@@ -157,9 +154,7 @@ static size_t brace_end(struct str p, size_t at)
 	return p.n;
 }
 
-static int expand(struct glob *g, struct str p, size_t *alternatives, struct err *err);
-
-static int expand(struct glob *g, struct str p, size_t *alternatives, struct err *err)
+static int glob_expand(struct glob *g, struct str p, size_t *alternatives, struct err *err)
 {
 	size_t open = 0;
 	while (open < p.n && p.p[open] != '{')
@@ -184,7 +179,7 @@ static int expand(struct glob *g, struct str p, size_t *alternatives, struct err
 			buf_add(&joined, before.p, before.n);
 			buf_add(&joined, part.p, part.n);
 			buf_add(&joined, after.p, after.n);
-			int rc = expand(g, buf_str(&joined), alternatives, err);
+			int rc = glob_expand(g, buf_str(&joined), alternatives, err);
 			if (rc < 0 || at == close)
 				return rc;
 			start = at + 1;
@@ -201,7 +196,7 @@ int glob_compile(struct glob *g, struct str pattern, struct err *err)
 	*g = (struct glob){ 0 };
 	if (pattern.n > GLOB_MAX_LENGTH)
 		return err_set(err, ERR_LIMIT, "a glob is longer than %d bytes", GLOB_MAX_LENGTH);
-	int rc = expand(g, pattern, &alternatives, err);
+	int rc = glob_expand(g, pattern, &alternatives, err);
 	if (rc < 0)
 		glob_release(g);
 	return rc;
@@ -226,8 +221,9 @@ struct resume {
 	size_t at;
 };
 
-/* Takes one more character or component and goes on from there. */
-static bool go_back(struct resume *star, struct resume *dirs, struct str path, const struct glob_op **op, size_t *at)
+/* Takes one more character or component and continues there. */
+static bool glob_backtrack(struct resume *star, struct resume *dirs, struct str path, const struct glob_op **op,
+			   size_t *at)
 {
 	if (star->op && star->at < path.n && path.p[star->at] != '/') {
 		*at = ++star->at;
@@ -262,7 +258,7 @@ static bool match_alternative(const struct glob_op *op, struct str path)
 		} else if (at < path.n && one_matches(op, (unsigned char)path.p[at])) {
 			op++;
 			at++;
-		} else if (!go_back(&star, &dirs, path, &op, &at)) {
+		} else if (!glob_backtrack(&star, &dirs, path, &op, &at)) {
 			return false;
 		}
 	}
@@ -291,4 +287,49 @@ struct str glob_static_prefix(struct str pattern)
 		if (pattern.p[i] == '/')
 			n = i;
 	return (struct str){ pattern.p, n };
+}
+
+/* ---- wildcards ---- */
+
+static bool is_escape(struct str pattern, size_t at)
+{
+	return pattern.p[at] == '\\' && at + 1 < pattern.n && (pattern.p[at + 1] == '*' || pattern.p[at + 1] == '\\');
+}
+
+/* Only the last * needs to be tried again: the text before it is matched at its first possible place, which leaves the most
+ * for the rest. */
+bool wildcard_match(struct str pattern, struct str text)
+{
+	size_t p = 0;
+	size_t t = 0;
+	size_t star = SIZE_MAX; /* behind the last *, in the pattern */
+	size_t again = 0;       /* end of the text that this * has matched */
+
+	for (;;) {
+		if (p < pattern.n && pattern.p[p] == '*') {
+			star = ++p;
+			again = t;
+			continue;
+		}
+		if (p == pattern.n && t == text.n)
+			return true;
+		size_t escape = p < pattern.n && is_escape(pattern, p);
+		if (p < pattern.n && t < text.n && pattern.p[p + escape] == text.p[t]) {
+			p += escape + 1;
+			t++;
+		} else if (star != SIZE_MAX && again < text.n) {
+			p = star;
+			t = ++again;
+		} else {
+			return false;
+		}
+	}
+}
+
+bool wildcard_is_plain(struct str pattern)
+{
+	for (size_t i = 0; i < pattern.n; i++)
+		if (pattern.p[i] == '*' || is_escape(pattern, i))
+			return false;
+	return true;
 }

@@ -21,3 +21,8 @@ void glob_release(struct glob *g);
 
 /* The leading directories of a pattern without wildcards: "src/a" of "src/a/x?.c"; empty if there are none. */
 struct str glob_static_prefix(struct str pattern);
+
+/* Patterns in which * matches any characters or none. A backslash escapes * and itself. Time is bounded by the product of
+ * both lengths. */
+bool wildcard_match(struct str pattern, struct str text);
+bool wildcard_is_plain(struct str pattern); /* no wildcard and no escape */

@@ -4,7 +4,7 @@
 #include "mcp/servers/policy.h"
 #include <curl/curl.h>
 #include "lib/base/arena.h"
-#include "lib/match/wildcard.h"
+#include "lib/match/glob.h"
 
 /* ---- URL patterns ---- */
 

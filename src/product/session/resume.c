@@ -6,7 +6,6 @@
 #include "lib/base/crash.h"
 #include "lib/io/file.h"
 #include "core/store/line_file.h"
-#include "core/store/list.h"
 #include "core/store/lock.h"
 #include "agents/subagent/subagent.h"
 #include "agents/agent/record.h"

@@ -4,7 +4,7 @@
 #pragma once
 #include <sys/stat.h>
 #include "lib/base/map.h"
-#include "lib/base/utf16.h"
+#include "lib/base/utf8.h"
 
 /* What one agent knows about files: which it has read or written, and how they looked then. Edit and Write
  * ask here before they change a file, so that no agent overwrites what it has not seen, be it an old file or the work of

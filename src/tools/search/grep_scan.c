@@ -3,7 +3,6 @@
 #include "tools/search/grep.h"
 #include <errno.h>
 #include <fcntl.h>
-#include "lib/base/utf16.h"
 #include "lib/base/utf8.h"
 #include "lib/io/file.h"
 

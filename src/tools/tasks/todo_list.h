@@ -12,7 +12,7 @@
 #pragma once
 #include "lib/json/json_write.h"
 #include "core/tool/tool.h"
-#include "lib/io/dir_lock.h"
+#include "lib/io/file.h"
 
 enum todo_status { TODO_PENDING, TODO_IN_PROGRESS, TODO_COMPLETED, TODO_STATUS_COUNT };
 enum { TODO_MOST = 10000 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_wildcard.c - texts with *. */
 #include "unit.h"
-#include "lib/match/wildcard.h"
+#include "lib/match/glob.h"
 #include "tests.h"
 
 TEST(a_star_is_any_text_and_none)

@@ -267,7 +267,7 @@ TEST(a_long_text_is_sent_out_of_the_shelf_itself)
 
 	read_all(&sent, s.head, &s.t, STR(""), 0, 4096);
 
-	const struct shelf *shelf = s.t.shelves[0];
+	const struct packed_chunk *shelf = s.t.shelves[0];
 	const struct translation *t = shelf->translation;
 	CHECK_INT(t->pieces[t->count - 1].n, 6000);
 	CHECK(t->pieces[t->count - 1].p > shelf->bytes && t->pieces[t->count - 1].p < shelf->bytes + shelf->len);

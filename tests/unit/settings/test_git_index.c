@@ -2,7 +2,7 @@
  * test_git_index.c - whether a file came with the repository. git itself makes the indexes. */
 #include "stage.h"
 #include "lib/io/file.h"
-#include "lib/git/git_index.h"
+#include "lib/git/git_head.h"
 #include "tests.h"
 
 #define WANTED ".claude/settings.local.json"

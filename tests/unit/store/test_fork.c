@@ -2,7 +2,7 @@
  * test_fork.c - sessions that were forked from others, and finding the newest session. */
 #include <sys/stat.h>
 #include "lines.h"
-#include "core/store/list.h"
+#include "core/store/session_list.h"
 #include "core/store/store.h"
 #include "stage.h"
 #include "test_session.h"

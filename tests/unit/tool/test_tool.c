@@ -468,8 +468,8 @@ TEST(a_tool_that_waits_is_answered_with_what_to_do_first)
 	CHECK_INT(starts, 0);
 	CHECK(call->is_error);
 	CHECK_CSTR(call->result.p,
-		   "<tool_use_error>InputValidationError: late is not loaded yet, and you have not seen what its "
-		   "input must be. Call ToolSearch with the query \"select:late\" first, then late "
+		   "<tool_use_error>InputValidationError: late is not loaded yet, and you have not seen its input "
+		   "schema. Call ToolSearch with the query \"select:late\" first, then late "
 		   "again.</tool_use_error>");
 	tool_call_free(call);
 	stage_release(&s);
