@@ -7,7 +7,7 @@
 #include "agents/agent/context.h"
 #include "agents/agent/initial_messages.h"
 #include "agents/agent/gate.h"
-#include "agents/agent/skill_activation.h"
+#include "agents/agent/skill_use.h"
 #include "agents/agent/tree.h"
 #include "agents/worktree/worktree.h"
 

@@ -117,7 +117,7 @@ struct agent {
 	struct map skills_told;              /* name -> which text the model has of it (skill_restore.c) */
 	uint64_t skills_listed;              /* generation of the registry that it was told, + 1 */
 	uint64_t skills_list_hash;           /* of that list */
-	struct skill_activation *activation; /* paths that it touched (skill_activation.h) */
+	struct skill_activation *activation; /* paths that it touched (skill_use.h) */
 
 	unsigned children; /* alive, background ones too */
 	/* Set by the owner. on_notice: something is to be told while no turn runs. Both come from the loop. */

@@ -6,7 +6,6 @@
 #include "agents/agent/hooks.h"
 #include "agents/agent/plan.h"
 #include "agents/agent/servers.h"
-#include "agents/agent/skill_restore.h"
 #include "agents/agent/skill_use.h"
 
 /* Owned by itself: a turn that is cancelled does not wait for it. */

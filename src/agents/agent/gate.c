@@ -10,7 +10,6 @@
 #include "agents/agent/plan.h"
 #include "agents/agent/question.h"
 #include "agents/agent/skill_use.h"
-#include "agents/agent/skill_activation.h"
 #include "agents/agent/tree.h"
 
 enum { MOST_NOTES = 4000 }; /* bytes of notes of hooks for the classifier */

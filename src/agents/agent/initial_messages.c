@@ -7,7 +7,6 @@
 #include "agents/agent/context.h"
 #include "agents/agent/tree.h"
 #include "agents/agent/skill_use.h"
-#include "agents/agent/skill_activation.h"
 #include "agents/worktree/worktree.h"
 #include "core/store/load.h"
 

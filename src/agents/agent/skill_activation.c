@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * skill_activation.c - see skill_activation.h. A directory is searched once, when the agent first touches something in it; all of this is
- * lexical, as the tools name their files. */
-#include "agents/agent/skill_activation.h"
+ * skill_activation.c - skills that become active when a tool touches a matching path. A directory is searched once, when the
+ * agent first touches something in it; all of this is lexical, as the tools name their files. */
+#include "agents/agent/skill_use.h"
 #include "lib/io/file.h"
 #include "core/tool/tool_facts.h"
-#include "agents/agent/skill_use.h"
 #include "agents/worktree/worktree.h"
 
 struct skill_activation {

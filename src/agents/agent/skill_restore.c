@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * skill_restore.c - see skill_restore.h. */
-#include "agents/agent/skill_restore.h"
+ * skill_restore.c - finds the texts of skills in a conversation, for one that starts again. */
+#include "agents/agent/skill_use.h"
 #include <limits.h>
 #include "lib/base/utf8.h"
 

@@ -2,8 +2,6 @@
  * skill_use.c - an agent uses a skill, and has some from its birth. */
 #include "agents/agent/skill_use.h"
 #include "core/model/catalog.h"
-#include "agents/agent/skill_restore.h"
-#include "agents/agent/skill_activation.h"
 
 enum { BYTES_PER_TOKEN = 4, NAMES_SHOWN = 20 };
 

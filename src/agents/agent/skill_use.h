@@ -4,6 +4,7 @@
 #pragma once
 #include "defs/skill/registry.h"
 #include "defs/skill/render.h"
+#include "core/message/transcript.h"
 #include "agents/agent/tree.h"
 
 struct skill_use;
@@ -57,3 +58,36 @@ struct preload *preload_start(const struct preload_spec *spec);
 void preload_stop(struct preload *p); /* done comes soon; NULL is allowed */
 
 int agent_preload(struct agent *a, struct err *err); /* a step of life[] */
+
+/* ---- skill_activation.c: skills that an agent gets by the files it works on ----
+ *
+ * They belong to a directory below its working directory that has .claude/skills of its own, or have `paths`. They stay
+ * inactive until a tool of the agent touches a matching path; then its model gets their descriptions. Each agent activates
+ * its own; a fork has those of its parent. */
+
+struct skill_activation; /* directories and skills that an agent has touched; owned by it, NULL: none */
+
+/* The call has succeeded. The next request lists the skills that it activates. */
+void agent_touch(struct agent *a, const struct tool_call *call);
+/* A file that the agent touched in an earlier process: the next list of skills has its skills. */
+void agent_recall_touch(struct agent *a, const char *path);
+bool agent_skill_inactive(const struct agent *a, const struct catalog_entry *e);
+void skill_activation_free(struct skill_activation *w);
+
+/* ---- skill_restore.c: restores the texts of skills after a compaction ----
+ *
+ * The conversation itself is the record: a text of a skill is found in it by its form, so a resumed or forked session knows
+ * as much as the one that used the skill.
+ *
+ *     Skill NAME:\n\nTEXT                              the result of a Skill call
+ *     <skill name="NAME">\nTEXT\n</skill>, several     typed by the user, preloaded, or attached again */
+
+/* A text in that form, for a block of its own. */
+void skill_text_add(struct buf *out, const char *name, struct str text);
+/* The agent's conversation gets this text. False: it has this very text already. */
+bool agent_note_skill(struct agent *a, const char *name, struct str text);
+
+enum { SKILL_KEPT_BYTES = 20000, SKILL_KEPT_TOTAL = 100000 }; /* 5,000 tokens of a text, 25,000 of all */
+/* For a conversation that starts again: the last text of each skill that t has, the latest use first. The model no longer
+ * knows a text that is left out or cut. */
+void agent_recall_skills(struct agent *a, const struct transcript *t, struct buf *out);

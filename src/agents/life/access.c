@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * access.c - what an agent may use: which tools it has, and its permission. The main agent's tools are the pool that children choose
  * from, or a choice from it. */
-#include "agents/life/access.h"
+#include "agents/life/life.h"
 #include "config/settings/env_switch.h"
 #include "defs/agentdef/builtin.h"
 #include "defs/policy/permissions.h"

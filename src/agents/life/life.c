@@ -8,13 +8,11 @@
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
 #include "agents/agent/context.h"
-#include "agents/life/access.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/initial_messages.h"
 #include "agents/agent/record.h"
 #include "agents/agent/servers.h"
 #include "agents/agent/skill_use.h"
-#include "agents/life/worktree_hook.h"
 
 /* ---- on disk and in line ----------------------------------------------------------------------------------------- */
 

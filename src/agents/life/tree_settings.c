@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * tree_settings.c - what the agents of a session share, from options, settings and environment. */
-#include "agents/life/tree_settings.h"
+#include "agents/life/life.h"
 #include "guard/sandbox/sandbox.h"
 #include "config/settings/env_switch.h"
 #include "core/store/store.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * worktree_hook.c - WorktreeCreate and WorktreeRemove. */
-#include "agents/life/worktree_hook.h"
+#include "agents/life/life.h"
 #include <sys/stat.h>
 #include "lib/io/file.h"
 #include "lib/io/landlock.h"

@@ -2,7 +2,6 @@
  * tool_skill.c - Skill: the text of a skill as a result, or the report of the agent that works by it. */
 #include "agents/agent/skill_use.h"
 #include "agents/subagent/subagent.h"
-#include "agents/agent/skill_activation.h"
 #include "lib/json/json_write.h"
 #include "core/tool/tool_list.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_skill_restore.c - texts of skills, found in a conversation. */
 #include "unit.h"
-#include "agents/agent/skill_restore.h"
+#include "agents/agent/skill_use.h"
 #include "tests.h"
 
 struct talk {
