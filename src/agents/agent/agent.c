@@ -72,8 +72,8 @@ static void on_query_end(struct query *q, void *data)
 	struct agent *a = data;
 
 	(void)q;
-	agent_drop_batch(a);
-	agent_drop_compact(a);
+	turn_hooks_drop(&a->batch_hooks);
+	turn_hooks_drop(&a->compact_hooks);
 	agent_load_tools(a); /* of calls whose turn ended with them */
 	permission_revoke(&a->permission, NULL);
 	a->on_turn_end(a);

@@ -18,8 +18,7 @@
 #include "core/tool/deferral.h"
 
 struct agent_tree;
-struct batch;
-struct compact_watch;
+struct turn_hooks;
 struct hook_set;
 struct mcp_selection;
 struct skill_use;
@@ -105,8 +104,8 @@ struct agent {
 	struct recorder recorder;
 	struct query query; /* open once config.loop is set */
 	struct fork_base forks;
-	struct batch *batch;                 /* calls that hooks look at (batch.h); NULL: none */
-	struct compact_watch *compact_watch; /* hooks around a compaction (compact.h); NULL: none */
+	/* Hooks that its turn waits for (hooks.h): PostToolBatch, and those around a compaction; NULL: none */
+	struct turn_hooks *batch_hooks, *compact_hooks;
 
 	/* of all its turns in this process */
 	struct usage usage;

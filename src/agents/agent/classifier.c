@@ -53,12 +53,6 @@ void recent_prompts_add(struct recent_prompts *recent, struct str text)
 	recent->texts[recent->count++] = xstrndup(shown.p, shown.n);
 }
 
-void recent_prompts_release(struct recent_prompts *recent)
-{
-	while (recent->count)
-		free(recent->texts[--recent->count]);
-}
-
 /* ---- the question ---------------------------------------------------------------------------------------------- */
 
 static void describe_call(struct buf *out, const struct agent *a, const struct tool_call *call)

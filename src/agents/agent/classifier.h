@@ -33,4 +33,3 @@ struct classifier *classifier_new(struct services *sv); /* returns owned; borrow
 void classifier_free(struct classifier *c);             /* waits for open questions; no session may be left */
 void recent_prompts_add(struct recent_prompts *recent,
 			struct str text); /* forgets the oldest when there are too many */
-void recent_prompts_release(struct recent_prompts *recent);

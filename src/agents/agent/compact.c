@@ -8,45 +8,12 @@
 #include "agents/agent/servers.h"
 #include "agents/agent/skill_use.h"
 
-/* Owned by itself: a turn that is cancelled does not wait for it. */
-struct compact_watch {
-	struct agent *agent; /* NULL: the turn is over */
-	struct hook_firing *firing;
-};
-
 /* ---- hooks --------------------------------------------------------------------------------------------------- */
-
-/* The agent, if it still waits for these hooks. */
-static struct agent *compact_watch_end(void *data)
-{
-	struct compact_watch *w = data;
-	struct agent *a = w->agent;
-
-	free(w);
-	if (a)
-		a->compact_watch = NULL;
-	return a;
-}
-
-static void compact_watch_start(struct agent *a, struct hook_fire_spec *spec, hook_done_fn *done)
-{
-	a->compact_watch = xcalloc(1, sizeof *a->compact_watch);
-	a->compact_watch->agent = a;
-	a->compact_watch->firing = agent_run_hooks(a, spec, done, a->compact_watch);
-}
-
-void agent_drop_compact(struct agent *a)
-{
-	if (!a->compact_watch)
-		return;
-	hook_cancel(a->compact_watch->firing);
-	TAKE(a->compact_watch)->agent = NULL;
-}
 
 /* Their output is added to the request for the summary. */
 static void on_pre_compact_hooks(void *data, const struct hook_outcome *outcome)
 {
-	struct agent *a = compact_watch_end(data);
+	struct agent *a = turn_hooks_end(data);
 	AUTO_BUF struct buf said = { 0 };
 
 	if (!a)
@@ -61,7 +28,7 @@ static void on_pre_compact_hooks(void *data, const struct hook_outcome *outcome)
 
 static void on_session_start_hooks(void *data, const struct hook_outcome *outcome)
 {
-	struct agent *a = compact_watch_end(data);
+	struct agent *a = turn_hooks_end(data);
 	AUTO_BUF struct buf list = { 0 };
 
 	if (!a)
@@ -97,7 +64,7 @@ static bool before_compaction(struct query *q, void *data)
 		json_put_null(&w);
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	compact_watch_start(a, &spec, on_pre_compact_hooks);
+	turn_hooks_start(a, &a->compact_hooks, &spec, on_pre_compact_hooks);
 	return true;
 }
 
@@ -134,7 +101,7 @@ static bool after_compaction(struct query *q, void *data)
 	json_kcstr(&w, "model", a->model);
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	compact_watch_start(a, &spec, on_session_start_hooks);
+	turn_hooks_start(a, &a->compact_hooks, &spec, on_session_start_hooks);
 	return true;
 }
 

@@ -245,22 +245,6 @@ void agent_defer_tools(struct agent *a)
 	deferral_arrange(&a->deferral, &a->tools, is_forbidden, a);
 }
 
-/* For a fork, whose head is its parent's */
-static void agent_defer_like(struct agent *a, const struct agent *parent)
-{
-	a->deferral.on = parent->deferral.on;
-	for (size_t i = 0; i < parent->deferral.loaded.count; i++)
-		deferral_want(&a->deferral, parent->deferral.loaded.tools[i]->name);
-	deferral_arrange(&a->deferral, &a->tools, is_forbidden, a);
-}
-
-/* Tools that it had loaded before the program ended */
-static void agent_recall_tools(struct agent *a, const struct session_load *load)
-{
-	for (size_t i = 0; i < load->tool_count; i++)
-		deferral_want(&a->deferral, load->tools[i]);
-}
-
 void agent_load_tools(struct agent *a)
 {
 	const struct query *q = &a->query;
@@ -375,8 +359,8 @@ static struct head *write_own_head(struct agent *a)
 
 struct head *agent_first_head(struct agent *a)
 {
-	if (a->load)
-		agent_recall_tools(a, a->load);
+	for (size_t i = 0; a->load && i < a->load->tool_count; i++)
+		deferral_want(&a->deferral, a->load->tools[i]); /* loaded before the program ended */
 	if (!agent_is_copy(a)) {
 		if (a->parent)
 			agent_defer_tools(a); /* the main agent's servers are not up yet */
@@ -384,7 +368,10 @@ struct head *agent_first_head(struct agent *a)
 	}
 	const struct query *q = &a->origin->query;
 	struct head *theirs = a->load && q->next_head ? q->next_head : q->config.head;
-	agent_defer_like(a, a->origin);
+	a->deferral.on = a->origin->deferral.on;
+	for (size_t i = 0; i < a->origin->deferral.loaded.count; i++)
+		deferral_want(&a->deferral, a->origin->deferral.loaded.tools[i]->name);
+	deferral_arrange(&a->deferral, &a->tools, is_forbidden, a);
 	if (a->deferral.loaded.count > a->origin->deferral.loaded.count)
 		return context_head_like(a, theirs);
 	return head_ref(theirs);

@@ -41,4 +41,3 @@ void agent_load_tools(struct agent *a); /* tools that its calls asked for join t
 
 /* compact.c: its part in the compaction of its conversation (docs/internals/compact.md) */
 extern const struct compact_owner agent_compact_owner; /* of queries whose data is the agent */
-void agent_drop_compact(struct agent *a); /* the turn is over: what hooks still say about it does not count */

@@ -65,33 +65,28 @@ static bool matches_rule(void *data, struct str rule)
 	return fits;
 }
 
-static struct hook_fire_spec gate_hook_spec(struct tool_call *call, enum hook_event event)
+/* Fills spec, for gate_run_hooks(). */
+static bool gate_has_hooks(const struct agent *a, struct tool_call *call, enum hook_event event,
+			   struct hook_fire_spec *ret_spec)
 {
-	return (struct hook_fire_spec){ .event = event,
-					.subject = str_from(call->tool->name),
-					.tool_use_id = call->id,
-					.matches_rule = matches_rule,
-					.rule_data = call,
-					.by_hook = call->policy.by_hook };
-}
-
-static bool gate_has_hooks(const struct agent *a, struct tool_call *call, enum hook_event event)
-{
-	struct hook_fire_spec spec = gate_hook_spec(call, event);
-
-	return agent_has_hooks(a, &spec);
+	*ret_spec = (struct hook_fire_spec){ .event = event,
+					     .subject = str_from(call->tool->name),
+					     .tool_use_id = call->id,
+					     .matches_rule = matches_rule,
+					     .rule_data = call,
+					     .by_hook = call->policy.by_hook };
+	return agent_has_hooks(a, ret_spec);
 }
 
 /* Closes fields. */
-static struct gate_wait *gate_run_hooks(struct agent *a, struct tool_call *call, enum hook_event event,
+static struct gate_wait *gate_run_hooks(struct agent *a, struct tool_call *call, struct hook_fire_spec *spec,
 					struct json_out *fields, hook_done_fn *done)
 {
-	struct hook_fire_spec spec = gate_hook_spec(call, event);
 	struct gate_wait *p = gate_wait_new(a, call);
 
 	json_close(fields);
-	spec.fields = buf_str(fields->buf);
-	p->firing = agent_run_hooks(a, &spec, done, p);
+	spec->fields = buf_str(fields->buf);
+	p->firing = agent_run_hooks(a, spec, done, p);
 	return p;
 }
 
@@ -214,18 +209,18 @@ static void on_denied_hooks(void *data, const struct hook_outcome *outcome)
 /* Denies the call. In auto mode no user was asked, so hooks see the denial, and one may let the model try again. */
 static void gate_refuse(struct agent *a, struct tool_call *call, const struct permission_verdict *v)
 {
+	struct hook_fire_spec spec;
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
-	if (v->mode != PERMISSION_AUTO || !gate_has_hooks(a, call, HOOK_PERMISSION_DENIED)) {
+	if (v->mode != PERMISSION_AUTO || !gate_has_hooks(a, call, HOOK_PERMISSION_DENIED, &spec)) {
 		gate_deny(a, call, buf_str(&v->reason));
 		return;
 	}
 	tool_event_open(&w, a, call);
 	json_kcstr(&w, "tool_use_id", call->id);
 	json_kstr(&w, "reason", buf_str(&v->reason));
-	gate_run_hooks(a, call, HOOK_PERMISSION_DENIED, &w, on_denied_hooks)->reason =
-		arena_str(&call->arena, buf_str(&v->reason));
+	gate_run_hooks(a, call, &spec, &w, on_denied_hooks)->reason = arena_str(&call->arena, buf_str(&v->reason));
 }
 
 static void on_request_hooks(void *data, const struct hook_outcome *outcome)
@@ -251,6 +246,7 @@ static void on_request_hooks(void *data, const struct hook_outcome *outcome)
 
 static void gate_conclude(struct agent *a, struct tool_call *call, const struct permission_verdict *v)
 {
+	struct hook_fire_spec spec;
 	bool open = v->decision == PERMISSION_ASK || v->unanswerable;
 	/* The plan of a member goes to the lead as a message: no question comes before it. */
 	bool lead_approves = (call->flags & TOOL_ENDS_PLAN) && a->parent && a->record->member &&
@@ -258,14 +254,15 @@ static void gate_conclude(struct agent *a, struct tool_call *call, const struct 
 
 	if (v->decision == PERMISSION_ALLOW || (open && lead_approves)) {
 		tool_call_decided(call, TOOL_ALLOW, STR(""));
-	} else if (open && gate_has_hooks(a, call, HOOK_PERMISSION_REQUEST)) { /* a hook may answer for the user */
+	} else if (open &&
+		   gate_has_hooks(a, call, HOOK_PERMISSION_REQUEST, &spec)) { /* a hook may answer for the user */
 		AUTO_BUF struct buf fields = { 0 };
 		struct json_out w = json_out(&fields);
 		tool_event_open(&w, a, call);
 		const char *rule = permission_suggest(&call->arena, &a->permission, tool_call_use(call));
 		if (rule)
 			question_put_suggestions(&w, &rule, 1);
-		gate_run_hooks(a, call, HOOK_PERMISSION_REQUEST, &w, on_request_hooks)->reason =
+		gate_run_hooks(a, call, &spec, &w, on_request_hooks)->reason =
 			arena_str(&call->arena, buf_str(&v->reason));
 	} else if (v->decision == PERMISSION_ASK) {
 		gate_ask_host(a, call, buf_str(&v->reason));
@@ -307,7 +304,8 @@ static void gate_decide(struct agent *a, struct tool_call *call, enum permission
 		gate_allow_unless_denied(a, call);
 		return;
 	}
-	plan_open_file(a);
+	if (plan_is_on(a) && a->tree->plans_dir)
+		a->permission.plan_file = plan_path(a);
 	call->where = sandbox_where(a->env.sandbox, call);
 	if (call->tool && !strcmp(call->tool->name, "Bash"))
 		a->tree->main.permission.unenforced =
@@ -372,16 +370,17 @@ static void on_pre_hooks(void *data, const struct hook_outcome *outcome)
 
 void gate_check(struct agent *a, struct tool_call *call)
 {
+	struct hook_fire_spec spec;
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
-	if (!gate_has_hooks(a, call, HOOK_PRE_TOOL_USE)) {
+	if (!gate_has_hooks(a, call, HOOK_PRE_TOOL_USE, &spec)) {
 		gate_decide(a, call, PERMISSION_HINT_NONE);
 		return;
 	}
 	tool_event_open(&w, a, call);
 	json_kcstr(&w, "tool_use_id", call->id);
-	gate_run_hooks(a, call, HOOK_PRE_TOOL_USE, &w, on_pre_hooks);
+	gate_run_hooks(a, call, &spec, &w, on_pre_hooks);
 }
 
 static void gate_ask(struct tool_gate *gate, struct tool_call *call)
@@ -428,6 +427,7 @@ static void on_post_hooks(void *data, const struct hook_outcome *outcome)
 
 static void gate_after(struct tool_gate *gate, struct tool_call *call)
 {
+	struct hook_fire_spec spec;
 	struct agent *a = CONTAINER_OF(gate, struct agent, gate);
 	enum hook_event event = call->is_error ? HOOK_POST_TOOL_USE_FAILURE : HOOK_POST_TOOL_USE;
 	AUTO_BUF struct buf fields = { 0 };
@@ -435,7 +435,7 @@ static void gate_after(struct tool_gate *gate, struct tool_call *call)
 
 	if (!call->policy.apart)
 		agent_touch(a, call);
-	if (call->cancelled || !gate_has_hooks(a, call, event)) {
+	if (call->cancelled || !gate_has_hooks(a, call, event, &spec)) {
 		tool_call_settle(call);
 		return;
 	}
@@ -448,7 +448,7 @@ static void gate_after(struct tool_gate *gate, struct tool_call *call)
 	else
 		json_kstr(&w, "tool_response", buf_str(&call->result));
 	json_ki64(&w, "duration_ms", (int64_t)(loop_now_ms(a->tree->services->loop) - call->started_ms));
-	gate_run_hooks(a, call, event, &w, on_post_hooks);
+	gate_run_hooks(a, call, &spec, &w, on_post_hooks);
 }
 
 /* ---- from outside -------------------------------------------------------------------------------------------- */

@@ -91,6 +91,44 @@ struct hook_firing *agent_run_hooks(struct agent *a, struct hook_fire_spec *spec
 	return hook_fire(t->services->hooks, spec, done, data);
 }
 
+/* ---- while a turn waits ---------------------------------------------------------------------------------------- */
+
+/* Owned by itself: a turn that is cancelled does not wait for it. */
+struct turn_hooks {
+	struct agent *agent; /* NULL: the turn is over */
+	struct turn_hooks **slot;
+	struct hook_firing *firing;
+};
+
+void turn_hooks_start(struct agent *a, struct turn_hooks **slot, struct hook_fire_spec *spec, hook_done_fn *done)
+{
+	struct turn_hooks *h = xcalloc(1, sizeof *h);
+
+	*slot = h;
+	h->agent = a;
+	h->slot = slot;
+	h->firing = agent_run_hooks(a, spec, done, h);
+}
+
+struct agent *turn_hooks_end(void *data)
+{
+	struct turn_hooks *h = data;
+	struct agent *a = h->agent;
+
+	if (a)
+		*h->slot = NULL;
+	free(h);
+	return a;
+}
+
+void turn_hooks_drop(struct turn_hooks **slot)
+{
+	if (!*slot)
+		return;
+	hook_cancel((*slot)->firing);
+	TAKE(*slot)->agent = NULL;
+}
+
 /* ---- without waiting ------------------------------------------------------------------------------------------- */
 
 struct async_hook {
@@ -354,12 +392,6 @@ bool tool_event_amend(struct tool_call *call, struct str json)
 
 /* ---- the calls of one answer -------------------------------------------------------------------------------------- */
 
-/* Owned by itself: a turn that is cancelled does not wait for it. */
-struct batch {
-	struct agent *agent; /* NULL: the turn is over */
-	struct hook_firing *firing;
-};
-
 static void put_call(struct json_out *w, const struct query *q, struct str block)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
@@ -384,13 +416,10 @@ static void put_call(struct json_out *w, const struct query *q, struct str block
 
 static void on_batch_seen(void *data, const struct hook_outcome *outcome)
 {
-	struct batch *b = data;
-	struct agent *a = b->agent;
+	struct agent *a = turn_hooks_end(data);
 
-	free(b);
 	if (!a)
 		return;
-	a->batch = NULL;
 	struct hook_outcome said = *outcome;
 	if (said.blocked && !said.stop) {
 		said.stop = true;
@@ -424,18 +453,8 @@ bool agent_show_batch(struct agent *a)
 	json_close(&w);
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	a->batch = xcalloc(1, sizeof *a->batch);
-	a->batch->agent = a;
-	a->batch->firing = agent_run_hooks(a, &spec, on_batch_seen, a->batch);
+	turn_hooks_start(a, &a->batch_hooks, &spec, on_batch_seen);
 	return true;
-}
-
-void agent_drop_batch(struct agent *a)
-{
-	if (!a->batch)
-		return;
-	hook_cancel(a->batch->firing);
-	TAKE(a->batch)->agent = NULL;
 }
 
 /* ---- items of the task list --------------------------------------------------------------------------------------- */

@@ -17,7 +17,12 @@ bool agent_has_hooks(const struct agent *a, const struct hook_fire_spec *spec);
 /* The sets and the context of spec are filled in here. done comes exactly once, later; the agent must be there then, or the
  * firing be cancelled and data not need it. */
 struct hook_firing *agent_run_hooks(struct agent *a, struct hook_fire_spec *spec, hook_done_fn *done, void *data);
-/* For an event that nobody waits for. What its hooks say to the user is said, by then perhaps without the agent. */
+/* Hooks that a turn waits for; slot: in the agent. done calls turn_hooks_end(), which returns the agent, or NULL if its turn
+ * was over before: then the outcome is ignored. */
+void turn_hooks_start(struct agent *a, struct turn_hooks **slot, struct hook_fire_spec *spec, hook_done_fn *done);
+struct agent *turn_hooks_end(void *data);
+void turn_hooks_drop(struct turn_hooks **slot); /* the turn is over */
+/* For an event that no one waits for. Its messages reach the user, by then perhaps without the agent. */
 void agent_notify_hooks(struct agent *a, struct hook_fire_spec *spec);
 void agent_tree_cancel_async_hooks(struct agent_tree *t); /* hooks that are still at it are ended; on_idle follows */
 
@@ -47,7 +52,6 @@ bool tool_event_amend(struct tool_call *call, struct str json);
 /* ---- the calls of one answer, all done: a hook may end the turn there --------------------------------------------- */
 
 bool agent_show_batch(struct agent *a); /* true: query_batch_over() follows */
-void agent_drop_batch(struct agent *a); /* the turn is over: what hooks still say about it does not count */
 
 /* ---- items of the task list, when they are made and before they count as completed -------------------------------- */
 

@@ -27,9 +27,13 @@ struct one_shot {
 	bool gives_blocks; /* not the text alone */
 };
 
+/* NULL: it is gone. */
 static struct agent *shot_agent(const struct one_shot *q)
 {
-	return agent_find(q->services, q->session_id, q->agent_id);
+	for (struct agent_tree *t = q->services->trees; t; t = t->next)
+		if (t->session_id && !strcmp(t->session_id, q->session_id))
+			return agent_tree_find(t, q->agent_id);
+	return NULL;
 }
 
 /* ---- what it may do ------------------------------------------------------------------------------------------ */

@@ -48,12 +48,6 @@ const char *plan_path(struct agent *a)
 	return a->plan.path;
 }
 
-void plan_open_file(struct agent *a)
-{
-	if (plan_is_on(a) && a->tree->plans_dir)
-		a->permission.plan_file = plan_path(a);
-}
-
 bool plan_read(struct agent *a, struct buf *out)
 {
 	return file_read(plan_path(a), PLAN_MAX_BYTES, out, NULL) == 0 && str_trim(buf_str(out)).n;

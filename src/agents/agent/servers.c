@@ -171,11 +171,6 @@ int agent_leave_servers(struct agent *a, struct err *err)
 	return 0;
 }
 
-const struct tool_set *agent_server_tools(const struct agent *a)
-{
-	return a->server_tools.count ? &a->server_tools : NULL;
-}
-
 void servers_of_definition(struct agent *a, struct tool_set *out)
 {
 	AUTO_JSON struct json_reader reader = { 0 };

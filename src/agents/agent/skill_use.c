@@ -288,22 +288,17 @@ static void on_preloaded(void *data, const struct skill_result *result)
 		p->spec.done(p->spec.data);
 }
 
-static void preload_one(struct preload *p, const struct catalog_entry *e, struct str arguments, struct buf *out)
-{
-	p->name = arena_strdup(&p->spec.agent->arena, e->name);
-	p->out = out;
-	p->use = skill_use_start(p->spec.agent, e->skill, arguments, false, on_preloaded, p);
-}
-
 /* The next skill of the names that exists, then the one of the initial prompt. False: none is left. */
 static bool preload_next(struct preload *p)
 {
 	struct agent *a = p->spec.agent;
 	const struct name_list *names = p->spec.names;
 	const char *initial = p->spec.initial;
-	struct str rest = str_from(initial);
+	const struct catalog_entry *found = NULL;
+	struct str arguments = { 0 };
 
-	while (p->at < names->count) {
+	p->out = p->spec.skills;
+	while (p->at < names->count && !found) {
 		const char *name = names->names[p->at++];
 		const struct catalog_entry *e = agent_skill(a, str_from(name));
 		if (!e && a->definition && a->definition->plugin) /* its own plugin's need no prefix */
@@ -312,21 +307,22 @@ static bool preload_next(struct preload *p)
 			buf_addf(p->spec.notes, "the skill %s is not available\n", name);
 		else if (!(agent_skill_views(a, e) & SKILL_FOR_MODEL))
 			buf_addf(p->spec.notes, "the skill %s is for the user alone and is not preloaded\n", name);
-		else {
-			preload_one(p, e, STR(""), p->spec.skills);
-			return true;
-		}
+		else
+			found = e;
 	}
-	if (p->at++ > p->spec.names->count || !initial || initial[0] != '/')
-		return false;
-	struct str name = str_cut(&rest, ' ');
-	const struct catalog_entry *e = agent_skill(a, name);
-	if (!e) {
-		buf_addf(p->spec.notes, "the initial prompt names a skill that does not exist: " STR_FMT "\n",
-			 STR_ARG(name));
-		return false;
+	if (!found && p->at++ == names->count && initial && initial[0] == '/') {
+		arguments = str_from(initial);
+		struct str name = str_cut(&arguments, ' ');
+		p->out = p->spec.initial_skill;
+		found = agent_skill(a, name);
+		if (!found)
+			buf_addf(p->spec.notes, "the initial prompt names a skill that does not exist: " STR_FMT "\n",
+				 STR_ARG(name));
 	}
-	preload_one(p, e, rest.p ? rest : STR(""), p->spec.initial_skill);
+	if (!found)
+		return false;
+	p->name = arena_strdup(&a->arena, found->name);
+	p->use = skill_use_start(a, found->skill, arguments.p ? arguments : STR(""), false, on_preloaded, p);
 	return true;
 }
 

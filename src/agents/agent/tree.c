@@ -34,7 +34,8 @@ void agent_tree_release(struct agent_tree *t)
 	if (at && *at)
 		*at = t->next;
 	buf_release(&t->hook_notes);
-	recent_prompts_release(&t->recent_prompts);
+	for (size_t i = 0; i < t->recent_prompts.count; i++)
+		free(t->recent_prompts.texts[i]);
 	assert(!t->alive);
 	if (t->services && t->services->loop)
 		timer_stop(t->services->loop, &t->tasks_timer);
@@ -147,14 +148,6 @@ struct agent *agent_tree_find(struct agent_tree *t, const char *id)
 		return &t->main;
 	struct agent_record *record = map_get(&t->by_id, str_from(id));
 	return record && record->live ? record->live : NULL;
-}
-
-struct agent *agent_find(const struct services *sv, const char *session_id, const char *agent_id)
-{
-	for (struct agent_tree *t = sv->trees; t; t = t->next)
-		if (t->session_id && !strcmp(t->session_id, session_id))
-			return agent_tree_find(t, agent_id ? agent_id : "");
-	return NULL;
 }
 
 void agent_wait_add(struct agent_record *record, struct agent_wait *wait)

@@ -276,8 +276,6 @@ bool agent_tree_trusts_plugin(const struct agent_tree *t, const char *name); /* 
 /* strictPluginOnlyCustomization: definitions of this source may not bring hooks ("hooks") or servers ("mcp"). */
 bool agent_tree_bars(const struct agent_tree *t, enum definition_source source, const char *kind);
 struct agent *agent_tree_find(struct agent_tree *t, const char *id); /* alive; "" is the main agent */
-/* Of any session of a runtime; agent_id NULL or "": its main agent. NULL: it is gone. */
-struct agent *agent_find(const struct services *sv, const char *session_id, const char *agent_id);
 void agent_wait_add(struct agent_record *record, struct agent_wait *wait);
 void agent_wait_remove(struct agent_record *record, struct agent_wait *wait);
 void agent_record_end_waits(struct agent_record *record);                     /* it has ended */

@@ -194,7 +194,7 @@ int agent_choose_tools(struct agent *a, struct err *err)
 	tool_choose(a->definition,
 		    &(struct tool_choice_spec){
 			    .pool = &pool,
-			    .own = agent_server_tools(a),
+			    .own = &a->server_tools,
 			    .background = a->record->background,
 			    .deepest = a->who.depth >= t->limits.depth,
 			    .memory = t->switches.memory_on,
