@@ -121,12 +121,24 @@ int worktree_ruleset(const struct worktree *w, const char *const *dirs, struct e
 /* ---- worktree_job.c: the engine ---- */
 
 /* begin does something or starts a git command; end runs when that command is over. Each leads to job_go or job_fail. */
+enum step_place {
+	STEP_IN_REPO,     /* in the main checkout */
+	STEP_IN_WORKTREE, /* in job->w, with explicit git directories */
+	STEP_CONFINED,    /* the same, under the agent's Landlock rules */
+};
+
 struct worktree_step {
 	const char *name;
 	bool exclusive; /* git reads all worktrees of the repository, and fails on an incomplete one */
 	void (*begin)(struct worktree_job *job);
-	void (*end)(struct worktree_job *job); /* NULL: as the next two tell */
-	const char *failure;                   /* the job fails with this if the command failed; NULL: it does not */
+	/* Without begin: a git command. <path>, <ref> (of the branch), <base> and <head> stand for those of the job. */
+	const char *const *args;
+	enum step_place where;
+	bool abortable;
+	/* Without end: the job fails with failure if that is set and the command failed, or continues with next, or without
+	 * next with job->after. */
+	void (*end)(struct worktree_job *job);
+	const char *failure;
 	const struct worktree_step *next;
 };
 
@@ -199,7 +211,7 @@ void job_fail(struct worktree_job *job); /* job->err is set */
 void job_git(struct worktree_job *job, const struct git_command *command);
 /* In job->w; after use by an agent, under that agent's Landlock rules */
 void job_git_confined(struct worktree_job *job, const char *const *args, bool abortable);
-void job_head_to_branch(struct worktree_job *job);               /* checks out job->w's branch without touching files */
+void job_go_next(struct worktree_job *job);                      /* to the next step of a step that names it */
 void job_git_failed(struct worktree_job *job, const char *what); /* sets job->err from git's output, then job_fail */
 void job_kick(struct worktree_job *job);
 void job_done(struct worktree_job *job); /* reports, frees, starts the next job */

@@ -162,11 +162,37 @@ void job_git_confined(struct worktree_job *job, const char *const *args, bool ab
 			     .args = args, .inside = job->w, .landlock_fd = MAX(ruleset, 0), .abortable = abortable });
 }
 
-void job_head_to_branch(struct worktree_job *job)
+/* The command of a step without begin */
+static void job_git_step(struct worktree_job *job)
 {
-	const char *ref = arena_printf(&job->memory, "refs/heads/%s", job->w->branch);
+	const struct worktree_step *step = job->step;
+	const struct worktree *w = job->w;
+	const struct {
+		const char *name, *value;
+	} values[] = {
+		{ "<path>", w ? w->path : NULL },
+		{ "<ref>", w ? arena_printf(&job->memory, "refs/heads/%s", w->branch) : NULL },
+		{ "<base>", w ? w->base : NULL },
+		{ "<head>", job->head },
+	};
+	const char *args[GIT_ARGS_MAX + 1];
+	size_t n = 0;
 
-	job_git_confined(job, ARGS("symbolic-ref", "HEAD", ref), false);
+	for (; step->args[n]; n++) {
+		assert(n < GIT_ARGS_MAX);
+		args[n] = step->args[n];
+		for (size_t i = 0; i < COUNT_OF(values); i++)
+			if (!strcmp(step->args[n], values[i].name))
+				args[n] = values[i].value;
+	}
+	args[n] = NULL;
+	if (step->where == STEP_CONFINED)
+		job_git_confined(job, args, step->abortable);
+	else
+		job_git(job, &(struct git_command){ .args = args,
+						    .cwd = job->repo->root,
+						    .inside = step->where == STEP_IN_WORKTREE ? w : NULL,
+						    .abortable = step->abortable });
 }
 
 bool git_ok(const struct git *g)
@@ -214,6 +240,11 @@ void job_go(struct worktree_job *job, const struct worktree_step *step)
 	job_kick(job);
 }
 
+void job_go_next(struct worktree_job *job)
+{
+	job_go(job, job->step->next ? job->step->next : job->after);
+}
+
 void job_fail(struct worktree_job *job)
 {
 	assert(job->way_out);
@@ -238,7 +269,7 @@ static void end_step(struct worktree_job *job)
 	else if (job->step->failure && !git_ok(&job->git))
 		job_git_failed(job, job->step->failure);
 	else
-		job_go(job, job->step->next);
+		job_go_next(job);
 }
 
 /* A cancel takes effect between two steps, because undo must know what a command has created. An exclusive step needs a
@@ -267,7 +298,10 @@ static void on_job_kick(struct kick *kick)
 		job->repo->holder = job;
 	}
 	job->begun = true;
-	job->step->begin(job);
+	if (job->step->begin)
+		job->step->begin(job);
+	else
+		job_git_step(job);
 }
 
 /* ---- from the queue to the end of a job ---- */

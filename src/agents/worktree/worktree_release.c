@@ -144,11 +144,6 @@ static const struct worktree_step step_inspect = { .name = "inspect", .begin = i
 
 /* ---- flags: files that git was told not to look at ---- */
 
-static void flags_begin(struct worktree_job *job)
-{
-	job_git_confined(job, ARGS("ls-files", "-v", "-z"), true);
-}
-
 static void flags_end(struct worktree_job *job)
 {
 	AUTO_BUF struct buf own_config = { 0 };
@@ -178,7 +173,11 @@ static void flags_end(struct worktree_job *job)
 	job_go(job, spare ? &step_detach : &step_empty);
 }
 
-static const struct worktree_step step_flags = { .name = "flags", .begin = flags_begin, .end = flags_end };
+static const struct worktree_step step_flags = { .name = "flags",
+						 .args = ARGS("ls-files", "-v", "-z"),
+						 .where = STEP_CONFINED,
+						 .abortable = true,
+						 .end = flags_end };
 
 /* ---- keep ---- */
 
@@ -193,15 +192,6 @@ static const struct worktree_step step_keep = { .name = "keep", .begin = keep_be
 
 /* A confined agent works on a detached HEAD. The branch follows it, and HEAD is put on the branch, so that a commit made there
  * later is on it, too; unless another process moved the branch meanwhile. */
-static void settle_branch_begin(struct worktree_job *job)
-{
-	const char *ref = arena_printf(&job->memory, "refs/heads/%s", job->w->branch);
-
-	job_git(job,
-		&(struct git_command){ .args = ARGS("update-ref", "-m", "agent ended", ref, job->head, job->w->base),
-				       .cwd = job->repo->root });
-}
-
 static void settle_branch_end(struct worktree_job *job)
 {
 	if (git_ok(&job->git)) {
@@ -213,11 +203,13 @@ static void settle_branch_end(struct worktree_job *job)
 }
 
 static const struct worktree_step step_settle_branch = { .name = "settle branch",
-							 .begin = settle_branch_begin,
+							 .args = ARGS("update-ref", "-m", "agent ended", "<ref>",
+								      "<head>", "<base>"),
 							 .end = settle_branch_end };
 
 static const struct worktree_step step_settle_head = { .name = "settle HEAD",
-						       .begin = job_head_to_branch,
+						       .args = ARGS("symbolic-ref", "HEAD", "<ref>"),
+						       .where = STEP_CONFINED,
 						       .next = &step_ended };
 
 static void ended_begin(struct worktree_job *job)
@@ -231,24 +223,16 @@ const struct worktree_step step_ended = { .name = "ended", .begin = ended_begin 
 
 /* ---- no work: spare ---- */
 
-static void detach_begin(struct worktree_job *job)
-{
-	job_git_confined(job, ARGS("update-ref", "--no-deref", "HEAD", job->w->base), false);
-}
-
 static void detach_end(struct worktree_job *job)
 {
 	job->after = git_ok(&job->git) ? &step_clean : &step_ended;
 	job_go(job, git_ok(&job->git) ? &step_forget : &step_empty);
 }
 
-static const struct worktree_step step_detach = { .name = "detach", .begin = detach_begin, .end = detach_end };
-
-/* Ignored files of one agent (builds, copied secrets) are not for the next one. */
-static void clean_begin(struct worktree_job *job)
-{
-	job_git_confined(job, ARGS("clean", "-ffdxq"), false);
-}
+static const struct worktree_step step_detach = { .name = "detach",
+						  .args = ARGS("update-ref", "--no-deref", "HEAD", "<base>"),
+						  .where = STEP_CONFINED,
+						  .end = detach_end };
 
 static void clean_end(struct worktree_job *job)
 {
@@ -271,7 +255,9 @@ static void clean_end(struct worktree_job *job)
 	job_done(job);
 }
 
-static const struct worktree_step step_clean = { .name = "clean", .begin = clean_begin, .end = clean_end };
+static const struct worktree_step step_clean = {
+	.name = "clean", .args = ARGS("clean", "-ffdxq"), .where = STEP_CONFINED, .end = clean_end
+};
 
 struct worktree_job *worktree_release(struct worktree_pool *pool, struct worktree *w, worktree_released_fn *done,
 				      void *data)
@@ -320,13 +306,6 @@ static void empty_begin(struct worktree_job *job)
 
 const struct worktree_step step_empty = { .name = "empty", .begin = empty_begin, .next = &step_unbranch };
 
-static void remove_begin(struct worktree_job *job)
-{
-	/* Forced twice, because it is locked: by us. */
-	job_git(job, &(struct git_command){ .args = ARGS("worktree", "remove", "-f", "-f", job->w->path),
-					    .cwd = job->repo->root });
-}
-
 static void remove_end(struct worktree_job *job)
 {
 	if (git_ok(&job->git))
@@ -335,42 +314,28 @@ static void remove_end(struct worktree_job *job)
 		job_scrub(job, git_said(&job->git));
 }
 
-static const struct worktree_step step_remove = {
-	.name = "remove", .exclusive = true, .begin = remove_begin, .end = remove_end
-};
+static const struct worktree_step step_remove = { .name = "remove",
+						  .exclusive = true,
+						  .args = ARGS("worktree", "remove", "-f", "-f", "<path>"),
+						  /* twice: it is locked by us */ .end = remove_end };
 
 /* ---- the branch ---- */
 
 /* One that is not where it began is left alone: update-ref refuses. */
-static void delete_branch(struct worktree_job *job, const struct worktree_step *next)
+static void delete_branch(struct worktree_job *job)
 {
 	const char *ref = arena_printf(&job->memory, "refs/heads/%s", job->w->branch);
 
 	if (job->foreign_branch || branch_delete(job->w, job->swept != NULL))
-		job_go(job, next);
+		job_go_next(job);
 	else
 		job_git(job, &(struct git_command){ .args = ARGS("update-ref", "-d", ref, job->w->base),
 						    .cwd = job->repo->root });
 }
 
-static void unbranch_begin(struct worktree_job *job)
-{
-	delete_branch(job, &step_remove);
-}
+static const struct worktree_step step_unbranch = { .name = "unbranch", .begin = delete_branch, .next = &step_remove };
 
-static const struct worktree_step step_unbranch = { .name = "unbranch", .begin = unbranch_begin, .next = &step_remove };
-
-static void forget_begin(struct worktree_job *job)
-{
-	delete_branch(job, job->after);
-}
-
-static void forget_end(struct worktree_job *job)
-{
-	job_go(job, job->after);
-}
-
-static const struct worktree_step step_forget = { .name = "forget", .begin = forget_begin, .end = forget_end };
+static const struct worktree_step step_forget = { .name = "forget", .begin = delete_branch };
 
 /* ---- sweep: at the first use of a repository, cleans up after dead processes of ours: unfinished and spare
  * worktrees are removed, agents' worktrees are released. Worktrees without our record, or with a live owner, are not

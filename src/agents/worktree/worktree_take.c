@@ -131,13 +131,6 @@ static void fetch_begin(struct worktree_job *job)
 /* An unreachable server is not an error. */
 static const struct worktree_step step_fetch = { .name = "fetch", .begin = fetch_begin, .next = &step_origin };
 
-static void origin_begin(struct worktree_job *job)
-{
-	job_git(job,
-		&(struct git_command){ .args = ARGS("rev-parse", "--verify", "-q", "refs/remotes/origin/HEAD^{commit}"),
-				       .cwd = job->repo->root });
-}
-
 static void origin_end(struct worktree_job *job)
 {
 	struct str commit = str_trim(buf_str(&job->git.out));
@@ -147,7 +140,10 @@ static void origin_end(struct worktree_job *job)
 	job_go(job, &step_place);
 }
 
-static const struct worktree_step step_origin = { .name = "origin", .begin = origin_begin, .end = origin_end };
+static const struct worktree_step step_origin = { .name = "origin",
+						  .args = ARGS("rev-parse", "--verify", "-q",
+							       "refs/remotes/origin/HEAD^{commit}"),
+						  .end = origin_end };
 
 /* ---- place: a name that is free, and the way to fill it ---- */
 
@@ -234,22 +230,9 @@ static const struct worktree_step step_place = { .name = "place", .begin = place
 
 /* ---- gone: the directory of an adopted worktree was deleted; git may still know it, and forgets it unless locked ---- */
 
-static void gone_begin(struct worktree_job *job)
-{
-	job_git(job, &(struct git_command){ .args = ARGS("worktree", "remove", "-f", job->w->path),
-					    .cwd = job->repo->root });
-}
-
 static const struct worktree_step step_gone = {
-	.name = "gone", .exclusive = true, .begin = gone_begin, .next = &step_find_branch
+	.name = "gone", .exclusive = true, .args = ARGS("worktree", "remove", "-f", "<path>"), .next = &step_find_branch
 };
-
-static void find_branch_begin(struct worktree_job *job)
-{
-	const char *ref = arena_printf(&job->memory, "refs/heads/%s^{commit}", job->w->branch);
-
-	job_git(job, &(struct git_command){ .args = ARGS("rev-parse", "--verify", "-q", ref), .cwd = job->repo->root });
-}
 
 static void find_branch_end(struct worktree_job *job)
 {
@@ -262,7 +245,7 @@ static void find_branch_end(struct worktree_job *job)
 }
 
 static const struct worktree_step step_find_branch = { .name = "find branch",
-						       .begin = find_branch_begin,
+						       .args = ARGS("rev-parse", "--verify", "-q", "<ref>"),
 						       .end = find_branch_end };
 
 /* ---- add: a directory that git knows, without files yet ---- */
@@ -318,24 +301,14 @@ static const struct worktree_step step_fill = { .name = "fill",
 						.failure = "cannot set the sparse paths of the worktree",
 						.next = &step_populate };
 
-static void populate_begin(struct worktree_job *job)
-{
-	job_git(job, &(struct git_command){ .args = ARGS("reset", "-q", "--hard", "--no-recurse-submodules"),
-					    .inside = job->w,
-					    .abortable = true });
-}
-
 static const struct worktree_step step_populate = { .name = "populate",
-						    .begin = populate_begin,
+						    .args = ARGS("reset", "-q", "--hard", "--no-recurse-submodules"),
+						    .where = STEP_IN_WORKTREE,
+						    .abortable = true,
 						    .failure = "cannot check out the files of the worktree",
 						    .next = &step_branch };
 
 /* ---- reuse: a spare worktree becomes this agent's; only files that differ are written ---- */
-
-static void reuse_begin(struct worktree_job *job)
-{
-	job_git_confined(job, ARGS("reset", "-q", "--hard", "--no-recurse-submodules", job->w->base), true);
-}
 
 static void reuse_end(struct worktree_job *job)
 {
@@ -345,7 +318,12 @@ static void reuse_end(struct worktree_job *job)
 		retry_without_spare(job);
 }
 
-static const struct worktree_step step_reuse = { .name = "reuse", .begin = reuse_begin, .end = reuse_end };
+static const struct worktree_step step_reuse = { .name = "reuse",
+						 .args = ARGS("reset", "-q", "--hard", "--no-recurse-submodules",
+							      "<base>"),
+						 .where = STEP_CONFINED,
+						 .abortable = true,
+						 .end = reuse_end };
 
 /* ---- branch: created here and nowhere else, then HEAD. After the worktree, so that a later sweep knows from its record
  * that the branch may exist. ---- */
@@ -374,7 +352,8 @@ static void branch_end(struct worktree_job *job)
 
 static const struct worktree_step step_branch = { .name = "branch", .begin = branch_begin, .end = branch_end };
 static const struct worktree_step step_attach = { .name = "attach",
-						  .begin = job_head_to_branch,
+						  .args = ARGS("symbolic-ref", "HEAD", "<ref>"),
+						  .where = STEP_CONFINED,
 						  .failure = "cannot check out the branch of the worktree",
 						  .next = &step_extra };
 
@@ -423,14 +402,6 @@ static void extra_begin(struct worktree_job *job)
 
 static const struct worktree_step step_extra = { .name = "extra", .begin = extra_begin };
 
-static void include_begin(struct worktree_job *job)
-{
-	job_git(job, &(struct git_command){
-			     .args = ARGS("ls-files", "-z", "--others", "--ignored", "--exclude-from=.worktreeinclude"),
-			     .cwd = job->repo->root,
-			     .abortable = true });
-}
-
 static void include_end(struct worktree_job *job)
 {
 	if (!git_ok(&job->git))
@@ -439,7 +410,11 @@ static void include_end(struct worktree_job *job)
 		job_go(job, job->git.out.n ? &step_ignored : &step_taken);
 }
 
-static const struct worktree_step step_include = { .name = "include", .begin = include_begin, .end = include_end };
+static const struct worktree_step step_include = { .name = "include",
+						   .args = ARGS("ls-files", "-z", "--others", "--ignored",
+								"--exclude-from=.worktreeinclude"),
+						   .abortable = true,
+						   .end = include_end };
 
 static void ignored_begin(struct worktree_job *job)
 {
