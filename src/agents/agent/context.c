@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * context.c - what an agent knows before its first prompt: its system prompt, the head of its requests, and its context. */
+ * context.c - the system prompt of an agent, the context in its first message, and the head of its requests. */
 #include "agents/agent/context.h"
 #include <ctype.h>
 #include <sys/utsname.h>

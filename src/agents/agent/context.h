@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * context.h - what an agent knows before its first prompt. Whatever differs between two runs (directory, date, branch) goes
+ * context.h - system prompt, context and request head of an agent. What differs between two runs (directory, date, branch) goes
  * into the first message, never into the system prompt, so that the prompt's prefix stays the same for the cache. */
 #pragma once
 #include "agents/agent/agent.h"

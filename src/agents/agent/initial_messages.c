@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * initial_messages.c - what an agent is told before its first request: its context and its task, behind its parent's history
- * if it shares that; or, of one that continues, the conversation that is on disk. */
+ * initial_messages.c - the messages of an agent before its first request: its context and its task, after its parent's
+ * history if it shares that; or, of one that continues, the conversation that is on disk. */
 #include "agents/agent/initial_messages.h"
 #include <sys/stat.h>
 #include "lib/base/crash.h"
@@ -25,10 +25,10 @@ void fork_directive(struct buf *out, struct str task)
 		 FORK_TAG
 		 "\n"
 		 "From here on you are a fork: a second process with this conversation, split off by the agent "
-		 "you have been so far. That agent goes on elsewhere; you have one task, which stands below.\n"
+		 "you have been so far. That agent continues elsewhere; you have one task, which is below.\n"
 		 "- Advice in your instructions to delegate or to fork is meant for the other one. Do the work "
 		 "yourself, with your tools.\n"
-		 "- Nobody answers questions. Where something is open, take the most likely reading and say so.\n"
+		 "- You cannot ask questions. Where something is open, take the most likely reading and say so.\n"
 		 "- Stay within the task. What lies beside it goes into the last line of your report.\n"
 		 "- If you change files in a git repository, commit them before you report.\n"
 		 "Your last message is the report, and all that is seen of your work. It begins with the word "

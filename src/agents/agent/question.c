@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * question.c - what a person is asked. */
+ * question.c - questions to the user. */
 #include "agents/agent/question.h"
 #include "lib/base/utf8.h"
 #include "agents/agent/tree.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * skill_use.c - an agent uses a skill, and has some from its birth. */
+ * skill_use.c - an agent uses a skill; preloaded skills. */
 #include "agents/agent/skill_use.h"
 #include "core/model/catalog.h"
 
@@ -262,7 +262,7 @@ struct tool_call *skill_use_question(const struct agent *a, const char *call_id)
 	return NULL;
 }
 
-/* ---- from birth --------------------------------------------------------------------------------------------------- */
+/* ---- preloaded --------------------------------------------------------------------------------------------------- */
 
 struct preload {
 	struct preload_spec spec;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * skill_use.h - an agent uses a skill, and has some from its birth: those that its definition names, and of a child the one
- * that its initial prompt begins with. */
+ * skill_use.h - skills of an agent: those that it uses, and preloaded ones, which its definition names or, of a child, its
+ * initial prompt begins with. */
 #pragma once
 #include "defs/skill/registry.h"
 #include "defs/skill/render.h"
@@ -23,21 +23,21 @@ unsigned agent_skill_views(const struct agent *a, const struct catalog_entry *e)
 /* Why there is none of this name, with names that look like it. */
 void agent_explain_no_skill(struct buf *out, const struct agent *a, struct str name);
 
-/* Leads to done exactly once, from the loop. lasting: what it allows, forbids and hooks into holds on; otherwise its own commands
- * alone are allowed by it. */
+/* Leads to done exactly once, from the loop. lasting: its allowed and disallowed tools and its hooks stay in force; otherwise
+ * it allows only its own commands. */
 struct skill_use *skill_use_start(struct agent *a, struct skill *skill, struct str arguments, bool lasting,
 				  skill_use_fn *done, void *data);
 void skill_use_cancel(struct skill_use *u); /* a request: done still comes */
-/* A command or a file of a skill about which somebody is asked, by the id of its call; NULL: there is none. */
+/* A call of a skill that waits for an answer of the user, by its id; NULL: there is none. */
 struct tool_call *skill_use_question(const struct agent *a, const char *call_id);
 
 /* The list of skills as a system reminder, if the agent can use them and has not been told this list yet. */
 void agent_list_skills(struct agent *a, struct buf *out);
-/* An agent that was told a list hears with its next request of those that have come to it: shows says which. */
+/* An agent that has a list of skills gets further ones with its next request: those that shows selects. */
 void agent_tell_skills(struct agent *a, bool (*shows)(void *data, const struct catalog_entry *e), void *data);
-void agent_tree_reload_skills(struct agent_tree *t); /* whatever was looked at when */
+void agent_tree_reload_skills(struct agent_tree *t); /* at once */
 
-/* ---- from birth --------------------------------------------------------------------------------------------------- */
+/* ---- preloaded --------------------------------------------------------------------------------------------------- */
 
 struct preload;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * end.c - the one order of every end: stop hooks, its processes, the worktree decision, the end on disk; then life[] is
- * taken down, and last its parent is told. */
+ * taken down, and last its parent gets the report. */
 #include "lib/base/crash.h"
 #include "lib/json/json_write.h"
 #include "agents/agent/hooks.h"

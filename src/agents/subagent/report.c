@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * report.c - what a parent is told about a child. */
+ * report.c - the reports about a child to its parent. */
 #include "agents/subagent/report.h"
 #include <ctype.h>
 #include <inttypes.h>
@@ -142,7 +142,7 @@ static void put_completed(struct buf *out, const struct agent_record *t)
 	json_close(&w);
 }
 
-/* Why there is no report, or what stands before it. */
+/* Why there is no report, or the line before it */
 static void add_failure(struct buf *out, const struct agent_record *t)
 {
 	switch (t->state) {
