@@ -225,7 +225,7 @@ def a_plan_that_is_not_approved_leaves_plan_mode_on(lab):
         t.expect("then second?")
         t.expect("[y]es / yes and accept [e]dits / [n]o, or say why: ")
         t.type("third first")
-        t.expect("plan mode goes on. They said: third first")
+        t.expect("plan mode stays on. They said: third first")
         t.expect("> ")
         t.type("plan it again")
         t.expect("say why: ")

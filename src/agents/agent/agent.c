@@ -7,39 +7,29 @@
 #include "agents/agent/context.h"
 #include "agents/agent/initial_messages.h"
 #include "agents/agent/gate.h"
-#include "agents/agent/skill_wake.h"
+#include "agents/agent/skill_use.h"
 #include "agents/agent/tree.h"
-#include "agents/agent/tool_load.h"
 #include "agents/worktree/worktree.h"
 
 /* ---- what happens to it -------------------------------------------------------------------------------------- */
 
-static void count_call(struct agent *a, const struct event *event)
-{
-	a->tool_uses++;
-	snprintf(a->last_tool, sizeof a->last_tool, "%s", event->name);
-}
-
-static void emit_progress(struct agent *a)
-{
-	struct event_task task;
-
-	agent_record_event(a->record, &task);
-	agent_emit(a, &(struct event){ .kind = EVENT_AGENT_PROGRESS, .task = &task });
-	agent_record_note(a->record);
-}
-
 void agent_emit(void *data, const struct event *event)
 {
 	struct agent *a = data;
+	struct event_task task;
 	struct event e = *event;
 
 	e.agent = &a->who;
-	if (e.kind == EVENT_TOOL_STARTED)
-		count_call(a, &e);
+	if (e.kind == EVENT_TOOL_STARTED) {
+		a->tool_uses++;
+		snprintf(a->last_tool, sizeof a->last_tool, "%s", e.name);
+	}
 	a->tree->on_event(a->tree->data, &e);
-	if (e.kind == EVENT_TOOL_STARTED && a->parent)
-		emit_progress(a);
+	if (e.kind == EVENT_TOOL_STARTED && a->parent) {
+		agent_record_event(a->record, &task);
+		agent_emit(a, &(struct event){ .kind = EVENT_AGENT_PROGRESS, .task = &task });
+		agent_record_note(a->record);
+	}
 }
 
 void agent_kick(struct agent *a)
@@ -82,8 +72,8 @@ static void on_query_end(struct query *q, void *data)
 	struct agent *a = data;
 
 	(void)q;
-	agent_drop_batch(a);
-	agent_drop_compact(a);
+	turn_hooks_drop(&a->batch_hooks);
+	turn_hooks_drop(&a->compact_hooks);
 	agent_load_tools(a); /* of calls whose turn ended with them */
 	permission_revoke(&a->permission, NULL);
 	a->on_turn_end(a);
@@ -103,35 +93,28 @@ void agent_notice(struct agent *a, const char *id, struct str text)
 
 /* ---- what its tools may use ---------------------------------------------------------------------------------- */
 
-static void tell_move(struct agent *a, const char *from, const char *to)
+static void env_set_cwd(struct tool_env *env, const char *path)
 {
+	struct agent *a = env->owner;
+	const char *from = env->cwd;
+	AUTO_FREE char *left = a->moved_cwd; /* from may be in it */
 	struct hook_fire_spec spec = { .event = HOOK_CWD_CHANGED };
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
-	if (!strcmp(from, to) || !agent_has_hooks(a, &spec))
+	a->moved_cwd = xstrdup(path);
+	env->cwd = a->moved_cwd;
+	if (!strcmp(from, path) || !agent_has_hooks(a, &spec))
 		return;
 	json_open(&w, '{');
 	json_kcstr(&w, "old_cwd", from);
-	json_kcstr(&w, "new_cwd", to);
+	json_kcstr(&w, "new_cwd", path);
 	json_close(&w);
 	spec.fields = buf_str(&fields);
 	agent_notify_hooks(a, &spec);
 }
 
-static void set_cwd(struct tool_env *env, const char *path)
-{
-	struct agent *a = env->owner;
-	const char *from = env->cwd;
-	char *left = a->moved_cwd; /* from may be in it */
-
-	a->moved_cwd = xstrdup(path);
-	env->cwd = a->moved_cwd;
-	tell_move(a, from, path);
-	free(left);
-}
-
-static void notify(struct tool_env *env, struct str text)
+static void env_notify(struct tool_env *env, struct str text)
 {
 	struct agent *a = env->owner;
 
@@ -139,23 +122,16 @@ static void notify(struct tool_env *env, struct str text)
 	agent_notice(a, NULL, text);
 }
 
-/* A worktree can be thrown away as a whole: what changes in one is not kept. */
-static bool is_in_worktree(const struct agent *a)
+/* A worktree can be thrown away as a whole: changes in one have no checkpoint. */
+static int env_before_change(struct tool_env *env, const char *path, struct str bytes, struct err *err)
 {
-	for (; a; a = a->parent)
-		if (a->parent && a->worktree)
-			return true;
-	return false;
-}
+	const struct agent *owner = env->owner;
 
-static int before_change(struct tool_env *env, const char *path, struct str bytes, struct err *err)
-{
-	const struct agent *a = env->owner;
-
-	if (is_in_worktree(a))
-		return 0;
+	for (const struct agent *a = owner; a->parent; a = a->parent)
+		if (a->worktree)
+			return 0;
 	struct file_version after = file_version_of(bytes);
-	return checkpoint_change(a->tree->checkpoint, path, &after, err);
+	return checkpoint_change(owner->tree->checkpoint, path, &after, err);
 }
 
 /* ---- its life ------------------------------------------------------------------------------------------------ */
@@ -169,17 +145,7 @@ void agent_init(struct agent *a, struct agent_tree *tree, struct agent *parent)
 	gate_init(&a->gate);
 }
 
-static const char *todo_file(struct agent *a)
-{
-	const struct agent_tree *t = a->tree;
-
-	if (!t->session_dir)
-		return NULL;
-	return arena_printf(&a->arena, "%s/todos/%s-agent-%s.json", t->config_dir, t->session_id,
-			    a->parent ? a->who.id : t->session_id);
-}
-
-static void open_env(struct agent *a)
+static void agent_open_env(struct agent *a)
 {
 	const struct agent_tree *t = a->tree;
 
@@ -191,7 +157,9 @@ static void open_env(struct agent *a)
 	a->env.agents_dir = t->agents_dir;
 	a->env.tasks_dir = t->tasks_dir;
 	a->env.todo_dir = t->todo_dir;
-	a->env.todo_file = todo_file(a);
+	if (t->session_dir)
+		a->env.todo_file = arena_printf(&a->arena, "%s/todos/%s-agent-%s.json", t->config_dir, t->session_id,
+						a->parent ? a->who.id : t->session_id);
 	a->env.envp = t->services->policy.envp;
 	a->env.env_dir = t->env_dir;
 	a->env.no_shell = t->no_shell;
@@ -204,37 +172,25 @@ static void open_env(struct agent *a)
 	a->env.deferral = &a->deferral;
 	a->env.web = t->services->web;
 	a->env.main_thread = !a->parent;
-	a->env.set_cwd = set_cwd;
-	a->env.notify = notify;
-	a->env.before_change = t->checkpoint ? before_change : NULL;
+	a->env.set_cwd = env_set_cwd;
+	a->env.notify = env_notify;
+	a->env.before_change = t->checkpoint ? env_before_change : NULL;
 	a->env.owner = a;
 	t->kit->open(&a->env);
-}
-
-/* A definition can only make it come earlier. */
-static struct compact_policy compact_policy_of(const struct agent *a)
-{
-	struct compact_policy p = a->tree->compact;
-	int64_t own = a->parent && a->definition ? a->definition->compact_window : 0;
-
-	if (own && (!p.window || own < p.window))
-		p.window = own;
-	return p;
-}
-
-/* As requests name it: a member of a team by its address there. */
-static const char *agent_address(struct agent *a)
-{
-	if (!a->parent || !a->record->member)
-		return a->who.id;
-	return arena_printf(&a->arena, "%s@%s", a->record->name, a->record->member->team);
 }
 
 void agent_open(struct agent *a, const struct agent_query_spec *spec)
 {
 	struct agent_tree *t = a->tree;
+	struct compact_policy compact = t->compact;
+	int64_t own_window = a->parent && a->definition ? a->definition->compact_window : 0;
+	const char *address = a->who.id;
 
-	open_env(a);
+	if (own_window && (!compact.window || own_window < compact.window))
+		compact.window = own_window; /* a definition can only make it come earlier */
+	if (a->parent && a->record->member)
+		address = arena_printf(&a->arena, "%s@%s", a->record->name, a->record->member->team);
+	agent_open_env(a);
 	a->record_context = (struct record_context){
 		.session_id = t->session_id,
 		.cwd = a->cwd,
@@ -254,7 +210,7 @@ void agent_open(struct agent *a, const struct agent_query_spec *spec)
 				      .gate = &a->gate,
 				      .recorder = &a->recorder,
 				      .session_id = t->session_id,
-				      .agent = agent_address(a),
+				      .agent = address,
 				      .model = a->model,
 				      .slots = spec->needs_slot ? &t->slots : NULL,
 				      .budget = &a->budget,
@@ -263,7 +219,7 @@ void agent_open(struct agent *a, const struct agent_query_spec *spec)
 				      .max_turns = spec->max_turns,
 				      .parallel_calls = t->parallel_calls,
 				      .retry_deadline_ms = t->retry_deadline_ms,
-				      .compact = compact_policy_of(a),
+				      .compact = compact,
 				      .compact_owner = agent_compact_owner,
 				      .on_event = agent_emit,
 				      .want_deltas = spec->want_deltas,
@@ -292,7 +248,7 @@ void agent_release(struct agent *a)
 	permission_line_release(&a->gone);
 	hook_set_unref(a->hooks);
 	map_release(&a->skills_told);
-	skill_wake_free(a->wake);
+	skill_activation_free(a->activation);
 	tool_set_release(&a->tools);
 	deferral_release(&a->deferral);
 	journal_free(a->journal);

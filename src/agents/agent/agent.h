@@ -18,12 +18,11 @@
 #include "core/tool/deferral.h"
 
 struct agent_tree;
-struct batch;
-struct compact_watch;
+struct turn_hooks;
 struct hook_set;
 struct mcp_selection;
 struct skill_use;
-struct skill_wake;
+struct skill_activation;
 
 struct agent_record;
 struct hook_firing;
@@ -80,7 +79,7 @@ struct agent {
 	struct turn_model turn_model;
 	char *moved_cwd;               /* where Bash went; owned, NULL: still in cwd */
 	struct mcp_selection *servers; /* that it joined itself; owned; NULL: none, or only those of the main agent */
-	struct tool_set tools;         /* all that it has; those that wait are in none of its requests (tool_load.h) */
+	struct tool_set tools;         /* all that it has; deferred ones are not in its requests (context.h) */
 	struct deferral deferral;
 	struct hook_set *hooks;  /* of its definition; reference, NULL: none */
 	const char *agent_types; /* "a, b" of Agent(a, b) in its tools: whom it may start; NULL: anybody */
@@ -105,19 +104,19 @@ struct agent {
 	struct recorder recorder;
 	struct query query; /* open once config.loop is set */
 	struct fork_base forks;
-	struct batch *batch;                 /* calls that hooks look at (batch.h); NULL: none */
-	struct compact_watch *compact_watch; /* hooks around a compaction (compact.h); NULL: none */
+	/* Hooks that its turn waits for (hooks.h): PostToolBatch, and those around a compaction; NULL: none */
+	struct turn_hooks *batch_hooks, *compact_hooks;
 
 	/* of all its turns in this process */
 	struct usage usage;
 	unsigned turns, tool_uses;
 	char last_tool[64];
 
-	struct skill_use *skill_uses; /* skills that are being made ready (skill_use.h) */
-	struct map skills_told;       /* name -> which text the model has of it (skill_recall.c) */
-	uint64_t skills_listed;       /* generation of the registry that it was told, + 1 */
-	uint64_t skills_list_hash;    /* of that list */
-	struct skill_wake *wake;      /* what it touched (skill_wake.h) */
+	struct skill_use *skill_uses;        /* skills that are being made ready (skill_use.h) */
+	struct map skills_told;              /* name -> which text the model has of it (skill_restore.c) */
+	uint64_t skills_listed;              /* generation of the registry that it was told, + 1 */
+	uint64_t skills_list_hash;           /* of that list */
+	struct skill_activation *activation; /* paths that it touched (skill_use.h) */
 
 	unsigned children; /* alive, background ones too */
 	/* Set by the owner. on_notice: something is to be told while no turn runs. Both come from the loop. */

@@ -53,17 +53,11 @@ void recent_prompts_add(struct recent_prompts *recent, struct str text)
 	recent->texts[recent->count++] = xstrndup(shown.p, shown.n);
 }
 
-void recent_prompts_release(struct recent_prompts *recent)
-{
-	while (recent->count)
-		free(recent->texts[--recent->count]);
-}
-
 /* ---- the question ---------------------------------------------------------------------------------------------- */
 
-static void describe(struct buf *out, const struct recent_prompts *recent, const struct agent *a,
-		     const struct tool_call *call)
+static void describe_call(struct buf *out, const struct agent *a, const struct tool_call *call)
 {
+	const struct recent_prompts *recent = &a->tree->recent_prompts;
 	struct json_out w = json_out(out);
 
 	json_open(&w, '{');
@@ -84,22 +78,17 @@ static void describe(struct buf *out, const struct recent_prompts *recent, const
 	json_close(&w);
 }
 
-/* Models like to put a fence around their JSON. */
-static struct str without_fence(struct str text)
-{
-	text = str_trim(text);
-	if (!str_starts(text, STR("```")) || !str_ends(text, STR("```")))
-		return text;
-	(void)str_cut(&text, '\n');
-	return str_trim((struct str){ text.p, text.n - MIN(text.n, 3) });
-}
-
 static enum classifier_word read_answer(struct str answer, struct arena *a, struct str *ret_reason)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
-	struct str text = without_fence(answer);
+	struct str text = str_trim(answer);
 	const struct json *root;
 
+	/* Models like to put a fence around their JSON. */
+	if (str_starts(text, STR("```")) && str_ends(text, STR("```"))) {
+		(void)str_cut(&text, '\n');
+		text = str_trim((struct str){ text.p, text.n - MIN(text.n, 3) });
+	}
 	if (json_parse(&reader, text.p, text.n, &root, NULL) < 0)
 		return CLASSIFIER_UNSURE;
 	struct str reason = str_trim(json_str(json_get(root, "reason"), a));
@@ -134,18 +123,18 @@ static void on_answer(void *data, bool failed, struct str answer)
 		loop_stop(sv->loop); /* classifier_free() waits */
 }
 
-static void cancel(struct classifier_question *q)
+static void classifier_cancel(struct classifier_question *q)
 {
 	one_shot_cancel(q->shot);
 }
 
 static void on_limit(struct timer *timer)
 {
-	cancel(CONTAINER_OF(timer, struct classifier_question, limit));
+	one_shot_cancel(CONTAINER_OF(timer, struct classifier_question, limit)->shot);
 }
 
-static struct classifier_question *ask(struct classifier *base, struct agent *a, struct tool_call *call,
-				       classifier_done_fn *done, void *data)
+static struct classifier_question *classifier_ask(struct classifier *base, struct agent *a, struct tool_call *call,
+						  classifier_done_fn *done, void *data)
 {
 	struct model_classifier *m = CONTAINER_OF(base, struct model_classifier, base);
 	AUTO_BUF struct buf text = { 0 };
@@ -153,7 +142,7 @@ static struct classifier_question *ask(struct classifier *base, struct agent *a,
 
 	if (json_raw(call->input).n > CALL_MAX_BYTES)
 		return NULL; /* half of a call cannot be judged */
-	describe(&text, &a->tree->recent_prompts, a, call);
+	describe_call(&text, a, call);
 	struct classifier_question *q = xcalloc(1, sizeof *q);
 	*q = (struct classifier_question){ .owner = m, .next = m->open, .done = done, .data = data };
 	m->open = q;
@@ -180,7 +169,7 @@ struct classifier *classifier_new(struct services *sv)
 {
 	struct model_classifier *m = xcalloc(1, sizeof *m);
 
-	*m = (struct model_classifier){ .base = { ask, cancel }, .services = sv };
+	*m = (struct model_classifier){ .base = { classifier_ask, classifier_cancel }, .services = sv };
 	return &m->base;
 }
 
@@ -197,17 +186,14 @@ void classifier_free(struct classifier *base)
 
 /* ---- when it is asked ------------------------------------------------------------------------------------------ */
 
-static bool has_stepped_back(const struct agent_tree *t)
-{
-	return t->denials_in_a_row >= MOST_DENIALS_IN_A_ROW || t->classifier_denials >= MOST_DENIALS;
-}
-
 struct classifier_question *agent_classify(struct agent *a, struct tool_call *call, classifier_done_fn *done,
 					   void *data)
 {
-	struct classifier *c = a->tree->services->classifier;
+	const struct agent_tree *t = a->tree;
+	struct classifier *c = t->services->classifier;
+	bool stepped_back = t->denials_in_a_row >= MOST_DENIALS_IN_A_ROW || t->classifier_denials >= MOST_DENIALS;
 
-	return c && !has_stepped_back(a->tree) ? c->ask(c, a, call, done, data) : NULL;
+	return c && !stepped_back ? c->ask(c, a, call, done, data) : NULL;
 }
 
 void agent_note_word(struct agent *a, enum classifier_word word)
@@ -221,8 +207,8 @@ void agent_note_word(struct agent *a, enum classifier_word word)
 	t->denials_in_a_row++;
 	t->classifier_denials++;
 	if (t->denials_in_a_row == MOST_DENIALS_IN_A_ROW || t->classifier_denials == MOST_DENIALS)
-		agent_emit(a,
-			   &(struct event){ .kind = EVENT_ERROR,
-					    .text = STR("the classifier of auto mode has refused so much that it is "
-							"not asked any more: what it would decide needs a person") });
+		agent_emit(a, &(struct event){
+				      .kind = EVENT_ERROR,
+				      .text = STR("the classifier of auto mode has denied so many calls that it is "
+						  "not asked any more: the user decides instead") });
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * classifier.h - who decides in auto mode, when no rule does: a small model is asked about one call and answers later. It sees
- * what the user said in this run, what a child was told, where the agent works and the call; no results of tools, so that nothing
- * in them can speak to it. It never sees a call that a rule denies or asks about, or one that touches a
+ * classifier.h - decides in auto mode when no rule does: a small model is asked about one call and answers later. It sees the
+ * prompts of this run, the task of a child, the working directory and the call; no results of tools, so that their text cannot
+ * influence it. It never sees a call that a rule denies or asks about, or one that touches a
  * protected or critical path.
  *
  * One that refuses again and again is wrong, or the work is: after MOST_DENIALS_IN_A_ROW, or MOST_DENIALS in a session, it
- * steps back, and people are asked. A person's yes begins the row anew. */
+ * steps back, and the user is asked. Consent of the user starts the row again. */
 #pragma once
 #include "agents/agent/tree.h"
 
@@ -26,11 +26,10 @@ struct classifier {
 /* As classifier.ask; NULL also when there is none or it has stepped back. */
 struct classifier_question *agent_classify(struct agent *a, struct tool_call *call, classifier_done_fn *done,
 					   void *data);
-/* What was decided about a call: by the classifier, or by a person who was asked. */
+/* The decision about a call, of the classifier or the user. */
 void agent_note_word(struct agent *a, enum classifier_word word);
 
 struct classifier *classifier_new(struct services *sv); /* returns owned; borrows sv */
 void classifier_free(struct classifier *c);             /* waits for open questions; no session may be left */
 void recent_prompts_add(struct recent_prompts *recent,
 			struct str text); /* forgets the oldest when there are too many */
-void recent_prompts_release(struct recent_prompts *recent);

@@ -6,48 +6,14 @@
 #include "agents/agent/hooks.h"
 #include "agents/agent/plan.h"
 #include "agents/agent/servers.h"
-#include "agents/agent/skill_recall.h"
 #include "agents/agent/skill_use.h"
-
-/* Owned by itself: a turn that is cancelled does not wait for it. */
-struct compact_watch {
-	struct agent *agent; /* NULL: the turn is over */
-	struct hook_firing *firing;
-};
 
 /* ---- hooks --------------------------------------------------------------------------------------------------- */
 
-/* The agent, if it still waits for these hooks. */
-static struct agent *take_watch(void *data)
+/* Their output is added to the request for the summary. */
+static void on_pre_compact_hooks(void *data, const struct hook_outcome *outcome)
 {
-	struct compact_watch *w = data;
-	struct agent *a = w->agent;
-
-	free(w);
-	if (a)
-		a->compact_watch = NULL;
-	return a;
-}
-
-static void watch(struct agent *a, struct hook_fire_spec *spec, hook_done_fn *done)
-{
-	a->compact_watch = xcalloc(1, sizeof *a->compact_watch);
-	a->compact_watch->agent = a;
-	a->compact_watch->firing = agent_run_hooks(a, spec, done, a->compact_watch);
-}
-
-void agent_drop_compact(struct agent *a)
-{
-	if (!a->compact_watch)
-		return;
-	hook_cancel(a->compact_watch->firing);
-	TAKE(a->compact_watch)->agent = NULL;
-}
-
-/* What they print is for the one who writes the summary. */
-static void on_before(void *data, const struct hook_outcome *outcome)
-{
-	struct agent *a = take_watch(data);
+	struct agent *a = turn_hooks_end(data);
 	AUTO_BUF struct buf said = { 0 };
 
 	if (!a)
@@ -60,39 +26,30 @@ static void on_before(void *data, const struct hook_outcome *outcome)
 	query_compact_decided(&a->query, !refused, refused ? why : buf_str(&said));
 }
 
-/* The list that the conversation has begun with was made before the hooks ran. */
-static void tell_new_skills(struct agent *a)
+static void on_session_start_hooks(void *data, const struct hook_outcome *outcome)
 {
+	struct agent *a = turn_hooks_end(data);
 	AUTO_BUF struct buf list = { 0 };
-
-	agent_tree_reload_skills(a->tree);
-	agent_list_skills(a, &list);
-	if (list.n)
-		query_notice(&a->query, NULL, buf_str(&list));
-}
-
-static void on_after(void *data, const struct hook_outcome *outcome)
-{
-	struct agent *a = take_watch(data);
 
 	if (!a)
 		return;
 	agent_apply_hook_outcome(a, outcome);
-	if (str_is(outcome->fields[HOOK_RELOAD_SKILLS], "true"))
-		tell_new_skills(a);
+	if (str_is(outcome->fields[HOOK_RELOAD_SKILLS], "true")) {
+		/* The list at the start of the conversation was made before the hooks ran. */
+		agent_tree_reload_skills(a->tree);
+		agent_list_skills(a, &list);
+		if (list.n)
+			query_notice(&a->query, NULL, buf_str(&list));
+	}
 	query_compact_told(&a->query);
 }
 
-static struct hook_fire_spec about(const struct compaction *c, enum hook_event event)
-{
-	return (struct hook_fire_spec){ .event = event, .subject = str_from(compact_trigger_name(c->trigger)) };
-}
-
-static bool before(struct query *q, void *data)
+static bool before_compaction(struct query *q, void *data)
 {
 	struct agent *a = data;
 	struct compaction *c = q->compaction;
-	struct hook_fire_spec spec = about(c, HOOK_PRE_COMPACT);
+	struct hook_fire_spec spec = { .event = HOOK_PRE_COMPACT,
+				       .subject = str_from(compact_trigger_name(c->trigger)) };
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
@@ -107,13 +64,14 @@ static bool before(struct query *q, void *data)
 		json_put_null(&w);
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	watch(a, &spec, on_before);
+	turn_hooks_start(a, &a->compact_hooks, &spec, on_pre_compact_hooks);
 	return true;
 }
 
-static void tell_summary(struct agent *a, const struct compaction *c)
+static void run_post_compact_hooks(struct agent *a, const struct compaction *c)
 {
-	struct hook_fire_spec spec = about(c, HOOK_POST_COMPACT);
+	struct hook_fire_spec spec = { .event = HOOK_POST_COMPACT,
+				       .subject = str_from(compact_trigger_name(c->trigger)) };
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
@@ -127,15 +85,15 @@ static void tell_summary(struct agent *a, const struct compaction *c)
 	agent_notify_hooks(a, &spec);
 }
 
-/* For the main agent it is as if the session began: its hooks may say again what the model must know. */
-static bool after(struct query *q, void *data)
+/* For the main agent this is like the start of the session: its hooks may add the same context again. */
+static bool after_compaction(struct query *q, void *data)
 {
 	struct agent *a = data;
 	struct hook_fire_spec spec = { .event = HOOK_SESSION_START, .subject = STR("compact") };
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
-	tell_summary(a, q->compaction);
+	run_post_compact_hooks(a, q->compaction);
 	if (a->parent || !agent_has_hooks(a, &spec))
 		return false;
 	json_open(&w, '{');
@@ -143,91 +101,58 @@ static bool after(struct query *q, void *data)
 	json_kcstr(&w, "model", a->model);
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	watch(a, &spec, on_after);
+	turn_hooks_start(a, &a->compact_hooks, &spec, on_session_start_hooks);
 	return true;
 }
 
-/* ---- what it must know --------------------------------------------------------------------------------------- */
+/* ---- messages behind the summary ----------------------------------------------------------------------------- */
 
-static void add(struct transcript *out, struct str text)
-{
-	if (text.n)
-		transcript_add(out, ROLE_USER, segment_text(text));
-}
-
+/* An empty text is left out. */
 static void add_reminder(struct transcript *out, const char *what, struct str text)
 {
 	AUTO_BUF struct buf b = { 0 };
 
+	if (!text.n)
+		return;
 	buf_addf(&b, "<system-reminder>\n%s\n" STR_FMT "\n</system-reminder>", what, STR_ARG(text));
-	add(out, buf_str(&b));
+	transcript_add(out, ROLE_USER, segment_text(buf_str(&b)));
 }
 
-static void add_task(const struct agent *a, struct transcript *out)
-{
-	if (a->parent)
-		add_reminder(out, "Your task, as it was given to you at the beginning:", str_from(a->record->prompt));
-}
-
-static void add_plan(struct agent *a, struct transcript *out)
-{
-	AUTO_BUF struct buf plan = { 0 };
-
-	if (a->plan.path && plan_read(a, &plan))
-		add_reminder(out, "Your plan:", buf_str(&plan));
-}
-
-static void add_files(struct agent *a, struct transcript *out)
-{
-	AUTO_BUF struct buf files = { 0 };
-
-	if (a->tree->kit->list_files)
-		a->tree->kit->list_files(&a->env, &files);
-	if (files.n)
-		add_reminder(out,
-			     "Files that you have read or written, the latest last. What was in them is not in this "
-			     "conversation any more: read again what you need.",
-			     str_trim(buf_str(&files)));
-}
-
-static void add_todos(struct agent *a, struct transcript *out)
-{
-	AUTO_BUF struct buf todos = { 0 };
-
-	if (a->tree->kit->list_todos)
-		a->tree->kit->list_todos(&a->env, &todos);
-	if (todos.n)
-		add_reminder(out, "What is still open on your lists:", str_trim(buf_str(&todos)));
-}
-
-static void add_skills(struct agent *a, struct transcript *out)
-{
-	AUTO_BUF struct buf list = { 0 };
-	AUTO_BUF struct buf texts = { 0 };
-
-	a->skills_listed = 0;
-	agent_list_skills(a, &list);
-	add(out, buf_str(&list));
-	agent_recall_skills(a, &a->query.transcript, &texts);
-	if (texts.n)
-		add_reminder(out, "Skills that were used in this conversation; they still hold:", buf_str(&texts));
-}
-
-static void keep(struct query *q, struct transcript *out, void *data)
+static void add_kept_messages(struct query *q, struct transcript *out, void *data)
 {
 	struct agent *a = data;
+	const struct tool_kit *kit = a->tree->kit;
 	struct segment *context[CONTEXT_BLOCKS];
 	size_t count = context_blocks(a, context);
+	AUTO_BUF struct buf plan = { 0 };
+	AUTO_BUF struct buf todos = { 0 };
+	AUTO_BUF struct buf files = { 0 };
+	AUTO_BUF struct buf skills = { 0 };
+	AUTO_BUF struct buf texts = { 0 };
 
 	(void)q;
 	for (size_t i = 0; i < count; i++)
 		transcript_add(out, ROLE_USER, context[i]);
-	add_task(a, out);
-	add_plan(a, out);
-	add_todos(a, out);
-	add_files(a, out);
-	add_skills(a, out);
+	if (a->parent)
+		add_reminder(out, "Your task, as it was given to you at the beginning:", str_from(a->record->prompt));
+	if (a->plan.path && plan_read(a, &plan))
+		add_reminder(out, "Your plan:", buf_str(&plan));
+	if (kit->list_todos)
+		kit->list_todos(&a->env, &todos);
+	add_reminder(out, "What is still open on your lists:", str_trim(buf_str(&todos)));
+	if (kit->list_files)
+		kit->list_files(&a->env, &files);
+	add_reminder(out,
+		     "Files that you have read or written, the latest last. What was in them is not in this "
+		     "conversation any more: read again what you need.",
+		     str_trim(buf_str(&files)));
+	a->skills_listed = 0;
+	agent_list_skills(a, &skills);
+	if (skills.n)
+		transcript_add(out, ROLE_USER, segment_text(buf_str(&skills)));
+	agent_recall_skills(a, &a->query.transcript, &texts);
+	add_reminder(out, "Skills that were used in this conversation; they still hold:", buf_str(&texts));
 	agent_drop_fork_base(a);
 }
 
-const struct compact_owner agent_compact_owner = { before, keep, after };
+const struct compact_owner agent_compact_owner = { before_compaction, add_kept_messages, after_compaction };

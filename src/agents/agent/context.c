@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * context.c - what an agent knows before its first prompt: its system prompt, the head of its requests, and its context. */
+ * context.c - the system prompt of an agent, the context in its first message, and the head of its requests. */
 #include "agents/agent/context.h"
 #include <ctype.h>
 #include <sys/utsname.h>
 #include "lib/json/json_write.h"
 #include "core/model/catalog.h"
 #include "core/model/head_json.h"
+#include "core/store/load.h"
 #include "config/settings/instructions.h"
 #include "config/settings/settings.h"
 #include "defs/agentdef/builtin.h"
@@ -15,10 +16,9 @@
 #include "agents/agent/hooks.h"
 #include "agents/agent/plan.h"
 #include "agents/agent/servers.h"
-#include "agents/agent/tool_load.h"
 #include "agents/agent/tree.h"
 
-enum { USUAL_MAX_TOKENS = 32000 };
+enum { USUAL_MAX_TOKENS = 32000, BYTES_PER_TOKEN = 4 };
 
 /* ---- context ----------------------------------------------------------------------------------------------------- */
 
@@ -46,7 +46,7 @@ static void write_environment(struct buf *out, struct agent *a)
 	buf_addstr(out, "</system-reminder>");
 }
 
-static void on_file(void *data, const struct instruction_file *file)
+static void on_instruction_file(void *data, const struct instruction_file *file)
 {
 	struct agent_tree *t = data;
 	const char *reason = file->parent ? "include" : "session_start";
@@ -67,19 +67,24 @@ static void on_file(void *data, const struct instruction_file *file)
 	agent_notify_hooks(&t->main, &spec);
 }
 
-static struct segment *collect(struct agent_tree *t, bool managed_only)
+/* Collected once for all agents of a tree: a reference, or NULL. managed_only: those that an agent cannot leave out. */
+static struct segment *find_instructions(struct agent_tree *t, bool managed_only)
 {
+	struct tree_instructions *i = &t->instructions[managed_only];
 	AUTO_BUF struct buf notes = { 0 };
 	AUTO_BUF struct buf files = { 0 };
 	AUTO_BUF struct buf text = { 0 };
 
+	if (i->collected || getenv("CLAUDE_CODE_DISABLE_CLAUDE_MDS"))
+		return i->text ? segment_ref(i->text) : NULL;
+	i->collected = true;
 	instructions_collect(&files, &notes,
 			     &(struct instructions_spec){ .cwd = managed_only ? NULL : t->main.cwd,
 							  .config_dir = managed_only ? NULL : t->config_dir,
 							  .managed_dir = t->managed_dir,
 							  .managed_text = t->claude_md,
 							  .excludes = t->claude_excludes,
-							  .on_file = managed_only ? NULL : on_file,
+							  .on_file = managed_only ? NULL : on_instruction_file,
 							  .data = t });
 	if (notes.n && !managed_only)
 		t->on_event(t->data, &(struct event){ .kind = EVENT_ERROR, .text = str_trim(buf_str(&notes)) });
@@ -89,18 +94,8 @@ static struct segment *collect(struct agent_tree *t, bool managed_only)
 		 "<system-reminder>\n# Instructions of the user and the project\nFollow them; they win over your "
 		 "defaults.\n\n%s</system-reminder>",
 		 files.p);
-	return segment_text(buf_str(&text));
-}
-
-/* Collected once for all agents of a tree: a reference, or NULL. managed_only: what nobody may leave out. */
-static struct segment *find_instructions(struct agent_tree *t, bool managed_only)
-{
-	struct tree_instructions *i = &t->instructions[managed_only];
-
-	if (!i->collected && !getenv("CLAUDE_CODE_DISABLE_CLAUDE_MDS"))
-		i->text = collect(t, managed_only);
-	i->collected = true;
-	return i->text ? segment_ref(i->text) : NULL;
+	i->text = segment_text(buf_str(&text));
+	return segment_ref(i->text);
 }
 
 /* What a coordinator's workers can use, since it has none of it itself */
@@ -221,53 +216,98 @@ int agent_make_prompt(struct agent *a, struct err *err)
 	return 0;
 }
 
-/* Of the main agent options and style come to it. An empty prompt of the host leaves the agent its own. */
-static void write_system(struct buf *out, const struct agent *a)
-{
-	const struct agent_tree *t = a->tree;
-	const struct options *o = &t->services->options;
-	const char *more = a->parent ? t->append_system_prompt : o->append_system_prompt;
+/* ---- its tools: deferred ones are left out of the head until a call asks for them ---------------------------------
+ *
+ * A tool is asked for while the calls of an answer run. It is loaded when all of them are recorded, between two requests,
+ * so that a fork of this answer has the head that its history was made with. */
 
-	if (a->parent || (a->definition && (!o->system_prompt || !o->system_prompt[0])))
-		buf_add(out, a->system.p, a->system.n);
-	else if (o->system_prompt || !t->style.on || t->style.keeps_prompt)
-		buf_addstr(out, o->system_prompt          ? o->system_prompt
-				: t->switches.coordinator ? coordinator_text
-							  : system_prompt_text);
-	if (!a->parent && t->style.on && !o->system_prompt)
-		buf_addf(out, "%s" STR_FMT, out->n ? "\n\n" : "", STR_ARG(t->style.prompt));
-	if (more && more[0])
-		buf_addf(out, "%s%s", out->n ? "\n\n" : "", more);
+static bool is_forbidden(void *data, const struct tool *tool)
+{
+	const struct agent *a = data;
+
+	return permission_forbids(&a->permission, tool);
+}
+
+void agent_defer_tools(struct agent *a)
+{
+	const struct deferral_policy *p = &a->tree->deferral;
+	uint64_t context = (uint64_t)model_find(a->model)->context;
+	size_t bytes = deferral_bytes(&a->tools);
+	bool many = bytes && (p->when == DEFER_ALWAYS ||
+			      (p->when != DEFER_NEVER && bytes / BYTES_PER_TOKEN * 100 > context * p->percent));
+	const struct tool *finder = NULL;
+
+	for (size_t i = 0; i < a->tools.count && !finder; i++)
+		if (a->tools.tools[i]->flags & TOOL_FINDS_TOOLS)
+			finder = a->tools.tools[i];
+	/* Without a tool that finds them, deferred tools could never be used. */
+	a->deferral.on = finder && !permission_forbids(&a->permission, finder) && (a->deferral.on || many);
+	deferral_arrange(&a->deferral, &a->tools, is_forbidden, a);
+}
+
+void agent_load_tools(struct agent *a)
+{
+	const struct query *q = &a->query;
+
+	if (!deferral_has_news(&a->deferral))
+		return;
+	deferral_arrange(&a->deferral, &a->tools, is_forbidden, a);
+	query_set_head(&a->query, context_head_like(a, q->next_head ? q->next_head : q->config.head), a->model);
+}
+
+bool agent_offers(const struct agent *a, const struct tool *tool)
+{
+	return tool == a->tree->answer_tool || !permission_hides(&a->permission, tool);
+}
+
+static const char **agent_definitions(const struct agent *a, struct arena *arena)
+{
+	const struct deferral *d = &a->deferral;
+	const char **list = arena_calloc(arena, (a->tools.count + 1) * sizeof *list);
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->tools.count; i++) {
+		const struct tool *tool = a->tools.tools[i];
+		if (!agent_offers(a, tool))
+			continue;
+		if (tool->flags & TOOL_FINDS_TOOLS) {
+			AUTO_BUF struct buf text = { 0 };
+			deferral_describe(&text, d, tool->definition);
+			if (d->known.count)
+				list[n++] = arena_dup(arena, text.p, text.n);
+		} else if (!d->on || !(tool->flags & TOOL_MAY_WAIT)) {
+			list[n++] = tool->definition;
+		}
+	}
+	for (size_t i = 0; i < d->loaded.count; i++)
+		list[n++] = d->loaded.tools[i]->definition;
+	return list;
 }
 
 /* ---- the head of its requests ------------------------------------------------------------------------------------ */
-
-/* A number of tokens is only for models that take one: the others know best themselves. */
-static const char *thinking_of(const struct agent *a)
-{
-	const struct agent_tree *t = a->tree;
-	const char *own = model_thinking(a->model);
-
-	if (t->thinking || !own || !t->usual_thinking)
-		return t->thinking ? t->thinking : own;
-	if (!t->usual_thinking[0])
-		return NULL;
-	return !strcmp(own, "adaptive") ? own : t->usual_thinking;
-}
 
 struct head *context_head(struct agent *a, struct str system, const char *effort)
 {
 	AUTO_ARENA struct arena arena = { 0 };
 	AUTO_BUF struct buf bytes = { 0 };
-	int64_t most = a->tree->max_tokens;
+	const struct agent_tree *t = a->tree;
+	int64_t most = t->max_tokens;
+	const char *thinking = t->thinking ? t->thinking : model_thinking(a->model);
 	const char *other = json_cstr(json_get(a->tree->model_overrides, a->model), &arena);
 
+	/* The usual number of tokens is only for models that take one; the others decide themselves. */
+	if (!t->thinking && thinking && t->usual_thinking) {
+		if (!t->usual_thinking[0])
+			thinking = NULL;
+		else if (strcmp(thinking, "adaptive") != 0)
+			thinking = t->usual_thinking;
+	}
 	head_write(&bytes, &(struct head_spec){
 				   .model = other ? other : a->model,
 				   .max_tokens = most ? most : MIN(model_find(a->model)->max_output, USUAL_MAX_TOKENS),
 				   .system = system,
 				   .effort = effort,
-				   .thinking = thinking_of(a),
+				   .thinking = thinking,
 				   .display = a->tree->thinking_display,
 				   .task_budget = a->parent ? 0 : a->tree->task_budget,
 				   .tools = agent_definitions(a, &arena),
@@ -283,7 +323,7 @@ struct head *context_head_like(struct agent *a, const struct head *before)
 	return context_head(a, texts.system, texts.effort);
 }
 
-/* The call or the option first, then the definition, then the session. A number is no level of the API: none is sent. */
+/* The call or the option first, then the definition, then the session. A number is not a level of the API: none is sent. */
 static const char *find_effort(const struct agent *a)
 {
 	const struct agent_tree *t = a->tree;
@@ -296,18 +336,31 @@ static const char *find_effort(const struct agent *a)
 	return level && isdigit((unsigned char)level[0]) ? NULL : level;
 }
 
+/* For the main agent, options and style are added to the prompt. An empty prompt of the host leaves the agent its own. */
 static struct head *write_own_head(struct agent *a)
 {
 	AUTO_BUF struct buf system = { 0 };
+	const struct agent_tree *t = a->tree;
+	const struct options *o = &t->services->options;
+	const char *more = a->parent ? t->append_system_prompt : o->append_system_prompt;
 
-	write_system(&system, a);
+	if (a->parent || (a->definition && (!o->system_prompt || !o->system_prompt[0])))
+		buf_add(&system, a->system.p, a->system.n);
+	else if (o->system_prompt || !t->style.on || t->style.keeps_prompt)
+		buf_addstr(&system, o->system_prompt          ? o->system_prompt
+				    : t->switches.coordinator ? coordinator_text
+							      : system_prompt_text);
+	if (!a->parent && t->style.on && !o->system_prompt)
+		buf_addf(&system, "%s" STR_FMT, system.n ? "\n\n" : "", STR_ARG(t->style.prompt));
+	if (more && more[0])
+		buf_addf(&system, "%s%s", system.n ? "\n\n" : "", more);
 	return context_head(a, buf_str(&system), agent_turn_effort(a, find_effort(a)));
 }
 
 struct head *agent_first_head(struct agent *a)
 {
-	if (a->load)
-		agent_recall_tools(a, a->load);
+	for (size_t i = 0; a->load && i < a->load->tool_count; i++)
+		deferral_want(&a->deferral, a->load->tools[i]); /* loaded before the program ended */
 	if (!agent_is_copy(a)) {
 		if (a->parent)
 			agent_defer_tools(a); /* the main agent's servers are not up yet */
@@ -315,7 +368,10 @@ struct head *agent_first_head(struct agent *a)
 	}
 	const struct query *q = &a->origin->query;
 	struct head *theirs = a->load && q->next_head ? q->next_head : q->config.head;
-	agent_defer_like(a, a->origin);
+	a->deferral.on = a->origin->deferral.on;
+	for (size_t i = 0; i < a->origin->deferral.loaded.count; i++)
+		deferral_want(&a->deferral, a->origin->deferral.loaded.tools[i]->name);
+	deferral_arrange(&a->deferral, &a->tools, is_forbidden, a);
 	if (a->deferral.loaded.count > a->origin->deferral.loaded.count)
 		return context_head_like(a, theirs);
 	return head_ref(theirs);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * context.h - what an agent knows before its first prompt. Whatever differs between two runs (directory, date, branch) goes
+ * context.h - system prompt, context and request head of an agent. What differs between two runs (directory, date, branch) goes
  * into the first message, never into the system prompt, so that the prompt's prefix stays the same for the cache. */
 #pragma once
 #include "agents/agent/agent.h"
@@ -8,7 +8,7 @@
 /* Environment with date and model, CLAUDE.md and the like (collected once for all agents of a tree; files that cannot be read
  * are reported, once), of the main agent its memory and what its servers say: messages of a new conversation and of a compacted one. Returns how
  * many; each owned. */
-enum { CONTEXT_BLOCKS = 4 };
+enum { CONTEXT_BLOCKS = 5 };
 size_t context_blocks(struct agent *a, struct segment *ret_blocks[CONTEXT_BLOCKS]);
 
 /* The step of life[]: the prompt of its definition with the rules of a child and its memory. */
@@ -32,6 +32,12 @@ struct head *agent_first_head(struct agent *a);
 void agent_renew_head(
 	struct agent *a); /* of the main agent: prompt, model or tools have changed, from the next request on */
 
+/* Which tools its requests carry (core/tool/deferral.h, docs/internals/tool_search.md). The set of its tools has all of
+ * them, so that rules, forks and children see no difference; deferred ones are only left out of the head. */
+
+/* Its tools, its model or its rules are new: decides whether tools are deferred. Before its head is made. */
+void agent_defer_tools(struct agent *a);
+void agent_load_tools(struct agent *a); /* tools that its calls asked for join the head of its next request */
+
 /* compact.c: its part in the compaction of its conversation (docs/internals/compact.md) */
 extern const struct compact_owner agent_compact_owner; /* of queries whose data is the agent */
-void agent_drop_compact(struct agent *a); /* the turn is over: what hooks still say about it does not count */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * gate.c - what stands around every tool call. */
+ * gate.c - permission checks and hooks before and after each tool call. */
 #include "agents/agent/gate.h"
 #include "lib/base/utf8.h"
 #include "lib/json/json_write.h"
@@ -10,29 +10,22 @@
 #include "agents/agent/plan.h"
 #include "agents/agent/question.h"
 #include "agents/agent/skill_use.h"
-#include "agents/agent/skill_wake.h"
 #include "agents/agent/tree.h"
 
-enum { MOST_NOTES = 4000 }; /* bytes of what hooks tell the classifier */
+enum { MOST_NOTES = 4000 }; /* bytes of notes of hooks for the classifier */
 
-/* A call on its way, while hooks or the classifier look at it. Owned by itself: it outlives a call that was cancelled
- * meanwhile. */
-struct pass {
+/* A call that waits for hooks or the classifier. Owned by itself: it outlives a call that was cancelled meanwhile. */
+struct gate_wait {
 	struct agent *agent;
 	struct tool_call *call;     /* NULL: it was given up */
 	struct hook_firing *firing; /* one of these two is set */
 	struct classifier_question *question;
-	struct str reason; /* why it is asked or denied, while hooks hear of that; in the call's arena */
+	struct str reason; /* of the question or the denial that hooks see; in the call's arena */
 };
 
-static struct agent *gate_agent(struct tool_gate *gate)
+static struct gate_wait *gate_wait_new(struct agent *a, struct tool_call *call)
 {
-	return CONTAINER_OF(gate, struct agent, gate);
-}
-
-static struct pass *pass_new(struct agent *a, struct tool_call *call)
-{
-	struct pass *p = xcalloc(1, sizeof *p);
+	struct gate_wait *p = xcalloc(1, sizeof *p);
 
 	p->agent = a;
 	p->call = call;
@@ -41,7 +34,7 @@ static struct pass *pass_new(struct agent *a, struct tool_call *call)
 }
 
 /* Returns the call, if it is still wanted. */
-static struct tool_call *pass_end(struct pass *p)
+static struct tool_call *gate_wait_end(struct gate_wait *p)
 {
 	struct tool_call *call = p->call;
 
@@ -72,37 +65,32 @@ static bool matches_rule(void *data, struct str rule)
 	return fits;
 }
 
-static struct hook_fire_spec about(struct tool_call *call, enum hook_event event)
+/* Fills spec, for gate_run_hooks(). */
+static bool gate_has_hooks(const struct agent *a, struct tool_call *call, enum hook_event event,
+			   struct hook_fire_spec *ret_spec)
 {
-	return (struct hook_fire_spec){ .event = event,
-					.subject = str_from(call->tool->name),
-					.tool_use_id = call->id,
-					.matches_rule = matches_rule,
-					.rule_data = call,
-					.by_hook = call->policy.by_hook };
-}
-
-static bool wanted(const struct agent *a, struct tool_call *call, enum hook_event event)
-{
-	struct hook_fire_spec spec = about(call, event);
-
-	return agent_has_hooks(a, &spec);
+	*ret_spec = (struct hook_fire_spec){ .event = event,
+					     .subject = str_from(call->tool->name),
+					     .tool_use_id = call->id,
+					     .matches_rule = matches_rule,
+					     .rule_data = call,
+					     .by_hook = call->policy.by_hook };
+	return agent_has_hooks(a, ret_spec);
 }
 
 /* Closes fields. */
-static struct pass *fire(struct agent *a, struct tool_call *call, enum hook_event event, struct json_out *fields,
-			 hook_done_fn *done)
+static struct gate_wait *gate_run_hooks(struct agent *a, struct tool_call *call, struct hook_fire_spec *spec,
+					struct json_out *fields, hook_done_fn *done)
 {
-	struct hook_fire_spec spec = about(call, event);
-	struct pass *p = pass_new(a, call);
+	struct gate_wait *p = gate_wait_new(a, call);
 
 	json_close(fields);
-	spec.fields = buf_str(fields->buf);
-	p->firing = agent_run_hooks(a, &spec, done, p);
+	spec->fields = buf_str(fields->buf);
+	p->firing = agent_run_hooks(a, spec, done, p);
 	return p;
 }
 
-static void hear_hooks(struct agent *a, const struct tool_call *call, const struct hook_outcome *outcome)
+static void gate_apply_outcome(struct agent *a, const struct tool_call *call, const struct hook_outcome *outcome)
 {
 	if (call->policy.apart)
 		emit_hook_messages(a->tree, &a->who, outcome);
@@ -112,7 +100,7 @@ static void hear_hooks(struct agent *a, const struct tool_call *call, const stru
 
 /* ---- decisions ----------------------------------------------------------------------------------------------- */
 
-static void deny(struct agent *a, struct tool_call *call, struct str reason)
+static void gate_deny(struct agent *a, struct tool_call *call, struct str reason)
 {
 	if (!call->policy.apart) {
 		agent_tree_note_denial(a->tree, a, call);
@@ -124,8 +112,8 @@ static void deny(struct agent *a, struct tool_call *call, struct str reason)
 	tool_call_decided(call, TOOL_DENY, reason);
 }
 
-/* Somebody may sit elsewhere: hooks can ring. */
-static void notify(struct agent *a, const struct tool_call *call)
+/* The user may be elsewhere: hooks can ring. */
+static void gate_notify_hooks(struct agent *a, const struct tool_call *call)
 {
 	struct hook_fire_spec spec = { .event = HOOK_NOTIFICATION, .subject = STR("permission_prompt") };
 	AUTO_BUF struct buf fields = { 0 };
@@ -144,7 +132,7 @@ static void notify(struct agent *a, const struct tool_call *call)
 	agent_notify_hooks(a, &spec);
 }
 
-static void ask_host(struct agent *a, struct tool_call *call, struct str why)
+static void gate_ask_host(struct agent *a, struct tool_call *call, struct str why)
 {
 	AUTO_BUF struct buf text = { 0 };
 
@@ -154,7 +142,7 @@ static void ask_host(struct agent *a, struct tool_call *call, struct str why)
 	}
 	if ((call->flags & TOOL_ENDS_PLAN) && !plan_present(a, call))
 		return;
-	notify(a, call);
+	gate_notify_hooks(a, call);
 	question_describe(call, &text);
 	const char *rule = permission_suggest(&call->arena, &a->permission, tool_call_use(call));
 	agent_emit(a, &(struct event){ .kind = EVENT_PERMISSION_ASKED,
@@ -167,15 +155,15 @@ static void ask_host(struct agent *a, struct tool_call *call, struct str why)
 				       .offers_edits = call->flags & TOOL_ENDS_PLAN });
 }
 
-/* A hook vouches for the call, perhaps with another input: what is forbidden stays forbidden. */
-static void allow(struct agent *a, struct tool_call *call)
+/* A hook or the user allows the call, perhaps with another input. Deny rules still apply. */
+static void gate_allow_unless_denied(struct agent *a, struct tool_call *call)
 {
 	struct permission_verdict v = { 0 };
 
 	permission_explain(&a->permission, tool_call_use(call), PERMISSION_HINT_ALLOW, &v);
 	permission_bind(call, &v);
 	if (v.decision == PERMISSION_DENY && !v.unanswerable)
-		deny(a, call, buf_str(&v.reason));
+		gate_deny(a, call, buf_str(&v.reason));
 	else
 		tool_call_decided(call, TOOL_ALLOW, STR(""));
 	permission_verdict_release(&v);
@@ -189,127 +177,106 @@ bool agent_decide(struct agent *a, struct tool_call *call, const struct json *ro
 		struct str message = json_str(json_get(root, "message"), &call->arena);
 		if (json_bool(json_get(root, "interrupt")))
 			query_halt(&a->query, message);
-		deny(a, call, message.n ? message : STR("The permission was refused."));
+		gate_deny(a, call, message.n ? message : STR("The permission was refused."));
 		return true;
 	}
 	if (!json_str_is(json_get(root, "behavior"), "allow"))
 		return false;
 	if (!input || tool_event_amend(call, json_raw(input)))
-		allow(a, call);
+		gate_allow_unless_denied(a, call);
 	if (a->tree->on_permissions && json_get(root, "updatedPermissions"))
 		a->tree->on_permissions(a->tree, json_get(root, "updatedPermissions"));
 	return true;
 }
 
-static bool take_decision(struct agent *a, struct tool_call *call, struct str json)
+static void on_denied_hooks(void *data, const struct hook_outcome *outcome)
 {
-	AUTO_JSON struct json_reader reader = { 0 };
-	const struct json *root;
-
-	return json.n && json_parse(&reader, json.p, json.n, &root, NULL) == 0 && agent_decide(a, call, root);
-}
-
-/* In auto mode nobody was asked: hooks hear of it, and one of them may let the model try again. */
-static void on_denied(void *data, const struct hook_outcome *outcome)
-{
-	struct pass *p = data;
+	struct gate_wait *p = data;
 	struct agent *a = p->agent;
 	struct str why = p->reason;
-	struct tool_call *call = pass_end(p);
+	struct tool_call *call = gate_wait_end(p);
 	AUTO_BUF struct buf reason = { 0 };
 
 	if (!call)
 		return;
-	hear_hooks(a, call, outcome);
+	gate_apply_outcome(a, call, outcome);
 	buf_add(&reason, why.p, why.n);
 	if (str_is(outcome->fields[HOOK_RETRY], "true"))
 		buf_addstr(&reason, " You may try this call again.");
-	deny(a, call, buf_str(&reason));
+	gate_deny(a, call, buf_str(&reason));
 }
 
-static void refuse(struct agent *a, struct tool_call *call, const struct permission_verdict *v)
+/* Denies the call. In auto mode no user was asked, so hooks see the denial, and one may let the model try again. */
+static void gate_refuse(struct agent *a, struct tool_call *call, const struct permission_verdict *v)
 {
+	struct hook_fire_spec spec;
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
-	if (v->mode != PERMISSION_AUTO || !wanted(a, call, HOOK_PERMISSION_DENIED)) {
-		deny(a, call, buf_str(&v->reason));
+	if (v->mode != PERMISSION_AUTO || !gate_has_hooks(a, call, HOOK_PERMISSION_DENIED, &spec)) {
+		gate_deny(a, call, buf_str(&v->reason));
 		return;
 	}
 	tool_event_open(&w, a, call);
 	json_kcstr(&w, "tool_use_id", call->id);
 	json_kstr(&w, "reason", buf_str(&v->reason));
-	fire(a, call, HOOK_PERMISSION_DENIED, &w, on_denied)->reason = arena_str(&call->arena, buf_str(&v->reason));
+	gate_run_hooks(a, call, &spec, &w, on_denied_hooks)->reason = arena_str(&call->arena, buf_str(&v->reason));
 }
 
-static void on_requested(void *data, const struct hook_outcome *outcome)
+static void on_request_hooks(void *data, const struct hook_outcome *outcome)
 {
-	struct pass *p = data;
+	struct gate_wait *p = data;
 	struct agent *a = p->agent;
 	struct str why = p->reason;
-	struct tool_call *call = pass_end(p);
+	struct tool_call *call = gate_wait_end(p);
+	struct str json = outcome->fields[HOOK_DECISION];
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *root;
 
 	if (!call)
 		return;
-	hear_hooks(a, call, outcome);
-	if (!take_decision(a, call, outcome->fields[HOOK_DECISION])) {
-		if (permission_can_ask(&a->permission))
-			ask_host(a, call, why);
-		else
-			deny(a, call, STR("Nobody is there to be asked for permission."));
-	}
-}
-
-static bool request(struct agent *a, struct tool_call *call, struct str why)
-{
-	AUTO_BUF struct buf fields = { 0 };
-	struct json_out w = json_out(&fields);
-
-	if (!wanted(a, call, HOOK_PERMISSION_REQUEST))
-		return false;
-	tool_event_open(&w, a, call);
-	const char *rule = permission_suggest(&call->arena, &a->permission, tool_call_use(call));
-	if (rule)
-		question_put_suggestions(&w, &rule, 1);
-	fire(a, call, HOOK_PERMISSION_REQUEST, &w, on_requested)->reason = arena_str(&call->arena, why);
-	return true;
-}
-
-/* A hook has answered a question, or approved a plan: nobody need be there. Its allow alone would not do. */
-static bool is_answered(const struct tool_call *call, enum permission_hint hint, const struct permission_verdict *v)
-{
-	bool answered = (call->flags & TOOL_IS_QUESTION) && json_get(call->input, "answers");
-
-	return (answered || (call->flags & TOOL_ENDS_PLAN)) && call->amended && hint == PERMISSION_HINT_ALLOW &&
-	       v->step == PERMISSION_STEP_SAFETY && v->mode != PERMISSION_DONT_ASK;
-}
-
-/* The plan of a member goes to the lead as a message: no question comes before it. */
-static bool lead_approves(const struct agent *a, const struct tool_call *call)
-{
-	return (call->flags & TOOL_ENDS_PLAN) && a->parent && a->record->member && a->record->member->plan_required;
-}
-
-static void conclude(struct agent *a, struct tool_call *call, const struct permission_verdict *v)
-{
-	bool open = v->decision == PERMISSION_ASK || v->unanswerable;
-
-	if (v->decision == PERMISSION_ALLOW || (open && v->step == PERMISSION_STEP_SAFETY && lead_approves(a, call)))
-		tool_call_decided(call, TOOL_ALLOW, STR(""));
-	else if (open && request(a, call, buf_str(&v->reason)))
-		; /* a hook answers in place of a person */
-	else if (v->decision == PERMISSION_ASK)
-		ask_host(a, call, buf_str(&v->reason));
+	gate_apply_outcome(a, call, outcome);
+	if (json.n && json_parse(&reader, json.p, json.n, &root, NULL) == 0 && agent_decide(a, call, root))
+		return;
+	if (permission_can_ask(&a->permission))
+		gate_ask_host(a, call, why);
 	else
-		refuse(a, call, v);
+		gate_deny(a, call, STR("Permission is needed, and no user can be asked."));
+}
+
+static void gate_conclude(struct agent *a, struct tool_call *call, const struct permission_verdict *v)
+{
+	struct hook_fire_spec spec;
+	bool open = v->decision == PERMISSION_ASK || v->unanswerable;
+	/* The plan of a member goes to the lead as a message: no question comes before it. */
+	bool lead_approves = (call->flags & TOOL_ENDS_PLAN) && a->parent && a->record->member &&
+			     a->record->member->plan_required && v->step == PERMISSION_STEP_SAFETY;
+
+	if (v->decision == PERMISSION_ALLOW || (open && lead_approves)) {
+		tool_call_decided(call, TOOL_ALLOW, STR(""));
+	} else if (open &&
+		   gate_has_hooks(a, call, HOOK_PERMISSION_REQUEST, &spec)) { /* a hook may answer for the user */
+		AUTO_BUF struct buf fields = { 0 };
+		struct json_out w = json_out(&fields);
+		tool_event_open(&w, a, call);
+		const char *rule = permission_suggest(&call->arena, &a->permission, tool_call_use(call));
+		if (rule)
+			question_put_suggestions(&w, &rule, 1);
+		gate_run_hooks(a, call, &spec, &w, on_request_hooks)->reason =
+			arena_str(&call->arena, buf_str(&v->reason));
+	} else if (v->decision == PERMISSION_ASK) {
+		gate_ask_host(a, call, buf_str(&v->reason));
+	} else {
+		gate_refuse(a, call, v);
+	}
 }
 
 /* Rules may have been added since it was asked: its word counts only where it would be asked again. */
 static void on_classified(void *data, enum classifier_word word, struct str reason)
 {
-	struct pass *p = data;
+	struct gate_wait *p = data;
 	struct agent *a = p->agent;
-	struct tool_call *call = pass_end(p);
+	struct tool_call *call = gate_wait_end(p);
 	struct permission_verdict v = { 0 };
 
 	if (!call)
@@ -318,70 +285,66 @@ static void on_classified(void *data, enum classifier_word word, struct str reas
 	permission_explain(&a->permission, tool_call_use(call), PERMISSION_HINT_NONE, &v);
 	permission_bind(call, &v);
 	if (!v.classify || word == CLASSIFIER_UNSURE) {
-		conclude(a, call, &v);
+		gate_conclude(a, call, &v);
 	} else if (word == CLASSIFIER_ALLOWS) {
 		tool_call_decided(call, TOOL_ALLOW, STR(""));
 	} else {
 		buf_clear(&v.reason);
 		buf_addf(&v.reason, "Blocked by classifier: " STR_FMT, STR_ARG(reason));
-		refuse(a, call, &v);
+		gate_refuse(a, call, &v);
 	}
 	permission_verdict_release(&v);
 }
 
-static bool classify(struct agent *a, struct tool_call *call)
-{
-	struct pass *p = pass_new(a, call);
-
-	p->question = agent_classify(a, call, on_classified, p);
-	if (!p->question)
-		(void)pass_end(p);
-	return call->pass;
-}
-
-static void decide(struct agent *a, struct tool_call *call, enum permission_hint hint)
+static void gate_decide(struct agent *a, struct tool_call *call, enum permission_hint hint)
 {
 	struct permission_verdict v = { 0 };
 
-	if (call->policy.chosen) { /* the user's own hand: it runs free */
-		allow(a, call);
+	if (call->policy.chosen) { /* by the user */
+		gate_allow_unless_denied(a, call);
 		return;
 	}
-	plan_open_file(a);
+	if (plan_is_on(a) && a->tree->plans_dir)
+		a->permission.plan_file = plan_path(a);
 	call->where = sandbox_where(a->env.sandbox, call);
 	if (call->tool && !strcmp(call->tool->name, "Bash"))
 		a->tree->main.permission.unenforced =
 			sandbox_unenforced(a->env.sandbox, permission_mode(&a->permission));
 	permission_explain(&a->permission, tool_call_use(call), hint, &v);
 	permission_bind(call, &v);
-	if (is_answered(call, hint, &v))
+	/* A hook has answered a question, or approved a plan: no user is needed. Its allow alone is not enough. */
+	bool answered = (call->flags & TOOL_IS_QUESTION) && json_get(call->input, "answers");
+	if ((answered || (call->flags & TOOL_ENDS_PLAN)) && call->amended && hint == PERMISSION_HINT_ALLOW &&
+	    v.step == PERMISSION_STEP_SAFETY && v.mode != PERMISSION_DONT_ASK) {
 		tool_call_decided(call, TOOL_ALLOW, STR(""));
-	else if (call->policy.no_question && (v.decision == PERMISSION_ASK || v.unanswerable))
-		deny(a, call, STR("permission would have to be asked for"));
-	else if (!v.classify || !classify(a, call))
-		conclude(a, call, &v);
+	} else if (call->policy.no_question && (v.decision == PERMISSION_ASK || v.unanswerable)) {
+		gate_deny(a, call, STR("permission would have to be asked for"));
+	} else if (v.classify) {
+		struct gate_wait *p = gate_wait_new(a, call);
+		p->question = agent_classify(a, call, on_classified, p);
+		if (!p->question) {
+			(void)gate_wait_end(p);
+			gate_conclude(a, call, &v);
+		}
+	} else {
+		gate_conclude(a, call, &v);
+	}
 	permission_verdict_release(&v);
 }
 
 /* ---- before -------------------------------------------------------------------------------------------------- */
 
-static void deny_by_hook(struct agent *a, struct tool_call *call, struct str reason)
-{
-	AUTO_BUF struct buf text = { 0 };
-
-	buf_addf(&text, "A PreToolUse hook refused this call%s" STR_FMT, reason.n ? ": " : ".", STR_ARG(reason));
-	deny(a, call, buf_str(&text));
-}
-
-static void on_looked_at(void *data, const struct hook_outcome *outcome)
+static void on_pre_hooks(void *data, const struct hook_outcome *outcome)
 {
 	static const enum permission_hint hints[] = { [HOOK_PERMISSION_ALLOW] = PERMISSION_HINT_ALLOW,
 						      [HOOK_PERMISSION_ASK] = PERMISSION_HINT_ASK,
 						      [HOOK_PERMISSION_DEFER] = PERMISSION_HINT_ASK,
 						      [HOOK_PERMISSION_DENY] = PERMISSION_HINT_NONE };
-	struct pass *p = data;
+	struct gate_wait *p = data;
 	struct agent *a = p->agent;
-	struct tool_call *call = pass_end(p);
+	struct tool_call *call = gate_wait_end(p);
+	AUTO_BUF struct buf text = { 0 };
+	struct str reason = STR("the turn ends");
 
 	if (!call)
 		return;
@@ -389,97 +352,90 @@ static void on_looked_at(void *data, const struct hook_outcome *outcome)
 		tool_call_decided(call, TOOL_DENY, STR("it was interrupted"));
 		return;
 	}
-	hear_hooks(a, call, outcome);
-	if (outcome->cancelled)
-		deny_by_hook(a, call, STR("it was interrupted"));
-	else if (outcome->permission == HOOK_PERMISSION_DENY)
-		deny_by_hook(a, call, outcome->permission_reason);
-	else if (outcome->blocked)
-		deny_by_hook(a, call, outcome->block_reason);
-	else if (outcome->stop)
-		deny_by_hook(a, call, STR("the turn ends"));
-	else if (!outcome->updated_input.n || tool_event_amend(call, outcome->updated_input))
-		decide(a, call, hints[outcome->permission]);
+	gate_apply_outcome(a, call, outcome);
+	if (outcome->cancelled) {
+		reason = STR("it was interrupted");
+	} else if (outcome->permission == HOOK_PERMISSION_DENY) {
+		reason = outcome->permission_reason;
+	} else if (outcome->blocked) {
+		reason = outcome->block_reason;
+	} else if (!outcome->stop) {
+		if (!outcome->updated_input.n || tool_event_amend(call, outcome->updated_input))
+			gate_decide(a, call, hints[outcome->permission]);
+		return;
+	}
+	buf_addf(&text, "A PreToolUse hook refused this call%s" STR_FMT, reason.n ? ": " : ".", STR_ARG(reason));
+	gate_deny(a, call, buf_str(&text));
 }
 
 void gate_check(struct agent *a, struct tool_call *call)
 {
+	struct hook_fire_spec spec;
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
-	if (!wanted(a, call, HOOK_PRE_TOOL_USE)) {
-		decide(a, call, PERMISSION_HINT_NONE);
+	if (!gate_has_hooks(a, call, HOOK_PRE_TOOL_USE, &spec)) {
+		gate_decide(a, call, PERMISSION_HINT_NONE);
 		return;
 	}
 	tool_event_open(&w, a, call);
 	json_kcstr(&w, "tool_use_id", call->id);
-	fire(a, call, HOOK_PRE_TOOL_USE, &w, on_looked_at);
+	gate_run_hooks(a, call, &spec, &w, on_pre_hooks);
 }
 
-static void ask(struct tool_gate *gate, struct tool_call *call)
+static void gate_ask(struct tool_gate *gate, struct tool_call *call)
 {
-	gate_check(gate_agent(gate), call);
+	gate_check(CONTAINER_OF(gate, struct agent, gate), call);
 }
 
 /* ---- after --------------------------------------------------------------------------------------------------- */
 
-static void replace_result(struct tool_call *call, struct str json)
+static void on_post_hooks(void *data, const struct hook_outcome *outcome)
 {
-	AUTO_JSON struct json_reader reader = { 0 };
-	const struct json *root;
-
-	if (!json.n || json_parse(&reader, json.p, json.n, &root, NULL) < 0)
-		return;
-	struct str text = json_is(root, JSON_STRING) ? json_str(root, &call->arena) : json_raw(root);
-	buf_clear(&call->result);
-	buf_clear(&call->result_blocks);
-	buf_add(&call->result, text.p, text.n);
-}
-
-/* What a hook wants the classifier to know of the result, which it does not see itself. */
-static void keep_note(struct agent *a, struct tool_call *call, struct str json)
-{
-	AUTO_JSON struct json_reader reader = { 0 };
-	struct buf *notes = &a->tree->hook_notes;
-	const struct json *root;
-
-	if (!json.n || json_parse(&reader, json.p, json.n, &root, NULL) < 0)
-		return;
-	struct str text = utf8_cut(json_str(root, &call->arena), MOST_NOTES);
-	if (notes->n + text.n + 1 > MOST_NOTES)
-		buf_clear(notes);
-	buf_addf(notes, "%s" STR_FMT, notes->n ? "\n" : "", STR_ARG(text));
-}
-
-static void on_seen(void *data, const struct hook_outcome *outcome)
-{
-	struct pass *p = data;
+	struct gate_wait *p = data;
 	struct agent *a = p->agent;
-	struct tool_call *call = pass_end(p);
+	struct tool_call *call = gate_wait_end(p);
+	struct str output = outcome->fields[HOOK_UPDATED_OUTPUT];
+	struct str note = outcome->fields[HOOK_CLASSIFIER_CONTEXT];
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	const struct json *root;
 
 	if (!call)
 		return;
-	hear_hooks(a, call, outcome);
-	replace_result(call, outcome->fields[HOOK_UPDATED_OUTPUT]);
-	keep_note(a, call, outcome->fields[HOOK_CLASSIFIER_CONTEXT]);
+	gate_apply_outcome(a, call, outcome);
+	if (output.n && json_parse(&reader, output.p, output.n, &root, NULL) == 0) {
+		struct str result = json_is(root, JSON_STRING) ? json_str(root, &call->arena) : json_raw(root);
+		buf_clear(&call->result);
+		buf_clear(&call->result_blocks);
+		buf_add(&call->result, result.p, result.n);
+	}
+	/* The classifier does not see results: a hook may tell it something about this one. */
+	if (note.n && json_parse(&reader, note.p, note.n, &root, NULL) == 0) {
+		struct buf *notes = &a->tree->hook_notes;
+		note = utf8_cut(json_str(root, &call->arena), MOST_NOTES);
+		if (notes->n + note.n + 1 > MOST_NOTES)
+			buf_clear(notes);
+		buf_addf(notes, "%s" STR_FMT, notes->n ? "\n" : "", STR_ARG(note));
+	}
 	if (outcome->blocked) {
-		AUTO_BUF struct buf word = { 0 };
-		buf_addf(&word, "\n\nA PostToolUse hook says: " STR_FMT, STR_ARG(outcome->block_reason));
-		tool_call_add_text(call, buf_str(&word));
+		buf_addf(&text, "\n\nA PostToolUse hook says: " STR_FMT, STR_ARG(outcome->block_reason));
+		tool_call_add_text(call, buf_str(&text));
 	}
 	tool_call_settle(call);
 }
 
-static void after(struct tool_gate *gate, struct tool_call *call)
+static void gate_after(struct tool_gate *gate, struct tool_call *call)
 {
-	struct agent *a = gate_agent(gate);
+	struct hook_fire_spec spec;
+	struct agent *a = CONTAINER_OF(gate, struct agent, gate);
 	enum hook_event event = call->is_error ? HOOK_POST_TOOL_USE_FAILURE : HOOK_POST_TOOL_USE;
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
 	if (!call->policy.apart)
 		agent_touch(a, call);
-	if (call->cancelled || !wanted(a, call, event)) {
+	if (call->cancelled || !gate_has_hooks(a, call, event, &spec)) {
 		tool_call_settle(call);
 		return;
 	}
@@ -492,7 +448,7 @@ static void after(struct tool_gate *gate, struct tool_call *call)
 	else
 		json_kstr(&w, "tool_response", buf_str(&call->result));
 	json_ki64(&w, "duration_ms", (int64_t)(loop_now_ms(a->tree->services->loop) - call->started_ms));
-	fire(a, call, event, &w, on_seen);
+	gate_run_hooks(a, call, &spec, &w, on_post_hooks);
 }
 
 /* ---- from outside -------------------------------------------------------------------------------------------- */
@@ -500,7 +456,7 @@ static void after(struct tool_gate *gate, struct tool_call *call)
 /* A call that has not run yet ends at once; one that has waits for its hooks, which end soon. */
 void gate_cancel(struct tool_gate *gate, struct tool_call *call)
 {
-	struct pass *p = call->pass;
+	struct gate_wait *p = call->pass;
 
 	(void)gate;
 	if (!p)
@@ -517,7 +473,7 @@ void gate_cancel(struct tool_gate *gate, struct tool_call *call)
 
 void gate_init(struct tool_gate *gate)
 {
-	*gate = (struct tool_gate){ .ask = ask, .after = after, .cancel = gate_cancel };
+	*gate = (struct tool_gate){ .ask = gate_ask, .after = gate_after, .cancel = gate_cancel };
 }
 
 /* Questions are not stored: a call that was started, does not run, waits for no hook and has not ended is one. */
@@ -538,6 +494,6 @@ void agent_answer_question(struct agent *a, struct tool_call *call, bool allow, 
 		agent_note_word(a, CLASSIFIER_ALLOWS);
 		tool_call_decided(call, TOOL_ALLOW, STR(""));
 	} else {
-		deny(a, call, reason);
+		gate_deny(a, call, reason);
 	}
 }

@@ -21,24 +21,16 @@ static const struct {
 	{ HOOK_FILE_CHANGED, "4-file-changed.sh" },
 };
 
-static const char *env_file_name(enum hook_event event)
-{
-	for (size_t i = 0; i < COUNT_OF(env_files); i++)
-		if (env_files[i].event == event)
-			return env_files[i].name;
-	return NULL;
-}
-
-/* Empties the event's file; its hooks may make it. NULL: it has none, or there is no place for one. In the arena. */
+/* Empties the event's file; its hooks may make it. NULL: it has none, or there is no directory for one. In the arena. */
 static const char *env_file_begin(const struct agent_tree *t, enum hook_event event, struct arena *a)
 {
-	const char *name = env_file_name(event);
-
-	if (!name || !t->env_dir || file_make_dirs(t->env_dir, 0700, NULL) < 0)
-		return NULL;
-	const char *path = path_join(a, t->env_dir, name);
-	(void)unlink(path);
-	return path;
+	for (size_t i = 0; t->env_dir && i < COUNT_OF(env_files); i++)
+		if (env_files[i].event == event && file_make_dirs(t->env_dir, 0700, NULL) == 0) {
+			const char *path = path_join(a, t->env_dir, env_files[i].name);
+			(void)unlink(path);
+			return path;
+		}
+	return NULL;
 }
 
 void env_files_remove(const struct agent_tree *t)
@@ -74,11 +66,12 @@ bool agent_has_hooks(const struct agent *a, const struct hook_fire_spec *spec)
 	return a->tree->services->hooks && hook_wanted(&all);
 }
 
-static void describe_agent(const struct agent *a, struct hook_context *ret)
+struct hook_firing *agent_run_hooks(struct agent *a, struct hook_fire_spec *spec, hook_done_fn *done, void *data)
 {
+	AUTO_ARENA struct arena arena = { 0 };
 	const struct agent_tree *t = a->tree;
-
-	*ret = (struct hook_context){
+	struct hook_set *sets[SET_COUNT];
+	const struct hook_context context = {
 		.session_id = t->session_id,
 		.transcript_path = t->main.journal ? journal_path(t->main.journal) : NULL,
 		.cwd = a->env.cwd ? a->env.cwd : a->cwd,
@@ -88,22 +81,52 @@ static void describe_agent(const struct agent *a, struct hook_context *ret)
 		.project_dir = t->project_dir,
 		.envp = t->services->policy.envp,
 		.results_dir = t->results_dir,
+		.env_file = env_file_begin(t, spec->event, &arena),
 	};
-}
-
-struct hook_firing *agent_run_hooks(struct agent *a, struct hook_fire_spec *spec, hook_done_fn *done, void *data)
-{
-	AUTO_ARENA struct arena arena = { 0 };
-	struct hook_set *sets[SET_COUNT];
-	struct hook_context context;
 
 	find_sets(a, sets);
-	describe_agent(a, &context);
-	context.env_file = env_file_begin(a->tree, spec->event, &arena);
 	spec->sets = sets;
 	spec->set_count = SET_COUNT;
 	spec->context = &context;
-	return hook_fire(a->tree->services->hooks, spec, done, data);
+	return hook_fire(t->services->hooks, spec, done, data);
+}
+
+/* ---- while a turn waits ---------------------------------------------------------------------------------------- */
+
+/* Owned by itself: a turn that is cancelled does not wait for it. */
+struct turn_hooks {
+	struct agent *agent; /* NULL: the turn is over */
+	struct turn_hooks **slot;
+	struct hook_firing *firing;
+};
+
+void turn_hooks_start(struct agent *a, struct turn_hooks **slot, struct hook_fire_spec *spec, hook_done_fn *done)
+{
+	struct turn_hooks *h = xcalloc(1, sizeof *h);
+
+	*slot = h;
+	h->agent = a;
+	h->slot = slot;
+	h->firing = agent_run_hooks(a, spec, done, h);
+}
+
+struct agent *turn_hooks_end(void *data)
+{
+	struct turn_hooks *h = data;
+	struct agent *a = h->agent;
+
+	if (a)
+		*h->slot = NULL;
+	free(h);
+	return a;
+}
+
+void turn_hooks_drop(struct turn_hooks **slot)
+{
+	if (!*slot)
+		return;
+	hook_cancel((*slot)->firing);
+	TAKE(*slot)->agent = NULL;
 }
 
 /* ---- without waiting ------------------------------------------------------------------------------------------- */
@@ -150,29 +173,22 @@ void agent_tree_cancel_async_hooks(struct agent_tree *t)
 		hook_cancel(e->firing);
 }
 
-/* ---- what they emit_error --------------------------------------------------------------------------------------------- */
-
-static void emit_error(struct agent_tree *t, const struct event_agent *who, struct str text)
-{
-	t->on_event(t->data, &(struct event){ .kind = EVENT_ERROR, .agent = who, .text = text });
-}
-
-static void emit_stop(struct agent_tree *t, const struct event_agent *who, struct str reason)
-{
-	AUTO_BUF struct buf text = { 0 };
-
-	buf_addf(&text, "a hook ended the turn: " STR_FMT, STR_ARG(reason));
-	emit_error(t, who, buf_str(&text));
-}
+/* ---- their outcome ------------------------------------------------------------------------------------------------ */
 
 void emit_hook_messages(struct agent_tree *t, const struct event_agent *who, const struct hook_outcome *outcome)
 {
-	for (size_t i = 0; i < outcome->message_count; i++)
-		emit_error(t, who, outcome->messages[i]);
-	for (size_t i = 0; i < outcome->note_count; i++)
-		emit_error(t, who, outcome->notes[i]);
-	if (outcome->stop && outcome->stop_reason.n)
-		emit_stop(t, who, outcome->stop_reason);
+	struct event e = { .kind = EVENT_ERROR, .agent = who };
+	AUTO_BUF struct buf stop = { 0 };
+
+	for (size_t i = 0; i < outcome->message_count + outcome->note_count; i++) {
+		e.text = i < outcome->message_count ? outcome->messages[i] : outcome->notes[i - outcome->message_count];
+		t->on_event(t->data, &e);
+	}
+	if (outcome->stop && outcome->stop_reason.n) {
+		buf_addf(&stop, "a hook ended the turn: " STR_FMT, STR_ARG(outcome->stop_reason));
+		e.text = buf_str(&stop);
+		t->on_event(t->data, &e);
+	}
 }
 
 void agent_apply_hook_outcome(struct agent *a, const struct hook_outcome *outcome)
@@ -190,22 +206,25 @@ void agent_apply_hook_outcome(struct agent *a, const struct hook_outcome *outcom
 /* ---- of its definition, and of its start and end ------------------------------------------------------------------ */
 
 /* Hooks of a project's agent run only in a folder that the user trusts; those of a plugin wait for its consent. */
-static void agent_register_hooks(struct agent *a, const struct agent_definition *d, struct buf *notes)
+int agent_step_hooks(struct agent *a, struct err *err)
 {
 	AUTO_ARENA struct arena arena = { 0 };
 	struct diagnostics problems = { .arena = &arena };
+	const struct agent_definition *d = a->definition;
 	const struct agent_tree *t = a->tree;
-	bool trusted = d->source == SOURCE_PROJECT  ? t->switches.trusted
-		       : d->source == SOURCE_PLUGIN ? agent_tree_trusts_plugin(t, d->plugin)
-						    : true;
+	struct buf *notes = &a->notes;
 
-	if (!d->hooks)
-		return;
+	(void)err;
+	if (!d || !d->hooks)
+		return 0;
 	if (agent_tree_bars(t, d->source, "hooks")) {
 		buf_addf(notes, "hooks of %s do not run: managed settings allow only plugins to bring hooks\n",
 			 d->name);
-		return;
+		return 0;
 	}
+	bool trusted = d->source == SOURCE_PROJECT  ? t->switches.trusted
+		       : d->source == SOURCE_PLUGIN ? agent_tree_trusts_plugin(t, d->plugin)
+						    : true;
 	a->hooks = hook_set_parse(
 		&(struct hook_source){
 			.layer = HOOK_FROM_AGENT, .file = d->file, .trusted = trusted, .of_subagent = a->parent },
@@ -220,13 +239,6 @@ static void agent_register_hooks(struct agent *a, const struct agent_definition 
 		buf_addf(notes, "hooks of %s do not run: %s\n", d->name,
 			 d->source == SOURCE_PLUGIN ? "its plugin is not trusted"
 						    : "this folder is not trusted (`cadre trust` records consent)");
-}
-
-int agent_step_hooks(struct agent *a, struct err *err)
-{
-	(void)err;
-	if (a->definition)
-		agent_register_hooks(a, a->definition, &a->notes);
 	return 0;
 }
 
@@ -239,32 +251,18 @@ int agent_unregister_hooks(struct agent *a, struct err *err)
 	return 0;
 }
 
-static void keep_start_context(struct agent *a, const struct hook_outcome *outcome)
-{
-	for (size_t i = 0; i < outcome->context_count; i++)
-		buf_addf(&a->start_context, "%s" STR_FMT, a->start_context.n ? "\n" : "",
-			 STR_ARG(outcome->contexts[i]));
-}
-
 static void on_start_hooks(void *data, const struct hook_outcome *outcome)
 {
 	struct agent *a = data;
 
 	a->firing = NULL;
-	keep_start_context(a, outcome);
+	for (size_t i = 0; i < outcome->context_count; i++)
+		buf_addf(&a->start_context, "%s" STR_FMT, a->start_context.n ? "\n" : "",
+			 STR_ARG(outcome->contexts[i]));
 	emit_hook_messages(a->tree, &a->who, outcome);
 	if (outcome->stop)
 		buf_addf(&a->start_refusal, "a SubagentStart hook ended it: " STR_FMT, STR_ARG(outcome->stop_reason));
 	agent_step_done(a, NULL);
-}
-
-/* What it goes on with, if it does: why it may not stop, or something that it should know. */
-static void take_message(struct agent *a, const struct hook_outcome *outcome)
-{
-	buf_clear(&a->message);
-	buf_add(&a->message, outcome->block_reason.p, outcome->block_reason.n);
-	for (size_t i = 0; i < outcome->context_count; i++)
-		buf_addf(&a->message, "%s" STR_FMT, a->message.n ? "\n" : "", STR_ARG(outcome->contexts[i]));
 }
 
 static void on_stop_hooks(void *data, const struct hook_outcome *outcome)
@@ -276,21 +274,14 @@ static void on_stop_hooks(void *data, const struct hook_outcome *outcome)
 	emit_hook_messages(a->tree, &a->who, outcome);
 	if (a->end == AGENT_COMPLETED && more && !outcome->stop && !outcome->cancelled &&
 	    a->stop_blocks++ < MOST_STOP_BLOCKS) {
+		/* It continues with the reason why it may not stop, or with context from the hook. */
 		a->stop_blocked = true;
-		take_message(a, outcome);
+		buf_clear(&a->message);
+		buf_add(&a->message, outcome->block_reason.p, outcome->block_reason.n);
+		for (size_t i = 0; i < outcome->context_count; i++)
+			buf_addf(&a->message, "%s" STR_FMT, a->message.n ? "\n" : "", STR_ARG(outcome->contexts[i]));
 	}
 	agent_step_done(a, NULL);
-}
-
-static struct hook_fire_spec spec_of_child(const struct agent *a, enum hook_event event)
-{
-	return (struct hook_fire_spec){ .event = event, .subject = str_from(a->record->type) };
-}
-
-static int run_child_hooks(struct agent *a, struct hook_fire_spec *spec, hook_done_fn *done)
-{
-	a->firing = agent_run_hooks(a, spec, done, a);
-	return STEP_TAKES_TIME;
 }
 
 int agent_start_hooks(struct agent *a, struct err *err)
@@ -298,9 +289,12 @@ int agent_start_hooks(struct agent *a, struct err *err)
 	(void)err;
 	if (!a->parent)
 		return 0; /* SessionStart is a part of its first turn */
-	struct hook_fire_spec spec = spec_of_child(a, HOOK_SUBAGENT_START);
+	struct hook_fire_spec spec = { .event = HOOK_SUBAGENT_START, .subject = str_from(a->record->type) };
 	a->start_fired = true;
-	return agent_has_hooks(a, &spec) ? run_child_hooks(a, &spec, on_start_hooks) : 0;
+	if (!agent_has_hooks(a, &spec))
+		return 0;
+	a->firing = agent_run_hooks(a, &spec, on_start_hooks, a);
+	return STEP_TAKES_TIME;
 }
 
 int agent_check_start_hooks(struct agent *a, struct err *err)
@@ -308,16 +302,16 @@ int agent_check_start_hooks(struct agent *a, struct err *err)
 	return a->start_refusal.n ? err_set(err, ERR_DENIED, "%s", a->start_refusal.p) : 0;
 }
 
-/* One that did not come to life has no end of its own: its start is told all the same, so its stop is. */
+/* An agent that failed to start has no end of its own. Its start hooks ran, so its stop hooks run, too. */
 int agent_undo_start_hooks(struct agent *a, struct err *err)
 {
 	return a->lived || !a->parent ? 0 : agent_stop_hooks(a, err);
 }
 
-/* For every end of an agent whose start was told, whatever the end. */
+/* For every end of an agent whose start hooks ran. */
 int agent_stop_hooks(struct agent *a, struct err *err)
 {
-	struct hook_fire_spec spec = spec_of_child(a, HOOK_SUBAGENT_STOP);
+	struct hook_fire_spec spec = { .event = HOOK_SUBAGENT_STOP, .subject = str_from(a->record->type) };
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
@@ -332,30 +326,29 @@ int agent_stop_hooks(struct agent *a, struct err *err)
 		json_kstr(&w, "last_assistant_message", buf_str(&a->query.text));
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	return run_child_hooks(a, &spec, on_stop_hooks);
+	a->firing = agent_run_hooks(a, &spec, on_stop_hooks, a);
+	return STEP_TAKES_TIME;
 }
 
 /* ---- a tool call as hooks see it ---------------------------------------------------------------------------------- */
 
-/* The member that holds a path which must be made absolute, or NULL. */
-static const char *relative_path(struct tool_call *call, struct str *ret_path)
+/* The path of a file tool is made absolute. */
+static void put_input(struct json_out *w, struct tool_call *call)
 {
-	const struct tool_facts *s = tool_facts_find(str_from(call->tool->name));
+	const struct tool_facts *facts = tool_facts_find(str_from(call->tool->name));
+	bool has_path = facts && (facts->kind == SUBJECT_READ || facts->kind == SUBJECT_EDIT);
+	const struct json *value = has_path ? json_get(call->input, facts->primary) : NULL;
+	struct str path = json_str(value, &call->arena);
 
-	if (!s || (s->kind != SUBJECT_READ && s->kind != SUBJECT_EDIT))
-		return NULL;
-	const struct json *value = json_get(call->input, s->primary);
-	*ret_path = json_str(value, &call->arena);
-	return json_is(value, JSON_STRING) && !str_starts(*ret_path, STR("/")) ? s->primary : NULL;
-}
-
-static void put_with_path(struct json_out *w, struct tool_call *call, const char *member, struct str path)
-{
+	if (!json_is(value, JSON_STRING) || str_starts(path, STR("/"))) {
+		json_put_raw(w, json_raw(call->input));
+		return;
+	}
 	json_open(w, '{');
 	for (struct json_member m = json_members(call->input); m.key; m = json_member_next(call->input, m)) {
 		struct str name = json_str(m.key, &call->arena);
 		json_key_str(w, name);
-		if (str_is(name, member))
+		if (str_is(name, facts->primary))
 			json_put_cstr(w, path_absolute(&call->arena, call->env->cwd, path));
 		else
 			json_put_raw(w, json_raw(m.value));
@@ -363,33 +356,23 @@ static void put_with_path(struct json_out *w, struct tool_call *call, const char
 	json_close(w);
 }
 
-static void put_plan(struct json_out *w, struct agent *a, struct tool_call *call)
+void tool_event_open(struct json_out *w, struct agent *a, struct tool_call *call)
 {
+	json_open(w, '{');
+	json_kcstr(w, "tool_name", call->tool->name);
+	json_key(w, "tool_input");
+	if (!(call->flags & TOOL_ENDS_PLAN)) {
+		put_input(w, call);
+		return;
+	}
 	AUTO_BUF struct buf kept = { 0 };
 	struct str plan = json_str(json_get(call->input, "plan"), &call->arena);
-
 	if (!str_trim(plan).n && plan_read(a, &kept))
 		plan = buf_str(&kept);
 	json_open(w, '{');
 	json_kstr(w, "plan", plan);
 	json_kcstr(w, "planFilePath", plan_path(a));
 	json_close(w);
-}
-
-void tool_event_open(struct json_out *w, struct agent *a, struct tool_call *call)
-{
-	struct str path;
-	const char *member = relative_path(call, &path);
-
-	json_open(w, '{');
-	json_kcstr(w, "tool_name", call->tool->name);
-	json_key(w, "tool_input");
-	if (call->flags & TOOL_ENDS_PLAN)
-		put_plan(w, a, call);
-	else if (member)
-		put_with_path(w, call, member, path);
-	else
-		json_put_raw(w, json_raw(call->input));
 }
 
 bool tool_event_amend(struct tool_call *call, struct str json)
@@ -409,77 +392,34 @@ bool tool_event_amend(struct tool_call *call, struct str json)
 
 /* ---- the calls of one answer -------------------------------------------------------------------------------------- */
 
-/* Owned by itself: a turn that is cancelled does not wait for it. */
-struct batch {
-	struct agent *agent; /* NULL: the turn is over */
-	struct hook_firing *firing;
-};
-
-static const struct segment *result_of(const struct query *q, const struct json *id)
-{
-	for (uint32_t i = 0; i < q->call_count; i++)
-		if (json_str_is(id, q->calls[i]->id))
-			return q->calls[i]->result;
-	return NULL;
-}
-
-/* What the model will be told, a text or blocks */
-static void put_response(struct json_out *w, const struct segment *result)
-{
-	AUTO_JSON struct json_reader reader = { 0 };
-	const struct json *root;
-
-	if (json_parse(&reader, result->bytes, result->len, &root, NULL) == 0)
-		json_kraw(w, "tool_response", json_raw(json_get(root, "content")));
-}
-
 static void put_call(struct json_out *w, const struct query *q, struct str block)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
+	const struct segment *result = NULL;
 	const struct json *root;
 
 	if (json_parse(&reader, block.p, block.n, &root, NULL) < 0)
 		return;
-	const struct segment *result = result_of(q, json_get(root, "id"));
+	for (uint32_t i = 0; i < q->call_count; i++)
+		if (json_str_is(json_get(root, "id"), q->calls[i]->id))
+			result = q->calls[i]->result;
 	if (!result)
 		return;
 	json_open(w, '{');
 	json_kraw(w, "tool_name", json_raw(json_get(root, "name")));
 	json_kraw(w, "tool_input", json_raw(json_get(root, "input")));
 	json_kraw(w, "tool_use_id", json_raw(json_get(root, "id")));
-	put_response(w, result);
-	json_close(w);
-}
-
-/* The calls are blocks of the last message. */
-static void put_calls(struct json_out *w, const struct query *q)
-{
-	const struct transcript *t = &q->transcript;
-	uint32_t first = transcript_count(t);
-
-	while (first > 0 && transcript_block(t, first - 1).role == ROLE_ASSISTANT)
-		first--;
-	json_open(w, '{');
-	json_key(w, "tool_calls");
-	json_open(w, '[');
-	for (uint32_t i = first; i < transcript_count(t); i++) {
-		struct block b = transcript_block(t, i);
-		if (b.kind == SEGMENT_TOOL_USE)
-			put_call(w, q, b.json);
-	}
-	json_close(w);
+	if (json_parse(&reader, result->bytes, result->len, &root, NULL) == 0)
+		json_kraw(w, "tool_response", json_raw(json_get(root, "content")));
 	json_close(w);
 }
 
 static void on_batch_seen(void *data, const struct hook_outcome *outcome)
 {
-	struct batch *b = data;
-	struct agent *a = b->agent;
+	struct agent *a = turn_hooks_end(data);
 
-	free(b);
 	if (!a)
 		return;
-	a->batch = NULL;
 	struct hook_outcome said = *outcome;
 	if (said.blocked && !said.stop) {
 		said.stop = true;
@@ -497,20 +437,24 @@ bool agent_show_batch(struct agent *a)
 
 	if (!agent_has_hooks(a, &spec))
 		return false;
-	put_calls(&w, &a->query);
+	/* The calls are blocks of the last message. */
+	const struct transcript *t = &a->query.transcript;
+	uint32_t first = transcript_count(t);
+	while (first > 0 && transcript_block(t, first - 1).role == ROLE_ASSISTANT)
+		first--;
+	json_open(&w, '{');
+	json_key(&w, "tool_calls");
+	json_open(&w, '[');
+	for (uint32_t i = first; i < transcript_count(t); i++) {
+		struct block b = transcript_block(t, i);
+		if (b.kind == SEGMENT_TOOL_USE)
+			put_call(&w, &a->query, b.json);
+	}
+	json_close(&w);
+	json_close(&w);
 	spec.fields = buf_str(&fields);
-	a->batch = xcalloc(1, sizeof *a->batch);
-	a->batch->agent = a;
-	a->batch->firing = agent_run_hooks(a, &spec, on_batch_seen, a->batch);
+	turn_hooks_start(a, &a->batch_hooks, &spec, on_batch_seen);
 	return true;
-}
-
-void agent_drop_batch(struct agent *a)
-{
-	if (!a->batch)
-		return;
-	hook_cancel(a->batch->firing);
-	TAKE(a->batch)->agent = NULL;
 }
 
 /* ---- items of the task list --------------------------------------------------------------------------------------- */
@@ -538,17 +482,6 @@ static void on_todo_seen(void *data, const struct hook_outcome *outcome)
 	s->then(s->call, s->id, refusal);
 }
 
-static void put_todo(struct json_out *w, const struct agent *a, const struct todo_words *words)
-{
-	json_open(w, '{');
-	json_kcstr(w, "task_id", words->id);
-	json_kcstr(w, "task_subject", words->subject);
-	json_kcstr(w, "task_description", words->description);
-	if (a->parent && a->record->name)
-		json_kcstr(w, "teammate_name", a->record->name);
-	json_close(w);
-}
-
 void todo_show(struct tool_call *call, bool completed, const struct todo_words *words, todo_seen_fn *then)
 {
 	struct agent *a = call->env->owner;
@@ -560,7 +493,13 @@ void todo_show(struct tool_call *call, bool completed, const struct todo_words *
 		then(call, arena_strdup(&call->arena, words->id), (struct str){ 0 });
 		return;
 	}
-	put_todo(&w, a, words);
+	json_open(&w, '{');
+	json_kcstr(&w, "task_id", words->id);
+	json_kcstr(&w, "task_subject", words->subject);
+	json_kcstr(&w, "task_description", words->description);
+	if (a->parent && a->record->name)
+		json_kcstr(&w, "teammate_name", a->record->name);
+	json_close(&w);
 	spec.fields = buf_str(&fields);
 	struct showing *s = arena_calloc(&call->arena, sizeof *s);
 	*s = (struct showing){ .call = call, .then = then, .id = arena_strdup(&call->arena, words->id) };

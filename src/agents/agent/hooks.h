@@ -10,21 +10,25 @@
 #include "guard/hook/event.h"
 #include "agents/agent/tree.h"
 
-enum { MOST_STOP_BLOCKS = 8 }; /* in a row: then an agent stops, whatever its stop hooks say */
+enum { MOST_STOP_BLOCKS = 8 }; /* in a row: then an agent stops, even if its stop hooks block it */
 
-/* Of spec only event and subject count, and for tools the rule. Allocates nothing: fields are made only if it is true. */
+/* Of spec only event and subject count, and for tools the rule. Allocates nothing: call it before the fields are written. */
 bool agent_has_hooks(const struct agent *a, const struct hook_fire_spec *spec);
 /* The sets and the context of spec are filled in here. done comes exactly once, later; the agent must be there then, or the
  * firing be cancelled and data not need it. */
 struct hook_firing *agent_run_hooks(struct agent *a, struct hook_fire_spec *spec, hook_done_fn *done, void *data);
-/* For an event that nobody waits for. What its hooks say to the user is said, by then perhaps without the agent. */
+/* Hooks that a turn waits for; slot: in the agent. done calls turn_hooks_end(), which returns the agent, or NULL if its turn
+ * was over before: then the outcome is ignored. */
+void turn_hooks_start(struct agent *a, struct turn_hooks **slot, struct hook_fire_spec *spec, hook_done_fn *done);
+struct agent *turn_hooks_end(void *data);
+void turn_hooks_drop(struct turn_hooks **slot); /* the turn is over */
+/* For an event that no one waits for. Its messages reach the user, by then perhaps without the agent. */
 void agent_notify_hooks(struct agent *a, struct hook_fire_spec *spec);
-void agent_tree_cancel_async_hooks(struct agent_tree *t); /* hooks that are still at it are ended; on_idle follows */
+void agent_tree_cancel_async_hooks(struct agent_tree *t); /* ends those that still run; on_idle follows */
 
-/* What hooks said that is not about their event: context for the model, messages and notes for the user, the end of the
- * turn. */
+/* The parts of an outcome that every event has: context for the model, messages and notes for the user, the end of the turn. */
 void agent_apply_hook_outcome(struct agent *a, const struct hook_outcome *outcome);
-/* Only what is for the user */
+/* Only the messages for the user */
 void emit_hook_messages(struct agent_tree *t, const struct event_agent *who, const struct hook_outcome *outcome);
 
 /* ---- of its definition, and of its start and end ------------------------------------------------------------------ */
@@ -41,13 +45,12 @@ int agent_stop_hooks(struct agent *a, struct err *err);
 
 /* Opens an object with tool_name and tool_input; the caller adds to it and closes it. */
 void tool_event_open(struct json_out *w, struct agent *a, struct tool_call *call);
-/* An input that a hook gave, which may have what only hooks see. False: it does not fit, and the call has been answered. */
+/* Sets the input from a hook, without the members that only hooks see. False: it is invalid, and the call has been answered. */
 bool tool_event_amend(struct tool_call *call, struct str json);
 
 /* ---- the calls of one answer, all done: a hook may end the turn there --------------------------------------------- */
 
 bool agent_show_batch(struct agent *a); /* true: query_batch_over() follows */
-void agent_drop_batch(struct agent *a); /* the turn is over: what hooks still say about it does not count */
 
 /* ---- items of the task list, when they are made and before they count as completed -------------------------------- */
 
@@ -56,10 +59,10 @@ struct todo_words {
 	const char *id, *subject, *description;
 };
 
-/* id: as it was shown, in the call's arena. refusal: why it must not be; p == NULL: it may. Borrowed until return. */
+/* id: in the call's arena. refusal: why a hook blocks it; p == NULL: it does not. Borrowed until return. */
 typedef void todo_seen_fn(struct tool_call *call, const char *id, struct str refusal);
 
-/* then comes exactly once: at once where no hook wants to see it, else later. Uses call->state. */
+/* then is called exactly once: at once if there is no hook, else later. Uses call->state. */
 void todo_show(struct tool_call *call, bool completed, const struct todo_words *words, todo_seen_fn *then);
 void todo_show_cancel(struct tool_call *call); /* a tool's .cancel */
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * initial_messages.c - what an agent is told before its first request: its context and its task, behind its parent's history
- * if it shares that; or, of one that continues, the conversation that is on disk. */
+ * initial_messages.c - the messages of an agent before its first request: its context and its task, after its parent's
+ * history if it shares that; or, of one that continues, the conversation that is on disk. */
 #include "agents/agent/initial_messages.h"
 #include <sys/stat.h>
 #include "lib/base/crash.h"
 #include "agents/agent/context.h"
 #include "agents/agent/tree.h"
 #include "agents/agent/skill_use.h"
-#include "agents/agent/skill_wake.h"
 #include "agents/worktree/worktree.h"
 #include "core/store/load.h"
 
@@ -26,10 +25,10 @@ void fork_directive(struct buf *out, struct str task)
 		 FORK_TAG
 		 "\n"
 		 "From here on you are a fork: a second process with this conversation, split off by the agent "
-		 "you have been so far. That agent goes on elsewhere; you have one task, which stands below.\n"
+		 "you have been so far. That agent continues elsewhere; you have one task, which is below.\n"
 		 "- Advice in your instructions to delegate or to fork is meant for the other one. Do the work "
 		 "yourself, with your tools.\n"
-		 "- Nobody answers questions. Where something is open, take the most likely reading and say so.\n"
+		 "- You cannot ask questions. Where something is open, take the most likely reading and say so.\n"
 		 "- Stay within the task. What lies beside it goes into the last line of your report.\n"
 		 "- If you change files in a git repository, commit them before you report.\n"
 		 "Your last message is the report, and all that is seen of your work. It begins with the word "
@@ -73,17 +72,12 @@ static int add_block(struct agent *a, struct segment *block, bool meta, struct e
 	return query_add_user(&a->query, &block, 1, meta, err);
 }
 
-static int add_text(struct agent *a, struct str text, bool meta, struct err *err)
-{
-	return add_block(a, segment_text(text), meta, err);
-}
-
 int agent_remind(struct agent *a, struct str text, struct err *err)
 {
 	AUTO_BUF struct buf b = { 0 };
 
 	buf_addf(&b, "<system-reminder>\n" STR_FMT "\n</system-reminder>", STR_ARG(text));
-	return add_text(a, buf_str(&b), true, err);
+	return add_block(a, segment_text(buf_str(&b)), true, err);
 }
 
 static int add_prompt(struct agent *a, struct str text, struct err *err)
@@ -95,7 +89,7 @@ static int add_prompt(struct agent *a, struct str text, struct err *err)
 }
 
 /* Its parent's conversation, with every open call answered by the same words; or that of an idle session. */
-static void share_history(struct agent *a)
+static void fork_history(struct agent *a)
 {
 	struct agent *origin = a->origin;
 	struct fork_base *base = agent_fork_base(origin);
@@ -125,7 +119,7 @@ int agent_find_history(struct agent *a, struct err *err)
 		a->load->transcript = (struct transcript){ 0 };
 		memcpy(a->recorder.last, a->load->last, sizeof a->recorder.last);
 	} else if (a->origin) {
-		share_history(a);
+		fork_history(a);
 	}
 	return 0;
 }
@@ -153,7 +147,7 @@ int agent_add_skills(struct agent *a, struct err *err)
 	AUTO_BUF struct buf list = { 0 };
 
 	agent_list_skills(a, &list);
-	return list.n ? add_text(a, buf_str(&list), true, err) : 0;
+	return list.n ? add_block(a, segment_text(buf_str(&list)), true, err) : 0;
 }
 
 int agent_add_context(struct agent *a, struct err *err)
@@ -168,15 +162,18 @@ int agent_add_context(struct agent *a, struct err *err)
 		else
 			segment_unref(blocks[i]);
 	if (status == 0 && a->parent)
-		status = agent_add_skills(a, err); /* the main agent hears of them with each prompt */
-	return status == 0 && a->skills.n ? add_text(a, buf_str(&a->skills), true, err) : status;
+		status = agent_add_skills(a, err); /* the main agent gets them with each prompt */
+	return status == 0 && a->skills.n ? add_block(a, segment_text(buf_str(&a->skills)), true, err) : status;
 }
 
-static int add_task(struct agent *a, struct err *err)
+static int start_conversation(struct agent *a, struct err *err)
 {
 	const char *initial = a->definition ? a->definition->initial_prompt : NULL;
 	AUTO_BUF struct buf text = { 0 };
 
+	if (agent_record_origin(a, err) < 0 || (!a->is_fork && agent_add_context(a, err) < 0) ||
+	    (a->start_context.n && agent_remind(a, buf_str(&a->start_context), err) < 0))
+		return -(int)err->kind;
 	if (a->record->member) {
 		a->tree->team_ops->first_words(a, &text);
 	} else if (a->is_fork) {
@@ -190,25 +187,14 @@ static int add_task(struct agent *a, struct err *err)
 	}
 	if (a->worktree && a->origin)
 		fork_worktree_notice(&text, a->parent->cwd, a->worktree->path);
-	return add_prompt(a, buf_str(&text), err);
-}
-
-static int begin_new(struct agent *a, struct err *err)
-{
-	if (agent_record_origin(a, err) < 0)
-		return -(int)err->kind;
-	if (!a->is_fork && agent_add_context(a, err) < 0)
-		return -(int)err->kind;
-	if (a->start_context.n && agent_remind(a, buf_str(&a->start_context), err) < 0)
-		return -(int)err->kind;
-	if (add_task(a, err) < 0 || (a->message.n && add_prompt(a, buf_str(&a->message), err) < 0))
+	if (add_prompt(a, buf_str(&text), err) < 0 || (a->message.n && add_prompt(a, buf_str(&a->message), err) < 0))
 		return -(int)err->kind;
 	buf_clear(&a->message);
 	crash_point(agent_prompted);
 	return 0;
 }
 
-/* What it has from its parent's conversation it did not say itself. */
+/* The history of a fork is not its own text. */
 void agent_last_text(struct buf *out, const struct transcript *t)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
@@ -224,17 +210,6 @@ void agent_last_text(struct buf *out, const struct transcript *t)
 		buf_add(out, text.p, text.n);
 		return;
 	}
-}
-
-/* Its last turn was over when the program ended: what it said then is its answer. */
-static void take_last_answer(struct agent *a)
-{
-	struct query *q = &a->query;
-
-	agent_last_text(&q->text, &q->transcript);
-	q->end = QUERY_DONE;
-	a->turn_over = true;
-	agent_kick(a);
 }
 
 /* ---- a stored transcript ------------------------------------------------------------------------------------------- */
@@ -267,24 +242,23 @@ void agent_drop_load(struct agent *a)
 	free(TAKE(a->load));
 }
 
-static int begin_again(struct agent *a, struct err *err)
+int child_initial_messages(struct agent *a, struct err *err)
 {
-	const struct session_load *l = a->load;
-	bool goes_on = !a->message.n, over = goes_on && !l->interrupted;
-
-	int status = agent_restore(a, goes_on, err);
+	if (!a->load)
+		return start_conversation(a, err);
+	bool continues = !a->message.n, over = continues && !a->load->interrupted;
+	int status = agent_restore(a, continues, err);
 	if (status == 0 && a->start_context.n && !over)
 		status = agent_remind(a, buf_str(&a->start_context), err);
-	if (status == 0 && !goes_on)
+	if (status == 0 && !continues)
 		status = add_prompt(a, buf_str(&a->message), err);
-	if (status == 0 && over)
-		take_last_answer(a);
+	if (status == 0 && over) { /* its last turn had ended before the program did: its last text is the answer */
+		agent_last_text(&a->query.text, &a->query.transcript);
+		a->query.end = QUERY_DONE;
+		a->turn_over = true;
+		agent_kick(a);
+	}
 	agent_drop_load(a);
 	buf_clear(&a->message);
 	return status;
-}
-
-int child_initial_messages(struct agent *a, struct err *err)
-{
-	return a->load ? begin_again(a, err) : begin_new(a, err);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * initial_messages.h - what an agent is told before its first request, and the words that make a child out of its parent's
- * conversation. All forks of one answer get the same bytes up to their directive, which is what the server's prompt cache needs. */
+ * initial_messages.h - the messages of an agent before its first request, and the texts that turn its parent's conversation
+ * into that of a child. All forks of one answer get the same bytes up to their directive, which is what the server's prompt cache needs. */
 #pragma once
 #include "agents/agent/tree.h"
 
@@ -13,7 +13,7 @@ struct segment *fork_placeholder(const char *call_id); /* the result of an open 
 void fork_directive(struct buf *out, struct str task);
 /* For a child that has its parent's history but works in another directory. */
 void fork_worktree_notice(struct buf *out, const char *parent_cwd, const char *worktree);
-/* The history holds the directive of a fork: whoever it belongs to is one. */
+/* The history has the directive of a fork: its agent is one. */
 bool fork_is_marked(const struct transcript *t);
 
 /* The step of life[]: the stored conversation of one that continues, or its origin's. */
@@ -26,7 +26,7 @@ int child_initial_messages(struct agent *a, struct err *err); /* on disk when it
 int agent_remind(struct agent *a, struct str text, struct err *err);
 void agent_last_text(struct buf *out, const struct transcript *t); /* that the model said; nothing if it did not */
 
-/* A stored transcript is taken up, behind its history: words that no request has carried yet (not of a fork, whose origin has
- * them), files that it has seen, and open calls. run: those without a result are started again. */
+/* Restores the rest of a stored transcript: notices that no request has carried yet (not of a fork, whose origin has them),
+ * files that it has seen, and open calls. run: calls without a result are started again. */
 int agent_restore(struct agent *a, bool run, struct err *err);
 void agent_drop_load(struct agent *a);

@@ -10,7 +10,7 @@
 
 /* ---- its own ------------------------------------------------------------------------------------------------------ */
 
-/* What nobody named may be outside availableModels, unless that is enforced. */
+/* A default model may be outside availableModels, unless that is enforced. */
 int agent_set_model(struct agent *a, const char *name, struct err *err)
 {
 	struct agent_tree *t = a->tree;
@@ -83,25 +83,12 @@ static int find_fallbacks(struct agent_tree *t, struct err *err)
 	return status;
 }
 
-/* A session that goes on keeps its model, unless an option or another definition names one. */
-static void keep_model(struct agent *a)
-{
-	const struct agent_definition *d = a->definition;
-	const struct session_load *l = a->load;
-	struct err err = { 0 };
-
-	if (!l || !l->model || !l->model[0] || a->tree->services->options.model ||
-	    (d && d->model && (!l->agent || strcmp(l->agent, d->name) != 0)))
-		return;
-	if (agent_set_model(a, l->model, &err) < 0)
-		buf_addf(&a->notes, "the session used %s, which cannot be used now (%s): %s is asked instead\n",
-			 l->model, err.text, a->model);
-}
-
 static int choose_main_model(struct agent *a, struct err *err)
 {
 	const struct agent_definition *d = a->definition;
+	const struct session_load *l = a->load;
 	const struct agent *from = a->origin;
+	struct err why = { 0 };
 
 	if (from) {
 		a->model = arena_strdup(&a->arena, from->model);
@@ -124,7 +111,11 @@ static int choose_main_model(struct agent *a, struct err *err)
 		if (agent_set_model(a, NULL, err) < 0)
 			return -(int)err->kind;
 	}
-	keep_model(a);
+	/* A resumed session keeps its model, unless an option or another definition names one. */
+	if (l && l->model && l->model[0] && !a->tree->services->options.model &&
+	    !(d && d->model && (!l->agent || strcmp(l->agent, d->name) != 0)) && agent_set_model(a, l->model, &why) < 0)
+		buf_addf(&a->notes, "the session used %s, which cannot be used now (%s): %s is asked instead\n",
+			 l->model, why.text, a->model);
 	return find_fallbacks(a->tree, err);
 }
 
@@ -160,7 +151,7 @@ static const struct head *head_now(const struct agent *a)
 	return a->query.next_head ? a->query.next_head : a->query.config.head;
 }
 
-static void renew(struct agent *a, const char *effort)
+static void renew_head(struct agent *a, const char *effort)
 {
 	AUTO_ARENA struct arena scratch = { 0 };
 	struct head_texts texts = head_read(&scratch, head_now(a)->bytes);
@@ -169,7 +160,7 @@ static void renew(struct agent *a, const char *effort)
 	query_set_endpoint(&a->query, a->endpoint);
 }
 
-static void begin(struct agent *a)
+static void turn_model_begin(struct agent *a)
 {
 	struct turn_model *t = &a->turn_model;
 	AUTO_ARENA struct arena scratch = { 0 };
@@ -183,46 +174,33 @@ static void begin(struct agent *a)
 				  .own_effort = effort ? arena_strdup(&a->arena, effort) : NULL };
 }
 
-static void complain(struct agent *a, const struct skill *s, const char *why)
+void agent_take_turn_model(struct agent *a, const struct skill *s)
 {
-	AUTO_BUF struct buf text = { 0 };
-
-	buf_addf(&text, "%s: %s; the turn goes on with %s", s->file, why, a->model);
-	agent_emit(a, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&text) });
-}
-
-/* False: the agent keeps the model that it has. */
-static bool take_model(struct agent *a, const struct skill *s)
-{
+	struct turn_model *t = &a->turn_model;
 	struct endpoints *all = &a->tree->services->endpoints;
+	bool takes_model = s->model && !str_is_nocase(str_from(s->model), "inherit");
+	AUTO_BUF struct buf text = { 0 };
 	struct endpoint *endpoint;
 	struct err err = { 0 };
 	const char *id;
 
-	if (!s->model || str_is_nocase(str_from(s->model), "inherit"))
-		return false;
-	if (model_resolve_allowed(&a->arena, a->tree->allowed_models, all->usual, s->model, &id, &err) < 0 ||
-	    endpoints_find(all, id, &endpoint, &err) < 0) {
-		complain(a, s, err.text);
-		return false;
+	if (takes_model &&
+	    (model_resolve_allowed(&a->arena, a->tree->allowed_models, all->usual, s->model, &id, &err) < 0 ||
+	     endpoints_find(all, id, &endpoint, &err) < 0)) {
+		takes_model = false;
+		buf_addf(&text, "%s: %s; the turn continues with %s", s->file, err.text, a->model);
+		agent_emit(a, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&text) });
 	}
-	begin(a);
-	a->model = id;
-	a->endpoint = endpoint;
-	return true;
-}
-
-void agent_take_turn_model(struct agent *a, const struct skill *s)
-{
-	bool changed = take_model(a, s) || s->effort;
-
-	if (!changed)
+	if (!takes_model && !s->effort)
 		return;
-	begin(a);
-	struct turn_model *t = &a->turn_model;
+	turn_model_begin(a);
+	if (takes_model) {
+		a->model = id;
+		a->endpoint = endpoint;
+	}
 	if (s->effort)
 		t->effort = arena_strdup(&a->arena, s->effort);
-	renew(a, t->effort ? t->effort : t->own_effort);
+	renew_head(a, t->effort ? t->effort : t->own_effort);
 }
 
 void agent_leave_turn_model(struct agent *a)
@@ -234,7 +212,7 @@ void agent_leave_turn_model(struct agent *a)
 	a->turn_model = (struct turn_model){ 0 };
 	a->model = own.model;
 	a->endpoint = own.endpoint;
-	renew(a, own.own_effort);
+	renew_head(a, own.own_effort);
 }
 
 const char *agent_turn_effort(struct agent *a, const char *own)
@@ -251,12 +229,9 @@ const char *agent_turn_effort(struct agent *a, const char *own)
 
 static void use_fallback(struct agent *a, struct fallback_model m)
 {
-	const struct query *q = &a->query;
-	const struct head *head = q->next_head ? q->next_head : q->config.head;
-
 	a->model = m.name;
 	a->endpoint = m.endpoint;
-	query_set_head(&a->query, context_head_like(a, head), a->model);
+	query_set_head(&a->query, context_head_like(a, head_now(a)), a->model);
 	query_set_endpoint(&a->query, a->endpoint);
 }
 

@@ -27,9 +27,13 @@ struct one_shot {
 	bool gives_blocks; /* not the text alone */
 };
 
-static struct agent *about(const struct one_shot *q)
+/* NULL: it is gone. */
+static struct agent *shot_agent(const struct one_shot *q)
 {
-	return agent_find(q->services, q->session_id, q->agent_id);
+	for (struct agent_tree *t = q->services->trees; t; t = t->next)
+		if (t->session_id && !strcmp(t->session_id, q->session_id))
+			return agent_tree_find(t, q->agent_id);
+	return NULL;
 }
 
 /* ---- what it may do ------------------------------------------------------------------------------------------ */
@@ -37,9 +41,9 @@ static struct agent *about(const struct one_shot *q)
 static void on_ask(struct tool_gate *gate, struct tool_call *call)
 {
 	struct one_shot *q = CONTAINER_OF(gate, struct one_shot, gate);
-	struct agent *a = about(q);
+	struct agent *a = shot_agent(q);
 
-	q->env.permission = a ? &a->permission : NULL; /* the tool looks at it when it starts */
+	q->env.permission = a ? &a->permission : NULL; /* the tool reads it when it starts */
 	call->policy = (struct gate_policy){ .apart = true, .no_question = true, .by_hook = true };
 	if (a)
 		gate_check(a, call);
@@ -56,32 +60,12 @@ static const char *const *copy_list(struct one_shot *q, const char *const *from)
 	return list;
 }
 
-static void give_tools(struct one_shot *q, const struct tool_kit *kit)
-{
-	for (size_t i = 0; kit->table[i]; i++)
-		if (kit->table[i]->flags & TOOL_SIDE_QUERY)
-			tool_set_add(&q->tools, kit->table[i]);
-	q->kit = kit;
-	kit->open(&q->env);
-}
-
-static void take_place(struct one_shot *q, const struct tool_env *from)
-{
-	q->env = (struct tool_env){ .loop = q->services->loop,
-				    .spawner = q->services->spawner,
-				    .cwd = arena_strdup(&q->arena, from->cwd),
-				    .root = arena_strdup(&q->arena, from->root),
-				    .dirs = copy_list(q, from->dirs),
-				    .session_id = q->session_id,
-				    .envp = copy_list(q, from->envp) };
-}
-
 /* ---- the query ----------------------------------------------------------------------------------------------- */
 
 static void on_usage(void *data, const struct usage *usage)
 {
 	const struct one_shot *q = data;
-	struct agent *a = about(q);
+	struct agent *a = shot_agent(q);
 
 	if (a)
 		agent_tree_spend(a->tree, &a->budget, q->model, usage);
@@ -98,35 +82,31 @@ static void shot_free(struct one_shot *q)
 	free(q);
 }
 
-/* What was paused and went on is one answer. */
-static void add_blocks(struct buf *out, const struct transcript *t)
-{
-	struct json_out w = json_out(out);
-
-	json_open(&w, '[');
-	for (uint32_t i = 0; i < transcript_count(t); i++) {
-		struct block block = transcript_block(t, i);
-		if (block.role == ROLE_ASSISTANT)
-			json_put_raw(&w, block.json);
-	}
-	json_close(&w);
-}
-
+/* An answer that was paused and continued is one answer. */
 static void on_end(struct query *query, void *data)
 {
 	struct one_shot *q = data;
 	bool failed = query->end != QUERY_DONE;
 	struct str why = query->failure.text[0] ? str_from(query->failure.text) : STR("the model gave no answer");
 	AUTO_BUF struct buf blocks = { 0 };
+	struct json_out w = json_out(&blocks);
 
-	if (q->gives_blocks && !failed)
-		add_blocks(&blocks, &query->transcript);
+	if (q->gives_blocks && !failed) {
+		json_open(&w, '[');
+		for (uint32_t i = 0; i < transcript_count(&query->transcript); i++) {
+			struct block block = transcript_block(&query->transcript, i);
+			if (block.role == ROLE_ASSISTANT)
+				json_put_raw(&w, block.json);
+		}
+		json_close(&w);
+	}
 	q->done(q->data, failed, failed ? why : q->gives_blocks ? buf_str(&blocks) : buf_str(&query->text));
 	shot_free(q);
 }
 
-static struct head *make_head(struct one_shot *q, const struct one_shot_spec *spec)
+static void open_query(struct one_shot *q, const struct one_shot_spec *spec)
 {
+	struct services *sv = q->services;
 	AUTO_BUF struct buf bytes = { 0 };
 	const char **tools = arena_calloc(&q->arena, (q->tools.count + 2) * sizeof *tools);
 
@@ -137,14 +117,7 @@ static struct head *make_head(struct one_shot *q, const struct one_shot_spec *sp
 						.max_tokens = MOST_ANSWER_TOKENS,
 						.system = str_from(spec->instructions),
 						.tools = tools });
-	return head_intern(&q->services->heads, buf_str(&bytes));
-}
-
-static void open_query(struct one_shot *q, const struct one_shot_spec *spec)
-{
-	struct services *sv = q->services;
-	struct head *head = make_head(q, spec);
-
+	struct head *head = head_intern(&sv->heads, buf_str(&bytes));
 	q->gate = (struct tool_gate){ .ask = on_ask, .cancel = gate_cancel };
 	q->gives_blocks = spec->server_tool;
 	q->record = (struct record_context){ .session_id = q->session_id, .cwd = "", .git_branch = "" };
@@ -169,39 +142,38 @@ static void open_query(struct one_shot *q, const struct one_shot_spec *spec)
 
 /* ---- asking ---------------------------------------------------------------------------------------------------- */
 
-static const char *small_model(void)
+static int prepare_shot(struct one_shot *q, const struct one_shot_spec *spec, struct err *err)
 {
-	const char *name = getenv("ANTHROPIC_SMALL_FAST_MODEL");
-
-	return name && name[0] ? name : "haiku";
-}
-
-/* A provider without small models of a known name gives the agent's own. */
-static int choose_model(struct one_shot *q, const char *wish, const struct agent *a, struct err *err)
-{
-	struct endpoints *endpoints = &q->services->endpoints;
-
-	if (model_resolve_at(&q->arena, endpoints->usual, wish ? wish : small_model(), &q->model, err) < 0) {
-		if (wish)
-			return -(int)err->kind;
-		q->model = arena_strdup(&q->arena, a->model);
-	}
-	return endpoints_find(endpoints, q->model, &q->endpoint, err);
-}
-
-static int prepare(struct one_shot *q, const struct one_shot_spec *spec, struct err *err)
-{
-	const struct agent *a = about(q);
+	struct services *sv = q->services;
+	const struct agent *a = shot_agent(q);
+	const char *small = getenv("ANTHROPIC_SMALL_FAST_MODEL");
+	const char *wish = spec->model ? spec->model : small && small[0] ? small : "haiku";
 
 	if (!a)
 		return err_set(err, ERR_NOT_FOUND, "the agent is gone");
 	if (budget_used_up(&a->budget))
 		return err_set(err, ERR_LIMIT, "the budget is used up");
-	if (choose_model(q, spec->model, a, err) < 0)
+	if (model_resolve_at(&q->arena, sv->endpoints.usual, wish, &q->model, err) < 0) {
+		if (spec->model)
+			return -(int)err->kind;
+		q->model = arena_strdup(&q->arena, a->model); /* the provider has no small model of a known name */
+	}
+	if (endpoints_find(&sv->endpoints, q->model, &q->endpoint, err) < 0)
 		return -(int)err->kind;
-	take_place(q, &a->env);
-	if (spec->reads)
-		give_tools(q, a->tree->kit);
+	q->env = (struct tool_env){ .loop = sv->loop,
+				    .spawner = sv->spawner,
+				    .cwd = arena_strdup(&q->arena, a->env.cwd),
+				    .root = arena_strdup(&q->arena, a->env.root),
+				    .dirs = copy_list(q, a->env.dirs),
+				    .session_id = q->session_id,
+				    .envp = copy_list(q, a->env.envp) };
+	if (spec->reads) {
+		q->kit = a->tree->kit;
+		for (size_t i = 0; q->kit->table[i]; i++)
+			if (q->kit->table[i]->flags & TOOL_SIDE_QUERY)
+				tool_set_add(&q->tools, q->kit->table[i]);
+		q->kit->open(&q->env);
+	}
 	open_query(q, spec);
 	return 0;
 }
@@ -215,7 +187,7 @@ struct one_shot *one_shot_start(const struct one_shot_spec *spec, one_shot_done_
 	q->data = data;
 	q->session_id = arena_strdup(&q->arena, spec->session_id);
 	q->agent_id = arena_strdup(&q->arena, spec->agent_id ? spec->agent_id : "");
-	if (prepare(q, spec, err) < 0) {
+	if (prepare_shot(q, spec, err) < 0) {
 		shot_free(q);
 		return NULL;
 	}

@@ -48,44 +48,17 @@ const char *plan_path(struct agent *a)
 	return a->plan.path;
 }
 
-void plan_open_file(struct agent *a)
-{
-	if (plan_is_on(a) && a->tree->plans_dir)
-		a->permission.plan_file = plan_path(a);
-}
-
-static int keep(struct agent *a, struct str plan, struct err *err)
-{
-	if (file_make_parents(plan_path(a), err) < 0)
-		return -(int)err->kind;
-	return file_replace(plan_path(a), plan.p, plan.n, err);
-}
-
 bool plan_read(struct agent *a, struct buf *out)
 {
 	return file_read(plan_path(a), PLAN_MAX_BYTES, out, NULL) == 0 && str_trim(buf_str(out)).n;
 }
 
-/* The file's text becomes the input, so that whoever decides sees it. */
-static bool take_from_file(struct agent *a, struct tool_call *call)
-{
-	AUTO_BUF struct buf plan = { 0 };
-	AUTO_BUF struct buf input = { 0 };
-	struct json_out w = json_out(&input);
-
-	if (!plan_read(a, &plan)) {
-		tool_call_fail(call, "There is no plan yet. Write it to %s, or give it as plan.", plan_path(a));
-		return false;
-	}
-	json_open(&w, '{');
-	json_kstr(&w, "plan", buf_str(&plan));
-	json_close(&w);
-	return tool_call_set_input(call, buf_str(&input));
-}
-
 bool plan_present(struct agent *a, struct tool_call *call)
 {
 	struct str plan = json_str(json_get(call->input, "plan"), &call->arena);
+	AUTO_BUF struct buf kept = { 0 };
+	AUTO_BUF struct buf input = { 0 };
+	struct json_out w = json_out(&input);
 	struct err err = { 0 };
 
 	if (!plan_is_on(a)) {
@@ -96,13 +69,21 @@ bool plan_present(struct agent *a, struct tool_call *call)
 		tool_call_fail(call, "The agent that started this one plans too: report the plan as your result.");
 		return false;
 	}
-	if (!str_trim(plan).n)
-		return take_from_file(a, call);
-	if (keep(a, plan, &err) < 0) {
-		tool_call_fail(call, "The plan cannot be kept: %s", err.text);
+	if (str_trim(plan).n) {
+		if (file_make_parents(plan_path(a), &err) == 0 && file_replace(plan_path(a), plan.p, plan.n, &err) == 0)
+			return true;
+		tool_call_fail(call, "The plan cannot be saved: %s", err.text);
 		return false;
 	}
-	return true;
+	if (!plan_read(a, &kept)) {
+		tool_call_fail(call, "There is no plan yet. Write it to %s, or give it as plan.", plan_path(a));
+		return false;
+	}
+	/* The text of the file becomes the input, so that hooks and the user see it. */
+	json_open(&w, '{');
+	json_kstr(&w, "plan", buf_str(&kept));
+	json_close(&w);
+	return tool_call_set_input(call, buf_str(&input));
 }
 
 void plan_explain(struct agent *a, struct buf *out)

@@ -18,8 +18,6 @@ void plan_accept_edits(struct agent *a); /* plan_leave() will leave it accepting
 /* The file of this agent's plan; its directory need not be there. The agent's arena. */
 const char *plan_path(struct agent *a);
 bool plan_read(struct agent *a, struct buf *out); /* false: there is none */
-/* The agent may write that file, if it plans. */
-void plan_open_file(struct agent *a);
 /* Makes the plan of an ExitPlanMode call complete before anybody is asked: in its input and in the file. False: there is
  * nothing to approve, and the call has been answered. */
 bool plan_present(struct agent *a, struct tool_call *call);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * question.c - what a person is asked. */
+ * question.c - questions to the user. */
 #include "agents/agent/question.h"
 #include "lib/base/utf8.h"
 #include "agents/agent/tree.h"
@@ -13,15 +13,6 @@ static struct str value_text(const struct json *v, struct arena *a)
 	return json_is(v, JSON_STRING) ? json_str(v, a) : json_raw(v);
 }
 
-static void add_member(struct buf *out, struct str name, struct str text)
-{
-	struct str shown = utf8_cut(text, MEMBER_MAX_BYTES);
-
-	buf_addf(out, "%s" STR_FMT ": " STR_FMT, out->n ? "\n  " : "  ", STR_ARG(name), STR_ARG(shown));
-	if (shown.n < text.n)
-		buf_addf(out, " ... (%zu more bytes)", text.n - shown.n);
-}
-
 void question_describe(struct tool_call *call, struct buf *out)
 {
 	const char *subject = call->tool->subject;
@@ -33,22 +24,14 @@ void question_describe(struct tool_call *call, struct buf *out)
 	}
 	for (struct json_member m = json_members(call->input); m.key; m = json_member_next(call->input, m)) {
 		struct str name = json_str(m.key, &call->arena);
-		if (!subject || !str_is(name, subject))
-			add_member(out, name, value_text(m.value, &call->arena));
+		if (subject && str_is(name, subject))
+			continue;
+		struct str text = value_text(m.value, &call->arena);
+		struct str shown = utf8_cut(text, MEMBER_MAX_BYTES);
+		buf_addf(out, "%s" STR_FMT ": " STR_FMT, out->n ? "\n  " : "  ", STR_ARG(name), STR_ARG(shown));
+		if (shown.n < text.n)
+			buf_addf(out, " ... (%zu more bytes)", text.n - shown.n);
 	}
-}
-
-/* "Bash(git *)" as the types of the SDKs have it */
-static void put_rule(struct json_out *w, const char *rule)
-{
-	struct str content = str_from(rule);
-	struct str tool = str_cut(&content, '(');
-
-	json_open(w, '{');
-	json_kstr(w, "toolName", tool);
-	if (content.n)
-		json_kstr(w, "ruleContent", (struct str){ content.p, content.n - 1 });
-	json_close(w);
 }
 
 void question_put_suggestions(struct json_out *w, const char *const *rules, size_t count)
@@ -56,11 +39,18 @@ void question_put_suggestions(struct json_out *w, const char *const *rules, size
 	json_key(w, "permission_suggestions");
 	json_open(w, '[');
 	for (size_t i = 0; i < count; i++) {
+		/* "Bash(git *)" as the types of the SDKs have it */
+		struct str content = str_from(rules[i]);
+		struct str tool = str_cut(&content, '(');
 		json_open(w, '{');
 		json_kcstr(w, "type", "addRules");
 		json_key(w, "rules");
 		json_open(w, '[');
-		put_rule(w, rules[i]);
+		json_open(w, '{');
+		json_kstr(w, "toolName", tool);
+		if (content.n)
+			json_kstr(w, "ruleContent", (struct str){ content.p, content.n - 1 });
+		json_close(w);
 		json_close(w);
 		json_kcstr(w, "behavior", "allow");
 		json_kcstr(w, "destination", "localSettings");
@@ -72,7 +62,7 @@ void question_put_suggestions(struct json_out *w, const char *const *rules, size
 void question_refuse(const struct tool_call *call, const char *reason, struct buf *out)
 {
 	if (call->flags & TOOL_ENDS_PLAN)
-		buf_addstr(out, "The user does not approve the plan, and plan mode goes on.");
+		buf_addstr(out, "The user does not approve the plan; plan mode stays on.");
 	else
 		buf_addf(out, "The user does not want %s to run now.", call->name);
 	if (reason && reason[0])

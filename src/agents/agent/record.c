@@ -97,32 +97,6 @@ static void put_optional(struct json_out *w, const char *key, const char *value)
 		json_kcstr(w, key, value);
 }
 
-static void put_request(struct json_out *w, const struct agent_record *t)
-{
-	put_optional(w, "requestedModel", t->request.model);
-	put_optional(w, "requestedEffort", t->request.effort);
-	put_optional(w, "requestedIsolation", t->request.isolation);
-	if (t->request.max_turns)
-		json_ki64(w, "requestedMaxTurns", t->request.max_turns);
-	if (!t->request.allow)
-		return;
-	json_key(w, "requestedAllow");
-	json_open(w, '[');
-	for (size_t i = 0; t->request.allow[i]; i++)
-		json_put_cstr(w, t->request.allow[i]);
-	json_close(w);
-}
-
-static void put_worktree(struct json_out *w, const struct agent_record *t)
-{
-	if (!t->base)
-		return;
-	json_kbool(w, "spawnedWithWorktree", true);
-	json_kcstr(w, "worktreePath", t->worktree);
-	json_kcstr(w, "worktreeBranch", t->branch);
-	json_kcstr(w, "worktreeBase", t->base);
-}
-
 static void put_member(struct json_out *w, const struct agent_record *t)
 {
 	const struct agent_member *m = t->member;
@@ -167,8 +141,24 @@ static void put_meta(struct buf *out, const struct agent_record *t)
 	json_ki64(&w, "startedAt", t->started_ms);
 	json_ki64(&w, "runStartedAt", t->run_started_ms);
 	put_optional(&w, "model", t->model);
-	put_request(&w, t);
-	put_worktree(&w, t);
+	put_optional(&w, "requestedModel", t->request.model);
+	put_optional(&w, "requestedEffort", t->request.effort);
+	put_optional(&w, "requestedIsolation", t->request.isolation);
+	if (t->request.max_turns)
+		json_ki64(&w, "requestedMaxTurns", t->request.max_turns);
+	if (t->request.allow) {
+		json_key(&w, "requestedAllow");
+		json_open(&w, '[');
+		for (size_t i = 0; t->request.allow[i]; i++)
+			json_put_cstr(&w, t->request.allow[i]);
+		json_close(&w);
+	}
+	if (t->base) {
+		json_kbool(&w, "spawnedWithWorktree", true);
+		json_kcstr(&w, "worktreePath", t->worktree);
+		json_kcstr(&w, "worktreeBranch", t->branch);
+		json_kcstr(&w, "worktreeBase", t->base);
+	}
 	put_member(&w, t);
 	if (t->limits)
 		json_kraw(&w, "inheritedLimits", str_from(t->limits));
@@ -247,23 +237,6 @@ static unsigned number_of(const struct json *v, unsigned least)
 	return (unsigned)MIN(MAX(n, (int64_t)least), (int64_t)1 << 30);
 }
 
-static void read_request(struct agent_record *t, const struct json *root)
-{
-	t->request.model = json_cstr(json_get(root, "requestedModel"), &t->arena);
-	t->request.effort = json_cstr(json_get(root, "requestedEffort"), &t->arena);
-	t->request.isolation = json_cstr(json_get(root, "requestedIsolation"), &t->arena);
-	t->request.max_turns = number_of(json_get(root, "requestedMaxTurns"), 0);
-	const struct json *allow = json_get(root, "requestedAllow");
-	if (!json_is(allow, JSON_ARRAY))
-		return;
-	const char **rules = arena_calloc(&t->arena, (allow->count + 1) * sizeof *rules);
-	size_t n = 0;
-	for (const struct json *v = json_first(allow); v; v = json_next(allow, v))
-		if (json_is(v, JSON_STRING))
-			rules[n++] = json_cstr(v, &t->arena);
-	t->request.allow = rules;
-}
-
 static const char *text_or(const struct json *v, struct arena *a, const char *otherwise)
 {
 	const char *text = json_cstr(v, a);
@@ -289,7 +262,7 @@ static void read_member(struct agent_record *t, const struct json *root)
 	m->told = json_cstr(json_get(team, "told"), a);
 	(void)json_i64(json_get(team, "joinedAt"), &m->joined_ms);
 	m->active_ms = m->joined_ms;
-	m->by_lead = true; /* better told once too often */
+	m->by_lead = true; /* the lead rather gets a message too many */
 	m->failed = t->state == AGENT_FAILED || t->state == AGENT_REFUSED || t->state == AGENT_BUDGET;
 	m->state = json_bool(json_get(team, "gone")) ? MEMBER_GONE : m->failed ? MEMBER_FAILED : MEMBER_PARKED;
 }
@@ -322,7 +295,19 @@ static void read_fields(struct agent_record *t, const struct json *root)
 	t->stopped_by_user = json_bool(json_get(root, "stoppedByUser"));
 	if (json_get(root, "inheritedLimits"))
 		t->limits = arena_str(a, json_raw(json_get(root, "inheritedLimits"))).p;
-	read_request(t, root);
+	t->request.model = json_cstr(json_get(root, "requestedModel"), a);
+	t->request.effort = json_cstr(json_get(root, "requestedEffort"), a);
+	t->request.isolation = json_cstr(json_get(root, "requestedIsolation"), a);
+	t->request.max_turns = number_of(json_get(root, "requestedMaxTurns"), 0);
+	const struct json *allow = json_get(root, "requestedAllow");
+	if (json_is(allow, JSON_ARRAY)) {
+		const char **rules = arena_calloc(a, (allow->count + 1) * sizeof *rules);
+		size_t n = 0;
+		for (const struct json *v = json_first(allow); v; v = json_next(allow, v))
+			if (json_is(v, JSON_STRING))
+				rules[n++] = json_cstr(v, a);
+		t->request.allow = rules;
+	}
 	t->state = json_bool(json_get(root, "finished")) ? AGENT_COMPLETED : AGENT_SUSPENDED;
 	if (t->state == AGENT_COMPLETED)
 		(void)end_state_parse(json_str(json_get(root, "endState"), a), &t->state);
@@ -346,11 +331,11 @@ static int read_meta(struct agent_tree *tree, const char *path, struct str id, b
 		return 0;
 	}
 	if (!whole || !json_is(root, JSON_OBJECT))
-		return err_set(err, ERR_PARSE, "%s is no record of an agent", path);
+		return err_set(err, ERR_PARSE, "%s is not a record of an agent", path);
 	struct agent_record *t = agent_record_new(tree, arena_str(&a, id).p);
 	read_fields(t, root);
 	meta_place(t);
-	t->restored = json_get(root, "run") != NULL; /* other programs tell nothing that could be taken up */
+	t->restored = json_get(root, "run") != NULL; /* records of other programs cannot be continued */
 	tree->restored_count += t->restored;
 	return 0;
 }

@@ -9,28 +9,6 @@ enum { DEFAULT_WAIT_MS = 30000 };
 
 /* ---- what a definition declares ---------------------------------------------------------------------------------- */
 
-/* One definition of one agent, on its way into the agent's set */
-struct joining {
-	struct agent *agent;
-	const struct agent_definition *definition;
-	struct buf *notes;
-};
-
-/* What a definition starts is a program on this machine: a project's word needs trust, a plugin's its own consent. */
-static const char *refusal(const struct joining *j)
-{
-	const struct agent_definition *d = j->definition;
-	const struct agent_tree *t = j->agent->tree;
-
-	if (agent_tree_bars(t, d->source, "mcp"))
-		return "managed settings allow only plugins to bring servers";
-	if (d->source == SOURCE_PROJECT && !t->switches.trusted)
-		return "this folder is not trusted (`cadre trust` records consent)";
-	if (d->source == SOURCE_PLUGIN && !agent_tree_trusts_plugin(t, d->plugin))
-		return "its plugin is not trusted (`cadre plugin trust` records consent)";
-	return NULL;
-}
-
 struct mcp_selection *agent_own_servers(struct agent *a)
 {
 	if (a->servers)
@@ -43,23 +21,7 @@ struct mcp_selection *agent_own_servers(struct agent *a)
 	return a->servers;
 }
 
-static void join_named(struct joining *j, const struct json *name)
-{
-	AUTO_ARENA struct arena arena = { 0 };
-	struct str text = json_str(name, &arena);
-	const struct agent *a = j->agent;
-	const struct mcp_selection *session = a->tree->main.servers;
-	bool found = session && mcp_selection_find(session, text);
-
-	if (!found)
-		buf_addf(j->notes, "the definition names an MCP server that is not configured: " STR_FMT "\n",
-			 STR_ARG(text));
-	else if (a->parent)
-		/* its tools are added to those of the list; for the main agent: servers_of_definition() */
-		mcp_selection_share(agent_own_servers(j->agent), session, text);
-}
-
-static void join_inline(struct joining *j, struct json_member m)
+static void join_inline(struct agent *a, struct json_member m)
 {
 	AUTO_ARENA struct arena arena = { 0 };
 	AUTO_BUF struct buf notes = { 0 };
@@ -68,72 +30,65 @@ static void join_inline(struct joining *j, struct json_member m)
 	struct mcp_entry entry = { .name = json_str(m.key, &arena),
 				   .value = m.value,
 				   .scope = MCP_SCOPE_AGENT,
-				   .file = j->definition->file,
+				   .file = a->definition->file,
 				   .believed = true,
-				   .of_project = j->definition->source == SOURCE_PROJECT };
+				   .of_project = a->definition->source == SOURCE_PROJECT };
 
 	if (mcp_server_read(&entry, &notes, &server, NULL, &err) < 0) {
-		buf_addf(j->notes, "mcpServers: %s\n", err.text);
+		buf_addf(&a->notes, "mcpServers: %s\n", err.text);
 		return;
 	}
-	buf_add(j->notes, notes.p, notes.n);
-	const struct agent_tree *t = j->agent->tree;
-	if (t->services->mcp_config && mcp_config_admit(t->services->mcp_config, server, &err) < 0)
-		buf_addf(j->notes, "mcpServers: %s\n", err.text);
+	buf_add(&a->notes, notes.p, notes.n);
+	const struct mcp_config *config = a->tree->services->mcp_config;
+	if (config && mcp_config_admit(config, server, &err) < 0)
+		buf_addf(&a->notes, "mcpServers: %s\n", err.text);
 	else
-		mcp_selection_join(agent_own_servers(j->agent), server);
+		mcp_selection_join(agent_own_servers(a), server);
 	mcp_server_unref(server);
 }
 
-/* What the definition declares joins the agent's set, which is made if it has none. notes: what does not, a line each. */
-static void agent_join_declared(struct agent *a, const struct agent_definition *d, struct buf *notes)
+/* The servers that the definition declares join the agent's selection. */
+static void join_declared(struct agent *a)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
-	struct joining j = { a, d, notes };
+	AUTO_ARENA struct arena arena = { 0 };
+	const struct agent_definition *d = a->definition;
+	const struct agent_tree *t = a->tree;
+	const struct mcp_selection *session = t->main.servers;
 	const struct json *list;
+	const char *why = NULL;
+	bool told = false;
 
-	if (!d->mcp_servers || !a->tree->services->server_pool ||
+	if (!d->mcp_servers || !t->services->server_pool ||
 	    json_parse(&reader, d->mcp_servers, strlen(d->mcp_servers), &list, NULL) < 0)
 		return; /* it was normalised when it was read */
-	const char *why = refusal(&j);
-	bool told = false;
+	/* A definition starts programs on this machine: a project needs trust, a plugin its own consent. */
+	if (agent_tree_bars(t, d->source, "mcp"))
+		why = "managed settings allow only plugins to bring servers";
+	else if (d->source == SOURCE_PROJECT && !t->switches.trusted)
+		why = "this folder is not trusted (`cadre trust` records consent)";
+	else if (d->source == SOURCE_PLUGIN && !agent_tree_trusts_plugin(t, d->plugin))
+		why = "its plugin is not trusted (`cadre plugin trust` records consent)";
 	for (const struct json *v = json_first(list); v; v = json_next(list, v)) {
 		if (json_is(v, JSON_STRING)) {
-			join_named(&j, v);
+			struct str name = json_str(v, &arena);
+			if (!session || !mcp_selection_find(session, name))
+				buf_addf(&a->notes,
+					 "the definition names an MCP server that is not configured: " STR_FMT "\n",
+					 STR_ARG(name));
+			else if (a->parent) /* for the main agent: servers_of_definition() */
+				mcp_selection_share(agent_own_servers(a), session, name);
 			continue;
 		}
 		for (struct json_member m = json_members(v); m.key && !why; m = json_member_next(v, m))
-			join_inline(&j, m);
+			join_inline(a, m);
 		if (why && !told)
-			buf_addf(notes, "MCP servers of %s are not started: %s\n", d->name, why);
+			buf_addf(&a->notes, "MCP servers of %s are not started: %s\n", d->name, why);
 		told = true;
 	}
 }
 
 /* ---- the step ---------------------------------------------------------------------------------------------------- */
-
-/* Not if it names its tools and none of a server among them. */
-static bool may_use_session(const struct agent *a)
-{
-	const struct agent_definition *d = a->definition;
-
-	if (!d || !d->tools.present || d->tools.all)
-		return true;
-	for (size_t i = 0; i < d->tools.count; i++)
-		if (str_starts(str_from(d->tools.names[i]), STR("mcp__")))
-			return true;
-	return d->mcp_servers != NULL;
-}
-
-/* So that one set has all that it can use: the tools for resources look there, and the step waits for it. */
-static void share_session(struct agent *a)
-{
-	const struct mcp_selection *session = a->tree->main.servers;
-
-	for (size_t i = 0; i < mcp_selection_count(session); i++)
-		mcp_selection_share(agent_own_servers(a), session,
-				    str_from(mcp_lease_server(mcp_selection_at(session, i))->name));
-}
 
 /* What the session shares is in the main agent's tools, as soon as it knows; what the definition brings is kept apart. */
 static void on_servers_up(void *data)
@@ -155,21 +110,6 @@ static void on_servers_up(void *data)
 	agent_step_done(a, NULL);
 }
 
-/* Of the main agent: what is configured, and what the host brings. */
-static void join_configured(struct agent *a)
-{
-	const struct services *sv = a->tree->services;
-	const struct mcp_config *config = sv->mcp_config;
-
-	for (size_t i = 0; config && i < config->count; i++)
-		if (config->items[i].standing == MCP_COUNTS)
-			mcp_selection_join(agent_own_servers(a), config->items[i].server);
-	for (struct host_server *h = sv->host_servers; h; h = h->next)
-		mcp_selection_join(agent_own_servers(a), h->server);
-	if (a->definition && a->definition->mcp_servers)
-		(void)agent_own_servers(a); /* so that a change of any of them is heard */
-}
-
 uint64_t servers_wait_ms(void)
 {
 	const char *text = getenv("MCP_TIMEOUT");
@@ -180,19 +120,35 @@ uint64_t servers_wait_ms(void)
 
 int agent_join_servers(struct agent *a, struct err *err)
 {
-	const struct agent_tree *t = a->tree;
-	const struct mcp_selection *session = t->main.servers;
+	const struct services *sv = a->tree->services;
+	const struct agent_definition *d = a->definition;
 
 	(void)err;
-	if (!a->parent)
-		join_configured(a);
-	if (a->definition)
-		agent_join_declared(a, a->definition, &a->notes);
-	if (!a->parent)
-		return 0; /* its first turn waits for them */
+	if (!a->parent) { /* it has the configured ones and those of the host; its first turn waits for them */
+		for (size_t i = 0; sv->mcp_config && i < sv->mcp_config->count; i++)
+			if (sv->mcp_config->items[i].standing == MCP_COUNTS)
+				mcp_selection_join(agent_own_servers(a), sv->mcp_config->items[i].server);
+		for (struct host_server *h = sv->host_servers; h; h = h->next)
+			mcp_selection_join(agent_own_servers(a), h->server);
+		if (d && d->mcp_servers) {
+			(void)agent_own_servers(a); /* so that a change of any of them is noticed */
+			join_declared(a);
+		}
+		return 0;
+	}
+	if (d)
+		join_declared(a);
 	a->own_servers = a->servers ? mcp_selection_count(a->servers) : 0;
-	if (session && (a->servers || mcp_selection_settling(session)) && may_use_session(a))
-		share_session(a);
+	const struct mcp_selection *session = a->tree->main.servers;
+	/* An agent that names its tools, none of a server among them, does without the session's. */
+	bool uses_session = !d || !d->tools.present || d->tools.all || d->mcp_servers;
+	for (size_t i = 0; !uses_session && i < d->tools.count; i++)
+		uses_session = str_starts(str_from(d->tools.names[i]), STR("mcp__"));
+	/* One selection has all that it can use: the tools for resources read it, and the step waits for it. */
+	if (session && (a->servers || mcp_selection_settling(session)) && uses_session)
+		for (size_t i = 0; i < mcp_selection_count(session); i++)
+			mcp_selection_share(agent_own_servers(a), session,
+					    str_from(mcp_lease_server(mcp_selection_at(session, i))->name));
 	if (!a->servers)
 		return 0;
 	a->awaits_servers = true;
@@ -213,11 +169,6 @@ int agent_leave_servers(struct agent *a, struct err *err)
 	mcp_selection_free(TAKE(a->servers));
 	a->env.servers = NULL;
 	return 0;
-}
-
-const struct tool_set *agent_server_tools(const struct agent *a)
-{
-	return a->server_tools.count ? &a->server_tools : NULL;
 }
 
 void servers_of_definition(struct agent *a, struct tool_set *out)
@@ -242,57 +193,53 @@ void servers_of_definition(struct agent *a, struct tool_set *out)
 
 /* ---- what is told about them ------------------------------------------------------------------------------------- */
 
-static bool comes_with(const struct agent_tree *t, const struct mcp_selection *set, const struct tool *tool)
-{
-	if (tool->flags & TOOL_FINDS_TOOLS)
-		return t->deferral.when != DEFER_NEVER;
-	return (tool->flags & TOOL_NEEDS_SERVERS) && mcp_selection_has_resources(set);
-}
-
 void servers_bring_tools(const struct agent_tree *t, const struct mcp_selection *set, struct tool_set *pool)
 {
 	const struct tool *const *table = t->kit->table;
 
-	for (size_t i = 0; set && table && table[i]; i++)
-		if (comes_with(t, set, table[i]) && !tool_set_find(pool, str_from(table[i]->name)))
+	for (size_t i = 0; set && table && table[i]; i++) {
+		bool comes = table[i]->flags & TOOL_FINDS_TOOLS
+				     ? t->deferral.when != DEFER_NEVER
+				     : (table[i]->flags & TOOL_NEEDS_SERVERS) && mcp_selection_has_resources(set);
+		if (comes && !tool_set_find(pool, str_from(table[i]->name)))
 			tool_set_add(pool, table[i]);
+	}
 }
 
-static bool offers_tools(struct mcp_lease *link)
+/* Returns a reference; NULL: it is not connected. */
+static struct mcp_catalog *lease_catalog(struct mcp_lease *lease)
 {
-	struct mcp_catalog *c =
-		mcp_lease_state(link) == MCP_CONNECTED ? mcp_client_catalog(mcp_lease_client(link)) : NULL;
-	bool offers = c && c->tool_count;
-
-	mcp_catalog_unref(c);
-	return offers;
+	return mcp_lease_state(lease) == MCP_CONNECTED ? mcp_client_catalog(mcp_lease_client(lease)) : NULL;
 }
 
-const char *const *servers_ready(const struct agent_tree *t, struct arena *arena)
+/* Names of the session's servers that offer tools, with those that still connect, NULL-terminated, in the arena. */
+static const char *const *servers_offering(const struct agent_tree *t, bool settling, struct arena *arena)
 {
 	const struct mcp_selection *set = t->main.servers;
 	size_t count = set ? mcp_selection_count(set) : 0, n = 0;
 	const char **names = arena_calloc(arena, (count + 1) * sizeof *names);
 
-	for (size_t i = 0; i < count; i++)
-		if (offers_tools(mcp_selection_at(set, i)))
-			names[n++] = mcp_lease_server(mcp_selection_at(set, i))->name;
+	for (size_t i = 0; i < count; i++) {
+		struct mcp_lease *lease = mcp_selection_at(set, i);
+		struct mcp_catalog *c = lease_catalog(lease);
+		if ((c && c->tool_count) || (settling && mcp_lease_settling(lease)))
+			names[n++] = mcp_lease_server(lease)->name;
+		mcp_catalog_unref(c);
+	}
 	return names;
+}
+
+const char *const *servers_ready(const struct agent_tree *t, struct arena *arena)
+{
+	return servers_offering(t, false, arena);
 }
 
 bool servers_admit(const struct agent_tree *t, const struct agent_definition *d)
 {
 	AUTO_ARENA struct arena arena = { 0 };
-	const struct mcp_selection *set = t->main.servers;
-	size_t count = set ? mcp_selection_count(set) : 0, n = 0;
-	const char **names = arena_calloc(&arena, (count + 1) * sizeof *names);
 
-	for (size_t i = 0; i < count; i++) {
-		struct mcp_lease *lease = mcp_selection_at(set, i);
-		if (offers_tools(lease) || mcp_lease_settling(lease))
-			names[n++] = mcp_lease_server(lease)->name;
-	}
-	return roster_has(t->services->registry, d, &(struct roster_spec){ .mcp_servers = names });
+	return roster_has(t->services->registry, d,
+			  &(struct roster_spec){ .mcp_servers = servers_offering(t, true, &arena) });
 }
 
 bool servers_lacking(const struct agent_tree *t, const struct agent_definition *d, struct buf *why)
@@ -309,23 +256,19 @@ bool servers_lacking(const struct agent_tree *t, const struct agent_definition *
 	return true;
 }
 
-static void describe(struct buf *out, struct mcp_lease *link)
-{
-	struct mcp_catalog *c =
-		mcp_lease_state(link) == MCP_CONNECTED ? mcp_client_catalog(mcp_lease_client(link)) : NULL;
-
-	if (c && c->instructions[0])
-		buf_addf(out, "%s## %s\n%s\n", out->n ? "\n" : "", mcp_lease_server(link)->name, c->instructions);
-	mcp_catalog_unref(c);
-}
-
 void servers_describe(struct buf *out, const struct agent *a)
 {
 	const struct mcp_selection *set = a->env.servers;
 	AUTO_BUF struct buf texts = { 0 };
 
-	for (size_t i = 0; set && i < mcp_selection_count(set); i++)
-		describe(&texts, mcp_selection_at(set, i));
+	for (size_t i = 0; set && i < mcp_selection_count(set); i++) {
+		struct mcp_lease *lease = mcp_selection_at(set, i);
+		struct mcp_catalog *c = lease_catalog(lease);
+		if (c && c->instructions[0])
+			buf_addf(&texts, "%s## %s\n%s\n", texts.n ? "\n" : "", mcp_lease_server(lease)->name,
+				 c->instructions);
+		mcp_catalog_unref(c);
+	}
 	if (texts.n)
 		buf_addf(
 			out,

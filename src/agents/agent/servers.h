@@ -12,9 +12,7 @@ int agent_join_servers(struct agent *a, struct err *err);
 int agent_leave_servers(struct agent *a, struct err *err);
 void agent_stop_awaiting_servers(struct agent *a); /* for servers: the step ends now */
 
-/* The tools that the servers of a definition bring, whatever its `tools` says; NULL: it has none. */
-const struct tool_set *agent_server_tools(const struct agent *a);
-/* The same of a main agent with a definition: appends tools of its own servers and of those that it names. */
+/* Of a main agent with a definition: appends tools of its own servers and of those that it names. */
 void servers_of_definition(struct agent *a, struct tool_set *out);
 
 /* The built-in tools that come with servers join the pool, unless they are there: those for resources, if a server of the set

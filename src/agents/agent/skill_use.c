@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * skill_use.c - an agent uses a skill, and has some from its birth. */
+ * skill_use.c - an agent uses a skill; preloaded skills. */
 #include "agents/agent/skill_use.h"
 #include "core/model/catalog.h"
-#include "agents/agent/skill_recall.h"
-#include "agents/agent/skill_wake.h"
 
 enum { BYTES_PER_TOKEN = 4, NAMES_SHOWN = 20 };
 
@@ -39,15 +37,6 @@ unsigned agent_skill_views(const struct agent *a, const struct catalog_entry *e)
 	return skill_views(e, a->tree->skills.overrides);
 }
 
-static void add_failed(struct buf *out, const struct catalog *r, struct str name)
-{
-	for (size_t i = 0; i < r->failed_count; i++)
-		if (str_has(str_from(r->failed[i].path), name)) {
-			buf_addf(out, " %s:%u: %s.", r->failed[i].path, r->failed[i].line, r->failed[i].message);
-			return;
-		}
-}
-
 void agent_explain_no_skill(struct buf *out, const struct agent *a, struct str name)
 {
 	const struct catalog *r = a->tree->skills.registry;
@@ -56,8 +45,11 @@ void agent_explain_no_skill(struct buf *out, const struct agent *a, struct str n
 	buf_addf(out, "Unknown skill: " STR_FMT ".", STR_ARG(name));
 	if (!r)
 		return;
-	if (name.n)
-		add_failed(out, r, name);
+	for (size_t i = 0; name.n && i < r->failed_count; i++)
+		if (str_has(str_from(r->failed[i].path), name)) {
+			buf_addf(out, " %s:%u: %s.", r->failed[i].path, r->failed[i].line, r->failed[i].message);
+			break;
+		}
 	skill_registry_add_near(&near, r, name);
 	if (near.n) {
 		buf_addf(out, " Did you mean one of these: %s?", near.p);
@@ -68,35 +60,29 @@ void agent_explain_no_skill(struct buf *out, const struct agent *a, struct str n
 	buf_addstr(out, r->active_count > NAMES_SHOWN ? " and more." : r->active_count ? "." : "");
 }
 
-static size_t listing_budget(const struct agent *a)
-{
-	double bytes = (double)model_find(a->model)->context * BYTES_PER_TOKEN * a->tree->skills.listing_part;
-
-	return bytes >= 1 && bytes < 1e9 ? (size_t)bytes : 0;
-}
-
 static struct skill_listing_spec listing_of(const struct agent *a)
 {
 	int64_t chars = a->tree->skills.listing_chars;
+	double bytes = (double)model_find(a->model)->context * BYTES_PER_TOKEN * a->tree->skills.listing_part;
 
 	return (struct skill_listing_spec){ .overrides = a->tree->skills.overrides,
-					    .budget_bytes = listing_budget(a),
+					    .budget_bytes = bytes >= 1 && bytes < 1e9 ? (size_t)bytes : 0,
 					    .most_chars = chars > 0 ? (size_t)chars : 0 };
 }
 
-static bool is_up(void *data, const struct catalog_entry *e)
+static bool is_active(void *data, const struct catalog_entry *e)
 {
-	return !agent_skill_sleeps(data, e);
+	return !agent_skill_inactive(data, e);
 }
 
-/* What the agent is to know now. True: it is not what it was told last. */
+/* The list as it is now. True: the model has another one. */
 static bool write_list(struct agent *a, const struct catalog *r, struct buf *out)
 {
 	struct skill_listing_spec spec = listing_of(a);
 	uint64_t before = a->skills_list_hash;
 	bool was_told = a->skills_listed;
 
-	spec.shows = is_up;
+	spec.shows = is_active;
 	spec.data = a;
 	skill_listing_write(out, r, &spec);
 	a->skills_listed = r->generation + 1;
@@ -147,37 +133,7 @@ void agent_tree_reload_skills(struct agent_tree *t)
 
 /* ---- what it may do ---------------------------------------------------------------------------------------------- */
 
-static void allow_its_tools(struct skill_use *u)
-{
-	const struct name_list *tools = &u->skill->allowed_tools;
-	struct rule_origin origin = { .layer = "command", .file = u->skill->file };
-
-	for (size_t i = 0; i < tools->count; i++)
-		(void)rule_set_add(u->grant->rules, RULE_ALLOW, str_from(tools->names[i]), &origin, NULL, NULL, NULL);
-}
-
-/* A limit that is no valid rule forbids its tool. */
-static void forbid_its_tools(struct skill_use *u)
-{
-	const struct name_list *tools = &u->skill->disallowed_tools;
-	struct rule_origin origin = { .layer = "command", .file = u->skill->file };
-
-	for (size_t i = 0; i < tools->count; i++) {
-		struct str text = str_from(tools->names[i]);
-		struct str rest = text;
-		if (rule_set_add(u->grant->rules, RULE_DENY, text, &origin, NULL, NULL, NULL) < 0)
-			(void)rule_set_add(u->grant->rules, RULE_DENY, str_cut(&rest, '('), &origin, NULL, NULL, NULL);
-	}
-}
-
-static bool is_trusted(const struct agent *a, const struct skill *s)
-{
-	if (s->source == SOURCE_PROJECT)
-		return a->tree->switches.trusted;
-	return s->source != SOURCE_PLUGIN || s->plugin_trusted;
-}
-
-static void say(const struct agent *a, const char *file, const char *what)
+static void emit_problem(const struct agent *a, const char *file, const char *what)
 {
 	AUTO_BUF struct buf text = { 0 };
 
@@ -185,60 +141,66 @@ static void say(const struct agent *a, const char *file, const char *what)
 	a->tree->on_event(a->tree->data, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&text) });
 }
 
-/* Its hooks are there from now on, once. */
-static void register_hooks(struct agent *a, const struct skill *s)
+/* Its hooks stay until the session ends; they are registered once. */
+static void register_skill_hooks(struct agent *a, const struct skill *s)
 {
 	AUTO_ARENA struct arena arena = { 0 };
 	struct diagnostics problems = { .arena = &arena };
 	struct agent_tree *t = a->tree;
+	bool trusted =
+		s->source == SOURCE_PROJECT ? t->switches.trusted : s->source != SOURCE_PLUGIN || s->plugin_trusted;
 
 	for (size_t i = 0; i < t->skill_hook_count; i++)
 		if (!strcmp(t->skill_hooks[i].file, s->file))
 			return;
 	if (agent_tree_bars(t, s->source, "hooks")) {
-		say(a, s->file, "its hooks do not run: managed settings allow only plugins to bring hooks");
+		emit_problem(a, s->file, "its hooks do not run: managed settings allow only plugins to bring hooks");
 		return;
 	}
 	if (t->skill_hook_count == MOST_SKILL_HOOKS) {
-		say(a, s->file, "its hooks do not run: too many skills have hooks already");
+		emit_problem(a, s->file, "its hooks do not run: too many skills have hooks already");
 		return;
 	}
 	struct hook_set *set = hook_set_parse(&(struct hook_source){ .layer = HOOK_FROM_SKILL,
 								     .file = s->file,
 								     .plugin_root = s->plugin_root,
 								     .plugin_data = s->plugin_data,
-								     .trusted = is_trusted(a, s) },
+								     .trusted = trusted },
 					      str_from(s->hooks), &t->services->policy.hook_policy, &problems);
 	for (size_t i = 0; i < problems.count; i++)
-		say(a, s->file, problems.list[i].message);
-	if (!is_trusted(a, s))
-		say(a, s->file, "its hooks do not run: this folder or plugin is not trusted");
+		emit_problem(a, s->file, problems.list[i].message);
+	if (!trusted)
+		emit_problem(a, s->file, "its hooks do not run: this folder or plugin is not trusted");
 	t->skill_hooks[t->skill_hook_count].set = set;
 	t->skill_hooks[t->skill_hook_count++].file = arena_strdup(&set->arena, s->file);
 }
 
 /* ---- one use ----------------------------------------------------------------------------------------------------- */
 
-static void leave(struct skill_use *u)
-{
-	*u->prev = u->next;
-	if (u->next)
-		u->next->prev = u->prev;
-}
-
 static void on_rendered(void *data, const struct skill_text *text)
 {
 	struct skill_use *u = data;
 	struct agent *a = u->agent;
 	struct skill_result result = { .text = text->text, .failure = text->failure };
+	const struct name_list *denied = &u->skill->disallowed_tools;
+	const struct rule_origin origin = { .layer = "command", .file = u->skill->file };
 
-	leave(u);
+	*u->prev = u->next;
+	if (u->next)
+		u->next->prev = u->prev;
 	if (text->failure.n || !u->lasting) {
 		permission_revoke(&a->permission, u->grant);
 	} else {
-		forbid_its_tools(u);
+		/* A limit that is not a valid rule denies its tool. */
+		for (size_t i = 0; i < denied->count; i++) {
+			struct str rule = str_from(denied->names[i]);
+			struct str rest = rule;
+			if (rule_set_add(u->grant->rules, RULE_DENY, rule, &origin, NULL, NULL, NULL) < 0)
+				(void)rule_set_add(u->grant->rules, RULE_DENY, str_cut(&rest, '('), &origin, NULL, NULL,
+						   NULL);
+		}
 		if (u->skill->hooks)
-			register_hooks(a, u->skill);
+			register_skill_hooks(a, u->skill);
 		if (!u->skill->is_fork) {
 			agent_take_turn_model(a, u->skill);
 			result.is_known = !agent_note_skill(a, u->skill->name, text->text);
@@ -265,7 +227,10 @@ struct skill_use *skill_use_start(struct agent *a, struct skill *skill, struct s
 	if (u->next)
 		u->next->prev = &u->next;
 	a->skill_uses = u;
-	allow_its_tools(u);
+	const struct rule_origin origin = { .layer = "command", .file = skill->file };
+	for (size_t i = 0; i < skill->allowed_tools.count; i++)
+		(void)rule_set_add(u->grant->rules, RULE_ALLOW, str_from(skill->allowed_tools.names[i]), &origin, NULL,
+				   NULL, NULL);
 	u->render = skill_render_start(
 		&(struct skill_render_spec){
 			.skill = skill,
@@ -297,7 +262,7 @@ struct tool_call *skill_use_question(const struct agent *a, const char *call_id)
 	return NULL;
 }
 
-/* ---- from birth --------------------------------------------------------------------------------------------------- */
+/* ---- preloaded --------------------------------------------------------------------------------------------------- */
 
 struct preload {
 	struct preload_spec spec;
@@ -323,20 +288,17 @@ static void on_preloaded(void *data, const struct skill_result *result)
 		p->spec.done(p->spec.data);
 }
 
-static void preload_one(struct preload *p, const struct catalog_entry *e, struct str arguments, struct buf *out)
-{
-	p->name = arena_strdup(&p->spec.agent->arena, e->name);
-	p->out = out;
-	p->use = skill_use_start(p->spec.agent, e->skill, arguments, false, on_preloaded, p);
-}
-
-/* The next of the names that there is. */
-static bool preload_listed(struct preload *p)
+/* The next skill of the names that exists, then the one of the initial prompt. False: none is left. */
+static bool preload_next(struct preload *p)
 {
 	struct agent *a = p->spec.agent;
 	const struct name_list *names = p->spec.names;
+	const char *initial = p->spec.initial;
+	const struct catalog_entry *found = NULL;
+	struct str arguments = { 0 };
 
-	while (p->at < names->count) {
+	p->out = p->spec.skills;
+	while (p->at < names->count && !found) {
 		const char *name = names->names[p->at++];
 		const struct catalog_entry *e = agent_skill(a, str_from(name));
 		if (!e && a->definition && a->definition->plugin) /* its own plugin's need no prefix */
@@ -345,35 +307,23 @@ static bool preload_listed(struct preload *p)
 			buf_addf(p->spec.notes, "the skill %s is not available\n", name);
 		else if (!(agent_skill_views(a, e) & SKILL_FOR_MODEL))
 			buf_addf(p->spec.notes, "the skill %s is for the user alone and is not preloaded\n", name);
-		else {
-			preload_one(p, e, STR(""), p->spec.skills);
-			return true;
-		}
+		else
+			found = e;
 	}
-	return false;
-}
-
-static bool preload_initial(struct preload *p)
-{
-	const char *initial = p->spec.initial;
-	struct str rest = str_from(initial);
-
-	if (p->at++ > p->spec.names->count || !initial || initial[0] != '/')
-		return false;
-	struct str name = str_cut(&rest, ' ');
-	const struct catalog_entry *e = agent_skill(p->spec.agent, name);
-	if (!e) {
-		buf_addf(p->spec.notes, "the initial prompt names a skill that does not exist: " STR_FMT "\n",
-			 STR_ARG(name));
-		return false;
+	if (!found && p->at++ == names->count && initial && initial[0] == '/') {
+		arguments = str_from(initial);
+		struct str name = str_cut(&arguments, ' ');
+		p->out = p->spec.initial_skill;
+		found = agent_skill(a, name);
+		if (!found)
+			buf_addf(p->spec.notes, "the initial prompt names a skill that does not exist: " STR_FMT "\n",
+				 STR_ARG(name));
 	}
-	preload_one(p, e, rest.p ? rest : STR(""), p->spec.initial_skill);
+	if (!found)
+		return false;
+	p->name = arena_strdup(&a->arena, found->name);
+	p->use = skill_use_start(a, found->skill, arguments.p ? arguments : STR(""), false, on_preloaded, p);
 	return true;
-}
-
-static bool preload_next(struct preload *p)
-{
-	return preload_listed(p) || preload_initial(p);
 }
 
 struct preload *preload_start(const struct preload_spec *spec)

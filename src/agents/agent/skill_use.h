@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * skill_use.h - an agent uses a skill, and has some from its birth: those that its definition names, and of a child the one
- * that its initial prompt begins with. */
+ * skill_use.h - skills of an agent: those that it uses, and preloaded ones, which its definition names or, of a child, its
+ * initial prompt begins with. */
 #pragma once
 #include "defs/skill/registry.h"
 #include "defs/skill/render.h"
+#include "core/message/transcript.h"
 #include "agents/agent/tree.h"
 
 struct skill_use;
@@ -22,21 +23,21 @@ unsigned agent_skill_views(const struct agent *a, const struct catalog_entry *e)
 /* Why there is none of this name, with names that look like it. */
 void agent_explain_no_skill(struct buf *out, const struct agent *a, struct str name);
 
-/* Leads to done exactly once, from the loop. lasting: what it allows, forbids and hooks into holds on; otherwise its own commands
- * alone are allowed by it. */
+/* Leads to done exactly once, from the loop. lasting: its allowed and disallowed tools and its hooks stay in force; otherwise
+ * it allows only its own commands. */
 struct skill_use *skill_use_start(struct agent *a, struct skill *skill, struct str arguments, bool lasting,
 				  skill_use_fn *done, void *data);
 void skill_use_cancel(struct skill_use *u); /* a request: done still comes */
-/* A command or a file of a skill about which somebody is asked, by the id of its call; NULL: there is none. */
+/* A call of a skill that waits for an answer of the user, by its id; NULL: there is none. */
 struct tool_call *skill_use_question(const struct agent *a, const char *call_id);
 
 /* The list of skills as a system reminder, if the agent can use them and has not been told this list yet. */
 void agent_list_skills(struct agent *a, struct buf *out);
-/* An agent that was told a list hears with its next request of those that have come to it: shows says which. */
+/* An agent that has a list of skills gets further ones with its next request: those that shows selects. */
 void agent_tell_skills(struct agent *a, bool (*shows)(void *data, const struct catalog_entry *e), void *data);
-void agent_tree_reload_skills(struct agent_tree *t); /* whatever was looked at when */
+void agent_tree_reload_skills(struct agent_tree *t); /* at once */
 
-/* ---- from birth --------------------------------------------------------------------------------------------------- */
+/* ---- preloaded --------------------------------------------------------------------------------------------------- */
 
 struct preload;
 
@@ -57,3 +58,36 @@ struct preload *preload_start(const struct preload_spec *spec);
 void preload_stop(struct preload *p); /* done comes soon; NULL is allowed */
 
 int agent_preload(struct agent *a, struct err *err); /* a step of life[] */
+
+/* ---- skill_activation.c: skills that an agent gets by the files it works on ----
+ *
+ * They belong to a directory below its working directory that has .claude/skills of its own, or have `paths`. They stay
+ * inactive until a tool of the agent touches a matching path; then its model gets their descriptions. Each agent activates
+ * its own; a fork has those of its parent. */
+
+struct skill_activation; /* directories and skills that an agent has touched; owned by it, NULL: none */
+
+/* The call has succeeded. The next request lists the skills that it activates. */
+void agent_touch(struct agent *a, const struct tool_call *call);
+/* A file that the agent touched in an earlier process: the next list of skills has its skills. */
+void agent_recall_touch(struct agent *a, const char *path);
+bool agent_skill_inactive(const struct agent *a, const struct catalog_entry *e);
+void skill_activation_free(struct skill_activation *w);
+
+/* ---- skill_restore.c: restores the texts of skills after a compaction ----
+ *
+ * The conversation itself is the record: a text of a skill is found in it by its form, so a resumed or forked session knows
+ * as much as the one that used the skill.
+ *
+ *     Skill NAME:\n\nTEXT                              the result of a Skill call
+ *     <skill name="NAME">\nTEXT\n</skill>, several     typed by the user, preloaded, or attached again */
+
+/* A text in that form, for a block of its own. */
+void skill_text_add(struct buf *out, const char *name, struct str text);
+/* The agent's conversation gets this text. False: it has this very text already. */
+bool agent_note_skill(struct agent *a, const char *name, struct str text);
+
+enum { SKILL_KEPT_BYTES = 20000, SKILL_KEPT_TOTAL = 100000 }; /* 5,000 tokens of a text, 25,000 of all */
+/* For a conversation that starts again: the last text of each skill that t has, the latest use first. The model no longer
+ * knows a text that is left out or cut. */
+void agent_recall_skills(struct agent *a, const struct transcript *t, struct buf *out);

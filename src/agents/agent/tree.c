@@ -25,14 +25,6 @@ void agent_tree_open(struct agent_tree *t)
 	t->services->trees = t;
 }
 
-static void task_free(struct agent_record *record)
-{
-	assert(!record->live && !record->waits);
-	buf_release(&record->report);
-	arena_release(&record->arena);
-	free(record);
-}
-
 void agent_tree_release(struct agent_tree *t)
 {
 	struct agent_tree **at = t->services ? &t->services->trees : NULL; /* NULL: it only has records */
@@ -42,7 +34,8 @@ void agent_tree_release(struct agent_tree *t)
 	if (at && *at)
 		*at = t->next;
 	buf_release(&t->hook_notes);
-	recent_prompts_release(&t->recent_prompts);
+	for (size_t i = 0; i < t->recent_prompts.count; i++)
+		free(t->recent_prompts.texts[i]);
 	assert(!t->alive);
 	if (t->services && t->services->loop)
 		timer_stop(t->services->loop, &t->tasks_timer);
@@ -50,7 +43,10 @@ void agent_tree_release(struct agent_tree *t)
 	tool_set_release(&t->pool);
 	for (struct agent_record *record = t->records, *next; record; record = next) {
 		next = record->next;
-		task_free(record);
+		assert(!record->live && !record->waits);
+		buf_release(&record->report);
+		arena_release(&record->arena);
+		free(record);
 	}
 	map_release(&t->by_id);
 	if (t->slots.loop)
@@ -154,14 +150,6 @@ struct agent *agent_tree_find(struct agent_tree *t, const char *id)
 	return record && record->live ? record->live : NULL;
 }
 
-struct agent *agent_find(const struct services *sv, const char *session_id, const char *agent_id)
-{
-	for (struct agent_tree *t = sv->trees; t; t = t->next)
-		if (t->session_id && !strcmp(t->session_id, session_id))
-			return agent_tree_find(t, agent_id ? agent_id : "");
-	return NULL;
-}
-
 void agent_wait_add(struct agent_record *record, struct agent_wait *wait)
 {
 	wait->next = record->waits;
@@ -170,12 +158,12 @@ void agent_wait_add(struct agent_record *record, struct agent_wait *wait)
 
 void agent_wait_remove(struct agent_record *record, struct agent_wait *wait)
 {
-	for (struct agent_wait **at = &record->waits; *at; at = &(*at)->next) {
-		if (*at != wait)
-			continue;
+	struct agent_wait **at = &record->waits;
+
+	while (*at && *at != wait)
+		at = &(*at)->next;
+	if (*at)
 		*at = wait->next;
-		return;
-	}
 }
 
 void agent_record_end_waits(struct agent_record *record)
@@ -190,7 +178,7 @@ void agent_record_end_waits(struct agent_record *record)
 /* Figures of one that runs are in its agent. */
 void agent_record_refresh(struct agent_record *record)
 {
-	const struct agent *a = record->live ? record->live : NULL;
+	const struct agent *a = record->live;
 
 	if (!a)
 		return;
@@ -298,7 +286,7 @@ void agent_tree_tell_tasks(struct agent_tree *t)
 	timer_start(t->services->loop, &t->tasks_timer, TASKS_PAUSE_MS);
 }
 
-/* Who wants to know gets the whole list each time: with a thousand of them that cannot be for each one. */
+/* The event makes hosts read the whole list: with a thousand agents that is too much for each change. */
 void agent_tree_tasks_changed(struct agent_tree *t)
 {
 	t->tasks_changed = true;
@@ -308,19 +296,17 @@ void agent_tree_tasks_changed(struct agent_tree *t)
 
 /* ---- what they cost and were denied ------------------------------------------------------------------------------ */
 
-static struct usage *spending_of(struct agent_tree *t, const char *model)
-{
-	for (size_t i = 0; i < t->spending_count; i++)
-		if (!strcmp(t->spending[i].model, model))
-			return &t->spending[i].usage;
-	t->spending = xrealloc(t->spending, (t->spending_count + 1) * sizeof *t->spending);
-	t->spending[t->spending_count] = (struct model_spending){ .model = xstrdup(model) };
-	return &t->spending[t->spending_count++].usage;
-}
-
 void agent_tree_spend(struct agent_tree *t, struct budget *budget, const char *model, const struct usage *usage)
 {
-	usage_add(spending_of(t, model), usage);
+	size_t i = 0;
+
+	while (i < t->spending_count && strcmp(t->spending[i].model, model) != 0)
+		i++;
+	if (i == t->spending_count) {
+		t->spending = xrealloc(t->spending, (i + 1) * sizeof *t->spending);
+		t->spending[t->spending_count++] = (struct model_spending){ .model = xstrdup(model) };
+	}
+	usage_add(&t->spending[i].usage, usage);
 	budget_spend(budget, model, usage);
 }
 

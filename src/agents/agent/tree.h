@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * tree.h - all agents of one session: the main agent, its children and theirs. What they share, the caps that hold for all
- * of them together, and a record of each one that ever was (docs/internals/subagent.md). */
+ * tree.h - all agents of one session: the main agent, its children and theirs. What they share, the limits for all of them
+ * together, and a record of every child, including finished ones (docs/internals/subagent.md). */
 #pragma once
 #include "lib/base/map.h"
 #include "defs/policy/services.h"
@@ -71,7 +71,7 @@ struct agent_member {
 	const char *told; /* ids of messages that became a part of its first words, with blanks between; NULL: none */
 };
 
-/* What a team has to say about the lives of its members (agents/team). Each comes from the loop. */
+/* Callbacks of a team about the lives of its members (agents/team). Each comes from the loop. */
 struct team_ops {
 	void (*first_words)(struct agent *a, struct buf *out); /* its task, as its first message */
 	void (*spawned)(struct tool_call *call,
@@ -87,7 +87,7 @@ struct team_ops {
 		     struct tool_call *call); /* ExitPlanMode; false: it is not for the lead to approve */
 };
 
-/* What is known of a child, also when it is gone */
+/* A child, also after its end */
 struct agent_record {
 	struct agent_tree *tree;
 	struct agent_record *next; /* in the order of starting */
@@ -101,7 +101,7 @@ struct agent_record {
 	char run_id[UUID_LEN + 1];
 	bool background, one_shot, is_fork, built_in;
 	bool shares_history;  /* a fork, or forkContext: it began with its parent's history */
-	bool stopped_by_user; /* it stays stopped until the user says otherwise */
+	bool stopped_by_user; /* agents cannot continue it */
 	enum end_state state;
 	struct agent *live;           /* NULL: it does not run */
 	int64_t started_ms, ended_ms; /* wall clock */
@@ -126,13 +126,13 @@ struct agent_record {
 	struct agent_member *member; /* in the arena; NULL: it is in no team */
 };
 
-/* Somebody waits for an agent to end. on_end comes once, from the loop, unless it is taken back. */
+/* A wait for the end of an agent. on_end is called once, from the loop, unless the wait is removed. */
 struct agent_wait {
 	struct agent_wait *next;
 	void (*on_end)(struct agent_wait *wait);
 };
 
-/* What the user said, oldest first, for the classifier. A zeroed struct is empty. */
+/* Prompts of the user, oldest first, for the classifier. A zeroed struct is empty. */
 enum { MOST_RECENT_PROMPTS = 10 };
 struct recent_prompts {
 	char *texts[MOST_RECENT_PROMPTS]; /* owned */
@@ -170,7 +170,7 @@ struct agent_tree {
 		struct catalog *registry;     /* NULL: there are none */
 		const struct json *overrides; /* the setting skillOverrides; NULL: none */
 		bool no_commands;             /* they run none */
-		bool fork_in_background;      /* somebody watches: a skill that forks is not waited for */
+		bool fork_in_background;      /* interactive: a skill that forks runs in the background */
 		double listing_part;          /* of the model's context that their list may take */
 		int64_t listing_chars;        /* of a description in it */
 	} skills;
@@ -263,7 +263,6 @@ struct agent_tree {
 void agent_tree_open(struct agent_tree *t);    /* main is initialised, not opened */
 void agent_tree_release(struct agent_tree *t); /* no child may be alive */
 
-/* The main agent's side: children that are not waited for, alive. */
 /* Ends all children: suspend for a session that is closed and may be resumed, otherwise as stopped. on_idle follows. */
 void agent_tree_end(struct agent_tree *t, bool suspend);
 void agent_tree_pause(struct agent_tree *t, bool on); /* back-pressure, all agents */
@@ -276,8 +275,6 @@ bool agent_tree_trusts_plugin(const struct agent_tree *t, const char *name); /* 
 /* strictPluginOnlyCustomization: definitions of this source may not bring hooks ("hooks") or servers ("mcp"). */
 bool agent_tree_bars(const struct agent_tree *t, enum definition_source source, const char *kind);
 struct agent *agent_tree_find(struct agent_tree *t, const char *id); /* alive; "" is the main agent */
-/* Of any session of a runtime; agent_id NULL or "": its main agent. NULL: it is gone. */
-struct agent *agent_find(const struct services *sv, const char *session_id, const char *agent_id);
 void agent_wait_add(struct agent_record *record, struct agent_wait *wait);
 void agent_wait_remove(struct agent_record *record, struct agent_wait *wait);
 void agent_record_end_waits(struct agent_record *record);                     /* it has ended */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * access.c - what an agent may use: which tools it has, and its permission. The main agent's tools are the pool that children choose
  * from, or a choice from it. */
-#include "agents/life/access.h"
+#include "agents/life/life.h"
 #include "config/settings/settings.h"
 #include "defs/agentdef/builtin.h"
 #include "defs/policy/permissions.h"
@@ -9,23 +9,9 @@
 #include "agents/life/agent_tool.h"
 #include "agents/agent/context.h"
 #include "agents/agent/servers.h"
-#include "agents/agent/tool_load.h"
 #include "agents/worktree/worktree.h"
 
 /* ---- the pool of a session ---------------------------------------------------------------------------------------- */
-
-/* Beginnings of the names of models that keep track of their work by themselves */
-static const char *const planners[] = {
-	"claude-opus-4-8", "claude-opus-4-9", "claude-opus-5", "claude-sonnet-5", "claude-fable", "claude-mythos",
-};
-
-static bool plans_alone(const char *model)
-{
-	for (size_t i = 0; i < COUNT_OF(planners); i++)
-		if (str_starts(str_from(model), str_from(planners[i])))
-			return true;
-	return false;
-}
 
 static bool is_named(const char *rules, const char *tool)
 {
@@ -41,6 +27,12 @@ static bool is_named(const char *rules, const char *tool)
  * CLAUDE_CODE_ENABLE_TODO_TOOLS=1 offers it to models that plan without one, as an allow rule for the tool does. */
 static bool offers_list(const struct agent_tree *t, const struct tool *tool)
 {
+	/* Prefixes of models that plan without a list */
+	static const char *const planners[] = {
+		"claude-opus-4-8", "claude-opus-4-9", "claude-opus-5",
+		"claude-sonnet-5", "claude-fable",    "claude-mythos",
+	};
+	bool plans_alone = false;
 	const char *tasks = getenv("CLAUDE_CODE_ENABLE_TASKS");
 	bool by_tasks = !tasks || !tasks[0] || env_is_on("CLAUDE_CODE_ENABLE_TASKS");
 
@@ -50,10 +42,12 @@ static bool offers_list(const struct agent_tree *t, const struct tool *tool)
 		return true;
 	if (by_tasks != ((tool->flags & TOOL_TASK_LIST) != 0))
 		return false;
-	return env_is_on("CLAUDE_CODE_ENABLE_TODO_TOOLS") || !plans_alone(t->main.model);
+	for (size_t i = 0; i < COUNT_OF(planners) && !plans_alone; i++)
+		plans_alone = str_starts(str_from(t->main.model), str_from(planners[i]));
+	return !plans_alone || env_is_on("CLAUDE_CODE_ENABLE_TODO_TOOLS");
 }
 
-static bool is_offered(const struct agent_tree *t, const struct tool *tool)
+static bool pool_offers(const struct agent_tree *t, const struct tool *tool)
 {
 	const struct services *sv = t->services;
 
@@ -99,23 +93,10 @@ static int fill_pool(struct agent_tree *t, const char *list, struct err *err)
 			map_set(&wanted, str_from(tool->name), t);
 	}
 	for (size_t i = 0; i < all.count && status == 0; i++)
-		if ((everything && is_offered(t, all.tools[i])) || map_get(&wanted, str_from(all.tools[i]->name)))
+		if ((everything && pool_offers(t, all.tools[i])) || map_get(&wanted, str_from(all.tools[i]->name)))
 			tool_set_add(&t->pool, all.tools[i]);
 	map_release(&wanted);
 	return status;
-}
-
-/* The tools that the session has itself; those of servers, and the one for the answer, are its own again. */
-static void copy_pool(struct agent_tree *t, const struct agent_tree *from)
-{
-	struct tool base = from->agent_tool;
-
-	base.definition = from->agent_base;
-	for (size_t i = 0; i < from->pool_own; i++) {
-		const struct tool *tool = from->pool.tools[i];
-		if (tool != from->answer_tool)
-			tool_set_add(&t->pool, tool == &from->agent_tool ? agent_tool_make(t, &base) : tool);
-	}
 }
 
 static void apply_limits(struct agent *a);
@@ -173,30 +154,24 @@ static int choose_main_tools(struct agent *a, struct err *err)
 {
 	struct agent_tree *t = a->tree;
 
-	if (a->origin)
-		copy_pool(t, a->origin->tree);
-	else if (fill_pool(t, t->services->options.tools, err) < 0)
+	if (a->origin) {
+		/* The built-in tools; those of servers, and the one for the answer, are the fork's own. */
+		const struct agent_tree *from = a->origin->tree;
+		struct tool base = from->agent_tool;
+		base.definition = from->agent_base;
+		for (size_t i = 0; i < from->pool_own; i++) {
+			const struct tool *tool = from->pool.tools[i];
+			if (tool != from->answer_tool)
+				tool_set_add(&t->pool, tool == &from->agent_tool ? agent_tool_make(t, &base) : tool);
+		}
+	} else if (fill_pool(t, t->services->options.tools, err) < 0) {
 		return -(int)err->kind;
+	}
 	if (t->answer_tool)
 		tool_set_add(&t->pool, t->answer_tool);
 	t->pool_own = t->pool.count;
 	choose_from_pool(a);
 	return 0;
-}
-
-/* What servers of its own bring is there, even if the session has none. A fork has its parent's. */
-static void find_pool(const struct agent *a, struct tool_set *out)
-{
-	const struct tool_set *from = a->is_fork ? &a->parent->tools : &a->tree->pool;
-
-	for (size_t i = 0; i < from->count; i++)
-		tool_set_add(out, from->tools[i]);
-	if (!a->is_fork)
-		servers_bring_tools(a->tree, a->servers, out);
-	const struct tool *const *table = a->tree->kit->table;
-	for (size_t i = 0; a->record->member && a->record->member->plan_required && table[i]; i++)
-		if ((table[i]->flags & TOOL_ENDS_PLAN) && !tool_set_find(out, str_from(table[i]->name)))
-			tool_set_add(out, table[i]); /* the lead approves, whether or not a user could */
 }
 
 int agent_choose_tools(struct agent *a, struct err *err)
@@ -207,17 +182,25 @@ int agent_choose_tools(struct agent *a, struct err *err)
 
 	if (!a->parent)
 		return choose_main_tools(a, err);
-	find_pool(a, &pool);
+	bool plans = a->record->member && a->record->member->plan_required;
+	const struct tool_set *from = a->is_fork ? &a->parent->tools : &t->pool;
+	for (size_t i = 0; i < from->count; i++)
+		tool_set_add(&pool, from->tools[i]);
+	if (!a->is_fork) /* tools of its own servers are there, even if the session has none */
+		servers_bring_tools(t, a->servers, &pool);
+	for (const struct tool *const *tool = t->kit->table; plans && *tool; tool++)
+		if (((*tool)->flags & TOOL_ENDS_PLAN) && !tool_set_find(&pool, str_from((*tool)->name)))
+			tool_set_add(&pool, *tool); /* the lead approves, whether or not a user could */
 	tool_choose(a->definition,
 		    &(struct tool_choice_spec){
 			    .pool = &pool,
-			    .own = agent_server_tools(a),
+			    .own = &a->server_tools,
 			    .background = a->record->background,
 			    .deepest = a->who.depth >= t->limits.depth,
 			    .memory = t->switches.memory_on,
 			    .whole = a->is_fork,
 			    .member = a->record->member != NULL,
-			    .plans = a->record->member && a->record->member->plan_required,
+			    .plans = plans,
 		    },
 		    &a->choice);
 	if (!a->is_fork &&
@@ -241,13 +224,6 @@ int agent_drop_tools(struct agent *a, struct err *err)
 	return 0;
 }
 
-static bool same_tools(const struct tool_set *a, const struct tool_set *b)
-{
-	if (a->count != b->count)
-		return false;
-	return !a->count || memcmp(a->tools, b->tools, a->count * sizeof *a->tools) == 0;
-}
-
 void agent_tree_renew_pool(struct agent_tree *t)
 {
 	struct agent *a = &t->main;
@@ -259,7 +235,8 @@ void agent_tree_renew_pool(struct agent_tree *t)
 		tool_set_add(&now, t->pool.tools[i]);
 	mcp_selection_tools(a->servers, &now);
 	servers_bring_tools(t, a->servers, &now);
-	if (same_tools(&t->pool, &now)) {
+	if (t->pool.count == now.count &&
+	    (!now.count || memcmp(t->pool.tools, now.tools, now.count * sizeof *now.tools) == 0)) {
 		tool_set_release(&now);
 		return;
 	}
@@ -298,12 +275,7 @@ static void apply_limits(struct agent *a)
 				       c->for_memory.list, c->for_memory.count);
 }
 
-static bool is_off(const struct permission *p, enum permission_mode mode)
-{
-	return (mode == PERMISSION_BYPASS && p->bypass_off) || (mode == PERMISSION_AUTO && p->auto_off);
-}
-
-/* As for a child: a mode may always be narrower; wider only by the word of somebody whom the user believes. */
+/* As for a child: a definition may always narrow the mode; it may widen it only if the user trusts its source. */
 static void use_mode_of_definition(struct agent *a, enum permission_mode *mode)
 {
 	const struct services *sv = a->tree->services;
@@ -324,7 +296,8 @@ static void use_mode_of_definition(struct agent *a, enum permission_mode *mode)
 			"this folder is not trusted, so the permissionMode of %s can only narrow: run `cadre trust` to "
 			"record consent\n",
 			d->name);
-	else if (is_off(&a->permission, wish))
+	else if ((wish == PERMISSION_BYPASS && a->permission.bypass_off) ||
+		 (wish == PERMISSION_AUTO && a->permission.auto_off))
 		buf_addf(&a->notes, "the permissionMode %s of %s is not available here\n", d->permission_mode, d->name);
 	else
 		*mode = wish;
@@ -365,30 +338,12 @@ static const char *const *guide_allows(struct agent *a, struct tool_choice *c)
 	return rules;
 }
 
-/* Of a member: as the call said. Until the lead has approved its plan it plans. */
-static bool has_own_mode(const struct agent *a)
+/* Of a member: the mode of the call, or plan mode until the lead has approved its plan. NULL: it has none of its own. */
+static const char *member_mode(const struct agent_member *m)
 {
-	const struct agent_member *m = a->record->member;
-
-	return m && (m->mode || (m->plan_required && !m->plan_approved));
-}
-
-static const char *mode_of_child(const struct agent *a)
-{
-	const struct agent_member *m = a->record->member;
-
-	if (!has_own_mode(a))
-		return !a->definition || (m && m->plan_required) ? NULL : a->definition->permission_mode;
+	if (!m)
+		return NULL;
 	return m->plan_required && !m->plan_approved ? "plan" : m->mode;
-}
-
-/* Of a worker: written without a question. */
-static const char *scratchpad(struct agent *a)
-{
-	const struct agent_tree *t = a->tree;
-
-	return t->switches.coordinator && t->session_dir ? arena_printf(&a->arena, "%s/scratchpad", t->session_dir)
-							 : NULL;
 }
 
 int agent_make_permission(struct agent *a, struct err *err)
@@ -404,12 +359,20 @@ int agent_make_permission(struct agent *a, struct err *err)
 
 	if (!a->parent)
 		return make_main_permission(a, err);
+	const struct agent_member *m = a->record->member;
+	const char *own_mode = member_mode(m);
+	const char *mode = own_mode ? own_mode : d && !(m && m->plan_required) ? d->permission_mode : NULL;
+	const char *memory_dir = NULL;
+	if (memory)
+		memory_dir = agent_memory_dir(&a->arena, d, &places);
+	else if (a->tree->switches.coordinator && a->tree->session_dir) /* workers write it without a question */
+		memory_dir = arena_printf(&a->arena, "%s/scratchpad", a->tree->session_dir);
 	permission_derive(&a->permission, a->gone.count ? &a->gone.list[a->gone.count - 1] : &a->parent->permission,
 			  &(struct permission_birth){
-				  .mode = mode_of_child(a),
+				  .mode = mode,
 				  .mode_invalid = d && d->permission_mode_invalid,
-				  .mode_holds = has_own_mode(a),
-				  .mode_may_widen = d && d->source != SOURCE_PLUGIN && trusted && !has_own_mode(a),
+				  .mode_holds = own_mode != NULL,
+				  .mode_may_widen = d && d->source != SOURCE_PLUGIN && trusted && !own_mode,
 				  .can_ask = a->parent->permission.can_ask,
 				  .only = only,
 				  .only_count = only_count,
@@ -417,7 +380,7 @@ int agent_make_permission(struct agent *a, struct err *err)
 				  .never_count = c->never.count,
 				  .write_root = a->worktree ? a->worktree->path : NULL,
 				  .main_checkout = a->worktree ? a->worktree->root : NULL,
-				  .memory_dir = memory ? agent_memory_dir(&a->arena, d, &places) : scratchpad(a),
+				  .memory_dir = memory_dir,
 				  .memory_tools = c->for_memory.list,
 				  .memory_tool_count = c->for_memory.count,
 				  .more = more,

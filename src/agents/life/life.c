@@ -8,18 +8,16 @@
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
 #include "agents/agent/context.h"
-#include "agents/life/access.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/initial_messages.h"
 #include "agents/agent/record.h"
 #include "agents/agent/servers.h"
 #include "agents/agent/skill_use.h"
-#include "agents/life/worktree_hook.h"
 
 /* ---- on disk and in line ----------------------------------------------------------------------------------------- */
 
-/* The edge from parent to child is on disk before the child does anything. The main agent's file is its session's; when that is
- * continued, its children become known. What cannot be read is reported with the first turn, which reads it once more. */
+/* The record of a child is on disk before the child does anything. The file of the main agent is its session's; when that is
+ * resumed, the records of its children are read. Its first turn reads them again and reports files that cannot be read. */
 static int step_record(struct agent *a, struct err *err)
 {
 	AUTO_BUF struct buf notes = { 0 };
@@ -81,22 +79,6 @@ static void on_worktree(struct worktree *w, const struct err *err, void *data)
 	agent_step_done(a, w ? NULL : err);
 }
 
-static bool wants_worktree(const struct agent *a)
-{
-	if (a->record->base)
-		return true; /* it had one before */
-	if (a->record->request.isolation)
-		return !strcmp(a->record->request.isolation, "worktree");
-	return a->definition && a->definition->isolation == ISOLATION_WORKTREE;
-}
-
-static bool wants_remote(const struct agent *a)
-{
-	if (a->record->request.isolation)
-		return !strcmp(a->record->request.isolation, "remote");
-	return a->definition && a->definition->isolation == ISOLATION_REMOTE;
-}
-
 static int step_take_worktree(struct agent *a, struct err *err)
 {
 	const struct agent_tree *t = a->tree;
@@ -112,9 +94,13 @@ static int step_take_worktree(struct agent *a, struct err *err)
 				 a->definition->name);
 		return 0;
 	}
-	if (wants_remote(a))
+	const char *request = a->record->request.isolation;
+	enum agent_isolation isolation = a->definition ? a->definition->isolation : ISOLATION_NONE;
+	if (request ? !strcmp(request, "remote") : isolation == ISOLATION_REMOTE)
 		return err_set(err, ERR_USAGE, "isolation \"remote\" is not available here: use \"worktree\"");
-	if (!wants_worktree(a))
+	bool wants_one = a->record->base || /* it had one before */
+			 (request ? !strcmp(request, "worktree") : isolation == ISOLATION_WORKTREE);
+	if (!wants_one)
 		return 0;
 	if (worktree_hook_is_there(a))
 		return worktree_hook_take(a, err);
@@ -148,9 +134,9 @@ int agent_release_worktree(struct agent *a, struct err *err)
 	return STEP_TAKES_TIME;
 }
 
-/* Its processes write only in the worktree. A kernel that cannot hold them to it is said; any other failure is one. Their
- * temporary directory is in the worktree's part of the git directory, and goes with it. */
-static int confine(struct agent *a, struct err *err)
+/* Its processes write only in the worktree. A kernel without Landlock leads to a note, any other failure fails the step. Their
+ * temporary directory is in the worktree's part of the git directory, and is removed with it. */
+static int confine_processes(struct agent *a, struct err *err)
 {
 	struct tool_env *env = &a->env;
 	const struct worktree *w = a->worktree;
@@ -200,7 +186,7 @@ static void add_directory(struct directories *d, const char *dir)
 	d->list = more;
 }
 
-/* One that is not there grants nothing. */
+/* A directory that does not exist grants nothing. */
 static void add_from_settings(void *data, const struct settings_item *item)
 {
 	struct directories *d = data;
@@ -211,7 +197,7 @@ static void add_from_settings(void *data, const struct settings_item *item)
 		add_directory(d, path_absolute(arena, d->agent->cwd, str_from(text)));
 }
 
-/* Where a session is was known before its settings were. Its fork has directories of its own: it may outlive it. */
+/* A fork of a session has copies: it may outlive the session. */
 static int find_main_directories(struct agent *a, struct err *err)
 {
 	const struct services *sv = a->tree->services;
@@ -219,41 +205,25 @@ static int find_main_directories(struct agent *a, struct err *err)
 	struct directories d = { .agent = a };
 	struct stat st;
 
-	for (size_t i = 0; a->origin && a->origin->env.dirs[i]; i++)
-		add_directory(&d, arena_strdup(&a->arena, a->origin->env.dirs[i]));
-	if (!a->origin)
-		add_directory(&d, a->cwd);
-	for (size_t i = 0; !a->origin && i < o->add_dir_count; i++) {
+	if (a->origin) {
+		for (size_t i = 0; a->origin->env.dirs[i]; i++)
+			add_directory(&d, arena_strdup(&a->arena, a->origin->env.dirs[i]));
+		a->env.dirs = d.list;
+		return 0;
+	}
+	add_directory(&d, a->cwd);
+	for (size_t i = 0; i < o->add_dir_count; i++) {
 		char *dir = path_absolute(&a->arena, a->cwd, str_from(o->add_dirs[i]));
 		if (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
 			return err_set(err, ERR_USAGE, "--add-dir %s: not a directory", o->add_dirs[i]);
 		add_directory(&d, dir);
 	}
-	if (!a->origin)
-		settings_each(sv->policy.settings, "permissions.additionalDirectories", add_from_settings, &d);
+	settings_each(sv->policy.settings, "permissions.additionalDirectories", add_from_settings, &d);
 	a->env.dirs = d.list;
 	return 0;
 }
 
-/* Workers share what they know there. */
-static const char *const *add_scratchpad(struct agent *a, const char *const *dirs, struct err *err)
-{
-	const char *pad = arena_printf(&a->arena, "%s/scratchpad", a->tree->session_dir);
-	struct directories d = { .agent = a };
-	bool there = false;
-
-	if (file_make_dirs(pad, 0700, err) < 0)
-		return NULL;
-	for (size_t i = 0; dirs[i]; i++) {
-		add_directory(&d, dirs[i]);
-		there = there || !strcmp(dirs[i], pad);
-	}
-	if (!there)
-		add_directory(&d, pad);
-	return d.list;
-}
-
-/* The place is known: directories, branch, and what its own processes may write. */
+/* Its directories, its branch, and where its own processes may write. */
 static int step_cwd(struct agent *a, struct err *err)
 {
 	struct agent_record *t = a->record;
@@ -261,10 +231,16 @@ static int step_cwd(struct agent *a, struct err *err)
 	if (!a->parent)
 		return find_main_directories(a, err);
 	const char *const *parent_dirs = a->parent->env.dirs;
-	if (a->tree->switches.coordinator && a->tree->session_dir) {
-		parent_dirs = add_scratchpad(a, parent_dirs, err);
-		if (!parent_dirs)
+	if (a->tree->switches.coordinator && a->tree->session_dir) { /* workers share a scratchpad */
+		const char *pad = arena_printf(&a->arena, "%s/scratchpad", a->tree->session_dir);
+		struct directories d = { .agent = a };
+		if (file_make_dirs(pad, 0700, err) < 0)
 			return -(int)err->kind;
+		for (size_t i = 0; parent_dirs[i]; i++)
+			if (strcmp(parent_dirs[i], pad) != 0)
+				add_directory(&d, parent_dirs[i]);
+		add_directory(&d, pad);
+		parent_dirs = d.list;
 	}
 	a->cwd = arena_strdup(&a->arena, a->worktree ? a->worktree->path : a->root ? a->root : a->parent->env.cwd);
 	a->branch = a->parent->branch;
@@ -285,7 +261,7 @@ static int step_cwd(struct agent *a, struct err *err)
 	t->worktree = arena_strdup(&t->arena, a->worktree->path);
 	t->branch = arena_strdup(&t->arena, a->worktree->branch);
 	t->base = arena_strdup(&t->arena, a->worktree->base);
-	return confine(a, err) < 0 ? -(int)err->kind : meta_write(t, err);
+	return confine_processes(a, err) < 0 ? -(int)err->kind : meta_write(t, err);
 }
 
 static int step_leave_cwd(struct agent *a, struct err *err)

@@ -20,3 +20,30 @@ int agent_come_up(struct agent *a, struct err *err);
 void agent_go_down(struct agent *a); /* also when it is down */
 
 int agent_release_worktree(struct agent *a, struct err *err);
+
+/* ---- access.c: what an agent may use, two steps of life[], and the pool of tools that changes with the servers ---- */
+
+int agent_choose_tools(struct agent *a, struct err *err);
+int agent_drop_tools(struct agent *a, struct err *err);
+int agent_make_permission(struct agent *a, struct err *err);
+/* The pool, and with it the main agent's tools, limits and head, as its servers are now. */
+void agent_tree_renew_pool(struct agent_tree *t);
+
+/* ---- worktree_hook.c: a working copy that a WorktreeCreate hook makes, for other version control systems or for none ----
+ *
+ * It takes the place of git: only the directory of the copy is known, and only a WorktreeRemove hook removes it. A copy that
+ * exists when the agent has ended is reported as kept. */
+
+bool worktree_hook_is_there(struct agent *a); /* otherwise git has to do it */
+int worktree_hook_take(struct agent *a, struct err *err);
+int worktree_hook_release(struct agent *a, struct err *err);
+/* A ruleset for its processes: they write in the copy and in temp_dir. */
+int worktree_hook_landlock(const struct worktree *w, const char *temp_dir, struct err *err);
+
+/* ---- tree_settings.c: limits, switches and directories of a session, from options, settings and environment ---- */
+
+/* Before the main agent comes up; its cwd and its journal are known. session_id is borrowed. agent_tree_use_policy follows. */
+void agent_tree_configure(struct agent_tree *t, const char *session_id, const char *project_dir);
+void agent_tree_use_policy(struct agent_tree *t);   /* applies the current settings */
+void agent_tree_warn_sandbox(struct agent_tree *t); /* what the kernel cannot enforce, and settings without a meaning */
+void agent_tree_leave_places(struct agent_tree *t); /* removes directories that are not needed any more */

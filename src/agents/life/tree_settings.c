@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * tree_settings.c - what the agents of a session share, from options, settings and environment. */
-#include "agents/life/tree_settings.h"
+#include "agents/life/life.h"
 #include "guard/sandbox/sandbox.h"
 #include "config/settings/settings.h"
 #include "core/store/store.h"
@@ -27,49 +27,19 @@ static unsigned env_number(const char *variable, unsigned least, unsigned most, 
 	return text && str_to_u64(str_from(text), &n) && n >= least && n <= most ? (unsigned)n : otherwise;
 }
 
-/* A variable of the environment is closer to the run than a file. */
-static void find_limits(const struct settings *s, struct tree_limits *l)
-{
-	unsigned depth = (unsigned)settings_i64(s, "subagents.maxDepth", DEFAULT_DEPTH);
-	unsigned alive = (unsigned)settings_i64(s, "subagents.maxAlive", DEFAULT_ALIVE);
-
-	l->depth = env_number("CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH", 0, 100, depth);
-	l->alive = env_number("CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS", 1, 1000000, alive);
-	l->total = (unsigned)settings_i64(s, "subagents.maxTotal", DEFAULT_TOTAL);
-	l->agent_usd = settings_double(s, "subagents.maxBudgetUsd", 0);
-	l->agent_tokens = settings_i64(s, "subagents.maxTokens", 0);
-}
-
-static bool coordinates(const struct options *o, const struct settings *s)
-{
-	return o->coordinator || env_is_on("CLAUDE_CODE_COORDINATOR_MODE") || settings_bool(s, "coordinator", false);
-}
-
-/* Forks are implied only where a person watches and no workers are coordinated; the environment has the last word. */
-static bool fork_mode(const struct options *o, const struct settings *s)
-{
-	const char *variable = getenv("CLAUDE_CODE_FORK_SUBAGENT");
-
-	if (!o->interactive || coordinates(o, s))
-		return false;
-	return variable && variable[0] ? env_is_on("CLAUDE_CODE_FORK_SUBAGENT")
-				       : settings_bool(s, "subagents.fork", false);
-}
-
-/* A project cannot turn them on, and an administrator's word that they are off is the last one: settings.md. */
-static bool teams_are_on(const struct tree_switches *w, const struct settings *s)
-{
-	const struct json *setting = settings_get(s, "teams.enabled", NULL);
-	bool off = setting && !json_bool(setting);
-
-	return !w->coordinator && !off && (json_bool(setting) || env_is_on("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS"));
-}
-
 static void find_switches(const struct options *o, const struct policy *p, struct tree_switches *w)
 {
-	w->fork_mode = fork_mode(o, p->settings);
-	w->coordinator = coordinates(o, p->settings);
-	w->teams = teams_are_on(w, p->settings);
+	const char *fork = getenv("CLAUDE_CODE_FORK_SUBAGENT");
+	const struct json *teams = settings_get(p->settings, "teams.enabled", NULL);
+
+	w->coordinator = o->coordinator || env_is_on("CLAUDE_CODE_COORDINATOR_MODE") ||
+			 settings_bool(p->settings, "coordinator", false);
+	/* An omitted type is a fork only where a user watches and no workers are coordinated; the environment wins. */
+	w->fork_mode = o->interactive && !w->coordinator &&
+		       (fork && fork[0] ? env_is_on("CLAUDE_CODE_FORK_SUBAGENT")
+					: settings_bool(p->settings, "subagents.fork", false));
+	/* A project cannot turn teams on, and false in the settings wins over the environment: settings.md. */
+	w->teams = !w->coordinator && (teams ? json_bool(teams) : env_is_on("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS"));
 	w->implicit_team = settings_bool(p->settings, "teams.implicit", o->interactive);
 	w->background_off = env_is_on("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS");
 	w->background_default = env_is_on("CADRE_BACKGROUND_DEFAULT");
@@ -82,47 +52,22 @@ static void find_switches(const struct options *o, const struct policy *p, struc
 	w->forward_text = o->forward_subagent_text;
 }
 
-static int64_t find_window(const struct settings *settings)
-{
-	const char *text = getenv("CLAUDE_CODE_AUTO_COMPACT_WINDOW");
-	int64_t n;
-
-	if (text && str_to_i64(str_from(text), &n))
-		return MAX(LEAST_WINDOW, MIN(n, MOST_WINDOW));
-	return settings_i64(settings, "autoCompactWindow", 0);
-}
-
-static double find_percent(void)
-{
-	const char *text = getenv("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE");
-	double percent;
-
-	return text && str_to_double(str_from(text), &percent) && percent > 0 && percent <= 100 ? percent : 0;
-}
-
 static void use_compact(struct agent_tree *t)
 {
 	const struct settings *settings = t->services->policy.settings;
 	struct compact_policy *p = &t->compact;
+	const char *window = getenv("CLAUDE_CODE_AUTO_COMPACT_WINDOW");
+	const char *part = getenv("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE");
+	int64_t tokens;
+	double percent;
 
 	p->possible = !env_is_on("DISABLE_COMPACT");
 	p->automatic = p->possible && !env_is_on("DISABLE_AUTO_COMPACT") &&
 		       settings_bool(settings, "autoCompactEnabled", true);
-	p->window = find_window(settings);
-	p->percent = find_percent();
+	p->window = window && str_to_i64(str_from(window), &tokens) ? MAX(LEAST_WINDOW, MIN(tokens, MOST_WINDOW))
+								    : settings_i64(settings, "autoCompactWindow", 0);
+	p->percent = part && str_to_double(str_from(part), &percent) && percent > 0 && percent <= 100 ? percent : 0;
 	t->main.query.config.compact = *p;
-}
-
-static void use_skills(struct agent_tree *t)
-{
-	const struct settings *settings = t->services->policy.settings;
-
-	t->skills.registry = t->services->skills;
-	t->skills.overrides = settings_get(settings, "skillOverrides", NULL);
-	t->skills.no_commands = settings_bool(settings, "disableSkillShellExecution", false);
-	t->skills.fork_in_background = t->services->options.interactive;
-	t->skills.listing_part = settings_double(settings, "skillListingBudgetFraction", 0.01);
-	t->skills.listing_chars = settings_i64(settings, "skillListingMaxDescChars", 0);
 }
 
 /* In the environment section of agents that can commit. */
@@ -157,9 +102,19 @@ void agent_tree_use_policy(struct agent_tree *t)
 	const char *base = settings_cstr(p->settings, "worktree.baseRef", t->arena, "head");
 	const char *model = settings_cstr(p->settings, "subagents.defaultModel", t->arena, NULL);
 
+	unsigned depth = (unsigned)settings_i64(p->settings, "subagents.maxDepth", DEFAULT_DEPTH);
+	unsigned alive = (unsigned)settings_i64(p->settings, "subagents.maxAlive", DEFAULT_ALIVE);
+
 	permission_use_rules(&t->main.permission, p->rules);
 	app_limit_modes(&t->main.permission, p->settings);
-	find_limits(p->settings, &t->limits);
+	t->limits = (struct tree_limits){
+		/* the environment is closer to the run than a file */
+		.depth = env_number("CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH", 0, 100, depth),
+		.alive = env_number("CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS", 1, 1000000, alive),
+		.total = (unsigned)settings_i64(p->settings, "subagents.maxTotal", DEFAULT_TOTAL),
+		.agent_usd = settings_double(p->settings, "subagents.maxBudgetUsd", 0),
+		.agent_tokens = settings_i64(p->settings, "subagents.maxTokens", 0),
+	};
 	t->slots.cap = t->limits.alive;
 	t->switches.trusted = p->trusted;
 	t->allowed_models = settings_get(p->settings, "availableModels", NULL);
@@ -179,7 +134,12 @@ void agent_tree_use_policy(struct agent_tree *t)
 	t->worktree.symlink_dirs = settings_texts(p->settings, "worktree.symlinkDirectories", t->arena);
 	t->worktree.sparse_paths = settings_texts(p->settings, "worktree.sparsePaths", t->arena);
 	t->default_model = model && strcmp(model, "inherit") != 0 ? model : NULL;
-	use_skills(t);
+	t->skills.registry = t->services->skills;
+	t->skills.overrides = settings_get(p->settings, "skillOverrides", NULL);
+	t->skills.no_commands = settings_bool(p->settings, "disableSkillShellExecution", false);
+	t->skills.fork_in_background = t->services->options.interactive;
+	t->skills.listing_part = settings_double(p->settings, "skillListingBudgetFraction", 0.01);
+	t->skills.listing_chars = settings_i64(p->settings, "skillListingMaxDescChars", 0);
 	use_compact(t);
 	if (t->main.query.config.loop)
 		agent_renew_head(&t->main); /* rules decide which tools are offered */
@@ -187,7 +147,7 @@ void agent_tree_use_policy(struct agent_tree *t)
 
 /* ---- places ------------------------------------------------------------------------------------------------------ */
 
-/* Inside the project, or nowhere: a setting of the project must not lead elsewhere. */
+/* Inside the project, or in the configuration directory: a setting of the project must not lead elsewhere. */
 static const char *find_plans(struct agent_tree *t)
 {
 	const char *wish = settings_cstr(t->services->policy.settings, "plansDirectory", t->arena, NULL);
@@ -216,20 +176,13 @@ static const char *find_memory(struct agent_tree *t, const char *project_dir)
 	return file_make_dirs(dir, 0700, NULL) < 0 ? NULL : dir;
 }
 
-/* Several sessions may share a list. The name becomes a directory. */
-static const char *find_todos(struct agent_tree *t)
-{
-	const char *list = getenv("CLAUDE_CODE_TASK_LIST_ID");
-	bool usable = list && list[0] && list[0] != '.' && !strchr(list, '/') && strlen(list) < 200;
-
-	return arena_printf(t->arena, "%s/tasks/%s", t->config_dir, usable ? list : t->session_id);
-}
-
 static void find_places(struct agent_tree *t, const char *session_id, const char *project_dir)
 {
 	AUTO_BUF struct buf key = { 0 };
 	const char *temp = getenv("CLAUDE_CODE_TMPDIR");
 	const char *given = t->services->options.config_root;
+	const char *list = getenv("CLAUDE_CODE_TASK_LIST_ID"); /* several sessions may share a list */
+	bool shares_list = list && list[0] && list[0] != '.' && !strchr(list, '/') && strlen(list) < 200;
 	const char *root =
 		given ? path_absolute(t->arena, t->main.cwd, str_from(given)) : git_root(t->arena, t->main.cwd);
 
@@ -242,7 +195,9 @@ static void find_places(struct agent_tree *t, const char *session_id, const char
 	t->managed_dir = t->services->options.managed_dir ? t->services->options.managed_dir : "/etc/claude-code";
 	t->session_dir = t->main.journal ? arena_printf(t->arena, "%s/%s", project_dir, t->session_id) : NULL;
 	t->agents_dir = t->session_dir ? arena_printf(t->arena, "%s/subagents", t->session_dir) : NULL;
-	t->todo_dir = t->session_dir ? find_todos(t) : NULL;
+	t->todo_dir = t->session_dir
+			      ? arena_printf(t->arena, "%s/tasks/%s", t->config_dir, shares_list ? list : t->session_id)
+			      : NULL;
 	t->env_dir = arena_printf(t->arena, "%s/session-env/%s", t->config_dir, t->session_id);
 	t->results_dir = arena_printf(t->arena, "%s/%s/tool-results", project_dir, t->session_id);
 	t->tasks_dir = arena_printf(t->arena, "%s/claude-%u/%s/%s/tasks", temp && temp[0] ? temp : "/tmp",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * worktree_hook.c - WorktreeCreate and WorktreeRemove. */
-#include "agents/life/worktree_hook.h"
+#include "agents/life/life.h"
 #include <sys/stat.h>
 #include "lib/io/file.h"
 #include "lib/io/landlock.h"
@@ -10,46 +10,31 @@
 
 /* ---- the path ------------------------------------------------------------------------------------------------ */
 
-static bool has_dots(const char *path)
-{
-	struct str rest = str_from(path);
-
-	while (rest.p) {
-		struct str part = str_cut(&rest, '/');
-		if (str_is(part, ".") || str_is(part, ".."))
-			return true;
-	}
-	return false;
-}
-
-/* A link inside the checkout can be anything that whoever wrote the project wanted. */
-static bool leads_through_link(struct arena *a, const char *path, const char *root)
-{
-	struct stat st;
-
-	for (size_t n = strlen(root); path[n];) {
-		n += 1 + strcspn(path + n + 1, "/");
-		if (lstat(arena_dup(a, path, n), &st) == 0 && S_ISLNK(st.st_mode))
-			return true;
-	}
-	return false;
-}
-
-/* May an agent be sent to this directory? root: the checkout that it must stay out of. *ret_path: links resolved. */
+/* May an agent work in this directory? root: the checkout that it must stay out of. *ret_path: links resolved. */
 static int worktree_hook_check(struct arena *a, const char *path, const char *root, const char **ret_path,
 			       struct err *err)
 {
 	struct stat st;
+	bool plain = path[0] == '/';
 
-	if (path[0] != '/' || has_dots(path))
+	for (struct str rest = str_from(path); rest.p && plain;) {
+		struct str part = str_cut(&rest, '/');
+		plain = !str_is(part, ".") && !str_is(part, "..");
+	}
+	if (!plain)
 		return err_set(err, ERR_DENIED, "a WorktreeCreate hook named %s: it must be absolute, without . and ..",
 			       path);
-	if (path_is_inside(path, root) && leads_through_link(a, path, root))
-		return err_set(err, ERR_DENIED, "a WorktreeCreate hook named %s, which leads through a link", path);
+	/* The project decides where a link inside the checkout leads. */
+	for (size_t n = path_is_inside(path, root) ? strlen(root) : strlen(path); path[n];) {
+		n += 1 + strcspn(path + n + 1, "/");
+		if (lstat(arena_dup(a, path, n), &st) == 0 && S_ISLNK(st.st_mode))
+			return err_set(err, ERR_DENIED, "a WorktreeCreate hook named %s, which leads through a link",
+				       path);
+	}
 	AUTO_FREE char *real = realpath(path, NULL);
 	AUTO_FREE char *real_root = realpath(root, NULL);
 	if (!real || stat(real, &st) < 0 || !S_ISDIR(st.st_mode))
-		return err_set(err, ERR_NOT_FOUND, "a WorktreeCreate hook named %s, which is no directory", path);
+		return err_set(err, ERR_NOT_FOUND, "a WorktreeCreate hook named %s, which is not a directory", path);
 	bool enters = path_is_inside(real, root) && !path_is_inside(path, root);
 	if (enters || path_is_inside(real_root ? real_root : root, real))
 		return err_set(err, ERR_DENIED, "a WorktreeCreate hook named %s, which is the checkout itself", path);
@@ -59,19 +44,12 @@ static int worktree_hook_check(struct arena *a, const char *path, const char *ro
 
 /* ---- the beginning --------------------------------------------------------------------------------------------- */
 
-static const char *root_of(struct agent *a)
-{
-	const char *cwd = a->parent->env.cwd;
-	const char *root = git_root(&a->arena, cwd);
-
-	return root ? root : cwd;
-}
-
-static int adopt(struct agent *a, const char *path, struct err *err)
+static int adopt_directory(struct agent *a, const char *path, struct err *err)
 {
 	struct worktree *w = xcalloc(1, sizeof *w);
+	const char *root = git_root(&a->arena, a->parent->env.cwd);
 
-	w->root = arena_strdup(&w->memory, root_of(a));
+	w->root = arena_strdup(&w->memory, root ? root : a->parent->env.cwd);
 	if (worktree_hook_check(&w->memory, path, w->root, &w->path, err) < 0) {
 		worktree_free(w);
 		return -(int)err->kind;
@@ -84,20 +62,13 @@ static int adopt(struct agent *a, const char *path, struct err *err)
 	return 0;
 }
 
-static int take_path(struct agent *s, struct str json, struct err *err)
-{
-	AUTO_JSON struct json_reader reader = { 0 };
-	AUTO_ARENA struct arena a = { 0 };
-	const struct json *root;
-
-	if (json_parse(&reader, json.p, json.n, &root, err) < 0)
-		return -(int)err->kind;
-	return adopt(s, json_cstr(root, &a), err);
-}
-
 static void on_created(void *data, const struct hook_outcome *outcome)
 {
 	struct agent *a = data;
+	struct str path = outcome->fields[HOOK_WORKTREE_PATH];
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena scratch = { 0 };
+	const struct json *root;
 	struct err err = { 0 };
 
 	a->firing = NULL;
@@ -106,8 +77,8 @@ static void on_created(void *data, const struct hook_outcome *outcome)
 		err_set(&err, ERR_CANCELLED, "it was stopped before it had a worktree");
 	else if (outcome->blocked)
 		err_set(&err, ERR_DENIED, "the WorktreeCreate hook failed: " STR_FMT, STR_ARG(outcome->block_reason));
-	else
-		(void)take_path(a, outcome->fields[HOOK_WORKTREE_PATH], &err);
+	else if (json_parse(&reader, path.p, path.n, &root, &err) == 0)
+		(void)adopt_directory(a, json_cstr(root, &scratch), &err);
 	agent_step_done(a, err.kind ? &err : NULL);
 }
 
@@ -128,7 +99,7 @@ int worktree_hook_take(struct agent *a, struct err *err)
 	AUTO_BUF struct buf fields = { 0 };
 
 	if (had_one(a) && a->record->worktree && file_exists(a->record->worktree))
-		return adopt(a, a->record->worktree, err);
+		return adopt_directory(a, a->record->worktree, err);
 	if (!agent_has_hooks(a->parent, &spec))
 		return err_set(err, ERR_NOT_FOUND,
 			       "its worktree is gone, and so is the WorktreeCreate hook that made it");
@@ -148,7 +119,7 @@ int worktree_hook_landlock(const struct worktree *w, const char *temp_dir, struc
 
 /* ---- the end --------------------------------------------------------------------------------------------------- */
 
-static void leave(struct agent *a)
+static void leave_directory(struct agent *a)
 {
 	struct agent_record *t = a->record;
 
@@ -162,7 +133,7 @@ static void on_removed(void *data, const struct hook_outcome *outcome)
 
 	a->firing = NULL;
 	emit_hook_messages(a->tree, &a->who, outcome);
-	leave(a);
+	leave_directory(a);
 	agent_step_done(a, NULL);
 }
 
@@ -174,7 +145,7 @@ int worktree_hook_release(struct agent *a, struct err *err)
 
 	(void)err;
 	if (a->end == AGENT_SUSPENDED || !agent_has_hooks(a, &spec)) {
-		leave(a);
+		leave_directory(a);
 		return 0;
 	}
 	json_open(&w, '{');

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * memory.c - directories and prompt text of an agent's memory. */
+ * memory.c - directories, snapshots and prompt text of an agent's memory. */
 #include "agents/profile/memory.h"
-#include "agents/profile/memory_int.h"
+#include <dirent.h>
+#include <errno.h>
+#include "lib/base/id.h"
 #include "lib/base/utf8.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
+#include "lib/json/json_write.h"
 #include "config/settings/settings.h"
+#include "config/settings/settings_file.h"
 
-enum { LONGEST_NAME = 100, LARGEST_MEMORY = 16 << 20 };
+enum { LONGEST_NAME = 100, LARGEST_MEMORY = 16 << 20, MOST_FILES = 100, LARGEST_FILE = 256 << 10 };
 
 static const char *const scope_dirs[] = {
 	[MEMORY_USER] = "agent-memory",
@@ -20,12 +24,6 @@ bool agent_memory_is_on(const struct json *setting)
 	return !json_is(setting, JSON_FALSE) && !env_is_on("CLAUDE_CODE_DISABLE_AUTO_MEMORY");
 }
 
-static bool is_plain(unsigned char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
-	       c == '.' || c >= 0x80;
-}
-
 /* A type that needs a change gets a mark made from all of it, so that no two types share a memory: the agent `reviewer` of a
  * plugin `code` must not read what the user's `code-reviewer` remembers. */
 void agent_memory_name(struct buf *out, struct str type)
@@ -35,7 +33,8 @@ void agent_memory_name(struct buf *out, struct str type)
 
 	for (size_t i = 0; i < kept.n; i++) {
 		unsigned char c = (unsigned char)kept.p[i];
-		bool plain = is_plain(c) && !(i == 0 && c == '.') && !(c >= 0x80 && changed);
+		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+			     c == '-' || (c == '.' && i > 0) || (c >= 0x80 && !changed);
 		buf_addch(out, plain ? (char)c : '-');
 		changed |= !plain;
 	}
@@ -67,35 +66,121 @@ char *agent_memory_dir(struct arena *a, const struct agent_definition *d, const 
 	return named(a, path_join(a, base_of(d, places), scope_dirs[d->memory]), d);
 }
 
-char *memory_snapshot_dir(struct arena *a, const struct agent_definition *d, const struct memory_places *places)
+static char *memory_snapshot_dir(struct arena *a, const struct agent_definition *d, const struct memory_places *places)
 {
 	return named(a, path_join(a, places->project_dir, ".claude/agent-memory-snapshots"), d);
 }
 
-/* A project that is not ours may hold a link on the way to the memory; nothing is made behind one. */
-static int make_directory(const char *dir, const char *base, struct err *err)
-{
-	int status = file_make_dirs(base, 0700, err);
+/* ---- snapshots: user memory that travels with a project ---- */
 
-	return status < 0 ? status : file_below_make_dir(base, dir + strlen(base), 0700, err);
+/* A member that is a short text, or NULL. */
+static const char *read_member(struct arena *a, const char *path, const char *member)
+{
+	AUTO_SETTINGS_FILE struct settings_file file = { 0 };
+
+	if (settings_file_read(&file, path, NULL) < 0)
+		return NULL;
+	const char *value = json_cstr(json_get(file.root, member), a);
+	return value && value[0] && strlen(value) <= ISO_TIME_LEN + 8 ? value : NULL;
 }
+
+static int write_member(const char *dir, const char *name, const char *member, const char *value, struct err *err)
+{
+	AUTO_BUF struct buf text = { 0 };
+	struct json_out w = json_out(&text);
+
+	json_open(&w, '{');
+	json_kcstr(&w, member, value);
+	json_close(&w);
+	buf_addch(&text, '\n');
+	return file_below_replace(dir, name, buf_str(&text), err);
+}
+
+/* Whether a usable snapshot is there that this memory has not seen; ret_time is when it was made. */
+static bool memory_snapshot_is_new(struct arena *a, const char *snapshot, const char *memory, const char **ret_time)
+{
+	const char *made = read_member(a, path_join(a, snapshot, "snapshot.json"), "updatedAt");
+	const char *seen = read_member(a, path_join(a, memory, ".snapshot-synced.json"), "syncedFrom");
+
+	if (!made || (seen && strcmp(made, seen) <= 0)) /* times in the one form that sorts as text */
+		return false;
+	*ret_time = made;
+	return true;
+}
+
+static int is_markdown(const struct dirent *e)
+{
+	return e->d_name[0] != '.' && e->d_type != DT_DIR && str_ends(str_from(e->d_name), STR(".md"));
+}
+
+/* Regular files only: a link in the project must not bring other files of the user along. */
+static int copy_notes(const char *from, const char *to, size_t *ret_files, struct err *err)
+{
+	struct dirent **entries;
+	int status = 0;
+	int n = scandir(from, &entries, is_markdown, alphasort);
+
+	if (n < 0)
+		return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "cannot read %s: %m", from);
+	if (n > MOST_FILES)
+		status = err_set(err, ERR_LIMIT, "%s has more than %d files", from, MOST_FILES);
+	for (int i = 0; i < n; i++) {
+		AUTO_BUF struct buf text = { 0 };
+		const char *name = entries[i]->d_name;
+		if (status == 0 && file_below_read(from, name, LARGEST_FILE, &text, err) < 0)
+			status = err_wrap(err, "cannot copy %s", name);
+		else if (status == 0)
+			status = file_below_replace(to, name, buf_str(&text), err);
+		free(entries[i]);
+	}
+	free(entries);
+	if (status == 0)
+		*ret_files = (size_t)n;
+	return status;
+}
+
+int agent_memory_save_snapshot(const struct agent_definition *d, const struct memory_places *places, size_t *ret_files,
+			       struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	char *snapshot = memory_snapshot_dir(&a, d, places);
+	char *memory = agent_memory_dir(&a, d, places);
+	char now[ISO_TIME_LEN + 1];
+
+	if (d->memory != MEMORY_USER)
+		return err_set(err, ERR_USAGE, "agent %.80s has no user memory to take a snapshot of", d->name);
+	int status = file_below_make_dir(places->project_dir, snapshot + strlen(places->project_dir), 0755, err);
+	if (status < 0)
+		return status;
+	id_iso_time(id_wall_ms(), now);
+	status = copy_notes(memory, snapshot, ret_files, err);
+	if (status == 0)
+		status = write_member(snapshot, "snapshot.json", "updatedAt", now, err);
+	return status < 0 ? status : write_member(memory, ".snapshot-synced.json", "syncedFrom", now, err);
+}
+
+/* ---- preparing and the prompt ---- */
 
 int agent_memory_prepare(const struct agent_definition *d, const struct memory_places *places, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	char *dir = agent_memory_dir(&a, d, places);
+	const char *base = base_of(d, places);
 	const char *time;
+	size_t files;
 
 	if (!dir)
 		return 0;
-	if (make_directory(dir, base_of(d, places), err) < 0)
+	/* A project may hold a link on the way to the memory; nothing is made behind one. */
+	if (file_make_dirs(base, 0700, err) < 0 || file_below_make_dir(base, dir + strlen(base), 0700, err) < 0)
 		return -(int)err->kind;
 	if (d->memory != MEMORY_USER || !places->trusted || file_exists(path_join(&a, dir, "MEMORY.md")))
 		return 0;
 	char *snapshot = memory_snapshot_dir(&a, d, places);
 	if (!memory_snapshot_is_new(&a, snapshot, dir, &time))
 		return 0;
-	return memory_snapshot_restore(snapshot, dir, time, err);
+	int status = copy_notes(snapshot, dir, &files, err);
+	return status < 0 ? status : write_member(dir, ".snapshot-synced.json", "syncedFrom", time, err);
 }
 
 static const char instructions[] =
@@ -116,23 +201,8 @@ static const char *const scope_hints[] = {
 	[MEMORY_LOCAL] = "It belongs to this project on this machine and is not shared.",
 };
 
-/* The first lines, whole ones where the limit allows. */
-static struct str head_of(struct str text)
-{
-	struct str head = utf8_cut(text, MEMORY_MOST_BYTES);
-	size_t lines = 0;
-	size_t end = 0;
-
-	for (size_t i = 0; i < head.n && lines < MEMORY_MOST_LINES; i++)
-		if (head.p[i] == '\n') {
-			lines++;
-			end = i + 1;
-		}
-	bool cut = head.n < text.n || lines == MEMORY_MOST_LINES;
-	return (struct str){ head.p, cut && end ? end : head.n };
-}
-
-static void add_file(struct buf *out, const char *base, const char *below)
+/* The first lines of MEMORY.md, whole ones where the limit allows */
+static void add_memory_file(struct buf *out, const char *base, const char *below)
 {
 	AUTO_BUF struct buf text = { 0 };
 	struct err err = { 0 };
@@ -148,46 +218,48 @@ static void add_file(struct buf *out, const char *base, const char *below)
 		buf_addstr(out, "\nMEMORY.md is empty: nothing is remembered so far.\n");
 		return;
 	}
-	struct str head = head_of(all);
+	struct str head = utf8_cut(all, MEMORY_MOST_BYTES);
+	size_t lines = 0;
+	size_t end = 0;
+	for (size_t i = 0; i < head.n && lines < MEMORY_MOST_LINES; i++)
+		if (head.p[i] == '\n') {
+			lines++;
+			end = i + 1;
+		}
+	if (end && (head.n < all.n || lines == MEMORY_MOST_LINES))
+		head.n = end; /* whole lines */
 	buf_addstr(out, "\n## MEMORY.md\n\n");
 	utf8_add_repaired(out, head);
 	if (out->p[out->n - 1] != '\n')
 		buf_addch(out, '\n');
 	if (head.n < all.n)
 		buf_addf(out,
-			 "\n(MEMORY.md goes on: %zu of its %zu bytes are shown. Shorten it, or read the rest with "
+			 "\n(MEMORY.md is longer: %zu of its %zu bytes are shown. Shorten it, or read the rest with "
 			 "Read.)\n",
 			 head.n, all.n);
-}
-
-static void add_snapshot_hint(struct buf *out, struct arena *a, const struct agent_definition *d,
-			      const struct memory_places *places, const char *dir)
-{
-	const char *time;
-	char *snapshot = memory_snapshot_dir(a, d, places);
-
-	if (d->memory == MEMORY_USER && places->trusted && memory_snapshot_is_new(a, snapshot, dir, &time))
-		buf_addf(out,
-			 "\nThis project has a snapshot of this memory from %s in %s. "
-			 "Take over what is useful and still true.\n",
-			 time, snapshot);
 }
 
 void conversation_memory_prompt(struct buf *out, const char *dir)
 {
 	buf_addf(out, instructions, dir, MEMORY_MOST_LINES, MEMORY_MOST_BYTES / 1024, scope_hints[MEMORY_LOCAL]);
-	add_file(out, dir, "/MEMORY.md");
+	add_memory_file(out, dir, "/MEMORY.md");
 }
 
 void agent_memory_prompt(struct buf *out, const struct agent_definition *d, const struct memory_places *places)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	char *dir = agent_memory_dir(&a, d, places);
+	const char *time;
 
 	if (!dir)
 		return;
 	buf_addf(out, instructions, dir, MEMORY_MOST_LINES, MEMORY_MOST_BYTES / 1024, scope_hints[d->memory]);
 	const char *base = base_of(d, places);
-	add_file(out, base, path_join(&a, dir, "MEMORY.md") + strlen(base));
-	add_snapshot_hint(out, &a, d, places, dir);
+	add_memory_file(out, base, path_join(&a, dir, "MEMORY.md") + strlen(base));
+	char *snapshot = memory_snapshot_dir(&a, d, places);
+	if (d->memory == MEMORY_USER && places->trusted && memory_snapshot_is_new(&a, snapshot, dir, &time))
+		buf_addf(out,
+			 "\nThis project has a snapshot of this memory from %s in %s. "
+			 "Take over what is useful and still true.\n",
+			 time, snapshot);
 }

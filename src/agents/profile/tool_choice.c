@@ -15,21 +15,6 @@ static bool is_mcp(struct str name)
 	return str_starts(name, STR("mcp__"));
 }
 
-/* "mcp__server" and "mcp__server__*" name a server, "mcp__server__tool" a tool. */
-static void read_server(struct selector *s)
-{
-	struct str all = STR("__*");
-	struct str rest = { s->name.p + 5, s->name.n - 5 };
-
-	s->every_server = str_is(rest, "*");
-	if (str_ends(s->name, all) && rest.n > all.n) {
-		s->name.n -= all.n;
-		s->server = true;
-	} else {
-		s->server = !str_has(rest, STR("__"));
-	}
-}
-
 static struct selector read_selector(const char *entry)
 {
 	struct str rest = str_trim(str_from(entry));
@@ -42,12 +27,22 @@ static struct selector read_selector(const char *entry)
 	if (str_is(s.specifier, "*"))
 		s.specifier = (struct str){ 0 };
 	s.name = tool_current_name(s.name);
-	if (is_mcp(s.name))
-		read_server(&s);
+	if (!is_mcp(s.name))
+		return s;
+	/* "mcp__server" and "mcp__server__*" name a server, "mcp__server__tool" a tool. */
+	struct str all = STR("__*");
+	rest = (struct str){ s.name.p + 5, s.name.n - 5 };
+	s.every_server = str_is(rest, "*");
+	if (str_ends(s.name, all) && rest.n > all.n) {
+		s.name.n -= all.n;
+		s.server = true;
+	} else {
+		s.server = !str_has(rest, STR("__"));
+	}
 	return s;
 }
 
-static bool matches(const struct selector *s, const struct tool *tool)
+static bool selector_matches(const struct selector *s, const struct tool *tool)
 {
 	struct str name = str_from(tool->name);
 
@@ -82,13 +77,13 @@ static bool is_disallowed(const struct agent_definition *d, const struct tool *t
 		return true;
 	for (size_t i = 0; i < d->disallowed_tools.count; i++) {
 		struct selector s = read_selector(d->disallowed_tools.names[i]);
-		if (!s.specifier.n && matches(&s, tool))
+		if (!s.specifier.n && selector_matches(&s, tool))
 			return true;
 	}
 	return false;
 }
 
-static bool has(const struct tool_set *set, const struct tool *tool)
+static bool set_has(const struct tool_set *set, const struct tool *tool)
 {
 	for (size_t i = 0; i < set->count; i++)
 		if (set->tools[i] == tool)
@@ -116,123 +111,91 @@ static void add_limit(struct tool_choice *c, struct tool_limits *limits, const c
 	limits->list = more;
 }
 
-/* "Bash, Bash(git *)": the whole tool is named as well, so the specifier limits nothing. */
-static bool is_named_whole(const struct agent_definition *d, const struct tool *tool)
-{
-	for (size_t i = 0; i < d->tools.count; i++) {
-		struct selector s = read_selector(d->tools.names[i]);
-		if (!s.specifier.n && !s.every_server && matches(&s, tool))
-			return true;
-	}
-	return false;
-}
-
-static void report(struct tool_choice *c, const struct agent_definition *d, const struct tool_choice_spec *spec,
-		   const struct selector *s, const char *entry)
-{
-	if (s->every_server || (!is_mcp(s->name) && !agent_tool_is_known(s->name)))
-		add_name(c, &c->unknown, entry);
-	else if (!may_have(d, spec, s->name))
-		add_name(c, &c->withheld, entry);
-	else
-		add_name(c, &c->missing, entry);
-}
-
 static void select_entry(struct tool_choice *c, const struct agent_definition *d, const struct tool_choice_spec *spec,
 			 const char *entry)
 {
 	struct selector s = read_selector(entry);
 	bool found = false;
+	struct tool_names *names;
 
 	for (size_t i = 0; spec->own && i < spec->own->count && !s.every_server; i++)
-		found = found || matches(&s, spec->own->tools[i]); /* add_own gives it */
+		found = found || selector_matches(&s, spec->own->tools[i]); /* add_further_tools() adds it */
 	for (size_t i = 0; i < spec->pool->count && !s.every_server; i++) {
 		const struct tool *tool = spec->pool->tools[i];
-		if (!matches(&s, tool) || !may_have(d, spec, str_from(tool->name)))
+		if (!selector_matches(&s, tool) || !may_have(d, spec, str_from(tool->name)))
 			continue;
 		found = true;
 		if (is_disallowed(d, tool))
 			continue;
-		if (!has(&c->tools, tool))
+		if (!set_has(&c->tools, tool))
 			tool_set_add(&c->tools, tool);
-		if (s.specifier.n && !is_named_whole(d, tool))
+		/* "Bash, Bash(git *)": the whole tool is named as well, so the specifier limits nothing. */
+		bool whole = !s.specifier.n;
+		for (size_t k = 0; k < d->tools.count && !whole; k++) {
+			struct selector other = read_selector(d->tools.names[k]);
+			whole = !other.specifier.n && !other.every_server && selector_matches(&other, tool);
+		}
+		if (!whole)
 			add_limit(c, &c->only, tool->name, s.specifier);
 	}
-	if (!found)
-		report(c, d, spec, &s, entry);
+	if (found)
+		return;
+	if (s.every_server || (!is_mcp(s.name) && !agent_tool_is_known(s.name)))
+		names = &c->unknown;
+	else
+		names = may_have(d, spec, s.name) ? &c->missing : &c->withheld;
+	add_name(c, names, entry);
 }
 
-static void select_all(struct tool_choice *c, const struct agent_definition *d, const struct tool_choice_spec *spec)
+/* Tools that it gets beside those that its definition selects */
+static void add_further_tools(struct tool_choice *c, const struct agent_definition *d,
+			      const struct tool_choice_spec *spec)
 {
-	for (size_t i = 0; i < spec->pool->count; i++) {
-		const struct tool *tool = spec->pool->tools[i];
-		if (may_have(d, spec, str_from(tool->name)) && !is_disallowed(d, tool))
+	const struct tool_set *pool = spec->pool;
+
+	/* An own tool by the name of one in the pool is the same tool, or hides it. */
+	for (size_t i = 0; spec->own && i < spec->own->count; i++) {
+		const struct tool *tool = spec->own->tools[i];
+		if (!tool_set_find(&c->tools, str_from(tool->name)) && !is_disallowed(d, tool))
 			tool_set_add(&c->tools, tool);
 	}
-}
-
-static void add_denials(struct tool_choice *c, const struct agent_definition *d)
-{
-	for (size_t i = 0; i < d->disallowed_tools.count; i++) {
-		struct selector s = read_selector(d->disallowed_tools.names[i]);
-		if (s.specifier.n)
-			add_limit(c, &c->never, arena_str(&c->arena, s.name).p, s.specifier);
-	}
-}
-
-static void add_for_memory(struct tool_choice *c, const struct agent_definition *d, const struct tool_set *pool)
-{
-	for (size_t i = 0; i < pool->count; i++) {
+	for (size_t i = 0; spec->memory && d->memory != MEMORY_NONE && i < pool->count; i++) {
 		const struct tool *tool = pool->tools[i];
-		if (!(tool->flags & TOOL_FOR_MEMORY) || has(&c->tools, tool) || is_disallowed(d, tool))
+		if (!(tool->flags & TOOL_FOR_MEMORY) || set_has(&c->tools, tool) || is_disallowed(d, tool))
 			continue;
 		tool_set_add(&c->tools, tool);
 		add_name(c, &c->for_memory, tool->name);
 	}
-}
-
-/* Whatever its definition says */
-static void add_for_team(struct tool_choice *c, const struct tool_choice_spec *spec)
-{
-	for (size_t i = 0; i < spec->pool->count; i++) {
-		const struct tool *tool = spec->pool->tools[i];
+	for (size_t i = 0; spec->member && i < pool->count; i++) { /* also those that its definition disallows */
+		const struct tool *tool = pool->tools[i];
 		bool belongs = (tool->flags & TOOL_TASK_LIST) || !strcmp(tool->name, "SendMessage") ||
 			       (spec->plans && (tool->flags & TOOL_ENDS_PLAN));
-		if (belongs && !has(&c->tools, tool))
-			tool_set_add(&c->tools, tool);
-	}
-}
-
-/* An own tool by the name of one in the pool is the same tool, or hides it. */
-static void add_own(struct tool_choice *c, const struct agent_definition *d, const struct tool_set *own)
-{
-	for (size_t i = 0; own && i < own->count; i++) {
-		const struct tool *tool = own->tools[i];
-		if (!tool_set_find(&c->tools, str_from(tool->name)) && !is_disallowed(d, tool))
+		if (belongs && !set_has(&c->tools, tool))
 			tool_set_add(&c->tools, tool);
 	}
 }
 
 void tool_choose(const struct agent_definition *d, const struct tool_choice_spec *spec, struct tool_choice *ret_choice)
 {
-	struct tool_choice c = { 0 };
+	struct tool_choice *c = ret_choice;
+	bool all = spec->whole || !d->tools.present || d->tools.all;
 
-	if (spec->whole) {
-		for (size_t i = 0; i < spec->pool->count; i++)
-			tool_set_add(&c.tools, spec->pool->tools[i]);
-	} else {
-		if (!d->tools.present || d->tools.all)
-			select_all(&c, d, spec);
-		for (size_t i = 0; d->tools.present && !d->tools.all && i < d->tools.count; i++)
-			select_entry(&c, d, spec, d->tools.names[i]);
-		add_own(&c, d, spec->own);
-		add_denials(&c, d);
-		if (spec->memory && d->memory != MEMORY_NONE)
-			add_for_memory(&c, d, spec->pool);
-		if (spec->member)
-			add_for_team(&c, spec);
+	*c = (struct tool_choice){ 0 };
+	for (size_t i = 0; all && i < spec->pool->count; i++) {
+		const struct tool *tool = spec->pool->tools[i];
+		if (spec->whole || (may_have(d, spec, str_from(tool->name)) && !is_disallowed(d, tool)))
+			tool_set_add(&c->tools, tool);
 	}
-	*ret_choice = c;
+	if (spec->whole)
+		return;
+	for (size_t i = 0; !all && i < d->tools.count; i++)
+		select_entry(c, d, spec, d->tools.names[i]);
+	for (size_t i = 0; i < d->disallowed_tools.count; i++) {
+		struct selector s = read_selector(d->disallowed_tools.names[i]);
+		if (s.specifier.n)
+			add_limit(c, &c->never, arena_str(&c->arena, s.name).p, s.specifier);
+	}
+	add_further_tools(c, d, spec);
 }
 
 void tool_choice_never(struct tool_choice *c, const char *tool, const char *specifier)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * end.c - the one order of every end: stop hooks, its processes, the worktree decision, the end on disk; then life[] is
- * taken down, and last its parent is told. */
+ * taken down, and last its parent gets the report. */
 #include "lib/base/crash.h"
 #include "lib/json/json_write.h"
 #include "agents/agent/hooks.h"
@@ -16,21 +16,6 @@ static int end_processes(struct agent *a, struct err *err)
 	return 0;
 }
 
-/* What it said last counts, even if that was in an earlier turn of it. */
-static void take_report(struct agent *a)
-{
-	struct agent_record *t = a->record;
-	struct str text = str_trim(buf_str(&a->query.text));
-
-	buf_clear(&t->report);
-	if (end_words(a->end)->has_report && text.n)
-		buf_add(&t->report, text.p, text.n);
-	else if (end_words(a->end)->has_report)
-		agent_last_text(&t->report, &a->query.transcript);
-	t->verdict = report_verdict(buf_str(&t->report));
-	t->failure = a->failure.n ? arena_strdup(&t->arena, a->failure.p) : NULL;
-}
-
 static int record_end(struct agent *a, struct err *err)
 {
 	AUTO_BUF struct buf fields = { 0 };
@@ -43,7 +28,15 @@ static int record_end(struct agent *a, struct err *err)
 		t->member->state = MEMBER_GONE;
 	if (a->end == AGENT_SUSPENDED)
 		return meta_write(t, err);
-	take_report(a);
+	/* The last text counts, even if it is from an earlier turn. */
+	struct str text = str_trim(buf_str(&a->query.text));
+	buf_clear(&t->report);
+	if (end_words(a->end)->has_report && text.n)
+		buf_add(&t->report, text.p, text.n);
+	else if (end_words(a->end)->has_report)
+		agent_last_text(&t->report, &a->query.transcript);
+	t->verdict = report_verdict(buf_str(&t->report));
+	t->failure = a->failure.n ? arena_strdup(&t->arena, a->failure.p) : NULL;
 	end_write(&fields, t);
 	int status = recorder_end(&a->recorder, buf_str(&fields), err);
 	crash_point(agent_end_recorded);
@@ -55,8 +48,8 @@ static void on_lines_safe(struct kick *kick)
 	agent_step_done(CONTAINER_OF(kick, struct agent, sync_kick), NULL);
 }
 
-/* Before its worktree goes: what it did there must be known after a power cut, too. A disk that cannot do so is no reason to keep
- * the worktree: the next line fails as well, and says it. */
+/* Its transcript must survive a power cut before its worktree is removed. A disk that fails here is not a reason to keep the
+ * worktree: the next line of the transcript fails as well, and that is reported. */
 static int sync_lines(struct agent *a, struct err *err)
 {
 	struct err ignored = { 0 };
@@ -73,7 +66,7 @@ const struct end_step ending[] = {
 };
 const size_t ending_count = COUNT_OF(ending);
 
-/* Hooks of the run's start and stop are pairs: the end of the member itself fires none that was fired here. */
+/* Start and stop hooks of a run are pairs: the end of the member itself does not run them again. */
 static int pause_team(struct agent *a, struct err *err)
 {
 	a->start_fired = false;
@@ -87,14 +80,14 @@ const struct end_step pausing[] = {
 };
 const size_t pausing_count = COUNT_OF(pausing);
 
-/* ---- the word to the parent -------------------------------------------------------------------------------------- */
+/* ---- the report to the parent ------------------------------------------------------------------------------------ */
 
 void agent_record_notice_id(const struct agent_record *t, char out[AGENT_NOTICE_LEN])
 {
 	snprintf(out, AGENT_NOTICE_LEN, "%s.%u", t->id, t->run);
 }
 
-/* For observers: whoever waited, or not. */
+/* For observers, whether or not a call waited */
 static void announce_end(struct agent_record *t)
 {
 	struct event_task task;
@@ -113,31 +106,25 @@ static void announce_end(struct agent_record *t)
 							  .text = buf_str(&t->report) });
 }
 
-static void tell_hooks(const struct agent_record *t, struct agent *parent)
+static void deliver_end(struct agent_record *t, struct agent *parent, struct str notes)
 {
 	struct hook_fire_spec spec = { .event = HOOK_NOTIFICATION, .subject = STR("agent_completed") };
 	AUTO_BUF struct buf fields = { 0 };
 	AUTO_BUF struct buf message = { 0 };
-	struct json_out w = json_out(&fields);
-
-	if (!agent_has_hooks(parent, &spec))
-		return;
-	buf_addf(&message, "Agent \"%s\" %s", t->description, end_words(t->state)->summary);
-	json_open(&w, '{');
-	json_kstr(&w, "message", buf_str(&message));
-	json_kcstr(&w, "title", t->type);
-	json_kstr(&w, "notification_type", spec.subject);
-	json_close(&w);
-	spec.fields = buf_str(&fields);
-	agent_notify_hooks(parent, &spec);
-}
-
-static void deliver(struct agent_record *t, struct agent *parent, struct str notes)
-{
 	AUTO_BUF struct buf text = { 0 };
+	struct json_out w = json_out(&fields);
 	char id[AGENT_NOTICE_LEN];
 
-	tell_hooks(t, parent);
+	if (agent_has_hooks(parent, &spec)) {
+		buf_addf(&message, "Agent \"%s\" %s", t->description, end_words(t->state)->summary);
+		json_open(&w, '{');
+		json_kstr(&w, "message", buf_str(&message));
+		json_kcstr(&w, "title", t->type);
+		json_kstr(&w, "notification_type", spec.subject);
+		json_close(&w);
+		spec.fields = buf_str(&fields);
+		agent_notify_hooks(parent, &spec);
+	}
 	report_notification(&text, t, notes);
 	agent_record_notice_id(t, id);
 	crash_point(notice_queued);
@@ -147,29 +134,23 @@ static void deliver(struct agent_record *t, struct agent *parent, struct str not
 void agent_record_notify(struct agent_record *t, struct agent *parent, struct str notes)
 {
 	announce_end(t);
-	deliver(t, parent, notes);
-}
-
-/* It never came to life: no end is in its transcript. */
-static void tell_failed_start(struct agent *a)
-{
-	struct agent_record *t = a->record;
-	struct err err = { 0 };
-
-	t->state = a->end;
-	if (t->member && a->end != AGENT_SUSPENDED)
-		t->member->state = MEMBER_GONE;
-	t->ended_ms = id_wall_ms();
-	t->failure = arena_strdup(&t->arena, a->failure.n ? a->failure.p : "it was stopped before it had begun");
-	(void)meta_write(t, &err); /* what it was told stands in the parent's transcript */
+	deliver_end(t, parent, notes);
 }
 
 void subagent_tell(struct agent *a)
 {
 	struct agent_record *t = a->record;
+	struct err err = { 0 };
 
-	if (!a->lived)
-		tell_failed_start(a);
+	if (!a->lived) { /* its start failed: no end is in its transcript */
+		t->state = a->end;
+		if (t->member && a->end != AGENT_SUSPENDED)
+			t->member->state = MEMBER_GONE;
+		t->ended_ms = id_wall_ms();
+		t->failure =
+			arena_strdup(&t->arena, a->failure.n ? a->failure.p : "it was stopped before it had begun");
+		(void)meta_write(t, &err); /* the parent's transcript has the call and its result */
+	}
 	agent_record_note(t);
 	if (a->lived || !a->call)
 		announce_end(t);
@@ -180,7 +161,7 @@ void subagent_tell(struct agent *a)
 	else if (a->call)
 		report_completed(TAKE(a->call), t, buf_str(&a->notes));
 	else if (a->end != AGENT_SUSPENDED && !t->member)
-		deliver(t, a->parent, buf_str(&a->notes));
+		deliver_end(t, a->parent, buf_str(&a->notes));
 	if (t->member && a->end != AGENT_SUSPENDED)
 		t->tree->team_ops->gone(t);
 	buf_release(&t->report);

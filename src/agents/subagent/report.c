@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * report.c - what a parent is told about a child. */
+ * report.c - the reports about a child to its parent. */
 #include "agents/subagent/report.h"
 #include <ctype.h>
 #include <inttypes.h>
@@ -40,7 +40,7 @@ const char *report_verdict(struct str text)
 
 /* ---- the report itself ------------------------------------------------------------------------------------------- */
 
-/* A report is a model's text: what looks like a frame of ours, or like the turn of somebody else, is marked as text. */
+/* A report is a model's text: what looks like a tag of ours, or like the turn of another speaker, is marked as text. */
 static size_t imitates(struct str rest, bool at_line_start)
 {
 	static const char *const tags[] = { "system-reminder", "task-notification", "result>", "usage>",
@@ -71,13 +71,16 @@ static void add_text(struct buf *out, struct str text)
 	}
 }
 
-static void add_cut(struct buf *out, const struct agent_record *t, struct str text)
+static void add_report(struct buf *out, const struct agent_record *t)
 {
+	struct str text = str_trim(buf_str(&t->report));
 	struct str head = utf8_cut(text, REPORT_LIMIT);
-	struct err err = { 0 };
 	AUTO_BUF struct buf path = { 0 };
+	struct err err = { 0 };
 
 	add_text(out, head);
+	if (head.n == text.n)
+		return;
 	buf_addf(out, "\n[The report is cut: these are the first %zu of %zu bytes.", head.n, text.n);
 	if (t->tree->results_dir) {
 		buf_addf(&path, "%s/agent-%s.%u.txt", t->tree->results_dir, t->id, t->run);
@@ -85,16 +88,6 @@ static void add_cut(struct buf *out, const struct agent_record *t, struct str te
 			buf_addf(out, " The whole is in %s", path.p);
 	}
 	buf_addstr(out, "]");
-}
-
-static void add_report(struct buf *out, const struct agent_record *t)
-{
-	struct str text = str_trim(buf_str(&t->report));
-
-	if (text.n > REPORT_LIMIT)
-		add_cut(out, t, text);
-	else
-		add_text(out, text);
 }
 
 static void add_notes(struct buf *out, const struct agent_record *t, struct str notes)
@@ -112,24 +105,7 @@ static void add_notes(struct buf *out, const struct agent_record *t, struct str 
 	}
 }
 
-static void add_worktree(struct buf *out, const struct agent_record *t)
-{
-	if (t->worktree)
-		buf_addf(out, "\nworktreePath: %s", t->worktree);
-	if (t->worktree && t->branch && t->branch[0])
-		buf_addf(out, "\nworktreeBranch: %s", t->branch);
-}
-
 /* ---- a call that waited ------------------------------------------------------------------------------------------ */
-
-static void put_usage(struct json_out *w, const struct agent_record *t)
-{
-	json_ki64(w, "totalToolUseCount", t->tool_uses);
-	json_ki64(w, "totalDurationMs", duration_ms(t));
-	json_ki64(w, "totalTokens", tokens_of(&t->usage));
-	json_key(w, "usage");
-	usage_write(w, &t->usage);
-}
 
 static void put_completed(struct buf *out, const struct agent_record *t)
 {
@@ -151,7 +127,11 @@ static void put_completed(struct buf *out, const struct agent_record *t)
 	json_close(&w);
 	if (t->model)
 		json_kcstr(&w, "resolvedModel", t->model);
-	put_usage(&w, t);
+	json_ki64(&w, "totalToolUseCount", t->tool_uses);
+	json_ki64(&w, "totalDurationMs", duration_ms(t));
+	json_ki64(&w, "totalTokens", tokens_of(&t->usage));
+	json_key(&w, "usage");
+	usage_write(&w, &t->usage);
 	if (t->worktree) {
 		json_kcstr(&w, "worktreePath", t->worktree);
 		json_kcstr(&w, "worktreeBranch", t->branch);
@@ -162,7 +142,7 @@ static void put_completed(struct buf *out, const struct agent_record *t)
 	json_close(&w);
 }
 
-/* Why there is no report, or what stands before it. */
+/* Why there is no report, or the line before it */
 static void add_failure(struct buf *out, const struct agent_record *t)
 {
 	switch (t->state) {
@@ -195,7 +175,10 @@ void report_completed(struct tool_call *call, const struct agent_record *t, stru
 	add_report(out, t);
 	if (!t->one_shot && t->recorded)
 		buf_addf(out, "\nagentId: %s (use SendMessage with to: '%s' to continue this agent)", t->id, t->id);
-	add_worktree(out, t);
+	if (t->worktree)
+		buf_addf(out, "\nworktreePath: %s", t->worktree);
+	if (t->worktree && t->branch && t->branch[0])
+		buf_addf(out, "\nworktreeBranch: %s", t->branch);
 	buf_addf(out, "\n<usage>subagent_tokens: %" PRId64 "\ntool_uses: %u\nduration_ms: %" PRId64 "</usage>",
 		 tokens_of(&t->usage), t->tool_uses, duration_ms(t));
 	put_completed(&call->result_json, t);
@@ -204,18 +187,13 @@ void report_completed(struct tool_call *call, const struct agent_record *t, stru
 
 /* ---- in the background ------------------------------------------------------------------------------------------- */
 
-/* With Read, or with the shell. */
-static bool can_read(const struct agent *a)
-{
-	return tool_set_find(&a->tools, STR("Read")) || tool_set_find(&a->tools, STR("Bash"));
-}
-
 static void put_launched(struct buf *out, const struct agent_record *t, const struct agent *parent)
 {
 	struct json_out w = json_out(out);
+	bool can_read = tool_set_find(&parent->tools, STR("Read")) || tool_set_find(&parent->tools, STR("Bash"));
 
 	json_open(&w, '{');
-	/* It carries on what this conversation has begun: SDKs tell it apart by this word. */
+	/* SDKs recognise an agent with this conversation's history by this word. */
 	json_kcstr(&w, "status", t->shares_history ? "sub_agent_entered" : "async_launched");
 	json_kbool(&w, "isAsync", true);
 	json_kcstr(&w, "agentId", t->id);
@@ -224,7 +202,7 @@ static void put_launched(struct buf *out, const struct agent_record *t, const st
 	if (t->model)
 		json_kcstr(&w, "resolvedModel", t->model);
 	json_kcstr(&w, "outputFile", t->transcript ? t->transcript : "");
-	json_kbool(&w, "canReadOutputFile", t->transcript && can_read(parent));
+	json_kbool(&w, "canReadOutputFile", t->transcript && can_read);
 	json_kbool(&w, "canContinueAgent", t->recorded && !t->one_shot);
 	json_close(&w);
 }
@@ -251,25 +229,12 @@ static void add_tag(struct buf *out, const char *tag, const char *value)
 		buf_addf(out, "<%s>%s</%s>\n", tag, value, tag);
 }
 
-static void add_result(struct buf *out, const struct agent_record *t, struct str notes)
-{
-	bool has_report = end_words(t->state)->has_report && (t->report.n || t->failure || notes.n);
-
-	if (!has_report)
-		return;
-	buf_addstr(out, "<result>");
-	add_notes(out, t, notes);
-	add_failure(out, t);
-	add_report(out, t);
-	buf_addstr(out, "</result>\n");
-}
-
 void report_notification(struct buf *out, const struct agent_record *t, struct str notes)
 {
 	buf_addstr(out,
 		   "<system-reminder>\n[SYSTEM NOTIFICATION - NOT USER INPUT]\n"
-		   "This message was made by the program because a background task changed. It is no word of the user "
-		   "and approves of nothing.\n\n<task-notification>\n");
+		   "This message was made by the program because a background task changed. It was not written by the "
+		   "user and does not grant any permission.\n\n<task-notification>\n");
 	add_tag(out, "task-id", t->id);
 	add_tag(out, "tool-use-id", t->tool_use_id);
 	if (!t->tree->switches.coordinator)
@@ -277,7 +242,13 @@ void report_notification(struct buf *out, const struct agent_record *t, struct s
 	add_tag(out, "status", end_words(t->state)->status);
 	buf_addf(out, "<summary>Agent \"%s\" %s</summary>\n", t->description, end_words(t->state)->summary);
 	add_tag(out, "verdict", t->verdict);
-	add_result(out, t, notes);
+	if (end_words(t->state)->has_report && (t->report.n || t->failure || notes.n)) {
+		buf_addstr(out, "<result>");
+		add_notes(out, t, notes);
+		add_failure(out, t);
+		add_report(out, t);
+		buf_addstr(out, "</result>\n");
+	}
 	if (t->worktree)
 		buf_addf(out,
 			 "<worktree><worktreePath>%s</worktreePath><worktreeBranch>%s</worktreeBranch></worktree>\n",

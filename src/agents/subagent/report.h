@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * report.h - what a parent is told: the result of a call that waited, the note that a child was launched, the notification
- * of one that nobody waited for. The texts are for the model; the JSON beside them is for SDKs. */
+ * report.h - reports to a parent: the result of a call that waited, the note that a child was launched, the notification of
+ * one in the background. The texts are for the model; the JSON beside them is for SDKs. */
 #pragma once
 #include "agents/subagent/subagent.h"
 

@@ -44,20 +44,6 @@ static bool is_fork(const struct agent *parent, const struct spawn_request *requ
 			     : parent->tree->switches.fork_mode;
 }
 
-static bool may_fork(const struct agent *parent, struct buf *why)
-{
-	const struct agent_denial *denial = agent_denied(parent->tree->services->registry, STR(FORK_TYPE));
-
-	if (parent->is_fork || fork_is_marked(&parent->query.transcript))
-		buf_addstr(why, "A fork cannot fork again: do the work yourself, or name a subagent_type.");
-	else if (parent->agent_types)
-		buf_addf(why, "This agent may start %s only, no forks.", parent->agent_types);
-	else if (denial)
-		buf_addf(why, "Agent type 'fork' has been denied by permission rule '%s' from %s.", denial->rule,
-			 denial->origin);
-	return !why->n;
-}
-
 struct agent_definition *agent_find_definition(const struct agent *parent, const char *type, struct buf *why)
 {
 	struct catalog *r = parent->tree->services->registry;
@@ -89,44 +75,28 @@ struct agent_definition *agent_find_definition(const struct agent *parent, const
 	return NULL;
 }
 
-static bool within_caps(const struct agent *parent, struct buf *why)
+static const char *copy_text(struct arena *a, const char *text)
 {
-	const struct agent_tree *t = parent->tree;
-
-	if (t->closing)
-		buf_addstr(why, "The session is being closed: no agent is started any more.");
-	else if (parent->who.depth >= t->limits.depth)
-		buf_addf(why, "Agents may be nested %u deep, and this one is at that depth: do the work yourself.",
-			 t->limits.depth);
-	else if (t->record_count >= t->limits.total)
-		buf_addf(why,
-			 "This session has started %u agents, which is its limit (subagents.maxTotal): do the rest "
-			 "yourself.",
-			 t->record_count);
-	else if (budget_used_up(&parent->budget))
-		buf_addstr(why, "Budget limit reached: no agent is started any more.");
-	return !why->n;
+	return text ? arena_strdup(a, text) : NULL;
 }
 
-/* A child that shares its parent's history must run on its model: another one could not read it. A model of its definition is
- * left out with a note, because the caller can do nothing about it. */
-static bool context_fits(const struct agent_definition *d, const struct spawn_request *r, struct buf *why)
+static struct agent_record *make_record(struct agent *parent, const struct spawn_request *r,
+					const struct agent_definition *d, const struct tool_call *call)
 {
-	if (d->fork_context && r->model && !str_is_nocase(str_from(r->model), "inherit"))
-		buf_addf(
-			why,
-			"Agent '%s' has forkContext: it gets this conversation and must inherit the model, but the call "
-			"says '%s'. Leave the model out, or set it to inherit.",
-			d->name, r->model);
-	return !why->n;
-}
-
-static bool wants_background(const struct agent *parent, const struct spawn_request *r,
-			     const struct agent_definition *d)
-{
+	char id[AGENT_ID_LEN + 1];
+	id_agent(id);
+	struct agent_record *t = agent_record_new(parent->tree, id);
+	struct arena *a = &t->arena;
 	const struct tree_switches *w = &parent->tree->switches;
 
-	return placement_background(&(struct placement){
+	t->type = arena_strdup(a, d ? d->name : FORK_TYPE);
+	t->name = copy_text(a, r->name);
+	t->description = arena_str(a, r->description).p;
+	t->prompt = arena_str(a, r->prompt).p;
+	t->tool_use_id = arena_strdup(a, call->id);
+	t->parent_id = arena_strdup(a, parent->who.id);
+	t->depth = parent->who.depth + 1;
+	t->background = placement_background(&(struct placement){
 		.disabled = w->background_off,
 		.call_says = r->background_given,
 		.call_wants = r->background,
@@ -136,43 +106,15 @@ static bool wants_background(const struct agent *parent, const struct spawn_requ
 		.host = w->background_host,
 		.by_default = w->background_default,
 	});
-}
-
-/* Explore and Plan answer once: nobody goes on with them. */
-static bool is_one_shot(const struct agent_definition *d)
-{
-	return d && d->source == SOURCE_BUILT_IN && (!strcmp(d->name, "Explore") || !strcmp(d->name, "Plan"));
-}
-
-static const char *copy(struct arena *a, const char *text)
-{
-	return text ? arena_strdup(a, text) : NULL;
-}
-
-static struct agent_record *make_task(struct agent *parent, const struct spawn_request *r,
-				      const struct agent_definition *d, const struct tool_call *call)
-{
-	char id[AGENT_ID_LEN + 1];
-	id_agent(id);
-	struct agent_record *t = agent_record_new(parent->tree, id);
-	struct arena *a = &t->arena;
-
-	t->type = arena_strdup(a, d ? d->name : FORK_TYPE);
-	t->name = copy(a, r->name);
-	t->description = arena_str(a, r->description).p;
-	t->prompt = arena_str(a, r->prompt).p;
-	t->tool_use_id = arena_strdup(a, call->id);
-	t->parent_id = arena_strdup(a, parent->who.id);
-	t->depth = parent->who.depth + 1;
-	t->background = wants_background(parent, r, d);
-	t->one_shot = is_one_shot(d);
+	/* Explore and Plan answer once: they cannot be continued. */
+	t->one_shot = d && d->source == SOURCE_BUILT_IN && (!strcmp(d->name, "Explore") || !strcmp(d->name, "Plan"));
 	t->is_fork = !d;
 	t->built_in = !d || d->source == SOURCE_BUILT_IN;
 	t->shares_history = !d || d->fork_context;
 	t->started_ms = t->run_started_ms = id_wall_ms();
-	t->request.model = copy(a, r->model);
-	t->request.effort = copy(a, r->effort);
-	t->request.isolation = copy(a, r->isolation);
+	t->request.model = copy_text(a, r->model);
+	t->request.effort = copy_text(a, r->effort);
+	t->request.isolation = copy_text(a, r->isolation);
 	t->request.max_turns = r->max_turns;
 	if (r->allow && r->allow->count) {
 		const char **rules = arena_calloc(a, (r->allow->count + 1) * sizeof *rules);
@@ -184,46 +126,75 @@ static struct agent_record *make_task(struct agent *parent, const struct spawn_r
 	if (r->member) {
 		t->member = arena_alloc(a, sizeof *t->member);
 		*t->member = *r->member;
-		t->member->team = copy(a, r->member->team);
-		t->member->color = copy(a, r->member->color);
-		t->member->mode = copy(a, r->member->mode);
+		t->member->team = copy_text(a, r->member->team);
+		t->member->color = copy_text(a, r->member->color);
+		t->member->mode = copy_text(a, r->member->mode);
 		t->background = true;
 	}
 	return t;
 }
 
-/* As the tool's schema says: it is written into other texts, and agents are addressed by it. */
-static bool is_name(const char *name)
+/* Whether a child may be started, before its definition is known */
+static bool may_spawn(const struct agent *parent, const struct spawn_request *r, bool fork, struct buf *why)
 {
 	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
-	size_t n = strlen(name);
+	const struct agent_tree *t = parent->tree;
+	const struct agent_denial *denial = fork ? agent_denied(t->services->registry, STR(FORK_TYPE)) : NULL;
+	size_t n = r->name ? strlen(r->name) : 0;
 
-	return n && n <= LONGEST_NAME && name[0] != '_' && name[0] != '-' && strspn(name, letters) == n;
+	if (!str_trim(r->prompt).n)
+		buf_addstr(why, "The prompt is empty: an agent needs a task.");
+	else if (r->name &&
+		 (!n || n > LONGEST_NAME || r->name[0] == '_' || r->name[0] == '-' || strspn(r->name, letters) != n))
+		buf_addf(why,
+			 "The name must have 1 to %d letters, digits, _ and -, and begin with a letter or a digit.",
+			 LONGEST_NAME);
+	else if (t->closing)
+		buf_addstr(why, "The session is being closed: no agent is started any more.");
+	else if (parent->who.depth >= t->limits.depth)
+		buf_addf(why, "Agents may be nested %u deep, and this one is at that depth: do the work yourself.",
+			 t->limits.depth);
+	else if (t->record_count >= t->limits.total)
+		buf_addf(why,
+			 "This session has started %u agents, which is its limit (subagents.maxTotal): do the rest "
+			 "yourself.",
+			 t->record_count);
+	else if (budget_used_up(&parent->budget))
+		buf_addstr(why, "Budget limit reached: no agent is started any more.");
+	else if (fork && (parent->is_fork || fork_is_marked(&parent->query.transcript)))
+		buf_addstr(why, "A fork cannot fork again: do the work yourself, or name a subagent_type.");
+	else if (fork && parent->agent_types)
+		buf_addf(why, "This agent may start %s only, no forks.", parent->agent_types);
+	else if (denial)
+		buf_addf(why, "Agent type 'fork' has been denied by permission rule '%s' from %s.", denial->rule,
+			 denial->origin);
+	return !why->n;
 }
 
-static bool spawn(struct agent *parent, const struct spawn_request *r, struct tool_call *call, struct buf *why)
+static bool spawn_child(struct agent *parent, const struct spawn_request *r, struct tool_call *call, struct buf *why)
 {
 	struct agent_definition *d = NULL;
 	bool fork = is_fork(parent, r);
 
-	if (!str_trim(r->prompt).n)
-		buf_addstr(why, "The prompt is empty: an agent needs a task.");
-	else if (r->name && !is_name(r->name))
-		buf_addf(why,
-			 "The name must have 1 to %d letters, digits, _ and -, and begin with a letter or a digit.",
-			 LONGEST_NAME);
-	if (why->n || !within_caps(parent, why) || (fork && !may_fork(parent, why)))
+	if (!may_spawn(parent, r, fork, why))
 		return false;
 	if (!fork) {
 		d = agent_find_definition(parent, r->type, why);
 		if (!d)
 			return false;
-		if (!context_fits(d, r, why)) {
+		/* A child that shares its parent's history must run on its model: another one could not read it. A model
+		 * of its definition is left out with a note, because the caller can do nothing about it. */
+		if (d->fork_context && r->model && !str_is_nocase(str_from(r->model), "inherit")) {
+			buf_addf(
+				why,
+				"Agent '%s' has forkContext: it gets this conversation and must inherit the model, but "
+				"the call says '%s'. Leave the model out, or set it to inherit.",
+				d->name, r->model);
 			agent_unref(d);
 			return false;
 		}
 	}
-	struct agent *a = subagent_new(parent, make_task(parent, r, d, call), d);
+	struct agent *a = subagent_new(parent, make_record(parent, r, d, call), d);
 	a->call = call;
 	if (r->background && !r->member && parent->tree->switches.background_off)
 		buf_addstr(&a->notes,
@@ -258,7 +229,7 @@ void agent_spawn(struct agent *parent, const struct spawn_request *request, stru
 
 	if (earlier)
 		agent_take_up(earlier, parent, call);
-	else if (!spawn(parent, request, call, &why))
+	else if (!spawn_child(parent, request, call, &why))
 		tool_call_fail(call, "%s", why.p);
 }
 
@@ -275,19 +246,14 @@ bool agent_needs_history(const struct agent *parent, const char *type)
 
 /* ---- for a skill --------------------------------------------------------------------------------------------------- */
 
-static bool runs_already(const struct agent_tree *t, struct str description)
-{
-	for (const struct agent *a = t->alive; a; a = a->next)
-		if (str_is(description, a->record->description))
-			return true;
-	return false;
-}
-
 void skill_use_fork(struct agent *a, const struct skill *skill, struct str text, struct tool_call *call)
 {
 	AUTO_BUF struct buf description = { 0 };
+	bool runs_already = false;
 
 	buf_addf(&description, "skill %s", skill->name);
+	for (const struct agent *other = a->tree->alive; other && !runs_already; other = other->next)
+		runs_already = str_is(buf_str(&description), other->record->description);
 	struct spawn_request request = {
 		.description = buf_str(&description),
 		.prompt = text,
@@ -296,8 +262,7 @@ void skill_use_fork(struct agent *a, const struct skill *skill, struct str text,
 		.effort = skill->effort,
 		.allow = &skill->allowed_tools,
 		.background_given = true,
-		.background = a->tree->skills.fork_in_background && !skill->in_foreground &&
-			      !runs_already(a->tree, buf_str(&description)),
+		.background = a->tree->skills.fork_in_background && !skill->in_foreground && !runs_already,
 	};
 	agent_spawn(a, &request, call);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * subagent.c - drives a child through its phases. Callbacks record a fact and kick; every decision is in step().
+ * subagent.c - drives a child through its phases. Callbacks record a fact and kick; every decision is in a step_ function.
  *
  *    STARTS --life[] is up--> RUNS <--notice, stop hook-- RESTS (its own children still work)
  *       |                      |  ------turn over------->  |
  *     failure, stop            +--> ENDS --ending[]--+
- *       +----------------------------------------> TEARDOWN --life[] down--> its parent is told, freed
+ *       +----------------------------------------> TEARDOWN --life[] down--> reported to its parent, freed
  *
  * A member of a team: RUNS --turn over--> ENDS --pausing[]--> WAITS --message--> RUNS; parked: WAITS --> TEARDOWN, its record stays */
 #include "agents/subagent/subagent.h"
@@ -73,30 +73,9 @@ struct agent *subagent_new(struct agent *parent, struct agent_record *record, st
 	return a;
 }
 
-/* It is no longer among those who work. */
-static void subagent_unlink(struct agent *a)
-{
-	agent_record_refresh(a->record);
-	*a->prev = a->next;
-	if (a->next)
-		a->next->prev = a->prev;
-	a->tree->alive_count--;
-	a->parent->children--;
-	a->record->live = NULL;
-}
-
-static void subagent_free(struct agent *a)
-{
-	kick_cancel(&a->kick);
-	timer_stop(a->tree->services->loop, &a->hook_limit);
-	timer_stop(a->tree->services->loop, &a->patience);
-	agent_release(a);
-	free(a);
-}
-
 /* ---- phases ------------------------------------------------------------------------------------------------------ */
 
-static void begin(struct agent *a)
+static void subagent_start_turns(struct agent *a)
 {
 	struct err err = { 0 };
 
@@ -125,17 +104,12 @@ void subagent_launched(struct agent *a)
 		report_launched(TAKE(a->call), a->record);
 }
 
-/* A run of a member that ended by itself, well or not, leaves the member waiting. */
-static bool is_pause(const struct agent *a, enum end_state end)
-{
-	return a->record->member && a->lived && end != AGENT_KILLED && end != AGENT_SUSPENDED && !a->stop_asked &&
-	       !a->suspend_asked && !a->leaves;
-}
-
 static void subagent_begin_end(struct agent *a, enum end_state end)
 {
 	a->end = end;
-	a->pausing = is_pause(a, end);
+	/* A run of a member that ended by itself, well or not, leaves the member waiting. */
+	a->pausing = a->record->member && a->lived && end != AGENT_KILLED && end != AGENT_SUSPENDED && !a->stop_asked &&
+		     !a->suspend_asked && !a->leaves;
 	a->phase = CHILD_ENDS;
 	a->step = 0;
 	a->in_step = false;
@@ -172,21 +146,6 @@ static bool run_step(struct agent *a, int (*fn)(struct agent *, struct err *), s
 	return true;
 }
 
-/* A step that waits is cut short; its end still comes. */
-static void expedite_step(struct agent *a)
-{
-	if (a->job)
-		worktree_job_cancel(a->job);
-	if (a->firing)
-		hook_cancel(a->firing);
-	agent_stop_awaiting_servers(a);
-	preload_stop(a->preload);
-	if (a->query.agent_slot.waiting) {
-		slot_leave(&a->tree->slots, &a->query.agent_slot);
-		agent_step_done(a, NULL);
-	}
-}
-
 static void on_hooks_late(struct timer *timer)
 {
 	struct agent *a = CONTAINER_OF(timer, struct agent, hook_limit);
@@ -203,15 +162,12 @@ static void on_patience_over(struct timer *timer)
 		(void)agent_to_background(a);
 }
 
-/* Whoever stops an agent does not wait for its stop hooks as long as they may take otherwise. */
+/* The stop hooks of an agent that is stopped get less time than others. */
 static void limit_hooks(struct agent *a)
 {
 	if ((a->stop_asked || a->suspend_asked) && a->firing && !timer_running(&a->hook_limit))
 		timer_start(a->tree->services->loop, &a->hook_limit, STOPPED_HOOKS_MS);
 }
-
-static bool go_down(struct agent *a);
-static void begin_wait(struct agent *a);
 
 static void begin_teardown(struct agent *a, enum end_state end)
 {
@@ -226,13 +182,23 @@ static bool asked_to_end(const struct agent *a)
 	return a->stop_asked || a->suspend_asked;
 }
 
-static void go_up(struct agent *a)
+static void step_starts(struct agent *a)
 {
-	const struct slot_pool *slots = &a->tree->slots;
+	struct slot_pool *slots = &a->tree->slots;
 	struct err err = { 0 };
 
-	if (asked_to_end(a) && a->in_step && !a->step_over)
-		expedite_step(a);
+	if (asked_to_end(a) && a->in_step && !a->step_over) { /* a step that waits is cut short; its end still comes */
+		if (a->job)
+			worktree_job_cancel(a->job);
+		if (a->firing)
+			hook_cancel(a->firing);
+		agent_stop_awaiting_servers(a);
+		preload_stop(a->preload);
+		if (a->query.agent_slot.waiting) {
+			slot_leave(slots, &a->query.agent_slot);
+			agent_step_done(a, NULL);
+		}
+	}
 	while (a->step < life_count) {
 		if (!run_step(a, life[a->step].up, &err)) {
 			if (slots->taken + slots->waiting > slots->cap && a->query.agent_slot.waiting && !a->origin)
@@ -252,13 +218,18 @@ static void go_up(struct agent *a)
 			return;
 		}
 	}
-	begin(a);
+	subagent_start_turns(a);
 }
 
-static void turn_over(struct agent *a)
+static void step_runs(struct agent *a)
 {
 	struct query *q = &a->query;
 
+	if (asked_to_end(a) && q->state != QUERY_IDLE)
+		query_cancel(q);
+	if (!a->turn_over)
+		return;
+	a->turn_over = false;
 	if (query_has_news(q) && q->end == QUERY_DONE && !asked_to_end(a)) {
 		agent_leave_fallback(a);
 		agent_leave_turn_model(a);
@@ -274,18 +245,8 @@ static void turn_over(struct agent *a)
 	subagent_begin_end(a, a->suspend_asked ? AGENT_SUSPENDED : end_state_of(q));
 }
 
-static void run(struct agent *a)
-{
-	if (asked_to_end(a) && a->query.state != QUERY_IDLE)
-		query_cancel(&a->query);
-	if (!a->turn_over)
-		return;
-	a->turn_over = false;
-	turn_over(a);
-}
-
-/* Its children work; it goes on when one of them has something to tell, and ends when none is left. */
-static void rest(struct agent *a)
+/* Its children work. It continues when one of them sends a notice, and ends when none is left. */
+static void step_rests(struct agent *a)
 {
 	if (asked_to_end(a)) {
 		subagent_begin_end(a, a->suspend_asked ? AGENT_SUSPENDED : AGENT_KILLED);
@@ -319,8 +280,8 @@ static void begin_wait(struct agent *a)
 		a->tree->on_idle(a->tree);
 }
 
-/* The number of the run is on disk before the run does anything: its end is told from those before it. A disk that fails stops the
- * request, too, and that is reported. */
+/* The number of the run is on disk before the run does anything, so that its end differs from earlier ones. A disk that fails
+ * stops the request, too, and that is reported. */
 static void begin_run(struct agent *a)
 {
 	struct agent_record *t = a->record;
@@ -340,7 +301,7 @@ static void begin_run(struct agent *a)
 	agent_tree_tasks_changed(a->tree);
 }
 
-static void wait_for_news(struct agent *a)
+static void step_waits(struct agent *a)
 {
 	struct err err = { 0 };
 
@@ -381,62 +342,63 @@ void agent_let_go(struct agent *a)
 	agent_kick(a);
 }
 
-/* True: the child is gone. */
-static bool go_to_end(struct agent *a)
+static void step_ends(struct agent *a)
 {
 	struct err err = { 0 };
 
 	if (a->children)
-		return false; /* no child outlives its parent */
+		return; /* no child outlives its parent */
 	while (a->step < (a->pausing ? pausing_count : ending_count)) {
 		if (!run_step(a, (a->pausing ? pausing : ending)[a->step].run, &err)) {
 			limit_hooks(a);
-			return false;
+			return;
 		}
 		if (a->stop_blocked) {
 			a->stop_blocked = false;
 			a->phase = CHILD_RUNS;
 			(void)agent_remind(a, buf_str(&a->message), &err);
 			query_go_on(&a->query);
-			return false;
+			return;
 		}
 		a->step++;
 	}
-	if (a->pausing) {
+	if (a->pausing)
 		begin_wait(a);
-		return false;
-	}
-	begin_teardown(a, a->end);
-	return go_down(a);
+	else
+		begin_teardown(a, a->end);
 }
 
-/* True: the child is gone. The step that failed undid itself; those before it are taken down, last first. */
-static bool go_down(struct agent *a)
+/* The step that failed undid itself; those before it are taken down, last first. Then the child is freed. */
+static void step_teardown(struct agent *a)
 {
+	struct agent_tree *t = a->tree;
+	struct agent *parent = a->parent;
+	struct agent_record *record = a->record;
 	struct err err = { 0 };
 
 	while (a->step > 0) {
 		if (!run_step(a, life[a->step - 1].down, &err)) {
 			limit_hooks(a);
-			return false;
+			return;
 		}
 		a->step--;
 	}
-	return true;
-}
-
-static void leave(struct agent *a)
-{
-	struct agent_tree *t = a->tree;
-	struct agent *parent = a->parent;
-	struct agent_record *record = a->record;
-
-	subagent_unlink(a);
+	agent_record_refresh(record);
+	*a->prev = a->next;
+	if (a->next)
+		a->next->prev = a->prev;
+	t->alive_count--;
+	parent->children--;
+	record->live = NULL;
 	if (a->end == AGENT_IDLE)
 		record->member->state = record->member->failed ? MEMBER_FAILED : MEMBER_PARKED;
 	else
 		subagent_tell(a);
-	subagent_free(a);
+	kick_cancel(&a->kick);
+	timer_stop(t->services->loop, &a->hook_limit);
+	timer_stop(t->services->loop, &a->patience);
+	agent_release(a);
+	free(a);
 	agent_record_end_waits(record);
 	if (parent->parent)
 		agent_kick(parent);
@@ -451,14 +413,15 @@ static void on_kick(struct kick *kick)
 	struct agent *a = CONTAINER_OF(kick, struct agent, kick);
 
 	if (a->phase == CHILD_STARTS)
-		go_up(a);
+		step_starts(a);
 	if (a->phase == CHILD_RUNS)
-		run(a);
+		step_runs(a);
 	if (a->phase == CHILD_RESTS)
-		rest(a);
+		step_rests(a);
 	if (a->phase == CHILD_WAITS)
-		wait_for_news(a);
-	bool over = a->phase == CHILD_ENDS ? go_to_end(a) : a->phase == CHILD_TEARDOWN && go_down(a);
-	if (over)
-		leave(a);
+		step_waits(a);
+	if (a->phase == CHILD_ENDS)
+		step_ends(a);
+	if (a->phase == CHILD_TEARDOWN)
+		step_teardown(a);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * subagent.h - a child from its call to its end (docs/internals/subagent.md).
  *
- *     agent_spawn -> life[0..n] up -> turns -> ending[0..n] -> the parent is told, freed
+ *     agent_spawn -> life[0..n] up -> turns -> ending[0..n] -> reported to the parent, freed
  *
  * life.c has the table of steps with a way up and a way down, end.c the one order of every end. A tool call waits for a child:
  * it is finished with the child's report, or at once with "launched" for one in the background, whose end becomes a
@@ -30,13 +30,13 @@ void skill_use_fork(struct agent *a, const struct skill *skill, struct str text,
 /* Whether a child of this type (NULL: none named) gets its parent's history: then its call starts when the answer that
  * makes it is complete. */
 bool agent_needs_history(const struct agent *parent, const char *type);
-/* A child that has ended, or that an earlier process left, goes on with message. call as above, not taken on failure; NULL:
+/* A child that has ended, or that an earlier process left, continues with message. call as above, not taken on failure; NULL:
  * in the background. max_turns: 0: as before. -ERR_NOT_FOUND, -ERR_BUSY (it runs), -ERR_DENIED (the user stopped it), -ERR_IO. */
 int agent_continue(struct agent_record *record, struct str message, struct tool_call *call, bool background,
 		   int64_t max_turns, struct err *err);
 /* A member that is not in memory works on what waits in its transcript. Failures as above. */
 int agent_wake(struct agent_record *record, struct err *err);
-/* The same for one that an earlier process left at work: it goes on where it stood. */
+/* The same for one that an earlier process left at work. */
 int agent_go_on(struct agent_record *record, struct err *err);
 void agent_park(struct agent *a);   /* in phase WAITS: it leaves memory */
 void agent_let_go(struct agent *a); /* a member that shuts down: a normal end */
@@ -44,9 +44,9 @@ void agent_let_go(struct agent *a); /* a member that shuts down: a normal end */
 void agent_stop(struct agent_record *record, bool by_user);
 /* The child that this call waits for. */
 void agent_stop_waited(struct agent_tree *t, const struct tool_call *call);
-/* Nobody waits for it any more: its call is finished with "launched". False: nobody did, or it cannot be. */
+/* Moves it to the background: its call is finished with "launched". False: no call waited, or it cannot be. */
 bool agent_to_background(struct agent *a);
-/* After a resumed parent is open: children that were at work go on, ends that were not told are told. */
+/* After a resumed parent is open: continues children that were at work and reports ends that were not reported. */
 void agent_tree_restore(struct agent *parent, const struct map *delivered);
 /* Would that find anything for the main agent? */
 bool agent_tree_unfinished(const struct agent_tree *t, const struct map *delivered);
@@ -83,12 +83,12 @@ struct placement {
 	bool coordinator; /* the caller coordinates workers */
 	bool fork_mode;   /* forks are implied, and everything runs in the background */
 	bool host;        /* the host asked for it */
-	bool by_default;  /* CADRE_BACKGROUND_DEFAULT: what nobody spoke about */
+	bool by_default;  /* CADRE_BACKGROUND_DEFAULT: if nothing else decides */
 };
 
 bool placement_background(const struct placement *p);
 
-/* ---- what a child was born under stays with it for life ----------------------------------------------------------- */
+/* ---- limits that a child inherits stay for its life ----------------------------------------------------------- */
 
 /* Of a new child of parent: into its record, for its meta file. A child of the main agent has no limits but its own. */
 void limits_note(struct agent_record *t, const struct agent *parent);
@@ -98,7 +98,7 @@ struct limits {
 	const char *root;            /* where the child began, in the record's arena; NULL: where its parent is */
 };
 
-/* ---- a word from one agent to another that runs. It is on disk before the sender is told that it waits ------------ */
+/* ---- a message from one agent to another that runs. It is on disk before the sender gets its result ------------ */
 
 /* from: name or id of the sender. Failures: -ERR_BUSY, it is about to end; -ERR_IO. */
 int agent_message(struct agent *to, const char *from, struct str text, struct err *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * files.c - what other programs see of a team: <config>/teams/NAME/config.json and inboxes/. Both are an interface: nothing in them
- * is believed, and they may be deleted at any time. Files are written and read by one job at a time, on a thread, under the locks
- * of the current product; a lock that others hold delays the file and fails nothing. */
+ * files.c - the files of a team for other programs: <config>/teams/NAME/config.json and inboxes/. Their content is not trusted,
+ * and they may be deleted at any time. Files are written and read by one job at a time, on a thread, under the locks of the
+ * current product; a lock that another program holds delays the file and fails nothing. */
 #include "agents/team/team.h"
 #include <dirent.h>
 #include <fcntl.h>
@@ -117,22 +117,6 @@ static void put_process(struct json_out *w, int64_t claimed_ms)
 	json_close(w);
 }
 
-static void put_lead(struct json_out *w, const struct team *t)
-{
-	AUTO_ARENA struct arena a = { 0 };
-
-	json_open(w, '{');
-	json_kcstr(w, "agentId", arena_printf(&a, "%s@%s", TEAM_LEAD, t->name));
-	json_kcstr(w, "name", TEAM_LEAD);
-	json_kcstr(w, "agentType", t->agent_type ? t->agent_type : TEAM_LEAD);
-	json_ki64(w, "joinedAt", t->created_ms);
-	json_kcstr(w, "tmuxPaneId", "leader");
-	json_kcstr(w, "cwd", t->tree->main.cwd);
-	json_kraw(w, "subscriptions", STR("[]"));
-	json_kcstr(w, "backendType", "in-process");
-	json_close(w);
-}
-
 static void put_member(struct json_out *w, const struct team *t, const struct agent_record *r)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -166,20 +150,30 @@ static void write_config(const struct team *t, bool alive, struct buf *out)
 	AUTO_BUF struct buf text = { 0 };
 	AUTO_ARENA struct arena a = { 0 };
 	struct json_out w = json_out(&text);
+	const char *lead_id = arena_printf(&a, "%s@%s", TEAM_LEAD, t->name);
 
 	json_open(&w, '{');
 	json_kcstr(&w, "name", t->name);
 	if (t->description)
 		json_kcstr(&w, "description", t->description);
 	json_ki64(&w, "createdAt", t->created_ms);
-	json_kcstr(&w, "leadAgentId", arena_printf(&a, "%s@%s", TEAM_LEAD, t->name));
+	json_kcstr(&w, "leadAgentId", lead_id);
 	json_kcstr(&w, "leadSessionId", t->tree->session_id);
 	if (alive)
 		put_process(&w, t->created_ms);
 	json_kraw(&w, "cadre", STR("{\"version\":1}"));
 	json_key(&w, "members");
 	json_open(&w, '[');
-	put_lead(&w, t);
+	json_open(&w, '{');
+	json_kcstr(&w, "agentId", lead_id);
+	json_kcstr(&w, "name", TEAM_LEAD);
+	json_kcstr(&w, "agentType", t->agent_type ? t->agent_type : TEAM_LEAD);
+	json_ki64(&w, "joinedAt", t->created_ms);
+	json_kcstr(&w, "tmuxPaneId", "leader");
+	json_kcstr(&w, "cwd", t->tree->main.cwd);
+	json_kraw(&w, "subscriptions", STR("[]"));
+	json_kcstr(&w, "backendType", "in-process");
+	json_close(&w);
 	for (const struct agent_record *r = t->tree->records; r; r = r->next)
 		if (r->member && r->member->state != MEMBER_GONE)
 			put_member(&w, t, r);
@@ -272,13 +266,7 @@ static void on_thread(uv_work_t *work)
 /* ---- on the loop ------------------------------------------------------------------------------------------------------- */
 
 static void files_step(struct team_files *f);
-static void job_done(struct job *j);
-
-static void on_worked(uv_work_t *work, int status)
-{
-	(void)status;
-	job_done(CONTAINER_OF(work, struct job, work));
-}
+static void on_job_done(uv_work_t *work, int status);
 
 static void job_start(struct team_files *f, enum job_kind kind, const char *inbox, struct buf *text)
 {
@@ -291,7 +279,7 @@ static void job_start(struct team_files *f, enum job_kind kind, const char *inbo
 	}
 	f->place->references++; /* jobs are started and places closed on this thread */
 	f->job = j;
-	(void)uv_queue_work(loop_uv(f->team->tree->services->loop), &j->work, on_thread, on_worked);
+	(void)uv_queue_work(loop_uv(f->team->tree->services->loop), &j->work, on_thread, on_job_done);
 }
 
 static void job_free(struct job *j)
@@ -303,7 +291,7 @@ static void job_free(struct job *j)
 	free(j);
 }
 
-/* An entry that somebody wrote into the file. Whoever it claims to be, it is text. */
+/* An entry of the file, which any program may have written: its sender is not verified. */
 static void take_entry(struct team *t, struct agent_record *to, const struct json *entry, struct map *seen)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -360,10 +348,12 @@ static bool take_inbox(struct team_files *f, const struct job *j)
 	return true;
 }
 
-static void job_done(struct job *j)
+static void on_job_done(uv_work_t *work, int status)
 {
+	struct job *j = CONTAINER_OF(work, struct job, work);
 	struct team_files *f = j->files;
 
+	(void)status;
 	if (!f) {
 		job_free(j);
 		return;
@@ -378,7 +368,7 @@ static void job_done(struct job *j)
 	if (j->kind == JOB_READ && !j->failed && take_inbox(f, j)) {
 		j->kind = JOB_WRITE;
 		f->job = j;
-		(void)uv_queue_work(loop_uv(f->team->tree->services->loop), &j->work, on_thread, on_worked);
+		(void)uv_queue_work(loop_uv(f->team->tree->services->loop), &j->work, on_thread, on_job_done);
 		return;
 	}
 	job_free(j);
@@ -416,7 +406,7 @@ static void watch_inboxes(struct team_files *f)
 }
 
 /* The next inbox that has something in it. */
-static bool drain_next(struct team_files *f)
+static void drain_next(struct team_files *f)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct stat st;
@@ -430,11 +420,10 @@ static bool drain_next(struct team_files *f)
 		    st.st_size <= 3)
 			continue;
 		job_start(f, JOB_READ, arena_dup(&a, name.p, name.n - 5), NULL);
-		return true;
+		return;
 	}
 	if (f->inboxes)
 		closedir(TAKE(f->inboxes));
-	return false;
 }
 
 static void files_step(struct team_files *f)
@@ -453,7 +442,7 @@ static void files_step(struct team_files *f)
 		watch_inboxes(f);
 	if (f->inboxes || f->inboxes_due) {
 		f->inboxes_due = f->inboxes_due && f->inboxes;
-		(void)drain_next(f);
+		drain_next(f);
 	}
 }
 

@@ -39,8 +39,8 @@ static void add_attribute(struct buf *out, const char *name, struct str value)
 	buf_addch(out, '"');
 }
 
-/* What looks like a frame of ours is marked as text. */
-static bool imitates(struct str rest)
+/* Text that looks like a tag of ours is marked. */
+static bool imitates_tag(struct str rest)
 {
 	static const char *const tags[] = { "teammate-message", "system-reminder", "task-notification",
 					    "cross-session-message", "agent-message" };
@@ -67,7 +67,7 @@ void mail_write(struct buf *out, const struct mail *m)
 	buf_addstr(out, ">\n");
 	for (size_t i = 0; i < m->text.n; i++) {
 		buf_addch(out, m->text.p[i]);
-		if (m->text.p[i] == '<' && imitates((struct str){ m->text.p + i, m->text.n - i }))
+		if (m->text.p[i] == '<' && imitates_tag((struct str){ m->text.p + i, m->text.n - i }))
 			buf_addch(out, '\\');
 	}
 	buf_addstr(out, "\n</teammate-message>");
@@ -106,17 +106,6 @@ void mail_learn(struct team *t, const struct agent_record *to)
 	}
 }
 
-static int put_first(struct agent_record *to, const struct mail *m, struct str text, struct err *err)
-{
-	const char *before = to->member->told;
-
-	to->member->told = arena_printf(&to->arena, "%s%s%s", before ? before : "", before ? " " : "", m->id);
-	int status = agent_tell_first(to->live, text, err);
-	if (status < 0)
-		to->member->told = before;
-	return status;
-}
-
 int mail_put(struct team *t, struct agent_record *to, const struct mail *m, bool again, struct err *err)
 {
 	struct agent *a = to ? to->live : &t->tree->main;
@@ -141,9 +130,16 @@ int mail_put(struct team *t, struct agent_record *to, const struct mail *m, bool
 				   .replaces = before,
 				   .quiet = m->quiet,
 				   .text = notice.text };
-	int status = first ? put_first(to, m, notice.text, err)
-		     : to  ? agent_record_queue(to, &line, err)
-			   : recorder_queue(&a->recorder, &line, err);
+	int status;
+	if (first) {
+		const char *told = to->member->told;
+		to->member->told = arena_printf(&to->arena, "%s%s%s", told ? told : "", told ? " " : "", m->id);
+		status = agent_tell_first(a, notice.text, err);
+		if (status < 0)
+			to->member->told = told;
+	} else {
+		status = to ? agent_record_queue(to, &line, err) : recorder_queue(&a->recorder, &line, err);
+	}
 	if (status < 0)
 		return status;
 	map_set(&t->sent, str_from(m->id), t);

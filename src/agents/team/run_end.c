@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * run_end.c - the lives of members as the team sees them: first words, what happens when a run is over, what the lead hears of it, and
- * how members of an earlier process are found again. */
+ * run_end.c - the lives of members as the team sees them: their initial messages, the end of a run and its notification to the
+ * lead, and how members of an earlier process are restored. */
 #include "agents/team/team.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/initial_messages.h"
@@ -9,7 +9,7 @@
 
 enum { LONGEST_RESULT = 4000 };
 
-static void write_first_words(struct agent *a, struct buf *out)
+static void write_initial_message(struct agent *a, struct buf *out)
 {
 	const struct agent_tree *tree = a->tree;
 	const struct team *t = tree->team;
@@ -58,7 +58,7 @@ static void on_idle_hooks(void *data, const struct hook_outcome *outcome)
 	agent_step_done(a, NULL);
 }
 
-static int fire_idle_hooks(struct agent *a)
+static int run_idle_hooks(struct agent *a)
 {
 	struct hook_fire_spec spec = { .event = HOOK_TEAMMATE_IDLE };
 	AUTO_BUF struct buf fields = { 0 };
@@ -74,7 +74,7 @@ static int fire_idle_hooks(struct agent *a)
 	return STEP_TAKES_TIME;
 }
 
-static int fire_task_hooks(struct agent *a);
+static int run_task_hooks(struct agent *a);
 
 static void on_task_hooks(void *data, const struct hook_outcome *outcome)
 {
@@ -85,12 +85,12 @@ static void on_task_hooks(void *data, const struct hook_outcome *outcome)
 	a->record->member->tasks_shown++;
 	if (outcome->blocked && !outcome->cancelled)
 		keep_working(a, "TaskCompleted", outcome);
-	if (a->stop_blocked || outcome->cancelled || fire_task_hooks(a) == 0)
+	if (a->stop_blocked || outcome->cancelled || run_task_hooks(a) == 0)
 		agent_step_done(a, NULL);
 }
 
-/* Of each task that it owns and has in progress, then those of its idleness */
-static int fire_task_hooks(struct agent *a)
+/* TaskCompleted hooks of each task that it owns and has in progress, then its TeammateIdle hooks */
+static int run_task_hooks(struct agent *a)
 {
 	struct hook_fire_spec spec = { .event = HOOK_TASK_COMPLETED };
 	AUTO_ARENA struct arena arena = { 0 };
@@ -100,7 +100,7 @@ static int fire_task_hooks(struct agent *a)
 
 	if (!a->tree->todo_dir || !agent_has_hooks(a, &spec) ||
 	    !a->tree->kit->task_at(a->tree->todo_dir, a->record->name, a->record->member->tasks_shown, &arena, task))
-		return fire_idle_hooks(a);
+		return run_idle_hooks(a);
 	json_open(&w, '{');
 	json_kcstr(&w, "task_id", task[0]);
 	json_kcstr(&w, "task_subject", task[1]);
@@ -149,24 +149,33 @@ static void decide_shutdown(struct agent *a)
 	(void)mail_put(t, NULL, &mail, false, &ignored);
 }
 
-static int run_over(struct agent *a, struct err *err)
+static int member_run_over(struct agent *a, struct err *err)
 {
 	(void)err;
 	decide_shutdown(a);
 	a->record->member->tasks_shown = 0;
-	return a->leaves || a->record->member->plan ? 0 : fire_task_hooks(a);
+	return a->leaves || a->record->member->plan ? 0 : run_task_hooks(a);
 }
 
-/* ---- what the lead hears ------------------------------------------------------------------------------------------- */
+/* ---- notifications to the lead -------------------------------------------------------------------------------------- */
 
-static void write_idle(struct buf *out, const struct agent_record *r)
+static void notify_idle(struct team *t, struct agent_record *r, const struct map *delivered)
 {
-	struct json_out w = json_out(out);
-	const struct agent_member *m = r->member;
-	struct str result = utf8_cut(str_trim(buf_str(&r->report)), LONGEST_RESULT);
+	struct agent_member *m = r->member;
+	AUTO_ARENA struct arena arena = { 0 };
+	AUTO_BUF struct buf text = { 0 };
 	AUTO_BUF struct buf tasks = { 0 };
+	struct json_out w = json_out(&text);
+	struct err ignored = { 0 };
+	const char *id = arena_printf(&arena, "%s.%u.idle", r->id, r->run);
+	struct str report = str_trim(buf_str(&r->report));
+	bool answer = m->by_lead && !m->told_lead && report.n;
+	bool last = !team_count(t, true) && (!m->told_lead || t->unheard);
+	bool loud = m->failed || answer || last || t->tells_all;
 	char time[ISO_TIME_LEN + 1];
 
+	if (delivered && map_get(delivered, str_from(id)))
+		return;
 	id_iso_time(id_wall_ms(), time);
 	json_open(&w, '{');
 	json_kcstr(&w, "type", "idle_notification");
@@ -175,29 +184,13 @@ static void write_idle(struct buf *out, const struct agent_record *r)
 	json_kcstr(&w, "idleReason", m->failed ? "failed" : "available");
 	if (m->failed && r->failure)
 		json_kcstr(&w, "failureReason", r->failure);
-	if (result.n)
-		json_kstr(&w, "result", result);
+	if (report.n)
+		json_kstr(&w, "result", utf8_cut(report, LONGEST_RESULT));
 	if (m->plan)
 		json_kcstr(&w, "waitingFor", "plan_approval");
 	if (r->tree->todo_dir && r->tree->kit->tasks_of(r->tree->todo_dir, r->name, false, &tasks))
 		json_kstr(&w, "ownedTasks", str_trim(buf_str(&tasks)));
 	json_close(&w);
-}
-
-static void tell_idle(struct team *t, struct agent_record *r, const struct map *delivered)
-{
-	struct agent_member *m = r->member;
-	AUTO_ARENA struct arena arena = { 0 };
-	AUTO_BUF struct buf text = { 0 };
-	struct err ignored = { 0 };
-	const char *id = arena_printf(&arena, "%s.%u.idle", r->id, r->run);
-	bool answer = m->by_lead && !m->told_lead && str_trim(buf_str(&r->report)).n;
-	bool last = !team_count(t, true) && (!m->told_lead || t->unheard);
-	bool loud = m->failed || answer || last || t->tells_all;
-
-	if (delivered && map_get(delivered, str_from(id)))
-		return;
-	write_idle(&text, r);
 	t->unheard = loud ? 0 : t->unheard + !m->told_lead;
 	(void)mail_put(t, NULL,
 		       &(struct mail){ .id = id,
@@ -226,7 +219,7 @@ static void member_waits(struct agent *a)
 	if (!t)
 		return;
 	if (!a->leaves && !query_has_news(&a->query))
-		tell_idle(t, r, NULL);
+		notify_idle(t, r, NULL);
 	m->by_lead = m->told_lead = false;
 	team_files_changed(t->files);
 	if (!timer_running(&t->park))
@@ -245,7 +238,7 @@ static void member_works(struct agent *a)
 	}
 }
 
-/* Its open tasks are free again; the lead is told once how it ended. */
+/* Its open tasks lose their owner; the lead gets its end once. */
 static void member_gone(struct agent_record *r)
 {
 	struct team *t = r->tree->team;
@@ -318,7 +311,8 @@ void team_assign(struct team *t, const char *owner, const struct todo_words *tas
 
 /* ---- after a crash -------------------------------------------------------------------------------------------------- */
 
-/* Gone stays gone; one without the end of its run goes on; one that waited is parked, unless mail waits for it. */
+/* A member that is gone stays gone; one without the end of its run continues; one that waited is parked, unless mail waits
+ * for it. */
 static void member_restore(struct agent_record *r, const struct map *delivered)
 {
 	struct team *t = r->tree->team;
@@ -341,7 +335,7 @@ static void member_restore(struct agent_record *r, const struct map *delivered)
 	if (waits) {
 		r->member->failed = has_failed(r);
 		r->member->state = r->member->plan ? MEMBER_AWAITS : r->member->failed ? MEMBER_FAILED : MEMBER_PARKED;
-		tell_idle(t, r, delivered);
+		notify_idle(t, r, delivered);
 		buf_release(&r->report);
 		if (session_load(r->transcript, &load, &err) < 0)
 			return;
@@ -402,9 +396,9 @@ static void answer_spawned(struct tool_call *call, const struct agent_record *r)
 }
 
 const struct team_ops team_ops = {
-	.first_words = write_first_words,
+	.first_words = write_initial_message,
 	.spawned = answer_spawned,
-	.run_over = run_over,
+	.run_over = member_run_over,
 	.waits = member_waits,
 	.works = member_works,
 	.gone = member_gone,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * send.c - SendMessage in a session with a team: addresses, plain and structured messages, and who may say what. Verdicts count only here,
- * as a call of the lead: what stands in a file is text. */
+ * send.c - SendMessage in a session with a team: addresses, plain and structured messages, and who may send which. An approval
+ * counts only as a call of the lead: messages in files are text. */
 #include "agents/team/team.h"
 #include <inttypes.h>
 #include "agents/agent/plan.h"
@@ -21,31 +21,39 @@ struct sending {
 
 /* ---- results -------------------------------------------------------------------------------------------------------- */
 
-static void answer_failure(struct sending *s, const char *why)
+static struct json_out answer_open(struct sending *s, bool success, struct str message)
 {
 	struct json_out w = json_out(&s->call->result);
 
 	json_open(&w, '{');
-	json_kbool(&w, "success", false);
-	json_kcstr(&w, "message", why);
-	json_close(&w);
+	json_kbool(&w, "success", success);
+	json_kstr(&w, "message", message);
+	return w;
+}
+
+/* The model and SDKs get the same object. Ends the call. */
+static void answer_close(struct sending *s, struct json_out *w)
+{
+	json_close(w);
 	buf_add(&s->call->result_json, s->call->result.p, s->call->result.n);
 	tool_call_end(s->call, false);
 }
 
+static void answer_failure(struct sending *s, const char *why)
+{
+	struct json_out w = answer_open(s, false, str_from(why));
+
+	answer_close(s, &w);
+}
+
 static void answer_request(struct sending *s, struct str message, const char *request_id, const char *target)
 {
-	struct json_out w = json_out(&s->call->result);
+	struct json_out w = answer_open(s, true, message);
 
-	json_open(&w, '{');
-	json_kbool(&w, "success", true);
-	json_kstr(&w, "message", message);
 	json_kcstr(&w, "request_id", request_id);
 	if (target)
 		json_kcstr(&w, "target", target);
-	json_close(&w);
-	buf_add(&s->call->result_json, s->call->result.p, s->call->result.n);
-	tool_call_end(s->call, false);
+	answer_close(s, &w);
 }
 
 static const char *color_of(const struct agent *a)
@@ -72,13 +80,11 @@ static void answer_sent(struct sending *s, const struct agent_record *to, const 
 {
 	struct arena *a = &s->call->arena;
 	const char *name = to ? to->name : TEAM_LEAD;
-	struct json_out w = json_out(&s->call->result);
+	const char *message =
+		resumed ? arena_printf(a, "Teammate \"%s\" was not running; resumed with your message.", name)
+			: arena_printf(a, "Message sent to %s's inbox", name);
+	struct json_out w = answer_open(s, true, str_from(message));
 
-	json_open(&w, '{');
-	json_kbool(&w, "success", true);
-	json_kcstr(&w, "message",
-		   resumed ? arena_printf(a, "Teammate \"%s\" was not running; resumed with your message.", name)
-			   : arena_printf(a, "Message sent to %s's inbox", name));
 	json_kcstr(&w, "msg_id", msg_id);
 	put_routing(&w, s, arena_printf(a, "@%s", name), to ? to->member->color : NULL);
 	if (resumed) {
@@ -88,9 +94,7 @@ static void answer_sent(struct sending *s, const struct agent_record *to, const 
 		json_kcstr(&w, "name", name);
 		json_close(&w);
 	}
-	json_close(&w);
-	buf_add(&s->call->result_json, s->call->result.p, s->call->result.n);
-	tool_call_end(s->call, false);
+	answer_close(s, &w);
 }
 
 /* ---- plain messages --------------------------------------------------------------------------------------------------- */
@@ -162,38 +166,40 @@ static void send_all(struct sending *s)
 	AUTO_BUF struct buf names = { 0 };
 	AUTO_BUF struct buf list = { 0 };
 	AUTO_BUF struct buf ids = { 0 };
+	struct json_out list_out = json_out(&list), ids_out = json_out(&ids);
 	char id[UUID_LEN + 1];
 	struct err err = { 0 };
 	unsigned n = 0;
 
-	for (struct agent_record *r = s->team->tree->records; r; r = r->next) {
-		if (!r->member || r->member->state == MEMBER_GONE || r->live == s->from ||
-		    put_plain(s, r, id, &err) < 0)
-			continue;
-		buf_addf(&names, "%s%s", n ? ", " : "", r->name);
-		buf_addf(&list, "%s\"%s\"", n ? "," : "", r->name);
-		buf_addf(&ids, "%s\"%s\"", n++ ? "," : "", id);
+	json_open(&list_out, '[');
+	json_open(&ids_out, '[');
+	/* All members, then NULL: the lead */
+	for (struct agent_record *r = s->team->tree->records, *next;; r = next) {
+		next = r ? r->next : NULL;
+		bool receives =
+			r ? r->member && r->member->state != MEMBER_GONE && r->live != s->from : !team_is_lead(s->from);
+		if (receives && put_plain(s, r, id, &err) == 0) {
+			const char *name = r ? r->name : TEAM_LEAD;
+			buf_addf(&names, "%s%s", n++ ? ", " : "", name);
+			json_put_cstr(&list_out, name);
+			json_put_cstr(&ids_out, id);
+		}
+		if (!r)
+			break;
 	}
-	if (!team_is_lead(s->from) && put_plain(s, NULL, id, &err) == 0) {
-		buf_addf(&names, "%s%s", n ? ", " : "", TEAM_LEAD);
-		buf_addf(&list, "%s\"%s\"", n ? "," : "", TEAM_LEAD);
-		buf_addf(&ids, "%s\"%s\"", n++ ? "," : "", id);
-	}
+	json_close(&list_out);
+	json_close(&ids_out);
 	if (!n) {
-		answer_failure(s, err.kind ? err.text : "There is nobody in the team to send it to.");
+		answer_failure(s, err.kind ? err.text : "The team has no other member to send it to.");
 		return;
 	}
-	struct arena *a = &s->call->arena;
-	struct json_out w = json_out(&s->call->result);
-	json_open(&w, '{');
-	json_kbool(&w, "success", true);
-	json_kcstr(&w, "message", arena_printf(a, "Message broadcast to %u teammate(s): %s", n, names.p));
-	json_kraw(&w, "recipients", str_from(arena_printf(a, "[%s]", list.p)));
-	json_kraw(&w, "msg_ids", str_from(arena_printf(a, "[%s]", ids.p)));
+	struct json_out w = answer_open(
+		s, true,
+		str_from(arena_printf(&s->call->arena, "Message broadcast to %u teammate(s): %s", n, names.p)));
+	json_kraw(&w, "recipients", buf_str(&list));
+	json_kraw(&w, "msg_ids", buf_str(&ids));
 	put_routing(&w, s, "@team", NULL);
-	json_close(&w);
-	buf_add(&s->call->result_json, s->call->result.p, s->call->result.n);
-	tool_call_end(s->call, false);
+	answer_close(s, &w);
 }
 
 /* ---- shutting down ---------------------------------------------------------------------------------------------------- */
@@ -228,32 +234,26 @@ static void close_object(struct json_out *w)
 	json_close(w);
 }
 
-static bool owns_tasks(const struct agent_record *r)
-{
-	AUTO_BUF struct buf tasks = { 0 };
-
-	if (r->tree->todo_dir)
-		r->tree->kit->tasks_of(r->tree->todo_dir, r->name, false, &tasks);
-	return tasks.n > 0;
-}
-
 static void ask_shutdown(struct sending *s, struct agent_record *to)
 {
 	struct arena *a = &s->call->arena;
 	struct agent_member *m = to->member;
 	struct str reason = json_str(json_get(s->object, "reason"), a);
 	AUTO_BUF struct buf text = { 0 };
+	AUTO_BUF struct buf tasks = { 0 };
 	struct err err = { 0 };
 
 	if (m->state == MEMBER_GONE) {
 		answer_failure(s, arena_printf(a, "%s is gone already.", to->name));
 		return;
 	}
+	if (to->tree->todo_dir)
+		to->tree->kit->tasks_of(to->tree->todo_dir, to->name, false, &tasks);
 	bool open = m->shutdown != NULL;
 	const char *id =
 		open ? m->shutdown : arena_printf(&to->arena, "shutdown-%" PRId64 "@%s", id_wall_ms(), to->name);
 	m->shutdown = id;
-	bool quiet = !s->team->asks && (m->state == MEMBER_IDLE || m->state == MEMBER_PARKED) && !owns_tasks(to) &&
+	bool quiet = !s->team->asks && (m->state == MEMBER_IDLE || m->state == MEMBER_PARKED) && !tasks.n &&
 		     !(to->live && query_has_news(&to->live->query));
 	if (!open && quiet) { /* nothing is open there: no model needs to be asked */
 		if (to->live) {
@@ -311,7 +311,7 @@ static void answer_shutdown(struct sending *s, const char *request)
 		m->shutdown = NULL;
 		(void)meta_write(r, &err);
 		answer_request(s,
-			       str_from(arena_printf(a, "Shutdown rejected. Reason: \"%s\". You go on with your work.",
+			       str_from(arena_printf(a, "Shutdown rejected. Reason: \"%s\". Continue your work.",
 						     reason ? reason : "")),
 			       request, NULL);
 		return;
@@ -340,7 +340,7 @@ static void answer_plan(struct sending *s, struct agent_record *to, const char *
 	m->plan = NULL;
 	m->plan_approved = approve;
 	m->by_lead = true;
-	if (meta_write(to, &err) < 0) { /* an approval that nobody remembers is none */
+	if (meta_write(to, &err) < 0) { /* an approval counts only if it is on disk */
 		m->plan = request;
 		m->plan_approved = false;
 		answer_failure(s, err.text);
@@ -451,36 +451,14 @@ static void send_object(struct sending *s, struct agent_record *to, bool to_lead
 	}
 }
 
-/* A text that holds exactly one such object is taken as the object. */
-static void read_object(struct sending *s)
-{
-	struct str text = str_trim(s->text);
-	const struct json *root;
-
-	if (!str_starts(text, STR("{")) || json_parse(&s->reader, text.p, text.n, &root, NULL) < 0)
-		return;
-	const struct json *type = json_get(root, "type");
-	if (json_str_is(type, "shutdown_request") || json_str_is(type, "shutdown_response") ||
-	    json_str_is(type, "plan_approval_response"))
-		s->object = root;
-}
-
 static void send_resolved(struct sending *s, struct agent_record *to, bool to_lead)
 {
 	if (to_lead && team_is_lead(s->from))
-		answer_failure(s, "That is you: a message to yourself goes nowhere.");
+		answer_failure(s, "That is you: an agent cannot send messages to itself.");
 	else if (s->object)
 		send_object(s, to, to_lead);
 	else
 		send_plain(s, to);
-}
-
-static void list_reachable(const struct sending *s, struct buf *out)
-{
-	buf_addf(out, "No agent named '" STR_FMT "' is reachable.\n%s", STR_ARG(s->to), TEAM_LEAD);
-	for (const struct agent_record *r = s->team->tree->records; r; r = r->next)
-		if (r->name && (!r->member || r->member->state != MEMBER_GONE))
-			buf_addf(out, ", %s", r->name);
 }
 
 /* Old forms of the call: {type, recipient, content} */
@@ -493,8 +471,15 @@ static bool read_call(struct sending *s)
 	s->to = str_trim(json_str(json_get(call->input, "to"), &call->arena));
 	s->object = json_is(message, JSON_OBJECT) ? message : NULL;
 	s->text = s->object ? json_raw(message) : json_str(message, &call->arena);
-	if (!s->object)
-		read_object(s);
+	struct str text = str_trim(s->text);
+	const struct json *root;
+	if (!s->object && str_starts(text, STR("{")) && json_parse(&s->reader, text.p, text.n, &root, NULL) == 0) {
+		/* A text that holds exactly one such object is taken as the object. */
+		const struct json *type = json_get(root, "type");
+		if (json_str_is(type, "shutdown_request") || json_str_is(type, "shutdown_response") ||
+		    json_str_is(type, "plan_approval_response"))
+			s->object = root;
+	}
 	s->summary = utf8_cut(str_trim(json_str(json_get(call->input, "summary"), &call->arena)), LONGEST_SUMMARY);
 	if (!s->summary.n && !s->object) {
 		mail_summary(&summary, s->text);
@@ -555,8 +540,11 @@ static bool send_to_address(struct sending *s)
 		return true;
 	}
 	if (other)
-		return false; /* a child that is no member, as without a team */
-	list_reachable(s, &why);
+		return false; /* a child that is not a member, as without a team */
+	buf_addf(&why, "No agent named '" STR_FMT "' is reachable.\n%s", STR_ARG(s->to), TEAM_LEAD);
+	for (const struct agent_record *r = tree->records; r; r = r->next)
+		if (r->name && (!r->member || r->member->state != MEMBER_GONE))
+			buf_addf(&why, ", %s", r->name);
 	answer_failure(s, why.p);
 	return true;
 }

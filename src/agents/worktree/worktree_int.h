@@ -7,7 +7,7 @@
 #include "lib/base/id.h"
 #include "agents/worktree/worktree.h"
 
-/* ---- worktree_record.c: who owns a worktree and what it is, as the text of its git lock ---- */
+/* ---- worktree_place.c: who owns a worktree and what it is, as the text of its git lock ---- */
 
 enum { COMMIT_MAX = 64 };
 
@@ -29,20 +29,17 @@ struct worktree_record {
 };
 
 bool record_commit_valid(struct str commit);
+struct worktree_record record_of(const struct worktree *w, enum record_kind kind, const struct worktree_owner *owner);
 void record_format(const struct worktree_record *r, struct buf *out);
 bool record_parse(struct str text, struct worktree_record *ret_record); /* false: a lock of another program */
 struct worktree_owner owner_self(void);
 bool owner_alive(const struct worktree_owner *owner, const struct worktree_owner *self); /* true in doubt */
 int record_read(const char *admin, struct worktree_record *ret_record, struct err *err); /* ERR_NOT_FOUND: not locked */
-int record_write(const char *admin, const struct worktree_record *r, struct err *err);
 void record_remove(const char *admin);
 
-/* ---- worktree_git.c: one git command ---- */
+/* ---- worktree_job.c: one git command ---- */
 
 struct git {
-	struct loop *loop;
-	struct spawner *spawner;
-	struct kick *kick;   /* kicked when it is over */
 	struct child *child; /* NULL: none runs */
 	struct timer cap;
 	struct buf out, said; /* stdout, stderr */
@@ -61,10 +58,9 @@ struct git_command {
 	bool abortable;  /* a cancel kills it; other commands are short */
 };
 
-int git_start(struct git *g, const struct git_command *command, struct err *err);
+#define ARGS(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
 bool git_ok(const struct git *g);
-void git_abort(struct git *g);
-void git_release(struct git *g);
 struct str git_said(const struct git *g); /* its error message */
 
 /* ---- worktree_repo.c: one repository ---- */
@@ -86,7 +82,6 @@ struct worktree_repo {
 };
 
 struct worktree_repo *repo_get(struct worktree_pool *pool, const char *common, const char *root, struct err *err);
-void repo_free(struct worktree_repo *repo);
 bool repo_try_lock(struct worktree_repo *repo, enum repo_lock which);
 int repo_lock_soon(struct worktree_repo *repo, enum repo_lock which, struct err *err); /* -ERR_BUSY */
 void repo_unlock(struct worktree_repo *repo, enum repo_lock which);
@@ -117,21 +112,34 @@ int gitdir_write(const char *admin, const char *path, struct err *err);
 bool admin_of(const char *path, struct buf *ret_admin);  /* the target of the .git file at path */
 bool admin_is_of(const char *admin, const char *common); /* right below <common>/worktrees, not deeper, not above */
 
-/* ---- worktree_branch.c: the branch as a file ---- */
+/* ---- worktree_repo.c: the branch as a file, and the rules for an agent's processes ---- */
 
-bool branch_commit(const struct worktree *w, struct buf *ret_commit); /* appends, with a line end; false: not found */
 /* Deletes it if it is at w->base, leaves it otherwise. false: packed, locked or in a reftable; git must do it. */
 bool branch_delete(const struct worktree *w, bool owner_dead);
+int worktree_ruleset(const struct worktree *w, const char *const *dirs, struct err *err);
 
 /* ---- worktree_job.c: the engine ---- */
 
-/* begin does something or starts a git command; end runs when that command is over. Each leads to job_go or job_fail.
- * exclusive: git reads all worktrees of the repository, and fails on an incomplete one. */
+/* begin does something or starts a git command; end runs when that command is over. Each leads to job_go or job_fail. */
+enum step_place {
+	STEP_IN_REPO,     /* in the main checkout */
+	STEP_IN_WORKTREE, /* in job->w, with explicit git directories */
+	STEP_CONFINED,    /* the same, under the agent's Landlock rules */
+};
+
 struct worktree_step {
 	const char *name;
-	bool exclusive;
+	bool exclusive; /* git reads all worktrees of the repository, and fails on an incomplete one */
 	void (*begin)(struct worktree_job *job);
+	/* Without begin: a git command. <path>, <ref> (of the branch), <base> and <head> stand for those of the job. */
+	const char *const *args;
+	enum step_place where;
+	bool abortable;
+	/* Without end: the job fails with failure if that is set and the command failed, or continues with next, or without
+	 * next with job->after. */
 	void (*end)(struct worktree_job *job);
+	const char *failure;
+	const struct worktree_step *next;
 };
 
 /* Files to copy into the worktree; all that the worker may access */
@@ -171,8 +179,7 @@ struct worktree_job {
 	struct fill *fill; /* copies files in a worker */
 	worktree_taken_fn *taken;
 	/* release */
-	bool no_spare, detached;
-	bool parked;            /* w belongs to repo->spare now */
+	bool detached, parked;  /* parked: w belongs to repo->spare now */
 	const char *why, *head; /* why it is kept; where its HEAD is */
 	worktree_released_fn *released;
 	void (*swept)(struct worktree_job *job); /* for the sweep, in place of released */
@@ -204,28 +211,14 @@ void job_fail(struct worktree_job *job); /* job->err is set */
 void job_git(struct worktree_job *job, const struct git_command *command);
 /* In job->w; after use by an agent, under that agent's Landlock rules */
 void job_git_confined(struct worktree_job *job, const char *const *args, bool abortable);
+void job_go_next(struct worktree_job *job);                      /* to the next step of a step that names it */
 void job_git_failed(struct worktree_job *job, const char *what); /* sets job->err from git's output, then job_fail */
 void job_kick(struct worktree_job *job);
 void job_done(struct worktree_job *job); /* reports, frees, starts the next job */
 void pool_kick_all(struct worktree_pool *pool);
 
-/* ---- steps that other files lead to ---- */
+/* ---- worktree_release.c: steps and the sweep, for other files ---- */
 
-extern const struct worktree_step step_taken;  /* worktree_take.c */
-extern const struct worktree_step step_base;   /* worktree_base.c: decides job->base, then step_place */
-extern const struct worktree_step step_place;  /* worktree_take.c */
-extern const struct worktree_step step_fill;   /* worktree_fill.c: files, then step_branch */
-extern const struct worktree_step step_branch; /* worktree_take.c: branch and HEAD, then step_extra */
-extern const struct worktree_step step_extra;  /* worktree_fill.c: links and copies, then step_taken */
-extern const struct worktree_step step_ended;  /* worktree_release.c: kept if there is a reason, else removed */
-extern const struct worktree_step step_empty;  /* worktree_remove.c: w holds no work; continues with job->after */
-extern const struct worktree_step step_forget; /* worktree_remove.c: the branch only */
-
-void fill_abort(struct worktree_job *job); /* worktree_fill.c */
-void fill_free(struct worktree_job *job);
-/* worktree_release.c; takes w, not yet started */
-struct worktree_job *release_new(struct worktree_repo *repo, struct worktree *w, void *data);
-void sweep_start(struct worktree_repo *repo); /* worktree_sweep.c; leads to SWEEP_OVER and pool_kick_all */
-/* worktree_guard.c. has_copy: an untracked file that links to the main checkout's file, or equals it. */
-int worktree_ruleset(const struct worktree *w, const char *const *dirs, struct err *err);
-bool worktree_has_copy(const struct worktree *w, const char *name);
+extern const struct worktree_step step_ended; /* kept if there is a reason, else removed */
+extern const struct worktree_step step_empty; /* w holds no work; continues with job->after */
+void sweep_start(struct worktree_repo *repo); /* leads to SWEEP_OVER and pool_kick_all */

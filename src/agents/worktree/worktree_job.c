@@ -1,11 +1,310 @@
 /* SPDX-License-Identifier: MIT
- * worktree_job.c - the engine of all jobs: a queue, one step at a time, one end. Steps are const structs in the files that
- * have their subject; a step names the one that follows it. */
+ * worktree_job.c - the engine of all jobs: the pool's queue, one step at a time, git as a child process, one end. Steps are
+ * const structs in the files of their subject; a step names the one that follows it. */
 #include "agents/worktree/worktree_int.h"
+#include <signal.h>
+#include <sys/wait.h>
 
-enum { FETCH_CAP_MS = 5000, LIST_RETRY_MS = 3 };
+enum {
+	FETCH_CAP_MS = 5000,
+	LIST_RETRY_MS = 3,
+	GIT_CAP_MS = 10 * 60 * 1000,
+	GIT_ARGS_MAX = 128,
+	GIT_OUT_LIMIT = 64 << 20,
+	GIT_SAID_LIMIT = 64 << 10,
+};
 
-static void on_job_kick(struct kick *kick);
+/* ---- git: a clean environment, no hooks, no questions, no daemons ---- */
+
+/* The repository decides nothing that runs: hooks, file system monitors and background maintenance stay off. git waits
+ * for locks of refs, because several worktrees of one repository change at the same time. */
+static const char *const git_options[] = {
+	"git",
+	"-c",
+	"core.hooksPath=/dev/null",
+	"-c",
+	"core.fsmonitor=false",
+	"-c",
+	"maintenance.auto=false",
+	"-c",
+	"gc.auto=0",
+	"-c",
+	"core.filesRefLockTimeout=10000",
+	"-c",
+	"core.packedRefsTimeout=10000",
+	"-c",
+	"worktree.useRelativePaths=false",
+};
+
+/* Of the variables that steer git only those stay that tell how to reach a server and where the user's settings are. */
+static bool keeps_variable(const char *entry)
+{
+	static const char *const kept[] = { "GIT_SSH=",           "GIT_SSH_COMMAND=",    "GIT_SSL_",
+					    "GIT_EXEC_PATH=",     "GIT_ASKPASS=",        "GIT_CONFIG_GLOBAL=",
+					    "GIT_CONFIG_SYSTEM=", "GIT_CONFIG_NOSYSTEM=" };
+
+	if (!strncmp(entry, "LC_ALL=", 7) || !strncmp(entry, "LANGUAGE=", 9))
+		return false;
+	if (strncmp(entry, "GIT_", 4) != 0)
+		return true;
+	for (size_t i = 0; i < COUNT_OF(kept); i++)
+		if (!strncmp(entry, kept[i], strlen(kept[i])))
+			return true;
+	return false;
+}
+
+static const char **git_environment(struct arena *a, const struct worktree *inside)
+{
+	size_t count = str_count((const char *const *)environ);
+	size_t at = 0;
+	const char **env = arena_alloc(a, (count + 6) * sizeof *env);
+	for (size_t i = 0; i < count; i++)
+		if (keeps_variable(environ[i]))
+			env[at++] = environ[i];
+	env[at++] = "LC_ALL=C"; /* its output is parsed */
+	env[at++] = "GIT_TERMINAL_PROMPT=0";
+	if (inside) {
+		env[at++] = arena_printf(a, "GIT_DIR=%s", inside->admin);
+		env[at++] = arena_printf(a, "GIT_COMMON_DIR=%s", inside->common);
+		env[at++] = arena_printf(a, "GIT_WORK_TREE=%s", inside->path);
+	}
+	env[at] = NULL;
+	return env;
+}
+
+static void on_git_output(struct child *c, bool is_stderr, const char *p, size_t n)
+{
+	struct worktree_job *job = child_data(c);
+	struct buf *to = is_stderr ? &job->git.said : &job->git.out;
+
+	if (to->n + n <= (size_t)(is_stderr ? GIT_SAID_LIMIT : GIT_OUT_LIMIT))
+		buf_add(to, p, n);
+	else if (!is_stderr)
+		child_kill(c, SIGTERM); /* half an answer must not be taken for a whole one */
+}
+
+static void on_git_exit(struct child *c, int status)
+{
+	struct worktree_job *job = child_data(c);
+
+	job->git.status = status;
+	job->git.child = NULL;
+	timer_stop(job->pool->loop, &job->git.cap);
+	job_kick(job);
+}
+
+static void on_git_cap(struct timer *timer)
+{
+	struct git *g = CONTAINER_OF(timer, struct git, cap);
+
+	g->timed_out = true;
+	if (g->child)
+		child_kill(g->child, SIGTERM);
+}
+
+/* A command that cannot be started ends like one that failed, so that each step has one place for both. */
+static void job_git_not_started(struct worktree_job *job, const char *why)
+{
+	buf_clear(&job->git.out);
+	buf_clear(&job->git.said);
+	buf_addstr(&job->git.said, why);
+	job->git.status = 255 << 8;
+	job_kick(job);
+}
+
+void job_git(struct worktree_job *job, const struct git_command *command)
+{
+	static const struct child_handlers handlers = { on_git_output, on_git_exit };
+	AUTO_ARENA struct arena a = { 0 };
+	const char *argv[COUNT_OF(git_options) + GIT_ARGS_MAX + 1];
+	size_t n = command->program ? 1 : COUNT_OF(git_options);
+	struct git *g = &job->git;
+	struct err err = { 0 };
+
+	memcpy(argv, git_options, sizeof git_options);
+	if (command->program)
+		argv[0] = command->program;
+	for (const char *const *arg = command->args; *arg; arg++) {
+		assert(n < COUNT_OF(argv) - 1);
+		argv[n++] = *arg;
+	}
+	argv[n] = NULL;
+	buf_clear(&g->out);
+	buf_clear(&g->said);
+	g->timed_out = false;
+	g->abortable = command->abortable;
+	g->cap.fire = on_git_cap;
+	const struct child_options options = {
+		.argv = argv,
+		.envp = git_environment(&a, command->inside),
+		.cwd = command->inside ? command->inside->path : command->cwd,
+		.input = command->input,
+		.landlock_fd = command->landlock_fd,
+	};
+	if (spawn_start(job->pool->spawner, &options, &handlers, job, &g->child, &err) < 0)
+		job_git_not_started(job, err.text);
+	else
+		timer_start(job->pool->loop, &g->cap, command->cap_ms ? command->cap_ms : GIT_CAP_MS);
+}
+
+/* The agent controls its directories, including links and git settings, so git runs there with the agent's rights.
+ * Where the kernel cannot confine the agent, git is not confined either. */
+void job_git_confined(struct worktree_job *job, const char *const *args, bool abortable)
+{
+	struct err err = { 0 };
+	AUTO_CLOSE int ruleset = worktree_ruleset(job->w, NULL, &err);
+
+	if (ruleset < 0 && ruleset != -ERR_LIMIT) {
+		job_git_not_started(job, err.text);
+		return;
+	}
+	job_git(job, &(struct git_command){
+			     .args = args, .inside = job->w, .landlock_fd = MAX(ruleset, 0), .abortable = abortable });
+}
+
+/* The command of a step without begin */
+static void job_git_step(struct worktree_job *job)
+{
+	const struct worktree_step *step = job->step;
+	const struct worktree *w = job->w;
+	const struct {
+		const char *name, *value;
+	} values[] = {
+		{ "<path>", w ? w->path : NULL },
+		{ "<ref>", w ? arena_printf(&job->memory, "refs/heads/%s", w->branch) : NULL },
+		{ "<base>", w ? w->base : NULL },
+		{ "<head>", job->head },
+	};
+	const char *args[GIT_ARGS_MAX + 1];
+	size_t n = 0;
+
+	for (; step->args[n]; n++) {
+		assert(n < GIT_ARGS_MAX);
+		args[n] = step->args[n];
+		for (size_t i = 0; i < COUNT_OF(values); i++)
+			if (!strcmp(step->args[n], values[i].name))
+				args[n] = values[i].value;
+	}
+	args[n] = NULL;
+	if (step->where == STEP_CONFINED)
+		job_git_confined(job, args, step->abortable);
+	else
+		job_git(job, &(struct git_command){ .args = args,
+						    .cwd = job->repo->root,
+						    .inside = step->where == STEP_IN_WORKTREE ? w : NULL,
+						    .abortable = step->abortable });
+}
+
+bool git_ok(const struct git *g)
+{
+	return WIFEXITED(g->status) && WEXITSTATUS(g->status) == 0;
+}
+
+struct str git_said(const struct git *g)
+{
+	struct str rest = str_trim(buf_str(&g->said));
+	struct str first = { 0 };
+
+	/* The reason is in the line that begins with "fatal:" or "error:"; hints follow. */
+	while (rest.p) {
+		struct str line = str_cut(&rest, '\n');
+		if (!first.n)
+			first = line;
+		if (str_starts(line, STR("fatal: ")) || str_starts(line, STR("error: ")))
+			return (struct str){ line.p + 7, line.n - 7 };
+	}
+	if (first.n)
+		return first;
+	return g->timed_out ? STR("it took too long") : STR("it was killed");
+}
+
+void job_git_failed(struct worktree_job *job, const char *what)
+{
+	if (!job->err.kind)
+		err_set(&job->err, job->git.timed_out ? ERR_TIMEOUT : ERR_IO, "%s: " STR_FMT, what,
+			STR_ARG(git_said(&job->git)));
+	job_fail(job);
+}
+
+/* ---- steps ---- */
+
+void job_kick(struct worktree_job *job)
+{
+	loop_kick(job->pool->loop, &job->kick);
+}
+
+void job_go(struct worktree_job *job, const struct worktree_step *step)
+{
+	job->step = step;
+	job->begun = false;
+	job_kick(job);
+}
+
+void job_go_next(struct worktree_job *job)
+{
+	job_go(job, job->step->next ? job->step->next : job->after);
+}
+
+void job_fail(struct worktree_job *job)
+{
+	assert(job->way_out);
+	if (job->cancelled) {
+		job->err = (struct err){ 0 }; /* a command that was killed for it has complained */
+		err_set(&job->err, ERR_CANCELLED, "cancelled");
+	}
+	job_go(job, TAKE(job->way_out));
+}
+
+static void end_step(struct worktree_job *job)
+{
+	struct worktree_repo *repo = job->repo;
+
+	if (repo && repo->holder == job) {
+		repo->holder = NULL;
+		repo_unlock(repo, REPO_LIST);
+		pool_kick_all(job->pool);
+	}
+	if (job->step->end)
+		job->step->end(job);
+	else if (job->step->failure && !git_ok(&job->git))
+		job_git_failed(job, job->step->failure);
+	else
+		job_go_next(job);
+}
+
+/* A cancel takes effect between two steps, because undo must know what a command has created. An exclusive step needs a
+ * lock between processes, which jobs of one process share; between those it is the holder. */
+static void on_job_kick(struct kick *kick)
+{
+	struct worktree_job *job = CONTAINER_OF(kick, struct worktree_job, kick);
+
+	if (job->git.child || (job->fill && job->fill->running))
+		return;
+	if (job->begun) {
+		end_step(job);
+		return;
+	}
+	if (job->cancelled && job->way_out) {
+		job_fail(job);
+		return;
+	}
+	if (job->step->exclusive) {
+		if (job->repo->holder)
+			return; /* it kicks all when it leaves */
+		if (!repo_try_lock(job->repo, REPO_LIST)) {
+			timer_start(job->pool->loop, &job->retry, LIST_RETRY_MS);
+			return;
+		}
+		job->repo->holder = job;
+	}
+	job->begun = true;
+	if (job->step->begin)
+		job->step->begin(job);
+	else
+		job_git_step(job);
+}
+
+/* ---- from the queue to the end of a job ---- */
 
 static void on_retry(struct timer *timer)
 {
@@ -21,7 +320,6 @@ struct worktree_job *job_new(struct worktree_pool *pool, const struct worktree_s
 	job->data = data;
 	job->kick.step = on_job_kick;
 	job->retry.fire = on_retry;
-	job->git = (struct git){ .loop = pool->loop, .spawner = pool->spawner, .kick = &job->kick };
 	return job;
 }
 
@@ -36,18 +334,6 @@ static void unlink_job(struct worktree_job *job)
 		pool->waiting_end = job->prev;
 }
 
-static void make_active(struct worktree_job *job)
-{
-	struct worktree_pool *pool = job->pool;
-
-	job->next = pool->active;
-	job->prev = &pool->active;
-	if (job->next)
-		job->next->prev = &job->next;
-	pool->active = job;
-	job_kick(job);
-}
-
 void job_queue(struct worktree_job *job)
 {
 	struct worktree_pool *pool = job->pool;
@@ -60,114 +346,14 @@ void job_queue(struct worktree_job *job)
 
 void job_start_now(struct worktree_job *job)
 {
-	make_active(job);
-}
+	struct worktree_pool *pool = job->pool;
 
-void job_kick(struct worktree_job *job)
-{
-	loop_kick(job->pool->loop, &job->kick);
-}
-
-void job_go(struct worktree_job *job, const struct worktree_step *step)
-{
-	job->step = step;
-	job->begun = false;
+	job->next = pool->active;
+	job->prev = &pool->active;
+	if (job->next)
+		job->next->prev = &job->next;
+	pool->active = job;
 	job_kick(job);
-}
-
-void job_fail(struct worktree_job *job)
-{
-	assert(job->way_out);
-	if (job->cancelled) {
-		job->err = (struct err){ 0 }; /* a command that was killed for it has complained */
-		err_set(&job->err, ERR_CANCELLED, "cancelled");
-	}
-	job_go(job, TAKE(job->way_out));
-}
-
-/* A command that cannot be started ends like one that failed, so that each step has one place for both. */
-void job_git(struct worktree_job *job, const struct git_command *command)
-{
-	struct err err = { 0 };
-
-	if (git_start(&job->git, command, &err) == 0)
-		return;
-	buf_addstr(&job->git.said, err.text);
-	job->git.status = 255 << 8;
-	job_kick(job);
-}
-
-/* The agent controls its directories, including links and git settings, so git runs there with the agent's rights.
- * Where the kernel cannot confine the agent, git is not confined either. */
-void job_git_confined(struct worktree_job *job, const char *const *args, bool abortable)
-{
-	struct err err = { 0 };
-	AUTO_CLOSE int ruleset = worktree_ruleset(job->w, NULL, &err);
-
-	if (ruleset >= 0 || ruleset == -ERR_LIMIT) {
-		job_git(job, &(struct git_command){ .args = args,
-						    .inside = job->w,
-						    .landlock_fd = MAX(ruleset, 0),
-						    .abortable = abortable });
-		return;
-	}
-	buf_clear(&job->git.out);
-	buf_clear(&job->git.said);
-	buf_addstr(&job->git.said, err.text);
-	job->git.status = 255 << 8;
-	job_kick(job);
-}
-
-void job_git_failed(struct worktree_job *job, const char *what)
-{
-	if (!job->err.kind)
-		err_set(&job->err, job->git.timed_out ? ERR_TIMEOUT : ERR_IO, "%s: " STR_FMT, what,
-			STR_ARG(git_said(&job->git)));
-	job_fail(job);
-}
-
-/* ---- exclusive steps ---- */
-
-/* Between processes it is a lock, which jobs of one process share; between those it is the holder. */
-static bool enter(struct worktree_job *job)
-{
-	struct worktree_repo *repo = job->repo;
-
-	if (repo->holder)
-		return false; /* it kicks all when it leaves */
-	if (!repo_try_lock(repo, REPO_LIST)) {
-		timer_start(job->pool->loop, &job->retry, LIST_RETRY_MS);
-		return false;
-	}
-	repo->holder = job;
-	return true;
-}
-
-/* A cancel takes effect between two steps, because undo must know what a command has created. */
-static void on_job_kick(struct kick *kick)
-{
-	struct worktree_job *job = CONTAINER_OF(kick, struct worktree_job, kick);
-
-	if (job->git.child || (job->fill && job->fill->running))
-		return;
-	if (job->begun) {
-		struct worktree_repo *repo = job->repo;
-		if (repo && repo->holder == job) {
-			repo->holder = NULL;
-			repo_unlock(repo, REPO_LIST);
-			pool_kick_all(job->pool);
-		}
-		job->step->end(job);
-		return;
-	}
-	if (job->cancelled && job->way_out) {
-		job_fail(job);
-		return;
-	}
-	if (job->step->exclusive && !enter(job))
-		return;
-	job->begun = true;
-	job->step->begin(job);
 }
 
 void worktree_job_cancel(struct worktree_job *job)
@@ -175,29 +361,11 @@ void worktree_job_cancel(struct worktree_job *job)
 	job->cancelled = true;
 	if (!job->way_out)
 		return;
-	git_abort(&job->git);
-	fill_abort(job);
+	if (job->git.child && job->git.abortable)
+		child_kill(job->git.child, SIGTERM);
+	if (job->fill)
+		atomic_store(&job->fill->stop, true);
 	job_kick(job);
-}
-
-/* ---- the end of a job ---- */
-
-static void report(struct worktree_job *job)
-{
-	if (job->taken) {
-		bool failed = job->err.kind != 0;
-		job->taken(failed ? NULL : TAKE(job->w), &job->err, job->data);
-	} else if (job->released) {
-		const struct worktree_end end = {
-			.kept = job->why != NULL,
-			.path = job->why ? job->w->path : NULL,
-			.branch = job->why ? job->w->branch : NULL,
-			.why = job->why,
-		};
-		job->released(&end, job->data);
-	} else if (job->swept) {
-		job->swept(job);
-	}
 }
 
 void job_done(struct worktree_job *job)
@@ -209,11 +377,24 @@ void job_done(struct worktree_job *job)
 	timer_stop(pool->loop, &job->retry);
 	kick_cancel(&job->kick);
 	loop_kick(pool->loop, &pool->kick);
-	report(job);
-	fill_free(job);
+	if (job->taken) {
+		job->taken(job->err.kind ? NULL : TAKE(job->w), &job->err, job->data);
+	} else if (job->released) {
+		const struct worktree_end end = {
+			.kept = job->why != NULL,
+			.path = job->why ? job->w->path : NULL,
+			.branch = job->why ? job->w->branch : NULL,
+			.why = job->why,
+		};
+		job->released(&end, job->data);
+	} else if (job->swept) {
+		job->swept(job);
+	}
+	free(job->fill);
 	if (!job->parked)
 		worktree_free(job->w);
-	git_release(&job->git);
+	buf_release(&job->git.out);
+	buf_release(&job->git.said);
 	arena_release(&job->memory);
 	free(job);
 }
@@ -227,22 +408,6 @@ void pool_kick_all(struct worktree_pool *pool)
 	loop_kick(pool->loop, &pool->kick);
 }
 
-static bool remove_spare(struct worktree_pool *pool)
-{
-	bool any = false;
-
-	for (struct worktree_repo *repo = pool->repos; repo; repo = repo->next)
-		while (repo->spare_count) {
-			struct worktree_job *job = job_new(pool, &step_empty, NULL);
-			job->after = &step_ended;
-			job->repo = repo;
-			job->w = repo->spare[--repo->spare_count];
-			job_queue(job);
-			any = true;
-		}
-	return any;
-}
-
 static void on_pool_kick(struct kick *kick)
 {
 	struct worktree_pool *pool = CONTAINER_OF(kick, struct worktree_pool, kick);
@@ -252,9 +417,19 @@ static void on_pool_kick(struct kick *kick)
 		unlink_job(job);
 		job->counted = true;
 		pool->active_count++;
-		make_active(job);
+		job_start_now(job);
 	}
-	if (!pool->drained || pool->active || pool->waiting || pool->sweeps || remove_spare(pool))
+	if (!pool->drained || pool->active || pool->waiting || pool->sweeps)
+		return;
+	for (struct worktree_repo *repo = pool->repos; repo; repo = repo->next)
+		while (repo->spare_count) {
+			struct worktree_job *job = job_new(pool, &step_empty, NULL);
+			job->after = &step_ended;
+			job->repo = repo;
+			job->w = repo->spare[--repo->spare_count];
+			job_queue(job);
+		}
+	if (pool->waiting)
 		return;
 	for (struct worktree_repo *repo = pool->repos; repo; repo = repo->next)
 		repo_tidy(repo);
@@ -284,7 +459,12 @@ void worktree_pool_free(struct worktree_pool *pool)
 	while (pool->repos) {
 		struct worktree_repo *repo = pool->repos;
 		pool->repos = repo->next;
-		repo_free(repo);
+		for (size_t i = 0; i < repo->spare_count; i++)
+			worktree_free(repo->spare[i]);
+		close(repo->lock_fd);
+		free(repo->common);
+		free(repo->root);
+		free(repo);
 	}
 	free(pool);
 }

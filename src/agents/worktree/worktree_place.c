@@ -96,13 +96,6 @@ bool admin_is_of(const char *admin, const char *common)
 	return *name && *name != '.' && !strchr(name, '/');
 }
 
-static bool commondir_is_usual(const char *admin)
-{
-	AUTO_BUF struct buf text = { 0 };
-
-	return read_line(admin, "commondir", &text, NULL) == 0 && str_is(buf_str(&text), "../..");
-}
-
 /* The two pointers name each other; ret_admin as .git says it. */
 static int check_tie(const struct worktree *w, struct buf *ret_admin, struct err *err)
 {
@@ -124,11 +117,12 @@ static int check_tie(const struct worktree *w, struct buf *ret_admin, struct err
 int worktree_verify(struct worktree *w, struct err *err)
 {
 	AUTO_BUF struct buf admin = { 0 };
+	AUTO_BUF struct buf common = { 0 };
 
 	int rc = check_tie(w, &admin, err);
 	if (rc < 0)
 		return rc;
-	if (!commondir_is_usual(admin.p))
+	if (read_line(admin.p, "commondir", &common, NULL) < 0 || !str_is(buf_str(&common), "../.."))
 		return err_set(err, ERR_DENIED, "the git metadata in %s was changed", admin.p);
 	if (!w->admin)
 		w->admin = arena_dup(&w->memory, admin.p, admin.n);
@@ -165,37 +159,34 @@ int worktree_move(struct worktree *w, const char *to, struct err *err)
 int worktree_record_as(const struct worktree *w, enum record_kind kind, const struct worktree_owner *self,
 		       struct err *err)
 {
-	struct worktree_record r = { .kind = kind, .owner = *self };
+	struct worktree_record r = record_of(w, kind, self);
+	AUTO_BUF struct buf text = { 0 };
 
-	snprintf(r.agent_id, sizeof r.agent_id, "%s", w->agent_id);
-	snprintf(r.base, sizeof r.base, "%s", w->base);
-	return record_write(w->admin, &r, err);
+	record_format(&r, &text);
+	buf_addch(&text, '\n');
+	return file_below_replace(w->admin, "locked", buf_str(&text), err);
 }
 
 /* Two processes may want the same worktree of a dead one: reading its record and writing ours is one step. */
-static int claim_locked(struct worktree_repo *repo, struct worktree *w, enum record_kind *ret_kind, struct err *err)
+int worktree_claim(struct worktree_repo *repo, struct worktree *w, enum record_kind *ret_kind, struct err *err)
 {
 	struct worktree_record old = { .kind = RECORD_AGENT };
 	struct err why = { 0 };
 
-	int rc = record_read(w->admin, &old, &why);
-	if (rc < 0 && rc != -ERR_NOT_FOUND)
-		return err_set(err, why.kind, "%s", why.text);
-	if (rc == 0 && owner_alive(&old.owner, &repo->pool->self))
-		return err_set(err, ERR_BUSY, "process %llu works in %s", (unsigned long long)old.owner.pid, w->path);
-	if (rc == 0)
-		w->base = arena_strdup(&w->memory, old.base);
-	*ret_kind = old.kind;
-	return worktree_record_as(w, old.kind, &repo->pool->self, err);
-}
-
-int worktree_claim(struct worktree_repo *repo, struct worktree *w, enum record_kind *ret_kind, struct err *err)
-{
 	int rc = repo_lock_soon(repo, REPO_EDIT, err);
-
 	if (rc < 0)
 		return rc;
-	rc = claim_locked(repo, w, ret_kind, err);
+	rc = record_read(w->admin, &old, &why);
+	if (rc < 0 && rc != -ERR_NOT_FOUND) {
+		rc = err_set(err, why.kind, "%s", why.text);
+	} else if (rc == 0 && owner_alive(&old.owner, &repo->pool->self)) {
+		rc = err_set(err, ERR_BUSY, "process %llu works in %s", (unsigned long long)old.owner.pid, w->path);
+	} else {
+		if (rc == 0)
+			w->base = arena_strdup(&w->memory, old.base);
+		*ret_kind = old.kind;
+		rc = worktree_record_as(w, old.kind, &repo->pool->self, err);
+	}
 	repo_unlock(repo, REPO_EDIT);
 	return rc;
 }
@@ -240,4 +231,128 @@ bool worktree_scrub(const struct worktree *w)
 	return (rmdir(w->path) == 0 || errno == ENOENT) &&
 	       file_at_find(w->common, w->admin + strlen(w->common), 0, &admin, NULL) == 0 &&
 	       file_at_remove_tree(&admin, NULL) == 0;
+}
+
+/* ---- the record of a worktree: the text of its git lock, <admin>/locked. One line:
+ *
+ *     cadre KIND agent ID base COMMIT pid PID start TICKS space INODE
+ *
+ * KIND is making, agent or spare. git writes it with the worktree itself (worktree add --lock --reason), so a worktree
+ * of ours always has an owner. Any other text is a lock of another program. ---- */
+
+enum { RECORD_LIMIT = 4096 };
+
+static const char *const kind_names[] = {
+	[RECORD_MAKING] = "making",
+	[RECORD_AGENT] = "agent",
+	[RECORD_SPARE] = "spare",
+};
+
+bool record_commit_valid(struct str commit)
+{
+	for (size_t i = 0; i < commit.n; i++)
+		if (!char_in(commit.p[i], "0123456789abcdef"))
+			return false;
+	return commit.n == 40 || commit.n == COMMIT_MAX;
+}
+
+struct worktree_record record_of(const struct worktree *w, enum record_kind kind, const struct worktree_owner *owner)
+{
+	struct worktree_record r = { .kind = kind, .owner = *owner };
+
+	snprintf(r.agent_id, sizeof r.agent_id, "%s", w->agent_id);
+	snprintf(r.base, sizeof r.base, "%s", w->base);
+	return r;
+}
+
+void record_format(const struct worktree_record *r, struct buf *out)
+{
+	buf_addf(out, "cadre %s agent %s base %s pid %llu start %llu space %llu", kind_names[r->kind], r->agent_id,
+		 r->base, (unsigned long long)r->owner.pid, (unsigned long long)r->owner.start,
+		 (unsigned long long)r->owner.space);
+}
+
+bool record_parse(struct str text, struct worktree_record *ret_record)
+{
+	static const char *const names[] = { "cadre", "agent", "base", "pid", "start", "space" };
+	struct worktree_record r = { 0 };
+	struct str values[COUNT_OF(names)];
+	struct str rest = str_trim(text);
+
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
+		if (!rest.p || !str_is(str_cut(&rest, ' '), names[i]) || !rest.p)
+			return false;
+		values[i] = str_cut(&rest, ' ');
+	}
+	for (enum record_kind k = RECORD_MAKING; k <= RECORD_SPARE; k++)
+		if (str_is(values[0], kind_names[k]))
+			r.kind = k;
+	if (rest.p || !r.kind || !id_is_agent(values[1]) || !record_commit_valid(values[2]) ||
+	    !str_to_u64(values[3], &r.owner.pid) || !str_to_u64(values[4], &r.owner.start) ||
+	    !str_to_u64(values[5], &r.owner.space))
+		return false;
+	memcpy(r.agent_id, values[1].p, values[1].n);
+	memcpy(r.base, values[2].p, values[2].n);
+	*ret_record = r;
+	return true;
+}
+
+/* ---- owners ---- */
+
+/* Field 22 of /proc/PID/stat. The second field is a name in parentheses that may hold anything. */
+static bool start_time(uint64_t pid, uint64_t *ret_ticks)
+{
+	AUTO_BUF struct buf text = { 0 };
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/%llu/stat", (unsigned long long)pid);
+	if (file_read(path, RECORD_LIMIT, &text, NULL) < 0)
+		return false;
+	const char *name_end = strrchr(text.p, ')');
+	struct str rest = str_from(name_end ? name_end + 1 : "");
+	struct str field = { 0 };
+	for (int i = 2; i <= 22 && rest.p; i++)
+		field = str_cut(&rest, ' ');
+	return str_to_u64(field, ret_ticks);
+}
+
+struct worktree_owner owner_self(void)
+{
+	struct worktree_owner self = { .pid = (uint64_t)getpid() };
+	struct stat st;
+
+	(void)start_time(self.pid, &self.start);
+	if (stat("/proc/self/ns/pid", &st) == 0)
+		self.space = st.st_ino;
+	return self;
+}
+
+/* A number of another pid namespace says nothing here: a process in a container may share this repository. */
+bool owner_alive(const struct worktree_owner *owner, const struct worktree_owner *self)
+{
+	uint64_t start = 0;
+
+	if (owner->space != self->space)
+		return true;
+	return start_time(owner->pid, &start) && start == owner->start;
+}
+
+/* ---- on disk ---- */
+
+int record_read(const char *admin, struct worktree_record *ret_record, struct err *err)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	int rc = file_below_read(admin, "locked", RECORD_LIMIT, &text, err);
+	if (rc < 0)
+		return rc;
+	if (!record_parse(buf_str(&text), ret_record))
+		return err_set(err, ERR_BUSY, "%s is locked by another program: " STR_FMT, admin,
+			       STR_ARG(str_trim(buf_str(&text))));
+	return 0;
+}
+
+void record_remove(const char *admin)
+{
+	(void)file_below_remove(admin, "locked", NULL);
 }

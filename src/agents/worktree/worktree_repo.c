@@ -1,34 +1,33 @@
 /* SPDX-License-Identifier: MIT
- * worktree_repo.c - one repository: its lock file and the place where worktrees stand.
+ * worktree_repo.c - one repository: its lock file, the directory of its worktrees, and the branch of a worktree.
  *
  * <common>/cadre-worktrees.lock keeps processes apart by locks on single bytes, which die with their owner. REPO_EDIT is
  * held for moments, around reading a file and writing it again; REPO_SWEEP during a sweep; REPO_LIST while the list of
  * worktrees changes. The file is never removed: removing it would let two processes lock two files of one name. */
 #include "agents/worktree/worktree_int.h"
+#include <limits.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include "lib/io/file.h"
+#include "lib/io/file_at.h"
+#include "lib/io/landlock.h"
 
-enum { EXCLUDE_LIMIT = 1 << 20 };
-
-static int open_lock(const char *common, struct err *err)
-{
-	AUTO_BUF struct buf path = { 0 };
-
-	buf_addf(&path, "%s/cadre-worktrees.lock", common);
-	int fd = open(path.p, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-	return fd < 0 ? err_set(err, ERR_IO, "cannot open %s: %m", path.p) : fd;
-}
+enum { EXCLUDE_LIMIT = 1 << 20, PACKED_LIMIT = 64 << 20, DIRS_MAX = 64 };
 
 struct worktree_repo *repo_get(struct worktree_pool *pool, const char *common, const char *root, struct err *err)
 {
+	AUTO_BUF struct buf path = { 0 };
+
 	for (struct worktree_repo *r = pool->repos; r; r = r->next)
 		if (!strcmp(r->common, common) && !strcmp(r->root, root))
 			return r;
-	int fd = open_lock(common, err);
-	if (fd < 0)
+	buf_addf(&path, "%s/cadre-worktrees.lock", common);
+	int fd = open(path.p, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	if (fd < 0) {
+		err_set(err, ERR_IO, "cannot open %s: %m", path.p);
 		return NULL;
+	}
 	struct worktree_repo *repo = xcalloc(1, sizeof *repo);
 	repo->pool = pool;
 	repo->common = xstrdup(common);
@@ -37,16 +36,6 @@ struct worktree_repo *repo_get(struct worktree_pool *pool, const char *common, c
 	repo->next = pool->repos;
 	pool->repos = repo;
 	return repo;
-}
-
-void repo_free(struct worktree_repo *repo)
-{
-	for (size_t i = 0; i < repo->spare_count; i++)
-		worktree_free(repo->spare[i]);
-	close(repo->lock_fd);
-	free(repo->common);
-	free(repo->root);
-	free(repo);
 }
 
 static int set_lock(const struct worktree_repo *repo, enum repo_lock which, short type)
@@ -102,41 +91,24 @@ static int make_real_dir(const char *path, bool *ret_made, struct err *err)
 	return 0;
 }
 
-static bool has_line(struct str text, const char *wanted)
+static int exclude_worktrees(const struct worktree_repo *repo, struct err *err)
 {
-	while (text.p)
-		if (str_is(str_trim(str_cut(&text, '\n')), wanted))
-			return true;
-	return false;
-}
-
-static int add_exclude(const char *path, const char *line, struct err *err)
-{
+	static const char line[] = ".claude/worktrees/";
+	AUTO_BUF struct buf path = { 0 };
 	AUTO_BUF struct buf text = { 0 };
 
-	int rc = file_read(path, EXCLUDE_LIMIT, &text, err);
+	buf_addf(&path, "%s/info/exclude", repo->common);
+	int rc = file_read(path.p, EXCLUDE_LIMIT, &text, err);
 	if (rc < 0 && rc != -ERR_NOT_FOUND)
 		return rc;
-	if (has_line(buf_str(&text), line))
-		return 0;
+	for (struct str rest = buf_str(&text); rest.p;)
+		if (str_is(str_trim(str_cut(&rest, '\n')), line))
+			return 0;
 	if (text.n && text.p[text.n - 1] != '\n')
 		buf_addch(&text, '\n');
 	buf_addf(&text, "%s\n", line);
-	rc = file_make_parents(path, err);
-	return rc < 0 ? rc : file_replace(path, text.p, text.n, err);
-}
-
-static int exclude_worktrees(struct worktree_repo *repo, struct err *err)
-{
-	AUTO_BUF struct buf path = { 0 };
-
-	buf_addf(&path, "%s/info/exclude", repo->common);
-	int rc = repo_lock_soon(repo, REPO_EDIT, err);
-	if (rc < 0)
-		return rc;
-	rc = add_exclude(path.p, ".claude/worktrees/", err);
-	repo_unlock(repo, REPO_EDIT);
-	return rc;
+	rc = file_make_parents(path.p, err);
+	return rc < 0 ? rc : file_replace(path.p, text.p, text.n, err);
 }
 
 int repo_prepare(struct worktree_repo *repo, struct err *err)
@@ -152,7 +124,11 @@ int repo_prepare(struct worktree_repo *repo, struct err *err)
 		rc = make_real_dir(path.p, NULL, err);
 	}
 	if (rc == 0 && !repo->prepared) {
+		rc = repo_lock_soon(repo, REPO_EDIT, err);
+		if (rc < 0)
+			return rc;
 		rc = exclude_worktrees(repo, err);
+		repo_unlock(repo, REPO_EDIT);
 		repo->prepared = rc == 0;
 	}
 	return rc;
@@ -168,4 +144,141 @@ void repo_tidy(struct worktree_repo *repo)
 	path.n -= strlen("/worktrees");
 	path.p[path.n] = '\0';
 	(void)rmdir(path.p);
+}
+
+/* ---- the branch of a worktree as a file: <common>/refs/heads/<branch>, a commit and a line end.
+ *
+ * git deletes a branch under packed-refs.lock, a lock of the whole repository. A git that is killed while it holds that
+ * leaves the repository without a way to delete any branch, and a kill of this process kills its children. So the branch is
+ * deleted here, under the lock of that branch alone, by the same rules: <ref>.lock is made exclusively, the value is
+ * compared, the log goes, then the file. git does it only where the branch is not such a file: packed, or in a reftable. ---- */
+
+/* true: packed-refs has a line for it; *ret_commit points into text. */
+static bool find_packed(const struct worktree *w, struct buf *text, struct str *ret_commit)
+{
+	AUTO_BUF struct buf path = { 0 };
+	AUTO_BUF struct buf ending = { 0 };
+
+	buf_addf(&path, "%s/packed-refs", w->common);
+	buf_addf(&ending, " refs/heads/%s", w->branch);
+	int rc = file_read(path.p, PACKED_LIMIT, text, NULL);
+	if (rc < 0)
+		return rc != -ERR_NOT_FOUND;
+	struct str rest = buf_str(text);
+	while (rest.p) {
+		struct str line = str_cut(&rest, '\n');
+		if (str_ends(line, buf_str(&ending))) {
+			*ret_commit = (struct str){ line.p, line.n - ending.n };
+			return true;
+		}
+	}
+	return false;
+}
+
+static void branch_path(const struct worktree *w, const char *before, const char *after, struct buf *out)
+{
+	buf_addf(out, "%s/%srefs/heads/%s%s", w->common, before, w->branch, after);
+}
+
+/* Appends it, with a line end; false: not found. */
+static bool branch_commit(const struct worktree *w, struct buf *ret_commit)
+{
+	AUTO_BUF struct buf path = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	struct str packed = STR("");
+
+	branch_path(w, "", "", &path);
+	if (file_read(path.p, PATH_MAX, &text, NULL) == 0)
+		packed = str_trim(buf_str(&text));
+	else if (!find_packed(w, &text, &packed))
+		return false;
+	if (!record_commit_valid(packed))
+		return false;
+	buf_addf(ret_commit, STR_FMT "\n", STR_ARG(packed));
+	return true;
+}
+
+bool branch_delete(const struct worktree *w, bool owner_dead)
+{
+	AUTO_BUF struct buf path = { 0 };
+	AUTO_BUF struct buf lock = { 0 };
+	AUTO_BUF struct buf log = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	struct str packed;
+
+	if (find_packed(w, &text, &packed))
+		return false;
+	branch_path(w, "", "", &path);
+	branch_path(w, "", ".lock", &lock);
+	branch_path(w, "logs/", "", &log);
+	AUTO_CLOSE int fd = open(lock.p, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd < 0 && errno == EEXIST && owner_dead && unlink(lock.p) == 0) /* the lock of a dead process is stale */
+		fd = open(lock.p, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return false;
+	buf_clear(&text);
+	if (file_read(path.p, PATH_MAX, &text, NULL) == 0 && str_is(str_trim(buf_str(&text)), w->base)) {
+		(void)unlink(log.p);
+		(void)unlink(path.p);
+	}
+	(void)unlink(lock.p);
+	return true;
+}
+
+/* ---- confines an agent to its worktree: the write paths of its child processes, and detection of copies
+ * of files in the main checkout. (File tools are judged by guard/permission/evaluate_file.c.)  */
+
+int worktree_ruleset(const struct worktree *w, const char *const *dirs, struct err *err)
+{
+	static const char *const terminals[] = { "/dev/null", "/dev/tty", NULL };
+	AUTO_BUF struct buf objects = { 0 };
+	AUTO_BUF struct buf large = { 0 };
+	const char *all[DIRS_MAX + 5];
+	size_t n = 0;
+
+	buf_addf(&objects, "%s/objects", w->common);
+	buf_addf(&large, "%s/lfs", w->common); /* the object store of git-lfs, without which add fails */
+	all[n++] = w->path;
+	all[n++] = w->admin;
+	all[n++] = objects.p;
+	if (file_exists(large.p))
+		all[n++] = large.p;
+	for (; dirs && *dirs; dirs++) {
+		if (n == DIRS_MAX + 4)
+			return err_set(err, ERR_LIMIT, "more than %d directories to write to", DIRS_MAX);
+		all[n++] = *dirs;
+	}
+	all[n] = NULL;
+	return landlock_new(&(struct landlock_rules){ .dirs = all, .files = terminals }, err);
+}
+
+/* Blocking: HEAD must not move meanwhile. */
+static int detach_head(const struct worktree *w, struct err *err)
+{
+	AUTO_BUF struct buf branch = { 0 };
+	AUTO_BUF struct buf head = { 0 };
+	AUTO_BUF struct buf commit = { 0 };
+
+	buf_addf(&branch, "ref: refs/heads/%s", w->branch);
+	int rc = file_below_read(w->admin, "HEAD", PATH_MAX, &head, err);
+	if (rc < 0)
+		return rc;
+	struct str at = str_trim(buf_str(&head));
+	if (record_commit_valid(at))
+		return 0; /* it was confined before */
+	if (!str_eq(at, buf_str(&branch)) || !branch_commit(w, &commit))
+		return err_set(err, ERR_LIMIT, "cannot detach HEAD of %s: it is " STR_FMT, w->path, STR_ARG(at));
+	return file_below_replace(w->admin, "HEAD", buf_str(&commit), err);
+}
+
+int worktree_landlock(const struct worktree *w, const char *const *dirs, struct err *err)
+{
+	int fd = worktree_ruleset(w, dirs, err);
+	if (fd < 0)
+		return fd;
+	int rc = detach_head(w, err);
+	if (rc == 0)
+		return fd;
+	close(fd);
+	return rc;
 }

@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: MIT
  * worktree_take.c - from a directory of the spawning agent to a worktree of the new one.
  *
- *     probe -> sweep -> base -> place -+-> add ---> fill ----+-> branch -> attach -> extra -> taken
- *                                      +-> reuse (a spare) --+                                 ^
- *                 (adopt)              +-> claim ----------------------------------------------+
+ *     probe -> sweep -> base -> place -+-> add -> fill -> populate -+-> branch -> attach -> extra -> taken
+ *                                      +-> reuse (a spare) ---------+                                  ^
+ *                 (adopt)              +-> claim ------------------------------------------------------+
  *                                      +-> gone -> find branch -> add (again)
  *
- * A failure or a cancel anywhere leads to undo, which removes what this job has made and nothing else. */
+ * base may go through fetch and origin, extra through include, ignored and copy. A failure or a cancel anywhere leads to
+ * undo, which removes what this job has made and nothing else. */
 #include "agents/worktree/worktree_int.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
+#include "lib/io/file.h"
 #include "lib/io/file_at.h"
 
-enum { ADD_CAP_MS = 60 * 1000 };
+enum { ADD_CAP_MS = 60 * 1000, FETCH_AGE_MS = 24 * 60 * 60 * 1000, COPY_STEP = 1 << 20 };
 
-#define ARGS(...) ((const char *const[]){ __VA_ARGS__, NULL })
-
-static const struct worktree_step step_sweep;
-static const struct worktree_step step_add;
-static const struct worktree_step step_attach;
-static const struct worktree_step step_reuse;
-static const struct worktree_step step_gone;
-static const struct worktree_step step_find_branch;
-static const struct worktree_step step_undone;
+static const struct worktree_step step_sweep, step_base, step_fetch, step_origin, step_place, step_gone,
+	step_find_branch, step_add, step_fill, step_populate, step_reuse, step_branch, step_attach, step_extra,
+	step_include, step_ignored, step_copy, step_taken, step_undone;
 
 /* ---- probe: which repository, which commit ---- */
 
@@ -36,15 +35,6 @@ static void probe_begin(struct worktree_job *job)
 	job_git(job, &(struct git_command){ .args = ARGS("rev-parse", "--path-format=absolute", "--git-common-dir",
 							 "--git-dir", "--show-toplevel", "HEAD"),
 					    .cwd = job->cwd });
-}
-
-/* The main checkout of a linked one contains the common directory. Where that is not ".git" (bare repositories,
- * submodules) the agent's checkout is used instead. */
-static char *main_checkout(struct arena *a, const char *common, const char *git_dir, const char *top)
-{
-	if (strcmp(common, git_dir) != 0 && str_ends(str_from(common), STR("/.git")))
-		return arena_dup(a, common, strlen(common) - strlen("/.git"));
-	return arena_strdup(a, top);
 }
 
 static char *next_real_path(struct arena *a, struct str *rest)
@@ -78,7 +68,12 @@ static int read_probe(struct worktree_job *job)
 			       "the repository %s has no commit yet; a worktree starts from one", job->top);
 	if (!job->base)
 		job->base = arena_str(a, head).p;
-	job->repo = repo_get(job->pool, common, main_checkout(a, common, git_dir, job->top), &job->err);
+	/* The main checkout of a linked one contains the common directory. Where that is not ".git" (bare repositories,
+	 * submodules) the agent's checkout is used instead. */
+	const char *main_checkout = job->top;
+	if (strcmp(common, git_dir) != 0 && str_ends(str_from(common), STR("/.git")))
+		main_checkout = arena_dup(a, common, strlen(common) - strlen("/.git"));
+	job->repo = repo_get(job->pool, common, main_checkout, &job->err);
 	return job->repo ? 0 : -(int)job->err.kind;
 }
 
@@ -94,7 +89,7 @@ static const struct worktree_step step_probe = { .name = "probe", .begin = probe
 
 /* ---- sweep: what dead processes left in this repository ---- */
 
-static void sweep_end(struct worktree_job *job)
+static void wait_for_sweep(struct worktree_job *job)
 {
 	if (job->repo->sweep == SWEEP_DUE)
 		sweep_start(job->repo);
@@ -104,12 +99,56 @@ static void sweep_end(struct worktree_job *job)
 		job_go(job, &step_base);
 }
 
-static const struct worktree_step step_sweep = { .name = "sweep", .begin = sweep_end, .end = sweep_end };
+static const struct worktree_step step_sweep = { .name = "sweep", .begin = wait_for_sweep, .end = wait_for_sweep };
+
+/* ---- base: HEAD of the spawning checkout, which the probe has read, or the server's default branch ---- */
+
+static void base_begin(struct worktree_job *job)
+{
+	AUTO_BUF struct buf path = { 0 };
+	struct stat st;
+
+	if (!job->fresh) {
+		job_go(job, &step_place);
+		return;
+	}
+	buf_addf(&path, "%s/FETCH_HEAD", job->repo->common);
+	bool recent = stat(path.p, &st) == 0 && id_wall_ms() - (int64_t)st.st_mtime * 1000 < FETCH_AGE_MS;
+	job_go(job, recent ? &step_origin : &step_fetch);
+}
+
+static const struct worktree_step step_base = { .name = "base", .begin = base_begin };
+
+/* In the main checkout, so that FETCH_HEAD is in one place for all. */
+static void fetch_begin(struct worktree_job *job)
+{
+	job_git(job, &(struct git_command){ .args = ARGS("fetch", "-q", "--no-recurse-submodules", "origin"),
+					    .cwd = job->repo->root,
+					    .cap_ms = job->pool->fetch_cap_ms,
+					    .abortable = true });
+}
+
+/* An unreachable server is not an error. */
+static const struct worktree_step step_fetch = { .name = "fetch", .begin = fetch_begin, .next = &step_origin };
+
+static void origin_end(struct worktree_job *job)
+{
+	struct str commit = str_trim(buf_str(&job->git.out));
+
+	if (git_ok(&job->git) && record_commit_valid(commit))
+		job->base = arena_str(&job->memory, commit).p;
+	job_go(job, &step_place);
+}
+
+static const struct worktree_step step_origin = { .name = "origin",
+						  .args = ARGS("rev-parse", "--verify", "-q",
+							       "refs/remotes/origin/HEAD^{commit}"),
+						  .end = origin_end };
 
 /* ---- place: a name that is free, and the way to fill it ---- */
 
 /* Resumes an agent in its existing worktree. */
-static int claim(struct worktree_job *job)
+static int claim_existing(struct worktree_job *job)
 {
 	struct worktree *w = job->w;
 	const char *recorded = w->base;
@@ -146,26 +185,11 @@ static int move_spare(struct worktree_job *job)
 }
 
 /* A spare that cannot be used costs a checkout, not the agent. */
-static void do_without_spare(struct worktree_job *job)
+static void retry_without_spare(struct worktree_job *job)
 {
 	job->without_spare = true;
 	job->retry_place = true;
 	job_fail(job);
-}
-
-static bool may_reuse(const struct worktree_job *job)
-{
-	return job->repo->spare_count && !job->without_spare && !job->w->sparse;
-}
-
-static void place_new(struct worktree_job *job)
-{
-	if (!may_reuse(job))
-		job_go(job, &step_add);
-	else if (move_spare(job) < 0)
-		do_without_spare(job);
-	else
-		job_go(job, &step_reuse);
 }
 
 static void place_begin(struct worktree_job *job)
@@ -180,50 +204,35 @@ static void place_begin(struct worktree_job *job)
 	w->origin = arena_strdup(&w->memory, job->top);
 	w->sparse = job->sparse_paths[0] != NULL;
 	job->w = w;
-	bool there = lstat(job->w->path, &st) == 0;
+	bool there = lstat(w->path, &st) == 0;
 	if (there && S_ISLNK(st.st_mode)) {
-		err_set(&job->err, ERR_DENIED, "%s is a symbolic link", job->w->path);
+		err_set(&job->err, ERR_DENIED, "%s is a symbolic link", w->path);
 		job_fail(job);
 	} else if (there && !job->adopt) {
-		err_set(&job->err, ERR_BUSY, "%s exists already", job->w->path);
+		err_set(&job->err, ERR_BUSY, "%s exists already", w->path);
 		job_fail(job);
-	} else if (there && claim(job) < 0) {
+	} else if (there && claim_existing(job) < 0) {
 		job_fail(job);
 	} else if (there) {
 		job_go(job, &step_taken);
 	} else if (job->adopt) {
 		job_go(job, &step_gone);
+	} else if (!job->repo->spare_count || job->without_spare || w->sparse) {
+		job_go(job, &step_add);
+	} else if (move_spare(job) < 0) {
+		retry_without_spare(job);
 	} else {
-		place_new(job);
+		job_go(job, &step_reuse);
 	}
 }
 
-const struct worktree_step step_place = { .name = "place", .begin = place_begin };
+static const struct worktree_step step_place = { .name = "place", .begin = place_begin };
 
-/* ---- gone: an adopted worktree that is no more ---- */
-
-static void gone_begin(struct worktree_job *job)
-{
-	/* Its directory was deleted by hand: git may still know it. One that is locked is not forgotten. */
-	job_git(job, &(struct git_command){ .args = ARGS("worktree", "remove", "-f", job->w->path),
-					    .cwd = job->repo->root });
-}
-
-static void gone_end(struct worktree_job *job)
-{
-	job_go(job, &step_find_branch);
-}
+/* ---- gone: the directory of an adopted worktree was deleted; git may still know it, and forgets it unless locked ---- */
 
 static const struct worktree_step step_gone = {
-	.name = "gone", .exclusive = true, .begin = gone_begin, .end = gone_end
+	.name = "gone", .exclusive = true, .args = ARGS("worktree", "remove", "-f", "<path>"), .next = &step_find_branch
 };
-
-static void find_branch_begin(struct worktree_job *job)
-{
-	const char *ref = arena_printf(&job->memory, "refs/heads/%s^{commit}", job->w->branch);
-
-	job_git(job, &(struct git_command){ .args = ARGS("rev-parse", "--verify", "-q", ref), .cwd = job->repo->root });
-}
 
 static void find_branch_end(struct worktree_job *job)
 {
@@ -236,7 +245,7 @@ static void find_branch_end(struct worktree_job *job)
 }
 
 static const struct worktree_step step_find_branch = { .name = "find branch",
-						       .begin = find_branch_begin,
+						       .args = ARGS("rev-parse", "--verify", "-q", "<ref>"),
 						       .end = find_branch_end };
 
 /* ---- add: a directory that git knows, without files yet ---- */
@@ -244,11 +253,9 @@ static const struct worktree_step step_find_branch = { .name = "find branch",
 static void add_begin(struct worktree_job *job)
 {
 	struct worktree *w = job->w;
-	struct worktree_record r = { .kind = RECORD_MAKING, .owner = job->pool->self };
+	struct worktree_record r = record_of(w, RECORD_MAKING, &job->pool->self);
 	AUTO_BUF struct buf reason = { 0 };
 
-	snprintf(r.agent_id, sizeof r.agent_id, "%s", w->agent_id);
-	snprintf(r.base, sizeof r.base, "%s", w->base);
 	record_format(&r, &reason);
 	job->registered = true;
 	job_git(job, &(struct git_command){
@@ -272,36 +279,65 @@ static void add_end(struct worktree_job *job)
 
 static const struct worktree_step step_add = { .name = "add", .exclusive = true, .begin = add_begin, .end = add_end };
 
-/* ---- reuse: a spare worktree becomes this agent's; only files that differ are written ---- */
+/* ---- fill and populate: the files of the commit, or a sparse set of them ---- */
 
-static void reuse_begin(struct worktree_job *job)
+static void fill_begin(struct worktree_job *job)
 {
-	job_git_confined(job, ARGS("reset", "-q", "--hard", "--no-recurse-submodules", job->w->base), true);
+	AUTO_BUF struct buf input = { 0 };
+
+	if (!job->w->sparse) {
+		job_go(job, &step_populate);
+		return;
+	}
+	for (char **path = job->sparse_paths; *path; path++)
+		buf_addf(&input, "%s\n", *path);
+	job_git(job, &(struct git_command){ .args = ARGS("sparse-checkout", "set", "--cone", "--stdin"),
+					    .inside = job->w,
+					    .input = buf_str(&input) });
 }
+
+static const struct worktree_step step_fill = { .name = "fill",
+						.begin = fill_begin,
+						.failure = "cannot set the sparse paths of the worktree",
+						.next = &step_populate };
+
+static const struct worktree_step step_populate = { .name = "populate",
+						    .args = ARGS("reset", "-q", "--hard", "--no-recurse-submodules"),
+						    .where = STEP_IN_WORKTREE,
+						    .abortable = true,
+						    .failure = "cannot check out the files of the worktree",
+						    .next = &step_branch };
+
+/* ---- reuse: a spare worktree becomes this agent's; only files that differ are written ---- */
 
 static void reuse_end(struct worktree_job *job)
 {
 	if (git_ok(&job->git))
 		job_go(job, &step_branch);
 	else
-		do_without_spare(job);
+		retry_without_spare(job);
 }
 
-static const struct worktree_step step_reuse = { .name = "reuse", .begin = reuse_begin, .end = reuse_end };
+static const struct worktree_step step_reuse = { .name = "reuse",
+						 .args = ARGS("reset", "-q", "--hard", "--no-recurse-submodules",
+							      "<base>"),
+						 .where = STEP_CONFINED,
+						 .abortable = true,
+						 .end = reuse_end };
 
-/* ---- branch: made here and nowhere else, then HEAD ---- */
+/* ---- branch: created here and nowhere else, then HEAD. After the worktree, so that a later sweep knows from its record
+ * that the branch may exist. ---- */
 
 static void branch_begin(struct worktree_job *job)
 {
-	const char *ref = arena_printf(&job->memory, "refs/heads/%s", job->w->branch);
-
-	if (job->has_branch)
+	if (job->has_branch) {
 		job_go(job, &step_extra);
-	else
-		job_git(job,
-			&(struct git_command){ /* The empty old value means: it must not be there. */
-					       .args = ARGS("update-ref", "-m", "agent started", ref, job->w->base, ""),
-					       .cwd = job->repo->root });
+		return;
+	}
+	const char *ref = arena_printf(&job->memory, "refs/heads/%s", job->w->branch);
+	/* The empty old value means that the branch must not exist. */
+	job_git(job, &(struct git_command){ .args = ARGS("update-ref", "-m", "agent started", ref, job->w->base, ""),
+					    .cwd = job->repo->root });
 }
 
 static void branch_end(struct worktree_job *job)
@@ -314,25 +350,172 @@ static void branch_end(struct worktree_job *job)
 	job_go(job, &step_attach);
 }
 
-/* After the worktree, so that a later sweep knows from its record that the branch may exist. */
-const struct worktree_step step_branch = { .name = "branch", .begin = branch_begin, .end = branch_end };
+static const struct worktree_step step_branch = { .name = "branch", .begin = branch_begin, .end = branch_end };
+static const struct worktree_step step_attach = { .name = "attach",
+						  .args = ARGS("symbolic-ref", "HEAD", "<ref>"),
+						  .where = STEP_CONFINED,
+						  .failure = "cannot check out the branch of the worktree",
+						  .next = &step_extra };
 
-static void attach_begin(struct worktree_job *job)
+/* ---- extra: symlinks to shared directories, then the ignored files that .worktreeinclude names ---- */
+
+/* Paths come from the checkout, so no symlink is followed; missing directories are created. */
+static int find_place(const char *root, const char *path, struct file_at *ret_at, struct err *err)
 {
-	const char *ref = arena_printf(&job->memory, "refs/heads/%s", job->w->branch);
-
-	job_git_confined(job, ARGS("symbolic-ref", "HEAD", ref), false);
+	for (struct str rest = str_from(path); rest.p;) {
+		struct str name = str_cut(&rest, '/');
+		if (!name.n || str_is(name, ".") || str_is(name, "..") || str_is(name, ".git"))
+			return err_set(err, ERR_USAGE, "not a path inside the worktree: %s", path);
+	}
+	return file_at_find(root, path, 0777, ret_at, err);
 }
 
-static void attach_end(struct worktree_job *job)
+static int link_dir(const struct worktree *w, char *dir, struct err *err)
 {
-	if (git_ok(&job->git))
-		job_go(job, &step_extra);
+	AUTO_BUF struct buf source = { 0 };
+	AUTO_FILE_AT struct file_at at = { 0 };
+
+	for (size_t n = strlen(dir); n && dir[n - 1] == '/';)
+		dir[--n] = '\0';
+	buf_addf(&source, "%s/%s", w->root, dir);
+	if (!file_exists(source.p))
+		return 0; /* nothing to share yet */
+	if (find_place(w->path, dir, &at, err) < 0)
+		return err_wrap(err, "cannot link %s into the worktree", dir);
+	if (symlinkat(source.p, at.dir, at.name) < 0 && errno != EEXIST)
+		return err_set(err, ERR_IO, "cannot link %s into the worktree: %m", dir);
+	return 0;
+}
+
+static void extra_begin(struct worktree_job *job)
+{
+	AUTO_BUF struct buf path = { 0 };
+
+	for (char **dir = job->symlink_dirs; *dir; dir++)
+		if (link_dir(job->w, *dir, &job->err) < 0) {
+			job_fail(job);
+			return;
+		}
+	buf_addf(&path, "%s/.worktreeinclude", job->repo->root);
+	job_go(job, file_exists(path.p) ? &step_include : &step_taken);
+}
+
+static const struct worktree_step step_extra = { .name = "extra", .begin = extra_begin };
+
+static void include_end(struct worktree_job *job)
+{
+	if (!git_ok(&job->git))
+		job_git_failed(job, "cannot list the files of .worktreeinclude");
 	else
-		job_git_failed(job, "cannot check out the branch of the worktree");
+		job_go(job, job->git.out.n ? &step_ignored : &step_taken);
 }
 
-static const struct worktree_step step_attach = { .name = "attach", .begin = attach_begin, .end = attach_end };
+static const struct worktree_step step_include = { .name = "include",
+						   .args = ARGS("ls-files", "-z", "--others", "--ignored",
+								"--exclude-from=.worktreeinclude"),
+						   .abortable = true,
+						   .end = include_end };
+
+static void ignored_begin(struct worktree_job *job)
+{
+	struct str listed = arena_str(&job->memory, buf_str(&job->git.out));
+
+	job_git(job, &(struct git_command){ .args = ARGS("check-ignore", "-z", "--stdin"),
+					    .cwd = job->repo->root,
+					    .input = listed,
+					    .abortable = true });
+}
+
+/* check-ignore ends with 1 when none is ignored. */
+static void ignored_end(struct worktree_job *job)
+{
+	if (!git_ok(&job->git) && job->git.said.n)
+		job_git_failed(job, "cannot tell which files of .worktreeinclude are ignored");
+	else
+		job_go(job, git_ok(&job->git) ? &step_copy : &step_taken);
+}
+
+static const struct worktree_step step_ignored = { .name = "ignored", .begin = ignored_begin, .end = ignored_end };
+
+/* ---- copy, in a worker ---- */
+
+/* Regular files only: a symlink could lead out of the worktree. Existing files are not replaced. */
+static int copy_file(const struct fill *f, const char *name, struct err *err)
+{
+	AUTO_BUF struct buf source = { 0 };
+	AUTO_FILE_AT struct file_at at = { 0 };
+	struct stat st;
+
+	buf_addf(&source, "%s/%s", f->from, name);
+	AUTO_CLOSE int from = open(source.p, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (from < 0 && (errno == ELOOP || errno == ENOENT))
+		return 0;
+	if (from < 0)
+		return err_set(err, ERR_IO, "cannot copy %s into the worktree: %m", name);
+	if (fstat(from, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	if (find_place(f->to, name, &at, err) < 0)
+		return err_wrap(err, "cannot copy %s into the worktree", name);
+	AUTO_CLOSE int to = openat(at.dir, at.name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, st.st_mode & 0777);
+	if (to < 0 && errno == EEXIST)
+		return 0;
+	ssize_t n = -1;
+	if (to >= 0)
+		do
+			n = sendfile(to, from, NULL, COPY_STEP);
+		while (n > 0 || (n < 0 && errno == EINTR));
+	return n < 0 ? err_set(err, ERR_IO, "cannot copy %s into the worktree: %m", name) : 0;
+}
+
+static void on_copy(uv_work_t *work)
+{
+	struct fill *f = CONTAINER_OF(work, struct fill, work);
+	struct str rest = f->names;
+
+	while (rest.n && !atomic_load(&f->stop)) {
+		const char *name = rest.p;
+		size_t n = strlen(name);
+		rest.p += n + 1;
+		rest.n -= n + 1;
+		if (n && name[n - 1] != '/' && copy_file(f, name, &f->err) < 0)
+			return;
+	}
+}
+
+static void on_copied(uv_work_t *work, int status)
+{
+	struct fill *f = CONTAINER_OF(work, struct fill, work);
+
+	(void)status;
+	f->running = false;
+	job_kick(f->job);
+}
+
+static void copy_begin(struct worktree_job *job)
+{
+	struct fill *f = xcalloc(1, sizeof *f);
+
+	job->fill = f;
+	f->job = job;
+	f->running = true;
+	f->from = job->repo->root;
+	f->to = job->w->path;
+	f->names = arena_str(&job->memory, buf_str(&job->git.out));
+	/* libuv refuses only work without a function to run. */
+	(void)uv_queue_work(loop_uv(job->pool->loop), &f->work, on_copy, on_copied);
+}
+
+static void copy_end(struct worktree_job *job)
+{
+	if (!job->fill->err.kind) {
+		job_go(job, &step_taken);
+		return;
+	}
+	job->err = job->fill->err;
+	job_fail(job);
+}
+
+static const struct worktree_step step_copy = { .name = "copy", .begin = copy_begin, .end = copy_end };
 
 /* ---- taken ---- */
 
@@ -346,14 +529,15 @@ static void taken_begin(struct worktree_job *job)
 	job_done(job);
 }
 
-const struct worktree_step step_taken = { .name = "taken", .begin = taken_begin };
+static const struct worktree_step step_taken = { .name = "taken", .begin = taken_begin };
 
 /* ---- undo ---- */
 
 static void undo_begin(struct worktree_job *job)
 {
 	if (job->registered && !job->w->admin) {
-		/* A git that was killed while it added has not said where. It names its directory after the worktree's. */
+		/* A git that was killed while it added has not printed where. It names its directory after the
+		 * worktree's. */
 		struct worktree *w = job->w;
 		struct worktree_record r;
 		const char *admin = arena_printf(&w->memory, "%s/worktrees/agent-%s", w->common, w->agent_id);
@@ -396,8 +580,8 @@ static char **copy_list(struct arena *a, const char *const *list)
 	return copy;
 }
 
-static struct worktree_job *take_job_start(struct worktree_pool *pool, const struct worktree_spec *spec,
-					   worktree_taken_fn *done, void *data)
+struct worktree_job *worktree_take(struct worktree_pool *pool, const struct worktree_spec *spec,
+				   worktree_taken_fn *done, void *data)
 {
 	struct worktree_job *job = job_new(pool, &step_probe, data);
 	struct arena *a = &job->memory;
@@ -414,16 +598,10 @@ static struct worktree_job *take_job_start(struct worktree_pool *pool, const str
 	return job;
 }
 
-struct worktree_job *worktree_take(struct worktree_pool *pool, const struct worktree_spec *spec,
-				   worktree_taken_fn *done, void *data)
-{
-	return take_job_start(pool, spec, done, data);
-}
-
 struct worktree_job *worktree_adopt(struct worktree_pool *pool, const struct worktree_spec *spec, const char *base,
 				    worktree_taken_fn *done, void *data)
 {
-	struct worktree_job *job = take_job_start(pool, spec, done, data);
+	struct worktree_job *job = worktree_take(pool, spec, done, data); /* its first step is later */
 
 	job->adopt = true;
 	job->base_given = base != NULL;

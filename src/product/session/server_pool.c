@@ -4,7 +4,7 @@
 #include "product/session/server_pool.h"
 #include "defs/policy/mcp_config.h"
 #include "agents/agent/servers.h"
-#include "agents/life/access.h"
+#include "agents/life/life.h"
 #include "lib/base/id.h"
 #include "lib/json/json_write.h"
 #include "config/settings/settings_store.h"

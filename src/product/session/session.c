@@ -10,12 +10,11 @@
 #include "product/session/skills.h"
 #include "core/store/state.h"
 #include "defs/policy/sources.h"
-#include "agents/life/tree_settings.h"
+#include "agents/life/life.h"
 #include "agents/agent/initial_messages.h"
 #include "core/store/checkpoint.h"
 #include "core/store/lock.h"
 #include "lib/git/git_head.h"
-#include "agents/life/access.h"
 #include "agents/profile/main_definition.h"
 #include "agents/agent/classifier.h"
 

@@ -7,7 +7,6 @@
 #include "lib/json/json_write.h"
 #include "defs/skill/registry.h"
 #include "agents/agent/hooks.h"
-#include "agents/agent/skill_recall.h"
 #include "agents/agent/skill_use.h"
 #include "defs/policy/plugins.h"
 #include "lib/io/file.h"

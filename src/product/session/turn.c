@@ -22,7 +22,7 @@
 #include "product/session/skills.h"
 #include "lib/base/crash.h"
 #include "agents/agent/hooks.h"
-#include "agents/life/access.h"
+#include "agents/life/life.h"
 #include "agents/agent/initial_messages.h"
 
 /* ASYNC_HOOKS_WAIT_MS: a hook that is not waited for may still end its work when everything else is done. */

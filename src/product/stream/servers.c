@@ -4,7 +4,7 @@
 #include "mcp/client/pool.h"
 #include "product/stream/wire_int.h"
 #include "agents/agent/servers.h"
-#include "agents/life/access.h"
+#include "agents/life/life.h"
 
 static struct mcp_selection *servers_of(struct cadre_wire *w)
 {

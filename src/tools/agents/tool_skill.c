@@ -2,7 +2,6 @@
  * tool_skill.c - Skill: the text of a skill as a result, or the report of the subagent that runs it. */
 #include "agents/agent/skill_use.h"
 #include "agents/subagent/subagent.h"
-#include "agents/agent/skill_wake.h"
 #include "lib/json/json_write.h"
 #include "core/tool/tool_list.h"
 
@@ -87,7 +86,7 @@ static void skill_start(struct tool_call *call)
 		tool_call_reject(call, "%s", why.p);
 	} else if (!(agent_skill_views(a, e) & SKILL_FOR_MODEL)) {
 		tool_call_reject(call, "Skill %s is for the user alone, who types /%s.", e->name, e->name);
-	} else if (agent_skill_sleeps(a, e)) {
+	} else if (agent_skill_inactive(a, e)) {
 		tool_call_reject(call,
 				 "Skill %s is for work on certain files: it can be used after one of them was read or "
 				 "written.",

@@ -4,7 +4,6 @@
 #include "unit.h"
 #include "lib/io/file.h"
 #include "agents/life/life.h"
-#include "agents/life/tree_settings.h"
 #include "product/session/session.h"
 #include "agents/subagent/subagent.h"
 #include "tests.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * test_skill_recall.c - texts of skills, found in a conversation. */
+ * test_skill_restore.c - texts of skills, found in a conversation. */
 #include "unit.h"
-#include "agents/agent/skill_recall.h"
+#include "agents/agent/skill_use.h"
 #include "tests.h"
 
 struct talk {
@@ -131,7 +131,7 @@ TEST(all_texts_together_stay_within_their_limit)
 	CHECK(!strstr(kept, "\"s1\""));
 }
 
-int test_skill_recall(void)
+int test_skill_restore(void)
 {
 	return RUN_TESTS(T(results_of_the_skill_tool_and_typed_texts_are_found_the_latest_first),
 			 T(of_a_skill_that_was_used_again_the_last_text_counts),
