@@ -26,7 +26,18 @@ bool session_asks_compact(const struct cadre_session *s);
 struct str session_compact_instructions(const struct cadre_session *s); /* of such a prompt */
 int session_commit(struct cadre_session *s, struct err *err);           /* the prompt, as it is now, on disk */
 
-/* session_hooks.c. True: hooks run; their outcome is recorded in the turn, then turn_work_over() comes. */
+/* A member of the JSON that hooks get */
+struct hook_input {
+	const char *key; /* NULL behind the last one */
+	struct str text;
+	enum { FIELD_TEXT, FIELD_JSON = 1, FIELD_IF_ANY = 2 } flags; /* raw JSON; left out when it is empty */
+};
+
+/* session_hooks.c: runs the hooks of an event for the main agent. NULL: there are none, or done is NULL and they are not waited
+ * for. */
+struct hook_firing *session_run_hooks(struct cadre_session *s, enum hook_event event, const char *subject,
+				      const struct hook_input *fields, hook_done_fn *done, void *data);
+/* True: hooks run; their outcome is recorded in the turn, then turn_work_over() comes. */
 bool session_run_setup_hooks(struct cadre_session *s); /* once, if the option setup is given */
 bool session_run_start_hooks(struct cadre_session *s); /* once */
 bool session_run_prompt_hooks(struct cadre_session *s);
@@ -36,7 +47,7 @@ bool session_run_end_hooks(struct cadre_session *s);  /* once */
  * settings as they were. */
 bool session_look_at_settings(struct cadre_session *s);
 void session_drop_change(struct cadre_session *s);
-/* s->turn.firing has ended: its context, messages, title and watched files. */
+/* s->turn.firing has ended: applies its context, messages, title and watched files. */
 void session_apply_hook_outcome(struct cadre_session *s, const struct hook_outcome *outcome);
 void session_report_policy(struct cadre_session *s); /* notes about settings, once for each change */
 
