@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * hook_engine.c - the hook engine of a runtime, what it tells its sessions, and hooks that are no commands. */
+ * hook_engine.c - the hook engine of a runtime: its events, and the hooks that ask a model or call a server's tool. */
 #include "product/session/session_int.h"
 #include "product/session/server_call.h"
 #include "agents/agent/one_shot.h"
@@ -55,9 +55,9 @@ static void on_late(void *data, const struct hook_late *late)
 		query_notice(&a->query, NULL, buf_str(&text));
 }
 
-/* ---- for who watches hooks ------------------------------------------------------------------------------------- */
+/* ---- events of hooks ------------------------------------------------------------------------------------------- */
 
-static void emit(struct services *sv, enum event_kind kind, const struct hook_report *r)
+static void hook_emit(struct services *sv, enum event_kind kind, const struct hook_report *r)
 {
 	struct cadre_session *s = session_by_id(sv, r->session_id);
 	bool always = r->event == HOOK_SESSION_START || r->event == HOOK_SETUP;
@@ -85,12 +85,12 @@ static void emit(struct services *sv, enum event_kind kind, const struct hook_re
 
 static void on_started(void *data, const struct hook_report *report)
 {
-	emit(data, EVENT_HOOK_STARTED, report);
+	hook_emit(data, EVENT_HOOK_STARTED, report);
 }
 
 static void on_ended(void *data, const struct hook_report *report)
 {
-	emit(data, EVENT_HOOK_ENDED, report);
+	hook_emit(data, EVENT_HOOK_ENDED, report);
 }
 
 /* ---- hooks that are a question to a model, or a tool of a server ------------------------------------------------------ */

@@ -12,6 +12,6 @@
 
 struct cadre_session;
 
-/* updates: an array. What cannot be done is said to the user, and the rest is done. */
 void session_add_directory(struct cadre_session *s, const char *dir); /* absolute; copied; for the session alone */
+/* updates: an array. An update that fails is reported to the user; the others are made. */
 void session_update_permissions(struct cadre_session *s, const struct json *updates);

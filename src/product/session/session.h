@@ -99,7 +99,8 @@ void session_put_model_usage(struct json_out *w,
 /* As the options of sv say. on_event may be NULL. */
 int session_open(struct services *sv, cadre_event_fn *on_event, void *data, struct cadre_session **ret_session,
 		 struct err *err);
-event_fn session_emit;                                                 /* data is the session */
+event_fn session_emit; /* data is the session */
+void session_emit_error(struct cadre_session *s, const char *format, ...) printf_like(2, 3);
 void session_note(struct cadre_session *s, const struct event *event); /* to observers only, not to the host */
 
 /* hook_engine.c: the one of a runtime */

@@ -61,15 +61,10 @@ static void on_hooks_over(void *data, const struct hook_outcome *outcome)
 
 /* ---- their events ------------------------------------------------------------------------------------------------ */
 
-struct hook_firing *session_run_hooks(struct cadre_session *s, enum hook_event event, const char *subject,
-				      const struct hook_input *fields, hook_done_fn *done, void *data)
+void session_write_hook_input(struct buf *out, const struct hook_input *fields)
 {
-	struct hook_fire_spec spec = { .event = event, .subject = str_from(subject) };
-	AUTO_BUF struct buf text = { 0 };
-	struct json_out w = json_out(&text);
+	struct json_out w = json_out(out);
 
-	if (!agent_has_hooks(&s->tree.main, &spec))
-		return NULL;
 	json_open(&w, '{');
 	for (const struct hook_input *f = fields; f->key; f++) {
 		if ((f->flags & FIELD_IF_ANY) && !f->text.n)
@@ -80,6 +75,17 @@ struct hook_firing *session_run_hooks(struct cadre_session *s, enum hook_event e
 			json_kstr(&w, f->key, f->text);
 	}
 	json_close(&w);
+}
+
+struct hook_firing *session_run_hooks(struct cadre_session *s, enum hook_event event, const char *subject,
+				      const struct hook_input *fields, hook_done_fn *done, void *data)
+{
+	struct hook_fire_spec spec = { .event = event, .subject = str_from(subject) };
+	AUTO_BUF struct buf text = { 0 };
+
+	if (!agent_has_hooks(&s->tree.main, &spec))
+		return NULL;
+	session_write_hook_input(&text, fields);
 	spec.fields = buf_str(&text);
 	if (done)
 		return agent_run_hooks(&s->tree.main, &spec, done, data);
@@ -246,7 +252,6 @@ static bool show_next_change(struct cadre_session *s)
 					       [LAYER_FLAG] = "user_settings",
 					       [LAYER_MANAGED] = "policy_settings" };
 	struct config_change *c = s->turn.change;
-	AUTO_BUF struct buf text = { 0 };
 
 	for (; c->at; c->at = c->at->next) {
 		const char *source = sources[c->at->layer];
@@ -262,11 +267,10 @@ static bool show_next_change(struct cadre_session *s)
 		session_drop_change(s);
 		return false;
 	}
-	buf_addf(&text, "changed settings do not count: a ConfigChange hook refused them%s" STR_FMT,
-		 c->reason.n ? ": " : "", STR_ARG(buf_str(&c->reason)));
 	policy_decline(s->services, TAKE(c->policy));
+	session_emit_error(s, "changed settings do not count: a ConfigChange hook refused them%s" STR_FMT,
+			   c->reason.n ? ": " : "", STR_ARG(buf_str(&c->reason)));
 	session_drop_change(s);
-	session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&text) });
 	return false;
 }
 
@@ -289,7 +293,7 @@ bool session_look_at_settings(struct cadre_session *s)
 	int status = policy_look(s->services, &changed, &err);
 
 	if (status < 0)
-		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_from(err.text) });
+		session_emit_error(s, "%s", err.text);
 	if (status <= 0)
 		return false;
 	struct config_change *c = xcalloc(1, sizeof *c);
@@ -301,51 +305,44 @@ bool session_look_at_settings(struct cadre_session *s)
 	return show_next_change(s);
 }
 
-/* Without a person to ask, servers of a project wait for trust or for an approval in the user's own settings. */
+/* In a run without a person to ask, servers of a project need trust or an approval in the user's own settings. */
 static void report_waiting_servers(struct cadre_session *s)
 {
 	const struct mcp_config *config = s->services->mcp_config;
-	AUTO_BUF struct buf text = { 0 };
+	AUTO_BUF struct buf names = { 0 };
 
 	for (size_t i = 0; config && i < config->count; i++) {
 		const struct mcp_item *item = &config->items[i];
 		if (item->standing == MCP_UNAPPROVED)
-			buf_addf(&text, "%s%s (%s:%u)",
-				 text.n ? ", " : "this folder is not trusted, so these MCP servers do not run: ",
-				 item->name, item->file, item->line);
+			buf_addf(&names, "%s%s (%s:%u)", names.n ? ", " : "", item->name, item->file, item->line);
 	}
-	if (!text.n)
-		return;
-	buf_addstr(&text, "; `cadre trust` records consent, --trust-project gives it for one run");
-	session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&text) });
+	if (names.n)
+		session_emit_error(s,
+				   "this folder is not trusted, so these MCP servers do not run: %s; `cadre trust` "
+				   "records consent, --trust-project gives it for one run",
+				   names.p);
 }
 
 static void report_refused_agents(struct cadre_session *s)
 {
 	enum { MOST = 5 };
 	const struct catalog *r = s->services->registry;
-	AUTO_BUF struct buf text = { 0 };
 	size_t refused = 0;
 
 	for (size_t i = 0; i < r->failed_count; i++) {
 		const struct catalog_failure *f = &r->failed[i];
-		size_t n = strlen(f->path);
-		if (n > 5 && !strcmp(f->path + n - 5, ".json"))
-			continue; /* settings are told as such */
+		if (str_ends(str_from(f->path), STR(".json")))
+			continue; /* settings are reported as such */
 		if (refused++ >= MOST)
 			continue;
-		buf_clear(&text);
-		buf_addstr(&text, f->path);
+		char line[16] = "";
 		if (f->line)
-			buf_addf(&text, ":%u", f->line);
-		buf_addf(&text, ": %s; this agent is refused (`cadre agents check`)", f->message);
-		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&text) });
+			snprintf(line, sizeof line, ":%u", f->line);
+		session_emit_error(s, "%s%s: %s; this agent is refused (`cadre agents check`)", f->path, line,
+				   f->message);
 	}
-	if (refused <= MOST)
-		return;
-	buf_clear(&text);
-	buf_addf(&text, "%zu more agent files are refused (`cadre agents check`)", refused - MOST);
-	session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&text) });
+	if (refused > MOST)
+		session_emit_error(s, "%zu more agent files are refused (`cadre agents check`)", refused - MOST);
 }
 
 void session_report_policy(struct cadre_session *s)

@@ -37,6 +37,7 @@ struct hook_input {
  * for. */
 struct hook_firing *session_run_hooks(struct cadre_session *s, enum hook_event event, const char *subject,
 				      const struct hook_input *fields, hook_done_fn *done, void *data);
+void session_write_hook_input(struct buf *out, const struct hook_input *fields);
 /* True: hooks run; their outcome is recorded in the turn, then turn_work_over() comes. */
 bool session_run_setup_hooks(struct cadre_session *s); /* once, if the option setup is given */
 bool session_run_start_hooks(struct cadre_session *s); /* once */
@@ -67,8 +68,8 @@ int session_find(struct cadre_session *s, const struct options *o, const char *p
 int session_take_load(struct cadre_session *s, bool run,
 		      struct err *err); /* the interrupted turn becomes the query's */
 
-/* mention.c: files that a prompt names as @path or @"path with blanks": the model gets them with the prompt, as Read would show
- * them, a directory as a list of names. What the rules do not allow to read is not attached, and the model is told so. */
+/* mention.c: files that a prompt names as @path or @"path with blanks". The model gets them with the prompt, as Read returns them,
+ * a directory as a list of names. A file that the rules forbid to read is not attached; the model gets the reason. */
 enum { MOST_MENTIONS = 20 };
 
 /* Reads what the prompt names into s->turn.mentions. True: turn_work_over() comes when all of it was read. */
