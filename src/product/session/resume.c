@@ -68,9 +68,6 @@ static int load_session(struct cadre_session *s, const char *dir, const char *id
 }
 
 /* --resume-drops-turn: what --resume-session-at leaves out must be the one turn that the host knows of. A prompt or a notification
- * that came behind its back would otherwise be lost. */
-
-/* --resume-drops-turn: what --resume-session-at leaves out must be the one turn that the host knows of. A prompt or a notification
  * that came later would otherwise be lost. */
 static int check_dropped(const char *path, const struct options *o, struct err *err)
 {

@@ -44,24 +44,6 @@ static void link_session(struct cadre_session *s)
 	app_adjust_governor(s->services);
 }
 
-/* Before the tree is there: the main agent's place is known to everything that follows. */
-static int find_place(struct cadre_session *s, struct err *err)
-{
-	struct services *sv = s->services;
-	struct agent *a = &s->tree.main;
-	const char *config;
-
-	if (options_directories(&sv->options, &s->arena, &a->cwd, &config, err) < 0)
-		return -(int)err->kind;
-	if (!sv->store.config_dir) {
-		store_init(&sv->store, sv->loop, config);
-		sv->store.most_open = store_open_files(sv->descriptor_limit);
-	}
-	const char *root = git_root(&s->arena, a->cwd);
-	a->branch = root ? git_branch(&s->arena, root) : "";
-	return 0;
-}
-
 static void on_permissions(struct agent_tree *t, const struct json *updates)
 {
 	session_update_permissions(t->data, updates);
@@ -88,13 +70,17 @@ void session_use_policy(struct cadre_session *s)
 	session_use_web(s);
 }
 
-/* What the runtime makes with its first session */
-static int open_services(struct services *sv, struct err *err)
+/* What its agents share, and what the runtime makes with its first session. o: selects the session. */
+static int open_tree(struct cadre_session *s, const struct options *o, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
+	struct services *sv = s->services;
+	struct agent_tree *t = &s->tree;
 
-	if (app_open_endpoints(sv, err) < 0 || (!sv->registry && app_agents(sv, &a, &sv->registry, err) < 0) ||
-	    app_open_skills(sv, err) < 0 || app_open_hooks(sv, err) < 0 || app_open_servers(sv, err) < 0)
+	s->project_dir = store_project_dir(&s->arena, sv->store.config_dir, t->main.cwd);
+	if (session_find(s, o, s->project_dir, err) < 0 || app_open_endpoints(sv, err) < 0 ||
+	    (!sv->registry && app_agents(sv, &a, &sv->registry, err) < 0) || app_open_skills(sv, err) < 0 ||
+	    app_open_hooks(sv, err) < 0 || app_open_servers(sv, err) < 0)
 		return -(int)err->kind;
 	if (!sv->state)
 		sv->state = state_new(sv->loop, sv->store.config_dir);
@@ -102,18 +88,6 @@ static int open_services(struct services *sv, struct err *err)
 		sv->worktrees = worktree_pool_new(sv->loop, sv->spawner);
 	if (!sv->classifier)
 		sv->classifier = classifier_new(sv);
-	return 0;
-}
-
-/* All that its agents share. o: which session it is. */
-static int open_tree(struct cadre_session *s, const struct options *o, struct err *err)
-{
-	struct services *sv = s->services;
-	struct agent_tree *t = &s->tree;
-
-	s->project_dir = store_project_dir(&s->arena, sv->store.config_dir, t->main.cwd);
-	if (session_find(s, o, s->project_dir, err) < 0 || open_services(sv, err) < 0)
-		return -(int)err->kind;
 	t->kit = &tool_kit;
 	t->on_event = session_emit;
 	t->on_permissions = on_permissions;
@@ -129,28 +103,32 @@ static int open_tree(struct cadre_session *s, const struct options *o, struct er
 	return session_open_schema(s, err);
 }
 
-static void use_definition(struct cadre_session *s, struct agent_definition *d)
-{
-	s->tree.main.definition = d;
-	if (d)
-		s->tree.main.who.type = d->name;
-}
-
 static int open_session(struct cadre_session *s, struct err *err)
 {
 	struct services *sv = s->services;
 	const struct options *o = &sv->options;
 	struct agent *a = &s->tree.main;
 	struct agent_definition *d;
+	const char *config;
 
-	/* Whom to ask is looked at before anything is written: who cannot ask leaves no trace. */
-	if (find_place(s, err) < 0 || policy_load(sv, err) < 0 || app_open_endpoints(sv, err) < 0 ||
-	    agent_set_model(a, NULL, err) < 0 || open_tree(s, o, err) < 0)
+	if (options_directories(o, &s->arena, &a->cwd, &config, err) < 0)
+		return -(int)err->kind;
+	if (!sv->store.config_dir) {
+		store_init(&sv->store, sv->loop, config);
+		sv->store.most_open = store_open_files(sv->descriptor_limit);
+	}
+	const char *root = git_root(&s->arena, a->cwd);
+	a->branch = root ? git_branch(&s->arena, root) : "";
+	/* The model is checked before anything is written: without an endpoint a session leaves no trace. */
+	if (policy_load(sv, err) < 0 || app_open_endpoints(sv, err) < 0 || agent_set_model(a, NULL, err) < 0 ||
+	    open_tree(s, o, err) < 0)
 		return -(int)err->kind;
 	const char *stored = a->load ? a->load->agent : NULL;
 	if (main_definition_find(sv, stored, &a->notes, &d, err) < 0)
 		return -(int)err->kind;
-	use_definition(s, d);
+	a->definition = d;
+	if (d)
+		a->who.type = d->name;
 	s->agent_recorded = d && stored && !strcmp(stored, d->name);
 	if (agent_come_up(a, err) < 0)
 		return -(int)err->kind;
@@ -187,7 +165,9 @@ static int open_fork(struct cadre_session *s, struct cadre_session *f, struct er
 	a->branch = arena_strdup(&f->arena, from->branch);
 	if (open_tree(f, &plain, err) < 0)
 		return -(int)err->kind;
-	use_definition(f, from->definition ? agent_ref(from->definition) : NULL);
+	a->definition = from->definition ? agent_ref(from->definition) : NULL;
+	if (a->definition)
+		a->who.type = a->definition->name;
 	f->agent_told = from->definition;
 	f->tree.effort = s->tree.effort ? arena_strdup(&f->arena, s->tree.effort) : NULL;
 	f->tree.thinking = s->tree.thinking ? arena_strdup(&f->arena, s->tree.thinking) : NULL;

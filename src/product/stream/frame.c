@@ -63,10 +63,12 @@ static void put_skill_names(struct json_out *w, const struct agent_tree *t, enum
 			json_put_cstr(w, r->active[i]->name);
 }
 
-static void put_prompt(void *data, const char *name, const struct mcp_prompt *prompt)
+static bool put_prompt(void *data, struct mcp_lease *link, const char *name, const struct mcp_prompt *prompt)
 {
+	(void)link;
 	(void)prompt;
 	json_put_cstr(data, name);
+	return true;
 }
 
 /* Built-in commands, skills, and prompts of servers. */
