@@ -143,7 +143,7 @@ def wrong_commands_end_with_2_and_change_nothing(lab):
             (("remove", "s"), 2, "with scope project and scope user: say which one with --scope"),
             (("remove", "nobody"), 1, "no such server: nobody; `cadre mcp list` lists them"),
             (("remove", "p", "--scope", "user"), 1, "no such server: p with scope user"),
-            (("nothing",), 2, "'nothing' is not known; expected list, add, add-json, get, login, remove, serve or test")):
+            (("nothing",), 2, "unknown subcommand 'nothing'; expected list, add, add-json, get, login, remove, serve or test")):
         done = lab.cadre("mcp", *words)
         assert done.code == code and done.out == "" and expected in done.err, (words, done)
     assert read(state) == before

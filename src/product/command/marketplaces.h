@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * marketplaces.h - how a runtime gets hold of marketplaces and of what they offer. */
+ * marketplaces.h - marketplaces of plugins: known, fetched, read. */
 #pragma once
 #include "product/command/command.h"
 #include "defs/policy/plugins.h"

@@ -166,7 +166,7 @@ TEST(every_command_does_what_its_words_say)
 		{ { "agents", "drop" },
 		  CADRE_USAGE,
 		  NULL,
-		  "'drop' is not known; expected list, check, memory, new or show" },
+		  "unknown subcommand 'drop'; expected list, check, memory, new or show" },
 		{ { "config" }, 0, "settings.0.key", "permissions.deny" },
 		{ { "config", "list" }, 0, "settings.0.key", "permissions.deny" },
 		{ { "config", "get", "cleanupPeriodDays" }, 0, "value", "30" },
@@ -237,8 +237,8 @@ TEST(every_command_does_what_its_words_say)
 		{ { "tasks", "12", "--all" }, CADRE_USAGE, NULL, "expected one session, or --all" },
 		{ { "stop" }, CADRE_USAGE, NULL, "expected one agent, or --all" },
 		{ { "stop", "--all", "x" }, CADRE_USAGE, NULL, "expected one agent, or --all" },
-		{ { "stop", "x" }, CADRE_NOT_FOUND, NULL, "there is no agent 'x'" },
-		{ { "logs", "-f", "x" }, CADRE_NOT_FOUND, NULL, "there is no agent 'x'" },
+		{ { "stop", "x" }, CADRE_NOT_FOUND, NULL, "no such agent: x" },
+		{ { "logs", "-f", "x" }, CADRE_NOT_FOUND, NULL, "no such agent: x" },
 		{ { "logs" }, CADRE_USAGE, NULL, "expected: cadre logs AGENT" },
 		{ { "trust" }, 0, "changed", "true" },
 		{ { "trust", "." }, 0, "changed", "false" },
@@ -247,7 +247,7 @@ TEST(every_command_does_what_its_words_say)
 		{ { "trust", "--list", "x" }, CADRE_USAGE, NULL, "--list stands alone" },
 		{ { "trust", "--lits" }, CADRE_USAGE, NULL, "unknown option '--lits' (did you mean --list?)" },
 		{ { "trust", "--scope=user" }, CADRE_USAGE, NULL, "(cadre trust --help lists them)" },
-		{ { "nothing" }, CADRE_USAGE, NULL, "there is no command 'nothing'" },
+		{ { "nothing" }, CADRE_USAGE, NULL, "unknown command 'nothing'" },
 	};
 	struct stage s;
 
