@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * call.c - requests that go through to an MCP server, without the model: a call of a tool, a resource to be shown. */
+ * call.c - requests to an MCP server without the model: a call of a tool, or a resource to be shown. */
 #include "mcp/client/pool.h"
 #include "mcp/client/selection.h"
 #include "product/session/server_call.h"
@@ -20,7 +20,7 @@ static void on_answer(void *data, const struct json *result, const struct err *e
 /* ---- a resource -------------------------------------------------------------------------------------------------- */
 
 /* Only ui:// resources: all others are read by the model, under its rules. A client can ask its own servers itself. */
-void wire_mcp_resource(const struct wire_request *r)
+int wire_mcp_resource(struct wire_request *r, struct err *err)
 {
 	struct str name = json_str(json_get(r->body, "serverName"), r->arena);
 	struct str uri = json_str(json_get(r->body, "uri"), r->arena);
@@ -29,14 +29,10 @@ void wire_mcp_resource(const struct wire_request *r)
 	AUTO_BUF struct buf params = { 0 };
 	struct json_out out = json_out(&params);
 
-	if (!str_starts(uri, STR("ui://"))) {
-		wire_reply_error(r->wire, r->id, NULL, "Only ui:// resources can be read, not " STR_FMT, STR_ARG(uri));
-		return;
-	}
-	if (!link || mcp_lease_server(link)->kind == MCP_SDK) {
-		wire_reply_error(r->wire, r->id, NULL, "Server not found: " STR_FMT, STR_ARG(name));
-		return;
-	}
+	if (!str_starts(uri, STR("ui://")))
+		return err_set(err, ERR_DENIED, "Only ui:// resources can be read, not " STR_FMT, STR_ARG(uri));
+	if (!link || mcp_lease_server(link)->kind == MCP_SDK)
+		return err_set(err, ERR_NOT_FOUND, "Server not found: " STR_FMT, STR_ARG(name));
 	json_open(&out, '{');
 	json_kstr(&out, "uri", uri);
 	json_close(&out);
@@ -44,6 +40,7 @@ void wire_mcp_resource(const struct wire_request *r)
 						       .params = buf_str(&params),
 						       .answer = on_answer,
 						       .data = wire_later(r) });
+	return WIRE_ANSWERED;
 }
 
 /* ---- a tool ------------------------------------------------------------------------------------------------------ */
@@ -72,7 +69,7 @@ static const char *find_tool(const struct wire_request *r, struct str wish, stru
 	return NULL;
 }
 
-/* What did not run, or got no result, is an error of the request; a result that says it failed is a result. */
+/* A call that did not run, or has no result, is an error of the request; a result with isError is a result. */
 static void on_tool_answer(void *data, const struct server_reply *reply)
 {
 	struct wire_later *later = data;
@@ -86,45 +83,31 @@ static void on_tool_answer(void *data, const struct server_reply *reply)
 	wire_later_fail(later, why.p);
 }
 
-static uint64_t time_limit(const struct wire_request *r)
-{
-	int64_t ms;
-
-	if (!json_i64(json_get(r->body, "timeout_ms"), &ms))
-		return 0;
-	return (uint64_t)MAX((int64_t)LEAST_MS, MIN(ms, (int64_t)MOST_MS));
-}
-
-void wire_mcp_call(const struct wire_request *r)
+int wire_mcp_call(struct wire_request *r, struct err *err)
 {
 	struct str wish = json_str(json_get(r->body, "tool"), r->arena);
 	const struct json *given = json_get(r->body, "arguments");
-	struct str arguments = json_is(given, JSON_OBJECT) ? json_raw(given) : STR("{}");
 	struct cadre_session *s = r->wire->session;
 	struct mcp_lease *link = NULL;
 	const char *tool = find_tool(r, wish, &link);
+	int64_t limit_ms;
 
-	if (json_get(r->body, "input_files") || json_get(r->body, "output_files")) {
-		wire_reply_error(r->wire, r->id, NULL, "files cannot be staged for a call here");
-		return;
-	}
-	if (!tool) {
-		wire_reply_error(r->wire, r->id, NULL, "No such tool: " STR_FMT, STR_ARG(wish));
-		return;
-	}
-	if (!tool_set_find(&s->tree.main.tools, wish)) {
-		wire_reply_error(r->wire, r->id, NULL, "The tool did not run: the main agent does not have " STR_FMT,
-				 STR_ARG(wish));
-		return;
-	}
+	if (json_get(r->body, "input_files") || json_get(r->body, "output_files"))
+		return err_set(err, ERR_USAGE, "files cannot be staged for a call here");
+	if (!tool)
+		return err_set(err, ERR_NOT_FOUND, "No such tool: " STR_FMT, STR_ARG(wish));
+	if (!tool_set_find(&s->tree.main.tools, wish))
+		return err_set(err, ERR_DENIED, "The tool did not run: the main agent does not have " STR_FMT,
+			       STR_ARG(wish));
+	bool has_limit = json_i64(json_get(r->body, "timeout_ms"), &limit_ms);
 	/* A forwarded call needs an allow rule, as the model's calls do; there is no question. */
 	bool checks = json_bool(json_get(r->body, "check_permissions"));
-	(void)server_call_start(
-		s,
-		&(struct server_call_spec){ .server = str_from(mcp_lease_server(link)->name),
-					    .tool = str_from(tool),
-					    .arguments = arguments,
-					    .policy = { .apart = true, .chosen = !checks, .no_question = checks },
-					    .timeout_ms = time_limit(r) },
-		on_tool_answer, wire_later(r), NULL); /* the server exists: it cannot fail */
+	struct server_call_spec spec = { .server = str_from(mcp_lease_server(link)->name),
+					 .tool = str_from(tool),
+					 .arguments = json_is(given, JSON_OBJECT) ? json_raw(given) : STR("{}"),
+					 .policy = { .apart = true, .chosen = !checks, .no_question = checks } };
+	if (has_limit)
+		spec.timeout_ms = (uint64_t)MAX((int64_t)LEAST_MS, MIN(limit_ms, (int64_t)MOST_MS));
+	(void)server_call_start(s, &spec, on_tool_answer, wire_later(r), NULL); /* the server exists: it cannot fail */
+	return WIRE_ANSWERED;
 }

@@ -58,51 +58,35 @@ static int read_head(const char *target, size_t limit, struct buf *out, struct e
 	return 0;
 }
 
-static void put_contents(struct json_out *out, struct str bytes, bool as_base64)
+int wire_read_file(struct wire_request *r, struct err *err)
 {
-	AUTO_BUF struct buf text = { 0 };
-
-	if (as_base64)
-		base64_add(&text, bytes);
-	else
-		utf8_add_repaired(&text, bytes);
-	json_kstr(out, "contents", buf_str(&text));
-	if (as_base64)
-		json_kcstr(out, "encoding", "base64");
-	else
-		json_kbool(out, "lossy", !utf8_valid(bytes));
-}
-
-void wire_read_file(const struct wire_request *r)
-{
-	AUTO_BUF struct buf bytes = { 0 }, payload = { 0 };
-	struct json_out out = json_out(&payload);
+	AUTO_BUF struct buf bytes = { 0 }, text = { 0 };
 	struct str wish = json_str(json_get(r->body, "path"), r->arena);
 	const char *path = path_absolute(r->arena, r->wire->session->tree.main.env.cwd, wish);
 	int64_t most;
+
 	if (!json_i64(json_get(r->body, "max_bytes"), &most) || most < 0)
 		most = USUAL_BYTES;
 	size_t limit = (size_t)MIN(most, (int64_t)MOST_BYTES);
-	struct err err = { 0 };
-
-	if (!wish.n || memchr(wish.p, '\0', wish.n)) {
-		wire_reply_error(r->wire, r->id, NULL, "path is needed");
-		return;
-	}
+	if (!wish.n || memchr(wish.p, '\0', wish.n))
+		return err_set(err, ERR_USAGE, "path is needed");
 	const char *target = find_readable(r, path);
-	if (!target) {
-		wire_reply_error(r->wire, r->id, NULL, "%s may not be read", path);
-		return;
-	}
-	if (read_head(target, limit, &bytes, &err) < 0) {
-		wire_reply_error(r->wire, r->id, NULL, "%s", err.text);
-		return;
-	}
-	json_open(&out, '{');
-	put_contents(&out, (struct str){ bytes.n ? bytes.p : "", MIN(bytes.n, limit) },
-		     json_str_is(json_get(r->body, "encoding"), "base64"));
-	json_kcstr(&out, "absPath", path);
-	json_kbool(&out, "truncated", bytes.n > limit);
-	json_close(&out);
-	wire_reply(r->wire, r->id, buf_str(&payload));
+	if (!target)
+		return err_set(err, ERR_DENIED, "%s may not be read", path);
+	if (read_head(target, limit, &bytes, err) < 0)
+		return -(int)err->kind;
+	struct str head = { bytes.n ? bytes.p : "", MIN(bytes.n, limit) };
+	bool as_base64 = json_str_is(json_get(r->body, "encoding"), "base64");
+	if (as_base64)
+		base64_add(&text, head);
+	else
+		utf8_add_repaired(&text, head);
+	json_kstr(&r->out, "contents", buf_str(&text));
+	if (as_base64)
+		json_kcstr(&r->out, "encoding", "base64");
+	else
+		json_kbool(&r->out, "lossy", !utf8_valid(head));
+	json_kcstr(&r->out, "absPath", path);
+	json_kbool(&r->out, "truncated", bytes.n > limit);
+	return 0;
 }

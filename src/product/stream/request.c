@@ -5,10 +5,7 @@
 
 static void wire_list_asks(struct json_out *out, const struct cadre_wire *w, enum wire_ask_kind kind);
 
-/* ---- what the client asks for ------------------------------------------------------------------------------------ */
-
-/* Subtypes outside the table are refused. */
-
+/* ---- requests of the client; subtypes outside the table are refused ---------------------------------------------- */
 static const struct {
 	const char *subtype;
 	wire_request_fn *take;
@@ -73,20 +70,21 @@ void wire_reply(struct cadre_wire *w, struct str id, struct str payload)
 	wire_send(w, &line);
 }
 
-void wire_reply_pending(struct cadre_wire *w, struct str id, struct str payload)
+void wire_reply_pending(struct wire_request *r)
 {
 	AUTO_BUF struct buf line = { 0 };
 	struct json_out out = json_out(&line);
 
-	put_head(&out, "success", id);
-	json_kraw(&out, "response", payload);
+	json_close(&r->out);
+	put_head(&out, "success", r->id);
+	json_kraw(&out, "response", buf_str(&r->payload));
 	json_key(&out, "pending_permission_requests");
-	wire_list_asks(&out, w, WIRE_ASK_PERMISSION);
+	wire_list_asks(&out, r->wire, WIRE_ASK_PERMISSION);
 	json_key(&out, "pending_elicitation_requests");
-	wire_list_asks(&out, w, WIRE_ASK_ELICITATION);
+	wire_list_asks(&out, r->wire, WIRE_ASK_ELICITATION);
 	json_close(&out);
 	json_close(&out);
-	wire_send(w, &line);
+	wire_send(r->wire, &line);
 }
 
 void wire_reply_error(struct cadre_wire *w, struct str id, const char *code, const char *fmt, ...)
@@ -116,20 +114,31 @@ void wire_take_request(struct cadre_wire *w, const struct json *message)
 	struct wire_request r = {
 		.wire = w, .id = json_str(json_get(message, "request_id"), &a), .body = body, .arena = &a
 	};
+	struct err err = { 0 };
+	size_t i = 0;
+	int status = 0;
 
-	for (size_t i = 0; i < COUNT_OF(subtypes); i++) {
-		if (!json_str_is(subtype, subtypes[i].subtype))
-			continue;
-		struct err err = { 0 };
-		if (subtypes[i].needs_session && wire_open_session(r.wire, &err) < 0)
-			wire_reply_error(r.wire, r.id, NULL, "%s", err.text);
-		else
-			subtypes[i].take(&r);
+	while (i < COUNT_OF(subtypes) && !json_str_is(subtype, subtypes[i].subtype))
+		i++;
+	if (i == COUNT_OF(subtypes)) {
+		struct str name = json_str(subtype, &a);
+		wire_reply_error(w, r.id, "unsupported_request", "Unsupported control request subtype: %.100s",
+				 arena_str(&a, name).p);
 		return;
 	}
-	struct str name = json_str(subtype, &a);
-	wire_reply_error(w, r.id, "unsupported_request", "Unsupported control request subtype: %.100s",
-			 arena_str(&a, name).p);
+	r.out = json_out(&r.payload);
+	json_open(&r.out, '{');
+	if (subtypes[i].needs_session)
+		status = wire_open_session(w, &err);
+	if (status == 0)
+		status = subtypes[i].take(&r, &err);
+	if (status < 0) {
+		wire_reply_error(w, r.id, r.error_code, "%s", err.text);
+	} else if (status == 0) {
+		json_close(&r.out);
+		wire_reply(w, r.id, buf_str(&r.payload));
+	}
+	buf_release(&r.payload);
 }
 
 /* ---- requests of the client that are answered later -------------------------------------------------------------- */
@@ -140,7 +149,7 @@ struct wire_later {
 	char *id;
 };
 
-static void let_go(struct wire_later *l)
+static void later_unlink(struct wire_later *l)
 {
 	if (!l->wire)
 		return;
@@ -152,7 +161,7 @@ static void let_go(struct wire_later *l)
 
 static void later_free(struct wire_later *l)
 {
-	let_go(l);
+	later_unlink(l);
 	free(l->id);
 	free(l);
 }
@@ -192,16 +201,16 @@ void wire_withdraw(struct cadre_wire *w, const struct json *message)
 	while (l && !str_is(id, l->id))
 		l = l->next;
 	if (l)
-		let_go(l);
+		later_unlink(l);
 }
 
 void wire_laters_end(struct cadre_wire *w)
 {
 	while (w->laters)
-		let_go(w->laters);
+		later_unlink(w->laters);
 }
 
-/* ---- what we ask the client for ---------------------------------------------------------------------------------- */
+/* ---- requests to the client -------------------------------------------------------------------------------------- */
 
 struct wire_ask {
 	struct cadre_wire *wire;

@@ -73,10 +73,12 @@ struct mcp_transport *wire_make_transport(struct services *sv, struct mcp_server
 					  const struct mcp_transport_handlers *handlers, void *data); /* server.c */
 
 /* wire.c */
-void wire_send(struct cadre_wire *w, struct buf *line);       /* a frame without line end; emptied */
-int wire_open_session(struct cadre_wire *w, struct err *err); /* if there is none */
-void wire_refuse(struct cadre_wire *w, const char *why);      /* the run ends with exit code 2 */
-void wire_fail_start(struct cadre_wire *w, const char *why);  /* no session: an error result, and exit code 1 */
+void wire_send(struct cadre_wire *w, struct buf *line); /* a frame without line end; emptied */
+struct json_out wire_frame_begin(struct buf *line, const char *type, const char *subtype); /* subtype may be NULL */
+void wire_frame_end(struct cadre_wire *w, struct json_out *out, const char *session_id);   /* adds a uuid; sends it */
+int wire_open_session(struct cadre_wire *w, struct err *err);                              /* if there is none */
+void wire_refuse(struct cadre_wire *w, const char *why);     /* the run ends with exit code 2 */
+void wire_fail_start(struct cadre_wire *w, const char *why); /* no session: an error result, and exit code 1 */
 void wire_complain(struct cadre_wire *w, const char *fmt, ...) printf_like(2, 3); /* system/informational */
 void wire_tell_state(struct cadre_wire *w, const char *state);
 bool wire_is_idle(const struct cadre_wire *w); /* no turn, no queued message, no background agent that will notify */
@@ -88,18 +90,23 @@ struct wire_message *wire_find_message(struct cadre_wire *w, struct str uuid);
 void wire_drop_message(struct cadre_wire *w, struct wire_message *m);
 void wire_list_messages(struct json_out *out, const struct cadre_wire *w); /* an array of their uuids */
 
-/* request.c: requests of the client. Each handler answers exactly once, now or later. */
+/* request.c: requests of the client */
 struct wire_request {
 	struct cadre_wire *wire;
 	struct str id;           /* borrowed while the handler runs */
 	const struct json *body; /* the `request` object; the same */
 	struct arena *arena;
+	struct buf payload;
+	struct json_out out;    /* the payload: an open object */
+	const char *error_code; /* of a failure; NULL: none */
 };
-typedef void wire_request_fn(const struct wire_request *r);
+/* 0: the payload is the reply. WIRE_ANSWERED: the handler has answered, or will, exactly once. A failure is the reply, too. */
+enum { WIRE_ANSWERED = 1 };
+typedef int wire_request_fn(struct wire_request *r, struct err *err);
 void wire_take_request(struct cadre_wire *w, const struct json *message);
 /* payload: a JSON object; empty: {}. id is the request's. */
 void wire_reply(struct cadre_wire *w, struct str id, struct str payload);
-void wire_reply_pending(struct cadre_wire *w, struct str id, struct str payload); /* with pending permission requests */
+void wire_reply_pending(struct wire_request *r); /* the payload, and pending permission requests */
 void wire_reply_error(struct cadre_wire *w, struct str id, const char *code, const char *fmt, ...) printf_like(4, 5);
 wire_request_fn wire_initialize; /* initialize.c */
 wire_request_fn wire_interrupt, wire_set_mode, wire_set_thinking, wire_cancel_message, wire_mcp_override,
@@ -114,7 +121,7 @@ wire_request_fn wire_mcp_call, wire_mcp_resource;                               
 wire_request_fn wire_mcp_status, wire_mcp_set, wire_mcp_reconnect, wire_mcp_toggle, wire_mcp_message; /* server.c */
 
 /* A request that is answered later, exactly once. No answer is sent if the client withdraws it or the wire ends. */
-struct wire_later *wire_later(const struct wire_request *r);
+struct wire_later *wire_later(const struct wire_request *r);     /* the handler returns WIRE_ANSWERED */
 void wire_later_reply(struct wire_later *l, struct str payload); /* takes l */
 void wire_later_fail(struct wire_later *l, const char *why);     /* takes l */
 void wire_withdraw(struct cadre_wire *w, const struct json *message);
@@ -131,12 +138,11 @@ void wire_ask_take_back(struct wire_ask *ask); /* notifies the client; done is n
 void wire_take_answer(struct cadre_wire *w, const struct json *message);
 void wire_asks_end(struct cadre_wire *w, const char *why); /* all get an error */
 
-/* permission.c */
+/* client.c */
 void wire_ask_permission(struct cadre_wire *w, const struct event *event);
 void wire_ask_question(struct cadre_wire *w, const struct event *event);
 void wire_ask_elicitation(struct cadre_wire *w, const struct event *event);
 void wire_sweep_questions(struct cadre_wire *w); /* an agent's turn has ended: withdraws its requests */
-/* hook.c */
 struct hook_runner *wire_hook_runner_new(struct services *sv);
 /* initialize.c */
 struct catalog;
