@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <sys/stat.h>
 #include "product/observe/control.h"
-#include "product/observe/task_json.h"
 #include "product/command/tasks.h"
 #include "lib/io/file.h"
 #include "agents/agent/record.h"

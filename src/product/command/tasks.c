@@ -3,7 +3,6 @@
 #include "product/command/command.h"
 #include "product/command/tasks.h"
 #include "product/observe/control.h"
-#include "product/observe/task_json.h"
 #include "lib/base/utf8.h"
 
 enum { STOP_MS = 180000 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * task_json.c - an agent's life as JSON, by one table. */
-#include "product/observe/task_json.h"
+#include "product/observe/control.h"
 #include "lib/base/id.h"
 
 enum kind { TEXT, NUMBER, SWITCH, MONEY };
