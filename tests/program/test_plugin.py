@@ -403,7 +403,7 @@ def output_styles_of_a_plugin_are_offered(lab):
     assert done.code == 0 and done.err == "", done
     assert "Be another." in json.dumps(model.bodies()[0]["system"])
     done = lab.cadre("-p", "--plugin-dir", directory, "--settings", '{"outputStyle": "tool:hidden"}', "go")
-    assert "there is no output style" in done.err, done
+    assert "no such output style" in done.err, done
 
 
 def a_client_names_plugins_with_its_first_word(lab):

@@ -17,7 +17,7 @@ const struct cadre_command command_rewind = {
 		"\n"
 		"SESSION is an id or the beginning of one. Files that the tools of its agents changed (Write, Edit and the\n"
 		"like) are brought back, new ones are removed; what commands changed is not known. The conversation stays\n"
-		"as it is. A file that somebody else has changed as well is left alone, and all others with it, unless\n"
+		"as it is. If others have changed one of the files as well, nothing is changed, unless\n"
 		"--force is given. Whatever a rewind takes away is kept: it names the message that brings it back.\n"
 		"\n"
 		"Files are kept on the terminal, and elsewhere if the setting fileCheckpointingEnabled is true.\n",
@@ -29,7 +29,7 @@ const struct cadre_command command_rewind = {
 	.options = (const struct cadre_option[]){ { "to", NULL, 0, CADRE_OPTION_REQUIRED, 0, "uuid",
 						    .help = "The message to go back to." },
 						  { "dry-run", .help = "Say what would be done." },
-						  { "force", .help = "Also where somebody else has changed a file." },
+						  { "force", .help = "Also if others have changed a file." },
 						  { "list", .help = "The messages to go back to." },
 						  { .name = NULL } },
 	.settings = (const char *const[]){ NULL },

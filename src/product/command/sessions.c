@@ -31,7 +31,7 @@ const struct cadre_command command_sessions = {
 		"\n"
 		"SESSION is an id, the beginning of one, or a title. An AGE is a number with s, m, h, d or w: 30d; without one it is\n"
 		"the setting cleanupPeriodDays. With a session goes all that belongs to it: transcripts of its agents, files as\n"
-		"they were, task lists; and what is left of sessions that are gone. One that somebody works on is never removed.\n",
+		"they were, task lists; and what is left of sessions that are gone. A session in use is never removed.\n",
 	.words =
 		(const struct cadre_command_word[]){
 			{ "list", "", 0, sessions_list },

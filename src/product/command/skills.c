@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * skills.c - `cadre skills`: which there are, what one says, what is wrong with files. */
+ * skills.c - `cadre skills`: lists skills, shows one, and checks files. */
 #include "product/command/command.h"
 #include "product/session/skills.h"
 #include "defs/skill/registry.h"

@@ -70,14 +70,6 @@ struct cadre *cadre_new(char *why, size_t why_size)
 	return c;
 }
 
-static void on_drained(void *data)
-{
-	struct services *sv = data;
-
-	sv->draining--;
-	loop_stop(sv->loop);
-}
-
 void cadre_free(struct cadre *c)
 {
 	struct err err = { 0 };
@@ -100,7 +92,7 @@ void cadre_free(struct cadre *c)
 	web_free(sv->web);
 	if (sv->worktrees) {
 		sv->draining++;
-		worktree_pool_drain(sv->worktrees, on_drained, sv);
+		worktree_pool_drain(sv->worktrees, app_drained, sv);
 		while (sv->draining)
 			loop_run(sv->loop);
 		worktree_pool_free(sv->worktrees);

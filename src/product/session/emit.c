@@ -51,23 +51,6 @@ void session_emit_error(struct cadre_session *s, const char *format, ...)
 	session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_from(text) });
 }
 
-static void on_state(struct query *q, const char *to)
-{
-	const struct agent *a = CONTAINER_OF(q, struct agent, query);
-	const struct cadre_session *s = a->tree->data;
-
-	for (struct observer *o = s->services->observers; o; o = o->next)
-		if (o->on_state)
-			o->on_state(o, q, to);
-}
-
-void session_watch_states(struct cadre_session *s)
-{
-	for (const struct observer *o = s->services->observers; o; o = o->next)
-		if (o->on_state)
-			s->tree.on_state = on_state;
-}
-
 /* ---- how a turn ended -------------------------------------------------------------------------------------------------- */
 
 static const struct ending {
@@ -109,18 +92,15 @@ const char *turn_subtype(const struct cadre_session *s)
 	return ending_of(s)->subtype;
 }
 
-bool turn_is_error(const struct cadre_session *s)
-{
-	return ending_of(s)->is_error;
-}
-
-struct str turn_text(const struct cadre_session *s, struct buf *scratch)
+struct str turn_text(const struct cadre_session *s, struct buf *scratch, bool *ret_is_error)
 {
 	const struct query *q = &s->tree.main.query;
+	const struct ending *how = ending_of(s);
 
-	if (!ending_of(s)->text)
+	*ret_is_error = how->is_error;
+	if (!how->text)
 		return q->text.n ? buf_str(&q->text) : schema_output(s);
-	buf_addstr(scratch, ending_of(s)->text);
+	buf_addstr(scratch, how->text);
 	if (s->gave_up) {
 		buf_addstr(scratch, s->id);
 		return buf_str(scratch);

@@ -90,8 +90,9 @@ void session_watch_files(struct cadre_session *s)
 		timer_start(s->services->loop, &s->files->timer, LOOK_MS);
 }
 
-void session_watch_more(struct cadre_session *s, const struct hook_outcome *outcome)
+void session_watch_more(struct agent_tree *t, const struct hook_outcome *outcome)
 {
+	struct cadre_session *s = t->data;
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_ARENA struct arena a = { 0 };
 	struct str json = outcome->fields[HOOK_WATCH_PATHS];

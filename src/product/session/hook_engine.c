@@ -141,7 +141,7 @@ static void cancel_model_hook(struct hook_runner *runner, struct hook_call *call
 		one_shot_cancel(call->state);
 }
 
-/* Type mcp_tool: what the tool says is the hook's output. */
+/* Type mcp_tool: the result of the tool is the hook's output. */
 static void on_tool_done(void *data, const struct server_reply *reply)
 {
 	struct hook_call *call = data;
@@ -218,7 +218,7 @@ int app_open_hooks(struct services *sv, struct err *err)
 	return 0;
 }
 
-static void on_drained(void *data)
+void app_drained(void *data)
 {
 	struct services *sv = data;
 
@@ -230,7 +230,7 @@ void app_close_hooks(struct services *sv)
 {
 	if (sv->hooks) {
 		sv->draining++;
-		hook_engine_drain(sv->hooks, on_drained, sv);
+		hook_engine_drain(sv->hooks, app_drained, sv);
 		while (sv->draining)
 			loop_run(sv->loop);
 		hook_engine_free(sv->hooks);

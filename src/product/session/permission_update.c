@@ -197,8 +197,9 @@ static const struct {
 	{ "removeDirectories", change_directories, REMOVE },
 };
 
-void session_update_permissions(struct cadre_session *s, const struct json *updates)
+void session_update_permissions(struct agent_tree *t, const struct json *updates)
 {
+	struct cadre_session *s = t->data;
 	for (const struct json *v = json_first(updates); v; v = json_next(updates, v)) {
 		struct update u = { .session = s, .json = v };
 		struct err err = { 0 };

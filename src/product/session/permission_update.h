@@ -10,8 +10,9 @@
 #pragma once
 #include "lib/json/json.h"
 
+struct agent_tree;
 struct cadre_session;
 
 void session_add_directory(struct cadre_session *s, const char *dir); /* absolute; copied; for the session alone */
 /* updates: an array. An update that fails is reported to the user; the others are made. */
-void session_update_permissions(struct cadre_session *s, const struct json *updates);
+void session_update_permissions(struct agent_tree *t, const struct json *updates);

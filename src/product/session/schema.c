@@ -82,22 +82,7 @@ int session_open_schema(struct cadre_session *s, struct err *err)
 	return 0;
 }
 
-void session_release_schema(struct cadre_session *s)
-{
-	if (s->schema)
-		buf_release(&s->schema->output);
-	free(TAKE(s->schema));
-}
-
 /* ---- a turn ------------------------------------------------------------------------------------------------------ */
-
-void schema_begin(struct cadre_session *s)
-{
-	if (!s->schema)
-		return;
-	buf_clear(&s->schema->output);
-	s->schema->tries = 0;
-}
 
 void structured_output_on_event(struct cadre_session *s, const struct event *event)
 {

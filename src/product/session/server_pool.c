@@ -66,19 +66,11 @@ int app_open_servers(struct services *sv, struct err *err)
 	return 0;
 }
 
-static void on_drained(void *data)
-{
-	struct services *sv = data;
-
-	sv->draining--;
-	loop_stop(sv->loop);
-}
-
 void app_close_servers(struct services *sv)
 {
 	if (sv->server_pool) {
 		sv->draining++;
-		mcp_pool_drain(sv->server_pool, on_drained, sv);
+		mcp_pool_drain(sv->server_pool, app_drained, sv);
 		while (sv->draining)
 			loop_run(sv->loop);
 		mcp_pool_free(TAKE(sv->server_pool));
@@ -138,12 +130,6 @@ void session_open_servers(struct cadre_session *s)
 	t->on_servers = on_change;
 	t->deferral = deferral_policy_read(services_getenv(
 		sv, sv->policy.settings, sv->policy.trusted ? ENV_ALL : ENV_SAFE, "ENABLE_TOOL_SEARCH"));
-}
-
-void session_release_servers(struct cadre_session *s)
-{
-	session_drop_elicitations(s);
-	agent_go_down(&s->tree.main);
 }
 
 /* ---- before the first request ------------------------------------------------------------------------------------ */

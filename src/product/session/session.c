@@ -44,14 +44,13 @@ static void link_session(struct cadre_session *s)
 	app_adjust_governor(s->services);
 }
 
-static void on_permissions(struct agent_tree *t, const struct json *updates)
+static void on_state(struct query *q, const char *to)
 {
-	session_update_permissions(t->data, updates);
-}
+	const struct agent *a = CONTAINER_OF(q, struct agent, query);
 
-static void on_async_hook(struct agent_tree *t, const struct hook_outcome *outcome)
-{
-	session_watch_more(t->data, outcome);
+	for (struct observer *o = a->tree->services->observers; o; o = o->next)
+		if (o->on_state)
+			o->on_state(o, q, to);
 }
 
 static void on_idle(struct agent_tree *t)
@@ -90,13 +89,15 @@ static int open_tree(struct cadre_session *s, const struct options *o, struct er
 		sv->classifier = classifier_new(sv);
 	t->kit = &tool_kit;
 	t->on_event = session_emit;
-	t->on_permissions = on_permissions;
-	t->on_async_hook = on_async_hook;
+	t->on_permissions = session_update_permissions;
+	t->on_async_hook = session_watch_more;
 	t->on_idle = on_idle;
 	t->data = s;
 	agent_tree_configure(t, s->id, s->project_dir);
 	session_use_policy(s);
-	session_watch_states(s);
+	for (const struct observer *each = sv->observers; each; each = each->next)
+		if (each->on_state)
+			t->on_state = on_state;
 	session_open_checkpoint(s);
 	session_find_style(s);
 	session_open_servers(s);
@@ -222,12 +223,15 @@ void session_free(struct cadre_session *s)
 		if (o->on_close)
 			o->on_close(o, s);
 	session_drop_approval(s);
-	session_release_servers(s);
+	session_drop_elicitations(s);
+	agent_go_down(&s->tree.main);
 	if (s->tree.main.journal)
 		(void)journal_sync(s->tree.main.journal, NULL, NULL); /* on a thread, behind us */
 	agent_tree_release(&s->tree);
 	checkpoint_free(s->tree.checkpoint);
-	session_release_schema(s);
+	if (s->schema)
+		buf_release(&s->schema->output);
+	free(s->schema);
 	agent_tree_leave_places(&s->tree);
 	if (s->locked_in)
 		session_unlock(&s->services->locks, s->locked_in, s->id);

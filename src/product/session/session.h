@@ -43,17 +43,17 @@ struct cadre_session {
 	bool agent_told;                       /* what is known about it at the start was said */
 	bool name_kept;                        /* the option name is on disk */
 	const struct output_style *style;      /* of the main agent (styles.h); NULL: the usual one */
-	const char *unknown_style;             /* that the settings name and nobody has; NULL: none */
+	const char *unknown_style;             /* that the settings name and that does not exist; NULL: none */
 	struct schema *schema;                 /* that its answers have to fit (schema.h); owned; NULL: none */
 	const char **roots;                    /* "file://..." of its directories, NULL-terminated */
-	struct file_watch *files;              /* that hooks want to hear of; NULL: none */
+	struct file_watch *files;              /* that hooks watch; NULL: none */
 	struct elicitation *elicitations;      /* that servers wait for an answer to */
 	struct server_call *server_calls;      /* of servers' tools, that no model made (server_call.h) */
 	struct server_approval *approval;      /* of servers that its project brings; NULL: nothing is asked */
 	const char *start_source, *end_reason; /* of its hooks; NULL: the usual ones */
-	bool host_elicits;                     /* its host answers them, whoever is asked for permission */
-	const char *project_dir;               /* <config>/projects/<key> */
-	const char *rules_file;                /* where rules of the user go; found when first asked for */
+	bool host_elicits;       /* its host answers them, even if another client decides on permissions */
+	const char *project_dir; /* <config>/projects/<key> */
+	const char *rules_file;  /* where rules of the user go; found when first asked for */
 };
 
 struct cadre_event {
@@ -74,7 +74,7 @@ int session_set_title(struct cadre_session *s, struct str title, struct err *err
 /* A prompt: its text, which hooks see and commands are found in; the blocks that the model gets, if it is more than text; and
  * the id of its line, if the host has given it one. */
 struct session_prompt {
-	struct str text; /* p == NULL: an interrupted turn goes on */
+	struct str text; /* p == NULL: an interrupted turn continues */
 	struct segment **blocks;
 	size_t block_count;
 	const char *uuid;
@@ -106,3 +106,4 @@ void session_note(struct cadre_session *s, const struct event *event); /* to obs
 /* hook_engine.c: the one of a runtime */
 int app_open_hooks(struct services *sv, struct err *err);
 void app_close_hooks(struct services *sv);
+void app_drained(void *sv); /* a drain that sv->draining counts is over */

@@ -31,7 +31,7 @@ void session_apply_hook_outcome(struct cadre_session *s, const struct hook_outco
 	emit_hook_messages(&s->tree, NULL, outcome);
 	if (title.n && s->tree.main.journal)
 		(void)session_set_title(s, title, NULL); /* not worth a failure */
-	session_watch_more(s, outcome);
+	session_watch_more(&s->tree, outcome);
 	if (str_is(outcome->fields[HOOK_RELOAD_SKILLS], "true"))
 		agent_tree_reload_skills(&s->tree);
 }
@@ -243,7 +243,7 @@ static void on_change_seen(void *data, const struct hook_outcome *outcome)
 	turn_work_over(s);
 }
 
-/* Runs the hooks of the next file that has any. False: there are no more files, and the change was accepted or rejected. */
+/* Runs the hooks of the next file that has any. False: there is none left, and the change was accepted or rejected. */
 static bool show_next_change(struct cadre_session *s)
 {
 	static const char *const sources[] = { [LAYER_USER] = "user_settings",

@@ -3,9 +3,6 @@
 #pragma once
 #include "product/session/session.h"
 
-/* emit.c */
-void session_watch_states(struct cadre_session *s); /* before its agents are open */
-
 /* session.c */
 void session_use_policy(struct cadre_session *s); /* what the settings say now */
 void session_free(struct cadre_session *s);
@@ -18,13 +15,12 @@ bool session_has_prompt(const struct cadre_session *s);
 /* Skills of the definition, before the first prompt of a new session. True: they are being made ready, and turn_work_over()
  * comes. */
 bool session_preload(struct cadre_session *s);
-void session_stop_preload(struct cadre_session *s); /* also when nothing goes on */
-void session_tell_agent(struct cadre_session *s);   /* what is to be said about its agent, once */
+
+void session_tell_agent(struct cadre_session *s); /* what is to be said about its agent, once */
 int session_add_prompt(struct cadre_session *s, struct err *err);
-/* The prompt of this turn is "/compact", with or without instructions. */
-bool session_asks_compact(const struct cadre_session *s);
-struct str session_compact_instructions(const struct cadre_session *s); /* of such a prompt */
-int session_commit(struct cadre_session *s, struct err *err);           /* the prompt, as it is now, on disk */
+/* The prompt of this turn is "/compact", with or without instructions, which are then in *ret_instructions. */
+bool session_asks_compact(const struct cadre_session *s, struct str *ret_instructions);
+int session_commit(struct cadre_session *s, struct err *err); /* the prompt, as it is now, on disk */
 
 /* A member of the JSON that hooks get */
 struct hook_input {
@@ -54,7 +50,7 @@ void session_report_policy(struct cadre_session *s); /* notes about settings, on
 
 /* file_watch.c */
 void session_watch_files(struct cadre_session *s); /* as the hooks are now; while a turn runs */
-void session_watch_more(struct cadre_session *s, const struct hook_outcome *outcome); /* watchPaths */
+void session_watch_more(struct agent_tree *t, const struct hook_outcome *outcome); /* watchPaths */
 void session_unwatch_files(struct cadre_session *s);
 
 /* skill_command.c: what a session itself understands by /name; NULL behind the last one */

@@ -61,12 +61,6 @@ bool session_preload(struct cadre_session *s)
 	return a->preload;
 }
 
-void session_stop_preload(struct cadre_session *s)
-{
-	if (s->tree.main.preload)
-		preload_stop(s->tree.main.preload);
-}
-
 /* Servers are up by now, or have failed. */
 void session_tell_agent(struct cadre_session *s)
 {
@@ -232,28 +226,15 @@ void session_keep_prompt(struct cadre_session *s, const struct session_prompt *p
 		t->blocks[t->block_count++] = segment_ref(p->blocks[i]);
 }
 
-/* ---- /compact --------------------------------------------------------------------------------------------------------- */
-
-/* What the user typed, without the agent's initialPrompt */
-static struct str typed_text(const struct cadre_session *s)
+bool session_asks_compact(const struct cadre_session *s, struct str *ret_instructions)
 {
-	struct str prompt = buf_str(&s->turn.prompt);
+	const struct buf *prompt = &s->turn.prompt;
+	struct str text = str_trim((struct str){ prompt->p + s->turn.initial, prompt->n - s->turn.initial });
+	struct str word = STR("/compact");
 
-	return str_trim((struct str){ prompt.p + s->turn.initial, prompt.n - s->turn.initial });
-}
-
-bool session_asks_compact(const struct cadre_session *s)
-{
-	struct str text = typed_text(s), word = STR("/compact");
-
-	return !s->services->options.no_slash_commands && str_starts(text, word) &&
-	       (text.n == word.n || char_in(text.p[word.n], " \t\r\n"));
-}
-
-struct str session_compact_instructions(const struct cadre_session *s)
-{
-	struct str text = typed_text(s);
-	size_t word = strlen("/compact");
-
-	return str_trim((struct str){ text.p + word, text.n - word });
+	if (s->services->options.no_slash_commands || !str_starts(text, word) ||
+	    (text.n > word.n && !char_in(text.p[word.n], " \t\r\n")))
+		return false;
+	*ret_instructions = str_trim((struct str){ text.p + word.n, text.n - word.n });
+	return true;
 }

@@ -205,7 +205,7 @@ void session_find_style(struct cadre_session *s)
 	if (s->style)
 		return;
 	s->unknown_style = name;
-	buf_addf(&s->tree.main.notes, "there is no output style '%s': the usual one is used\n", name);
+	buf_addf(&s->tree.main.notes, "no such output style: %s; the default is used\n", name);
 }
 
 const char *session_style_name(const struct cadre_session *s)

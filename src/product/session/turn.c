@@ -24,6 +24,7 @@
 #include "agents/agent/hooks.h"
 #include "agents/life/access.h"
 #include "agents/agent/initial_messages.h"
+#include "agents/agent/skill_use.h"
 
 /* ASYNC_HOOKS_WAIT_MS: how long asynchronous hooks may run on when everything else is done. */
 enum { CHILDREN_WAIT_MS = 10 * 60 * 1000, ASYNC_HOOKS_WAIT_MS = 5000 };
@@ -121,7 +122,10 @@ void turn_announce(struct cadre_session *s)
 	s->turn.announced = true;
 	session_report_policy(s);
 	session_tell_agent(s);
-	schema_begin(s);
+	if (s->schema) {
+		buf_clear(&s->schema->output);
+		s->schema->tries = 0;
+	}
 	agent_tree_forget_denials(&s->tree);
 	session_watch_files(s);
 	session_emit(s, &(struct event){ .kind = EVENT_SESSION_STARTED });
@@ -206,7 +210,9 @@ static enum step step_start(struct cadre_session *s)
 
 static enum step step_submit(struct cadre_session *s)
 {
-	if (session_asks_compact(s))
+	struct str instructions;
+
+	if (session_asks_compact(s, &instructions))
 		return turn_set_state(s, TURN_COMPACT);
 	if (turn_starts(s, session_run_prompt_hooks))
 		return STEP_WAIT;
@@ -264,6 +270,7 @@ static enum step step_commit(struct cadre_session *s)
 static enum step step_compact(struct cadre_session *s)
 {
 	struct query *q = &s->tree.main.query;
+	struct str instructions = STR("");
 	struct err err = { 0 };
 
 	turn_announce(s);
@@ -275,7 +282,8 @@ static enum step step_compact(struct cadre_session *s)
 		return turn_finish(s, QUERY_REJECTED, STR("Compaction is switched off (DISABLE_COMPACT)"));
 	if (!query_can_compact(q))
 		return turn_finish(s, QUERY_REJECTED, STR("Nothing to compact yet"));
-	query_compact(q, session_compact_instructions(s));
+	(void)session_asks_compact(s, &instructions);
+	query_compact(q, instructions);
 	return turn_await_query(s);
 }
 
@@ -340,9 +348,9 @@ static enum step step_ended(struct cadre_session *s)
 	agent_leave_turn_model(a);
 	session_drop_prompt(s);
 	buf_clear(&s->turn.opening);
-	session_emit(s, &(struct event){ .kind = EVENT_TURN_ENDED,
-					 .text = turn_text(s, &scratch),
-					 .is_error = turn_is_error(s) });
+	struct event ended = { .kind = EVENT_TURN_ENDED };
+	ended.text = turn_text(s, &scratch, &ended.is_error);
+	session_emit(s, &ended);
 	s->gave_up = false;
 	crash_point(turn_ended);
 	/* After a failure the model is not asked again by itself: news waits for the next prompt. */
@@ -413,7 +421,8 @@ static void turn_cancel_work(struct cadre_session *s)
 		hook_cancel(t->firing);
 	session_expand_cancel(s);
 	session_stop_mentions(s);
-	session_stop_preload(s);
+	if (s->tree.main.preload)
+		preload_stop(s->tree.main.preload);
 	if (s->tree.main.query.state != QUERY_IDLE)
 		query_cancel(&s->tree.main.query);
 }

@@ -93,22 +93,14 @@ static void on_answers(void *data, const struct json *payload, struct str why)
 	question_free(q);
 }
 
-void wire_ask_permission(struct cadre_wire *w, const struct event *e)
+void wire_ask_call(struct cadre_wire *w, const struct event *e)
 {
 	struct agent *a = agent_tree_find(&w->session->tree, e->agent ? e->agent->id : "");
-	struct tool_call *call = a ? agent_question(a, e->id) : NULL;
+	bool is_permission = e->kind == EVENT_PERMISSION_ASKED;
+	struct tool_call *call = !a ? NULL : is_permission ? agent_question(a, e->id) : question_find(a, e->id);
 
 	if (call)
-		ask_client(w, e, call, on_permission);
-}
-
-void wire_ask_question(struct cadre_wire *w, const struct event *e)
-{
-	struct agent *a = agent_tree_find(&w->session->tree, e->agent ? e->agent->id : "");
-	struct tool_call *call = a ? question_find(a, e->id) : NULL;
-
-	if (call)
-		ask_client(w, e, call, on_answers);
+		ask_client(w, e, call, is_permission ? on_permission : on_answers);
 }
 
 static bool question_is_over(const void *data)

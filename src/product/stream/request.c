@@ -159,13 +159,6 @@ static void later_unlink(struct wire_later *l)
 		l->next->prev = l->prev;
 }
 
-static void later_free(struct wire_later *l)
-{
-	later_unlink(l);
-	free(l->id);
-	free(l);
-}
-
 struct wire_later *wire_later(const struct wire_request *r)
 {
 	struct cadre_wire *w = r->wire;
@@ -182,14 +175,18 @@ void wire_later_reply(struct wire_later *l, struct str payload)
 {
 	if (l->wire)
 		wire_reply(l->wire, str_from(l->id), payload);
-	later_free(l);
+	later_unlink(l);
+	free(l->id);
+	free(l);
 }
 
 void wire_later_fail(struct wire_later *l, const char *why)
 {
 	if (l->wire)
 		wire_reply_error(l->wire, str_from(l->id), NULL, "%s", why);
-	later_free(l);
+	later_unlink(l);
+	free(l->id);
+	free(l);
 }
 
 void wire_withdraw(struct cadre_wire *w, const struct json *message)
@@ -222,15 +219,14 @@ struct wire_ask {
 	void *data;
 };
 
-static void unlink_ask(struct wire_ask *ask)
+/* Without done it is withdrawn. */
+static void ask_finish(struct wire_ask *ask, wire_answer_fn *done, const struct json *payload, struct str why)
 {
 	*ask->prev = ask->next;
 	if (ask->next)
 		ask->next->prev = ask->prev;
-}
-
-static void ask_free(struct wire_ask *ask)
-{
+	if (done)
+		done(ask->data, payload, why);
 	buf_release(&ask->line);
 	free(ask);
 }
@@ -282,8 +278,7 @@ void wire_ask_take_back(struct wire_ask *ask)
 	json_kcstr(&out, "request_id", ask->id);
 	json_close(&out);
 	wire_send(ask->wire, &line);
-	unlink_ask(ask);
-	ask_free(ask);
+	ask_finish(ask, NULL, NULL, STR(""));
 }
 
 void wire_asks_sweep(struct cadre_wire *w, enum wire_ask_kind kind, bool (*is_over)(const void *data),
@@ -299,13 +294,6 @@ void wire_asks_sweep(struct cadre_wire *w, enum wire_ask_kind kind, bool (*is_ov
 	}
 }
 
-static void finish_ask(struct wire_ask *ask, const struct json *payload, struct str why)
-{
-	unlink_ask(ask);
-	ask->done(ask->data, payload, why);
-	ask_free(ask);
-}
-
 void wire_take_answer(struct cadre_wire *w, const struct json *message)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -318,15 +306,15 @@ void wire_take_answer(struct cadre_wire *w, const struct json *message)
 	if (!ask)
 		return; /* answered already, taken back, or never asked */
 	if (json_str_is(json_get(response, "subtype"), "success")) {
-		finish_ask(ask, json_get(response, "response"), STR(""));
+		ask_finish(ask, ask->done, json_get(response, "response"), STR(""));
 		return;
 	}
 	struct str why = json_str(json_get(response, "error"), &a);
-	finish_ask(ask, NULL, why.n ? why : STR("the client answered with an error"));
+	ask_finish(ask, ask->done, NULL, why.n ? why : STR("the client answered with an error"));
 }
 
 void wire_asks_end(struct cadre_wire *w, const char *why)
 {
 	while (w->asks)
-		finish_ask(w->asks, NULL, str_from(why));
+		ask_finish(w->asks, w->asks->done, NULL, str_from(why));
 }

@@ -196,10 +196,8 @@ static void on_event(const struct cadre_event *e, void *data)
 	}
 	if (kind == CADRE_AGENT_STARTED || kind == CADRE_AGENT_ENDED)
 		mirror_agent(w, cadre_event_agent(e));
-	if (kind == CADRE_PERMISSION_ASKED)
-		wire_ask_permission(w, e->event);
-	if (kind == CADRE_QUESTION_ASKED)
-		wire_ask_question(w, e->event);
+	if (kind == CADRE_PERMISSION_ASKED || kind == CADRE_QUESTION_ASKED)
+		wire_ask_call(w, e->event);
 	if (kind == CADRE_ELICITATION_ASKED)
 		wire_ask_elicitation(w, e->event);
 	if (kind == CADRE_TURN_ENDED) {

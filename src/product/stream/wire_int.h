@@ -139,8 +139,7 @@ void wire_take_answer(struct cadre_wire *w, const struct json *message);
 void wire_asks_end(struct cadre_wire *w, const char *why); /* all get an error */
 
 /* client.c */
-void wire_ask_permission(struct cadre_wire *w, const struct event *event);
-void wire_ask_question(struct cadre_wire *w, const struct event *event);
+void wire_ask_call(struct cadre_wire *w, const struct event *event); /* a permission, or a question of an agent */
 void wire_ask_elicitation(struct cadre_wire *w, const struct event *event);
 void wire_sweep_questions(struct cadre_wire *w); /* an agent's turn has ended: withdraws its requests */
 struct hook_runner *wire_hook_runner_new(struct services *sv);
