@@ -73,18 +73,14 @@ static bool log_wants(const struct debug_log *log, const char *subject)
 	return subject && (log->chosen & bit_of(str_from(subject)));
 }
 
-static void debug_line_begin(struct buf *line, const char *subject)
+static void debug_write(struct debug_log *log, const char *subject, struct str text)
 {
+	AUTO_BUF struct buf line = { 0 };
 	char now[ISO_TIME_LEN + 1];
 
 	id_iso_time(id_wall_ms(), now);
-	buf_addf(line, "%s [%s] ", now, subject);
-}
-
-static void write_line(struct debug_log *log, struct buf *line)
-{
-	buf_addch(line, '\n');
-	(void)file_write_quiet(log->fd, line->p, line->n); /* a log that cannot be written stops nothing */
+	buf_addf(&line, "%s [%s] " STR_FMT "\n", now, subject, STR_ARG(text));
+	(void)file_write_quiet(log->fd, line.p, line.n); /* a log that cannot be written stops nothing */
 }
 
 static void debug_on_log(struct observer *o, const char *subject, const char *text)
@@ -94,9 +90,8 @@ static void debug_on_log(struct observer *o, const char *subject, const char *te
 
 	if (!log_wants(log, subject))
 		return;
-	debug_line_begin(&line, subject);
 	buf_addfolded(&line, str_from(text));
-	write_line(log, &line);
+	debug_write(log, subject, buf_str(&line));
 }
 
 static void debug_on_state(struct observer *o, const struct query *q, const char *to)
@@ -121,7 +116,6 @@ static void debug_on_event(struct observer *o, struct cadre_session *s, const st
 	(void)s;
 	if (!log_wants(log, subject) || (e->kind == EVENT_MESSAGE && !e->from_model))
 		return; /* results are logged at the end of their call */
-	debug_line_begin(&line, subject);
 	buf_addf(&line, "%s: %s", e->agent && e->agent->id[0] ? e->agent->id : "main", kinds[e->kind].word);
 	if (e->kind == EVENT_MESSAGE)
 		buf_addf(&line, " %s of %s, %u bytes", e->message_id ? e->message_id : "", e->model ? e->model : "",
@@ -141,7 +135,7 @@ static void debug_on_event(struct observer *o, struct cadre_session *s, const st
 	}
 	if (text.n > LONGEST_TEXT)
 		buf_addf(&line, "... (%zu bytes)", text.n);
-	write_line(log, &line);
+	debug_write(log, subject, buf_str(&line));
 }
 
 static void debug_free(struct observer *o)

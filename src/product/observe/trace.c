@@ -5,7 +5,7 @@
  * bracket, which readers accept. */
 #include <fcntl.h>
 #include <errno.h>
-#include <time.h>
+
 #include "product/observe/observe.h"
 #include "lib/base/buf.h"
 #include "lib/base/map.h"
@@ -46,14 +46,6 @@ static unsigned track_tid(const struct track *k, unsigned lane)
 }
 
 /* ---- the file; times are microseconds since the trace began ---------------------------------------------------- */
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 static void trace_write(struct trace *t)
 {
@@ -119,7 +111,7 @@ static struct json_out trace_event_begin(struct trace *t, const char *phase, con
 	json_kcstr(&w, "name", name);
 	json_ki64(&w, "pid", pid);
 	json_ki64(&w, "tid", tid);
-	json_ki64(&w, "ts", (int64_t)((now_ns() - t->started_ns) / 1000));
+	json_ki64(&w, "ts", (int64_t)((uv_hrtime() - t->started_ns) / 1000));
 	return w;
 }
 
@@ -140,13 +132,15 @@ static void trace_name(struct trace *t, const char *what, unsigned pid, unsigned
 	json_close(&w);
 }
 
-static void trace_order(struct trace *t, unsigned pid, unsigned tid)
+/* An element whose only argument is a number */
+static void trace_number(struct trace *t, const char *phase, const char *name, unsigned pid, unsigned tid,
+			 const char *key, unsigned value)
 {
-	struct json_out w = trace_event_begin(t, "M", "thread_sort_index", pid, tid);
+	struct json_out w = trace_event_begin(t, phase, name, pid, tid);
 
 	json_key(&w, "args");
 	json_open(&w, '{');
-	json_ki64(&w, "sort_index", tid);
+	json_ki64(&w, key, value);
 	json_close(&w);
 	json_close(&w);
 }
@@ -183,18 +177,8 @@ static void trace_instant(struct trace *t, const struct track *k, const char *na
 	json_close(&w);
 }
 
-static void trace_count(struct trace *t, unsigned pid, unsigned alive)
-{
-	struct json_out w = trace_event_begin(t, "C", "agents alive", pid, 0);
-
-	json_key(&w, "args");
-	json_open(&w, '{');
-	json_ki64(&w, "alive", alive);
-	json_close(&w);
-	json_close(&w);
-}
-
-static void put_flow(struct trace *t, const char *phase, const struct track *k)
+/* One half of the arrow from a parent to its child */
+static void trace_flow(struct trace *t, const char *phase, const struct track *k)
 {
 	struct json_out w = trace_event_begin(t, phase, "starts", k->pid, track_tid(k, 0));
 
@@ -203,14 +187,6 @@ static void put_flow(struct trace *t, const char *phase, const struct track *k)
 	if (phase[0] == 'f')
 		json_kcstr(&w, "bp", "e"); /* binds to the slice around it, not to the next one */
 	json_close(&w);
-}
-
-/* An arrow */
-static void trace_flow(struct trace *t, const struct track *from, const struct track *to)
-{
-	t->flows++;
-	put_flow(t, "s", from);
-	put_flow(t, "f", to);
 }
 
 /* ---- slices, instants and counters ------------------------------------------------------------------------------- */
@@ -227,7 +203,7 @@ static void name_lane(struct trace *t, const struct track *k, unsigned lane)
 	if (lane)
 		buf_addf(&name, " (beside, %u)", lane);
 	trace_name(t, "thread_name", k->pid, track_tid(k, lane), name.p);
-	trace_order(t, k->pid, track_tid(k, lane));
+	trace_number(t, "M", "thread_sort_index", k->pid, track_tid(k, lane), "sort_index", track_tid(k, lane));
 }
 
 static unsigned session_pid(struct trace *t, const char *session)
@@ -332,6 +308,11 @@ static void tool_started(struct trace *t, struct track *k, const struct event *e
 
 static void trace_event(struct trace *t, const char *session, const struct event *event)
 {
+	static const char *const instants[] = {
+		[EVENT_PERMISSION_ASKED] = "asks",     [EVENT_QUESTION_ASKED] = "asks",
+		[EVENT_PERMISSION_DENIED] = "denied",  [EVENT_RETRY] = "retry",
+		[EVENT_NOTIFICATION] = "notification", [EVENT_ERROR] = "error",
+	};
 	struct track *k = track_of(t, session, event->agent);
 
 	switch (event->kind) {
@@ -343,12 +324,14 @@ static void trace_event(struct trace *t, const char *session, const struct event
 		break;
 	case EVENT_AGENT_STARTED:
 		begin_life(t, k, event->agent->description);
-		trace_flow(t, track_of(t, session, &(struct event_agent){ .id = event->agent->parent_id }), k);
-		trace_count(t, k->pid, ++*trace_alive(t, k->pid));
+		t->flows++;
+		trace_flow(t, "s", track_of(t, session, &(struct event_agent){ .id = event->agent->parent_id }));
+		trace_flow(t, "f", k);
+		trace_number(t, "C", "agents alive", k->pid, 0, "alive", ++*trace_alive(t, k->pid));
 		break;
 	case EVENT_AGENT_ENDED:
 		if (k->living)
-			trace_count(t, k->pid, --*trace_alive(t, k->pid));
+			trace_number(t, "C", "agents alive", k->pid, 0, "alive", --*trace_alive(t, k->pid));
 		end_life(t, k, event->task ? event->task->state : NULL);
 		break;
 	case EVENT_TOOL_STARTED:
@@ -361,23 +344,9 @@ static void trace_event(struct trace *t, const char *session, const struct event
 		if (!k->busy)
 			begin_waiting(t, k);
 		break;
-	case EVENT_PERMISSION_ASKED:
-	case EVENT_QUESTION_ASKED:
-		trace_instant(t, k, "asks", event);
-		break;
-	case EVENT_PERMISSION_DENIED:
-		trace_instant(t, k, "denied", event);
-		break;
-	case EVENT_RETRY:
-		trace_instant(t, k, "retry", event);
-		break;
-	case EVENT_NOTIFICATION:
-		trace_instant(t, k, "notification", event);
-		break;
-	case EVENT_ERROR:
-		trace_instant(t, k, "error", event);
-		break;
-	default: /* its effect is shown */
+	default: /* the effect of others is shown */
+		if (event->kind < COUNT_OF(instants) && instants[event->kind])
+			trace_instant(t, k, instants[event->kind], event);
 		break;
 	}
 }
@@ -430,7 +399,7 @@ int trace_observe(struct services *sv, struct err *err)
 	t->loop = sv->loop;
 	t->fd = fd;
 	t->kick.step = on_kick;
-	t->started_ns = now_ns();
+	t->started_ns = uv_hrtime();
 	services_observe(sv, &t->observer);
 	return 0;
 }

@@ -36,10 +36,9 @@ struct cadre_session {
 	struct timer children_wait;      /* after the last turn */
 	struct timer async_hooks_wait;   /* when nothing else is left */
 	struct turn turn;
-	struct agent_tree tree;          /* its agents; the main one is tree.main */
-	bool agent_recorded;             /* which agent it runs as is in its file */
-	bool preloaded, preload_stopped; /* skills of that agent: they were begun; they were cut short */
-	void (*after_preload)(struct cadre_session *s, bool cancelled);
+	struct agent_tree tree;                /* its agents; the main one is tree.main */
+	bool agent_recorded;                   /* which agent it runs as is in its file */
+	bool preloaded;                        /* the skills of that agent */
 	bool agent_told;                       /* what is known about it at the start was said */
 	bool name_kept;                        /* the option name is on disk */
 	const struct output_style *style;      /* of the main agent (styles.h); NULL: the usual one */

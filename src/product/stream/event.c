@@ -115,48 +115,35 @@ const char *cadre_event_detail(const struct cadre_event *e, enum cadre_detail wh
 {
 	const struct event_agent *a = e ? e->event->agent : NULL;
 	struct event_task scratch;
+	enum end_state state = AGENT_RUNNING;
+	AUTO_BUF struct buf path = { 0 };
+	const char *text = NULL;
 
 	if (!a || !a->id[0])
 		return "";
 	const struct event_task *t = task_of(e, &scratch);
-	const struct agent *agent = agent_tree_find(&e->session->tree, a->id);
-	const struct catalog *r = e->session->tree.services->registry;
-	const struct catalog_entry *entry = r ? agent_registry_find(r, str_from(a->type)) : NULL;
-	enum end_state state = AGENT_RUNNING;
-	AUTO_BUF struct buf path = { 0 };
-	const char *text = NULL;
-	switch (which) {
-	case CADRE_DETAIL_TYPE:
-		text = a->type;
-		break;
-	case CADRE_DETAIL_NAME:
-		text = a->name;
-		break;
-	case CADRE_DETAIL_DESCRIPTION:
-		text = a->description;
-		break;
-	case CADRE_DETAIL_PARENT:
-		text = a->parent_id;
-		break;
-	case CADRE_DETAIL_COLOR:
-		text = entry ? agent_color(entry->definition) : NULL; /* a fork has none */
-		break;
-	case CADRE_DETAIL_STATE:
-		text = t ? t->state : NULL;
-		break;
-	case CADRE_DETAIL_END:
-		if (t)
-			(void)end_state_parse(str_from(t->state), &state);
-		text = t ? end_words(state)->summary : NULL;
-		break;
-	case CADRE_DETAIL_LAST_TOOL:
-		text = t ? t->last_tool : NULL;
-		break;
-	case CADRE_DETAIL_PATH:
+	const struct agent_tree *tree = &e->session->tree;
+	if (which == CADRE_DETAIL_COLOR) { /* a fork has none */
+		const struct catalog *r = tree->services->registry;
+		const struct catalog_entry *entry = r ? agent_registry_find(r, str_from(a->type)) : NULL;
+		text = entry ? agent_color(entry->definition) : NULL;
+	} else if (which == CADRE_DETAIL_PATH) {
+		const struct agent *agent = agent_tree_find(&e->session->tree, a->id);
 		if (agent)
 			add_path(&path, agent);
 		text = agent ? arena_str(&mutable(e)->arena, buf_str(&path)).p : a->description;
-		break;
+	} else if (which == CADRE_DETAIL_END) {
+		if (t)
+			(void)end_state_parse(str_from(t->state), &state);
+		text = t ? end_words(state)->summary : NULL;
+	} else {
+		const char *const texts[] = { [CADRE_DETAIL_TYPE] = a->type,
+					      [CADRE_DETAIL_NAME] = a->name,
+					      [CADRE_DETAIL_DESCRIPTION] = a->description,
+					      [CADRE_DETAIL_PARENT] = a->parent_id,
+					      [CADRE_DETAIL_STATE] = t ? t->state : NULL,
+					      [CADRE_DETAIL_LAST_TOOL] = t ? t->last_tool : NULL };
+		text = (size_t)which < COUNT_OF(texts) ? texts[which] : NULL;
 	}
 	return text ? text : "";
 }
@@ -169,23 +156,14 @@ int64_t cadre_event_figure(const struct cadre_event *e, enum cadre_figure which)
 		return 0;
 	const struct event_agent *a = e->event->agent;
 	const struct event_task *t = task_of(e, &scratch);
-	if (which == CADRE_FIGURE_DEPTH)
-		return a ? a->depth : 0;
-	if (!t)
-		return 0;
-	switch (which) {
-	case CADRE_FIGURE_DEPTH:
-		break;
-	case CADRE_FIGURE_TURNS:
-		return t->turns;
-	case CADRE_FIGURE_TOOL_USES:
-		return t->tool_uses;
-	case CADRE_FIGURE_TOKENS:
-		return t->usage.input + t->usage.cache_read + t->usage.cache_write + t->usage.output;
-	case CADRE_FIGURE_MS:
-		return (int64_t)t->duration_ms;
-	}
-	return 0;
+	if (which == CADRE_FIGURE_DEPTH || !t)
+		return a && which == CADRE_FIGURE_DEPTH ? a->depth : 0;
+	const int64_t figures[] = { [CADRE_FIGURE_TURNS] = t->turns,
+				    [CADRE_FIGURE_TOOL_USES] = t->tool_uses,
+				    [CADRE_FIGURE_TOKENS] = t->usage.input + t->usage.cache_read +
+							    t->usage.cache_write + t->usage.output,
+				    [CADRE_FIGURE_MS] = (int64_t)t->duration_ms };
+	return (size_t)which < COUNT_OF(figures) ? figures[which] : 0;
 }
 
 /* ---- events that need an answer ---------------------------------------------------------------------------------- */
