@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * change.c - requests that change the session: mode, thinking, model, settings, title, working directories, rewind,
- * reload. */
+ * reload, agents. */
 #include <limits.h>
 #include <sys/stat.h>
 #include "mcp/servers/server.h"
@@ -416,5 +416,46 @@ int wire_rewind(struct wire_request *r, struct err *err)
 	json_close(&r->out);
 	json_ki64(&r->out, "insertions", (int64_t)w.added);
 	json_ki64(&r->out, "deletions", (int64_t)w.removed);
+	return 0;
+}
+
+/* ---- agents ------------------------------------------------------------------------------------------------------ */
+
+struct stop {
+	struct agent_wait wait;
+	struct wire_later *later;
+};
+
+static void on_end(struct agent_wait *wait)
+{
+	struct stop *s = CONTAINER_OF(wait, struct stop, wait);
+
+	wire_later_reply(s->later, STR(""));
+	free(s);
+}
+
+/* The reply is sent when the agent has ended. */
+int wire_stop_task(struct wire_request *r, struct err *err)
+{
+	struct agent_record *record;
+
+	if (wire_find_record(r, &record, err) < 0)
+		return -(int)err->kind;
+	if (!record->live)
+		return err_set(err, ERR_USAGE, "Task %s is not running (status: %s)", record->id,
+			       end_words(record->state)->state);
+	struct stop *s = xcalloc(1, sizeof *s);
+	*s = (struct stop){ .wait = { .on_end = on_end }, .later = wire_later(r) };
+	agent_wait_add(record, &s->wait);
+	agent_stop(record, true);
+	return WIRE_ANSWERED;
+}
+
+int wire_background(struct wire_request *r, struct err *err)
+{
+	const char *call = json_cstr(json_get(r->body, "tool_use_id"), r->arena);
+
+	(void)err;
+	json_kbool(&r->out, "backgrounded", cadre_background(r->wire->session, call) > 0 || !call);
 	return 0;
 }

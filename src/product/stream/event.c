@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * event.c - the accessors of an event (cadre.h). Texts and frames are built on demand. */
 #include "defs/agentdef/describe.h"
-#include "product/stream/frame_int.h"
-#include "product/session/session.h"
+#include "product/stream/wire_int.h"
 
 _Static_assert((int)EVENT_COMPACTED == (int)CADRE_COMPACTED && (int)EVENT_RETRY == (int)CADRE_RETRY,
 	       "one list of kinds");

@@ -3,8 +3,7 @@
  * system/task_*; hooks and compaction have their own frames. */
 #include "agents/agent/servers.h"
 #include "defs/agentdef/registry.h"
-#include "product/session/session.h"
-#include "product/stream/frame_int.h"
+#include "product/stream/wire_int.h"
 #include "product/session/server_prompt.h"
 #include "defs/policy/plugins.h"
 #include "product/session/schema.h"

@@ -111,14 +111,17 @@ void wire_reply_error(struct cadre_wire *w, struct str id, const char *code, con
 wire_request_fn wire_initialize; /* initialize.c */
 wire_request_fn wire_interrupt, wire_set_mode, wire_set_thinking, wire_cancel_message, wire_mcp_override,
 	wire_set_model, wire_apply_settings, wire_update_settings, wire_rename, wire_seed_read, wire_register_root,
-	wire_reload_plugins, wire_reload_skills, wire_reload_styles, wire_rewind; /* change.c */
-void wire_keep_title(struct cadre_wire *w);                                       /* change.c: on disk */
+	wire_reload_plugins, wire_reload_skills, wire_reload_styles, wire_rewind, wire_stop_task,
+	wire_background;                    /* change.c */
+void wire_keep_title(struct cadre_wire *w); /* change.c: on disk */
 wire_request_fn wire_get_settings, wire_get_context, wire_list_models, wire_get_version, wire_list_rules,
-	wire_list_hooks, wire_get_cost, wire_get_usage;                                               /* show.c */
-wire_request_fn wire_read_file;                                                                       /* file.c */
-wire_request_fn wire_stop_task, wire_background, wire_task_output;                                    /* task.c */
-wire_request_fn wire_mcp_call, wire_mcp_resource;                                                     /* call.c */
-wire_request_fn wire_mcp_status, wire_mcp_set, wire_mcp_reconnect, wire_mcp_toggle, wire_mcp_message; /* server.c */
+	wire_list_hooks, wire_get_cost, wire_get_usage, wire_task_output, wire_read_file; /* show.c */
+/* show.c: the agent that the request names */
+struct agent_record;
+int wire_find_record(const struct wire_request *r, struct agent_record **ret_record, struct err *err);
+wire_request_fn wire_mcp_status, wire_mcp_set, wire_mcp_reconnect, wire_mcp_toggle, wire_mcp_call,
+	wire_mcp_resource;        /* servers.c */
+wire_request_fn wire_mcp_message; /* server.c */
 
 /* A request that is answered later, exactly once. No answer is sent if the client withdraws it or the wire ends. */
 struct wire_later *wire_later(const struct wire_request *r);     /* the handler returns WIRE_ANSWERED */
@@ -155,3 +158,5 @@ void wire_servers_release(struct cadre_wire *w);
 void wire_put_servers(struct json_out *out, struct cadre_wire *w); /* "mcpServers" */
 void wire_servers_changed(struct cadre_wire *w);                   /* answers requests that waited for servers */
 void wire_settlings_end(struct cadre_wire *w);
+/* frame.c: the event as a line of stream-json; nothing if it has no frame */
+void frame_write(struct cadre_event *e);
