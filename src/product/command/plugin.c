@@ -284,7 +284,7 @@ static int plugin_validate_run(struct cadre_call *call)
 }
 
 struct change {
-	struct market_room room;
+	struct marketplace_ctx ctx;
 	struct cadre_report *report;
 	const char *what;
 	const char *scope;
@@ -295,18 +295,18 @@ struct change {
 
 static int settings_path(struct change *k, const char **ret_path, struct err *err)
 {
-	struct market_room *room = &k->room;
+	struct marketplace_ctx *ctx = &k->ctx;
 	struct settings_spec spec;
-	int status = app_settings_spec(room->services, &room->arena, &spec, err);
+	int status = app_settings_spec(ctx->services, &ctx->arena, &spec, err);
 
 	if (status < 0)
 		return status;
 	if (!strcmp(k->scope, "user"))
-		*ret_path = path_join(&room->arena, room->config_dir, "settings.json");
+		*ret_path = path_join(&ctx->arena, ctx->config_dir, "settings.json");
 	else if (!strcmp(k->scope, "project"))
-		*ret_path = path_join(&room->arena, room->cwd, ".claude/settings.json");
+		*ret_path = path_join(&ctx->arena, ctx->cwd, ".claude/settings.json");
 	else if (!strcmp(k->scope, "local"))
-		*ret_path = settings_local_path(&room->arena, &spec);
+		*ret_path = settings_local_path(&ctx->arena, &spec);
 	else
 		return err_set(err, ERR_USAGE, "--scope expects user, project or local, not '%.40s'", k->scope);
 	return 0;
@@ -335,9 +335,9 @@ static int report_change(struct change *k, const char *id, const char *did, stru
 	struct settings *settings;
 	struct plugin_list *list;
 
-	if (app_settings(k->room.services, &settings, err) < 0)
+	if (app_settings(k->ctx.services, &settings, err) < 0)
 		return -(int)err->kind;
-	int status = app_plugins_find(k->room.services, settings, &list, err);
+	int status = app_plugins_find(k->ctx.services, settings, &list, err);
 	settings_unref(settings);
 	if (status < 0)
 		return status;
@@ -368,7 +368,7 @@ static int finish_install(struct change *k, const struct install *install, struc
 	int status = settings_path(k, &path, err); /* a bad scope leaves nothing behind */
 
 	if (status == 0)
-		status = plugin_install(&k->room.arena, install, &installed, err);
+		status = plugin_install(&k->ctx.arena, install, &installed, err);
 	if (status < 0)
 		return status;
 	struct plugin *p = plugin_read(installed.path, PLUGIN_INSTALLED, install->marketplace);
@@ -383,9 +383,9 @@ static int finish_install(struct change *k, const struct install *install, struc
 static int install_offer(struct change *k, const char *name, const char *market, struct err *err)
 {
 	AUTO_MARKETPLACE struct marketplace m = { 0 };
-	struct market_room *room = &k->room;
+	struct marketplace_ctx *ctx = &k->ctx;
 	const char *dir, *temp;
-	int status = market_open(room, market, &m, err);
+	int status = market_open(ctx, market, &m, err);
 
 	if (status < 0)
 		return status;
@@ -396,55 +396,55 @@ static int install_offer(struct change *k, const char *name, const char *market,
 		status = marketplace_plugin_dir(&m, offer, &dir, err);
 		if (status < 0)
 			return status;
-		return finish_install(k, &(struct install){ room->plugins_dir, dir, m.name, offer, k->scope }, err);
+		return finish_install(k, &(struct install){ ctx->plugins_dir, dir, m.name, offer, k->scope }, err);
 	}
-	const char *place = arena_printf(&room->arena, "%s/cache/x", room->plugins_dir);
-	if (directory_begin(&room->arena, place, &temp, err) < 0)
+	const char *place = arena_printf(&ctx->arena, "%s/cache/x", ctx->plugins_dir);
+	if (directory_begin(&ctx->arena, place, &temp, err) < 0)
 		return -(int)err->kind;
-	dir = path_join(&room->arena, temp, offer->name);
+	dir = path_join(&ctx->arena, temp, offer->name);
 	status = file_make_dirs(dir, 0700, err);
 	if (status == 0)
-		status = market_fetch(room, offer->source, dir, &dir, err);
+		status = market_fetch(ctx, offer->source, dir, &dir, err);
 	if (status == 0)
-		status = finish_install(k, &(struct install){ room->plugins_dir, dir, m.name, offer, k->scope }, err);
+		status = finish_install(k, &(struct install){ ctx->plugins_dir, dir, m.name, offer, k->scope }, err);
 	(void)directory_remove(temp, NULL);
 	return status;
 }
 
 static int install_plugin(struct change *k, struct err *err)
 {
-	struct market_room *room = &k->room;
-	const char *path = path_absolute(&room->arena, room->cwd, str_from(k->what));
+	struct marketplace_ctx *ctx = &k->ctx;
+	const char *path = path_absolute(&ctx->arena, ctx->cwd, str_from(k->what));
 	const char *at = strchr(k->what, '@');
 
 	if (file_exists(path) && str_ends(str_from(path), STR(".zip")) &&
-	    zip_cache_open(&room->arena, room->plugins_dir, path, &path, err) < 0)
+	    zip_cache_open(&ctx->arena, ctx->plugins_dir, path, &path, err) < 0)
 		return -(int)err->kind;
 	if (file_exists(path)) {
-		const char *why = market_forbidden(room->settings, "local", NULL);
+		const char *why = market_forbidden(ctx->settings, "local", NULL);
 		if (why)
 			return err_set(err, ERR_DENIED, "plugins cannot be installed from a path: %s", why);
-		return finish_install(k, &(struct install){ room->plugins_dir, path, "local", NULL, k->scope }, err);
+		return finish_install(k, &(struct install){ ctx->plugins_dir, path, "local", NULL, k->scope }, err);
 	}
 	if (!at)
 		return err_set(err, ERR_NOT_FOUND, "'%.100s' is neither a path nor NAME@MARKETPLACE", k->what);
-	return install_offer(k, arena_dup(&room->arena, k->what, (size_t)(at - k->what)), at + 1, err);
+	return install_offer(k, arena_dup(&ctx->arena, k->what, (size_t)(at - k->what)), at + 1, err);
 }
 
 /* ---- other changes ----------------------------------------------------------------------------------------------- */
 
-/* The plugin that was named; its texts are in the room's arena. */
+/* The plugin that was named; its texts are in the ctx's arena. */
 static int find_plugin(struct change *k, const char **ret_id, const char **ret_root, struct err *err)
 {
 	struct plugin_list *list;
-	int status = app_plugins_find(k->room.services, k->room.settings, &list, err);
+	int status = app_plugins_find(k->ctx.services, k->ctx.settings, &list, err);
 
 	if (status < 0)
 		return status;
 	const struct plugin *p = plugin_list_find(list, k->what);
 	if (p) {
-		*ret_id = arena_strdup(&k->room.arena, p->id);
-		*ret_root = arena_strdup(&k->room.arena, p->root);
+		*ret_id = arena_strdup(&k->ctx.arena, p->id);
+		*ret_root = arena_strdup(&k->ctx.arena, p->root);
 	} else {
 		status = err_set(err, ERR_NOT_FOUND, "no such plugin: %s; cadre plugin list", k->what);
 	}
@@ -459,7 +459,7 @@ static int uninstall_plugin(struct change *k, struct err *err)
 	int status = find_plugin(k, &id, &root, err);
 
 	if (status == 0)
-		status = plugin_uninstall(k->room.plugins_dir, id, err);
+		status = plugin_uninstall(k->ctx.plugins_dir, id, err);
 	if (status == 0)
 		status = record_wish(k, id, UNSAID, err);
 	return status < 0 ? status : report_change(k, id, "uninstalled", err);
@@ -484,7 +484,7 @@ static int trust_plugin(struct change *k, struct err *err)
 	int status = find_plugin(k, &id, &root, err);
 
 	if (status == 0)
-		status = record_trust(k->room.plugins_dir, id, k->on ? root : NULL, err);
+		status = record_trust(k->ctx.plugins_dir, id, k->on ? root : NULL, err);
 	if (status == 0 && k->on) {
 		report_line(k->report, CADRE_PLAIN,
 			    "Hooks and MCP servers that its agents and skills bring now run. This holds for");
@@ -511,9 +511,9 @@ static int plugin_change_run(struct cadre_call *call)
 	while (strcmp(changes[i].word, call->word->name) != 0)
 		i++;
 	k.on = changes[i].on && !args_has(&call->args, "forget");
-	int status = market_room_open(&k.room, call->services, call->err);
+	int status = marketplace_ctx_open(&k.ctx, call->services, call->err);
 	if (status == 0)
 		status = changes[i].change(&k, call->err);
-	market_room_release(&k.room);
+	marketplace_ctx_release(&k.ctx);
 	return status;
 }

@@ -21,7 +21,7 @@ const struct cadre_command command_sessions = {
 	.name = "sessions",
 	.summary = "list, search, show, export, prune conversations here",
 	.help = "Usage: cadre sessions [list] [--all]                 the newest first; --all: also those without an answer\n"
-		"       cadre sessions search TEXT                    those in which user or model said it\n"
+		"       cadre sessions search TEXT                    those with this text of user or model\n"
 		"       cadre sessions show SESSION                   one of them, for people\n"
 		"       cadre sessions export SESSION [--format FORMAT]\n"
 		"                                                     all of it: markdown (the default) or json\n"

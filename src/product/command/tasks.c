@@ -18,7 +18,7 @@ const struct cadre_command command_tasks = {
 		"       cadre tasks SESSION      one session, by its id or the beginning of it\n"
 		"\n"
 		"Each agent stands below the one that started it, with its state, turns, tokens, cost, time and last tool.\n"
-		"A session that runs is asked, whichever process it is in; of another one the disk tells.\n",
+		"A running session is asked, in whatever process it runs; others are read from disk.\n",
 	.words =
 		(const struct cadre_command_word[]){
 			{ "", "[SESSION]", CADRE_COMMAND_BLOCKS, tasks_run },
@@ -38,8 +38,8 @@ const struct cadre_command command_stop = {
 		"       cadre stop --all [--session ID]    every agent that runs in this project, or in that session\n"
 		"\n"
 		"AGENT is an id, the beginning of one, or a name; `cadre tasks` lists them. It is stopped for you: its parent\n"
-		"is told, and no agent takes it up again. The command returns when it has ended, and ends with 1 if there\n"
-		"is no such agent or it does not run.\n",
+		"is notified, and no agent continues it. The command returns when it has ended, and ends with 1 if the\n"
+		"agent does not exist or does not run.\n",
 	.words =
 		(const struct cadre_command_word[]){
 			{ "", "[AGENT]", CADRE_COMMAND_BLOCKS, stop_run },

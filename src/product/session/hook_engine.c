@@ -32,12 +32,12 @@ static void on_skipped(void *data, const struct hook_context *context, const str
 				.kind = EVENT_ERROR, .agent = agent_of(s, context->agent_id), .text = buf_str(&text) });
 }
 
-/* What a hook says that was not waited for goes to the model with its next request, a message for the user as well. */
+/* The output of an asynchronous hook is sent to the model with its next request; a message for the user is emitted as well. */
 static void on_late(void *data, const struct hook_late *late)
 {
 	struct cadre_session *s = session_by_id(data, late->session_id);
 	struct agent *a = s ? agent_tree_find(&s->tree, late->agent_id ? late->agent_id : "") : NULL;
-	const struct str said[] = { late->wake, late->system_message, late->wake.n ? STR("") : late->context };
+	const struct str parts[] = { late->wake, late->system_message, late->wake.n ? STR("") : late->context };
 	AUTO_BUF struct buf text = { 0 };
 
 	if (!a)
@@ -45,9 +45,9 @@ static void on_late(void *data, const struct hook_late *late)
 	if (late->system_message.n)
 		agent_emit(a, &(struct event){ .kind = EVENT_ERROR, .text = late->system_message });
 	buf_addstr(&text, "<system-reminder>\n");
-	for (size_t i = 0; i < COUNT_OF(said); i++)
-		if (said[i].n)
-			buf_addf(&text, STR_FMT "\n", STR_ARG(said[i]));
+	for (size_t i = 0; i < COUNT_OF(parts); i++)
+		if (parts[i].n)
+			buf_addf(&text, STR_FMT "\n", STR_ARG(parts[i]));
 	buf_addstr(&text, "</system-reminder>");
 	if (late->wake.n)
 		agent_notice(a, NULL, buf_str(&text));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * schema.h - an answer in the form that the host wants (option json-schema): the main agent gets a tool StructuredOutput whose
- * input is the answer. docs/internals/structured.md tells the whole of it. */
+ * input is the answer. See docs/internals/structured.md. */
 #pragma once
 #include "product/session/session.h"
 

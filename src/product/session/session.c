@@ -169,7 +169,7 @@ static int open_fork(struct cadre_session *s, struct cadre_session *f, struct er
 	a->definition = from->definition ? agent_ref(from->definition) : NULL;
 	if (a->definition)
 		a->who.type = a->definition->name;
-	f->agent_told = from->definition;
+	f->agent_reported = from->definition;
 	f->tree.effort = s->tree.effort ? arena_strdup(&f->arena, s->tree.effort) : NULL;
 	f->tree.thinking = s->tree.thinking ? arena_strdup(&f->arena, s->tree.thinking) : NULL;
 	f->tree.thinking_display = s->tree.thinking_display;

@@ -30,16 +30,16 @@ struct cadre_session {
 	const char *locked_in;       /* directory of its lock; NULL: not locked */
 	uint64_t seq;
 	unsigned results;                /* turns that have ended */
-	const struct buf *prompt_origin; /* JSON of who sent the prompt, for its result; NULL or empty: not said */
+	const struct buf *prompt_origin; /* JSON of the prompt's sender, for the result; NULL or empty: unknown */
 	const unsigned *queued;          /* messages of the host that wait for a turn; NULL: it has no queue */
-	unsigned policy_told;            /* generation of the policy whose notes were told, + 1 */
+	unsigned policy_reported;        /* generation of the policy whose notes were emitted, + 1 */
 	struct timer children_wait;      /* after the last turn */
 	struct timer async_hooks_wait;   /* when nothing else is left */
 	struct turn turn;
 	struct agent_tree tree;                /* its agents; the main one is tree.main */
 	bool agent_recorded;                   /* which agent it runs as is in its file */
 	bool preloaded;                        /* the skills of that agent */
-	bool agent_told;                       /* what is known about it at the start was said */
+	bool agent_reported;                   /* the notes of its start were emitted */
 	bool name_kept;                        /* the option name is on disk */
 	const struct output_style *style;      /* of the main agent (styles.h); NULL: the usual one */
 	const char *unknown_style;             /* that the settings name and that does not exist; NULL: none */

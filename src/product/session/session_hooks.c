@@ -350,11 +350,11 @@ void session_report_policy(struct cadre_session *s)
 	const struct policy *p = &s->services->policy;
 
 	struct str rest = str_trim(buf_str(&p->notes));
-	while (s->policy_told != p->generation + 1 && rest.n)
+	while (s->policy_reported != p->generation + 1 && rest.n)
 		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_cut(&rest, '\n') });
-	if (!s->policy_told)
+	if (!s->policy_reported)
 		report_refused_agents(s);
-	if (!s->policy_told && !s->services->options.interactive)
+	if (!s->policy_reported && !s->services->options.interactive)
 		report_waiting_servers(s);
-	s->policy_told = p->generation + 1;
+	s->policy_reported = p->generation + 1;
 }

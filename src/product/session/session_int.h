@@ -16,7 +16,7 @@ bool session_has_prompt(const struct cadre_session *s);
  * comes. */
 bool session_preload(struct cadre_session *s);
 
-void session_tell_agent(struct cadre_session *s); /* what is to be said about its agent, once */
+void session_report_agent(struct cadre_session *s); /* emits the notes of the agent's start, once */
 int session_add_prompt(struct cadre_session *s, struct err *err);
 /* The prompt of this turn is "/compact", with or without instructions, which are then in *ret_instructions. */
 bool session_asks_compact(const struct cadre_session *s, struct str *ret_instructions);

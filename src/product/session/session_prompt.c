@@ -62,13 +62,13 @@ bool session_preload(struct cadre_session *s)
 }
 
 /* Servers are up by now, or have failed. */
-void session_tell_agent(struct cadre_session *s)
+void session_report_agent(struct cadre_session *s)
 {
 	struct agent *m = &s->tree.main;
 
-	if (s->agent_told)
+	if (s->agent_reported)
 		return;
-	s->agent_told = true;
+	s->agent_reported = true;
 	for (size_t i = 0; m->definition && i < m->choice.unknown.count; i++)
 		buf_addf(&m->notes, "%s names a tool that does not exist: %s\n", m->definition->name,
 			 m->choice.unknown.list[i]);

@@ -121,7 +121,7 @@ void turn_announce(struct cadre_session *s)
 		return;
 	s->turn.announced = true;
 	session_report_policy(s);
-	session_tell_agent(s);
+	session_report_agent(s);
 	if (s->schema) {
 		buf_clear(&s->schema->output);
 		s->schema->tries = 0;

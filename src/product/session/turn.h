@@ -64,7 +64,7 @@ struct turn {
 
 	/* Hooks (session_hooks.c) */
 	struct hook_firing *firing;               /* that the session waits for; NULL: none */
-	bool hooks_over, hooks_stop, hooks_block; /* in this state: they have ended; what they said */
+	bool hooks_over, hooks_stop, hooks_block; /* in this state: they have ended; their decision */
 	struct buf hook_reason;                   /* of the latter two */
 	struct buf context;                       /* for the model, with the next prompt */
 	struct buf opening;                       /* a SessionStart hook's text before the prompt; empty: none */

@@ -179,7 +179,7 @@ void wire_keep_title(struct cadre_wire *w)
 	struct err err = { 0 };
 
 	if (w->title && w->session->tree.main.journal && session_set_title(w->session, str_from(w->title), &err) < 0)
-		wire_complain(w, "the title is not kept: %s", err.text);
+		wire_warn(w, "the title is not kept: %s", err.text);
 	free(TAKE(w->title));
 }
 
@@ -423,14 +423,14 @@ int wire_rewind(struct wire_request *r, struct err *err)
 
 struct stop {
 	struct agent_wait wait;
-	struct wire_later *later;
+	struct wire_deferred *later;
 };
 
 static void on_end(struct agent_wait *wait)
 {
 	struct stop *s = CONTAINER_OF(wait, struct stop, wait);
 
-	wire_later_reply(s->later, STR(""));
+	wire_deferred_reply(s->later, STR(""));
 	free(s);
 }
 
@@ -445,7 +445,7 @@ int wire_stop_task(struct wire_request *r, struct err *err)
 		return err_set(err, ERR_USAGE, "Task %s is not running (status: %s)", record->id,
 			       end_words(record->state)->state);
 	struct stop *s = xcalloc(1, sizeof *s);
-	*s = (struct stop){ .wait = { .on_end = on_end }, .later = wire_later(r) };
+	*s = (struct stop){ .wait = { .on_end = on_end }, .later = wire_deferred(r) };
 	agent_wait_add(record, &s->wait);
 	agent_stop(record, true);
 	return WIRE_ANSWERED;

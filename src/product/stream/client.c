@@ -49,7 +49,7 @@ static void ask_client(struct cadre_wire *w, const struct event *e, const struct
 	if (e->kind == EVENT_QUESTION_ASKED)
 		json_kbool(&out, "requires_user_interaction", true);
 	json_close(&out);
-	wire_tell_state(w, "requires_action");
+	wire_send_state(w, "requires_action");
 	(void)wire_ask(w, WIRE_ASK_PERMISSION, buf_str(&line), done, q);
 }
 
@@ -68,7 +68,7 @@ static void on_permission(void *data, const struct json *payload, struct str why
 	struct tool_call *call = a ? agent_question(a, q->call_id) : NULL;
 
 	if (q->wire->working)
-		wire_tell_state(q->wire, "running");
+		wire_send_state(q->wire, "running");
 	if (call && !payload)
 		refuse_call(a, call, why);
 	else if (call && !agent_decide(a, call, payload))

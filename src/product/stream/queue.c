@@ -113,7 +113,7 @@ void wire_take_message(struct cadre_wire *w, const struct json *message)
 		id_uuid(m->uuid);
 	if (!json_get(json_get(message, "message"), "content")) {
 		message_free(m);
-		wire_complain(w, "a user message without content is left out");
+		wire_warn(w, "a user message without content is left out");
 		return;
 	}
 	const struct json *origin = json_get(message, "origin");

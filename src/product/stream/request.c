@@ -143,13 +143,13 @@ void wire_take_request(struct cadre_wire *w, const struct json *message)
 
 /* ---- requests of the client that are answered later -------------------------------------------------------------- */
 
-struct wire_later {
-	struct wire_later *next, **prev;
+struct wire_deferred {
+	struct wire_deferred *next, **prev;
 	struct cadre_wire *wire; /* NULL: withdrawn */
 	char *id;
 };
 
-static void later_unlink(struct wire_later *l)
+static void deferred_unlink(struct wire_deferred *l)
 {
 	if (!l->wire)
 		return;
@@ -159,32 +159,34 @@ static void later_unlink(struct wire_later *l)
 		l->next->prev = l->prev;
 }
 
-struct wire_later *wire_later(const struct wire_request *r)
+struct wire_deferred *wire_deferred(const struct wire_request *r)
 {
 	struct cadre_wire *w = r->wire;
-	struct wire_later *l = xcalloc(1, sizeof *l);
+	struct wire_deferred *l = xcalloc(1, sizeof *l);
 
-	*l = (struct wire_later){ .next = w->laters, .prev = &w->laters, .wire = w, .id = xstrndup(r->id.p, r->id.n) };
-	if (w->laters)
-		w->laters->prev = &l->next;
-	w->laters = l;
+	*l = (struct wire_deferred){
+		.next = w->deferred, .prev = &w->deferred, .wire = w, .id = xstrndup(r->id.p, r->id.n)
+	};
+	if (w->deferred)
+		w->deferred->prev = &l->next;
+	w->deferred = l;
 	return l;
 }
 
-void wire_later_reply(struct wire_later *l, struct str payload)
+void wire_deferred_reply(struct wire_deferred *l, struct str payload)
 {
 	if (l->wire)
 		wire_reply(l->wire, str_from(l->id), payload);
-	later_unlink(l);
+	deferred_unlink(l);
 	free(l->id);
 	free(l);
 }
 
-void wire_later_fail(struct wire_later *l, const char *why)
+void wire_deferred_fail(struct wire_deferred *l, const char *why)
 {
 	if (l->wire)
 		wire_reply_error(l->wire, str_from(l->id), NULL, "%s", why);
-	later_unlink(l);
+	deferred_unlink(l);
 	free(l->id);
 	free(l);
 }
@@ -193,18 +195,18 @@ void wire_withdraw(struct cadre_wire *w, const struct json *message)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct str id = json_str(json_get(message, "request_id"), &a);
-	struct wire_later *l = w->laters;
+	struct wire_deferred *l = w->deferred;
 
 	while (l && !str_is(id, l->id))
 		l = l->next;
 	if (l)
-		later_unlink(l);
+		deferred_unlink(l);
 }
 
-void wire_laters_end(struct cadre_wire *w)
+void wire_deferred_end(struct cadre_wire *w)
 {
-	while (w->laters)
-		later_unlink(w->laters);
+	while (w->deferred)
+		deferred_unlink(w->deferred);
 }
 
 /* ---- requests to the client -------------------------------------------------------------------------------------- */

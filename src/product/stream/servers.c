@@ -96,7 +96,7 @@ int wire_mcp_toggle(struct wire_request *r, struct err *err)
 /* A request that is answered when no server of the session is connecting */
 struct wire_settling {
 	struct wire_settling *next;
-	struct wire_later *later;
+	struct wire_deferred *later;
 	struct arena arena;
 	const char *name;  /* of the server that connects again; NULL: others were added */
 	struct buf facts;  /* of an answer to mcp_set_servers: {"added":..,"removed":.. */
@@ -141,12 +141,12 @@ void wire_servers_changed(struct cadre_wire *w)
 		}
 		if (!s->name) {
 			buf_addf(&s->facts, ",\"errors\":" STR_FMT "}}", STR_ARG(buf_str(&s->errors)));
-			wire_later_reply(s->later, buf_str(&s->facts));
+			wire_deferred_reply(s->later, buf_str(&s->facts));
 		} else if (link && mcp_lease_state(link) == MCP_CONNECTED) {
-			wire_later_reply(s->later, STR(""));
+			wire_deferred_reply(s->later, STR(""));
 		} else {
 			const char *why = link ? mcp_lease_error(link) : "";
-			wire_later_fail(s->later, why[0] ? why : "Server not connected");
+			wire_deferred_fail(s->later, why[0] ? why : "Server not connected");
 		}
 		settling_free(s);
 	}
@@ -159,7 +159,7 @@ void wire_settlings_end(struct cadre_wire *w)
 	while (w->settlings) {
 		struct wire_settling *s = w->settlings;
 		w->settlings = s->next;
-		wire_later_fail(s->later, "the session is closed");
+		wire_deferred_fail(s->later, "the session is closed");
 		settling_free(s);
 	}
 }
@@ -168,7 +168,7 @@ static struct wire_settling *settling_new(const struct wire_request *r)
 {
 	struct wire_settling *s = xcalloc(1, sizeof *s);
 
-	s->later = wire_later(r);
+	s->later = wire_deferred(r);
 	s->next = r->wire->settlings;
 	r->wire->settlings = s;
 	return s;
@@ -268,12 +268,12 @@ int wire_mcp_set(struct wire_request *r, struct err *err)
 
 static void on_answer(void *data, const struct json *result, const struct err *err)
 {
-	struct wire_later *later = data;
+	struct wire_deferred *later = data;
 
 	if (err)
-		wire_later_fail(later, err->text);
+		wire_deferred_fail(later, err->text);
 	else
-		wire_later_reply(later, json_raw(result));
+		wire_deferred_reply(later, json_raw(result));
 }
 
 /* Only ui:// resources: all others are read by the model, under its rules. A client can ask its own servers itself. */
@@ -296,7 +296,7 @@ int wire_mcp_resource(struct wire_request *r, struct err *err)
 	(void)mcp_lease_call(link, &(struct mcp_call){ .method = "resources/read",
 						       .params = buf_str(&params),
 						       .answer = on_answer,
-						       .data = wire_later(r) });
+						       .data = wire_deferred(r) });
 	return WIRE_ANSWERED;
 }
 
@@ -327,15 +327,15 @@ static const char *find_tool(const struct wire_request *r, struct str wish, stru
 /* A call that did not run, or has no result, is an error of the request; a result with isError is a result. */
 static void on_tool_answer(void *data, const struct server_reply *reply)
 {
-	struct wire_later *later = data;
+	struct wire_deferred *later = data;
 	AUTO_BUF struct buf why = { 0 };
 
 	if (reply->json.n) {
-		wire_later_reply(later, reply->json);
+		wire_deferred_reply(later, reply->json);
 		return;
 	}
 	buf_addf(&why, "%s" STR_FMT, reply->denied ? "The tool did not run: " : "", STR_ARG(reply->text));
-	wire_later_fail(later, why.p);
+	wire_deferred_fail(later, why.p);
 }
 
 int wire_mcp_call(struct wire_request *r, struct err *err)
@@ -363,6 +363,7 @@ int wire_mcp_call(struct wire_request *r, struct err *err)
 					 .policy = { .apart = true, .chosen = !checks, .no_question = checks } };
 	if (has_limit)
 		spec.timeout_ms = (uint64_t)MAX((int64_t)LEAST_MS, MIN(limit_ms, (int64_t)MOST_MS));
-	(void)server_call_start(s, &spec, on_tool_answer, wire_later(r), NULL); /* the server exists: it cannot fail */
+	(void)server_call_start(s, &spec, on_tool_answer, wire_deferred(r),
+				NULL); /* the server exists: it cannot fail */
 	return WIRE_ANSWERED;
 }

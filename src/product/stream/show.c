@@ -19,7 +19,7 @@ enum { USUAL_BYTES = 1 << 20, MOST_BYTES = 16 << 20 }; /* of a file */
 struct effective {
 	struct json_out *out;
 	const struct settings *settings;
-	struct map told; /* top-level keys, in the arena */
+	struct map seen; /* top-level keys, in the arena */
 	struct arena arena;
 };
 
@@ -32,9 +32,9 @@ static void put_member(void *data, const char *path, const struct setting_key *k
 	const struct json *whole = rest.p ? settings_get(e->settings, top.p, NULL) : value;
 
 	(void)key;
-	if (!whole || map_get(&e->told, top))
+	if (!whole || map_get(&e->seen, top))
 		return;
-	map_set(&e->told, top, e);
+	map_set(&e->seen, top, e);
 	json_key(e->out, top.p);
 	json_put_raw(e->out, json_raw(whole));
 }
@@ -61,7 +61,7 @@ int wire_get_settings(struct wire_request *r, struct err *err)
 	json_open(&r->out, '{');
 	settings_each_set(settings, put_member, &effective);
 	json_close(&r->out);
-	map_release(&effective.told);
+	map_release(&effective.seen);
 	arena_release(&effective.arena);
 	json_key(&r->out, "sources");
 	json_open(&r->out, '[');

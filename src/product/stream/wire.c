@@ -40,7 +40,7 @@ void wire_frame_end(struct cadre_wire *w, struct json_out *out, const char *sess
 	wire_send(w, out->buf);
 }
 
-static void send_complaint(struct cadre_wire *w, const char *text)
+static void send_warning(struct cadre_wire *w, const char *text)
 {
 	AUTO_BUF struct buf line = { 0 };
 	struct json_out out = wire_frame_begin(&line, "system", "informational");
@@ -55,11 +55,11 @@ static void wire_begin(struct cadre_wire *w)
 {
 	w->began = true;
 	for (size_t i = 0; i < w->early.n; i += strlen(w->early.p + i) + 1)
-		send_complaint(w, w->early.p + i);
+		send_warning(w, w->early.p + i);
 	buf_release(&w->early);
 }
 
-void wire_complain(struct cadre_wire *w, const char *fmt, ...)
+void wire_warn(struct cadre_wire *w, const char *fmt, ...)
 {
 	va_list ap;
 	char message[512];
@@ -68,7 +68,7 @@ void wire_complain(struct cadre_wire *w, const char *fmt, ...)
 	vsnprintf(message, sizeof message, fmt, ap);
 	va_end(ap);
 	if (w->began)
-		send_complaint(w, message);
+		send_warning(w, message);
 	else
 		buf_add(&w->early, message, strlen(message) + 1);
 }
@@ -80,11 +80,11 @@ void wire_refuse(struct cadre_wire *w, const char *why)
 	cadre_stop(w->services->owner);
 }
 
-void wire_tell_state(struct cadre_wire *w, const char *state)
+void wire_send_state(struct cadre_wire *w, const char *state)
 {
 	AUTO_BUF struct buf line = { 0 };
 
-	if (!w->tells_state || !w->session || (w->state && !strcmp(w->state, state)))
+	if (!w->sends_state || !w->session || (w->state && !strcmp(w->state, state)))
 		return;
 	w->state = state;
 	struct json_out out = wire_frame_begin(&line, "system", "session_state_changed");
@@ -183,7 +183,7 @@ static void on_event(const struct cadre_event *e, void *data)
 	if (kind == CADRE_SESSION_STARTED) {
 		w->working = true;
 		wire_keep_title(w);
-		wire_tell_state(w, "running");
+		wire_send_state(w, "running");
 	}
 	if (frame && kind != CADRE_ERROR) {
 		AUTO_BUF struct buf line = { 0 };
@@ -192,7 +192,7 @@ static void on_event(const struct cadre_event *e, void *data)
 		if (kind == CADRE_SESSION_STARTED)
 			wire_begin(w);
 	} else if (kind == CADRE_ERROR) {
-		wire_complain(w, "%s", cadre_event_text(e, NULL));
+		wire_warn(w, "%s", cadre_event_text(e, NULL));
 	}
 	if (kind == CADRE_AGENT_STARTED || kind == CADRE_AGENT_ENDED)
 		mirror_agent(w, cadre_event_agent(e));
@@ -275,7 +275,7 @@ static void take_line(struct cadre_wire *w, struct str line)
 		return;
 	}
 	if (!is_object) {
-		wire_complain(w, "a line of the input is not a JSON object and is left out: %s", err.text);
+		wire_warn(w, "a line of the input is not a JSON object and is left out: %s", err.text);
 		return;
 	}
 	for (size_t i = 0; i < COUNT_OF(types); i++)
@@ -308,8 +308,7 @@ void cadre_wire_feed(struct cadre_wire *w, const char *bytes, size_t n)
 		if (!w->skipping && w->line.n + piece <= LONGEST_LINE) {
 			buf_add(&w->line, bytes, piece);
 		} else if (!w->skipping) {
-			wire_complain(w, "a line of the input is longer than %d MB and is left out",
-				      LONGEST_LINE >> 20);
+			wire_warn(w, "a line of the input is longer than %d MB and is left out", LONGEST_LINE >> 20);
 			buf_release(&w->line);
 			w->skipping = true;
 		}
@@ -350,7 +349,7 @@ static void on_kick(struct kick *kick)
 	wire_start_next(w);
 	if (!wire_is_idle(w))
 		return;
-	wire_tell_state(w, "idle");
+	wire_send_state(w, "idle");
 	if (w->input_over)
 		wire_finish(w);
 }
@@ -401,7 +400,7 @@ struct cadre_wire *cadre_wire_new(struct cadre *c, cadre_wire_fn *out, void *dat
 	*w = (struct cadre_wire){ .services = sv, .out = out, .data = data, .kick = { .step = on_kick } };
 	w->replay = sv->options.replay_user_messages;
 	w->awaits = sv->options.await_initialize || sv->options.managed_in_initialize;
-	w->tells_state = getenv("CLAUDE_CODE_SDK_READS_SESSION_STATE") != NULL;
+	w->sends_state = getenv("CLAUDE_CODE_SDK_READS_SESSION_STATE") != NULL;
 	w->next = sv->wires;
 	sv->wires = w;
 	sv->on_idle = on_idle;
@@ -441,7 +440,7 @@ void cadre_wire_free(struct cadre_wire *w)
 	wire_finish(w);
 	kick_cancel(&w->kick);
 	wire_asks_end(w, "the wire is closed");
-	wire_laters_end(w);
+	wire_deferred_end(w);
 	wire_settlings_end(w);
 	wire_servers_release(w);
 	map_release(&w->named_servers);

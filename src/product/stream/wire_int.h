@@ -31,7 +31,7 @@ struct wire_server {
 	struct mcp_transport *transport; /* borrowed, while one is open */
 };
 
-struct wire_later;
+struct wire_deferred;
 struct wire_settling;
 
 struct cadre_wire {
@@ -56,12 +56,12 @@ struct cadre_wire {
 	unsigned queued;       /* how many */
 	struct wire_ask *asks; /* list by next */
 	uint64_t next_ask;
-	struct wire_later *laters;       /* list by next */
+	struct wire_deferred *deferred;  /* list by next */
 	struct wire_settling *settlings; /* list by next */
 	struct wire_server *servers;
 	struct map named_servers; /* set by control requests; keys in the arena */
 	struct kick kick;         /* the next message of the queue */
-	bool replay, tells_state;
+	bool replay, sends_state;
 	const char *state; /* last reported value */
 	uint64_t opened_ms;
 	uint64_t api_ms; /* API time of earlier turns */
@@ -79,8 +79,8 @@ void wire_frame_end(struct cadre_wire *w, struct json_out *out, const char *sess
 int wire_open_session(struct cadre_wire *w, struct err *err);                              /* if there is none */
 void wire_refuse(struct cadre_wire *w, const char *why);     /* the run ends with exit code 2 */
 void wire_fail_start(struct cadre_wire *w, const char *why); /* no session: an error result, and exit code 1 */
-void wire_complain(struct cadre_wire *w, const char *fmt, ...) printf_like(2, 3); /* system/informational */
-void wire_tell_state(struct cadre_wire *w, const char *state);
+void wire_warn(struct cadre_wire *w, const char *fmt, ...) printf_like(2, 3); /* system/informational */
+void wire_send_state(struct cadre_wire *w, const char *state);
 bool wire_is_idle(const struct cadre_wire *w); /* no turn, no queued message, no background agent that will notify */
 
 /* queue.c */
@@ -124,11 +124,11 @@ wire_request_fn wire_mcp_status, wire_mcp_set, wire_mcp_reconnect, wire_mcp_togg
 wire_request_fn wire_mcp_message; /* server.c */
 
 /* A request that is answered later, exactly once. No answer is sent if the client withdraws it or the wire ends. */
-struct wire_later *wire_later(const struct wire_request *r);     /* the handler returns WIRE_ANSWERED */
-void wire_later_reply(struct wire_later *l, struct str payload); /* takes l */
-void wire_later_fail(struct wire_later *l, const char *why);     /* takes l */
+struct wire_deferred *wire_deferred(const struct wire_request *r);     /* the handler returns WIRE_ANSWERED */
+void wire_deferred_reply(struct wire_deferred *l, struct str payload); /* takes l */
+void wire_deferred_fail(struct wire_deferred *l, const char *why);     /* takes l */
 void wire_withdraw(struct cadre_wire *w, const struct json *message);
-void wire_laters_end(struct cadre_wire *w);
+void wire_deferred_end(struct cadre_wire *w);
 
 /* Lists requests of a kind for a client that sends `initialize` again. */
 enum wire_ask_kind { WIRE_ASK_OTHER, WIRE_ASK_PERMISSION, WIRE_ASK_ELICITATION };
