@@ -11,7 +11,7 @@
 
 struct elicitation;
 struct file_watch;
-struct output_style;
+
 struct schema;
 struct server_approval;
 
@@ -41,8 +41,7 @@ struct cadre_session {
 	bool preloaded;                        /* the skills of that agent */
 	bool agent_reported;                   /* the notes of its start were emitted */
 	bool name_kept;                        /* the option name is on disk */
-	const struct output_style *style;      /* of the main agent (styles.h); NULL: the usual one */
-	const char *unknown_style;             /* that the settings name and that does not exist; NULL: none */
+	const char *style_name;                /* of the main agent (styles.h), whether it exists or not */
 	struct schema *schema;                 /* that its answers have to fit (schema.h); owned; NULL: none */
 	const char **roots;                    /* "file://..." of its directories, NULL-terminated */
 	struct file_watch *files;              /* that hooks watch; NULL: none */

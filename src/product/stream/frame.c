@@ -128,7 +128,7 @@ static void frame_init(struct json_out *w, const struct cadre_event *e)
 	json_close(w);
 	json_kcstr(w, "apiKeySource", key_source(s->services));
 	json_kcstr(w, "claude_code_version", CADRE_PROTOCOL_VERSION);
-	json_kcstr(w, "output_style", session_style_name(s));
+	json_kcstr(w, "output_style", s->style_name);
 	const struct catalog *r = s->tree.services->registry;
 	json_key(w, "agents");
 	json_open(w, '[');
