@@ -105,7 +105,7 @@ def show_prefers_the_exact_name(lab):
     assert ask(lab, "show", "code-reviewer")["name"] == "code-reviewer"
     assert ask(lab, "show", "claude-code-guide")["name"] == "cadre-guide"
     done = lab.cadre("agents", "show", "nobody")
-    assert done.code == 1 and done.out == "" and "there is no agent 'nobody'" in done.err, done
+    assert done.code == 1 and done.out == "" and "no such agent: nobody" in done.err, done
 
 
 def the_guide_is_shown_what_is_configured(lab):
@@ -155,7 +155,7 @@ def new_writes_a_file_without_complaints_and_never_over_another(lab):
     assert checked["loaded"] and checked["name"] == "my-helper" and checked["diagnostics"] == [], checked
     path.write_text(REVIEWER)
     again = lab.cadre("agents", "new", "my-helper")
-    assert again.code == 2 and "is there already" in again.err and path.read_text() == REVIEWER, again
+    assert again.code == 2 and "exists already" in again.err and path.read_text() == REVIEWER, again
 
 
 def a_name_never_becomes_a_path(lab):
@@ -177,7 +177,7 @@ def memory_is_copied_into_the_project(lab):
     assert (shared / "MEMORY.md").read_text() == "remember the milk\n" and (shared / "snapshot.json").exists()
     done = lab.cadre("agents", "memory", "keeper")
     assert done.code == 0 and "2 file(s)" in done.out, done
-    for name, expected in (("local", "has no user memory"), ("nobody", "there is no agent 'nobody'")):
+    for name, expected in (("local", "has no user memory"), ("nobody", "no such agent: nobody")):
         done = lab.cadre("agents", "memory", name)
         assert done.code != 0 and done.out == "" and expected in done.err, done
 

@@ -73,7 +73,7 @@ def get_shows_names_but_no_secrets_and_tells_a_refusal(lab):
     done = lab.cadre("mcp", "get", "bad")
     assert done.code == 1 and "command: expected" in done.out and done.err == "", done
     done = lab.cadre("mcp", "get", "nobody")
-    assert done.code == 1 and done.out == "" and "there is no MCP server 'nobody'" in done.err, done
+    assert done.code == 1 and done.out == "" and "no such MCP server: nobody" in done.err, done
 
 
 def an_entry_is_added_to_each_scope_and_all_other_bytes_stay(lab):
@@ -141,9 +141,9 @@ def wrong_commands_end_with_2_and_change_nothing(lab):
             (("add-json", "a", '{"url": "https://h"}'), 2, "it has a url and no type"),
             (("add-json", "a", '{"type": "sdk"}'), 2, "by a host only"),
             (("remove", "s"), 2, "with scope project and scope user: say which one with --scope"),
-            (("remove", "nobody"), 1, "there is no server 'nobody'; `cadre mcp list` lists them"),
-            (("remove", "p", "--scope", "user"), 1, "there is no server 'p' with scope user"),
-            (("nothing",), 2, "'nothing' is not known; expected list, add, add-json, get, login, remove, serve or test")):
+            (("remove", "nobody"), 1, "no such server: nobody; `cadre mcp list` lists them"),
+            (("remove", "p", "--scope", "user"), 1, "no such server: p with scope user"),
+            (("nothing",), 2, "unknown subcommand 'nothing'; expected list, add, add-json, get, login, remove, serve or test")):
         done = lab.cadre("mcp", *words)
         assert done.code == code and done.out == "" and expected in done.err, (words, done)
     assert read(state) == before

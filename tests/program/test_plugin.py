@@ -377,7 +377,7 @@ def plugins_come_as_packages_pinned_commits_but_not_from_commands(lab):
         assert ask(lab, "plugin", "install", "sub@shop")["path"].endswith("/shop/sub/0.1.0")
         for name, expected in (("gone", "git checkout"), ("short", "hexadecimal"), ("none", "npm pack none"),
                                ("path", "name of an npm package"), ("version", "a version, a range or a tag"),
-                               ("command", "program of somebody else's choice")):
+                               ("command", "program of the marketplace's choice")):
             done = lab.cadre("plugin", "install", name + "@shop")
             assert done.code in (1, 2) and expected in done.err, (name, done)
     assert not list(pathlib.Path(lab.folder).rglob("evil")), "a script ran"
@@ -403,7 +403,7 @@ def output_styles_of_a_plugin_are_offered(lab):
     assert done.code == 0 and done.err == "", done
     assert "Be another." in json.dumps(model.bodies()[0]["system"])
     done = lab.cadre("-p", "--plugin-dir", directory, "--settings", '{"outputStyle": "tool:hidden"}', "go")
-    assert "there is no output style" in done.err, done
+    assert "no such output style" in done.err, done
 
 
 def a_client_names_plugins_with_its_first_word(lab):
@@ -436,7 +436,7 @@ def a_declared_marketplace_is_added_when_it_is_needed_but_not_for_a_project_that
     settings = {"extraKnownMarketplaces": {"shop": {"source": {"source": "directory", "path": shop}}}}
     put(os.path.join(lab.work, ".claude/settings.json"), settings)
     done = lab.cadre("plugin", "install", "tool@shop")
-    assert done.code == 1 and "there is no marketplace shop" in done.err, done
+    assert done.code == 1 and "no such marketplace: shop" in done.err, done
     assert lab.cadre("trust").code == 0
     assert ask(lab, "plugin", "install", "tool@shop")["enabled"]
 
@@ -444,13 +444,13 @@ def a_declared_marketplace_is_added_when_it_is_needed_but_not_for_a_project_that
 def what_is_wrong_is_said_with_its_reason(lab):
     for words, code, expected in (
             (("install", "nowhere"), 1, "neither a path nor NAME@MARKETPLACE"),
-            (("install", "x@nowhere"), 1, "there is no marketplace nowhere"),
+            (("install", "x@nowhere"), 1, "no such marketplace: nowhere"),
             (("install", str(PLUGINS / "bad-no-name")), 2, "plugin.json:1: name: is missing"),
-            (("enable", "nobody"), 1, "there is no plugin nobody"),
-            (("uninstall", "nobody"), 1, "there is no plugin nobody"),
+            (("enable", "nobody"), 1, "no such plugin: nobody"),
+            (("uninstall", "nobody"), 1, "no such plugin: nobody"),
             (("marketplace", "add", "nowhere"), 1, "neither a directory"),
             (("marketplace", "add", lab.work), 1, "marketplace.json is missing"),
-            (("marketplace", "remove", "x"), 1, "there is no marketplace x")):
+            (("marketplace", "remove", "x"), 1, "no such marketplace: x")):
         done = lab.cadre("plugin", *words)
         assert done.code == code and expected in done.err, (words, done)
 

@@ -86,7 +86,7 @@ def a_session_that_is_at_work_is_left_alone(lab):
     run = lab.stream("--allowedTools", "Edit,Write,Bash", "--", "go", env=KEEP)
     told.line()
     done = lab.cadre("rewind", session_of(lab))
-    assert done.code == 1 and "is at work" in done.err, done
+    assert done.code == 1 and "is in use" in done.err, done
     assert pathlib.Path(lab.work, "a.txt").read_text() == "1\n"
     run.kill()
     run.wait()

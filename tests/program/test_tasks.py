@@ -180,7 +180,7 @@ def all_agents_are_stopped_together(lab):
 def who_is_meant_must_be_clear(lab):
     run = waiting(lab, TWINS, 2)
     one, two = (t["agentId"] for t in tasks(lab)[0]["tasks"])
-    for words, code, text in ((["stop", "nobody"], 1, "there is no agent 'nobody'"), (["logs", "nobody"], 1, "cadre tasks --all"),
+    for words, code, text in ((["stop", "nobody"], 1, "no such agent: nobody"), (["logs", "nobody"], 1, "cadre tasks --all"),
                               (["stop", "twin"], 2, "several agents match 'twin': %s (First twin), %s" % (one, two)),
                               (["stop", "a"], 2, "several agents match"), (["stop"], 2, "expected one agent"),
                               (["logs"], 2, "expected: cadre logs AGENT"), (["stop", "--all", "x"], 2, "expected one agent")):

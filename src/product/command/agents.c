@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * agents.c - `cadre agents`: which agents there are and what hides what, one definition with the origin of each part, what is
- * wrong with files, a first file that is not, and a memory that is shared. */
+ * agents.c - `cadre agents`: lists agents and what overrides what, shows a definition with the origin of each field, checks files,
+ * creates one, and shares an agent's memory. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -55,30 +55,17 @@ const struct cadre_command command_agents = {
 
 /* ---- list -------------------------------------------------------------------------------------------------------- */
 
-static void put_overrides(struct json_out *w, const struct catalog *r, const struct catalog_entry *winner)
-{
-	json_key(w, "overrides");
-	json_open(w, '[');
-	for (size_t i = 0; i < r->all_count; i++) {
-		if (r->all[i].hidden_by != winner)
-			continue;
-		json_open(w, '{');
-		json_kcstr(w, "source", definition_source_name(r->all[i].definition->source));
-		json_kcstr(w, "file", r->all[i].definition->file);
-		json_close(w);
-	}
-	json_close(w);
-}
-
 static void put_fact(void *data, const struct agent_fact *fact)
 {
 	json_kraw(data, fact->field, fact->json);
 }
 
-static void put_active(struct json_out *w, const struct catalog *r, const struct catalog_entry *e)
+static void list_active(struct cadre_report *report, struct json_out *w, const struct catalog *r,
+			const struct catalog_entry *e)
 {
 	const struct agent_definition *d = e->definition;
 	const struct agent_denial *denial = agent_denied(r, str_from(d->name));
+	AUTO_BUF struct buf tools = { 0 };
 
 	json_open(w, '{');
 	agent_describe(d, put_fact, w);
@@ -87,104 +74,70 @@ static void put_active(struct json_out *w, const struct catalog *r, const struct
 	json_kcstr(w, "plugin", d->plugin);
 	json_kcstr(w, "shownColor", agent_color(d));
 	json_kcstr(w, "deniedBy", denial ? denial->rule : NULL);
-	put_overrides(w, r, e);
-	json_close(w);
-}
-
-static void put_hidden(struct json_out *w, const struct catalog_entry *e)
-{
-	json_open(w, '{');
-	json_kcstr(w, "name", e->definition->name);
-	json_kcstr(w, "source", definition_source_name(e->definition->source));
-	json_kcstr(w, "file", e->definition->file);
-	json_kcstr(w, "overriddenBy", e->hidden_by ? e->hidden_by->definition->file : NULL);
-	json_close(w);
-}
-
-static void put_failed(struct json_out *w, const struct catalog_failure *f)
-{
-	json_open(w, '{');
-	json_kcstr(w, "path", f->path);
-	json_kcstr(w, "source", definition_source_name(f->source));
-	report_put_line(w, f->line);
-	json_kcstr(w, "error", f->message);
-	json_close(w);
-}
-
-static void put_list(struct buf *out, const struct catalog *r)
-{
-	struct json_out w = json_out(out);
-
-	json_open(&w, '{');
-	json_key(&w, "activeAgents");
-	json_open(&w, '[');
-	for (size_t i = 0; i < r->active_count; i++)
-		put_active(&w, r, r->active[i]);
-	json_close(&w);
-	json_key(&w, "allAgents");
-	json_open(&w, '[');
-	for (size_t i = 0; i < r->all_count; i++)
-		put_hidden(&w, &r->all[i]);
-	json_close(&w);
-	json_key(&w, "failedFiles");
-	json_open(&w, '[');
-	for (size_t i = 0; i < r->failed_count; i++)
-		put_failed(&w, &r->failed[i]);
-	json_close(&w);
-	json_kbool(&w, "pluginsOnly", r->plugins_only);
-	json_close(&w);
-}
-
-static void add_active_rows(struct cadre_report *report, const struct catalog *r)
-{
-	report_row(report, CADRE_HEAD, "NAME", "SOURCE", "MODEL", "TOOLS", NULL);
-	for (size_t i = 0; i < r->active_count; i++) {
-		const struct agent_definition *d = r->active[i]->definition;
-		const struct agent_denial *denial = agent_denied(r, str_from(d->name));
-		AUTO_BUF struct buf tools = { 0 };
-		if (denial)
-			buf_addf(&tools, "(denied by %s from %s)", denial->rule, denial->origin);
-		else
-			roster_tools(&tools, d);
-		report_row(report, denial ? CADRE_NOTE : CADRE_PLAIN, d->name, definition_source_name(d->source),
-			   d->model ? d->model : "inherit", tools.p, NULL);
-	}
-}
-
-static void add_hidden_rows(struct cadre_report *report, const struct catalog *r)
-{
-	bool first = true;
-
+	json_key(w, "overrides");
+	json_open(w, '[');
 	for (size_t i = 0; i < r->all_count; i++) {
-		const struct catalog_entry *e = &r->all[i];
-		if (!e->hidden_by)
+		if (r->all[i].hidden_by != e)
 			continue;
-		if (first)
-			report_row(report, CADRE_HEAD, "OVERRIDDEN", "SOURCE", "FILE", "BY", NULL);
-		first = false;
-		report_row(report, CADRE_PLAIN, e->definition->name, definition_source_name(e->definition->source),
-			   e->definition->file, e->hidden_by->definition->file, NULL);
+		json_open(w, '{');
+		json_kcstr(w, "source", definition_source_name(r->all[i].definition->source));
+		json_kcstr(w, "file", r->all[i].definition->file);
+		json_close(w);
 	}
+	json_close(w);
+	json_close(w);
+	if (denial)
+		buf_addf(&tools, "(denied by %s from %s)", denial->rule, denial->origin);
+	else
+		roster_tools(&tools, d);
+	report_row(report, denial ? CADRE_NOTE : CADRE_PLAIN, d->name, definition_source_name(d->source),
+		   d->model ? d->model : "inherit", tools.p, NULL);
 }
 
 static int agents_list(struct cadre_call *call)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct cadre_report *report = call->report;
+	struct json_out w = json_out(&report->json);
 	struct catalog *r;
+	bool first = true;
 	int status = app_agents(call->services, &a, &r, call->err);
 
 	if (status < 0)
 		return status;
-	put_list(&report->json, r);
-	add_active_rows(report, r);
-	add_hidden_rows(report, r);
+	json_open(&w, '{');
+	json_key(&w, "activeAgents");
+	json_open(&w, '[');
+	report_row(report, CADRE_HEAD, "NAME", "SOURCE", "MODEL", "TOOLS", NULL);
+	for (size_t i = 0; i < r->active_count; i++)
+		list_active(report, &w, r, r->active[i]);
+	json_close(&w);
+	json_key(&w, "allAgents");
+	json_open(&w, '[');
+	for (size_t i = 0; i < r->all_count; i++) {
+		const struct agent_definition *d = r->all[i].definition;
+		const char *source = definition_source_name(d->source);
+		const char *by = r->all[i].hidden_by ? r->all[i].hidden_by->definition->file : NULL;
+		json_open(&w, '{');
+		json_kcstr(&w, "name", d->name);
+		json_kcstr(&w, "source", source);
+		json_kcstr(&w, "file", d->file);
+		json_kcstr(&w, "overriddenBy", by);
+		json_close(&w);
+		if (by && first)
+			report_row(report, CADRE_HEAD, "OVERRIDDEN", "SOURCE", "FILE", "BY", NULL);
+		if (by)
+			report_row(report, CADRE_PLAIN, d->name, source, d->file, by, NULL);
+		first = first && !by;
+	}
+	json_close(&w);
 	if (r->plugins_only)
 		report_line(report, CADRE_NOTE,
 			    "Managed settings allow agents of plugins only: those of the user, the "
 			    "project and --agents are left out.");
-	for (size_t i = 0; i < r->failed_count; i++)
-		report_place(report, CADRE_BAD, r->failed[i].path, r->failed[i].line, r->failed[i].message);
+	report_failed_files(report, &w, r);
+	json_kbool(&w, "pluginsOnly", r->plugins_only);
+	json_close(&w);
 	catalog_free(r);
 	return 0;
 }
@@ -228,13 +181,20 @@ static void show_add_field(void *data, const struct agent_fact *fact)
 		   fact->text.n ? fact->text.p : "(no effect)", NULL);
 }
 
-static void put_tool_names(struct json_out *w, const char *key, const struct tool_names *names)
+static void show_tool_names(struct show *s, const char *key, const char *title, const struct tool_names *names,
+			    enum cadre_style style)
 {
-	json_key(w, key);
-	json_open(w, '[');
-	for (size_t i = 0; i < names->count; i++)
-		json_put_cstr(w, names->list[i]);
-	json_close(w);
+	AUTO_BUF struct buf text = { 0 };
+
+	json_key(&s->w, key);
+	json_open(&s->w, '[');
+	for (size_t i = 0; i < names->count; i++) {
+		json_put_cstr(&s->w, names->list[i]);
+		buf_addf(&text, "%s%s", i ? ", " : "", names->list[i]);
+	}
+	json_close(&s->w);
+	if (names->count)
+		report_row(s->report, style, title, "", text.p, NULL);
 }
 
 static void put_tool_limits(struct json_out *w, const char *key, const struct tool_limits *limits)
@@ -248,17 +208,6 @@ static void put_tool_limits(struct json_out *w, const char *key, const struct to
 		json_close(w);
 	}
 	json_close(w);
-}
-
-static void add_names_row(struct cadre_report *r, const char *title, const struct tool_names *names,
-			  enum cadre_style tone)
-{
-	AUTO_BUF struct buf text = { 0 };
-
-	for (size_t i = 0; i < names->count; i++)
-		buf_addf(&text, "%s%s", i ? ", " : "", names->list[i]);
-	if (names->count)
-		report_row(r, tone, title, "", text.p, NULL);
 }
 
 static void show_tools(struct show *s)
@@ -281,13 +230,10 @@ static void show_tools(struct show *s)
 	json_close(&s->w);
 	put_tool_limits(&s->w, "onlyWith", &choice.only);
 	put_tool_limits(&s->w, "neverWith", &choice.never);
-	put_tool_names(&s->w, "unknownTools", &choice.unknown);
-	put_tool_names(&s->w, "withheldTools", &choice.withheld);
-	put_tool_names(&s->w, "missingTools", &choice.missing);
 	report_row(s->report, CADRE_PLAIN, "tools it gets", "", text.n ? text.p : "none", NULL);
-	add_names_row(s->report, "unknown tools", &choice.unknown, CADRE_WARN);
-	add_names_row(s->report, "withheld tools", &choice.withheld, CADRE_NOTE);
-	add_names_row(s->report, "not in this session", &choice.missing, CADRE_NOTE);
+	show_tool_names(s, "unknownTools", "unknown tools", &choice.unknown, CADRE_WARN);
+	show_tool_names(s, "withheldTools", "withheld tools", &choice.withheld, CADRE_NOTE);
+	show_tool_names(s, "missingTools", "not in this session", &choice.missing, CADRE_NOTE);
 	tool_choice_release(&choice);
 	tool_set_release(&pool);
 }
@@ -298,7 +244,7 @@ static void show_model(struct show *s, const struct options *o)
 	struct model_choice choice;
 	const char *parent = o->model ? o->model : model_default();
 
-	(void)model_resolve(s->arena, parent, &parent, NULL); /* a name that nobody knows is shown as it is */
+	(void)model_resolve(s->arena, parent, &parent, NULL); /* an unknown name is shown as it is */
 	model_choose(s->arena,
 		     &(struct model_wishes){ .environment = getenv("CLAUDE_CODE_SUBAGENT_MODEL"),
 					     .definition = d->model,
@@ -317,40 +263,11 @@ static void show_model(struct show *s, const struct options *o)
 		report_row(s->report, CADRE_NOTE, "", "note", choice.note, NULL);
 }
 
-static void show_overridden(struct show *s)
-{
-	const struct catalog *r = s->registry;
-
-	json_key(&s->w, "overrides");
-	json_open(&s->w, '[');
-	for (size_t i = 0; i < r->all_count; i++) {
-		if (r->all[i].hidden_by != s->entry)
-			continue;
-		json_put_cstr(&s->w, r->all[i].definition->file);
-		report_row(s->report, CADRE_NOTE, "overrides", definition_source_name(r->all[i].definition->source),
-			   r->all[i].definition->file, NULL);
-	}
-	json_close(&s->w);
-}
-
-static void show_prompt(struct show *s)
-{
-	const struct agent_definition *d = s->entry->definition;
-	AUTO_BUF struct buf prompt = { 0 };
-
-	if (builtin_is_guide(d))
-		guide_prompt(&prompt, d, s->registry, &(struct guide_facts){ 0 });
-	else
-		buf_add(&prompt, d->prompt, d->prompt_len);
-	json_kstr(&s->w, "prompt", buf_str(&prompt));
-	report_line(s->report, CADRE_HEAD, "PROMPT");
-	report_line(s->report, CADRE_PLAIN, "%s", buf_str(&prompt).p);
-}
-
 static void write_show(struct show *s, const struct options *o)
 {
 	const struct agent_definition *d = s->entry->definition;
-
+	const struct catalog *r = s->registry;
+	AUTO_BUF struct buf prompt = { 0 };
 	report_row(s->report, CADRE_HEAD, "FIELD", "FROM", "VALUE", NULL);
 	report_row(s->report, CADRE_PLAIN, "source", definition_source_name(d->source), d->file, NULL);
 	agent_describe(d, show_add_field, s);
@@ -366,10 +283,25 @@ static void write_show(struct show *s, const struct options *o)
 	json_close(&s->w);
 	show_model(s, o);
 	show_tools(s);
-	show_overridden(s);
+	json_key(&s->w, "overrides");
+	json_open(&s->w, '[');
+	for (size_t i = 0; i < r->all_count; i++) {
+		if (r->all[i].hidden_by != s->entry)
+			continue;
+		json_put_cstr(&s->w, r->all[i].definition->file);
+		report_row(s->report, CADRE_NOTE, "overrides", definition_source_name(r->all[i].definition->source),
+			   r->all[i].definition->file, NULL);
+	}
+	json_close(&s->w);
 	report_put_diagnostics(&s->w, d->diagnostics, d->diagnostic_count);
 	report_diagnostics(s->report, d->file, d->diagnostics, d->diagnostic_count);
-	show_prompt(s);
+	if (builtin_is_guide(d))
+		guide_prompt(&prompt, d, r, &(struct guide_facts){ 0 });
+	else
+		buf_add(&prompt, d->prompt, d->prompt_len);
+	json_kstr(&s->w, "prompt", buf_str(&prompt));
+	report_line(s->report, CADRE_HEAD, "PROMPT");
+	report_line(s->report, CADRE_PLAIN, "%s", buf_str(&prompt).p);
 	json_close(&s->w);
 }
 
@@ -392,8 +324,8 @@ static int agents_show(struct cadre_call *call)
 		if (s.entry)
 			write_show(&s, &call->services->options);
 		else
-			status = err_set(call->err, ERR_NOT_FOUND,
-					 "there is no agent '%.80s'; `cadre agents` lists them", call->operands[0]);
+			status = err_set(call->err, ERR_NOT_FOUND, "no such agent: %.80s; `cadre agents` lists them",
+					 call->operands[0]);
 		catalog_free(r);
 	}
 	settings_unref(settings);
@@ -426,33 +358,29 @@ static void check_definition(struct check *k, const struct agent_definition *d)
 /* A file without a definition: it could not even be read. */
 static void check_problem(struct check *k, const char *path, unsigned line, const char *message)
 {
+	const struct diagnostic problem = { .level = DIAGNOSTIC_ERROR, .line = line, .message = message };
+
 	json_open(&k->w, '{');
 	json_kcstr(&k->w, "file", path);
 	json_kbool(&k->w, "loaded", false);
 	json_kbool(&k->w, "is_agent", false);
-	json_key(&k->w, "diagnostics");
-	json_open(&k->w, '[');
-	json_open(&k->w, '{');
-	json_kcstr(&k->w, "level", "error");
-	report_put_line(&k->w, line);
-	json_kcstr(&k->w, "message", message);
-	json_close(&k->w);
-	json_close(&k->w);
+	report_put_diagnostics(&k->w, &problem, 1);
 	json_close(&k->w);
 	report_line(k->report, CADRE_BAD, "%s: %s", path, message);
 	k->refused++;
 }
 
-static void check_fd(struct check *k, const char *path, int fd)
+static void check_file(struct check *k, const char *path, int dir, const char *name)
 {
+	AUTO_CLOSE int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf text = { 0 };
 	struct err err = { 0 };
 	const char *slash = strrchr(path, '/');
 	struct str stem = str_from(slash ? slash + 1 : path);
 
-	if (file_read_fd(fd, LARGEST_FILE, &text, &err) < 0) {
-		check_problem(k, path, 0, err.text);
+	if (fd < 0 || file_read_fd(fd, LARGEST_FILE, &text, &err) < 0) {
+		check_problem(k, path, 0, fd < 0 ? strerror(errno) : err.text);
 		return;
 	}
 	if (str_ends(stem, STR(".md")))
@@ -462,14 +390,9 @@ static void check_fd(struct check *k, const char *path, int fd)
 	agent_unref(d);
 }
 
-static void check_file(struct check *k, const char *path, int dir, const char *name)
+static void check_on_problem(void *data, const char *path, const char *message)
 {
-	AUTO_CLOSE int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-
-	if (fd < 0)
-		check_problem(k, path, 0, strerror(errno));
-	else
-		check_fd(k, path, fd);
+	check_problem(data, path, 0, message);
 }
 
 static void check_on_file(void *data, const struct tree_file *file)
@@ -477,35 +400,7 @@ static void check_on_file(void *data, const struct tree_file *file)
 	check_file(data, file->path, file->dir, file->name);
 }
 
-static void check_on_problem(void *data, const char *path, const char *message)
-{
-	check_problem(data, path, 0, message);
-}
-
-static int check_path(struct check *k, const char *path, struct err *err)
-{
-	struct stat st;
-
-	if (stat(path, &st) < 0)
-		return err_set(err, ERR_USAGE, "%s: %m", path);
-	if (S_ISDIR(st.st_mode))
-		tree_walk(&(struct tree_walk){ .on_file = check_on_file, .on_problem = check_on_problem, .data = k },
-			  path);
-	else if (S_ISREG(st.st_mode))
-		check_file(k, path, AT_FDCWD, path);
-	else
-		return err_set(err, ERR_USAGE, "%s: neither a file nor a directory", path);
-	return 0;
-}
-
-static bool has_definition(const struct catalog *r, const char *path)
-{
-	for (size_t i = 0; i < r->looked_at_count; i++)
-		if (!strcmp(r->looked_at[i]->file, path))
-			return true;
-	return false;
-}
-
+/* All files of the places that agents are read from */
 static int check_places(struct check *k, struct services *sv, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -517,9 +412,13 @@ static int check_places(struct check *k, struct services *sv, struct err *err)
 	for (size_t i = 0; i < r->looked_at_count; i++)
 		if (r->looked_at[i]->source != SOURCE_BUILT_IN)
 			check_definition(k, (const struct agent_definition *)r->looked_at[i]);
-	for (size_t i = 0; i < r->failed_count; i++)
-		if (!has_definition(r, r->failed[i].path))
+	for (size_t i = 0; i < r->failed_count; i++) {
+		size_t n = 0;
+		while (n < r->looked_at_count && strcmp(r->looked_at[n]->file, r->failed[i].path) != 0)
+			n++;
+		if (n == r->looked_at_count)
 			check_problem(k, r->failed[i].path, r->failed[i].line, r->failed[i].message);
+	}
 	for (size_t i = 0; i < r->all_count; i++)
 		if (r->all[i].hidden_by && r->all[i].hidden_by->place == r->all[i].place)
 			report_line(k->report, CADRE_WARN, "%s: not used: %s in the same place is an agent '%s' too",
@@ -532,11 +431,24 @@ static int check_places(struct check *k, struct services *sv, struct err *err)
 static int agents_check(struct cadre_call *call)
 {
 	struct check k = { .report = call->report, .w = json_out(&call->report->json) };
+	struct stat st;
 	int status = 0;
 
 	json_open(&k.w, '[');
-	for (size_t i = 0; status == 0 && i < call->count; i++)
-		status = check_path(&k, call->operands[i], call->err);
+	for (size_t i = 0; status == 0 && i < call->count; i++) {
+		const char *path = call->operands[i];
+		if (stat(path, &st) < 0)
+			status = err_set(call->err, ERR_USAGE, "%s: %m", path);
+		else if (S_ISDIR(st.st_mode))
+			tree_walk(&(struct tree_walk){ .on_file = check_on_file,
+						       .on_problem = check_on_problem,
+						       .data = &k },
+				  path);
+		else if (S_ISREG(st.st_mode))
+			check_file(&k, path, AT_FDCWD, path);
+		else
+			status = err_set(call->err, ERR_USAGE, "%s: neither a file nor a directory", path);
+	}
 	if (!call->count)
 		status = check_places(&k, call->services, call->err);
 	json_close(&k.w);
@@ -563,9 +475,8 @@ static int agents_memory(struct cadre_call *call)
 	const char *root = git_root(&a, cwd);
 	places.project_dir = root ? root : cwd;
 	const struct catalog_entry *entry = agent_registry_find(r, str_from(name));
-	int status =
-		entry ? agent_memory_save_snapshot(entry->definition, &places, &files, call->err)
-		      : err_set(call->err, ERR_NOT_FOUND, "there is no agent '%.80s'; `cadre agents` lists them", name);
+	int status = entry ? agent_memory_save_snapshot(entry->definition, &places, &files, call->err)
+			   : err_set(call->err, ERR_NOT_FOUND, "no such agent: %.80s; `cadre agents` lists them", name);
 	if (status == 0) {
 		struct json_out w = json_out(&call->report->json);
 		json_open(&w, '{');
@@ -582,34 +493,9 @@ static int agents_memory(struct cadre_call *call)
 
 /* ---- new --------------------------------------------------------------------------------------------------------- */
 
-/* It becomes a file's name and a type that people write in calls and rules. */
-static bool is_good_name(struct str name)
-{
-	for (size_t i = 0; i < name.n; i++) {
-		char c = name.p[i];
-		bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-		if (!letter && (i == 0 || (c != '-' && c != '_')))
-			return false;
-	}
-	return name.n > 0 && name.n <= LONGEST_NAME;
-}
-
-static int write_new(const char *path, struct str text, struct err *err)
-{
-	int status = file_make_parents(path, err);
-
-	if (status < 0)
-		return status;
-	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	if (fd < 0 && errno == EEXIST)
-		return err_set(err, ERR_USAGE, "%s is there already", path);
-	if (fd < 0 || write(fd, text.p, text.n) != (ssize_t)text.n)
-		return err_set(err, ERR_IO, "cannot write %s: %m", path);
-	return 0;
-}
-
 static int agents_new(struct cadre_call *call)
 {
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf text = { 0 };
 	const char *name = call->operands[0];
@@ -619,7 +505,8 @@ static int agents_new(struct cadre_call *call)
 
 	if (status < 0)
 		return status;
-	if (!is_good_name(str_from(name)))
+	/* It becomes the name of a file, and a type in calls and rules. */
+	if (!name[0] || strlen(name) > LONGEST_NAME || name[strspn(name, letters)] || char_in(name[0], "-_"))
 		return err_set(call->err, ERR_USAGE,
 			       "'%.80s' cannot be the name of an agent: expected letters, digits, "
 			       "'-' and '_', %d at most, the first a letter or digit",
@@ -627,9 +514,14 @@ static int agents_new(struct cadre_call *call)
 	const char *path = arena_printf(&a, "%s/.claude/agents/%s.md", sources.cwd, name);
 	buf_add(&text, agent_template_text, (size_t)(gap - agent_template_text));
 	buf_addf(&text, "%s%s", name, gap + strlen("NAME"));
-	status = write_new(path, buf_str(&text), call->err);
+	status = file_make_parents(path, call->err);
 	if (status < 0)
 		return status;
+	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	if (fd < 0 && errno == EEXIST)
+		return err_set(call->err, ERR_USAGE, "%s exists already", path);
+	if (fd < 0 || write(fd, text.p, text.n) != (ssize_t)text.n)
+		return err_set(call->err, ERR_IO, "cannot write %s: %m", path);
 	struct json_out w = json_out(&call->report->json);
 	json_open(&w, '{');
 	json_kcstr(&w, "name", name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * command.c - one entry for all subcommands: finds the command and its word, reads the options, checks the number of operands, and
- * hands out the report. */
+ * command.c - the entry of all subcommands: finds the command and its word, reads the options, checks the number of operands, and
+ * returns the report. */
 #include "product/command/command.h"
 
 static const struct cadre_command *const command_table[] = {
@@ -21,9 +21,9 @@ const struct cadre_command *cadre_command_next(const struct cadre_command *befor
 	return *at ? at[1] : NULL;
 }
 
-/* ---- which word is meant ----------------------------------------------------------------------------------------- */
+/* ---- the word ---------------------------------------------------------------------------------------------------- */
 
-/* How many of the call's words the name of a row takes; -1: they are others. */
+/* How many of the call's words the name of a row takes; -1: it does not match. */
 static int count_matching(const struct args *args, const char *name)
 {
 	struct str rest = str_from(name);
@@ -38,7 +38,7 @@ static int count_matching(const struct args *args, const char *name)
 	return n;
 }
 
-/* What could follow the words of a row: "cadre plugin marketplace: 'x' is not known; expected list, add, remove or update" */
+/* "cadre plugin marketplace: unknown subcommand 'x'; expected list, add, remove or update" */
 static int fail_unknown_word(struct cadre_call *call, const char *above, const char *word)
 {
 	AUTO_BUF struct buf names = { 0 };
@@ -53,29 +53,9 @@ static int fail_unknown_word(struct cadre_call *call, const char *above, const c
 			buf_addf(&names, "%s%s", names.n ? ", " : "", last);
 		last = w->name + skipped;
 	}
-	return err_set(call->err, ERR_USAGE, "cadre %s%s%s: '%.60s' is not known; expected %s%s%s", call->command->name,
-		       above[0] ? " " : "", above, word, buf_str(&names).p, names.n ? " or " : "", last);
-}
-
-static bool has_words_below(const struct cadre_command *command, const char *above)
-{
-	for (const struct cadre_command_word *w = command->words; w->name; w++)
-		if (str_starts(str_from(w->name), str_from(above)) && w->name[strlen(above)] == ' ')
-			return true;
-	return false;
-}
-
-/* The least and the most that "NAME [PATH...]" allows. */
-static void count_operands(const char *operands, size_t *ret_least, size_t *ret_most)
-{
-	*ret_least = *ret_most = 0;
-	for (struct str rest = str_from(operands); rest.n;) {
-		struct str one = str_cut(&rest, ' ');
-		if (str_is(one, "--"))
-			continue;
-		*ret_least += one.p[0] != '[';
-		*ret_most = str_has(one, STR("...")) ? SIZE_MAX : *ret_most + (*ret_most != SIZE_MAX);
-	}
+	return err_set(call->err, ERR_USAGE, "cadre %s%s%s: unknown subcommand '%.60s'; expected %s%s%s",
+		       call->command->name, above[0] ? " " : "", above, word, buf_str(&names).p, names.n ? " or " : "",
+		       last);
 }
 
 int command_fail_usage(struct cadre_call *call, const char *usage)
@@ -91,8 +71,8 @@ static int find_word(struct cadre_call *call)
 {
 	const struct args *args = &call->args;
 	int taken = 0;
-	size_t least, most;
-
+	size_t least = 0, most = 0;
+	bool has_below = false;
 	call->word = NULL;
 	for (const struct cadre_command_word *w = call->command->words; w->name; w++) {
 		int n = count_matching(args, w->name);
@@ -107,11 +87,21 @@ static int find_word(struct cadre_call *call)
 		call->word = call->command->words;
 	call->operands = args->words + taken;
 	call->count = args->word_count - (size_t)taken;
-	count_operands(call->word->operands, &least, &most);
+	for (struct str rest = str_from(call->word->operands); rest.n;) { /* such as "NAME [PATH...]" */
+		struct str one = str_cut(&rest, ' ');
+		if (str_is(one, "--"))
+			continue;
+		least += one.p[0] != '[';
+		most = str_has(one, STR("...")) ? SIZE_MAX : most + (most != SIZE_MAX);
+	}
 	if (call->count >= least && call->count <= most)
 		return 0;
-	if (call->count && call->word->name[0] && has_words_below(call->command, call->word->name))
-		return fail_unknown_word(call, call->word->name, call->operands[0]);
+	const char *name = call->word->name;
+	for (const struct cadre_command_word *w = call->command->words; w->name; w++)
+		has_below =
+			has_below || (str_starts(str_from(w->name), str_from(name)) && w->name[strlen(name)] == ' ');
+	if (call->count && name[0] && has_below)
+		return fail_unknown_word(call, name, call->operands[0]);
 	return command_fail_usage(call, call->word->operands);
 }
 
@@ -127,7 +117,7 @@ static int read_call(struct cadre_call *call, int argc, const char *const *argv)
 		if (!strcmp(command_table[i]->name, argv[0]))
 			call->command = command_table[i];
 	if (!call->command)
-		return err_set(call->err, ERR_USAGE, "there is no command '%.60s'", argv[0]);
+		return err_set(call->err, ERR_USAGE, "unknown command '%.60s'", argv[0]);
 	while (call->command->options[count].name)
 		count++;
 	options = xcalloc(count + 1, sizeof *options);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * command.h - the subcommands behind cadre_command(). docs/internals/command.md tells the life of a call, command_list.h how to add
+ * command.h - the subcommands behind cadre_command(). docs/internals/command.md has the life of a call, command_list.h how to add
  * a command. */
 #pragma once
 #include "lib/args/args.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * config.c - `cadre config`: the settings that hold, one key with what every layer says about it, and the keys that are known. */
+ * config.c - `cadre config`: lists settings, explains a key layer by layer, and lists the known keys. */
 #include "product/command/command.h"
 #include "lib/io/file.h"
 #include "config/settings/settings_key.h"
@@ -50,13 +50,6 @@ static void put_origin(struct json_out *w, const struct settings_origin *origin)
 	report_put_line(w, origin->line);
 }
 
-static void add_origin(struct buf *out, const struct settings_origin *origin)
-{
-	buf_addstr(out, origin->file);
-	if (origin->line)
-		buf_addf(out, ":%u", origin->line);
-}
-
 /* ---- list -------------------------------------------------------------------------------------------------------- */
 
 struct list {
@@ -70,16 +63,6 @@ static void count_joined(void *data, const struct settings_view *view)
 	*(size_t *)data += view->effect == EFFECT_JOINS;
 }
 
-/* A name with a dot is not found by its path. */
-static void list_odd(struct list *l, const char *path, const struct json *value)
-{
-	json_open(&l->w, '{');
-	json_kcstr(&l->w, "key", path);
-	json_kraw(&l->w, "value", json_raw(value));
-	json_close(&l->w);
-	report_row(l->report, CADRE_NOTE, path, "", "(not a path)", "", NULL);
-}
-
 static void list_setting(void *data, const char *path, const struct setting_key *key, const struct json *value)
 {
 	struct list *l = data;
@@ -88,17 +71,19 @@ static void list_setting(void *data, const char *path, const struct setting_key 
 	AUTO_BUF struct buf from = { 0 };
 	AUTO_BUF struct buf text = { 0 };
 
-	if (settings_get(l->settings, path, &origin) != value) {
-		list_odd(l, path, value);
-		return;
-	}
-	settings_explain(l->settings, path, count_joined, &more);
+	bool is_path = settings_get(l->settings, path, &origin) == value; /* not for a name with a dot */
 	json_open(&l->w, '{');
 	json_kcstr(&l->w, "key", path);
 	json_kraw(&l->w, "value", json_raw(value));
-	put_origin(&l->w, &origin);
+	if (is_path)
+		put_origin(&l->w, &origin);
 	json_close(&l->w);
-	add_origin(&from, &origin);
+	if (!is_path) {
+		report_row(l->report, CADRE_NOTE, path, "", "(not a path)", "", NULL);
+		return;
+	}
+	settings_explain(l->settings, path, count_joined, &more);
+	report_add_place(&from, origin.file, origin.line);
 	if (more)
 		buf_addf(&from, " and %zu more", more - 1);
 	buf_add(&text, json_raw(value).p, json_raw(value).n);
@@ -119,25 +104,11 @@ static void list_file(void *data, const struct settings_view *view)
 		   there ? "read" : "not there", view->origin.file, NULL);
 }
 
-static void list_notes(struct list *l)
-{
-	size_t count;
-	const struct settings_note *notes = settings_notes(l->settings, &count);
-
-	for (size_t i = 0; i < count; i++) {
-		const struct settings_origin *at = &notes[i].origin;
-		json_open(&l->w, '{');
-		put_origin(&l->w, at);
-		json_kcstr(&l->w, "message", notes[i].message);
-		json_close(&l->w);
-		report_line(l->report, CADRE_WARN, "%s:%u:%u: %s", at->file, at->line, at->column, notes[i].message);
-	}
-}
-
 static int config_list(struct cadre_call *call)
 {
 	struct list l = { .report = call->report, .w = json_out(&call->report->json) };
 	struct settings *s;
+	size_t count;
 	int status = app_settings(call->services, &s, call->err);
 
 	if (status < 0)
@@ -156,7 +127,15 @@ static int config_list(struct cadre_call *call)
 	json_close(&l.w);
 	json_key(&l.w, "notes");
 	json_open(&l.w, '[');
-	list_notes(&l);
+	const struct settings_note *notes = settings_notes(s, &count);
+	for (size_t i = 0; i < count; i++) {
+		const struct settings_origin *at = &notes[i].origin;
+		json_open(&l.w, '{');
+		put_origin(&l.w, at);
+		json_kcstr(&l.w, "message", notes[i].message);
+		json_close(&l.w);
+		report_line(l.report, CADRE_WARN, "%s:%u:%u: %s", at->file, at->line, at->column, notes[i].message);
+	}
 	json_close(&l.w);
 	json_close(&l.w);
 	settings_unref(s);
@@ -164,22 +143,6 @@ static int config_list(struct cadre_call *call)
 }
 
 /* ---- keys -------------------------------------------------------------------------------------------------------- */
-
-static void put_key(struct json_out *w, const struct setting_key *key, const char *expected)
-{
-	json_open(w, '{');
-	json_kcstr(w, "key", key->path);
-	json_kcstr(w, "expected", expected);
-	json_kraw(w, "default", key->fallback ? str_from(key->fallback) : STR("null"));
-	json_kbool(w, "effect", !(key->flags & SETTING_NO_EFFECT));
-	json_kbool(w, "managedOnly", key->flags & SETTING_MANAGED);
-	json_kcstr(w, "untrusted",
-		   key->flags & SETTING_ANYONE        ? "counts"
-		   : key->flags & SETTING_IF_NARROWER ? "narrows"
-						      : "held");
-	json_kcstr(w, "summary", key->summary);
-	json_close(w);
-}
 
 static int config_keys(struct cadre_call *call)
 {
@@ -189,12 +152,23 @@ static int config_keys(struct cadre_call *call)
 	report_row(call->report, CADRE_HEAD, "KEY", "DEFAULT", "MEANING", NULL);
 	for (size_t i = 0; i < setting_count; i++) {
 		const struct setting_key *key = &setting_table[i];
-		AUTO_BUF struct buf expected = { 0 };
-		setting_expected(&expected, key);
-		put_key(&w, key, expected.p);
+		const char *untrusted = key->flags & SETTING_ANYONE        ? "counts"
+					: key->flags & SETTING_IF_NARROWER ? "narrows"
+									   : "held";
 		bool inert = key->flags & SETTING_NO_EFFECT;
+		AUTO_BUF struct buf expected = { 0 };
 		AUTO_BUF struct buf meaning = { 0 };
+		setting_expected(&expected, key);
 		buf_addf(&meaning, "%s%s", inert ? "no effect: " : "", key->summary);
+		json_open(&w, '{');
+		json_kcstr(&w, "key", key->path);
+		json_kcstr(&w, "expected", expected.p);
+		json_kraw(&w, "default", key->fallback ? str_from(key->fallback) : STR("null"));
+		json_kbool(&w, "effect", !inert);
+		json_kbool(&w, "managedOnly", key->flags & SETTING_MANAGED);
+		json_kcstr(&w, "untrusted", untrusted);
+		json_kcstr(&w, "summary", key->summary);
+		json_close(&w);
 		report_row(call->report, inert ? CADRE_NOTE : CADRE_PLAIN, key->path,
 			   key->fallback ? key->fallback : "", meaning.p, NULL);
 	}
@@ -212,55 +186,31 @@ static const char *const effects[] = {
 	[EFFECT_WINS] = "wins",
 };
 
-static int fail_unknown_key(const char *name, struct err *err)
-{
-	const struct setting_key *near = setting_nearest(str_from(name));
-
-	if (near)
-		return err_set(err, ERR_NOT_FOUND, "there is no setting '%.80s' (did you mean %s?)", name, near->path);
-	return err_set(err, ERR_NOT_FOUND, "there is no setting '%.80s' (cadre config keys lists them)", name);
-}
-
-/* A key that is neither known nor set. */
-static bool is_no_setting(const struct settings *s, const char *name)
-{
-	struct str path = str_from(name);
-
-	return !settings_get(s, name, NULL) && !setting_at_or_above(path) && !setting_is_group(path);
-}
-
 /* ---- get --------------------------------------------------------------------------------------------------------- */
 
-static void write_get(struct cadre_report *report, const struct settings *s, const char *name, const struct json *value,
-		      const char *fallback)
+static int get_value(const struct settings *s, const char *name, struct cadre_report *report, struct err *err)
 {
 	AUTO_ARENA struct arena scratch = { 0 };
-	struct json_out w = json_out(&report->json);
+	const struct setting_key *key = setting_find(str_from(name));
 	struct settings_origin origin;
-	struct str raw = value ? json_raw(value) : str_from(fallback);
-	struct str text = json_is(value, JSON_STRING) ? json_str(value, &scratch) : raw;
+	const struct json *value = settings_get(s, name, &origin);
+	struct json_out w = json_out(&report->json);
 
+	if (!value && !(key && key->fallback))
+		return err_set(err, ERR_NOT_FOUND, "%.80s is not set", name);
+	struct str raw = value ? json_raw(value) : str_from(key->fallback);
+	struct str text = json_is(value, JSON_STRING) ? json_str(value, &scratch) : raw;
 	if (!value && raw.n > 1 && raw.p[0] == '"')
 		text = (struct str){ raw.p + 1, raw.n - 2 };
 	json_open(&w, '{');
 	json_kcstr(&w, "key", name);
 	json_kraw(&w, "value", raw);
-	if (settings_get(s, name, &origin))
+	if (value)
 		put_origin(&w, &origin);
 	else
 		json_kcstr(&w, "layer", "default");
 	json_close(&w);
 	report_line(report, CADRE_PLAIN, STR_FMT, STR_ARG(text));
-}
-
-static int get_value(const struct settings *s, const char *name, struct cadre_report *report, struct err *err)
-{
-	const struct setting_key *key = setting_find(str_from(name));
-	const struct json *value = settings_get(s, name, NULL);
-
-	if (!value && !(key && key->fallback))
-		return err_set(err, ERR_NOT_FOUND, "%.80s is not set", name);
-	write_get(report, s, name, value, key ? key->fallback : NULL);
 	return 0;
 }
 
@@ -284,7 +234,7 @@ static void explain_view(void *data, const struct settings_view *view)
 	json_kcstr(&e->w, "effect", view->effect == EFFECT_SILENT ? "silent" : effects[view->effect]);
 	json_kcstr(&e->w, "why", view->why);
 	json_close(&e->w);
-	add_origin(&from, &view->origin);
+	report_add_place(&from, view->origin.file, view->origin.line);
 	buf_add(&text, raw.p, raw.n);
 	if (view->why)
 		buf_addf(&text, " (%s)", view->why);
@@ -295,31 +245,24 @@ static void explain_view(void *data, const struct settings_view *view)
 		   settings_layer_name(view->origin.layer), effects[view->effect], from.p, buf_str(&text).p, NULL);
 }
 
-static void explain_unknown(struct cadre_report *report, const char *name)
-{
-	const struct setting_key *map = setting_at_or_above(str_from(name));
-
-	if (map)
-		report_line(report, CADRE_PLAIN, "%s, part of %s: %s", name, map->path, map->summary);
-	else if (setting_is_group(str_from(name)))
-		report_line(report, CADRE_PLAIN, "%s: a group of settings", name);
-	else
-		report_line(report, CADRE_WARN, "%s: not a setting that is known here; it has no effect", name);
-}
-
 static void explain_key(struct explain *e, const char *name, const struct setting_key *key)
 {
 	AUTO_BUF struct buf expected = { 0 };
+	const struct setting_key *map = setting_at_or_above(str_from(name));
 
 	json_kcstr(&e->w, "key", name);
-	json_kbool(&e->w, "known", setting_at_or_above(str_from(name)) || setting_is_group(str_from(name)));
+	json_kbool(&e->w, "known", map || setting_is_group(str_from(name)));
 	json_kbool(&e->w, "effect", !key || !(key->flags & SETTING_NO_EFFECT));
 	json_kcstr(&e->w, "summary", key ? key->summary : NULL);
 	json_kraw(&e->w, "default", key && key->fallback ? str_from(key->fallback) : STR("null"));
-	if (!key) {
-		explain_unknown(e->report, name);
+	if (!key && map)
+		report_line(e->report, CADRE_PLAIN, "%s, part of %s: %s", name, map->path, map->summary);
+	else if (!key && setting_is_group(str_from(name)))
+		report_line(e->report, CADRE_PLAIN, "%s: a group of settings", name);
+	else if (!key)
+		report_line(e->report, CADRE_WARN, "%s: not a setting that is known here; it has no effect", name);
+	if (!key)
 		return;
-	}
 	setting_expected(&expected, key);
 	report_line(e->report, CADRE_PLAIN, "%s: %s", key->path, key->summary);
 	report_line(e->report, CADRE_NOTE, "expects %s%s%s", expected.p, key->fallback ? "; default " : "",
@@ -364,15 +307,22 @@ static int explain_layers(const struct settings *s, const char *name, struct cad
 static int with_key(struct cadre_call *call,
 		    int (*fn)(const struct settings *s, const char *key, struct cadre_report *report, struct err *err))
 {
+	const char *name = call->operands[0];
+	struct str path = str_from(name);
 	struct settings *s;
 	int status = app_settings(call->services, &s, call->err);
 
 	if (status < 0)
 		return status;
-	if (is_no_setting(s, call->operands[0]))
-		status = fail_unknown_key(call->operands[0], call->err);
+	const struct setting_key *near = setting_nearest(path);
+	if (settings_get(s, name, NULL) || setting_at_or_above(path) || setting_is_group(path))
+		status = fn(s, name, call->report, call->err);
+	else if (near)
+		status = err_set(call->err, ERR_NOT_FOUND, "no such setting: %.80s (did you mean %s?)", name,
+				 near->path);
 	else
-		status = fn(s, call->operands[0], call->report, call->err);
+		status = err_set(call->err, ERR_NOT_FOUND, "no such setting: %.80s (cadre config keys lists them)",
+				 name);
 	settings_unref(s);
 	return status;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * logs.c - `cadre logs`: the transcript of a child, as it is or as it grows. A follower waits for the file to change; it looks
- * at the process only when nothing has changed for a while, because one that was killed changes nothing any more. */
+ * logs.c - `cadre logs`: the transcript of a child, as it is or as it grows. A follower waits for the file to change; it checks the
+ * process only when nothing has changed for a while, because a killed process writes no end. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -36,9 +36,9 @@ const struct cadre_command command_logs = {
 	.settings = (const char *const[]){ NULL },
 };
 
-/* ---- what a line says --------------------------------------------------------------------------------------------- */
+/* ---- a line for people -------------------------------------------------------------------------------------------- */
 
-/* At most so many lines and bytes, each behind indent; says how much is left out. */
+/* At most so many lines and bytes, each behind indent, and how much is left out. */
 static void add_cut(struct buf *out, struct str text, size_t limit, unsigned lines, const char *indent)
 {
 	struct str rest = utf8_cut(str_trim(text), limit);
@@ -57,7 +57,7 @@ static void add_cut(struct buf *out, struct str text, size_t limit, unsigned lin
 	}
 }
 
-/* When a line was written, in local time, the day too if whole; "" if it does not say so. */
+/* When a line was written, in local time, the day too if whole; "" without a timestamp. */
 static void line_time(const struct json *root, bool whole, char out[TIME_SIZE])
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -84,16 +84,6 @@ static void add_said(struct cadre_report *piece, const struct json *root, const 
 	report_line(piece, CADRE_PLAIN, STR_FMT, STR_ARG(text));
 }
 
-static void add_thought(struct cadre_report *piece, struct str text)
-{
-	AUTO_BUF struct buf b = { 0 };
-
-	if (!str_trim(text).n)
-		return;
-	add_cut(&b, text, THOUGHT_LIMIT, RESULT_LINES, "  ");
-	report_line(piece, CADRE_NOTE, "%s", b.p);
-}
-
 /* The first text of the input says the most: a path, a command, a pattern. */
 static void add_call(struct cadre_report *piece, const struct json *root, const struct json *block, struct arena *a)
 {
@@ -110,48 +100,28 @@ static void add_call(struct cadre_report *piece, const struct json *root, const 
 		    STR_ARG(json_str(json_get(block, "name"), a)), STR_ARG(line), line.n < text.n ? " ..." : "");
 }
 
-static struct str result_text(const struct json *content, struct arena *a)
-{
-	for (const struct json *b = json_is(content, JSON_ARRAY) ? json_first(content) : NULL; b;
-	     b = json_next(content, b))
-		if (json_str_is(json_get(b, "type"), "text"))
-			return json_str(json_get(b, "text"), a);
-	return json_str(content, a);
-}
-
-static void add_result(struct cadre_report *piece, const struct json *block, struct arena *a)
-{
-	struct str text = result_text(json_get(block, "content"), a);
-	AUTO_BUF struct buf b = { 0 };
-
-	add_cut(&b, text, RESULT_LIMIT, RESULT_LINES, "  | ");
-	report_line(piece, json_bool(json_get(block, "is_error")) ? CADRE_BAD : CADRE_NOTE, "%s", buf_str(&b).p);
-}
-
 static void add_line_block(struct cadre_report *piece, const struct json *root, const char *who,
 			   const struct json *block, struct arena *a)
 {
-	const struct json *type = json_get(block, "type");
+	const struct json *type = json_get(block, "type"), *content = json_get(block, "content");
+	struct str thought = json_str(json_get(block, "thinking"), a), result = json_str(content, a);
+	AUTO_BUF struct buf b = { 0 };
 
-	if (json_str_is(type, "text"))
+	if (json_str_is(type, "text")) {
 		add_said(piece, root, who, json_str(json_get(block, "text"), a));
-	else if (json_str_is(type, "thinking"))
-		add_thought(piece, json_str(json_get(block, "thinking"), a));
-	else if (json_str_is(type, "tool_use"))
+	} else if (json_str_is(type, "thinking") && str_trim(thought).n) {
+		add_cut(&b, thought, THOUGHT_LIMIT, RESULT_LINES, "  ");
+		report_line(piece, CADRE_NOTE, "%s", b.p);
+	} else if (json_str_is(type, "tool_use")) {
 		add_call(piece, root, block, a);
-	else if (json_str_is(type, "tool_result"))
-		add_result(piece, block, a);
-}
-
-static void add_line_message(struct cadre_report *piece, const char *who, const struct json *root, struct arena *a)
-{
-	const struct json *content = json_get(json_get(root, "message"), "content");
-
-	if (json_is(content, JSON_STRING))
-		add_said(piece, root, who, json_str(content, a));
-	for (const struct json *b = json_is(content, JSON_ARRAY) ? json_first(content) : NULL; b;
-	     b = json_next(content, b))
-		add_line_block(piece, root, who, b, a);
+	} else if (json_str_is(type, "tool_result")) {
+		const struct json *part = json_is(content, JSON_ARRAY) ? json_first(content) : NULL;
+		while (part && !json_str_is(json_get(part, "type"), "text"))
+			part = json_next(content, part);
+		add_cut(&b, part ? json_str(json_get(part, "text"), a) : result, RESULT_LIMIT, RESULT_LINES, "  | ");
+		report_line(piece, json_bool(json_get(block, "is_error")) ? CADRE_BAD : CADRE_NOTE, "%s",
+			    buf_str(&b).p);
+	}
 }
 
 static void add_end(struct cadre_report *piece, const struct json *root, struct arena *a)
@@ -178,21 +148,24 @@ void logs_line(struct cadre_report *piece, struct str line, bool *ret_end)
 
 	if (json_parse(&reader, line.p, line.n, &root, NULL) < 0)
 		return;
-	const struct json *type = json_get(root, "type");
-	if (json_str_is(type, "agent-end")) {
-		*ret_end = true;
+	const struct json *type = json_get(root, "type"), *origin = json_get(root, "origin");
+	bool of_user = json_str_is(type, "user");
+	*ret_end = json_str_is(type, "agent-end");
+	if (*ret_end)
 		add_end(piece, root, &a);
-		return;
-	}
-	*ret_end = false;
 	if (json_str_is(type, "fork-origin"))
-		report_line(piece, CADRE_NOTE, "(goes on from the conversation of its parent)");
-	else if (json_str_is(type, "user") && json_bool(json_get(root, "isMeta")) && !json_get(root, "origin"))
+		report_line(piece, CADRE_NOTE, "(continues the conversation of its parent)");
+	if (!of_user && !json_str_is(type, "assistant"))
+		return;
+	if (of_user && json_bool(json_get(root, "isMeta")) && !origin)
 		return; /* the environment and instructions, the same for all */
-	else if (json_str_is(type, "user"))
-		add_line_message(piece, json_get(root, "origin") ? "notification" : "user", root, &a);
-	else if (json_str_is(type, "assistant"))
-		add_line_message(piece, "assistant", root, &a);
+	const char *who = !of_user ? "assistant" : origin ? "notification" : "user";
+	const struct json *content = json_get(json_get(root, "message"), "content");
+	if (json_is(content, JSON_STRING))
+		add_said(piece, root, who, json_str(content, &a));
+	for (const struct json *b = json_is(content, JSON_ARRAY) ? json_first(content) : NULL; b;
+	     b = json_next(content, b))
+		add_line_block(piece, root, who, b, &a);
 }
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
@@ -200,13 +173,13 @@ void logs_line(struct cadre_report *piece, struct str line, bool *ret_end)
 struct logs {
 	int fd;
 	struct buf in; /* a line that is not whole yet */
-	bool ended;    /* the last line says so */
-	bool stopped;  /* the host has had enough */
+	bool ended;    /* the last line is the end of the agent */
+	bool stopped;  /* the host wants no more */
 	struct cadre_call *call;
 	struct json_out w; /* of the report, if the host does not take pieces */
 };
 
-static void give_line(struct logs *l, struct str line)
+static void report_log_line(struct logs *l, struct str line)
 {
 	struct cadre_call *call = l->call;
 
@@ -222,25 +195,10 @@ static void give_line(struct logs *l, struct str line)
 	cadre_report_free(piece);
 }
 
-static void give_lines(struct logs *l)
+static int read_log(struct logs *l, struct err *err)
 {
-	size_t at = 0;
-
 	while (!l->stopped) {
-		const char *end = at < l->in.n ? memchr(l->in.p + at, '\n', l->in.n - at) : NULL;
-		if (!end)
-			break;
-		struct str line = { l->in.p + at, (size_t)(end - l->in.p) - at };
-		at += line.n + 1;
-		if (line.n)
-			give_line(l, line);
-	}
-	buf_drop(&l->in, at);
-}
-
-static int read_on(struct logs *l, struct err *err)
-{
-	for (;;) {
+		size_t at = 0;
 		buf_reserve(&l->in, CHUNK);
 		ssize_t n = read(l->fd, l->in.p + l->in.n, CHUNK);
 		if (n < 0 && errno == EINTR)
@@ -248,24 +206,19 @@ static int read_on(struct logs *l, struct err *err)
 		if (n < 0)
 			return err_set(err, ERR_IO, "the transcript cannot be read: %m");
 		if (n == 0)
-			return 0;
+			break;
 		l->in.n += (size_t)n;
 		l->in.p[l->in.n] = '\0';
-		give_lines(l);
-		if (l->stopped)
-			return 0;
+		for (const char *end;
+		     !l->stopped && at < l->in.n && (end = memchr(l->in.p + at, '\n', l->in.n - at));) {
+			struct str line = { l->in.p + at, (size_t)(end - l->in.p) - at };
+			at += line.n + 1;
+			if (line.n)
+				report_log_line(l, line);
+		}
+		buf_drop(&l->in, at);
 	}
-}
-
-/* True: it changed, or somebody else ended our wait. */
-static bool wait_for_change(int watch)
-{
-	struct pollfd p = { .fd = watch, .events = POLLIN };
-	char events[4096];
-
-	if (poll(&p, 1, QUIET_MS) <= 0)
-		return false;
-	return read(watch, events, sizeof events) > 0;
+	return 0;
 }
 
 static bool session_lives(const char *socket)
@@ -278,22 +231,22 @@ static bool session_lives(const char *socket)
 	return fd >= 0 || err.kind == ERR_BUSY;
 }
 
-static int follow_file(struct logs *l, const char *path, const char *socket, struct err *err)
+static int follow_log(struct logs *l, const char *path, const char *socket, struct err *err)
 {
 	AUTO_CLOSE int watch = inotify_init1(IN_CLOEXEC);
+	struct pollfd p = { .fd = watch, .events = POLLIN };
+	char events[4096];
 
 	if (watch < 0 || inotify_add_watch(watch, path, IN_MODIFY) < 0)
 		return err_set(err, ERR_IO, "cannot watch %s: %m", path);
 	while (!l->ended && !l->stopped) {
-		bool over =
-			!session_lives(socket); /* asked before the last look: what it wrote before its end is seen */
-		if (read_on(l, err) < 0)
+		bool over = !session_lives(socket); /* before the last read: it sees all that the session wrote */
+		if (read_log(l, err) < 0)
 			return -(int)err->kind;
 		if (over || l->ended || l->stopped)
 			break;
-		while (!wait_for_change(watch))
-			if (!session_lives(socket))
-				break;
+		while ((poll(&p, 1, QUIET_MS) <= 0 || read(watch, events, sizeof events) <= 0) && session_lives(socket))
+			;
 	}
 	return 0;
 }
@@ -320,9 +273,9 @@ static int logs_run(struct cadre_call *call)
 		return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "%s: %m", found.row->transcript);
 	call->told = call->io->on_piece != NULL;
 	json_open(&l.w, '[');
-	int status = read_on(&l, err);
+	int status = read_log(&l, err);
 	if (status == 0 && args_has(&call->args, "follow") && task_is_running(&found) && !l.stopped)
-		status = follow_file(&l, found.row->transcript, found.session->socket, err);
+		status = follow_log(&l, found.row->transcript, found.session->socket, err);
 	json_close(&l.w);
 	close(l.fd);
 	buf_release(&l.in);

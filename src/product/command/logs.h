@@ -4,6 +4,6 @@
 #include "product/command/report.h"
 #include "lib/base/str.h"
 
-/* Rows for one line; none if it says nothing to people. *ret_end: it tells that the agent has ended; otherwise untouched,
- * except that a line which goes on takes an end back. */
+/* Rows for one line; none if it has nothing to show. *ret_end: the agent has ended; untouched by a line that is not JSON,
+ * except that a later line of a conversation takes an end back. */
 void logs_line(struct cadre_report *piece, struct str line, bool *ret_end);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * marketplaces.c - `cadre plugin marketplace`: gets marketplaces, checks them against managed settings, records and lists them. */
+ * marketplaces.c - `cadre plugin marketplace`: fetches marketplaces, checks them against managed settings, records and lists them. */
 #include <sys/stat.h>
 #include "product/command/command.h"
 #include "product/command/marketplaces.h"
@@ -8,54 +8,56 @@
 #include "defs/plugin/fetch.h"
 #include "defs/plugin/marketplace.h"
 
-/* ---- the room ---------------------------------------------------------------------------------------------------- */
-
-static int market_room_reread(struct market_room *room, struct err *err)
+static int marketplace_ctx_reread(struct marketplace_ctx *ctx, struct err *err)
 {
-	plugin_records_release(&room->records);
-	return plugin_records_read(&room->records, room->plugins_dir, err);
+	plugin_records_release(&ctx->records);
+	return plugin_records_read(&ctx->records, ctx->plugins_dir, err);
 }
 
-int market_room_open(struct market_room *room, struct services *sv, struct err *err)
+int marketplace_ctx_open(struct marketplace_ctx *ctx, struct services *sv, struct err *err)
 {
-	*room = (struct market_room){ .services = sv };
-	if (options_directories(&sv->options, &room->arena, &room->cwd, &room->config_dir, err) < 0 ||
-	    app_plugins_dir(sv, &room->arena, &room->plugins_dir, err) < 0 ||
-	    app_settings(sv, &room->settings, err) < 0 || market_room_reread(room, err) < 0) {
-		market_room_release(room);
+	*ctx = (struct marketplace_ctx){ .services = sv };
+	if (options_directories(&sv->options, &ctx->arena, &ctx->cwd, &ctx->config_dir, err) < 0 ||
+	    app_plugins_dir(sv, &ctx->arena, &ctx->plugins_dir, err) < 0 || app_settings(sv, &ctx->settings, err) < 0 ||
+	    marketplace_ctx_reread(ctx, err) < 0) {
+		marketplace_ctx_release(ctx);
 		return -(int)err->kind;
 	}
 	return 0;
 }
 
-void market_room_release(struct market_room *room)
+void marketplace_ctx_release(struct marketplace_ctx *ctx)
 {
-	plugin_records_release(&room->records);
-	settings_unref(room->settings);
-	arena_release(&room->arena);
-	*room = (struct market_room){ 0 };
+	plugin_records_release(&ctx->records);
+	settings_unref(ctx->settings);
+	arena_release(&ctx->arena);
+	*ctx = (struct marketplace_ctx){ 0 };
 }
 
 /* ---- fetching ---------------------------------------------------------------------------------------------------- */
 
-static int fetch_package(struct market_room *room, const struct json *source, const char *dir, struct err *err)
+int market_fetch(struct marketplace_ctx *ctx, const struct json *source, const char *dir, const char **ret_dir,
+		 struct err *err)
 {
+	const struct json *kind = json_get(source, "source");
 	struct npm_source npm;
-	int status = npm_source_read(&room->arena, source, &npm, err);
-
-	return status < 0 ? status : npm_fetch(&npm, dir, err);
-}
-
-static int fetch_repository(struct market_room *room, const struct json *source, const char *dir, const char **ret_dir,
-			    struct err *err)
-{
 	struct git_source git;
 
-	if (git_source_read(&room->arena, source, &git, err) < 0 || git_clone(&git, dir, err) < 0)
+	*ret_dir = dir;
+	if (json_str_is(kind, "command"))
+		return err_set(
+			err, ERR_DENIED,
+			"a source of the kind command would run a program of the marketplace's choice to get its "
+			"files: get them yourself and install the directory");
+	if (json_str_is(kind, "npm")) {
+		int status = npm_source_read(&ctx->arena, source, &npm, err);
+		return status < 0 ? status : npm_fetch(&npm, dir, err);
+	}
+	if (git_source_read(&ctx->arena, source, &git, err) < 0 || git_clone(&git, dir, err) < 0)
 		return -(int)err->kind;
 	if (!git.path)
 		return 0;
-	*ret_dir = path_absolute(&room->arena, dir, str_from(git.path));
+	*ret_dir = path_absolute(&ctx->arena, dir, str_from(git.path));
 	AUTO_FREE char *real = realpath(*ret_dir, NULL);
 	AUTO_FREE char *root = realpath(dir, NULL);
 	if (!real || !root || !path_is_inside(real, root))
@@ -63,41 +65,9 @@ static int fetch_repository(struct market_room *room, const struct json *source,
 	return 0;
 }
 
-int market_fetch(struct market_room *room, const struct json *source, const char *dir, const char **ret_dir,
-		 struct err *err)
-{
-	const struct json *kind = json_get(source, "source");
-
-	*ret_dir = dir;
-	if (json_str_is(kind, "command"))
-		return err_set(err, ERR_DENIED,
-			       "a source of the kind command would run a program of somebody else's choice to get its "
-			       "files: get them yourself and install the directory");
-	return json_str_is(kind, "npm") ? fetch_package(room, source, dir, err)
-					: fetch_repository(room, source, dir, ret_dir, err);
-}
-
 /* ---- sources ----------------------------------------------------------------------------------------------------- */
 
-static bool is_directory(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
-static void write_directory(struct buf *out, const char *path)
-{
-	AUTO_FREE char *real = realpath(path, NULL);
-	struct json_out w = json_out(out);
-
-	json_open(&w, '{');
-	json_kcstr(&w, "source", "directory");
-	json_kcstr(&w, "path", real ? real : path);
-	json_close(&w);
-}
-
-static void write_repository(struct buf *out, const char *kind, const char *key, struct str value, struct str ref)
+static void write_source(struct buf *out, const char *kind, const char *key, struct str value, struct str ref)
 {
 	struct json_out w = json_out(out);
 
@@ -109,24 +79,19 @@ static void write_repository(struct buf *out, const char *kind, const char *key,
 	json_close(&w);
 }
 
-static bool is_shorthand(struct str what)
-{
-	struct str owner = str_cut(&what, '/');
-
-	return plugin_name_is_good(owner) && what.p && plugin_name_is_good(what);
-}
-
-/* From the words of a person: a directory, `ADDRESS#REF`, or OWNER/NAME; out gets the source as JSON. Repositories at GitHub are
- * known by owner and name, so that rules about them fit whatever was typed. */
-static int market_source_write(struct market_room *room, const char *what, struct buf *out, struct err *err)
+/* Writes the source of an operand as JSON: a directory, `ADDRESS#REF`, or OWNER/NAME. Repositories at GitHub always become owner
+ * and name, so that rules about them match every spelling. */
+static int market_source_write(struct marketplace_ctx *ctx, const char *what, struct buf *out, struct err *err)
 {
 	static const char github[] = "https://github.com/";
 	struct str ref = str_from(what);
 	struct str address = str_cut(&ref, '#');
-	const char *path = path_absolute(&room->arena, room->cwd, str_from(what));
+	const char *path = path_absolute(&ctx->arena, ctx->cwd, str_from(what));
+	struct stat st;
 
-	if (is_directory(path)) {
-		write_directory(out, path);
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+		AUTO_FREE char *real = realpath(path, NULL);
+		write_source(out, "directory", "path", str_from(real ? real : path), STR(""));
 		return 0;
 	}
 	struct str repo = address;
@@ -134,10 +99,12 @@ static int market_source_write(struct market_room *room, const char *what, struc
 		repo = (struct str){ repo.p + sizeof github - 1, repo.n - (sizeof github - 1) };
 	if (str_ends(repo, STR(".git")) && repo.p != address.p)
 		repo.n -= 4;
-	if (is_shorthand(repo))
-		write_repository(out, "github", "repo", repo, ref);
+	struct str name = repo;
+	struct str owner = str_cut(&name, '/');
+	if (plugin_name_is_good(owner) && name.p && plugin_name_is_good(name))
+		write_source(out, "github", "repo", repo, ref);
 	else if (str_has(address, STR("://")) || str_starts(address, STR("git@")))
-		write_repository(out, "git", "url", address, ref);
+		write_source(out, "git", "url", address, ref);
 	else
 		return err_set(err, ERR_NOT_FOUND,
 			       "'%.100s' is neither a directory, the address of a repository, nor OWNER/NAME", what);
@@ -146,18 +113,18 @@ static int market_source_write(struct market_room *room, const char *what, struc
 
 /* ---- adding ------------------------------------------------------------------------------------------------------ */
 
-static int check_allowed(struct market_room *room, const char *name, const struct json *source, struct err *err)
+static int check_allowed(struct marketplace_ctx *ctx, const char *name, const struct json *source, struct err *err)
 {
-	const char *why = market_forbidden(room->settings, name, source);
+	const char *why = market_forbidden(ctx->settings, name, source);
 
 	return why ? err_set(err, ERR_DENIED, "the marketplace %s%sis not allowed: %s", name, name[0] ? " " : "", why)
 		   : 0;
 }
 
-static int check_market_name(struct market_room *room, const struct marketplace *m, const struct json *source,
+static int check_market_name(struct marketplace_ctx *ctx, const struct marketplace *m, const struct json *source,
 			     const char *expected, struct err *err)
 {
-	const struct known_marketplace *known = plugin_records_market(&room->records, m->name);
+	const struct known_marketplace *known = plugin_records_market(&ctx->records, m->name);
 
 	if (expected && strcmp(expected, m->name) != 0)
 		return err_set(err, ERR_USAGE, "the marketplace calls itself %s, not %s", m->name, expected);
@@ -165,91 +132,69 @@ static int check_market_name(struct market_room *room, const struct marketplace 
 		return err_set(err, ERR_USAGE,
 			       "another marketplace is called %s already: cadre plugin marketplace remove %s", m->name,
 			       m->name);
-	return check_allowed(room, m->name, source, err);
+	return check_allowed(ctx, m->name, source, err);
 }
 
-static int record_found(struct market_room *room, struct marketplace *m, const struct json *source, const char *dir,
-			const char **ret_name, struct err *err)
-{
-	int status = record_market(room->plugins_dir, m->name, json_raw(source), dir, err);
-
-	*ret_name = arena_strdup(&room->arena, m->name);
-	return status < 0 ? status : market_room_reread(room, err);
-}
-
-static int add_directory(struct market_room *room, const struct json *source, const char *expected,
-			 const char **ret_name, struct err *err)
+/* Reads the marketplace in dir, checks it and records it. A clone is moved to the directory of its name. */
+static int read_market(struct marketplace_ctx *ctx, const struct json *source, const char *dir, bool is_clone,
+		       const char *expected, const char **ret_name, struct err *err)
 {
 	AUTO_MARKETPLACE struct marketplace m = { 0 };
-	const char *path = json_cstr(json_get(source, "path"), &room->arena);
-
-	if (!path || path[0] != '/')
-		return err_set(err, ERR_USAGE, "the source of a marketplace needs an absolute path");
-	int status = marketplace_read(&m, path, err);
-	if (status == 0)
-		status = check_market_name(room, &m, source, expected, err);
-	return status < 0 ? status : record_found(room, &m, source, m.dir, ret_name, err);
-}
-
-static int put_clone(struct market_room *room, const struct json *source, const char *temp, const char *expected,
-		     const char **ret_name, struct err *err)
-{
-	AUTO_MARKETPLACE struct marketplace m = { 0 };
-	int status = marketplace_read(&m, temp, err);
+	int status = marketplace_read(&m, dir, err);
 
 	if (status == 0)
-		status = check_market_name(room, &m, source, expected, err);
+		status = check_market_name(ctx, &m, source, expected, err);
 	if (status < 0)
 		return status;
-	const char *home = arena_printf(&room->arena, "%s/marketplaces/%s", room->plugins_dir, m.name);
-	status = directory_put(temp, home, err);
-	return status < 0 ? status : record_found(room, &m, source, home, ret_name, err);
-}
-
-static int add_repository(struct market_room *room, const struct json *source, const char *expected,
-			  const char **ret_name, struct err *err)
-{
-	const char *place = arena_printf(&room->arena, "%s/marketplaces/x", room->plugins_dir);
-	const char *temp;
-	const char *dir;
-
-	if (directory_begin(&room->arena, place, &temp, err) < 0)
-		return -(int)err->kind;
-	int status = market_fetch(room, source, temp, &dir, err);
+	const char *home = is_clone ? arena_printf(&ctx->arena, "%s/marketplaces/%s", ctx->plugins_dir, m.name) : m.dir;
+	if (is_clone)
+		status = directory_put(dir, home, err);
 	if (status == 0)
-		status = put_clone(room, source, temp, expected, ret_name, err);
-	if (status < 0)
-		(void)directory_remove(temp, NULL);
-	return status;
+		status = record_market(ctx->plugins_dir, m.name, json_raw(source), home, err);
+	*ret_name = arena_strdup(&ctx->arena, m.name);
+	return status < 0 ? status : marketplace_ctx_reread(ctx, err);
 }
 
-/* Gets, checks and records the marketplace of a source. expected: the name that it must have; NULL: any. *ret_name is in
- * the room's arena. */
-static int market_add(struct market_room *room, struct str source_json, const char *expected, const char **ret_name,
+/* Fetches, checks and records the marketplace of a source. expected: the name that it must have; NULL: any. *ret_name is in
+ * the ctx's arena. */
+static int market_add(struct marketplace_ctx *ctx, struct str source_json, const char *expected, const char **ret_name,
 		      struct err *err)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
-	struct str text = arena_str(&room->arena, source_json);
+	struct str text = arena_str(&ctx->arena, source_json);
 	const struct json *source;
+	const char *temp, *dir;
 	int status = json_parse(&reader, text.p, text.n, &source, err);
 
 	if (status == 0) /* before anything is fetched; its name may be known only afterwards */
-		status = check_allowed(room, expected ? expected : "", source, err);
+		status = check_allowed(ctx, expected ? expected : "", source, err);
 	if (status < 0)
 		return status;
-	return json_str_is(json_get(source, "source"), "directory")
-		       ? add_directory(room, source, expected, ret_name, err)
-		       : add_repository(room, source, expected, ret_name, err);
+	if (json_str_is(json_get(source, "source"), "directory")) {
+		dir = json_cstr(json_get(source, "path"), &ctx->arena);
+		if (!dir || dir[0] != '/')
+			return err_set(err, ERR_USAGE, "the source of a marketplace needs an absolute path");
+		return read_market(ctx, source, dir, false, expected, ret_name, err);
+	}
+	const char *place = arena_printf(&ctx->arena, "%s/marketplaces/x", ctx->plugins_dir);
+	if (directory_begin(&ctx->arena, place, &temp, err) < 0)
+		return -(int)err->kind;
+	status = market_fetch(ctx, source, temp, &dir, err);
+	if (status == 0)
+		status = read_market(ctx, source, temp, true, expected, ret_name, err);
+	if (status < 0)
+		(void)directory_remove(temp, NULL);
+	return status;
 }
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 struct declared {
 	const char *name;
-	const struct json *source; /* NULL: nobody declares it */
+	const struct json *source; /* NULL: the settings do not declare it */
 };
 
-static void hear_declared(void *data, const struct settings_item *item)
+static void find_declared(void *data, const struct settings_item *item)
 {
 	struct declared *d = data;
 
@@ -257,49 +202,26 @@ static void hear_declared(void *data, const struct settings_item *item)
 		d->source = json_get(item->value, "source");
 }
 
-int market_open(struct market_room *room, const char *name, struct marketplace *ret_market, struct err *err)
+int market_open(struct marketplace_ctx *ctx, const char *name, struct marketplace *ret_market, struct err *err)
 {
-	const struct known_marketplace *known = plugin_records_market(&room->records, name);
+	const struct known_marketplace *known = plugin_records_market(&ctx->records, name);
 	struct declared d = { .name = name };
 	int status = 0;
 
-	settings_each(room->settings, "extraKnownMarketplaces", hear_declared, &d);
+	settings_each(ctx->settings, "extraKnownMarketplaces", find_declared, &d);
 	if (!known && d.source)
-		status = market_add(room, json_raw(d.source), name, &name, err);
+		status = market_add(ctx, json_raw(d.source), name, &name, err);
 	if (status < 0)
 		return status;
-	known = plugin_records_market(&room->records, name);
+	known = plugin_records_market(&ctx->records, name);
 	if (!known)
 		return err_set(err, ERR_NOT_FOUND,
-			       "there is no marketplace %s: cadre plugin marketplace add PATH or ADDRESS", name);
-	status = check_allowed(room, name, known->source, err);
+			       "no such marketplace: %s; cadre plugin marketplace add PATH or ADDRESS", name);
+	status = check_allowed(ctx, name, known->source, err);
 	return status < 0 ? status : marketplace_read(ret_market, known->dir, err);
 }
+
 /* ---- list -------------------------------------------------------------------------------------------------------- */
-
-static void put_offers(struct json_out *w, const struct marketplace *m)
-{
-	json_key(w, "plugins");
-	json_open(w, '[');
-	for (size_t i = 0; i < m->count; i++) {
-		json_open(w, '{');
-		json_kcstr(w, "name", m->plugins[i].name);
-		json_kcstr(w, "version", m->plugins[i].version);
-		json_kcstr(w, "description", m->plugins[i].description);
-		json_close(w);
-	}
-	json_close(w);
-}
-
-static void add_offers(struct cadre_report *r, const struct marketplace *m)
-{
-	for (size_t i = 0; i < m->count; i++) {
-		AUTO_BUF struct buf id = { 0 };
-		buf_addf(&id, "  %s@%s", m->plugins[i].name, m->name);
-		report_row(r, CADRE_PLAIN, id.p, m->plugins[i].version ? m->plugins[i].version : "",
-			   m->plugins[i].description ? m->plugins[i].description : "", NULL);
-	}
-}
 
 static void list_market(struct cadre_report *r, struct json_out *w, const struct known_marketplace *k)
 {
@@ -312,26 +234,39 @@ static void list_market(struct cadre_report *r, struct json_out *w, const struct
 	json_kraw(w, "source", json_raw(k->source));
 	json_kcstr(w, "dir", k->dir);
 	json_kcstr(w, "error", status < 0 ? err.text : NULL);
-	put_offers(w, &m);
-	json_close(w);
 	report_line(r, CADRE_HEAD, "%s (%s)", k->name, k->dir);
 	if (status < 0)
 		report_line(r, CADRE_BAD, "  %s", err.text);
-	add_offers(r, &m);
+	json_key(w, "plugins");
+	json_open(w, '[');
+	for (size_t i = 0; i < m.count; i++) {
+		const struct market_plugin *p = &m.plugins[i];
+		AUTO_BUF struct buf id = { 0 };
+		json_open(w, '{');
+		json_kcstr(w, "name", p->name);
+		json_kcstr(w, "version", p->version);
+		json_kcstr(w, "description", p->description);
+		json_close(w);
+		buf_addf(&id, "  %s@%s", p->name, m.name);
+		report_row(r, CADRE_PLAIN, id.p, p->version ? p->version : "", p->description ? p->description : "",
+			   NULL);
+	}
+	json_close(w);
+	json_close(w);
 }
 
 int marketplace_list(struct cadre_call *call)
 {
-	AUTO_MARKET_ROOM struct market_room room = { 0 };
+	AUTO_MARKETPLACE_CTX struct marketplace_ctx ctx = { 0 };
 	struct json_out w = json_out(&call->report->json);
 
-	if (market_room_open(&room, call->services, call->err) < 0)
+	if (marketplace_ctx_open(&ctx, call->services, call->err) < 0)
 		return -(int)call->err->kind;
 	json_open(&w, '[');
-	for (size_t i = 0; i < room.records.known_count; i++)
-		list_market(call->report, &w, &room.records.known[i]);
+	for (size_t i = 0; i < ctx.records.known_count; i++)
+		list_market(call->report, &w, &ctx.records.known[i]);
 	json_close(&w);
-	if (!room.records.known_count)
+	if (!ctx.records.known_count)
 		report_line(call->report, CADRE_NOTE,
 			    "No marketplace is known: cadre plugin marketplace add PATH or ADDRESS.");
 	return 0;
@@ -339,7 +274,7 @@ int marketplace_list(struct cadre_call *call)
 
 /* ---- changes ----------------------------------------------------------------------------------------------------- */
 
-static void tell_market(struct cadre_report *r, const char *name, const char *did)
+static void report_market(struct cadre_report *r, const char *name, const char *did)
 {
 	struct json_out w = json_out(&r->json);
 
@@ -352,64 +287,57 @@ static void tell_market(struct cadre_report *r, const char *name, const char *di
 
 int marketplace_add(struct cadre_call *call)
 {
-	AUTO_MARKET_ROOM struct market_room room = { 0 };
+	AUTO_MARKETPLACE_CTX struct marketplace_ctx ctx = { 0 };
 	AUTO_BUF struct buf source = { 0 };
 	const char *name;
 
-	if (market_room_open(&room, call->services, call->err) < 0 ||
-	    market_source_write(&room, call->operands[0], &source, call->err) < 0 ||
-	    market_add(&room, buf_str(&source), NULL, &name, call->err) < 0)
+	if (marketplace_ctx_open(&ctx, call->services, call->err) < 0 ||
+	    market_source_write(&ctx, call->operands[0], &source, call->err) < 0 ||
+	    market_add(&ctx, buf_str(&source), NULL, &name, call->err) < 0)
 		return -(int)call->err->kind;
-	tell_market(call->report, name, "added");
+	report_market(call->report, name, "added");
 	return 0;
 }
 
-/* A clone is ours and goes with it; a directory of the user stays. */
+/* A clone is removed as well; a directory of the user stays. */
 int marketplace_remove(struct cadre_call *call)
 {
-	AUTO_MARKET_ROOM struct market_room room = { 0 };
+	AUTO_MARKETPLACE_CTX struct marketplace_ctx ctx = { 0 };
 	const char *name = call->operands[0];
 
-	if (market_room_open(&room, call->services, call->err) < 0)
+	if (marketplace_ctx_open(&ctx, call->services, call->err) < 0)
 		return -(int)call->err->kind;
-	const struct known_marketplace *known = plugin_records_market(&room.records, name);
-	const char *ours = path_join(&room.arena, room.plugins_dir, "marketplaces");
+	const struct known_marketplace *known = plugin_records_market(&ctx.records, name);
+	const char *ours = path_join(&ctx.arena, ctx.plugins_dir, "marketplaces");
 	if (!known)
-		return err_set(call->err, ERR_NOT_FOUND, "there is no marketplace %s", name);
-	int status = record_no_market(room.plugins_dir, name, call->err);
+		return err_set(call->err, ERR_NOT_FOUND, "no such marketplace: %s", name);
+	int status = record_no_market(ctx.plugins_dir, name, call->err);
 	if (status == 0 && path_is_inside(known->dir, ours) && strcmp(known->dir, ours) != 0)
 		status = directory_remove(known->dir, call->err);
 	if (status == 0)
-		tell_market(call->report, name, "removed");
+		report_market(call->report, name, "removed");
 	return status;
 }
 
-static int update_one(struct market_room *room, const char *name, struct err *err)
-{
-	const struct known_marketplace *known = plugin_records_market(&room->records, name);
-
-	if (!known)
-		return err_set(err, ERR_NOT_FOUND, "there is no marketplace %s", name);
-	return market_add(room, json_raw(known->source), name, &name, err);
-}
-
-/* Each is tried; one that cannot be reached does not keep the others old. */
+/* Each one is tried: a failure does not stop the others. */
 int marketplace_update(struct cadre_call *call)
 {
-	AUTO_MARKET_ROOM struct market_room room = { 0 };
+	AUTO_MARKETPLACE_CTX struct marketplace_ctx ctx = { 0 };
 	struct json_out w = json_out(&call->report->json);
 	const char *name = call->operands[0];
 
-	if (market_room_open(&room, call->services, call->err) < 0)
+	if (marketplace_ctx_open(&ctx, call->services, call->err) < 0)
 		return -(int)call->err->kind;
-	size_t count = name ? 1 : room.records.known_count;
-	const char **names = arena_calloc(&room.arena, (count + 1) * sizeof *names);
+	size_t count = name ? 1 : ctx.records.known_count;
+	const char **names = arena_calloc(&ctx.arena, (count + 1) * sizeof *names);
 	for (size_t i = 0; i < count; i++)
-		names[i] = name ? name : arena_strdup(&room.arena, room.records.known[i].name);
+		names[i] = name ? name : arena_strdup(&ctx.arena, ctx.records.known[i].name);
 	json_open(&w, '[');
 	for (size_t i = 0; i < count; i++) {
+		const struct known_marketplace *known = plugin_records_market(&ctx.records, names[i]);
 		struct err why = { 0 };
-		int status = update_one(&room, names[i], &why);
+		int status = known ? market_add(&ctx, json_raw(known->source), names[i], &name, &why)
+				   : err_set(&why, ERR_NOT_FOUND, "no such marketplace: %s", names[i]);
 		json_open(&w, '{');
 		json_kcstr(&w, "name", names[i]);
 		json_kcstr(&w, "error", status < 0 ? why.text : NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * marketplaces.h - how a runtime gets hold of marketplaces and of what they offer. */
+ * marketplaces.h - marketplaces of plugins: known, fetched, read. */
 #pragma once
 #include "product/command/command.h"
 #include "defs/policy/plugins.h"
@@ -7,7 +7,7 @@
 #include "defs/plugin/install.h"
 
 /* What changes to plugins need, found once */
-struct market_room {
+struct marketplace_ctx {
 	struct services *services;
 	struct arena arena;
 	struct settings *settings; /* reference */
@@ -15,16 +15,17 @@ struct market_room {
 	struct plugin_records records;
 };
 
-int market_room_open(struct market_room *room, struct services *sv, struct err *err); /* room need not be initialised */
-void market_room_release(struct market_room *room);
-#define AUTO_MARKET_ROOM CLEANUP(market_room_release)
+int marketplace_ctx_open(struct marketplace_ctx *ctx, struct services *sv,
+			 struct err *err); /* ctx need not be initialised */
+void marketplace_ctx_release(struct marketplace_ctx *ctx);
+#define AUTO_MARKETPLACE_CTX CLEANUP(marketplace_ctx_release)
 
 /* Gets a repository or a package into the empty directory dir and waits for it. *ret_dir is what the source names in it: dir, or a
  * directory below it. */
-int market_fetch(struct market_room *room, const struct json *source, const char *dir, const char **ret_dir,
+int market_fetch(struct marketplace_ctx *ctx, const struct json *source, const char *dir, const char **ret_dir,
 		 struct err *err);
 /* A known marketplace, or one that extraKnownMarketplaces declares, which is then added. */
-int market_open(struct market_room *room, const char *name, struct marketplace *ret_market, struct err *err);
+int market_open(struct marketplace_ctx *ctx, const char *name, struct marketplace *ret_market, struct err *err);
 
 /* The words of `cadre plugin marketplace` */
 int marketplace_list(struct cadre_call *call);

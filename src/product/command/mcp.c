@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * mcp.c - `cadre mcp`: which servers are configured, where, and which of them count; adding and removing them. */
+ * mcp.c - `cadre mcp`: lists, adds and removes MCP servers. */
 #include "product/command/command.h"
 #include "defs/policy/mcp_config.h"
 #include "product/command/mcp.h"
@@ -19,7 +19,7 @@ const struct cadre_command command_mcp = {
 		"       cadre mcp add NAME --transport http URL\n"
 		"       cadre mcp add-json NAME JSON           the same with the entry as it is written in files\n"
 		"       cadre mcp remove NAME\n"
-		"       cadre mcp test NAME                    connects, and tells what the server offers\n"
+		"       cadre mcp test NAME                    connects, and reports what the server offers\n"
 		"       cadre mcp test --url URL | -- COMMAND  the same for one that is not configured\n"
 		"       cadre mcp login NAME                   the same, and sends you to where you sign in, if it wants that\n"
 		"       cadre mcp serve                        is a server itself, on standard input and output\n"
@@ -33,7 +33,7 @@ const struct cadre_command command_mcp = {
 		"login if it cannot be connected to.\n"
 		"\n"
 		"serve offers the tools that read, change and run things here, and `agent`, which gives a task to a subagent.\n"
-		"Nobody is asked: what the rules of the settings, --allowed-tools and --permission-mode do not allow is denied.\n"
+		"It asks no questions: a call that the rules of the settings, --allowed-tools and --permission-mode do not allow is denied.\n"
 		"\n"
 		"Examples:\n"
 		"  cadre mcp add files -- npx -y @modelcontextprotocol/server-filesystem ~/notes\n"
@@ -74,34 +74,16 @@ const struct cadre_command command_mcp = {
 					   "retry-deadline", "scenario", "tools", NULL },
 };
 
-/* FILE:LINE; "" if nobody knows. */
+/* FILE:LINE; "" if it is unknown. */
 static void add_place(struct buf *out, const struct mcp_item *item)
 {
-	buf_addstr(out, item->file ? item->file : "");
-	if (item->file && item->line)
-		buf_addf(out, ":%u", item->line);
+	if (item->file)
+		report_add_place(out, item->file, item->line);
 }
 
 static const char *kind_of(const struct mcp_item *item)
 {
 	return item->server ? mcp_kind_word(item->server->kind) : "-";
-}
-
-/* ---- JSON -------------------------------------------------------------------------------------------------------- */
-
-static void put_by(struct json_out *w, const struct mcp_item *by)
-{
-	json_key(w, "shadowedBy");
-	if (!by) {
-		json_put_null(w);
-		return;
-	}
-	json_open(w, '{');
-	json_kcstr(w, "name", by->name);
-	json_kcstr(w, "scope", mcp_scope_word(by->scope));
-	json_kcstr(w, "file", by->file);
-	report_put_line(w, by->line);
-	json_close(w);
 }
 
 static void put_item(struct json_out *w, const struct mcp_item *item)
@@ -115,20 +97,18 @@ static void put_item(struct json_out *w, const struct mcp_item *item)
 	json_kcstr(w, "state", mcp_standing_word(item->standing));
 	json_kcstr(w, "reason", item->reason[0] ? item->reason : NULL);
 	json_kcstr(w, "error", item->error_type);
-	put_by(w, item->by);
-	json_kraw(w, "config", item->json);
-	json_close(w);
-}
-
-static void put_notes(struct json_out *w, const struct mcp_config *config)
-{
-	json_key(w, "notes");
-	json_open(w, '[');
-	for (struct str rest = buf_str(&config->notes); rest.p;) {
-		struct str line = str_cut(&rest, '\n');
-		if (line.n)
-			json_put_str(w, line);
+	json_key(w, "shadowedBy");
+	if (item->by) {
+		json_open(w, '{');
+		json_kcstr(w, "name", item->by->name);
+		json_kcstr(w, "scope", mcp_scope_word(item->by->scope));
+		json_kcstr(w, "file", item->by->file);
+		report_put_line(w, item->by->line);
+		json_close(w);
+	} else {
+		json_put_null(w);
 	}
+	json_kraw(w, "config", item->json);
 	json_close(w);
 }
 
@@ -139,81 +119,64 @@ static const enum cadre_style styles[] = { [MCP_COUNTS] = CADRE_PLAIN,
 					   [MCP_UNAPPROVED] = CADRE_WARN,
 					   [MCP_REFUSED] = CADRE_BAD };
 
-static void list_item(struct cadre_report *r, const struct mcp_item *item)
+static int mcp_list(struct cadre_call *call)
 {
-	AUTO_BUF struct buf place = { 0 };
-	AUTO_BUF struct buf state = { 0 };
-
-	add_place(&place, item);
-	buf_addstr(&state, mcp_standing_word(item->standing));
-	if (item->standing == MCP_SHADOWED) {
-		buf_addf(&state, " by %s ", mcp_scope_word(item->by->scope));
-		add_place(&state, item->by);
-	}
-	report_row(r, styles[item->standing], item->name, mcp_scope_word(item->scope), kind_of(item), state.p,
-		   buf_str(&place).p, NULL);
-}
-
-/* Rows say that something does not count; these lines say why. */
-static void list_reasons(struct cadre_report *r, const struct mcp_config *config)
-{
-	for (size_t i = 0; i < config->count; i++) {
-		const struct mcp_item *item = &config->items[i];
-		AUTO_BUF struct buf place = { 0 };
-		add_place(&place, item);
-		if (item->error_type) /* the error names its place itself */
-			report_line(r, CADRE_BAD, "%s", item->reason);
-		else if (item->standing == MCP_REFUSED || item->standing == MCP_UNAPPROVED)
-			report_line(r, styles[item->standing], "%s: server '%s': %s", buf_str(&place).p, item->name,
-				    item->reason);
-	}
-	for (struct str rest = buf_str(&config->notes); rest.p;) {
-		struct str line = str_cut(&rest, '\n');
-		if (line.n)
-			report_line(r, CADRE_NOTE, STR_FMT, STR_ARG(line));
-	}
-}
-
-static void report_list(struct cadre_report *r, const struct mcp_config *config)
-{
+	struct cadre_report *r = call->report;
 	struct json_out w = json_out(&r->json);
+	struct mcp_config *config = NULL;
 
+	if (app_mcp_look(call->services, &config, call->err) < 0)
+		return -(int)call->err->kind;
 	json_open(&w, '{');
 	json_key(&w, "servers");
 	json_open(&w, '[');
 	if (config->count)
 		report_row(r, CADRE_HEAD, "NAME", "SCOPE", "TYPE", "STATE", "WHERE", NULL);
 	else
-		report_line(r, CADRE_NOTE, "No MCP server is configured. `cadre mcp add --help` tells how.");
+		report_line(r, CADRE_NOTE, "No MCP server is configured. `cadre mcp add --help` explains how.");
 	for (size_t i = 0; i < config->count; i++) {
-		put_item(&w, &config->items[i]);
-		list_item(r, &config->items[i]);
+		const struct mcp_item *item = &config->items[i];
+		AUTO_BUF struct buf place = { 0 };
+		AUTO_BUF struct buf state = { 0 };
+		put_item(&w, item);
+		add_place(&place, item);
+		buf_addstr(&state, mcp_standing_word(item->standing));
+		if (item->standing == MCP_SHADOWED) {
+			buf_addf(&state, " by %s ", mcp_scope_word(item->by->scope));
+			add_place(&state, item->by);
+		}
+		report_row(r, styles[item->standing], item->name, mcp_scope_word(item->scope), kind_of(item), state.p,
+			   buf_str(&place).p, NULL);
 	}
 	json_close(&w);
+	/* Why items do not count, behind the table */
+	for (size_t i = 0; i < config->count; i++) {
+		const struct mcp_item *item = &config->items[i];
+		AUTO_BUF struct buf place = { 0 };
+		add_place(&place, item);
+		if (item->error_type) /* the error has its place */
+			report_line(r, CADRE_BAD, "%s", item->reason);
+		else if (item->standing == MCP_REFUSED || item->standing == MCP_UNAPPROVED)
+			report_line(r, styles[item->standing], "%s: server '%s': %s", buf_str(&place).p, item->name,
+				    item->reason);
+	}
 	json_kcstr(&w, "managedFile", config->managed_file);
-	put_notes(&w, config);
+	json_key(&w, "notes");
+	json_open(&w, '[');
+	for (struct str rest = buf_str(&config->notes); rest.p;) {
+		struct str line = str_cut(&rest, '\n');
+		if (!line.n)
+			continue;
+		json_put_str(&w, line);
+		report_line(r, CADRE_NOTE, STR_FMT, STR_ARG(line));
+	}
 	json_close(&w);
-	list_reasons(r, config);
-}
-
-static int mcp_list(struct cadre_call *call)
-{
-	struct mcp_config *config = NULL;
-	int status = app_mcp_look(call->services, &config, call->err);
-
-	if (status == 0)
-		report_list(call->report, config);
+	json_close(&w);
 	mcp_config_free(config);
-	return status;
+	return 0;
 }
 
 /* ---- get --------------------------------------------------------------------------------------------------------- */
-
-static void add_arguments(struct buf *out, const char *const *list, char before)
-{
-	for (size_t i = 0; list && list[i]; i++)
-		buf_addf(out, "%s%s", i || before ? " " : "", list[i]);
-}
 
 /* Values may be secrets: the names are enough to recognise them. */
 static void add_names_of(struct buf *out, const char *const *list, char end)
@@ -231,27 +194,10 @@ static void row_if(struct cadre_report *r, const char *word, const struct buf *t
 		report_row(r, CADRE_PLAIN, word, text->p, NULL);
 }
 
-static void get_server(struct cadre_report *r, const struct mcp_server *s)
+static void report_item(struct cadre_report *r, const struct mcp_item *item)
 {
-	AUTO_BUF struct buf what = { 0 };
-	AUTO_BUF struct buf env = { 0 };
-	AUTO_BUF struct buf headers = { 0 };
-
-	buf_addstr(&what, s->command ? s->command : s->url ? s->url : "");
-	add_arguments(&what, s->args, ' ');
-	add_names_of(&env, s->env, '=');
-	add_names_of(&headers, s->headers, ':');
-	row_if(r, s->command ? "command" : "url", &what);
-	row_if(r, "env", &env);
-	row_if(r, "headers", &headers);
-	if (s->headers_helper)
-		report_row(r, s->believed ? CADRE_PLAIN : CADRE_WARN, "headersHelper",
-			   s->believed ? s->headers_helper : "does not run: the folder is not trusted", NULL);
-}
-
-static void get_item(struct cadre_report *r, const struct mcp_item *item)
-{
-	AUTO_BUF struct buf place = { 0 };
+	const struct mcp_server *s = item->server;
+	AUTO_BUF struct buf place = { 0 }, what = { 0 }, env = { 0 }, headers = { 0 };
 
 	add_place(&place, item);
 	report_row(r, CADRE_PLAIN, "name", item->name, NULL);
@@ -261,8 +207,19 @@ static void get_item(struct cadre_report *r, const struct mcp_item *item)
 	report_row(r, styles[item->standing], "state", mcp_standing_word(item->standing), NULL);
 	if (item->reason[0])
 		report_row(r, styles[item->standing], "why", item->reason, NULL);
-	if (item->server)
-		get_server(r, item->server);
+	if (!s)
+		return;
+	buf_addstr(&what, s->command ? s->command : s->url ? s->url : "");
+	for (size_t i = 0; s->args && s->args[i]; i++)
+		buf_addf(&what, " %s", s->args[i]);
+	add_names_of(&env, s->env, '=');
+	add_names_of(&headers, s->headers, ':');
+	row_if(r, s->command ? "command" : "url", &what);
+	row_if(r, "env", &env);
+	row_if(r, "headers", &headers);
+	if (s->headers_helper)
+		report_row(r, s->believed ? CADRE_PLAIN : CADRE_WARN, "headersHelper",
+			   s->believed ? s->headers_helper : "does not run: the folder is not trusted", NULL);
 }
 
 static int mcp_get(struct cadre_call *call)
@@ -275,12 +232,12 @@ static int mcp_get(struct cadre_call *call)
 	const struct mcp_item *item = app_mcp_item(config, call->operands[0]);
 	if (item) {
 		put_item(&w, item);
-		get_item(call->report, item);
+		report_item(call->report, item);
 		call->report->bad = item->standing == MCP_REFUSED;
 	}
 	mcp_config_free(config);
 	return item ? 0
-		    : err_set(call->err, ERR_NOT_FOUND, "there is no MCP server '%.80s'; `cadre mcp list` lists them",
+		    : err_set(call->err, ERR_NOT_FOUND, "no such MCP server: %.80s; `cadre mcp list` lists them",
 			      call->operands[0]);
 }
 
@@ -299,132 +256,78 @@ static int find_scope(const char *word, enum mcp_scope *ret_scope, struct err *e
 	return err_set(err, ERR_USAGE, "unknown scope '%.60s': expected local, project or user", word);
 }
 
-/* Names in files may be anything; one that is made here can be written in rules and on the command line as it is. */
-static int check_server_name(const char *name, struct err *err)
-{
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
-
-	if (name[0] && !name[strspn(name, letters)])
-		return 0;
-	return err_set(err, ERR_USAGE, "'%.60s' cannot be the name of a server: expected letters, digits, '-' and '_'",
-		       name);
-}
-
-/* What `cadre mcp add` was told; lists end with NULL, env and headers may be NULL */
+/* The arguments of `cadre mcp add`; lists end with NULL, env and headers may be NULL */
 struct wanted_server {
 	const char *transport;
 	const char *const *words; /* program and arguments, or an address */
 	const char *const *env, *const *headers;
 };
 
-/* ---- the entry --------------------------------------------------------------------------------------------------- */
-
-static int put_env(struct json_out *w, const char *const *list, struct err *err)
+/* {"NAME": "value"} of texts such as NAME=value. expected: how one looks. */
+static int put_pairs(struct json_out *w, const char *key, const char *option, char separator, const char *expected,
+		     const char *const *list, struct err *err)
 {
 	if (!list || !list[0])
 		return 0;
-	json_key(w, "env");
+	json_key(w, key);
 	json_open(w, '{');
 	for (size_t i = 0; list[i]; i++) {
 		struct str value = str_from(list[i]);
-		struct str name = str_cut(&value, '=');
+		struct str name = str_cut(&value, separator);
+		bool is_header = separator == ':';
+		name = is_header ? str_trim(name) : name;
 		if (!value.p || !name.n)
 			return err_set(err, ERR_USAGE,
-				       "env: expected NAME=value, not '%.60s' (the server's name goes before --env)",
-				       list[i]);
+				       "%s: expected %s, not '%.60s' (the server's name goes before --%s)", option,
+				       expected, list[i], option);
 		json_key_str(w, name);
-		json_put_str(w, value);
+		json_put_str(w, is_header ? str_trim(value) : value);
 	}
 	json_close(w);
 	return 0;
-}
-
-static int put_headers(struct json_out *w, const char *const *list, struct err *err)
-{
-	if (!list || !list[0])
-		return 0;
-	json_key(w, "headers");
-	json_open(w, '{');
-	for (size_t i = 0; list[i]; i++) {
-		struct str value = str_from(list[i]);
-		struct str name = str_trim(str_cut(&value, ':'));
-		if (!value.p || !name.n)
-			return err_set(err, ERR_USAGE,
-				       "header: expected 'Name: value', not '%.60s' (the server's name goes before "
-				       "--header)",
-				       list[i]);
-		json_key_str(w, name);
-		json_put_str(w, str_trim(value));
-	}
-	json_close(w);
-	return 0;
-}
-
-static int put_stdio(struct json_out *w, const struct wanted_server *e, struct err *err)
-{
-	if (e->headers && e->headers[0])
-		return err_set(err, ERR_USAGE, "a program that is started has no headers; --transport http has");
-	if (str_starts(str_from(e->words[0]), STR("http://")) || str_starts(str_from(e->words[0]), STR("https://")))
-		return err_set(err, ERR_USAGE, "%.120s is an address: add --transport http (or sse)", e->words[0]);
-	json_kcstr(w, "command", e->words[0]);
-	json_key(w, "args");
-	json_open(w, '[');
-	for (size_t i = 1; e->words[i]; i++)
-		json_put_cstr(w, e->words[i]);
-	json_close(w);
-	return put_env(w, e->env, err);
-}
-
-static int put_remote(struct json_out *w, const struct wanted_server *e, struct err *err)
-{
-	if (e->words[1])
-		return err_set(err, ERR_USAGE, "expected one address, but there is '%.60s' behind it", e->words[1]);
-	if (e->env && e->env[0])
-		return err_set(err, ERR_USAGE, "a server that is reached by its address has no env; stdio has");
-	json_kcstr(w, "url", e->words[0]);
-	return put_headers(w, e->headers, err);
 }
 
 static int write_entry(struct buf *out, const struct wanted_server *e, struct err *err)
 {
 	bool stdio = !strcmp(e->transport, "stdio");
+	const char *first = e->words[0];
 	struct json_out w = json_out(out);
+	int status;
 
 	if (!stdio && strcmp(e->transport, "http") != 0 && strcmp(e->transport, "sse") != 0)
 		return err_set(err, ERR_USAGE, "unknown transport '%.60s': expected stdio, http or sse", e->transport);
-	if (!e->words[0] || !e->words[0][0])
+	if (!first || !first[0])
 		return err_set(err, ERR_USAGE,
 			       stdio ? "expected the program to start" : "expected the address of the server");
+	if (stdio && e->headers && e->headers[0])
+		return err_set(err, ERR_USAGE, "a program that is started has no headers; --transport http has");
+	if (stdio && (str_starts(str_from(first), STR("http://")) || str_starts(str_from(first), STR("https://"))))
+		return err_set(err, ERR_USAGE, "%.120s is an address: add --transport http (or sse)", first);
+	if (!stdio && e->words[1])
+		return err_set(err, ERR_USAGE, "expected one address, but there is '%.60s' behind it", e->words[1]);
+	if (!stdio && e->env && e->env[0])
+		return err_set(err, ERR_USAGE, "a server that is reached by its address has no env; stdio has");
 	json_open(&w, '{');
 	json_kcstr(&w, "type", e->transport);
-	int status = stdio ? put_stdio(&w, e, err) : put_remote(&w, e, err);
+	json_kcstr(&w, stdio ? "command" : "url", first);
+	if (stdio) {
+		json_key(&w, "args");
+		json_open(&w, '[');
+		for (size_t i = 1; e->words[i]; i++)
+			json_put_cstr(&w, e->words[i]);
+		json_close(&w);
+		status = put_pairs(&w, "env", "env", '=', "NAME=value", e->env, err);
+	} else {
+		status = put_pairs(&w, "headers", "header", ':', "'Name: value'", e->headers, err);
+	}
 	if (status == 0)
 		json_close(&w);
 	return status;
 }
 
-/* The entry must be one that counts when it is read again. */
-static int check_entry(const char *name, enum mcp_scope scope, struct str json, struct err *err)
-{
-	AUTO_JSON struct json_reader reader = { 0 };
-	const struct json *value;
-	struct mcp_server *server;
-	struct mcp_entry entry = { .name = str_from(name), .scope = scope };
-
-	if (json_parse(&reader, json.p, json.n, &value, err) < 0) {
-		err->kind = ERR_USAGE;
-		return err_wrap(err, "not JSON");
-	}
-	entry.value = value;
-	if (mcp_server_read(&entry, NULL, &server, NULL, err) < 0)
-		return -ERR_USAGE;
-	mcp_server_unref(server);
-	return 0;
-}
-
 /* ---- add --------------------------------------------------------------------------------------------------------- */
 
-/* An entry that is there but does not count would be a surprise later. */
+/* Warns about an entry that does not count yet. */
 static void report_standing(struct services *sv, struct cadre_report *r, const struct mcp_location *place,
 			    const char *name)
 {
@@ -464,28 +367,44 @@ static void report_change(struct cadre_report *r, const struct mcp_location *pla
 		report_line(r, CADRE_NOTE, "Changed: %s.", place->file);
 }
 
-static int add_entry(struct services *sv, const char *name, const char *scope_word, struct str json,
-		     struct cadre_report *r, struct err *err)
+static int add_entry(struct cadre_call *call, struct str json)
 {
+	/* Names in files may be anything; a new one can be written in rules and on the command line as it is. */
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
 	AUTO_ARENA struct arena a = { 0 };
+	AUTO_JSON struct json_reader reader = { 0 };
+	const char *name = call->operands[0], *scope_word = args_value(&call->args, "scope");
+	struct mcp_entry entry = { .name = str_from(name) };
+	struct err *err = call->err;
 	struct mcp_locations places;
-	enum mcp_scope scope = MCP_SCOPE_LOCAL;
+	struct mcp_server *server;
 	bool there;
 
-	if (check_server_name(name, err) < 0 || find_scope(scope_word ? scope_word : "local", &scope, err) < 0 ||
-	    check_entry(name, scope, json, err) < 0 || app_mcp_locations(sv, &a, &places, err) < 0)
+	if (!name[0] || name[strspn(name, letters)])
+		return err_set(err, ERR_USAGE,
+			       "'%.60s' cannot be the name of a server: expected letters, digits, '-' and '_'", name);
+	if (find_scope(scope_word ? scope_word : "local", &entry.scope, err) < 0)
+		return -ERR_USAGE;
+	if (json_parse(&reader, json.p, json.n, &entry.value, err) < 0) {
+		err->kind = ERR_USAGE;
+		return err_wrap(err, "not JSON");
+	}
+	if (mcp_server_read(&entry, NULL, &server, NULL, err) < 0) /* it must count when it is read again */
+		return -ERR_USAGE;
+	mcp_server_unref(server);
+	if (app_mcp_locations(call->services, &a, &places, err) < 0)
 		return -(int)err->kind;
-	const struct mcp_location *place = mcp_locations_first(&places, scope);
+	const struct mcp_location *place = mcp_locations_first(&places, entry.scope);
 	int status = mcp_location_has(place, str_from(name), &there, err);
 	if (status == 0 && there)
 		status = err_set(err, ERR_USAGE, "%s has a server '%s' already (scope %s); remove it first",
-				 place->file, name, mcp_scope_word(scope));
+				 place->file, name, mcp_scope_word(entry.scope));
 	if (status == 0)
 		status = mcp_location_set(place, str_from(name), json, err);
 	if (status < 0)
 		return status;
-	report_change(r, place, name, "added");
-	report_standing(sv, r, place, name);
+	report_change(call->report, place, name, "added");
+	report_standing(call->services, call->report, place, name);
 	return 0;
 }
 
@@ -497,9 +416,7 @@ static int mcp_add(struct cadre_call *call)
 	AUTO_BUF struct buf json = { 0 };
 	int status = write_entry(&json, &wanted, call->err);
 
-	return status < 0 ? status
-			  : add_entry(call->services, call->operands[0], args_value(&call->args, "scope"),
-				      buf_str(&json), call->report, call->err);
+	return status < 0 ? status : add_entry(call, buf_str(&json));
 }
 
 static int mcp_add_json(struct cadre_call *call)
@@ -509,8 +426,7 @@ static int mcp_add_json(struct cadre_call *call)
 	/* Line ends stand between values only: those in a string are escaped. */
 	for (const char *p = call->operands[1]; *p; p++)
 		buf_addch(&line, *p == '\n' || *p == '\r' || *p == '\t' ? ' ' : *p);
-	return add_entry(call->services, call->operands[0], args_value(&call->args, "scope"), str_trim(buf_str(&line)),
-			 call->report, call->err);
+	return add_entry(call, str_trim(buf_str(&line)));
 }
 
 /* ---- remove ------------------------------------------------------------------------------------------------------ */
@@ -539,7 +455,7 @@ static int find_entry(const struct mcp_locations *places, const char *name, cons
 			found = place;
 	}
 	if (!found)
-		return err_set(err, ERR_NOT_FOUND, "there is no server '%.60s'%s%s; `cadre mcp list` lists them", name,
+		return err_set(err, ERR_NOT_FOUND, "no such server: %.60s%s%s; `cadre mcp list` lists them", name,
 			       scope_word ? " with scope " : "", scope_word ? scope_word : "");
 	*ret_place = found;
 	return 0;

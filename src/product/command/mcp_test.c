@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * mcp_test.c - `cadre mcp test` and `cadre mcp login`: connects to one server, tells what it offers, and hangs up. A server
- * that wants somebody to sign in sends the user to an address; what comes of that is stored for later runs. And `cadre mcp serve`. */
+ * mcp_test.c - `cadre mcp test` and `cadre mcp login`: connects to one server, reports what it offers, and disconnects. A server
+ * that needs a login sends the user to an address; the credentials are stored for later runs. And `cadre mcp serve`. */
 #include "product/command/command.h"
 #include "defs/policy/mcp_config.h"
 #include "product/session/server_pool.h"
@@ -15,15 +15,20 @@ struct trial {
 	struct mcp_server *server; /* reference */
 	struct mcp_client *client; /* owned until it is closed */
 	const struct cadre_command_io *io;
-	struct buf log; /* the server's last words, a line each */
-	bool over;      /* it is known how it ends */
+	struct cadre_report *report;
+	struct buf log; /* of the server */
+	bool over;      /* connected, or failed */
 };
 
 /* ---- which server ------------------------------------------------------------------------------------------------ */
 
-static void write_test_entry(struct buf *out, const char *transport, const char *const *words)
+/* A server of the command line: what is forbidden in files is forbidden here. */
+static int make_server(struct trial *t, const char *transport, const char *const *words, struct err *err)
 {
-	struct json_out w = json_out(out);
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_BUF struct buf json = { 0 };
+	struct mcp_entry entry = { .name = STR("test"), .scope = MCP_SCOPE_FLAG };
+	struct json_out w = json_out(&json);
 	bool stdio = !strcmp(transport, "stdio");
 
 	json_open(&w, '{');
@@ -37,29 +42,19 @@ static void write_test_entry(struct buf *out, const char *transport, const char 
 		json_close(&w);
 	}
 	json_close(&w);
-}
-
-/* One that stands in no file: what is forbidden there is forbidden here. */
-static int make_server(struct trial *t, const char *transport, const char *const *words, struct err *err)
-{
-	AUTO_JSON struct json_reader reader = { 0 };
-	AUTO_BUF struct buf json = { 0 };
-	struct mcp_entry entry = { .name = STR("test"), .scope = MCP_SCOPE_FLAG };
-
-	write_test_entry(&json, transport, words);
 	if (json_parse(&reader, json.p, json.n, &entry.value, err) < 0 ||
 	    mcp_server_read(&entry, NULL, &t->server, NULL, err) < 0)
 		return -(int)err->kind;
 	return mcp_config_admit(t->services->mcp_config, t->server, err);
 }
 
-/* A project's server that nobody has approved yet may be tested: whoever names it here has looked at it. */
+/* A project's server may be tested before it is approved: the user names it. */
 static int find_server(struct trial *t, const char *name, struct err *err)
 {
 	const struct mcp_item *found = app_mcp_item(t->services->mcp_config, name);
 
 	if (!found)
-		return err_set(err, ERR_NOT_FOUND, "there is no MCP server '%.80s'; `cadre mcp list` lists them", name);
+		return err_set(err, ERR_NOT_FOUND, "no such MCP server: %.80s; `cadre mcp list` lists them", name);
 	if (!found->server || found->standing == MCP_REFUSED)
 		return err_set(err, ERR_DENIED, "the MCP server '%.80s' is refused: %s", name, found->reason);
 	t->server = mcp_server_ref(found->server);
@@ -94,7 +89,7 @@ static void on_browser_gone(struct child *child, int status)
 	(void)status;
 }
 
-/* Whoever has no such program has seen the address, too. */
+/* The host has shown the address: xdg-open may be missing. */
 static void open_url(void *data, const char *url)
 {
 	struct trial *t = data;
@@ -116,28 +111,7 @@ static void on_closed(void *data)
 	loop_stop(t->services->loop);
 }
 
-static void connect_now(struct trial *t)
-{
-	struct mcp_client_options options = { .env = &t->env,
-					      .server = t->server,
-					      .host = { .on_log = on_log, .data = t },
-					      .on_state = on_state,
-					      .data = t };
-
-	t->client = mcp_client_new(&options);
-	mcp_client_start(t->client);
-	while (!t->over)
-		loop_run(t->services->loop);
-}
-
-static void hang_up(struct trial *t)
-{
-	mcp_client_close(t->client, on_closed, t);
-	while (t->client)
-		loop_run(t->services->loop);
-}
-
-/* ---- what it offers, for programs -------------------------------------------------------------------------------- */
+/* ---- what it offers ---------------------------------------------------------------------------------------------- */
 
 static void put_text_if(struct json_out *w, const char *key, const char *text)
 {
@@ -145,33 +119,46 @@ static void put_text_if(struct json_out *w, const char *key, const char *text)
 		json_kcstr(w, key, text);
 }
 
-static void put_tools(struct json_out *w, const struct mcp_catalog *c)
+/* An item with a name, and with the first line of its description as a row. */
+static void open_offer(struct trial *t, struct json_out *w, const char *kind, const char *name, const char *title,
+		       const char *text)
 {
+	AUTO_BUF struct buf line = { 0 };
+	struct str rest = str_from(text);
+	struct str first = str_cut(&rest, '\n');
+
+	json_open(w, '{');
+	json_kcstr(w, "name", name);
+	put_text_if(w, "title", title);
+	put_text_if(w, "description", text);
+	buf_addf(&line, STR_FMT, STR_ARG(first));
+	report_row(t->report, CADRE_PLAIN, kind, name, buf_str(&line).p, NULL);
+}
+
+static void report_offers(struct trial *t, struct json_out *w, const struct mcp_catalog *c)
+{
+	json_key(w, "serverInfo");
+	json_open(w, '{');
+	json_kcstr(w, "name", c->server_name);
+	json_kcstr(w, "version", c->server_version);
+	json_close(w);
+	report_row(t->report, CADRE_PLAIN, "server", c->server_name, c->server_version, NULL);
+	put_text_if(w, "instructions", c->instructions);
 	json_key(w, "tools");
 	json_open(w, '[');
 	for (size_t i = 0; i < c->tool_count; i++) {
 		const struct mcp_tool *tool = &c->tools[i];
-		json_open(w, '{');
-		json_kcstr(w, "name", tool->name);
-		put_text_if(w, "title", tool->title);
-		put_text_if(w, "description", tool->description);
+		open_offer(t, w, "tool", tool->name, tool->title, tool->description);
 		json_kraw(w, "inputSchema", str_from(tool->schema));
 		json_kbool(w, "readOnly", tool->read_only);
 		json_close(w);
 	}
 	json_close(w);
-}
-
-static void put_prompts(struct json_out *w, const struct mcp_catalog *c)
-{
 	json_key(w, "prompts");
 	json_open(w, '[');
 	for (size_t i = 0; i < c->prompt_count; i++) {
 		const struct mcp_prompt *prompt = &c->prompts[i];
-		json_open(w, '{');
-		json_kcstr(w, "name", prompt->name);
-		put_text_if(w, "title", prompt->title);
-		put_text_if(w, "description", prompt->description);
+		open_offer(t, w, "prompt", prompt->name, prompt->title, prompt->description);
 		json_key(w, "arguments");
 		json_open(w, '[');
 		for (size_t k = 0; k < prompt->argument_count; k++) {
@@ -184,150 +171,92 @@ static void put_prompts(struct json_out *w, const struct mcp_catalog *c)
 		json_close(w);
 	}
 	json_close(w);
-}
-
-static void put_resources(struct json_out *w, const struct mcp_catalog *c)
-{
 	json_key(w, "resources");
 	json_open(w, '[');
-	for (size_t i = 0; i < c->resource_count; i++)
+	for (size_t i = 0; i < c->resource_count; i++) {
 		json_put_raw(w, str_from(c->resources[i].json));
-	json_close(w);
-}
-
-static void put_offer(struct json_out *w, const struct mcp_catalog *c)
-{
-	json_key(w, "serverInfo");
-	json_open(w, '{');
-	json_kcstr(w, "name", c->server_name);
-	json_kcstr(w, "version", c->server_version);
-	json_close(w);
-	put_text_if(w, "instructions", c->instructions);
-	put_tools(w, c);
-	put_prompts(w, c);
-	put_resources(w, c);
-}
-
-static void put_trial(struct json_out *w, const struct trial *t, const struct mcp_catalog *c)
-{
-	const char *error = mcp_client_error(t->client);
-
-	json_open(w, '{');
-	json_kcstr(w, "name", t->server->name);
-	json_kcstr(w, "type", mcp_kind_word(t->server->kind));
-	json_kcstr(w, "state", mcp_state_word(mcp_client_state(t->client)));
-	json_kcstr(w, "error", error[0] ? error : NULL);
-	if (c)
-		put_offer(w, c);
-	json_kstr(w, "log", buf_str(&t->log));
-	json_close(w);
-}
-
-/* ---- the same for people ----------------------------------------------------------------------------------------- */
-
-static void add_offer_row(struct cadre_report *r, const char *kind, const char *name, const char *text)
-{
-	AUTO_BUF struct buf line = { 0 };
-	struct str rest = str_from(text);
-	struct str first = str_cut(&rest, '\n');
-
-	buf_addf(&line, STR_FMT, STR_ARG(first));
-	report_row(r, CADRE_PLAIN, kind, name, buf_str(&line).p, NULL);
-}
-
-static void tell_offer(struct cadre_report *r, const struct mcp_catalog *c)
-{
-	add_offer_row(r, "server", c->server_name, c->server_version);
-	for (size_t i = 0; i < c->tool_count; i++)
-		add_offer_row(r, "tool", c->tools[i].name, c->tools[i].description);
-	for (size_t i = 0; i < c->prompt_count; i++)
-		add_offer_row(r, "prompt", c->prompts[i].name, c->prompts[i].description);
-	for (size_t i = 0; i < c->resource_count; i++)
-		add_offer_row(r, "resource", c->resources[i].uri, c->resources[i].name);
-}
-
-static void tell_log(struct cadre_report *r, const struct trial *t)
-{
-	for (struct str rest = buf_str(&t->log); rest.p;) {
-		struct str line = str_cut(&rest, '\n');
-		if (line.n)
-			report_line(r, CADRE_NOTE, STR_FMT, STR_ARG(line));
+		report_row(t->report, CADRE_PLAIN, "resource", c->resources[i].uri, c->resources[i].name, NULL);
 	}
+	json_close(w);
 }
 
-static void report_trial(struct cadre_report *r, const struct trial *t)
+static void report_trial(struct trial *t)
 {
 	enum mcp_state state = mcp_client_state(t->client);
 	struct mcp_catalog *catalog = state == MCP_CONNECTED ? mcp_client_catalog(t->client) : NULL;
-	struct json_out w = json_out(&r->json);
+	const char *error = mcp_client_error(t->client);
+	struct json_out w = json_out(&t->report->json);
 
-	put_trial(&w, t, catalog);
-	r->bad = state != MCP_CONNECTED;
-	report_row(r, r->bad ? CADRE_BAD : CADRE_GOOD, t->server->name, mcp_state_word(state),
-		   mcp_client_error(t->client), NULL);
+	t->report->bad = state != MCP_CONNECTED;
+	report_row(t->report, t->report->bad ? CADRE_BAD : CADRE_GOOD, t->server->name, mcp_state_word(state), error,
+		   NULL);
+	json_open(&w, '{');
+	json_kcstr(&w, "name", t->server->name);
+	json_kcstr(&w, "type", mcp_kind_word(t->server->kind));
+	json_kcstr(&w, "state", mcp_state_word(state));
+	json_kcstr(&w, "error", error[0] ? error : NULL);
 	if (catalog)
-		tell_offer(r, catalog);
-	else
-		tell_log(r, t);
+		report_offers(t, &w, catalog);
+	json_kstr(&w, "log", buf_str(&t->log));
+	json_close(&w);
+	for (struct str rest = buf_str(&t->log); !catalog && rest.p;) {
+		struct str line = str_cut(&rest, '\n');
+		if (line.n)
+			report_line(t->report, CADRE_NOTE, STR_FMT, STR_ARG(line));
+	}
 	mcp_catalog_unref(catalog);
-}
-
-/* ---- from outside ------------------------------------------------------------------------------------------------ */
-
-/* What the options say of the place: settings, trust and servers. */
-static int open_place(struct services *sv, struct arena *a, const char **ret_cwd, struct err *err)
-{
-	const char *config;
-
-	if (options_directories(&sv->options, a, ret_cwd, &config, err) < 0)
-		return -(int)err->kind;
-	if (!sv->store.config_dir)
-		store_init(&sv->store, sv->loop, config);
-	if (policy_load(sv, err) < 0 || app_open_hooks(sv, err) < 0)
-		return -(int)err->kind;
-	return app_open_servers(sv, err);
-}
-
-static void try_server(struct trial *t, struct arena *a, const char *cwd, bool can_visit, struct cadre_report *report)
-{
-	const char *root = git_root(a, cwd);
-
-	t->env = t->services->server_env;
-	t->env.cwd = cwd;
-	t->env.project_dir = root ? root : cwd;
-	t->env.open_url = can_visit ? open_url : NULL;
-	t->env.data = t;
-	connect_now(t);
-	report_trial(report, t);
-	hang_up(t);
 }
 
 int mcp_test(struct cadre_call *call)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	struct trial t = { .services = call->services, .io = call->io };
+	struct services *sv = call->services;
+	struct trial t = { .services = sv, .io = call->io, .report = call->report };
 	const char *transport = args_value(&call->args, "transport");
 	const char *url = args_value(&call->args, "url");
 	bool login = !strcmp(call->word->name, "login");
 	bool is_program = !url && call->args.plain_words == 1 && call->count;
-	const char *cwd;
+	const char *cwd, *config;
 
 	if (url ? call->count > 0 : !is_program && call->count != 1)
 		return command_fail_usage(call, "NAME, --url URL, or -- COMMAND [ARG...]");
-	int status = open_place(call->services, &a, &cwd, call->err);
+	int status = options_directories(&sv->options, &a, &cwd, &config, call->err);
+	if (status == 0 && !sv->store.config_dir)
+		store_init(&sv->store, sv->loop, config);
+	if (status == 0 && (policy_load(sv, call->err) < 0 || app_open_hooks(sv, call->err) < 0 ||
+			    app_open_servers(sv, call->err) < 0))
+		status = -(int)call->err->kind;
 	if (status == 0 && url)
 		status = make_server(&t, transport ? transport : "http", (const char *const[]){ url, NULL }, call->err);
 	else if (status == 0)
 		status = is_program ? make_server(&t, "stdio", call->operands, call->err)
 				    : find_server(&t, call->operands[0], call->err);
-	if (status == 0)
-		try_server(&t, &a, cwd, call->io->on_visit && (login || call->io->attended), call->report);
+	if (status == 0) {
+		const char *root = git_root(&a, cwd);
+		t.env = sv->server_env;
+		t.env.cwd = cwd;
+		t.env.project_dir = root ? root : cwd;
+		t.env.open_url = call->io->on_visit && (login || call->io->attended) ? open_url : NULL;
+		t.env.data = &t;
+		t.client = mcp_client_new(&(struct mcp_client_options){ .env = &t.env,
+									.server = t.server,
+									.host = { .on_log = on_log, .data = &t },
+									.on_state = on_state,
+									.data = &t });
+		mcp_client_start(t.client);
+		while (!t.over)
+			loop_run(sv->loop);
+		report_trial(&t);
+		mcp_client_close(t.client, on_closed, &t);
+		while (t.client)
+			loop_run(sv->loop);
+	}
 	mcp_server_unref(t.server);
 	buf_release(&t.log);
 	return status;
 }
 
-/* Servers of the place are left out: one of them may be this very command. */
+/* Configured servers are left out: one of them may be this command. */
 int mcp_serve(struct cadre_call *call)
 {
 	struct cadre *c = call->services->owner;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * permissions.c - `cadre permissions`: the rules that hold, and what they say about a call. */
+ * permissions.c - `cadre permissions`: lists the rules, and tests a call against them. */
 #include "product/command/command.h"
 #include "defs/policy/permissions.h"
 #include "agents/profile/tool_choice.h"
@@ -34,7 +34,7 @@ const struct cadre_command command_permissions = {
 					   "plugin-dir", "setting-sources", "settings", "trust-project", NULL },
 };
 
-/* What the rules make somebody say; as rows and as JSON. */
+/* Warnings about rules, as rows and as JSON */
 struct warnings {
 	struct cadre_report *report;
 	enum cadre_style style;
@@ -69,33 +69,28 @@ struct listing {
 
 static void add_rule_origin(struct buf *out, const struct rule *r)
 {
-	buf_addstr(out, r->origin->file ? r->origin->file : r->origin->layer);
-	if (r->origin->line)
-		buf_addf(out, ":%u", r->origin->line);
-}
-
-static void list_one_rule(struct listing *l, const struct rule *r)
-{
-	AUTO_BUF struct buf from = { 0 };
-
-	add_rule_origin(&from, r);
-	json_open(&l->w, '{');
-	json_kcstr(&l->w, "list", rule_list_name(r->list));
-	json_kcstr(&l->w, "rule", r->text);
-	json_kcstr(&l->w, "source", r->origin->layer);
-	json_kcstr(&l->w, "file", r->origin->file);
-	report_put_line(&l->w, r->origin->line);
-	json_kbool(&l->w, "effective", r->kind != RULE_INERT);
-	json_close(&l->w);
-	report_row(l->report, r->kind == RULE_INERT ? CADRE_NOTE : CADRE_PLAIN, rule_list_name(r->list), r->text,
-		   from.p, NULL);
+	report_add_place(out, r->origin->file ? r->origin->file : r->origin->layer, r->origin->line);
 }
 
 static void list_set(struct listing *l, const struct rule_set *set, enum rule_list list)
 {
-	for (size_t i = 0; set && i < set->all.count; i++)
-		if (set->all.list[i]->list == list)
-			list_one_rule(l, set->all.list[i]);
+	for (size_t i = 0; set && i < set->all.count; i++) {
+		const struct rule *r = set->all.list[i];
+		AUTO_BUF struct buf from = { 0 };
+		if (r->list != list)
+			continue;
+		add_rule_origin(&from, r);
+		json_open(&l->w, '{');
+		json_kcstr(&l->w, "list", rule_list_name(r->list));
+		json_kcstr(&l->w, "rule", r->text);
+		json_kcstr(&l->w, "source", r->origin->layer);
+		json_kcstr(&l->w, "file", r->origin->file);
+		report_put_line(&l->w, r->origin->line);
+		json_kbool(&l->w, "effective", r->kind != RULE_INERT);
+		json_close(&l->w);
+		report_row(l->report, r->kind == RULE_INERT ? CADRE_NOTE : CADRE_PLAIN, rule_list_name(r->list),
+			   r->text, from.p, NULL);
+	}
 }
 
 static int permissions_list(struct cadre_call *call)
@@ -137,28 +132,21 @@ struct trial {
 	struct cadre_report *report;
 };
 
-static const struct tool *find_tool(struct trial *t, struct str name)
-{
-	struct tool_set all = { 0 };
-
-	for (size_t i = 0; tool_table[i]; i++)
-		tool_set_add(&all, tool_table[i]);
-	const struct tool *tool = tool_set_find(&all, tool_current_name(name));
-	tool_set_release(&all);
-	if (tool)
-		return tool;
-	t->other = (struct tool){ .name = arena_str(&t->arena, tool_current_name(name)).p, .definition = "{}" };
-	return &t->other;
-}
-
 static int set_use(struct trial *t, struct str name, struct str input, struct err *err)
 {
+	struct tool_set all = { 0 };
 	const struct json *root;
 
 	input = arena_str(&t->arena, input);
 	if (json_parse(&t->reader, input.p, input.n, &root, err) < 0)
 		return -(int)err->kind;
-	t->use.tool = find_tool(t, name);
+	for (size_t i = 0; tool_table[i]; i++)
+		tool_set_add(&all, tool_table[i]);
+	const struct tool *tool = tool_set_find(&all, tool_current_name(name));
+	tool_set_release(&all);
+	if (!tool)
+		t->other = (struct tool){ .name = arena_str(&t->arena, tool_current_name(name)).p, .definition = "{}" };
+	t->use.tool = tool ? tool : &t->other;
 	t->use.input = root;
 	t->use.flags = t->use.tool->flags;
 	return 0;
@@ -203,25 +191,29 @@ static int read_short(struct trial *t, struct str text, struct err *err)
 	return set_use(t, name, buf_str(&input), err);
 }
 
-static int read_call(struct trial *t, const char *text, struct err *err)
-{
-	struct str s = str_trim(str_from(text));
-
-	return str_starts(s, STR("{")) ? read_json(t, s, err) : read_short(t, s, err);
-}
-
 /* ---- the agent ------------------------------------------------------------------------------------------------- */
 
-static void derive_child(struct permission *child, const struct app_permission *p, const struct agent_definition *d)
+/* The permission of an agent of this type. *ret_child need not be initialised. */
+static int derive_agent(struct services *sv, struct trial *t, const struct app_permission *p, const char *type,
+			struct permission *ret_child, struct err *err)
 {
 	struct tool_set pool = { 0 };
 	struct tool_choice choice;
-	bool trusted = d->source != SOURCE_PROJECT || p->trusted;
+	struct catalog *registry;
 
+	if (app_agents(sv, &t->arena, &registry, err) < 0)
+		return -(int)err->kind;
+	const struct catalog_entry *e = agent_registry_find(registry, str_from(type));
+	if (!e) {
+		catalog_free(registry);
+		return err_set(err, ERR_NOT_FOUND, "no such agent: %s", type);
+	}
+	const struct agent_definition *d = e->definition;
+	bool trusted = d->source != SOURCE_PROJECT || p->trusted;
 	for (size_t i = 0; tool_table[i]; i++)
 		tool_set_add(&pool, tool_table[i]);
 	tool_choose(d, &(struct tool_choice_spec){ .pool = &pool }, &choice);
-	permission_derive(child, &p->permission,
+	permission_derive(ret_child, &p->permission,
 			  &(struct permission_birth){
 				  .mode = d->permission_mode,
 				  .mode_invalid = d->permission_mode_invalid,
@@ -234,22 +226,8 @@ static void derive_child(struct permission *child, const struct app_permission *
 			  });
 	tool_choice_release(&choice);
 	tool_set_release(&pool);
-}
-
-/* *ret_child need not be initialised. */
-static int derive_agent(struct services *sv, struct trial *t, const struct app_permission *p, const char *type,
-			struct permission *ret_child, struct err *err)
-{
-	struct catalog *registry;
-
-	if (app_agents(sv, &t->arena, &registry, err) < 0)
-		return -(int)err->kind;
-	const struct catalog_entry *e = agent_registry_find(registry, str_from(type));
-	int status = e ? 0 : err_set(err, ERR_NOT_FOUND, "there is no agent '%s'", type);
-	if (e)
-		derive_child(ret_child, p, e->definition);
 	catalog_free(registry);
-	return status;
+	return 0;
 }
 
 /* ---- the answer ------------------------------------------------------------------------------------------------ */
@@ -259,14 +237,16 @@ static const struct {
 	enum cadre_style style;
 } decisions[] = {
 	[PERMISSION_ALLOW] = { "allow", "runs", CADRE_GOOD },
-	[PERMISSION_ASK] = { "ask", "is asked about, and denied if nobody is there to answer", CADRE_WARN },
+	[PERMISSION_ASK] = { "ask", "needs an answer of the user, and is denied without one", CADRE_WARN },
 	[PERMISSION_DENY] = { "deny", "does not run", CADRE_BAD },
 };
 
-static void put_verdict(struct trial *t, const struct permission_verdict *v, const char *agent)
+static void report_verdict(struct trial *t, const struct permission_verdict *v, const char *agent)
 {
-	struct json_out w = json_out(&t->report->json);
+	struct cadre_report *report = t->report;
+	struct json_out w = json_out(&report->json);
 	const struct rule *r = v->rule;
+	AUTO_BUF struct buf from = { 0 };
 
 	json_open(&w, '{');
 	json_kcstr(&w, "tool", t->use.tool->name);
@@ -283,21 +263,14 @@ static void put_verdict(struct trial *t, const struct permission_verdict *v, con
 	json_kstr(&w, "reason", buf_str(&v->reason));
 	put_warnings(&w, &t->warnings);
 	json_close(&w);
-}
-
-static void add_rows(struct trial *t, const struct permission_verdict *v, const char *agent)
-{
-	struct cadre_report *report = t->report;
-	AUTO_BUF struct buf from = { 0 };
-
 	report_line(report, decisions[v->decision].style, "%s: %s %s", decisions[v->decision].name, t->use.tool->name,
 		    decisions[v->decision].text);
 	report_row(report, CADRE_PLAIN, "agent", agent ? agent : "(main)", NULL);
 	report_row(report, CADRE_PLAIN, "mode", permission_mode_name(v->mode), NULL);
 	report_row(report, CADRE_PLAIN, "decided by", permission_step_name(v->step), NULL);
-	if (v->rule) {
-		add_rule_origin(&from, v->rule);
-		report_row(report, CADRE_PLAIN, "rule", v->rule->text, NULL);
+	if (r) {
+		add_rule_origin(&from, r);
+		report_row(report, CADRE_PLAIN, "rule", r->text, NULL);
 		report_row(report, CADRE_PLAIN, "from", from.p, NULL);
 	}
 	if (v->reason.n)
@@ -310,15 +283,16 @@ static int run_trial(struct services *sv, struct trial *t, const char *call, con
 	AUTO_APP_PERMISSION struct app_permission p = { 0 };
 	struct permission child = { 0 };
 	struct permission_verdict v = { 0 };
+	struct str text = str_trim(str_from(call));
 
-	if (read_call(t, call, err) < 0 || app_permission_open(sv, &t->arena, &p, note_warning, &t->warnings, err) < 0)
+	if ((str_starts(text, STR("{")) ? read_json(t, text, err) : read_short(t, text, err)) < 0 ||
+	    app_permission_open(sv, &t->arena, &p, note_warning, &t->warnings, err) < 0)
 		return -(int)err->kind;
 	if (agent && derive_agent(sv, t, &p, agent, &child, err) < 0)
 		return -(int)err->kind;
 	t->use.env = &p.env;
 	permission_explain(agent ? &child : &p.permission, t->use, PERMISSION_HINT_NONE, &v);
-	put_verdict(t, &v, agent);
-	add_rows(t, &v, agent);
+	report_verdict(t, &v, agent);
 	permission_verdict_release(&v);
 	permission_release(&child);
 	return 0;

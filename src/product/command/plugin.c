@@ -65,36 +65,6 @@ static const char *state_name(const struct plugin *p)
 	return names[p->state];
 }
 
-/* ---- JSON -------------------------------------------------------------------------------------------------------- */
-
-static void put_errors(struct json_out *w, const struct plugin *p)
-{
-	json_key(w, "errors");
-	json_open(w, '[');
-	for (size_t i = 0; i < p->error_count; i++) {
-		json_open(w, '{');
-		json_kcstr(w, "type", plugin_fault_name(p->errors[i].fault));
-		json_kcstr(w, "file", p->errors[i].file);
-		report_put_line(w, p->errors[i].line);
-		json_kcstr(w, "message", p->errors[i].message);
-		json_close(w);
-	}
-	json_close(w);
-}
-
-static void put_notes(struct json_out *w, const struct plugin *p)
-{
-	json_key(w, "notes");
-	json_open(w, '[');
-	for (size_t i = 0; i < p->notes.count; i++) {
-		json_open(w, '{');
-		report_put_line(w, p->notes.list[i].line);
-		json_kcstr(w, "message", p->notes.list[i].message);
-		json_close(w);
-	}
-	json_close(w);
-}
-
 static void put_paths(struct json_out *w, const char *key, const struct plugin_paths *paths)
 {
 	json_key(w, key);
@@ -138,43 +108,33 @@ static void put_plugin(struct json_out *w, const struct plugin *p)
 	put_names(w, "mcpServers", &p->mcp);
 	json_kcstr(w, "bin", p->bin);
 	json_kcstr(w, "agent", p->agent);
-	put_errors(w, p);
-	put_notes(w, p);
+	json_key(w, "errors");
+	json_open(w, '[');
+	for (size_t i = 0; i < p->error_count; i++) {
+		json_open(w, '{');
+		json_kcstr(w, "type", plugin_fault_name(p->errors[i].fault));
+		json_kcstr(w, "file", p->errors[i].file);
+		report_put_line(w, p->errors[i].line);
+		json_kcstr(w, "message", p->errors[i].message);
+		json_close(w);
+	}
+	json_close(w);
+	json_key(w, "notes");
+	json_open(w, '[');
+	for (size_t i = 0; i < p->notes.count; i++) {
+		json_open(w, '{');
+		report_put_line(w, p->notes.list[i].line);
+		json_kcstr(w, "message", p->notes.list[i].message);
+		json_close(w);
+	}
+	json_close(w);
 	json_close(w);
 }
-
-/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 static void add_count(struct buf *out, size_t n, const char *one, const char *many)
 {
 	if (n)
 		buf_addf(out, "%s%zu %s", out->n ? ", " : "", n, n > 1 ? many : one);
-}
-
-static size_t count_members(const struct plugin_parts *parts)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < parts->count; i++)
-		n += parts->list[i].value->count;
-	return n;
-}
-
-static void describe_plugin(struct buf *out, const struct plugin *p)
-{
-	if (p->state == PLUGIN_DISABLED) {
-		buf_addstr(out, p->why);
-		return;
-	}
-	add_count(out, p->agents.count, "path of agents", "paths of agents");
-	add_count(out, p->skills.count, "path of skills", "paths of skills");
-	add_count(out, p->commands.count, "path of commands", "paths of commands");
-	add_count(out, count_members(&p->hooks), "event with hooks", "events with hooks");
-	add_count(out, count_members(&p->mcp), "MCP server", "MCP servers");
-	if (p->bin)
-		buf_addf(out, "%sprograms", out->n ? ", " : "");
-	if (p->trusted)
-		buf_addf(out, "%strusted", out->n ? ", " : "");
 }
 
 static void report_errors(struct cadre_report *r, const struct plugin *p)
@@ -183,27 +143,36 @@ static void report_errors(struct cadre_report *r, const struct plugin *p)
 		report_place(r, CADRE_BAD, p->errors[i].file, p->errors[i].line, p->errors[i].message);
 }
 
-static void add_rows(struct cadre_report *r, const struct plugin_list *list)
+static void report_plugin_row(struct cadre_report *r, const struct plugin *p)
 {
-	static const enum cadre_style tones[] = { CADRE_PLAIN, CADRE_NOTE, CADRE_BAD };
+	static const enum cadre_style styles[] = { CADRE_PLAIN, CADRE_NOTE, CADRE_BAD };
+	AUTO_BUF struct buf what = { 0 };
+	size_t hooks = 0, servers = 0;
 
-	if (!list->count)
-		report_line(r, CADRE_NOTE, "There are no plugins: cadre plugin install PATH, or NAME@MARKETPLACE.");
-	else
-		report_row(r, CADRE_HEAD, "PLUGIN", "VERSION", "STATE", "WHAT", NULL);
-	for (size_t i = 0; i < list->count; i++) {
-		const struct plugin *p = list->all[i];
-		AUTO_BUF struct buf what = { 0 };
-		describe_plugin(&what, p);
-		report_row(r, tones[p->state], p->id, p->version ? p->version : "", state_name(p), what.n ? what.p : "",
-			   NULL);
+	for (size_t i = 0; i < p->hooks.count; i++)
+		hooks += p->hooks.list[i].value->count;
+	for (size_t i = 0; i < p->mcp.count; i++)
+		servers += p->mcp.list[i].value->count;
+	if (p->state == PLUGIN_DISABLED) {
+		buf_addstr(&what, p->why);
+	} else {
+		add_count(&what, p->agents.count, "path of agents", "paths of agents");
+		add_count(&what, p->skills.count, "path of skills", "paths of skills");
+		add_count(&what, p->commands.count, "path of commands", "paths of commands");
+		add_count(&what, hooks, "event with hooks", "events with hooks");
+		add_count(&what, servers, "MCP server", "MCP servers");
+		if (p->bin)
+			buf_addf(&what, "%sprograms", what.n ? ", " : "");
+		if (p->trusted)
+			buf_addf(&what, "%strusted", what.n ? ", " : "");
 	}
-	for (size_t i = 0; i < list->count; i++)
-		report_errors(r, list->all[i]);
+	report_row(r, styles[p->state], p->id, p->version ? p->version : "", state_name(p), what.n ? what.p : "", NULL);
 }
 
 static int plugin_list_run(struct cadre_call *call)
 {
+	struct cadre_report *r = call->report;
+	struct json_out w = json_out(&r->json);
 	struct settings *settings;
 	struct plugin_list *list;
 	int status = app_settings(call->services, &settings, call->err);
@@ -214,12 +183,18 @@ static int plugin_list_run(struct cadre_call *call)
 	settings_unref(settings);
 	if (status < 0)
 		return status;
-	struct json_out w = json_out(&call->report->json);
+	if (!list->count)
+		report_line(r, CADRE_NOTE, "There are no plugins: cadre plugin install PATH, or NAME@MARKETPLACE.");
+	else
+		report_row(r, CADRE_HEAD, "PLUGIN", "VERSION", "STATE", "WHAT", NULL);
 	json_open(&w, '[');
-	for (size_t i = 0; i < list->count; i++)
+	for (size_t i = 0; i < list->count; i++) {
 		put_plugin(&w, list->all[i]);
+		report_plugin_row(r, list->all[i]);
+	}
 	json_close(&w);
-	add_rows(call->report, list);
+	for (size_t i = 0; i < list->count; i++)
+		report_errors(r, list->all[i]);
 	plugin_list_unref(list);
 	return 0;
 }
@@ -309,7 +284,7 @@ static int plugin_validate_run(struct cadre_call *call)
 }
 
 struct change {
-	struct market_room room;
+	struct marketplace_ctx ctx;
 	struct cadre_report *report;
 	const char *what;
 	const char *scope;
@@ -320,18 +295,18 @@ struct change {
 
 static int settings_path(struct change *k, const char **ret_path, struct err *err)
 {
-	struct market_room *room = &k->room;
+	struct marketplace_ctx *ctx = &k->ctx;
 	struct settings_spec spec;
-	int status = app_settings_spec(room->services, &room->arena, &spec, err);
+	int status = app_settings_spec(ctx->services, &ctx->arena, &spec, err);
 
 	if (status < 0)
 		return status;
 	if (!strcmp(k->scope, "user"))
-		*ret_path = path_join(&room->arena, room->config_dir, "settings.json");
+		*ret_path = path_join(&ctx->arena, ctx->config_dir, "settings.json");
 	else if (!strcmp(k->scope, "project"))
-		*ret_path = path_join(&room->arena, room->cwd, ".claude/settings.json");
+		*ret_path = path_join(&ctx->arena, ctx->cwd, ".claude/settings.json");
 	else if (!strcmp(k->scope, "local"))
-		*ret_path = settings_local_path(&room->arena, &spec);
+		*ret_path = settings_local_path(&ctx->arena, &spec);
 	else
 		return err_set(err, ERR_USAGE, "--scope expects user, project or local, not '%.40s'", k->scope);
 	return 0;
@@ -339,7 +314,7 @@ static int settings_path(struct change *k, const char **ret_path, struct err *er
 
 enum wish { ENABLED, DISABLED, UNSAID };
 
-static int set_wish(struct change *k, const char *id, enum wish wish, struct err *err)
+static int record_wish(struct change *k, const char *id, enum wish wish, struct err *err)
 {
 	static const struct str words[] = { [ENABLED] = STR("true"), [DISABLED] = STR("false"), [UNSAID] = { 0 } };
 	const struct str names[] = { STR("enabledPlugins"), str_from(id) };
@@ -353,16 +328,16 @@ static int set_wish(struct change *k, const char *id, enum wish wish, struct err
 	return status;
 }
 
-/* What there is now: another layer may say otherwise, or the plugin fail. */
-static int tell_change(struct change *k, const char *id, const char *did, struct err *err)
+/* Reports the state after the change: another layer may override it, or the plugin fail. */
+static int report_change(struct change *k, const char *id, const char *did, struct err *err)
 {
 	struct json_out w = json_out(&k->report->json);
 	struct settings *settings;
 	struct plugin_list *list;
 
-	if (app_settings(k->room.services, &settings, err) < 0)
+	if (app_settings(k->ctx.services, &settings, err) < 0)
 		return -(int)err->kind;
-	int status = app_plugins_find(k->room.services, settings, &list, err);
+	int status = app_plugins_find(k->ctx.services, settings, &list, err);
 	settings_unref(settings);
 	if (status < 0)
 		return status;
@@ -393,97 +368,85 @@ static int finish_install(struct change *k, const struct install *install, struc
 	int status = settings_path(k, &path, err); /* a bad scope leaves nothing behind */
 
 	if (status == 0)
-		status = plugin_install(&k->room.arena, install, &installed, err);
+		status = plugin_install(&k->ctx.arena, install, &installed, err);
 	if (status < 0)
 		return status;
 	struct plugin *p = plugin_read(installed.path, PLUGIN_INSTALLED, install->marketplace);
 	bool on = p->default_enabled;
 	plugin_free(p);
 	if (on)
-		status = set_wish(k, installed.id, ENABLED, err);
-	return status < 0 ? status : tell_change(k, installed.id, "installed", err);
+		status = record_wish(k, installed.id, ENABLED, err);
+	return status < 0 ? status : report_change(k, installed.id, "installed", err);
 }
 
-static int install_directory(struct change *k, const char *dir, struct err *err)
-{
-	const char *why = market_forbidden(k->room.settings, "local", NULL);
-
-	if (why)
-		return err_set(err, ERR_DENIED, "plugins cannot be installed from a path: %s", why);
-	return finish_install(k, &(struct install){ k->room.plugins_dir, dir, "local", NULL, k->scope }, err);
-}
-
-/* A plugin in a repository of its own, in a directory of one, or in a package. */
-static int install_far(struct change *k, const struct marketplace *m, const struct market_plugin *offer,
-		       struct err *err)
-{
-	struct market_room *room = &k->room;
-	const char *place = arena_printf(&room->arena, "%s/cache/x", room->plugins_dir);
-	const char *temp;
-
-	if (directory_begin(&room->arena, place, &temp, err) < 0)
-		return -(int)err->kind;
-	const char *dir = path_join(&room->arena, temp, offer->name);
-	int status = file_make_dirs(dir, 0700, err);
-	if (status == 0)
-		status = market_fetch(room, offer->source, dir, &dir, err);
-	if (status == 0)
-		status = finish_install(k, &(struct install){ room->plugins_dir, dir, m->name, offer, k->scope }, err);
-	(void)directory_remove(temp, NULL);
-	return status;
-}
-
+/* A plugin of a marketplace: in its directory, in a repository, or in a package. */
 static int install_offer(struct change *k, const char *name, const char *market, struct err *err)
 {
 	AUTO_MARKETPLACE struct marketplace m = { 0 };
-	const char *dir;
-	int status = market_open(&k->room, market, &m, err);
+	struct marketplace_ctx *ctx = &k->ctx;
+	const char *dir, *temp;
+	int status = market_open(ctx, market, &m, err);
 
 	if (status < 0)
 		return status;
 	const struct market_plugin *offer = marketplace_find(&m, name);
 	if (!offer)
 		return err_set(err, ERR_NOT_FOUND, "the marketplace %s does not offer %s", market, name);
-	if (json_is(offer->source, JSON_OBJECT))
-		return install_far(k, &m, offer, err);
-	status = marketplace_plugin_dir(&m, offer, &dir, err);
-	if (status < 0)
-		return status;
-	return finish_install(k, &(struct install){ k->room.plugins_dir, dir, m.name, offer, k->scope }, err);
+	if (!json_is(offer->source, JSON_OBJECT)) {
+		status = marketplace_plugin_dir(&m, offer, &dir, err);
+		if (status < 0)
+			return status;
+		return finish_install(k, &(struct install){ ctx->plugins_dir, dir, m.name, offer, k->scope }, err);
+	}
+	const char *place = arena_printf(&ctx->arena, "%s/cache/x", ctx->plugins_dir);
+	if (directory_begin(&ctx->arena, place, &temp, err) < 0)
+		return -(int)err->kind;
+	dir = path_join(&ctx->arena, temp, offer->name);
+	status = file_make_dirs(dir, 0700, err);
+	if (status == 0)
+		status = market_fetch(ctx, offer->source, dir, &dir, err);
+	if (status == 0)
+		status = finish_install(k, &(struct install){ ctx->plugins_dir, dir, m.name, offer, k->scope }, err);
+	(void)directory_remove(temp, NULL);
+	return status;
 }
 
 static int install_plugin(struct change *k, struct err *err)
 {
-	struct arena *a = &k->room.arena;
-	const char *path = path_absolute(a, k->room.cwd, str_from(k->what));
+	struct marketplace_ctx *ctx = &k->ctx;
+	const char *path = path_absolute(&ctx->arena, ctx->cwd, str_from(k->what));
 	const char *at = strchr(k->what, '@');
 
 	if (file_exists(path) && str_ends(str_from(path), STR(".zip")) &&
-	    zip_cache_open(a, k->room.plugins_dir, path, &path, err) < 0)
+	    zip_cache_open(&ctx->arena, ctx->plugins_dir, path, &path, err) < 0)
 		return -(int)err->kind;
-	if (file_exists(path))
-		return install_directory(k, path, err);
+	if (file_exists(path)) {
+		const char *why = market_forbidden(ctx->settings, "local", NULL);
+		if (why)
+			return err_set(err, ERR_DENIED, "plugins cannot be installed from a path: %s", why);
+		return finish_install(k, &(struct install){ ctx->plugins_dir, path, "local", NULL, k->scope }, err);
+	}
 	if (!at)
 		return err_set(err, ERR_NOT_FOUND, "'%.100s' is neither a path nor NAME@MARKETPLACE", k->what);
-	return install_offer(k, arena_dup(a, k->what, (size_t)(at - k->what)), at + 1, err);
+	return install_offer(k, arena_dup(&ctx->arena, k->what, (size_t)(at - k->what)), at + 1, err);
 }
 
-/* ---- what is there ----------------------------------------------------------------------------------------------- */
+/* ---- other changes ----------------------------------------------------------------------------------------------- */
 
-/* The plugin that was named; its texts are in the room's arena. */
+/* The plugin that was named; its texts are in the ctx's arena. */
 static int find_plugin(struct change *k, const char **ret_id, const char **ret_root, struct err *err)
 {
 	struct plugin_list *list;
-	int status = app_plugins_find(k->room.services, k->room.settings, &list, err);
+	int status = app_plugins_find(k->ctx.services, k->ctx.settings, &list, err);
 
 	if (status < 0)
 		return status;
 	const struct plugin *p = plugin_list_find(list, k->what);
 	if (p) {
-		*ret_id = arena_strdup(&k->room.arena, p->id);
-		*ret_root = arena_strdup(&k->room.arena, p->root);
+		*ret_id = arena_strdup(&k->ctx.arena, p->id);
+		*ret_root = arena_strdup(&k->ctx.arena, p->root);
 	} else {
-		status = err_set(err, ERR_NOT_FOUND, "there is no plugin %s: cadre plugin list", k->what);
+		status = err_set(err, ERR_NOT_FOUND, "no such plugin: %s; cadre plugin list", k->what);
 	}
 	plugin_list_unref(list);
 	return status;
@@ -496,10 +459,10 @@ static int uninstall_plugin(struct change *k, struct err *err)
 	int status = find_plugin(k, &id, &root, err);
 
 	if (status == 0)
-		status = plugin_uninstall(k->room.plugins_dir, id, err);
+		status = plugin_uninstall(k->ctx.plugins_dir, id, err);
 	if (status == 0)
-		status = set_wish(k, id, UNSAID, err);
-	return status < 0 ? status : tell_change(k, id, "uninstalled", err);
+		status = record_wish(k, id, UNSAID, err);
+	return status < 0 ? status : report_change(k, id, "uninstalled", err);
 }
 
 /* `cadre plugin enable` and `disable` */
@@ -510,8 +473,8 @@ static int switch_plugin(struct change *k, struct err *err)
 	int status = find_plugin(k, &id, &root, err);
 
 	if (status == 0)
-		status = set_wish(k, id, k->on ? ENABLED : DISABLED, err);
-	return status < 0 ? status : tell_change(k, id, k->on ? "enabled" : "disabled", err);
+		status = record_wish(k, id, k->on ? ENABLED : DISABLED, err);
+	return status < 0 ? status : report_change(k, id, k->on ? "enabled" : "disabled", err);
 }
 
 static int trust_plugin(struct change *k, struct err *err)
@@ -521,13 +484,13 @@ static int trust_plugin(struct change *k, struct err *err)
 	int status = find_plugin(k, &id, &root, err);
 
 	if (status == 0)
-		status = record_trust(k->room.plugins_dir, id, k->on ? root : NULL, err);
+		status = record_trust(k->ctx.plugins_dir, id, k->on ? root : NULL, err);
 	if (status == 0 && k->on) {
 		report_line(k->report, CADRE_PLAIN,
 			    "Hooks and MCP servers that its agents and skills bring now run. This holds for");
 		report_line(k->report, CADRE_PLAIN, "%s alone: another version asks again.", root);
 	}
-	return status < 0 ? status : tell_change(k, id, k->on ? "trusted" : "forgotten", err);
+	return status < 0 ? status : report_change(k, id, k->on ? "trusted" : "forgotten", err);
 }
 
 static int plugin_change_run(struct cadre_call *call)
@@ -548,9 +511,9 @@ static int plugin_change_run(struct cadre_call *call)
 	while (strcmp(changes[i].word, call->word->name) != 0)
 		i++;
 	k.on = changes[i].on && !args_has(&call->args, "forget");
-	int status = market_room_open(&k.room, call->services, call->err);
+	int status = marketplace_ctx_open(&k.ctx, call->services, call->err);
 	if (status == 0)
 		status = changes[i].change(&k, call->err);
-	market_room_release(&k.room);
+	marketplace_ctx_release(&k.ctx);
 	return status;
 }

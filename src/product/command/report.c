@@ -1,25 +1,20 @@
 /* SPDX-License-Identifier: MIT
  * report.c - an answer for programs and for people. */
+#include "config/catalog/catalog.h"
 #include "config/catalog/diagnostic.h"
 #include "product/command/report.h"
 
-static struct report_row *add_row(struct cadre_report *r, enum cadre_style style)
+void report_row(struct cadre_report *r, enum cadre_style style, ...)
 {
+	va_list counted;
+	va_list cells;
+
 	if (r->count == r->cap) {
 		r->cap = r->cap ? r->cap * 2 : 16;
 		r->rows = xrealloc(r->rows, r->cap * sizeof *r->rows);
 	}
 	struct report_row *row = &r->rows[r->count++];
 	*row = (struct report_row){ .style = style };
-	return row;
-}
-
-void report_row(struct cadre_report *r, enum cadre_style style, ...)
-{
-	struct report_row *row = add_row(r, style);
-	va_list counted;
-	va_list cells;
-
 	va_start(counted, style);
 	while (va_arg(counted, const char *))
 		row->count++;
@@ -94,12 +89,36 @@ void report_put_line(struct json_out *w, unsigned line)
 		json_put_null(w);
 }
 
+void report_add_place(struct buf *out, const char *file, unsigned line)
+{
+	buf_addstr(out, file);
+	if (line)
+		buf_addf(out, ":%u", line);
+}
+
 void report_place(struct cadre_report *r, enum cadre_style style, const char *file, unsigned line, const char *text)
 {
-	if (line)
-		report_line(r, style, "%s:%u: %s", file, line, text);
-	else
-		report_line(r, style, "%s: %s", file, text);
+	AUTO_BUF struct buf place = { 0 };
+
+	report_add_place(&place, file, line);
+	report_line(r, style, "%s: %s", place.p, text);
+}
+
+void report_failed_files(struct cadre_report *r, struct json_out *w, const struct catalog *catalog)
+{
+	json_key(w, "failedFiles");
+	json_open(w, '[');
+	for (size_t i = 0; i < catalog->failed_count; i++) {
+		const struct catalog_failure *f = &catalog->failed[i];
+		json_open(w, '{');
+		json_kcstr(w, "path", f->path);
+		json_kcstr(w, "source", definition_source_name(f->source));
+		report_put_line(w, f->line);
+		json_kcstr(w, "error", f->message);
+		json_close(w);
+		report_place(r, CADRE_BAD, f->path, f->line, f->message);
+	}
+	json_close(w);
 }
 
 void report_diagnostics(struct cadre_report *r, const char *file, const struct diagnostic *list, size_t count)
@@ -107,12 +126,10 @@ void report_diagnostics(struct cadre_report *r, const char *file, const struct d
 	static const enum cadre_style styles[] = { CADRE_NOTE, CADRE_WARN, CADRE_BAD };
 
 	for (size_t i = 0; i < count; i++) {
-		const char *level = diagnostic_level_name(list[i].level);
-		if (list[i].line)
-			report_line(r, styles[list[i].level], "  %s:%u: %s: %s", file, list[i].line, level,
-				    list[i].message);
-		else
-			report_line(r, styles[list[i].level], "  %s: %s: %s", file, level, list[i].message);
+		AUTO_BUF struct buf place = { 0 };
+		report_add_place(&place, file, list[i].line);
+		report_line(r, styles[list[i].level], "  %s: %s: %s", place.p, diagnostic_level_name(list[i].level),
+			    list[i].message);
 	}
 }
 

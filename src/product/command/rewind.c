@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * rewind.c - `cadre rewind`. The session must not be at work meanwhile: its lock is taken. */
+ * rewind.c - `cadre rewind`. It holds the lock of the session, which must not be in use. */
 #include <dirent.h>
 #include "product/command/command.h"
 #include "product/session/rewind.h"
@@ -17,7 +17,7 @@ const struct cadre_command command_rewind = {
 		"\n"
 		"SESSION is an id or the beginning of one. Files that the tools of its agents changed (Write, Edit and the\n"
 		"like) are brought back, new ones are removed; what commands changed is not known. The conversation stays\n"
-		"as it is. A file that somebody else has changed as well is left alone, and all others with it, unless\n"
+		"as it is. If others have changed one of the files as well, nothing is changed, unless\n"
 		"--force is given. Whatever a rewind takes away is kept: it names the message that brings it back.\n"
 		"\n"
 		"Files are kept on the terminal, and elsewhere if the setting fileCheckpointingEnabled is true.\n",
@@ -29,7 +29,7 @@ const struct cadre_command command_rewind = {
 	.options = (const struct cadre_option[]){ { "to", NULL, 0, CADRE_OPTION_REQUIRED, 0, "uuid",
 						    .help = "The message to go back to." },
 						  { "dry-run", .help = "Say what would be done." },
-						  { "force", .help = "Also where somebody else has changed a file." },
+						  { "force", .help = "Also if others have changed a file." },
 						  { "list", .help = "The messages to go back to." },
 						  { .name = NULL } },
 	.settings = (const char *const[]){ NULL },
@@ -46,14 +46,15 @@ static void rewind_place_release(struct rewind_place *p)
 	arena_release(&p->arena);
 }
 
-/* ---- which session ----------------------------------------------------------------------------------------------- */
-
-/* The one whose id is, or begins with, the text. */
-static int find_session(struct rewind_place *p, const char *config_dir, const char *text, struct err *err)
+/* The session whose id is, or begins with, the text; and the directory of its project. */
+static int find_kept(struct services *sv, struct rewind_place *p, const char *text, struct err *err)
 {
-	DIR *d = opendir(arena_printf(&p->arena, "%s/file-history", config_dir));
+	const char *cwd, *config_dir;
 	size_t hits = 0;
 
+	if (options_directories(&sv->options, &p->arena, &cwd, &config_dir, err) < 0)
+		return -(int)err->kind;
+	DIR *d = opendir(arena_printf(&p->arena, "%s/file-history", config_dir));
 	for (struct dirent *e; d && (e = readdir(d));) {
 		if (!id_is_uuid(str_from(e->d_name)) || !str_starts(str_from(e->d_name), str_from(text)))
 			continue;
@@ -67,86 +68,18 @@ static int find_session(struct rewind_place *p, const char *config_dir, const ch
 	if (hits > 1)
 		return err_set(err, ERR_USAGE, "the ids of %zu sessions begin with %s: give more of it", hits, text);
 	p->dir = checkpoint_dir(&p->arena, config_dir, p->id);
-	return 0;
-}
-
-static const char *find_project(struct rewind_place *p, const char *config_dir)
-{
+	if (!sv->store.config_dir)
+		store_init(&sv->store, sv->loop, config_dir);
 	const char *projects = arena_printf(&p->arena, "%s/projects", config_dir);
-	const char *found = NULL;
-	DIR *d = opendir(projects);
-
-	for (struct dirent *e; d && !found && (e = readdir(d));) {
+	d = opendir(projects);
+	for (struct dirent *e; d && !p->project && (e = readdir(d));) {
 		const char *dir = arena_printf(&p->arena, "%s/%s", projects, e->d_name);
 		if (e->d_name[0] != '.' && file_exists(arena_printf(&p->arena, "%s/%s.jsonl", dir, p->id)))
-			found = dir;
+			p->project = dir;
 	}
 	if (d)
 		closedir(d);
-	return found;
-}
-
-static int find_kept(struct services *sv, struct rewind_place *p, const char *session, struct err *err)
-{
-	const char *cwd;
-	const char *config_dir;
-
-	if (options_directories(&sv->options, &p->arena, &cwd, &config_dir, err) < 0 ||
-	    find_session(p, config_dir, session, err) < 0)
-		return -(int)err->kind;
-	if (!sv->store.config_dir)
-		store_init(&sv->store, sv->loop, config_dir);
-	p->project = find_project(p, config_dir);
 	return 0;
-}
-
-static int lock_session(struct services *sv, const struct rewind_place *p, struct err *err)
-{
-	int status = p->project ? session_lock(&sv->locks, p->project, p->id, err) : 0;
-
-	if (status == -ERR_BUSY)
-		err_set(err, ERR_BUSY, "session %s is at work: end it first", p->id);
-	return status;
-}
-
-/* ---- what is said ------------------------------------------------------------------------------------------------ */
-
-static const char *action_of(const struct rewind_file *f)
-{
-	return !f->then.exists ? "remove" : f->now.exists ? "restore" : "create";
-}
-
-static void report_file(struct cadre_report *r, struct json_out *w, const struct rewind_file *f)
-{
-	size_t added;
-	size_t removed;
-	char lines[64];
-
-	rewind_count_lines(f, &added, &removed);
-	snprintf(lines, sizeof lines, "+%zu -%zu", added, removed);
-	report_row(r, f->foreign ? CADRE_WARN : CADRE_PLAIN, action_of(f), f->path, lines,
-		   f->foreign ? "changed by somebody else as well" : NULL, NULL);
-	json_open(w, '{');
-	json_kcstr(w, "path", f->path);
-	json_kcstr(w, "action", action_of(f));
-	json_ki64(w, "insertions", (int64_t)added);
-	json_ki64(w, "deletions", (int64_t)removed);
-	json_kbool(w, "changedByOthers", f->foreign);
-	json_close(w);
-}
-
-static void report_end(struct cadre_report *r, const struct rewind *w, const struct rewind_place *p, bool dry)
-{
-	if (!w->plan.count)
-		report_line(r, CADRE_GOOD, "All files are as they were at message %s.", w->mark->uuid);
-	else if (w->undo[0])
-		report_line(r, CADRE_GOOD, "Files are as they were at message %s. Back again: cadre rewind %s --to %s",
-			    w->mark->uuid, p->id, w->undo);
-	else if (dry)
-		report_line(r, CADRE_NOTE, "This would bring back message %s; nothing was changed.", w->mark->uuid);
-	else
-		report_line(r, CADRE_BAD,
-			    "Nothing was changed, because somebody else's changes would go too: --force does it.");
 }
 
 static void report_rewind(struct cadre_report *r, const struct rewind *w, const struct rewind_place *p, bool dry)
@@ -161,30 +94,38 @@ static void report_rewind(struct cadre_report *r, const struct rewind *w, const 
 	json_kcstr(&out, "undo", w->undo[0] ? w->undo : NULL);
 	json_key(&out, "files");
 	json_open(&out, '[');
-	for (size_t i = 0; i < w->plan.count; i++)
-		report_file(r, &out, &w->plan.files[i]);
+	for (size_t i = 0; i < w->plan.count; i++) {
+		const struct rewind_file *f = &w->plan.files[i];
+		const char *action = !f->then.exists ? "remove" : f->now.exists ? "restore" : "create";
+		size_t added, removed;
+		char lines[64];
+		rewind_count_lines(f, &added, &removed);
+		snprintf(lines, sizeof lines, "+%zu -%zu", added, removed);
+		report_row(r, f->foreign ? CADRE_WARN : CADRE_PLAIN, action, f->path, lines,
+			   f->foreign ? "changed by others as well" : NULL, NULL);
+		json_open(&out, '{');
+		json_kcstr(&out, "path", f->path);
+		json_kcstr(&out, "action", action);
+		json_ki64(&out, "insertions", (int64_t)added);
+		json_ki64(&out, "deletions", (int64_t)removed);
+		json_kbool(&out, "changedByOthers", f->foreign);
+		json_close(&out);
+	}
 	json_close(&out);
 	json_ki64(&out, "insertions", (int64_t)w->added);
 	json_ki64(&out, "deletions", (int64_t)w->removed);
 	json_close(&out);
-	report_end(r, w, p, dry);
+	if (!w->plan.count)
+		report_line(r, CADRE_GOOD, "All files are as they were at message %s.", w->mark->uuid);
+	else if (w->undo[0])
+		report_line(r, CADRE_GOOD, "Files are as they were at message %s. Back again: cadre rewind %s --to %s",
+			    w->mark->uuid, p->id, w->undo);
+	else if (dry)
+		report_line(r, CADRE_NOTE, "This would bring back message %s; nothing was changed.", w->mark->uuid);
+	else
+		report_line(r, CADRE_BAD,
+			    "Nothing was changed, because changes of others would be lost: --force does it.");
 	r->bad = !dry && w->plan.count && !w->undo[0];
-}
-
-static int rewind_locked(struct services *sv, const struct rewind_place *p, struct cadre_call *call, struct err *err)
-{
-	AUTO_REWIND struct rewind w = { 0 };
-	bool dry = args_has(&call->args, "dry-run");
-	int status = rewind_look(&w, p->dir, args_value(&call->args, "to"), err);
-
-	if (status == 0 && !dry && (!w.foreign || args_has(&call->args, "force"))) {
-		struct checkpoint *checkpoint = checkpoint_new(&sv->store, p->dir);
-		status = rewind_go(&w, checkpoint, err);
-		checkpoint_free(checkpoint);
-	}
-	if (status == 0)
-		report_rewind(call->report, &w, p, dry);
-	return status;
 }
 
 static void report_marks(struct cadre_report *r, const struct file_history *h, const struct rewind_place *p)
@@ -215,8 +156,9 @@ static int rewind_run(struct cadre_call *call)
 {
 	CLEANUP(rewind_place_release) struct rewind_place p = { 0 };
 	AUTO_HISTORY struct file_history history = { 0 };
+	AUTO_REWIND struct rewind w = { 0 };
 	struct services *sv = call->services;
-	bool list = args_has(&call->args, "list");
+	bool list = args_has(&call->args, "list"), dry = args_has(&call->args, "dry-run");
 
 	if (list && call->args.given_count > 1)
 		return err_set(call->err, ERR_USAGE, "--list stands alone: cadre rewind SESSION --list");
@@ -227,11 +169,20 @@ static int rewind_run(struct cadre_call *call)
 			report_marks(call->report, &history, &p);
 		return status;
 	}
-	if (status == 0)
-		status = lock_session(sv, &p, call->err);
+	if (status == 0 && p.project)
+		status = session_lock(&sv->locks, p.project, p.id, call->err);
+	if (status == -ERR_BUSY)
+		err_set(call->err, ERR_BUSY, "session %s is in use: end it first", p.id);
 	if (status < 0)
 		return status;
-	status = rewind_locked(sv, &p, call, call->err);
+	status = rewind_look(&w, p.dir, args_value(&call->args, "to"), call->err);
+	if (status == 0 && !dry && (!w.foreign || args_has(&call->args, "force"))) {
+		struct checkpoint *checkpoint = checkpoint_new(&sv->store, p.dir);
+		status = rewind_go(&w, checkpoint, call->err);
+		checkpoint_free(checkpoint);
+	}
+	if (status == 0)
+		report_rewind(call->report, &w, &p, dry);
 	if (p.project)
 		session_unlock(&sv->locks, p.project, p.id);
 	return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * sessions.c - `cadre sessions`: what conversations there are, one of them as text, and the removal of old ones. */
+ * sessions.c - `cadre sessions`: lists, shows, exports and prunes conversations. */
 #include <dirent.h>
 #include <fts.h>
 #include "product/command/command.h"
@@ -21,7 +21,7 @@ const struct cadre_command command_sessions = {
 	.name = "sessions",
 	.summary = "list, search, show, export, prune conversations here",
 	.help = "Usage: cadre sessions [list] [--all]                 the newest first; --all: also those without an answer\n"
-		"       cadre sessions search TEXT                    those in which user or model said it\n"
+		"       cadre sessions search TEXT                    those with this text of user or model\n"
 		"       cadre sessions show SESSION                   one of them, for people\n"
 		"       cadre sessions export SESSION [--format FORMAT]\n"
 		"                                                     all of it: markdown (the default) or json\n"
@@ -31,7 +31,7 @@ const struct cadre_command command_sessions = {
 		"\n"
 		"SESSION is an id, the beginning of one, or a title. An AGE is a number with s, m, h, d or w: 30d; without one it is\n"
 		"the setting cleanupPeriodDays. With a session goes all that belongs to it: transcripts of its agents, files as\n"
-		"they were, task lists; and what is left of sessions that are gone. One that somebody works on is never removed.\n",
+		"they were, task lists; and what is left of sessions that are gone. A session in use is never removed.\n",
 	.words =
 		(const struct cadre_command_word[]){
 			{ "list", "", 0, sessions_list },
@@ -76,54 +76,40 @@ static void put_entry(struct json_out *w, const struct session_entry *e)
 	json_close(w);
 }
 
-static void add_entry(struct cadre_report *r, const struct session_entry *e)
+/* A run that failed before the first answer is shown only with --all, or if it has the text that is searched for. */
+static int sessions_list(struct cadre_call *call)
 {
-	AUTO_BUF struct buf size = { 0 };
-	AUTO_BUF struct buf age = { 0 };
-	AUTO_BUF struct buf messages = { 0 };
-
-	buf_addsize(&size, e->bytes);
-	buf_addspan(&age, MAX(id_wall_ms() - e->changed_ms, (int64_t)0));
-	buf_addf(&messages, "%u", e->messages);
-	report_row(r, CADRE_PLAIN, e->id, age.p, messages.p, size.p, shown_name(e), NULL);
-}
-
-/* A run that failed before the first answer is not worth a line, unless all are wanted. */
-static void describe_list(struct cadre_report *r, const struct session_list *l, bool all)
-{
+	AUTO_SESSIONS struct session_list list = { 0 };
+	struct cadre_report *r = call->report;
 	struct json_out w = json_out(&r->json);
+	const char *text = call->operands[0];
+	bool all = text || args_has(&call->args, "all");
 	size_t hidden = 0;
 
+	if (services_list_sessions(call->services, text && text[0] ? text : NULL, &list, call->err) < 0)
+		return -(int)call->err->kind;
 	json_open(&w, '[');
-	for (size_t i = 0; i < l->count; i++) {
-		if (!l->entries[i].matches)
+	for (size_t i = 0; i < list.count; i++) {
+		const struct session_entry *e = &list.entries[i];
+		AUTO_BUF struct buf size = { 0 }, age = { 0 }, messages = { 0 };
+		hidden += e->matches && !all && !e->answers;
+		if (!e->matches || (!all && !e->answers))
 			continue;
-		if (!all && !l->entries[i].answers) {
-			hidden++;
-			continue;
-		}
 		if (!r->count)
 			report_row(r, CADRE_HEAD, "SESSION", "AGE", "MESSAGES", "SIZE", "TITLE OR FIRST PROMPT", NULL);
-		put_entry(&w, &l->entries[i]);
-		add_entry(r, &l->entries[i]);
+		put_entry(&w, e);
+		buf_addsize(&size, e->bytes);
+		buf_addspan(&age, MAX(id_wall_ms() - e->changed_ms, (int64_t)0));
+		buf_addf(&messages, "%u", e->messages);
+		report_row(r, CADRE_PLAIN, e->id, age.p, messages.p, size.p, shown_name(e), NULL);
 	}
 	json_close(&w);
 	if (!r->count && !hidden)
 		report_line(r, CADRE_NOTE, "no session of this project %s",
-			    l->count ? "holds this text" : "is on disk");
+			    list.count ? "holds this text" : "is on disk");
 	if (hidden)
 		report_line(r, CADRE_NOTE, "%zu session%s without an answer %s not shown; --all shows %s", hidden,
 			    hidden == 1 ? "" : "s", hidden == 1 ? "is" : "are", hidden == 1 ? "it" : "them");
-}
-
-static int sessions_list(struct cadre_call *call)
-{
-	AUTO_SESSIONS struct session_list list = { 0 };
-	const char *text = call->operands[0];
-
-	if (services_list_sessions(call->services, text && text[0] ? text : NULL, &list, call->err) < 0)
-		return -(int)call->err->kind;
-	describe_list(call->report, &list, text || args_has(&call->args, "all"));
 	return 0;
 }
 
@@ -172,63 +158,48 @@ static void markdown_text(struct buf *out, const char *who, struct str text)
 		buf_addf(out, "## %s\n\n" STR_FMT "\n\n", who, STR_ARG(text));
 }
 
-static void markdown_result(struct buf *out, const struct json *block, struct arena *a)
-{
-	const struct json *content = json_get(block, "content");
-
-	buf_addf(out, "%s:\n\n", json_bool(json_get(block, "is_error")) ? "Error" : "Result");
-	if (json_is(content, JSON_STRING))
-		markdown_code(out, "", json_str(content, a));
-	for (const struct json *b = json_is(content, JSON_ARRAY) ? json_first(content) : NULL; b;
-	     b = json_next(content, b))
-		markdown_code(out, "", json_get(b, "text") ? json_str(json_get(b, "text"), a) : STR("(not text)"));
-}
-
-static void markdown_block(struct buf *out, const char *who, const struct json *block, struct arena *a)
-{
-	const struct json *type = json_get(block, "type");
-
-	if (json_str_is(type, "text")) {
-		markdown_text(out, who, json_str(json_get(block, "text"), a));
-	} else if (json_str_is(type, "tool_use")) {
-		buf_addf(out, "**" STR_FMT "**\n\n", STR_ARG(json_str(json_get(block, "name"), a)));
-		markdown_code(out, "json", json_raw(json_get(block, "input")));
-	} else if (json_str_is(type, "tool_result")) {
-		markdown_result(out, block, a);
-	}
-}
-
-static void add_markdown_of(struct buf *out, struct str line)
-{
-	AUTO_JSON struct json_reader reader = { 0 };
-	AUTO_ARENA struct arena a = { 0 };
-	const struct json *root;
-
-	if (json_parse(&reader, line.p, line.n, &root, NULL) < 0 || json_bool(json_get(root, "isMeta")))
-		return;
-	bool of_user = json_str_is(json_get(root, "type"), "user");
-	if (!of_user && !json_str_is(json_get(root, "type"), "assistant"))
-		return;
-	const char *who = of_user ? "User" : "Assistant";
-	const struct json *content = json_get(json_get(root, "message"), "content");
-	if (json_is(content, JSON_STRING))
-		markdown_text(out, who, json_str(content, &a));
-	for (const struct json *b = json_is(content, JSON_ARRAY) ? json_first(content) : NULL; b;
-	     b = json_next(content, b))
-		markdown_block(out, who, b, &a);
-}
-
-struct telling {
+struct shown_session {
 	struct cadre_report *report;
 	struct json_out json;
 	bool markdown;
 };
 
-static void add_markdown(struct cadre_report *r, struct str line)
+static void markdown_blocks(struct buf *out, const char *who, const struct json *content, struct arena *a)
+{
+	for (const struct json *b = json_is(content, JSON_ARRAY) ? json_first(content) : NULL; b;
+	     b = json_next(content, b)) {
+		const struct json *type = json_get(b, "type"), *result = json_get(b, "content");
+		if (json_str_is(type, "text")) {
+			markdown_text(out, who, json_str(json_get(b, "text"), a));
+		} else if (json_str_is(type, "tool_use")) {
+			buf_addf(out, "**" STR_FMT "**\n\n", STR_ARG(json_str(json_get(b, "name"), a)));
+			markdown_code(out, "json", json_raw(json_get(b, "input")));
+		} else if (json_str_is(type, "tool_result")) {
+			buf_addf(out, "%s:\n\n", json_bool(json_get(b, "is_error")) ? "Error" : "Result");
+			if (json_is(result, JSON_STRING))
+				markdown_code(out, "", json_str(result, a));
+			for (const struct json *c = json_is(result, JSON_ARRAY) ? json_first(result) : NULL; c;
+			     c = json_next(result, c))
+				markdown_code(out, "",
+					      json_get(c, "text") ? json_str(json_get(c, "text"), a)
+								  : STR("(not text)"));
+		}
+	}
+}
+
+static void add_markdown(struct cadre_report *r, const struct json *root)
 {
 	AUTO_BUF struct buf text = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	bool of_user = json_str_is(json_get(root, "type"), "user");
+	const char *who = of_user ? "User" : "Assistant";
+	const struct json *content = json_get(json_get(root, "message"), "content");
 
-	add_markdown_of(&text, line);
+	if (json_bool(json_get(root, "isMeta")) || (!of_user && !json_str_is(json_get(root, "type"), "assistant")))
+		return;
+	if (json_is(content, JSON_STRING))
+		markdown_text(&text, who, json_str(content, &a));
+	markdown_blocks(&text, who, content, &a);
 	if (!text.n)
 		return;
 	for (struct str rest = { text.p, text.n - 1 }; rest.p;) {
@@ -237,9 +208,9 @@ static void add_markdown(struct cadre_report *r, struct str line)
 	}
 }
 
-static int tell_line(void *data, struct str line)
+static int show_line(void *data, struct str line)
 {
-	struct telling *t = data;
+	struct shown_session *t = data;
 	AUTO_JSON struct json_reader reader = { 0 };
 	const struct json *root;
 	bool ended;
@@ -248,7 +219,7 @@ static int tell_line(void *data, struct str line)
 		return 0; /* torn */
 	json_put_raw(&t->json, line);
 	if (t->markdown)
-		add_markdown(t->report, line);
+		add_markdown(t->report, root);
 	else
 		logs_line(t->report, line, &ended);
 	return 0;
@@ -258,7 +229,9 @@ static int sessions_show(struct cadre_call *call)
 {
 	AUTO_SESSIONS struct session_list list = { 0 };
 	struct cadre_report *r = call->report;
-	struct telling t = { .report = r, .json = json_out(&r->json), .markdown = !strcmp(call->word->name, "export") };
+	struct shown_session t = { .report = r,
+				   .json = json_out(&r->json),
+				   .markdown = !strcmp(call->word->name, "export") };
 	const struct session_entry *e;
 
 	if (!call->operands[0][0])
@@ -271,7 +244,7 @@ static int sessions_show(struct cadre_call *call)
 		report_line(r, CADRE_PLAIN, "%s", "");
 	}
 	json_open(&t.json, '[');
-	int status = session_each_line(e->path, tell_line, &t, call->err);
+	int status = session_each_line(e->path, show_line, &t, call->err);
 	json_close(&t.json);
 	return status;
 }
@@ -284,8 +257,8 @@ static int sessions_show(struct cadre_call *call)
  *     <config>/file-history/<session>/             files as they were
  *     <config>/tasks/<session>/, <config>/todos/<session>-agent-*.json
  *
- * What of these is left of a session that has no transcript in any project is an orphan and goes as well. A task list that was
- * named by somebody is no session's. */
+ * What is left of a session without a transcript in any project is an orphan and is removed as well. A task list with a name of
+ * its own does not belong to a session. */
 
 struct belonging {
 	char id[UUID_LEN + 1];
@@ -316,13 +289,17 @@ static void pruning_release(struct pruning *p)
 	arena_release(&p->arena);
 }
 
-/* ---- what there is ----------------------------------------------------------------------------------------------- */
-
-static void measure_belonging(struct belonging *b)
+static void add_belonging(struct pruning *p, const char *dir, const char *name)
 {
+	if (p->count == p->cap) {
+		p->cap = p->cap ? p->cap * 2 : 16;
+		p->belongings = xrealloc(p->belongings, p->cap * sizeof *p->belongings);
+	}
+	struct belonging *b = &p->belongings[p->count++];
+	*b = (struct belonging){ .path = arena_printf(&p->arena, "%s/%s", dir, name) };
+	memcpy(b->id, name, UUID_LEN);
 	char *const roots[] = { (char *)b->path, NULL };
 	FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
-
 	for (FTSENT *e; walk && (e = fts_read(walk));) {
 		if (e->fts_info == FTS_DP || !e->fts_statp)
 			continue;
@@ -333,18 +310,6 @@ static void measure_belonging(struct belonging *b)
 	}
 	if (walk)
 		fts_close(walk);
-}
-
-static void add_belonging(struct pruning *p, const char *dir, const char *name)
-{
-	if (p->count == p->cap) {
-		p->cap = p->cap ? p->cap * 2 : 16;
-		p->belongings = xrealloc(p->belongings, p->cap * sizeof *p->belongings);
-	}
-	struct belonging *b = &p->belongings[p->count++];
-	*b = (struct belonging){ .path = arena_printf(&p->arena, "%s/%s", dir, name) };
-	memcpy(b->id, name, UUID_LEN);
-	measure_belonging(b);
 }
 
 /* Names that are an id, or begin with one and then suffix. */
@@ -363,39 +328,35 @@ static void find_belongings(struct pruning *p, const char *dir, const char *suff
 		closedir(d);
 }
 
-static void know_project(struct pruning *p, const char *dir)
-{
-	DIR *d = opendir(dir);
-
-	for (struct dirent *e; d && (e = readdir(d));) {
-		struct str name = str_from(e->d_name), id = { name.p, name.n - MIN(name.n, strlen(".jsonl")) };
-		if (str_ends(name, STR(".jsonl")) && id_is_uuid(id))
-			map_set(&p->known, id, p);
-	}
-	if (d)
-		closedir(d);
-}
-
-static void know_all(struct pruning *p, const char *config)
+/* The ids of all transcripts of all projects */
+static void find_known(struct pruning *p, const char *config)
 {
 	const char *projects = arena_printf(&p->arena, "%s/projects", config);
-	DIR *d = opendir(projects);
+	DIR *all = opendir(projects);
 
-	for (struct dirent *e; d && (e = readdir(d));)
-		if (e->d_name[0] != '.')
-			know_project(p, arena_printf(&p->arena, "%s/%s", projects, e->d_name));
-	if (d)
-		closedir(d);
+	for (struct dirent *project; all && (project = readdir(all));) {
+		const char *dir = arena_printf(&p->arena, "%s/%s", projects, project->d_name);
+		DIR *d = project->d_name[0] != '.' ? opendir(dir) : NULL;
+		for (struct dirent *e; d && (e = readdir(d));) {
+			struct str name = str_from(e->d_name), id = { name.p, name.n - MIN(name.n, strlen(".jsonl")) };
+			if (str_ends(name, STR(".jsonl")) && id_is_uuid(id))
+				map_set(&p->known, id, p);
+		}
+		if (d)
+			closedir(d);
+	}
+	if (all)
+		closedir(all);
 }
 
-static int find_all(struct pruning *p, struct err *err)
+static int find_prunable(struct pruning *p, struct err *err)
 {
 	const char *cwd, *config;
 
 	if (options_directories(&p->services->options, &p->arena, &cwd, &config, err) < 0 ||
 	    services_list_sessions(p->services, NULL, &p->sessions, err) < 0)
 		return -(int)err->kind;
-	know_all(p, config);
+	find_known(p, config);
 	find_belongings(p, p->sessions.project_dir, NULL);
 	find_belongings(p, arena_printf(&p->arena, "%s/file-history", config), NULL);
 	find_belongings(p, arena_printf(&p->arena, "%s/tasks", config), NULL);
@@ -403,10 +364,8 @@ static int find_all(struct pruning *p, struct err *err)
 	return 0;
 }
 
-/* ---- what goes --------------------------------------------------------------------------------------------------- */
-
-static void tell_pruned(struct pruning *p, const char *id, const char *orphan, uint64_t bytes, const char *name,
-			const struct err *err)
+static void report_pruned(struct pruning *p, const char *id, const char *orphan, uint64_t bytes, const char *name,
+			  const struct err *err)
 {
 	AUTO_BUF struct buf size = { 0 };
 	bool kept = err->kind != 0;
@@ -430,7 +389,7 @@ static void tell_pruned(struct pruning *p, const char *id, const char *orphan, u
 		   orphan ? orphan : id, size.p, kept ? err->text : name, NULL);
 }
 
-/* One that somebody works on stays, however old its file is. */
+/* A session that is in use stays, however old its file is. */
 static int remove_session(struct pruning *p, const struct session_entry *e, struct err *err)
 {
 	const char *dir = p->sessions.project_dir;
@@ -447,46 +406,36 @@ static int remove_session(struct pruning *p, const struct session_entry *e, stru
 	return status;
 }
 
-static void prune_session(struct pruning *p, const struct session_entry *e)
+static void prune_sessions(struct pruning *p)
 {
-	struct err err = { 0 };
-	uint64_t bytes = e->bytes;
-
-	for (size_t i = 0; i < p->count; i++)
-		if (!strcmp(p->belongings[i].id, e->id))
-			bytes += p->belongings[i].bytes;
-	if (!p->dry)
-		(void)remove_session(p, e, &err);
-	tell_pruned(p, e->id, NULL, bytes, shown_name(e), &err);
+	for (size_t i = 0; i < p->sessions.count; i++) {
+		const struct session_entry *e = &p->sessions.entries[i];
+		struct err err = { 0 };
+		uint64_t bytes = e->bytes;
+		if (e->changed_ms >= p->limit_ms)
+			continue;
+		for (size_t k = 0; k < p->count; k++)
+			if (!strcmp(p->belongings[k].id, e->id))
+				bytes += p->belongings[k].bytes;
+		if (!p->dry)
+			(void)remove_session(p, e, &err);
+		report_pruned(p, e->id, NULL, bytes, shown_name(e), &err);
+	}
 }
 
-static void prune_orphan(struct pruning *p, const struct belonging *b)
+static void prune_orphans(struct pruning *p)
 {
-	struct err err = { 0 };
+	int64_t limit_ms = MIN(p->limit_ms, id_wall_ms() - (int64_t)YOUNGEST_ORPHAN_S * 1000);
 
-	if (!p->dry)
-		(void)directory_remove(b->path, &err);
-	tell_pruned(p, b->id, b->path, b->bytes, "its session is gone", &err);
-}
-
-static void prune_all(struct pruning *p)
-{
-	int64_t orphan_limit_ms = MIN(p->limit_ms, id_wall_ms() - (int64_t)YOUNGEST_ORPHAN_S * 1000);
-	AUTO_BUF struct buf size = { 0 };
-
-	json_open(&p->json, '[');
-	for (size_t i = 0; i < p->sessions.count; i++)
-		if (p->sessions.entries[i].changed_ms < p->limit_ms)
-			prune_session(p, &p->sessions.entries[i]);
-	for (size_t i = 0; i < p->count; i++)
-		if (!map_get(&p->known, str_from(p->belongings[i].id)) && p->belongings[i].changed_ms < orphan_limit_ms)
-			prune_orphan(p, &p->belongings[i]);
-	json_close(&p->json);
-	buf_addsize(&size, p->bytes);
-	if (p->report->count)
-		report_line(p->report, CADRE_NOTE, "%s in all", size.p);
-	else
-		report_line(p->report, CADRE_NOTE, "no session of this project is that old");
+	for (size_t i = 0; i < p->count; i++) {
+		const struct belonging *b = &p->belongings[i];
+		struct err err = { 0 };
+		if (map_get(&p->known, str_from(b->id)) || b->changed_ms >= limit_ms)
+			continue;
+		if (!p->dry)
+			(void)directory_remove(b->path, &err);
+		report_pruned(p, b->id, b->path, b->bytes, "its session is gone", &err);
+	}
 }
 
 static int parse_age(const char *text, int64_t *ret_seconds, struct err *err)
@@ -516,6 +465,7 @@ static int sessions_prune(struct cadre_call *call)
 			     .dry = args_has(&call->args, "dry-run"),
 			     .report = call->report,
 			     .json = json_out(&call->report->json) };
+	AUTO_BUF struct buf size = { 0 };
 	const char *older_than = args_value(&call->args, "older-than");
 	struct settings *settings;
 	int64_t seconds = 0;
@@ -536,10 +486,18 @@ static int sessions_prune(struct cadre_call *call)
 		if (refused < 0)
 			return refused;
 	}
-	if (find_all(&p, call->err) < 0)
+	if (find_prunable(&p, call->err) < 0)
 		return -(int)call->err->kind;
 	int64_t now_ms = id_wall_ms();
 	p.limit_ms = seconds < now_ms / 1000 ? now_ms - seconds * 1000 : 0;
-	prune_all(&p);
+	json_open(&p.json, '[');
+	prune_sessions(&p);
+	prune_orphans(&p);
+	json_close(&p.json);
+	buf_addsize(&size, p.bytes);
+	if (p.report->count)
+		report_line(p.report, CADRE_NOTE, "%s in all", size.p);
+	else
+		report_line(p.report, CADRE_NOTE, "no session of this project is that old");
 	return 0;
 }

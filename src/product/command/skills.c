@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * skills.c - `cadre skills`: which there are, what one says, what is wrong with files. */
+ * skills.c - `cadre skills`: lists skills, shows one, and checks files. */
 #include "product/command/command.h"
 #include "product/session/skills.h"
 #include "defs/skill/registry.h"
@@ -31,41 +31,34 @@ const struct cadre_command command_skills = {
 		(const char *const[]){ "add-dir", "plugin-dir", "setting-sources", "settings", "trust-project", NULL },
 };
 
-/* The registry, and what the settings say. */
-struct skill_shelf {
+/* The registry and the setting skillOverrides */
+struct skill_lookup {
 	struct arena arena;
 	struct catalog *registry;
 	const struct json *overrides;
 };
 
-static int shelf_open(struct services *sv, struct skill_shelf *shelf, struct err *err)
+static int skill_lookup_open(struct services *sv, struct skill_lookup *lookup, struct err *err)
 {
 	struct catalog_sources sources;
 
-	*shelf = (struct skill_shelf){ 0 };
-	if (app_skill_sources(sv, &shelf->arena, &sources, err) < 0)
+	*lookup = (struct skill_lookup){ 0 };
+	if (app_skill_sources(sv, &lookup->arena, &sources, err) < 0)
 		return -(int)err->kind;
-	shelf->registry = skill_registry_new(&sources);
-	shelf->overrides = settings_get(sv->policy.settings, "skillOverrides", NULL);
+	lookup->registry = skill_registry_new(&sources);
+	lookup->overrides = settings_get(sv->policy.settings, "skillOverrides", NULL);
 	return 0;
 }
 
-static void shelf_release(struct skill_shelf *shelf)
+static void skill_lookup_release(struct skill_lookup *lookup)
 {
-	catalog_free(shelf->registry);
-	arena_release(&shelf->arena);
+	catalog_free(lookup->registry);
+	arena_release(&lookup->arena);
 }
 
 static const char *kind_of(const struct skill *s)
 {
 	return s->is_command ? "command" : "skill";
-}
-
-static const char *users_of(unsigned views)
-{
-	static const char *const words[] = { "nobody", "model", "user", "model, user" };
-
-	return words[views & (SKILL_FOR_MODEL | SKILL_FOR_USER)];
 }
 
 /* ---- list -------------------------------------------------------------------------------------------------------- */
@@ -86,80 +79,46 @@ static void put_entry(struct json_out *w, const struct catalog_entry *e, unsigne
 	json_close(w);
 }
 
-static void put_failed(struct json_out *w, const struct catalog *r)
+static int skills_list(struct cadre_call *call)
 {
-	json_key(w, "failedFiles");
-	json_open(w, '[');
-	for (size_t i = 0; i < r->failed_count; i++) {
-		json_open(w, '{');
-		json_kcstr(w, "path", r->failed[i].path);
-		json_kcstr(w, "source", definition_source_name(r->failed[i].source));
-		report_put_line(w, r->failed[i].line);
-		json_kcstr(w, "error", r->failed[i].message);
-		json_close(w);
-	}
-	json_close(w);
-}
+	static const char *const users[] = { "nobody", "model", "user", "model, user" };
+	CLEANUP(skill_lookup_release) struct skill_lookup lookup = { 0 };
+	struct cadre_report *report = call->report;
+	struct json_out w = json_out(&report->json);
 
-static void put_list(struct buf *out, const struct skill_shelf *shelf)
-{
-	const struct catalog *r = shelf->registry;
-	struct json_out w = json_out(out);
-
-	json_open(&w, '{');
-	json_key(&w, "skills");
-	json_open(&w, '[');
-	for (size_t i = 0; i < r->active_count; i++)
-		put_entry(&w, r->active[i], skill_views(r->active[i], shelf->overrides));
-	json_close(&w);
-	json_key(&w, "hidden");
-	json_open(&w, '[');
-	for (size_t i = 0; i < r->all_count; i++)
-		if (r->all[i].hidden_by)
-			put_entry(&w, &r->all[i], 0);
-	json_close(&w);
-	put_failed(&w, r);
-	json_close(&w);
-}
-
-static void report_failed(struct cadre_report *report, const struct catalog *r)
-{
-	for (size_t i = 0; i < r->failed_count; i++)
-		report_place(report, CADRE_BAD, r->failed[i].path, r->failed[i].line, r->failed[i].message);
-}
-
-static void add_rows(struct cadre_report *report, const struct skill_shelf *shelf)
-{
-	const struct catalog *r = shelf->registry;
-
+	if (skill_lookup_open(call->services, &lookup, call->err) < 0)
+		return -(int)call->err->kind;
+	const struct catalog *r = lookup.registry;
 	if (r->active_count)
 		report_row(report, CADRE_HEAD, "NAME", "KIND", "SOURCE", "FOR", "DESCRIPTION", NULL);
 	else
 		report_line(report, CADRE_NOTE, "There are no skills: .claude/skills/NAME/SKILL.md would be one.");
+	json_open(&w, '{');
+	json_key(&w, "skills");
+	json_open(&w, '[');
 	for (size_t i = 0; i < r->active_count; i++) {
 		const struct catalog_entry *e = r->active[i];
+		unsigned views = skill_views(e, lookup.overrides);
 		AUTO_BUF struct buf line = { 0 };
+		put_entry(&w, e, views);
 		buf_addfolded(&line, str_from(e->skill->description));
 		report_row(report, CADRE_PLAIN, e->name, kind_of(e->skill), definition_source_name(e->skill->source),
-			   users_of(skill_views(e, shelf->overrides)), line.n ? line.p : "", NULL);
+			   users[views & (SKILL_FOR_MODEL | SKILL_FOR_USER)], line.n ? line.p : "", NULL);
 	}
-	for (size_t i = 0; i < r->all_count; i++)
-		if (r->all[i].hidden_by)
-			report_line(report, CADRE_NOTE, "%s is hidden by %s", r->all[i].skill->file,
-				    r->all[i].hidden_by->skill->file);
-	report_failed(report, r);
-}
-
-static int skills_list(struct cadre_call *call)
-{
-	CLEANUP(shelf_release) struct skill_shelf shelf = { 0 };
-	int status = shelf_open(call->services, &shelf, call->err);
-
-	if (status == 0) {
-		put_list(&call->report->json, &shelf);
-		add_rows(call->report, &shelf);
+	json_close(&w);
+	json_key(&w, "hidden");
+	json_open(&w, '[');
+	for (size_t i = 0; i < r->all_count; i++) {
+		if (!r->all[i].hidden_by)
+			continue;
+		put_entry(&w, &r->all[i], 0);
+		report_line(report, CADRE_NOTE, "%s is hidden by %s", r->all[i].skill->file,
+			    r->all[i].hidden_by->skill->file);
 	}
-	return status;
+	json_close(&w);
+	report_failed_files(report, &w, r);
+	json_close(&w);
+	return 0;
 }
 
 /* ---- show -------------------------------------------------------------------------------------------------------- */
@@ -218,43 +177,41 @@ static void show_fields(struct show *s, const struct catalog_entry *e)
 	show_text(s, "hooks", k->hooks);
 }
 
-static int show_skill(const struct skill_shelf *shelf, const char *name, struct cadre_report *report, struct err *err)
+static int skills_show(struct cadre_call *call)
 {
-	const struct catalog_entry *e = skill_registry_find(shelf->registry, str_from(name));
+	CLEANUP(skill_lookup_release) struct skill_lookup lookup = { 0 };
 	AUTO_BUF struct buf near = { 0 };
-	struct show s = { .report = report, .w = json_out(&report->json) };
+	struct show s = { .report = call->report, .w = json_out(&call->report->json) };
+	const char *name = call->operands[0];
 
+	if (skill_lookup_open(call->services, &lookup, call->err) < 0)
+		return -(int)call->err->kind;
+	const struct catalog_entry *e = skill_registry_find(lookup.registry, str_from(name));
 	if (!e) {
-		skill_registry_add_near(&near, shelf->registry, str_from(name));
-		return err_set(err, ERR_NOT_FOUND, "there is no skill '%.60s'%s%.120s", name,
+		skill_registry_add_near(&near, lookup.registry, str_from(name));
+		return err_set(call->err, ERR_NOT_FOUND, "no such skill: %.60s%s%.120s", name,
 			       near.n ? "; there are " : "", near.n ? near.p : "");
 	}
 	json_open(&s.w, '{');
 	show_fields(&s, e);
 	json_kstr(&s.w, "text", e->skill->body);
 	json_close(&s.w);
-	report_diagnostics(report, e->skill->file, e->skill->diagnostics, e->skill->diagnostic_count);
+	report_diagnostics(s.report, e->skill->file, e->skill->diagnostics, e->skill->diagnostic_count);
 	return 0;
-}
-
-static int skills_show(struct cadre_call *call)
-{
-	CLEANUP(shelf_release) struct skill_shelf shelf = { 0 };
-	int status = shelf_open(call->services, &shelf, call->err);
-
-	if (status == 0)
-		status = show_skill(&shelf, call->operands[0], call->report, call->err);
-	return status;
 }
 
 /* ---- check ------------------------------------------------------------------------------------------------------- */
 
-static void check_files(const struct skill_shelf *shelf, struct cadre_report *report)
+static int skills_check(struct cadre_call *call)
 {
-	const struct catalog *r = shelf->registry;
+	CLEANUP(skill_lookup_release) struct skill_lookup lookup = { 0 };
+	struct cadre_report *report = call->report;
 	struct json_out w = json_out(&report->json);
 	size_t refused = 0;
 
+	if (skill_lookup_open(call->services, &lookup, call->err) < 0)
+		return -(int)call->err->kind;
+	const struct catalog *r = lookup.registry;
 	json_open(&w, '{');
 	json_key(&w, "files");
 	json_open(&w, '[');
@@ -272,20 +229,10 @@ static void check_files(const struct skill_shelf *shelf, struct cadre_report *re
 		refused += s->refused;
 	}
 	json_close(&w);
-	put_failed(&w, r);
+	report_failed_files(report, &w, r);
 	json_close(&w);
-	report_failed(report, r);
 	report_line(report, CADRE_PLAIN, "%zu files, %zu refused, %zu not readable", r->looked_at_count, refused,
 		    r->failed_count - refused);
 	report->bad = r->failed_count > 0;
-}
-
-static int skills_check(struct cadre_call *call)
-{
-	CLEANUP(shelf_release) struct skill_shelf shelf = { 0 };
-	int status = shelf_open(call->services, &shelf, call->err);
-
-	if (status == 0)
-		check_files(&shelf, call->report);
-	return status;
+	return 0;
 }

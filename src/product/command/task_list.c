@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * task_list.c - where the tasks of a list come from, and which of them is meant. */
+ * task_list.c - collects tasks from sockets, state.db and meta files, and finds one by its id or name. */
 #include <dirent.h>
 #include <sys/stat.h>
 #include "product/observe/control.h"
-#include "product/observe/task_json.h"
 #include "product/command/tasks.h"
 #include "lib/io/file.h"
 #include "agents/agent/record.h"
@@ -11,7 +10,7 @@
 enum { ASK_MS = 5000 };
 enum { MOST_NAMED = 4 };
 
-static const char cut_off[] = "interrupted"; /* it has no end: its process went before */
+static const char cut_off[] = "interrupted"; /* its process ended without an end line */
 
 void task_list_release(struct task_list *l)
 {
@@ -102,15 +101,6 @@ int task_list_add_live(struct task_list *l, struct err *err)
 
 /* ---- those of the past ------------------------------------------------------------------------------------------- */
 
-/* <project dir>/<session>/subagents/agent-<id>.jsonl */
-static const char *project_of(struct arena *a, const struct task_row *row)
-{
-	const char *end = arena_printf(a, "/%s/subagents/", row->session);
-	const char *at = strstr(row->transcript, end);
-
-	return at ? arena_dup(a, row->transcript, (size_t)(at - row->transcript)) : "";
-}
-
 static void copy_row(struct arena *a, const struct task_row *from, struct task_row *to)
 {
 	*to = *from;
@@ -128,10 +118,13 @@ static void add_past_row(void *data, const struct task_row *row)
 	struct task_session *s = find_session(l, row->session);
 
 	if (s && s->socket)
-		return; /* it has told more */
-	if (!s) {
+		return; /* its own answer has more */
+	if (!s) {       /* <project dir>/<session>/subagents/agent-<id>.jsonl */
+		const char *end = arena_printf(&l->arena, "/%s/subagents/", row->session);
+		const char *at = strstr(row->transcript, end);
 		s = add_session(l, row->session);
-		s->project_dir = project_of(&l->arena, row);
+		if (at)
+			s->project_dir = arena_dup(&l->arena, row->transcript, (size_t)(at - row->transcript));
 	}
 	struct task_row *copy = add_task(s);
 	copy_row(&l->arena, row, copy);
@@ -170,46 +163,30 @@ bool task_list_add_meta(struct task_list *l, const char *project_dir, const char
 
 /* ---- sessions that state.db does not know ------------------------------------------------------------------------ */
 
-/* The newest, unless all are wanted; by the directory of their children. */
-struct search {
-	struct task_list *list;
-	const char *project_dir;
-	char newest[UUID_LEN + 1];
-	struct timespec newest_time;
-};
-
-static bool is_newer(const struct timespec *a, const struct timespec *b)
-{
-	return a->tv_sec > b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec > b->tv_nsec);
-}
-
-static void look_at_session(struct search *s, const char *session, bool all)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	struct stat st;
-
-	if (!id_is_uuid(str_from(session)) ||
-	    stat(arena_printf(&a, "%s/%s/subagents", s->project_dir, session), &st) < 0)
-		return;
-	if (all && !find_session(s->list, session))
-		(void)task_list_add_meta(s->list, s->project_dir, session);
-	if (!is_newer(&st.st_mtim, &s->newest_time))
-		return;
-	s->newest_time = st.st_mtim;
-	snprintf(s->newest, sizeof s->newest, "%s", session);
-}
-
 void task_list_add_forgotten(struct task_list *l, const char *project_dir, bool all)
 {
-	struct search s = { .list = l, .project_dir = project_dir };
+	AUTO_ARENA struct arena a = { 0 };
+	char newest[UUID_LEN + 1] = "";
+	struct timespec newest_time = { 0 };
 	DIR *d = opendir(project_dir);
+	struct stat st;
 
-	for (const struct dirent *e; d && (e = readdir(d));)
-		look_at_session(&s, e->d_name, all);
+	for (const struct dirent *e; d && (e = readdir(d));) {
+		if (!id_is_uuid(str_from(e->d_name)) ||
+		    stat(arena_printf(&a, "%s/%s/subagents", project_dir, e->d_name), &st) < 0)
+			continue;
+		if (all && !find_session(l, e->d_name))
+			(void)task_list_add_meta(l, project_dir, e->d_name);
+		if (st.st_mtim.tv_sec < newest_time.tv_sec ||
+		    (st.st_mtim.tv_sec == newest_time.tv_sec && st.st_mtim.tv_nsec <= newest_time.tv_nsec))
+			continue;
+		newest_time = st.st_mtim;
+		snprintf(newest, sizeof newest, "%s", e->d_name);
+	}
 	if (d)
 		closedir(d);
-	if (s.newest[0] && !find_session(l, s.newest))
-		(void)task_list_add_meta(l, project_dir, s.newest);
+	if (newest[0] && !find_session(l, newest))
+		(void)task_list_add_meta(l, project_dir, newest);
 }
 
 int task_places(struct services *sv, struct arena *a, struct task_places *ret, struct err *err)
@@ -222,107 +199,59 @@ int task_places(struct services *sv, struct arena *a, struct task_places *ret, s
 	return 0;
 }
 
-/* ---- which agent is meant ---------------------------------------------------------------------------------------- */
-
-/* What was found so far, by one way of looking */
-struct hits {
-	struct found_task first[MOST_NAMED];
-	size_t count;
-};
-
-typedef bool match_fn(const struct task_row *row, const char *agent);
-
+/* ---- finding an agent -------------------------------------------------------------------------------------------- */
 bool task_is_running(const struct found_task *found)
 {
 	return found->session->socket && !strcmp(found->row->state, "running");
 }
 
-static bool has_id(const struct task_row *row, const char *agent)
-{
-	return !strcmp(row->agent, agent);
-}
-
-static bool has_name(const struct task_row *row, const char *agent)
-{
-	return row->name[0] && !strcmp(row->name, agent);
-}
-
-static bool begins_with(const struct task_row *row, const char *agent)
-{
-	return str_starts(str_from(row->agent), str_from(agent));
-}
-
-static bool session_counts(const struct task_session *s, const char *wanted)
-{
-	return !wanted || str_starts(str_from(s->id), str_from(wanted));
-}
-
-static void collect_hits(const struct task_list *l, const char *agent, const char *session, match_fn *matches,
-			 bool running, struct hits *ret)
-{
-	*ret = (struct hits){ 0 };
-	for (size_t i = 0; i < l->count; i++) {
-		const struct task_session *s = &l->sessions[i];
-		for (size_t k = 0; session_counts(s, session) && k < s->count; k++) {
-			struct found_task found = { s, &s->tasks[k] };
-			if (!matches(found.row, agent) || (running && !task_is_running(&found)))
-				continue;
-			if (ret->count < MOST_NAMED)
-				ret->first[ret->count] = found;
-			ret->count++;
-		}
-	}
-}
-
-static int fail_several(const struct hits *hits, const char *agent, struct err *err)
-{
-	AUTO_BUF struct buf names = { 0 };
-
-	for (size_t i = 0; i < MIN(hits->count, (size_t)MOST_NAMED); i++)
-		buf_addf(&names, "%s%s (%.40s)", i ? ", " : "", hits->first[i].row->agent,
-			 hits->first[i].row->description);
-	return err_set(err, ERR_USAGE, "several agents match '%.40s': %s%s; name one by its id", agent, names.p,
-		       hits->count > MOST_NAMED ? " and more" : "");
-}
-
-/* Names are given again in later sessions: the newest is meant. */
-static void newest_named(const struct task_list *l, const char *agent, const char *session, struct found_task *ret)
-{
-	for (size_t i = 0; i < l->count; i++) {
-		const struct task_session *s = &l->sessions[i];
-		for (size_t k = 0; session_counts(s, session) && k < s->count; k++)
-			if (has_name(&s->tasks[k], agent) &&
-			    (!ret->row || s->tasks[k].started_ms >= ret->row->started_ms))
-				*ret = (struct found_task){ s, &s->tasks[k] };
-	}
-}
-
+/* An id, then the name of one that runs, then the newest with that name (names are used again in later sessions), then the
+ * beginning of an id. */
 int task_list_find(const struct task_list *l, const char *agent, const char *session, struct found_task *ret,
 		   struct err *err)
 {
-	static const struct {
-		match_fn *matches;
-		bool running;
-	} ways[] = { { has_id, false }, { has_name, true }, { begins_with, false } };
-	struct found_task named = { 0 };
-	struct hits hits;
+	enum { BY_ID, BY_RUNNING_NAME, BY_NAME, BY_PREFIX, WAYS };
+	struct found_task found[WAYS][MOST_NAMED];
+	size_t counts[WAYS] = { 0 };
+	AUTO_BUF struct buf names = { 0 };
 
-	newest_named(l, agent, session, &named);
-	for (size_t i = 0; agent[0] && i < COUNT_OF(ways); i++) {
-		collect_hits(l, agent, session, ways[i].matches, ways[i].running, &hits);
-		if (!hits.count && ways[i].running && named.row) {
-			*ret = named;
-			return 0;
-		}
-		if (hits.count > 1)
-			return fail_several(&hits, agent, err);
-		if (hits.count == 0)
+	for (size_t i = 0; agent[0] && i < l->count; i++) {
+		const struct task_session *s = &l->sessions[i];
+		if (session && !str_starts(str_from(s->id), str_from(session)))
 			continue;
-		*ret = hits.first[0];
-		return 0;
+		for (size_t k = 0; k < s->count; k++) {
+			const struct found_task one = { s, &s->tasks[k] };
+			bool is_named = one.row->name[0] && !strcmp(one.row->name, agent);
+			bool matches[WAYS] = { [BY_ID] = !strcmp(one.row->agent, agent),
+					       [BY_RUNNING_NAME] = is_named && task_is_running(&one),
+					       [BY_PREFIX] = str_starts(str_from(one.row->agent), str_from(agent)) };
+			for (size_t way = 0; way < WAYS; way++) {
+				if (matches[way] && counts[way] < MOST_NAMED)
+					found[way][counts[way]] = one;
+				counts[way] += matches[way];
+			}
+			if (is_named &&
+			    (!counts[BY_NAME] || one.row->started_ms >= found[BY_NAME][0].row->started_ms)) {
+				found[BY_NAME][0] = one;
+				counts[BY_NAME] = 1;
+			}
+		}
 	}
-	return err_set(err, ERR_NOT_FOUND,
-		       "there is no agent '%.60s': expected an id, the beginning of one, or a name (cadre tasks --all "
-		       "lists them)",
-		       agent);
+	size_t way = 0;
+	while (way < WAYS && !counts[way])
+		way++;
+	if (way == WAYS)
+		return err_set(
+			err, ERR_NOT_FOUND,
+			"no such agent: %.60s; expected an id, the beginning of one, or a name (cadre tasks --all "
+			"lists them)",
+			agent);
+	*ret = found[way][0];
+	if (counts[way] == 1)
+		return 0;
+	for (size_t i = 0; i < MIN(counts[way], (size_t)MOST_NAMED); i++)
+		buf_addf(&names, "%s%s (%.40s)", i ? ", " : "", found[way][i].row->agent,
+			 found[way][i].row->description);
+	return err_set(err, ERR_USAGE, "several agents match '%.40s': %s%s; name one by its id", agent, names.p,
+		       counts[way] > MOST_NAMED ? " and more" : "");
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * tasks.c - `cadre tasks` and `cadre stop`: the agents of sessions, seen from outside. */
+ * tasks.c - `cadre tasks` and `cadre stop`: the agents of sessions of all processes. */
 #include "product/command/command.h"
 #include "product/command/tasks.h"
 #include "product/observe/control.h"
-#include "product/observe/task_json.h"
 #include "lib/base/utf8.h"
 
 enum { STOP_MS = 180000 };
@@ -19,7 +18,7 @@ const struct cadre_command command_tasks = {
 		"       cadre tasks SESSION      one session, by its id or the beginning of it\n"
 		"\n"
 		"Each agent stands below the one that started it, with its state, turns, tokens, cost, time and last tool.\n"
-		"A session that runs is asked, whichever process it is in; of another one the disk tells.\n",
+		"A running session is asked, in whatever process it runs; others are read from disk.\n",
 	.words =
 		(const struct cadre_command_word[]){
 			{ "", "[SESSION]", CADRE_COMMAND_BLOCKS, tasks_run },
@@ -39,8 +38,8 @@ const struct cadre_command command_stop = {
 		"       cadre stop --all [--session ID]    every agent that runs in this project, or in that session\n"
 		"\n"
 		"AGENT is an id, the beginning of one, or a name; `cadre tasks` lists them. It is stopped for you: its parent\n"
-		"is told, and no agent takes it up again. The command returns when it has ended, and ends with 1 if there\n"
-		"is no such agent or it does not run.\n",
+		"is notified, and no agent continues it. The command returns when it has ended, and ends with 1 if the\n"
+		"agent does not exist or does not run.\n",
 	.words =
 		(const struct cadre_command_word[]){
 			{ "", "[AGENT]", CADRE_COMMAND_BLOCKS, stop_run },
@@ -60,7 +59,7 @@ struct node {
 	size_t first, last, next;
 };
 
-/* One whose parent is not known stands at the top. */
+/* A task without a known parent is at the top. */
 static struct node *make_nodes(const struct task_session *s)
 {
 	struct node *nodes = xcalloc(s->count + 1, sizeof *nodes); /* the last one is the main agent */
@@ -81,7 +80,7 @@ static struct node *make_nodes(const struct task_session *s)
 	return nodes;
 }
 
-static enum cadre_style style_of(const struct task_row *row)
+static void add_task_row(struct cadre_report *r, const struct task_row *row, unsigned depth)
 {
 	static const struct {
 		const char *state;
@@ -90,15 +89,7 @@ static enum cadre_style style_of(const struct task_row *row)
 		{ "running", CADRE_GOOD }, { "completed", CADRE_PLAIN }, { "suspended", CADRE_NOTE },
 		{ "killed", CADRE_WARN },  { "turn_limit", CADRE_WARN }, { "interrupted", CADRE_WARN },
 	};
-
-	for (size_t i = 0; i < COUNT_OF(styles); i++)
-		if (!strcmp(row->state, styles[i].state))
-			return styles[i].style;
-	return CADRE_BAD;
-}
-
-static void add_task_row(struct cadre_report *r, const struct task_row *row, unsigned depth)
-{
+	enum cadre_style style = CADRE_BAD;
 	AUTO_BUF struct buf title = { 0 }, state = { 0 }, turns = { 0 }, tokens = { 0 }, cost = { 0 }, span = { 0 };
 	struct str text = utf8_cut(str_from(row->description), MOST_TITLE);
 	char id[SHOWN_ID + 1];
@@ -112,8 +103,10 @@ static void add_task_row(struct cadre_report *r, const struct task_row *row, uns
 	buf_addcount(&tokens, task_row_tokens(row));
 	buf_addf(&cost, "$%.4f", row->cost_usd);
 	buf_addspan(&span, task_row_duration_ms(row));
-	report_row(r, style_of(row), title.p, id, row->type, state.p, turns.p, tokens.p, cost.p, span.p, row->last_tool,
-		   NULL);
+	for (size_t i = 0; i < COUNT_OF(styles); i++)
+		if (!strcmp(row->state, styles[i].state))
+			style = styles[i].style;
+	report_row(r, style, title.p, id, row->type, state.p, turns.p, tokens.p, cost.p, span.p, row->last_tool, NULL);
 }
 
 static void add_tasks_below(struct cadre_report *r, const struct task_session *s, const struct node *nodes, size_t at,
@@ -126,8 +119,10 @@ static void add_tasks_below(struct cadre_report *r, const struct task_session *s
 	}
 }
 
-static void put_session(struct json_out *w, const struct task_session *s)
+static void report_session(struct cadre_report *r, struct json_out *w, const struct task_session *s)
 {
+	AUTO_FREE struct node *nodes = make_nodes(s);
+
 	json_open(w, '{');
 	json_kcstr(w, "sessionId", s->id);
 	json_kbool(w, "running", s->socket != NULL);
@@ -142,12 +137,6 @@ static void put_session(struct json_out *w, const struct task_session *s)
 		task_json_write(w, &s->tasks[i]);
 	json_close(w);
 	json_close(w);
-}
-
-static void report_session(struct cadre_report *r, const struct task_session *s)
-{
-	AUTO_FREE struct node *nodes = make_nodes(s);
-
 	if (r->count)
 		report_line(r, CADRE_PLAIN, "%s", "");
 	if (s->socket)
@@ -170,65 +159,39 @@ static int64_t newest_start(const struct task_session *s)
 	return newest;
 }
 
-static void keep_only(struct task_list *l, const bool *wanted)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < l->count; i++) {
-		if (wanted[i])
-			l->sessions[kept++] = l->sessions[i];
-		else
-			free(l->sessions[i].tasks);
-	}
-	l->count = kept;
-}
-
-static int choose_named(struct task_list *l, const char *session, bool *wanted, struct err *err)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < l->count; i++) {
-		wanted[i] = str_starts(str_from(l->sessions[i].id), str_from(session));
-		n += wanted[i];
-	}
-	if (n > 1)
-		return err_set(err, ERR_USAGE, "several sessions begin with '%.40s': give more of the id", session);
-	if (n == 0)
-		return err_set(err, ERR_NOT_FOUND, "session %.60s is not known, or it never had agents", session);
-	return 0;
-}
-
-static int choose_of_project(struct task_list *l, const char *project_dir, bool all, bool *wanted, struct err *err)
-{
-	const struct task_session *newest = NULL;
-	bool any = false;
-
-	for (size_t i = 0; i < l->count; i++) {
-		const struct task_session *s = &l->sessions[i];
-		if (strcmp(s->project_dir, project_dir) != 0)
-			continue;
-		wanted[i] = all || s->socket;
-		any = any || wanted[i];
-		if (!newest || newest_start(s) > newest_start(newest))
-			newest = s;
-	}
-	if (!newest)
-		return err_set(err, ERR_NOT_FOUND, "no session of this directory had agents");
-	if (!any)
-		wanted[newest - l->sessions] = true;
-	return 0;
-}
-
+/* Keeps the session with this id, or those of the project: all, or those that run, or the newest if none does. */
 static int choose_sessions(struct task_list *l, const struct task_places *places, const char *session, bool all,
 			   struct err *err)
 {
 	AUTO_FREE bool *wanted = xcalloc(l->count + 1, sizeof *wanted);
-	int status = session ? choose_named(l, session, wanted, err)
-			     : choose_of_project(l, places->project_dir, all, wanted, err);
+	const struct task_session *newest = NULL;
+	size_t n = 0;
 
-	if (status == 0)
-		keep_only(l, wanted);
-	return status;
+	for (size_t i = 0; i < l->count; i++) {
+		const struct task_session *s = &l->sessions[i];
+		bool is_here = !strcmp(s->project_dir, places->project_dir);
+		wanted[i] = session ? str_starts(str_from(s->id), str_from(session)) : is_here && (all || s->socket);
+		n += wanted[i];
+		if (!session && is_here && (!newest || newest_start(s) > newest_start(newest)))
+			newest = s;
+	}
+	if (session && n > 1)
+		return err_set(err, ERR_USAGE, "several sessions begin with '%.40s': give more of the id", session);
+	if (session && n == 0)
+		return err_set(err, ERR_NOT_FOUND, "session %.60s is not known, or it never had agents", session);
+	if (!session && !newest)
+		return err_set(err, ERR_NOT_FOUND, "no session of this directory had agents");
+	if (n == 0)
+		wanted[newest - l->sessions] = true;
+	n = 0;
+	for (size_t i = 0; i < l->count; i++) {
+		if (wanted[i])
+			l->sessions[n++] = l->sessions[i];
+		else
+			free(l->sessions[i].tasks);
+	}
+	l->count = n;
+	return 0;
 }
 
 static int collect_tasks(struct services *sv, struct task_list *l, struct task_places *ret_places, struct err *err)
@@ -265,10 +228,8 @@ static int tasks_run(struct cadre_call *call)
 	json_open(&w, '{');
 	json_key(&w, "sessions");
 	json_open(&w, '[');
-	for (size_t i = 0; i < l.count; i++) {
-		put_session(&w, &l.sessions[i]);
-		report_session(call->report, &l.sessions[i]);
-	}
+	for (size_t i = 0; i < l.count; i++)
+		report_session(call->report, &w, &l.sessions[i]);
 	json_close(&w);
 	json_close(&w);
 	return 0;
@@ -277,7 +238,7 @@ static int tasks_run(struct cadre_call *call)
 /* ---- stopping ---------------------------------------------------------------------------------------------------- */
 
 /* agent NULL: all that run there. The answer is added to ended. */
-static int stop_in(const struct task_session *s, const char *agent, struct task_list *ended, struct err *err)
+static int stop_agents_of(const struct task_session *s, const char *agent, struct task_list *ended, struct err *err)
 {
 	AUTO_BUF struct buf request = { 0 }, answer = { 0 };
 	struct json_out w = json_out(&request);
@@ -296,67 +257,49 @@ static int stop_in(const struct task_session *s, const char *agent, struct task_
 	return task_list_add_answer(ended, s->socket, buf_str(&answer), err);
 }
 
-static int stop_one(const struct task_list *l, const char *agent, const char *session, struct task_list *ended,
-		    struct err *err)
-{
-	struct found_task found;
-
-	if (task_list_find(l, agent, session, &found, err) < 0)
-		return -(int)err->kind;
-	if (!task_is_running(&found))
-		return err_set(err, ERR_NOT_FOUND, "agent %s (%.60s) does not run: %s", found.row->agent,
-			       found.row->description, found.row->state);
-	return stop_in(found.session, found.row->agent, ended, err);
-}
-
-static int stop_all(struct task_list *l, const struct task_places *places, const char *session, struct task_list *ended,
-		    struct err *err)
-{
-	if (choose_sessions(l, places, session, false, err) < 0)
-		return -(int)err->kind;
-	for (size_t i = 0; i < l->count; i++)
-		if (l->sessions[i].socket && stop_in(&l->sessions[i], NULL, ended, err) < 0)
-			return -(int)err->kind;
-	return 0;
-}
-
-static void report_ended(struct cadre_report *r, const struct task_list *ended)
-{
-	struct json_out w = json_out(&r->json);
-
-	json_open(&w, '{');
-	json_key(&w, "stopped");
-	json_open(&w, '[');
-	for (size_t i = 0; i < ended->count; i++) {
-		for (size_t k = 0; k < ended->sessions[i].count; k++) {
-			const struct task_row *row = &ended->sessions[i].tasks[k];
-			task_json_write(&w, row);
-			report_line(r, CADRE_GOOD, "Agent %s (%s) has ended: %s", row->agent, row->description,
-				    row->state);
-		}
-	}
-	json_close(&w);
-	json_close(&w);
-	if (!r->count)
-		report_line(r, CADRE_NOTE, "No agent runs.");
-}
-
 static int stop_run(struct cadre_call *call)
 {
 	AUTO_TASKS struct task_list l = { 0 };
 	AUTO_TASKS struct task_list ended = { 0 };
-	struct task_places places;
+	struct json_out w = json_out(&call->report->json);
 	const char *session = args_value(&call->args, "session");
+	struct err *err = call->err;
+	struct task_places places;
+	struct found_task found;
 
 	if (args_has(&call->args, "all") == (call->count == 1))
-		return err_set(call->err, ERR_USAGE,
+		return err_set(err, ERR_USAGE,
 			       "expected one agent, or --all: cadre stop AGENT (cadre tasks lists them)");
-	int status = collect_tasks(call->services, &l, &places, call->err);
-	if (status == 0 && call->count)
-		status = stop_one(&l, call->operands[0], session, &ended, call->err);
-	else if (status == 0)
-		status = stop_all(&l, &places, session, &ended, call->err);
+	int status = collect_tasks(call->services, &l, &places, err);
 	if (status == 0)
-		report_ended(call->report, &ended);
-	return status;
+		status = call->count ? task_list_find(&l, call->operands[0], session, &found, err)
+				     : choose_sessions(&l, &places, session, false, err);
+	if (status < 0)
+		return status;
+	if (call->count && !task_is_running(&found))
+		return err_set(err, ERR_NOT_FOUND, "agent %s (%.60s) does not run: %s", found.row->agent,
+			       found.row->description, found.row->state);
+	if (call->count)
+		status = stop_agents_of(found.session, found.row->agent, &ended, err);
+	for (size_t i = 0; !call->count && status == 0 && i < l.count; i++)
+		if (l.sessions[i].socket)
+			status = stop_agents_of(&l.sessions[i], NULL, &ended, err);
+	if (status < 0)
+		return status;
+	json_open(&w, '{');
+	json_key(&w, "stopped");
+	json_open(&w, '[');
+	for (size_t i = 0; i < ended.count; i++) {
+		for (size_t k = 0; k < ended.sessions[i].count; k++) {
+			const struct task_row *row = &ended.sessions[i].tasks[k];
+			task_json_write(&w, row);
+			report_line(call->report, CADRE_GOOD, "Agent %s (%s) has ended: %s", row->agent,
+				    row->description, row->state);
+		}
+	}
+	json_close(&w);
+	json_close(&w);
+	if (!call->report->count)
+		report_line(call->report, CADRE_NOTE, "No agent runs.");
+	return 0;
 }

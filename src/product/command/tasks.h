@@ -32,7 +32,7 @@ int task_list_add_live(struct task_list *l, struct err *err);
 int task_list_add_past(struct task_list *l, const char *config_dir, struct err *err);
 /* Adds one by its meta files; false if there are none. */
 bool task_list_add_meta(struct task_list *l, const char *project_dir, const char *session);
-/* Adds those of a project that only their meta files tell of: all, or if it is not there the newest. */
+/* Adds sessions of a project that only have meta files: all, or the newest if it is not in the list. */
 void task_list_add_forgotten(struct task_list *l, const char *project_dir, bool all);
 /* Of a session's answer. */
 int task_list_add_answer(struct task_list *l, const char *socket, struct str answer, struct err *err);

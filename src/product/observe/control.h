@@ -10,33 +10,37 @@
  *     {"request":"stop"}                       the same for all that run
  *     anything else                            {"error":"what was expected"} */
 #pragma once
-#include "product/session/session.h"
+#include "lib/base/arena.h"
+#include "lib/json/json.h"
+#include "lib/json/json_write.h"
+#include "core/store/state.h"
 
 enum {
-	CONTROL_VISITS = 16,          /* concurrent connections; more are closed at once */
+	CONTROL_CLIENTS = 16,         /* concurrent connections; more are closed at once */
 	CONTROL_REQUEST_LIMIT = 8192, /* bytes of a line */
 	CONTROL_ANSWER_LIMIT = 64 << 20,
 };
 
-/* ---- control_place.c: the directory and its sockets -------------------------------------------------------------- */
+/* ---- control_socket.c: the directory, its sockets, and a request to one ------------------------------------------ */
 
 /* -ERR_NOT_FOUND: no such directory. -ERR_DENIED: accessible to other users. */
 int control_dir(struct arena *a, bool make, const char **ret_dir, struct err *err);
 char *control_path(struct arena *a, const char *dir, const char *session);
-typedef void control_place_fn(void *data, const char *session, const char *path); /* both borrowed until it returns */
-void control_each(const char *dir, control_place_fn *fn, void *data);
+typedef void control_socket_fn(void *data, const char *session, const char *path); /* both borrowed until it returns */
+void control_each(const char *dir, control_socket_fn *fn, void *data);
 void control_sweep(const char *dir);                   /* removes stale sockets */
 int control_listen(const char *path, struct err *err); /* returns a descriptor, owned */
-/* The same, without waiting. -ERR_NOT_FOUND: no listener; -ERR_BUSY: the session accepts no more visitors now (a stopped
+/* The same, without waiting. -ERR_NOT_FOUND: no listener; -ERR_BUSY: the session accepts no more clients now (a stopped
  * process never does again). */
 int control_connect(const char *path, struct err *err);
-
-/* ---- control.c: the session's side ------------------------------------------------------------------------------- */
-
-/* Called at the first child of a session. A failure is reported as an event; the session continues without a socket. */
-void control_observe(struct services *sv);
-
-/* ---- control_client.c: the other side ---------------------------------------------------------------------------- */
-
 /* Sends one request and appends the answer, without its line end. -ERR_NOT_FOUND: no listener; -ERR_TIMEOUT. Blocks. */
 int control_ask(const char *path, struct str request, int timeout_ms, struct buf *answer, struct err *err);
+
+/* ---- task_json.c: a task row as JSON, also the format of `cadre tasks --json` ------------------------------------ */
+
+void task_json_write(struct json_out *w, const struct task_row *row); /* an object */
+/* Texts go into the arena; missing members are "" or 0. */
+void task_json_read(const struct json *object, struct arena *a, struct task_row *ret_row);
+int64_t task_row_tokens(const struct task_row *row);
+/* Until its end; until now while it runs; until its last update if it was interrupted. */
+int64_t task_row_duration_ms(const struct task_row *row);

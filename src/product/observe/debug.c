@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * debug.c - see debug.h. One table says which events are of which subject. */
-#include "product/observe/debug.h"
+ * debug.c - the debug log (options debug and debug-file). A line is
+ *
+ *     2026-01-31T12:00:00.000Z [api] main: retry 529 overloaded_error: ... */
+#include "product/observe/observe.h"
 #include <errno.h>
 #include <fcntl.h>
 #include "lib/base/id.h"
@@ -50,7 +52,7 @@ static unsigned bit_of(struct str name)
 }
 
 /* Unknown subjects are ignored: users bring filters of other programs. */
-static unsigned choose(const char *list)
+static unsigned choose_subjects(const char *list)
 {
 	unsigned with = 0, without = 0;
 	bool any = false;
@@ -66,23 +68,19 @@ static unsigned choose(const char *list)
 	return (any ? with : ~0u) & ~without;
 }
 
-static bool wants(const struct debug_log *log, const char *subject)
+static bool log_wants(const struct debug_log *log, const char *subject)
 {
 	return subject && (log->chosen & bit_of(str_from(subject)));
 }
 
-static void debug_line_begin(struct buf *line, const char *subject)
+static void debug_write(struct debug_log *log, const char *subject, struct str text)
 {
+	AUTO_BUF struct buf line = { 0 };
 	char now[ISO_TIME_LEN + 1];
 
 	id_iso_time(id_wall_ms(), now);
-	buf_addf(line, "%s [%s] ", now, subject);
-}
-
-static void write_line(struct debug_log *log, struct buf *line)
-{
-	buf_addch(line, '\n');
-	(void)file_write_quiet(log->fd, line->p, line->n); /* a log that cannot be written stops nothing */
+	buf_addf(&line, "%s [%s] " STR_FMT "\n", now, subject, STR_ARG(text));
+	(void)file_write_quiet(log->fd, line.p, line.n); /* a log that cannot be written stops nothing */
 }
 
 static void debug_on_log(struct observer *o, const char *subject, const char *text)
@@ -90,11 +88,10 @@ static void debug_on_log(struct observer *o, const char *subject, const char *te
 	struct debug_log *log = CONTAINER_OF(o, struct debug_log, observer);
 	AUTO_BUF struct buf line = { 0 };
 
-	if (!wants(log, subject))
+	if (!log_wants(log, subject))
 		return;
-	debug_line_begin(&line, subject);
 	buf_addfolded(&line, str_from(text));
-	write_line(log, &line);
+	debug_write(log, subject, buf_str(&line));
 }
 
 static void debug_on_state(struct observer *o, const struct query *q, const char *to)
@@ -108,51 +105,37 @@ static void debug_on_state(struct observer *o, const struct query *q, const char
 	debug_on_log(o, "api", text.p);
 }
 
-static void add_message(struct buf *line, const struct event *e)
-{
-	buf_addf(line, " %s of %s, %u bytes", e->message_id ? e->message_id : "", e->model ? e->model : "",
-		 (unsigned)e->block->len);
-	if (e->usage)
-		buf_addf(line, ", %lld tokens in and %lld out so far", (long long)e->usage->input,
-			 (long long)e->usage->output);
-}
-
-static void add_details(struct buf *line, const struct event *e)
-{
-	struct str text = e->text;
-
-	if (e->name && e->name[0])
-		buf_addf(line, " %s", e->name);
-	if (e->id && e->id[0])
-		buf_addf(line, " %s", e->id);
-	if (e->hook && e->kind == EVENT_HOOK_ENDED)
-		buf_addf(line, " %s", e->hook->outcome);
-	if (e->is_error)
-		buf_addstr(line, " (error)");
-	if (!text.n)
-		return;
-	buf_addstr(line, ": ");
-	buf_addfolded(line, (struct str){ text.p, MIN(text.n, (size_t)LONGEST_TEXT) });
-	if (text.n > LONGEST_TEXT)
-		buf_addf(line, "... (%zu bytes)", text.n);
-}
-
 static void debug_on_event(struct observer *o, struct cadre_session *s, const struct event *e)
 {
 	struct debug_log *log = CONTAINER_OF(o, struct debug_log, observer);
 	AUTO_BUF struct buf line = { 0 };
 	const char *subject = e->kind < COUNT_OF(kinds) ? kinds[e->kind].subject : NULL;
+	const char *outcome = e->hook && e->kind == EVENT_HOOK_ENDED ? e->hook->outcome : NULL;
+	struct str text = e->text;
 
 	(void)s;
-	if (!wants(log, subject) || (e->kind == EVENT_MESSAGE && !e->from_model))
+	if (!log_wants(log, subject) || (e->kind == EVENT_MESSAGE && !e->from_model))
 		return; /* results are logged at the end of their call */
-	debug_line_begin(&line, subject);
 	buf_addf(&line, "%s: %s", e->agent && e->agent->id[0] ? e->agent->id : "main", kinds[e->kind].word);
 	if (e->kind == EVENT_MESSAGE)
-		add_message(&line, e);
+		buf_addf(&line, " %s of %s, %u bytes", e->message_id ? e->message_id : "", e->model ? e->model : "",
+			 (unsigned)e->block->len);
+	if (e->kind == EVENT_MESSAGE && e->usage)
+		buf_addf(&line, ", %lld tokens in and %lld out so far", (long long)e->usage->input,
+			 (long long)e->usage->output);
+	if (e->kind == EVENT_MESSAGE)
+		text = (struct str){ 0 };
 	else
-		add_details(&line, e);
-	write_line(log, &line);
+		buf_addf(&line, "%s%s%s%s%s%s%s", e->name && e->name[0] ? " " : "", e->name ? e->name : "",
+			 e->id && e->id[0] ? " " : "", e->id ? e->id : "", outcome ? " " : "", outcome ? outcome : "",
+			 e->is_error ? " (error)" : "");
+	if (text.n) {
+		buf_addstr(&line, ": ");
+		buf_addfolded(&line, (struct str){ text.p, MIN(text.n, (size_t)LONGEST_TEXT) });
+	}
+	if (text.n > LONGEST_TEXT)
+		buf_addf(&line, "... (%zu bytes)", text.n);
+	debug_write(log, subject, buf_str(&line));
 }
 
 static void debug_free(struct observer *o)
@@ -181,7 +164,7 @@ int debug_observe(struct services *sv, struct err *err)
 						 .free = debug_free },
 				   .fd = fd,
 				   .owns_fd = path != NULL,
-				   .chosen = choose(opt->debug ? opt->debug : "") };
+				   .chosen = choose_subjects(opt->debug ? opt->debug : "") };
 	services_observe(sv, &log->observer);
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * task_json.c - an agent's life as JSON, by one table. */
-#include "product/observe/task_json.h"
+#include "product/observe/control.h"
 #include "lib/base/id.h"
 
 enum kind { TEXT, NUMBER, SWITCH, MONEY };
@@ -50,62 +50,41 @@ int64_t task_row_duration_ms(const struct task_row *row)
 	return row->started_ms ? MAX(end_ms - row->started_ms, (int64_t)0) : 0;
 }
 
-static void write_field(struct json_out *w, const struct field *f, const void *at)
-{
-	const char *text;
-
-	json_key(w, f->key);
-	switch (f->kind) {
-	case TEXT:
-		text = *(const char *const *)at;
-		json_put_cstr(w, text ? text : "");
-		break;
-	case NUMBER:
-		json_put_i64(w, *(const int64_t *)at);
-		break;
-	case SWITCH:
-		json_put_bool(w, *(const int64_t *)at != 0);
-		break;
-	case MONEY:
-		json_put_double(w, *(const double *)at);
-		break;
-	}
-}
-
 void task_json_write(struct json_out *w, const struct task_row *row)
 {
 	json_open(w, '{');
-	for (size_t i = 0; i < COUNT_OF(fields); i++)
-		write_field(w, &fields[i], (const char *)row + fields[i].offset);
+	for (const struct field *f = fields; f < fields + COUNT_OF(fields); f++) {
+		const void *at = (const char *)row + f->offset;
+		const char *text = f->kind == TEXT ? *(const char *const *)at : NULL;
+		json_key(w, f->key);
+		if (f->kind == TEXT)
+			json_put_cstr(w, text ? text : "");
+		else if (f->kind == NUMBER)
+			json_put_i64(w, *(const int64_t *)at);
+		else if (f->kind == SWITCH)
+			json_put_bool(w, *(const int64_t *)at != 0);
+		else
+			json_put_double(w, *(const double *)at);
+	}
 	json_ki64(w, "totalTokens", task_row_tokens(row));
 	json_ki64(w, "durationMs", task_row_duration_ms(row));
 	json_close(w);
 }
 
-static void read_field(const struct json *value, const struct field *f, struct arena *a, void *at)
-{
-	const char *text;
-
-	switch (f->kind) {
-	case TEXT:
-		text = json_cstr(value, a);
-		*(const char **)at = text ? text : "";
-		break;
-	case NUMBER:
-		(void)json_i64(value, at);
-		break;
-	case SWITCH:
-		*(int64_t *)at = json_bool(value);
-		break;
-	case MONEY:
-		*(double *)at = json_double(value);
-		break;
-	}
-}
-
 void task_json_read(const struct json *object, struct arena *a, struct task_row *ret_row)
 {
 	*ret_row = (struct task_row){ 0 };
-	for (size_t i = 0; i < COUNT_OF(fields); i++)
-		read_field(json_get(object, fields[i].key), &fields[i], a, (char *)ret_row + fields[i].offset);
+	for (const struct field *f = fields; f < fields + COUNT_OF(fields); f++) {
+		const struct json *value = json_get(object, f->key);
+		const char *text = f->kind == TEXT ? json_cstr(value, a) : NULL;
+		void *at = (char *)ret_row + f->offset;
+		if (f->kind == TEXT)
+			*(const char **)at = text ? text : "";
+		else if (f->kind == NUMBER)
+			(void)json_i64(value, at);
+		else if (f->kind == SWITCH)
+			*(int64_t *)at = json_bool(value);
+		else
+			*(double *)at = json_double(value);
+	}
 }

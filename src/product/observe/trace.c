@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * trace.c - events as a trace file, see trace.h: tracks, slices and the writer of the array. */
+ * trace.c - events as a trace file: the array form of the Trace Event Format, which ui.perfetto.dev and chrome://tracing open. A
+ * process is a session, a thread an agent; a slice is a turn, the life of a child, a model request or a tool call; instants mark
+ * other events, and a counter shows the number of live children. Elements are written whole: a killed run lacks only the closing
+ * bracket, which readers accept. */
 #include <fcntl.h>
 #include <errno.h>
-#include <time.h>
-#include "product/observe/trace.h"
+
+#include "product/observe/observe.h"
 #include "lib/base/buf.h"
 #include "lib/base/map.h"
 #include "lib/base/utf8.h"
 #include "lib/json/json_write.h"
 
-enum { MOST_LANES = 64 };
+enum { MOST_LANES = 64, TEXT_LIMIT = 400 };
 
 /* An agent */
 struct track {
@@ -42,44 +45,155 @@ static unsigned track_tid(const struct track *k, unsigned lane)
 	return k->number * MOST_LANES + lane;
 }
 
-static void trace_writer_init(struct trace *t);
+/* ---- the file; times are microseconds since the trace began ---------------------------------------------------- */
 
-static void trace_order(struct trace *t, unsigned pid, unsigned tid);
+static void trace_write(struct trace *t)
+{
+	size_t at = 0;
 
-static void trace_name(struct trace *t, const char *what, unsigned pid, unsigned tid, const char *name);
+	while (at < t->out.n && !t->failure.kind) {
+		ssize_t n = write(t->fd, t->out.p + at, t->out.n - at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			err_set(&t->failure, ERR_IO, "the trace cannot be written: %m");
+		else
+			at += (size_t)n;
+	}
+	buf_clear(&t->out);
+}
 
-static void trace_instant(struct trace *t, const struct track *k, const char *name, const struct event *event);
+static void on_kick(struct kick *kick)
+{
+	trace_write(CONTAINER_OF(kick, struct trace, kick));
+}
 
-static int trace_flush(struct trace *t, struct err *err);
+/* Writes the buffer; -ERR_IO, once: nothing more is written after it. */
+static int trace_flush(struct trace *t, struct err *err)
+{
+	trace_write(t);
+	if (!t->failure.kind || t->told)
+		return 0;
+	t->told = true;
+	return err_set(err, ERR_IO, "%s", t->failure.text);
+}
 
-static void trace_flow(struct trace *t, const struct track *from, const struct track *to);
+/* The end of the array */
+static void trace_finish(struct trace *t)
+{
+	kick_cancel(&t->kick);
+	buf_addstr(&t->out, t->begun ? "\n]\n" : "[]\n");
+	trace_write(t);
+}
 
-static void trace_finish(struct trace *t);
+static unsigned *trace_alive(struct trace *t, unsigned pid)
+{
+	if (pid > t->alive_count) {
+		t->alive = xrealloc(t->alive, pid * sizeof *t->alive);
+		while (t->alive_count < pid)
+			t->alive[t->alive_count++] = 0;
+	}
+	return &t->alive[pid - 1];
+}
 
-static void trace_end(struct trace *t, const struct track *k, unsigned lane, const char *state);
+/* ---- elements ---------------------------------------------------------------------------------------------------- */
 
-static void trace_count(struct trace *t, unsigned pid, unsigned alive);
+/* Up to the members that a kind has of its own. */
+static struct json_out trace_event_begin(struct trace *t, const char *phase, const char *name, unsigned pid,
+					 unsigned tid)
+{
+	buf_addstr(&t->out, t->begun ? ",\n" : "[\n");
+	t->begun = true;
+	loop_kick(t->loop, &t->kick);
+	struct json_out w = json_out(&t->out);
+	json_open(&w, '{');
+	json_kcstr(&w, "ph", phase);
+	json_kcstr(&w, "name", name);
+	json_ki64(&w, "pid", pid);
+	json_ki64(&w, "tid", tid);
+	json_ki64(&w, "ts", (int64_t)((uv_hrtime() - t->started_ns) / 1000));
+	return w;
+}
 
+static void put_args(struct json_out *w, const char *key, struct str text)
+{
+	json_key(w, "args");
+	json_open(w, '{');
+	if (text.n)
+		json_kstr(w, key, utf8_cut(text, TEXT_LIMIT));
+	json_close(w);
+}
+
+static void trace_name(struct trace *t, const char *what, unsigned pid, unsigned tid, const char *name)
+{
+	struct json_out w = trace_event_begin(t, "M", what, pid, tid);
+
+	put_args(&w, "name", str_from(name));
+	json_close(&w);
+}
+
+/* An element whose only argument is a number */
+static void trace_number(struct trace *t, const char *phase, const char *name, unsigned pid, unsigned tid,
+			 const char *key, unsigned value)
+{
+	struct json_out w = trace_event_begin(t, phase, name, pid, tid);
+
+	json_key(&w, "args");
+	json_open(&w, '{');
+	json_ki64(&w, key, value);
+	json_close(&w);
+	json_close(&w);
+}
+
+/* text: what it does; may be empty */
 static void trace_begin(struct trace *t, const struct track *k, unsigned lane, const char *category, const char *name,
-			struct str text);
+			struct str text)
+{
+	struct json_out w = trace_event_begin(t, "B", name, k->pid, track_tid(k, lane));
 
-static unsigned *trace_alive(struct trace *t, unsigned pid);
+	json_kcstr(&w, "cat", category);
+	put_args(&w, "text", text);
+	json_close(&w);
+}
 
-/* ---- which slices, instants and counters an event makes ---------------------------------------------------------- */
+/* state may be NULL */
+static void trace_end(struct trace *t, const struct track *k, unsigned lane, const char *state)
+{
+	struct json_out w = trace_event_begin(t, "E", "", k->pid, track_tid(k, lane));
+
+	put_args(&w, "end", str_from(state));
+	json_close(&w);
+}
+
+static void trace_instant(struct trace *t, const struct track *k, const char *name, const struct event *event)
+{
+	AUTO_BUF struct buf title = { 0 };
+
+	buf_addf(&title, "%s%s%s", name, event->name ? " " : "", event->name ? event->name : "");
+	struct json_out w = trace_event_begin(t, "i", title.p, k->pid, track_tid(k, 0));
+	json_kcstr(&w, "cat", "note");
+	json_kcstr(&w, "s", "t");
+	put_args(&w, "text", event->text);
+	json_close(&w);
+}
+
+/* One half of the arrow from a parent to its child */
+static void trace_flow(struct trace *t, const char *phase, const struct track *k)
+{
+	struct json_out w = trace_event_begin(t, phase, "starts", k->pid, track_tid(k, 0));
+
+	json_kcstr(&w, "cat", "agent");
+	json_ki64(&w, "id", t->flows);
+	if (phase[0] == 'f')
+		json_kcstr(&w, "bp", "e"); /* binds to the slice around it, not to the next one */
+	json_close(&w);
+}
+
+/* ---- slices, instants and counters ------------------------------------------------------------------------------- */
 
 /* Slices of one thread must nest, but the tools of an answer run at the same time. So an agent has lanes: the first
  * tool is on the agent's own thread inside its turn, a parallel one on the next free thread of that agent. Between
  * tools the agent waits for the model, and so does the slice "model". */
-
-/* ---- who is where ------------------------------------------------------------------------------------------------ */
-
-static const char *title_of(const struct event_agent *who, struct buf *scratch)
-{
-	if (!who->id[0])
-		return "main";
-	buf_addf(scratch, "%s: %s", who->type ? who->type : "agent", who->description ? who->description : who->id);
-	return scratch->p;
-}
 
 static void name_lane(struct trace *t, const struct track *k, unsigned lane)
 {
@@ -89,7 +203,7 @@ static void name_lane(struct trace *t, const struct track *k, unsigned lane)
 	if (lane)
 		buf_addf(&name, " (beside, %u)", lane);
 	trace_name(t, "thread_name", k->pid, track_tid(k, lane), name.p);
-	trace_order(t, k->pid, track_tid(k, lane));
+	trace_number(t, "M", "thread_sort_index", k->pid, track_tid(k, lane), "sort_index", track_tid(k, lane));
 }
 
 static unsigned session_pid(struct trace *t, const char *session)
@@ -108,11 +222,11 @@ static unsigned session_pid(struct trace *t, const char *session)
 
 static struct track *track_of(struct trace *t, const char *session, const struct event_agent *who)
 {
-	static const struct event_agent nobody = { .id = "" };
+	static const struct event_agent main_agent = { .id = "" };
 	AUTO_BUF struct buf key = { 0 };
 	AUTO_BUF struct buf title = { 0 };
 
-	who = who ? who : &nobody;
+	who = who ? who : &main_agent;
 	buf_addf(&key, "%s/%s", session, who->id);
 	struct track *k = map_get(&t->tracks, buf_str(&key));
 	if (k)
@@ -120,13 +234,14 @@ static struct track *track_of(struct trace *t, const char *session, const struct
 	k = xcalloc(1, sizeof *k);
 	k->pid = session_pid(t, session);
 	k->number = (unsigned)t->tracks.count + 1;
-	k->title = xstrdup(title_of(who, &title));
+	if (who->id[0])
+		buf_addf(&title, "%s: %s", who->type ? who->type : "agent",
+			 who->description ? who->description : who->id);
+	k->title = xstrdup(title.n ? title.p : "main");
 	map_set(&t->tracks, buf_str(&key), k);
 	name_lane(t, k, 0);
 	return k;
 }
-
-/* ---- slices ------------------------------------------------------------------------------------------------------ */
 
 static void begin_waiting(struct trace *t, struct track *k)
 {
@@ -191,33 +306,13 @@ static void tool_started(struct trace *t, struct track *k, const struct event *e
 	trace_begin(t, k, lane, "tool", event->name, event->text);
 }
 
-static void tool_ended(struct trace *t, struct track *k, const struct event *event)
-{
-	for (unsigned lane = 0; lane < k->lane_count; lane++)
-		if (k->lanes[lane] && !strcmp(k->lanes[lane], event->id))
-			end_tool(t, k, lane, event->is_error);
-	if (!k->busy)
-		begin_waiting(t, k);
-}
-
-static void agent_started(struct trace *t, struct track *k, const struct event *event, const char *session)
-{
-	const struct event_agent parent = { .id = event->agent->parent_id };
-
-	begin_life(t, k, event->agent->description);
-	trace_flow(t, track_of(t, session, &parent), k);
-	trace_count(t, k->pid, ++*trace_alive(t, k->pid));
-}
-
-static void agent_ended(struct trace *t, struct track *k, const struct event *event)
-{
-	if (k->living)
-		trace_count(t, k->pid, --*trace_alive(t, k->pid));
-	end_life(t, k, event->task ? event->task->state : NULL);
-}
-
 static void trace_event(struct trace *t, const char *session, const struct event *event)
 {
+	static const char *const instants[] = {
+		[EVENT_PERMISSION_ASKED] = "asks",     [EVENT_QUESTION_ASKED] = "asks",
+		[EVENT_PERMISSION_DENIED] = "denied",  [EVENT_RETRY] = "retry",
+		[EVENT_NOTIFICATION] = "notification", [EVENT_ERROR] = "error",
+	};
 	struct track *k = track_of(t, session, event->agent);
 
 	switch (event->kind) {
@@ -228,34 +323,30 @@ static void trace_event(struct trace *t, const char *session, const struct event
 		end_life(t, k, event->is_error ? "error" : NULL);
 		break;
 	case EVENT_AGENT_STARTED:
-		agent_started(t, k, event, session);
+		begin_life(t, k, event->agent->description);
+		t->flows++;
+		trace_flow(t, "s", track_of(t, session, &(struct event_agent){ .id = event->agent->parent_id }));
+		trace_flow(t, "f", k);
+		trace_number(t, "C", "agents alive", k->pid, 0, "alive", ++*trace_alive(t, k->pid));
 		break;
 	case EVENT_AGENT_ENDED:
-		agent_ended(t, k, event);
+		if (k->living)
+			trace_number(t, "C", "agents alive", k->pid, 0, "alive", --*trace_alive(t, k->pid));
+		end_life(t, k, event->task ? event->task->state : NULL);
 		break;
 	case EVENT_TOOL_STARTED:
 		tool_started(t, k, event);
 		break;
 	case EVENT_TOOL_ENDED:
-		tool_ended(t, k, event);
+		for (unsigned lane = 0; lane < k->lane_count; lane++)
+			if (k->lanes[lane] && !strcmp(k->lanes[lane], event->id))
+				end_tool(t, k, lane, event->is_error);
+		if (!k->busy)
+			begin_waiting(t, k);
 		break;
-	case EVENT_PERMISSION_ASKED:
-	case EVENT_QUESTION_ASKED:
-		trace_instant(t, k, "asks", event);
-		break;
-	case EVENT_PERMISSION_DENIED:
-		trace_instant(t, k, "denied", event);
-		break;
-	case EVENT_RETRY:
-		trace_instant(t, k, "retry", event);
-		break;
-	case EVENT_NOTIFICATION:
-		trace_instant(t, k, "notification", event);
-		break;
-	case EVENT_ERROR:
-		trace_instant(t, k, "error", event);
-		break;
-	default: /* shown by what comes of it */
+	default: /* the effect of others is shown */
+		if (event->kind < COUNT_OF(instants) && instants[event->kind])
+			trace_instant(t, k, instants[event->kind], event);
 		break;
 	}
 }
@@ -291,7 +382,7 @@ static void trace_on_event(struct observer *o, struct cadre_session *s, const st
 
 	trace_event(t, s->id, event);
 	if (event->kind == EVENT_TURN_ENDED && trace_flush(t, &err) < 0)
-		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_from(err.text) });
+		session_emit_error(s, "%s", err.text);
 }
 
 int trace_observe(struct services *sv, struct err *err)
@@ -307,187 +398,8 @@ int trace_observe(struct services *sv, struct err *err)
 	t->observer = (struct observer){ .on_event = trace_on_event, .free = trace_free };
 	t->loop = sv->loop;
 	t->fd = fd;
-	trace_writer_init(t);
+	t->kick.step = on_kick;
+	t->started_ns = uv_hrtime();
 	services_observe(sv, &t->observer);
 	return 0;
-}
-
-/* ---- elements of the trace, and the file ------------------------------------------------------------------------- */
-
-/* Times are microseconds since the trace began. */
-
-enum { TEXT_LIMIT = 400 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
-/* ---- the file ---------------------------------------------------------------------------------------------------- */
-
-static void flush(struct trace *t)
-{
-	size_t at = 0;
-
-	while (at < t->out.n && !t->failure.kind) {
-		ssize_t n = write(t->fd, t->out.p + at, t->out.n - at);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			err_set(&t->failure, ERR_IO, "the trace cannot be written: %m");
-		else
-			at += (size_t)n;
-	}
-	buf_clear(&t->out);
-}
-
-static void on_kick(struct kick *kick)
-{
-	flush(CONTAINER_OF(kick, struct trace, kick));
-}
-
-/* writes what there is; -ERR_IO, once: nothing more will be written */
-static int trace_flush(struct trace *t, struct err *err)
-{
-	flush(t);
-	if (!t->failure.kind || t->told)
-		return 0;
-	t->told = true;
-	return err_set(err, ERR_IO, "%s", t->failure.text);
-}
-
-static void trace_writer_init(struct trace *t)
-{
-	t->kick.step = on_kick;
-	t->started_ns = now_ns();
-}
-
-/* the end of the array */
-static void trace_finish(struct trace *t)
-{
-	kick_cancel(&t->kick);
-	buf_addstr(&t->out, t->begun ? "\n]\n" : "[]\n");
-	flush(t);
-}
-
-static unsigned *trace_alive(struct trace *t, unsigned pid)
-{
-	if (pid > t->alive_count) {
-		t->alive = xrealloc(t->alive, pid * sizeof *t->alive);
-		while (t->alive_count < pid)
-			t->alive[t->alive_count++] = 0;
-	}
-	return &t->alive[pid - 1];
-}
-
-/* ---- elements ---------------------------------------------------------------------------------------------------- */
-
-/* Up to the members that a kind has of its own. */
-static struct json_out trace_event_begin(struct trace *t, const char *phase, const char *name, unsigned pid,
-					 unsigned tid)
-{
-	buf_addstr(&t->out, t->begun ? ",\n" : "[\n");
-	t->begun = true;
-	loop_kick(t->loop, &t->kick);
-	struct json_out w = json_out(&t->out);
-	json_open(&w, '{');
-	json_kcstr(&w, "ph", phase);
-	json_kcstr(&w, "name", name);
-	json_ki64(&w, "pid", pid);
-	json_ki64(&w, "tid", tid);
-	json_ki64(&w, "ts", (int64_t)((now_ns() - t->started_ns) / 1000));
-	return w;
-}
-
-static void put_args(struct json_out *w, const char *key, struct str text)
-{
-	json_key(w, "args");
-	json_open(w, '{');
-	if (text.n)
-		json_kstr(w, key, utf8_cut(text, TEXT_LIMIT));
-	json_close(w);
-}
-
-static void trace_name(struct trace *t, const char *what, unsigned pid, unsigned tid, const char *name)
-{
-	struct json_out w = trace_event_begin(t, "M", what, pid, tid);
-
-	put_args(&w, "name", str_from(name));
-	json_close(&w);
-}
-
-static void trace_order(struct trace *t, unsigned pid, unsigned tid)
-{
-	struct json_out w = trace_event_begin(t, "M", "thread_sort_index", pid, tid);
-
-	json_key(&w, "args");
-	json_open(&w, '{');
-	json_ki64(&w, "sort_index", tid);
-	json_close(&w);
-	json_close(&w);
-}
-
-/* text: what it does; may be empty */
-static void trace_begin(struct trace *t, const struct track *k, unsigned lane, const char *category, const char *name,
-			struct str text)
-{
-	struct json_out w = trace_event_begin(t, "B", name, k->pid, track_tid(k, lane));
-
-	json_kcstr(&w, "cat", category);
-	put_args(&w, "text", text);
-	json_close(&w);
-}
-
-/* state may be NULL */
-static void trace_end(struct trace *t, const struct track *k, unsigned lane, const char *state)
-{
-	struct json_out w = trace_event_begin(t, "E", "", k->pid, track_tid(k, lane));
-
-	put_args(&w, "end", str_from(state));
-	json_close(&w);
-}
-
-static void trace_instant(struct trace *t, const struct track *k, const char *name, const struct event *event)
-{
-	AUTO_BUF struct buf title = { 0 };
-
-	buf_addf(&title, "%s%s%s", name, event->name ? " " : "", event->name ? event->name : "");
-	struct json_out w = trace_event_begin(t, "i", title.p, k->pid, track_tid(k, 0));
-	json_kcstr(&w, "cat", "note");
-	json_kcstr(&w, "s", "t");
-	put_args(&w, "text", event->text);
-	json_close(&w);
-}
-
-static void trace_count(struct trace *t, unsigned pid, unsigned alive)
-{
-	struct json_out w = trace_event_begin(t, "C", "agents alive", pid, 0);
-
-	json_key(&w, "args");
-	json_open(&w, '{');
-	json_ki64(&w, "alive", alive);
-	json_close(&w);
-	json_close(&w);
-}
-
-static void put_flow(struct trace *t, const char *phase, const struct track *k)
-{
-	struct json_out w = trace_event_begin(t, phase, "starts", k->pid, track_tid(k, 0));
-
-	json_kcstr(&w, "cat", "agent");
-	json_ki64(&w, "id", t->flows);
-	if (phase[0] == 'f')
-		json_kcstr(&w, "bp", "e"); /* binds to the slice around it, not to the next one */
-	json_close(&w);
-}
-
-/* an arrow */
-static void trace_flow(struct trace *t, const struct track *from, const struct track *to)
-{
-	t->flows++;
-	put_flow(t, "s", from);
-	put_flow(t, "f", to);
 }

@@ -3,9 +3,7 @@
 #include "defs/agentdef/registry.h"
 #include "product/runtime/runtime.h"
 #include "product/session/server_pool.h"
-#include "product/observe/control.h"
-#include "product/observe/debug.h"
-#include "product/observe/trace.h"
+#include "product/observe/observe.h"
 #include "core/store/state.h"
 #include "defs/skill/registry.h"
 #include "tools/web/web.h"
@@ -72,67 +70,55 @@ struct cadre *cadre_new(char *why, size_t why_size)
 	return c;
 }
 
-static void on_drained(void *data)
-{
-	struct cadre *c = data;
-
-	c->services.draining--;
-	loop_stop(c->services.loop);
-}
-
-static void drain_worktrees(struct cadre *c)
-{
-	if (!c->services.worktrees)
-		return;
-	c->services.draining++;
-	worktree_pool_drain(c->services.worktrees, on_drained, c);
-	while (c->services.draining)
-		loop_run(c->services.loop);
-	worktree_pool_free(c->services.worktrees);
-}
-
 void cadre_free(struct cadre *c)
 {
 	struct err err = { 0 };
 
 	if (!c)
 		return;
+	struct services *sv = &c->services;
 	watch_end_all(c);
-	for (struct cadre_session *s = c->services.sessions, *next; s; s = next) {
+	for (struct cadre_session *s = sv->sessions, *next; s; s = next) {
 		next = s->next;
 		cadre_close(s);
 	}
-	while (c->services.sessions)
+	while (sv->sessions)
 		cadre_run(c);
 	while (c->writers)
 		cadre_writer_free(c->writers);
-	app_close_servers(&c->services);
-	classifier_free(c->services.classifier);
-	app_close_hooks(&c->services); /* some of them ask the model */
-	web_free(c->services.web);
-	drain_worktrees(c);
-	endpoints_close(&c->services.endpoints);
-	while (spawner_active(c->services.spawner)) /* background shells of the sessions: killed, not gone yet */
-		loop_run(c->services.loop);
-	spawner_free(c->services.spawner);
-	catalog_free(c->services.registry);
-	catalog_free(c->services.skills);
-	policy_release(&c->services.policy);
-	services_free_variables(&c->services);
-	plugin_list_unref(c->services.plugins);
-	if (state_close(c->services.state, &err) < 0)
-		services_log(&c->services, "error", "%s", err.text);
-	head_pool_release(&c->services.heads);
-	for (struct observer *o = c->services.observers, *next; o; o = next) {
+	app_close_servers(sv);
+	classifier_free(sv->classifier);
+	app_close_hooks(sv); /* some of them ask the model */
+	web_free(sv->web);
+	if (sv->worktrees) {
+		sv->draining++;
+		worktree_pool_drain(sv->worktrees, app_drained, sv);
+		while (sv->draining)
+			loop_run(sv->loop);
+		worktree_pool_free(sv->worktrees);
+	}
+	endpoints_close(&sv->endpoints);
+	while (spawner_active(sv->spawner)) /* background shells of the sessions: killed, not gone yet */
+		loop_run(sv->loop);
+	spawner_free(sv->spawner);
+	catalog_free(sv->registry);
+	catalog_free(sv->skills);
+	policy_release(&sv->policy);
+	services_free_variables(sv);
+	plugin_list_unref(sv->plugins);
+	if (state_close(sv->state, &err) < 0)
+		services_log(sv, "error", "%s", err.text);
+	head_pool_release(&sv->heads);
+	for (struct observer *o = sv->observers, *next; o; o = next) {
 		next = o->next;
 		o->free(o);
 	}
-	lock_table_release(&c->services.locks);
-	if (c->services.store.config_dir)
-		store_release(&c->services.store);
-	loop_run(c->services.loop); /* lets closing handles close */
-	loop_free(c->services.loop);
-	options_release(&c->services.options);
+	lock_table_release(&sv->locks);
+	if (sv->store.config_dir)
+		store_release(&sv->store);
+	loop_run(sv->loop); /* lets closing handles close */
+	loop_free(sv->loop);
+	options_release(&sv->options);
 	free(c);
 }
 
@@ -156,7 +142,7 @@ struct services *cadre_services(struct cadre *c)
 	return c ? &c->services : NULL;
 }
 
-/* A stop that was asked for before the loop ran ends its first turn only: busy decides, not the loop. */
+/* A stop before the loop runs ends its first iteration only: busy decides, not the loop. */
 void cadre_run(struct cadre *c)
 {
 	if (!c)
@@ -169,17 +155,6 @@ void cadre_run(struct cadre *c)
 	}
 }
 
-/* With the first session: the options are known by then. */
-static int observe(struct services *sv, struct err *err)
-{
-	if (sv->observers)
-		return 0;
-	if (trace_observe(sv, err) < 0 || debug_observe(sv, err) < 0)
-		return -(int)err->kind;
-	control_observe(sv);
-	return 0;
-}
-
 int cadre_open(struct cadre *c, cadre_event_fn *on_event, void *data, struct cadre_session **ret_session, char *why,
 	       size_t why_size)
 {
@@ -187,9 +162,15 @@ int cadre_open(struct cadre *c, cadre_event_fn *on_event, void *data, struct cad
 
 	if (!c || !ret_session)
 		return CADRE_USAGE;
-	int status = observe(&c->services, &err);
+	struct services *sv = &c->services;
+	int status = 0;
+	if (!sv->observers) { /* with the first session the options are known */
+		status = trace_observe(sv, &err) < 0 || debug_observe(sv, &err) < 0 ? -(int)err.kind : 0;
+		if (status == 0)
+			control_observe(sv);
+	}
 	if (status == 0)
-		status = session_open(&c->services, on_event, data, ret_session, &err);
+		status = session_open(sv, on_event, data, ret_session, &err);
 	return api_status(status, &err, why, why_size);
 }
 

@@ -88,13 +88,6 @@ static struct watch *watch_new(struct cadre *c, int number, bool is_signal, cadr
 	return w;
 }
 
-static void link_watch(struct watch *w)
-{
-	w->handle.data = w;
-	w->next = w->cadre->watches;
-	w->cadre->watches = w;
-}
-
 int cadre_watch_fd(struct cadre *c, int fd, int keep, cadre_watch_fn *fn, void *data)
 {
 	struct epoll_event wanted = { .events = EPOLLIN };
@@ -114,7 +107,9 @@ int cadre_watch_fd(struct cadre *c, int fd, int keep, cadre_watch_fn *fn, void *
 	w->keep = keep;
 	if (keep)
 		services_busy(&c->services, 1);
-	link_watch(w);
+	w->handle.data = w;
+	w->next = c->watches;
+	c->watches = w;
 	uv_poll_start(&w->poll, UV_READABLE, on_poll);
 	return CADRE_OK;
 }
@@ -134,7 +129,9 @@ int cadre_watch_signal(struct cadre *c, int signal, cadre_watch_fn *fn, void *da
 		return CADRE_OK;
 	struct watch *w = watch_new(c, signal, true, fn, data);
 	uv_signal_init(loop_uv(c->services.loop), &w->signal);
-	link_watch(w);
+	w->handle.data = w;
+	w->next = c->watches;
+	c->watches = w;
 	if (uv_signal_start(&w->signal, on_signal, signal) < 0) {
 		end_watch(w);
 		return CADRE_IO;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * answer.c - answers to questions of agents, whichever agent asks: the host's, and those of a permission prompt tool. */
+ * answer.c - answers to questions of all agents of a session: from the host, or from a permission prompt tool. */
 #include "product/session/session_int.h"
 #include "defs/policy/sources.h"
 #include "product/session/server_pool.h"
@@ -50,19 +50,9 @@ const char *cadre_rules_file(struct cadre_session *s)
 	return s->rules_file;
 }
 
-static int store_rule(struct cadre_session *s, const char *rule, struct err *err)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	const char *path = rules_file(s, &a, err);
-
-	if (!path || settings_add_rule(path, "allow", str_from(rule), err) < 0)
-		return err_wrap(err, "the rule holds for this session only");
-	return 0;
-}
-
 /* Rules of the session are the main agent's, and so hold for all. */
-static int allow_from_now_on(struct cadre_session *s, struct agent *agent, struct tool_call *call,
-			     enum cadre_scope scope, struct err *err)
+static int add_allow_rule(struct cadre_session *s, struct agent *agent, struct tool_call *call, enum cadre_scope scope,
+			  struct err *err)
 {
 	static const struct rule_origin origin = { .layer = "session" };
 	const char *rule = permission_suggest(&call->arena, &agent->permission, tool_call_use(call));
@@ -70,7 +60,12 @@ static int allow_from_now_on(struct cadre_session *s, struct agent *agent, struc
 	if (!rule)
 		return 0;
 	(void)permission_add_rule(&s->tree.main.permission, RULE_ALLOW, str_from(rule), &origin, NULL, NULL, NULL);
-	return scope == CADRE_ALWAYS ? store_rule(s, rule, err) : 0;
+	if (scope != CADRE_ALWAYS)
+		return 0;
+	const char *path = rules_file(s, &call->arena, err);
+	if (!path || settings_add_rule(path, "allow", str_from(rule), err) < 0)
+		return err_wrap(err, "the rule holds for this session only");
+	return 0;
 }
 
 int cadre_answer(struct cadre_session *s, const char *id, int allow, enum cadre_scope scope, const char *reason,
@@ -85,9 +80,9 @@ int cadre_answer(struct cadre_session *s, const char *id, int allow, enum cadre_
 		return CADRE_USAGE;
 	struct tool_call *call = find_question(s, id, agent_question, &agent);
 	if (!call)
-		return api_status(err_set(&err, ERR_NOT_FOUND, "nobody asks this"), &err, why, why_size);
+		return api_status(err_set(&err, ERR_NOT_FOUND, "no such question"), &err, why, why_size);
 	if (allow && (scope == CADRE_FOR_SESSION || scope == CADRE_ALWAYS))
-		status = allow_from_now_on(s, agent, call, scope, &err);
+		status = add_allow_rule(s, agent, call, scope, &err);
 	if (allow && scope == CADRE_ACCEPT_EDITS && (call->flags & TOOL_ENDS_PLAN))
 		plan_accept_edits(agent);
 	if (!allow)
@@ -98,30 +93,15 @@ int cadre_answer(struct cadre_session *s, const char *id, int allow, enum cadre_
 
 /* ---- questions of agents ----------------------------------------------------------------------------------------- */
 
-/* {"the question": "the answer"}, as hooks and programs write it */
-static void write_answers(struct buf *out, const struct tool_call *call, const char *const *answers, size_t count)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	const struct json *questions = json_get(call->input, "questions");
-	struct json_out w = json_out(out);
-	size_t i = 0;
-
-	json_open(&w, '{');
-	for (const struct json *q = json_first(questions); q && i < count; q = json_next(questions, q), i++) {
-		if (!answers[i])
-			continue;
-		json_key_str(&w, json_str(json_get(q, "question"), &a));
-		json_put_cstr(&w, answers[i]);
-	}
-	json_close(&w);
-}
-
 int cadre_answer_question(struct cadre_session *s, const char *id, const char *const *answers, size_t count)
 {
+	AUTO_ARENA struct arena a = { 0 };
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_BUF struct buf text = { 0 };
+	struct json_out w = json_out(&text);
 	const struct json *root;
 	struct agent *agent;
+	size_t i = 0;
 
 	if (!s || !id || (count && !answers))
 		return CADRE_USAGE;
@@ -132,7 +112,16 @@ int cadre_answer_question(struct cadre_session *s, const char *id, const char *c
 		question_decline(call);
 		return CADRE_OK;
 	}
-	write_answers(&text, call, answers, count);
+	/* {"the question": "the answer"}, as hooks and programs write it */
+	const struct json *questions = json_get(call->input, "questions");
+	json_open(&w, '{');
+	for (const struct json *q = json_first(questions); q && i < count; q = json_next(questions, q), i++) {
+		if (!answers[i])
+			continue;
+		json_key_str(&w, json_str(json_get(q, "question"), &a));
+		json_put_cstr(&w, answers[i]);
+	}
+	json_close(&w);
 	if (json_parse(&reader, text.p, text.n, &root, NULL) < 0)
 		return CADRE_USAGE;
 	question_answer(call, root);
@@ -141,20 +130,12 @@ int cadre_answer_question(struct cadre_session *s, const char *id, const char *c
 
 /* ---- a tool of an MCP server answers ---------------------------------------------------------------------------------- */
 
-/* --permission-prompt-tool: it gets {"tool_name","input","tool_use_id"} and says {"behavior":"allow","updatedInput":..} or
+/* --permission-prompt-tool: it gets {"tool_name","input","tool_use_id"} and answers {"behavior":"allow","updatedInput":..} or
  * {"behavior":"deny","message":..}. Anything else is a refusal. */
-struct inquiry {
+struct permission_query {
 	struct services *services;
 	char *session_id, *agent_id, *call_id;
 };
-
-static void inquiry_free(struct inquiry *q)
-{
-	free(q->session_id);
-	free(q->agent_id);
-	free(q->call_id);
-	free(q);
-}
 
 bool prompt_tool_is_given(const struct cadre_session *s)
 {
@@ -163,49 +144,26 @@ bool prompt_tool_is_given(const struct cadre_session *s)
 	return name && str_starts(str_from(name), STR("mcp__"));
 }
 
-static bool decide_by_tool(struct agent *a, struct tool_call *call, struct str text)
-{
-	AUTO_JSON struct json_reader reader = { 0 };
-	const struct json *root;
-
-	return json_parse(&reader, text.p, text.n, &root, NULL) == 0 && agent_decide(a, call, root);
-}
-
 static void on_tool_answer(void *data, const struct server_reply *reply)
 {
-	struct inquiry *q = data;
+	struct permission_query *q = data;
 	struct cadre_session *s = session_by_id(q->services, q->session_id);
 	struct agent *a = s ? agent_tree_find(&s->tree, q->agent_id) : NULL;
 	struct tool_call *call = a ? agent_question(a, q->call_id) : NULL;
+	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_BUF struct buf why = { 0 };
+	const struct json *root;
 
-	if (call && (reply->failed || !decide_by_tool(a, call, reply->text))) {
+	if (call && (reply->failed || json_parse(&reader, reply->text.p, reply->text.n, &root, NULL) < 0 ||
+		     !agent_decide(a, call, root))) {
 		buf_addf(&why, "The permission tool %s: " STR_FMT, reply->failed ? "failed" : "gave no decision",
 			 STR_ARG(reply->text));
 		agent_answer_question(a, call, false, buf_str(&why));
 	}
-	inquiry_free(q);
-}
-
-static void write_call(struct buf *out, const struct tool_call *call)
-{
-	struct json_out w = json_out(out);
-
-	json_open(&w, '{');
-	json_kcstr(&w, "tool_name", call->tool->name);
-	json_kraw(&w, "input", json_raw(call->input));
-	json_kcstr(&w, "tool_use_id", call->id);
-	json_close(&w);
-}
-
-/* mcp__SERVER__TOOL; a server's name has no "__" of its own here, as nowhere where tools are named by it. */
-static void cut_name(const char *name, struct str *ret_server, struct str *ret_tool)
-{
-	const char *server = name + strlen("mcp__");
-	const char *end = strstr(server, "__");
-
-	*ret_server = end ? (struct str){ server, (size_t)(end - server) } : str_from(server);
-	*ret_tool = end ? str_from(end + 2) : STR("");
+	free(q->session_id);
+	free(q->agent_id);
+	free(q->call_id);
+	free(q);
 }
 
 void prompt_tool_ask(struct cadre_session *s, const struct event *e)
@@ -213,20 +171,26 @@ void prompt_tool_ask(struct cadre_session *s, const struct event *e)
 	struct agent *a = agent_tree_find(&s->tree, e->agent ? e->agent->id : "");
 	struct tool_call *call = a ? agent_question(a, e->id) : NULL;
 	AUTO_BUF struct buf question = { 0 };
+	struct json_out w = json_out(&question);
 	struct err err = { 0 };
-	struct str server, tool;
 
 	if (!call)
 		return;
-	struct inquiry *q = xcalloc(1, sizeof *q);
-	*q = (struct inquiry){ .services = s->services,
-			       .session_id = xstrdup(s->id),
-			       .agent_id = xstrdup(a->who.id),
-			       .call_id = xstrdup(call->id) };
-	write_call(&question, call);
-	cut_name(s->services->options.permission_prompt_tool, &server, &tool);
-	struct server_call_spec spec = { .server = server,
-					 .tool = tool,
+	struct permission_query *q = xcalloc(1, sizeof *q);
+	*q = (struct permission_query){ .services = s->services,
+					.session_id = xstrdup(s->id),
+					.agent_id = xstrdup(a->who.id),
+					.call_id = xstrdup(call->id) };
+	json_open(&w, '{');
+	json_kcstr(&w, "tool_name", call->tool->name);
+	json_kraw(&w, "input", json_raw(call->input));
+	json_kcstr(&w, "tool_use_id", call->id);
+	json_close(&w);
+	/* mcp__SERVER__TOOL: as everywhere, the name of a server has no "__" */
+	const char *server = s->services->options.permission_prompt_tool + strlen("mcp__");
+	const char *end = strstr(server, "__");
+	struct server_call_spec spec = { .server = { server, end ? (size_t)(end - server) : strlen(server) },
+					 .tool = str_from(end ? end + 2 : ""),
 					 .arguments = buf_str(&question),
 					 .policy = { .apart = true, .chosen = true } };
 	if (!server_call_start(s, &spec, on_tool_answer, q, &err))

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * elicit.c - what a server wants to know of the user, in the middle of a call:
+ * elicit.c - questions of a server to the user, in the middle of a call:
  *
  *     Elicitation hooks -> the host -> ElicitationResult hooks -> the server
  *
- * The server is shared, so the question goes to the newest session that has it. */
+ * Servers are shared, so the newest session that uses the server gets the question. */
 #include "product/session/session_int.h"
 #include "product/session/server_pool.h"
 #include "lib/json/json_write.h"
 #include "agents/agent/hooks.h"
 
-/* ---- a form, as questions that a person can be asked one after the other ---------------------------------------------- */
+/* ---- a form as a list of questions ------------------------------------------------------------------------------------ */
 
 static const struct json *properties(const struct json *elicitation)
 {
@@ -18,13 +18,33 @@ static const struct json *properties(const struct json *elicitation)
 	return json_is(p, JSON_OBJECT) && p->count ? p : NULL;
 }
 
-/* ---- questions --------------------------------------------------------------------------------------------------- */
+void form_open(struct json_out *w)
+{
+	json_open(w, '{');
+	json_key(w, "questions");
+	json_open(w, '[');
+}
 
-static void put_option(struct json_out *w, struct str label, struct str meaning)
+void form_question(struct json_out *w, struct str text)
+{
+	json_open(w, '{');
+	json_kstr(w, "question", text);
+	json_key(w, "options");
+	json_open(w, '[');
+}
+
+void form_option(struct json_out *w, struct str label, struct str meaning)
 {
 	json_open(w, '{');
 	json_kstr(w, "label", label);
 	json_kstr(w, "description", meaning);
+	json_close(w);
+}
+
+void form_question_end(struct json_out *w, bool multi_select)
+{
+	json_close(w);
+	json_kbool(w, "multiSelect", multi_select);
 	json_close(w);
 }
 
@@ -38,12 +58,12 @@ static void put_values(struct json_out *w, const struct json *property, struct a
 		return put_values(w, json_get(property, "items"), a);
 	titled = titled ? titled : json_get(property, "anyOf");
 	for (const struct json *v = json_first(values); v; v = json_next(values, v))
-		put_option(w, json_str(v, a), STR(""));
+		form_option(w, json_str(v, a), STR(""));
 	for (const struct json *v = json_first(titled); v; v = json_next(titled, v))
-		put_option(w, json_str(json_get(v, "const"), a), json_str(json_get(v, "title"), a));
+		form_option(w, json_str(json_get(v, "const"), a), json_str(json_get(v, "title"), a));
 	if (json_str_is(json_get(property, "type"), "boolean")) {
-		put_option(w, STR("yes"), STR(""));
-		put_option(w, STR("no"), STR(""));
+		form_option(w, STR("yes"), STR(""));
+		form_option(w, STR("no"), STR(""));
 	}
 }
 
@@ -61,53 +81,35 @@ static void put_property(struct json_out *w, struct str message, struct json_mem
 		buf_addf(&text, " (" STR_FMT ")", STR_ARG(description));
 	if (otherwise)
 		buf_addf(&text, " [" STR_FMT "]", STR_ARG(json_raw(otherwise)));
-	json_open(w, '{');
-	json_kstr(w, "question", buf_str(&text));
-	json_key(w, "options");
-	json_open(w, '[');
+	form_question(w, buf_str(&text));
 	put_values(w, m.value, a);
-	json_close(w);
-	json_kbool(w, "multiSelect", json_str_is(json_get(m.value, "type"), "array"));
-	json_close(w);
+	form_question_end(w, json_str_is(json_get(m.value, "type"), "array"));
 }
 
-static void put_consent(struct json_out *w, const struct json *elicitation, struct arena *a)
-{
-	AUTO_BUF struct buf text = { 0 };
-	struct str url = json_str(json_get(elicitation, "url"), a);
-
-	buf_addf(&text, STR_FMT, STR_ARG(json_str(json_get(elicitation, "message"), a)));
-	if (url.n)
-		buf_addf(&text, "\nOpen " STR_FMT " and come back.", STR_ARG(url));
-	json_open(w, '{');
-	json_kstr(w, "question", buf_str(&text));
-	json_key(w, "options");
-	json_open(w, '[');
-	put_option(w, STR("yes"), url.n ? STR("it is done") : STR(""));
-	put_option(w, STR("no"), STR(""));
-	json_close(w);
-	json_kbool(w, "multiSelect", false);
-	json_close(w);
-}
-
-/* {"questions":[{"question","options":[{"label","description"}],"multiSelect"}]}, the form of AskUserQuestion: one for each
- * property of requested_schema; for an address, or a form without properties, whether the user agrees. */
+/* One question for each property of requested_schema; for an address, or a form without properties: does the user agree? */
 static void form_questions(struct buf *out, const struct json *elicitation)
 {
 	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf consent = { 0 };
 	const struct json *p = properties(elicitation);
 	struct str message = json_str(json_get(elicitation, "message"), &a);
+	struct str url = json_str(json_get(elicitation, "url"), &a);
 	struct json_out w = json_out(out);
 
-	json_open(&w, '{');
-	json_key(&w, "questions");
-	json_open(&w, '[');
+	form_open(&w);
 	for (struct json_member m = json_members(p); m.key; m = json_member_next(p, m)) {
 		put_property(&w, message, m, &a);
 		message = STR(""); /* above the first one only */
 	}
-	if (!p)
-		put_consent(&w, elicitation, &a);
+	if (!p) {
+		buf_addf(&consent, STR_FMT, STR_ARG(message));
+		if (url.n)
+			buf_addf(&consent, "\nOpen " STR_FMT " and come back.", STR_ARG(url));
+		form_question(&w, buf_str(&consent));
+		form_option(&w, STR("yes"), url.n ? STR("it is done") : STR(""));
+		form_option(&w, STR("no"), STR(""));
+		form_question_end(&w, false);
+	}
 	json_close(&w);
 	json_close(&w);
 }
@@ -120,61 +122,35 @@ static bool is_yes(const char *text)
 	       str_is_nocase(str_from(text), "y");
 }
 
-static void put_list(struct json_out *w, const char *text)
-{
-	struct str rest = str_from(text);
-
-	json_open(w, '[');
-	while (rest.p) {
-		struct str piece = str_trim(str_cut(&rest, ','));
-		if (piece.n)
-			json_put_str(w, piece);
-	}
-	json_close(w);
-}
-
+/* In the type of the schema; an answer that does not fit its type is left out. */
 static void put_answer(struct json_out *w, struct json_member m, const char *text, struct arena *a)
 {
 	const struct json *type = json_get(m.value, "type");
-	struct str key = json_str(m.key, a);
+	struct str key = json_str(m.key, a), trimmed = str_trim(str_from(text));
+	bool is_whole = json_str_is(type, "integer"), is_number = json_str_is(type, "number");
 	int64_t whole;
 	double number;
 
-	if (json_str_is(type, "integer")
-		    ? !str_to_i64(str_trim(str_from(text)), &whole)
-		    : json_str_is(type, "number") && !str_to_double(str_trim(str_from(text)), &number))
+	if ((is_whole && !str_to_i64(trimmed, &whole)) || (is_number && !str_to_double(trimmed, &number)))
 		return;
 	json_key_str(w, key);
-	if (json_str_is(type, "integer"))
+	if (is_whole) {
 		json_put_i64(w, whole);
-	else if (json_str_is(type, "number"))
+	} else if (is_number) {
 		json_put_double(w, number);
-	else if (json_str_is(type, "boolean"))
+	} else if (json_str_is(type, "boolean")) {
 		json_put_bool(w, is_yes(text));
-	else if (json_str_is(type, "array"))
-		put_list(w, text);
-	else
+	} else if (json_str_is(type, "array")) {
+		json_open(w, '[');
+		for (struct str rest = str_from(text); rest.p;) {
+			struct str piece = str_trim(str_cut(&rest, ','));
+			if (piece.n)
+				json_put_str(w, piece);
+		}
+		json_close(w);
+	} else {
 		json_put_cstr(w, text);
-}
-
-/* The answers in the types of the schema; one that is NULL or does not fit its type is left out. True: the user agreed. */
-static bool form_content(struct buf *out, const struct json *elicitation, const char *const *answers, size_t count)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	const struct json *p = properties(elicitation);
-	struct json_out w = json_out(out);
-	size_t i = 0;
-
-	if (!p) {
-		buf_addstr(out, "{}");
-		return count && answers[0] && is_yes(answers[0]);
 	}
-	json_open(&w, '{');
-	for (struct json_member m = json_members(p); m.key && i < count; m = json_member_next(p, m), i++)
-		if (answers[i] && answers[i][0])
-			put_answer(&w, m, answers[i], &a);
-	json_close(&w);
-	return true;
 }
 
 /* ---- an elicitation --------------------------------------------------------------------------------------------------- */
@@ -186,21 +162,11 @@ struct elicitation {
 	struct hook_firing *firing;
 	char id[UUID_LEN + 1];
 	char *server, *mode;
-	char *asked_id;      /* the server's own, of an address; NULL: none */
-	struct buf question; /* as the host was asked */
+	char *asked_id;      /* the server's own, of an address; "": none */
+	struct buf question; /* the server's, as JSON */
 	char action[16];
 	struct buf content;
 };
-
-static struct cadre_session *session_for(struct services *sv, const struct mcp_server *server)
-{
-	struct cadre_session *s = sv->sessions;
-
-	while (s && (s->closing || !s->tree.main.servers ||
-		     !mcp_selection_find(s->tree.main.servers, str_from(server->name))))
-		s = s->next;
-	return s;
-}
 
 static void elicitation_free(struct elicitation *e)
 {
@@ -218,14 +184,14 @@ static void elicitation_free(struct elicitation *e)
 	free(e);
 }
 
-static void decide(struct elicitation *e, const char *action, struct str content)
+static void elicitation_decide(struct elicitation *e, const char *action, struct str content)
 {
 	snprintf(e->action, sizeof e->action, "%s", action);
 	buf_clear(&e->content);
 	buf_add(&e->content, content.p, content.n);
 }
 
-static void reply(struct elicitation *e)
+static void elicitation_reply(struct elicitation *e)
 {
 	if (e->asked)
 		mcp_elicitation_answer(e->asked, e->action, buf_str(&e->content));
@@ -234,17 +200,17 @@ static void reply(struct elicitation *e)
 
 /* ---- hooks ------------------------------------------------------------------------------------------------------- */
 
-/* True: a hook has said what to answer. */
-static bool obey(struct elicitation *e, const struct hook_outcome *outcome)
+/* True: a hook has given the answer. */
+static bool elicitation_apply_hooks(struct elicitation *e, const struct hook_outcome *outcome)
 {
 	struct str action = outcome->fields[HOOK_ACTION];
 
 	if (outcome->blocked || outcome->cancelled)
-		decide(e, "decline", STR(""));
+		elicitation_decide(e, "decline", STR(""));
 	else if (str_is(action, "\"accept\""))
-		decide(e, "accept", outcome->fields[HOOK_CONTENT]);
+		elicitation_decide(e, "accept", outcome->fields[HOOK_CONTENT]);
 	else if (str_is(action, "\"decline\"") || str_is(action, "\"cancel\""))
-		decide(e, str_is(action, "\"cancel\"") ? "cancel" : "decline", STR(""));
+		elicitation_decide(e, str_is(action, "\"cancel\"") ? "cancel" : "decline", STR(""));
 	else
 		return false;
 	return true;
@@ -256,62 +222,36 @@ static void on_result_seen(void *data, const struct hook_outcome *outcome)
 
 	e->firing = NULL;
 	emit_hook_messages(&e->session->tree, NULL, outcome);
-	(void)obey(e, outcome);
-	reply(e);
+	(void)elicitation_apply_hooks(e, outcome);
+	elicitation_reply(e);
 }
 
-static void answer(struct elicitation *e)
+static void elicitation_answer(struct elicitation *e)
 {
-	struct hook_fire_spec spec = { .event = HOOK_ELICITATION_RESULT, .subject = str_from(e->server) };
-	struct agent *a = &e->session->tree.main;
-	AUTO_BUF struct buf fields = { 0 };
-	struct json_out w = json_out(&fields);
+	const struct hook_input fields[] = {
+		{ "mcp_server_name", str_from(e->server), FIELD_TEXT },
+		{ "action", str_from(e->action), FIELD_TEXT },
+		{ "content", buf_str(&e->content), FIELD_JSON | FIELD_IF_ANY },
+		{ "mode", str_from(e->mode), FIELD_TEXT },
+		{ "elicitation_id", str_from(e->asked_id), FIELD_IF_ANY },
+		{ 0 },
+	};
 
-	if (!agent_has_hooks(a, &spec)) {
-		reply(e);
-		return;
-	}
-	json_open(&w, '{');
-	json_kcstr(&w, "mcp_server_name", e->server);
-	json_kcstr(&w, "action", e->action);
-	if (e->content.n)
-		json_kraw(&w, "content", buf_str(&e->content));
-	json_kcstr(&w, "mode", e->mode);
-	if (e->asked_id)
-		json_kcstr(&w, "elicitation_id", e->asked_id);
-	json_close(&w);
-	spec.fields = buf_str(&fields);
-	e->firing = agent_run_hooks(a, &spec, on_result_seen, e);
+	e->firing = session_run_hooks(e->session, HOOK_ELICITATION_RESULT, e->server, fields, on_result_seen, e);
+	if (!e->firing)
+		elicitation_reply(e);
 }
 
-static void put_question(struct json_out *w, const struct mcp_elicitation *e)
-{
-	json_open(w, '{');
-	json_kcstr(w, "mcp_server_name", e->server);
-	json_kstr(w, "message", e->message);
-	json_kcstr(w, "mode", e->mode);
-	if (e->url)
-		json_kcstr(w, "url", e->url);
-	if (e->id)
-		json_kcstr(w, "elicitation_id", e->id);
-	if (e->schema.n)
-		json_kraw(w, "requested_schema", e->schema);
-	json_close(w);
-}
-
-static void ask_host(struct elicitation *e)
+static void elicitation_ask_host(struct elicitation *e)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_BUF struct buf questions = { 0 };
-	struct json_out w = json_out(&e->question);
 	const struct json *root;
 
-	buf_clear(&e->question);
-	put_question(&w, e->asked);
 	if ((!options_can_ask(&e->session->services->options) && !e->session->host_elicits) ||
 	    json_parse(&reader, e->question.p, e->question.n, &root, NULL) < 0) {
-		decide(e, "decline", STR(""));
-		answer(e);
+		elicitation_decide(e, "decline", STR(""));
+		elicitation_answer(e);
 		return;
 	}
 	form_questions(&questions, root);
@@ -330,21 +270,31 @@ static void on_asked(void *data, const struct hook_outcome *outcome)
 	emit_hook_messages(&e->session->tree, NULL, outcome);
 	if (!e->asked)
 		elicitation_free(e);
-	else if (obey(e, outcome))
-		answer(e);
+	else if (elicitation_apply_hooks(e, outcome))
+		elicitation_answer(e);
 	else
-		ask_host(e);
+		elicitation_ask_host(e);
 }
 
 /* ---- from the pool and the host ---------------------------------------------------------------------------------- */
 
 void app_elicit(void *data, const struct mcp_server *server, struct mcp_elicitation *asked)
 {
-	struct cadre_session *s = session_for(data, server);
-	struct hook_fire_spec spec = { .event = HOOK_ELICITATION, .subject = str_from(server->name) };
-	AUTO_BUF struct buf fields = { 0 };
-	struct json_out w = json_out(&fields);
+	struct services *sv = data;
+	struct cadre_session *s = sv->sessions;
+	const struct hook_input fields[] = {
+		{ "mcp_server_name", str_from(asked->server), FIELD_TEXT },
+		{ "message", asked->message, FIELD_TEXT },
+		{ "mode", str_from(asked->mode), FIELD_TEXT },
+		{ "url", str_from(asked->url ? asked->url : ""), FIELD_IF_ANY },
+		{ "elicitation_id", str_from(asked->id ? asked->id : ""), FIELD_IF_ANY },
+		{ "requested_schema", asked->schema, FIELD_JSON | FIELD_IF_ANY },
+		{ 0 },
+	};
 
+	while (s && (s->closing || !s->tree.main.servers ||
+		     !mcp_selection_find(s->tree.main.servers, str_from(server->name))))
+		s = s->next;
 	if (!s) {
 		mcp_elicitation_answer(asked, "decline", STR(""));
 		return;
@@ -355,17 +305,14 @@ void app_elicit(void *data, const struct mcp_server *server, struct mcp_elicitat
 				   .asked = asked,
 				   .server = xstrdup(server->name),
 				   .mode = xstrdup(asked->mode),
-				   .asked_id = asked->id ? xstrdup(asked->id) : NULL };
+				   .asked_id = xstrdup(asked->id ? asked->id : "") };
 	id_uuid(e->id);
 	s->elicitations = e;
 	asked->owner = e;
-	if (!agent_has_hooks(&s->tree.main, &spec)) {
-		ask_host(e);
-		return;
-	}
-	put_question(&w, asked);
-	spec.fields = buf_str(&fields);
-	e->firing = agent_run_hooks(&s->tree.main, &spec, on_asked, e);
+	session_write_hook_input(&e->question, fields);
+	e->firing = session_run_hooks(s, HOOK_ELICITATION, server->name, fields, on_asked, e);
+	if (!e->firing)
+		elicitation_ask_host(e);
 }
 
 void app_elicit_gone(void *data, struct mcp_elicitation *asked)
@@ -377,12 +324,12 @@ void app_elicit_gone(void *data, struct mcp_elicitation *asked)
 		return;
 	e->asked = NULL;
 	if (e->firing)
-		hook_cancel(e->firing); /* it goes when the hooks have ended */
+		hook_cancel(e->firing); /* it is freed when the hooks have ended */
 	else
 		elicitation_free(e);
 }
 
-static struct elicitation *find(const struct cadre_session *s, const char *id)
+static struct elicitation *elicitation_find(const struct cadre_session *s, const char *id)
 {
 	struct elicitation *e = s->elicitations;
 
@@ -394,9 +341,12 @@ static struct elicitation *find(const struct cadre_session *s, const char *id)
 int session_answer_form(struct cadre_session *s, const char *id, const char *const *answers, size_t count)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf content = { 0 };
-	struct elicitation *e = find(s, id);
+	struct json_out w = json_out(&content);
+	struct elicitation *e = elicitation_find(s, id);
 	const struct json *root;
+	size_t i = 0;
 
 	if (!e)
 		return session_answer_approval(s, id, answers, count);
@@ -404,8 +354,15 @@ int session_answer_form(struct cadre_session *s, const char *id, const char *con
 		return CADRE_NOT_FOUND;
 	if (!count)
 		return cadre_answer_elicitation(s, id, "cancel", NULL);
-	bool agreed = form_content(&content, root, answers, count);
-	return cadre_answer_elicitation(s, id, agreed ? "accept" : "decline", agreed ? content.p : NULL);
+	const struct json *p = properties(root);
+	if (!p && (!answers[0] || !is_yes(answers[0])))
+		return cadre_answer_elicitation(s, id, "decline", NULL);
+	json_open(&w, '{');
+	for (struct json_member m = json_members(p); m.key && i < count; m = json_member_next(p, m), i++)
+		if (answers[i] && answers[i][0])
+			put_answer(&w, m, answers[i], &a);
+	json_close(&w);
+	return cadre_answer_elicitation(s, id, "accept", content.p);
 }
 
 int cadre_answer_elicitation(struct cadre_session *s, const char *id, const char *action, const char *content)
@@ -415,17 +372,17 @@ int cadre_answer_elicitation(struct cadre_session *s, const char *id, const char
 
 	if (!s || !id || !action)
 		return CADRE_USAGE;
-	struct elicitation *e = find(s, id);
+	struct elicitation *e = elicitation_find(s, id);
 	for (size_t i = 0; i < COUNT_OF(actions); i++)
 		known = known || !strcmp(action, actions[i]);
 	if (!e || !known)
 		return e ? CADRE_USAGE : CADRE_NOT_FOUND;
-	decide(e, action, content ? str_from(content) : STR(""));
-	answer(e);
+	elicitation_decide(e, action, content ? str_from(content) : STR(""));
+	elicitation_answer(e);
 	return CADRE_OK;
 }
 
-/* Hooks of the session have ended before: nothing fires any more. */
+/* The hooks of the session have ended before. */
 void session_drop_elicitations(struct cadre_session *s)
 {
 	while (s->elicitations) {

@@ -1,27 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * emit.c - events on their way out: to the observers of the runtime, then, numbered and with a time, to the host. Also how a turn
- * ended, in the words of the outside: one table. */
+ * emit.c - delivers events: to the observers of the runtime, then, numbered and with a time, to the host. Also the table of
+ * subtypes and texts for the end of a turn. */
 #include "product/session/session_int.h"
 #include "product/session/schema.h"
 #include "product/session/server_call.h"
-
-static void tell_host(struct cadre_session *s, const struct event *event)
-{
-	struct cadre_event e = { .event = event, .session = s, .seq = ++s->seq, .time_ms = id_wall_ms() };
-
-	if (event->uuid)
-		snprintf(e.uuid, sizeof e.uuid, "%s", event->uuid);
-	else
-		id_uuid(e.uuid);
-	s->services->in_callback++;
-	s->on_event(&e, s->data);
-	s->services->in_callback--;
-	buf_release(&e.text);
-	buf_release(&e.frame);
-	json_reader_release(&e.reader);
-	arena_release(&e.arena);
-	app_check_backlog(s->services);
-}
 
 void session_note(struct cadre_session *s, const struct event *event)
 {
@@ -36,30 +18,40 @@ void session_emit(void *data, const struct event *event)
 
 	session_note(s, event);
 	structured_output_on_event(s, event);
-	if (event->kind == EVENT_PERMISSION_ASKED && prompt_tool_is_given(s))
+	if (event->kind == EVENT_PERMISSION_ASKED && prompt_tool_is_given(s)) {
 		prompt_tool_ask(s, event);
-	else if (s->on_event)
-		tell_host(s, event);
+		return;
+	}
+	if (!s->on_event)
+		return;
+	struct cadre_event e = { .event = event, .session = s, .seq = ++s->seq, .time_ms = id_wall_ms() };
+	if (event->uuid)
+		snprintf(e.uuid, sizeof e.uuid, "%s", event->uuid);
+	else
+		id_uuid(e.uuid);
+	s->services->in_callback++;
+	s->on_event(&e, s->data);
+	s->services->in_callback--;
+	buf_release(&e.text);
+	buf_release(&e.frame);
+	json_reader_release(&e.reader);
+	arena_release(&e.arena);
+	app_check_backlog(s->services);
 }
 
-static void on_state(struct query *q, const char *to)
+void session_emit_error(struct cadre_session *s, const char *format, ...)
 {
-	const struct agent *a = CONTAINER_OF(q, struct agent, query);
-	const struct cadre_session *s = a->tree->data;
+	AUTO_FREE char *text = NULL;
+	va_list args;
 
-	for (struct observer *o = s->services->observers; o; o = o->next)
-		if (o->on_state)
-			o->on_state(o, q, to);
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		base_oom(0);
+	va_end(args);
+	session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_from(text) });
 }
 
-void session_watch_states(struct cadre_session *s)
-{
-	for (const struct observer *o = s->services->observers; o; o = o->next)
-		if (o->on_state)
-			s->tree.on_state = on_state;
-}
-
-/* ---- how a turn ended, in the words of the outside -------------------------------------------------------------------- */
+/* ---- how a turn ended -------------------------------------------------------------------------------------------------- */
 
 static const struct ending {
 	const char *subtype;
@@ -86,7 +78,7 @@ static const struct ending {
 
 static const struct ending waited_too_long = {
 	"error_during_execution", true,
-	"Agents in the background were still at work when the time to wait for them was over. They go on when the session is "
+	"Background agents were still running when the time to wait for them was over. They continue when the session is "
 	"resumed: cadre --resume "
 };
 
@@ -100,18 +92,15 @@ const char *turn_subtype(const struct cadre_session *s)
 	return ending_of(s)->subtype;
 }
 
-bool turn_is_error(const struct cadre_session *s)
-{
-	return ending_of(s)->is_error;
-}
-
-struct str turn_text(const struct cadre_session *s, struct buf *scratch)
+struct str turn_text(const struct cadre_session *s, struct buf *scratch, bool *ret_is_error)
 {
 	const struct query *q = &s->tree.main.query;
+	const struct ending *how = ending_of(s);
 
-	if (!ending_of(s)->text)
+	*ret_is_error = how->is_error;
+	if (!how->text)
 		return q->text.n ? buf_str(&q->text) : schema_output(s);
-	buf_addstr(scratch, ending_of(s)->text);
+	buf_addstr(scratch, how->text);
 	if (s->gave_up) {
 		buf_addstr(scratch, s->id);
 		return buf_str(scratch);

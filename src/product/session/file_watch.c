@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * file_watch.c - FileChanged: the files that hooks name in their matchers, below the working directory, and those that a hook
- * asks for by watchPaths. They are looked at twice a second while a turn runs, which works on every file system, survives
- * editors that replace files, and costs a stat each. */
+ * names in watchPaths. They are polled twice a second while a turn runs, which works on every file system, survives editors that
+ * replace files, and costs one stat per file. */
 #include <sys/stat.h>
 #include "product/session/session_int.h"
 #include "lib/io/file.h"
-#include "lib/json/json_write.h"
-#include "agents/agent/hooks.h"
+#include "lib/json/json.h"
 
 enum { LOOK_MS = 500, MOST_FILES = 256 };
 
@@ -24,7 +23,7 @@ struct file_watch {
 	size_t count;
 };
 
-static void look(struct watched *w)
+static void watched_read(struct watched *w)
 {
 	struct stat st;
 
@@ -33,7 +32,7 @@ static void look(struct watched *w)
 	w->size = w->there ? st.st_size : 0;
 }
 
-static void add(struct file_watch *f, const char *path)
+static void watch_file(struct file_watch *f, const char *path)
 {
 	for (size_t i = 0; i < f->count; i++)
 		if (!strcmp(f->list[i].path, path))
@@ -42,47 +41,7 @@ static void add(struct file_watch *f, const char *path)
 		return;
 	f->list = xrealloc(f->list, (f->count + 1) * sizeof *f->list);
 	f->list[f->count] = (struct watched){ .path = xstrdup(path) };
-	look(&f->list[f->count++]);
-}
-
-static void add_named(struct file_watch *f, struct str names)
-{
-	AUTO_ARENA struct arena a = { 0 };
-
-	while (names.p) {
-		struct str name = str_trim(str_cut(&names, '|'));
-		if (name.n && !str_is(name, "*"))
-			add(f, path_absolute(&a, f->session->tree.main.cwd, name));
-	}
-}
-
-/* ---- what has happened ------------------------------------------------------------------------------------------- */
-
-static const char *event_of(const struct watched *before, const struct watched *now)
-{
-	if (before->there != now->there)
-		return now->there ? "add" : "unlink";
-	bool same = before->size == now->size && before->changed.tv_sec == now->changed.tv_sec &&
-		    before->changed.tv_nsec == now->changed.tv_nsec;
-	return same ? NULL : "change";
-}
-
-static void tell(struct file_watch *f, const char *path, const char *event)
-{
-	struct agent *a = &f->session->tree.main;
-	const char *name = strrchr(path, '/');
-	struct hook_fire_spec spec = { .event = HOOK_FILE_CHANGED, .subject = str_from(name ? name + 1 : path) };
-	AUTO_BUF struct buf fields = { 0 };
-	struct json_out w = json_out(&fields);
-
-	if (!agent_has_hooks(a, &spec))
-		return;
-	json_open(&w, '{');
-	json_kcstr(&w, "file_path", path);
-	json_kcstr(&w, "event", event);
-	json_close(&w);
-	spec.fields = buf_str(&fields);
-	agent_notify_hooks(a, &spec);
+	watched_read(&f->list[f->count++]);
 }
 
 static void on_timer(struct timer *timer)
@@ -90,11 +49,18 @@ static void on_timer(struct timer *timer)
 	struct file_watch *f = CONTAINER_OF(timer, struct file_watch, timer);
 
 	for (size_t i = 0; i < f->count; i++) {
-		struct watched before = f->list[i];
-		look(&f->list[i]);
-		const char *event = event_of(&before, &f->list[i]);
-		if (event)
-			tell(f, f->list[i].path, event);
+		struct watched before = f->list[i], *now = &f->list[i];
+		watched_read(now);
+		bool same = before.there == now->there && before.size == now->size &&
+			    before.changed.tv_sec == now->changed.tv_sec &&
+			    before.changed.tv_nsec == now->changed.tv_nsec;
+		if (same)
+			continue;
+		const char *event = before.there && now->there ? "change" : now->there ? "add" : "unlink";
+		const struct hook_input fields[] = { { "file_path", str_from(now->path), FIELD_TEXT },
+						     { "event", str_from(event), FIELD_TEXT },
+						     { 0 } };
+		(void)session_run_hooks(f->session, HOOK_FILE_CHANGED, strrchr(now->path, '/') + 1, fields, NULL, NULL);
 	}
 	if (turn_is_running(&f->session->turn))
 		timer_start(f->session->services->loop, &f->timer, LOOK_MS);
@@ -104,6 +70,7 @@ static void on_timer(struct timer *timer)
 
 void session_watch_files(struct cadre_session *s)
 {
+	AUTO_ARENA struct arena a = { 0 };
 	const struct hook_set *set = s->tree.services->policy.hooks;
 
 	if (!set || !set->events[HOOK_FILE_CHANGED])
@@ -112,14 +79,20 @@ void session_watch_files(struct cadre_session *s)
 		s->files = xcalloc(1, sizeof *s->files);
 		*s->files = (struct file_watch){ .session = s, .timer = { .fire = on_timer } };
 	}
-	for (const struct hook *h = set->events[HOOK_FILE_CHANGED]; h; h = h->next)
-		add_named(s->files, h->matcher->text);
+	for (const struct hook *h = set->events[HOOK_FILE_CHANGED]; h; h = h->next) {
+		for (struct str names = h->matcher->text; names.p;) {
+			struct str name = str_trim(str_cut(&names, '|'));
+			if (name.n && !str_is(name, "*"))
+				watch_file(s->files, path_absolute(&a, s->tree.main.cwd, name));
+		}
+	}
 	if (!timer_running(&s->files->timer))
 		timer_start(s->services->loop, &s->files->timer, LOOK_MS);
 }
 
-void session_watch_more(struct cadre_session *s, const struct hook_outcome *outcome)
+void session_watch_more(struct agent_tree *t, const struct hook_outcome *outcome)
 {
+	struct cadre_session *s = t->data;
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_ARENA struct arena a = { 0 };
 	struct str json = outcome->fields[HOOK_WATCH_PATHS];
@@ -130,7 +103,7 @@ void session_watch_more(struct cadre_session *s, const struct hook_outcome *outc
 	for (const struct json *v = json_first(list); v; v = json_next(list, v)) {
 		const char *path = json_cstr(v, &a);
 		if (path && path[0] == '/')
-			add(s->files, path);
+			watch_file(s->files, path);
 	}
 }
 

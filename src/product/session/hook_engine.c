@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * hook_engine.c - the hook engine of a runtime, what it tells its sessions, and hooks that are no commands. */
+ * hook_engine.c - the hook engine of a runtime: its events, and the hooks that ask a model or call a server's tool. */
 #include "product/session/session_int.h"
 #include "product/session/server_call.h"
 #include "agents/agent/one_shot.h"
@@ -32,12 +32,12 @@ static void on_skipped(void *data, const struct hook_context *context, const str
 				.kind = EVENT_ERROR, .agent = agent_of(s, context->agent_id), .text = buf_str(&text) });
 }
 
-/* What a hook says that was not waited for goes to the model with its next request, a message for the user as well. */
+/* The output of an asynchronous hook is sent to the model with its next request; a message for the user is emitted as well. */
 static void on_late(void *data, const struct hook_late *late)
 {
 	struct cadre_session *s = session_by_id(data, late->session_id);
 	struct agent *a = s ? agent_tree_find(&s->tree, late->agent_id ? late->agent_id : "") : NULL;
-	const struct str said[] = { late->wake, late->system_message, late->wake.n ? STR("") : late->context };
+	const struct str parts[] = { late->wake, late->system_message, late->wake.n ? STR("") : late->context };
 	AUTO_BUF struct buf text = { 0 };
 
 	if (!a)
@@ -45,9 +45,9 @@ static void on_late(void *data, const struct hook_late *late)
 	if (late->system_message.n)
 		agent_emit(a, &(struct event){ .kind = EVENT_ERROR, .text = late->system_message });
 	buf_addstr(&text, "<system-reminder>\n");
-	for (size_t i = 0; i < COUNT_OF(said); i++)
-		if (said[i].n)
-			buf_addf(&text, STR_FMT "\n", STR_ARG(said[i]));
+	for (size_t i = 0; i < COUNT_OF(parts); i++)
+		if (parts[i].n)
+			buf_addf(&text, STR_FMT "\n", STR_ARG(parts[i]));
 	buf_addstr(&text, "</system-reminder>");
 	if (late->wake.n)
 		agent_notice(a, NULL, buf_str(&text));
@@ -55,9 +55,9 @@ static void on_late(void *data, const struct hook_late *late)
 		query_notice(&a->query, NULL, buf_str(&text));
 }
 
-/* ---- for who watches hooks ------------------------------------------------------------------------------------- */
+/* ---- events of hooks ------------------------------------------------------------------------------------------- */
 
-static void emit(struct services *sv, enum event_kind kind, const struct hook_report *r)
+static void hook_emit(struct services *sv, enum event_kind kind, const struct hook_report *r)
 {
 	struct cadre_session *s = session_by_id(sv, r->session_id);
 	bool always = r->event == HOOK_SESSION_START || r->event == HOOK_SETUP;
@@ -85,12 +85,12 @@ static void emit(struct services *sv, enum event_kind kind, const struct hook_re
 
 static void on_started(void *data, const struct hook_report *report)
 {
-	emit(data, EVENT_HOOK_STARTED, report);
+	hook_emit(data, EVENT_HOOK_STARTED, report);
 }
 
 static void on_ended(void *data, const struct hook_report *report)
 {
-	emit(data, EVENT_HOOK_ENDED, report);
+	hook_emit(data, EVENT_HOOK_ENDED, report);
 }
 
 /* ---- hooks that are a question to a model, or a tool of a server ------------------------------------------------------ */
@@ -141,7 +141,7 @@ static void cancel_model_hook(struct hook_runner *runner, struct hook_call *call
 		one_shot_cancel(call->state);
 }
 
-/* Type mcp_tool: what the tool says is the hook's output. */
+/* Type mcp_tool: the result of the tool is the hook's output. */
 static void on_tool_done(void *data, const struct server_reply *reply)
 {
 	struct hook_call *call = data;
@@ -218,7 +218,7 @@ int app_open_hooks(struct services *sv, struct err *err)
 	return 0;
 }
 
-static void on_drained(void *data)
+void app_drained(void *data)
 {
 	struct services *sv = data;
 
@@ -230,7 +230,7 @@ void app_close_hooks(struct services *sv)
 {
 	if (sv->hooks) {
 		sv->draining++;
-		hook_engine_drain(sv->hooks, on_drained, sv);
+		hook_engine_drain(sv->hooks, app_drained, sv);
 		while (sv->draining)
 			loop_run(sv->loop);
 		hook_engine_free(sv->hooks);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * mention.c - see mention.h. Each file is a call of Read that the model did not make: the same limits hold, and the file counts
- * as seen. Its gate is the agent's, but nobody is asked (docs/internals/mention.md). */
+ * mention.c - files that a prompt names. Each is a call of Read that the model did not make: the same limits hold, and the file
+ * counts as read. The agent's gate decides, without questions to the user (docs/internals/mention.md). */
 #include <dirent.h>
 #include <sys/stat.h>
 #include "product/session/session_int.h"
@@ -27,17 +27,12 @@ struct mentions {
 
 /* ---- finding them ------------------------------------------------------------------------------------------------ */
 
-static bool begins_word(struct str text, size_t at)
-{
-	return at == 0 || char_in(text.p[at - 1], " \t\r\n(");
-}
-
 /* The next name behind an @ from *at on; p == NULL: there are no more. */
 static struct str next_name(struct str text, size_t *at)
 {
 	for (; *at + 1 < text.n; (*at)++) {
-		if (text.p[*at] != '@' || !begins_word(text, *at))
-			continue;
+		if (text.p[*at] != '@' || (*at && !char_in(text.p[*at - 1], " \t\r\n(")))
+			continue; /* not at the beginning of a word */
 		size_t from = *at + 1;
 		bool quoted = text.p[from] == '"';
 		from += quoted;
@@ -49,20 +44,6 @@ static struct str next_name(struct str text, size_t *at)
 			return (struct str){ text.p + from, to - from };
 	}
 	return (struct str){ 0 };
-}
-
-/* A sentence may end behind the name: what is no file is tried again without its punctuation. */
-static char *find_file(const struct cadre_session *s, struct arena *a, struct str name, struct stat *ret_st)
-{
-	while (name.n) {
-		char *path = path_absolute(a, s->tree.main.env.cwd, name);
-		if (stat(path, ret_st) == 0)
-			return path;
-		if (!char_in(name.p[name.n - 1], ".,;:!?)'\""))
-			return NULL;
-		name.n--;
-	}
-	return NULL;
 }
 
 /* ---- reading them ------------------------------------------------------------------------------------------------ */
@@ -83,26 +64,6 @@ static void on_done(struct tool_call *call)
 
 	one->done = true;
 	loop_kick(call->env->loop, &one->all->kick);
-}
-
-static void start_read(struct mention *one)
-{
-	struct cadre_session *s = one->all->session;
-	const struct tool *tool = tool_set_find(&s->tree.main.tools, STR("Read"));
-	AUTO_BUF struct buf input = { 0 };
-	struct json_out w = json_out(&input);
-	char id[UUID_LEN + 1];
-
-	json_open(&w, '{');
-	json_kcstr(&w, "file_path", one->path);
-	json_close(&w);
-	id_uuid(id);
-	one->call =
-		tool_call_new(&s->tree.main.env, &s->tree.main.gate, tool, str_from(id), STR("Read"), buf_str(&input));
-	one->call->policy = (struct gate_policy){ .apart = true, .no_question = true };
-	one->call->owner = one;
-	one->call->done = on_done;
-	tool_call_start(one->call);
 }
 
 static int by_name(const void *a, const void *b)
@@ -135,44 +96,35 @@ static void list_directory(struct mention *one)
 	one->done = true;
 }
 
-/* Names in other directories are not given away. */
-static bool is_ours(const struct cadre_session *s, const char *path)
+/* The name as a file or directory that may be attached. A sentence may end behind the name: without such a file its punctuation is
+ * cut off. NULL: there is none, or it is in the list. */
+static char *mention_path(const struct mentions *m, struct arena *a, struct str name, struct stat *ret_st)
 {
-	const char *const *dirs = s->tree.main.env.dirs;
+	const struct tool_env *env = &m->session->tree.main.env;
+	const char *const *dirs = env->dirs;
+	char *path = path_absolute(a, env->cwd, name);
 
-	while (*dirs && !path_is_inside(path, *dirs))
-		dirs++;
-	return *dirs != NULL;
-}
-
-static bool is_known(const struct mentions *m, const char *path)
-{
+	while (stat(path, ret_st) < 0) {
+		if (name.n < 2 || !char_in(name.p[name.n - 1], ".,;:!?)'\""))
+			return NULL;
+		name.n--;
+		path = path_absolute(a, env->cwd, name);
+	}
 	for (size_t i = 0; i < m->count; i++)
 		if (!strcmp(m->list[i].path, path))
-			return true;
-	return false;
-}
-
-static void add(struct mentions *m, const char *path, bool is_dir)
-{
-	struct mention *one = &m->list[m->count++];
-
-	one->all = m;
-	one->path = xstrdup(path);
-	if (is_dir)
-		list_directory(one);
-	else
-		start_read(one);
-}
-
-static bool can_read(const struct cadre_session *s)
-{
-	return tool_set_find(&s->tree.main.tools, STR("Read")) != NULL;
+			return NULL;
+	if (!S_ISDIR(ret_st->st_mode))
+		return S_ISREG(ret_st->st_mode) ? path : NULL;
+	while (*dirs && !path_is_inside(path, *dirs))
+		dirs++;
+	return *dirs ? path : NULL; /* names in other directories are not given away */
 }
 
 bool session_read_mentions(struct cadre_session *s)
 {
 	AUTO_ARENA struct arena a = { 0 };
+	struct agent *agent = &s->tree.main;
+	const struct tool *read = tool_set_find(&agent->tools, STR("Read"));
 	struct str text = buf_str(&s->turn.prompt), name;
 	size_t first = 0;
 	struct stat st;
@@ -183,10 +135,28 @@ bool session_read_mentions(struct cadre_session *s)
 	struct mentions *m = xcalloc(1, sizeof *m);
 	*m = (struct mentions){ .session = s, .kick = { .step = on_kick } };
 	s->turn.mentions = m;
-	for (size_t at = 0; can_read(s) && m->count < MOST_MENTIONS && (name = next_name(text, &at)).p;) {
-		const char *path = find_file(s, &a, name, &st);
-		if (path && !is_known(m, path) && (S_ISREG(st.st_mode) || (S_ISDIR(st.st_mode) && is_ours(s, path))))
-			add(m, path, S_ISDIR(st.st_mode));
+	for (size_t at = 0; read && m->count < MOST_MENTIONS && (name = next_name(text, &at)).p;) {
+		const char *path = mention_path(m, &a, name, &st);
+		if (!path)
+			continue;
+		struct mention *one = &m->list[m->count++];
+		*one = (struct mention){ .all = m, .path = xstrdup(path) };
+		if (S_ISDIR(st.st_mode)) {
+			list_directory(one);
+			continue;
+		}
+		AUTO_BUF struct buf input = { 0 };
+		struct json_out w = json_out(&input);
+		char id[UUID_LEN + 1];
+		json_open(&w, '{');
+		json_kcstr(&w, "file_path", path);
+		json_close(&w);
+		id_uuid(id);
+		one->call = tool_call_new(&agent->env, &agent->gate, read, str_from(id), STR("Read"), buf_str(&input));
+		one->call->policy = (struct gate_policy){ .apart = true, .no_question = true };
+		one->call->owner = one;
+		one->call->done = on_done;
+		tool_call_start(one->call);
 	}
 	if (!m->count) {
 		session_drop_mentions(s);
@@ -220,27 +190,6 @@ void session_drop_mentions(struct cadre_session *s)
 	free(m);
 }
 
-/* ---- telling them ------------------------------------------------------------------------------------------------ */
-
-/* left: bytes that all of them may still take */
-static void describe(struct buf *out, const struct mention *one, size_t left)
-{
-	struct str text = one->call ? buf_str(&one->call->result) : buf_str(&one->text);
-
-	buf_addf(out, "<system-reminder>\n");
-	if (one->call && one->call->result_blocks.n)
-		buf_addf(out, "The prompt names %s, which is no text. Read shows it.", one->path);
-	else if (text.n > left)
-		buf_addf(out, "The prompt names %s, which is not shown here: there is too much of it. Read it.",
-			 one->path);
-	else if (one->call && one->call->is_error)
-		buf_addf(out, "The prompt names %s, which could not be attached: " STR_FMT, one->path, STR_ARG(text));
-	else
-		buf_addf(out, "The prompt names %s. %s:\n" STR_FMT, one->path,
-			 one->call ? "Read shows this of it" : "It is a directory with", STR_ARG(text));
-	buf_addstr(out, "\n</system-reminder>");
-}
-
 int session_add_mentions(struct cadre_session *s, struct err *err)
 {
 	const struct mentions *m = s->turn.mentions;
@@ -250,10 +199,22 @@ int session_add_mentions(struct cadre_session *s, struct err *err)
 	if (!m)
 		return 0;
 	for (size_t i = 0; i < m->count; i++) {
-		AUTO_BUF struct buf text = { 0 };
-		describe(&text, &m->list[i], left);
-		left -= MIN(left, text.n);
-		blocks[i] = segment_text(buf_str(&text));
+		const struct mention *one = &m->list[i];
+		struct str text = one->call ? buf_str(&one->call->result) : buf_str(&one->text);
+		AUTO_BUF struct buf out = { 0 };
+		buf_addf(&out, "<system-reminder>\nThe prompt names %s", one->path);
+		if (one->call && one->call->result_blocks.n)
+			buf_addstr(&out, ", which is not a text file. Read shows it.");
+		else if (text.n > left)
+			buf_addstr(&out, ", which is too large to be shown here. Read it.");
+		else if (one->call && one->call->is_error)
+			buf_addf(&out, ", which could not be attached: " STR_FMT, STR_ARG(text));
+		else
+			buf_addf(&out, ". %s:\n" STR_FMT, one->call ? "Read returns" : "It is a directory with",
+				 STR_ARG(text));
+		buf_addstr(&out, "\n</system-reminder>");
+		left -= MIN(left, out.n);
+		blocks[i] = segment_text(buf_str(&out));
 	}
 	int status = query_add_user(&s->tree.main.query, blocks, m->count, true, err);
 	session_drop_mentions(s);

@@ -17,6 +17,7 @@ struct update {
 	struct cadre_session *session;
 	struct arena arena;
 	const struct json *json;
+	enum change change;
 	const char *file;         /* that is to change; NULL: the session alone */
 	const char *const *texts; /* rules or directories */
 	size_t count;
@@ -62,19 +63,15 @@ static const char *directory_text(struct arena *a, const struct json *dir)
 static void read_texts(struct update *u, const struct json *list,
 		       const char *(*text)(struct arena *, const struct json *))
 {
-	const char **texts = NULL;
+	const char **texts =
+		json_is(list, JSON_ARRAY) ? arena_calloc(&u->arena, (list->count + 1) * sizeof *texts) : NULL;
 
-	u->count = 0;
-	for (const struct json *v = json_first(list); v; v = json_next(list, v))
-		u->count++;
-	texts = arena_calloc(&u->arena, (u->count + 1) * sizeof *texts);
-	size_t i = 0;
-	for (const struct json *v = json_first(list); v; v = json_next(list, v))
-		texts[i++] = text(&u->arena, v);
+	for (const struct json *v = texts ? json_first(list) : NULL; v; v = json_next(list, v))
+		texts[u->count++] = text(&u->arena, v);
 	u->texts = texts;
 }
 
-static bool names(const struct update *u, const char *text)
+static bool update_names(const struct update *u, const char *text)
 {
 	for (size_t i = 0; i < u->count; i++)
 		if (!strcmp(u->texts[i], text))
@@ -84,25 +81,12 @@ static bool names(const struct update *u, const char *text)
 
 /* ---- in a file -------------------------------------------------------------------------------------------------- */
 
-/* What stands there and stays, then what is new. */
-static void write_list(struct update *u, const struct json *old, enum change change, struct buf *out)
-{
-	struct json_out w = json_out(out);
-
-	json_open(&w, '[');
-	for (const struct json *v = change == REPLACE ? NULL : json_first(old); v; v = json_next(old, v))
-		if (!json_is(v, JSON_STRING) || !names(u, arena_str(&u->arena, json_str(v, &u->arena)).p))
-			json_put_raw(&w, json_raw(v));
-	for (size_t i = 0; change != REMOVE && i < u->count; i++)
-		json_put_cstr(&w, u->texts[i]);
-	json_close(&w);
-}
-
-static int edit_file(struct update *u, const char *list, enum change change, struct err *err)
+static int edit_file(struct update *u, const char *list, struct err *err)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_BUF struct buf bytes = { 0 };
 	AUTO_BUF struct buf changed = { 0 };
+	struct json_out w = json_out(&changed);
 	const struct str path[] = { STR("permissions"), str_from(list) };
 	const struct json *root = NULL;
 
@@ -113,70 +97,41 @@ static int edit_file(struct update *u, const char *list, enum change change, str
 		return status;
 	if (status == 0 && json_parse(&reader, bytes.p, bytes.n, &root, err) < 0)
 		return err_wrap(err, "%s", u->file);
-	write_list(u, json_get(json_get(root, "permissions"), list), change, &changed);
+	const struct json *old = json_get(json_get(root, "permissions"), list);
+	json_open(&w, '[');
+	for (const struct json *v = u->change == REPLACE ? NULL : json_first(old); v; v = json_next(old, v))
+		if (!json_is(v, JSON_STRING) || !update_names(u, arena_str(&u->arena, json_str(v, &u->arena)).p))
+			json_put_raw(&w, json_raw(v));
+	for (size_t i = 0; u->change != REMOVE && i < u->count; i++)
+		json_put_cstr(&w, u->texts[i]);
+	json_close(&w);
 	return settings_set_member(u->file, path, COUNT_OF(path), buf_str(&changed), err);
 }
 
-/* ---- rules ------------------------------------------------------------------------------------------------------ */
-
-static int find_list(struct update *u, enum rule_list *ret_list, struct err *err)
-{
-	for (enum rule_list list = RULE_DENY; list <= RULE_ALLOW; list++) {
-		if (!json_str_is(json_get(u->json, "behavior"), rule_list_name(list)))
-			continue;
-		*ret_list = list;
-		return 0;
-	}
-	return err_set(err, ERR_USAGE, "behavior must be allow, deny or ask");
-}
-
-static int add_for_session(struct update *u, enum rule_list list, struct err *err)
+static int change_rules(struct update *u, struct err *err)
 {
 	static const struct rule_origin origin = { .layer = "session" };
 	struct permission *p = &u->session->tree.main.permission;
-
-	for (size_t i = 0; i < u->count; i++)
-		if (permission_add_rule(p, list, str_from(u->texts[i]), &origin, NULL, NULL, err) < 0)
-			return -(int)err->kind;
-	return 0;
-}
-
-static int change_rules(struct update *u, enum change change, struct err *err)
-{
-	struct permission *p = &u->session->tree.main.permission;
-	enum rule_list list = RULE_ALLOW;
+	enum rule_list list = RULE_DENY;
 
 	read_texts(u, json_get(u->json, "rules"), rule_text);
-	if (find_list(u, &list, err) < 0)
-		return -(int)err->kind;
-	if (change == REPLACE)
+	while (list <= RULE_ALLOW && !json_str_is(json_get(u->json, "behavior"), rule_list_name(list)))
+		list++;
+	if (list > RULE_ALLOW)
+		return err_set(err, ERR_USAGE, "behavior must be allow, deny or ask");
+	if (u->change == REPLACE)
 		permission_drop_rules(p, list, NULL);
-	for (size_t i = 0; change == REMOVE && i < u->count; i++)
-		permission_drop_rules(p, list, u->texts[i]);
-	if (change != REMOVE && add_for_session(u, list, err) < 0)
-		return -(int)err->kind;
-	return edit_file(u, rule_list_name(list), change, err);
+	for (size_t i = 0; i < u->count; i++) {
+		if (u->change == REMOVE)
+			permission_drop_rules(p, list, u->texts[i]);
+		else if (permission_add_rule(p, list, str_from(u->texts[i]), &origin, NULL, NULL, err) < 0)
+			return -(int)err->kind;
+	}
+	return edit_file(u, rule_list_name(list), err);
 }
 
-static int add_rules(struct update *u, struct err *err)
-{
-	return change_rules(u, ADD, err);
-}
-
-static int replace_rules(struct update *u, struct err *err)
-{
-	return change_rules(u, REPLACE, err);
-}
-
-static int remove_rules(struct update *u, struct err *err)
-{
-	return change_rules(u, REMOVE, err);
-}
-
-/* ---- mode ------------------------------------------------------------------------------------------------------- */
-
-/* bypassPermissions is never kept: it is for one run that was started so. */
-static int set_mode(struct update *u, struct err *err)
+/* bypassPermissions is never stored: it holds for one run only. */
+static int update_mode(struct update *u, struct err *err)
 {
 	const struct str path[] = { STR("permissions"), STR("defaultMode") };
 	const char *mode = json_cstr(json_get(u->json, "mode"), &u->arena);
@@ -191,10 +146,8 @@ static int set_mode(struct update *u, struct err *err)
 	return settings_set_member(u->file, path, COUNT_OF(path), buf_str(&value), err);
 }
 
-/* ---- directories ------------------------------------------------------------------------------------------------ */
-
-/* Children that run keep the list that they were born with. The first one is where the session works: it stays. */
-static void use_directories(struct update *u, enum change change)
+/* Running children keep their lists. The first directory, in which the session works, stays. */
+static void use_directories(struct update *u)
 {
 	struct agent *a = &u->session->tree.main;
 	size_t old = 0;
@@ -204,9 +157,9 @@ static void use_directories(struct update *u, enum change change)
 		old++;
 	const char **dirs = arena_calloc(&u->session->arena, (old + u->count + 1) * sizeof *dirs);
 	for (size_t i = 0; i < old; i++)
-		if (!i || !names(u, a->env.dirs[i]))
+		if (!i || !update_names(u, a->env.dirs[i]))
 			dirs[n++] = a->env.dirs[i];
-	for (size_t i = 0; change == ADD && i < u->count; i++)
+	for (size_t i = 0; u->change == ADD && i < u->count; i++)
 		dirs[n++] = arena_strdup(&u->session->arena, u->texts[i]);
 	a->env.dirs = a->permission.dirs = dirs;
 	session_renew_roots(u->session);
@@ -214,63 +167,54 @@ static void use_directories(struct update *u, enum change change)
 
 void session_add_directory(struct cadre_session *s, const char *dir)
 {
-	struct update u = { .session = s, .texts = &dir, .count = 1 };
+	struct update u = { .session = s, .change = ADD, .texts = &dir, .count = 1 };
 
-	use_directories(&u, ADD);
+	use_directories(&u);
 }
 
-static int change_directories(struct update *u, enum change change, struct err *err)
+static int change_directories(struct update *u, struct err *err)
 {
 	struct stat st;
 
 	read_texts(u, json_get(u->json, "directories"), directory_text);
-	for (size_t i = 0; change == ADD && i < u->count; i++)
+	for (size_t i = 0; u->change == ADD && i < u->count; i++)
 		if (u->texts[i][0] != '/' || stat(u->texts[i], &st) < 0 || !S_ISDIR(st.st_mode))
 			return err_set(err, ERR_USAGE, "%s is not the absolute path of a directory", u->texts[i]);
-	use_directories(u, change);
-	return edit_file(u, "additionalDirectories", change, err);
+	use_directories(u);
+	return edit_file(u, "additionalDirectories", err);
 }
-
-static int add_directories(struct update *u, struct err *err)
-{
-	return change_directories(u, ADD, err);
-}
-
-static int remove_directories(struct update *u, struct err *err)
-{
-	return change_directories(u, REMOVE, err);
-}
-
-/* ---- all of them ------------------------------------------------------------------------------------------------ */
 
 static const struct {
 	const char *type;
 	int (*apply)(struct update *u, struct err *err);
+	enum change change;
 } types[] = {
-	{ "addRules", add_rules }, { "replaceRules", replace_rules },     { "removeRules", remove_rules },
-	{ "setMode", set_mode },   { "addDirectories", add_directories }, { "removeDirectories", remove_directories },
+	{ "addRules", change_rules, ADD },
+	{ "replaceRules", change_rules, REPLACE },
+	{ "removeRules", change_rules, REMOVE },
+	{ "setMode", update_mode, REPLACE },
+	{ "addDirectories", change_directories, ADD },
+	{ "removeDirectories", change_directories, REMOVE },
 };
 
-static int apply(struct update *u, struct err *err)
+void session_update_permissions(struct agent_tree *t, const struct json *updates)
 {
-	if (find_file(u, err) < 0)
-		return -(int)err->kind;
-	for (size_t i = 0; i < COUNT_OF(types); i++)
-		if (json_str_is(json_get(u->json, "type"), types[i].type))
-			return types[i].apply(u, err);
-	return err_set(err, ERR_USAGE, "unknown type");
-}
-
-void session_update_permissions(struct cadre_session *s, const struct json *updates)
-{
+	struct cadre_session *s = t->data;
 	for (const struct json *v = json_first(updates); v; v = json_next(updates, v)) {
 		struct update u = { .session = s, .json = v };
 		struct err err = { 0 };
-		AUTO_BUF struct buf text = { 0 };
-		if (apply(&u, &err) < 0) {
-			buf_addf(&text, "a change of permissions was not made: %s", err.text);
-			session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&text) });
+		size_t i = 0;
+		while (i < COUNT_OF(types) && !json_str_is(json_get(v, "type"), types[i].type))
+			i++;
+		int status = find_file(&u, &err);
+		if (status == 0 && i == COUNT_OF(types))
+			status = err_set(&err, ERR_USAGE, "unknown type");
+		if (status == 0) {
+			u.change = types[i].change;
+			status = types[i].apply(&u, &err);
 		}
+		if (status < 0)
+			session_emit_error(s, "a change of permissions was not made: %s", err.text);
 		arena_release(&u.arena);
 	}
 }

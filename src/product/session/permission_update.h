@@ -10,8 +10,9 @@
 #pragma once
 #include "lib/json/json.h"
 
+struct agent_tree;
 struct cadre_session;
 
-/* updates: an array. What cannot be done is said to the user, and the rest is done. */
 void session_add_directory(struct cadre_session *s, const char *dir); /* absolute; copied; for the session alone */
-void session_update_permissions(struct cadre_session *s, const struct json *updates);
+/* updates: an array. An update that fails is reported to the user; the others are made. */
+void session_update_permissions(struct agent_tree *t, const struct json *updates);

@@ -11,44 +11,29 @@
 #include "agents/agent/record.h"
 #include "agents/agent/initial_messages.h"
 
-static char *session_path(struct cadre_session *s, const char *dir, const char *id, const char *suffix)
+static char *session_path(struct cadre_session *s, const char *dir, const char *id)
 {
-	return arena_printf(&s->arena, "%s/%s%s", dir, id, suffix);
-}
-
-/* Whoever names a session that is not there has made a mistake on the command line. */
-static int refuse_name(struct err *err)
-{
-	struct err why = *err;
-
-	return err_set(err, ERR_USAGE, "--resume: %s", why.text);
-}
-
-/* What is no id is the beginning of one, or a title: all files of the project are looked at for it. */
-static int find_named(struct cadre_session *s, const char *dir, const char *name, const char **ret_id, struct err *err)
-{
-	AUTO_SESSIONS struct session_list list = { 0 };
-	const struct session_entry *e;
-
-	if (id_is_uuid(str_from(name))) {
-		*ret_id = name;
-		return 0;
-	}
-	session_list_read(dir, NULL, &list);
-	if (session_list_find(&list, name, &e, err) < 0)
-		return refuse_name(err);
-	*ret_id = arena_strdup(&s->arena, e->id);
-	return 0;
+	return arena_printf(&s->arena, "%s/%s.jsonl", dir, id);
 }
 
 /* The id of the session to load, or NULL for a new one. */
 static int wanted_session(struct cadre_session *s, const struct options *o, const char *dir, const char **ret_id,
 			  struct err *err)
 {
+	AUTO_SESSIONS struct session_list list = { 0 };
+	const struct session_entry *e;
+
 	*ret_id = NULL;
-	if (o->resume && find_named(s, dir, o->resume, ret_id, err) < 0)
-		return -(int)err->kind;
-	if (o->continue_newest && !o->resume) {
+	if (o->resume && id_is_uuid(str_from(o->resume))) {
+		*ret_id = o->resume;
+	} else if (o->resume) { /* the beginning of an id, or a title: all files of the project are searched */
+		session_list_read(dir, NULL, &list);
+		if (session_list_find(&list, o->resume, &e, err) < 0) {
+			struct err why = *err;
+			return err_set(err, ERR_USAGE, "--resume: %s", why.text);
+		}
+		*ret_id = arena_strdup(&s->arena, e->id);
+	} else if (o->continue_newest) {
 		*ret_id = session_newest(&s->arena, dir);
 		if (!*ret_id)
 			return err_set(err, ERR_USAGE, "no conversation to continue in %s", s->tree.main.cwd);
@@ -61,31 +46,16 @@ static int wanted_session(struct cadre_session *s, const struct options *o, cons
 		return err_set(err, ERR_USAGE, "--resume-session-at needs --resume or --continue");
 	if (o->resume_drops && !o->resume_at)
 		return err_set(err, ERR_USAGE, "--resume-drops-turn needs --resume-session-at");
-	if (o->session_id && file_exists(session_path(s, dir, o->session_id, ".jsonl")))
+	if (o->session_id && file_exists(session_path(s, dir, o->session_id)))
 		return err_set(err, ERR_USAGE, "session %s exists already: use --resume %s", o->session_id,
 			       o->session_id);
 	return 0;
 }
 
-static int take_lock(struct cadre_session *s, const char *dir, struct err *err)
-{
-	int status = session_lock(&s->services->locks, dir, s->id, err);
-
-	if (status == -ERR_BUSY)
-		err_set(err, ERR_BUSY, "another process works on session %s: end it, or add --fork-session", s->id);
-	if (status == -ERR_IO)
-		err_wrap(err, "the session cannot be kept (--no-session-persistence runs without)");
-	if (status == 0) {
-		s->locked_in = dir;
-		crash_point(lock_taken);
-	}
-	return status;
-}
-
-static int load(struct cadre_session *s, const char *dir, const char *id, struct str until, struct err *err)
+static int load_session(struct cadre_session *s, const char *dir, const char *id, struct str until, struct err *err)
 {
 	struct session_load *l = xcalloc(1, sizeof *l);
-	int status = session_load_until(session_path(s, dir, id, ".jsonl"), until, l, err);
+	int status = session_load_until(session_path(s, dir, id), until, l, err);
 
 	s->tree.main.load = l;
 	if (status == 0)
@@ -97,17 +67,7 @@ static int load(struct cadre_session *s, const char *dir, const char *id, struct
 }
 
 /* --resume-drops-turn: what --resume-session-at leaves out must be the one turn that the host knows of. A prompt or a notification
- * that came behind its back would otherwise be lost. */
-/* A line that somebody said, not a tool and not we. */
-static bool is_said(const struct json *line)
-{
-	const struct json *content = json_get(json_get(line, "message"), "content");
-	const struct json *first = json_is(content, JSON_ARRAY) ? json_first(content) : NULL;
-
-	return json_str_is(json_get(line, "type"), "user") && !json_bool(json_get(line, "isMeta")) &&
-	       !json_bool(json_get(line, "isSidechain")) && !json_str_is(json_get(first, "type"), "tool_result");
-}
-
+ * that came later would otherwise be lost. */
 static int check_dropped(const char *path, const struct options *o, struct err *err)
 {
 	CLEANUP(line_file_close) struct line_file f;
@@ -123,7 +83,12 @@ static int check_dropped(const char *path, const struct options *o, struct err *
 		if (!text.n || json_parse(&reader, text.p, text.n, &line, NULL) < 0)
 			continue;
 		const struct json *uuid = json_get(line, "uuid");
-		if (behind && is_said(line) && !json_str_is(uuid, o->resume_drops))
+		const struct json *content = json_get(json_get(line, "message"), "content");
+		const struct json *first = json_is(content, JSON_ARRAY) ? json_first(content) : NULL;
+		bool is_prompt = json_str_is(json_get(line, "type"), "user") && !json_bool(json_get(line, "isMeta")) &&
+				 !json_bool(json_get(line, "isSidechain")) &&
+				 !json_str_is(json_get(first, "type"), "tool_result");
+		if (behind && is_prompt && !json_str_is(uuid, o->resume_drops))
 			return err_set(err, ERR_USAGE,
 				       "Resume rejected by --resume-drops-turn: behind message %s there is more than "
 				       "the turn of %s",
@@ -135,40 +100,41 @@ static int check_dropped(const char *path, const struct options *o, struct err *
 
 int session_find(struct cadre_session *s, const struct options *o, const char *project_dir, struct err *err)
 {
+	struct agent *a = &s->tree.main;
 	const char *wanted;
-	bool fork = o->fork_session;
+	int status = 0;
 
 	if (wanted_session(s, o, project_dir, &wanted, err) < 0)
 		return -(int)err->kind;
-	if (wanted && !fork)
+	if (wanted && !o->fork_session)
 		snprintf(s->id, sizeof s->id, "%s", wanted);
 	else if (o->session_id)
 		snprintf(s->id, sizeof s->id, "%s", o->session_id);
 	else
 		id_uuid(s->id);
-	if (!o->no_persistence && take_lock(s, project_dir, err) < 0)
-		return -(int)err->kind;
-	if (wanted && o->resume_drops && check_dropped(session_path(s, project_dir, wanted, ".jsonl"), o, err) < 0)
-		return -(int)err->kind;
-	if (wanted && load(s, project_dir, wanted, str_from(o->resume_at ? o->resume_at : ""), err) < 0)
-		return -(int)err->kind;
-	if (wanted && fork)
-		s->tree.main.from = (struct fork_origin){ .session_id = arena_strdup(&s->arena, wanted),
-							  .uuid = arena_strdup(&s->arena, s->tree.main.load->last),
-							  .bytes = s->tree.main.load->bytes };
 	if (!o->no_persistence)
-		s->tree.main.journal = journal_new(&s->services->store, session_path(s, project_dir, s->id, ".jsonl"));
+		status = session_lock(&s->services->locks, project_dir, s->id, err);
+	if (status == -ERR_BUSY)
+		err_set(err, ERR_BUSY, "another process works on session %s: end it, or add --fork-session", s->id);
+	if (status == -ERR_IO)
+		err_wrap(err, "the session cannot be kept (--no-session-persistence runs without)");
+	if (status < 0)
+		return status;
+	if (!o->no_persistence) {
+		s->locked_in = project_dir;
+		crash_point(lock_taken);
+	}
+	if (wanted && o->resume_drops && check_dropped(session_path(s, project_dir, wanted), o, err) < 0)
+		return -(int)err->kind;
+	if (wanted && load_session(s, project_dir, wanted, str_from(o->resume_at ? o->resume_at : ""), err) < 0)
+		return -(int)err->kind;
+	if (wanted && o->fork_session)
+		a->from = (struct fork_origin){ .session_id = arena_strdup(&s->arena, wanted),
+						.uuid = arena_strdup(&s->arena, a->load->last),
+						.bytes = a->load->bytes };
+	if (!o->no_persistence)
+		a->journal = journal_new(&s->services->store, session_path(s, project_dir, s->id));
 	return 0;
-}
-
-static void tell_damage(struct cadre_session *s, const struct session_load *l)
-{
-	AUTO_BUF struct buf text = { 0 };
-
-	if (!l->skipped)
-		return;
-	buf_addf(&text, "session %s has lines that are no JSON; they were passed over: %u", s->id, l->skipped);
-	session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&text) });
 }
 
 int session_take_load(struct cadre_session *s, bool run, struct err *err)
@@ -178,7 +144,9 @@ int session_take_load(struct cadre_session *s, bool run, struct err *err)
 
 	if (!a->load)
 		return 0;
-	tell_damage(s, a->load);
+	if (a->load->skipped)
+		session_emit_error(s, "session %s has lines that are not JSON; they were skipped: %u", s->id,
+				   a->load->skipped);
 	if (!a->from.session_id) { /* a fork has no children of its own yet, and no team */
 		meta_read_all(&s->tree, true, &notes);
 		if (a->load->team.n)
@@ -186,7 +154,7 @@ int session_take_load(struct cadre_session *s, bool run, struct err *err)
 		agent_tree_restore(a, &a->load->delivered);
 	}
 	if (notes.n)
-		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_trim(buf_str(&notes)) });
+		session_emit_error(s, STR_FMT, STR_ARG(str_trim(buf_str(&notes))));
 	int status = agent_restore(a, run, err);
 	agent_drop_load(a);
 	return status;

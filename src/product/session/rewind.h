@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * rewind.h - files back as they were when a message came (docs/internals/checkpoint.md). */
+ * rewind.h - restores files as they were when a message came (docs/internals/checkpoint.md). */
 #pragma once
 #include "product/session/session.h"
 #include "core/store/file_history.h"
@@ -16,7 +16,7 @@ struct rewind {
 	const struct history_mark *mark; /* of the history */
 	struct rewind_plan plan;
 	size_t added, removed;   /* lines, in all files */
-	size_t foreign;          /* files that somebody else has changed */
+	size_t foreign;          /* files that others have changed */
 	char undo[UUID_LEN + 1]; /* mark that leads back again; "" before rewind_go */
 };
 

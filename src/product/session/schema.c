@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * schema.c - StructuredOutput. An input that does not fit is refused by the path of every call; this file counts, keeps what
- * fits, and asks again when the model stops without it. */
+ * schema.c - StructuredOutput. Every tool call is checked against its schema elsewhere; this file counts failures, keeps the
+ * output, and asks again when the model stops without it. */
 #include "product/session/schema.h"
 #include "lib/io/file.h"
 #include "lib/json/json_schema.h"
@@ -31,48 +31,34 @@ static void output_start(struct tool_call *call)
 
 /* ---- the option -------------------------------------------------------------------------------------------------- */
 
-/* Tools have objects as their input; a schema that leaves that open is closed here. */
-static int write_definition(struct buf *out, const struct json *schema, struct err *err)
+/* Tools have objects as their input: a schema without a type gets it here. */
+static int define_tool(struct cadre_session *s, struct buf *definition, struct err *err)
 {
-	const struct json *type = json_get(schema, "type");
-	struct str raw = json_raw(schema);
-	AUTO_BUF struct buf closed = { 0 };
-	struct json_out w = json_out(out);
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_JSON struct json_reader reader = { .limits = { .bytes = LARGEST_SCHEMA } };
+	AUTO_BUF struct buf text = { 0 };
+	AUTO_BUF struct buf typed = { 0 };
+	struct json_out w = json_out(definition);
+	struct str given = str_trim(str_from(s->services->options.json_schema));
+	const struct json *root;
 
-	if (!json_is(schema, JSON_OBJECT) || (type && !json_str_is(type, "object")))
+	if (given.n && char_in(given.p[0], "{["))
+		buf_add(&text, given.p, given.n);
+	else if (file_read(path_absolute(&a, s->tree.main.cwd, str_from(s->services->options.json_schema)),
+			   LARGEST_SCHEMA, &text, err) < 0)
+		return -(int)err->kind;
+	if (json_parse(&reader, text.p ? text.p : "", text.n, &root, err) < 0 || json_schema_form(root, err) < 0)
+		return -(int)err->kind;
+	const struct json *type = json_get(root, "type");
+	struct str raw = json_raw(root);
+	if (!json_is(root, JSON_OBJECT) || (type && !json_str_is(type, "object")))
 		return err_set(err, ERR_PARSE, "the answer must be an object: 'type' must be object at the top");
-	buf_addf(&closed, "{\"type\":\"object\"%s" STR_FMT, schema->count ? "," : "", (int)raw.n - 1, raw.p + 1);
+	buf_addf(&typed, "{\"type\":\"object\"%s" STR_FMT, root->count ? "," : "", (int)raw.n - 1, raw.p + 1);
 	json_open(&w, '{');
 	json_kcstr(&w, "name", tool_name);
 	json_kcstr(&w, "description", description);
-	json_kraw(&w, "input_schema", type ? raw : buf_str(&closed));
+	json_kraw(&w, "input_schema", type ? raw : buf_str(&typed));
 	json_close(&w);
-	return 0;
-}
-
-static int read_option(const struct cadre_session *s, struct buf *out, struct err *err)
-{
-	const char *given = s->services->options.json_schema;
-	AUTO_ARENA struct arena a = { 0 };
-
-	if (str_trim(str_from(given)).n && char_in(str_trim(str_from(given)).p[0], "{[")) {
-		buf_addstr(out, given);
-		return 0;
-	}
-	return file_read(path_absolute(&a, s->tree.main.cwd, str_from(given)), LARGEST_SCHEMA, out, err);
-}
-
-static int define(struct cadre_session *s, struct buf *definition, struct err *err)
-{
-	AUTO_JSON struct json_reader reader = { .limits = { .bytes = LARGEST_SCHEMA } };
-	AUTO_BUF struct buf text = { 0 };
-	const struct json *root;
-
-	if (read_option(s, &text, err) < 0 || json_parse(&reader, text.p ? text.p : "", text.n, &root, err) < 0 ||
-	    json_schema_form(root, err) < 0 || write_definition(definition, root, err) < 0) {
-		err->kind = ERR_USAGE;
-		return err_wrap(err, "--json-schema is not a valid JSON Schema");
-	}
 	return 0;
 }
 
@@ -82,8 +68,10 @@ int session_open_schema(struct cadre_session *s, struct err *err)
 
 	if (!s->services->options.json_schema)
 		return 0;
-	if (define(s, &definition, err) < 0)
-		return -(int)err->kind;
+	if (define_tool(s, &definition, err) < 0) {
+		err->kind = ERR_USAGE;
+		return err_wrap(err, "--json-schema is not a valid JSON Schema");
+	}
 	s->schema = xcalloc(1, sizeof *s->schema);
 	s->schema->tool = (struct tool){ .name = tool_name,
 					 .definition = arena_strdup(&s->arena, definition.p),
@@ -94,36 +82,15 @@ int session_open_schema(struct cadre_session *s, struct err *err)
 	return 0;
 }
 
-void session_release_schema(struct cadre_session *s)
-{
-	if (s->schema)
-		buf_release(&s->schema->output);
-	free(TAKE(s->schema));
-}
-
 /* ---- a turn ------------------------------------------------------------------------------------------------------ */
-
-void schema_begin(struct cadre_session *s)
-{
-	if (!s->schema)
-		return;
-	buf_clear(&s->schema->output);
-	s->schema->tries = 0;
-}
-
-static void count_try(struct cadre_session *s)
-{
-	if (++s->schema->tries >= MOST_TRIES)
-		query_halt(&s->tree.main.query, STR("no answer fitted"));
-}
 
 void structured_output_on_event(struct cadre_session *s, const struct event *event)
 {
 	bool of_child = event->agent && event->agent->id[0];
 
 	if (s->schema && !s->schema->output.n && event->kind == EVENT_TOOL_ENDED && event->is_error && !of_child &&
-	    !strcmp(event->name, tool_name))
-		count_try(s);
+	    !strcmp(event->name, tool_name) && ++s->schema->tries >= MOST_TRIES)
+		query_halt(&s->tree.main.query, STR("no answer fitted"));
 }
 
 bool structured_output_retry(struct cadre_session *s)

@@ -99,7 +99,7 @@ struct server_call *server_call_start(struct cadre_session *s, const struct serv
 	char id[UUID_LEN + 1];
 
 	if (!set || !mcp_selection_find(set, spec->server)) {
-		(void)err_set(err, ERR_NOT_FOUND, "there is no MCP server '" STR_FMT "'", STR_ARG(spec->server));
+		(void)err_set(err, ERR_NOT_FOUND, "no such MCP server: " STR_FMT, STR_ARG(spec->server));
 		return NULL;
 	}
 	struct server_call *c = xcalloc(1, sizeof *c);

@@ -19,7 +19,7 @@ static void on_log(void *data, const struct mcp_server *server, const char *leve
 	services_log(sv, "mcp", "%s: %s: " STR_FMT, server->name, level, STR_ARG(text));
 	if (strcmp(level, "error") != 0 && strcmp(level, "critical") != 0 && strcmp(level, "alert") != 0 &&
 	    strcmp(level, "emergency") != 0)
-		return; /* the rest is for whoever looks at the server itself */
+		return; /* the rest is for the log */
 	buf_addf(&line, "MCP server %s: " STR_FMT, server->name, STR_ARG(text));
 	if (str_starts(text, STR("not connected")))
 		buf_addf(&line, " (`cadre mcp test %s`)", server->name);
@@ -44,18 +44,6 @@ static struct mcp_transport *make_transport(void *data, struct mcp_server *serve
 	return sv->host_transport ? sv->host_transport(sv, server, handlers, handler_data) : NULL;
 }
 
-static void open_pool(struct services *sv)
-{
-	struct mcp_pool_events events = { .on_log = on_log,
-					  .on_elicitation = app_elicit,
-					  .on_elicitation_gone = app_elicit_gone,
-					  .roots = roots,
-					  .make_transport = make_transport,
-					  .data = sv };
-
-	sv->server_pool = mcp_pool_new(&sv->server_env, &events);
-}
-
 int app_open_servers(struct services *sv, struct err *err)
 {
 	if (sv->server_pool)
@@ -68,23 +56,21 @@ int app_open_servers(struct services *sv, struct err *err)
 					   .envp = sv->policy.envp,
 					   .auth_file = arena_printf(&sv->options.arena, "%s/cadre/mcp-auth.json",
 								     sv->store.config_dir) };
-	open_pool(sv);
+	struct mcp_pool_events events = { .on_log = on_log,
+					  .on_elicitation = app_elicit,
+					  .on_elicitation_gone = app_elicit_gone,
+					  .roots = roots,
+					  .make_transport = make_transport,
+					  .data = sv };
+	sv->server_pool = mcp_pool_new(&sv->server_env, &events);
 	return 0;
-}
-
-static void on_drained(void *data)
-{
-	struct services *sv = data;
-
-	sv->draining--;
-	loop_stop(sv->loop);
 }
 
 void app_close_servers(struct services *sv)
 {
 	if (sv->server_pool) {
 		sv->draining++;
-		mcp_pool_drain(sv->server_pool, on_drained, sv);
+		mcp_pool_drain(sv->server_pool, app_drained, sv);
 		while (sv->draining)
 			loop_run(sv->loop);
 		mcp_pool_free(TAKE(sv->server_pool));
@@ -100,20 +86,14 @@ void app_close_servers(struct services *sv)
 
 /* ---- of a session ------------------------------------------------------------------------------------------------ */
 
-static void log_states(const struct cadre_session *s)
+static void on_change(void *data)
 {
+	struct cadre_session *s = data;
 	const struct mcp_selection *set = s->tree.main.servers;
 
 	for (size_t i = 0; set && i < mcp_selection_count(set); i++)
 		services_log(s->services, "mcp", "%s: %s", mcp_lease_server(mcp_selection_at(set, i))->name,
 			     mcp_state_word(mcp_lease_state(mcp_selection_at(set, i))));
-}
-
-static void on_change(void *data)
-{
-	struct cadre_session *s = data;
-
-	log_states(s);
 	agent_tree_renew_pool(&s->tree);
 	if (s->services->on_servers)
 		s->services->on_servers(s->services);
@@ -152,12 +132,6 @@ void session_open_servers(struct cadre_session *s)
 		sv, sv->policy.settings, sv->policy.trusted ? ENV_ALL : ENV_SAFE, "ENABLE_TOOL_SEARCH"));
 }
 
-void session_release_servers(struct cadre_session *s)
-{
-	session_drop_elicitations(s);
-	agent_go_down(&s->tree.main);
-}
-
 /* ---- before the first request ------------------------------------------------------------------------------------ */
 
 static void on_settled(void *data)
@@ -181,7 +155,7 @@ void session_stop_awaiting(struct cadre_session *s)
 	mcp_selection_wait(s->tree.main.servers, 0, on_settled, s);
 }
 
-/* ---- the user's word on the servers that a project brings ------------------------------------------------------------- */
+/* ---- approval of the servers that a project brings -------------------------------------------------------------------- */
 
 enum verdict { NOT_NOW, YES, ALL, NO };
 
@@ -192,51 +166,22 @@ struct server_approval {
 	char id[UUID_LEN + 1]; /* of the question; "": none is open */
 };
 
-/* ---- the question ------------------------------------------------------------------------------------------------ */
-
-static void put_option(struct json_out *w, const char *label, const char *meaning)
-{
-	json_open(w, '{');
-	json_kcstr(w, "label", label);
-	json_kcstr(w, "description", meaning);
-	json_close(w);
-}
-
 /* The whole entry is shown: its env can decide what runs as much as its command. */
-static void write_question(struct buf *out, const struct mcp_item *item)
+static void write_approval_question(struct buf *out, const struct mcp_item *item)
 {
 	AUTO_BUF struct buf text = { 0 };
 	struct json_out w = json_out(out);
 
 	buf_addf(&text, "This project brings the MCP server %s (%s:%u):\n" STR_FMT "\nMay it be used?", item->name,
 		 item->file, item->line, STR_ARG(item->json));
-	json_open(&w, '{');
-	json_key(&w, "questions");
-	json_open(&w, '[');
-	json_open(&w, '{');
-	json_kstr(&w, "question", buf_str(&text));
-	json_key(&w, "options");
-	json_open(&w, '[');
-	put_option(&w, "yes", "now and later, in this project");
-	put_option(&w, "all", "this one and all others that the project has or will have");
-	put_option(&w, "no", "never in this project");
-	json_close(&w);
-	json_kbool(&w, "multiSelect", false);
+	form_open(&w);
+	form_question(&w, buf_str(&text));
+	form_option(&w, STR("yes"), STR("now and later, in this project"));
+	form_option(&w, STR("all"), STR("this one and all others that the project has or will have"));
+	form_option(&w, STR("no"), STR("never in this project"));
+	form_question_end(&w, false);
 	json_close(&w);
 	json_close(&w);
-	json_close(&w);
-}
-
-static void ask_approval(struct server_approval *a, const struct mcp_item *item)
-{
-	AUTO_BUF struct buf question = { 0 };
-
-	id_uuid(a->id);
-	write_question(&question, item);
-	session_emit(a->session, &(struct event){ .kind = EVENT_QUESTION_ASKED,
-						  .name = item->name,
-						  .id = a->id,
-						  .text = buf_str(&question) });
 }
 
 static bool skip_to_pending(struct server_approval *a, const struct mcp_config *config)
@@ -251,19 +196,23 @@ static void on_approval_kick(struct kick *kick)
 	struct server_approval *a = CONTAINER_OF(kick, struct server_approval, kick);
 	struct cadre_session *s = a->session;
 	const struct mcp_config *config = s->services->mcp_config;
+	AUTO_BUF struct buf question = { 0 };
 
 	if (a->id[0])
 		return;
-	if (skip_to_pending(a, config)) {
-		ask_approval(a, &config->items[a->at]);
+	if (!skip_to_pending(a, config)) {
+		session_drop_approval(s);
+		if (s->turn.state == TURN_APPROVAL)
+			turn_work_over(s);
 		return;
 	}
-	session_drop_approval(s);
-	if (s->turn.state == TURN_APPROVAL)
-		turn_work_over(s);
+	id_uuid(a->id);
+	write_approval_question(&question, &config->items[a->at]);
+	session_emit(s, &(struct event){ .kind = EVENT_QUESTION_ASKED,
+					 .name = config->items[a->at].name,
+					 .id = a->id,
+					 .text = buf_str(&question) });
 }
-
-/* ---- the answer -------------------------------------------------------------------------------------------------- */
 
 static enum verdict read_verdict(const char *text)
 {
@@ -279,19 +228,8 @@ static enum verdict read_verdict(const char *text)
 	return NOT_NOW;
 }
 
-static int keep_verdict(struct cadre_session *s, const char *name, enum verdict verdict, struct err *err)
-{
-	const struct str all = STR("enableAllProjectMcpServers");
-	const char *file = cadre_rules_file(s);
-
-	if (verdict == ALL)
-		return settings_set_member(file, &all, 1, STR("true"), err);
-	return settings_add_text(file, verdict == YES ? "enabledMcpjsonServers" : "disabledMcpjsonServers",
-				 str_from(name), err);
-}
-
-/* The agent leaves what does not count any more and joins what now does. */
-static void rejoin(struct cadre_session *s)
+/* The agent leaves the servers that were refused and joins those that were approved. */
+static void session_rejoin_servers(struct cadre_session *s)
 {
 	const struct mcp_config *config = s->services->mcp_config;
 
@@ -307,37 +245,37 @@ static void rejoin(struct cadre_session *s)
 			mcp_selection_join(agent_own_servers(&s->tree.main), config->items[i].server);
 }
 
-static void apply_verdict(struct cadre_session *s, size_t at, enum verdict verdict)
-{
-	struct mcp_config *config = s->services->mcp_config;
-
-	for (size_t i = at; i < (verdict == ALL ? config->count : at + 1); i++)
-		mcp_config_answer(config, &config->items[i], verdict != NO);
-	for (struct cadre_session *each = s->services->sessions; each && verdict != NO; each = each->next)
-		if (!each->closing)
-			rejoin(each);
-}
-
 int session_answer_approval(struct cadre_session *s, const char *id, const char *const *answers, size_t count)
 {
+	const struct str all = STR("enableAllProjectMcpServers");
 	struct server_approval *a = s->approval;
+	struct mcp_config *config = s->services->mcp_config;
 	struct err err = { 0 };
+	int status = 0;
 
 	if (!a || !a->id[0] || strcmp(a->id, id) != 0)
 		return -ERR_NOT_FOUND;
 	enum verdict verdict = count && answers[0] ? read_verdict(answers[0]) : NOT_NOW;
-	if (verdict != NOT_NOW) {
-		if (keep_verdict(s, s->services->mcp_config->items[a->at].name, verdict, &err) < 0)
-			session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_from(err.text) });
-		apply_verdict(s, a->at, verdict);
-	}
+	if (verdict == ALL)
+		status = settings_set_member(cadre_rules_file(s), &all, 1, STR("true"), &err);
+	else if (verdict != NOT_NOW)
+		status = settings_add_text(cadre_rules_file(s),
+					   verdict == YES ? "enabledMcpjsonServers" : "disabledMcpjsonServers",
+					   str_from(config->items[a->at].name), &err);
+	if (status < 0)
+		session_emit_error(s, "%s", err.text);
+	size_t end = verdict == NOT_NOW ? a->at : verdict == ALL ? config->count : a->at + 1;
+	for (size_t i = a->at; i < end; i++)
+		mcp_config_answer(config, &config->items[i], verdict != NO);
+	if (verdict == YES || verdict == ALL)
+		for (struct cadre_session *each = s->services->sessions; each; each = each->next)
+			if (!each->closing)
+				session_rejoin_servers(each);
 	a->id[0] = '\0';
 	a->at++;
 	loop_kick(s->services->loop, &a->kick);
 	return 0;
 }
-
-/* ---- its life ---------------------------------------------------------------------------------------------------- */
 
 void session_open_approval(struct cadre_session *s)
 {

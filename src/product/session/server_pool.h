@@ -15,21 +15,28 @@ void session_open_servers(struct cadre_session *s);
  * turn. */
 bool session_await_servers(struct cadre_session *s);
 void session_stop_awaiting(struct cadre_session *s); /* while it waits: turn_work_over() comes soon */
-void session_renew_roots(struct cadre_session *s);   /* its directories are others: servers are told */
-void session_release_servers(struct cadre_session *s);
+void session_renew_roots(struct cadre_session *s);   /* its directories have changed: notifies servers */
+
 void session_find_roots(struct cadre_session *s); /* its directories are known */
 
-/* ---- the user's word on the servers that a project brings --------------------------------------------------------- */
+/* ---- approval of the servers that a project brings ---------------------------------------------------------------- */
 
-/* Asks about those that are pending, from the loop; nothing where nobody can be asked. After session_open_servers(). */
+/* Asks the user about those that are pending, from the loop, if the user can be asked. After session_open_servers(). */
 void session_open_approval(struct cadre_session *s);
 /* True: questions are open, and turn_work_over() comes when they are answered, if the turn still waits. */
 bool session_await_approval(struct cadre_session *s);
-/* -ERR_NOT_FOUND: nobody asks this. answers[0]: "yes", "all" or "no"; anything else, or count 0: not now. */
+/* -ERR_NOT_FOUND: no such question. answers[0]: "yes", "all" or "no"; anything else, or count 0: not now. */
 int session_answer_approval(struct cadre_session *s, const char *id, const char *const *answers, size_t count);
 void session_drop_approval(struct cadre_session *s);
 
-/* elicit.c: what a server wants to know of the user. Hooks are asked first, then the host; nobody there: it is declined. */
+/* elicit.c: {"questions":[{"question","options":[{"label","description"}],"multiSelect"}]}, the form of AskUserQuestion. The caller
+ * closes the list and the object. */
+void form_open(struct json_out *w);
+void form_question(struct json_out *w, struct str text);
+void form_option(struct json_out *w, struct str label, struct str meaning);
+void form_question_end(struct json_out *w, bool multi_select);
+
+/* Questions of a server to the user. Hooks are asked first, then the host; a host that cannot be asked declines. */
 void app_elicit(void *data, const struct mcp_server *server, struct mcp_elicitation *e);
 void app_elicit_gone(void *data, struct mcp_elicitation *e);
 /* One text for each of the form's questions; count 0: the user does not want to answer. */

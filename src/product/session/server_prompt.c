@@ -13,54 +13,23 @@ struct server_prompt {
 	void *data;
 };
 
-/* ---- which there are --------------------------------------------------------------------------------------------- */
-
-typedef bool visit_fn(void *data, struct mcp_lease *link, const char *name, const struct mcp_prompt *prompt);
-
-static bool visit_link(struct mcp_lease *link, visit_fn *visit, void *data)
+/* Until visit says that it is enough. */
+void server_prompts_each(const struct cadre_session *s, server_prompt_visit_fn *visit, void *data)
 {
-	struct mcp_catalog *c = mcp_lease_state(link) == MCP_CONNECTED ? mcp_lease_catalog(link) : NULL;
+	const struct mcp_selection *set = s->tree.main.servers;
 	AUTO_BUF struct buf name = { 0 };
 	bool more = true;
 
-	for (size_t i = 0; c && more && i < c->prompt_count; i++) {
-		buf_clear(&name);
-		mcp_name_add(&name, str_from(mcp_lease_server(link)->name), str_from(c->prompts[i].name));
-		more = visit(data, link, name.p, &c->prompts[i]);
+	for (size_t i = 0; set && more && i < mcp_selection_count(set); i++) {
+		struct mcp_lease *link = mcp_selection_at(set, i);
+		struct mcp_catalog *c = mcp_lease_state(link) == MCP_CONNECTED ? mcp_lease_catalog(link) : NULL;
+		for (size_t k = 0; c && more && k < c->prompt_count; k++) {
+			buf_clear(&name);
+			mcp_name_add(&name, str_from(mcp_lease_server(link)->name), str_from(c->prompts[k].name));
+			more = visit(data, link, name.p, &c->prompts[k]);
+		}
+		mcp_catalog_unref(c);
 	}
-	mcp_catalog_unref(c);
-	return more;
-}
-
-/* Until visit says that it is enough. */
-static void visit_all(const struct cadre_session *s, visit_fn *visit, void *data)
-{
-	const struct mcp_selection *set = s->tree.main.servers;
-
-	for (size_t i = 0; set && i < mcp_selection_count(set); i++)
-		if (!visit_link(mcp_selection_at(set, i), visit, data))
-			return;
-}
-
-struct seeing {
-	server_prompt_seen_fn *seen;
-	void *data;
-};
-
-static bool see(void *data, struct mcp_lease *link, const char *name, const struct mcp_prompt *prompt)
-{
-	const struct seeing *v = data;
-
-	(void)link;
-	v->seen(v->data, name, prompt);
-	return true;
-}
-
-void server_prompts_each(const struct cadre_session *s, server_prompt_seen_fn *seen, void *data)
-{
-	struct seeing v = { seen, data };
-
-	visit_all(s, see, &v);
 }
 
 void server_prompt_hint(struct buf *out, const struct mcp_prompt *prompt)
@@ -71,8 +40,6 @@ void server_prompt_hint(struct buf *out, const struct mcp_prompt *prompt)
 	}
 }
 
-/* ---- what it is asked with --------------------------------------------------------------------------------------- */
-
 /* One prompt, looked for and asked while its catalog is there. */
 struct asking {
 	struct str name, arguments;
@@ -82,19 +49,7 @@ struct asking {
 	struct buf hint;
 };
 
-static struct str cut_argument(struct str *rest, bool is_last)
-{
-	*rest = str_trim(*rest);
-	if (is_last)
-		return *rest;
-	size_t n = 0;
-	while (n < rest->n && !char_in(rest->p[n], " \t\r\n"))
-		n++;
-	struct str word = { rest->p, n };
-	*rest = (struct str){ rest->p + n, rest->n - n };
-	return word;
-}
-
+/* Words, in the order of the prompt's own list; the last argument is the rest of the line. */
 static void put_arguments(struct asking *a, struct json_out *w, const struct mcp_prompt *prompt)
 {
 	struct str rest = a->arguments;
@@ -103,7 +58,13 @@ static void put_arguments(struct asking *a, struct json_out *w, const struct mcp
 	json_open(w, '{');
 	for (size_t i = 0; i < prompt->argument_count; i++) {
 		const struct mcp_prompt_argument *argument = &prompt->arguments[i];
-		struct str value = cut_argument(&rest, i + 1 == prompt->argument_count);
+		bool is_last = i + 1 == prompt->argument_count;
+		size_t n = 0;
+		rest = str_trim(rest);
+		while (n < rest.n && (is_last || !char_in(rest.p[n], " \t\r\n")))
+			n++;
+		struct str value = { rest.p, n };
+		rest = (struct str){ rest.p + n, rest.n - n };
 		if (value.n)
 			json_kstr(w, argument->name, value);
 		else if (argument->required)
@@ -112,7 +73,7 @@ static void put_arguments(struct asking *a, struct json_out *w, const struct mcp
 	json_close(w);
 }
 
-static bool find(void *data, struct mcp_lease *link, const char *name, const struct mcp_prompt *prompt)
+static bool visit_asked(void *data, struct mcp_lease *link, const char *name, const struct mcp_prompt *prompt)
 {
 	struct asking *a = data;
 	struct json_out w = json_out(&a->params);
@@ -132,16 +93,16 @@ bool server_prompt_is(const struct cadre_session *s, struct str name)
 {
 	struct asking a = { .name = name };
 
-	visit_all(s, find, &a);
+	server_prompts_each(s, visit_asked, &a);
 	buf_release(&a.params);
 	buf_release(&a.missing);
 	buf_release(&a.hint);
 	return a.link;
 }
 
-/* ---- what it answers --------------------------------------------------------------------------------------------- */
+/* ---- its messages ------------------------------------------------------------------------------------------------ */
 
-static struct segment *image(const struct json *content, struct arena *a)
+static struct segment *image_segment(const struct json *content, struct arena *a)
 {
 	struct str mime = json_str(json_get(content, "mimeType"), a);
 	const char *why = mcp_image_refusal(mime, json_str(json_get(content, "data"), a));
@@ -166,19 +127,7 @@ static struct segment *image(const struct json *content, struct arena *a)
 	return json_parse(&reader, block.p, block.n, &root, NULL) == 0 ? segment_from_json(root) : NULL;
 }
 
-/* Text, an image, or the text of a resource; anything else is nothing that a model could read. */
-static struct segment *block_of(const struct json *content, struct arena *a)
-{
-	const struct json *type = json_get(content, "type");
-	const struct json *text = json_str_is(type, "resource") ? json_get(json_get(content, "resource"), "text")
-								: json_get(content, "text");
-
-	if (json_str_is(type, "image") && json_is(json_get(content, "data"), JSON_STRING))
-		return image(content, a);
-	struct str s = json_is(text, JSON_STRING) ? json_str(text, a) : STR("");
-	return str_trim(s).n ? segment_text(s) : NULL;
-}
-
+/* Text, images and the text of resources; other content cannot be read by a model. */
 static struct segment **read_messages(const struct json *result, size_t *ret_count)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -187,7 +136,15 @@ static struct segment **read_messages(const struct json *result, size_t *ret_cou
 	size_t n = 0;
 
 	for (const struct json *m = json_first(messages); m && n < MOST_BLOCKS; m = json_next(messages, m)) {
-		struct segment *block = block_of(json_get(m, "content"), &a);
+		const struct json *content = json_get(m, "content"), *type = json_get(content, "type");
+		const struct json *holder = json_str_is(type, "resource") ? json_get(content, "resource") : content;
+		const struct json *text = json_get(holder, "text");
+		struct str s = json_is(text, JSON_STRING) ? json_str(text, &a) : STR("");
+		struct segment *block = NULL;
+		if (json_str_is(type, "image") && json_is(json_get(content, "data"), JSON_STRING))
+			block = image_segment(content, &a);
+		else if (str_trim(s).n)
+			block = segment_text(s);
 		if (!block)
 			continue;
 		blocks = xrealloc(blocks, (n + 1) * sizeof(struct segment *));
@@ -213,32 +170,27 @@ static void on_answer(void *data, const struct json *result, const struct err *e
 	free(p);
 }
 
-static struct server_prompt *ask(struct asking *a, server_prompt_fn *done, void *data)
-{
-	struct server_prompt *p = xcalloc(1, sizeof *p);
-
-	*p = (struct server_prompt){ .done = done, .data = data };
-	p->call = mcp_lease_call(a->link, &(struct mcp_call){ .method = "prompts/get",
-							      .params = buf_str(&a->params),
-							      .answer = on_answer,
-							      .data = p });
-	return p;
-}
-
 struct server_prompt *server_prompt_start(struct cadre_session *s, struct str name, struct str arguments,
 					  server_prompt_fn *done, void *data, struct err *err)
 {
 	struct asking a = { .name = name, .arguments = arguments };
 	struct server_prompt *p = NULL;
 
-	visit_all(s, find, &a);
+	server_prompts_each(s, visit_asked, &a);
 	if (!a.link)
-		(void)err_set(err, ERR_NOT_FOUND, "There is no prompt " STR_FMT " any more.", STR_ARG(name));
+		(void)err_set(err, ERR_NOT_FOUND, "The prompt " STR_FMT " does not exist any more.", STR_ARG(name));
 	else if (a.missing.n)
 		(void)err_set(err, ERR_USAGE, "/" STR_FMT " needs %s. It is called as /" STR_FMT " %s", STR_ARG(name),
 			      a.missing.p, STR_ARG(name), a.hint.p);
 	else
-		p = ask(&a, done, data);
+		p = xcalloc(1, sizeof *p);
+	if (p) {
+		*p = (struct server_prompt){ .done = done, .data = data };
+		p->call = mcp_lease_call(a.link, &(struct mcp_call){ .method = "prompts/get",
+								     .params = buf_str(&a.params),
+								     .answer = on_answer,
+								     .data = p });
+	}
 	buf_release(&a.params);
 	buf_release(&a.missing);
 	buf_release(&a.hint);

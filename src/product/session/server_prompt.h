@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  * server_prompt.h - prompts of MCP servers as commands: "/mcp__SERVER__PROMPT one two" asks the server for its messages, which
- * become part of what the user says. */
+ * become part of the user's message. */
 #pragma once
 #include "product/session/session_int.h"
 #include "mcp/client/client.h"
 
-/* One that can be called now; borrowed until return. */
-typedef void server_prompt_seen_fn(void *data, const char *name, const struct mcp_prompt *prompt);
-/* Those of the main agent's servers that are connected, without the slash. */
-void server_prompts_each(const struct cadre_session *s, server_prompt_seen_fn *seen, void *data);
+struct mcp_lease;
+/* All are borrowed until return. False: the visit ends. */
+typedef bool server_prompt_visit_fn(void *data, struct mcp_lease *link, const char *name,
+				    const struct mcp_prompt *prompt);
+/* Visits the prompts of the main agent's connected servers; their names are without the slash. */
+void server_prompts_each(const struct cadre_session *s, server_prompt_visit_fn *visit, void *data);
 bool server_prompt_is(const struct cadre_session *s, struct str name);
 void server_prompt_hint(struct buf *out, const struct mcp_prompt *prompt); /* "<topic> [tone]": its arguments */
 

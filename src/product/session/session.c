@@ -42,32 +42,13 @@ static void link_session(struct cadre_session *s)
 	app_adjust_governor(s->services);
 }
 
-/* Before the tree is there: the main agent's place is known to everything that follows. */
-static int find_place(struct cadre_session *s, struct err *err)
+static void on_state(struct query *q, const char *to)
 {
-	struct services *sv = s->services;
-	struct agent *a = &s->tree.main;
-	const char *config;
+	const struct agent *a = CONTAINER_OF(q, struct agent, query);
 
-	if (options_directories(&sv->options, &s->arena, &a->cwd, &config, err) < 0)
-		return -(int)err->kind;
-	if (!sv->store.config_dir) {
-		store_init(&sv->store, sv->loop, config);
-		sv->store.most_open = store_open_files(sv->descriptor_limit);
-	}
-	const char *root = git_root(&s->arena, a->cwd);
-	a->branch = root ? git_branch(&s->arena, root) : "";
-	return 0;
-}
-
-static void on_permissions(struct agent_tree *t, const struct json *updates)
-{
-	session_update_permissions(t->data, updates);
-}
-
-static void on_async_hook(struct agent_tree *t, const struct hook_outcome *outcome)
-{
-	session_watch_more(t->data, outcome);
+	for (struct observer *o = a->tree->services->observers; o; o = o->next)
+		if (o->on_state)
+			o->on_state(o, q, to);
 }
 
 static void on_idle(struct agent_tree *t)
@@ -86,13 +67,17 @@ void session_use_policy(struct cadre_session *s)
 	session_use_web(s);
 }
 
-/* What the runtime makes with its first session */
-static int open_services(struct services *sv, struct err *err)
+/* What its agents share, and what the runtime makes with its first session. o: selects the session. */
+static int open_tree(struct cadre_session *s, const struct options *o, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
+	struct services *sv = s->services;
+	struct agent_tree *t = &s->tree;
 
-	if (app_open_endpoints(sv, err) < 0 || (!sv->registry && app_agents(sv, &a, &sv->registry, err) < 0) ||
-	    app_open_skills(sv, err) < 0 || app_open_hooks(sv, err) < 0 || app_open_servers(sv, err) < 0)
+	s->project_dir = store_project_dir(&s->arena, sv->store.config_dir, t->main.cwd);
+	if (session_find(s, o, s->project_dir, err) < 0 || app_open_endpoints(sv, err) < 0 ||
+	    (!sv->registry && app_agents(sv, &a, &sv->registry, err) < 0) || app_open_skills(sv, err) < 0 ||
+	    app_open_hooks(sv, err) < 0 || app_open_servers(sv, err) < 0)
 		return -(int)err->kind;
 	if (!sv->state)
 		sv->state = state_new(sv->loop, sv->store.config_dir);
@@ -100,38 +85,21 @@ static int open_services(struct services *sv, struct err *err)
 		sv->worktrees = worktree_pool_new(sv->loop, sv->spawner);
 	if (!sv->classifier)
 		sv->classifier = classifier_new(sv);
-	return 0;
-}
-
-/* All that its agents share. o: which session it is. */
-static int open_tree(struct cadre_session *s, const struct options *o, struct err *err)
-{
-	struct services *sv = s->services;
-	struct agent_tree *t = &s->tree;
-
-	s->project_dir = store_project_dir(&s->arena, sv->store.config_dir, t->main.cwd);
-	if (session_find(s, o, s->project_dir, err) < 0 || open_services(sv, err) < 0)
-		return -(int)err->kind;
 	t->kit = &tool_kit;
 	t->on_event = session_emit;
-	t->on_permissions = on_permissions;
-	t->on_async_hook = on_async_hook;
+	t->on_permissions = session_update_permissions;
+	t->on_async_hook = session_watch_more;
 	t->on_idle = on_idle;
 	t->data = s;
 	agent_tree_configure(t, s->id, s->project_dir);
 	session_use_policy(s);
-	session_watch_states(s);
+	for (const struct observer *each = sv->observers; each; each = each->next)
+		if (each->on_state)
+			t->on_state = on_state;
 	session_open_checkpoint(s);
 	session_find_style(s);
 	session_open_servers(s);
 	return session_open_schema(s, err);
-}
-
-static void use_definition(struct cadre_session *s, struct agent_definition *d)
-{
-	s->tree.main.definition = d;
-	if (d)
-		s->tree.main.who.type = d->name;
 }
 
 static int open_session(struct cadre_session *s, struct err *err)
@@ -140,15 +108,26 @@ static int open_session(struct cadre_session *s, struct err *err)
 	const struct options *o = &sv->options;
 	struct agent *a = &s->tree.main;
 	struct agent_definition *d;
+	const char *config;
 
-	/* Whom to ask is looked at before anything is written: who cannot ask leaves no trace. */
-	if (find_place(s, err) < 0 || policy_load(sv, err) < 0 || app_open_endpoints(sv, err) < 0 ||
-	    agent_set_model(a, NULL, err) < 0 || open_tree(s, o, err) < 0)
+	if (options_directories(o, &s->arena, &a->cwd, &config, err) < 0)
+		return -(int)err->kind;
+	if (!sv->store.config_dir) {
+		store_init(&sv->store, sv->loop, config);
+		sv->store.most_open = store_open_files(sv->descriptor_limit);
+	}
+	const char *root = git_root(&s->arena, a->cwd);
+	a->branch = root ? git_branch(&s->arena, root) : "";
+	/* The model is checked before anything is written: without an endpoint a session leaves no trace. */
+	if (policy_load(sv, err) < 0 || app_open_endpoints(sv, err) < 0 || agent_set_model(a, NULL, err) < 0 ||
+	    open_tree(s, o, err) < 0)
 		return -(int)err->kind;
 	const char *stored = a->load ? a->load->agent : NULL;
 	if (main_definition_find(sv, stored, &a->notes, &d, err) < 0)
 		return -(int)err->kind;
-	use_definition(s, d);
+	a->definition = d;
+	if (d)
+		a->who.type = d->name;
 	s->agent_recorded = d && stored && !strcmp(stored, d->name);
 	if (agent_come_up(a, err) < 0)
 		return -(int)err->kind;
@@ -185,8 +164,10 @@ static int open_fork(struct cadre_session *s, struct cadre_session *f, struct er
 	a->branch = arena_strdup(&f->arena, from->branch);
 	if (open_tree(f, &plain, err) < 0)
 		return -(int)err->kind;
-	use_definition(f, from->definition ? agent_ref(from->definition) : NULL);
-	f->agent_told = from->definition;
+	a->definition = from->definition ? agent_ref(from->definition) : NULL;
+	if (a->definition)
+		a->who.type = a->definition->name;
+	f->agent_reported = from->definition;
 	f->tree.effort = s->tree.effort ? arena_strdup(&f->arena, s->tree.effort) : NULL;
 	f->tree.thinking = s->tree.thinking ? arena_strdup(&f->arena, s->tree.thinking) : NULL;
 	f->tree.thinking_display = s->tree.thinking_display;
@@ -240,12 +221,15 @@ void session_free(struct cadre_session *s)
 		if (o->on_close)
 			o->on_close(o, s);
 	session_drop_approval(s);
-	session_release_servers(s);
+	session_drop_elicitations(s);
+	agent_go_down(&s->tree.main);
 	if (s->tree.main.journal)
 		(void)journal_sync(s->tree.main.journal, NULL, NULL); /* on a thread, behind us */
 	agent_tree_release(&s->tree);
 	checkpoint_free(s->tree.checkpoint);
-	session_release_schema(s);
+	if (s->schema)
+		buf_release(&s->schema->output);
+	free(s->schema);
 	agent_tree_leave_places(&s->tree);
 	if (s->locked_in)
 		session_unlock(&s->services->locks, s->locked_in, s->id);

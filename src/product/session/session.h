@@ -11,7 +11,7 @@
 
 struct elicitation;
 struct file_watch;
-struct output_style;
+
 struct schema;
 struct server_approval;
 
@@ -30,30 +30,28 @@ struct cadre_session {
 	const char *locked_in;       /* directory of its lock; NULL: not locked */
 	uint64_t seq;
 	unsigned results;                /* turns that have ended */
-	const struct buf *prompt_origin; /* JSON of who sent the prompt, for its result; NULL or empty: not said */
+	const struct buf *prompt_origin; /* JSON of the prompt's sender, for the result; NULL or empty: unknown */
 	const unsigned *queued;          /* messages of the host that wait for a turn; NULL: it has no queue */
-	unsigned policy_told;            /* generation of the policy whose notes were told, + 1 */
+	unsigned policy_reported;        /* generation of the policy whose notes were emitted, + 1 */
 	struct timer children_wait;      /* after the last turn */
 	struct timer async_hooks_wait;   /* when nothing else is left */
 	struct turn turn;
-	struct agent_tree tree;          /* its agents; the main one is tree.main */
-	bool agent_recorded;             /* which agent it runs as is in its file */
-	bool preloaded, preload_stopped; /* skills of that agent: they were begun; they were cut short */
-	void (*after_preload)(struct cadre_session *s, bool cancelled);
-	bool agent_told;                       /* what is known about it at the start was said */
+	struct agent_tree tree;                /* its agents; the main one is tree.main */
+	bool agent_recorded;                   /* which agent it runs as is in its file */
+	bool preloaded;                        /* the skills of that agent */
+	bool agent_reported;                   /* the notes of its start were emitted */
 	bool name_kept;                        /* the option name is on disk */
-	const struct output_style *style;      /* of the main agent (styles.h); NULL: the usual one */
-	const char *unknown_style;             /* that the settings name and nobody has; NULL: none */
+	const char *style_name;                /* of the main agent (styles.h), whether it exists or not */
 	struct schema *schema;                 /* that its answers have to fit (schema.h); owned; NULL: none */
 	const char **roots;                    /* "file://..." of its directories, NULL-terminated */
-	struct file_watch *files;              /* that hooks want to hear of; NULL: none */
+	struct file_watch *files;              /* that hooks watch; NULL: none */
 	struct elicitation *elicitations;      /* that servers wait for an answer to */
 	struct server_call *server_calls;      /* of servers' tools, that no model made (server_call.h) */
 	struct server_approval *approval;      /* of servers that its project brings; NULL: nothing is asked */
 	const char *start_source, *end_reason; /* of its hooks; NULL: the usual ones */
-	bool host_elicits;                     /* its host answers them, whoever is asked for permission */
-	const char *project_dir;               /* <config>/projects/<key> */
-	const char *rules_file;                /* where rules of the user go; found when first asked for */
+	bool host_elicits;       /* its host answers them, even if another client decides on permissions */
+	const char *project_dir; /* <config>/projects/<key> */
+	const char *rules_file;  /* where rules of the user go; found when first asked for */
 };
 
 struct cadre_event {
@@ -74,7 +72,7 @@ int session_set_title(struct cadre_session *s, struct str title, struct err *err
 /* A prompt: its text, which hooks see and commands are found in; the blocks that the model gets, if it is more than text; and
  * the id of its line, if the host has given it one. */
 struct session_prompt {
-	struct str text; /* p == NULL: an interrupted turn goes on */
+	struct str text; /* p == NULL: an interrupted turn continues */
 	struct segment **blocks;
 	size_t block_count;
 	const char *uuid;
@@ -99,9 +97,11 @@ void session_put_model_usage(struct json_out *w,
 /* As the options of sv say. on_event may be NULL. */
 int session_open(struct services *sv, cadre_event_fn *on_event, void *data, struct cadre_session **ret_session,
 		 struct err *err);
-event_fn session_emit;                                                 /* data is the session */
+event_fn session_emit; /* data is the session */
+void session_emit_error(struct cadre_session *s, const char *format, ...) printf_like(2, 3);
 void session_note(struct cadre_session *s, const struct event *event); /* to observers only, not to the host */
 
 /* hook_engine.c: the one of a runtime */
 int app_open_hooks(struct services *sv, struct err *err);
 void app_close_hooks(struct services *sv);
+void app_drained(void *sv); /* a drain that sv->draining counts is over */

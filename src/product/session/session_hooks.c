@@ -10,55 +10,43 @@
 
 /* ---- their outcome ----------------------------------------------------------------------------------------------- */
 
-/* The title may be anything, and none is worth a failure. */
-static void apply_title(struct cadre_session *s, struct str json)
+/* A hook's JSON string. Anything else counts as "". */
+static struct str hook_text(struct str json, struct arena *a)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
-	AUTO_ARENA struct arena a = { 0 };
 	const struct json *root;
 
-	if (!json.n || json_parse(&reader, json.p, json.n, &root, NULL) < 0)
-		return;
-	struct str title = str_trim(json_str(root, &a));
-	if (title.n && s->tree.main.journal)
-		(void)session_set_title(s, title, NULL);
+	return json.n && json_parse(&reader, json.p, json.n, &root, NULL) == 0 ? str_trim(json_str(root, a)) : STR("");
 }
 
 void session_apply_hook_outcome(struct cadre_session *s, const struct hook_outcome *outcome)
 {
+	AUTO_ARENA struct arena a = { 0 };
 	struct buf *context = &s->turn.context;
+	struct str title = hook_text(outcome->fields[HOOK_SESSION_TITLE], &a);
 
 	s->turn.firing = NULL;
 	for (size_t i = 0; i < outcome->context_count; i++)
 		buf_addf(context, "%s" STR_FMT, context->n ? "\n" : "", STR_ARG(outcome->contexts[i]));
 	emit_hook_messages(&s->tree, NULL, outcome);
-	apply_title(s, outcome->fields[HOOK_SESSION_TITLE]);
-	session_watch_more(s, outcome);
+	if (title.n && s->tree.main.journal)
+		(void)session_set_title(s, title, NULL); /* not worth a failure */
+	session_watch_more(&s->tree, outcome);
 	if (str_is(outcome->fields[HOOK_RELOAD_SKILLS], "true"))
 		agent_tree_reload_skills(&s->tree);
 }
 
-/* A text that a SessionStart hook wants answered before the prompt; on a terminal the user speaks first. */
-static void keep_opening(struct cadre_session *s, struct str json)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	AUTO_JSON struct json_reader reader = { 0 };
-	const struct json *root;
-
-	if (s->services->options.interactive || !json.n || json_parse(&reader, json.p, json.n, &root, NULL) < 0)
-		return;
-	struct str text = str_trim(json_str(root, &a));
-	buf_add(&s->turn.opening, text.p, text.n);
-}
-
 static void on_hooks_over(void *data, const struct hook_outcome *outcome)
 {
+	AUTO_ARENA struct arena a = { 0 };
 	struct cadre_session *s = data;
 	struct turn *t = &s->turn;
 
 	session_apply_hook_outcome(s, outcome);
-	if (t->state == TURN_START)
-		keep_opening(s, outcome->fields[HOOK_INITIAL_MESSAGE]);
+	if (t->state == TURN_START && !s->services->options.interactive) { /* on a terminal the user speaks first */
+		struct str opening = hook_text(outcome->fields[HOOK_INITIAL_MESSAGE], &a);
+		buf_add(&t->opening, opening.p, opening.n);
+	}
 	if (t->state == TURN_SUBMIT)
 		t->suppressed = outcome->context_count && str_is(outcome->fields[HOOK_SUPPRESS_PROMPT], "true");
 	t->hooks_over = true;
@@ -71,124 +59,115 @@ static void on_hooks_over(void *data, const struct hook_outcome *outcome)
 	turn_work_over(s);
 }
 
-/* ---- what they are run for --------------------------------------------------------------------------------------- */
+/* ---- their events ------------------------------------------------------------------------------------------------ */
 
-static bool has_hooks(const struct cadre_session *s, enum hook_event event, const char *subject)
+void session_write_hook_input(struct buf *out, const struct hook_input *fields)
 {
-	return agent_has_hooks(&s->tree.main, &(struct hook_fire_spec){ .event = event, .subject = str_from(subject) });
+	struct json_out w = json_out(out);
+
+	json_open(&w, '{');
+	for (const struct hook_input *f = fields; f->key; f++) {
+		if ((f->flags & FIELD_IF_ANY) && !f->text.n)
+			continue;
+		if (f->flags & FIELD_JSON)
+			json_kraw(&w, f->key, f->text);
+		else
+			json_kstr(&w, f->key, f->text);
+	}
+	json_close(&w);
 }
 
-static bool run_hooks(struct cadre_session *s, enum hook_event event, const char *subject, struct json_out *fields)
+struct hook_firing *session_run_hooks(struct cadre_session *s, enum hook_event event, const char *subject,
+				      const struct hook_input *fields, hook_done_fn *done, void *data)
+{
+	struct hook_fire_spec spec = { .event = event, .subject = str_from(subject) };
+	AUTO_BUF struct buf text = { 0 };
+
+	if (!agent_has_hooks(&s->tree.main, &spec))
+		return NULL;
+	session_write_hook_input(&text, fields);
+	spec.fields = buf_str(&text);
+	if (done)
+		return agent_run_hooks(&s->tree.main, &spec, done, data);
+	agent_notify_hooks(&s->tree.main, &spec);
+	return NULL;
+}
+
+static bool run_turn_hooks(struct cadre_session *s, enum hook_event event, const char *subject,
+			   const struct hook_input *fields)
 {
 	struct hook_fire_spec spec = { .event = event, .subject = str_from(subject) };
 
-	json_close(fields);
-	spec.fields = buf_str(fields->buf);
-	s->turn.firing = agent_run_hooks(&s->tree.main, &spec, on_hooks_over, s);
-	return true;
+	if (turn_is_running(&s->turn) && agent_has_hooks(&s->tree.main, &spec))
+		turn_announce(s);
+	s->turn.firing = session_run_hooks(s, event, subject, fields, on_hooks_over, s);
+	return s->turn.firing;
 }
 
 bool session_run_setup_hooks(struct cadre_session *s)
 {
 	const char *trigger = s->services->options.setup;
-	AUTO_BUF struct buf fields = { 0 };
-	struct json_out w = json_out(&fields);
+	const struct hook_input fields[] = { { "trigger", str_from(trigger ? trigger : ""), FIELD_TEXT }, { 0 } };
 
 	if (!trigger || s->turn.setup_hooks_ran)
 		return false;
 	s->turn.setup_hooks_ran = true;
-	if (!has_hooks(s, HOOK_SETUP, trigger))
-		return false;
-	turn_announce(s);
-	json_open(&w, '{');
-	json_kcstr(&w, "trigger", trigger);
-	return run_hooks(s, HOOK_SETUP, trigger, &w);
+	return run_turn_hooks(s, HOOK_SETUP, trigger, fields);
 }
 
 bool session_run_start_hooks(struct cadre_session *s)
 {
-	AUTO_BUF struct buf fields = { 0 };
-	struct json_out w = json_out(&fields);
-	const char *source = s->tree.main.from.session_id ? "fork" : s->tree.main.load ? "resume" : "startup";
+	const struct agent *a = &s->tree.main;
+	const char *source = a->from.session_id ? "fork" : a->load ? "resume" : "startup";
 
-	if (s->start_source)
-		source = s->start_source;
 	if (s->turn.start_hooks_ran)
 		return false;
 	s->turn.start_hooks_ran = true;
-	if (!has_hooks(s, HOOK_SESSION_START, source))
-		return false;
-	turn_announce(s);
-	json_open(&w, '{');
-	json_kcstr(&w, "source", source);
-	json_kcstr(&w, "model", s->tree.main.model);
-	return run_hooks(s, HOOK_SESSION_START, source, &w);
+	source = s->start_source ? s->start_source : source;
+	const struct hook_input fields[] = { { "source", str_from(source), FIELD_TEXT },
+					     { "model", str_from(a->model), FIELD_TEXT },
+					     { 0 } };
+	return run_turn_hooks(s, HOOK_SESSION_START, source, fields);
 }
 
 bool session_run_prompt_hooks(struct cadre_session *s)
 {
-	AUTO_BUF struct buf fields = { 0 };
-	struct json_out w = json_out(&fields);
+	const struct hook_input fields[] = { { "prompt", buf_str(&s->turn.prompt), FIELD_TEXT }, { 0 } };
 
-	if (!s->turn.prompt.n || !has_hooks(s, HOOK_USER_PROMPT_SUBMIT, ""))
-		return false;
-	turn_announce(s);
-	json_open(&w, '{');
-	json_kstr(&w, "prompt", buf_str(&s->turn.prompt));
-	return run_hooks(s, HOOK_USER_PROMPT_SUBMIT, "", &w);
-}
-
-static void notify_failure_hooks(struct cadre_session *s)
-{
-	const struct query *q = &s->tree.main.query;
-	const char *error = failure_name(&q->failure);
-	struct hook_fire_spec spec = { .event = HOOK_STOP_FAILURE, .subject = str_from(error) };
-	AUTO_BUF struct buf fields = { 0 };
-	struct json_out w = json_out(&fields);
-
-	if (!has_hooks(s, HOOK_STOP_FAILURE, error))
-		return;
-	json_open(&w, '{');
-	json_kcstr(&w, "error", error);
-	json_kcstr(&w, "error_details", q->failure.text);
-	if (q->text.n)
-		json_kstr(&w, "last_assistant_message", buf_str(&q->text));
-	json_close(&w);
-	spec.fields = buf_str(&fields);
-	agent_notify_hooks(&s->tree.main, &spec);
+	return s->turn.prompt.n && run_turn_hooks(s, HOOK_USER_PROMPT_SUBMIT, "", fields);
 }
 
 /* An interrupt is not a stop; hooks cannot change a failure. */
 bool session_run_stop_hooks(struct cadre_session *s)
 {
 	const struct query *q = &s->tree.main.query;
-	AUTO_BUF struct buf fields = { 0 };
-	struct json_out w = json_out(&fields);
 
-	if (q->end == QUERY_MODEL_ERROR)
-		notify_failure_hooks(s);
-	if (q->end != QUERY_DONE || s->turn.interrupted || !has_hooks(s, HOOK_STOP, ""))
+	if (q->end == QUERY_MODEL_ERROR) {
+		const char *error = failure_name(&q->failure);
+		const struct hook_input fields[] = { { "error", str_from(error), FIELD_TEXT },
+						     { "error_details", str_from(q->failure.text), FIELD_TEXT },
+						     { "last_assistant_message", buf_str(&q->text), FIELD_IF_ANY },
+						     { 0 } };
+		(void)session_run_hooks(s, HOOK_STOP_FAILURE, error, fields, NULL, NULL);
+	}
+	if (q->end != QUERY_DONE || s->turn.interrupted)
 		return false;
-	json_open(&w, '{');
-	json_kbool(&w, "stop_hook_active", s->turn.stop_blocks > 0);
-	if (q->text.n)
-		json_kstr(&w, "last_assistant_message", buf_str(&q->text));
-	return run_hooks(s, HOOK_STOP, "", &w);
+	const struct hook_input fields[] = { { "stop_hook_active", s->turn.stop_blocks ? STR("true") : STR("false"),
+					       FIELD_JSON },
+					     { "last_assistant_message", buf_str(&q->text), FIELD_IF_ANY },
+					     { 0 } };
+	return run_turn_hooks(s, HOOK_STOP, "", fields);
 }
 
 bool session_run_end_hooks(struct cadre_session *s)
 {
-	AUTO_BUF struct buf fields = { 0 };
-	struct json_out w = json_out(&fields);
-
 	const char *reason = s->end_reason ? s->end_reason : "other";
+	const struct hook_input fields[] = { { "reason", str_from(reason), FIELD_TEXT }, { 0 } };
 
-	if (s->turn.end_hooks_ran || !s->turn.start_hooks_ran || !has_hooks(s, HOOK_SESSION_END, reason))
+	if (s->turn.end_hooks_ran || !s->turn.start_hooks_ran)
 		return false;
-	s->turn.end_hooks_ran = true;
-	json_open(&w, '{');
-	json_kcstr(&w, "reason", reason);
-	return run_hooks(s, HOOK_SESSION_END, reason, &w);
+	s->turn.end_hooks_ran = run_turn_hooks(s, HOOK_SESSION_END, reason, fields);
+	return s->turn.end_hooks_ran;
 }
 
 /* ---- settings that have changed ---------------------------------------------------------------------------------- */
@@ -242,23 +221,6 @@ void app_use_policy(struct services *sv, struct policy *changed)
 	app_use_env(sv);
 }
 
-static void decide_change(struct cadre_session *s)
-{
-	struct config_change *c = s->turn.change;
-	AUTO_BUF struct buf text = { 0 };
-
-	if (!c->blocked || c->forced) {
-		app_use_policy(s->services, TAKE(c->policy));
-		session_drop_change(s);
-		return;
-	}
-	buf_addf(&text, "changed settings do not count: a ConfigChange hook refused them%s" STR_FMT,
-		 c->reason.n ? ": " : "", STR_ARG(buf_str(&c->reason)));
-	policy_decline(s->services, TAKE(c->policy));
-	session_drop_change(s);
-	session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&text) });
-}
-
 static bool show_next_change(struct cadre_session *s);
 
 static void on_change_seen(void *data, const struct hook_outcome *outcome)
@@ -281,7 +243,7 @@ static void on_change_seen(void *data, const struct hook_outcome *outcome)
 	turn_work_over(s);
 }
 
-/* Runs the hooks for the next file that some are for. False: there is none, and the change was decided. */
+/* Runs the hooks of the next file that has any. False: there is none left, and the change was accepted or rejected. */
 static bool show_next_change(struct cadre_session *s)
 {
 	static const char *const sources[] = { [LAYER_USER] = "user_settings",
@@ -290,23 +252,26 @@ static bool show_next_change(struct cadre_session *s)
 					       [LAYER_FLAG] = "user_settings",
 					       [LAYER_MANAGED] = "policy_settings" };
 	struct config_change *c = s->turn.change;
-	AUTO_BUF struct buf fields = { 0 };
-	struct json_out w = json_out(&fields);
 
-	while (c->at && !has_hooks(s, HOOK_CONFIG_CHANGE, sources[c->at->layer]))
-		c->at = c->at->next;
-	if (!c->at) {
-		decide_change(s);
+	for (; c->at; c->at = c->at->next) {
+		const char *source = sources[c->at->layer];
+		const struct hook_input fields[] = { { "source", str_from(source), FIELD_TEXT },
+						     { "file_path", str_from(c->at->path), FIELD_TEXT },
+						     { 0 } };
+		s->turn.firing = session_run_hooks(s, HOOK_CONFIG_CHANGE, source, fields, on_change_seen, s);
+		if (s->turn.firing)
+			return true;
+	}
+	if (!c->blocked || c->forced) {
+		app_use_policy(s->services, TAKE(c->policy));
+		session_drop_change(s);
 		return false;
 	}
-	struct hook_fire_spec spec = { .event = HOOK_CONFIG_CHANGE, .subject = str_from(sources[c->at->layer]) };
-	json_open(&w, '{');
-	json_kstr(&w, "source", spec.subject);
-	json_kcstr(&w, "file_path", c->at->path);
-	json_close(&w);
-	spec.fields = buf_str(&fields);
-	s->turn.firing = agent_run_hooks(&s->tree.main, &spec, on_change_seen, s);
-	return true;
+	policy_decline(s->services, TAKE(c->policy));
+	session_emit_error(s, "changed settings do not count: a ConfigChange hook refused them%s" STR_FMT,
+			   c->reason.n ? ": " : "", STR_ARG(buf_str(&c->reason)));
+	session_drop_change(s);
+	return false;
 }
 
 static void add_changed_file(void *data, enum settings_layer layer, const char *path)
@@ -328,7 +293,7 @@ bool session_look_at_settings(struct cadre_session *s)
 	int status = policy_look(s->services, &changed, &err);
 
 	if (status < 0)
-		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_from(err.text) });
+		session_emit_error(s, "%s", err.text);
 	if (status <= 0)
 		return false;
 	struct config_change *c = xcalloc(1, sizeof *c);
@@ -340,51 +305,44 @@ bool session_look_at_settings(struct cadre_session *s)
 	return show_next_change(s);
 }
 
-/* Without a person to ask, servers of a project wait for trust or for an approval in the user's own settings. */
+/* In a run without a person to ask, servers of a project need trust or an approval in the user's own settings. */
 static void report_waiting_servers(struct cadre_session *s)
 {
 	const struct mcp_config *config = s->services->mcp_config;
-	AUTO_BUF struct buf text = { 0 };
+	AUTO_BUF struct buf names = { 0 };
 
 	for (size_t i = 0; config && i < config->count; i++) {
 		const struct mcp_item *item = &config->items[i];
 		if (item->standing == MCP_UNAPPROVED)
-			buf_addf(&text, "%s%s (%s:%u)",
-				 text.n ? ", " : "this folder is not trusted, so these MCP servers do not run: ",
-				 item->name, item->file, item->line);
+			buf_addf(&names, "%s%s (%s:%u)", names.n ? ", " : "", item->name, item->file, item->line);
 	}
-	if (!text.n)
-		return;
-	buf_addstr(&text, "; `cadre trust` records consent, --trust-project gives it for one run");
-	session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&text) });
+	if (names.n)
+		session_emit_error(s,
+				   "this folder is not trusted, so these MCP servers do not run: %s; `cadre trust` "
+				   "records consent, --trust-project gives it for one run",
+				   names.p);
 }
 
 static void report_refused_agents(struct cadre_session *s)
 {
 	enum { MOST = 5 };
 	const struct catalog *r = s->services->registry;
-	AUTO_BUF struct buf text = { 0 };
 	size_t refused = 0;
 
 	for (size_t i = 0; i < r->failed_count; i++) {
 		const struct catalog_failure *f = &r->failed[i];
-		size_t n = strlen(f->path);
-		if (n > 5 && !strcmp(f->path + n - 5, ".json"))
-			continue; /* settings are told as such */
+		if (str_ends(str_from(f->path), STR(".json")))
+			continue; /* settings are reported as such */
 		if (refused++ >= MOST)
 			continue;
-		buf_clear(&text);
-		buf_addstr(&text, f->path);
+		char line[16] = "";
 		if (f->line)
-			buf_addf(&text, ":%u", f->line);
-		buf_addf(&text, ": %s; this agent is refused (`cadre agents check`)", f->message);
-		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&text) });
+			snprintf(line, sizeof line, ":%u", f->line);
+		session_emit_error(s, "%s%s: %s; this agent is refused (`cadre agents check`)", f->path, line,
+				   f->message);
 	}
-	if (refused <= MOST)
-		return;
-	buf_clear(&text);
-	buf_addf(&text, "%zu more agent files are refused (`cadre agents check`)", refused - MOST);
-	session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&text) });
+	if (refused > MOST)
+		session_emit_error(s, "%zu more agent files are refused (`cadre agents check`)", refused - MOST);
 }
 
 void session_report_policy(struct cadre_session *s)
@@ -392,11 +350,11 @@ void session_report_policy(struct cadre_session *s)
 	const struct policy *p = &s->services->policy;
 
 	struct str rest = str_trim(buf_str(&p->notes));
-	while (s->policy_told != p->generation + 1 && rest.n)
+	while (s->policy_reported != p->generation + 1 && rest.n)
 		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_cut(&rest, '\n') });
-	if (!s->policy_told)
+	if (!s->policy_reported)
 		report_refused_agents(s);
-	if (!s->policy_told && !s->services->options.interactive)
+	if (!s->policy_reported && !s->services->options.interactive)
 		report_waiting_servers(s);
-	s->policy_told = p->generation + 1;
+	s->policy_reported = p->generation + 1;
 }

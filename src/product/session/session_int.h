@@ -3,9 +3,6 @@
 #pragma once
 #include "product/session/session.h"
 
-/* emit.c */
-void session_watch_states(struct cadre_session *s); /* before its agents are open */
-
 /* session.c */
 void session_use_policy(struct cadre_session *s); /* what the settings say now */
 void session_free(struct cadre_session *s);
@@ -18,15 +15,26 @@ bool session_has_prompt(const struct cadre_session *s);
 /* Skills of the definition, before the first prompt of a new session. True: they are being made ready, and turn_work_over()
  * comes. */
 bool session_preload(struct cadre_session *s);
-void session_stop_preload(struct cadre_session *s); /* also when nothing goes on */
-void session_tell_agent(struct cadre_session *s);   /* what is to be said about its agent, once */
-int session_add_prompt(struct cadre_session *s, struct err *err);
-/* The prompt of this turn is "/compact", with or without instructions. */
-bool session_asks_compact(const struct cadre_session *s);
-struct str session_compact_instructions(const struct cadre_session *s); /* of such a prompt */
-int session_commit(struct cadre_session *s, struct err *err);           /* the prompt, as it is now, on disk */
 
-/* session_hooks.c. True: hooks run; their outcome is recorded in the turn, then turn_work_over() comes. */
+void session_report_agent(struct cadre_session *s); /* emits the notes of the agent's start, once */
+int session_add_prompt(struct cadre_session *s, struct err *err);
+/* The prompt of this turn is "/compact", with or without instructions, which are then in *ret_instructions. */
+bool session_asks_compact(const struct cadre_session *s, struct str *ret_instructions);
+int session_commit(struct cadre_session *s, struct err *err); /* the prompt, as it is now, on disk */
+
+/* A member of the JSON that hooks get */
+struct hook_input {
+	const char *key; /* NULL behind the last one */
+	struct str text;
+	enum { FIELD_TEXT, FIELD_JSON = 1, FIELD_IF_ANY = 2 } flags; /* raw JSON; left out when it is empty */
+};
+
+/* session_hooks.c: runs the hooks of an event for the main agent. NULL: there are none, or done is NULL and they are not waited
+ * for. */
+struct hook_firing *session_run_hooks(struct cadre_session *s, enum hook_event event, const char *subject,
+				      const struct hook_input *fields, hook_done_fn *done, void *data);
+void session_write_hook_input(struct buf *out, const struct hook_input *fields);
+/* True: hooks run; their outcome is recorded in the turn, then turn_work_over() comes. */
 bool session_run_setup_hooks(struct cadre_session *s); /* once, if the option setup is given */
 bool session_run_start_hooks(struct cadre_session *s); /* once */
 bool session_run_prompt_hooks(struct cadre_session *s);
@@ -36,13 +44,13 @@ bool session_run_end_hooks(struct cadre_session *s);  /* once */
  * settings as they were. */
 bool session_look_at_settings(struct cadre_session *s);
 void session_drop_change(struct cadre_session *s);
-/* s->turn.firing has ended: its context, messages, title and watched files. */
+/* s->turn.firing has ended: applies its context, messages, title and watched files. */
 void session_apply_hook_outcome(struct cadre_session *s, const struct hook_outcome *outcome);
 void session_report_policy(struct cadre_session *s); /* notes about settings, once for each change */
 
 /* file_watch.c */
 void session_watch_files(struct cadre_session *s); /* as the hooks are now; while a turn runs */
-void session_watch_more(struct cadre_session *s, const struct hook_outcome *outcome); /* watchPaths */
+void session_watch_more(struct agent_tree *t, const struct hook_outcome *outcome); /* watchPaths */
 void session_unwatch_files(struct cadre_session *s);
 
 /* skill_command.c: what a session itself understands by /name; NULL behind the last one */
@@ -56,8 +64,8 @@ int session_find(struct cadre_session *s, const struct options *o, const char *p
 int session_take_load(struct cadre_session *s, bool run,
 		      struct err *err); /* the interrupted turn becomes the query's */
 
-/* mention.c: files that a prompt names as @path or @"path with blanks": the model gets them with the prompt, as Read would show
- * them, a directory as a list of names. What the rules do not allow to read is not attached, and the model is told so. */
+/* mention.c: files that a prompt names as @path or @"path with blanks". The model gets them with the prompt, as Read returns them,
+ * a directory as a list of names. A file that the rules forbid to read is not attached; the model gets the reason. */
 enum { MOST_MENTIONS = 20 };
 
 /* Reads what the prompt names into s->turn.mentions. True: turn_work_over() comes when all of it was read. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * session_prompt.c - what a turn begins with: the prompt while hooks look at it, and on disk with the title of the session and
- * the context that the model needs before it. */
+ * session_prompt.c - the beginning of a turn: keeps the prompt while hooks see it, then writes it to disk, with the title of the
+ * session and the context that the model needs before it. */
 #include "product/session/session_int.h"
 #include "product/session/rewind.h"
 #include "product/session/skills.h"
@@ -10,9 +10,9 @@
 #include "agents/agent/skill_use.h"
 #include "agents/agent/classifier.h"
 
-/* ---- what its agent brings ------------------------------------------------------------------------------------ */
+/* ---- what the definition of its agent adds -------------------------------------------------------------------- */
 
-/* What stands before the first prompt of a new session: the definition's initialPrompt; empty: nothing. */
+/* The definition's initialPrompt, which precedes the first prompt of a new session; empty: none. */
 static struct str session_initial_prompt(const struct cadre_session *s)
 {
 	const char *text = s->tree.main.definition ? s->tree.main.definition->initial_prompt : NULL;
@@ -22,8 +22,8 @@ static struct str session_initial_prompt(const struct cadre_session *s)
 	return text && is_new ? str_trim(str_from(text)) : STR("");
 }
 
-/* What the steps of its life noted */
-static void emit_notes(struct cadre_session *s)
+/* Notes of the steps that started the agent */
+static void emit_agent_notes(struct cadre_session *s)
 {
 	struct str rest = str_trim(buf_str(&s->tree.main.notes));
 
@@ -37,7 +37,7 @@ static void on_preloaded(void *data)
 	struct cadre_session *s = data;
 
 	s->tree.main.preload = NULL;
-	emit_notes(s);
+	emit_agent_notes(s);
 	turn_work_over(s);
 }
 
@@ -57,44 +57,31 @@ bool session_preload(struct cadre_session *s)
 							   .done = on_preloaded,
 							   .data = s });
 	if (!a->preload)
-		emit_notes(s); /* none of them is there */
+		emit_agent_notes(s); /* none of them is there */
 	return a->preload;
 }
 
-void session_stop_preload(struct cadre_session *s)
+/* Servers are up by now, or have failed. */
+void session_report_agent(struct cadre_session *s)
 {
-	if (s->tree.main.preload)
-		preload_stop(s->tree.main.preload);
-}
+	struct agent *m = &s->tree.main;
 
-/* Servers are up by now, or will not be. */
-static void add_tool_notes(struct cadre_session *s)
-{
-	const struct agent *m = &s->tree.main;
-	struct buf *notes = &s->tree.main.notes;
-
-	for (size_t i = 0; i < m->choice.unknown.count; i++)
-		buf_addf(notes, "%s names a tool that does not exist: %s\n", m->definition->name,
-			 m->choice.unknown.list[i]);
-	if (servers_lacking(&s->tree, m->definition, notes))
-		buf_addch(notes, '\n');
-	if (tool_choice_lacks(&m->choice, notes))
-		buf_addch(notes, '\n');
-}
-
-void session_tell_agent(struct cadre_session *s)
-{
-	if (s->agent_told)
+	if (s->agent_reported)
 		return;
-	s->agent_told = true;
-	if (s->tree.main.definition)
-		add_tool_notes(s);
-	emit_notes(s);
+	s->agent_reported = true;
+	for (size_t i = 0; m->definition && i < m->choice.unknown.count; i++)
+		buf_addf(&m->notes, "%s names a tool that does not exist: %s\n", m->definition->name,
+			 m->choice.unknown.list[i]);
+	if (m->definition && servers_lacking(&s->tree, m->definition, &m->notes))
+		buf_addch(&m->notes, '\n');
+	if (m->definition && tool_choice_lacks(&m->choice, &m->notes))
+		buf_addch(&m->notes, '\n');
+	emit_agent_notes(s);
 }
 
-/* ---- what goes on disk first --------------------------------------------------------------------------------- */
+/* ---- on disk --------------------------------------------------------------------------------------------------- */
 
-/* Where a hook speaks first, that alone: the prompt follows when it is answered. */
+/* A hook's opening is added alone: the prompt follows when the model has answered it. */
 int session_add_prompt(struct cadre_session *s, struct err *err)
 {
 	struct agent *a = &s->tree.main;
@@ -130,7 +117,7 @@ bool session_has_prompt(const struct cadre_session *s)
 	return s->turn.prompt.n || s->turn.blocks;
 }
 
-/* The newest title of a session counts; the model does not see it. */
+/* The last title of a session counts; the model does not see it. */
 int session_set_title(struct cadre_session *s, struct str title, struct err *err)
 {
 	struct journal *journal = s->tree.main.journal;
@@ -149,38 +136,22 @@ int session_set_title(struct cadre_session *s, struct str title, struct err *err
 	return journal_append(journal, &line, err);
 }
 
-/* The option name, once. */
-static int record_name(struct cadre_session *s, struct err *err)
-{
-	const char *name = s->services->options.name;
-
-	if (s->name_kept || !name || !name[0] || !s->tree.main.journal)
-		return 0;
-	s->name_kept = true;
-	return session_set_title(s, str_from(name), err);
-}
-
-/* Which agent it runs as, once. */
-static int record_agent(struct cadre_session *s, struct err *err)
-{
-	struct agent *a = &s->tree.main;
-
-	if (!a->definition || s->agent_recorded)
-		return 0;
-	s->agent_recorded = true;
-	return recorder_agent(&a->recorder, a->definition->name, err);
-}
-
-/* The prompt was let through. */
+/* Hooks have accepted the prompt. */
 int session_commit(struct cadre_session *s, struct err *err)
 {
+	struct agent *a = &s->tree.main;
+	const char *name = s->services->options.name;
 	bool asks = session_has_prompt(s);
-	int status = agent_record_origin(&s->tree.main, err);
+	int status = agent_record_origin(a, err);
 
-	if (status == 0)
-		status = record_agent(s, err);
-	if (status == 0)
-		status = record_name(s, err);
+	if (status == 0 && a->definition && !s->agent_recorded) {
+		s->agent_recorded = true;
+		status = recorder_agent(&a->recorder, a->definition->name, err);
+	}
+	if (status == 0 && !s->name_kept && name && name[0] && a->journal) {
+		s->name_kept = true;
+		status = session_set_title(s, str_from(name), err);
+	}
 	if (status == 0)
 		status = session_take_load(s, !asks, err);
 	if (status == 0 && asks)
@@ -201,7 +172,7 @@ int cadre_has_interrupted_turn(const struct cadre_session *s)
 	return l && (l->interrupted || l->waiting_count || agent_tree_unfinished(&s->tree, &l->delivered));
 }
 
-/* ---- what the host said ---------------------------------------------------------------------------------------- */
+/* ---- in memory ------------------------------------------------------------------------------------------------- */
 
 int session_check_prompt(struct cadre_session *s, const struct session_prompt *p, struct err *err)
 {
@@ -233,24 +204,16 @@ void session_drop_prompt(struct cadre_session *s)
 	t->uuid[0] = '\0';
 }
 
-/* An agent's initialPrompt, before the first thing that the user says. */
-static void keep_initial(struct cadre_session *s, const struct session_prompt *p)
+void session_keep_prompt(struct cadre_session *s, const struct session_prompt *p)
 {
 	struct turn *t = &s->turn;
 	struct str initial = p->text.p ? session_initial_prompt(s) : STR("");
 
+	session_drop_prompt(s);
 	buf_add(&t->prompt, initial.p, initial.n);
 	if (initial.n && str_trim(p->text).n)
 		buf_addstr(&t->prompt, "\n\n");
 	t->initial = t->prompt.n;
-}
-
-void session_keep_prompt(struct cadre_session *s, const struct session_prompt *p)
-{
-	struct turn *t = &s->turn;
-
-	session_drop_prompt(s);
-	keep_initial(s, p);
 	buf_add(&t->prompt, p->text.p, p->text.n);
 	if (p->uuid)
 		snprintf(t->uuid, sizeof t->uuid, "%s", p->uuid);
@@ -263,28 +226,15 @@ void session_keep_prompt(struct cadre_session *s, const struct session_prompt *p
 		t->blocks[t->block_count++] = segment_ref(p->blocks[i]);
 }
 
-/* ---- /compact --------------------------------------------------------------------------------------------------------- */
-
-/* What the user typed; an agent's own words may stand before it. */
-static struct str typed(const struct cadre_session *s)
+bool session_asks_compact(const struct cadre_session *s, struct str *ret_instructions)
 {
-	struct str prompt = buf_str(&s->turn.prompt);
+	const struct buf *prompt = &s->turn.prompt;
+	struct str text = str_trim((struct str){ prompt->p + s->turn.initial, prompt->n - s->turn.initial });
+	struct str word = STR("/compact");
 
-	return str_trim((struct str){ prompt.p + s->turn.initial, prompt.n - s->turn.initial });
-}
-
-bool session_asks_compact(const struct cadre_session *s)
-{
-	struct str text = typed(s), word = STR("/compact");
-
-	return !s->services->options.no_slash_commands && str_starts(text, word) &&
-	       (text.n == word.n || char_in(text.p[word.n], " \t\r\n"));
-}
-
-struct str session_compact_instructions(const struct cadre_session *s)
-{
-	struct str text = typed(s);
-	size_t word = strlen("/compact");
-
-	return str_trim((struct str){ text.p + word, text.n - word });
+	if (s->services->options.no_slash_commands || !str_starts(text, word) ||
+	    (text.n > word.n && !char_in(text.p[word.n], " \t\r\n")))
+		return false;
+	*ret_instructions = str_trim((struct str){ text.p + word.n, text.n - word.n });
+	return true;
 }

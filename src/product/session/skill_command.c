@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * skill_command.c - what a user can call by /name, and a prompt that begins with one: a skill, or a prompt of an MCP server.
- * Several may stand one behind the other, and all get the arguments that follow the last. One that works in an agent of its own
- * stands alone. */
+ * skill_command.c - the commands of a user, and prompts that begin with one: a skill, or a prompt of an MCP server. Several
+ * commands may follow each other; all get the arguments behind the last. A skill that runs in a subagent must be alone. */
 #include "product/session/skills.h"
 #include "product/session/server_prompt.h"
 #include "lib/json/json_write.h"
@@ -31,17 +30,18 @@ struct expansion {
 	struct server_prompt *prompt; /* the same */
 	struct segment **texts;       /* owned */
 	size_t text_count;
-	bool leave_prompt_out; /* a hook says so */
+	bool leave_prompt_out; /* a hook asks for it */
 	bool cancelled;
-	struct tool_gate gate; /* of the call that waits for an agent of its own */
+	struct tool_gate gate; /* of the call that waits for a subagent */
 	struct tool_call *call;
-	struct buf task, why; /* of that agent; why: of a command that is none */
-	struct kick kick;     /* says why */
+	struct buf task, why; /* of that subagent; why: a command cannot be used */
+	struct kick kick;     /* reports why */
 };
 
-/* ---- what can be typed ------------------------------------------------------------------------------------------ */
+/* ---- the list of commands --------------------------------------------------------------------------------------- */
 
-static const struct builtin_command compact_command = { "compact", "Sum the conversation up and go on from the summary",
+static const struct builtin_command compact_command = { "compact",
+							"Summarize the conversation and continue from the summary",
 							"[instructions for the summary]" };
 
 const struct builtin_command *session_builtin(const struct cadre_session *s, size_t i)
@@ -51,52 +51,47 @@ const struct builtin_command *session_builtin(const struct cadre_session *s, siz
 	return &compact_command;
 }
 
-static void put_builtin(struct json_out *w, const struct builtin_command *b)
+static void put_command(struct json_out *w, const char *name, const char *summary, struct str hint, bool is_builtin)
 {
 	json_open(w, '{');
-	json_kcstr(w, "name", b->name);
-	json_kcstr(w, "description", b->description);
-	json_kcstr(w, "argumentHint", b->hint);
-	json_kbool(w, "builtin", true);
+	json_kcstr(w, "name", name);
+	json_kcstr(w, "description", summary);
+	json_kstr(w, "argumentHint", hint);
+	if (is_builtin)
+		json_kbool(w, "builtin", true);
 	json_close(w);
 }
 
-static void put_prompt(void *data, const char *name, const struct mcp_prompt *prompt)
+static bool put_prompt(void *data, struct mcp_lease *link, const char *name, const struct mcp_prompt *prompt)
 {
-	struct json_out *w = data;
 	AUTO_BUF struct buf hint = { 0 };
 
+	(void)link;
 	server_prompt_hint(&hint, prompt);
-	json_open(w, '{');
-	json_kcstr(w, "name", name);
-	json_kcstr(w, "description", prompt->description);
-	json_kstr(w, "argumentHint", buf_str(&hint));
-	json_close(w);
+	put_command(data, name, prompt->description, buf_str(&hint), false);
+	return true;
 }
 
 void session_put_commands(struct json_out *w, const struct cadre_session *s)
 {
 	const struct catalog *r = s->tree.skills.registry;
+	const struct builtin_command *b;
 
 	json_open(w, '[');
-	for (size_t i = 0; session_builtin(s, i); i++)
-		put_builtin(w, session_builtin(s, i));
+	for (size_t i = 0; (b = session_builtin(s, i)); i++)
+		put_command(w, b->name, b->description, str_from(b->hint), true);
 	for (size_t i = 0; r && i < r->active_count; i++) {
 		const struct catalog_entry *e = r->active[i];
-		if (!(skill_views(e, s->tree.skills.overrides) & SKILL_FOR_USER))
-			continue;
-		json_open(w, '{');
-		json_kcstr(w, "name", e->name);
-		json_kcstr(w, "description", e->skill->description);
-		json_kcstr(w, "argumentHint", e->skill->argument_hint ? e->skill->argument_hint : "");
-		json_close(w);
+		const char *hint = e->skill->argument_hint;
+		if (skill_views(e, s->tree.skills.overrides) & SKILL_FOR_USER)
+			put_command(w, e->name, e->skill->description, str_from(hint ? hint : ""), false);
 	}
 	if (r)
 		server_prompts_each(s, put_prompt, w);
 	json_close(w);
 }
 
-/* ---- what was typed ---------------------------------------------------------------------------------------------- */
+/* ---- commands in a prompt ---------------------------------------------------------------------------------------- */
 
 static struct str cut_word(struct str *rest)
 {
@@ -110,52 +105,28 @@ static struct str cut_word(struct str *rest)
 	return word;
 }
 
-static bool is_name(struct str name)
+static bool is_command(struct cadre_session *s, struct str word)
 {
-	while (name.p)
-		if (!skill_name_is_good(str_cut(&name, ':')))
-			return false;
-	return true;
+	return agent_skill(&s->tree.main, word) || server_prompt_is(s, (struct str){ word.p + 1, word.n - 1 });
 }
 
-/* "/usr/bin/x is slow" and "/tmp is full" are prompts. */
-static bool is_path(struct str word)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	struct str name = { word.p + 1, word.n - 1 };
-
-	return !name.n || !is_name(name) || access(arena_str(&a, word).p, F_OK) == 0;
-}
-
-static struct str without_slash(struct str word)
-{
-	return (struct str){ word.p + 1, word.n - 1 };
-}
-
-static bool is_known(struct cadre_session *s, struct str word)
-{
-	return agent_skill(&s->tree.main, word) || server_prompt_is(s, without_slash(word));
-}
-
-/* The agent's part of a prompt is its author's: a name in it that is none is text. */
+/* "/usr/bin/x is slow" and "/tmp is full" are prompts. The agent's part of a prompt is its author's: an unknown name in it is text. */
 static bool has_command(struct cadre_session *s, struct str part, bool is_typed)
 {
+	AUTO_ARENA struct arena a = { 0 };
 	struct str rest = str_trim(part);
 
 	if (!s->tree.skills.registry || !str_starts(rest, STR("/")))
 		return false;
 	struct str word = cut_word(&rest);
-	return is_known(s, word) || (is_typed && !is_path(word));
-}
-
-static struct str initial_part(const struct turn *t)
-{
-	return (struct str){ t->prompt.p, t->initial };
-}
-
-static struct str typed_part(const struct turn *t)
-{
-	return (struct str){ t->prompt.p + t->initial, t->prompt.n - t->initial };
+	if (is_command(s, word))
+		return true;
+	if (!is_typed || word.n < 2)
+		return false;
+	for (struct str name = { word.p + 1, word.n - 1 }; name.p;)
+		if (!skill_name_is_good(str_cut(&name, ':')))
+			return false;
+	return access(arena_str(&a, word).p, F_OK) != 0;
 }
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
@@ -214,65 +185,61 @@ static void give_texts(struct expansion *e)
 	expansion_over(e, EXPANSION_EXPANDED, STR(""));
 }
 
-/* ---- an agent of its own ----------------------------------------------------------------------------------------- */
+/* ---- a skill that runs in a subagent ----------------------------------------------------------------------------- */
 
-static void allow(struct tool_gate *gate, struct tool_call *call)
+static void allow_forked_skill(struct tool_gate *gate, struct tool_call *call)
 {
 	(void)gate;
 	tool_call_decided(call, TOOL_ALLOW, STR("")); /* the user has typed it */
 }
 
-static void start_agent(struct tool_call *call)
+static void start_forked_skill(struct tool_call *call)
 {
 	struct expansion *e = call->owner;
 
 	skill_use_fork(&e->session->tree.main, e->commands[0].skill, buf_str(&e->task), call);
 }
 
-static void stop_agent(struct tool_call *call)
+static void stop_forked_skill(struct tool_call *call)
 {
 	struct expansion *e = call->owner;
 
 	agent_stop_waited(&e->session->tree, call);
 }
 
-static const struct tool forked = {
+static const struct tool forked_skill_tool = {
 	.name = "Skill",
 	.definition = "{\"name\":\"Skill\",\"input_schema\":{\"type\":\"object\"}}",
 	.flags = TOOL_DELEGATES | TOOL_OWN_LIMIT,
-	.start = start_agent,
-	.cancel = stop_agent,
+	.start = start_forked_skill,
+	.cancel = stop_forked_skill,
 };
-
-/* Its report is part of the conversation, for what is asked later. */
-static int record_report(struct expansion *e, struct str report, struct err *err)
-{
-	AUTO_BUF struct buf text = { 0 };
-
-	buf_addf(&text,
-		 "<system-reminder>\nThe skill %s was carried out by an agent of its own. Its report:\n" STR_FMT
-		 "\n</system-reminder>",
-		 e->commands[0].name, STR_ARG(report));
-	struct segment *block = segment_text(buf_str(&text));
-	return query_add_user(&e->session->tree.main.query, &block, 1, true, err);
-}
 
 static void on_agent_done(struct tool_call *call)
 {
 	struct expansion *e = call->owner;
 	struct str report = buf_str(&call->result);
+	AUTO_BUF struct buf text = { 0 };
 	struct err err = { 0 };
 
-	if (e->cancelled)
+	if (e->cancelled) {
 		expansion_over(e, EXPANSION_CANCELLED, STR(""));
-	else if (record_report(e, report, &err) < 0)
+		return;
+	}
+	/* Its report is part of the conversation, for later questions. */
+	buf_addf(&text,
+		 "<system-reminder>\nThe skill %s was carried out by a subagent. Its report:\n" STR_FMT
+		 "\n</system-reminder>",
+		 e->commands[0].name, STR_ARG(report));
+	struct segment *block = segment_text(buf_str(&text));
+	if (query_add_user(&e->session->tree.main.query, &block, 1, true, &err) < 0)
 		expansion_over(e, EXPANSION_REJECTED, str_from(err.text));
 	else
 		expansion_over(e, call->is_error ? EXPANSION_REJECTED : EXPANSION_ANSWERED, report);
 }
 
-/* What was typed is on disk before the agent starts. */
-static void fork_off(struct expansion *e, struct str task)
+/* The prompt is on disk before the agent starts. */
+static void fork_skill(struct expansion *e, struct str task)
 {
 	struct agent *a = &e->session->tree.main;
 	struct err err = { 0 };
@@ -284,16 +251,16 @@ static void fork_off(struct expansion *e, struct str task)
 	}
 	id_uuid(id);
 	buf_add(&e->task, task.p, task.n);
-	e->gate = (struct tool_gate){ .ask = allow };
-	e->call = tool_call_new(&a->env, &e->gate, &forked, str_from(id), STR("Skill"), STR("{}"));
+	e->gate = (struct tool_gate){ .ask = allow_forked_skill };
+	e->call = tool_call_new(&a->env, &e->gate, &forked_skill_tool, str_from(id), STR("Skill"), STR("{}"));
 	e->call->owner = e;
 	e->call->done = on_agent_done;
 	tool_call_start(e->call);
 }
 
-/* ---- one after the other ----------------------------------------------------------------------------------------- */
+/* ---- one command after the other -------------------------------------------------------------------------------- */
 
-static void go_on(struct expansion *e);
+static void expand_next(struct expansion *e);
 
 static void add_text(struct expansion *e, struct segment *text)
 {
@@ -313,7 +280,7 @@ static void on_ready(void *data, const struct skill_result *result)
 	} else if (result->failure.n) {
 		expansion_over(e, EXPANSION_REJECTED, result->failure);
 	} else if (c->skill->is_fork) {
-		fork_off(e, result->text);
+		fork_skill(e, result->text);
 	} else {
 		if (result->is_known)
 			buf_addf(&text,
@@ -322,7 +289,7 @@ static void on_ready(void *data, const struct skill_result *result)
 		else
 			skill_text_add(&text, c->name, result->text);
 		add_text(e, segment_text(buf_str(&text)));
-		go_on(e);
+		expand_next(e);
 	}
 }
 
@@ -338,28 +305,24 @@ static void on_prompt(void *data, struct segment **blocks, size_t count, struct 
 	else if (failure.n)
 		expansion_over(e, EXPANSION_REJECTED, failure);
 	else
-		go_on(e);
+		expand_next(e);
 }
 
-static void ask_server(struct expansion *e, const struct command *c)
+static void expand_command(struct expansion *e)
 {
+	const struct command *c = &e->commands[e->at++];
+	struct cadre_session *s = e->session;
 	struct err err = { 0 };
 
-	e->prompt = server_prompt_start(e->session, str_from(c->name), c->arguments, on_prompt, e, &err);
+	if (c->skill) {
+		e->use = skill_use_start(&s->tree.main, c->skill, c->arguments, true, on_ready, e);
+		return;
+	}
+	e->prompt = server_prompt_start(s, str_from(c->name), c->arguments, on_prompt, e, &err);
 	if (e->prompt)
 		return;
 	buf_addstr(&e->why, err.text);
-	loop_kick(e->session->services->loop, &e->kick);
-}
-
-static void make_ready(struct expansion *e)
-{
-	const struct command *c = &e->commands[e->at++];
-
-	if (c->skill)
-		e->use = skill_use_start(&e->session->tree.main, c->skill, c->arguments, true, on_ready, e);
-	else
-		ask_server(e, c);
+	loop_kick(s->services->loop, &e->kick);
 }
 
 static void on_hooks_done(void *data, const struct hook_outcome *outcome)
@@ -375,69 +338,53 @@ static void on_hooks_done(void *data, const struct hook_outcome *outcome)
 	else if (outcome->blocked)
 		expansion_over(e, EXPANSION_BLOCKED, outcome->block_reason);
 	else
-		make_ready(e);
+		expand_command(e);
 }
 
-static bool tell_hooks(struct expansion *e)
+static void expand_next(struct expansion *e)
 {
 	struct cadre_session *s = e->session;
 	const struct command *c = &e->commands[e->at];
-	struct hook_fire_spec spec = { .event = HOOK_USER_PROMPT_EXPANSION, .subject = str_from(c->name) };
-	AUTO_BUF struct buf fields = { 0 };
-	struct json_out w = json_out(&fields);
 
-	if (!agent_has_hooks(&s->tree.main, &spec))
-		return false;
-	json_open(&w, '{');
-	json_kcstr(&w, "expansion_type", c->skill ? "slash_command" : "mcp_prompt");
-	json_kcstr(&w, "command_name", c->name);
-	json_kstr(&w, "command_args", c->arguments);
-	json_kcstr(&w, "command_source", c->skill ? definition_source_name(c->skill->source) : "mcp");
-	json_kstr(&w, "prompt", buf_str(&s->turn.prompt));
-	json_close(&w);
-	spec.fields = buf_str(&fields);
-	s->turn.firing = agent_run_hooks(&s->tree.main, &spec, on_hooks_done, e);
-	return true;
-}
-
-static void go_on(struct expansion *e)
-{
-	if (e->at == e->count)
+	if (e->at == e->count) {
 		give_texts(e);
-	else if (!tell_hooks(e))
-		make_ready(e);
+		return;
+	}
+	const struct hook_input fields[] = {
+		{ "expansion_type", c->skill ? STR("slash_command") : STR("mcp_prompt"), FIELD_TEXT },
+		{ "command_name", str_from(c->name), FIELD_TEXT },
+		{ "command_args", c->arguments, FIELD_TEXT },
+		{ "command_source", str_from(c->skill ? definition_source_name(c->skill->source) : "mcp"), FIELD_TEXT },
+		{ "prompt", buf_str(&s->turn.prompt), FIELD_TEXT },
+		{ 0 },
+	};
+	s->turn.firing = session_run_hooks(s, HOOK_USER_PROMPT_EXPANSION, c->name, fields, on_hooks_done, e);
+	if (!s->turn.firing)
+		expand_command(e);
 }
 
 /* ---- the beginning ----------------------------------------------------------------------------------------------- */
 
-static void say_why(struct kick *kick)
+static void on_expansion_failed(struct kick *kick)
 {
 	struct expansion *e = CONTAINER_OF(kick, struct expansion, kick);
 
 	expansion_over(e, e->cancelled ? EXPANSION_CANCELLED : EXPANSION_REJECTED, buf_str(&e->why));
 }
 
-static void add_command(struct expansion *e, const char *name, struct skill *skill)
-{
-	struct command *c = &e->commands[e->count++];
-
-	c->name = arena_strdup(&e->arena, name);
-	c->skill = skill ? skill_ref(skill) : NULL;
-}
-
-/* False: why says what is wrong with it. */
+/* False: why has the reason. */
 static bool read_word(struct expansion *e, struct str word)
 {
 	struct agent *a = &e->session->tree.main;
 	const struct catalog_entry *k = agent_skill(a, word);
-	struct str name = without_slash(word);
+	struct str name = { word.p + 1, word.n - 1 };
 
 	if (k && !(agent_skill_views(a, k) & SKILL_FOR_USER))
-		buf_addf(&e->why, "The skill %s is for the model alone: it cannot be typed.", k->name);
-	else if (k)
-		add_command(e, k->name, k->skill);
-	else if (server_prompt_is(e->session, name))
-		add_command(e, arena_str(&e->arena, name).p, NULL);
+		buf_addf(&e->why, "Only the model can use the skill %s.", k->name);
+	else if (k || server_prompt_is(e->session, name))
+		e->commands[e->count++] =
+			(struct command){ .name = k ? arena_strdup(&e->arena, k->name) : arena_str(&e->arena, name).p,
+					  .skill = k ? skill_ref(k->skill) : NULL };
 	else
 		agent_explain_no_skill(&e->why, a, name);
 	return !e->why.n;
@@ -452,7 +399,7 @@ static bool read_part(struct expansion *e, struct str part)
 	while (e->count < MOST_STACKED && str_starts(str_trim(rest), STR("/"))) {
 		struct str tail = rest;
 		struct str word = cut_word(&tail);
-		if (e->count > first && !is_known(e->session, word))
+		if (e->count > first && !is_command(e->session, word))
 			break; /* a path among the arguments */
 		if (!read_word(e, word))
 			return false;
@@ -463,36 +410,27 @@ static bool read_part(struct expansion *e, struct str part)
 	return true;
 }
 
-/* Returns false with the reason in e->why. */
-static bool read_names(struct expansion *e)
-{
-	struct cadre_session *s = e->session;
-	const struct turn *t = &s->turn;
-
-	if (has_command(s, initial_part(t), false) && !read_part(e, initial_part(t)))
-		return false;
-	if (has_command(s, typed_part(t), true) && !read_part(e, typed_part(t)))
-		return false;
-	for (size_t i = 0; i < e->count; i++)
-		if (e->commands[i].skill && e->commands[i].skill->is_fork && e->count > 1)
-			buf_addf(&e->why, "The skill %s works in an agent of its own: type it alone.",
-				 e->commands[i].name);
-	return !e->why.n;
-}
-
 bool session_expand(struct cadre_session *s)
 {
-	const struct turn *t = &s->turn;
+	const struct buf *prompt = &s->turn.prompt;
+	struct str initial = { prompt->p, s->turn.initial };
+	struct str typed = { prompt->p + s->turn.initial, prompt->n - s->turn.initial };
+	bool in_initial = prompt->n && has_command(s, initial, false);
+	bool in_typed = prompt->n && has_command(s, typed, true);
 
-	if (!t->prompt.n || (!has_command(s, initial_part(t), false) && !has_command(s, typed_part(t), true)))
+	if (!in_initial && !in_typed)
 		return false;
 	turn_announce(s);
 	struct expansion *e = xcalloc(1, sizeof *e);
 	e->session = s;
-	e->kick.step = say_why;
+	e->kick.step = on_expansion_failed;
 	s->turn.expansion = e;
-	if (read_names(e))
-		go_on(e);
+	bool is_good = (!in_initial || read_part(e, initial)) && (!in_typed || read_part(e, typed));
+	for (size_t i = 0; is_good && e->count > 1 && i < e->count; i++)
+		if (e->commands[i].skill && e->commands[i].skill->is_fork)
+			buf_addf(&e->why, "The skill %s runs in a subagent: use it alone.", e->commands[i].name);
+	if (!e->why.n)
+		expand_next(e);
 	else
 		loop_kick(s->services->loop, &e->kick);
 	return true;
@@ -513,7 +451,7 @@ void session_expand_cancel(struct cadre_session *s)
 		tool_call_cancel(e->call);
 }
 
-/* ---- which skills a runtime has --------------------------------------------------------------------------------------- */
+/* ---- the skills of a runtime ----------------------------------------------------------------------------------------- */
 
 int app_skill_sources(struct services *sv, struct arena *a, struct catalog_sources *ret_sources, struct err *err)
 {

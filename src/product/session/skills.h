@@ -12,7 +12,7 @@ int app_open_skills(struct services *sv, struct err *err);
 /* skill_command.c: "/name arguments" as a prompt.
  *
  *     the prompt -> UserPromptExpansion hooks -> the text is made ready --> EXPANDED: turn.blocks is what the model gets
- *          |               |                          |                +--> ANSWERED: an agent of its own did it
+ *          |               |                          |                +--> ANSWERED: a subagent did it
  *          +---------------+--------------------------+--> REJECTED, BLOCKED, HALTED, CANCELLED: nothing is asked */
 bool session_expand(
 	struct cadre_session *s); /* true: turn.expansion_end and turn.answer are set, then turn_work_over() comes */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * steer.c - what a host may change while a session runs: it holds from the next request on. */
+ * steer.c - options and settings that a host may change while a session runs; a change holds from the next request on. */
 #include "product/session/session_int.h"
 #include "defs/policy/permissions.h"
 #include "agents/agent/context.h"
@@ -15,7 +15,7 @@ static int set_model(struct cadre_session *s, const char *name, struct err *err)
 	return 0;
 }
 
-/* Nobody gets a freedom by this that the command line did not offer. */
+/* This never grants a permission that the command line did not offer. */
 static int set_mode(struct cadre_session *s, const char *name, struct err *err)
 {
 	struct options o = s->services->options;
@@ -48,7 +48,7 @@ static int set_thinking(struct cadre_session *s, const char *value, struct err *
 	return status;
 }
 
-static int set_display(struct cadre_session *s, const char *value, struct err *err)
+static int set_thinking_display(struct cadre_session *s, const char *value, struct err *err)
 {
 	struct options o = { .thinking_display = NULL };
 	int status = options_set(&o, "thinking-display", value, err);
@@ -77,7 +77,7 @@ static const struct {
 	{ "model", set_model },
 	{ "permission-mode", set_mode },
 	{ "max-thinking-tokens", set_thinking },
-	{ "thinking-display", set_display },
+	{ "thinking-display", set_thinking_display },
 };
 
 int cadre_session_set(struct cadre_session *s, const char *option, const char *value, char *why, size_t why_size)
@@ -93,40 +93,16 @@ int cadre_session_set(struct cadre_session *s, const char *option, const char *v
 			  why_size);
 }
 
-/* ---- more settings from the host, in the layer of --settings: a key replaces, null takes out -------------------------- */
+/* ---- settings from the host, in the layer of --settings: a key replaces, null removes --------------------------------- */
 
 enum { FILE_MAX_BYTES = 2 << 20 };
 
-/* These are no settings while a session runs but options of it. */
+/* While a session runs these are options of it, not settings. */
 static const struct {
 	const char *key, *option;
 } steered[] = { { "model", "model" }, { "effortLevel", "effort" } };
 
-static bool is_steered(struct str key)
-{
-	for (size_t i = 0; i < COUNT_OF(steered); i++)
-		if (str_is(key, steered[i].key))
-			return true;
-	return false;
-}
-
-/* What the layer says now; NULL: nothing. */
-static int read_layer(const struct options *o, struct json_reader *reader, struct buf *scratch,
-		      const struct json **ret_root, struct err *err)
-{
-	const char *given = o->settings;
-
-	*ret_root = NULL;
-	if (!given || !given[0])
-		return 0;
-	if (str_trim(str_from(given)).p[0] == '{')
-		buf_addstr(scratch, given);
-	else if (file_read(given, FILE_MAX_BYTES, scratch, err) < 0)
-		return -(int)err->kind;
-	return json_parse(reader, scratch->p, scratch->n, ret_root, err);
-}
-
-static void merge(struct buf *out, struct arena *a, const struct json *old, const struct json *more)
+static void merge_settings(struct buf *out, struct arena *a, const struct json *old, const struct json *more)
 {
 	struct json_out w = json_out(out);
 
@@ -140,7 +116,10 @@ static void merge(struct buf *out, struct arena *a, const struct json *old, cons
 	}
 	for (struct json_member m = json_members(more); m.key; m = json_member_next(more, m)) {
 		struct str key = json_str(m.key, a);
-		if (json_is(m.value, JSON_NULL) || is_steered(key))
+		bool is_setting = !json_is(m.value, JSON_NULL);
+		for (size_t i = 0; i < COUNT_OF(steered); i++)
+			is_setting = is_setting && !str_is(key, steered[i].key);
+		if (!is_setting)
 			continue;
 		json_key_str(&w, key);
 		json_put_raw(&w, json_raw(m.value));
@@ -148,47 +127,38 @@ static void merge(struct buf *out, struct arena *a, const struct json *old, cons
 	json_close(&w);
 }
 
-/* On failure the old ones hold. */
-static int use_settings(struct services *sv, const char *text, struct err *err)
+int session_apply_settings(struct cadre_session *s, const struct json *more, struct err *err)
 {
-	const char *old = sv->options.settings;
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_BUF struct buf layer = { 0 };
+	AUTO_BUF struct buf merged = { 0 };
+	struct services *sv = s->services;
+	const char *given = sv->options.settings;
+	const struct json *old = NULL;
 	struct policy *changed;
 
-	sv->options.settings = arena_strdup(&sv->options.arena, text);
+	if (given && str_trim(str_from(given)).n && str_trim(str_from(given)).p[0] == '{')
+		buf_addstr(&layer, given);
+	else if (given && given[0] && file_read(given, FILE_MAX_BYTES, &layer, err) < 0)
+		return -(int)err->kind;
+	if (given && given[0] && json_parse(&reader, layer.p, layer.n, &old, err) < 0)
+		return -(int)err->kind;
+	merge_settings(&merged, &a, old, more);
+	sv->options.settings = arena_strdup(&sv->options.arena, merged.p);
 	if (policy_renew(sv, &changed, err) < 0) {
-		sv->options.settings = old;
+		sv->options.settings = given;
 		return -(int)err->kind;
 	}
 	app_use_policy(sv, changed);
-	return 0;
-}
-
-static int steer(struct cadre_session *s, const struct json *more, struct arena *a, struct err *err)
-{
 	for (size_t i = 0; i < COUNT_OF(steered); i++) {
 		const struct json *v = json_get(more, steered[i].key);
 		int status =
-			v ? cadre_session_set(s, steered[i].option, json_cstr(v, a), err->text, sizeof err->text) : 0;
+			v ? cadre_session_set(s, steered[i].option, json_cstr(v, &a), err->text, sizeof err->text) : 0;
 		if (status < 0) {
 			err->kind = (enum err_kind) - status;
 			return status;
 		}
 	}
 	return 0;
-}
-
-int session_apply_settings(struct cadre_session *s, const struct json *more, struct err *err)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	AUTO_JSON struct json_reader reader = { 0 };
-	AUTO_BUF struct buf scratch = { 0 };
-	AUTO_BUF struct buf merged = { 0 };
-	const struct json *old;
-
-	if (read_layer(&s->services->options, &reader, &scratch, &old, err) < 0)
-		return -(int)err->kind;
-	merge(&merged, &a, old, more);
-	if (use_settings(s->services, merged.p, err) < 0)
-		return -(int)err->kind;
-	return steer(s, more, &a, err);
 }

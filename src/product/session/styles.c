@@ -183,41 +183,32 @@ void session_find_style(struct cadre_session *s)
 {
 	const char *name = json_cstr(settings_get(s->services->policy.settings, "outputStyle", NULL), &s->arena);
 
-	s->style = NULL;
 	s->tree.style.on = false;
-	s->unknown_style = NULL;
+	s->style_name = "default";
 	if (!name || !name[0] || !strcasecmp(name, "default"))
 		return;
 	struct catalog *styles = open_styles(s);
-	for (const struct catalog_entry *e = next_style(styles, NULL); e && !s->style; e = next_style(styles, e)) {
+	const struct catalog_entry *e = next_style(styles, NULL);
+	while (e && strcasecmp(e->name, name) != 0)
+		e = next_style(styles, e);
+	if (e) {
 		const struct style_definition *d = (const struct style_definition *)e->item;
-		if (strcasecmp(e->name, name) != 0)
-			continue;
-		struct output_style *style = arena_alloc(&s->arena, sizeof *style);
-		*style = (struct output_style){ arena_strdup(&s->arena, d->name), arena_str(&s->arena, d->prompt),
-						d->keeps_prompt };
-		s->style = style;
+		s->style_name = arena_strdup(&s->arena, d->name);
 		s->tree.style.on = true;
-		s->tree.style.keeps_prompt = style->keeps_prompt;
-		s->tree.style.prompt = style->prompt;
+		s->tree.style.keeps_prompt = d->keeps_prompt;
+		s->tree.style.prompt = arena_str(&s->arena, d->prompt);
+	} else {
+		s->style_name = name;
+		buf_addf(&s->tree.main.notes, "no such output style: %s; the default is used\n", name);
 	}
 	catalog_free(styles);
-	if (s->style)
-		return;
-	s->unknown_style = name;
-	buf_addf(&s->tree.main.notes, "there is no output style '%s': the usual one is used\n", name);
-}
-
-const char *session_style_name(const struct cadre_session *s)
-{
-	return s->style ? s->style->name : s->unknown_style ? s->unknown_style : "default";
 }
 
 void session_put_styles(struct json_out *w, const struct cadre_session *s)
 {
 	struct catalog *styles = open_styles(s);
 
-	json_kcstr(w, "output_style", session_style_name(s));
+	json_kcstr(w, "output_style", s->style_name);
 	json_key(w, "available_output_styles");
 	json_open(w, '[');
 	json_put_cstr(w, "default");

@@ -7,15 +7,7 @@
 
 struct json_out;
 
-/* Lives in an arena, as do its texts. */
-struct output_style {
-	const char *name;
-	struct str prompt;
-	bool keeps_prompt; /* it is added to the usual system prompt; otherwise it stands in its place */
-};
-
-/* Sets s->style. An unknown name is noted, and the usual style holds. */
+/* Sets s->style_name and tree.style. An unknown name is noted, and the default style is used. */
 void session_find_style(struct cadre_session *s);
-const char *session_style_name(const struct cadre_session *s); /* as the settings say, whether there is one or not */
 /* "output_style" and "available_output_styles" */
 void session_put_styles(struct json_out *w, const struct cadre_session *s);

@@ -11,8 +11,8 @@
  *     every state before RUN --refused, failed, interrupted, closed--> ENDED
  *
  * Every callback records a fact and kicks. All decisions are in the step functions, turn_set_state() is the only place where the
- * state changes, and a state with nothing to do is passed in the same kick. Turns end, and sessions are freed, only in on_kick(),
- * so a host may call any function from inside any event. docs/internals/turn.md has the table of failures. */
+ * state changes, and a state without work is passed in the same kick. Turns end, and sessions are freed, only in on_kick(), so a
+ * host may call any function from inside any event. docs/internals/turn.md has the table of failures. */
 #include "agents/team/team.h"
 #include "product/session/turn.h"
 #include "product/session/session_int.h"
@@ -24,8 +24,9 @@
 #include "agents/agent/hooks.h"
 #include "agents/life/life.h"
 #include "agents/agent/initial_messages.h"
+#include "agents/agent/skill_use.h"
 
-/* ASYNC_HOOKS_WAIT_MS: a hook that is not waited for may still end its work when everything else is done. */
+/* ASYNC_HOOKS_WAIT_MS: how long asynchronous hooks may run on when everything else is done. */
 enum { CHILDREN_WAIT_MS = 10 * 60 * 1000, ASYNC_HOOKS_WAIT_MS = 5000 };
 
 enum step { STEP_AGAIN, STEP_WAIT }; /* AGAIN: the state changed, step on. WAIT: a callback will kick us */
@@ -76,7 +77,7 @@ static void on_query_over(struct agent *a)
 	turn_work_over(CONTAINER_OF(a, struct cadre_session, tree.main));
 }
 
-/* One that comes during a turn goes with that turn, or with the next prompt. */
+/* A notice that comes during a turn is sent with that turn, or with the next prompt. */
 static void on_notice(struct agent *a)
 {
 	struct cadre_session *s = CONTAINER_OF(a, struct cadre_session, tree.main);
@@ -120,8 +121,11 @@ void turn_announce(struct cadre_session *s)
 		return;
 	s->turn.announced = true;
 	session_report_policy(s);
-	session_tell_agent(s);
-	schema_begin(s);
+	session_report_agent(s);
+	if (s->schema) {
+		buf_clear(&s->schema->output);
+		s->schema->tries = 0;
+	}
 	agent_tree_forget_denials(&s->tree);
 	session_watch_files(s);
 	session_emit(s, &(struct event){ .kind = EVENT_SESSION_STARTED });
@@ -175,8 +179,6 @@ static enum step turn_await_query(struct cadre_session *s)
 
 static enum step step_settings(struct cadre_session *s)
 {
-	if (turn_starts(s, session_look_at_settings))
-		return STEP_WAIT;
 	if (s->turn.origin != TURN_BY_NOTICE)
 		return turn_set_state(s, TURN_APPROVAL);
 	turn_announce(s);
@@ -184,14 +186,7 @@ static enum step step_settings(struct cadre_session *s)
 	return turn_await_query(s);
 }
 
-static enum step step_approval(struct cadre_session *s)
-{
-	if (turn_starts(s, session_await_approval))
-		return STEP_WAIT;
-	return turn_set_state(s, TURN_SERVERS);
-}
-
-/* Without a question only children were cut off: a turn begins when one of them has something to tell. */
+/* Without a question only children were interrupted: a turn begins when one of them sends a notice. */
 static bool has_question(const struct cadre_session *s)
 {
 	return session_has_prompt(s) || (s->tree.main.load && s->tree.main.load->interrupted);
@@ -199,30 +194,15 @@ static bool has_question(const struct cadre_session *s)
 
 static enum step step_servers(struct cadre_session *s)
 {
-	if (turn_starts(s, session_await_servers))
-		return STEP_WAIT;
-	agent_tree_renew_pool(&s->tree); /* one may be up whose change is still to be heard of */
+	agent_tree_renew_pool(&s->tree); /* the callback of a server's change may still be to come */
 	if (has_question(s))
 		return turn_set_state(s, TURN_SETUP);
 	s->turn.start_hooks_ran = true;
 	return turn_set_state(s, TURN_COMMIT);
 }
 
-static enum step step_setup(struct cadre_session *s)
-{
-	if (turn_starts(s, session_run_setup_hooks))
-		return STEP_WAIT;
-	if (s->turn.hooks_stop)
-		return turn_give_up(s, QUERY_HALTED, buf_str(&s->turn.hook_reason));
-	return turn_set_state(s, TURN_START);
-}
-
 static enum step step_start(struct cadre_session *s)
 {
-	if (turn_starts(s, session_run_start_hooks))
-		return STEP_WAIT;
-	if (s->turn.hooks_stop)
-		return turn_give_up(s, QUERY_HALTED, buf_str(&s->turn.hook_reason));
 	if (s->turn.origin == TURN_BY_PREPARE)
 		return turn_finish(s, QUERY_DONE, STR(""));
 	return turn_set_state(s, TURN_SUBMIT);
@@ -230,30 +210,21 @@ static enum step step_start(struct cadre_session *s)
 
 static enum step step_submit(struct cadre_session *s)
 {
-	if (session_asks_compact(s))
+	struct str instructions;
+
+	if (session_asks_compact(s, &instructions))
 		return turn_set_state(s, TURN_COMPACT);
 	if (turn_starts(s, session_run_prompt_hooks))
 		return STEP_WAIT;
-	if (s->turn.hooks_stop)
-		return turn_give_up(s, QUERY_HALTED, buf_str(&s->turn.hook_reason));
 	if (s->turn.hooks_block)
 		return turn_give_up(s, QUERY_BLOCKED, buf_str(&s->turn.hook_reason));
 	return turn_set_state(s, TURN_PRELOAD);
-}
-
-static enum step step_preload(struct cadre_session *s)
-{
-	if (turn_starts(s, session_preload))
-		return STEP_WAIT;
-	return turn_set_state(s, TURN_EXPAND);
 }
 
 static enum step step_expand(struct cadre_session *s)
 {
 	struct str text = buf_str(&s->turn.answer);
 
-	if (turn_starts(s, session_expand))
-		return STEP_WAIT;
 	switch (s->turn.expansion_end) {
 	case EXPANSION_EXPANDED:
 		break;
@@ -271,14 +242,7 @@ static enum step step_expand(struct cadre_session *s)
 	return turn_set_state(s, TURN_MENTIONS);
 }
 
-static enum step step_mentions(struct cadre_session *s)
-{
-	if (turn_starts(s, session_read_mentions))
-		return STEP_WAIT;
-	return turn_set_state(s, TURN_COMMIT);
-}
-
-/* Where nothing was announced yet, the caller of session_prompt() gets the failure, and no turn was there. */
+/* Before the turn is announced, the caller of session_prompt() gets the failure, and there was no turn. */
 static enum step step_commit(struct cadre_session *s)
 {
 	struct turn *t = &s->turn;
@@ -306,6 +270,7 @@ static enum step step_commit(struct cadre_session *s)
 static enum step step_compact(struct cadre_session *s)
 {
 	struct query *q = &s->tree.main.query;
+	struct str instructions = STR("");
 	struct err err = { 0 };
 
 	turn_announce(s);
@@ -316,14 +281,10 @@ static enum step step_compact(struct cadre_session *s)
 	if (!q->config.compact.possible)
 		return turn_finish(s, QUERY_REJECTED, STR("Compaction is switched off (DISABLE_COMPACT)"));
 	if (!query_can_compact(q))
-		return turn_finish(s, QUERY_REJECTED, STR("There is nothing to sum up yet"));
-	query_compact(q, session_compact_instructions(s));
+		return turn_finish(s, QUERY_REJECTED, STR("Nothing to compact yet"));
+	(void)session_asks_compact(s, &instructions);
+	query_compact(q, instructions);
 	return turn_await_query(s);
-}
-
-static enum step step_run(struct cadre_session *s)
-{
-	return turn_set_state(s, TURN_STOP);
 }
 
 /* A SessionStart hook's opening was answered: the prompt is the other half of the turn. */
@@ -348,27 +309,11 @@ static bool turn_follows_opening(struct cadre_session *s)
 	return true;
 }
 
-/* What Stop hooks say goes to the model, which then has to go on. */
-static bool turn_obeys_stop_hooks(struct cadre_session *s)
-{
-	struct turn *t = &s->turn;
-	struct err err = { 0 };
-
-	if (!t->hooks_over)
-		return false;
-	AUTO_BUF struct buf context = t->context;
-	t->context = (struct buf){ 0 };
-	struct str text = buf_str(t->hooks_block ? &t->hook_reason : &context);
-	if (!text.n || t->hooks_stop || t->interrupted || ++t->stop_blocks > MOST_STOP_BLOCKS ||
-	    agent_remind(&s->tree.main, text, &err) < 0)
-		return false;
-	query_go_on(&s->tree.main.query);
-	return true;
-}
-
+/* The text of Stop hooks is sent to the model, which then has to continue. */
 static enum step step_stop(struct cadre_session *s)
 {
 	struct turn *t = &s->turn;
+	struct err err = { 0 };
 
 	if (t->compacts)
 		return turn_set_state(s, TURN_ENDED);
@@ -376,20 +321,23 @@ static enum step step_stop(struct cadre_session *s)
 		return turn_await_query(s);
 	if (turn_starts(s, session_run_stop_hooks))
 		return STEP_WAIT;
-	return turn_obeys_stop_hooks(s) ? turn_await_query(s) : turn_set_state(s, TURN_ENDED);
-}
-
-/* After a failure nothing is asked by itself: what is to be told waits for the next prompt. */
-static bool has_more_to_tell(const struct query *q)
-{
-	return query_has_news(q) &&
-	       (q->end == QUERY_DONE || q->end == QUERY_REFUSED || q->end == QUERY_EMPTY || q->end == QUERY_CUT_OFF);
+	if (!t->hooks_over)
+		return turn_set_state(s, TURN_ENDED);
+	AUTO_BUF struct buf context = t->context;
+	t->context = (struct buf){ 0 };
+	struct str text = buf_str(t->hooks_block ? &t->hook_reason : &context);
+	if (!text.n || t->hooks_stop || t->interrupted || ++t->stop_blocks > MOST_STOP_BLOCKS ||
+	    agent_remind(&s->tree.main, text, &err) < 0)
+		return turn_set_state(s, TURN_ENDED);
+	query_go_on(&s->tree.main.query);
+	return turn_await_query(s);
 }
 
 /* The host may prompt, fork and close from inside the event: the session is idle by then. */
 static enum step step_ended(struct cadre_session *s)
 {
 	struct agent *a = &s->tree.main;
+	const struct query *q = &a->query;
 	AUTO_BUF struct buf scratch = { 0 };
 	bool waited = s->gave_up;
 
@@ -400,13 +348,15 @@ static enum step step_ended(struct cadre_session *s)
 	agent_leave_turn_model(a);
 	session_drop_prompt(s);
 	buf_clear(&s->turn.opening);
-	session_emit(s, &(struct event){ .kind = EVENT_TURN_ENDED,
-					 .text = turn_text(s, &scratch),
-					 .is_error = turn_is_error(s) });
+	struct event ended = { .kind = EVENT_TURN_ENDED };
+	ended.text = turn_text(s, &scratch, &ended.is_error);
+	session_emit(s, &ended);
 	s->gave_up = false;
 	crash_point(turn_ended);
-	if (!waited && !turn_is_running(&s->turn))
-		s->turn.notice_came = s->turn.notice_came || has_more_to_tell(&a->query);
+	/* After a failure the model is not asked again by itself: news waits for the next prompt. */
+	if (!waited && !turn_is_running(&s->turn) && query_has_news(q) &&
+	    (q->end == QUERY_DONE || q->end == QUERY_REFUSED || q->end == QUERY_EMPTY || q->end == QUERY_CUT_OFF))
+		s->turn.notice_came = true;
 	return STEP_AGAIN;
 }
 
@@ -419,26 +369,45 @@ static enum step step_idle(struct cadre_session *s)
 	return STEP_AGAIN;
 }
 
-static step_fn *const steps[TURN_STATE_COUNT] = {
-	[TURN_IDLE] = step_idle,         [TURN_SETTINGS] = step_settings, [TURN_APPROVAL] = step_approval,
-	[TURN_SERVERS] = step_servers,   [TURN_SETUP] = step_setup,       [TURN_START] = step_start,
-	[TURN_SUBMIT] = step_submit,     [TURN_PRELOAD] = step_preload,   [TURN_EXPAND] = step_expand,
-	[TURN_MENTIONS] = step_mentions, [TURN_COMMIT] = step_commit,     [TURN_COMPACT] = step_compact,
-	[TURN_RUN] = step_run,           [TURN_STOP] = step_stop,         [TURN_ENDED] = step_ended,
+static const struct {
+	bool (*work)(struct cadre_session *s); /* what the state waits for; NULL: nothing, or its step starts it */
+	step_fn *step;                         /* when the work has ended; NULL: the turn moves to next */
+	enum turn_state next;
+} states[TURN_STATE_COUNT] = {
+	[TURN_IDLE] = { .step = step_idle },
+	[TURN_SETTINGS] = { .work = session_look_at_settings, .step = step_settings },
+	[TURN_APPROVAL] = { .work = session_await_approval, .next = TURN_SERVERS },
+	[TURN_SERVERS] = { .work = session_await_servers, .step = step_servers },
+	[TURN_SETUP] = { .work = session_run_setup_hooks, .next = TURN_START },
+	[TURN_START] = { .work = session_run_start_hooks, .step = step_start },
+	[TURN_SUBMIT] = { .step = step_submit },
+	[TURN_PRELOAD] = { .work = session_preload, .next = TURN_EXPAND },
+	[TURN_EXPAND] = { .work = session_expand, .step = step_expand },
+	[TURN_MENTIONS] = { .work = session_read_mentions, .next = TURN_COMMIT },
+	[TURN_COMMIT] = { .step = step_commit },
+	[TURN_COMPACT] = { .step = step_compact },
+	[TURN_RUN] = { .next = TURN_STOP },
+	[TURN_STOP] = { .step = step_stop },
+	[TURN_ENDED] = { .step = step_ended },
 };
 
 static enum step turn_step(struct cadre_session *s)
 {
 	struct turn *t = &s->turn;
+	bool is_before_run = t->state > TURN_IDLE && t->state < TURN_RUN;
 
 	if (t->pending)
 		return STEP_WAIT;
-	if (t->interrupted && t->state > TURN_IDLE && t->state < TURN_RUN)
+	if (t->interrupted && is_before_run)
 		return turn_give_up(s, QUERY_CANCELLED, STR("interrupted"));
-	return steps[t->state](s);
+	if (t->hooks_stop && is_before_run)
+		return turn_give_up(s, QUERY_HALTED, buf_str(&t->hook_reason));
+	if (states[t->state].work && turn_starts(s, states[t->state].work))
+		return STEP_WAIT;
+	return states[t->state].step ? states[t->state].step(s) : turn_set_state(s, states[t->state].next);
 }
 
-/* The work that the state waits for is to end soon; its callback still comes. A question about servers stays open. */
+/* Cancels the work that the state waits for; its callback still comes. A question about servers stays open. */
 static void turn_cancel_work(struct cadre_session *s)
 {
 	struct turn *t = &s->turn;
@@ -452,41 +421,35 @@ static void turn_cancel_work(struct cadre_session *s)
 		hook_cancel(t->firing);
 	session_expand_cancel(s);
 	session_stop_mentions(s);
-	session_stop_preload(s);
+	if (s->tree.main.preload)
+		preload_stop(s->tree.main.preload);
 	if (s->tree.main.query.state != QUERY_IDLE)
 		query_cancel(&s->tree.main.query);
 }
 
 /* ---- between turns ------------------------------------------------------------------------------------------- */
 
-/* 0: there is a user who can come back later. */
-static uint64_t longest_wait_ms(const struct options *o)
-{
-	const char *text = getenv("CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS");
-	uint64_t ms;
-
-	if (o->interactive)
-		return 0;
-	return text && str_to_u64(str_from(text), &ms) ? ms : CHILDREN_WAIT_MS;
-}
-
-/* What a session does while no turn runs: wait for children and hooks, but not for ever, run SessionEnd hooks, be idle, be
- * freed. */
+/* No turn runs: wait for children and hooks, but not for ever, run SessionEnd hooks, become idle, or be freed. */
 static void session_update_idle(struct cadre_session *s)
 {
 	struct services *sv = s->services;
 	bool has_turn = turn_is_running(&s->turn);
 	unsigned working = s->tree.alive_count - s->tree.idle_count;
 	bool at_work = has_turn || working || s->turn.firing;
-	uint64_t limit_ms = longest_wait_ms(&sv->options);
+	const char *ceiling = getenv("CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS");
+	uint64_t wait_ms = CHILDREN_WAIT_MS;
 
 	if (s->gave_up && !at_work && !s->closing) {
 		turn_set_state(s, TURN_ENDED);
 		session_kick(s);
 		return;
 	}
-	if (!has_turn && working && limit_ms && !timer_running(&s->children_wait) && !s->gave_up)
-		timer_start(sv->loop, &s->children_wait, limit_ms);
+	if (ceiling)
+		(void)str_to_u64(str_from(ceiling), &wait_ms);
+	/* A user at a terminal can come back later. */
+	if (!has_turn && working && !sv->options.interactive && wait_ms && !timer_running(&s->children_wait) &&
+	    !s->gave_up)
+		timer_start(sv->loop, &s->children_wait, wait_ms);
 	if (!at_work && s->tree.async_hooks && !sv->options.interactive && !timer_running(&s->async_hooks_wait))
 		timer_start(sv->loop, &s->async_hooks_wait, ASYNC_HOOKS_WAIT_MS);
 	if (!at_work && !s->closing && sv->options.one_run && s->tree.main.query.end == QUERY_DONE &&
@@ -522,7 +485,7 @@ static void on_kick(struct kick *kick)
 
 /* ---- from outside -------------------------------------------------------------------------------------------- */
 
-/* The first steps are taken at once, so that a disk that fails is known to the caller; from inside an event with the next
+/* The first steps are taken at once, so that the caller learns of a disk failure; inside an event they are taken with the next
  * kick. A turn never ends in here. */
 static int turn_begin_now(struct cadre_session *s, enum turn_origin origin, struct err *err)
 {

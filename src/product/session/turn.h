@@ -34,7 +34,7 @@ enum turn_origin { TURN_BY_PROMPT, TURN_BY_NOTICE, TURN_BY_PREPARE };
 enum expansion_end {
 	EXPANSION_EXPANDED, /* also: there was nothing to expand */
 	EXPANSION_ANSWERED,
-	EXPANSION_REJECTED, /* there is no such skill, or it cannot be used */
+	EXPANSION_REJECTED, /* no such skill, or it cannot be used */
 	EXPANSION_BLOCKED,  /* by a hook */
 	EXPANSION_HALTED,   /* a hook ends the turn */
 	EXPANSION_CANCELLED,
@@ -64,7 +64,7 @@ struct turn {
 
 	/* Hooks (session_hooks.c) */
 	struct hook_firing *firing;               /* that the session waits for; NULL: none */
-	bool hooks_over, hooks_stop, hooks_block; /* in this state: they have ended; what they said */
+	bool hooks_over, hooks_stop, hooks_block; /* in this state: they have ended; their decision */
 	struct buf hook_reason;                   /* of the latter two */
 	struct buf context;                       /* for the model, with the next prompt */
 	struct buf opening;                       /* a SessionStart hook's text before the prompt; empty: none */
@@ -88,7 +88,6 @@ void turn_work_over(struct cadre_session *s);
 /* Queues one step of the session, however often; until then the session counts as at work. */
 void session_kick(struct cadre_session *s);
 
-/* How the last turn ended, in words of the outside */
-struct str turn_text(const struct cadre_session *s, struct buf *scratch);
+/* How the last turn ended, for the host */
+struct str turn_text(const struct cadre_session *s, struct buf *scratch, bool *ret_is_error);
 const char *turn_subtype(const struct cadre_session *s);
-bool turn_is_error(const struct cadre_session *s);

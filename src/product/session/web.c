@@ -4,7 +4,7 @@
 #include "agents/agent/one_shot.h"
 #include "tools/web/web.h"
 
-enum { RETRY_MS = 60 * 1000 }; /* somebody waits for the page */
+enum { RETRY_MS = 60 * 1000 }; /* an agent waits for the page */
 
 static void on_answer(void *data, bool failed, struct str answer)
 {
@@ -14,13 +14,13 @@ static void on_answer(void *data, bool failed, struct str answer)
 	q->done(q, failed, answer);
 }
 
-static void cancel(struct web_question *q)
+static void web_cancel_question(struct web_question *q)
 {
 	if (q->asked)
 		one_shot_cancel(q->asked);
 }
 
-static int ask(struct web *web, struct tool_env *env, struct web_question *q, struct err *err)
+static int web_ask_model(struct web *web, struct tool_env *env, struct web_question *q, struct err *err)
 {
 	const struct agent *a = env->owner;
 	struct one_shot_spec spec = { .services = web->data,
@@ -32,7 +32,7 @@ static int ask(struct web *web, struct tool_env *env, struct web_question *q, st
 				      .text = q->text,
 				      .retry_deadline_ms = RETRY_MS };
 
-	q->cancel = cancel;
+	q->cancel = web_cancel_question;
 	q->asked = one_shot_start(&spec, on_answer, q, err);
 	return q->asked ? 0 : -(int)err->kind;
 }
@@ -43,7 +43,7 @@ void session_use_web(struct cadre_session *s)
 
 	if (!sv->web) {
 		sv->web = web_new(sv->loop);
-		sv->web->ask = ask;
+		sv->web->ask = web_ask_model;
 		sv->web->data = sv;
 	}
 	sv->web->allow_private = settings_bool(sv->policy.settings, "webFetch.allowPrivate", false);

@@ -5,8 +5,6 @@
 #include "agents/agent/question.h"
 #include "product/stream/wire_int.h"
 
-/* ---- questions to the client ------------------------------------------------------------------------------------- */
-
 /* A pending request stores only session and call id: the call, its agent or the session may be gone when the answer
  * comes. */
 
@@ -27,12 +25,15 @@ static struct agent *asker(const struct question *q)
 	return q->wire->session ? agent_tree_find(&q->wire->session->tree, q->agent_id) : NULL;
 }
 
-/* ---- the request ------------------------------------------------------------------------------------------------- */
-
-static void write_request(struct buf *line, const struct event *e, const struct tool_call *call)
+static void ask_client(struct cadre_wire *w, const struct event *e, const struct tool_call *call, wire_answer_fn *done)
 {
-	struct json_out out = json_out(line);
+	AUTO_BUF struct buf line = { 0 };
+	struct json_out out = json_out(&line);
+	struct question *q = xcalloc(1, sizeof *q);
 
+	*q = (struct question){ .wire = w,
+				.agent_id = xstrdup(e->agent ? e->agent->id : ""),
+				.call_id = xstrdup(e->id) };
 	json_open(&out, '{');
 	json_kcstr(&out, "subtype", "can_use_tool");
 	json_kcstr(&out, "tool_name", call->tool->name);
@@ -48,34 +49,16 @@ static void write_request(struct buf *line, const struct event *e, const struct 
 	if (e->kind == EVENT_QUESTION_ASKED)
 		json_kbool(&out, "requires_user_interaction", true);
 	json_close(&out);
-}
-
-static void ask_client(struct cadre_wire *w, const struct event *e, const struct tool_call *call, wire_answer_fn *done)
-{
-	AUTO_BUF struct buf line = { 0 };
-	struct question *q = xcalloc(1, sizeof *q);
-
-	*q = (struct question){ .wire = w,
-				.agent_id = xstrdup(e->agent ? e->agent->id : ""),
-				.call_id = xstrdup(e->id) };
-	write_request(&line, e, call);
-	wire_tell_state(w, "requires_action");
+	wire_send_state(w, "requires_action");
 	(void)wire_ask(w, WIRE_ASK_PERMISSION, buf_str(&line), done, q);
 }
 
-/* ---- the answer -------------------------------------------------------------------------------------------------- */
-
-static void refuse(struct agent *a, struct tool_call *call, struct str why)
+static void refuse_call(struct agent *a, struct tool_call *call, struct str why)
 {
 	AUTO_BUF struct buf text = { 0 };
 
 	buf_addf(&text, "No decision about this call: " STR_FMT, STR_ARG(why));
 	agent_answer_question(a, call, false, buf_str(&text));
-}
-
-static bool wants_interrupt(const struct json *payload)
-{
-	return json_str_is(json_get(payload, "behavior"), "deny") && json_bool(json_get(payload, "interrupt"));
 }
 
 static void on_permission(void *data, const struct json *payload, struct str why)
@@ -85,12 +68,12 @@ static void on_permission(void *data, const struct json *payload, struct str why
 	struct tool_call *call = a ? agent_question(a, q->call_id) : NULL;
 
 	if (q->wire->working)
-		wire_tell_state(q->wire, "running");
+		wire_send_state(q->wire, "running");
 	if (call && !payload)
-		refuse(a, call, why);
+		refuse_call(a, call, why);
 	else if (call && !agent_decide(a, call, payload))
-		refuse(a, call, STR("the client's answer has no behavior \"allow\" or \"deny\""));
-	if (call && wants_interrupt(payload))
+		refuse_call(a, call, STR("the client's answer has no behavior \"allow\" or \"deny\""));
+	if (call && json_str_is(json_get(payload, "behavior"), "deny") && json_bool(json_get(payload, "interrupt")))
 		cadre_interrupt(q->wire->session);
 	question_free(q);
 }
@@ -110,25 +93,17 @@ static void on_answers(void *data, const struct json *payload, struct str why)
 	question_free(q);
 }
 
-void wire_ask_permission(struct cadre_wire *w, const struct event *e)
+void wire_ask_call(struct cadre_wire *w, const struct event *e)
 {
 	struct agent *a = agent_tree_find(&w->session->tree, e->agent ? e->agent->id : "");
-	struct tool_call *call = a ? agent_question(a, e->id) : NULL;
+	bool is_permission = e->kind == EVENT_PERMISSION_ASKED;
+	struct tool_call *call = !a ? NULL : is_permission ? agent_question(a, e->id) : question_find(a, e->id);
 
 	if (call)
-		ask_client(w, e, call, on_permission);
+		ask_client(w, e, call, is_permission ? on_permission : on_answers);
 }
 
-void wire_ask_question(struct cadre_wire *w, const struct event *e)
-{
-	struct agent *a = agent_tree_find(&w->session->tree, e->agent ? e->agent->id : "");
-	struct tool_call *call = a ? question_find(a, e->id) : NULL;
-
-	if (call)
-		ask_client(w, e, call, on_answers);
-}
-
-static bool is_over(const void *data)
+static bool question_is_over(const void *data)
 {
 	const struct question *q = data;
 	struct agent *a = asker(q);
@@ -136,17 +111,17 @@ static bool is_over(const void *data)
 	return !a || (!agent_question(a, q->call_id) && !question_find(a, q->call_id));
 }
 
-static void drop(void *data)
+static void release_question(void *data)
 {
 	question_free(data);
 }
 
 void wire_sweep_questions(struct cadre_wire *w)
 {
-	wire_asks_sweep(w, WIRE_ASK_PERMISSION, is_over, drop);
+	wire_asks_sweep(w, WIRE_ASK_PERMISSION, question_is_over, release_question);
 }
 
-/* ---- what a server wants to know --------------------------------------------------------------------------------- */
+/* ---- questions of servers ---------------------------------------------------------------------------------------- */
 
 static void on_elicited(void *data, const struct json *payload, struct str why)
 {
@@ -182,15 +157,6 @@ struct runner {
 	struct services *services;
 };
 
-static struct cadre_wire *wire_of(const struct services *sv, const char *session_id)
-{
-	struct cadre_wire *w = sv->wires;
-
-	while (w && strcmp(w->session_id, session_id) != 0 && strcmp(w->cleared_id, session_id) != 0)
-		w = w->next;
-	return w;
-}
-
 static void on_answer(void *data, const struct json *payload, struct str why)
 {
 	struct hook_call *call = data;
@@ -210,21 +176,16 @@ static void on_nothing(void *data, const struct json *payload, struct str why)
 	(void)why;
 }
 
-static void tell_end(struct cadre_wire *w, struct hook_call *call, struct str request)
-{
-	(void)wire_ask(w, WIRE_ASK_OTHER, request, on_nothing, NULL);
-	hook_call_finish(call, false, STR("{}"));
-}
-
 static void client_hook_start(struct hook_runner *runner, struct hook_call *call)
 {
 	const struct runner *r = CONTAINER_OF(runner, struct runner, hooks);
-	struct cadre_wire *w = wire_of(r->services, call->session_id);
+	struct cadre_wire *w = r->services->wires;
 	AUTO_BUF struct buf line = { 0 };
 	struct json_out out = json_out(&line);
 
+	while (w && strcmp(w->session_id, call->session_id) != 0 && strcmp(w->cleared_id, call->session_id) != 0)
+		w = w->next;
 	bool at_end = w && w->input_over && call->event == HOOK_SESSION_END;
-
 	if (!w || (w->input_over && !at_end)) {
 		hook_call_finish(call, true, STR("the client that has this hook is gone"));
 		return;
@@ -236,13 +197,15 @@ static void client_hook_start(struct hook_runner *runner, struct hook_call *call
 	if (call->tool_use_id)
 		json_kcstr(&out, "tool_use_id", call->tool_use_id);
 	json_close(&out);
-	if (at_end)
-		tell_end(w, call, buf_str(&line));
-	else
-		call->state = wire_ask(w, WIRE_ASK_OTHER, buf_str(&line), on_answer, call);
+	if (at_end) {
+		(void)wire_ask(w, WIRE_ASK_OTHER, buf_str(&line), on_nothing, NULL);
+		hook_call_finish(call, false, STR("{}"));
+		return;
+	}
+	call->state = wire_ask(w, WIRE_ASK_OTHER, buf_str(&line), on_answer, call);
 }
 
-static void cancel(struct hook_runner *runner, struct hook_call *call)
+static void client_hook_cancel(struct hook_runner *runner, struct hook_call *call)
 {
 	struct wire_ask *ask = call->state;
 
@@ -258,6 +221,6 @@ struct hook_runner *wire_hook_runner_new(struct services *sv)
 {
 	struct runner *r = xcalloc(1, sizeof *r);
 
-	*r = (struct runner){ .hooks = { client_hook_start, cancel }, .services = sv };
+	*r = (struct runner){ .hooks = { client_hook_start, client_hook_cancel }, .services = sv };
 	return &r->hooks;
 }

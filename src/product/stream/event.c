@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * event.c - what a host can ask of an event (cadre.h). Texts and frames are made when they are asked for. */
+ * event.c - the accessors of an event (cadre.h). Texts and frames are built on demand. */
 #include "defs/agentdef/describe.h"
-#include "product/stream/frame_int.h"
-#include "product/session/session.h"
-
-/* ---- what a host can ask of an event (cadre.h) ------------------------------------------------------------------- */
-
-/* Texts and frames are made when they are asked for. */
+#include "product/stream/wire_int.h"
 
 _Static_assert((int)EVENT_COMPACTED == (int)CADRE_COMPACTED && (int)EVENT_RETRY == (int)CADRE_RETRY,
 	       "one list of kinds");
@@ -94,23 +89,6 @@ const char *cadre_event_subtype(const struct cadre_event *e)
 
 /* ---- about children ---------------------------------------------------------------------------------------------- */
 
-/* A fork has no colour. */
-static const char *color_of(const struct cadre_event *e)
-{
-	const struct catalog *r = e->session->tree.services->registry;
-	const struct catalog_entry *entry = r ? agent_registry_find(r, str_from(e->event->agent->type)) : NULL;
-
-	return entry ? agent_color(entry->definition) : NULL;
-}
-
-static const char *end_summary(const struct event_task *t)
-{
-	enum end_state state = AGENT_RUNNING;
-
-	(void)end_state_parse(str_from(t->state), &state);
-	return end_words(state)->summary;
-}
-
 static void add_path(struct buf *out, const struct agent *a)
 {
 	if (a->parent && a->parent->parent) {
@@ -118,17 +96,6 @@ static void add_path(struct buf *out, const struct agent *a)
 		buf_addstr(out, " > ");
 	}
 	buf_addstr(out, a->who.description ? a->who.description : "");
-}
-
-static const char *path_of(const struct cadre_event *e)
-{
-	const struct agent *a = agent_tree_find(&e->session->tree, e->event->agent->id);
-	AUTO_BUF struct buf path = { 0 };
-
-	if (!a)
-		return e->event->agent->description;
-	add_path(&path, a);
-	return arena_str(&mutable(e)->arena, buf_str(&path)).p;
 }
 
 /* From the event, or else from its task. NULL: not about a child. */
@@ -143,39 +110,40 @@ static const struct event_task *task_of(const struct cadre_event *e, struct even
 	return scratch;
 }
 
-static const char *agent_detail(const struct cadre_event *e, enum cadre_detail which)
-{
-	const struct event_agent *a = e->event->agent;
-	struct event_task scratch;
-	const struct event_task *t = task_of(e, &scratch);
-
-	switch (which) {
-	case CADRE_DETAIL_TYPE:
-		return a->type;
-	case CADRE_DETAIL_NAME:
-		return a->name;
-	case CADRE_DETAIL_DESCRIPTION:
-		return a->description;
-	case CADRE_DETAIL_PARENT:
-		return a->parent_id;
-	case CADRE_DETAIL_COLOR:
-		return color_of(e);
-	case CADRE_DETAIL_STATE:
-		return t ? t->state : NULL;
-	case CADRE_DETAIL_END:
-		return t ? end_summary(t) : NULL;
-	case CADRE_DETAIL_LAST_TOOL:
-		return t ? t->last_tool : NULL;
-	case CADRE_DETAIL_PATH:
-		return path_of(e);
-	}
-	return NULL;
-}
-
 const char *cadre_event_detail(const struct cadre_event *e, enum cadre_detail which)
 {
-	const char *text = cadre_event_agent(e)[0] ? agent_detail(e, which) : NULL;
+	const struct event_agent *a = e ? e->event->agent : NULL;
+	struct event_task scratch;
+	enum end_state state = AGENT_RUNNING;
+	AUTO_BUF struct buf path = { 0 };
+	const char *text = NULL;
 
+	if (!a || !a->id[0])
+		return "";
+	const struct event_task *t = task_of(e, &scratch);
+	const struct agent_tree *tree = &e->session->tree;
+	if (which == CADRE_DETAIL_COLOR) { /* a fork has none */
+		const struct catalog *r = tree->services->registry;
+		const struct catalog_entry *entry = r ? agent_registry_find(r, str_from(a->type)) : NULL;
+		text = entry ? agent_color(entry->definition) : NULL;
+	} else if (which == CADRE_DETAIL_PATH) {
+		const struct agent *agent = agent_tree_find(&e->session->tree, a->id);
+		if (agent)
+			add_path(&path, agent);
+		text = agent ? arena_str(&mutable(e)->arena, buf_str(&path)).p : a->description;
+	} else if (which == CADRE_DETAIL_END) {
+		if (t)
+			(void)end_state_parse(str_from(t->state), &state);
+		text = t ? end_words(state)->summary : NULL;
+	} else {
+		const char *const texts[] = { [CADRE_DETAIL_TYPE] = a->type,
+					      [CADRE_DETAIL_NAME] = a->name,
+					      [CADRE_DETAIL_DESCRIPTION] = a->description,
+					      [CADRE_DETAIL_PARENT] = a->parent_id,
+					      [CADRE_DETAIL_STATE] = t ? t->state : NULL,
+					      [CADRE_DETAIL_LAST_TOOL] = t ? t->last_tool : NULL };
+		text = (size_t)which < COUNT_OF(texts) ? texts[which] : NULL;
+	}
 	return text ? text : "";
 }
 
@@ -187,28 +155,17 @@ int64_t cadre_event_figure(const struct cadre_event *e, enum cadre_figure which)
 		return 0;
 	const struct event_agent *a = e->event->agent;
 	const struct event_task *t = task_of(e, &scratch);
-	if (which == CADRE_FIGURE_DEPTH)
-		return a ? a->depth : 0;
-	if (!t)
-		return 0;
-	switch (which) {
-	case CADRE_FIGURE_DEPTH:
-		break;
-	case CADRE_FIGURE_TURNS:
-		return t->turns;
-	case CADRE_FIGURE_TOOL_USES:
-		return t->tool_uses;
-	case CADRE_FIGURE_TOKENS:
-		return t->usage.input + t->usage.cache_read + t->usage.cache_write + t->usage.output;
-	case CADRE_FIGURE_MS:
-		return (int64_t)t->duration_ms;
-	}
-	return 0;
+	if (which == CADRE_FIGURE_DEPTH || !t)
+		return a && which == CADRE_FIGURE_DEPTH ? a->depth : 0;
+	const int64_t figures[] = { [CADRE_FIGURE_TURNS] = t->turns,
+				    [CADRE_FIGURE_TOOL_USES] = t->tool_uses,
+				    [CADRE_FIGURE_TOKENS] = t->usage.input + t->usage.cache_read +
+							    t->usage.cache_write + t->usage.output,
+				    [CADRE_FIGURE_MS] = (int64_t)t->duration_ms };
+	return (size_t)which < COUNT_OF(figures) ? figures[which] : 0;
 }
 
-/* ---- events that want an answer, taken apart for faces ----------------------------------------------------------- */
-
-/* ---- may a call run? --------------------------------------------------------------------------------------------- */
+/* ---- events that need an answer ---------------------------------------------------------------------------------- */
 
 const char *cadre_event_why(const struct cadre_event *e)
 {
@@ -224,8 +181,6 @@ int cadre_event_offers_edits(const struct cadre_event *e)
 {
 	return e && e->event->offers_edits;
 }
-
-/* ---- questions of agents ----------------------------------------------------------------------------------------- */
 
 static const struct json *element(const struct json *list, size_t i)
 {

@@ -3,8 +3,7 @@
  * system/task_*; hooks and compaction have their own frames. */
 #include "agents/agent/servers.h"
 #include "defs/agentdef/registry.h"
-#include "product/session/session.h"
-#include "product/stream/frame_int.h"
+#include "product/stream/wire_int.h"
 #include "product/session/server_prompt.h"
 #include "defs/policy/plugins.h"
 #include "product/session/schema.h"
@@ -16,31 +15,26 @@
 
 typedef void frame_fn(struct json_out *w, const struct cadre_event *e);
 
-static void frame_tasks_changed(struct json_out *w, const struct cadre_event *e);
+static void put_system(struct json_out *w, const char *subtype)
+{
+	json_kcstr(w, "type", "system");
+	json_kcstr(w, "subtype", subtype);
+}
 
-static void frame_task_updated(struct json_out *w, const struct cadre_event *e);
+/* parent_tool_use_id, and for a child also its identity. */
+static void frame_put_agent(struct json_out *w, const struct event *event)
+{
+	const struct event_agent *a = event->agent;
 
-static void frame_task_started(struct json_out *w, const struct cadre_event *e);
-
-static void frame_task_progress(struct json_out *w, const struct cadre_event *e);
-
-static void frame_task_notification(struct json_out *w, const struct cadre_event *e);
-
-static void frame_subagent_stats(struct json_out *w, const struct agent_tree *t);
-
-static void frame_status(struct json_out *w, const struct cadre_event *e);
-
-static void frame_put_agent(struct json_out *w, const struct event *event);
-
-static bool frame_is_held_back(const struct cadre_event *e);
-
-static void frame_hook_started(struct json_out *w, const struct cadre_event *e);
-
-static void frame_hook_response(struct json_out *w, const struct cadre_event *e);
-
-static void frame_compact_boundary(struct json_out *w, const struct cadre_event *e);
-
-/* ---- an event as a line of stream-json, the form that the agent SDKs read ---------------------------------------- */
+	if (!a || !a->id[0]) {
+		json_kcstr(w, "parent_tool_use_id", NULL);
+		return;
+	}
+	json_kcstr(w, "parent_tool_use_id", a->tool_use_id);
+	json_kcstr(w, "agent_id", a->id);
+	json_kcstr(w, "subagent_type", a->type);
+	json_kcstr(w, "task_description", a->description);
+}
 
 static const char *key_source(const struct services *sv)
 {
@@ -63,43 +57,15 @@ static void put_skill_names(struct json_out *w, const struct agent_tree *t, enum
 			json_put_cstr(w, r->active[i]->name);
 }
 
-static void put_prompt(void *data, const char *name, const struct mcp_prompt *prompt)
+static bool put_prompt(void *data, struct mcp_lease *link, const char *name, const struct mcp_prompt *prompt)
 {
+	(void)link;
 	(void)prompt;
 	json_put_cstr(data, name);
+	return true;
 }
 
-/* Built-in commands, skills, and prompts of servers. */
-static void put_commands(struct json_out *w, const struct cadre_session *s)
-{
-	const struct agent_tree *t = &s->tree;
-
-	json_key(w, "slash_commands");
-	json_open(w, '[');
-	for (size_t i = 0; session_builtin(s, i); i++)
-		json_put_cstr(w, session_builtin(s, i)->name);
-	put_skill_names(w, t, SKILL_FOR_USER);
-	if (t->skills.registry)
-		server_prompts_each(s, put_prompt, w);
-	json_close(w);
-}
-
-static void put_servers(struct json_out *w, const struct cadre_session *s)
-{
-	const struct mcp_selection *set = s->tree.main.servers;
-
-	json_key(w, "mcp_servers");
-	json_open(w, '[');
-	for (size_t i = 0; set && i < mcp_selection_count(set); i++) {
-		json_open(w, '{');
-		json_kcstr(w, "name", mcp_lease_server(mcp_selection_at(set, i))->name);
-		json_kcstr(w, "status", mcp_state_word(mcp_lease_state(mcp_selection_at(set, i))));
-		json_close(w);
-	}
-	json_close(w);
-}
-
-/* Entries of --mcp-config that cannot be used; those of files are said when they are read. */
+/* Entries of --mcp-config that cannot be used; those of files are reported when they are read. */
 static void put_server_errors(struct json_out *w, const struct mcp_config *config)
 {
 	bool open = false;
@@ -127,9 +93,8 @@ static void frame_init(struct json_out *w, const struct cadre_event *e)
 {
 	const struct cadre_session *s = e->session;
 	const struct tool_set *tools = &s->tree.main.tools;
-
-	json_kcstr(w, "type", "system");
-	json_kcstr(w, "subtype", "init");
+	const struct mcp_selection *set = s->tree.main.servers;
+	put_system(w, "init");
 	json_kcstr(w, "cwd", s->tree.main.cwd);
 	json_key(w, "tools");
 	json_open(w, '[');
@@ -142,13 +107,28 @@ static void frame_init(struct json_out *w, const struct cadre_event *e)
 		json_put_cstr(w, tool->start == s->tree.agent_tool.start ? "Task" : tool->name);
 	}
 	json_close(w);
-	put_servers(w, s);
+	json_key(w, "mcp_servers");
+	json_open(w, '[');
+	for (size_t i = 0; set && i < mcp_selection_count(set); i++) {
+		json_open(w, '{');
+		json_kcstr(w, "name", mcp_lease_server(mcp_selection_at(set, i))->name);
+		json_kcstr(w, "status", mcp_state_word(mcp_lease_state(mcp_selection_at(set, i))));
+		json_close(w);
+	}
+	json_close(w);
 	json_kcstr(w, "model", s->tree.main.model);
 	json_kcstr(w, "permissionMode", permission_mode_name(permission_mode(&s->tree.main.permission)));
-	put_commands(w, s);
+	json_key(w, "slash_commands");
+	json_open(w, '[');
+	for (size_t i = 0; session_builtin(s, i); i++)
+		json_put_cstr(w, session_builtin(s, i)->name);
+	put_skill_names(w, &s->tree, SKILL_FOR_USER);
+	if (s->tree.skills.registry)
+		server_prompts_each(s, put_prompt, w);
+	json_close(w);
 	json_kcstr(w, "apiKeySource", key_source(s->services));
 	json_kcstr(w, "claude_code_version", CADRE_PROTOCOL_VERSION);
-	json_kcstr(w, "output_style", session_style_name(s));
+	json_kcstr(w, "output_style", s->style_name);
 	const struct catalog *r = s->tree.services->registry;
 	json_key(w, "agents");
 	json_open(w, '[');
@@ -223,8 +203,7 @@ static void frame_retry(struct json_out *w, const struct cadre_event *e)
 {
 	const struct event *ev = e->event;
 
-	json_kcstr(w, "type", "system");
-	json_kcstr(w, "subtype", "api_retry");
+	put_system(w, "api_retry");
 	json_ki64(w, "attempt", ev->attempt);
 	json_ki64(w, "max_retries", ev->most_attempts);
 	json_ki64(w, "retry_delay_ms", ev->delay_ms);
@@ -241,8 +220,7 @@ static void frame_retry(struct json_out *w, const struct cadre_event *e)
 
 static void frame_denied(struct json_out *w, const struct cadre_event *e)
 {
-	json_kcstr(w, "type", "system");
-	json_kcstr(w, "subtype", "permission_denied");
+	put_system(w, "permission_denied");
 	json_kcstr(w, "tool_name", e->event->name);
 	json_kcstr(w, "tool_use_id", e->event->id);
 	if (e->event->agent && e->event->agent->id[0])
@@ -250,79 +228,76 @@ static void frame_denied(struct json_out *w, const struct cadre_event *e)
 	json_kstr(w, "message", e->event->text);
 }
 
-static void put_one_model(struct json_out *w, const struct model_spending *spending)
-{
-	const struct model_info *m = model_find(spending->model);
-	const struct usage *u = &spending->usage;
-
-	json_key(w, spending->model);
-	json_open(w, '{');
-	json_ki64(w, "inputTokens", u->input);
-	json_ki64(w, "outputTokens", u->output);
-	json_ki64(w, "cacheReadInputTokens", u->cache_read);
-	json_ki64(w, "cacheCreationInputTokens", u->cache_write);
-	json_ki64(w, "webSearchRequests", u->web_searches);
-	json_key(w, "costUSD");
-	json_put_double(w, model_cost_usd(spending->model, u));
-	if (!model_has_price(spending->model))
-		json_kbool(w, "unknownPrice", true);
-	json_ki64(w, "contextWindow", m->context);
-	json_ki64(w, "maxOutputTokens", m->max_output);
-	json_close(w);
-}
-
 void session_put_model_usage(struct json_out *w, const struct cadre_session *s)
 {
 	const struct agent_tree *t = &s->tree;
 
 	json_open(w, '{');
-	for (size_t i = 0; i < t->spending_count; i++)
-		put_one_model(w, &t->spending[i]);
-	json_close(w);
-}
-
-static void put_denials(struct json_out *w, const struct agent_tree *t)
-{
-	json_key(w, "permission_denials");
-	json_open(w, '[');
-	for (size_t i = 0; i < t->denial_count; i++) {
+	for (size_t i = 0; i < t->spending_count; i++) {
+		const char *model = t->spending[i].model;
+		const struct model_info *m = model_find(model);
+		const struct usage *u = &t->spending[i].usage;
+		json_key(w, model);
 		json_open(w, '{');
-		json_kcstr(w, "tool_name", t->denials[i].tool);
-		json_kcstr(w, "tool_use_id", t->denials[i].id);
-		if (t->denials[i].agent[0])
-			json_kcstr(w, "agent_id", t->denials[i].agent);
-		json_kraw(w, "tool_input", buf_str(&t->denials[i].input));
+		json_ki64(w, "inputTokens", u->input);
+		json_ki64(w, "outputTokens", u->output);
+		json_ki64(w, "cacheReadInputTokens", u->cache_read);
+		json_ki64(w, "cacheCreationInputTokens", u->cache_write);
+		json_ki64(w, "webSearchRequests", u->web_searches);
+		json_key(w, "costUSD");
+		json_put_double(w, model_cost_usd(model, u));
+		if (!model_has_price(model))
+			json_kbool(w, "unknownPrice", true);
+		json_ki64(w, "contextWindow", m->context);
+		json_ki64(w, "maxOutputTokens", m->max_output);
 		json_close(w);
 	}
 	json_close(w);
 }
 
-static const char *terminal_reason(const struct query *q)
-{
-	static const char *const reasons[] = {
-		[QUERY_DONE] = "completed",
-		[QUERY_MAX_TURNS] = "max_turns",
-		[QUERY_MODEL_ERROR] = "api_error",
-		[QUERY_REFUSED] = "model_error",
-		[QUERY_EMPTY] = "model_error",
-		[QUERY_CUT_OFF] = "model_error",
-		[QUERY_CONTEXT_FULL] = "prompt_too_long",
-		[QUERY_CANCELLED] = "aborted_streaming",
-		[QUERY_HALTED] = "hook_stopped",
-		[QUERY_BLOCKED] = "hook_stopped",
-		[QUERY_REJECTED] = "turn_setup_failed",
-		[QUERY_BUDGET] = "budget_exhausted",
-		[QUERY_DISK_ERROR] = "turn_setup_failed",
-		[QUERY_UNSTRUCTURED] = "structured_output_retry_exhausted",
-	};
+static const char *const terminal_reasons[] = {
+	[QUERY_DONE] = "completed",
+	[QUERY_MAX_TURNS] = "max_turns",
+	[QUERY_MODEL_ERROR] = "api_error",
+	[QUERY_REFUSED] = "model_error",
+	[QUERY_EMPTY] = "model_error",
+	[QUERY_CUT_OFF] = "model_error",
+	[QUERY_CONTEXT_FULL] = "prompt_too_long",
+	[QUERY_CANCELLED] = "aborted_streaming",
+	[QUERY_HALTED] = "hook_stopped",
+	[QUERY_BLOCKED] = "hook_stopped",
+	[QUERY_REJECTED] = "turn_setup_failed",
+	[QUERY_BUDGET] = "budget_exhausted",
+	[QUERY_DISK_ERROR] = "turn_setup_failed",
+	[QUERY_UNSTRUCTURED] = "structured_output_retry_exhausted",
+};
 
-	return reasons[q->end];
+static void frame_subagent_stats(struct json_out *w, const struct agent_tree *t)
+{
+	unsigned counts[END_STATE_COUNT] = { 0 };
+	unsigned tool_uses = 0;
+
+	if (!t->record_count)
+		return;
+	for (const struct agent_record *record = t->records; record; record = record->next) {
+		counts[record->state]++;
+		tool_uses += record->tool_uses;
+	}
+	json_key(w, "subagent_stats");
+	json_open(w, '{');
+	json_ki64(w, "total", t->record_count);
+	for (size_t i = 0; i < COUNT_OF(counts); i++)
+		if (counts[i])
+			json_ki64(w, end_words((enum end_state)i)->state, counts[i]);
+	json_ki64(w, "tool_uses", tool_uses);
+	json_close(w);
 }
 
 static void frame_turn(struct json_out *w, const struct cadre_event *e)
 {
 	const struct cadre_session *s = e->session;
-	const struct query *q = &s->tree.main.query;
+	const struct agent_tree *t = &s->tree;
+	const struct query *q = &t->main.query;
 	bool has_result = !strcmp(turn_subtype(s), "success");
 
 	json_kcstr(w, "type", "result");
@@ -344,14 +319,25 @@ static void frame_turn(struct json_out *w, const struct cadre_event *e)
 	if (has_result && schema_output(s).n)
 		json_kraw(w, "structured_output", schema_output(s));
 	json_kcstr(w, "stop_reason", q->stop_reason[0] ? q->stop_reason : NULL);
-	json_kcstr(w, "terminal_reason", terminal_reason(q));
+	json_kcstr(w, "terminal_reason", terminal_reasons[q->end]);
 	json_key(w, "total_cost_usd");
 	json_put_double(w, agent_tree_cost(&s->tree));
 	json_key(w, "usage");
 	usage_write(w, &q->usage);
 	json_key(w, "modelUsage");
 	session_put_model_usage(w, s);
-	put_denials(w, &s->tree);
+	json_key(w, "permission_denials");
+	json_open(w, '[');
+	for (size_t i = 0; i < t->denial_count; i++) {
+		json_open(w, '{');
+		json_kcstr(w, "tool_name", t->denials[i].tool);
+		json_kcstr(w, "tool_use_id", t->denials[i].id);
+		if (t->denials[i].agent[0])
+			json_kcstr(w, "agent_id", t->denials[i].agent);
+		json_kraw(w, "tool_input", buf_str(&t->denials[i].input));
+		json_close(w);
+	}
+	json_close(w);
 	json_ki64(w, "result_index", s->results - 1);
 	if (s->queued)
 		json_ki64(w, "queued_turn_count", *s->queued);
@@ -364,83 +350,16 @@ static void frame_turn(struct json_out *w, const struct cadre_event *e)
 
 static void frame_informational(struct json_out *w, const struct cadre_event *e)
 {
-	json_kcstr(w, "type", "system");
-	json_kcstr(w, "subtype", "informational");
+	put_system(w, "informational");
 	json_kcstr(w, "level", "warning");
 	json_kstr(w, "content", e->event->text);
 }
 
-void frame_write(struct cadre_event *e)
-{
-	static void (*const writers[])(struct json_out *, const struct cadre_event *) = {
-		[EVENT_SESSION_STARTED] = frame_init,
-		[EVENT_PERMISSION_DENIED] = frame_denied,
-		[EVENT_RETRY] = frame_retry,
-		[EVENT_ERROR] = frame_informational,
-		[EVENT_TURN_ENDED] = frame_turn,
-		[EVENT_AGENT_STARTED] = frame_task_started,
-		[EVENT_AGENT_PROGRESS] = frame_task_progress,
-		[EVENT_AGENT_ENDED] = frame_task_updated,
-		[EVENT_TASKS_CHANGED] = frame_tasks_changed,
-		[EVENT_HOOK_STARTED] = frame_hook_started,
-		[EVENT_HOOK_ENDED] = frame_hook_response,
-		[EVENT_COMPACTING] = frame_status,
-		[EVENT_COMPACTED] = frame_compact_boundary,
-	};
-	enum event_kind kind = e->event->kind;
-	void (*writer)(struct json_out *, const struct cadre_event *) = kind < COUNT_OF(writers) ? writers[kind] : NULL;
-
-	if (kind == EVENT_NOTIFICATION && e->event->task)
-		writer = frame_task_notification;
-	if (kind == EVENT_MESSAGE)
-		writer = e->event->from_model ? frame_answer : frame_result_message;
-	if (frame_is_held_back(e) || (e->event->compact && cadre_event_agent(e)[0]))
-		writer = NULL;
-	if (kind == EVENT_DELTA && e->event->raw.n)
-		writer = frame_delta;
-	if (!writer)
-		return;
-	struct json_out w = json_out(&e->frame);
-	json_open(&w, '{');
-	writer(&w, e);
-	json_kcstr(&w, "session_id", e->session->id);
-	json_kcstr(&w, "uuid", e->uuid);
-	json_close(&w);
-}
-
 /* ---- frames about children --------------------------------------------------------------------------------------- */
-
-/* parent_tool_use_id, and for a child also its identity. */
-static void frame_put_agent(struct json_out *w, const struct event *event)
-{
-	const struct event_agent *a = event->agent;
-
-	if (!a || !a->id[0]) {
-		json_kcstr(w, "parent_tool_use_id", NULL);
-		return;
-	}
-	json_kcstr(w, "parent_tool_use_id", a->tool_use_id);
-	json_kcstr(w, "agent_id", a->id);
-	json_kcstr(w, "subagent_type", a->type);
-	json_kcstr(w, "task_description", a->description);
-}
-
-/* A child's texts and thoughts are its own unless the host asked for them. */
-static bool frame_is_held_back(const struct cadre_event *e)
-{
-	const struct event *ev = e->event;
-
-	if (!ev->agent || !ev->agent->id[0] || e->session->tree.switches.forward_text)
-		return false;
-	if (ev->kind == EVENT_DELTA)
-		return true;
-	return ev->kind == EVENT_MESSAGE && ev->from_model && ev->block->kind != SEGMENT_TOOL_USE;
-}
 
 static void task_frame_begin(struct json_out *w, const char *subtype, const struct event *event)
 {
-	json_kcstr(w, "type", "system");
-	json_kcstr(w, "subtype", subtype);
+	put_system(w, subtype);
 	json_kcstr(w, "task_id", event->agent->id);
 	json_kcstr(w, "run_id", event->task->run_id);
 	json_kcstr(w, "tool_use_id", event->agent->tool_use_id);
@@ -527,8 +446,7 @@ static void frame_task_notification(struct json_out *w, const struct cadre_event
 
 static void frame_tasks_changed(struct json_out *w, const struct cadre_event *e)
 {
-	json_kcstr(w, "type", "system");
-	json_kcstr(w, "subtype", "background_tasks_changed");
+	put_system(w, "background_tasks_changed");
 	json_key(w, "tasks");
 	json_open(w, '[');
 	for (const struct agent *s = e->session->tree.alive; s; s = s->next) {
@@ -543,33 +461,11 @@ static void frame_tasks_changed(struct json_out *w, const struct cadre_event *e)
 	json_close(w);
 }
 
-static void frame_subagent_stats(struct json_out *w, const struct agent_tree *t)
-{
-	unsigned counts[END_STATE_COUNT] = { 0 };
-	unsigned tool_uses = 0;
-
-	if (!t->record_count)
-		return;
-	for (const struct agent_record *record = t->records; record; record = record->next) {
-		counts[record->state]++;
-		tool_uses += record->tool_uses;
-	}
-	json_key(w, "subagent_stats");
-	json_open(w, '{');
-	json_ki64(w, "total", t->record_count);
-	for (size_t i = 0; i < COUNT_OF(counts); i++)
-		if (counts[i])
-			json_ki64(w, end_words((enum end_state)i)->state, counts[i]);
-	json_ki64(w, "tool_uses", tool_uses);
-	json_close(w);
-}
-
 /* ---- frames about hooks ------------------------------------------------------------------------------------------ */
 
 static void frame_hook_begin(struct json_out *w, const char *subtype, const struct event *e)
 {
-	json_kcstr(w, "type", "system");
-	json_kcstr(w, "subtype", subtype);
+	put_system(w, subtype);
 	json_kcstr(w, "hook_id", e->id);
 	json_kstr(w, "hook_name", e->text);
 	json_kcstr(w, "hook_event", e->hook->event);
@@ -597,14 +493,11 @@ static void frame_hook_response(struct json_out *w, const struct cadre_event *e)
 
 /* ---- frames about compaction ------------------------------------------------------------------------------------- */
 
-/* Compactions of children are not shown. */
-
 static void frame_status(struct json_out *w, const struct cadre_event *e)
 {
 	const char *result = e->event->compact->result;
 
-	json_kcstr(w, "type", "system");
-	json_kcstr(w, "subtype", "status");
+	put_system(w, "status");
 	json_kcstr(w, "status", result ? NULL : "compacting");
 	if (result)
 		json_kcstr(w, "compact_result", result);
@@ -616,8 +509,7 @@ static void frame_compact_boundary(struct json_out *w, const struct cadre_event 
 {
 	const struct event_compact *c = e->event->compact;
 
-	json_kcstr(w, "type", "system");
-	json_kcstr(w, "subtype", "compact_boundary");
+	put_system(w, "compact_boundary");
 	json_key(w, "compact_metadata");
 	json_open(w, '{');
 	json_kcstr(w, "trigger", c->trigger);
@@ -625,4 +517,57 @@ static void frame_compact_boundary(struct json_out *w, const struct cadre_event 
 	json_ki64(w, "post_tokens", c->tokens_after);
 	json_ki64(w, "duration_ms", (int64_t)c->duration_ms);
 	json_close(w);
+}
+
+/* ---- the writer of an event ------------------------------------------------------------------------------------- */
+
+/* A child's texts and thoughts are its own unless the host asked for them. */
+static bool frame_is_held_back(const struct cadre_event *e)
+{
+	const struct event *ev = e->event;
+
+	if (!ev->agent || !ev->agent->id[0] || e->session->tree.switches.forward_text)
+		return false;
+	if (ev->kind == EVENT_DELTA)
+		return true;
+	return ev->kind == EVENT_MESSAGE && ev->from_model && ev->block->kind != SEGMENT_TOOL_USE;
+}
+
+void frame_write(struct cadre_event *e)
+{
+	static frame_fn *const writers[] = {
+		[EVENT_SESSION_STARTED] = frame_init,
+		[EVENT_PERMISSION_DENIED] = frame_denied,
+		[EVENT_RETRY] = frame_retry,
+		[EVENT_ERROR] = frame_informational,
+		[EVENT_TURN_ENDED] = frame_turn,
+		[EVENT_AGENT_STARTED] = frame_task_started,
+		[EVENT_AGENT_PROGRESS] = frame_task_progress,
+		[EVENT_AGENT_ENDED] = frame_task_updated,
+		[EVENT_TASKS_CHANGED] = frame_tasks_changed,
+		[EVENT_HOOK_STARTED] = frame_hook_started,
+		[EVENT_HOOK_ENDED] = frame_hook_response,
+		[EVENT_COMPACTING] = frame_status,
+		[EVENT_COMPACTED] = frame_compact_boundary,
+	};
+	enum event_kind kind = e->event->kind;
+	frame_fn *writer = kind < COUNT_OF(writers) ? writers[kind] : NULL;
+
+	if (kind == EVENT_NOTIFICATION && e->event->task)
+		writer = frame_task_notification;
+	if (kind == EVENT_MESSAGE)
+		writer = e->event->from_model ? frame_answer : frame_result_message;
+	if (frame_is_held_back(e) || /* compactions of children are not shown */
+	    (e->event->compact && cadre_event_agent(e)[0]))
+		writer = NULL;
+	if (kind == EVENT_DELTA && e->event->raw.n)
+		writer = frame_delta;
+	if (!writer)
+		return;
+	struct json_out w = json_out(&e->frame);
+	json_open(&w, '{');
+	writer(&w, e);
+	json_kcstr(&w, "session_id", e->session->id);
+	json_kcstr(&w, "uuid", e->uuid);
+	json_close(&w);
 }

@@ -6,14 +6,12 @@
 #include "core/model/catalog.h"
 #include "product/stream/wire_int.h"
 
-/* ---- what it says ------------------------------------------------------------------------------------------------ */
-
-static int set(const struct wire_request *r, const char *option, const char *value, struct err *err)
+static int set_option(const struct wire_request *r, const char *option, const char *value, struct err *err)
 {
 	return options_set(&r->wire->services->options, option, value, err);
 }
 
-/* A list of texts, one paragraph each; an empty one is an empty prompt, none at all the usual one. */
+/* A text, or a list of paragraphs; an empty list is an empty prompt, a missing one the usual prompt. */
 static int set_system_prompt(const struct wire_request *r, struct err *err)
 {
 	const struct json *prompt = json_get(r->body, "systemPrompt");
@@ -28,7 +26,7 @@ static int set_system_prompt(const struct wire_request *r, struct err *err)
 		buf_addf(&text, "%s" STR_FMT, text.n ? "\n\n" : "", STR_ARG(json_str(v, r->arena)));
 	if (!json_is(prompt, JSON_STRING) && !json_is(prompt, JSON_ARRAY))
 		return 0;
-	return set(r, "system-prompt", text.n ? text.p : "", err);
+	return set_option(r, "system-prompt", text.n ? text.p : "", err);
 }
 
 /* A member of the request that becomes an option; objects keep their JSON. */
@@ -44,48 +42,52 @@ static const struct {
 	{ "jsonSchema", "json-schema", JSON_OBJECT },
 };
 
-static int take_members(const struct wire_request *r, struct err *err)
+static int open_session(const struct wire_request *r, struct err *err)
 {
+	const struct json *plugins = json_get(r->body, "plugins");
+	const struct json *managed = json_get(r->body, "managedSettings");
+	const struct json *names = json_get(r->body, "sdkMcpServers");
+	const struct json *manifests = json_get(r->body, "sdkMcpServerManifests");
+	struct str title = json_str(json_get(r->body, "title"), r->arena);
+
+	for (const struct json *v = json_first(names); v; v = json_next(names, v)) {
+		struct str name = json_str(v, r->arena);
+		if (name.n)
+			wire_add_server(r->wire, name, json_get_str(manifests, name));
+	}
+	if (set_system_prompt(r, err) < 0)
+		return -(int)err->kind;
 	for (size_t i = 0; i < COUNT_OF(members); i++) {
 		const struct json *v = json_get(r->body, members[i].member);
 		if (!json_is(v, members[i].type))
 			continue;
 		const char *text =
 			members[i].type == JSON_STRING ? json_cstr(v, r->arena) : arena_str(r->arena, json_raw(v)).p;
-		if (set(r, members[i].option, text, err) < 0)
+		if (set_option(r, members[i].option, text, err) < 0)
 			return -(int)err->kind;
 	}
-	return 0;
-}
-
-/* {"type": "local", "path": DIR, "skipMcpDiscovery": BOOL}, besides those of the command line. */
-static int take_plugins(const struct wire_request *r, struct err *err)
-{
-	const struct json *list = json_get(r->body, "plugins");
-
-	for (const struct json *v = json_is(list, JSON_ARRAY) ? json_first(list) : NULL; v; v = json_next(list, v)) {
+	/* {"type": "local", "path": DIR, "skipMcpDiscovery": BOOL}, besides those of the command line */
+	for (const struct json *v = json_is(plugins, JSON_ARRAY) ? json_first(plugins) : NULL; v;
+	     v = json_next(plugins, v)) {
 		const char *path = json_cstr(json_get(v, "path"), r->arena);
 		bool no_mcp = json_bool(json_get(v, "skipMcpDiscovery"));
 		if (!json_str_is(json_get(v, "type"), "local") || !path)
 			return err_set(err, ERR_USAGE, "plugins: expected {\"type\": \"local\", \"path\": ...}");
-		if (set(r, no_mcp ? "plugin-dir-no-mcp" : "plugin-dir", path, err) < 0)
+		if (set_option(r, no_mcp ? "plugin-dir-no-mcp" : "plugin-dir", path, err) < 0)
 			return -(int)err->kind;
 	}
-	return 0;
+	if (r->wire->services->options.managed_in_initialize) {
+		if (!json_is(managed, JSON_OBJECT))
+			return err_set(err, ERR_USAGE,
+				       "--managed-settings-in-initialize: initialize has no managedSettings");
+		if (set_option(r, "managed-settings", arena_str(r->arena, json_raw(managed)).p, err) < 0)
+			return -(int)err->kind;
+	}
+	r->wire->awaits = false;
+	if (title.n && !r->wire->title)
+		r->wire->title = xstrndup(title.p, title.n);
+	return wire_open_session(r->wire, err);
 }
-
-static int take_managed(const struct wire_request *r, struct err *err)
-{
-	const struct json *managed = json_get(r->body, "managedSettings");
-
-	if (!r->wire->services->options.managed_in_initialize)
-		return 0;
-	if (!json_is(managed, JSON_OBJECT))
-		return err_set(err, ERR_USAGE, "--managed-settings-in-initialize: initialize has no managedSettings");
-	return set(r, "managed-settings", arena_str(r->arena, json_raw(managed)).p, err);
-}
-
-/* ---- what it is told --------------------------------------------------------------------------------------------- */
 
 void wire_put_agents(struct json_out *out, const struct agent_tree *t)
 {
@@ -135,105 +137,50 @@ void wire_put_models(struct json_out *out, const struct options *o)
 	json_close(out);
 }
 
-/* Hooks of a client that says `initialize` again take the place of those that it had. */
-static int renew_hooks(const struct wire_request *r, struct err *err)
+/* Repeated by a client that lost its state: the session is unchanged but for the hooks, and pending requests are sent again. */
+int wire_initialize(struct wire_request *r, struct err *err)
 {
-	const struct json *hooks = json_get(r->body, "hooks");
-	struct services *sv = r->wire->services;
+	struct cadre_wire *w = r->wire;
+	struct services *sv = w->services;
+	const struct options *o = &sv->options;
+	const struct json *hooks = json_get(r->body, "hooks"), *plugins = json_get(r->body, "plugins");
+	bool all_loaded = true;
 	struct policy *changed;
 
-	if (!json_is(hooks, JSON_OBJECT))
-		return 0;
-	if (set(r, "hooks", arena_str(r->arena, json_raw(hooks)).p, err) < 0 || policy_renew(sv, &changed, err) < 0)
-		return -(int)err->kind;
-	app_use_policy(sv, changed);
-	return 0;
-}
-
-/* Every one that the request lists is loaded. */
-static bool has_plugins(const struct wire_request *r)
-{
-	const struct json *list = json_get(r->body, "plugins");
-	const struct options *o = &r->wire->services->options;
-
-	for (const struct json *v = json_first(list); v; v = json_next(list, v)) {
+	if (w->session && json_is(hooks, JSON_OBJECT)) {
+		if (set_option(r, "hooks", arena_str(r->arena, json_raw(hooks)).p, err) < 0 ||
+		    policy_renew(sv, &changed, err) < 0)
+			return -(int)err->kind;
+		app_use_policy(sv, changed);
+	} else if (!w->session && open_session(r, err) < 0) {
+		/* Without a session there is no answer: the result and the exit code have the reason, and SDKs raise it. */
+		wire_fail_start(w, err->text);
+		return WIRE_ANSWERED;
+	}
+	const struct cadre_session *s = w->session;
+	w->session->host_elicits = true;
+	json_key(&r->out, "commands");
+	session_put_commands(&r->out, s);
+	wire_put_agents(&r->out, &s->tree);
+	session_put_styles(&r->out, s);
+	wire_put_models(&r->out, o);
+	json_kraw(&r->out, "account", STR("{}"));
+	json_ki64(&r->out, "pid", getpid());
+	json_kcstr(&r->out, "claude_code_version", CADRE_PROTOCOL_VERSION);
+	if (json_is(hooks, JSON_OBJECT))
+		json_kbool(&r->out, "hooks_applied", true);
+	json_kbool(&r->out, "hook_on_failure_supported", true);
+	if (json_get(r->body, "managedSettings"))
+		json_kbool(&r->out, "managed_settings_applied", o->managed_in_initialize);
+	for (const struct json *v = json_first(plugins); v; v = json_next(plugins, v)) {
 		size_t i = 0;
 		while (i < o->plugin_dir_count && !json_str_is(json_get(v, "path"), o->plugin_dirs[i].path))
 			i++;
-		if (i == o->plugin_dir_count)
-			return false;
+		all_loaded = all_loaded && i < o->plugin_dir_count;
 	}
-	return true;
-}
-
-static void write_answer(struct buf *payload, const struct wire_request *r)
-{
-	struct cadre_wire *w = r->wire;
-	struct json_out out = json_out(payload);
-	const struct cadre_session *s = w->session;
-
-	json_open(&out, '{');
-	json_key(&out, "commands");
-	session_put_commands(&out, s);
-	wire_put_agents(&out, &s->tree);
-	session_put_styles(&out, s);
-	wire_put_models(&out, &w->services->options);
-	json_key(&out, "account");
-	json_open(&out, '{');
-	json_close(&out);
-	json_ki64(&out, "pid", getpid());
-	json_kcstr(&out, "claude_code_version", CADRE_PROTOCOL_VERSION);
-	if (json_is(json_get(r->body, "hooks"), JSON_OBJECT))
-		json_kbool(&out, "hooks_applied", true);
-	json_kbool(&out, "hook_on_failure_supported", true);
-	if (json_get(r->body, "managedSettings"))
-		json_kbool(&out, "managed_settings_applied", w->services->options.managed_in_initialize);
-	if (json_get(r->body, "plugins"))
-		json_kbool(&out, "plugins_applied", has_plugins(r));
-	json_kcstr(&out, "current_permission_mode", permission_mode_name(permission_mode(&s->tree.main.permission)));
-	json_close(&out);
-}
-
-static int open_as_said(const struct wire_request *r, struct err *err)
-{
-	struct str title = json_str(json_get(r->body, "title"), r->arena);
-
-	if (set_system_prompt(r, err) < 0 || take_members(r, err) < 0 || take_plugins(r, err) < 0 ||
-	    take_managed(r, err) < 0)
-		return -(int)err->kind;
-	r->wire->awaits = false;
-	if (title.n && !r->wire->title)
-		r->wire->title = xstrndup(title.p, title.n);
-	return wire_open_session(r->wire, err);
-}
-
-/* Repeated by a client that lost its state: the session is unchanged, and pending requests are sent again. */
-void wire_initialize(const struct wire_request *r)
-{
-	struct cadre_wire *w = r->wire;
-	AUTO_BUF struct buf payload = { 0 };
-	struct err err = { 0 };
-
-	bool again = w->session != NULL;
-	if (!again) {
-		const struct json *names = json_get(r->body, "sdkMcpServers");
-		const struct json *manifests = json_get(r->body, "sdkMcpServerManifests");
-		for (const struct json *v = json_first(names); v; v = json_next(names, v)) {
-			struct str name = json_str(v, r->arena);
-			if (name.n)
-				wire_add_server(r->wire, name, json_get_str(manifests, name));
-		}
-	}
-	/* A request that opens no session has no answer: the result and the exit code say why, and SDKs raise that. */
-	if (!again && open_as_said(r, &err) < 0) {
-		wire_fail_start(w, err.text);
-		return;
-	}
-	if (again && renew_hooks(r, &err) < 0) {
-		wire_reply_error(w, r->id, NULL, "%s", err.text);
-		return;
-	}
-	w->session->host_elicits = true;
-	write_answer(&payload, r);
-	wire_reply_pending(w, r->id, buf_str(&payload));
+	if (plugins)
+		json_kbool(&r->out, "plugins_applied", all_loaded);
+	json_kcstr(&r->out, "current_permission_mode", permission_mode_name(permission_mode(&s->tree.main.permission)));
+	wire_reply_pending(r);
+	return WIRE_ANSWERED;
 }

@@ -81,7 +81,7 @@ void wire_list_messages(struct json_out *out, const struct cadre_wire *w)
 /* ---- a turn for each --------------------------------------------------------------------------------------------- */
 
 /* Replays the accepted message of the client. */
-static void replay(struct cadre_wire *w, const struct json *message, const struct wire_message *m)
+static void replay_message(struct cadre_wire *w, const struct json *message, const struct wire_message *m)
 {
 	AUTO_BUF struct buf line = { 0 };
 	struct json_out out = json_out(&line);
@@ -113,7 +113,7 @@ void wire_take_message(struct cadre_wire *w, const struct json *message)
 		id_uuid(m->uuid);
 	if (!json_get(json_get(message, "message"), "content")) {
 		message_free(m);
-		wire_complain(w, "a user message without content is left out");
+		wire_warn(w, "a user message without content is left out");
 		return;
 	}
 	const struct json *origin = json_get(message, "origin");
@@ -125,7 +125,7 @@ void wire_take_message(struct cadre_wire *w, const struct json *message)
 		return;
 	}
 	if (w->replay)
-		replay(w, message, m);
+		replay_message(w, message, m);
 	struct wire_message **at = &w->queue;
 	while (*at && (*at)->priority <= m->priority)
 		at = &(*at)->next;
@@ -137,18 +137,14 @@ void wire_take_message(struct cadre_wire *w, const struct json *message)
 	loop_kick(w->services->loop, &w->kick);
 }
 
-/* The result of a turn that was none. why NULL: nothing went wrong. */
+/* The result of a message that did not start a turn. why NULL: success. */
 static void send_result(struct cadre_wire *w, const char *why)
 {
 	AUTO_BUF struct buf line = { 0 };
-	struct json_out out = json_out(&line);
-	char uuid[UUID_LEN + 1], id[UUID_LEN + 1];
+	struct json_out out = wire_frame_begin(&line, "result", why ? "error_during_execution" : "success");
+	char id[UUID_LEN + 1];
 
-	id_uuid(uuid);
 	id_uuid(id);
-	json_open(&out, '{');
-	json_kcstr(&out, "type", "result");
-	json_kcstr(&out, "subtype", why ? "error_during_execution" : "success");
 	json_kbool(&out, "is_error", why != NULL);
 	json_ki64(&out, "duration_ms", 0);
 	json_ki64(&out, "duration_api_ms", 0);
@@ -171,11 +167,8 @@ static void send_result(struct cadre_wire *w, const char *why)
 	json_kraw(&out, "permission_denials", STR("[]"));
 	if (w->origin.n)
 		json_kraw(&out, "origin", buf_str(&w->origin));
-	json_kcstr(&out, "session_id", w->session ? w->session->id : id);
-	json_kcstr(&out, "uuid", uuid);
-	json_close(&out);
 	w->failed = why != NULL;
-	wire_send(w, &line);
+	wire_frame_end(w, &out, w->session ? w->session->id : id);
 }
 
 void wire_fail_start(struct cadre_wire *w, const char *why)
@@ -188,25 +181,17 @@ void wire_fail_start(struct cadre_wire *w, const char *why)
 static int reset_conversation(struct cadre_wire *w, struct err *err)
 {
 	AUTO_BUF struct buf line = { 0 };
-	struct json_out out = json_out(&line);
 	struct options *o = &w->services->options;
 	struct cadre_session *old = TAKE(w->session);
-	char uuid[UUID_LEN + 1];
-
 	o->resume = o->session_id = o->resume_at = o->resume_drops = NULL;
 	o->continue_newest = o->fork_session = false;
 	if (wire_open_session(w, err) < 0) {
 		w->session = old;
 		return -(int)err->kind;
 	}
-	id_uuid(uuid);
-	json_open(&out, '{');
-	json_kcstr(&out, "type", "conversation_reset");
+	struct json_out out = wire_frame_begin(&line, "conversation_reset", NULL);
 	json_kcstr(&out, "new_conversation_id", w->session->id);
-	json_kcstr(&out, "session_id", old->id);
-	json_kcstr(&out, "uuid", uuid);
-	json_close(&out);
-	wire_send(w, &line);
+	wire_frame_end(w, &out, old->id);
 	memcpy(w->cleared_id, old->id, sizeof w->cleared_id);
 	w->session->start_source = old->end_reason = "clear";
 	old->on_event = NULL;
@@ -215,20 +200,6 @@ static int reset_conversation(struct cadre_wire *w, struct err *err)
 	w->session->host_elicits = old->host_elicits;
 	cadre_close(old);
 	return 0;
-}
-
-/* Those that are no turn: nothing was said, or it is a command of the client's own. False: it is one. */
-static bool answer_at_once(struct cadre_wire *w, const struct wire_message *m)
-{
-	struct str text = str_trim(buf_str(&m->text));
-	struct err err = { 0 };
-
-	if (!str_is(text, "/clear") && (text.n || m->block_count))
-		return false;
-	int status = text.n ? reset_conversation(w, &err) : 0;
-	send_result(w, status < 0 ? err.text : NULL);
-	loop_kick(w->services->loop, &w->kick);
-	return true;
 }
 
 void wire_start_next(struct cadre_wire *w)
@@ -245,13 +216,14 @@ void wire_start_next(struct cadre_wire *w)
 	buf_release(&w->origin);
 	w->origin = m->origin;
 	m->origin = (struct buf){ 0 };
-	if (!answer_at_once(w, m)) {
-		w->working = true;
-		if (session_prompt(w->session, &p, &err) < 0) {
-			w->working = false;
-			send_result(w, err.text);
-			loop_kick(w->services->loop, &w->kick);
-		}
+	struct str text = str_trim(p.text);
+	bool clears = str_is(text, "/clear"), is_turn = !clears && (text.n || m->block_count);
+	w->working = is_turn;
+	int status = is_turn ? session_prompt(w->session, &p, &err) : clears ? reset_conversation(w, &err) : 0;
+	if (!is_turn || status < 0) {
+		w->working = false;
+		send_result(w, status < 0 ? err.text : NULL);
+		loop_kick(w->services->loop, &w->kick);
 	}
 	message_free(m);
 }

@@ -5,10 +5,7 @@
 
 static void wire_list_asks(struct json_out *out, const struct cadre_wire *w, enum wire_ask_kind kind);
 
-/* ---- what the client asks for ------------------------------------------------------------------------------------ */
-
-/* Subtypes outside the table are refused. */
-
+/* ---- requests of the client; subtypes outside the table are refused ---------------------------------------------- */
 static const struct {
 	const char *subtype;
 	wire_request_fn *take;
@@ -73,20 +70,21 @@ void wire_reply(struct cadre_wire *w, struct str id, struct str payload)
 	wire_send(w, &line);
 }
 
-void wire_reply_pending(struct cadre_wire *w, struct str id, struct str payload)
+void wire_reply_pending(struct wire_request *r)
 {
 	AUTO_BUF struct buf line = { 0 };
 	struct json_out out = json_out(&line);
 
-	put_head(&out, "success", id);
-	json_kraw(&out, "response", payload);
+	json_close(&r->out);
+	put_head(&out, "success", r->id);
+	json_kraw(&out, "response", buf_str(&r->payload));
 	json_key(&out, "pending_permission_requests");
-	wire_list_asks(&out, w, WIRE_ASK_PERMISSION);
+	wire_list_asks(&out, r->wire, WIRE_ASK_PERMISSION);
 	json_key(&out, "pending_elicitation_requests");
-	wire_list_asks(&out, w, WIRE_ASK_ELICITATION);
+	wire_list_asks(&out, r->wire, WIRE_ASK_ELICITATION);
 	json_close(&out);
 	json_close(&out);
-	wire_send(w, &line);
+	wire_send(r->wire, &line);
 }
 
 void wire_reply_error(struct cadre_wire *w, struct str id, const char *code, const char *fmt, ...)
@@ -116,31 +114,42 @@ void wire_take_request(struct cadre_wire *w, const struct json *message)
 	struct wire_request r = {
 		.wire = w, .id = json_str(json_get(message, "request_id"), &a), .body = body, .arena = &a
 	};
+	struct err err = { 0 };
+	size_t i = 0;
+	int status = 0;
 
-	for (size_t i = 0; i < COUNT_OF(subtypes); i++) {
-		if (!json_str_is(subtype, subtypes[i].subtype))
-			continue;
-		struct err err = { 0 };
-		if (subtypes[i].needs_session && wire_open_session(r.wire, &err) < 0)
-			wire_reply_error(r.wire, r.id, NULL, "%s", err.text);
-		else
-			subtypes[i].take(&r);
+	while (i < COUNT_OF(subtypes) && !json_str_is(subtype, subtypes[i].subtype))
+		i++;
+	if (i == COUNT_OF(subtypes)) {
+		struct str name = json_str(subtype, &a);
+		wire_reply_error(w, r.id, "unsupported_request", "Unsupported control request subtype: %.100s",
+				 arena_str(&a, name).p);
 		return;
 	}
-	struct str name = json_str(subtype, &a);
-	wire_reply_error(w, r.id, "unsupported_request", "Unsupported control request subtype: %.100s",
-			 arena_str(&a, name).p);
+	r.out = json_out(&r.payload);
+	json_open(&r.out, '{');
+	if (subtypes[i].needs_session)
+		status = wire_open_session(w, &err);
+	if (status == 0)
+		status = subtypes[i].take(&r, &err);
+	if (status < 0) {
+		wire_reply_error(w, r.id, r.error_code, "%s", err.text);
+	} else if (status == 0) {
+		json_close(&r.out);
+		wire_reply(w, r.id, buf_str(&r.payload));
+	}
+	buf_release(&r.payload);
 }
 
 /* ---- requests of the client that are answered later -------------------------------------------------------------- */
 
-struct wire_later {
-	struct wire_later *next, **prev;
+struct wire_deferred {
+	struct wire_deferred *next, **prev;
 	struct cadre_wire *wire; /* NULL: withdrawn */
 	char *id;
 };
 
-static void let_go(struct wire_later *l)
+static void deferred_unlink(struct wire_deferred *l)
 {
 	if (!l->wire)
 		return;
@@ -150,58 +159,57 @@ static void let_go(struct wire_later *l)
 		l->next->prev = l->prev;
 }
 
-static void later_free(struct wire_later *l)
+struct wire_deferred *wire_deferred(const struct wire_request *r)
 {
-	let_go(l);
+	struct cadre_wire *w = r->wire;
+	struct wire_deferred *l = xcalloc(1, sizeof *l);
+
+	*l = (struct wire_deferred){
+		.next = w->deferred, .prev = &w->deferred, .wire = w, .id = xstrndup(r->id.p, r->id.n)
+	};
+	if (w->deferred)
+		w->deferred->prev = &l->next;
+	w->deferred = l;
+	return l;
+}
+
+void wire_deferred_reply(struct wire_deferred *l, struct str payload)
+{
+	if (l->wire)
+		wire_reply(l->wire, str_from(l->id), payload);
+	deferred_unlink(l);
 	free(l->id);
 	free(l);
 }
 
-struct wire_later *wire_later(const struct wire_request *r)
-{
-	struct cadre_wire *w = r->wire;
-	struct wire_later *l = xcalloc(1, sizeof *l);
-
-	*l = (struct wire_later){ .next = w->laters, .prev = &w->laters, .wire = w, .id = xstrndup(r->id.p, r->id.n) };
-	if (w->laters)
-		w->laters->prev = &l->next;
-	w->laters = l;
-	return l;
-}
-
-void wire_later_reply(struct wire_later *l, struct str payload)
-{
-	if (l->wire)
-		wire_reply(l->wire, str_from(l->id), payload);
-	later_free(l);
-}
-
-void wire_later_fail(struct wire_later *l, const char *why)
+void wire_deferred_fail(struct wire_deferred *l, const char *why)
 {
 	if (l->wire)
 		wire_reply_error(l->wire, str_from(l->id), NULL, "%s", why);
-	later_free(l);
+	deferred_unlink(l);
+	free(l->id);
+	free(l);
 }
 
 void wire_withdraw(struct cadre_wire *w, const struct json *message)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct str id = json_str(json_get(message, "request_id"), &a);
-	struct wire_later *l = w->laters;
+	struct wire_deferred *l = w->deferred;
 
 	while (l && !str_is(id, l->id))
 		l = l->next;
 	if (l)
-		let_go(l);
+		deferred_unlink(l);
 }
 
-void wire_laters_end(struct cadre_wire *w)
+void wire_deferred_end(struct cadre_wire *w)
 {
-	while (w->laters)
-		let_go(w->laters);
+	while (w->deferred)
+		deferred_unlink(w->deferred);
 }
 
-/* ---- what we ask the client for ---------------------------------------------------------------------------------- */
+/* ---- requests to the client -------------------------------------------------------------------------------------- */
 
 struct wire_ask {
 	struct cadre_wire *wire;
@@ -213,15 +221,14 @@ struct wire_ask {
 	void *data;
 };
 
-static void unlink_ask(struct wire_ask *ask)
+/* Without done it is withdrawn. */
+static void ask_finish(struct wire_ask *ask, wire_answer_fn *done, const struct json *payload, struct str why)
 {
 	*ask->prev = ask->next;
 	if (ask->next)
 		ask->next->prev = ask->prev;
-}
-
-static void ask_free(struct wire_ask *ask)
-{
+	if (done)
+		done(ask->data, payload, why);
 	buf_release(&ask->line);
 	free(ask);
 }
@@ -273,8 +280,7 @@ void wire_ask_take_back(struct wire_ask *ask)
 	json_kcstr(&out, "request_id", ask->id);
 	json_close(&out);
 	wire_send(ask->wire, &line);
-	unlink_ask(ask);
-	ask_free(ask);
+	ask_finish(ask, NULL, NULL, STR(""));
 }
 
 void wire_asks_sweep(struct cadre_wire *w, enum wire_ask_kind kind, bool (*is_over)(const void *data),
@@ -290,13 +296,6 @@ void wire_asks_sweep(struct cadre_wire *w, enum wire_ask_kind kind, bool (*is_ov
 	}
 }
 
-static void finish_ask(struct wire_ask *ask, const struct json *payload, struct str why)
-{
-	unlink_ask(ask);
-	ask->done(ask->data, payload, why);
-	ask_free(ask);
-}
-
 void wire_take_answer(struct cadre_wire *w, const struct json *message)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -309,15 +308,15 @@ void wire_take_answer(struct cadre_wire *w, const struct json *message)
 	if (!ask)
 		return; /* answered already, taken back, or never asked */
 	if (json_str_is(json_get(response, "subtype"), "success")) {
-		finish_ask(ask, json_get(response, "response"), STR(""));
+		ask_finish(ask, ask->done, json_get(response, "response"), STR(""));
 		return;
 	}
 	struct str why = json_str(json_get(response, "error"), &a);
-	finish_ask(ask, NULL, why.n ? why : STR("the client answered with an error"));
+	ask_finish(ask, ask->done, NULL, why.n ? why : STR("the client answered with an error"));
 }
 
 void wire_asks_end(struct cadre_wire *w, const char *why)
 {
 	while (w->asks)
-		finish_ask(w->asks, NULL, str_from(why));
+		ask_finish(w->asks, w->asks->done, NULL, str_from(why));
 }

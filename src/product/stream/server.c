@@ -24,7 +24,7 @@ struct wire_transport {
 static const struct mcp_transport_class transport_class;
 static void free_transport(struct mcp_transport *base);
 
-/* ---- to whoever talks to the server ------------------------------------------------------------------------------ */
+/* ---- to our client of the server ----------------------------------------------------------------------------------- */
 
 static void deliver(struct wire_transport *t, int64_t lost, struct str json)
 {
@@ -37,18 +37,6 @@ static void deliver(struct wire_transport *t, int64_t lost, struct str json)
 	loop_kick(t->base.env->loop, &t->kick);
 }
 
-static void hand_over(struct wire_transport *t, struct delivery *d)
-{
-	struct err err = { 0 };
-
-	if (!d->lost) {
-		t->base.handlers.on_message(t->base.data, buf_str(&d->json));
-		return;
-	}
-	(void)err_set(&err, ERR_PROTOCOL, "%s", d->json.n ? d->json.p : "the client gave no answer");
-	t->base.handlers.on_lost(t->base.data, d->lost, &err);
-}
-
 static void on_kick(struct kick *kick)
 {
 	struct wire_transport *t = CONTAINER_OF(kick, struct wire_transport, kick);
@@ -58,7 +46,13 @@ static void on_kick(struct kick *kick)
 		t->first = d->next;
 		if (!t->first)
 			t->last = &t->first;
-		hand_over(t, d);
+		if (d->lost) {
+			struct err err = { 0 };
+			(void)err_set(&err, ERR_PROTOCOL, "%s", d->json.n ? d->json.p : "the client gave no answer");
+			t->base.handlers.on_lost(t->base.data, d->lost, &err);
+		} else {
+			t->base.handlers.on_message(t->base.data, buf_str(&d->json));
+		}
 		buf_release(&d->json);
 		free(d);
 	}
@@ -89,24 +83,8 @@ static void on_answer(void *data, const struct json *payload, struct str why)
 	free(e);
 }
 
-static void ask_client(struct wire_transport *t, int64_t id, struct str json)
-{
-	AUTO_BUF struct buf request = { 0 };
-	struct json_out out = json_out(&request);
-	struct errand *e = xcalloc(1, sizeof *e);
-
-	*e = (struct errand){ .transport = t, .id = id };
-	json_open(&out, '{');
-	json_kcstr(&out, "subtype", "mcp_message");
-	json_kcstr(&out, "server_name", t->server->name);
-	json_kraw(&out, "message", json);
-	json_close(&out);
-	t->asks++;
-	(void)wire_ask(t->wire, WIRE_ASK_OTHER, buf_str(&request), on_answer, e);
-}
-
 /* A result that the manifest has. False: the client must be asked. */
-static bool is_known(struct wire_transport *t, int64_t id, struct str json)
+static bool answer_from_manifest(struct wire_transport *t, int64_t id, struct str json)
 {
 	static const struct {
 		const char *method, *member;
@@ -134,6 +112,8 @@ static bool is_known(struct wire_transport *t, int64_t id, struct str json)
 static void transport_send(struct mcp_transport *base, int64_t id, struct str json)
 {
 	struct wire_transport *t = CONTAINER_OF(base, struct wire_transport, base);
+	AUTO_BUF struct buf request = { 0 };
+	struct json_out out = json_out(&request);
 
 	if (t->closing)
 		return;
@@ -142,8 +122,17 @@ static void transport_send(struct mcp_transport *base, int64_t id, struct str js
 			deliver(t, id, STR("the client that has this server is gone"));
 		return;
 	}
-	if (!is_known(t, id, json))
-		ask_client(t, id, json);
+	if (answer_from_manifest(t, id, json))
+		return;
+	struct errand *e = xcalloc(1, sizeof *e);
+	*e = (struct errand){ .transport = t, .id = id };
+	json_open(&out, '{');
+	json_kcstr(&out, "subtype", "mcp_message");
+	json_kcstr(&out, "server_name", t->server->name);
+	json_kraw(&out, "message", json);
+	json_close(&out);
+	t->asks++;
+	(void)wire_ask(t->wire, WIRE_ASK_OTHER, buf_str(&request), on_answer, e);
 }
 
 /* ---- its life ---------------------------------------------------------------------------------------------------- */
@@ -155,7 +144,7 @@ static int sdk_server_start(struct mcp_transport *base, struct err *err)
 	return t->wire ? 0 : err_set(err, ERR_NOT_FOUND, "no client offers the server %s", base->server->name);
 }
 
-static void let_go(struct wire_transport *t)
+static void transport_detach(struct wire_transport *t)
 {
 	if (t->server && t->server->transport == &t->base)
 		t->server->transport = NULL;
@@ -168,7 +157,7 @@ static void close_transport(struct mcp_transport *base)
 	struct wire_transport *t = CONTAINER_OF(base, struct wire_transport, base);
 
 	t->closing = true;
-	let_go(t);
+	transport_detach(t);
 	loop_kick(base->env->loop, &t->kick);
 }
 
@@ -177,7 +166,7 @@ static void free_transport(struct mcp_transport *base)
 	struct wire_transport *t = CONTAINER_OF(base, struct wire_transport, base);
 
 	kick_cancel(&t->kick);
-	let_go(t);
+	transport_detach(t);
 	while (t->first) {
 		struct delivery *d = t->first;
 		t->first = d->next;
@@ -230,37 +219,26 @@ struct mcp_transport *wire_make_transport(struct services *sv, struct mcp_server
 	return &t->base;
 }
 
-/* {"type":"sdk"}: nothing else is known of it. */
-static struct mcp_server *describe(struct str name)
-{
-	static const char entry[] = "{\"type\":\"sdk\"}";
-	AUTO_JSON struct json_reader reader = { 0 };
-	AUTO_BUF struct buf notes = { 0 };
-	const struct json *root;
-	struct mcp_server *server = NULL;
-
-	if (json_parse(&reader, entry, sizeof entry - 1, &root, NULL) == 0)
-		(void)mcp_server_read(&(struct mcp_entry){ .name = name, .value = root, .scope = MCP_SCOPE_FLAG },
-				      &notes, &server, NULL, NULL);
-	return server;
-}
-
 void wire_add_server(struct cadre_wire *w, struct str name, const struct json *manifest)
 {
-	struct wire_server *s = xcalloc(1, sizeof *s);
+	static const char entry[] = "{\"type\":\"sdk\"}"; /* nothing else is known of it */
+	struct services *sv = w->services;
 	struct str json = manifest ? json_raw(manifest) : STR("");
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_BUF struct buf notes = { 0 };
+	struct mcp_server *server = NULL;
+	const struct json *root;
 
-	if (!w->session) {
-		/* Sessions that are opened from now on have it. */
-		struct services *sv = w->services;
-		struct mcp_server *server = describe(name);
-		if (server) {
-			struct host_server *h = xcalloc(1, sizeof *h);
-			*h = (struct host_server){ .next = sv->host_servers, .server = server };
-			sv->host_servers = h;
-		}
+	/* Sessions that are opened from now on have it. */
+	if (!w->session && json_parse(&reader, entry, sizeof entry - 1, &root, NULL) == 0)
+		(void)mcp_server_read(&(struct mcp_entry){ .name = name, .value = root, .scope = MCP_SCOPE_FLAG },
+				      &notes, &server, NULL, NULL);
+	if (server) {
+		struct host_server *h = xcalloc(1, sizeof *h);
+		*h = (struct host_server){ .next = sv->host_servers, .server = server };
+		sv->host_servers = h;
 	}
-
+	struct wire_server *s = xcalloc(1, sizeof *s);
 	s->name = xstrndup(name.p, name.n);
 	buf_add(&s->manifest, json.p, json.n);
 	s->next = w->servers;
@@ -302,16 +280,14 @@ void wire_servers_release(struct cadre_wire *w)
 }
 
 /* A notification or request of a client's server. */
-void wire_mcp_message(const struct wire_request *r)
+int wire_mcp_message(struct wire_request *r, struct err *err)
 {
 	const char *name = json_cstr(json_get(r->body, "server_name"), r->arena);
 	struct wire_server *s = name ? find_server(r->wire, name) : NULL;
 	const struct json *message = json_get(r->body, "message");
 
-	if (!s || !s->transport || !message) {
-		wire_reply_error(r->wire, r->id, NULL, "SDK MCP server not found: %s", name ? name : "");
-		return;
-	}
+	if (!s || !s->transport || !message)
+		return err_set(err, ERR_NOT_FOUND, "SDK MCP server not found: %s", name ? name : "");
 	deliver(CONTAINER_OF(s->transport, struct wire_transport, base), 0, json_raw(message));
-	wire_reply(r->wire, r->id, STR(""));
+	return 0;
 }

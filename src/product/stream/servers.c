@@ -1,35 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * servers.c - requests about the MCP servers of the session. */
+ * servers.c - requests about the MCP servers of the session, and calls of their tools and resources without the model. */
 #include "product/session/server_pool.h"
 #include "mcp/client/pool.h"
 #include "product/stream/wire_int.h"
 #include "agents/agent/servers.h"
 #include "agents/life/life.h"
+#include "mcp/client/selection.h"
+#include "product/session/server_call.h"
+
+enum { LEAST_MS = 1000, MOST_MS = 600 * 1000 }; /* limits of a call */
 
 static struct mcp_selection *servers_of(struct cadre_wire *w)
 {
 	return w->session->tree.main.servers;
-}
-
-/* ---- how they are ------------------------------------------------------------------------------------------------ */
-
-static void put_tools(struct json_out *out, const struct mcp_catalog *c)
-{
-	json_key(out, "tools");
-	json_open(out, '[');
-	for (size_t i = 0; i < c->tool_count; i++) {
-		json_open(out, '{');
-		json_kcstr(out, "name", c->tools[i].name);
-		json_kcstr(out, "description", c->tools[i].description);
-		json_key(out, "annotations");
-		json_open(out, '{');
-		json_kbool(out, "readOnly", c->tools[i].read_only);
-		json_kbool(out, "destructive", c->tools[i].destructive);
-		json_kbool(out, "openWorld", c->tools[i].open_world);
-		json_close(out);
-		json_close(out);
-	}
-	json_close(out);
 }
 
 static void put_server(struct json_out *out, struct mcp_lease *link)
@@ -50,7 +33,21 @@ static void put_server(struct json_out *out, struct mcp_lease *link)
 		json_kcstr(out, "name", c->server_name);
 		json_kcstr(out, "version", c->server_version);
 		json_close(out);
-		put_tools(out, c);
+		json_key(out, "tools");
+		json_open(out, '[');
+		for (size_t i = 0; i < c->tool_count; i++) {
+			json_open(out, '{');
+			json_kcstr(out, "name", c->tools[i].name);
+			json_kcstr(out, "description", c->tools[i].description);
+			json_key(out, "annotations");
+			json_open(out, '{');
+			json_kbool(out, "readOnly", c->tools[i].read_only);
+			json_kbool(out, "destructive", c->tools[i].destructive);
+			json_kbool(out, "openWorld", c->tools[i].open_world);
+			json_close(out);
+			json_close(out);
+		}
+		json_close(out);
 	}
 	json_close(out);
 	mcp_catalog_unref(c);
@@ -67,45 +64,39 @@ void wire_put_servers(struct json_out *out, struct cadre_wire *w)
 	json_close(out);
 }
 
-void wire_mcp_status(const struct wire_request *r)
+int wire_mcp_status(struct wire_request *r, struct err *err)
 {
-	AUTO_BUF struct buf payload = { 0 };
-	struct json_out out = json_out(&payload);
-
-	json_open(&out, '{');
-	wire_put_servers(&out, r->wire);
-	json_close(&out);
-	wire_reply(r->wire, r->id, buf_str(&payload));
+	(void)err;
+	wire_put_servers(&r->out, r->wire);
+	return 0;
 }
 
-static struct mcp_lease *find_lease(const struct wire_request *r)
+static int find_lease(const struct wire_request *r, struct mcp_lease **ret_link, struct err *err)
 {
 	struct str name = json_str(json_get(r->body, "serverName"), r->arena);
 	struct mcp_selection *set = servers_of(r->wire);
-	struct mcp_lease *link = set && name.n ? mcp_selection_find(set, name) : NULL;
 
-	if (!link)
-		wire_reply_error(r->wire, r->id, NULL, "Server not found: " STR_FMT, STR_ARG(name));
-	return link;
+	*ret_link = set && name.n ? mcp_selection_find(set, name) : NULL;
+	return *ret_link ? 0 : err_set(err, ERR_NOT_FOUND, "Server not found: " STR_FMT, STR_ARG(name));
 }
 
-void wire_mcp_toggle(const struct wire_request *r)
+int wire_mcp_toggle(struct wire_request *r, struct err *err)
 {
-	struct mcp_lease *link = find_lease(r);
+	struct mcp_lease *link;
 
-	if (!link)
-		return;
+	if (find_lease(r, &link, err) < 0)
+		return -(int)err->kind;
 	mcp_lease_enable(link, json_bool(json_get(r->body, "enabled")));
 	agent_tree_renew_pool(&r->wire->session->tree);
-	wire_reply(r->wire, r->id, STR(""));
+	return 0;
 }
 
-/* ---- once they are up ------------------------------------------------------------------------------------------ */
+/* ---- replies when servers have connected ----------------------------------------------------------------------- */
 
-/* A request that is answered when no server of the session is on its way to being connected */
+/* A request that is answered when no server of the session is connecting */
 struct wire_settling {
 	struct wire_settling *next;
-	struct wire_later *later;
+	struct wire_deferred *later;
 	struct arena arena;
 	const char *name;  /* of the server that connects again; NULL: others were added */
 	struct buf facts;  /* of an answer to mcp_set_servers: {"added":..,"removed":.. */
@@ -122,15 +113,6 @@ static void settling_free(struct wire_settling *s)
 	free(s);
 }
 
-static void tell_connected(struct wire_settling *s, struct mcp_lease *link)
-{
-	if (link && mcp_lease_state(link) == MCP_CONNECTED)
-		wire_later_reply(s->later, STR(""));
-	else
-		wire_later_fail(s->later,
-				link && mcp_lease_error(link)[0] ? mcp_lease_error(link) : "Server not connected");
-}
-
 static void put_error(struct buf *errors, struct str name, const char *why)
 {
 	struct json_out out = json_out(errors);
@@ -142,34 +124,34 @@ static void put_error(struct buf *errors, struct str name, const char *why)
 	json_put_cstr(&out, why);
 }
 
-static void tell_set(struct wire_settling *s, const struct mcp_selection *set)
-{
-	for (size_t i = 0; i < s->added_count; i++) {
-		struct mcp_lease *link = mcp_selection_find(set, str_from(s->added[i]));
-		if (link && mcp_lease_state(link) == MCP_FAILED)
-			put_error(&s->errors, str_from(s->added[i]), mcp_lease_error(link));
-	}
-	buf_addf(&s->facts, ",\"errors\":" STR_FMT "}}", STR_ARG(buf_str(&s->errors)));
-	wire_later_reply(s->later, buf_str(&s->facts));
-}
-
 void wire_servers_changed(struct cadre_wire *w)
 {
 	const struct mcp_selection *set = w->session ? servers_of(w) : NULL;
 
 	if (set && mcp_selection_settling(set))
 		return;
-	while (w->settlings) {
+	while (set && w->settlings) {
 		struct wire_settling *s = w->settlings;
+		struct mcp_lease *link = s->name ? mcp_selection_find(set, str_from(s->name)) : NULL;
 		w->settlings = s->next;
-		if (!set)
-			wire_later_fail(s->later, "the session is closed");
-		else if (s->name)
-			tell_connected(s, mcp_selection_find(set, str_from(s->name)));
-		else
-			tell_set(s, set);
+		for (size_t i = 0; i < s->added_count; i++) {
+			struct mcp_lease *added = mcp_selection_find(set, str_from(s->added[i]));
+			if (added && mcp_lease_state(added) == MCP_FAILED)
+				put_error(&s->errors, str_from(s->added[i]), mcp_lease_error(added));
+		}
+		if (!s->name) {
+			buf_addf(&s->facts, ",\"errors\":" STR_FMT "}}", STR_ARG(buf_str(&s->errors)));
+			wire_deferred_reply(s->later, buf_str(&s->facts));
+		} else if (link && mcp_lease_state(link) == MCP_CONNECTED) {
+			wire_deferred_reply(s->later, STR(""));
+		} else {
+			const char *why = link ? mcp_lease_error(link) : "";
+			wire_deferred_fail(s->later, why[0] ? why : "Server not connected");
+		}
 		settling_free(s);
 	}
+	if (!set)
+		wire_settlings_end(w);
 }
 
 void wire_settlings_end(struct cadre_wire *w)
@@ -177,31 +159,32 @@ void wire_settlings_end(struct cadre_wire *w)
 	while (w->settlings) {
 		struct wire_settling *s = w->settlings;
 		w->settlings = s->next;
-		wire_later_fail(s->later, "the session is closed");
+		wire_deferred_fail(s->later, "the session is closed");
 		settling_free(s);
 	}
 }
 
-static struct wire_settling *await(const struct wire_request *r)
+static struct wire_settling *settling_new(const struct wire_request *r)
 {
 	struct wire_settling *s = xcalloc(1, sizeof *s);
 
-	s->later = wire_later(r);
+	s->later = wire_deferred(r);
 	s->next = r->wire->settlings;
 	r->wire->settlings = s;
 	return s;
 }
 
-void wire_mcp_reconnect(const struct wire_request *r)
+int wire_mcp_reconnect(struct wire_request *r, struct err *err)
 {
-	struct mcp_lease *link = find_lease(r);
+	struct mcp_lease *link;
 
-	if (!link)
-		return;
-	struct wire_settling *s = await(r);
+	if (find_lease(r, &link, err) < 0)
+		return -(int)err->kind;
+	struct wire_settling *s = settling_new(r);
 	s->name = arena_strdup(&s->arena, mcp_lease_server(link)->name);
 	mcp_lease_reconnect(link);
 	wire_servers_changed(r->wire);
+	return WIRE_ANSWERED;
 }
 
 /* ---- another set of them ----------------------------------------------------------------------------------------- */
@@ -209,27 +192,6 @@ void wire_mcp_reconnect(const struct wire_request *r)
 static bool was_named(const struct cadre_wire *w, struct str name)
 {
 	return map_get(&w->named_servers, name) != NULL;
-}
-
-/* Removes servers of an earlier request that this one does not name, and all of the client. Servers from files or the
- * command line stay. */
-static void leave_old(struct json_out *out, const struct wire_request *r, const struct json *wanted)
-{
-	struct mcp_selection *set = servers_of(r->wire);
-
-	json_key(out, "removed");
-	json_open(out, '[');
-	for (size_t i = set ? mcp_selection_count(set) : 0; i-- > 0;) {
-		const struct mcp_server *server = mcp_lease_server(mcp_selection_at(set, i));
-		struct str name = arena_str(r->arena, str_from(server->name));
-		bool ours = !server->file && server->scope == MCP_SCOPE_FLAG;
-		if ((!ours && !was_named(r->wire, name)) || json_get_str(wanted, name))
-			continue;
-		json_put_str(out, name);
-		mcp_selection_leave(set, name);
-		wire_drop_server(r->wire, name);
-	}
-	json_close(out);
 }
 
 static int join_new(const struct wire_request *r, struct json_member m, bool *ret_added, struct err *err)
@@ -257,33 +219,40 @@ static int join_new(const struct wire_request *r, struct json_member m, bool *re
 	return status;
 }
 
-static void note_added(struct wire_settling *s, struct str name)
-{
-	const char **longer = arena_alloc(&s->arena, (s->added_count + 1) * sizeof *longer);
-
-	if (s->added_count)
-		memcpy(longer, s->added, s->added_count * sizeof *longer);
-	longer[s->added_count++] = arena_str(&s->arena, name).p;
-	s->added = longer;
-}
-
-void wire_mcp_set(const struct wire_request *r)
+/* Removes servers of an earlier request that this one does not name, and all of the client. Servers from files or the
+ * command line stay. */
+int wire_mcp_set(struct wire_request *r, struct err *err)
 {
 	const struct json *wanted = json_get(r->body, "servers");
-	struct wire_settling *s = await(r);
+	struct mcp_selection *set = servers_of(r->wire);
+	struct wire_settling *s = settling_new(r);
 	struct json_out out = json_out(&s->facts);
 
+	(void)err;
 	json_open(&out, '{');
-	leave_old(&out, r, wanted);
+	json_key(&out, "removed");
+	json_open(&out, '[');
+	for (size_t i = set ? mcp_selection_count(set) : 0; i-- > 0;) {
+		const struct mcp_server *server = mcp_lease_server(mcp_selection_at(set, i));
+		struct str name = arena_str(r->arena, str_from(server->name));
+		bool ours = !server->file && server->scope == MCP_SCOPE_FLAG;
+		if ((!ours && !was_named(r->wire, name)) || json_get_str(wanted, name))
+			continue;
+		json_put_str(&out, name);
+		mcp_selection_leave(set, name);
+		wire_drop_server(r->wire, name);
+	}
+	json_close(&out);
 	buf_addch(&s->errors, '{');
+	s->added = arena_calloc(&s->arena, ((json_is(wanted, JSON_OBJECT) ? wanted->count : 0) + 1) * sizeof *s->added);
 	for (struct json_member m = json_members(wanted); m.key; m = json_member_next(wanted, m)) {
 		struct str name = json_str(m.key, r->arena);
-		struct err err = { 0 };
+		struct err why = { 0 };
 		bool added;
-		if (join_new(r, m, &added, &err) < 0)
-			put_error(&s->errors, name, err.text);
+		if (join_new(r, m, &added, &why) < 0)
+			put_error(&s->errors, name, why.text);
 		else if (added)
-			note_added(s, name);
+			s->added[s->added_count++] = arena_str(&s->arena, name).p;
 	}
 	json_key(&out, "added");
 	json_open(&out, '[');
@@ -292,4 +261,109 @@ void wire_mcp_set(const struct wire_request *r)
 	json_close(&out);
 	agent_tree_renew_pool(&r->wire->session->tree);
 	wire_servers_changed(r->wire);
+	return WIRE_ANSWERED;
+}
+
+/* ---- calls without the model ------------------------------------------------------------------------------------- */
+
+static void on_answer(void *data, const struct json *result, const struct err *err)
+{
+	struct wire_deferred *later = data;
+
+	if (err)
+		wire_deferred_fail(later, err->text);
+	else
+		wire_deferred_reply(later, json_raw(result));
+}
+
+/* Only ui:// resources: all others are read by the model, under its rules. A client can ask its own servers itself. */
+int wire_mcp_resource(struct wire_request *r, struct err *err)
+{
+	struct str name = json_str(json_get(r->body, "serverName"), r->arena);
+	struct str uri = json_str(json_get(r->body, "uri"), r->arena);
+	const struct mcp_selection *set = r->wire->session->tree.main.servers;
+	struct mcp_lease *link = set && name.n ? mcp_selection_find(set, name) : NULL;
+	AUTO_BUF struct buf params = { 0 };
+	struct json_out out = json_out(&params);
+
+	if (!str_starts(uri, STR("ui://")))
+		return err_set(err, ERR_DENIED, "Only ui:// resources can be read, not " STR_FMT, STR_ARG(uri));
+	if (!link || mcp_lease_server(link)->kind == MCP_SDK)
+		return err_set(err, ERR_NOT_FOUND, "Server not found: " STR_FMT, STR_ARG(name));
+	json_open(&out, '{');
+	json_kstr(&out, "uri", uri);
+	json_close(&out);
+	(void)mcp_lease_call(link, &(struct mcp_call){ .method = "resources/read",
+						       .params = buf_str(&params),
+						       .answer = on_answer,
+						       .data = wire_deferred(r) });
+	return WIRE_ANSWERED;
+}
+
+/* The server's own name of a tool that the model knows as mcp__SERVER__TOOL; *ret_link is that server. NULL: no such tool. */
+static const char *find_tool(const struct wire_request *r, struct str wish, struct mcp_lease **ret_link)
+{
+	const struct mcp_selection *set = r->wire->session->tree.main.servers;
+	AUTO_BUF struct buf name = { 0 };
+
+	for (size_t i = 0; set && i < mcp_selection_count(set); i++) {
+		struct mcp_lease *link = mcp_selection_at(set, i);
+		struct mcp_catalog *c = mcp_lease_catalog(link);
+		const char *found = NULL;
+		for (size_t k = 0; c && !found && k < c->tool_count; k++) {
+			buf_clear(&name);
+			mcp_name_add(&name, str_from(mcp_lease_server(link)->name), str_from(c->tools[k].name));
+			if (str_eq(buf_str(&name), wish))
+				found = arena_strdup(r->arena, c->tools[k].name);
+		}
+		mcp_catalog_unref(c);
+		*ret_link = link;
+		if (found)
+			return found;
+	}
+	return NULL;
+}
+
+/* A call that did not run, or has no result, is an error of the request; a result with isError is a result. */
+static void on_tool_answer(void *data, const struct server_reply *reply)
+{
+	struct wire_deferred *later = data;
+	AUTO_BUF struct buf why = { 0 };
+
+	if (reply->json.n) {
+		wire_deferred_reply(later, reply->json);
+		return;
+	}
+	buf_addf(&why, "%s" STR_FMT, reply->denied ? "The tool did not run: " : "", STR_ARG(reply->text));
+	wire_deferred_fail(later, why.p);
+}
+
+int wire_mcp_call(struct wire_request *r, struct err *err)
+{
+	struct str wish = json_str(json_get(r->body, "tool"), r->arena);
+	const struct json *given = json_get(r->body, "arguments");
+	struct cadre_session *s = r->wire->session;
+	struct mcp_lease *link = NULL;
+	const char *tool = find_tool(r, wish, &link);
+	int64_t limit_ms;
+
+	if (json_get(r->body, "input_files") || json_get(r->body, "output_files"))
+		return err_set(err, ERR_USAGE, "files cannot be staged for a call here");
+	if (!tool)
+		return err_set(err, ERR_NOT_FOUND, "No such tool: " STR_FMT, STR_ARG(wish));
+	if (!tool_set_find(&s->tree.main.tools, wish))
+		return err_set(err, ERR_DENIED, "The tool did not run: the main agent does not have " STR_FMT,
+			       STR_ARG(wish));
+	bool has_limit = json_i64(json_get(r->body, "timeout_ms"), &limit_ms);
+	/* A forwarded call needs an allow rule, as the model's calls do; there is no question. */
+	bool checks = json_bool(json_get(r->body, "check_permissions"));
+	struct server_call_spec spec = { .server = str_from(mcp_lease_server(link)->name),
+					 .tool = str_from(tool),
+					 .arguments = json_is(given, JSON_OBJECT) ? json_raw(given) : STR("{}"),
+					 .policy = { .apart = true, .chosen = !checks, .no_question = checks } };
+	if (has_limit)
+		spec.timeout_ms = (uint64_t)MAX((int64_t)LEAST_MS, MIN(limit_ms, (int64_t)MOST_MS));
+	(void)server_call_start(s, &spec, on_tool_answer, wire_deferred(r),
+				NULL); /* the server exists: it cannot fail */
+	return WIRE_ANSWERED;
 }

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: MIT
- * show.c - requests that only want to know something: settings, context, models, rules, hooks, cost. */
+ * show.c - requests that change nothing: settings, context, models, rules, hooks, cost, output of agents, files. */
 #include <cadre_command.h>
 #include "defs/policy/permissions.h"
 #include "core/model/catalog.h"
 #include "guard/permission/rule_set.h"
 #include "product/stream/wire_int.h"
 #include "defs/policy/plugins.h"
+#include "lib/base/base64.h"
+#include "lib/base/utf8.h"
+#include "lib/io/file.h"
+#include "lib/io/file_at.h"
 
-/* ---- requests that only want to know something ------------------------------------------------------------------- */
-
-enum { BYTES_PER_TOKEN = 4 };
+enum { BYTES_PER_TOKEN = 4, OUTPUT_TAIL = 8192 };
+enum { USUAL_BYTES = 1 << 20, MOST_BYTES = 16 << 20 }; /* of a file */
 
 /* ---- settings ---------------------------------------------------------------------------------------------------- */
 
 struct effective {
 	struct json_out *out;
 	const struct settings *settings;
-	struct map told; /* top-level keys, in the arena */
+	struct map seen; /* top-level keys, in the arena */
 	struct arena arena;
 };
 
@@ -29,9 +32,9 @@ static void put_member(void *data, const char *path, const struct setting_key *k
 	const struct json *whole = rest.p ? settings_get(e->settings, top.p, NULL) : value;
 
 	(void)key;
-	if (!whole || map_get(&e->told, top))
+	if (!whole || map_get(&e->seen, top))
 		return;
-	map_set(&e->told, top, e);
+	map_set(&e->seen, top, e);
 	json_key(e->out, top.p);
 	json_put_raw(e->out, json_raw(whole));
 }
@@ -48,29 +51,26 @@ static void put_source(void *data, const struct settings_view *view)
 	json_close(out);
 }
 
-void wire_get_settings(const struct wire_request *r)
+int wire_get_settings(struct wire_request *r, struct err *err)
 {
 	const struct settings *settings = r->wire->services->policy.settings;
-	AUTO_BUF struct buf payload = { 0 };
-	struct json_out out = json_out(&payload);
+	struct effective effective = { .out = &r->out, .settings = settings };
 
-	json_open(&out, '{');
-	struct effective effective = { .out = &out, .settings = settings };
-	json_key(&out, "effective");
-	json_open(&out, '{');
+	(void)err;
+	json_key(&r->out, "effective");
+	json_open(&r->out, '{');
 	settings_each_set(settings, put_member, &effective);
-	json_close(&out);
-	map_release(&effective.told);
+	json_close(&r->out);
+	map_release(&effective.seen);
 	arena_release(&effective.arena);
-	json_key(&out, "sources");
-	json_open(&out, '[');
-	settings_explain(settings, "", put_source, &out);
-	json_close(&out);
-	json_close(&out);
-	wire_reply(r->wire, r->id, buf_str(&payload));
+	json_key(&r->out, "sources");
+	json_open(&r->out, '[');
+	settings_explain(settings, "", put_source, &r->out);
+	json_close(&r->out);
+	return 0;
 }
 
-/* ---- what the next request is made of ---------------------------------------------------------------------------- */
+/* ---- the context of the next request ----------------------------------------------------------------------------- */
 
 static void put_category(struct json_out *out, const char *name, int64_t tokens)
 {
@@ -93,124 +93,98 @@ static int64_t tools_tokens(const struct agent *a, bool of_servers)
 }
 
 /* Estimates from bytes, like budgets; the last answer's usage is the server's count. */
-void wire_get_context(const struct wire_request *r)
+int wire_get_context(struct wire_request *r, struct err *err)
 {
 	struct agent *a = &r->wire->session->tree.main;
 	const struct query *q = &a->query;
-	const struct usage *u = &q->usage;
 	int64_t head = (int64_t)(q->config.head->bytes.n / BYTES_PER_TOKEN);
 	int64_t tools = tools_tokens(a, false), servers = tools_tokens(a, true);
 	int64_t messages = (int64_t)(q->transcript.bytes / BYTES_PER_TOKEN);
 	int64_t most = model_find(a->model)->context, used = head + messages;
-	AUTO_BUF struct buf payload = { 0 };
-	struct json_out out = json_out(&payload);
 
-	json_open(&out, '{');
-	json_key(&out, "categories");
-	json_open(&out, '[');
-	put_category(&out, "System prompt", MAX(head - tools - servers, 0));
-	put_category(&out, "System tools", tools);
-	put_category(&out, "MCP tools", servers);
-	put_category(&out, "Messages", messages);
-	put_category(&out, "Free space", MAX(most - used, 0));
-	json_close(&out);
-	json_ki64(&out, "totalTokens", used);
-	json_ki64(&out, "maxTokens", most);
-	json_ki64(&out, "rawMaxTokens", most);
-	json_key(&out, "percentage");
-	json_put_double(&out, most ? (double)(used * 100 / most) : 0);
-	json_kcstr(&out, "model", a->model);
-	json_key(&out, "apiUsage");
-	usage_write(&out, u);
-	json_close(&out);
-	wire_reply(r->wire, r->id, buf_str(&payload));
+	(void)err;
+	json_key(&r->out, "categories");
+	json_open(&r->out, '[');
+	put_category(&r->out, "System prompt", MAX(head - tools - servers, 0));
+	put_category(&r->out, "System tools", tools);
+	put_category(&r->out, "MCP tools", servers);
+	put_category(&r->out, "Messages", messages);
+	put_category(&r->out, "Free space", MAX(most - used, 0));
+	json_close(&r->out);
+	json_ki64(&r->out, "totalTokens", used);
+	json_ki64(&r->out, "maxTokens", most);
+	json_ki64(&r->out, "rawMaxTokens", most);
+	json_key(&r->out, "percentage");
+	json_put_double(&r->out, most ? (double)(used * 100 / most) : 0);
+	json_kcstr(&r->out, "model", a->model);
+	json_key(&r->out, "apiUsage");
+	usage_write(&r->out, &q->usage);
+	return 0;
 }
 
 /* ---- the program ------------------------------------------------------------------------------------------------- */
 
-void wire_list_models(const struct wire_request *r)
+int wire_list_models(struct wire_request *r, struct err *err)
 {
-	AUTO_BUF struct buf payload = { 0 };
-	struct json_out out = json_out(&payload);
-
-	json_open(&out, '{');
-	wire_put_models(&out, &r->wire->services->options);
-	json_close(&out);
-	wire_reply(r->wire, r->id, buf_str(&payload));
+	(void)err;
+	wire_put_models(&r->out, &r->wire->services->options);
+	return 0;
 }
 
-void wire_get_version(const struct wire_request *r)
+int wire_get_version(struct wire_request *r, struct err *err)
 {
-	wire_reply(r->wire, r->id, STR("{\"version\":\"" CADRE_VERSION "\"}"));
+	(void)err;
+	json_kcstr(&r->out, "version", CADRE_VERSION);
+	return 0;
 }
 
-void wire_list_rules(const struct wire_request *r)
+int wire_list_rules(struct wire_request *r, struct err *err)
 {
 	static const char *const argv[] = { "permissions" };
 	struct cadre_report *report = NULL;
-	char why[240] = "";
+	char why[sizeof err->text] = "";
 	size_t n = 0;
+	int status = cadre_command(r->wire->services->owner, 1, argv, NULL, &report, why, sizeof why);
 
-	if (cadre_command(r->wire->services->owner, 1, argv, NULL, &report, why, sizeof why) < 0) {
-		wire_reply_error(r->wire, r->id, NULL, "%s", why);
-		return;
-	}
+	if (status < 0)
+		return err_set(err, (enum err_kind) - status, "%s", why);
 	const char *json = cadre_report_json(report, &n);
 	wire_reply(r->wire, r->id, (struct str){ json, n });
 	cadre_report_free(report);
+	return WIRE_ANSWERED;
 }
 
-/* ---- what the session has cost so far ---------------------------------------------------------------------------- */
+/* ---- cost; plans and rate limits belong to accounts, which do not exist here ------------------------------------- */
 
-/* Plans and their limits are those of accounts, which there are none of here. */
-
-static void put_cost(struct json_out *out, const struct cadre_wire *w)
+int wire_get_cost(struct wire_request *r, struct err *err)
 {
-	json_key(out, "total_cost_usd");
-	json_put_double(out, agent_tree_cost(&w->session->tree));
+	(void)err;
+	json_key(&r->out, "total_cost_usd");
+	json_put_double(&r->out, agent_tree_cost(&r->wire->session->tree));
+	return 0;
 }
 
-void wire_get_cost(const struct wire_request *r)
+int wire_get_usage(struct wire_request *r, struct err *err)
 {
-	AUTO_BUF struct buf payload = { 0 };
-	struct json_out out = json_out(&payload);
-
-	json_open(&out, '{');
-	put_cost(&out, r->wire);
-	json_close(&out);
-	wire_reply(r->wire, r->id, buf_str(&payload));
-}
-
-static void put_session(struct json_out *out, const struct cadre_wire *w)
-{
+	const struct cadre_wire *w = r->wire;
 	const struct query *q = &w->session->tree.main.query;
-	uint64_t now = loop_now_ms(w->services->loop);
+	uint64_t now_ms = loop_now_ms(w->services->loop);
 
-	json_key(out, "session");
-	json_open(out, '{');
-	put_cost(out, w);
-	json_ki64(out, "total_api_duration_ms", (int64_t)(w->api_ms + (w->working ? q->api_ms : 0)));
-	json_ki64(out, "total_duration_ms", (int64_t)(now - w->opened_ms));
-	json_ki64(out, "total_lines_added", 0);
-	json_ki64(out, "total_lines_removed", 0);
-	json_key(out, "model_usage");
-	session_put_model_usage(out, w->session);
-	json_close(out);
-}
-
-void wire_get_usage(const struct wire_request *r)
-{
-	AUTO_BUF struct buf payload = { 0 };
-	struct json_out out = json_out(&payload);
-
-	json_open(&out, '{');
-	put_session(&out, r->wire);
-	json_kcstr(&out, "subscription_type", NULL);
-	json_kbool(&out, "rate_limits_available", false);
-	json_kcstr(&out, "rate_limits", NULL);
-	json_kcstr(&out, "behaviors", NULL);
-	json_close(&out);
-	wire_reply(r->wire, r->id, buf_str(&payload));
+	json_key(&r->out, "session");
+	json_open(&r->out, '{');
+	(void)wire_get_cost(r, err);
+	json_ki64(&r->out, "total_api_duration_ms", (int64_t)(w->api_ms + (w->working ? q->api_ms : 0)));
+	json_ki64(&r->out, "total_duration_ms", (int64_t)(now_ms - w->opened_ms));
+	json_ki64(&r->out, "total_lines_added", 0);
+	json_ki64(&r->out, "total_lines_removed", 0);
+	json_key(&r->out, "model_usage");
+	session_put_model_usage(&r->out, w->session);
+	json_close(&r->out);
+	json_kcstr(&r->out, "subscription_type", NULL);
+	json_kbool(&r->out, "rate_limits_available", false);
+	json_kcstr(&r->out, "rate_limits", NULL);
+	json_kcstr(&r->out, "behaviors", NULL);
+	return 0;
 }
 
 /* ---- get_hooks_listing ------------------------------------------------------------------------------------------- */
@@ -255,36 +229,12 @@ static void put_event(struct json_out *out, enum hook_event event, size_t count)
 	json_close(out);
 }
 
-static void put_events(struct json_out *out, const struct hook_set *set)
-{
-	json_key(out, "events");
-	json_open(out, '[');
-	for (enum hook_event i = 0; i < HOOK_EVENT_COUNT; i++) {
-		size_t count = 0;
-		for (const struct hook *h = first_of(set, i); h; h = h->next)
-			count++;
-		if (count)
-			put_event(out, i, count);
-	}
-	json_close(out);
-	json_key(out, "eventCatalog");
-	json_open(out, '[');
-	for (enum hook_event i = 0; i < HOOK_EVENT_COUNT; i++)
-		put_event(out, i, 0);
-	json_close(out);
-}
-
-static bool is_off(const struct hook *h, const struct hook_policy *policy)
-{
-	bool managed = h->origin->layer == HOOK_FROM_MANAGED;
-
-	if (managed)
-		return policy->disable_managed;
-	return policy->disable_all || policy->managed_only || !h->origin->trusted;
-}
-
 static void put_hook(struct json_out *out, const struct hook *h, const struct hook_policy *policy)
 {
+	bool is_off = h->origin->layer == HOOK_FROM_MANAGED
+			      ? policy->disable_managed
+			      : policy->disable_all || policy->managed_only || !h->origin->trusted;
+
 	json_open(out, '{');
 	json_kcstr(out, "event", hook_event_info(h->event)->name);
 	json_kstr(out, "matcher", h->matcher ? h->matcher->text : STR(""));
@@ -304,43 +254,161 @@ static void put_hook(struct json_out *out, const struct hook *h, const struct ho
 		json_kbool(out, "runsOnce", true);
 	if (h->async)
 		json_kbool(out, "runsInBackground", true);
-	if (is_off(h, policy))
+	if (is_off)
 		json_kbool(out, "disabled", true);
 	json_close(out);
 }
 
-static size_t count_managed(const struct hook_set *set)
-{
-	size_t n = 0;
-
-	for (enum hook_event i = 0; i < HOOK_EVENT_COUNT; i++)
-		for (const struct hook *h = first_of(set, i); h; h = h->next)
-			n += h->origin->layer == HOOK_FROM_MANAGED;
-	return n;
-}
-
-void wire_list_hooks(const struct wire_request *r)
+int wire_list_hooks(struct wire_request *r, struct err *err)
 {
 	const struct policy *p = &r->wire->services->policy;
-	AUTO_BUF struct buf payload = { 0 };
-	struct json_out out = json_out(&payload);
+	size_t managed = 0;
 
-	json_open(&out, '{');
-	put_events(&out, p->hooks);
-	json_key(&out, "hooks");
-	json_open(&out, '[');
+	(void)err;
+	json_key(&r->out, "events");
+	json_open(&r->out, '[');
+	for (enum hook_event i = 0; i < HOOK_EVENT_COUNT; i++) {
+		size_t count = 0;
+		for (const struct hook *h = first_of(p->hooks, i); h; h = h->next, count++)
+			managed += h->origin->layer == HOOK_FROM_MANAGED;
+		if (count)
+			put_event(&r->out, i, count);
+	}
+	json_close(&r->out);
+	json_key(&r->out, "eventCatalog");
+	json_open(&r->out, '[');
+	for (enum hook_event i = 0; i < HOOK_EVENT_COUNT; i++)
+		put_event(&r->out, i, 0);
+	json_close(&r->out);
+	json_key(&r->out, "hooks");
+	json_open(&r->out, '[');
 	for (enum hook_event i = 0; i < HOOK_EVENT_COUNT; i++)
 		for (const struct hook *h = first_of(p->hooks, i); h; h = h->next)
-			put_hook(&out, h, &p->hook_policy);
-	json_close(&out);
-	json_key(&out, "policy");
-	json_open(&out, '{');
-	json_kbool(&out, "disabledByPolicy", p->hook_policy.disable_managed);
-	json_kbool(&out, "managedOnly", p->hook_policy.managed_only);
-	json_kbool(&out, "pluginOnly", app_plugins_only(p->settings, "hooks"));
-	json_kbool(&out, "allDisabled", p->hook_policy.disable_all);
-	json_ki64(&out, "policyHookCount", (int64_t)count_managed(p->hooks));
-	json_close(&out);
-	json_close(&out);
-	wire_reply(r->wire, r->id, buf_str(&payload));
+			put_hook(&r->out, h, &p->hook_policy);
+	json_close(&r->out);
+	json_key(&r->out, "policy");
+	json_open(&r->out, '{');
+	json_kbool(&r->out, "disabledByPolicy", p->hook_policy.disable_managed);
+	json_kbool(&r->out, "managedOnly", p->hook_policy.managed_only);
+	json_kbool(&r->out, "pluginOnly", app_plugins_only(p->settings, "hooks"));
+	json_kbool(&r->out, "allDisabled", p->hook_policy.disable_all);
+	json_ki64(&r->out, "policyHookCount", (int64_t)managed);
+	json_close(&r->out);
+	return 0;
+}
+
+/* ---- output of an agent ------------------------------------------------------------------------------------------ */
+
+int wire_find_record(const struct wire_request *r, struct agent_record **ret_record, struct err *err)
+{
+	struct str id = json_str(json_get(r->body, "task_id"), r->arena);
+
+	*ret_record = id.n ? agent_tree_record(&r->wire->session->tree, id) : NULL;
+	return *ret_record ? 0 : err_set(err, ERR_NOT_FOUND, "No task found with ID: " STR_FMT, STR_ARG(id));
+}
+
+int wire_task_output(struct wire_request *r, struct err *err)
+{
+	struct agent_record *record;
+	AUTO_BUF struct buf text = { 0 };
+	uint64_t size = 0;
+
+	if (wire_find_record(r, &record, err) < 0)
+		return -(int)err->kind;
+	if (record->report.n) {
+		size = record->report.n;
+		size_t from = size > OUTPUT_TAIL ? size - OUTPUT_TAIL : 0;
+		buf_add(&text, record->report.p + from, size - from);
+	} else if (record->transcript) { /* does not exist before its first line */
+		(void)file_read_tail(record->transcript, OUTPUT_TAIL, &text, &size, err);
+	}
+	json_kstr(&r->out, "output", buf_str(&text));
+	json_ki64(&r->out, "total_bytes", (int64_t)size);
+	json_kbool(&r->out, "truncated", size > text.n);
+	return 0;
+}
+
+/* ---- a file, if the main agent may read it without a question ---------------------------------------------------- */
+
+/* Checks the rules for Read. NULL: denied; otherwise the resolved path. */
+static const char *find_readable(const struct wire_request *r, const char *path)
+{
+	struct agent *a = &r->wire->session->tree.main;
+	const struct tool *read = tool_set_find(&a->tools, STR("Read"));
+	struct tool_use use = { .tool = read, .env = &a->env };
+	struct permission_verdict v = { 0 };
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_BUF struct buf input = { 0 };
+	struct json_out w = json_out(&input);
+
+	if (!read)
+		return NULL;
+	json_open(&w, '{');
+	json_kcstr(&w, "file_path", path);
+	json_close(&w);
+	use.flags = read->flags;
+	if (json_parse(&reader, input.p, input.n, &use.input, NULL) < 0)
+		return NULL;
+	permission_explain(&a->permission, use, PERMISSION_HINT_NONE, &v);
+	bool allowed = v.decision == PERMISSION_ALLOW && v.file_target;
+	const char *target = allowed ? arena_strdup(r->arena, v.file_target) : NULL;
+	permission_verdict_release(&v);
+	return target;
+}
+
+/* Its first bytes; one more than limit, if there are more. */
+static int read_head(const char *target, size_t limit, struct buf *out, struct err *err)
+{
+	AUTO_FILE_AT struct file_at at = { 0 };
+	struct stat st;
+
+	int rc = file_at_find("/", target, 0, &at, err);
+	if (rc < 0)
+		return rc;
+	AUTO_CLOSE int fd = file_at_open(&at, &st, err);
+	if (fd < 0)
+		return fd;
+	while (out->n <= limit) {
+		buf_reserve(out, limit + 1 - out->n);
+		ssize_t n = read(fd, out->p + out->n, limit + 1 - out->n);
+		if (n < 0)
+			return err_set(err, ERR_IO, "cannot read %s: %m", target);
+		if (n == 0)
+			break;
+		out->n += (size_t)n;
+	}
+	return 0;
+}
+
+int wire_read_file(struct wire_request *r, struct err *err)
+{
+	AUTO_BUF struct buf bytes = { 0 }, text = { 0 };
+	struct str wish = json_str(json_get(r->body, "path"), r->arena);
+	const char *path = path_absolute(r->arena, r->wire->session->tree.main.env.cwd, wish);
+	int64_t most;
+
+	if (!json_i64(json_get(r->body, "max_bytes"), &most) || most < 0)
+		most = USUAL_BYTES;
+	size_t limit = (size_t)MIN(most, (int64_t)MOST_BYTES);
+	if (!wish.n || memchr(wish.p, '\0', wish.n))
+		return err_set(err, ERR_USAGE, "path is needed");
+	const char *target = find_readable(r, path);
+	if (!target)
+		return err_set(err, ERR_DENIED, "%s may not be read", path);
+	if (read_head(target, limit, &bytes, err) < 0)
+		return -(int)err->kind;
+	struct str head = { bytes.n ? bytes.p : "", MIN(bytes.n, limit) };
+	bool as_base64 = json_str_is(json_get(r->body, "encoding"), "base64");
+	if (as_base64)
+		base64_add(&text, head);
+	else
+		utf8_add_repaired(&text, head);
+	json_kstr(&r->out, "contents", buf_str(&text));
+	if (as_base64)
+		json_kcstr(&r->out, "encoding", "base64");
+	else
+		json_kbool(&r->out, "lossy", !utf8_valid(head));
+	json_kcstr(&r->out, "absPath", path);
+	json_kbool(&r->out, "truncated", bytes.n > limit);
+	return 0;
 }

@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * wire.c - one client: lines in, frames out. It also sends errors of the model's service as messages of the
- * assistant, and, with --session-mirror, a copy of every line of the session's files. */
+ * wire.c - one client: lines in, frames out. It also sends errors of the model service as messages of the assistant, and, with
+ * --session-mirror, a copy of every line of the session's files. */
 #include "product/stream/wire_int.h"
 #include "agents/agent/record.h"
 #include "core/model/failure.h"
 #include "lib/io/file.h"
-
-static void wire_tell_failure(struct cadre_wire *w);
-
-static void wire_mirror(struct services *sv);
-
-static void mirror_agent(struct cadre_wire *w, const char *id);
-
-/* ---- lines in, frames out ---------------------------------------------------------------------------------------- */
 
 enum { LONGEST_LINE = 64 << 20, KEPT_LINE = 1 << 20 };
 
@@ -26,34 +18,48 @@ void wire_send(struct cadre_wire *w, struct buf *line)
 	app_check_backlog(w->services);
 }
 
-static void send_complaint(struct cadre_wire *w, const char *text)
+struct json_out wire_frame_begin(struct buf *line, const char *type, const char *subtype)
 {
-	AUTO_BUF struct buf line = { 0 };
-	struct json_out out = json_out(&line);
+	struct json_out out = json_out(line);
+
+	json_open(&out, '{');
+	json_kcstr(&out, "type", type);
+	if (subtype)
+		json_kcstr(&out, "subtype", subtype);
+	return out;
+}
+
+void wire_frame_end(struct cadre_wire *w, struct json_out *out, const char *session_id)
+{
 	char uuid[UUID_LEN + 1];
 
 	id_uuid(uuid);
-	json_open(&out, '{');
-	json_kcstr(&out, "type", "system");
-	json_kcstr(&out, "subtype", "informational");
-	json_kcstr(&out, "level", "warning");
-	json_kcstr(&out, "content", text);
-	json_kcstr(&out, "session_id", w->session_id);
-	json_kcstr(&out, "uuid", uuid);
-	json_close(&out);
-	wire_send(w, &line);
+	json_kcstr(out, "session_id", session_id);
+	json_kcstr(out, "uuid", uuid);
+	json_close(out);
+	wire_send(w, out->buf);
 }
 
-/* Clients take the first frame for the one that describes the session: what is said before waits for it. */
+static void send_warning(struct cadre_wire *w, const char *text)
+{
+	AUTO_BUF struct buf line = { 0 };
+	struct json_out out = wire_frame_begin(&line, "system", "informational");
+
+	json_kcstr(&out, "level", "warning");
+	json_kcstr(&out, "content", text);
+	wire_frame_end(w, &out, w->session_id);
+}
+
+/* Clients expect the first frame to describe the session: earlier messages wait for it. */
 static void wire_begin(struct cadre_wire *w)
 {
 	w->began = true;
 	for (size_t i = 0; i < w->early.n; i += strlen(w->early.p + i) + 1)
-		send_complaint(w, w->early.p + i);
+		send_warning(w, w->early.p + i);
 	buf_release(&w->early);
 }
 
-void wire_complain(struct cadre_wire *w, const char *fmt, ...)
+void wire_warn(struct cadre_wire *w, const char *fmt, ...)
 {
 	va_list ap;
 	char message[512];
@@ -62,7 +68,7 @@ void wire_complain(struct cadre_wire *w, const char *fmt, ...)
 	vsnprintf(message, sizeof message, fmt, ap);
 	va_end(ap);
 	if (w->began)
-		send_complaint(w, message);
+		send_warning(w, message);
 	else
 		buf_add(&w->early, message, strlen(message) + 1);
 }
@@ -74,36 +80,94 @@ void wire_refuse(struct cadre_wire *w, const char *why)
 	cadre_stop(w->services->owner);
 }
 
-void wire_tell_state(struct cadre_wire *w, const char *state)
+void wire_send_state(struct cadre_wire *w, const char *state)
 {
 	AUTO_BUF struct buf line = { 0 };
-	char uuid[UUID_LEN + 1];
 
-	if (!w->tells_state || !w->session || (w->state && !strcmp(w->state, state)))
+	if (!w->sends_state || !w->session || (w->state && !strcmp(w->state, state)))
 		return;
 	w->state = state;
-	struct json_out out = json_out(&line);
-	id_uuid(uuid);
-	json_open(&out, '{');
-	json_kcstr(&out, "type", "system");
-	json_kcstr(&out, "subtype", "session_state_changed");
+	struct json_out out = wire_frame_begin(&line, "system", "session_state_changed");
 	json_kcstr(&out, "state", state);
-	json_kcstr(&out, "session_id", w->session->id);
-	json_kcstr(&out, "uuid", uuid);
+	wire_frame_end(w, &out, w->session->id);
+}
+
+/* An error of the model service as a message of the assistant, which clients show in the conversation */
+static void send_failure(struct cadre_wire *w)
+{
+	const struct query *q = &w->session->tree.main.query;
+	AUTO_BUF struct buf line = { 0 }, text = { 0 };
+	char id[UUID_LEN + 1];
+
+	if (q->end != QUERY_MODEL_ERROR)
+		return;
+	struct json_out out = wire_frame_begin(&line, "assistant", NULL);
+	id_uuid(id);
+	buf_addf(&text, "API Error: %s", q->failure.text);
+	json_key(&out, "message");
+	json_open(&out, '{');
+	json_kcstr(&out, "id", id);
+	json_kcstr(&out, "type", "message");
+	json_kcstr(&out, "role", "assistant");
+	json_kcstr(&out, "model", "<synthetic>");
+	json_key(&out, "content");
+	json_open(&out, '[');
+	json_open(&out, '{');
+	json_kcstr(&out, "type", "text");
+	json_kstr(&out, "text", buf_str(&text));
 	json_close(&out);
-	wire_send(w, &line);
+	json_close(&out);
+	json_kcstr(&out, "stop_reason", "stop_sequence");
+	json_kcstr(&out, "stop_sequence", "");
+	json_key(&out, "usage");
+	usage_write(&out, &(struct usage){ 0 });
+	json_close(&out);
+	json_kcstr(&out, "parent_tool_use_id", NULL);
+	json_kcstr(&out, "error", failure_name(&q->failure));
+	wire_frame_end(w, &out, w->session->id);
+}
+
+/* ---- --session-mirror: a line is sent after it is on disk and before its frame ----------------------------------- */
+
+static void on_line(void *data, const char *path, struct str line)
+{
+	const struct services *sv = data;
+	struct cadre_wire *w = sv->wires;
+	AUTO_BUF struct buf frame = { 0 };
+	struct json_out out = json_out(&frame);
+
+	while (w && (!w->session_id[0] || !strstr(path, w->session_id)))
+		w = w->next;
+	if (!w)
+		return;
+	json_open(&out, '{');
+	json_kcstr(&out, "type", "transcript_mirror");
+	json_kcstr(&out, "filePath", path);
+	json_key(&out, "entries");
+	json_open(&out, '[');
+	json_put_raw(&out, line);
+	json_close(&out);
+	json_close(&out);
+	wire_send(w, &frame);
+}
+
+/* The meta file of an agent is sent as a line of its transcript. */
+static void mirror_agent(struct cadre_wire *w, const char *id)
+{
+	AUTO_BUF struct buf line = { 0 }, meta = { 0 };
+	const struct agent *a = agent_tree_find(&w->session->tree, id);
+
+	if (!w->services->options.session_mirror || !a || !a->record || !a->journal ||
+	    file_read(a->record->meta, LONGEST_LINE, &meta, NULL) < 0)
+		return;
+	struct str object = str_trim(buf_str(&meta));
+	if (object.n < 2 || object.p[0] != '{')
+		return;
+	buf_addf(&line, "{\"type\":\"agent_metadata\"," STR_FMT, (int)object.n - 1, object.p + 1);
+	on_line(w->services, journal_path(a->journal), buf_str(&line));
 }
 
 /* ---- events ------------------------------------------------------------------------------------------------------ */
-
-static void on_turn_ended(struct cadre_wire *w, const struct cadre_event *e)
-{
-	w->working = false;
-	w->api_ms += w->session->tree.main.query.api_ms;
-	/* Who interrupts knows it: that is no failure to raise. */
-	w->failed = cadre_event_is_error(e) && w->session->tree.main.query.end != QUERY_CANCELLED;
-	loop_kick(w->services->loop, &w->kick);
-}
 
 static void on_event(const struct cadre_event *e, void *data)
 {
@@ -115,11 +179,11 @@ static void on_event(const struct cadre_event *e, void *data)
 	if (kind == CADRE_TURN_ENDED || kind == CADRE_AGENT_ENDED || kind == CADRE_TOOL_ENDED)
 		wire_sweep_questions(w);
 	if (kind == CADRE_TURN_ENDED)
-		wire_tell_failure(w);
+		send_failure(w);
 	if (kind == CADRE_SESSION_STARTED) {
 		w->working = true;
 		wire_keep_title(w);
-		wire_tell_state(w, "running");
+		wire_send_state(w, "running");
 	}
 	if (frame && kind != CADRE_ERROR) {
 		AUTO_BUF struct buf line = { 0 };
@@ -128,18 +192,21 @@ static void on_event(const struct cadre_event *e, void *data)
 		if (kind == CADRE_SESSION_STARTED)
 			wire_begin(w);
 	} else if (kind == CADRE_ERROR) {
-		wire_complain(w, "%s", cadre_event_text(e, NULL));
+		wire_warn(w, "%s", cadre_event_text(e, NULL));
 	}
 	if (kind == CADRE_AGENT_STARTED || kind == CADRE_AGENT_ENDED)
 		mirror_agent(w, cadre_event_agent(e));
-	if (kind == CADRE_PERMISSION_ASKED)
-		wire_ask_permission(w, e->event);
-	if (kind == CADRE_QUESTION_ASKED)
-		wire_ask_question(w, e->event);
+	if (kind == CADRE_PERMISSION_ASKED || kind == CADRE_QUESTION_ASKED)
+		wire_ask_call(w, e->event);
 	if (kind == CADRE_ELICITATION_ASKED)
 		wire_ask_elicitation(w, e->event);
-	if (kind == CADRE_TURN_ENDED)
-		on_turn_ended(w, e);
+	if (kind == CADRE_TURN_ENDED) {
+		const struct query *q = &w->session->tree.main.query;
+		w->working = false;
+		w->api_ms += q->api_ms;
+		w->failed = cadre_event_is_error(e) && q->end != QUERY_CANCELLED; /* an interrupt is not a failure */
+		loop_kick(w->services->loop, &w->kick);
+	}
 }
 
 int wire_open_session(struct cadre_wire *w, struct err *err)
@@ -157,17 +224,14 @@ int wire_open_session(struct cadre_wire *w, struct err *err)
 	w->session->queued = &w->queued;
 	w->session->prompt_origin = &w->origin;
 	snprintf(w->session_id, sizeof w->session_id, "%s", w->session->id);
-	wire_mirror(w->services);
+	if (w->services->options.session_mirror) {
+		w->services->store.on_line = on_line;
+		w->services->store.data = w->services;
+	}
 	return 0;
 }
 
 /* ---- in ---------------------------------------------------------------------------------------------------------- */
-
-static void ignore(struct cadre_wire *w, const struct json *message)
-{
-	(void)w;
-	(void)message;
-}
 
 static void set_variables(struct cadre_wire *w, const struct json *message)
 {
@@ -191,15 +255,9 @@ static const struct {
 	{ "control_request", wire_take_request },
 	{ "control_response", wire_take_answer },
 	{ "control_cancel_request", wire_withdraw },
-	{ "keep_alive", ignore },
+	{ "keep_alive", NULL },
 	{ "update_environment_variables", set_variables },
 };
-
-static bool is_initialize(const struct json *message)
-{
-	return json_str_is(json_get(message, "type"), "control_request") &&
-	       json_str_is(json_get(json_get(message, "request"), "subtype"), "initialize");
-}
 
 static void take_line(struct cadre_wire *w, struct str line)
 {
@@ -211,30 +269,18 @@ static void take_line(struct cadre_wire *w, struct str line)
 	if (!line.n)
 		return;
 	bool is_object = json_parse(&reader, line.p, line.n, &root, &err) == 0 && json_is(root, JSON_OBJECT);
-	if (w->awaits && !(is_object && is_initialize(root))) {
+	if (w->awaits && !(is_object && json_str_is(json_get(root, "type"), "control_request") &&
+			   json_str_is(json_get(json_get(root, "request"), "subtype"), "initialize"))) {
 		wire_refuse(w, "--await-initialize: the first line of the input is not the request initialize");
 		return;
 	}
 	if (!is_object) {
-		wire_complain(w, "a line of the input is not a JSON object and is left out: %s", err.text);
+		wire_warn(w, "a line of the input is not a JSON object and is left out: %s", err.text);
 		return;
 	}
 	for (size_t i = 0; i < COUNT_OF(types); i++)
-		if (json_str_is(json_get(root, "type"), types[i].type))
+		if (types[i].take && json_str_is(json_get(root, "type"), types[i].type))
 			types[i].take(w, root);
-}
-
-static void take_piece(struct cadre_wire *w, const char *p, size_t n)
-{
-	if (w->skipping)
-		return;
-	if (w->line.n + n <= LONGEST_LINE) {
-		buf_add(&w->line, p, n);
-		return;
-	}
-	wire_complain(w, "a line of the input is longer than %d MB and is left out", LONGEST_LINE >> 20);
-	buf_release(&w->line);
-	w->skipping = true;
 }
 
 static void end_line(struct cadre_wire *w)
@@ -245,7 +291,7 @@ static void end_line(struct cadre_wire *w)
 	if (!w->skipping)
 		take_line(w, buf_str(&line));
 	w->skipping = false;
-	/* One long line must not stay in memory, and a short one is not worth an allocation each time. */
+	/* A long line must not stay in memory; the buffer of short ones is used again. */
 	if (!w->line.p && line.cap <= KEPT_LINE) {
 		buf_clear(&line);
 		w->line = line;
@@ -259,7 +305,13 @@ void cadre_wire_feed(struct cadre_wire *w, const char *bytes, size_t n)
 	while (w && n && !w->input_over) {
 		const char *end = memchr(bytes, '\n', n);
 		size_t piece = end ? (size_t)(end - bytes) : n;
-		take_piece(w, bytes, piece);
+		if (!w->skipping && w->line.n + piece <= LONGEST_LINE) {
+			buf_add(&w->line, bytes, piece);
+		} else if (!w->skipping) {
+			wire_warn(w, "a line of the input is longer than %d MB and is left out", LONGEST_LINE >> 20);
+			buf_release(&w->line);
+			w->skipping = true;
+		}
 		if (!end)
 			return;
 		end_line(w);
@@ -297,7 +349,7 @@ static void on_kick(struct kick *kick)
 	wire_start_next(w);
 	if (!wire_is_idle(w))
 		return;
-	wire_tell_state(w, "idle");
+	wire_send_state(w, "idle");
 	if (w->input_over)
 		wire_finish(w);
 }
@@ -348,7 +400,7 @@ struct cadre_wire *cadre_wire_new(struct cadre *c, cadre_wire_fn *out, void *dat
 	*w = (struct cadre_wire){ .services = sv, .out = out, .data = data, .kick = { .step = on_kick } };
 	w->replay = sv->options.replay_user_messages;
 	w->awaits = sv->options.await_initialize || sv->options.managed_in_initialize;
-	w->tells_state = getenv("CLAUDE_CODE_SDK_READS_SESSION_STATE") != NULL;
+	w->sends_state = getenv("CLAUDE_CODE_SDK_READS_SESSION_STATE") != NULL;
 	w->next = sv->wires;
 	sv->wires = w;
 	sv->on_idle = on_idle;
@@ -368,33 +420,27 @@ int cadre_wire_status(const struct cadre_wire *w, const char **ret_why)
 	return w->failed ? CADRE_CANCELLED : w->error.n ? CADRE_USAGE : CADRE_OK;
 }
 
-/* A session ends after it was closed, and may outlive its wire: then its events are dropped. */
-static void detach(struct cadre_wire *w)
-{
-	struct cadre_wire **at = &w->services->wires;
-	struct cadre_session *s = session_by_id(w->services, w->session_id);
-
-	while (*at != w)
-		at = &(*at)->next;
-	*at = w->next;
-	if (s) {
-		s->on_event = NULL;
-		s->queued = NULL;
-		s->prompt_origin = NULL;
-	}
-}
-
 void cadre_wire_free(struct cadre_wire *w)
 {
 	if (!w)
 		return;
 	while (w->queue)
 		wire_drop_message(w, w->queue);
-	detach(w);
+	struct cadre_wire **at = &w->services->wires;
+	while (*at != w)
+		at = &(*at)->next;
+	*at = w->next;
+	/* A session may outlive its wire: then its events are dropped. */
+	struct cadre_session *s = session_by_id(w->services, w->session_id);
+	if (s) {
+		s->on_event = NULL;
+		s->queued = NULL;
+		s->prompt_origin = NULL;
+	}
 	wire_finish(w);
 	kick_cancel(&w->kick);
 	wire_asks_end(w, "the wire is closed");
-	wire_laters_end(w);
+	wire_deferred_end(w);
 	wire_settlings_end(w);
 	wire_servers_release(w);
 	map_release(&w->named_servers);
@@ -405,111 +451,4 @@ void cadre_wire_free(struct cadre_wire *w)
 	buf_release(&w->origin);
 	arena_release(&w->arena);
 	free(w);
-}
-
-/* ---- an error of the model's service as a message of the assistant, which clients show in the c ------------------ */
-
-static void put_message(struct json_out *out, struct str text)
-{
-	char id[UUID_LEN + 1];
-
-	id_uuid(id);
-	json_key(out, "message");
-	json_open(out, '{');
-	json_kcstr(out, "id", id);
-	json_kcstr(out, "type", "message");
-	json_kcstr(out, "role", "assistant");
-	json_kcstr(out, "model", "<synthetic>");
-	json_key(out, "content");
-	json_open(out, '[');
-	json_open(out, '{');
-	json_kcstr(out, "type", "text");
-	json_kstr(out, "text", text);
-	json_close(out);
-	json_close(out);
-	json_kcstr(out, "stop_reason", "stop_sequence");
-	json_kcstr(out, "stop_sequence", "");
-	json_key(out, "usage");
-	usage_write(out, &(struct usage){ 0 });
-	json_close(out);
-}
-
-/* failure.c */
-static void wire_tell_failure(struct cadre_wire *w)
-{
-	const struct query *q = &w->session->tree.main.query;
-	AUTO_BUF struct buf line = { 0 }, text = { 0 };
-	struct json_out out = json_out(&line);
-	char uuid[UUID_LEN + 1];
-
-	if (q->end != QUERY_MODEL_ERROR)
-		return;
-	id_uuid(uuid);
-	buf_addf(&text, "API Error: %s", q->failure.text);
-	json_open(&out, '{');
-	json_kcstr(&out, "type", "assistant");
-	put_message(&out, buf_str(&text));
-	json_kcstr(&out, "parent_tool_use_id", NULL);
-	json_kcstr(&out, "error", failure_name(&q->failure));
-	json_kcstr(&out, "session_id", w->session->id);
-	json_kcstr(&out, "uuid", uuid);
-	json_close(&out);
-	wire_send(w, &line);
-}
-
-/* ---- --session-mirror -------------------------------------------------------------------------------------------- */
-
-/* A transcript line is sent after it is on disk and before its frame. */
-
-static struct cadre_wire *wire_of(struct services *sv, const char *path)
-{
-	struct cadre_wire *w = sv->wires;
-
-	while (w && (!w->session_id[0] || !strstr(path, w->session_id)))
-		w = w->next;
-	return w;
-}
-
-static void on_line(void *data, const char *path, struct str line)
-{
-	struct cadre_wire *w = wire_of(data, path);
-	AUTO_BUF struct buf frame = { 0 };
-	struct json_out out = json_out(&frame);
-
-	if (!w)
-		return;
-	json_open(&out, '{');
-	json_kcstr(&out, "type", "transcript_mirror");
-	json_kcstr(&out, "filePath", path);
-	json_key(&out, "entries");
-	json_open(&out, '[');
-	json_put_raw(&out, line);
-	json_close(&out);
-	json_close(&out);
-	wire_send(w, &frame);
-}
-
-/* What is beside an agent's file is told as a line of it: whose call it is, and how it ended. */
-static void mirror_agent(struct cadre_wire *w, const char *id)
-{
-	AUTO_BUF struct buf line = { 0 }, meta = { 0 };
-	const struct agent *a = agent_tree_find(&w->session->tree, id);
-
-	if (!w->services->options.session_mirror || !a || !a->record || !a->journal ||
-	    file_read(a->record->meta, LONGEST_LINE, &meta, NULL) < 0)
-		return;
-	struct str object = str_trim(buf_str(&meta));
-	if (object.n < 2 || object.p[0] != '{')
-		return;
-	buf_addf(&line, "{\"type\":\"agent_metadata\"," STR_FMT, (int)object.n - 1, object.p + 1);
-	on_line(w->services, journal_path(a->journal), buf_str(&line));
-}
-
-/* mirror.c */
-static void wire_mirror(struct services *sv)
-{
-	if (!sv->options.session_mirror)
-		return;
-	sv->store.on_line = on_line;
-	sv->store.data = sv;
 }

@@ -31,7 +31,7 @@ struct wire_server {
 	struct mcp_transport *transport; /* borrowed, while one is open */
 };
 
-struct wire_later;
+struct wire_deferred;
 struct wire_settling;
 
 struct cadre_wire {
@@ -56,12 +56,12 @@ struct cadre_wire {
 	unsigned queued;       /* how many */
 	struct wire_ask *asks; /* list by next */
 	uint64_t next_ask;
-	struct wire_later *laters;       /* list by next */
+	struct wire_deferred *deferred;  /* list by next */
 	struct wire_settling *settlings; /* list by next */
 	struct wire_server *servers;
 	struct map named_servers; /* set by control requests; keys in the arena */
 	struct kick kick;         /* the next message of the queue */
-	bool replay, tells_state;
+	bool replay, sends_state;
 	const char *state; /* last reported value */
 	uint64_t opened_ms;
 	uint64_t api_ms; /* API time of earlier turns */
@@ -73,12 +73,14 @@ struct mcp_transport *wire_make_transport(struct services *sv, struct mcp_server
 					  const struct mcp_transport_handlers *handlers, void *data); /* server.c */
 
 /* wire.c */
-void wire_send(struct cadre_wire *w, struct buf *line);       /* a frame without line end; emptied */
-int wire_open_session(struct cadre_wire *w, struct err *err); /* if there is none */
-void wire_refuse(struct cadre_wire *w, const char *why);      /* the run ends with exit code 2 */
-void wire_fail_start(struct cadre_wire *w, const char *why);  /* no session: an error result, and exit code 1 */
-void wire_complain(struct cadre_wire *w, const char *fmt, ...) printf_like(2, 3); /* system/informational */
-void wire_tell_state(struct cadre_wire *w, const char *state);
+void wire_send(struct cadre_wire *w, struct buf *line); /* a frame without line end; emptied */
+struct json_out wire_frame_begin(struct buf *line, const char *type, const char *subtype); /* subtype may be NULL */
+void wire_frame_end(struct cadre_wire *w, struct json_out *out, const char *session_id);   /* adds a uuid; sends it */
+int wire_open_session(struct cadre_wire *w, struct err *err);                              /* if there is none */
+void wire_refuse(struct cadre_wire *w, const char *why);     /* the run ends with exit code 2 */
+void wire_fail_start(struct cadre_wire *w, const char *why); /* no session: an error result, and exit code 1 */
+void wire_warn(struct cadre_wire *w, const char *fmt, ...) printf_like(2, 3); /* system/informational */
+void wire_send_state(struct cadre_wire *w, const char *state);
 bool wire_is_idle(const struct cadre_wire *w); /* no turn, no queued message, no background agent that will notify */
 
 /* queue.c */
@@ -88,37 +90,45 @@ struct wire_message *wire_find_message(struct cadre_wire *w, struct str uuid);
 void wire_drop_message(struct cadre_wire *w, struct wire_message *m);
 void wire_list_messages(struct json_out *out, const struct cadre_wire *w); /* an array of their uuids */
 
-/* request.c: requests of the client. Each handler answers exactly once, now or later. */
+/* request.c: requests of the client */
 struct wire_request {
 	struct cadre_wire *wire;
 	struct str id;           /* borrowed while the handler runs */
 	const struct json *body; /* the `request` object; the same */
 	struct arena *arena;
+	struct buf payload;
+	struct json_out out;    /* the payload: an open object */
+	const char *error_code; /* of a failure; NULL: none */
 };
-typedef void wire_request_fn(const struct wire_request *r);
+/* 0: the payload is the reply. WIRE_ANSWERED: the handler has answered, or will, exactly once. A failure is the reply, too. */
+enum { WIRE_ANSWERED = 1 };
+typedef int wire_request_fn(struct wire_request *r, struct err *err);
 void wire_take_request(struct cadre_wire *w, const struct json *message);
 /* payload: a JSON object; empty: {}. id is the request's. */
 void wire_reply(struct cadre_wire *w, struct str id, struct str payload);
-void wire_reply_pending(struct cadre_wire *w, struct str id, struct str payload); /* with pending permission requests */
+void wire_reply_pending(struct wire_request *r); /* the payload, and pending permission requests */
 void wire_reply_error(struct cadre_wire *w, struct str id, const char *code, const char *fmt, ...) printf_like(4, 5);
 wire_request_fn wire_initialize; /* initialize.c */
 wire_request_fn wire_interrupt, wire_set_mode, wire_set_thinking, wire_cancel_message, wire_mcp_override,
 	wire_set_model, wire_apply_settings, wire_update_settings, wire_rename, wire_seed_read, wire_register_root,
-	wire_reload_plugins, wire_reload_skills, wire_reload_styles, wire_rewind; /* change.c */
-void wire_keep_title(struct cadre_wire *w);                                       /* change.c: on disk */
+	wire_reload_plugins, wire_reload_skills, wire_reload_styles, wire_rewind, wire_stop_task,
+	wire_background;                    /* change.c */
+void wire_keep_title(struct cadre_wire *w); /* change.c: on disk */
 wire_request_fn wire_get_settings, wire_get_context, wire_list_models, wire_get_version, wire_list_rules,
-	wire_list_hooks, wire_get_cost, wire_get_usage;                                               /* show.c */
-wire_request_fn wire_read_file;                                                                       /* file.c */
-wire_request_fn wire_stop_task, wire_background, wire_task_output;                                    /* task.c */
-wire_request_fn wire_mcp_call, wire_mcp_resource;                                                     /* call.c */
-wire_request_fn wire_mcp_status, wire_mcp_set, wire_mcp_reconnect, wire_mcp_toggle, wire_mcp_message; /* server.c */
+	wire_list_hooks, wire_get_cost, wire_get_usage, wire_task_output, wire_read_file; /* show.c */
+/* show.c: the agent that the request names */
+struct agent_record;
+int wire_find_record(const struct wire_request *r, struct agent_record **ret_record, struct err *err);
+wire_request_fn wire_mcp_status, wire_mcp_set, wire_mcp_reconnect, wire_mcp_toggle, wire_mcp_call,
+	wire_mcp_resource;        /* servers.c */
+wire_request_fn wire_mcp_message; /* server.c */
 
 /* A request that is answered later, exactly once. No answer is sent if the client withdraws it or the wire ends. */
-struct wire_later *wire_later(const struct wire_request *r);
-void wire_later_reply(struct wire_later *l, struct str payload); /* takes l */
-void wire_later_fail(struct wire_later *l, const char *why);     /* takes l */
+struct wire_deferred *wire_deferred(const struct wire_request *r);     /* the handler returns WIRE_ANSWERED */
+void wire_deferred_reply(struct wire_deferred *l, struct str payload); /* takes l */
+void wire_deferred_fail(struct wire_deferred *l, const char *why);     /* takes l */
 void wire_withdraw(struct cadre_wire *w, const struct json *message);
-void wire_laters_end(struct cadre_wire *w);
+void wire_deferred_end(struct cadre_wire *w);
 
 /* Lists requests of a kind for a client that sends `initialize` again. */
 enum wire_ask_kind { WIRE_ASK_OTHER, WIRE_ASK_PERMISSION, WIRE_ASK_ELICITATION };
@@ -131,12 +141,10 @@ void wire_ask_take_back(struct wire_ask *ask); /* notifies the client; done is n
 void wire_take_answer(struct cadre_wire *w, const struct json *message);
 void wire_asks_end(struct cadre_wire *w, const char *why); /* all get an error */
 
-/* permission.c */
-void wire_ask_permission(struct cadre_wire *w, const struct event *event);
-void wire_ask_question(struct cadre_wire *w, const struct event *event);
+/* client.c */
+void wire_ask_call(struct cadre_wire *w, const struct event *event); /* a permission, or a question of an agent */
 void wire_ask_elicitation(struct cadre_wire *w, const struct event *event);
 void wire_sweep_questions(struct cadre_wire *w); /* an agent's turn has ended: withdraws its requests */
-/* hook.c */
 struct hook_runner *wire_hook_runner_new(struct services *sv);
 /* initialize.c */
 struct catalog;
@@ -150,3 +158,5 @@ void wire_servers_release(struct cadre_wire *w);
 void wire_put_servers(struct json_out *out, struct cadre_wire *w); /* "mcpServers" */
 void wire_servers_changed(struct cadre_wire *w);                   /* answers requests that waited for servers */
 void wire_settlings_end(struct cadre_wire *w);
+/* frame.c: the event as a line of stream-json; nothing if it has no frame */
+void frame_write(struct cadre_event *e);

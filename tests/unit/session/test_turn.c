@@ -86,7 +86,7 @@ static const struct {
 	{ "a prompt", NULL, "hi", PLAIN, "ok\n" },
 	{ "a file in the prompt", NULL, "see @notes", PLAIN, "ok\n" },
 	{ "a command that does not exist", NULL, "/no-such-command", TO_SUBMIT " PRELOAD EXPAND ENDED IDLE", NULL },
-	{ "nothing to compact", NULL, "/compact", TO_SUBMIT " COMPACT ENDED IDLE", "There is nothing to sum up yet\n" },
+	{ "nothing to compact", NULL, "/compact", TO_SUBMIT " COMPACT ENDED IDLE", "Nothing to compact yet\n" },
 	{ "SessionStart hooks", HOOK("SessionStart", "true"), "hi", PLAIN, "ok\n" },
 	{ "SessionStart hooks that stop", HOOK("SessionStart", "echo '{\\\"continue\\\": false}'"), "hi",
 	  "SETTINGS APPROVAL SERVERS SETUP START ENDED IDLE", "\n" },

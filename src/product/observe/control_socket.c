@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT
+ * control_socket.c - the sockets of live sessions: their directory, and requests to one, which block. */
+#include "product/observe/control.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include "lib/base/id.h"
+#include "lib/io/file.h"
+
+enum { STALE_S = 60, BUSY_PAUSE_MS = 20 };
+
+static const char suffix[] = ".sock";
+
+int control_dir(struct arena *a, bool make, const char **ret_dir, struct err *err)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	char *dir = runtime && runtime[0] == '/' ? arena_printf(a, "%s/cadre", runtime) : NULL;
+	struct sockaddr_un name;
+	struct stat st;
+
+	/* The name of a socket has little room: with a long runtime directory all processes use /tmp. */
+	if (!dir || strlen(dir) + 1 + UUID_LEN + sizeof suffix > sizeof name.sun_path)
+		dir = arena_printf(a, "/tmp/cadre-%u", (unsigned)getuid());
+	if (make && mkdir(dir, 0700) < 0 && errno != EEXIST)
+		return err_set(err, ERR_IO, "cannot make %s: %m", dir);
+	/* A directory that another user created or can write to is not trusted. */
+	if (lstat(dir, &st) < 0)
+		return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "%s: %m", dir);
+	if (!S_ISDIR(st.st_mode) || st.st_uid != getuid() || (st.st_mode & 077))
+		return err_set(err, ERR_DENIED, "%s must be a directory of yours that is closed to others (mode 0700)",
+			       dir);
+	*ret_dir = dir;
+	return 0;
+}
+
+char *control_path(struct arena *a, const char *dir, const char *session)
+{
+	return arena_printf(a, "%s/%s%s", dir, session, suffix);
+}
+
+void control_each(const char *dir, control_socket_fn *fn, void *data)
+{
+	struct str tail = str_from(suffix);
+	DIR *d = opendir(dir);
+
+	for (const struct dirent *e; d && (e = readdir(d));) {
+		struct str name = str_from(e->d_name);
+		if (!str_ends(name, tail) || !id_is_uuid((struct str){ name.p, name.n - tail.n }))
+			continue;
+		AUTO_ARENA struct arena a = { 0 };
+		fn(data, arena_dup(&a, name.p, name.n - tail.n), path_join(&a, dir, e->d_name));
+	}
+	if (d)
+		closedir(d);
+}
+
+int control_connect(const char *path, struct err *err)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return err_set(err, ERR_IO, "socket: %m");
+	snprintf(name.sun_path, sizeof name.sun_path, "%s", path);
+	if (connect(fd, (struct sockaddr *)&name, sizeof name) == 0)
+		return fd;
+	enum err_kind kind = errno == ECONNREFUSED || errno == ENOENT ? ERR_NOT_FOUND
+			     : errno == EAGAIN                        ? ERR_BUSY
+								      : ERR_IO;
+	err_set(err, kind, "%s: %m", path);
+	close(fd);
+	return -(int)err->kind;
+}
+
+/* Between bind and listen a socket refuses too, so a young one is left alone. */
+static void sweep_one(void *data, const char *session, const char *path)
+{
+	struct stat st;
+	struct err err = { 0 };
+
+	(void)data;
+	(void)session;
+	if (lstat(path, &st) < 0 || !S_ISSOCK(st.st_mode) || time(NULL) - st.st_mtime < STALE_S)
+		return;
+	int fd = control_connect(path, &err);
+	if (fd >= 0)
+		close(fd);
+	else if (err.kind == ERR_NOT_FOUND)
+		(void)unlink(path);
+}
+
+void control_sweep(const char *dir)
+{
+	control_each(dir, sweep_one, NULL);
+}
+
+int control_listen(const char *path, struct err *err)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return err_set(err, ERR_IO, "socket: %m");
+	snprintf(name.sun_path, sizeof name.sun_path, "%s", path);
+	(void)unlink(path); /* of an earlier process of this session */
+	if (bind(fd, (struct sockaddr *)&name, sizeof name) < 0 || listen(fd, CONTROL_CLIENTS) < 0)
+		return err_set(err, ERR_IO, "cannot listen on %s: %m", path);
+	int taken = fd;
+	fd = -1;
+	return taken;
+}
+
+/* ---- a request --------------------------------------------------------------------------------------------------- */
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static int wait_until_ready(int fd, short event, int64_t until_ms, struct err *err)
+{
+	struct pollfd p = { .fd = fd, .events = event };
+
+	for (;;) {
+		int64_t left_ms = until_ms - now_ms();
+		int n = left_ms > 0 ? poll(&p, 1, (int)left_ms) : 0;
+		if (n > 0)
+			return 0;
+		if (n == 0)
+			return err_set(err, ERR_TIMEOUT, "the session did not answer in time");
+		if (errno != EINTR)
+			return err_set(err, ERR_IO, "poll: %m");
+	}
+}
+
+static int send_all(int fd, struct str text, int64_t until_ms, struct err *err)
+{
+	while (text.n) {
+		ssize_t n = send(fd, text.p, text.n, MSG_NOSIGNAL);
+		if (n < 0 && errno == EAGAIN && wait_until_ready(fd, POLLOUT, until_ms, err) < 0)
+			return -(int)err->kind;
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (n < 0)
+			return err_set(err, ERR_IO, "cannot connect to the session: %m");
+		text = (struct str){ text.p + n, text.n - (size_t)n };
+	}
+	return 0;
+}
+
+static int read_line(int fd, int64_t until_ms, struct buf *answer, struct err *err)
+{
+	char piece[16384];
+
+	for (;;) {
+		if (wait_until_ready(fd, POLLIN, until_ms, err) < 0)
+			return -(int)err->kind;
+		ssize_t n = recv(fd, piece, sizeof piece, 0);
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (n <= 0)
+			return err_set(err, ERR_IO, "the session ended before it answered");
+		const char *end = memchr(piece, '\n', (size_t)n);
+		buf_add(answer, piece, end ? (size_t)(end - piece) : (size_t)n);
+		if (end)
+			return 0;
+		if (answer->n > CONTROL_ANSWER_LIMIT)
+			return err_set(err, ERR_LIMIT, "the answer of the session is too long");
+	}
+}
+
+int control_ask(const char *path, struct str request, int timeout_ms, struct buf *answer, struct err *err)
+{
+	int64_t until_ms = now_ms() + timeout_ms;
+	AUTO_CLOSE int fd = control_connect(path, err);
+
+	while (fd == -ERR_BUSY) { /* it has its greatest number of clients */
+		if (now_ms() + BUSY_PAUSE_MS >= until_ms)
+			return err_set(err, ERR_TIMEOUT, "the session did not answer in time");
+		(void)poll(NULL, 0, BUSY_PAUSE_MS);
+		fd = control_connect(path, err);
+	}
+	if (fd < 0)
+		return -(int)err->kind;
+	if (send_all(fd, request, until_ms, err) < 0 || send_all(fd, STR("\n"), until_ms, err) < 0)
+		return -(int)err->kind;
+	return read_line(fd, until_ms, answer, err);
+}
