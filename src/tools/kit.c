@@ -55,7 +55,7 @@ static void kit_list_files(struct tool_env *env, struct buf *out)
 	file_state_list(env->files, MOST_LISTED_FILES, out);
 }
 
-const struct tool_kit tool_kit = {
+const struct tool_runtime tool_runtime = {
 	.open = kit_open,
 	.end_shells = kit_end_shells,
 	.close = kit_close,

@@ -98,7 +98,7 @@ static void env_set_cwd(struct tool_env *env, const char *path)
 	struct agent *a = env->owner;
 	const char *from = env->cwd;
 	AUTO_FREE char *left = a->moved_cwd; /* from may be in it */
-	struct hook_fire_spec spec = { .event = HOOK_CWD_CHANGED };
+	struct hook_event_spec spec = { .event = HOOK_CWD_CHANGED };
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
@@ -266,7 +266,7 @@ void agent_release(struct agent *a)
 void agent_drop_fork_base(struct agent *a)
 {
 	transcript_release(&a->forks.history);
-	fork_gate_unref(a->forks.gate);
+	fork_barrier_unref(a->forks.gate);
 	a->forks = (struct fork_base){ 0 };
 }
 
@@ -278,7 +278,7 @@ struct fork_base *agent_fork_base(struct agent *a)
 	if (a->forks.gate && a->forks.count == count)
 		return &a->forks;
 	agent_drop_fork_base(a);
-	a->forks = (struct fork_base){ .gate = fork_gate_new(a->tree->services->loop), .count = count };
+	a->forks = (struct fork_base){ .gate = fork_barrier_new(a->tree->services->loop), .count = count };
 	transcript_fork(&q->transcript, &a->forks.history);
 	for (uint32_t i = 0; i < q->call_count; i++)
 		transcript_add(&a->forks.history, ROLE_USER, fork_placeholder(q->calls[i]->id));

@@ -25,7 +25,7 @@ struct skill_use;
 struct skill_activation;
 
 struct agent_record;
-struct hook_firing;
+struct hook_batch;
 struct preload;
 struct session_load;
 struct worktree;
@@ -45,7 +45,7 @@ enum end_state {
 	END_STATE_COUNT
 };
 
-struct end_words {
+struct end_state_info {
 	const char *state;   /* in our own files and events */
 	const char *status;  /* of a notification: completed, failed or killed */
 	const char *summary; /* behind: Agent "DESCRIPTION" */
@@ -53,7 +53,7 @@ struct end_words {
 	bool has_report;     /* what it said counts, if only as a part */
 };
 
-const struct end_words *end_words(enum end_state state);
+const struct end_state_info *end_state_info(enum end_state state);
 enum end_state end_state_of(const struct query *q);      /* of a turn that is over */
 void end_reason(struct buf *out, const struct query *q); /* why a turn failed; nothing if it did not */
 bool end_state_parse(struct str name, enum end_state *ret_state);
@@ -61,8 +61,8 @@ bool end_state_parse(struct str name, enum end_state *ret_state);
 /* What several forks of one answer share: the history with every open call answered by the same words. */
 struct fork_base {
 	struct transcript history;
-	struct fork_gate *gate; /* reference */
-	uint32_t count;         /* blocks of the transcript that it was made of */
+	struct fork_barrier *gate; /* reference */
+	uint32_t count;            /* blocks of the transcript that it was made of */
 };
 
 /* Of a child */
@@ -156,7 +156,7 @@ struct agent {
 	struct buf initial;       /* the initial prompt, if it is a skill's */
 	struct buf start_context; /* of the start hooks */
 	struct buf start_refusal; /* the same; empty: they let it live */
-	struct hook_firing *firing;
+	struct hook_batch *hook_batch;
 	struct timer patience;        /* of the call that waits for it */
 	struct timer hook_limit;      /* of the stop hooks of one that was stopped */
 	bool start_fired;             /* start hooks ran: stop hooks will */

@@ -78,7 +78,7 @@ static void describe_call(struct buf *out, const struct agent *a, const struct t
 	json_close(&w);
 }
 
-static enum classifier_word read_answer(struct str answer, struct arena *a, struct str *ret_reason)
+static enum classifier_answer read_answer(struct str answer, struct arena *a, struct str *ret_reason)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	struct str text = str_trim(answer);
@@ -115,7 +115,7 @@ static void on_answer(void *data, bool failed, struct str answer)
 	struct classifier_question *q = data;
 	struct services *sv = q->owner->services;
 	struct str reason = STR("");
-	enum classifier_word word = failed ? CLASSIFIER_UNSURE : read_answer(answer, &a, &reason);
+	enum classifier_answer word = failed ? CLASSIFIER_UNSURE : read_answer(answer, &a, &reason);
 
 	q->done(q->data, word, reason);
 	question_free(q);
@@ -196,7 +196,7 @@ struct classifier_question *agent_classify(struct agent *a, struct tool_call *ca
 	return c && !stepped_back ? c->ask(c, a, call, done, data) : NULL;
 }
 
-void agent_note_word(struct agent *a, enum classifier_word word)
+void agent_note_classifier_answer(struct agent *a, enum classifier_answer word)
 {
 	struct agent_tree *t = a->tree;
 

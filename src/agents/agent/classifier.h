@@ -11,9 +11,9 @@
 
 enum { MOST_DENIALS_IN_A_ROW = 3, MOST_DENIALS = 20 };
 
-enum classifier_word { CLASSIFIER_ALLOWS, CLASSIFIER_UNSURE, CLASSIFIER_DENIES };
+enum classifier_answer { CLASSIFIER_ALLOWS, CLASSIFIER_UNSURE, CLASSIFIER_DENIES };
 /* reason is for the model; borrowed until return. */
-typedef void classifier_done_fn(void *data, enum classifier_word word, struct str reason);
+typedef void classifier_done_fn(void *data, enum classifier_answer word, struct str reason);
 
 struct classifier_question; /* its own */
 struct classifier {
@@ -27,7 +27,7 @@ struct classifier {
 struct classifier_question *agent_classify(struct agent *a, struct tool_call *call, classifier_done_fn *done,
 					   void *data);
 /* The decision about a call, of the classifier or the user. */
-void agent_note_word(struct agent *a, enum classifier_word word);
+void agent_note_classifier_answer(struct agent *a, enum classifier_answer word);
 
 struct classifier *classifier_new(struct services *sv); /* returns owned; borrows sv */
 void classifier_free(struct classifier *c);             /* waits for open questions; no session may be left */

@@ -41,15 +41,15 @@ static void on_session_start_hooks(void *data, const struct hook_outcome *outcom
 		if (list.n)
 			query_notice(&a->query, NULL, buf_str(&list));
 	}
-	query_compact_told(&a->query);
+	query_compact_reported(&a->query);
 }
 
 static bool before_compaction(struct query *q, void *data)
 {
 	struct agent *a = data;
 	struct compaction *c = q->compaction;
-	struct hook_fire_spec spec = { .event = HOOK_PRE_COMPACT,
-				       .subject = str_from(compact_trigger_name(c->trigger)) };
+	struct hook_event_spec spec = { .event = HOOK_PRE_COMPACT,
+					.subject = str_from(compact_trigger_name(c->trigger)) };
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
@@ -70,8 +70,8 @@ static bool before_compaction(struct query *q, void *data)
 
 static void run_post_compact_hooks(struct agent *a, const struct compaction *c)
 {
-	struct hook_fire_spec spec = { .event = HOOK_POST_COMPACT,
-				       .subject = str_from(compact_trigger_name(c->trigger)) };
+	struct hook_event_spec spec = { .event = HOOK_POST_COMPACT,
+					.subject = str_from(compact_trigger_name(c->trigger)) };
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
@@ -89,7 +89,7 @@ static void run_post_compact_hooks(struct agent *a, const struct compaction *c)
 static bool after_compaction(struct query *q, void *data)
 {
 	struct agent *a = data;
-	struct hook_fire_spec spec = { .event = HOOK_SESSION_START, .subject = STR("compact") };
+	struct hook_event_spec spec = { .event = HOOK_SESSION_START, .subject = STR("compact") };
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
@@ -121,7 +121,7 @@ static void add_reminder(struct transcript *out, const char *what, struct str te
 static void add_kept_messages(struct query *q, struct transcript *out, void *data)
 {
 	struct agent *a = data;
-	const struct tool_kit *kit = a->tree->kit;
+	const struct tool_runtime *kit = a->tree->kit;
 	struct segment *context[CONTEXT_BLOCKS];
 	size_t count = context_blocks(a, context);
 	AUTO_BUF struct buf plan = { 0 };
@@ -150,7 +150,7 @@ static void add_kept_messages(struct query *q, struct transcript *out, void *dat
 	agent_list_skills(a, &skills);
 	if (skills.n)
 		transcript_add(out, ROLE_USER, segment_text(buf_str(&skills)));
-	agent_recall_skills(a, &a->query.transcript, &texts);
+	agent_restore_skills(a, &a->query.transcript, &texts);
 	add_reminder(out, "Skills that were used in this conversation; they still hold:", buf_str(&texts));
 	agent_drop_fork_base(a);
 }

@@ -50,7 +50,7 @@ static void on_instruction_file(void *data, const struct instruction_file *file)
 {
 	struct agent_tree *t = data;
 	const char *reason = file->parent ? "include" : "session_start";
-	struct hook_fire_spec spec = { .event = HOOK_INSTRUCTIONS_LOADED, .subject = str_from(reason) };
+	struct hook_event_spec spec = { .event = HOOK_INSTRUCTIONS_LOADED, .subject = str_from(reason) };
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
@@ -146,11 +146,11 @@ size_t context_blocks(struct agent *a, struct segment *ret_blocks[CONTEXT_BLOCKS
 
 /* ---- system prompt ------------------------------------------------------------------------------------------------ */
 
-bool agent_memory_places(const struct agent *a, struct memory_places *ret_places)
+bool agent_memory_dirs(const struct agent *a, struct memory_dirs *ret_places)
 {
 	const struct agent_tree *t = a->tree;
 
-	*ret_places = (struct memory_places){ t->config_dir, t->project_dir, t->switches.trusted };
+	*ret_places = (struct memory_dirs){ t->config_dir, t->project_dir, t->switches.trusted };
 	return a->definition && t->switches.memory_on && a->definition->memory != MEMORY_NONE;
 }
 
@@ -184,8 +184,8 @@ static void write_guide(struct buf *out, const struct agent *a)
 int agent_make_prompt(struct agent *a, struct err *err)
 {
 	const struct agent_definition *d = a->definition;
-	struct memory_places places;
-	bool memory = agent_memory_places(a, &places);
+	struct memory_dirs places;
+	bool memory = agent_memory_dirs(a, &places);
 
 	if (!d)
 		return 0; /* the usual main agent; a fork has its parent's, to the byte */

@@ -17,8 +17,8 @@ enum { MOST_NOTES = 4000 }; /* bytes of notes of hooks for the classifier */
 /* A call that waits for hooks or the classifier. Owned by itself: it outlives a call that was cancelled meanwhile. */
 struct gate_wait {
 	struct agent *agent;
-	struct tool_call *call;     /* NULL: it was given up */
-	struct hook_firing *firing; /* one of these two is set */
+	struct tool_call *call;        /* NULL: it was given up */
+	struct hook_batch *hook_batch; /* one of these two is set */
 	struct classifier_question *question;
 	struct str reason; /* of the question or the denial that hooks see; in the call's arena */
 };
@@ -67,26 +67,26 @@ static bool matches_rule(void *data, struct str rule)
 
 /* Fills spec, for gate_run_hooks(). */
 static bool gate_has_hooks(const struct agent *a, struct tool_call *call, enum hook_event event,
-			   struct hook_fire_spec *ret_spec)
+			   struct hook_event_spec *ret_spec)
 {
-	*ret_spec = (struct hook_fire_spec){ .event = event,
-					     .subject = str_from(call->tool->name),
-					     .tool_use_id = call->id,
-					     .matches_rule = matches_rule,
-					     .rule_data = call,
-					     .by_hook = call->policy.by_hook };
+	*ret_spec = (struct hook_event_spec){ .event = event,
+					      .subject = str_from(call->tool->name),
+					      .tool_use_id = call->id,
+					      .matches_rule = matches_rule,
+					      .rule_data = call,
+					      .by_hook = call->policy.by_hook };
 	return agent_has_hooks(a, ret_spec);
 }
 
 /* Closes fields. */
-static struct gate_wait *gate_run_hooks(struct agent *a, struct tool_call *call, struct hook_fire_spec *spec,
+static struct gate_wait *gate_run_hooks(struct agent *a, struct tool_call *call, struct hook_event_spec *spec,
 					struct json_out *fields, hook_done_fn *done)
 {
 	struct gate_wait *p = gate_wait_new(a, call);
 
 	json_close(fields);
 	spec->fields = buf_str(fields->buf);
-	p->firing = agent_run_hooks(a, spec, done, p);
+	p->hook_batch = agent_run_hooks(a, spec, done, p);
 	return p;
 }
 
@@ -115,7 +115,7 @@ static void gate_deny(struct agent *a, struct tool_call *call, struct str reason
 /* The user may be elsewhere: hooks can ring. */
 static void gate_notify_hooks(struct agent *a, const struct tool_call *call)
 {
-	struct hook_fire_spec spec = { .event = HOOK_NOTIFICATION, .subject = STR("permission_prompt") };
+	struct hook_event_spec spec = { .event = HOOK_NOTIFICATION, .subject = STR("permission_prompt") };
 	AUTO_BUF struct buf fields = { 0 };
 	AUTO_BUF struct buf message = { 0 };
 	struct json_out w = json_out(&fields);
@@ -209,7 +209,7 @@ static void on_denied_hooks(void *data, const struct hook_outcome *outcome)
 /* Denies the call. In auto mode no user was asked, so hooks see the denial, and one may let the model try again. */
 static void gate_refuse(struct agent *a, struct tool_call *call, const struct permission_verdict *v)
 {
-	struct hook_fire_spec spec;
+	struct hook_event_spec spec;
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
@@ -246,7 +246,7 @@ static void on_request_hooks(void *data, const struct hook_outcome *outcome)
 
 static void gate_conclude(struct agent *a, struct tool_call *call, const struct permission_verdict *v)
 {
-	struct hook_fire_spec spec;
+	struct hook_event_spec spec;
 	bool open = v->decision == PERMISSION_ASK || v->unanswerable;
 	/* The plan of a member goes to the lead as a message: no question comes before it. */
 	bool lead_approves = (call->flags & TOOL_ENDS_PLAN) && a->parent && a->record->member &&
@@ -272,7 +272,7 @@ static void gate_conclude(struct agent *a, struct tool_call *call, const struct 
 }
 
 /* Rules may have been added since it was asked: its word counts only where it would be asked again. */
-static void on_classified(void *data, enum classifier_word word, struct str reason)
+static void on_classified(void *data, enum classifier_answer word, struct str reason)
 {
 	struct gate_wait *p = data;
 	struct agent *a = p->agent;
@@ -281,7 +281,7 @@ static void on_classified(void *data, enum classifier_word word, struct str reas
 
 	if (!call)
 		return;
-	agent_note_word(a, word);
+	agent_note_classifier_answer(a, word);
 	permission_explain(&a->permission, tool_call_use(call), PERMISSION_HINT_NONE, &v);
 	permission_bind(call, &v);
 	if (!v.classify || word == CLASSIFIER_UNSURE) {
@@ -370,7 +370,7 @@ static void on_pre_hooks(void *data, const struct hook_outcome *outcome)
 
 void gate_check(struct agent *a, struct tool_call *call)
 {
-	struct hook_fire_spec spec;
+	struct hook_event_spec spec;
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
@@ -427,14 +427,14 @@ static void on_post_hooks(void *data, const struct hook_outcome *outcome)
 
 static void gate_after(struct tool_gate *gate, struct tool_call *call)
 {
-	struct hook_fire_spec spec;
+	struct hook_event_spec spec;
 	struct agent *a = CONTAINER_OF(gate, struct agent, gate);
 	enum hook_event event = call->is_error ? HOOK_POST_TOOL_USE_FAILURE : HOOK_POST_TOOL_USE;
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
 	if (!call->policy.apart)
-		agent_touch(a, call);
+		agent_activate_skills(a, call);
 	if (call->cancelled || !gate_has_hooks(a, call, event, &spec)) {
 		tool_call_settle(call);
 		return;
@@ -461,8 +461,8 @@ void gate_cancel(struct tool_gate *gate, struct tool_call *call)
 	(void)gate;
 	if (!p)
 		return;
-	if (p->firing)
-		hook_cancel(p->firing);
+	if (p->hook_batch)
+		hook_cancel(p->hook_batch);
 	else
 		p->agent->tree->services->classifier->cancel(p->question);
 	if (call->running)
@@ -491,7 +491,7 @@ struct tool_call *agent_question(struct agent *a, const char *call_id)
 void agent_answer_question(struct agent *a, struct tool_call *call, bool allow, struct str reason)
 {
 	if (allow) {
-		agent_note_word(a, CLASSIFIER_ALLOWS);
+		agent_note_classifier_answer(a, CLASSIFIER_ALLOWS);
 		tool_call_decided(call, TOOL_ALLOW, STR(""));
 	} else {
 		gate_deny(a, call, reason);

@@ -55,10 +55,10 @@ static void find_sets(const struct agent *a, struct hook_set *sets[SET_COUNT])
 		sets[2 + i] = a->tree->skill_hooks[i].set;
 }
 
-bool agent_has_hooks(const struct agent *a, const struct hook_fire_spec *spec)
+bool agent_has_hooks(const struct agent *a, const struct hook_event_spec *spec)
 {
 	struct hook_set *sets[SET_COUNT];
-	struct hook_fire_spec all = *spec;
+	struct hook_event_spec all = *spec;
 
 	find_sets(a, sets);
 	all.sets = sets;
@@ -66,7 +66,7 @@ bool agent_has_hooks(const struct agent *a, const struct hook_fire_spec *spec)
 	return a->tree->services->hooks && hook_wanted(&all);
 }
 
-struct hook_firing *agent_run_hooks(struct agent *a, struct hook_fire_spec *spec, hook_done_fn *done, void *data)
+struct hook_batch *agent_run_hooks(struct agent *a, struct hook_event_spec *spec, hook_done_fn *done, void *data)
 {
 	AUTO_ARENA struct arena arena = { 0 };
 	const struct agent_tree *t = a->tree;
@@ -88,7 +88,7 @@ struct hook_firing *agent_run_hooks(struct agent *a, struct hook_fire_spec *spec
 	spec->sets = sets;
 	spec->set_count = SET_COUNT;
 	spec->context = &context;
-	return hook_fire(t->services->hooks, spec, done, data);
+	return hook_run_event(t->services->hooks, spec, done, data);
 }
 
 /* ---- while a turn waits ---------------------------------------------------------------------------------------- */
@@ -97,17 +97,17 @@ struct hook_firing *agent_run_hooks(struct agent *a, struct hook_fire_spec *spec
 struct turn_hooks {
 	struct agent *agent; /* NULL: the turn is over */
 	struct turn_hooks **slot;
-	struct hook_firing *firing;
+	struct hook_batch *hook_batch;
 };
 
-void turn_hooks_start(struct agent *a, struct turn_hooks **slot, struct hook_fire_spec *spec, hook_done_fn *done)
+void turn_hooks_start(struct agent *a, struct turn_hooks **slot, struct hook_event_spec *spec, hook_done_fn *done)
 {
 	struct turn_hooks *h = xcalloc(1, sizeof *h);
 
 	*slot = h;
 	h->agent = a;
 	h->slot = slot;
-	h->firing = agent_run_hooks(a, spec, done, h);
+	h->hook_batch = agent_run_hooks(a, spec, done, h);
 }
 
 struct agent *turn_hooks_end(void *data)
@@ -125,7 +125,7 @@ void turn_hooks_drop(struct turn_hooks **slot)
 {
 	if (!*slot)
 		return;
-	hook_cancel((*slot)->firing);
+	hook_cancel((*slot)->hook_batch);
 	TAKE(*slot)->agent = NULL;
 }
 
@@ -134,7 +134,7 @@ void turn_hooks_drop(struct turn_hooks **slot)
 struct async_hook {
 	struct agent_tree *tree;
 	struct async_hook *next, **prev; /* in tree->async_hooks */
-	struct hook_firing *firing;
+	struct hook_batch *hook_batch;
 };
 
 static void on_async_hook_done(void *data, const struct hook_outcome *outcome)
@@ -153,7 +153,7 @@ static void on_async_hook_done(void *data, const struct hook_outcome *outcome)
 		t->on_idle(t);
 }
 
-void agent_notify_hooks(struct agent *a, struct hook_fire_spec *spec)
+void agent_notify_hooks(struct agent *a, struct hook_event_spec *spec)
 {
 	struct agent_tree *t = a->tree;
 	struct async_hook *e = xcalloc(1, sizeof *e);
@@ -164,13 +164,13 @@ void agent_notify_hooks(struct agent *a, struct hook_fire_spec *spec)
 	if (e->next)
 		e->next->prev = &e->next;
 	t->async_hooks = e;
-	e->firing = agent_run_hooks(a, spec, on_async_hook_done, e);
+	e->hook_batch = agent_run_hooks(a, spec, on_async_hook_done, e);
 }
 
 void agent_tree_cancel_async_hooks(struct agent_tree *t)
 {
 	for (struct async_hook *e = t->async_hooks; e; e = e->next)
-		hook_cancel(e->firing);
+		hook_cancel(e->hook_batch);
 }
 
 /* ---- their outcome ------------------------------------------------------------------------------------------------ */
@@ -255,7 +255,7 @@ static void on_start_hooks(void *data, const struct hook_outcome *outcome)
 {
 	struct agent *a = data;
 
-	a->firing = NULL;
+	a->hook_batch = NULL;
 	for (size_t i = 0; i < outcome->context_count; i++)
 		buf_addf(&a->start_context, "%s" STR_FMT, a->start_context.n ? "\n" : "",
 			 STR_ARG(outcome->contexts[i]));
@@ -270,7 +270,7 @@ static void on_stop_hooks(void *data, const struct hook_outcome *outcome)
 	struct agent *a = data;
 	bool more = outcome->blocked || outcome->context_count;
 
-	a->firing = NULL;
+	a->hook_batch = NULL;
 	emit_hook_messages(a->tree, &a->who, outcome);
 	if (a->end == AGENT_COMPLETED && more && !outcome->stop && !outcome->cancelled &&
 	    a->stop_blocks++ < MOST_STOP_BLOCKS) {
@@ -289,11 +289,11 @@ int agent_start_hooks(struct agent *a, struct err *err)
 	(void)err;
 	if (!a->parent)
 		return 0; /* SessionStart is a part of its first turn */
-	struct hook_fire_spec spec = { .event = HOOK_SUBAGENT_START, .subject = str_from(a->record->type) };
+	struct hook_event_spec spec = { .event = HOOK_SUBAGENT_START, .subject = str_from(a->record->type) };
 	a->start_fired = true;
 	if (!agent_has_hooks(a, &spec))
 		return 0;
-	a->firing = agent_run_hooks(a, &spec, on_start_hooks, a);
+	a->hook_batch = agent_run_hooks(a, &spec, on_start_hooks, a);
 	return STEP_TAKES_TIME;
 }
 
@@ -311,7 +311,7 @@ int agent_undo_start_hooks(struct agent *a, struct err *err)
 /* For every end of an agent whose start hooks ran. */
 int agent_stop_hooks(struct agent *a, struct err *err)
 {
-	struct hook_fire_spec spec = { .event = HOOK_SUBAGENT_STOP, .subject = str_from(a->record->type) };
+	struct hook_event_spec spec = { .event = HOOK_SUBAGENT_STOP, .subject = str_from(a->record->type) };
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
@@ -326,7 +326,7 @@ int agent_stop_hooks(struct agent *a, struct err *err)
 		json_kstr(&w, "last_assistant_message", buf_str(&a->query.text));
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	a->firing = agent_run_hooks(a, &spec, on_stop_hooks, a);
+	a->hook_batch = agent_run_hooks(a, &spec, on_stop_hooks, a);
 	return STEP_TAKES_TIME;
 }
 
@@ -431,7 +431,7 @@ static void on_batch_seen(void *data, const struct hook_outcome *outcome)
 
 bool agent_show_batch(struct agent *a)
 {
-	struct hook_fire_spec spec = { .event = HOOK_POST_TOOL_BATCH };
+	struct hook_event_spec spec = { .event = HOOK_POST_TOOL_BATCH };
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
@@ -462,8 +462,8 @@ bool agent_show_batch(struct agent *a)
 /* In the call's arena */
 struct showing {
 	struct tool_call *call;
-	struct hook_firing *firing; /* NULL: it is over */
-	todo_seen_fn *then;
+	struct hook_batch *hook_batch; /* NULL: it is over */
+	todo_hooks_fn *then;
 	const char *id;
 };
 
@@ -472,7 +472,7 @@ static void on_todo_seen(void *data, const struct hook_outcome *outcome)
 	struct showing *s = data;
 	struct str refusal = { 0 };
 
-	s->firing = NULL;
+	s->hook_batch = NULL;
 	if (outcome->cancelled)
 		refusal = STR("interrupted");
 	else
@@ -482,10 +482,10 @@ static void on_todo_seen(void *data, const struct hook_outcome *outcome)
 	s->then(s->call, s->id, refusal);
 }
 
-void todo_show(struct tool_call *call, bool completed, const struct todo_words *words, todo_seen_fn *then)
+void todo_run_hooks(struct tool_call *call, bool completed, const struct todo_info *words, todo_hooks_fn *then)
 {
 	struct agent *a = call->env->owner;
-	struct hook_fire_spec spec = { .event = completed ? HOOK_TASK_COMPLETED : HOOK_TASK_CREATED };
+	struct hook_event_spec spec = { .event = completed ? HOOK_TASK_COMPLETED : HOOK_TASK_CREATED };
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
@@ -504,13 +504,13 @@ void todo_show(struct tool_call *call, bool completed, const struct todo_words *
 	struct showing *s = arena_calloc(&call->arena, sizeof *s);
 	*s = (struct showing){ .call = call, .then = then, .id = arena_strdup(&call->arena, words->id) };
 	call->state = s;
-	s->firing = agent_run_hooks(a, &spec, on_todo_seen, s);
+	s->hook_batch = agent_run_hooks(a, &spec, on_todo_seen, s);
 }
 
-void todo_show_cancel(struct tool_call *call)
+void todo_hooks_cancel(struct tool_call *call)
 {
 	struct showing *s = call->state;
 
-	if (s && s->firing)
-		hook_cancel(s->firing);
+	if (s && s->hook_batch)
+		hook_cancel(s->hook_batch);
 }

@@ -13,17 +13,17 @@
 enum { MOST_STOP_BLOCKS = 8 }; /* in a row: then an agent stops, even if its stop hooks block it */
 
 /* Of spec only event and subject count, and for tools the rule. Allocates nothing: call it before the fields are written. */
-bool agent_has_hooks(const struct agent *a, const struct hook_fire_spec *spec);
+bool agent_has_hooks(const struct agent *a, const struct hook_event_spec *spec);
 /* The sets and the context of spec are filled in here. done comes exactly once, later; the agent must be there then, or the
- * firing be cancelled and data not need it. */
-struct hook_firing *agent_run_hooks(struct agent *a, struct hook_fire_spec *spec, hook_done_fn *done, void *data);
+ * hook_batch be cancelled and data not need it. */
+struct hook_batch *agent_run_hooks(struct agent *a, struct hook_event_spec *spec, hook_done_fn *done, void *data);
 /* Hooks that a turn waits for; slot: in the agent. done calls turn_hooks_end(), which returns the agent, or NULL if its turn
  * was over before: then the outcome is ignored. */
-void turn_hooks_start(struct agent *a, struct turn_hooks **slot, struct hook_fire_spec *spec, hook_done_fn *done);
+void turn_hooks_start(struct agent *a, struct turn_hooks **slot, struct hook_event_spec *spec, hook_done_fn *done);
 struct agent *turn_hooks_end(void *data);
 void turn_hooks_drop(struct turn_hooks **slot); /* the turn is over */
 /* For an event that no one waits for. Its messages reach the user, by then perhaps without the agent. */
-void agent_notify_hooks(struct agent *a, struct hook_fire_spec *spec);
+void agent_notify_hooks(struct agent *a, struct hook_event_spec *spec);
 void agent_tree_cancel_async_hooks(struct agent_tree *t); /* ends those that still run; on_idle follows */
 
 /* The parts of an outcome that every event has: context for the model, messages and notes for the user, the end of the turn. */
@@ -55,16 +55,16 @@ bool agent_show_batch(struct agent *a); /* true: query_batch_over() follows */
 /* ---- items of the task list, when they are made and before they count as completed -------------------------------- */
 
 /* Borrowed until return */
-struct todo_words {
+struct todo_info {
 	const char *id, *subject, *description;
 };
 
 /* id: in the call's arena. refusal: why a hook blocks it; p == NULL: it does not. Borrowed until return. */
-typedef void todo_seen_fn(struct tool_call *call, const char *id, struct str refusal);
+typedef void todo_hooks_fn(struct tool_call *call, const char *id, struct str refusal);
 
 /* then is called exactly once: at once if there is no hook, else later. Uses call->state. */
-void todo_show(struct tool_call *call, bool completed, const struct todo_words *words, todo_seen_fn *then);
-void todo_show_cancel(struct tool_call *call); /* a tool's .cancel */
+void todo_run_hooks(struct tool_call *call, bool completed, const struct todo_info *words, todo_hooks_fn *then);
+void todo_hooks_cancel(struct tool_call *call); /* a tool's .cancel */
 
 /* ---- shell lines that hooks leave for the commands of their session (CLAUDE_ENV_FILE) ----------------------------- */
 

@@ -104,7 +104,7 @@ static void fork_history(struct agent *a)
 	transcript_fork(&base->history, &a->query.transcript);
 	if (agent_is_copy(a)) { /* its head is the same too: the whole prefix is in the server's cache */
 		a->query.last_mark = origin->query.last_mark;
-		a->query.fork_gate = fork_gate_ref(base->gate);
+		a->query.fork_barrier = fork_barrier_ref(base->gate);
 	}
 }
 
@@ -175,7 +175,7 @@ static int start_conversation(struct agent *a, struct err *err)
 	    (a->start_context.n && agent_remind(a, buf_str(&a->start_context), err) < 0))
 		return -(int)err->kind;
 	if (a->record->member) {
-		a->tree->team_ops->first_words(a, &text);
+		a->tree->team_ops->initial_message(a, &text);
 	} else if (a->is_fork) {
 		fork_directive(&text, str_from(a->record->prompt));
 	} else {
@@ -227,7 +227,7 @@ int agent_restore(struct agent *a, bool run, struct err *err)
 								   .text = l->waiting[i].text });
 	for (size_t i = 0; i < l->file_count; i++) {
 		a->tree->kit->recall_file(&a->env, l->files[i].path, l->files[i].time_ms, l->files[i].partial);
-		agent_recall_touch(a, l->files[i].path);
+		agent_restore_activation(a, l->files[i].path);
 	}
 	for (size_t i = 0; i < l->call_count && status == 0; i++)
 		status = query_restore_call(&a->query, l->calls[i].id, l->calls[i].name, l->calls[i].input,

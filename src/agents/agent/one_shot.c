@@ -15,7 +15,7 @@ struct one_shot {
 	one_shot_done_fn *done;
 	void *data;
 	struct arena arena;
-	const struct tool_kit *kit; /* borrowed; NULL: its env is not open */
+	const struct tool_runtime *kit; /* borrowed; NULL: its env is not open */
 	const char *session_id, *agent_id, *model;
 	struct endpoint *endpoint; /* borrowed */
 	struct tool_set tools;

@@ -11,7 +11,7 @@
 
 /* ---- how it ended ------------------------------------------------------------------------------------------------- */
 
-static const struct end_words words[] = {
+static const struct end_state_info words[] = {
 	[AGENT_RUNNING] = { "running", "running", "is running", false, false },
 	[AGENT_COMPLETED] = { "completed", "completed", "finished", false, true },
 	[AGENT_TURN_LIMIT] = { "turn_limit", "completed", "stopped at its turn limit", false, true },
@@ -23,7 +23,7 @@ static const struct end_words words[] = {
 	[AGENT_IDLE] = { "idle", "completed", "is idle", false, true },
 };
 
-const struct end_words *end_words(enum end_state state)
+const struct end_state_info *end_state_info(enum end_state state)
 {
 	return &words[state];
 }
@@ -80,7 +80,7 @@ enum { LARGEST_META = 4 << 20, PAGE = 4096 };
 
 #define META_MARK "{\"run\":" /* what only our files begin with */
 
-void meta_place(struct agent_record *t)
+void meta_set_paths(struct agent_record *t)
 {
 	const char *dir = t->tree->session_dir;
 
@@ -166,7 +166,7 @@ static void put_meta(struct buf *out, const struct agent_record *t)
 	put_optional(&w, "message", t->message);
 	json_kbool(&w, "finished", ended);
 	if (ended)
-		json_kcstr(&w, "endState", end_words(t->state)->state);
+		json_kcstr(&w, "endState", end_state_info(t->state)->state);
 	put_optional(&w, "failure", ended ? t->failure : NULL);
 	if (t->stopped_by_user)
 		json_kbool(&w, "stoppedByUser", true);
@@ -334,7 +334,7 @@ static int read_meta(struct agent_tree *tree, const char *path, struct str id, b
 		return err_set(err, ERR_PARSE, "%s is not a record of an agent", path);
 	struct agent_record *t = agent_record_new(tree, arena_str(&a, id).p);
 	read_fields(t, root);
-	meta_place(t);
+	meta_set_paths(t);
 	t->restored = json_get(root, "run") != NULL; /* records of other programs cannot be continued */
 	tree->restored_count += t->restored;
 	return 0;
@@ -388,7 +388,7 @@ void end_write(struct buf *out, const struct agent_record *t)
 	struct json_out w = json_out(out);
 
 	json_open(&w, '{');
-	json_kcstr(&w, "state", end_words(t->state)->state);
+	json_kcstr(&w, "state", end_state_info(t->state)->state);
 	json_ki64(&w, "run", t->run);
 	json_kstr(&w, "report", buf_str(&t->report));
 	json_ki64(&w, "endedAt", t->ended_ms);

@@ -5,7 +5,7 @@
 #include "agents/agent/tree.h"
 
 /* Makes the paths of a task; nothing if the session keeps nothing. */
-void meta_place(struct agent_record *t);
+void meta_set_paths(struct agent_record *t);
 /* The file as it should be now. Whole or not at all. */
 int meta_write(const struct agent_record *t, struct err *err);
 /* A text for it, in its transcript before this returns, also while it does not run. */

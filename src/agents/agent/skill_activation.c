@@ -138,7 +138,7 @@ static bool is_news(void *data, const struct catalog_entry *e)
 	       !agent_skill_inactive(t->agent, e);
 }
 
-void agent_touch(struct agent *a, const struct tool_call *call)
+void agent_activate_skills(struct agent *a, const struct tool_call *call)
 {
 	AUTO_ARENA struct arena scratch = { 0 };
 	struct touch t = { .agent = a };
@@ -155,11 +155,11 @@ void agent_touch(struct agent *a, const struct tool_call *call)
 	t.is_dir = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 	touch_path(&t, path);
 	if (t.news.count)
-		agent_tell_skills(a, is_news, &t);
+		agent_notify_skills(a, is_news, &t);
 	map_release(&t.news);
 }
 
-void agent_recall_touch(struct agent *a, const char *path)
+void agent_restore_activation(struct agent *a, const char *path)
 {
 	struct touch t = { .agent = a };
 

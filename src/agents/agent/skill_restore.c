@@ -173,7 +173,7 @@ static const struct map_entry *latest_before(const struct search *s, unsigned us
 	return found;
 }
 
-void agent_recall_skills(struct agent *a, const struct transcript *t, struct buf *out)
+void agent_restore_skills(struct agent *a, const struct transcript *t, struct buf *out)
 {
 	struct search s = { .step = 1 };
 	const struct map_entry *e;

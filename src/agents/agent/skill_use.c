@@ -104,7 +104,7 @@ void agent_list_skills(struct agent *a, struct buf *out)
 		buf_addstr(out, "<system-reminder>\nThere are no skills any more.\n</system-reminder>");
 }
 
-void agent_tell_skills(struct agent *a, bool (*shows)(void *data, const struct catalog_entry *e), void *data)
+void agent_notify_skills(struct agent *a, bool (*shows)(void *data, const struct catalog_entry *e), void *data)
 {
 	AUTO_BUF struct buf list = { 0 };
 	AUTO_BUF struct buf all = { 0 };

@@ -34,7 +34,7 @@ struct tool_call *skill_use_question(const struct agent *a, const char *call_id)
 /* The list of skills as a system reminder, if the agent can use them and has not been told this list yet. */
 void agent_list_skills(struct agent *a, struct buf *out);
 /* An agent that has a list of skills gets further ones with its next request: those that shows selects. */
-void agent_tell_skills(struct agent *a, bool (*shows)(void *data, const struct catalog_entry *e), void *data);
+void agent_notify_skills(struct agent *a, bool (*shows)(void *data, const struct catalog_entry *e), void *data);
 void agent_tree_reload_skills(struct agent_tree *t); /* at once */
 
 /* ---- preloaded --------------------------------------------------------------------------------------------------- */
@@ -68,9 +68,9 @@ int agent_preload(struct agent *a, struct err *err); /* a step of life[] */
 struct skill_activation; /* directories and skills that an agent has touched; owned by it, NULL: none */
 
 /* The call has succeeded. The next request lists the skills that it activates. */
-void agent_touch(struct agent *a, const struct tool_call *call);
+void agent_activate_skills(struct agent *a, const struct tool_call *call);
 /* A file that the agent touched in an earlier process: the next list of skills has its skills. */
-void agent_recall_touch(struct agent *a, const char *path);
+void agent_restore_activation(struct agent *a, const char *path);
 bool agent_skill_inactive(const struct agent *a, const struct catalog_entry *e);
 void skill_activation_free(struct skill_activation *w);
 
@@ -90,4 +90,4 @@ bool agent_note_skill(struct agent *a, const char *name, struct str text);
 enum { SKILL_KEPT_BYTES = 20000, SKILL_KEPT_TOTAL = 100000 }; /* 5,000 tokens of a text, 25,000 of all */
 /* For a conversation that starts again: the last text of each skill that t has, the latest use first. The model no longer
  * knows a text that is left out or cut. */
-void agent_recall_skills(struct agent *a, const struct transcript *t, struct buf *out);
+void agent_restore_skills(struct agent *a, const struct transcript *t, struct buf *out);

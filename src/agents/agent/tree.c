@@ -12,7 +12,7 @@ enum { TASKS_PAUSE_MS = 100 };
 
 static void on_tasks_timer(struct timer *timer)
 {
-	agent_tree_tell_tasks(CONTAINER_OF(timer, struct agent_tree, tasks_timer));
+	agent_tree_notify_tasks(CONTAINER_OF(timer, struct agent_tree, tasks_timer));
 }
 
 void agent_tree_open(struct agent_tree *t)
@@ -196,7 +196,7 @@ void agent_record_event(struct agent_record *record, struct event_task *ret)
 	agent_record_refresh(record);
 	*ret = (struct event_task){
 		.run_id = record->run_id,
-		.state = end_words(record->state)->state,
+		.state = end_state_info(record->state)->state,
 		.prompt = record->prompt,
 		.model = record->model,
 		.output_file = record->transcript,
@@ -227,7 +227,7 @@ void agent_record_row(struct agent_record *record, struct task_row *ret_row)
 		.model = record->model,
 		.depth = record->depth,
 		.background = record->background,
-		.state = end_words(record->state)->state,
+		.state = end_state_info(record->state)->state,
 		.started_ms = record->started_ms,
 		.ended_ms = record->ended_ms,
 		.turns = record->turns,
@@ -277,7 +277,7 @@ void agent_tree_pause(struct agent_tree *t, bool on)
 			query_pause(&a->query, on);
 }
 
-void agent_tree_tell_tasks(struct agent_tree *t)
+void agent_tree_notify_tasks(struct agent_tree *t)
 {
 	if (!t->tasks_changed)
 		return;
@@ -291,7 +291,7 @@ void agent_tree_tasks_changed(struct agent_tree *t)
 {
 	t->tasks_changed = true;
 	if (!timer_running(&t->tasks_timer) || !t->alive_count)
-		agent_tree_tell_tasks(t);
+		agent_tree_notify_tasks(t);
 }
 
 /* ---- what they cost and were denied ------------------------------------------------------------------------------ */

@@ -73,7 +73,7 @@ struct agent_member {
 
 /* Callbacks of a team about the lives of its members (agents/team). Each comes from the loop. */
 struct team_ops {
-	void (*first_words)(struct agent *a, struct buf *out); /* its task, as its first message */
+	void (*initial_message)(struct agent *a, struct buf *out); /* its task, as its first message */
 	void (*spawned)(struct tool_call *call,
 			const struct agent_record *record); /* the result of the call; takes it */
 	/* A run is over: a step of pausing[]. What must go on sets a->stop_blocked and a->message; a->stop_asked ends it. */
@@ -159,7 +159,7 @@ struct agent_tree {
 	struct state *state;       /* NULL: nothing is noted */
 	struct checkpoint
 		*checkpoint; /* keeps files before they are changed (core/store/checkpoint.h); NULL: none are */
-	const struct tool_kit *kit;
+	const struct tool_runtime *kit;
 	void (*on_servers)(void *data); /* servers of the session may have come up: main.tools is brought up to date */
 	struct {
 		bool fresh;
@@ -291,4 +291,4 @@ void agent_tree_note_denial(struct agent_tree *t, const struct agent *a, const s
 void agent_tree_forget_denials(struct agent_tree *t);
 /* EVENT_TASKS_CHANGED: at once, or a moment later for all that came soon after one; tell: what waits, now. */
 void agent_tree_tasks_changed(struct agent_tree *t);
-void agent_tree_tell_tasks(struct agent_tree *t);
+void agent_tree_notify_tasks(struct agent_tree *t);

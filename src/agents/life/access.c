@@ -256,8 +256,8 @@ static void apply_limits(struct agent *a)
 {
 	AUTO_ARENA struct arena arena = { 0 };
 	const struct tool_choice *c = &a->choice;
-	struct memory_places places;
-	bool memory = agent_memory_places(a, &places);
+	struct memory_dirs places;
+	bool memory = agent_memory_dirs(a, &places);
 	const struct permission_limit *only;
 	size_t only_count = tool_choice_limits(c, &arena, &only);
 
@@ -354,8 +354,8 @@ int agent_make_permission(struct agent *a, struct err *err)
 	size_t only_count = tool_choice_limits(c, &a->arena, &only);
 	const char *const *more = guide_allows(a, c);
 	bool trusted = !d || d->source != SOURCE_PROJECT || a->tree->switches.trusted;
-	struct memory_places places;
-	bool memory = agent_memory_places(a, &places);
+	struct memory_dirs places;
+	bool memory = agent_memory_dirs(a, &places);
 
 	if (!a->parent)
 		return make_main_permission(a, err);

@@ -28,7 +28,7 @@ static int step_record(struct agent *a, struct err *err)
 		return 0;
 	}
 	if (!a->load) {
-		meta_place(a->record);
+		meta_set_paths(a->record);
 		if (meta_write(a->record, err) < 0)
 			return -(int)err->kind;
 	}
@@ -349,7 +349,7 @@ static int step_announce_end(struct agent *a, struct err *err)
 	agent_emit(a, &(struct event){ .kind = EVENT_AGENT_ENDED,
 				       .task = &task,
 				       .text = buf_str(&a->record->report),
-				       .is_error = end_words(a->record->state)->is_error });
+				       .is_error = end_state_info(a->record->state)->is_error });
 	return 0;
 }
 

@@ -46,4 +46,4 @@ int worktree_hook_landlock(const struct worktree *w, const char *temp_dir, struc
 void agent_tree_configure(struct agent_tree *t, const char *session_id, const char *project_dir);
 void agent_tree_use_policy(struct agent_tree *t);   /* applies the current settings */
 void agent_tree_warn_sandbox(struct agent_tree *t); /* what the kernel cannot enforce, and settings without a meaning */
-void agent_tree_leave_places(struct agent_tree *t); /* removes directories that are not needed any more */
+void agent_tree_remove_dirs(struct agent_tree *t);  /* removes directories that are not needed any more */

@@ -221,7 +221,7 @@ void agent_tree_warn_sandbox(struct agent_tree *t)
 }
 
 /* Up to claude-UID, as long as there is nothing in them: what shells in the background printed stays. */
-void agent_tree_leave_places(struct agent_tree *t)
+void agent_tree_remove_dirs(struct agent_tree *t)
 {
 	sandbox_free(TAKE(t->sandbox));
 	env_files_remove(t);
@@ -252,8 +252,8 @@ void agent_tree_configure(struct agent_tree *t, const char *session_id, const ch
 	find_places(t, session_id, project_dir);
 	env_files_remove(t); /* of a run that was cut off */
 	find_switches(o, &t->services->policy, &t->switches);
-	t->sandbox = sandbox_new(&(struct sandbox_places){ t->services->loop, t->config_dir,
-							   arena_printf(t->arena, "%s/tmp", t->tasks_dir) });
+	t->sandbox = sandbox_new(&(struct sandbox_options){ t->services->loop, t->config_dir,
+							    arena_printf(t->arena, "%s/tmp", t->tasks_dir) });
 	t->state = t->session_dir ? t->services->state : NULL;
 	const char *host = getenv("CLAUDE_CODE_ENTRYPOINT");
 	t->entrypoint = o->entrypoint ? o->entrypoint : host && *host ? host : "sdk-cli";

@@ -71,7 +71,7 @@ static void on_created(void *data, const struct hook_outcome *outcome)
 	const struct json *root;
 	struct err err = { 0 };
 
-	a->firing = NULL;
+	a->hook_batch = NULL;
 	emit_hook_messages(a->tree, &a->who, outcome);
 	if (outcome->cancelled)
 		err_set(&err, ERR_CANCELLED, "it was stopped before it had a worktree");
@@ -90,12 +90,12 @@ static bool had_one(const struct agent *a)
 bool worktree_hook_is_there(struct agent *a)
 {
 	return had_one(a) || (!a->record->base &&
-			      agent_has_hooks(a->parent, &(struct hook_fire_spec){ .event = HOOK_WORKTREE_CREATE }));
+			      agent_has_hooks(a->parent, &(struct hook_event_spec){ .event = HOOK_WORKTREE_CREATE }));
 }
 
 int worktree_hook_take(struct agent *a, struct err *err)
 {
-	struct hook_fire_spec spec = { .event = HOOK_WORKTREE_CREATE };
+	struct hook_event_spec spec = { .event = HOOK_WORKTREE_CREATE };
 	AUTO_BUF struct buf fields = { 0 };
 
 	if (had_one(a) && a->record->worktree && file_exists(a->record->worktree))
@@ -105,7 +105,7 @@ int worktree_hook_take(struct agent *a, struct err *err)
 			       "its worktree is gone, and so is the WorktreeCreate hook that made it");
 	buf_addf(&fields, "{\"name\":\"agent-%s\"}", a->record->id);
 	spec.fields = buf_str(&fields);
-	a->firing = agent_run_hooks(a->parent, &spec, on_created, a);
+	a->hook_batch = agent_run_hooks(a->parent, &spec, on_created, a);
 	return STEP_TAKES_TIME;
 }
 
@@ -131,7 +131,7 @@ static void on_removed(void *data, const struct hook_outcome *outcome)
 {
 	struct agent *a = data;
 
-	a->firing = NULL;
+	a->hook_batch = NULL;
 	emit_hook_messages(a->tree, &a->who, outcome);
 	leave_directory(a);
 	agent_step_done(a, NULL);
@@ -139,7 +139,7 @@ static void on_removed(void *data, const struct hook_outcome *outcome)
 
 int worktree_hook_release(struct agent *a, struct err *err)
 {
-	struct hook_fire_spec spec = { .event = HOOK_WORKTREE_REMOVE };
+	struct hook_event_spec spec = { .event = HOOK_WORKTREE_REMOVE };
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
@@ -152,6 +152,6 @@ int worktree_hook_release(struct agent *a, struct err *err)
 	json_kcstr(&w, "worktree_path", a->worktree->path);
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	a->firing = agent_run_hooks(a, &spec, on_removed, a);
+	a->hook_batch = agent_run_hooks(a, &spec, on_removed, a);
 	return STEP_TAKES_TIME;
 }

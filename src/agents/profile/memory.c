@@ -54,19 +54,19 @@ static char *named(struct arena *a, const char *dir, const struct agent_definiti
 	return path_join(a, dir, buf_str(&name).p);
 }
 
-static const char *base_of(const struct agent_definition *d, const struct memory_places *places)
+static const char *base_of(const struct agent_definition *d, const struct memory_dirs *places)
 {
 	return d->memory == MEMORY_USER ? places->config_dir : places->project_dir;
 }
 
-char *agent_memory_dir(struct arena *a, const struct agent_definition *d, const struct memory_places *places)
+char *agent_memory_dir(struct arena *a, const struct agent_definition *d, const struct memory_dirs *places)
 {
 	if (d->memory == MEMORY_NONE)
 		return NULL;
 	return named(a, path_join(a, base_of(d, places), scope_dirs[d->memory]), d);
 }
 
-static char *memory_snapshot_dir(struct arena *a, const struct agent_definition *d, const struct memory_places *places)
+static char *memory_snapshot_dir(struct arena *a, const struct agent_definition *d, const struct memory_dirs *places)
 {
 	return named(a, path_join(a, places->project_dir, ".claude/agent-memory-snapshots"), d);
 }
@@ -139,7 +139,7 @@ static int copy_notes(const char *from, const char *to, size_t *ret_files, struc
 	return status;
 }
 
-int agent_memory_save_snapshot(const struct agent_definition *d, const struct memory_places *places, size_t *ret_files,
+int agent_memory_save_snapshot(const struct agent_definition *d, const struct memory_dirs *places, size_t *ret_files,
 			       struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -161,7 +161,7 @@ int agent_memory_save_snapshot(const struct agent_definition *d, const struct me
 
 /* ---- preparing and the prompt ---- */
 
-int agent_memory_prepare(const struct agent_definition *d, const struct memory_places *places, struct err *err)
+int agent_memory_prepare(const struct agent_definition *d, const struct memory_dirs *places, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	char *dir = agent_memory_dir(&a, d, places);
@@ -245,7 +245,7 @@ void conversation_memory_prompt(struct buf *out, const char *dir)
 	add_memory_file(out, dir, "/MEMORY.md");
 }
 
-void agent_memory_prompt(struct buf *out, const struct agent_definition *d, const struct memory_places *places)
+void agent_memory_prompt(struct buf *out, const struct agent_definition *d, const struct memory_dirs *places)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	char *dir = agent_memory_dir(&a, d, places);

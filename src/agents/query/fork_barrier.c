@@ -6,12 +6,12 @@ enum { LONGEST_WAIT_MS = 2000 };
 
 static void on_timer(struct timer *timer)
 {
-	fork_gate_open(CONTAINER_OF(timer, struct fork_gate, timer));
+	fork_barrier_open(CONTAINER_OF(timer, struct fork_barrier, timer));
 }
 
-struct fork_gate *fork_gate_new(struct loop *loop)
+struct fork_barrier *fork_barrier_new(struct loop *loop)
 {
-	struct fork_gate *g = xcalloc(1, sizeof *g);
+	struct fork_barrier *g = xcalloc(1, sizeof *g);
 
 	g->loop = loop;
 	g->refs = 1;
@@ -19,13 +19,13 @@ struct fork_gate *fork_gate_new(struct loop *loop)
 	return g;
 }
 
-struct fork_gate *fork_gate_ref(struct fork_gate *g)
+struct fork_barrier *fork_barrier_ref(struct fork_barrier *g)
 {
 	g->refs++;
 	return g;
 }
 
-void fork_gate_unref(struct fork_gate *g)
+void fork_barrier_unref(struct fork_barrier *g)
 {
 	if (!g || --g->refs)
 		return;
@@ -34,7 +34,7 @@ void fork_gate_unref(struct fork_gate *g)
 	free(g);
 }
 
-bool fork_gate_pass(struct fork_gate *g, struct kick *kick)
+bool fork_barrier_pass(struct fork_barrier *g, struct kick *kick)
 {
 	if (g->open)
 		return true;
@@ -52,7 +52,7 @@ bool fork_gate_pass(struct fork_gate *g, struct kick *kick)
 }
 
 /* A waiting query that was kicked for another reason has called again, and is listed more than once. */
-void fork_gate_leave(struct fork_gate *g, struct kick *kick)
+void fork_barrier_leave(struct fork_barrier *g, struct kick *kick)
 {
 	size_t kept = 0;
 
@@ -62,7 +62,7 @@ void fork_gate_leave(struct fork_gate *g, struct kick *kick)
 	g->count = kept;
 }
 
-void fork_gate_open(struct fork_gate *g)
+void fork_barrier_open(struct fork_barrier *g)
 {
 	timer_stop(g->loop, &g->timer);
 	g->open = true;

@@ -4,7 +4,7 @@
 #pragma once
 #include "lib/io/loop.h"
 
-struct fork_gate {
+struct fork_barrier {
 	struct loop *loop;
 	unsigned refs;
 	bool led, open; /* the first request has started to answer; all may proceed */
@@ -13,10 +13,10 @@ struct fork_gate {
 	size_t count, cap;
 };
 
-struct fork_gate *fork_gate_new(struct loop *loop); /* returns a reference */
-struct fork_gate *fork_gate_ref(struct fork_gate *g);
-void fork_gate_unref(struct fork_gate *g);
-/* True: proceed. False: kick is kicked when the query should call again; fork_gate_leave() stops waiting. */
-bool fork_gate_pass(struct fork_gate *g, struct kick *kick);
-void fork_gate_leave(struct fork_gate *g, struct kick *kick);
-void fork_gate_open(struct fork_gate *g); /* the first answer began, or will not come */
+struct fork_barrier *fork_barrier_new(struct loop *loop); /* returns a reference */
+struct fork_barrier *fork_barrier_ref(struct fork_barrier *g);
+void fork_barrier_unref(struct fork_barrier *g);
+/* True: proceed. False: kick is kicked when the query should call again; fork_barrier_leave() stops waiting. */
+bool fork_barrier_pass(struct fork_barrier *g, struct kick *kick);
+void fork_barrier_leave(struct fork_barrier *g, struct kick *kick);
+void fork_barrier_open(struct fork_barrier *g); /* the first answer began, or will not come */

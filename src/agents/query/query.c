@@ -97,8 +97,8 @@ static void on_model_event(void *data, struct str json)
 {
 	struct query *q = data;
 
-	if (q->fork_gate && !q->fork_gate->open)
-		fork_gate_open(q->fork_gate);
+	if (q->fork_barrier && !q->fork_barrier->open)
+		fork_barrier_open(q->fork_barrier);
 	if (q->config.want_raw && !q->compaction)
 		query_emit(q, &(struct event){ .kind = EVENT_DELTA, .name = "", .raw = json });
 }
@@ -118,10 +118,10 @@ void query_give_up(struct query *q, enum query_end end, const char *fmt, ...)
 	vsnprintf(q->failure.text, sizeof q->failure.text, fmt, ap);
 	va_end(ap);
 	timer_stop(q->config.loop, &q->timer);
-	if (q->fork_gate) {
-		fork_gate_leave(q->fork_gate, &q->kick);
+	if (q->fork_barrier) {
+		fork_barrier_leave(q->fork_barrier, &q->kick);
 		if (q->through_gate)
-			fork_gate_open(q->fork_gate);
+			fork_barrier_open(q->fork_barrier);
 	}
 	model_call_cancel(&q->model);
 	for (uint32_t i = 0; i < q->call_count; i++)
@@ -246,7 +246,7 @@ static enum step step_ask(struct query *q)
 		return query_give_up_disk(q, &err);
 	if (compact_is_due(q))
 		return query_set_state(q, QUERY_COMPACT);
-	if (q->fork_gate && !q->through_gate && !fork_gate_pass(q->fork_gate, &q->kick))
+	if (q->fork_barrier && !q->through_gate && !fork_barrier_pass(q->fork_barrier, &q->kick))
 		return STEP_WAIT;
 	q->through_gate = true;
 	return query_enter_gate(q);
@@ -286,7 +286,7 @@ static enum step take_answer_end(struct query *q)
 	snprintf(q->failure.text, sizeof q->failure.text, "%s", q->model.answer.refusal);
 	model_call_reset(&q->model);
 	answer_forget_shown(q);
-	fork_gate_unref(TAKE(q->fork_gate));
+	fork_barrier_unref(TAKE(q->fork_barrier));
 	if (q->call_count)
 		return query_set_state(q, QUERY_TOOLS);
 	/* Without calls the stop reason decides. */
@@ -467,7 +467,7 @@ void query_release(struct query *q)
 	free(q->arrived);
 	compact_end(q);
 	answer_forget_shown(q);
-	fork_gate_unref(q->fork_gate);
+	fork_barrier_unref(q->fork_barrier);
 	transcript_release(&q->transcript);
 	buf_release(&q->text);
 	buf_release(&q->reminder);
@@ -503,7 +503,7 @@ void query_start(struct query *q)
 	query_kick(q);
 }
 
-void query_go_on(struct query *q)
+void query_continue(struct query *q)
 {
 	assert(q->state == QUERY_IDLE);
 	q->end = QUERY_RUNNING;
@@ -558,7 +558,7 @@ static struct query_notice *find_about(const struct query *q, const char *about)
 	return NULL;
 }
 
-const char *query_waits_about(const struct query *q, const char *about)
+const char *query_pending_notice(const struct query *q, const char *about)
 {
 	const struct query_notice *n = find_about(q, about);
 
@@ -584,7 +584,7 @@ void query_put_notice(struct query *q, const struct notice_spec *spec)
 	buf_add(&n->text, spec->text.p, spec->text.n);
 }
 
-bool query_has_news(const struct query *q)
+bool query_wants_turn(const struct query *q)
 {
 	for (uint32_t i = 0; i < q->notice_count; i++)
 		if (!q->notices[i].quiet)

@@ -65,7 +65,7 @@ struct query_config {
 	/* The calls of an answer are recorded and the next request has not been sent. True: query_batch_over() will
 	 * follow. May be NULL. */
 	bool (*on_batch)(struct query *q, void *data);
-	/* The model cannot answer (failure_is_of_model). True: a fallback was set with query_set_head() and
+	/* The model cannot answer (failure_is_model_unavailable). True: a fallback was set with query_set_head() and
 	 * query_set_endpoint(), and the request is sent again. May be NULL. */
 	bool (*on_unavailable)(struct query *q, void *data);
 	void (*on_end)(struct query *q, void *data); /* a turn is over; from the loop; may start the next one */
@@ -121,12 +121,12 @@ struct query {
 	struct model_call model;
 	struct buf reminder; /* config.reminder as a block */
 	struct governor_slot slot;
-	struct agent_slot agent_slot; /* taken by the owner before the first turn, if there are slots */
-	struct budget_share share;    /* reserved for the request */
-	struct fork_gate *fork_gate;  /* reference; until the first request is answered */
-	bool through_gate;            /* passed it */
-	bool request_over;            /* fact: the model call reported */
-	struct segment **arrived;     /* fact: received blocks not yet recorded; owned */
+	struct agent_slot agent_slot;      /* taken by the owner before the first turn, if there are slots */
+	struct budget_share share;         /* reserved for the request */
+	struct fork_barrier *fork_barrier; /* reference; until the first request is answered */
+	bool through_gate;                 /* passed it */
+	bool request_over;                 /* fact: the model call reported */
+	struct segment **arrived;          /* fact: received blocks not yet recorded; owned */
 	uint32_t arrived_count, arrived_cap;
 	bool answer_closed;   /* its last block is recorded, with its stop reason */
 	uint32_t answer_from; /* first block of the answer in the transcript */
@@ -174,7 +174,7 @@ void query_set_endpoint(struct query *q, struct endpoint *endpoint); /* the same
 int query_restore_call(struct query *q, struct str id, struct str name, struct str input, struct segment *result,
 		       bool run, struct err *err);
 void query_start(struct query *q);                   /* a turn: leads to on_end exactly once */
-void query_go_on(struct query *q);                   /* continues the turn that has just ended */
+void query_continue(struct query *q);                /* continues the turn that has just ended */
 void query_cancel(struct query *q);                  /* any time, any number of times */
 void query_halt(struct query *q, struct str reason); /* ends the turn when the calls of its answer are done */
 void query_satisfy(struct query *q);                 /* the turn has its result: an answer without text is a success */
@@ -189,5 +189,5 @@ struct notice_spec {
 	struct str text;
 };
 void query_put_notice(struct query *q, const struct notice_spec *spec);
-const char *query_waits_about(const struct query *q, const char *about); /* id of that notice; NULL: none waits */
-bool query_has_news(const struct query *q);                              /* something waits that begins a turn */
+const char *query_pending_notice(const struct query *q, const char *about); /* id of that notice; NULL: none waits */
+bool query_wants_turn(const struct query *q);                               /* something waits that begins a turn */

@@ -454,7 +454,7 @@ void query_compact_decided(struct query *q, bool go, struct str text)
 	query_kick(q);
 }
 
-void query_compact_told(struct query *q)
+void query_compact_reported(struct query *q)
 {
 	if (q->compaction && q->compaction->phase == COMPACT_SHOWN)
 		q->compaction->phase = COMPACT_OVER;

@@ -24,7 +24,7 @@ struct compact_owner {
 	bool (*before)(struct query *q, void *data);
 	/* Appends context that is kept beside the summary, as user blocks. */
 	void (*keep)(struct query *q, struct transcript *out, void *data);
-	/* The summary is on disk (hooks). True: query_compact_told() follows. */
+	/* The summary is on disk (hooks). True: query_compact_reported() follows. */
 	bool (*after)(struct query *q, void *data);
 };
 
@@ -55,4 +55,4 @@ void query_compact(struct query *q, struct str instructions);
 bool query_can_compact(const struct query *q); /* the conversation has an answer */
 /* For the owner. text is added to the instructions, or gives the reason for refusing. Ignored when late. */
 void query_compact_decided(struct query *q, bool go, struct str text);
-void query_compact_told(struct query *q);
+void query_compact_reported(struct query *q);

@@ -105,7 +105,7 @@ enum step query_try_again(struct query *q)
 	int64_t delay_ms = failure_retry_delay_ms(f, q->attempt, id_random_u64());
 
 	answer_drop(q);
-	if (!q->compaction && q->config.on_unavailable && failure_is_of_model(f, q->attempt) &&
+	if (!q->compaction && q->config.on_unavailable && failure_is_model_unavailable(f, q->attempt) &&
 	    q->config.on_unavailable(q, q->config.data)) {
 		AUTO_BUF struct buf text = { 0 };
 		buf_addf(&text, "%s (falling back to %s)", f->text, q->next_model);

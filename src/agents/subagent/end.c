@@ -31,9 +31,9 @@ static int record_end(struct agent *a, struct err *err)
 	/* The last text counts, even if it is from an earlier turn. */
 	struct str text = str_trim(buf_str(&a->query.text));
 	buf_clear(&t->report);
-	if (end_words(a->end)->has_report && text.n)
+	if (end_state_info(a->end)->has_report && text.n)
 		buf_add(&t->report, text.p, text.n);
-	else if (end_words(a->end)->has_report)
+	else if (end_state_info(a->end)->has_report)
 		agent_last_text(&t->report, &a->query.transcript);
 	t->verdict = report_verdict(buf_str(&t->report));
 	t->failure = a->failure.n ? arena_strdup(&t->arena, a->failure.p) : NULL;
@@ -108,7 +108,7 @@ static void announce_end(struct agent_record *t)
 
 static void deliver_end(struct agent_record *t, struct agent *parent, struct str notes)
 {
-	struct hook_fire_spec spec = { .event = HOOK_NOTIFICATION, .subject = STR("agent_completed") };
+	struct hook_event_spec spec = { .event = HOOK_NOTIFICATION, .subject = STR("agent_completed") };
 	AUTO_BUF struct buf fields = { 0 };
 	AUTO_BUF struct buf message = { 0 };
 	AUTO_BUF struct buf text = { 0 };
@@ -116,7 +116,7 @@ static void deliver_end(struct agent_record *t, struct agent *parent, struct str
 	char id[AGENT_NOTICE_LEN];
 
 	if (agent_has_hooks(parent, &spec)) {
-		buf_addf(&message, "Agent \"%s\" %s", t->description, end_words(t->state)->summary);
+		buf_addf(&message, "Agent \"%s\" %s", t->description, end_state_info(t->state)->summary);
 		json_open(&w, '{');
 		json_kstr(&w, "message", buf_str(&message));
 		json_kcstr(&w, "title", t->type);
@@ -137,7 +137,7 @@ void agent_record_notify(struct agent_record *t, struct agent *parent, struct st
 	deliver_end(t, parent, notes);
 }
 
-void subagent_tell(struct agent *a)
+void subagent_report_end(struct agent *a)
 {
 	struct agent_record *t = a->record;
 	struct err err = { 0 };

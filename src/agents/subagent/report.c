@@ -112,9 +112,9 @@ static void put_completed(struct buf *out, const struct agent_record *t)
 	struct json_out w = json_out(out);
 
 	json_open(&w, '{');
-	json_kcstr(&w, "status", end_words(t->state)->is_error ? end_words(t->state)->state : "completed");
+	json_kcstr(&w, "status", end_state_info(t->state)->is_error ? end_state_info(t->state)->state : "completed");
 	if (t->state != AGENT_COMPLETED)
-		json_kcstr(&w, "endState", end_words(t->state)->state);
+		json_kcstr(&w, "endState", end_state_info(t->state)->state);
 	json_kcstr(&w, "prompt", t->prompt);
 	json_kcstr(&w, "agentId", t->id);
 	json_kcstr(&w, "agentType", t->type);
@@ -182,7 +182,7 @@ void report_completed(struct tool_call *call, const struct agent_record *t, stru
 	buf_addf(out, "\n<usage>subagent_tokens: %" PRId64 "\ntool_uses: %u\nduration_ms: %" PRId64 "</usage>",
 		 tokens_of(&t->usage), t->tool_uses, duration_ms(t));
 	put_completed(&call->result_json, t);
-	tool_call_end(call, end_words(t->state)->is_error);
+	tool_call_end(call, end_state_info(t->state)->is_error);
 }
 
 /* ---- in the background ------------------------------------------------------------------------------------------- */
@@ -239,10 +239,10 @@ void report_notification(struct buf *out, const struct agent_record *t, struct s
 	add_tag(out, "tool-use-id", t->tool_use_id);
 	if (!t->tree->switches.coordinator)
 		add_tag(out, "output-file", t->transcript);
-	add_tag(out, "status", end_words(t->state)->status);
-	buf_addf(out, "<summary>Agent \"%s\" %s</summary>\n", t->description, end_words(t->state)->summary);
+	add_tag(out, "status", end_state_info(t->state)->status);
+	buf_addf(out, "<summary>Agent \"%s\" %s</summary>\n", t->description, end_state_info(t->state)->summary);
 	add_tag(out, "verdict", t->verdict);
-	if (end_words(t->state)->has_report && (t->report.n || t->failure || notes.n)) {
+	if (end_state_info(t->state)->has_report && (t->report.n || t->failure || notes.n)) {
 		buf_addstr(out, "<result>");
 		add_notes(out, t, notes);
 		add_failure(out, t);

@@ -228,7 +228,7 @@ void agent_spawn(struct agent *parent, const struct spawn_request *request, stru
 	struct agent_record *earlier = started_by(parent, call->id);
 
 	if (earlier)
-		agent_take_up(earlier, parent, call);
+		agent_resume(earlier, parent, call);
 	else if (!spawn_child(parent, request, call, &why))
 		tool_call_fail(call, "%s", why.p);
 }

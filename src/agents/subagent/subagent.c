@@ -150,8 +150,8 @@ static void on_hooks_late(struct timer *timer)
 {
 	struct agent *a = CONTAINER_OF(timer, struct agent, hook_limit);
 
-	if (a->firing)
-		hook_cancel(a->firing);
+	if (a->hook_batch)
+		hook_cancel(a->hook_batch);
 }
 
 static void on_patience_over(struct timer *timer)
@@ -165,7 +165,7 @@ static void on_patience_over(struct timer *timer)
 /* The stop hooks of an agent that is stopped get less time than others. */
 static void limit_hooks(struct agent *a)
 {
-	if ((a->stop_asked || a->suspend_asked) && a->firing && !timer_running(&a->hook_limit))
+	if ((a->stop_asked || a->suspend_asked) && a->hook_batch && !timer_running(&a->hook_limit))
 		timer_start(a->tree->services->loop, &a->hook_limit, STOPPED_HOOKS_MS);
 }
 
@@ -190,8 +190,8 @@ static void step_starts(struct agent *a)
 	if (asked_to_end(a) && a->in_step && !a->step_over) { /* a step that waits is cut short; its end still comes */
 		if (a->job)
 			worktree_job_cancel(a->job);
-		if (a->firing)
-			hook_cancel(a->firing);
+		if (a->hook_batch)
+			hook_cancel(a->hook_batch);
 		agent_stop_awaiting_servers(a);
 		preload_stop(a->preload);
 		if (a->query.agent_slot.waiting) {
@@ -230,7 +230,7 @@ static void step_runs(struct agent *a)
 	if (!a->turn_over)
 		return;
 	a->turn_over = false;
-	if (query_has_news(q) && q->end == QUERY_DONE && !asked_to_end(a)) {
+	if (query_wants_turn(q) && q->end == QUERY_DONE && !asked_to_end(a)) {
 		agent_leave_fallback(a);
 		agent_leave_turn_model(a);
 		query_start(q);
@@ -250,7 +250,7 @@ static void step_rests(struct agent *a)
 {
 	if (asked_to_end(a)) {
 		subagent_begin_end(a, a->suspend_asked ? AGENT_SUSPENDED : AGENT_KILLED);
-	} else if (query_has_news(&a->query)) {
+	} else if (query_wants_turn(&a->query)) {
 		a->phase = CHILD_RUNS;
 		agent_leave_fallback(a);
 		agent_leave_turn_model(a);
@@ -310,7 +310,7 @@ static void step_waits(struct agent *a)
 		subagent_begin_end(a, a->leaves ? AGENT_COMPLETED : AGENT_KILLED);
 		return;
 	}
-	if (!a->waking && !a->suspend_asked && query_has_news(&a->query)) {
+	if (!a->waking && !a->suspend_asked && query_wants_turn(&a->query)) {
 		a->park_asked = false;
 		begin_run(a);
 	} else if (!a->waking && (a->park_asked || a->suspend_asked)) {
@@ -336,7 +336,7 @@ void agent_park(struct agent *a)
 	agent_kick(a);
 }
 
-void agent_let_go(struct agent *a)
+void agent_shut_down(struct agent *a)
 {
 	a->leaves = true;
 	agent_kick(a);
@@ -357,7 +357,7 @@ static void step_ends(struct agent *a)
 			a->stop_blocked = false;
 			a->phase = CHILD_RUNS;
 			(void)agent_remind(a, buf_str(&a->message), &err);
-			query_go_on(&a->query);
+			query_continue(&a->query);
 			return;
 		}
 		a->step++;
@@ -393,7 +393,7 @@ static void step_teardown(struct agent *a)
 	if (a->end == AGENT_IDLE)
 		record->member->state = record->member->failed ? MEMBER_FAILED : MEMBER_PARKED;
 	else
-		subagent_tell(a);
+		subagent_report_end(a);
 	kick_cancel(&a->kick);
 	timer_stop(t->services->loop, &a->hook_limit);
 	timer_stop(t->services->loop, &a->patience);
@@ -403,7 +403,7 @@ static void step_teardown(struct agent *a)
 	if (parent->parent)
 		agent_kick(parent);
 	if (!t->alive_count)
-		agent_tree_tell_tasks(t);
+		agent_tree_notify_tasks(t);
 	if (t->alive_count == t->idle_count && t->on_idle)
 		t->on_idle(t);
 }

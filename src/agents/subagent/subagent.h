@@ -37,9 +37,9 @@ int agent_continue(struct agent_record *record, struct str message, struct tool_
 /* A member that is not in memory works on what waits in its transcript. Failures as above. */
 int agent_wake(struct agent_record *record, struct err *err);
 /* The same for one that an earlier process left at work. */
-int agent_go_on(struct agent_record *record, struct err *err);
-void agent_park(struct agent *a);   /* in phase WAITS: it leaves memory */
-void agent_let_go(struct agent *a); /* a member that shuts down: a normal end */
+int agent_resume_run(struct agent_record *record, struct err *err);
+void agent_park(struct agent *a);      /* in phase WAITS: it leaves memory */
+void agent_shut_down(struct agent *a); /* a member that shuts down: a normal end */
 /* Ends it; by_user: it is not resumed by agents. */
 void agent_stop(struct agent_record *record, bool by_user);
 /* The child that this call waits for. */
@@ -55,14 +55,14 @@ bool agent_tree_unfinished(const struct agent_tree *t, const struct map *deliver
 struct agent *subagent_new(struct agent *parent, struct agent_record *record,
 			   struct agent_definition *definition); /* takes it */
 void subagent_launched(struct agent *a);
-void subagent_tell(struct agent *a);
+void subagent_report_end(struct agent *a);
 
 enum { AGENT_NOTICE_LEN = 40 };
 void agent_record_notice_id(const struct agent_record *t, char out[AGENT_NOTICE_LEN]); /* one for each run of a child */
 void agent_record_notify(struct agent_record *t, struct agent *parent,
 			 struct str notes); /* its end, to one who does not wait */
 struct agent_definition *agent_find_definition(const struct agent *parent, const char *type, struct buf *why);
-void agent_take_up(struct agent_record *record, struct agent *parent, struct tool_call *call);
+void agent_resume(struct agent_record *record, struct agent *parent, struct tool_call *call);
 
 struct end_step {
 	const char *name;
@@ -103,5 +103,5 @@ struct limits {
 /* from: name or id of the sender. Failures: -ERR_BUSY, it is about to end; -ERR_IO. */
 int agent_message(struct agent *to, const char *from, struct str text, struct err *err);
 /* Of one that has not begun: this becomes a part of its task, or of the message that it goes on with. On disk on return. */
-int agent_tell_first(struct agent *a, struct str text, struct err *err);
+int agent_extend_task(struct agent *a, struct str text, struct err *err);
 int agent_message_main(struct agent_tree *t, const char *from, struct str text, struct err *err);

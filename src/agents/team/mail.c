@@ -110,7 +110,7 @@ int mail_put(struct team *t, struct agent_record *to, const struct mail *m, bool
 {
 	struct agent *a = to ? to->live : &t->tree->main;
 	AUTO_BUF struct buf text = { 0 };
-	const char *before = a ? query_waits_about(&a->query, m->about) : NULL;
+	const char *before = a ? query_pending_notice(&a->query, m->about) : NULL;
 	struct notice_spec notice = { .id = m->id, .about = m->about, .mail = true, .quiet = m->quiet };
 
 	if (again) /* the call ran before a crash: it may have come so far */
@@ -134,7 +134,7 @@ int mail_put(struct team *t, struct agent_record *to, const struct mail *m, bool
 	if (first) {
 		const char *told = to->member->told;
 		to->member->told = arena_printf(&to->arena, "%s%s%s", told ? told : "", told ? " " : "", m->id);
-		status = agent_tell_first(a, notice.text, err);
+		status = agent_extend_task(a, notice.text, err);
 		if (status < 0)
 			to->member->told = told;
 	} else {

@@ -49,7 +49,7 @@ static void on_idle_hooks(void *data, const struct hook_outcome *outcome)
 {
 	struct agent *a = data;
 
-	a->firing = NULL;
+	a->hook_batch = NULL;
 	emit_hook_messages(a->tree, &a->who, outcome);
 	if (outcome->stop && !outcome->cancelled)
 		a->leaves = true;
@@ -60,7 +60,7 @@ static void on_idle_hooks(void *data, const struct hook_outcome *outcome)
 
 static int run_idle_hooks(struct agent *a)
 {
-	struct hook_fire_spec spec = { .event = HOOK_TEAMMATE_IDLE };
+	struct hook_event_spec spec = { .event = HOOK_TEAMMATE_IDLE };
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
@@ -70,7 +70,7 @@ static int run_idle_hooks(struct agent *a)
 	put_member_fields(&w, a);
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	a->firing = agent_run_hooks(a, &spec, on_idle_hooks, a);
+	a->hook_batch = agent_run_hooks(a, &spec, on_idle_hooks, a);
 	return STEP_TAKES_TIME;
 }
 
@@ -80,7 +80,7 @@ static void on_task_hooks(void *data, const struct hook_outcome *outcome)
 {
 	struct agent *a = data;
 
-	a->firing = NULL;
+	a->hook_batch = NULL;
 	emit_hook_messages(a->tree, &a->who, outcome);
 	a->record->member->tasks_shown++;
 	if (outcome->blocked && !outcome->cancelled)
@@ -92,7 +92,7 @@ static void on_task_hooks(void *data, const struct hook_outcome *outcome)
 /* TaskCompleted hooks of each task that it owns and has in progress, then its TeammateIdle hooks */
 static int run_task_hooks(struct agent *a)
 {
-	struct hook_fire_spec spec = { .event = HOOK_TASK_COMPLETED };
+	struct hook_event_spec spec = { .event = HOOK_TASK_COMPLETED };
 	AUTO_ARENA struct arena arena = { 0 };
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
@@ -108,7 +108,7 @@ static int run_task_hooks(struct agent *a)
 	put_member_fields(&w, a);
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	a->firing = agent_run_hooks(a, &spec, on_task_hooks, a);
+	a->hook_batch = agent_run_hooks(a, &spec, on_task_hooks, a);
 	return STEP_TAKES_TIME;
 }
 
@@ -124,7 +124,7 @@ static void decide_shutdown(struct agent *a)
 	char time[ISO_TIME_LEN + 1];
 	struct err ignored = { 0 };
 
-	if (!t || !m->shutdown || query_has_news(&a->query) || a->leaves)
+	if (!t || !m->shutdown || query_wants_turn(&a->query) || a->leaves)
 		return;
 	unsigned at_it = a->tree->todo_dir ? a->tree->kit->tasks_of(a->tree->todo_dir, r->name, false, &tasks) : 0;
 	id_iso_time(id_wall_ms(), time);
@@ -218,7 +218,7 @@ static void member_waits(struct agent *a)
 	m->active_ms = id_wall_ms();
 	if (!t)
 		return;
-	if (!a->leaves && !query_has_news(&a->query))
+	if (!a->leaves && !query_wants_turn(&a->query))
 		notify_idle(t, r, NULL);
 	m->by_lead = m->told_lead = false;
 	team_files_changed(t->files);
@@ -265,7 +265,7 @@ static void member_gone(struct agent_record *r)
 	if (asked)
 		buf_addf(&message, "%s has shut down.", r->name);
 	else
-		buf_addf(&message, "%s %s%s%s.", r->name, end_words(r->state)->summary, r->failure ? ": " : "",
+		buf_addf(&message, "%s %s%s%s.", r->name, end_state_info(r->state)->summary, r->failure ? ": " : "",
 			 r->failure ? r->failure : "");
 	if (tasks.n)
 		buf_addf(&message, " These tasks have no owner again:\n%s", tasks.p);
@@ -281,7 +281,7 @@ static void member_gone(struct agent_record *r)
 		       false, &ignored);
 }
 
-void team_assign(struct team *t, const char *owner, const struct todo_words *task, const char *by, const char *change)
+void team_assign(struct team *t, const char *owner, const struct todo_info *task, const char *by, const char *change)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf text = { 0 };
@@ -348,7 +348,7 @@ static void member_restore(struct agent_record *r, const struct map *delivered)
 			return;
 	} else {
 		r->member->state = MEMBER_WORKS;
-		if (agent_go_on(r, &err) == 0)
+		if (agent_resume_run(r, &err) == 0)
 			return;
 	}
 	r->state = AGENT_FAILED;
@@ -396,7 +396,7 @@ static void answer_spawned(struct tool_call *call, const struct agent_record *r)
 }
 
 const struct team_ops team_ops = {
-	.first_words = write_initial_message,
+	.initial_message = write_initial_message,
 	.spawned = answer_spawned,
 	.run_over = member_run_over,
 	.waits = member_waits,

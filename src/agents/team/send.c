@@ -254,10 +254,10 @@ static void ask_shutdown(struct sending *s, struct agent_record *to)
 		open ? m->shutdown : arena_printf(&to->arena, "shutdown-%" PRId64 "@%s", id_wall_ms(), to->name);
 	m->shutdown = id;
 	bool quiet = !s->team->asks && (m->state == MEMBER_IDLE || m->state == MEMBER_PARKED) && !tasks.n &&
-		     !(to->live && query_has_news(&to->live->query));
+		     !(to->live && query_wants_turn(&to->live->query));
 	if (!open && quiet) { /* nothing is open there: no model needs to be asked */
 		if (to->live) {
-			agent_let_go(to->live);
+			agent_shut_down(to->live);
 		} else {
 			to->state = AGENT_COMPLETED;
 			team_ops.gone(to);
@@ -317,7 +317,7 @@ static void answer_shutdown(struct sending *s, const char *request)
 		return;
 	}
 	crash_point(shutdown_approved);
-	agent_let_go(s->from);
+	agent_shut_down(s->from);
 	query_halt(&s->from->query, STR("shut down"));
 	answer_request(s, STR("Shutdown approved. You end now."), request, NULL);
 }

@@ -218,7 +218,7 @@ static void dismiss_member(struct agent_record *r)
 	struct err ignored = { 0 };
 
 	if (r->live && r->live->phase == CHILD_WAITS)
-		agent_let_go(r->live);
+		agent_shut_down(r->live);
 	else if (r->live)
 		agent_stop(r, false);
 	r->member->state = MEMBER_GONE;

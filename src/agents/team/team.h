@@ -84,8 +84,8 @@ bool team_plan(struct agent *a, struct tool_call *call); /* ExitPlanMode of a me
 extern const struct team_ops team_ops;
 
 /* The owner of a task gets it as a message, once for each change. */
-struct todo_words;
-void team_assign(struct team *t, const char *owner, const struct todo_words *task, const char *by, const char *change);
+struct todo_info;
+void team_assign(struct team *t, const char *owner, const struct todo_info *task, const char *by, const char *change);
 
 /* ---- files.c --------------------------------------------------------------------------------------------------- */
 

@@ -11,20 +11,20 @@ enum { SETTLE_MS = 100, MOST_INODE_KEY = 128 };
 
 /* ---- places ------------------------------------------------------------------------------------------------------ */
 
-struct catalog_place *catalog_add_place(struct catalog_places *places, enum catalog_place_kind kind,
-					enum definition_source source, const char *path)
+struct catalog_location *catalog_add_location(struct catalog_locations *places, enum catalog_location_kind kind,
+					      enum definition_source source, const char *path)
 {
 	if (places->count == places->cap) {
 		places->cap = places->cap ? places->cap * 2 : 16;
 		places->list = xrealloc(places->list, places->cap * sizeof *places->list);
 	}
-	struct catalog_place *place = &places->list[places->count++];
-	*place = (struct catalog_place){ .kind = kind, .source = source, .group = places->groups++, .below = "" };
+	struct catalog_location *place = &places->list[places->count++];
+	*place = (struct catalog_location){ .kind = kind, .source = source, .group = places->groups++, .below = "" };
 	place->path = arena_strdup(&places->arena, path);
 	return place;
 }
 
-void catalog_each_project(struct catalog_places *places, const struct catalog_sources *s, const char *root,
+void catalog_each_project(struct catalog_locations *places, const struct catalog_sources *s, const char *root,
 			  catalog_project_fn *fn)
 {
 	struct arena *a = &places->arena;
@@ -207,7 +207,7 @@ static void scan_on_file(void *data, const struct tree_file *file)
  * the middle of a run. */
 static void scan_own(struct catalog *c)
 {
-	const struct catalog_place *at = c->at;
+	const struct catalog_location *at = c->at;
 	struct stat st = { 0 };
 	bool there = at->in_memory || stat(at->path, &st) == 0;
 
@@ -226,7 +226,7 @@ static void scan_own(struct catalog *c)
 /* A plugin is a foreign directory: what it names must not lead out of it. */
 static void scan_place(struct catalog *c)
 {
-	const struct catalog_place *at = c->at;
+	const struct catalog_location *at = c->at;
 	const char *inside = at->plugin ? at->plugin->vars.root : NULL;
 
 	if (at->kind == PLACE_PROBLEM)
@@ -335,7 +335,7 @@ static void view_build(struct catalog *c)
 
 void catalog_refresh(struct catalog *c)
 {
-	struct catalog_places places = { 0 };
+	struct catalog_locations places = { 0 };
 
 	/* The list is made for each look: it costs a few stats, and directories that appear later are seen. */
 	c->kind->find_places(&places, &c->sources);

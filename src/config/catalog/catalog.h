@@ -59,7 +59,7 @@ struct catalog_sources {
 	size_t nested_count;
 };
 
-enum catalog_place_kind {
+enum catalog_location_kind {
 	PLACE_TREE,    /* the .md files below a directory */
 	PLACE_FLAT,    /* the .md files in a directory */
 	PLACE_FOLDERS, /* PATH/NAME/LEAF of the kind */
@@ -68,8 +68,8 @@ enum catalog_place_kind {
 	PLACE_PROBLEM, /* unreadable: `problem` has the reason */
 };
 
-struct catalog_place {
-	enum catalog_place_kind kind;
+struct catalog_location {
+	enum catalog_location_kind kind;
 	enum definition_source source;
 	unsigned group; /* for the kind's rule about who wins; definitions of one place have the same */
 	const char *path;
@@ -84,26 +84,26 @@ struct catalog_place {
 };
 
 /* A zeroed struct is empty; texts are in the arena. */
-struct catalog_places {
-	struct catalog_place *list;
+struct catalog_locations {
+	struct catalog_location *list;
 	size_t count, cap;
 	unsigned groups;
 	struct arena arena;
 };
 
-struct catalog_place *catalog_add_place(struct catalog_places *places, enum catalog_place_kind kind,
-					enum definition_source source, const char *path); /* path is copied */
+struct catalog_location *catalog_add_location(struct catalog_locations *places, enum catalog_location_kind kind,
+					      enum definition_source source, const char *path); /* path is copied */
 /* Calls fn for each --add-dir, then from the repository's root down to cwd; root NULL: for cwd alone. below: the way from the
  * root. The user's own configuration is not a project, also when the home directory is a repository. */
-typedef void catalog_project_fn(struct catalog_places *places, const char *claude_dir, const char *below);
-void catalog_each_project(struct catalog_places *places, const struct catalog_sources *sources, const char *root,
+typedef void catalog_project_fn(struct catalog_locations *places, const char *claude_dir, const char *below);
+void catalog_each_project(struct catalog_locations *places, const struct catalog_sources *sources, const char *root,
 			  catalog_project_fn *fn);
 
 /* ---- kinds ------------------------------------------------------------------------------------------------------- */
 
 /* What one path gave, kept until the file changes */
 struct catalog_file {
-	enum catalog_place_kind kind; /* of the place that it was first found in */
+	enum catalog_location_kind kind; /* of the place that it was first found in */
 	enum definition_source source;
 	char *path;
 	struct {
@@ -129,11 +129,11 @@ struct catalog_kind {
 	const char *reserved;                                   /* a folder that is left out; NULL: none */
 	size_t largest;                                         /* bytes of a file */
 	enum { ONE_NAME, ONE_INODE_IN_PLUGIN, ONE_INODE } once; /* whether links to one file count once */
-	void (*find_places)(struct catalog_places *places, const struct catalog_sources *sources);
+	void (*find_places)(struct catalog_locations *places, const struct catalog_sources *sources);
 	/* One Markdown file. Returns a reference, or NULL with the reason in err. */
-	struct definition *(*parse)(const struct catalog_place *place, const struct tree_file *file, struct str text,
+	struct definition *(*parse)(const struct catalog_location *place, const struct tree_file *file, struct str text,
 				    struct err *err);
-	void (*read_own)(struct catalog *c, struct catalog_file *file, const struct catalog_place *place);
+	void (*read_own)(struct catalog *c, struct catalog_file *file, const struct catalog_location *place);
 	void (*release_state)(void *state);
 	/* Called before the view is made and after it is gone; `rules` of the catalog is theirs. */
 	void (*open_rules)(struct catalog *c);
@@ -195,10 +195,10 @@ struct catalog {
 	struct map files;            /* key -> struct catalog_file, owned */
 	struct catalog_file **order; /* found by this scan, in order of priority */
 	size_t order_count, order_cap;
-	uint64_t number;                /* of the scan */
-	const struct catalog_place *at; /* the place that is being scanned */
-	struct map inodes;              /* of this scan: see `once` */
-	struct buf text;                /* of the file that is being read */
+	uint64_t number;                   /* of the scan */
+	const struct catalog_location *at; /* the place that is being scanned */
+	struct map inodes;                 /* of this scan: see `once` */
+	struct buf text;                   /* of the file that is being read */
 	bool changed;
 	uint64_t looked_turn; /* of the loop, when catalog_refresh_once() looked last; 0: never */
 };

@@ -64,7 +64,7 @@ static struct str part_text(const struct body *b)
 	case BODY_HEAD:
 		return b->head->bytes;
 	case BODY_PACKED:
-		return (struct str){ t->shelves[b->at]->bytes, t->shelves[b->at]->len };
+		return (struct str){ t->packed_chunks[b->at]->bytes, t->packed_chunks[b->at]->len };
 	case BODY_OPENING:
 		return transcript_opening(t, packed + b->at);
 	case BODY_BLOCK:
@@ -85,7 +85,7 @@ static size_t mark_place(const struct body *b)
 	uint32_t block = b->next_mark < b->mark_count ? b->marks[b->next_mark] : UINT32_MAX;
 
 	if (b->part == BODY_PACKED) {
-		const struct packed_chunk *s = t->shelves[b->at];
+		const struct packed_chunk *s = t->packed_chunks[b->at];
 		if (block - s->before < s->count)
 			return s->blocks[block - s->before].end - 1;
 	}
@@ -105,7 +105,7 @@ static void body_next_part(struct body *b)
 		b->part = BODY_BLOCK;
 		return;
 	case BODY_PACKED:
-		if (++b->at < t->shelf_count)
+		if (++b->at < t->packed_chunk_count)
 			return;
 		b->at = 0;
 		b->part = tail ? BODY_OPENING : BODY_REMINDER;
@@ -114,7 +114,7 @@ static void body_next_part(struct body *b)
 		b->part = ++b->at < tail ? BODY_OPENING : BODY_REMINDER;
 		return;
 	case BODY_HEAD:
-		b->part = t->shelf_count ? BODY_PACKED : tail ? BODY_OPENING : BODY_REMINDER;
+		b->part = t->packed_chunk_count ? BODY_PACKED : tail ? BODY_OPENING : BODY_REMINDER;
 		return;
 	case BODY_REMINDER:
 		b->part = BODY_END;

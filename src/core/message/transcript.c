@@ -12,8 +12,8 @@ static struct str thought_json(const struct segment *thought)
 
 void transcript_release(struct transcript *t)
 {
-	for (uint32_t i = 0; i < t->shelf_count; i++) {
-		struct packed_chunk *s = t->shelves[i];
+	for (uint32_t i = 0; i < t->packed_chunk_count; i++) {
+		struct packed_chunk *s = t->packed_chunks[i];
 		if (!--s->refs) {
 			translation_free(s->translation);
 			for (uint32_t k = 0; k < s->count; k++)
@@ -27,16 +27,16 @@ void transcript_release(struct transcript *t)
 		segment_unref(t->tail[i].thought);
 	}
 	segment_unref(t->thought);
-	free(t->shelves);
+	free(t->packed_chunks);
 	free(t->tail);
 	*t = (struct transcript){ 0 };
 }
 
 uint32_t transcript_packed_count(const struct transcript *t)
 {
-	if (!t->shelf_count)
+	if (!t->packed_chunk_count)
 		return 0;
-	const struct packed_chunk *last = t->shelves[t->shelf_count - 1];
+	const struct packed_chunk *last = t->packed_chunks[t->packed_chunk_count - 1];
 	return last->before + last->count;
 }
 
@@ -55,11 +55,11 @@ struct block transcript_block(const struct transcript *t, uint32_t i)
 				       thought_json(b->thought) };
 	}
 	/* Searched from the end: callers ask for the newest blocks. */
-	uint32_t k = t->shelf_count - 1;
-	while (i < t->shelves[k]->before)
+	uint32_t k = t->packed_chunk_count - 1;
+	while (i < t->packed_chunks[k]->before)
 		k--;
-	const struct packed_chunk *s = t->shelves[k];
-	const struct shelf_block *b = &s->blocks[i - s->before];
+	const struct packed_chunk *s = t->packed_chunks[k];
+	const struct packed_block *b = &s->blocks[i - s->before];
 	return (struct block){
 		{ s->bytes + b->start, b->end - b->start }, b->role, b->kind, b->markable, thought_json(b->thought)
 	};
@@ -122,8 +122,8 @@ static uint64_t tail_bytes(const struct transcript *t)
 {
 	uint64_t packed = 0;
 
-	for (uint32_t i = 0; i < t->shelf_count; i++)
-		packed += t->shelves[i]->len;
+	for (uint32_t i = 0; i < t->packed_chunk_count; i++)
+		packed += t->packed_chunks[i]->len;
 	return t->bytes - packed;
 }
 
@@ -142,9 +142,9 @@ static void pack_tail(struct transcript *t)
 	for (uint32_t i = 0; i < s->count; i++) {
 		struct segment *segment = t->tail[i].segment;
 		chunk_add(s, transcript_opening(t, s->before + i));
-		s->blocks[i] = (struct shelf_block){ (uint32_t)s->len,         (uint32_t)s->len + segment->len,
-						     (uint8_t)t->tail[i].role, segment->kind,
-						     segment->markable,        t->tail[i].thought };
+		s->blocks[i] = (struct packed_block){ (uint32_t)s->len,         (uint32_t)s->len + segment->len,
+						      (uint8_t)t->tail[i].role, segment->kind,
+						      segment->markable,        t->tail[i].thought };
 		chunk_add(s, segment_json(segment));
 	}
 	for (uint32_t i = 0; i < s->count; i++)
@@ -152,8 +152,8 @@ static void pack_tail(struct transcript *t)
 	free(t->tail);
 	t->tail = NULL;
 	t->tail_count = t->tail_cap = 0;
-	t->shelves = xrealloc(t->shelves, (t->shelf_count + 1) * sizeof *t->shelves);
-	t->shelves[t->shelf_count++] = s;
+	t->packed_chunks = xrealloc(t->packed_chunks, (t->packed_chunk_count + 1) * sizeof *t->packed_chunks);
+	t->packed_chunks[t->packed_chunk_count++] = s;
 }
 
 void transcript_pack(struct transcript *t)
@@ -167,10 +167,10 @@ void transcript_fork(struct transcript *t, struct transcript *ret_child)
 	if (t->tail_count)
 		pack_tail(t);
 	*ret_child = (struct transcript){ .forked_at = transcript_count(t), .bytes = t->bytes };
-	ret_child->shelves = xmalloc(t->shelf_count * sizeof *t->shelves);
-	ret_child->shelf_count = t->shelf_count;
-	for (uint32_t i = 0; i < t->shelf_count; i++) {
-		ret_child->shelves[i] = t->shelves[i];
-		t->shelves[i]->refs++;
+	ret_child->packed_chunks = xmalloc(t->packed_chunk_count * sizeof *t->packed_chunks);
+	ret_child->packed_chunk_count = t->packed_chunk_count;
+	for (uint32_t i = 0; i < t->packed_chunk_count; i++) {
+		ret_child->packed_chunks[i] = t->packed_chunks[i];
+		t->packed_chunks[i]->refs++;
 	}
 }

@@ -21,13 +21,13 @@ struct packed_chunk {
 	uint32_t refs;
 	uint32_t before; /* blocks before it */
 	uint32_t count;
-	struct shelf_block *blocks;
+	struct packed_block *blocks;
 	struct translation *translation; /* owned; made at the first use by another API; NULL: none */
 	size_t len;
 	char bytes[];
 };
 
-struct shelf_block {
+struct packed_block {
 	uint32_t start, end; /* of its JSON in the chunk's bytes */
 	uint8_t role, kind;
 	bool markable;
@@ -41,8 +41,8 @@ struct tail_block {
 };
 
 struct transcript {
-	struct packed_chunk **shelves; /* the older part; references */
-	uint32_t shelf_count;
+	struct packed_chunk **packed_chunks; /* the older part; references */
+	uint32_t packed_chunk_count;
 	struct tail_block *tail; /* the newer part: can still be truncated */
 	uint32_t tail_count, tail_cap;
 	struct segment *thought; /* owned; waits for the block that follows it; NULL: none */

@@ -321,7 +321,7 @@ bool failure_is_too_long(const struct failure *f)
 	return (f->kind == FAIL_STATUS || f->kind == FAIL_EVENT) && (f->too_long || f->status == 413);
 }
 
-bool failure_is_of_model(const struct failure *f, unsigned attempt)
+bool failure_is_model_unavailable(const struct failure *f, unsigned attempt)
 {
 	unsigned patience = rule_for(f)->patience;
 

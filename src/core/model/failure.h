@@ -45,7 +45,7 @@ const char *failure_name(const struct failure *f);
 bool failure_is_too_long(const struct failure *f);
 
 /* A fallback model may work: this one is overloaded or does not exist. */
-bool failure_is_of_model(const struct failure *f, unsigned attempt);
+bool failure_is_model_unavailable(const struct failure *f, unsigned attempt);
 /* How long to wait before try number `attempt` + 1 (attempt counts from 1), or -1 to give up. random is any number, for
  * the jitter. The caller enforces the deadline. */
 int64_t failure_retry_delay_ms(const struct failure *f, unsigned attempt, uint64_t random);

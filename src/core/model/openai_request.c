@@ -554,8 +554,8 @@ void chat_body_init(struct chat_body *b, const struct body *body, const struct c
 	enum chat_state state = (enum chat_state)body->head->translation->state;
 
 	*b = (struct chat_body){ .body = body, .quirks = model->quirks, .size = body->head->translation->size };
-	for (uint32_t i = 0; i < t->shelf_count; i++) {
-		struct packed_chunk *s = t->shelves[i];
+	for (uint32_t i = 0; i < t->packed_chunk_count; i++) {
+		struct packed_chunk *s = t->packed_chunks[i];
 		if (!s->translation)
 			s->translation = translate_blocks(t, s->before, s->before + s->count, state, STR(""), false);
 		state = (enum chat_state)s->translation->state;
@@ -583,10 +583,11 @@ size_t chat_body_read(struct chat_body *b, char *out, size_t room)
 	const struct transcript *t = b->body->transcript;
 	size_t done = 0, count;
 
-	while (done < room && b->part <= t->shelf_count + 1) {
-		const struct translation *part = !b->part                    ? b->body->head->translation
-						 : b->part <= t->shelf_count ? t->shelves[b->part - 1]->translation
-									     : b->tail;
+	while (done < room && b->part <= t->packed_chunk_count + 1) {
+		const struct translation *part = !b->part ? b->body->head->translation
+						 : b->part <= t->packed_chunk_count
+							 ? t->packed_chunks[b->part - 1]->translation
+							 : b->tail;
 		if (b->piece == part->count) {
 			b->part++;
 			b->piece = 0;

@@ -47,7 +47,7 @@ struct chat_body {
 	uint64_t size;
 	unsigned quirks;
 	char short_id[12]; /* the id that is being read */
-	uint32_t part;     /* read position: 0 the head, then the shelves, then the tail */
+	uint32_t part;     /* read position: 0 the head, then the packed_chunks, then the tail */
 	size_t piece, offset;
 };
 

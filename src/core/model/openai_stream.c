@@ -155,8 +155,8 @@ static bool is_usable_id(const struct chat_stream *s, uint32_t call)
 		if (str_eq(buf_str(&s->calls.list[i].id), id))
 			return false;
 	json_add_quoted(&quoted, id);
-	for (uint32_t i = 0; t && i < t->shelf_count; i++)
-		if (str_has((struct str){ t->shelves[i]->bytes, t->shelves[i]->len }, buf_str(&quoted)))
+	for (uint32_t i = 0; t && i < t->packed_chunk_count; i++)
+		if (str_has((struct str){ t->packed_chunks[i]->bytes, t->packed_chunks[i]->len }, buf_str(&quoted)))
 			return false;
 	for (uint32_t i = 0; t && i < t->tail_count; i++)
 		if (str_has(segment_json(t->tail[i].segment), buf_str(&quoted)))

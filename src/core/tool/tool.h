@@ -88,7 +88,7 @@ const char *tool_env_get(const struct tool_env *env, const char *name);
 const char *tool_env_shown_path(const struct tool_env *env, const char *path);
 
 /* State of the room `tools` for each agent (files it has seen, its shells), for the rooms below it, which start agents. */
-struct tool_kit {
+struct tool_runtime {
 	void (*open)(struct tool_env *env);       /* fills env->files and env->shells */
 	void (*end_shells)(struct tool_env *env); /* kills them and what they left; env->shells is NULL afterwards */
 	void (*close)(struct tool_env *env);      /* also after end_shells, also on a zeroed env */

@@ -13,35 +13,35 @@ enum agent_own { OWN_BUILT_IN, OWN_SETTINGS, OWN_FLAG };
 
 /* ---- places ------------------------------------------------------------------------------------------------------ */
 
-static void add_own(struct catalog_places *p, enum agent_own own, enum definition_source source, const char *path)
+static void add_own(struct catalog_locations *p, enum agent_own own, enum definition_source source, const char *path)
 {
-	struct catalog_place *place = catalog_add_place(p, PLACE_OWN, source, path);
+	struct catalog_location *place = catalog_add_location(p, PLACE_OWN, source, path);
 
 	place->own = own;
 	place->in_memory = own == OWN_BUILT_IN || path[0] == '{';
 	place->must_exist = own == OWN_FLAG;
 }
 
-static void add_plugin(struct catalog_places *places, const struct catalog_plugin *p)
+static void add_plugin(struct catalog_locations *places, const struct catalog_plugin *p)
 {
 	unsigned group = places->groups; /* a file of several of its places counts where it comes first */
 
 	for (size_t i = 0; i < p->path_count; i++) {
-		struct catalog_place *place = catalog_add_place(places, p->paths[i].is_dir ? PLACE_TREE : PLACE_FILE,
-								SOURCE_PLUGIN, p->paths[i].path);
+		struct catalog_location *place = catalog_add_location(
+			places, p->paths[i].is_dir ? PLACE_TREE : PLACE_FILE, SOURCE_PLUGIN, p->paths[i].path);
 		place->plugin = p;
 		place->group = group;
 	}
 	for (size_t i = 0; i < p->problem_count; i++) {
-		struct catalog_place *place =
-			catalog_add_place(places, PLACE_PROBLEM, SOURCE_PLUGIN, p->problems[i].path);
+		struct catalog_location *place =
+			catalog_add_location(places, PLACE_PROBLEM, SOURCE_PLUGIN, p->problems[i].path);
 		place->plugin = p;
 		place->problem = p->problems[i];
 	}
 }
 
 /* A directory that is named twice counts where it is nearest. */
-static void add_project(struct catalog_places *p, const char *claude_dir, const char *below)
+static void add_project(struct catalog_locations *p, const char *claude_dir, const char *below)
 {
 	const char *path = path_join(&p->arena, claude_dir, "agents");
 
@@ -52,10 +52,10 @@ static void add_project(struct catalog_places *p, const char *claude_dir, const 
 			p->count--;
 			break;
 		}
-	catalog_add_place(p, PLACE_TREE, SOURCE_PROJECT, path);
+	catalog_add_location(p, PLACE_TREE, SOURCE_PROJECT, path);
 }
 
-static void add_settings(struct catalog_places *p, const struct settings_paths *settings, enum settings_layer first,
+static void add_settings(struct catalog_locations *p, const struct settings_paths *settings, enum settings_layer first,
 			 enum settings_layer last, enum definition_source source)
 {
 	for (size_t i = 0; i < settings->count; i++)
@@ -63,7 +63,7 @@ static void add_settings(struct catalog_places *p, const struct settings_paths *
 			add_own(p, OWN_SETTINGS, source, settings->list[i].path);
 }
 
-static void find_agent_places(struct catalog_places *p, const struct catalog_sources *s)
+static void find_agent_places(struct catalog_locations *p, const struct catalog_sources *s)
 {
 	unsigned chosen = s->bare ? 0 : s->setting_sources;
 	struct settings_paths settings = { .arena = &p->arena };
@@ -79,14 +79,14 @@ static void find_agent_places(struct catalog_places *p, const struct catalog_sou
 	};
 
 	if (settings_paths_find(&settings, &spec, &err) < 0)
-		catalog_add_place(p, PLACE_PROBLEM, SOURCE_MANAGED, s->managed_dir)->problem =
+		catalog_add_location(p, PLACE_PROBLEM, SOURCE_MANAGED, s->managed_dir)->problem =
 			(struct catalog_problem){ s->managed_dir, 0, arena_strdup(&p->arena, err.text) };
 	add_own(p, OWN_BUILT_IN, SOURCE_BUILT_IN, "built-in");
 	for (size_t i = 0; i < s->plugin_count; i++)
 		add_plugin(p, &s->plugins[i]);
 	add_settings(p, &settings, LAYER_USER, LAYER_USER, SOURCE_USER);
 	if (chosen & SETTINGS_USER)
-		catalog_add_place(p, PLACE_TREE, SOURCE_USER, path_join(&p->arena, s->config_dir, "agents"));
+		catalog_add_location(p, PLACE_TREE, SOURCE_USER, path_join(&p->arena, s->config_dir, "agents"));
 	add_settings(p, &settings, LAYER_PROJECT, LAYER_LOCAL, SOURCE_PROJECT);
 	if (chosen & SETTINGS_PROJECT) {
 		const char *root = git_root(&p->arena, s->cwd);
@@ -103,8 +103,8 @@ static void find_agent_places(struct catalog_places *p, const struct catalog_sou
 			str_starts(flag, STR("{")) ? flag.p : path_absolute(&p->arena, s->cwd, str_from(s->flag)));
 	add_settings(p, &settings, LAYER_MANAGED, LAYER_MANAGED, SOURCE_MANAGED);
 	if (s->managed_dir)
-		catalog_add_place(p, PLACE_TREE, SOURCE_MANAGED,
-				  path_join(&p->arena, s->managed_dir, ".claude/agents"));
+		catalog_add_location(p, PLACE_TREE, SOURCE_MANAGED,
+				     path_join(&p->arena, s->managed_dir, ".claude/agents"));
 }
 
 /* ---- one Markdown file ------------------------------------------------------------------------------------------- */
@@ -136,8 +136,8 @@ static void finish_plugin_agent(struct agent_definition *d, const struct catalog
 	d->diagnostic_count = all.count;
 }
 
-static struct definition *parse_agent(const struct catalog_place *place, const struct tree_file *file, struct str text,
-				      struct err *err)
+static struct definition *parse_agent(const struct catalog_location *place, const struct tree_file *file,
+				      struct str text, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	const char *slash = strrchr(file->path, '/');
@@ -178,7 +178,7 @@ static void add_builtin(void *data, struct agent_definition *d)
 }
 
 /* Settings files stay in memory: their deny rules and locks count too. */
-static void read_own(struct catalog *c, struct catalog_file *f, const struct catalog_place *place)
+static void read_own(struct catalog *c, struct catalog_file *f, const struct catalog_location *place)
 {
 	bool is_flag = place->own == OWN_FLAG;
 	const char *name = !place->in_memory ? f->path : is_flag ? "--agents" : "--settings";

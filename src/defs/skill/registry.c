@@ -12,27 +12,28 @@ enum { LARGEST_FILE = 1 << 20, NEAR_LIMIT = 5, NEAR_LENGTH = 64, REST_RESERVE = 
 
 /* ---- places ------------------------------------------------------------------------------------------------------ */
 
-static void add_both(struct catalog_places *p, enum definition_source source, const char *dir, const char *below)
+static void add_both(struct catalog_locations *p, enum definition_source source, const char *dir, const char *below)
 {
-	struct catalog_place *place = catalog_add_place(p, PLACE_TREE, source, path_join(&p->arena, dir, "commands"));
+	struct catalog_location *place =
+		catalog_add_location(p, PLACE_TREE, source, path_join(&p->arena, dir, "commands"));
 
 	place->is_command = true;
 	place->below = below;
-	catalog_add_place(p, PLACE_FOLDERS, source, path_join(&p->arena, dir, "skills"))->below = below;
+	catalog_add_location(p, PLACE_FOLDERS, source, path_join(&p->arena, dir, "skills"))->below = below;
 }
 
-static void add_project(struct catalog_places *p, const char *claude_dir, const char *below)
+static void add_project(struct catalog_locations *p, const char *claude_dir, const char *below)
 {
 	add_both(p, SOURCE_PROJECT, claude_dir, below);
 }
 
 /* A directory of skills, a directory or file of commands, or one directory with a SKILL.md */
-static void add_plugin_path(struct catalog_places *p, const struct catalog_plugin *plugin,
+static void add_plugin_path(struct catalog_locations *p, const struct catalog_plugin *plugin,
 			    const struct catalog_plugin_path *at)
 {
 	const char *path = at->path;
 	const char *skill_file = path_join(&p->arena, path, "SKILL.md");
-	enum catalog_place_kind kind = at->is_command ? PLACE_TREE : PLACE_FOLDERS;
+	enum catalog_location_kind kind = at->is_command ? PLACE_TREE : PLACE_FOLDERS;
 	struct stat st;
 
 	if (stat(path, &st) == 0 && S_ISREG(st.st_mode)) {
@@ -41,12 +42,12 @@ static void add_plugin_path(struct catalog_places *p, const struct catalog_plugi
 		kind = PLACE_FILE;
 		path = skill_file;
 	}
-	struct catalog_place *place = catalog_add_place(p, kind, SOURCE_PLUGIN, path);
+	struct catalog_location *place = catalog_add_location(p, kind, SOURCE_PLUGIN, path);
 	place->plugin = plugin;
 	place->is_command = at->is_command;
 }
 
-static void find_skill_places(struct catalog_places *p, const struct catalog_sources *s)
+static void find_skill_places(struct catalog_locations *p, const struct catalog_sources *s)
 {
 	unsigned chosen = s->bare || s->plugins_only ? 0 : s->setting_sources;
 
@@ -59,7 +60,7 @@ static void find_skill_places(struct catalog_places *p, const struct catalog_sou
 		catalog_each_project(p, s, root, add_project);
 		/* Called by their way from the root of the repository, or from cwd. */
 		for (size_t i = 0; i < s->nested_count; i++) {
-			struct catalog_place *place = catalog_add_place(
+			struct catalog_location *place = catalog_add_location(
 				p, PLACE_FOLDERS, SOURCE_PROJECT, path_join(&p->arena, s->nested[i], ".claude/skills"));
 			place->below = s->nested[i] + from;
 			place->nested = s->nested[i];
@@ -76,8 +77,8 @@ static void find_skill_places(struct catalog_places *p, const struct catalog_sou
 
 /* ---- one file ---------------------------------------------------------------------------------------------------- */
 
-static struct definition *parse_skill(const struct catalog_place *place, const struct tree_file *file, struct str text,
-				      struct err *err)
+static struct definition *parse_skill(const struct catalog_location *place, const struct tree_file *file,
+				      struct str text, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	const struct catalog_plugin *plugin = place->plugin;

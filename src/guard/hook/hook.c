@@ -12,7 +12,7 @@ enum { SESSION_END_MS = 1500, SESSION_END_MAX_MS = 60 * 1000 };
 
 /* ---- selection ---- */
 
-static bool hook_is_wanted(const struct hook *hook, const struct hook_fire_spec *spec)
+static bool hook_is_wanted(const struct hook *hook, const struct hook_event_spec *spec)
 {
 	if (hook->once && hook->ran)
 		return false;
@@ -23,7 +23,7 @@ static bool hook_is_wanted(const struct hook *hook, const struct hook_fire_spec 
 	return !hook->rule.p || !spec->matches_rule || spec->matches_rule(spec->rule_data, hook->rule);
 }
 
-bool hook_wanted(const struct hook_fire_spec *spec)
+bool hook_wanted(const struct hook_event_spec *spec)
 {
 	for (size_t i = 0; i < spec->set_count; i++) {
 		const struct hook *hook = spec->sets[i] ? spec->sets[i]->events[spec->event] : NULL;
@@ -35,7 +35,7 @@ bool hook_wanted(const struct hook_fire_spec *spec)
 }
 
 /* The same hook of several files runs once. */
-static void batch_add_run(struct hook_firing *batch, struct hook *hook)
+static void batch_add_run(struct hook_batch *batch, struct hook *hook)
 {
 	for (const struct hook_run *run = batch->runs; run; run = run->next)
 		if (str_eq(run->hook->identity, hook->identity))
@@ -52,7 +52,7 @@ static void batch_add_run(struct hook_firing *batch, struct hook *hook)
 	batch->waiting += !run->async;
 }
 
-static void batch_select_hooks(struct hook_firing *batch, const struct hook_fire_spec *spec)
+static void batch_select_hooks(struct hook_batch *batch, const struct hook_event_spec *spec)
 {
 	const struct hook_observer *o = &batch->engine->options.observer;
 
@@ -73,7 +73,7 @@ static void batch_select_hooks(struct hook_firing *batch, const struct hook_fire
 }
 
 /* SessionEnd has 1.5 s for all its hooks, or as long as a settings file asks for, up to a minute. */
-static void batch_set_timeouts(struct hook_firing *batch)
+static void batch_set_timeouts(struct hook_batch *batch)
 {
 	const struct hook_event_info *info = hook_event_info(batch->event);
 	uint64_t budget = UINT64_MAX;
@@ -105,7 +105,7 @@ static void put_given(struct json_out *w, const char *key, const char *text)
 }
 
 /* One JSON object: the members that all events have, then the event's own. */
-static void write_input(struct buf *out, const struct hook_fire_spec *spec)
+static void write_input(struct buf *out, const struct hook_event_spec *spec)
 {
 	const struct hook_context *c = spec->context;
 	struct json_out w = json_out(out);
@@ -137,12 +137,12 @@ static void write_input(struct buf *out, const struct hook_fire_spec *spec)
 
 /* ---- batches ---- */
 
-static const char *batch_copy(struct hook_firing *batch, const char *text)
+static const char *batch_copy(struct hook_batch *batch, const char *text)
 {
 	return text ? arena_strdup(&batch->arena, text) : NULL;
 }
 
-static void batch_free(struct hook_firing *batch)
+static void batch_free(struct hook_batch *batch)
 {
 	struct hook_engine *e = batch->engine;
 
@@ -167,7 +167,7 @@ static void batch_free(struct hook_firing *batch)
 
 static void batch_step(struct kick *kick)
 {
-	struct hook_firing *batch = CONTAINER_OF(kick, struct hook_firing, kick);
+	struct hook_batch *batch = CONTAINER_OF(kick, struct hook_batch, kick);
 
 	if (!batch->delivered && !batch->waiting) {
 		hook_outcome_merge(batch);
@@ -178,9 +178,9 @@ static void batch_step(struct kick *kick)
 		batch_free(batch);
 }
 
-static struct hook_firing *batch_new(struct hook_engine *e, const struct hook_fire_spec *spec)
+static struct hook_batch *batch_new(struct hook_engine *e, const struct hook_event_spec *spec)
 {
-	struct hook_firing *batch = xcalloc(1, sizeof *batch);
+	struct hook_batch *batch = xcalloc(1, sizeof *batch);
 
 	batch->engine = e;
 	batch->event = spec->event;
@@ -199,7 +199,7 @@ static struct hook_firing *batch_new(struct hook_engine *e, const struct hook_fi
 	return batch;
 }
 
-static void batch_queue_runs(struct hook_firing *batch, const struct hook_fire_spec *spec)
+static void batch_queue_runs(struct hook_batch *batch, const struct hook_event_spec *spec)
 {
 	const struct hook_event_info *info = hook_event_info(spec->event);
 	const struct hook_context *c = spec->context;
@@ -226,9 +226,10 @@ static void batch_queue_runs(struct hook_firing *batch, const struct hook_fire_s
 		hook_run_queue(run);
 }
 
-struct hook_firing *hook_fire(struct hook_engine *e, const struct hook_fire_spec *spec, hook_done_fn *done, void *data)
+struct hook_batch *hook_run_event(struct hook_engine *e, const struct hook_event_spec *spec, hook_done_fn *done,
+				  void *data)
 {
-	struct hook_firing *batch = batch_new(e, spec);
+	struct hook_batch *batch = batch_new(e, spec);
 
 	batch->done = done;
 	batch->data = data;
@@ -240,7 +241,7 @@ struct hook_firing *hook_fire(struct hook_engine *e, const struct hook_fire_spec
 	return batch;
 }
 
-void hook_cancel(struct hook_firing *batch)
+void hook_cancel(struct hook_batch *batch)
 {
 	batch->cancelled = true;
 	for (struct hook_run *run = batch->runs; run; run = run->next)
@@ -283,7 +284,7 @@ static bool is_same(const char *a, const char *b)
 
 /* ---- the ends ---- */
 
-static void batch_end(struct hook_firing *batch)
+static void batch_end(struct hook_batch *batch)
 {
 	batch->cancelled = true;
 	for (struct hook_run *run = batch->runs; run; run = run->next)
@@ -292,7 +293,7 @@ static void batch_end(struct hook_firing *batch)
 
 void hook_engine_end_agent(struct hook_engine *e, const char *session_id, const char *agent_id)
 {
-	for (struct hook_firing *batch = e->batches; batch; batch = batch->next)
+	for (struct hook_batch *batch = e->batches; batch; batch = batch->next)
 		if (is_same(batch->context.session_id, session_id) && is_same(batch->context.agent_id, agent_id))
 			batch_end(batch);
 	for (size_t i = e->group_count; i-- > 0;) {
@@ -327,7 +328,7 @@ void hook_engine_drain(struct hook_engine *e, void (*done)(void *data), void *da
 {
 	e->drained = done;
 	e->drain_data = data;
-	for (struct hook_firing *batch = e->batches; batch; batch = batch->next)
+	for (struct hook_batch *batch = e->batches; batch; batch = batch->next)
 		batch_end(batch);
 	loop_kick(e->options.loop, &e->drain_kick);
 }

@@ -2,7 +2,7 @@
  * hook.h - the hook engine. The core calls it from one place per event:
  *
  *     if (hook_wanted(&spec))                            nothing is allocated when no hook waits for this
- *             q->hooks = hook_fire(engine, &spec, on_hooks_done, q);
+ *             q->hooks = hook_run_event(engine, &spec, on_hooks_done, q);
  *
  * All hooks that fit run side by side; `done` gets one merged outcome (docs/internals/hook.md). A hook that hangs,
  * floods, dies or prints garbage ends in a note of the outcome, never in a failure of the run. */
@@ -15,9 +15,9 @@
 #include "lib/io/spawn.h"
 
 struct hook_engine;
-struct hook_firing; /* the hooks of one event, until the last has ended */
+struct hook_batch; /* the hooks of one event, until the last has ended */
 
-/* Whose event it is. Copied where it is needed later: borrowed until hook_fire returns. NULL: left out of the input. */
+/* Whose event it is. Copied where it is needed later: borrowed until hook_run_event returns. NULL: left out of the input. */
 struct hook_context {
 	const char *session_id, *transcript_path, *cwd;
 	const char *prompt_id, *permission_mode, *effort;
@@ -32,8 +32,8 @@ struct hook_context {
 
 enum { HOOK_TEXT_LIMIT = 10000 }; /* UTF-16 units of a text for the model or the user */
 
-/* Borrowed until hook_fire returns */
-struct hook_fire_spec {
+/* Borrowed until hook_run_event returns */
+struct hook_event_spec {
 	enum hook_event event;
 	struct str subject; /* what matchers look at: hook_event_info(event)->subject */
 	/* The event's own members as one JSON object, trusted to be valid. The common ones (session_id, transcript_path,
@@ -44,7 +44,7 @@ struct hook_fire_spec {
 	struct hook_set *const *sets; /* the session's, then the agent's; a NULL among them is skipped */
 	size_t set_count;
 	const char *tool_use_id; /* for observers; NULL: none */
-	/* Does this permission rule fit the call? For `if`; only called from inside hook_wanted and hook_fire. NULL: hooks
+	/* Does this permission rule fit the call? For `if`; only called from inside hook_wanted and hook_run_event. NULL: hooks
 	 * with `if` run. */
 	bool (*matches_rule)(void *data, struct str rule);
 	void *rule_data;
@@ -100,7 +100,7 @@ struct hook_late {
 	struct str wake; /* not empty: asyncRewake and exit 2; an idle session continues with this text */
 };
 
-/* Called from the loop, `skipped` from inside hook_fire. Any may be NULL. */
+/* Called from the loop, `skipped` from inside hook_run_event. Any may be NULL. */
 struct hook_observer {
 	void (*started)(void *data, const struct hook_report *report);
 	void (*ended)(void *data, const struct hook_report *report);
@@ -145,12 +145,12 @@ void hook_engine_free(struct hook_engine *engine);                              
 
 /* True if a hook waits for this, also one that may not run and that the observer does not know yet. Allocates nothing, but for the
  * first use of a regular expression; `fields` is not looked at. */
-bool hook_wanted(const struct hook_fire_spec *spec);
+bool hook_wanted(const struct hook_event_spec *spec);
 /* done is called exactly once, never from inside this function, also when no hook fits and after a cancel. The batch is
  * borrowed until then. Keeps references on the sets. */
-struct hook_firing *hook_fire(struct hook_engine *engine, const struct hook_fire_spec *spec, hook_done_fn *done,
-			      void *data);
-void hook_cancel(struct hook_firing *batch); /* a request; async hooks continue */
+struct hook_batch *hook_run_event(struct hook_engine *engine, const struct hook_event_spec *spec, hook_done_fn *done,
+				  void *data);
+void hook_cancel(struct hook_batch *batch); /* a request; async hooks continue */
 /* The agent is over (NULL: the main one): its batches are cancelled, its async hooks and what its hooks left running are
  * killed. */
 void hook_engine_end_agent(struct hook_engine *engine, const char *session_id, const char *agent_id);

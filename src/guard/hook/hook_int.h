@@ -8,7 +8,7 @@ enum run_state { RUN_QUEUED, RUN_STARTED, RUN_OVER };
 
 /* One hook of one batch. Lives in the batch's arena. */
 struct hook_run {
-	struct hook_firing *batch;
+	struct hook_batch *batch;
 	struct hook_run *next; /* of the batch, in the order of the sets */
 	const struct hook *hook;
 	enum run_state state;
@@ -34,9 +34,9 @@ struct hook_run {
 	bool called;
 };
 
-struct hook_firing {
+struct hook_batch {
 	struct hook_engine *engine;
-	struct hook_firing *next, **prev;
+	struct hook_batch *next, **prev;
 	struct arena arena;
 	enum hook_event event;
 	struct str name;             /* PreToolUse:Bash */
@@ -64,7 +64,7 @@ struct left_group {
 
 struct hook_engine {
 	struct hook_engine_options options;
-	struct hook_firing *batches;
+	struct hook_batch *batches;
 	size_t batch_count;
 	struct hook_run *queue, **queue_end; /* runs that wait to be started */
 	size_t running;                      /* processes and requests that are waited for */
@@ -95,4 +95,4 @@ void hook_engine_start_some(struct kick *kick);                        /* step o
 /* hook.c */
 void hook_engine_keep_group(struct hook_engine *engine, pid_t pgid, const struct hook_context *owner);
 /* outcome.c: all runs are over; fills batch->outcome. */
-void hook_outcome_merge(struct hook_firing *batch);
+void hook_outcome_merge(struct hook_batch *batch);

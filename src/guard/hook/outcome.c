@@ -10,7 +10,7 @@
  * each kind. */
 static struct str limit_text(const struct hook_run *run, const char *kind, struct str text)
 {
-	struct hook_firing *batch = run->batch;
+	struct hook_batch *batch = run->batch;
 	const char *dir = batch->context.results_dir;
 	AUTO_BUF struct buf out = { 0 };
 	struct err err = { 0 };
@@ -76,7 +76,7 @@ static void outcome_merge_run(struct hook_outcome *o, const struct hook_run *run
 			o->fields[i] = r->fields[i];
 }
 
-void hook_outcome_merge(struct hook_firing *batch)
+void hook_outcome_merge(struct hook_batch *batch)
 {
 	struct hook_outcome *o = &batch->outcome;
 	size_t size = batch->run_count * sizeof(struct str);

@@ -30,7 +30,7 @@ static bool run_is_counted(const struct hook_run *run)
 
 static struct hook_report run_make_report(const struct hook_run *run)
 {
-	const struct hook_firing *batch = run->batch;
+	const struct hook_batch *batch = run->batch;
 
 	return (struct hook_report){
 		.id = run->id,
@@ -129,7 +129,7 @@ static void run_read_output(struct hook_run *run)
 static void run_step(struct kick *kick)
 {
 	struct hook_run *run = CONTAINER_OF(kick, struct hook_run, kick);
-	struct hook_firing *batch = run->batch;
+	struct hook_batch *batch = run->batch;
 	struct hook_engine *e = batch->engine;
 	bool was_started = run->state == RUN_STARTED;
 

@@ -12,7 +12,7 @@ static void call_start(struct hook_run *run)
 {
 	struct hook_runner *runner = runner_of(run);
 	const struct hook *hook = run->hook;
-	struct hook_firing *batch = run->batch;
+	struct hook_batch *batch = run->batch;
 	struct str input = str_trim(buf_str(&batch->input));
 	AUTO_BUF struct buf text = { 0 };
 

@@ -10,7 +10,7 @@
 #include "guard/sandbox/sandbox_int.h"
 #include "guard/shell/shell_command.h"
 
-struct sandbox *sandbox_new(const struct sandbox_places *places)
+struct sandbox *sandbox_new(const struct sandbox_options *places)
 {
 	struct sandbox *s = xcalloc(1, sizeof *s);
 

@@ -22,11 +22,11 @@ enum sandbox_strength {
 
 struct sandbox; /* of a session; its children use it too */
 
-struct sandbox_places {
+struct sandbox_options {
 	struct loop *loop;
 	const char *config_dir, *temp_dir; /* copied; temp_dir is made when it is needed and removed at the end */
 };
-struct sandbox *sandbox_new(const struct sandbox_places *places);
+struct sandbox *sandbox_new(const struct sandbox_options *places);
 void sandbox_free(struct sandbox *s);
 /* Takes the policy; commands that run keep what they started with. */
 void sandbox_use_policy(struct sandbox *s, struct sandbox_policy *policy);

@@ -73,7 +73,7 @@ struct mcp_elicitation {
 void mcp_elicitation_answer(struct mcp_elicitation *e, const char *action, struct str content);
 
 /* What the host of connections gets and offers. All come from the loop. Any may be NULL. */
-struct mcp_pool_events {
+struct mcp_host_events {
 	/* A log message of or about the server, without its name. level: as in syslog. */
 	void (*on_log)(void *data, const struct mcp_server *server, const char *level, struct str text);
 	/* NULL: declined. */
@@ -91,7 +91,7 @@ struct mcp_pool_events {
 struct mcp_client_options {
 	const struct mcp_env *env; /* borrowed, as is what is in it */
 	struct mcp_server *server; /* a reference is kept */
-	struct mcp_pool_events host;
+	struct mcp_host_events host;
 	/* From the loop; several changes in one turn are reported once. Either may be NULL. */
 	void (*on_state)(struct mcp_client *c, void *data);   /* mcp_client_state has changed */
 	void (*on_catalog)(struct mcp_client *c, void *data); /* a list has changed */

@@ -34,7 +34,7 @@ static void elicitation_detach(struct elicitation *e)
 /* Its answer is no longer needed. */
 static void elicitation_drop(struct elicitation *e)
 {
-	const struct mcp_pool_events *host = &e->client->options.host;
+	const struct mcp_host_events *host = &e->client->options.host;
 
 	elicitation_detach(e);
 	if (host->on_elicitation_gone)
@@ -65,7 +65,7 @@ static struct elicitation *elicitation_new(struct mcp_client *c, struct str id, 
 
 static void elicitation_start(struct mcp_client *c, struct str id, const struct json *params)
 {
-	const struct mcp_pool_events *host = &c->options.host;
+	const struct mcp_host_events *host = &c->options.host;
 	bool is_url = json_str_is(json_get(params, "mode"), "url");
 
 	if (is_url && !json_is(json_get(params, "url"), JSON_STRING)) {
@@ -143,7 +143,7 @@ void mcp_elicitation_answer(struct mcp_elicitation *public, const char *action, 
 static bool on_barred(void *data, struct mcp_request *r, const struct json *error)
 {
 	struct mcp_client *c = data;
-	const struct mcp_pool_events *host = &c->options.host;
+	const struct mcp_host_events *host = &c->options.host;
 	const struct json *list = json_get(json_get(error, "data"), "elicitations");
 	size_t count = 0;
 
@@ -188,7 +188,7 @@ static void answer_roots(struct mcp_client *c, struct str id)
 {
 	AUTO_BUF struct buf result = { 0 };
 	struct json_out w = json_out(&result);
-	const struct mcp_pool_events *host = &c->options.host;
+	const struct mcp_host_events *host = &c->options.host;
 	const char *const *roots = host->roots ? host->roots(host->data) : NULL;
 
 	json_open(&w, '{');

@@ -50,7 +50,7 @@ struct lane {
 
 struct mcp_pool {
 	const struct mcp_env *env;
-	struct mcp_pool_events events;
+	struct mcp_host_events events;
 	struct map conns; /* by key, without those that are closing */
 	size_t closing;
 	struct lane lanes[MCP_LANES];
@@ -227,7 +227,7 @@ static void on_drained(struct kick *kick)
 	p->drained(p->drained_data);
 }
 
-struct mcp_pool *mcp_pool_new(const struct mcp_env *env, const struct mcp_pool_events *events)
+struct mcp_pool *mcp_pool_new(const struct mcp_env *env, const struct mcp_host_events *events)
 {
 	struct mcp_pool *p = xcalloc(1, sizeof *p);
 

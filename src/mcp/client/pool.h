@@ -12,7 +12,7 @@ struct mcp_pool;
 struct mcp_lease; /* one user of one connection */
 
 /* Borrows env. */
-struct mcp_pool *mcp_pool_new(const struct mcp_env *env, const struct mcp_pool_events *events);
+struct mcp_pool *mcp_pool_new(const struct mcp_env *env, const struct mcp_host_events *events);
 void mcp_pool_drain(struct mcp_pool *p, void (*done)(void *data), void *data); /* ends all; done comes from the loop */
 void mcp_pool_free(struct mcp_pool *p);                                        /* drained, or never used */
 

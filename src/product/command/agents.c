@@ -463,7 +463,7 @@ static int agents_check(struct cadre_call *call)
 static int agents_memory(struct cadre_call *call)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	struct memory_places places = { 0 };
+	struct memory_dirs places = { 0 };
 	struct catalog *r = NULL;
 	const char *name = call->operands[0];
 	const char *cwd;

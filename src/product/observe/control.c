@@ -215,7 +215,7 @@ static bool choose_named(struct client *v, const struct json *agents)
 		if (!record)
 			buf_addf(&why, "no such agent: " STR_FMT, STR_ARG(id));
 		else if (!record->live)
-			buf_addf(&why, "agent %s is not running: %s", record->id, end_words(record->state)->state);
+			buf_addf(&why, "agent %s is not running: %s", record->id, end_state_info(record->state)->state);
 		else
 			wait_for(v, record);
 		if (!why.n)

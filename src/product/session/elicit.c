@@ -159,7 +159,7 @@ struct elicitation {
 	struct elicitation *next;
 	struct cadre_session *session;
 	struct mcp_elicitation *asked; /* NULL: the server does not want an answer any more */
-	struct hook_firing *firing;
+	struct hook_batch *hook_batch;
 	char id[UUID_LEN + 1];
 	char *server, *mode;
 	char *asked_id;      /* the server's own, of an address; "": none */
@@ -220,7 +220,7 @@ static void on_result_seen(void *data, const struct hook_outcome *outcome)
 {
 	struct elicitation *e = data;
 
-	e->firing = NULL;
+	e->hook_batch = NULL;
 	emit_hook_messages(&e->session->tree, NULL, outcome);
 	(void)elicitation_apply_hooks(e, outcome);
 	elicitation_reply(e);
@@ -237,8 +237,8 @@ static void elicitation_answer(struct elicitation *e)
 		{ 0 },
 	};
 
-	e->firing = session_run_hooks(e->session, HOOK_ELICITATION_RESULT, e->server, fields, on_result_seen, e);
-	if (!e->firing)
+	e->hook_batch = session_run_hooks(e->session, HOOK_ELICITATION_RESULT, e->server, fields, on_result_seen, e);
+	if (!e->hook_batch)
 		elicitation_reply(e);
 }
 
@@ -266,7 +266,7 @@ static void on_asked(void *data, const struct hook_outcome *outcome)
 {
 	struct elicitation *e = data;
 
-	e->firing = NULL;
+	e->hook_batch = NULL;
 	emit_hook_messages(&e->session->tree, NULL, outcome);
 	if (!e->asked)
 		elicitation_free(e);
@@ -310,8 +310,8 @@ void app_elicit(void *data, const struct mcp_server *server, struct mcp_elicitat
 	s->elicitations = e;
 	asked->owner = e;
 	session_write_hook_input(&e->question, fields);
-	e->firing = session_run_hooks(s, HOOK_ELICITATION, server->name, fields, on_asked, e);
-	if (!e->firing)
+	e->hook_batch = session_run_hooks(s, HOOK_ELICITATION, server->name, fields, on_asked, e);
+	if (!e->hook_batch)
 		elicitation_ask_host(e);
 }
 
@@ -323,8 +323,8 @@ void app_elicit_gone(void *data, struct mcp_elicitation *asked)
 	if (!e)
 		return;
 	e->asked = NULL;
-	if (e->firing)
-		hook_cancel(e->firing); /* it is freed when the hooks have ended */
+	if (e->hook_batch)
+		hook_cancel(e->hook_batch); /* it is freed when the hooks have ended */
 	else
 		elicitation_free(e);
 }
@@ -333,7 +333,7 @@ static struct elicitation *elicitation_find(const struct cadre_session *s, const
 {
 	struct elicitation *e = s->elicitations;
 
-	while (e && (strcmp(e->id, id) != 0 || e->firing))
+	while (e && (strcmp(e->id, id) != 0 || e->hook_batch))
 		e = e->next;
 	return e;
 }

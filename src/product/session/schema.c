@@ -111,7 +111,7 @@ bool structured_output_retry(struct cadre_session *s)
 	struct segment *block = segment_text(str_from(reminder));
 	if (query_add_user(q, &block, 1, true, &err) < 0)
 		return false;
-	query_go_on(q);
+	query_continue(q);
 	return true;
 }
 

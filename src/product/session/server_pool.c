@@ -56,7 +56,7 @@ int app_open_servers(struct services *sv, struct err *err)
 					   .envp = sv->policy.envp,
 					   .auth_file = arena_printf(&sv->options.arena, "%s/cadre/mcp-auth.json",
 								     sv->store.config_dir) };
-	struct mcp_pool_events events = { .on_log = on_log,
+	struct mcp_host_events events = { .on_log = on_log,
 					  .on_elicitation = app_elicit,
 					  .on_elicitation_gone = app_elicit_gone,
 					  .roots = roots,

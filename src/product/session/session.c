@@ -85,7 +85,7 @@ static int open_tree(struct cadre_session *s, const struct options *o, struct er
 		sv->worktrees = worktree_pool_new(sv->loop, sv->spawner);
 	if (!sv->classifier)
 		sv->classifier = classifier_new(sv);
-	t->kit = &tool_kit;
+	t->kit = &tool_runtime;
 	t->on_event = session_emit;
 	t->on_permissions = session_update_permissions;
 	t->on_async_hook = session_watch_more;
@@ -230,7 +230,7 @@ void session_free(struct cadre_session *s)
 	if (s->schema)
 		buf_release(&s->schema->output);
 	free(s->schema);
-	agent_tree_leave_places(&s->tree);
+	agent_tree_remove_dirs(&s->tree);
 	if (s->locked_in)
 		session_unlock(&s->services->locks, s->locked_in, s->id);
 	arena_release(&s->arena);

@@ -25,7 +25,7 @@ void session_apply_hook_outcome(struct cadre_session *s, const struct hook_outco
 	struct buf *context = &s->turn.context;
 	struct str title = hook_text(outcome->fields[HOOK_SESSION_TITLE], &a);
 
-	s->turn.firing = NULL;
+	s->turn.hook_batch = NULL;
 	for (size_t i = 0; i < outcome->context_count; i++)
 		buf_addf(context, "%s" STR_FMT, context->n ? "\n" : "", STR_ARG(outcome->contexts[i]));
 	emit_hook_messages(&s->tree, NULL, outcome);
@@ -77,10 +77,10 @@ void session_write_hook_input(struct buf *out, const struct hook_input *fields)
 	json_close(&w);
 }
 
-struct hook_firing *session_run_hooks(struct cadre_session *s, enum hook_event event, const char *subject,
-				      const struct hook_input *fields, hook_done_fn *done, void *data)
+struct hook_batch *session_run_hooks(struct cadre_session *s, enum hook_event event, const char *subject,
+				     const struct hook_input *fields, hook_done_fn *done, void *data)
 {
-	struct hook_fire_spec spec = { .event = event, .subject = str_from(subject) };
+	struct hook_event_spec spec = { .event = event, .subject = str_from(subject) };
 	AUTO_BUF struct buf text = { 0 };
 
 	if (!agent_has_hooks(&s->tree.main, &spec))
@@ -96,12 +96,12 @@ struct hook_firing *session_run_hooks(struct cadre_session *s, enum hook_event e
 static bool run_turn_hooks(struct cadre_session *s, enum hook_event event, const char *subject,
 			   const struct hook_input *fields)
 {
-	struct hook_fire_spec spec = { .event = event, .subject = str_from(subject) };
+	struct hook_event_spec spec = { .event = event, .subject = str_from(subject) };
 
 	if (turn_is_running(&s->turn) && agent_has_hooks(&s->tree.main, &spec))
 		turn_announce(s);
-	s->turn.firing = session_run_hooks(s, event, subject, fields, on_hooks_over, s);
-	return s->turn.firing;
+	s->turn.hook_batch = session_run_hooks(s, event, subject, fields, on_hooks_over, s);
+	return s->turn.hook_batch;
 }
 
 bool session_run_setup_hooks(struct cadre_session *s)
@@ -228,7 +228,7 @@ static void on_change_seen(void *data, const struct hook_outcome *outcome)
 	struct cadre_session *s = data;
 	struct config_change *c = s->turn.change;
 
-	s->turn.firing = NULL;
+	s->turn.hook_batch = NULL;
 	emit_hook_messages(&s->tree, NULL, outcome);
 	if (outcome->blocked) {
 		c->blocked = true;
@@ -258,8 +258,8 @@ static bool show_next_change(struct cadre_session *s)
 		const struct hook_input fields[] = { { "source", str_from(source), FIELD_TEXT },
 						     { "file_path", str_from(c->at->path), FIELD_TEXT },
 						     { 0 } };
-		s->turn.firing = session_run_hooks(s, HOOK_CONFIG_CHANGE, source, fields, on_change_seen, s);
-		if (s->turn.firing)
+		s->turn.hook_batch = session_run_hooks(s, HOOK_CONFIG_CHANGE, source, fields, on_change_seen, s);
+		if (s->turn.hook_batch)
 			return true;
 	}
 	if (!c->blocked || c->forced) {

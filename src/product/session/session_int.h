@@ -31,8 +31,8 @@ struct hook_input {
 
 /* session_hooks.c: runs the hooks of an event for the main agent. NULL: there are none, or done is NULL and they are not waited
  * for. */
-struct hook_firing *session_run_hooks(struct cadre_session *s, enum hook_event event, const char *subject,
-				      const struct hook_input *fields, hook_done_fn *done, void *data);
+struct hook_batch *session_run_hooks(struct cadre_session *s, enum hook_event event, const char *subject,
+				     const struct hook_input *fields, hook_done_fn *done, void *data);
 void session_write_hook_input(struct buf *out, const struct hook_input *fields);
 /* True: hooks run; their outcome is recorded in the turn, then turn_work_over() comes. */
 bool session_run_setup_hooks(struct cadre_session *s); /* once, if the option setup is given */
@@ -44,7 +44,7 @@ bool session_run_end_hooks(struct cadre_session *s);  /* once */
  * settings as they were. */
 bool session_look_at_settings(struct cadre_session *s);
 void session_drop_change(struct cadre_session *s);
-/* s->turn.firing has ended: applies its context, messages, title and watched files. */
+/* s->turn.hook_batch has ended: applies its context, messages, title and watched files. */
 void session_apply_hook_outcome(struct cadre_session *s, const struct hook_outcome *outcome);
 void session_report_policy(struct cadre_session *s); /* notes about settings, once for each change */
 

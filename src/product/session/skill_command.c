@@ -358,8 +358,8 @@ static void expand_next(struct expansion *e)
 		{ "prompt", buf_str(&s->turn.prompt), FIELD_TEXT },
 		{ 0 },
 	};
-	s->turn.firing = session_run_hooks(s, HOOK_USER_PROMPT_EXPANSION, c->name, fields, on_hooks_done, e);
-	if (!s->turn.firing)
+	s->turn.hook_batch = session_run_hooks(s, HOOK_USER_PROMPT_EXPANSION, c->name, fields, on_hooks_done, e);
+	if (!s->turn.hook_batch)
 		expand_command(e);
 }
 

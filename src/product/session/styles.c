@@ -53,8 +53,8 @@ static const struct definition_field style_fields[] = {
 
 static const struct definition_format style_format = { .noun = "output style", .fields = style_fields, .terse = true };
 
-static struct definition *parse_style(const struct catalog_place *place, const struct tree_file *file, struct str text,
-				      struct err *err)
+static struct definition *parse_style(const struct catalog_location *place, const struct tree_file *file,
+				      struct str text, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	const char *slash = strrchr(file->path, '/');
@@ -75,7 +75,7 @@ static struct definition *parse_style(const struct catalog_place *place, const s
 	return &style->common;
 }
 
-static void read_builtin_styles(struct catalog *c, struct catalog_file *f, const struct catalog_place *place)
+static void read_builtin_styles(struct catalog *c, struct catalog_file *f, const struct catalog_location *place)
 {
 	static const struct {
 		const char *name, *description, *text;
@@ -97,32 +97,33 @@ static void read_builtin_styles(struct catalog *c, struct catalog_file *f, const
 
 /* ---- places ------------------------------------------------------------------------------------------------------ */
 
-static void add_style_dir(struct catalog_places *p, const char *claude_dir, const char *below)
+static void add_style_dir(struct catalog_locations *p, const char *claude_dir, const char *below)
 {
 	(void)below;
-	catalog_add_place(p, PLACE_FLAT, SOURCE_PROJECT, path_join(&p->arena, claude_dir, "output-styles"));
+	catalog_add_location(p, PLACE_FLAT, SOURCE_PROJECT, path_join(&p->arena, claude_dir, "output-styles"));
 }
 
 /* Of two plugins the first goes first in the list, so it comes last here. */
-static void find_style_places(struct catalog_places *p, const struct catalog_sources *s)
+static void find_style_places(struct catalog_locations *p, const struct catalog_sources *s)
 {
-	catalog_add_place(p, PLACE_OWN, SOURCE_BUILT_IN, "built-in")->in_memory = true;
+	catalog_add_location(p, PLACE_OWN, SOURCE_BUILT_IN, "built-in")->in_memory = true;
 	for (size_t i = s->plugin_count; i-- > 0;) {
 		unsigned group = p->groups;
 		for (size_t k = 0; k < s->plugins[i].path_count; k++) {
 			const struct catalog_plugin_path *at = &s->plugins[i].paths[k];
-			struct catalog_place *place =
-				catalog_add_place(p, at->is_dir ? PLACE_FLAT : PLACE_FILE, SOURCE_PLUGIN, at->path);
+			struct catalog_location *place =
+				catalog_add_location(p, at->is_dir ? PLACE_FLAT : PLACE_FILE, SOURCE_PLUGIN, at->path);
 			place->plugin = &s->plugins[i];
 			place->group = group;
 		}
 	}
 	if (s->setting_sources & SETTINGS_USER)
-		catalog_add_place(p, PLACE_FLAT, SOURCE_USER, path_join(&p->arena, s->config_dir, "output-styles"));
+		catalog_add_location(p, PLACE_FLAT, SOURCE_USER, path_join(&p->arena, s->config_dir, "output-styles"));
 	if (s->setting_sources & SETTINGS_PROJECT)
 		catalog_each_project(p, s, git_root(&p->arena, s->cwd), add_style_dir);
 	if (s->managed_dir)
-		catalog_add_place(p, PLACE_FLAT, SOURCE_MANAGED, path_join(&p->arena, s->managed_dir, "output-styles"));
+		catalog_add_location(p, PLACE_FLAT, SOURCE_MANAGED,
+				     path_join(&p->arena, s->managed_dir, "output-styles"));
 }
 
 static const struct catalog_kind style_kind = {

@@ -305,7 +305,7 @@ static bool turn_follows_opening(struct cadre_session *s)
 		snprintf(q->failure.text, sizeof q->failure.text, "%s", err.text);
 		return false;
 	}
-	query_go_on(q);
+	query_continue(q);
 	return true;
 }
 
@@ -329,7 +329,7 @@ static enum step step_stop(struct cadre_session *s)
 	if (!text.n || t->hooks_stop || t->interrupted || ++t->stop_blocks > MOST_STOP_BLOCKS ||
 	    agent_remind(&s->tree.main, text, &err) < 0)
 		return turn_set_state(s, TURN_ENDED);
-	query_go_on(&s->tree.main.query);
+	query_continue(&s->tree.main.query);
 	return turn_await_query(s);
 }
 
@@ -354,7 +354,7 @@ static enum step step_ended(struct cadre_session *s)
 	s->gave_up = false;
 	crash_point(turn_ended);
 	/* After a failure the model is not asked again by itself: news waits for the next prompt. */
-	if (!waited && !turn_is_running(&s->turn) && query_has_news(q) &&
+	if (!waited && !turn_is_running(&s->turn) && query_wants_turn(q) &&
 	    (q->end == QUERY_DONE || q->end == QUERY_REFUSED || q->end == QUERY_EMPTY || q->end == QUERY_CUT_OFF))
 		s->turn.notice_came = true;
 	return STEP_AGAIN;
@@ -417,8 +417,8 @@ static void turn_cancel_work(struct cadre_session *s)
 		t->pending = false;
 	if (t->state == TURN_SERVERS && t->pending)
 		session_stop_awaiting(s);
-	if (t->firing)
-		hook_cancel(t->firing);
+	if (t->hook_batch)
+		hook_cancel(t->hook_batch);
 	session_expand_cancel(s);
 	session_stop_mentions(s);
 	if (s->tree.main.preload)
@@ -435,7 +435,7 @@ static void session_update_idle(struct cadre_session *s)
 	struct services *sv = s->services;
 	bool has_turn = turn_is_running(&s->turn);
 	unsigned working = s->tree.alive_count - s->tree.idle_count;
-	bool at_work = has_turn || working || s->turn.firing;
+	bool at_work = has_turn || working || s->turn.hook_batch;
 	const char *ceiling = getenv("CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS");
 	uint64_t wait_ms = CHILDREN_WAIT_MS;
 

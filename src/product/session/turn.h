@@ -9,7 +9,7 @@ struct cadre_session;
 struct config_change;
 struct err;
 struct expansion;
-struct hook_firing;
+struct hook_batch;
 struct hook_outcome;
 struct mentions;
 struct segment;
@@ -63,7 +63,7 @@ struct turn {
 	struct buf answer; /* text of that end */
 
 	/* Hooks (session_hooks.c) */
-	struct hook_firing *firing;               /* that the session waits for; NULL: none */
+	struct hook_batch *hook_batch;            /* that the session waits for; NULL: none */
 	bool hooks_over, hooks_stop, hooks_block; /* in this state: they have ended; their decision */
 	struct buf hook_reason;                   /* of the latter two */
 	struct buf context;                       /* for the model, with the next prompt */

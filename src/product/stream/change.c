@@ -228,7 +228,7 @@ static void write_switch(struct buf *out, const char *from, const char *to, cons
 static void switch_model(struct cadre_wire *w, struct str id, const char *from, const char *wish)
 {
 	struct agent *a = &w->session->tree.main;
-	struct hook_fire_spec spec = { .event = HOOK_POST_MODEL_SWITCH };
+	struct hook_event_spec spec = { .event = HOOK_POST_MODEL_SWITCH };
 	AUTO_BUF struct buf fields = { 0 };
 	char why[240] = "";
 
@@ -271,7 +271,7 @@ int wire_set_model(struct wire_request *r, struct err *err)
 	struct agent *a = &r->wire->session->tree.main;
 	const struct options *o = &r->wire->services->options;
 	const char *wish = json_cstr(json_get(r->body, "model"), r->arena);
-	struct hook_fire_spec spec = { .event = HOOK_PRE_MODEL_SWITCH };
+	struct hook_event_spec spec = { .event = HOOK_PRE_MODEL_SWITCH };
 	AUTO_BUF struct buf fields = { 0 };
 	const char *id = NULL;
 
@@ -303,7 +303,7 @@ int wire_register_root(struct wire_request *r, struct err *err)
 	const char *const *dirs = s->tree.main.env.dirs;
 	struct str wish = json_str(json_get(r->body, "directory"), r->arena);
 	AUTO_FREE char *real = wish.n ? realpath(path_absolute(r->arena, s->tree.main.cwd, wish), NULL) : NULL;
-	struct hook_fire_spec spec = { .event = HOOK_DIRECTORY_ADDED, .subject = STR("register_repo_root") };
+	struct hook_event_spec spec = { .event = HOOK_DIRECTORY_ADDED, .subject = STR("register_repo_root") };
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out out = json_out(&fields);
 	bool inside = false;
@@ -443,7 +443,7 @@ int wire_stop_task(struct wire_request *r, struct err *err)
 		return -(int)err->kind;
 	if (!record->live)
 		return err_set(err, ERR_USAGE, "Task %s is not running (status: %s)", record->id,
-			       end_words(record->state)->state);
+			       end_state_info(record->state)->state);
 	struct stop *s = xcalloc(1, sizeof *s);
 	*s = (struct stop){ .wait = { .on_end = on_end }, .later = wire_deferred(r) };
 	agent_wait_add(record, &s->wait);

@@ -134,7 +134,7 @@ const char *cadre_event_detail(const struct cadre_event *e, enum cadre_detail wh
 	} else if (which == CADRE_DETAIL_END) {
 		if (t)
 			(void)end_state_parse(str_from(t->state), &state);
-		text = t ? end_words(state)->summary : NULL;
+		text = t ? end_state_info(state)->summary : NULL;
 	} else {
 		const char *const texts[] = { [CADRE_DETAIL_TYPE] = a->type,
 					      [CADRE_DETAIL_NAME] = a->name,

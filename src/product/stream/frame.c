@@ -288,7 +288,7 @@ static void frame_subagent_stats(struct json_out *w, const struct agent_tree *t)
 	json_ki64(w, "total", t->record_count);
 	for (size_t i = 0; i < COUNT_OF(counts); i++)
 		if (counts[i])
-			json_ki64(w, end_words((enum end_state)i)->state, counts[i]);
+			json_ki64(w, end_state_info((enum end_state)i)->state, counts[i]);
 	json_ki64(w, "tool_uses", tool_uses);
 	json_close(w);
 }
@@ -415,7 +415,7 @@ static const char *status_of(const struct event_task *t)
 	enum end_state state = AGENT_RUNNING;
 
 	(void)end_state_parse(str_from(t->state), &state);
-	const char *status = end_words(state)->status;
+	const char *status = end_state_info(state)->status;
 	return !strcmp(status, "killed") ? "stopped" : status;
 }
 

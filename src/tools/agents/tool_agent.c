@@ -44,7 +44,7 @@ static void agent_resume_by_call(struct tool_call *call, struct str prompt, int6
 	if (!record)
 		tool_call_fail(call, "No agent '%s' in this session to resume.", id);
 	else if (!strcmp(record->tool_use_id, call->id))
-		agent_take_up(record, a, call); /* this very call had resumed it before a crash */
+		agent_resume(record, a, call); /* this very call had resumed it before a crash */
 	else if (agent_continue(record, prompt, call, background, max_turns, &err) < 0)
 		tool_call_fail(call, "%s", err.text);
 }
@@ -246,7 +246,7 @@ static void show_agent(struct tool_call *call, struct agent_record *record)
 {
 	AUTO_BUF struct buf report = { 0 };
 	struct buf *out = &call->result;
-	const struct end_words *words = end_words(record->state);
+	const struct end_state_info *words = end_state_info(record->state);
 
 	agent_record_refresh(record);
 	buf_addf(out, "<task_id>%s</task_id>\n<task_type>local_agent</task_type>\n<status>%s</status>\n", record->id,
@@ -391,7 +391,7 @@ static void stop_start(struct tool_call *call)
 			    record->description);
 	} else if (record) {
 		tool_call_reject(call, "Task %s is not running (it is %s).", record->id,
-				 end_words(record->state)->state);
+				 end_state_info(record->state)->state);
 	} else {
 		add_running_agents(&running, a->tree);
 		tool_call_reject(call, "No task found with ID: %s.%s", id, running.n ? running.p : "");

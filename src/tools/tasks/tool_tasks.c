@@ -17,7 +17,7 @@ static void create_start(struct tool_call *call);
 const struct tool tool_task_create = {
 	TOOL_TASK_CREATE_FACTS,
 	.start = create_start,
-	.cancel = todo_show_cancel,
+	.cancel = todo_hooks_cancel,
 };
 
 static void on_creation_seen(struct tool_call *call, const char *id, struct str refusal)
@@ -76,7 +76,7 @@ static void create_start(struct tool_call *call)
 	json_close(&w);
 	json_close(&w);
 	buf_addf(&call->result, "Task #%s created successfully: %s", id, t.subject);
-	todo_show(call, false, &(struct todo_words){ id, t.subject, t.description }, on_creation_seen);
+	todo_run_hooks(call, false, &(struct todo_info){ id, t.subject, t.description }, on_creation_seen);
 }
 
 /* ---- TaskGet ---------------------------------------------------------------------------------------------------- */
@@ -184,7 +184,7 @@ static void update_start(struct tool_call *call);
 const struct tool tool_task_update = {
 	TOOL_TASK_UPDATE_FACTS,
 	.start = update_start,
-	.cancel = todo_show_cancel,
+	.cancel = todo_hooks_cancel,
 };
 
 struct update {
@@ -310,7 +310,7 @@ static void notify_owner(const struct update *u, const struct agent *a, const st
 	char id[16];
 
 	snprintf(id, sizeof id, "%u", t->id);
-	team_assign(a->tree->team, t->owner, &(struct todo_words){ id, t->subject, t->description }, actor_name(a),
+	team_assign(a->tree->team, t->owner, &(struct todo_info){ id, t->subject, t->description }, actor_name(a),
 		    u->call->id);
 }
 
@@ -491,7 +491,7 @@ static void update_start(struct tool_call *call)
 		return;
 	}
 	snprintf(id, sizeof id, "%u", t->id);
-	todo_show(call, true, &(struct todo_words){ id, t->subject, t->description }, on_completion_seen);
+	todo_run_hooks(call, true, &(struct todo_info){ id, t->subject, t->description }, on_completion_seen);
 }
 
 /* ---- TodoWrite: an array of {"content", "status", "activeForm"}, replaced as a whole ---------------------------- */

@@ -66,7 +66,7 @@ TEST(after_three_denials_in_a_row_it_steps_back_and_the_user_is_told_once)
 	for (int i = 0; i < MOST_DENIALS_IN_A_ROW; i++) {
 		CHECK(is_asked(&o));
 		CHECK_INT(o.said, 0);
-		agent_note_word(&o.agent, CLASSIFIER_DENIES);
+		agent_note_classifier_answer(&o.agent, CLASSIFIER_DENIES);
 	}
 
 	CHECK(!is_asked(&o));
@@ -78,16 +78,16 @@ TEST(a_yes_begins_the_row_anew_and_an_unsure_word_does_not)
 	struct office o;
 	office_open(&o);
 
-	agent_note_word(&o.agent, CLASSIFIER_DENIES);
-	agent_note_word(&o.agent, CLASSIFIER_DENIES);
-	agent_note_word(&o.agent, CLASSIFIER_ALLOWS);
-	agent_note_word(&o.agent, CLASSIFIER_DENIES);
-	agent_note_word(&o.agent, CLASSIFIER_DENIES);
-	agent_note_word(&o.agent, CLASSIFIER_UNSURE);
+	agent_note_classifier_answer(&o.agent, CLASSIFIER_DENIES);
+	agent_note_classifier_answer(&o.agent, CLASSIFIER_DENIES);
+	agent_note_classifier_answer(&o.agent, CLASSIFIER_ALLOWS);
+	agent_note_classifier_answer(&o.agent, CLASSIFIER_DENIES);
+	agent_note_classifier_answer(&o.agent, CLASSIFIER_DENIES);
+	agent_note_classifier_answer(&o.agent, CLASSIFIER_UNSURE);
 	CHECK(is_asked(&o));
-	agent_note_word(&o.agent, CLASSIFIER_DENIES);
+	agent_note_classifier_answer(&o.agent, CLASSIFIER_DENIES);
 	CHECK(!is_asked(&o));
-	agent_note_word(&o.agent, CLASSIFIER_ALLOWS); /* a person's: nobody else was asked */
+	agent_note_classifier_answer(&o.agent, CLASSIFIER_ALLOWS); /* a person's: nobody else was asked */
 	CHECK(is_asked(&o));
 }
 
@@ -98,8 +98,8 @@ TEST(twenty_denials_in_a_session_are_enough_whatever_came_between)
 
 	for (int i = 0; i < MOST_DENIALS; i++) {
 		CHECK(is_asked(&o));
-		agent_note_word(&o.agent, CLASSIFIER_DENIES);
-		agent_note_word(&o.agent, CLASSIFIER_ALLOWS);
+		agent_note_classifier_answer(&o.agent, CLASSIFIER_DENIES);
+		agent_note_classifier_answer(&o.agent, CLASSIFIER_ALLOWS);
 	}
 
 	CHECK(!is_asked(&o));

@@ -97,7 +97,7 @@ static void open_tree(struct life_stage *st, struct agent_tree *t)
 {
 	*t = (struct agent_tree){ .services = st->services,
 				  .arena = &st->arena,
-				  .kit = &tool_kit,
+				  .kit = &tool_runtime,
 				  .on_event = ignore_event,
 				  .on_servers = ignore_servers };
 	agent_tree_open(t);
@@ -154,7 +154,7 @@ TEST(a_main_agent_comes_up_by_the_table_and_goes_down_by_it)
 	check_down(&t.main);
 	agent_go_down(&t.main); /* it is down */
 	agent_tree_release(&t);
-	agent_tree_leave_places(&t);
+	agent_tree_remove_dirs(&t);
 	close_stage(&st);
 }
 
@@ -169,7 +169,7 @@ TEST(a_host_may_ask_for_agents_in_the_background)
 	CHECK(t.switches.background_host);
 	CHECK(placement_background(&(struct placement){ .host = t.switches.background_host }));
 	agent_tree_release(&t);
-	agent_tree_leave_places(&t);
+	agent_tree_remove_dirs(&t);
 	close_stage(&st);
 }
 
@@ -209,7 +209,7 @@ TEST(a_main_agent_that_fails_at_a_step_is_down_again)
 		check_down(&t.main);
 		CHECK(t.main.query.config.loop == NULL);
 		agent_tree_release(&t);
-		agent_tree_leave_places(&t);
+		agent_tree_remove_dirs(&t);
 		close_stage(&st);
 	}
 }

@@ -38,7 +38,7 @@ static void add_text(struct talk *t, const char *text)
 static const char *recall(struct talk *t)
 {
 	buf_clear(&t->out);
-	agent_recall_skills(&t->agent, &t->transcript, &t->out);
+	agent_restore_skills(&t->agent, &t->transcript, &t->out);
 	return t->out.n ? t->out.p : "";
 }
 

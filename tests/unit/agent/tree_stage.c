@@ -10,7 +10,7 @@ static void close_nothing(struct tool_env *env)
 	(void)env;
 }
 
-static const struct tool_kit no_kit = { .close = close_nothing };
+static const struct tool_runtime no_kit = { .close = close_nothing };
 
 static void open_tree(struct tree_stage *st)
 {
@@ -92,7 +92,7 @@ struct agent_record *tree_stage_task(struct tree_stage *st, const char *id)
 	t->depth = 1;
 	t->started_ms = t->run_started_ms = 1000;
 	t->ended_ms = 1250;
-	meta_place(t);
+	meta_set_paths(t);
 	return t;
 }
 

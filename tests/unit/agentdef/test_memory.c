@@ -8,11 +8,11 @@
 #include "stage.h"
 #include "tests.h"
 
-static struct memory_places places_of(struct stage *s)
+static struct memory_dirs places_of(struct stage *s)
 {
-	return (struct memory_places){ .config_dir = stage_path(s, "config"),
-				       .project_dir = stage_path(s, "top/project"),
-				       .trusted = true };
+	return (struct memory_dirs){ .config_dir = stage_path(s, "config"),
+				     .project_dir = stage_path(s, "top/project"),
+				     .trusted = true };
 }
 
 TEST(each_scope_has_its_directory)
@@ -28,7 +28,7 @@ TEST(each_scope_has_its_directory)
 	struct stage s;
 	struct err err = { 0 };
 	stage_init(&s);
-	struct memory_places places = places_of(&s);
+	struct memory_dirs places = places_of(&s);
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct agent_definition d = { .name = "a", .memory = rows[i].memory };
@@ -69,7 +69,7 @@ TEST(a_type_never_becomes_a_path_outside_its_directory)
 				long_name };
 	struct stage s;
 	stage_init(&s);
-	struct memory_places places = places_of(&s);
+	struct memory_dirs places = places_of(&s);
 	char *parent = stage_path(&s, "config/agent-memory");
 
 	for (size_t i = 0; i < COUNT_OF(types); i++) {
@@ -106,7 +106,7 @@ TEST(types_that_need_a_change_do_not_share_a_memory)
 static void prompt_of(struct stage *s, struct buf *out, const char *memory)
 {
 	struct agent_definition d = { .name = "a", .memory = MEMORY_USER };
-	struct memory_places places = places_of(s);
+	struct memory_dirs places = places_of(s);
 
 	stage_put(s, "config/agent-memory/a/MEMORY.md", memory);
 	buf_clear(out);
@@ -162,7 +162,7 @@ TEST(an_empty_or_missing_memory_is_said)
 	struct agent_definition d = { .name = "nobody", .memory = MEMORY_LOCAL };
 	struct stage s;
 	stage_init(&s);
-	struct memory_places places = places_of(&s);
+	struct memory_dirs places = places_of(&s);
 
 	prompt_of(&s, &out, " \n\n");
 	CHECK(strstr(out.p, "MEMORY.md is empty") != NULL);
@@ -195,7 +195,7 @@ TEST(a_link_that_leads_a_projects_memory_out_of_it_is_refused_before_anything_is
 	struct stage s;
 	struct err err = { 0 };
 	stage_init(&s);
-	struct memory_places places = places_of(&s);
+	struct memory_dirs places = places_of(&s);
 	stage_put(&s, "outside/keep", "");
 	stage_put(&s, "top/project/.claude/keep", "");
 	CHECK_INT(symlink(stage_path(&s, "outside"), stage_path(&s, "top/project/.claude/agent-memory")), 0);
@@ -214,7 +214,7 @@ TEST(a_memory_that_is_a_link_or_a_pipe_is_not_shown_and_blocks_nothing)
 	AUTO_BUF struct buf pipe = { 0 };
 	struct stage s;
 	stage_init(&s);
-	struct memory_places places = places_of(&s);
+	struct memory_dirs places = places_of(&s);
 	stage_put(&s, "secret", "a key");
 	CHECK_INT(agent_memory_prepare(&d, &places, NULL), 0);
 	const char *file = stage_path(&s, "top/project/.claude/agent-memory/a/MEMORY.md");
@@ -248,7 +248,7 @@ TEST(a_snapshot_fills_an_empty_memory_once)
 	struct stage s;
 	struct err err = { 0 };
 	stage_init(&s);
-	struct memory_places places = places_of(&s);
+	struct memory_dirs places = places_of(&s);
 	stage_put(&s, SNAPSHOT "snapshot.json", "{\"updatedAt\":\"2026-01-01T00:00:00.000Z\"}");
 	stage_put(&s, SNAPSHOT "MEMORY.md", "from the project");
 	stage_put(&s, SNAPSHOT "detail.md", "more");
@@ -273,7 +273,7 @@ TEST(a_newer_snapshot_is_mentioned_and_overwrites_nothing)
 	struct stage s;
 	struct err err = { 0 };
 	stage_init(&s);
-	struct memory_places places = places_of(&s);
+	struct memory_dirs places = places_of(&s);
 	stage_put(&s, "config/agent-memory/a/MEMORY.md", "mine");
 	stage_put(&s, "config/agent-memory/a/.snapshot-synced.json", "{\"syncedFrom\":\"2026-01-01T00:00:00.000Z\"}");
 	stage_put(&s, SNAPSHOT "snapshot.json", "{\"updatedAt\":\"2026-01-01T00:00:00.000Z\"}");
@@ -297,7 +297,7 @@ TEST(a_snapshot_of_an_untrusted_folder_or_with_links_is_not_used)
 	struct stage s;
 	struct err err = { 0 };
 	stage_init(&s);
-	struct memory_places places = places_of(&s);
+	struct memory_dirs places = places_of(&s);
 	stage_put(&s, SNAPSHOT "snapshot.json", "{\"updatedAt\":\"2026-01-01T00:00:00.000Z\"}");
 	stage_put(&s, "secret", "secret");
 	CHECK_INT(symlink(stage_path(&s, "secret"), stage_path(&s, SNAPSHOT "MEMORY.md")), 0);
@@ -321,8 +321,8 @@ TEST(a_snapshot_that_is_saved_reaches_another_user)
 	struct err err = { 0 };
 	size_t files;
 	stage_init(&s);
-	struct memory_places places = places_of(&s);
-	struct memory_places other = places;
+	struct memory_dirs places = places_of(&s);
+	struct memory_dirs other = places;
 	other.config_dir = stage_path(&s, "other");
 	stage_put(&s, "config/agent-memory/a/MEMORY.md", "known");
 

@@ -38,8 +38,8 @@ static const struct definition_field fields[] = {
 
 static const struct definition_format format = { .noun = "note", .fields = fields };
 
-static struct definition *parse_note(const struct catalog_place *place, const struct tree_file *file, struct str text,
-				     struct err *err)
+static struct definition *parse_note(const struct catalog_location *place, const struct tree_file *file,
+				     struct str text, struct err *err)
 {
 	struct definition_reader r;
 	struct frontmatter fm;
@@ -58,7 +58,7 @@ static struct definition *parse_note(const struct catalog_place *place, const st
 }
 
 /* A file of its own names one note per line; one that is empty cannot be read. */
-static void read_list(struct catalog *c, struct catalog_file *f, const struct catalog_place *place)
+static void read_list(struct catalog *c, struct catalog_file *f, const struct catalog_location *place)
 {
 	AUTO_BUF struct buf text = { 0 };
 	AUTO_ARENA struct arena a = { 0 };
@@ -76,15 +76,15 @@ static void read_list(struct catalog *c, struct catalog_file *f, const struct ca
 	}
 }
 
-static void add_project(struct catalog_places *p, const char *claude_dir, const char *below)
+static void add_project(struct catalog_locations *p, const char *claude_dir, const char *below)
 {
-	catalog_add_place(p, PLACE_TREE, SOURCE_PROJECT, path_join(&p->arena, claude_dir, "notes"))->below = below;
+	catalog_add_location(p, PLACE_TREE, SOURCE_PROJECT, path_join(&p->arena, claude_dir, "notes"))->below = below;
 }
 
-static void find_places(struct catalog_places *p, const struct catalog_sources *s)
+static void find_places(struct catalog_locations *p, const struct catalog_sources *s)
 {
-	catalog_add_place(p, PLACE_OWN, SOURCE_USER, path_join(&p->arena, s->config_dir, "list"));
-	catalog_add_place(p, PLACE_TREE, SOURCE_USER, path_join(&p->arena, s->config_dir, "notes"));
+	catalog_add_location(p, PLACE_OWN, SOURCE_USER, path_join(&p->arena, s->config_dir, "list"));
+	catalog_add_location(p, PLACE_TREE, SOURCE_USER, path_join(&p->arena, s->config_dir, "notes"));
 	catalog_each_project(p, s, s->flag, add_project);
 }
 

@@ -154,9 +154,9 @@ void stage_command(struct stage *st, enum hook_event event, const char *command)
 	stage_handler(st, event, json.p);
 }
 
-struct hook_fire_spec stage_spec(struct stage *st, enum hook_event event, const char *subject)
+struct hook_event_spec stage_spec(struct stage *st, enum hook_event event, const char *subject)
 {
-	return (struct hook_fire_spec){
+	return (struct hook_event_spec){
 		.event = event,
 		.subject = str_from(subject),
 		.context = &st->context,
@@ -165,15 +165,15 @@ struct hook_fire_spec stage_spec(struct stage *st, enum hook_event event, const 
 	};
 }
 
-void stage_fire(struct stage *st, const struct hook_fire_spec *spec)
+void stage_fire(struct stage *st, const struct hook_event_spec *spec)
 {
-	st->batch = hook_fire(st->engine, spec, on_done, st);
+	st->batch = hook_run_event(st->engine, spec, on_done, st);
 }
 
 const char *stage_run(struct stage *st, enum hook_event event, const char *subject)
 {
 	unsigned before = st->dones;
-	struct hook_fire_spec spec = stage_spec(st, event, subject);
+	struct hook_event_spec spec = stage_spec(st, event, subject);
 
 	stage_fire(st, &spec);
 	CHECK_INT(st->dones, before); /* never from inside */

@@ -13,7 +13,7 @@ struct stage {
 	struct diagnostics diagnostics;
 	struct hook_context context;
 	struct hook_set *set;
-	struct hook_firing *batch;
+	struct hook_batch *batch;
 	struct buf said; /* one outcome: "ran 1; deny: why; blocked: why; ..." */
 	struct buf log;  /* "start NAME LABEL", "end RESULT EXIT", "skipped LABEL: why", "late ..." */
 	struct buf stdout_text, stderr_text; /* of the last hook that ended */
@@ -31,7 +31,7 @@ void stage_hooks(struct stage *st, const char *hooks_json);
 /* {EVENT: [{"hooks": [HANDLER]}]} */
 void stage_handler(struct stage *st, enum hook_event event, const char *handler_json);
 void stage_command(struct stage *st, enum hook_event event, const char *command);
-struct hook_fire_spec stage_spec(struct stage *st, enum hook_event event, const char *subject);
-void stage_fire(struct stage *st, const struct hook_fire_spec *spec);
+struct hook_event_spec stage_spec(struct stage *st, enum hook_event event, const char *subject);
+void stage_fire(struct stage *st, const struct hook_event_spec *spec);
 /* Runs the hooks of the event, the loop to its end and returns said. */
 const char *stage_run(struct stage *st, enum hook_event event, const char *subject);

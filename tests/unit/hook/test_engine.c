@@ -48,7 +48,7 @@ TEST(the_sets_of_the_session_and_of_the_agent_are_both_asked)
 	struct hook_set *own = hook_set_parse(
 		&source, STR("{\"Stop\":[{\"hooks\":[{\"command\":\"echo own >&2; exit 2\"}]}]}"), NULL, NULL);
 	struct hook_set *both[] = { st.set, NULL, own };
-	struct hook_fire_spec spec = stage_spec(&st, HOOK_SUBAGENT_STOP, "Explore");
+	struct hook_event_spec spec = stage_spec(&st, HOOK_SUBAGENT_STOP, "Explore");
 	spec.sets = both;
 	spec.set_count = COUNT_OF(both);
 
@@ -67,7 +67,7 @@ TEST(hooks_that_are_not_trusted_do_not_run_and_are_named_once)
 	stage_init(&st, 0);
 	st.set = hook_set_parse(
 		&source, STR("{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"exit 2\"}]}]}"), NULL, NULL);
-	struct hook_fire_spec spec = stage_spec(&st, HOOK_STOP, "");
+	struct hook_event_spec spec = stage_spec(&st, HOOK_STOP, "");
 
 	CHECK(hook_wanted(&spec));
 	CHECK_CSTR(stage_run(&st, HOOK_STOP, ""), "ran 0");
@@ -92,7 +92,7 @@ TEST(if_asks_the_callers_rules)
 	stage_handler(&st, HOOK_PRE_TOOL_USE,
 		      "{\"command\":\"echo git >&2; exit 2\",\"if\":\"Bash(git *)\"},"
 		      "{\"command\":\"echo npm >&2; exit 2\",\"if\":\"Bash(npm *)\"}");
-	struct hook_fire_spec spec = stage_spec(&st, HOOK_PRE_TOOL_USE, "Bash");
+	struct hook_event_spec spec = stage_spec(&st, HOOK_PRE_TOOL_USE, "Bash");
 
 	spec.matches_rule = is_git_rule;
 	spec.rule_data = &asked;
@@ -115,7 +115,7 @@ TEST(a_skills_once_hook_runs_once)
 	st.set = hook_set_parse(
 		&source, STR("{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"true\",\"once\":true}]}]}"),
 		NULL, NULL);
-	struct hook_fire_spec spec = stage_spec(&st, HOOK_STOP, "");
+	struct hook_event_spec spec = stage_spec(&st, HOOK_STOP, "");
 
 	CHECK_CSTR(stage_run(&st, HOOK_STOP, ""), "ran 1");
 	CHECK(!hook_wanted(&spec));
@@ -222,7 +222,7 @@ TEST(async_hooks_die_with_their_agent_and_with_the_engine)
 	struct stage st;
 	stage_init(&st, 0);
 	stage_handler(&st, HOOK_STOP, command.p);
-	struct hook_fire_spec spec = stage_spec(&st, HOOK_STOP, "");
+	struct hook_event_spec spec = stage_spec(&st, HOOK_STOP, "");
 
 	st.context.agent_id = st.context.effort = "a1"; /* effort only names the file */
 	stage_fire(&st, &spec);
@@ -255,7 +255,7 @@ TEST(a_cancelled_firing_is_done_once_and_says_so)
 	struct stage st;
 	stage_init(&st, 0);
 	stage_handler(&st, HOOK_PRE_TOOL_USE, "{\"command\":\"exit 2\"},{\"command\":\"sleep 1000\"}");
-	struct hook_fire_spec spec = stage_spec(&st, HOOK_PRE_TOOL_USE, "Bash");
+	struct hook_event_spec spec = stage_spec(&st, HOOK_PRE_TOOL_USE, "Bash");
 
 	stage_fire(&st, &spec); /* before any has started */
 	hook_cancel(st.batch);
@@ -277,7 +277,7 @@ TEST(the_end_of_an_agent_cancels_its_firings_only)
 	struct stage st;
 	stage_init(&st, 0);
 	stage_command(&st, HOOK_STOP, "if [ $CLAUDE_EFFORT = a1 ]; then sleep 1000; fi");
-	struct hook_fire_spec spec = stage_spec(&st, HOOK_STOP, "");
+	struct hook_event_spec spec = stage_spec(&st, HOOK_STOP, "");
 
 	st.context.agent_id = st.context.effort = "a1";
 	stage_fire(&st, &spec);
@@ -321,7 +321,7 @@ TEST(asking_whether_a_hook_waits_allocates_nothing)
 	stage_init(&st, 0);
 	stage_hooks(&st, "{\"PreToolUse\":[{\"matcher\":\"Edit|Write\",\"hooks\":[{\"command\":\"a\"}]},"
 			 "{\"matcher\":\"mcp__.*__write\",\"hooks\":[{\"command\":\"b\"}]}]}");
-	struct hook_fire_spec spec = stage_spec(&st, HOOK_PRE_TOOL_USE, "Bash");
+	struct hook_event_spec spec = stage_spec(&st, HOOK_PRE_TOOL_USE, "Bash");
 
 	CHECK(!hook_wanted(&spec)); /* PCRE2 allocates its frames with the first match */
 	size_t before = allocations;

@@ -181,7 +181,7 @@ TEST(a_hook_that_does_not_read_its_input_is_no_failure)
 	for (int i = 0; i < 1 << 20; i++)
 		buf_addch(&fields, 'x');
 	buf_addstr(&fields, "\"}");
-	struct hook_fire_spec spec = stage_spec(&st, HOOK_PRE_TOOL_USE, "Write");
+	struct hook_event_spec spec = stage_spec(&st, HOOK_PRE_TOOL_USE, "Write");
 	spec.fields = buf_str(&fields);
 
 	stage_command(&st, HOOK_PRE_TOOL_USE, "exec <&-; echo no >&2; exit 2");

@@ -53,7 +53,7 @@ static const char *fields_of(enum hook_event event)
 
 static void check_input(struct stage *st, enum hook_event event, const char *fields, const char *want)
 {
-	struct hook_fire_spec spec = stage_spec(st, event, "");
+	struct hook_event_spec spec = stage_spec(st, event, "");
 
 	stage_command(st, event, "cat >&2");
 	spec.fields = str_from(fields);

@@ -30,7 +30,7 @@ static void on_settled(void *data)
 
 static void stage_init(struct stage *s)
 {
-	struct mcp_pool_events events = { .make_transport = peer_transport, .data = &s->peer };
+	struct mcp_host_events events = { .make_transport = peer_transport, .data = &s->peer };
 
 	*s = (struct stage){ 0 };
 	peer_init(&s->peer);

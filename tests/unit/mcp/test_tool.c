@@ -33,7 +33,7 @@ static void on_done(struct tool_call *call)
 
 static void stage_init(struct stage *s)
 {
-	struct mcp_pool_events events = { .make_transport = peer_transport, .data = &s->peer };
+	struct mcp_host_events events = { .make_transport = peer_transport, .data = &s->peer };
 
 	*s = (struct stage){ .gate.ask = allow };
 	peer_init(&s->peer);

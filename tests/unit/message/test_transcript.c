@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * test_transcript.c - blocks on shelves: alternation, cutting, forks in any order. */
+ * test_transcript.c - blocks on packed_chunks: alternation, cutting, forks in any order. */
 #include "unit.h"
 #include "core/message/transcript.h"
 #include "test_message.h"
@@ -117,18 +117,18 @@ TEST(a_long_tail_is_packed_and_reads_as_before)
 
 	add(&t, ROLE_USER, "short");
 	transcript_pack(&t);
-	CHECK_INT(t.shelf_count, 0);
+	CHECK_INT(t.packed_chunk_count, 0);
 	for (int i = 0; i < 2000; i++)
 		add(&t, i % 3 ? ROLE_ASSISTANT : ROLE_USER, "one more block of the conversation");
 	write_out(&t, &before);
 	transcript_pack(&t);
 	write_out(&t, &after);
 
-	CHECK_INT(t.shelf_count, 1);
+	CHECK_INT(t.packed_chunk_count, 1);
 	CHECK_INT(t.tail_count, 0);
 	CHECK_CSTR(after.p, before.p);
-	CHECK_INT(t.shelves[0]->len, before.n);
-	CHECK(!memcmp(t.shelves[0]->bytes, before.p, before.n));
+	CHECK_INT(t.packed_chunks[0]->len, before.n);
+	CHECK(!memcmp(t.packed_chunks[0]->bytes, before.p, before.n));
 	transcript_release(&t);
 }
 
@@ -198,11 +198,11 @@ TEST(a_thousand_forks_copy_no_block)
 
 	for (int i = 0; i < 1000; i++) {
 		CHECK(!forks[i].tail);
-		CHECK_INT(forks[i].shelf_count, 1);
-		CHECK(forks[i].shelves[0] == parent.shelves[0]);
+		CHECK_INT(forks[i].packed_chunk_count, 1);
+		CHECK(forks[i].packed_chunks[0] == parent.packed_chunks[0]);
 		CHECK_INT(forks[i].bytes, parent.bytes);
 	}
-	CHECK_INT(parent.shelves[0]->refs, 1001);
+	CHECK_INT(parent.packed_chunks[0]->refs, 1001);
 	transcript_release(&parent);
 	for (int i = 0; i < 1000; i++)
 		transcript_release(&forks[i]);

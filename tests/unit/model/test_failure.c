@@ -167,7 +167,7 @@ TEST(another_model_helps_where_this_one_is_overloaded_or_missing)
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct failure f = { .kind = rows[i].kind, .status = rows[i].status, .retry_after_ms = -1 };
-		CHECK_INT(failure_is_of_model(&f, rows[i].attempt), rows[i].helps);
+		CHECK_INT(failure_is_model_unavailable(&f, rows[i].attempt), rows[i].helps);
 	}
 }
 

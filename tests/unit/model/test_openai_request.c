@@ -241,13 +241,14 @@ TEST(what_is_packed_is_translated_once_and_shared_by_forks)
 	stage_init(&s, blocks, 2);
 
 	read_all(&sent, s.head, &s.t, STR(""), 0, 4096);
-	const struct translation *head = s.head->translation, *shelf = s.t.shelves[0]->translation;
+	const struct translation *head = s.head->translation, *shelf = s.t.packed_chunks[0]->translation;
 	transcript_fork(&s.t, &fork);
 	add(&fork, A(TEXT("d")));
 	read_all(&sent, s.head, &fork, STR(""), 0, 4096);
 
-	CHECK(shelf && fork.shelves[0]->translation == shelf && s.head->translation == head);
-	CHECK(fork.shelves[1]->translation && s.t.shelves[1]->translation == fork.shelves[1]->translation);
+	CHECK(shelf && fork.packed_chunks[0]->translation == shelf && s.head->translation == head);
+	CHECK(fork.packed_chunks[1]->translation &&
+	      s.t.packed_chunks[1]->translation == fork.packed_chunks[1]->translation);
 	transcript_release(&fork);
 	stage_release(&s);
 }
@@ -267,7 +268,7 @@ TEST(a_long_text_is_sent_out_of_the_shelf_itself)
 
 	read_all(&sent, s.head, &s.t, STR(""), 0, 4096);
 
-	const struct packed_chunk *shelf = s.t.shelves[0];
+	const struct packed_chunk *shelf = s.t.packed_chunks[0];
 	const struct translation *t = shelf->translation;
 	CHECK_INT(t->pieces[t->count - 1].n, 6000);
 	CHECK(t->pieces[t->count - 1].p > shelf->bytes && t->pieces[t->count - 1].p < shelf->bytes + shelf->len);

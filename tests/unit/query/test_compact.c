@@ -320,7 +320,7 @@ TEST(whoever_looks_afterwards_is_waited_for)
 
 	loop_run(s.loop);
 	CHECK_INT(s.model.asked, 2);
-	stage_after(&s, 10, query_compact_told);
+	stage_after(&s, 10, query_compact_reported);
 
 	CHECK_INT(s.model.asked, 3);
 	CHECK_INT(s.q->end, QUERY_DONE);

@@ -5,14 +5,14 @@
 
 static void start_all(struct stage *s)
 {
-	struct fork_gate *gate = fork_gate_new(s->loop);
+	struct fork_barrier *gate = fork_barrier_new(s->loop);
 
 	for (int i = 0; i < AGENTS; i++) {
 		struct agent *a = stage_agent(s);
-		a->q.fork_gate = fork_gate_ref(gate);
+		a->q.fork_barrier = fork_barrier_ref(gate);
 		stage_prompt(a, "hi");
 	}
-	fork_gate_unref(gate);
+	fork_barrier_unref(gate);
 }
 
 static void check_all(struct stage *s, enum query_end end)
@@ -86,41 +86,41 @@ TEST(the_others_go_when_the_leader_is_cancelled)
 TEST(a_kick_is_left_however_often_it_waited)
 {
 	struct loop *loop = loop_new(LOOP_VIRTUAL_CLOCK);
-	struct fork_gate *gate = fork_gate_new(loop);
+	struct fork_barrier *gate = fork_barrier_new(loop);
 	struct kick leader = { 0 }, other = { 0 }, third = { 0 };
 
-	CHECK(fork_gate_pass(gate, &leader));
-	CHECK(!fork_gate_pass(gate, &other));
-	CHECK(!fork_gate_pass(gate, &third));
-	CHECK(!fork_gate_pass(gate, &other));
-	fork_gate_leave(gate, &other);
-	fork_gate_leave(gate, &third);
-	fork_gate_leave(gate, &third);
+	CHECK(fork_barrier_pass(gate, &leader));
+	CHECK(!fork_barrier_pass(gate, &other));
+	CHECK(!fork_barrier_pass(gate, &third));
+	CHECK(!fork_barrier_pass(gate, &other));
+	fork_barrier_leave(gate, &other);
+	fork_barrier_leave(gate, &third);
+	fork_barrier_leave(gate, &third);
 
 	CHECK_INT(gate->count, 0);
-	fork_gate_open(gate);
-	CHECK(fork_gate_pass(gate, &other));
-	fork_gate_unref(gate);
-	fork_gate_unref(NULL);
+	fork_barrier_open(gate);
+	CHECK(fork_barrier_pass(gate, &other));
+	fork_barrier_unref(gate);
+	fork_barrier_unref(NULL);
 	loop_free(loop);
 }
 
 TEST(a_gate_that_nobody_needs_any_more_stops_its_timer)
 {
 	struct loop *loop = loop_new(LOOP_VIRTUAL_CLOCK);
-	struct fork_gate *gate = fork_gate_new(loop);
+	struct fork_barrier *gate = fork_barrier_new(loop);
 	struct kick leader = { 0 };
 	uint64_t start = loop_now_ms(loop);
 
-	CHECK(fork_gate_pass(gate, &leader));
-	fork_gate_unref(gate);
+	CHECK(fork_barrier_pass(gate, &leader));
+	fork_barrier_unref(gate);
 	loop_run(loop);
 
 	CHECK_INT(loop_now_ms(loop), start);
 	loop_free(loop);
 }
 
-int test_fork_gate(void)
+int test_fork_barrier(void)
 {
 	return RUN_TESTS(T(the_others_go_at_the_first_byte_of_the_leader), T(the_others_go_after_two_seconds),
 			 T(the_others_go_when_the_leader_gives_up), T(the_others_go_when_the_leader_is_cancelled),

@@ -12,6 +12,6 @@ int main(void)
 	test_compact();
 	test_compact_valid();
 	test_disk();
-	test_fork_gate();
+	test_fork_barrier();
 	return tests_run();
 }

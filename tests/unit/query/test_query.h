@@ -9,4 +9,4 @@ int test_cancel(void);
 int test_compact(void);
 int test_compact_valid(void);
 int test_disk(void);
-int test_fork_gate(void);
+int test_fork_barrier(void);

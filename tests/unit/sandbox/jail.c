@@ -89,8 +89,8 @@ void jail_open(struct jail *j)
 	CHECK_INT(setenv("HOME", j->home, 1), 0);
 	j->loop = loop_new(0);
 	j->spawner = spawner_new(j->loop, &err);
-	j->sandbox = sandbox_new(&(struct sandbox_places){ j->loop, arena_printf(a, "%s/.claude", j->home),
-							   arena_printf(a, "%s/tmp", j->dir) });
+	j->sandbox = sandbox_new(&(struct sandbox_options){ j->loop, arena_printf(a, "%s/.claude", j->home),
+							    arena_printf(a, "%s/tmp", j->dir) });
 	CHECK_INT(permission_add_rule(&j->permission, RULE_DENY, STR("Read(.env)"),
 				      &(struct rule_origin){ .layer = "session" }, NULL, NULL, &err),
 		  0);

@@ -18,7 +18,7 @@ struct stage {
 
 static void stage_init(struct stage *s)
 {
-	struct mcp_pool_events events = { .make_transport = peer_transport, .data = &s->peer };
+	struct mcp_host_events events = { .make_transport = peer_transport, .data = &s->peer };
 
 	toolbox_open(&s->box);
 	peer_init(&s->peer);
