@@ -58,10 +58,7 @@ static noreturn_fn void keeper_main(int fd, pid_t parent, const char *id)
 		{ .fd = KEEPER_SOCKET, .events = POLLIN },
 		{ .fd = KEEPER_PARENT, .events = POLLIN }, /* may be closed: POLLNVAL, see below */
 	};
-	sigset_t all;
 
-	sigfillset(&all);
-	(void)sigprocmask(SIG_SETMASK, &all, NULL);
 	(void)setsid();
 	(void)prctl(PR_SET_NAME, "cadre-keeper");
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 0);
@@ -102,12 +99,18 @@ int keeper_start(struct keeper *k, const char *id, struct err *err)
 {
 	int pair[2];
 	pid_t parent = getpid();
+	sigset_t all, old;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_set(err, ERR_IO, "cannot start the keeper process: %m");
+	/* The keeper never unblocks signals. A handler of ours that ran in it would report the signal to us a second time, through
+	 * the descriptors that both have: one Ctrl-C would count as two. */
+	sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
 	pid_t pid = _Fork();
 	if (pid == 0)
 		keeper_main(pair[1], parent, id);
+	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	close(pair[1]);
 	if (pid < 0) {
 		int rc = err_set(err, ERR_IO, "cannot start the keeper process: %m");

@@ -3,6 +3,7 @@
 #include "spawn_stage.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include "test_io.h"
@@ -266,6 +267,41 @@ TEST(the_keeper_ends_with_the_spawner_and_the_subreaper_flag_goes_back)
 	CHECK_INT(flag, 0);
 }
 
+static int signal_pipe[2];
+
+static void on_group_signal(int signal)
+{
+	(void)!write(signal_pipe[1], "", 1);
+}
+
+/* A terminal signals the whole foreground group. The keeper is in it for a moment, with our handlers and our descriptors. */
+TEST(a_signal_to_our_group_is_handled_once_while_a_keeper_starts)
+{
+	enum { ROUNDS = 100 };
+	pid_t pid = fork();
+	if (pid == 0) {
+		struct sigaction sa = { .sa_handler = on_group_signal };
+		char seen[2 * ROUNDS + 1];
+		setpgid(0, 0);
+		if (pipe2(signal_pipe, O_NONBLOCK) < 0 || sigaction(SIGUSR1, &sa, NULL) < 0)
+			_exit(1);
+		for (int i = 0; i < ROUNDS; i++) {
+			struct keeper k;
+			if (keeper_start(&k, "none", NULL) < 0)
+				_exit(2);
+			kill(0, SIGUSR1);
+			keeper_stop(&k, true);
+		}
+		_exit(read(signal_pipe[0], seen, sizeof seen) == ROUNDS ? 0 : 3);
+	}
+	int status = -1;
+
+	waitpid(pid, &status, 0);
+
+	CHECK_INT(WEXITSTATUS(status), 0);
+	CHECK(WIFEXITED(status));
+}
+
 int test_spawn_end(void)
 {
 	return RUN_TESTS(T(a_background_process_outlives_its_shell_and_dies_with_the_spawner),
@@ -277,5 +313,6 @@ int test_spawn_end(void)
 			 T(after_kill_minus_nine_nothing_is_left),
 			 T(after_kill_minus_nine_groups_that_outlived_their_leader_are_gone_too),
 			 T(a_keeper_that_was_killed_is_replaced_and_knows_all_groups),
-			 T(the_keeper_ends_with_the_spawner_and_the_subreaper_flag_goes_back));
+			 T(the_keeper_ends_with_the_spawner_and_the_subreaper_flag_goes_back),
+			 T(a_signal_to_our_group_is_handled_once_while_a_keeper_starts));
 }
