@@ -35,33 +35,8 @@ struct journal {
 	int sync_error;                     /* errno of a failed sync: the state on disk is unknown */
 };
 
-static void on_sync_kick(struct kick *kick);
-
-void store_init(struct store *s, struct loop *loop, const char *config_dir)
-{
-	*s = (struct store){ .config_dir = xstrdup(config_dir),
-			     .loop = loop,
-			     .most_open = STORE_OPEN_FILES,
-			     .kick = { .step = on_sync_kick } };
-	s->queue_end = &s->queue;
-}
-
-/* A thousand running children write in turn: with fewer files than children each line would open its file again. */
-size_t store_open_files(size_t descriptor_limit)
-{
-	return MIN(MAX(descriptor_limit / 8, (size_t)STORE_OPEN_FILES), (size_t)STORE_MOST_OPEN_FILES);
-}
-
-void store_release(struct store *s)
-{
-	while (s->batch || s->queue)
-		loop_run(s->loop);
-	assert(!s->newest);
-	kick_cancel(&s->kick);
-	free(s->config_dir);
-	buf_release(&s->line);
-	*s = (struct store){ 0 };
-}
+/* A sync that no one waits for is put off: it joins a later one, or happens in store_release(), without a thread. */
+enum { IDLE_SYNC_MS = 100 };
 
 /* Other programs replace UTF-16 units, so a character outside the basic plane becomes two dashes. */
 void store_project_key(struct buf *out, struct str cwd)
@@ -139,7 +114,7 @@ void journal_free(struct journal *j)
 		return;
 	if (j->queued) {
 		j->queued->journal = NULL;
-		loop_kick(j->store->loop, &j->store->kick);
+		timer_start(j->store->loop, &j->store->sync_timer, IDLE_SYNC_MS);
 	}
 	if (j->running)
 		j->running->journal = NULL;
@@ -178,11 +153,9 @@ static int sync_path(const char *path, int flags)
 	return fsync(fd) < 0 && errno != EINVAL ? errno : 0;
 }
 
-static void on_sync_thread(uv_work_t *work)
+static void sync_files(struct sync_item *items)
 {
-	struct sync_batch *b = CONTAINER_OF(work, struct sync_batch, work);
-
-	for (struct sync_item *i = b->items; i; i = i->next) {
+	for (struct sync_item *i = items; i; i = i->next) {
 		i->error = sync_path(i->path, 0);
 		if (i->error || i->named)
 			continue;
@@ -191,12 +164,15 @@ static void on_sync_thread(uv_work_t *work)
 	}
 }
 
-static void on_synced(uv_work_t *work, int status)
+static void on_sync_thread(uv_work_t *work)
 {
-	struct sync_batch *b = CONTAINER_OF(work, struct sync_batch, work);
-	struct store *s = b->store;
+	sync_files(CONTAINER_OF(work, struct sync_batch, work)->items);
+}
 
-	for (struct sync_item *i = b->items, *next; i; i = next) {
+/* The syncs are over. */
+static void end_items(struct sync_item *items)
+{
+	for (struct sync_item *i = items, *next; i; i = next) {
 		struct journal *j = i->journal;
 		next = i->next;
 		if (j) {
@@ -205,11 +181,19 @@ static void on_synced(uv_work_t *work, int status)
 			j->synced = i->error ? j->synced : i->upto;
 			j->named = j->named || !i->error;
 			if (j->waiter)
-				loop_kick(s->loop, TAKE(j->waiter));
+				loop_kick(j->store->loop, TAKE(j->waiter));
 		}
 		free(i->path);
 		free(i);
 	}
+}
+
+static void on_synced(uv_work_t *work, int status)
+{
+	struct sync_batch *b = CONTAINER_OF(work, struct sync_batch, work);
+	struct store *s = b->store;
+
+	end_items(b->items);
 	free(b);
 	s->batch = NULL;
 	if (s->queue)
@@ -237,6 +221,42 @@ static void on_sync_kick(struct kick *kick)
 			    on_synced); /* fails without a function only */
 }
 
+static void on_sync_late(struct timer *timer)
+{
+	on_sync_kick(&CONTAINER_OF(timer, struct store, sync_timer)->kick);
+}
+
+void store_init(struct store *s, struct loop *loop, const char *config_dir)
+{
+	*s = (struct store){ .config_dir = xstrdup(config_dir),
+			     .loop = loop,
+			     .most_open = STORE_OPEN_FILES,
+			     .kick = { .step = on_sync_kick },
+			     .sync_timer = { .fire = on_sync_late } };
+	s->queue_end = &s->queue;
+}
+
+/* A thousand running children write in turn: with fewer files than children each line would open its file again. */
+size_t store_open_files(size_t descriptor_limit)
+{
+	return MIN(MAX(descriptor_limit / 8, (size_t)STORE_OPEN_FILES), (size_t)STORE_MOST_OPEN_FILES);
+}
+
+void store_release(struct store *s)
+{
+	if (s->loop)
+		timer_stop(s->loop, &s->sync_timer);
+	while (s->batch)
+		loop_run(s->loop);
+	sync_files(s->queue);
+	end_items(s->queue);
+	assert(!s->newest);
+	kick_cancel(&s->kick);
+	free(s->config_dir);
+	buf_release(&s->line);
+	*s = (struct store){ 0 };
+}
+
 int journal_sync(struct journal *j, struct kick *kick, struct err *err)
 {
 	if (j->sync_error) {
@@ -249,7 +269,10 @@ int journal_sync(struct journal *j, struct kick *kick, struct err *err)
 		j->waiter = kick;
 	if (!j->running || j->running->upto < j->written)
 		queue_sync(j);
-	loop_kick(j->store->loop, &j->store->kick);
+	if (kick)
+		loop_kick(j->store->loop, &j->store->kick);
+	else
+		timer_start(j->store->loop, &j->store->sync_timer, IDLE_SYNC_MS);
 	return 0;
 }
 
