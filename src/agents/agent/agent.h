@@ -76,6 +76,7 @@ struct agent {
 	const char *model, *cwd, *branch;
 	struct endpoint *endpoint; /* borrowed; of its model */
 	struct fallback fallback;
+	struct mode_model mode_model;
 	struct turn_model turn_model;
 	char *moved_cwd;               /* where Bash went; owned, NULL: still in cwd */
 	struct mcp_selection *servers; /* that it joined itself; owned; NULL: none, or only those of the main agent */

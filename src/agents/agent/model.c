@@ -6,6 +6,7 @@
 #include "core/store/load.h"
 #include "defs/skill/skill.h"
 #include "agents/agent/context.h"
+#include "agents/agent/plan.h"
 #include "agents/agent/tree.h"
 
 /* ---- its own ------------------------------------------------------------------------------------------------------ */
@@ -17,8 +18,10 @@ int agent_set_model(struct agent *a, const char *name, struct err *err)
 	struct services *sv = t->services;
 	const struct settings *settings = sv->policy.settings;
 	struct endpoint *endpoint;
-	const char *model;
+	const char *model, *plans, *plan_model = NULL;
 
+	if (!name && !sv->options.model)
+		plan_model = a->model_choice.plan_id;
 	if (!name)
 		name = sv->options.model ? sv->options.model : a->model_choice.id;
 	bool checked = name || settings_bool(settings, "enforceAvailableModels", false);
@@ -29,6 +32,10 @@ int agent_set_model(struct agent *a, const char *name, struct err *err)
 	if (model_resolve_allowed(&a->arena, checked ? t->allowed_models : NULL, sv->endpoints.usual, name, &model,
 				  err) < 0)
 		return -(int)err->kind;
+	if ((plans = model_in_plan_mode(&a->arena, name)) &&
+	    model_resolve_allowed(&a->arena, checked ? t->allowed_models : NULL, sv->endpoints.usual, plans,
+				  &plan_model, err) < 0)
+		return -(int)err->kind;
 	if (endpoints_find(&sv->endpoints, model, &endpoint, err) < 0) {
 		if (!sv->lends_tools)
 			return -(int)err->kind;
@@ -37,6 +44,7 @@ int agent_set_model(struct agent *a, const char *name, struct err *err)
 	}
 	a->model = model;
 	a->endpoint = endpoint;
+	a->mode_model = (struct mode_model){ .plan = plan_model, .other = plan_model ? model : NULL };
 	a->fallback = (struct fallback){ 0 }; /* it is the usual one */
 	a->turn_model.model = model;          /* also for a turn that has another one by now: this is the last word */
 	a->turn_model.endpoint = endpoint;
@@ -93,6 +101,9 @@ static int choose_main_model(struct agent *a, struct err *err)
 	if (from) {
 		a->model = arena_strdup(&a->arena, from->model);
 		a->endpoint = from->endpoint;
+		if (from->mode_model.plan)
+			a->mode_model = (struct mode_model){ arena_strdup(&a->arena, from->mode_model.plan),
+							     arena_strdup(&a->arena, from->mode_model.other) };
 		a->model_choice.id = from->model_choice.id ? arena_strdup(&a->arena, from->model_choice.id) : NULL;
 		a->tree->allowed_models = from->tree->allowed_models;
 		return find_fallbacks(a->tree, err);
@@ -111,20 +122,31 @@ static int choose_main_model(struct agent *a, struct err *err)
 		if (agent_set_model(a, NULL, err) < 0)
 			return -(int)err->kind;
 	}
-	/* A resumed session keeps its model, unless an option or another definition names one. */
-	if (l && l->model && l->model[0] && !a->tree->services->options.model &&
+	/* A resumed session keeps its model, unless an option or another definition names one, or it is the model of a mode. */
+	const struct mode_model *modes = &a->mode_model;
+	bool of_a_mode =
+		modes->plan && l && l->model && (!strcmp(l->model, modes->plan) || !strcmp(l->model, modes->other));
+	if (l && l->model && l->model[0] && !of_a_mode && !a->tree->services->options.model &&
 	    !(d && d->model && (!l->agent || strcmp(l->agent, d->name) != 0)) && agent_set_model(a, l->model, &why) < 0)
 		buf_addf(&a->notes, "the session used %s, which cannot be used now (%s): %s is asked instead\n",
 			 l->model, why.text, a->model);
 	return find_fallbacks(a->tree, err);
 }
 
+static bool follows_mode(const struct agent *a)
+{
+	return a->mode_model.plan && !a->turn_model.on && !a->fallback.usual.name;
+}
+
 int agent_choose_model(struct agent *a, struct err *err)
 {
 	const struct agent_definition *d = a->definition;
+	const struct agent *parent = a->parent;
 
-	if (!a->parent)
+	if (!parent)
 		return choose_main_model(a, err);
+	/* A fork sends what its parent has sent, to the same model. */
+	bool by_mode = !a->origin && follows_mode(parent);
 	model_choose(&a->arena,
 		     &(struct model_wishes){
 			     .provider = a->tree->services->endpoints.usual,
@@ -133,23 +155,50 @@ int agent_choose_model(struct agent *a, struct err *err)
 			     .call = a->record->request.model,
 			     .definition = d ? d->model : NULL,
 			     .configured = a->tree->default_model,
-			     .parent = a->parent->model,
+			     .parent = by_mode ? parent->mode_model.other : parent->model,
+			     .parent_plan = by_mode ? parent->mode_model.plan : NULL,
 			     .shares_context = a->origin,
 		     },
 		     &a->model_choice);
 	a->model = a->model_choice.id;
+	a->mode_model = (struct mode_model){ .plan = a->model_choice.plan_id,
+					     .other = a->model_choice.plan_id ? a->model : NULL };
 	a->record->model = arena_strdup(&a->record->arena, a->model);
 	if (a->model_choice.note)
 		buf_addf(&a->notes, "%s\n", a->model_choice.note);
 	return endpoints_find(&a->tree->services->endpoints, a->model, &a->endpoint, err);
 }
 
-/* ---- of a skill --------------------------------------------------------------------------------------------------- */
+/* ---- of a mode ----------------------------------------------------------------------------------------------------- */
 
 static const struct head *head_now(const struct agent *a)
 {
 	return a->query.next_head ? a->query.next_head : a->query.config.head;
 }
+
+static void use_model(struct agent *a, struct fallback_model m)
+{
+	a->model = m.name;
+	a->endpoint = m.endpoint;
+	if (!head_now(a))
+		return; /* its first one is not made yet */
+	query_set_head(&a->query, context_head_like(a, head_now(a)), a->model);
+	query_set_endpoint(&a->query, a->endpoint);
+}
+
+void agent_follow_mode(struct agent *a)
+{
+	struct fallback_model m = { .name = plan_is_on(a) ? a->mode_model.plan : a->mode_model.other };
+
+	if (!follows_mode(a) || !strcmp(m.name, a->model) ||
+	    endpoints_find(&a->tree->services->endpoints, m.name, &m.endpoint, NULL) < 0)
+		return;
+	use_model(a, m);
+	if (a->record)
+		a->record->model = arena_strdup(&a->record->arena, a->model);
+}
+
+/* ---- of a skill --------------------------------------------------------------------------------------------------- */
 
 static void renew_head(struct agent *a, const char *effort)
 {
@@ -184,9 +233,10 @@ void agent_take_turn_model(struct agent *a, const struct skill *s)
 	struct err err = { 0 };
 	const char *id;
 
-	if (takes_model &&
-	    (model_resolve_allowed(&a->arena, a->tree->allowed_models, all->usual, s->model, &id, &err) < 0 ||
-	     endpoints_find(all, id, &endpoint, &err) < 0)) {
+	const char *plans = takes_model && plan_is_on(a) ? model_in_plan_mode(&a->arena, s->model) : NULL;
+	if (takes_model && (model_resolve_allowed(&a->arena, a->tree->allowed_models, all->usual,
+						  plans ? plans : s->model, &id, &err) < 0 ||
+			    endpoints_find(all, id, &endpoint, &err) < 0)) {
 		takes_model = false;
 		buf_addf(&text, "%s: %s; the turn continues with %s", s->file, err.text, a->model);
 		agent_emit(a, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&text) });
@@ -227,14 +277,6 @@ const char *agent_turn_effort(struct agent *a, const char *own)
 
 /* ---- in place of one that cannot answer --------------------------------------------------------------------------- */
 
-static void use_fallback(struct agent *a, struct fallback_model m)
-{
-	a->model = m.name;
-	a->endpoint = m.endpoint;
-	query_set_head(&a->query, context_head_like(a, head_now(a)), a->model);
-	query_set_endpoint(&a->query, a->endpoint);
-}
-
 bool agent_fall_back(struct agent *a)
 {
 	const struct fallback_list *list = &a->tree->fallbacks;
@@ -246,7 +288,7 @@ bool agent_fall_back(struct agent *a)
 			continue;
 		if (!f->usual.name)
 			f->usual = (struct fallback_model){ a->model, a->endpoint };
-		use_fallback(a, m);
+		use_model(a, m);
 		return true;
 	}
 	return false;
@@ -258,5 +300,5 @@ void agent_leave_fallback(struct agent *a)
 
 	a->fallback = (struct fallback){ 0 };
 	if (usual.name)
-		use_fallback(a, usual);
+		use_model(a, usual);
 }

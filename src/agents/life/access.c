@@ -317,6 +317,7 @@ static int make_main_permission(struct agent *a, struct err *err)
 		return -(int)err->kind;
 	use_mode_of_definition(a, &p->mode);
 	apply_limits(a);
+	agent_follow_mode(a);
 	return 0;
 }
 
@@ -395,5 +396,6 @@ int agent_make_permission(struct agent *a, struct err *err)
 			&a->notes,
 			"this folder is not trusted, so the permissionMode of a project's agent can only narrow: run "
 			"`cadre trust` to record consent\n");
+	agent_follow_mode(a);
 	return 0;
 }

@@ -9,6 +9,8 @@ enum { DEFAULT_DEADLINE_MS = 30 * 60 * 1000 };
 
 enum step query_enter_gate(struct query *q)
 {
+	if (q->config.on_request)
+		q->config.on_request(q, q->config.data);
 	/* Between two requests: all tries of one are the same bytes. */
 	if (q->next_head) {
 		head_unref(q->config.head);

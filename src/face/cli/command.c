@@ -70,6 +70,8 @@ int print_text(struct str text)
 
 	if (fwrite(text.p, 1, text.n, stdout) == text.n && fflush(stdout) == 0)
 		return EXIT_ANSWER;
+	if (errno == EPIPE) /* `cadre --help | head`: the reader has seen enough */
+		return EXIT_SIGNAL + SIGPIPE;
 	err_set(&err, ERR_IO, "cannot write to standard output: %m");
 	return run_fail(&err);
 }
