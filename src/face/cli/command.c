@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * command.c - runs a command and prints its report. Flags of the program that stand behind a command become settings of the
  * runtime; the library gets the rest. */
+#include <errno.h>
 #include <signal.h>
 #include "face/cli/command.h"
 #include "face/cli/completion.h"

@@ -38,7 +38,8 @@ const char help_outro[] =
 	"  0   success\n"
 	"  1   the run failed: an error of the service, the turn limit, an error on output\n"
 	"  2   the command line or the configuration is wrong; nothing was started\n"
-	"  130, 143   ended by SIGINT or SIGTERM; the session is complete on disk and can be resumed\n";
+	"  130, 143   ended by SIGINT or SIGTERM; the session is complete on disk and can be resumed\n"
+	"  141        nobody reads what a command prints (`cadre --help | head`)\n";
 
 const char *const help_group_titles[GROUP_COUNT] = {
 	[GROUP_RUN] = "Running",
