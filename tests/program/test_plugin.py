@@ -84,6 +84,13 @@ def a_verdict_is_given_for_a_manifest_and_a_marketplace_by_their_files_too(lab):
     for path in (shop, market):
         done = lab.cadre("plugin", "validate", path)
         assert done.code == 0 and "tool is valid." in done.out and "shop offers 1 plugin." in done.out, done
+    for text, reason in (("{}", "name: expected letters"), ("[", "expected a value"),
+                         ({"name": "shop", "plugins": [{"name": "tool", "source": "./gone"}]}, "source: does not exist")):
+        put(market, text)
+        for words in ([], ["--json"]):
+            done = lab.cadre("plugin", "validate", market, *words)
+            assert done.code == 1 and done.err == "" and reason in done.out, done
+        assert any(reason in e["message"] for p in json.loads(done.out) for e in p["errors"]), done
     manifest = str(PLUGINS / "sound-untidy/.claude-plugin/plugin.json")
     done = lab.cadre("plugin", "validate", manifest)
     assert done.code == 0 and "sound-untidy is valid." in done.out, done

@@ -172,6 +172,8 @@ int app_permission_open(struct services *sv, struct arena *a, struct app_permiss
 	struct rule_set *rules = app_rules(p.settings, &p.spec, warn, data, &refusal);
 	if (refusal.text[0] && warn)
 		warn(data, refusal.text);
+	if (refusal.text[0] || settings_refusal(p.settings, &refusal) < 0)
+		p.refusal = arena_strdup(a, refusal.text);
 	if (app_start_mode(p.settings, &sv->options, &p.permission.mode, &mode) < 0 && warn)
 		warn(data, mode.text);
 	permission_use_rules(&p.permission, rules);
