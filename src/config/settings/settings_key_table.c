@@ -64,7 +64,7 @@ const struct setting_key setting_table[] = {
 	{ "disableAutoMode", SETTING_CHOICE, .flags = SETTING_ANYONE, .choices = WORDS("disable"),
 	  .summary = "\"disable\": permission mode auto cannot be used" },
 	{ "disableBundledSkills", SETTING_BOOL, .flags = SETTING_NO_EFFECT | SETTING_ANYONE,
-	  .summary = "skills that come with the program are off" },
+	  .summary = "no skills come with the program, so none are off" },
 	{ "disableClaudeAiConnectors", SETTING_BOOL, .flags = SETTING_NO_EFFECT, .strictness = WORDS("false", "true"),
 	  .summary = "connectors of the service are off; true in any layer applies" },
 	{ "disableSideloadFlags", SETTING_BOOL, .flags = SETTING_MANAGED,

@@ -35,7 +35,7 @@ static void warn_at(void *data, const char *message)
 	struct reading *r = data;
 	AUTO_BUF struct buf text = { 0 };
 
-	buf_addf(&text, "%s:%u: %s", r->at->file, r->at->line, message);
+	buf_addf(&text, "%s:%u: %s (`cadre permissions list`)", r->at->file, r->at->line, message);
 	if (r->warn)
 		r->warn(r->data, text.p);
 }

@@ -239,7 +239,11 @@ void app_warn_settings(const struct settings *s, settings_warn_fn *warn, void *d
 		return;
 	warn_kind(s, NOTE_HELD, "this folder is not trusted, so these have no effect: ",
 		  "; `cadre trust` records consent, --trust-project gives it for one run", warn, data);
-	warn_kind(s, NOTE_NO_EFFECT, "settings without effect in this version: ", "", warn, data);
+	warn_kind(s, NOTE_NO_EFFECT,
+		  "settings without effect in this version: ", "; `cadre config keys` says what they are for", warn,
+		  data);
+	warn_kind(s, NOTE_IGNORED, "settings that do not count where they are: ", "; `cadre config` says why", warn,
+		  data);
 	warn_kind(s, NOTE_UNKNOWN, "settings that are not known: ", "; `cadre config keys` lists those that are", warn,
 		  data);
 }

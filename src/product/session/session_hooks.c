@@ -323,26 +323,78 @@ static void report_waiting_servers(struct cadre_session *s)
 				   names.p);
 }
 
-static void report_refused_agents(struct cadre_session *s)
-{
-	enum { MOST = 5 };
-	const struct catalog *r = s->services->registry;
-	size_t refused = 0;
+/* Files of one kind that were refused: the first few with their reasons, then how many more, each with the command that shows all. */
+struct refusals {
+	struct cadre_session *session;
+	const char *noun, *command;
+	size_t count;
+};
 
-	for (size_t i = 0; i < r->failed_count; i++) {
+enum { MOST_REFUSALS = 5 };
+
+/* file: NULL if the message names it */
+static void report_refusal(struct refusals *r, const char *file, unsigned line, const char *message)
+{
+	AUTO_BUF struct buf place = { 0 };
+
+	if (r->count++ >= MOST_REFUSALS)
+		return;
+	buf_addstr(&place, file ? file : "");
+	if (file && line)
+		buf_addf(&place, ":%u", line);
+	buf_addstr(&place, file ? ": " : "");
+	session_emit_error(r->session, "%s%s; this %s is refused (`%s`)", buf_str(&place).p, message, r->noun,
+			   r->command);
+}
+
+static void report_more_refusals(const struct refusals *r)
+{
+	if (r->count > MOST_REFUSALS)
+		session_emit_error(r->session, "%zu more %ss are refused (`%s`)", r->count - MOST_REFUSALS, r->noun,
+				   r->command);
+}
+
+static void report_failed_files(struct cadre_session *s, const struct catalog *r, const char *noun, const char *command)
+{
+	struct refusals refusals = { s, noun, command, 0 };
+
+	for (size_t i = 0; r && i < r->failed_count; i++) {
 		const struct catalog_failure *f = &r->failed[i];
-		if (str_ends(str_from(f->path), STR(".json")))
-			continue; /* settings are reported as such */
-		if (refused++ >= MOST)
-			continue;
-		char line[16] = "";
-		if (f->line)
-			snprintf(line, sizeof line, ":%u", f->line);
-		session_emit_error(s, "%s%s: %s; this agent is refused (`cadre agents check`)", f->path, line,
-				   f->message);
+		if (!str_ends(str_from(f->path), STR(".json"))) /* settings and plugins are reported as such */
+			report_refusal(&refusals, f->path, f->line, f->message);
 	}
-	if (refused > MOST)
-		session_emit_error(s, "%zu more agent files are refused (`cadre agents check`)", refused - MOST);
+	report_more_refusals(&refusals);
+}
+
+/* What an administrator or the user has switched off is no news. */
+static void report_refused_servers(struct cadre_session *s)
+{
+	const struct mcp_config *config = s->services->mcp_config;
+	struct refusals refusals = { s, "MCP server", "cadre mcp list", 0 };
+
+	for (size_t i = 0; config && i < config->count; i++) {
+		const struct mcp_item *item = &config->items[i];
+		if (item->standing == MCP_REFUSED && item->error_type)
+			report_refusal(&refusals, NULL, 0, item->reason);
+	}
+	report_more_refusals(&refusals);
+}
+
+/* Of one that works, a part may still be refused. */
+static void report_refused_plugins(struct cadre_session *s)
+{
+	const struct plugin_list *list = s->services->plugins;
+	struct refusals whole = { s, "plugin", "cadre plugin list", 0 };
+	struct refusals part = { s, "part of it", "cadre plugin list", 0 };
+
+	for (size_t i = 0; list && i < list->count; i++) {
+		const struct plugin *p = list->all[i];
+		for (size_t k = 0; p->state != PLUGIN_DISABLED && k < p->error_count; k++)
+			report_refusal(p->state == PLUGIN_FAILED ? &whole : &part, p->errors[k].file, p->errors[k].line,
+				       p->errors[k].message);
+	}
+	report_more_refusals(&whole);
+	report_more_refusals(&part);
 }
 
 void session_report_policy(struct cadre_session *s)
@@ -352,8 +404,12 @@ void session_report_policy(struct cadre_session *s)
 	struct str rest = str_trim(buf_str(&p->notes));
 	while (s->policy_reported != p->generation + 1 && rest.n)
 		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_cut(&rest, '\n') });
-	if (!s->policy_reported)
-		report_refused_agents(s);
+	if (!s->policy_reported) {
+		report_failed_files(s, s->services->registry, "agent", "cadre agents check");
+		report_failed_files(s, s->services->skills, "skill", "cadre skills check");
+		report_refused_plugins(s);
+		report_refused_servers(s);
+	}
 	if (!s->policy_reported && !s->services->options.interactive)
 		report_waiting_servers(s);
 	s->policy_reported = p->generation + 1;

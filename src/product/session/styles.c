@@ -200,7 +200,8 @@ void session_find_style(struct cadre_session *s)
 		s->tree.style.prompt = arena_str(&s->arena, d->prompt);
 	} else {
 		s->style_name = name;
-		buf_addf(&s->tree.main.notes, "no such output style: %s; the default is used\n", name);
+		buf_addf(&s->tree.main.notes,
+			 "no such output style: %s; the default is used (`cadre config explain outputStyle`)\n", name);
 	}
 	catalog_free(styles);
 }
