@@ -25,13 +25,14 @@ int agent_set_model(struct agent *a, const char *name, struct err *err)
 	if (!name)
 		name = sv->options.model ? sv->options.model : a->model_choice.id;
 	bool checked = name || settings_bool(settings, "enforceAvailableModels", false);
-	const char *setting = settings_cstr(settings, "model", &a->arena, NULL);
+	struct settings_origin at = { 0 };
+	const char *setting = json_cstr(settings_get(settings, "model", &at), &a->arena);
 	if (!name && model_default_at(sv->endpoints.usual, setting, &name, err) < 0)
 		return -(int)err->kind;
 	t->allowed_models = settings_get(settings, "availableModels", NULL);
 	if (model_resolve_allowed(&a->arena, checked ? t->allowed_models : NULL, sv->endpoints.usual, name, &model,
 				  err) < 0)
-		return -(int)err->kind;
+		return setting && name == setting ? err_wrap(err, "%s:%u", at.file, at.line) : -(int)err->kind;
 	if ((plans = model_in_plan_mode(&a->arena, name)) &&
 	    model_resolve_allowed(&a->arena, checked ? t->allowed_models : NULL, sv->endpoints.usual, plans,
 				  &plan_model, err) < 0)
@@ -67,11 +68,13 @@ static int add_fallback(struct agent_tree *t, const char *from, struct str name,
 	return 0;
 }
 
-/* Models that stand in for others, for all agents: the option, or else the setting: one name, or a list. */
+/* Models that stand in for others, for all agents: the option, or else the setting: one name, or a list. A name of the setting that
+ * cannot be used is left out with a note. */
 static int find_fallbacks(struct agent_tree *t, struct err *err)
 {
-	const char *option = t->services->options.fallback_model, *from = "the setting fallbackModel";
-	const struct json *setting = settings_get(t->services->policy.settings, "fallbackModel", NULL);
+	const char *option = t->services->options.fallback_model;
+	struct settings_origin at = { 0 };
+	const struct json *setting = settings_get(t->services->policy.settings, "fallbackModel", &at);
 	struct arena *arena = t->arena;
 	int status = 0;
 
@@ -84,11 +87,15 @@ static int find_fallbacks(struct agent_tree *t, struct err *err)
 	if (!setting)
 		return 0;
 	t->fallbacks.models = arena_calloc(arena, json_raw(setting).n * sizeof *t->fallbacks.models);
-	if (json_is(setting, JSON_STRING))
-		return add_fallback(t, from, json_str(setting, arena), err);
-	for (const struct json *name = json_first(setting); name && status == 0; name = json_next(setting, name))
-		status = add_fallback(t, from, str_trim(json_str(name, arena)), err);
-	return status;
+	bool one = json_is(setting, JSON_STRING);
+	for (const struct json *name = one ? setting : json_first(setting); name;
+	     name = one ? NULL : json_next(setting, name)) {
+		struct err why = { 0 };
+		if (add_fallback(t, "fallbackModel", str_trim(json_str(name, arena)), &why) < 0)
+			buf_addf(&t->main.notes, "%s:%u: %s; it is left out (`cadre config explain fallbackModel`)\n",
+				 at.file, at.line, why.text);
+	}
+	return 0;
 }
 
 static int choose_main_model(struct agent *a, struct err *err)
