@@ -165,7 +165,8 @@ def a_stop_hook_that_reads_the_transcript_keeps_a_loop_running(lab):
     model = lab.model('rule\n  last contains "Round 2"\n  text All is FINISHED now.\nrule\n  text More is left.\n', log=True)
     done = lab.cadre("-p", "--plugin-dir", str(PLUGINS / "sound-loop"), "/sound-loop:loop the tests")
     assert done.code == 0 and done.out == "All is FINISHED now.\n", done
-    assert pathlib.Path(lab.work, "rounds").read_text() == "2"
+    assert pathlib.Path(lab.work, "rounds").read_text() == "2" and pathlib.Path(lab.work, "task").read_text() == "the tests\n"
+    assert "The loop is on." in json.dumps(model.bodies()[0]["messages"]), model.bodies()[0]
     assert len(model.bodies()) == 3, model.bodies()
 
 
