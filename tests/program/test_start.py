@@ -71,8 +71,11 @@ def a_setting_that_has_no_effect_or_does_not_count_there_is_told(lab):
 
 
 def a_hook_for_no_event_is_told(lab):
-    path = put(lab.home, ".claude/settings.json", {"hooks": {"Sometimes": []}})
-    assert told(lab) == [f"{path}: hooks: unknown event Sometimes is ignored (`cadre config explain hooks`)"]
+    touch = [{"hooks": [{"type": "command", "command": "touch ran"}]}]
+    path = put(lab.home, ".claude/settings.json", {"hooks": {"Sometimes": touch, "MessageDisplay": touch}})
+    assert told(lab) == [f"{path}: hooks: unknown event Sometimes is ignored (`cadre config explain hooks`)",
+                         f"{path}: hooks: the event MessageDisplay never occurs here (`cadre config explain hooks`)"]
+    assert not pathlib.Path(lab.work, "ran").exists()
 
 
 def a_plugin_that_was_refused_wholly_or_in_part_is_told(lab):
