@@ -88,7 +88,37 @@ def a_folder_that_is_not_there_is_an_error(lab):
     assert got is None and "does not exist" in text, text
 
 
+def missing_tests(text):
+    """Rows of the tables without a test, and tests that are not there."""
+    tests, wrong = ROOT / "tests", []
+    for row in re.findall(r"^\| (?!-)(.*) \|$", text, re.M):
+        cells = row.split(" | ")
+        if cells[-1] == "tests":
+            continue
+        names = re.findall(r"`([^`]+)`", cells[-1])
+        if not names:
+            wrong.append(row)
+        for name in names:
+            kind, _, rest = name.partition("/")
+            rest, _, case = rest.partition(":")
+            path = {"program": tests / "program" / f"test_{rest}.py", "peers": tests / "peers" / f"{rest}.mjs",
+                    "unit": tests / "unit" / rest}.get(kind, tests / "scenarios" / kind / (rest and rest + ".test"))
+            if not path.exists() or (case and f"\ndef {case}" not in path.read_text()):
+                wrong.append(name)
+    return wrong
+
+
+def every_row_of_the_page_names_tests_that_exist(lab):
+    text = (ROOT / "docs" / "COMPATIBILITY.md").read_text()
+    assert len(re.findall(r"^\| .* `[^|]*` \|$", text, re.M)) > 35, "the tables are not found"
+    assert not missing_tests(text), missing_tests(text)
+    for row, name in (("| x | y |", "x | y"), ("| x | `hooks/no_such` |", "hooks/no_such"), ("| x | `program/gone` |", "program/gone"),
+                      ("| x | `program/compat:no_such_case` |", "program/compat:no_such_case"), ("| x | `nothing/` |", "nothing/")):
+        assert missing_tests(row) == [name], row
+
+
 if __name__ == "__main__":
     main(agents_plugins_marketplaces_and_settings_of_a_folder_get_verdicts,
          what_an_expectation_says_is_compared_field_by_field,
-         a_folder_that_is_not_there_is_an_error)
+         a_folder_that_is_not_there_is_an_error,
+         every_row_of_the_page_names_tests_that_exist)
