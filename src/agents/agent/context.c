@@ -98,25 +98,6 @@ static struct segment *find_instructions(struct agent_tree *t, bool managed_only
 	return segment_ref(i->text);
 }
 
-/* What a coordinator's workers can use, since it has none of it itself */
-static struct segment *describe_workers(const struct agent_tree *t)
-{
-	AUTO_BUF struct buf text = { 0 };
-
-	buf_addstr(&text, "<system-reminder>\n# workerToolsContext\nTools that workers have:\n");
-	for (size_t i = 0; i < t->pool.count; i++)
-		if (t->pool.tools[i]->flags & TOOL_BACKGROUND)
-			buf_addf(&text, "- %s\n", t->pool.tools[i]->name);
-	if (t->session_dir)
-		buf_addf(
-			&text,
-			"Scratchpad: %s/scratchpad. Workers read and write it without questions: what one of them finds out "
-			"can be there for the others.\n",
-			t->session_dir);
-	buf_addstr(&text, "</system-reminder>");
-	return segment_text(buf_str(&text));
-}
-
 size_t context_blocks(struct agent *a, struct segment *ret_blocks[CONTEXT_BLOCKS])
 {
 	AUTO_BUF struct buf environment = { 0 };
@@ -139,8 +120,24 @@ size_t context_blocks(struct agent *a, struct segment *ret_blocks[CONTEXT_BLOCKS
 		servers_describe(&servers, a);
 	if (servers.n)
 		ret_blocks[n++] = segment_text(buf_str(&servers));
-	if (!a->parent && a->tree->switches.coordinator)
-		ret_blocks[n++] = describe_workers(a->tree);
+	if (!a->parent && a->tree->switches.coordinator) {
+		/* What a coordinator's workers can use, since it has none of it itself */
+		const struct agent_tree *t = a->tree;
+		AUTO_BUF struct buf text = { 0 };
+
+		buf_addstr(&text, "<system-reminder>\n# workerToolsContext\nTools that workers have:\n");
+		for (size_t i = 0; i < t->pool.count; i++)
+			if (t->pool.tools[i]->flags & TOOL_BACKGROUND)
+				buf_addf(&text, "- %s\n", t->pool.tools[i]->name);
+		if (t->session_dir)
+			buf_addf(
+				&text,
+				"Scratchpad: %s/scratchpad. Workers read and write it without questions: what one of them finds out "
+				"can be there for the others.\n",
+				t->session_dir);
+		buf_addstr(&text, "</system-reminder>");
+		ret_blocks[n++] = segment_text(buf_str(&text));
+	}
 	return n;
 }
 

@@ -15,28 +15,6 @@ static bool is_offered(const struct agent_tree *t, struct str parameter)
 	return !(no_background && str_is(parameter, "run_in_background"));
 }
 
-static void put_schema(struct json_out *w, const struct agent_tree *t, const struct json *schema, struct arena *a)
-{
-	json_open(w, '{');
-	for (struct json_member m = json_members(schema); m.key; m = json_member_next(schema, m)) {
-		struct str key = json_str(m.key, a);
-		json_key_str(w, key);
-		if (!str_is(key, "properties")) {
-			json_put_raw(w, json_raw(m.value));
-			continue;
-		}
-		json_open(w, '{');
-		for (struct json_member p = json_members(m.value); p.key; p = json_member_next(m.value, p)) {
-			if (!is_offered(t, json_str(p.key, a)))
-				continue;
-			json_key_str(w, json_str(p.key, a));
-			json_put_raw(w, json_raw(p.value));
-		}
-		json_close(w);
-	}
-	json_close(w);
-}
-
 /* Where a fork may be made: what it is, when it is worth it, and an example. */
 static void write_fork_usage(struct buf *out, const struct agent_tree *t, const char *only)
 {
@@ -81,7 +59,25 @@ static void write_definition(struct buf *out, const struct agent_tree *t, const 
 	json_kcstr(&w, "name", "Agent");
 	json_kstr(&w, "description", str_trim(buf_str(&text)));
 	json_key(&w, "input_schema");
-	put_schema(&w, t, json_get(root, "input_schema"), &a);
+	const struct json *schema = json_get(root, "input_schema");
+	json_open(&w, '{');
+	for (struct json_member m = json_members(schema); m.key; m = json_member_next(schema, m)) {
+		struct str key = json_str(m.key, &a);
+		json_key_str(&w, key);
+		if (!str_is(key, "properties")) {
+			json_put_raw(&w, json_raw(m.value));
+			continue;
+		}
+		json_open(&w, '{');
+		for (struct json_member p = json_members(m.value); p.key; p = json_member_next(m.value, p)) {
+			if (!is_offered(t, json_str(p.key, &a)))
+				continue;
+			json_key_str(&w, json_str(p.key, &a));
+			json_put_raw(&w, json_raw(p.value));
+		}
+		json_close(&w);
+	}
+	json_close(&w);
 	json_close(&w);
 }
 

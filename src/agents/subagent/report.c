@@ -59,18 +59,6 @@ static size_t imitates(struct str rest, bool at_line_start)
 	return 0;
 }
 
-static void add_text(struct buf *out, struct str text)
-{
-	for (size_t i = 0; i < text.n;) {
-		size_t marked = imitates((struct str){ text.p + i, text.n - i }, i == 0 || text.p[i - 1] == '\n');
-		size_t n = marked ? marked : 1;
-		buf_add(out, text.p + i, n);
-		if (marked)
-			buf_addch(out, '\\');
-		i += n;
-	}
-}
-
 static void add_report(struct buf *out, const struct agent_record *t)
 {
 	struct str text = str_trim(buf_str(&t->report));
@@ -78,7 +66,14 @@ static void add_report(struct buf *out, const struct agent_record *t)
 	AUTO_BUF struct buf path = { 0 };
 	struct err err = { 0 };
 
-	add_text(out, head);
+	for (size_t i = 0; i < head.n;) {
+		size_t marked = imitates((struct str){ head.p + i, head.n - i }, i == 0 || head.p[i - 1] == '\n');
+		size_t n = marked ? marked : 1;
+		buf_add(out, head.p + i, n);
+		if (marked)
+			buf_addch(out, '\\');
+		i += n;
+	}
 	if (head.n == text.n)
 		return;
 	buf_addf(out, "\n[The report is cut: these are the first %zu of %zu bytes.", head.n, text.n);
@@ -187,9 +182,20 @@ void report_completed(struct tool_call *call, const struct agent_record *t, stru
 
 /* ---- in the background ------------------------------------------------------------------------------------------- */
 
-static void put_launched(struct buf *out, const struct agent_record *t, const struct agent *parent)
+void report_launched(struct tool_call *call, const struct agent_record *t)
 {
-	struct json_out w = json_out(out);
+	struct buf *out = &call->result;
+
+	buf_clear(out);
+	buf_addf(
+		out,
+		"The agent was launched and works in the background.\nagentId: %s\nYou will be told when it ends; do not "
+		"wait for it or ask for its result before, but go on with something else, or end your turn.",
+		t->id);
+	if (t->transcript && !t->tree->switches.coordinator) /* a coordinator could not read it */
+		buf_addf(out, "\noutput_file: %s", t->transcript);
+	const struct agent *parent = call->env->owner;
+	struct json_out w = json_out(&call->result_json);
 	bool can_read = tool_set_find(&parent->tools, STR("Read")) || tool_set_find(&parent->tools, STR("Bash"));
 
 	json_open(&w, '{');
@@ -205,21 +211,6 @@ static void put_launched(struct buf *out, const struct agent_record *t, const st
 	json_kbool(&w, "canReadOutputFile", t->transcript && can_read);
 	json_kbool(&w, "canContinueAgent", t->recorded && !t->one_shot);
 	json_close(&w);
-}
-
-void report_launched(struct tool_call *call, const struct agent_record *t)
-{
-	struct buf *out = &call->result;
-
-	buf_clear(out);
-	buf_addf(
-		out,
-		"The agent was launched and works in the background.\nagentId: %s\nYou will be told when it ends; do not "
-		"wait for it or ask for its result before, but go on with something else, or end your turn.",
-		t->id);
-	if (t->transcript && !t->tree->switches.coordinator) /* a coordinator could not read it */
-		buf_addf(out, "\noutput_file: %s", t->transcript);
-	put_launched(&call->result_json, t, call->env->owner);
 	tool_call_end(call, false);
 }
 

@@ -307,20 +307,6 @@ static void add_users(struct chat_writer *w, const struct transcript *t, uint32_
 	}
 }
 
-static void add_blocks(struct chat_writer *w, const struct transcript *t, uint32_t from, uint32_t to)
-{
-	for (uint32_t i = from, end; i < to; i = end) {
-		enum role role = transcript_block(t, i).role;
-		end = i + 1;
-		while (end < to && transcript_block(t, end).role == role)
-			end++;
-		if (role == ROLE_USER)
-			add_users(w, t, i, end);
-		else
-			add_answer(w, t, i, end);
-	}
-}
-
 /* ---- model, tools and system prompt of a request, out of a head of the Messages API ------------------------------ */
 
 static bool key_is_any(const struct json *key, const char *const *words)
@@ -535,7 +521,16 @@ static struct translation *translate_blocks(const struct transcript *t, uint32_t
 {
 	struct chat_writer w = { .out = translation_new(), .state = state };
 
-	add_blocks(&w, t, from, to);
+	for (uint32_t i = from, end; i < to; i = end) {
+		enum role role = transcript_block(t, i).role;
+		end = i + 1;
+		while (end < to && transcript_block(t, end).role == role)
+			end++;
+		if (role == ROLE_USER)
+			add_users(&w, t, i, end);
+		else
+			add_answer(&w, t, i, end);
+	}
 	if (reminder.n) { /* with its comma, see body.h */
 		struct block b = { { reminder.p + 1, reminder.n - 1 }, ROLE_USER, SEGMENT_TEXT, false, STR("") };
 		add_user(&w, &b, false);

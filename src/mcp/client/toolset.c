@@ -257,23 +257,6 @@ static void finish_result(struct mapping *m, size_t most_chars, bool is_error)
 	tool_call_end(m->call, is_error);
 }
 
-/* structuredContent if present, else the blocks of `content`. */
-static void finish_call(struct tool_call *call, const struct json *result, size_t most_chars)
-{
-	struct mapping m = { .call = call };
-	const struct json *structured = json_get(result, "structuredContent");
-	const struct json *content = json_get(result, "content");
-
-	if (json_is(structured, JSON_OBJECT) || json_is(structured, JSON_ARRAY))
-		add_text(&m, json_raw(structured));
-	else if (json_is(content, JSON_ARRAY))
-		for (const struct json *v = json_first(content); v; v = json_next(content, v))
-			add_block(&m, v);
-	else
-		add_text(&m, json_raw(result)); /* before 2024-11-05 results had another form */
-	finish_result(&m, most_chars, json_bool(json_get(result, "isError")));
-}
-
 void mcp_result_finish_resource(struct tool_call *call, const struct json *result)
 {
 	struct mapping m = { .call = call };
@@ -306,7 +289,19 @@ static void on_tool_answer(void *data, const struct json *result, const struct e
 
 	run->open = NULL;
 	if (!err) {
-		finish_call(call, result, run->most_chars);
+		/* structuredContent if present, else the blocks of `content`. */
+		struct mapping m = { .call = call };
+		const struct json *structured = json_get(result, "structuredContent");
+		const struct json *content = json_get(result, "content");
+
+		if (json_is(structured, JSON_OBJECT) || json_is(structured, JSON_ARRAY))
+			add_text(&m, json_raw(structured));
+		else if (json_is(content, JSON_ARRAY))
+			for (const struct json *v = json_first(content); v; v = json_next(content, v))
+				add_block(&m, v);
+		else
+			add_text(&m, json_raw(result)); /* before 2024-11-05 results had another form */
+		finish_result(&m, run->most_chars, json_bool(json_get(result, "isError")));
 	} else if (message.n) {
 		(void)json_i64(json_get(result, "code"), &code);
 		tool_call_fail(call, "The tool %s of the server %s failed: MCP error %lld: " STR_FMT, run->tool,

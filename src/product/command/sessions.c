@@ -328,9 +328,14 @@ static void find_belongings(struct pruning *p, const char *dir, const char *suff
 		closedir(d);
 }
 
-/* The ids of all transcripts of all projects */
-static void find_known(struct pruning *p, const char *config)
+static int find_prunable(struct pruning *p, struct err *err)
 {
+	const char *cwd, *config;
+
+	if (options_directories(&p->services->options, &p->arena, &cwd, &config, err) < 0 ||
+	    services_list_sessions(p->services, NULL, &p->sessions, err) < 0)
+		return -(int)err->kind;
+	/* The ids of all transcripts of all projects */
 	const char *projects = arena_printf(&p->arena, "%s/projects", config);
 	DIR *all = opendir(projects);
 
@@ -347,16 +352,6 @@ static void find_known(struct pruning *p, const char *config)
 	}
 	if (all)
 		closedir(all);
-}
-
-static int find_prunable(struct pruning *p, struct err *err)
-{
-	const char *cwd, *config;
-
-	if (options_directories(&p->services->options, &p->arena, &cwd, &config, err) < 0 ||
-	    services_list_sessions(p->services, NULL, &p->sessions, err) < 0)
-		return -(int)err->kind;
-	find_known(p, config);
 	find_belongings(p, p->sessions.project_dir, NULL);
 	find_belongings(p, arena_printf(&p->arena, "%s/file-history", config), NULL);
 	find_belongings(p, arena_printf(&p->arena, "%s/tasks", config), NULL);

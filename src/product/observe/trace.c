@@ -78,14 +78,6 @@ static int trace_flush(struct trace *t, struct err *err)
 	return err_set(err, ERR_IO, "%s", t->failure.text);
 }
 
-/* The end of the array */
-static void trace_finish(struct trace *t)
-{
-	kick_cancel(&t->kick);
-	buf_addstr(&t->out, t->begun ? "\n]\n" : "[]\n");
-	trace_write(t);
-}
-
 static unsigned *trace_alive(struct trace *t, unsigned pid)
 {
 	if (pid > t->alive_count) {
@@ -357,7 +349,10 @@ static void trace_free(struct observer *o)
 {
 	struct trace *t = CONTAINER_OF(o, struct trace, observer);
 
-	trace_finish(t);
+	/* The end of the array */
+	kick_cancel(&t->kick);
+	buf_addstr(&t->out, t->begun ? "\n]\n" : "[]\n");
+	trace_write(t);
 	for (struct map_entry *e = map_next(&t->tracks, NULL); e; e = map_next(&t->tracks, e)) {
 		struct track *k = e->value;
 		for (unsigned lane = 0; lane < k->lane_count; lane++)

@@ -131,24 +131,6 @@ static void serve_list_tools(struct serve *s, struct str id)
 
 /* ---- calls ---- */
 
-static void serve_answer_call(const struct serve_call *c)
-{
-	AUTO_BUF struct buf result = { 0 };
-	struct json_out w = json_out(&result);
-
-	json_open(&w, '{');
-	json_key(&w, "content");
-	json_open(&w, '[');
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "text");
-	json_kstr(&w, "text", buf_str(&c->call->result));
-	json_close(&w);
-	json_close(&w);
-	json_kbool(&w, "isError", c->call->is_error);
-	json_close(&w);
-	serve_send(c->serve, str_from(c->id), NULL, "result", buf_str(&result));
-}
-
 static void on_call_done(struct tool_call *call)
 {
 	struct serve_call *c = call->owner;
@@ -172,8 +154,22 @@ static void on_serve_kick(struct kick *kick)
 		*at = c->next;
 		if (!*at)
 			s->calls_end = at;
-		if (!c->withdrawn)
-			serve_answer_call(c);
+		if (!c->withdrawn) {
+			AUTO_BUF struct buf result = { 0 };
+			struct json_out w = json_out(&result);
+
+			json_open(&w, '{');
+			json_key(&w, "content");
+			json_open(&w, '[');
+			json_open(&w, '{');
+			json_kcstr(&w, "type", "text");
+			json_kstr(&w, "text", buf_str(&c->call->result));
+			json_close(&w);
+			json_close(&w);
+			json_kbool(&w, "isError", c->call->is_error);
+			json_close(&w);
+			serve_send(c->serve, str_from(c->id), NULL, "result", buf_str(&result));
+		}
 		s->call_count--;
 		services_busy(s->services, -1);
 		tool_call_free(c->call);

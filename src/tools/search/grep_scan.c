@@ -109,21 +109,6 @@ static size_t lines_before(const struct printer *p, size_t at, size_t from, size
 	return at;
 }
 
-/* Lines that match, with the context and the separator in front of them; before them, from `printed`, none does. */
-static void print_match(struct printer *p, struct span lines)
-{
-	print_after(p, lines.from);
-	size_t from = lines_before(p, lines.from, p->printed, p->want->before);
-	bool apart = p->gap || from > p->printed;
-	if (apart && p->hits->lines && (p->want->before || p->want->after)) {
-		buf_addstr(&p->hits->text, "--\n");
-		p->hits->lines++;
-	}
-	print_lines(p, '-', (struct span){ from, lines.from });
-	if (!p->want->only_matching)
-		print_lines(p, ':', lines);
-}
-
 /* One match of only_matching; its lines are printed apart. */
 static void print_part(struct printer *p, struct span match)
 {
@@ -253,8 +238,20 @@ static int take_hit(struct grep_scanner *s, struct span lines, uint64_t matches)
 		return 0;
 	}
 	s->over = s->want->mode == GREP_FILES;
-	if (s->want->mode == GREP_CONTENT)
-		print_match(&s->printer, lines);
+	if (s->want->mode == GREP_CONTENT) {
+		/* Lines that match, with the context and the separator in front of them; before them, from `printed`, none does. */
+		struct printer *p = &s->printer;
+		print_after(p, lines.from);
+		size_t from = lines_before(p, lines.from, p->printed, p->want->before);
+		bool apart = p->gap || from > p->printed;
+		if (apart && p->hits->lines && (p->want->before || p->want->after)) {
+			buf_addstr(&p->hits->text, "--\n");
+			p->hits->lines++;
+		}
+		print_lines(p, '-', (struct span){ from, lines.from });
+		if (!p->want->only_matching)
+			print_lines(p, ':', lines);
+	}
 	if (!s->want->only_matching || s->over) {
 		s->printer.hits->matches += matches;
 	} else {
