@@ -60,8 +60,7 @@ static void on_instruction_file(void *data, const struct instruction_file *file)
 	json_kcstr(&w, "file_path", file->path);
 	json_kcstr(&w, "memory_type", file->kind);
 	json_kcstr(&w, "load_reason", reason);
-	if (file->parent)
-		json_kcstr(&w, "parent_file_path", file->parent);
+	json_kcstr_if(&w, "parent_file_path", file->parent);
 	json_close(&w);
 	spec.fields = buf_str(&fields);
 	agent_notify_hooks(&t->main, &spec);

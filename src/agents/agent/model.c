@@ -93,7 +93,7 @@ static int choose_main_model(struct agent *a, struct err *err)
 	if (from) {
 		a->model = arena_strdup(&a->arena, from->model);
 		a->endpoint = from->endpoint;
-		a->model_choice.id = from->model_choice.id ? arena_strdup(&a->arena, from->model_choice.id) : NULL;
+		a->model_choice.id = arena_strdup(&a->arena, from->model_choice.id);
 		a->tree->allowed_models = from->tree->allowed_models;
 		return find_fallbacks(a->tree, err);
 	}
@@ -168,10 +168,9 @@ static void turn_model_begin(struct agent *a)
 	if (t->on)
 		return;
 	const char *effort = head_read(&scratch, head_now(a)->bytes).effort;
-	*t = (struct turn_model){ .on = true,
-				  .model = a->model,
-				  .endpoint = a->endpoint,
-				  .own_effort = effort ? arena_strdup(&a->arena, effort) : NULL };
+	*t = (struct turn_model){
+		.on = true, .model = a->model, .endpoint = a->endpoint, .own_effort = arena_strdup(&a->arena, effort)
+	};
 }
 
 void agent_take_turn_model(struct agent *a, const struct skill *s)
@@ -221,7 +220,7 @@ const char *agent_turn_effort(struct agent *a, const char *own)
 
 	if (!t->on)
 		return own;
-	t->own_effort = own ? arena_strdup(&a->arena, own) : NULL;
+	t->own_effort = arena_strdup(&a->arena, own);
 	return t->effort ? t->effort : own;
 }
 

@@ -113,15 +113,13 @@ static void put_completed(struct buf *out, const struct agent_record *t)
 	json_kcstr(&w, "prompt", t->prompt);
 	json_kcstr(&w, "agentId", t->id);
 	json_kcstr(&w, "agentType", t->type);
-	json_key(&w, "content");
-	json_open(&w, '[');
+	json_kopen(&w, "content", '[');
 	json_open(&w, '{');
 	json_kcstr(&w, "type", "text");
 	json_kstr(&w, "text", utf8_cut(buf_str(&t->report), REPORT_LIMIT));
 	json_close(&w);
 	json_close(&w);
-	if (t->model)
-		json_kcstr(&w, "resolvedModel", t->model);
+	json_kcstr_if(&w, "resolvedModel", t->model);
 	json_ki64(&w, "totalToolUseCount", t->tool_uses);
 	json_ki64(&w, "totalDurationMs", duration_ms(t));
 	json_ki64(&w, "totalTokens", tokens_of(&t->usage));
@@ -131,8 +129,7 @@ static void put_completed(struct buf *out, const struct agent_record *t)
 		json_kcstr(&w, "worktreePath", t->worktree);
 		json_kcstr(&w, "worktreeBranch", t->branch);
 	}
-	if (t->verdict)
-		json_kcstr(&w, "verdict", t->verdict);
+	json_kcstr_if(&w, "verdict", t->verdict);
 	json_kbool(&w, "canContinueAgent", t->recorded && !t->one_shot);
 	json_close(&w);
 }
@@ -205,8 +202,7 @@ void report_launched(struct tool_call *call, const struct agent_record *t)
 	json_kcstr(&w, "agentId", t->id);
 	json_kcstr(&w, "description", t->description);
 	json_kcstr(&w, "prompt", t->prompt);
-	if (t->model)
-		json_kcstr(&w, "resolvedModel", t->model);
+	json_kcstr_if(&w, "resolvedModel", t->model);
 	json_kcstr(&w, "outputFile", t->transcript ? t->transcript : "");
 	json_kbool(&w, "canReadOutputFile", t->transcript && can_read);
 	json_kbool(&w, "canContinueAgent", t->recorded && !t->one_shot);

@@ -245,8 +245,7 @@ void usage_write(struct json_out *w, const struct usage *u)
 			if (inside)
 				json_close(w);
 			inside = fields[i].inside;
-			json_key(w, inside);
-			json_open(w, '{');
+			json_kopen(w, inside, '{');
 		}
 		json_ki64(w, fields[i].name, *usage_field(u, i));
 	}

@@ -116,8 +116,7 @@ static void rewrite_beginning(struct messages_call *m)
 		json_kcstr(&w, "model", name);
 	struct str betas = kind->frames && m->server->betas ? str_from(m->server->betas) : (struct str){ 0 };
 	if (betas.p) {
-		json_key(&w, "anthropic_beta");
-		json_open(&w, '[');
+		json_kopen(&w, "anthropic_beta", '[');
 		while (betas.p)
 			json_put_str(&w, str_trim(str_cut(&betas, ',')));
 		json_close(&w);

@@ -121,8 +121,7 @@ static void error_body(struct engine *e, struct buf *out, struct str type, struc
 	}
 	json_open(&w, '{');
 	json_kcstr(&w, "type", "error");
-	json_key(&w, "error");
-	json_open(&w, '{');
+	json_kopen(&w, "error", '{');
 	json_kstr(&w, "type", type);
 	json_kstr(&w, "message", message);
 	json_close(&w);

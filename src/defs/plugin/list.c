@@ -73,7 +73,7 @@ static void load_finish(struct loading *load, struct plugin *p)
 			*c = '-';
 	p->data_dir = arena_printf(&p->arena, "%s/data/%s", spec->plugins_dir, name);
 	p->vars.data = p->data_dir;
-	p->vars.project = spec->project_dir ? arena_strdup(&p->arena, spec->project_dir) : NULL;
+	p->vars.project = arena_strdup(&p->arena, spec->project_dir);
 	p->trusted = plugin_records_trust(&load->records, p->id, p->root);
 	if (p->no_mcp)
 		p->mcp.count = 0;

@@ -48,7 +48,7 @@ char *arena_dup(struct arena *a, const void *p, size_t n)
 
 char *arena_strdup(struct arena *a, const char *s)
 {
-	return arena_dup(a, s, strlen(s));
+	return s ? arena_dup(a, s, strlen(s)) : NULL;
 }
 
 struct str arena_str(struct arena *a, struct str s)

@@ -13,9 +13,9 @@ struct arena {
 	char *end;
 };
 
-void *arena_alloc(struct arena *a, size_t n);  /* 16-byte aligned, not zeroed, never NULL */
-void *arena_calloc(struct arena *a, size_t n); /* zeroed */
-char *arena_strdup(struct arena *a, const char *s);
+void *arena_alloc(struct arena *a, size_t n);              /* 16-byte aligned, not zeroed, never NULL */
+void *arena_calloc(struct arena *a, size_t n);             /* zeroed */
+char *arena_strdup(struct arena *a, const char *s);        /* NULL stays NULL */
 char *arena_dup(struct arena *a, const void *p, size_t n); /* appends a NUL */
 struct str arena_str(struct arena *a, struct str s);       /* a copy, NUL-terminated as well */
 char *arena_printf(struct arena *a, const char *fmt, ...) printf_like(2, 3);

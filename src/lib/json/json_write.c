@@ -209,3 +209,15 @@ void json_add_quoted(struct buf *out, struct str s)
 	json_add_escaped(out, s);
 	buf_addch(out, '"');
 }
+
+void json_kopen(struct json_out *w, const char *key, char bracket)
+{
+	json_key(w, key);
+	json_open(w, bracket);
+}
+
+void json_kcstr_if(struct json_out *w, const char *key, const char *s)
+{
+	if (s)
+		json_kcstr(w, key, s);
+}

@@ -3,8 +3,8 @@
  *
  *     struct json_out w = json_out(&buf);
  *     json_open(&w, '{');
- *     json_key(&w, "name");  json_put_str(&w, name);
- *     json_key(&w, "list");  json_open(&w, '[');  json_put_i64(&w, 1);  json_close(&w);
+ *     json_kstr(&w, "name", name);
+ *     json_kopen(&w, "list", '[');  json_put_i64(&w, 1);  json_close(&w);
  *     json_close(&w);
  *
  * Text is any bytes: invalid UTF-8 and surrogates become U+FFFD, control characters and NUL are escaped, so the output
@@ -42,6 +42,8 @@ void json_kcstr(struct json_out *w, const char *key, const char *s);
 void json_ki64(struct json_out *w, const char *key, int64_t v);
 void json_kbool(struct json_out *w, const char *key, bool v);
 void json_kraw(struct json_out *w, const char *key, struct str json);
+void json_kopen(struct json_out *w, const char *key, char bracket);
+void json_kcstr_if(struct json_out *w, const char *key, const char *s); /* only if s is not NULL */
 
 void json_add_quoted(struct buf *out, struct str s);  /* "..." with quotes, repaired and escaped */
 void json_add_escaped(struct buf *out, struct str s); /* the same without the quotes */

@@ -239,8 +239,7 @@ static void finish_result(struct mapping *m, size_t most_chars, bool is_error)
 		json_open(&w, '{');
 		json_kcstr(&w, "type", p->image.n ? "image" : "text");
 		if (p->image.n) {
-			json_key(&w, "source");
-			json_open(&w, '{');
+			json_kopen(&w, "source", '{');
 			json_kcstr(&w, "type", "base64");
 			json_kstr(&w, "media_type", p->mime);
 			json_kstr(&w, "data", p->image);

@@ -128,8 +128,7 @@ static int mcp_list(struct cadre_call *call)
 	if (app_mcp_look(call->services, &config, call->err) < 0)
 		return -(int)call->err->kind;
 	json_open(&w, '{');
-	json_key(&w, "servers");
-	json_open(&w, '[');
+	json_kopen(&w, "servers", '[');
 	if (config->count)
 		report_row(r, CADRE_HEAD, "NAME", "SCOPE", "TYPE", "STATE", "WHERE", NULL);
 	else
@@ -161,8 +160,7 @@ static int mcp_list(struct cadre_call *call)
 				    item->reason);
 	}
 	json_kcstr(&w, "managedFile", config->managed_file);
-	json_key(&w, "notes");
-	json_open(&w, '[');
+	json_kopen(&w, "notes", '[');
 	for (struct str rest = buf_str(&config->notes); rest.p;) {
 		struct str line = str_cut(&rest, '\n');
 		if (!line.n)
@@ -269,8 +267,7 @@ static int put_pairs(struct json_out *w, const char *key, const char *option, ch
 {
 	if (!list || !list[0])
 		return 0;
-	json_key(w, key);
-	json_open(w, '{');
+	json_kopen(w, key, '{');
 	for (size_t i = 0; list[i]; i++) {
 		struct str value = str_from(list[i]);
 		struct str name = str_cut(&value, separator);
@@ -311,8 +308,7 @@ static int write_entry(struct buf *out, const struct wanted_server *e, struct er
 	json_kcstr(&w, "type", e->transport);
 	json_kcstr(&w, stdio ? "command" : "url", first);
 	if (stdio) {
-		json_key(&w, "args");
-		json_open(&w, '[');
+		json_kopen(&w, "args", '[');
 		for (size_t i = 1; e->words[i]; i++)
 			json_put_cstr(&w, e->words[i]);
 		json_close(&w);

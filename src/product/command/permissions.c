@@ -53,8 +53,7 @@ static void note_warning(void *data, const char *message)
 
 static void put_warnings(struct json_out *w, const struct warnings *warnings)
 {
-	json_key(w, "warnings");
-	json_open(w, '[');
+	json_kopen(w, "warnings", '[');
 	if (warnings->json.n)
 		json_put_raw(w, buf_str(&warnings->json));
 	json_close(w);
@@ -107,8 +106,7 @@ static int permissions_list(struct cadre_call *call)
 	json_open(&l.w, '{');
 	json_kcstr(&l.w, "mode", permission_mode_name(p.permission.mode));
 	json_kbool(&l.w, "trusted", p.trusted);
-	json_key(&l.w, "rules");
-	json_open(&l.w, '[');
+	json_kopen(&l.w, "rules", '[');
 	report_row(l.report, CADRE_HEAD, "LIST", "RULE", "FROM", NULL);
 	for (enum rule_list list = RULE_DENY; list <= RULE_ALLOW; list++) {
 		list_set(&l, p.permission.rules, list);

@@ -106,8 +106,7 @@ void report_place(struct cadre_report *r, enum cadre_style style, const char *fi
 
 void report_failed_files(struct cadre_report *r, struct json_out *w, const struct catalog *catalog)
 {
-	json_key(w, "failedFiles");
-	json_open(w, '[');
+	json_kopen(w, "failedFiles", '[');
 	for (size_t i = 0; i < catalog->failed_count; i++) {
 		const struct catalog_failure *f = &catalog->failed[i];
 		json_open(w, '{');
@@ -135,8 +134,7 @@ void report_diagnostics(struct cadre_report *r, const char *file, const struct d
 
 void report_put_diagnostics(struct json_out *w, const struct diagnostic *list, size_t count)
 {
-	json_key(w, "diagnostics");
-	json_open(w, '[');
+	json_kopen(w, "diagnostics", '[');
 	for (size_t i = 0; i < count; i++) {
 		json_open(w, '{');
 		json_kcstr(w, "level", diagnostic_level_name(list[i].level));

@@ -367,8 +367,7 @@ static void report_pruned(struct pruning *p, const char *id, const char *orphan,
 
 	json_open(&p->json, '{');
 	json_kcstr(&p->json, "sessionId", id);
-	if (orphan)
-		json_kcstr(&p->json, "orphan", orphan);
+	json_kcstr_if(&p->json, "orphan", orphan);
 	json_ki64(&p->json, "bytes", (int64_t)bytes);
 	json_kbool(&p->json, "removed", !p->dry && !kept);
 	if (kept)

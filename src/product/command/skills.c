@@ -94,8 +94,7 @@ static int skills_list(struct cadre_call *call)
 	else
 		report_line(report, CADRE_NOTE, "There are no skills: .claude/skills/NAME/SKILL.md would be one.");
 	json_open(&w, '{');
-	json_key(&w, "skills");
-	json_open(&w, '[');
+	json_kopen(&w, "skills", '[');
 	for (size_t i = 0; i < r->active_count; i++) {
 		const struct catalog_entry *e = r->active[i];
 		unsigned views = skill_views(e, lookup.overrides);
@@ -106,8 +105,7 @@ static int skills_list(struct cadre_call *call)
 			   users[views & (SKILL_FOR_MODEL | SKILL_FOR_USER)], line.n ? line.p : "", NULL);
 	}
 	json_close(&w);
-	json_key(&w, "hidden");
-	json_open(&w, '[');
+	json_kopen(&w, "hidden", '[');
 	for (size_t i = 0; i < r->all_count; i++) {
 		if (!r->all[i].hidden_by)
 			continue;
@@ -142,8 +140,7 @@ static void show_names(struct show *s, const char *field, const struct name_list
 
 	if (!names->present)
 		return;
-	json_key(&s->w, field);
-	json_open(&s->w, '[');
+	json_kopen(&s->w, field, '[');
 	for (size_t i = 0; i < names->count; i++) {
 		json_put_cstr(&s->w, names->names[i]);
 		buf_addf(&text, "%s%s", i ? ", " : "", names->names[i]);
@@ -213,8 +210,7 @@ static int skills_check(struct cadre_call *call)
 		return -(int)call->err->kind;
 	const struct catalog *r = lookup.registry;
 	json_open(&w, '{');
-	json_key(&w, "files");
-	json_open(&w, '[');
+	json_kopen(&w, "files", '[');
 	for (size_t i = 0; i < r->looked_at_count; i++) {
 		const struct skill *s = (const struct skill *)r->looked_at[i];
 		report_line(report, s->refused ? CADRE_BAD : CADRE_PLAIN, "%s: %s", s->file,

@@ -83,8 +83,7 @@ static int trust_run(struct cadre_call *call)
 
 			json_open(&w, '{');
 			json_kcstr(&w, "file", state_file);
-			json_key(&w, "folders");
-			json_open(&w, '[');
+			json_kopen(&w, "folders", '[');
 			for (size_t i = 0; i < trust.count; i++) {
 				json_put_cstr(&w, trust.folders[i]);
 				report_line(r, CADRE_PLAIN, "%s", trust.folders[i]);

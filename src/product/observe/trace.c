@@ -109,8 +109,7 @@ static struct json_out trace_event_begin(struct trace *t, const char *phase, con
 
 static void put_args(struct json_out *w, const char *key, struct str text)
 {
-	json_key(w, "args");
-	json_open(w, '{');
+	json_kopen(w, "args", '{');
 	if (text.n)
 		json_kstr(w, key, utf8_cut(text, TEXT_LIMIT));
 	json_close(w);
@@ -130,8 +129,7 @@ static void trace_number(struct trace *t, const char *phase, const char *name, u
 {
 	struct json_out w = trace_event_begin(t, phase, name, pid, tid);
 
-	json_key(&w, "args");
-	json_open(&w, '{');
+	json_kopen(&w, "args", '{');
 	json_ki64(&w, key, value);
 	json_close(&w);
 	json_close(&w);

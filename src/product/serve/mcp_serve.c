@@ -89,8 +89,7 @@ static void put_tool(struct json_out *w, const char *name, struct str descriptio
 	json_kcstr(w, "name", name);
 	json_kraw(w, "description", description);
 	json_kraw(w, "inputSchema", schema);
-	json_key(w, "annotations");
-	json_open(w, '{');
+	json_kopen(w, "annotations", '{');
 	json_kbool(w, "readOnlyHint", read_only);
 	json_close(w);
 	json_close(w);
@@ -103,8 +102,7 @@ static void serve_list_tools(struct serve *s, struct str id)
 	struct json_out w = json_out(&result);
 
 	json_open(&w, '{');
-	json_key(&w, "tools");
-	json_open(&w, '[');
+	json_kopen(&w, "tools", '[');
 	for (size_t i = 0; i < main_agent->tools.count; i++) {
 		const struct tool *tool = main_agent->tools.tools[i];
 		AUTO_JSON struct json_reader reader = { 0 };
@@ -159,8 +157,7 @@ static void on_serve_kick(struct kick *kick)
 			struct json_out w = json_out(&result);
 
 			json_open(&w, '{');
-			json_key(&w, "content");
-			json_open(&w, '[');
+			json_kopen(&w, "content", '[');
 			json_open(&w, '{');
 			json_kcstr(&w, "type", "text");
 			json_kstr(&w, "text", buf_str(&c->call->result));

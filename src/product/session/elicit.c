@@ -21,16 +21,14 @@ static const struct json *properties(const struct json *elicitation)
 void form_open(struct json_out *w)
 {
 	json_open(w, '{');
-	json_key(w, "questions");
-	json_open(w, '[');
+	json_kopen(w, "questions", '[');
 }
 
 void form_question(struct json_out *w, struct str text)
 {
 	json_open(w, '{');
 	json_kstr(w, "question", text);
-	json_key(w, "options");
-	json_open(w, '[');
+	json_kopen(w, "options", '[');
 }
 
 void form_option(struct json_out *w, struct str label, struct str meaning)

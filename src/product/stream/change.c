@@ -409,8 +409,7 @@ int wire_rewind(struct wire_request *r, struct err *err)
 	json_kbool(&r->out, "canRewind", status == 0);
 	if (status < 0)
 		json_kcstr(&r->out, "error", err->text);
-	json_key(&r->out, "filesChanged");
-	json_open(&r->out, '[');
+	json_kopen(&r->out, "filesChanged", '[');
 	for (size_t i = 0; i < w.plan.count; i++)
 		json_put_cstr(&r->out, w.plan.files[i].path);
 	json_close(&r->out);

@@ -146,8 +146,7 @@ static void send_result(struct cadre_wire *w, const char *why)
 	json_ki64(&out, "duration_api_ms", 0);
 	json_ki64(&out, "num_turns", 0);
 	if (why) {
-		json_key(&out, "errors");
-		json_open(&out, '[');
+		json_kopen(&out, "errors", '[');
 		json_put_cstr(&out, why);
 		json_close(&out);
 	} else {

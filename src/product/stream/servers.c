@@ -28,19 +28,16 @@ static void put_server(struct json_out *out, struct mcp_lease *link)
 	if (state == MCP_FAILED || state == MCP_NEEDS_AUTH)
 		json_kcstr(out, "error", mcp_lease_error(link));
 	if (state == MCP_CONNECTED && c) {
-		json_key(out, "serverInfo");
-		json_open(out, '{');
+		json_kopen(out, "serverInfo", '{');
 		json_kcstr(out, "name", c->server_name);
 		json_kcstr(out, "version", c->server_version);
 		json_close(out);
-		json_key(out, "tools");
-		json_open(out, '[');
+		json_kopen(out, "tools", '[');
 		for (size_t i = 0; i < c->tool_count; i++) {
 			json_open(out, '{');
 			json_kcstr(out, "name", c->tools[i].name);
 			json_kcstr(out, "description", c->tools[i].description);
-			json_key(out, "annotations");
-			json_open(out, '{');
+			json_kopen(out, "annotations", '{');
 			json_kbool(out, "readOnly", c->tools[i].read_only);
 			json_kbool(out, "destructive", c->tools[i].destructive);
 			json_kbool(out, "openWorld", c->tools[i].open_world);
@@ -57,8 +54,7 @@ void wire_put_servers(struct json_out *out, struct cadre_wire *w)
 {
 	const struct mcp_selection *set = servers_of(w);
 
-	json_key(out, "mcpServers");
-	json_open(out, '[');
+	json_kopen(out, "mcpServers", '[');
 	for (size_t i = 0; set && i < mcp_selection_count(set); i++)
 		put_server(out, mcp_selection_at(set, i));
 	json_close(out);
@@ -230,8 +226,7 @@ int wire_mcp_set(struct wire_request *r, struct err *err)
 
 	(void)err;
 	json_open(&out, '{');
-	json_key(&out, "removed");
-	json_open(&out, '[');
+	json_kopen(&out, "removed", '[');
 	for (size_t i = set ? mcp_selection_count(set) : 0; i-- > 0;) {
 		const struct mcp_server *server = mcp_lease_server(mcp_selection_at(set, i));
 		struct str name = arena_str(r->arena, str_from(server->name));
@@ -254,8 +249,7 @@ int wire_mcp_set(struct wire_request *r, struct err *err)
 		else if (added)
 			s->added[s->added_count++] = arena_str(&s->arena, name).p;
 	}
-	json_key(&out, "added");
-	json_open(&out, '[');
+	json_kopen(&out, "added", '[');
 	for (size_t i = 0; i < s->added_count; i++)
 		json_put_cstr(&out, s->added[i]);
 	json_close(&out);

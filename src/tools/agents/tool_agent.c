@@ -149,11 +149,9 @@ static void send_answer(struct tool_call *call, struct str message, const struct
 	if (resumed)
 		json_kcstr(&w, "resumedAgentId", record->id);
 	if (record) {
-		json_key(&w, "pin");
-		json_open(&w, '{');
+		json_kopen(&w, "pin", '{');
 		json_kcstr(&w, "id", record->id);
-		if (record->name)
-			json_kcstr(&w, "name", record->name);
+		json_kcstr_if(&w, "name", record->name);
 		json_close(&w);
 	}
 	json_close(&w);

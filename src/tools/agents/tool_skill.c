@@ -52,8 +52,7 @@ static void on_ready(void *data, const struct skill_result *result)
 		json_open(&w, '{');
 		json_kbool(&w, "success", true);
 		json_kcstr(&w, "commandName", s->name);
-		json_key(&w, "allowedTools");
-		json_open(&w, '[');
+		json_kopen(&w, "allowedTools", '[');
 		for (size_t i = 0; i < s->allowed_tools.count; i++)
 			json_put_cstr(&w, s->allowed_tools.names[i]);
 		json_close(&w);

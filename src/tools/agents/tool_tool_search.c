@@ -203,8 +203,7 @@ static void search_start(struct tool_call *call)
 	}
 	find_tools(&f, &d->known, query);
 	json_open(&w, '{');
-	json_key(&w, "matches");
-	json_open(&w, '[');
+	json_kopen(&w, "matches", '[');
 	for (size_t i = 0; i < f.tools.count; i++) {
 		deferral_want(d, f.tools.tools[i]->name);
 		json_put_cstr(&w, f.tools.tools[i]->name);

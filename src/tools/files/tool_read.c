@@ -202,8 +202,7 @@ static void text_report(struct tool_job *job)
 	read_blocks_clean(&content, buf_str(&r->text));
 	json_open(&w, '{');
 	json_kcstr(&w, "type", "text");
-	json_key(&w, "file");
-	json_open(&w, '{');
+	json_kopen(&w, "file", '{');
 	json_kcstr(&w, "filePath", r->args.path);
 	json_kstr(&w, "content", buf_str(&content));
 	json_ki64(&w, "numLines", (int64_t)r->shown);

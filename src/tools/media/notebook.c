@@ -442,8 +442,7 @@ static void show_outputs(struct view_writer *s, const struct json *outputs)
 	const struct json *list = json_is(outputs, JSON_ARRAY) ? json_first(outputs) : NULL;
 	size_t count = 0;
 
-	json_key(&s->object, "outputs");
-	json_open(&s->object, '[');
+	json_kopen(&s->object, "outputs", '[');
 	for (const struct json *o = list; o && count < MOST_OUTPUTS && s->text_bytes <= s->view->cap_bytes; count++) {
 		AUTO_ARENA struct arena scratch = { 0 };
 		AUTO_BUF struct buf text = { 0 };

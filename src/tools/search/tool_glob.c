@@ -102,8 +102,7 @@ static void glob_report(struct tool_job *job)
 	json_open(&w, '{');
 	json_ki64(&w, "durationMs", (int64_t)(loop_now_ms(call->env->loop) - call->started_ms));
 	json_ki64(&w, "numFiles", (int64_t)g->count);
-	json_key(&w, "filenames");
-	json_open(&w, '[');
+	json_kopen(&w, "filenames", '[');
 	for (size_t i = 0; i < g->count; i++) {
 		const char *shown = tool_env_shown_path(call->env, g->hits[i].path);
 		json_put_cstr(&w, shown);

@@ -73,8 +73,7 @@ static void put_result(struct grep_job *g, struct str entries, uint64_t matches)
 	json_open(&w, '{');
 	json_kcstr(&w, "mode", modes[mode]);
 	json_ki64(&w, "numFiles", mode == GREP_CONTENT ? 0 : (int64_t)g->results.count);
-	json_key(&w, "filenames");
-	json_open(&w, '[');
+	json_kopen(&w, "filenames", '[');
 	for (struct str rest = entries; mode == GREP_FILES && rest.n;)
 		json_put_str(&w, str_cut(&rest, '\n'));
 	json_close(&w);

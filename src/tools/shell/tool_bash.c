@@ -250,10 +250,8 @@ static void on_shell_end(struct shell *shell)
 		else
 			add_ends(&call->result, o);
 		struct json_out w = open_json(call, whole ? text : utf8_cut(text, b->inline_chars));
-		if (o->path)
-			json_kcstr(&w, "persistedOutputPath", o->path);
-		if (meaning)
-			json_kcstr(&w, "returnCodeInterpretation", meaning);
+		json_kcstr_if(&w, "persistedOutputPath", o->path);
+		json_kcstr_if(&w, "returnCodeInterpretation", meaning);
 		json_close(&w);
 	}
 	if (shell->held)

@@ -317,8 +317,7 @@ void todo_put_ids(struct json_out *w, const char *key, const struct todo_ids *id
 {
 	char text[16];
 
-	json_key(w, key);
-	json_open(w, '[');
+	json_kopen(w, key, '[');
 	for (size_t i = 0; i < ids->count; i++) {
 		snprintf(text, sizeof text, "%u", ids->ids[i]);
 		if (!open_in || todo_is_open(open_in, ids->ids[i]))

@@ -68,8 +68,7 @@ static void create_start(struct tool_call *call)
 	todo_list_close(&list); /* hooks may use it */
 	snprintf(id, sizeof id, "%u", t.id);
 	json_open(&w, '{');
-	json_key(&w, "task");
-	json_open(&w, '{');
+	json_kopen(&w, "task", '{');
 	json_kcstr(&w, "id", id);
 	json_kcstr(&w, "subject", t.subject);
 	json_kcstr(&w, "description", t.description);
@@ -139,8 +138,7 @@ static void list_start(struct tool_call *call)
 	if (!todo_open(call, &list, false))
 		return;
 	json_open(&w, '{');
-	json_key(&w, "tasks");
-	json_open(&w, '[');
+	json_kopen(&w, "tasks", '[');
 	for (size_t i = 0; i < list.count; i++) {
 		/* An item of the list: an object for w, a line for out. */
 		struct buf *out = &call->result;
@@ -153,8 +151,7 @@ static void list_start(struct tool_call *call)
 		json_kcstr(&w, "id", id);
 		json_kcstr(&w, "subject", t->subject);
 		json_kcstr(&w, "status", todo_status_name(t->status));
-		if (t->owner)
-			json_kcstr(&w, "owner", t->owner);
+		json_kcstr_if(&w, "owner", t->owner);
 		todo_put_ids(&w, "blockedBy", &t->blocked_by, &list);
 		json_close(&w);
 		buf_addf(out, "%s#%u [%s] %s", out->n ? "\n" : "", t->id, todo_status_name(t->status), t->subject);
@@ -214,16 +211,13 @@ static void put_updated(struct tool_call *call, const struct update *u, const ch
 	json_open(&w, '{');
 	json_kbool(&w, "success", !why);
 	json_kstr(&w, "taskId", json_str(json_get(call->input, "taskId"), &call->arena));
-	json_key(&w, "updatedFields");
-	json_open(&w, '[');
+	json_kopen(&w, "updatedFields", '[');
 	if (u && u->fields.n)
 		json_put_raw(&w, buf_str(&u->fields));
 	json_close(&w);
-	if (why)
-		json_kcstr(&w, "error", why);
+	json_kcstr_if(&w, "error", why);
 	if (u && u->item && (u->removed || u->item->status != u->before)) {
-		json_key(&w, "statusChange");
-		json_open(&w, '{');
+		json_kopen(&w, "statusChange", '{');
 		json_kcstr(&w, "from", todo_status_name(u->before));
 		json_kcstr(&w, "to", u->removed ? "deleted" : todo_status_name(u->item->status));
 		json_close(&w);

@@ -56,8 +56,7 @@ static void add_hits(struct finding *f, const struct json *block)
 	}
 	json_open(&f->w, '{');
 	json_kstr(&f->w, "tool_use_id", json_str(json_get(block, "tool_use_id"), a));
-	json_key(&f->w, "content");
-	json_open(&f->w, '[');
+	json_kopen(&f->w, "content", '[');
 	buf_addstr(&f->call->result, json_first(content) ? "\nLinks:\n" : "\nNo links were found.\n");
 	for (const struct json *hit = json_first(content); hit; hit = json_next(content, hit))
 		add_link(f, hit);
@@ -79,8 +78,7 @@ static int web_search_read(struct tool_call *call, struct str blocks, unsigned *
 	buf_addf(&call->result, "Results of a web search for \"" STR_FMT "\":\n", STR_ARG(query));
 	json_open(&f.w, '{');
 	json_kstr(&f.w, "query", query);
-	json_key(&f.w, "results");
-	json_open(&f.w, '[');
+	json_kopen(&f.w, "results", '[');
 	for (const struct json *block = json_first(root); block; block = json_next(root, block)) {
 		if (json_str_is(json_get(block, "type"), "text"))
 			add_text(&f, json_str(json_get(block, "text"), &call->arena));
