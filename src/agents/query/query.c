@@ -77,10 +77,7 @@ static void on_block(void *data, struct segment *block)
 {
 	struct query *q = data;
 
-	if (q->arrived_count == q->arrived_cap) {
-		q->arrived_cap = q->arrived_cap ? q->arrived_cap * 2 : 4;
-		q->arrived = xrealloc(q->arrived, q->arrived_cap * sizeof *q->arrived);
-	}
+	q->arrived = xgrow(q->arrived, q->arrived_count, &q->arrived_cap, sizeof *q->arrived);
 	q->arrived[q->arrived_count++] = block;
 	query_kick(q);
 }

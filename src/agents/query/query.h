@@ -127,7 +127,7 @@ struct query {
 	bool through_gate;                 /* passed it */
 	bool request_over;                 /* fact: the model call reported */
 	struct segment **arrived;          /* fact: received blocks not yet recorded; owned */
-	uint32_t arrived_count, arrived_cap;
+	size_t arrived_count, arrived_cap;
 	bool answer_closed;   /* its last block is recorded, with its stop reason */
 	uint32_t answer_from; /* first block of the answer in the transcript */
 	uint32_t last_mark;
@@ -135,12 +135,12 @@ struct query {
 	uint64_t deadline_ms;
 	struct timer timer;
 	char (*shown)[UUID_LEN + 1]; /* uuids of the answer's frames */
-	uint32_t shown_count, shown_cap;
+	size_t shown_count, shown_cap;
 	bool superseding; /* shown belongs to a discarded answer */
 
 	/* the calls of the answer */
 	struct query_call **calls;
-	uint32_t call_count, call_cap;
+	size_t call_count, call_cap;
 	bool batch_reported, batch_held; /* waiting for query_batch_over() */
 
 	struct compaction *compaction; /* owned; NULL: none is running */

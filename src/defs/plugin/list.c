@@ -17,10 +17,7 @@ struct loading {
 
 static void list_add(struct plugin_list *l, struct plugin *p)
 {
-	if (l->count == l->cap) {
-		l->cap = l->cap ? l->cap * 2 : 8;
-		l->all = xrealloc(l->all, l->cap * sizeof(struct plugin *));
-	}
+	l->all = xgrow(l->all, l->count, &l->cap, sizeof(struct plugin *));
 	l->all[l->count++] = p;
 }
 

@@ -54,10 +54,7 @@ struct mapping {
 
 static void add_piece(struct mapping *m, struct piece piece)
 {
-	if (m->count == m->cap) {
-		m->cap = m->cap ? m->cap * 2 : 8;
-		m->pieces = xrealloc(m->pieces, m->cap * sizeof *m->pieces);
-	}
+	m->pieces = xgrow(m->pieces, m->count, &m->cap, sizeof *m->pieces);
 	m->pieces[m->count++] = piece;
 }
 

@@ -9,10 +9,7 @@ void report_row(struct cadre_report *r, enum cadre_style style, ...)
 	va_list counted;
 	va_list cells;
 
-	if (r->count == r->cap) {
-		r->cap = r->cap ? r->cap * 2 : 16;
-		r->rows = xrealloc(r->rows, r->cap * sizeof *r->rows);
-	}
+	r->rows = xgrow(r->rows, r->count, &r->cap, sizeof *r->rows);
 	struct report_row *row = &r->rows[r->count++];
 	*row = (struct report_row){ .style = style };
 	va_start(counted, style);

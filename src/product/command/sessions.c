@@ -291,10 +291,7 @@ static void pruning_release(struct pruning *p)
 
 static void add_belonging(struct pruning *p, const char *dir, const char *name)
 {
-	if (p->count == p->cap) {
-		p->cap = p->cap ? p->cap * 2 : 16;
-		p->belongings = xrealloc(p->belongings, p->cap * sizeof *p->belongings);
-	}
+	p->belongings = xgrow(p->belongings, p->count, &p->cap, sizeof *p->belongings);
 	struct belonging *b = &p->belongings[p->count++];
 	*b = (struct belonging){ .path = arena_printf(&p->arena, "%s/%s", dir, name) };
 	memcpy(b->id, name, UUID_LEN);

@@ -66,10 +66,7 @@ static bool on_file(void *data, unsigned worker, struct str path)
 	if (stat(path.p, &st) == 0)
 		hit.mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
 	pthread_mutex_lock(&g->lock);
-	if (g->count == g->cap) {
-		g->cap = g->cap ? g->cap * 2 : 64;
-		g->hits = xrealloc(g->hits, g->cap * sizeof *g->hits);
-	}
+	g->hits = xgrow(g->hits, g->count, &g->cap, sizeof *g->hits);
 	g->hits[g->count++] = hit;
 	g->total++;
 	if (g->count == KEEP) /* so that a tree of millions costs no more than one of thousands */

@@ -523,10 +523,7 @@ static void on_begin(void *data, const xmlChar *name, const xmlChar **attributes
 			begin_element(m, &e, attributes);
 		e.inside = m->writer.out->n;
 		m->hidden += e.hidden;
-		if (m->count == m->cap) {
-			m->cap = m->cap ? m->cap * 2 : 64;
-			m->open = xrealloc(m->open, m->cap * sizeof *m->open);
-		}
+		m->open = xgrow(m->open, m->count, &m->cap, sizeof *m->open);
 		m->open[m->count++] = e;
 	}
 	check_limits(m);
