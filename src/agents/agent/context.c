@@ -376,5 +376,5 @@ struct head *agent_first_head(struct agent *a)
 void agent_renew_head(struct agent *a)
 {
 	query_set_head(&a->query, write_own_head(a), a->model);
-	query_set_endpoint(&a->query, a->endpoint);
+	a->query.next_endpoint = a->endpoint;
 }

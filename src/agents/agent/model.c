@@ -157,7 +157,7 @@ static void renew_head(struct agent *a, const char *effort)
 	struct head_texts texts = head_read(&scratch, head_now(a)->bytes);
 
 	query_set_head(&a->query, context_head(a, texts.system, effort), a->model);
-	query_set_endpoint(&a->query, a->endpoint);
+	a->query.next_endpoint = a->endpoint;
 }
 
 static void turn_model_begin(struct agent *a)
@@ -231,7 +231,7 @@ static void use_fallback(struct agent *a, struct fallback_model m)
 	a->model = m.name;
 	a->endpoint = m.endpoint;
 	query_set_head(&a->query, context_head_like(a, head_now(a)), a->model);
-	query_set_endpoint(&a->query, a->endpoint);
+	a->query.next_endpoint = a->endpoint;
 }
 
 bool agent_fall_back(struct agent *a)

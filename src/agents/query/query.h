@@ -168,7 +168,6 @@ int query_add_user(struct query *q, struct segment **blocks, size_t count, bool 
 int query_add_line(struct query *q, const struct user_line *line, struct err *err);
 /* Takes the head, which is used from the next request on. model is borrowed while the head is in use. */
 void query_set_head(struct query *q, struct head *head, const char *model);
-void query_set_endpoint(struct query *q, struct endpoint *endpoint); /* the same for the endpoint; borrowed */
 /* Restores the calls of a loaded session's last answer. run: a read-only call without a stored result runs again. Any
  * other call without a result gets one that says that it may or may not have run. */
 int query_restore_call(struct query *q, struct str id, struct str name, struct str input, struct segment *result,
@@ -177,7 +176,6 @@ void query_start(struct query *q);                   /* a turn: leads to on_end 
 void query_continue(struct query *q);                /* continues the turn that has just ended */
 void query_cancel(struct query *q);                  /* any time, any number of times */
 void query_halt(struct query *q, struct str reason); /* ends the turn when the calls of its answer are done */
-void query_satisfy(struct query *q);                 /* the turn has its result: an answer without text is a success */
 void query_batch_over(struct query *q);              /* on_batch is done; ignored when late */
 void query_pause(struct query *q, bool on);          /* back-pressure: no new request, no bytes from the running one */
 /* Queues a text for the next request; all queued texts form one message. id may be NULL. */

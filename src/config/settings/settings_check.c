@@ -121,7 +121,7 @@ static void check_group(struct settings *s, struct layer_file *from, struct sett
 			check_key(s, from, ref, m.value);
 		else if (ref.group)
 			check_group(s, from, ref, m.value);
-		else if (!setting_is_remark(json_str(m.key, &s->arena)))
+		else if (!str_is(json_str(m.key, &s->arena), "$schema"))
 			note_unknown(s, from, group, m.key);
 	}
 }

@@ -31,4 +31,3 @@ void body_init(struct body *b, struct head *head, const struct transcript *t, ui
 void body_remind(struct body *b, struct str block);
 size_t body_read(struct body *b, char *out, size_t room); /* 0 at the end */
 void body_rewind(struct body *b);
-uint32_t body_last_mark(const struct body *b); /* UINT32_MAX: none */

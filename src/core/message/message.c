@@ -258,11 +258,6 @@ void usage_write(struct json_out *w, const struct usage *u)
 
 /* ---- a list of pieces -------------------------------------------------------------------------------------------- */
 
-struct translation *translation_new(void)
-{
-	return xcalloc(1, sizeof(struct translation));
-}
-
 void translation_free(struct translation *t)
 {
 	if (!t)

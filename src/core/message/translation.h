@@ -16,7 +16,6 @@ struct translation {
 	const void *facts; /* the translator's data, in the arena; may be NULL */
 };
 
-struct translation *translation_new(void);    /* returns owned */
 void translation_free(struct translation *t); /* t may be NULL */
 /* Borrows the piece while the translation lives. Ignores an empty one. */
 void translation_add(struct translation *t, struct str piece);

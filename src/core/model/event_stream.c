@@ -90,8 +90,3 @@ int event_stream_feed(struct event_stream *s, const char *p, size_t n, struct er
 	s->bytes.n -= at;
 	return 0;
 }
-
-void event_stream_release(struct event_stream *s)
-{
-	buf_release(&s->bytes);
-}

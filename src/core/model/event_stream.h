@@ -15,4 +15,3 @@ struct event_stream {
 
 /* -ERR_PARSE: not such a stream, or a damaged one. */
 int event_stream_feed(struct event_stream *s, const char *p, size_t n, struct err *err);
-void event_stream_release(struct event_stream *s);

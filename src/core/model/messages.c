@@ -202,7 +202,7 @@ static bool on_data(struct http_req *r, const char *p, size_t n)
 
 static void messages_call_free(struct messages_call *m)
 {
-	event_stream_release(&m->frames);
+	buf_release(&m->frames.bytes);
 	arena_release(&m->arena);
 	free(m);
 }

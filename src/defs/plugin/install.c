@@ -78,11 +78,6 @@ const struct installed_plugin *plugin_records_installed(const struct plugin_reco
 	return NULL;
 }
 
-bool plugin_records_trust(const struct plugin_records *r, const char *id, const char *root)
-{
-	return json_str_is(json_get(json_get(r->trusted_file.root, "plugins"), id), root);
-}
-
 /* ---- records: changing ---- */
 
 static void put_now(struct json_out *w, const char *key)

@@ -81,11 +81,6 @@ static void add_place(struct buf *out, const struct mcp_item *item)
 		report_add_place(out, item->file, item->line);
 }
 
-static const char *kind_of(const struct mcp_item *item)
-{
-	return item->server ? mcp_kind_word(item->server->kind) : "-";
-}
-
 static void put_item(struct json_out *w, const struct mcp_item *item)
 {
 	json_open(w, '{');
@@ -144,8 +139,8 @@ static int mcp_list(struct cadre_call *call)
 			buf_addf(&state, " by %s ", mcp_scope_word(item->by->scope));
 			add_place(&state, item->by);
 		}
-		report_row(r, styles[item->standing], item->name, mcp_scope_word(item->scope), kind_of(item), state.p,
-			   buf_str(&place).p, NULL);
+		report_row(r, styles[item->standing], item->name, mcp_scope_word(item->scope),
+			   item->server ? mcp_kind_word(item->server->kind) : "-", state.p, buf_str(&place).p, NULL);
 	}
 	json_close(&w);
 	/* Why items do not count, behind the table */
@@ -200,7 +195,7 @@ static void report_item(struct cadre_report *r, const struct mcp_item *item)
 	add_place(&place, item);
 	report_row(r, CADRE_PLAIN, "name", item->name, NULL);
 	report_row(r, CADRE_PLAIN, "scope", mcp_scope_word(item->scope), NULL);
-	report_row(r, CADRE_PLAIN, "type", kind_of(item), NULL);
+	report_row(r, CADRE_PLAIN, "type", item->server ? mcp_kind_word(item->server->kind) : "-", NULL);
 	row_if(r, "where", &place);
 	report_row(r, styles[item->standing], "state", mcp_standing_word(item->standing), NULL);
 	if (item->reason[0])

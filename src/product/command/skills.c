@@ -56,18 +56,13 @@ static void skill_lookup_release(struct skill_lookup *lookup)
 	arena_release(&lookup->arena);
 }
 
-static const char *kind_of(const struct skill *s)
-{
-	return s->is_command ? "command" : "skill";
-}
-
 /* ---- list -------------------------------------------------------------------------------------------------------- */
 
 static void put_entry(struct json_out *w, const struct catalog_entry *e, unsigned views)
 {
 	json_open(w, '{');
 	json_kcstr(w, "name", e->name);
-	json_kcstr(w, "kind", kind_of(e->skill));
+	json_kcstr(w, "kind", e->skill->is_command ? "command" : "skill");
 	json_kcstr(w, "source", definition_source_name(e->skill->source));
 	json_kcstr(w, "plugin", e->skill->plugin);
 	json_kcstr(w, "file", e->skill->file);
@@ -101,8 +96,9 @@ static int skills_list(struct cadre_call *call)
 		AUTO_BUF struct buf line = { 0 };
 		put_entry(&w, e, views);
 		buf_addfolded(&line, str_from(e->skill->description));
-		report_row(report, CADRE_PLAIN, e->name, kind_of(e->skill), definition_source_name(e->skill->source),
-			   users[views & (SKILL_FOR_MODEL | SKILL_FOR_USER)], line.n ? line.p : "", NULL);
+		report_row(report, CADRE_PLAIN, e->name, e->skill->is_command ? "command" : "skill",
+			   definition_source_name(e->skill->source), users[views & (SKILL_FOR_MODEL | SKILL_FOR_USER)],
+			   line.n ? line.p : "", NULL);
 	}
 	json_close(&w);
 	json_kopen(&w, "hidden", '[');
@@ -154,7 +150,7 @@ static void show_fields(struct show *s, const struct catalog_entry *e)
 	const struct skill *k = e->skill;
 
 	show_text(s, "name", e->name);
-	show_text(s, "kind", kind_of(k));
+	show_text(s, "kind", k->is_command ? "command" : "skill");
 	show_text(s, "source", definition_source_name(k->source));
 	show_text(s, "file", k->file);
 	show_text(s, "plugin", k->plugin);

@@ -189,7 +189,7 @@ static enum step step_settings(struct cadre_session *s)
 /* Without a question only children were interrupted: a turn begins when one of them sends a notice. */
 static bool has_question(const struct cadre_session *s)
 {
-	return session_has_prompt(s) || (s->tree.main.load && s->tree.main.load->interrupted);
+	return (s->turn.prompt.n || s->turn.blocks) || (s->tree.main.load && s->tree.main.load->interrupted);
 }
 
 static enum step step_servers(struct cadre_session *s)

@@ -10,11 +10,6 @@
 
 enum { LEAST_MS = 1000, MOST_MS = 600 * 1000 }; /* limits of a call */
 
-static struct mcp_selection *servers_of(struct cadre_wire *w)
-{
-	return w->session->tree.main.servers;
-}
-
 static void put_server(struct json_out *out, struct mcp_lease *link)
 {
 	const struct mcp_server *server = mcp_lease_server(link);
@@ -52,7 +47,7 @@ static void put_server(struct json_out *out, struct mcp_lease *link)
 
 void wire_put_servers(struct json_out *out, struct cadre_wire *w)
 {
-	const struct mcp_selection *set = servers_of(w);
+	const struct mcp_selection *set = w->session->tree.main.servers;
 
 	json_kopen(out, "mcpServers", '[');
 	for (size_t i = 0; set && i < mcp_selection_count(set); i++)
@@ -70,7 +65,7 @@ int wire_mcp_status(struct wire_request *r, struct err *err)
 static int find_lease(const struct wire_request *r, struct mcp_lease **ret_link, struct err *err)
 {
 	struct str name = json_str(json_get(r->body, "serverName"), r->arena);
-	struct mcp_selection *set = servers_of(r->wire);
+	struct mcp_selection *set = r->wire->session->tree.main.servers;
 
 	*ret_link = set && name.n ? mcp_selection_find(set, name) : NULL;
 	return *ret_link ? 0 : err_set(err, ERR_NOT_FOUND, "Server not found: " STR_FMT, STR_ARG(name));
@@ -122,7 +117,7 @@ static void put_error(struct buf *errors, struct str name, const char *why)
 
 void wire_servers_changed(struct cadre_wire *w)
 {
-	const struct mcp_selection *set = w->session ? servers_of(w) : NULL;
+	const struct mcp_selection *set = w->session ? w->session->tree.main.servers : NULL;
 
 	if (set && mcp_selection_settling(set))
 		return;
@@ -185,11 +180,6 @@ int wire_mcp_reconnect(struct wire_request *r, struct err *err)
 
 /* ---- another set of them ----------------------------------------------------------------------------------------- */
 
-static bool was_named(const struct cadre_wire *w, struct str name)
-{
-	return map_get(&w->named_servers, name) != NULL;
-}
-
 static int join_new(const struct wire_request *r, struct json_member m, bool *ret_added, struct err *err)
 {
 	AUTO_BUF struct buf notes = { 0 };
@@ -204,7 +194,7 @@ static int join_new(const struct wire_request *r, struct json_member m, bool *re
 	int status = mcp_config_admit(r->wire->services->mcp_config, server, err);
 	if (status == 0) {
 		struct cadre_wire *w = r->wire;
-		if (!was_named(w, name))
+		if (!(map_get(&w->named_servers, name) != NULL))
 			map_set(&w->named_servers, arena_str(&w->arena, name), w);
 	}
 	if (status == 0 && !mcp_selection_find(set, name)) {
@@ -220,7 +210,7 @@ static int join_new(const struct wire_request *r, struct json_member m, bool *re
 int wire_mcp_set(struct wire_request *r, struct err *err)
 {
 	const struct json *wanted = json_get(r->body, "servers");
-	struct mcp_selection *set = servers_of(r->wire);
+	struct mcp_selection *set = r->wire->session->tree.main.servers;
 	struct wire_settling *s = settling_new(r);
 	struct json_out out = json_out(&s->facts);
 
@@ -231,7 +221,7 @@ int wire_mcp_set(struct wire_request *r, struct err *err)
 		const struct mcp_server *server = mcp_lease_server(mcp_selection_at(set, i));
 		struct str name = arena_str(r->arena, str_from(server->name));
 		bool ours = !server->file && server->scope == MCP_SCOPE_FLAG;
-		if ((!ours && !was_named(r->wire, name)) || json_get_str(wanted, name))
+		if ((!ours && !(map_get(&r->wire->named_servers, name) != NULL)) || json_get_str(wanted, name))
 			continue;
 		json_put_str(&out, name);
 		mcp_selection_leave(set, name);

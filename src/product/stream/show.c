@@ -206,11 +206,6 @@ static const char *const labels[] = {
 };
 _Static_assert(COUNT_OF(labels) == HOOK_TYPE_COUNT, "a word for each type");
 
-static const struct hook *first_of(const struct hook_set *set, enum hook_event event)
-{
-	return set ? set->events[event] : NULL;
-}
-
 static void put_event(struct json_out *out, enum hook_event event, size_t count)
 {
 	const struct hook_event_info *info = hook_event_info(event);
@@ -262,7 +257,7 @@ int wire_list_hooks(struct wire_request *r, struct err *err)
 	json_kopen(&r->out, "events", '[');
 	for (enum hook_event i = 0; i < HOOK_EVENT_COUNT; i++) {
 		size_t count = 0;
-		for (const struct hook *h = first_of(p->hooks, i); h; h = h->next, count++)
+		for (const struct hook *h = p->hooks ? p->hooks->events[i] : NULL; h; h = h->next, count++)
 			managed += h->origin->layer == HOOK_FROM_MANAGED;
 		if (count)
 			put_event(&r->out, i, count);
@@ -274,7 +269,7 @@ int wire_list_hooks(struct wire_request *r, struct err *err)
 	json_close(&r->out);
 	json_kopen(&r->out, "hooks", '[');
 	for (enum hook_event i = 0; i < HOOK_EVENT_COUNT; i++)
-		for (const struct hook *h = first_of(p->hooks, i); h; h = h->next)
+		for (const struct hook *h = p->hooks ? p->hooks->events[i] : NULL; h; h = h->next)
 			put_hook(&r->out, h, &p->hook_policy);
 	json_close(&r->out);
 	json_kopen(&r->out, "policy", '{');

@@ -29,12 +29,6 @@ struct printer {
 	bool gap;          /* lines before `printed` were left out since the last printed line */
 };
 
-/* More would be of no use. */
-static bool printer_full(const struct printer *p)
-{
-	return p->want->max_lines && p->hits->lines >= p->want->max_lines;
-}
-
 static uint64_t line_number(struct printer *p, size_t line_from)
 {
 	p->line += count_line_feeds(p->window + p->counted, line_from - p->counted);
@@ -211,7 +205,8 @@ static int take_parts(struct grep_scanner *s, struct span lines)
 	size_t last_end = SIZE_MAX;
 	struct span m;
 
-	for (size_t at = 0; at <= text.n && !printer_full(&s->printer);) {
+	for (size_t at = 0;
+	     at <= text.n && !(s->printer.want->max_lines && s->printer.hits->lines >= s->printer.want->max_lines);) {
 		int rc = find_in(s, text, at, &m);
 		if (rc <= 0)
 			return rc;
@@ -262,7 +257,7 @@ static int take_hit(struct grep_scanner *s, struct span lines, uint64_t matches)
 	s->printer.printed = lines.to;
 	s->printer.gap = false;
 	s->printer.after_left = s->want->after;
-	s->over = s->over || printer_full(&s->printer);
+	s->over = s->over || (s->printer.want->max_lines && s->printer.hits->lines >= s->printer.want->max_lines);
 	return 0;
 }
 

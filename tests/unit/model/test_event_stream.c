@@ -54,7 +54,7 @@ static int feed(struct buf *seen, const char *p, size_t n, size_t piece)
 
 	for (size_t at = 0; at < n && status == 0; at += piece)
 		status = event_stream_feed(&s, p + at, MIN(piece, n - at), &err);
-	event_stream_release(&s);
+	buf_release(&s.bytes);
 	return status;
 }
 
