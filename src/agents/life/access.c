@@ -79,8 +79,12 @@ static int fill_pool(struct agent_tree *t, const char *list, struct err *err)
 		const struct tool *tool = table[i];
 		if (!strcmp(tool->name, "Agent"))
 			tool = agent_tool_make(t, tool);
-		else if (!strcmp(tool->name, "SendMessage") && t->switches.teams)
-			tool = agent_tool_send(t, tool);
+		else if (!strcmp(tool->name, "SendMessage") && t->switches.teams) {
+			t->send_tool = *tool;
+			t->send_tool.definition = team_send_text;
+			t->send_tool.flags |= TOOL_RESUMES;
+			tool = &t->send_tool;
+		}
 		tool_set_add(&all, tool);
 	}
 	struct str rest = everything ? (struct str){ 0 } : str_from(list);

@@ -102,14 +102,6 @@ const struct tool *agent_tool_make(struct agent_tree *t, const struct tool *base
 	return &t->agent_tool;
 }
 
-const struct tool *agent_tool_send(struct agent_tree *t, const struct tool *base)
-{
-	t->send_tool = *base;
-	t->send_tool.definition = team_send_text;
-	t->send_tool.flags |= TOOL_RESUMES;
-	return &t->send_tool;
-}
-
 void agent_tool_limit(struct agent *a)
 {
 	AUTO_BUF struct buf definition = { 0 };

@@ -8,8 +8,6 @@
 const struct tool *agent_tool_make(struct agent_tree *t, const struct tool *base);
 /* The definition of SendMessage where there are teams */
 extern const char team_send_text[];
-/* SendMessage with it: its call starts again after a crash. Returns the tree's own. */
-const struct tool *agent_tool_send(struct agent_tree *t, const struct tool *base);
 /* An agent with Agent(a, b) in its tools sees only those; nothing for others. */
 void agent_tool_limit(struct agent *a);
 /* Whom one can call may have changed: another definition in place of the old one. */

@@ -37,7 +37,6 @@ void edit_release(struct edit *e); /* the terminal is as it was */
 void edit_show(struct edit *e, enum edit_kind kind, const char *prompt, edit_line_fn *done, void *data);
 void edit_hide(struct edit *e);      /* keeps the draft; the terminal stays ours */
 void edit_leave(struct edit *e);     /* hides it, and gives the terminal back until edit_show() */
-void edit_forget(struct edit *e);    /* drops the draft; while the line is hidden */
 bool edit_read(struct edit *e);      /* standard input is readable. False: it is over */
 void edit_read_kept(struct edit *e); /* what is in unread, as if it came now */
 void edit_resize(struct edit *e);    /* the window has another size */

@@ -349,7 +349,9 @@ static void line_interrupt(struct line *l)
 	}
 	if (l->state == LINE_READING || (line_is_waiting(l) && !l->in_turn)) {
 		line_hide(l);
-		edit_forget(&l->edit);
+		struct edit *e = &l->edit;
+		editor_clear(&e->draft);
+		e->held_line_ends = 0;
 		line_say(l, "Ctrl-C again leaves.");
 		if (l->state == LINE_READING)
 			line_read(l);

@@ -114,7 +114,10 @@ static bool resume_stream(struct exchange *x)
 		return false;
 	if (x->fruitless > 1)
 		pause_ms = MIN(pause_ms << (x->fruitless - 1), (uint64_t)RETRY_LIMIT_MS);
-	exchange_again(x, pause_ms);
+	x->method = "GET";
+	buf_release(&x->body);
+	x->state = EXCHANGE_PAUSE;
+	timer_start(x->remote->core.t.env->loop, &x->timer, pause_ms);
 	return true;
 }
 

@@ -111,12 +111,6 @@ void session_find_roots(struct cadre_session *s)
 		s->roots[i] = arena_printf(&s->arena, "file://%s", dirs[i]);
 }
 
-void session_renew_roots(struct cadre_session *s)
-{
-	session_find_roots(s);
-	mcp_pool_roots_changed(s->services->server_pool);
-}
-
 void session_open_servers(struct cadre_session *s)
 {
 	struct services *sv = s->services;

@@ -15,7 +15,6 @@ void session_open_servers(struct cadre_session *s);
  * turn. */
 bool session_await_servers(struct cadre_session *s);
 void session_stop_awaiting(struct cadre_session *s); /* while it waits: turn_work_over() comes soon */
-void session_renew_roots(struct cadre_session *s);   /* its directories have changed: notifies servers */
 
 void session_find_roots(struct cadre_session *s); /* its directories are known */
 

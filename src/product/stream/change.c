@@ -174,15 +174,6 @@ int wire_update_settings(struct wire_request *r, struct err *err)
 
 /* ---- the title --------------------------------------------------------------------------------------------------- */
 
-void wire_keep_title(struct cadre_wire *w)
-{
-	struct err err = { 0 };
-
-	if (w->title && w->session->tree.main.journal && session_set_title(w->session, str_from(w->title), &err) < 0)
-		wire_warn(w, "the title is not kept: %s", err.text);
-	free(TAKE(w->title));
-}
-
 int wire_rename(struct wire_request *r, struct err *err)
 {
 	struct str title = str_trim(json_str(json_get(r->body, "title"), r->arena));

@@ -178,7 +178,12 @@ static void on_event(const struct cadre_event *e, void *data)
 		send_failure(w);
 	if (kind == CADRE_SESSION_STARTED) {
 		w->working = true;
-		wire_keep_title(w);
+		struct err err = { 0 };
+
+		if (w->title && w->session->tree.main.journal &&
+		    session_set_title(w->session, str_from(w->title), &err) < 0)
+			wire_warn(w, "the title is not kept: %s", err.text);
+		free(TAKE(w->title));
 		wire_send_state(w, "running");
 	}
 	if (frame && kind != CADRE_ERROR) {

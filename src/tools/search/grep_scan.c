@@ -184,8 +184,17 @@ static void set_lines(struct grep_scanner *s, size_t end)
 /* The first byte at or after p that is not ASCII, or lines_end. Asked for places that grow, it reads them once. */
 static const char *next_non_ascii(struct grep_scanner *s, const char *p)
 {
-	if (!s->non_ascii || s->non_ascii < p)
-		s->non_ascii = find_non_ascii(p, s->lines_end);
+	if (!s->non_ascii || s->non_ascii < p) {
+		for (; s->lines_end - p >= 32; p += 32) {
+			uint64_t words[4];
+			memcpy(words, p, sizeof words);
+			if ((words[0] | words[1] | words[2] | words[3]) & 0x8080808080808080u)
+				break;
+		}
+		while (p < s->lines_end && !(*p & 0x80))
+			p++;
+		s->non_ascii = p;
+	}
 	return s->non_ascii;
 }
 

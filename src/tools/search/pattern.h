@@ -17,7 +17,6 @@ struct literal {
 const char *literal_find(const struct literal *l, const char *p, size_t n); /* the first one, or NULL */
 
 size_t count_line_feeds(const char *p, size_t n);
-const char *find_non_ascii(const char *p, const char *end); /* the first such byte, or end */
 
 /* ---- patterns --------------------------------------------------------------------------------------------------- */
 

@@ -126,7 +126,11 @@ static void on_answer(struct web_question *q, bool failed, struct str answer)
 	bool is_read = !failed && web_search_read(call, answer, &made, &err) == 0;
 
 	call->state = NULL;
-	web_return_searches(call->env->web, call->env->session_id, s->taken - MIN(s->taken, made));
+	struct web *web = call->env->web;
+	uintptr_t used = (uintptr_t)map_get(&web->searches, str_from(call->env->session_id));
+
+	map_set(&web->searches, str_from(call->env->session_id),
+		(void *)(used - MIN(used, s->taken - MIN(s->taken, made))));
 	if (is_read)
 		tool_call_end(call, false);
 	else if (call->cancelled)

@@ -66,4 +66,3 @@ void web_free(struct web *web); /* no call may run */
 
 /* Takes up to `wanted` searches from the quota of the session; those that were not made are returned to it. */
 unsigned web_take_searches(struct web *web, const char *session_id, unsigned wanted, unsigned limit);
-void web_return_searches(struct web *web, const char *session_id, unsigned count);
