@@ -3,10 +3,9 @@
  * from, or a choice from it. */
 #include "agents/life/life.h"
 #include "config/settings/settings.h"
-#include "defs/agentdef/builtin.h"
+#include "defs/agentdef/registry.h"
 #include "defs/policy/permissions.h"
-#include "mcp/client/selection.h"
-#include "agents/life/agent_tool.h"
+#include "mcp/client/pool.h"
 #include "agents/agent/context.h"
 #include "agents/agent/servers.h"
 #include "agents/worktree/worktree.h"

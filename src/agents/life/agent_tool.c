@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * agent_tool.c - the Agent tool as the model sees it. */
-#include "agents/life/agent_tool.h"
+#include "agents/life/life.h"
 #include <assert.h>
 #include "agents/profile/roster.h"
-#include "defs/agentdef/denial.h"
+#include "defs/agentdef/registry.h"
 #include "lib/json/json_write.h"
-#include "agents/agent/initial_messages.h"
+#include "agents/agent/context.h"
 #include "agents/agent/servers.h"
 
 static bool is_offered(const struct agent_tree *t, struct str parameter)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * fork_barrier.c - the first fork passes, the others wait. */
-#include "agents/query/fork_barrier.h"
+#include "agents/query/slot.h"
 
 enum { LONGEST_WAIT_MS = 2000 };
 

@@ -14,7 +14,7 @@
 #include "agents/query/query.h"
 #include <assert.h>
 #include "lib/base/crash.h"
-#include "core/tool/tool_scheduler.h"
+#include "core/tool/tool.h"
 #include "agents/query/query_int.h"
 
 enum { MOST_CONTINUATIONS = 3, MOST_NUDGES = 1, MOST_PAUSES = 50 };

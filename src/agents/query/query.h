@@ -3,10 +3,9 @@
 #pragma once
 #include "core/message/event.h"
 #include "core/model/provider.h"
-#include "core/model/budget.h"
-#include "agents/query/fork_barrier.h"
-#include "agents/query/query_compact.h"
+#include "core/model/governor.h"
 #include "agents/query/slot.h"
+#include "agents/query/query_compact.h"
 #include "core/store/recorder.h"
 #include "core/tool/tool.h"
 

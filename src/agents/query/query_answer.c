@@ -2,7 +2,7 @@
  * query_answer.c - an answer: its blocks on disk, in the transcript and out as events; its tool calls: which may start,
  * which are done, their results in order. */
 #include "lib/base/crash.h"
-#include "core/tool/tool_scheduler.h"
+#include "core/tool/tool.h"
 #include "agents/query/query_int.h"
 
 enum { DEFAULT_PARALLEL = 10 };

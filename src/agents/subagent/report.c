@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * report.c - the reports about a child to its parent. */
-#include "agents/subagent/report.h"
+#include "agents/subagent/subagent.h"
 #include <ctype.h>
 #include <inttypes.h>
 #include "lib/base/utf8.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * spawn.c - from a call of the Agent tool or a skill to a child that starts, or to a reason why not. */
 #include "agents/subagent/subagent.h"
-#include "defs/agentdef/denial.h"
+#include "defs/agentdef/registry.h"
 #include "defs/skill/skill.h"
 #include "agents/profile/roster.h"
-#include "agents/agent/initial_messages.h"
+#include "agents/agent/context.h"
 #include "agents/agent/servers.h"
 
 bool placement_background(const struct placement *p)

@@ -12,8 +12,7 @@
 #include "agents/agent/record.h"
 #include "agents/agent/servers.h"
 #include "agents/agent/skill_use.h"
-#include "agents/agent/initial_messages.h"
-#include "agents/subagent/report.h"
+#include "agents/agent/context.h"
 
 static void subagent_begin_end(struct agent *a, enum end_state end);
 

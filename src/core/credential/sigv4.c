@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * sigv4.c - canonical request, text to sign, signature. */
-#include "core/credential/sigv4.h"
+#include "core/credential/credential_int.h"
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 

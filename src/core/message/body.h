@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * body.h - a request body that is streamed, never built in memory (docs/internals/transcript.md). */
 #pragma once
-#include "core/message/head.h"
+#include "core/message/message.h"
 #include "core/message/transcript.h"
 
 enum { BODY_MARKS = 3 };

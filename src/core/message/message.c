@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * message.c - segments, usage and heads: the parts of a request. */
 #include <assert.h>
-#include "core/message/segment.h"
+#include "core/message/message.h"
 #include "lib/json/json_write.h"
-#include "core/message/head.h"
-#include "core/message/usage.h"
-#include "core/message/translation.h"
 
 /* ---- one content block as JSON bytes ----------------------------------------------------------------------------- */
 

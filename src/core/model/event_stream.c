@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * event_stream.c - u32 size, u32 size of the headers, u32 CRC of these eight bytes, headers, payload, u32 CRC of all before. Big
  * endian. */
-#include "core/model/event_stream.h"
+#include "core/model/messages.h"
 #include <zlib.h>
 
 enum {

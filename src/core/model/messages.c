@@ -2,8 +2,7 @@
  * messages.c - a request of the Messages API: wait for the credential, sign, send, read the events. */
 #include "core/model/messages.h"
 #include <openssl/evp.h>
-#include "core/credential/sigv4.h"
-#include "core/model/event_stream.h"
+#include "core/credential/credential_int.h"
 #include "lib/base/base64.h"
 #include "lib/json/json_write.h"
 

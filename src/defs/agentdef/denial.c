@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * denial.c - which agent types are denied. */
-#include "defs/agentdef/denial.h"
+#include "defs/agentdef/registry.h"
 #include <ctype.h>
-#include "defs/agentdef/builtin.h"
 #include "core/tool/tool_facts.h"
 
 bool agent_type_same(struct str a, struct str b)

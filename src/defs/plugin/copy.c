@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * copy.c - whole directories. A reader sees the old one or the new one, never half of one. */
-#include "defs/plugin/copy.h"
+#include "defs/plugin/fetch.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
 #include "config/settings/settings_store.h"
-#include "defs/plugin/copy.h"
+#include "defs/plugin/fetch.h"
 #include "defs/plugin/plugin.h"
 
 static const char known_name[] = "known_marketplaces.json";

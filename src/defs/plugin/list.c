@@ -6,7 +6,7 @@
 #include "defs/plugin/install.h"
 #include "defs/plugin/marketplace.h"
 #include "defs/plugin/plugin_int.h"
-#include "defs/plugin/unpack.h"
+#include "defs/plugin/fetch.h"
 #include "defs/plugin/version.h"
 
 struct loading {

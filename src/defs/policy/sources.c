@@ -3,7 +3,7 @@
 #include "defs/policy/sources.h"
 #include "config/settings/settings.h"
 #include "config/settings/settings_key.h"
-#include "defs/agentdef/builtin.h"
+#include "defs/agentdef/registry.h"
 #include "defs/policy/plugins.h"
 #include "config/settings/trust.h"
 #include "lib/io/file.h"

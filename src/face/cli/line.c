@@ -17,7 +17,7 @@
 #include "lib/base/utf8.h"
 #include "face/cli/configure.h"
 #include "face/cli/line_int.h"
-#include "face/cli/render.h"
+#include "face/cli/view.h"
 #include "face/cli/run.h"
 
 enum { TWICE_MS = 2000, FLUSH_MS = 2000, QUIET_MS = 400 /* before a question takes an answer */, CTRL_B = 2 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * oauth_store.c - grants on disk. Writers take turns by a lock beside the file, because the file itself is replaced. */
-#include "mcp/auth/oauth_store.h"
+#include "mcp/auth/oauth_token.h"
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sys/stat.h>

@@ -7,7 +7,6 @@
 #include "lib/json/json.h"
 #include "mcp/auth/auth_flow.h"
 #include "mcp/auth/oauth_http.h"
-#include "mcp/auth/oauth_store.h"
 
 /* ---- scopes: they are short, so they stay text ---- */
 

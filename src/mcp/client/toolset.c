@@ -11,7 +11,7 @@
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
 #include "mcp/client/client_int.h"
-#include "mcp/client/selection.h"
+#include "mcp/client/pool.h"
 
 /* ---- files ---- */
 

@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include "product/command/command.h"
-#include "defs/agentdef/builtin.h"
+#include "defs/agentdef/registry.h"
 #include "defs/agentdef/describe.h"
 #include "agents/profile/roster.h"
 #include "defs/policy/plugins.h"

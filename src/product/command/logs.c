@@ -7,7 +7,6 @@
 #include <sys/inotify.h>
 #include <time.h>
 #include "product/command/command.h"
-#include "product/command/logs.h"
 #include "product/observe/control.h"
 #include "product/command/tasks.h"
 #include "lib/base/utf8.h"

@@ -4,7 +4,6 @@
 #include "product/command/command.h"
 #include "product/command/marketplaces.h"
 #include "lib/io/file.h"
-#include "defs/plugin/copy.h"
 #include "defs/plugin/fetch.h"
 #include "defs/plugin/marketplace.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * mcp.c - `cadre mcp`: lists, adds and removes MCP servers. */
 #include "product/command/command.h"
-#include "defs/policy/mcp_config.h"
-#include "product/command/mcp.h"
+#include "defs/policy/sources.h"
 
 static int mcp_list(struct cadre_call *call);
 static int mcp_add(struct cadre_call *call);

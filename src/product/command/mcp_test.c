@@ -2,10 +2,9 @@
  * mcp_test.c - `cadre mcp test` and `cadre mcp login`: connects to one server, reports what it offers, and disconnects. A server
  * that needs a login sends the user to an address; the credentials are stored for later runs. And `cadre mcp serve`. */
 #include "product/command/command.h"
-#include "defs/policy/mcp_config.h"
+#include "defs/policy/sources.h"
 #include "product/session/server_pool.h"
 #include "lib/git/git_head.h"
-#include "product/command/mcp.h"
 
 enum { MOST_LOG_BYTES = 4096 };
 

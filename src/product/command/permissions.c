@@ -239,7 +239,7 @@ static const struct {
 	[PERMISSION_DENY] = { "deny", "does not run", CADRE_BAD },
 };
 
-static void report_verdict(struct trial *t, const struct permission_verdict *v, const char *agent)
+static void report_trial_verdict(struct trial *t, const struct permission_verdict *v, const char *agent)
 {
 	struct cadre_report *report = t->report;
 	struct json_out w = json_out(&report->json);
@@ -290,7 +290,7 @@ static int run_trial(struct services *sv, struct trial *t, const char *call, con
 		return -(int)err->kind;
 	t->use.env = &p.env;
 	permission_explain(agent ? &child : &p.permission, t->use, PERMISSION_HINT_NONE, &v);
-	report_verdict(t, &v, agent);
+	report_trial_verdict(t, &v, agent);
 	permission_verdict_release(&v);
 	permission_release(&child);
 	return 0;

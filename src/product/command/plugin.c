@@ -3,11 +3,10 @@
 #include "product/command/command.h"
 #include "defs/policy/plugins.h"
 #include "lib/io/file.h"
-#include "defs/plugin/unpack.h"
+#include "defs/plugin/fetch.h"
 #include "defs/plugin/marketplace.h"
 #include "defs/plugin/plugin.h"
 #include "product/command/marketplaces.h"
-#include "defs/plugin/copy.h"
 #include "defs/plugin/install.h"
 #include "config/settings/settings_store.h"
 

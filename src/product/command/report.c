@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * report.c - an answer for programs and for people. */
 #include "config/catalog/catalog.h"
-#include "config/catalog/diagnostic.h"
+#include "config/catalog/frontmatter.h"
 #include "product/command/report.h"
 
 void report_row(struct cadre_report *r, enum cadre_style style, ...)

@@ -3,10 +3,9 @@
 #include <dirent.h>
 #include <fts.h>
 #include "product/command/command.h"
-#include "product/command/logs.h"
 #include "lib/json/json.h"
 #include "lib/base/map.h"
-#include "defs/plugin/copy.h"
+#include "defs/plugin/fetch.h"
 #include "core/store/lock.h"
 #include "core/store/session_list.h"
 

@@ -3,7 +3,7 @@
 #include "product/command/command.h"
 #include "product/session/skills.h"
 #include "defs/skill/registry.h"
-#include "config/catalog/diagnostic.h"
+#include "config/catalog/frontmatter.h"
 
 static int skills_list(struct cadre_call *call);
 static int skills_check(struct cadre_call *call);

@@ -9,7 +9,6 @@
 #include "agents/agent/gate.h"
 #include "agents/agent/plan.h"
 #include "agents/agent/question.h"
-#include "product/session/server_call.h"
 
 typedef struct tool_call *find_fn(struct agent *a, const char *call_id);
 

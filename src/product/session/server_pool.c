@@ -2,7 +2,7 @@
  * server_pool.c - the MCP servers of a runtime and of its sessions. */
 #include "product/session/session_int.h"
 #include "product/session/server_pool.h"
-#include "defs/policy/mcp_config.h"
+#include "defs/policy/sources.h"
 #include "agents/agent/servers.h"
 #include "agents/life/life.h"
 #include "lib/base/id.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * server_prompt.c - prompts of MCP servers as commands. */
-#include "product/session/server_prompt.h"
 #include "product/session/server_pool.h"
 #include "lib/json/json_write.h"
 #include "mcp/client/toolset.h"

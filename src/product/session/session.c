@@ -11,7 +11,7 @@
 #include "core/store/state.h"
 #include "defs/policy/sources.h"
 #include "agents/life/life.h"
-#include "agents/agent/initial_messages.h"
+#include "agents/agent/context.h"
 #include "core/store/checkpoint.h"
 #include "core/store/lock.h"
 #include "lib/git/git_head.h"

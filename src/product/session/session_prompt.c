@@ -5,7 +5,7 @@
 #include "product/session/rewind.h"
 #include "product/session/skills.h"
 #include "lib/json/json_write.h"
-#include "agents/agent/initial_messages.h"
+#include "agents/agent/context.h"
 #include "agents/agent/servers.h"
 #include "agents/agent/skill_use.h"
 #include "agents/agent/classifier.h"

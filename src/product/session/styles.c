@@ -7,7 +7,7 @@
 #include "lib/json/json_write.h"
 #include "config/catalog/catalog.h"
 #include "lib/git/git_head.h"
-#include "config/settings/settings_path.h"
+#include "config/settings/settings_file.h"
 
 enum { LARGEST_STYLE = 256 * 1024 };
 

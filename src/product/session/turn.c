@@ -17,13 +17,12 @@
 #include "product/session/turn.h"
 #include "product/session/session_int.h"
 #include "product/session/schema.h"
-#include "product/session/server_call.h"
 #include "product/session/server_pool.h"
 #include "product/session/skills.h"
 #include "lib/base/crash.h"
 #include "agents/agent/hooks.h"
 #include "agents/life/life.h"
-#include "agents/agent/initial_messages.h"
+#include "agents/agent/context.h"
 #include "agents/agent/skill_use.h"
 
 /* ASYNC_HOOKS_WAIT_MS: how long asynchronous hooks may run on when everything else is done. */

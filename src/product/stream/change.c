@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <sys/stat.h>
 #include "mcp/servers/server.h"
-#include "mcp/client/selection.h"
+#include "mcp/client/pool.h"
 #include "product/stream/wire_int.h"
 #include "defs/policy/sources.h"
 #include "product/session/styles.h"

@@ -5,8 +5,6 @@
 #include "product/stream/wire_int.h"
 #include "agents/agent/servers.h"
 #include "agents/life/life.h"
-#include "mcp/client/selection.h"
-#include "product/session/server_call.h"
 
 enum { LEAST_MS = 1000, MOST_MS = 600 * 1000 }; /* limits of a call */
 

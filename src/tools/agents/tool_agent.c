@@ -2,7 +2,6 @@
  * tool_agent.c - Agent starts a subagent, SendMessage sends it a message, TaskOutput and TaskStop show and stop what runs in the
  * background, subagents and shells. The life of a subagent is in agents/subagent. */
 #include <fcntl.h>
-#include "agents/subagent/report.h"
 #include "agents/subagent/subagent.h"
 #include "agents/team/team.h"
 #include "lib/json/json_write.h"

@@ -5,7 +5,7 @@
 #include "core/tool/deferral.h"
 #include "lib/base/utf8.h"
 #include "lib/json/json_write.h"
-#include "mcp/client/selection.h"
+#include "mcp/client/pool.h"
 #include "core/tool/tool_list.h"
 #include "tools/agents/tool_rank.h"
 

@@ -3,13 +3,13 @@
 #include "lib/base/base64.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
-#include "tools/files/file_tool.h"
+#include "tools/files/text_file.h"
 #include "tools/media/image.h"
 #include "tools/media/notebook.h"
 #include "tools/media/pdf.h"
 #include "tools/media/read_blocks.h"
 #include "tools/files/read.h"
-#include "core/tool/tool_job.h"
+#include "core/tool/tool.h"
 
 /* The result of a worker, for an image, a whole PDF document or a notebook */
 struct media_job {

@@ -2,7 +2,7 @@
  * tool_notebook_edit.c - NotebookEdit: one cell of a notebook that the agent has seen is replaced, added or removed. */
 #include "lib/base/id.h"
 #include "lib/json/json_write.h"
-#include "tools/files/file_tool.h"
+#include "tools/files/text_file.h"
 #include "tools/media/notebook.h"
 #include "core/tool/tool_list.h"
 

@@ -10,11 +10,11 @@
 #include "lib/base/utf8.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
-#include "tools/files/file_tool.h"
+#include "tools/files/text_file.h"
 #include "tools/media/image.h"
 #include "tools/media/read_blocks.h"
 #include "tools/files/read.h"
-#include "core/tool/tool_job.h"
+#include "core/tool/tool.h"
 #include "core/tool/tool_list.h"
 
 /* ---- text, with line numbers ------------------------------------------------------------------------------------ */

@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
-#include "tools/files/file_tool.h"
-#include "core/tool/tool_job.h"
+#include "tools/files/text_file.h"
+#include "core/tool/tool.h"
 #include "core/tool/tool_list.h"
 #include "tools/search/walk.h"
 

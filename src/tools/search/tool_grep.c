@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * tool_grep.c - Grep: searches the contents of files (docs/internals/search.md). */
 #include "lib/json/json_write.h"
-#include "tools/files/file_tool.h"
+#include "tools/files/text_file.h"
 #include "tools/search/grep.h"
-#include "core/tool/tool_job.h"
+#include "core/tool/tool.h"
 #include "core/tool/tool_list.h"
 
 static void grep_start(struct tool_call *call);

@@ -4,7 +4,7 @@
 #include "lib/base/utf8.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
-#include "tools/files/file_tool.h"
+#include "tools/files/text_file.h"
 #include "tools/shell/shell_set.h"
 #include "core/tool/tool_list.h"
 

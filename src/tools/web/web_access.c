@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * web_access.c - URLs, and which of them a call may fetch. */
-#include "tools/web/web_access.h"
+#include "tools/web/web.h"
 #include "guard/permission/permission.h"
 #include "guard/permission/rule_pattern.h"
 #include "lib/io/address.h"
 #include "lib/io/url.h"
 #include "lib/json/json_write.h"
-#include "tools/web/web.h"
 
 /* ---- addresses -------------------------------------------------------------------------------------------------- */
 
