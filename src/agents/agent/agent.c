@@ -5,7 +5,6 @@
 #include "core/store/checkpoint.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/context.h"
-#include "agents/agent/initial_messages.h"
 #include "agents/agent/gate.h"
 #include "agents/agent/skill_use.h"
 #include "agents/agent/tree.h"

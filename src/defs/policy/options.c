@@ -302,8 +302,3 @@ int options_directories(const struct options *o, struct arena *a, const char **r
 	*ret_config = path_absolute(a, *ret_cwd, str_from(config));
 	return 0;
 }
-
-void options_release(struct options *o)
-{
-	arena_release(&o->arena);
-}
