@@ -11,6 +11,7 @@ static int set_model(struct cadre_session *s, const char *name, struct err *err)
 {
 	if (agent_set_model(&s->tree.main, name && strcmp(name, "default") != 0 ? name : NULL, err) < 0)
 		return -(int)err->kind;
+	agent_follow_mode(&s->tree.main);
 	agent_renew_head(&s->tree.main);
 	return 0;
 }
@@ -32,6 +33,7 @@ static int set_mode(struct cadre_session *s, const char *name, struct err *err)
 	if (app_start_mode(s->services->policy.settings, &o, &mode, err) < 0)
 		return -(int)err->kind;
 	permission_choose_mode(&s->tree.main.permission, mode);
+	agent_follow_mode(&s->tree.main);
 	return 0;
 }
 
