@@ -135,7 +135,7 @@ static void restore(struct agent *a, bool run)
 	segment_unref(done);
 }
 
-#define LOST                                                                                                        \
+#define LOST                                                                                                    \
 	"The program ended before this call had a result. It may or may not have run: check the current state " \
 	"before you repeat it."
 
