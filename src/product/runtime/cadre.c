@@ -81,12 +81,6 @@ static void unwatch(struct cadre *c, int number, bool is_signal)
 	}
 }
 
-static void watch_end_all(struct cadre *c)
-{
-	while (c->watches)
-		end_watch(c->watches);
-}
-
 static struct watch *watch_new(struct cadre *c, int number, bool is_signal, cadre_watch_fn *fn, void *data)
 {
 	struct watch *w = xcalloc(1, sizeof *w);
@@ -329,7 +323,8 @@ void cadre_free(struct cadre *c)
 	if (!c)
 		return;
 	struct services *sv = &c->services;
-	watch_end_all(c);
+	while (c->watches)
+		end_watch(c->watches);
 	for (struct cadre_session *s = sv->sessions, *next; s; s = next) {
 		next = s->next;
 		cadre_close(s);

@@ -55,18 +55,6 @@ static int web_ask_model(struct web *web, struct tool_env *env, struct web_quest
 	return q->asked ? 0 : -(int)err->kind;
 }
 
-static void session_use_web(struct cadre_session *s)
-{
-	struct services *sv = s->services;
-
-	if (!sv->web) {
-		sv->web = web_new(sv->loop);
-		sv->web->ask = web_ask_model;
-		sv->web->data = sv;
-	}
-	sv->web->allow_private = settings_bool(sv->policy.settings, "webFetch.allowPrivate", false);
-}
-
 /* ---- making one ---------------------------------------------------------------------------------------------- */
 
 static struct cadre_session *session_new(struct services *sv, cadre_event_fn *on_event, void *data)
@@ -113,7 +101,12 @@ void session_use_policy(struct cadre_session *s)
 	sv->most_children = s->tree.limits.alive;
 	app_adjust_governor(sv);
 	sv->store.power = !strcmp(settings_cstr(sv->policy.settings, "durability", &s->arena, "process"), "power");
-	session_use_web(s);
+	if (!sv->web) {
+		sv->web = web_new(sv->loop);
+		sv->web->ask = web_ask_model;
+		sv->web->data = sv;
+	}
+	sv->web->allow_private = settings_bool(sv->policy.settings, "webFetch.allowPrivate", false);
 }
 
 /* What its agents share, and what the runtime makes with its first session. o: selects the session. */
