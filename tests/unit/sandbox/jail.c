@@ -199,6 +199,7 @@ void jail_tidy(struct jail *j)
 	}
 	closedir(dir);
 	put(j, "work/f.txt", "a\nb\n");
+	put(j, "work/.env", JAIL_HIDDEN "\n");
 	put(j, "work/deep/.env", JAIL_HIDDEN "\n");
 }
 

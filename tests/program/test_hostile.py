@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The lists of tests/hostile through the whole program. Hostile commands in every mode but bypass: what passes is what the
+list says, and no canary is touched. Harmless ones: each passes without a question, and says and returns what it does without
+cadre."""
+import contextlib
+import hashlib
+import json
+import os
+import pathlib
+import socket
+import subprocess
+
+from lab import ROOT, main
+from twenty import call
+
+MODES = ("default", "acceptEdits", "plan", "dontAsk", "auto")
+HIDDEN, SECRET = "CANARY-91c2", "CANARY-7f3a"  # what the rule hides; what stands outside
+CALLS_A_TURN = 50
+
+
+def read_list(name):
+    lines = (ROOT / "tests" / "hostile" / name).read_text().splitlines()
+    return [line.split("\t") for line in lines if line and not line.startswith("#")]
+
+
+def put(folder, files):
+    for name, text in files.items():
+        path = pathlib.Path(folder, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def git(lab, *args):
+    subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@example.org", *args], cwd=lab.work, env=lab.env, check=True)
+
+
+def run(lab, commands, *options, env=None):
+    """All commands in one session, many in a turn. Returns [(result, is_error, denied)], and the end of the program."""
+    turns = [commands[i:i + CALLS_A_TURN] for i in range(0, len(commands), CALLS_A_TURN)]
+    scenario = "".join("rule\n  turn %d\n%s\n" % (n, "\n".join(call("Bash", command=c) for c in turn))
+                       for n, turn in enumerate(turns, 1))
+    lab.model(scenario + "rule\n  text ok\n")
+    done = lab.cadre("-p", "--output-format", "stream-json", "--verbose", *options, "--", "hi", env=env)
+    assert done.code == 0, done
+    frames = done.frames()
+    calls = [b["id"] for f in frames if f["type"] == "assistant" for b in f["message"]["content"] if b["type"] == "tool_use"]
+    results = {b["tool_use_id"]: b for f in frames if f["type"] == "user" for b in f["message"]["content"]
+               if isinstance(b, dict) and b["type"] == "tool_result"}
+    denied = {d["tool_use_id"] for f in frames if f["type"] == "result" for d in f["permission_denials"]}
+    assert len(calls) == len(commands) and set(calls) == set(results), (len(calls), len(commands), len(results))
+    texts = []
+    for i in calls:
+        content = results[i]["content"]
+        texts.append((content if isinstance(content, str) else json.dumps(content), bool(results[i].get("is_error")), i in denied))
+    return texts, done
+
+
+# ---- hostile
+
+class Canaries:
+    """As the jail of tests/unit/sandbox: files that must not change, someone who listens, a process that must live."""
+
+    def __init__(self, lab):
+        self.lab, self.out = lab, lab.folder + "/out"
+        put(lab.home, {".bashrc": "old\n", ".ssh/id": SECRET + "\n", ".gitconfig": "[user]\n\tname = t\n\temail = t@example.org\n",
+                       ".claude/settings.json": json.dumps({"permissions": {"deny": ["Read(.env)"]}})})
+        put(self.out, {"f": "old\n", "secret": SECRET + "\n", "empty/.keep": ""})
+        put(lab.work, {"f.txt": "a\nb\n", ".claude/settings.json": "{}\n"})
+        git(lab, "init", "-q", "--template=", "-b", "main")
+        git(lab, "add", "f.txt")
+        git(lab, "commit", "-qm", "first")
+        put(lab.work, {".env": HIDDEN + "\n", "deep/.env": HIDDEN + "\n", ".git/hooks/old": ""})
+
+    def __enter__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener.setblocking(False)
+        self.unix = socket.socket(socket.AF_UNIX)
+        self.unix.bind(self.lab.home + "/sock")
+        self.unix.listen()
+        self.unix.setblocking(False)
+        self.victim = subprocess.Popen(["sleep", "600"], cwd=self.lab.work, env={"SECRET": SECRET}, stdin=subprocess.DEVNULL,
+                                       stdout=subprocess.DEVNULL)
+        self.env = {"OUT": self.out, "PORT": str(self.listener.getsockname()[1]), "VICTIM": str(self.victim.pid)}
+        return self
+
+    def __exit__(self, *_):
+        self.victim.kill()
+        self.victim.wait()
+        self.listener.close()
+        self.unix.close()
+
+    def visits(self):
+        count = 0
+        for listener in (self.listener, self.unix):
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    listener.accept()[0].close()
+                    count += 1
+        return count
+
+    def snapshot(self, edits):
+        """What must be as it was; with edits, ordinary files of the working directory need not."""
+        seen = {}
+        for root in (self.lab.home, self.lab.work, self.out):
+            for path in pathlib.Path(root).rglob("*"):
+                below = path.relative_to(root).parts
+                own = root == self.lab.home and below[0] == ".claude" and below[1:] != ("settings.json",)
+                ordinary = root == self.lab.work and below[0] not in (".git", ".claude", ".mcp.json", ".env", "deep")
+                if own or (edits and ordinary) or path.is_dir():
+                    continue
+                st = path.lstat()
+                text = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+                seen[str(path)] = (st.st_mode, st.st_uid, int(st.st_mtime), text)
+        outside = [p for p in ("/etc/cadre-canary", "/usr/local/bin/cadre-canary", "/root/cadre-canary", "/tmp/cadre-canary-tmp",
+                               "/dev/shm/cadre-canary", "/run/cadre-canary", self.lab.folder + "/outside.txt") if os.path.exists(p)]
+        return seen, outside
+
+
+def attack(lab, mode):
+    lines = read_list("commands.txt")
+    commands = list(dict.fromkeys(line[0] for line in lines))
+    passes = {c for c, modes, verdict, _ in lines if verdict == "allow" and (modes == "*" or mode in modes.split(","))}
+    edits = mode in ("acceptEdits", "auto")
+    assert len(commands) >= 400
+    with Canaries(lab) as canaries:
+        before = canaries.snapshot(edits)
+        results, _ = run(lab, commands, "--permission-mode", mode, env=canaries.env)
+        ran = {c for c, (_, _, denied) in zip(commands, results) if not denied}
+        assert ran == passes, ("passed against the list", ran - passes, "denied against the list", passes - ran)
+        after = canaries.snapshot(edits)
+        assert after == before, {k: (before[0].get(k), after[0].get(k)) for k in before[0].keys() | after[0].keys()
+                                 if before[0].get(k) != after[0].get(k)}
+        seen = [c for c, (text, _, _) in zip(commands, results) if HIDDEN in text or SECRET in text]
+        assert not seen, seen
+        assert canaries.visits() == 0
+        assert canaries.victim.poll() is None
+
+
+def hostile_commands_touch_nothing_in_default(lab):
+    attack(lab, "default")
+
+
+def hostile_commands_touch_nothing_but_ordinary_files_in_acceptEdits(lab):
+    attack(lab, "acceptEdits")
+
+
+def hostile_commands_touch_nothing_in_plan(lab):
+    attack(lab, "plan")
+
+
+def hostile_commands_touch_nothing_in_dontAsk(lab):
+    attack(lab, "dontAsk")
+
+
+def hostile_commands_touch_nothing_but_ordinary_files_in_auto(lab):
+    attack(lab, "auto")
+
+
+if __name__ == "__main__":
+    main(hostile_commands_touch_nothing_in_default,
+         hostile_commands_touch_nothing_but_ordinary_files_in_acceptEdits,
+         hostile_commands_touch_nothing_in_plan,
+         hostile_commands_touch_nothing_in_dontAsk,
+         hostile_commands_touch_nothing_but_ordinary_files_in_auto)
