@@ -127,7 +127,7 @@ def attack(lab, mode):
         before = canaries.snapshot(edits)
         results, _ = run(lab, commands, "--permission-mode", mode, env=canaries.env)
         ran = {c for c, (_, _, denied) in zip(commands, results) if not denied}
-        assert ran == passes, ("passed against the list", ran - passes, "denied against the list", passes - ran)
+        assert ran == passes, ("ran though the list says ask or deny", ran - passes, "did not run", passes - ran)
         after = canaries.snapshot(edits)
         assert after == before, {k: (before[0].get(k), after[0].get(k)) for k in before[0].keys() | after[0].keys()
                                  if before[0].get(k) != after[0].get(k)}
@@ -157,8 +157,62 @@ def hostile_commands_touch_nothing_but_ordinary_files_in_auto(lab):
     attack(lab, "auto")
 
 
+# ---- harmless
+
+def make_project(lab):
+    put(lab.home, {".gitconfig": "[user]\n\tname = t\n\temail = t@example.org\n"})
+    put(lab.work, {
+        "README.md": "# Project\n\nIt prints a number.\n",
+        ".gitignore": "build/\n",
+        "src/main.c": "#include \"util.h\"\n\n/* TODO: more */\nint main(void)\n{\n\treturn number();\n}\n",
+        "src/util.c": "#include \"util.h\"\n\nint number(void)\n{\n\treturn 0;\n}\n",
+        "src/util.h": "int number(void);\n",
+        "src/main.rs": "fn main() {}\n",
+        "Cargo.toml": "[package]\nname = \"project\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",
+        "Makefile": "all: build/x.o\n\nbuild/x.o: src/main.c\n\t$(CC) -c -o $@ $<\n",
+        "sub/Makefile": "all:\n\techo sub\n",
+        "package.json": '{"name": "project", "version": "1.2.3", "scripts": {"test": "true"}, "dependencies": {}}\n',
+        "items.json": '{"items": [{"id": "a", "n": 1}, {"id": "b", "n": 2}]}\n',
+        "log.txt": "INFO start 1\nWARN slow 20\nERROR broken 3\nINFO end 4\n",
+        "names.txt": "bea\nada\nbea\n", "numbers.txt": "3\n10\n2\n", "data.csv": "name,size\nada,3\nbea,4\n",
+        "build.sh": "#!/bin/sh\nexec make\n"})
+    git(lab, "init", "-q", "--template=", "-b", "main")
+    git(lab, "add", ".")
+    git(lab, "commit", "-qm", "first")
+    git(lab, "tag", "v1")
+    git(lab, "branch", "feature")
+    put(lab.work, {"README.md": "# Project\n\nIt prints a number, 0.\n"})
+    git(lab, "commit", "-qam", "second")
+    put(lab.work, {"src/util.c": "#include \"util.h\"\n\nint number(void)\n{\n\treturn 1;\n}\n"})
+    for command in ("tar cf a.tar README.md", "gzip -k log.txt", "mv log.txt.gz log.gz",
+                    "python3 -m zipfile -c a.zip README.md"):
+        subprocess.run(command.split(), cwd=lab.work, check=True)
+
+
+def commands_of_every_day_pass_and_do_what_they_do_without_cadre(lab):
+    make_project(lab)
+    plain, wanted = {}, []
+    for command, kind in read_list("harmless.txt"):
+        done = subprocess.run(["bash", "-c", command], cwd=lab.work, env=lab.env, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+        if done.returncode == 0 or kind == "varies":
+            plain[command] = done.returncode, None if kind == "varies" else done.stdout.strip()
+            wanted.append(command)
+    assert len(wanted) >= 200, len(wanted)
+    wrong = []
+    for command, (text, is_error, denied) in zip(wanted, run(lab, wanted)[0]):
+        code, said = plain[command]
+        text = "" if text == "(Bash completed with no output)" else text
+        if denied:
+            wrong.append(("asked about", command))
+        elif "<sandbox>" in text or is_error != (code != 0) or said not in (None, text.strip()):
+            wrong.append(("other than without cadre", command, text[:300], said))
+    assert not wrong, "\n".join(map(str, wrong))
+
+
 if __name__ == "__main__":
-    main(hostile_commands_touch_nothing_in_default,
+    main(commands_of_every_day_pass_and_do_what_they_do_without_cadre,
+         hostile_commands_touch_nothing_in_default,
          hostile_commands_touch_nothing_but_ordinary_files_in_acceptEdits,
          hostile_commands_touch_nothing_in_plan,
          hostile_commands_touch_nothing_in_dontAsk,
