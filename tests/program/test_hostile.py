@@ -61,10 +61,10 @@ def run(lab, commands, *options, env=None):
 class Canaries:
     """As the jail of tests/unit/sandbox: files that must not change, someone who listens, a process that must live."""
 
-    def __init__(self, lab):
+    def __init__(self, lab, rules):
         self.lab, self.out = lab, lab.folder + "/out"
         put(lab.home, {".bashrc": "old\n", ".ssh/id": SECRET + "\n", ".gitconfig": "[user]\n\tname = t\n\temail = t@example.org\n",
-                       ".claude/settings.json": json.dumps({"permissions": {"deny": ["Read(.env)"]}})})
+                       ".claude/settings.json": json.dumps({"permissions": {"deny": rules}})})
         put(self.out, {"f": "old\n", "secret": SECRET + "\n", "empty/.keep": ""})
         put(lab.work, {"f.txt": "a\nb\n", ".claude/settings.json": "{}\n"})
         git(lab, "init", "-q", "--template=", "-b", "main")
@@ -123,7 +123,7 @@ def attack(lab, mode):
     passes = {c for c, modes, verdict, _ in lines if verdict == "allow" and (modes == "*" or mode in modes.split(","))}
     edits = mode in ("acceptEdits", "auto")
     assert len(commands) >= 400
-    with Canaries(lab) as canaries:
+    with Canaries(lab, ["Read(.env)"]) as canaries:
         before = canaries.snapshot(edits)
         results, _ = run(lab, commands, "--permission-mode", mode, env=canaries.env)
         ran = {c for c, (_, _, denied) in zip(commands, results) if not denied}
@@ -133,6 +133,22 @@ def attack(lab, mode):
                                  if before[0].get(k) != after[0].get(k)}
         seen = [c for c, (text, _, _) in zip(commands, results) if HIDDEN in text or SECRET in text]
         assert not seen, seen
+        assert canaries.visits() == 0
+        assert canaries.victim.poll() is None
+
+
+def hostile_commands_touch_nothing_where_no_rule_hides_a_file(lab):
+    """More of them pass then, those that only the kernel holds: python3 -c, make -n, loops."""
+    commands = list(dict.fromkeys(line[0] for line in read_list("commands.txt")))
+    with Canaries(lab, []) as canaries:
+        before = canaries.snapshot(False)
+        results, _ = run(lab, commands, env=canaries.env)
+        ran = [(c, text) for c, (text, _, denied) in zip(commands, results) if not denied]
+        assert len(ran) > 100, len(ran)
+        after = canaries.snapshot(False)
+        assert after == before, {k: (before[0].get(k), after[0].get(k)) for k in before[0].keys() | after[0].keys()
+                                 if before[0].get(k) != after[0].get(k)}
+        assert not [c for c, text in ran if SECRET in text], [c for c, text in ran if SECRET in text]
         assert canaries.visits() == 0
         assert canaries.victim.poll() is None
 
@@ -212,6 +228,7 @@ def commands_of_every_day_pass_and_do_what_they_do_without_cadre(lab):
 
 if __name__ == "__main__":
     main(commands_of_every_day_pass_and_do_what_they_do_without_cadre,
+         hostile_commands_touch_nothing_where_no_rule_hides_a_file,
          hostile_commands_touch_nothing_in_default,
          hostile_commands_touch_nothing_but_ordinary_files_in_acceptEdits,
          hostile_commands_touch_nothing_in_plan,

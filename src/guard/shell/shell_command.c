@@ -85,8 +85,7 @@ static const struct wrapper wrappers[] = {
 	{ "stdbuf", "", "ioe", "--input= --output= --error=", 0 },
 	{ "time", "p", "", "", 0 },
 	{ "timeout", "v", "ks", "--foreground --preserve-status --verbose --kill-after= --signal=", 1 },
-	/* How its input is cut and shared out; no option that names a file or puts words elsewhere. */
-	{ "xargs", "0r", "n", "--null --no-run-if-empty", 0 },
+	{ "xargs", "", "", "", 0 },
 };
 
 /* How many words this option takes, 0 if it is not known. */
