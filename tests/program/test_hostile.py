@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import socket
 import subprocess
 
@@ -226,8 +227,41 @@ def commands_of_every_day_pass_and_do_what_they_do_without_cadre(lab):
     assert not wrong, "\n".join(map(str, wrong))
 
 
+# ---- docs/THREATS.md
+
+def missing_tests(text):
+    """Tests that the text names between backticks and that are not there; and rows of tables about attacks that name none."""
+    missing = []
+    for suite, name, case in re.findall(r"`(unit|program|scenario|fuzz|peers)/([\w/]+)(?: (\w+))?`", text):
+        if suite == "unit":
+            sources = "".join(p.read_text() for p in (ROOT / "tests/unit" / name).glob("*.c"))
+            found = case and "TEST(%s)" % case in sources
+        elif suite == "program":
+            path = ROOT / "tests/program" / ("test_%s.py" % name)
+            found = case and path.exists() and "\ndef %s(" % case in path.read_text()
+        elif suite == "scenario":
+            found = (ROOT / "tests/scenarios" / (name + ".test")).exists()
+        else:
+            found = any(ROOT.glob("fuzz/fuzz_%s.c" % name)) if suite == "fuzz" else (ROOT / "tests/peers" / (name + ".mjs")).exists()
+        if not found:
+            missing.append("%s/%s %s" % (suite, name, case))
+    for section in text.split("\n## ")[2:]:
+        rows = [line for line in section.splitlines() if line.startswith("| ")][1:]
+        missing += [row for row in rows if not re.search(r"`(unit|program|scenario|fuzz|peers)/", row)]
+    return missing
+
+
+def every_line_about_a_threat_names_a_test_that_exists(lab):
+    text = (ROOT / "docs" / "THREATS.md").read_text()
+    assert not missing_tests(text), missing_tests(text)
+    assert text.count("\n| ") > 40
+    assert missing_tests("\n## a\n## b\n| it tries | by | test |\n| x | y | `unit/sandbox no_such_test` |\n| x | y | z |\n") == \
+        ["unit/sandbox no_such_test", "| x | y | z |"]
+
+
 if __name__ == "__main__":
-    main(commands_of_every_day_pass_and_do_what_they_do_without_cadre,
+    main(every_line_about_a_threat_names_a_test_that_exists,
+         commands_of_every_day_pass_and_do_what_they_do_without_cadre,
          hostile_commands_touch_nothing_where_no_rule_hides_a_file,
          hostile_commands_touch_nothing_in_default,
          hostile_commands_touch_nothing_but_ordinary_files_in_acceptEdits,
