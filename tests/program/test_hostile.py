@@ -208,21 +208,23 @@ def make_project(lab):
 
 def commands_of_every_day_pass_and_do_what_they_do_without_cadre(lab):
     make_project(lab)
+    lab.env["NPM_CONFIG_UPDATE_NOTIFIER"] = "false"  # it would ask the registry
     plain, wanted = {}, []
     for command, kind in read_list("harmless.txt"):
         done = subprocess.run(["bash", "-c", command], cwd=lab.work, env=lab.env, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
         if done.returncode == 0 or kind == "varies":
-            plain[command] = done.returncode, None if kind == "varies" else done.stdout.strip()
+            plain[command] = done.returncode, kind, done.stdout.strip()
             wanted.append(command)
     assert len(wanted) >= 200, len(wanted)
     wrong = []
     for command, (text, is_error, denied) in zip(wanted, run(lab, wanted)[0]):
-        code, said = plain[command]
-        text = "" if text == "(Bash completed with no output)" else text
+        code, kind, said = plain[command]
+        text = "" if text == "(Bash completed with no output)" else text.strip()
+        same = kind == "varies" or text == said or (kind == "lines" and sorted(text.split("\n")) == sorted(said.split("\n")))
         if denied:
             wrong.append(("asked about", command))
-        elif "<sandbox>" in text or is_error != (code != 0) or said not in (None, text.strip()):
+        elif "<sandbox>" in text or is_error != (code != 0) or not same:
             wrong.append(("other than without cadre", command, text[:300], said))
     assert not wrong, "\n".join(map(str, wrong))
 

@@ -512,8 +512,9 @@ static bool pass_held(struct evaluation *ev)
 	const struct shell_script *s = &ev->shell->script;
 	bool more = s->has_control_flow || s->has_subshell || s->has_group;
 
-	if (strcmp(ev->use.tool->name, "Bash") != 0 || ev->unenforced != PERMISSION_ENFORCED || ev->shell->too_many ||
-	    ev->shell->lost || !s->understood || !s->count || s->has_background || s->has_function ||
+	if (ev->use.where != WHERE_FREE || strcmp(ev->use.tool->name, "Bash") != 0 ||
+	    ev->unenforced != PERMISSION_ENFORCED || ev->shell->too_many || ev->shell->lost || !s->understood ||
+	    !s->count || s->has_background || s->has_function ||
 	    json_bool(json_get(ev->use.input, "dangerouslyDisableSandbox")) || has_narrowing_rule(ev))
 		return false;
 	for (size_t i = 0; i < s->count; i++) {
