@@ -18,6 +18,7 @@ from twenty import call
 MODES = ("default", "acceptEdits", "plan", "dontAsk", "auto")
 HIDDEN, SECRET = "CANARY-91c2", "CANARY-7f3a"  # what the rule hides; what stands outside
 CALLS_A_TURN = 50
+CALLS_A_SESSION = 350
 
 
 def read_list(name):
@@ -37,7 +38,13 @@ def git(lab, *args):
 
 
 def run(lab, commands, *options, env=None):
-    """All commands in one session, many in a turn. Returns [(result, is_error, denied)], and the end of the program."""
+    """Returns [(result, is_error, denied)]. A few hundred commands are a session: each has the time of a lab."""
+    return [r for i in range(0, len(commands), CALLS_A_SESSION)
+            for r in run_session(lab, commands[i:i + CALLS_A_SESSION], options, env)]
+
+
+def run_session(lab, commands, options, env):
+    """All commands in one session, many in a turn."""
     turns = [commands[i:i + CALLS_A_TURN] for i in range(0, len(commands), CALLS_A_TURN)]
     scenario = "".join("rule\n  turn %d\n%s\n" % (n, "\n".join(call("Bash", command=c) for c in turn))
                        for n, turn in enumerate(turns, 1))
@@ -54,7 +61,7 @@ def run(lab, commands, *options, env=None):
     for i in calls:
         content = results[i]["content"]
         texts.append((content if isinstance(content, str) else json.dumps(content), bool(results[i].get("is_error")), i in denied))
-    return texts, done
+    return texts
 
 
 # ---- hostile
@@ -126,7 +133,7 @@ def attack(lab, mode):
     assert len(commands) >= 400
     with Canaries(lab, ["Read(.env)"]) as canaries:
         before = canaries.snapshot(edits)
-        results, _ = run(lab, commands, "--permission-mode", mode, env=canaries.env)
+        results = run(lab, commands, "--permission-mode", mode, env=canaries.env)
         ran = {c for c, (_, _, denied) in zip(commands, results) if not denied}
         assert ran <= passes, ("ran though the list says ask or deny", ran - passes)
         assert bool(ran) >= edits, "not even an edit passed"
@@ -144,7 +151,7 @@ def hostile_commands_touch_nothing_where_no_rule_hides_a_file(lab):
     commands = list(dict.fromkeys(line[0] for line in read_list("commands.txt")))
     with Canaries(lab, []) as canaries:
         before = canaries.snapshot(False)
-        results, _ = run(lab, commands, env=canaries.env)
+        results = run(lab, commands, env=canaries.env)
         ran = [(c, text) for c, (text, _, denied) in zip(commands, results) if not denied]
         assert len(ran) > 100, len(ran)
         after = canaries.snapshot(False)
@@ -219,7 +226,7 @@ def commands_of_every_day_pass_and_do_what_they_do_without_cadre(lab):
             wanted.append(command)
     assert len(wanted) >= 200, len(wanted)
     wrong = []
-    for command, (text, is_error, denied) in zip(wanted, run(lab, wanted)[0]):
+    for command, (text, is_error, denied) in zip(wanted, run(lab, wanted)):
         code, kind, said = plain[command]
         text = "" if text == "(Bash completed with no output)" else text.strip()
         same = kind == "varies" or text == said or (kind == "lines" and sorted(text.split("\n")) == sorted(said.split("\n")))
