@@ -22,6 +22,8 @@ struct reading {
 	bool managed_only;
 	struct host_entry *hosts;
 	size_t host_count, host_cap;
+	struct policy_entry *entries;
+	size_t entry_count, entry_cap;
 };
 
 void paths_add(struct paths *p, struct arena *a, const char *path)
@@ -47,6 +49,21 @@ static void reading_note(struct reading *r, const struct settings_origin *at, st
 	paths_add(&r->notes, &r->policy->arena,
 		  arena_printf(&r->policy->arena, "%s: \"" STR_FMT "\" (%s:%u) %s", r->key, STR_ARG(text), at->file,
 			       at->line, why));
+}
+
+static void reading_keep(struct reading *r, const struct settings_origin *at, struct str text, const char *value)
+{
+	struct arena *a = &r->policy->arena;
+
+	if (r->entry_count == r->entry_cap) {
+		r->entry_cap = r->entry_cap ? 2 * r->entry_cap : 16;
+		struct policy_entry *list = arena_alloc(a, r->entry_cap * sizeof *list);
+		if (r->entry_count)
+			memcpy(list, r->entries, r->entry_count * sizeof *list);
+		r->entries = list;
+	}
+	r->entries[r->entry_count++] = (struct policy_entry){ r->key, arena_str(a, text).p, value,
+							      at->file ? arena_strdup(a, at->file) : NULL, at->line };
 }
 
 /* ---- paths ---- */
@@ -77,6 +94,7 @@ static void read_path_text(struct reading *r, const struct settings_origin *at, 
 		base = arena_dup(a, at->file, (size_t)(slash - at->file));
 	const char *path = path_absolute(a, base, text.n ? text : STR("/"));
 	if (wild) {
+		reading_keep(r, at, text, path);
 		paths_add(r->patterns, a, path);
 		return;
 	}
@@ -88,6 +106,7 @@ static void read_path_text(struct reading *r, const struct settings_origin *at, 
 		reading_note(r, at, text, "is a link that leads elsewhere: it has no effect");
 		return;
 	}
+	reading_keep(r, at, text, file.target);
 	paths_add(r->paths, a, file.target);
 }
 
@@ -149,6 +168,7 @@ static void on_host(void *data, const struct settings_item *item)
 		reading_note(r, &item->origin, text, "is not a host, a *.host or an address: it has no effect");
 		return;
 	}
+	reading_keep(r, &item->origin, text, arena_str(a, name).p);
 	if (r->host_count == r->host_cap) {
 		r->host_cap = r->host_cap ? 2 * r->host_cap : 8;
 		struct host_entry *list = arena_alloc(a, r->host_cap * sizeof *list);
@@ -232,7 +252,40 @@ struct sandbox_policy *sandbox_policy_new(const struct settings *s, const char *
 	p->denied = read_hosts(&r, "sandbox.network.deniedDomains", false);
 	p->allowed = read_hosts(&r, "sandbox.network.allowedDomains", true);
 	p->notes = r.notes.list;
+	p->entries = r.entries;
+	p->entry_count = r.entry_count;
 	return p;
+}
+
+int sandbox_policy_widen(struct sandbox_policy *p, const char *cwd, const char *const *writes, const char *const *hosts,
+			 struct err *err)
+{
+	struct arena *a = &p->arena;
+	struct paths all = { 0 };
+	struct host_entry *list = arena_alloc(a, (p->allowed.count + str_count(hosts) + 1) * sizeof *list);
+	size_t count = p->allowed.count;
+
+	for (const char *const *w = p->allow_write; w && *w; w++)
+		paths_add(&all, a, *w);
+	for (; writes && *writes; writes++) {
+		struct resolved_path file = resolved_path_find(a, cwd, str_from(*writes));
+		if (!file.target)
+			return err_set(err, ERR_USAGE, "--write %s: there is no such place", *writes);
+		paths_add(&all, a, file.target);
+	}
+	if (count)
+		memcpy(list, p->allowed.list, count * sizeof *list);
+	for (; hosts && *hosts; hosts++) {
+		uint64_t port = 0;
+		struct str name;
+		if (!host_split(str_from(*hosts), &name, &port) || !name.n || str_is(name, "*"))
+			return err_set(err, ERR_USAGE,
+				       "--host %s: expected NAME, *.NAME or an address, and :PORT or not", *hosts);
+		list[count++] = (struct host_entry){ arena_str(a, host_normal(a, name)).p, port };
+	}
+	p->allow_write = all.list;
+	p->allowed = (struct host_list){ list, count };
+	return 0;
 }
 
 void sandbox_policy_free(struct sandbox_policy *p)

@@ -12,6 +12,8 @@ struct paths {
 };
 /* path is borrowed; NULL, "" or one that is there adds nothing. */
 void paths_add(struct paths *p, struct arena *a, const char *path);
+/* It is one of them or below one, as text and as resolved. */
+bool paths_hold(const struct paths *p, const char *path);
 
 struct host_entry {
 	const char *name; /* lower case; "*.name" */
@@ -20,6 +22,14 @@ struct host_entry {
 struct host_list {
 	const struct host_entry *list;
 	size_t count;
+};
+
+/* One line of a settings file, as it was understood: what `cadre sandbox` shows and explains with */
+struct policy_entry {
+	const char *key, *text; /* as it stands there */
+	const char *value;      /* the path, pattern or host that it means */
+	const char *file;
+	unsigned line;
 };
 
 struct sandbox_policy {
@@ -34,13 +44,18 @@ struct sandbox_policy {
 	const char *const *deny_variables;
 	struct host_list allowed, denied;
 	bool managed_domains_only;
-	uint64_t http_port;       /* of the user's own proxy; 0: none */
+	uint64_t http_port;                 /* of the user's own proxy; 0: none */
+	const struct policy_entry *entries; /* of all lists of paths and hosts, lowest layer first */
+	size_t entry_count;
 	const char *const *notes; /* what was said and cannot be meant, a line each */
 };
 
 /* Returns owned. cwd: the project. */
 struct sandbox_policy *sandbox_policy_new(const struct settings *s, const char *cwd, const char *config_dir);
 void sandbox_policy_free(struct sandbox_policy *p);
+/* More places and hosts, for `cadre sandbox run`. Paths from cwd. -ERR_USAGE: not a host. */
+int sandbox_policy_widen(struct sandbox_policy *p, const char *cwd, const char *const *writes, const char *const *hosts,
+			 struct err *err);
 
 /* "host", "host:port", "[v6]:port"; *port stays if there is none. False: it is not a port. */
 bool host_split(struct str text, struct str *ret_name, uint64_t *port);

@@ -18,8 +18,7 @@ static void paths_add_all(struct paths *p, struct arena *a, const char *const *l
 		paths_add(p, a, *list);
 }
 
-/* It is one of them or below one, as text and as resolved. */
-static bool paths_hold(const struct paths *p, const char *path)
+bool paths_hold(const struct paths *p, const char *path)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct resolved_path file = resolved_path_find(&a, "/", str_from(path));

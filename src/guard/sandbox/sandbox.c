@@ -37,6 +37,12 @@ void sandbox_free(struct sandbox *s)
 	*slash = '\0';
 	if (s->temp_made && file_at_find(s->temp_dir, slash + 1, 0, &at, NULL) == 0)
 		(void)file_at_remove_tree(&at, NULL);
+	if (s->empty_file)
+		(void)unlink(s->empty_file);
+	if (s->empty_dir)
+		(void)rmdir(s->empty_dir);
+	free(s->empty_file);
+	free(s->empty_dir);
 	sandbox_policy_free(s->policy);
 	arena_release(&s->programs_arena);
 	free(s->programs_of);
@@ -179,14 +185,22 @@ static bool is_excluded(const struct sandbox_policy *p, const char *command)
 
 enum tool_where sandbox_where(struct sandbox *s, const struct tool_call *call)
 {
-	const struct sandbox_policy *p = s ? s->policy : NULL;
-
-	if (!p || !p->enabled || !call->tool || strcmp(call->tool->name, "Bash") != 0)
-		return WHERE_FREE;
-	if (json_bool(json_get(call->input, "dangerouslyDisableSandbox")) && p->may_leave)
-		return p->may_leave_explicitly ? WHERE_OUT_GRANTED : WHERE_OUT_BY_WISH;
 	AUTO_ARENA struct arena a = { 0 };
-	const char *command = json_cstr(json_get(call->input, "command"), &a);
+
+	if (!s || !call->tool || strcmp(call->tool->name, "Bash") != 0)
+		return WHERE_FREE;
+	return sandbox_where_command(s, json_cstr(json_get(call->input, "command"), &a),
+				     json_bool(json_get(call->input, "dangerouslyDisableSandbox")));
+}
+
+enum tool_where sandbox_where_command(struct sandbox *s, const char *command, bool wish)
+{
+	const struct sandbox_policy *p = s->policy;
+
+	if (!p || !p->enabled)
+		return WHERE_FREE;
+	if (wish && p->may_leave)
+		return p->may_leave_explicitly ? WHERE_OUT_GRANTED : WHERE_OUT_BY_WISH;
 	if (command && is_excluded(p, command))
 		return WHERE_OUT_BY_LIST;
 	if (sandbox_strength(s, NULL) != SANDBOX_FULL)

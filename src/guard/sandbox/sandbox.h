@@ -42,6 +42,8 @@ const char *sandbox_warning(struct sandbox *s, enum permission_mode mode, struct
 const char *sandbox_refusal(struct sandbox *s);
 
 enum tool_where sandbox_where(struct sandbox *s, const struct tool_call *call);
+/* The same for a command by itself; wish: it is called with dangerouslyDisableSandbox. */
+enum tool_where sandbox_where_command(struct sandbox *s, const char *command, bool wish);
 
 /* All borrowed until return */
 struct sandbox_request {

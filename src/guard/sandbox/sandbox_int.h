@@ -23,6 +23,7 @@ struct sandbox {
 	char *config_dir, *temp_dir;
 	struct sandbox_policy *policy; /* NULL: nothing is set */
 	bool probed, temp_made;
+	char *empty_file, *empty_dir; /* as root: what stands in hidden places; NULL: not yet */
 	enum sandbox_strength strength;
 	struct err why; /* of the strength, if it is not full */
 	struct cell *cells[2];

@@ -197,14 +197,15 @@ static int write_proc_file(pid_t pid, const char *name, const char *text)
 	return fd >= 0 && write(fd, text, n) == (ssize_t)n ? 0 : -1;
 }
 
-/* Users keep their ids. Root keeps all ids, so that it sees the owners of files. */
+/* Users keep their ids. Root keeps all ids but one (CELL_NOBODY), so that it sees the owners of files and has no power over the
+ * one that owns what stands in hidden places. */
 static int cell_map_users(pid_t pid)
 {
 	char users[64];
 	char groups[64];
 
-	if (geteuid() == 0 && write_proc_file(pid, "uid_map", "0 0 4294967295") == 0 &&
-	    write_proc_file(pid, "gid_map", "0 0 4294967295") == 0)
+	if (geteuid() == 0 && write_proc_file(pid, "uid_map", "0 0 4294967294") == 0 &&
+	    write_proc_file(pid, "gid_map", "0 0 4294967294") == 0)
 		return 0;
 	snprintf(users, sizeof users, "%u %u 1", (unsigned)geteuid(), (unsigned)geteuid());
 	snprintf(groups, sizeof groups, "%u %u 1", (unsigned)getegid(), (unsigned)getegid());
@@ -369,8 +370,10 @@ static int bring_back(const struct confine_mount *m, int tree)
 	return (int)syscall(SYS_move_mount, tree, "", AT_FDCWD, m->path, MOVE_MOUNT_F_EMPTY_PATH);
 }
 
-static int confine_mount(const struct confine_mount *m)
+static int confine_mount(const struct confine *c, const struct confine_mount *m)
 {
+	const char *file = c->empty_file ? c->empty_file : CELL_EMPTY_FILE;
+	const char *dir = c->empty_dir ? c->empty_dir : CELL_EMPTY_DIR;
 	static const struct mount_attr writable = { .attr_clr = MOUNT_ATTR_RDONLY };
 	static const struct mount_attr read_only = { .attr_set = MOUNT_ATTR_RDONLY };
 
@@ -382,7 +385,7 @@ static int confine_mount(const struct confine_mount *m)
 	case CONFINE_EMPTIED:
 		return (int)syscall(SYS_mount, "cadre", m->path, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0111,size=64k");
 	default:
-		return bind_over(m->is_dir ? CELL_EMPTY_DIR : CELL_EMPTY_FILE, m->path, NULL, false);
+		return bind_over(m->is_dir ? dir : file, m->path, &read_only, false);
 	}
 }
 
@@ -402,7 +405,7 @@ static int confine_mounts(const struct confine *c, size_t *ret_at)
 		*ret_at = i;
 		bool comes_back = c->list[i].kind == CONFINE_BACK && back < CONFINE_BACK_MAX;
 		int tree = comes_back ? trees[back++] : -1;
-		if (comes_back ? tree >= 0 && bring_back(&c->list[i], tree) < 0 : confine_mount(&c->list[i]) < 0)
+		if (comes_back ? tree >= 0 && bring_back(&c->list[i], tree) < 0 : confine_mount(c, &c->list[i]) < 0)
 			if (errno != ENOENT) /* a file that is gone by now need not be hidden or protected */
 				return -1;
 	}

@@ -5,11 +5,13 @@
  *
  * Its process 1 does nothing but wait for our end: then it ends, and the kernel ends all that is in the cell. */
 #pragma once
+#include <sys/types.h>
 #include "lib/base/base.h"
 
 struct cell;
 
 enum { CELL_PROXY_PORT = 61080 };
+#define CELL_NOBODY ((uid_t)4294967294U) /* the user that no process of a cell is, nor has power over */
 
 enum cell_kind {
 	CELL_WHOLE,

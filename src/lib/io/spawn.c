@@ -321,6 +321,11 @@ static int open_pipe(int *ret_read, int *ret_write)
 /* wanted: a handler reads the output. */
 static int open_streams(const struct child_options *o, bool wanted, struct streams *st)
 {
+	for (int fd = 0; o->inherit && fd < 3; fd++)
+		if ((st->child[fd] = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0)
+			return -1;
+	if (o->inherit)
+		return 0;
 	if (!o->input.n && !o->keep_stdin)
 		st->child[0] = above_stdio(open("/dev/null", O_RDWR | O_CLOEXEC));
 	else if (open_pipe(&st->child[0], &st->own[CHILD_IN]) < 0 || fcntl(st->own[CHILD_IN], F_SETFL, O_NONBLOCK) < 0)

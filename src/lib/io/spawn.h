@@ -34,6 +34,7 @@ struct child_options {
 	struct str input; /* written to stdin, then closed; empty: /dev/null */
 	bool keep_stdin;  /* stdin stays open after the input, for child_write */
 	bool tell_end;
+	bool inherit;                  /* the streams are ours; without on_output */
 	int landlock_fd;               /* > 0: ruleset to enforce */
 	const struct confine *confine; /* what else holds it (confine.h); NULL: nothing */
 };
