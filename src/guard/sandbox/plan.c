@@ -201,7 +201,9 @@ int plan_make(struct sandbox *s, struct sandbox_held *held, struct err *err)
 	held->confine.no_cores = p->hold != HOLD_WORKTREE;
 	held->confine.keep_capabilities = geteuid() == 0 && p->hold != HOLD_READS;
 	if (rc == 0 && p->hold != HOLD_WORKTREE) {
-		held->confine.filter = sandbox_filter(s, filters[p->hold]);
+		bool supervised = p->hold == HOLD_INSIDE && s->connects;
+		held->confine.filter = sandbox_filter(s, supervised ? FILTER_SUPERVISED : filters[p->hold]);
+		held->confine.listener_to = supervised ? connects_fd(s->connects) : 0;
 		rc = plan_ruleset(s, held, err);
 	}
 	return rc;

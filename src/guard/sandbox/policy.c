@@ -238,6 +238,8 @@ struct sandbox_policy *sandbox_policy_new(const struct settings *s, const char *
 	p->allow_write = read_paths(&r, "sandbox.filesystem.allowWrite", true, NULL);
 	p->deny_write = read_paths(&r, "sandbox.filesystem.denyWrite", false, NULL);
 	p->allow_read = read_paths(&r, "sandbox.filesystem.allowRead", true, NULL);
+	p->unix_sockets = read_paths(&r, "sandbox.network.allowUnixSockets", true, NULL);
+	p->all_unix_sockets = settings_bool(s, "sandbox.network.allowAllUnixSockets", false);
 	const char *const *denied = read_paths(&r, "sandbox.filesystem.denyRead", false, &patterns);
 	for (; denied && *denied; denied++)
 		paths_add(&hidden, a, *denied);

@@ -44,6 +44,8 @@ struct sandbox_policy {
 	const char *const *deny_variables;
 	struct host_list allowed, denied;
 	bool managed_domains_only;
+	const char *const *unix_sockets;    /* outside, that may be reached: real paths */
+	bool all_unix_sockets;              /* no check */
 	uint64_t http_port;                 /* of the user's own proxy; 0: none */
 	const struct policy_entry *entries; /* of all lists of paths and hosts, lowest layer first */
 	size_t entry_count;
@@ -61,5 +63,7 @@ int sandbox_policy_widen(struct sandbox_policy *p, const char *cwd, const char *
 bool host_split(struct str text, struct str *ret_name, uint64_t *port);
 /* NULL: a command may reach this host; else why not. port needs a look for names that are allowed without one. */
 const char *host_refusal(const struct sandbox_policy *p, struct str host, unsigned port);
+/* Whether a socket of a program outside may be reached; path is absolute. */
+bool sandbox_may_connect(const struct sandbox_policy *p, const char *path);
 /* The kinds of addresses (lib/io/address.h) that a name which may be reached may lead to. */
 unsigned host_addresses(const struct sandbox_policy *p, struct str host, unsigned port);

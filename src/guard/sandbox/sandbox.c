@@ -27,6 +27,7 @@ void sandbox_free(struct sandbox *s)
 	for (struct sandbox_held *h = s->held; h; h = h->next)
 		h->prev = NULL; /* their processes are being ended; they go with those */
 	proxy_free(s->proxy);
+	connects_free(s->connects);
 	plan_forget(s);
 	for (size_t i = 0; i < COUNT_OF(s->cells); i++)
 		cell_free(s->cells[i]);
@@ -70,6 +71,8 @@ int sandbox_cell(struct sandbox *s, enum cell_kind kind, struct cell **ret_cell,
 
 	if (rc < 0)
 		return err_wrap(err, "cannot confine this command");
+	if (kind == CELL_WHOLE && !s->connects && seccomp_can_supervise())
+		s->connects = connects_new(s, cell_diag_fd(s->cells[kind]));
 	if (kind == CELL_WHOLE && !s->proxy)
 		s->proxy = proxy_new(s, cell_proxy_fd(s->cells[kind]));
 	*ret_cell = s->cells[kind];
@@ -82,6 +85,7 @@ const struct sock_fprog *sandbox_filter(struct sandbox *s, enum sandbox_filter w
 		[FILTER_READS] = { .network = SECCOMP_NO_SOCKET, .keep_attributes = true, .no_tracing = true },
 		[FILTER_EDITS] = { .network = SECCOMP_NO_SOCKET, .no_tracing = true },
 		[FILTER_INSIDE] = { .network = SECCOMP_INET_SOCKET },
+		[FILTER_SUPERVISED] = { .network = SECCOMP_INET_SOCKET, .unix_sockets = true, .supervise = true },
 	};
 
 	if (!s->filters[which])

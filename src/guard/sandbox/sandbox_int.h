@@ -8,7 +8,7 @@
 
 struct proxy;
 
-enum sandbox_filter { FILTER_READS, FILTER_EDITS, FILTER_INSIDE, FILTER_COUNT };
+enum sandbox_filter { FILTER_READS, FILTER_EDITS, FILTER_INSIDE, FILTER_SUPERVISED, FILTER_COUNT };
 
 enum { RULESETS_MAX = 8 };
 
@@ -33,7 +33,8 @@ struct sandbox {
 	char *programs_of;
 	struct kept_ruleset rulesets[RULESETS_MAX];
 	size_t ruleset_count, ruleset_next;
-	struct proxy *proxy; /* of the whole cell; NULL: not yet */
+	struct connects *connects; /* NULL: not yet, or it cannot be done */
+	struct proxy *proxy;       /* of the whole cell; NULL: not yet */
 	struct sandbox_held *held;
 };
 
@@ -59,6 +60,11 @@ int find_named_by_rules(struct paths *found, struct arena *a, const struct tool_
  * able to commit, so of a .git only that is taken which makes it run programs. */
 int find_protected(struct paths *found, struct arena *a, const struct tool_env *env, const char *root, bool inside,
 		   struct err *err);
+
+/* connects.c: answers connect(2) of what runs inside. diag_fd: cell_diag_fd(), borrowed. NULL: it cannot be done. */
+struct connects *connects_new(struct sandbox *s, int diag_fd);
+int connects_fd(const struct connects *c); /* for confine.listener_to; 0 for NULL */
+void connects_free(struct connects *c);
 
 /* proxy.c: serves the cell's listening socket on the loop. */
 struct proxy *proxy_new(struct sandbox *s, int listen_fd);

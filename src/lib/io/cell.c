@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/mount.h>
+#include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -29,7 +30,7 @@ enum cell_namespace { CELL_USER, CELL_PID, CELL_NET, CELL_IPC, CELL_MOUNT, CELL_
 #define CELL_EMPTY_DIR  "/dev/.empty.d"
 
 /* Descriptors that process 1 sends to us: the listening socket, and directories whose inodes differ inside */
-enum cell_gift { CELL_PROXY, CELL_PROC_DIR, CELL_SHM_DIR, CELL_GIFTS };
+enum cell_gift { CELL_PROXY, CELL_PROC_DIR, CELL_DIAG, CELL_SHM_DIR, CELL_GIFTS };
 
 struct cell {
 	pid_t init;
@@ -130,6 +131,9 @@ static int cell_prepare(enum cell_kind kind, struct cell_report *r, int gifts[CE
 		    bind(listener, (struct sockaddr *)&at, sizeof at) < 0 || listen(listener, 128) < 0)
 			return -1;
 		gifts[CELL_PROXY] = listener;
+		gifts[CELL_DIAG] = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+		if (gifts[CELL_DIAG] < 0) /* no unix_diag: nothing is found with it */
+			gifts[CELL_DIAG] = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 		gifts[CELL_PROC_DIR] = open("/proc", O_PATH | O_CLOEXEC);
 		gifts[CELL_SHM_DIR] = open("/dev/shm", O_PATH | O_CLOEXEC);
 		if (gifts[CELL_PROC_DIR] < 0 || gifts[CELL_SHM_DIR] < 0)
@@ -160,7 +164,7 @@ static void cell_send_report(int to, const struct cell_report *r, const int gift
 static noreturn_fn void cell_init(enum cell_kind kind, int talk, int life)
 {
 	struct cell_report r = { 0 };
-	int gifts[CELL_GIFTS] = { -1, -1, -1 };
+	int gifts[CELL_GIFTS] = { -1, -1, -1, -1 };
 	char byte;
 	sigset_t all;
 
@@ -263,7 +267,7 @@ int cell_new(enum cell_kind kind, struct cell **ret_cell, struct err *err)
 	int talk[2];
 	int life[2];
 
-	*cell = (struct cell){ .life = -1, .gifts = { -1, -1, -1 }, .namespaces = { -1, -1, -1, -1, -1 } };
+	*cell = (struct cell){ .life = -1, .gifts = { -1, -1, -1, -1 }, .namespaces = { -1, -1, -1, -1, -1 } };
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, talk) < 0 || pipe2(life, O_CLOEXEC) < 0) {
 		free(cell);
 		return err_set(err, ERR_IO, "cannot make a cell: %m");
@@ -308,6 +312,11 @@ void cell_free(struct cell *cell)
 		if (cell->gifts[i] >= 0)
 			close(cell->gifts[i]);
 	free(cell);
+}
+
+int cell_diag_fd(const struct cell *cell)
+{
+	return cell->gifts[CELL_DIAG];
 }
 
 int cell_proxy_fd(const struct cell *cell)
@@ -429,6 +438,29 @@ int confine_enter_cell(const struct confine *c, size_t *ret_at)
 	return syscall(SYS_unshare, CLONE_NEWNS) < 0 ? -1 : confine_mounts(c, ret_at);
 }
 
+/* The listener goes to our parent, and is closed with all others before anything runs. */
+static int confine_send_listener(const struct confine *c)
+{
+	enum { NEW_LISTENER = 1 << 3, WAIT_KILLABLE = 1 << 5 };
+	char space[CMSG_SPACE(sizeof(int))] __attribute__((aligned(8))) = { 0 };
+	char byte = 'l';
+	struct iovec part = { &byte, 1 };
+	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof space };
+	struct cmsghdr *head = CMSG_FIRSTHDR(&m);
+
+	/* Without WAIT_KILLABLE (5.19) a signal would restart the call. */
+	int fd = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, NEW_LISTENER | WAIT_KILLABLE, c->filter);
+	if (fd < 0 && errno == EINVAL)
+		fd = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, NEW_LISTENER, c->filter);
+	if (fd < 0)
+		return -1;
+	head->cmsg_level = SOL_SOCKET;
+	head->cmsg_type = SCM_RIGHTS;
+	head->cmsg_len = CMSG_LEN(sizeof fd);
+	*(int *)CMSG_DATA(head) = fd;
+	return syscall(SYS_sendmsg, c->listener_to, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -1 : 0;
+}
+
 int confine_restrict(const struct confine *c)
 {
 	static const struct rlimit small = { 1, 1 }; /* 0 would not stop a core handler that is a program */
@@ -445,5 +477,7 @@ int confine_restrict(const struct confine *c)
 		return -1;
 	if (c->landlock_fd > 0 && syscall(SYS_landlock_restrict_self, c->landlock_fd, 0) < 0)
 		return -1;
+	if (c->listener_to > 0)
+		return confine_send_listener(c);
 	return c->filter ? (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, c->filter) : 0;
 }

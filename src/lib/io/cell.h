@@ -23,6 +23,8 @@ int cell_new(enum cell_kind kind, struct cell **ret_cell, struct err *err);
 void cell_free(struct cell *cell); /* ends what still runs in it, and waits for process 1 */
 /* A socket that listens on 127.0.0.1:CELL_PROXY_PORT inside, to be served outside. Borrowed; -1: a view. */
 int cell_proxy_fd(const struct cell *cell);
+/* A netlink socket of the inside, that knows which UNIX sockets are bound there. Borrowed; -1: a view. */
+int cell_diag_fd(const struct cell *cell);
 /* Paths that lead us to /proc and /dev/shm of the inside, for rulesets: these are others than ours. NULL: a view. */
 const char *cell_proc(const struct cell *cell);
 const char *cell_shm(const struct cell *cell);

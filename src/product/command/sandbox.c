@@ -331,6 +331,7 @@ static int explain_path(struct explanation *t, struct room *r, const char *text,
 	const char *home = getenv("HOME");
 	const char *path = text[0] == '~' && home ? arena_printf(a, "%s%s", home, text + 1)
 						  : path_absolute(a, r->permission.env.cwd, str_from(text));
+	struct stat st;
 
 	if (room_hold(r, false, "true", err) < 0)
 		return -(int)err->kind;
@@ -344,6 +345,9 @@ static int explain_path(struct explanation *t, struct room *r, const char *text,
 		   writes  ? "it is in a writable place"
 		   : reads ? paths_hold(&p->protects, path) ? "it is protected" : "it is in no writable place"
 			   : "it is hidden");
+	if (stat(path, &st) == 0 && S_ISSOCK(st.st_mode))
+		answer_add(t, "connectable", sandbox_may_connect(r->policy, path),
+			   "if a program outside listens on it");
 	answer_rules(t, r, path, STR(""));
 	answer_change(t, !reads ? arena_printf(a, "sandbox.filesystem.allowRead: [\"%s\"]", path)
 			 : !writes && !paths_hold(&p->protects, path)

@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The checks of the sandbox's specification, by their numbers: each row is an act and what must come of it. They run through
+`cadre sandbox run`, which holds a program as a session holds a command, as root and as an ordinary user."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+from lab import CADRE, main
+
+OTHER = 65534
+
+# A row: numbers, what, command, what the output must have and must not have (lists), and settings of "sandbox". In the
+# command {home}, {work}, {top} and {tools} stand for places; what follows "then:" are files that must (not) be there.
+PY = "python3 -c '%s'"
+SOCKET = PY % "import socket; socket.socket({0}, {1}); print(\"DID\")"
+CALL = PY % ("import ctypes, os; l = ctypes.CDLL(None, use_errno=True); r = l.syscall({0}); "
+             "print(\"DID\" if r >= 0 else os.strerror(ctypes.get_errno()))")
+ROWS = [
+    # ---- writing
+    ("1", "outside", "echo x >/etc/f14; echo x >{home}/f; echo x >{top}/f", ["Read-only file system"], [], {}, ["!/etc/f14", "!{home}/f", "!{top}/f"]),
+    ("2", "the working directory and TMPDIR", "echo x >f && echo x >$TMPDIR/f && cat f $TMPDIR/f", ["x\nx"], [], {}, ["{work}/f"]),
+    ("3", "hooks of git", "echo x >.git/hooks/pre-commit && echo DID", ["Read-only"], ["DID"], {}, ["!{work}/.git/hooks/pre-commit"]),
+    ("4", "git config, and git commits", "git config a.b c && echo DID; echo x >n; git add n && git -c user.name=t -c user.email=t@t commit -qm m && git log --format=%s",
+     ["m\n"], ["DID"], {}, []),
+    ("5", "moving .git away", "mv .git .g2 && echo DID", ["busy"], ["DID"], {}, ["{work}/.git/config"]),
+    ("7", "a protected file that appears", "echo '{{}}' >.mcp.json", [], [], {}, ["!{work}/.mcp.json"]),
+    ("9", "a protected file by another name", "ln there/.mcp.json x && echo DID; ln there/.mcp.json there/y && echo DID", ["cross-device"], ["DID"], {}, []),
+    ("11", "through a link out", "echo x >d/authorized_keys && echo DID", ["Read-only"], ["DID"], {}, ["!{home}/.ssh/authorized_keys"]),
+    ("12", "a protected link that is replaced", "rm .claude && mkdir .claude && echo x >.claude/settings.json; echo done", ["done"], [], {},
+     ["!{work}/.claude/settings.json"]),
+    ("13", "attributes of a file outside", "chmod 777 {home}/.bashrc && echo DID; touch -d 2001-01-01 {home}/.bashrc && echo DID; "
+     "chown 0:0 {home}/.bashrc && echo DID; setfattr -n user.a -v b {home}/.bashrc 2>/dev/null && echo DID; true", ["Read-only"], ["DID"], {}, []),
+    ("14", "where core.hooksPath leads", "echo x >own-hooks/pre-commit && echo DID", ["Read-only"], ["DID"], {}, ["!{work}/own-hooks/pre-commit"]),
+    ("17", "hooks of git stay, whatever allowWrite says", "echo x >.git/hooks/pre-commit && echo DID", [], ["DID"],
+     {"filesystem": {"allowWrite": ["{work}/.git/hooks"]}}, []),
+    ("18", "a denyWrite from above wins", "echo x >x/f && echo DID", [], ["DID"], {"filesystem": {"denyWrite": ["/"], "allowWrite": ["{work}/x"]}}, []),
+    ("19", "an allowWrite with a wildcard opens nothing", "echo x >{home}/cache/f && echo DID", [], ["DID"], {"filesystem": {"allowWrite": ["~/c*"]}}, []),
+    ("21", "truncation, O_TMPFILE and renames into what is protected",
+     "truncate -s 0 .git/config && echo DID; echo x >f; mv f .git/hooks/f && echo DID; "
+     + PY % ("import os\ntry:\n  os.open(\".git/hooks\", os.O_TMPFILE | os.O_RDWR); print(\"DID\")\nexcept OSError as e: print(e)"),
+     ["Read-only"], ["DID"], {}, []),
+    # ---- reading
+    ("24", "a home that is hidden but for the project", "cat f0; cat {home}/.ssh/id && echo DID; ls {home} >/dev/null && echo DID; cat {home}/.bashrc && echo DID",
+     ["seen", "ermission denied"], ["DID", "TOPSECRET"], {"filesystem": {"denyRead": ["~/"], "allowRead": ["{work}"]}}, []),
+    ("25", "a wildcard that hides", "cat deep/.env && echo DID", ["ermission denied"], ["HIDDENVALUE", "DID"], {"filesystem": {"denyRead": ["{work}/**/.env"]}}, []),
+    ("26", "a hidden file", "cat deep/.env && echo DID; chmod 644 deep/.env && echo DID; echo x >deep/.env && echo DID", ["ermission denied", "Read-only"],
+     ["HIDDENVALUE", "DID"], {"filesystem": {"denyRead": ["{work}/deep/.env"]}}, []),
+    ("28", "variables that are denied", "env; cat /proc/*/environ | tr '\\0' '\\n'", ["HOME="], ["HIDDENVALUE"],
+     {"credentials": {"envVars": [{"name": "MY_TOKEN", "mode": "deny"}]}}, []),
+    ("31", "cadre's credentials", "cat {home}/.claude/.credentials.json && echo DID", ["ermission denied"], ["DID", "TOPSECRET"], {}, []),
+    # ---- processes
+    ("32", "signals to all", "kill -9 -1; echo alive; pkill cadre; echo alive", ["alive\nalive"], [], {}, []),
+    ("33", "only processes of the cell are seen", "ls /proc | grep -c '^[0-9]'", [], ["11", "12", "20"], {}, []),
+    ("34", "process 1", "cat /proc/1/environ /proc/1/mem && echo DID; gdb --version >/dev/null 2>&1; "
+     + PY % ("import ctypes, os, signal, time\nl = ctypes.CDLL(None, use_errno=True)\nprint(\"init\", l.ptrace(16, 1, 0, 0))\n"
+             "p = os.fork()\nif p == 0:\n  time.sleep(20)\nprint(\"own\", l.ptrace(16, p, 0, 0))\nos.kill(p, 9)"), ["init -1", "own 0"], ["DID"], {}, []),
+    ("38", "user namespaces", "unshare -U true && echo DID", ["not permitted"], ["DID"], {}, []),
+    ("39", "io_uring", CALL.format(425), ["Function not implemented"], ["DID"], {}, []),
+    ("40", "calls of another architecture", CALL.format("0x40000000 + 39"), ["Function not implemented"], ["DID"], {}, []),
+    ("41", "vsock", SOCKET.format(40, 1), ["not permitted"], ["DID"], {}, []),
+    ("41", "packet", SOCKET.format(17, 3), ["not permitted"], ["DID"], {}, []),
+    ("41", "alg", SOCKET.format(38, 5), ["not permitted"], ["DID"], {}, []),
+    ("41", "raw", SOCKET.format(2, 3), ["not permitted"], ["DID"], {}, []),
+    ("42", "keys", CALL.format(250), ["not permitted"], ["DID"], {}, []),
+    ("42", "bpf", CALL.format(321), ["not permitted"], ["DID"], {}, []),
+    ("42", "perf", CALL.format(298), ["not permitted"], ["DID"], {}, []),
+    ("42", "userfaultfd", CALL.format(323), ["not permitted"], ["DID"], {}, []),
+    ("43", "what root could do", "echo x >/proc/sys/kernel/core_pattern && echo DID; echo h >/proc/sysrq-trigger && echo DID; mknod dev b 8 0 && echo DID; "
+     "mount -o remount,rw / && echo DID; mount -t tmpfs none . && echo DID; true", [], ["DID"], {}, []),
+    ("44", "no core for a handler", PY % "import resource; print(resource.getrlimit(resource.RLIMIT_CORE))", ["(1, 1)"], [], {}, []),
+    ("45", "set-user-ID programs", "grep NoNewPrivs /proc/self/status; grep CapEff /proc/self/status", ["NoNewPrivs:\t1"], ["1ffffffffff"], {}, []),
+    # ---- sockets
+    ("46", "a socket of a program outside", "{tools}/connect {work}/outside.sock", ["refused"], ["DID"], {}, []),
+    ("47", "one that was moved to a name of our own", "{tools}/connect --swap own.sock outside.sock; mv own.sock outside.sock",
+     ["refused"], ["DID"], {}, []),
+    ("48", "an abstract socket outside", "{tools}/connect @{work}", ["refused"], ["DID"], {}, []),
+    ("50", "sockets of our own", "{tools}/connect --bind own.sock >out & until grep -q bound out; do :; done; {tools}/connect --read own.sock; "
+     "{tools}/connect --bind $TMPDIR/o >out2 & until grep -q bound out2; do :; done; cd $TMPDIR; {tools}/connect --read o; "
+     + PY % "import multiprocessing as m; q = m.Manager().list([7]); print(\"shared\", q[0])", ["DID b'hello'\nDID b'hello'", "shared 7"], ["refused"], {}, []),
+    ("50", "an abstract socket of our own", PY % "import socket as s\na = s.socket(s.AF_UNIX); a.bind(\"\\0own\"); a.listen(1); b = s.socket(s.AF_UNIX); b.connect(\"\\0own\"); print(\"DID\")",
+     ["DID"], [], {}, []),
+    ("54", "a socket that the settings name", "{tools}/connect {work}/outside.sock", ["DID"], ["refused"], {"network": {"allowUnixSockets": ["{work}/outside.sock"]}}, []),
+    ("54", "a link to one that they do not name", "{tools}/connect {work}/link.sock", ["refused"], ["DID"], {"network": {"allowUnixSockets": ["{work}/link.sock"]}}, []),
+    ("46", "all of them, if they say so", "{tools}/connect {work}/outside.sock", ["DID"], ["refused"], {"network": {"allowAllUnixSockets": True}}, []),
+    ("53", "a pair of datagram sockets", PY % "import socket; socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM); print(\"DID\")", ["not permitted"], ["DID"], {}, []),
+    # ---- network
+    ("68", "services of the machine", PY % "import socket; socket.create_connection((\"127.0.0.1\", {port}), 3); print(\"DID\")", ["refused"], ["DID"], {}, []),
+]
+
+CONNECT = """#!/usr/bin/env python3
+import socket, sys
+path = sys.argv[-1]
+try:
+    s = socket.socket(socket.AF_UNIX)
+    if sys.argv[1] == "--bind":
+        s.bind(path); s.listen(1); print("bound", flush=True)
+        s.accept()[0].sendall(b"hello")
+    elif sys.argv[1] == "--swap":  # a name that was ours leads to theirs
+        import os
+        s.bind(sys.argv[2]); s.listen(1); os.unlink(sys.argv[2]); os.rename(path, sys.argv[2])
+        socket.socket(socket.AF_UNIX).connect(sys.argv[2]); print("DID")
+    else:
+        s.connect("\\0" + path[1:] if path[0] == "@" else path); print("DID", s.recv(9) if sys.argv[1] == "--read" else "")
+except OSError as why:
+    print("refused", why)
+"""
+
+
+def put(path, text, mode=0o644):
+    path = pathlib.Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(mode)
+
+
+def tree(lab, row):
+    """A new tree for one row. Returns the places by their names."""
+    import socket
+    for place in (lab.home, lab.work):
+        shutil.rmtree(place)
+        os.makedirs(place)
+    git = {**lab.env, "HOME": lab.folder}
+    subprocess.run(["git", "init", "-q", lab.work], check=True, env=git)
+    put(lab.home + "/.bashrc", "canary\n")
+    put(lab.home + "/.ssh/id", "TOPSECRET\n", 0o600)
+    put(lab.home + "/.claude/.credentials.json", "TOPSECRET\n", 0o600)
+    os.makedirs(lab.home + "/cache")
+    os.makedirs(lab.work + "/x")
+    os.makedirs(lab.work + "/own-hooks")
+    put(lab.work + "/f0", "seen\n")
+    put(lab.work + "/deep/.env", "HIDDENVALUE\n")
+    put(lab.work + "/there/.mcp.json", "{}\n")
+    os.symlink(lab.home + "/.ssh", lab.work + "/d")
+    if row[0] == "12":
+        os.makedirs(lab.work + "/elsewhere")
+        os.symlink("elsewhere", lab.work + "/.claude")
+    if row[0] == "14":
+        subprocess.run(["git", "-C", lab.work, "config", "core.hooksPath", "own-hooks"], check=True, env=git)
+    put(lab.folder + "/tools/connect", CONNECT, 0o755)
+    outside = socket.socket(socket.AF_UNIX)
+    outside.bind(lab.work + "/outside.sock")
+    outside.listen(8)
+    os.chmod(lab.work + "/outside.sock", 0o777)
+    os.symlink("outside.sock", lab.work + "/link.sock")
+    abstract = socket.socket(socket.AF_UNIX)
+    abstract.bind("\0" + lab.work)
+    abstract.listen(8)
+    port = socket.create_server(("127.0.0.1", 0))
+    os.chmod(lab.folder, 0o755)
+    return {"home": lab.home, "work": lab.work, "top": lab.folder, "tools": lab.folder + "/tools",
+            "port": port.getsockname()[1], "kept": (outside, abstract, port)}
+
+
+def fill(value, places):
+    if isinstance(value, str):
+        for name in ("home", "work", "top", "tools", "port"):
+            value = value.replace("{%s}" % name, str(places[name]))
+        return value.replace("{{", "{").replace("}}", "}")
+    if isinstance(value, dict):
+        return {k: fill(v, places) for k, v in value.items()}
+    return [fill(v, places) for v in value] if isinstance(value, list) else value
+
+
+def run_inside(lab, command, settings=None, user=None, options=()):
+    put(lab.home + "/.claude/settings.json", json.dumps({"sandbox": {"enabled": True, **(settings or {})}}))
+    more = {}
+    if user is not None:
+        subprocess.run(["chown", "-R", "%d:%d" % (user, user), lab.home, lab.work], check=True)
+        more = {"user": user, "group": user, "extra_groups": []}
+    env = {**lab.env, "MY_TOKEN": "HIDDENVALUE", "TMPDIR": "/tmp"}
+    done = subprocess.run([CADRE, "sandbox", "run", *options, "--", "bash", "-c", command], env=env, cwd=lab.work, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60, **more)
+    return done.stdout
+
+
+def check(lab, rows, user=None):
+    bad = []
+    for row in rows:
+        number, what, command, has, lacks, settings, files = row
+        places = tree(lab, row)
+        out = run_inside(lab, fill(command, places), fill(settings, places), user)
+        wrong = [w for w in has if w not in out] + ["not " + w for w in lacks if w in out]
+        for name in fill(files, places):
+            there = os.path.lexists(name.lstrip("!"))
+            if there == name.startswith("!"):
+                wrong.append("file " + name)
+        canary = pathlib.Path(lab.home, ".bashrc")
+        if canary.read_text() != "canary\n" or canary.stat().st_mode & 0o777 != 0o644:
+            wrong.append("the canary was changed")
+        for kept in places["kept"]:
+            kept.close()
+        if wrong:
+            bad.append("%s %s: %s in\n%s" % (number, what, wrong, out))
+    assert not bad, "\n".join(bad)
+
+
+def the_checks_hold_as_root(lab):
+    if os.geteuid() == 0:
+        check(lab, ROWS)
+
+
+def the_checks_hold_as_an_ordinary_user(lab):
+    check(lab, ROWS, OTHER if os.geteuid() == 0 else None)
+
+
+if __name__ == "__main__":
+    main(the_checks_hold_as_root, the_checks_hold_as_an_ordinary_user)
