@@ -343,6 +343,67 @@ def read_bytes(path):
         return b""
 
 
+# ---- hooks and servers
+
+INTRUDER = """import os, socket, sys
+def attempt(name, fn):
+    try:
+        fn()
+        name += " did"
+    except OSError as why:
+        name += " failed"
+    open(os.path.join(sys.argv[1], "said"), "a").write(name + "\\n")
+attempt("home", lambda: open(os.path.join(sys.argv[2], "PWNED-" + sys.argv[4]), "w"))
+attempt("net", lambda: socket.create_connection(("127.0.0.1", int(sys.argv[3])), 3))
+"""
+
+
+def cage(lab, level, who, kind):
+    """A hook or server of the project or the user, under this level; returns what it could do."""
+    write(lab.work + "/tool.py", INTRUDER)
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(lab.work + "/said")
+    with Listener() as listener:
+        argv = ["python3", lab.work + "/tool.py", lab.work, lab.home, str(listener.port), who]
+        hooks = {"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": " ".join(argv)}]}]}} if kind == "hooks" else {}
+        servers = {"mcpServers": {"s": {"command": argv[0], "args": argv[1:]}}} if kind == "mcpServers" else {"mcpServers": {}}
+        write(lab.work + "/.mcp.json", json.dumps(servers if who == "project" else {"mcpServers": {}}))
+        write(lab.home + "/.claude.json", json.dumps(servers if who == "user" else {}))
+        write(lab.work + "/.claude/settings.json", json.dumps(
+            {**(hooks if who == "project" else {}), "sandbox": {"cadre": {kind: "off"}}}))  # a project cannot open its own cage
+        write(lab.home + "/.claude/settings.json", json.dumps(
+            {**(hooks if who == "user" else {}), "enableAllProjectMcpServers": True,
+             "sandbox": {"cadre": {kind: level}} if level else {}}))
+        lab.model("rule\n  text ok\n")
+        done = lab.cadre("-p", "--trust-project", "--", "hi")
+        assert done.code == 0, done
+        reached = listener.count() > 0
+    said = pathlib.Path(lab.work, "said").read_text() if os.path.exists(lab.work + "/said") else ""
+    wrote = os.path.exists(lab.home + "/PWNED-" + who)
+    if wrote:
+        os.unlink(lab.home + "/PWNED-" + who)
+    assert said.count("did") == wrote + reached, said
+    return said, wrote, reached
+
+
+def hooks_and_servers_run_inside_as_far_as_the_level_says(lab):
+    for kind in ("hooks", "mcpServers"):
+        for level, who, free in ((None, "project", True), ("off", "project", True), ("project", "project", False), ("project", "user", True),
+                                 ("all", "project", False), ("all", "user", False)):
+            said, wrote, reached = cage(lab, level, who, kind)
+            assert said, (kind, level, who)
+            assert (wrote, reached) == (free, free), (kind, level, who, said)
+
+
+def hooks_that_must_be_inside_do_not_run_where_there_is_no_sandbox(lab):
+    write(lab.work + "/.claude/settings.json", json.dumps(
+        {"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "touch %s/PWNED" % lab.home}]}]}}))
+    write(lab.home + "/.claude/settings.json", json.dumps({"sandbox": {"cadre": {"hooks": "project"}}}))
+    lab.model("rule\n  text ok\n")
+    done = lab.cadre("-p", "--trust-project", "--", "hi", preexec_fn=hide(*USERS))
+    assert done.code == 0 and not os.path.exists(lab.home + "/PWNED"), done
+
+
 # ---- a kernel that lacks something
 
 def hide(*rules):
@@ -420,6 +481,8 @@ if __name__ == "__main__":
          rules_and_plan_mode_hold_though_the_sandbox_lets_pass,
          a_project_that_is_not_trusted_widens_nothing,
          servers_of_one_command_are_reached_by_the_next_and_end_with_the_session,
+         hooks_and_servers_run_inside_as_far_as_the_level_says,
+         hooks_that_must_be_inside_do_not_run_where_there_is_no_sandbox,
          without_landlock_only_commands_without_files_pass_and_it_is_said_once,
          without_namespaces_reading_is_held_and_edits_are_asked_about,
          a_sandbox_that_is_asked_for_and_not_there_is_said_or_refused)

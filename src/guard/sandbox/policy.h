@@ -32,9 +32,13 @@ struct policy_entry {
 	unsigned line;
 };
 
+/* Which programs of others run inside */
+enum cage_level { CAGE_OFF, CAGE_PROJECT, CAGE_ALL };
+
 struct sandbox_policy {
 	struct arena arena;
 	bool enabled, fail_if_unavailable, auto_allow;
+	enum cage_level hooks, servers;
 	bool may_leave;            /* dangerouslyDisableSandbox counts */
 	bool may_leave_explicitly; /* and a file of the user's says so */
 	/* NULL-terminated */

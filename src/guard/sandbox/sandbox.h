@@ -54,6 +54,9 @@ struct sandbox_request {
 	enum tool_where where;
 };
 
+/* Hooks and servers that the policy wants inside are held by this sandbox from now on. */
+void sandbox_serve(struct sandbox *s, struct spawner *spawner);
+
 /* What holds one command, for as long as it runs */
 struct sandbox_held {
 	struct arena arena;
@@ -69,6 +72,8 @@ struct sandbox_held {
 	bool may_leave;
 };
 
+/* The environment of a command that is held: what the sandbox sets and takes away. In the arena; texts are borrowed. */
+const char *const *sandbox_envp(struct arena *a, const struct sandbox_held *held, const char *const *base);
 /* *ret_held is NULL if the command runs free, and nothing need be said about that. A command that cannot be held as it must be
  * does not run: err says why. */
 int sandbox_hold(struct sandbox *s, const struct sandbox_request *request, struct sandbox_held **ret_held,

@@ -375,6 +375,22 @@ static int start_process(struct spawner *s, const struct child_options *o, const
 	return launch_guarded(s, &l, o->argv[0], ret_pid, err);
 }
 
+static int start_held(struct spawner *s, const struct child_options *o, const struct streams *st, pid_t *ret_pid,
+		      struct err *err)
+{
+	struct child_options held = *o;
+	void *plan = NULL;
+
+	if (o->of == CHILD_OF_US || !s->confiner.hold)
+		return start_process(s, o, st, ret_pid, err);
+	int rc = s->confiner.hold(s->confiner.data, &held, &plan, err);
+	if (rc == 0)
+		rc = start_process(s, &held, st, ret_pid, err);
+	if (plan)
+		s->confiner.release(plan);
+	return rc;
+}
+
 int spawn_start(struct spawner *s, const struct child_options *options, const struct child_handlers *handlers,
 		void *data, struct child **ret_child, struct err *err)
 {
@@ -388,7 +404,7 @@ int spawn_start(struct spawner *s, const struct child_options *options, const st
 	if (open_streams(options, handlers->on_output != NULL, &st) < 0)
 		rc = err_set(err, ERR_IO, "cannot start %s: %m", options->argv[0]);
 	else
-		rc = start_process(s, options, &st, &pid, err);
+		rc = start_held(s, options, &st, &pid, err);
 	close_all(st.child, COUNT_OF(st.child));
 	if (rc < 0) {
 		close_all(st.own, COUNT_OF(st.own));

@@ -436,30 +436,6 @@ static void on_run_exit(struct child *c, int status)
 	loop_stop(r->loop);
 }
 
-/* The environment of a command that is held: what the sandbox sets and takes away. */
-const char *const *sandbox_envp(struct arena *a, const struct sandbox_held *held, const char *const *base)
-{
-	const char *const *changes = held ? held->variables : NULL;
-	const char **envp = arena_alloc(a, (str_count(base) + str_count(changes) + 2) * sizeof *envp);
-	size_t n = 0;
-
-	for (; *base; base++) {
-		size_t name = strcspn(*base, "=");
-		bool changed = held && held->temp_dir && !strncmp(*base, "TMPDIR=", 7);
-		for (const char *const *c = changes; c && *c && !changed; c++)
-			changed = strcspn(*c, "=") == name && !strncmp(*c, *base, name);
-		if (!changed)
-			envp[n++] = *base;
-	}
-	for (; changes && *changes; changes++)
-		if (strchr(*changes, '='))
-			envp[n++] = *changes;
-	if (held && held->temp_dir)
-		envp[n++] = arena_printf(a, "TMPDIR=%s", held->temp_dir);
-	envp[n] = NULL;
-	return envp;
-}
-
 static int sandbox_run(struct cadre_call *call)
 {
 	static const struct child_handlers handlers = { .on_exit = on_run_exit };

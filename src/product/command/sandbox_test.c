@@ -374,7 +374,7 @@ static enum outcome try_attack(struct trial *t, const struct attack *attack, uns
 		return OUT_ASKED; /* it does not run */
 	const char *const argv[] = { "bash", "-c", command, NULL };
 	struct child_options options = { .argv = argv,
-					 .envp = sandbox_envp(&a, held, t->env.envp),
+					 .envp = held ? sandbox_envp(&a, held, t->env.envp) : t->env.envp,
 					 .cwd = t->work,
 					 .confine = held ? &held->confine : NULL };
 	int rc = trial_spawn(t, &options, &err);
