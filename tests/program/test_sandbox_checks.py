@@ -5,11 +5,13 @@
 import json
 import os
 import pathlib
+import random
 import shutil
+import socket
 import subprocess
 import sys
 
-from lab import CADRE, main
+from lab import CADRE, ROOT, Skip, main
 
 OTHER = 65534
 
@@ -78,8 +80,8 @@ ROWS = [
     ("47", "one that was moved to a name of our own", "{tools}/connect --swap own.sock outside.sock; mv own.sock outside.sock",
      ["refused"], ["DID"], {}, []),
     ("48", "an abstract socket outside", "{tools}/connect @{work}", ["refused"], ["DID"], {}, []),
-    ("50", "sockets of our own", "{tools}/connect --bind own.sock >out & until grep -q bound out; do :; done; {tools}/connect --read own.sock; "
-     "{tools}/connect --bind $TMPDIR/o >out2 & until grep -q bound out2; do :; done; cd $TMPDIR; {tools}/connect --read o; "
+    ("50", "sockets of our own", "{tools}/connect --bind own.sock >out & until grep -sq bound out; do :; done; {tools}/connect --read own.sock; "
+     "{tools}/connect --bind $TMPDIR/o >out2 & until grep -sq bound out2; do :; done; cd $TMPDIR; {tools}/connect --read o; "
      + PY % "import multiprocessing as m; q = m.Manager().list([7]); print(\"shared\", q[0])", ["DID b'hello'\nDID b'hello'", "shared 7"], ["refused"], {}, []),
     ("50", "an abstract socket of our own", PY % "import socket as s\na = s.socket(s.AF_UNIX); a.bind(\"\\0own\"); a.listen(1); b = s.socket(s.AF_UNIX); b.connect(\"\\0own\"); print(\"DID\")",
      ["DID"], [], {}, []),
@@ -119,7 +121,6 @@ def put(path, text, mode=0o644):
 
 def tree(lab, row):
     """A new tree for one row. Returns the places by their names."""
-    import socket
     for place in (lab.home, lab.work):
         shutil.rmtree(place)
         os.makedirs(place)
@@ -198,6 +199,156 @@ def check(lab, rows, user=None):
     assert not bad, "\n".join(bad)
 
 
+NO_PROXY = "env -u HTTP_PROXY -u HTTPS_PROXY -u ALL_PROXY -u http_proxy -u https_proxy -u all_proxy "
+
+
+class Server:
+    """Answers HTTP with hello, and remembers what it was sent."""
+
+    def __init__(self, port=0):
+        import threading
+        self.socket = socket.create_server(("127.0.0.1", port))
+        self.port, self.seen = self.socket.getsockname()[1], []
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                c = self.socket.accept()[0]
+            except OSError:
+                return
+            c.settimeout(2)
+            try:
+                self.seen.append(c.recv(4096))
+                c.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nhello\n")
+            except OSError:
+                pass
+            c.close()
+
+
+def programs_that_know_no_proxy_reach_listed_hosts_and_no_others(lab):
+    server, other = Server(), Server()
+    tree(lab, ("55",))
+    lists = {"network": {"allowedDomains": ["localhost:%d" % server.port, "allowed.test", "*.wild.test"], "deniedDomains": ["no.wild.test"]}}
+
+    def inside(command, user=None):
+        return run_inside(lab, command, lists, user)
+    for user in (None, OTHER) if os.geteuid() == 0 else (None,):
+        with_proxy = inside("curl -s --noproxy '' http://localhost:%d/" % server.port, user)                      # 55
+        without = inside(NO_PROXY + "curl -s http://localhost:%d/" % server.port, user)
+        assert with_proxy == without == "hello\n", (with_proxy, without)
+        out = inside(NO_PROXY + "curl -sS -m 9 http://localhost:%d/" % other.port, user)                          # 67
+        assert "Failed to connect" in out and not other.seen, out
+        out = inside(NO_PROXY + "curl -sS -m 9 http://evil.test/; " + NO_PROXY + "curl -sS -m 9 https://evil.test/", user)  # 56
+        assert "not among sandbox.network.allowedDomains" in out and "blocked: network evil.test:443" in out, out
+        out = inside("timeout 9 ssh -o StrictHostKeyChecking=no evil.test true", user)                          # 57
+        assert "disconnect" in out and "not among" in out, out
+        out = inside("getent ahostsv4 secret.evil.test; getent ahostsv4 SECRET.evil.test", user)  # 63
+        assert out.count("198.18.0.1 ") == 6, out
+        for literal in ("1.1.1.1", "0x7f.1", "2130706433", "[::ffff:127.0.0.1]", "017700000001", "127.1"):       # 58
+            out = inside("curl -s -o /dev/null -w '%%{http_code}' --noproxy '' -m 9 http://%s:%d/; curl -sS -m 9 --noproxy '' -x http://127.0.0.1:61080 "
+                         "-p http://%s:%d/" % (literal, other.port, literal, other.port), user)
+            assert "403" in out and not other.seen, (literal, out)
+    for host, wanted in (("allowed.test.evil.test", False), ("ALLOWED.test.", True), ("a.wild.test", True), ("wild.test", False),            # 65
+                         ("no.wild.test", False), ("a.b.wild.test", True), ("allowed.test:25", False), ("allowed.test:6000", False),     # 66, 61
+                         ("allowed.test:8443", True), ("allowed.test:2375", False), ("localhost:%d" % server.port, True), ("localhost:1", False),
+                         ("xallowed.test", False), ("allowed.test%00.evil", False), ("allowed..test", False), ("127.0.0.1:80", False)):
+        done = subprocess.run([CADRE, "sandbox", "explain", "--json", host], env=lab.env, cwd=lab.work, stdout=subprocess.PIPE, text=True)
+        answer = json.loads(done.stdout)
+        assert answer["reachable"] == wanted and done.returncode == (not wanted), (host, answer)
+
+
+RAW = PY % ("import socket, sys\ns = socket.create_connection((\"127.0.0.1\", 61080), 9)\ns.sendall({0})\n"
+            "try: print(s.recv(99))\nexcept OSError as e: print(\"closed\", e)")
+
+
+def requests_that_mean_two_things_are_refused(lab):
+    server = Server()
+    tree(lab, ("64",))
+    here = "localhost:%d" % server.port
+    for bytes_ in ("GET http://%s/ HTTP/1.1\\r\\nHost: other.test\\r\\n\\r\\n" % here,
+                   "GET http://u@%s/ HTTP/1.1\\r\\nHost: %s\\r\\n\\r\\n" % (here, here),
+                   "CONNECT %s\\x00.evil.test HTTP/1.1\\r\\n\\r\\n" % here,
+                   "CONNECT evil.test\\r%s HTTP/1.1\\r\\n\\r\\n" % here,
+                   "GET / HTTP/1.1\\r\\nHost: %s\\r\\n\\r\\n" % here,
+                   "GET http://%s/ HTTP/1.1\\r\\nHost: %s\\r\\nHost: other.test\\r\\n\\r\\n" % (here, here),
+                   "\\x05\\x01\\x00\\x05\\x01\\x00\\x03\\xff" + "a" * 255 + "\\x00\\x50"):
+        out = run_inside(lab, RAW.format("b\"%s\"" % bytes_), {"network": {"allowedDomains": [here]}})
+        assert "400" in out or "403" in out or "blocked: network aaa" in out or "closed" in out, (bytes_, out)
+    assert not server.seen, server.seen
+
+
+def a_name_behind_an_allowed_one_is_not_asked_for(lab):
+    if os.geteuid() != 0:
+        raise Skip("port 443 is root's")
+    try:
+        server = Server(443)
+    except OSError:
+        raise Skip("port 443 is taken") from None
+    tree(lab, ("sni",))
+    hello = PY % ("import socket, ssl\nc = ssl.create_default_context(); c.check_hostname = False; c.verify_mode = 0\n"
+                  "s = socket.create_connection((\"127.0.0.1\", 443), 9)\n"
+                  "try: c.wrap_socket(s, server_hostname=\"{0}\")\nexcept OSError as e: print(e)")
+    lists = {"network": {"allowedDomains": ["localhost:443"]}}
+    run_inside(lab, hello.format("localhost"), lists)
+    assert len(server.seen) == 1 and b"localhost" in server.seen[0], server.seen
+    out = run_inside(lab, hello.format("evil.test"), lists)
+    assert not any(b"evil" in s for s in server.seen), server.seen
+    assert "evil.test:443 (asked for behind localhost)" in out, out
+
+
+def what_the_settings_cannot_mean_is_said(lab):
+    tree(lab, ("70",))
+    run_inside(lab, "true", {"network": {"allowedDomains": ["*", "ok.test"]}, "filesystem": {"allowWrite": ["~/c*"]}})
+    done = subprocess.run([CADRE, "sandbox", "status", "--json"], env=lab.env, cwd=lab.work, stdout=subprocess.PIPE, text=True)
+    answer = json.loads(done.stdout)
+    assert done.returncode == 0 and answer["strength"] == "full", answer
+    assert any("would allow every host" in n and "settings.json:" in n for n in answer["notes"]), answer        # 70
+    assert any("has a wildcard" in n for n in answer["notes"]), answer                                            # 19
+    assert [e["value"] for e in answer["entries"]] == ["ok.test"], answer
+
+
+def explain_says_what_the_kernel_does(lab):
+    """Paths at random: what is explained as writable can be written, what is not cannot; the same for reading."""
+    places = tree(lab, ("87",))
+    chance = random.Random(14)
+    for i in range(12):
+        put(lab.work + "/t%d/u%d/f" % (i % 4, i), "x\n")
+        put(lab.home + "/h%d/f" % i, "x\n")
+    settings = fill({"filesystem": {"allowWrite": ["~/h1", "~/h2", "~/h3/f"], "denyWrite": ["{work}/t1", "~/h2/f"], "denyRead": ["{work}/t2", "~/h4", "~/h5"],
+                                    "allowRead": ["{work}/t2/u6", "~/h5/f"]}}, places)
+    run_inside(lab, "true", settings)
+    paths = [str(p) for root in (lab.home, lab.work) for p in pathlib.Path(root).rglob("*") if p.is_file() and ".git/" not in str(p) and ".claude" not in str(p)]
+    paths += ["/etc/passwd", lab.work + "/.git/config", lab.work + "/.git/HEAD", lab.work + "/there/.mcp.json"]
+    chance.shuffle(paths)
+    tried = run_inside(lab, "for p in %s; do r=no; w=no; test -r $p && cat $p >/dev/null 2>&1 && r=yes; (: >>$p) 2>/dev/null && w=yes; echo $p $r $w; done" % " ".join(paths),
+                       settings)
+    seen = {line.split()[0]: line.split()[1:] for line in tried.splitlines() if len(line.split()) == 3}
+    assert len(seen) == len(set(paths)), tried
+    for path in paths:
+        done = subprocess.run([CADRE, "sandbox", "explain", "--json", path], env=lab.env, cwd=lab.work, stdout=subprocess.PIPE, text=True)
+        answer = json.loads(done.stdout)
+        said = ["yes" if answer[k] else "no" for k in ("readable", "writable")]
+        assert said == seen[path], (path, answer, seen[path])
+
+
+def the_walls_hold_under_every_condition(lab):
+    done = subprocess.run([CADRE, "sandbox", "test", "--all", "--json"], env={**lab.env, "TMPDIR": "/tmp"}, cwd=lab.work, stdout=subprocess.PIPE, text=True)
+    assert done.returncode == 0, done.stdout[-3000:]
+    rows = []
+    for c in json.loads(done.stdout)["conditions"]:
+        result = c["result"]
+        cells = []
+        for hold in ("reads", "edits", "inside"):
+            held = [a[hold] for a in result["attacks"] if a[hold] != "-"]
+            assert set(held) in ({"held"}, {"asked"}), (c["condition"], hold, held)
+            cells.append("%d held" % len(held) if held[0] == "held" else "asked about")
+        rows.append("| %s | %s |" % (c["condition"], " | ".join(cells)))
+    if os.geteuid() == 0:  # the table of the documentation is this one
+        text = (ROOT / "docs" / "sandbox.md").read_text()
+        assert "\n".join(rows) in text, "docs/sandbox.md should have:\n" + "\n".join(rows)
+
+
 def the_checks_hold_as_root(lab):
     if os.geteuid() == 0:
         check(lab, ROWS)
@@ -208,4 +359,6 @@ def the_checks_hold_as_an_ordinary_user(lab):
 
 
 if __name__ == "__main__":
-    main(the_checks_hold_as_root, the_checks_hold_as_an_ordinary_user)
+    main(programs_that_know_no_proxy_reach_listed_hosts_and_no_others, requests_that_mean_two_things_are_refused,
+         a_name_behind_an_allowed_one_is_not_asked_for, what_the_settings_cannot_mean_is_said, explain_says_what_the_kernel_does,
+         the_walls_hold_under_every_condition, the_checks_hold_as_root, the_checks_hold_as_an_ordinary_user)

@@ -355,6 +355,8 @@ static void add_hidden(struct profile *p, struct arena *a, const struct profile_
 			return;
 		if (path_is_inside(*allow, path) && file_exists(*allow)) {
 			paths_add(&p->back, a, *allow);
+			if (paths_hold(&p->writes, *allow)) /* it comes back as it was */
+				paths_add(&p->writes, a, *allow);
 			parts = true;
 		}
 	}

@@ -65,16 +65,36 @@ const struct sandbox_policy *sandbox_get_policy(const struct sandbox *s)
 
 /* ---- what the kernel can ---- */
 
+/* Ports where programs that know no proxy are served: the usual ones, and those that an entry names. */
+static void choose_ports(const struct sandbox_policy *p, uint16_t ports[CELL_PORTS_MAX + 1])
+{
+	static const uint16_t usual[] = { 22, 80, 443, 9418 };
+	size_t n = 0;
+
+	for (; n < COUNT_OF(usual); n++)
+		ports[n] = usual[n];
+	for (size_t i = 0; p && i < p->allowed.count && n < CELL_PORTS_MAX; i++) {
+		bool there = !p->allowed.list[i].port || p->allowed.list[i].port == CELL_PROXY_PORT;
+		for (size_t k = 0; k < n && !there; k++)
+			there = ports[k] == p->allowed.list[i].port;
+		if (!there)
+			ports[n++] = (uint16_t)p->allowed.list[i].port;
+	}
+	ports[n] = 0;
+}
+
 int sandbox_cell(struct sandbox *s, enum cell_kind kind, struct cell **ret_cell, struct err *err)
 {
-	int rc = s->cells[kind] ? 0 : cell_new(kind, &s->cells[kind], err);
+	uint16_t ports[CELL_PORTS_MAX + 1];
+	choose_ports(s->policy, ports);
+	int rc = s->cells[kind] ? 0 : cell_new(kind, ports, &s->cells[kind], err);
 
 	if (rc < 0)
 		return err_wrap(err, "cannot confine this command");
 	if (kind == CELL_WHOLE && !s->connects && seccomp_can_supervise())
 		s->connects = connects_new(s, cell_diag_fd(s->cells[kind]));
 	if (kind == CELL_WHOLE && !s->proxy)
-		s->proxy = proxy_new(s, cell_proxy_fd(s->cells[kind]));
+		s->proxy = proxy_new(s, s->cells[kind]);
 	*ret_cell = s->cells[kind];
 	return 0;
 }
@@ -226,7 +246,8 @@ static enum sandbox_hold choose_hold(const struct sandbox_request *r)
 }
 
 /* With a proxy in the cell; what belongs to sockets outside is of no use in it. */
-static const char *const *choose_variables(struct sandbox_held *held, const struct sandbox_policy *p)
+static const char *const *choose_variables(struct sandbox_held *held, const struct sandbox_policy *p,
+					   const struct tool_env *env)
 {
 	static const char *const names[] = { "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY",
 					     "http_proxy", "https_proxy", "all_proxy" };
@@ -241,6 +262,9 @@ static const char *const *choose_variables(struct sandbox_held *held, const stru
 		paths_add(&all, a, arena_printf(a, "%s=http://127.0.0.1:%d", names[i], CELL_PROXY_PORT));
 	paths_add(&all, a, "NO_PROXY=localhost,127.0.0.1,::1");
 	paths_add(&all, a, "no_proxy=localhost,127.0.0.1,::1");
+	/* A control socket in a home that cannot be written would be the end of ssh. */
+	if (!tool_env_get(env, "GIT_SSH_COMMAND"))
+		paths_add(&all, a, "GIT_SSH_COMMAND=ssh -o ControlMaster=no -o ControlPath=none");
 	for (size_t i = 0; i < COUNT_OF(unset); i++)
 		paths_add(&all, a, unset[i]);
 	for (const char *const *v = p->deny_variables; v && *v; v++)
@@ -307,7 +331,7 @@ static int fill_held(struct sandbox *s, const struct sandbox_request *r, struct 
 	if (rc == 0)
 		rc = plan_make(s, held, err);
 	if (rc == 0 && facts.hold == HOLD_INSIDE)
-		held->variables = choose_variables(held, s->policy);
+		held->variables = choose_variables(held, s->policy, r->env);
 	held->may_leave = facts.hold != HOLD_WORKTREE && (!s->policy || s->policy->may_leave);
 	return rc;
 }

@@ -66,6 +66,18 @@ struct connects *connects_new(struct sandbox *s, int diag_fd);
 int connects_fd(const struct connects *c); /* for confine.listener_to; 0 for NULL */
 void connects_free(struct connects *c);
 
+/* names.c: answers lookups of the inside with invented addresses; nothing is asked outside. fd is borrowed, -1: none. */
+struct names;
+struct names *names_new(struct loop *loop, int fd);
+void names_free(struct names *n);
+const char *names_find(const struct names *n,
+		       uint32_t address); /* the name that got this address (host order); NULL: none */
+
+/* tls_hello.c: the server name that a client asks for, before anything is forwarded. */
+enum hello { HELLO_PART, HELLO_NONE, HELLO_NAMED };
+enum hello tls_hello_name(struct str bytes,
+			  struct str *ret_name); /* of the first bytes of a connection; borrowed from them */
+
 /* proxy.c: serves the cell's listening socket on the loop. */
-struct proxy *proxy_new(struct sandbox *s, int listen_fd);
+struct proxy *proxy_new(struct sandbox *s, const struct cell *cell);
 void proxy_free(struct proxy *p);
