@@ -463,9 +463,11 @@ def a_sandbox_that_is_asked_for_and_not_there_is_said_or_refused(lab):
     assert text.startswith("ran") and "ran outside the sandbox" in text, text
     assert "commands are not confined" in told(lab, preexec_fn=hide(*USERS))
     os.unlink(lab.work + "/ran")
-    (text,), done = run(lab, "touch ran", options=("--dangerously-skip-permissions",), settings=on(), preexec_fn=hide(*USERS),
-                        env={"IS_SANDBOX": "1"})
-    assert not os.path.exists(lab.work + "/ran") and "sandbox.failIfUnavailable" in text, text
+    write(lab.home + "/.claude/settings.json", json.dumps(on()))
+    lab.model("rule\n  turn 1\n%s\nrule\n  text ok\n" % call("Bash", command="touch ran"))
+    done = lab.cadre("-p", "--dangerously-skip-permissions", "--", "hi", preexec_fn=hide(*USERS), env={"IS_SANDBOX": "1"})
+    assert done.code == 2 and not os.path.exists(lab.work + "/ran"), done
+    assert "sandbox.failIfUnavailable" in done.err and "making namespaces" in done.err, done.err
 
 
 if __name__ == "__main__":

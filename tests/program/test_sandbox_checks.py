@@ -61,6 +61,8 @@ ROWS = [
      + PY % ("import ctypes, os, signal, time\nl = ctypes.CDLL(None, use_errno=True)\nprint(\"init\", l.ptrace(16, 1, 0, 0))\n"
              "p = os.fork()\nif p == 0:\n  time.sleep(20)\nprint(\"own\", l.ptrace(16, p, 0, 0))\nos.kill(p, 9)"), ["init -1", "own 0"], ["DID"], {}, []),
     ("38", "user namespaces", "unshare -U true && echo DID", ["not permitted"], ["DID"], {}, []),
+    ("38", "user namespaces where they may be made", "unshare -U true && echo DID; unshare -Urm mount -t tmpfs none /mnt && echo MOUNTED", ["DID"], ["MOUNTED"],
+     {"allowNestedUserNamespaces": True}, []),
     ("39", "io_uring", CALL.format(425), ["Function not implemented"], ["DID"], {}, []),
     ("40", "calls of another architecture", CALL.format("0x40000000 + 39"), ["Function not implemented"], ["DID"], {}, []),
     ("41", "vsock", SOCKET.format(40, 1), ["not permitted"], ["DID"], {}, []),
@@ -88,6 +90,8 @@ ROWS = [
     ("54", "a socket that the settings name", "{tools}/connect {work}/outside.sock", ["DID"], ["refused"], {"network": {"allowUnixSockets": ["{work}/outside.sock"]}}, []),
     ("54", "a link to one that they do not name", "{tools}/connect {work}/link.sock", ["refused"], ["DID"], {"network": {"allowUnixSockets": ["{work}/link.sock"]}}, []),
     ("46", "all of them, if they say so", "{tools}/connect {work}/outside.sock", ["DID"], ["refused"], {"network": {"allowAllUnixSockets": True}}, []),
+    ("9", "a report that is not wanted", "curl -s http://evil.test/ >/dev/null; curl -s http://other.test/ >/dev/null", ["other.test:80"], ["evil.test:80"],
+     {"ignoreViolations": {"curl -s": ["evil.test"], "wget": ["other.test"]}}, []),
     ("53", "a pair of datagram sockets", PY % "import socket; socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM); print(\"DID\")", ["not permitted"], ["DID"], {}, []),
     # ---- network
     ("68", "services of the machine", PY % "import socket; socket.create_connection((\"127.0.0.1\", {port}), 3); print(\"DID\")", ["refused"], ["DID"], {}, []),
@@ -258,6 +262,93 @@ def programs_that_know_no_proxy_reach_listed_hosts_and_no_others(lab):
         assert answer["reachable"] == wanted and done.returncode == (not wanted), (host, answer)
 
 
+class Upstream:
+    """A proxy of the user's: HTTP or SOCKS5. Remembers what it was asked for, and leads all to one port."""
+
+    def __init__(self, to, socks):
+        import threading
+        self.socket, self.asked, self.to, self.socks = socket.create_server(("127.0.0.1", 0)), [], to, socks
+        self.port = self.socket.getsockname()[1]
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        import threading
+        while True:
+            try:
+                c = self.socket.accept()[0]
+            except OSError:
+                return
+            if self.socks:
+                greeting = c.recv(3, socket.MSG_WAITALL)
+                c.sendall(b"\5\0")
+                head = c.recv(5, socket.MSG_WAITALL)
+                name = c.recv(head[4] + 2, socket.MSG_WAITALL)
+                assert greeting[0] == 5
+                self.asked.append("%s:%d" % (name[:-2].decode(), int.from_bytes(name[-2:], "big")))
+                c.sendall(b"\5\0\0\1\0\0\0\0\0\0")
+            else:
+                head = b""
+                while b"\r\n\r\n" not in head:
+                    head += c.recv(1)
+                self.asked.append(head.split()[1].decode())
+                c.sendall(b"HTTP/1.1 200 ok\r\n\r\n")
+            out = socket.create_connection(("127.0.0.1", self.to))
+            threading.Thread(target=self.copy, args=(c, out), daemon=True).start()
+            threading.Thread(target=self.copy, args=(out, c), daemon=True).start()
+
+    @staticmethod
+    def copy(a, b):
+        try:
+            while data := a.recv(65536):
+                b.sendall(data)
+            b.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+
+def a_proxy_of_the_user_gets_what_the_lists_let_pass(lab):
+    server = Server()
+    for socks in (False, True):
+        upstream = Upstream(server.port, socks)
+        tree(lab, ("proxy",))
+        lists = {"network": {"allowedDomains": ["far.test"], "socksProxyPort" if socks else "httpProxyPort": upstream.port}}
+        for how in ("curl -s http://far.test/", NO_PROXY + "curl -s http://far.test/", "curl -s -p -x http://127.0.0.1:61080 http://far.test:8080/",
+                    "curl -s -x socks5h://127.0.0.1:61080 http://far.test:8080/"):
+            out = run_inside(lab, how, lists)
+            assert out == "hello\n", (socks, how, out)
+        assert upstream.asked == ["far.test:80", "far.test:80", "far.test:8080", "far.test:8080"], upstream.asked
+        out = run_inside(lab, "curl -s http://evil.test/", lists)
+        assert "not among" in out and len(upstream.asked) == 4, (out, upstream.asked)
+
+
+def rules_for_tools_count_inside_too(lab):
+    places = tree(lab, ("rules",))
+    del places
+    put(lab.home + "/.claude/settings.json", json.dumps({
+        "permissions": {"allow": ["WebFetch(domain:page.test)", "WebFetch", "WebFetch(domain:*)", "Edit(~/cache/**)", "Edit(/x/**)"],
+                        "deny": ["WebFetch(domain:bad.test)", "Edit(./x/**)", "Read(./deep/.env)"]},
+        "sandbox": {"enabled": True, "network": {"allowedDomains": ["bad.test"]}}}))
+
+    def explain(what):
+        done = subprocess.run([CADRE, "sandbox", "explain", "--json", what], env=lab.env, cwd=lab.work, stdout=subprocess.PIPE, text=True)
+        return json.loads(done.stdout)
+    assert explain("page.test")["reachable"] and not explain("other.test")["reachable"] and not explain("bad.test")["reachable"]
+    assert explain(lab.home + "/cache")["writable"] and not explain(lab.home + "/other")["writable"]
+    assert not explain(lab.work + "/deep/.env")["readable"]
+
+
+def a_strict_list_is_not_widened_by_a_project(lab):
+    tree(lab, ("strict",))
+    put(lab.work + "/.claude/settings.json", json.dumps({"sandbox": {"network": {"allowedDomains": ["a.test"]}}}))
+    for strict in (False, True):
+        put(lab.home + "/.claude/settings.json", json.dumps({"sandbox": {"enabled": True, "network": {"strictAllowlist": strict, "allowedDomains": ["b.test"]}}}))
+        reached = []
+        for host in ("a.test", "b.test"):
+            done = subprocess.run([CADRE, "sandbox", "explain", "--json", "--trust-project", host], env=lab.env, cwd=lab.work, stdout=subprocess.PIPE, text=True)
+            reached.append(json.loads(done.stdout)["reachable"])
+        assert reached == [not strict, True], (strict, reached)
+
+
 RAW = PY % ("import socket, sys\ns = socket.create_connection((\"127.0.0.1\", 61080), 9)\ns.sendall({0})\n"
             "try: print(s.recv(99))\nexcept OSError as e: print(\"closed\", e)")
 
@@ -359,6 +450,7 @@ def the_checks_hold_as_an_ordinary_user(lab):
 
 
 if __name__ == "__main__":
-    main(programs_that_know_no_proxy_reach_listed_hosts_and_no_others, requests_that_mean_two_things_are_refused,
+    main(a_proxy_of_the_user_gets_what_the_lists_let_pass, rules_for_tools_count_inside_too, a_strict_list_is_not_widened_by_a_project,
+         programs_that_know_no_proxy_reach_listed_hosts_and_no_others, requests_that_mean_two_things_are_refused,
          a_name_behind_an_allowed_one_is_not_asked_for, what_the_settings_cannot_mean_is_said, explain_says_what_the_kernel_does,
          the_walls_hold_under_every_condition, the_checks_hold_as_root, the_checks_hold_as_an_ordinary_user)

@@ -202,7 +202,10 @@ int plan_make(struct sandbox *s, struct sandbox_held *held, struct err *err)
 	held->confine.keep_capabilities = geteuid() == 0 && p->hold != HOLD_READS;
 	if (rc == 0 && p->hold != HOLD_WORKTREE) {
 		bool supervised = p->hold == HOLD_INSIDE && s->connects;
-		held->confine.filter = sandbox_filter(s, supervised ? FILTER_SUPERVISED : filters[p->hold]);
+		held->confine.filter =
+			sandbox_filter(s, !supervised                                      ? filters[p->hold]
+					  : s->policy && s->policy->nested_user_namespaces ? FILTER_NESTED
+											   : FILTER_SUPERVISED);
 		held->confine.listener_to = supervised ? connects_fd(s->connects) : 0;
 		rc = plan_ruleset(s, held, err);
 	}

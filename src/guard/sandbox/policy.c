@@ -18,8 +18,10 @@ struct reading {
 	struct paths *patterns; /* and those with wildcards; NULL: they have no meaning */
 	struct paths *variables;
 	struct paths notes;
-	bool allows; /* it opens: a link must not lead out of what it names */
-	bool managed_only;
+	bool allows;                 /* it opens: a link must not lead out of what it names */
+	bool managed_only, own_only; /* entries of other layers do not count */
+	struct violation_rule *ignored;
+	size_t ignored_count, ignored_cap;
 	struct host_entry *hosts;
 	size_t host_count, host_cap;
 	struct policy_entry *entries;
@@ -114,6 +116,9 @@ static void on_path(void *data, const struct settings_item *item)
 {
 	struct reading *r = data;
 
+	if (r->managed_only && item->origin.layer != LAYER_MANAGED)
+		return;
+
 	read_path_text(r, &item->origin, json_str(item->value, &r->policy->arena));
 }
 
@@ -151,8 +156,17 @@ static void on_host(void *data, const struct settings_item *item)
 	struct str text = json_str(item->value, a);
 	uint64_t port = 0;
 
-	if (r->managed_only && item->origin.layer != LAYER_MANAGED)
+	bool of_project = item->origin.layer == LAYER_PROJECT || item->origin.layer == LAYER_LOCAL;
+	if ((r->managed_only && item->origin.layer != LAYER_MANAGED) || (r->own_only && of_project))
 		return;
+	/* Rules for the tool that fetches pages mean hosts too; those about all of them add nothing. */
+	if (str_starts(str_from(r->key), STR("permissions."))) {
+		if (!str_starts(text, STR("WebFetch(domain:")) || !str_ends(text, STR(")")))
+			return;
+		text = (struct str){ text.p + 16, text.n - 17 };
+		if (r->allows && str_is(text, "*"))
+			return;
+	}
 	struct str name;
 	if (!host_split(text, &name, &port)) {
 		reading_note(r, &item->origin, text, "has an invalid port: it has no effect");
@@ -186,7 +200,11 @@ static struct host_list read_hosts(struct reading *r, const char *key, bool allo
 	r->hosts = NULL;
 	r->host_count = r->host_cap = 0;
 	r->managed_only = allows && r->policy->managed_domains_only;
+	r->own_only = allows && settings_bool(r->settings, "sandbox.network.strictAllowlist", false);
 	settings_each(r->settings, key, on_host, r);
+	r->key = allows ? "permissions.allow" : "permissions.deny";
+	settings_each(r->settings, r->key, on_host, r);
+	r->managed_only = r->own_only = false;
 	return (struct host_list){ r->hosts, r->host_count };
 }
 
@@ -211,6 +229,23 @@ static void on_credentials(void *data, const struct settings_item *item)
 			read_path_text(r, &item->origin, what);
 		else
 			paths_add(r->variables, a, arena_str(a, what).p);
+	}
+}
+
+static void on_ignored(void *data, const struct settings_item *item)
+{
+	struct reading *r = data;
+	struct arena *a = &r->policy->arena;
+
+	for (const struct json *one = json_first(item->value); one; one = json_next(item->value, one)) {
+		if (r->ignored_count == r->ignored_cap) {
+			r->ignored_cap = r->ignored_cap ? 2 * r->ignored_cap : 8;
+			struct violation_rule *list = arena_alloc(a, r->ignored_cap * sizeof *list);
+			if (r->ignored_count)
+				memcpy(list, r->ignored, r->ignored_count * sizeof *list);
+			r->ignored = list;
+		}
+		r->ignored[r->ignored_count++] = (struct violation_rule){ json_cstr(item->key, a), json_cstr(one, a) };
 	}
 }
 
@@ -240,6 +275,11 @@ struct sandbox_policy *sandbox_policy_new(const struct settings *s, const char *
 	p->servers = read_level(s, "sandbox.cadre.mcpServers");
 	p->managed_domains_only = settings_bool(s, "sandbox.network.allowManagedDomainsOnly", false);
 	p->http_port = (uint64_t)settings_i64(s, "sandbox.network.httpProxyPort", 0);
+	p->socks_port = (uint64_t)settings_i64(s, "sandbox.network.socksProxyPort", 0);
+	p->nested_user_namespaces = settings_bool(s, "sandbox.allowNestedUserNamespaces", false);
+	settings_each(s, "sandbox.ignoreViolations", on_ignored, &r);
+	p->ignored = r.ignored;
+	p->ignored_count = r.ignored_count;
 	p->excluded = settings_texts(s, "sandbox.excludedCommands", a);
 	struct settings_origin at = { 0 };
 	const struct json *leave = settings_get(s, "sandbox.allowUnsandboxedCommands", &at);
@@ -247,7 +287,9 @@ struct sandbox_policy *sandbox_policy_new(const struct settings *s, const char *
 	p->may_leave_explicitly = leave && json_bool(leave) && at.layer != LAYER_PROJECT && at.layer != LAYER_LOCAL;
 	p->allow_write = read_paths(&r, "sandbox.filesystem.allowWrite", true, NULL);
 	p->deny_write = read_paths(&r, "sandbox.filesystem.denyWrite", false, NULL);
+	r.managed_only = settings_bool(s, "sandbox.filesystem.allowManagedReadPathsOnly", false);
 	p->allow_read = read_paths(&r, "sandbox.filesystem.allowRead", true, NULL);
+	r.managed_only = false;
 	p->unix_sockets = read_paths(&r, "sandbox.network.allowUnixSockets", true, NULL);
 	p->all_unix_sockets = settings_bool(s, "sandbox.network.allowAllUnixSockets", false);
 	const char *const *denied = read_paths(&r, "sandbox.filesystem.denyRead", false, &patterns);

@@ -35,6 +35,11 @@ struct policy_entry {
 /* Which programs of others run inside */
 enum cage_level { CAGE_OFF, CAGE_PROJECT, CAGE_ALL };
 
+/* Of sandbox.ignoreViolations: a report with this text, of a command with that one ("*": any), is not told */
+struct violation_rule {
+	const char *command, *report;
+};
+
 struct sandbox_policy {
 	struct arena arena;
 	bool enabled, fail_if_unavailable, auto_allow;
@@ -48,9 +53,12 @@ struct sandbox_policy {
 	const char *const *deny_variables;
 	struct host_list allowed, denied;
 	bool managed_domains_only;
-	const char *const *unix_sockets;    /* outside, that may be reached: real paths */
-	bool all_unix_sockets;              /* no check */
-	uint64_t http_port;                 /* of the user's own proxy; 0: none */
+	const char *const *unix_sockets;      /* outside, that may be reached: real paths */
+	bool all_unix_sockets;                /* no check */
+	uint64_t http_port, socks_port;       /* of the user's own proxy; 0: none */
+	bool nested_user_namespaces;          /* may be made inside */
+	const struct violation_rule *ignored; /* reports that are left out */
+	size_t ignored_count;
 	const struct policy_entry *entries; /* of all lists of paths and hosts, lowest layer first */
 	size_t entry_count;
 	const char *const *notes; /* what was said and cannot be meant, a line each */

@@ -23,9 +23,10 @@ struct link {
 	unsigned handles; /* open; the struct lives until the last close callback */
 	enum link_kind kind;
 	bool greeted, busy, closing, flowing;
-	bool hello_seen;  /* what a TLS client asks for is known */
-	struct buf head;  /* what the client has said so far */
-	struct buf first; /* what goes out before all else */
+	bool upstream, socks; /* dialled through the user's proxy, which speaks SOCKS */
+	bool hello_seen;      /* what a TLS client asks for is known */
+	struct buf head;      /* what the client has said so far */
+	struct buf first;     /* what goes out before all else */
 	char *host;
 	unsigned port;
 	struct timer timer;
@@ -301,16 +302,24 @@ static void link_flow(struct link *l)
 
 /* ---- dialling ---- */
 
+static void link_ask_upstream(struct link *l);
+static void on_upstream(uv_stream_t *stream, ssize_t n, const uv_buf_t *part);
+
 static void on_connected(uv_connect_t *request, int status)
 {
 	struct link *l = request->data;
 
 	if (l->closing)
 		return;
-	if (status < 0)
+	if (status < 0) {
 		link_refuse(l, 502, uv_strerror(status));
-	else
+	} else if (!l->upstream) {
 		link_flow(l);
+	} else {
+		link_ask_upstream(l);
+		if (!l->closing && uv_read_start((uv_stream_t *)&l->side[SIDE_OUT], on_alloc, on_upstream) < 0)
+			link_close(l);
+	}
 }
 
 static void link_dial(struct link *l, const struct sockaddr *address)
@@ -357,20 +366,73 @@ static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *
 	uv_freeaddrinfo(list);
 }
 
-/* The user's own proxy gets what the lists let pass. */
-static void link_dial_proxy(struct link *l, unsigned port)
+/* ---- the user's own proxy gets what the lists let pass ---- */
+
+static void link_ask_upstream(struct link *l)
+{
+	AUTO_BUF struct buf out = { 0 };
+	size_t n = strlen(l->host);
+
+	if (!l->socks) {
+		buf_addf(&out, "CONNECT %s:%u HTTP/1.1\r\nHost: %s:%u\r\n\r\n", l->host, l->port, l->host, l->port);
+	} else { /* greeting and request in one: both are known, and servers read them one behind the other */
+		const char head[] = { 5, 1, 0, 5, 1, 0, 3, (char)n };
+		const char port[] = { (char)(l->port >> 8), (char)l->port };
+		buf_add(&out, head, sizeof head);
+		buf_add(&out, l->host, n);
+		buf_add(&out, port, sizeof port);
+	}
+	link_write(l, SIDE_OUT, out.p, out.n, false);
+}
+
+/* How many bytes its answer takes; 0: more are needed. *ret_good: it is connected. */
+static size_t read_upstream(const struct link *l, bool *ret_good)
+{
+	const unsigned char *p = (const unsigned char *)l->head.p;
+	size_t n = l->head.n;
+
+	if (!l->socks) {
+		const char *end = n ? memmem(l->head.p, n, "\r\n\r\n", 4) : NULL;
+		*ret_good = end && n > 12 && !strncmp(l->head.p, "HTTP/1.", 7) && l->head.p[9] == '2';
+		return end ? (size_t)(end + 4 - l->head.p) : 0;
+	}
+	size_t address = n < 7 ? 0 : p[5] == 4 ? 16 : p[5] == 3 ? 1 + (size_t)p[6] : 4;
+	*ret_good = n > 3 && p[1] == 0 && p[3] == 0;
+	return n > 3 && !*ret_good ? n : n < 7 || n < 2 + 4 + address + 2 ? 0 : 2 + 4 + address + 2;
+}
+
+static void on_upstream(uv_stream_t *stream, ssize_t n, const uv_buf_t *part)
+{
+	struct link *l = stream->data;
+	bool good = false;
+
+	if (n > 0)
+		buf_add(&l->head, part->base, (size_t)n);
+	free(part->base);
+	if (l->closing)
+		return;
+	size_t taken = read_upstream(l, &good);
+	if (n < 0 || l->head.n > HEAD_MAX || (taken && !good)) {
+		uv_read_stop(stream);
+		link_refuse(l, 502, "your proxy does not connect");
+	} else if (taken) {
+		uv_read_stop(stream);
+		AUTO_BUF struct buf early = { 0 };
+		buf_add(&early, l->head.p + taken, l->head.n - taken);
+		link_flow(l);
+		if (early.n && !l->closing)
+			link_write(l, SIDE_IN, early.p, early.n, false);
+	}
+}
+
+static void link_dial_proxy(struct link *l, bool socks, unsigned port)
 {
 	struct sockaddr_in at;
-	AUTO_BUF struct buf first = { 0 };
 
 	uv_ip4_addr("127.0.0.1", (int)port, &at);
-	if (l->kind == LINK_CONNECT) { /* its own answer is passed on */
-		buf_addf(&first, "CONNECT %s:%u HTTP/1.1\r\nHost: %s:%u\r\n\r\n", l->host, l->port, l->host, l->port);
-		buf_add(&first, l->first.p, l->first.n);
-		buf_clear(&l->first);
-		buf_add(&l->first, first.p, first.n);
-		l->kind = LINK_PLAIN;
-	}
+	l->socks = socks;
+	l->upstream = true;
+	buf_clear(&l->head);
 	link_dial(l, (struct sockaddr *)&at);
 }
 
@@ -386,8 +448,9 @@ static void link_reach(struct link *l)
 		link_refuse(l, 403, why);
 		return;
 	}
-	if (policy->http_port && l->kind == LINK_CONNECT) {
-		link_dial_proxy(l, (unsigned)policy->http_port);
+	if (policy->http_port || policy->socks_port) {
+		link_dial_proxy(l, !policy->http_port,
+				(unsigned)(policy->http_port ? policy->http_port : policy->socks_port));
 		return;
 	}
 	snprintf(port, sizeof port, "%u", l->port);

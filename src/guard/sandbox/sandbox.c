@@ -106,6 +106,10 @@ const struct sock_fprog *sandbox_filter(struct sandbox *s, enum sandbox_filter w
 		[FILTER_EDITS] = { .network = SECCOMP_NO_SOCKET, .no_tracing = true },
 		[FILTER_INSIDE] = { .network = SECCOMP_INET_SOCKET },
 		[FILTER_SUPERVISED] = { .network = SECCOMP_INET_SOCKET, .unix_sockets = true, .supervise = true },
+		[FILTER_NESTED] = { .network = SECCOMP_INET_SOCKET,
+				    .unix_sockets = true,
+				    .supervise = true,
+				    .user_namespaces = true },
 	};
 
 	if (!s->filters[which])
@@ -174,9 +178,13 @@ const char *sandbox_refusal(struct sandbox *s)
 {
 	bool wanted = s->policy && s->policy->enabled && s->policy->fail_if_unavailable;
 
-	return wanted && sandbox_strength(s, NULL) != SANDBOX_FULL
-		       ? "sandbox.failIfUnavailable: commands do not run: the kernel has no sandbox for them"
-		       : NULL;
+	if (!wanted || sandbox_strength(s, NULL) == SANDBOX_FULL)
+		return NULL;
+	snprintf(
+		s->refusal, sizeof s->refusal,
+		"sandbox.failIfUnavailable: the kernel has no sandbox for commands (%s); `cadre sandbox status` says more",
+		s->why.text);
+	return s->refusal;
 }
 
 /* ---- where ---- */
@@ -290,6 +298,21 @@ static const struct paths *find_programs(struct sandbox *s, const struct sandbox
 	return &s->programs;
 }
 
+/* A copy: the settings may change while the command runs. */
+static void hold_ignored(struct sandbox_held *held, const struct sandbox_policy *p)
+{
+	struct violation_rule *list = arena_alloc(&held->arena, ((p ? p->ignored_count : 0) + 1) * sizeof *list);
+
+	for (size_t i = 0; p && i < p->ignored_count; i++) {
+		const struct violation_rule *rule = &p->ignored[i];
+		if (rule->command && rule->report &&
+		    (!strcmp(rule->command, "*") || strstr(held->command, rule->command)))
+			list[held->ignored_count++] =
+				(struct violation_rule){ NULL, arena_strdup(&held->arena, rule->report) };
+	}
+	held->ignored = list;
+}
+
 static int fill_held(struct sandbox *s, const struct sandbox_request *r, struct sandbox_held *held, struct err *err)
 {
 	static const char *const why_out[] = {
@@ -314,6 +337,8 @@ static int fill_held(struct sandbox *s, const struct sandbox_request *r, struct 
 	if (facts.hold == HOLD_READS && probe_reading(s) == SANDBOX_NONE)
 		facts.hold = HOLD_NONE; /* it takes no files, or it would have been asked about */
 	held->cwd = arena_strdup(&held->arena, r->cwd);
+	held->command = arena_strdup(&held->arena, r->command);
+	hold_ignored(held, s->policy);
 	if (facts.hold == HOLD_NONE) {
 		held->why_out = why_out[r->where];
 		if (r->where == WHERE_OUT_BY_NEED && s->why.text[0])

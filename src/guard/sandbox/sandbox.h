@@ -66,8 +66,11 @@ struct sandbox_held {
 	const char *temp_dir;
 	const char *const *variables; /* NAME=value to add, NAME to take away; NULL-terminated, or NULL */
 	const char *cwd;              /* where it started */
-	const char *why_out;          /* it runs outside though the settings want a sandbox; NULL: it does not */
-	struct paths refused_hosts;   /* "host:port (why)" */
+	const char *command;
+	const struct violation_rule *ignored; /* in the arena */
+	size_t ignored_count;
+	const char *why_out;        /* it runs outside though the settings want a sandbox; NULL: it does not */
+	struct paths refused_hosts; /* "host:port (why)" */
 	struct sandbox_held *next, **prev;
 	bool may_leave;
 };

@@ -8,7 +8,7 @@
 
 struct proxy;
 
-enum sandbox_filter { FILTER_READS, FILTER_EDITS, FILTER_INSIDE, FILTER_SUPERVISED, FILTER_COUNT };
+enum sandbox_filter { FILTER_READS, FILTER_EDITS, FILTER_INSIDE, FILTER_SUPERVISED, FILTER_NESTED, FILTER_COUNT };
 
 enum { RULESETS_MAX = 8 };
 
@@ -25,6 +25,7 @@ struct sandbox {
 	bool probed, temp_made;
 	char *empty_file, *empty_dir; /* as root: what stands in hidden places; NULL: not yet */
 	enum sandbox_strength strength;
+	char refusal[512];
 	struct err why; /* of the strength, if it is not full */
 	struct cell *cells[2];
 	struct sock_fprog *filters[FILTER_COUNT];
