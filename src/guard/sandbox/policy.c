@@ -251,11 +251,8 @@ static void on_ignored(void *data, const struct settings_item *item)
 
 /* ---- all ---- */
 
-static enum cage_level read_level(const struct settings *s, const char *key)
+static enum cage_level cage_level(const char *text)
 {
-	AUTO_ARENA struct arena a = { 0 };
-	const char *text = settings_cstr(s, key, &a, "off");
-
 	return !strcmp(text, "all") ? CAGE_ALL : !strcmp(text, "project") ? CAGE_PROJECT : CAGE_OFF;
 }
 
@@ -271,8 +268,8 @@ struct sandbox_policy *sandbox_policy_new(const struct settings *s, const char *
 	p->enabled = settings_bool(s, "sandbox.enabled", false);
 	p->fail_if_unavailable = p->enabled && settings_bool(s, "sandbox.failIfUnavailable", false);
 	p->auto_allow = settings_bool(s, "sandbox.autoAllowBashIfSandboxed", false);
-	p->hooks = read_level(s, "sandbox.cadre.hooks");
-	p->servers = read_level(s, "sandbox.cadre.mcpServers");
+	p->hooks = cage_level(settings_cstr(s, "sandbox.cadre.hooks", a, "off"));
+	p->servers = cage_level(settings_cstr(s, "sandbox.cadre.mcpServers", a, "off"));
 	p->managed_domains_only = settings_bool(s, "sandbox.network.allowManagedDomainsOnly", false);
 	p->http_port = (uint64_t)settings_i64(s, "sandbox.network.httpProxyPort", 0);
 	p->socks_port = (uint64_t)settings_i64(s, "sandbox.network.socksProxyPort", 0);
