@@ -13,6 +13,7 @@
 #include <linux/seccomp.h>
 #include <linux/sock_diag.h>
 #include <linux/unix_diag.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -317,16 +318,21 @@ static void serve(struct connects *c, int listener, const struct seccomp_notif *
 	answer(listener, id, error);
 }
 
-static void on_call(uv_poll_t *poll, int status, int events)
+static void on_call(uv_poll_t *handle, int status, int events)
 {
-	struct watch *w = poll->data;
+	struct watch *w = handle->data;
 	struct seccomp_notif req = { 0 };
-	bool got = status == 0 && events & UV_READABLE && ioctl(w->fd, SECCOMP_IOCTL_NOTIF_RECV, &req) == 0;
+	struct pollfd now = { .fd = w->fd, .events = POLLIN };
 
-	if (got && w->all->sandbox)
-		serve(w->all, w->fd, &req);
-	else if (!got && (status < 0 || events & UV_DISCONNECT || errno != ENOENT))
-		uv_close((uv_handle_t *)poll, on_watch_closed); /* no process has this filter any more */
+	(void)events;
+	/* Asked again: libuv says readable at a hang-up too, and to receive would block for ever then. */
+	(void)poll(&now, 1, 0);
+	if (status == 0 && now.revents & POLLIN) {
+		if (ioctl(w->fd, SECCOMP_IOCTL_NOTIF_RECV, &req) == 0 && w->all->sandbox)
+			serve(w->all, w->fd, &req);
+	} else if (status < 0 || now.revents & (POLLHUP | POLLERR | POLLNVAL)) {
+		uv_close((uv_handle_t *)handle, on_watch_closed); /* no process has this filter any more */
+	}
 }
 
 /* ---- listeners ---- */
