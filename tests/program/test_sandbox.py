@@ -343,6 +343,23 @@ def read_bytes(path):
         return b""
 
 
+def what_shells_outside_read_is_not_written_inside_and_new_files_are_hidden_too(lab):
+    hook = {"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "echo export FROM_HOOK=1 >>\"$CLAUDE_ENV_FILE\""}]}]}}
+    texts, _ = run(lab, "echo $FROM_HOOK; for f in ~/.claude/session-env/*/*; do echo x >>$f && echo DID; done",   # 22
+                   "mkdir -p late && echo HIDDENVALUE >late/.env; echo made", "cat late/.env && echo DID",          # 25
+                   settings={**hook, **on(filesystem={"denyRead": [lab.work + "/**/.env"]})})
+    assert "\n1\n" in texts[0] and "DID" not in texts[0] and "Read-only" in texts[0], texts
+    assert texts[1] == "made" and "HIDDENVALUE" not in texts[2] and "DID" not in texts[2], texts
+
+
+def files_that_tools_and_commands_see_are_the_same(lab):
+    lab.model("rule\n  turn 1\n%s\nrule\n  turn 2\n%s\nrule\n  text ok\n" %
+              (call("Bash", command="echo from inside >f"), call("Read", file_path=lab.work + "/f")))
+    write(lab.home + "/.claude/settings.json", json.dumps(on()))
+    done = lab.cadre("-p", "--output-format", "stream-json", "--verbose", "--", "hi")
+    assert done.code == 0 and "from inside" in done.out, done                                                         # 2
+
+
 # ---- hooks and servers
 
 INTRUDER = """import os, socket, sys
@@ -483,6 +500,8 @@ if __name__ == "__main__":
          rules_and_plan_mode_hold_though_the_sandbox_lets_pass,
          a_project_that_is_not_trusted_widens_nothing,
          servers_of_one_command_are_reached_by_the_next_and_end_with_the_session,
+         what_shells_outside_read_is_not_written_inside_and_new_files_are_hidden_too,
+         files_that_tools_and_commands_see_are_the_same,
          hooks_and_servers_run_inside_as_far_as_the_level_says,
          hooks_that_must_be_inside_do_not_run_where_there_is_no_sandbox,
          without_landlock_only_commands_without_files_pass_and_it_is_said_once,
