@@ -261,11 +261,11 @@ def only_hosts_of_the_list_are_reached_and_through_the_proxy(lab):
     fetch = ("python3 -c 'import socket\ns = socket.create_connection((\"127.0.0.1\", 61080))\n"
              "s.sendall(b\"GET http://{0}/ HTTP/1.1\\r\\nHost: {0}\\r\\nProxy-Connection: x\\r\\n\\r\\n\")\n"
              "print(b\"\".join(iter(lambda: s.recv(999), b\"\")).decode())'")
-    raw = "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", %d), 3); print(\"DID\")'" % port
+    raw = "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", %d), 3); print(\"DID\")'"
     tunnel = ("python3 -c 'import socket\ns = socket.create_connection((\"127.0.0.1\", 61080))\n"
               "s.sendall(b\"CONNECT %s HTTP/1.1\\r\\n\\r\\n\")\nprint(s.recv(99).decode().splitlines()[0])'")
     with Listener() as other:
-        texts, _ = run(lab, fetch.format("localhost:%d" % port), fetch.format("localhost:%d" % other.port), raw, tunnel % "denied.test:443",
+        texts, _ = run(lab, fetch.format("localhost:%d" % port), fetch.format("localhost:%d" % other.port), raw % other.port, tunnel % "denied.test:443",
                        tunnel % "1.1.1.1:443", tunnel % "0x7f.1:%d" % port, tunnel % "localhost:%d" % port, tunnel % "a.allowed.test:25",
                        tunnel % "x",
                        settings=on(network={"allowedDomains": ["localhost:%d" % port, "*.allowed.test", "denied.test"],
