@@ -446,7 +446,7 @@ def a_killed_cadre_leaves_no_process_and_no_change(lab):
     before = {str(p): p.read_bytes() for p in pathlib.Path(lab.work).rglob("*") if p.is_file()}
     mounts = pathlib.Path("/proc/self/mountinfo").read_text()
     script = "(env -i setsid sleep 987 &) ; echo ready; sleep 986"
-    run = lab.start("sandbox", "run", "--", "bash", "-c", script, cwd=lab.work)
+    run = lab.start("sandbox", "run", "--", "bash", "-c", script, cwd=lab.work, env={"TMPDIR": lab.folder})  # its own stays: nobody is left to remove it
     assert run.line() == "ready"
     run.kill()
     run.wait()
