@@ -25,6 +25,7 @@ struct mcp_server;
 struct mcp_transport;
 struct mcp_transport_handlers;
 struct plugin_list;
+struct sandbox;
 struct catalog;
 struct session_list;
 struct state;
@@ -56,6 +57,7 @@ struct services {
 	struct loop *loop;
 	struct endpoints endpoints; /* usual is chosen with the first session */
 	struct spawner *spawner;
+	struct sandbox *cage; /* holds hooks and servers, if the settings want it (guard/sandbox) */
 	struct head_pool heads;
 	struct lock_table locks;
 	struct store store;  /* ready once store.config_dir is set */

@@ -170,8 +170,8 @@ static int run_in_library(const struct cadre_command *command, struct args *args
 	if (status < 0) {
 		err_set(&err, (enum err_kind) - status, "%s", why);
 		code = run_fail(&err);
-	} else if (report && print_report(report, &printing) == 0 && cadre_report_bad(report)) {
-		code = EXIT_RUN;
+	} else if (report && print_report(report, &printing) == 0) {
+		code = cadre_report_code(report);
 	}
 	cadre_report_free(report);
 	cadre_free(c);

@@ -198,6 +198,7 @@ static int stdio_start(struct mcp_transport *t, struct err *err)
 		.cwd = t->env->cwd,
 		.keep_stdin = true,
 		.tell_end = true,
+		.of = mcp_server_origin(t->server),
 	};
 	return spawn_start(t->env->spawner, &options, &handlers, s, &s->child, err);
 }

@@ -175,6 +175,8 @@ static int open_session(struct cadre_session *s, struct err *err)
 		return -(int)err->kind;
 	if (o->channels)
 		buf_addf(&a->notes, "no server can push messages: --channels has no effect\n");
+	if (s->tree.no_shell)
+		return err_set(err, ERR_USAGE, "%s", s->tree.no_shell);
 	agent_tree_warn_sandbox(&s->tree);
 	session_find_roots(s);
 	session_open_approval(s);
