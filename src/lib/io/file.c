@@ -75,7 +75,7 @@ int file_read(const char *path, size_t limit_bytes, struct buf *out, struct err 
 
 int file_read_tail(const char *path, size_t most_bytes, struct buf *out, uint64_t *ret_size, struct err *err)
 {
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a named pipe must not hold it up */
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
