@@ -8,7 +8,7 @@
 #include "lib/io/file.h"
 #include "lib/json/json.h"
 
-enum { LARGEST_ITEM = 1 << 20, LOCK_WAIT_MS = 300 };
+enum { LARGEST_ITEM = 1 << 20, TODO_WAIT_MS = 300 };
 
 static const char *const status_names[] = {
 	[TODO_PENDING] = "pending",
@@ -161,7 +161,7 @@ static int todo_list_lock(struct todo_list *l, struct err *err)
 		return err_set(err, ERR_IO, "cannot open the task list in %s: %m", l->dir);
 	if (flock(l->lock, LOCK_EX | LOCK_NB) < 0)
 		return err_set(err, ERR_BUSY, "another process is changing the task list at this moment: try again");
-	if (dir_lock_take(&l->whole, arena_printf(&l->arena, "%s/.lock.lock", l->dir), LOCK_WAIT_MS, NULL, err) < 0)
+	if (dir_lock_take(&l->whole, arena_printf(&l->arena, "%s/.lock.lock", l->dir), TODO_WAIT_MS, NULL, err) < 0)
 		return err_set(err, ERR_BUSY, "another process is changing the task list at this moment: try again");
 	ssize_t n = pread(l->lock, text, sizeof text - 1, 0);
 	if (n > 0 && read_id(str_trim((struct str){ text, (size_t)n }), &highest))
@@ -222,7 +222,7 @@ int todo_hold(struct todo_list *l, struct todo *t, struct err *err)
 	l->locked = xrealloc(l->locked, (l->locked_count + 1) * sizeof *l->locked);
 	struct dir_lock *lock = &l->locked[l->locked_count];
 	*lock = (struct dir_lock){ 0 };
-	if (dir_lock_take(lock, arena_printf(&l->arena, "%s/%u.json.lock", l->dir, t->id), LOCK_WAIT_MS, NULL, err) < 0)
+	if (dir_lock_take(lock, arena_printf(&l->arena, "%s/%u.json.lock", l->dir, t->id), TODO_WAIT_MS, NULL, err) < 0)
 		return err_set(err, ERR_BUSY, "another process is changing task #%u at this moment: try again", t->id);
 	l->locked_count++;
 	if (!read_item(l, t->id, t))
