@@ -153,10 +153,10 @@ struct model_spending {
 /* The first part is filled by the composition root before agent_tree_open; all borrowed. */
 struct hook_outcome;
 struct agent_tree {
-	struct agent_tree *next;   /* of the same runtime: services->trees */
-	struct services *services; /* borrowed */
-	struct arena *arena;       /* the same: texts that live as long as the session */
-	struct state *state;       /* NULL: nothing is noted */
+	struct agent_tree *next, **prev; /* of the same runtime: services->trees */
+	struct services *services;       /* borrowed */
+	struct arena *arena;             /* the same: texts that live as long as the session */
+	struct state *state;             /* NULL: nothing is noted */
 	struct checkpoint
 		*checkpoint; /* keeps files before they are changed (core/store/checkpoint.h); NULL: none are */
 	const struct tool_runtime *kit;

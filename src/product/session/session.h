@@ -17,7 +17,7 @@ struct server_approval;
 
 struct cadre_session {
 	struct services *services;
-	struct cadre_session *next;
+	struct cadre_session *next, **prev; /* in services->sessions */
 	cadre_event_fn *on_event;
 	void *data;
 	struct arena arena; /* texts that live as long as the session */
