@@ -26,6 +26,7 @@ struct skill_activation;
 
 struct agent_record;
 struct hook_batch;
+struct load_job;
 struct preload;
 struct session_load;
 struct worktree;
@@ -144,7 +145,9 @@ struct agent {
 	struct buf failure;        /* why it failed or was not started */
 	struct tool_call *call;    /* of its parent, waits for its end; NULL: none */
 	struct buf message;        /* of a resumed one: what to continue with; empty: its interrupted turn */
-	struct session_load *load; /* owned; of a resumed one until its first turn */
+	struct session_load *load; /* owned; of a resumed one until its first turn; empty until it was read */
+	struct load_job *loading;  /* while its transcript is read; NULL: it is not */
+	bool resumes;              /* of a resumed one: an earlier process left it, maybe with its message on disk */
 	const char *root;          /* the same: where it works; NULL: where its parent is */
 
 	/* What the steps made */

@@ -57,6 +57,8 @@ void fork_worktree_notice(struct buf *out, const char *parent_cwd, const char *w
 /* The history has the directive of a fork: its agent is one. */
 bool fork_is_marked(const struct transcript *t);
 
+/* The first step of life[]: reads the transcript of a child that continues. */
+int agent_load(struct agent *a, struct err *err);
 /* The step of life[]: the stored conversation of one that continues, or its origin's. */
 int agent_find_history(struct agent *a, struct err *err);
 int agent_record_origin(struct agent *a, struct err *err); /* of a fork, before its first message; once */
@@ -70,4 +72,6 @@ void agent_last_text(struct buf *out, const struct transcript *t); /* that the m
 /* Restores the rest of a stored transcript: notices that no request has carried yet (not of a fork, whose origin has them),
  * files that it has seen, and open calls. run: calls without a result are started again. */
 int agent_restore(struct agent *a, bool run, struct err *err);
+/* Of one that has not begun: this becomes a part of its task, or of the message that it goes on with. On disk on return. */
+int agent_extend_task(struct agent *a, struct str text, struct err *err);
 void agent_drop_load(struct agent *a);

@@ -4,6 +4,7 @@
 #include "agents/agent/context.h"
 #include <sys/stat.h>
 #include "lib/base/crash.h"
+#include "agents/agent/record.h"
 #include "agents/agent/tree.h"
 #include "agents/agent/skill_use.h"
 #include "agents/worktree/worktree.h"
@@ -212,6 +213,87 @@ void agent_last_text(struct buf *out, const struct transcript *t)
 }
 
 /* ---- a stored transcript ------------------------------------------------------------------------------------------- */
+
+/* An agent that has not begun gets the text as a part of its task, or of the message that it continues with. */
+int agent_extend_task(struct agent *a, struct str text, struct err *err)
+{
+	struct agent_record *record = a->record;
+	const char **words = a->message.n ? &record->message : &record->prompt;
+	const char *before = *words;
+
+	*words = arena_printf(&record->arena, "%s\n\n" STR_FMT, before, STR_ARG(text));
+	if (record->recorded && meta_write(record, err) < 0) {
+		*words = before;
+		return -(int)err->kind;
+	}
+	if (a->message.n)
+		buf_addf(&a->message, "\n\n" STR_FMT, STR_ARG(text));
+	return 0;
+}
+
+/* What came for it while its transcript was read may be in the transcript, or too late for that. One that had not begun begins
+ * again, with its task. */
+static void take_arrivals(struct agent *a, const struct session_load *arrived)
+{
+	struct agent_member *member = a->record->member;
+	struct err ignored = { 0 };
+
+	for (size_t i = 0; i < arrived->waiting_count; i++) {
+		const struct loaded_notice *n = &arrived->waiting[i];
+		bool known = a->load && map_get(&a->load->delivered, str_from(n->id));
+		for (size_t k = 0; a->load && k < a->load->waiting_count; k++)
+			known = known || !strcmp(a->load->waiting[k].id, n->id);
+		if (a->load && !known)
+			session_load_add_waiting(a->load, n);
+		if (a->load)
+			continue;
+		if (member)
+			member->told = arena_printf(&a->record->arena, "%s%s%s", member->told ? member->told : "",
+						    member->told ? " " : "", n->id);
+		(void)agent_extend_task(a, n->text, &ignored); /* a disk that fails shows with its first line */
+	}
+}
+
+static void on_loaded(void *data, struct session_load *l, const struct err *err)
+{
+	struct agent *a = data;
+	struct session_load *arrived = TAKE(a->load);
+	struct err why = *err;
+
+	a->loading = NULL;
+	if (l && !l->prompts) { /* its task is not in it: it is written again */
+		(void)unlink(a->record->transcript);
+		session_load_release(l);
+		free(TAKE(l));
+	}
+	a->load = l;
+	if (l) { /* the usage of an interrupted run counts */
+		a->usage = l->usage;
+		a->tool_uses = l->tool_uses;
+	}
+	if (a->resumes && l && l->prompts >= a->record->run)
+		buf_clear(&a->message); /* the message that this run was to begin with is in it */
+	if (!why.kind || why.kind == ERR_NOT_FOUND)
+		take_arrivals(a, arrived);
+	session_load_release(arrived);
+	free(arrived);
+	if (why.kind && why.kind != ERR_NOT_FOUND && why.kind != ERR_CANCELLED)
+		err_wrap(&why, "agent %s", a->record->id);
+	else
+		why = (struct err){ 0 };
+	agent_step_done(a, &why);
+}
+
+/* The transcript of a child that continues is read in a thread: others are at work, and it may be long. That of the main agent
+ * is read when its session is found. */
+int agent_load(struct agent *a, struct err *err)
+{
+	(void)err;
+	if (!a->parent || !a->load)
+		return 0;
+	a->loading = session_load_start(a->tree->services->loop, a->record->transcript, on_loaded, a);
+	return STEP_TAKES_TIME;
+}
 
 int agent_restore(struct agent *a, bool run, struct err *err)
 {

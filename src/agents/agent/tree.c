@@ -22,17 +22,19 @@ void agent_tree_open(struct agent_tree *t)
 	slot_pool_init(&t->slots, t->services->loop, t->limits.alive);
 	agent_init(&t->main, t, NULL);
 	t->next = t->services->trees;
+	t->prev = &t->services->trees;
+	if (t->next)
+		t->next->prev = &t->next;
 	t->services->trees = t;
 }
 
 void agent_tree_release(struct agent_tree *t)
 {
-	struct agent_tree **at = t->services ? &t->services->trees : NULL; /* NULL: it only has records */
-
-	while (at && *at && *at != t)
-		at = &(*at)->next;
-	if (at && *at)
-		*at = t->next;
+	if (t->prev) { /* NULL: it was not opened, or only has records */
+		*t->prev = t->next;
+		if (t->next)
+			t->next->prev = t->prev;
+	}
 	buf_release(&t->hook_notes);
 	for (size_t i = 0; i < t->recent_prompts.count; i++)
 		free(t->recent_prompts.texts[i]);

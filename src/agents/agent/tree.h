@@ -153,10 +153,10 @@ struct model_spending {
 /* The first part is filled by the composition root before agent_tree_open; all borrowed. */
 struct hook_outcome;
 struct agent_tree {
-	struct agent_tree *next;   /* of the same runtime: services->trees */
-	struct services *services; /* borrowed */
-	struct arena *arena;       /* the same: texts that live as long as the session */
-	struct state *state;       /* NULL: nothing is noted */
+	struct agent_tree *next, **prev; /* of the same runtime: services->trees */
+	struct services *services;       /* borrowed */
+	struct arena *arena;             /* the same: texts that live as long as the session */
+	struct state *state;             /* NULL: nothing is noted */
 	struct checkpoint
 		*checkpoint; /* keeps files before they are changed (core/store/checkpoint.h); NULL: none are */
 	const struct tool_runtime *kit;
@@ -184,9 +184,9 @@ struct agent_tree {
 	struct sandbox *sandbox; /* what holds commands, of the session; NULL: nothing */
 	const char *no_shell;    /* why Bash must not run; NULL: it may */
 	struct tool_settings tool_settings;
-	const char *memory_dir; /* of the main conversation; NULL: it has none */
-	const char *git_text;   /* how to commit, for agents with Bash in a repository; NULL: they are not told */
-	const char *claude_md;  /* managed instructions of the settings; NULL: none */
+	const char *memory_dir;             /* of the main conversation; NULL: it has none */
+	const char *git_text;               /* of the policy */
+	const char *claude_md;              /* managed instructions of the settings; NULL: none */
 	const char *const *claude_excludes; /* patterns of instruction files that do not count; NULL: none */
 	const struct json *model_overrides; /* what is sent in place of a model's name, by that name; NULL: nothing */
 	const char *env_dir;                /* what hooks leave for shells (env_file.h); NULL: no place for it */

@@ -353,6 +353,7 @@ static int step_announce_end(struct agent *a, struct err *err)
 }
 
 const struct life_step life[] = {
+	{ "load", agent_load, NULL },
 	{ "record", step_record, NULL },
 	{ "slot", step_take_slot, step_leave_slot },
 	{ "model", agent_choose_model, NULL },

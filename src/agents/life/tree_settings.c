@@ -70,32 +70,6 @@ static void use_compact(struct agent_tree *t)
 	t->main.query.config.compact = *p;
 }
 
-/* In the environment section of agents that can commit. */
-static const char *find_git_text(struct agent_tree *t)
-{
-	const struct settings *settings = t->services->policy.settings;
-	bool signs = settings_bool(settings, "includeCoAuthoredBy", true);
-	const char *commit = settings_cstr(settings, "attribution.commit", t->arena,
-					   signs ? "Co-Authored-By: Claude <noreply@anthropic.com>" : "");
-	const char *pr = settings_cstr(settings, "attribution.pr", t->arena, "");
-	AUTO_BUF struct buf text = { 0 };
-
-	if (!settings_bool(settings, "includeGitInstructions", true))
-		return NULL;
-	buf_addstr(
-		&text,
-		"# Git\nCommit only when the user asks for it, and push only when the user asks for that. Before a "
-		"commit look at git status, git diff and git log; add the files of the change by name, and say in the "
-		"message why it was made. Do not change the configuration of git, do not skip hooks, and do not rewrite "
-		"commits that you did not make.\n");
-	if (commit[0])
-		buf_addf(&text, "End the message of each commit with an empty line and these lines:\n%s\n", commit);
-	if (pr[0])
-		buf_addf(&text, "End the description of each pull request with an empty line and these lines:\n%s\n",
-			 pr);
-	return arena_str(t->arena, buf_str(&text)).p;
-}
-
 void agent_tree_use_policy(struct agent_tree *t)
 {
 	const struct policy *p = &t->services->policy;
@@ -128,7 +102,7 @@ void agent_tree_use_policy(struct agent_tree *t)
 		.search_ignored = !settings_bool(p->settings, "respectGitignore", true),
 		.question_ms = (uint64_t)(settings_double(p->settings, "askUserQuestionTimeout", 0) * 1000),
 	};
-	t->git_text = find_git_text(t);
+	t->git_text = p->git_text;
 	t->claude_md = settings_cstr(p->settings, "claudeMd", t->arena, NULL);
 	t->claude_excludes = settings_texts(p->settings, "claudeMdExcludes", t->arena);
 	t->model_overrides = settings_get(p->settings, "modelOverrides", NULL);

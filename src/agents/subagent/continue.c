@@ -71,33 +71,9 @@ static int limits_restore(struct agent_record *t, const struct agent *parent, st
 
 /* ---- with a message ----------------------------------------------------------------------------------------------- */
 
-static void drop_load(struct session_load *l)
-{
-	if (l)
-		session_load_release(l);
-	free(l);
-}
-
-/* NULL: it had not begun. A transcript without a task is removed and written again. */
-static int load_transcript(const struct agent_record *record, struct session_load **ret_load, struct err *err)
-{
-	struct session_load *l = xcalloc(1, sizeof *l);
-	int status = record->transcript ? session_load(record->transcript, l, err) : -ERR_NOT_FOUND;
-
-	if (status == 0 && !l->prompts)
-		(void)unlink(record->transcript);
-	if (status == 0 && l->prompts) {
-		*ret_load = l;
-		return 0;
-	}
-	*ret_load = NULL;
-	drop_load(l);
-	return status == -ERR_NOT_FOUND ? 0 : status;
-}
-
-/* Takes limits, d and l. */
-static void start_child(struct agent_record *record, struct agent *parent, const struct limits *limits,
-			struct agent_definition *d, struct session_load *l, struct str message, struct tool_call *call)
+/* Takes limits and d. Its first step reads its transcript. */
+static struct agent *start_child(struct agent_record *record, struct agent *parent, const struct limits *limits,
+				 struct agent_definition *d, struct str message, struct tool_call *call)
 {
 	struct agent *a = subagent_new(parent, record, d);
 
@@ -105,14 +81,12 @@ static void start_child(struct agent_record *record, struct agent *parent, const
 	id_uuid(record->run_id);
 	a->gone = limits->gone;
 	a->root = limits->root;
-	a->load = l;
-	if (l) { /* the usage of an interrupted run counts */
-		a->usage = l->usage;
-		a->tool_uses = l->tool_uses;
-	}
+	if (record->transcript)
+		a->load = xcalloc(1, sizeof *a->load);
 	a->call = call;
 	buf_add(&a->message, message.p, message.n);
 	agent_kick(a);
+	return a;
 }
 
 /* The agent that it works for: the one that started it, or the main agent if that one has ended. An agent that starts or ends
@@ -168,7 +142,6 @@ int agent_continue(struct agent_record *record, struct str message, struct tool_
 		   int64_t max_turns, struct err *err)
 {
 	struct agent_definition *d;
-	struct session_load *l;
 	struct limits limits;
 	struct agent *parent = NULL;
 
@@ -185,18 +158,12 @@ int agent_continue(struct agent_record *record, struct str message, struct tool_
 		permission_line_release(&limits.gone);
 		return -(int)err->kind;
 	}
-	if (load_transcript(record, &l, err) < 0) {
-		permission_line_release(&limits.gone);
-		agent_unref(d);
-		return err_wrap(err, "agent %s", record->id);
-	}
 	if (record_run(record, message, call, background, max_turns, err) < 0) {
 		permission_line_release(&limits.gone);
 		agent_unref(d);
-		drop_load(l);
 		return -(int)err->kind;
 	}
-	start_child(record, parent, &limits, d, l, message, call);
+	(void)start_child(record, parent, &limits, d, message, call);
 	return 0;
 }
 
@@ -213,7 +180,6 @@ static int resume_child(struct agent_record *record, struct agent *parent, struc
 {
 	AUTO_BUF struct buf end = { 0 };
 	struct agent_definition *d;
-	struct session_load *l = NULL;
 	struct limits limits;
 	char id[AGENT_NOTICE_LEN];
 	bool noted = record->state != AGENT_SUSPENDED;
@@ -221,9 +187,7 @@ static int resume_child(struct agent_record *record, struct agent *parent, struc
 		     end_read(record, buf_str(&end));
 
 	record->restored = false;
-	if (!ended && load_transcript(record, &l, err) < 0)
-		return err_wrap(err, "agent %s", record->id);
-	if (ended || (!l && noted)) {
+	if (ended || (noted && !(record->transcript && session_load_begun(record->transcript)))) {
 		if (!noted) /* the end was on disk, the note of it not yet */
 			(void)meta_write(record, err);
 		agent_record_note(record);
@@ -235,18 +199,16 @@ static int resume_child(struct agent_record *record, struct agent *parent, struc
 		buf_release(&record->report);
 		return 0;
 	}
-	if (limits_restore(record, parent, &limits, err) < 0) {
-		drop_load(l);
+	if (limits_restore(record, parent, &limits, err) < 0)
 		return -(int)err->kind;
-	}
 	if (definition_of(record, parent, &d, err) < 0) {
 		permission_line_release(&limits.gone);
-		drop_load(l);
 		return -(int)err->kind;
 	}
-	/* The message that its newest run was to begin with may not be in the transcript yet. */
-	bool said = !record->message || (l && l->prompts >= record->run);
-	start_child(record, parent, &limits, d, l, said ? (struct str){ 0 } : str_from(record->message), call);
+	/* The message that its newest run was to begin with may be in the transcript already. */
+	struct agent *a =
+		start_child(record, parent, &limits, d, str_from(record->message ? record->message : ""), call);
+	a->resumes = true;
 	return 0;
 }
 
@@ -366,28 +328,12 @@ static int queue_message(struct agent *a, struct str text, struct err *err)
 	return 0;
 }
 
-/* An agent that has not begun gets the text as a part of its task, or of the message that it continues with. */
-int agent_extend_task(struct agent *a, struct str text, struct err *err)
-{
-	struct agent_record *record = a->record;
-	const char **words = a->message.n ? &record->message : &record->prompt;
-	const char *before = *words;
-
-	*words = arena_printf(&record->arena, "%s\n\n" STR_FMT, before, STR_ARG(text));
-	if (record->recorded && meta_write(record, err) < 0) {
-		*words = before;
-		return -(int)err->kind;
-	}
-	if (a->message.n)
-		buf_addf(&a->message, "\n\n" STR_FMT, STR_ARG(text));
-	return 0;
-}
-
 int agent_message(struct agent *a, const char *from, struct str text, struct err *err)
 {
 	AUTO_BUF struct buf b = { 0 };
 	bool starts = a->phase == CHILD_STARTS;
-	bool taken_up = starts && a->load && !a->message.n; /* its open calls come first */
+	/* its open calls come first, and its message may be found to be in its transcript */
+	bool taken_up = starts && a->load && (!a->message.n || (a->loading && a->resumes));
 
 	if (a->phase >= CHILD_ENDS || taken_up)
 		return err_set(err, ERR_BUSY, "%s is about to %s: send the message again when it has", a->record->id,

@@ -330,6 +330,7 @@ static void step_starts(struct agent *a)
 	struct err err = { 0 };
 
 	if (asked_to_end(a) && a->in_step && !a->step_over) { /* a step that waits is cut short; its end still comes */
+		session_load_stop(a->loading);
 		if (a->job)
 			worktree_job_cancel(a->job);
 		if (a->hook_batch)

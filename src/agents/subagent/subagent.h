@@ -97,8 +97,6 @@ struct limits {
 
 /* from: name or id of the sender. Failures: -ERR_BUSY, it is about to end; -ERR_IO. */
 int agent_message(struct agent *to, const char *from, struct str text, struct err *err);
-/* Of one that has not begun: this becomes a part of its task, or of the message that it goes on with. On disk on return. */
-int agent_extend_task(struct agent *a, struct str text, struct err *err);
 int agent_message_main(struct agent_tree *t, const char *from, struct str text, struct err *err);
 
 /* Reports to a parent: the result of a call that waited, the note that a child was launched, the notification of

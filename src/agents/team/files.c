@@ -17,7 +17,7 @@
 enum {
 	GATHER_MS = 50,
 	RETRY_MS = 1000,
-	LOCK_WAIT_MS = 5000,
+	FILES_WAIT_MS = 5000,
 	CLOSE_WAIT_MS = 200,
 	LARGEST_CONFIG = 4 << 20,
 	LARGEST_INBOX = 64 << 20,
@@ -209,7 +209,7 @@ static void work_config(struct job *j)
 	j->failed = p->closed ||
 		    file_below_make_dir(p->config_dir, arena_printf(&a, "%s/inboxes", p->below), 0700, &j->err) < 0;
 	pthread_mutex_unlock(&j->place->mutex);
-	if (j->failed || dir_lock_take(&j->lock, lock_path(p, below, &a), LOCK_WAIT_MS, &p->closed, &j->err) < 0) {
+	if (j->failed || dir_lock_take(&j->lock, lock_path(p, below, &a), FILES_WAIT_MS, &p->closed, &j->err) < 0) {
 		j->failed = true;
 		return;
 	}
@@ -227,7 +227,7 @@ static void work_read(struct job *j)
 	AUTO_ARENA struct arena a = { 0 };
 	const char *below = arena_printf(&a, "%s/inboxes/%s.json", p->below, j->inbox);
 
-	if (dir_lock_take(&j->lock, lock_path(p, below, &a), LOCK_WAIT_MS, &p->closed, &j->err) < 0) {
+	if (dir_lock_take(&j->lock, lock_path(p, below, &a), FILES_WAIT_MS, &p->closed, &j->err) < 0) {
 		j->failed = true;
 		return;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * mail.c - one message within a team: its id, its text for a model, and where it waits. */
 #include "agents/team/team.h"
+#include "agents/agent/context.h"
 #include "core/store/checkpoint.h"
 #include "lib/base/crash.h"
 #include "lib/base/utf8.h"

@@ -57,7 +57,7 @@ bool repo_try_lock(struct worktree_repo *repo, enum repo_lock which)
 /* Where the file system has no locks, there is nothing to wait for. */
 int repo_lock_soon(struct worktree_repo *repo, enum repo_lock which, struct err *err)
 {
-	return file_lock_byte(repo->lock_fd, (off_t)which, repo->root, err) == -ERR_BUSY ? -ERR_BUSY : 0;
+	return file_lock_byte(repo->lock_fd, (off_t)which, repo->root, LOCK_WAIT_MS, err) == -ERR_BUSY ? -ERR_BUSY : 0;
 }
 
 void repo_unlock(struct worktree_repo *repo, enum repo_lock which)

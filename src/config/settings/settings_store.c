@@ -200,18 +200,38 @@ int text_set_member(struct buf *out, const struct settings_file *f, const struct
 	return 0;
 }
 
+/* Rewrites a list: the texts of the change are taken out, put behind the others, or put in their place. */
+static int text_edit_list(struct buf *out, const struct settings_file *f, const struct settings_change *c,
+			  struct err *err)
+{
+	AUTO_ARENA struct arena scratch = { 0 };
+	AUTO_BUF struct buf list = { 0 };
+	struct json_out w = json_out(&list);
+	const struct json *old = f->root;
+
+	for (size_t i = 0; i < c->count; i++)
+		old = json_get_str(old, c->names[i]);
+	if (old && !json_is(old, JSON_ARRAY))
+		return fail_type(f, old, c->list_kind, err);
+	json_open(&w, '[');
+	for (const struct json *v = old && c->edit != SETTINGS_LIST_REPLACE ? json_first(old) : NULL; v;
+	     v = json_next(old, v)) {
+		bool named = false;
+		for (size_t i = 0; json_is(v, JSON_STRING) && i < c->item_count; i++)
+			named = named || str_is(json_str(v, &scratch), c->items[i]);
+		if (!named)
+			json_put_raw(&w, json_raw(v));
+	}
+	for (size_t i = 0; c->edit != SETTINGS_LIST_REMOVE && i < c->item_count; i++)
+		json_put_cstr(&w, c->items[i]);
+	json_close(&w);
+	return text_set_member(out, f, c->names, c->count, buf_str(&list), err);
+}
+
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
 
-struct change {
-	const struct str *names; /* members in each other, from the outside in */
-	size_t count;
-	const char *list_kind; /* the value is added to this kind of list; NULL: it is set */
-	struct str value;      /* a text for a list, else JSON; p == NULL: the member is removed */
-	size_t limit_bytes;    /* of the file */
-};
-
 /* Locks the directory in which the file will be replaced. The lock dies with its descriptor. */
-static int lock_directory(const char *path, int *ret_fd, struct err *err)
+static int lock_directory(const char *path, unsigned wait_ms, int *ret_fd, struct err *err)
 {
 	AUTO_FREE char *real = realpath(path, NULL);
 	AUTO_FREE char *dir = xstrdup(real ? real : path);
@@ -222,7 +242,7 @@ static int lock_directory(const char *path, int *ret_fd, struct err *err)
 	AUTO_CLOSE int fd = open(slash ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return err_set(err, ERR_IO, "cannot open %s: %m", dir);
-	int status = file_lock(fd, slash ? dir : ".", err);
+	int status = file_lock(fd, slash ? dir : ".", wait_ms, err);
 	if (status < 0)
 		return status;
 	*ret_fd = fd;
@@ -231,21 +251,23 @@ static int lock_directory(const char *path, int *ret_fd, struct err *err)
 }
 
 /* -ERR_BUSY: another program wrote in between. */
-static int store_once(const char *path, const struct change *c, bool *ret_changed, struct err *err)
+static int store_once(const char *path, const struct settings_change *c, bool *ret_changed, struct err *err)
 {
 	AUTO_SETTINGS_FILE struct settings_file f = { 0 };
 	AUTO_BUF struct buf out = { 0 };
 	struct stat before = { 0 }, now = { 0 };
 
 	(void)stat(path, &before); /* all zero: there is no file */
-	int status = settings_file_read_up_to(&f, path, c->limit_bytes, err);
+	int status = settings_file_read_up_to(&f, path, c->limit_bytes ? c->limit_bytes : SETTINGS_FILE_LIMIT, err);
 	if (status == 0 && !f.root) {
 		settings_file_release(&f);
 		status = settings_file_parse(&f, path, STR("{\n}\n"), err);
 	}
 	if (status == 0)
-		status = c->list_kind ? text_add_item(&out, &f, c->names, c->count, c->list_kind, c->value, err)
-				      : text_set_member(&out, &f, c->names, c->count, c->value, err);
+		status = c->edit == SETTINGS_SET ? text_set_member(&out, &f, c->names, c->count, c->value, err)
+			 : c->edit == SETTINGS_LIST_ADD && c->item_count == 1
+				 ? text_add_item(&out, &f, c->names, c->count, c->list_kind, str_from(c->items[0]), err)
+				 : text_edit_list(&out, &f, c, err);
 	if (ret_changed)
 		*ret_changed = out.n > 0;
 	if (status < 0 || !out.n)
@@ -257,13 +279,14 @@ static int store_once(const char *path, const struct change *c, bool *ret_change
 	return file_replace_linked(path, buf_str(&out), err);
 }
 
-static int store(const char *path, const struct change *c, bool *ret_changed, struct err *err)
+static int store(const struct settings_change *c, unsigned wait_ms, bool *ret_changed, struct err *err)
 {
 	AUTO_CLOSE int lock_fd = -1;
+	const char *path = c->path;
 	int status = file_make_parents(path, err);
 
 	if (status == 0)
-		status = lock_directory(path, &lock_fd, err);
+		status = lock_directory(path, wait_ms, &lock_fd, err);
 	if (status < 0)
 		return status;
 	for (int i = 0; i < TRIES; i++) {
@@ -274,28 +297,66 @@ static int store(const char *path, const struct change *c, bool *ret_changed, st
 	return status;
 }
 
-int settings_add_rule(const char *path, const char *list, struct str rule, struct err *err)
-{
-	const struct str names[] = { STR("permissions"), str_from(list) };
-	struct change c = { names, COUNT_OF(names), "a list of rules", rule, SETTINGS_FILE_LIMIT };
-
-	return store(path, &c, NULL, err);
-}
-
-int settings_add_text(const char *path, const char *list, struct str text, struct err *err)
-{
-	const struct str name = str_from(list);
-	struct change c = { &name, 1, "a list of texts", text, SETTINGS_FILE_LIMIT };
-
-	return store(path, &c, NULL, err);
-}
-
 int settings_set_member(const char *path, const struct str *names, size_t count, struct str json, struct err *err)
 {
-	struct change c = { names, count, NULL, json, SETTINGS_FILE_LIMIT };
+	struct settings_change c = { .path = path, .names = names, .count = count, .value = json };
 
-	return store(path, &c, NULL, err);
+	return store(&c, LOCK_WAIT_MS, NULL, err);
 }
+
+/* ---- while agents run -------------------------------------------------------------------------------------------- */
+
+/* A change that may be made later, with copies of all that it needs */
+struct pending_change {
+	struct file_change change; /* first */
+	struct arena arena;
+	struct settings_change what;
+	settings_done_fn *done;
+	void *data;
+};
+
+static int make_pending(struct file_change *change, unsigned wait_ms, struct err *err)
+{
+	struct pending_change *p = CONTAINER_OF(change, struct pending_change, change);
+
+	return store(&p->what, wait_ms, NULL, err);
+}
+
+static void pending_done(struct file_change *change, bool later, const struct err *err)
+{
+	struct pending_change *p = CONTAINER_OF(change, struct pending_change, change);
+
+	if (later && p->done)
+		p->done(p->data, err);
+	arena_release(&p->arena);
+	free(p);
+}
+
+int settings_store(struct change_queue *q, const struct settings_change *c, settings_done_fn *done, void *data,
+		   struct err *err)
+{
+	struct pending_change *p = xcalloc(1, sizeof *p);
+	struct arena *a = &p->arena;
+
+	p->change = (struct file_change){ .make = make_pending, .done = pending_done };
+	p->done = done;
+	p->data = data;
+	p->what = *c;
+	p->what.path = arena_strdup(a, c->path);
+	p->what.list_kind = c->list_kind ? arena_strdup(a, c->list_kind) : NULL;
+	p->what.value = c->value.p ? arena_str(a, c->value) : (struct str){ 0 };
+	struct str *names = arena_calloc(a, (c->count + 1) * sizeof *names);
+	for (size_t i = 0; i < c->count; i++)
+		names[i] = arena_str(a, c->names[i]);
+	const char **items = arena_calloc(a, (c->item_count + 1) * sizeof *items);
+	for (size_t i = 0; i < c->item_count; i++)
+		items[i] = arena_strdup(a, c->items[i]);
+	p->what.names = names;
+	p->what.items = items;
+	return change_queue_make(q, &p->change, err);
+}
+
+/* ---- the state file ---------------------------------------------------------------------------------------------- */
 
 /* Locks the state file and creates it if missing. The lock file stays: removing it would let two writers hold locks on two
  * files. Keys may be put into the state file later, so only its owner may read it from the start. */
@@ -310,7 +371,7 @@ static int lock_state_file(const char *state_file, int *ret_fd, struct err *err)
 	AUTO_CLOSE int fd = open(path.p, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return err_set(err, ERR_IO, "cannot open %s: %m", path.p);
-	status = file_lock_byte(fd, -1, path.p, err);
+	status = file_lock_byte(fd, -1, path.p, LOCK_WAIT_MS, err);
 	if (status < 0)
 		return status;
 	AUTO_CLOSE int created = open(state_file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -324,9 +385,11 @@ static int lock_state_file(const char *state_file, int *ret_fd, struct err *err)
 int state_file_set(const char *state_file, const struct str *names, size_t count, struct str json, bool *ret_changed,
 		   struct err *err)
 {
-	struct change c = { names, count, NULL, json, TRUST_FILE_LIMIT };
+	struct settings_change c = {
+		.path = state_file, .names = names, .count = count, .value = json, .limit_bytes = TRUST_FILE_LIMIT
+	};
 	AUTO_CLOSE int lock_fd = -1;
 	int status = lock_state_file(state_file, &lock_fd, err);
 
-	return status < 0 ? status : store(state_file, &c, ret_changed, err);
+	return status < 0 ? status : store(&c, LOCK_WAIT_MS, ret_changed, err);
 }

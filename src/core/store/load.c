@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include "lib/base/map.h"
 #include "lib/io/file.h"
+#include "lib/io/loop.h"
 #include "core/store/load_int.h"
 
 enum { DEEPEST_FORK = 64, END_TAIL = 64 << 10 };
@@ -75,6 +76,11 @@ static void line_classify(struct reading *r, struct line *l, const struct json *
 		l->trace = trace_read(&r->arena, root);
 }
 
+static bool is_prompt(const struct line *l)
+{
+	return l->type == LINE_USER && !l->meta && !l->call_id.n;
+}
+
 /* False: not an object. */
 static bool index_line(struct reading *r, struct json_reader *reader, struct str text, struct line_place place,
 		       struct session_load *out, char **agent)
@@ -118,9 +124,15 @@ static bool index_line(struct reading *r, struct json_reader *reader, struct str
 	return true;
 }
 
-/* The newest record of a file wins, and a fork's own over that of its origin, which is read after it. */
-static int index_lines(struct reading *r, struct session_load *out, struct err *err)
+static bool is_stopped(const struct replay *replay)
 {
+	return replay->stop && atomic_load(replay->stop);
+}
+
+/* The newest record of a file wins, and a fork's own over that of its origin, which is read after it. */
+static int index_lines(struct reading *r, const struct replay *replay, struct err *err)
+{
+	struct session_load *out = replay->out;
 	AUTO_JSON struct json_reader reader = { 0 };
 	char *agent = NULL;
 	struct line_place place;
@@ -135,6 +147,8 @@ static int index_lines(struct reading *r, struct session_load *out, struct err *
 		r->last.whole = whole;
 		r->last.skipped = text.n && !whole;
 		r->last.at = place.at;
+		if (is_stopped(replay))
+			return err_set(err, ERR_CANCELLED, "stopped");
 	}
 	if (!out->agent)
 		out->agent = agent;
@@ -292,7 +306,7 @@ static int finish_load(struct reading *r, const struct line *leaf, bool cut, str
 		     : r->last.whole ? r->file.at + 1
 				     : r->last.at;
 	for (const struct line *l = r->lines; l < r->lines + r->count; l++)
-		out->prompts += l->type == LINE_USER && !l->meta && !l->call_id.n;
+		out->prompts += is_prompt(l);
 	out->waiting = arena_calloc(&out->arena, (r->queued.count + 1) * sizeof *out->waiting);
 	for (const struct map_entry *e = map_next(&r->queued, NULL); e; e = map_next(&r->queued, e)) {
 		const struct loaded_notice *n = e->value;
@@ -317,9 +331,9 @@ static int load_file(const char *path, struct str leaf_uuid, struct replay *repl
 	struct str name = str_from(slash ? slash + 1 : path);
 	if (str_ends(name, STR(".jsonl")) && id_is_uuid((struct str){ name.p, name.n - 6 }))
 		r.session = (struct str){ name.p, name.n - 6 };
-	if (index_lines(&r, replay->out, err) < 0)
+	if (index_lines(&r, replay, err) < 0)
 		return err_wrap(err, "%s", path);
-	if (depth == 0 && repair_tail(path, &r, replay->out, err) < 0)
+	if (depth == 0 && !replay->stop && repair_tail(path, &r, replay->out, err) < 0)
 		return -(int)err->kind;
 	struct line *leaf = leaf_uuid.n ? map_get(&r.by_uuid, leaf_uuid) : newest_line(&r);
 	if (leaf_uuid.n && !leaf)
@@ -337,6 +351,8 @@ static int load_file(const char *path, struct str leaf_uuid, struct replay *repl
 			replay_trace(replay, l->trace);
 		if (!l->keep)
 			continue;
+		if (is_stopped(replay))
+			return err_set(err, ERR_CANCELLED, "stopped");
 		if (text_of(&r, l, &text, err) < 0)
 			return err_wrap(err, "%s", path);
 		replay_line(replay, l, text);
@@ -351,16 +367,38 @@ int session_load(const char *path, struct session_load *ret, struct err *err)
 	return session_load_until(path, (struct str){ 0 }, ret, err);
 }
 
+static int replay_file(const char *path, struct str uuid, struct replay *replay, struct err *err)
+{
+	*replay->out = (struct session_load){ 0 };
+	int status = load_file(path, uuid, replay, 0, err);
+
+	replay_end(replay);
+	if (status < 0)
+		session_load_release(replay->out);
+	return status;
+}
+
 int session_load_until(const char *path, struct str uuid, struct session_load *ret, struct err *err)
 {
-	*ret = (struct session_load){ 0 };
-	struct replay replay = { .out = ret };
+	return replay_file(path, uuid, &(struct replay){ .out = ret }, err);
+}
 
-	int status = load_file(path, uuid, &replay, 0, err);
-	replay_end(&replay);
-	if (status < 0)
-		session_load_release(ret);
-	return status;
+bool session_load_begun(const char *path)
+{
+	CLEANUP(reading_release) struct reading r = { 0 };
+	CLEANUP(session_load_release) struct session_load scratch = { 0 };
+	AUTO_JSON struct json_reader reader = { 0 };
+	char *agent = NULL;
+	struct line_place place;
+	struct str text;
+
+	if (line_file_open(&r.file, path, NULL) < 0)
+		return false;
+	while (line_file_next(&r.file, &text, &place, NULL) > 0)
+		if (index_line(&r, &reader, str_trim(text), place, &scratch, &agent) &&
+		    is_prompt(&r.lines[r.count - 1]))
+			return true;
+	return false;
 }
 
 /* What newest_line() and find_end() find, seen from the end. 1: an end; 0: none; -1: the line decides nothing. */
@@ -404,6 +442,89 @@ int session_load_end(const char *path, struct buf *ret_end, struct err *err)
 		if (size <= tail.n)
 			return 0;
 	}
+}
+
+/* ---- on the pool ---- */
+
+struct load_job {
+	uv_work_t work;
+	char *path;
+	atomic_bool stop;
+	struct session_load *load; /* the worker's until it is done */
+	struct err err;
+	load_done_fn *done;
+	void *data;
+};
+
+/* As repair_tail(), from the end of the file alone. A failure shows when the file is read or written. */
+static void repair_unread(const char *path)
+{
+	for (size_t most = END_TAIL;; most *= 8) {
+		AUTO_BUF struct buf tail = { 0 };
+		AUTO_JSON struct json_reader reader = { 0 };
+		const struct json *root;
+		uint64_t size;
+		if (file_read_tail(path, most, &tail, &size, NULL) < 0 || !tail.n || tail.p[tail.n - 1] == '\n')
+			return;
+		const char *feed = memrchr(tail.p, '\n', tail.n);
+		if (!feed && size > tail.n)
+			continue; /* only the end of the line is here */
+		const char *line = feed ? feed + 1 : tail.p;
+		size_t n = (size_t)(tail.p + tail.n - line);
+		bool whole = json_parse(&reader, line, n, &root, NULL) == 0 && json_is(root, JSON_OBJECT);
+		AUTO_CLOSE int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+		if (fd >= 0 && whole)
+			(void)!write(fd, "\n", 1);
+		else if (fd >= 0)
+			(void)!ftruncate(fd, (off_t)(size - n));
+		return;
+	}
+}
+
+static void on_load_thread(uv_work_t *work)
+{
+	struct load_job *job = CONTAINER_OF(work, struct load_job, work);
+	struct replay replay = { .out = job->load, .stop = &job->stop };
+
+	if (replay_file(job->path, (struct str){ 0 }, &replay, &job->err) < 0)
+		free(TAKE(job->load));
+}
+
+static void on_load_done(uv_work_t *work, int status)
+{
+	struct load_job *job = CONTAINER_OF(work, struct load_job, work);
+
+	if (status < 0 || (job->load && atomic_load(&job->stop))) { /* its thread did not begin, or was through */
+		if (job->load)
+			session_load_release(job->load);
+		free(TAKE(job->load));
+		err_set(&job->err, ERR_CANCELLED, "stopped");
+	}
+	job->done(job->data, job->load, &job->err);
+	free(job->path);
+	free(job);
+}
+
+struct load_job *session_load_start(struct loop *loop, const char *path, load_done_fn *done, void *data)
+{
+	struct load_job *job = xcalloc(1, sizeof *job);
+
+	repair_unread(path);
+	job->path = xstrdup(path);
+	job->load = xcalloc(1, sizeof *job->load);
+	job->done = done;
+	job->data = data;
+	(void)uv_queue_work(loop_uv(loop), &job->work, on_load_thread,
+			    on_load_done); /* fails without a function only */
+	return job;
+}
+
+void session_load_stop(struct load_job *job)
+{
+	if (!job)
+		return;
+	atomic_store(&job->stop, true);
+	(void)uv_cancel((uv_req_t *)&job->work); /* it may be running already; then the flag ends it */
 }
 
 void session_load_add_waiting(struct session_load *l, const struct loaded_notice *notice)

@@ -7,6 +7,8 @@
 #include "core/message/transcript.h"
 #include "core/message/message.h"
 
+struct loop;
+
 /* A tool call of the last answer */
 struct loaded_call {
 	struct str id, name, input;
@@ -59,6 +61,16 @@ struct session_load {
 int session_load(const char *path, struct session_load *ret, struct err *err);
 /* The same up to the line with this uuid; empty: all lines. -ERR_USAGE: no such line. */
 int session_load_until(const char *path, struct str uuid, struct session_load *ret, struct err *err);
+/* Its worker may still be reading when it is stopped. */
+struct load_job;
+/* From the loop, once; takes l. NULL: err says why; -ERR_CANCELLED: it was stopped. */
+typedef void load_done_fn(void *data, struct session_load *l, const struct err *err);
+/* session_load() on libuv's pool, for a loop on which others are at work. A torn last line is repaired before it returns: lines
+ * that are added to the file from now on may be in the result or not. Returns owned, until done. */
+struct load_job *session_load_start(struct loop *loop, const char *path, load_done_fn *done, void *data);
+void session_load_stop(struct load_job *job); /* done comes soon; also when it is NULL */
+/* Has the file a prompt? Reads up to the first one. */
+bool session_load_begun(const char *path);
 /* 1 and what session_load() gives as end, from the last lines of the file alone; 0: there is none. */
 int session_load_end(const char *path, struct buf *ret_end, struct err *err);
 void session_load_release(struct session_load *l);

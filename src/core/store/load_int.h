@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * load_int.h - between load.c (which lines) and replay.c (what they mean). */
 #pragma once
+#include <stdatomic.h>
 #include "lib/json/json.h"
 #include "core/store/line_file.h"
 #include "core/store/load.h"
@@ -37,6 +38,7 @@ struct open_answer {
 
 struct replay {
 	struct session_load *out;
+	const atomic_bool *stop; /* of a worker: it reads no further; NULL: none */
 	struct open_answer answer;
 	struct json_reader reader;
 	size_t call_cap, file_cap, tool_cap;

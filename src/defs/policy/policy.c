@@ -144,6 +144,34 @@ void policy_renew_env(struct services *sv)
 	arena_release(&old);
 }
 
+/* ---- texts ---------------------------------------------------------------------------------------------------- */
+
+/* In the environment section of agents that can commit. */
+static const char *write_git_text(struct policy *p)
+{
+	const struct settings *settings = p->settings;
+	bool signs = settings_bool(settings, "includeCoAuthoredBy", true);
+	const char *commit = settings_cstr(settings, "attribution.commit", &p->arena,
+					   signs ? "Co-Authored-By: Claude <noreply@anthropic.com>" : "");
+	const char *pr = settings_cstr(settings, "attribution.pr", &p->arena, "");
+	AUTO_BUF struct buf text = { 0 };
+
+	if (!settings_bool(settings, "includeGitInstructions", true))
+		return NULL;
+	buf_addstr(
+		&text,
+		"# Git\nCommit only when the user asks for it, and push only when the user asks for that. Before a "
+		"commit look at git status, git diff and git log; add the files of the change by name, and say in the "
+		"message why it was made. Do not change the configuration of git, do not skip hooks, and do not rewrite "
+		"commits that you did not make.\n");
+	if (commit[0])
+		buf_addf(&text, "End the message of each commit with an empty line and these lines:\n%s\n", commit);
+	if (pr[0])
+		buf_addf(&text, "End the description of each pull request with an empty line and these lines:\n%s\n",
+			 pr);
+	return arena_str(&p->arena, buf_str(&text)).p;
+}
+
 /* ---- all of it ----------------------------------------------------------------------------------------------- */
 
 /* Takes settings. *p need not be initialised. */
@@ -167,6 +195,7 @@ static int policy_compile(struct services *sv, struct settings *settings, struct
 	}
 	compile_hooks(sv, p);
 	make_env(sv, p);
+	p->git_text = write_git_text(p);
 	return 0;
 }
 

@@ -17,9 +17,10 @@ struct policy {
 	struct hook_policy hook_policy;
 	const char *const *envp; /* of child processes: a copy, in env_arena */
 	struct arena env_arena;
-	bool trusted;        /* the user trusts the folder */
-	struct buf notes;    /* for the user, a line each */
-	unsigned generation; /* changes when anything above does */
+	const char *git_text; /* how to commit, for agents with Bash in a repository; NULL: they are not told */
+	bool trusted;         /* the user trusts the folder */
+	struct buf notes;     /* for the user, a line each */
+	unsigned generation;  /* changes when anything above does */
 };
 
 int policy_load(struct services *sv, struct err *err); /* once; -ERR_USAGE names file and line */

@@ -3,6 +3,7 @@
  * (product/runtime) owns it; the rooms between know only this. */
 #pragma once
 #include <cadre.h>
+#include "lib/io/change_queue.h"
 #include "lib/io/loop.h"
 #include "core/message/message.h"
 #include "core/model/provider.h"
@@ -63,6 +64,7 @@ struct services {
 	struct store store;  /* ready once store.config_dir is set */
 	struct state *state; /* opened with the first session, as all that follows */
 	struct policy policy;
+	struct change_queue changes; /* of files behind locks: settings, tokens */
 	struct variable *variables;  /* owned list */
 	struct plugin_list *plugins; /* reference */
 	struct catalog *registry;

@@ -10,7 +10,7 @@
 #include <time.h>
 #include "lib/io/file_at.h"
 
-enum { READ_STEP = 64 * 1024, MAX_LINKS = 40, LOCK_TRIES = 100, LOCK_PAUSE_MS = 2 };
+enum { READ_STEP = 64 * 1024, MAX_LINKS = 40, LOCK_PAUSE_MS = 2 };
 enum { STALE_S = 10, FIRST_PAUSE_MS = 5, LONGEST_PAUSE_MS = 100 }; /* of directory locks */
 
 /* ---- reading ---- */
@@ -75,7 +75,7 @@ int file_read(const char *path, size_t limit_bytes, struct buf *out, struct err 
 
 int file_read_tail(const char *path, size_t most_bytes, struct buf *out, uint64_t *ret_size, struct err *err)
 {
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a named pipe must not hold it up */
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
@@ -235,31 +235,33 @@ int file_make_parents(const char *path, struct err *err)
 
 /* ---- locks ---- */
 
-static int lock_soon(int fd, struct flock *range, const char *path, struct err *err)
+static int lock_soon(int fd, struct flock *range, const char *path, unsigned wait_ms, struct err *err)
 {
-	for (int tries = 0;;) {
+	for (unsigned waited = 0;;) {
 		int rc = range ? fcntl(fd, F_OFD_SETLK, range) : flock(fd, LOCK_EX | LOCK_NB);
 		if (rc == 0)
 			return 0;
 		if (errno != EINTR && errno != EAGAIN && errno != EACCES)
 			return err_set(err, ERR_IO, "cannot lock %s: %m", path);
-		if (errno != EINTR && ++tries == LOCK_TRIES)
+		if (errno == EINTR)
+			continue;
+		if (waited >= wait_ms)
 			return err_set(err, ERR_BUSY, "another process keeps %s locked: try again", path);
-		if (errno != EINTR)
-			(void)nanosleep(&(struct timespec){ .tv_nsec = LOCK_PAUSE_MS * 1000000L }, NULL);
+		waited += LOCK_PAUSE_MS;
+		(void)nanosleep(&(struct timespec){ .tv_nsec = LOCK_PAUSE_MS * 1000000L }, NULL);
 	}
 }
 
-int file_lock(int fd, const char *path, struct err *err)
+int file_lock(int fd, const char *path, unsigned wait_ms, struct err *err)
 {
-	return lock_soon(fd, NULL, path, err);
+	return lock_soon(fd, NULL, path, wait_ms, err);
 }
 
-int file_lock_byte(int fd, off_t byte, const char *path, struct err *err)
+int file_lock_byte(int fd, off_t byte, const char *path, unsigned wait_ms, struct err *err)
 {
 	struct flock range = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = MAX(byte, 0), .l_len = byte >= 0 };
 
-	return lock_soon(fd, &range, path, err);
+	return lock_soon(fd, &range, path, wait_ms, err);
 }
 
 int dir_lock_take(struct dir_lock *l, const char *path, unsigned wait_ms, const volatile bool *stop, struct err *err)

@@ -23,10 +23,13 @@ ssize_t file_write_quiet(int fd, const void *p, size_t n); /* write(2) that neve
 int file_write_all(int fd, const void *p, size_t n);       /* blocking; -1 with errno */
 int file_make_dirs(const char *path, unsigned mode, struct err *err); /* all missing parents and the directory itself */
 int file_make_parents(const char *path, struct err *err);
-/* Take a lock that others hold for moments only, while they change a file. They try again for 200 ms in all, because a stopped
- * process must not stop us: -ERR_BUSY. The lock dies with the descriptor. path is for the error's text. */
-int file_lock(int fd, const char *path, struct err *err);                  /* flock(2): also of directories */
-int file_lock_byte(int fd, off_t byte, const char *path, struct err *err); /* of the open file description; -1: all */
+/* Take a lock that others hold for moments only, while they change a file. They try again for wait_ms, because a stopped
+ * process must not stop us: -ERR_BUSY. The lock dies with the descriptor. path is for the error's text. On the loop: 0, and
+ * change_queue.h; a command may wait LOCK_WAIT_MS. */
+enum { LOCK_WAIT_MS = 200 };
+int file_lock(int fd, const char *path, unsigned wait_ms, struct err *err); /* flock(2): also of directories */
+/* Of the open file description; byte -1: all. */
+int file_lock_byte(int fd, off_t byte, const char *path, unsigned wait_ms, struct err *err);
 bool file_exists(const char *path);
 char *path_join(struct arena *a, const char *dir, const char *name); /* name absolute: name alone */
 /* Lexical: removes ".", "..", doubled slashes; relative paths are taken from cwd, "~/" from home. Never NULL. */

@@ -2,7 +2,8 @@
  * http.c - the life of a request, and the curl multi handles (shards) on the loop.
  *
  *   START -> RUN -> END             a numeric address, or a name that is known
- *     \-> WAIT_NAME -> START        another request resolves the same name
+ *     |\-> WAIT_UPLOAD -> START     enough large bodies are on their way to the same host
+ *      \-> WAIT_NAME -> START       another request resolves the same name
  *
  * curl's callbacks and http_cancel record a fact and kick. What they mean is decided in http_req_step() and
  * http_req_done(), which are never inside curl, so that a request can be taken out of its shard there and
@@ -18,6 +19,7 @@
 
 enum {
 	DEFAULT_SHARD_SIZE = 100,
+	DEFAULT_UPLOADS = 64,
 	DEFAULT_STALL_MS = 120000,
 	DEFAULT_LIMIT_BYTES = 256 << 20,
 };
@@ -28,6 +30,7 @@ struct http *http_new(struct loop *loop, const struct http_options *options, str
 
 	h->loop = loop;
 	h->shard_size = options->shard_size ? options->shard_size : DEFAULT_SHARD_SIZE;
+	h->most_uploads = options->uploads ? options->uploads : DEFAULT_UPLOADS;
 	h->ca_file = options->ca_file ? xstrdup(options->ca_file) : NULL;
 	h->user_agent = options->user_agent ? xstrdup(options->user_agent) : NULL;
 	return h;
@@ -125,7 +128,7 @@ void http_req_fail(struct http_req *r, enum http_error error, const char *fmt, .
 static void on_stall(struct timer *timer)
 {
 	struct http_req *r = CONTAINER_OF(timer, struct http_req, stall);
-	uint64_t quiet_ms = loop_now_ms(r->http->loop) - r->last_byte_ms;
+	uint64_t quiet_ms = r->state == REQ_WAIT_UPLOAD ? 0 : loop_now_ms(r->http->loop) - r->last_byte_ms;
 
 	if (quiet_ms < r->stall_ms)
 		timer_start(r->http->loop, timer, r->stall_ms - quiet_ms);
@@ -276,6 +279,12 @@ static void http_req_begin(struct http_req *r)
 	size_t number = r->shard_number;
 	struct err err = { 0 };
 
+	if (!http_host_enter_upload(r)) {
+		r->state = REQ_WAIT_UPLOAD;
+		return;
+	}
+	if (r->state == REQ_WAIT_UPLOAD)
+		http_req_touch(r); /* its wait is over, and was no silence of the server */
 	if (!http_host_enter(r)) {
 		r->state = REQ_WAIT_NAME;
 		return;
@@ -319,6 +328,7 @@ static void http_req_step(struct kick *kick)
 	if (r->is_sent && !r->is_trimmed) {
 		http_easy_trim(r);
 		r->is_trimmed = true;
+		http_host_sent(r);
 	}
 	if (r->held && !r->paused) {
 		/* curl delivers buffered data from inside this call, and only its return value reports a failure there. */

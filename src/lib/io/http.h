@@ -13,6 +13,7 @@ struct http_req;
 
 struct http_options {
 	size_t shard_size;   /* 0: 100, the streams that HTTP/2 servers commonly allow on one connection */
+	unsigned uploads;    /* large bodies on their way to a host at a time, the others wait; 0: 64 */
 	const char *ca_file; /* NULL: system bundle; SSL_CERT_FILE, CURL_CA_BUNDLE, NODE_EXTRA_CA_CERTS honoured */
 	const char *user_agent;
 };
@@ -55,9 +56,10 @@ struct http_request {
 	const char *url;
 	const char *const *headers; /* "Name: value", NULL-terminated */
 	struct http_body body;
-	void *body_data;      /* given to read and rewind; must live until on_done */
-	unsigned shard;       /* a query keeps its shard number; see http_pick_shard */
-	uint64_t stall_ms;    /* time without a byte, also before the head; 0: 120,000 */
+	void *body_data; /* given to read and rewind; must live until on_done */
+	unsigned shard;  /* a query keeps its shard number; see http_pick_shard */
+	uint64_t
+		stall_ms; /* time without a byte, also before the head; 0: 120,000. Waiting for other uploads does not count. */
 	uint64_t limit_bytes; /* of the decompressed answer; 0: 256 MB */
 	bool unpacks;         /* accept compression; on_data gets decompressed bytes */
 	/* Kinds of addresses (address.h) that are refused after name resolution; 0: none. Behind a proxy only the

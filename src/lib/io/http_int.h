@@ -19,16 +19,25 @@ struct http_shard {
 	size_t active;      /* transfers in multi */
 };
 
-/* One name and port; lives as long as the client */
+/* Requests that wait, first in first out */
+struct http_queue {
+	struct http_req *first, **last;
+};
+
+/* One name or address, and port; lives as long as the client */
 struct http_host {
-	struct http_req *leader;        /* the resolving request, or NULL */
-	struct http_req *first, **last; /* wait for the leader */
-	uint64_t fresh_until_ms;        /* until then curl has the address: no request waits */
+	bool is_address;            /* nothing is looked up */
+	struct http_req *leader;    /* the resolving request, or NULL */
+	struct http_queue for_name; /* they wait for the leader */
+	uint64_t fresh_until_ms;    /* until then curl has the address: no request waits */
+	unsigned uploads;           /* large bodies that are being sent */
+	struct http_queue to_send;  /* they wait until one of those is sent */
 };
 
 struct http {
 	struct loop *loop; /* borrowed */
 	size_t shard_size;
+	unsigned most_uploads; /* to a host */
 	char *ca_file, *user_agent;
 	bool is_open;      /* curl is initialised (with the first request) */
 	CURLSH *share;     /* names and TLS sessions of all shards */
@@ -42,10 +51,11 @@ struct http {
 };
 
 enum req_state {
-	REQ_START,     /* its first step is queued */
-	REQ_WAIT_NAME, /* in the queue of its host, or kicked by it */
-	REQ_RUN,       /* in a shard */
-	REQ_END,       /* on_done is being called */
+	REQ_START,       /* its first step is queued */
+	REQ_WAIT_UPLOAD, /* in the queue to_send of its host, or kicked by it */
+	REQ_WAIT_NAME,   /* in the queue for_name of its host, or kicked by it */
+	REQ_RUN,         /* in a shard */
+	REQ_END,         /* on_done is being called */
 };
 
 struct http_req {
@@ -59,9 +69,11 @@ struct http_req {
 	struct http_shard *shard; /* borrowed; while in REQ_RUN */
 	unsigned shard_number;
 
-	struct http_host *host;        /* borrowed; NULL for a numeric address */
-	struct http_req *next, **prev; /* in host->first, or prev == NULL */
+	struct http_host *host;        /* borrowed */
+	struct http_queue *queue;      /* of the host, that it waits in; NULL: none */
+	struct http_req *next, **prev; /* in the queue */
 	bool looked_up;                /* curl asked the resolver for it */
+	bool uploads;                  /* counted in host->uploads */
 
 	struct http_body body;
 	void *body_data;
@@ -103,9 +115,11 @@ enum http_error http_easy_error(CURLcode code);
 int http_tls_load(struct http *h, struct err *err); /* the CA store, once */
 
 /* http_host.c */
-/* Borrowed, lives as long as h; NULL for a numeric address. */
-struct http_host *http_host_get(struct http *h, const char *name, const char *port);
-bool http_host_enter(struct http_req *r); /* true: proceed; false: queued, kicked later */
+struct http_host *http_host_get(struct http *h, const char *name, const char *port); /* borrowed, lives as long as h */
+/* True: proceed; false: queued, kicked later. The upload comes first: who leads a look-up must not wait for it. */
+bool http_host_enter_upload(struct http_req *r);
+bool http_host_enter(struct http_req *r);
 void http_host_ready(struct http_req *r); /* r has a connection, or the address to open one */
+void http_host_sent(struct http_req *r);  /* the body of r is out */
 void http_host_leave(struct http_req *r, enum http_error error, const char *text); /* r ends */
 void http_host_free_all(struct http *h);

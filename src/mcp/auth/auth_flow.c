@@ -383,7 +383,7 @@ static void set_grant(struct mcp_auth *a, struct oauth_grant *grant)
 static void save_grant(struct mcp_auth *a)
 {
 	if (a->env->auth_file)
-		(void)oauth_store_put(a->env->auth_file, a->store_key, a->server->url, a->grant, NULL);
+		(void)oauth_store_put(a->env->changes, a->env->auth_file, a->store_key, a->server->url, a->grant, NULL);
 }
 
 struct mcp_auth *mcp_auth_new(const struct mcp_env *env, const struct mcp_server *server)

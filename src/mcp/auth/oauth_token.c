@@ -10,6 +10,7 @@
 #include "lib/json/json.h"
 #include "mcp/auth/auth_flow.h"
 #include "mcp/auth/oauth_http.h"
+#include "lib/io/change_queue.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
 #include "mcp/auth/oauth_client.h"
@@ -480,8 +481,8 @@ static void put_others(struct json_out *w, const struct json *object, const char
 	}
 }
 
-int oauth_store_put(const char *file, const char *key, const char *url, const struct oauth_grant *grant,
-		    struct err *err)
+static int oauth_store_write(const char *file, const char *key, const char *url, const struct oauth_grant *grant,
+			     unsigned wait_ms, struct err *err)
 {
 	AUTO_TOKEN_FILE struct token_file t = { 0 };
 	AUTO_ARENA struct arena arena = { 0 };
@@ -495,7 +496,7 @@ int oauth_store_put(const char *file, const char *key, const char *url, const st
 	AUTO_CLOSE int lock_fd = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC, OWNER_ONLY);
 	if (lock_fd < 0)
 		return err_set(err, ERR_IO, "cannot open %s: %m", lock_path);
-	rc = file_lock(lock_fd, lock_path, err);
+	rc = file_lock(lock_fd, lock_path, wait_ms, err);
 	if (rc == 0)
 		rc = token_file_read(&t, file, err);
 	if (rc < 0)
@@ -514,4 +515,43 @@ int oauth_store_put(const char *file, const char *key, const char *url, const st
 	json_close(&w);
 	buf_addch(&out, '\n');
 	return file_replace_linked(file, buf_str(&out), err);
+}
+
+/* A grant that is written later, with copies of all that it needs */
+struct pending_grant {
+	struct file_change change; /* first */
+	struct arena arena;
+	const char *file, *key, *url;
+	struct oauth_grant *grant;
+};
+
+static int make_pending(struct file_change *change, unsigned wait_ms, struct err *err)
+{
+	struct pending_grant *p = CONTAINER_OF(change, struct pending_grant, change);
+
+	return oauth_store_write(p->file, p->key, p->url, p->grant, wait_ms, err);
+}
+
+static void pending_done(struct file_change *change, bool later, const struct err *err)
+{
+	struct pending_grant *p = CONTAINER_OF(change, struct pending_grant, change);
+
+	oauth_grant_free(p->grant);
+	arena_release(&p->arena);
+	free(p);
+}
+
+int oauth_store_put(struct change_queue *q, const char *file, const char *key, const char *url,
+		    const struct oauth_grant *grant, struct err *err)
+{
+	if (!q)
+		return oauth_store_write(file, key, url, grant, LOCK_WAIT_MS, err);
+	struct pending_grant *p = xcalloc(1, sizeof *p);
+	p->change = (struct file_change){ .make = make_pending, .done = pending_done };
+	p->file = arena_strdup(&p->arena, file);
+	p->key = arena_strdup(&p->arena, key);
+	p->url = arena_strdup(&p->arena, url);
+	p->grant = oauth_grant_copy(grant);
+	int status = change_queue_make(q, &p->change, err);
+	return MIN(status, 0);
 }

@@ -104,6 +104,7 @@ struct mcp_env {
 	const char *cwd;                      /* their working directory */
 	const char *project_dir, *session_id; /* CLAUDE_PROJECT_DIR, CLAUDE_CODE_SESSION_ID */
 	const char *auth_file;                /* token store; NULL: none */
+	struct change_queue *changes;         /* for it; NULL: its lock is waited for */
 	/* Opens the user's browser at this URL; NULL: interactive authorisation fails. */
 	void (*open_url)(void *data, const char *url);
 	void *data;

@@ -305,6 +305,7 @@ struct cadre *cadre_new(char *why, size_t why_size)
 	struct cadre *c = xcalloc(1, sizeof *c);
 	c->services.owner = c;
 	c->services.loop = loop_new(0);
+	c->services.changes.loop = c->services.loop;
 	c->services.descriptor_limit = descriptor_limit(false);
 	c->services.spawner = spawner_new(c->services.loop, &err);
 	if (!c->services.spawner) {
@@ -334,6 +335,7 @@ void cadre_free(struct cadre *c)
 	while (c->writers)
 		cadre_writer_free(c->writers);
 	app_close_servers(sv);
+	change_queue_drain(&sv->changes); /* tokens of the servers, too */
 	classifier_free(sv->classifier);
 	app_close_hooks(sv); /* some of them ask the model */
 	web_free(sv->web);

@@ -52,6 +52,38 @@ const char *cadre_rules_file(struct cadre_session *s)
 	return s->rules_file;
 }
 
+/* The session may be closed before a change that waits is made. */
+struct stored_for {
+	struct services *services;
+	char session_id[UUID_LEN + 1];
+};
+
+static void on_setting_stored(void *data, const struct err *err)
+{
+	struct stored_for *to = data;
+	struct cadre_session *s = session_by_id(to->services, to->session_id);
+
+	if (err->kind && s && !s->closing)
+		session_emit_error(s, "a setting was not stored: %s", err->text);
+	services_busy(to->services, -1);
+	free(to);
+}
+
+int session_store_setting(struct cadre_session *s, const struct settings_change *c, struct err *err)
+{
+	struct stored_for *to = xcalloc(1, sizeof *to);
+	struct services *sv = s->services;
+
+	to->services = sv;
+	snprintf(to->session_id, sizeof to->session_id, "%s", s->id);
+	int status = settings_store(&sv->changes, c, on_setting_stored, to, err);
+	if (status == CHANGE_LATER)
+		services_busy(sv, 1); /* a run does not end before its changes are made */
+	else
+		free(to);
+	return MIN(status, 0);
+}
+
 /* Rules of the session are the main agent's, and so hold for all. */
 static int add_allow_rule(struct cadre_session *s, struct agent *agent, struct tool_call *call, enum cadre_scope scope,
 			  struct err *err)
@@ -65,7 +97,16 @@ static int add_allow_rule(struct cadre_session *s, struct agent *agent, struct t
 	if (scope != CADRE_ALWAYS)
 		return 0;
 	const char *path = rules_file(s, &call->arena, err);
-	if (!path || settings_add_rule(path, "allow", str_from(rule), err) < 0)
+	const struct str names[] = { STR("permissions"), STR("allow") };
+	if (!path || session_store_setting(s,
+					   &(struct settings_change){ .path = path,
+								      .names = names,
+								      .count = COUNT_OF(names),
+								      .edit = SETTINGS_LIST_ADD,
+								      .list_kind = "a list of rules",
+								      .items = &rule,
+								      .item_count = 1 },
+					   err) < 0)
 		return err_wrap(err, "the rule holds for this session only");
 	return 0;
 }

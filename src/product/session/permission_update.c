@@ -9,8 +9,6 @@
 #include "lib/json/json_write.h"
 #include "config/settings/settings_store.h"
 
-enum { FILE_MAX_BYTES = 4 << 20 };
-
 enum change { ADD, REPLACE, REMOVE };
 
 struct update {
@@ -83,29 +81,21 @@ static bool update_names(const struct update *u, const char *text)
 
 static int edit_file(struct update *u, const char *list, struct err *err)
 {
-	AUTO_JSON struct json_reader reader = { 0 };
-	AUTO_BUF struct buf bytes = { 0 };
-	AUTO_BUF struct buf changed = { 0 };
-	struct json_out w = json_out(&changed);
 	const struct str path[] = { STR("permissions"), str_from(list) };
-	const struct json *root = NULL;
 
 	if (!u->file)
 		return 0;
-	int status = file_read(u->file, FILE_MAX_BYTES, &bytes, err);
-	if (status < 0 && status != -ERR_NOT_FOUND)
-		return status;
-	if (status == 0 && json_parse(&reader, bytes.p, bytes.n, &root, err) < 0)
-		return err_wrap(err, "%s", u->file);
-	const struct json *old = json_get(json_get(root, "permissions"), list);
-	json_open(&w, '[');
-	for (const struct json *v = u->change == REPLACE ? NULL : json_first(old); v; v = json_next(old, v))
-		if (!json_is(v, JSON_STRING) || !update_names(u, arena_str(&u->arena, json_str(v, &u->arena)).p))
-			json_put_raw(&w, json_raw(v));
-	for (size_t i = 0; u->change != REMOVE && i < u->count; i++)
-		json_put_cstr(&w, u->texts[i]);
-	json_close(&w);
-	return settings_set_member(u->file, path, COUNT_OF(path), buf_str(&changed), err);
+	return session_store_setting(u->session,
+				     &(struct settings_change){ .path = u->file,
+								.names = path,
+								.count = COUNT_OF(path),
+								.edit = u->change == REPLACE  ? SETTINGS_LIST_REPLACE
+									: u->change == REMOVE ? SETTINGS_LIST_REMOVE
+											      : SETTINGS_LIST_ADD,
+								.list_kind = "a list of texts",
+								.items = u->texts,
+								.item_count = u->count },
+				     err);
 }
 
 static int change_rules(struct update *u, struct err *err)
@@ -143,7 +133,11 @@ static int update_mode(struct update *u, struct err *err)
 	if (!u->file || !strcmp(mode, permission_mode_name(PERMISSION_BYPASS)))
 		return 0;
 	json_add_quoted(&value, str_from(mode));
-	return settings_set_member(u->file, path, COUNT_OF(path), buf_str(&value), err);
+	return session_store_setting(
+		u->session,
+		&(struct settings_change){
+			.path = u->file, .names = path, .count = COUNT_OF(path), .value = buf_str(&value) },
+		err);
 }
 
 /* Running children keep their lists. The first directory, in which the session works, stays. */

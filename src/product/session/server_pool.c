@@ -54,6 +54,7 @@ int app_open_servers(struct services *sv, struct err *err)
 					   .spawner = sv->spawner,
 					   .http = sv->hook_http,
 					   .envp = sv->policy.envp,
+					   .changes = &sv->changes,
 					   .auth_file = arena_printf(&sv->options.arena, "%s/cadre/mcp-auth.json",
 								     sv->store.config_dir) };
 	struct mcp_host_events events = { .on_log = on_log,
@@ -238,6 +239,7 @@ static void session_rejoin_servers(struct cadre_session *s)
 int session_answer_approval(struct cadre_session *s, const char *id, const char *const *answers, size_t count)
 {
 	const struct str all = STR("enableAllProjectMcpServers");
+	const struct str yes = STR("enabledMcpjsonServers"), no = STR("disabledMcpjsonServers");
 	struct server_approval *a = s->approval;
 	struct mcp_config *config = s->services->mcp_config;
 	struct err err = { 0 };
@@ -247,11 +249,21 @@ int session_answer_approval(struct cadre_session *s, const char *id, const char 
 		return -ERR_NOT_FOUND;
 	enum verdict verdict = count && answers[0] ? read_verdict(answers[0]) : NOT_NOW;
 	if (verdict == ALL)
-		status = settings_set_member(cadre_rules_file(s), &all, 1, STR("true"), &err);
+		status = session_store_setting(
+			s,
+			&(struct settings_change){
+				.path = cadre_rules_file(s), .names = &all, .count = 1, .value = STR("true") },
+			&err);
 	else if (verdict != NOT_NOW)
-		status = settings_add_text(cadre_rules_file(s),
-					   verdict == YES ? "enabledMcpjsonServers" : "disabledMcpjsonServers",
-					   str_from(config->items[a->at].name), &err);
+		status = session_store_setting(s,
+					       &(struct settings_change){ .path = cadre_rules_file(s),
+									  .names = verdict == YES ? &yes : &no,
+									  .count = 1,
+									  .edit = SETTINGS_LIST_ADD,
+									  .list_kind = "a list of texts",
+									  .items = &config->items[a->at].name,
+									  .item_count = 1 },
+					       &err);
 	if (status < 0)
 		session_emit_error(s, "%s", err.text);
 	size_t end = verdict == NOT_NOW ? a->at : verdict == ALL ? config->count : a->at + 1;

@@ -74,6 +74,9 @@ static struct cadre_session *session_new(struct services *sv, cadre_event_fn *on
 static void link_session(struct cadre_session *s)
 {
 	s->next = s->services->sessions;
+	s->prev = &s->services->sessions;
+	if (s->next)
+		s->next->prev = &s->next;
 	s->services->sessions = s;
 	s->services->session_count++;
 	app_adjust_governor(s->services);
@@ -250,13 +253,12 @@ int cadre_fork(struct cadre_session *s, cadre_event_fn *on_event, void *data, st
 
 void session_free(struct cadre_session *s)
 {
-	for (struct cadre_session **at = &s->services->sessions; *at; at = &(*at)->next) {
-		if (*at != s)
-			continue;
-		*at = s->next;
+	if (s->prev) { /* it was linked */
+		*s->prev = s->next;
+		if (s->next)
+			s->next->prev = s->prev;
 		s->services->session_count--;
 		app_adjust_governor(s->services);
-		break;
 	}
 	session_unwatch_files(s);
 	turn_release(s);

@@ -17,7 +17,7 @@ struct server_approval;
 
 struct cadre_session {
 	struct services *services;
-	struct cadre_session *next;
+	struct cadre_session *next, **prev; /* in services->sessions */
 	cadre_event_fn *on_event;
 	void *data;
 	struct arena arena; /* texts that live as long as the session */
@@ -83,6 +83,10 @@ int session_prompt(struct cadre_session *s, const struct session_prompt *p, stru
  * failure the old ones hold. */
 struct json;
 int session_apply_settings(struct cadre_session *s, const struct json *more, struct err *err);
+
+/* Changes a settings file, at once or later; then a failure becomes an error event of the session. */
+struct settings_change;
+int session_store_setting(struct cadre_session *s, const struct settings_change *c, struct err *err);
 
 void app_use_env(struct services *sv); /* policy_renew_env() has made another environment for programs of all agents */
 void app_use_policy(struct services *sv, struct policy *changed); /* takes it: it holds for all sessions from now on */

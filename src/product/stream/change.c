@@ -151,7 +151,9 @@ static int store_setting(const struct wire_request *r, struct json_member m, str
 		return err_set(err, ERR_DENIED, "the session does not read this file");
 	const char *file = storable[i].needs == SETTINGS_USER ? path_join(r->arena, spec.config_dir, "settings.json")
 							      : settings_local_path(r->arena, &spec);
-	return settings_set_member(file, &key, 1, json_raw(m.value), err);
+	return session_store_setting(
+		r->wire->session,
+		&(struct settings_change){ .path = file, .names = &key, .count = 1, .value = json_raw(m.value) }, err);
 }
 
 /* The output style holds at once; the effort holds for new sessions. */

@@ -8,7 +8,7 @@
 #include "lib/io/file.h"
 #include "lib/json/json.h"
 
-enum { LARGEST_ITEM = 1 << 20, LOCK_WAIT_MS = 300 };
+enum { LARGEST_ITEM = 1 << 20, RELEASE_WAIT_MS = 300, CALL_WAIT_MS = 30000, CALL_PAUSE_MS = 10 };
 
 static const char *const status_names[] = {
 	[TODO_PENDING] = "pending",
@@ -158,7 +158,7 @@ static int todo_list_lock(struct todo_list *l, struct err *err)
 		return err_set(err, ERR_IO, "cannot open the task list in %s: %m", l->dir);
 	if (flock(l->lock, LOCK_EX | LOCK_NB) < 0)
 		return err_set(err, ERR_BUSY, "another process is changing the task list at this moment: try again");
-	if (dir_lock_take(&l->whole, arena_printf(&l->arena, "%s/.lock.lock", l->dir), LOCK_WAIT_MS, NULL, err) < 0)
+	if (dir_lock_take(&l->whole, arena_printf(&l->arena, "%s/.lock.lock", l->dir), l->wait_ms, NULL, err) < 0)
 		return err_set(err, ERR_BUSY, "another process is changing the task list at this moment: try again");
 	ssize_t n = pread(l->lock, text, sizeof text - 1, 0);
 	if (n > 0 && read_id(str_trim((struct str){ text, (size_t)n }), &highest))
@@ -168,14 +168,19 @@ static int todo_list_lock(struct todo_list *l, struct err *err)
 	return 0;
 }
 
-int todo_list_open(struct todo_list *l, const char *dir, bool to_change, struct err *err)
+static int todo_list_open_soon(struct todo_list *l, const char *dir, bool to_change, unsigned wait_ms, struct err *err)
 {
-	*l = (struct todo_list){ .lock = -1 };
+	*l = (struct todo_list){ .lock = -1, .wait_ms = wait_ms };
 	l->dir = arena_strdup(&l->arena, dir);
 	if (to_change && todo_list_lock(l, err) < 0)
 		return -(int)err->kind;
 	read_items(l);
 	return 0;
+}
+
+int todo_list_open(struct todo_list *l, const char *dir, bool to_change, struct err *err)
+{
+	return todo_list_open_soon(l, dir, to_change, 0, err);
 }
 
 void todo_list_close(struct todo_list *l)
@@ -216,10 +221,15 @@ static bool todo_is_open(const struct todo_list *l, unsigned id)
 
 int todo_hold(struct todo_list *l, struct todo *t, struct err *err)
 {
+	const char *path = arena_printf(&l->arena, "%s/%u.json.lock", l->dir, t->id);
+
+	for (size_t i = 0; i < l->locked_count; i++)
+		if (!strcmp(l->locked[i].path, path))
+			return 0;
 	l->locked = xrealloc(l->locked, (l->locked_count + 1) * sizeof *l->locked);
 	struct dir_lock *lock = &l->locked[l->locked_count];
 	*lock = (struct dir_lock){ 0 };
-	if (dir_lock_take(lock, arena_printf(&l->arena, "%s/%u.json.lock", l->dir, t->id), LOCK_WAIT_MS, NULL, err) < 0)
+	if (dir_lock_take(lock, path, l->wait_ms, NULL, err) < 0)
 		return err_set(err, ERR_BUSY, "another process is changing task #%u at this moment: try again", t->id);
 	l->locked_count++;
 	if (!read_item(l, t->id, t))
@@ -297,17 +307,48 @@ int todo_remove(struct todo_list *l, const struct todo *t, struct err *err)
 
 /* ---- for the tools ---------------------------------------------------------------------------------------------- */
 
-bool todo_open(struct tool_call *call, struct todo_list *l, bool to_change)
+/* In the call's arena */
+struct todo_wait {
+	struct timer timer;
+	struct tool_call *call;
+	todo_again_fn *again;
+};
+
+static void on_wait_over(struct timer *timer)
+{
+	struct todo_wait *w = CONTAINER_OF(timer, struct todo_wait, timer);
+
+	if (w->call->cancelled)
+		tool_call_fail(w->call, "The call was cancelled.");
+	else
+		w->again(w->call);
+}
+
+bool todo_try_again(struct tool_call *call, todo_again_fn *again)
+{
+	if (loop_now_ms(call->env->loop) - call->started_ms >= CALL_WAIT_MS)
+		return false;
+	struct todo_wait *w = arena_calloc(&call->arena, sizeof *w);
+	*w = (struct todo_wait){ .timer.fire = on_wait_over, .call = call, .again = again };
+	call->state = NULL; /* no hooks of it run */
+	timer_start(call->env->loop, &w->timer, CALL_PAUSE_MS);
+	return true;
+}
+
+bool todo_open(struct tool_call *call, struct todo_list *l, todo_again_fn *again)
 {
 	struct err err = { 0 };
 
-	if (!call->env->todo_dir)
+	if (!call->env->todo_dir) {
 		tool_call_fail(call, "There is no task list: the session is not kept on disk.");
-	else if (todo_list_open(l, call->env->todo_dir, to_change, &err) < 0)
+		return false;
+	}
+	int status = todo_list_open(l, call->env->todo_dir, again != NULL, &err);
+	if (status == -ERR_BUSY && todo_try_again(call, again))
+		return false;
+	if (status < 0)
 		tool_call_fail(call, "%s", err.text);
-	else
-		return true;
-	return false;
+	return status == 0;
 }
 
 void todo_put_ids(struct json_out *w, const char *key, const struct todo_ids *ids, const struct todo_list *open_in)
@@ -361,7 +402,7 @@ unsigned todo_tasks_of(const char *dir, const char *owner, bool release, struct 
 	struct err err = { 0 };
 	unsigned at_it = 0;
 
-	if (todo_list_open(&l, dir, release, &err) < 0)
+	if (todo_list_open_soon(&l, dir, release, RELEASE_WAIT_MS, &err) < 0)
 		return 0;
 	for (size_t i = 0; i < l.count; i++) {
 		struct todo *t = &l.items[i];

@@ -38,6 +38,7 @@ struct todo_list {
 	struct dir_lock whole;   /* the same as other programs lock it */
 	struct dir_lock *locked; /* of items that are about to change */
 	size_t locked_count;
+	unsigned wait_ms;   /* for locks of other programs */
 	struct todo *items; /* by their numbers */
 	size_t count;
 	unsigned highest; /* number that was ever given; a new item gets the next one */
@@ -57,7 +58,7 @@ struct todo *todo_find(const struct todo_list *l, struct str id); /* NULL: there
 bool todo_block(struct todo_list *l, struct todo *blocker, struct todo *blocked);
 
 /* The list must be locked for these. */
-/* Locks this item until the list is closed and reads it again. -ERR_BUSY, -ERR_NOT_FOUND: it is gone. */
+/* Locks this item until the list is closed, and reads it again the first time. -ERR_BUSY, -ERR_NOT_FOUND: it is gone. */
 int todo_hold(struct todo_list *l, struct todo *t, struct err *err);
 /* Whether `first` would wait for itself if it waited for `then`; the way is written out: #1 -> #2 -> #1. */
 bool todo_makes_cycle(const struct todo_list *l, const struct todo *first, const struct todo *then, struct buf *way);
@@ -66,8 +67,11 @@ int todo_remove(struct todo_list *l, const struct todo *t, struct err *err); /* 
 
 /* ---- for the tools ---- */
 
-/* The list of the call's session. False: the call has been answered. */
-bool todo_open(struct tool_call *call, struct todo_list *l, bool to_change);
+/* The list of the call's session. again: it is to be changed; if another process has its lock, again is called with the call from
+ * the loop, soon. NULL: it is only read. False: the call has been answered, or again comes. */
+typedef void todo_again_fn(struct tool_call *call);
+bool todo_open(struct tool_call *call, struct todo_list *l, todo_again_fn *again);
+bool todo_try_again(struct tool_call *call, todo_again_fn *again); /* false: the call has waited long enough */
 /* A member with an array of texts. open_in: only those that are open in this list; NULL: all. */
 void todo_put_ids(struct json_out *w, const char *key, const struct todo_ids *ids, const struct todo_list *open_in);
 /* The item as an object; whole: with what only the file has. */

@@ -20,24 +20,35 @@ const struct tool tool_task_create = {
 	.cancel = todo_hooks_cancel,
 };
 
-static void on_creation_seen(struct tool_call *call, const char *id, struct str refusal)
+/* The result says which one, until the list could be changed. */
+static void create_undo(struct tool_call *call)
 {
 	AUTO_TODO_LIST struct todo_list list = { .lock = -1 };
+	struct str why = buf_str(&call->result), id = str_cut(&why, ' ');
 	struct err err = { 0 };
 
+	if (!todo_open(call, &list, create_undo))
+		return;
+	const struct todo *t = todo_find(&list, id);
+	const char *reason = arena_str(&call->arena, why).p;
+	int status = t ? todo_remove(&list, t, &err) : 0;
+	buf_clear(&call->result);
+	if (status < 0)
+		tool_call_fail(call, "%s", err.text);
+	else
+		tool_call_fail(call, "The task was not created: %s", reason);
+}
+
+static void on_creation_seen(struct tool_call *call, const char *id, struct str refusal)
+{
 	if (!refusal.p) {
 		tool_call_end(call, false);
 		return;
 	}
 	buf_clear(&call->result);
 	buf_clear(&call->result_json);
-	if (!todo_open(call, &list, true))
-		return;
-	const struct todo *t = todo_find(&list, str_from(id));
-	if (t && todo_remove(&list, t, &err) < 0)
-		tool_call_fail(call, "%s", err.text);
-	else
-		tool_call_fail(call, "The task was not created: " STR_FMT, STR_ARG(refusal));
+	buf_addf(&call->result, "%s " STR_FMT, id, STR_ARG(refusal));
+	create_undo(call);
 }
 
 static void create_start(struct tool_call *call)
@@ -58,7 +69,7 @@ static void create_start(struct tool_call *call)
 		tool_call_reject(call, "InputValidationError: subject must not be empty.");
 		return;
 	}
-	if (!todo_open(call, &list, true))
+	if (!todo_open(call, &list, create_start))
 		return;
 	t.id = list.highest + 1;
 	if (todo_write(&list, &t, &err) < 0) {
@@ -92,7 +103,7 @@ static void get_start(struct tool_call *call)
 	AUTO_TODO_LIST struct todo_list list = { .lock = -1 };
 	struct json_out w = json_out(&call->result_json);
 
-	if (!todo_open(call, &list, false))
+	if (!todo_open(call, &list, NULL))
 		return;
 	const struct todo *t = todo_find(&list, json_str(json_get(call->input, "taskId"), &call->arena));
 	json_open(&w, '{');
@@ -135,7 +146,7 @@ static void list_start(struct tool_call *call)
 	AUTO_TODO_LIST struct todo_list list = { .lock = -1 };
 	struct json_out w = json_out(&call->result_json);
 
-	if (!todo_open(call, &list, false))
+	if (!todo_open(call, &list, NULL))
 		return;
 	json_open(&w, '{');
 	json_kopen(&w, "tasks", '[');
@@ -382,8 +393,6 @@ static int add_blocks(struct update *u, const char *field, bool blocks, struct e
 		AUTO_BUF struct buf way = { 0 };
 		if (u->in_team && todo_makes_cycle(&u->list, blocks ? other : u->item, blocks ? u->item : other, &way))
 			return err_set(err, ERR_USAGE, "%s: the tasks would wait for each other: %s", field, way.p);
-		if (todo_hold(&u->list, other, err) < 0)
-			return -(int)err->kind;
 		if (!todo_block(&u->list, blocks ? u->item : other, blocks ? other : u->item))
 			continue;
 		any = true;
@@ -393,6 +402,23 @@ static int add_blocks(struct update *u, const char *field, bool blocks, struct e
 	if (any)
 		update_note(u, blocks ? "blocks" : "blockedBy");
 	return 0;
+}
+
+/* Locks the item and those that it is to wait for, or that are to wait for it, before anything is changed. */
+static int hold_items(struct update *u, struct err *err)
+{
+	static const char *const fields[] = { "addBlocks", "addBlockedBy" };
+	int status = todo_hold(&u->list, u->item, err);
+
+	for (size_t i = 0; i < COUNT_OF(fields); i++) {
+		const struct json *list = json_get(u->call->input, fields[i]);
+		for (const struct json *v = list ? json_first(list) : NULL; v && status == 0; v = json_next(list, v)) {
+			struct todo *other = todo_find(&u->list, json_str(v, &u->call->arena));
+			if (other)
+				status = todo_hold(&u->list, other, err);
+		}
+	}
+	return status;
 }
 
 static int update_apply(struct update *u, struct err *err)
@@ -421,7 +447,7 @@ static void update_commit(struct tool_call *call)
 	CLEANUP(update_release) struct update u = { .call = call, .list = { .lock = -1 } };
 	struct err err = { 0 };
 
-	if (!todo_open(call, &u.list, true))
+	if (!todo_open(call, &u.list, update_commit))
 		return;
 	u.item = todo_find(&u.list, json_str(json_get(call->input, "taskId"), &call->arena));
 	if (!u.item) {
@@ -432,7 +458,9 @@ static void update_commit(struct tool_call *call)
 	}
 	struct agent *a = call->env->owner;
 	u.in_team = a && a->tree->team;
-	int status = todo_hold(&u.list, u.item, &err);
+	int status = hold_items(&u, &err);
+	if (status == -ERR_BUSY && todo_try_again(call, update_commit))
+		return;
 	u.before = u.item->status;
 	const char *owner = u.item->owner;
 	if (status == 0 && u.in_team)
@@ -471,7 +499,7 @@ static void update_start(struct tool_call *call)
 		update_commit(call);
 		return;
 	}
-	if (!todo_open(call, &list, false))
+	if (!todo_open(call, &list, NULL))
 		return;
 	const struct todo *t = todo_find(&list, json_str(json_get(call->input, "taskId"), &call->arena));
 	if (!t || t->status == TODO_COMPLETED) {

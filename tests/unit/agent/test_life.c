@@ -119,9 +119,10 @@ static void check_down(const struct agent *a)
 
 TEST(the_steps_have_one_order)
 {
-	static const char *const names[] = { "record",  "slot",    "model", "worktree",    "cwd",
-					     "prompt",  "servers", "tools", "permission",  "query",
-					     "history", "skills",  "hooks", "start hooks", "check start hooks",
+	static const char *const names[] = { "load",     "record",     "slot",        "model",
+					     "worktree", "cwd",        "prompt",      "servers",
+					     "tools",    "permission", "query",       "history",
+					     "skills",   "hooks",      "start hooks", "check start hooks",
 					     "announce" };
 
 	CHECK_INT(life_count, COUNT_OF(names));

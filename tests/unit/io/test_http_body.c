@@ -227,10 +227,231 @@ TEST(a_body_that_ends_early_fails_the_request)
 	fetch_release(&f);
 }
 
+/* ---- large bodies wait for each other ---- */
+
+enum { CROWD = 7, LARGE = 300000, HUGE_BODY = 16 << 20 }; /* the last one fits into no socket buffers */
+
+/* Requests to one host, and in which order they began to send */
+struct crowd {
+	struct loop *loop;
+	struct http *http;
+	struct server *server;
+	sem_t may_read; /* the first connection's server reads after it */
+	struct sender {
+		struct crowd *crowd;
+		struct letters letters;
+		struct fetch fetch;
+		struct http_req *req; /* also while it ends */
+		bool looked_up;
+	} senders[CROWD];
+	size_t begun[CROWD], begun_count, most_at_once, done_count;
+	struct timer timer;
+};
+
+static size_t read_in_crowd(void *data, char *out, size_t room)
+{
+	struct sender *s = data;
+	struct crowd *c = s->crowd;
+	size_t sending = 0;
+
+	if (!s->letters.reads)
+		c->begun[c->begun_count++] = (size_t)(s - c->senders);
+	size_t n = read_letters(&s->letters, out, room);
+	for (size_t i = 0; i < CROWD; i++)
+		sending +=
+			c->senders[i].letters.at > 0 && !c->senders[i].fetch.dones && !c->senders[i].fetch.req->is_sent;
+	c->most_at_once = MAX(c->most_at_once, sending);
+	return n;
+}
+
+static void rewind_in_crowd(void *data)
+{
+	rewind_letters(&((struct sender *)data)->letters);
+}
+
+static void note_done_in_crowd(struct fetch *f)
+{
+	struct sender *s = f->data;
+
+	s->looked_up = s->req->looked_up;
+	s->crowd->done_count++;
+}
+
+static void serve_crowd_of_bodies(struct peer *p)
+{
+	struct crowd *c = p->data;
+
+	if (p->number == 1)
+		sem_wait(&c->may_read);
+	while (peer_request(p))
+		peer_answer(p, "ok");
+}
+
+static void crowd_init(struct crowd *c, unsigned uploads)
+{
+	*c = (struct crowd){ .loop = loop_new(0) };
+	sem_init(&c->may_read, 0, 0);
+	c->http = http_new(c->loop, &(struct http_options){ .uploads = uploads }, NULL);
+	c->server = server_start(serve_crowd_of_bodies, c, NULL);
+}
+
+static void crowd_send(struct crowd *c, size_t i, const char *url, size_t size, uint64_t stall_ms)
+{
+	struct sender *s = &c->senders[i];
+
+	*s = (struct sender){ .crowd = c, .letters.size = size };
+	s->fetch = (struct fetch){ .data = s, .on_done = note_done_in_crowd, .loop = c->loop };
+	fetch_start(&s->fetch, c->http,
+		    &(struct http_request){ .method = "POST",
+					    .url = url,
+					    .body_data = s,
+					    .body = { size, read_in_crowd, rewind_in_crowd },
+					    .stall_ms = stall_ms });
+	s->req = s->fetch.req;
+}
+
+static void crowd_release(struct crowd *c)
+{
+	sem_post(&c->may_read);
+	http_free(c->http);
+	loop_free(c->loop);
+	server_stop(c->server);
+	for (size_t i = 0; i < CROWD; i++)
+		fetch_release(&c->senders[i].fetch);
+	sem_destroy(&c->may_read);
+}
+
+TEST(large_bodies_to_a_host_are_sent_a_few_at_a_time_in_the_order_of_their_start)
+{
+	static const struct {
+		unsigned uploads;
+		size_t size;
+		size_t at_most;
+	} table[] = { { 1, LARGE, 1 }, { 2, LARGE, 2 }, { 2, 64 << 10, CROWD } };
+
+	for (size_t i = 0; i < COUNT_OF(table); i++) {
+		struct crowd c;
+		crowd_init(&c, table[i].uploads);
+		sem_post(&c.may_read);
+		for (size_t k = 0; k < CROWD; k++)
+			crowd_send(&c, k, server_url(c.server), table[i].size, 0);
+		loop_run(c.loop);
+
+		CHECK_INT(c.done_count, CROWD);
+		CHECK(c.most_at_once <= table[i].at_most);
+		for (size_t k = 0; k < CROWD; k++) {
+			CHECK_INT(c.senders[k].fetch.error, HTTP_OK);
+			CHECK_INT(c.senders[k].letters.at, table[i].size);
+			if (table[i].uploads == 1)
+				CHECK_INT(c.begun[k], k);
+		}
+		crowd_release(&c);
+	}
+}
+
+static void let_first_be_read(struct timer *timer)
+{
+	sem_post(&CONTAINER_OF(timer, struct crowd, timer)->may_read);
+}
+
+static void cancel_waiting(struct timer *timer)
+{
+	struct crowd *c = CONTAINER_OF(timer, struct crowd, timer);
+
+	if (!c->senders[0].letters.at) { /* not sending yet */
+		timer_start(c->loop, timer, 1);
+		return;
+	}
+	http_cancel(c->senders[1].fetch.req);
+	timer->fire = let_first_be_read;
+	timer_start(c->loop, timer, 1);
+}
+
+TEST(a_cancelled_request_leaves_the_queue_of_uploads)
+{
+	struct crowd c;
+	crowd_init(&c, 1);
+	crowd_send(&c, 0, server_url(c.server), HUGE_BODY, 0);
+	crowd_send(&c, 1, server_url(c.server), LARGE, 0);
+	crowd_send(&c, 2, server_url(c.server), LARGE, 0);
+	c.timer.fire = cancel_waiting;
+	timer_start(c.loop, &c.timer, 1);
+	loop_run(c.loop);
+
+	CHECK_INT(c.senders[0].fetch.error, HTTP_OK);
+	CHECK_INT(c.senders[1].fetch.error, HTTP_CANCELLED);
+	CHECK_INT(c.senders[1].letters.reads, 0);
+	CHECK_INT(c.senders[2].fetch.error, HTTP_OK);
+	CHECK_INT(c.most_at_once, 1);
+	crowd_release(&c);
+}
+
+static void cancel_first(struct timer *timer)
+{
+	struct crowd *c = CONTAINER_OF(timer, struct crowd, timer);
+
+	if (c->senders[0].letters.at)
+		http_cancel(c->senders[0].fetch.req);
+	else
+		timer_start(c->loop, timer, 1);
+}
+
+TEST(an_upload_that_is_cancelled_or_stalls_lets_the_next_one_go)
+{
+	for (int stalls = 0; stalls < 2; stalls++) {
+		struct crowd c;
+		crowd_init(&c, 1);
+		crowd_send(&c, 0, server_url(c.server), HUGE_BODY, stalls ? 100 : 0);
+		crowd_send(&c, 1, server_url(c.server), LARGE, 0);
+		c.timer.fire = cancel_first;
+		if (!stalls)
+			timer_start(c.loop, &c.timer, 1);
+		loop_run(c.loop);
+
+		CHECK_INT(c.senders[0].fetch.error, stalls ? HTTP_STALLED : HTTP_CANCELLED);
+		CHECK_INT(c.senders[1].fetch.error, HTTP_OK);
+		crowd_release(&c);
+	}
+}
+
+TEST(a_request_that_waits_to_send_does_not_stall)
+{
+	struct crowd c;
+	crowd_init(&c, 1);
+	crowd_send(&c, 0, server_url(c.server), HUGE_BODY, 0);
+	crowd_send(&c, 1, server_url(c.server), LARGE, 200);
+	c.timer.fire = let_first_be_read;
+	timer_start(c.loop, &c.timer, 700); /* longer than the second may be silent */
+	loop_run(c.loop);
+
+	CHECK_INT(c.senders[0].fetch.error, HTTP_OK);
+	CHECK_INT(c.senders[1].fetch.error, HTTP_OK);
+	crowd_release(&c);
+}
+
+TEST(a_name_that_does_not_resolve_fails_those_that_wait_to_send)
+{
+	struct crowd c;
+	crowd_init(&c, 1);
+	for (size_t k = 0; k < 3; k++)
+		crowd_send(&c, k, "http://no-such-host.invalid/", LARGE, 0);
+	loop_run(c.loop);
+
+	for (size_t k = 0; k < 3; k++)
+		CHECK_INT(c.senders[k].fetch.error, HTTP_RESOLVE);
+	CHECK(c.senders[0].looked_up && !c.senders[1].looked_up && !c.senders[2].looked_up);
+	crowd_release(&c);
+}
+
 int test_http_body(void)
 {
 	return RUN_TESTS(T(a_body_is_pulled_and_sent_with_its_size),
 			 T(a_request_that_waits_for_its_answer_holds_no_send_buffer), T(a_method_is_sent_as_given),
 			 T(a_body_is_rewound_when_an_idle_connection_turns_out_to_be_dead),
-			 T(a_body_that_ends_early_fails_the_request));
+			 T(a_body_that_ends_early_fails_the_request),
+			 T(large_bodies_to_a_host_are_sent_a_few_at_a_time_in_the_order_of_their_start),
+			 T(a_cancelled_request_leaves_the_queue_of_uploads),
+			 T(an_upload_that_is_cancelled_or_stalls_lets_the_next_one_go),
+			 T(a_request_that_waits_to_send_does_not_stall),
+			 T(a_name_that_does_not_resolve_fails_those_that_wait_to_send));
 }

@@ -234,8 +234,8 @@ TEST(numeric_addresses_need_no_look_up_and_ports_are_told_apart)
 	struct name_users u;
 	name_users_init(&u);
 
-	CHECK(!http_host_get(&u.http, "127.0.0.1", "443"));
-	CHECK(!http_host_get(&u.http, "[::1]", "443"));
+	CHECK(http_host_get(&u.http, "127.0.0.1", "443")->is_address);
+	CHECK(http_host_get(&u.http, "[::1]", "443")->is_address);
 	CHECK(http_host_get(&u.http, "example.test", "443") == u.host);
 	CHECK(http_host_get(&u.http, "example.test", "80") != u.host);
 

@@ -324,7 +324,7 @@ static void on_other_process(struct kick *kick)
 
 	CHECK_INT(oauth_store_get(d->file, key, &grant, NULL), 0);
 	grant->token.access = "token-of-the-other";
-	CHECK_INT(oauth_store_put(d->file, key, d->url, grant, NULL), 0);
+	CHECK_INT(oauth_store_put(NULL, d->file, key, d->url, grant, NULL), 0);
 	oauth_grant_free(grant);
 }
 

@@ -10,6 +10,7 @@
 #include "mcp/auth/oauth_callback.h"
 #include "mcp/auth/oauth_http.h"
 #include "mcp/auth/oauth_token.h"
+#include "lib/io/change_queue.h"
 #include "mcp/servers/server.h"
 #include "tests.h"
 
@@ -68,7 +69,7 @@ TEST(what_is_put_comes_back_whole)
 	struct oauth_grant *g = NULL;
 	place_init(&p);
 
-	CHECK_INT(oauth_store_put(p.file, "k", "https://u", &whole, NULL), 0);
+	CHECK_INT(oauth_store_put(NULL, p.file, "k", "https://u", &whole, NULL), 0);
 	CHECK_INT(oauth_store_get(p.file, "k", &g, NULL), 0);
 
 	CHECK_CSTR(g->issuer, "https://i");
@@ -97,7 +98,7 @@ TEST(other_entries_and_unknown_members_stay)
 	put_text(&p,
 		 "{\"note\": [1, 2.50], \"servers\": {\"other\": {\"url\": \"https://o\", \"x\": 1e3}, \"k\": {}}}");
 
-	CHECK_INT(oauth_store_put(p.file, "k", "https://u", &whole, NULL), 0);
+	CHECK_INT(oauth_store_put(NULL, p.file, "k", "https://u", &whole, NULL), 0);
 	AUTO_FREE char *text = get_text(&p);
 	CHECK(strstr(
 		text,
@@ -113,7 +114,7 @@ TEST(a_file_that_others_could_read_is_closed_to_them)
 	put_text(&p, "{}");
 	CHECK_INT(chmod(p.file, 0644), 0);
 
-	CHECK_INT(oauth_store_put(p.file, "k", "https://u", &whole, NULL), 0);
+	CHECK_INT(oauth_store_put(NULL, p.file, "k", "https://u", &whole, NULL), 0);
 
 	CHECK_INT(stat(p.file, &st), 0);
 	CHECK_INT(st.st_mode & 0777, 0600);
@@ -131,10 +132,46 @@ TEST(a_lock_that_is_never_given_back_is_not_waited_for)
 	CHECK_INT(flock(fd, LOCK_EX), 0);
 
 	alarm(30);
-	CHECK_INT(oauth_store_put(p.file, "k", "https://u", &whole, &err), -ERR_BUSY);
+	CHECK_INT(oauth_store_put(NULL, p.file, "k", "https://u", &whole, &err), -ERR_BUSY);
 	alarm(0);
 
 	CHECK(strstr(err.text, path.p));
+	place_release(&p);
+}
+
+struct held_lock {
+	struct timer timer;
+	int fd;
+};
+
+static void let_go(struct timer *timer)
+{
+	close(CONTAINER_OF(timer, struct held_lock, timer)->fd);
+}
+
+TEST(a_grant_whose_lock_is_held_is_written_when_it_is_free)
+{
+	struct place p;
+	struct loop *loop = loop_new(0);
+	struct change_queue q = { .loop = loop };
+	struct held_lock held = { .timer.fire = let_go };
+	struct oauth_grant *grant = NULL;
+	AUTO_BUF struct buf path = { 0 };
+	place_init(&p);
+	buf_addf(&path, "%s.lock", p.file);
+	held.fd = open(path.p, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	CHECK_INT(flock(held.fd, LOCK_EX), 0);
+
+	CHECK_INT(oauth_store_put(&q, p.file, "k", "https://u", &whole, NULL), 0);
+	CHECK_INT(oauth_store_get(p.file, "k", &grant, NULL), 0);
+	CHECK(!grant);
+	timer_start(loop, &held.timer, 20);
+	change_queue_drain(&q);
+
+	CHECK_INT(oauth_store_get(p.file, "k", &grant, NULL), 0);
+	CHECK_CSTR(grant->token.access, whole.token.access);
+	oauth_grant_free(grant);
+	loop_free(loop);
 	place_release(&p);
 }
 
@@ -147,7 +184,7 @@ TEST(a_file_that_is_not_ours_is_left_alone)
 		struct oauth_grant *g = NULL;
 		place_init(&p);
 		put_text(&p, texts[i]);
-		CHECK(oauth_store_put(p.file, "k", "https://u", &whole, NULL) < 0);
+		CHECK(oauth_store_put(NULL, p.file, "k", "https://u", &whole, NULL) < 0);
 		CHECK(oauth_store_get(p.file, "k", &g, NULL) < 0);
 		AUTO_FREE char *after = get_text(&p);
 		CHECK_CSTR(after, texts[i]);
@@ -301,6 +338,7 @@ int test_oauth_store(void)
 {
 	return RUN_TESTS(T(what_is_put_comes_back_whole), T(other_entries_and_unknown_members_stay),
 			 T(a_lock_that_is_never_given_back_is_not_waited_for),
+			 T(a_grant_whose_lock_is_held_is_written_when_it_is_free),
 			 T(a_file_that_others_could_read_is_closed_to_them), T(a_file_that_is_not_ours_is_left_alone),
 			 T(an_entry_that_lacks_something_is_none),
 			 T(the_key_tells_clients_of_one_server_apart_and_shows_no_secret),

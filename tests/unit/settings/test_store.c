@@ -9,9 +9,47 @@
 #include "stage.h"
 #include "tests.h"
 
+static void keep_error(void *data, const struct err *err)
+{
+	*(struct err *)data = *err;
+}
+
+/* As a session does it, until it is made. */
+static int change_now(const struct settings_change *c, struct err *err)
+{
+	struct change_queue q = { .loop = loop_new(0) };
+	struct err later = { 0 };
+	int status = settings_store(&q, c, keep_error, &later, err);
+
+	change_queue_drain(&q);
+	loop_free(q.loop);
+	return status == CHANGE_LATER ? -(int)later.kind : status;
+}
+
 static int add(struct stage *s, const char *file, const char *rule, struct err *err)
 {
-	return settings_add_rule(stage_path(s, file), "allow", str_from(rule), err);
+	const struct str names[] = { STR("permissions"), STR("allow") };
+
+	return change_now(&(struct settings_change){ .path = stage_path(s, file),
+						     .names = names,
+						     .count = COUNT_OF(names),
+						     .edit = SETTINGS_LIST_ADD,
+						     .list_kind = "a list of rules",
+						     .items = &rule,
+						     .item_count = 1 },
+			  err);
+}
+
+static int add_text(struct stage *s, const char *list, const char *text, struct err *err)
+{
+	return change_now(&(struct settings_change){ .path = stage_path(s, "f"),
+						     .names = &(struct str){ list, strlen(list) },
+						     .count = 1,
+						     .edit = SETTINGS_LIST_ADD,
+						     .list_kind = "a list of texts",
+						     .items = &text,
+						     .item_count = 1 },
+			  err);
 }
 
 TEST(a_rule_is_put_in_and_all_other_bytes_stay)
@@ -62,11 +100,11 @@ TEST(a_text_is_put_into_a_list_of_the_file_itself_once)
 	stage_init(&s);
 
 	stage_put(&s, "f", "{\"x\": 1}");
-	CHECK_INT(settings_add_text(stage_path(&s, "f"), "names", STR("a"), &err), 0);
-	CHECK_INT(settings_add_text(stage_path(&s, "f"), "names", STR("b"), &err), 0);
-	CHECK_INT(settings_add_text(stage_path(&s, "f"), "names", STR("a"), &err), 0);
+	CHECK_INT(add_text(&s, "names", "a", &err), 0);
+	CHECK_INT(add_text(&s, "names", "b", &err), 0);
+	CHECK_INT(add_text(&s, "names", "a", &err), 0);
 	CHECK_CSTR(stage_text(&s, "f"), "{\"x\": 1, \"names\": [\"a\", \"b\"]}");
-	CHECK_INT(settings_add_text(stage_path(&s, "f"), "x", STR("a"), &err), -ERR_USAGE);
+	CHECK_INT(add_text(&s, "x", "a", &err), -ERR_USAGE);
 	CHECK(str_has(str_from(err.text), STR("f:1:7: expected a list of texts")));
 	stage_release(&s);
 }
@@ -199,12 +237,109 @@ TEST(a_lock_that_is_never_given_back_is_an_error_and_not_waited_for)
 	CHECK_INT(fcntl(file, F_OFD_SETLK, &(struct flock){ .l_type = F_WRLCK, .l_whence = SEEK_SET }), 0);
 
 	alarm(30);
-	CHECK_INT(add(&s, "own/settings.json", "Bash(a)", &err), -ERR_BUSY);
+	CHECK_INT(settings_set_member(stage_path(&s, "own/settings.json"), &STR("a"), 1, STR("1"), &err), -ERR_BUSY);
 	CHECK(strstr(err.text, "another process keeps"));
 	CHECK_INT(state_file_set(stage_path(&s, "state.json"), &STR("a"), 1, STR("1"), NULL, &err), -ERR_BUSY);
 	alarm(0);
 
 	CHECK_CSTR(stage_text(&s, "own/settings.json"), "{}");
+	stage_release(&s);
+}
+
+/* Changes behind a lock that another process holds, and the loop meanwhile */
+struct held {
+	struct loop *loop;
+	struct change_queue queue;
+	struct timer timer;
+	int lock, ticks, ticks_when_done, dones;
+	struct err err; /* of the last one */
+};
+
+static void tick_then_unlock(struct timer *timer)
+{
+	struct held *h = CONTAINER_OF(timer, struct held, timer);
+
+	if (++h->ticks < 20) {
+		timer_start(h->loop, timer, 1);
+		return;
+	}
+	close(h->lock);
+}
+
+static void note_made(void *data, const struct err *err)
+{
+	struct held *h = data;
+
+	h->dones++;
+	h->ticks_when_done = h->ticks;
+	h->err = *err;
+}
+
+TEST(a_change_whose_lock_is_held_is_made_later_in_its_order_and_the_loop_goes_on)
+{
+	static const char *const rules[] = { "Bash(a)", "Bash(b)", "Bash(c)" };
+	const struct str list[] = { STR("permissions"), STR("allow") };
+	struct stage s;
+	struct held h = { .loop = loop_new(0), .timer.fire = tick_then_unlock };
+	struct err err = { 0 };
+	stage_init(&s);
+	stage_put(&s, "own/settings.json", "{}");
+	h.queue.loop = h.loop;
+	h.lock = open(stage_path(&s, "own"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CHECK_INT(flock(h.lock, LOCK_EX), 0);
+	struct settings_change c = { .path = stage_path(&s, "own/settings.json"),
+				     .names = list,
+				     .count = COUNT_OF(list),
+				     .list_kind = "a list of rules" };
+
+	alarm(5); /* it must not wait */
+	c.edit = SETTINGS_LIST_ADD;
+	for (size_t i = 0; i < COUNT_OF(rules); i++) {
+		c.items = &rules[i];
+		c.item_count = 1;
+		CHECK_INT(settings_store(&h.queue, &c, note_made, &h, &err), CHANGE_LATER);
+	}
+	c.edit = SETTINGS_LIST_REMOVE;
+	c.items = &rules[1];
+	CHECK_INT(settings_store(&h.queue, &c, note_made, &h, &err), CHANGE_LATER);
+	alarm(0);
+	CHECK_CSTR(stage_text(&s, "own/settings.json"), "{}");
+	timer_start(h.loop, &h.timer, 1);
+	change_queue_drain(&h.queue);
+
+	CHECK_INT(h.dones, 4);
+	CHECK_INT(h.err.kind, 0);
+	CHECK_INT(h.ticks_when_done, 20); /* the loop ran while the worker waited */
+	CHECK_CSTR(stage_text(&s, "own/settings.json"), "{\"permissions\": {\"allow\": [\"Bash(a)\",\"Bash(c)\"]}}");
+	loop_free(h.loop);
+	stage_release(&s);
+}
+
+TEST(a_change_that_fails_later_says_why)
+{
+	struct stage s;
+	struct held h = { .loop = loop_new(0), .timer.fire = tick_then_unlock };
+	struct err err = { 0 };
+	stage_init(&s);
+	stage_put(&s, "own/settings.json", "[]");
+	h.queue.loop = h.loop;
+	h.lock = open(stage_path(&s, "own"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CHECK_INT(flock(h.lock, LOCK_EX), 0);
+
+	CHECK_INT(settings_store(&h.queue,
+				 &(struct settings_change){ .path = stage_path(&s, "own/settings.json"),
+							    .names = &STR("a"),
+							    .count = 1,
+							    .value = STR("1") },
+				 note_made, &h, &err),
+		  CHANGE_LATER);
+	timer_start(h.loop, &h.timer, 1);
+	change_queue_drain(&h.queue);
+
+	CHECK_INT(h.dones, 1);
+	CHECK_INT(h.err.kind, ERR_USAGE);
+	CHECK(strstr(h.err.text, "expected an object"));
+	loop_free(h.loop);
 	stage_release(&s);
 }
 
@@ -260,7 +395,8 @@ TEST(a_member_of_something_else_than_an_object_is_refused)
 int test_store(void)
 {
 	return RUN_TESTS(T(a_lock_that_is_never_given_back_is_an_error_and_not_waited_for),
-			 T(a_rule_is_put_in_and_all_other_bytes_stay),
+			 T(a_change_whose_lock_is_held_is_made_later_in_its_order_and_the_loop_goes_on),
+			 T(a_change_that_fails_later_says_why), T(a_rule_is_put_in_and_all_other_bytes_stay),
 			 T(a_text_is_put_into_a_list_of_the_file_itself_once),
 			 T(a_file_that_is_not_understood_is_refused_and_left_alone),
 			 T(a_file_that_is_not_there_is_made_with_its_directory),

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * test_load.c - files as they are found on disks, and the conversation that each of them gives. */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include "lib/io/loop.h"
 #include "lines.h"
 #include "stage.h"
 #include "test_session.h"
@@ -429,6 +432,141 @@ TEST(the_end_of_a_file_that_is_not_there_is_not_found_also_without_a_place_for_t
 	CHECK_INT(session_load_end("/nowhere/at/all.jsonl", &end, NULL), -ERR_NOT_FOUND);
 }
 
+/* ---- on the pool ---- */
+
+/* A load that was started, and the ticks of the loop meanwhile */
+struct started {
+	struct loop *loop;
+	struct load_job *job;
+	struct session_load *load;
+	struct err err;
+	int dones, ticks;
+	struct timer timer;
+	const char *fifo; /* that a tick opens, so that the reader can go on */
+};
+
+static void note_loaded(void *data, struct session_load *l, const struct err *err)
+{
+	struct started *s = data;
+
+	s->dones++;
+	s->load = l;
+	s->err = *err;
+}
+
+static void started_release(struct started *s)
+{
+	if (s->load)
+		session_load_release(s->load);
+	free(s->load);
+	s->load = NULL;
+}
+
+TEST(a_load_on_the_pool_gives_the_same_and_leaves_the_same_file)
+{
+	struct stage s;
+	struct loop *loop = loop_new(0);
+	stage_init(&s);
+
+	for (size_t i = 0; i < COUNT_OF(files); i++) {
+		struct session_load direct;
+		struct started there = { .loop = loop };
+		CHECK_INT(session_load(stage_write(&s, "direct.jsonl", files[i].file), &direct, NULL), 0);
+		char *path = stage_write(&s, "there.jsonl", files[i].file);
+		there.job = session_load_start(loop, path, note_loaded, &there);
+		CHECK_INT(there.dones, 0);
+		loop_run(loop);
+
+		CHECK_INT(there.dones, 1);
+		CHECK(there.load);
+		direct.repaired = false; /* was done before it was read */
+		CHECK_CSTR(stage_describe(&s, there.load), stage_describe(&s, &direct));
+		CHECK_CSTR(there.load->last, direct.last);
+		CHECK_INT(session_load_begun(path), direct.prompts > 0);
+		CHECK_CSTR(stage_read(&s, "there.jsonl"), stage_read(&s, "direct.jsonl"));
+		session_load_release(&direct);
+		started_release(&there);
+	}
+	loop_free(loop);
+	stage_release(&s);
+}
+
+TEST(a_long_torn_line_is_cut_off_before_the_pool_reads)
+{
+	struct stage s;
+	struct loop *loop = loop_new(0);
+	struct started there = { .loop = loop };
+	AUTO_BUF struct buf text = { 0 };
+	stage_init(&s);
+	buf_addstr(&text, PROMPT("1", NONE, "hi") "{\"type\":\"user\",\"message\":\"");
+	for (int i = 0; i < 300000; i++)
+		buf_addstr(&text, "torn ");
+
+	there.job = session_load_start(loop, stage_write(&s, "s.jsonl", text.p), note_loaded, &there);
+	CHECK_CSTR(stage_read(&s, "s.jsonl"), PROMPT("1", NONE, "hi")); /* what is added now has a line of its own */
+	loop_run(loop);
+
+	CHECK_CSTR(stage_describe(&s, there.load), "u:hi; interrupted");
+	started_release(&there);
+	loop_free(loop);
+	stage_release(&s);
+}
+
+TEST(a_load_on_the_pool_that_fails_or_is_stopped_says_so)
+{
+	struct stage s;
+	struct loop *loop = loop_new(0);
+	struct started gone = { .loop = loop }, stopped = { .loop = loop };
+	stage_init(&s);
+
+	gone.job = session_load_start(loop, stage_path(&s, "none.jsonl"), note_loaded, &gone);
+	stopped.job =
+		session_load_start(loop, stage_write(&s, "s.jsonl", PROMPT("1", NONE, "hi")), note_loaded, &stopped);
+	session_load_stop(stopped.job);
+	loop_run(loop);
+
+	CHECK_INT(gone.dones, 1);
+	CHECK(!gone.load);
+	CHECK_INT(gone.err.kind, ERR_NOT_FOUND);
+	CHECK_INT(stopped.dones, 1);
+	CHECK(!stopped.load);
+	CHECK_INT(stopped.err.kind, ERR_CANCELLED);
+	loop_free(loop);
+	stage_release(&s);
+}
+
+/* The reader of a named pipe waits in its thread until somebody writes. */
+static void open_fifo(struct timer *timer)
+{
+	struct started *s = CONTAINER_OF(timer, struct started, timer);
+	int fd = ++s->ticks < 5 ? -1 : open(s->fifo, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		timer_start(s->loop, timer, 1);
+	else
+		close(fd);
+}
+
+TEST(the_loop_goes_on_while_the_pool_reads)
+{
+	struct stage s;
+	struct loop *loop = loop_new(0);
+	struct started there = { .loop = loop, .timer.fire = open_fifo };
+	stage_init(&s);
+	there.fifo = stage_path(&s, "slow.jsonl");
+	CHECK_INT(mkfifo(there.fifo, 0600), 0);
+
+	timer_start(loop, &there.timer, 1);
+	there.job = session_load_start(loop, there.fifo, note_loaded, &there);
+	loop_run(loop);
+
+	CHECK_INT(there.dones, 1);
+	CHECK(there.ticks >= 5);
+	started_release(&there);
+	loop_free(loop);
+	stage_release(&s);
+}
+
 int test_load(void)
 {
 	return RUN_TESTS(T(the_end_of_a_file_that_is_not_there_is_not_found_also_without_a_place_for_the_reason),
@@ -440,5 +578,9 @@ int test_load(void)
 			 T(a_call_without_result_is_handed_on_with_its_input),
 			 T(tools_that_were_found_are_known_in_their_order_also_those_from_before_a_summary),
 			 T(what_was_queued_waits_until_a_message_names_it),
-			 T(what_somebody_said_is_counted_apart_from_context_and_results));
+			 T(what_somebody_said_is_counted_apart_from_context_and_results),
+			 T(a_load_on_the_pool_gives_the_same_and_leaves_the_same_file),
+			 T(a_long_torn_line_is_cut_off_before_the_pool_reads),
+			 T(a_load_on_the_pool_that_fails_or_is_stopped_says_so),
+			 T(the_loop_goes_on_while_the_pool_reads));
 }
