@@ -461,7 +461,6 @@ static void send_resolved(struct sending *s, struct agent_record *to, bool to_le
 		send_plain(s, to);
 }
 
-/* Old forms of the call: {type, recipient, content} */
 static bool read_call(struct sending *s)
 {
 	struct tool_call *call = s->call;
