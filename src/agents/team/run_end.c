@@ -222,6 +222,7 @@ static void member_waits(struct agent *a)
 		notify_idle(t, r, NULL);
 	m->by_lead = m->told_lead = false;
 	team_files_changed(t->files);
+	team_files_drain(t->files);
 	if (!timer_running(&t->park))
 		timer_start(a->tree->services->loop, &t->park, (uint64_t)t->park_after_ms);
 }
@@ -281,7 +282,8 @@ static void member_gone(struct agent_record *r)
 		       false, &ignored);
 }
 
-void team_assign(struct team *t, const char *owner, const struct todo_info *task, const char *by, const char *change)
+void team_assign(struct team *t, const char *owner, const struct todo_info *task, const char *by, const char *change,
+		 bool again)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf text = { 0 };
@@ -306,7 +308,8 @@ void team_assign(struct team *t, const char *owner, const struct todo_info *task
 		       &(struct mail){ .id = arena_printf(&a, "%s.%s.%s.%s", t->name, task->id, owner, change),
 				       .from = by,
 				       .text = buf_str(&text) },
-		       false, &ignored);
+		       again, &ignored);
+	crash_point(assignment_queued);
 }
 
 /* ---- after a crash -------------------------------------------------------------------------------------------------- */

@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/file.h>
 #include "lib/io/file.h"
 #include "lib/json/json.h"
 
@@ -159,7 +158,7 @@ static int todo_list_lock(struct todo_list *l, struct err *err)
 	l->lock = open(arena_printf(&l->arena, "%s/.lock", l->dir), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (l->lock < 0)
 		return err_set(err, ERR_IO, "cannot open the task list in %s: %m", l->dir);
-	if (flock(l->lock, LOCK_EX | LOCK_NB) < 0)
+	if (file_lock(l->lock, l->dir, err) < 0)
 		return err_set(err, ERR_BUSY, "another process is changing the task list at this moment: try again");
 	if (dir_lock_take(&l->whole, arena_printf(&l->arena, "%s/.lock.lock", l->dir), LOCK_WAIT_MS, NULL, err) < 0)
 		return err_set(err, ERR_BUSY, "another process is changing the task list at this moment: try again");

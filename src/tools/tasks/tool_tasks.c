@@ -311,15 +311,17 @@ static void notify_owner(const struct update *u, const struct agent *a, const st
 
 	snprintf(id, sizeof id, "%u", t->id);
 	team_assign(a->tree->team, t->owner, &(struct todo_info){ id, t->subject, t->description }, actor_name(a),
-		    u->call->id);
+		    u->call->id, u->call->again);
 }
 
 /* Notifies a member that gets a task or can begin with one of its own. */
 static void notify_owners(const struct update *u, const struct agent *a, const char *before)
 {
 	const struct todo *t = u->item;
-	bool completed = t->status == TODO_COMPLETED && u->before != TODO_COMPLETED;
-	bool given = t->owner && t->owner[0] && (!before || strcmp(before, t->owner) != 0);
+	bool again = u->call->again; /* after a crash the change may be there, and its message not; that has one id */
+	bool completed = t->status == TODO_COMPLETED && (u->before != TODO_COMPLETED || again);
+	bool given = t->owner && t->owner[0] &&
+		     (!before || strcmp(before, t->owner) != 0 || (again && json_get(u->call->input, "owner")));
 
 	if (given && t->status != TODO_COMPLETED && strcmp(t->owner, actor_name(a)) != 0)
 		notify_owner(u, a, t);
@@ -460,7 +462,7 @@ static void update_commit(struct tool_call *call)
 	buf_addf(&call->result, "Updated task #%u%s", u.item->id, u.names.n ? u.names.p : ": nothing was different");
 	if (u.in_team && !u.removed) {
 		notify_owners(&u, a, owner);
-		if (u.item->status == TODO_COMPLETED && u.before != TODO_COMPLETED && !acts_as_lead(a))
+		if (u.item->status == TODO_COMPLETED && (u.before != TODO_COMPLETED || call->again) && !acts_as_lead(a))
 			buf_addstr(&call->result, ". Look at TaskList for the next one.");
 	}
 	tool_call_end(call, false);
