@@ -50,6 +50,10 @@ bool team_is_lead(const struct agent *a);
 const char *team_name_of(const struct agent *a);           /* as its messages say it */
 unsigned team_count(const struct team *t, bool working);   /* members that are not gone; or those that work */
 void team_describe(const struct team *t, struct buf *out); /* roster with states, a line each */
+void team_list_agents(const struct agent_tree *tree,
+		      struct buf *out);                    /* of a session with a team or without: ListAgents */
+void team_stop(struct agent_record *record, bool by_user); /* as in struct team_ops */
+void team_remind(const struct agent *a, struct buf *out);
 /* A closing turn for the lead of a run that ends when all is quiet, then an end for all members. True: something is under way. */
 bool team_wind_up(struct agent_tree *t);
 
@@ -61,6 +65,7 @@ struct mail {
 	struct str summary, text;
 	const char *about; /* a newer one replaces it; NULL: it stays */
 	bool quiet;        /* it begins no turn by itself */
+	bool of_user;      /* words of the user, shown as they are */
 	bool unverified;   /* it claims to be of an agent and comes from a file */
 };
 

@@ -202,7 +202,11 @@ int task_places(struct services *sv, struct arena *a, struct task_places *ret, s
 /* ---- finding an agent -------------------------------------------------------------------------------------------- */
 bool task_is_running(const struct found_task *found)
 {
-	return found->session->socket && !strcmp(found->row->state, "running");
+	const char *state = found->row->state;
+	bool waits = found->row->team && found->row->team[0] &&
+		     (!strcmp(state, "idle") || !strcmp(state, "awaiting") || !strcmp(state, "failed"));
+
+	return found->session->socket && (waits || !strcmp(state, "running"));
 }
 
 /* An id, then the name of one that runs, then the newest with that name (names are used again in later sessions), then the

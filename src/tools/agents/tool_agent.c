@@ -420,8 +420,11 @@ static void stop_start(struct tool_call *call)
 		stop_answer(call, id, "local_bash", label);
 	} else if (record && record->live && is_ancestor) {
 		tool_call_reject(call, "An agent cannot stop itself or the agents it works for.");
-	} else if (record && record->live) {
-		agent_stop(record, false);
+	} else if (record && (record->live || (record->member && record->member->state != MEMBER_GONE))) {
+		if (record->member)
+			team_stop(record, false);
+		else
+			agent_stop(record, false);
 		stop_answer(call, record->id, record->member ? "in_process_teammate" : "local_agent",
 			    record->description);
 	} else if (record) {
