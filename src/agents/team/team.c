@@ -371,7 +371,7 @@ bool team_wind_up(struct agent_tree *tree)
 	char id[UUID_LEN + 1];
 	bool any = false;
 
-	if (!t || !team_count(t, false))
+	if (!t || tree->closing || !team_count(t, false)) /* closing: they are suspended, and can be resumed */
 		return false;
 	if (!t->closing_told) {
 		t->closing_told = true;
