@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * team.c - the team of a session: made, deleted, found again; who may join it; who is parked. */
 #include "agents/team/team.h"
+#include <malloc.h>
 #include "config/settings/settings.h"
 #include "guard/permission/mode.h"
 #include "lib/base/crash.h"
 #include "lib/io/file.h"
+
+enum { TRIM_MS = 200 };
 
 static const char *const colors[] = { "blue", "green", "yellow", "purple", "orange", "pink", "cyan" };
 
@@ -131,18 +134,21 @@ static void on_park(struct timer *timer)
 {
 	struct team *t = CONTAINER_OF(timer, struct team, park);
 	int64_t now = id_wall_ms();
-	bool more = false;
+	bool more = false, parked = false;
 
 	for (struct agent *a = t->tree->alive; a; a = a->next) {
 		if (!a->record->member || a->phase != CHILD_WAITS || a->park_asked)
 			continue;
-		if (now - a->record->member->active_ms >= t->park_after_ms)
+		bool due = now - a->record->member->active_ms >= t->park_after_ms;
+		if (due)
 			agent_park(a);
-		else
-			more = true;
+		parked = parked || due;
+		more = more || !due;
 	}
-	if (more)
-		timer_start(t->tree->services->loop, &t->park, (uint64_t)t->park_after_ms / 2 + 1);
+	if (more || parked)
+		timer_start(t->tree->services->loop, &t->park, more ? (uint64_t)t->park_after_ms / 2 + 1 : TRIM_MS);
+	else
+		(void)malloc_trim(0); /* what they had, in pieces, goes back to the system */
 }
 
 /* The task list of the session is the team's from now on. */
