@@ -14,8 +14,9 @@ static void must(bool holds)
 		abort();
 }
 
-static const char ours[] = "{\"name\":\"alpha\",\"leadSessionId\":\"s\",\"members\":[{\"name\":\"team-lead\"},{\"name\":\"ann\",\"mode\":\"plan\","
-			   "\"agentSession\":\"s\"}]}";
+static const char ours[] =
+	"{\"name\":\"alpha\",\"leadSessionId\":\"s\",\"members\":[{\"name\":\"team-lead\"},{\"name\":\"ann\",\"mode\":\"plan\","
+	"\"agentSession\":\"s\"}]}";
 
 static void check_config(struct str theirs)
 {
@@ -27,7 +28,8 @@ static void check_config(struct str theirs)
 
 	config_merge(&once, str_from(ours), theirs, "s", &foreign);
 	must(json_parse(&reader, once.p, once.n, &root, NULL) == 0);
-	const struct json *members = json_get(root, "members"), *lead = json_first(members), *ann = json_next(members, lead);
+	const struct json *members = json_get(root, "members"), *lead = json_first(members),
+			  *ann = json_next(members, lead);
 	must(json_str_is(json_get(root, "leadSessionId"), "s") && json_str_is(json_get(lead, "name"), TEAM_LEAD));
 	must(json_str_is(json_get(ann, "name"), "ann") && json_str_is(json_get(ann, "mode"), "plan"));
 	must(members->count == 2 + foreign.count);

@@ -180,7 +180,8 @@ static int todo_list_lock(struct todo_list *l, struct err *err)
 	return 0;
 }
 
-int todo_list_open_parts(struct todo_list *l, const char *dir, bool to_change, struct err *err)
+/* An item is read when it is found: a change of one costs no look at all the others. */
+static int todo_list_open_parts(struct todo_list *l, const char *dir, bool to_change, struct err *err)
 {
 	*l = (struct todo_list){ .lock = -1 };
 	l->dir = arena_strdup(&l->arena, dir);

@@ -50,9 +50,7 @@ bool todo_status_find(struct str name, enum todo_status *ret_status);
 /* Reads all items; one that cannot be understood is passed over. to_change: takes the lock, -ERR_BUSY if another process has
  * it. A list that is not there is empty. dir is copied. */
 int todo_list_open(struct todo_list *l, const char *dir, bool to_change, struct err *err);
-/* The same, but an item is read when todo_find() finds it: a change of one costs no look at all the others. */
-int todo_list_open_parts(struct todo_list *l, const char *dir, bool to_change, struct err *err);
-void todo_read_all(struct todo_list *l);
+void todo_read_all(struct todo_list *l);   /* of one that is read in parts */
 void todo_list_close(struct todo_list *l); /* also of one that could not be opened; gives the lock back */
 #define AUTO_TODO_LIST CLEANUP(todo_list_close)
 
@@ -72,7 +70,8 @@ int todo_remove(struct todo_list *l, const struct todo *t, struct err *err); /* 
 
 /* The list of the call's session. False: the call has been answered. */
 bool todo_open(struct tool_call *call, struct todo_list *l, bool to_change);
-bool todo_open_parts(struct tool_call *call, struct todo_list *l, bool to_change); /* as todo_list_open_parts() */
+bool todo_open_parts(struct tool_call *call, struct todo_list *l,
+		     bool to_change); /* an item is read when todo_find() finds it */
 /* A member with an array of texts. open_in: only those that are open in this list; NULL: all. */
 void todo_put_ids(struct json_out *w, const char *key, const struct todo_ids *ids, struct todo_list *open_in);
 /* The item as an object; whole: with what only the file has. */
