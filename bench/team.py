@@ -247,7 +247,7 @@ def bench_storm(count=10000, members=100, kills=5):
             text = "".join(line for line in lines if '"type":"user"' in line)
         heard = collections.Counter(re.findall(r"\\n(m\d+@alpha \d+-\d+)\.\\n", text))
         # An answer that a kill cut short has fewer calls: what counts is what was called.
-        sent = {w for p in session_files(m, session)[1:] for w in re.findall(r'"message":"(m\d+@alpha \d+-\d+)\."', p.read_text())}
+        sent = {w for p in session_files(m, session)[1:] for w in re.findall(r'"message": ?"(m\d+@alpha \d+-\d+)\."', p.read_text())}
     figure(f"{count} messages, {killed} kill -9: sent and not delivered", len(sent - set(heard)), "", 0)
     figure(f"{count} messages, {killed} kill -9: sent", len(sent), "", count * 0.99, at_least=True)
     figure(f"{count} messages, {killed} kill -9: delivered twice", sum(n > 1 for n in heard.values()), "", 0)
