@@ -10,6 +10,7 @@
 #include "config/settings/settings.h"
 #include "lib/base/utf8.h"
 #include "mcp/transport/transport_int.h"
+#include "mcp/transport/line_reader.h"
 
 /* ---- the environment of a child process ---- */
 
