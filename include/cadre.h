@@ -179,7 +179,8 @@ enum cadre_event_kind {
 	CADRE_ELICITATION_ASKED, /* name: an MCP server with a question to the user; as CADRE_QUESTION_ASKED, or
 				    * id: for cadre_answer_elicitation */
 	CADRE_COMPACTING,        /* start or end of a compaction; frame: system/status */
-	CADRE_COMPACTED          /* the summary is on disk; frame: system/compact_boundary */
+	CADRE_COMPACTED,         /* the summary is on disk; frame: system/compact_boundary */
+	CADRE_MEMBER_STATE       /* a member of a team works, waits or fails; frame: system/task_updated */
 };
 
 CADRE_API enum cadre_event_kind cadre_event_kind(const struct cadre_event *e);

@@ -43,6 +43,17 @@ say "cadre logs: the worker"
 worker=$("$cadre" tasks --json | sed -n 's/.*"agentId":"\([^"]*\)"[^{}]*"description":"Write the tour".*/\1/p')
 "$cadre" logs "$worker"
 
+say "cadre -p \"Form a small team: ...\": members that stay, talk and share a task list"
+# shellcheck disable=SC2086
+CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS=1 "$cadre" -p --provider scripted $verbose \
+	"Form a small team: one counts the source files, one sums it up." --allowed-tools Bash
+
+say "its task list: the second task waited for the first"
+cat "$demo"/config/tasks/demo/[0-9]*.json
+
+say "cadre tasks: the members have shut down"
+"$cadre" tasks
+
 say "what was written"
 worktree=$(git worktree list --porcelain | sed -n 's/^worktree //p' | sed -n 2p)
 echo "the tour, in a worktree    ${worktree:-none}"

@@ -69,7 +69,7 @@ def task_line(frame, subtype):
     if subtype == "task_started":
         return f"{frame['subagent_type']} {quoted(frame['description'])}{' background' * frame['is_backgrounded']}"
     if subtype == "task_updated":
-        return frame["patch"]["end_state"]
+        return frame["patch"].get("end_state", frame["patch"]["status"])
     if subtype == "task_notification":
         return f"{frame['status']} {quoted(frame['summary'])}"
     return frame.get("last_tool_name", "")

@@ -89,6 +89,10 @@ def the_demonstration_needs_no_key_and_no_network_and_leaves_the_checkout_alone(
     assert done.code == 0 and "Its verdict: PASS." in done.out, done
     assert re.search(r"^Write the tour +a\w+ +general-purpose +completed +4 ", done.out, re.M), done
     assert "agent: Agent \"Map the sources\" finished (3 turns, " in done.err, done
+    assert "The team has done its work: two tasks, the second after the first." in done.out, done
+    assert '"owner":"writer","status":"completed","blocks":[],"blockedBy":["1"]' in done.out, done
+    assert '"Count files" (general-purpose): SendMessage: writer' in done.err, done
+    assert not (demo / "config" / "teams" / "demo").exists()
     (tour,) = (demo / "repository").glob(".claude/worktrees/*/TOUR.md")
     assert str(tour.parent) in done.out and (demo / "trace.json").exists()
     assert (git("status", "--short"), git("branch", "-a"), git("worktree", "list")) == before

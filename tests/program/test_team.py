@@ -21,6 +21,7 @@ POINTS = ("team_recorded", "agent_recorded", "agent_prompted", "mail_queued", "c
 TEAMS = {"CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "1"}
 PROMPT = "Make a team"
 MODEL = r'''
+latency 20
 rule makes
   agent main
   prompt contains "Make a team"
@@ -100,23 +101,25 @@ def check(lab, session, where):
     assert not list(pathlib.Path(lab.home, ".claude").rglob("*.lock.lock")), where
 
 
-def passings(lab):
+def passings(lab, points, check):
     log, session = os.path.join(lab.folder, "points"), str(uuid.uuid4())
     done = start(lab, session, CADRE_CRASH_LOG=log).wait()
     assert done.code == 0, done
     check(lab, session, "undisturbed")
     count = collections.Counter(pathlib.Path(log).read_text().split())
-    for name in POINTS:
+    assert all(count[name] for name in points), {name: count[name] for name in points}
+    for name in points:
         numbers = range(1, count[name] + 1)
         step = max(1, len(numbers) // RUNS)
         for number in list(numbers)[::-step][:RUNS]:
             yield name, number
 
 
-def die_and_go_on(point):
+def die_and_go_on(model, point, check, settings):
     where = "%s:%d" % point
     with contextlib.closing(Lab()) as lab:
-        lab.model(MODEL)
+        lab.model(model)
+        put_settings(lab, settings)
         session = str(uuid.uuid4())
         died = start(lab, session, CADRE_CRASH_AT=where).wait()
         if died.code == 0:
@@ -131,17 +134,28 @@ def die_and_go_on(point):
     return where
 
 
-def a_team_that_was_killed_at_any_point_goes_on_and_each_message_arrives_once(lab):
-    lab.model(MODEL)
-    points, wrong, killed = list(passings(lab)), [], 0
+def put_settings(lab, settings):
+    path = pathlib.Path(lab.home, ".claude", "settings.json")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(settings)
+
+
+def kill_everywhere(lab, model, names, check, settings='{"teams": {"askBeforeShutdown": true}}'):
+    lab.model(model)
+    put_settings(lab, settings)
+    points, wrong, killed = list(passings(lab, names, check)), [], 0
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for future in [pool.submit(die_and_go_on, point) for point in points]:
+        for future in [pool.submit(die_and_go_on, model, point, check, settings) for point in points]:
             try:
                 killed += future.result() is not None
             except AssertionError as e:
                 wrong.append(str(e)[:600])
     assert not wrong, "\n".join(wrong)
     assert killed >= len(points) // 2, (killed, len(points))
+
+
+def a_team_that_was_killed_at_any_point_goes_on_and_each_message_arrives_once(lab):
+    kill_everywhere(lab, MODEL, POINTS, check, "{}")
 
 
 def an_idle_member_is_parked_and_woken_with_its_history(lab):
@@ -170,85 +184,111 @@ rule ann
     assert states[-2:] == ["idle", "completed"] or states[-1] == "idle", states
 
 
-FOREIGN = r'''
-import json, os, sys, time
-inbox, task, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
-def change(path, how):
-    """As the members of other programs do it."""
-    for _ in range(2000):
-        try:
-            os.mkdir(path + ".lock")
-            break
-        except FileExistsError:
-            time.sleep(0.005)
-    else:
-        sys.exit("locked for ever: " + path)
-    try:
-        value = json.load(open(path)) if os.path.exists(path) else []
-        how(value)
-        with open(path + ".tmp.f", "w") as f:
-            json.dump(value, f)
-        os.rename(path + ".tmp.f", path)
-    finally:
-        os.rmdir(path + ".lock")
-while not os.path.isdir(os.path.dirname(inbox)):
-    time.sleep(0.01)
-for i in range(count):
-    entry = {"from": "stranger", "text": "foreign %d" % i, "timestamp": "2026-11-16T08:39:52.017Z", "msg_id": "f-%d" % i}
-    change(inbox, lambda value: value.append(entry))
-    change(task, lambda value: value.setdefault("metadata", {}).update({"f%d" % i: 1}))
-while json.load(open(inbox)):
-    time.sleep(0.01)
-'''
+# ---- plans, tasks and shutdown -----------------------------------------------------------------------------------------
 
-
-def messages_and_task_changes_of_a_foreign_program_are_neither_lost_nor_doubled(lab):
-    config, count = pathlib.Path(lab.home, ".claude"), 300
-    script = pathlib.Path(lab.work, "foreign.py")
-    script.write_text(FOREIGN)
-    command = "python3 %s %s %s %d" % (script, config / "teams/alpha/inboxes/ann.json", config / "tasks/alpha/1.json", count)
-    lab.model(r'''
+WORK_POINTS = ("plan_sent", "plan_answered", "claim_written", "assignment_queued", "mail_queued", "shutdown_sent",
+               "shutdown_approved", "member_gone", "call_started", "result_recorded", "agent_end_recorded")
+WORK = r'''
 rule makes
   agent main
   prompt contains "Make a team"
   turn 1
   call TeamCreate {"team_name": "alpha"}
-  call TaskCreate {"subject": "one", "description": "shared"}
 rule starts
   agent main
   prompt contains "Make a team"
   turn 2
-  call Agent {"description": "A", "prompt": "Change it", "name": "ann"}
-rule runs
+  call TaskCreate {"subject": "first", "description": "do it"}
+  call Agent {"description": "A", "prompt": "Plan it", "name": "ann", "mode": "plan"}
+  call Agent {"description": "B", "prompt": "Wait", "name": "ben"}
+rule gives and approves
   agent main
   prompt contains "Make a team"
   turn 3
-  call Bash {"command": "%s", "description": "foreign"}
+  last contains "plan_approval_request"
+  capture id last "\"requestId\":\"" until "\""
+  call TaskUpdate {"taskId": "1", "owner": "ben"}
+  call SendMessage {"to": "ann", "message": {"type": "plan_approval_response", "request_id": "{{id}}", "approve": true}}
+rule gives
+  agent main
+  prompt contains "Make a team"
+  turn 3
+  call TaskUpdate {"taskId": "1", "owner": "ben"}
+rule approves
+  agent main
+  last contains "plan_approval_request"
+  capture id last "\"requestId\":\"" until "\""
+  call SendMessage {"to": "ann", "message": {"type": "plan_approval_response", "request_id": "{{id}}", "approve": true}}
+rule dismisses
+  agent main
+  last contains "\"result\":\"All is done.\""
+  call SendMessage {"to": "ben", "message": {"type": "shutdown_request"}}
 rule lead
   agent main
   text Done.
-rule ann changes
+rule ann works
   agent ann@alpha
-  prompt contains "Change it"
-  turn 1-20
-  call TaskUpdate {"taskId": "1", "metadata": {"o{{turn}}": 1}}
+  last contains "[Plan Approved]"
+  call SendMessage {"to": "team-lead", "message": "word-plan"}
+rule ann plans
+  agent ann@alpha
+  prompt contains "Plan it"
+  turn 1
+  call ExitPlanMode {"plan": "# A plan"}
 rule ann
   agent ann@alpha
   text I am ann.
-''' % command)
-    session = str(uuid.uuid4())
-    done = lab.stream("--allowedTools=Bash", "--session-id", session, PROMPT, env=TEAMS).wait()
-    assert done.code == 0, done
-    taken = collections.Counter(i for t in all_transcripts(lab, session) for line in t.lines
-                                for i in (line.get("origin") or {}).get("ids", []) if i.startswith("f-"))
-    assert len(taken) == count and set(taken.values()) == {1}, (len(taken), taken.most_common(3))
-    kept = json.loads((config / "tasks/alpha/1.json").read_text())["metadata"]
-    assert all("f%d" % i in kept for i in range(count)), len(kept)
-    failed = [r for t in all_transcripts(lab, session) for r in t.results().values() if r.get("is_error")]
-    assert sum(key.startswith("o") for key in kept) + len(failed) >= 20, (len(kept), failed)
+rule ben agrees
+  agent ben@alpha
+  last contains "shutdown_request"
+  capture id last "\"requestId\":\"" until "\""
+  call SendMessage {"to": "team-lead", "message": {"type": "shutdown_response", "request_id": "{{id}}", "approve": true}}
+rule ben begins
+  agent ben@alpha
+  last contains "task_assignment"
+  call TaskUpdate {"taskId": "1", "status": "in_progress"}
+rule ben completes
+  agent ben@alpha
+  last_result contains "Updated task #1"
+  last_result lacks "completed"
+  last_result lacks "next one"
+  call TaskUpdate {"taskId": "1", "status": "completed"}
+rule ben has done it
+  agent ben@alpha
+  last_result contains "next one"
+  text All is done.
+rule ben
+  agent ben@alpha
+  text I am ben.
+'''
+
+
+def check_work(lab, session, where):
+    transcripts = all_transcripts(lab, session)
+    assert len(transcripts) == 3, (where, [t.path for t in transcripts])
+    for transcript in transcripts:
+        transcript.check_complete()
+        transcript.results()
+    ids = collections.Counter(i for t in transcripts for line in t.lines for i in (line.get("origin") or {}).get("ids", []))
+    assert set(ids.values()) == {1}, (where, ids.most_common(3))
+
+    def seen(transcript, text):
+        return sum(json.dumps(line["message"]).count(text) for line in transcript.lines if line["type"] == "user")
+    lead, (ann, ben) = transcripts[0], sorted(transcripts[1:], key=lambda t: "Plan it" not in json.dumps(t.lines))
+    task = json.loads(pathlib.Path(lab.home, ".claude/tasks/alpha/1.json").read_text())
+    assert (task["owner"], task["status"]) == ("ben", "completed"), (where, task)
+    assert seen(ben, "task_assignment") == 1, where
+    assert seen(ann, "[Plan Approved]") == 1, (where, "approved")
+    assert seen(lead, "plan_approval_request") == 1 and seen(lead, "\\nword-plan\\n</teammate") == 1, where
+    assert seen(lead, "shutdown_approved") <= 1, (where, "shutdown")
+    assert not pathlib.Path(lab.home, ".claude/teams/alpha").exists(), where
+
+
+def plans_tasks_and_shutdowns_survive_a_kill_at_any_point(lab):
+    kill_everywhere(lab, WORK, WORK_POINTS, check_work)
 
 
 if __name__ == "__main__":
     main(a_team_that_was_killed_at_any_point_goes_on_and_each_message_arrives_once,
          an_idle_member_is_parked_and_woken_with_its_history,
-         messages_and_task_changes_of_a_foreign_program_are_neither_lost_nor_doubled)
+         plans_tasks_and_shutdowns_survive_a_kill_at_any_point)

@@ -129,6 +129,7 @@ static void add_kept_messages(struct query *q, struct transcript *out, void *dat
 	AUTO_BUF struct buf files = { 0 };
 	AUTO_BUF struct buf skills = { 0 };
 	AUTO_BUF struct buf texts = { 0 };
+	AUTO_BUF struct buf team = { 0 };
 
 	(void)q;
 	for (size_t i = 0; i < count; i++)
@@ -152,6 +153,9 @@ static void add_kept_messages(struct query *q, struct transcript *out, void *dat
 		transcript_add(out, ROLE_USER, segment_text(buf_str(&skills)));
 	agent_restore_skills(a, &a->query.transcript, &texts);
 	add_reminder(out, "Skills that were used in this conversation; they still hold:", buf_str(&texts));
+	if (a->tree->team)
+		a->tree->team_ops->describe(a, &team);
+	add_reminder(out, "Your team, as it is now:", str_trim(buf_str(&team)));
 	agent_drop_fork_base(a);
 }
 

@@ -199,6 +199,8 @@ void agent_record_event(struct agent_record *record, struct event_task *ret)
 	*ret = (struct event_task){
 		.run_id = record->run_id,
 		.state = end_state_info(record->state)->state,
+		.team = record->member ? record->member->team : NULL,
+		.member = record->member ? member_state_name(record->member->state) : NULL,
 		.prompt = record->prompt,
 		.model = record->model,
 		.output_file = record->transcript,
@@ -215,8 +217,18 @@ void agent_record_event(struct agent_record *record, struct event_task *ret)
 	};
 }
 
+const char *member_state_name(enum member_state state)
+{
+	static const char *const names[] = { "starting", "running", "awaiting", "idle", "idle", "failed", "gone" };
+
+	return names[state];
+}
+
 void agent_record_row(struct agent_record *record, struct task_row *ret_row)
 {
+	const struct agent_member *m = record->member;
+	bool waits = m && m->state != MEMBER_GONE && m->state != MEMBER_STARTS && m->state != MEMBER_WORKS;
+
 	agent_record_refresh(record);
 	*ret_row = (struct task_row){
 		.session = record->tree->session_id,
@@ -229,7 +241,9 @@ void agent_record_row(struct agent_record *record, struct task_row *ret_row)
 		.model = record->model,
 		.depth = record->depth,
 		.background = record->background,
-		.state = end_state_info(record->state)->state,
+		.state = waits ? member_state_name(m->state) : end_state_info(record->state)->state,
+		.team = m ? m->team : NULL,
+		.unread = record->live ? record->live->query.notice_count : 0,
 		.started_ms = record->started_ms,
 		.ended_ms = record->ended_ms,
 		.turns = record->turns,

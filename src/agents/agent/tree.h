@@ -71,6 +71,8 @@ struct agent_member {
 	const char *told; /* ids of messages that became a part of its first words, with blanks between; NULL: none */
 };
 
+const char *member_state_name(enum member_state state); /* for people: running, awaiting, idle, failed, gone */
+
 /* Callbacks of a team about the lives of its members (agents/team). Each comes from the loop. */
 struct team_ops {
 	void (*initial_message)(struct agent *a, struct buf *out); /* its task, as its first message */
@@ -85,6 +87,11 @@ struct team_ops {
 			const struct map *delivered); /* one that an earlier process left */
 	bool (*plan)(struct agent *a,
 		     struct tool_call *call); /* ExitPlanMode; false: it is not for the lead to approve */
+	/* Words of the user for a member. id: the same ones are not told twice. */
+	int (*tell)(struct agent_record *record, const char *id, struct str text, struct err *err);
+	void (*stop)(struct agent_record *record, bool by_user); /* also of one that is parked */
+	void (*describe)(const struct agent *a,
+			 struct buf *out); /* the team as this agent must know it, after a summary */
 };
 
 /* A child, also after its end */

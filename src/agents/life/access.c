@@ -170,6 +170,8 @@ static bool pool_offers(const struct agent_tree *t, const struct tool *tool)
 		return false; /* they come with a server: servers_bring_tools() */
 	if ((tool->flags & TOOL_TEAM) && !t->switches.teams)
 		return false;
+	if (!strcmp(tool->name, "ListAgents") && !t->switches.teams && !t->switches.coordinator)
+		return false;
 	if ((tool->flags & TOOL_TASK_LIST) && t->switches.teams && t->session_dir)
 		return true; /* without it a team has no list */
 	if ((tool->flags & (TOOL_TASK_LIST | TOOL_TODOS)) && !offers_list(t, tool))

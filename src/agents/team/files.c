@@ -3,12 +3,12 @@
  * and they may be deleted at any time. Files are written and read by one job at a time, on a thread, under the locks of the
  * current product; a lock that another program holds delays the file and fails nothing. */
 #include "agents/team/team.h"
+#include "agents/team/format.h"
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "core/store/checkpoint.h"
 #include "core/store/state.h"
 #include "lib/base/crash.h"
 #include "lib/io/file.h"
@@ -19,13 +19,21 @@ enum {
 	RETRY_MS = 1000,
 	FILES_WAIT_MS = 5000,
 	CLOSE_WAIT_MS = 200,
-	LARGEST_CONFIG = 4 << 20,
-	LARGEST_INBOX = 64 << 20,
 	LONGEST_PROMPT = 4000,
 	MOST_REMOVALS = 20,
 };
 
-enum job_kind { JOB_CONFIG, JOB_READ, JOB_WRITE };
+enum job_kind { JOB_CONFIG, JOB_READ, JOB_WRITE, JOB_POST };
+
+/* A message to a member of another program, which reads its inbox */
+struct post {
+	struct post *next;
+	char *name, *id;
+	struct buf entry;
+	bool again; /* it may have been written before a crash: never a second time */
+	team_posted_fn *done;
+	void *data;
+};
 
 /* What a thread needs; it outlives the team if a job runs when that is closed. */
 struct place {
@@ -33,6 +41,7 @@ struct place {
 	bool closed;
 	unsigned references;
 	char *config_dir, *below; /* "teams/NAME" */
+	char *session;
 };
 
 struct job {
@@ -43,6 +52,9 @@ struct job {
 	char *inbox;     /* name of the member; NULL: it is about config.json */
 	struct buf text; /* to be written, or what was read */
 	struct dir_lock lock;
+	struct map foreign; /* members of other programs, as config.json had them */
+	struct post *post;  /* owned */
+	struct timespec written;
 	bool failed;
 	struct err err;
 };
@@ -53,9 +65,12 @@ struct team_files {
 	struct timer delay;
 	struct job *job; /* runs; NULL: none */
 	bool config_due, inboxes_due, watching;
-	uv_fs_event_t *watch; /* owned until closed */
-	DIR *inboxes;         /* being drained; NULL: none are */
-	struct map learnt;    /* receivers whose transcripts were searched for ids */
+	uv_fs_event_t *watch, *dir_watch; /* of inboxes, and of the directory with config.json; owned until closed */
+	DIR *inboxes;                     /* being drained; NULL: none are */
+	struct map learnt;                /* receivers whose transcripts were searched for ids */
+	struct map foreign;               /* names of members of other programs */
+	struct post *posts, **posts_end;
+	struct timespec written; /* config.json, by us */
 };
 
 static void place_unref(struct place *p)
@@ -68,35 +83,11 @@ static void place_unref(struct place *p)
 	pthread_mutex_destroy(&p->mutex);
 	free(p->config_dir);
 	free(p->below);
+	free(p->session);
 	free(p);
 }
 
 /* ---- the text of config.json --------------------------------------------------------------------------------------- */
-
-/* Two spaces a level, as the current product writes it. text is valid JSON without blanks outside of strings. */
-static void add_pretty(struct buf *out, struct str text)
-{
-	unsigned depth = 0;
-	bool quoted = false;
-
-	for (size_t i = 0; i < text.n; i++) {
-		char c = text.p[i];
-		bool opens = !quoted && (c == '{' || c == '['), closes = !quoted && (c == '}' || c == ']');
-		if (closes && text.p[i - 1] != '{' && text.p[i - 1] != '[')
-			buf_addf(out, "\n%*s", (int)(2 * (depth - 1)), "");
-		depth -= closes;
-		buf_addch(out, c);
-		if (quoted && c == '\\')
-			buf_addch(out, text.p[++i]);
-		else if (c == '"')
-			quoted = !quoted;
-		depth += opens;
-		if ((opens && text.p[i + 1] != '}' && text.p[i + 1] != ']') || (!quoted && c == ','))
-			buf_addf(out, "\n%*s", (int)(2 * depth), "");
-		if (!quoted && c == ':')
-			buf_addch(out, ' ');
-	}
-}
 
 static void put_process(struct json_out *w, int64_t claimed_ms)
 {
@@ -147,9 +138,8 @@ static void put_member(struct json_out *w, const struct team *t, const struct ag
 
 static void write_config(const struct team *t, bool alive, struct buf *out)
 {
-	AUTO_BUF struct buf text = { 0 };
 	AUTO_ARENA struct arena a = { 0 };
-	struct json_out w = json_out(&text);
+	struct json_out w = json_out(out);
 	const char *lead_id = arena_printf(&a, "%s@%s", TEAM_LEAD, t->name);
 
 	json_open(&w, '{');
@@ -179,7 +169,6 @@ static void write_config(const struct team *t, bool alive, struct buf *out)
 			put_member(&w, t, r);
 	json_close(&w);
 	json_close(&w);
-	add_pretty(out, buf_str(&text));
 }
 
 /* ---- on the thread --------------------------------------------------------------------------------------------------- */
@@ -194,9 +183,29 @@ static int write_below(const struct place *p, const char *below, struct str text
 	return file_at_replace(&at, text, &mode, err);
 }
 
+/* text, and what others added to the file, under its lock */
+static int write_merged(const struct place *p, const char *below, struct str text, struct map *foreign, struct err *err)
+{
+	AUTO_BUF struct buf before = { 0 }, merged = { 0 };
+
+	(void)file_below_read(p->config_dir, below, LARGEST_CONFIG, &before, NULL);
+	config_merge(&merged, text, buf_str(&before), p->session, foreign);
+	return write_below(p, below, buf_str(&merged), err);
+}
+
 static char *lock_path(const struct place *p, const char *below, struct arena *a)
 {
 	return arena_printf(a, "%s/%s.lock", p->config_dir, below);
+}
+
+/* When config.json was written last; zero: it is not there. */
+static struct timespec config_time(const struct place *p)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct stat st;
+	const char *path = arena_printf(&a, "%s/%s/config.json", p->config_dir, p->below);
+
+	return lstat(path, &st) == 0 ? st.st_mtim : (struct timespec){ 0 };
 }
 
 static void work_config(struct job *j)
@@ -214,8 +223,9 @@ static void work_config(struct job *j)
 		return;
 	}
 	pthread_mutex_lock(&j->place->mutex);
-	if (!p->closed && write_below(p, below, buf_str(&j->text), &j->err) < 0)
+	if (!p->closed && write_merged(p, below, buf_str(&j->text), &j->foreign, &j->err) < 0)
 		j->failed = true;
+	j->written = config_time(p);
 	crash_point(config_written);
 	dir_lock_leave(&j->lock);
 	pthread_mutex_unlock(&j->place->mutex);
@@ -245,8 +255,39 @@ static void work_write(struct job *j)
 
 	pthread_mutex_lock(&j->place->mutex);
 	if (!p->closed && dir_lock_is_ours(&j->lock))
-		(void)write_below(p, arena_printf(&a, "%s/inboxes/%s.json", p->below, j->inbox), STR("[]"), &j->err);
+		(void)write_below(p, arena_printf(&a, "%s/inboxes/%s.json", p->below, j->inbox), buf_str(&j->text),
+				  &j->err);
 	crash_point(inbox_written);
+	dir_lock_leave(&j->lock);
+	pthread_mutex_unlock(&j->place->mutex);
+}
+
+/* Into the inbox of a member of another program */
+static void work_post(struct job *j)
+{
+	const struct place *p = j->place;
+	struct post *post = j->post;
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf before = { 0 }, now = { 0 };
+	const char *below = arena_printf(&a, "%s/inboxes/%s.json", p->below, post->name);
+
+	j->failed = true;
+	if (file_below_make_dir(p->config_dir, arena_printf(&a, "%s/inboxes", p->below), 0700, &j->err) < 0 ||
+	    dir_lock_take(&j->lock, lock_path(p, below, &a), LOCK_WAIT_MS, &p->closed, &j->err) < 0)
+		return;
+	pthread_mutex_lock(&j->place->mutex);
+	int status = file_below_read(p->config_dir, below, LARGEST_INBOX, &before, &j->err);
+	if (status == 0 || status == -ERR_NOT_FOUND)
+		status = inbox_add(&now, buf_str(&before), post->id, buf_str(&post->entry), &j->err);
+	if (status == 0 && post->again)
+		err_set(&j->err, ERR_IO,
+			"The message may or may not have arrived before the program was stopped; it is not sent again.");
+	else if (status == 0 && p->closed)
+		err_set(&j->err, ERR_CANCELLED, "The team was closed.");
+	else if (status == 0)
+		j->failed = write_below(p, below, buf_str(&now), &j->err) < 0;
+	else if (status == 1)
+		j->failed = false; /* it is there already */
 	dir_lock_leave(&j->lock);
 	pthread_mutex_unlock(&j->place->mutex);
 }
@@ -259,6 +300,8 @@ static void on_thread(uv_work_t *work)
 		work_config(j);
 	else if (j->kind == JOB_READ)
 		work_read(j);
+	else if (j->kind == JOB_POST)
+		work_post(j);
 	else
 		work_write(j);
 }
@@ -268,11 +311,14 @@ static void on_thread(uv_work_t *work)
 static void files_step(struct team_files *f);
 static void on_job_done(uv_work_t *work, int status);
 
-static void job_start(struct team_files *f, enum job_kind kind, const char *inbox, struct buf *text)
+/* text and post are taken */
+static void job_start(struct team_files *f, enum job_kind kind, const char *inbox, struct buf *text, struct post *post)
 {
 	struct job *j = xcalloc(1, sizeof *j);
 
-	*j = (struct job){ .place = f->place, .files = f, .kind = kind, .inbox = inbox ? xstrdup(inbox) : NULL };
+	*j = (struct job){
+		.place = f->place, .files = f, .kind = kind, .inbox = inbox ? xstrdup(inbox) : NULL, .post = post
+	};
 	if (text) {
 		j->text = *text;
 		*text = (struct buf){ 0 };
@@ -282,9 +328,22 @@ static void job_start(struct team_files *f, enum job_kind kind, const char *inbo
 	(void)uv_queue_work(loop_uv(f->team->tree->services->loop), &j->work, on_thread, on_job_done);
 }
 
+static void post_end(struct post *post, int status, const char *why)
+{
+	if (post->done)
+		post->done(post->data, status, why);
+	buf_release(&post->entry);
+	free(post->name);
+	free(post->id);
+	free(post);
+}
+
 static void job_free(struct job *j)
 {
 	dir_lock_leave(&j->lock);
+	map_release(&j->foreign);
+	if (j->post)
+		post_end(j->post, j->failed ? -1 : 0, j->err.text);
 	place_unref(j->place);
 	buf_release(&j->text);
 	free(j->inbox);
@@ -292,43 +351,31 @@ static void job_free(struct job *j)
 }
 
 /* An entry of the file, which any program may have written: its sender is not verified. */
-static void take_entry(struct team *t, struct agent_record *to, const struct json *entry, struct map *seen)
+static int take_entry(struct team *t, struct agent_record *to, const struct json *entry, struct map *seen)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	const char *from = json_cstr(json_get(entry, "from"), &a), *time = json_cstr(json_get(entry, "timestamp"), &a);
-	const struct json *text = json_get(entry, "text");
-	const char *id = json_cstr(json_get(entry, "msg_id"), &a);
+	struct inbox_entry e;
 	struct err err = { 0 };
 
-	if (!from || !time || !json_is(text, JSON_STRING) || json_bool(json_get(entry, "read")))
-		return;
-	struct str words = json_str(text, &a);
-	if (!id || !id[0]) {
-		AUTO_BUF struct buf all = { 0 };
-		buf_addf(&all, "%s%c%s%c" STR_FMT, from, 0, time, 0, STR_ARG(words));
-		struct file_version digest = file_version_of(buf_str(&all));
-		digest.sha256[16] = '\0';
-		uintptr_t equal = (uintptr_t)map_get(seen, str_from(digest.sha256));
-		map_set(seen, str_from(digest.sha256), (void *)(equal + 1)); /* how many equal ones stood before it */
-		id = arena_printf(&a, "x%s-%u", digest.sha256, (unsigned)equal);
-	}
-	bool claims = str_is_nocase(str_from(from), TEAM_LEAD) || agent_tree_member(t->tree, str_from(from));
-	(void)mail_put(t, to,
-		       &(struct mail){ .id = id,
-				       .from = from,
-				       .summary = json_str(json_get(entry, "summary"), &a),
-				       .text = words,
-				       .unverified = claims },
-		       false, &err);
+	if (!json_is(entry, JSON_OBJECT) || !inbox_entry_read(entry, seen, &a, &e))
+		return 0;
+	bool claims = str_is_nocase(str_from(e.from), TEAM_LEAD) || agent_tree_member(t->tree, str_from(e.from));
+	return mail_put(
+		t, to,
+		&(struct mail){
+			.id = e.id, .from = e.from, .summary = e.summary, .text = e.text, .unverified = claims },
+		false, &err);
 }
 
-/* True: all of it is at the receiver, and the file may be emptied. */
-static bool take_inbox(struct team_files *f, const struct job *j)
+/* True: text is what the file holds from now on; the rest is at the receiver. */
+static bool take_inbox(struct team_files *f, struct job *j)
 {
 	AUTO_JSON struct json_reader reader = { .limits = { .bytes = LARGEST_INBOX, .depth = 32 } };
 	struct team *t = f->team;
-	bool lead = str_is_nocase(str_from(j->inbox), TEAM_LEAD);
+	bool lead = str_is_nocase(str_from(j->inbox), TEAM_LEAD), full = false;
 	struct agent_record *to = lead ? NULL : agent_tree_member(t->tree, str_from(j->inbox));
+	struct buf rest = { 0 };
+	struct json_out w = json_out(&rest);
 	const struct json *root;
 	struct map seen = { 0 };
 
@@ -340,11 +387,17 @@ static bool take_inbox(struct team_files *f, const struct job *j)
 		map_set(&f->learnt, str_from(j->inbox), f);
 		mail_learn(t, to);
 	}
-	for (const struct json *e = json_first(root); e; e = json_next(root, e))
-		if (json_is(e, JSON_OBJECT))
-			take_entry(t, to, e, &seen);
+	json_open(&w, '[');
+	for (const struct json *e = json_first(root); e; e = json_next(root, e)) {
+		full = full || take_entry(t, to, e, &seen) < 0;
+		if (full) /* it stays for the next time, and what follows it too */
+			json_put_raw(&w, json_raw(e));
+	}
+	json_close(&w);
 	map_release(&seen);
 	crash_point(inbox_taken);
+	buf_release(&j->text);
+	j->text = rest;
 	return true;
 }
 
@@ -359,6 +412,12 @@ static void on_job_done(uv_work_t *work, int status)
 		return;
 	}
 	f->job = NULL;
+	if (j->kind == JOB_CONFIG && !j->failed) {
+		map_release(&f->foreign);
+		f->foreign = j->foreign;
+		j->foreign = (struct map){ 0 };
+		f->written = j->written;
+	}
 	if (j->kind == JOB_CONFIG && j->failed) {
 		f->config_due = true;
 		timer_start(f->team->tree->services->loop, &f->delay, RETRY_MS);
@@ -388,21 +447,56 @@ static void on_inbox(uv_fs_event_t *watch, const char *name, int events, int sta
 		files_step(f);
 }
 
+/* config.json was changed or removed by others, or the directory is gone: it is written again. */
+static void check_config(struct team_files *f)
+{
+	struct timespec now = config_time(f->place);
+
+	if (f->config_due || (f->job && f->job->kind == JOB_CONFIG) ||
+	    (now.tv_sec == f->written.tv_sec && now.tv_nsec == f->written.tv_nsec))
+		return;
+	if (!now.tv_sec) { /* the directories may be others then: they are watched anew */
+		(void)uv_fs_event_stop(f->watch);
+		(void)uv_fs_event_stop(f->dir_watch);
+		f->watching = false;
+	}
+	team_files_changed(f);
+}
+
+static void on_config(uv_fs_event_t *watch, const char *name, int events, int status)
+{
+	(void)name;
+	(void)events;
+	(void)status;
+	if (watch->data)
+		check_config(watch->data);
+}
+
+static uv_fs_event_t *watch_new(struct team_files *f)
+{
+	uv_fs_event_t *watch = xcalloc(1, sizeof *watch);
+
+	(void)uv_fs_event_init(loop_uv(f->team->tree->services->loop), watch);
+	uv_unref((uv_handle_t *)watch);
+	watch->data = f;
+	return watch;
+}
+
 static void watch_inboxes(struct team_files *f)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	const char *dir = arena_printf(&a, "%s/%s/inboxes", f->place->config_dir, f->place->below);
+	const char *dir = arena_printf(&a, "%s/%s", f->place->config_dir, f->place->below);
 
 	if (f->watching)
 		return;
 	if (!f->watch) {
-		f->watch = xcalloc(1, sizeof *f->watch);
-		(void)uv_fs_event_init(loop_uv(f->team->tree->services->loop), f->watch);
-		uv_unref((uv_handle_t *)f->watch);
-		f->watch->data = f;
+		f->watch = watch_new(f);
+		f->dir_watch = watch_new(f);
 	}
-	f->watching = uv_fs_event_start(f->watch, on_inbox, dir, 0) == 0;
+	f->watching = uv_fs_event_start(f->watch, on_inbox, arena_printf(&a, "%s/inboxes", dir), 0) == 0 &&
+		      uv_fs_event_start(f->dir_watch, on_config, dir, 0) == 0;
 	f->inboxes_due = true;
+	check_config(f); /* of the time before the watch */
 }
 
 /* The next inbox that has something in it. */
@@ -419,7 +513,7 @@ static void drain_next(struct team_files *f)
 		    fstatat(dirfd(f->inboxes), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) ||
 		    st.st_size <= 3)
 			continue;
-		job_start(f, JOB_READ, arena_dup(&a, name.p, name.n - 5), NULL);
+		job_start(f, JOB_READ, arena_dup(&a, name.p, name.n - 5), NULL, NULL);
 		return;
 	}
 	if (f->inboxes)
@@ -435,7 +529,15 @@ static void files_step(struct team_files *f)
 	if (f->config_due && !timer_running(&f->delay)) {
 		f->config_due = false;
 		write_config(f->team, true, &text);
-		job_start(f, JOB_CONFIG, NULL, &text);
+		job_start(f, JOB_CONFIG, NULL, &text, NULL);
+		return;
+	}
+	if (f->posts) {
+		struct post *post = f->posts;
+		f->posts = post->next;
+		if (!f->posts)
+			f->posts_end = &f->posts;
+		job_start(f, JOB_POST, NULL, NULL, post);
 		return;
 	}
 	if (!f->config_due)
@@ -460,6 +562,34 @@ void team_files_changed(struct team_files *f)
 		timer_start(f->team->tree->services->loop, &f->delay, GATHER_MS);
 }
 
+bool team_files_knows(const struct team_files *f, struct str name)
+{
+	return f && map_get(&f->foreign, name);
+}
+
+void team_files_post(struct team_files *f, struct str name, const char *id, struct str entry, bool again,
+		     team_posted_fn *done, void *data)
+{
+	struct post *post = xcalloc(1, sizeof *post);
+
+	*post = (struct post){
+		.name = xstrndup(name.p, name.n), .id = xstrdup(id), .again = again, .done = done, .data = data
+	};
+	buf_add(&post->entry, entry.p, entry.n);
+	*f->posts_end = post;
+	f->posts_end = &post->next;
+	files_step(f);
+}
+
+void team_files_drain(struct team_files *f)
+{
+	if (!f)
+		return;
+	f->inboxes_due = true;
+	if (!timer_running(&f->delay))
+		files_step(f);
+}
+
 struct team_files *team_files_new(struct team *t)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -474,6 +604,8 @@ struct team_files *team_files_new(struct team *t)
 	pthread_mutex_init(&f->place->mutex, NULL);
 	f->place->config_dir = xstrdup(t->tree->config_dir);
 	f->place->below = xstrdup(arena_printf(&a, "teams/%s", t->name));
+	f->place->session = xstrdup(t->tree->session_id);
+	f->posts_end = &f->posts;
 	return f;
 }
 
@@ -494,9 +626,18 @@ void team_files_close(struct team_files *f, bool keep)
 	timer_stop(f->team->tree->services->loop, &f->delay);
 	if (f->job)
 		f->job->files = NULL;
-	if (f->watch) {
-		f->watch->data = NULL;
-		uv_close((uv_handle_t *)f->watch, on_watch_closed);
+	if (f->job && f->job->post) {
+		f->job->post->done(f->job->post->data, -1, "The team was closed; the message may have arrived.");
+		f->job->post->done = NULL;
+	}
+	for (struct post *post; (post = f->posts);) {
+		f->posts = post->next;
+		post_end(post, -1, "The team was closed.");
+	}
+	for (int i = 0; f->watch && i < 2; i++) {
+		uv_fs_event_t *watch = i ? f->dir_watch : f->watch;
+		watch->data = NULL;
+		uv_close((uv_handle_t *)watch, on_watch_closed);
 	}
 	if (f->inboxes)
 		closedir(f->inboxes);
@@ -506,7 +647,7 @@ void team_files_close(struct team_files *f, bool keep)
 		struct dir_lock lock = { 0 };
 		write_config(f->team, false, &text);
 		if (dir_lock_take(&lock, lock_path(f->place, below, &a), CLOSE_WAIT_MS, NULL, &ignored) == 0)
-			(void)write_below(f->place, below, buf_str(&text), &ignored);
+			(void)write_merged(f->place, below, buf_str(&text), &f->foreign, &ignored);
 		dir_lock_leave(&lock);
 	}
 	const char *dir = arena_printf(&a, "%s/%s", f->place->config_dir, f->place->below);
@@ -518,6 +659,7 @@ void team_files_close(struct team_files *f, bool keep)
 	}
 	pthread_mutex_unlock(&f->place->mutex);
 	map_release(&f->learnt);
+	map_release(&f->foreign);
 	place_unref(f->place);
 	free(f);
 }

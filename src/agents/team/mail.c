@@ -57,6 +57,10 @@ static bool imitates_tag(struct str rest)
 
 void mail_write(struct buf *out, const struct mail *m)
 {
+	if (m->of_user) {
+		buf_add(out, m->text.p, m->text.n);
+		return;
+	}
 	buf_addstr(out, "<teammate-message");
 	add_attribute(out, "teammate_id", utf8_cut(str_from(m->from), 256));
 	if (m->color)

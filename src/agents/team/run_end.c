@@ -207,6 +207,16 @@ static bool has_failed(const struct agent_record *r)
 	return r->state == AGENT_FAILED || r->state == AGENT_REFUSED || r->state == AGENT_BUDGET;
 }
 
+static void emit_state(struct agent *a)
+{
+	struct event_task task;
+
+	agent_record_event(a->record, &task);
+	agent_emit(a, &(struct event){ .kind = EVENT_MEMBER_STATE, .task = &task });
+	agent_tree_tasks_changed(a->tree);
+	agent_record_note(a->record);
+}
+
 static void member_waits(struct agent *a)
 {
 	struct agent_record *r = a->record;
@@ -216,12 +226,14 @@ static void member_waits(struct agent *a)
 	m->failed = has_failed(r);
 	m->state = m->plan ? MEMBER_AWAITS : m->failed ? MEMBER_FAILED : MEMBER_IDLE;
 	m->active_ms = id_wall_ms();
+	emit_state(a);
 	if (!t)
 		return;
 	if (!a->leaves && !query_wants_turn(&a->query))
 		notify_idle(t, r, NULL);
 	m->by_lead = m->told_lead = false;
 	team_files_changed(t->files);
+	team_files_drain(t->files);
 	if (!timer_running(&t->park))
 		timer_start(a->tree->services->loop, &t->park, (uint64_t)t->park_after_ms);
 }
@@ -230,8 +242,11 @@ static void member_works(struct agent *a)
 {
 	struct agent_member *m = a->record->member;
 
+	bool woken = m->state != MEMBER_STARTS;
 	m->state = MEMBER_WORKS;
 	m->active_ms = id_wall_ms();
+	if (woken)
+		emit_state(a);
 	if (a->tree->team) {
 		a->tree->team->closing_told = false;
 		team_files_changed(a->tree->team->files);
@@ -281,7 +296,8 @@ static void member_gone(struct agent_record *r)
 		       false, &ignored);
 }
 
-void team_assign(struct team *t, const char *owner, const struct todo_info *task, const char *by, const char *change)
+void team_assign(struct team *t, const char *owner, const struct todo_info *task, const char *by, const char *change,
+		 bool again)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf text = { 0 };
@@ -306,7 +322,17 @@ void team_assign(struct team *t, const char *owner, const struct todo_info *task
 		       &(struct mail){ .id = arena_printf(&a, "%s.%s.%s.%s", t->name, task->id, owner, change),
 				       .from = by,
 				       .text = buf_str(&text) },
-		       false, &ignored);
+		       again, &ignored);
+	crash_point(assignment_queued);
+}
+
+static int tell_member(struct agent_record *r, const char *id, struct str text, struct err *err)
+{
+	if (r->member->state == MEMBER_GONE)
+		return err_set(err, ERR_NOT_FOUND, "%s is gone", r->name);
+	r->tree->team->closing_told = false;
+	return mail_put(r->tree->team, r, &(struct mail){ .id = id, .from = "user", .text = text, .of_user = true },
+			true, err);
 }
 
 /* ---- after a crash -------------------------------------------------------------------------------------------------- */
@@ -404,4 +430,7 @@ const struct team_ops team_ops = {
 	.gone = member_gone,
 	.restore = member_restore,
 	.plan = team_plan,
+	.tell = tell_member,
+	.stop = team_stop,
+	.describe = team_remind,
 };

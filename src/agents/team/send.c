@@ -2,6 +2,7 @@
  * send.c - SendMessage in a session with a team: addresses, plain and structured messages, and who may send which. An approval
  * counts only as a call of the lead: messages in files are text. */
 #include "agents/team/team.h"
+#include "agents/team/format.h"
 #include <inttypes.h>
 #include "agents/agent/plan.h"
 #include "lib/base/crash.h"
@@ -234,6 +235,63 @@ static void close_object(struct json_out *w)
 	json_close(w);
 }
 
+/* ---- members of other programs ----------------------------------------------------------------------------------------- */
+
+struct foreign_send {
+	struct sending s;
+	const char *name;
+	char id[UUID_LEN + 1];
+};
+
+static void on_posted(void *data, int status, const char *why)
+{
+	struct foreign_send *f = data;
+	struct arena *a = &f->s.call->arena;
+
+	if (status < 0) {
+		answer_failure(&f->s, why);
+		return;
+	}
+	struct json_out w = answer_open(&f->s, true, str_from(arena_printf(a, "Message sent to %s's inbox", f->name)));
+	json_kcstr(&w, "msg_id", f->id);
+	put_routing(&w, &f->s, arena_printf(a, "@%s", f->name), NULL);
+	answer_close(&f->s, &w);
+}
+
+/* Into the file that it reads. The call is answered when it is there. */
+static void send_foreign(struct sending *s, struct str name)
+{
+	struct arena *a = &s->call->arena;
+	struct foreign_send *f = arena_alloc(a, sizeof *f);
+	AUTO_BUF struct buf entry = { 0 };
+	struct json_out w = json_out(&entry);
+
+	*f = (struct foreign_send){ .s = *s, .name = arena_dup(a, name.p, name.n) };
+	f->s.object = NULL;
+	f->s.reader = (struct json_reader){ 0 };
+	f->s.text = arena_str(a, s->text);
+	if (s->object) {
+		AUTO_BUF struct buf text = { 0 };
+		struct str reason = json_str(json_get(s->object, "reason"), a);
+		struct json_out o =
+			open_object(&text, "shutdown_request",
+				    arena_printf(a, "shutdown-%" PRId64 "@%s", id_wall_ms(), f->name), TEAM_LEAD);
+		if (reason.n)
+			json_kstr(&o, "reason", reason);
+		close_object(&o);
+		f->s.text = arena_str(a, buf_str(&text));
+	}
+	mail_id(s->team, s->call->id, f->name, f->id);
+	inbox_entry_write(
+		&w,
+		&(struct inbox_entry){
+			.id = f->id, .from = team_name_of(s->from), .text = f->s.text, .summary = s->summary },
+		color_of(s->from), id_wall_ms());
+	team_files_post(s->team->files, name, f->id, buf_str(&entry), s->call->again, on_posted, f);
+}
+
+/* ---- requests to shut down ------------------------------------------------------------------------------------------- */
+
 static void ask_shutdown(struct sending *s, struct agent_record *to)
 {
 	struct arena *a = &s->call->arena;
@@ -262,7 +320,7 @@ static void ask_shutdown(struct sending *s, struct agent_record *to)
 			to->state = AGENT_COMPLETED;
 			team_ops.gone(to);
 		}
-	} else if (!open) {
+	} else if (!open || s->call->again) {
 		struct json_out w = open_object(&text, "shutdown_request", id, TEAM_LEAD);
 		if (reason.n)
 			json_kstr(&w, "reason", reason);
@@ -271,12 +329,11 @@ static void ask_shutdown(struct sending *s, struct agent_record *to)
 			 "\nTo agree, call SendMessage with to: \"%s\" and message: {\"type\":\"shutdown_response\","
 			 "\"request_id\":\"%s\",\"approve\":true}; to refuse, with approve false and a reason.",
 			 TEAM_LEAD, id);
-		if (put_object(s, to, id, buf_str(&text), &err) < 0) {
-			m->shutdown = NULL;
+		if (meta_write(to, &err) < 0 || put_object(s, to, id, buf_str(&text), &err) < 0) {
+			m->shutdown = open ? m->shutdown : NULL;
 			answer_failure(s, err.text);
 			return;
 		}
-		(void)meta_write(to, &err);
 		crash_point(shutdown_sent);
 	}
 	answer_request(s, str_from(arena_printf(a, "Shutdown request sent to %s. Request ID: %s", to->name, id)), id,
@@ -373,6 +430,11 @@ bool team_plan(struct agent *from, struct tool_call *call)
 
 	if (!m || !t || !m->plan_required)
 		return false;
+	if (call->again && !m->plan && m->plan_approved) { /* it was sent, and answered, before a crash */
+		buf_addf(&call->result, "The plan was submitted to the lead and is kept in %s.", plan_path(from));
+		tool_call_end(call, false);
+		return true;
+	}
 	if (!plan_present(from, call))
 		return true;
 	struct str given = json_str(json_get(call->input, "plan"), a);
@@ -421,6 +483,12 @@ bool team_plan(struct agent *from, struct tool_call *call)
 
 /* ---- the call ---------------------------------------------------------------------------------------------------------- */
 
+/* A call that is made again after a crash may have closed it. */
+static bool is_open(const struct sending *s, const char *open, const char *request)
+{
+	return open ? !strcmp(open, request) : s->call->again;
+}
+
 static void send_object(struct sending *s, struct agent_record *to, bool to_lead)
 {
 	struct arena *a = &s->call->arena;
@@ -436,12 +504,12 @@ static void send_object(struct sending *s, struct agent_record *to, bool to_lead
 		s->text = str_from(arena_printf(a, "I would like to be released%s" STR_FMT, reason.n ? ": " : ".",
 						STR_ARG(reason)));
 		send_plain(s, NULL);
-	} else if (str_is(type, "shutdown_response") && !lead && to_lead && own && own->shutdown && request &&
-		   !strcmp(own->shutdown, request)) {
+	} else if (str_is(type, "shutdown_response") && !lead && to_lead && own && request &&
+		   is_open(s, own->shutdown, request)) {
 		answer_shutdown(s, request);
-	} else if (str_is(type, "plan_approval_response") && lead && to && to->member->plan && request &&
-		   !strcmp(to->member->plan, request)) {
-		answer_plan(s, to, to->member->plan);
+	} else if (str_is(type, "plan_approval_response") && lead && to && request &&
+		   (is_open(s, to->member->plan, request))) {
+		answer_plan(s, to, arena_strdup(&to->arena, request));
 	} else if (str_is(type, "shutdown_response") && !to_lead) {
 		tool_call_reject(s->call, "A shutdown_response goes to %s.", TEAM_LEAD);
 	} else if (str_is(type, "shutdown_response") || (str_is(type, "plan_approval_response") && lead)) {
@@ -461,7 +529,6 @@ static void send_resolved(struct sending *s, struct agent_record *to, bool to_le
 		send_plain(s, to);
 }
 
-/* Old forms of the call: {type, recipient, content} */
 static bool read_call(struct sending *s)
 {
 	struct tool_call *call = s->call;
@@ -541,6 +608,11 @@ static bool send_to_address(struct sending *s)
 	}
 	if (other)
 		return false; /* a child that is not a member, as without a team */
+	if (team_files_knows(s->team->files, name) &&
+	    (!s->object || (team_is_lead(s->from) && json_str_is(json_get(s->object, "type"), "shutdown_request")))) {
+		send_foreign(s, name);
+		return true;
+	}
 	buf_addf(&why, "No agent named '" STR_FMT "' is reachable.\n%s", STR_ARG(s->to), TEAM_LEAD);
 	for (const struct agent_record *r = tree->records; r; r = r->next)
 		if (r->name && (!r->member || r->member->state != MEMBER_GONE))

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * team.c - the team of a session: made, deleted, found again; who may join it; who is parked. */
 #include "agents/team/team.h"
+#include <malloc.h>
 #include "config/settings/settings.h"
 #include "guard/permission/mode.h"
 #include "lib/base/crash.h"
 #include "lib/io/file.h"
+
+enum { TRIM_MS = 200 };
 
 static const char *const colors[] = { "blue", "green", "yellow", "purple", "orange", "pink", "cyan" };
 
@@ -40,13 +43,11 @@ unsigned team_count(const struct team *t, bool working)
 
 void team_describe(const struct team *t, struct buf *out)
 {
-	static const char *const states[] = { "starting", "running", "awaiting", "idle", "idle", "failed", "gone" };
-
 	for (const struct agent_record *r = t->tree->records; r; r = r->next) {
 		const struct agent_member *m = r->member;
 		if (!m || m->state == MEMBER_GONE)
 			continue;
-		buf_addf(out, "- %s (%s): %s", r->name, r->type, states[m->state]);
+		buf_addf(out, "- %s (%s): %s", r->name, r->type, member_state_name(m->state));
 		if (m->plan)
 			buf_addf(out, ", its plan waits for approval: request_id %s", m->plan);
 		if (m->shutdown)
@@ -55,24 +56,99 @@ void team_describe(const struct team *t, struct buf *out)
 	}
 }
 
+/* "#1 first, #3 third": what it owns and has not completed */
+static void add_owned(struct buf *out, const struct agent_tree *tree, const char *name)
+{
+	AUTO_BUF struct buf tasks = { 0 };
+
+	if (!tree->todo_dir || !tree->kit->tasks_of(tree->todo_dir, name, false, &tasks))
+		return;
+	for (struct str rest = str_trim(buf_str(&tasks)); rest.p;) {
+		struct str line = str_cut(&rest, '\n');
+		buf_addf(out, " · owns " STR_FMT, STR_ARG(str_cut(&line, ' ')));
+	}
+}
+
+static void add_listed(struct buf *out, const struct agent_record *r, int64_t now)
+{
+	const struct agent_member *m = r->member;
+	const char *state = m ? member_state_name(m->state) : end_state_info(r->state)->state;
+	bool idle = m && m->state != MEMBER_STARTS && m->state != MEMBER_WORKS;
+
+	buf_addf(out, "  %s [%.6s]", r->name ? r->name : r->description, r->id + 1);
+	if (!idle)
+		buf_addf(out, "  ·  %s", r->type);
+	buf_addf(out, "  ·  %s  ·  started ", state);
+	buf_addspan(out, now - r->started_ms);
+	buf_addstr(out, " ago");
+	if (m && r->live && r->live->query.notice_count)
+		buf_addf(out, " · %u unread", r->live->query.notice_count);
+	if (m)
+		add_owned(out, r->tree, r->name);
+	if (idle) {
+		buf_addstr(out, " · last active ");
+		buf_addspan(out, now - m->active_ms);
+		buf_addstr(out, " ago");
+	}
+	buf_addch(out, '\n');
+}
+
+void team_list_agents(const struct agent_tree *tree, struct buf *out)
+{
+	static const char *const titles[] = { "Subagents", "Teammates" };
+	int64_t now = id_wall_ms();
+
+	buf_addf(out, "This session [%.6s]%s%s\n", tree->session_id, tree->team ? " leads team " : "",
+		 tree->team ? tree->team->name : "");
+	for (int members = 0; members < 2; members++) {
+		AUTO_BUF struct buf lines = { 0 };
+		unsigned n = 0;
+		for (const struct agent_record *r = tree->records; r; r = r->next) {
+			bool there = r->member ? r->member->state != MEMBER_GONE : r->state == AGENT_RUNNING;
+			if ((r->member != NULL) != members || !there)
+				continue;
+			add_listed(&lines, r, now);
+			n++;
+		}
+		if (n)
+			buf_addf(out, "%s (%u):\n%s", titles[members], n, lines.p);
+	}
+}
+
+void team_remind(const struct agent *a, struct buf *out)
+{
+	const struct agent_tree *tree = a->tree;
+	const struct team *t = tree->team;
+
+	if (!t || (a->parent && !a->record->member))
+		return;
+	buf_addf(out, "Your name is %s, in team %s. Its members:\n", team_name_of(a), t->name);
+	team_describe(t, out);
+	if (tree->todo_dir && tree->kit->tasks_of(tree->todo_dir, team_name_of(a), false, out))
+		buf_addstr(out, "Those are your own tasks.\n");
+}
+
 /* ---- made and found again ---------------------------------------------------------------------------------------- */
 
 static void on_park(struct timer *timer)
 {
 	struct team *t = CONTAINER_OF(timer, struct team, park);
 	int64_t now = id_wall_ms();
-	bool more = false;
+	bool more = false, parked = false;
 
 	for (struct agent *a = t->tree->alive; a; a = a->next) {
 		if (!a->record->member || a->phase != CHILD_WAITS || a->park_asked)
 			continue;
-		if (now - a->record->member->active_ms >= t->park_after_ms)
+		bool due = now - a->record->member->active_ms >= t->park_after_ms;
+		if (due)
 			agent_park(a);
-		else
-			more = true;
+		parked = parked || due;
+		more = more || !due;
 	}
-	if (more)
-		timer_start(t->tree->services->loop, &t->park, (uint64_t)t->park_after_ms / 2 + 1);
+	if (more || parked)
+		timer_start(t->tree->services->loop, &t->park, more ? (uint64_t)t->park_after_ms / 2 + 1 : TRIM_MS);
+	else
+		(void)malloc_trim(0); /* what they had, in pieces, goes back to the system */
 }
 
 /* The task list of the session is the team's from now on. */
@@ -226,6 +302,19 @@ static void dismiss_member(struct agent_record *r)
 		(void)meta_write(r, &ignored);
 }
 
+void team_stop(struct agent_record *r, bool by_user)
+{
+	if (r->live) {
+		agent_stop(r, by_user);
+		return;
+	}
+	r->state = AGENT_KILLED;
+	r->stopped_by_user = r->stopped_by_user || by_user;
+	team_ops.gone(r);
+	agent_record_end_waits(r);
+	agent_tree_tasks_changed(r->tree);
+}
+
 static int keep_open_tasks(const struct team *t, struct buf *ret_path, struct err *err)
 {
 	AUTO_BUF struct buf tasks = { 0 };
@@ -288,7 +377,7 @@ bool team_wind_up(struct agent_tree *tree)
 	char id[UUID_LEN + 1];
 	bool any = false;
 
-	if (!t || !team_count(t, false))
+	if (!t || tree->closing || !team_count(t, false)) /* closing: they are suspended, and can be resumed */
 		return false;
 	if (!t->closing_told) {
 		t->closing_told = true;

@@ -50,6 +50,10 @@ bool team_is_lead(const struct agent *a);
 const char *team_name_of(const struct agent *a);           /* as its messages say it */
 unsigned team_count(const struct team *t, bool working);   /* members that are not gone; or those that work */
 void team_describe(const struct team *t, struct buf *out); /* roster with states, a line each */
+void team_list_agents(const struct agent_tree *tree,
+		      struct buf *out);                    /* of a session with a team or without: ListAgents */
+void team_stop(struct agent_record *record, bool by_user); /* as in struct team_ops */
+void team_remind(const struct agent *a, struct buf *out);
 /* A closing turn for the lead of a run that ends when all is quiet, then an end for all members. True: something is under way. */
 bool team_wind_up(struct agent_tree *t);
 
@@ -61,6 +65,7 @@ struct mail {
 	struct str summary, text;
 	const char *about; /* a newer one replaces it; NULL: it stays */
 	bool quiet;        /* it begins no turn by itself */
+	bool of_user;      /* words of the user, shown as they are */
 	bool unverified;   /* it claims to be of an agent and comes from a file */
 };
 
@@ -83,14 +88,22 @@ bool team_plan(struct agent *a, struct tool_call *call); /* ExitPlanMode of a me
 
 extern const struct team_ops team_ops;
 
-/* The owner of a task gets it as a message, once for each change. */
+/* The owner of a task gets it as a message, once for each change. again: the change may have been made before a crash. */
 struct todo_info;
-void team_assign(struct team *t, const char *owner, const struct todo_info *task, const char *by, const char *change);
+void team_assign(struct team *t, const char *owner, const struct todo_info *task, const char *by, const char *change,
+		 bool again);
 
 /* ---- files.c --------------------------------------------------------------------------------------------------- */
 
 struct team_files *team_files_new(struct team *t);
 void team_files_changed(struct team_files *f); /* config.json is written soon */
+void team_files_drain(struct team_files *f);   /* inboxes are looked at again */
+/* A member of another program, which config.json names and which is none of ours */
+bool team_files_knows(const struct team_files *f, struct str name);
+/* Adds an entry to its inbox. done is called once, later: status below 0, and why. again: a call of before a crash. */
+typedef void team_posted_fn(void *data, int status, const char *why);
+void team_files_post(struct team_files *f, struct str name, const char *id, struct str entry, bool again,
+		     team_posted_fn *done, void *data);
 void team_files_close(struct team_files *f,
 		      bool keep); /* the last write is done on return; keep: the directory stays */
 /* The directory of a team with this name: 0 none, 1 of a dead lead, -ERR_BUSY with who leads it. */

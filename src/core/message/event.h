@@ -26,6 +26,7 @@ enum event_kind {
 	EVENT_ELICITATION_ASKED,
 	EVENT_COMPACTING,
 	EVENT_COMPACTED,
+	EVENT_MEMBER_STATE, /* task->member is the new one */
 };
 
 /* The agent of an event. Members may be NULL. */
@@ -42,7 +43,8 @@ struct event_task {
 	const char *run_id; /* new for each continuation; sorts by time */
 	const char *state;  /* running, completed, failed, killed, ... (agents/agent/agent.h) */
 	const char *prompt, *model, *output_file, *last_tool, *worktree, *branch;
-	const char *verdict; /* PASS, FAIL or PARTIAL of a verifying agent */
+	const char *verdict;       /* PASS, FAIL or PARTIAL of a verifying agent */
+	const char *team, *member; /* of a member: its team and its state; NULL: it is none */
 	bool background;
 	struct usage usage;
 	double cost_usd;

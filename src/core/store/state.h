@@ -23,6 +23,10 @@ struct task_row {
 	const char *last_tool, *worktree, *branch;
 	const char *transcript; /* path */
 	const char *verdict;
+	const char *
+		team; /* of a member, and how many messages it has not read, and its open tasks; of sessions that run */
+	int64_t unread;
+	const char *tasks;
 	int64_t pid, pid_start; /* the owning process; pid 0 in a put: this one */
 };
 

@@ -32,6 +32,8 @@ struct tool {
 	const char *subject;        /* the input member that describes a call best; NULL: none */
 	unsigned flags;             /* enum tool_flags */
 	void *ctx;                  /* of dynamic members (MCP); NULL for built-in ones */
+	/* An older form of the input as the one that the definition has; false: it is that already. NULL: there are none. */
+	bool (*rewrite)(const struct json *input, struct arena *a, struct buf *out);
 	void (*start)(struct tool_call *call);
 	void (*cancel)(struct tool_call *call); /* NULL: it ends by itself, soon */
 	/* Flags of this very call, whose input is good; NULL: tool->flags. (Bash: read-only when the command is.) */

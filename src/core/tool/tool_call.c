@@ -52,6 +52,13 @@ static char *find_complaint(struct tool_call *call, struct str input_json)
 		return arena_printf(&call->arena, "InputValidationError: %s was called with input that is not JSON: %s",
 				    call->name, err.text);
 	}
+	AUTO_BUF struct buf newer = { 0 };
+	if (call->tool->rewrite && call->tool->rewrite(call->input, &call->arena, &newer)) {
+		struct str kept = arena_str(&call->arena, buf_str(&newer));
+		json_reader_release(&call->reader);
+		call->reader = (struct json_reader){ 0 };
+		(void)json_parse(&call->reader, kept.p, kept.n, &call->input, NULL);
+	}
 	const char *text = call->tool->accepts ? call->tool->accepts : call->tool->definition;
 	if (json_parse(&schema_reader, text, strlen(text), &definition, &err) < 0)
 		return arena_printf(&call->arena, "Error: the definition of %s is broken: %s", call->name, err.text);

@@ -264,6 +264,36 @@ int file_lock_byte(int fd, off_t byte, const char *path, unsigned wait_ms, struc
 	return lock_soon(fd, &range, path, wait_ms, err);
 }
 
+/* The access time of a lock of ours says who has it: no other program looks at it. The second part tells it from a time, the upper
+ * bits of the first one the space of process numbers. */
+enum { LOCK_MARK_NS = 271828182, PID_BITS = 22, SPACE_MASK = 0x3ff };
+
+static int64_t pid_space(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) == 0 ? (int64_t)(st.st_ino & SPACE_MASK) << PID_BITS : -1;
+}
+
+static void mark_lock(const char *path)
+{
+	struct timespec times[] = { { .tv_sec = getpid() | pid_space(), .tv_nsec = LOCK_MARK_NS },
+				    { .tv_nsec = UTIME_OMIT } };
+
+	(void)utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW);
+}
+
+/* Left by a process of ours that is dead, or not touched for long by one of another program */
+static bool lock_is_stale(const struct stat *st)
+{
+	int64_t pid = st->st_atim.tv_sec & ((1 << PID_BITS) - 1), space = pid_space();
+
+	if (time(NULL) - st->st_mtim.tv_sec > STALE_S)
+		return true;
+	return st->st_atim.tv_nsec == LOCK_MARK_NS && space >= 0 && st->st_atim.tv_sec == (pid | space) && pid > 0 &&
+	       kill((pid_t)pid, 0) < 0 && errno == ESRCH;
+}
+
 int dir_lock_take(struct dir_lock *l, const char *path, unsigned wait_ms, const volatile bool *stop, struct err *err)
 {
 	unsigned waited = 0, pause = FIRST_PAUSE_MS;
@@ -276,7 +306,7 @@ int dir_lock_take(struct dir_lock *l, const char *path, unsigned wait_ms, const 
 			break;
 		if (errno != EEXIST)
 			return err_set(err, ERR_IO, "cannot make %s: %m", path);
-		if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && time(NULL) - st.st_mtim.tv_sec > STALE_S) {
+		if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && lock_is_stale(&st)) {
 			(void)rmdir(path);
 			continue;
 		}
@@ -286,6 +316,7 @@ int dir_lock_take(struct dir_lock *l, const char *path, unsigned wait_ms, const 
 		waited += pause;
 		pause = MIN(pause * 2, (unsigned)LONGEST_PAUSE_MS);
 	}
+	mark_lock(path);
 	l->path = xstrdup(path);
 	l->made = stat(path, &st) == 0 ? st.st_mtim : (struct timespec){ 0 };
 	return 0;

@@ -37,7 +37,7 @@ char *path_absolute(struct arena *a, const char *cwd, struct str path);
 bool path_is_inside(const char *path, const char *dir); /* lexical, both absolute; a directory is inside itself */
 
 /* A lock that is a directory F.lock, as other programs make it for a file F: the maker has the lock, its time says since
- * when, and one that is older than 10 s was left by a dead process. Blocking: only on a thread, or for moments. A zeroed
+ * when, and one that is older than 10 s, or of a process of ours that is dead, is taken over. Blocking: only on a thread, or for moments. A zeroed
  * struct holds nothing. */
 struct dir_lock {
 	char *path; /* owned; NULL: not held */

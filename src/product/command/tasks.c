@@ -56,7 +56,7 @@ static const char *json_text(struct task_list *l, const struct json *object, con
 	return text ? text : "";
 }
 
-static int task_list_add_answer(struct task_list *l, const char *socket, struct str answer, struct err *err)
+int task_list_add_answer(struct task_list *l, const char *socket, struct str answer, struct err *err)
 {
 	AUTO_JSON struct json_reader reader = { .limits = { .bytes = CONTROL_ANSWER_LIMIT, .depth = 8 } };
 	const struct json *root;
@@ -200,7 +200,11 @@ int task_places(struct services *sv, struct arena *a, struct task_places *ret, s
 /* ---- finding an agent -------------------------------------------------------------------------------------------- */
 bool task_is_running(const struct found_task *found)
 {
-	return found->session->socket && !strcmp(found->row->state, "running");
+	const char *state = found->row->state;
+	bool waits = found->row->team && found->row->team[0] &&
+		     (!strcmp(state, "idle") || !strcmp(state, "awaiting") || !strcmp(state, "failed"));
+
+	return found->session->socket && (waits || !strcmp(state, "running"));
 }
 
 /* An id, then the name of one that runs, then the newest with that name (names are used again in later sessions), then the
@@ -335,8 +339,9 @@ static void add_task_row(struct cadre_report *r, const struct task_row *row, uns
 		const char *state;
 		enum cadre_style style;
 	} styles[] = {
-		{ "running", CADRE_GOOD }, { "completed", CADRE_PLAIN }, { "suspended", CADRE_NOTE },
-		{ "killed", CADRE_WARN },  { "turn_limit", CADRE_WARN }, { "interrupted", CADRE_WARN },
+		{ "running", CADRE_GOOD },    { "completed", CADRE_PLAIN },  { "suspended", CADRE_NOTE },
+		{ "idle", CADRE_NOTE },       { "awaiting", CADRE_WARN },    { "killed", CADRE_WARN },
+		{ "turn_limit", CADRE_WARN }, { "interrupted", CADRE_WARN },
 	};
 	enum cadre_style style = CADRE_BAD;
 	AUTO_BUF struct buf title = { 0 }, state = { 0 }, turns = { 0 }, tokens = { 0 }, cost = { 0 }, span = { 0 };
@@ -348,6 +353,12 @@ static void add_task_row(struct cadre_report *r, const struct task_row *row, uns
 		buf_addf(&title, " [%s]", row->name);
 	snprintf(id, sizeof id, "%s", row->agent);
 	buf_addf(&state, "%s%s%s", row->state, row->verdict[0] ? " " : "", row->verdict);
+	if (row->unread)
+		buf_addf(&state, ", %lld unread", (long long)row->unread);
+	for (struct str rest = str_trim(str_from(row->tasks ? row->tasks : "")); rest.p && rest.n;) {
+		struct str line = str_cut(&rest, '\n');
+		buf_addf(&state, ", owns " STR_FMT, STR_ARG(str_cut(&line, ' ')));
+	}
 	buf_addf(&turns, "%lld", (long long)row->turns);
 	buf_addcount(&tokens, task_row_tokens(row));
 	buf_addf(&cost, "$%.4f", row->cost_usd);

@@ -33,6 +33,9 @@ int task_list_add_past(struct task_list *l, const char *config_dir, struct err *
 /* Adds sessions of a project that only have meta files: all, or the newest if it is not in the list. */
 void task_list_add_forgotten(struct task_list *l, const char *project_dir, bool all);
 
+/* Of a session's answer. */
+int task_list_add_answer(struct task_list *l, const char *socket, struct str answer, struct err *err);
+
 struct found_task {
 	const struct task_session *session;
 	const struct task_row *row;

@@ -129,9 +129,14 @@ static void answer_error(struct client *v, const char *text)
 
 static void put_task(struct json_out *w, struct agent_record *record)
 {
+	const struct agent_tree *t = record->tree;
+	AUTO_BUF struct buf tasks = { 0 };
 	struct task_row row;
 
 	agent_record_row(record, &row);
+	if (record->member && t->todo_dir)
+		t->kit->tasks_of(t->todo_dir, record->name, false, &tasks);
+	row.tasks = tasks.n ? tasks.p : NULL;
 	task_json_write(w, &row);
 }
 
@@ -200,6 +205,11 @@ static void wait_for(struct client *v, struct agent_record *record)
 		(struct pending){ .wait = { .on_end = on_task_end }, .client = v, .record = record };
 }
 
+static bool is_parked(const struct agent_record *record)
+{
+	return !record->live && record->member && record->member->state != MEMBER_GONE && record->tree->team;
+}
+
 /* False: one of them cannot be stopped, and why was answered. */
 static bool choose_named(struct client *v, const struct json *agents)
 {
@@ -212,7 +222,7 @@ static bool choose_named(struct client *v, const struct json *agents)
 		struct agent_record *record = map_get(&v->control->session->tree.by_id, id);
 		if (!record)
 			buf_addf(&why, "no such agent: " STR_FMT, STR_ARG(id));
-		else if (!record->live)
+		else if (!record->live && !is_parked(record))
 			buf_addf(&why, "agent %s is not running: %s", record->id, end_state_info(record->state)->state);
 		else
 			wait_for(v, record);
@@ -240,12 +250,47 @@ static void answer_stop(struct client *v, const struct json *request)
 			wait_for(v, s->record);
 	}
 	v->pending_left = v->pending_count;
-	for (size_t i = 0; i < v->pending_count; i++) {
-		agent_wait_add(v->pending[i].record, &v->pending[i].wait);
-		agent_stop(v->pending[i].record, true);
+	for (size_t i = 0, n = v->pending_count; i < n && v->pending;
+	     i++) { /* a parked one ends at once, the last one answers */
+		struct agent_record *record = v->pending[i].record;
+		agent_wait_add(record, &v->pending[i].wait);
+		if (is_parked(record))
+			record->tree->team_ops->stop(record, true);
+		else
+			agent_stop(record, true);
 	}
-	if (!v->pending_count)
+	if (!v->pending_count && v->pending)
 		answer_stopped(v);
+}
+
+/* ---- words of the user for a member ------------------------------------------------------------------------------- */
+
+static void answer_tell(struct client *v, const struct json *request)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct agent_tree *t = &v->control->session->tree;
+	struct str name = json_str(json_get(request, "agent"), &a), text = json_str(json_get(request, "text"), &a);
+	struct agent_record *record = agent_tree_member(t, name);
+	char id[UUID_LEN + 1];
+	struct err err = { 0 };
+
+	if (!record)
+		record = agent_tree_record(t, name);
+	id_uuid(id);
+	if (!t->team || !record || !record->member)
+		err_set(&err, ERR_NOT_FOUND, "no member " STR_FMT " in this session", STR_ARG(name));
+	else if (!str_trim(text).n)
+		err_set(&err, ERR_USAGE, "the message is empty");
+	else
+		(void)t->team_ops->tell(record, id, text, &err);
+	if (err.kind) {
+		answer_error(v, err.text);
+		return;
+	}
+	struct json_out w = begin_session(v);
+	put_task(&w, record);
+	end_session(&w);
+	send_answer(v);
 }
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
@@ -256,6 +301,7 @@ static const struct {
 } requests[] = {
 	{ "stop", answer_stop },
 	{ "tasks", answer_tasks },
+	{ "tell", answer_tell },
 };
 
 static void handle_request(struct client *v, struct str line)
@@ -274,7 +320,7 @@ static void handle_request(struct client *v, struct str line)
 		requests[i].answer(v, root);
 		return;
 	}
-	answer_error(v, "expected {\"request\":\"tasks\"} or {\"request\":\"stop\"}");
+	answer_error(v, "expected {\"request\":\"tasks\"}, {\"request\":\"stop\"} or {\"request\":\"tell\"}");
 }
 
 static void next_request(struct client *v)

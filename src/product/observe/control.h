@@ -8,6 +8,7 @@
  *     {"request":"tasks"}                      {"session":{...,"tasks":[{...},...]}}
  *     {"request":"stop","agents":["a1..."]}    {"session":{...,"tasks":[those]}}   after they have ended
  *     {"request":"stop"}                       the same for all that run
+ *     {"request":"tell","agent":"ann","text":"..."}    words of the user for a member: {"session":{...,"tasks":[it]}}
  *     anything else                            {"error":"what was expected"} */
 #pragma once
 #include "lib/base/arena.h"

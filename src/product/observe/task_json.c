@@ -35,6 +35,9 @@ static const struct field {
 	{ "worktreeBranch", TEXT, offsetof(struct task_row, branch) },
 	{ "transcript", TEXT, offsetof(struct task_row, transcript) },
 	{ "verdict", TEXT, offsetof(struct task_row, verdict) },
+	{ "team", TEXT, offsetof(struct task_row, team) },
+	{ "unread", NUMBER, offsetof(struct task_row, unread) },
+	{ "ownedTasks", TEXT, offsetof(struct task_row, tasks) },
 };
 
 int64_t task_row_tokens(const struct task_row *row)

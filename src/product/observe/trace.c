@@ -18,8 +18,8 @@ enum { MOST_LANES = 64, TEXT_LIMIT = 400 };
 struct track {
 	unsigned pid, number;
 	char *title;
-	bool living, waiting; /* slices that are open on its own thread */
-	char **lanes;         /* id of the call that is shown there; NULL: free */
+	bool living, waiting, idling; /* slices that are open on its own thread */
+	char **lanes;                 /* id of the call that is shown there; NULL: free */
 	unsigned lane_count, busy;
 };
 
@@ -225,8 +225,8 @@ static struct track *track_of(struct trace *t, const char *session, const struct
 	k->pid = session_pid(t, session);
 	k->number = (unsigned)t->tracks.count + 1;
 	if (who->id[0])
-		buf_addf(&title, "%s: %s", who->type ? who->type : "agent",
-			 who->description ? who->description : who->id);
+		buf_addf(&title, "%s%s%s: %s", who->name ? who->name : "", who->name ? ", " : "",
+			 who->type ? who->type : "agent", who->description ? who->description : who->id);
 	k->title = xstrdup(title.n ? title.p : "main");
 	map_set(&t->tracks, buf_str(&key), k);
 	name_lane(t, k, 0);
@@ -247,6 +247,27 @@ static void end_waiting(struct trace *t, struct track *k)
 		return;
 	k->waiting = false;
 	trace_end(t, k, 0, NULL);
+}
+
+/* A member waits between its runs, for as long as this shows. */
+static void end_idling(struct trace *t, struct track *k)
+{
+	if (!k->idling)
+		return;
+	k->idling = false;
+	trace_end(t, k, 0, NULL);
+}
+
+static void member_state(struct trace *t, struct track *k, const char *state)
+{
+	end_waiting(t, k);
+	end_idling(t, k);
+	if (!strcmp(state, "running")) {
+		begin_waiting(t, k);
+	} else if (k->living) {
+		k->idling = true;
+		trace_begin(t, k, 0, "member", state, (struct str){ 0 });
+	}
 }
 
 static void begin_life(struct trace *t, struct track *k, const char *name)
@@ -273,6 +294,7 @@ static void end_life(struct trace *t, struct track *k, const char *state)
 		if (k->lanes[lane])
 			end_tool(t, k, lane, true);
 	end_waiting(t, k);
+	end_idling(t, k);
 	k->living = false;
 	trace_end(t, k, 0, state);
 }
@@ -323,6 +345,9 @@ static void trace_event(struct trace *t, const char *session, const struct event
 		if (k->living)
 			trace_number(t, "C", "agents alive", k->pid, 0, "alive", --*trace_alive(t, k->pid));
 		end_life(t, k, event->task ? event->task->state : NULL);
+		break;
+	case EVENT_MEMBER_STATE:
+		member_state(t, k, event->task->member);
 		break;
 	case EVENT_TOOL_STARTED:
 		tool_started(t, k, event);

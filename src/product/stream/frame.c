@@ -371,7 +371,8 @@ static void frame_task_started(struct json_out *w, const struct cadre_event *e)
 	json_kbool(w, "is_backgrounded", t->background);
 	json_ki64(w, "spawn_depth", a->depth);
 	json_kcstr(w, "parent_agent_id", a->parent_id[0] ? a->parent_id : NULL);
-	json_kcstr(w, "task_type", "local_agent");
+	json_kcstr(w, "task_type", t->team ? "in_process_teammate" : "local_agent");
+	json_kcstr_if(w, "team_name", t->team);
 	json_kcstr_if(w, "model", t->model);
 	json_kcstr_if(w, "worktree_path", t->worktree);
 	json_kcstr(w, "prompt", t->prompt);
@@ -405,6 +406,16 @@ static void frame_task_updated(struct json_out *w, const struct cadre_event *e)
 	json_close(w);
 }
 
+/* A member that works again, or waits */
+static void frame_member_state(struct json_out *w, const struct cadre_event *e)
+{
+	task_frame_begin(w, "task_updated", e->event);
+	json_key(w, "patch");
+	json_open(w, '{');
+	json_kcstr(w, "status", e->event->task->member);
+	json_close(w);
+}
+
 static void frame_task_notification(struct json_out *w, const struct cadre_event *e)
 {
 	const struct event_task *t = e->event->task;
@@ -428,8 +439,10 @@ static void frame_tasks_changed(struct json_out *w, const struct cadre_event *e)
 			continue;
 		json_open(w, '{');
 		json_kcstr(w, "task_id", s->record->id);
-		json_kcstr(w, "task_type", "local_agent");
+		json_kcstr(w, "task_type", s->record->member ? "in_process_teammate" : "local_agent");
 		json_kcstr(w, "description", s->record->description);
+		if (s->record->member)
+			json_kcstr(w, "status", member_state_name(s->record->member->state));
 		json_close(w);
 	}
 	json_close(w);
@@ -521,6 +534,7 @@ void frame_write(struct cadre_event *e)
 		[EVENT_HOOK_ENDED] = frame_hook_response,
 		[EVENT_COMPACTING] = frame_status,
 		[EVENT_COMPACTED] = frame_compact_boundary,
+		[EVENT_MEMBER_STATE] = frame_member_state,
 	};
 	enum event_kind kind = e->event->kind;
 	frame_fn *writer = kind < COUNT_OF(writers) ? writers[kind] : NULL;

@@ -119,11 +119,46 @@ static void agent_cancel(struct tool_call *call)
 /* ---- SendMessage ------------------------------------------------------------------------------------------------ */
 
 static void send_start(struct tool_call *call);
+static bool send_rewrite(const struct json *input, struct arena *a, struct buf *out);
 
 const struct tool tool_send_message = {
 	TOOL_SEND_MESSAGE_FACTS,
+	.rewrite = send_rewrite,
 	.start = send_start,
 };
+
+/* {type, recipient, content, ...}: the answer to a request has its fields beside them */
+static bool send_rewrite(const struct json *input, struct arena *a, struct buf *out)
+{
+	const struct json *type = json_get(input, "type"), *request = json_get(input, "request_id");
+	struct str content = json_str(json_get(input, "content"), a), to = json_str(json_get(input, "recipient"), a);
+	bool plain = json_str_is(type, "message"), all = json_str_is(type, "broadcast");
+	struct json_out w = json_out(out);
+
+	if (!json_is(type, JSON_STRING) || json_get(input, "to") || json_get(input, "message"))
+		return false;
+	json_open(&w, '{');
+	json_kstr(&w, "to", all ? STR("*") : json_str_is(type, "shutdown_response") ? STR(TEAM_LEAD) : to);
+	if (json_get(input, "summary"))
+		json_kraw(&w, "summary", json_raw(json_get(input, "summary")));
+	if (plain || all) {
+		json_kstr(&w, "message", content);
+	} else {
+		bool plan = json_str_is(type, "plan_approval_response");
+		json_key(&w, "message");
+		json_open(&w, '{');
+		json_kraw(&w, "type", json_raw(type));
+		if (request)
+			json_kraw(&w, "request_id", json_raw(request));
+		if (json_get(input, "approve"))
+			json_kraw(&w, "approve", json_raw(json_get(input, "approve")));
+		if (content.n)
+			json_kstr(&w, plan ? "feedback" : "reason", content);
+		json_close(&w);
+	}
+	json_close(&w);
+	return true;
+}
 
 /* "Running agents: bob, a0123...". Nothing if there are none. */
 static void add_running_agents(struct buf *out, const struct agent_tree *t)
@@ -378,8 +413,11 @@ static void stop_start(struct tool_call *call)
 		stop_answer(call, id, "local_bash", label);
 	} else if (record && record->live && is_ancestor) {
 		tool_call_reject(call, "An agent cannot stop itself or the agents it works for.");
-	} else if (record && record->live) {
-		agent_stop(record, false);
+	} else if (record && (record->live || (record->member && record->member->state != MEMBER_GONE))) {
+		if (record->member)
+			team_stop(record, false);
+		else
+			agent_stop(record, false);
 		stop_answer(call, record->id, record->member ? "in_process_teammate" : "local_agent",
 			    record->description);
 	} else if (record) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * tool_team.c - TeamCreate and TeamDelete: the lead makes and ends its team (agents/team). */
+ * tool_team.c - TeamCreate, TeamDelete, ListAgents: the lead makes and ends its team, all see who is there (agents/team). */
 #include "agents/team/team.h"
 #include "core/tool/tool_list.h"
 #include "lib/json/json_write.h"
@@ -39,6 +39,23 @@ static void create_start(struct tool_call *call)
 	buf_add(&call->result, call->result_json.p, call->result_json.n);
 	if (note.n)
 		buf_addf(&call->result, "\n%s", note.p);
+	tool_call_end(call, false);
+}
+
+/* ---- ListAgents ----------------------------------------------------------------------------------------------------- */
+
+static void list_start(struct tool_call *call);
+
+const struct tool tool_list_agents = {
+	TOOL_LIST_AGENTS_FACTS,
+	.start = list_start,
+};
+
+static void list_start(struct tool_call *call)
+{
+	const struct agent *a = call->env->owner;
+
+	team_list_agents(a->tree, &call->result);
 	tool_call_end(call, false);
 }
 

@@ -62,11 +62,22 @@ static void enter_start(struct tool_call *call)
 /* ---- ExitPlanMode ----------------------------------------------------------------------------------------------- */
 
 static void exit_start(struct tool_call *call);
+static unsigned exit_flags(const struct tool_call *call);
 
 const struct tool tool_exit_plan_mode = {
 	TOOL_EXIT_PLAN_MODE_FACTS,
 	.start = exit_start,
+	.flags_for = exit_flags,
 };
+
+/* A plan for the lead has an id: after a crash it is not sent twice. */
+static unsigned exit_flags(const struct tool_call *call)
+{
+	const struct agent *a = call->env->owner;
+	bool to_lead = a && a->record && a->record->member && a->record->member->plan_required;
+
+	return tool_exit_plan_mode.flags | (to_lead ? TOOL_RESUMES : 0);
+}
 
 static void exit_start(struct tool_call *call)
 {

@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/file.h>
 #include "lib/io/file.h"
 #include "lib/json/json.h"
 
@@ -91,6 +90,7 @@ static bool read_item(struct todo_list *l, unsigned id, struct todo *ret)
 	    json_parse(&reader, text.p, text.n, &root, NULL) < 0)
 		return false;
 	*ret = (struct todo){ .id = id,
+			      .is_read = true,
 			      .subject = json_cstr(json_get(root, "subject"), &l->arena),
 			      .description = json_cstr(json_get(root, "description"), &l->arena),
 			      .active_form = json_cstr(json_get(root, "activeForm"), &l->arena),
@@ -115,7 +115,7 @@ static int compare_id(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-static void read_items(struct todo_list *l)
+static void find_items(struct todo_list *l)
 {
 	size_t cap = 0;
 	DIR *d = opendir(l->dir);
@@ -127,12 +127,24 @@ static void read_items(struct todo_list *l)
 			continue;
 		l->items = xgrow(l->items, l->count, &cap, sizeof *l->items);
 		l->highest = MAX(l->highest, id);
-		l->count += read_item(l, id, &l->items[l->count]);
+		l->items[l->count++] = (struct todo){ .id = id };
 	}
 	if (d)
 		closedir(d);
 	if (l->count)
 		qsort(l->items, l->count, sizeof *l->items, compare_id);
+}
+
+void todo_read_all(struct todo_list *l)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->count; i++) {
+		struct todo t = l->items[i];
+		if (t.is_read || read_item(l, t.id, &t)) /* one that cannot be understood is passed over */
+			l->items[n++] = t;
+	}
+	l->count = n;
 }
 
 /* 0: none was deleted yet */
@@ -156,7 +168,7 @@ static int todo_list_lock(struct todo_list *l, struct err *err)
 	l->lock = open(arena_printf(&l->arena, "%s/.lock", l->dir), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (l->lock < 0)
 		return err_set(err, ERR_IO, "cannot open the task list in %s: %m", l->dir);
-	if (flock(l->lock, LOCK_EX | LOCK_NB) < 0)
+	if (file_lock(l->lock, l->dir, l->wait_ms, err) < 0)
 		return err_set(err, ERR_BUSY, "another process is changing the task list at this moment: try again");
 	if (dir_lock_take(&l->whole, arena_printf(&l->arena, "%s/.lock.lock", l->dir), l->wait_ms, NULL, err) < 0)
 		return err_set(err, ERR_BUSY, "another process is changing the task list at this moment: try again");
@@ -168,19 +180,24 @@ static int todo_list_lock(struct todo_list *l, struct err *err)
 	return 0;
 }
 
-static int todo_list_open_soon(struct todo_list *l, const char *dir, bool to_change, unsigned wait_ms, struct err *err)
+/* An item is read when it is found: a change of one costs no look at all the others. */
+static int todo_list_open_parts(struct todo_list *l, const char *dir, bool to_change, unsigned wait_ms, struct err *err)
 {
 	*l = (struct todo_list){ .lock = -1, .wait_ms = wait_ms };
 	l->dir = arena_strdup(&l->arena, dir);
 	if (to_change && todo_list_lock(l, err) < 0)
 		return -(int)err->kind;
-	read_items(l);
+	find_items(l);
 	return 0;
 }
 
 int todo_list_open(struct todo_list *l, const char *dir, bool to_change, struct err *err)
 {
-	return todo_list_open_soon(l, dir, to_change, 0, err);
+	int status = todo_list_open_parts(l, dir, to_change, 0, err);
+
+	if (status == 0)
+		todo_read_all(l);
+	return status;
 }
 
 void todo_list_close(struct todo_list *l)
@@ -196,27 +213,31 @@ void todo_list_close(struct todo_list *l)
 	*l = (struct todo_list){ .lock = -1 };
 }
 
-struct todo *todo_find(const struct todo_list *l, struct str id)
+static struct todo *item_of(struct todo_list *l, unsigned id)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		struct todo *t = &l->items[i];
+		if (t->id == id)
+			return t->is_read || read_item(l, id, t) ? t : NULL;
+	}
+	return NULL;
+}
+
+struct todo *todo_find(struct todo_list *l, struct str id)
 {
 	unsigned wanted;
 
 	if (str_starts(id, STR("#")))
 		id = (struct str){ id.p + 1, id.n - 1 };
-	if (!read_id(id, &wanted))
-		return NULL;
-	for (size_t i = 0; i < l->count; i++)
-		if (l->items[i].id == wanted)
-			return &l->items[i];
-	return NULL;
+	return read_id(id, &wanted) ? item_of(l, wanted) : NULL;
 }
 
 /* It is there and not completed. */
-static bool todo_is_open(const struct todo_list *l, unsigned id)
+static bool todo_is_open(struct todo_list *l, unsigned id)
 {
-	for (size_t i = 0; i < l->count; i++)
-		if (l->items[i].id == id)
-			return l->items[i].status != TODO_COMPLETED;
-	return false;
+	const struct todo *t = item_of(l, id);
+
+	return t && t->status != TODO_COMPLETED;
 }
 
 int todo_hold(struct todo_list *l, struct todo *t, struct err *err)
@@ -238,24 +259,21 @@ int todo_hold(struct todo_list *l, struct todo *t, struct err *err)
 }
 
 /* Depth first along what an item waits for; a list is small. */
-static bool leads_to(const struct todo_list *l, unsigned from, unsigned to, unsigned depth, struct buf *way)
+static bool leads_to(struct todo_list *l, unsigned from, unsigned to, unsigned depth, struct buf *way)
 {
-	for (size_t i = 0; i < l->count; i++) {
-		const struct todo *t = &l->items[i];
-		if (t->id != from || depth > l->count)
-			continue;
-		for (size_t k = 0; k < t->blocked_by.count; k++) {
-			size_t before = way->n;
-			buf_addf(way, " -> #%u", t->blocked_by.ids[k]);
-			if (t->blocked_by.ids[k] == to || leads_to(l, t->blocked_by.ids[k], to, depth + 1, way))
-				return true;
-			way->n = before;
-		}
+	const struct todo *t = depth > l->count ? NULL : item_of(l, from);
+
+	for (size_t k = 0; t && k < t->blocked_by.count; k++) {
+		size_t before = way->n;
+		buf_addf(way, " -> #%u", t->blocked_by.ids[k]);
+		if (t->blocked_by.ids[k] == to || leads_to(l, t->blocked_by.ids[k], to, depth + 1, way))
+			return true;
+		way->n = before;
 	}
 	return false;
 }
 
-bool todo_makes_cycle(const struct todo_list *l, const struct todo *first, const struct todo *then, struct buf *way)
+bool todo_makes_cycle(struct todo_list *l, const struct todo *first, const struct todo *then, struct buf *way)
 {
 	buf_addf(way, "#%u -> #%u", first->id, then->id);
 	return leads_to(l, then->id, first->id, 0, way);
@@ -291,6 +309,12 @@ int todo_write(struct todo_list *l, const struct todo *t, struct err *err)
 
 int todo_remove(struct todo_list *l, const struct todo *t, struct err *err)
 {
+	unsigned id = t->id;
+
+	todo_read_all(l);
+	t = item_of(l, id);
+	if (!t)
+		return 0;
 	for (size_t i = 0; i < l->count; i++) {
 		struct todo *other = &l->items[i];
 		bool named = drop_id(&other->blocks, t->id);
@@ -335,7 +359,7 @@ bool todo_try_again(struct tool_call *call, todo_again_fn *again)
 	return true;
 }
 
-bool todo_open(struct tool_call *call, struct todo_list *l, todo_again_fn *again)
+bool todo_open_parts(struct tool_call *call, struct todo_list *l, todo_again_fn *again)
 {
 	struct err err = { 0 };
 
@@ -343,7 +367,7 @@ bool todo_open(struct tool_call *call, struct todo_list *l, todo_again_fn *again
 		tool_call_fail(call, "There is no task list: the session is not kept on disk.");
 		return false;
 	}
-	int status = todo_list_open(l, call->env->todo_dir, again != NULL, &err);
+	int status = todo_list_open_parts(l, call->env->todo_dir, again != NULL, 0, &err);
 	if (status == -ERR_BUSY && todo_try_again(call, again))
 		return false;
 	if (status < 0)
@@ -351,7 +375,16 @@ bool todo_open(struct tool_call *call, struct todo_list *l, todo_again_fn *again
 	return status == 0;
 }
 
-void todo_put_ids(struct json_out *w, const char *key, const struct todo_ids *ids, const struct todo_list *open_in)
+bool todo_open(struct tool_call *call, struct todo_list *l, todo_again_fn *again)
+{
+	bool is_open = todo_open_parts(call, l, again);
+
+	if (is_open)
+		todo_read_all(l);
+	return is_open;
+}
+
+void todo_put_ids(struct json_out *w, const char *key, const struct todo_ids *ids, struct todo_list *open_in)
 {
 	char text[16];
 
@@ -385,7 +418,7 @@ void todo_put(struct json_out *w, const struct todo *t, bool whole)
 	json_close(w);
 }
 
-void todo_add_open(struct buf *out, const struct todo_list *l, const struct todo_ids *ids)
+void todo_add_open(struct buf *out, struct todo_list *l, const struct todo_ids *ids)
 {
 	size_t start = out->n;
 
@@ -402,8 +435,9 @@ unsigned todo_tasks_of(const char *dir, const char *owner, bool release, struct 
 	struct err err = { 0 };
 	unsigned at_it = 0;
 
-	if (todo_list_open_soon(&l, dir, release, RELEASE_WAIT_MS, &err) < 0)
+	if (todo_list_open_parts(&l, dir, release, RELEASE_WAIT_MS, &err) < 0)
 		return 0;
+	todo_read_all(&l);
 	for (size_t i = 0; i < l.count; i++) {
 		struct todo *t = &l.items[i];
 		if (t->status == TODO_COMPLETED || (owner && (!t->owner || strcmp(t->owner, owner) != 0)))

@@ -29,6 +29,7 @@ struct todo {
 	enum todo_status status;
 	struct todo_ids blocks, blocked_by;
 	struct str metadata; /* a JSON object; n == 0: none */
+	bool is_read;        /* of a list that is read as needed */
 };
 
 struct todo_list {
@@ -50,10 +51,11 @@ bool todo_status_find(struct str name, enum todo_status *ret_status);
 /* Reads all items; one that cannot be understood is passed over. to_change: takes the lock, -ERR_BUSY if another process has
  * it. A list that is not there is empty. dir is copied. */
 int todo_list_open(struct todo_list *l, const char *dir, bool to_change, struct err *err);
+void todo_read_all(struct todo_list *l);   /* of one that is read in parts */
 void todo_list_close(struct todo_list *l); /* also of one that could not be opened; gives the lock back */
 #define AUTO_TODO_LIST CLEANUP(todo_list_close)
 
-struct todo *todo_find(const struct todo_list *l, struct str id); /* NULL: there is none */
+struct todo *todo_find(struct todo_list *l, struct str id); /* NULL: there is none */
 /* `blocker` comes first, in both items. True: that is new. Neither is written. */
 bool todo_block(struct todo_list *l, struct todo *blocker, struct todo *blocked);
 
@@ -61,7 +63,7 @@ bool todo_block(struct todo_list *l, struct todo *blocker, struct todo *blocked)
 /* Locks this item until the list is closed, and reads it again the first time. -ERR_BUSY, -ERR_NOT_FOUND: it is gone. */
 int todo_hold(struct todo_list *l, struct todo *t, struct err *err);
 /* Whether `first` would wait for itself if it waited for `then`; the way is written out: #1 -> #2 -> #1. */
-bool todo_makes_cycle(const struct todo_list *l, const struct todo *first, const struct todo *then, struct buf *way);
+bool todo_makes_cycle(struct todo_list *l, const struct todo *first, const struct todo *then, struct buf *way);
 int todo_write(struct todo_list *l, const struct todo *t, struct err *err);  /* a new one or a changed one */
 int todo_remove(struct todo_list *l, const struct todo *t, struct err *err); /* from what it blocks as well */
 
@@ -71,13 +73,15 @@ int todo_remove(struct todo_list *l, const struct todo *t, struct err *err); /* 
  * the loop, soon. NULL: it is only read. False: the call has been answered, or again comes. */
 typedef void todo_again_fn(struct tool_call *call);
 bool todo_open(struct tool_call *call, struct todo_list *l, todo_again_fn *again);
+/* The same; an item is read when todo_find() finds it. */
+bool todo_open_parts(struct tool_call *call, struct todo_list *l, todo_again_fn *again);
 bool todo_try_again(struct tool_call *call, todo_again_fn *again); /* false: the call has waited long enough */
 /* A member with an array of texts. open_in: only those that are open in this list; NULL: all. */
-void todo_put_ids(struct json_out *w, const char *key, const struct todo_ids *ids, const struct todo_list *open_in);
+void todo_put_ids(struct json_out *w, const char *key, const struct todo_ids *ids, struct todo_list *open_in);
 /* The item as an object; whole: with what only the file has. */
 void todo_put(struct json_out *w, const struct todo *t, bool whole);
 /* "#1, #3": those of them that are open. Nothing if none is. */
-void todo_add_open(struct buf *out, const struct todo_list *l, const struct todo_ids *ids);
+void todo_add_open(struct buf *out, struct todo_list *l, const struct todo_ids *ids);
 /* As tasks_of, task_at and open_tasks of struct tool_runtime. */
 unsigned todo_tasks_of(const char *dir, const char *owner, bool release, struct buf *out);
 bool todo_task_at(const char *dir, const char *owner, unsigned n, struct arena *a, const char *ret[3]);

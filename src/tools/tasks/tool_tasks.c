@@ -69,7 +69,7 @@ static void create_start(struct tool_call *call)
 		tool_call_reject(call, "InputValidationError: subject must not be empty.");
 		return;
 	}
-	if (!todo_open(call, &list, create_start))
+	if (!todo_open_parts(call, &list, create_start))
 		return;
 	t.id = list.highest + 1;
 	if (todo_write(&list, &t, &err) < 0) {
@@ -236,6 +236,14 @@ static void put_updated(struct tool_call *call, const struct update *u, const ch
 	json_close(&w);
 }
 
+static struct todo *find_number(struct todo_list *l, unsigned id)
+{
+	char text[16];
+
+	snprintf(text, sizeof text, "%u", id);
+	return todo_find(l, str_from(text));
+}
+
 /* ---- the rules of a team: who may change what ---------------------------------------------------------------------- */
 
 static bool acts_as_lead(const struct agent *a)
@@ -291,6 +299,11 @@ static int check_rules(struct update *u, struct agent *a, struct err *err)
 		return err_set(err, ERR_USAGE, "blocked: task #%u waits for %s", u->item->id, open.p);
 	bool claims = !lead && !mine && ((wish && wish[0]) || (begins && !owner));
 	bool one_task = settings_bool(a->tree->services->policy.settings, "teams.oneTask", false);
+	if (claims && one_task) {
+		unsigned id = u->item->id;
+		todo_read_all(&u->list);
+		u->item = find_number(&u->list, id);
+	}
 	for (size_t i = 0; claims && one_task && i < u->list.count; i++) {
 		const struct todo *t = &u->list.items[i];
 		if (t != u->item && t->status != TODO_COMPLETED && t->owner && !strcmp(t->owner, actor_name(a)))
@@ -310,26 +323,26 @@ static void notify_owner(const struct update *u, const struct agent *a, const st
 
 	snprintf(id, sizeof id, "%u", t->id);
 	team_assign(a->tree->team, t->owner, &(struct todo_info){ id, t->subject, t->description }, actor_name(a),
-		    u->call->id);
+		    u->call->id, u->call->again);
 }
 
 /* Notifies a member that gets a task or can begin with one of its own. */
-static void notify_owners(const struct update *u, const struct agent *a, const char *before)
+static void notify_owners(struct update *u, const struct agent *a, const char *before)
 {
 	const struct todo *t = u->item;
-	bool completed = t->status == TODO_COMPLETED && u->before != TODO_COMPLETED;
-	bool given = t->owner && t->owner[0] && (!before || strcmp(before, t->owner) != 0);
+	bool again = u->call->again; /* after a crash the change may be there, and its message not; that has one id */
+	bool completed = t->status == TODO_COMPLETED && (u->before != TODO_COMPLETED || again);
+	bool given = t->owner && t->owner[0] &&
+		     (!before || strcmp(before, t->owner) != 0 || (again && json_get(u->call->input, "owner")));
 
 	if (given && t->status != TODO_COMPLETED && strcmp(t->owner, actor_name(a)) != 0)
 		notify_owner(u, a, t);
-	for (size_t i = 0; completed && i < u->list.count; i++) {
-		const struct todo *next = &u->list.items[i];
+	for (size_t i = 0; completed && i < t->blocks.count; i++) {
+		const struct todo *next = find_number(&u->list, t->blocks.ids[i]);
 		AUTO_BUF struct buf open = { 0 };
-		bool waited = false;
-		for (size_t k = 0; k < next->blocked_by.count; k++)
-			waited = waited || next->blocked_by.ids[k] == t->id;
-		todo_add_open(&open, &u->list, &next->blocked_by);
-		if (waited && !open.n && next->owner && next->status == TODO_PENDING &&
+		if (next)
+			todo_add_open(&open, &u->list, &next->blocked_by);
+		if (next && !open.n && next->owner && next->status == TODO_PENDING &&
 		    strcmp(next->owner, actor_name(a)) != 0)
 			notify_owner(u, a, next);
 	}
@@ -447,7 +460,7 @@ static void update_commit(struct tool_call *call)
 	CLEANUP(update_release) struct update u = { .call = call, .list = { .lock = -1 } };
 	struct err err = { 0 };
 
-	if (!todo_open(call, &u.list, update_commit))
+	if (!todo_open_parts(call, &u.list, update_commit))
 		return;
 	u.item = todo_find(&u.list, json_str(json_get(call->input, "taskId"), &call->arena));
 	if (!u.item) {
@@ -476,7 +489,7 @@ static void update_commit(struct tool_call *call)
 	buf_addf(&call->result, "Updated task #%u%s", u.item->id, u.names.n ? u.names.p : ": nothing was different");
 	if (u.in_team && !u.removed) {
 		notify_owners(&u, a, owner);
-		if (u.item->status == TODO_COMPLETED && u.before != TODO_COMPLETED && !acts_as_lead(a))
+		if (u.item->status == TODO_COMPLETED && (u.before != TODO_COMPLETED || call->again) && !acts_as_lead(a))
 			buf_addstr(&call->result, ". Look at TaskList for the next one.");
 	}
 	tool_call_end(call, false);
@@ -499,7 +512,7 @@ static void update_start(struct tool_call *call)
 		update_commit(call);
 		return;
 	}
-	if (!todo_open(call, &list, NULL))
+	if (!todo_open_parts(call, &list, NULL))
 		return;
 	const struct todo *t = todo_find(&list, json_str(json_get(call->input, "taskId"), &call->arena));
 	if (!t || t->status == TODO_COMPLETED) {

@@ -3,7 +3,7 @@
  * the call is made when the event comes first. */
 #include "stage.h"
 
-enum { KIND_COUNT = CADRE_COMPACTED + 1 };
+enum { KIND_COUNT = CADRE_MEMBER_STATE + 1 };
 
 struct host {
 	struct stage stage;

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT
+ * fuzz_team.c - any bytes, cut at NULs: config.json of others, an inbox, and the text of a message. Besides not crashing: what is
+ * written is JSON; our members are in it as we said, whatever stood there; others only by a name that may become a path; an entry is
+ * added once; the same entry has the same id; and a message cannot look like a tag of ours. */
+#include "agents/team/format.h"
+#include "agents/team/team.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Not assert(): it must hold in release builds as well. */
+static void must(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+static const char ours[] =
+	"{\"name\":\"alpha\",\"leadSessionId\":\"s\",\"members\":[{\"name\":\"team-lead\"},{\"name\":\"ann\",\"mode\":\"plan\","
+	"\"agentSession\":\"s\"}]}";
+
+static void check_config(struct str theirs)
+{
+	AUTO_BUF struct buf once = { 0 }, twice = { 0 };
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	struct map foreign = { 0 }, again = { 0 };
+	const struct json *root;
+
+	config_merge(&once, str_from(ours), theirs, "s", &foreign);
+	must(json_parse(&reader, once.p, once.n, &root, NULL) == 0);
+	const struct json *members = json_get(root, "members"), *lead = json_first(members),
+			  *ann = json_next(members, lead);
+	must(json_str_is(json_get(root, "leadSessionId"), "s") && json_str_is(json_get(lead, "name"), TEAM_LEAD));
+	must(json_str_is(json_get(ann, "name"), "ann") && json_str_is(json_get(ann, "mode"), "plan"));
+	must(members->count == 2 + foreign.count);
+	for (const struct map_entry *e = map_next(&foreign, NULL); e; e = map_next(&foreign, e))
+		must(team_name_fits((struct str){ e->key, e->key_len }) && !memchr(e->key, '/', e->key_len) &&
+		     strcasecmp(e->key, "ann") != 0 && strcasecmp(e->key, TEAM_LEAD) != 0);
+	config_merge(&twice, str_from(ours), buf_str(&once), "s", &again);
+	must(str_eq(buf_str(&once), buf_str(&twice)));
+	map_release(&foreign);
+	map_release(&again);
+}
+
+static void check_inbox(struct str inbox)
+{
+	AUTO_BUF struct buf more = { 0 }, none = { 0 }, entry = { 0 };
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	struct json_out w = json_out(&entry);
+	struct map seen = { 0 }, same = { 0 };
+	struct inbox_entry own = { .id = "own-id", .from = "ann", .text = inbox.n > 100 ? STR("x") : STR("y") }, e, f;
+	const struct json *root;
+	struct err err = { 0 };
+
+	inbox_entry_write(&w, &own, NULL, 0);
+	int status = inbox_add(&more, inbox, "own-id", buf_str(&entry), &err);
+	must(status <= 1 && (status == 0) == (more.n > 0));
+	if (status != 0)
+		return;
+	must(json_parse(&reader, more.p, more.n, &root, NULL) == 0 && json_is(root, JSON_ARRAY));
+	must(inbox_add(&none, buf_str(&more), "own-id", buf_str(&entry), &err) == 1 && !none.n);
+	bool found = false;
+	for (const struct json *v = json_first(root); v; v = json_next(root, v)) {
+		bool is = json_is(v, JSON_OBJECT) && inbox_entry_read(v, &seen, &a, &e);
+		must(is == (json_is(v, JSON_OBJECT) && inbox_entry_read(v, &same, &a, &f)));
+		must(!is || (e.id[0] && !strcmp(e.id, f.id)));
+		found = found || (is && !strcmp(e.id, "own-id"));
+	}
+	must(found);
+	map_release(&seen);
+	map_release(&same);
+}
+
+static void check_message(struct str text)
+{
+	AUTO_BUF struct buf out = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	const char *from = arena_dup(&a, text.p ? text.p : "", text.n);
+
+	mail_write(&out, &(struct mail){ .id = "i", .from = from, .summary = text, .text = text, .unverified = true });
+	struct str rest = buf_str(&out), tag = STR("teammate-message"), mark = STR(" verified=\"false\">\n");
+	unsigned tags = 0;
+	for (const char *p = rest.p; (p = memmem(p, (size_t)(rest.p + rest.n - p), tag.p, tag.n)); p++)
+		tags += p[-1] == '<' || (p[-1] == '/' && p[-2] == '<');
+	must(tags == 2); /* its own, and nothing that looks like one */
+	const char *head = memchr(rest.p, '\n', rest.n);
+	must(head && memmem(rest.p, (size_t)(head + 1 - rest.p), mark.p, mark.n));
+	must(!memmem(rest.p, rest.n, "<system-reminder", 16) && !memmem(rest.p, rest.n, "</system-reminder", 17));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct str rest = { (const char *)data, size };
+	struct str config = str_cut(&rest, '\0'), inbox = rest.p ? str_cut(&rest, '\0') : (struct str){ 0 };
+
+	check_config(config);
+	check_inbox(inbox.p ? inbox : STR(""));
+	check_message(rest.p ? rest : config);
+	return 0;
+}

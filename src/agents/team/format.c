@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT
+ * format.c - texts of config.json and of inboxes. */
+#include "agents/team/format.h"
+#include <strings.h>
+#include "agents/team/team.h"
+#include "core/store/checkpoint.h"
+
+/* ---- config.json ------------------------------------------------------------------------------------------------- */
+
+/* Two spaces a level, as the current product writes it */
+static void put_pretty(struct buf *out, const struct json *v, unsigned depth)
+{
+	bool object = json_is(v, JSON_OBJECT), first = true;
+
+	if ((!object && !json_is(v, JSON_ARRAY)) || !v->count) {
+		struct str raw = v->type == JSON_ARRAY ? STR("[]") : object ? STR("{}") : json_raw(v);
+		buf_add(out, raw.p, raw.n);
+		return;
+	}
+	buf_addch(out, object ? '{' : '[');
+	struct json_member m = json_members(object ? v : NULL);
+	for (const struct json *e = object ? m.value : json_first(v); e;) {
+		buf_addf(out, "%s\n%*s", first ? "" : ",", (int)(2 * depth + 2), "");
+		if (object) {
+			struct str key = json_raw(m.key);
+			buf_addf(out, STR_FMT ": ", STR_ARG(key));
+		}
+		put_pretty(out, e, depth + 1);
+		first = false;
+		if (object) {
+			m = json_member_next(v, m);
+			e = m.key ? m.value : NULL;
+		} else {
+			e = json_next(v, e);
+		}
+	}
+	buf_addf(out, "\n%*s%c", (int)(2 * depth), "", object ? '}' : ']');
+}
+
+/* Members of theirs that ours does not have */
+static void put_unknown(struct json_out *w, const struct json *ours, const struct json *theirs, struct arena *a)
+{
+	static const char *const own[] = { "leadProcess", "isActive", "mode",
+					   "description" }; /* we know when they are not there */
+
+	for (struct json_member m = json_members(theirs); m.key; m = json_member_next(theirs, m)) {
+		struct str key = json_str(m.key, a);
+		bool known = json_get_str(ours, key) != NULL;
+		for (size_t i = 0; i < COUNT_OF(own); i++)
+			known = known || str_is(key, own[i]);
+		if (known || json_get_str(theirs, key) != m.value)
+			continue;
+		json_key_str(w, key);
+		json_put_raw(w, json_raw(m.value));
+	}
+}
+
+static void put_known(struct json_out *w, const struct json *ours, struct arena *a)
+{
+	for (struct json_member m = json_members(ours); m.key; m = json_member_next(ours, m)) {
+		json_key_str(w, json_str(m.key, a));
+		json_put_raw(w, json_raw(m.value));
+	}
+}
+
+static bool name_is(struct str a, struct str b)
+{
+	return a.n == b.n && strncasecmp(a.p, b.p, a.n) == 0;
+}
+
+static const struct json *find_member(const struct json *list, struct str name, struct arena *a)
+{
+	for (const struct json *e = json_is(list, JSON_ARRAY) ? json_first(list) : NULL; e; e = json_next(list, e))
+		if (json_is(e, JSON_OBJECT) && name_is(json_str(json_get(e, "name"), a), name))
+			return e;
+	return NULL;
+}
+
+static void put_members(struct json_out *w, const struct json *ours, const struct json *theirs, const char *session,
+			struct map *foreign, struct arena *a)
+{
+	json_open(w, '[');
+	for (const struct json *e = json_first(ours); e; e = json_next(ours, e)) {
+		json_open(w, '{');
+		put_known(w, e, a);
+		put_unknown(w, e, find_member(theirs, json_str(json_get(e, "name"), a), a), a);
+		json_close(w);
+	}
+	for (const struct json *e = json_is(theirs, JSON_ARRAY) ? json_first(theirs) : NULL; e;
+	     e = json_next(theirs, e)) {
+		struct str name = json_str(json_get(e, "name"), a);
+		if (!json_is(e, JSON_OBJECT) || !team_name_fits(name) ||
+		    json_str_is(json_get(e, "agentSession"), session) || find_member(ours, name, a) ||
+		    map_get(foreign, name))
+			continue;
+		map_set(foreign, name, foreign);
+		json_put_raw(w, json_raw(e));
+	}
+	json_close(w);
+}
+
+void config_merge(struct buf *out, struct str ours, struct str theirs, const char *session, struct map *foreign)
+{
+	AUTO_JSON struct json_reader own = { 0 }, other = { .limits = { .bytes = LARGEST_CONFIG, .depth = 32 } },
+				     all = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	struct json_out w = json_out(&text);
+	const struct json *root, *before = NULL, *merged;
+
+	if (json_parse(&own, ours.p, ours.n, &root, NULL) < 0)
+		return;
+	if (!theirs.n || json_parse(&other, theirs.p, theirs.n, &before, NULL) < 0 || !json_is(before, JSON_OBJECT))
+		before = NULL;
+	json_open(&w, '{');
+	for (struct json_member m = json_members(root); m.key; m = json_member_next(root, m)) {
+		struct str key = json_str(m.key, &a);
+		json_key_str(&w, key);
+		if (str_is(key, "members"))
+			put_members(&w, m.value, json_get(before, "members"), session, foreign, &a);
+		else
+			json_put_raw(&w, json_raw(m.value));
+	}
+	put_unknown(&w, root, before, &a);
+	json_close(&w);
+	if (json_parse(&all, text.p, text.n, &merged, NULL) == 0)
+		put_pretty(out, merged, 0);
+}
+
+/* ---- inboxes ------------------------------------------------------------------------------------------------------- */
+
+bool inbox_entry_read(const struct json *entry, struct map *seen, struct arena *a, struct inbox_entry *ret)
+{
+	const char *time = json_cstr(json_get(entry, "timestamp"), a);
+	const struct json *text = json_get(entry, "text");
+
+	*ret = (struct inbox_entry){ .id = json_cstr(json_get(entry, "msg_id"), a),
+				     .from = json_cstr(json_get(entry, "from"), a),
+				     .summary = json_str(json_get(entry, "summary"), a) };
+	if (!ret->from || !time || !json_is(text, JSON_STRING) || json_bool(json_get(entry, "read")))
+		return false;
+	ret->text = json_str(text, a);
+	if (ret->id && ret->id[0])
+		return true;
+	AUTO_BUF struct buf all = { 0 };
+	buf_addf(&all, "%s%c%s%c" STR_FMT, ret->from, 0, time, 0, STR_ARG(ret->text));
+	struct file_version digest = file_version_of(buf_str(&all));
+	digest.sha256[16] = '\0';
+	uintptr_t equal = (uintptr_t)map_get(seen, str_from(digest.sha256));
+	map_set(seen, str_from(digest.sha256), (void *)(equal + 1)); /* how many equal ones stood before it */
+	ret->id = arena_printf(a, "x%s-%u", digest.sha256, (unsigned)equal);
+	return true;
+}
+
+void inbox_entry_write(struct json_out *w, const struct inbox_entry *e, const char *color, int64_t now_ms)
+{
+	char time[ISO_TIME_LEN + 1];
+
+	id_iso_time(now_ms, time);
+	json_open(w, '{');
+	json_kcstr(w, "from", e->from);
+	json_kstr(w, "text", e->text);
+	if (e->summary.n)
+		json_kstr(w, "summary", e->summary);
+	json_kcstr(w, "timestamp", time);
+	if (color)
+		json_kcstr(w, "color", color);
+	json_ki64(w, "msgV", 1);
+	json_kcstr(w, "msg_id", e->id);
+	json_kcstr(w, "type", "message");
+	json_kbool(w, "read", false);
+	json_close(w);
+}
+
+int inbox_add(struct buf *out, struct str inbox, const char *id, struct str entry, struct err *err)
+{
+	AUTO_JSON struct json_reader reader = { .limits = { .bytes = LARGEST_INBOX, .depth = 32 } }, all = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	struct json_out w = json_out(&text);
+	const struct json *root = NULL, *merged;
+
+	if (str_trim(inbox).n && (json_parse(&reader, inbox.p, inbox.n, &root, err) < 0 || !json_is(root, JSON_ARRAY)))
+		return err_set(err, ERR_PARSE, "the inbox is no JSON array");
+	json_open(&w, '[');
+	for (const struct json *e = root ? json_first(root) : NULL; e; e = json_next(root, e)) {
+		if (json_is(e, JSON_OBJECT) && json_str_is(json_get(e, "msg_id"), id))
+			return 1;
+		json_put_raw(&w, json_raw(e));
+	}
+	json_put_raw(&w, entry);
+	json_close(&w);
+	if (json_parse(&all, text.p, text.n, &merged, err) < 0)
+		return -(int)err->kind;
+	put_pretty(out, merged, 0);
+	return 0;
+}

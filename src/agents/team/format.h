@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ * format.h - the texts of a team's files, without the files: config.json, and the entries of an inbox. What they read was written by
+ * others and is not believed. */
+#pragma once
+#include "lib/base/map.h"
+#include "lib/json/json.h"
+#include "lib/json/json_write.h"
+
+enum { LARGEST_CONFIG = 4 << 20, LARGEST_INBOX = 64 << 20 };
+
+/* config.json as it is written: ours, and what others added to theirs (fields that we do not know, members of other programs). A
+ * member of theirs with our session id is ours or gone. foreign: names of the others are set in it (value: not NULL). theirs may
+ * be anything. */
+void config_merge(struct buf *out, struct str ours, struct str theirs, const char *session, struct map *foreign);
+
+/* An entry of an inbox, in the arena. */
+struct inbox_entry {
+	const char *id, *from;
+	struct str text, summary;
+};
+/* seen: entries without an id that came before it, by their digest. False: it is none, or it was read already. */
+bool inbox_entry_read(const struct json *entry, struct map *seen, struct arena *a, struct inbox_entry *ret);
+void inbox_entry_write(struct json_out *w, const struct inbox_entry *e, const char *color, int64_t now_ms);
+/* inbox with one more entry at its end. 1: an entry with this id is there already; out is empty then. -ERR_PARSE: it is no array. */
+int inbox_add(struct buf *out, struct str inbox, const char *id, struct str entry, struct err *err);

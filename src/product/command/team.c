@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: MIT
+ * team.c - `cadre team`: the teams of all sessions, from the files that every member reads, and their members as the leading session
+ * says it. */
+#include <dirent.h>
+#include "product/command/command.h"
+#include "product/command/tasks.h"
+#include "product/observe/control.h"
+#include "lib/io/file.h"
+
+enum { LARGEST_CONFIG = 4 << 20, LARGEST_TASK = 1 << 20, MOST_TASKS = 10000, TELL_MS = 10000, STOP_MS = 180000 };
+
+static int team_list(struct cadre_call *call);
+static int team_show(struct cadre_call *call);
+static int team_message(struct cadre_call *call);
+static int team_stop_member(struct cadre_call *call);
+static int team_tasks(struct cadre_call *call);
+
+const struct cadre_command command_team = {
+	.name = "team",
+	.summary = "teams of agents: members, messages, tasks",
+	.help = "Usage: cadre team [list]                 every team, its lead and how far its tasks are\n"
+		"       cadre team show TEAM              its members with state, unread messages and tasks, then the task list\n"
+		"       cadre team tasks TEAM             the task list alone\n"
+		"       cadre team message MEMBER TEXT    your own words to a member; it is woken if it is idle\n"
+		"       cadre team stop MEMBER            ends a member; it stays stopped, and its tasks have no owner again\n"
+		"\n"
+		"MEMBER is a name, or NAME@TEAM where several teams have one. Teams are read from their files in the\n"
+		"configuration directory; the state of members, message and stop need a lead that runs.\n",
+	.words =
+		(const struct cadre_command_word[]){
+			{ "list", "", CADRE_COMMAND_BLOCKS, team_list },
+			{ "message", "MEMBER TEXT", CADRE_COMMAND_BLOCKS, team_message },
+			{ "show", "TEAM", CADRE_COMMAND_BLOCKS, team_show },
+			{ "stop", "MEMBER", CADRE_COMMAND_BLOCKS, team_stop_member },
+			{ "tasks", "TEAM", CADRE_COMMAND_BLOCKS, team_tasks },
+			{ .name = NULL },
+		},
+	.options = (const struct cadre_option[]){ { .name = NULL } },
+	.settings = (const char *const[]){ NULL },
+};
+
+/* ---- what the files say ------------------------------------------------------------------------------------------ */
+
+struct team_file {
+	const char *name, *description, *session;
+	int64_t pid;
+	bool alive;         /* its lead */
+	size_t members;     /* without the lead */
+	const char **names; /* of them */
+	size_t tasks, open;
+	struct team_file *next;
+};
+
+struct team_task {
+	unsigned id;
+	const char *subject, *status, *owner; /* owner "": none */
+	const char *blockers;                 /* "#1, #2"; "": none */
+};
+
+static const char *text_of(const struct json *object, const char *key, struct arena *a)
+{
+	const char *text = json_cstr(json_get(object, key), a);
+
+	return text ? text : "";
+}
+
+static int compare_tasks(const void *x, const void *y)
+{
+	const struct team_task *a = x, *b = y;
+
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+static bool read_task(const char *path, struct arena *a, struct team_task *ret)
+{
+	AUTO_BUF struct buf text = { 0 };
+	AUTO_BUF struct buf blockers = { 0 };
+	AUTO_JSON struct json_reader reader = { .limits = { .bytes = LARGEST_TASK, .depth = 32 } };
+	const struct json *root;
+
+	if (file_read(path, LARGEST_TASK, &text, NULL) < 0 || json_parse(&reader, text.p, text.n, &root, NULL) < 0 ||
+	    !json_is(root, JSON_OBJECT))
+		return false;
+	const struct json *list = json_get(root, "blockedBy");
+	for (const struct json *v = json_is(list, JSON_ARRAY) ? json_first(list) : NULL; v; v = json_next(list, v))
+		buf_addf(&blockers, "%s#" STR_FMT, blockers.n ? ", " : "", STR_ARG(json_str(v, a)));
+	ret->subject = text_of(root, "subject", a);
+	ret->status = text_of(root, "status", a);
+	ret->owner = text_of(root, "owner", a);
+	ret->blockers = blockers.n ? arena_strdup(a, blockers.p) : "";
+	return true;
+}
+
+static size_t read_tasks(const char *config_dir, const char *team, struct arena *a, struct team_task **ret)
+{
+	const char *dir = arena_printf(a, "%s/tasks/%s", config_dir, team);
+	DIR *d = opendir(dir);
+	size_t n = 0;
+
+	*ret = arena_calloc(a, MOST_TASKS * sizeof **ret);
+	for (const struct dirent *e; d && n < MOST_TASKS && (e = readdir(d));) {
+		struct str name = str_from(e->d_name);
+		uint64_t id;
+		if (!str_ends(name, STR(".json")) || !str_to_u64((struct str){ name.p, name.n - 5 }, &id))
+			continue;
+		(*ret)[n].id = (unsigned)id;
+		n += read_task(arena_printf(a, "%s/%s", dir, e->d_name), a, &(*ret)[n]);
+	}
+	if (d)
+		closedir(d);
+	qsort(*ret, n, sizeof **ret, compare_tasks);
+	return n;
+}
+
+static struct team_file *read_team(const char *config_dir, const char *name, struct arena *a)
+{
+	AUTO_BUF struct buf text = { 0 };
+	AUTO_JSON struct json_reader reader = { .limits = { .bytes = LARGEST_CONFIG, .depth = 32 } };
+	struct team_file *t = arena_calloc(a, sizeof *t);
+	const struct json *root;
+	struct team_task *tasks;
+	int64_t start = 0;
+
+	if (file_read(arena_printf(a, "%s/teams/%s/config.json", config_dir, name), LARGEST_CONFIG, &text, NULL) < 0 ||
+	    json_parse(&reader, text.p, text.n, &root, NULL) < 0)
+		return NULL;
+	const struct json *process = json_get(root, "leadProcess"), *members = json_get(root, "members");
+	t->name = arena_strdup(a, name);
+	t->description = text_of(root, "description", a);
+	t->session = text_of(root, "leadSessionId", a);
+	(void)json_i64(json_get(process, "pid"), &t->pid);
+	t->alive = t->pid > 0 && str_to_i64(json_str(json_get(process, "procStart"), a), &start) && start &&
+		   process_start(t->pid) == start;
+	t->names = arena_calloc(a, (json_is(members, JSON_ARRAY) ? members->count + 1 : 1) * sizeof *t->names);
+	for (const struct json *m = json_is(members, JSON_ARRAY) ? json_first(members) : NULL; m;
+	     m = json_next(members, m))
+		if (!json_str_is(json_get(m, "name"), "team-lead"))
+			t->names[t->members++] = text_of(m, "name", a);
+	t->tasks = read_tasks(config_dir, name, a, &tasks);
+	for (size_t i = 0; i < t->tasks; i++)
+		t->open += strcmp(tasks[i].status, "completed") != 0;
+	return t;
+}
+
+static struct team_file *read_teams(const char *config_dir, struct arena *a)
+{
+	DIR *d = opendir(arena_printf(a, "%s/teams", config_dir));
+	struct team_file *first = NULL, **end = &first;
+
+	for (const struct dirent *e; d && (e = readdir(d));) {
+		struct team_file *t = e->d_name[0] == '.' ? NULL : read_team(config_dir, e->d_name, a);
+		if (!t)
+			continue;
+		while (*end && strcmp((*end)->name, t->name) < 0)
+			end = &(*end)->next;
+		t->next = *end;
+		*end = t;
+		end = &first;
+	}
+	if (d)
+		closedir(d);
+	return first;
+}
+
+static int find_team(struct cadre_call *call, const char *config_dir, const char *name, struct arena *a,
+		     struct team_file **ret)
+{
+	*ret = strchr(name, '/') || name[0] == '.' ? NULL : read_team(config_dir, name, a);
+	return *ret ? 0
+		    : err_set(call->err, ERR_NOT_FOUND, "no team %.60s in %s/teams (cadre team list shows them)", name,
+			      config_dir);
+}
+
+/* ---- list, show, tasks --------------------------------------------------------------------------------------------- */
+
+static const char *lead_text(const struct team_file *t, struct arena *a)
+{
+	return t->alive ? arena_printf(a, "session %.8s (process %lld)", t->session, (long long)t->pid)
+			: arena_printf(a, "session %.8s does not run", t->session);
+}
+
+static void put_team(struct json_out *w, const struct team_file *t)
+{
+	json_kcstr(w, "name", t->name);
+	json_kcstr(w, "description", t->description);
+	json_kcstr(w, "leadSessionId", t->session);
+	json_kbool(w, "running", t->alive);
+	json_ki64(w, "members", (int64_t)t->members);
+	json_ki64(w, "tasks", (int64_t)t->tasks);
+	json_ki64(w, "openTasks", (int64_t)t->open);
+}
+
+static int team_list(struct cadre_call *call)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct cadre_report *r = call->report;
+	struct json_out w = json_out(&r->json);
+	struct task_places places;
+
+	if (task_places(call->services, &a, &places, call->err) < 0)
+		return -(int)call->err->kind;
+	json_open(&w, '{');
+	json_key(&w, "teams");
+	json_open(&w, '[');
+	for (const struct team_file *t = read_teams(places.config_dir, &a); t; t = t->next) {
+		if (!r->count)
+			report_row(r, CADRE_HEAD, "TEAM", "MEMBERS", "TASKS", "LEAD", "DESCRIPTION", NULL);
+		report_row(r, t->alive ? CADRE_GOOD : CADRE_NOTE, t->name, arena_printf(&a, "%zu", t->members),
+			   arena_printf(&a, "%zu of %zu open", t->open, t->tasks), lead_text(t, &a), t->description,
+			   NULL);
+		json_open(&w, '{');
+		put_team(&w, t);
+		json_close(&w);
+	}
+	json_close(&w);
+	json_close(&w);
+	if (!r->count)
+		report_line(r, CADRE_NOTE,
+			    "There is no team. CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS=1 cadre lets the model form one.");
+	return 0;
+}
+
+static void report_tasks(struct cadre_report *r, struct json_out *w, const char *config_dir, const char *team,
+			 struct arena *a)
+{
+	struct team_task *tasks;
+	size_t n = read_tasks(config_dir, team, a, &tasks);
+
+	json_key(w, "taskList");
+	json_open(w, '[');
+	if (n)
+		report_row(r, CADRE_HEAD, "TASK", "STATUS", "OWNER", "WAITS FOR", "SUBJECT", NULL);
+	else
+		report_line(r, CADRE_NOTE, "The task list is empty.");
+	for (size_t i = 0; i < n; i++) {
+		const struct team_task *t = &tasks[i];
+		bool done = !strcmp(t->status, "completed");
+		report_row(r,
+			   done          ? CADRE_NOTE
+			   : t->owner[0] ? CADRE_GOOD
+					 : CADRE_PLAIN,
+			   arena_printf(a, "#%u", t->id), t->status, t->owner[0] ? t->owner : "-",
+			   done || !t->blockers[0] ? "-" : t->blockers, t->subject, NULL);
+		json_open(w, '{');
+		json_ki64(w, "id", t->id);
+		json_kcstr(w, "subject", t->subject);
+		json_kcstr(w, "status", t->status);
+		json_kcstr(w, "owner", t->owner);
+		json_kcstr(w, "blockedBy", t->blockers);
+		json_close(w);
+	}
+	json_close(w);
+}
+
+/* As the session says it that leads the team; without one, the names in the file. */
+static void report_members(struct cadre_report *r, struct json_out *w, const struct team_file *t,
+			   const struct task_list *live, struct arena *a)
+{
+	struct map shown = { 0 };
+
+	json_key(w, "roster");
+	json_open(w, '[');
+	report_row(r, CADRE_HEAD, "MEMBER", "STATE", "UNREAD", "TASKS", "TYPE", "MODEL", NULL);
+	for (size_t i = 0; i < live->count; i++) {
+		const struct task_session *s = &live->sessions[i];
+		for (size_t k = 0; !strcmp(s->id, t->session) && k < s->count; k++) {
+			const struct task_row *row = &s->tasks[k];
+			AUTO_BUF struct buf owned = { 0 };
+			if (strcmp(row->team, t->name) != 0)
+				continue;
+			map_set(&shown, str_from(row->name), r);
+			for (struct str rest = str_trim(str_from(row->tasks)); rest.p && rest.n;) {
+				struct str line = str_cut(&rest, '\n');
+				buf_addf(&owned, "%s" STR_FMT, owned.n ? " " : "", STR_ARG(str_cut(&line, ' ')));
+			}
+			bool works = !strcmp(row->state, "running");
+			report_row(r, works ? CADRE_GOOD : CADRE_NOTE, row->name, row->state,
+				   arena_printf(a, "%lld", (long long)row->unread), owned.n ? owned.p : "-", row->type,
+				   row->model, NULL);
+			task_json_write(w, row);
+		}
+	}
+	for (size_t i = 0; i < t->members; i++) {
+		if (map_get(&shown, str_from(t->names[i])))
+			continue;
+		report_row(r, CADRE_NOTE, t->names[i], t->alive ? "another program" : "does not run", "-", "-", "-",
+			   "-", NULL);
+		json_open(w, '{');
+		json_kcstr(w, "name", t->names[i]);
+		json_kcstr(w, "state", t->alive ? "foreign" : "suspended");
+		json_close(w);
+	}
+	json_close(w);
+	map_release(&shown);
+}
+
+static int team_show(struct cadre_call *call)
+{
+	AUTO_TASKS struct task_list live = { 0 };
+	struct arena *a = &live.arena;
+	struct cadre_report *r = call->report;
+	struct json_out w = json_out(&r->json);
+	struct task_places places;
+	struct team_file *t;
+
+	if (task_places(call->services, a, &places, call->err) < 0 ||
+	    find_team(call, places.config_dir, call->operands[0], a, &t) < 0 ||
+	    task_list_add_live(&live, call->err) < 0)
+		return -(int)call->err->kind;
+	json_open(&w, '{');
+	put_team(&w, t);
+	report_line(r, t->alive ? CADRE_GOOD : CADRE_NOTE, "Team %s, led by %s%s%s", t->name, lead_text(t, a),
+		    t->description[0] ? ": " : "", t->description);
+	report_members(r, &w, t, &live, a);
+	report_line(r, CADRE_PLAIN, "%s", "");
+	report_tasks(r, &w, places.config_dir, t->name, a);
+	json_close(&w);
+	return 0;
+}
+
+static int team_tasks(struct cadre_call *call)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct json_out w = json_out(&call->report->json);
+	struct task_places places;
+	struct team_file *t;
+
+	if (task_places(call->services, &a, &places, call->err) < 0 ||
+	    find_team(call, places.config_dir, call->operands[0], &a, &t) < 0)
+		return -(int)call->err->kind;
+	json_open(&w, '{');
+	put_team(&w, t);
+	report_tasks(call->report, &w, places.config_dir, t->name, &a);
+	json_close(&w);
+	return 0;
+}
+
+/* ---- message, stop ------------------------------------------------------------------------------------------------- */
+
+/* NAME or NAME@TEAM, in sessions that run. */
+static int find_member(struct cadre_call *call, struct task_list *l, struct found_task *ret)
+{
+	struct str name = str_from(call->operands[0]);
+	struct str team = name;
+	bool named = memchr(name.p, '@', name.n) != NULL;
+	unsigned n = 0;
+
+	if (named)
+		name = str_cut(&team, '@');
+	if (task_list_add_live(l, call->err) < 0)
+		return -(int)call->err->kind;
+	for (size_t i = 0; i < l->count; i++) {
+		for (size_t k = 0; k < l->sessions[i].count; k++) {
+			const struct task_row *row = &l->sessions[i].tasks[k];
+			if (!row->team[0] || !str_is_nocase(name, row->name) || (named && !str_is(team, row->team)))
+				continue;
+			if (n++ == 0 || !strcmp(row->state, "running"))
+				*ret = (struct found_task){ &l->sessions[i], row };
+		}
+	}
+	if (!n)
+		return err_set(call->err, ERR_NOT_FOUND,
+			       "no member %.80s in a session that runs (cadre team show TEAM)", call->operands[0]);
+	if (n > 1 && !named)
+		return err_set(call->err, ERR_USAGE, "several teams have a member %.40s: name it as NAME@TEAM",
+			       call->operands[0]);
+	return 0;
+}
+
+static int ask_session(struct cadre_call *call, const struct found_task *to, const char *request, const char *text,
+		       int ms)
+{
+	AUTO_BUF struct buf line = { 0 }, answer = { 0 };
+	AUTO_TASKS struct task_list after = { 0 };
+	struct json_out w = json_out(&line), out = json_out(&call->report->json);
+
+	json_open(&w, '{');
+	json_kcstr(&w, "request", request);
+	if (text) {
+		json_kcstr(&w, "agent", to->row->agent);
+		json_kcstr(&w, "text", text);
+	} else {
+		json_key(&w, "agents");
+		json_open(&w, '[');
+		json_put_cstr(&w, to->row->agent);
+		json_close(&w);
+	}
+	json_close(&w);
+	if (control_ask(to->session->socket, buf_str(&line), ms, &answer, call->err) < 0 ||
+	    task_list_add_answer(&after, to->session->socket, buf_str(&answer), call->err) < 0)
+		return -(int)call->err->kind;
+	const struct task_row *row = after.count && after.sessions[0].count ? &after.sessions[0].tasks[0] : to->row;
+	task_json_write(&out, row);
+	report_line(call->report, CADRE_GOOD, text ? "%s has your message (%s)" : "%s has ended: %s", row->name,
+		    row->state);
+	return 0;
+}
+
+static int team_message(struct cadre_call *call)
+{
+	AUTO_TASKS struct task_list l = { 0 };
+	struct found_task to;
+
+	if (find_member(call, &l, &to) < 0)
+		return -(int)call->err->kind;
+	return ask_session(call, &to, "tell", call->operands[1], TELL_MS);
+}
+
+static int team_stop_member(struct cadre_call *call)
+{
+	AUTO_TASKS struct task_list l = { 0 };
+	struct found_task to;
+
+	if (find_member(call, &l, &to) < 0)
+		return -(int)call->err->kind;
+	return ask_session(call, &to, "stop", NULL, STOP_MS);
+}

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What others see of a team that runs: `cadre team`, `cadre tasks`, frames for hosts, the trace."""
+import json
+import pathlib
+import uuid
+
+from lab import main
+from test_team_files import MAKES, TEAMS, hold, release, wait_until
+
+MODEL = MAKES + '''
+rule starts
+  agent main
+  prompt contains "Make a team"
+  turn 2
+  call TaskCreate {"subject": "first", "description": "do it"}
+  call TaskCreate {"subject": "second", "description": "do it later"}
+  call Agent {"description": "A", "prompt": "Begin", "name": "ann"}
+  call Agent {"description": "B", "prompt": "Wait", "name": "ben"}
+rule blocks
+  agent main
+  prompt contains "Make a team"
+  turn 3
+  call TaskUpdate {"taskId": "2", "addBlockedBy": ["1"]}
+rule holds
+  agent main
+  prompt contains "Make a team"
+  turn 4
+  call Bash {"command": "%s", "description": "hold"}
+rule lists
+  agent main
+  prompt contains "Make a team"
+  turn 5
+  call ListAgents {}
+rule lead
+  agent main
+  text Done.
+rule ann begins
+  agent ann@alpha
+  prompt contains "Begin"
+  turn 1
+  call TaskUpdate {"taskId": "1", "status": "in_progress"}
+rule ann works
+  agent ann@alpha
+  prompt contains "Begin"
+  turn 2
+  call Bash {"command": "%s", "description": "work"}
+rule ben hears
+  agent ben@alpha
+  last contains "words of a person"
+  text I heard the person.
+rule member
+  text I am here.
+'''
+
+
+def start(lab, *more):
+    lab.model(MODEL % (hold(lab, "go"), hold(lab, "go")))
+    session = str(uuid.uuid4())
+    run = lab.stream("--allowedTools=Bash", "--session-id", session, *more, "Make a team", env=TEAMS)
+    wait_until(lambda: members(lab).get("ben", {}).get("state") == "idle" and
+               members(lab).get("ann", {}).get("lastTool") == "Bash", "the team does not come to rest")
+    return run, session
+
+
+def members(lab):
+    done = lab.cadre("team", "show", "alpha", "--json")
+    return {m["name"]: m for m in json.loads(done.out)["roster"]} if done.code == 0 else {}
+
+
+def the_command_shows_members_and_tasks_tells_and_stops(lab):
+    run, _ = start(lab)
+    ann = members(lab)["ann"]
+    assert (ann["state"], ann["team"], ann["ownedTasks"].split()[0]) == ("running", "alpha", "#1"), ann
+    listed = json.loads(lab.cadre("team", "--json").out)["teams"]
+    assert [(t["name"], t["running"], t["members"], t["tasks"], t["openTasks"]) for t in listed] == [("alpha", True, 2, 2, 2)], listed
+    tasks = json.loads(lab.cadre("team", "tasks", "alpha", "--json").out)["taskList"]
+    assert [(t["id"], t["status"], t["owner"], t["blockedBy"]) for t in tasks] == \
+        [(1, "in_progress", "ann", ""), (2, "pending", "", "#1")], tasks
+    shown = lab.cadre("tasks").out
+    assert "owns #1" in shown and "idle" in shown, shown
+    text = lab.cadre("team", "show", "alpha").out
+    assert "Team alpha, led by session" in text and "#2" in text, text
+    told = lab.cadre("team", "message", "ben@alpha", "words of a person")
+    assert told.code == 0 and told.out.startswith("ben has your message"), told
+    wait_until(lambda: "I heard the person." in everything(lab), "ben does not hear")
+    stopped = lab.cadre("team", "stop", "ann")
+    assert stopped.code == 0 and "ann has ended: killed" in stopped.out, stopped
+    wait_until(lambda: [t["owner"] for t in json.loads(lab.cadre("team", "tasks", "alpha", "--json").out)["taskList"]] == ["", ""],
+               "the task is not released")
+    for wrong in (("team", "message", "nobody", "x"), ("team", "show", "nothing"), ("team", "stop", "nobody")):
+        done = lab.cadre(*wrong)
+        assert done.code == 1 and "cadre team" in done.err, done
+    release(lab, "go")
+    done = run.wait()
+    assert done.code == 0, done
+    results = [json.dumps(f) for f in done.frames() if f["type"] == "user"]
+    (listing,) = [r for r in results if "leads team alpha" in r]
+    assert "Teammates (1):" in listing and "ben [" in listing and "last active" in listing, listing
+    assert "There is no team" in lab.cadre("team").out
+
+
+def everything(lab):
+    return "".join(path.read_text() for path in pathlib.Path(lab.home, ".claude").rglob("*.jsonl"))
+
+
+def frames_and_the_trace_show_the_life_of_members(lab):
+    trace = pathlib.Path(lab.folder, "trace.json")
+    run, _ = start(lab, "--trace", str(trace))
+    release(lab, "go")
+    done = run.wait()
+    assert done.code == 0, done
+    frames = [f for f in done.frames() if f["type"] == "system"]
+    started = {f["task_id"]: f for f in frames if f["subtype"] == "task_started"}
+    assert {f["task_type"] for f in started.values()} == {"in_process_teammate"}, started
+    assert {f["team_name"] for f in started.values()} == {"alpha"}, started
+    states = {}
+    for f in frames:
+        if f["subtype"] == "task_updated":
+            states.setdefault(started[f["task_id"]]["name"], []).append(f["patch"]["status"])
+    assert states == {"ann": ["idle", "completed"], "ben": ["idle", "completed"]}, states
+    changed = [f["tasks"] for f in frames if f["subtype"] == "background_tasks_changed"]
+    assert any(t["task_type"] == "in_process_teammate" for tasks in changed for t in tasks), changed
+    events = json.loads(trace.read_text())
+    events = events if isinstance(events, list) else events["traceEvents"]
+    names = {e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    assert any(name.startswith("ann, general-purpose") for name in names), names
+    assert any(e["name"] == "idle" and e["ph"] == "B" for e in events), sorted({e["name"] for e in events})
+    open_slices = {}
+    for e in events:
+        key = (e.get("pid"), e.get("tid"))
+        open_slices[key] = open_slices.get(key, 0) + {"B": 1, "E": -1}.get(e["ph"], 0)
+        assert open_slices[key] >= 0, e
+    assert not any(open_slices.values()), open_slices
+
+
+if __name__ == "__main__":
+    main(the_command_shows_members_and_tasks_tells_and_stops,
+         frames_and_the_trace_show_the_life_of_members)

@@ -1,0 +1,479 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Members that talk, ask, wait, and outlive their process.
+
+TEAM_STORM is the number of messages of the storm with kills (400)."""
+import collections
+import json
+import os
+import pathlib
+import random
+import re
+import signal
+import subprocess
+import uuid
+
+from lab import main
+from test_team import go_on, put_settings
+from test_team_files import MAKES, TEAMS, config, hold, read_json, release, transcripts, wait_until
+from test_wire import Client
+
+STORM = int(os.environ.get("TEAM_STORM", "400"))
+PROMPT = "Make a team"
+
+
+def run_team(lab, model, *args, settings=None, env=None, **more):
+    if settings:
+        put_settings(lab, settings)
+    lab.model(model, **more)
+    session = str(uuid.uuid4())
+    done = lab.stream("--allowedTools=Bash", *args, "--session-id", session, PROMPT, env={**TEAMS, **(env or {})}).wait()
+    return done, session
+
+
+def words(transcript, pattern):
+    """What of this pattern stands in messages that a model was given, in order."""
+    text = "\n".join(json.dumps(line["message"]) for line in transcript.lines if line["type"] == "user" and line.get("origin"))
+    return re.findall(pattern, text)
+
+
+def member(lab, session, prompt):
+    return next(t for t in transcripts(lab, session)[1:] if prompt in json.dumps(t.lines[:4]))
+
+
+# ---- order, idle notices, limits (rows 24, 27, 33) -----------------------------------------------------------------------
+
+def two_members_that_write_to_each_other_at_once_lose_nothing_and_keep_the_order(lab):
+    done, session = run_team(lab, MAKES + '''
+rule starts
+  agent main
+  prompt contains "Make a team"
+  turn 2
+  call Agent {"description": "A", "prompt": "I am ann", "name": "ann"}
+  call Agent {"description": "B", "prompt": "I am ben", "name": "ben"}
+rule lead
+  agent main
+  text Done.
+rule ann
+  agent ann@alpha
+  nth 1-100
+  call SendMessage {"to": "ben", "message": "from ann {{n}}."}
+rule ben
+  agent ben@alpha
+  nth 1-100
+  call SendMessage {"to": "ann", "message": "from ben {{n}}."}
+rule ends
+  text Over.
+''')
+    assert done.code == 0, done
+    for who, other in (("ann", "ben"), ("ben", "ann")):
+        heard = words(member(lab, session, "I am " + who), r"\\nfrom %s (\d+)\.\\n" % other)
+        assert heard == [str(i) for i in range(1, 101)], (who, heard)
+
+
+RING = MAKES + '''
+rule starts
+  agent main
+  prompt contains "Make a team"
+  turn 2
+  repeat 5 call Agent {"description": "R", "prompt": "Ring", "name": "m{{i}}"}
+rule lead
+  agent main
+  text Done.
+''' + "".join('''
+rule m%d hears
+  agent m%d@alpha
+  turn 1
+  last contains "hop %d."
+  call SendMessage {"to": "m%d", "message": "hop %d."}
+''' % (hop % 5 + 1, hop % 5 + 1, hop, (hop + 1) % 5 + 1, hop + 1) for hop in range(20)) + '''
+rule m1 begins
+  agent m1@alpha
+  turn 1
+  prompt contains "Ring"
+  call SendMessage {"to": "m2", "message": "hop 1."}
+rule ends
+  text I said it.
+'''
+
+
+def idle_members_that_only_spoke_among_themselves_do_not_start_turns_of_the_lead(lab):
+    counts = {}
+    for how in ("useful", "all"):
+        done, session = run_team(lab, RING, settings='{"teams": {"idleNotifications": "%s"}}' % how)
+        assert done.code == 0, done
+        lead = transcripts(lab, session)[0]
+        runs = [i for line in lead.lines if line["type"] == "user" for i in (line.get("origin") or {}).get("ids", [])
+                if re.match(r"a\w+\.\d+\.idle$", i)]
+        inits = sum(f["type"] == "system" and f["subtype"] == "init" for f in done.frames())
+        hops = sum(len(words(t, r"\\nhop \d+\.\\n")) for t in transcripts(lab, session)[1:])
+        assert hops == 20, (how, hops)
+        counts[how] = (inits, len(runs))
+    # the prompt, the answers to the lead's own prompts (5), nobody works any more, the closing turn
+    assert counts["useful"][0] <= 8 and counts["all"][1] >= 20 > counts["useful"][1], counts
+
+
+def a_receiver_with_too_much_waiting_says_so_and_takes_more_later(lab):
+    model = MAKES + '''
+rule starts
+  agent main
+  prompt contains "Make a team"
+  turn 2
+  call Agent {"description": "A", "prompt": "Work", "name": "ann"}
+rule waits
+  agent main
+  prompt contains "Make a team"
+  turn 3
+  call Bash {"command": "%s", "description": "wait"}
+rule sends
+  agent main
+  prompt contains "Make a team"
+  turn 4
+  call SendMessage {"to": "ann", "message": "too much"}
+rule frees
+  agent main
+  prompt contains "Make a team"
+  turn 5
+  call Bash {"command": "touch %s/free; until grep -q agent-end %s/projects/*/*/subagents/*.jsonl; do sleep 0.05; done", "description": "free"}
+rule sends again
+  agent main
+  prompt contains "Make a team"
+  turn 6
+  call SendMessage {"to": "ann", "message": "not too much"}
+rule lead
+  agent main
+  text Done.
+rule ann works
+  agent ann@alpha
+  prompt contains "Work"
+  turn 1
+  call Bash {"command": "touch %s/begun; %s", "description": "work"}
+rule ann
+  agent ann@alpha
+  text I am ann.
+''' % (hold(lab, "full"), lab.work, config(lab), lab.work, hold(lab, "free"))
+    lab.model(model)
+    session = str(uuid.uuid4())
+    run = lab.stream("--allowedTools=Bash", "--session-id", session, PROMPT, env=TEAMS)
+    inbox = config(lab) / "teams/alpha/inboxes/ann.json"
+    wait_until(lambda: inbox.parent.is_dir() and pathlib.Path(lab.work, "begun").exists(), "ann does not work")
+    inbox.write_text(json.dumps([{"from": "x", "text": "m%d" % i, "timestamp": "t", "msg_id": "q-%d" % i} for i in range(10010)]))
+    wait_until(lambda: len(read_json(inbox) or [1] * 99) == 10, "what does not fit must stay in the file")
+    release(lab, "full")
+    done = run.wait()
+    assert done.code == 0, done
+    results = [r["content"] for r in transcripts(lab, session)[0].results().values() if '"success"' in r["content"]]
+    assert '"success":false,"message":"10000 messages wait there already' in results[0], results
+    assert "Message sent to ann" in results[1], results
+    ids = [i for t in transcripts(lab, session) for line in t.lines for i in (line.get("origin") or {}).get("ids", [])]
+    assert [i for i in ids if i.startswith("q-")] == ["q-%d" % i for i in range(10010)]
+
+
+# ---- a storm of messages and kills (rows 28, 32) ---------------------------------------------------------------------------
+
+def storm(count, members):
+    each = count // members
+    return MAKES + '''
+rule starts
+  agent main
+  prompt contains "Make a team"
+  turn 2
+  repeat %d call Agent {"description": "S", "prompt": "Storm", "name": "m{{i}}"}
+rule lead
+  agent main
+  text Done.
+rule storm
+  prompt contains "Storm"
+  turn 1-%d
+  repeat 10 call SendMessage {"to": "team-lead", "message": "{{agent}} {{turn}}-{{i}}."}
+rule ends
+  text Over.
+''' % (members, each // 10)
+
+
+def each_message_of_a_storm_arrives_once_although_the_process_is_killed_again_and_again(lab, count=STORM, members=20, kills=5):
+    lab.model(storm(count, members))
+    session, seed = str(uuid.uuid4()), random.Random(17)
+    points = ["result_recorded", "mail_queued", "call_started", "notice_delivered", "line_written"]
+    where = "%s:%d" % (points[0], seed.randrange(20, 60))
+    died = lab.stream("--session-id", session, PROMPT, env={**TEAMS, "CADRE_CRASH_AT": where}).wait()
+    killed = [died.code]
+    for point in points[1:kills]:
+        lab.wait_for_nobody()
+        killed.append(go_on(lab, session, CADRE_CRASH_AT="%s:%d" % (point, seed.randrange(10, 60))).code)
+    assert killed.count(-signal.SIGKILL) >= 3, killed
+    done = go_on(lab, session)
+    assert done.code == 0, done
+    heard = collections.Counter(words(transcripts(lab, session)[0], r"\\n(m\d+@alpha \d+-\d+)\.\\n"))
+    assert len(heard) == count and set(heard.values()) == {1}, (len(heard), heard.most_common(3))
+    ids = collections.Counter(i for line in transcripts(lab, session)[0].lines for i in (line.get("origin") or {}).get("ids", []))
+    assert set(ids.values()) == {1}, ids.most_common(3)
+    for t in transcripts(lab, session):
+        t.check_complete()
+
+
+# ---- a crash of the whole team, forks (rows 69, 71) ---------------------------------------------------------------------------
+
+CRASH = MAKES + '''
+rule starts
+  agent main
+  prompt contains "Make a team"
+  turn 2
+  call Agent {"description": "W", "prompt": "Work in bash", "name": "worker"}
+  call Agent {"description": "I", "prompt": "Idle", "name": "idler"}
+  call Agent {"description": "P", "prompt": "Plan it", "name": "planner", "mode": "plan"}
+  call Agent {"description": "S", "prompt": "Stopped", "name": "stopped"}
+rule holds
+  agent main
+  prompt contains "Make a team"
+  turn 3
+  call Bash {"command": "%(hold)s", "description": "hold"}
+rule after the crash
+  agent main
+  last contains "plan_approval_request"
+  call SendMessage {"to": "idler", "message": "are you there?"}
+  call SendMessage {"to": "stopped", "message": "come back"}
+rule looks
+  agent main
+  last_result contains "come back"
+  call ListAgents {}
+rule looks when it is refused
+  agent main
+  last_result contains "stays stopped"
+  call ListAgents {}
+rule looks in a fork
+  agent main
+  last_result contains "reachable"
+  call ListAgents {}
+rule closes
+  agent main
+  last contains "No member of team alpha works"
+  text Closed.
+rule lead
+  agent main
+  text Done.
+rule worker
+  agent worker@alpha
+  prompt contains "Work in bash"
+  turn 1
+  call Bash {"command": "touch begun; %(hold)s", "description": "work"}
+rule planner
+  agent planner@alpha
+  prompt contains "Plan it"
+  turn 1
+  call ExitPlanMode {"plan": "# A plan"}
+rule stopped
+  agent stopped@alpha
+  turn 1
+  call Bash {"command": "touch begun2; %(hold)s", "description": "work"}
+rule member
+  text I am here.
+'''
+
+
+def after_a_kill_the_team_is_as_it_was(lab):
+    lab.model(CRASH % {"hold": hold(lab, "never")})
+    session = str(uuid.uuid4())
+    run = lab.stream("--allowedTools=Bash", "--session-id", session, PROMPT, env=TEAMS)
+    wait_until(lambda: pathlib.Path(lab.work, "begun").exists() and pathlib.Path(lab.work, "begun2").exists(), "no work")
+
+    def states():
+        done = lab.cadre("team", "show", "alpha", "--json")
+        return {m["name"]: m["state"] for m in json.loads(done.out)["roster"]} if done.code == 0 else {}
+    wait_until(lambda: (states().get("idler"), states().get("planner")) == ("idle", "awaiting"), "they do not wait")
+    assert lab.cadre("team", "stop", "stopped").code == 0
+    run.kill()
+    run.wait()
+    release(lab, "never")
+    lab.wait_for_nobody()
+    done = lab.cadre("-p", "--output-format", "stream-json", "--verbose", "--allowedTools=Bash", "--resume", session, "Go on", env=TEAMS)
+    assert done.code == 0, done
+    worker = member(lab, session, "Work in bash")
+    (result,) = worker.results().values()
+    assert result["is_error"] and "may or may not have run" in result["content"], result
+    assert words(member(lab, session, "Idle"), "are you there") == ["are you there"] * 2  # the summary and the text
+    lead = transcripts(lab, session)[0]
+    sent = [r["content"] for r in lead.results().values() if "stays stopped" in r["content"]]
+    assert len(sent) == 1, [r["content"][:100] for r in lead.results().values()]
+    (listing,) = [r["content"] for r in lead.results().values() if "Teammates (" in r["content"]]
+    assert re.search(r"planner \[\w+\]  ·  awaiting", listing), listing
+    plans = [i for line in lead.lines for i in (line.get("origin") or {}).get("ids", []) if i.startswith("plan_approval-")]
+    assert len(plans) == 1, plans
+
+
+def a_fork_of_the_session_has_no_team_and_the_team_stays_with_its_origin(lab):
+    lab.model((CRASH % {"hold": "true"}).replace('rule after the crash\n  agent main\n  last contains "plan_approval_request"',
+                                                'rule after the crash\n  agent main\n  last contains "Go on"'))
+    session = str(uuid.uuid4())
+    died = lab.stream("--allowedTools=Bash", "--session-id", session, PROMPT, env={**TEAMS, "CADRE_CRASH_AT": "turn_ended:1"}).wait()
+    assert died.code == -signal.SIGKILL, died
+    lab.wait_for_nobody()
+    fork = lab.cadre("-p", "--output-format", "stream-json", "--verbose", "--resume", session, "--fork-session", "Go on", env=TEAMS)
+    assert fork.code == 0, fork
+    results = [b["content"] for f in fork.frames() if f["type"] == "user" for b in f["message"]["content"] if b["type"] == "tool_result"]
+    assert "No agent named 'idler' is reachable" in results[0] and not any("Teammates" in r for r in results), results
+    done = lab.cadre("-p", "--output-format", "stream-json", "--verbose", "--allowedTools=Bash", "--resume", session, "Go on", env=TEAMS)
+    assert done.code == 0 and "Teammates (" in done.out, done
+
+
+# ---- questions and interrupts (rows 47, 59, 60) ------------------------------------------------------------------------------------
+
+def questions_of_members_reach_the_host_with_their_ids_and_each_gets_its_own_answer(lab):
+    lab.model(MAKES + '''
+rule starts
+  agent main
+  prompt contains "Make a team"
+  turn 2
+  repeat 20 call Agent {"description": "Q", "prompt": "Ask", "name": "m{{i}}"}
+rule lead
+  agent main
+  text Done.
+rule asks
+  prompt contains "Ask"
+  turn 1
+  call Write {"file_path": "%s/{{agent}}.txt", "content": "x"}
+rule ends
+  text {{last_result|60}}
+''' % lab.work)
+    client = Client(lab, "--permission-prompt-tool", "stdio", env=TEAMS)
+    client.say(PROMPT)
+    asked = [client.asked("can_use_tool") for _ in range(20)]
+    assert len({a["request"]["agent_id"] for a in asked}) == 20, [a["request"].get("agent_id") for a in asked]
+    denied = set()
+    for i, a in enumerate(asked):
+        if i % 2:
+            denied.add(a["request"]["input"]["file_path"])
+            client.answer(a, {"behavior": "deny", "message": "not this one"})
+        else:
+            client.answer(a, {"behavior": "allow", "updatedInput": a["request"]["input"]})
+    wanted = {a["request"]["input"]["file_path"] for a in asked} - denied
+    wait_until(lambda: {str(p) for p in pathlib.Path(lab.work).glob("m*.txt")} == wanted, "the wrong files")
+    done = client.over()
+    errors = [b for f in done.frames() if f["type"] == "user" for b in f["message"]["content"]
+              if b["type"] == "tool_result" and b.get("is_error")]
+    assert len(errors) == 10 and all("not this one" in json.dumps(b) for b in errors), len(errors)
+
+
+def a_plan_waits_on_although_the_lead_is_interrupted(lab):
+    lab.model(MAKES + '''
+rule starts
+  agent main
+  prompt contains "Make a team"
+  turn 2
+  call Agent {"description": "P", "prompt": "Plan it", "name": "ann", "mode": "plan"}
+rule holds
+  agent main
+  prompt contains "Make a team"
+  turn 3
+  call Bash {"command": "until grep -q agent-end %s/projects/*/*/subagents/*.jsonl; do sleep 0.05; done; echo ready > %s; sleep 60", "description": "hold"}
+rule looks
+  agent main
+  last contains "And now?"
+  call ListAgents {}
+rule lead
+  agent main
+  text Done.
+rule ann plans
+  agent ann@alpha
+  prompt contains "Plan it"
+  turn 1
+  call ExitPlanMode {"plan": "# A plan"}
+rule ann
+  text I am ann.
+''' % (config(lab), lab.fifo("ready").path))
+    client = Client(lab, "--allowedTools=Bash", env=TEAMS)
+    client.say(PROMPT)
+    assert lab.fifos[-1].line() == "ready"
+    client.request("stop", "interrupt")
+    client.run.frame("result")
+    client.say("And now?")
+    while True:
+        frame = client.run.frame("user")
+        text = json.dumps(frame["message"], ensure_ascii=False)
+        if "Teammates (" in text:
+            break
+    assert re.search(r"ann \[\w+\]  ·  awaiting", text), text
+    client.over()
+
+
+# ---- the end of -p, compaction (rows 72, 34) ------------------------------------------------------------------------------------
+
+def a_member_that_never_ends_meets_the_ceiling_and_can_be_resumed(lab):
+    model = MAKES + '''
+rule starts
+  agent main
+  prompt contains "Make a team"
+  turn 2
+  call Agent {"description": "A", "prompt": "Work", "name": "ann"}
+rule lead
+  agent main
+  text Done.
+rule ann works
+  agent ann@alpha
+  prompt contains "Work"
+  turn 1
+  call Bash {"command": "%s", "description": "work"}
+rule ann
+  text I am ann.
+''' % hold(lab, "free")
+    done, session = run_team(lab, model, env={"CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS": "500"})
+    assert done.code != 0, done
+    release(lab, "free")
+    again = go_on(lab, session)
+    assert again.code == 0, again
+    assert "I am ann." in json.dumps(member(lab, session, "Work").lines[-3:])
+    assert not (config(lab) / "teams/alpha").exists()
+
+
+def a_lead_that_is_summed_up_is_told_its_members_and_open_requests_again(lab):
+    model = MAKES + '''
+rule starts
+  agent main
+  prompt contains "Make a team"
+  turn 2
+  call Agent {"description": "A", "prompt": "Wait", "name": "ann"}
+  call Agent {"description": "P", "prompt": "Plan it", "name": "pam", "mode": "plan"}
+rule holds
+  agent main
+  prompt contains "Make a team"
+  turn 3
+  call Bash {"command": "until [ $(cat %s/projects/*/*/subagents/*.jsonl | grep -c agent-end) = 2 ]; do sleep 0.05; done", "description": "hold"}
+rule lead
+  agent main
+  text Done.
+rule pam plans
+  agent pam@alpha
+  prompt contains "Plan it"
+  turn 1
+  call ExitPlanMode {"plan": "# A plan"}
+rule member
+  text I am here.
+''' % config(lab)
+    lab.model(model, log=True)
+    client = Client(lab, "--allowedTools=Bash", env=TEAMS)
+    client.say(PROMPT)
+    client.run.frame("result")
+    client.say("/compact")
+    client.run.frame("system", "compact_boundary")
+    client.run.frame("result")
+    client.say("Go on")
+    client.run.frame("result")
+    client.over()
+    bodies = [b for b in lab.models[-1].bodies() if "Go on" in json.dumps(b["messages"][-1:])]
+    assert bodies, "no request after the summary"
+    text = json.dumps(bodies[0]["messages"])
+    assert "Your team, as it is now" in text and "- ann (general-purpose): idle" in text, text[-3000:]
+    assert "its plan waits for approval: request_id plan_approval-" in text, text[-3000:]
+
+
+if __name__ == "__main__":
+    main(two_members_that_write_to_each_other_at_once_lose_nothing_and_keep_the_order,
+         idle_members_that_only_spoke_among_themselves_do_not_start_turns_of_the_lead,
+         a_receiver_with_too_much_waiting_says_so_and_takes_more_later,
+         each_message_of_a_storm_arrives_once_although_the_process_is_killed_again_and_again,
+         after_a_kill_the_team_is_as_it_was,
+         a_fork_of_the_session_has_no_team_and_the_team_stays_with_its_origin,
+         questions_of_members_reach_the_host_with_their_ids_and_each_gets_its_own_answer,
+         a_plan_waits_on_although_the_lead_is_interrupted,
+         a_member_that_never_ends_meets_the_ceiling_and_can_be_resumed,
+         a_lead_that_is_summed_up_is_told_its_members_and_open_requests_again)
