@@ -173,8 +173,7 @@ static struct pane *pane_to_divide(const struct panes *all)
 	struct pane *best = NULL;
 
 	for (struct pane *p = all->first; p; p = p->next)
-		if ((p->state == PANE_RUNS || p->state == PANE_ENDS) && p->record->member->pane[0] &&
-		    (!best || p->splits < best->splits))
+		if (p->state == PANE_RUNS && process_start(p->record->member->pid) && (!best || p->splits < best->splits))
 			best = p;
 	return best;
 }
@@ -380,6 +379,11 @@ static void on_started(struct child *c, int status)
 	buf_addch(&p->said, ' ');
 	if (status != 0 || sscanf(p->said.p, "%15s %lld %lld %255[^\n]", pane, &pid, &server, socket) < 3 || pid <= 0) {
 		AUTO_BUF struct buf why = { 0 };
+		if (!p->in_window) { /* no room beside the others, or the one beside it is gone just now */
+			p->in_window = true;
+			pane_start_next(p->all);
+			return;
+		}
 		buf_addf(&why, "tmux: " STR_FMT, STR_ARG(str_trim(buf_str(&p->said))));
 		pane_start_failed(p, why.p);
 		return;
@@ -413,14 +417,20 @@ static void pane_start_now(struct pane *p)
 	m->pane[0] = '\0';
 	m->pid = m->pid_start = 0;
 	p->up = p->left = p->termed = false;
-	p->splits = beside ? ++beside->splits : 0;
 	add_tmux(&w, all, &a);
-	if (all->own_server && !beside)
+	if (p->in_window)
+		add_words(&w, all->own_server ? WORDS("new-window", "-d", "-n", p->record->name, "-t", "cadre:")
+					      : WORDS("new-window", "-d", "-a", "-n", p->record->name, "-t", getenv("TMUX_PANE")));
+	else if (all->own_server && !beside)
 		add_words(&w, WORDS("new-session", "-d", "-s", "cadre", "-n", "team", "-x", "200", "-y", "50"));
 	else if (!beside)
 		add_words(&w, WORDS("split-window", "-d", "-h", "-l", "70%", "-t", getenv("TMUX_PANE")));
 	else
 		add_words(&w, WORDS("split-window", "-d", "-v", "-t", beside->record->member->pane));
+	if (!p->in_window)
+		p->splits = beside ? ++beside->splits : 0;
+	if (getenv("IS_SANDBOX")) /* looked at before the lead's environment is there */
+		add_words(&w, WORDS("-e", arena_printf(&a, "IS_SANDBOX=%s", getenv("IS_SANDBOX"))));
 	add_words(&w, WORDS("-P", "-F", "#{pane_id} #{pane_pid} #{pid} #{socket_path}", "-c", all->tree->main.cwd, "--"));
 	add_member_command(&w, p, &a);
 	if (run_tmux(p, &w, on_started, &err) < 0)
@@ -445,6 +455,7 @@ void pane_start(struct pane *p)
 {
 	if (p->state == PANE_STARTS || p->state == PANE_RUNS || p->all->tree->closing)
 		return;
+	p->in_window = false;
 	if (p->state == PANE_ENDS) { /* its process is on its way out: started when that is gone */
 		p->suspend = p->again = true;
 		return;
@@ -453,6 +464,15 @@ void pane_start(struct pane *p)
 	p->record->member->state = MEMBER_STARTS;
 	p->record->state = AGENT_RUNNING;
 	pane_start_next(p->all);
+}
+
+/* Beside the lead's own: both work in one directory. */
+static void pane_set_transcript(struct agent_record *r)
+{
+	struct str dir = str_from(r->tree->session_dir);
+
+	dir.n -= strlen(r->tree->session_id);
+	r->transcript = arena_printf(&r->arena, STR_FMT "%s.jsonl", STR_ARG(dir), r->member->session);
 }
 
 void pane_spawn(struct agent_record *r, struct tool_call *call, const char *note)
@@ -470,7 +490,7 @@ void pane_spawn(struct agent_record *r, struct tool_call *call, const char *note
 	id_uuid(id);
 	meta_set_paths(r);
 	m->session = arena_strdup(&r->arena, id);
-	r->transcript = arena_printf(&r->arena, "%s/%s.jsonl", r->tree->project_dir, id);
+	pane_set_transcript(r);
 	if (pane_put_prompt(r, &err) < 0 || meta_write(r, &err) < 0) {
 		m->state = MEMBER_GONE;
 		tool_call_fail(call, "%s", err.text);
@@ -490,7 +510,7 @@ void pane_restore(struct agent_record *r)
 	struct err err = { 0 };
 	struct panes *all = panes_open(r->tree, &err);
 
-	r->transcript = arena_printf(&r->arena, "%s/%s.jsonl", r->tree->project_dir, m->session);
+	pane_set_transcript(r);
 	if (!all) {
 		m->state = MEMBER_FAILED;
 		return;

@@ -40,6 +40,7 @@ struct pane {
 	enum pane_state state;
 	unsigned splits;   /* how often this part of the window was divided */
 	unsigned restarts; /* so far */
+	bool in_window;    /* there was no room beside the others: it gets a window */
 	bool suspend;      /* of PANE_ENDS: it is resumed later */
 	bool again;        /* the same: it is started again when its process is gone */
 	bool left;         /* it said goodbye ... */

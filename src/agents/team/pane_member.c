@@ -120,7 +120,7 @@ static void take_environment(const struct json *env)
 			(void)setenv(json_cstr(m.key, &a), json_cstr(m.value, &a), 1);
 }
 
-static void lead_prepare_process(const struct lead *l, const char *id)
+static void lead_prepare_process(const struct lead *l, const struct options *o)
 {
 	AUTO_CLOSE int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
@@ -128,7 +128,11 @@ static void lead_prepare_process(const struct lead *l, const char *id)
 		(void)!write(fd, "200", 3);
 	(void)setenv("CLAUDE_CODE_TEAM_NAME", l->info.team, 1); /* for commands and hooks; not read here */
 	(void)setenv("CLAUDE_CODE_AGENT_NAME", l->info.name, 1);
-	(void)setenv("CLAUDE_CODE_AGENT_ID", id, 1);
+	(void)setenv("CLAUDE_CODE_AGENT_ID", o->agent_id, 1);
+	if (o->agent_color)
+		(void)setenv("CLAUDE_CODE_AGENT_COLOR", o->agent_color, 1);
+	/* Commands of this member must not be able to attach to it: it obeys its lead only. */
+	(void)prctl(PR_SET_DUMPABLE, 0);
 }
 
 static void on_alone(struct timer *timer);
@@ -172,7 +176,7 @@ int lead_join(struct agent_tree *t, struct options *o, struct err *err)
 				      .team = arena_strdup(t->arena, o->team_name),
 				      .plan_required = o->plan_mode_required };
 	t->lead = &l->info;
-	lead_prepare_process(l, o->agent_id);
+	lead_prepare_process(l, o);
 	if (o->agent_type && !o->agent)
 		o->agent = o->agent_type;
 	if (o->plan_mode_required) {
@@ -182,8 +186,6 @@ int lead_join(struct agent_tree *t, struct options *o, struct err *err)
 	o->append_system_prompt =
 		arena_printf(&o->arena, "%s%s%s", o->append_system_prompt ? o->append_system_prompt : "",
 			     o->append_system_prompt ? "\n\n" : "", team_rules_text);
-	buf_addf(&t->main.notes, "member %s%s%s%s of team %s\n", o->agent_name, o->agent_color ? " (" : "",
-		 o->agent_color ? o->agent_color : "", o->agent_color ? ")" : "", o->team_name);
 	return 0;
 }
 
