@@ -160,6 +160,8 @@ rule lead hears
 rule member
   prompt contains "Task of"
   text Report of a member.
+rule other
+  text Noted.
 '''
 
 
@@ -380,6 +382,166 @@ def row_66_members_end_by_themselves_when_the_lead_is_killed_and_are_resumed_wit
     t.nothing_left()
 
 
+EIGHT = ["m%d" % i for i in range(1, 9)]
+STORY = members_rule(EIGHT) + r"""
+rule lead
+  prompt contains "Make a team"
+  text Team is there.
+rule lead shuts down
+  prompt contains "Shut all down"
+  turn 1
+""" + "\n".join('  call SendMessage {"to": "%s", "message": {"type": "shutdown_request"}}' % name for name in EIGHT) + r"""
+rule lead
+  prompt contains "Shut all down"
+  text Asked.
+rule lead resumed
+  prompt contains "Go on"
+  text Resumed.
+rule member shuts down
+  last contains "shutdown_request"
+  capture id last "\"requestId\":\"" until "\""
+  call SendMessage {"to": "team-lead", "message": {"type": "shutdown_response", "request_id": "{{id}}", "approve": true}}
+rule m1 asks
+  prompt contains "Task of m1."
+  turn 1
+  call Write {"file_path": "@WORK@/asked.txt", "content": "x"}
+rule m2 works
+  prompt contains "Task of m2."
+  turn 1
+  call Bash {"command": "echo one >> @WORK@/ran; sleep 600"}
+rule m3 talks
+  prompt contains "Task of m3."
+  turn 1
+  call SendMessage {"to": "m4", "message": "word-three"}
+rule m4 answers
+  prompt contains "word-three"
+  turn 1
+  call SendMessage {"to": "team-lead", "message": "word-four"}
+""" + "\n".join('rule end of %s\n  prompt contains "Task of %s."\n  text Report of %s.' % (n, n, n) for n in EIGHT) + r"""
+rule other
+  text Noted.
+"""
+ASK_BEFORE = json.dumps({"teams": {"askBeforeShutdown": True}, "permissions": {"allow": ["Bash"]}})
+
+
+@in_terminal(STORY, size=(160, 24))
+def eight_members_from_their_start_to_their_shutdown_leave_nothing(t):
+    ran = pathlib.Path(t.lab.work, "ran")
+    t.lead("--teammate-mode", "tmux", "--session-id", t.session, "--settings", ASK_BEFORE)
+    t.type("Make a team")
+    t.sees("say why:")  # the question of m1, at the lead
+    until(lambda: sorted(t.members()) == EIGHT, t.panes)
+    until(ran.exists, t.panes)
+    until(lambda: all(t.heard("Report of m%d." % i) for i in range(3, 9)), lambda: (t.texts(t.session), t.screen()))
+    until(lambda: t.heard("word-four"), lambda: t.texts(t.session))
+    t.run("send-keys", "-t", t.shell, "y")
+    t.run("send-keys", "-t", t.shell, "Enter")
+    until(pathlib.Path(t.lab.work, "asked.txt").exists, t.screen)
+    first = t.meta()["m2"]["team"]
+    os.kill(first["pid"], signal.SIGKILL)
+    until(lambda: t.heard("Report of m2."), lambda: (t.texts(t.session), t.screen()))
+    assert ran.read_text() == "one\n" and t.meta()["m2"]["team"]["pid"] != first["pid"]
+    until(lambda: t.heard("Report of m1."), t.screen)
+    t.untouched()
+    os.kill(t.pid, signal.SIGKILL)
+    t.nothing_left(seconds=35, killed=True)
+    t.lead("--teammate-mode", "tmux", "--resume", t.session, "--settings", ASK_BEFORE)
+    t.type("Go on")
+    until(lambda: sorted(t.members()) == EIGHT, t.panes)
+    t.sees("Resumed.")
+    t.type("Shut all down")
+    until(lambda: all(m["team"]["gone"] for m in t.meta().values()), lambda: (t.meta(), t.texts(t.session), t.screen()))
+    for i in range(1, 9):
+        until(lambda: t.heard("shutdown_approved") >= 8, lambda: t.texts(t.session))
+        assert t.heard("Report of m%d." % i) == 1, (i, t.texts(t.session))
+    assert t.heard("\\nword-four\\n") == 1 and ran.read_text() == "one\n", (ran.read_text(), t.texts(t.session))
+    until(lambda: not t.members(), t.panes)
+    t.type("/exit")
+    until(lambda: not t.alive(t.pid), t.screen)
+    t.nothing_left()
+
+
+PLANS = r"""
+rule starts
+  prompt contains "Make a team"
+  turn 1
+  call Agent {"description": "P", "prompt": "Task of ann.", "name": "ann", "mode": "plan"}
+rule lead
+  prompt contains "Make a team"
+  text Team is there.
+rule lead approves
+  last contains "plan_approval_request"
+  capture id last "\"requestId\":\"" until "\""
+  call SendMessage {"to": "ann", "message": {"type": "plan_approval_response", "request_id": "{{id}}", "approve": true}}
+rule ann writes too early
+  prompt contains "Task of ann."
+  turn 1
+  call Write {"file_path": "@WORK@/early.txt", "content": "x"}
+rule ann plans
+  prompt contains "Task of ann."
+  turn 2
+  call ExitPlanMode {"plan": "Write the file."}
+rule ann may
+  last contains "[Plan Approved]"
+  call Write {"file_path": "@WORK@/planned.txt", "content": "x"}
+rule other
+  text Done.
+"""
+
+
+@in_terminal(PLANS)
+def a_plan_of_a_member_is_approved_by_the_lead_before_it_writes(t):
+    t.lead("--teammate-mode", "auto", "--session-id", t.session, "--permission-mode", "acceptEdits")
+    t.type("Make a team")
+    until(lambda: t.heard("plan_approval_request"), lambda: (t.texts(t.session), t.screen(), t.panes()))
+    until(pathlib.Path(t.lab.work, "planned.txt").exists, lambda: (t.texts(t.session), t.screen()))
+    assert not pathlib.Path(t.lab.work, "early.txt").exists()
+    assert b"--plan-mode-required" in pathlib.Path("/proc/%d/cmdline" % t.meta()["ann"]["team"]["pid"]).read_bytes()
+    t.type("/exit")
+    until(lambda: not t.alive(t.pid), t.screen)
+    t.nothing_left()
+
+
+@in_terminal(THREE)
+def a_user_who_leaves_a_pane_ends_that_member_and_no_other(t):
+    t.lead("--teammate-mode", "auto", "--session-id", t.session)
+    t.type("Make a team")
+    until(lambda: t.heard("Report of a member.") >= 3, lambda: (t.texts(t.session), t.screen()))
+    pane = t.meta()["ben"]["team"]["pane"]
+    t.run("send-keys", "-t", pane, "-l", "/exit")
+    t.run("send-keys", "-t", pane, "Enter")
+    until(lambda: t.meta()["ben"]["team"]["gone"], lambda: (t.screen(pane), t.panes()))
+    until(lambda: sorted(t.members()) == ["ann", "cid"], t.panes)
+    assert t.meta()["ben"]["stoppedByUser"] and not t.meta()["ann"]["team"]["gone"]
+    t.type("/exit")
+    until(lambda: not t.alive(t.pid), t.screen)
+    t.nothing_left()
+
+
+@in_terminal(THREE)
+def a_lead_that_prints_uses_panes_only_if_it_is_asked_to(t):
+    """And it waits for them, and ends them."""
+    made = '{"teams": {"implicit": true}}'
+    for mode, backend in (("auto", "in-process"), ("tmux", "tmux")):
+        t.session = str(uuid.uuid4())
+        pane = t.panes(":1")[0][0]
+        env = {**TEAMS, "TMUX": t.run("display-message", "-p", "-t", pane, "#{socket_path},#{pid},0").strip(), "TMUX_PANE": pane}
+        done = t.lab.cadre("-p", "--session-id", t.session, "--settings", made, "--teammate-mode", mode, "Make a team", env=env)
+        assert done.code == 0, done
+        assert {m["team"]["backend"] for m in t.meta().values()} == {backend}, t.meta()
+        assert t.heard("Report of a member.") == 3, t.texts(t.session)
+        t.nothing_left()
+
+
+def a_member_without_its_lead_is_refused(lab):
+    lab.model("rule\n  text hello")
+    flags = ["--agent-id", "ann@alpha", "--agent-name", "ann", "--team-name", "alpha", "--parent-session-id", str(uuid.uuid4())]
+    for more, text in (([], "--lead-process"), (["--lead-process", "x"], "PID.START"),
+                       (["--lead-process", "%d.1" % os.getpid()], "is not there")):
+        done = lab.cadre("-p", "hi", *flags, *more)
+        assert done.code == 2 and text in done.err, (more, done)
+
+
 if __name__ == "__main__":
     main(row_61_67_three_members_stand_beside_the_lead_and_the_focus_stays,
          row_62_outside_tmux_the_panes_have_a_server_of_their_own_that_ends_with_them,
@@ -387,4 +549,9 @@ if __name__ == "__main__":
          row_63_a_server_that_does_not_answer_means_in_process_too,
          row_64_a_question_of_a_member_is_answered_at_the_lead_and_by_nothing_else,
          row_65_a_killed_member_is_started_again_once_and_no_call_runs_twice,
-         row_66_members_end_by_themselves_when_the_lead_is_killed_and_are_resumed_with_it)
+         row_66_members_end_by_themselves_when_the_lead_is_killed_and_are_resumed_with_it,
+         eight_members_from_their_start_to_their_shutdown_leave_nothing,
+         a_plan_of_a_member_is_approved_by_the_lead_before_it_writes,
+         a_user_who_leaves_a_pane_ends_that_member_and_no_other,
+         a_lead_that_prints_uses_panes_only_if_it_is_asked_to,
+         a_member_without_its_lead_is_refused)

@@ -690,12 +690,20 @@ void pane_free_all(struct agent_tree *t)
 		struct pane *p = all->first;
 		all->first = p->next;
 		timer_stop(t->services->loop, &p->limit);
+		if (p->watch) { /* the loop ended before it did: it sees its lead's end */
+			uv_close((uv_handle_t *)TAKE(p->watch), loop_free_handle);
+			close(p->pidfd);
+		}
 		link_close(&p->link);
 		pane_drop_asks(p);
 		buf_release(&p->said);
 		free(p->note);
 		free(p->proxy);
 		free(p);
+	}
+	if (all->server_watch) {
+		uv_close((uv_handle_t *)TAKE(all->server_watch), loop_free_handle);
+		close(all->server_fd);
 	}
 	free(all->socket);
 	free(all);

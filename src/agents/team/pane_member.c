@@ -498,6 +498,11 @@ void lead_step(struct agent_tree *t, bool working)
 		take_waiting(l);
 		working = working || query_wants_turn(&t->main.query);
 	}
+	/* An answer to its plan may come before the turn that submitted it has ended. */
+	if (!working && t->main.query.end == QUERY_HALTED && query_wants_turn(&t->main.query)) {
+		t->main.on_notice(&t->main);
+		working = true;
+	}
 	if (can_take_mail(l) && (!l->told || working != l->works))
 		tell_state(l, working);
 	if (l->ends && l->suspend && working)
