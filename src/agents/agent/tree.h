@@ -70,7 +70,7 @@ struct agent_member {
 	bool shutdown_read;   /* in this run */
 	const char *plan;     /* id of the open request for approval; NULL: none */
 	const char *told; /* ids of messages that became a part of its first words, with blanks between; NULL: none */
-	bool in_pane;           /* it is a process of its own in a tmux pane (agents/team/pane.h) ... */
+	bool in_pane;     /* it is a process of its own in a tmux pane (agents/team/pane.h) ... */
 	const char *session;    /* ... and this session; NULL: it is not */
 	char pane[16];          /* of its newest process; "": none */
 	int64_t pid, pid_start; /* the same */

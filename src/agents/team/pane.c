@@ -50,8 +50,9 @@ bool pane_is_wanted(const struct agent_tree *t, const struct spawn_request *r, s
 {
 	AUTO_ARENA struct arena a = { 0 };
 	const struct options *o = &t->services->options;
-	const char *mode = o->teammate_mode ? o->teammate_mode
-					    : settings_cstr(t->services->policy.settings, "teammateMode", &a, "in-process");
+	const char *mode = o->teammate_mode
+				   ? o->teammate_mode
+				   : settings_cstr(t->services->policy.settings, "teammateMode", &a, "in-process");
 	bool automatic = !strcmp(mode, "auto");
 
 	if (!strcmp(mode, "in-process") || (automatic && (!o->interactive || !is_inside_tmux())))
@@ -173,7 +174,8 @@ static struct pane *pane_to_divide(const struct panes *all)
 	struct pane *best = NULL;
 
 	for (struct pane *p = all->first; p; p = p->next)
-		if (p->state == PANE_RUNS && process_start(p->record->member->pid) && (!best || p->splits < best->splits))
+		if (p->state == PANE_RUNS && process_start(p->record->member->pid) &&
+		    (!best || p->splits < best->splits))
 			best = p;
 	return best;
 }
@@ -200,7 +202,8 @@ static void add_member_command(struct words *w, const struct pane *p, struct are
 	if (strcmp(r->type, "general-purpose") != 0)
 		add_option(w, "--agent-type", r->type);
 	add_option(w, access(r->transcript, F_OK) == 0 ? "--resume" : "--session-id", m->session);
-	add_option(w, "--permission-mode", m->mode ? m->mode : permission_mode_name(permission_mode(&t->main.permission)));
+	add_option(w, "--permission-mode",
+		   m->mode ? m->mode : permission_mode_name(permission_mode(&t->main.permission)));
 	add_option(w, "--model", r->model);
 	add_option(w, "--teammate-mode", o->teammate_mode);
 	add_option(w, "--provider", o->provider);
@@ -217,7 +220,8 @@ static void add_member_command(struct words *w, const struct pane *p, struct are
 	if (o->trust_project)
 		add_word(w, "--trust-project");
 	for (size_t i = 0; i < o->plugin_dir_count; i++)
-		add_option(w, o->plugin_dirs[i].no_mcp ? "--plugin-dir-no-mcp" : "--plugin-dir", o->plugin_dirs[i].path);
+		add_option(w, o->plugin_dirs[i].no_mcp ? "--plugin-dir-no-mcp" : "--plugin-dir",
+			   o->plugin_dirs[i].path);
 	for (size_t i = 0; i < o->add_dir_count; i++)
 		add_option(w, "--add-dir", o->add_dirs[i]);
 	for (size_t i = 0; i < o->mcp_config_count; i++)
@@ -240,8 +244,8 @@ static int run_tmux(struct pane *p, struct words *w, void (*on_exit)(struct chil
 	buf_clear(&p->said);
 	w->list[w->n] = NULL;
 	return spawn_start(p->all->tree->services->spawner,
-			   &(struct child_options){ .argv = w->list, .cwd = "/", .merge = true }, &handlers, p, &p->tmux,
-			   err);
+			   &(struct child_options){ .argv = w->list, .cwd = "/", .merge = true }, &handlers, p,
+			   &p->tmux, err);
 }
 
 /* ---- started ------------------------------------------------------------------------------------------------------------ */
@@ -307,7 +311,8 @@ static void on_server_gone(uv_poll_t *poll, int status, int events)
 	uv_close((uv_handle_t *)TAKE(all->server_watch), loop_free_handle);
 	close(all->server_fd);
 	all->server_fd = -1;
-	(void)waitpid((pid_t)all->server, NULL, WNOHANG); /* it may have been given to us when it went into the background */
+	(void)waitpid((pid_t)all->server, NULL,
+		      WNOHANG); /* it may have been given to us when it went into the background */
 	all->server = 0;
 	if (all->socket)
 		(void)unlink(all->socket);
@@ -346,7 +351,9 @@ static void on_dressed(struct child *c, int status)
 /* Its mark, its title and its colour; nothing of the window or of other panes. */
 static int pane_dress(struct pane *p, struct err *err)
 {
-	static const char *const colors[][2] = { { "purple", "magenta" }, { "orange", "colour208" }, { "pink", "colour205" } };
+	static const char *const colors[][2] = { { "purple", "magenta" },
+						 { "orange", "colour208" },
+						 { "pink", "colour205" } };
 	AUTO_ARENA struct arena a = { 0 };
 	const struct agent_record *r = p->record;
 	const char *pane = r->member->pane, *color = r->member->color;
@@ -358,7 +365,8 @@ static int pane_dress(struct pane *p, struct err *err)
 	add_tmux(&w, p->all, &a);
 	add_words(&w, WORDS("set-option", "-p", "-t", pane, "@cadre"));
 	add_word(&w, arena_printf(&a, "%s:%s", r->tree->session_id, r->id));
-	add_words(&w, WORDS(";", "set-option", "-p", "-t", pane, "remain-on-exit", "off", ";", "select-pane", "-t", pane, "-T"));
+	add_words(&w, WORDS(";", "set-option", "-p", "-t", pane, "remain-on-exit", "off", ";", "select-pane", "-t",
+			    pane, "-T"));
 	add_word(&w, r->name);
 	add_words(&w, WORDS(";", "set-option", "-p", "-t", pane, "pane-border-style"));
 	add_word(&w, arena_printf(&a, "fg=%s", color));
@@ -420,7 +428,8 @@ static void pane_start_now(struct pane *p)
 	add_tmux(&w, all, &a);
 	if (p->in_window)
 		add_words(&w, all->own_server ? WORDS("new-window", "-d", "-n", p->record->name, "-t", "cadre:")
-					      : WORDS("new-window", "-d", "-a", "-n", p->record->name, "-t", getenv("TMUX_PANE")));
+					      : WORDS("new-window", "-d", "-a", "-n", p->record->name, "-t",
+						      getenv("TMUX_PANE")));
 	else if (all->own_server && !beside)
 		add_words(&w, WORDS("new-session", "-d", "-s", "cadre", "-n", "team", "-x", "200", "-y", "50"));
 	else if (!beside)
@@ -431,7 +440,8 @@ static void pane_start_now(struct pane *p)
 		p->splits = beside ? ++beside->splits : 0;
 	if (getenv("IS_SANDBOX")) /* looked at before the lead's environment is there */
 		add_words(&w, WORDS("-e", arena_printf(&a, "IS_SANDBOX=%s", getenv("IS_SANDBOX"))));
-	add_words(&w, WORDS("-P", "-F", "#{pane_id} #{pane_pid} #{pid} #{socket_path}", "-c", all->tree->main.cwd, "--"));
+	add_words(&w,
+		  WORDS("-P", "-F", "#{pane_id} #{pane_pid} #{pid} #{socket_path}", "-c", all->tree->main.cwd, "--"));
 	add_member_command(&w, p, &a);
 	if (run_tmux(p, &w, on_started, &err) < 0)
 		pane_start_failed(p, err.text);
@@ -575,9 +585,11 @@ static void pane_crashed(struct pane *p)
 		(void)meta_write(r, &err);
 	} else if (p->restarts < MIN(most, (int64_t)MOST_RESTARTS)) {
 		p->restarts++;
-		team_tell_end(r, arena_printf(&r->arena, "%s.%s.%lld.crash", r->id, m->session, (long long)m->pid),
-			      arena_printf(&r->arena, "The process of %s was killed or crashed. It was started again and continues.",
-					   r->name));
+		team_tell_end(
+			r, arena_printf(&r->arena, "%s.%s.%lld.crash", r->id, m->session, (long long)m->pid),
+			arena_printf(&r->arena,
+				     "The process of %s was killed or crashed. It was started again and continues.",
+				     r->name));
 		pane_start(p);
 	} else {
 		r->state = AGENT_FAILED;

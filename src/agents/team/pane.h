@@ -38,14 +38,15 @@ struct pane {
 	struct panes *all;
 	struct agent_record *record;
 	enum pane_state state;
-	unsigned splits;   /* how often this part of the window was divided */
-	unsigned restarts; /* so far */
-	bool in_window;    /* there was no room beside the others: it gets a window */
-	bool suspend;      /* of PANE_ENDS: it is resumed later */
-	bool again;        /* the same: it is started again when its process is gone */
-	bool left;         /* it said goodbye ... */
-	bool by_user;      /* ... because its user left */
-	bool up;           /* it reads its mailbox */
+	unsigned splits;        /* how often this part of the window was divided */
+	unsigned restarts;      /* so far */
+	bool in_window;         /* there was no room beside the others: it gets a window */
+	bool suspend;           /* of PANE_ENDS: it is resumed later */
+	bool again;             /* the same: it is started again when its process is gone */
+	bool left;              /* it said goodbye ... */
+	bool by_user;           /* ... because its user left */
+	bool up;                /* it reads its mailbox ... */
+	int64_t sent;           /* ... and so many lines of it were sent to this process */
 	struct tool_call *call; /* of the lead, to be answered when the pane is recorded; NULL: none */
 	char *note;
 	struct child *tmux; /* a command that runs; NULL: none */
@@ -113,10 +114,10 @@ struct lead_callbacks {
  * process. -ERR_USAGE: the lead is not there, or does not know it. */
 int lead_join(struct agent_tree *t, struct options *o, struct err *err);
 void lead_open(struct agent_tree *t, const struct lead_callbacks *callbacks); /* the session is open */
-void lead_step(struct agent_tree *t, bool working); /* after each step of the session */
+void lead_step(struct agent_tree *t, bool working);                           /* after each step of the session */
 bool lead_ask(struct agent_tree *t, const struct event *event); /* a question goes to the lead; false: it cannot */
-bool lead_send(struct tool_call *call);             /* SendMessage; false: not for it */
-bool lead_plan(struct tool_call *call);             /* ExitPlanMode; the same */
+bool lead_send(struct tool_call *call);                         /* SendMessage; false: not for it */
+bool lead_plan(struct tool_call *call);                         /* ExitPlanMode; the same */
 void lead_assign(const struct agent_tree *t, const char *owner, const struct todo_info *task, const char *change);
-void lead_forget_call(struct tool_call *call);      /* one of those two is cancelled */
+void lead_forget_call(struct tool_call *call); /* one of those two is cancelled */
 void lead_close(struct agent_tree *t);

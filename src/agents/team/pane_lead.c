@@ -83,7 +83,10 @@ void pane_learn(struct team *t, const struct agent_record *to)
 
 static void send_line(void *data, struct str line)
 {
-	link_send(data, line);
+	struct pane *p = data;
+
+	link_send(&p->link, line);
+	p->sent++;
 }
 
 int pane_put_prompt(struct agent_record *r, struct err *err)
@@ -127,7 +130,7 @@ int pane_put(struct agent_record *to, const struct mail *m, struct err *err)
 		return -(int)err->kind;
 	crash_point(mail_queued);
 	if (p && p->up)
-		link_send(&p->link, buf_str(&line));
+		send_line(p, buf_str(&line));
 	else if (p)
 		pane_start(p); /* what is in the mailbox is sent when it is up */
 	return 0;
@@ -137,10 +140,12 @@ int pane_put(struct agent_record *to, const struct mail *m, struct err *err)
 
 static bool is_handed_over(const struct agent_tree *t, struct str name)
 {
-	static const char *const families[] = { "ANTHROPIC_", "CLAUDE_", "CADRE_", "AWS_", "GOOGLE_", "OPENAI_", "LC_", "XDG_" };
-	static const char *const names[] = { "PATH", "HOME", "LANG", "TZ", "SSH_AUTH_SOCK", "TMPDIR", "IS_SANDBOX", "CLAUDECODE",
-					     "http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY",
-					     "ALL_PROXY", "NO_PROXY" };
+	static const char *const families[] = { "ANTHROPIC_", "CLAUDE_", "CADRE_", "AWS_",
+						"GOOGLE_",    "OPENAI_", "LC_",    "XDG_" };
+	static const char *const names[] = { "PATH",          "HOME",        "LANG",       "TZ",
+					     "SSH_AUTH_SOCK", "TMPDIR",      "IS_SANDBOX", "CLAUDECODE",
+					     "http_proxy",    "https_proxy", "all_proxy",  "no_proxy",
+					     "HTTP_PROXY",    "HTTPS_PROXY", "ALL_PROXY",  "NO_PROXY" };
 	const struct json *more = settings_get(t->services->policy.settings, "teams.env", NULL);
 
 	if (str_is(name, "CADRE_SPAWN") || str_starts(name, STR("CADRE_CRASH")))
@@ -207,7 +212,9 @@ static void on_state(struct pane *p, const struct json *line)
 		r->failure = failure;
 		r->state = failure ? AGENT_FAILED : AGENT_IDLE;
 		m->state = m->plan ? MEMBER_AWAITS : failure ? MEMBER_FAILED : MEMBER_IDLE;
-		team_run_over(p->proxy, json_bool(json_get(line, "again")));
+		int64_t seen = -1;
+		(void)json_i64(json_get(line, "seen"), &seen);
+		team_run_over(p->proxy, json_bool(json_get(line, "again")), seen == p->sent);
 		(void)meta_write(r, &ignored);
 	}
 	agent_record_note(r);
@@ -250,9 +257,9 @@ static void on_send(struct pane *p, const struct json *line)
 	*rc = (struct remote_call){ .env = p->all->tree->main.env, .pane = p };
 	rc->env.owner = p->proxy;
 	rc->env.deferral = NULL;
-	struct tool_call *call = tool_call_new(&rc->env, NULL, &p->all->tree->send_tool,
-					       json_str(json_get(line, "call"), &a), STR("SendMessage"),
-					       json_raw(json_get(line, "input")));
+	struct tool_call *call =
+		tool_call_new(&rc->env, NULL, &p->all->tree->send_tool, json_str(json_get(line, "call"), &a),
+			      STR("SendMessage"), json_raw(json_get(line, "input")));
 	call->again = json_bool(json_get(line, "again"));
 	call->owner = rc;
 	call->done = on_sent;
@@ -280,8 +287,8 @@ static void on_plan(struct pane *p, const struct json *line)
 	struct json_out w = json_out(&reply);
 	struct err err = { 0 };
 
-	int status = team_put_plan(p->record, json_cstr(json_get(line, "call"), &a), json_cstr(json_get(line, "path"), &a),
-				   json_str(json_get(line, "text"), &a), &err);
+	int status = team_put_plan(p->record, json_cstr(json_get(line, "call"), &a),
+				   json_cstr(json_get(line, "path"), &a), json_str(json_get(line, "text"), &a), &err);
 	json_open(&w, '{');
 	json_kcstr(&w, "type", "planned");
 	json_kcstr(&w, "call", json_cstr(json_get(line, "call"), &a));
@@ -427,7 +434,8 @@ static void on_member_line(struct link *l, const struct json *line)
 
 	if (json_str_is(type, "up")) {
 		p->up = true;
-		mailbox_each(p->record, send_line, &p->link);
+		p->sent = 0;
+		mailbox_each(p->record, send_line, p);
 	} else if (json_str_is(type, "state")) {
 		on_state(p, line);
 	} else if (json_str_is(type, "send")) {
@@ -525,7 +533,9 @@ static void on_connection(uv_poll_t *poll, int status, int events)
 		return;
 	}
 	struct pane_guest *g = xcalloc(1, sizeof *g);
-	*g = (struct pane_guest){ .next = all->guests, .all = all, .link = { .on_line = on_guest_line, .on_end = on_guest_end } };
+	*g = (struct pane_guest){ .next = all->guests,
+				  .all = all,
+				  .link = { .on_line = on_guest_line, .on_end = on_guest_end } };
 	all->guests = g;
 	link_open(&g->link, all->tree->services->loop, fd);
 }

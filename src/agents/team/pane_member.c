@@ -41,14 +41,15 @@ struct lead {
 	struct link link;
 	int fd; /* until the link is open */
 	struct lead_callbacks to;
-	struct map known;     /* ids of its mailbox that it has */
-	struct buf waiting;   /* lines of mail that came before it could take them */
-	bool begun;           /* it has its task */
-	bool lost;            /* the lead is gone */
-	bool ends, suspend;   /* the lead wants it to end */
-	bool leaving;         /* the program was told to end */
-	bool told, works;     /* what the lead was told last */
-	bool worked_alone;    /* it finished a turn after the lead was gone */
+	int64_t seen;       /* lines of its mailbox that came */
+	struct map known;   /* ids of its mailbox that it has */
+	struct buf waiting; /* lines of mail that came before it could take them */
+	bool begun;         /* it has its task */
+	bool lost;          /* the lead is gone */
+	bool ends, suspend; /* the lead wants it to end */
+	bool leaving;       /* the program was told to end */
+	bool told, works;   /* what the lead was told last */
+	bool worked_alone;  /* it finished a turn after the lead was gone */
 	struct timer alone;
 	struct lead_question *questions;
 	struct lead_call *calls;
@@ -73,7 +74,8 @@ static int lead_connect(const struct options *o, int *ret_fd, struct err *err)
 	if (fd < 0 || connect(fd, (struct sockaddr *)&name, n) < 0)
 		return err_set(err, ERR_USAGE, "the lead, session %s, is not there: %m", o->parent_session_id);
 	if (!link_peer_is(fd, pid, start))
-		return err_set(err, ERR_USAGE, "another process answers in the place of session %s", o->parent_session_id);
+		return err_set(err, ERR_USAGE, "another process answers in the place of session %s",
+			       o->parent_session_id);
 	*ret_fd = fd;
 	fd = -1;
 	return 0;
@@ -146,9 +148,10 @@ int lead_join(struct agent_tree *t, struct options *o, struct err *err)
 	AUTO_CLOSE int fd = -1;
 
 	if (!o->agent_name || !o->team_name || !o->parent_session_id || !o->lead_process)
-		return err_set(err, ERR_USAGE,
-			       "--agent-id needs --agent-name, --team-name, --parent-session-id and --lead-process: a lead "
-			       "starts its members with them");
+		return err_set(
+			err, ERR_USAGE,
+			"--agent-id needs --agent-name, --team-name, --parent-session-id and --lead-process: a lead "
+			"starts its members with them");
 	if (!team_name_fits(str_from(o->team_name)) || !team_name_fits(str_from(o->agent_name)))
 		return err_set(err, ERR_USAGE, "--agent-name and --team-name have 1 to %d letters, digits, _ and -",
 			       LONGEST_TEAM_NAME);
@@ -220,7 +223,8 @@ static void take_mail(struct lead *l, const struct json *line)
 		return; /* it stays in the mailbox, and comes again with the next start */
 	}
 	map_set(&l->known, str_from(q.id), l);
-	agent_put_notice(a, &(struct notice_spec){ .id = q.id, .about = about, .mail = true, .quiet = q.quiet, .text = q.text });
+	agent_put_notice(
+		a, &(struct notice_spec){ .id = q.id, .about = about, .mail = true, .quiet = q.quiet, .text = q.text });
 }
 
 static void take_waiting(struct lead *l)
@@ -292,10 +296,11 @@ static void on_planned(struct lead *l, const struct json *line)
 	json_kbool(&w, "awaitingLeaderApproval", true);
 	json_kcstr(&w, "requestId", request);
 	json_close(&w);
-	buf_addf(&call->result,
-		 "The plan was submitted to the lead and is kept in %s. Nothing can be changed before the lead approves it; "
-		 "you are woken by the answer.\nRequest ID: %s",
-		 plan_path(main), request);
+	buf_addf(
+		&call->result,
+		"The plan was submitted to the lead and is kept in %s. Nothing can be changed before the lead approves it; "
+		"you are woken by the answer.\nRequest ID: %s",
+		plan_path(main), request);
 	query_halt(&main->query, STR("a plan waits for approval"));
 	tool_call_end(call, false);
 }
@@ -337,8 +342,8 @@ static void on_rule(struct lead *l, const struct json *line)
 	static const struct rule_origin origin = { .layer = "session" };
 	AUTO_ARENA struct arena a = { 0 };
 
-	(void)permission_add_rule(&l->tree->main.permission, RULE_ALLOW, json_str(json_get(line, "rule"), &a), &origin, NULL, NULL,
-				  NULL);
+	(void)permission_add_rule(&l->tree->main.permission, RULE_ALLOW, json_str(json_get(line, "rule"), &a), &origin,
+				  NULL, NULL, NULL);
 }
 
 static void on_plan_answer(struct lead *l, const struct json *line)
@@ -361,6 +366,7 @@ static void on_lead_line(struct link *link, const struct json *line)
 	const struct json *type = json_get(line, "type");
 	AUTO_ARENA struct arena a = { 0 };
 
+	l->seen += json_str_is(type, "mail") || json_str_is(type, "prompt");
 	if (json_str_is(type, "mail") && can_take_mail(l) && !l->waiting.n) {
 		take_mail(l, line);
 	} else if (json_str_is(type, "mail")) {
@@ -480,6 +486,7 @@ static void tell_state(struct lead *l, bool works)
 		json_kstr(&w, "report", buf_str(&report));
 		if (failed)
 			json_kstr(&w, "failure", buf_str(&why));
+		json_ki64(&w, "seen", l->seen);
 		json_kbool(&w, "again", !l->told);
 	}
 	json_close(&w);
@@ -658,7 +665,8 @@ void lead_close(struct agent_tree *t)
 	if (!l)
 		return;
 	timer_stop(t->services->loop, &l->alone);
-	link_send(&l->link, l->leaving ? STR("{\"type\":\"bye\",\"how\":\"end\"}") : STR("{\"type\":\"bye\",\"how\":\"user\"}"));
+	link_send(&l->link,
+		  l->leaving ? STR("{\"type\":\"bye\",\"how\":\"end\"}") : STR("{\"type\":\"bye\",\"how\":\"user\"}"));
 	remove_server_socket(l);
 	link_close(&l->link);
 	if (l->fd >= 0)

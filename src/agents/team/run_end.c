@@ -228,12 +228,13 @@ static void member_waits(struct agent *a)
 		timer_start(a->tree->services->loop, &t->park, (uint64_t)t->park_after_ms);
 }
 
-void team_run_over(struct agent *a, bool again)
+void team_run_over(struct agent *a, bool again, bool all_read)
 {
 	struct agent_record *r = a->record;
 	struct map none = { 0 };
 
-	decide_shutdown(a);
+	if (all_read)
+		decide_shutdown(a);
 	if (a->leaves) {
 		a->leaves = false;
 		r->state = AGENT_COMPLETED;
@@ -269,7 +270,8 @@ void team_tell_end(struct agent_record *r, const char *id, const char *text)
 	json_close(&w);
 	if (r->tree->team)
 		(void)mail_put(r->tree->team, NULL,
-			       &(struct mail){ .id = id, .from = r->name, .color = r->member->color, .text = buf_str(&object) },
+			       &(struct mail){
+				       .id = id, .from = r->name, .color = r->member->color, .text = buf_str(&object) },
 			       false, &ignored);
 }
 
@@ -304,7 +306,8 @@ static void member_gone(struct agent_record *r)
 			 r->failure ? r->failure : "");
 	if (tasks.n)
 		buf_addf(&message, " These tasks have no owner again:\n%s", tasks.p);
-	team_tell_end(r, arena_printf(&arena, "%s.%u.gone", r->id, r->run), arena_str(&arena, str_trim(buf_str(&message))).p);
+	team_tell_end(r, arena_printf(&arena, "%s.%u.gone", r->id, r->run),
+		      arena_str(&arena, str_trim(buf_str(&message))).p);
 }
 
 void team_assign(struct team *t, const char *owner, const struct todo_info *task, const char *by, const char *change)

@@ -176,8 +176,8 @@ static void send_all(struct sending *s)
 	/* All members, then NULL: the lead */
 	for (struct agent_record *r = s->team->tree->records, *next;; r = next) {
 		next = r ? r->next : NULL;
-		bool receives =
-			r ? r->member && r->member->state != MEMBER_GONE && r != s->from->record : !team_is_lead(s->from);
+		bool receives = r ? r->member && r->member->state != MEMBER_GONE && r != s->from->record
+				  : !team_is_lead(s->from);
 		if (receives && put_plain(s, r, id, &err) == 0) {
 			const char *name = r ? r->name : TEAM_LEAD;
 			buf_addf(&names, "%s%s", n++ ? ", " : "", name);
@@ -379,8 +379,9 @@ int team_put_plan(struct agent_record *r, const char *call_id, const char *path,
 	if (!t)
 		return err_set(err, ERR_NOT_FOUND, "there is no team any more");
 	const char *before = m->plan;
-	const char *id = before ? before
-				: arena_printf(&r->arena, "plan_approval-%" PRId64 "@%s@%s", id_wall_ms(), r->name, t->name);
+	const char *id =
+		before ? before
+		       : arena_printf(&r->arena, "plan_approval-%" PRId64 "@%s@%s", id_wall_ms(), r->name, t->name);
 	struct json_out w = open_object(&text, "plan_approval_request", id, r->name);
 	json_kcstr(&w, "planFilePath", path);
 	json_kstr(&w, "planContent", utf8_cut(plan, LONGEST_PLAN));

@@ -86,8 +86,8 @@ bool team_plan(struct agent *a, struct tool_call *call); /* ExitPlanMode of a me
 extern const struct team_ops team_ops;
 
 /* A member in a pane is idle: a request to shut down is decided, the lead is told. a: as what its calls run. again: the lead
- * may know it already. */
-void team_run_over(struct agent *a, bool again);
+ * may know it already. all_read: it has read all that was sent to it. */
+void team_run_over(struct agent *a, bool again, bool all_read);
 /* What became of a member, as a message to the lead */
 void team_tell_end(struct agent_record *r, const char *id, const char *text);
 

@@ -193,7 +193,8 @@ const struct setting_key setting_table[] = {
 	  .summary = "skills of the service are used; false in any layer applies" },
 	{ "teammateMode", SETTING_CHOICE, .flags = SETTING_ANYONE, .fallback = "\"in-process\"",
 	  .choices = WORDS("in-process", "auto", "tmux", "iterm2"),
-	  .summary = "where members of a team run: in this process, in tmux panes, or in panes if started inside tmux" },
+	  .summary =
+		  "where members of a team run: in this process, in tmux panes, or in panes if started inside tmux" },
 	{ "teams.askBeforeShutdown", SETTING_BOOL, .flags = SETTING_OURS | SETTING_ANYONE, .fallback = "false",
 	  .summary = "an idle member is asked too before it is shut down" },
 	{ "teams.enabled", SETTING_BOOL, .flags = SETTING_OURS | SETTING_NOT_PROJECT | SETTING_AT_START,

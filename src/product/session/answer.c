@@ -90,8 +90,8 @@ int cadre_answer(struct cadre_session *s, const char *id, int allow, enum cadre_
 		return api_status(-(int)err.kind, &err, why, why_size);
 	}
 	if (keeps)
-		status = add_allow_rule(s, permission_suggest(&call->arena, &agent->permission, tool_call_use(call)), scope,
-					&err);
+		status = add_allow_rule(s, permission_suggest(&call->arena, &agent->permission, tool_call_use(call)),
+					scope, &err);
 	if (allow && scope == CADRE_ACCEPT_EDITS && (call->flags & TOOL_ENDS_PLAN))
 		plan_accept_edits(agent);
 	if (!allow)
