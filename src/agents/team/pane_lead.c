@@ -81,9 +81,16 @@ void pane_learn(struct team *t, const struct agent_record *to)
 	mailbox_each(to, learn_line, t);
 }
 
+/* Commands of the member could have written into the file: what is not mail, an approval above all, is not passed on. */
 static void send_line(void *data, struct str line)
 {
 	struct pane *p = data;
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *root;
+
+	if (json_parse(&reader, line.p, line.n, &root, NULL) < 0 ||
+	    (!json_str_is(json_get(root, "type"), "mail") && !json_str_is(json_get(root, "type"), "prompt")))
+		return;
 
 	link_send(&p->link, line);
 	p->sent++;
