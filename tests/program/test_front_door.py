@@ -32,7 +32,7 @@ def commands_of(text):
 
 
 def help_mentions_every_option_of_the_table(lab):
-    table = (ROOT / "src" / "face" / "cli" / "flag_table.c").read_text()
+    table = (ROOT / "src" / "face" / "cli" / "flag.c").read_text()
     options = re.findall(r'^\t\{ \{ "([\w-]+)", (?:NULL|"\w+"), (?:0|\'(\w)\')', table, re.M)
     shown = set(FLAG.findall(help_text(lab)))
     assert len(options) == table.count('.help = "') and len(options) > 20, options

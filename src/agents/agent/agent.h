@@ -7,8 +7,8 @@
 #include "defs/agentdef/registry.h"
 #include "lib/base/map.h"
 #include "core/message/event.h"
-#include "core/model/budget.h"
-#include "core/model/endpoints.h"
+#include "core/model/governor.h"
+#include "core/model/provider.h"
 #include "guard/permission/record.h"
 #include "agents/query/query.h"
 #include "agents/profile/model_choice.h"
@@ -113,7 +113,7 @@ struct agent {
 	char last_tool[64];
 
 	struct skill_use *skill_uses;        /* skills that are being made ready (skill_use.h) */
-	struct map skills_told;              /* name -> which text the model has of it (skill_restore.c) */
+	struct map skills_told;              /* name -> which text the model has of it (skill_activation.c) */
 	uint64_t skills_listed;              /* generation of the registry that it was told, + 1 */
 	uint64_t skills_list_hash;           /* of that list */
 	struct skill_activation *activation; /* paths that it touched (skill_use.h) */

@@ -57,7 +57,6 @@ bool agent_tree_unfinished(const struct agent_tree *t, const struct map *deliver
 struct agent *subagent_new(struct agent *parent, struct agent_record *record,
 			   struct agent_definition *definition); /* takes it */
 void subagent_launched(struct agent *a);
-void subagent_report_end(struct agent *a);
 
 enum { AGENT_NOTICE_LEN = 40 };
 void agent_record_notice_id(const struct agent_record *t, char out[AGENT_NOTICE_LEN]); /* one for each run of a child */
@@ -70,10 +69,6 @@ struct end_step {
 	const char *name;
 	int (*run)(struct agent *a, struct err *err);
 };
-extern const struct end_step ending[];
-extern const size_t ending_count;
-extern const struct end_step pausing[]; /* of a run of a member, which then waits */
-extern const size_t pausing_count;
 
 /* ---- foreground or background? The one function that decides ------------------------------------------------------ */
 
@@ -107,3 +102,16 @@ int agent_message(struct agent *to, const char *from, struct str text, struct er
 /* Of one that has not begun: this becomes a part of its task, or of the message that it goes on with. On disk on return. */
 int agent_extend_task(struct agent *a, struct str text, struct err *err);
 int agent_message_main(struct agent_tree *t, const char *from, struct str text, struct err *err);
+
+/* Reports to a parent: the result of a call that waited, the note that a child was launched, the notification of
+ * one in the background. The texts are for the model; the JSON beside them is for SDKs. */
+enum { REPORT_LIMIT = 30000 }; /* characters; a longer report is cut, with the path of the whole */
+
+/* notes: lines for the parent about this run; may be empty. */
+void report_completed(struct tool_call *call, const struct agent_record *t, struct str notes);
+void report_launched(struct tool_call *call, const struct agent_record *t);
+void report_notification(struct buf *out, const struct agent_record *t, struct str notes);
+/* The report of a child that has ended, from its transcript. False: it has none. */
+bool report_read(struct buf *out, struct agent_record *t);
+/* The verdict of an agent that checks, in the last line that has one: "PASS", "FAIL", "PARTIAL", or NULL. */
+const char *report_verdict(struct str text);

@@ -12,7 +12,6 @@
 #include "agents/team/pane.h"
 #include "agents/agent/context.h"
 #include "agents/agent/gate.h"
-#include "agents/agent/initial_messages.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/plan.h"
 #include "core/store/state.h"

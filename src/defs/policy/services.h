@@ -4,11 +4,11 @@
 #pragma once
 #include <cadre.h>
 #include "lib/io/loop.h"
-#include "core/message/head.h"
-#include "core/model/endpoints.h"
+#include "core/message/message.h"
+#include "core/model/provider.h"
 #include "core/store/lock.h"
 #include "core/store/store.h"
-#include "mcp/servers/env.h"
+#include "mcp/servers/server.h"
 #include "defs/policy/options.h"
 #include "defs/policy/policy.h"
 
@@ -108,7 +108,7 @@ const char *services_getenv(const struct services *sv, const struct settings *se
 void services_setenv(struct services *sv, const char *name, const char *value);
 void services_free_variables(struct services *sv);
 void services_busy(struct services *sv, int change); /* cadre_run() returns when it is 0 */
-/* endpoints.c */
+/* services.c */
 int app_open_endpoints(struct services *sv, struct err *err); /* the provider of the run, once */
 void app_adjust_governor(struct services *sv);                /* as many requests as agents may be alive */
 /* For functions that block: -ERR_BUSY inside of cadre_run() and of event callbacks, where the loop cannot run. */

@@ -94,6 +94,7 @@ static const char *const system_places[] = {
 	"/etc/php",
 	"/etc/java",
 	"/etc/ssl/openssl.cnf",
+	"/etc/ssl/certs", /* public; npm reads the file that its configuration names before all else */
 	"/etc/DIR_COLORS",
 	"/etc/manpath.config",
 	"/etc/npmrc",

@@ -11,12 +11,49 @@
 #include "core/store/state.h"
 #include "defs/policy/sources.h"
 #include "agents/life/life.h"
-#include "agents/agent/initial_messages.h"
+#include "agents/agent/context.h"
 #include "core/store/checkpoint.h"
 #include "core/store/lock.h"
 #include "lib/git/git_head.h"
 #include "agents/profile/main_definition.h"
 #include "agents/agent/classifier.h"
+#include "agents/agent/one_shot.h"
+#include "tools/web/web.h"
+
+/* The web for the tools of a session. */
+
+enum { RETRY_MS = 60 * 1000 }; /* an agent waits for the page */
+
+static void on_answer(void *data, bool failed, struct str answer)
+{
+	struct web_question *q = data;
+
+	q->asked = NULL;
+	q->done(q, failed, answer);
+}
+
+static void web_cancel_question(struct web_question *q)
+{
+	if (q->asked)
+		one_shot_cancel(q->asked);
+}
+
+static int web_ask_model(struct web *web, struct tool_env *env, struct web_question *q, struct err *err)
+{
+	const struct agent *a = env->owner;
+	struct one_shot_spec spec = { .services = web->data,
+				      .session_id = env->session_id,
+				      .agent_id = a->who.id,
+				      .label = q->label,
+				      .instructions = q->instructions,
+				      .server_tool = q->server_tool,
+				      .text = q->text,
+				      .retry_deadline_ms = RETRY_MS };
+
+	q->cancel = web_cancel_question;
+	q->asked = one_shot_start(&spec, on_answer, q, err);
+	return q->asked ? 0 : -(int)err->kind;
+}
 
 /* ---- making one ---------------------------------------------------------------------------------------------- */
 
@@ -64,7 +101,12 @@ void session_use_policy(struct cadre_session *s)
 	sv->most_children = s->tree.limits.alive;
 	app_adjust_governor(sv);
 	sv->store.power = !strcmp(settings_cstr(sv->policy.settings, "durability", &s->arena, "process"), "power");
-	session_use_web(s);
+	if (!sv->web) {
+		sv->web = web_new(sv->loop);
+		sv->web->ask = web_ask_model;
+		sv->web->data = sv;
+	}
+	sv->web->allow_private = settings_bool(sv->policy.settings, "webFetch.allowPrivate", false);
 }
 
 /* What its agents share, and what the runtime makes with its first session. o: selects the session. */
@@ -171,8 +213,8 @@ static int open_fork(struct cadre_session *s, struct cadre_session *f, struct er
 	if (a->definition)
 		a->who.type = a->definition->name;
 	f->agent_reported = from->definition;
-	f->tree.effort = s->tree.effort ? arena_strdup(&f->arena, s->tree.effort) : NULL;
-	f->tree.thinking = s->tree.thinking ? arena_strdup(&f->arena, s->tree.thinking) : NULL;
+	f->tree.effort = arena_strdup(&f->arena, s->tree.effort);
+	f->tree.thinking = arena_strdup(&f->arena, s->tree.thinking);
 	f->tree.thinking_display = s->tree.thinking_display;
 	f->tree.task_budget = s->tree.task_budget;
 	a->origin = from;
