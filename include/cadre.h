@@ -85,7 +85,10 @@ CADRE_API const char *cadre_version(void);
  *   standard error), trace (a file for ui.perfetto.dev), setup (init | maintenance: Setup hooks come before the first
  *   turn), session-mirror (""), await-initialize (""), managed-settings (JSON of the starting program),
  *   managed-settings-in-initialize (""), project-config-root (the checkout with the project files), channels (without
- *   effect), and for hosts: cwd, config-dir, managed-dir, base-url, api-key, auth-token, scenario (file of the scripted
+ *   effect), teammate-mode (in-process | auto | tmux: where members of a team run), and for a process that is a member in a
+ *   pane, as its lead starts it: agent-id, agent-name, team-name, agent-color, agent-type, parent-session-id, lead-process,
+ *   plan-mode-required (""). With agent-id the process takes the environment of its lead, and gets SIGTERM when the member
+ *   ends. For hosts: cwd, config-dir, managed-dir, base-url, api-key, auth-token, scenario (file of the scripted
  *   provider; "" = the embedded one), interactive ("" = the host answers permission questions), hooks (JSON; functions
  *   of the host by hookCallbackIds), entrypoint, single-prompt ("" = no further prompt follows, so hooks with
  *   asyncRewake are waited for), no-keeper (""), no-subreaper (""), raise-descriptor-limit ("" = to the hard limit, at

@@ -104,7 +104,13 @@ static void put_member(struct json_out *w, const struct agent_record *t)
 	json_kcstr(w, "spawnedAgentType", t->type);
 	json_kcstr_if(w, "permissionMode", m->mode);
 	json_kopen(w, "team", '{');
-	json_kcstr(w, "backend", "in-process");
+	json_kcstr(w, "backend", m->in_pane ? "tmux" : "in-process");
+	if (m->in_pane) {
+		json_kcstr(w, "pane", m->pane);
+		json_ki64(w, "pid", m->pid);
+		json_ki64(w, "pidStart", m->pid_start);
+		json_kcstr_if(w, "agentSession", m->session);
+	}
 	json_ki64(w, "joinedAt", m->joined_ms);
 	json_kbool(w, "gone", m->state == MEMBER_GONE);
 	json_kbool(w, "planApproved", m->plan_approved);
@@ -253,6 +259,11 @@ static void read_member(struct agent_record *t, const struct json *root)
 	m->shutdown = json_cstr(json_get(team, "shutdown"), a);
 	m->told = json_cstr(json_get(team, "told"), a);
 	(void)json_i64(json_get(team, "joinedAt"), &m->joined_ms);
+	m->session = json_cstr(json_get(team, "agentSession"), a);
+	m->in_pane = json_str_is(json_get(team, "backend"), "tmux") && m->session && id_is_uuid(str_from(m->session));
+	(void)json_i64(json_get(team, "pid"), &m->pid);
+	(void)json_i64(json_get(team, "pidStart"), &m->pid_start);
+	snprintf(m->pane, sizeof m->pane, STR_FMT, STR_ARG(json_str(json_get(team, "pane"), a)));
 	m->active_ms = m->joined_ms;
 	m->by_lead = true; /* the lead rather gets a message too many */
 	m->failed = t->state == AGENT_FAILED || t->state == AGENT_REFUSED || t->state == AGENT_BUDGET;

@@ -19,6 +19,7 @@ struct settings;
 struct catalog;
 struct state;
 struct task_row;
+struct panes;
 struct team;
 
 enum { MOST_SKILL_HOOKS = 16 };
@@ -69,6 +70,16 @@ struct agent_member {
 	bool shutdown_read;   /* in this run */
 	const char *plan;     /* id of the open request for approval; NULL: none */
 	const char *told; /* ids of messages that became a part of its first words, with blanks between; NULL: none */
+	bool in_pane;     /* it is a process of its own in a tmux pane (agents/team/pane.h) ... */
+	const char *session;    /* ... and this session; NULL: it is not */
+	char pane[16];          /* of its newest process; "": none */
+	int64_t pid, pid_start; /* the same */
+};
+
+/* Of a session that is such a member itself: its lead is another process */
+struct tree_lead {
+	const char *name, *team; /* its own */
+	bool plan_required;      /* until the lead approved its plan */
 };
 
 const char *member_state_name(enum member_state state); /* for people: running, awaiting, idle, failed, gone */
@@ -85,6 +96,8 @@ struct team_ops {
 	void (*gone)(struct agent_record *record); /* it has ended, also before it began */
 	void (*restore)(struct agent_record *record,
 			const struct map *delivered); /* one that an earlier process left */
+	void (*spawn_pane)(struct agent_record *record, struct tool_call *call,
+			   const char *note); /* a member in a pane starts; takes call */
 	bool (*plan)(struct agent *a,
 		     struct tool_call *call); /* ExitPlanMode; false: it is not for the lead to approve */
 	/* Words of the user for a member. id: the same ones are not told twice. */
@@ -228,6 +241,8 @@ struct agent_tree {
 	void *data;                      /* of all */
 	struct team *team;               /* that the session leads; NULL: none */
 	const struct team_ops *team_ops; /* the same */
+	struct panes *panes;             /* members in panes; NULL: there were none */
+	struct tree_lead *lead;          /* this session is a member in a pane; NULL: it is not */
 
 	/* its own */
 	struct agent main;

@@ -168,7 +168,7 @@ static bool pool_offers(const struct agent_tree *t, const struct tool *tool)
 		return false;
 	if (tool->flags & (TOOL_NEEDS_SERVERS | TOOL_FINDS_TOOLS))
 		return false; /* they come with a server: servers_bring_tools() */
-	if ((tool->flags & TOOL_TEAM) && !t->switches.teams)
+	if ((tool->flags & TOOL_TEAM) && (!t->switches.teams || t->lead))
 		return false;
 	if (!strcmp(tool->name, "ListAgents") && !t->switches.teams && !t->switches.coordinator)
 		return false;

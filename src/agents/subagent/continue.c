@@ -279,9 +279,16 @@ void agent_tree_restore(struct agent *parent, const struct map *delivered)
 
 void agent_stop(struct agent_record *record, bool by_user)
 {
-	if (!record->live)
+	bool in_pane = record->member && record->member->in_pane && record->member->state != MEMBER_GONE;
+
+	if (!record->live && !in_pane)
 		return;
 	record->stopped_by_user = record->stopped_by_user || by_user;
+	if (in_pane) {
+		record->state = AGENT_KILLED;
+		record->tree->team_ops->gone(record);
+		return;
+	}
 	record->live->stop_asked = true;
 	agent_kick(record->live);
 }

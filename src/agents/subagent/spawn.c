@@ -189,7 +189,14 @@ static bool spawn_child(struct agent *parent, const struct spawn_request *r, str
 			return false;
 		}
 	}
-	struct agent *a = subagent_new(parent, make_record(parent, r, d, call), d);
+	struct agent_record *record = make_record(parent, r, d, call);
+	if (record->member && record->member->in_pane) {
+		if (d)
+			agent_unref(d);
+		parent->tree->team_ops->spawn_pane(record, call, r->note);
+		return true;
+	}
+	struct agent *a = subagent_new(parent, record, d);
 	a->call = call;
 	if (r->background && !r->member && parent->tree->switches.background_off)
 		buf_addstr(&a->notes,
@@ -199,6 +206,22 @@ static bool spawn_child(struct agent *parent, const struct spawn_request *r, str
 		buf_addstr(&a->notes, r->note);
 	agent_kick(a);
 	return true;
+}
+
+void agent_spawn_here(struct agent_record *record, struct tool_call *call, const char *note)
+{
+	struct agent *parent = &record->tree->main;
+	AUTO_BUF struct buf why = { 0 };
+	struct agent_definition *d = agent_find_definition(parent, record->type, &why);
+
+	if (!d) {
+		tool_call_fail(call, "%s", why.p);
+		return;
+	}
+	struct agent *a = subagent_new(parent, record, d);
+	a->call = call;
+	buf_addstr(&a->notes, note);
+	agent_kick(a);
 }
 
 /* One that this very call had started before a crash. */

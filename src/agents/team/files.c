@@ -118,7 +118,7 @@ static void put_member(struct json_out *w, const struct team *t, const struct ag
 	json_kcstr(w, "name", r->name);
 	json_kcstr(w, "color", m->color);
 	json_ki64(w, "joinedAt", m->joined_ms);
-	json_kcstr(w, "tmuxPaneId", "in-process");
+	json_kcstr(w, "tmuxPaneId", m->in_pane ? m->pane : "in-process");
 	json_kraw(w, "subscriptions", STR("[]"));
 	json_kcstr(w, "agentType", r->type);
 	if (r->model)
@@ -126,13 +126,13 @@ static void put_member(struct json_out *w, const struct team *t, const struct ag
 	json_kstr(w, "prompt", (struct str){ r->prompt, MIN(strlen(r->prompt), (size_t)LONGEST_PROMPT) });
 	json_kbool(w, "planModeRequired", m->plan_required);
 	json_kcstr(w, "cwd", r->worktree ? r->worktree : t->tree->main.cwd);
-	json_kcstr(w, "backendType", "in-process");
+	json_kcstr(w, "backendType", m->in_pane ? "tmux" : "in-process");
 	json_kbool(w, "isActive", m->state == MEMBER_STARTS || m->state == MEMBER_WORKS);
 	if (m->mode)
 		json_kcstr(w, "mode", m->mode);
 	if (r->transcript)
 		json_kcstr(w, "agentFile", r->transcript);
-	json_kcstr(w, "agentSession", t->tree->session_id);
+	json_kcstr(w, "agentSession", m->session ? m->session : t->tree->session_id);
 	json_close(w);
 }
 

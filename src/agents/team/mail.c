@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * mail.c - one message within a team: its id, its text for a model, and where it waits. */
-#include "agents/team/team.h"
+#include "agents/team/pane.h"
 #include "agents/agent/context.h"
 #include "core/store/checkpoint.h"
 #include "lib/base/crash.h"
@@ -95,6 +95,10 @@ void mail_learn(struct team *t, const struct agent_record *to)
 	const char *path = to ? to->transcript : main ? journal_path(main) : NULL;
 	struct str told = to && to->member->told ? str_from(to->member->told) : (struct str){ 0 };
 
+	if (to && to->member->in_pane) {
+		pane_learn(t, to);
+		return;
+	}
 	while (told.p)
 		map_set(&t->sent, str_cut(&told, ' '), t);
 	if (!path || file_read(path, LARGEST_TRANSCRIPT, &text, NULL) < 0)
@@ -125,6 +129,12 @@ int mail_put(struct team *t, struct agent_record *to, const struct mail *m, bool
 	if (a && a->query.notice_count >= MOST_WAITING && !before)
 		return err_set(err, ERR_LIMIT, "%u messages wait there already, which is the limit: send it later",
 			       a->query.notice_count);
+	if (to && to->member->in_pane) {
+		if (pane_put(to, m, err) < 0)
+			return -(int)err->kind;
+		map_set(&t->sent, str_from(m->id), t);
+		return 0;
+	}
 	mail_write(&text, m);
 	notice.text = buf_str(&text);
 	bool first = to && a && a->phase == CHILD_STARTS && !a->load;

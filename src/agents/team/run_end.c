@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * run_end.c - the lives of members as the team sees them: their initial messages, the end of a run and its notification to the
  * lead, and how members of an earlier process are restored. */
-#include "agents/team/team.h"
+#include "agents/team/pane.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/context.h"
 #include "lib/base/crash.h"
@@ -167,7 +167,9 @@ static void notify_idle(struct team *t, struct agent_record *r, const struct map
 	AUTO_BUF struct buf tasks = { 0 };
 	struct json_out w = json_out(&text);
 	struct err ignored = { 0 };
-	const char *id = arena_printf(&arena, "%s.%u.idle", r->id, r->run);
+	/* A run of a member in a pane is known by its last line: its process counts anew after each start. */
+	const char *id = m->in_pane ? arena_printf(&arena, "%s.%s.idle", r->id, r->run_id)
+				    : arena_printf(&arena, "%s.%u.idle", r->id, r->run);
 	struct str report = str_trim(buf_str(&r->report));
 	bool answer = m->by_lead && !m->told_lead && report.n;
 	bool last = !team_count(t, true) && (!m->told_lead || t->unheard);
@@ -238,6 +240,24 @@ static void member_waits(struct agent *a)
 		timer_start(a->tree->services->loop, &t->park, (uint64_t)t->park_after_ms);
 }
 
+void team_run_over(struct agent *a, bool again, bool all_read)
+{
+	struct agent_record *r = a->record;
+	struct map none = { 0 };
+
+	if (all_read)
+		decide_shutdown(a);
+	if (a->leaves) {
+		a->leaves = false;
+		r->state = AGENT_COMPLETED;
+		r->member->shutdown = "";
+		team_ops.gone(r);
+		return;
+	}
+	notify_idle(r->tree->team, r, again ? &none : NULL);
+	r->member->by_lead = r->member->told_lead = false;
+}
+
 static void member_works(struct agent *a)
 {
 	struct agent_member *m = a->record->member;
@@ -253,6 +273,23 @@ static void member_works(struct agent *a)
 	}
 }
 
+void team_tell_end(struct agent_record *r, const char *id, const char *text)
+{
+	AUTO_BUF struct buf object = { 0 };
+	struct json_out w = json_out(&object);
+	struct err ignored = { 0 };
+
+	json_open(&w, '{');
+	json_kcstr(&w, "type", "teammate_terminated");
+	json_kcstr(&w, "message", text);
+	json_close(&w);
+	if (r->tree->team)
+		(void)mail_put(r->tree->team, NULL,
+			       &(struct mail){
+				       .id = id, .from = r->name, .color = r->member->color, .text = buf_str(&object) },
+			       false, &ignored);
+}
+
 /* Its open tasks lose their owner; the lead gets its end once. */
 static void member_gone(struct agent_record *r)
 {
@@ -261,8 +298,6 @@ static void member_gone(struct agent_record *r)
 	AUTO_ARENA struct arena arena = { 0 };
 	AUTO_BUF struct buf tasks = { 0 };
 	AUTO_BUF struct buf message = { 0 };
-	AUTO_BUF struct buf text = { 0 };
-	struct json_out w = json_out(&text);
 	struct err ignored = { 0 };
 
 	bool asked = m->shutdown != NULL;
@@ -270,6 +305,8 @@ static void member_gone(struct agent_record *r)
 	m->shutdown = m->plan = NULL;
 	(void)meta_write(r, &ignored);
 	crash_point(member_gone);
+	if (m->in_pane)
+		pane_end(r, false);
 	if (!t || r->tree->closing)
 		return;
 	if (r->tree->todo_dir)
@@ -284,16 +321,8 @@ static void member_gone(struct agent_record *r)
 			 r->failure ? r->failure : "");
 	if (tasks.n)
 		buf_addf(&message, " These tasks have no owner again:\n%s", tasks.p);
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "teammate_terminated");
-	json_kstr(&w, "message", str_trim(buf_str(&message)));
-	json_close(&w);
-	(void)mail_put(t, NULL,
-		       &(struct mail){ .id = arena_printf(&arena, "%s.%u.gone", r->id, r->run),
-				       .from = r->name,
-				       .color = m->color,
-				       .text = buf_str(&text) },
-		       false, &ignored);
+	team_tell_end(r, arena_printf(&arena, "%s.%u.gone", r->id, r->run),
+		      arena_str(&arena, str_trim(buf_str(&message))).p);
 }
 
 void team_assign(struct team *t, const char *owner, const struct todo_info *task, const char *by, const char *change,
@@ -351,6 +380,10 @@ static void member_restore(struct agent_record *r, const struct map *delivered)
 		r->member->state = MEMBER_GONE;
 		return;
 	}
+	if (r->member->in_pane) {
+		pane_restore(r);
+		return;
+	}
 	bool over = r->transcript && session_load_end(r->transcript, &end, NULL) > 0 && end_read(r, buf_str(&end));
 	bool waits = over && (r->state == AGENT_IDLE || has_failed(r));
 	if (over && !waits) { /* its end was on disk, what follows from it not yet */
@@ -392,8 +425,10 @@ static void answer_spawned(struct tool_call *call, const struct agent_record *r)
 
 	buf_clear(out);
 	buf_addf(out, "Spawned successfully.\nagent_id: %s\nname: %s\nteam_name: %s\n", r->id, r->name, m->team);
-	if (r->live && r->live->notes.n)
-		buf_addf(out, "NOTE: " STR_FMT "\n", STR_ARG(str_trim(buf_str(&r->live->notes))));
+	struct pane *pane = pane_of(r);
+	struct str note = str_trim(r->live ? buf_str(&r->live->notes) : str_from(pane && pane->note ? pane->note : ""));
+	if (note.n)
+		buf_addf(out, "NOTE: " STR_FMT "\n", STR_ARG(note));
 	buf_addstr(out,
 		   "It works now and reports by itself: its messages come to you, there is no need to wait or ask. You "
 		   "may end your turn.");
@@ -411,11 +446,11 @@ static void answer_spawned(struct tool_call *call, const struct agent_record *r)
 		json_kcstr(&w, "model", r->model);
 	json_kcstr(&w, "name", r->name);
 	json_kcstr(&w, "color", m->color);
-	json_kcstr(&w, "tmux_session_name", "in-process");
-	json_kcstr(&w, "tmux_window_name", "in-process");
-	json_kcstr(&w, "tmux_pane_id", "in-process");
+	json_kcstr(&w, "tmux_session_name", m->in_pane ? "current" : "in-process");
+	json_kcstr(&w, "tmux_window_name", m->in_pane ? "current" : "in-process");
+	json_kcstr(&w, "tmux_pane_id", m->in_pane ? m->pane : "in-process");
 	json_kcstr(&w, "team_name", m->team);
-	json_kbool(&w, "is_splitpane", false);
+	json_kbool(&w, "is_splitpane", m->in_pane);
 	json_kbool(&w, "plan_mode_required", m->plan_required);
 	json_close(&w);
 	tool_call_end(call, false);
@@ -429,6 +464,7 @@ const struct team_ops team_ops = {
 	.works = member_works,
 	.gone = member_gone,
 	.restore = member_restore,
+	.spawn_pane = pane_spawn,
 	.plan = team_plan,
 	.tell = tell_member,
 	.stop = team_stop,

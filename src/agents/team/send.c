@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * send.c - SendMessage in a session with a team: addresses, plain and structured messages, and who may send which. An approval
  * counts only as a call of the lead: messages in files are text. */
-#include "agents/team/team.h"
+#include "agents/team/pane.h"
 #include "agents/team/format.h"
 #include <inttypes.h>
 #include "agents/agent/plan.h"
@@ -140,7 +140,7 @@ static void send_plain(struct sending *s, struct agent_record *to)
 	struct err err = { 0 };
 	bool gone = to && to->member->state == MEMBER_GONE;
 
-	if (to && to->live == s->from) {
+	if (to && to == s->from->record) {
 		answer_failure(s, "An agent cannot send messages to itself.");
 		return;
 	}
@@ -177,8 +177,8 @@ static void send_all(struct sending *s)
 	/* All members, then NULL: the lead */
 	for (struct agent_record *r = s->team->tree->records, *next;; r = next) {
 		next = r ? r->next : NULL;
-		bool receives =
-			r ? r->member && r->member->state != MEMBER_GONE && r->live != s->from : !team_is_lead(s->from);
+		bool receives = r ? r->member && r->member->state != MEMBER_GONE && r != s->from->record
+				  : !team_is_lead(s->from);
 		if (receives && put_plain(s, r, id, &err) == 0) {
 			const char *name = r ? r->name : TEAM_LEAD;
 			buf_addf(&names, "%s%s", n++ ? ", " : "", name);
@@ -354,8 +354,8 @@ static void answer_shutdown(struct sending *s, const char *request)
 	if (!approve)
 		json_kcstr(&w, "reason", reason ? reason : "");
 	if (approve) {
-		json_kcstr(&w, "paneId", "in-process");
-		json_kcstr(&w, "backendType", "in-process");
+		json_kcstr(&w, "paneId", m->in_pane ? m->pane : "in-process");
+		json_kcstr(&w, "backendType", m->in_pane ? "tmux" : "in-process");
 	}
 	close_object(&w);
 	if (put_object(s, NULL, arena_printf(a, "%s.%s", request, approve ? "approved" : "rejected"), buf_str(&text),
@@ -374,8 +374,13 @@ static void answer_shutdown(struct sending *s, const char *request)
 		return;
 	}
 	crash_point(shutdown_approved);
-	agent_shut_down(s->from);
-	query_halt(&s->from->query, STR("shut down"));
+	if (m->in_pane) { /* its process ends when it has the result */
+		r->state = AGENT_COMPLETED;
+		team_ops.gone(r);
+	} else {
+		agent_shut_down(s->from);
+		query_halt(&s->from->query, STR("shut down"));
+	}
 	answer_request(s, STR("Shutdown approved. You end now."), request, NULL);
 }
 
@@ -406,6 +411,8 @@ static void answer_plan(struct sending *s, struct agent_record *to, const char *
 	crash_point(plan_answered);
 	if (approve && to->live)
 		plan_leave(to->live);
+	if (m->in_pane)
+		pane_approve_plan(to, approve);
 	if (put_object(s, to, arena_printf(a, "%s.%s", request, approve ? "approved" : s->call->id), buf_str(&text),
 		       &err) < 0) {
 		answer_failure(s, err.text);
@@ -419,16 +426,49 @@ static void answer_plan(struct sending *s, struct agent_record *to, const char *
 		request, NULL);
 }
 
+int team_put_plan(struct agent_record *r, const char *call_id, const char *path, struct str plan, struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct agent_member *m = r->member;
+	struct team *t = r->tree->team;
+	AUTO_BUF struct buf text = { 0 };
+
+	if (!t)
+		return err_set(err, ERR_NOT_FOUND, "there is no team any more");
+	const char *before = m->plan;
+	const char *id =
+		before ? before
+		       : arena_printf(&r->arena, "plan_approval-%" PRId64 "@%s@%s", id_wall_ms(), r->name, t->name);
+	struct json_out w = open_object(&text, "plan_approval_request", id, r->name);
+	json_kcstr(&w, "planFilePath", path);
+	json_kstr(&w, "planContent", utf8_cut(plan, LONGEST_PLAN));
+	close_object(&w);
+	buf_addf(&text,
+		 "\nTo answer, call SendMessage with to: \"%s\" and message: {\"type\":\"plan_approval_response\","
+		 "\"request_id\":\"%s\",\"approve\":true}, or approve false with feedback.",
+		 r->name, id);
+	m->plan = id;
+	struct mail mail = { .id = arena_printf(&a, "%s.%s", id, call_id),
+			     .from = r->name,
+			     .color = m->color,
+			     .text = buf_str(&text),
+			     .about = arena_printf(&a, "plan %s", r->id) };
+	if (meta_write(r, err) < 0 || mail_put(t, NULL, &mail, true, err) < 0) {
+		m->plan = before;
+		return -(int)err->kind;
+	}
+	crash_point(plan_sent);
+	m->told_lead = true;
+	return 0;
+}
+
 bool team_plan(struct agent *from, struct tool_call *call)
 {
 	struct agent_record *r = from->record;
 	struct agent_member *m = r ? r->member : NULL;
-	struct team *t = from->tree->team;
-	struct arena *a = &call->arena;
-	AUTO_BUF struct buf text = { 0 };
 	struct err err = { 0 };
 
-	if (!m || !t || !m->plan_required)
+	if (!m || !from->tree->team || !m->plan_required)
 		return false;
 	if (call->again && !m->plan && m->plan_approved) { /* it was sent, and answered, before a crash */
 		buf_addf(&call->result, "The plan was submitted to the lead and is kept in %s.", plan_path(from));
@@ -437,45 +477,24 @@ bool team_plan(struct agent *from, struct tool_call *call)
 	}
 	if (!plan_present(from, call))
 		return true;
-	struct str given = json_str(json_get(call->input, "plan"), a);
-	bool open = m->plan != NULL;
-	const char *id =
-		open ? m->plan
-		     : arena_printf(&r->arena, "plan_approval-%" PRId64 "@%s@%s", id_wall_ms(), r->name, t->name);
-	struct json_out w = open_object(&text, "plan_approval_request", id, r->name);
-	json_kcstr(&w, "planFilePath", plan_path(from));
-	json_kstr(&w, "planContent", utf8_cut(given, LONGEST_PLAN));
-	close_object(&w);
-	buf_addf(&text,
-		 "\nTo answer, call SendMessage with to: \"%s\" and message: {\"type\":\"plan_approval_response\","
-		 "\"request_id\":\"%s\",\"approve\":true}, or approve false with feedback.",
-		 r->name, id);
-	m->plan = id;
-	struct mail mail = { .id = arena_printf(a, "%s.%s", id, call->id),
-			     .from = r->name,
-			     .color = m->color,
-			     .text = buf_str(&text),
-			     .about = arena_printf(a, "plan %s", r->id) };
-	if (meta_write(r, &err) < 0 || mail_put(t, NULL, &mail, call->again, &err) < 0) {
-		m->plan = open ? m->plan : NULL;
+	struct str given = json_str(json_get(call->input, "plan"), &call->arena);
+	if (team_put_plan(r, call->id, plan_path(from), given, &err) < 0) {
 		tool_call_fail(call, "The plan could not be sent to the lead: %s", err.text);
 		return true;
 	}
-	crash_point(plan_sent);
-	m->told_lead = true;
 	struct json_out out = json_out(&call->result_json);
 	json_open(&out, '{');
 	json_kstr(&out, "plan", given);
 	json_kbool(&out, "isAgent", true);
 	json_kcstr(&out, "filePath", plan_path(from));
 	json_kbool(&out, "awaitingLeaderApproval", true);
-	json_kcstr(&out, "requestId", id);
+	json_kcstr(&out, "requestId", m->plan);
 	json_close(&out);
 	buf_addf(
 		&call->result,
 		"The plan was submitted to the lead and is kept in %s. Nothing can be changed before the lead approves it; "
 		"you are woken by the answer.\nRequest ID: %s",
-		plan_path(from), id);
+		plan_path(from), m->plan);
 	query_halt(&from->query, STR("a plan waits for approval"));
 	tool_call_end(call, false);
 	return true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * team.c - the team of a session: made, deleted, found again; who may join it; who is parked. */
-#include "agents/team/team.h"
+#include "agents/team/pane.h"
 #include <malloc.h>
 #include "config/settings/settings.h"
 #include "guard/permission/mode.h"
@@ -300,6 +300,8 @@ static void dismiss_member(struct agent_record *r)
 	r->member->state = MEMBER_GONE;
 	if (!r->live)
 		(void)meta_write(r, &ignored);
+	if (r->member->in_pane)
+		pane_end(r, false);
 }
 
 void team_stop(struct agent_record *r, bool by_user)
@@ -399,7 +401,7 @@ bool team_wind_up(struct agent_tree *tree)
 	for (struct agent_record *r = tree->records; r; r = r->next) {
 		if (!r->member || r->member->state == MEMBER_GONE)
 			continue;
-		any = any || r->live;
+		any = any || r->live || r->member->in_pane;
 		dismiss_member(r);
 	}
 	team_files_changed(t->files);
@@ -466,6 +468,7 @@ bool team_admit(struct agent *parent, struct spawn_request *r, const char *team_
 		r->name = arena_printf(a, "%s-%u", wish, i);
 	if (r->name != wish)
 		buf_addf(note, "The name %s is taken: this member is %s. ", wish, r->name);
+	ret->in_pane = pane_is_wanted(tree, r, note);
 	ret->team = t->name;
 	ret->color = colors[t->joined++ % COUNT_OF(colors)];
 	ret->active_ms = ret->joined_ms;

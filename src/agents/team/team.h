@@ -82,11 +82,19 @@ void mail_summary(struct buf *out, struct str text);    /* the first line, cut *
 
 /* SendMessage in a session with a team. False: the address is not of the team; the call is open. */
 bool team_send(struct tool_call *call);
+/* A plan for the lead, on disk there when it returns; the open request is in r->member->plan. */
+int team_put_plan(struct agent_record *r, const char *call_id, const char *path, struct str plan, struct err *err);
 bool team_plan(struct agent *a, struct tool_call *call); /* ExitPlanMode of a member whose plan the lead approves */
 
 /* ---- run_end.c ------------------------------------------------------------------------------------------------- */
 
 extern const struct team_ops team_ops;
+
+/* A member in a pane is idle: a request to shut down is decided, the lead is told. a: as what its calls run. again: the lead
+ * may know it already. all_read: it has read all that was sent to it. */
+void team_run_over(struct agent *a, bool again, bool all_read);
+/* What became of a member, as a message to the lead */
+void team_tell_end(struct agent_record *r, const char *id, const char *text);
 
 /* The owner of a task gets it as a message, once for each change. again: the change may have been made before a crash. */
 struct todo_info;

@@ -37,6 +37,10 @@ static const struct option {
 } option_table[] = {
 	{ "add-dir", DIRECTORY, 0, NULL },
 	{ "agent", TEXT, AT(agent) },
+	{ "agent-color", TEXT, AT(agent_color) },
+	{ "agent-id", TEXT, AT(agent_id) },
+	{ "agent-name", TEXT, AT(agent_name) },
+	{ "agent-type", TEXT, AT(agent_type) },
 	{ "agents", TEXT, AT(agents) },
 	{ "allowed-tools", TEXT, AT(allowed_tools) },
 	{ "api-key", TEXT, AT(api_key) },
@@ -67,6 +71,7 @@ static const struct option {
 	{ "include-partial-messages", SWITCH, AT(partial_messages) },
 	{ "interactive", SWITCH, AT(interactive) },
 	{ "json-schema", TEXT, AT(json_schema) },
+	{ "lead-process", TEXT, AT(lead_process) },
 	{ "managed-dir", TEXT, AT(managed_dir) },
 	{ "managed-settings", TEXT, AT(managed_settings) },
 	{ "managed-settings-in-initialize", SWITCH, AT(managed_in_initialize) },
@@ -80,9 +85,11 @@ static const struct option {
 	{ "no-session-persistence", SWITCH, AT(no_persistence) },
 	{ "no-subreaper", SWITCH, AT(no_subreaper) },
 	{ "one-run", SWITCH, AT(one_run) },
+	{ "parent-session-id", UUID, AT(parent_session_id) },
 	{ "permission-mode", MODE, 0, NULL },
 	{ "permission-prompt-tool", TEXT, AT(permission_prompt_tool) },
 	{ "permission-prompts", PROMPTS, offsetof(struct options, no_answers), WORDS("host", "none") },
+	{ "plan-mode-required", SWITCH, AT(plan_mode_required) },
 	{ "plugin-dir", PLUGIN, 0, NULL },
 	{ "plugin-dir-no-mcp", PLUGIN_NO_MCP, 0, NULL },
 	{ "plugin-url", PLUGIN_URL, 0, NULL },
@@ -104,6 +111,9 @@ static const struct option {
 	{ "strict-mcp-config", SWITCH, AT(strict_mcp_config) },
 	{ "system-prompt", TEXT, AT(system_prompt) },
 	{ "task-budget", NUMBER, AT(task_budget) },
+	{ "team-name", TEXT, AT(team_name) },
+	{ "teammate-mode", CHOICE, offsetof(struct options, teammate_mode),
+	  WORDS("in-process", "auto", "tmux", "iterm2") },
 	{ "thinking-display", CHOICE, offsetof(struct options, thinking_display), WORDS("summarized", "omitted") },
 	{ "thinking", THINKING, AT(thinking) },
 	{ "tools", TEXT, AT(tools) },
@@ -274,6 +284,7 @@ int options_set(struct options *o, const char *name, const char *value, struct e
 		return 0;
 	case SOURCES:
 		o->some_sources = true;
+		o->setting_sources_text = arena_strdup(&o->arena, value);
 		return setting_sources_parse(str_from(value), &o->setting_sources, err);
 	case CHOICE:
 		*(const char **)at = value;

@@ -59,6 +59,11 @@ struct options {
 	const char *betas;      /* comma list; besides those of the environment */
 	const char *debug;      /* subjects to log, comma list; "": all; NULL: none, unless there is a file */
 	const char *debug_file; /* NULL: standard error */
+	/* Of a member in a pane, as its lead starts it; agent_id NULL: it is none */
+	const char *agent_id, *agent_name, *team_name, *agent_color, *agent_type, *parent_session_id, *lead_process;
+	bool plan_mode_required;
+	const char *teammate_mode;        /* where members of a team live; NULL: by the settings */
+	const char *setting_sources_text; /* as given; NULL: not given */
 	const char *provider, *scenario, *base_url, *api_key, *auth_token;
 	const char *cwd, *config_dir, *managed_dir, *entrypoint;
 };

@@ -34,6 +34,7 @@
 	X(shutdown_sent)       /* a request to shut down is at the member */                           \
 	X(shutdown_approved)   /* the lead has the member's word, the member lives */                  \
 	X(member_gone)         /* it is gone on disk, the lead is not told */                          \
+	X(pane_recorded)       /* pane and process of a member are in its meta file */                 \
 	X(config_written)      /* config.json of a team was written */                                 \
 	X(inbox_taken)         /* entries of an inbox are on disk at the receiver, and in the file */  \
 	X(inbox_written)       /* the inbox was written without them */                                \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * answer.c - answers to questions of all agents of a session: from the host, or from a permission prompt tool. */
+#include "agents/team/pane.h"
 #include "product/session/session_int.h"
 #include "defs/policy/sources.h"
 #include "product/session/server_pool.h"
@@ -84,19 +85,19 @@ int session_store_setting(struct cadre_session *s, const struct settings_change 
 	return MIN(status, 0);
 }
 
-/* Rules of the session are the main agent's, and so hold for all. */
-static int add_allow_rule(struct cadre_session *s, struct agent *agent, struct tool_call *call, enum cadre_scope scope,
-			  struct err *err)
+/* Rules of the session are the main agent's, and so hold for all; members in panes are told. */
+static int add_allow_rule(struct cadre_session *s, const char *rule, enum cadre_scope scope, struct err *err)
 {
 	static const struct rule_origin origin = { .layer = "session" };
-	const char *rule = permission_suggest(&call->arena, &agent->permission, tool_call_use(call));
+	AUTO_ARENA struct arena a = { 0 };
 
-	if (!rule)
+	if (!rule || !rule[0])
 		return 0;
 	(void)permission_add_rule(&s->tree.main.permission, RULE_ALLOW, str_from(rule), &origin, NULL, NULL, NULL);
+	pane_tell_rule(&s->tree, rule);
 	if (scope != CADRE_ALWAYS)
 		return 0;
-	const char *path = rules_file(s, &call->arena, err);
+	const char *path = rules_file(s, &a, err);
 	const struct str names[] = { STR("permissions"), STR("allow") };
 	if (!path || session_store_setting(s,
 					   &(struct settings_change){ .path = path,
@@ -121,11 +122,19 @@ int cadre_answer(struct cadre_session *s, const char *id, int allow, enum cadre_
 
 	if (!s || !id)
 		return CADRE_USAGE;
+	bool keeps = allow && (scope == CADRE_FOR_SESSION || scope == CADRE_ALWAYS);
 	struct tool_call *call = find_question(s, id, agent_question, &agent);
-	if (!call)
-		return api_status(err_set(&err, ERR_NOT_FOUND, "no such question"), &err, why, why_size);
-	if (allow && (scope == CADRE_FOR_SESSION || scope == CADRE_ALWAYS))
-		status = add_allow_rule(s, agent, call, scope, &err);
+	if (!call) {
+		AUTO_BUF struct buf rule = { 0 };
+		if (!pane_answer(&s->tree, id, allow, str_from(reason ? reason : ""), &rule))
+			err_set(&err, ERR_NOT_FOUND, "no such question");
+		else if (keeps)
+			(void)add_allow_rule(s, rule.p, scope, &err);
+		return api_status(-(int)err.kind, &err, why, why_size);
+	}
+	if (keeps)
+		status = add_allow_rule(s, permission_suggest(&call->arena, &agent->permission, tool_call_use(call)),
+					scope, &err);
 	if (allow && scope == CADRE_ACCEPT_EDITS && (call->flags & TOOL_ENDS_PLAN))
 		(agent->plan.accept_edits = true);
 	if (!allow)

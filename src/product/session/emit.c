@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * emit.c - delivers events: to the observers of the runtime, then, numbered and with a time, to the host. Also the table of
  * subtypes and texts for the end of a turn. */
+#include "agents/team/pane.h"
 #include "product/session/session_int.h"
 #include "product/session/schema.h"
 #include "product/session/server_pool.h"
@@ -18,6 +19,8 @@ void session_emit(void *data, const struct event *event)
 
 	session_note(s, event);
 	structured_output_on_event(s, event);
+	if (lead_ask(&s->tree, event))
+		return;
 	if (event->kind == EVENT_PERMISSION_ASKED && prompt_tool_is_given(s)) {
 		prompt_tool_ask(s, event);
 		return;

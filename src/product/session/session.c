@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * session.c - one conversation: opened, forked, closed. Its turns are in turn.c, where it is closed as well. */
-#include "agents/team/team.h"
+#include "agents/team/pane.h"
 #include "product/session/session_int.h"
 #include "product/session/schema.h"
 #include "product/session/server_pool.h"
@@ -155,6 +155,8 @@ static int open_session(struct cadre_session *s, struct err *err)
 	struct agent_definition *d;
 	const char *config;
 
+	if (o->agent_id && lead_join(&s->tree, &sv->options, err) < 0)
+		return -(int)err->kind;
 	if (options_directories(o, &s->arena, &a->cwd, &config, err) < 0)
 		return -(int)err->kind;
 	if (!sv->store.config_dir) {
@@ -183,6 +185,7 @@ static int open_session(struct cadre_session *s, struct err *err)
 	agent_tree_warn_sandbox(&s->tree);
 	session_find_roots(s);
 	session_open_approval(s);
+	session_meet_lead(s);
 	return 0;
 }
 
@@ -263,6 +266,8 @@ void session_free(struct cadre_session *s)
 	session_unwatch_files(s);
 	turn_release(s);
 	team_close(&s->tree);
+	pane_free_all(&s->tree);
+	lead_close(&s->tree);
 	for (struct observer *o = s->services->observers; o; o = o->next)
 		if (o->on_close)
 			o->on_close(o, s);

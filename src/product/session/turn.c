@@ -13,7 +13,8 @@
  * Every callback records a fact and kicks. All decisions are in the step functions, turn_set_state() is the only place where the
  * state changes, and a state without work is passed in the same kick. Turns end, and sessions are freed, only in on_kick(), so a
  * host may call any function from inside any event. docs/internals/turn.md has the table of failures. */
-#include "agents/team/team.h"
+#include <signal.h>
+#include "agents/team/pane.h"
 #include "product/session/turn.h"
 #include "product/session/session_int.h"
 #include "product/session/schema.h"
@@ -413,11 +414,14 @@ static void session_update_idle(struct cadre_session *s)
 {
 	struct services *sv = s->services;
 	bool has_turn = turn_is_running(&s->turn);
-	unsigned working = s->tree.alive_count - s->tree.idle_count;
+	unsigned working = s->tree.alive_count - s->tree.idle_count + pane_working(&s->tree);
 	bool at_work = has_turn || working || s->turn.hook_batch;
 	const char *ceiling = getenv("CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS");
 	uint64_t wait_ms = CHILDREN_WAIT_MS;
 
+	lead_step(&s->tree, has_turn || s->turn.notice_came);
+	if (s->closing && pane_end_all(&s->tree))
+		at_work = true;
 	if (s->gave_up && !at_work && !s->closing) {
 		turn_set_state(s, TURN_ENDED);
 		session_kick(s);
@@ -473,6 +477,10 @@ static void on_kick(struct kick *kick)
 		if (s->tree.main.query.state != QUERY_IDLE)
 			query_cancel(&s->tree.main.query);
 	}
+	if (s->lead_resumes && !turn_is_running(&s->turn)) {
+		s->lead_resumes = false;
+		turn_begin(s, TURN_BY_PROMPT);
+	}
 	while (turn_step(s) == STEP_AGAIN)
 		;
 	session_update_idle(s);
@@ -504,6 +512,37 @@ int session_prompt(struct cadre_session *s, const struct session_prompt *p, stru
 		return -(int)err->kind;
 	session_keep_prompt(s, p);
 	return turn_begin_now(s, TURN_BY_PROMPT, err);
+}
+
+/* ---- the lead of a member in a pane ------------------------------------------------------------------------------ */
+
+static void on_lead_prompt(void *data, struct str text)
+{
+	struct cadre_session *s = data;
+	struct err err = { 0 };
+
+	if (session_prompt(s, &(struct session_prompt){ .text = text }, &err) < 0)
+		session_emit_error(s, "%s", err.text);
+}
+
+/* A turn that was cut goes on; otherwise what waits begins one. */
+static void on_lead_resume(void *data)
+{
+	struct cadre_session *s = data;
+
+	s->lead_resumes = true;
+	session_kick(s);
+}
+
+static void on_lead_leave(void *data)
+{
+	(void)data;
+	(void)kill(getpid(), SIGTERM); /* the program ends as if the user had asked for it */
+}
+
+void session_meet_lead(struct cadre_session *s)
+{
+	lead_open(&s->tree, &(struct lead_callbacks){ on_lead_prompt, on_lead_resume, on_lead_leave, s });
 }
 
 int cadre_prompt(struct cadre_session *s, const char *text, size_t n, char *why, size_t why_size)

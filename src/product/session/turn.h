@@ -78,7 +78,8 @@ static inline bool turn_is_running(const struct turn *t)
 	return t->state != TURN_IDLE;
 }
 
-void turn_attach(struct cadre_session *s); /* before its tree is open */
+void turn_attach(struct cadre_session *s);       /* before its tree is open */
+void session_meet_lead(struct cadre_session *s); /* of a member in a pane; otherwise nothing */
 void turn_release(struct cadre_session *s);
 /* Emits EVENT_SESSION_STARTED and what belongs before it, once a turn: before the first work that takes time, or when the prompt
  * is on disk. */

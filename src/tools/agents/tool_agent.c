@@ -3,7 +3,7 @@
  * background, subagents and shells. The life of a subagent is in agents/subagent. */
 #include <fcntl.h>
 #include "agents/subagent/subagent.h"
-#include "agents/team/team.h"
+#include "agents/team/pane.h"
 #include "lib/json/json_write.h"
 #include "tools/shell/shell_set.h"
 #include "core/tool/tool_list.h"
@@ -59,6 +59,10 @@ static bool agent_join_team(struct tool_call *call, struct spawn_request *reques
 	struct err err = { 0 };
 	bool fork = request->type && str_is_nocase(str_trim(str_from(request->type)), "fork");
 
+	if (t->lead && !a->parent) {
+		tool_call_reject(call, "Members start no members: leave the name out to start a subagent.");
+		return true;
+	}
 	if (!t->switches.teams || fork || (!t->team && !t->switches.implicit_team))
 		return false;
 	if (a->parent) {
@@ -125,6 +129,7 @@ const struct tool tool_send_message = {
 	TOOL_SEND_MESSAGE_FACTS,
 	.rewrite = send_rewrite,
 	.start = send_start,
+	.cancel = lead_forget_call,
 };
 
 /* {type, recipient, content, ...}: the answer to a request has its fields beside them */
@@ -234,7 +239,7 @@ static void send_start(struct tool_call *call)
 	AUTO_BUF struct buf b = { 0 };
 	struct err err = { 0 };
 
-	if (team_send(call))
+	if (lead_send(call) || team_send(call))
 		return;
 	struct agent_record *record = agent_tree_record(a->tree, to);
 	if (!str_trim(text).n) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * tool_user.c - the tools that need the user: AskUserQuestion, EnterPlanMode and ExitPlanMode. The permission to run one of the last
  * two is the user's agreement, to plan first or to the plan (agents/agent/plan.h). */
+#include "agents/team/pane.h"
 #include "agents/agent/plan.h"
 #include "agents/agent/question.h"
 #include "agents/agent/tree.h"
@@ -67,6 +68,7 @@ static unsigned exit_flags(const struct tool_call *call);
 const struct tool tool_exit_plan_mode = {
 	TOOL_EXIT_PLAN_MODE_FACTS,
 	.start = exit_start,
+	.cancel = lead_forget_call,
 	.flags_for = exit_flags,
 };
 
@@ -84,7 +86,7 @@ static void exit_start(struct tool_call *call)
 	struct agent *a = call->env->owner;
 	struct json_out w = json_out(&call->result_json);
 
-	if (a->tree->team_ops && a->tree->team_ops->plan(a, call))
+	if (lead_plan(call) || (a->tree->team_ops && a->tree->team_ops->plan(a, call)))
 		return;
 	if (!plan_present(a, call))
 		return;

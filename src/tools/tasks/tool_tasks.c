@@ -2,7 +2,7 @@
  * tool_tasks.c - the tools of the task list (TaskCreate, TaskGet, TaskList, TaskUpdate) and TodoWrite, the agent's own list. Hooks
  * see a new item and one that is about to be completed; while they look nothing is locked, so the list is read again. */
 #include "agents/agent/hooks.h"
-#include "agents/team/team.h"
+#include "agents/team/pane.h"
 #include "config/settings/settings.h"
 #include "lib/base/crash.h"
 #include "lib/io/file.h"
@@ -248,12 +248,12 @@ static struct todo *find_number(struct todo_list *l, unsigned id)
 
 static bool acts_as_lead(const struct agent *a)
 {
-	return !a->parent || !a->record->member;
+	return a->parent ? !a->record->member : !a->tree->lead;
 }
 
 static const char *actor_name(const struct agent *a)
 {
-	return acts_as_lead(a) ? TEAM_LEAD : a->record->name;
+	return acts_as_lead(a) ? TEAM_LEAD : a->parent ? a->record->name : a->tree->lead->name;
 }
 
 static int check_owner(const struct update *u, struct agent *a, const char *wish, struct err *err)
@@ -265,7 +265,7 @@ static int check_owner(const struct update *u, struct agent *a, const char *wish
 		if (r->member && r->member->state != MEMBER_GONE)
 			buf_addf(&members, ", %s", r->name);
 	struct agent_record *to = agent_tree_member(a->tree, str_from(wish));
-	if (wish[0] && strcmp(wish, TEAM_LEAD) != 0 &&
+	if (wish[0] && strcmp(wish, TEAM_LEAD) != 0 && strcmp(wish, self) != 0 &&
 	    (!to || to->member->state == MEMBER_GONE || strcmp(to->name, wish) != 0))
 		return err_set(err, ERR_USAGE, "owner: there is no member '%s'. Members: %s%s", wish, TEAM_LEAD,
 			       members.n ? members.p : "");
@@ -322,8 +322,11 @@ static void notify_owner(const struct update *u, const struct agent *a, const st
 	char id[16];
 
 	snprintf(id, sizeof id, "%u", t->id);
-	team_assign(a->tree->team, t->owner, &(struct todo_info){ id, t->subject, t->description }, actor_name(a),
-		    u->call->id, u->call->again);
+	struct todo_info info = { id, t->subject, t->description };
+	if (a->tree->lead)
+		lead_assign(a->tree, t->owner, &info, u->call->id);
+	else
+		team_assign(a->tree->team, t->owner, &info, actor_name(a), u->call->id, u->call->again);
 }
 
 /* Notifies a member that gets a task or can begin with one of its own. */
@@ -470,7 +473,7 @@ static void update_commit(struct tool_call *call)
 		return;
 	}
 	struct agent *a = call->env->owner;
-	u.in_team = a && a->tree->team;
+	u.in_team = a && (a->tree->team || a->tree->lead);
 	int status = hold_items(&u, &err);
 	if (status == -ERR_BUSY && todo_try_again(call, update_commit))
 		return;

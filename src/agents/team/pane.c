@@ -1,0 +1,722 @@
+/* SPDX-License-Identifier: MIT
+ * pane.c - members in tmux panes, on the lead's side: their processes are started by tmux, watched by a pidfd, started again after
+ * a crash, and ended. tmux is a command that runs; one at a time, so that panes are divided one after the other.
+ *
+ *     STARTS --pane and pid are recorded--> RUNS --crash--> STARTS, or GONE
+ *     RUNS --pane_end()--> ENDS --process gone--> OVER */
+#include <errno.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "agents/team/pane.h"
+#include "config/settings/settings.h"
+#include "core/store/state.h"
+#include "guard/permission/mode.h"
+#include "lib/base/crash.h"
+#include "lib/io/file.h"
+#include "lib/io/spawn.h"
+
+enum { END_MS = 10000, KILL_MS = 2000, MOST_ARGS = 256, MOST_RESTARTS = 100 };
+
+static void pane_start_next(struct panes *all);
+static void on_process_gone(uv_poll_t *poll, int status, int events);
+
+/* ---- where a member lives ------------------------------------------------------------------------------------------- */
+
+static bool has_tmux(void)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct str path = str_from(getenv("PATH") ? getenv("PATH") : "");
+
+	while (path.n) {
+		struct str dir = str_cut(&path, ':');
+		if (dir.n && access(arena_printf(&a, STR_FMT "/tmux", STR_ARG(dir)), X_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_inside_tmux(void)
+{
+	const char *server = getenv("TMUX"), *pane = getenv("TMUX_PANE");
+
+	return server && server[0] && pane && pane[0];
+}
+
+bool pane_is_wanted(const struct agent_tree *t, const struct spawn_request *r, struct buf *note)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const struct options *o = &t->services->options;
+	const char *mode = o->teammate_mode
+				   ? o->teammate_mode
+				   : settings_cstr(t->services->policy.settings, "teammateMode", &a, "in-process");
+	bool automatic = !strcmp(mode, "auto");
+
+	if (!strcmp(mode, "in-process") || (automatic && (!o->interactive || !is_inside_tmux())))
+		return false;
+	if (!strcmp(mode, "iterm2"))
+		buf_addstr(note, "teammateMode iterm2 is treated as tmux. ");
+	if (!t->session_dir)
+		buf_addstr(note, "It lives in this process: a session that keeps nothing has no panes. ");
+	else if (!has_tmux())
+		buf_addstr(note, "It lives in this process: tmux is not installed. ");
+	else if (r->isolation)
+		buf_addstr(note, "It lives in this process: a pane has no worktree of its own. ");
+	else
+		return true;
+	return false;
+}
+
+struct pane *pane_of(const struct agent_record *record)
+{
+	struct pane *p = record->tree->panes ? record->tree->panes->first : NULL;
+
+	while (p && p->record != record)
+		p = p->next;
+	return p;
+}
+
+unsigned pane_working(const struct agent_tree *t)
+{
+	unsigned n = 0;
+
+	for (const struct pane *p = t->panes ? t->panes->first : NULL; p; p = p->next) {
+		enum member_state state = p->record->member->state;
+		n += p->state != PANE_OVER && (state == MEMBER_STARTS || state == MEMBER_WORKS);
+	}
+	return n;
+}
+
+static struct panes *panes_open(struct agent_tree *t, struct err *err)
+{
+	if (t->panes)
+		return t->panes;
+	struct panes *all = xcalloc(1, sizeof *all);
+	*all = (struct panes){ .tree = t, .fd = -1, .server_fd = -1, .own_server = !is_inside_tmux() };
+	if (pane_listen(all, err) < 0) {
+		free(all);
+		return NULL;
+	}
+	return t->panes = all;
+}
+
+static void on_limit(struct timer *timer);
+
+static struct pane *pane_new(struct panes *all, struct agent_record *record)
+{
+	struct pane **at = &all->first;
+	struct pane *p = pane_of(record);
+
+	if (p)
+		return p;
+	p = xcalloc(1, sizeof *p);
+	while (*at)
+		at = &(*at)->next;
+	*at = p;
+	p->all = all;
+	p->record = record;
+	p->state = PANE_OVER;
+	p->link.fd = p->pidfd = -1;
+	p->limit.fire = on_limit;
+	p->proxy = xcalloc(1, sizeof *p->proxy);
+	p->proxy->tree = all->tree;
+	p->proxy->parent = &all->tree->main;
+	p->proxy->record = record;
+	return p;
+}
+
+/* ---- tmux ------------------------------------------------------------------------------------------------------------- */
+
+struct words {
+	const char *list[MOST_ARGS];
+	size_t n;
+};
+
+static void add_word(struct words *w, const char *text)
+{
+	if (w->n + 1 < MOST_ARGS)
+		w->list[w->n++] = text;
+}
+
+static void add_words(struct words *w, const char *const *texts)
+{
+	for (; *texts; texts++)
+		add_word(w, *texts);
+}
+
+static void add_option(struct words *w, const char *flag, const char *value)
+{
+	if (!value)
+		return;
+	add_word(w, flag);
+	add_word(w, value);
+}
+
+#define WORDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+static void add_tmux(struct words *w, const struct panes *all, struct arena *a)
+{
+	if (!all->own_server) {
+		add_word(w, "tmux");
+		return;
+	}
+	/* Without the mark of our children: the server outlives a lead that is killed, until its members have finished. */
+	add_words(w, WORDS("env", "-u", "CADRE_SPAWN", "tmux", "-f", "/dev/null", "-L"));
+	add_word(w, arena_printf(a, "cadre-%.8s", all->tree->session_id));
+}
+
+/* The part of the window that was divided least. */
+static struct pane *pane_to_divide(const struct panes *all)
+{
+	struct pane *best = NULL;
+
+	for (struct pane *p = all->first; p; p = p->next)
+		if (p->state == PANE_RUNS && process_start(p->record->member->pid) &&
+		    (!best || p->splits < best->splits))
+			best = p;
+	return best;
+}
+
+static void add_member_command(struct words *w, const struct pane *p, struct arena *a)
+{
+	const struct agent_record *r = p->record;
+	const struct agent_member *m = r->member;
+	const struct agent_tree *t = r->tree;
+	const struct options *o = &t->services->options;
+	char program[4096] = "";
+
+	(void)!readlink("/proc/self/exe", program, sizeof program - 1);
+	add_word(w, arena_strdup(a, program));
+	add_option(w, "--agent-id", arena_printf(a, "%s@%s", r->name, m->team));
+	add_option(w, "--agent-name", r->name);
+	add_option(w, "--team-name", m->team);
+	add_option(w, "--agent-color", m->color);
+	add_option(w, "--parent-session-id", t->session_id);
+	add_option(w, "--lead-process",
+		   arena_printf(a, "%lld.%lld", (long long)getpid(), (long long)process_start(getpid())));
+	if (m->plan_required && !m->plan_approved)
+		add_word(w, "--plan-mode-required");
+	if (strcmp(r->type, "general-purpose") != 0)
+		add_option(w, "--agent-type", r->type);
+	add_option(w, access(r->transcript, F_OK) == 0 ? "--resume" : "--session-id", m->session);
+	add_option(w, "--permission-mode",
+		   m->mode ? m->mode : permission_mode_name(permission_mode(&t->main.permission)));
+	add_option(w, "--model", r->model);
+	add_option(w, "--teammate-mode", o->teammate_mode);
+	add_option(w, "--provider", o->provider);
+	add_option(w, "--scenario", o->scenario);
+	add_option(w, "--settings", o->settings);
+	add_option(w, "--agents", o->agents);
+	add_option(w, "--managed-settings", o->managed_settings);
+	add_option(w, "--append-system-prompt", o->append_system_prompt);
+	add_option(w, "--allowed-tools", o->allowed_tools);
+	add_option(w, "--disallowed-tools", o->disallowed_tools);
+	add_option(w, "--setting-sources", o->setting_sources_text);
+	if (o->strict_mcp_config)
+		add_word(w, "--strict-mcp-config");
+	if (o->trust_project)
+		add_word(w, "--trust-project");
+	for (size_t i = 0; i < o->plugin_dir_count; i++)
+		add_option(w, o->plugin_dirs[i].no_mcp ? "--plugin-dir-no-mcp" : "--plugin-dir",
+			   o->plugin_dirs[i].path);
+	for (size_t i = 0; i < o->add_dir_count; i++)
+		add_option(w, "--add-dir", o->add_dirs[i]);
+	for (size_t i = 0; i < o->mcp_config_count; i++)
+		add_option(w, "--mcp-config", o->mcp_configs[i]);
+}
+
+static void on_tmux_output(struct child *c, bool is_stderr, const char *piece, size_t n)
+{
+	struct pane *p = child_data(c);
+
+	(void)is_stderr;
+	if (p->said.n + n < 4096)
+		buf_add(&p->said, piece, n);
+}
+
+static int run_tmux(struct pane *p, struct words *w, void (*on_exit)(struct child *c, int status), struct err *err)
+{
+	struct child_handlers handlers = { .on_output = on_tmux_output, .on_exit = on_exit };
+
+	buf_clear(&p->said);
+	w->list[w->n] = NULL;
+	return spawn_start(p->all->tree->services->spawner,
+			   &(struct child_options){ .argv = w->list, .cwd = "/", .merge = true }, &handlers, p,
+			   &p->tmux, err);
+}
+
+/* ---- started ------------------------------------------------------------------------------------------------------------ */
+
+static void pane_answer_call(struct pane *p)
+{
+	struct tool_call *call = TAKE(p->call);
+
+	if (call)
+		team_ops.spawned(call, p->record);
+	free(TAKE(p->note));
+}
+
+/* It could not be started: a new member lives in this process, one of before waits for another try. */
+static void pane_start_failed(struct pane *p, const char *why)
+{
+	struct agent_record *r = p->record;
+	AUTO_BUF struct buf note = { 0 };
+	struct err err = { 0 };
+
+	p->state = PANE_OVER;
+	if (p->call) {
+		buf_addf(&note, "%sIt lives in this process: %s\n", p->note ? p->note : "", why);
+		free(TAKE(p->note));
+		r->member->in_pane = false;
+		meta_set_paths(r);
+		agent_spawn_here(r, TAKE(p->call), note.p);
+	} else {
+		r->member->state = MEMBER_FAILED;
+		r->failure = arena_printf(&r->arena, "its pane could not be made: %s", why);
+		(void)meta_write(r, &err);
+		team_tell_end(r, arena_printf(&r->arena, "%s.%lld", r->id, (long long)id_wall_ms()),
+			      arena_printf(&r->arena, "%s is suspended, because %s. A message tries again.", r->name,
+					   r->failure));
+	}
+	pane_start_next(p->all);
+	if (p->all->tree->on_idle)
+		p->all->tree->on_idle(p->all->tree);
+}
+
+static void watch_process(struct pane *p)
+{
+	p->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)p->record->member->pid, 0);
+	p->watch = xcalloc(1, sizeof *p->watch);
+	if (p->pidfd < 0) { /* it is gone already: the first look says so */
+		int both[2];
+		if (pipe2(both, O_CLOEXEC) < 0)
+			abort();
+		close(both[1]);
+		p->pidfd = both[0];
+	}
+	(void)uv_poll_init(loop_uv(p->all->tree->services->loop), p->watch, p->pidfd);
+	p->watch->data = p;
+	(void)uv_poll_start(p->watch, UV_READABLE, on_process_gone);
+}
+
+static void on_server_gone(uv_poll_t *poll, int status, int events)
+{
+	struct panes *all = poll->data;
+
+	(void)status;
+	(void)events;
+	uv_close((uv_handle_t *)TAKE(all->server_watch), loop_free_handle);
+	close(all->server_fd);
+	all->server_fd = -1;
+	(void)waitpid((pid_t)all->server, NULL,
+		      WNOHANG); /* it may have been given to us when it went into the background */
+	all->server = 0;
+	if (all->socket)
+		(void)unlink(all->socket);
+	if (all->tree->on_idle)
+		all->tree->on_idle(all->tree);
+}
+
+static void watch_server(struct panes *all, int64_t pid, const char *socket)
+{
+	if (!all->own_server || all->server)
+		return;
+	int fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+	if (fd < 0)
+		return;
+	all->server = pid;
+	all->server_fd = fd;
+	free(all->socket);
+	all->socket = xstrdup(socket);
+	all->server_watch = xcalloc(1, sizeof *all->server_watch);
+	(void)uv_poll_init(loop_uv(all->tree->services->loop), all->server_watch, fd);
+	all->server_watch->data = all;
+	uv_unref((uv_handle_t *)all->server_watch);
+	(void)uv_poll_start(all->server_watch, UV_READABLE, on_server_gone);
+}
+
+static void on_dressed(struct child *c, int status)
+{
+	struct pane *p = child_data(c);
+
+	(void)status; /* without a title it works as well */
+	p->tmux = NULL;
+	pane_answer_call(p);
+	pane_start_next(p->all);
+}
+
+/* Its mark, its title and its colour; nothing of the window or of other panes. */
+static int pane_dress(struct pane *p, struct err *err)
+{
+	static const char *const colors[][2] = { { "purple", "magenta" },
+						 { "orange", "colour208" },
+						 { "pink", "colour205" } };
+	AUTO_ARENA struct arena a = { 0 };
+	const struct agent_record *r = p->record;
+	const char *pane = r->member->pane, *color = r->member->color;
+	struct words w = { 0 };
+
+	for (size_t i = 0; i < COUNT_OF(colors); i++)
+		if (!strcmp(color, colors[i][0]))
+			color = colors[i][1];
+	add_tmux(&w, p->all, &a);
+	add_words(&w, WORDS("set-option", "-p", "-t", pane, "@cadre"));
+	add_word(&w, arena_printf(&a, "%s:%s", r->tree->session_id, r->id));
+	add_words(&w, WORDS(";", "set-option", "-p", "-t", pane, "remain-on-exit", "off", ";", "select-pane", "-t",
+			    pane, "-T"));
+	add_word(&w, r->name);
+	add_words(&w, WORDS(";", "set-option", "-p", "-t", pane, "pane-border-style"));
+	add_word(&w, arena_printf(&a, "fg=%s", color));
+	if (p->all->own_server)
+		add_words(&w, WORDS(";", "set-option", "-w", "-t", pane, "pane-border-status", "top"));
+	return run_tmux(p, &w, on_dressed, err);
+}
+
+static void on_started(struct child *c, int status)
+{
+	struct pane *p = child_data(c);
+	struct agent_member *m = p->record->member;
+	char pane[sizeof m->pane] = "", socket[256] = "";
+	long long pid = 0, server = 0;
+	struct err err = { 0 };
+
+	p->tmux = NULL;
+	buf_addch(&p->said, ' ');
+	if (status != 0 || sscanf(p->said.p, "%15s %lld %lld %255[^\n]", pane, &pid, &server, socket) < 3 || pid <= 0) {
+		AUTO_BUF struct buf why = { 0 };
+		if (!p->in_window) { /* no room beside the others, or the one beside it is gone just now */
+			p->in_window = true;
+			pane_start_next(p->all);
+			return;
+		}
+		buf_addf(&why, "tmux: " STR_FMT, STR_ARG(str_trim(buf_str(&p->said))));
+		pane_start_failed(p, why.p);
+		return;
+	}
+	watch_server(p->all, server, str_trim(str_from(socket)).n ? socket : "");
+	memcpy(m->pane, pane, sizeof pane);
+	m->pid = pid;
+	m->pid_start = process_start(pid);
+	p->state = PANE_RUNS;
+	watch_process(p);
+	(void)meta_write(p->record, &err);
+	crash_point(pane_recorded);
+	if (p->record->tree->team)
+		team_files_changed(p->record->tree->team->files);
+	pane_meet_guests(p->all);
+	if (pane_dress(p, &err) < 0) {
+		pane_answer_call(p);
+		pane_start_next(p->all);
+	}
+}
+
+static void pane_start_now(struct pane *p)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct panes *all = p->all;
+	struct agent_member *m = p->record->member;
+	struct pane *beside = pane_to_divide(all);
+	struct words w = { 0 };
+	struct err err = { 0 };
+
+	m->pane[0] = '\0';
+	m->pid = m->pid_start = 0;
+	p->up = p->left = p->termed = false;
+	add_tmux(&w, all, &a);
+	if (p->in_window)
+		add_words(&w, all->own_server ? WORDS("new-window", "-d", "-n", p->record->name, "-t", "cadre:")
+					      : WORDS("new-window", "-d", "-a", "-n", p->record->name, "-t",
+						      getenv("TMUX_PANE")));
+	else if (all->own_server && !beside)
+		add_words(&w, WORDS("new-session", "-d", "-s", "cadre", "-n", "team", "-x", "200", "-y", "50"));
+	else if (!beside)
+		add_words(&w, WORDS("split-window", "-d", "-h", "-l", "70%", "-t", getenv("TMUX_PANE")));
+	else
+		add_words(&w, WORDS("split-window", "-d", "-v", "-t", beside->record->member->pane));
+	if (!p->in_window)
+		p->splits = beside ? ++beside->splits : 0;
+	if (getenv("IS_SANDBOX")) /* looked at before the lead's environment is there */
+		add_words(&w, WORDS("-e", arena_printf(&a, "IS_SANDBOX=%s", getenv("IS_SANDBOX"))));
+	add_words(&w,
+		  WORDS("-P", "-F", "#{pane_id} #{pane_pid} #{pid} #{socket_path}", "-c", all->tree->main.cwd, "--"));
+	add_member_command(&w, p, &a);
+	if (run_tmux(p, &w, on_started, &err) < 0)
+		pane_start_failed(p, err.text);
+}
+
+static void pane_start_next(struct panes *all)
+{
+	struct pane *next = NULL;
+
+	for (struct pane *p = all->first; p; p = p->next) {
+		if (p->tmux)
+			return;
+		if (p->state == PANE_STARTS && !next)
+			next = p;
+	}
+	if (next)
+		pane_start_now(next);
+}
+
+void pane_start(struct pane *p)
+{
+	if (p->state == PANE_STARTS || p->state == PANE_RUNS || p->all->tree->closing)
+		return;
+	p->in_window = false;
+	if (p->state == PANE_ENDS) { /* its process is on its way out: started when that is gone */
+		p->suspend = p->again = true;
+		return;
+	}
+	p->state = PANE_STARTS;
+	p->record->member->state = MEMBER_STARTS;
+	p->record->state = AGENT_RUNNING;
+	pane_start_next(p->all);
+}
+
+/* Beside the lead's own: both work in one directory. */
+static void pane_set_transcript(struct agent_record *r)
+{
+	struct str dir = str_from(r->tree->session_dir);
+
+	dir.n -= strlen(r->tree->session_id);
+	r->transcript = arena_printf(&r->arena, STR_FMT "%s.jsonl", STR_ARG(dir), r->member->session);
+}
+
+void pane_spawn(struct agent_record *r, struct tool_call *call, const char *note)
+{
+	struct agent_member *m = r->member;
+	char id[UUID_LEN + 1];
+	struct err err = { 0 };
+	struct panes *all = panes_open(r->tree, &err);
+
+	if (!all) {
+		m->in_pane = false;
+		agent_spawn_here(r, call, err.text);
+		return;
+	}
+	id_uuid(id);
+	meta_set_paths(r);
+	m->session = arena_strdup(&r->arena, id);
+	pane_set_transcript(r);
+	if (pane_put_prompt(r, &err) < 0 || meta_write(r, &err) < 0) {
+		m->state = MEMBER_GONE;
+		tool_call_fail(call, "%s", err.text);
+		return;
+	}
+	agent_record_note(r);
+	struct pane *p = pane_new(all, r);
+	p->call = call;
+	p->note = note ? xstrdup(note) : NULL;
+	pane_start(p);
+}
+
+/* The lead was resumed. A process that still lives ends by itself; then the member is started again. */
+void pane_restore(struct agent_record *r)
+{
+	struct agent_member *m = r->member;
+	struct err err = { 0 };
+	struct panes *all = panes_open(r->tree, &err);
+
+	pane_set_transcript(r);
+	if (!all) {
+		m->state = MEMBER_FAILED;
+		return;
+	}
+	struct pane *p = pane_new(all, r);
+	if (m->pid && process_start(m->pid) == m->pid_start) {
+		p->state = PANE_ENDS;
+		watch_process(p);
+		m->state = MEMBER_STARTS;
+	}
+	pane_start(p);
+}
+
+/* ---- the end of a process ------------------------------------------------------------------------------------------------ */
+
+static void on_pane_killed(struct child *c, int status)
+{
+	struct pane *p = child_data(c);
+
+	(void)status;
+	p->tmux = NULL;
+	pane_start_next(p->all);
+	if (p->all->tree->on_idle)
+		p->all->tree->on_idle(p->all->tree);
+}
+
+/* A pane that shows a dead process (remain-on-exit); tmux itself compares whose it is. */
+static void pane_sweep(struct pane *p, int64_t pid)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct words w = { 0 };
+	const struct agent_record *r = p->record;
+	struct err ignored = { 0 };
+
+	if (p->tmux || !r->member->pane[0])
+		return;
+	add_tmux(&w, p->all, &a);
+	add_words(&w, WORDS("if-shell", "-F", "-t", r->member->pane));
+	add_word(&w, arena_printf(&a, "#{&&:#{==:#{@cadre},%s:%s},#{==:#{pane_pid},%lld}}", r->tree->session_id, r->id,
+				  (long long)pid));
+	add_word(&w, arena_printf(&a, "kill-pane -t %s", r->member->pane));
+	(void)run_tmux(p, &w, on_pane_killed, &ignored);
+}
+
+static void pane_crashed(struct pane *p)
+{
+	struct agent_record *r = p->record;
+	struct agent_member *m = r->member;
+	struct team *t = r->tree->team;
+	int64_t most = settings_i64(r->tree->services->policy.settings, "teams.restartPanes", 1);
+	struct err err = { 0 };
+
+	p->state = PANE_OVER;
+	if (!t || m->state == MEMBER_GONE)
+		return;
+	if (p->by_user) {
+		r->stopped_by_user = true;
+		r->state = AGENT_KILLED;
+		team_ops.gone(r);
+	} else if (p->left) {
+		m->state = MEMBER_PARKED;
+		(void)meta_write(r, &err);
+	} else if (p->restarts < MIN(most, (int64_t)MOST_RESTARTS)) {
+		p->restarts++;
+		team_tell_end(
+			r, arena_printf(&r->arena, "%s.%s.%lld.crash", r->id, m->session, (long long)m->pid),
+			arena_printf(&r->arena,
+				     "The process of %s was killed or crashed. It was started again and continues.",
+				     r->name));
+		pane_start(p);
+	} else {
+		r->state = AGENT_FAILED;
+		r->failure = "its process was killed or crashed again";
+		team_ops.gone(r);
+	}
+}
+
+static void on_process_gone(uv_poll_t *poll, int status, int events)
+{
+	struct pane *p = poll->data;
+	struct agent_member *m = p->record->member;
+	struct err ignored = { 0 };
+
+	(void)status;
+	(void)events;
+	uv_close((uv_handle_t *)TAKE(p->watch), loop_free_handle);
+	close(p->pidfd);
+	p->pidfd = -1;
+	timer_stop(p->all->tree->services->loop, &p->limit);
+	link_close(&p->link);
+	pane_drop_asks(p);
+	pane_sweep(p, m->pid);
+	if (p->state == PANE_ENDS) {
+		p->state = PANE_OVER;
+		if (p->again) {
+			p->again = false;
+			pane_start(p);
+		} else if (p->suspend && m->state != MEMBER_GONE) {
+			m->state = MEMBER_PARKED;
+		}
+		(void)meta_write(p->record, &ignored);
+	} else {
+		pane_crashed(p);
+	}
+	if (p->all->tree->on_idle)
+		p->all->tree->on_idle(p->all->tree);
+}
+
+static bool pane_signal(const struct pane *p, int signal)
+{
+	const struct agent_member *m = p->record->member;
+
+	return m->pid > 1 && m->pid_start && process_start(m->pid) == m->pid_start && kill((pid_t)-m->pid, signal) == 0;
+}
+
+static void on_limit(struct timer *timer)
+{
+	struct pane *p = CONTAINER_OF(timer, struct pane, limit);
+
+	(void)pane_signal(p, p->termed ? SIGKILL : SIGTERM);
+	if (!p->termed)
+		timer_start(p->all->tree->services->loop, timer, KILL_MS);
+	p->termed = true;
+}
+
+static void pane_ask_end(struct pane *p, bool suspend)
+{
+	const char *limit = getenv("CLAUDE_CODE_TEAM_TEARDOWN_PARK_TIMEOUT_MS");
+	uint64_t ms = END_MS;
+
+	p->again = false;
+	if (p->state == PANE_STARTS && !p->tmux) {
+		p->state = PANE_OVER;
+		if (p->call)
+			tool_call_fail(TAKE(p->call), "The session is being closed.");
+	}
+	if (p->state != PANE_RUNS)
+		return;
+	if (limit)
+		(void)str_to_u64(str_from(limit), &ms);
+	p->state = PANE_ENDS;
+	p->suspend = suspend;
+	link_send(&p->link, suspend ? STR("{\"type\":\"end\",\"how\":\"suspend\"}")
+				    : STR("{\"type\":\"end\",\"how\":\"shutdown\"}"));
+	timer_start(p->all->tree->services->loop, &p->limit, p->up ? ms : 1);
+}
+
+void pane_end(struct agent_record *record, bool suspend)
+{
+	struct pane *p = pane_of(record);
+
+	if (p)
+		pane_ask_end(p, suspend);
+}
+
+bool pane_end_all(struct agent_tree *t)
+{
+	bool any = false;
+
+	for (struct pane *p = t->panes ? t->panes->first : NULL; p; p = p->next) {
+		pane_ask_end(p, true);
+		any = any || p->state != PANE_OVER || p->tmux;
+	}
+	if (t->panes && !any && t->panes->server_watch) { /* the last pane is gone: so is the server, in a moment */
+		uv_ref((uv_handle_t *)t->panes->server_watch);
+		any = true;
+	}
+	return any;
+}
+
+void pane_free_all(struct agent_tree *t)
+{
+	struct panes *all = TAKE(t->panes);
+
+	if (!all)
+		return;
+	pane_stop_listening(all);
+	while (all->first) {
+		struct pane *p = all->first;
+		all->first = p->next;
+		timer_stop(t->services->loop, &p->limit);
+		if (p->watch) { /* the loop ended before it did: it sees its lead's end */
+			uv_close((uv_handle_t *)TAKE(p->watch), loop_free_handle);
+			close(p->pidfd);
+		}
+		link_close(&p->link);
+		pane_drop_asks(p);
+		buf_release(&p->said);
+		free(p->note);
+		free(p->proxy);
+		free(p);
+	}
+	if (all->server_watch) {
+		uv_close((uv_handle_t *)TAKE(all->server_watch), loop_free_handle);
+		close(all->server_fd);
+	}
+	free(all->socket);
+	free(all);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT
+ * pane.h - members that are processes of their own, in tmux panes (docs/internals/team.md). On the lead's side a record without
+ * a struct agent and a struct pane; on the member's side a session that has joined its lead. */
+#pragma once
+#include <sys/socket.h>
+#include <sys/un.h>
+#include "agents/team/team.h"
+
+/* ---- pane_link.c: lines of JSON both ways ------------------------------------------------------------------------- */
+
+struct link {
+	struct loop *loop; /* borrowed */
+	int fd;            /* owned; -1: closed */
+	uv_poll_t *poll;
+	struct buf in, out;
+	/* line is borrowed until return. on_end: once, if the other side is gone; the link is closed by then. Both may close it. */
+	void (*on_line)(struct link *l, const struct json *line);
+	void (*on_end)(struct link *l);
+};
+
+void link_open(struct link *l, struct loop *loop, int fd); /* takes fd; handlers are set */
+void link_send(struct link *l, struct str line);           /* without its end; dropped if it is closed */
+void link_close(struct link *l);                           /* also twice */
+socklen_t link_address(struct sockaddr_un *ret, const char *session, int64_t pid);
+bool link_peer_is(int fd, int64_t pid, int64_t start); /* the process at the other end, of this user */
+
+/* ---- pane.c: the lead's side, processes ----------------------------------------------------------------------------- */
+
+enum pane_state { PANE_STARTS, PANE_RUNS, PANE_ENDS, PANE_OVER };
+
+struct pane_ask { /* a permission question of a member */
+	struct pane_ask *next;
+	char *id, *tool, *rule; /* rule NULL: none fits */
+};
+
+struct pane {
+	struct pane *next;
+	struct panes *all;
+	struct agent_record *record;
+	enum pane_state state;
+	unsigned splits;        /* how often this part of the window was divided */
+	unsigned restarts;      /* so far */
+	bool in_window;         /* there was no room beside the others: it gets a window */
+	bool suspend;           /* of PANE_ENDS: it is resumed later */
+	bool again;             /* the same: it is started again when its process is gone */
+	bool left;              /* it said goodbye ... */
+	bool by_user;           /* ... because its user left */
+	bool up;                /* it reads its mailbox ... */
+	int64_t sent;           /* ... and so many lines of it were sent to this process */
+	struct tool_call *call; /* of the lead, to be answered when the pane is recorded; NULL: none */
+	char *note;
+	struct child *tmux; /* a command that runs; NULL: none */
+	struct buf said;    /* by it */
+	struct link link;
+	uv_poll_t *watch; /* of the process */
+	int pidfd;
+	struct timer limit;
+	bool termed;
+	struct pane_ask *asks;
+	struct agent *proxy; /* what calls of the member run as at the lead */
+};
+
+struct pane_guest; /* a connection that has not said who it is, or comes before tmux said who that is */
+
+struct panes {
+	struct agent_tree *tree;
+	struct pane *first;
+	uv_poll_t *listener;
+	int fd;
+	struct pane_guest *guests;
+	struct kick meet;
+	bool own_server; /* no tmux is around the lead */
+	char *socket;    /* of that server */
+	int64_t server;  /* its pid; 0: none was started */
+	uv_poll_t *server_watch;
+	int server_fd;
+};
+
+/* Where a new member lives; a reason why not in a pane is added to note. */
+bool pane_is_wanted(const struct agent_tree *t, const struct spawn_request *r, struct buf *note);
+void pane_spawn(struct agent_record *record, struct tool_call *call, const char *note); /* takes call */
+void pane_restore(struct agent_record *record); /* of an earlier process of the lead */
+void pane_end(struct agent_record *record, bool suspend);
+void pane_start(struct pane *p);
+struct pane *pane_of(const struct agent_record *record); /* NULL: none */
+unsigned pane_working(const struct agent_tree *t);       /* members in panes that work */
+bool pane_end_all(struct agent_tree *t);                 /* suspended; true: some are still there */
+void pane_free_all(struct agent_tree *t);
+
+/* ---- pane_lead.c: the lead's side, words ------------------------------------------------------------------------------ */
+
+int pane_listen(struct panes *all, struct err *err);
+void pane_stop_listening(struct panes *all);
+void pane_meet_guests(struct panes *all); /* a process is known now */
+int pane_put(struct agent_record *to, const struct mail *m, struct err *err);
+void pane_learn(struct team *t, const struct agent_record *to); /* ids that are in its mailbox */
+int pane_put_prompt(struct agent_record *to, struct err *err);
+void pane_drop_asks(struct pane *p);
+void pane_approve_plan(struct agent_record *to, bool approve);
+/* Of the host, about a question of a member. False: there is no such question. */
+bool pane_answer(struct agent_tree *t, const char *id, bool allow, struct str reason, struct buf *ret_rule);
+void pane_tell_rule(struct agent_tree *t, const char *rule);
+
+/* ---- pane_member.c: the member's side ------------------------------------------------------------------------------------ */
+
+struct lead_callbacks {
+	void (*prompt)(void *data, struct str text); /* its task */
+	void (*resume)(void *data);                  /* it goes on where it stood */
+	void (*leave)(void *data);                   /* the program ends */
+	void *data;
+};
+
+/* Blocking, before any setting is read: connects to the lead and takes its environment. Changes the environment of the
+ * process. -ERR_USAGE: the lead is not there, or does not know it. */
+int lead_join(struct agent_tree *t, struct options *o, struct err *err);
+void lead_open(struct agent_tree *t, const struct lead_callbacks *callbacks); /* the session is open */
+void lead_step(struct agent_tree *t, bool working);                           /* after each step of the session */
+bool lead_ask(struct agent_tree *t, const struct event *event); /* a question goes to the lead; false: it cannot */
+bool lead_send(struct tool_call *call);                         /* SendMessage; false: not for it */
+bool lead_plan(struct tool_call *call);                         /* ExitPlanMode; the same */
+void lead_assign(const struct agent_tree *t, const char *owner, const struct todo_info *task, const char *change);
+void lead_forget_call(struct tool_call *call); /* one of those two is cancelled */
+void lead_close(struct agent_tree *t);

@@ -1,0 +1,576 @@
+/* SPDX-License-Identifier: MIT
+ * pane_lead.c - what the lead and its members in panes say to each other, on the lead's side: the socket, who may connect, the
+ * mailbox of a member (agent-ID.mail.jsonl, appended by the lead only), its state, its calls and its questions. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "agents/team/pane.h"
+#include "agents/agent/hooks.h"
+#include "agents/agent/plan.h"
+#include "config/settings/settings.h"
+#include "core/store/line_file.h"
+#include "guard/permission/mode.h"
+#include "lib/base/crash.h"
+#include "lib/io/file.h"
+
+enum { MOST_GUESTS = 64, MOST_MEMBER_ASKS = 32 };
+
+extern char **environ;
+
+/* ---- the mailbox -------------------------------------------------------------------------------------------------- */
+
+static char *mailbox_path(const struct agent_record *r, struct arena *a)
+{
+	return arena_printf(a, "%s/subagents/agent-%s.mail.jsonl", r->tree->session_dir, r->id);
+}
+
+/* On disk when it returns. A line that was cut by a crash is closed first. */
+static int mailbox_add(const struct agent_record *r, struct str line, struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	const char *path = mailbox_path(r, &a);
+	char last = '\n';
+
+	if (file_make_parents(path, err) < 0)
+		return -(int)err->kind;
+	AUTO_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+	off_t end = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
+	if (end < 0 || (end > 0 && pread(fd, &last, 1, end - 1) != 1))
+		return err_set(err, ERR_IO, "cannot write %s: %m", path);
+	if (last != '\n')
+		buf_addch(&text, '\n');
+	buf_add(&text, line.p, line.n);
+	buf_addch(&text, '\n');
+	if (file_write_all(fd, text.p, text.n) == 0)
+		return 0;
+	err_set(err, ERR_IO, "cannot write %s: %m", path);
+	(void)!ftruncate(fd, end);
+	return -ERR_IO;
+}
+
+static void mailbox_each(const struct agent_record *r, void (*fn)(void *data, struct str line), void *data)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct line_file f;
+	struct line_place place;
+	struct str line;
+	struct err ignored = { 0 };
+
+	if (line_file_open(&f, mailbox_path(r, &a), &ignored) < 0)
+		return;
+	while (line_file_next(&f, &line, &place, &ignored) > 0)
+		fn(data, line);
+	line_file_close(&f);
+}
+
+static void learn_line(void *data, struct str line)
+{
+	struct team *t = data;
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	const struct json *root;
+
+	if (json_parse(&reader, line.p, line.n, &root, NULL) == 0)
+		map_set(&t->sent, json_str(json_get(root, "id"), &a), t);
+}
+
+void pane_learn(struct team *t, const struct agent_record *to)
+{
+	mailbox_each(to, learn_line, t);
+}
+
+/* Commands of the member could have written into the file: what is not mail, an approval above all, is not passed on. */
+static void send_line(void *data, struct str line)
+{
+	struct pane *p = data;
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *root;
+
+	if (json_parse(&reader, line.p, line.n, &root, NULL) < 0 ||
+	    (!json_str_is(json_get(root, "type"), "mail") && !json_str_is(json_get(root, "type"), "prompt")))
+		return;
+
+	link_send(&p->link, line);
+	p->sent++;
+}
+
+int pane_put_prompt(struct agent_record *r, struct err *err)
+{
+	AUTO_BUF struct buf text = { 0 };
+	AUTO_BUF struct buf line = { 0 };
+	struct json_out w = json_out(&line);
+	struct agent *proxy = xcalloc(1, sizeof *proxy);
+
+	proxy->tree = r->tree;
+	proxy->record = r;
+	team_ops.initial_message(proxy, &text);
+	free(proxy);
+	json_open(&w, '{');
+	json_kcstr(&w, "type", "prompt");
+	json_kcstr(&w, "id", r->id);
+	json_kstr(&w, "text", buf_str(&text));
+	json_close(&w);
+	return mailbox_add(r, buf_str(&line), err);
+}
+
+int pane_put(struct agent_record *to, const struct mail *m, struct err *err)
+{
+	AUTO_BUF struct buf text = { 0 };
+	AUTO_BUF struct buf line = { 0 };
+	struct json_out w = json_out(&line);
+	struct pane *p = pane_of(to);
+
+	mail_write(&text, m);
+	json_open(&w, '{');
+	json_kcstr(&w, "type", "mail");
+	json_kcstr(&w, "id", m->id);
+	json_kcstr(&w, "from", m->from);
+	json_kcstr(&w, "team", to->member->team);
+	if (m->about)
+		json_kcstr(&w, "about", m->about);
+	json_kbool(&w, "quiet", m->quiet);
+	json_kstr(&w, "text", buf_str(&text));
+	json_close(&w);
+	if (mailbox_add(to, buf_str(&line), err) < 0)
+		return -(int)err->kind;
+	crash_point(mail_queued);
+	if (p && p->up)
+		send_line(p, buf_str(&line));
+	else if (p)
+		pane_start(p); /* what is in the mailbox is sent when it is up */
+	return 0;
+}
+
+/* ---- its environment -------------------------------------------------------------------------------------------------- */
+
+static bool is_handed_over(const struct agent_tree *t, struct str name)
+{
+	static const char *const families[] = { "ANTHROPIC_", "CLAUDE_", "CADRE_", "AWS_",
+						"GOOGLE_",    "OPENAI_", "LC_",    "XDG_" };
+	static const char *const names[] = { "PATH",          "HOME",        "LANG",       "TZ",
+					     "SSH_AUTH_SOCK", "TMPDIR",      "IS_SANDBOX", "CLAUDECODE",
+					     "http_proxy",    "https_proxy", "all_proxy",  "no_proxy",
+					     "HTTP_PROXY",    "HTTPS_PROXY", "ALL_PROXY",  "NO_PROXY" };
+	const struct json *more = settings_get(t->services->policy.settings, "teams.env", NULL);
+
+	if (str_is(name, "CADRE_SPAWN") || str_starts(name, STR("CADRE_CRASH")))
+		return false;
+	for (size_t i = 0; i < COUNT_OF(families); i++)
+		if (str_starts(name, str_from(families[i])))
+			return true;
+	for (size_t i = 0; i < COUNT_OF(names); i++)
+		if (str_is(name, names[i]))
+			return true;
+	AUTO_ARENA struct arena a = { 0 };
+	for (const struct json *v = json_is(more, JSON_ARRAY) ? json_first(more) : NULL; v; v = json_next(more, v))
+		if (str_eq(name, json_str(v, &a)))
+			return true;
+	return false;
+}
+
+static void send_environment(struct pane *p)
+{
+	AUTO_BUF struct buf line = { 0 };
+	struct json_out w = json_out(&line);
+
+	json_open(&w, '{');
+	json_kcstr(&w, "type", "env");
+	json_key(&w, "env");
+	json_open(&w, '{');
+	for (char **each = environ; *each; each++) {
+		struct str value = str_from(*each), name = str_cut(&value, '=');
+		if (!value.p || !is_handed_over(p->all->tree, name))
+			continue;
+		json_key_str(&w, name);
+		json_put_str(&w, value);
+	}
+	json_close(&w);
+	json_close(&w);
+	link_send(&p->link, buf_str(&line));
+}
+
+/* ---- its state -------------------------------------------------------------------------------------------------------- */
+
+static void on_state(struct pane *p, const struct json *line)
+{
+	struct agent_record *r = p->record;
+	struct agent_member *m = r->member;
+	struct team *t = r->tree->team;
+	struct err ignored = { 0 };
+
+	if (!t || m->state == MEMBER_GONE)
+		return;
+	m->active_ms = id_wall_ms();
+	if (json_str_is(json_get(line, "state"), "works")) {
+		m->state = MEMBER_WORKS;
+		r->state = AGENT_RUNNING;
+		r->run++;
+		t->closing_told = false;
+	} else {
+		AUTO_ARENA struct arena a = { 0 };
+		struct str report = json_str(json_get(line, "report"), &a);
+		const char *failure = json_cstr(json_get(line, "failure"), &r->arena);
+		snprintf(r->run_id, sizeof r->run_id, "%s", json_cstr(json_get(line, "id"), &a));
+		buf_clear(&r->report);
+		buf_add(&r->report, report.p, report.n);
+		m->failed = failure != NULL;
+		r->failure = failure;
+		r->state = failure ? AGENT_FAILED : AGENT_IDLE;
+		m->state = m->plan ? MEMBER_AWAITS : failure ? MEMBER_FAILED : MEMBER_IDLE;
+		int64_t seen = -1;
+		(void)json_i64(json_get(line, "seen"), &seen);
+		team_run_over(p->proxy, json_bool(json_get(line, "again")), seen == p->sent);
+		(void)meta_write(r, &ignored);
+	}
+	agent_record_note(r);
+	agent_tree_tasks_changed(r->tree);
+	team_files_changed(t->files);
+	if (r->tree->on_idle)
+		r->tree->on_idle(r->tree);
+}
+
+/* ---- its calls ---------------------------------------------------------------------------------------------------------- */
+
+struct remote_call {
+	struct tool_env env;
+	struct pane *pane;
+};
+
+static void on_sent(struct tool_call *call)
+{
+	struct remote_call *rc = call->owner;
+	AUTO_BUF struct buf line = { 0 };
+	struct json_out w = json_out(&line);
+
+	json_open(&w, '{');
+	json_kcstr(&w, "type", "sent");
+	json_kcstr(&w, "call", call->id);
+	json_kbool(&w, "error", call->is_error);
+	json_kstr(&w, "text", buf_str(&call->result));
+	json_kstr(&w, "json", buf_str(&call->result_json));
+	json_close(&w);
+	link_send(&rc->pane->link, buf_str(&line));
+	tool_call_free(call);
+	free(rc);
+}
+
+static void on_send(struct pane *p, const struct json *line)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct remote_call *rc = xcalloc(1, sizeof *rc);
+
+	*rc = (struct remote_call){ .env = p->all->tree->main.env, .pane = p };
+	rc->env.owner = p->proxy;
+	rc->env.deferral = NULL;
+	struct tool_call *call =
+		tool_call_new(&rc->env, NULL, &p->all->tree->send_tool, json_str(json_get(line, "call"), &a),
+			      STR("SendMessage"), json_raw(json_get(line, "input")));
+	call->again = json_bool(json_get(line, "again"));
+	call->owner = rc;
+	call->done = on_sent;
+	if (call->complaint)
+		tool_call_reject(call, "%s", call->complaint);
+	else if (!team_send(call))
+		tool_call_reject(call, "There is no such receiver in the team.");
+}
+
+static void on_assign(struct pane *p, const struct json *line)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const char *owner = json_cstr(json_get(line, "owner"), &a), *change = json_cstr(json_get(line, "change"), &a);
+	struct todo_info task = { json_cstr(json_get(line, "id"), &a), json_cstr(json_get(line, "subject"), &a),
+				  json_cstr(json_get(line, "description"), &a) };
+
+	if (p->all->tree->team && owner && change && task.id && task.subject)
+		team_assign(p->all->tree->team, owner, &task, p->record->name, change, true);
+}
+
+static void on_plan(struct pane *p, const struct json *line)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf reply = { 0 };
+	struct json_out w = json_out(&reply);
+	struct err err = { 0 };
+
+	int status = team_put_plan(p->record, json_cstr(json_get(line, "call"), &a),
+				   json_cstr(json_get(line, "path"), &a), json_str(json_get(line, "text"), &a), &err);
+	json_open(&w, '{');
+	json_kcstr(&w, "type", "planned");
+	json_kcstr(&w, "call", json_cstr(json_get(line, "call"), &a));
+	if (status < 0)
+		json_kcstr(&w, "error", err.text);
+	else
+		json_kcstr(&w, "request", p->record->member->plan);
+	json_close(&w);
+	link_send(&p->link, buf_str(&reply));
+}
+
+void pane_approve_plan(struct agent_record *to, bool approve)
+{
+	struct pane *p = pane_of(to);
+	AUTO_BUF struct buf line = { 0 };
+
+	buf_addf(&line, "{\"type\":\"plan\",\"approve\":%s,\"mode\":\"%s\"}", approve ? "true" : "false",
+		 permission_mode_name(permission_mode(&to->tree->main.permission)));
+	if (p)
+		link_send(&p->link, buf_str(&line));
+}
+
+/* ---- its questions -------------------------------------------------------------------------------------------------------- */
+
+static void send_answer(struct pane *p, const char *id, bool allow, struct str reason)
+{
+	AUTO_BUF struct buf line = { 0 };
+	struct json_out w = json_out(&line);
+
+	json_open(&w, '{');
+	json_kcstr(&w, "type", "answer");
+	json_kcstr(&w, "id", id);
+	json_kcstr(&w, "behavior", allow ? "allow" : "deny");
+	json_kstr(&w, "message", reason);
+	json_close(&w);
+	link_send(&p->link, buf_str(&line));
+}
+
+static void on_ask(struct pane *p, const struct json *line)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const struct agent_record *r = p->record;
+	const char *id = json_cstr(json_get(line, "id"), &a), *tool = json_cstr(json_get(line, "tool"), &a);
+	const char *rule = json_cstr(json_get(line, "rule"), &a);
+	struct pane_ask **at = &p->asks;
+	unsigned n = 0;
+
+	if (!id || !tool)
+		return;
+	for (; *at; at = &(*at)->next)
+		n++;
+	if (!permission_can_ask(&r->tree->main.permission) || r->tree->services->options.permission_prompt_tool ||
+	    n >= MOST_MEMBER_ASKS) {
+		send_answer(p, id, false, STR("Permission is needed, and no user can be asked."));
+		return;
+	}
+	struct pane_ask *ask = *at = xcalloc(1, sizeof *ask);
+	ask->id = xstrdup(id);
+	ask->tool = xstrdup(tool);
+	ask->rule = rule ? xstrdup(rule) : NULL;
+	struct event_agent who = { .id = r->id,
+				   .type = r->type,
+				   .name = r->name,
+				   .description = r->description,
+				   .tool_use_id = r->tool_use_id,
+				   .parent_id = "",
+				   .depth = 1 };
+	r->tree->on_event(r->tree->data, &(struct event){ .kind = EVENT_PERMISSION_ASKED,
+							  .agent = &who,
+							  .name = tool,
+							  .id = id,
+							  .text = json_str(json_get(line, "text"), &a),
+							  .why = json_str(json_get(line, "why"), &a),
+							  .rules = &rule,
+							  .rule_count = rule != NULL });
+}
+
+static void ask_free(struct pane_ask *ask)
+{
+	free(ask->id);
+	free(ask->tool);
+	free(ask->rule);
+	free(ask);
+}
+
+void pane_drop_asks(struct pane *p)
+{
+	while (p->asks) {
+		struct pane_ask *ask = p->asks;
+		p->asks = ask->next;
+		ask_free(ask);
+	}
+}
+
+bool pane_answer(struct agent_tree *t, const char *id, bool allow, struct str reason, struct buf *ret_rule)
+{
+	for (struct pane *p = t->panes ? t->panes->first : NULL; p; p = p->next) {
+		for (struct pane_ask **at = &p->asks; *at; at = &(*at)->next) {
+			struct pane_ask *ask = *at;
+			if (strcmp(ask->id, id) != 0)
+				continue;
+			AUTO_BUF struct buf text = { 0 };
+			if (!allow)
+				buf_addf(&text, "The user does not want %s to run now.%s" STR_FMT, ask->tool,
+					 reason.n ? " They said: " : "", STR_ARG(reason));
+			if (ask->rule)
+				buf_addstr(ret_rule, ask->rule);
+			send_answer(p, id, allow, buf_str(&text));
+			*at = ask->next;
+			ask_free(ask);
+			return true;
+		}
+	}
+	return false;
+}
+
+void pane_tell_rule(struct agent_tree *t, const char *rule)
+{
+	AUTO_BUF struct buf line = { 0 };
+	struct json_out w = json_out(&line);
+
+	json_open(&w, '{');
+	json_kcstr(&w, "type", "rule");
+	json_kcstr(&w, "rule", rule);
+	json_close(&w);
+	for (struct pane *p = t->panes ? t->panes->first : NULL; p; p = p->next)
+		link_send(&p->link, buf_str(&line));
+}
+
+/* ---- the connection ---------------------------------------------------------------------------------------------------------- */
+
+struct pane_guest {
+	struct pane_guest *next;
+	struct panes *all;
+	struct link link;
+	char *agent; /* who it says it is; NULL: nothing yet */
+};
+
+static void on_member_line(struct link *l, const struct json *line)
+{
+	struct pane *p = CONTAINER_OF(l, struct pane, link);
+	const struct json *type = json_get(line, "type");
+
+	if (json_str_is(type, "up")) {
+		p->up = true;
+		p->sent = 0;
+		mailbox_each(p->record, send_line, p);
+	} else if (json_str_is(type, "state")) {
+		on_state(p, line);
+	} else if (json_str_is(type, "send")) {
+		on_send(p, line);
+	} else if (json_str_is(type, "ask")) {
+		on_ask(p, line);
+	} else if (json_str_is(type, "assign")) {
+		on_assign(p, line);
+	} else if (json_str_is(type, "plan")) {
+		on_plan(p, line);
+	} else if (json_str_is(type, "bye")) {
+		p->left = true;
+		p->by_user = json_str_is(json_get(line, "how"), "user");
+	}
+}
+
+static void on_member_end(struct link *l)
+{
+	CONTAINER_OF(l, struct pane, link)->up = false; /* the rest follows when its process is gone */
+}
+
+static void guest_free(struct pane_guest *g)
+{
+	struct pane_guest **at = &g->all->guests;
+
+	while (*at != g)
+		at = &(*at)->next;
+	*at = g->next;
+	link_close(&g->link);
+	free(g->agent);
+	free(g);
+}
+
+void pane_meet_guests(struct panes *all)
+{
+	for (struct pane_guest *g = all->guests, *next; g; g = next) {
+		next = g->next;
+		struct pane *p = all->first;
+		while (g->agent && p && !str_is_nocase(str_from(g->agent), p->record->name))
+			p = p->next;
+		if (!g->agent || (p && p->state == PANE_STARTS))
+			continue;
+		const struct agent_member *m = p ? p->record->member : NULL;
+		if (m && p->state == PANE_RUNS && p->link.fd < 0 && link_peer_is(g->link.fd, m->pid, m->pid_start)) {
+			int fd = dup(g->link.fd);
+			p->link = (struct link){ .fd = -1, .on_line = on_member_line, .on_end = on_member_end };
+			if (fd >= 0) {
+				link_open(&p->link, all->tree->services->loop, fd);
+				send_environment(p);
+			}
+		}
+		guest_free(g);
+	}
+}
+
+static void on_guest_line(struct link *l, const struct json *line)
+{
+	struct pane_guest *g = CONTAINER_OF(l, struct pane_guest, link);
+	AUTO_ARENA struct arena a = { 0 };
+	const char *agent = json_cstr(json_get(line, "agent"), &a);
+
+	if (g->agent || !agent || !json_str_is(json_get(line, "type"), "hello"))
+		return;
+	g->agent = xstrdup(agent);
+	loop_kick(g->all->tree->services->loop, &g->all->meet);
+}
+
+static void on_guest_end(struct link *l)
+{
+	struct pane_guest *g = CONTAINER_OF(l, struct pane_guest, link);
+
+	free(g->agent);
+	g->agent = xstrdup(""); /* nobody: it is let go from the loop */
+	loop_kick(g->all->tree->services->loop, &g->all->meet);
+}
+
+static void on_meet(struct kick *kick)
+{
+	pane_meet_guests(CONTAINER_OF(kick, struct panes, meet));
+}
+
+static void on_connection(uv_poll_t *poll, int status, int events)
+{
+	struct panes *all = poll->data;
+	int fd = accept4(all->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	unsigned n = 0;
+
+	(void)status;
+	(void)events;
+	for (const struct pane_guest *g = all->guests; g; g = g->next)
+		n++;
+	if (fd < 0 || n >= MOST_GUESTS) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	struct pane_guest *g = xcalloc(1, sizeof *g);
+	*g = (struct pane_guest){ .next = all->guests,
+				  .all = all,
+				  .link = { .on_line = on_guest_line, .on_end = on_guest_end } };
+	all->guests = g;
+	link_open(&g->link, all->tree->services->loop, fd);
+}
+
+int pane_listen(struct panes *all, struct err *err)
+{
+	struct sockaddr_un name;
+	socklen_t n = link_address(&name, all->tree->session_id, getpid());
+	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0 || bind(fd, (struct sockaddr *)&name, n) < 0 || listen(fd, MOST_GUESTS) < 0)
+		return err_set(err, ERR_IO, "cannot listen for members: %m");
+	all->fd = fd;
+	fd = -1;
+	all->meet.step = on_meet;
+	all->listener = xcalloc(1, sizeof *all->listener);
+	(void)uv_poll_init(loop_uv(all->tree->services->loop), all->listener, all->fd);
+	all->listener->data = all;
+	uv_unref((uv_handle_t *)all->listener);
+	return uv_poll_start(all->listener, UV_READABLE, on_connection);
+}
+
+void pane_stop_listening(struct panes *all)
+{
+	while (all->guests)
+		guest_free(all->guests);
+	kick_cancel(&all->meet);
+	uv_close((uv_handle_t *)TAKE(all->listener), loop_free_handle);
+	close(all->fd);
+	all->fd = -1;
+}

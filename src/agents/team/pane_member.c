@@ -1,0 +1,687 @@
+/* SPDX-License-Identifier: MIT
+ * pane_member.c - a session that is a member of a team in another process: it joins its lead, takes its mail, tells its state,
+ * runs SendMessage at the lead, asks there for permission, and leaves when its lead is gone.
+ *
+ *     JOINED --up--> its task, or the turn that was cut --> works <--> idle --lead gone, 30 s, or told to end--> leaves */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+#include "agents/team/pane.h"
+#include "agents/agent/context.h"
+#include "agents/agent/gate.h"
+#include "agents/agent/hooks.h"
+#include "agents/agent/plan.h"
+#include "core/store/state.h"
+#include "guard/permission/mode.h"
+#include "lib/io/file.h"
+
+enum { JOIN_S = 30, ALONE_MS = 30000, LONGEST_HELLO = 4 << 20 };
+
+extern char **environ;
+
+struct lead_question {
+	struct lead_question *next;
+	char *id, *agent, *tool, *rule;
+	struct buf text, why;
+};
+
+/* A call that waits for the lead's answer */
+struct lead_call {
+	struct lead_call *next;
+	struct tool_call *call;
+};
+
+struct lead {
+	struct tree_lead info; /* first: tree->lead */
+	struct agent_tree *tree;
+	struct link link;
+	int fd; /* until the link is open */
+	struct lead_callbacks to;
+	int64_t seen;       /* lines of its mailbox that came */
+	struct map known;   /* ids of its mailbox that it has */
+	struct buf waiting; /* lines of mail that came before it could take them */
+	bool begun;         /* it has its task */
+	bool lost;          /* the lead is gone */
+	bool ends, suspend; /* the lead wants it to end */
+	bool leaving;       /* the program was told to end */
+	bool told, works;   /* what the lead was told last */
+	bool worked_alone;  /* it finished a turn after the lead was gone */
+	struct timer alone;
+	struct lead_question *questions;
+	struct lead_call *calls;
+};
+
+static struct lead *lead_of(const struct agent_tree *t)
+{
+	return t->lead ? CONTAINER_OF(t->lead, struct lead, info) : NULL;
+}
+
+/* ---- joining ------------------------------------------------------------------------------------------------------- */
+
+static int lead_connect(const struct options *o, int *ret_fd, struct err *err)
+{
+	struct sockaddr_un name;
+	long long pid = 0, start = 0;
+
+	if (sscanf(o->lead_process, "%lld.%lld", &pid, &start) != 2 || pid <= 1)
+		return err_set(err, ERR_USAGE, "--lead-process is PID.START, as the lead gives it");
+	socklen_t n = link_address(&name, o->parent_session_id, pid);
+	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || connect(fd, (struct sockaddr *)&name, n) < 0)
+		return err_set(err, ERR_USAGE, "the lead, session %s, is not there: %m", o->parent_session_id);
+	if (!link_peer_is(fd, pid, start))
+		return err_set(err, ERR_USAGE, "another process answers in the place of session %s",
+			       o->parent_session_id);
+	*ret_fd = fd;
+	fd = -1;
+	return 0;
+}
+
+/* One line, blocking: nothing else runs yet. */
+static int lead_hear(int fd, struct buf *out, struct err *err)
+{
+	struct timeval limit = { .tv_sec = JOIN_S };
+	char c = 0;
+
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+	while (c != '\n' && out->n < LONGEST_HELLO) {
+		ssize_t n = recv(fd, &c, 1, 0);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return err_set(err, ERR_USAGE, "the lead does not know this member");
+		buf_addch(out, c);
+	}
+	return 0;
+}
+
+/* The lead's variables in place of those that the tmux server happened to have */
+static void take_environment(const struct json *env)
+{
+	static const char *const families[] = { "ANTHROPIC_", "CLAUDE_", "AWS_", "GOOGLE_", "OPENAI_" };
+	AUTO_ARENA struct arena a = { 0 };
+
+	for (char **each = environ; *each;) {
+		struct str value = str_from(*each), name = str_cut(&value, '=');
+		bool foreign = false;
+		for (size_t i = 0; i < COUNT_OF(families); i++)
+			foreign = foreign || str_starts(name, str_from(families[i]));
+		if (!foreign) {
+			each++;
+			continue;
+		}
+		(void)unsetenv(arena_str(&a, name).p);
+		each = environ;
+	}
+	for (struct json_member m = json_members(env); m.key; m = json_member_next(env, m))
+		if (json_is(m.value, JSON_STRING))
+			(void)setenv(json_cstr(m.key, &a), json_cstr(m.value, &a), 1);
+}
+
+static void lead_prepare_process(const struct lead *l, const struct options *o)
+{
+	AUTO_CLOSE int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0)
+		(void)!write(fd, "200", 3);
+	(void)setenv("CLAUDE_CODE_TEAM_NAME", l->info.team, 1); /* for commands and hooks; not read here */
+	(void)setenv("CLAUDE_CODE_AGENT_NAME", l->info.name, 1);
+	(void)setenv("CLAUDE_CODE_AGENT_ID", o->agent_id, 1);
+	if (o->agent_color)
+		(void)setenv("CLAUDE_CODE_AGENT_COLOR", o->agent_color, 1);
+	/* Commands of this member must not be able to attach to it: it obeys its lead only. */
+	(void)prctl(PR_SET_DUMPABLE, 0);
+}
+
+static void on_alone(struct timer *timer);
+
+int lead_join(struct agent_tree *t, struct options *o, struct err *err)
+{
+	AUTO_BUF struct buf text = { 0 };
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *root;
+	struct json_out w = json_out(&text);
+	AUTO_CLOSE int fd = -1;
+
+	if (!o->agent_name || !o->team_name || !o->parent_session_id || !o->lead_process)
+		return err_set(
+			err, ERR_USAGE,
+			"--agent-id needs --agent-name, --team-name, --parent-session-id and --lead-process: a lead "
+			"starts its members with them");
+	if (!team_name_fits(str_from(o->team_name)) || !team_name_fits(str_from(o->agent_name)))
+		return err_set(err, ERR_USAGE, "--agent-name and --team-name have 1 to %d letters, digits, _ and -",
+			       LONGEST_TEAM_NAME);
+	if (lead_connect(o, &fd, err) < 0)
+		return -(int)err->kind;
+	json_open(&w, '{');
+	json_kcstr(&w, "type", "hello");
+	json_kcstr(&w, "agent", o->agent_name);
+	json_close(&w);
+	buf_addch(&text, '\n');
+	(void)!send(fd, text.p, text.n, MSG_NOSIGNAL);
+	buf_clear(&text);
+	if (lead_hear(fd, &text, err) < 0)
+		return -(int)err->kind;
+	if (json_parse(&reader, text.p, text.n, &root, NULL) < 0 || !json_is(json_get(root, "env"), JSON_OBJECT))
+		return err_set(err, ERR_USAGE, "the lead does not know this member");
+	take_environment(json_get(root, "env"));
+	struct lead *l = xcalloc(1, sizeof *l);
+	l->tree = t;
+	l->fd = fd;
+	fd = -1;
+	l->link.fd = -1;
+	l->alone.fire = on_alone;
+	l->info = (struct tree_lead){ .name = arena_strdup(t->arena, o->agent_name),
+				      .team = arena_strdup(t->arena, o->team_name),
+				      .plan_required = o->plan_mode_required };
+	t->lead = &l->info;
+	lead_prepare_process(l, o);
+	if (o->agent_type && !o->agent)
+		o->agent = o->agent_type;
+	if (o->plan_mode_required) {
+		o->permission_mode = PERMISSION_PLAN;
+		o->mode_given = true;
+	}
+	o->append_system_prompt =
+		arena_printf(&o->arena, "%s%s%s", o->append_system_prompt ? o->append_system_prompt : "",
+			     o->append_system_prompt ? "\n\n" : "", team_rules_text);
+	return 0;
+}
+
+/* ---- mail ---------------------------------------------------------------------------------------------------------------- */
+
+/* Before its first turn, or while its earlier turns are being loaded, nothing can be added to its transcript. */
+static bool can_take_mail(const struct lead *l)
+{
+	const struct agent *a = &l->tree->main;
+
+	return l->begun && !a->load && a->recorder.last[0];
+}
+
+static void take_mail(struct lead *l, const struct json *line)
+{
+	struct agent *a = &l->tree->main;
+	AUTO_ARENA struct arena arena = { 0 };
+	struct err err = { 0 };
+	const char *about = json_cstr(json_get(line, "about"), &arena);
+	struct queue_line q = { .id = json_cstr(json_get(line, "id"), &arena),
+				.from = json_cstr(json_get(line, "from"), &arena),
+				.team = l->info.team,
+				.about = about,
+				.replaces = query_pending_notice(&a->query, about),
+				.quiet = json_bool(json_get(line, "quiet")),
+				.text = json_str(json_get(line, "text"), &arena) };
+
+	if (!q.id || map_get(&l->known, str_from(q.id)))
+		return;
+	if (recorder_queue(&a->recorder, &q, &err) < 0) {
+		agent_emit(a, &(struct event){ .kind = EVENT_ERROR, .text = str_from(err.text) });
+		return; /* it stays in the mailbox, and comes again with the next start */
+	}
+	map_set(&l->known, str_from(q.id), l);
+	agent_put_notice(
+		a, &(struct notice_spec){ .id = q.id, .about = about, .mail = true, .quiet = q.quiet, .text = q.text });
+}
+
+static void take_waiting(struct lead *l)
+{
+	AUTO_BUF struct buf all = l->waiting;
+
+	l->waiting = (struct buf){ 0 };
+	for (struct str rest = buf_str(&all); rest.p && rest.n;) {
+		AUTO_JSON struct json_reader reader = { 0 };
+		struct str line = str_cut(&rest, '\n');
+		const struct json *root;
+		if (line.n && json_parse(&reader, line.p, line.n, &root, NULL) == 0)
+			take_mail(l, root);
+	}
+}
+
+/* ---- what the lead says ------------------------------------------------------------------------------------------------ */
+
+static struct lead_call *take_call(struct lead *l, const struct json *line)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct str id = json_str(json_get(line, "call"), &a);
+
+	for (struct lead_call **at = &l->calls; *at; at = &(*at)->next) {
+		struct lead_call *c = *at;
+		if (!str_is(id, c->call->id))
+			continue;
+		*at = c->next;
+		return c;
+	}
+	return NULL;
+}
+
+static void on_sent(struct lead *l, const struct json *line)
+{
+	struct lead_call *c = take_call(l, line);
+	AUTO_ARENA struct arena a = { 0 };
+
+	if (!c)
+		return;
+	struct str text = json_str(json_get(line, "text"), &a), json = json_str(json_get(line, "json"), &a);
+	buf_clear(&c->call->result);
+	buf_add(&c->call->result, text.p, text.n);
+	buf_add(&c->call->result_json, json.p, json.n);
+	tool_call_end(c->call, json_bool(json_get(line, "error")));
+	free(c);
+}
+
+static void on_planned(struct lead *l, const struct json *line)
+{
+	struct lead_call *c = take_call(l, line);
+	AUTO_ARENA struct arena a = { 0 };
+	const char *why = json_cstr(json_get(line, "error"), &a), *request = json_cstr(json_get(line, "request"), &a);
+	struct agent *main = &l->tree->main;
+
+	if (!c)
+		return;
+	struct tool_call *call = c->call;
+	free(c);
+	if (why || !request) {
+		tool_call_fail(call, "The plan could not be sent to the lead: %s", why ? why : "");
+		return;
+	}
+	struct json_out w = json_out(&call->result_json);
+	json_open(&w, '{');
+	json_kstr(&w, "plan", json_str(json_get(call->input, "plan"), &a));
+	json_kbool(&w, "isAgent", true);
+	json_kcstr(&w, "filePath", plan_path(main));
+	json_kbool(&w, "awaitingLeaderApproval", true);
+	json_kcstr(&w, "requestId", request);
+	json_close(&w);
+	buf_addf(
+		&call->result,
+		"The plan was submitted to the lead and is kept in %s. Nothing can be changed before the lead approves it; "
+		"you are woken by the answer.\nRequest ID: %s",
+		plan_path(main), request);
+	query_halt(&main->query, STR("a plan waits for approval"));
+	tool_call_end(call, false);
+}
+
+static void question_free(struct lead_question *q)
+{
+	free(q->id);
+	free(q->agent);
+	free(q->tool);
+	free(q->rule);
+	buf_release(&q->text);
+	buf_release(&q->why);
+	free(q);
+}
+
+/* The answer of the lead's host. It counts only here, on the connection whose other end is the lead's process. */
+static void on_answer(struct lead *l, const struct json *line)
+{
+	AUTO_ARENA struct arena arena = { 0 };
+	struct str id = json_str(json_get(line, "id"), &arena);
+
+	for (struct lead_question **at = &l->questions; *at; at = &(*at)->next) {
+		struct lead_question *q = *at;
+		if (!str_is(id, q->id))
+			continue;
+		struct agent *a = agent_tree_find(l->tree, q->agent);
+		struct tool_call *call = a ? agent_question(a, q->id) : NULL;
+		*at = q->next;
+		question_free(q);
+		if (call)
+			agent_answer_question(a, call, json_str_is(json_get(line, "behavior"), "allow"),
+					      json_str(json_get(line, "message"), &arena));
+		return;
+	}
+}
+
+static void on_rule(struct lead *l, const struct json *line)
+{
+	static const struct rule_origin origin = { .layer = "session" };
+	AUTO_ARENA struct arena a = { 0 };
+
+	(void)permission_add_rule(&l->tree->main.permission, RULE_ALLOW, json_str(json_get(line, "rule"), &a), &origin,
+				  NULL, NULL, NULL);
+}
+
+static void on_plan_answer(struct lead *l, const struct json *line)
+{
+	AUTO_ARENA struct arena arena = { 0 };
+	struct agent *a = &l->tree->main;
+	enum permission_mode mode;
+
+	if (!json_bool(json_get(line, "approve")) || !plan_is_on(a))
+		return;
+	plan_leave(a);
+	l->info.plan_required = false;
+	if (permission_mode_parse(json_str(json_get(line, "mode"), &arena), &mode) && mode != PERMISSION_PLAN)
+		permission_choose_mode(&a->permission, mode);
+}
+
+static void on_lead_line(struct link *link, const struct json *line)
+{
+	struct lead *l = CONTAINER_OF(link, struct lead, link);
+	const struct json *type = json_get(line, "type");
+	AUTO_ARENA struct arena a = { 0 };
+
+	l->seen += json_str_is(type, "mail") || json_str_is(type, "prompt");
+	if (json_str_is(type, "mail") && can_take_mail(l) && !l->waiting.n) {
+		take_mail(l, line);
+	} else if (json_str_is(type, "mail")) {
+		struct str raw = json_raw(line);
+		buf_add(&l->waiting, raw.p, raw.n);
+		buf_addch(&l->waiting, '\n');
+	} else if (json_str_is(type, "prompt") && !l->begun) {
+		l->begun = true;
+		l->to.prompt(l->to.data, json_str(json_get(line, "text"), &a));
+	} else if (json_str_is(type, "sent")) {
+		on_sent(l, line);
+	} else if (json_str_is(type, "answer")) {
+		on_answer(l, line);
+	} else if (json_str_is(type, "rule")) {
+		on_rule(l, line);
+	} else if (json_str_is(type, "planned")) {
+		on_planned(l, line);
+	} else if (json_str_is(type, "plan")) {
+		on_plan_answer(l, line);
+	} else if (json_str_is(type, "end")) {
+		l->ends = true;
+		l->suspend = json_str_is(json_get(line, "how"), "suspend");
+	}
+	l->tree->on_idle(l->tree); /* the session steps */
+}
+
+/* Its lead is gone: its user is asked here, calls to other agents fail. */
+static void on_lead_end(struct link *link)
+{
+	struct lead *l = CONTAINER_OF(link, struct lead, link);
+
+	l->lost = true;
+	while (l->calls) {
+		struct lead_call *c = l->calls;
+		l->calls = c->next;
+		tool_call_fail(c->call, "The lead is gone: the message may or may not have arrived.");
+		free(c);
+	}
+	while (l->questions) {
+		struct lead_question *q = l->questions;
+		const char *rule = q->rule;
+		struct agent *a = agent_tree_find(l->tree, q->agent);
+		l->questions = q->next;
+		if (a && agent_question(a, q->id))
+			agent_emit(a, &(struct event){ .kind = EVENT_PERMISSION_ASKED,
+						       .name = q->tool,
+						       .id = q->id,
+						       .text = buf_str(&q->text),
+						       .why = buf_str(&q->why),
+						       .rules = &rule,
+						       .rule_count = rule != NULL });
+		question_free(q);
+	}
+	l->tree->on_idle(l->tree);
+}
+
+void lead_open(struct agent_tree *t, const struct lead_callbacks *callbacks)
+{
+	struct lead *l = lead_of(t);
+	struct agent *a = &t->main;
+
+	if (!l)
+		return;
+	l->to = *callbacks;
+	l->begun = a->load && a->load->prompts;
+	for (struct map_entry *e = a->load ? map_next(&a->load->delivered, NULL) : NULL; e;
+	     e = map_next(&a->load->delivered, e))
+		map_set(&l->known, (struct str){ e->key, e->key_len }, l);
+	for (size_t i = 0; a->load && i < a->load->waiting_count; i++)
+		map_set(&l->known, str_from(a->load->waiting[i].id), l);
+	if (t->todo_dir)
+		t->todo_dir = a->env.todo_dir = arena_printf(t->arena, "%s/tasks/%s", t->config_dir, l->info.team);
+	t->switches.implicit_team = false;
+	l->link.on_line = on_lead_line;
+	l->link.on_end = on_lead_end;
+	link_open(&l->link, t->services->loop, l->fd);
+	l->fd = -1;
+	link_send(&l->link, STR("{\"type\":\"up\"}"));
+	if (l->begun)
+		l->to.resume(l->to.data);
+}
+
+/* ---- its state ------------------------------------------------------------------------------------------------------------ */
+
+static void lead_leave(struct lead *l)
+{
+	if (l->leaving)
+		return;
+	l->leaving = true;
+	l->to.leave(l->to.data);
+}
+
+static void on_alone(struct timer *timer)
+{
+	lead_leave(CONTAINER_OF(timer, struct lead, alone));
+}
+
+static void tell_state(struct lead *l, bool works)
+{
+	const struct agent *a = &l->tree->main;
+	AUTO_BUF struct buf line = { 0 };
+	AUTO_BUF struct buf report = { 0 };
+	AUTO_BUF struct buf why = { 0 };
+	struct json_out w = json_out(&line);
+
+	json_open(&w, '{');
+	json_kcstr(&w, "type", "state");
+	json_kcstr(&w, "state", works ? "works" : "idle");
+	if (!works) {
+		bool failed = l->told && a->query.end != QUERY_DONE && a->query.end != QUERY_HALTED &&
+			      a->query.end != QUERY_CANCELLED;
+		buf_add(&report, a->query.text.p, a->query.text.n);
+		if (!report.n && !failed)
+			agent_last_text(&report, &a->query.transcript);
+		end_reason(&why, &a->query);
+		json_kcstr(&w, "id", a->recorder.last);
+		json_kstr(&w, "report", buf_str(&report));
+		if (failed)
+			json_kstr(&w, "failure", buf_str(&why));
+		json_ki64(&w, "seen", l->seen);
+		json_kbool(&w, "again", !l->told);
+	}
+	json_close(&w);
+	link_send(&l->link, buf_str(&line));
+	l->told = true;
+	l->works = works;
+}
+
+void lead_step(struct agent_tree *t, bool working)
+{
+	struct lead *l = lead_of(t);
+
+	if (!l || l->fd >= 0)
+		return;
+	if (l->waiting.n && can_take_mail(l)) {
+		take_waiting(l);
+		working = working || query_wants_turn(&t->main.query);
+	}
+	/* An answer to its plan may come before the turn that submitted it has ended. */
+	if (!working && t->main.query.end == QUERY_HALTED && query_wants_turn(&t->main.query)) {
+		t->main.on_notice(&t->main);
+		working = true;
+	}
+	if (can_take_mail(l) && (!l->told || working != l->works))
+		tell_state(l, working);
+	if (l->ends && l->suspend && working)
+		_exit(0); /* as after a kill -9: all is on disk, and the turn continues with the next start */
+	if (l->ends && !working)
+		lead_leave(l);
+	if (l->lost && !working && !timer_running(&l->alone))
+		timer_start(t->services->loop, &l->alone, l->told && l->worked_alone ? 1 : ALONE_MS);
+	if (l->lost && working) {
+		l->worked_alone = true;
+		timer_stop(t->services->loop, &l->alone);
+	}
+}
+
+/* ---- what it asks of the lead ------------------------------------------------------------------------------------------------ */
+
+bool lead_ask(struct agent_tree *t, const struct event *e)
+{
+	struct lead *l = lead_of(t);
+	AUTO_BUF struct buf line = { 0 };
+	struct json_out w = json_out(&line);
+
+	if (!l || l->lost || l->link.fd < 0 || e->kind != EVENT_PERMISSION_ASKED || e->offers_edits)
+		return false;
+	struct lead_question *q = xcalloc(1, sizeof *q);
+	q->id = xstrdup(e->id);
+	q->agent = xstrdup(e->agent ? e->agent->id : "");
+	q->tool = xstrdup(e->name);
+	q->rule = e->rule_count ? xstrdup(e->rules[0]) : NULL;
+	buf_add(&q->text, e->text.p, e->text.n);
+	buf_add(&q->why, e->why.p, e->why.n);
+	q->next = l->questions;
+	l->questions = q;
+	json_open(&w, '{');
+	json_kcstr(&w, "type", "ask");
+	json_kcstr(&w, "id", q->id);
+	json_kcstr(&w, "tool", q->tool);
+	json_kstr(&w, "text", e->text);
+	json_kstr(&w, "why", e->why);
+	if (q->rule)
+		json_kcstr(&w, "rule", q->rule);
+	json_close(&w);
+	link_send(&l->link, buf_str(&line));
+	return true;
+}
+
+static void await_lead(struct lead *l, struct tool_call *call)
+{
+	struct lead_call *c = xcalloc(1, sizeof *c);
+
+	*c = (struct lead_call){ .next = l->calls, .call = call };
+	l->calls = c;
+}
+
+bool lead_send(struct tool_call *call)
+{
+	struct agent *a = call->env->owner;
+	struct lead *l = lead_of(a->tree);
+	struct str to = str_trim(json_str(json_get(call->input, "to"), &call->arena));
+	AUTO_BUF struct buf line = { 0 };
+	struct json_out w = json_out(&line);
+
+	if (!l || a->parent || agent_tree_record(a->tree, to))
+		return false;
+	if (l->lost) {
+		tool_call_fail(call, "The lead is gone: nobody of the team can be reached.");
+		return true;
+	}
+	json_open(&w, '{');
+	json_kcstr(&w, "type", "send");
+	json_kcstr(&w, "call", call->id);
+	json_kbool(&w, "again", call->again);
+	json_kraw(&w, "input", json_raw(call->input));
+	json_close(&w);
+	await_lead(l, call);
+	link_send(&l->link, buf_str(&line));
+	return true;
+}
+
+bool lead_plan(struct tool_call *call)
+{
+	struct agent *a = call->env->owner;
+	struct lead *l = lead_of(a->tree);
+	AUTO_BUF struct buf line = { 0 };
+	struct json_out w = json_out(&line);
+
+	if (!l || a->parent || !l->info.plan_required || l->lost)
+		return false;
+	if (!plan_present(a, call))
+		return true;
+	json_open(&w, '{');
+	json_kcstr(&w, "type", "plan");
+	json_kcstr(&w, "call", call->id);
+	json_kcstr(&w, "path", plan_path(a));
+	json_kstr(&w, "text", json_str(json_get(call->input, "plan"), &call->arena));
+	json_close(&w);
+	await_lead(l, call);
+	link_send(&l->link, buf_str(&line));
+	return true;
+}
+
+void lead_forget_call(struct tool_call *call)
+{
+	struct agent *a = call->env->owner;
+	struct lead *l = lead_of(a->tree);
+
+	for (struct lead_call **at = l ? &l->calls : NULL; at && *at; at = &(*at)->next) {
+		struct lead_call *c = *at;
+		if (c->call != call)
+			continue;
+		*at = c->next;
+		free(c);
+		tool_call_fail(call, "The call was cancelled: the message may or may not have arrived.");
+		return;
+	}
+}
+
+void lead_assign(const struct agent_tree *t, const char *owner, const struct todo_info *task, const char *change)
+{
+	struct lead *l = lead_of(t);
+	AUTO_BUF struct buf line = { 0 };
+	struct json_out w = json_out(&line);
+
+	json_open(&w, '{');
+	json_kcstr(&w, "type", "assign");
+	json_kcstr(&w, "owner", owner);
+	json_kcstr(&w, "id", task->id);
+	json_kcstr(&w, "subject", task->subject);
+	json_kcstr(&w, "description", task->description ? task->description : "");
+	json_kcstr(&w, "change", change);
+	json_close(&w);
+	link_send(&l->link, buf_str(&line));
+}
+
+/* ---- the end ---------------------------------------------------------------------------------------------------------------- */
+
+/* The server of panes outside the user's tmux leaves its socket file; its lead would have removed it. */
+static void remove_server_socket(const struct lead *l)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct str path = str_from(getenv("TMUX") ? getenv("TMUX") : "");
+	const char *own = arena_printf(&a, "/cadre-%.8s", l->tree->services->options.parent_session_id);
+
+	path = str_cut(&path, ',');
+	if (l->lost && str_ends(path, str_from(own)))
+		(void)unlink(arena_str(&a, path).p);
+}
+
+void lead_close(struct agent_tree *t)
+{
+	struct lead *l = lead_of(t);
+
+	if (!l)
+		return;
+	timer_stop(t->services->loop, &l->alone);
+	link_send(&l->link,
+		  l->leaving ? STR("{\"type\":\"bye\",\"how\":\"end\"}") : STR("{\"type\":\"bye\",\"how\":\"user\"}"));
+	remove_server_socket(l);
+	link_close(&l->link);
+	if (l->fd >= 0)
+		close(l->fd);
+	while (l->questions) {
+		struct lead_question *q = l->questions;
+		l->questions = q->next;
+		question_free(q);
+	}
+	while (l->calls) {
+		struct lead_call *c = l->calls;
+		l->calls = c->next;
+		free(c);
+	}
+	map_release(&l->known);
+	buf_release(&l->waiting);
+	t->lead = NULL;
+	free(l);
+}
