@@ -192,6 +192,10 @@ void permission_verdict_release(struct permission_verdict *v);
 /* The verdict is the one by which the call may run, now or after a question: its file is the call's. */
 void permission_bind(struct tool_call *call, const struct permission_verdict *v);
 
+/* Of a path in the worktree of this agent: the file in the main checkout that it is a copy of, in the arena; NULL: it is none. What
+ * rules forbid there they forbid here. */
+const char *permission_main_path(const struct permission *p, struct arena *a, const char *path);
+
 /* An allow rule of the agent's line is about this host (normal, see rule_pattern.h) or a part of the net that it is in. A rule
  * for all hosts names none. */
 bool permission_names_host(const struct permission *p, struct str host);
