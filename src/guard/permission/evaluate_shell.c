@@ -5,6 +5,7 @@
 #include "lib/io/file.h"
 #include "guard/permission/evaluation_int.h"
 #include "guard/permission/mention.h"
+#include "guard/permission/repository.h"
 #include "guard/shell/shell_command.h"
 #include "guard/shell/shell_files.h"
 #include "guard/shell/shell_options.h"
@@ -652,6 +653,14 @@ static bool pass_by_nature(struct evaluation *ev, struct passing *p, const struc
 	bool git = str_is(plain.words[0].text, "git");
 	if (ev->shell->lost || (moved && git))
 		return false;
+	const struct tool_env *env = ev->use.env;
+	const char *runs = git && env && env->cwd
+				   ? repository_runs(&ev->arena, env->cwd, env->root, permission_main(ev->p)->trusted)
+				   : NULL;
+	if (runs) {
+		buf_addf(&ev->v->reason, "git may run a program here: %s. ", runs);
+		return false;
+	}
 	if (git && shell_git_shows_contents(&plain) && hides_any_file(ev)) {
 		buf_addstr(&ev->v->reason, "Rules hide files, and git may show them. ");
 		return false;

@@ -49,6 +49,7 @@ struct permission {
 	enum permission_mode mode;             /* chosen for this agent; permission_mode() says which one holds */
 	bool can_ask;                          /* questions can be answered */
 	bool bypass_available;                 /* the session may be switched to bypass: plan then forbids nothing */
+	bool trusted;                          /* of the main agent: the user trusts the folder where it started */
 	bool bypass_off, auto_off;             /* of the main agent: modes that no agent of the session may be in */
 	enum permission_unenforced unenforced; /* of the main agent, for all of the session */
 	const char *root;                      /* where the agent started; NULL: as the call says. Borrowed */
