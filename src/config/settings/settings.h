@@ -77,9 +77,9 @@ void settings_each(const struct settings *s, const char *path, settings_item_fn 
 
 /* Which variables apply: the project's are not the user's own. */
 enum env_trust {
-	ENV_OWN,  /* no project and local variables: on the terminal, before the folder is trusted */
+	ENV_OWN, /* no project and local variables: on the terminal, before the folder is trusted */
 	ENV_SAFE, /* of the project's and local ones those that are known to be harmless: a script in an untrusted folder */
-	ENV_ALL,  /* the folder is trusted */
+	ENV_ALL, /* the folder is trusted */
 };
 
 struct settings_var {

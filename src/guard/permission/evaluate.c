@@ -71,9 +71,9 @@ const struct rule *eval_find(struct evaluation *ev, enum rule_list list, eval_fi
 
 const struct rule *eval_find_bare(struct evaluation *ev, const struct rule_set *set, enum rule_list list)
 {
-	const struct rule *r = rule_set_tool(set, list, ev->tool, ev->use.input);
+	const struct rule *r = rule_set_tool(set, list, ev->tool, ev->use.tool->server, ev->use.input);
 
-	return r || !ev->leader ? r : rule_set_tool(set, list, ev->leader, ev->use.input);
+	return r || !ev->leader ? r : rule_set_tool(set, list, ev->leader, NULL, ev->use.input);
 }
 
 static const struct rule *find_any(struct evaluation *ev, const struct rule_set *set, enum rule_list list)
@@ -369,7 +369,7 @@ static bool denies_tool(const struct permission *p, const struct tool *tool, boo
 	const char *name = rule_tool_name(&a, str_from(tool->name));
 
 	for (struct rule_walk w = { .owner = p, .list = RULE_DENY }; rule_walk_next(&w);)
-		if ((with_grants || !w.in_grant) && rule_set_tool(w.set, RULE_DENY, name, NULL))
+		if ((with_grants || !w.in_grant) && rule_set_tool(w.set, RULE_DENY, name, NULL, NULL))
 			return true;
 	return false;
 }

@@ -42,7 +42,7 @@ static const struct rule *allows_path(struct evaluation *ev, bool edited, const 
 {
 	ev->v->rule_owner = NULL;
 	for (struct rule_walk w = { .owner = ev->p, .list = RULE_ALLOW }; rule_walk_next(&w);) {
-		const struct rule *r = rule_set_tool(w.set, RULE_ALLOW, edited ? "edit" : "read", NULL);
+		const struct rule *r = rule_set_tool(w.set, RULE_ALLOW, edited ? "edit" : "read", NULL, NULL);
 		if (!r)
 			r = rule_set_path(w.set, RULE_ALLOW, edited, path, &ev->narrow);
 		if (!r)

@@ -676,6 +676,38 @@ TEST(names_are_compared_as_they_are_resolved)
 	CHECK_INT(wrong, 0);
 }
 
+/* Names of tools are joined from two parts, and the parts may have what joins them in them. */
+TEST(a_rule_for_a_server_means_no_other_server)
+{
+	static const struct {
+		const char *rules, *server, *tool;
+		int expected;
+	} cases[] = {
+		{ "allow mcp__github", "mcp__github__", "mcp__github__get", RUN },
+		{ "allow mcp__github", "mcp__github__", "mcp__github__evil__x", RUN },
+		{ "allow mcp__github", "mcp__github__evil__", "mcp__github__evil__x", ASK },
+		{ "allow mcp__github__*", "mcp__github__evil__", "mcp__github__evil__x", ASK },
+		{ "allow mcp__github__get_*", "mcp__github__get_x__", "mcp__github__get_x__y", ASK },
+		{ "allow mcp__GitHub", "mcp__github__", "mcp__github__get", RUN },
+		{ "allow mcp__a", "mcp__a____", "mcp__a____x", ASK },
+		{ "allow mcp__github__evil__*", "mcp__github__evil__", "mcp__github__evil__x", RUN },
+		{ "allow mcp__github__x", "mcp__github__", "mcp__github__x", RUN },
+		{ "deny mcp__github\nallow mcp__github__evil__x", "mcp__github__evil__", "mcp__github__evil__x", NOT },
+	};
+	STAGE(stage);
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct permission p = { .can_ask = true };
+		struct tool tool = { .name = cases[i].tool, .definition = "{}", .server = cases[i].server };
+		struct tool_use *call = stage_call(&stage, cases[i].tool, "{}");
+		call->tool = &tool;
+		stage_rules(&stage, &p, cases[i].rules);
+		print_message("# %s: %s of %s\n", cases[i].rules, cases[i].tool, cases[i].server);
+		CHECK_INT(stage_decide(&p, call), cases[i].expected);
+		permission_release(&p);
+	}
+}
+
 int test_attack(void)
 {
 	return RUN_TESTS(
@@ -689,5 +721,5 @@ int test_attack(void)
 		T(a_limit_to_commands_that_read_lets_none_write),
 		T(git_reads_only_where_its_configuration_names_no_program),
 		T(git_is_asked_about_in_a_directory_that_it_takes_for_a_repository),
-		T(names_are_compared_as_they_are_resolved));
+		T(a_rule_for_a_server_means_no_other_server), T(names_are_compared_as_they_are_resolved));
 }
