@@ -30,8 +30,8 @@ struct tool {
 	const char *accepts;        /* another definition, whose schema checks the input; NULL: the one above */
 	const char *subject;        /* the input member that describes a call best; NULL: none */
 	unsigned flags;             /* enum tool_flags */
-	const char *server;         /* of an MCP server: what the names of all its tools begin with, mcp__SERVER__; else NULL */
-	void *ctx;                  /* of dynamic members (MCP); NULL for built-in ones */
+	const char *server; /* of an MCP server: what the names of all its tools begin with, mcp__SERVER__; else NULL */
+	void *ctx;          /* of dynamic members (MCP); NULL for built-in ones */
 	void (*start)(struct tool_call *call);
 	void (*cancel)(struct tool_call *call); /* NULL: it ends by itself, soon */
 	/* Flags of this very call, whose input is good; NULL: tool->flags. (Bash: read-only when the command is.) */

@@ -167,8 +167,8 @@ int rule_set_add(struct rule_set *s, enum rule_list list, struct str text, const
 
 /* ---- finding --------------------------------------------------------------------------------------------------- */
 
-const struct rule *rule_set_tool(const struct rule_set *s, enum rule_list list, const char *lower_name, const char *server,
-				 const struct json *input)
+const struct rule *rule_set_tool(const struct rule_set *s, enum rule_list list, const char *lower_name,
+				 const char *server, const struct json *input)
 {
 	const struct rule_index *x = &s->lists[list];
 	const struct rule_row *row = map_get(&x->tools, str_from(lower_name));

@@ -190,8 +190,8 @@ static int check_deadline(struct grep_scanner *s)
 		       (double)s->limit_ms / 1000);
 }
 
-struct grep_scanner *grep_scanner_new(const struct pattern *pattern, const struct grep_want *want, const atomic_bool *stop,
-				      uint64_t limit_ms)
+struct grep_scanner *grep_scanner_new(const struct pattern *pattern, const struct grep_want *want,
+				      const atomic_bool *stop, uint64_t limit_ms)
 {
 	struct grep_scanner *s = xcalloc(1, sizeof *s);
 

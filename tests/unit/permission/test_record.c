@@ -296,7 +296,8 @@ static size_t forest_resume(struct forest *f, struct dice *d, size_t at, size_t 
 		bool forbidden = line_forbids(f, at, f->calls[i]);
 		for (size_t k = 0; k < COUNT_OF(all); k++) {
 			struct permission_verdict v = { 0 };
-			permission_explain(all[k], *f->calls[i], roll(d, 2) ? PERMISSION_HINT_ALLOW : PERMISSION_HINT_NONE, &v);
+			permission_explain(all[k], *f->calls[i],
+					   roll(d, 2) ? PERMISSION_HINT_ALLOW : PERMISSION_HINT_NONE, &v);
 			*ret_passed += v.decision == PERMISSION_ALLOW;
 			if (forbidden && v.decision != PERMISSION_DENY)
 				fail_msg("%s %s passes (%zu)", calls[i].tool, calls[i].input, k);

@@ -154,7 +154,8 @@ TEST(a_file_that_is_named_has_a_time_limit_as_a_tree_has)
 	const char *path = toolbox_path(&box, "large");
 	CHECK_INT(truncate(path, (off_t)1 << 40), 0);
 	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
-	for (off_t at = 0; at < (off_t)1 << 24; at += 4096) /* text first: a file with a NUL at its beginning is skipped */
+	for (off_t at = 0; at < (off_t)1 << 24;
+	     at += 4096) /* text first: a file with a NUL at its beginning is skipped */
 		CHECK_INT(pwrite(fd, "a line of text\n", 15, at), 15);
 
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
