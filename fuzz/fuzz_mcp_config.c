@@ -3,7 +3,6 @@
  * address. Besides not crashing: what counts can be used and is not denied, no two that count give their tools the same
  * names, what does not count says why, and an entry that is read twice has one key. */
 #include "mcp/servers/config.h"
-#include "mcp/servers/policy.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,8 +8,7 @@
 #include <zlib.h>
 #include "lib/base/buf.h"
 #include "lib/io/file.h"
-#include "defs/plugin/copy.h"
-#include "defs/plugin/unpack.h"
+#include "defs/plugin/fetch.h"
 #include "defs/plugin/plugin.h"
 #include "defs/plugin/version.h"
 

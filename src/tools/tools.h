@@ -4,6 +4,6 @@
 #include "core/tool/tool.h"
 
 extern const struct tool_runtime tool_runtime;
-extern const struct tool tool_agent; /* needs a roster: agents/life/agent_tool.h */
+extern const struct tool tool_agent; /* needs a roster: agents/life/life.h */
 extern const struct tool tool_skill;
 extern const struct tool *const tool_table[]; /* sorted by name, NULL-terminated; a test checks the order */

@@ -63,7 +63,7 @@ def explain_shows_every_layer_and_who_won(lab):
     assert found["value"] == "acceptEdits" and [v["file"] for v in found["layers"][3:]] == [project, user], found
     text = lab.cadre("config", "explain", "permissions.defaultMode").out
     assert re.search(r"^user +wins +\S+:1 +\"plan\"$", text, re.M) and "in force: \"plan\"" in text, text
-    assert "start" in text and "expects one of" in text, text
+    assert "initial" in text and "expects one of" in text, text
 
 
 def local_settings_of_the_repository_count(lab):

@@ -5,7 +5,6 @@
 #include "core/store/checkpoint.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/context.h"
-#include "agents/agent/initial_messages.h"
 #include "agents/agent/gate.h"
 #include "agents/agent/skill_use.h"
 #include "agents/agent/tree.h"
@@ -96,19 +95,20 @@ void agent_notice(struct agent *a, const char *id, struct str text)
 static void env_set_cwd(struct tool_env *env, const char *path)
 {
 	struct agent *a = env->owner;
-	const char *from = env->cwd;
-	AUTO_FREE char *left = a->moved_cwd; /* from may be in it */
+	AUTO_FREE char *from = xstrdup(env->cwd);
 	struct hook_event_spec spec = { .event = HOOK_CWD_CHANGED };
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
-	a->moved_cwd = xstrdup(path);
-	env->cwd = a->moved_cwd;
-	if (!strcmp(from, path) || !agent_has_hooks(a, &spec))
+	char *to = xstrdup(path); /* may be in moved_cwd too */
+	free(a->moved_cwd);
+	a->moved_cwd = to;
+	env->cwd = to;
+	if (!strcmp(from, to) || !agent_has_hooks(a, &spec))
 		return;
 	json_open(&w, '{');
 	json_kcstr(&w, "old_cwd", from);
-	json_kcstr(&w, "new_cwd", path);
+	json_kcstr(&w, "new_cwd", to);
 	json_close(&w);
 	spec.fields = buf_str(&fields);
 	agent_notify_hooks(a, &spec);

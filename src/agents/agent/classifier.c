@@ -61,8 +61,7 @@ static void describe_call(struct buf *out, const struct agent *a, const struct t
 	struct json_out w = json_out(out);
 
 	json_open(&w, '{');
-	json_key(&w, "user_messages");
-	json_open(&w, '[');
+	json_kopen(&w, "user_messages", '[');
 	for (size_t i = 0; i < recent->count; i++)
 		json_put_cstr(&w, recent->texts[i]);
 	json_close(&w);

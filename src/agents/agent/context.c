@@ -9,10 +9,10 @@
 #include "core/store/load.h"
 #include "config/settings/instructions.h"
 #include "config/settings/settings.h"
-#include "defs/agentdef/builtin.h"
+#include "defs/agentdef/registry.h"
 #include "defs/agentdef/describe.h"
 #include "defs/plugin/list.h"
-#include "mcp/client/selection.h"
+#include "mcp/client/pool.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/plan.h"
 #include "agents/agent/servers.h"
@@ -60,8 +60,7 @@ static void on_instruction_file(void *data, const struct instruction_file *file)
 	json_kcstr(&w, "file_path", file->path);
 	json_kcstr(&w, "memory_type", file->kind);
 	json_kcstr(&w, "load_reason", reason);
-	if (file->parent)
-		json_kcstr(&w, "parent_file_path", file->parent);
+	json_kcstr_if(&w, "parent_file_path", file->parent);
 	json_close(&w);
 	spec.fields = buf_str(&fields);
 	agent_notify_hooks(&t->main, &spec);
@@ -98,25 +97,6 @@ static struct segment *find_instructions(struct agent_tree *t, bool managed_only
 	return segment_ref(i->text);
 }
 
-/* What a coordinator's workers can use, since it has none of it itself */
-static struct segment *describe_workers(const struct agent_tree *t)
-{
-	AUTO_BUF struct buf text = { 0 };
-
-	buf_addstr(&text, "<system-reminder>\n# workerToolsContext\nTools that workers have:\n");
-	for (size_t i = 0; i < t->pool.count; i++)
-		if (t->pool.tools[i]->flags & TOOL_BACKGROUND)
-			buf_addf(&text, "- %s\n", t->pool.tools[i]->name);
-	if (t->session_dir)
-		buf_addf(
-			&text,
-			"Scratchpad: %s/scratchpad. Workers read and write it without questions: what one of them finds out "
-			"can be there for the others.\n",
-			t->session_dir);
-	buf_addstr(&text, "</system-reminder>");
-	return segment_text(buf_str(&text));
-}
-
 size_t context_blocks(struct agent *a, struct segment *ret_blocks[CONTEXT_BLOCKS])
 {
 	AUTO_BUF struct buf environment = { 0 };
@@ -139,8 +119,24 @@ size_t context_blocks(struct agent *a, struct segment *ret_blocks[CONTEXT_BLOCKS
 		servers_describe(&servers, a);
 	if (servers.n)
 		ret_blocks[n++] = segment_text(buf_str(&servers));
-	if (!a->parent && a->tree->switches.coordinator)
-		ret_blocks[n++] = describe_workers(a->tree);
+	if (!a->parent && a->tree->switches.coordinator) {
+		/* What a coordinator's workers can use, since it has none of it itself */
+		const struct agent_tree *t = a->tree;
+		AUTO_BUF struct buf text = { 0 };
+
+		buf_addstr(&text, "<system-reminder>\n# workerToolsContext\nTools that workers have:\n");
+		for (size_t i = 0; i < t->pool.count; i++)
+			if (t->pool.tools[i]->flags & TOOL_BACKGROUND)
+				buf_addf(&text, "- %s\n", t->pool.tools[i]->name);
+		if (t->session_dir)
+			buf_addf(
+				&text,
+				"Scratchpad: %s/scratchpad. Workers read and write it without questions: what one of them finds out "
+				"can be there for the others.\n",
+				t->session_dir);
+		buf_addstr(&text, "</system-reminder>");
+		ret_blocks[n++] = segment_text(buf_str(&text));
+	}
 	return n;
 }
 
@@ -380,5 +376,5 @@ struct head *agent_first_head(struct agent *a)
 void agent_renew_head(struct agent *a)
 {
 	query_set_head(&a->query, write_own_head(a), a->model);
-	query_set_endpoint(&a->query, a->endpoint);
+	a->query.next_endpoint = a->endpoint;
 }

@@ -104,7 +104,15 @@ static void gate_apply_outcome(struct agent *a, const struct tool_call *call, co
 static void gate_deny(struct agent *a, struct tool_call *call, struct str reason)
 {
 	if (!call->policy.apart) {
-		agent_tree_note_denial(a->tree, a, call);
+		struct agent_tree *t = a->tree;
+		struct str input = json_raw(call->input);
+
+		t->denials = xrealloc(t->denials, (t->denial_count + 1) * sizeof *t->denials);
+		struct denial *d = &t->denials[t->denial_count++];
+		*d = (struct denial){ .tool = xstrdup(call->name),
+				      .id = xstrdup(call->id),
+				      .agent = xstrdup(a->who.id) };
+		buf_add(&d->input, input.p, input.n);
 		agent_emit(a, &(struct event){ .kind = EVENT_PERMISSION_DENIED,
 					       .name = call->name,
 					       .id = call->id,

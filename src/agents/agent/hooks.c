@@ -320,8 +320,7 @@ int agent_stop_hooks(struct agent *a, struct err *err)
 		return 0;
 	json_open(&w, '{');
 	json_kbool(&w, "stop_hook_active", a->stop_blocks > 0);
-	if (a->record->transcript)
-		json_kcstr(&w, "agent_transcript_path", a->record->transcript);
+	json_kcstr_if(&w, "agent_transcript_path", a->record->transcript);
 	if (a->query.text.n)
 		json_kstr(&w, "last_assistant_message", buf_str(&a->query.text));
 	json_close(&w);
@@ -443,8 +442,7 @@ bool agent_show_batch(struct agent *a)
 	while (first > 0 && transcript_block(t, first - 1).role == ROLE_ASSISTANT)
 		first--;
 	json_open(&w, '{');
-	json_key(&w, "tool_calls");
-	json_open(&w, '[');
+	json_kopen(&w, "tool_calls", '[');
 	for (uint32_t i = first; i < transcript_count(t); i++) {
 		struct block b = transcript_block(t, i);
 		if (b.kind == SEGMENT_TOOL_USE)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * initial_messages.c - the messages of an agent before its first request: its context and its task, after its parent's
  * history if it shares that; or, of one that continues, the conversation that is on disk. */
-#include "agents/agent/initial_messages.h"
+#include "agents/agent/context.h"
 #include <sys/stat.h>
 #include "lib/base/crash.h"
-#include "agents/agent/context.h"
 #include "agents/agent/tree.h"
 #include "agents/agent/skill_use.h"
 #include "agents/worktree/worktree.h"

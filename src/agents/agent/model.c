@@ -93,7 +93,7 @@ static int choose_main_model(struct agent *a, struct err *err)
 	if (from) {
 		a->model = arena_strdup(&a->arena, from->model);
 		a->endpoint = from->endpoint;
-		a->model_choice.id = from->model_choice.id ? arena_strdup(&a->arena, from->model_choice.id) : NULL;
+		a->model_choice.id = arena_strdup(&a->arena, from->model_choice.id);
 		a->tree->allowed_models = from->tree->allowed_models;
 		return find_fallbacks(a->tree, err);
 	}
@@ -157,7 +157,7 @@ static void renew_head(struct agent *a, const char *effort)
 	struct head_texts texts = head_read(&scratch, head_now(a)->bytes);
 
 	query_set_head(&a->query, context_head(a, texts.system, effort), a->model);
-	query_set_endpoint(&a->query, a->endpoint);
+	a->query.next_endpoint = a->endpoint;
 }
 
 static void turn_model_begin(struct agent *a)
@@ -168,10 +168,9 @@ static void turn_model_begin(struct agent *a)
 	if (t->on)
 		return;
 	const char *effort = head_read(&scratch, head_now(a)->bytes).effort;
-	*t = (struct turn_model){ .on = true,
-				  .model = a->model,
-				  .endpoint = a->endpoint,
-				  .own_effort = effort ? arena_strdup(&a->arena, effort) : NULL };
+	*t = (struct turn_model){
+		.on = true, .model = a->model, .endpoint = a->endpoint, .own_effort = arena_strdup(&a->arena, effort)
+	};
 }
 
 void agent_take_turn_model(struct agent *a, const struct skill *s)
@@ -221,7 +220,7 @@ const char *agent_turn_effort(struct agent *a, const char *own)
 
 	if (!t->on)
 		return own;
-	t->own_effort = own ? arena_strdup(&a->arena, own) : NULL;
+	t->own_effort = arena_strdup(&a->arena, own);
 	return t->effort ? t->effort : own;
 }
 
@@ -232,7 +231,7 @@ static void use_fallback(struct agent *a, struct fallback_model m)
 	a->model = m.name;
 	a->endpoint = m.endpoint;
 	query_set_head(&a->query, context_head_like(a, head_now(a)), a->model);
-	query_set_endpoint(&a->query, a->endpoint);
+	a->query.next_endpoint = a->endpoint;
 }
 
 bool agent_fall_back(struct agent *a)

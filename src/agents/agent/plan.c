@@ -20,11 +20,6 @@ void plan_enter(struct agent *a)
 	permission_choose_mode(&a->permission, PERMISSION_PLAN);
 }
 
-void plan_accept_edits(struct agent *a)
-{
-	a->plan.accept_edits = true;
-}
-
 /* A child that only inherits plan mode does not get out of it here: plan_present() says so. */
 void plan_leave(struct agent *a)
 {

@@ -13,7 +13,6 @@ bool plan_is_on(const struct agent *a);
 void plan_enter(struct agent *a);
 /* The user approved. A child has its parent's mode then, unless edits are accepted. */
 void plan_leave(struct agent *a);
-void plan_accept_edits(struct agent *a); /* plan_leave() will leave it accepting edits */
 
 /* The file of this agent's plan; its directory need not be there. The agent's arena. */
 const char *plan_path(struct agent *a);

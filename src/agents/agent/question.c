@@ -36,16 +36,14 @@ void question_describe(struct tool_call *call, struct buf *out)
 
 void question_put_suggestions(struct json_out *w, const char *const *rules, size_t count)
 {
-	json_key(w, "permission_suggestions");
-	json_open(w, '[');
+	json_kopen(w, "permission_suggestions", '[');
 	for (size_t i = 0; i < count; i++) {
 		/* "Bash(git *)" as the types of the SDKs have it */
 		struct str content = str_from(rules[i]);
 		struct str tool = str_cut(&content, '(');
 		json_open(w, '{');
 		json_kcstr(w, "type", "addRules");
-		json_key(w, "rules");
-		json_open(w, '[');
+		json_kopen(w, "rules", '[');
 		json_open(w, '{');
 		json_kstr(w, "toolName", tool);
 		if (content.n)

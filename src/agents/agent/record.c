@@ -91,12 +91,6 @@ void meta_set_paths(struct agent_record *t)
 	t->meta = arena_printf(&t->arena, "%s/subagents/agent-%s.meta.json", dir, t->id);
 }
 
-static void put_optional(struct json_out *w, const char *key, const char *value)
-{
-	if (value)
-		json_kcstr(w, key, value);
-}
-
 static void put_member(struct json_out *w, const struct agent_record *t)
 {
 	const struct agent_member *m = t->member;
@@ -108,16 +102,15 @@ static void put_member(struct json_out *w, const struct agent_record *t)
 	json_kcstr(w, "color", m->color);
 	json_kbool(w, "planModeRequired", m->plan_required);
 	json_kcstr(w, "spawnedAgentType", t->type);
-	put_optional(w, "permissionMode", m->mode);
-	json_key(w, "team");
-	json_open(w, '{');
+	json_kcstr_if(w, "permissionMode", m->mode);
+	json_kopen(w, "team", '{');
 	json_kcstr(w, "backend", "in-process");
 	json_ki64(w, "joinedAt", m->joined_ms);
 	json_kbool(w, "gone", m->state == MEMBER_GONE);
 	json_kbool(w, "planApproved", m->plan_approved);
-	put_optional(w, "plan", m->plan);
-	put_optional(w, "shutdown", m->shutdown);
-	put_optional(w, "told", m->told);
+	json_kcstr_if(w, "plan", m->plan);
+	json_kcstr_if(w, "shutdown", m->shutdown);
+	json_kcstr_if(w, "told", m->told);
 	json_close(w);
 }
 
@@ -130,25 +123,24 @@ static void put_meta(struct buf *out, const struct agent_record *t)
 	json_ki64(&w, "run", t->run); /* first: META_MARK */
 	json_kcstr(&w, "agentType", t->type);
 	json_kbool(&w, "isBuiltIn", t->built_in);
-	put_optional(&w, "name", t->name);
+	json_kcstr_if(&w, "name", t->name);
 	json_kcstr(&w, "description", t->description);
 	json_kcstr(&w, "toolUseId", t->tool_use_id);
-	put_optional(&w, "parentAgentId", t->parent_id && t->parent_id[0] ? t->parent_id : NULL);
+	json_kcstr_if(&w, "parentAgentId", t->parent_id && t->parent_id[0] ? t->parent_id : NULL);
 	json_ki64(&w, "spawnDepth", t->depth);
 	json_kcstr(&w, "requestShape", t->background ? "background" : "foreground");
 	json_kbool(&w, "isFork", t->is_fork);
 	json_kbool(&w, "sharesHistory", t->shares_history);
 	json_ki64(&w, "startedAt", t->started_ms);
 	json_ki64(&w, "runStartedAt", t->run_started_ms);
-	put_optional(&w, "model", t->model);
-	put_optional(&w, "requestedModel", t->request.model);
-	put_optional(&w, "requestedEffort", t->request.effort);
-	put_optional(&w, "requestedIsolation", t->request.isolation);
+	json_kcstr_if(&w, "model", t->model);
+	json_kcstr_if(&w, "requestedModel", t->request.model);
+	json_kcstr_if(&w, "requestedEffort", t->request.effort);
+	json_kcstr_if(&w, "requestedIsolation", t->request.isolation);
 	if (t->request.max_turns)
 		json_ki64(&w, "requestedMaxTurns", t->request.max_turns);
 	if (t->request.allow) {
-		json_key(&w, "requestedAllow");
-		json_open(&w, '[');
+		json_kopen(&w, "requestedAllow", '[');
 		for (size_t i = 0; t->request.allow[i]; i++)
 			json_put_cstr(&w, t->request.allow[i]);
 		json_close(&w);
@@ -163,11 +155,11 @@ static void put_meta(struct buf *out, const struct agent_record *t)
 	if (t->limits)
 		json_kraw(&w, "inheritedLimits", str_from(t->limits));
 	json_kcstr(&w, "prompt", t->prompt);
-	put_optional(&w, "message", t->message);
+	json_kcstr_if(&w, "message", t->message);
 	json_kbool(&w, "finished", ended);
 	if (ended)
 		json_kcstr(&w, "endState", end_state_info(t->state)->state);
-	put_optional(&w, "failure", ended ? t->failure : NULL);
+	json_kcstr_if(&w, "failure", ended ? t->failure : NULL);
 	if (t->stopped_by_user)
 		json_kbool(&w, "stoppedByUser", true);
 	json_close(&w);
@@ -400,10 +392,10 @@ void end_write(struct buf *out, const struct agent_record *t)
 	usage_write(&w, &t->usage);
 	json_key(&w, "costUSD");
 	json_put_double(&w, t->cost_usd);
-	put_optional(&w, "verdict", t->verdict);
-	put_optional(&w, "failure", t->failure);
-	put_optional(&w, "worktreePath", t->worktree);
-	put_optional(&w, "worktreeBranch", t->branch);
+	json_kcstr_if(&w, "verdict", t->verdict);
+	json_kcstr_if(&w, "failure", t->failure);
+	json_kcstr_if(&w, "worktreePath", t->worktree);
+	json_kcstr_if(&w, "worktreeBranch", t->branch);
 	json_close(&w);
 }
 

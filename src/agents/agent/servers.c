@@ -2,7 +2,7 @@
  * servers.c - which servers an agent has, and what it waits for. */
 #include "agents/agent/servers.h"
 #include "agents/profile/roster.h"
-#include "mcp/client/selection.h"
+#include "mcp/client/pool.h"
 #include "mcp/servers/config.h"
 
 enum { DEFAULT_WAIT_MS = 30000 };

@@ -319,16 +319,6 @@ double agent_tree_cost(const struct agent_tree *t)
 	return usd;
 }
 
-void agent_tree_note_denial(struct agent_tree *t, const struct agent *a, const struct tool_call *call)
-{
-	struct str input = json_raw(call->input);
-
-	t->denials = xrealloc(t->denials, (t->denial_count + 1) * sizeof *t->denials);
-	struct denial *d = &t->denials[t->denial_count++];
-	*d = (struct denial){ .tool = xstrdup(call->name), .id = xstrdup(call->id), .agent = xstrdup(a->who.id) };
-	buf_add(&d->input, input.p, input.n);
-}
-
 void agent_tree_forget_denials(struct agent_tree *t)
 {
 	for (size_t i = 0; i < t->denial_count; i++) {

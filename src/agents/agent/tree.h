@@ -287,7 +287,6 @@ void agent_record_note(struct agent_record *record); /* into state.db */
 /* Of one answer; the budget is the spending agent's. */
 void agent_tree_spend(struct agent_tree *t, struct budget *budget, const char *model, const struct usage *usage);
 double agent_tree_cost(const struct agent_tree *t); /* of all agents */
-void agent_tree_note_denial(struct agent_tree *t, const struct agent *a, const struct tool_call *call);
 void agent_tree_forget_denials(struct agent_tree *t);
 /* EVENT_TASKS_CHANGED: at once, or a moment later for all that came soon after one; tell: what waits, now. */
 void agent_tree_tasks_changed(struct agent_tree *t);

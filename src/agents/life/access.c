@@ -3,10 +3,9 @@
  * from, or a choice from it. */
 #include "agents/life/life.h"
 #include "config/settings/settings.h"
-#include "defs/agentdef/builtin.h"
+#include "defs/agentdef/registry.h"
 #include "defs/policy/permissions.h"
-#include "mcp/client/selection.h"
-#include "agents/life/agent_tool.h"
+#include "mcp/client/pool.h"
 #include "agents/agent/context.h"
 #include "agents/agent/servers.h"
 #include "agents/worktree/worktree.h"
@@ -79,8 +78,12 @@ static int fill_pool(struct agent_tree *t, const char *list, struct err *err)
 		const struct tool *tool = table[i];
 		if (!strcmp(tool->name, "Agent"))
 			tool = agent_tool_make(t, tool);
-		else if (!strcmp(tool->name, "SendMessage") && t->switches.teams)
-			tool = agent_tool_send(t, tool);
+		else if (!strcmp(tool->name, "SendMessage") && t->switches.teams) {
+			t->send_tool = *tool;
+			t->send_tool.definition = team_send_text;
+			t->send_tool.flags |= TOOL_RESUMES;
+			tool = &t->send_tool;
+		}
 		tool_set_add(&all, tool);
 	}
 	struct str rest = everything ? (struct str){ 0 } : str_from(list);

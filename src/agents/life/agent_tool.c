@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * agent_tool.c - the Agent tool as the model sees it. */
-#include "agents/life/agent_tool.h"
+#include "agents/life/life.h"
 #include <assert.h>
 #include "agents/profile/roster.h"
-#include "defs/agentdef/denial.h"
+#include "defs/agentdef/registry.h"
 #include "lib/json/json_write.h"
-#include "agents/agent/initial_messages.h"
+#include "agents/agent/context.h"
 #include "agents/agent/servers.h"
 
 static bool is_offered(const struct agent_tree *t, struct str parameter)
@@ -13,28 +13,6 @@ static bool is_offered(const struct agent_tree *t, struct str parameter)
 	bool no_background = t->switches.background_off || t->switches.fork_mode || t->switches.coordinator;
 
 	return !(no_background && str_is(parameter, "run_in_background"));
-}
-
-static void put_schema(struct json_out *w, const struct agent_tree *t, const struct json *schema, struct arena *a)
-{
-	json_open(w, '{');
-	for (struct json_member m = json_members(schema); m.key; m = json_member_next(schema, m)) {
-		struct str key = json_str(m.key, a);
-		json_key_str(w, key);
-		if (!str_is(key, "properties")) {
-			json_put_raw(w, json_raw(m.value));
-			continue;
-		}
-		json_open(w, '{');
-		for (struct json_member p = json_members(m.value); p.key; p = json_member_next(m.value, p)) {
-			if (!is_offered(t, json_str(p.key, a)))
-				continue;
-			json_key_str(w, json_str(p.key, a));
-			json_put_raw(w, json_raw(p.value));
-		}
-		json_close(w);
-	}
-	json_close(w);
 }
 
 /* Where a fork may be made: what it is, when it is worth it, and an example. */
@@ -81,7 +59,25 @@ static void write_definition(struct buf *out, const struct agent_tree *t, const 
 	json_kcstr(&w, "name", "Agent");
 	json_kstr(&w, "description", str_trim(buf_str(&text)));
 	json_key(&w, "input_schema");
-	put_schema(&w, t, json_get(root, "input_schema"), &a);
+	const struct json *schema = json_get(root, "input_schema");
+	json_open(&w, '{');
+	for (struct json_member m = json_members(schema); m.key; m = json_member_next(schema, m)) {
+		struct str key = json_str(m.key, &a);
+		json_key_str(&w, key);
+		if (!str_is(key, "properties")) {
+			json_put_raw(&w, json_raw(m.value));
+			continue;
+		}
+		json_open(&w, '{');
+		for (struct json_member p = json_members(m.value); p.key; p = json_member_next(m.value, p)) {
+			if (!is_offered(t, json_str(p.key, &a)))
+				continue;
+			json_key_str(&w, json_str(p.key, &a));
+			json_put_raw(&w, json_raw(p.value));
+		}
+		json_close(&w);
+	}
+	json_close(&w);
 	json_close(&w);
 }
 
@@ -104,14 +100,6 @@ const struct tool *agent_tool_make(struct agent_tree *t, const struct tool *base
 	t->agent_tool.accepts = base->definition; /* a parameter that is not offered here may be given all the same */
 	agent_tool_renew(t);
 	return &t->agent_tool;
-}
-
-const struct tool *agent_tool_send(struct agent_tree *t, const struct tool *base)
-{
-	t->send_tool = *base;
-	t->send_tool.definition = team_send_text;
-	t->send_tool.flags |= TOOL_RESUMES;
-	return &t->send_tool;
 }
 
 void agent_tool_limit(struct agent *a)

@@ -9,7 +9,6 @@
 #include "lib/io/file_at.h"
 #include "agents/agent/context.h"
 #include "agents/agent/hooks.h"
-#include "agents/agent/initial_messages.h"
 #include "agents/agent/record.h"
 #include "agents/agent/servers.h"
 #include "agents/agent/skill_use.h"

@@ -47,3 +47,15 @@ void agent_tree_configure(struct agent_tree *t, const char *session_id, const ch
 void agent_tree_use_policy(struct agent_tree *t);   /* applies the current settings */
 void agent_tree_warn_sandbox(struct agent_tree *t); /* what the kernel cannot enforce, and settings without a meaning */
 void agent_tree_remove_dirs(struct agent_tree *t);  /* removes directories that are not needed any more */
+
+/* The Agent tool as the model sees it: the tool of the room `tools` with whom one can call in its
+ * description, and without parameters that have no meaning in this run. */
+
+/* base: the tool from the table. Returns the tree's own, good as long as the tree. */
+const struct tool *agent_tool_make(struct agent_tree *t, const struct tool *base);
+/* The definition of SendMessage where there are teams */
+extern const char team_send_text[];
+/* An agent with Agent(a, b) in its tools sees only those; nothing for others. */
+void agent_tool_limit(struct agent *a);
+/* Whom one can call may have changed: another definition in place of the old one. */
+void agent_tool_renew(struct agent_tree *t);

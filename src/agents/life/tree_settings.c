@@ -225,7 +225,7 @@ void agent_tree_remove_dirs(struct agent_tree *t)
 {
 	sandbox_free(TAKE(t->sandbox));
 	env_files_remove(t);
-	char *path = t->tasks_dir ? arena_strdup(t->arena, t->tasks_dir) : NULL;
+	char *path = arena_strdup(t->arena, t->tasks_dir);
 
 	for (int i = 0; i < TASKS_DEPTH && path && rmdir(path) == 0; i++)
 		*strrchr(path, '/') = '\0';

@@ -82,15 +82,11 @@ static void on_created(void *data, const struct hook_outcome *outcome)
 	agent_step_done(a, err.kind ? &err : NULL);
 }
 
-static bool had_one(const struct agent *a)
-{
-	return a->record->base && !a->record->base[0];
-}
-
 bool worktree_hook_is_there(struct agent *a)
 {
-	return had_one(a) || (!a->record->base &&
-			      agent_has_hooks(a->parent, &(struct hook_event_spec){ .event = HOOK_WORKTREE_CREATE }));
+	return (a->record->base && !a->record->base[0]) ||
+	       (!a->record->base &&
+		agent_has_hooks(a->parent, &(struct hook_event_spec){ .event = HOOK_WORKTREE_CREATE }));
 }
 
 int worktree_hook_take(struct agent *a, struct err *err)
@@ -98,7 +94,7 @@ int worktree_hook_take(struct agent *a, struct err *err)
 	struct hook_event_spec spec = { .event = HOOK_WORKTREE_CREATE };
 	AUTO_BUF struct buf fields = { 0 };
 
-	if (had_one(a) && a->record->worktree && file_exists(a->record->worktree))
+	if (a->record->base && !a->record->base[0] && a->record->worktree && file_exists(a->record->worktree))
 		return adopt_directory(a, a->record->worktree, err);
 	if (!agent_has_hooks(a->parent, &spec))
 		return err_set(err, ERR_NOT_FOUND,

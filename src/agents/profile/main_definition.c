@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * main_definition.c - which agent a session runs as. */
 #include "agents/profile/main_definition.h"
-#include "defs/agentdef/denial.h"
 #include "defs/agentdef/registry.h"
 #include "defs/policy/plugins.h"
 

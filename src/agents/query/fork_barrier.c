@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * fork_barrier.c - the first fork passes, the others wait. */
-#include "agents/query/fork_barrier.h"
+#include "agents/query/slot.h"
 
 enum { LONGEST_WAIT_MS = 2000 };
 
@@ -43,10 +43,7 @@ bool fork_barrier_pass(struct fork_barrier *g, struct kick *kick)
 		timer_start(g->loop, &g->timer, LONGEST_WAIT_MS);
 		return true;
 	}
-	if (g->count == g->cap) {
-		g->cap = g->cap ? g->cap * 2 : 16;
-		g->waiting = xrealloc(g->waiting, g->cap * sizeof *g->waiting);
-	}
+	g->waiting = xgrow(g->waiting, g->count, &g->cap, sizeof *g->waiting);
 	g->waiting[g->count++] = kick;
 	return false;
 }

@@ -14,7 +14,7 @@
 #include "agents/query/query.h"
 #include <assert.h>
 #include "lib/base/crash.h"
-#include "core/tool/tool_scheduler.h"
+#include "core/tool/tool.h"
 #include "agents/query/query_int.h"
 
 enum { MOST_CONTINUATIONS = 3, MOST_NUDGES = 1, MOST_PAUSES = 50 };
@@ -77,10 +77,7 @@ static void on_block(void *data, struct segment *block)
 {
 	struct query *q = data;
 
-	if (q->arrived_count == q->arrived_cap) {
-		q->arrived_cap = q->arrived_cap ? q->arrived_cap * 2 : 4;
-		q->arrived = xrealloc(q->arrived, q->arrived_cap * sizeof *q->arrived);
-	}
+	q->arrived = xgrow(q->arrived, q->arrived_count, &q->arrived_cap, sizeof *q->arrived);
 	q->arrived[q->arrived_count++] = block;
 	query_kick(q);
 }
@@ -272,7 +269,7 @@ static enum step take_answer_end(struct query *q)
 
 	q->turn++;
 	q->answers++;
-	q->last_mark = body_last_mark(&q->model.body);
+	q->last_mark = q->model.body.mark_count ? q->model.body.marks[q->model.body.mark_count - 1] : UINT32_MAX;
 	q->api_ms += loop_now_ms(q->config.loop) - q->asked_ms;
 	q->text_continues = false;
 	if (tokens > 0) /* the server counts */
@@ -482,11 +479,6 @@ void query_set_head(struct query *q, struct head *head, const char *model)
 	q->next_model = model;
 }
 
-void query_set_endpoint(struct query *q, struct endpoint *endpoint)
-{
-	q->next_endpoint = endpoint;
-}
-
 void query_start(struct query *q)
 {
 	assert(q->state == QUERY_IDLE);
@@ -522,11 +514,6 @@ void query_halt(struct query *q, struct str reason)
 {
 	q->halted = true;
 	snprintf(q->failure.text, sizeof q->failure.text, STR_FMT, STR_ARG(reason));
-}
-
-void query_satisfy(struct query *q)
-{
-	q->satisfied = true;
 }
 
 void query_batch_over(struct query *q)

@@ -3,10 +3,9 @@
 #pragma once
 #include "core/message/event.h"
 #include "core/model/provider.h"
-#include "core/model/budget.h"
-#include "agents/query/fork_barrier.h"
-#include "agents/query/query_compact.h"
+#include "core/model/governor.h"
 #include "agents/query/slot.h"
+#include "agents/query/query_compact.h"
 #include "core/store/recorder.h"
 #include "core/tool/tool.h"
 
@@ -127,7 +126,7 @@ struct query {
 	bool through_gate;                 /* passed it */
 	bool request_over;                 /* fact: the model call reported */
 	struct segment **arrived;          /* fact: received blocks not yet recorded; owned */
-	uint32_t arrived_count, arrived_cap;
+	size_t arrived_count, arrived_cap;
 	bool answer_closed;   /* its last block is recorded, with its stop reason */
 	uint32_t answer_from; /* first block of the answer in the transcript */
 	uint32_t last_mark;
@@ -135,12 +134,12 @@ struct query {
 	uint64_t deadline_ms;
 	struct timer timer;
 	char (*shown)[UUID_LEN + 1]; /* uuids of the answer's frames */
-	uint32_t shown_count, shown_cap;
+	size_t shown_count, shown_cap;
 	bool superseding; /* shown belongs to a discarded answer */
 
 	/* the calls of the answer */
 	struct query_call **calls;
-	uint32_t call_count, call_cap;
+	size_t call_count, call_cap;
 	bool batch_reported, batch_held; /* waiting for query_batch_over() */
 
 	struct compaction *compaction; /* owned; NULL: none is running */
@@ -168,7 +167,6 @@ int query_add_user(struct query *q, struct segment **blocks, size_t count, bool 
 int query_add_line(struct query *q, const struct user_line *line, struct err *err);
 /* Takes the head, which is used from the next request on. model is borrowed while the head is in use. */
 void query_set_head(struct query *q, struct head *head, const char *model);
-void query_set_endpoint(struct query *q, struct endpoint *endpoint); /* the same for the endpoint; borrowed */
 /* Restores the calls of a loaded session's last answer. run: a read-only call without a stored result runs again. Any
  * other call without a result gets one that says that it may or may not have run. */
 int query_restore_call(struct query *q, struct str id, struct str name, struct str input, struct segment *result,
@@ -177,7 +175,6 @@ void query_start(struct query *q);                   /* a turn: leads to on_end 
 void query_continue(struct query *q);                /* continues the turn that has just ended */
 void query_cancel(struct query *q);                  /* any time, any number of times */
 void query_halt(struct query *q, struct str reason); /* ends the turn when the calls of its answer are done */
-void query_satisfy(struct query *q);                 /* the turn has its result: an answer without text is a success */
 void query_batch_over(struct query *q);              /* on_batch is done; ignored when late */
 void query_pause(struct query *q, bool on);          /* back-pressure: no new request, no bytes from the running one */
 /* Queues a text for the next request; all queued texts form one message. id may be NULL. */

@@ -2,7 +2,7 @@
  * query_answer.c - an answer: its blocks on disk, in the transcript and out as events; its tool calls: which may start,
  * which are done, their results in order. */
 #include "lib/base/crash.h"
-#include "core/tool/tool_scheduler.h"
+#include "core/tool/tool.h"
 #include "agents/query/query_int.h"
 
 enum { DEFAULT_PARALLEL = 10 };
@@ -21,10 +21,7 @@ static struct query_call *calls_append(struct query *q, struct str id, struct to
 {
 	struct query_call *c = xcalloc(1, sizeof *c);
 
-	if (q->call_count == q->call_cap) {
-		q->call_cap = q->call_cap ? q->call_cap * 2 : 4;
-		q->calls = xrealloc(q->calls, q->call_cap * sizeof *q->calls);
-	}
+	q->calls = xgrow(q->calls, q->call_count, &q->call_cap, sizeof *q->calls);
 	q->calls[q->call_count++] = c;
 	c->query = q;
 	c->id = xstrndup(id.p, id.n);
@@ -228,10 +225,7 @@ static int answer_take_block(struct query *q, struct segment *block, const struc
 	free(supersedes);
 	if (q->superseding)
 		answer_forget_shown(q);
-	if (q->shown_count == q->shown_cap) {
-		q->shown_cap = q->shown_cap ? q->shown_cap * 2 : 4;
-		q->shown = xrealloc(q->shown, q->shown_cap * sizeof *q->shown);
-	}
+	q->shown = xgrow(q->shown, q->shown_count, &q->shown_cap, sizeof *q->shown);
 	memcpy(q->shown[q->shown_count++], uuid, sizeof *q->shown);
 	if (block->kind == SEGMENT_TEXT)
 		answer_add_text(&q->text, block);

@@ -29,3 +29,22 @@ void slot_pool_init(struct slot_pool *s, struct loop *loop, unsigned cap);
 void slot_pool_release(struct slot_pool *s); /* no slot may be taken or waited for */
 void slot_wait(struct slot_pool *s, struct agent_slot *slot, enum slot_rank rank); /* on_taken comes later */
 void slot_leave(struct slot_pool *s, struct agent_slot *slot);                     /* taken, waiting or neither */
+
+/* Lets the first of several forks go ahead. Their requests share a long prefix, which the server's cache
+ * offers to others only once the first answer has begun; so the others wait for its first byte, or two seconds. */
+struct fork_barrier {
+	struct loop *loop;
+	unsigned refs;
+	bool led, open; /* the first request has started to answer; all may proceed */
+	struct timer timer;
+	struct kick **waiting; /* borrowed: kicks of the waiting queries */
+	size_t count, cap;
+};
+
+struct fork_barrier *fork_barrier_new(struct loop *loop); /* returns a reference */
+struct fork_barrier *fork_barrier_ref(struct fork_barrier *g);
+void fork_barrier_unref(struct fork_barrier *g);
+/* True: proceed. False: kick is kicked when the query should call again; fork_barrier_leave() stops waiting. */
+bool fork_barrier_pass(struct fork_barrier *g, struct kick *kick);
+void fork_barrier_leave(struct fork_barrier *g, struct kick *kick);
+void fork_barrier_open(struct fork_barrier *g); /* the first answer began, or will not come */

@@ -4,9 +4,8 @@
 #include "agents/subagent/subagent.h"
 #include <sys/stat.h>
 #include "defs/agentdef/registry.h"
-#include "agents/agent/initial_messages.h"
+#include "agents/agent/context.h"
 #include "agents/agent/record.h"
-#include "agents/subagent/report.h"
 #include "lib/base/crash.h"
 
 /* ---- what it was born under --------------------------------------------------------------------------------------- */

@@ -5,8 +5,7 @@
 #include "lib/json/json_write.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/record.h"
-#include "agents/agent/initial_messages.h"
-#include "agents/subagent/report.h"
+#include "agents/agent/context.h"
 #include "agents/subagent/subagent.h"
 
 static int end_processes(struct agent *a, struct err *err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * report.c - the reports about a child to its parent. */
-#include "agents/subagent/report.h"
+#include "agents/subagent/subagent.h"
 #include <ctype.h>
 #include <inttypes.h>
 #include "lib/base/utf8.h"
@@ -59,18 +59,6 @@ static size_t imitates(struct str rest, bool at_line_start)
 	return 0;
 }
 
-static void add_text(struct buf *out, struct str text)
-{
-	for (size_t i = 0; i < text.n;) {
-		size_t marked = imitates((struct str){ text.p + i, text.n - i }, i == 0 || text.p[i - 1] == '\n');
-		size_t n = marked ? marked : 1;
-		buf_add(out, text.p + i, n);
-		if (marked)
-			buf_addch(out, '\\');
-		i += n;
-	}
-}
-
 static void add_report(struct buf *out, const struct agent_record *t)
 {
 	struct str text = str_trim(buf_str(&t->report));
@@ -78,7 +66,14 @@ static void add_report(struct buf *out, const struct agent_record *t)
 	AUTO_BUF struct buf path = { 0 };
 	struct err err = { 0 };
 
-	add_text(out, head);
+	for (size_t i = 0; i < head.n;) {
+		size_t marked = imitates((struct str){ head.p + i, head.n - i }, i == 0 || head.p[i - 1] == '\n');
+		size_t n = marked ? marked : 1;
+		buf_add(out, head.p + i, n);
+		if (marked)
+			buf_addch(out, '\\');
+		i += n;
+	}
 	if (head.n == text.n)
 		return;
 	buf_addf(out, "\n[The report is cut: these are the first %zu of %zu bytes.", head.n, text.n);
@@ -118,15 +113,13 @@ static void put_completed(struct buf *out, const struct agent_record *t)
 	json_kcstr(&w, "prompt", t->prompt);
 	json_kcstr(&w, "agentId", t->id);
 	json_kcstr(&w, "agentType", t->type);
-	json_key(&w, "content");
-	json_open(&w, '[');
+	json_kopen(&w, "content", '[');
 	json_open(&w, '{');
 	json_kcstr(&w, "type", "text");
 	json_kstr(&w, "text", utf8_cut(buf_str(&t->report), REPORT_LIMIT));
 	json_close(&w);
 	json_close(&w);
-	if (t->model)
-		json_kcstr(&w, "resolvedModel", t->model);
+	json_kcstr_if(&w, "resolvedModel", t->model);
 	json_ki64(&w, "totalToolUseCount", t->tool_uses);
 	json_ki64(&w, "totalDurationMs", duration_ms(t));
 	json_ki64(&w, "totalTokens", tokens_of(&t->usage));
@@ -136,8 +129,7 @@ static void put_completed(struct buf *out, const struct agent_record *t)
 		json_kcstr(&w, "worktreePath", t->worktree);
 		json_kcstr(&w, "worktreeBranch", t->branch);
 	}
-	if (t->verdict)
-		json_kcstr(&w, "verdict", t->verdict);
+	json_kcstr_if(&w, "verdict", t->verdict);
 	json_kbool(&w, "canContinueAgent", t->recorded && !t->one_shot);
 	json_close(&w);
 }
@@ -187,26 +179,6 @@ void report_completed(struct tool_call *call, const struct agent_record *t, stru
 
 /* ---- in the background ------------------------------------------------------------------------------------------- */
 
-static void put_launched(struct buf *out, const struct agent_record *t, const struct agent *parent)
-{
-	struct json_out w = json_out(out);
-	bool can_read = tool_set_find(&parent->tools, STR("Read")) || tool_set_find(&parent->tools, STR("Bash"));
-
-	json_open(&w, '{');
-	/* SDKs recognise an agent with this conversation's history by this word. */
-	json_kcstr(&w, "status", t->shares_history ? "sub_agent_entered" : "async_launched");
-	json_kbool(&w, "isAsync", true);
-	json_kcstr(&w, "agentId", t->id);
-	json_kcstr(&w, "description", t->description);
-	json_kcstr(&w, "prompt", t->prompt);
-	if (t->model)
-		json_kcstr(&w, "resolvedModel", t->model);
-	json_kcstr(&w, "outputFile", t->transcript ? t->transcript : "");
-	json_kbool(&w, "canReadOutputFile", t->transcript && can_read);
-	json_kbool(&w, "canContinueAgent", t->recorded && !t->one_shot);
-	json_close(&w);
-}
-
 void report_launched(struct tool_call *call, const struct agent_record *t)
 {
 	struct buf *out = &call->result;
@@ -219,7 +191,22 @@ void report_launched(struct tool_call *call, const struct agent_record *t)
 		t->id);
 	if (t->transcript && !t->tree->switches.coordinator) /* a coordinator could not read it */
 		buf_addf(out, "\noutput_file: %s", t->transcript);
-	put_launched(&call->result_json, t, call->env->owner);
+	const struct agent *parent = call->env->owner;
+	struct json_out w = json_out(&call->result_json);
+	bool can_read = tool_set_find(&parent->tools, STR("Read")) || tool_set_find(&parent->tools, STR("Bash"));
+
+	json_open(&w, '{');
+	/* SDKs recognise an agent with this conversation's history by this word. */
+	json_kcstr(&w, "status", t->shares_history ? "sub_agent_entered" : "async_launched");
+	json_kbool(&w, "isAsync", true);
+	json_kcstr(&w, "agentId", t->id);
+	json_kcstr(&w, "description", t->description);
+	json_kcstr(&w, "prompt", t->prompt);
+	json_kcstr_if(&w, "resolvedModel", t->model);
+	json_kcstr(&w, "outputFile", t->transcript ? t->transcript : "");
+	json_kbool(&w, "canReadOutputFile", t->transcript && can_read);
+	json_kbool(&w, "canContinueAgent", t->recorded && !t->one_shot);
+	json_close(&w);
 	tool_call_end(call, false);
 }
 

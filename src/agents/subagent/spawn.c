@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * spawn.c - from a call of the Agent tool or a skill to a child that starts, or to a reason why not. */
 #include "agents/subagent/subagent.h"
-#include "defs/agentdef/denial.h"
+#include "defs/agentdef/registry.h"
 #include "defs/skill/skill.h"
 #include "agents/profile/roster.h"
-#include "agents/agent/initial_messages.h"
+#include "agents/agent/context.h"
 #include "agents/agent/servers.h"
 
 bool placement_background(const struct placement *p)
@@ -75,11 +75,6 @@ struct agent_definition *agent_find_definition(const struct agent *parent, const
 	return NULL;
 }
 
-static const char *copy_text(struct arena *a, const char *text)
-{
-	return text ? arena_strdup(a, text) : NULL;
-}
-
 static struct agent_record *make_record(struct agent *parent, const struct spawn_request *r,
 					const struct agent_definition *d, const struct tool_call *call)
 {
@@ -90,7 +85,7 @@ static struct agent_record *make_record(struct agent *parent, const struct spawn
 	const struct tree_switches *w = &parent->tree->switches;
 
 	t->type = arena_strdup(a, d ? d->name : FORK_TYPE);
-	t->name = copy_text(a, r->name);
+	t->name = arena_strdup(a, r->name);
 	t->description = arena_str(a, r->description).p;
 	t->prompt = arena_str(a, r->prompt).p;
 	t->tool_use_id = arena_strdup(a, call->id);
@@ -112,9 +107,9 @@ static struct agent_record *make_record(struct agent *parent, const struct spawn
 	t->built_in = !d || d->source == SOURCE_BUILT_IN;
 	t->shares_history = !d || d->fork_context;
 	t->started_ms = t->run_started_ms = id_wall_ms();
-	t->request.model = copy_text(a, r->model);
-	t->request.effort = copy_text(a, r->effort);
-	t->request.isolation = copy_text(a, r->isolation);
+	t->request.model = arena_strdup(a, r->model);
+	t->request.effort = arena_strdup(a, r->effort);
+	t->request.isolation = arena_strdup(a, r->isolation);
 	t->request.max_turns = r->max_turns;
 	if (r->allow && r->allow->count) {
 		const char **rules = arena_calloc(a, (r->allow->count + 1) * sizeof *rules);
@@ -126,9 +121,9 @@ static struct agent_record *make_record(struct agent *parent, const struct spawn
 	if (r->member) {
 		t->member = arena_alloc(a, sizeof *t->member);
 		*t->member = *r->member;
-		t->member->team = copy_text(a, r->member->team);
-		t->member->color = copy_text(a, r->member->color);
-		t->member->mode = copy_text(a, r->member->mode);
+		t->member->team = arena_strdup(a, r->member->team);
+		t->member->color = arena_strdup(a, r->member->color);
+		t->member->mode = arena_strdup(a, r->member->mode);
 		t->background = true;
 	}
 	return t;

@@ -12,8 +12,7 @@
 #include "agents/agent/record.h"
 #include "agents/agent/servers.h"
 #include "agents/agent/skill_use.h"
-#include "agents/agent/initial_messages.h"
-#include "agents/subagent/report.h"
+#include "agents/agent/context.h"
 
 static void subagent_begin_end(struct agent *a, enum end_state end);
 
@@ -74,26 +73,6 @@ struct agent *subagent_new(struct agent *parent, struct agent_record *record, st
 }
 
 /* ---- phases ------------------------------------------------------------------------------------------------------ */
-
-static void subagent_start_turns(struct agent *a)
-{
-	struct err err = { 0 };
-
-	a->lived = true;
-	if (a->load)
-		agent_tree_restore(a, &a->load->delivered);
-	if (child_initial_messages(a, &err) < 0) {
-		buf_addf(&a->failure, "%s", err.text);
-		subagent_begin_end(a, AGENT_FAILED);
-		return;
-	}
-	subagent_launched(a);
-	a->phase = CHILD_RUNS;
-	if (a->call && a->tree->switches.patience_ms)
-		timer_start(a->tree->services->loop, &a->patience, a->tree->switches.patience_ms);
-	if (!a->turn_over)
-		query_start(&a->query);
-}
 
 /* Of one in the background: its call is over, and it is not yet. */
 void subagent_launched(struct agent *a)
@@ -218,7 +197,20 @@ static void step_starts(struct agent *a)
 			return;
 		}
 	}
-	subagent_start_turns(a);
+	a->lived = true;
+	if (a->load)
+		agent_tree_restore(a, &a->load->delivered);
+	if (child_initial_messages(a, &err) < 0) {
+		buf_addf(&a->failure, "%s", err.text);
+		subagent_begin_end(a, AGENT_FAILED);
+		return;
+	}
+	subagent_launched(a);
+	a->phase = CHILD_RUNS;
+	if (a->call && a->tree->switches.patience_ms)
+		timer_start(a->tree->services->loop, &a->patience, a->tree->switches.patience_ms);
+	if (!a->turn_over)
+		query_start(&a->query);
 }
 
 static void step_runs(struct agent *a)
@@ -280,27 +272,6 @@ static void begin_wait(struct agent *a)
 		a->tree->on_idle(a->tree);
 }
 
-/* The number of the run is on disk before the run does anything, so that its end differs from earlier ones. A disk that fails
- * stops the request, too, and that is reported. */
-static void begin_run(struct agent *a)
-{
-	struct agent_record *t = a->record;
-	struct err ignored = { 0 };
-
-	a->waking = true;
-	a->in_step = false;
-	t->run++;
-	t->message = NULL;
-	t->failure = NULL;
-	t->state = AGENT_RUNNING;
-	t->ended_ms = 0;
-	id_uuid(t->run_id);
-	buf_clear(&a->start_context);
-	(void)meta_write(t, &ignored);
-	a->tree->team_ops->works(a);
-	agent_tree_tasks_changed(a->tree);
-}
-
 static void step_waits(struct agent *a)
 {
 	struct err err = { 0 };
@@ -312,7 +283,23 @@ static void step_waits(struct agent *a)
 	}
 	if (!a->waking && !a->suspend_asked && query_wants_turn(&a->query)) {
 		a->park_asked = false;
-		begin_run(a);
+		/* The number of the run is on disk before the run does anything, so that its end differs from earlier ones. A disk that fails
+		 * stops the request, too, and that is reported. */
+		struct agent_record *t = a->record;
+		struct err ignored = { 0 };
+
+		a->waking = true;
+		a->in_step = false;
+		t->run++;
+		t->message = NULL;
+		t->failure = NULL;
+		t->state = AGENT_RUNNING;
+		t->ended_ms = 0;
+		id_uuid(t->run_id);
+		buf_clear(&a->start_context);
+		(void)meta_write(t, &ignored);
+		a->tree->team_ops->works(a);
+		agent_tree_tasks_changed(a->tree);
 	} else if (!a->waking && (a->park_asked || a->suspend_asked)) {
 		a->tree->idle_count--;
 		begin_teardown(a, AGENT_IDLE);

@@ -105,3 +105,16 @@ int agent_message(struct agent *to, const char *from, struct str text, struct er
 /* Of one that has not begun: this becomes a part of its task, or of the message that it goes on with. On disk on return. */
 int agent_extend_task(struct agent *a, struct str text, struct err *err);
 int agent_message_main(struct agent_tree *t, const char *from, struct str text, struct err *err);
+
+/* Reports to a parent: the result of a call that waited, the note that a child was launched, the notification of
+ * one in the background. The texts are for the model; the JSON beside them is for SDKs. */
+enum { REPORT_LIMIT = 30000 }; /* characters; a longer report is cut, with the path of the whole */
+
+/* notes: lines for the parent about this run; may be empty. */
+void report_completed(struct tool_call *call, const struct agent_record *t, struct str notes);
+void report_launched(struct tool_call *call, const struct agent_record *t);
+void report_notification(struct buf *out, const struct agent_record *t, struct str notes);
+/* The report of a child that has ended, from its transcript. False: it has none. */
+bool report_read(struct buf *out, struct agent_record *t);
+/* The verdict of an agent that checks, in the last line that has one: "PASS", "FAIL", "PARTIAL", or NULL. */
+const char *report_verdict(struct str text);

@@ -3,7 +3,7 @@
  * lead, and how members of an earlier process are restored. */
 #include "agents/team/team.h"
 #include "agents/agent/hooks.h"
-#include "agents/agent/initial_messages.h"
+#include "agents/agent/context.h"
 #include "lib/base/crash.h"
 #include "lib/base/utf8.h"
 

@@ -259,23 +259,6 @@ void job_fail(struct worktree_job *job)
 	job_go(job, TAKE(job->way_out));
 }
 
-static void end_step(struct worktree_job *job)
-{
-	struct worktree_repo *repo = job->repo;
-
-	if (repo && repo->holder == job) {
-		repo->holder = NULL;
-		repo_unlock(repo, REPO_LIST);
-		pool_kick_all(job->pool);
-	}
-	if (job->step->end)
-		job->step->end(job);
-	else if (job->step->failure && !git_ok(&job->git))
-		job_git_failed(job, job->step->failure);
-	else
-		job_go_next(job);
-}
-
 /* A cancel takes effect between two steps, because undo must know what a command has created. An exclusive step needs a
  * lock between processes, which jobs of one process share; between those it is the holder. */
 static void on_job_kick(struct kick *kick)
@@ -285,7 +268,19 @@ static void on_job_kick(struct kick *kick)
 	if (job->git.child || (job->fill && job->fill->running))
 		return;
 	if (job->begun) {
-		end_step(job);
+		struct worktree_repo *repo = job->repo;
+
+		if (repo && repo->holder == job) {
+			repo->holder = NULL;
+			repo_unlock(repo, REPO_LIST);
+			pool_kick_all(job->pool);
+		}
+		if (job->step->end)
+			job->step->end(job);
+		else if (job->step->failure && !git_ok(&job->git))
+			job_git_failed(job, job->step->failure);
+		else
+			job_go_next(job);
 		return;
 	}
 	if (job->cancelled && job->way_out) {

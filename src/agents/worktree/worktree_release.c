@@ -389,10 +389,7 @@ static void find_candidates(struct sweep *s)
 	while (d && (e = readdir(d))) {
 		if (e->d_name[0] == '.')
 			continue;
-		if (s->count == s->cap) {
-			s->cap = s->cap ? 2 * s->cap : 16;
-			s->admins = xrealloc(s->admins, s->cap * sizeof *s->admins);
-		}
+		s->admins = xgrow(s->admins, s->count, &s->cap, sizeof *s->admins);
 		s->admins[s->count++] = arena_printf(&s->memory, "%s/%s", dir, e->d_name);
 	}
 	if (d)

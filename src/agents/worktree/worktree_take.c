@@ -605,7 +605,7 @@ struct worktree_job *worktree_adopt(struct worktree_pool *pool, const struct wor
 
 	job->adopt = true;
 	job->base_given = base != NULL;
-	job->base = base ? arena_strdup(&job->memory, base) : NULL;
+	job->base = arena_strdup(&job->memory, base);
 	job->fresh &= !base;
 	return job;
 }

@@ -14,10 +14,7 @@ enum { SETTLE_MS = 100, MOST_INODE_KEY = 128 };
 struct catalog_location *catalog_add_location(struct catalog_locations *places, enum catalog_location_kind kind,
 					      enum definition_source source, const char *path)
 {
-	if (places->count == places->cap) {
-		places->cap = places->cap ? places->cap * 2 : 16;
-		places->list = xrealloc(places->list, places->cap * sizeof *places->list);
-	}
+	places->list = xgrow(places->list, places->count, &places->cap, sizeof *places->list);
 	struct catalog_location *place = &places->list[places->count++];
 	*place = (struct catalog_location){ .kind = kind, .source = source, .group = places->groups++, .below = "" };
 	place->path = arena_strdup(&places->arena, path);
@@ -108,10 +105,7 @@ static void catalog_file_seen(struct catalog *c, struct catalog_file *f)
 {
 	if (f->seen == c->number)
 		return;
-	if (c->order_count == c->order_cap) {
-		c->order_cap = c->order_cap ? c->order_cap * 2 : 64;
-		c->order = xrealloc(c->order, c->order_cap * sizeof(struct catalog_file *));
-	}
+	c->order = xgrow(c->order, c->order_count, &c->order_cap, sizeof(struct catalog_file *));
 	c->order[c->order_count++] = f;
 	c->changed |= !f->seen || f->group != c->at->group;
 	f->seen = c->number;

@@ -10,7 +10,6 @@
 #include "lib/base/buf.h"
 #include "lib/base/map.h"
 #include "config/catalog/definition.h"
-#include "config/catalog/plugin_vars.h"
 #include "config/catalog/tree.h"
 
 /* ---- where a catalog looks --------------------------------------------------------------------------------------- */

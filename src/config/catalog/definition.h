@@ -3,8 +3,8 @@
  * frontmatter. Immutable once made, shared by reference. Reading forgives where a file is untidy and is strict where that
  * would widen what the definition may do; everything that was forgiven or refused is a diagnostic. */
 #pragma once
-#include "config/catalog/diagnostic.h"
 #include "config/catalog/frontmatter.h"
+#include "lib/base/buf.h"
 
 enum definition_source {
 	SOURCE_BUILT_IN,
@@ -107,3 +107,16 @@ enum names_rule { NAMES_WARN, NAMES_REFUSE, NAMES_QUIET };
 /* *ret need not be initialised. Returns the last complaint; NULL: all of it was read. */
 const char *definition_names(struct definition_reader *r, const struct json *value, struct name_list *ret,
 			     enum names_rule rule);
+
+/* The places and options that texts of a plugin may name: one reader for skills, agents, hooks and servers. */
+
+/* Borrowed; NULL: has no value */
+struct plugin_vars {
+	const char *root, *data, *project;
+	const char *const *options; /* the user's, "KEY=value", NULL-terminated */
+};
+
+/* Of CLAUDE_PLUGIN_ROOT, CLAUDE_PLUGIN_DATA, CLAUDE_PROJECT_DIR and, with options, user_config.KEY. NULL: none. */
+const char *plugin_vars_find(const struct plugin_vars *vars, struct str name, bool with_options);
+/* Adds text with ${NAME} replaced where NAME has a value; everything else stays as it is. */
+void plugin_vars_expand(struct buf *out, struct str text, const struct plugin_vars *vars, bool with_options);

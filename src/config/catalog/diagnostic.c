@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * diagnostic.c - a growing list of complaints in an arena. */
-#include "config/catalog/diagnostic.h"
+#include "config/catalog/frontmatter.h"
 #include "lib/base/utf8.h"
 
 void diagnostics_addv(struct diagnostics *d, enum diagnostic_level level, unsigned line, const char *fmt, va_list args)

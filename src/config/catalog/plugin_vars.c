@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * plugin_vars.c - ${NAME} in texts of plugins. */
-#include "config/catalog/plugin_vars.h"
+#include "config/catalog/definition.h"
 
 const char *plugin_vars_find(const struct plugin_vars *vars, struct str name, bool with_options)
 {

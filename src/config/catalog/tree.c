@@ -56,10 +56,7 @@ static void add_entry(struct listing *l, int dir, const struct dirent *e)
 	}
 	if (entry.type == DT_UNKNOWN || (entry.type == DT_REG && !str_ends(str_from(e->d_name), STR(".md"))))
 		return;
-	if (l->count == l->cap) {
-		l->cap = l->cap ? l->cap * 2 : 64;
-		l->list = xrealloc(l->list, l->cap * sizeof *l->list);
-	}
+	l->list = xgrow(l->list, l->count, &l->cap, sizeof *l->list);
 	entry.name = arena_strdup(&l->arena, e->d_name);
 	l->list[l->count++] = entry;
 }

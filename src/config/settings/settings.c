@@ -384,7 +384,7 @@ static void each_set(const struct json *object, struct setting_ref group, struct
 		struct setting_ref ref = setting_below(a, group, name);
 		if (ref.group)
 			each_set(m.value, ref, a, fn, data);
-		else if (!setting_is_remark(name))
+		else if (!str_is(name, "$schema"))
 			fn(data,
 			   arena_printf(a, STR_FMT "%s" STR_FMT, STR_ARG(group.path), group.path.n ? "." : "",
 					STR_ARG(name)),

@@ -17,7 +17,7 @@
  * held. Variables have their own rule, enum env_trust. */
 #pragma once
 #include "lib/json/json.h"
-#include "config/settings/settings_path.h"
+#include "config/settings/settings_file.h"
 
 struct settings;
 

@@ -12,10 +12,7 @@ static void add_note(struct settings *s, const struct layer_file *from, const st
 	if (*count == SETTINGS_NOTES_LIMIT)
 		return;
 	++*count;
-	if (s->note_count == s->note_cap) {
-		s->note_cap = s->note_cap ? s->note_cap * 2 : 8;
-		s->notes = xrealloc(s->notes, s->note_cap * sizeof *s->notes);
-	}
+	s->notes = xgrow(s->notes, s->note_count, &s->note_cap, sizeof *s->notes);
 	s->notes[s->note_count++] = (struct settings_note){ settings_origin_of(from, &at, value), kind, key, message };
 }
 
@@ -124,7 +121,7 @@ static void check_group(struct settings *s, struct layer_file *from, struct sett
 			check_key(s, from, ref, m.value);
 		else if (ref.group)
 			check_group(s, from, ref, m.value);
-		else if (!setting_is_remark(json_str(m.key, &s->arena)))
+		else if (!str_is(json_str(m.key, &s->arena), "$schema"))
 			note_unknown(s, from, group, m.key);
 	}
 }

@@ -210,10 +210,7 @@ void settings_env_add(struct settings *s, const struct layer_file *from, const s
 	for (struct json_member m = json_members(env); m.key; m = json_member_next(env, m)) {
 		if (settings_left_out(from, m.key) || settings_left_out(from, m.value))
 			continue;
-		if (s->var_count == s->var_cap) {
-			s->var_cap = s->var_cap ? s->var_cap * 2 : 16;
-			s->vars = xrealloc(s->vars, s->var_cap * sizeof *s->vars);
-		}
+		s->vars = xgrow(s->vars, s->var_count, &s->var_cap, sizeof *s->vars);
 		settings_cursor_move(&at, &from->file, m.key);
 		s->vars[s->var_count++] = (struct env_var){
 			.name = json_cstr(m.key, &s->arena),

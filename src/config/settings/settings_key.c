@@ -63,11 +63,6 @@ const struct setting_key *setting_nearest(struct str path)
 	return best;
 }
 
-bool setting_is_remark(struct str name)
-{
-	return str_is(name, "$schema");
-}
-
 bool setting_is_group(struct str path)
 {
 	for (size_t i = 0; path.n && i < setting_count; i++) {

@@ -63,9 +63,8 @@ const struct setting_key *setting_find(struct str path); /* NULL: not known */
 /* The one that was probably meant: its last name alone, in another case, or with a slip of a letter or two; NULL: none. */
 const struct setting_key *setting_nearest(struct str path);
 const struct setting_key *setting_at_or_above(struct str path);
-bool setting_is_whole(struct str path);  /* its value is taken from one layer, never merged */
-bool setting_is_remark(struct str name); /* "$schema": for editors */
-bool setting_is_group(struct str path);  /* known keys stand below it: "worktree" */
+bool setting_is_whole(struct str path); /* its value is taken from one layer, never merged */
+bool setting_is_group(struct str path); /* known keys stand below it: "worktree" */
 
 /* Position of a walk through a settings file. { .group = true } is its root. */
 struct setting_ref {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * settings_path.c - the list of places. */
-#include "config/settings/settings_path.h"
+#include "config/settings/settings_file.h"
 #include <dirent.h>
 #include <errno.h>
 #include <sys/stat.h>

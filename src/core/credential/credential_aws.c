@@ -3,7 +3,6 @@
  * settings, the environment, the profile, the container, the instance. The program aws provides what needs more than a file or
  * one request (single sign-on, roles). */
 #include "core/credential/credential_int.h"
-#include "core/credential/sigv4.h"
 #include "lib/base/id.h"
 #include "lib/io/file.h"
 #include "lib/io/url.h"

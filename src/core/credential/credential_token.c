@@ -4,7 +4,6 @@
 #include "core/credential/credential_int.h"
 #include <openssl/evp.h>
 #include <openssl/pem.h>
-#include "core/credential/sigv4.h"
 #include "lib/base/base64.h"
 #include "lib/base/id.h"
 #include "lib/io/file.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * sigv4.c - canonical request, text to sign, signature. */
-#include "core/credential/sigv4.h"
+#include "core/credential/credential_int.h"
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
@@ -98,24 +98,6 @@ static struct str reencoded(struct arena *a, struct str text)
 	return arena_str(a, buf_str(&out));
 }
 
-static void add_query(struct arena *a, struct buf *out, const char *query)
-{
-	struct str rest = str_from(query ? query : "");
-	struct pair *pairs = arena_alloc(a, (rest.n + 1) * sizeof *pairs);
-	size_t count = 0;
-
-	while (rest.p) {
-		struct str value = str_cut(&rest, '&');
-		if (!value.n)
-			continue;
-		struct str name = str_cut(&value, '=');
-		pairs[count++] = (struct pair){ reencoded(a, name), reencoded(a, value.p ? value : STR("")), 0 };
-	}
-	qsort(pairs, count, sizeof *pairs, compare_pairs);
-	for (size_t i = 0; i < count; i++)
-		buf_addf(out, "%s" STR_FMT "=" STR_FMT, i ? "&" : "", STR_ARG(pairs[i].name), STR_ARG(pairs[i].value));
-}
-
 /* Names in lower case and sorted; values trimmed, blanks inside folded, those of equal names joined. *ret_names: the list. */
 static void add_headers(struct arena *a, struct buf *out, const char *const *headers, struct buf *ret_names)
 {
@@ -169,7 +151,21 @@ const char *sigv4_sign(struct arena *a, const struct sigv4_request *r)
 	buf_addf(&request, "%s\n", r->method);
 	add_path(a, &request, r->path, r->raw_path);
 	buf_addch(&request, '\n');
-	add_query(a, &request, r->query);
+	struct str rest = str_from(r->query ? r->query : "");
+	struct pair *pairs = arena_alloc(a, (rest.n + 1) * sizeof *pairs);
+	size_t count = 0;
+
+	while (rest.p) {
+		struct str value = str_cut(&rest, '&');
+		if (!value.n)
+			continue;
+		struct str name = str_cut(&value, '=');
+		pairs[count++] = (struct pair){ reencoded(a, name), reencoded(a, value.p ? value : STR("")), 0 };
+	}
+	qsort(pairs, count, sizeof *pairs, compare_pairs);
+	for (size_t i = 0; i < count; i++)
+		buf_addf(&request, "%s" STR_FMT "=" STR_FMT, i ? "&" : "", STR_ARG(pairs[i].name),
+			 STR_ARG(pairs[i].value));
 	buf_addch(&request, '\n');
 	add_headers(a, &request, r->headers, &names);
 	buf_addf(&request, "\n%s\n" STR_FMT, names.p ? names.p : "", STR_ARG(r->body_hash));

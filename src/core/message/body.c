@@ -42,11 +42,6 @@ void body_remind(struct body *b, struct str block)
 	b->size += block.n;
 }
 
-uint32_t body_last_mark(const struct body *b)
-{
-	return b->mark_count ? b->marks[b->mark_count - 1] : UINT32_MAX;
-}
-
 void body_rewind(struct body *b)
 {
 	b->part = BODY_HEAD;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * body.h - a request body that is streamed, never built in memory (docs/internals/transcript.md). */
 #pragma once
-#include "core/message/head.h"
+#include "core/message/message.h"
 #include "core/message/transcript.h"
 
 enum { BODY_MARKS = 3 };
@@ -31,4 +31,3 @@ void body_init(struct body *b, struct head *head, const struct transcript *t, ui
 void body_remind(struct body *b, struct str block);
 size_t body_read(struct body *b, char *out, size_t room); /* 0 at the end */
 void body_rewind(struct body *b);
-uint32_t body_last_mark(const struct body *b); /* UINT32_MAX: none */

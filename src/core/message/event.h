@@ -2,8 +2,7 @@
  * event.h - everything that the library reports to its host. An event about a line of the transcript is emitted after
  * that line is on disk. The kinds are those of cadre.h, with the same numbers. */
 #pragma once
-#include "core/message/segment.h"
-#include "core/message/usage.h"
+#include "core/message/message.h"
 
 enum event_kind {
 	EVENT_SESSION_STARTED = 1,

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * message.c - segments, usage and heads: the parts of a request. */
 #include <assert.h>
-#include "core/message/segment.h"
+#include "core/message/message.h"
 #include "lib/json/json_write.h"
-#include "core/message/head.h"
-#include "core/message/usage.h"
-#include "core/message/translation.h"
 
 /* ---- one content block as JSON bytes ----------------------------------------------------------------------------- */
 
@@ -55,22 +52,6 @@ static unsigned unicode_escape(const char *p, size_t n, size_t at)
 	return (unsigned)strtoul(digits, NULL, 16);
 }
 
-/* Lone surrogate escapes become \ufffd, which has the same length: everything else keeps its bytes. */
-static void repair_surrogates(char *p, size_t n)
-{
-	for (size_t i = 0; i + 1 < n; i++) {
-		if (p[i] != '\\')
-			continue;
-		unsigned unit = unicode_escape(p, n, i);
-		unsigned next = unicode_escape(p, n, i + 6);
-		if (unit >= 0xd800 && unit <= 0xdbff && next >= 0xdc00 && next <= 0xdfff)
-			i += 6;
-		else if (unit >= 0xd800 && unit <= 0xdfff)
-			memcpy(p + i, "\\ufffd", 6);
-		i++; /* the character behind the backslash */
-	}
-}
-
 struct segment *segment_from_json(const struct json *block)
 {
 	AUTO_BUF struct buf unmarked = { 0 };
@@ -96,7 +77,20 @@ struct segment *segment_from_json(const struct json *block)
 		buf_addch(&unmarked, '}');
 	}
 	struct segment *s = segment_new(kind, unmarked.n ? buf_str(&unmarked) : json_raw(block));
-	repair_surrogates(s->bytes, s->len);
+	/* Lone surrogate escapes become \ufffd, which has the same length: everything else keeps its bytes. */
+	char *p = s->bytes;
+	size_t n = s->len;
+	for (size_t i = 0; i + 1 < n; i++) {
+		if (p[i] != '\\')
+			continue;
+		unsigned unit = unicode_escape(p, n, i);
+		unsigned next = unicode_escape(p, n, i + 6);
+		if (unit >= 0xd800 && unit <= 0xdbff && next >= 0xdc00 && next <= 0xdfff)
+			i += 6;
+		else if (unit >= 0xd800 && unit <= 0xdfff)
+			memcpy(p + i, "\\ufffd", 6);
+		i++; /* the character behind the backslash */
+	}
 	return s;
 }
 
@@ -248,8 +242,7 @@ void usage_write(struct json_out *w, const struct usage *u)
 			if (inside)
 				json_close(w);
 			inside = fields[i].inside;
-			json_key(w, inside);
-			json_open(w, '{');
+			json_kopen(w, inside, '{');
 		}
 		json_ki64(w, fields[i].name, *usage_field(u, i));
 	}
@@ -261,11 +254,6 @@ void usage_write(struct json_out *w, const struct usage *u)
 }
 
 /* ---- a list of pieces -------------------------------------------------------------------------------------------- */
-
-struct translation *translation_new(void)
-{
-	return xcalloc(1, sizeof(struct translation));
-}
 
 void translation_free(struct translation *t)
 {

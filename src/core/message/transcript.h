@@ -2,8 +2,7 @@
  * transcript.h - the conversation of one agent: an append-only sequence of blocks whose older part is packed, and may be
  * shared with forks (docs/internals/transcript.md). A zeroed struct is an empty transcript. */
 #pragma once
-#include "core/message/segment.h"
-#include "core/message/translation.h"
+#include "core/message/message.h"
 
 enum role { ROLE_USER, ROLE_ASSISTANT };
 

@@ -6,8 +6,7 @@
  * is the last one: then the stop reason and the usage are known too. */
 #pragma once
 #include "lib/io/sse.h"
-#include "core/message/segment.h"
-#include "core/message/usage.h"
+#include "core/message/message.h"
 #include "core/model/failure.h"
 
 struct answer;

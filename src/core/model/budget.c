@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * budget.c - reservations and spending. */
-#include "core/model/budget.h"
+#include "core/model/governor.h"
 #include "core/model/catalog.h"
 
 enum { FIRST_GUESS_TOKENS = 500 }; /* length of an answer before there was one */

@@ -2,7 +2,7 @@
  * catalog.h - model aliases, what they resolve to, and prices. */
 #pragma once
 #include "lib/json/json.h"
-#include "core/message/usage.h"
+#include "core/message/message.h"
 
 struct provider;
 

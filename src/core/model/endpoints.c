@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * endpoints.c - opens endpoints on first use. */
-#include "core/model/endpoints.h"
+#include "core/model/provider.h"
 #include <assert.h>
 
 int endpoints_find(struct endpoints *e, const char *model, struct endpoint **ret_endpoint, struct err *err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * event_stream.c - u32 size, u32 size of the headers, u32 CRC of these eight bytes, headers, payload, u32 CRC of all before. Big
  * endian. */
-#include "core/model/event_stream.h"
+#include "core/model/messages.h"
 #include <zlib.h>
 
 enum {
@@ -89,9 +89,4 @@ int event_stream_feed(struct event_stream *s, const char *p, size_t n, struct er
 	memmove(s->bytes.p, s->bytes.p + at, s->bytes.n - at);
 	s->bytes.n -= at;
 	return 0;
-}
-
-void event_stream_release(struct event_stream *s)
-{
-	buf_release(&s->bytes);
 }

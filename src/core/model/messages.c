@@ -2,8 +2,7 @@
  * messages.c - a request of the Messages API: wait for the credential, sign, send, read the events. */
 #include "core/model/messages.h"
 #include <openssl/evp.h>
-#include "core/credential/sigv4.h"
-#include "core/model/event_stream.h"
+#include "core/credential/credential_int.h"
 #include "lib/base/base64.h"
 #include "lib/json/json_write.h"
 
@@ -116,8 +115,7 @@ static void rewrite_beginning(struct messages_call *m)
 		json_kcstr(&w, "model", name);
 	struct str betas = kind->frames && m->server->betas ? str_from(m->server->betas) : (struct str){ 0 };
 	if (betas.p) {
-		json_key(&w, "anthropic_beta");
-		json_open(&w, '[');
+		json_kopen(&w, "anthropic_beta", '[');
 		while (betas.p)
 			json_put_str(&w, str_trim(str_cut(&betas, ',')));
 		json_close(&w);
@@ -203,7 +201,7 @@ static bool on_data(struct http_req *r, const char *p, size_t n)
 
 static void messages_call_free(struct messages_call *m)
 {
-	event_stream_release(&m->frames);
+	buf_release(&m->frames.bytes);
 	arena_release(&m->arena);
 	free(m);
 }

@@ -4,6 +4,7 @@
 #pragma once
 #include "core/credential/credential.h"
 #include "core/model/http_endpoint.h"
+#include "lib/base/buf.h"
 
 struct messages_endpoint;
 
@@ -35,3 +36,18 @@ void messages_close(struct endpoint *e);
 int messages_start(struct endpoint *e, struct model_call *call, struct err *err);
 void messages_cancel(struct model_call *call);
 void messages_pause(struct model_call *call, bool on);
+
+/* The frames in which Bedrock sends events (application/vnd.amazon.eventstream). A frame whose checksums do not hold
+ * ends the stream: no byte of it is used. */
+
+/* Borrowed until return. exception: NULL for an event, else its name; payload is then {"message"}. */
+typedef void event_frame_fn(void *data, const char *exception, struct str payload);
+
+struct event_stream {
+	event_frame_fn *on_frame;
+	void *data;
+	struct buf bytes; /* of a frame that is not complete */
+};
+
+/* -ERR_PARSE: not such a stream, or a damaged one. */
+int event_stream_feed(struct event_stream *s, const char *p, size_t n, struct err *err);

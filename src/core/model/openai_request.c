@@ -199,7 +199,7 @@ static void add_result(struct chat_writer *w, const struct block *b)
 				translation_add(w->out, raw_text(json_get(part, "text")));
 			} else if (is_image(part)) {
 				if (!w->images)
-					w->images = translation_new();
+					w->images = xcalloc(1, sizeof(struct translation));
 				if (w->image_count++)
 					translation_add(w->images, STR(","));
 				add_image(w->images, part);
@@ -307,20 +307,6 @@ static void add_users(struct chat_writer *w, const struct transcript *t, uint32_
 	}
 }
 
-static void add_blocks(struct chat_writer *w, const struct transcript *t, uint32_t from, uint32_t to)
-{
-	for (uint32_t i = from, end; i < to; i = end) {
-		enum role role = transcript_block(t, i).role;
-		end = i + 1;
-		while (end < to && transcript_block(t, end).role == role)
-			end++;
-		if (role == ROLE_USER)
-			add_users(w, t, i, end);
-		else
-			add_answer(w, t, i, end);
-	}
-}
-
 /* ---- model, tools and system prompt of a request, out of a head of the Messages API ------------------------------ */
 
 static bool key_is_any(const struct json *key, const char *const *words)
@@ -423,7 +409,7 @@ const struct chat_head *chat_head(struct head *h)
 	if (h->translation)
 		return h->translation->facts;
 	AUTO_JSON struct json_reader reader = { 0 };
-	struct translation *out = translation_new();
+	struct translation *out = xcalloc(1, sizeof(struct translation));
 	const struct json *root = head_parse(&reader, &out->arena, h->bytes);
 	struct chat_head *facts = arena_calloc(&out->arena, sizeof *facts);
 
@@ -533,9 +519,18 @@ static uint64_t part_size(struct chat_body *b, const struct translation *part)
 static struct translation *translate_blocks(const struct transcript *t, uint32_t from, uint32_t to,
 					    enum chat_state state, struct str reminder, bool is_last)
 {
-	struct chat_writer w = { .out = translation_new(), .state = state };
+	struct chat_writer w = { .out = xcalloc(1, sizeof(struct translation)), .state = state };
 
-	add_blocks(&w, t, from, to);
+	for (uint32_t i = from, end; i < to; i = end) {
+		enum role role = transcript_block(t, i).role;
+		end = i + 1;
+		while (end < to && transcript_block(t, end).role == role)
+			end++;
+		if (role == ROLE_USER)
+			add_users(&w, t, i, end);
+		else
+			add_answer(&w, t, i, end);
+	}
 	if (reminder.n) { /* with its comma, see body.h */
 		struct block b = { { reminder.p + 1, reminder.n - 1 }, ROLE_USER, SEGMENT_TEXT, false, STR("") };
 		add_user(&w, &b, false);

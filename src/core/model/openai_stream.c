@@ -23,26 +23,6 @@ static void send_event(struct chat_stream *s)
 	buf_clear(&s->event);
 }
 
-static void start_message(struct chat_stream *s, const struct json *chunk)
-{
-	struct str id = json_str(json_get(chunk, "id"), &s->scratch);
-	struct json_out w = json_out(&s->event);
-	char made[72], digits[MESSAGE_ID_DIGITS + 1];
-
-	/* There are servers that number their answers from 0 to 999. */
-	id_random(digits, MESSAGE_ID_DIGITS, "0123456789abcdef");
-	if (id.n < SHORTEST_MESSAGE_ID)
-		snprintf(made, sizeof made, STR_FMT "-%s", STR_ARG(id.n ? id : STR("chatcmpl")), digits);
-	buf_addstr(&s->event, "{\"type\":\"message_start\",\"message\":{\"id\":");
-	json_add_quoted(&s->event, id.n < SHORTEST_MESSAGE_ID ? str_from(made) : id);
-	buf_addstr(&s->event, ",\"type\":\"message\",\"role\":\"assistant\",\"model\":");
-	json_add_quoted(&s->event, json_str(json_get(chunk, "model"), &s->scratch));
-	buf_addstr(&s->event, ",\"content\":[],\"stop_reason\":null,\"stop_sequence\":null,\"usage\":");
-	usage_write(&w, &s->usage);
-	buf_addstr(&s->event, "}}");
-	send_event(s);
-}
-
 static void stop_block(struct chat_stream *s)
 {
 	if (s->open == CHAT_NO_BLOCK)
@@ -294,8 +274,24 @@ static void take_chunk(struct chat_stream *s, const struct json *chunk)
 		failure_from_error(&s->answer->failure, chunk);
 		return;
 	}
-	if (!s->answer->started && json_is(choices, JSON_ARRAY))
-		start_message(s, chunk);
+	if (!s->answer->started && json_is(choices, JSON_ARRAY)) {
+		struct str id = json_str(json_get(chunk, "id"), &s->scratch);
+		struct json_out w = json_out(&s->event);
+		char made[72], digits[MESSAGE_ID_DIGITS + 1];
+
+		/* There are servers that number their answers from 0 to 999. */
+		id_random(digits, MESSAGE_ID_DIGITS, "0123456789abcdef");
+		if (id.n < SHORTEST_MESSAGE_ID)
+			snprintf(made, sizeof made, STR_FMT "-%s", STR_ARG(id.n ? id : STR("chatcmpl")), digits);
+		buf_addstr(&s->event, "{\"type\":\"message_start\",\"message\":{\"id\":");
+		json_add_quoted(&s->event, id.n < SHORTEST_MESSAGE_ID ? str_from(made) : id);
+		buf_addstr(&s->event, ",\"type\":\"message\",\"role\":\"assistant\",\"model\":");
+		json_add_quoted(&s->event, json_str(json_get(chunk, "model"), &s->scratch));
+		buf_addstr(&s->event, ",\"content\":[],\"stop_reason\":null,\"stop_sequence\":null,\"usage\":");
+		usage_write(&w, &s->usage);
+		buf_addstr(&s->event, "}}");
+		send_event(s);
+	}
 	take_usage(s, json_get(chunk, "usage"));
 	take_usage(s, json_get(choice, "usage"));                    /* Kimi */
 	take_usage(s, json_get(json_get(chunk, "x_groq"), "usage")); /* Groq */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * provider.c - the table of providers, and the part of a request that all of them share. */
 #include "lib/base/id.h"
-#include "core/model/endpoints.h"
+#include "core/model/provider.h"
 
 const struct provider *const provider_table[] = {
 	&provider_anthropic, &provider_bedrock,  &provider_mantle,

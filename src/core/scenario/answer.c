@@ -121,8 +121,7 @@ static void error_body(struct engine *e, struct buf *out, struct str type, struc
 	}
 	json_open(&w, '{');
 	json_kcstr(&w, "type", "error");
-	json_key(&w, "error");
-	json_open(&w, '{');
+	json_kopen(&w, "error", '{');
 	json_kstr(&w, "type", type);
 	json_kstr(&w, "message", message);
 	json_close(&w);
@@ -167,10 +166,7 @@ static void fill_blocks(struct asking *a, const struct rule *rule)
 				expand(a, &b->text, &e->text);
 				text.n = e->text.n - begin;
 			}
-			if (e->block_count == e->block_cap) {
-				e->block_cap = e->block_cap ? e->block_cap * 2 : 16;
-				e->blocks = xrealloc(e->blocks, e->block_cap * sizeof *e->blocks);
-			}
+			e->blocks = xgrow(e->blocks, e->block_count, &e->block_cap, sizeof *e->blocks);
 			e->blocks[e->block_count++] = (struct reply_block){ b, text };
 		}
 	}

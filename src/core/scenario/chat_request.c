@@ -70,8 +70,7 @@ static int put_image(struct chat_reader *c, const struct json *image)
 		return refuse_message(c, "image_url: must be a data: address in base64");
 	json_open(&c->w, '{');
 	json_kcstr(&c->w, "type", "image");
-	json_key(&c->w, "source");
-	json_open(&c->w, '{');
+	json_kopen(&c->w, "source", '{');
 	json_kcstr(&c->w, "type", "base64");
 	json_kstr(&c->w, "media_type", type);
 	json_kstr(&c->w, "data", rest);
@@ -119,8 +118,7 @@ static void open_message(struct chat_reader *c, const char *role)
 	close_message(c);
 	json_open(&c->w, '{');
 	json_kcstr(&c->w, "role", role);
-	json_key(&c->w, "content");
-	json_open(&c->w, '[');
+	json_kopen(&c->w, "content", '[');
 }
 
 static int put_call(struct chat_reader *c, const struct json *call)
@@ -209,14 +207,12 @@ static int put_messages(struct chat_reader *c, const struct json *messages)
 		return err_set(c->err, ERR_PARSE, "messages: required, a list of at least one message");
 	const struct json *m = json_first(messages);
 	if (role_of(m) == ROLE_SYSTEM) {
-		json_key(&c->w, "system");
-		json_open(&c->w, '[');
+		json_kopen(&c->w, "system", '[');
 		for (; m && role_of(m) == ROLE_SYSTEM && rc == 0; m = json_next(messages, m), c->item++)
 			rc = put_content(c, json_get(m, "content"));
 		json_close(&c->w);
 	}
-	json_key(&c->w, "messages");
-	json_open(&c->w, '[');
+	json_kopen(&c->w, "messages", '[');
 	for (; m && rc == 0; m = json_next(messages, m), c->item++) {
 		enum chat_role role = role_of(m);
 		if (role == ROLE_ASSISTANT) {
@@ -245,8 +241,7 @@ static int put_tools(struct chat_reader *c, const struct json *tools)
 {
 	if (!tools)
 		return 0;
-	json_key(&c->w, "tools");
-	json_open(&c->w, '[');
+	json_kopen(&c->w, "tools", '[');
 	for (const struct json *t = json_first(tools); t; t = json_next(tools, t)) {
 		const struct json *function = json_get(t, "function");
 		const struct json *schema = json_get(function, "parameters");

@@ -159,8 +159,7 @@ static struct reply *list_models(struct engine *e, struct str id)
 	if (id.n)
 		return answer_error(e, 404, NULL, "there is no model " STR_FMT, STR_ARG(id));
 	json_open(&w, '{');
-	json_key(&w, "data");
-	json_open(&w, '[');
+	json_kopen(&w, "data", '[');
 	for (size_t i = 0; i < COUNT_OF(models); i++)
 		put_model(&w, models[i]);
 	json_close(&w);
@@ -339,12 +338,10 @@ void engine_stats(const struct engine *e, struct buf *out_json)
 	json_ki64(&w, "bytes_out", (int64_t)c->bytes_out);
 	json_kcstr(&w, "last_invalid", c->last_invalid.kind ? c->last_invalid.text : NULL);
 	uint64_t first = c->recent_count > RECENT_REQUESTS ? c->recent_count - RECENT_REQUESTS : 0;
-	json_key(&w, "cache");
-	json_open(&w, '{');
+	json_kopen(&w, "cache", '{');
 	json_ki64(&w, "prefix_bytes", (int64_t)c->prefix_bytes);
 	json_ki64(&w, "read_bytes", (int64_t)c->read_bytes);
-	json_key(&w, "requests");
-	json_open(&w, '[');
+	json_kopen(&w, "requests", '[');
 	for (uint64_t i = first; i < c->recent_count; i++) {
 		const struct recent *r = &c->recent[i % RECENT_REQUESTS];
 		json_open(&w, '{');
@@ -355,8 +352,7 @@ void engine_stats(const struct engine *e, struct buf *out_json)
 	}
 	json_close(&w);
 	json_close(&w);
-	json_key(&w, "rules");
-	json_open(&w, '[');
+	json_kopen(&w, "rules", '[');
 	for (const struct rule *rule = e->scenario->rules; rule; rule = rule->next) {
 		json_open(&w, '{');
 		json_kstr(&w, "name", rule->name);

@@ -128,10 +128,7 @@ static int check_tool_use(struct checker *c, const struct view *v, struct messag
 	/* Ids that begin so belong to answers that thought first (reply_event.c). */
 	if (str_starts(id, STR("toolu_0T")) && !facts->has_thinking)
 		return check_fail(c, "the thinking block before tool_use " STR_FMT " is missing", STR_ARG(id));
-	if (c->call_count == c->call_cap) {
-		c->call_cap = c->call_cap ? c->call_cap * 2 : 16;
-		c->calls = xrealloc(c->calls, c->call_cap * sizeof *c->calls);
-	}
+	c->calls = xgrow(c->calls, c->call_count, &c->call_cap, sizeof *c->calls);
 	c->calls[c->call_count++] = (struct pending_call){ .id = id };
 	return 0;
 }

@@ -75,10 +75,7 @@ static uint64_t digest_block(uint64_t h, const struct json *block, uint64_t *byt
 
 static void prefix_add(struct checker *c, uint64_t salt, const struct json *value)
 {
-	if (c->prefix_count == c->prefix_cap) {
-		c->prefix_cap = c->prefix_cap ? c->prefix_cap * 2 : 64;
-		c->prefixes = xrealloc(c->prefixes, c->prefix_cap * sizeof *c->prefixes);
-	}
+	c->prefixes = xgrow(c->prefixes, c->prefix_count, &c->prefix_cap, sizeof *c->prefixes);
 	struct prefix p = c->prefix_count ? c->prefixes[c->prefix_count - 1] : (struct prefix){ 0 };
 	p.hash = digest_block(digest_mix(p.hash ^ c->beside, salt), value, &p.bytes);
 	c->beside = 0;

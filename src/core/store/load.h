@@ -5,7 +5,7 @@
 #include "lib/base/id.h"
 #include "lib/base/map.h"
 #include "core/message/transcript.h"
-#include "core/message/usage.h"
+#include "core/message/message.h"
 
 /* A tool call of the last answer */
 struct loaded_call {

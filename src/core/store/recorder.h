@@ -3,8 +3,7 @@
  * (docs/internals/session.md). Every function returns after its line is on disk. */
 #pragma once
 #include "lib/base/id.h"
-#include "core/message/segment.h"
-#include "core/message/usage.h"
+#include "core/message/message.h"
 #include "core/store/store.h"
 
 /* Borrowed by its recorders */

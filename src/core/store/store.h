@@ -23,7 +23,7 @@ struct store {
 	bool power;                           /* setting durability "power": fsync each line before it is acted on */
 	struct sync_item *queue, **queue_end; /* files of the next group commit */
 	struct timer sync_timer;
-	struct sync_batch *batch;             /* the running group commit; NULL: none */
+	struct sync_batch *batch; /* the running group commit; NULL: none */
 	struct kick kick;
 };
 

@@ -13,6 +13,7 @@
  * schema, asks the gate, then calls tool->start. The tool answers with tool_call_finish(), at once from inside start or
  * later from the loop, exactly once. A cancelled call must finish too, soon. */
 #pragma once
+#include <stdatomic.h>
 #include "lib/base/arena.h"
 #include "lib/base/buf.h"
 #include "lib/io/loop.h"
@@ -227,3 +228,42 @@ void tool_set_add(struct tool_set *set, const struct tool *tool);
 /* By its exact name, else ignoring case, else by an older name. */
 const struct tool *tool_set_find(const struct tool_set *set, struct str name);
 void tool_set_release(struct tool_set *set);
+
+/* The part of a tool call that runs in libuv's thread pool. The worker sees the job's own copy of its input
+ * and nothing of the call; it looks at `stop` often, and what it finds out stays in the job until the loop takes it. */
+
+/* The first member of a tool's own struct; that one lives in the call's arena */
+struct tool_job {
+	uv_work_t work;
+	struct tool_call *call;
+	atomic_bool stop;                      /* cancelled */
+	void (*run)(struct tool_job *job);     /* in a worker thread */
+	void (*report)(struct tool_job *job);  /* on the loop, ends the call; not after a cancel */
+	void (*release)(struct tool_job *job); /* last, on the loop: frees what run made; may be NULL */
+	void (*cancel)(struct tool_job *job);  /* on the loop, to end what runs beside the worker; may be NULL */
+};
+
+void tool_job_start(struct tool_job *job, struct tool_call *call); /* sets call->state; leads to the end of the call */
+void tool_job_cancel(struct tool_call *call);                      /* a tool's .cancel; call->state is a job */
+
+/* Which of several calls may run at the same time: those that only read, or wait for an agent, run beside each
+ * other; any other waits for all before it and holds back all behind it.
+ * 
+ * A scheduler is one pass over the calls that have not ended, in their order:
+ * 
+ *     struct tool_scheduler pass = { .limit = 10 };
+ *     for each call that has not ended
+ *             if (tool_scheduler_pass(&pass, call))
+ *                     tool_call_start(call);. */
+struct tool_scheduler {
+	unsigned limit;       /* of calls that run; those that wait for agents do not count. 0: none */
+	bool in_answer;       /* the answer that makes the calls still comes: those with TOOL_AFTER_ANSWER wait */
+	unsigned ahead;       /* calls in front of the next one */
+	unsigned counted;     /* those of them that count against the limit */
+	bool exclusive_ahead; /* one of them runs alone */
+};
+
+/* Counts the call. True: it has not started, and now it may. */
+bool tool_scheduler_pass(struct tool_scheduler *pass, const struct tool_call *call);
+/* A request, as tool_call_cancel(). One that has not started ends without having run; its done comes too. */
+void tool_scheduler_cancel(struct tool_call *call);

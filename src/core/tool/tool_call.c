@@ -11,7 +11,6 @@
 #include "lib/json/json_schema.h"
 #include "lib/json/json_write.h"
 #include "core/tool/deferral.h"
-#include "core/tool/tool_scheduler.h"
 #include "lib/io/file.h"
 
 enum { PREVIEW = 2048, HEAD_AND_TAIL = 5000 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * tool_job.c - the part of a tool call that runs in libuv's thread pool. */
-#include "core/tool/tool_job.h"
+#include "core/tool/tool.h"
 
 static void on_work(uv_work_t *work)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * builtin.c - the table of built-in agents and what switches them off. */
-#include "defs/agentdef/builtin.h"
+#include "defs/agentdef/registry.h"
 #include "config/settings/settings.h"
 
 static const struct row {

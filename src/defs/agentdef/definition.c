@@ -314,8 +314,7 @@ static bool put_entry(struct definition_reader *r, struct json_out *w, const str
 	json_open(w, '{');
 	if (matcher)
 		json_kraw(w, "matcher", json_raw(matcher));
-	json_key(w, "hooks");
-	json_open(w, '[');
+	json_kopen(w, "hooks", '[');
 	if (!hooks && is_handler(entry)) {
 		definition_note(r, DIAGNOSTIC_NOTE, "hooks: an entry without a list of hooks was read as one hook");
 		put_handler(r, w, entry);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * denial.c - which agent types are denied. */
-#include "defs/agentdef/denial.h"
+#include "defs/agentdef/registry.h"
 #include <ctype.h>
-#include "defs/agentdef/builtin.h"
 #include "core/tool/tool_facts.h"
 
 bool agent_type_same(struct str a, struct str b)
@@ -24,10 +23,7 @@ bool agent_type_same(struct str a, struct str b)
 
 static void add_denial(struct agent_denials *d, struct str type, const char *origin)
 {
-	if (d->count == d->cap) {
-		d->cap = d->cap ? d->cap * 2 : 8;
-		d->list = xrealloc(d->list, d->cap * sizeof *d->list);
-	}
+	d->list = xgrow(d->list, d->count, &d->cap, sizeof *d->list);
 	d->list[d->count++] = (struct agent_denial){
 		.type = type.n ? arena_str(&d->arena, type).p : NULL,
 		.rule = type.n ? arena_printf(&d->arena, "Agent(" STR_FMT ")", STR_ARG(type)) : "Agent",

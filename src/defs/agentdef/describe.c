@@ -132,8 +132,7 @@ void agent_check_json(struct json_out *w, const struct agent_definition *d)
 	json_key(w, "disallowedTools");
 	put_names(w, &d->disallowed_tools);
 	json_kcstr(w, "body_sha256", hex);
-	json_key(w, "diagnostics");
-	json_open(w, '[');
+	json_kopen(w, "diagnostics", '[');
 	for (size_t i = 0; i < d->diagnostic_count; i++) {
 		const struct diagnostic *g = &d->diagnostics[i];
 		json_open(w, '{');

@@ -2,7 +2,6 @@
  * registry.c - where agents are looked for, how a file or a settings entry becomes one, and lookup. */
 #include "defs/agentdef/registry.h"
 #include "config/settings/settings_file.h"
-#include "defs/agentdef/builtin.h"
 #include "guard/permission/rule.h"
 #include "lib/base/utf8.h"
 #include "lib/git/git_head.h"

@@ -9,9 +9,37 @@
  * path counts. */
 #pragma once
 #include "config/catalog/catalog.h"
-#include "config/settings/settings_path.h"
+#include "config/settings/settings_file.h"
 #include "defs/agentdef/definition.h"
-#include "defs/agentdef/denial.h"
+#include "lib/base/arena.h"
+#include "lib/json/json.h"
+
+/* Deny rules that take agent types away: "Agent(Explore)", "Task(a, b)", bare "Agent" or "Agent(*)" for all, and
+ * the object form {"tool": "Task", "args": "Explore"}. Rules about other tools, and about parameters of a call such as
+ * "Agent(model:opus)", are the permission engine's. */
+struct agent_denial {
+	const char *type;   /* NULL: every type */
+	const char *rule;   /* as a rule: "Agent(Explore)" */
+	const char *origin; /* where it stands */
+};
+
+/* A zeroed struct denies nothing; texts are in the arena */
+struct agent_denials {
+	struct agent_denial *list;
+	size_t count, cap;
+	struct arena arena;
+};
+
+/* deny: the permissions.deny array of a settings file; anything else is ignored. */
+void agent_denials_add(struct agent_denials *d, const struct json *deny, const char *origin);
+void agent_denials_add_rule(struct agent_denials *d, struct str rule, const char *origin);
+void agent_denials_release(struct agent_denials *d);
+/* The rule that takes this type away, or NULL. Types match as they do in a call: case and separators are ignored, and an
+ * alias is the agent that it stands for. */
+const struct agent_denial *agent_denials_find(const struct agent_denials *d, struct str type);
+
+/* Whether two agent types are the same to a caller: "Code Reviewer" is code-reviewer. */
+bool agent_type_same(struct str a, struct str b);
 
 /* Copies the sources. -ERR_USAGE if a settings file or --agents cannot be read; later such a file is in failed and its
  * previous definitions still apply. */
@@ -23,3 +51,35 @@ const struct catalog_entry *agent_registry_find(const struct catalog *r, struct 
 struct agent_definition *agent_registry_get(const struct catalog *r, struct str type, struct err *err);
 /* The deny rule of the settings or the command line that takes this type away, or NULL. */
 const struct agent_denial *agent_denied(const struct catalog *r, struct str type);
+
+/* The agents that come with the program: .md files in builtin/, compiled in and read like any other.
+ * 
+ * To add one: 1. builtin/NAME.md; 2. its row in builtin.c and its name in the list of meson.build; 3. a row in
+ * tests/unit/agentdef/test_builtin.c. */
+enum builtin_switches {
+	BUILTIN_NONE = 1 << 0,            /* no built-in agent at all */
+	BUILTIN_NO_EXPLORE_PLAN = 1 << 1, /* without those two */
+	BUILTIN_NO_GUIDE = 1 << 2,
+	BUILTIN_COORDINATOR = 1 << 3, /* `worker` alone, in place of all others */
+};
+
+/* From CLAUDE_AGENT_SDK_DISABLE_BUILTIN_AGENTS (where no person is at a terminal), CLAUDE_CODE_DISABLE_EXPLORE_PLAN_AGENTS,
+ * CLAUDE_CODE_COORDINATOR_MODE and the entry point: SDKs do not get the guide. entrypoint may be NULL. */
+unsigned builtin_switches_find(const char *entrypoint);
+
+/* Calls fn for each agent that the switches leave, in the order of the table; fn takes the reference. */
+void builtin_each(unsigned switches, void (*fn)(void *data, struct agent_definition *d), void *data);
+
+/* The agent that an old or foreign name stands for, or NULL. */
+const char *builtin_alias(struct str name);
+
+/* The files of builtin/, which the build turns into constants (scripts/embed.py) */
+extern const char builtin_bash[];
+bool builtin_is_guide(const struct agent_definition *d); /* it knows what is configured, and may read it */
+extern const char builtin_cadre_guide[];
+extern const char builtin_explore[];
+extern const char builtin_general_purpose[];
+extern const char builtin_plan[];
+extern const char builtin_statusline_setup[];
+extern const char builtin_verification[];
+extern const char builtin_worker[];

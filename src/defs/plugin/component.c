@@ -44,10 +44,7 @@ const char *component_locate(struct manifest *m, const char *below, const struct
 
 static void add_path(struct plugin_paths *to, const char *path, bool is_dir)
 {
-	if (to->count == to->cap) {
-		to->cap = to->cap ? to->cap * 2 : 4;
-		to->list = xrealloc(to->list, to->cap * sizeof *to->list);
-	}
+	to->list = xgrow(to->list, to->count, &to->cap, sizeof *to->list);
 	to->list[to->count++] = (struct plugin_path){ path, is_dir };
 }
 

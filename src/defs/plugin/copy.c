@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * copy.c - whole directories. A reader sees the old one or the new one, never half of one. */
-#include "defs/plugin/copy.h"
+#include "defs/plugin/fetch.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,25 +17,6 @@ struct copy {
 
 /* ---- copying ---- */
 
-static int copy_file(struct copy *c, const char *from, const char *to, mode_t mode)
-{
-	char block[64 << 10];
-	AUTO_CLOSE int in = open(from, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (in < 0)
-		return err_set(c->err, ERR_IO, "cannot open %s: %m", from);
-	AUTO_CLOSE int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode & S_IXUSR ? 0755 : 0644);
-	if (out < 0)
-		return err_set(c->err, ERR_IO, "cannot write %s: %m", to);
-	for (ssize_t n; (n = read(in, block, sizeof block));) {
-		if (n < 0 || write(out, block, (size_t)n) != n)
-			return err_set(c->err, ERR_IO, "cannot copy %s: %m", from);
-		c->bytes += (size_t)n;
-		if (c->bytes > COPY_BYTE_LIMIT)
-			return err_set(c->err, ERR_LIMIT, "more than %d MB", COPY_BYTE_LIMIT >> 20);
-	}
-	return 0;
-}
-
 static int copy_directory(struct copy *c, const char *from, const char *to, unsigned depth);
 
 static int copy_entry(struct copy *c, const char *from, const char *to, unsigned depth)
@@ -51,8 +32,24 @@ static int copy_entry(struct copy *c, const char *from, const char *to, unsigned
 		return err_set(c->err, ERR_LIMIT, "more than %d files", COPY_FILE_LIMIT);
 	if (S_ISDIR(st.st_mode))
 		return copy_directory(c, real, to, depth + 1);
-	if (S_ISREG(st.st_mode))
-		return copy_file(c, real, to, st.st_mode);
+	if (S_ISREG(st.st_mode)) {
+		char block[64 << 10];
+		AUTO_CLOSE int in = open(real, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		if (in < 0)
+			return err_set(c->err, ERR_IO, "cannot open %s: %m", real);
+		AUTO_CLOSE int out =
+			open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, st.st_mode & S_IXUSR ? 0755 : 0644);
+		if (out < 0)
+			return err_set(c->err, ERR_IO, "cannot write %s: %m", to);
+		for (ssize_t n; (n = read(in, block, sizeof block));) {
+			if (n < 0 || write(out, block, (size_t)n) != n)
+				return err_set(c->err, ERR_IO, "cannot copy %s: %m", real);
+			c->bytes += (size_t)n;
+			if (c->bytes > COPY_BYTE_LIMIT)
+				return err_set(c->err, ERR_LIMIT, "more than %d MB", COPY_BYTE_LIMIT >> 20);
+		}
+		return 0;
+	}
 	return err_set(c->err, ERR_DENIED, "%s is neither a file nor a directory", from);
 }
 

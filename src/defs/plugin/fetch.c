@@ -7,8 +7,6 @@
 #include "lib/base/buf.h"
 #include "lib/io/file.h"
 #include "lib/io/spawn.h"
-#include "defs/plugin/copy.h"
-#include "defs/plugin/unpack.h"
 
 struct program {
 	const char *const *argv; /* argv[0] is found on PATH */

@@ -5,7 +5,7 @@
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
 #include "config/settings/settings_store.h"
-#include "defs/plugin/copy.h"
+#include "defs/plugin/fetch.h"
 #include "defs/plugin/plugin.h"
 
 static const char known_name[] = "known_marketplaces.json";
@@ -76,11 +76,6 @@ const struct installed_plugin *plugin_records_installed(const struct plugin_reco
 		if (!strcmp(r->installed[i].id, id))
 			return &r->installed[i];
 	return NULL;
-}
-
-bool plugin_records_trust(const struct plugin_records *r, const char *id, const char *root)
-{
-	return json_str_is(json_get(json_get(r->trusted_file.root, "plugins"), id), root);
 }
 
 /* ---- records: changing ---- */

@@ -37,7 +37,6 @@ void plugin_records_release(struct plugin_records *r);
 
 const struct known_marketplace *plugin_records_market(const struct plugin_records *r, const char *name);
 const struct installed_plugin *plugin_records_installed(const struct plugin_records *r, const char *id);
-bool plugin_records_trust(const struct plugin_records *r, const char *id, const char *root);
 
 /* Each changes one entry on disk. */
 int record_market(const char *plugins_dir, const char *name, struct str source_json, const char *dir, struct err *err);

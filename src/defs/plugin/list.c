@@ -6,7 +6,7 @@
 #include "defs/plugin/install.h"
 #include "defs/plugin/marketplace.h"
 #include "defs/plugin/plugin_int.h"
-#include "defs/plugin/unpack.h"
+#include "defs/plugin/fetch.h"
 #include "defs/plugin/version.h"
 
 struct loading {
@@ -17,10 +17,7 @@ struct loading {
 
 static void list_add(struct plugin_list *l, struct plugin *p)
 {
-	if (l->count == l->cap) {
-		l->cap = l->cap ? l->cap * 2 : 8;
-		l->all = xrealloc(l->all, l->cap * sizeof(struct plugin *));
-	}
+	l->all = xgrow(l->all, l->count, &l->cap, sizeof(struct plugin *));
 	l->all[l->count++] = p;
 }
 
@@ -73,8 +70,8 @@ static void load_finish(struct loading *load, struct plugin *p)
 			*c = '-';
 	p->data_dir = arena_printf(&p->arena, "%s/data/%s", spec->plugins_dir, name);
 	p->vars.data = p->data_dir;
-	p->vars.project = spec->project_dir ? arena_strdup(&p->arena, spec->project_dir) : NULL;
-	p->trusted = plugin_records_trust(&load->records, p->id, p->root);
+	p->vars.project = arena_strdup(&p->arena, spec->project_dir);
+	p->trusted = json_str_is(json_get(json_get(load->records.trusted_file.root, "plugins"), p->id), p->root);
 	if (p->no_mcp)
 		p->mcp.count = 0;
 	if (w.value && !json_is(w.value, JSON_TRUE) && !json_is(w.value, JSON_FALSE))

@@ -37,10 +37,7 @@ printf_like(3, 0) static void add_error(struct plugin *p, struct plugin_error er
 
 	if (p->error_count == MOST_ERRORS)
 		return;
-	if (p->error_count == p->error_cap) {
-		p->error_cap = p->error_cap ? p->error_cap * 2 : 4;
-		p->errors = xrealloc(p->errors, p->error_cap * sizeof *p->errors);
-	}
+	p->errors = xgrow(p->errors, p->error_count, &p->error_cap, sizeof *p->errors);
 	vsnprintf(text + n, sizeof text - (size_t)n, fmt, args);
 	error.file = arena_strdup(&p->arena, error.file);
 	error.message = arena_strdup(&p->arena, text);

@@ -5,8 +5,8 @@
  * whole plugin; a missing or unreadable component is an error of that component, and the rest of the plugin works. Read
  * once, then immutable; texts are in the plugin's arena. */
 #pragma once
-#include "config/catalog/diagnostic.h"
-#include "config/catalog/plugin_vars.h"
+#include "config/catalog/frontmatter.h"
+#include "config/catalog/definition.h"
 #include "config/settings/settings_file.h"
 
 enum plugin_origin {

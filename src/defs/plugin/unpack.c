@@ -3,7 +3,7 @@
  * following links. archive_write_disk() is not used because its paths depend on the working directory of the process.
  *
  * The cache of zip files is plugins_dir/cache/zip/SHA256/STEM. Entries are complete, because they appear by a rename. */
-#include "defs/plugin/unpack.h"
+#include "defs/plugin/fetch.h"
 #include <archive.h>
 #include <archive_entry.h>
 #include <dirent.h>
@@ -17,7 +17,6 @@
 #include "lib/base/utf8.h"
 #include "lib/io/download.h"
 #include "lib/io/file.h"
-#include "defs/plugin/copy.h"
 #include "defs/plugin/plugin.h"
 
 enum { NAME_SHOWN = 80, PIECE_BYTES = 64 << 10 };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * mcp_config.c - from the options of a runtime to its MCP servers. */
-#include "defs/policy/mcp_config.h"
 #include "defs/policy/sources.h"
 #include "defs/policy/permissions.h"
 #include "defs/policy/plugins.h"

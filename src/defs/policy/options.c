@@ -176,8 +176,10 @@ static int option_check(const struct option *option, const char **value, struct 
 	case CHOICE:
 	case PROMPTS:
 		for (size_t i = 0; choices[i]; i++) {
-			if (str_is(text, choices[i]))
+			if (str_is(text, choices[i])) {
+				*value = choices[i]; /* a constant: sessions borrow it */
 				return 0;
+			}
 			buf_addf(&names, "%s%s", !i ? "" : choices[i + 1] ? ", " : " or ", choices[i]);
 		}
 		return err_set(err, ERR_USAGE, "--%s expects %s, not '%s'", option->name, names.p, *value);
@@ -273,6 +275,9 @@ int options_set(struct options *o, const char *name, const char *value, struct e
 	case SOURCES:
 		o->some_sources = true;
 		return setting_sources_parse(str_from(value), &o->setting_sources, err);
+	case CHOICE:
+		*(const char **)at = value;
+		return 0;
 	default:
 		*(const char **)at = arena_strdup(&o->arena, value);
 		return 0;
@@ -296,9 +301,4 @@ int options_directories(const struct options *o, struct arena *a, const char **r
 	*ret_cwd = path_absolute(a, here ? here : "/", str_from(o->cwd ? o->cwd : here));
 	*ret_config = path_absolute(a, *ret_cwd, str_from(config));
 	return 0;
-}
-
-void options_release(struct options *o)
-{
-	arena_release(&o->arena);
 }

@@ -72,4 +72,3 @@ static inline bool options_can_ask(const struct options *o)
 	return (o->interactive || o->permission_prompt_tool) && !o->no_answers;
 }
 int options_set(struct options *o, const char *name, const char *value, struct err *err);
-void options_release(struct options *o);

@@ -252,14 +252,12 @@ void app_put_plugins(struct json_out *w, const struct plugin_list *list)
 {
 	bool any = false;
 
-	json_key(w, "plugins");
-	json_open(w, '[');
+	json_kopen(w, "plugins", '[');
 	for (size_t i = 0; list && i < list->enabled_count; i++) {
 		json_open(w, '{');
 		json_kcstr(w, "name", list->enabled[i]->name);
 		json_kcstr(w, "path", list->enabled[i]->root);
-		if (list->enabled[i]->version)
-			json_kcstr(w, "version", list->enabled[i]->version);
+		json_kcstr_if(w, "version", list->enabled[i]->version);
 		json_close(w);
 	}
 	json_close(w);
@@ -270,8 +268,7 @@ void app_put_plugins(struct json_out *w, const struct plugin_list *list)
 			AUTO_BUF struct buf message = { 0 };
 
 			if (!any) {
-				json_key(w, "plugin_errors");
-				json_open(w, '[');
+				json_kopen(w, "plugin_errors", '[');
 			}
 			any = true;
 			buf_addstr(&message, e->file);

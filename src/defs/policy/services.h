@@ -4,11 +4,11 @@
 #pragma once
 #include <cadre.h>
 #include "lib/io/loop.h"
-#include "core/message/head.h"
-#include "core/model/endpoints.h"
+#include "core/message/message.h"
+#include "core/model/provider.h"
 #include "core/store/lock.h"
 #include "core/store/store.h"
-#include "mcp/servers/env.h"
+#include "mcp/servers/server.h"
 #include "defs/policy/options.h"
 #include "defs/policy/policy.h"
 

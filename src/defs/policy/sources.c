@@ -3,7 +3,7 @@
 #include "defs/policy/sources.h"
 #include "config/settings/settings.h"
 #include "config/settings/settings_key.h"
-#include "defs/agentdef/builtin.h"
+#include "defs/agentdef/registry.h"
 #include "defs/policy/plugins.h"
 #include "config/settings/trust.h"
 #include "lib/io/file.h"
@@ -139,8 +139,7 @@ static int parent_settings(const struct options *o, struct arena *a, const char 
 	    !json_str_is(no_hooks, "false"))
 		json_kbool(&w, "allowManagedHooksOnly", true);
 	if (json_is(permissions, JSON_OBJECT)) {
-		json_key(&w, "permissions");
-		json_open(&w, '{');
+		json_kopen(&w, "permissions", '{');
 		put_those(&w, permissions, permission_keys, COUNT_OF(permission_keys));
 		json_close(&w);
 	}

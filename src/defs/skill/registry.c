@@ -2,7 +2,7 @@
  * registry.c - where skills and commands are looked for, which one has a name, lookup, and the list for a model. */
 #include "defs/skill/registry.h"
 #include <ctype.h>
-#include "config/settings/settings_path.h"
+#include "config/settings/settings_file.h"
 #include "lib/base/shortlist.h"
 #include "lib/base/utf8.h"
 #include "lib/git/git_head.h"

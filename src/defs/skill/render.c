@@ -33,21 +33,6 @@ struct skill_render {
 	struct buf failure;
 };
 
-static void render_free(struct skill_render *r)
-{
-	kick_cancel(&r->kick);
-	tool_call_free(r->call);
-	template_parts_release(&r->parts);
-	template_values_release(&r->values);
-	map_release(&r->files);
-	buf_release(&r->text);
-	buf_release(&r->prose);
-	buf_release(&r->failure);
-	skill_unref(r->spec.skill);
-	arena_release(&r->arena);
-	free(r);
-}
-
 static void render_fail(struct skill_render *r, const char *what, struct str why)
 {
 	buf_addf(&r->failure, "Skill %s: %s: " STR_FMT, r->spec.skill->name, what, STR_ARG(str_trim(why)));
@@ -199,7 +184,17 @@ static void render_step(struct kick *kick)
 			render_fail(r, "its text is too long", STR("1 MB is the most"));
 		struct skill_text result = { .text = str_trim(buf_str(&r->text)), .failure = buf_str(&r->failure) };
 		r->done(r->data, &result);
-		render_free(r);
+		kick_cancel(&r->kick);
+		tool_call_free(r->call);
+		template_parts_release(&r->parts);
+		template_values_release(&r->values);
+		map_release(&r->files);
+		buf_release(&r->text);
+		buf_release(&r->prose);
+		buf_release(&r->failure);
+		skill_unref(r->spec.skill);
+		arena_release(&r->arena);
+		free(r);
 	}
 }
 

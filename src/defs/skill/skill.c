@@ -289,9 +289,9 @@ struct skill *skill_from_markdown(const struct skill_origin *origin, struct str 
 	s->is_command = origin->is_command;
 	s->plugin_trusted = origin->plugin_trusted;
 	s->dir = slash ? arena_dup(a, origin->file, (size_t)(slash - origin->file)) : ".";
-	s->plugin = origin->plugin ? arena_strdup(a, origin->plugin) : NULL;
-	s->plugin_root = origin->plugin_root ? arena_strdup(a, origin->plugin_root) : NULL;
-	s->plugin_data = origin->plugin_data ? arena_strdup(a, origin->plugin_data) : NULL;
+	s->plugin = arena_strdup(a, origin->plugin);
+	s->plugin_root = arena_strdup(a, origin->plugin_root);
+	s->plugin_data = arena_strdup(a, origin->plugin_data);
 	definition_read_begin(&r, &s->common, &format);
 	definition_read_markdown(&r, text, &fm);
 	s->body = arena_str(a, fm.body);

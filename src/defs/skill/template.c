@@ -13,10 +13,7 @@ static void add_part(struct template_parts *p, bool is_command, const char *from
 {
 	if (from == to && !is_command)
 		return;
-	if (p->count == p->cap) {
-		p->cap = p->cap ? p->cap * 2 : 8;
-		p->list = xrealloc(p->list, p->cap * sizeof *p->list);
-	}
+	p->list = xgrow(p->list, p->count, &p->cap, sizeof *p->list);
 	p->list[p->count++] = (struct template_part){ is_command, { from, (size_t)(to - from) } };
 }
 

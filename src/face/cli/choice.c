@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * choice.c - answers by number, or in words. */
-#include "face/cli/choice.h"
+#include "face/cli/edit.h"
 #include <ctype.h>
 #include "lib/base/utf8.h"
 

@@ -133,12 +133,6 @@ void edit_hide(struct edit *e)
 	e->draft.cursor = MIN(e->draft.cursor, text->n);
 }
 
-void edit_forget(struct edit *e)
-{
-	editor_clear(&e->draft);
-	e->held_line_ends = 0;
-}
-
 void edit_leave(struct edit *e)
 {
 	edit_hide(e);

@@ -10,6 +10,7 @@
 #include "lib/base/base.h"
 #include "face/cli/editor.h"
 #include "face/cli/screen.h"
+#include "lib/base/buf.h"
 
 enum edit_kind { EDIT_PROMPT, EDIT_WAITING, EDIT_ANSWER };
 
@@ -37,10 +38,21 @@ void edit_release(struct edit *e); /* the terminal is as it was */
 void edit_show(struct edit *e, enum edit_kind kind, const char *prompt, edit_line_fn *done, void *data);
 void edit_hide(struct edit *e);      /* keeps the draft; the terminal stays ours */
 void edit_leave(struct edit *e);     /* hides it, and gives the terminal back until edit_show() */
-void edit_forget(struct edit *e);    /* drops the draft; while the line is hidden */
 bool edit_read(struct edit *e);      /* standard input is readable. False: it is over */
 void edit_read_kept(struct edit *e); /* what is in unread, as if it came now */
 void edit_resize(struct edit *e);    /* the window has another size */
 void edit_suspend(struct edit *e);   /* gives the terminal back until edit_resume(), also if nothing is shown */
 void edit_resume(struct edit *e);
 int64_t edit_now_ms(void); /* of the monotonic clock */
+
+/* What a person types to a question with numbered answers. */
+struct choices {
+	char **labels; /* owned */
+	size_t count;
+	bool several; /* may be chosen together */
+};
+
+/* Appends the answer to out: the labels of "2" or "1, 3" with commas between, in the order typed, or any other text as it
+ * is. False: nothing was typed, or a number that is out of range. */
+bool choice_read(const struct choices *c, struct str typed, struct buf *out);
+void choices_release(struct choices *c);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * face.c - the output formats of `-p`. */
-#include "face/cli/render.h"
 #include "face/cli/view.h"
 
 /* text: the result of the last turn, nothing else, when the run is over. A failed turn is printed too, as "Error: ..."; a failed

@@ -2,7 +2,6 @@
  * face_line.c - the terminal: the answer as it comes, one line for each tool, notes for what else happens.
  * Nothing that a model or a tool wrote reaches the terminal unrendered. */
 #include "lib/base/utf8.h"
-#include "face/cli/render.h"
 #include "face/cli/view.h"
 
 #define DIM   "\033[2m"

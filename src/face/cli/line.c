@@ -17,7 +17,7 @@
 #include "lib/base/utf8.h"
 #include "face/cli/configure.h"
 #include "face/cli/line_int.h"
-#include "face/cli/render.h"
+#include "face/cli/view.h"
 #include "face/cli/run.h"
 
 enum { TWICE_MS = 2000, FLUSH_MS = 2000, QUIET_MS = 400 /* before a question takes an answer */, CTRL_B = 2 };
@@ -349,7 +349,9 @@ static void line_interrupt(struct line *l)
 	}
 	if (l->state == LINE_READING || (line_is_waiting(l) && !l->in_turn)) {
 		line_hide(l);
-		edit_forget(&l->edit);
+		struct edit *e = &l->edit;
+		editor_clear(&e->draft);
+		e->held_line_ends = 0;
 		line_say(l, "Ctrl-C again leaves.");
 		if (l->state == LINE_READING)
 			line_read(l);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * line_ask.c - questions to the person at the terminal: permissions of calls, and what agents want to know. They wait in one
  * queue; the first one is shown. */
-#include "face/cli/choice.h"
+#include "face/cli/edit.h"
 #include "face/cli/line_int.h"
-#include "face/cli/render.h"
+#include "face/cli/view.h"
 
 /* One question of AskUserQuestion */
 struct inquiry {

@@ -4,7 +4,7 @@
 #include <signal.h>
 #include "face/cli/command.h"
 #include "face/cli/configure.h"
-#include "face/cli/render.h"
+#include "face/cli/view.h"
 #include "face/cli/run.h"
 
 int run_fail(const struct err *err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * render.c - foreign text made fit for a terminal. */
-#include "face/cli/render.h"
+#include "face/cli/view.h"
 #include "lib/base/utf8.h"
 
 /* Is the character that this valid UTF-8 starts with one that acts on a terminal? */

@@ -129,10 +129,7 @@ static void lay_next(struct screen *s)
 	s->complete = last;
 	if (last)
 		return;
-	if (s->start_count == s->start_cap) {
-		s->start_cap = s->start_cap ? s->start_cap * 2 : 64;
-		s->starts = xrealloc(s->starts, s->start_cap * sizeof *s->starts);
-	}
+	s->starts = xgrow(s->starts, s->start_count, &s->start_cap, sizeof *s->starts);
 	s->starts[s->start_count++] = next;
 }
 

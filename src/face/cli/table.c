@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * table.c - a report for people: columns as wide as their widest cell, a blank line before each head but the first. */
-#include "face/cli/render.h"
+#include "face/cli/view.h"
 #include "face/cli/command.h"
 
 enum { MOST_COLUMNS = 8, GAP = 2, WIDEST = 60 };

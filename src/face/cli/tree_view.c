@@ -2,7 +2,7 @@
  * tree_view.c - the children that run. A line must never wrap, or the way back up would be too short: it is cut to the width
  * of the terminal, where a character outside ASCII counts as two. */
 #include "face/cli/tree_view.h"
-#include "face/cli/render.h"
+#include "face/cli/view.h"
 
 enum { MOST_LINES = 8, MOST_INDENT = 8, MANY = 64, REDRAW_MS = 80 };
 

@@ -2,7 +2,6 @@
  * view.c - where a face writes. */
 #include "face/cli/view.h"
 #include <sys/ioctl.h>
-#include "face/cli/render.h"
 
 enum { MOVE_FLUSH_MS = 2000, USUAL_COLUMNS = 80 };
 

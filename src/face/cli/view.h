@@ -59,3 +59,9 @@ int view_flush(struct view *v, unsigned timeout_ms, struct err *err);
  * For faces whose output is read by programs; it goes to standard error. */
 void view_note(struct view *v, const struct cadre_event *e);
 struct str view_event_text(const struct cadre_event *e);
+
+/* Foreign text made fit for a terminal. What a model, a file or a server wrote must not move
+ * the cursor, set the title, fill the clipboard or turn the reading direction around: C0 and C1 controls,
+ * DEL and the bidirectional overrides are shown as \x1b or \u202e, invalid UTF-8 as U+FFFD. */
+void render_text(struct buf *out, struct str s); /* tab and newline stay; a CR before a newline is left out */
+void render_line(struct buf *out, struct str s); /* the same on one line: tabs and newlines become spaces */

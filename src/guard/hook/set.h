@@ -8,7 +8,7 @@
 #include "guard/hook/event.h"
 #include "guard/hook/matcher.h"
 #include "lib/json/json.h"
-#include "config/catalog/diagnostic.h"
+#include "config/catalog/frontmatter.h"
 
 struct settings_file;
 

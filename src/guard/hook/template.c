@@ -2,7 +2,7 @@
  * template.c - expands placeholders in the texts of handlers. */
 #include "guard/hook/template.h"
 #include "lib/json/json_write.h"
-#include "config/catalog/plugin_vars.h"
+#include "config/catalog/definition.h"
 
 /* "${NAME}" at the beginning of s: NAME, and the length of all of it; n == 0: there is none. */
 static struct str braced_name(struct str s, size_t *ret_length)

@@ -31,11 +31,6 @@ void *arena_alloc(struct arena *a, size_t n)
 	return p;
 }
 
-void *arena_calloc(struct arena *a, size_t n)
-{
-	return memset(arena_alloc(a, n), 0, n);
-}
-
 char *arena_dup(struct arena *a, const void *p, size_t n)
 {
 	char *s = arena_alloc(a, n + 1);
@@ -44,16 +39,6 @@ char *arena_dup(struct arena *a, const void *p, size_t n)
 		memcpy(s, p, n);
 	s[n] = '\0';
 	return s;
-}
-
-char *arena_strdup(struct arena *a, const char *s)
-{
-	return arena_dup(a, s, strlen(s));
-}
-
-struct str arena_str(struct arena *a, struct str s)
-{
-	return (struct str){ arena_dup(a, s.p, s.n), s.n };
 }
 
 char *arena_printf(struct arena *a, const char *fmt, ...)

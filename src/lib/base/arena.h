@@ -13,11 +13,25 @@ struct arena {
 	char *end;
 };
 
-void *arena_alloc(struct arena *a, size_t n);  /* 16-byte aligned, not zeroed, never NULL */
-void *arena_calloc(struct arena *a, size_t n); /* zeroed */
-char *arena_strdup(struct arena *a, const char *s);
+void *arena_alloc(struct arena *a, size_t n);              /* 16-byte aligned, not zeroed, never NULL */
 char *arena_dup(struct arena *a, const void *p, size_t n); /* appends a NUL */
-struct str arena_str(struct arena *a, struct str s);       /* a copy, NUL-terminated as well */
+static inline void *arena_calloc(struct arena *a, size_t n)
+{
+	return memset(arena_alloc(a, n), 0, n);
+}
+
+/* NULL stays NULL. */
+static inline char *arena_strdup(struct arena *a, const char *s)
+{
+	return s ? arena_dup(a, s, strlen(s)) : NULL;
+}
+
+/* The copy is NUL-terminated as well. */
+static inline struct str arena_str(struct arena *a, struct str s)
+{
+	return (struct str){ arena_dup(a, s.p, s.n), s.n };
+}
+
 char *arena_printf(struct arena *a, const char *fmt, ...) printf_like(2, 3);
 void arena_reset(struct arena *a);   /* frees all but the oldest block, for reuse */
 void arena_release(struct arena *a); /* frees all; the arena is empty and usable */

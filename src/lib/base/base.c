@@ -75,8 +75,3 @@ char *xstrndup(const char *s, size_t n)
 	p[n] = '\0';
 	return p;
 }
-
-char *xstrdup(const char *s)
-{
-	return xstrndup(s, strlen(s));
-}

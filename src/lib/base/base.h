@@ -70,5 +70,10 @@ void *xcalloc(size_t count, size_t n) __attribute__((malloc, alloc_size(1, 2), r
 void *xrealloc(void *p, size_t n) __attribute__((alloc_size(2), returns_nonnull));
 /* Returns list, moved if need be, with room for one more element of this size than count. */
 void *xgrow(void *list, size_t count, size_t *cap, size_t size) __attribute__((returns_nonnull));
-char *xstrdup(const char *s) __attribute__((malloc, returns_nonnull));
+
 char *xstrndup(const char *s, size_t n) __attribute__((malloc, returns_nonnull));
+
+static inline char *xstrdup(const char *s)
+{
+	return xstrndup(s, strlen(s));
+}

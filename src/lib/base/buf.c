@@ -37,16 +37,6 @@ void buf_add(struct buf *b, const void *p, size_t n)
 	b->p[b->n] = '\0';
 }
 
-void buf_addstr(struct buf *b, const char *s)
-{
-	buf_add(b, s, strlen(s));
-}
-
-void buf_addch(struct buf *b, char c)
-{
-	buf_add(b, &c, 1);
-}
-
 void buf_addf(struct buf *b, const char *fmt, ...)
 {
 	va_list ap, again;

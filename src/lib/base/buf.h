@@ -14,8 +14,17 @@ void buf_release(struct buf *b);              /* frees; the buffer is empty and 
 void buf_clear(struct buf *b);                /* keeps the memory */
 void buf_reserve(struct buf *b, size_t more); /* room for more bytes and the NUL */
 void buf_add(struct buf *b, const void *p, size_t n);
-void buf_addstr(struct buf *b, const char *s);
-void buf_addch(struct buf *b, char c);
+
+static inline void buf_addstr(struct buf *b, const char *s)
+{
+	buf_add(b, s, strlen(s));
+}
+
+static inline void buf_addch(struct buf *b, char c)
+{
+	buf_add(b, &c, 1);
+}
+
 void buf_addf(struct buf *b, const char *fmt, ...) printf_like(2, 3);
 void buf_addsize(struct buf *b, uint64_t n_bytes);  /* for people: 86.8KB, 1.2MB, 3.0GB */
 void buf_addcount(struct buf *b, int64_t n);        /* the same for a count: 950, 1.2 k, 3.4 M */

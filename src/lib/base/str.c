@@ -5,26 +5,6 @@
 #include <math.h>
 #include <strings.h>
 
-bool str_is_nocase(struct str a, const char *lit)
-{
-	return a.n == strlen(lit) && !strncasecmp(a.p, lit, a.n);
-}
-
-bool str_starts(struct str s, struct str prefix)
-{
-	return s.n >= prefix.n && !memcmp(s.p, prefix.p, prefix.n);
-}
-
-bool str_ends(struct str s, struct str suffix)
-{
-	return s.n >= suffix.n && !memcmp(s.p + s.n - suffix.n, suffix.p, suffix.n);
-}
-
-bool str_has(struct str s, struct str part)
-{
-	return part.n == 0 || (s.n >= part.n && memmem(s.p, s.n, part.p, part.n));
-}
-
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';

@@ -29,10 +29,27 @@ static inline bool char_in(char c, const char *set)
 {
 	return c && strchr(set, c);
 }
-bool str_is_nocase(struct str a, const char *lit);
-bool str_starts(struct str s, struct str prefix);
-bool str_ends(struct str s, struct str suffix);
-bool str_has(struct str s, struct str part);
+
+static inline bool str_is_nocase(struct str a, const char *lit)
+{
+	return a.n == strlen(lit) && !strncasecmp(a.p, lit, a.n);
+}
+
+static inline bool str_starts(struct str s, struct str prefix)
+{
+	return s.n >= prefix.n && !memcmp(s.p, prefix.p, prefix.n);
+}
+
+static inline bool str_ends(struct str s, struct str suffix)
+{
+	return s.n >= suffix.n && !memcmp(s.p + s.n - suffix.n, suffix.p, suffix.n);
+}
+
+static inline bool str_has(struct str s, struct str part)
+{
+	return part.n == 0 || (s.n >= part.n && memmem(s.p, s.n, part.p, part.n));
+}
+
 struct str str_trim(struct str s); /* spaces, tabs, CR, LF on both ends */
 
 /* Splits *rest at the first c: returns the part before it and leaves the part after it in *rest. Without a c it returns

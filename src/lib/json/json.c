@@ -5,19 +5,7 @@
 #include "lib/json/json_int.h"
 #include "lib/base/utf8.h"
 
-static bool json_str_eq(const struct json *v, struct str s);
-
 /* ---- walking the nodes ------------------------------------------------------------------------------------------- */
-
-bool json_is(const struct json *v, enum json_type type)
-{
-	return v && v->type == type;
-}
-
-bool json_bool(const struct json *v)
-{
-	return json_is(v, JSON_TRUE);
-}
 
 struct str json_raw(const struct json *v)
 {
@@ -26,11 +14,6 @@ struct str json_raw(const struct json *v)
 	if (v->type == JSON_STRING)
 		return (struct str){ v->text - 1, (size_t)v->len + 2 };
 	return (struct str){ v->text, v->len };
-}
-
-const struct json *json_first(const struct json *container)
-{
-	return container && container->count ? container + 1 : NULL;
 }
 
 const struct json *json_next(const struct json *container, const struct json *value)
@@ -64,11 +47,6 @@ const struct json *json_get_str(const struct json *object, struct str key)
 			found = m.value;
 	}
 	return found;
-}
-
-const struct json *json_get(const struct json *object, const char *key)
-{
-	return json_get_str(object, str_from(key));
 }
 
 /* ---- numbers: text until a value is needed ----------------------------------------------------------------------- */
@@ -322,7 +300,7 @@ char *json_cstr(const struct json *v, struct arena *arena)
 }
 
 /* Compares the decoded value of a string without allocating. */
-static bool json_str_eq(const struct json *v, struct str s)
+bool json_str_eq(const struct json *v, struct str s)
 {
 	if (!json_is(v, JSON_STRING))
 		return false;
@@ -341,11 +319,6 @@ static bool json_str_eq(const struct json *v, struct str s)
 		s.n -= n;
 	}
 	return !s.n;
-}
-
-bool json_str_is(const struct json *v, const char *text)
-{
-	return json_str_eq(v, str_from(text));
 }
 
 /* ---- equality of values, not of texts ---------------------------------------------------------------------------- */

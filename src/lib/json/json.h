@@ -47,9 +47,19 @@ int json_parse(struct json_reader *r, const char *text, size_t n, const struct j
 void json_reader_release(struct json_reader *r);
 #define AUTO_JSON CLEANUP(json_reader_release)
 
-const struct json *json_get(const struct json *object, const char *key);
 const struct json *json_get_str(const struct json *object, struct str key);
-const struct json *json_first(const struct json *container); /* first element, or first KEY of an object */
+
+static inline const struct json *json_get(const struct json *object, const char *key)
+{
+	return json_get_str(object, str_from(key));
+}
+
+/* The first element of an array or the first KEY of an object. */
+static inline const struct json *json_first(const struct json *container)
+{
+	return container && container->count ? container + 1 : NULL;
+}
+
 /* Next element of an array. For an object: json_first gives the key, the value of a key is key + 1, and json_next of
  * the VALUE gives the next key. Use json_member() for objects instead where possible. */
 const struct json *json_next(const struct json *container, const struct json *value);
@@ -60,8 +70,17 @@ struct json_member {
 struct json_member json_members(const struct json *object);
 struct json_member json_member_next(const struct json *object, struct json_member m);
 
-bool json_is(const struct json *v, enum json_type type); /* false for NULL */
-bool json_bool(const struct json *v);                    /* true only for true */
+/* False for NULL. */
+static inline bool json_is(const struct json *v, enum json_type type)
+{
+	return v && v->type == type;
+}
+
+static inline bool json_bool(const struct json *v)
+{
+	return json_is(v, JSON_TRUE);
+}
+
 /* False if not a number, has a fraction or does not fit. 1.0 and 25e2 have none. *ret is then left alone. */
 bool json_i64(const struct json *v, int64_t *ret);
 bool json_u64(const struct json *v, uint64_t *ret);
@@ -69,8 +88,15 @@ double json_double(const struct json *v);  /* 0 if not a number, infinite if too
 struct str json_raw(const struct json *v); /* the raw value, a string with quotes */
 /* The value of a string: borrowed from the text when nothing is escaped, else decoded into the arena. */
 struct str json_str(const struct json *v, struct arena *arena);
-char *json_cstr(const struct json *v,
-		struct arena *arena);                     /* copy with NUL; NULL if not a string or has a NUL inside */
-bool json_str_is(const struct json *v, const char *text); /* compares the decoded value without allocating */
+/* A copy with NUL; NULL if v is not a string or has a NUL inside. */
+char *json_cstr(const struct json *v, struct arena *arena);
+/* Compare the decoded value without allocating. */
+bool json_str_eq(const struct json *v, struct str text);
+
+static inline bool json_str_is(const struct json *v, const char *text)
+{
+	return json_str_eq(v, str_from(text));
+}
+
 /* Equal values: order of members, spelling of numbers and strings do not count. Of a repeated key the last one does. */
 bool json_same(const struct json *a, const struct json *b);

@@ -58,11 +58,6 @@ void json_key_str(struct json_out *w, struct str key)
 	buf_addch(w->buf, ':');
 }
 
-void json_key(struct json_out *w, const char *key)
-{
-	json_key_str(w, str_from(key));
-}
-
 void json_put_str(struct json_out *w, struct str s)
 {
 	begin_value(w);
@@ -74,16 +69,6 @@ void json_put_raw(struct json_out *w, struct str json)
 	assert(json.n);
 	begin_value(w);
 	buf_add(w->buf, json.p, json.n);
-}
-
-void json_put_null(struct json_out *w)
-{
-	json_put_raw(w, STR("null"));
-}
-
-void json_put_bool(struct json_out *w, bool v)
-{
-	json_put_raw(w, v ? STR("true") : STR("false"));
 }
 
 void json_put_cstr(struct json_out *w, const char *s)
@@ -136,36 +121,6 @@ void json_put_double(struct json_out *w, double v)
 	}
 	uselocale(before);
 	json_put_raw(w, (struct str){ text, (size_t)n });
-}
-
-void json_kstr(struct json_out *w, const char *key, struct str s)
-{
-	json_key(w, key);
-	json_put_str(w, s);
-}
-
-void json_kcstr(struct json_out *w, const char *key, const char *s)
-{
-	json_key(w, key);
-	json_put_cstr(w, s);
-}
-
-void json_ki64(struct json_out *w, const char *key, int64_t v)
-{
-	json_key(w, key);
-	json_put_i64(w, v);
-}
-
-void json_kbool(struct json_out *w, const char *key, bool v)
-{
-	json_key(w, key);
-	json_put_bool(w, v);
-}
-
-void json_kraw(struct json_out *w, const char *key, struct str json)
-{
-	json_key(w, key);
-	json_put_raw(w, json);
 }
 
 static void add_escape(struct buf *out, char c)

@@ -3,8 +3,8 @@
  *
  *     struct json_out w = json_out(&buf);
  *     json_open(&w, '{');
- *     json_key(&w, "name");  json_put_str(&w, name);
- *     json_key(&w, "list");  json_open(&w, '[');  json_put_i64(&w, 1);  json_close(&w);
+ *     json_kstr(&w, "name", name);
+ *     json_kopen(&w, "list", '[');  json_put_i64(&w, 1);  json_close(&w);
  *     json_close(&w);
  *
  * Text is any bytes: invalid UTF-8 and surrogates become U+FFFD, control characters and NUL are escaped, so the output
@@ -25,23 +25,72 @@ static inline struct json_out json_out(struct buf *buf)
 }
 void json_open(struct json_out *w, char bracket); /* '{' or '[' */
 void json_close(struct json_out *w);
-void json_key(struct json_out *w, const char *key);
 void json_key_str(struct json_out *w, struct str key);
+void json_put_raw(struct json_out *w, struct str json); /* one complete value, trusted to be valid */
+
+static inline void json_key(struct json_out *w, const char *key)
+{
+	json_key_str(w, str_from(key));
+}
+
 void json_put_str(struct json_out *w, struct str s);
 void json_put_cstr(struct json_out *w, const char *s); /* NULL writes null */
 void json_put_i64(struct json_out *w, int64_t v);
 void json_put_u64(struct json_out *w, uint64_t v);
 void json_put_double(struct json_out *w, double v); /* shortest form that reads back the same; not finite: null */
-void json_put_bool(struct json_out *w, bool v);
-void json_put_null(struct json_out *w);
-void json_put_raw(struct json_out *w, struct str json); /* one complete value, trusted to be valid */
+static inline void json_put_bool(struct json_out *w, bool v)
+{
+	json_put_raw(w, v ? STR("true") : STR("false"));
+}
+
+static inline void json_put_null(struct json_out *w)
+{
+	json_put_raw(w, STR("null"));
+}
 
 /* Key and value in one call. */
-void json_kstr(struct json_out *w, const char *key, struct str s);
-void json_kcstr(struct json_out *w, const char *key, const char *s);
-void json_ki64(struct json_out *w, const char *key, int64_t v);
-void json_kbool(struct json_out *w, const char *key, bool v);
-void json_kraw(struct json_out *w, const char *key, struct str json);
+static inline void json_kstr(struct json_out *w, const char *key, struct str s)
+{
+	json_key(w, key);
+	json_put_str(w, s);
+}
+
+static inline void json_kcstr(struct json_out *w, const char *key, const char *s)
+{
+	json_key(w, key);
+	json_put_cstr(w, s);
+}
+
+static inline void json_ki64(struct json_out *w, const char *key, int64_t v)
+{
+	json_key(w, key);
+	json_put_i64(w, v);
+}
+
+static inline void json_kbool(struct json_out *w, const char *key, bool v)
+{
+	json_key(w, key);
+	json_put_bool(w, v);
+}
+
+static inline void json_kraw(struct json_out *w, const char *key, struct str json)
+{
+	json_key(w, key);
+	json_put_raw(w, json);
+}
+
+static inline void json_kopen(struct json_out *w, const char *key, char bracket)
+{
+	json_key(w, key);
+	json_open(w, bracket);
+}
+
+/* Writes nothing if s is NULL. */
+static inline void json_kcstr_if(struct json_out *w, const char *key, const char *s)
+{
+	if (s)
+		json_kcstr(w, key, s);
+}
 
 void json_add_quoted(struct buf *out, struct str s);  /* "..." with quotes, repaired and escaped */
 void json_add_escaped(struct buf *out, struct str s); /* the same without the quotes */

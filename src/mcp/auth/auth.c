@@ -3,7 +3,7 @@
 #include "mcp/auth/auth.h"
 #include "lib/base/id.h"
 #include "mcp/auth/auth_flow.h"
-#include "mcp/auth/oauth_store.h"
+#include "mcp/auth/oauth_token.h"
 
 enum {
 	ASK_LIMIT = 3, /* sign-ins in ASK_SPAN_MS, successful or not */

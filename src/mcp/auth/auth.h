@@ -7,7 +7,6 @@
  * insufficient_scope). */
 #pragma once
 #include "mcp/servers/server.h"
-#include "mcp/servers/env.h"
 
 struct mcp_auth;
 

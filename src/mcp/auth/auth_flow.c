@@ -281,8 +281,8 @@ struct auth_flow *auth_flow_start(const struct auth_wish *wish, auth_flow_fn *fn
 	f->server = wish->server;
 	f->had = wish->grant ? oauth_grant_copy(wish->grant) : NULL;
 	f->store_key = arena_strdup(&f->arena, wish->store_key);
-	f->challenge.metadata_url = c->metadata_url ? arena_strdup(&f->arena, c->metadata_url) : NULL;
-	f->challenge.scope = c->scope ? arena_strdup(&f->arena, c->scope) : NULL;
+	f->challenge.metadata_url = arena_strdup(&f->arena, c->metadata_url);
+	f->challenge.scope = arena_strdup(&f->arena, c->scope);
 	f->renew = wish->renew;
 	f->only_renew = wish->only_renew;
 	f->more = wish->more;

@@ -7,7 +7,6 @@
 #include "mcp/auth/oauth_http.h"
 #include "mcp/auth/oauth_token.h"
 #include "mcp/servers/server.h"
-#include "mcp/servers/env.h"
 
 struct auth_flow;
 

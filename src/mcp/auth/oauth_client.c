@@ -217,15 +217,13 @@ void oauth_register_write(struct buf *out, const char *redirect, unsigned method
 	json_open(&w, '{');
 	json_kcstr(&w, "client_name", "cadre");
 	json_kcstr(&w, "application_type", "native");
-	json_key(&w, "redirect_uris");
-	json_open(&w, '[');
+	json_kopen(&w, "redirect_uris", '[');
 	json_put_cstr(&w, redirect);
 	json_close(&w);
 	json_kraw(&w, "grant_types", STR("[\"authorization_code\",\"refresh_token\"]"));
 	json_kraw(&w, "response_types", STR("[\"code\"]"));
 	json_kcstr(&w, "token_endpoint_auth_method", oauth_method_words[method]);
-	if (scope)
-		json_kcstr(&w, "scope", scope);
+	json_kcstr_if(&w, "scope", scope);
 	json_close(&w);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * oauth_store.c - grants on disk. Writers take turns by a lock beside the file, because the file itself is replaced. */
-#include "mcp/auth/oauth_store.h"
+#include "mcp/auth/oauth_token.h"
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sys/stat.h>
@@ -97,34 +97,26 @@ int oauth_store_get(const char *file, const char *key, struct oauth_grant **ret_
 
 /* ---- writing ---- */
 
-static void put_present(struct json_out *w, const char *key, const char *value)
-{
-	if (value)
-		json_kcstr(w, key, value);
-}
-
 static void put_grant(struct json_out *w, const char *url, const struct oauth_grant *g)
 {
 	json_open(w, '{');
 	json_kcstr(w, "url", url);
-	put_present(w, "issuer", g->issuer);
-	put_present(w, "token_url", g->token_url);
-	put_present(w, "resource", g->resource);
-	put_present(w, "scope", g->scope);
-	json_key(w, "client");
-	json_open(w, '{');
+	json_kcstr_if(w, "issuer", g->issuer);
+	json_kcstr_if(w, "token_url", g->token_url);
+	json_kcstr_if(w, "resource", g->resource);
+	json_kcstr_if(w, "scope", g->scope);
+	json_kopen(w, "client", '{');
 	json_kcstr(w, "id", g->client.id);
-	put_present(w, "secret", g->client.secret);
+	json_kcstr_if(w, "secret", g->client.secret);
 	json_kcstr(w, "method", oauth_method_words[g->client.method]);
 	json_kbool(w, "registered", g->client.registered);
 	json_ki64(w, "port", g->client.port);
 	json_ki64(w, "expires_ms", g->client.expires_ms);
 	json_close(w);
-	json_key(w, "token");
-	json_open(w, '{');
-	put_present(w, "access", g->token.access);
-	put_present(w, "refresh", g->token.refresh);
-	put_present(w, "scope", g->token.scope);
+	json_kopen(w, "token", '{');
+	json_kcstr_if(w, "access", g->token.access);
+	json_kcstr_if(w, "refresh", g->token.refresh);
+	json_kcstr_if(w, "scope", g->token.scope);
 	json_ki64(w, "expires_ms", g->token.expires_ms);
 	json_ki64(w, "renew_ms", g->token.renew_ms);
 	json_close(w);
@@ -168,8 +160,7 @@ int oauth_store_put(const char *file, const char *key, const char *url, const st
 		return err_set(err, ERR_IO, "cannot make %s private: %m", file);
 	json_open(&w, '{');
 	put_others(&w, t.root, "servers", &arena);
-	json_key(&w, "servers");
-	json_open(&w, '{');
+	json_kopen(&w, "servers", '{');
 	put_others(&w, json_get(t.root, "servers"), key, &arena);
 	json_key(&w, key);
 	put_grant(&w, url, grant);

@@ -7,7 +7,6 @@
 #include "lib/json/json.h"
 #include "mcp/auth/auth_flow.h"
 #include "mcp/auth/oauth_http.h"
-#include "mcp/auth/oauth_store.h"
 
 /* ---- scopes: they are short, so they stay text ---- */
 
@@ -85,28 +84,23 @@ enum {
 	LIFE_LIMIT_S = 10 * 365 * 24 * 3600,
 };
 
-static const char *copy_text(struct arena *arena, const char *text)
-{
-	return text ? arena_strdup(arena, text) : NULL;
-}
-
 struct oauth_grant *oauth_grant_copy(const struct oauth_grant *g)
 {
 	struct oauth_grant *c = xcalloc(1, sizeof *c);
 	struct arena *arena = &c->arena;
 
-	c->issuer = copy_text(arena, g->issuer);
-	c->token_url = copy_text(arena, g->token_url);
-	c->resource = copy_text(arena, g->resource);
-	c->scope = copy_text(arena, g->scope);
+	c->issuer = arena_strdup(arena, g->issuer);
+	c->token_url = arena_strdup(arena, g->token_url);
+	c->resource = arena_strdup(arena, g->resource);
+	c->scope = arena_strdup(arena, g->scope);
 	c->client = g->client;
-	c->client.id = copy_text(arena, g->client.id);
-	c->client.secret = copy_text(arena, g->client.secret);
-	c->client.private_key = copy_text(arena, g->client.private_key);
+	c->client.id = arena_strdup(arena, g->client.id);
+	c->client.secret = arena_strdup(arena, g->client.secret);
+	c->client.private_key = arena_strdup(arena, g->client.private_key);
 	c->token = g->token;
-	c->token.access = copy_text(arena, g->token.access);
-	c->token.refresh = copy_text(arena, g->token.refresh);
-	c->token.scope = copy_text(arena, g->token.scope);
+	c->token.access = arena_strdup(arena, g->token.access);
+	c->token.refresh = arena_strdup(arena, g->token.refresh);
+	c->token.scope = arena_strdup(arena, g->token.scope);
 	return c;
 }
 

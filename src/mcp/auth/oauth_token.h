@@ -40,3 +40,14 @@ void oauth_grant_free(struct oauth_grant *g);
  * are in the arena. -ERR_DENIED: refused; -ERR_PROTOCOL: not an answer of a token endpoint. */
 int oauth_token_read(struct arena *arena, int status, struct str answer, const char *asked, const char *old_refresh,
 		     struct oauth_token *ret_token, const char **ret_refused, struct err *err);
+
+/* Grants on disk, one JSON file for all servers, mode 0600 (docs/internals/mcp_auth.md has its form). */
+struct mcp_server;
+
+/* The key of a server with this client configuration. In the arena. */
+const char *oauth_store_key(struct arena *arena, const struct mcp_server *server);
+/* *ret_grant is owned, or NULL: none stored. A missing file is empty. */
+int oauth_store_get(const char *file, const char *key, struct oauth_grant **ret_grant, struct err *err);
+/* Replaces the entry; all others stay. A file with an unknown format stays unchanged. */
+int oauth_store_put(const char *file, const char *key, const char *url, const struct oauth_grant *grant,
+		    struct err *err);

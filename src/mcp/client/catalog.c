@@ -113,8 +113,7 @@ static void write_flat(struct buf *out, const struct flat_schema *f)
 
 	json_open(&w, '{');
 	json_kcstr(&w, "type", "object");
-	json_key(&w, "properties");
-	json_open(&w, '{');
+	json_kopen(&w, "properties", '{');
 	for (struct map_entry *e = map_next(&f->properties, NULL); e; e = map_next(&f->properties, e)) {
 		const struct property *p = e->value;
 		json_key_str(&w, (struct str){ e->key, e->key_len });
@@ -123,8 +122,7 @@ static void write_flat(struct buf *out, const struct flat_schema *f)
 			continue;
 		}
 		json_open(&w, '{');
-		json_key(&w, "anyOf");
-		json_open(&w, '[');
+		json_kopen(&w, "anyOf", '[');
 		for (size_t i = 0; i < p->count; i++)
 			json_put_raw(&w, json_raw(p->schemas[i]));
 		json_close(&w);
@@ -132,8 +130,7 @@ static void write_flat(struct buf *out, const struct flat_schema *f)
 	}
 	json_close(&w);
 	if (f->required.count) {
-		json_key(&w, "required");
-		json_open(&w, '[');
+		json_kopen(&w, "required", '[');
 		for (struct map_entry *e = map_next(&f->required, NULL); e; e = map_next(&f->required, e))
 			json_put_str(&w, (struct str){ e->key, e->key_len });
 		json_close(&w);

@@ -93,8 +93,7 @@ static void put_accepted(struct json_out *w, struct str schema_text, struct str 
 	if (content_text.n)
 		(void)json_parse(&content_reader, content_text.p, content_text.n, &content, NULL);
 	const struct json *properties = json_get(schema, "properties");
-	json_key(w, "content");
-	json_open(w, '{');
+	json_kopen(w, "content", '{');
 	for (struct json_member m = json_members(content); m.key; m = json_member_next(content, m)) {
 		json_key_str(w, json_str(m.key, &a));
 		json_put_raw(w, json_raw(m.value));
@@ -192,8 +191,7 @@ static void answer_roots(struct mcp_client *c, struct str id)
 	const char *const *roots = host->roots ? host->roots(host->data) : NULL;
 
 	json_open(&w, '{');
-	json_key(&w, "roots");
-	json_open(&w, '[');
+	json_kopen(&w, "roots", '[');
 	for (; roots && *roots; roots++) {
 		const char *slash = strrchr(*roots, '/');
 		json_open(&w, '{');

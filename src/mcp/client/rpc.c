@@ -232,15 +232,12 @@ static void request_send(struct mcp_request *r)
 	json_ki64(&w, "id", r->id);
 	json_kcstr(&w, "method", r->method);
 	if (members.n || has_meta) {
-		json_key(&w, "params");
-		json_open(&w, '{');
+		json_kopen(&w, "params", '{');
 		buf_add(w.buf, members.p, members.n);
 		w.comma = members.n;
 		if (has_meta) {
-			json_key(&w, "_meta");
-			json_open(&w, '{');
-			if (r->tool_use_id)
-				json_kcstr(&w, "claudecode/toolUseId", r->tool_use_id);
+			json_kopen(&w, "_meta", '{');
+			json_kcstr_if(&w, "claudecode/toolUseId", r->tool_use_id);
 			if (r->progress)
 				json_ki64(&w, "progressToken", r->id);
 			json_close(&w);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * selection.c - the servers of one agent. Each kick ends with the one callback it is for, so that the callback may free the
  * selection. */
-#include "mcp/client/selection.h"
 #include "mcp/client/pool.h"
 
 struct mcp_selection {

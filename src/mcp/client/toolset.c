@@ -11,7 +11,7 @@
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
 #include "mcp/client/client_int.h"
-#include "mcp/client/selection.h"
+#include "mcp/client/pool.h"
 
 /* ---- files ---- */
 
@@ -54,10 +54,7 @@ struct mapping {
 
 static void add_piece(struct mapping *m, struct piece piece)
 {
-	if (m->count == m->cap) {
-		m->cap = m->cap ? m->cap * 2 : 8;
-		m->pieces = xrealloc(m->pieces, m->cap * sizeof *m->pieces);
-	}
+	m->pieces = xgrow(m->pieces, m->count, &m->cap, sizeof *m->pieces);
 	m->pieces[m->count++] = piece;
 }
 
@@ -239,8 +236,7 @@ static void finish_result(struct mapping *m, size_t most_chars, bool is_error)
 		json_open(&w, '{');
 		json_kcstr(&w, "type", p->image.n ? "image" : "text");
 		if (p->image.n) {
-			json_key(&w, "source");
-			json_open(&w, '{');
+			json_kopen(&w, "source", '{');
 			json_kcstr(&w, "type", "base64");
 			json_kstr(&w, "media_type", p->mime);
 			json_kstr(&w, "data", p->image);
@@ -255,23 +251,6 @@ static void finish_result(struct mapping *m, size_t most_chars, bool is_error)
 	buf_release(&m->text);
 	free(m->pieces);
 	tool_call_end(m->call, is_error);
-}
-
-/* structuredContent if present, else the blocks of `content`. */
-static void finish_call(struct tool_call *call, const struct json *result, size_t most_chars)
-{
-	struct mapping m = { .call = call };
-	const struct json *structured = json_get(result, "structuredContent");
-	const struct json *content = json_get(result, "content");
-
-	if (json_is(structured, JSON_OBJECT) || json_is(structured, JSON_ARRAY))
-		add_text(&m, json_raw(structured));
-	else if (json_is(content, JSON_ARRAY))
-		for (const struct json *v = json_first(content); v; v = json_next(content, v))
-			add_block(&m, v);
-	else
-		add_text(&m, json_raw(result)); /* before 2024-11-05 results had another form */
-	finish_result(&m, most_chars, json_bool(json_get(result, "isError")));
 }
 
 void mcp_result_finish_resource(struct tool_call *call, const struct json *result)
@@ -306,7 +285,19 @@ static void on_tool_answer(void *data, const struct json *result, const struct e
 
 	run->open = NULL;
 	if (!err) {
-		finish_call(call, result, run->most_chars);
+		/* structuredContent if present, else the blocks of `content`. */
+		struct mapping m = { .call = call };
+		const struct json *structured = json_get(result, "structuredContent");
+		const struct json *content = json_get(result, "content");
+
+		if (json_is(structured, JSON_OBJECT) || json_is(structured, JSON_ARRAY))
+			add_text(&m, json_raw(structured));
+		else if (json_is(content, JSON_ARRAY))
+			for (const struct json *v = json_first(content); v; v = json_next(content, v))
+				add_block(&m, v);
+		else
+			add_text(&m, json_raw(result)); /* before 2024-11-05 results had another form */
+		finish_result(&m, run->most_chars, json_bool(json_get(result, "isError")));
 	} else if (message.n) {
 		(void)json_i64(json_get(result, "code"), &code);
 		tool_call_fail(call, "The tool %s of the server %s failed: MCP error %lld: " STR_FMT, run->tool,

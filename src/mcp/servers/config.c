@@ -165,7 +165,7 @@ static void add_entry(struct loading *w, const struct mcp_entry *entry)
 	*item = (struct mcp_item){
 		.name = arena_str(a, entry->name).p,
 		.scope = entry->scope,
-		.file = entry->file ? arena_strdup(a, entry->file) : NULL,
+		.file = arena_strdup(a, entry->file),
 		.line = entry->line,
 		.json = arena_str(a, json_raw(entry->value)),
 		.reason = "",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * policy.c - lists of denied and allowed servers, and the URL patterns in them. A URL is parsed by the library that will
  * connect to it, so that both see the same host. */
-#include "mcp/servers/policy.h"
+#include "mcp/servers/config.h"
 #include <curl/curl.h>
 #include "lib/base/arena.h"
 #include "lib/match/glob.h"

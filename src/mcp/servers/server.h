@@ -6,6 +6,8 @@
 #pragma once
 #include "lib/base/arena.h"
 #include "lib/json/json.h"
+#include "lib/io/http.h"
+#include "lib/io/spawn.h"
 
 enum mcp_kind { MCP_STDIO, MCP_HTTP, MCP_SSE, MCP_SDK };
 
@@ -86,3 +88,19 @@ bool mcp_server_same_endpoint(const struct mcp_server *a, const struct mcp_serve
 
 /* mcp__SERVER__TOOL: every character outside [A-Za-z0-9_-] becomes '_'. tool empty: without the last part. */
 void mcp_name_add(struct buf *out, struct str server, struct str tool);
+
+/* Process environment of server connections. */
+
+/* All borrowed; outlives the transports. */
+struct mcp_env {
+	struct loop *loop;
+	struct spawner *spawner;
+	struct http *http;
+	const char *const *envp;              /* of child processes */
+	const char *cwd;                      /* their working directory */
+	const char *project_dir, *session_id; /* CLAUDE_PROJECT_DIR, CLAUDE_CODE_SESSION_ID */
+	const char *auth_file;                /* token store; NULL: none */
+	/* Opens the user's browser at this URL; NULL: interactive authorisation fails. */
+	void (*open_url)(void *data, const char *url);
+	void *data;
+};

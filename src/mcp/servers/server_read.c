@@ -416,7 +416,7 @@ int mcp_server_read(const struct mcp_entry *entry, struct buf *notes, struct mcp
 	s->refs = 1;
 	s->scope = entry->scope;
 	s->name = arena_str(&s->arena, entry->name).p;
-	s->file = entry->file ? arena_strdup(&s->arena, entry->file) : NULL;
+	s->file = arena_strdup(&s->arena, entry->file);
 	s->line = entry->line;
 	s->believed = entry->believed;
 	s->of_project = entry->of_project;

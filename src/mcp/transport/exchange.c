@@ -275,14 +275,6 @@ struct exchange *exchange_start(struct remote *r, const struct exchange_class *c
 	return x;
 }
 
-void exchange_again(struct exchange *x, uint64_t after_ms)
-{
-	x->method = "GET";
-	buf_release(&x->body);
-	x->state = EXCHANGE_PAUSE;
-	timer_start(x->remote->core.t.env->loop, &x->timer, after_ms);
-}
-
 void exchange_answered(struct exchange *x)
 {
 	x->answered = true;

@@ -65,8 +65,7 @@ struct exchange {
 /* Owned by r, already started. method: "POST" (takes body's bytes), "GET" or "DELETE", a literal. */
 struct exchange *exchange_start(struct remote *r, const struct exchange_class *class, const char *method,
 				const char *url, int64_t id, struct str body);
-void exchange_again(struct exchange *x, uint64_t after_ms); /* as a GET that resumes after last_id */
-void exchange_answered(struct exchange *x);                 /* limits the time for further events */
+void exchange_answered(struct exchange *x); /* limits the time for further events */
 void exchange_drop(struct exchange *x);
 void exchange_free(struct exchange *x); /* only from end() */
 

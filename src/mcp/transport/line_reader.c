@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * line_reader.c - lines out of a byte stream, with a limit. */
-#include "mcp/transport/line_reader.h"
+#include "mcp/transport/transport_int.h"
 
 /* The end of a line, with its last bytes. */
 static void report_line(struct line_reader *r, struct str rest)

@@ -8,7 +8,6 @@
  * docs/internals/mcp_transport.md. */
 #pragma once
 #include "mcp/servers/server.h"
-#include "mcp/servers/env.h"
 
 struct mcp_auth;
 struct mcp_transport;

@@ -114,7 +114,10 @@ static bool resume_stream(struct exchange *x)
 		return false;
 	if (x->fruitless > 1)
 		pause_ms = MIN(pause_ms << (x->fruitless - 1), (uint64_t)RETRY_LIMIT_MS);
-	exchange_again(x, pause_ms);
+	x->method = "GET";
+	buf_release(&x->body);
+	x->state = EXCHANGE_PAUSE;
+	timer_start(x->remote->core.t.env->loop, &x->timer, pause_ms);
 	return true;
 }
 
@@ -171,19 +174,6 @@ static void on_post_event(struct exchange *x, struct str name, struct str payloa
 		exchange_answered(x);
 }
 
-/* A refusal may still be an answer: an error of the protocol in the body of a 400. */
-static void take_refusal(struct exchange *x)
-{
-	AUTO_JSON struct json_reader reader = { 0 };
-	const struct json *root;
-	int64_t id;
-
-	if (x->id && !x->answered && !x->error && !exchange_is_ok(x) && x->answer.n &&
-	    json_parse(&reader, x->answer.p, x->answer.n, &root, NULL) == 0 &&
-	    json_is(json_get(root, "error"), JSON_OBJECT) && json_i64(json_get(root, "id"), &id) && id == x->id)
-		on_post_event(x, (struct str){ 0 }, buf_str(&x->answer));
-}
-
 static void on_post_end(struct exchange *x)
 {
 	struct remote *r = x->remote;
@@ -195,8 +185,17 @@ static void on_post_end(struct exchange *x)
 	bool is_forgotten = x->status == 404 && r->session_id.n && !strcmp(x->method, "POST");
 	if (closes_all(x))
 		return;
-	if (!is_forgotten)
-		take_refusal(x);
+	if (!is_forgotten) {
+		/* A refusal may still be an answer: an error of the protocol in the body of a 400. */
+		AUTO_JSON struct json_reader reader = { 0 };
+		const struct json *root;
+		int64_t id;
+
+		if (x->id && !x->answered && !x->error && !exchange_is_ok(x) && x->answer.n &&
+		    json_parse(&reader, x->answer.p, x->answer.n, &root, NULL) == 0 &&
+		    json_is(json_get(root, "error"), JSON_OBJECT) && json_i64(json_get(root, "id"), &id) && id == x->id)
+			on_post_event(x, (struct str){ 0 }, buf_str(&x->answer));
+	}
 	if (is_forgotten) {
 		if (!r->forgotten) {
 			r->forgotten = true;

@@ -9,7 +9,6 @@
 #include <sys/wait.h>
 #include "config/settings/settings.h"
 #include "lib/base/utf8.h"
-#include "mcp/transport/line_reader.h"
 #include "mcp/transport/transport_int.h"
 
 /* ---- the environment of a child process ---- */

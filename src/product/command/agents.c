@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include "product/command/command.h"
-#include "defs/agentdef/builtin.h"
+#include "defs/agentdef/registry.h"
 #include "defs/agentdef/describe.h"
 #include "agents/profile/roster.h"
 #include "defs/policy/plugins.h"
@@ -74,8 +74,7 @@ static void list_active(struct cadre_report *report, struct json_out *w, const s
 	json_kcstr(w, "plugin", d->plugin);
 	json_kcstr(w, "shownColor", agent_color(d));
 	json_kcstr(w, "deniedBy", denial ? denial->rule : NULL);
-	json_key(w, "overrides");
-	json_open(w, '[');
+	json_kopen(w, "overrides", '[');
 	for (size_t i = 0; i < r->all_count; i++) {
 		if (r->all[i].hidden_by != e)
 			continue;
@@ -106,14 +105,12 @@ static int agents_list(struct cadre_call *call)
 	if (status < 0)
 		return status;
 	json_open(&w, '{');
-	json_key(&w, "activeAgents");
-	json_open(&w, '[');
+	json_kopen(&w, "activeAgents", '[');
 	report_row(report, CADRE_HEAD, "NAME", "SOURCE", "MODEL", "TOOLS", NULL);
 	for (size_t i = 0; i < r->active_count; i++)
 		list_active(report, &w, r, r->active[i]);
 	json_close(&w);
-	json_key(&w, "allAgents");
-	json_open(&w, '[');
+	json_kopen(&w, "allAgents", '[');
 	for (size_t i = 0; i < r->all_count; i++) {
 		const struct agent_definition *d = r->all[i].definition;
 		const char *source = definition_source_name(d->source);
@@ -186,8 +183,7 @@ static void show_tool_names(struct show *s, const char *key, const char *title, 
 {
 	AUTO_BUF struct buf text = { 0 };
 
-	json_key(&s->w, key);
-	json_open(&s->w, '[');
+	json_kopen(&s->w, key, '[');
 	for (size_t i = 0; i < names->count; i++) {
 		json_put_cstr(&s->w, names->list[i]);
 		buf_addf(&text, "%s%s", i ? ", " : "", names->list[i]);
@@ -199,8 +195,7 @@ static void show_tool_names(struct show *s, const char *key, const char *title, 
 
 static void put_tool_limits(struct json_out *w, const char *key, const struct tool_limits *limits)
 {
-	json_key(w, key);
-	json_open(w, '[');
+	json_kopen(w, key, '[');
 	for (size_t i = 0; i < limits->count; i++) {
 		json_open(w, '{');
 		json_kcstr(w, "tool", limits->list[i].tool);
@@ -221,8 +216,7 @@ static void show_tools(struct show *s)
 		tool_set_add(&pool, tool_table[i]);
 	tool_choose(d, &(struct tool_choice_spec){ .pool = &pool, .background = d->background, .memory = true },
 		    &choice);
-	json_key(&s->w, "resolvedTools");
-	json_open(&s->w, '[');
+	json_kopen(&s->w, "resolvedTools", '[');
 	for (size_t i = 0; i < choice.tools.count; i++) {
 		json_put_cstr(&s->w, choice.tools.tools[i]->name);
 		buf_addf(&text, "%s%s", i ? ", " : "", choice.tools.tools[i]->name);
@@ -252,8 +246,7 @@ static void show_model(struct show *s, const struct options *o)
 					     .parent = parent,
 					     .shares_context = d->fork_context },
 		     &choice);
-	json_key(&s->w, "resolvedModel");
-	json_open(&s->w, '{');
+	json_kopen(&s->w, "resolvedModel", '{');
 	json_kcstr(&s->w, "id", choice.id);
 	json_kcstr(&s->w, "from", choice.origin);
 	json_kcstr(&s->w, "note", choice.note);
@@ -277,14 +270,12 @@ static void write_show(struct show *s, const struct options *o)
 	json_kcstr(&s->w, "file", d->file);
 	json_kcstr(&s->w, "plugin", d->plugin);
 	json_kcstr(&s->w, "shownColor", agent_color(d));
-	json_key(&s->w, "fields");
-	json_open(&s->w, '[');
+	json_kopen(&s->w, "fields", '[');
 	agent_describe(d, show_put_field, s);
 	json_close(&s->w);
 	show_model(s, o);
 	show_tools(s);
-	json_key(&s->w, "overrides");
-	json_open(&s->w, '[');
+	json_kopen(&s->w, "overrides", '[');
 	for (size_t i = 0; i < r->all_count; i++) {
 		if (r->all[i].hidden_by != s->entry)
 			continue;

@@ -4,6 +4,7 @@
 #pragma once
 #include "lib/args/args.h"
 #include "product/command/report.h"
+#include "lib/base/str.h"
 
 struct cadre_call {
 	struct services *services;
@@ -40,3 +41,13 @@ int command_fail_usage(struct cadre_call *call, const char *usage);
 	{                         \
 		__VA_ARGS__, NULL \
 	}
+
+/* A line of a transcript for people. */
+
+/* Rows for one line; none if it has nothing to show. *ret_end: the agent has ended; untouched by a line that is not JSON,
+ * except that a later line of a conversation takes an end back. */
+void logs_line(struct cadre_report *piece, struct str line, bool *ret_end);
+
+/* The words of `cadre mcp` that start something. */
+int mcp_test(struct cadre_call *call); /* and login */
+int mcp_serve(struct cadre_call *call);

@@ -115,18 +115,15 @@ static int config_list(struct cadre_call *call)
 		return status;
 	l.settings = s;
 	json_open(&l.w, '{');
-	json_key(&l.w, "settings");
-	json_open(&l.w, '[');
+	json_kopen(&l.w, "settings", '[');
 	report_row(l.report, CADRE_HEAD, "KEY", "LAYER", "FROM", "VALUE", NULL);
 	settings_each_set(s, list_setting, &l);
 	json_close(&l.w);
-	json_key(&l.w, "files");
-	json_open(&l.w, '[');
+	json_kopen(&l.w, "files", '[');
 	report_row(l.report, CADRE_HEAD, "LAYER", "STATE", "FILE, the highest first", NULL);
 	settings_explain(s, "", list_file, &l);
 	json_close(&l.w);
-	json_key(&l.w, "notes");
-	json_open(&l.w, '[');
+	json_kopen(&l.w, "notes", '[');
 	const struct settings_note *notes = settings_notes(s, &count);
 	for (size_t i = 0; i < count; i++) {
 		const struct settings_origin *at = &notes[i].origin;
@@ -287,8 +284,7 @@ static int explain_layers(const struct settings *s, const char *name, struct cad
 	json_open(&e.w, '{');
 	explain_key(&e, name, key);
 	json_kraw(&e.w, "value", value.n ? value : STR("null"));
-	json_key(&e.w, "layers");
-	json_open(&e.w, '[');
+	json_kopen(&e.w, "layers", '[');
 	report_row(report, CADRE_HEAD, "LAYER", "EFFECT", "FROM", "VALUE", NULL);
 	settings_explain(s, name, explain_view, &e);
 	json_close(&e.w);

@@ -7,7 +7,6 @@
 #include <sys/inotify.h>
 #include <time.h>
 #include "product/command/command.h"
-#include "product/command/logs.h"
 #include "product/observe/control.h"
 #include "product/command/tasks.h"
 #include "lib/base/utf8.h"
@@ -84,22 +83,6 @@ static void add_said(struct cadre_report *piece, const struct json *root, const 
 	report_line(piece, CADRE_PLAIN, STR_FMT, STR_ARG(text));
 }
 
-/* The first text of the input says the most: a path, a command, a pattern. */
-static void add_call(struct cadre_report *piece, const struct json *root, const struct json *block, struct arena *a)
-{
-	char when[TIME_SIZE];
-	const struct json *input = json_get(block, "input");
-	struct str text = { "", 0 };
-
-	for (struct json_member m = json_members(input); m.key && !text.n; m = json_member_next(input, m))
-		text = str_trim(json_str(m.value, a));
-	struct str rest = text;
-	struct str line = utf8_cut(str_cut(&rest, '\n'), INPUT_LIMIT);
-	line_time(root, false, when);
-	report_line(piece, CADRE_GOOD, "* %s" STR_FMT " " STR_FMT "%s", when,
-		    STR_ARG(json_str(json_get(block, "name"), a)), STR_ARG(line), line.n < text.n ? " ..." : "");
-}
-
 static void add_line_block(struct cadre_report *piece, const struct json *root, const char *who,
 			   const struct json *block, struct arena *a)
 {
@@ -113,7 +96,19 @@ static void add_line_block(struct cadre_report *piece, const struct json *root, 
 		add_cut(&b, thought, THOUGHT_LIMIT, RESULT_LINES, "  ");
 		report_line(piece, CADRE_NOTE, "%s", b.p);
 	} else if (json_str_is(type, "tool_use")) {
-		add_call(piece, root, block, a);
+		/* The first text of the input says the most: a path, a command, a pattern. */
+		char when[TIME_SIZE];
+		const struct json *input = json_get(block, "input");
+		struct str text = { "", 0 };
+
+		for (struct json_member m = json_members(input); m.key && !text.n; m = json_member_next(input, m))
+			text = str_trim(json_str(m.value, a));
+		struct str rest = text;
+		struct str line = utf8_cut(str_cut(&rest, '\n'), INPUT_LIMIT);
+		line_time(root, false, when);
+		report_line(piece, CADRE_GOOD, "* %s" STR_FMT " " STR_FMT "%s", when,
+			    STR_ARG(json_str(json_get(block, "name"), a)), STR_ARG(line),
+			    line.n < text.n ? " ..." : "");
 	} else if (json_str_is(type, "tool_result")) {
 		const struct json *part = json_is(content, JSON_ARRAY) ? json_first(content) : NULL;
 		while (part && !json_str_is(json_get(part, "type"), "text"))
@@ -122,22 +117,6 @@ static void add_line_block(struct cadre_report *piece, const struct json *root, 
 		report_line(piece, json_bool(json_get(block, "is_error")) ? CADRE_BAD : CADRE_NOTE, "%s",
 			    buf_str(&b).p);
 	}
-}
-
-static void add_end(struct cadre_report *piece, const struct json *root, struct arena *a)
-{
-	const struct json *end = json_get(root, "end");
-	char when[TIME_SIZE];
-	AUTO_BUF struct buf b = { 0 };
-	int64_t turns = 0, tool_uses = 0;
-
-	(void)json_i64(json_get(end, "turns"), &turns);
-	(void)json_i64(json_get(end, "toolUses"), &tool_uses);
-	buf_addf(&b, "Ended: " STR_FMT " (%lld turns, %lld tool calls", STR_ARG(json_str(json_get(end, "state"), a)),
-		 (long long)turns, (long long)tool_uses);
-	buf_addf(&b, ", $%.4f)", json_double(json_get(end, "costUSD")));
-	line_time(root, true, when);
-	report_line(piece, CADRE_HEAD, "%s%s", b.p, when);
 }
 
 void logs_line(struct cadre_report *piece, struct str line, bool *ret_end)
@@ -151,8 +130,20 @@ void logs_line(struct cadre_report *piece, struct str line, bool *ret_end)
 	const struct json *type = json_get(root, "type"), *origin = json_get(root, "origin");
 	bool of_user = json_str_is(type, "user");
 	*ret_end = json_str_is(type, "agent-end");
-	if (*ret_end)
-		add_end(piece, root, &a);
+	if (*ret_end) {
+		const struct json *end = json_get(root, "end");
+		char when[TIME_SIZE];
+		AUTO_BUF struct buf b = { 0 };
+		int64_t turns = 0, tool_uses = 0;
+
+		(void)json_i64(json_get(end, "turns"), &turns);
+		(void)json_i64(json_get(end, "toolUses"), &tool_uses);
+		buf_addf(&b, "Ended: " STR_FMT " (%lld turns, %lld tool calls",
+			 STR_ARG(json_str(json_get(end, "state"), &a)), (long long)turns, (long long)tool_uses);
+		buf_addf(&b, ", $%.4f)", json_double(json_get(end, "costUSD")));
+		line_time(root, true, when);
+		report_line(piece, CADRE_HEAD, "%s%s", b.p, when);
+	}
 	if (json_str_is(type, "fork-origin"))
 		report_line(piece, CADRE_NOTE, "(continues the conversation of its parent)");
 	if (!of_user && !json_str_is(type, "assistant"))

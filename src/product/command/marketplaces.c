@@ -4,7 +4,6 @@
 #include "product/command/command.h"
 #include "product/command/marketplaces.h"
 #include "lib/io/file.h"
-#include "defs/plugin/copy.h"
 #include "defs/plugin/fetch.h"
 #include "defs/plugin/marketplace.h"
 
@@ -237,8 +236,7 @@ static void list_market(struct cadre_report *r, struct json_out *w, const struct
 	report_line(r, CADRE_HEAD, "%s (%s)", k->name, k->dir);
 	if (status < 0)
 		report_line(r, CADRE_BAD, "  %s", err.text);
-	json_key(w, "plugins");
-	json_open(w, '[');
+	json_kopen(w, "plugins", '[');
 	for (size_t i = 0; i < m.count; i++) {
 		const struct market_plugin *p = &m.plugins[i];
 		AUTO_BUF struct buf id = { 0 };

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * mcp.c - `cadre mcp`: lists, adds and removes MCP servers. */
 #include "product/command/command.h"
-#include "defs/policy/mcp_config.h"
-#include "product/command/mcp.h"
+#include "defs/policy/sources.h"
 
 static int mcp_list(struct cadre_call *call);
 static int mcp_add(struct cadre_call *call);
@@ -81,11 +80,6 @@ static void add_place(struct buf *out, const struct mcp_item *item)
 		report_add_place(out, item->file, item->line);
 }
 
-static const char *kind_of(const struct mcp_item *item)
-{
-	return item->server ? mcp_kind_word(item->server->kind) : "-";
-}
-
 static void put_item(struct json_out *w, const struct mcp_item *item)
 {
 	json_open(w, '{');
@@ -128,8 +122,7 @@ static int mcp_list(struct cadre_call *call)
 	if (app_mcp_look(call->services, &config, call->err) < 0)
 		return -(int)call->err->kind;
 	json_open(&w, '{');
-	json_key(&w, "servers");
-	json_open(&w, '[');
+	json_kopen(&w, "servers", '[');
 	if (config->count)
 		report_row(r, CADRE_HEAD, "NAME", "SCOPE", "TYPE", "STATE", "WHERE", NULL);
 	else
@@ -145,8 +138,8 @@ static int mcp_list(struct cadre_call *call)
 			buf_addf(&state, " by %s ", mcp_scope_word(item->by->scope));
 			add_place(&state, item->by);
 		}
-		report_row(r, styles[item->standing], item->name, mcp_scope_word(item->scope), kind_of(item), state.p,
-			   buf_str(&place).p, NULL);
+		report_row(r, styles[item->standing], item->name, mcp_scope_word(item->scope),
+			   item->server ? mcp_kind_word(item->server->kind) : "-", state.p, buf_str(&place).p, NULL);
 	}
 	json_close(&w);
 	/* Why items do not count, behind the table */
@@ -161,8 +154,7 @@ static int mcp_list(struct cadre_call *call)
 				    item->reason);
 	}
 	json_kcstr(&w, "managedFile", config->managed_file);
-	json_key(&w, "notes");
-	json_open(&w, '[');
+	json_kopen(&w, "notes", '[');
 	for (struct str rest = buf_str(&config->notes); rest.p;) {
 		struct str line = str_cut(&rest, '\n');
 		if (!line.n)
@@ -202,7 +194,7 @@ static void report_item(struct cadre_report *r, const struct mcp_item *item)
 	add_place(&place, item);
 	report_row(r, CADRE_PLAIN, "name", item->name, NULL);
 	report_row(r, CADRE_PLAIN, "scope", mcp_scope_word(item->scope), NULL);
-	report_row(r, CADRE_PLAIN, "type", kind_of(item), NULL);
+	report_row(r, CADRE_PLAIN, "type", item->server ? mcp_kind_word(item->server->kind) : "-", NULL);
 	row_if(r, "where", &place);
 	report_row(r, styles[item->standing], "state", mcp_standing_word(item->standing), NULL);
 	if (item->reason[0])
@@ -269,8 +261,7 @@ static int put_pairs(struct json_out *w, const char *key, const char *option, ch
 {
 	if (!list || !list[0])
 		return 0;
-	json_key(w, key);
-	json_open(w, '{');
+	json_kopen(w, key, '{');
 	for (size_t i = 0; list[i]; i++) {
 		struct str value = str_from(list[i]);
 		struct str name = str_cut(&value, separator);
@@ -311,8 +302,7 @@ static int write_entry(struct buf *out, const struct wanted_server *e, struct er
 	json_kcstr(&w, "type", e->transport);
 	json_kcstr(&w, stdio ? "command" : "url", first);
 	if (stdio) {
-		json_key(&w, "args");
-		json_open(&w, '[');
+		json_kopen(&w, "args", '[');
 		for (size_t i = 1; e->words[i]; i++)
 			json_put_cstr(&w, e->words[i]);
 		json_close(&w);

@@ -2,10 +2,9 @@
  * mcp_test.c - `cadre mcp test` and `cadre mcp login`: connects to one server, reports what it offers, and disconnects. A server
  * that needs a login sends the user to an address; the credentials are stored for later runs. And `cadre mcp serve`. */
 #include "product/command/command.h"
-#include "defs/policy/mcp_config.h"
+#include "defs/policy/sources.h"
 #include "product/session/server_pool.h"
 #include "lib/git/git_head.h"
-#include "product/command/mcp.h"
 
 enum { MOST_LOG_BYTES = 4096 };
 
@@ -35,8 +34,7 @@ static int make_server(struct trial *t, const char *transport, const char *const
 	json_kcstr(&w, "type", transport);
 	json_kcstr(&w, stdio ? "command" : "url", words[0]);
 	if (stdio) {
-		json_key(&w, "args");
-		json_open(&w, '[');
+		json_kopen(&w, "args", '[');
 		for (size_t i = 1; words[i]; i++)
 			json_put_cstr(&w, words[i]);
 		json_close(&w);
@@ -137,15 +135,13 @@ static void open_offer(struct trial *t, struct json_out *w, const char *kind, co
 
 static void report_offers(struct trial *t, struct json_out *w, const struct mcp_catalog *c)
 {
-	json_key(w, "serverInfo");
-	json_open(w, '{');
+	json_kopen(w, "serverInfo", '{');
 	json_kcstr(w, "name", c->server_name);
 	json_kcstr(w, "version", c->server_version);
 	json_close(w);
 	report_row(t->report, CADRE_PLAIN, "server", c->server_name, c->server_version, NULL);
 	put_text_if(w, "instructions", c->instructions);
-	json_key(w, "tools");
-	json_open(w, '[');
+	json_kopen(w, "tools", '[');
 	for (size_t i = 0; i < c->tool_count; i++) {
 		const struct mcp_tool *tool = &c->tools[i];
 		open_offer(t, w, "tool", tool->name, tool->title, tool->description);
@@ -154,13 +150,11 @@ static void report_offers(struct trial *t, struct json_out *w, const struct mcp_
 		json_close(w);
 	}
 	json_close(w);
-	json_key(w, "prompts");
-	json_open(w, '[');
+	json_kopen(w, "prompts", '[');
 	for (size_t i = 0; i < c->prompt_count; i++) {
 		const struct mcp_prompt *prompt = &c->prompts[i];
 		open_offer(t, w, "prompt", prompt->name, prompt->title, prompt->description);
-		json_key(w, "arguments");
-		json_open(w, '[');
+		json_kopen(w, "arguments", '[');
 		for (size_t k = 0; k < prompt->argument_count; k++) {
 			json_open(w, '{');
 			json_kcstr(w, "name", prompt->arguments[k].name);
@@ -171,8 +165,7 @@ static void report_offers(struct trial *t, struct json_out *w, const struct mcp_
 		json_close(w);
 	}
 	json_close(w);
-	json_key(w, "resources");
-	json_open(w, '[');
+	json_kopen(w, "resources", '[');
 	for (size_t i = 0; i < c->resource_count; i++) {
 		json_put_raw(w, str_from(c->resources[i].json));
 		report_row(t->report, CADRE_PLAIN, "resource", c->resources[i].uri, c->resources[i].name, NULL);

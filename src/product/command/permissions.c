@@ -53,8 +53,7 @@ static void note_warning(void *data, const char *message)
 
 static void put_warnings(struct json_out *w, const struct warnings *warnings)
 {
-	json_key(w, "warnings");
-	json_open(w, '[');
+	json_kopen(w, "warnings", '[');
 	if (warnings->json.n)
 		json_put_raw(w, buf_str(&warnings->json));
 	json_close(w);
@@ -107,8 +106,7 @@ static int permissions_list(struct cadre_call *call)
 	json_open(&l.w, '{');
 	json_kcstr(&l.w, "mode", permission_mode_name(p.permission.mode));
 	json_kbool(&l.w, "trusted", p.trusted);
-	json_key(&l.w, "rules");
-	json_open(&l.w, '[');
+	json_kopen(&l.w, "rules", '[');
 	report_row(l.report, CADRE_HEAD, "LIST", "RULE", "FROM", NULL);
 	for (enum rule_list list = RULE_DENY; list <= RULE_ALLOW; list++) {
 		list_set(&l, p.permission.rules, list);
@@ -241,7 +239,7 @@ static const struct {
 	[PERMISSION_DENY] = { "deny", "does not run", CADRE_BAD },
 };
 
-static void report_verdict(struct trial *t, const struct permission_verdict *v, const char *agent)
+static void report_trial_verdict(struct trial *t, const struct permission_verdict *v, const char *agent)
 {
 	struct cadre_report *report = t->report;
 	struct json_out w = json_out(&report->json);
@@ -292,7 +290,7 @@ static int run_trial(struct services *sv, struct trial *t, const char *call, con
 		return -(int)err->kind;
 	t->use.env = &p.env;
 	permission_explain(agent ? &child : &p.permission, t->use, PERMISSION_HINT_NONE, &v);
-	report_verdict(t, &v, agent);
+	report_trial_verdict(t, &v, agent);
 	permission_verdict_release(&v);
 	permission_release(&child);
 	return 0;

@@ -3,11 +3,10 @@
 #include "product/command/command.h"
 #include "defs/policy/plugins.h"
 #include "lib/io/file.h"
-#include "defs/plugin/unpack.h"
+#include "defs/plugin/fetch.h"
 #include "defs/plugin/marketplace.h"
 #include "defs/plugin/plugin.h"
 #include "product/command/marketplaces.h"
-#include "defs/plugin/copy.h"
 #include "defs/plugin/install.h"
 #include "config/settings/settings_store.h"
 
@@ -67,8 +66,7 @@ static const char *state_name(const struct plugin *p)
 
 static void put_paths(struct json_out *w, const char *key, const struct plugin_paths *paths)
 {
-	json_key(w, key);
-	json_open(w, '[');
+	json_kopen(w, key, '[');
 	for (size_t i = 0; i < paths->count; i++)
 		json_put_cstr(w, paths->list[i].path);
 	json_close(w);
@@ -79,8 +77,7 @@ static void put_names(struct json_out *w, const char *key, const struct plugin_p
 {
 	AUTO_ARENA struct arena a = { 0 };
 
-	json_key(w, key);
-	json_open(w, '[');
+	json_kopen(w, key, '[');
 	for (size_t i = 0; i < parts->count; i++)
 		for (struct json_member m = json_members(parts->list[i].value); m.key;
 		     m = json_member_next(parts->list[i].value, m))
@@ -108,8 +105,7 @@ static void put_plugin(struct json_out *w, const struct plugin *p)
 	put_names(w, "mcpServers", &p->mcp);
 	json_kcstr(w, "bin", p->bin);
 	json_kcstr(w, "agent", p->agent);
-	json_key(w, "errors");
-	json_open(w, '[');
+	json_kopen(w, "errors", '[');
 	for (size_t i = 0; i < p->error_count; i++) {
 		json_open(w, '{');
 		json_kcstr(w, "type", plugin_fault_name(p->errors[i].fault));
@@ -119,8 +115,7 @@ static void put_plugin(struct json_out *w, const struct plugin *p)
 		json_close(w);
 	}
 	json_close(w);
-	json_key(w, "notes");
-	json_open(w, '[');
+	json_kopen(w, "notes", '[');
 	for (size_t i = 0; i < p->notes.count; i++) {
 		json_open(w, '{');
 		report_put_line(w, p->notes.list[i].line);

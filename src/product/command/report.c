@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * report.c - an answer for programs and for people. */
 #include "config/catalog/catalog.h"
-#include "config/catalog/diagnostic.h"
+#include "config/catalog/frontmatter.h"
 #include "product/command/report.h"
 
 void report_row(struct cadre_report *r, enum cadre_style style, ...)
@@ -9,10 +9,7 @@ void report_row(struct cadre_report *r, enum cadre_style style, ...)
 	va_list counted;
 	va_list cells;
 
-	if (r->count == r->cap) {
-		r->cap = r->cap ? r->cap * 2 : 16;
-		r->rows = xrealloc(r->rows, r->cap * sizeof *r->rows);
-	}
+	r->rows = xgrow(r->rows, r->count, &r->cap, sizeof *r->rows);
 	struct report_row *row = &r->rows[r->count++];
 	*row = (struct report_row){ .style = style };
 	va_start(counted, style);
@@ -106,8 +103,7 @@ void report_place(struct cadre_report *r, enum cadre_style style, const char *fi
 
 void report_failed_files(struct cadre_report *r, struct json_out *w, const struct catalog *catalog)
 {
-	json_key(w, "failedFiles");
-	json_open(w, '[');
+	json_kopen(w, "failedFiles", '[');
 	for (size_t i = 0; i < catalog->failed_count; i++) {
 		const struct catalog_failure *f = &catalog->failed[i];
 		json_open(w, '{');
@@ -135,8 +131,7 @@ void report_diagnostics(struct cadre_report *r, const char *file, const struct d
 
 void report_put_diagnostics(struct json_out *w, const struct diagnostic *list, size_t count)
 {
-	json_key(w, "diagnostics");
-	json_open(w, '[');
+	json_kopen(w, "diagnostics", '[');
 	for (size_t i = 0; i < count; i++) {
 		json_open(w, '{');
 		json_kcstr(w, "level", diagnostic_level_name(list[i].level));

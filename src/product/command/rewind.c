@@ -92,8 +92,7 @@ static void report_rewind(struct cadre_report *r, const struct rewind *w, const 
 	json_kbool(&out, "dryRun", dry);
 	json_kbool(&out, "rewound", w->undo[0] != '\0');
 	json_kcstr(&out, "undo", w->undo[0] ? w->undo : NULL);
-	json_key(&out, "files");
-	json_open(&out, '[');
+	json_kopen(&out, "files", '[');
 	for (size_t i = 0; i < w->plan.count; i++) {
 		const struct rewind_file *f = &w->plan.files[i];
 		const char *action = !f->then.exists ? "remove" : f->now.exists ? "restore" : "create";
@@ -134,8 +133,7 @@ static void report_marks(struct cadre_report *r, const struct file_history *h, c
 
 	json_open(&w, '{');
 	json_kcstr(&w, "sessionId", p->id);
-	json_key(&w, "messages");
-	json_open(&w, '[');
+	json_kopen(&w, "messages", '[');
 	for (size_t i = 0; i < h->mark_count; i++) {
 		const struct history_mark *m = &h->marks[i];
 		char files[40];

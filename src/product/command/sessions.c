@@ -3,10 +3,9 @@
 #include <dirent.h>
 #include <fts.h>
 #include "product/command/command.h"
-#include "product/command/logs.h"
 #include "lib/json/json.h"
 #include "lib/base/map.h"
-#include "defs/plugin/copy.h"
+#include "defs/plugin/fetch.h"
 #include "core/store/lock.h"
 #include "core/store/session_list.h"
 
@@ -291,10 +290,7 @@ static void pruning_release(struct pruning *p)
 
 static void add_belonging(struct pruning *p, const char *dir, const char *name)
 {
-	if (p->count == p->cap) {
-		p->cap = p->cap ? p->cap * 2 : 16;
-		p->belongings = xrealloc(p->belongings, p->cap * sizeof *p->belongings);
-	}
+	p->belongings = xgrow(p->belongings, p->count, &p->cap, sizeof *p->belongings);
 	struct belonging *b = &p->belongings[p->count++];
 	*b = (struct belonging){ .path = arena_printf(&p->arena, "%s/%s", dir, name) };
 	memcpy(b->id, name, UUID_LEN);
@@ -328,9 +324,14 @@ static void find_belongings(struct pruning *p, const char *dir, const char *suff
 		closedir(d);
 }
 
-/* The ids of all transcripts of all projects */
-static void find_known(struct pruning *p, const char *config)
+static int find_prunable(struct pruning *p, struct err *err)
 {
+	const char *cwd, *config;
+
+	if (options_directories(&p->services->options, &p->arena, &cwd, &config, err) < 0 ||
+	    services_list_sessions(p->services, NULL, &p->sessions, err) < 0)
+		return -(int)err->kind;
+	/* The ids of all transcripts of all projects */
 	const char *projects = arena_printf(&p->arena, "%s/projects", config);
 	DIR *all = opendir(projects);
 
@@ -347,16 +348,6 @@ static void find_known(struct pruning *p, const char *config)
 	}
 	if (all)
 		closedir(all);
-}
-
-static int find_prunable(struct pruning *p, struct err *err)
-{
-	const char *cwd, *config;
-
-	if (options_directories(&p->services->options, &p->arena, &cwd, &config, err) < 0 ||
-	    services_list_sessions(p->services, NULL, &p->sessions, err) < 0)
-		return -(int)err->kind;
-	find_known(p, config);
 	find_belongings(p, p->sessions.project_dir, NULL);
 	find_belongings(p, arena_printf(&p->arena, "%s/file-history", config), NULL);
 	find_belongings(p, arena_printf(&p->arena, "%s/tasks", config), NULL);
@@ -372,8 +363,7 @@ static void report_pruned(struct pruning *p, const char *id, const char *orphan,
 
 	json_open(&p->json, '{');
 	json_kcstr(&p->json, "sessionId", id);
-	if (orphan)
-		json_kcstr(&p->json, "orphan", orphan);
+	json_kcstr_if(&p->json, "orphan", orphan);
 	json_ki64(&p->json, "bytes", (int64_t)bytes);
 	json_kbool(&p->json, "removed", !p->dry && !kept);
 	if (kept)

@@ -3,7 +3,7 @@
 #include "product/command/command.h"
 #include "product/session/skills.h"
 #include "defs/skill/registry.h"
-#include "config/catalog/diagnostic.h"
+#include "config/catalog/frontmatter.h"
 
 static int skills_list(struct cadre_call *call);
 static int skills_check(struct cadre_call *call);
@@ -56,18 +56,13 @@ static void skill_lookup_release(struct skill_lookup *lookup)
 	arena_release(&lookup->arena);
 }
 
-static const char *kind_of(const struct skill *s)
-{
-	return s->is_command ? "command" : "skill";
-}
-
 /* ---- list -------------------------------------------------------------------------------------------------------- */
 
 static void put_entry(struct json_out *w, const struct catalog_entry *e, unsigned views)
 {
 	json_open(w, '{');
 	json_kcstr(w, "name", e->name);
-	json_kcstr(w, "kind", kind_of(e->skill));
+	json_kcstr(w, "kind", e->skill->is_command ? "command" : "skill");
 	json_kcstr(w, "source", definition_source_name(e->skill->source));
 	json_kcstr(w, "plugin", e->skill->plugin);
 	json_kcstr(w, "file", e->skill->file);
@@ -94,20 +89,19 @@ static int skills_list(struct cadre_call *call)
 	else
 		report_line(report, CADRE_NOTE, "There are no skills: .claude/skills/NAME/SKILL.md would be one.");
 	json_open(&w, '{');
-	json_key(&w, "skills");
-	json_open(&w, '[');
+	json_kopen(&w, "skills", '[');
 	for (size_t i = 0; i < r->active_count; i++) {
 		const struct catalog_entry *e = r->active[i];
 		unsigned views = skill_views(e, lookup.overrides);
 		AUTO_BUF struct buf line = { 0 };
 		put_entry(&w, e, views);
 		buf_addfolded(&line, str_from(e->skill->description));
-		report_row(report, CADRE_PLAIN, e->name, kind_of(e->skill), definition_source_name(e->skill->source),
-			   users[views & (SKILL_FOR_MODEL | SKILL_FOR_USER)], line.n ? line.p : "", NULL);
+		report_row(report, CADRE_PLAIN, e->name, e->skill->is_command ? "command" : "skill",
+			   definition_source_name(e->skill->source), users[views & (SKILL_FOR_MODEL | SKILL_FOR_USER)],
+			   line.n ? line.p : "", NULL);
 	}
 	json_close(&w);
-	json_key(&w, "hidden");
-	json_open(&w, '[');
+	json_kopen(&w, "hidden", '[');
 	for (size_t i = 0; i < r->all_count; i++) {
 		if (!r->all[i].hidden_by)
 			continue;
@@ -142,8 +136,7 @@ static void show_names(struct show *s, const char *field, const struct name_list
 
 	if (!names->present)
 		return;
-	json_key(&s->w, field);
-	json_open(&s->w, '[');
+	json_kopen(&s->w, field, '[');
 	for (size_t i = 0; i < names->count; i++) {
 		json_put_cstr(&s->w, names->names[i]);
 		buf_addf(&text, "%s%s", i ? ", " : "", names->names[i]);
@@ -157,7 +150,7 @@ static void show_fields(struct show *s, const struct catalog_entry *e)
 	const struct skill *k = e->skill;
 
 	show_text(s, "name", e->name);
-	show_text(s, "kind", kind_of(k));
+	show_text(s, "kind", k->is_command ? "command" : "skill");
 	show_text(s, "source", definition_source_name(k->source));
 	show_text(s, "file", k->file);
 	show_text(s, "plugin", k->plugin);
@@ -213,8 +206,7 @@ static int skills_check(struct cadre_call *call)
 		return -(int)call->err->kind;
 	const struct catalog *r = lookup.registry;
 	json_open(&w, '{');
-	json_key(&w, "files");
-	json_open(&w, '[');
+	json_kopen(&w, "files", '[');
 	for (size_t i = 0; i < r->looked_at_count; i++) {
 		const struct skill *s = (const struct skill *)r->looked_at[i];
 		report_line(report, s->refused ? CADRE_BAD : CADRE_PLAIN, "%s: %s", s->file,

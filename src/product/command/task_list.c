@@ -31,10 +31,7 @@ static struct task_session *find_session(const struct task_list *l, const char *
 
 static struct task_session *add_session(struct task_list *l, const char *id)
 {
-	if (l->count == l->cap) {
-		l->cap = l->cap ? l->cap * 2 : 8;
-		l->sessions = xrealloc(l->sessions, l->cap * sizeof *l->sessions);
-	}
+	l->sessions = xgrow(l->sessions, l->count, &l->cap, sizeof *l->sessions);
 	struct task_session *s = &l->sessions[l->count++];
 	*s = (struct task_session){ .id = arena_strdup(&l->arena, id), .project_dir = "", .cwd = "" };
 	return s;
@@ -42,10 +39,7 @@ static struct task_session *add_session(struct task_list *l, const char *id)
 
 static struct task_row *add_task(struct task_session *s)
 {
-	if (s->count == s->cap) {
-		s->cap = s->cap ? s->cap * 2 : 16;
-		s->tasks = xrealloc(s->tasks, s->cap * sizeof *s->tasks);
-	}
+	s->tasks = xgrow(s->tasks, s->count, &s->cap, sizeof *s->tasks);
 	return &s->tasks[s->count++];
 }
 

@@ -131,8 +131,7 @@ static void report_session(struct cadre_report *r, struct json_out *w, const str
 	json_kcstr(w, "cwd", s->cwd[0] ? s->cwd : NULL);
 	json_key(w, "costUSD");
 	json_put_double(w, s->cost_usd);
-	json_key(w, "tasks");
-	json_open(w, '[');
+	json_kopen(w, "tasks", '[');
 	for (size_t i = 0; i < s->count; i++)
 		task_json_write(w, &s->tasks[i]);
 	json_close(w);
@@ -226,8 +225,7 @@ static int tasks_run(struct cadre_call *call)
 		return status;
 	struct json_out w = json_out(&call->report->json);
 	json_open(&w, '{');
-	json_key(&w, "sessions");
-	json_open(&w, '[');
+	json_kopen(&w, "sessions", '[');
 	for (size_t i = 0; i < l.count; i++)
 		report_session(call->report, &w, &l.sessions[i]);
 	json_close(&w);
@@ -246,8 +244,7 @@ static int stop_agents_of(const struct task_session *s, const char *agent, struc
 	json_open(&w, '{');
 	json_kcstr(&w, "request", "stop");
 	if (agent) {
-		json_key(&w, "agents");
-		json_open(&w, '[');
+		json_kopen(&w, "agents", '[');
 		json_put_cstr(&w, agent);
 		json_close(&w);
 	}
@@ -287,8 +284,7 @@ static int stop_run(struct cadre_call *call)
 	if (status < 0)
 		return status;
 	json_open(&w, '{');
-	json_key(&w, "stopped");
-	json_open(&w, '[');
+	json_kopen(&w, "stopped", '[');
 	for (size_t i = 0; i < ended.count; i++) {
 		for (size_t k = 0; k < ended.sessions[i].count; k++) {
 			const struct task_row *row = &ended.sessions[i].tasks[k];

@@ -60,24 +60,6 @@ static void report_consent(struct cadre_report *r, const char *folder, bool trus
 		    "`cadre config list` and `cadre agents` show it; `cadre trust --forget` takes it back.");
 }
 
-static void report_folders(struct cadre_report *r, const struct trust *trust, const char *state_file)
-{
-	struct json_out w = json_out(&r->json);
-
-	json_open(&w, '{');
-	json_kcstr(&w, "file", state_file);
-	json_key(&w, "folders");
-	json_open(&w, '[');
-	for (size_t i = 0; i < trust->count; i++) {
-		json_put_cstr(&w, trust->folders[i]);
-		report_line(r, CADRE_PLAIN, "%s", trust->folders[i]);
-	}
-	json_close(&w);
-	json_close(&w);
-	if (!trust->count)
-		report_line(r, CADRE_NOTE, "No folder is trusted (%s).", state_file);
-}
-
 static int trust_run(struct cadre_call *call)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -95,8 +77,22 @@ static int trust_run(struct cadre_call *call)
 		return -(int)call->err->kind;
 	if (list) {
 		int status = trust_read(&trust, state_file, call->err);
-		if (status == 0)
-			report_folders(call->report, &trust, state_file);
+		if (status == 0) {
+			struct cadre_report *r = call->report;
+			struct json_out w = json_out(&r->json);
+
+			json_open(&w, '{');
+			json_kcstr(&w, "file", state_file);
+			json_kopen(&w, "folders", '[');
+			for (size_t i = 0; i < trust.count; i++) {
+				json_put_cstr(&w, trust.folders[i]);
+				report_line(r, CADRE_PLAIN, "%s", trust.folders[i]);
+			}
+			json_close(&w);
+			json_close(&w);
+			if (!trust.count)
+				report_line(r, CADRE_NOTE, "No folder is trusted (%s).", state_file);
+		}
 		return status;
 	}
 	folder = dir ? path_absolute(&a, cwd, str_from(dir)) : trust_folder(&a, cwd);

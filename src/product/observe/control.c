@@ -142,8 +142,7 @@ static struct json_out begin_session(struct client *v)
 	struct json_out w = json_out(&v->out);
 
 	json_open(&w, '{');
-	json_key(&w, "session");
-	json_open(&w, '{');
+	json_kopen(&w, "session", '{');
 	json_kcstr(&w, "sessionId", s->id);
 	json_kcstr(&w, "cwd", s->tree.main.cwd);
 	json_kcstr(&w, "model", s->tree.main.model);
@@ -152,8 +151,7 @@ static struct json_out begin_session(struct client *v)
 	json_ki64(&w, "alive", s->tree.alive_count);
 	json_key(&w, "costUSD");
 	json_put_double(&w, agent_tree_cost(&s->tree));
-	json_key(&w, "tasks");
-	json_open(&w, '[');
+	json_kopen(&w, "tasks", '[');
 	return w;
 }
 

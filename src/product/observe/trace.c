@@ -78,14 +78,6 @@ static int trace_flush(struct trace *t, struct err *err)
 	return err_set(err, ERR_IO, "%s", t->failure.text);
 }
 
-/* The end of the array */
-static void trace_finish(struct trace *t)
-{
-	kick_cancel(&t->kick);
-	buf_addstr(&t->out, t->begun ? "\n]\n" : "[]\n");
-	trace_write(t);
-}
-
 static unsigned *trace_alive(struct trace *t, unsigned pid)
 {
 	if (pid > t->alive_count) {
@@ -117,8 +109,7 @@ static struct json_out trace_event_begin(struct trace *t, const char *phase, con
 
 static void put_args(struct json_out *w, const char *key, struct str text)
 {
-	json_key(w, "args");
-	json_open(w, '{');
+	json_kopen(w, "args", '{');
 	if (text.n)
 		json_kstr(w, key, utf8_cut(text, TEXT_LIMIT));
 	json_close(w);
@@ -138,8 +129,7 @@ static void trace_number(struct trace *t, const char *phase, const char *name, u
 {
 	struct json_out w = trace_event_begin(t, phase, name, pid, tid);
 
-	json_key(&w, "args");
-	json_open(&w, '{');
+	json_kopen(&w, "args", '{');
 	json_ki64(&w, key, value);
 	json_close(&w);
 	json_close(&w);
@@ -357,7 +347,10 @@ static void trace_free(struct observer *o)
 {
 	struct trace *t = CONTAINER_OF(o, struct trace, observer);
 
-	trace_finish(t);
+	/* The end of the array */
+	kick_cancel(&t->kick);
+	buf_addstr(&t->out, t->begun ? "\n]\n" : "[]\n");
+	trace_write(t);
 	for (struct map_entry *e = map_next(&t->tracks, NULL); e; e = map_next(&t->tracks, e)) {
 		struct track *k = e->value;
 		for (unsigned lane = 0; lane < k->lane_count; lane++)

@@ -118,7 +118,7 @@ void cadre_free(struct cadre *c)
 		store_release(&sv->store);
 	loop_run(sv->loop); /* lets closing handles close */
 	loop_free(sv->loop);
-	options_release(&sv->options);
+	arena_release(&sv->options.arena);
 	free(c);
 }
 

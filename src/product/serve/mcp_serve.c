@@ -5,8 +5,8 @@
 #include <errno.h>
 #include "product/session/session.h"
 #include "lib/json/json_write.h"
-#include "core/tool/tool_scheduler.h"
-#include "mcp/transport/line_reader.h"
+#include "core/tool/tool.h"
+#include "mcp/transport/transport_int.h"
 #include "mcp/client/client.h"
 #include "agents/profile/roster.h"
 
@@ -89,8 +89,7 @@ static void put_tool(struct json_out *w, const char *name, struct str descriptio
 	json_kcstr(w, "name", name);
 	json_kraw(w, "description", description);
 	json_kraw(w, "inputSchema", schema);
-	json_key(w, "annotations");
-	json_open(w, '{');
+	json_kopen(w, "annotations", '{');
 	json_kbool(w, "readOnlyHint", read_only);
 	json_close(w);
 	json_close(w);
@@ -103,8 +102,7 @@ static void serve_list_tools(struct serve *s, struct str id)
 	struct json_out w = json_out(&result);
 
 	json_open(&w, '{');
-	json_key(&w, "tools");
-	json_open(&w, '[');
+	json_kopen(&w, "tools", '[');
 	for (size_t i = 0; i < main_agent->tools.count; i++) {
 		const struct tool *tool = main_agent->tools.tools[i];
 		AUTO_JSON struct json_reader reader = { 0 };
@@ -131,24 +129,6 @@ static void serve_list_tools(struct serve *s, struct str id)
 
 /* ---- calls ---- */
 
-static void serve_answer_call(const struct serve_call *c)
-{
-	AUTO_BUF struct buf result = { 0 };
-	struct json_out w = json_out(&result);
-
-	json_open(&w, '{');
-	json_key(&w, "content");
-	json_open(&w, '[');
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "text");
-	json_kstr(&w, "text", buf_str(&c->call->result));
-	json_close(&w);
-	json_close(&w);
-	json_kbool(&w, "isError", c->call->is_error);
-	json_close(&w);
-	serve_send(c->serve, str_from(c->id), NULL, "result", buf_str(&result));
-}
-
 static void on_call_done(struct tool_call *call)
 {
 	struct serve_call *c = call->owner;
@@ -172,8 +152,21 @@ static void on_serve_kick(struct kick *kick)
 		*at = c->next;
 		if (!*at)
 			s->calls_end = at;
-		if (!c->withdrawn)
-			serve_answer_call(c);
+		if (!c->withdrawn) {
+			AUTO_BUF struct buf result = { 0 };
+			struct json_out w = json_out(&result);
+
+			json_open(&w, '{');
+			json_kopen(&w, "content", '[');
+			json_open(&w, '{');
+			json_kcstr(&w, "type", "text");
+			json_kstr(&w, "text", buf_str(&c->call->result));
+			json_close(&w);
+			json_close(&w);
+			json_kbool(&w, "isError", c->call->is_error);
+			json_close(&w);
+			serve_send(c->serve, str_from(c->id), NULL, "result", buf_str(&result));
+		}
 		s->call_count--;
 		services_busy(s->services, -1);
 		tool_call_free(c->call);

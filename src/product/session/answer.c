@@ -9,7 +9,6 @@
 #include "agents/agent/gate.h"
 #include "agents/agent/plan.h"
 #include "agents/agent/question.h"
-#include "product/session/server_call.h"
 
 typedef struct tool_call *find_fn(struct agent *a, const char *call_id);
 
@@ -84,7 +83,7 @@ int cadre_answer(struct cadre_session *s, const char *id, int allow, enum cadre_
 	if (allow && (scope == CADRE_FOR_SESSION || scope == CADRE_ALWAYS))
 		status = add_allow_rule(s, agent, call, scope, &err);
 	if (allow && scope == CADRE_ACCEPT_EDITS && (call->flags & TOOL_ENDS_PLAN))
-		plan_accept_edits(agent);
+		(agent->plan.accept_edits = true);
 	if (!allow)
 		question_refuse(call, reason, &text);
 	agent_answer_question(agent, call, allow, buf_str(&text));

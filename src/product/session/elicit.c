@@ -21,16 +21,14 @@ static const struct json *properties(const struct json *elicitation)
 void form_open(struct json_out *w)
 {
 	json_open(w, '{');
-	json_key(w, "questions");
-	json_open(w, '[');
+	json_kopen(w, "questions", '[');
 }
 
 void form_question(struct json_out *w, struct str text)
 {
 	json_open(w, '{');
 	json_kstr(w, "question", text);
-	json_key(w, "options");
-	json_open(w, '[');
+	json_kopen(w, "options", '[');
 }
 
 void form_option(struct json_out *w, struct str label, struct str meaning)
@@ -67,25 +65,6 @@ static void put_values(struct json_out *w, const struct json *property, struct a
 	}
 }
 
-static void put_property(struct json_out *w, struct str message, struct json_member m, struct arena *a)
-{
-	AUTO_BUF struct buf text = { 0 };
-	struct str title = json_str(json_get(m.value, "title"), a);
-	struct str description = json_str(json_get(m.value, "description"), a);
-	const struct json *otherwise = json_get(m.value, "default");
-
-	if (message.n)
-		buf_addf(&text, STR_FMT "\n", STR_ARG(message));
-	buf_addf(&text, STR_FMT, STR_ARG(title.n ? title : json_str(m.key, a)));
-	if (description.n)
-		buf_addf(&text, " (" STR_FMT ")", STR_ARG(description));
-	if (otherwise)
-		buf_addf(&text, " [" STR_FMT "]", STR_ARG(json_raw(otherwise)));
-	form_question(w, buf_str(&text));
-	put_values(w, m.value, a);
-	form_question_end(w, json_str_is(json_get(m.value, "type"), "array"));
-}
-
 /* One question for each property of requested_schema; for an address, or a form without properties: does the user agree? */
 static void form_questions(struct buf *out, const struct json *elicitation)
 {
@@ -98,7 +77,21 @@ static void form_questions(struct buf *out, const struct json *elicitation)
 
 	form_open(&w);
 	for (struct json_member m = json_members(p); m.key; m = json_member_next(p, m)) {
-		put_property(&w, message, m, &a);
+		AUTO_BUF struct buf text = { 0 };
+		struct str title = json_str(json_get(m.value, "title"), &a);
+		struct str description = json_str(json_get(m.value, "description"), &a);
+		const struct json *otherwise = json_get(m.value, "default");
+
+		if (message.n)
+			buf_addf(&text, STR_FMT "\n", STR_ARG(message));
+		buf_addf(&text, STR_FMT, STR_ARG(title.n ? title : json_str(m.key, &a)));
+		if (description.n)
+			buf_addf(&text, " (" STR_FMT ")", STR_ARG(description));
+		if (otherwise)
+			buf_addf(&text, " [" STR_FMT "]", STR_ARG(json_raw(otherwise)));
+		form_question(&w, buf_str(&text));
+		put_values(&w, m.value, &a);
+		form_question_end(&w, json_str_is(json_get(m.value, "type"), "array"));
 		message = STR(""); /* above the first one only */
 	}
 	if (!p) {

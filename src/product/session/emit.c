@@ -3,7 +3,7 @@
  * subtypes and texts for the end of a turn. */
 #include "product/session/session_int.h"
 #include "product/session/schema.h"
-#include "product/session/server_call.h"
+#include "product/session/server_pool.h"
 
 void session_note(struct cadre_session *s, const struct event *event)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * hook_engine.c - the hook engine of a runtime: its events, and the hooks that ask a model or call a server's tool. */
 #include "product/session/session_int.h"
-#include "product/session/server_call.h"
+#include "product/session/server_pool.h"
 #include "agents/agent/one_shot.h"
 
 struct cadre_session *session_by_id(struct services *sv, const char *id)

@@ -162,7 +162,8 @@ static void use_directories(struct update *u)
 	for (size_t i = 0; u->change == ADD && i < u->count; i++)
 		dirs[n++] = arena_strdup(&u->session->arena, u->texts[i]);
 	a->env.dirs = a->permission.dirs = dirs;
-	session_renew_roots(u->session);
+	session_find_roots(u->session);
+	mcp_pool_roots_changed(u->session->services->server_pool);
 }
 
 void session_add_directory(struct cadre_session *s, const char *dir)

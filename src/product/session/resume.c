@@ -9,7 +9,7 @@
 #include "core/store/lock.h"
 #include "agents/subagent/subagent.h"
 #include "agents/agent/record.h"
-#include "agents/agent/initial_messages.h"
+#include "agents/agent/context.h"
 
 static char *session_path(struct cadre_session *s, const char *dir, const char *id)
 {

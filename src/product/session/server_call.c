@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * server_call.c - a call of an MCP tool that no model makes. */
-#include "product/session/server_call.h"
 #include "product/session/server_pool.h"
 #include "product/session/session_int.h"
 #include "lib/json/json_write.h"

@@ -2,7 +2,7 @@
  * server_pool.c - the MCP servers of a runtime and of its sessions. */
 #include "product/session/session_int.h"
 #include "product/session/server_pool.h"
-#include "defs/policy/mcp_config.h"
+#include "defs/policy/sources.h"
 #include "agents/agent/servers.h"
 #include "agents/life/life.h"
 #include "lib/base/id.h"
@@ -111,12 +111,6 @@ void session_find_roots(struct cadre_session *s)
 		s->roots[i] = arena_printf(&s->arena, "file://%s", dirs[i]);
 }
 
-void session_renew_roots(struct cadre_session *s)
-{
-	session_find_roots(s);
-	mcp_pool_roots_changed(s->services->server_pool);
-}
-
 void session_open_servers(struct cadre_session *s)
 {
 	struct services *sv = s->services;
@@ -166,24 +160,6 @@ struct server_approval {
 	char id[UUID_LEN + 1]; /* of the question; "": none is open */
 };
 
-/* The whole entry is shown: its env can decide what runs as much as its command. */
-static void write_approval_question(struct buf *out, const struct mcp_item *item)
-{
-	AUTO_BUF struct buf text = { 0 };
-	struct json_out w = json_out(out);
-
-	buf_addf(&text, "This project brings the MCP server %s (%s:%u):\n" STR_FMT "\nMay it be used?", item->name,
-		 item->file, item->line, STR_ARG(item->json));
-	form_open(&w);
-	form_question(&w, buf_str(&text));
-	form_option(&w, STR("yes"), STR("now and later, in this project"));
-	form_option(&w, STR("all"), STR("this one and all others that the project has or will have"));
-	form_option(&w, STR("no"), STR("never in this project"));
-	form_question_end(&w, false);
-	json_close(&w);
-	json_close(&w);
-}
-
 static bool skip_to_pending(struct server_approval *a, const struct mcp_config *config)
 {
 	while (a->at < config->count && config->items[a->at].standing != MCP_UNAPPROVED)
@@ -207,7 +183,21 @@ static void on_approval_kick(struct kick *kick)
 		return;
 	}
 	id_uuid(a->id);
-	write_approval_question(&question, &config->items[a->at]);
+	/* The whole entry is shown: its env can decide what runs as much as its command. */
+	const struct mcp_item *item = &config->items[a->at];
+	AUTO_BUF struct buf text = { 0 };
+	struct json_out w = json_out(&question);
+
+	buf_addf(&text, "This project brings the MCP server %s (%s:%u):\n" STR_FMT "\nMay it be used?", item->name,
+		 item->file, item->line, STR_ARG(item->json));
+	form_open(&w);
+	form_question(&w, buf_str(&text));
+	form_option(&w, STR("yes"), STR("now and later, in this project"));
+	form_option(&w, STR("all"), STR("this one and all others that the project has or will have"));
+	form_option(&w, STR("no"), STR("never in this project"));
+	form_question_end(&w, false);
+	json_close(&w);
+	json_close(&w);
 	session_emit(s, &(struct event){ .kind = EVENT_QUESTION_ASKED,
 					 .name = config->items[a->at].name,
 					 .id = a->id,

@@ -4,7 +4,10 @@
 #pragma once
 #include "product/session/session.h"
 #include "mcp/servers/config.h"
-#include "mcp/client/selection.h"
+#include "mcp/client/pool.h"
+#include "core/tool/tool.h"
+#include "product/session/session_int.h"
+#include "mcp/client/client.h"
 
 int app_open_servers(struct services *sv, struct err *err); /* reads the configuration, once */
 void app_close_servers(struct services *sv);                /* ends all connections and waits for it */
@@ -15,7 +18,6 @@ void session_open_servers(struct cadre_session *s);
  * turn. */
 bool session_await_servers(struct cadre_session *s);
 void session_stop_awaiting(struct cadre_session *s); /* while it waits: turn_work_over() comes soon */
-void session_renew_roots(struct cadre_session *s);   /* its directories have changed: notifies servers */
 
 void session_find_roots(struct cadre_session *s); /* its directories are known */
 
@@ -42,3 +44,56 @@ void app_elicit_gone(void *data, struct mcp_elicitation *e);
 /* One text for each of the form's questions; count 0: the user does not want to answer. */
 int session_answer_form(struct cadre_session *s, const char *id, const char *const *answers, size_t count);
 void session_drop_elicitations(struct cadre_session *s);
+
+/* A call of an MCP tool that no model makes: a hook's, a client's, or one that answers a permission question. It
+ * is a tool call of the main agent with a policy: rules that forbid the tool and PreToolUse hooks hold for it. */
+struct server_call;
+
+/* Borrowed until server_call_start() returns */
+struct server_call_spec {
+	struct str server, tool; /* by their own names */
+	struct str arguments;    /* a JSON object */
+	struct gate_policy policy;
+	uint64_t timeout_ms; /* 0: the server's usual one */
+};
+
+/* Borrowed until done returns */
+struct server_reply {
+	bool failed, denied; /* denied: it did not run */
+	struct str text;     /* all text blocks of the result; when failed: why */
+	struct str json;     /* the result as the server gave it; n == 0: it gave none */
+};
+typedef void server_call_fn(void *data, const struct server_reply *reply);
+
+/* done comes from the loop, exactly once, also after a cancel. NULL: the session has no such server, and done does not come.
+ * Borrowed until done. */
+struct server_call *server_call_start(struct cadre_session *s, const struct server_call_spec *spec,
+				      server_call_fn *done, void *data, struct err *err);
+void server_call_cancel(struct server_call *c);
+void session_cancel_server_calls(
+	struct cadre_session *s); /* the session is being closed; those of hooks end with their hooks */
+
+/* answer.c: --permission-prompt-tool mcp__server__tool. Asks it about the call of this event. */
+bool prompt_tool_is_given(const struct cadre_session *s);
+void prompt_tool_ask(struct cadre_session *s, const struct event *event);
+
+/* Prompts of MCP servers as commands: "/mcp__SERVER__PROMPT one two" asks the server for its messages, which
+ * become part of the user's message. */
+struct mcp_lease;
+/* All are borrowed until return. False: the visit ends. */
+typedef bool server_prompt_visit_fn(void *data, struct mcp_lease *link, const char *name,
+				    const struct mcp_prompt *prompt);
+/* Visits the prompts of the main agent's connected servers; their names are without the slash. */
+void server_prompts_each(const struct cadre_session *s, server_prompt_visit_fn *visit, void *data);
+bool server_prompt_is(const struct cadre_session *s, struct str name);
+void server_prompt_hint(struct buf *out, const struct mcp_prompt *prompt); /* "<topic> [tone]": its arguments */
+
+struct server_prompt; /* one that is being asked for */
+/* failure.n > 0: why there is nothing. Otherwise done takes the blocks; the array is borrowed until return. */
+typedef void server_prompt_fn(void *data, struct segment **blocks, size_t count, struct str failure);
+
+/* arguments: words, in the order of the prompt's own list; the last one takes all that is left. done comes from the loop, exactly
+ * once, also after a cancel. NULL with the reason in err: there is none of this name, or arguments are missing. */
+struct server_prompt *server_prompt_start(struct cadre_session *s, struct str name, struct str arguments,
+					  server_prompt_fn *done, void *data, struct err *err);
+void server_prompt_cancel(struct server_prompt *p);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * server_prompt.c - prompts of MCP servers as commands. */
-#include "product/session/server_prompt.h"
 #include "product/session/server_pool.h"
 #include "lib/json/json_write.h"
 #include "mcp/client/toolset.h"
@@ -54,8 +53,7 @@ static void put_arguments(struct asking *a, struct json_out *w, const struct mcp
 {
 	struct str rest = a->arguments;
 
-	json_key(w, "arguments");
-	json_open(w, '{');
+	json_kopen(w, "arguments", '{');
 	for (size_t i = 0; i < prompt->argument_count; i++) {
 		const struct mcp_prompt_argument *argument = &prompt->arguments[i];
 		bool is_last = i + 1 == prompt->argument_count;
@@ -117,8 +115,7 @@ static struct segment *image_segment(const struct json *content, struct arena *a
 	}
 	json_open(&w, '{');
 	json_kcstr(&w, "type", "image");
-	json_key(&w, "source");
-	json_open(&w, '{');
+	json_kopen(&w, "source", '{');
 	json_kcstr(&w, "type", "base64");
 	json_kstr(&w, "media_type", mime);
 	json_kraw(&w, "data", json_raw(json_get(content, "data")));

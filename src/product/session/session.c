@@ -11,7 +11,7 @@
 #include "core/store/state.h"
 #include "defs/policy/sources.h"
 #include "agents/life/life.h"
-#include "agents/agent/initial_messages.h"
+#include "agents/agent/context.h"
 #include "core/store/checkpoint.h"
 #include "core/store/lock.h"
 #include "lib/git/git_head.h"
@@ -168,8 +168,8 @@ static int open_fork(struct cadre_session *s, struct cadre_session *f, struct er
 	if (a->definition)
 		a->who.type = a->definition->name;
 	f->agent_reported = from->definition;
-	f->tree.effort = s->tree.effort ? arena_strdup(&f->arena, s->tree.effort) : NULL;
-	f->tree.thinking = s->tree.thinking ? arena_strdup(&f->arena, s->tree.thinking) : NULL;
+	f->tree.effort = arena_strdup(&f->arena, s->tree.effort);
+	f->tree.thinking = arena_strdup(&f->arena, s->tree.thinking);
 	f->tree.thinking_display = s->tree.thinking_display;
 	f->tree.task_budget = s->tree.task_budget;
 	a->origin = from;

@@ -11,7 +11,6 @@ void session_free(struct cadre_session *s);
 int session_check_prompt(struct cadre_session *s, const struct session_prompt *p, struct err *err);
 void session_keep_prompt(struct cadre_session *s, const struct session_prompt *p);
 void session_drop_prompt(struct cadre_session *s);
-bool session_has_prompt(const struct cadre_session *s);
 /* Skills of the definition, before the first prompt of a new session. True: they are being made ready, and turn_work_over()
  * comes. */
 bool session_preload(struct cadre_session *s);

@@ -5,7 +5,7 @@
 #include "product/session/rewind.h"
 #include "product/session/skills.h"
 #include "lib/json/json_write.h"
-#include "agents/agent/initial_messages.h"
+#include "agents/agent/context.h"
 #include "agents/agent/servers.h"
 #include "agents/agent/skill_use.h"
 #include "agents/agent/classifier.h"
@@ -112,11 +112,6 @@ int session_add_prompt(struct cadre_session *s, struct err *err)
 	return status;
 }
 
-bool session_has_prompt(const struct cadre_session *s)
-{
-	return s->turn.prompt.n || s->turn.blocks;
-}
-
 /* The last title of a session counts; the model does not see it. */
 int session_set_title(struct cadre_session *s, struct str title, struct err *err)
 {
@@ -141,7 +136,7 @@ int session_commit(struct cadre_session *s, struct err *err)
 {
 	struct agent *a = &s->tree.main;
 	const char *name = s->services->options.name;
-	bool asks = session_has_prompt(s);
+	bool asks = s->turn.prompt.n || s->turn.blocks;
 	int status = agent_record_origin(a, err);
 
 	if (status == 0 && a->definition && !s->agent_recorded) {

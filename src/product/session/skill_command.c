@@ -2,7 +2,7 @@
  * skill_command.c - the commands of a user, and prompts that begin with one: a skill, or a prompt of an MCP server. Several
  * commands may follow each other; all get the arguments behind the last. A skill that runs in a subagent must be alone. */
 #include "product/session/skills.h"
-#include "product/session/server_prompt.h"
+#include "product/session/server_pool.h"
 #include "lib/json/json_write.h"
 #include "defs/skill/registry.h"
 #include "agents/agent/hooks.h"
@@ -10,7 +10,7 @@
 #include "defs/policy/plugins.h"
 #include "lib/io/file.h"
 #include "config/settings/settings.h"
-#include "config/settings/settings_path.h"
+#include "config/settings/settings_file.h"
 #include "defs/policy/sources.h"
 
 enum { MOST_STACKED = 6 };

@@ -44,7 +44,7 @@ static int set_thinking(struct cadre_session *s, const char *value, struct err *
 		s->tree.thinking = o.thinking ? arena_strdup(&s->arena, o.thinking) : s->services->options.thinking;
 		agent_renew_head(&s->tree.main);
 	}
-	options_release(&o);
+	arena_release(&o.arena);
 	return status;
 }
 
@@ -57,7 +57,7 @@ static int set_thinking_display(struct cadre_session *s, const char *value, stru
 		s->tree.thinking_display = o.thinking_display; /* a constant */
 		agent_renew_head(&s->tree.main);
 	}
-	options_release(&o);
+	arena_release(&o.arena);
 	return status;
 }
 

@@ -7,7 +7,7 @@
 #include "lib/json/json_write.h"
 #include "config/catalog/catalog.h"
 #include "lib/git/git_head.h"
-#include "config/settings/settings_path.h"
+#include "config/settings/settings_file.h"
 
 enum { LARGEST_STYLE = 256 * 1024 };
 
@@ -210,8 +210,7 @@ void session_put_styles(struct json_out *w, const struct cadre_session *s)
 	struct catalog *styles = open_styles(s);
 
 	json_kcstr(w, "output_style", s->style_name);
-	json_key(w, "available_output_styles");
-	json_open(w, '[');
+	json_kopen(w, "available_output_styles", '[');
 	json_put_cstr(w, "default");
 	for (const struct catalog_entry *e = next_style(styles, NULL); e; e = next_style(styles, e))
 		json_put_cstr(w, e->name);

@@ -17,13 +17,12 @@
 #include "product/session/turn.h"
 #include "product/session/session_int.h"
 #include "product/session/schema.h"
-#include "product/session/server_call.h"
 #include "product/session/server_pool.h"
 #include "product/session/skills.h"
 #include "lib/base/crash.h"
 #include "agents/agent/hooks.h"
 #include "agents/life/life.h"
-#include "agents/agent/initial_messages.h"
+#include "agents/agent/context.h"
 #include "agents/agent/skill_use.h"
 
 /* ASYNC_HOOKS_WAIT_MS: how long asynchronous hooks may run on when everything else is done. */
@@ -189,7 +188,7 @@ static enum step step_settings(struct cadre_session *s)
 /* Without a question only children were interrupted: a turn begins when one of them sends a notice. */
 static bool has_question(const struct cadre_session *s)
 {
-	return session_has_prompt(s) || (s->tree.main.load && s->tree.main.load->interrupted);
+	return (s->turn.prompt.n || s->turn.blocks) || (s->tree.main.load && s->tree.main.load->interrupted);
 }
 
 static enum step step_servers(struct cadre_session *s)
@@ -407,26 +406,6 @@ static enum step turn_step(struct cadre_session *s)
 	return states[t->state].step ? states[t->state].step(s) : turn_set_state(s, states[t->state].next);
 }
 
-/* Cancels the work that the state waits for; its callback still comes. A question about servers stays open. */
-static void turn_cancel_work(struct cadre_session *s)
-{
-	struct turn *t = &s->turn;
-
-	t->cancelled = true;
-	if (t->state == TURN_APPROVAL)
-		t->pending = false;
-	if (t->state == TURN_SERVERS && t->pending)
-		session_stop_awaiting(s);
-	if (t->hook_batch)
-		hook_cancel(t->hook_batch);
-	session_expand_cancel(s);
-	session_stop_mentions(s);
-	if (s->tree.main.preload)
-		preload_stop(s->tree.main.preload);
-	if (s->tree.main.query.state != QUERY_IDLE)
-		query_cancel(&s->tree.main.query);
-}
-
 /* ---- between turns ------------------------------------------------------------------------------------------- */
 
 /* No turn runs: wait for children and hooks, but not for ever, run SessionEnd hooks, become idle, or be freed. */
@@ -476,8 +455,24 @@ static void on_kick(struct kick *kick)
 		agent_tree_cancel_async_hooks(&s->tree);
 		session_cancel_server_calls(s);
 	}
-	if (s->turn.interrupted && !s->turn.cancelled)
-		turn_cancel_work(s);
+	if (s->turn.interrupted && !s->turn.cancelled) {
+		/* Cancels the work that the state waits for; its callback still comes. A question about servers stays open. */
+		struct turn *t = &s->turn;
+
+		t->cancelled = true;
+		if (t->state == TURN_APPROVAL)
+			t->pending = false;
+		if (t->state == TURN_SERVERS && t->pending)
+			session_stop_awaiting(s);
+		if (t->hook_batch)
+			hook_cancel(t->hook_batch);
+		session_expand_cancel(s);
+		session_stop_mentions(s);
+		if (s->tree.main.preload)
+			preload_stop(s->tree.main.preload);
+		if (s->tree.main.query.state != QUERY_IDLE)
+			query_cancel(&s->tree.main.query);
+	}
 	while (turn_step(s) == STEP_AGAIN)
 		;
 	session_update_idle(s);

@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <sys/stat.h>
 #include "mcp/servers/server.h"
-#include "mcp/client/selection.h"
+#include "mcp/client/pool.h"
 #include "product/stream/wire_int.h"
 #include "defs/policy/sources.h"
 #include "product/session/styles.h"
@@ -173,15 +173,6 @@ int wire_update_settings(struct wire_request *r, struct err *err)
 }
 
 /* ---- the title --------------------------------------------------------------------------------------------------- */
-
-void wire_keep_title(struct cadre_wire *w)
-{
-	struct err err = { 0 };
-
-	if (w->title && w->session->tree.main.journal && session_set_title(w->session, str_from(w->title), &err) < 0)
-		wire_warn(w, "the title is not kept: %s", err.text);
-	free(TAKE(w->title));
-}
 
 int wire_rename(struct wire_request *r, struct err *err)
 {
@@ -409,8 +400,7 @@ int wire_rewind(struct wire_request *r, struct err *err)
 	json_kbool(&r->out, "canRewind", status == 0);
 	if (status < 0)
 		json_kcstr(&r->out, "error", err->text);
-	json_key(&r->out, "filesChanged");
-	json_open(&r->out, '[');
+	json_kopen(&r->out, "filesChanged", '[');
 	for (size_t i = 0; i < w.plan.count; i++)
 		json_put_cstr(&r->out, w.plan.files[i].path);
 	json_close(&r->out);

@@ -194,8 +194,7 @@ static void client_hook_start(struct hook_runner *runner, struct hook_call *call
 	json_kcstr(&out, "subtype", "hook_callback");
 	json_kcstr(&out, "callback_id", call->hook->callback);
 	json_kraw(&out, "input", call->input);
-	if (call->tool_use_id)
-		json_kcstr(&out, "tool_use_id", call->tool_use_id);
+	json_kcstr_if(&out, "tool_use_id", call->tool_use_id);
 	json_close(&out);
 	if (at_end) {
 		(void)wire_ask(w, WIRE_ASK_OTHER, buf_str(&line), on_nothing, NULL);

@@ -4,10 +4,9 @@
 #include "agents/agent/servers.h"
 #include "defs/agentdef/registry.h"
 #include "product/stream/wire_int.h"
-#include "product/session/server_prompt.h"
+#include "product/session/server_pool.h"
 #include "defs/policy/plugins.h"
 #include "product/session/schema.h"
-#include "product/session/server_pool.h"
 #include "product/session/styles.h"
 #include "lib/json/json_write.h"
 #include "core/model/catalog.h"
@@ -75,8 +74,7 @@ static void put_server_errors(struct json_out *w, const struct mcp_config *confi
 		if (item->scope != MCP_SCOPE_FLAG || !item->error_type)
 			continue;
 		if (!open) {
-			json_key(w, "mcp_server_errors");
-			json_open(w, '[');
+			json_kopen(w, "mcp_server_errors", '[');
 		}
 		open = true;
 		json_open(w, '{');
@@ -96,8 +94,7 @@ static void frame_init(struct json_out *w, const struct cadre_event *e)
 	const struct mcp_selection *set = s->tree.main.servers;
 	put_system(w, "init");
 	json_kcstr(w, "cwd", s->tree.main.cwd);
-	json_key(w, "tools");
-	json_open(w, '[');
+	json_kopen(w, "tools", '[');
 	for (size_t i = 0; i < tools->count; i++) {
 		const struct tool *tool = tools->tools[i];
 		bool finds_nothing = (tool->flags & TOOL_FINDS_TOOLS) && !s->tree.main.deferral.known.count;
@@ -107,8 +104,7 @@ static void frame_init(struct json_out *w, const struct cadre_event *e)
 		json_put_cstr(w, tool->start == s->tree.agent_tool.start ? "Task" : tool->name);
 	}
 	json_close(w);
-	json_key(w, "mcp_servers");
-	json_open(w, '[');
+	json_kopen(w, "mcp_servers", '[');
 	for (size_t i = 0; set && i < mcp_selection_count(set); i++) {
 		json_open(w, '{');
 		json_kcstr(w, "name", mcp_lease_server(mcp_selection_at(set, i))->name);
@@ -118,8 +114,7 @@ static void frame_init(struct json_out *w, const struct cadre_event *e)
 	json_close(w);
 	json_kcstr(w, "model", s->tree.main.model);
 	json_kcstr(w, "permissionMode", permission_mode_name(permission_mode(&s->tree.main.permission)));
-	json_key(w, "slash_commands");
-	json_open(w, '[');
+	json_kopen(w, "slash_commands", '[');
 	for (size_t i = 0; session_builtin(s, i); i++)
 		json_put_cstr(w, session_builtin(s, i)->name);
 	put_skill_names(w, &s->tree, SKILL_FOR_USER);
@@ -130,14 +125,12 @@ static void frame_init(struct json_out *w, const struct cadre_event *e)
 	json_kcstr(w, "claude_code_version", CADRE_PROTOCOL_VERSION);
 	json_kcstr(w, "output_style", s->style_name);
 	const struct catalog *r = s->tree.services->registry;
-	json_key(w, "agents");
-	json_open(w, '[');
+	json_kopen(w, "agents", '[');
 	for (size_t i = 0; i < r->active_count; i++)
 		if (servers_admit(&s->tree, r->active[i]->definition))
 			json_put_cstr(w, r->active[i]->definition->name);
 	json_close(w);
-	json_key(w, "skills");
-	json_open(w, '[');
+	json_kopen(w, "skills", '[');
 	put_skill_names(w, &s->tree, SKILL_FOR_MODEL);
 	json_close(w);
 	app_put_plugins(w, s->services->plugins);
@@ -149,14 +142,12 @@ static void frame_answer(struct json_out *w, const struct cadre_event *e)
 	const struct event *ev = e->event;
 
 	json_kcstr(w, "type", "assistant");
-	json_key(w, "message");
-	json_open(w, '{');
+	json_kopen(w, "message", '{');
 	json_kcstr(w, "id", ev->message_id);
 	json_kcstr(w, "type", "message");
 	json_kcstr(w, "role", "assistant");
 	json_kcstr(w, "model", ev->model);
-	json_key(w, "content");
-	json_open(w, '[');
+	json_kopen(w, "content", '[');
 	json_put_raw(w, segment_json(ev->block));
 	json_close(w);
 	json_kcstr(w, "stop_reason", NULL);
@@ -168,8 +159,7 @@ static void frame_answer(struct json_out *w, const struct cadre_event *e)
 	if (ev->request_id && ev->request_id[0])
 		json_kcstr(w, "request_id", ev->request_id);
 	if (ev->supersedes) {
-		json_key(w, "supersedes");
-		json_open(w, '[');
+		json_kopen(w, "supersedes", '[');
 		for (size_t i = 0; ev->supersedes[i]; i++)
 			json_put_cstr(w, ev->supersedes[i]);
 		json_close(w);
@@ -179,11 +169,9 @@ static void frame_answer(struct json_out *w, const struct cadre_event *e)
 static void frame_result_message(struct json_out *w, const struct cadre_event *e)
 {
 	json_kcstr(w, "type", "user");
-	json_key(w, "message");
-	json_open(w, '{');
+	json_kopen(w, "message", '{');
 	json_kcstr(w, "role", "user");
-	json_key(w, "content");
-	json_open(w, '[');
+	json_kopen(w, "content", '[');
 	json_put_raw(w, segment_json(e->event->block));
 	json_close(w);
 	json_close(w);
@@ -213,8 +201,7 @@ static void frame_retry(struct json_out *w, const struct cadre_event *e)
 	else
 		json_put_null(w);
 	json_kcstr(w, "error", ev->error);
-	if (ev->model)
-		json_kcstr(w, "model", ev->model);
+	json_kcstr_if(w, "model", ev->model);
 	json_kstr(w, "message", ev->text);
 }
 
@@ -237,8 +224,7 @@ void session_put_model_usage(struct json_out *w, const struct cadre_session *s)
 		const char *model = t->spending[i].model;
 		const struct model_info *m = model_find(model);
 		const struct usage *u = &t->spending[i].usage;
-		json_key(w, model);
-		json_open(w, '{');
+		json_kopen(w, model, '{');
 		json_ki64(w, "inputTokens", u->input);
 		json_ki64(w, "outputTokens", u->output);
 		json_ki64(w, "cacheReadInputTokens", u->cache_read);
@@ -283,8 +269,7 @@ static void frame_subagent_stats(struct json_out *w, const struct agent_tree *t)
 		counts[record->state]++;
 		tool_uses += record->tool_uses;
 	}
-	json_key(w, "subagent_stats");
-	json_open(w, '{');
+	json_kopen(w, "subagent_stats", '{');
 	json_ki64(w, "total", t->record_count);
 	for (size_t i = 0; i < COUNT_OF(counts); i++)
 		if (counts[i])
@@ -311,8 +296,7 @@ static void frame_turn(struct json_out *w, const struct cadre_event *e)
 	if (has_result) {
 		json_kstr(w, "result", e->event->text);
 	} else {
-		json_key(w, "errors");
-		json_open(w, '[');
+		json_kopen(w, "errors", '[');
 		json_put_str(w, e->event->text);
 		json_close(w);
 	}
@@ -326,8 +310,7 @@ static void frame_turn(struct json_out *w, const struct cadre_event *e)
 	usage_write(w, &q->usage);
 	json_key(w, "modelUsage");
 	session_put_model_usage(w, s);
-	json_key(w, "permission_denials");
-	json_open(w, '[');
+	json_kopen(w, "permission_denials", '[');
 	for (size_t i = 0; i < t->denial_count; i++) {
 		json_open(w, '{');
 		json_kcstr(w, "tool_name", t->denials[i].tool);
@@ -369,18 +352,11 @@ static void put_usage(struct json_out *w, const struct event_task *t)
 {
 	const struct usage *u = &t->usage;
 
-	json_key(w, "usage");
-	json_open(w, '{');
+	json_kopen(w, "usage", '{');
 	json_ki64(w, "total_tokens", u->input + u->cache_read + u->cache_write + u->output);
 	json_ki64(w, "tool_uses", t->tool_uses);
 	json_ki64(w, "duration_ms", (int64_t)t->duration_ms);
 	json_close(w);
-}
-
-static void put_optional(struct json_out *w, const char *key, const char *value)
-{
-	if (value)
-		json_kcstr(w, key, value);
 }
 
 static void frame_task_started(struct json_out *w, const struct cadre_event *e)
@@ -391,13 +367,13 @@ static void frame_task_started(struct json_out *w, const struct cadre_event *e)
 	task_frame_begin(w, "task_started", e->event);
 	json_kcstr(w, "description", a->description);
 	json_kcstr(w, "subagent_type", a->type);
-	put_optional(w, "name", a->name);
+	json_kcstr_if(w, "name", a->name);
 	json_kbool(w, "is_backgrounded", t->background);
 	json_ki64(w, "spawn_depth", a->depth);
 	json_kcstr(w, "parent_agent_id", a->parent_id[0] ? a->parent_id : NULL);
 	json_kcstr(w, "task_type", "local_agent");
-	put_optional(w, "model", t->model);
-	put_optional(w, "worktree_path", t->worktree);
+	json_kcstr_if(w, "model", t->model);
+	json_kcstr_if(w, "worktree_path", t->worktree);
 	json_kcstr(w, "prompt", t->prompt);
 }
 
@@ -406,7 +382,7 @@ static void frame_task_progress(struct json_out *w, const struct cadre_event *e)
 	task_frame_begin(w, "task_progress", e->event);
 	json_kcstr(w, "description", e->event->agent->description);
 	put_usage(w, e->event->task);
-	put_optional(w, "last_tool_name", e->event->task->last_tool);
+	json_kcstr_if(w, "last_tool_name", e->event->task->last_tool);
 }
 
 /* SDKs know three ends. */
@@ -422,8 +398,7 @@ static const char *status_of(const struct event_task *t)
 static void frame_task_updated(struct json_out *w, const struct cadre_event *e)
 {
 	task_frame_begin(w, "task_updated", e->event);
-	json_key(w, "patch");
-	json_open(w, '{');
+	json_kopen(w, "patch", '{');
 	json_kcstr(w, "status", status_of(e->event->task));
 	json_kcstr(w, "end_state", e->event->task->state);
 	json_ki64(w, "end_time", e->time_ms);
@@ -439,16 +414,15 @@ static void frame_task_notification(struct json_out *w, const struct cadre_event
 	json_kcstr(w, "output_file", t->output_file ? t->output_file : "");
 	json_kstr(w, "summary", e->event->text);
 	put_usage(w, t);
-	put_optional(w, "verdict", t->verdict);
-	put_optional(w, "worktree_path", t->worktree);
-	put_optional(w, "worktree_branch", t->worktree ? t->branch : NULL);
+	json_kcstr_if(w, "verdict", t->verdict);
+	json_kcstr_if(w, "worktree_path", t->worktree);
+	json_kcstr_if(w, "worktree_branch", t->worktree ? t->branch : NULL);
 }
 
 static void frame_tasks_changed(struct json_out *w, const struct cadre_event *e)
 {
 	put_system(w, "background_tasks_changed");
-	json_key(w, "tasks");
-	json_open(w, '[');
+	json_kopen(w, "tasks", '[');
 	for (const struct agent *s = e->session->tree.alive; s; s = s->next) {
 		if (!s->record->background)
 			continue;
@@ -499,8 +473,7 @@ static void frame_status(struct json_out *w, const struct cadre_event *e)
 
 	put_system(w, "status");
 	json_kcstr(w, "status", result ? NULL : "compacting");
-	if (result)
-		json_kcstr(w, "compact_result", result);
+	json_kcstr_if(w, "compact_result", result);
 	if (e->event->text.n)
 		json_kstr(w, "compact_error", e->event->text);
 }
@@ -510,8 +483,7 @@ static void frame_compact_boundary(struct json_out *w, const struct cadre_event 
 	const struct event_compact *c = e->event->compact;
 
 	put_system(w, "compact_boundary");
-	json_key(w, "compact_metadata");
-	json_open(w, '{');
+	json_kopen(w, "compact_metadata", '{');
 	json_kcstr(w, "trigger", c->trigger);
 	json_ki64(w, "pre_tokens", c->tokens_before);
 	json_ki64(w, "post_tokens", c->tokens_after);

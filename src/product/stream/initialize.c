@@ -93,8 +93,7 @@ void wire_put_agents(struct json_out *out, const struct agent_tree *t)
 {
 	const struct catalog *r = t->services->registry;
 
-	json_key(out, "agents");
-	json_open(out, '[');
+	json_kopen(out, "agents", '[');
 	for (size_t i = 0; i < r->active_count; i++) {
 		const struct agent_definition *d = r->active[i]->definition;
 		if (!servers_admit(t, d))
@@ -102,8 +101,7 @@ void wire_put_agents(struct json_out *out, const struct agent_tree *t)
 		json_open(out, '{');
 		json_kcstr(out, "name", d->name);
 		json_kcstr(out, "description", d->description);
-		if (d->model)
-			json_kcstr(out, "model", d->model);
+		json_kcstr_if(out, "model", d->model);
 		json_close(out);
 	}
 	json_close(out);
@@ -121,8 +119,7 @@ void wire_put_models(struct json_out *out, const struct options *o)
 	};
 	AUTO_ARENA struct arena a = { 0 };
 
-	json_key(out, "models");
-	json_open(out, '[');
+	json_kopen(out, "models", '[');
 	for (size_t i = 0; i < COUNT_OF(models); i++) {
 		const char *wish = i ? models[i].value : o->model ? o->model : model_default();
 		const char *id = NULL;

@@ -80,23 +80,6 @@ void wire_list_messages(struct json_out *out, const struct cadre_wire *w)
 
 /* ---- a turn for each --------------------------------------------------------------------------------------------- */
 
-/* Replays the accepted message of the client. */
-static void replay_message(struct cadre_wire *w, const struct json *message, const struct wire_message *m)
-{
-	AUTO_BUF struct buf line = { 0 };
-	struct json_out out = json_out(&line);
-
-	json_open(&out, '{');
-	json_kcstr(&out, "type", "user");
-	json_kraw(&out, "message", json_raw(json_get(message, "message")));
-	json_kcstr(&out, "parent_tool_use_id", NULL);
-	json_kcstr(&out, "session_id", w->session ? w->session->id : "");
-	json_kcstr(&out, "uuid", m->uuid);
-	json_kbool(&out, "isReplay", true);
-	json_close(&out);
-	wire_send(w, &line);
-}
-
 void wire_take_message(struct cadre_wire *w, const struct json *message)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -124,8 +107,21 @@ void wire_take_message(struct cadre_wire *w, const struct json *message)
 		wire_fail_start(w, err.text);
 		return;
 	}
-	if (w->replay)
-		replay_message(w, message, m);
+	if (w->replay) {
+		/* Replays the accepted message of the client. */
+		AUTO_BUF struct buf line = { 0 };
+		struct json_out out = json_out(&line);
+
+		json_open(&out, '{');
+		json_kcstr(&out, "type", "user");
+		json_kraw(&out, "message", json_raw(json_get(message, "message")));
+		json_kcstr(&out, "parent_tool_use_id", NULL);
+		json_kcstr(&out, "session_id", w->session ? w->session->id : "");
+		json_kcstr(&out, "uuid", m->uuid);
+		json_kbool(&out, "isReplay", true);
+		json_close(&out);
+		wire_send(w, &line);
+	}
 	struct wire_message **at = &w->queue;
 	while (*at && (*at)->priority <= m->priority)
 		at = &(*at)->next;
@@ -150,8 +146,7 @@ static void send_result(struct cadre_wire *w, const char *why)
 	json_ki64(&out, "duration_api_ms", 0);
 	json_ki64(&out, "num_turns", 0);
 	if (why) {
-		json_key(&out, "errors");
-		json_open(&out, '[');
+		json_kopen(&out, "errors", '[');
 		json_put_cstr(&out, why);
 		json_close(&out);
 	} else {

@@ -52,8 +52,7 @@ static void put_head(struct json_out *out, const char *subtype, struct str id)
 {
 	json_open(out, '{');
 	json_kcstr(out, "type", "control_response");
-	json_key(out, "response");
-	json_open(out, '{');
+	json_kopen(out, "response", '{');
 	json_kcstr(out, "subtype", subtype);
 	json_kstr(out, "request_id", id);
 }
@@ -99,8 +98,7 @@ void wire_reply_error(struct cadre_wire *w, struct str id, const char *code, con
 	va_end(ap);
 	put_head(&out, "error", id);
 	json_kcstr(&out, "error", text);
-	if (code)
-		json_kcstr(&out, "error_code", code);
+	json_kcstr_if(&out, "error_code", code);
 	json_close(&out);
 	json_close(&out);
 	wire_send(w, &line);

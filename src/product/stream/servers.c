@@ -5,15 +5,8 @@
 #include "product/stream/wire_int.h"
 #include "agents/agent/servers.h"
 #include "agents/life/life.h"
-#include "mcp/client/selection.h"
-#include "product/session/server_call.h"
 
 enum { LEAST_MS = 1000, MOST_MS = 600 * 1000 }; /* limits of a call */
-
-static struct mcp_selection *servers_of(struct cadre_wire *w)
-{
-	return w->session->tree.main.servers;
-}
 
 static void put_server(struct json_out *out, struct mcp_lease *link)
 {
@@ -28,19 +21,16 @@ static void put_server(struct json_out *out, struct mcp_lease *link)
 	if (state == MCP_FAILED || state == MCP_NEEDS_AUTH)
 		json_kcstr(out, "error", mcp_lease_error(link));
 	if (state == MCP_CONNECTED && c) {
-		json_key(out, "serverInfo");
-		json_open(out, '{');
+		json_kopen(out, "serverInfo", '{');
 		json_kcstr(out, "name", c->server_name);
 		json_kcstr(out, "version", c->server_version);
 		json_close(out);
-		json_key(out, "tools");
-		json_open(out, '[');
+		json_kopen(out, "tools", '[');
 		for (size_t i = 0; i < c->tool_count; i++) {
 			json_open(out, '{');
 			json_kcstr(out, "name", c->tools[i].name);
 			json_kcstr(out, "description", c->tools[i].description);
-			json_key(out, "annotations");
-			json_open(out, '{');
+			json_kopen(out, "annotations", '{');
 			json_kbool(out, "readOnly", c->tools[i].read_only);
 			json_kbool(out, "destructive", c->tools[i].destructive);
 			json_kbool(out, "openWorld", c->tools[i].open_world);
@@ -55,10 +45,9 @@ static void put_server(struct json_out *out, struct mcp_lease *link)
 
 void wire_put_servers(struct json_out *out, struct cadre_wire *w)
 {
-	const struct mcp_selection *set = servers_of(w);
+	const struct mcp_selection *set = w->session->tree.main.servers;
 
-	json_key(out, "mcpServers");
-	json_open(out, '[');
+	json_kopen(out, "mcpServers", '[');
 	for (size_t i = 0; set && i < mcp_selection_count(set); i++)
 		put_server(out, mcp_selection_at(set, i));
 	json_close(out);
@@ -74,7 +63,7 @@ int wire_mcp_status(struct wire_request *r, struct err *err)
 static int find_lease(const struct wire_request *r, struct mcp_lease **ret_link, struct err *err)
 {
 	struct str name = json_str(json_get(r->body, "serverName"), r->arena);
-	struct mcp_selection *set = servers_of(r->wire);
+	struct mcp_selection *set = r->wire->session->tree.main.servers;
 
 	*ret_link = set && name.n ? mcp_selection_find(set, name) : NULL;
 	return *ret_link ? 0 : err_set(err, ERR_NOT_FOUND, "Server not found: " STR_FMT, STR_ARG(name));
@@ -126,7 +115,7 @@ static void put_error(struct buf *errors, struct str name, const char *why)
 
 void wire_servers_changed(struct cadre_wire *w)
 {
-	const struct mcp_selection *set = w->session ? servers_of(w) : NULL;
+	const struct mcp_selection *set = w->session ? w->session->tree.main.servers : NULL;
 
 	if (set && mcp_selection_settling(set))
 		return;
@@ -189,11 +178,6 @@ int wire_mcp_reconnect(struct wire_request *r, struct err *err)
 
 /* ---- another set of them ----------------------------------------------------------------------------------------- */
 
-static bool was_named(const struct cadre_wire *w, struct str name)
-{
-	return map_get(&w->named_servers, name) != NULL;
-}
-
 static int join_new(const struct wire_request *r, struct json_member m, bool *ret_added, struct err *err)
 {
 	AUTO_BUF struct buf notes = { 0 };
@@ -208,7 +192,7 @@ static int join_new(const struct wire_request *r, struct json_member m, bool *re
 	int status = mcp_config_admit(r->wire->services->mcp_config, server, err);
 	if (status == 0) {
 		struct cadre_wire *w = r->wire;
-		if (!was_named(w, name))
+		if (!(map_get(&w->named_servers, name) != NULL))
 			map_set(&w->named_servers, arena_str(&w->arena, name), w);
 	}
 	if (status == 0 && !mcp_selection_find(set, name)) {
@@ -224,19 +208,18 @@ static int join_new(const struct wire_request *r, struct json_member m, bool *re
 int wire_mcp_set(struct wire_request *r, struct err *err)
 {
 	const struct json *wanted = json_get(r->body, "servers");
-	struct mcp_selection *set = servers_of(r->wire);
+	struct mcp_selection *set = r->wire->session->tree.main.servers;
 	struct wire_settling *s = settling_new(r);
 	struct json_out out = json_out(&s->facts);
 
 	(void)err;
 	json_open(&out, '{');
-	json_key(&out, "removed");
-	json_open(&out, '[');
+	json_kopen(&out, "removed", '[');
 	for (size_t i = set ? mcp_selection_count(set) : 0; i-- > 0;) {
 		const struct mcp_server *server = mcp_lease_server(mcp_selection_at(set, i));
 		struct str name = arena_str(r->arena, str_from(server->name));
 		bool ours = !server->file && server->scope == MCP_SCOPE_FLAG;
-		if ((!ours && !was_named(r->wire, name)) || json_get_str(wanted, name))
+		if ((!ours && !(map_get(&r->wire->named_servers, name) != NULL)) || json_get_str(wanted, name))
 			continue;
 		json_put_str(&out, name);
 		mcp_selection_leave(set, name);
@@ -254,8 +237,7 @@ int wire_mcp_set(struct wire_request *r, struct err *err)
 		else if (added)
 			s->added[s->added_count++] = arena_str(&s->arena, name).p;
 	}
-	json_key(&out, "added");
-	json_open(&out, '[');
+	json_kopen(&out, "added", '[');
 	for (size_t i = 0; i < s->added_count; i++)
 		json_put_cstr(&out, s->added[i]);
 	json_close(&out);

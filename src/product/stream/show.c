@@ -35,8 +35,7 @@ static void put_member(void *data, const char *path, const struct setting_key *k
 	if (!whole || map_get(&e->seen, top))
 		return;
 	map_set(&e->seen, top, e);
-	json_key(e->out, top.p);
-	json_put_raw(e->out, json_raw(whole));
+	json_kraw(e->out, top.p, json_raw(whole));
 }
 
 static void put_source(void *data, const struct settings_view *view)
@@ -57,14 +56,12 @@ int wire_get_settings(struct wire_request *r, struct err *err)
 	struct effective effective = { .out = &r->out, .settings = settings };
 
 	(void)err;
-	json_key(&r->out, "effective");
-	json_open(&r->out, '{');
+	json_kopen(&r->out, "effective", '{');
 	settings_each_set(settings, put_member, &effective);
 	json_close(&r->out);
 	map_release(&effective.seen);
 	arena_release(&effective.arena);
-	json_key(&r->out, "sources");
-	json_open(&r->out, '[');
+	json_kopen(&r->out, "sources", '[');
 	settings_explain(settings, "", put_source, &r->out);
 	json_close(&r->out);
 	return 0;
@@ -103,8 +100,7 @@ int wire_get_context(struct wire_request *r, struct err *err)
 	int64_t most = model_find(a->model)->context, used = head + messages;
 
 	(void)err;
-	json_key(&r->out, "categories");
-	json_open(&r->out, '[');
+	json_kopen(&r->out, "categories", '[');
 	put_category(&r->out, "System prompt", MAX(head - tools - servers, 0));
 	put_category(&r->out, "System tools", tools);
 	put_category(&r->out, "MCP tools", servers);
@@ -170,8 +166,7 @@ int wire_get_usage(struct wire_request *r, struct err *err)
 	const struct query *q = &w->session->tree.main.query;
 	uint64_t now_ms = loop_now_ms(w->services->loop);
 
-	json_key(&r->out, "session");
-	json_open(&r->out, '{');
+	json_kopen(&r->out, "session", '{');
 	(void)wire_get_cost(r, err);
 	json_ki64(&r->out, "total_api_duration_ms", (int64_t)(w->api_ms + (w->working ? q->api_ms : 0)));
 	json_ki64(&r->out, "total_duration_ms", (int64_t)(now_ms - w->opened_ms));
@@ -211,11 +206,6 @@ static const char *const labels[] = {
 };
 _Static_assert(COUNT_OF(labels) == HOOK_TYPE_COUNT, "a word for each type");
 
-static const struct hook *first_of(const struct hook_set *set, enum hook_event event)
-{
-	return set ? set->events[event] : NULL;
-}
-
 static void put_event(struct json_out *out, enum hook_event event, size_t count)
 {
 	const struct hook_event_info *info = hook_event_info(event);
@@ -248,8 +238,7 @@ static void put_hook(struct json_out *out, const struct hook *h, const struct ho
 		json_kstr(out, "condition", h->rule);
 	if (h->timeout_ms)
 		json_ki64(out, "timeout", (int64_t)(h->timeout_ms / 1000));
-	if (h->status)
-		json_kcstr(out, "statusMessage", h->status);
+	json_kcstr_if(out, "statusMessage", h->status);
 	if (h->once)
 		json_kbool(out, "runsOnce", true);
 	if (h->async)
@@ -265,29 +254,25 @@ int wire_list_hooks(struct wire_request *r, struct err *err)
 	size_t managed = 0;
 
 	(void)err;
-	json_key(&r->out, "events");
-	json_open(&r->out, '[');
+	json_kopen(&r->out, "events", '[');
 	for (enum hook_event i = 0; i < HOOK_EVENT_COUNT; i++) {
 		size_t count = 0;
-		for (const struct hook *h = first_of(p->hooks, i); h; h = h->next, count++)
+		for (const struct hook *h = p->hooks ? p->hooks->events[i] : NULL; h; h = h->next, count++)
 			managed += h->origin->layer == HOOK_FROM_MANAGED;
 		if (count)
 			put_event(&r->out, i, count);
 	}
 	json_close(&r->out);
-	json_key(&r->out, "eventCatalog");
-	json_open(&r->out, '[');
+	json_kopen(&r->out, "eventCatalog", '[');
 	for (enum hook_event i = 0; i < HOOK_EVENT_COUNT; i++)
 		put_event(&r->out, i, 0);
 	json_close(&r->out);
-	json_key(&r->out, "hooks");
-	json_open(&r->out, '[');
+	json_kopen(&r->out, "hooks", '[');
 	for (enum hook_event i = 0; i < HOOK_EVENT_COUNT; i++)
-		for (const struct hook *h = first_of(p->hooks, i); h; h = h->next)
+		for (const struct hook *h = p->hooks ? p->hooks->events[i] : NULL; h; h = h->next)
 			put_hook(&r->out, h, &p->hook_policy);
 	json_close(&r->out);
-	json_key(&r->out, "policy");
-	json_open(&r->out, '{');
+	json_kopen(&r->out, "policy", '{');
 	json_kbool(&r->out, "disabledByPolicy", p->hook_policy.disable_managed);
 	json_kbool(&r->out, "managedOnly", p->hook_policy.managed_only);
 	json_kbool(&r->out, "pluginOnly", app_plugins_only(p->settings, "hooks"));

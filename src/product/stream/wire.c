@@ -24,8 +24,7 @@ struct json_out wire_frame_begin(struct buf *line, const char *type, const char 
 
 	json_open(&out, '{');
 	json_kcstr(&out, "type", type);
-	if (subtype)
-		json_kcstr(&out, "subtype", subtype);
+	json_kcstr_if(&out, "subtype", subtype);
 	return out;
 }
 
@@ -104,14 +103,12 @@ static void send_failure(struct cadre_wire *w)
 	struct json_out out = wire_frame_begin(&line, "assistant", NULL);
 	id_uuid(id);
 	buf_addf(&text, "API Error: %s", q->failure.text);
-	json_key(&out, "message");
-	json_open(&out, '{');
+	json_kopen(&out, "message", '{');
 	json_kcstr(&out, "id", id);
 	json_kcstr(&out, "type", "message");
 	json_kcstr(&out, "role", "assistant");
 	json_kcstr(&out, "model", "<synthetic>");
-	json_key(&out, "content");
-	json_open(&out, '[');
+	json_kopen(&out, "content", '[');
 	json_open(&out, '{');
 	json_kcstr(&out, "type", "text");
 	json_kstr(&out, "text", buf_str(&text));
@@ -143,8 +140,7 @@ static void on_line(void *data, const char *path, struct str line)
 	json_open(&out, '{');
 	json_kcstr(&out, "type", "transcript_mirror");
 	json_kcstr(&out, "filePath", path);
-	json_key(&out, "entries");
-	json_open(&out, '[');
+	json_kopen(&out, "entries", '[');
 	json_put_raw(&out, line);
 	json_close(&out);
 	json_close(&out);
@@ -182,7 +178,12 @@ static void on_event(const struct cadre_event *e, void *data)
 		send_failure(w);
 	if (kind == CADRE_SESSION_STARTED) {
 		w->working = true;
-		wire_keep_title(w);
+		struct err err = { 0 };
+
+		if (w->title && w->session->tree.main.journal &&
+		    session_set_title(w->session, str_from(w->title), &err) < 0)
+			wire_warn(w, "the title is not kept: %s", err.text);
+		free(TAKE(w->title));
 		wire_send_state(w, "running");
 	}
 	if (frame && kind != CADRE_ERROR) {

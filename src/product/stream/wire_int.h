@@ -112,8 +112,7 @@ wire_request_fn wire_initialize; /* initialize.c */
 wire_request_fn wire_interrupt, wire_set_mode, wire_set_thinking, wire_cancel_message, wire_mcp_override,
 	wire_set_model, wire_apply_settings, wire_update_settings, wire_rename, wire_seed_read, wire_register_root,
 	wire_reload_plugins, wire_reload_skills, wire_reload_styles, wire_rewind, wire_stop_task,
-	wire_background;                    /* change.c */
-void wire_keep_title(struct cadre_wire *w); /* change.c: on disk */
+	wire_background; /* change.c */
 wire_request_fn wire_get_settings, wire_get_context, wire_list_models, wire_get_version, wire_list_rules,
 	wire_list_hooks, wire_get_cost, wire_get_usage, wire_task_output, wire_read_file; /* show.c */
 /* show.c: the agent that the request names */

@@ -2,7 +2,6 @@
  * tool_agent.c - Agent starts a subagent, SendMessage sends it a message, TaskOutput and TaskStop show and stop what runs in the
  * background, subagents and shells. The life of a subagent is in agents/subagent. */
 #include <fcntl.h>
-#include "agents/subagent/report.h"
 #include "agents/subagent/subagent.h"
 #include "agents/team/team.h"
 #include "lib/json/json_write.h"
@@ -149,11 +148,9 @@ static void send_answer(struct tool_call *call, struct str message, const struct
 	if (resumed)
 		json_kcstr(&w, "resumedAgentId", record->id);
 	if (record) {
-		json_key(&w, "pin");
-		json_open(&w, '{');
+		json_kopen(&w, "pin", '{');
 		json_kcstr(&w, "id", record->id);
-		if (record->name)
-			json_kcstr(&w, "name", record->name);
+		json_kcstr_if(&w, "name", record->name);
 		json_close(&w);
 	}
 	json_close(&w);
@@ -288,27 +285,6 @@ static void output_cancel(struct tool_call *call)
 	tool_call_fail(call, "The call was cancelled.");
 }
 
-/* A shell's output is in its file. A notification reports its end, so there is nothing to wait for. */
-static void show_shell(struct tool_call *call, const struct shell *shell)
-{
-	buf_addf(&call->result, "<task_id>%s</task_id>\n<task_type>local_bash</task_type>\n<status>running</status>\n",
-		 shell->id);
-	if (shell->output.path) {
-		AUTO_CLOSE int fd = open(shell->output.path, O_RDONLY | O_CLOEXEC);
-		char bytes[SHELL_TAIL];
-		off_t size = fd >= 0 ? lseek(fd, 0, SEEK_END) : 0;
-		ssize_t n = size > 0 ? pread(fd, bytes, sizeof bytes, MAX(size - SHELL_TAIL, 0)) : 0;
-		ssize_t from = 0;
-		while (size > SHELL_TAIL && from < n && ((unsigned char)bytes[from] & 0xc0) == 0x80)
-			from++; /* to a whole character */
-		buf_addf(&call->result, "<output_file>%s</output_file>\n<output>\n", shell->output.path);
-		if (n > 0)
-			buf_add(&call->result, bytes + from, (size_t)(n - from));
-		buf_addstr(&call->result, "\n</output>\n");
-	}
-	tool_call_end(call, false);
-}
-
 static void output_start(struct tool_call *call)
 {
 	struct agent *a = call->env->owner;
@@ -320,7 +296,24 @@ static void output_start(struct tool_call *call)
 	struct agent_record *record = agent_tree_record(a->tree, str_from(id));
 	struct shell *shell = shell_set_find(call->env->shells, str_from(id));
 	if (shell) {
-		show_shell(call, shell);
+		/* A shell's output is in its file. A notification reports its end, so there is nothing to wait for. */
+		buf_addf(&call->result,
+			 "<task_id>%s</task_id>\n<task_type>local_bash</task_type>\n<status>running</status>\n",
+			 shell->id);
+		if (shell->output.path) {
+			AUTO_CLOSE int fd = open(shell->output.path, O_RDONLY | O_CLOEXEC);
+			char bytes[SHELL_TAIL];
+			off_t size = fd >= 0 ? lseek(fd, 0, SEEK_END) : 0;
+			ssize_t n = size > 0 ? pread(fd, bytes, sizeof bytes, MAX(size - SHELL_TAIL, 0)) : 0;
+			ssize_t from = 0;
+			while (size > SHELL_TAIL && from < n && ((unsigned char)bytes[from] & 0xc0) == 0x80)
+				from++; /* to a whole character */
+			buf_addf(&call->result, "<output_file>%s</output_file>\n<output>\n", shell->output.path);
+			if (n > 0)
+				buf_add(&call->result, bytes + from, (size_t)(n - from));
+			buf_addstr(&call->result, "\n</output>\n");
+		}
+		tool_call_end(call, false);
 	} else if (!record) {
 		add_running_agents(&running, a->tree);
 		tool_call_reject(call, "No task found with ID: %s.%s", id, running.n ? running.p : "");

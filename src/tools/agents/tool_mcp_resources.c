@@ -3,7 +3,7 @@
  * those below a URI. */
 #include "lib/json/json_write.h"
 #include "mcp/client/toolset.h"
-#include "mcp/client/selection.h"
+#include "mcp/client/pool.h"
 #include "core/tool/tool_list.h"
 
 /* ---- the server that a call names ------------------------------------------------------------------------------- */

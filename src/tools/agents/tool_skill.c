@@ -35,27 +35,6 @@ static unsigned skill_flags(const struct tool_call *call)
 	return tool_skill.flags | (harmless ? TOOL_NO_ASK : 0) | (e->skill->is_fork ? TOOL_DELEGATES : 0);
 }
 
-static void skill_finish(struct tool_call *call, const struct skill *s, const struct skill_result *result)
-{
-	struct json_out w = json_out(&call->result_json);
-
-	json_open(&w, '{');
-	json_kbool(&w, "success", true);
-	json_kcstr(&w, "commandName", s->name);
-	json_key(&w, "allowedTools");
-	json_open(&w, '[');
-	for (size_t i = 0; i < s->allowed_tools.count; i++)
-		json_put_cstr(&w, s->allowed_tools.names[i]);
-	json_close(&w);
-	json_close(&w);
-	if (result->is_known)
-		buf_addf(&call->result, "Skill %s: its text is in this conversation already, unchanged. Follow it.",
-			 s->name);
-	else
-		buf_addf(&call->result, "Skill %s:\n\n" STR_FMT, s->name, STR_ARG(result->text));
-	tool_call_end(call, false);
-}
-
 static void on_ready(void *data, const struct skill_result *result)
 {
 	struct skill_call *k = data;
@@ -66,8 +45,25 @@ static void on_ready(void *data, const struct skill_result *result)
 		tool_call_fail(k->call, STR_FMT, STR_ARG(result->failure));
 	else if (s->is_fork)
 		skill_use_fork(k->call->env->owner, s, result->text, k->call);
-	else
-		skill_finish(k->call, s, result);
+	else {
+		struct tool_call *call = k->call;
+		struct json_out w = json_out(&call->result_json);
+
+		json_open(&w, '{');
+		json_kbool(&w, "success", true);
+		json_kcstr(&w, "commandName", s->name);
+		json_kopen(&w, "allowedTools", '[');
+		for (size_t i = 0; i < s->allowed_tools.count; i++)
+			json_put_cstr(&w, s->allowed_tools.names[i]);
+		json_close(&w);
+		json_close(&w);
+		if (result->is_known)
+			buf_addf(&call->result,
+				 "Skill %s: its text is in this conversation already, unchanged. Follow it.", s->name);
+		else
+			buf_addf(&call->result, "Skill %s:\n\n" STR_FMT, s->name, STR_ARG(result->text));
+		tool_call_end(call, false);
+	}
 	skill_unref(s);
 }
 

@@ -58,8 +58,7 @@ static void delete_answer(struct tool_call *call, bool success, const char *mess
 	json_open(&w, '{');
 	json_kbool(&w, "success", success);
 	json_kcstr(&w, "message", message);
-	if (team)
-		json_kcstr(&w, "team_name", team);
+	json_kcstr_if(&w, "team_name", team);
 	json_close(&w);
 	buf_add(&call->result_json, call->result.p, call->result.n);
 	tool_call_end(call, false);

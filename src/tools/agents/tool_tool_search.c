@@ -5,7 +5,7 @@
 #include "core/tool/deferral.h"
 #include "lib/base/utf8.h"
 #include "lib/json/json_write.h"
-#include "mcp/client/selection.h"
+#include "mcp/client/pool.h"
 #include "core/tool/tool_list.h"
 #include "tools/agents/tool_rank.h"
 
@@ -144,18 +144,6 @@ struct finding {
 	struct buf unknown; /* names, with commas between */
 };
 
-static void select_names(struct finding *f, const struct tool_set *known, struct str names)
-{
-	while (names.p) {
-		struct str name = str_trim(str_cut(&names, ','));
-		const struct tool *tool = name.n ? tool_set_find(known, name) : NULL;
-		if (!tool && name.n)
-			buf_addf(&f->unknown, "%s" STR_FMT, f->unknown.n ? ", " : "", STR_ARG(name));
-		if (tool && !tool_set_find(&f->tools, str_from(tool->name)))
-			tool_set_add(&f->tools, tool);
-	}
-}
-
 /* One exact name is as good as "select:" with it. */
 static void find_tools(struct finding *f, const struct tool_set *known, struct str query)
 {
@@ -164,7 +152,15 @@ static void find_tools(struct finding *f, const struct tool_set *known, struct s
 	uint64_t most = USUAL_RESULTS;
 
 	if (str_starts(query, select)) {
-		select_names(f, known, (struct str){ query.p + select.n, query.n - select.n });
+		struct str names = (struct str){ query.p + select.n, query.n - select.n };
+		while (names.p) {
+			struct str name = str_trim(str_cut(&names, ','));
+			const struct tool *tool = name.n ? tool_set_find(known, name) : NULL;
+			if (!tool && name.n)
+				buf_addf(&f->unknown, "%s" STR_FMT, f->unknown.n ? ", " : "", STR_ARG(name));
+			if (tool && !tool_set_find(&f->tools, str_from(tool->name)))
+				tool_set_add(&f->tools, tool);
+		}
 		return;
 	}
 	(void)json_u64(json_get(f->call->input, "max_results"), &most);
@@ -207,8 +203,7 @@ static void search_start(struct tool_call *call)
 	}
 	find_tools(&f, &d->known, query);
 	json_open(&w, '{');
-	json_key(&w, "matches");
-	json_open(&w, '[');
+	json_kopen(&w, "matches", '[');
 	for (size_t i = 0; i < f.tools.count; i++) {
 		deferral_want(d, f.tools.tools[i]->name);
 		json_put_cstr(&w, f.tools.tools[i]->name);

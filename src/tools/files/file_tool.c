@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * file_tool.c - what the file tools share. */
-#include "tools/files/file_tool.h"
+#include "tools/files/text_file.h"
 #include "lib/io/file.h"
 #include "guard/permission/resolved_path.h"
 

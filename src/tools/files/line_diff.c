@@ -151,8 +151,7 @@ static void put_hunk(struct json_out *w, const struct lines *old, const struct l
 	json_ki64(w, "oldLines", (int64_t)(h.old_to - h.old_from));
 	json_ki64(w, "newStart", (int64_t)h.new_from + (h.new_to > h.new_from));
 	json_ki64(w, "newLines", (int64_t)(h.new_to - h.new_from));
-	json_key(w, "lines");
-	json_open(w, '[');
+	json_kopen(w, "lines", '[');
 	while (x < h.old_to || y < h.new_to) {
 		if (x < h.old_to && old->changed[x])
 			put_line(w, '-', old->at[x++]);

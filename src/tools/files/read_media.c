@@ -3,13 +3,13 @@
 #include "lib/base/base64.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
-#include "tools/files/file_tool.h"
+#include "tools/files/text_file.h"
 #include "tools/media/image.h"
 #include "tools/media/notebook.h"
 #include "tools/media/pdf.h"
 #include "tools/media/read_blocks.h"
 #include "tools/files/read.h"
-#include "core/tool/tool_job.h"
+#include "core/tool/tool.h"
 
 /* The result of a worker, for an image, a whole PDF document or a notebook */
 struct media_job {
@@ -78,8 +78,7 @@ static struct json_out object_open(struct buf *out, const char *type)
 
 	json_open(&w, '{');
 	json_kcstr(&w, "type", type);
-	json_key(&w, "file");
-	json_open(&w, '{');
+	json_kopen(&w, "file", '{');
 	return w;
 }
 
@@ -94,8 +93,7 @@ static void image_put_object(struct buf *out, const struct fitted_image *i, size
 	json_kstr(&w, "base64", buf_str(&text));
 	json_kcstr(&w, "type", image_media_type(i->type));
 	json_ki64(&w, "originalSize", (int64_t)original_size);
-	json_key(&w, "dimensions");
-	json_open(&w, '{');
+	json_kopen(&w, "dimensions", '{');
 	json_ki64(&w, "originalWidth", i->original.width);
 	json_ki64(&w, "originalHeight", i->original.height);
 	json_ki64(&w, "displayWidth", i->width);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * tool_edit.c - Edit and Write: change a text file that the agent has seen, or make a new one. */
 #include "lib/json/json_write.h"
-#include "tools/files/file_tool.h"
+#include "tools/files/text_file.h"
 #include "tools/files/line_diff.h"
 #include "core/tool/tool_list.h"
 

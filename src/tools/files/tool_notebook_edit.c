@@ -2,7 +2,7 @@
  * tool_notebook_edit.c - NotebookEdit: one cell of a notebook that the agent has seen is replaced, added or removed. */
 #include "lib/base/id.h"
 #include "lib/json/json_write.h"
-#include "tools/files/file_tool.h"
+#include "tools/files/text_file.h"
 #include "tools/media/notebook.h"
 #include "core/tool/tool_list.h"
 
@@ -126,26 +126,6 @@ static void put_result(struct change *c)
 	json_close(&w);
 }
 
-static void add_edit_text(struct change *c)
-{
-	struct buf *out = &c->call->result;
-
-	switch (c->edit.verb) {
-	case NOTEBOOK_INSERT:
-		buf_addf(out, "Inserted a %s cell%s%s.", c->edit.type, c->edit.id ? " with the id " : "",
-			 c->edit.id ? c->edit.id : "");
-		break;
-	case NOTEBOOK_DELETE:
-		buf_addf(out, "Deleted cell " STR_FMT ".", STR_ARG(c->cell_name));
-		break;
-	case NOTEBOOK_REPLACE:
-		buf_addf(out, "Updated cell " STR_FMT ".", STR_ARG(c->cell_name));
-		break;
-	}
-	if (!notebook_has_ids(&c->notebook) && c->edit.verb != NOTEBOOK_REPLACE)
-		buf_addstr(out, " Cells without an id are counted: the names of those behind it have changed.");
-}
-
 static void change_apply(struct change *c)
 {
 	struct err err = { 0 };
@@ -162,7 +142,22 @@ static void change_apply(struct change *c)
 	}
 	file_state_note(c->call->env->files, c->path, stamp);
 	put_result(c);
-	add_edit_text(c);
+	struct buf *out = &c->call->result;
+
+	switch (c->edit.verb) {
+	case NOTEBOOK_INSERT:
+		buf_addf(out, "Inserted a %s cell%s%s.", c->edit.type, c->edit.id ? " with the id " : "",
+			 c->edit.id ? c->edit.id : "");
+		break;
+	case NOTEBOOK_DELETE:
+		buf_addf(out, "Deleted cell " STR_FMT ".", STR_ARG(c->cell_name));
+		break;
+	case NOTEBOOK_REPLACE:
+		buf_addf(out, "Updated cell " STR_FMT ".", STR_ARG(c->cell_name));
+		break;
+	}
+	if (!notebook_has_ids(&c->notebook) && c->edit.verb != NOTEBOOK_REPLACE)
+		buf_addstr(out, " Cells without an id are counted: the names of those behind it have changed.");
 	tool_call_end(c->call, false);
 }
 

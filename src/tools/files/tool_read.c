@@ -10,11 +10,11 @@
 #include "lib/base/utf8.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
-#include "tools/files/file_tool.h"
+#include "tools/files/text_file.h"
 #include "tools/media/image.h"
 #include "tools/media/read_blocks.h"
 #include "tools/files/read.h"
-#include "core/tool/tool_job.h"
+#include "core/tool/tool.h"
 #include "core/tool/tool_list.h"
 
 /* ---- text, with line numbers ------------------------------------------------------------------------------------ */
@@ -202,8 +202,7 @@ static void text_report(struct tool_job *job)
 	read_blocks_clean(&content, buf_str(&r->text));
 	json_open(&w, '{');
 	json_kcstr(&w, "type", "text");
-	json_key(&w, "file");
-	json_open(&w, '{');
+	json_kopen(&w, "file", '{');
 	json_kcstr(&w, "filePath", r->args.path);
 	json_kstr(&w, "content", buf_str(&content));
 	json_ki64(&w, "numLines", (int64_t)r->shown);

@@ -217,49 +217,6 @@ static void add_member(struct buf *out, size_t *count, struct str gap, const cha
 	buf_addf(out, "\"%s\": %s", name, value);
 }
 
-/* The value of a member after the edit. A changed cell has not been run. */
-static void add_value(struct buf *out, const struct layout *l, const struct notebook_edit *edit, bool is_code,
-		      struct json_member m)
-{
-	bool is_source = json_str_is(m.key, "source");
-	const struct json *line = json_is(m.value, JSON_ARRAY) ? json_first(m.value) : NULL;
-
-	/* A source keeps its form: one text, or a list. */
-	if (is_source && json_is(m.value, JSON_STRING))
-		json_add_quoted(out, edit->source);
-	else if (is_source && line)
-		add_lines(out, edit->source, gap_before(start_of(line)), gap_before(end_of(m.value) - 1));
-	else if (is_source)
-		add_lines(out, edit->source, buf_str(&l->line), buf_str(&l->key));
-	else if (edit->type && json_str_is(m.key, "cell_type"))
-		json_add_quoted(out, str_from(edit->type));
-	else if (is_code && json_str_is(m.key, "outputs"))
-		buf_addstr(out, "[]");
-	else if (is_code && json_str_is(m.key, "execution_count"))
-		buf_addstr(out, "null");
-	else
-		add_bytes(out, json_raw(m.value));
-}
-
-static void add_missing(struct buf *out, size_t *count, const struct layout *l, const struct notebook_edit *edit,
-			bool is_code)
-{
-	const struct json *first = json_first(edit->cell);
-	struct str gap = first ? gap_before(start_of(first)) : buf_str(&l->key);
-	AUTO_BUF struct buf source = { 0 };
-
-	if (!json_get(edit->cell, "cell_type"))
-		add_member(out, count, gap, "cell_type", is_code ? "\"code\"" : "\"markdown\"");
-	if (is_code && !json_get(edit->cell, "execution_count"))
-		add_member(out, count, gap, "execution_count", "null");
-	if (is_code && !json_get(edit->cell, "outputs"))
-		add_member(out, count, gap, "outputs", "[]");
-	if (!json_get(edit->cell, "source")) {
-		json_add_quoted(&source, edit->source);
-		add_member(out, count, gap, "source", source.p);
-	}
-}
-
 /* The old cell, member by member */
 static void add_changed_cell(struct buf *out, const struct layout *l, const struct notebook_edit *edit)
 {
@@ -275,9 +232,40 @@ static void add_changed_cell(struct buf *out, const struct layout *l, const stru
 			buf_addch(out, ',');
 		add_bytes(out, gap_before(start_of(m.key)));
 		add_between(out, start_of(m.key), start_of(m.value));
-		add_value(out, l, edit, is_code, m);
+		/* The value of a member after the edit. A changed cell has not been run. */
+		bool is_source = json_str_is(m.key, "source");
+		const struct json *line = json_is(m.value, JSON_ARRAY) ? json_first(m.value) : NULL;
+
+		/* A source keeps its form: one text, or a list. */
+		if (is_source && json_is(m.value, JSON_STRING))
+			json_add_quoted(out, edit->source);
+		else if (is_source && line)
+			add_lines(out, edit->source, gap_before(start_of(line)), gap_before(end_of(m.value) - 1));
+		else if (is_source)
+			add_lines(out, edit->source, buf_str(&l->line), buf_str(&l->key));
+		else if (edit->type && json_str_is(m.key, "cell_type"))
+			json_add_quoted(out, str_from(edit->type));
+		else if (is_code && json_str_is(m.key, "outputs"))
+			buf_addstr(out, "[]");
+		else if (is_code && json_str_is(m.key, "execution_count"))
+			buf_addstr(out, "null");
+		else
+			add_bytes(out, json_raw(m.value));
 	}
-	add_missing(out, &count, l, edit, is_code);
+	const struct json *first = json_first(edit->cell);
+	struct str gap = first ? gap_before(start_of(first)) : buf_str(&l->key);
+	AUTO_BUF struct buf source = { 0 };
+
+	if (!json_get(edit->cell, "cell_type"))
+		add_member(out, &count, gap, "cell_type", is_code ? "\"code\"" : "\"markdown\"");
+	if (is_code && !json_get(edit->cell, "execution_count"))
+		add_member(out, &count, gap, "execution_count", "null");
+	if (is_code && !json_get(edit->cell, "outputs"))
+		add_member(out, &count, gap, "outputs", "[]");
+	if (!json_get(edit->cell, "source")) {
+		json_add_quoted(&source, edit->source);
+		add_member(out, &count, gap, "source", source.p);
+	}
 	add_bytes(out, gap_before(end_of(cell) - 1));
 	buf_addch(out, '}');
 }
@@ -449,31 +437,12 @@ static void show_data(struct view_writer *s, struct str type, const struct json 
 		show_text(s, type, buf_str(&text));
 }
 
-static void show_error(struct view_writer *s, struct str type, const struct json *output)
-{
-	AUTO_ARENA struct arena scratch = { 0 };
-	AUTO_BUF struct buf text = { 0 };
-	const struct json *trace = json_get(output, "traceback");
-	struct str name = json_str(json_get(output, "ename"), &scratch);
-	struct str value = json_str(json_get(output, "evalue"), &scratch);
-
-	buf_addf(&text, STR_FMT ": " STR_FMT, STR_ARG(name), STR_ARG(value));
-	for (const struct json *line = json_is(trace, JSON_ARRAY) ? json_first(trace) : NULL; line;
-	     line = json_next(trace, line)) {
-		struct str words = json_str(line, &scratch);
-		buf_addch(&text, '\n');
-		buf_add(&text, words.p, words.n);
-	}
-	show_text(s, type, buf_str(&text));
-}
-
 static void show_outputs(struct view_writer *s, const struct json *outputs)
 {
 	const struct json *list = json_is(outputs, JSON_ARRAY) ? json_first(outputs) : NULL;
 	size_t count = 0;
 
-	json_key(&s->object, "outputs");
-	json_open(&s->object, '[');
+	json_kopen(&s->object, "outputs", '[');
 	for (const struct json *o = list; o && count < MOST_OUTPUTS && s->text_bytes <= s->view->cap_bytes; count++) {
 		AUTO_ARENA struct arena scratch = { 0 };
 		AUTO_BUF struct buf text = { 0 };
@@ -482,7 +451,18 @@ static void show_outputs(struct view_writer *s, const struct json *outputs)
 			notebook_add_text(&text, json_get(o, "text"));
 			show_text(s, type, buf_str(&text));
 		} else if (str_is(type, "error")) {
-			show_error(s, type, o);
+			const struct json *trace = json_get(o, "traceback");
+			struct str name = json_str(json_get(o, "ename"), &scratch);
+			struct str value = json_str(json_get(o, "evalue"), &scratch);
+
+			buf_addf(&text, STR_FMT ": " STR_FMT, STR_ARG(name), STR_ARG(value));
+			for (const struct json *line = json_is(trace, JSON_ARRAY) ? json_first(trace) : NULL; line;
+			     line = json_next(trace, line)) {
+				struct str words = json_str(line, &scratch);
+				buf_addch(&text, '\n');
+				buf_add(&text, words.p, words.n);
+			}
+			show_text(s, type, buf_str(&text));
 		} else {
 			show_data(s, type, json_get(o, "data"));
 		}

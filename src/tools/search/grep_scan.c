@@ -30,12 +30,6 @@ struct printer {
 	bool gap;          /* lines before `printed` were left out since the last printed line */
 };
 
-/* More would be of no use. */
-static bool printer_full(const struct printer *p)
-{
-	return p->want->max_lines && p->hits->lines >= p->want->max_lines;
-}
-
 static uint64_t line_number(struct printer *p, size_t line_from)
 {
 	p->line += count_line_feeds(p->window + p->counted, line_from - p->counted);
@@ -108,21 +102,6 @@ static size_t lines_before(const struct printer *p, size_t at, size_t from, size
 		at = lf ? (size_t)(lf - p->window) + 1 : from;
 	}
 	return at;
-}
-
-/* Lines that match, with the context and the separator in front of them; before them, from `printed`, none does. */
-static void print_match(struct printer *p, struct span lines)
-{
-	print_after(p, lines.from);
-	size_t from = lines_before(p, lines.from, p->printed, p->want->before);
-	bool apart = p->gap || from > p->printed;
-	if (apart && p->hits->lines && (p->want->before || p->want->after)) {
-		buf_addstr(&p->hits->text, "--\n");
-		p->hits->lines++;
-	}
-	print_lines(p, '-', (struct span){ from, lines.from });
-	if (!p->want->only_matching)
-		print_lines(p, ':', lines);
 }
 
 /* One match of only_matching; its lines are printed apart. */
@@ -228,8 +207,17 @@ static void set_lines(struct grep_scanner *s, size_t end)
 /* The first byte at or after p that is not ASCII, or lines_end. Asked for places that grow, it reads them once. */
 static const char *next_non_ascii(struct grep_scanner *s, const char *p)
 {
-	if (!s->non_ascii || s->non_ascii < p)
-		s->non_ascii = find_non_ascii(p, s->lines_end);
+	if (!s->non_ascii || s->non_ascii < p) {
+		for (; s->lines_end - p >= 32; p += 32) {
+			uint64_t words[4];
+			memcpy(words, p, sizeof words);
+			if ((words[0] | words[1] | words[2] | words[3]) & 0x8080808080808080u)
+				break;
+		}
+		while (p < s->lines_end && !(*p & 0x80))
+			p++;
+		s->non_ascii = p;
+	}
 	return s->non_ascii;
 }
 
@@ -249,7 +237,8 @@ static int take_parts(struct grep_scanner *s, struct span lines)
 	size_t last_end = SIZE_MAX;
 	struct span m;
 
-	for (size_t at = 0; at <= text.n && !printer_full(&s->printer);) {
+	for (size_t at = 0;
+	     at <= text.n && !(s->printer.want->max_lines && s->printer.hits->lines >= s->printer.want->max_lines);) {
 		int rc = find_in(s, text, at, &m);
 		if (rc <= 0)
 			return rc;
@@ -276,8 +265,20 @@ static int take_hit(struct grep_scanner *s, struct span lines, uint64_t matches)
 		return 0;
 	}
 	s->over = s->want->mode == GREP_FILES;
-	if (s->want->mode == GREP_CONTENT)
-		print_match(&s->printer, lines);
+	if (s->want->mode == GREP_CONTENT) {
+		/* Lines that match, with the context and the separator in front of them; before them, from `printed`, none does. */
+		struct printer *p = &s->printer;
+		print_after(p, lines.from);
+		size_t from = lines_before(p, lines.from, p->printed, p->want->before);
+		bool apart = p->gap || from > p->printed;
+		if (apart && p->hits->lines && (p->want->before || p->want->after)) {
+			buf_addstr(&p->hits->text, "--\n");
+			p->hits->lines++;
+		}
+		print_lines(p, '-', (struct span){ from, lines.from });
+		if (!p->want->only_matching)
+			print_lines(p, ':', lines);
+	}
 	if (!s->want->only_matching || s->over) {
 		s->printer.hits->matches += matches;
 	} else {
@@ -288,7 +289,7 @@ static int take_hit(struct grep_scanner *s, struct span lines, uint64_t matches)
 	s->printer.printed = lines.to;
 	s->printer.gap = false;
 	s->printer.after_left = s->want->after;
-	s->over = s->over || printer_full(&s->printer);
+	s->over = s->over || (s->printer.want->max_lines && s->printer.hits->lines >= s->printer.want->max_lines);
 	return 0;
 }
 

@@ -157,19 +157,6 @@ size_t count_line_feeds(const char *p, size_t n)
 }
 #endif
 
-const char *find_non_ascii(const char *p, const char *end)
-{
-	for (; end - p >= 32; p += 32) {
-		uint64_t words[4];
-		memcpy(words, p, sizeof words);
-		if ((words[0] | words[1] | words[2] | words[3]) & 0x8080808080808080u)
-			break;
-	}
-	while (p < end && !(*p & 0x80))
-		p++;
-	return p;
-}
-
 /* ---- patterns --------------------------------------------------------------------------------------------------- */
 
 #define PCRE2_CODE_UNIT_WIDTH 8

@@ -4,7 +4,7 @@
  * One pass over the pattern copies it item by item. An item that could match a line feed is written so that it cannot:
  *     \s -> [^\S\n]    \W -> [^\w\n]    [^a] -> [^a\n]    [\s,] -> (?:(?!\n)[\s,])
  * On the way the literal characters outside of groups are collected; a quantifier ends a run of them. */
-#include "tools/search/regex_translate.h"
+#include "tools/search/pattern.h"
 #include "lib/base/utf8.h"
 
 enum { MAX_DEPTH = 200 };

@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
-#include "tools/files/file_tool.h"
-#include "core/tool/tool_job.h"
+#include "tools/files/text_file.h"
+#include "core/tool/tool.h"
 #include "core/tool/tool_list.h"
 #include "tools/search/walk.h"
 
@@ -66,10 +66,7 @@ static bool on_file(void *data, unsigned worker, struct str path)
 	if (stat(path.p, &st) == 0)
 		hit.mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
 	pthread_mutex_lock(&g->lock);
-	if (g->count == g->cap) {
-		g->cap = g->cap ? g->cap * 2 : 64;
-		g->hits = xrealloc(g->hits, g->cap * sizeof *g->hits);
-	}
+	g->hits = xgrow(g->hits, g->count, &g->cap, sizeof *g->hits);
 	g->hits[g->count++] = hit;
 	g->total++;
 	if (g->count == KEEP) /* so that a tree of millions costs no more than one of thousands */
@@ -102,8 +99,7 @@ static void glob_report(struct tool_job *job)
 	json_open(&w, '{');
 	json_ki64(&w, "durationMs", (int64_t)(loop_now_ms(call->env->loop) - call->started_ms));
 	json_ki64(&w, "numFiles", (int64_t)g->count);
-	json_key(&w, "filenames");
-	json_open(&w, '[');
+	json_kopen(&w, "filenames", '[');
 	for (size_t i = 0; i < g->count; i++) {
 		const char *shown = tool_env_shown_path(call->env, g->hits[i].path);
 		json_put_cstr(&w, shown);

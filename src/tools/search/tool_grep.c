@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * tool_grep.c - Grep: searches the contents of files (docs/internals/search.md). */
 #include "lib/json/json_write.h"
-#include "tools/files/file_tool.h"
+#include "tools/files/text_file.h"
 #include "tools/search/grep.h"
-#include "core/tool/tool_job.h"
+#include "core/tool/tool.h"
 #include "core/tool/tool_list.h"
 
 static void grep_start(struct tool_call *call);
@@ -60,28 +60,6 @@ static void add_lines(struct grep_job *g, struct str text, uint64_t *entry, stru
 	}
 }
 
-static void add_entries(struct grep_job *g, struct buf *out)
-{
-	const struct grep_want *want = &g->query.want;
-	uint64_t entry = 0;
-
-	for (size_t i = 0; i < g->results.count && !g->limited; i++) {
-		const struct grep_file *file = &g->results.files[i];
-		if (want->mode == GREP_CONTENT) {
-			if (i && (want->before || want->after))
-				add_lines(g, STR("--\n"), &entry, out);
-			add_lines(g, buf_str(&file->hits.text), &entry, out);
-		} else if (on_page(g, i)) {
-			buf_addstr(out, file->path);
-			if (want->mode == GREP_COUNT)
-				buf_addf(out, ":%llu", (unsigned long long)file->hits.matches);
-			buf_addch(out, '\n');
-		}
-	}
-	if (out->n)
-		out->p[--out->n] = '\0';
-}
-
 static void put_result(struct grep_job *g, struct str entries, uint64_t matches)
 {
 	static const char *const modes[] = {
@@ -95,8 +73,7 @@ static void put_result(struct grep_job *g, struct str entries, uint64_t matches)
 	json_open(&w, '{');
 	json_kcstr(&w, "mode", modes[mode]);
 	json_ki64(&w, "numFiles", mode == GREP_CONTENT ? 0 : (int64_t)g->results.count);
-	json_key(&w, "filenames");
-	json_open(&w, '[');
+	json_kopen(&w, "filenames", '[');
 	for (struct str rest = entries; mode == GREP_FILES && rest.n;)
 		json_put_str(&w, str_cut(&rest, '\n'));
 	json_close(&w);
@@ -158,7 +135,25 @@ static void grep_report(struct tool_job *job)
 	}
 	for (size_t i = 0; i < g->results.count; i++)
 		matches += g->results.files[i].hits.matches;
-	add_entries(g, &entries);
+	struct buf *out = &entries;
+	const struct grep_want *want = &g->query.want;
+	uint64_t entry = 0;
+
+	for (size_t i = 0; i < g->results.count && !g->limited; i++) {
+		const struct grep_file *file = &g->results.files[i];
+		if (want->mode == GREP_CONTENT) {
+			if (i && (want->before || want->after))
+				add_lines(g, STR("--\n"), &entry, out);
+			add_lines(g, buf_str(&file->hits.text), &entry, out);
+		} else if (on_page(g, i)) {
+			buf_addstr(out, file->path);
+			if (want->mode == GREP_COUNT)
+				buf_addf(out, ":%llu", (unsigned long long)file->hits.matches);
+			buf_addch(out, '\n');
+		}
+	}
+	if (out->n)
+		out->p[--out->n] = '\0';
 	put_result(g, buf_str(&entries), matches);
 	add_report(g, buf_str(&entries), matches, &job->call->result);
 	tool_call_end(job->call, false);
@@ -172,23 +167,6 @@ static void grep_release(struct tool_job *job)
 	gitignore_release(&g->globs);
 	gitignore_release(&g->types);
 	hidden_files_free(g->denied);
-}
-
-/* Patterns are separated by blanks and commas; a comma inside of braces belongs to the pattern. */
-static void split_globs(struct str text, struct gitignore *list)
-{
-	size_t start = 0;
-	size_t depth = 0;
-
-	for (size_t i = 0; i <= text.n; i++) {
-		char c = i < text.n ? text.p[i] : ' ';
-		depth += c == '{';
-		depth -= c == '}' && depth;
-		if (c != ' ' && (c != ',' || depth))
-			continue;
-		gitignore_add(list, (struct str){ text.p + start, i - start });
-		start = i + 1;
-	}
 }
 
 static uint64_t input_number(struct tool_call *call, const char *key, uint64_t otherwise)
@@ -236,8 +214,21 @@ static bool grep_set_query(struct grep_job *g, struct tool_call *call)
 		return false;
 	q->want.with_path = stat(path, &st) < 0 || !S_ISREG(st.st_mode);
 	g->denied = hidden_files_find(env, path);
-	if (globs.n)
-		split_globs(globs, &g->globs);
+	if (globs.n) {
+		/* Patterns are separated by blanks and commas; a comma inside of braces belongs to the pattern. */
+		size_t start = 0;
+		size_t depth = 0;
+
+		for (size_t i = 0; i <= globs.n; i++) {
+			char c = i < globs.n ? globs.p[i] : ' ';
+			depth += c == '{';
+			depth -= c == '}' && depth;
+			if (c != ' ' && (c != ',' || depth))
+				continue;
+			gitignore_add(&g->globs, (struct str){ globs.p + start, i - start });
+			start = i + 1;
+		}
+	}
 	q->walk = (struct walk_options){
 		.root = path,
 		.no_ignore = env->settings && env->settings->search_ignored,

@@ -273,20 +273,6 @@ static void task_free(struct task *task)
 	free(task);
 }
 
-/* A small tree is done before a second thread could help, so threads start when tasks pile up. */
-static void walk_push(struct walk *w, struct task *task)
-{
-	pthread_mutex_lock(&w->lock);
-	task->next = w->tasks;
-	w->tasks = task;
-	w->queued++;
-	if (w->started + 1 < w->o->threads && w->queued > TASKS_PER_THREAD * (w->started + 1) &&
-	    pthread_create(&w->threads[w->started], NULL, worker_main, w) == 0)
-		w->started++;
-	pthread_cond_signal(&w->changed);
-	pthread_mutex_unlock(&w->lock);
-}
-
 /* The next task; waits while others may still push some. NULL: the walk is over. */
 static struct task *walk_pop(struct walk *w)
 {
@@ -404,7 +390,17 @@ static void take_entries(struct worker *k, const char *dir, const struct ignore_
 		task->count++;
 		if (!is_dir && batch->count < BATCH_FILES)
 			continue;
-		walk_push(k->walk, task);
+		/* A small tree is done before a second thread could help, so threads start when tasks pile up. */
+		struct walk *w = k->walk;
+		pthread_mutex_lock(&w->lock);
+		task->next = w->tasks;
+		w->tasks = task;
+		w->queued++;
+		if (w->started + 1 < w->o->threads && w->queued > TASKS_PER_THREAD * (w->started + 1) &&
+		    pthread_create(&w->threads[w->started], NULL, worker_main, w) == 0)
+			w->started++;
+		pthread_cond_signal(&w->changed);
+		pthread_mutex_unlock(&w->lock);
 		if (!is_dir)
 			batch = task_new(level, false);
 	}

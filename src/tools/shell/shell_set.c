@@ -8,7 +8,7 @@
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
 #include "lib/io/spawn.h"
-#include "tools/files/file_tool.h"
+#include "tools/files/text_file.h"
 
 /* ---- output ----------------------------------------------------------------------------------------------------- */
 

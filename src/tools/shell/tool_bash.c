@@ -4,7 +4,7 @@
 #include "lib/base/utf8.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
-#include "tools/files/file_tool.h"
+#include "tools/files/text_file.h"
 #include "tools/shell/shell_set.h"
 #include "core/tool/tool_list.h"
 
@@ -67,29 +67,6 @@ static struct json_out open_json(struct tool_call *call, struct str text)
 	json_kbool(&w, "isImage", false);
 	json_kbool(&w, "noOutputExpected", false);
 	return w;
-}
-
-/* Fills result and result_json. meaning explains an exit code that does not mean failure; may be NULL. */
-static void bash_result_success(struct tool_call *call, struct shell *shell, size_t inline_chars, const char *meaning)
-{
-	struct shell_output *o = &shell->output;
-	struct str text = without_line_ends(buf_str(&o->head));
-	bool whole = output_fits(o, inline_chars);
-
-	if (whole && !text.n)
-		buf_addstr(&call->result, "(Bash completed with no output)");
-	else if (whole)
-		buf_add(&call->result, text.p, text.n);
-	else if (output_save(o))
-		tool_add_persisted(&call->result, o->total, o->path, buf_str(&o->head));
-	else
-		add_ends(&call->result, o);
-	struct json_out w = open_json(call, whole ? text : utf8_cut(text, inline_chars));
-	if (o->path)
-		json_kcstr(&w, "persistedOutputPath", o->path);
-	if (meaning)
-		json_kcstr(&w, "returnCodeInterpretation", meaning);
-	json_close(&w);
 }
 
 /* The reason in the first line, then the output. */
@@ -258,8 +235,25 @@ static void on_shell_end(struct shell *shell)
 	bool failed = shell->reason != SHELL_ENDED || (shell->status && !meaning);
 	if (failed)
 		bash_result_failure(call, shell, b->timeout_ms);
-	else
-		bash_result_success(call, shell, b->inline_chars, meaning);
+	else {
+		/* Fills result and result_json. meaning explains an exit code that does not mean failure; may be NULL. */
+		struct shell_output *o = &shell->output;
+		struct str text = without_line_ends(buf_str(&o->head));
+		bool whole = output_fits(o, b->inline_chars);
+
+		if (whole && !text.n)
+			buf_addstr(&call->result, "(Bash completed with no output)");
+		else if (whole)
+			buf_add(&call->result, text.p, text.n);
+		else if (output_save(o))
+			tool_add_persisted(&call->result, o->total, o->path, buf_str(&o->head));
+		else
+			add_ends(&call->result, o);
+		struct json_out w = open_json(call, whole ? text : utf8_cut(text, b->inline_chars));
+		json_kcstr_if(&w, "persistedOutputPath", o->path);
+		json_kcstr_if(&w, "returnCodeInterpretation", meaning);
+		json_close(&w);
+	}
 	if (shell->held)
 		sandbox_report(shell->held, buf_str(&shell->output.head), failed, &call->result);
 	follow_shell(call, shell->last_dir);

@@ -125,10 +125,7 @@ static void read_items(struct todo_list *l)
 		unsigned id;
 		if (!str_ends(name, STR(".json")) || !read_id((struct str){ name.p, name.n - 5 }, &id))
 			continue;
-		if (l->count == cap) {
-			cap = cap ? cap * 2 : 16;
-			l->items = xrealloc(l->items, cap * sizeof *l->items);
-		}
+		l->items = xgrow(l->items, l->count, &cap, sizeof *l->items);
 		l->highest = MAX(l->highest, id);
 		l->count += read_item(l, id, &l->items[l->count]);
 	}
@@ -317,8 +314,7 @@ void todo_put_ids(struct json_out *w, const char *key, const struct todo_ids *id
 {
 	char text[16];
 
-	json_key(w, key);
-	json_open(w, '[');
+	json_kopen(w, key, '[');
 	for (size_t i = 0; i < ids->count; i++) {
 		snprintf(text, sizeof text, "%u", ids->ids[i]);
 		if (!open_in || todo_is_open(open_in, ids->ids[i]))

@@ -68,8 +68,7 @@ static void create_start(struct tool_call *call)
 	todo_list_close(&list); /* hooks may use it */
 	snprintf(id, sizeof id, "%u", t.id);
 	json_open(&w, '{');
-	json_key(&w, "task");
-	json_open(&w, '{');
+	json_kopen(&w, "task", '{');
 	json_kcstr(&w, "id", id);
 	json_kcstr(&w, "subject", t.subject);
 	json_kcstr(&w, "description", t.description);
@@ -88,23 +87,6 @@ const struct tool tool_task_get = {
 	.start = get_start,
 };
 
-static void add_item_text(struct buf *out, const struct todo_list *l, const struct todo *t)
-{
-	AUTO_BUF struct buf open = { 0 };
-
-	buf_addf(out, "Task #%u: %s\nStatus: %s\nDescription: %s", t->id, t->subject, todo_status_name(t->status),
-		 t->description);
-	if (t->owner)
-		buf_addf(out, "\nOwner: %s", t->owner);
-	todo_add_open(&open, l, &t->blocked_by);
-	if (open.n)
-		buf_addf(out, "\nBlocked by: %s", open.p);
-	buf_clear(&open);
-	todo_add_open(&open, l, &t->blocks);
-	if (open.n)
-		buf_addf(out, "\nBlocks: %s", open.p);
-}
-
 static void get_start(struct tool_call *call)
 {
 	AUTO_TODO_LIST struct todo_list list = { .lock = -1 };
@@ -117,7 +99,20 @@ static void get_start(struct tool_call *call)
 	json_key(&w, "task");
 	if (t) {
 		todo_put(&w, t, false);
-		add_item_text(&call->result, &list, t);
+		struct buf *out = &call->result;
+		AUTO_BUF struct buf open = { 0 };
+
+		buf_addf(out, "Task #%u: %s\nStatus: %s\nDescription: %s", t->id, t->subject,
+			 todo_status_name(t->status), t->description);
+		if (t->owner)
+			buf_addf(out, "\nOwner: %s", t->owner);
+		todo_add_open(&open, &list, &t->blocked_by);
+		if (open.n)
+			buf_addf(out, "\nBlocked by: %s", open.p);
+		buf_clear(&open);
+		todo_add_open(&open, &list, &t->blocks);
+		if (open.n)
+			buf_addf(out, "\nBlocks: %s", open.p);
 	} else {
 		json_put_null(&w);
 		buf_addstr(&call->result, "Task not found");
@@ -135,29 +130,6 @@ const struct tool tool_task_list = {
 	.start = list_start,
 };
 
-/* An item of the list: an object for w, a line for out. */
-static void add_listed(struct json_out *w, struct buf *out, const struct todo_list *l, const struct todo *t)
-{
-	AUTO_BUF struct buf blockers = { 0 };
-	char id[16];
-
-	snprintf(id, sizeof id, "%u", t->id);
-	json_open(w, '{');
-	json_kcstr(w, "id", id);
-	json_kcstr(w, "subject", t->subject);
-	json_kcstr(w, "status", todo_status_name(t->status));
-	if (t->owner)
-		json_kcstr(w, "owner", t->owner);
-	todo_put_ids(w, "blockedBy", &t->blocked_by, l);
-	json_close(w);
-	buf_addf(out, "%s#%u [%s] %s", out->n ? "\n" : "", t->id, todo_status_name(t->status), t->subject);
-	if (t->owner)
-		buf_addf(out, " (%s)", t->owner);
-	todo_add_open(&blockers, l, &t->blocked_by);
-	if (blockers.n)
-		buf_addf(out, " [blocked by %s]", blockers.p);
-}
-
 static void list_start(struct tool_call *call)
 {
 	AUTO_TODO_LIST struct todo_list list = { .lock = -1 };
@@ -166,10 +138,29 @@ static void list_start(struct tool_call *call)
 	if (!todo_open(call, &list, false))
 		return;
 	json_open(&w, '{');
-	json_key(&w, "tasks");
-	json_open(&w, '[');
-	for (size_t i = 0; i < list.count; i++)
-		add_listed(&w, &call->result, &list, &list.items[i]);
+	json_kopen(&w, "tasks", '[');
+	for (size_t i = 0; i < list.count; i++) {
+		/* An item of the list: an object for w, a line for out. */
+		struct buf *out = &call->result;
+		const struct todo *t = &list.items[i];
+		AUTO_BUF struct buf blockers = { 0 };
+		char id[16];
+
+		snprintf(id, sizeof id, "%u", t->id);
+		json_open(&w, '{');
+		json_kcstr(&w, "id", id);
+		json_kcstr(&w, "subject", t->subject);
+		json_kcstr(&w, "status", todo_status_name(t->status));
+		json_kcstr_if(&w, "owner", t->owner);
+		todo_put_ids(&w, "blockedBy", &t->blocked_by, &list);
+		json_close(&w);
+		buf_addf(out, "%s#%u [%s] %s", out->n ? "\n" : "", t->id, todo_status_name(t->status), t->subject);
+		if (t->owner)
+			buf_addf(out, " (%s)", t->owner);
+		todo_add_open(&blockers, &list, &t->blocked_by);
+		if (blockers.n)
+			buf_addf(out, " [blocked by %s]", blockers.p);
+	}
 	json_close(&w);
 	json_close(&w);
 	if (!list.count)
@@ -220,16 +211,13 @@ static void put_updated(struct tool_call *call, const struct update *u, const ch
 	json_open(&w, '{');
 	json_kbool(&w, "success", !why);
 	json_kstr(&w, "taskId", json_str(json_get(call->input, "taskId"), &call->arena));
-	json_key(&w, "updatedFields");
-	json_open(&w, '[');
+	json_kopen(&w, "updatedFields", '[');
 	if (u && u->fields.n)
 		json_put_raw(&w, buf_str(&u->fields));
 	json_close(&w);
-	if (why)
-		json_kcstr(&w, "error", why);
+	json_kcstr_if(&w, "error", why);
 	if (u && u->item && (u->removed || u->item->status != u->before)) {
-		json_key(&w, "statusChange");
-		json_open(&w, '{');
+		json_kopen(&w, "statusChange", '{');
 		json_kcstr(&w, "from", todo_status_name(u->before));
 		json_kcstr(&w, "to", u->removed ? "deleted" : todo_status_name(u->item->status));
 		json_close(&w);

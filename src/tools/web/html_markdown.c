@@ -214,24 +214,19 @@ static void writer_flush_pending(struct html_writer *w)
 	w->pending = (struct html_pending){ 0 };
 }
 
-static void writer_add_verbatim(struct html_writer *w, struct str text)
-{
-	if (w->pending.breaks)
-		writer_flush_pending(w);
-	w->pending = (struct html_pending){ 0 };
-	for (size_t i = 0; i < text.n; i++) {
-		if (is_printable(text.p[i]) || text.p[i] == '\t' || text.p[i] == '\n')
-			buf_addch(w->out, text.p[i]);
-		if (text.p[i] == '\n')
-			writer_add_indent(w);
-	}
-}
-
 /* Runs of blanks become one blank, unless the text is verbatim. */
 static void writer_add_text(struct html_writer *w, struct str text)
 {
 	if (w->verbatim && !w->flat) {
-		writer_add_verbatim(w, text);
+		if (w->pending.breaks)
+			writer_flush_pending(w);
+		w->pending = (struct html_pending){ 0 };
+		for (size_t i = 0; i < text.n; i++) {
+			if (is_printable(text.p[i]) || text.p[i] == '\t' || text.p[i] == '\n')
+				buf_addch(w->out, text.p[i]);
+			if (text.p[i] == '\n')
+				writer_add_indent(w);
+		}
 		return;
 	}
 	for (size_t i = 0; i < text.n; i++) {
@@ -528,10 +523,7 @@ static void on_begin(void *data, const xmlChar *name, const xmlChar **attributes
 			begin_element(m, &e, attributes);
 		e.inside = m->writer.out->n;
 		m->hidden += e.hidden;
-		if (m->count == m->cap) {
-			m->cap = m->cap ? m->cap * 2 : 64;
-			m->open = xrealloc(m->open, m->cap * sizeof *m->open);
-		}
+		m->open = xgrow(m->open, m->count, &m->cap, sizeof *m->open);
 		m->open[m->count++] = e;
 	}
 	check_limits(m);

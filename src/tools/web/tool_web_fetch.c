@@ -8,17 +8,16 @@
  *       +-----> ASK                             read a short while ago
  *
  * GET, READ and ASK each end in one callback, also after a cancel, which ends the call or enters the next state. */
-#include "core/tool/tool_job.h"
+#include "core/tool/tool.h"
 #include "core/tool/tool_list.h"
 #include "lib/base/base.h"
 #include "lib/base/utf8.h"
 #include "lib/io/address.h"
 #include "lib/io/url.h"
 #include "lib/json/json_write.h"
-#include "tools/files/file_tool.h"
-#include "tools/web/web_access.h"
-#include "tools/web/web_page.h"
+#include "tools/files/text_file.h"
 #include "tools/web/web.h"
+#include "tools/web/web_page.h"
 
 /* ---- what a status means ---------------------------------------------------------------------------------------- */
 

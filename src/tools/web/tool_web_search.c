@@ -2,7 +2,7 @@
  * tool_web_search.c - WebSearch: a small model searches with the tool that the model's server runs. */
 #include "core/tool/tool_list.h"
 #include "lib/json/json_write.h"
-#include "tools/files/file_tool.h"
+#include "tools/files/text_file.h"
 #include "tools/web/web.h"
 
 /* ---- the answer of a search as text ----------------------------------------------------------------------------- */
@@ -56,8 +56,7 @@ static void add_hits(struct finding *f, const struct json *block)
 	}
 	json_open(&f->w, '{');
 	json_kstr(&f->w, "tool_use_id", json_str(json_get(block, "tool_use_id"), a));
-	json_key(&f->w, "content");
-	json_open(&f->w, '[');
+	json_kopen(&f->w, "content", '[');
 	buf_addstr(&f->call->result, json_first(content) ? "\nLinks:\n" : "\nNo links were found.\n");
 	for (const struct json *hit = json_first(content); hit; hit = json_next(content, hit))
 		add_link(f, hit);
@@ -79,8 +78,7 @@ static int web_search_read(struct tool_call *call, struct str blocks, unsigned *
 	buf_addf(&call->result, "Results of a web search for \"" STR_FMT "\":\n", STR_ARG(query));
 	json_open(&f.w, '{');
 	json_kstr(&f.w, "query", query);
-	json_key(&f.w, "results");
-	json_open(&f.w, '[');
+	json_kopen(&f.w, "results", '[');
 	for (const struct json *block = json_first(root); block; block = json_next(root, block)) {
 		if (json_str_is(json_get(block, "type"), "text"))
 			add_text(&f, json_str(json_get(block, "text"), &call->arena));
@@ -128,7 +126,11 @@ static void on_answer(struct web_question *q, bool failed, struct str answer)
 	bool is_read = !failed && web_search_read(call, answer, &made, &err) == 0;
 
 	call->state = NULL;
-	web_return_searches(call->env->web, call->env->session_id, s->taken - MIN(s->taken, made));
+	struct web *web = call->env->web;
+	uintptr_t used = (uintptr_t)map_get(&web->searches, str_from(call->env->session_id));
+
+	map_set(&web->searches, str_from(call->env->session_id),
+		(void *)(used - MIN(used, s->taken - MIN(s->taken, made))));
 	if (is_read)
 		tool_call_end(call, false);
 	else if (call->cancelled)

@@ -96,10 +96,3 @@ unsigned web_take_searches(struct web *web, const char *session_id, unsigned wan
 	map_set(&web->searches, str_from(session_id), (void *)(used + taken));
 	return taken;
 }
-
-void web_return_searches(struct web *web, const char *session_id, unsigned count)
-{
-	uintptr_t used = (uintptr_t)map_get(&web->searches, str_from(session_id));
-
-	map_set(&web->searches, str_from(session_id), (void *)(used - MIN(used, count)));
-}

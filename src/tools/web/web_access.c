@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * web_access.c - URLs, and which of them a call may fetch. */
-#include "tools/web/web_access.h"
+#include "tools/web/web.h"
 #include "guard/permission/permission.h"
 #include "guard/permission/rule_pattern.h"
 #include "lib/io/address.h"
 #include "lib/io/url.h"
 #include "lib/json/json_write.h"
-#include "tools/web/web.h"
 
 /* ---- addresses -------------------------------------------------------------------------------------------------- */
 
@@ -79,16 +78,6 @@ unsigned web_refused_kinds(const struct tool_call *call, const struct web_url *u
 	return ADDRESS_NOT_PUBLIC & ~(unsigned)(kind ? kind : ADDRESS_PRIVATE);
 }
 
-static bool has_usual_port(const struct web_url *url)
-{
-	return !strcmp(url->port, url->https ? "443" : "80");
-}
-
-static const char *without_www(const char *host)
-{
-	return strncmp(host, "www.", 4) ? host : host + 4;
-}
-
 /* Evaluates the rules for the same tool with the new URL. A running call cannot ask the user: a redirect that would need a
  * question is reported to the model. An unanswerable question is not a rule against the host that this call was allowed for. */
 enum web_redirect web_check_redirect(const struct tool_call *call, const struct web_url *from, const struct web_url *to,
@@ -109,8 +98,10 @@ enum web_redirect web_check_redirect(const struct tool_call *call, const struct 
 	if (verdict.decision == PERMISSION_DENY && !verdict.unanswerable) {
 		buf_add(reason, verdict.reason.p, verdict.reason.n);
 		redirect = WEB_REFUSE;
-	} else if (!strcmp(from->port, to->port) || (has_usual_port(from) && has_usual_port(to))) {
-		bool is_near = !strcmp(without_www(from->host), without_www(to->host));
+	} else if (!strcmp(from->port, to->port) || ((!strcmp(from->port, from->https ? "443" : "80")) &&
+						     (!strcmp(to->port, to->https ? "443" : "80")))) {
+		bool is_near = !strcmp(strncmp(from->host, "www.", 4) ? from->host : from->host + 4,
+				       strncmp(to->host, "www.", 4) ? to->host : to->host + 4);
 		if (!strcmp(from->host, to->host) || (is_near && verdict.decision == PERMISSION_ALLOW))
 			redirect = WEB_FOLLOW;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_agent_tool.c - the Agent tool as a model sees it: whom it can call, and which parameters have a meaning here. */
 #include "unit.h"
-#include "agents/life/agent_tool.h"
+#include "agents/life/life.h"
 #include "tests.h"
 #include "tree_stage.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_fork.c - the words that make a child out of its parent's conversation, and how a fork is known again. */
 #include "unit.h"
-#include "agents/agent/initial_messages.h"
+#include "agents/agent/context.h"
 #include "tests.h"
 
 static void add_text(struct transcript *t, enum role role, const char *text)

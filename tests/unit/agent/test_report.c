@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include "unit.h"
 #include "lib/io/file.h"
-#include "agents/subagent/report.h"
+#include "agents/subagent/subagent.h"
 #include "tests.h"
 #include "tree_stage.h"
 

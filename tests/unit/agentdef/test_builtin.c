@@ -2,7 +2,7 @@
  * test_builtin.c - the agents that come with the program, and what switches them off. */
 #include "stage.h"
 #include "defs/agentdef/describe.h"
-#include "defs/agentdef/builtin.h"
+#include "defs/agentdef/registry.h"
 #include "agents/profile/roster.h"
 #include "tests.h"
 

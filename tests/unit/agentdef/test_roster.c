@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_roster.c - the list of agents for a main agent. */
 #include "agents/profile/roster.h"
-#include "defs/agentdef/builtin.h"
+#include "defs/agentdef/registry.h"
 #include "stage.h"
 #include "tests.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_choice.c - what a person types to a question with numbered answers. */
 #include "test_cli.h"
-#include "face/cli/choice.h"
+#include "face/cli/edit.h"
 
 static char *const labels[] = { (char *)"Red", (char *)"Green", (char *)"Blue, light" };
 

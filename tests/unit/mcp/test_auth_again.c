@@ -2,7 +2,7 @@
  * test_auth_again.c - the second time and later: tokens that are renewed, widened, shared and kept. */
 #include "unit.h"
 #include <sys/stat.h>
-#include "mcp/auth/oauth_store.h"
+#include "mcp/auth/oauth_token.h"
 #include "oauth_desk.h"
 #include "tests.h"
 

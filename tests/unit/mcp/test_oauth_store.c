@@ -9,7 +9,7 @@
 #include "lib/io/file.h"
 #include "mcp/auth/oauth_callback.h"
 #include "mcp/auth/oauth_http.h"
-#include "mcp/auth/oauth_store.h"
+#include "mcp/auth/oauth_token.h"
 #include "mcp/servers/server.h"
 #include "tests.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * test_policy.c - lists of servers that are denied and allowed. */
-#include "mcp/servers/policy.h"
+#include "mcp/servers/config.h"
 #include "../settings/stage.h"
 #include "lib/json/json.h"
 #include "tests.h"

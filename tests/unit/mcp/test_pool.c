@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_pool.c - connections are shared, started a few at a time, ended after a moment of grace; sets of links. */
 #include "unit.h"
-#include "mcp/client/selection.h"
+#include "mcp/client/pool.h"
 #include "peer.h"
 #include "tests.h"
 

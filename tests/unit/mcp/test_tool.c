@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include "lib/io/file.h"
 #include "mcp/client/toolset.h"
-#include "mcp/client/selection.h"
+#include "mcp/client/pool.h"
 #include "peer.h"
 #include "tests.h"
 

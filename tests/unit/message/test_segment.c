@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_segment.c - one block as JSON bytes: kept exactly, repaired where the API would refuse it. */
 #include "unit.h"
-#include "core/message/segment.h"
+#include "core/message/message.h"
 #include "test_message.h"
 
 static struct segment *parse(const char *text)

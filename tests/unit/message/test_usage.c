@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_usage.c - token counts in and out of JSON. */
 #include "unit.h"
-#include "core/message/usage.h"
+#include "core/message/message.h"
 #include "test_message.h"
 
 static void merge(struct usage *u, const char *text)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_endpoints.c - one endpoint for each provider, opened when it is first needed. */
 #include "unit.h"
-#include "core/model/endpoints.h"
+#include "core/model/provider.h"
 #include "test_model.h"
 
 struct host {

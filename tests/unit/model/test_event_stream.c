@@ -2,7 +2,7 @@
  * test_event_stream.c - frames of Bedrock: whole, cut at every byte, with every bit of them flipped. */
 #include "unit.h"
 #include <zlib.h>
-#include "core/model/event_stream.h"
+#include "core/model/messages.h"
 #include "test_model.h"
 
 static void add_be32(struct buf *out, uint32_t n)
@@ -54,7 +54,7 @@ static int feed(struct buf *seen, const char *p, size_t n, size_t piece)
 
 	for (size_t at = 0; at < n && status == 0; at += piece)
 		status = event_stream_feed(&s, p + at, MIN(piece, n - at), &err);
-	event_stream_release(&s);
+	buf_release(&s.bytes);
 	return status;
 }
 

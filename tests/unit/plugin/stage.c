@@ -2,7 +2,7 @@
  * stage.c - files for tests. */
 #include "stage.h"
 #include "lib/io/file.h"
-#include "defs/plugin/copy.h"
+#include "defs/plugin/fetch.h"
 #include "defs/plugin/install.h"
 
 void stage_init(struct stage *s)

@@ -5,7 +5,6 @@
 #include <zlib.h>
 #include "lib/io/file.h"
 #include "defs/plugin/fetch.h"
-#include "defs/plugin/unpack.h"
 #include "tests.h"
 
 enum { BLOCK = 512 };

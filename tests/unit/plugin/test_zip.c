@@ -4,8 +4,7 @@
 #include <dirent.h>
 #include <sys/stat.h>
 #include "lib/io/file.h"
-#include "defs/plugin/copy.h"
-#include "defs/plugin/unpack.h"
+#include "defs/plugin/fetch.h"
 #include "tests.h"
 #include "zip_maker.h"
 

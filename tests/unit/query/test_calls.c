@@ -135,9 +135,9 @@ static void restore(struct agent *a, bool run)
 	segment_unref(done);
 }
 
-#define LOST                                                                                                        \
-	"The program ended before this call had a result. It may or may not have run: look at the state of things " \
-	"before you do it again."
+#define LOST                                                                                                           \
+	"The program ended before this call had a result. It may or may not have run: check the current state before " \
+	"you repeat it."
 
 TEST(an_interrupted_turn_runs_read_only_calls_again_and_no_others)
 {

@@ -3,7 +3,7 @@
 #include "stage.h"
 #include <sys/stat.h>
 #include "lib/io/file.h"
-#include "config/settings/settings_path.h"
+#include "config/settings/settings_file.h"
 
 void stage_init(struct stage *s)
 {

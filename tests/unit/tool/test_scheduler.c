@@ -2,7 +2,7 @@
  * test_scheduler.c - which calls run at the same time. */
 #include "unit.h"
 #include "tests.h"
-#include "core/tool/tool_scheduler.h"
+#include "core/tool/tool.h"
 
 /* A letter for each call: r reads, c is concurrent, d delegates, w changes something, a reads after the answer; in capitals
  * it has started already. Returns the calls that may start, the others as dots. */

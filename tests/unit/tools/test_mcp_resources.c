@@ -3,7 +3,7 @@
  * server. */
 #include "unit.h"
 #include "../mcp/peer.h"
-#include "mcp/client/selection.h"
+#include "mcp/client/pool.h"
 #include "tests.h"
 #include "toolbox.h"
 

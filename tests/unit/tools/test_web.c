@@ -6,7 +6,6 @@
 #include "tests.h"
 #include "toolbox.h"
 #include "tools/web/web.h"
-#include "tools/web/web_access.h"
 #include "tools/web/web_page.h"
 
 /* A model that answers with the next turn of the loop, or when it is cancelled */
