@@ -1,7 +1,7 @@
 # The front door. `make run` and `make test` do everything from a fresh checkout; meson does the work.
 PROMPT ?= What is in this repository? Look around and tell me in a few sentences.
 
-.PHONY: all dev run test bench fuzz check-corpus format tidy install clean deps-build deps-test deps-bench
+.PHONY: all dev run test bench fuzz check-compat check-corpus format tidy install clean deps-build deps-test deps-bench
 
 all: build/build.ninja
 	@scripts/build.sh build
@@ -57,10 +57,19 @@ fuzz: deps-test
 	@ninja -C build-fuzz $(if $(FUZZ),fuzz/fuzz_$(FUZZ),)
 	@fuzz/run $(SECONDS) $(FUZZ)
 
-# CORPUS=DIR: compares what `cadre agents check` says with a folder of agent files and their meanings.
-check-corpus: all
-	@[ -n "$(CORPUS)" ] || { echo "usage: make check-corpus CORPUS=DIR" >&2; exit 2; }
-	@scripts/check_corpus.py build/cadre $(CORPUS)
+# make check-compat DIR="one two": what cadre makes of the agent files, plugins, marketplaces and settings files below these folders,
+# as JSON; a summary on standard error. Folders may also follow as words: make check-compat one two.
+ifneq ($(filter check-compat,$(MAKECMDGOALS)),)
+WORDS = $(filter-out check-compat,$(MAKECMDGOALS))
+DIR ?= $(WORDS)
+$(WORDS): check-compat
+	@:
+endif
+check-compat: all
+	@[ -n "$(DIR)" ] || { echo 'usage: make check-compat DIR="FOLDER..."' >&2; exit 2; }
+	@scripts/check_compat.py build/cadre $(DIR)
+check-corpus:
+	@$(MAKE) --no-print-directory check-compat DIR="$(CORPUS)"
 
 format:
 	@git ls-files '*.c' '*.h' | xargs clang-format -i

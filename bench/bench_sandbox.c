@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * bench_sandbox.c - from the wish to run a command to its end, plain and held in each way, alternating in one run. Usage:
- * bench_sandbox ROUNDS; prints the medians in milliseconds as one JSON object. The command is bash, which does nothing. */
+ * bench_sandbox ROUNDS; prints the medians in milliseconds as one JSON object. The command is bash, which does nothing.
+ * bench_sandbox leaks COUNT: so many commands inside; prints what was there before and is there after them. */
+#include <dirent.h>
 #include <time.h>
 #include "guard/sandbox/sandbox.h"
 #include "lib/io/file.h"
@@ -81,6 +83,53 @@ static int order(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
+static unsigned count_entries(const char *dir)
+{
+	DIR *d = opendir(dir);
+	unsigned n = 0;
+
+	while (d && readdir(d))
+		n++;
+	if (d)
+		closedir(d);
+	return n;
+}
+
+static unsigned count_words(const char *path, char end)
+{
+	AUTO_BUF struct buf text = { 0 };
+	unsigned n = 0;
+
+	(void)file_read(path, 1 << 20, &text, NULL);
+	for (size_t i = 0; i < text.n; i++)
+		n += text.p[i] == end;
+	return n;
+}
+
+/* What a run of many commands could leave behind */
+static void print_left(const char *name, const char *temp_dir)
+{
+	char children[64];
+
+	snprintf(children, sizeof children, "/proc/self/task/%d/children", (int)getpid());
+	printf("\"%s\":{\"descriptors\":%u,\"mounts\":%u,\"processes\":%u,\"files\":%u}", name,
+	       count_entries("/proc/self/fd"), count_words("/proc/self/mountinfo", '\n'), count_words(children, ' '),
+	       count_entries(temp_dir));
+}
+
+static void find_leaks(struct bench *b, unsigned long count, const char *temp_dir)
+{
+	for (int i = 0; i < 10; i++)
+		(void)run_once(b, &variants[VARIANTS - 1]);
+	printf("{");
+	print_left("before", temp_dir);
+	for (unsigned long i = 0; i < count; i++)
+		(void)run_once(b, &variants[VARIANTS - 1]);
+	printf(",");
+	print_left("after", temp_dir);
+	printf("}\n");
+}
+
 int main(int argc, char **argv)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -104,15 +153,20 @@ int main(int argc, char **argv)
 	sandbox_use_policy(b.sandbox, policy);
 	(void)permission_add_rule(&b.permission, RULE_DENY, STR("Read(./.env)"),
 				  &(struct rule_origin){ .layer = "session" }, NULL, NULL, &err);
-	for (unsigned i = 0; i < rounds + 5; i++)
+	bool leaks = argc > 2 && !strcmp(argv[1], "leaks");
+	if (leaks)
+		find_leaks(&b, strtoul(argv[2], NULL, 10), arena_printf(&a, "%s/tmp", dir));
+	for (unsigned i = 0; i < rounds + 5 && !leaks; i++)
 		for (size_t v = 0; v < VARIANTS; v++)
 			b.times[v][i < 5 ? 0 : i - 5] = run_once(&b, &variants[v]);
-	printf("{");
-	for (size_t v = 0; v < VARIANTS; v++) {
+	if (!leaks)
+		printf("{");
+	for (size_t v = 0; v < VARIANTS && !leaks; v++) {
 		qsort(b.times[v], rounds, sizeof b.times[v][0], order);
 		printf("%s\"%s\":%.3f", v ? "," : "", variants[v].name, b.times[v][rounds / 2]);
 	}
-	printf("}\n");
+	if (!leaks)
+		printf("}\n");
 	sandbox_free(b.sandbox);
 	permission_release(&b.permission);
 	spawner_free(b.spawner);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * fuzz_args.c - the command line: the input's lines are the arguments. Also proves that what the parser
  * returns lies in the arguments or in its arena, by reading all of it. */
-#include "../src/face/cli/flag_table.c"
+#include "../src/face/cli/flag.c"
 #include "../src/lib/args/args.c"
 
 enum { ARGS_MAX = 256 };

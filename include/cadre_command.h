@@ -37,6 +37,8 @@ CADRE_API size_t cadre_report_cells(const struct cadre_report *r, size_t row);
 CADRE_API const char *cadre_report_cell(const struct cadre_report *r, size_t row,
 					size_t column);       /* "" beyond the last */
 CADRE_API int cadre_report_bad(const struct cadre_report *r); /* something was refused: the program exits with 1 */
+CADRE_API int cadre_report_code(
+	const struct cadre_report *r); /* the exit code that says the answer; 0, or 1 if it is bad */
 CADRE_API void cadre_report_free(struct cadre_report *r);
 
 /* ---- running a command --------------------------------------------------------------------------------------- */

@@ -314,6 +314,7 @@ def ctrl_b_sends_a_child_to_the_background_and_its_call_returns(lab):
         t.expect("> ")
         t.type("begin")
         assert started.line() == "child"
+        t.expect("Ctrl-B sends the agents that are waited for to the background.")  # after some seconds, once
         t.key("C-b")
         t.expect("1 agent works in the background now.")
         t.expect("I go on.")

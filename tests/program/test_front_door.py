@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """What a newcomer meets first: --help, --version, the demonstration; and the README promises only what is there."""
+import os
 import pathlib
 import re
+import signal
 import subprocess
 
 from lab import CADRE, ROOT, main
@@ -32,7 +34,7 @@ def commands_of(text):
 
 
 def help_mentions_every_option_of_the_table(lab):
-    table = (ROOT / "src" / "face" / "cli" / "flag_table.c").read_text()
+    table = (ROOT / "src" / "face" / "cli" / "flag.c").read_text()
     options = re.findall(r'^\t\{ \{ "([\w-]+)", (?:NULL|"\w+"), (?:0|\'(\w)\')', table, re.M)
     shown = set(FLAG.findall(help_text(lab)))
     assert len(options) == table.count('.help = "') and len(options) > 20, options
@@ -49,6 +51,17 @@ def help_mentions_every_option_that_was_promised(lab):
 def help_fits_a_terminal_of_a_hundred_columns(lab):
     long = [line for line in help_text(lab).splitlines() if len(line) > 100]
     assert not long, long
+
+
+def what_is_only_shown_ends_quietly_when_nobody_reads_on(lab):
+    for words in (["--help"], ["--version"], ["agents"], ["agents", "--json"], ["config", "keys"], ["skills", "--help"],
+                  ["completion", "bash"], ["permissions", "list"], ["plugin", "list", "--json"], ["mcp", "list"]):
+        reader, writer = os.pipe()
+        os.close(reader)
+        done = subprocess.run([CADRE, *words], env=lab.env, cwd=lab.work, stdin=subprocess.DEVNULL, stdout=writer,
+                              stderr=subprocess.PIPE, check=False)
+        os.close(writer)
+        assert done.returncode == 128 + signal.SIGPIPE and done.stderr == b"", (words, done)
 
 
 def the_version_begins_with_three_numbers(lab):
@@ -129,6 +142,7 @@ if __name__ == "__main__":
     main(help_mentions_every_option_of_the_table,
          help_mentions_every_option_that_was_promised,
          help_fits_a_terminal_of_a_hundred_columns,
+         what_is_only_shown_ends_quietly_when_nobody_reads_on,
          the_version_begins_with_three_numbers,
          a_value_may_follow_its_flag_in_both_ways,
          the_demonstration_needs_no_key_and_no_network_and_leaves_the_checkout_alone,

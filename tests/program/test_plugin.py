@@ -70,7 +70,7 @@ def every_test_plugin_has_the_verdict_that_its_name_says(lab):
 
 
 def a_path_to_validate_is_seen_from_the_working_directory(lab):
-    make_plugin(lab.work, "mine")
+    make_plugin(lab.work, "mine", hooks={"MessageDisplay": [{"hooks": [{"type": "command", "command": "true"}]}]})
     for word in ("./mine", "mine", "../" + os.path.basename(lab.work) + "/mine"):
         done = lab.cadre("plugin", "validate", word)
         assert done.code == 0 and "mine is valid." in done.out, done
@@ -84,6 +84,13 @@ def a_verdict_is_given_for_a_manifest_and_a_marketplace_by_their_files_too(lab):
     for path in (shop, market):
         done = lab.cadre("plugin", "validate", path)
         assert done.code == 0 and "tool is valid." in done.out and "shop offers 1 plugin." in done.out, done
+    for text, reason in (("{}", "name: expected letters"), ("[", "expected a value"),
+                         ({"name": "shop", "plugins": [{"name": "tool", "source": "./gone"}]}, "source: does not exist")):
+        put(market, text)
+        for words in ([], ["--json"]):
+            done = lab.cadre("plugin", "validate", market, *words)
+            assert done.code == 1 and done.err == "" and reason in done.out, done
+        assert any(reason in e["message"] for p in json.loads(done.out) for e in p["errors"]), done
     manifest = str(PLUGINS / "sound-untidy/.claude-plugin/plugin.json")
     done = lab.cadre("plugin", "validate", manifest)
     assert done.code == 0 and "sound-untidy is valid." in done.out, done
@@ -158,8 +165,43 @@ def a_stop_hook_that_reads_the_transcript_keeps_a_loop_running(lab):
     model = lab.model('rule\n  last contains "Round 2"\n  text All is FINISHED now.\nrule\n  text More is left.\n', log=True)
     done = lab.cadre("-p", "--plugin-dir", str(PLUGINS / "sound-loop"), "/sound-loop:loop the tests")
     assert done.code == 0 and done.out == "All is FINISHED now.\n", done
-    assert pathlib.Path(lab.work, "rounds").read_text() == "2"
+    assert pathlib.Path(lab.work, "rounds").read_text() == "2" and pathlib.Path(lab.work, "task").read_text() == "the tests\n"
+    assert "The loop is on." in json.dumps(model.bodies()[0]["messages"]), model.bodies()[0]
     assert len(model.bodies()) == 3, model.bodies()
+
+
+def rules_of_a_project_hold_through_the_hooks_of_a_plugin(lab):
+    put(os.path.join(lab.work, ".claude/rule.rm.local.md"), "---\nevent: bash\npattern: rm\\s+-rf\naction: block\n---\nNo rm here.\n")
+    put(os.path.join(lab.work, ".claude/rule.end.local.md"), "---\nevent: stop\npattern: tests[ ]passed\naction: block\n---\nTest it.\n")
+    put(os.path.join(lab.work, ".claude/rule.say.local.md"), "---\nevent: prompt\npattern: go\naction: warn\n---\nGoing.\n")
+    put(os.path.join(lab.work, "kept/file"), "x")
+    model = lab.model('rule\n  last contains "Test it."\n  text The tests passed.\n'
+                      'rule\n  prompt contains "go"\n  turn 1\n  call Bash {"command": "rm -rf kept"}\n'
+                      'rule\n  prompt contains "go"\n  turn 2\n  call Bash {"command": "touch made"}\n'
+                      'rule\n  text Ready.\n', log=True)
+    done = lab.cadre("-p", "--plugin-dir", str(PLUGINS / "sound-rules"), "--allowed-tools", "Bash", "--", "go")
+    assert done.code == 0 and done.out == "The tests passed.\n", done
+    assert all(text in done.err for text in ("No rm here.", "Test it.", "Going.")), done
+    assert os.path.exists(os.path.join(lab.work, "kept/file")) and os.path.exists(os.path.join(lab.work, "made"))
+    assert len(model.bodies()) == 4, model.bodies()
+
+
+def a_plugin_begins_each_conversation_with_a_skill_of_its_own_and_again_after_compaction(lab):
+    words = ("--plugin-dir", str(PLUGINS / "sound-briefing"))
+    model = lab.model("rule\n  text done\n", log=True)
+
+    def briefed(body):
+        return json.dumps(body["messages"]).count("Look for a skill before you answer.")
+
+    first = lab.stream(*words, "--", "go")
+    session = first.frame("system", "init")["session_id"]
+    assert first.wait().code == 0 and briefed(model.bodies()[0]) == 1, model.bodies()
+    assert "sound-briefing:using-briefing" in json.dumps(model.bodies()[0]), model.bodies()
+    assert lab.cadre("-p", *words, "--resume", session, "more").code == 0
+    assert briefed(model.bodies()[1]) == 1, model.bodies()[1]  # no other one: a resume has it in its history
+    assert lab.cadre("-p", *words, "--resume", session, "/compact").code == 0
+    assert lab.cadre("-p", *words, "--resume", session, "and now").code == 0
+    assert briefed(model.bodies()[-1]) == 1, model.bodies()[-1]
 
 
 def hooks_that_review_in_the_background_reach_the_model(lab):
@@ -466,6 +508,8 @@ if __name__ == "__main__":
          hooks_of_a_plugins_agent_wait_for_consent,
          an_agent_has_skills_of_its_own_plugin_without_the_plugins_name,
          a_stop_hook_that_reads_the_transcript_keeps_a_loop_running,
+         rules_of_a_project_hold_through_the_hooks_of_a_plugin,
+         a_plugin_begins_each_conversation_with_a_skill_of_its_own_and_again_after_compaction,
          hooks_that_review_in_the_background_reach_the_model,
          a_zip_file_is_used_like_a_directory_and_a_hostile_one_is_not,
          a_marketplace_in_a_directory_offers_plugins,

@@ -235,6 +235,23 @@ def test_set_model(lab):
     assert sdk.over().code == 0
 
 
+def a_model_that_depends_on_the_mode_follows_it(lab):
+    lab.model(ECHO, log=True)
+    sdk = Sdk(lab, "--model", "opusplan")
+    shown = []
+    for mode in ("default", "plan", "acceptEdits"):
+        sdk.request("set_permission_mode", mode=mode)
+        shown.append(init_of(sdk.turn("What is 1+1?"))["model"])
+    sdk.request("set_model", model="haiku")
+    sdk.request("set_permission_mode", mode="plan")
+    shown.append(init_of(sdk.turn("What is 1+1?"))["model"])
+    sdk.request("set_model", model="opusplan")
+    shown.append(init_of(sdk.turn("What is 1+1?"))["model"])
+    models = [body["model"] for body in lab.models[-1].bodies()]
+    assert [m.split("-")[1] for m in models] == ["sonnet", "opus", "sonnet", "haiku", "opus"] and shown == models, (models, shown)
+    assert sdk.over().code == 0
+
+
 def test_interrupt(lab):
     lab.model("rule\n  text Count\n  text on\n  stall after event 6\n")
     sdk = Sdk(lab)

@@ -261,11 +261,11 @@ def only_hosts_of_the_list_are_reached_and_through_the_proxy(lab):
     fetch = ("python3 -c 'import socket\ns = socket.create_connection((\"127.0.0.1\", 61080))\n"
              "s.sendall(b\"GET http://{0}/ HTTP/1.1\\r\\nHost: {0}\\r\\nProxy-Connection: x\\r\\n\\r\\n\")\n"
              "print(b\"\".join(iter(lambda: s.recv(999), b\"\")).decode())'")
-    raw = "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", %d), 3); print(\"DID\")'" % port
+    raw = "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", %d), 3); print(\"DID\")'"
     tunnel = ("python3 -c 'import socket\ns = socket.create_connection((\"127.0.0.1\", 61080))\n"
               "s.sendall(b\"CONNECT %s HTTP/1.1\\r\\n\\r\\n\")\nprint(s.recv(99).decode().splitlines()[0])'")
     with Listener() as other:
-        texts, _ = run(lab, fetch.format("localhost:%d" % port), fetch.format("localhost:%d" % other.port), raw, tunnel % "denied.test:443",
+        texts, _ = run(lab, fetch.format("localhost:%d" % port), fetch.format("localhost:%d" % other.port), raw % other.port, tunnel % "denied.test:443",
                        tunnel % "1.1.1.1:443", tunnel % "0x7f.1:%d" % port, tunnel % "localhost:%d" % port, tunnel % "a.allowed.test:25",
                        tunnel % "x",
                        settings=on(network={"allowedDomains": ["localhost:%d" % port, "*.allowed.test", "denied.test"],
@@ -343,6 +343,84 @@ def read_bytes(path):
         return b""
 
 
+def what_shells_outside_read_is_not_written_inside_and_new_files_are_hidden_too(lab):
+    hook = {"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "echo export FROM_HOOK=1 >>\"$CLAUDE_ENV_FILE\""}]}]}}
+    texts, _ = run(lab, "echo $FROM_HOOK; for f in ~/.claude/session-env/*/*; do echo x >>$f && echo DID; done",   # 22
+                   "mkdir -p late && echo HIDDENVALUE >late/.env; echo made", "cat late/.env && echo DID",          # 25
+                   settings={**hook, **on(filesystem={"denyRead": [lab.work + "/**/.env"]})})
+    assert "\n1\n" in texts[0] and "DID" not in texts[0] and "Read-only" in texts[0], texts
+    assert texts[1] == "made" and "HIDDENVALUE" not in texts[2] and "DID" not in texts[2], texts
+
+
+def files_that_tools_and_commands_see_are_the_same(lab):
+    lab.model("rule\n  turn 1\n%s\nrule\n  turn 2\n%s\nrule\n  text ok\n" %
+              (call("Bash", command="echo from inside >f"), call("Read", file_path=lab.work + "/f")))
+    write(lab.home + "/.claude/settings.json", json.dumps(on()))
+    done = lab.cadre("-p", "--output-format", "stream-json", "--verbose", "--", "hi")
+    assert done.code == 0 and "from inside" in done.out, done                                                         # 2
+
+
+# ---- hooks and servers
+
+INTRUDER = """import os, socket, sys
+def attempt(name, fn):
+    try:
+        fn()
+        name += " did"
+    except OSError as why:
+        name += " failed"
+    open(os.path.join(sys.argv[1], "said"), "a").write(name + "\\n")
+attempt("home", lambda: open(os.path.join(sys.argv[2], "PWNED-" + sys.argv[4]), "w"))
+attempt("net", lambda: socket.create_connection(("127.0.0.1", int(sys.argv[3])), 3))
+"""
+
+
+def cage(lab, level, who, kind):
+    """A hook or server of the project or the user, under this level; returns what it could do."""
+    write(lab.work + "/tool.py", INTRUDER)
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(lab.work + "/said")
+    with Listener() as listener:
+        argv = ["python3", lab.work + "/tool.py", lab.work, lab.home, str(listener.port), who]
+        hooks = {"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": " ".join(argv)}]}]}} if kind == "hooks" else {}
+        servers = {"mcpServers": {"s": {"command": argv[0], "args": argv[1:]}}} if kind == "mcpServers" else {"mcpServers": {}}
+        write(lab.work + "/.mcp.json", json.dumps(servers if who == "project" else {"mcpServers": {}}))
+        write(lab.home + "/.claude.json", json.dumps(servers if who == "user" else {}))
+        write(lab.work + "/.claude/settings.json", json.dumps(
+            {**(hooks if who == "project" else {}), "sandbox": {"cadre": {kind: "off"}}}))  # a project cannot open its own cage
+        write(lab.home + "/.claude/settings.json", json.dumps(
+            {**(hooks if who == "user" else {}), "enableAllProjectMcpServers": True,
+             "sandbox": {"cadre": {kind: level}} if level else {}}))
+        lab.model("rule\n  text ok\n")
+        done = lab.cadre("-p", "--trust-project", "--", "hi")
+        assert done.code == 0, done
+        reached = listener.count() > 0
+    said = pathlib.Path(lab.work, "said").read_text() if os.path.exists(lab.work + "/said") else ""
+    wrote = os.path.exists(lab.home + "/PWNED-" + who)
+    if wrote:
+        os.unlink(lab.home + "/PWNED-" + who)
+    assert said.count("did") == wrote + reached, said
+    return said, wrote, reached
+
+
+def hooks_and_servers_run_inside_as_far_as_the_level_says(lab):
+    for kind in ("hooks", "mcpServers"):
+        for level, who, free in ((None, "project", True), ("off", "project", True), ("project", "project", False), ("project", "user", True),
+                                 ("all", "project", False), ("all", "user", False)):
+            said, wrote, reached = cage(lab, level, who, kind)
+            assert said, (kind, level, who)
+            assert (wrote, reached) == (free, free), (kind, level, who, said)
+
+
+def hooks_that_must_be_inside_do_not_run_where_there_is_no_sandbox(lab):
+    write(lab.work + "/.claude/settings.json", json.dumps(
+        {"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "touch %s/PWNED" % lab.home}]}]}}))
+    write(lab.home + "/.claude/settings.json", json.dumps({"sandbox": {"cadre": {"hooks": "project"}}}))
+    lab.model("rule\n  text ok\n")
+    done = lab.cadre("-p", "--trust-project", "--", "hi", preexec_fn=hide(*USERS))
+    assert done.code == 0 and not os.path.exists(lab.home + "/PWNED"), done
+
+
 # ---- a kernel that lacks something
 
 def hide(*rules):
@@ -402,9 +480,11 @@ def a_sandbox_that_is_asked_for_and_not_there_is_said_or_refused(lab):
     assert text.startswith("ran") and "ran outside the sandbox" in text, text
     assert "commands are not confined" in told(lab, preexec_fn=hide(*USERS))
     os.unlink(lab.work + "/ran")
-    (text,), done = run(lab, "touch ran", options=("--dangerously-skip-permissions",), settings=on(), preexec_fn=hide(*USERS),
-                        env={"IS_SANDBOX": "1"})
-    assert not os.path.exists(lab.work + "/ran") and "sandbox.failIfUnavailable" in text, text
+    write(lab.home + "/.claude/settings.json", json.dumps(on()))
+    lab.model("rule\n  turn 1\n%s\nrule\n  text ok\n" % call("Bash", command="touch ran"))
+    done = lab.cadre("-p", "--dangerously-skip-permissions", "--", "hi", preexec_fn=hide(*USERS), env={"IS_SANDBOX": "1"})
+    assert done.code == 2 and not os.path.exists(lab.work + "/ran"), done
+    assert "sandbox.failIfUnavailable" in done.err and "making namespaces" in done.err, done.err
 
 
 if __name__ == "__main__":
@@ -420,6 +500,10 @@ if __name__ == "__main__":
          rules_and_plan_mode_hold_though_the_sandbox_lets_pass,
          a_project_that_is_not_trusted_widens_nothing,
          servers_of_one_command_are_reached_by_the_next_and_end_with_the_session,
+         what_shells_outside_read_is_not_written_inside_and_new_files_are_hidden_too,
+         files_that_tools_and_commands_see_are_the_same,
+         hooks_and_servers_run_inside_as_far_as_the_level_says,
+         hooks_that_must_be_inside_do_not_run_where_there_is_no_sandbox,
          without_landlock_only_commands_without_files_pass_and_it_is_said_once,
          without_namespaces_reading_is_held_and_edits_are_asked_about,
          a_sandbox_that_is_asked_for_and_not_there_is_said_or_refused)

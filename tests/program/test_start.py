@@ -7,6 +7,8 @@ import pathlib
 
 from lab import main
 
+NO_EFFECT = ("ultracode", "true")
+
 
 def put(root, name, text):
     path = pathlib.Path(root) / name
@@ -26,6 +28,7 @@ def told(lab, *words):
     assert frames[0]["subtype"] == "init" and done.err == "", done
     found = [f["content"] for f in frames if f.get("subtype") == "informational"]
     assert found == lines and [f.get("subtype") for f in frames[1:1 + len(lines)]] == ["informational"] * len(lines), (found, lines)
+    assert all("`cadre " in line for line in lines), lines  # the command that explains it
     return lines
 
 
@@ -46,6 +49,41 @@ def a_rule_that_has_no_effect_is_told_with_its_place(lab):
     path = put(lab.home, ".claude/settings.json", '{"permissions": {"allow": [\n"Bash(ls"]}}')
     lines = told(lab)
     assert len(lines) == 1 and f"{path}:2" in lines[0] and "Bash(ls" in lines[0], lines
+    path = put(lab.home, ".claude/settings.json", {"permissions": {"allow": ["Nonsense(x)"], "ask": ["Nonsense"]}})
+    assert told(lab) == [f'{path}:1: permissions.{which}: "{rule}" names no tool that is known (`cadre permissions list`)'
+                         for which, rule in (("ask", "Nonsense"), ("allow", "Nonsense(x)"))]
+
+
+def a_value_that_was_left_out_is_told_with_its_place(lab):
+    path = put(lab.home, ".claude/settings.json", '{"cleanupPeriodDays": "many",\n"permissions": {"defaultMode": "odd"}}')
+    lines = told(lab)
+    assert len(lines) == 2, lines
+    assert lines[0] == f"{path}:1:23: cleanupPeriodDays: expected a whole number from 1 to 100000000; it is left out " \
+                       "(`cadre config explain cleanupPeriodDays`)", lines
+    assert lines[1].startswith(f"{path}:2:32: permissions.defaultMode: expected one of "), lines
+
+
+def a_setting_that_has_no_effect_or_does_not_count_there_is_told(lab):
+    path = put(lab.home, ".claude/settings.json", '{"allowManagedHooksOnly": true,\n"%s": %s}' % NO_EFFECT)
+    assert told(lab) == [f"settings without effect in this version: {NO_EFFECT[0]} ({path}:2); `cadre config keys` says what "
+                         "they are for",
+                         f"settings that do not count where they are: allowManagedHooksOnly ({path}:1); `cadre config` says why"]
+
+
+def a_hook_for_no_event_is_told(lab):
+    touch = [{"hooks": [{"type": "command", "command": "touch ran"}]}]
+    path = put(lab.home, ".claude/settings.json", {"hooks": {"Sometimes": touch, "MessageDisplay": touch}})
+    assert told(lab) == [f"{path}: hooks: unknown event Sometimes is ignored (`cadre config explain hooks`)",
+                         f"{path}: hooks: the event MessageDisplay never occurs here (`cadre config explain hooks`)"]
+    assert not pathlib.Path(lab.work, "ran").exists()
+
+
+def a_plugin_that_was_refused_wholly_or_in_part_is_told(lab):
+    odd = put(lab.work, "odd/.claude-plugin/plugin.json", {"name": 5})
+    part = put(lab.work, "part/.claude-plugin/plugin.json", {"name": "part", "commands": ["./gone.md"]})
+    assert told(lab, "--plugin-dir", "odd", "--plugin-dir", "part") == [
+        f"{odd}:1: name: expected a text, not 5; this plugin is refused (`cadre plugin list`)",
+        f"{part}:1: commands: ./gone.md does not exist; this part of it is refused (`cadre plugin list`)"]
 
 
 def an_agent_file_that_was_refused_is_told(lab):
@@ -60,7 +98,7 @@ def many_refused_files_are_counted(lab):
     for i in range(9):
         put(lab.home, f".claude/agents/odd{i}.md", "---\nname: odd\ndescription: d\ntools: {a: [b}\n---\nx\n")
     lines = told(lab)
-    assert len(lines) == 6 and lines[5] == "4 more agent files are refused (`cadre agents check`)", lines
+    assert len(lines) == 6 and lines[5] == "4 more agents are refused (`cadre agents check`)", lines
 
 
 def a_server_that_did_not_start_is_told(lab):
@@ -70,10 +108,22 @@ def a_server_that_did_not_start_is_told(lab):
     assert "/nowhere/at-all" in lines[0] and lines[0].endswith(" (`cadre mcp test gone`)"), lines
 
 
+def a_server_that_is_not_described_well_is_told(lab):
+    path = put(lab.work, ".mcp.json", {"mcpServers": {"odd": {"type": "telegraph"}}})
+    assert told(lab, "--trust-project") == [
+        f"{path}:1: server 'odd': type: expected stdio, http or sse, not \"telegraph\"; this MCP server is refused "
+        "(`cadre mcp list`)"]
+
+
 if __name__ == "__main__":
     main(a_run_without_anything_to_tell_tells_nothing,
          a_setting_that_is_not_known_is_told_in_one_line_with_what_was_meant,
          a_rule_that_has_no_effect_is_told_with_its_place,
+         a_value_that_was_left_out_is_told_with_its_place,
+         a_setting_that_has_no_effect_or_does_not_count_there_is_told,
+         a_hook_for_no_event_is_told,
+         a_plugin_that_was_refused_wholly_or_in_part_is_told,
          an_agent_file_that_was_refused_is_told,
          many_refused_files_are_counted,
-         a_server_that_did_not_start_is_told)
+         a_server_that_did_not_start_is_told,
+         a_server_that_is_not_described_well_is_told)

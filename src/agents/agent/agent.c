@@ -53,6 +53,12 @@ static void on_usage(void *data, const struct usage *usage)
 	agent_tree_spend(a->tree, &a->budget, a->query.config.model, usage); /* a->model may be the next one's */
 }
 
+static void on_request(struct query *q, void *data)
+{
+	(void)q;
+	agent_follow_mode(data);
+}
+
 static bool on_batch(struct query *q, void *data)
 {
 	(void)q;
@@ -225,6 +231,7 @@ void agent_open(struct agent *a, const struct agent_query_spec *spec)
 				      .want_deltas = spec->want_deltas,
 				      .want_raw = spec->want_raw,
 				      .on_usage = on_usage,
+				      .on_request = on_request,
 				      .on_batch = on_batch,
 				      .on_unavailable = on_unavailable,
 				      .on_end = on_query_end,

@@ -76,6 +76,7 @@ struct agent {
 	const char *model, *cwd, *branch;
 	struct endpoint *endpoint; /* borrowed; of its model */
 	struct fallback fallback;
+	struct mode_model mode_model;
 	struct turn_model turn_model;
 	char *moved_cwd;               /* where Bash went; owned, NULL: still in cwd */
 	struct mcp_selection *servers; /* that it joined itself; owned; NULL: none, or only those of the main agent */
@@ -113,7 +114,7 @@ struct agent {
 	char last_tool[64];
 
 	struct skill_use *skill_uses;        /* skills that are being made ready (skill_use.h) */
-	struct map skills_told;              /* name -> which text the model has of it (skill_restore.c) */
+	struct map skills_told;              /* name -> which text the model has of it (skill_activation.c) */
 	uint64_t skills_listed;              /* generation of the registry that it was told, + 1 */
 	uint64_t skills_list_hash;           /* of that list */
 	struct skill_activation *activation; /* paths that it touched (skill_use.h) */

@@ -6,6 +6,7 @@
 #include "core/store/load.h"
 #include "defs/skill/skill.h"
 #include "agents/agent/context.h"
+#include "agents/agent/plan.h"
 #include "agents/agent/tree.h"
 
 /* ---- its own ------------------------------------------------------------------------------------------------------ */
@@ -17,17 +18,24 @@ int agent_set_model(struct agent *a, const char *name, struct err *err)
 	struct services *sv = t->services;
 	const struct settings *settings = sv->policy.settings;
 	struct endpoint *endpoint;
-	const char *model;
+	const char *model, *plans, *plan_model = NULL;
 
+	if (!name && !sv->options.model)
+		plan_model = a->model_choice.plan_id;
 	if (!name)
 		name = sv->options.model ? sv->options.model : a->model_choice.id;
 	bool checked = name || settings_bool(settings, "enforceAvailableModels", false);
-	const char *setting = settings_cstr(settings, "model", &a->arena, NULL);
+	struct settings_origin at = { 0 };
+	const char *setting = json_cstr(settings_get(settings, "model", &at), &a->arena);
 	if (!name && model_default_at(sv->endpoints.usual, setting, &name, err) < 0)
 		return -(int)err->kind;
 	t->allowed_models = settings_get(settings, "availableModels", NULL);
 	if (model_resolve_allowed(&a->arena, checked ? t->allowed_models : NULL, sv->endpoints.usual, name, &model,
 				  err) < 0)
+		return setting && name == setting ? err_wrap(err, "%s:%u", at.file, at.line) : -(int)err->kind;
+	if ((plans = model_in_plan_mode(&a->arena, name)) &&
+	    model_resolve_allowed(&a->arena, checked ? t->allowed_models : NULL, sv->endpoints.usual, plans,
+				  &plan_model, err) < 0)
 		return -(int)err->kind;
 	if (endpoints_find(&sv->endpoints, model, &endpoint, err) < 0) {
 		if (!sv->lends_tools)
@@ -37,6 +45,7 @@ int agent_set_model(struct agent *a, const char *name, struct err *err)
 	}
 	a->model = model;
 	a->endpoint = endpoint;
+	a->mode_model = (struct mode_model){ .plan = plan_model, .other = plan_model ? model : NULL };
 	a->fallback = (struct fallback){ 0 }; /* it is the usual one */
 	a->turn_model.model = model;          /* also for a turn that has another one by now: this is the last word */
 	a->turn_model.endpoint = endpoint;
@@ -59,11 +68,13 @@ static int add_fallback(struct agent_tree *t, const char *from, struct str name,
 	return 0;
 }
 
-/* Models that stand in for others, for all agents: the option, or else the setting: one name, or a list. */
+/* Models that stand in for others, for all agents: the option, or else the setting: one name, or a list. A name of the setting that
+ * cannot be used is left out with a note. */
 static int find_fallbacks(struct agent_tree *t, struct err *err)
 {
-	const char *option = t->services->options.fallback_model, *from = "the setting fallbackModel";
-	const struct json *setting = settings_get(t->services->policy.settings, "fallbackModel", NULL);
+	const char *option = t->services->options.fallback_model;
+	struct settings_origin at = { 0 };
+	const struct json *setting = settings_get(t->services->policy.settings, "fallbackModel", &at);
 	struct arena *arena = t->arena;
 	int status = 0;
 
@@ -76,11 +87,15 @@ static int find_fallbacks(struct agent_tree *t, struct err *err)
 	if (!setting)
 		return 0;
 	t->fallbacks.models = arena_calloc(arena, json_raw(setting).n * sizeof *t->fallbacks.models);
-	if (json_is(setting, JSON_STRING))
-		return add_fallback(t, from, json_str(setting, arena), err);
-	for (const struct json *name = json_first(setting); name && status == 0; name = json_next(setting, name))
-		status = add_fallback(t, from, str_trim(json_str(name, arena)), err);
-	return status;
+	bool one = json_is(setting, JSON_STRING);
+	for (const struct json *name = one ? setting : json_first(setting); name;
+	     name = one ? NULL : json_next(setting, name)) {
+		struct err why = { 0 };
+		if (add_fallback(t, "fallbackModel", str_trim(json_str(name, arena)), &why) < 0)
+			buf_addf(&t->main.notes, "%s:%u: %s; it is left out (`cadre config explain fallbackModel`)\n",
+				 at.file, at.line, why.text);
+	}
+	return 0;
 }
 
 static int choose_main_model(struct agent *a, struct err *err)
@@ -93,6 +108,8 @@ static int choose_main_model(struct agent *a, struct err *err)
 	if (from) {
 		a->model = arena_strdup(&a->arena, from->model);
 		a->endpoint = from->endpoint;
+		a->mode_model = (struct mode_model){ arena_strdup(&a->arena, from->mode_model.plan),
+						     arena_strdup(&a->arena, from->mode_model.other) };
 		a->model_choice.id = arena_strdup(&a->arena, from->model_choice.id);
 		a->tree->allowed_models = from->tree->allowed_models;
 		return find_fallbacks(a->tree, err);
@@ -111,20 +128,31 @@ static int choose_main_model(struct agent *a, struct err *err)
 		if (agent_set_model(a, NULL, err) < 0)
 			return -(int)err->kind;
 	}
-	/* A resumed session keeps its model, unless an option or another definition names one. */
-	if (l && l->model && l->model[0] && !a->tree->services->options.model &&
+	/* A resumed session keeps its model, unless an option or another definition names one, or it is the model of a mode. */
+	const struct mode_model *modes = &a->mode_model;
+	bool of_a_mode =
+		modes->plan && l && l->model && (!strcmp(l->model, modes->plan) || !strcmp(l->model, modes->other));
+	if (l && l->model && l->model[0] && !of_a_mode && !a->tree->services->options.model &&
 	    !(d && d->model && (!l->agent || strcmp(l->agent, d->name) != 0)) && agent_set_model(a, l->model, &why) < 0)
 		buf_addf(&a->notes, "the session used %s, which cannot be used now (%s): %s is asked instead\n",
 			 l->model, why.text, a->model);
 	return find_fallbacks(a->tree, err);
 }
 
+static bool follows_mode(const struct agent *a)
+{
+	return a->mode_model.plan && !a->turn_model.on && !a->fallback.usual.name;
+}
+
 int agent_choose_model(struct agent *a, struct err *err)
 {
 	const struct agent_definition *d = a->definition;
+	const struct agent *parent = a->parent;
 
-	if (!a->parent)
+	if (!parent)
 		return choose_main_model(a, err);
+	/* A fork sends what its parent has sent, to the same model. */
+	bool by_mode = !a->origin && follows_mode(parent);
 	model_choose(&a->arena,
 		     &(struct model_wishes){
 			     .provider = a->tree->services->endpoints.usual,
@@ -133,23 +161,50 @@ int agent_choose_model(struct agent *a, struct err *err)
 			     .call = a->record->request.model,
 			     .definition = d ? d->model : NULL,
 			     .configured = a->tree->default_model,
-			     .parent = a->parent->model,
+			     .parent = by_mode ? parent->mode_model.other : parent->model,
+			     .parent_plan = by_mode ? parent->mode_model.plan : NULL,
 			     .shares_context = a->origin,
 		     },
 		     &a->model_choice);
 	a->model = a->model_choice.id;
+	a->mode_model = (struct mode_model){ .plan = a->model_choice.plan_id,
+					     .other = a->model_choice.plan_id ? a->model : NULL };
 	a->record->model = arena_strdup(&a->record->arena, a->model);
 	if (a->model_choice.note)
 		buf_addf(&a->notes, "%s\n", a->model_choice.note);
 	return endpoints_find(&a->tree->services->endpoints, a->model, &a->endpoint, err);
 }
 
-/* ---- of a skill --------------------------------------------------------------------------------------------------- */
+/* ---- of a mode ----------------------------------------------------------------------------------------------------- */
 
 static const struct head *head_now(const struct agent *a)
 {
 	return a->query.next_head ? a->query.next_head : a->query.config.head;
 }
+
+static void use_model(struct agent *a, struct fallback_model m)
+{
+	a->model = m.name;
+	a->endpoint = m.endpoint;
+	if (!head_now(a))
+		return; /* its first one is not made yet */
+	query_set_head(&a->query, context_head_like(a, head_now(a)), a->model);
+	a->query.next_endpoint = a->endpoint;
+}
+
+void agent_follow_mode(struct agent *a)
+{
+	struct fallback_model m = { .name = plan_is_on(a) ? a->mode_model.plan : a->mode_model.other };
+
+	if (!follows_mode(a) || !strcmp(m.name, a->model) ||
+	    endpoints_find(&a->tree->services->endpoints, m.name, &m.endpoint, NULL) < 0)
+		return;
+	use_model(a, m);
+	if (a->record)
+		a->record->model = arena_strdup(&a->record->arena, a->model);
+}
+
+/* ---- of a skill --------------------------------------------------------------------------------------------------- */
 
 static void renew_head(struct agent *a, const char *effort)
 {
@@ -183,9 +238,10 @@ void agent_take_turn_model(struct agent *a, const struct skill *s)
 	struct err err = { 0 };
 	const char *id;
 
-	if (takes_model &&
-	    (model_resolve_allowed(&a->arena, a->tree->allowed_models, all->usual, s->model, &id, &err) < 0 ||
-	     endpoints_find(all, id, &endpoint, &err) < 0)) {
+	const char *plans = takes_model && plan_is_on(a) ? model_in_plan_mode(&a->arena, s->model) : NULL;
+	if (takes_model && (model_resolve_allowed(&a->arena, a->tree->allowed_models, all->usual,
+						  plans ? plans : s->model, &id, &err) < 0 ||
+			    endpoints_find(all, id, &endpoint, &err) < 0)) {
 		takes_model = false;
 		buf_addf(&text, "%s: %s; the turn continues with %s", s->file, err.text, a->model);
 		agent_emit(a, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&text) });
@@ -226,14 +282,6 @@ const char *agent_turn_effort(struct agent *a, const char *own)
 
 /* ---- in place of one that cannot answer --------------------------------------------------------------------------- */
 
-static void use_fallback(struct agent *a, struct fallback_model m)
-{
-	a->model = m.name;
-	a->endpoint = m.endpoint;
-	query_set_head(&a->query, context_head_like(a, head_now(a)), a->model);
-	a->query.next_endpoint = a->endpoint;
-}
-
 bool agent_fall_back(struct agent *a)
 {
 	const struct fallback_list *list = &a->tree->fallbacks;
@@ -245,7 +293,7 @@ bool agent_fall_back(struct agent *a)
 			continue;
 		if (!f->usual.name)
 			f->usual = (struct fallback_model){ a->model, a->endpoint };
-		use_fallback(a, m);
+		use_model(a, m);
 		return true;
 	}
 	return false;
@@ -257,5 +305,5 @@ void agent_leave_fallback(struct agent *a)
 
 	a->fallback = (struct fallback){ 0 };
 	if (usual.name)
-		use_fallback(a, usual);
+		use_model(a, usual);
 }

@@ -15,6 +15,15 @@ int agent_choose_model(struct agent *a, struct err *err);
  * has changed. */
 int agent_set_model(struct agent *a, const char *name, struct err *err);
 
+/* Of an agent whose model depends on its permission mode (opusplan). plan NULL: it does not. */
+struct mode_model {
+	const char *plan, *other;
+};
+
+/* Before each request, and when the mode is known first: the model of the mode that holds now. That of a skill and a fallback stay
+ * until the turn is over. */
+void agent_follow_mode(struct agent *a);
+
 /* ---- for the rest of a turn --------------------------------------------------------------------------------------- */
 
 /* Of an agent: what it goes back to, and what it has meanwhile */

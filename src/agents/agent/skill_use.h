@@ -74,7 +74,7 @@ void agent_restore_activation(struct agent *a, const char *path);
 bool agent_skill_inactive(const struct agent *a, const struct catalog_entry *e);
 void skill_activation_free(struct skill_activation *w);
 
-/* ---- skill_restore.c: restores the texts of skills after a compaction ----
+/* ---- skill_activation.c: restores the texts of skills after a compaction ----
  *
  * The conversation itself is the record: a text of a skill is found in it by its form, so a resumed or forked session knows
  * as much as the one that used the skill.

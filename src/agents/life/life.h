@@ -57,5 +57,3 @@ const struct tool *agent_tool_make(struct agent_tree *t, const struct tool *base
 extern const char team_send_text[];
 /* An agent with Agent(a, b) in its tools sees only those; nothing for others. */
 void agent_tool_limit(struct agent *a);
-/* Whom one can call may have changed: another definition in place of the old one. */
-void agent_tool_renew(struct agent_tree *t);

@@ -120,6 +120,8 @@ void agent_tree_use_policy(struct agent_tree *t)
 	t->allowed_models = settings_get(p->settings, "availableModels", NULL);
 	t->main.env.envp = p->envp;
 	sandbox_use_policy(t->sandbox, sandbox_policy_new(p->settings, t->main.cwd, t->config_dir));
+	if (t->services->cage)
+		sandbox_use_policy(t->services->cage, sandbox_policy_new(p->settings, t->main.cwd, t->config_dir));
 	t->no_shell = t->main.env.no_shell = sandbox_refusal(t->sandbox);
 	t->tool_settings = (struct tool_settings){
 		.shell = settings_cstr(p->settings, "defaultShell", t->arena, NULL),

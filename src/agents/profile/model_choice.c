@@ -24,10 +24,10 @@ void model_choose(struct arena *a, const struct model_wishes *w, struct model_ch
 		{ w->configured, "configured default" },
 	};
 	struct err err = { 0 };
-	const char *id;
+	const char *id, *plans, *plan_id = NULL;
 	size_t i = 0;
 
-	*ret_choice = (struct model_choice){ .id = w->parent, .origin = "parent" };
+	*ret_choice = (struct model_choice){ .id = w->parent, .plan_id = w->parent_plan, .origin = "parent" };
 	while (i < COUNT_OF(order) && !says(order[i].name))
 		i++;
 	if (i == COUNT_OF(order))
@@ -39,11 +39,14 @@ void model_choose(struct arena *a, const struct model_wishes *w, struct model_ch
 						"model %s of the %s is not used: an agent that sees its parent's "
 						"conversation runs on its model",
 						order[i].name, order[i].origin);
-	} else if (model_resolve_allowed(a, w->allowed, w->provider, order[i].name, &id, &err) < 0) {
+	} else if (model_resolve_allowed(a, w->allowed, w->provider, order[i].name, &id, &err) < 0 ||
+		   ((plans = model_in_plan_mode(a, order[i].name)) &&
+		    model_resolve_allowed(a, w->allowed, w->provider, plans, &plan_id, &err) < 0)) {
 		/* An unknown name means inherit: an agent made for another provider still runs. */
 		ret_choice->note = arena_printf(a, "%s: inherits its parent's model", err.text);
 	} else {
 		ret_choice->id = id;
+		ret_choice->plan_id = plan_id;
 		ret_choice->origin = order[i].origin;
 	}
 }

@@ -13,6 +13,7 @@ struct model_wishes {
 	const char *definition;
 	const char *configured;
 	const char *parent;              /* the parent's model id; required */
+	const char *parent_plan;         /* the parent's model in plan mode; NULL: the same */
 	bool shares_context;             /* a fork, or forkContext: it must run on its parent's model */
 	const struct provider *provider; /* whose models plain names are; NULL: one that knows all aliases */
 	const struct json *allowed;      /* the setting availableModels; NULL: all */
@@ -20,8 +21,9 @@ struct model_wishes {
 
 struct model_choice {
 	const char *id;
-	const char *origin; /* "environment", "call", "definition", "configured default", "parent" */
-	const char *note;   /* what was not followed, and why; NULL: all was. In the arena */
+	const char *plan_id; /* the model in plan mode; NULL: the same */
+	const char *origin;  /* "environment", "call", "definition", "configured default", "parent" */
+	const char *note;    /* what was not followed, and why; NULL: all was. In the arena */
 };
 
 void model_choose(struct arena *a, const struct model_wishes *wishes, struct model_choice *ret_choice);

@@ -61,6 +61,8 @@ struct query_config {
 	event_fn *on_event;
 	bool want_deltas, want_raw;                              /* emit EVENT_DELTA as text, or as raw API events */
 	void (*on_usage)(void *data, const struct usage *usage); /* of each answer; may be NULL */
+	/* A request is about to be made: query_set_head() and next_endpoint hold for it. May be NULL. */
+	void (*on_request)(struct query *q, void *data);
 	/* The calls of an answer are recorded and the next request has not been sent. True: query_batch_over() will
 	 * follow. May be NULL. */
 	bool (*on_batch)(struct query *q, void *data);

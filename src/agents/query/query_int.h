@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * query_int.h - between the files of the query: query.c (states), query_request.c (a request and its tries),
+ * query_int.h - between the files of the query: query.c (states), query_answer.c (a request and its tries),
  * query_answer.c (an answer and its tool calls), query_compact.c (summaries). */
 #pragma once
 #include "agents/query/query.h"

@@ -55,7 +55,6 @@ bool agent_tree_unfinished(const struct agent_tree *t, const struct map *deliver
 struct agent *subagent_new(struct agent *parent, struct agent_record *record,
 			   struct agent_definition *definition); /* takes it */
 void subagent_launched(struct agent *a);
-void subagent_report_end(struct agent *a);
 
 enum { AGENT_NOTICE_LEN = 40 };
 void agent_record_notice_id(const struct agent_record *t, char out[AGENT_NOTICE_LEN]); /* one for each run of a child */
@@ -68,10 +67,6 @@ struct end_step {
 	const char *name;
 	int (*run)(struct agent *a, struct err *err);
 };
-extern const struct end_step ending[];
-extern const size_t ending_count;
-extern const struct end_step pausing[]; /* of a run of a member, which then waits */
-extern const size_t pausing_count;
 
 /* ---- foreground or background? The one function that decides ------------------------------------------------------ */
 

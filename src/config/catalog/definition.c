@@ -3,6 +3,8 @@
  * noted, and a restriction that cannot be read with certainty refuses the definition. Then lists of names. */
 #include "config/catalog/definition.h"
 #include "lib/base/buf.h"
+#include "config/catalog/frontmatter.h"
+#include "lib/base/utf8.h"
 
 enum { MOST_NAMES = 1024, DEEPEST_LIST = 4 };
 
@@ -304,4 +306,86 @@ const char *definition_names(struct definition_reader *r, const struct json *val
 	*ret = (struct name_list){ .present = true };
 	list_add_value(&l, value, 0);
 	return l.wrong;
+}
+
+/* A growing list of complaints in an arena. */
+
+void diagnostics_addv(struct diagnostics *d, enum diagnostic_level level, unsigned line, const char *fmt, va_list args)
+{
+	AUTO_BUF struct buf tidy = { 0 };
+	char text[400];
+
+	if (d->count >= DIAGNOSTICS_LIMIT * (level == DIAGNOSTIC_ERROR ? 2 : 1))
+		return;
+	if (d->count == d->cap) {
+		d->cap = d->cap ? d->cap * 2 : 8;
+		struct diagnostic *list = arena_alloc(d->arena, d->cap * sizeof *list);
+		if (d->count)
+			memcpy(list, d->list, d->count * sizeof *list);
+		d->list = list;
+	}
+	/* Messages quote foreign text: they are reduced to one line of valid UTF-8. */
+	vsnprintf(text, sizeof text, fmt, args);
+	for (char *p = text; *p; p++)
+		if ((unsigned char)*p < 0x20)
+			*p = ' ';
+	utf8_add_repaired(&tidy, str_from(text));
+	d->list[d->count++] = (struct diagnostic){ level, line, arena_dup(d->arena, tidy.p, tidy.n) };
+}
+
+void diagnostics_add(struct diagnostics *d, enum diagnostic_level level, unsigned line, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	diagnostics_addv(d, level, line, fmt, args);
+	va_end(args);
+}
+
+const char *diagnostic_level_name(enum diagnostic_level level)
+{
+	static const char *const names[] = { "note", "warning", "error" };
+
+	return names[level];
+}
+
+/* ${NAME} in texts of plugins. */
+
+const char *plugin_vars_find(const struct plugin_vars *vars, struct str name, bool with_options)
+{
+	static const char prefix[] = "user_config.";
+	size_t n = sizeof prefix - 1;
+
+	if (str_is(name, "CLAUDE_PLUGIN_ROOT"))
+		return vars->root;
+	if (str_is(name, "CLAUDE_PLUGIN_DATA"))
+		return vars->data;
+	if (str_is(name, "CLAUDE_PROJECT_DIR"))
+		return vars->project;
+	if (!with_options || !str_starts(name, str_from(prefix)))
+		return NULL;
+	struct str key = { name.p + n, name.n - n };
+	for (const char *const *option = vars->options; option && *option; option++)
+		if (str_starts(str_from(*option), key) && (*option)[key.n] == '=')
+			return *option + key.n + 1;
+	return NULL;
+}
+
+/* A variable is "${", a name without braces, "}". */
+void plugin_vars_expand(struct buf *out, struct str text, const struct plugin_vars *vars, bool with_options)
+{
+	while (text.n) {
+		const char *dollar = memchr(text.p, '$', text.n);
+		size_t before = dollar ? (size_t)(dollar - text.p) : text.n;
+		buf_add(out, text.p, before);
+		text = (struct str){ text.p + before, text.n - before };
+		if (!text.n)
+			return;
+		const char *end = text.n > 3 && text.p[1] == '{' ? memchr(text.p, '}', text.n) : NULL;
+		size_t n = end ? (size_t)(end - text.p) - 2 : 0;
+		const char *value = n ? plugin_vars_find(vars, (struct str){ text.p + 2, n }, with_options) : NULL;
+		size_t used = value ? n + 3 : 1;
+		buf_addstr(out, value ? value : "$");
+		text = (struct str){ text.p + used, text.n - used };
+	}
 }

@@ -50,7 +50,7 @@ struct settings_part {
 struct settings_origin settings_origin_of(const struct layer_file *f, struct settings_cursor *at,
 					  const struct json *value);
 
-/* settings_check.c: types and unknown keys; fills notes, vars, misfits and the refusal. */
+/* settings_merge.c: types and unknown keys; fills notes, vars, misfits and the refusal. */
 void settings_check(struct settings *s, struct layer_file *from);
 /* The file cannot be read at all, so that what it takes away from agents is not known. */
 void settings_refuse_file(struct settings *s, const struct layer_file *from, const struct err *why);

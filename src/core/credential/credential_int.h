@@ -6,7 +6,6 @@
 #include "lib/io/http.h"
 #include "lib/io/spawn.h"
 #include "lib/json/json.h"
-#include "lib/base/arena.h"
 
 enum { LARGEST_OUTPUT = 64 << 10 };
 enum { REFRESH_BEFORE_MS = 300000 }; /* before its end */
@@ -60,25 +59,3 @@ void credential_failed(struct credential *c, const char *fmt, ...) printf_like(2
 void credential_put(char **slot, struct str value);                         /* wipes what was there */
 bool credential_runs_program(const struct credential *c, const char *name); /* found in PATH */
 const char *credential_env(const struct credential *c, const char *name);   /* NULL: unset or empty */
-
-/* AWS Signature Version 4 in the Authorization header. Own code: libcurl signs read bodies, encoded paths and removed
- * headers wrongly. */
-enum { SHA256_HEX = 64 };
-
-/* All borrowed */
-struct sigv4_request {
-	const char *method;
-	const char *path;           /* as it is sent: encoded once; signed encoded once more */
-	const char *query;          /* without '?'; NULL: none */
-	const char *const *headers; /* "name: value", the ones to sign, with host; NULL-terminated */
-	struct str body_hash;       /* SHA-256 of the body, in hex */
-	const char *key_id, *secret;
-	const char *region, *service;
-	const char *time; /* "20150830T123600Z"; also one of the headers, as x-amz-date */
-	bool raw_path;    /* the path is signed as it is (S3 and tests of encoded paths) */
-};
-
-/* The value of the Authorization header, in the arena. */
-const char *sigv4_sign(struct arena *a, const struct sigv4_request *r);
-/* Appends text with all but letters, digits, "-._~" and the characters of kept as %XX. */
-void percent_encode(struct buf *out, struct str text, const char *kept);

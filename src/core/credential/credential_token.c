@@ -2,6 +2,7 @@
  * credential_token.c - access tokens: of Google for a service account, a user who logged in with gcloud, or the machine; of
  * Microsoft Entra for an application with a secret, a workload, or the user of az. */
 #include "core/credential/credential_int.h"
+#include "core/credential/sigv4.h"
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include "lib/base/base64.h"

@@ -12,7 +12,7 @@ static const struct {
 	{ "fable", "ANTHROPIC_DEFAULT_FABLE_MODEL", "claude-fable-5-2" },
 	{ "default", "ANTHROPIC_DEFAULT_MODEL", "claude-sonnet-5-5" },
 	{ "best", "ANTHROPIC_DEFAULT_OPUS_MODEL", "claude-opus-5-5" },
-	{ "opusplan", "ANTHROPIC_DEFAULT_OPUS_MODEL", "claude-opus-5-5" },
+	{ "opusplan", "ANTHROPIC_DEFAULT_SONNET_MODEL", "claude-sonnet-5-5" }, /* in plan mode: opus */
 };
 
 /* Input, 5-minute write, 1-hour write, read, output. The newest models have no published price: those are estimates. An
@@ -126,6 +126,19 @@ int model_resolve_at(struct arena *a, const struct provider *p, const char *name
 int model_resolve(struct arena *a, const char *name, const char **ret_id, struct err *err)
 {
 	return model_resolve_at(a, NULL, name, ret_id, err);
+}
+
+const char *model_in_plan_mode(struct arena *a, const char *name)
+{
+	const char *plain;
+	const struct provider *named = provider_of(name, &plain);
+	struct str base = str_trim(str_from(plain)), suffix = STR("[1m]");
+
+	if (str_ends(base, suffix))
+		base.n -= suffix.n;
+	if (!str_is_nocase(base, "opusplan"))
+		return NULL;
+	return named ? arena_printf(a, "%s/opus", named->name) : "opus";
 }
 
 const char *model_default(void)
@@ -253,11 +266,15 @@ int model_resolve_allowed(struct arena *a, const struct json *list, const struct
 		return -(int)err->kind;
 	bool is_family = strcmp(id, name) != 0;
 	for (const struct json *v = json_first(list); v && !allowed; v = json_next(list, v)) {
-		const char *entry = json_cstr(v, a), *resolved = "";
+		const char *entry = json_cstr(v, a), *resolved = "", *planner = "";
 		if (!entry || !entry[0])
 			continue;
 		bool known = model_resolve_at(a, p, entry, &resolved, NULL) == 0;
-		allowed = str_has(str_from(id), str_from(entry)) || (known && !strcmp(resolved, id));
+		const char *plans = model_in_plan_mode(a, entry);
+		if (plans)
+			(void)model_resolve_at(a, p, plans, &planner, NULL);
+		allowed = str_has(str_from(id), str_from(entry)) || (known && !strcmp(resolved, id)) ||
+			  !strcmp(planner, id);
 		/* Ids of one family differ by their version alone. */
 		if (is_family && known && str_has(str_from(entry), str_from(name)) &&
 		    (!newest || strverscmp(resolved, newest) > 0))

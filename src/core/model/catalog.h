@@ -24,6 +24,8 @@ int model_resolve_at(struct arena *a, const struct provider *p, const char *name
  * model whose id contains it: "sonnet" all of that family, "claude-sonnet-5" all of that generation. */
 int model_resolve_allowed(struct arena *a, const struct json *list, const struct provider *p, const char *name,
 			  const char **ret_id, struct err *err);
+/* The name of the model that answers in plan mode in place of this one: "opus" for "opusplan". NULL: the same one. */
+const char *model_in_plan_mode(struct arena *a, const char *name);
 const char *model_default(void); /* the default model: ANTHROPIC_MODEL, or the alias "default" */
 /* The same for provider p; its variable has priority over configured, which may be NULL. -ERR_USAGE: it has no
  * default. */

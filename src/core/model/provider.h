@@ -62,8 +62,8 @@ struct provider {
 struct endpoint {
 	const struct provider *provider;
 	const struct endpoints *of;    /* borrowed; NULL: no limit */
-	struct loop *loop;             /* borrowed; set by endpoints.c */
-	struct credential *credential; /* owned; freed by endpoints.c; NULL: none */
+	struct loop *loop;             /* borrowed; set by provider.c */
+	struct credential *credential; /* owned; freed by provider.c; NULL: none */
 	struct governor governor;
 };
 

@@ -3,7 +3,7 @@
  * Platform on AWS, Google Vertex AI, Microsoft Foundry. They differ in address, beginning of the body, credential and
  * names of models. */
 #include "core/model/messages.h"
-#include "core/credential/credential_int.h"
+#include "core/credential/sigv4.h"
 
 #define MESSAGES_PROVIDER                                                                               \
 	.env.headers = "ANTHROPIC_CUSTOM_HEADERS", .env.betas = "ANTHROPIC_BETAS", .has_aliases = true, \

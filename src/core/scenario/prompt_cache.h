@@ -30,7 +30,4 @@ struct cache_look {
 	unsigned write_count;
 };
 
-struct cache_look prompt_cache_look(struct prompt_cache *c, const struct request *r, uint64_t min_bytes,
-				    uint64_t now_ms);
 void prompt_cache_write(struct prompt_cache *c, const struct cache_write *writes, unsigned n, uint64_t now_ms);
-void prompt_cache_release(struct prompt_cache *c);

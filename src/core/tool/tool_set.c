@@ -2,6 +2,9 @@
  * tool_set.c - finding things about tools: in the set of an agent, in the table of facts, in the environment of calls. */
 #include "core/tool/tool.h"
 #include "lib/io/file.h"
+#include "core/tool/deferral.h"
+#include "lib/base/shortlist.h"
+#include "lib/json/json_write.h"
 
 /* ---- the tools of one agent, in the order in which the model sees them ------------------------------------------ */
 
@@ -76,4 +79,117 @@ const char *tool_env_shown_path(const struct tool_env *env, const char *path)
 	if (!path_is_inside(path, env->cwd) || !path[n])
 		return path;
 	return path + n + (path[n] == '/');
+}
+
+/* Deferred tools, and those of them that the model has searched for. */
+
+enum { USUAL_PERCENT = 10, LIST_BYTES = 16384, LIST_RESERVE = 128 };
+
+struct deferral_policy deferral_policy_read(const char *text)
+{
+	struct deferral_policy p = { .when = DEFER_AUTO, .percent = USUAL_PERCENT };
+	struct str s = str_trim(str_from(text)), automatic = STR("auto:");
+	uint64_t percent;
+
+	if (str_is_nocase(s, "true") || str_is(s, "1"))
+		p.when = DEFER_ALWAYS;
+	else if (str_is_nocase(s, "false") || str_is(s, "0"))
+		p.when = DEFER_NEVER;
+	else if (str_starts(s, automatic) &&
+		 str_to_u64((struct str){ s.p + automatic.n, s.n - automatic.n }, &percent) && percent <= 100)
+		p.percent = (unsigned)percent;
+	return p;
+}
+
+size_t deferral_bytes(const struct tool_set *tools)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < tools->count; i++)
+		if (tools->tools[i]->flags & TOOL_MAY_WAIT)
+			bytes += strlen(tools->tools[i]->definition);
+	return bytes;
+}
+
+static const struct tool *find_exact(const struct tool_set *set, const char *name)
+{
+	for (size_t i = 0; i < set->count; i++)
+		if (!strcmp(set->tools[i]->name, name))
+			return set->tools[i];
+	return NULL;
+}
+
+void deferral_arrange(struct deferral *d, const struct tool_set *tools,
+		      bool (*is_out)(void *data, const struct tool *tool), void *data)
+{
+	d->known.count = d->loaded.count = 0;
+	for (size_t i = 0; d->on && i < tools->count; i++)
+		if ((tools->tools[i]->flags & TOOL_MAY_WAIT) && !(is_out && is_out(data, tools->tools[i])))
+			tool_set_add(&d->known, tools->tools[i]);
+	for (size_t i = 0; i < d->wanted_count; i++) {
+		const struct tool *tool = find_exact(&d->known, d->wanted[i]);
+		if (tool)
+			tool_set_add(&d->loaded, tool);
+	}
+}
+
+void deferral_want(struct deferral *d, const char *name)
+{
+	for (size_t i = 0; i < d->wanted_count; i++)
+		if (!strcmp(d->wanted[i], name))
+			return;
+	d->wanted = xrealloc(d->wanted, (d->wanted_count + 1) * sizeof *d->wanted);
+	d->wanted[d->wanted_count++] = xstrdup(name);
+}
+
+bool deferral_has_news(const struct deferral *d)
+{
+	for (size_t i = 0; i < d->wanted_count; i++) {
+		const struct tool *tool = find_exact(&d->known, d->wanted[i]);
+		if (tool && deferral_holds(d, tool))
+			return true;
+	}
+	return false;
+}
+
+bool deferral_holds(const struct deferral *d, const struct tool *tool)
+{
+	return d && (tool->flags & TOOL_MAY_WAIT) && find_exact(&d->known, tool->name) &&
+	       !find_exact(&d->loaded, tool->name);
+}
+
+void deferral_describe(struct buf *out, const struct deferral *d, const char *definition)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena arena = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	AUTO_FREE struct shortlist_item *items = xcalloc(d->known.count + 1, sizeof *items);
+	struct shortlist list = { items, d->known.count };
+	struct json_out w = json_out(out);
+	const struct json *root = NULL;
+	size_t named;
+
+	(void)json_parse(&reader, definition, strlen(definition), &root, NULL); /* it is compiled in */
+	buf_addf(&text, STR_FMT "\n\nThe tools that it finds:\n",
+		 STR_ARG(json_str(json_get(root, "description"), &arena)));
+	for (size_t i = 0; i < list.count; i++)
+		items[i].name = str_from(d->known.tools[i]->name);
+	shortlist_write(&text, &list, LIST_BYTES, LIST_RESERVE, &named);
+	if (named < list.count)
+		buf_addf(&text, "and %zu more, which only a search by keywords finds\n", list.count - named);
+	json_open(&w, '{');
+	json_kraw(&w, "name", json_raw(json_get(root, "name")));
+	json_kstr(&w, "description", str_trim(buf_str(&text)));
+	json_kraw(&w, "input_schema", json_raw(json_get(root, "input_schema")));
+	json_close(&w);
+}
+
+void deferral_release(struct deferral *d)
+{
+	for (size_t i = 0; i < d->wanted_count; i++)
+		free(d->wanted[i]);
+	free(d->wanted);
+	tool_set_release(&d->known);
+	tool_set_release(&d->loaded);
+	*d = (struct deferral){ 0 };
 }

@@ -32,7 +32,6 @@ struct agent_denials {
 
 /* deny: the permissions.deny array of a settings file; anything else is ignored. */
 void agent_denials_add(struct agent_denials *d, const struct json *deny, const char *origin);
-void agent_denials_add_rule(struct agent_denials *d, struct str rule, const char *origin);
 void agent_denials_release(struct agent_denials *d);
 /* The rule that takes this type away, or NULL. Types match as they do in a call: case and separators are ignored, and an
  * alias is the agent that it stands for. */
@@ -54,7 +53,7 @@ const struct agent_denial *agent_denied(const struct catalog *r, struct str type
 
 /* The agents that come with the program: .md files in builtin/, compiled in and read like any other.
  * 
- * To add one: 1. builtin/NAME.md; 2. its row in builtin.c and its name in the list of meson.build; 3. a row in
+ * To add one: 1. builtin/NAME.md; 2. its row in registry.c and its name in the list of meson.build; 3. a row in
  * tests/unit/agentdef/test_builtin.c. */
 enum builtin_switches {
 	BUILTIN_NONE = 1 << 0,            /* no built-in agent at all */
@@ -69,9 +68,6 @@ unsigned builtin_switches_find(const char *entrypoint);
 
 /* Calls fn for each agent that the switches leave, in the order of the table; fn takes the reference. */
 void builtin_each(unsigned switches, void (*fn)(void *data, struct agent_definition *d), void *data);
-
-/* The agent that an old or foreign name stands for, or NULL. */
-const char *builtin_alias(struct str name);
 
 /* The files of builtin/, which the build turns into constants (scripts/embed.py) */
 extern const char builtin_bash[];

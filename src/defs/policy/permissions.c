@@ -35,7 +35,7 @@ static void warn_at(void *data, const char *message)
 	struct reading *r = data;
 	AUTO_BUF struct buf text = { 0 };
 
-	buf_addf(&text, "%s:%u: %s", r->at->file, r->at->line, message);
+	buf_addf(&text, "%s:%u: %s (`cadre permissions list`)", r->at->file, r->at->line, message);
 	if (r->warn)
 		r->warn(r->data, text.p);
 }
@@ -173,6 +173,8 @@ int app_permission_open(struct services *sv, struct arena *a, struct app_permiss
 	struct rule_set *rules = app_rules(p.settings, &p.spec, warn, data, &refusal);
 	if (refusal.text[0] && warn)
 		warn(data, refusal.text);
+	if (refusal.text[0] || settings_refusal(p.settings, &refusal) < 0)
+		p.refusal = arena_strdup(a, refusal.text);
 	if (app_start_mode(p.settings, &sv->options, &p.permission.mode, &mode) < 0 && warn)
 		warn(data, mode.text);
 	permission_use_rules(&p.permission, rules);

@@ -24,6 +24,7 @@ struct app_permission {
 	struct settings_spec spec;
 	struct tool_env env; /* its directories alone */
 	bool trusted;
+	const char *refusal; /* why no agent may run; NULL: one may */
 };
 int app_permission_open(struct services *sv, struct arena *a, struct app_permission *ret_p, rule_warn_fn *warn,
 			void *data, struct err *err);

@@ -37,6 +37,15 @@ static void add_source(void *data, const struct settings_view *view)
 	};
 }
 
+/* A message begins with the path of its file. */
+static bool is_of_plugin(const struct plugin_list *list, const char *message)
+{
+	for (size_t i = 0; list && i < list->enabled_count; i++)
+		if (str_starts(str_from(message), str_from(list->enabled[i]->root)))
+			return true;
+	return false;
+}
+
 /* Hooks run in this order: those of plugins, of the files from the lowest on, of the host, which is above all files. */
 static void compile_hooks(struct services *sv, struct policy *p)
 {
@@ -69,7 +78,8 @@ static void compile_hooks(struct services *sv, struct policy *p)
 	if (n)
 		p->hooks = hook_set_new(all, n, &p->hook_policy, &problems);
 	for (size_t i = 0; i < problems.count; i++)
-		buf_addf(&p->notes, "%s\n", problems.list[i].message);
+		buf_addf(&p->notes, "%s (`cadre %s`)\n", problems.list[i].message,
+			 is_of_plugin(sv->plugins, problems.list[i].message) ? "plugin list" : "config explain hooks");
 }
 
 /* ---- environment ------------------------------------------------------------------------------------------------- */

@@ -93,3 +93,183 @@ void services_free_variables(struct services *sv)
 		free(v);
 	}
 }
+
+/* The providers of a runtime, from options, settings and environment. */
+
+enum { MOST_CHILDREN = 1000, SPARE_DESCRIPTORS = 128 };
+
+/* From the settings, of a project only as far as they are believed; then from clients; then from the environment. */
+static const char *find_variable(const void *data, const char *name)
+{
+	const struct services *sv = data;
+
+	return services_getenv(sv, sv->policy.settings, sv->policy.trusted ? ENV_ALL : ENV_SAFE, name);
+}
+
+static const char *const *all_variables(const void *data)
+{
+	return (const char *const *)((const struct services *)data)->policy.own_envp;
+}
+
+/* variable: NULL if there is none for it. */
+static const char *option_or_env(const struct services *sv, const char *option, const char *variable)
+{
+	if (option && option[0])
+		return option;
+	const char *value = variable ? find_variable(sv, variable) : NULL;
+	return value && value[0] ? value : NULL;
+}
+
+/* How long a server may send nothing; 0: as the provider has it. Hidden reasoning, Bedrock, and a local model that reads a
+ * long prompt are silent for minutes. */
+static uint64_t stall_ms(const struct services *sv)
+{
+	static const struct {
+		const char *variable;
+		uint64_t least;
+	} variables[] = {
+		{ "CADRE_STALL_MS", 0 },
+		{ "CLAUDE_STREAM_IDLE_TIMEOUT_MS", 300000 },
+		{ "API_TIMEOUT_MS", 0 },
+	};
+	uint64_t ms;
+
+	for (size_t i = 0; i < COUNT_OF(variables); i++) {
+		const char *value = find_variable(sv, variables[i].variable);
+		if (value && str_to_u64(str_from(value), &ms) && ms)
+			return MAX(ms, variables[i].least);
+	}
+	return 0;
+}
+
+/* Address and key of the options are those of the run's provider; any other one has the environment only. */
+static void configure_endpoint(void *data, const struct provider *p, struct endpoint_options *ret)
+{
+	const struct services *sv = data;
+	const struct options *o = p == sv->endpoints.usual ? &sv->options : &(struct options){ 0 };
+
+	ret->base_url = option_or_env(sv, o->base_url, p->env.base_url);
+	ret->api_key = option_or_env(sv, o->api_key, p->env.api_key);
+	ret->auth_token = option_or_env(sv, o->auth_token, p->env.auth_token);
+	ret->extra_headers = option_or_env(sv, NULL, p->env.headers);
+	ret->betas = option_or_env(sv, o->betas, p->env.betas);
+	ret->task_budget = o->task_budget > 0;
+	ret->scenario = o->scenario && o->scenario[0] ? o->scenario : NULL;
+	ret->stall_ms = stall_ms(sv);
+	ret->spawner = sv->spawner;
+	ret->variables = (struct variables){ find_variable, all_variables, sv };
+	ret->key_helper = settings_cstr(sv->policy.settings, "apiKeyHelper", ret->arena, NULL);
+	ret->aws_export = settings_cstr(sv->policy.settings, "awsCredentialExport", ret->arena, NULL);
+	ret->aws_refresh = settings_cstr(sv->policy.settings, "awsAuthRefresh", ret->arena, NULL);
+	ret->gcp_refresh = settings_cstr(sv->policy.settings, "gcpAuthRefresh", ret->arena, NULL);
+}
+
+/* Variables that pin all requests to the place of a provider, from the environment and the settings */
+struct pins {
+	struct {
+		const char *value;
+		struct settings_origin origin; /* no file: the environment */
+	} list[MOST_PROVIDERS];                /* in the order of provider_table */
+};
+
+static void read_pin(void *data, const struct settings_var *var)
+{
+	struct pins *pins = data;
+
+	for (size_t i = 0; provider_table[i] && !var->held; i++)
+		if (provider_table[i]->pin && !strcmp(var->name, provider_table[i]->pin)) {
+			pins->list[i].value = var->value;
+			pins->list[i].origin = var->origin;
+		}
+}
+
+static void read_pins(const struct services *sv, struct pins *ret)
+{
+	static const char *const off[] = { "", "0", "false", "no", "off" };
+
+	*ret = (struct pins){ 0 };
+	for (size_t i = 0; provider_table[i]; i++)
+		ret->list[i].value =
+			provider_table[i]->pin ? services_getenv(sv, NULL, ENV_OWN, provider_table[i]->pin) : NULL;
+	settings_env_each(sv->policy.settings, sv->policy.trusted ? ENV_ALL : ENV_SAFE, read_pin, ret);
+	for (size_t i = 0; provider_table[i]; i++)
+		for (size_t k = 0; ret->list[i].value && k < COUNT_OF(off); k++)
+			if (str_is_nocase(str_trim(str_from(ret->list[i].value)), off[k]))
+				ret->list[i].value = NULL;
+}
+
+/* A pin keeps requests from all other places. A provider that the command line or the host names is above it, unless the pin is
+ * one of managed settings. */
+static int admit_provider(void *data, const struct provider *p, struct err *err)
+{
+	const struct services *sv = data;
+	bool chosen = sv->options.provider && p == sv->endpoints.usual;
+	const struct provider *pinned = NULL;
+	const char *file = NULL;
+	bool managed = false;
+	struct pins pins;
+
+	read_pins(sv, &pins);
+	for (size_t i = 0; provider_table[i]; i++) {
+		const struct settings_origin *from = &pins.list[i].origin;
+		bool is_managed = from->file && from->layer == LAYER_MANAGED;
+		if (!pins.list[i].value || (chosen && !is_managed))
+			continue;
+		if (provider_table[i] == p)
+			return 0;
+		pinned = provider_table[i];
+		managed = is_managed;
+		file = from->file;
+	}
+	if (!pinned)
+		return 0;
+	return err_set(
+		err, ERR_USAGE, "%s pins all requests to the provider %s, and this one is for %s: %s (it is set in %s)",
+		pinned->pin, pinned->name, p->name,
+		managed ? "managed settings allow no other provider" : "unset it, or name a provider with --provider",
+		file ? file : "the environment");
+}
+
+/* The command line or the host, then a pin, then the settings. */
+int app_open_endpoints(struct services *sv, struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const char *setting = settings_cstr(sv->policy.settings, "provider", &a, "anthropic");
+	const struct provider *pinned = NULL;
+	struct pins pins;
+
+	if (sv->endpoints.usual)
+		return 0;
+	read_pins(sv, &pins);
+	for (size_t i = 0; provider_table[i] && !sv->options.provider; i++) {
+		const struct provider *p = provider_table[i];
+		if (!pins.list[i].value)
+			continue;
+		/* Bedrock and Mantle may both be on: Bedrock is the usual one then. */
+		if (pinned && (strcmp(pinned->name, "bedrock") != 0 || strcmp(p->name, "mantle") != 0))
+			return err_set(err, ERR_USAGE,
+				       "%s and %s are both set: requests can be pinned to one of them only",
+				       pinned->pin, p->pin);
+		pinned = pinned ? pinned : p;
+	}
+	const char *name = sv->options.provider ? sv->options.provider : pinned ? pinned->name : setting;
+	sv->endpoints.usual = provider_find(str_from(name));
+	if (!sv->endpoints.usual)
+		return err_set(err, ERR_USAGE, "the setting provider has an unknown value: %s", name);
+	sv->endpoints.loop = sv->loop;
+	sv->endpoints.configure = configure_endpoint;
+	sv->endpoints.admit = admit_provider;
+	sv->endpoints.data = sv;
+	return 0;
+}
+
+/* As many requests as agents may be alive: the children, and the main agent of each session. Each needs a descriptor; a
+ * quarter of the others stays free for idle connections, files and child processes. */
+void app_adjust_governor(struct services *sv)
+{
+	size_t taken = store_open_files(sv->descriptor_limit) + SPARE_DESCRIPTORS;
+	size_t room = sv->descriptor_limit > taken ? (sv->descriptor_limit - taken) * 3 / 4 : 1;
+	size_t agents = MAX(sv->most_children, (size_t)MOST_CHILDREN) + sv->session_count;
+
+	endpoints_set_most(&sv->endpoints, (unsigned)MIN(agents, MAX(room, (size_t)1)));
+}

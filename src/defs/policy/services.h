@@ -25,6 +25,7 @@ struct mcp_server;
 struct mcp_transport;
 struct mcp_transport_handlers;
 struct plugin_list;
+struct sandbox;
 struct catalog;
 struct session_list;
 struct state;
@@ -56,6 +57,7 @@ struct services {
 	struct loop *loop;
 	struct endpoints endpoints; /* usual is chosen with the first session */
 	struct spawner *spawner;
+	struct sandbox *cage; /* holds hooks and servers, if the settings want it (guard/sandbox) */
 	struct head_pool heads;
 	struct lock_table locks;
 	struct store store;  /* ready once store.config_dir is set */
@@ -108,7 +110,7 @@ const char *services_getenv(const struct services *sv, const struct settings *se
 void services_setenv(struct services *sv, const char *name, const char *value);
 void services_free_variables(struct services *sv);
 void services_busy(struct services *sv, int change); /* cadre_run() returns when it is 0 */
-/* endpoints.c */
+/* services.c */
 int app_open_endpoints(struct services *sv, struct err *err); /* the provider of the run, once */
 void app_adjust_governor(struct services *sv);                /* as many requests as agents may be alive */
 /* For functions that block: -ERR_BUSY inside of cadre_run() and of event callbacks, where the loop cannot run. */

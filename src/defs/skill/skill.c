@@ -277,6 +277,26 @@ static void release_rules(struct definition *d)
 	gitignore_release(&((struct skill *)d)->path_rules);
 }
 
+/* Rules of a skill may name its own directory and those of its plugin. A directory that would be a pattern grants nothing: the
+ * variable stays, and no command fits. */
+static void name_directories(struct skill *s, struct name_list *rules, bool grants)
+{
+	const struct {
+		const char *name, *value;
+	} directories[] = { { "${CLAUDE_PLUGIN_ROOT}", s->plugin_root },
+			    { "${CLAUDE_PLUGIN_DATA}", s->plugin_data },
+			    { "${CLAUDE_SKILL_DIR}", s->dir } };
+
+	for (size_t i = 0; i < rules->count; i++)
+		for (size_t k = 0; k < COUNT_OF(directories); k++) {
+			const char *rule = rules->names[i], *at = strstr(rule, directories[k].name);
+			const char *value = directories[k].value;
+			if (at && value && !(grants && strpbrk(value, "*?[]()\\")))
+				rules->names[i] = arena_printf(&s->arena, "%.*s%s%s", (int)(at - rule), rule, value,
+							       at + strlen(directories[k].name));
+		}
+}
+
 struct skill *skill_from_markdown(const struct skill_origin *origin, struct str text)
 {
 	struct skill *s = definition_new(sizeof *s, origin->source, origin->file, origin->name);
@@ -295,6 +315,8 @@ struct skill *skill_from_markdown(const struct skill_origin *origin, struct str 
 	definition_read_begin(&r, &s->common, &format);
 	definition_read_markdown(&r, text, &fm);
 	s->body = arena_str(a, fm.body);
+	name_directories(s, &s->allowed_tools, true);
+	name_directories(s, &s->disallowed_tools, false);
 	if (s->plugin && s->title && origin->stands_alone) {
 		if (skill_name_is_good(str_from(s->title)))
 			s->name = s->title;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * command.c - runs a command and prints its report. Flags of the program that stand behind a command become settings of the
  * runtime; the library gets the rest. */
+#include <errno.h>
 #include <signal.h>
 #include "face/cli/command.h"
 #include "face/cli/completion.h"
@@ -70,6 +71,8 @@ int print_text(struct str text)
 
 	if (fwrite(text.p, 1, text.n, stdout) == text.n && fflush(stdout) == 0)
 		return EXIT_ANSWER;
+	if (errno == EPIPE) /* `cadre --help | head`: the reader has seen enough */
+		return EXIT_SIGNAL + SIGPIPE;
 	err_set(&err, ERR_IO, "cannot write to standard output: %m");
 	return run_fail(&err);
 }
@@ -167,8 +170,8 @@ static int run_in_library(const struct cadre_command *command, struct args *args
 	if (status < 0) {
 		err_set(&err, (enum err_kind) - status, "%s", why);
 		code = run_fail(&err);
-	} else if (report && print_report(report, &printing) == 0 && cadre_report_bad(report)) {
-		code = EXIT_RUN;
+	} else if (report && print_report(report, &printing) == 0) {
+		code = cadre_report_code(report);
 	}
 	cadre_report_free(report);
 	cadre_free(c);

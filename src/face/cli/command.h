@@ -21,8 +21,6 @@ void command_options(const struct cadre_command *command, void (*fn)(void *data,
 /* help.c */
 void help_write(struct buf *out); /* the text of --help */
 void help_write_command(struct buf *out, const struct cadre_command *command);
-extern const char help_intro[], help_outro[]; /* its beginning and its end */
-extern const char *const help_group_titles[GROUP_COUNT];
 
 /* table.c: rows with several cells are aligned with those above and below. */
 void table_write(struct buf *out, const struct cadre_report *report, bool colour);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * face.c - the output formats of `-p`. */
 #include "face/cli/view.h"
+#include "lib/base/utf8.h"
 
 /* text: the result of the last turn, nothing else, when the run is over. A failed turn is printed too, as "Error: ..."; a failed
  * request ends as a result whose text is the error. */
@@ -106,3 +107,144 @@ const struct face *face_find(const char *name)
 			return *f;
 	return NULL;
 }
+
+/* The terminal: the answer as it comes, one line for each tool, notes for what else happens.
+ * Nothing that a model or a tool wrote reaches the terminal unrendered. */
+
+#define DIM   "\033[2m"
+#define RED   "\033[31m"
+#define CYAN  "\033[36m"
+#define PLAIN "\033[0m"
+
+enum { SUMMARY_MAX_BYTES = 160 };
+
+/* One line of ours: start of a line, mark, text, end of the line. */
+static void line_note(struct view *v, const char *colour, const char *mark, struct str text)
+{
+	AUTO_BUF struct buf b = { 0 };
+
+	view_end_line(v);
+	buf_addf(&b, "%s%s", v->colour ? colour : "", mark);
+	render_line(&b, text);
+	buf_addf(&b, "%s\n", v->colour ? PLAIN : "");
+	view_write(v, buf_str(&b));
+}
+
+static struct str first_line(struct str text)
+{
+	struct str rest = str_trim(text);
+
+	return utf8_cut(str_cut(&rest, '\n'), SUMMARY_MAX_BYTES);
+}
+
+static void line_add_delta(struct view *v, const struct cadre_event *e)
+{
+	bool thinking = !strcmp(cadre_event_name(e), "thinking");
+	struct str text = view_event_text(e);
+	AUTO_BUF struct buf b = { 0 };
+
+	if (!text.n || (thinking && !v->verbose))
+		return;
+	if (thinking && v->colour)
+		buf_addstr(&b, DIM);
+	render_text(&b, text);
+	if (thinking && v->colour)
+		buf_addstr(&b, PLAIN);
+	view_write(v, buf_str(&b));
+	v->mid_line = text.p[text.n - 1] != '\n';
+	v->streamed = v->streamed || !thinking;
+}
+
+/* The tree shows what a child is doing; here is how it ended, and its errors. */
+static void line_add_child(struct view *v, const struct cadre_event *e)
+{
+	AUTO_BUF struct buf b = { 0 };
+	enum cadre_event_kind kind = cadre_event_kind(e);
+	struct str text = view_event_text(e);
+
+	if (kind == CADRE_AGENT_ENDED) {
+		agent_note(&b, e);
+		line_note(v, cadre_event_is_error(e) ? RED : DIM, "", buf_str(&b));
+	} else if (kind == CADRE_RETRY || kind == CADRE_ERROR) {
+		agent_title(&b, e);
+		buf_addstr(&b, b.n ? ": " : "");
+		buf_add(&b, text.p, text.n);
+		line_note(v, kind == CADRE_ERROR ? RED : DIM, kind == CADRE_ERROR ? "Error: " : "", buf_str(&b));
+	}
+}
+
+static void line_face_start(struct view *v)
+{
+	AUTO_BUF struct buf b = { 0 };
+
+	buf_addf(&b, "cadre %s - /help for help, Ctrl-D to leave", cadre_version());
+	line_note(v, DIM, "", buf_str(&b));
+}
+
+static void line_face_event(struct view *v, const struct cadre_event *e)
+{
+	struct str text = view_event_text(e), summary;
+	AUTO_BUF struct buf b = { 0 };
+
+	if (cadre_event_agent(e)[0]) {
+		line_add_child(v, e);
+		return;
+	}
+	switch (cadre_event_kind(e)) {
+	case CADRE_DELTA:
+		line_add_delta(v, e);
+		break;
+	case CADRE_MESSAGE:
+		view_end_line(v);
+		break;
+	case CADRE_TOOL_STARTED:
+		summary = first_line(text);
+		buf_addf(&b, "%s " STR_FMT, cadre_event_name(e), STR_ARG(summary));
+		line_note(v, CYAN, "* ", buf_str(&b));
+		break;
+	case CADRE_TOOL_ENDED:
+		if (cadre_event_is_error(e))
+			line_note(v, RED, "  ", first_line(text));
+		break;
+	case CADRE_RETRY:
+	case CADRE_NOTIFICATION:
+		line_note(v, DIM, "", text);
+		break;
+	case CADRE_ERROR:
+		line_note(v, RED, "Error: ", text);
+		break;
+	case CADRE_TURN_ENDED:
+		view_end_line(v);
+		if (v->cancelled) {
+			line_note(v, DIM, "", STR("Interrupted. What should be done instead?"));
+		} else if (cadre_event_is_error(e)) {
+			line_note(v, RED, "Error: ", text.n ? text : str_from(cadre_event_subtype(e)));
+		} else if (!v->streamed && text.n) {
+			render_text(&b, text);
+			buf_addch(&b, '\n');
+			view_write(v, buf_str(&b));
+		}
+		v->streamed = v->cancelled = false;
+		break;
+	case CADRE_COMPACTED:
+		line_note(v, DIM, "", STR("The conversation continues from a summary"));
+		break;
+	case CADRE_COMPACTING:
+	case CADRE_AGENT_STARTED:
+	case CADRE_AGENT_PROGRESS:
+	case CADRE_AGENT_ENDED:
+	case CADRE_TASKS_CHANGED:
+	case CADRE_HOOK_STARTED:
+	case CADRE_HOOK_ENDED:
+	case CADRE_SESSION_STARTED:
+	case CADRE_PERMISSION_ASKED: /* these three are asked by line_ask.c */
+	case CADRE_QUESTION_ASKED:
+	case CADRE_ELICITATION_ASKED:
+	case CADRE_PERMISSION_DENIED: /* the call ends with the reason as its error */
+		break;
+	}
+}
+
+const struct face face_line = {
+	.name = "line", .tree_fd = STDOUT_FILENO, .start = line_face_start, .event = line_face_event
+};

@@ -20,7 +20,13 @@
 #include "face/cli/view.h"
 #include "face/cli/run.h"
 
-enum { TWICE_MS = 2000, FLUSH_MS = 2000, QUIET_MS = 400 /* before a question takes an answer */, CTRL_B = 2 };
+enum {
+	TWICE_MS = 2000,
+	FLUSH_MS = 2000,
+	QUIET_MS = 400 /* before a question takes an answer */,
+	CTRL_B = 2,
+	HINT_S = 3
+};
 
 #define PROMPT "> "
 
@@ -51,6 +57,32 @@ void line_say(struct line *l, const char *text)
 }
 
 /* ---- Ctrl-B while a turn runs ------------------------------------------------------------------------ */
+
+static void line_note_agent(struct line *l, const struct cadre_event *e)
+{
+	enum cadre_event_kind kind = cadre_event_kind(e);
+	const char *agent = cadre_event_agent(e);
+	struct itimerspec when = { .it_value = { HINT_S, 0 } };
+
+	if (kind == CADRE_AGENT_STARTED && !l->hinted && !l->waited_agent[0] && l->state == LINE_WORKING &&
+	    strstr(cadre_event_frame(e, NULL), "\"is_backgrounded\":false")) {
+		snprintf(l->waited_agent, sizeof l->waited_agent, "%s", agent);
+		(void)timerfd_settime(l->hint_fd, 0, &when, NULL);
+	}
+	if (kind == CADRE_TURN_ENDED || (kind == CADRE_AGENT_ENDED && !strcmp(agent, l->waited_agent)))
+		l->waited_agent[0] = '\0';
+}
+
+static void on_hint(struct cadre *c, int fd, void *data)
+{
+	struct line *l = data;
+	uint64_t count;
+
+	if (read(fd, &count, sizeof count) < 0 || !l->waited_agent[0] || l->state != LINE_WORKING)
+		return;
+	l->hinted = true;
+	line_say(l, "Ctrl-B sends the agents that are waited for to the background.");
+}
 
 /* ---- the input line ---------------------------------------------------------------------------------- */
 
@@ -305,6 +337,7 @@ static void line_on_event(const struct cadre_event *e, void *data)
 	if (l->state == LINE_READING && kind == CADRE_SESSION_STARTED)
 		line_work(l); /* a background task that ended starts a turn of its own */
 	view_event(&l->view, e);
+	line_note_agent(l, e);
 
 	bool asking = l->state == LINE_ASKING; /* then a turn's end is settled with the question that is shown */
 	if (kind == CADRE_AGENT_ENDED || kind == CADRE_TURN_ENDED)
@@ -451,6 +484,7 @@ static int line_open(struct line *l, struct err *err)
 	for (size_t i = 0; i < COUNT_OF(line_signals); i++)
 		(void)cadre_watch_signal(c, line_signals[i], on_signal, l);
 	(void)cadre_watch_fd(c, l->timer_fd, 0, on_timer, l);
+	(void)cadre_watch_fd(c, l->hint_fd, 0, on_hint, l);
 	if (l->c) {
 		view_move(&l->view, c);
 		cadre_close(l->session);
@@ -492,9 +526,10 @@ int line_run(const struct args *args)
 
 	edit_init(&l.edit);
 	l.timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (l.timer_fd < 0)
+	l.hint_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (l.timer_fd < 0 || l.hint_fd < 0)
 		err_set(&err, ERR_IO, "cannot make a timer: %m");
-	if (l.timer_fd < 0 || line_open(&l, &err) < 0)
+	if (l.timer_fd < 0 || l.hint_fd < 0 || line_open(&l, &err) < 0)
 		return run_fail(&err);
 	view_init(&l.view, l.c, &face_line, args_has(args, "verbose"));
 	if ((prompt && str_trim(str_from(prompt)).n) || cadre_has_initial_prompt(l.session))
@@ -519,6 +554,7 @@ int line_run(const struct args *args)
 	cadre_free(l.c);
 	edit_release(&l.edit);
 	close(l.timer_fd);
+	close(l.hint_fd);
 	free(l.wanted_id);
 	return l.code;
 }

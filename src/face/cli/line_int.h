@@ -34,8 +34,11 @@ struct line {
 	bool over;              /* the loop has been stopped */
 	int code;               /* of the program */
 	struct edit edit;
-	int timer_fd;  /* when a question takes answers, or kept input is read */
-	cc_t quit_key; /* of the terminal, while key_bound */
+	int hint_fd;           /* when an agent has been waited for so long that Ctrl-B is worth a line */
+	char waited_agent[64]; /* the first of those that the turn waits for; "": none */
+	bool hinted;           /* once is enough */
+	int timer_fd;          /* when a question takes answers, or kept input is read */
+	cc_t quit_key;         /* of the terminal, while key_bound */
 	bool key_bound;
 };
 

@@ -2,7 +2,7 @@
  * view.h - where a face writes, and the faces. A face makes one kind of output of a session's events.
  *
  * To add a face: 1. a const struct face in face.c; 2. its place in the list there; 3. if users choose
- * it, its name among the choices of --output-format in flag_table.c. */
+ * it, its name among the choices of --output-format in flag.c. */
 #pragma once
 #include <cadre.h>
 #include "lib/base/buf.h"

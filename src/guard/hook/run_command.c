@@ -144,6 +144,13 @@ static const char *const *make_shell_line(const struct hook_run *run)
 	return argv;
 }
 
+/* A project or plugin brings it, not the user. */
+static bool is_of_project(const struct hook_origin *origin)
+{
+	return origin->layer == HOOK_FROM_PROJECT || origin->layer == HOOK_FROM_PLUGIN ||
+	       origin->layer == HOOK_FROM_SKILL || origin->layer == HOOK_FROM_AGENT;
+}
+
 static void command_start(struct hook_run *run)
 {
 	static const struct child_handlers handlers = { on_output, on_exit_of_child };
@@ -159,6 +166,7 @@ static void command_start(struct hook_run *run)
 		.envp = make_environment(run),
 		.cwd = cwd,
 		.input = buf_str(&run->batch->input),
+		.of = is_of_project(run->hook->origin) ? CHILD_OF_PROJECT_HOOK : CHILD_OF_HOOK,
 	};
 	struct err err = { 0 };
 

@@ -134,6 +134,11 @@ static void read_source(struct hook_builder *b, const struct hook_source *source
 	for (struct json_member m = json_members(hooks); m.key; m = json_member_next(hooks, m)) {
 		AUTO_ARENA struct arena scratch = { 0 };
 		struct str name = json_str(m.key, &scratch);
+		if (str_is(name, "MessageDisplay")) { /* of the original's screen */
+			hook_builder_note(b, DIAGNOSTIC_NOTE, m.key,
+					  "hooks: the event MessageDisplay never occurs here");
+			continue;
+		}
 		if (!hook_event_find(name, &b->event)) {
 			hook_builder_note(b, DIAGNOSTIC_WARNING, m.key, "hooks: unknown event " STR_FMT " is ignored",
 					  STR_ARG(name));

@@ -765,6 +765,70 @@ static bool pass_all(struct evaluation *ev, struct passing *p)
 	return s->count > 0;
 }
 
+/* Some rule of the line forbids or asks about commands or files. It must see what it is about, so that nothing passes unseen. */
+static bool has_narrowing_rule(struct evaluation *ev)
+{
+	for (struct rule_walk w = { .owner = ev->p, .list = RULE_DENY }; rule_walk_next(&w);)
+		for (size_t i = 0; i < w.set->all.count; i++) {
+			const struct rule *r = w.set->all.list[i];
+			bool narrows = r->list == RULE_DENY || r->list == RULE_ASK;
+			if (narrows && (r->kind == RULE_COMMAND || r->kind == RULE_PATH))
+				return true;
+		}
+	return false;
+}
+
+/* "$f" and nothing else: in a loop, one of the files that it goes through */
+static bool is_loop_variable(struct evaluation *ev, const struct operand *o)
+{
+	return ev->shell->script.has_control_flow && !o->globs && o->text.n > 3 && str_starts(o->text, STR("\"$")) &&
+	       o->text.p[o->text.n - 1] == '"' && !memchr(o->text.p + 2, '/', o->text.n - 2);
+}
+
+/* A command of the tables is judged as ever, but for the variable of a loop. */
+static bool pass_held_command(struct evaluation *ev, const struct shell_command *c)
+{
+	struct shell_command s = shell_strip_for_allow(c);
+	struct operands files = { .earlier = &ev->shell->files };
+	bool git = s.word_count && str_is(s.words[0].text, "git");
+	bool held = shell_reads_if_held(&s);
+
+	if (c->hides || (git && ev->shell->cwd_count > 1) || !(held || shell_is_read_only(c)) ||
+	    shell_gets_more_words(c, &s))
+		return false;
+	operands_add(&files, &ev->arena, &s, ev->shell->cwds);
+	for (size_t i = 0; i < files.count; i++) {
+		const struct operand *o = &files.list[i];
+		bool writes = o->use == OPERAND_REDIRECT ||
+			      (o->use == OPERAND_WRITE && !held); /* tar -t reads what it names */
+		bool certain = o->known || (o->globs && is_tame_glob(o));
+		if (writes || !(certain ? eval_may_read(ev, &o->file) : is_loop_variable(ev, o)))
+			return false;
+	}
+	return true;
+}
+
+/* Each of its commands reads, or is there to read; what else it tries is the kernel's matter. All of it must be held: one command
+ * that a rule allows would run free with it. */
+static bool pass_held(struct evaluation *ev)
+{
+	const struct shell_script *s = &ev->shell->script;
+	bool more = s->has_control_flow || s->has_subshell || s->has_group;
+
+	if (ev->use.where != WHERE_FREE || strcmp(ev->use.tool->name, "Bash") != 0 ||
+	    ev->unenforced != PERMISSION_ENFORCED || ev->shell->too_many || ev->shell->lost || !s->understood ||
+	    !s->count || s->has_background || s->has_function ||
+	    json_bool(json_get(ev->use.input, "dangerouslyDisableSandbox")) || has_narrowing_rule(ev))
+		return false;
+	for (size_t i = 0; i < s->count; i++) {
+		struct shell_command plain = shell_strip_for_allow(&s->commands[i]);
+		more = more || shell_reads_if_held(&plain);
+		if (!pass_held_command(ev, &s->commands[i]))
+			return false;
+	}
+	return more; /* without that, the tables have the last word */
+}
+
 static bool shell_passes(struct evaluation *ev)
 {
 	struct passing p = { 0 };
@@ -777,6 +841,8 @@ static bool shell_passes(struct evaluation *ev)
 	bool whole = ev->shell->script.understood &&
 		     pass_by_rule(ev, &p, &(struct command_text){ ev->shell->text, ev->shell->text }, true);
 	if (!whole && !pass_all(ev, &p)) {
+		if (pass_held(ev))
+			return eval_decide(ev, PERMISSION_ALLOW, PERMISSION_STEP_READING, NULL);
 		if (ev->use.where != WHERE_IN_UNASKED || ev->mode == PERMISSION_PLAN)
 			return false;
 		/* The kernel holds it, so it need not be understood; but rules about commands must have been able to see what

@@ -185,7 +185,8 @@ static int read_specifier(struct draft *d, struct rule *r, struct err *err)
 	case SUBJECT_NAME:
 		break;
 	}
-	draft_warn(d, r, "is not looked at: rules for %s have nothing in parentheses", r->tool);
+	if (r->subject || strchr(r->tool, '_')) /* otherwise it is known to name no tool */
+		draft_warn(d, r, "is not looked at: rules for %s have nothing in parentheses", r->tool);
 	r->kind = RULE_INERT;
 	return 0;
 }

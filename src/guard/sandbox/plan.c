@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * plan.c - a profile as what the child carries out: mounts by depth, a Landlock ruleset, a filter. */
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include "lib/io/file.h"
@@ -152,6 +153,34 @@ static int plan_ruleset(struct sandbox *s, struct sandbox_held *held, struct err
 	return held->confine.landlock_fd < 0 ? err_set(err, ERR_IO, "cannot confine this command: %m") : 0;
 }
 
+/* Root of a cell may open any file of the users that it knows. So its placeholders belong to nobody there; they lie beside the
+ * temporary directory, where no command can put another file in their place. */
+static int plan_placeholders(struct sandbox *s, struct confine *c, struct err *err)
+{
+	if (geteuid() != 0)
+		return 0;
+	if (!s->empty_file) {
+		AUTO_BUF struct buf path = { 0 };
+		buf_addf(&path, "%s.hidden", s->temp_dir);
+		AUTO_CLOSE int fd = file_make_parents(path.p, err) < 0
+					    ? -1
+					    : open(path.p, O_CREAT | O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
+		if (fd < 0 || fchmod(fd, 0) < 0 || fchown(fd, CELL_NOBODY, CELL_NOBODY) < 0)
+			return err_set(err, ERR_IO, "cannot make %s: %m", path.p);
+		s->empty_file = buf_take(&path, NULL);
+	}
+	if (!s->empty_dir) {
+		AUTO_BUF struct buf path = { 0 };
+		buf_addf(&path, "%s.hidden.d", s->temp_dir);
+		if ((mkdir(path.p, 0111) < 0 && errno != EEXIST) || lchown(path.p, CELL_NOBODY, CELL_NOBODY) < 0)
+			return err_set(err, ERR_IO, "cannot make %s: %m", path.p);
+		s->empty_dir = buf_take(&path, NULL);
+	}
+	c->empty_file = s->empty_file;
+	c->empty_dir = s->empty_dir;
+	return 0;
+}
+
 int plan_make(struct sandbox *s, struct sandbox_held *held, struct err *err)
 {
 	static const enum sandbox_filter filters[] = {
@@ -165,12 +194,19 @@ int plan_make(struct sandbox *s, struct sandbox_held *held, struct err *err)
 		rc = sandbox_cell(s, p->hold == HOLD_WORKTREE ? CELL_VIEW : CELL_WHOLE, &cell, err);
 		if (rc == 0)
 			plan_mounts(held);
+		if (rc == 0 && p->hides.count)
+			rc = plan_placeholders(s, &held->confine, err);
 	}
 	held->confine.cell = cell;
 	held->confine.no_cores = p->hold != HOLD_WORKTREE;
 	held->confine.keep_capabilities = geteuid() == 0 && p->hold != HOLD_READS;
 	if (rc == 0 && p->hold != HOLD_WORKTREE) {
-		held->confine.filter = sandbox_filter(s, filters[p->hold]);
+		bool supervised = p->hold == HOLD_INSIDE && s->connects;
+		held->confine.filter =
+			sandbox_filter(s, !supervised                                      ? filters[p->hold]
+					  : s->policy && s->policy->nested_user_namespaces ? FILTER_NESTED
+											   : FILTER_SUPERVISED);
+		held->confine.listener_to = supervised ? connects_fd(s->connects) : 0;
 		rc = plan_ruleset(s, held, err);
 	}
 	return rc;

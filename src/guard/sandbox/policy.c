@@ -18,10 +18,14 @@ struct reading {
 	struct paths *patterns; /* and those with wildcards; NULL: they have no meaning */
 	struct paths *variables;
 	struct paths notes;
-	bool allows; /* it opens: a link must not lead out of what it names */
-	bool managed_only;
+	bool allows;                 /* it opens: a link must not lead out of what it names */
+	bool managed_only, own_only; /* entries of other layers do not count */
+	struct violation_rule *ignored;
+	size_t ignored_count, ignored_cap;
 	struct host_entry *hosts;
 	size_t host_count, host_cap;
+	struct policy_entry *entries;
+	size_t entry_count, entry_cap;
 };
 
 void paths_add(struct paths *p, struct arena *a, const char *path)
@@ -47,6 +51,21 @@ static void reading_note(struct reading *r, const struct settings_origin *at, st
 	paths_add(&r->notes, &r->policy->arena,
 		  arena_printf(&r->policy->arena, "%s: \"" STR_FMT "\" (%s:%u) %s", r->key, STR_ARG(text), at->file,
 			       at->line, why));
+}
+
+static void reading_keep(struct reading *r, const struct settings_origin *at, struct str text, const char *value)
+{
+	struct arena *a = &r->policy->arena;
+
+	if (r->entry_count == r->entry_cap) {
+		r->entry_cap = r->entry_cap ? 2 * r->entry_cap : 16;
+		struct policy_entry *list = arena_alloc(a, r->entry_cap * sizeof *list);
+		if (r->entry_count)
+			memcpy(list, r->entries, r->entry_count * sizeof *list);
+		r->entries = list;
+	}
+	r->entries[r->entry_count++] = (struct policy_entry){ r->key, arena_str(a, text).p, value,
+							      at->file ? arena_strdup(a, at->file) : NULL, at->line };
 }
 
 /* ---- paths ---- */
@@ -77,6 +96,7 @@ static void read_path_text(struct reading *r, const struct settings_origin *at, 
 		base = arena_dup(a, at->file, (size_t)(slash - at->file));
 	const char *path = path_absolute(a, base, text.n ? text : STR("/"));
 	if (wild) {
+		reading_keep(r, at, text, path);
 		paths_add(r->patterns, a, path);
 		return;
 	}
@@ -88,12 +108,16 @@ static void read_path_text(struct reading *r, const struct settings_origin *at, 
 		reading_note(r, at, text, "is a link that leads elsewhere: it has no effect");
 		return;
 	}
+	reading_keep(r, at, text, file.target);
 	paths_add(r->paths, a, file.target);
 }
 
 static void on_path(void *data, const struct settings_item *item)
 {
 	struct reading *r = data;
+
+	if (r->managed_only && item->origin.layer != LAYER_MANAGED)
+		return;
 
 	read_path_text(r, &item->origin, json_str(item->value, &r->policy->arena));
 }
@@ -132,8 +156,17 @@ static void on_host(void *data, const struct settings_item *item)
 	struct str text = json_str(item->value, a);
 	uint64_t port = 0;
 
-	if (r->managed_only && item->origin.layer != LAYER_MANAGED)
+	bool of_project = item->origin.layer == LAYER_PROJECT || item->origin.layer == LAYER_LOCAL;
+	if ((r->managed_only && item->origin.layer != LAYER_MANAGED) || (r->own_only && of_project))
 		return;
+	/* Rules for the tool that fetches pages mean hosts too; those about all of them add nothing. */
+	if (str_starts(str_from(r->key), STR("permissions."))) {
+		if (!str_starts(text, STR("WebFetch(domain:")) || !str_ends(text, STR(")")))
+			return;
+		text = (struct str){ text.p + 16, text.n - 17 };
+		if (r->allows && str_is(text, "*"))
+			return;
+	}
 	struct str name;
 	if (!host_split(text, &name, &port)) {
 		reading_note(r, &item->origin, text, "has an invalid port: it has no effect");
@@ -149,6 +182,7 @@ static void on_host(void *data, const struct settings_item *item)
 		reading_note(r, &item->origin, text, "is not a host, a *.host or an address: it has no effect");
 		return;
 	}
+	reading_keep(r, &item->origin, text, arena_str(a, name).p);
 	if (r->host_count == r->host_cap) {
 		r->host_cap = r->host_cap ? 2 * r->host_cap : 8;
 		struct host_entry *list = arena_alloc(a, r->host_cap * sizeof *list);
@@ -166,7 +200,11 @@ static struct host_list read_hosts(struct reading *r, const char *key, bool allo
 	r->hosts = NULL;
 	r->host_count = r->host_cap = 0;
 	r->managed_only = allows && r->policy->managed_domains_only;
+	r->own_only = allows && settings_bool(r->settings, "sandbox.network.strictAllowlist", false);
 	settings_each(r->settings, key, on_host, r);
+	r->key = allows ? "permissions.allow" : "permissions.deny";
+	settings_each(r->settings, r->key, on_host, r);
+	r->managed_only = r->own_only = false;
 	return (struct host_list){ r->hosts, r->host_count };
 }
 
@@ -194,7 +232,29 @@ static void on_credentials(void *data, const struct settings_item *item)
 	}
 }
 
+static void on_ignored(void *data, const struct settings_item *item)
+{
+	struct reading *r = data;
+	struct arena *a = &r->policy->arena;
+
+	for (const struct json *one = json_first(item->value); one; one = json_next(item->value, one)) {
+		if (r->ignored_count == r->ignored_cap) {
+			r->ignored_cap = r->ignored_cap ? 2 * r->ignored_cap : 8;
+			struct violation_rule *list = arena_alloc(a, r->ignored_cap * sizeof *list);
+			if (r->ignored_count)
+				memcpy(list, r->ignored, r->ignored_count * sizeof *list);
+			r->ignored = list;
+		}
+		r->ignored[r->ignored_count++] = (struct violation_rule){ json_cstr(item->key, a), json_cstr(one, a) };
+	}
+}
+
 /* ---- all ---- */
+
+static enum cage_level cage_level(const char *text)
+{
+	return !strcmp(text, "all") ? CAGE_ALL : !strcmp(text, "project") ? CAGE_PROJECT : CAGE_OFF;
+}
 
 struct sandbox_policy *sandbox_policy_new(const struct settings *s, const char *cwd, const char *config_dir)
 {
@@ -208,8 +268,15 @@ struct sandbox_policy *sandbox_policy_new(const struct settings *s, const char *
 	p->enabled = settings_bool(s, "sandbox.enabled", false);
 	p->fail_if_unavailable = p->enabled && settings_bool(s, "sandbox.failIfUnavailable", false);
 	p->auto_allow = settings_bool(s, "sandbox.autoAllowBashIfSandboxed", false);
+	p->hooks = cage_level(settings_cstr(s, "sandbox.cadre.hooks", a, "off"));
+	p->servers = cage_level(settings_cstr(s, "sandbox.cadre.mcpServers", a, "off"));
 	p->managed_domains_only = settings_bool(s, "sandbox.network.allowManagedDomainsOnly", false);
 	p->http_port = (uint64_t)settings_i64(s, "sandbox.network.httpProxyPort", 0);
+	p->socks_port = (uint64_t)settings_i64(s, "sandbox.network.socksProxyPort", 0);
+	p->nested_user_namespaces = settings_bool(s, "sandbox.allowNestedUserNamespaces", false);
+	settings_each(s, "sandbox.ignoreViolations", on_ignored, &r);
+	p->ignored = r.ignored;
+	p->ignored_count = r.ignored_count;
 	p->excluded = settings_texts(s, "sandbox.excludedCommands", a);
 	struct settings_origin at = { 0 };
 	const struct json *leave = settings_get(s, "sandbox.allowUnsandboxedCommands", &at);
@@ -217,7 +284,11 @@ struct sandbox_policy *sandbox_policy_new(const struct settings *s, const char *
 	p->may_leave_explicitly = leave && json_bool(leave) && at.layer != LAYER_PROJECT && at.layer != LAYER_LOCAL;
 	p->allow_write = read_paths(&r, "sandbox.filesystem.allowWrite", true, NULL);
 	p->deny_write = read_paths(&r, "sandbox.filesystem.denyWrite", false, NULL);
+	r.managed_only = settings_bool(s, "sandbox.filesystem.allowManagedReadPathsOnly", false);
 	p->allow_read = read_paths(&r, "sandbox.filesystem.allowRead", true, NULL);
+	r.managed_only = false;
+	p->unix_sockets = read_paths(&r, "sandbox.network.allowUnixSockets", true, NULL);
+	p->all_unix_sockets = settings_bool(s, "sandbox.network.allowAllUnixSockets", false);
 	const char *const *denied = read_paths(&r, "sandbox.filesystem.denyRead", false, &patterns);
 	for (; denied && *denied; denied++)
 		paths_add(&hidden, a, *denied);
@@ -232,7 +303,40 @@ struct sandbox_policy *sandbox_policy_new(const struct settings *s, const char *
 	p->denied = read_hosts(&r, "sandbox.network.deniedDomains", false);
 	p->allowed = read_hosts(&r, "sandbox.network.allowedDomains", true);
 	p->notes = r.notes.list;
+	p->entries = r.entries;
+	p->entry_count = r.entry_count;
 	return p;
+}
+
+int sandbox_policy_widen(struct sandbox_policy *p, const char *cwd, const char *const *writes, const char *const *hosts,
+			 struct err *err)
+{
+	struct arena *a = &p->arena;
+	struct paths all = { 0 };
+	struct host_entry *list = arena_alloc(a, (p->allowed.count + str_count(hosts) + 1) * sizeof *list);
+	size_t count = p->allowed.count;
+
+	for (const char *const *w = p->allow_write; w && *w; w++)
+		paths_add(&all, a, *w);
+	for (; writes && *writes; writes++) {
+		struct resolved_path file = resolved_path_find(a, cwd, str_from(*writes));
+		if (!file.target)
+			return err_set(err, ERR_USAGE, "--write %s: there is no such place", *writes);
+		paths_add(&all, a, file.target);
+	}
+	if (count)
+		memcpy(list, p->allowed.list, count * sizeof *list);
+	for (; hosts && *hosts; hosts++) {
+		uint64_t port = 0;
+		struct str name;
+		if (!host_split(str_from(*hosts), &name, &port) || !name.n || str_is(name, "*"))
+			return err_set(err, ERR_USAGE,
+				       "--host %s: expected NAME, *.NAME or an address, and :PORT or not", *hosts);
+		list[count++] = (struct host_entry){ arena_str(a, host_normal(a, name)).p, port };
+	}
+	p->allow_write = all.list;
+	p->allowed = (struct host_list){ list, count };
+	return 0;
 }
 
 void sandbox_policy_free(struct sandbox_policy *p)

@@ -12,6 +12,8 @@ struct paths {
 };
 /* path is borrowed; NULL, "" or one that is there adds nothing. */
 void paths_add(struct paths *p, struct arena *a, const char *path);
+/* It is one of them or below one, as text and as resolved. */
+bool paths_hold(const struct paths *p, const char *path);
 
 struct host_entry {
 	const char *name; /* lower case; "*.name" */
@@ -22,9 +24,26 @@ struct host_list {
 	size_t count;
 };
 
+/* One line of a settings file, as it was understood: what `cadre sandbox` shows and explains with */
+struct policy_entry {
+	const char *key, *text; /* as it stands there */
+	const char *value;      /* the path, pattern or host that it means */
+	const char *file;
+	unsigned line;
+};
+
+/* Which programs of others run inside */
+enum cage_level { CAGE_OFF, CAGE_PROJECT, CAGE_ALL };
+
+/* Of sandbox.ignoreViolations: a report with this text, of a command with that one ("*": any), is not told */
+struct violation_rule {
+	const char *command, *report;
+};
+
 struct sandbox_policy {
 	struct arena arena;
 	bool enabled, fail_if_unavailable, auto_allow;
+	enum cage_level hooks, servers;
 	bool may_leave;            /* dangerouslyDisableSandbox counts */
 	bool may_leave_explicitly; /* and a file of the user's says so */
 	/* NULL-terminated */
@@ -34,17 +53,29 @@ struct sandbox_policy {
 	const char *const *deny_variables;
 	struct host_list allowed, denied;
 	bool managed_domains_only;
-	uint64_t http_port;       /* of the user's own proxy; 0: none */
+	const char *const *unix_sockets;      /* outside, that may be reached: real paths */
+	bool all_unix_sockets;                /* no check */
+	uint64_t http_port, socks_port;       /* of the user's own proxy; 0: none */
+	bool nested_user_namespaces;          /* may be made inside */
+	const struct violation_rule *ignored; /* reports that are left out */
+	size_t ignored_count;
+	const struct policy_entry *entries; /* of all lists of paths and hosts, lowest layer first */
+	size_t entry_count;
 	const char *const *notes; /* what was said and cannot be meant, a line each */
 };
 
 /* Returns owned. cwd: the project. */
 struct sandbox_policy *sandbox_policy_new(const struct settings *s, const char *cwd, const char *config_dir);
 void sandbox_policy_free(struct sandbox_policy *p);
+/* More places and hosts, for `cadre sandbox run`. Paths from cwd. -ERR_USAGE: not a host. */
+int sandbox_policy_widen(struct sandbox_policy *p, const char *cwd, const char *const *writes, const char *const *hosts,
+			 struct err *err);
 
 /* "host", "host:port", "[v6]:port"; *port stays if there is none. False: it is not a port. */
 bool host_split(struct str text, struct str *ret_name, uint64_t *port);
 /* NULL: a command may reach this host; else why not. port needs a look for names that are allowed without one. */
 const char *host_refusal(const struct sandbox_policy *p, struct str host, unsigned port);
+/* Whether a socket of a program outside may be reached; path is absolute. */
+bool sandbox_may_connect(const struct sandbox_policy *p, const char *path);
 /* The kinds of addresses (lib/io/address.h) that a name which may be reached may lead to. */
 unsigned host_addresses(const struct sandbox_policy *p, struct str host, unsigned port);

@@ -18,8 +18,7 @@ static void paths_add_all(struct paths *p, struct arena *a, const char *const *l
 		paths_add(p, a, *list);
 }
 
-/* It is one of them or below one, as text and as resolved. */
-static bool paths_hold(const struct paths *p, const char *path)
+bool paths_hold(const struct paths *p, const char *path)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct resolved_path file = resolved_path_find(&a, "/", str_from(path));
@@ -94,6 +93,7 @@ static const char *const system_places[] = {
 	"/etc/php",
 	"/etc/java",
 	"/etc/ssl/openssl.cnf",
+	"/etc/ssl/certs", /* public; npm reads the file that its configuration names before all else */
 	"/etc/DIR_COLORS",
 	"/etc/manpath.config",
 	"/etc/npmrc",
@@ -290,6 +290,26 @@ static int add_roots(struct profile *p, struct arena *a, const struct profile_fa
 	return 0;
 }
 
+/* What rules let the agent edit without a question, by a path or a directory with all in it. A rule about all files adds nothing. */
+static void add_edit_rules(struct profile *p, struct arena *a, const struct profile_facts *f)
+{
+	for (struct rule_walk w = { .owner = f->env->permission, .list = RULE_ALLOW }; rule_walk_next(&w);) {
+		for (size_t i = 0; !w.in_grant && i < w.set->all.count; i++) {
+			const struct rule *r = w.set->all.list[i];
+			if (r->list != RULE_ALLOW || !r->subject || r->subject->kind != SUBJECT_EDIT ||
+			    r->kind != RULE_PATH || !r->path.base ||
+			    (r->path.shape != PATH_PREFIX && r->path.shape != PATH_EXACT && r->path.shape != PATH_ALL))
+				continue;
+			struct str rest = r->path.shape == PATH_ALL ? STR("") : r->path.text;
+			const char *path = path_absolute(
+				a, "/", str_from(arena_printf(a, "%s/" STR_FMT, r->path.base, STR_ARG(rest))));
+			bool too_wide = !path[1] || (f->home && path_is_inside(f->home, path));
+			if (!too_wide && file_exists(path))
+				paths_add(&p->writes, a, path);
+		}
+	}
+}
+
 /* Of every directory between a root and what is protected in it: moved away, it would take the protection along. */
 static void add_pins(struct profile *p, struct arena *a)
 {
@@ -356,6 +376,8 @@ static void add_hidden(struct profile *p, struct arena *a, const struct profile_
 			return;
 		if (path_is_inside(*allow, path) && file_exists(*allow)) {
 			paths_add(&p->back, a, *allow);
+			if (paths_hold(&p->writes, *allow)) /* it comes back as it was */
+				paths_add(&p->writes, a, *allow);
 			parts = true;
 		}
 	}
@@ -429,6 +451,8 @@ int profile_make(struct profile *p, struct arena *a, const struct profile_facts 
 		p->network = f->hold == HOLD_INSIDE;
 		if (rc == 0 && f->hold == HOLD_INSIDE)
 			paths_add_all(&p->writes, a, f->policy->allow_write);
+		if (rc == 0 && f->hold == HOLD_INSIDE)
+			add_edit_rules(p, a, f);
 		if (rc == 0)
 			add_denied_writes(p, a, f);
 		for (size_t i = 0; i < p->roots.count && rc == 0; i++)

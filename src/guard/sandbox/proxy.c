@@ -12,7 +12,7 @@
 
 enum { LINKS_MAX = 256, HEAD_MAX = 16 * 1024, FIRST_BYTES_MS = 10 * 1000, FLOW_MAX = 64 * 1024, CHUNK = 32 * 1024 };
 
-enum link_kind { LINK_CONNECT, LINK_PLAIN, LINK_SOCKS };
+enum link_kind { LINK_CONNECT, LINK_PLAIN, LINK_SOCKS, LINK_CLEAR /* of a program that knows no proxy */ };
 enum link_side { SIDE_IN, SIDE_OUT, SIDES };
 
 struct link {
@@ -23,8 +23,10 @@ struct link {
 	unsigned handles; /* open; the struct lives until the last close callback */
 	enum link_kind kind;
 	bool greeted, busy, closing, flowing;
-	struct buf head;  /* what the client has said so far */
-	struct buf first; /* what goes out before all else */
+	bool upstream, socks; /* dialled through the user's proxy, which speaks SOCKS */
+	bool hello_seen;      /* what a TLS client asks for is known */
+	struct buf head;      /* what the client has said so far */
+	struct buf first;     /* what goes out before all else */
 	char *host;
 	unsigned port;
 	struct timer timer;
@@ -35,7 +37,9 @@ struct link {
 struct proxy {
 	struct sandbox *sandbox;
 	struct loop *loop;
-	uv_tcp_t listener;
+	uv_tcp_t listener, ports[CELL_PORTS_MAX];
+	unsigned open; /* of these */
+	struct names *names;
 	struct link *links;
 	size_t count;
 	bool closing;
@@ -53,7 +57,7 @@ struct write {
 
 static void proxy_maybe_free(struct proxy *p)
 {
-	if (p->closing && !p->links && !p->listener.data)
+	if (p->closing && !p->links && !p->open)
 		free(p);
 }
 
@@ -124,6 +128,51 @@ static void link_write(struct link *l, enum link_side to, const char *p, size_t 
 
 /* ---- refusing ---- */
 
+static void on_alloc(uv_handle_t *handle, size_t wanted, uv_buf_t *ret);
+
+/* What was sent to us is read and dropped until the client has understood, or a close would take the answer along. */
+static void on_drained(uv_stream_t *stream, ssize_t n, const uv_buf_t *part)
+{
+	struct link *l = stream->data;
+
+	free(part->base);
+	if (n < 0)
+		link_close(l);
+}
+
+/* ssh gets a disconnect that it shows; others are reset. */
+static void link_refuse_clear(struct link *l, const char *why)
+{
+	AUTO_BUF struct buf text = { 0 };
+	AUTO_BUF struct buf out = { 0 };
+
+	if (l->port != 22) {
+		l->opened[SIDE_IN] = !l->closing && uv_tcp_close_reset(&l->side[SIDE_IN], on_link_closed) < 0;
+		link_close(l);
+		return;
+	}
+	buf_addf(&text, "sandbox: %s: %s", l->host ? l->host : "", why);
+	size_t payload = 1 + 4 + 4 + text.n + 4;
+	size_t padding = 8 - (payload + 5) % 8 + 8;
+	buf_addstr(&out, "SSH-2.0-cadre\r\n");
+	const size_t numbers[] = { payload + padding + 1, 0, 2, text.n };
+	for (size_t i = 0; i < COUNT_OF(numbers); i++) {
+		if (i == 1) { /* length of the padding, and the message: disconnect */
+			buf_addch(&out, (char)padding);
+			buf_addch(&out, 1);
+			continue;
+		}
+		for (int shift = 24; shift >= 0; shift -= 8)
+			buf_addch(&out, (char)(numbers[i] >> shift));
+	}
+	buf_add(&out, text.p, text.n);
+	for (size_t i = 0; i < 4 + padding; i++)
+		buf_addch(&out, 0);
+	link_write(l, SIDE_IN, out.p, out.n, false);
+	if (!l->closing && uv_read_start((uv_stream_t *)&l->side[SIDE_IN], on_alloc, on_drained) < 0)
+		link_close(l);
+}
+
 static void link_refuse(struct link *l, int status, const char *why)
 {
 	AUTO_BUF struct buf out = { 0 };
@@ -133,6 +182,10 @@ static void link_refuse(struct link *l, int status, const char *why)
 		if (h->profile.hold == HOLD_INSIDE)
 			paths_add(&h->refused_hosts, &h->arena,
 				  arena_printf(&h->arena, "blocked: network %s:%u (%s)", l->host, l->port, why));
+	if (l->kind == LINK_CLEAR && l->port != 80) {
+		link_refuse_clear(l, why);
+		return;
+	}
 	if (l->kind == LINK_SOCKS) {
 		link_write(l, SIDE_IN, status == 403 ? "\5\2\0\1\0\0\0\0\0\0" : "\5\4\0\1\0\0\0\0\0\0", 10, true);
 		return;
@@ -161,13 +214,40 @@ static void on_alloc(uv_handle_t *handle, size_t wanted, uv_buf_t *ret)
 	*ret = uv_buf_init(xmalloc(CHUNK), CHUNK);
 }
 
+/* Behind an allowed name another one could be asked for, at the same servers. */
+static void link_check_hello(struct link *l)
+{
+	struct str name;
+	enum hello hello = tls_hello_name(buf_str(&l->head), &name);
+
+	if (hello == HELLO_PART)
+		return;
+	l->hello_seen = true;
+	if (hello == HELLO_NAMED && !str_is_nocase(name, l->host) &&
+	    host_refusal(l->proxy->sandbox->policy, name, l->port)) {
+		for (struct sandbox_held *h = l->proxy->sandbox->held; h; h = h->next)
+			if (h->profile.hold == HOLD_INSIDE)
+				paths_add(&h->refused_hosts, &h->arena,
+					  arena_printf(&h->arena,
+						       "blocked: network " STR_FMT ":%u (asked for behind %s)",
+						       STR_ARG(name), l->port, l->host));
+		link_close(l);
+		return;
+	}
+	link_write(l, SIDE_OUT, l->head.p, l->head.n, false);
+	buf_clear(&l->head);
+}
+
 static void on_flow(uv_stream_t *stream, ssize_t n, const uv_buf_t *part)
 {
 	struct link *l = stream->data;
 	enum link_side from = stream == (uv_stream_t *)&l->side[SIDE_IN] ? SIDE_IN : SIDE_OUT;
 	enum link_side to = from == SIDE_IN ? SIDE_OUT : SIDE_IN;
 
-	if (n > 0 && !l->closing) {
+	if (n > 0 && !l->closing && from == SIDE_IN && l->port == 443 && !l->hello_seen) {
+		buf_add(&l->head, part->base, (size_t)n);
+		link_check_hello(l);
+	} else if (n > 0 && !l->closing) {
 		link_write(l, to, part->base, (size_t)n, false);
 		if (!l->closing && uv_stream_get_write_queue_size((uv_stream_t *)&l->side[to]) > FLOW_MAX)
 			link_pause(l, from, true);
@@ -208,8 +288,13 @@ static void link_flow(struct link *l)
 		link_write(l, SIDE_IN, "HTTP/1.1 200 Connection established\r\n\r\n", 39, false);
 	else if (l->kind == LINK_SOCKS)
 		link_write(l, SIDE_IN, "\5\0\0\1\0\0\0\0\0\0", 10, false);
-	if (l->first.n && !l->closing)
+	buf_clear(&l->head);
+	if (l->port == 443 && l->kind != LINK_PLAIN && l->first.n && !l->closing) {
+		buf_add(&l->head, l->first.p, l->first.n);
+		link_check_hello(l);
+	} else if (l->first.n && !l->closing) {
 		link_write(l, SIDE_OUT, l->first.p, l->first.n, false);
+	}
 	for (int i = 0; i < SIDES && !l->closing; i++)
 		if (uv_read_start((uv_stream_t *)&l->side[i], on_alloc, on_flow) < 0)
 			link_close(l);
@@ -217,16 +302,24 @@ static void link_flow(struct link *l)
 
 /* ---- dialling ---- */
 
+static void link_ask_upstream(struct link *l);
+static void on_upstream(uv_stream_t *stream, ssize_t n, const uv_buf_t *part);
+
 static void on_connected(uv_connect_t *request, int status)
 {
 	struct link *l = request->data;
 
 	if (l->closing)
 		return;
-	if (status < 0)
+	if (status < 0) {
 		link_refuse(l, 502, uv_strerror(status));
-	else
+	} else if (!l->upstream) {
 		link_flow(l);
+	} else {
+		link_ask_upstream(l);
+		if (!l->closing && uv_read_start((uv_stream_t *)&l->side[SIDE_OUT], on_alloc, on_upstream) < 0)
+			link_close(l);
+	}
 }
 
 static void link_dial(struct link *l, const struct sockaddr *address)
@@ -273,20 +366,73 @@ static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *
 	uv_freeaddrinfo(list);
 }
 
-/* The user's own proxy gets what the lists let pass. */
-static void link_dial_proxy(struct link *l, unsigned port)
+/* ---- the user's own proxy gets what the lists let pass ---- */
+
+static void link_ask_upstream(struct link *l)
+{
+	AUTO_BUF struct buf out = { 0 };
+	size_t n = strlen(l->host);
+
+	if (!l->socks) {
+		buf_addf(&out, "CONNECT %s:%u HTTP/1.1\r\nHost: %s:%u\r\n\r\n", l->host, l->port, l->host, l->port);
+	} else { /* greeting and request in one: both are known, and servers read them one behind the other */
+		const char head[] = { 5, 1, 0, 5, 1, 0, 3, (char)n };
+		const char port[] = { (char)(l->port >> 8), (char)l->port };
+		buf_add(&out, head, sizeof head);
+		buf_add(&out, l->host, n);
+		buf_add(&out, port, sizeof port);
+	}
+	link_write(l, SIDE_OUT, out.p, out.n, false);
+}
+
+/* How many bytes its answer takes; 0: more are needed. *ret_good: it is connected. */
+static size_t read_upstream(const struct link *l, bool *ret_good)
+{
+	const unsigned char *p = (const unsigned char *)l->head.p;
+	size_t n = l->head.n;
+
+	if (!l->socks) {
+		const char *end = n ? memmem(l->head.p, n, "\r\n\r\n", 4) : NULL;
+		*ret_good = end && n > 12 && !strncmp(l->head.p, "HTTP/1.", 7) && l->head.p[9] == '2';
+		return end ? (size_t)(end + 4 - l->head.p) : 0;
+	}
+	size_t address = n < 7 ? 0 : p[5] == 4 ? 16 : p[5] == 3 ? 1 + (size_t)p[6] : 4;
+	*ret_good = n > 3 && p[1] == 0 && p[3] == 0;
+	return n > 3 && !*ret_good ? n : n < 7 || n < 2 + 4 + address + 2 ? 0 : 2 + 4 + address + 2;
+}
+
+static void on_upstream(uv_stream_t *stream, ssize_t n, const uv_buf_t *part)
+{
+	struct link *l = stream->data;
+	bool good = false;
+
+	if (n > 0)
+		buf_add(&l->head, part->base, (size_t)n);
+	free(part->base);
+	if (l->closing)
+		return;
+	size_t taken = read_upstream(l, &good);
+	if (n < 0 || l->head.n > HEAD_MAX || (taken && !good)) {
+		uv_read_stop(stream);
+		link_refuse(l, 502, "your proxy does not connect");
+	} else if (taken) {
+		uv_read_stop(stream);
+		AUTO_BUF struct buf early = { 0 };
+		buf_add(&early, l->head.p + taken, l->head.n - taken);
+		link_flow(l);
+		if (early.n && !l->closing)
+			link_write(l, SIDE_IN, early.p, early.n, false);
+	}
+}
+
+static void link_dial_proxy(struct link *l, bool socks, unsigned port)
 {
 	struct sockaddr_in at;
-	AUTO_BUF struct buf first = { 0 };
 
 	uv_ip4_addr("127.0.0.1", (int)port, &at);
-	if (l->kind == LINK_CONNECT) { /* its own answer is passed on */
-		buf_addf(&first, "CONNECT %s:%u HTTP/1.1\r\nHost: %s:%u\r\n\r\n", l->host, l->port, l->host, l->port);
-		buf_add(&first, l->first.p, l->first.n);
-		buf_clear(&l->first);
-		buf_add(&l->first, first.p, first.n);
-		l->kind = LINK_PLAIN;
-	}
+	l->socks = socks;
+	l->upstream = true;
+	buf_clear(&l->head);
 	link_dial(l, (struct sockaddr *)&at);
 }
 
@@ -302,8 +448,9 @@ static void link_reach(struct link *l)
 		link_refuse(l, 403, why);
 		return;
 	}
-	if (policy->http_port && l->kind == LINK_CONNECT) {
-		link_dial_proxy(l, (unsigned)policy->http_port);
+	if (policy->http_port || policy->socks_port) {
+		link_dial_proxy(l, !policy->http_port,
+				(unsigned)(policy->http_port ? policy->http_port : policy->socks_port));
 		return;
 	}
 	snprintf(port, sizeof port, "%u", l->port);
@@ -465,6 +612,26 @@ static void on_silence(struct timer *timer)
 	link_close(CONTAINER_OF(timer, struct link, timer));
 }
 
+/* The address that the program dialled: an invented one, our loopback, or a literal. */
+static void link_take_clear(struct link *l)
+{
+	struct sockaddr_in at = { 0 };
+	int n = sizeof at;
+	char text[INET_ADDRSTRLEN] = "";
+
+	l->kind = LINK_CLEAR;
+	if (uv_tcp_getsockname(&l->side[SIDE_IN], (struct sockaddr *)&at, &n) < 0 ||
+	    uv_ip4_name(&at, text, sizeof text) < 0) {
+		link_close(l);
+		return;
+	}
+	const char *name = names_find(l->proxy->names, ntohl(at.sin_addr.s_addr));
+	bool loopback = ntohl(at.sin_addr.s_addr) >> 24 == 127;
+	l->port = ntohs(at.sin_port);
+	l->host = xstrdup(name ? name : loopback ? "localhost" : text);
+	link_reach(l);
+}
+
 static void on_connection(uv_stream_t *listener, int status)
 {
 	struct proxy *p = listener->data;
@@ -485,25 +652,40 @@ static void on_connection(uv_stream_t *listener, int status)
 		l->next->prev = &l->next;
 	p->links = l;
 	p->count++;
+	bool clear = listener != (uv_stream_t *)&p->listener;
 	if (uv_accept(listener, (uv_stream_t *)&l->side[SIDE_IN]) < 0 || p->count > LINKS_MAX ||
-	    uv_read_start((uv_stream_t *)&l->side[SIDE_IN], on_alloc, on_head) < 0)
+	    (!clear && uv_read_start((uv_stream_t *)&l->side[SIDE_IN], on_alloc, on_head) < 0)) {
 		link_close(l);
-	else
-		timer_start(p->loop, &l->timer, FIRST_BYTES_MS);
+		return;
+	}
+	timer_start(p->loop, &l->timer, FIRST_BYTES_MS);
+	if (clear)
+		link_take_clear(l);
 }
 
-struct proxy *proxy_new(struct sandbox *s, int listen_fd)
+static void proxy_listen(struct proxy *p, uv_tcp_t *listener, int fd)
+{
+	int own = dup(fd); /* libuv closes what it is given */
+
+	uv_tcp_init(loop_uv(p->loop), listener);
+	listener->data = p;
+	p->open++;
+	if (own >= 0 && uv_tcp_open(listener, own) == 0)
+		(void)uv_listen((uv_stream_t *)listener, 128, on_connection);
+	uv_unref((uv_handle_t *)listener); /* it does not keep the loop alive */
+}
+
+struct proxy *proxy_new(struct sandbox *s, const struct cell *cell)
 {
 	struct proxy *p = xcalloc(1, sizeof *p);
-	int fd = dup(listen_fd); /* libuv closes what it is given */
 
 	p->sandbox = s;
 	p->loop = s->loop;
-	uv_tcp_init(loop_uv(p->loop), &p->listener);
-	p->listener.data = p;
-	if (fd >= 0 && uv_tcp_open(&p->listener, fd) == 0)
-		(void)uv_listen((uv_stream_t *)&p->listener, 128, on_connection);
-	uv_unref((uv_handle_t *)&p->listener); /* it does not keep the loop alive */
+	p->names = names_new(p->loop, cell_dns_fd(cell));
+	proxy_listen(p, &p->listener, cell_proxy_fd(cell));
+	for (size_t i = 0; i < CELL_PORTS_MAX; i++)
+		if (cell_port_fd(cell, i) >= 0)
+			proxy_listen(p, &p->ports[i], cell_port_fd(cell, i));
 	return p;
 }
 
@@ -511,7 +693,7 @@ static void on_listener_closed(uv_handle_t *handle)
 {
 	struct proxy *p = handle->data;
 
-	handle->data = NULL;
+	p->open--;
 	proxy_maybe_free(p);
 }
 
@@ -522,5 +704,9 @@ void proxy_free(struct proxy *p)
 	p->closing = true;
 	for (struct link *l = p->links; l; l = l->next)
 		link_close(l);
+	names_free(p->names);
 	uv_close((uv_handle_t *)&p->listener, on_listener_closed);
+	for (size_t i = 0; i < CELL_PORTS_MAX; i++)
+		if (p->ports[i].data)
+			uv_close((uv_handle_t *)&p->ports[i], on_listener_closed);
 }

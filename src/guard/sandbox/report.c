@@ -95,8 +95,11 @@ static const char *find_refused(struct sandbox_held *held, struct str line, cons
 	return NULL;
 }
 
-static void add_line(struct buf *out, size_t *lines, const char *text)
+static void add_line(const struct sandbox_held *held, struct buf *out, size_t *lines, const char *text)
 {
+	for (size_t i = 0; i < held->ignored_count; i++)
+		if (strstr(text, held->ignored[i].report))
+			return;
 	if (*lines >= REPORT_LINES || str_has(buf_str(out), str_from(text)))
 		return;
 	for (; *text; text++)
@@ -136,7 +139,7 @@ void sandbox_report(struct sandbox_held *held, struct str output, bool failed, s
 		if (!was_there(held, now.list[i]) && !(inside && strstr(now.list[i], "/.git/")))
 			move_away(held, now.list[i], &text);
 	for (size_t i = 0; i < held->refused_hosts.count; i++)
-		add_line(&text, &lines, held->refused_hosts.list[i]);
+		add_line(held, &text, &lines, held->refused_hosts.list[i]);
 	for (struct str rest = seen; rest.p && lines < REPORT_LINES && held->profile.hold != HOLD_NONE;) {
 		struct str line = str_cut(&rest, '\n');
 		const char *how = NULL;
@@ -144,14 +147,14 @@ void sandbox_report(struct sandbox_held *held, struct str output, bool failed, s
 			continue;
 		const char *path = find_refused(held, line, &how);
 		if (path)
-			add_line(&text, &lines, arena_printf(&held->arena, "blocked: %s %s", how, path));
+			add_line(held, &text, &lines, arena_printf(&held->arena, "blocked: %s %s", how, path));
 		else if (str_has(line, STR("unable to unlink old")))
-			add_line(&text, &lines,
+			add_line(held, &text, &lines,
 				 "blocked: git must replace a protected file; run this git command outside");
 	}
 	bool silent = held->profile.hold == HOLD_READS || held->profile.hold == HOLD_EDITS;
 	if (failed && silent && has_any(seen, network_words, COUNT_OF(network_words)))
-		add_line(&text, &lines, "blocked: network");
+		add_line(held, &text, &lines, "blocked: network");
 	if (held->why_out)
 		buf_addf(out, "\n<sandbox>\nThis command ran outside the sandbox: %s.\n</sandbox>", held->why_out);
 	if (!text.n)

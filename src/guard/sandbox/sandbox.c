@@ -27,6 +27,7 @@ void sandbox_free(struct sandbox *s)
 	for (struct sandbox_held *h = s->held; h; h = h->next)
 		h->prev = NULL; /* their processes are being ended; they go with those */
 	proxy_free(s->proxy);
+	connects_free(s->connects);
 	plan_forget(s);
 	for (size_t i = 0; i < COUNT_OF(s->cells); i++)
 		cell_free(s->cells[i]);
@@ -37,6 +38,12 @@ void sandbox_free(struct sandbox *s)
 	*slash = '\0';
 	if (s->temp_made && file_at_find(s->temp_dir, slash + 1, 0, &at, NULL) == 0)
 		(void)file_at_remove_tree(&at, NULL);
+	if (s->empty_file)
+		(void)unlink(s->empty_file);
+	if (s->empty_dir)
+		(void)rmdir(s->empty_dir);
+	free(s->empty_file);
+	free(s->empty_dir);
 	sandbox_policy_free(s->policy);
 	arena_release(&s->programs_arena);
 	free(s->programs_of);
@@ -58,14 +65,36 @@ const struct sandbox_policy *sandbox_get_policy(const struct sandbox *s)
 
 /* ---- what the kernel can ---- */
 
+/* Ports where programs that know no proxy are served: the usual ones, and those that an entry names. */
+static void choose_ports(const struct sandbox_policy *p, uint16_t ports[CELL_PORTS_MAX + 1])
+{
+	static const uint16_t usual[] = { 22, 80, 443, 9418 };
+	size_t n = 0;
+
+	for (; n < COUNT_OF(usual); n++)
+		ports[n] = usual[n];
+	for (size_t i = 0; p && i < p->allowed.count && n < CELL_PORTS_MAX; i++) {
+		bool there = !p->allowed.list[i].port || p->allowed.list[i].port == CELL_PROXY_PORT;
+		for (size_t k = 0; k < n && !there; k++)
+			there = ports[k] == p->allowed.list[i].port;
+		if (!there)
+			ports[n++] = (uint16_t)p->allowed.list[i].port;
+	}
+	ports[n] = 0;
+}
+
 int sandbox_cell(struct sandbox *s, enum cell_kind kind, struct cell **ret_cell, struct err *err)
 {
-	int rc = s->cells[kind] ? 0 : cell_new(kind, &s->cells[kind], err);
+	uint16_t ports[CELL_PORTS_MAX + 1];
+	choose_ports(s->policy, ports);
+	int rc = s->cells[kind] ? 0 : cell_new(kind, ports, &s->cells[kind], err);
 
 	if (rc < 0)
 		return err_wrap(err, "cannot confine this command");
+	if (kind == CELL_WHOLE && !s->connects && seccomp_can_supervise())
+		s->connects = connects_new(s, cell_diag_fd(s->cells[kind]));
 	if (kind == CELL_WHOLE && !s->proxy)
-		s->proxy = proxy_new(s, cell_proxy_fd(s->cells[kind]));
+		s->proxy = proxy_new(s, s->cells[kind]);
 	*ret_cell = s->cells[kind];
 	return 0;
 }
@@ -76,6 +105,11 @@ const struct sock_fprog *sandbox_filter(struct sandbox *s, enum sandbox_filter w
 		[FILTER_READS] = { .network = SECCOMP_NO_SOCKET, .keep_attributes = true, .no_tracing = true },
 		[FILTER_EDITS] = { .network = SECCOMP_NO_SOCKET, .no_tracing = true },
 		[FILTER_INSIDE] = { .network = SECCOMP_INET_SOCKET },
+		[FILTER_SUPERVISED] = { .network = SECCOMP_INET_SOCKET, .unix_sockets = true, .supervise = true },
+		[FILTER_NESTED] = { .network = SECCOMP_INET_SOCKET,
+				    .unix_sockets = true,
+				    .supervise = true,
+				    .user_namespaces = true },
 	};
 
 	if (!s->filters[which])
@@ -144,9 +178,13 @@ const char *sandbox_refusal(struct sandbox *s)
 {
 	bool wanted = s->policy && s->policy->enabled && s->policy->fail_if_unavailable;
 
-	return wanted && sandbox_strength(s, NULL) != SANDBOX_FULL
-		       ? "sandbox.failIfUnavailable: commands do not run: the kernel has no sandbox for them"
-		       : NULL;
+	if (!wanted || sandbox_strength(s, NULL) == SANDBOX_FULL)
+		return NULL;
+	snprintf(
+		s->refusal, sizeof s->refusal,
+		"sandbox.failIfUnavailable: the kernel has no sandbox for commands (%s); `cadre sandbox status` says more",
+		s->why.text);
+	return s->refusal;
 }
 
 /* ---- where ---- */
@@ -179,14 +217,22 @@ static bool is_excluded(const struct sandbox_policy *p, const char *command)
 
 enum tool_where sandbox_where(struct sandbox *s, const struct tool_call *call)
 {
-	const struct sandbox_policy *p = s ? s->policy : NULL;
-
-	if (!p || !p->enabled || !call->tool || strcmp(call->tool->name, "Bash") != 0)
-		return WHERE_FREE;
-	if (json_bool(json_get(call->input, "dangerouslyDisableSandbox")) && p->may_leave)
-		return p->may_leave_explicitly ? WHERE_OUT_GRANTED : WHERE_OUT_BY_WISH;
 	AUTO_ARENA struct arena a = { 0 };
-	const char *command = json_cstr(json_get(call->input, "command"), &a);
+
+	if (!s || !call->tool || strcmp(call->tool->name, "Bash") != 0)
+		return WHERE_FREE;
+	return sandbox_where_command(s, json_cstr(json_get(call->input, "command"), &a),
+				     json_bool(json_get(call->input, "dangerouslyDisableSandbox")));
+}
+
+enum tool_where sandbox_where_command(struct sandbox *s, const char *command, bool wish)
+{
+	const struct sandbox_policy *p = s->policy;
+
+	if (!p || !p->enabled)
+		return WHERE_FREE;
+	if (wish && p->may_leave)
+		return p->may_leave_explicitly ? WHERE_OUT_GRANTED : WHERE_OUT_BY_WISH;
 	if (command && is_excluded(p, command))
 		return WHERE_OUT_BY_LIST;
 	if (sandbox_strength(s, NULL) != SANDBOX_FULL)
@@ -208,7 +254,8 @@ static enum sandbox_hold choose_hold(const struct sandbox_request *r)
 }
 
 /* With a proxy in the cell; what belongs to sockets outside is of no use in it. */
-static const char *const *choose_variables(struct sandbox_held *held, const struct sandbox_policy *p)
+static const char *const *choose_variables(struct sandbox_held *held, const struct sandbox_policy *p,
+					   const struct tool_env *env)
 {
 	static const char *const names[] = { "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY",
 					     "http_proxy", "https_proxy", "all_proxy" };
@@ -223,6 +270,9 @@ static const char *const *choose_variables(struct sandbox_held *held, const stru
 		paths_add(&all, a, arena_printf(a, "%s=http://127.0.0.1:%d", names[i], CELL_PROXY_PORT));
 	paths_add(&all, a, "NO_PROXY=localhost,127.0.0.1,::1");
 	paths_add(&all, a, "no_proxy=localhost,127.0.0.1,::1");
+	/* A control socket in a home that cannot be written would be the end of ssh. */
+	if (!tool_env_get(env, "GIT_SSH_COMMAND"))
+		paths_add(&all, a, "GIT_SSH_COMMAND=ssh -o ControlMaster=no -o ControlPath=none");
 	for (size_t i = 0; i < COUNT_OF(unset); i++)
 		paths_add(&all, a, unset[i]);
 	for (const char *const *v = p->deny_variables; v && *v; v++)
@@ -246,6 +296,21 @@ static const struct paths *find_programs(struct sandbox *s, const struct sandbox
 	arena_release(&s->programs_arena);
 	profile_programs(&s->programs, &s->programs_arena, path, home, r->shell);
 	return &s->programs;
+}
+
+/* A copy: the settings may change while the command runs. */
+static void hold_ignored(struct sandbox_held *held, const struct sandbox_policy *p)
+{
+	struct violation_rule *list = arena_alloc(&held->arena, ((p ? p->ignored_count : 0) + 1) * sizeof *list);
+
+	for (size_t i = 0; p && i < p->ignored_count; i++) {
+		const struct violation_rule *rule = &p->ignored[i];
+		if (rule->command && rule->report &&
+		    (!strcmp(rule->command, "*") || strstr(held->command, rule->command)))
+			list[held->ignored_count++] =
+				(struct violation_rule){ NULL, arena_strdup(&held->arena, rule->report) };
+	}
+	held->ignored = list;
 }
 
 static int fill_held(struct sandbox *s, const struct sandbox_request *r, struct sandbox_held *held, struct err *err)
@@ -272,6 +337,8 @@ static int fill_held(struct sandbox *s, const struct sandbox_request *r, struct 
 	if (facts.hold == HOLD_READS && probe_reading(s) == SANDBOX_NONE)
 		facts.hold = HOLD_NONE; /* it takes no files, or it would have been asked about */
 	held->cwd = arena_strdup(&held->arena, r->cwd);
+	held->command = arena_strdup(&held->arena, r->command);
+	hold_ignored(held, s->policy);
 	if (facts.hold == HOLD_NONE) {
 		held->why_out = why_out[r->where];
 		if (r->where == WHERE_OUT_BY_NEED && s->why.text[0])
@@ -289,7 +356,7 @@ static int fill_held(struct sandbox *s, const struct sandbox_request *r, struct 
 	if (rc == 0)
 		rc = plan_make(s, held, err);
 	if (rc == 0 && facts.hold == HOLD_INSIDE)
-		held->variables = choose_variables(held, s->policy);
+		held->variables = choose_variables(held, s->policy, r->env);
 	held->may_leave = facts.hold != HOLD_WORKTREE && (!s->policy || s->policy->may_leave);
 	return rc;
 }

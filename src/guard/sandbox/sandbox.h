@@ -42,6 +42,8 @@ const char *sandbox_warning(struct sandbox *s, enum permission_mode mode, struct
 const char *sandbox_refusal(struct sandbox *s);
 
 enum tool_where sandbox_where(struct sandbox *s, const struct tool_call *call);
+/* The same for a command by itself; wish: it is called with dangerouslyDisableSandbox. */
+enum tool_where sandbox_where_command(struct sandbox *s, const char *command, bool wish);
 
 /* All borrowed until return */
 struct sandbox_request {
@@ -52,6 +54,9 @@ struct sandbox_request {
 	enum tool_where where;
 };
 
+/* Hooks and servers that the policy wants inside are held by this sandbox from now on. */
+void sandbox_serve(struct sandbox *s, struct spawner *spawner);
+
 /* What holds one command, for as long as it runs */
 struct sandbox_held {
 	struct arena arena;
@@ -61,12 +66,17 @@ struct sandbox_held {
 	const char *temp_dir;
 	const char *const *variables; /* NAME=value to add, NAME to take away; NULL-terminated, or NULL */
 	const char *cwd;              /* where it started */
-	const char *why_out;          /* it runs outside though the settings want a sandbox; NULL: it does not */
-	struct paths refused_hosts;   /* "host:port (why)" */
+	const char *command;
+	const struct violation_rule *ignored; /* in the arena */
+	size_t ignored_count;
+	const char *why_out;        /* it runs outside though the settings want a sandbox; NULL: it does not */
+	struct paths refused_hosts; /* "host:port (why)" */
 	struct sandbox_held *next, **prev;
 	bool may_leave;
 };
 
+/* The environment of a command that is held: what the sandbox sets and takes away. In the arena; texts are borrowed. */
+const char *const *sandbox_envp(struct arena *a, const struct sandbox_held *held, const char *const *base);
 /* *ret_held is NULL if the command runs free, and nothing need be said about that. A command that cannot be held as it must be
  * does not run: err says why. */
 int sandbox_hold(struct sandbox *s, const struct sandbox_request *request, struct sandbox_held **ret_held,

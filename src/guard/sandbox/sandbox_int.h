@@ -8,7 +8,7 @@
 
 struct proxy;
 
-enum sandbox_filter { FILTER_READS, FILTER_EDITS, FILTER_INSIDE, FILTER_COUNT };
+enum sandbox_filter { FILTER_READS, FILTER_EDITS, FILTER_INSIDE, FILTER_SUPERVISED, FILTER_NESTED, FILTER_COUNT };
 
 enum { RULESETS_MAX = 8 };
 
@@ -23,7 +23,9 @@ struct sandbox {
 	char *config_dir, *temp_dir;
 	struct sandbox_policy *policy; /* NULL: nothing is set */
 	bool probed, temp_made;
+	char *empty_file, *empty_dir; /* as root: what stands in hidden places; NULL: not yet */
 	enum sandbox_strength strength;
+	char refusal[512];
 	struct err why; /* of the strength, if it is not full */
 	struct cell *cells[2];
 	struct sock_fprog *filters[FILTER_COUNT];
@@ -32,7 +34,8 @@ struct sandbox {
 	char *programs_of;
 	struct kept_ruleset rulesets[RULESETS_MAX];
 	size_t ruleset_count, ruleset_next;
-	struct proxy *proxy; /* of the whole cell; NULL: not yet */
+	struct connects *connects; /* NULL: not yet, or it cannot be done */
+	struct proxy *proxy;       /* of the whole cell; NULL: not yet */
 	struct sandbox_held *held;
 };
 
@@ -59,6 +62,23 @@ int find_named_by_rules(struct paths *found, struct arena *a, const struct tool_
 int find_protected(struct paths *found, struct arena *a, const struct tool_env *env, const char *root, bool inside,
 		   struct err *err);
 
+/* connects.c: answers connect(2) of what runs inside. diag_fd: cell_diag_fd(), borrowed. NULL: it cannot be done. */
+struct connects *connects_new(struct sandbox *s, int diag_fd);
+int connects_fd(const struct connects *c); /* for confine.listener_to; 0 for NULL */
+void connects_free(struct connects *c);
+
+/* names.c: answers lookups of the inside with invented addresses; nothing is asked outside. fd is borrowed, -1: none. */
+struct names;
+struct names *names_new(struct loop *loop, int fd);
+void names_free(struct names *n);
+const char *names_find(const struct names *n,
+		       uint32_t address); /* the name that got this address (host order); NULL: none */
+
+/* tls_hello.c: the server name that a client asks for, before anything is forwarded. */
+enum hello { HELLO_PART, HELLO_NONE, HELLO_NAMED };
+enum hello tls_hello_name(struct str bytes,
+			  struct str *ret_name); /* of the first bytes of a connection; borrowed from them */
+
 /* proxy.c: serves the cell's listening socket on the loop. */
-struct proxy *proxy_new(struct sandbox *s, int listen_fd);
+struct proxy *proxy_new(struct sandbox *s, const struct cell *cell);
 void proxy_free(struct proxy *p);

@@ -5,8 +5,11 @@
 #include "lib/io/cell.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <linux/mount.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <linux/seccomp.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -29,13 +32,21 @@ enum cell_namespace { CELL_USER, CELL_PID, CELL_NET, CELL_IPC, CELL_MOUNT, CELL_
 #define CELL_EMPTY_DIR  "/dev/.empty.d"
 
 /* Descriptors that process 1 sends to us: the listening socket, and directories whose inodes differ inside */
-enum cell_gift { CELL_PROXY, CELL_PROC_DIR, CELL_SHM_DIR, CELL_GIFTS };
+enum cell_gift {
+	CELL_PROXY,
+	CELL_PROC_DIR,
+	CELL_DIAG,
+	CELL_DNS,
+	CELL_SHM_DIR,
+	CELL_PORTS,
+	CELL_GIFTS = CELL_PORTS + CELL_PORTS_MAX
+};
 
 struct cell {
 	pid_t init;
 	int life; /* our end of the pipe that process 1 reads */
 	int gifts[CELL_GIFTS];
-	char paths[CELL_GIFTS][32];
+	char paths[CELL_PORTS][32];
 	int namespaces[CELL_NAMESPACES];
 };
 
@@ -96,7 +107,74 @@ static int cell_make_devices(void)
 	return 0;
 }
 
-static int cell_prepare(enum cell_kind kind, struct cell_report *r, int gifts[CELL_GIFTS])
+static int cell_listen(int type, uint32_t address, uint16_t port)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(address) };
+	int fd = socket(AF_INET, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof at) < 0 || (type == SOCK_STREAM && listen(fd, 128) < 0)) {
+		(void)close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* `ip route add local default dev lo`: every address ends at the sockets of the inside. */
+static int cell_route_all(void)
+{
+	struct {
+		struct nlmsghdr head;
+		struct rtmsg route;
+		struct rtattr to;
+		uint32_t device;
+	} ask = { { .nlmsg_len = sizeof ask,
+		    .nlmsg_type = RTM_NEWROUTE,
+		    .nlmsg_flags = NLM_F_REQUEST | NLM_F_CREATE | NLM_F_ACK },
+		  { .rtm_family = AF_INET,
+		    .rtm_table = RT_TABLE_LOCAL,
+		    .rtm_protocol = RTPROT_BOOT,
+		    .rtm_scope = RT_SCOPE_HOST,
+		    .rtm_type = RTN_LOCAL },
+		  { .rta_len = RTA_LENGTH(sizeof(uint32_t)), .rta_type = RTA_OIF },
+		  1 }; /* lo is the first device of a network namespace */
+	struct {
+		struct nlmsghdr head;
+		struct nlmsgerr error;
+		char rest[256];
+	} answer = { 0 };
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	bool done = fd >= 0 && send(fd, &ask, sizeof ask, 0) == sizeof ask && recv(fd, &answer, sizeof answer, 0) > 0 &&
+		    answer.head.nlmsg_type == NLMSG_ERROR && answer.error.error == 0;
+
+	(void)close(fd);
+	return done ? 0 : -1;
+}
+
+/* Programs look names up at 127.0.0.1. In a /run that is empty now, the file is made where the link leads. */
+static void cell_name_server(const char *resolv)
+{
+	static const char text[] = "nameserver 127.0.0.1\noptions timeout:2 attempts:1\n";
+	char part[128];
+	bool in_run = !strncmp(resolv, "/run/", 5);
+	const char *path = in_run ? resolv : "/dev/.resolv.conf";
+
+	if (!resolv[0])
+		return; /* none: that is where they look then */
+	for (size_t i = 1; in_run && resolv[i] && i < sizeof part - 1; i++) {
+		part[i - 1] = resolv[i - 1];
+		part[i] = '\0';
+		if (resolv[i] == '/')
+			(void)mkdir(part, 0755);
+	}
+	int fd = open(path, O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0444);
+	if (fd >= 0)
+		(void)!write(fd, text, sizeof text - 1);
+	(void)close(fd);
+	if (!in_run)
+		(void)mount(path, resolv, NULL, MS_BIND, NULL);
+}
+
+static int cell_prepare(enum cell_kind kind, const uint16_t *ports, struct cell_report *r, int gifts[CELL_GIFTS])
 {
 	static const struct mount_attr read_only = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID };
 	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
@@ -105,6 +183,8 @@ static int cell_prepare(enum cell_kind kind, struct cell_report *r, int gifts[CE
 				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	bool whole = kind == CELL_WHOLE;
 
+	char resolv[PATH_MAX] = "";
+	(void)!realpath("/etc/resolv.conf", resolv);
 	r->step = CELL_PRIVATE;
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return -1;
@@ -117,6 +197,8 @@ static int cell_prepare(enum cell_kind kind, struct cell_report *r, int gifts[CE
 	r->step = CELL_RUN;
 	if (whole && mount("cadre", "/run", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755") < 0 && errno != ENOENT)
 		return -1;
+	if (whole)
+		cell_name_server(resolv);
 	r->step = CELL_READ_ONLY;
 	if (syscall(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &read_only, sizeof read_only) < 0)
 		return -1;
@@ -130,6 +212,13 @@ static int cell_prepare(enum cell_kind kind, struct cell_report *r, int gifts[CE
 		    bind(listener, (struct sockaddr *)&at, sizeof at) < 0 || listen(listener, 128) < 0)
 			return -1;
 		gifts[CELL_PROXY] = listener;
+		gifts[CELL_DNS] = cell_listen(SOCK_DGRAM, INADDR_LOOPBACK, 53);
+		if (cell_route_all() == 0)
+			for (size_t i = 0; ports && ports[i] && i < CELL_PORTS_MAX; i++)
+				gifts[CELL_PORTS + i] = cell_listen(SOCK_STREAM, INADDR_ANY, ports[i]);
+		gifts[CELL_DIAG] = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+		if (gifts[CELL_DIAG] < 0) /* no unix_diag: nothing is found with it */
+			gifts[CELL_DIAG] = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 		gifts[CELL_PROC_DIR] = open("/proc", O_PATH | O_CLOEXEC);
 		gifts[CELL_SHM_DIR] = open("/dev/shm", O_PATH | O_CLOEXEC);
 		if (gifts[CELL_PROC_DIR] < 0 || gifts[CELL_SHM_DIR] < 0)
@@ -145,25 +234,30 @@ static void cell_send_report(int to, const struct cell_report *r, const int gift
 	struct iovec part = { (void *)(uintptr_t)r, sizeof *r };
 	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1 };
 
-	if (gifts[CELL_GIFTS - 1] >= 0) {
+	/* All of them, or none: holes are filled with a descriptor that is there anyway. */
+	int all[CELL_GIFTS];
+	for (size_t i = 0; i < CELL_GIFTS; i++)
+		all[i] = gifts[i] >= 0 ? gifts[i] : to;
+	if (gifts[CELL_SHM_DIR] >= 0) {
 		m.msg_control = space;
 		m.msg_controllen = sizeof space;
 		struct cmsghdr *c = CMSG_FIRSTHDR(&m);
 		c->cmsg_level = SOL_SOCKET;
 		c->cmsg_type = SCM_RIGHTS;
 		c->cmsg_len = CMSG_LEN(CELL_GIFTS * sizeof *gifts);
-		memcpy(CMSG_DATA(c), gifts, CELL_GIFTS * sizeof *gifts);
+		memcpy(CMSG_DATA(c), all, sizeof all);
 	}
 	(void)sendmsg(to, &m, MSG_NOSIGNAL);
 }
 
-static noreturn_fn void cell_init(enum cell_kind kind, int talk, int life)
+static noreturn_fn void cell_init(enum cell_kind kind, const uint16_t *ports, int talk, int life)
 {
 	struct cell_report r = { 0 };
-	int gifts[CELL_GIFTS] = { -1, -1, -1 };
+	int gifts[CELL_GIFTS];
 	char byte;
 	sigset_t all;
 
+	memset(gifts, -1, sizeof gifts);
 	sigfillset(&all);
 	(void)sigprocmask(SIG_SETMASK, &all, NULL);
 	(void)signal(SIGCHLD, SIG_IGN); /* the kernel reaps what is left to us */
@@ -171,7 +265,7 @@ static noreturn_fn void cell_init(enum cell_kind kind, int talk, int life)
 	(void)prctl(PR_SET_NAME, "cadre-cell");
 	if (read(talk, &byte, 1) != 1) /* the maps are written */
 		_exit(1);
-	if (cell_prepare(kind, &r, gifts) < 0)
+	if (cell_prepare(kind, ports, &r, gifts) < 0)
 		r.error = errno;
 	cell_send_report(talk, &r, gifts);
 	if (r.error || read(talk, &byte, 1) != 1) /* our namespaces have been opened */
@@ -197,14 +291,15 @@ static int write_proc_file(pid_t pid, const char *name, const char *text)
 	return fd >= 0 && write(fd, text, n) == (ssize_t)n ? 0 : -1;
 }
 
-/* Users keep their ids. Root keeps all ids, so that it sees the owners of files. */
+/* Users keep their ids. Root keeps all ids but one (CELL_NOBODY), so that it sees the owners of files and has no power over the
+ * one that owns what stands in hidden places. */
 static int cell_map_users(pid_t pid)
 {
 	char users[64];
 	char groups[64];
 
-	if (geteuid() == 0 && write_proc_file(pid, "uid_map", "0 0 4294967295") == 0 &&
-	    write_proc_file(pid, "gid_map", "0 0 4294967295") == 0)
+	if (geteuid() == 0 && write_proc_file(pid, "uid_map", "0 0 4294967294") == 0 &&
+	    write_proc_file(pid, "gid_map", "0 0 4294967294") == 0)
 		return 0;
 	snprintf(users, sizeof users, "%u %u 1", (unsigned)geteuid(), (unsigned)geteuid());
 	snprintf(groups, sizeof groups, "%u %u 1", (unsigned)getegid(), (unsigned)getegid());
@@ -224,7 +319,18 @@ static int cell_receive_report(int from, struct cell_report *r, struct cell *cel
 	struct cmsghdr *c = n == sizeof *r ? CMSG_FIRSTHDR(&m) : NULL;
 	if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof cell->gifts))
 		memcpy(cell->gifts, CMSG_DATA(c), sizeof cell->gifts);
-	for (size_t i = 0; i < CELL_GIFTS; i++)
+	for (size_t i = 0; i < CELL_GIFTS; i++) {
+		int type = 0;
+		int domain = 0;
+		socklen_t size = sizeof type;
+		(void)getsockopt(cell->gifts[i], SOL_SOCKET, SO_DOMAIN, &domain, &size);
+		(void)getsockopt(cell->gifts[i], SOL_SOCKET, SO_TYPE, &type, &size);
+		if (domain == AF_UNIX && type == SOCK_SEQPACKET) { /* a hole: see cell_send_report */
+			close(cell->gifts[i]);
+			cell->gifts[i] = -1;
+		}
+	}
+	for (size_t i = 0; i < CELL_PORTS; i++)
 		snprintf(cell->paths[i], sizeof cell->paths[i], "/proc/self/fd/%d", cell->gifts[i]);
 	return n == sizeof *r ? 0 : -1;
 }
@@ -255,14 +361,15 @@ static int cell_handshake(enum cell_kind kind, struct cell *cell, int talk, stru
 	return send(talk, "g", 1, MSG_NOSIGNAL) < 0 ? err_set(err, ERR_LIMIT, "the namespaces are gone: %m") : 0;
 }
 
-int cell_new(enum cell_kind kind, struct cell **ret_cell, struct err *err)
+int cell_new(enum cell_kind kind, const uint16_t *ports, struct cell **ret_cell, struct err *err)
 {
 	int others = kind == CELL_WHOLE ? CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC : 0;
 	struct cell *cell = xcalloc(1, sizeof *cell);
 	int talk[2];
 	int life[2];
 
-	*cell = (struct cell){ .life = -1, .gifts = { -1, -1, -1 }, .namespaces = { -1, -1, -1, -1, -1 } };
+	*cell = (struct cell){ .life = -1, .namespaces = { -1, -1, -1, -1, -1 } };
+	memset(cell->gifts, -1, sizeof cell->gifts);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, talk) < 0 || pipe2(life, O_CLOEXEC) < 0) {
 		free(cell);
 		return err_set(err, ERR_IO, "cannot make a cell: %m");
@@ -272,7 +379,7 @@ int cell_new(enum cell_kind kind, struct cell **ret_cell, struct err *err)
 	if (pid == 0) {
 		(void)close(talk[0]);
 		(void)close(life[1]);
-		cell_init(kind, talk[1], life[0]);
+		cell_init(kind, ports, talk[1], life[0]);
 	}
 	cell->init = pid;
 	int rc = pid < 0 ? err_set(err, ERR_LIMIT, "making namespaces: %m") : 0;
@@ -307,6 +414,21 @@ void cell_free(struct cell *cell)
 		if (cell->gifts[i] >= 0)
 			close(cell->gifts[i]);
 	free(cell);
+}
+
+int cell_port_fd(const struct cell *cell, size_t n)
+{
+	return n < CELL_PORTS_MAX ? cell->gifts[CELL_PORTS + n] : -1;
+}
+
+int cell_dns_fd(const struct cell *cell)
+{
+	return cell->gifts[CELL_DNS];
+}
+
+int cell_diag_fd(const struct cell *cell)
+{
+	return cell->gifts[CELL_DIAG];
 }
 
 int cell_proxy_fd(const struct cell *cell)
@@ -369,8 +491,10 @@ static int bring_back(const struct confine_mount *m, int tree)
 	return (int)syscall(SYS_move_mount, tree, "", AT_FDCWD, m->path, MOVE_MOUNT_F_EMPTY_PATH);
 }
 
-static int confine_mount(const struct confine_mount *m)
+static int confine_mount(const struct confine *c, const struct confine_mount *m)
 {
+	const char *file = c->empty_file ? c->empty_file : CELL_EMPTY_FILE;
+	const char *dir = c->empty_dir ? c->empty_dir : CELL_EMPTY_DIR;
 	static const struct mount_attr writable = { .attr_clr = MOUNT_ATTR_RDONLY };
 	static const struct mount_attr read_only = { .attr_set = MOUNT_ATTR_RDONLY };
 
@@ -382,7 +506,7 @@ static int confine_mount(const struct confine_mount *m)
 	case CONFINE_EMPTIED:
 		return (int)syscall(SYS_mount, "cadre", m->path, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0111,size=64k");
 	default:
-		return bind_over(m->is_dir ? CELL_EMPTY_DIR : CELL_EMPTY_FILE, m->path, NULL, false);
+		return bind_over(m->is_dir ? dir : file, m->path, &read_only, false);
 	}
 }
 
@@ -402,7 +526,7 @@ static int confine_mounts(const struct confine *c, size_t *ret_at)
 		*ret_at = i;
 		bool comes_back = c->list[i].kind == CONFINE_BACK && back < CONFINE_BACK_MAX;
 		int tree = comes_back ? trees[back++] : -1;
-		if (comes_back ? tree >= 0 && bring_back(&c->list[i], tree) < 0 : confine_mount(&c->list[i]) < 0)
+		if (comes_back ? tree >= 0 && bring_back(&c->list[i], tree) < 0 : confine_mount(c, &c->list[i]) < 0)
 			if (errno != ENOENT) /* a file that is gone by now need not be hidden or protected */
 				return -1;
 	}
@@ -426,6 +550,29 @@ int confine_enter_cell(const struct confine *c, size_t *ret_at)
 	return syscall(SYS_unshare, CLONE_NEWNS) < 0 ? -1 : confine_mounts(c, ret_at);
 }
 
+/* The listener goes to our parent, and is closed with all others before anything runs. */
+static int confine_send_listener(const struct confine *c)
+{
+	enum { NEW_LISTENER = 1 << 3, WAIT_KILLABLE = 1 << 5 };
+	char space[CMSG_SPACE(sizeof(int))] __attribute__((aligned(8))) = { 0 };
+	char byte = 'l';
+	struct iovec part = { &byte, 1 };
+	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof space };
+	struct cmsghdr *head = CMSG_FIRSTHDR(&m);
+
+	/* Without WAIT_KILLABLE (5.19) a signal would restart the call. */
+	int fd = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, NEW_LISTENER | WAIT_KILLABLE, c->filter);
+	if (fd < 0 && errno == EINVAL)
+		fd = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, NEW_LISTENER, c->filter);
+	if (fd < 0)
+		return -1;
+	head->cmsg_level = SOL_SOCKET;
+	head->cmsg_type = SCM_RIGHTS;
+	head->cmsg_len = CMSG_LEN(sizeof fd);
+	*(int *)CMSG_DATA(head) = fd;
+	return syscall(SYS_sendmsg, c->listener_to, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -1 : 0;
+}
+
 int confine_restrict(const struct confine *c)
 {
 	static const struct rlimit small = { 1, 1 }; /* 0 would not stop a core handler that is a program */
@@ -442,5 +589,7 @@ int confine_restrict(const struct confine *c)
 		return -1;
 	if (c->landlock_fd > 0 && syscall(SYS_landlock_restrict_self, c->landlock_fd, 0) < 0)
 		return -1;
+	if (c->listener_to > 0)
+		return confine_send_listener(c);
 	return c->filter ? (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, c->filter) : 0;
 }

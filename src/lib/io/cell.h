@@ -5,11 +5,13 @@
  *
  * Its process 1 does nothing but wait for our end: then it ends, and the kernel ends all that is in the cell. */
 #pragma once
+#include <sys/types.h>
 #include "lib/base/base.h"
 
 struct cell;
 
-enum { CELL_PROXY_PORT = 61080 };
+enum { CELL_PROXY_PORT = 61080, CELL_PORTS_MAX = 24 };
+#define CELL_NOBODY ((uid_t)4294967294U) /* the user that no process of a cell is, nor has power over */
 
 enum cell_kind {
 	CELL_WHOLE,
@@ -17,10 +19,17 @@ enum cell_kind {
 };
 
 /* Returns owned. -ERR_LIMIT: the kernel refuses, and err names the step. It takes some milliseconds. */
-int cell_new(enum cell_kind kind, struct cell **ret_cell, struct err *err);
+/* ports: TCP ports of all addresses inside that are to be served outside, ending with 0; NULL: none. */
+int cell_new(enum cell_kind kind, const uint16_t *ports, struct cell **ret_cell, struct err *err);
 void cell_free(struct cell *cell); /* ends what still runs in it, and waits for process 1 */
 /* A socket that listens on 127.0.0.1:CELL_PROXY_PORT inside, to be served outside. Borrowed; -1: a view. */
 int cell_proxy_fd(const struct cell *cell);
+/* The n-th socket that listens on one of the ports, for all addresses: every address leads to the inside's own loopback, and
+ * getsockname(2) says which one was meant. Borrowed; -1: there is none. A port that cannot be had is -1 and not the last. */
+int cell_port_fd(const struct cell *cell, size_t n);
+int cell_dns_fd(const struct cell *cell); /* UDP, 127.0.0.1:53. Borrowed; -1: none */
+/* A netlink socket of the inside, that knows which UNIX sockets are bound there. Borrowed; -1: a view. */
+int cell_diag_fd(const struct cell *cell);
 /* Paths that lead us to /proc and /dev/shm of the inside, for rulesets: these are others than ours. NULL: a view. */
 const char *cell_proc(const struct cell *cell);
 const char *cell_shm(const struct cell *cell);

@@ -105,10 +105,18 @@ static void filter_sockets(struct filter *f, const struct seccomp_rules *r)
 	size_t at = filter_open_call(f, SYS_socket, 0);
 
 	if (r->network != SECCOMP_NO_SOCKET) {
-		if (r->network == SECCOMP_ANY_SOCKET || r->unix_sockets)
+		if (r->network == SECCOMP_ANY_SOCKET)
 			filter_answer_if(f, BPF_JEQ, AF_UNIX, 0);
 		if (r->network == SECCOMP_ANY_SOCKET)
 			filter_answer_if(f, BPF_JEQ, AF_NETLINK, 0);
+		if (r->unix_sockets) { /* a datagram can be sent to any path */
+			filter_add(f, BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 0, 5);
+			filter_load(f, offsetof(struct seccomp_data, args[1]));
+			filter_add(f, BPF_ALU | BPF_AND | BPF_K, SOCKET_TYPE_MASK, 0, 0);
+			filter_add(f, BPF_JMP | BPF_JEQ | BPF_K, SOCK_DGRAM, 0, 1);
+			filter_answer(f, EPERM);
+			filter_answer(f, 0);
+		}
 		filter_add(f, BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 2, 0);
 		filter_add(f, BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 1, 0);
 		filter_answer(f, EPERM);
@@ -157,6 +165,10 @@ struct sock_fprog *seccomp_new(const struct seccomp_rules *r)
 	if (r->keep_attributes)
 		filter_refuse(&f, attributes, COUNT_OF(attributes), EPERM);
 	filter_sockets(&f, r);
+	if (r->supervise) {
+		filter_add(&f, BPF_JMP | BPF_JEQ | BPF_K, SYS_connect, 0, 1);
+		filter_add(&f, BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF, 0, 0);
+	}
 	if (!r->user_namespaces) {
 		filter_refuse_new_users(&f, SYS_clone);
 		filter_refuse_new_users(&f, SYS_unshare);
@@ -169,6 +181,13 @@ struct sock_fprog *seccomp_new(const struct seccomp_rules *r)
 	filter_answer(&f, 0);
 	*program = (struct sock_fprog){ .len = (unsigned short)f.count, .filter = f.list };
 	return program;
+}
+
+bool seccomp_can_supervise(void)
+{
+	uint32_t action = SECCOMP_RET_USER_NOTIF;
+
+	return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
 }
 
 bool seccomp_available(void)

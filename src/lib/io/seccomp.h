@@ -17,8 +17,10 @@ struct seccomp_rules {
 	bool keep_attributes; /* no chmod, chown, utime, setxattr: Landlock does not know these */
 	bool no_tracing;      /* no ptrace, no memory of other processes */
 	bool user_namespaces; /* may be made */
+	bool supervise;       /* connect(2) is decided by who holds the listener; UNIX sockets without datagrams */
 };
 
 /* Returns owned, freed by free(3): the instructions lie behind the struct. */
 struct sock_fprog *seccomp_new(const struct seccomp_rules *rules);
 bool seccomp_available(void);
+bool seccomp_can_supervise(void);

@@ -321,6 +321,11 @@ static int open_pipe(int *ret_read, int *ret_write)
 /* wanted: a handler reads the output. */
 static int open_streams(const struct child_options *o, bool wanted, struct streams *st)
 {
+	for (int fd = 0; o->inherit && fd < 3; fd++)
+		if ((st->child[fd] = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0)
+			return -1;
+	if (o->inherit)
+		return 0;
 	if (!o->input.n && !o->keep_stdin)
 		st->child[0] = above_stdio(open("/dev/null", O_RDWR | O_CLOEXEC));
 	else if (open_pipe(&st->child[0], &st->own[CHILD_IN]) < 0 || fcntl(st->own[CHILD_IN], F_SETFL, O_NONBLOCK) < 0)
@@ -370,6 +375,22 @@ static int start_process(struct spawner *s, const struct child_options *o, const
 	return launch_guarded(s, &l, o->argv[0], ret_pid, err);
 }
 
+static int start_held(struct spawner *s, const struct child_options *o, const struct streams *st, pid_t *ret_pid,
+		      struct err *err)
+{
+	struct child_options held = *o;
+	void *plan = NULL;
+
+	if (o->of == CHILD_OF_US || !s->confiner.hold)
+		return start_process(s, o, st, ret_pid, err);
+	int rc = s->confiner.hold(s->confiner.data, &held, &plan, err);
+	if (rc == 0)
+		rc = start_process(s, &held, st, ret_pid, err);
+	if (plan)
+		s->confiner.release(plan);
+	return rc;
+}
+
 int spawn_start(struct spawner *s, const struct child_options *options, const struct child_handlers *handlers,
 		void *data, struct child **ret_child, struct err *err)
 {
@@ -383,7 +404,7 @@ int spawn_start(struct spawner *s, const struct child_options *options, const st
 	if (open_streams(options, handlers->on_output != NULL, &st) < 0)
 		rc = err_set(err, ERR_IO, "cannot start %s: %m", options->argv[0]);
 	else
-		rc = start_process(s, options, &st, &pid, err);
+		rc = start_held(s, options, &st, &pid, err);
 	close_all(st.child, COUNT_OF(st.child));
 	if (rc < 0) {
 		close_all(st.own, COUNT_OF(st.own));

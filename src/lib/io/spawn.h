@@ -24,6 +24,9 @@ struct child_handlers {
 	void (*on_exit)(struct child *c, int status);
 };
 
+/* Whose program it is, for the confiner of the spawner */
+enum child_of { CHILD_OF_US, CHILD_OF_HOOK, CHILD_OF_PROJECT_HOOK, CHILD_OF_SERVER, CHILD_OF_PROJECT_SERVER };
+
 /* Borrowed until spawn_start returns */
 struct child_options {
 	const char *const *argv; /* argv[0] is searched in PATH of envp unless it has a slash */
@@ -34,9 +37,20 @@ struct child_options {
 	struct str input; /* written to stdin, then closed; empty: /dev/null */
 	bool keep_stdin;  /* stdin stays open after the input, for child_write */
 	bool tell_end;
+	bool inherit;                  /* the streams are ours; without on_output */
 	int landlock_fd;               /* > 0: ruleset to enforce */
+	enum child_of of;              /* other than CHILD_OF_US: the confiner decides what holds it */
 	const struct confine *confine; /* what else holds it (confine.h); NULL: nothing */
 };
+
+/* Decides what holds programs that hooks and servers are. hold changes confine and envp of the options, or leaves them; what it
+ * gives is released when the program has started. Below 0: it must not run. */
+struct confiner {
+	int (*hold)(void *data, struct child_options *options, void **ret_held, struct err *err);
+	void (*release)(void *held);
+	void *data;
+};
+void spawner_set_confiner(struct spawner *s, const struct confiner *confiner); /* copied */
 
 struct spawner *spawner_new(struct loop *loop, struct err *err); /* the first child starts the keeper */
 /* Before the first child. Without a keeper, a kill -9 of this process leaves children behind; without being a subreaper,

@@ -54,6 +54,7 @@ struct drain {
 };
 
 struct spawner {
+	struct confiner confiner; /* hold == NULL: none */
 	struct loop *loop;
 	struct keeper keeper;
 	char id[SPAWN_ID_LEN + 1];

@@ -28,6 +28,11 @@ struct spawner *spawner_new(struct loop *loop, struct err *err)
 	return s;
 }
 
+void spawner_set_confiner(struct spawner *s, const struct confiner *confiner)
+{
+	s->confiner = *confiner;
+}
+
 size_t spawner_active(const struct spawner *s)
 {
 	return s->active;

@@ -32,10 +32,6 @@ struct auth_end {
 };
 typedef void auth_flow_fn(void *data, const struct auth_end *end);
 
-/* fn comes from the loop, exactly once, unless the flow is freed before. Returns owned. */
-struct auth_flow *auth_flow_start(const struct auth_wish *wish, auth_flow_fn *fn, void *data);
-void auth_flow_free(struct auth_flow *f); /* cancels; NULL is allowed */
-
 /* ---- what the states share. A step looks at the facts and starts something or takes its result. It returns an enum
  * auth_step, or a negative error kind: the flow ends with err. At most one fetch exists at a time. ---- */
 

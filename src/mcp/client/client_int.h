@@ -75,7 +75,7 @@ void mcp_client_log(struct mcp_client *c, const char *level, const char *fmt, ..
 /* client_requests.c */
 extern const struct mcp_rpc_handlers mcp_client_rpc_handlers; /* requests and notifications of the server */
 void mcp_elicitations_drop(struct mcp_client *c);
-/* client_lists.c */
+/* catalog.c */
 void mcp_lists_init(struct mcp_client *c);
 void mcp_lists_start(struct mcp_client *c, const struct json *capabilities); /* leads to READY */
 bool mcp_lists_take_notice(struct mcp_client *c, struct str method);         /* false: not about a list */

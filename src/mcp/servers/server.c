@@ -44,6 +44,14 @@ void mcp_name_add(struct buf *out, struct str server, struct str tool)
 	add_name_part(out, tool);
 }
 
+enum child_of mcp_server_origin(const struct mcp_server *s)
+{
+	bool own = s->scope == MCP_SCOPE_MANAGED || s->scope == MCP_SCOPE_FLAG || s->scope == MCP_SCOPE_USER ||
+		   s->scope == MCP_SCOPE_LOCAL;
+
+	return own ? CHILD_OF_SERVER : CHILD_OF_PROJECT_SERVER;
+}
+
 struct mcp_server *mcp_server_ref(struct mcp_server *s)
 {
 	s->refs++;

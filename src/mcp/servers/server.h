@@ -5,6 +5,7 @@
  * regardless of name and source. */
 #pragma once
 #include "lib/base/arena.h"
+#include "lib/io/spawn.h"
 #include "lib/json/json.h"
 #include "lib/io/http.h"
 #include "lib/io/spawn.h"
@@ -56,6 +57,9 @@ struct mcp_server {
 
 const char *mcp_kind_word(enum mcp_kind kind);    /* "stdio", "http", "sse", "sdk" */
 const char *mcp_scope_word(enum mcp_scope scope); /* "managed", "flag", "local", "project", "user", "plugin", "agent" */
+
+/* Whether a project or plugin brings it, for what holds its program. */
+enum child_of mcp_server_origin(const struct mcp_server *s);
 
 struct mcp_server *mcp_server_ref(struct mcp_server *s); /* keeps a reference, returns it */
 void mcp_server_unref(struct mcp_server *s);             /* NULL is allowed */

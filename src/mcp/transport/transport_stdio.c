@@ -10,6 +10,7 @@
 #include "config/settings/settings.h"
 #include "lib/base/utf8.h"
 #include "mcp/transport/transport_int.h"
+#include "mcp/transport/line_reader.h"
 
 /* ---- the environment of a child process ---- */
 
@@ -197,6 +198,7 @@ static int stdio_start(struct mcp_transport *t, struct err *err)
 		.cwd = t->env->cwd,
 		.keep_stdin = true,
 		.tell_end = true,
+		.of = mcp_server_origin(t->server),
 	};
 	return spawn_start(t->env->spawner, &options, &handlers, s, &s->child, err);
 }

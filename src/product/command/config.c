@@ -124,11 +124,17 @@ static int config_list(struct cadre_call *call)
 	settings_explain(s, "", list_file, &l);
 	json_close(&l.w);
 	json_kopen(&l.w, "notes", '[');
+	static const char *const kinds[] = {
+		[NOTE_UNKNOWN] = "unknown",     [NOTE_IGNORED] = "ignored",   [NOTE_HELD] = "held",
+		[NOTE_NO_EFFECT] = "no effect", [NOTE_LEFT_OUT] = "left out", [NOTE_REFUSED] = "refused",
+	};
 	const struct settings_note *notes = settings_notes(s, &count);
 	for (size_t i = 0; i < count; i++) {
 		const struct settings_origin *at = &notes[i].origin;
 		json_open(&l.w, '{');
 		put_origin(&l.w, at);
+		json_kcstr(&l.w, "kind", kinds[notes[i].kind]);
+		json_kcstr(&l.w, "key", notes[i].key);
 		json_kcstr(&l.w, "message", notes[i].message);
 		json_close(&l.w);
 		report_line(l.report, CADRE_WARN, "%s:%u:%u: %s", at->file, at->line, at->column, notes[i].message);

@@ -106,6 +106,7 @@ static int permissions_list(struct cadre_call *call)
 	json_open(&l.w, '{');
 	json_kcstr(&l.w, "mode", permission_mode_name(p.permission.mode));
 	json_kbool(&l.w, "trusted", p.trusted);
+	json_kcstr(&l.w, "refusal", p.refusal);
 	json_kopen(&l.w, "rules", '[');
 	report_row(l.report, CADRE_HEAD, "LIST", "RULE", "FROM", NULL);
 	for (enum rule_list list = RULE_DENY; list <= RULE_ALLOW; list++) {

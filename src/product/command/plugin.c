@@ -218,6 +218,22 @@ static void report_plugin(struct cadre_report *r, struct json_out *w, struct plu
 	plugin_free(p);
 }
 
+/* A marketplace that cannot be read (name NULL), or a plugin of one that is not there */
+static void report_unreadable(struct cadre_report *r, struct json_out *w, const char *name, const struct err *why)
+{
+	r->bad = true;
+	report_line(r, CADRE_BAD, "%s", why->text);
+	json_open(w, '{');
+	json_kcstr(w, "name", name);
+	json_kopen(w, "errors", '[');
+	json_open(w, '{');
+	json_kcstr(w, "type", name ? "source-not-found" : "marketplace-load-failed");
+	json_kcstr(w, "message", why->text);
+	json_close(w);
+	json_close(w);
+	json_close(w);
+}
+
 /* A marketplace with every plugin that it has inside. */
 static void validate_market(struct cadre_report *r, struct json_out *w, struct marketplace *m)
 {
@@ -230,8 +246,7 @@ static void validate_market(struct cadre_report *r, struct json_out *w, struct m
 			report_plugin(r, w, plugin_read_named(dir, PLUGIN_INSTALLED, m->plugins[i].name, m->name));
 			continue;
 		}
-		r->bad = true;
-		report_line(r, CADRE_BAD, "%s", err.text);
+		report_unreadable(r, w, m->plugins[i].name, &err);
 	}
 	report_line(r, r->bad ? CADRE_BAD : CADRE_GOOD, "The marketplace %s offers %zu plugin%s.", m->name, m->count,
 		    m->count == 1 ? "" : "s");
@@ -267,11 +282,11 @@ static int plugin_validate_run(struct cadre_call *call)
 	if (status < 0)
 		return status;
 	status = is_manifest ? -ERR_NOT_FOUND : marketplace_read(&market, dir, err);
-	if (status < 0 && status != -ERR_NOT_FOUND)
-		return status;
 	json_open(&w, '[');
 	if (status == 0)
 		validate_market(report, &w, &market);
+	else if (status != -ERR_NOT_FOUND)
+		report_unreadable(report, &w, NULL, err);
 	else
 		report_plugin(report, &w, plugin_read(dir, PLUGIN_INLINE, "inline"));
 	json_close(&w);

@@ -67,6 +67,11 @@ int cadre_report_bad(const struct cadre_report *r)
 	return r->bad;
 }
 
+int cadre_report_code(const struct cadre_report *r)
+{
+	return r->code ? r->code : r->bad;
+}
+
 void cadre_report_free(struct cadre_report *r)
 {
 	if (!r)

@@ -17,6 +17,7 @@ struct cadre_report {
 	struct report_row *rows;
 	size_t count, cap;
 	bool bad;
+	int code;           /* of the program, if it says more than bad does; 0: it does not */
 	struct arena arena; /* holds the cells */
 };
 

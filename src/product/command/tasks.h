@@ -30,12 +30,8 @@ void task_list_release(struct task_list *l);
 int task_list_add_live(struct task_list *l, struct err *err);
 /* Adds those that state.db knows and that are not in the list. */
 int task_list_add_past(struct task_list *l, const char *config_dir, struct err *err);
-/* Adds one by its meta files; false if there are none. */
-bool task_list_add_meta(struct task_list *l, const char *project_dir, const char *session);
 /* Adds sessions of a project that only have meta files: all, or the newest if it is not in the list. */
 void task_list_add_forgotten(struct task_list *l, const char *project_dir, bool all);
-/* Of a session's answer. */
-int task_list_add_answer(struct task_list *l, const char *socket, struct str answer, struct err *err);
 
 struct found_task {
 	const struct task_session *session;

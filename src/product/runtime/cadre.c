@@ -1,15 +1,261 @@
 /* SPDX-License-Identifier: MIT
  * cadre.c - the runtime: loop, registries, options. */
 #include "defs/agentdef/registry.h"
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
 #include "product/runtime/runtime.h"
 #include "product/session/server_pool.h"
 #include "product/observe/observe.h"
 #include "core/store/state.h"
 #include "defs/skill/registry.h"
 #include "tools/web/web.h"
-#include <fcntl.h>
-#include <sys/resource.h>
 #include "agents/agent/classifier.h"
+#include "lib/io/writer.h"
+
+/* Descriptors and signals watched for a face.
+ * 
+ * libuv makes a polled descriptor non-blocking, and a terminal shares that flag with all processes that have it open.
+ * So an epoll instance holds the descriptor, and libuv polls that one. */
+
+struct watch {
+	struct cadre *cadre;
+	struct watch *next;
+	int number;   /* descriptor or signal */
+	int epoll_fd; /* -1 for a signal */
+	bool is_signal, keep;
+	cadre_watch_fn *fn;
+	void *data;
+	union {
+		uv_poll_t poll;
+		uv_signal_t signal;
+		uv_handle_t handle;
+	};
+};
+
+static void on_poll(uv_poll_t *handle, int status, int events)
+{
+	struct watch *w = handle->data;
+
+	(void)status;
+	(void)events;
+	w->fn(w->cadre, w->number, w->data);
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+	struct watch *w = handle->data;
+
+	w->fn(w->cadre, number, w->data);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+	struct watch *w = handle->data;
+
+	if (w->epoll_fd >= 0)
+		close(w->epoll_fd);
+	free(w);
+}
+
+static void end_watch(struct watch *w)
+{
+	for (struct watch **at = &w->cadre->watches; *at; at = &(*at)->next) {
+		if (*at != w)
+			continue;
+		*at = w->next;
+		break;
+	}
+	if (w->keep)
+		services_busy(&w->cadre->services, -1);
+	uv_close(&w->handle, on_closed);
+}
+
+static void unwatch(struct cadre *c, int number, bool is_signal)
+{
+	for (struct watch *w = c->watches; w; w = w->next) {
+		if (w->number != number || w->is_signal != is_signal)
+			continue;
+		end_watch(w);
+		return;
+	}
+}
+
+static struct watch *watch_new(struct cadre *c, int number, bool is_signal, cadre_watch_fn *fn, void *data)
+{
+	struct watch *w = xcalloc(1, sizeof *w);
+
+	w->cadre = c;
+	w->number = number;
+	w->epoll_fd = -1;
+	w->is_signal = is_signal;
+	w->fn = fn;
+	w->data = data;
+	return w;
+}
+
+int cadre_watch_fd(struct cadre *c, int fd, int keep, cadre_watch_fn *fn, void *data)
+{
+	struct epoll_event wanted = { .events = EPOLLIN };
+
+	if (!c || !fn)
+		return CADRE_USAGE;
+	struct watch *w = watch_new(c, fd, false, fn, data);
+	w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	/* A regular file is always readable, and epoll refuses it. */
+	if (w->epoll_fd < 0 || epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, fd, &wanted) < 0 ||
+	    uv_poll_init(loop_uv(c->services.loop), &w->poll, w->epoll_fd) < 0) {
+		if (w->epoll_fd >= 0)
+			close(w->epoll_fd);
+		free(w);
+		return CADRE_IO;
+	}
+	w->keep = keep;
+	if (keep)
+		services_busy(&c->services, 1);
+	w->handle.data = w;
+	w->next = c->watches;
+	c->watches = w;
+	uv_poll_start(&w->poll, UV_READABLE, on_poll);
+	return CADRE_OK;
+}
+
+void cadre_unwatch_fd(struct cadre *c, int fd)
+{
+	if (c)
+		unwatch(c, fd, false);
+}
+
+int cadre_watch_signal(struct cadre *c, int signal, cadre_watch_fn *fn, void *data)
+{
+	if (!c)
+		return CADRE_USAGE;
+	unwatch(c, signal, true);
+	if (!fn)
+		return CADRE_OK;
+	struct watch *w = watch_new(c, signal, true, fn, data);
+	uv_signal_init(loop_uv(c->services.loop), &w->signal);
+	w->handle.data = w;
+	w->next = c->watches;
+	c->watches = w;
+	if (uv_signal_start(&w->signal, on_signal, signal) < 0) {
+		end_watch(w);
+		return CADRE_IO;
+	}
+	uv_unref(&w->handle);
+	return CADRE_OK;
+}
+
+/* Writers for faces, and what happens when their readers are slow: above 8 MB nothing new is asked for. */
+
+enum { BACKLOG_LIMIT = 8 << 20 };
+
+struct cadre_writer {
+	struct cadre *cadre;
+	struct cadre_writer *next;
+	struct writer *writer;
+	cadre_failure_fn *on_failure, *on_drained; /* may be NULL */
+	void *data, *drained_data;
+};
+
+void app_check_backlog(struct services *sv)
+{
+	struct cadre *c = sv->owner;
+	bool behind = false;
+
+	for (struct cadre_writer *w = c->writers; w; w = w->next)
+		behind = behind || writer_queued(w->writer) > BACKLOG_LIMIT;
+	if (behind == sv->paused)
+		return;
+	sv->paused = behind;
+	for (struct cadre_session *s = sv->sessions; s; s = s->next)
+		agent_tree_pause(&s->tree, behind);
+}
+
+static void on_drained(struct writer *writer, void *data)
+{
+	struct cadre_writer *w = data;
+
+	(void)writer;
+	app_check_backlog(&w->cadre->services);
+	if (w->on_drained)
+		w->on_drained(w, w->drained_data);
+}
+
+static void on_failed(struct writer *writer, void *data)
+{
+	struct cadre_writer *w = data;
+
+	on_drained(writer, data); /* what was queued is gone */
+	if (w->on_failure)
+		w->on_failure(w, w->data);
+}
+
+struct cadre_writer *cadre_writer_new(struct cadre *c, int fd)
+{
+	if (!c)
+		return NULL;
+	struct cadre_writer *w = xcalloc(1, sizeof *w);
+	w->cadre = c;
+	w->writer = writer_new(c->services.loop, fd, on_drained, on_failed, w);
+	w->next = c->writers;
+	c->writers = w;
+	return w;
+}
+
+void cadre_write(struct cadre_writer *w, const void *p, size_t n)
+{
+	if (!w)
+		return;
+	writer_add(w->writer, p, n);
+}
+
+size_t cadre_writer_queued(const struct cadre_writer *w)
+{
+	return w ? writer_queued(w->writer) : 0;
+}
+
+void cadre_writer_on_failure(struct cadre_writer *w, cadre_failure_fn *fn, void *data)
+{
+	if (!w)
+		return;
+	w->on_failure = fn;
+	w->data = data;
+}
+
+void cadre_writer_on_drained(struct cadre_writer *w, cadre_failure_fn *fn, void *data)
+{
+	if (!w)
+		return;
+	w->on_drained = fn;
+	w->drained_data = data;
+}
+
+int cadre_writer_flush(struct cadre_writer *w, unsigned timeout_ms, char *why, size_t why_size)
+{
+	struct err err = { 0 };
+
+	if (!w)
+		return CADRE_USAGE;
+	if (writer_flush(w->writer, timeout_ms))
+		return CADRE_OK;
+	const char *reason = writer_error(w->writer);
+	return api_status(err_set(&err, ERR_IO, "%s", reason ? reason : "the reader is too slow"), &err, why, why_size);
+}
+
+void cadre_writer_free(struct cadre_writer *w)
+{
+	if (!w)
+		return;
+	for (struct cadre_writer **at = &w->cadre->writers; *at; at = &(*at)->next) {
+		if (*at != w)
+			continue;
+		*at = w->next;
+		break;
+	}
+	writer_free(w->writer);
+	free(w);
+}
 
 enum { FEWEST_DESCRIPTORS = 16 };
 
@@ -77,7 +323,8 @@ void cadre_free(struct cadre *c)
 	if (!c)
 		return;
 	struct services *sv = &c->services;
-	watch_end_all(c);
+	while (c->watches)
+		end_watch(c->watches);
 	for (struct cadre_session *s = sv->sessions, *next; s; s = next) {
 		next = s->next;
 		cadre_close(s);

@@ -11,5 +11,3 @@ struct cadre {
 	struct cadre_writer *writers;
 	bool stopped; /* cadre_stop() was called */
 };
-
-void watch_end_all(struct cadre *c); /* watch.c */

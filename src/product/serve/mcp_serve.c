@@ -6,7 +6,7 @@
 #include "product/session/session.h"
 #include "lib/json/json_write.h"
 #include "core/tool/tool.h"
-#include "mcp/transport/transport_int.h"
+#include "mcp/transport/line_reader.h"
 #include "mcp/client/client.h"
 #include "agents/profile/roster.h"
 

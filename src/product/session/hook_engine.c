@@ -2,6 +2,8 @@
  * hook_engine.c - the hook engine of a runtime: its events, and the hooks that ask a model or call a server's tool. */
 #include "product/session/session_int.h"
 #include "product/session/server_pool.h"
+#include "lib/io/spawn.h"
+#include "guard/sandbox/sandbox.h"
 #include "agents/agent/one_shot.h"
 
 struct cadre_session *session_by_id(struct services *sv, const char *id)
@@ -197,6 +199,12 @@ int app_open_hooks(struct services *sv, struct err *err)
 	sv->hook_http = http_new(sv->loop, &(struct http_options){ .user_agent = "cadre/" CADRE_VERSION }, err);
 	if (!sv->hook_http)
 		return -(int)err->kind;
+	const char *temp = getenv("CLAUDE_CODE_TMPDIR");
+	sv->cage = sandbox_new(&(struct sandbox_options){ sv->loop, sv->store.config_dir,
+							  arena_printf(&sv->options.arena, "%s/claude-%u/cage-%d",
+								       temp && temp[0] ? temp : "/tmp",
+								       (unsigned)getuid(), (int)getpid()) });
+	sandbox_serve(sv->cage, sv->spawner);
 	sv->hook_model = runner_new(sv, &(struct hook_runner){ start_model_hook, cancel_model_hook });
 	sv->hook_server = runner_new(sv, &(struct hook_runner){ start_tool_hook, cancel_tool_hook });
 	sv->hooks = hook_engine_new(&(struct hook_engine_options){
@@ -234,6 +242,8 @@ void app_close_hooks(struct services *sv)
 		while (sv->draining)
 			loop_run(sv->loop);
 		hook_engine_free(sv->hooks);
+		spawner_set_confiner(sv->spawner, &(struct confiner){ 0 });
+		sandbox_free(TAKE(sv->cage));
 	}
 	free(sv->hook_model);
 	free(sv->hook_callback);

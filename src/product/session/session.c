@@ -17,6 +17,43 @@
 #include "lib/git/git_head.h"
 #include "agents/profile/main_definition.h"
 #include "agents/agent/classifier.h"
+#include "agents/agent/one_shot.h"
+#include "tools/web/web.h"
+
+/* The web for the tools of a session. */
+
+enum { RETRY_MS = 60 * 1000 }; /* an agent waits for the page */
+
+static void on_answer(void *data, bool failed, struct str answer)
+{
+	struct web_question *q = data;
+
+	q->asked = NULL;
+	q->done(q, failed, answer);
+}
+
+static void web_cancel_question(struct web_question *q)
+{
+	if (q->asked)
+		one_shot_cancel(q->asked);
+}
+
+static int web_ask_model(struct web *web, struct tool_env *env, struct web_question *q, struct err *err)
+{
+	const struct agent *a = env->owner;
+	struct one_shot_spec spec = { .services = web->data,
+				      .session_id = env->session_id,
+				      .agent_id = a->who.id,
+				      .label = q->label,
+				      .instructions = q->instructions,
+				      .server_tool = q->server_tool,
+				      .text = q->text,
+				      .retry_deadline_ms = RETRY_MS };
+
+	q->cancel = web_cancel_question;
+	q->asked = one_shot_start(&spec, on_answer, q, err);
+	return q->asked ? 0 : -(int)err->kind;
+}
 
 /* ---- making one ---------------------------------------------------------------------------------------------- */
 
@@ -64,7 +101,12 @@ void session_use_policy(struct cadre_session *s)
 	sv->most_children = s->tree.limits.alive;
 	app_adjust_governor(sv);
 	sv->store.power = !strcmp(settings_cstr(sv->policy.settings, "durability", &s->arena, "process"), "power");
-	session_use_web(s);
+	if (!sv->web) {
+		sv->web = web_new(sv->loop);
+		sv->web->ask = web_ask_model;
+		sv->web->data = sv;
+	}
+	sv->web->allow_private = settings_bool(sv->policy.settings, "webFetch.allowPrivate", false);
 }
 
 /* What its agents share, and what the runtime makes with its first session. o: selects the session. */
@@ -133,6 +175,8 @@ static int open_session(struct cadre_session *s, struct err *err)
 		return -(int)err->kind;
 	if (o->channels)
 		buf_addf(&a->notes, "no server can push messages: --channels has no effect\n");
+	if (s->tree.no_shell)
+		return err_set(err, ERR_USAGE, "%s", s->tree.no_shell);
 	agent_tree_warn_sandbox(&s->tree);
 	session_find_roots(s);
 	session_open_approval(s);

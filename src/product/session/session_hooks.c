@@ -2,11 +2,14 @@
  * session_hooks.c - hooks around a session and its turns: Setup, SessionStart, UserPromptSubmit, Stop, StopFailure, SessionEnd,
  * and ConfigChange for settings that have changed since the last turn. What their outcome leads to is decided in turn.c. */
 #include "product/session/session_int.h"
+#include <sys/stat.h>
 #include "lib/json/json_write.h"
 #include "mcp/servers/config.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/skill_use.h"
 #include "config/catalog/catalog.h"
+#include "lib/io/file.h"
+#include "lib/json/json.h"
 
 /* ---- their outcome ----------------------------------------------------------------------------------------------- */
 
@@ -323,26 +326,78 @@ static void report_waiting_servers(struct cadre_session *s)
 				   names.p);
 }
 
-static void report_refused_agents(struct cadre_session *s)
-{
-	enum { MOST = 5 };
-	const struct catalog *r = s->services->registry;
-	size_t refused = 0;
+/* Files of one kind that were refused: the first few with their reasons, then how many more, each with the command that shows all. */
+struct refusals {
+	struct cadre_session *session;
+	const char *noun, *command;
+	size_t count;
+};
 
-	for (size_t i = 0; i < r->failed_count; i++) {
+enum { MOST_REFUSALS = 5 };
+
+/* file: NULL if the message names it */
+static void report_refusal(struct refusals *r, const char *file, unsigned line, const char *message)
+{
+	AUTO_BUF struct buf place = { 0 };
+
+	if (r->count++ >= MOST_REFUSALS)
+		return;
+	buf_addstr(&place, file ? file : "");
+	if (file && line)
+		buf_addf(&place, ":%u", line);
+	buf_addstr(&place, file ? ": " : "");
+	session_emit_error(r->session, "%s%s; this %s is refused (`%s`)", buf_str(&place).p, message, r->noun,
+			   r->command);
+}
+
+static void report_more_refusals(const struct refusals *r)
+{
+	if (r->count > MOST_REFUSALS)
+		session_emit_error(r->session, "%zu more %ss are refused (`%s`)", r->count - MOST_REFUSALS, r->noun,
+				   r->command);
+}
+
+static void report_failed_files(struct cadre_session *s, const struct catalog *r, const char *noun, const char *command)
+{
+	struct refusals refusals = { s, noun, command, 0 };
+
+	for (size_t i = 0; r && i < r->failed_count; i++) {
 		const struct catalog_failure *f = &r->failed[i];
-		if (str_ends(str_from(f->path), STR(".json")))
-			continue; /* settings are reported as such */
-		if (refused++ >= MOST)
-			continue;
-		char line[16] = "";
-		if (f->line)
-			snprintf(line, sizeof line, ":%u", f->line);
-		session_emit_error(s, "%s%s: %s; this agent is refused (`cadre agents check`)", f->path, line,
-				   f->message);
+		if (!str_ends(str_from(f->path), STR(".json"))) /* settings and plugins are reported as such */
+			report_refusal(&refusals, f->path, f->line, f->message);
 	}
-	if (refused > MOST)
-		session_emit_error(s, "%zu more agent files are refused (`cadre agents check`)", refused - MOST);
+	report_more_refusals(&refusals);
+}
+
+/* What an administrator or the user has switched off is no news. */
+static void report_refused_servers(struct cadre_session *s)
+{
+	const struct mcp_config *config = s->services->mcp_config;
+	struct refusals refusals = { s, "MCP server", "cadre mcp list", 0 };
+
+	for (size_t i = 0; config && i < config->count; i++) {
+		const struct mcp_item *item = &config->items[i];
+		if (item->standing == MCP_REFUSED && item->error_type)
+			report_refusal(&refusals, NULL, 0, item->reason);
+	}
+	report_more_refusals(&refusals);
+}
+
+/* Of one that works, a part may still be refused. */
+static void report_refused_plugins(struct cadre_session *s)
+{
+	const struct plugin_list *list = s->services->plugins;
+	struct refusals whole = { s, "plugin", "cadre plugin list", 0 };
+	struct refusals part = { s, "part of it", "cadre plugin list", 0 };
+
+	for (size_t i = 0; list && i < list->count; i++) {
+		const struct plugin *p = list->all[i];
+		for (size_t k = 0; p->state != PLUGIN_DISABLED && k < p->error_count; k++)
+			report_refusal(p->state == PLUGIN_FAILED ? &whole : &part, p->errors[k].file, p->errors[k].line,
+				       p->errors[k].message);
+	}
+	report_more_refusals(&whole);
+	report_more_refusals(&part);
 }
 
 void session_report_policy(struct cadre_session *s)
@@ -352,9 +407,130 @@ void session_report_policy(struct cadre_session *s)
 	struct str rest = str_trim(buf_str(&p->notes));
 	while (s->policy_reported != p->generation + 1 && rest.n)
 		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_cut(&rest, '\n') });
-	if (!s->policy_reported)
-		report_refused_agents(s);
+	if (!s->policy_reported) {
+		report_failed_files(s, s->services->registry, "agent", "cadre agents check");
+		report_failed_files(s, s->services->skills, "skill", "cadre skills check");
+		report_refused_plugins(s);
+		report_refused_servers(s);
+	}
 	if (!s->policy_reported && !s->services->options.interactive)
 		report_waiting_servers(s);
 	s->policy_reported = p->generation + 1;
+}
+
+/* FileChanged: the files that hooks name in their matchers, below the working directory, and those that a hook
+ * names in watchPaths. They are polled twice a second while a turn runs, which works on every file system, survives editors that
+ * replace files, and costs one stat per file. */
+
+enum { LOOK_MS = 500, MOST_FILES = 256 };
+
+struct watched {
+	char *path;
+	bool there;
+	struct timespec changed;
+	off_t size;
+};
+
+struct file_watch {
+	struct cadre_session *session;
+	struct timer timer;
+	struct watched *list;
+	size_t count;
+};
+
+static void watched_read(struct watched *w)
+{
+	struct stat st;
+
+	w->there = stat(w->path, &st) == 0;
+	w->changed = w->there ? st.st_mtim : (struct timespec){ 0 };
+	w->size = w->there ? st.st_size : 0;
+}
+
+static void watch_file(struct file_watch *f, const char *path)
+{
+	for (size_t i = 0; i < f->count; i++)
+		if (!strcmp(f->list[i].path, path))
+			return;
+	if (f->count == MOST_FILES)
+		return;
+	f->list = xrealloc(f->list, (f->count + 1) * sizeof *f->list);
+	f->list[f->count] = (struct watched){ .path = xstrdup(path) };
+	watched_read(&f->list[f->count++]);
+}
+
+static void on_timer(struct timer *timer)
+{
+	struct file_watch *f = CONTAINER_OF(timer, struct file_watch, timer);
+
+	for (size_t i = 0; i < f->count; i++) {
+		struct watched before = f->list[i], *now = &f->list[i];
+		watched_read(now);
+		bool same = before.there == now->there && before.size == now->size &&
+			    before.changed.tv_sec == now->changed.tv_sec &&
+			    before.changed.tv_nsec == now->changed.tv_nsec;
+		if (same)
+			continue;
+		const char *event = before.there && now->there ? "change" : now->there ? "add" : "unlink";
+		const struct hook_input fields[] = { { "file_path", str_from(now->path), FIELD_TEXT },
+						     { "event", str_from(event), FIELD_TEXT },
+						     { 0 } };
+		(void)session_run_hooks(f->session, HOOK_FILE_CHANGED, strrchr(now->path, '/') + 1, fields, NULL, NULL);
+	}
+	if (turn_is_running(&f->session->turn))
+		timer_start(f->session->services->loop, &f->timer, LOOK_MS);
+}
+
+/* ---- of a session ------------------------------------------------------------------------------------------------ */
+
+void session_watch_files(struct cadre_session *s)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const struct hook_set *set = s->tree.services->policy.hooks;
+
+	if (!set || !set->events[HOOK_FILE_CHANGED])
+		return;
+	if (!s->files) {
+		s->files = xcalloc(1, sizeof *s->files);
+		*s->files = (struct file_watch){ .session = s, .timer = { .fire = on_timer } };
+	}
+	for (const struct hook *h = set->events[HOOK_FILE_CHANGED]; h; h = h->next) {
+		for (struct str names = h->matcher->text; names.p;) {
+			struct str name = str_trim(str_cut(&names, '|'));
+			if (name.n && !str_is(name, "*"))
+				watch_file(s->files, path_absolute(&a, s->tree.main.cwd, name));
+		}
+	}
+	if (!timer_running(&s->files->timer))
+		timer_start(s->services->loop, &s->files->timer, LOOK_MS);
+}
+
+void session_watch_more(struct agent_tree *t, const struct hook_outcome *outcome)
+{
+	struct cadre_session *s = t->data;
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	struct str json = outcome->fields[HOOK_WATCH_PATHS];
+	const struct json *list;
+
+	if (!json.n || !s->files || json_parse(&reader, json.p, json.n, &list, NULL) < 0)
+		return;
+	for (const struct json *v = json_first(list); v; v = json_next(list, v)) {
+		const char *path = json_cstr(v, &a);
+		if (path && path[0] == '/')
+			watch_file(s->files, path);
+	}
+}
+
+void session_unwatch_files(struct cadre_session *s)
+{
+	struct file_watch *f = TAKE(s->files);
+
+	if (!f)
+		return;
+	timer_stop(s->services->loop, &f->timer);
+	for (size_t i = 0; i < f->count; i++)
+		free(f->list[i].path);
+	free(f->list);
+	free(f);
 }

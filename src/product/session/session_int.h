@@ -47,7 +47,7 @@ void session_drop_change(struct cadre_session *s);
 void session_apply_hook_outcome(struct cadre_session *s, const struct hook_outcome *outcome);
 void session_report_policy(struct cadre_session *s); /* notes about settings, once for each change */
 
-/* file_watch.c */
+/* session_hooks.c */
 void session_watch_files(struct cadre_session *s); /* as the hooks are now; while a turn runs */
 void session_watch_more(struct agent_tree *t, const struct hook_outcome *outcome); /* watchPaths */
 void session_unwatch_files(struct cadre_session *s);
@@ -73,6 +73,3 @@ bool session_read_mentions(struct cadre_session *s);
 int session_add_mentions(struct cadre_session *s, struct err *err);
 void session_stop_mentions(struct cadre_session *s); /* its calls end soon; also when nothing is read */
 void session_drop_mentions(struct cadre_session *s); /* no call of them may run */
-
-/* web.c: the web for the tools of a session: one client and cache for the runtime, and the way from a tool to a model */
-void session_use_web(struct cadre_session *s); /* as the settings are now */

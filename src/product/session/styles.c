@@ -82,6 +82,7 @@ static void read_builtin_styles(struct catalog *c, struct catalog_file *f, const
 	} builtin[] = {
 		{ "Explanatory", "Explains its choices while it works", style_explanatory_text },
 		{ "Learning", "Leaves small pieces of the work to the user, and explains", style_learning_text },
+		{ "Proactive", "Decides by itself what is left open, and goes on", style_proactive_text },
 	};
 
 	(void)c;
@@ -200,7 +201,8 @@ void session_find_style(struct cadre_session *s)
 		s->tree.style.prompt = arena_str(&s->arena, d->prompt);
 	} else {
 		s->style_name = name;
-		buf_addf(&s->tree.main.notes, "no such output style: %s; the default is used\n", name);
+		buf_addf(&s->tree.main.notes,
+			 "no such output style: %s; the default is used (`cadre config explain outputStyle`)\n", name);
 	}
 	catalog_free(styles);
 }

@@ -5,6 +5,7 @@
 #include "lib/base/utf8.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
+#include "guard/permission/resolved_path.h"
 
 /* ---- what an agent has seen ------------------------------------------------------------------------------------- */
 
@@ -133,7 +134,7 @@ static int check_unchanged(const struct file_at *at, const struct text_file *fil
 	return 0;
 }
 
-void text_file_encode(const struct text_file *file, struct str text, struct buf *bytes)
+static void text_file_encode(const struct text_file *file, struct str text, struct buf *bytes)
 {
 	AUTO_BUF struct buf valid = { 0 };
 
@@ -144,8 +145,8 @@ void text_file_encode(const struct text_file *file, struct str text, struct buf 
 	text_encode(text, file->encoding, bytes);
 }
 
-int text_file_save(const char *path, const struct text_file *file, struct str text, struct file_stamp *ret_stamp,
-		   struct err *err)
+static int text_file_save(const char *path, const struct text_file *file, struct str text, struct file_stamp *ret_stamp,
+			  struct err *err)
 {
 	AUTO_FILE_AT struct file_at at = { 0 };
 	AUTO_BUF struct buf bytes = { 0 };
@@ -183,4 +184,64 @@ bool text_looks_binary(struct str head)
 	}
 	/* Text in an old 8-bit encoding has a few such bytes in a line, compressed data has them everywhere. */
 	return invalid > 32 && invalid > head.n / 4;
+}
+
+/* What the file tools share. */
+
+char *file_tool_path(struct tool_call *call, const char *parameter)
+{
+	struct str path = json_str(json_get(call->input, parameter), &call->arena);
+
+	if (!path.n || memchr(path.p, '\0', path.n)) {
+		tool_call_reject(call, "%s must be a path, not an empty text or one with a NUL in it.", parameter);
+		return NULL;
+	}
+	return path_absolute(&call->arena, call->env->cwd, path);
+}
+
+bool file_tool_find(struct tool_call *call, const char *parameter, char **ret_path, const char **ret_target)
+{
+	char *path = file_tool_path(call, parameter);
+
+	if (!path)
+		return false;
+	*ret_path = call->file ? arena_strdup(&call->arena, call->file) : path;
+	*ret_target = call->file ? call->file_target : resolved_path_find(&call->arena, "/", str_from(path)).target;
+	if (!*ret_target)
+		tool_call_fail(call, "cannot open %s: too many levels of symbolic links", path);
+	return *ret_target;
+}
+
+void file_tool_missing(struct tool_call *call, bool reject)
+{
+	(reject ? tool_call_reject : tool_call_fail)(
+		call, "File does not exist. Note: your current working directory is %s.", call->env->cwd);
+}
+
+bool file_tool_check_seen(struct tool_call *call, const char *path, const struct text_file *file)
+{
+	enum file_known known = file_state_check(call->env->files, path, file->stamp);
+
+	if (!file->exists || known == FILE_CURRENT)
+		return true;
+	tool_call_reject(call, known == FILE_UNREAD
+				       ? "File has not been read yet. Read it first before writing to it."
+				       : "File has been modified since it was read, by the user or by a program. "
+					 "Read it again before writing to it.");
+	return false;
+}
+
+int file_tool_save(struct tool_call *call, const char *target, const struct text_file *file, struct str text,
+		   struct file_stamp *ret_stamp, struct err *err)
+{
+	struct tool_env *env = call->env;
+	AUTO_BUF struct buf bytes = { 0 };
+
+	if (env->before_change) {
+		text_file_encode(file, text, &bytes);
+		int rc = env->before_change(env, target, buf_str(&bytes), err);
+		if (rc < 0)
+			return rc;
+	}
+	return text_file_save(target, file, text, ret_stamp, err);
 }

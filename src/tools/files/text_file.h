@@ -57,11 +57,6 @@ void text_file_release(struct text_file *file);
  *
  * A missing file is not a failure: exists is false. Anything but a regular file is ERR_USAGE. */
 int text_file_load(const char *path, struct text_file *file, struct err *err);
-void text_file_encode(const struct text_file *file, struct str text, struct buf *bytes); /* as it would be written */
-/* Writes text in the encoding of `file` (made when it did not exist, its parents as well), but only if the file on disk
- * is still the one that was loaded (ERR_BUSY). *ret_stamp is the new state of the file. */
-int text_file_save(const char *path, const struct text_file *file, struct str text, struct file_stamp *ret_stamp,
-		   struct err *err);
 
 /* An open descriptor of a regular file and its state. ERR_NOT_FOUND, or ERR_USAGE when it is something else. Never
  * blocks on a pipe. */

@@ -13,29 +13,35 @@ TEST(the_model_is_that_of_the_first_who_says_something)
 		const char *id, *origin;
 		bool noted;
 	} rows[] = {
-		{ { "opus", "sonnet", "haiku", "fable", "p-1", false, NULL, NULL },
+		{ { "opus", "sonnet", "haiku", "fable", "p-1", NULL, false, NULL, NULL },
 		  "claude-opus-5-5",
 		  "environment",
 		  false },
-		{ { NULL, "Sonnet", "haiku", "fable", "p-1", false, NULL, NULL }, "claude-sonnet-5-5", "call", false },
-		{ { NULL, NULL, "HAIKU", "fable", "p-1", false, NULL, NULL }, "claude-haiku-5-5", "definition", false },
-		{ { NULL, NULL, NULL, "fable", "p-1", false, NULL, NULL },
-		  "claude-fable-5-2",
-		  "configured default",
+		{ { NULL, "Sonnet", "haiku", "fable", "p-1", NULL, false, NULL, NULL },
+		  "claude-sonnet-5-5",
+		  "call",
 		  false },
-		{ { NULL, NULL, NULL, NULL, "p-1", false, NULL, NULL }, "p-1", "parent", false },
-		{ { "inherit", NULL, "haiku", NULL, "p-1", false, NULL, NULL },
+		{ { NULL, NULL, "HAIKU", "fable", "p-1", NULL, false, NULL, NULL },
 		  "claude-haiku-5-5",
 		  "definition",
 		  false },
-		{ { "", "", "", "", "p-1", false, NULL, NULL }, "p-1", "parent", false },
-		{ { NULL, NULL, "Inherit", "fable", "p-1", false, NULL, NULL }, "p-1", "definition", false },
-		{ { NULL, "inherit", "haiku", "fable", "p-1", false, NULL, NULL }, "p-1", "call", false },
-		{ { NULL, NULL, "gpt-4", NULL, "p-1", false, NULL, NULL }, "gpt-4", "definition", false },
-		{ { NULL, NULL, "turbo", NULL, "p-1", false, NULL, NULL }, "p-1", "parent", true },
-		{ { NULL, NULL, "opus", NULL, "p-1", true, NULL, NULL }, "p-1", "parent", true },
-		{ { NULL, NULL, "inherit", NULL, "p-1", true, NULL, NULL }, "p-1", "definition", false },
-		{ { "opus", NULL, NULL, NULL, "p-1", true, NULL, NULL }, "p-1", "parent", true },
+		{ { NULL, NULL, NULL, "fable", "p-1", NULL, false, NULL, NULL },
+		  "claude-fable-5-2",
+		  "configured default",
+		  false },
+		{ { NULL, NULL, NULL, NULL, "p-1", NULL, false, NULL, NULL }, "p-1", "parent", false },
+		{ { "inherit", NULL, "haiku", NULL, "p-1", NULL, false, NULL, NULL },
+		  "claude-haiku-5-5",
+		  "definition",
+		  false },
+		{ { "", "", "", "", "p-1", NULL, false, NULL, NULL }, "p-1", "parent", false },
+		{ { NULL, NULL, "Inherit", "fable", "p-1", NULL, false, NULL, NULL }, "p-1", "definition", false },
+		{ { NULL, "inherit", "haiku", "fable", "p-1", NULL, false, NULL, NULL }, "p-1", "call", false },
+		{ { NULL, NULL, "gpt-4", NULL, "p-1", NULL, false, NULL, NULL }, "gpt-4", "definition", false },
+		{ { NULL, NULL, "turbo", NULL, "p-1", NULL, false, NULL, NULL }, "p-1", "parent", true },
+		{ { NULL, NULL, "opus", NULL, "p-1", NULL, true, NULL, NULL }, "p-1", "parent", true },
+		{ { NULL, NULL, "inherit", NULL, "p-1", NULL, true, NULL, NULL }, "p-1", "definition", false },
+		{ { "opus", NULL, NULL, NULL, "p-1", NULL, true, NULL, NULL }, "p-1", "parent", true },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -73,6 +79,42 @@ TEST(a_model_that_is_not_allowed_is_not_chosen)
 			     &choice);
 		CHECK_CSTR(choice.id, rows[i].id);
 		CHECK_CSTR(choice.note ? choice.note : "", rows[i].note ? rows[i].note : "");
+	}
+}
+
+TEST(opusplan_is_another_model_in_plan_mode_for_who_names_it_and_who_inherits)
+{
+	static const struct {
+		const char *allowed, *wish, *id, *plan_id;
+		bool noted;
+	} rows[] = {
+		{ "null", "opusplan", "claude-sonnet-5-5", "claude-opus-5-5", false },
+		{ "null", "OpusPlan[1m]", "claude-sonnet-5-5", "claude-opus-5-5", false },
+		{ "null", "anthropic/opusplan", "anthropic/claude-sonnet-5-5", "anthropic/claude-opus-5-5", false },
+		{ "[\"opusplan\"]", "opusplan", "claude-sonnet-5-5", "claude-opus-5-5", false },
+		{ "[\"opus\",\"sonnet\"]", "opusplan", "claude-sonnet-5-5", "claude-opus-5-5", false },
+		{ "[\"sonnet\"]", "opusplan", "other", "planner", true },
+		{ "null", "inherit", "other", "planner", false },
+		{ "null", NULL, "other", "planner", false },
+		{ "null", "opus", "claude-opus-5-5", "", false },
+		{ "null", "haiku", "claude-haiku-5-5", "", false },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		AUTO_ARENA struct arena a = { 0 };
+		AUTO_JSON struct json_reader reader = { 0 };
+		struct model_choice choice;
+		const struct json *list;
+		CHECK_INT(json_parse(&reader, rows[i].allowed, strlen(rows[i].allowed), &list, NULL), 0);
+		model_choose(&a,
+			     &(struct model_wishes){ .definition = rows[i].wish,
+						     .parent = "other",
+						     .parent_plan = "planner",
+						     .allowed = list },
+			     &choice);
+		CHECK_CSTR(choice.id, rows[i].id);
+		CHECK_CSTR(choice.plan_id ? choice.plan_id : "", rows[i].plan_id);
+		CHECK_INT(choice.note != NULL, rows[i].noted);
 	}
 }
 
@@ -256,6 +298,7 @@ int test_choice(void)
 {
 	return RUN_TESTS(
 		T(the_model_is_that_of_the_first_who_says_something), T(a_model_that_is_not_allowed_is_not_chosen),
+		T(opusplan_is_another_model_in_plan_mode_for_who_names_it_and_who_inherits),
 		T(an_alias_that_the_provider_does_not_know_means_inherit_with_a_note),
 		T(an_agent_gets_the_tools_that_it_may_have), T(an_agent_whose_tools_come_to_nothing_is_not_started));
 }

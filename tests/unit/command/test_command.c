@@ -217,6 +217,13 @@ TEST(every_command_does_what_its_words_say)
 		{ { "rewind" }, CADRE_USAGE, NULL, "expected: cadre rewind SESSION" },
 		{ { "rewind", "12", "--list", "--force" }, CADRE_USAGE, NULL, "--list stands alone" },
 		{ { "rewind", "12" }, CADRE_NOT_FOUND, NULL, "no files were kept" },
+		{ { "sandbox" }, 0, "enabled", "false" },
+		{ { "sandbox", "status" }, 0, "entries", "[]" },
+		{ { "sandbox", "explain", "x.test:80" }, 0, "reachable", "false" },
+		{ { "sandbox", "explain", "ls -la" }, 0, "inside", "false" },
+		{ { "sandbox", "explain" }, CADRE_USAGE, NULL, "expected: cadre sandbox explain WHAT" },
+		{ { "sandbox", "run", "--host=*", "true" }, CADRE_USAGE, NULL, "--host *: expected NAME" },
+		{ { "sandbox", "test", "--attempt=unix-socket" }, 0, "did", "false" },
 		{ { "sessions" }, 0, "", "[]" }, /* the only one has no answer */
 		{ { "sessions", "--all" }, 0, "0.firstPrompt", "hello there" },
 		{ { "sessions", "list", "--all" }, 0, "0.messages", "1" },

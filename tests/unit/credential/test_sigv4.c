@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_sigv4.c - the signature against the vectors of AWS. */
 #include "unit.h"
-#include "core/credential/credential_int.h"
+#include "core/credential/sigv4.h"
 #include "sigv4_vectors.h"
 #include "test_credential.h"
 

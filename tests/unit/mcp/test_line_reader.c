@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * test_line_reader.c - lines of a stranger: line ends, splits, the limit. */
-#include "mcp/transport/transport_int.h"
+#include "mcp/transport/line_reader.h"
 #include "tests.h"
 #include "unit.h"
 

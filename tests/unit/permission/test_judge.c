@@ -173,7 +173,7 @@ TEST(file_rules_and_directories_hold_for_shell_commands)
 		{ "default", "", NULL, "git status && cd src", ASK, BY(MODE) },
 		{ "default", "", NULL, "cd src && ls", RUN, BY(READING) },
 		{ "default", "", NULL, "ls | wc -l && cat f; git status", RUN, BY(READING) },
-		{ "default", "", NULL, "for x in a b; do echo $x; done", ASK, BY(MODE) },
+		{ "default", "", NULL, "for x in a b; do echo $x; done", RUN, BY(READING) },
 		{ "default", "", NULL, "echo $(ls)", RUN, BY(READING) },
 		{ "default", "", NULL, "x=1; echo $((x + 1)) $((x++))", ASK, BY(MODE) },
 		{ "default", "", NULL, "ls; rm f", ASK, BY(MODE) },

@@ -165,5 +165,6 @@ int main(void)
 	test_shell_arithmetic();
 	test_shell_oracle();
 	test_suggest();
+	test_held();
 	return tests_run();
 }

@@ -108,9 +108,9 @@ static const struct vector {
 	{ "default", "", NULL, "cat /etc/passwd", NOT, NULL },
 	{ "default", "", NULL, "cd /etc && ls", NOT, NULL },
 	{ "default", "", NULL, "python3 x.py", NOT, NULL },
-	{ "default", "", NULL, "awk 1 f", NOT, NULL },
+	{ "default", "", NULL, "awk 1 f", RUN, NULL },
 	{ "default", "", NULL, "env", NOT, NULL },
-	{ "default", "", NULL, "npm ls", NOT, NULL },
+	{ "default", "", NULL, "npm ls", RUN, NULL },
 	{ "default", "", NULL, "touch x", NOT, NULL },
 
 	{ "default", READ, "Read", "{'file_path':'.env'}", NOT, "denied by the rule" },

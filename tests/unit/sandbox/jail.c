@@ -2,6 +2,7 @@
  * jail.c - the tree with the canaries, and what watches it. */
 #include "jail.h"
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <ftw.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -69,14 +70,10 @@ void jail_open(struct jail *j)
 	put(j, "out/secret", JAIL_SECRET "\n");
 	put(j, "out/empty/.keep", "");
 	put(j, "work/f.txt", "a\nb\n");
-	put(j, "work/.env", JAIL_SECRET "\n");
-	put(j, "work/deep/.env", JAIL_SECRET "\n");
 	put(j, "work/.claude/settings.json", "{}\n");
-	put(j, "work/.git/HEAD", "ref: refs/heads/main\n");
-	put(j, "work/.git/config", "[core]\n\trepositoryformatversion = 0\n\tbare = false\n");
-	put(j, "work/.git/hooks/old", "");
-	put(j, "work/.git/refs/heads/.keep", "");
-	put(j, "work/.git/objects/.keep", "");
+	CHECK_INT(setenv("HOME", j->home, 1), 0);
+	put(j, "work/.env", JAIL_HIDDEN "\n");
+	put(j, "work/deep/.env", JAIL_HIDDEN "\n");
 	CHECK_INT(jail_listen(j, &port), 0);
 	j->victim = start_victim(j);
 	j->envp[0] = arena_printf(a, "HOME=%s", j->home);
@@ -86,7 +83,6 @@ void jail_open(struct jail *j)
 	j->envp[4] = arena_printf(a, "PATH=%s", getenv("PATH"));
 	j->envp[5] = "LANG=C";
 	j->envp[6] = arena_printf(a, "TMPDIR=%s/tmp", j->dir);
-	CHECK_INT(setenv("HOME", j->home, 1), 0);
 	j->loop = loop_new(0);
 	j->spawner = spawner_new(j->loop, &err);
 	j->sandbox = sandbox_new(&(struct sandbox_options){ j->loop, arena_printf(a, "%s/.claude", j->home),
@@ -102,6 +98,12 @@ void jail_open(struct jail *j)
 				    .dirs = j->dirs,
 				    .envp = j->envp,
 				    .permission = &j->permission };
+	if (!jail_run(j,
+		      "git init -q --template= -b main && mkdir .git/hooks && : >.git/hooks/old && git add f.txt && "
+		      "git commit -qm first",
+		      BELIEF_NONE) ||
+	    j->status != 0)
+		fail_msg("no repository: %.*s", (int)j->output.n, j->output.p);
 }
 
 void jail_close(struct jail *j)
@@ -170,7 +172,8 @@ bool jail_run(struct jail *j, const char *command, enum tool_belief belief)
 		timer_start(j->loop, &j->timer, COMMAND_MS);
 		loop_run(j->loop);
 		spawner_reap_orphans(j->spawner);
-		sandbox_report(held, buf_str(&j->output), j->status != 0, &j->output);
+		if (held)
+			sandbox_report(held, buf_str(&j->output), j->status != 0, &j->output);
 	}
 	sandbox_held_free(held);
 	if (rc < 0)
@@ -179,6 +182,26 @@ bool jail_run(struct jail *j, const char *command, enum tool_belief belief)
 }
 
 /* ---- what it left ---- */
+
+void jail_tidy(struct jail *j)
+{
+	static const char *const kept[] = { ".", "..", ".git", ".claude", ".env", "deep", NULL };
+	AUTO_ARENA struct arena a = { 0 };
+	DIR *dir = opendir(j->work);
+
+	CHECK(dir);
+	for (struct dirent *e; (e = readdir(dir));) {
+		const char *const *k = kept;
+		while (*k && strcmp(*k, e->d_name) != 0)
+			k++;
+		if (!*k)
+			folder_remove(path_join(&a, j->work, e->d_name));
+	}
+	closedir(dir);
+	put(j, "work/f.txt", "a\nb\n");
+	put(j, "work/.env", JAIL_HIDDEN "\n");
+	put(j, "work/deep/.env", JAIL_HIDDEN "\n");
+}
 
 static struct buf *snapshot;
 static const char *snapshot_skips;
@@ -204,13 +227,18 @@ char *jail_snapshot(struct jail *j, bool work)
 {
 	struct buf text = { 0 };
 	const char *const roots[] = { j->home, j->work, j->out };
+	static const char *const elsewhere[] = { "/etc/cadre-canary",           "/etc/profile.d/cadre-canary.sh",
+						 "/usr/local/bin/cadre-canary", "/var/spool/cron/crontabs/cadre-canary",
+						 "/root/cadre-canary",          "/tmp/cadre-canary-tmp",
+						 "/dev/shm/cadre-canary",       "/run/cadre-canary" };
 
 	snapshot = &text;
 	snapshot_skips = work ? NULL : j->work;
 	for (size_t i = 0; i < COUNT_OF(roots); i++)
 		(void)nftw(roots[i], note_entry, 16, FTW_PHYS);
-	buf_addf(&text, "%d %d\n", access("/etc/cadre-canary", F_OK),
-		 access(arena_printf(&j->arena, "%s/outside.txt", j->dir), F_OK));
+	for (size_t i = 0; i < COUNT_OF(elsewhere); i++)
+		buf_addf(&text, "%d ", access(elsewhere[i], F_OK));
+	buf_addf(&text, "%d\n", access(arena_printf(&j->arena, "%s/outside.txt", j->dir), F_OK));
 	return buf_take(&text, NULL);
 }
 

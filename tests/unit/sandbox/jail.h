@@ -6,14 +6,15 @@
 #include "lib/io/spawn.h"
 #include "guard/sandbox/sandbox.h"
 
-#define JAIL_SECRET "CANARY-7f3a"
+#define JAIL_SECRET "CANARY-7f3a" /* where a command that reads has nothing to look for */
+#define JAIL_HIDDEN "CANARY-91c2" /* what a deny rule hides, from commands that edit too */
 
 struct jail {
 	struct arena arena;
 	struct loop *loop;
 	struct spawner *spawner;
 	struct sandbox *sandbox;
-	struct permission permission;
+	struct permission permission; /* with the deny rule Read(.env) */
 	struct tool_env env;
 	char dir[FOLDER_MAX];
 	const char *home, *work, *out;
@@ -31,6 +32,8 @@ void jail_open(struct jail *j);
 void jail_close(struct jail *j);
 /* What the command said on both streams is in j->output. False: it was not started, and why is there. */
 bool jail_run(struct jail *j, const char *command, enum tool_belief belief);
+/* What a command may have changed in the working directory is as it was. */
+void jail_tidy(struct jail *j);
 /* A text that is another when a file, a mode or a time of the tree is another; work: its ordinary files count too. */
 char *jail_snapshot(struct jail *j, bool work);
 unsigned jail_visits(struct jail *j); /* connections since the last time */

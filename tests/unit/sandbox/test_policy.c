@@ -99,8 +99,75 @@ TEST(paths_start_where_their_file_says_and_wildcards_have_their_place)
 	folder_remove(dir);
 }
 
+/* A ClientHello with this name, or without the extension. */
+static size_t make_hello(unsigned char *p, const char *name)
+{
+	size_t n = name ? strlen(name) : 0;
+	size_t extension = name ? 9 + n : 0;
+	size_t at = 0;
+	const size_t body = 2 + 32 + 1 + 2 + 2 + 1 + 1 + 2 + 4 + extension;
+
+	memset(p, 0, 16 + body);
+	p[at++] = 22;
+	p[at++] = 3;
+	p[at++] = 1;
+	p[at++] = (unsigned char)((body + 4) >> 8);
+	p[at++] = (unsigned char)(body + 4);
+	p[at++] = 1;
+	p[at + 1] = (unsigned char)(body >> 8);
+	p[at + 2] = (unsigned char)body;
+	at += 3 + 2 + 32 + 1;
+	p[at + 1] = 2; /* one cipher */
+	at += 4;
+	p[at] = 1; /* one compression */
+	at += 2;
+	p[at] = (unsigned char)((4 + extension) >> 8);
+	p[at + 1] = (unsigned char)(4 + extension);
+	at += 2;
+	p[at + 1] = 23; /* an extension before it, empty */
+	at += 4;
+	if (name) {
+		p[at + 3] = (unsigned char)(n + 5);
+		p[at + 5] = (unsigned char)(n + 3);
+		p[at + 8] = (unsigned char)n;
+		memcpy(p + at + 9, name, n);
+		at += 9 + n;
+	}
+	return at;
+}
+
+TEST(the_name_in_a_client_hello_is_found_and_nothing_is_read_beyond_it)
+{
+	unsigned char bytes[512];
+	struct str name;
+	size_t n = make_hello(bytes, "asked.test");
+
+	CHECK_INT(tls_hello_name((struct str){ (char *)bytes, n }, &name), HELLO_NAMED);
+	CHECK_STR(name, "asked.test");
+	for (size_t i = 0; i < n; i++) { /* of the right size on the heap: a byte too far is a report */
+		char *part = xmalloc(i + !i);
+		memcpy(part, bytes, i);
+		CHECK_INT(tls_hello_name((struct str){ part, i }, &name), HELLO_PART);
+		free(part);
+	}
+	for (unsigned i = 0; i < 200000; i++) { /* numbers that lie */
+		char *copy = xmalloc(n);
+		memcpy(copy, bytes, n);
+		for (unsigned k = 0; k < 3; k++)
+			copy[(i * 7919 + k * 104729) % n] = (char)(i * 31 + k * 17);
+		enum hello hello = tls_hello_name((struct str){ copy, n }, &name);
+		CHECK((hello == HELLO_NAMED) == (name.n > 0));
+		CHECK(!name.n || (name.p >= copy && name.p + name.n <= copy + n));
+		free(copy);
+	}
+	n = make_hello(bytes, NULL);
+	CHECK_INT(tls_hello_name((struct str){ (char *)bytes, n }, &name), HELLO_NONE);
+	CHECK_INT(tls_hello_name(STR("GET / HTTP/1.1"), &name), HELLO_NONE);
+}
+
 int test_policy(void)
 {
 	return RUN_TESTS(T(hosts_are_decided_by_name_and_port),
-			 T(paths_start_where_their_file_says_and_wildcards_have_their_place));
+			 T(paths_start_where_their_file_says_and_wildcards_have_their_place),
+			 T(the_name_in_a_client_hello_is_found_and_nothing_is_read_beyond_it));
 }

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ * sigv4.h - AWS Signature Version 4 in the Authorization header. Own code: libcurl signs read bodies, encoded paths and removed
+ * headers wrongly. */
+#pragma once
+#include "lib/base/arena.h"
+#include "lib/base/buf.h"
+
+enum { SHA256_HEX = 64 };
+
+/* All borrowed */
+struct sigv4_request {
+	const char *method;
+	const char *path;           /* as it is sent: encoded once; signed encoded once more */
+	const char *query;          /* without '?'; NULL: none */
+	const char *const *headers; /* "name: value", the ones to sign, with host; NULL-terminated */
+	struct str body_hash;       /* SHA-256 of the body, in hex */
+	const char *key_id, *secret;
+	const char *region, *service;
+	const char *time; /* "20150830T123600Z"; also one of the headers, as x-amz-date */
+	bool raw_path;    /* the path is signed as it is (S3 and tests of encoded paths) */
+};
+
+/* The value of the Authorization header, in the arena. */
+const char *sigv4_sign(struct arena *a, const struct sigv4_request *r);
+/* Appends text with all but letters, digits, "-._~" and the characters of kept as %XX. */
+void percent_encode(struct buf *out, struct str text, const char *kept);

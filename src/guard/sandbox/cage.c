@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT
+ * cage.c - programs of others, inside: hooks and MCP servers that a project or plugin brings (sandbox.cadre.*). They get the
+ * policy of the session, without questions. What cannot be held does not run. */
+#include "lib/io/spawn.h"
+#include "guard/sandbox/sandbox_int.h"
+
+static bool is_named(const char *const *changes, const char *entry)
+{
+	size_t n = strcspn(entry, "=");
+
+	for (; changes && *changes; changes++)
+		if (strcspn(*changes, "=") == n && !strncmp(*changes, entry, n))
+			return true;
+	return false;
+}
+
+const char *const *sandbox_envp(struct arena *a, const struct sandbox_held *held, const char *const *base)
+{
+	const char *const *changes = held->variables;
+	const char **envp = arena_alloc(a, (str_count(base) + str_count(changes) + 2) * sizeof *envp);
+	size_t n = 0;
+
+	for (; *base; base++)
+		if (!is_named(changes, *base) && !(held->temp_dir && !strncmp(*base, "TMPDIR=", 7)))
+			envp[n++] = *base;
+	for (; changes && *changes; changes++)
+		if (strchr(*changes, '='))
+			envp[n++] = *changes;
+	if (held->temp_dir)
+		envp[n++] = arena_printf(a, "TMPDIR=%s", held->temp_dir);
+	envp[n] = NULL;
+	return envp;
+}
+
+static int cage_hold(void *data, struct child_options *o, void **ret_held, struct err *err)
+{
+	struct sandbox *s = data;
+	bool hook = o->of == CHILD_OF_HOOK || o->of == CHILD_OF_PROJECT_HOOK;
+	enum cage_level least =
+		o->of == CHILD_OF_PROJECT_HOOK || o->of == CHILD_OF_PROJECT_SERVER ? CAGE_PROJECT : CAGE_ALL;
+	enum cage_level wanted = !s->policy ? CAGE_OFF : hook ? s->policy->hooks : s->policy->servers;
+	const char *key = hook ? "sandbox.cadre.hooks" : "sandbox.cadre.mcpServers";
+	const char *why = NULL;
+
+	if (wanted < least)
+		return 0;
+	if (sandbox_strength(s, &why) != SANDBOX_FULL)
+		return err_set(err, ERR_LIMIT, "%s wants it in a sandbox, and there is none: %s", key, why);
+	const char *const *envp = o->envp ? o->envp : (const char *const *)environ;
+	struct tool_env env = { .cwd = o->cwd, .root = o->cwd, .envp = envp };
+	struct sandbox_held *held = NULL;
+	int rc = sandbox_hold(
+		s, &(struct sandbox_request){ .env = &env, .cwd = o->cwd, .command = o->argv[0], .where = WHERE_IN },
+		&held, err);
+	if (rc < 0)
+		return rc;
+	o->confine = &held->confine;
+	o->envp = sandbox_envp(&held->arena, held, envp);
+	*ret_held = held;
+	return 0;
+}
+
+static void cage_release(void *held)
+{
+	sandbox_held_free(held);
+}
+
+void sandbox_serve(struct sandbox *s, struct spawner *spawner)
+{
+	spawner_set_confiner(spawner, &(struct confiner){ cage_hold, cage_release, s });
+}

@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: MIT
+ * sandbox.c - `cadre sandbox`: what holds commands here, what would be refused and by which line, a command inside, and the
+ * attacks that show the walls (sandbox_test.c). Everything is decided by the code that holds commands (guard/sandbox). */
+#include "product/command/sandbox.h"
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include "defs/policy/permissions.h"
+#include "guard/permission/rule_pattern.h"
+#include "lib/base/id.h"
+#include "lib/io/file.h"
+#include "lib/io/spawn.h"
+
+static int sandbox_status(struct cadre_call *call);
+static int sandbox_explain(struct cadre_call *call);
+static int sandbox_run(struct cadre_call *call);
+
+const struct cadre_command command_sandbox = {
+	.name = "sandbox",
+	.summary = "what the kernel holds commands to, and a command inside",
+	.help = "Usage: cadre sandbox [status]             what the kernel can here, what is writable, hidden and reached\n"
+		"       cadre sandbox explain WHAT         may a command write it, read it, reach it? which line decides\n"
+		"       cadre sandbox run -- COMMAND...    runs a program in the sandbox of this directory\n"
+		"       cadre sandbox test                 attacks the walls, and says which held\n"
+		"\n"
+		"Commands that nobody was asked about are held to what was believed of them, always. With\n"
+		"`\"sandbox\": {\"enabled\": true}` in the settings all commands of Bash run inside (docs/sandbox.md).\n"
+		"\n"
+		"status   ends with 0 if all walls are there, 3 if only commands that read can be held, 4 if none can.\n"
+		"explain  WHAT is a path (also of a socket), a host with a port or not, or a command in quotes. Ends with 1\n"
+		"         if it is refused, and says the line that would change it.\n"
+		"run      ends as the program does. --write and --host open more for this one run; with --read-only it is\n"
+		"         held as a command that passed as reading.\n"
+		"test     needs nothing and leaves nothing. --all does it as root and as an ordinary user, with and without\n"
+		"         user namespaces, with and without Landlock: the table in docs/sandbox.md. Ends with 1 if a command\n"
+		"         that would run without a question got past a wall.\n"
+		"\n"
+		"Examples:\n"
+		"  cadre sandbox explain ~/.ssh/id_ed25519\n"
+		"  cadre sandbox explain registry.npmjs.org:443\n"
+		"  cadre sandbox explain 'docker ps'\n"
+		"  cadre sandbox run --host registry.npmjs.org --write ~/.npm -- npm install\n",
+	.words =
+		(const struct cadre_command_word[]){
+			{ "status", "", CADRE_COMMAND_BLOCKS, sandbox_status },
+			{ "explain", "WHAT", CADRE_COMMAND_BLOCKS, sandbox_explain },
+			{ "run", "COMMAND...", CADRE_COMMAND_BLOCKS, sandbox_run },
+			{ "test", "", CADRE_COMMAND_BLOCKS, sandbox_test },
+			{ .name = NULL },
+		},
+	.options =
+		(const struct cadre_option[]){
+			{ "write", .arg = CADRE_OPTION_REQUIRED, .flags = CADRE_OPTION_VARIADIC, .value = "dir",
+			  .help = "run: this may be written too." },
+			{ "host", .arg = CADRE_OPTION_REQUIRED, .flags = CADRE_OPTION_VARIADIC, .value = "host",
+			  .help = "run: this host may be reached too, at a port (host:port) or all usual ones." },
+			{ "read-only", .help = "run: as a command that passed as reading." },
+			{ "all", .help = "test: under every condition, each in a process of its own." },
+			{ "without", .arg = CADRE_OPTION_REQUIRED, .flags = CADRE_OPTION_VARIADIC, .value = "wall",
+			  OPTION_CHOICES("landlock", "namespaces"), .help = "test: as if the kernel did not have it." },
+			{ "user", .arg = CADRE_OPTION_REQUIRED, .value = "uid",
+			  .help = "test: as this user, by number; for root." },
+			{ "attempt", .arg = CADRE_OPTION_REQUIRED, .value = "name",
+			  .help = "test: tries this one system call and says whether it was done." },
+			{ .name = NULL } },
+	.settings = (const char *const[]){ "add-dir", "allowed-tools", "disallowed-tools", "permission-mode",
+					   "setting-sources", "settings", "trust-project", NULL },
+};
+
+/* ---- a sandbox without a session ---- */
+
+struct room {
+	struct arena arena;
+	struct app_permission permission;
+	struct sandbox *sandbox;
+	const struct sandbox_policy *policy;
+	struct sandbox_held *held;
+	bool enabled; /* by the settings */
+};
+
+static void room_close(struct room *r)
+{
+	sandbox_held_free(r->held);
+	sandbox_free(r->sandbox);
+	app_permission_release(&r->permission);
+	arena_release(&r->arena);
+}
+#define AUTO_ROOM CLEANUP(room_close)
+
+/* A temporary directory of its own, as a session has one. Returns owned by the arena. */
+const char *sandbox_temp_dir(struct arena *a)
+{
+	const char *temp = getenv("TMPDIR");
+	char id[9] = "";
+
+	id_random(id, sizeof id - 1, "0123456789abcdef");
+	return arena_printf(a, "%s/cadre-sandbox-%u-%s", temp && temp[0] == '/' ? temp : "/tmp", (unsigned)getuid(),
+			    id);
+}
+
+static int room_open(struct room *r, struct cadre_call *call)
+{
+	struct services *sv = call->services;
+
+	*r = (struct room){ 0 };
+	if (app_permission_open(sv, &r->arena, &r->permission, NULL, NULL, call->err) < 0)
+		return -(int)call->err->kind;
+	struct tool_env *env = &r->permission.env;
+	env->loop = sv->loop;
+	env->spawner = sv->spawner;
+	env->permission = &r->permission.permission;
+	env->envp = (const char *const *)environ;
+	r->sandbox = sandbox_new(
+		&(struct sandbox_options){ sv->loop, r->permission.spec.config_dir, sandbox_temp_dir(&r->arena) });
+	struct sandbox_policy *policy =
+		sandbox_policy_new(r->permission.settings, env->cwd, r->permission.spec.config_dir);
+	r->enabled = policy->enabled;
+	policy->enabled = true; /* what is shown and tried here is the inside */
+	r->policy = policy;
+	int rc = sandbox_policy_widen(policy, env->cwd, args_values(&call->args, "write"),
+				      args_values(&call->args, "host"), call->err);
+	sandbox_use_policy(r->sandbox, policy);
+	return rc;
+}
+
+static int room_hold(struct room *r, bool reads, const char *command, struct err *err)
+{
+	return sandbox_hold(r->sandbox,
+			    &(struct sandbox_request){ .env = &r->permission.env,
+						       .cwd = r->permission.env.cwd,
+						       .command = command,
+						       .belief = reads ? BELIEF_READS : BELIEF_NONE,
+						       .where = reads ? WHERE_FREE : WHERE_IN },
+			    &r->held, err);
+}
+
+/* ---- status ---- */
+
+static void put_entries(const struct room *r, struct cadre_report *report, struct json_out *w)
+{
+	const struct sandbox_policy *p = r->policy;
+
+	json_key(w, "entries");
+	json_open(w, '[');
+	if (p->entry_count)
+		report_row(report, CADRE_HEAD, "KEY", "VALUE", "FROM", NULL);
+	for (size_t i = 0; i < p->entry_count; i++) {
+		const struct policy_entry *e = &p->entries[i];
+		AUTO_BUF struct buf from = { 0 };
+		report_add_place(&from, e->file ? e->file : "settings", e->line);
+		report_row(report, CADRE_PLAIN, e->key, e->text, from.p, NULL);
+		json_open(w, '{');
+		json_kcstr(w, "key", e->key);
+		json_kcstr(w, "text", e->text);
+		json_kcstr(w, "value", e->value);
+		json_kcstr(w, "file", e->file);
+		report_put_line(w, e->line);
+		json_close(w);
+	}
+	json_close(w);
+}
+
+static void put_paths(struct cadre_report *report, struct json_out *w, const char *key, const struct paths *paths)
+{
+	json_key(w, key);
+	json_open(w, '[');
+	for (size_t i = 0; i < paths->count; i++) {
+		json_put_cstr(w, paths->list[i]);
+		report_row(report, CADRE_PLAIN, i ? "" : key, paths->list[i], NULL);
+	}
+	json_close(w);
+}
+
+/* What a security officer would ask about: what the settings leave open, and secrets that nothing hides. */
+static void put_holes(struct room *r, struct cadre_report *report, struct json_out *w)
+{
+	static const char *const secrets[] = { ".ssh",
+					       ".aws",
+					       ".gnupg",
+					       ".config/gh",
+					       ".netrc",
+					       ".npmrc",
+					       ".kube",
+					       ".docker/config.json",
+					       ".pgpass",
+					       ".config/gcloud",
+					       ".git-credentials",
+					       ".azure" };
+	const char *home = getenv("HOME");
+	const struct sandbox_policy *p = r->policy;
+	struct paths holes = { 0 };
+	struct arena *a = &r->arena;
+
+	if (p->may_leave_explicitly)
+		paths_add(&holes, a, "allowUnsandboxedCommands is true: in bypassPermissions a command leaves unasked");
+	if (p->excluded && p->excluded[0])
+		paths_add(&holes, a, "excludedCommands run outside");
+	for (const char *const *w2 = p->allow_write; w2 && *w2; w2++)
+		if (home && path_is_inside(home, *w2))
+			paths_add(&holes, a, arena_printf(a, "allowWrite %s holds the whole home", *w2));
+	for (size_t i = 0; home && i < COUNT_OF(secrets); i++) {
+		const char *path = arena_printf(a, "%s/%s", home, secrets[i]);
+		if (file_exists(path) && r->held && profile_may_read(&r->held->profile, path))
+			paths_add(&holes, a,
+				  arena_printf(a, "%s can be read: sandbox.filesystem.denyRead hides it", path));
+	}
+	put_paths(report, w, "holes", &holes);
+	struct paths notes = { 0 };
+	for (const char *const *n = p->notes; n && *n; n++)
+		paths_add(&notes, a, *n);
+	put_paths(report, w, "notes", &notes);
+}
+
+static int sandbox_status(struct cadre_call *call)
+{
+	static const struct {
+		const char *name, *text;
+		enum cadre_style style;
+		int code;
+	} strengths[] = {
+		[SANDBOX_NONE] = { "none", "the kernel holds no command: only those that take no files run unasked",
+				   CADRE_BAD, 4 },
+		[SANDBOX_READING] = { "reading", "commands that read are held; those that change files are asked about",
+				      CADRE_WARN, 3 },
+		[SANDBOX_FULL] = { "full", "namespaces, Landlock and seccomp hold commands", CADRE_GOOD, 0 },
+	};
+	AUTO_ROOM struct room r;
+	struct cadre_report *report = call->report;
+	struct json_out w = json_out(&report->json);
+	const char *why = NULL;
+
+	if (room_open(&r, call) < 0)
+		return -(int)call->err->kind;
+	enum sandbox_strength strength = sandbox_strength(r.sandbox, &why);
+	json_open(&w, '{');
+	json_kcstr(&w, "strength", strengths[strength].name);
+	json_kcstr(&w, "why", why);
+	json_kbool(&w, "enabled", r.enabled);
+	report_line(report, strengths[strength].style, "%s: %s", strengths[strength].name, strengths[strength].text);
+	if (why)
+		report_row(report, CADRE_WARN, "missing", why, NULL);
+	if (why && strstr(why, "namespace"))
+		report_row(
+			report, CADRE_NOTE, "to get it",
+			"sysctl kernel.unprivileged_userns_clone=1 and kernel.apparmor_restrict_unprivileged_userns=0, or a "
+			"container that allows user namespaces",
+			NULL);
+	report_row(report, CADRE_PLAIN, "enabled",
+		   r.enabled ? "yes: all commands of Bash run inside"
+			     : "no: commands that you or a rule allow run free; what follows is the inside",
+		   NULL);
+	struct err err = { 0 };
+	if (strength == SANDBOX_FULL && room_hold(&r, false, "true", &err) == 0 && r.held) {
+		put_paths(report, &w, "writable", &r.held->profile.writes);
+		put_paths(report, &w, "protected", &r.held->profile.protects);
+		put_paths(report, &w, "hidden", &r.held->profile.hides);
+	} else if (err.text[0]) {
+		report_row(report, CADRE_BAD, "refused", err.text, NULL);
+		json_kcstr(&w, "refused", err.text);
+	}
+	put_entries(&r, report, &w);
+	put_holes(&r, report, &w);
+	json_close(&w);
+	report->code = strengths[strength].code;
+	return 0;
+}
+
+/* ---- explain ---- */
+
+enum explained { EXPLAIN_PATH, EXPLAIN_HOST, EXPLAIN_COMMAND };
+
+/* A word with a slash or of a file that is there is a path, one with a blank a command, one with a dot or port a host. */
+static enum explained what_is(const char *text)
+{
+	AUTO_ARENA struct arena a = { 0 };
+
+	if (text[0] == '/' || text[0] == '~' || (text[0] == '.' && (!text[1] || text[1] == '/' || text[1] == '.')))
+		return strchr(text, ' ') && !file_exists(text) ? EXPLAIN_COMMAND : EXPLAIN_PATH;
+	if (strchr(text, ' ') && !file_exists(text))
+		return EXPLAIN_COMMAND;
+	if (file_exists(text) || strchr(text, '/'))
+		return EXPLAIN_PATH;
+	return strchr(text, '.') || strchr(text, ':') || !strcmp(text, "localhost") ? EXPLAIN_HOST : EXPLAIN_COMMAND;
+}
+
+struct explanation {
+	struct cadre_report *report;
+	struct json_out w;
+};
+
+static void answer_add(struct explanation *t, const char *key, bool yes, const char *text)
+{
+	json_kbool(&t->w, key, yes);
+	report_row(t->report, yes ? CADRE_GOOD : CADRE_BAD, key, yes ? "yes" : "no", text, NULL);
+}
+
+/* The lines of settings that speak of it; a deny that wins is among them. */
+static void answer_rules(struct explanation *t, const struct room *r, const char *path, struct str host)
+{
+	json_key(&t->w, "rules");
+	json_open(&t->w, '[');
+	for (size_t i = 0; i < r->policy->entry_count; i++) {
+		const struct policy_entry *e = &r->policy->entries[i];
+		AUTO_BUF struct buf from = { 0 };
+		if (path ? e->value[0] != '/' || !path_is_inside(path, e->value)
+			 : e->value[0] == '/' || !host_rule_match(str_from(e->value), host))
+			continue;
+		report_add_place(&from, e->file ? e->file : "settings", e->line);
+		report_row(t->report, CADRE_PLAIN, "rule",
+			   arena_printf((struct arena *)&r->arena, "%s: %s", e->key, e->text), from.p, NULL);
+		json_open(&t->w, '{');
+		json_kcstr(&t->w, "key", e->key);
+		json_kcstr(&t->w, "text", e->text);
+		json_kcstr(&t->w, "file", e->file);
+		report_put_line(&t->w, e->line);
+		json_close(&t->w);
+	}
+	json_close(&t->w);
+}
+
+static void answer_change(struct explanation *t, const char *text)
+{
+	json_kcstr(&t->w, "change", text);
+	if (text)
+		report_row(t->report, CADRE_NOTE, "to change it", text, NULL);
+}
+
+static int explain_path(struct explanation *t, struct room *r, const char *text, struct err *err)
+{
+	struct arena *a = &r->arena;
+	const char *home = getenv("HOME");
+	const char *path = text[0] == '~' && home ? arena_printf(a, "%s%s", home, text + 1)
+						  : path_absolute(a, r->permission.env.cwd, str_from(text));
+	struct stat st;
+
+	if (room_hold(r, false, "true", err) < 0)
+		return -(int)err->kind;
+	const struct profile *p = &r->held->profile;
+	bool reads = profile_may_read(p, path);
+	bool writes = reads && profile_may_write(p, path);
+	json_kcstr(&t->w, "path", path);
+	report_row(t->report, CADRE_PLAIN, "path", path, NULL);
+	answer_add(t, "readable", reads, reads ? "" : "it is hidden");
+	answer_add(t, "writable", writes,
+		   writes  ? "it is in a writable place"
+		   : reads ? paths_hold(&p->protects, path) ? "it is protected" : "it is in no writable place"
+			   : "it is hidden");
+	if (stat(path, &st) == 0 && S_ISSOCK(st.st_mode))
+		answer_add(t, "connectable", sandbox_may_connect(r->policy, path),
+			   "if a program outside listens on it");
+	answer_rules(t, r, path, STR(""));
+	answer_change(t, !reads ? arena_printf(a, "sandbox.filesystem.allowRead: [\"%s\"]", path)
+			 : !writes && !paths_hold(&p->protects, path)
+				 ? arena_printf(a, "sandbox.filesystem.allowWrite: [\"%s\"]", path)
+			 : !writes ? "nothing but Edit and Write, which ask"
+				   : NULL);
+	t->report->bad = !writes;
+	return 0;
+}
+
+static int explain_host(struct explanation *t, struct room *r, const char *text, struct err *err)
+{
+	struct arena *a = &r->arena;
+	uint64_t port = 443;
+	struct str name;
+
+	if (!host_split(str_from(text), &name, &port))
+		return err_set(err, ERR_USAGE, "%s: expected HOST or HOST:PORT", text);
+	const char *why = host_refusal(r->policy, name, (unsigned)port);
+	json_kstr(&t->w, "host", name);
+	json_key(&t->w, "port");
+	json_put_i64(&t->w, (int64_t)port);
+	report_row(t->report, CADRE_PLAIN, "host", text, NULL);
+	answer_add(t, "reachable", !why, why ? why : "");
+	json_kcstr(&t->w, "why", why);
+	answer_rules(t, r, NULL, host_normal(a, name));
+	answer_change(t, why && !strstr(why, "denied")
+				 ? arena_printf(a, "sandbox.network.allowedDomains: [\"%s\"]", text)
+				 : NULL);
+	t->report->bad = why != NULL;
+	return 0;
+}
+
+static int explain_command(struct explanation *t, struct room *r, const char *command)
+{
+	static const char *const texts[] = {
+		[WHERE_FREE] = "outside, if you or a rule allow it; held to what is believed of it if nobody is asked",
+		[WHERE_IN] = "inside, after the usual question",
+		[WHERE_IN_UNASKED] = "inside, without a question (autoAllowBashIfSandboxed)",
+		[WHERE_OUT_BY_LIST] = "outside: sandbox.excludedCommands names it; asked about as usual",
+		[WHERE_OUT_BY_NEED] = "outside: the kernel has no sandbox for it; said in its result",
+	};
+	enum tool_where where = r->enabled ? sandbox_where_command(r->sandbox, command, false) : WHERE_FREE;
+	bool in = where == WHERE_IN || where == WHERE_IN_UNASKED;
+
+	json_kcstr(&t->w, "command", command);
+	report_row(t->report, CADRE_PLAIN, "command", command, NULL);
+	json_kcstr(&t->w, "where", texts[where]);
+	answer_add(t, "inside", in, texts[where]);
+	answer_change(t, in           ? arena_printf(&r->arena, "sandbox.excludedCommands: [\"%s\"]", command)
+			 : r->enabled ? NULL
+				      : "sandbox.enabled: true");
+	t->report->bad = !in;
+	return 0;
+}
+
+static int sandbox_explain(struct cadre_call *call)
+{
+	AUTO_ROOM struct room r;
+	struct explanation t = { .report = call->report, .w = json_out(&call->report->json) };
+	const char *what = call->operands[0];
+
+	if (room_open(&r, call) < 0)
+		return -(int)call->err->kind;
+	json_open(&t.w, '{');
+	enum explained kind = what_is(what);
+	int rc = kind == EXPLAIN_PATH   ? explain_path(&t, &r, what, call->err)
+		 : kind == EXPLAIN_HOST ? explain_host(&t, &r, what, call->err)
+					: explain_command(&t, &r, what);
+	json_close(&t.w);
+	return rc;
+}
+
+/* ---- run ---- */
+
+struct running {
+	struct loop *loop;
+	int status;
+};
+
+static void on_run_exit(struct child *c, int status)
+{
+	struct running *r = child_data(c);
+
+	r->status = status;
+	loop_stop(r->loop);
+}
+
+static int sandbox_run(struct cadre_call *call)
+{
+	static const struct child_handlers handlers = { .on_exit = on_run_exit };
+	AUTO_ROOM struct room r;
+	AUTO_BUF struct buf text = { 0 };
+	struct running running = { .loop = call->services->loop };
+	struct child *child;
+
+	if (room_open(&r, call) < 0)
+		return -(int)call->err->kind;
+	for (size_t i = 0; i < call->count; i++)
+		buf_addf(&text, "%s%s", i ? " " : "", call->operands[i]);
+	if (room_hold(&r, args_has(&call->args, "read-only"), text.p, call->err) < 0)
+		return -(int)call->err->kind;
+	if (!r.held || !r.held->profile.hold)
+		return err_set(call->err, ERR_LIMIT, "the kernel cannot hold this command: see `cadre sandbox status`");
+	struct child_options options = { .argv = call->operands,
+					 .envp = sandbox_envp(&r.arena, r.held, r.permission.env.envp),
+					 .cwd = r.permission.env.cwd,
+					 .inherit = true,
+					 .confine = &r.held->confine };
+	int rc = spawn_start(call->services->spawner, &options, &handlers, &running, &child, call->err);
+	if (rc < 0)
+		return rc;
+	loop_run(running.loop);
+	AUTO_BUF struct buf said = { 0 };
+	sandbox_report(r.held, STR(""), running.status != 0, &said);
+	if (said.n) /* beside what the program says, on the streams that it was given */
+		(void)file_write_all(STDERR_FILENO, said.p, said.n);
+	call->report->code = WIFSIGNALED(running.status) ? 128 + WTERMSIG(running.status) : WEXITSTATUS(running.status);
+	struct json_out w = json_out(&call->report->json);
+	json_open(&w, '{');
+	json_key(&w, "status");
+	json_put_i64(&w, call->report->code);
+	json_kstr(&w, "sandbox", str_trim(buf_str(&said)));
+	json_close(&w);
+	return 0;
+}

@@ -1,0 +1,490 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The checks of the sandbox's specification, by their numbers: each row is an act and what must come of it. They run through
+`cadre sandbox run`, which holds a program as a session holds a command, as root and as an ordinary user."""
+import json
+import os
+import pathlib
+import random
+import shutil
+import socket
+import subprocess
+import time
+
+from lab import CADRE, ROOT, Skip, main
+
+OTHER = 65534
+
+# A row: numbers, what, command, what the output must have and must not have (lists), and settings of "sandbox". In the
+# command {home}, {work}, {top} and {tools} stand for places; what follows "then:" are files that must (not) be there.
+PY = "python3 -c '%s'"
+SOCKET = PY % "import socket; socket.socket({0}, {1}); print(\"DID\")"
+CALL = PY % ("import ctypes, os; l = ctypes.CDLL(None, use_errno=True); r = l.syscall({0}); "
+             "print(\"DID\" if r >= 0 else os.strerror(ctypes.get_errno()))")
+ROWS = [
+    # ---- writing
+    ("1", "outside", "echo x >/etc/f14; echo x >{home}/f; echo x >{top}/f", ["Read-only file system"], [], {}, ["!/etc/f14", "!{home}/f", "!{top}/f"]),
+    ("2", "the working directory and TMPDIR", "echo x >f && echo x >$TMPDIR/f && cat f $TMPDIR/f", ["x\nx"], [], {}, ["{work}/f"]),
+    ("3", "hooks of git", "echo x >.git/hooks/pre-commit && echo DID", ["Read-only"], ["DID"], {}, ["!{work}/.git/hooks/pre-commit"]),
+    ("4", "git config, and git commits", "git config a.b c && echo DID; echo x >n; git add n && git -c user.name=t -c user.email=t@t commit -qm m && git log --format=%s",
+     ["m\n"], ["DID"], {}, []),
+    ("5", "moving .git away", "mv .git .g2 && echo DID", ["busy"], ["DID"], {}, ["{work}/.git/config"]),
+    ("7", "a protected file that appears", "echo '{{}}' >.mcp.json", [], [], {}, ["!{work}/.mcp.json"]),
+    ("9", "a protected file by another name", "ln there/.mcp.json x && echo DID; ln there/.mcp.json there/y && echo DID", ["cross-device"], ["DID"], {}, []),
+    ("11", "through a link out", "echo x >d/authorized_keys && echo DID", ["Read-only"], ["DID"], {}, ["!{home}/.ssh/authorized_keys"]),
+    ("12", "a protected link that is replaced", "rm .claude && mkdir .claude && echo x >.claude/settings.json; echo done", ["done"], [], {},
+     ["!{work}/.claude/settings.json"]),
+    ("13", "attributes of a file outside", "chmod 777 {home}/.bashrc && echo DID; touch -d 2001-01-01 {home}/.bashrc && echo DID; "
+     "chown 0:0 {home}/.bashrc && echo DID; setfattr -n user.a -v b {home}/.bashrc 2>/dev/null && echo DID; true", ["Read-only"], ["DID"], {}, []),
+    ("14", "where core.hooksPath leads", "echo x >own-hooks/pre-commit && echo DID", ["Read-only"], ["DID"], {}, ["!{work}/own-hooks/pre-commit"]),
+    ("17", "hooks of git stay, whatever allowWrite says", "echo x >.git/hooks/pre-commit && echo DID", [], ["DID"],
+     {"filesystem": {"allowWrite": ["{work}/.git/hooks"]}}, []),
+    ("18", "a denyWrite from above wins", "echo x >x/f && echo DID", [], ["DID"], {"filesystem": {"denyWrite": ["/"], "allowWrite": ["{work}/x"]}}, []),
+    ("19", "an allowWrite with a wildcard opens nothing", "echo x >{home}/cache/f && echo DID", [], ["DID"], {"filesystem": {"allowWrite": ["~/c*"]}}, []),
+    ("21", "truncation, O_TMPFILE and renames into what is protected",
+     "truncate -s 0 .git/config && echo DID; echo x >f; mv f .git/hooks/f && echo DID; "
+     + PY % ("import os\ntry:\n  os.open(\".git/hooks\", os.O_TMPFILE | os.O_RDWR); print(\"DID\")\nexcept OSError as e: print(e)"),
+     ["Read-only"], ["DID"], {}, []),
+    # ---- reading
+    ("24", "a home that is hidden but for the project", "cat f0; cat {home}/.ssh/id && echo DID; ls {home} >/dev/null && echo DID; cat {home}/.bashrc && echo DID",
+     ["seen", "ermission denied"], ["DID", "TOPSECRET"], {"filesystem": {"denyRead": ["~/"], "allowRead": ["{work}"]}}, []),
+    ("25", "a wildcard that hides", "cat deep/.env && echo DID", ["ermission denied"], ["HIDDENVALUE", "DID"], {"filesystem": {"denyRead": ["{work}/**/.env"]}}, []),
+    ("26", "a hidden file", "cat deep/.env && echo DID; chmod 644 deep/.env && echo DID; echo x >deep/.env && echo DID", ["ermission denied", "Read-only"],
+     ["HIDDENVALUE", "DID"], {"filesystem": {"denyRead": ["{work}/deep/.env"]}}, []),
+    ("28", "variables that are denied", "env; cat /proc/*/environ | tr '\\0' '\\n'", ["HOME="], ["HIDDENVALUE"],
+     {"credentials": {"envVars": [{"name": "MY_TOKEN", "mode": "deny"}]}}, []),
+    ("31", "cadre's credentials", "cat {home}/.claude/.credentials.json && echo DID", ["ermission denied"], ["DID", "TOPSECRET"], {}, []),
+    # ---- processes
+    ("32", "signals to all", "kill -9 -1; echo alive; pkill cadre; echo alive", ["alive\nalive"], [], {}, []),
+    ("33", "only processes of the cell are seen", "test $(ls /proc | grep -c '^[0-9]') -lt 10 && echo few", ["few"], [], {}, []),
+    ("34", "process 1", "cat /proc/1/environ /proc/1/mem && echo DID; gdb --version >/dev/null 2>&1; "
+     + PY % ("import ctypes, os, signal, time\nl = ctypes.CDLL(None, use_errno=True)\nprint(\"init\", l.ptrace(16, 1, 0, 0))\n"
+             "p = os.fork()\nif p == 0:\n  time.sleep(20)\nprint(\"own\", l.ptrace(16, p, 0, 0))\nos.kill(p, 9)"), ["init -1", "own 0"], ["DID"], {}, []),
+    ("38", "user namespaces", "unshare -U true && echo DID", ["not permitted"], ["DID"], {}, []),
+    ("38", "user namespaces where they may be made", "unshare -U true && echo DID; unshare -Urm mount -t tmpfs none /mnt && echo MOUNTED", ["DID"], ["MOUNTED"],
+     {"allowNestedUserNamespaces": True}, []),
+    ("39", "io_uring", CALL.format(425), ["Function not implemented"], ["DID"], {}, []),
+    ("40", "calls of another architecture", CALL.format("0x40000000 + 39"), ["Function not implemented"], ["DID"], {}, []),
+    ("41", "vsock", SOCKET.format(40, 1), ["not permitted"], ["DID"], {}, []),
+    ("41", "packet", SOCKET.format(17, 3), ["not permitted"], ["DID"], {}, []),
+    ("41", "alg", SOCKET.format(38, 5), ["not permitted"], ["DID"], {}, []),
+    ("41", "raw", SOCKET.format(2, 3), ["not permitted"], ["DID"], {}, []),
+    ("42", "keys", CALL.format(250), ["not permitted"], ["DID"], {}, []),
+    ("42", "bpf", CALL.format(321), ["not permitted"], ["DID"], {}, []),
+    ("42", "perf", CALL.format(298), ["not permitted"], ["DID"], {}, []),
+    ("42", "userfaultfd", CALL.format(323), ["not permitted"], ["DID"], {}, []),
+    ("43", "what root could do", "echo x >/proc/sys/kernel/core_pattern && echo DID; echo h >/proc/sysrq-trigger && echo DID; mknod dev b 8 0 && echo DID; "
+     "mount -o remount,rw / && echo DID; mount -t tmpfs none . && echo DID; true", [], ["DID"], {}, []),
+    ("44", "no core for a handler", PY % "import resource; print(resource.getrlimit(resource.RLIMIT_CORE))", ["(1, 1)"], [], {}, []),
+    ("45", "set-user-ID programs", "grep NoNewPrivs /proc/self/status; grep CapEff /proc/self/status", ["NoNewPrivs:\t1"], ["1ffffffffff"], {}, []),
+    # ---- sockets
+    ("46", "a socket of a program outside", "{tools}/connect {work}/outside.sock", ["refused"], ["DID"], {}, []),
+    ("47", "one that was moved to a name of our own", "{tools}/connect --swap own.sock outside.sock; mv own.sock outside.sock",
+     ["refused"], ["DID"], {}, []),
+    ("48", "an abstract socket outside", "{tools}/connect @{work}", ["refused"], ["DID"], {}, []),
+    ("50", "sockets of our own", "{tools}/connect --bind own.sock >out & until grep -sq bound out; do :; done; {tools}/connect --read own.sock; "
+     "{tools}/connect --bind $TMPDIR/o >out2 & until grep -sq bound out2; do :; done; cd $TMPDIR; {tools}/connect --read o; "
+     + PY % "import multiprocessing as m; q = m.Manager().list([7]); print(\"shared\", q[0])", ["DID b'hello'\nDID b'hello'", "shared 7"], ["refused"], {}, []),
+    ("50", "an abstract socket of our own", PY % "import socket as s\na = s.socket(s.AF_UNIX); a.bind(\"\\0own\"); a.listen(1); b = s.socket(s.AF_UNIX); b.connect(\"\\0own\"); print(\"DID\")",
+     ["DID"], [], {}, []),
+    ("54", "a socket that the settings name", "{tools}/connect {work}/outside.sock", ["DID"], ["refused"], {"network": {"allowUnixSockets": ["{work}/outside.sock"]}}, []),
+    ("54", "a link to one that they do not name", "{tools}/connect {work}/link.sock", ["refused"], ["DID"], {"network": {"allowUnixSockets": ["{work}/link.sock"]}}, []),
+    ("46", "all of them, if they say so", "{tools}/connect {work}/outside.sock", ["DID"], ["refused"], {"network": {"allowAllUnixSockets": True}}, []),
+    ("9", "a report that is not wanted", "curl -s http://evil.test/ >/dev/null; curl -s http://other.test/ >/dev/null", ["other.test:80"], ["evil.test:80"],
+     {"ignoreViolations": {"curl -s": ["evil.test"], "wget": ["other.test"]}}, []),
+    ("53", "a pair of datagram sockets", PY % "import socket; socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM); print(\"DID\")", ["not permitted"], ["DID"], {}, []),
+    # ---- network
+    ("68", "services of the machine", PY % "import socket; socket.create_connection((\"127.0.0.1\", {port}), 3); print(\"DID\")", ["refused"], ["DID"], {}, []),
+]
+
+CONNECT = """#!/usr/bin/env python3
+import socket, sys
+path = sys.argv[-1]
+try:
+    s = socket.socket(socket.AF_UNIX)
+    if sys.argv[1] == "--bind":
+        s.bind(path); s.listen(1); print("bound", flush=True)
+        s.accept()[0].sendall(b"hello")
+    elif sys.argv[1] == "--swap":  # a name that was ours leads to theirs
+        import os
+        s.bind(sys.argv[2]); s.listen(1); os.unlink(sys.argv[2]); os.rename(path, sys.argv[2])
+        socket.socket(socket.AF_UNIX).connect(sys.argv[2]); print("DID")
+    else:
+        s.connect("\\0" + path[1:] if path[0] == "@" else path); print("DID", s.recv(9) if sys.argv[1] == "--read" else "")
+except OSError as why:
+    print("refused", why)
+"""
+
+
+def put(path, text, mode=0o644):
+    path = pathlib.Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(mode)
+
+
+def tree(lab, row):
+    """A new tree for one row. Returns the places by their names."""
+    for place in (lab.home, lab.work):
+        shutil.rmtree(place)
+        os.makedirs(place)
+    git = {**lab.env, "HOME": lab.folder}
+    subprocess.run(["git", "init", "-q", lab.work], check=True, env=git)
+    put(lab.home + "/.bashrc", "canary\n")
+    put(lab.home + "/.ssh/id", "TOPSECRET\n", 0o600)
+    put(lab.home + "/.claude/.credentials.json", "TOPSECRET\n", 0o600)
+    os.makedirs(lab.home + "/cache")
+    os.makedirs(lab.work + "/x")
+    os.makedirs(lab.work + "/own-hooks")
+    put(lab.work + "/f0", "seen\n")
+    put(lab.work + "/deep/.env", "HIDDENVALUE\n")
+    put(lab.work + "/there/.mcp.json", "{}\n")
+    os.symlink(lab.home + "/.ssh", lab.work + "/d")
+    if row[0] == "12":
+        os.makedirs(lab.work + "/elsewhere")
+        os.symlink("elsewhere", lab.work + "/.claude")
+    if row[0] == "14":
+        subprocess.run(["git", "-C", lab.work, "config", "core.hooksPath", "own-hooks"], check=True, env=git)
+    put(lab.folder + "/tools/connect", CONNECT, 0o755)
+    outside = socket.socket(socket.AF_UNIX)
+    outside.bind(lab.work + "/outside.sock")
+    outside.listen(8)
+    os.chmod(lab.work + "/outside.sock", 0o777)
+    os.symlink("outside.sock", lab.work + "/link.sock")
+    abstract = socket.socket(socket.AF_UNIX)
+    abstract.bind("\0" + lab.work)
+    abstract.listen(8)
+    port = socket.create_server(("127.0.0.1", 0))
+    os.chmod(lab.folder, 0o755)
+    return {"home": lab.home, "work": lab.work, "top": lab.folder, "tools": lab.folder + "/tools",
+            "port": port.getsockname()[1], "kept": (outside, abstract, port)}
+
+
+def fill(value, places):
+    if isinstance(value, str):
+        for name in ("home", "work", "top", "tools", "port"):
+            value = value.replace("{%s}" % name, str(places[name]))
+        return value.replace("{{", "{").replace("}}", "}")
+    if isinstance(value, dict):
+        return {k: fill(v, places) for k, v in value.items()}
+    return [fill(v, places) for v in value] if isinstance(value, list) else value
+
+
+def run_inside(lab, command, settings=None, user=None, options=()):
+    put(lab.home + "/.claude/settings.json", json.dumps({"sandbox": {"enabled": True, **(settings or {})}}))
+    more = {}
+    if user is not None:
+        subprocess.run(["chown", "-R", "%d:%d" % (user, user), lab.home, lab.work], check=True)
+        more = {"user": user, "group": user, "extra_groups": []}
+    env = {**lab.env, "MY_TOKEN": "HIDDENVALUE", "TMPDIR": "/tmp"}
+    done = subprocess.run([CADRE, "sandbox", "run", *options, "--", "bash", "-c", command], env=env, cwd=lab.work, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60, **more)
+    return done.stdout
+
+
+def check(lab, rows, user=None):
+    bad = []
+    for row in rows:
+        number, what, command, has, lacks, settings, files = row
+        places = tree(lab, row)
+        out = run_inside(lab, fill(command, places), fill(settings, places), user)
+        wrong = [w for w in has if w not in out] + ["not " + w for w in lacks if w in out]
+        for name in fill(files, places):
+            there = os.path.lexists(name.lstrip("!"))
+            if there == name.startswith("!"):
+                wrong.append("file " + name)
+        canary = pathlib.Path(lab.home, ".bashrc")
+        if canary.read_text() != "canary\n" or canary.stat().st_mode & 0o777 != 0o644:
+            wrong.append("the canary was changed")
+        for kept in places["kept"]:
+            kept.close()
+        if wrong:
+            bad.append("%s %s: %s in\n%s" % (number, what, wrong, out))
+    assert not bad, "\n".join(bad)
+
+
+NO_PROXY = "env -u HTTP_PROXY -u HTTPS_PROXY -u ALL_PROXY -u http_proxy -u https_proxy -u all_proxy "
+
+
+class Server:
+    """Answers HTTP with hello, and remembers what it was sent."""
+
+    def __init__(self, port=0):
+        import threading
+        self.socket = socket.create_server(("127.0.0.1", port))
+        self.port, self.seen = self.socket.getsockname()[1], []
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                c = self.socket.accept()[0]
+            except OSError:
+                return
+            c.settimeout(2)
+            try:
+                self.seen.append(c.recv(4096))
+                c.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nhello\n")
+            except OSError:
+                pass
+            c.close()
+
+
+def programs_that_know_no_proxy_reach_listed_hosts_and_no_others(lab):
+    server, other = Server(), Server()
+    tree(lab, ("55",))
+    lists = {"network": {"allowedDomains": ["localhost:%d" % server.port, "allowed.test", "*.wild.test"], "deniedDomains": ["no.wild.test"]}}
+
+    def inside(command, user=None):
+        return run_inside(lab, command, lists, user)
+    for user in (None, OTHER) if os.geteuid() == 0 else (None,):
+        with_proxy = inside("curl -s --noproxy '' http://localhost:%d/" % server.port, user)                      # 55
+        without = inside(NO_PROXY + "curl -s http://localhost:%d/" % server.port, user)
+        assert with_proxy == without == "hello\n", (with_proxy, without)
+        out = inside(NO_PROXY + "curl -sS -m 9 http://localhost:%d/" % other.port, user)                          # 67
+        assert "Failed to connect" in out and not other.seen, out
+        out = inside(NO_PROXY + "curl -sS -m 9 http://evil.test/; " + NO_PROXY + "curl -sS -m 9 https://evil.test/", user)  # 56
+        assert "not among sandbox.network.allowedDomains" in out and "blocked: network evil.test:443" in out, out
+        out = inside("timeout 9 ssh -o StrictHostKeyChecking=no evil.test true", user)                          # 57
+        assert "disconnect" in out and "not among" in out, out
+        out = inside("getent ahostsv4 secret.evil.test; getent ahostsv4 SECRET.evil.test", user)  # 63
+        assert out.count("198.18.0.1 ") == 6, out
+        for literal in ("1.1.1.1", "0x7f.1", "2130706433", "[::ffff:127.0.0.1]", "017700000001", "127.1"):       # 58
+            out = inside("curl -s -o /dev/null -w '%%{http_code}' --noproxy '' -m 9 http://%s:%d/; curl -sS -m 9 --noproxy '' -x http://127.0.0.1:61080 "
+                         "-p http://%s:%d/" % (literal, other.port, literal, other.port), user)
+            assert "403" in out and not other.seen, (literal, out)
+    for host, wanted in (("allowed.test.evil.test", False), ("ALLOWED.test.", True), ("a.wild.test", True), ("wild.test", False),            # 65
+                         ("no.wild.test", False), ("a.b.wild.test", True), ("allowed.test:25", False), ("allowed.test:6000", False),     # 66, 61
+                         ("allowed.test:8443", True), ("allowed.test:2375", False), ("localhost:%d" % server.port, True), ("localhost:1", False),
+                         ("xallowed.test", False), ("allowed.test%00.evil", False), ("allowed..test", False), ("127.0.0.1:80", False)):
+        done = subprocess.run([CADRE, "sandbox", "explain", "--json", host], env=lab.env, cwd=lab.work, stdout=subprocess.PIPE, text=True)
+        answer = json.loads(done.stdout)
+        assert answer["reachable"] == wanted and done.returncode == (not wanted), (host, answer)
+
+
+class Upstream:
+    """A proxy of the user's: HTTP or SOCKS5. Remembers what it was asked for, and leads all to one port."""
+
+    def __init__(self, to, socks):
+        import threading
+        self.socket, self.asked, self.to, self.socks = socket.create_server(("127.0.0.1", 0)), [], to, socks
+        self.port = self.socket.getsockname()[1]
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        import threading
+        while True:
+            try:
+                c = self.socket.accept()[0]
+            except OSError:
+                return
+            if self.socks:
+                greeting = c.recv(3, socket.MSG_WAITALL)
+                c.sendall(b"\5\0")
+                head = c.recv(5, socket.MSG_WAITALL)
+                name = c.recv(head[4] + 2, socket.MSG_WAITALL)
+                assert greeting[0] == 5
+                self.asked.append("%s:%d" % (name[:-2].decode(), int.from_bytes(name[-2:], "big")))
+                c.sendall(b"\5\0\0\1\0\0\0\0\0\0")
+            else:
+                head = b""
+                while b"\r\n\r\n" not in head:
+                    head += c.recv(1)
+                self.asked.append(head.split()[1].decode())
+                c.sendall(b"HTTP/1.1 200 ok\r\n\r\n")
+            out = socket.create_connection(("127.0.0.1", self.to))
+            threading.Thread(target=self.copy, args=(c, out), daemon=True).start()
+            threading.Thread(target=self.copy, args=(out, c), daemon=True).start()
+
+    @staticmethod
+    def copy(a, b):
+        try:
+            while data := a.recv(65536):
+                b.sendall(data)
+            b.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+
+def a_proxy_of_the_user_gets_what_the_lists_let_pass(lab):
+    server = Server()
+    for socks in (False, True):
+        upstream = Upstream(server.port, socks)
+        tree(lab, ("proxy",))
+        lists = {"network": {"allowedDomains": ["far.test"], "socksProxyPort" if socks else "httpProxyPort": upstream.port}}
+        for how in ("curl -s http://far.test/", NO_PROXY + "curl -s http://far.test/", "curl -s -p -x http://127.0.0.1:61080 http://far.test:8080/",
+                    "curl -s -x socks5h://127.0.0.1:61080 http://far.test:8080/"):
+            out = run_inside(lab, how, lists)
+            assert out == "hello\n", (socks, how, out)
+        assert upstream.asked == ["far.test:80", "far.test:80", "far.test:8080", "far.test:8080"], upstream.asked
+        out = run_inside(lab, "curl -s http://evil.test/", lists)
+        assert "not among" in out and len(upstream.asked) == 4, (out, upstream.asked)
+
+
+def rules_for_tools_count_inside_too(lab):
+    places = tree(lab, ("rules",))
+    del places
+    put(lab.home + "/.claude/settings.json", json.dumps({
+        "permissions": {"allow": ["WebFetch(domain:page.test)", "WebFetch", "WebFetch(domain:*)", "Edit(~/cache/**)", "Edit(/x/**)"],
+                        "deny": ["WebFetch(domain:bad.test)", "Edit(./x/**)", "Read(./deep/.env)"]},
+        "sandbox": {"enabled": True, "network": {"allowedDomains": ["bad.test"]}}}))
+
+    def explain(what):
+        done = subprocess.run([CADRE, "sandbox", "explain", "--json", what], env=lab.env, cwd=lab.work, stdout=subprocess.PIPE, text=True)
+        return json.loads(done.stdout)
+    assert explain("page.test")["reachable"] and not explain("other.test")["reachable"] and not explain("bad.test")["reachable"]
+    assert explain(lab.home + "/cache")["writable"] and not explain(lab.home + "/other")["writable"]
+    assert not explain(lab.work + "/deep/.env")["readable"]
+
+
+def a_strict_list_is_not_widened_by_a_project(lab):
+    tree(lab, ("strict",))
+    put(lab.work + "/.claude/settings.json", json.dumps({"sandbox": {"network": {"allowedDomains": ["a.test"]}}}))
+    for strict in (False, True):
+        put(lab.home + "/.claude/settings.json", json.dumps({"sandbox": {"enabled": True, "network": {"strictAllowlist": strict, "allowedDomains": ["b.test"]}}}))
+        reached = []
+        for host in ("a.test", "b.test"):
+            done = subprocess.run([CADRE, "sandbox", "explain", "--json", "--trust-project", host], env=lab.env, cwd=lab.work, stdout=subprocess.PIPE, text=True)
+            reached.append(json.loads(done.stdout)["reachable"])
+        assert reached == [not strict, True], (strict, reached)
+
+
+RAW = PY % ("import socket, sys\ns = socket.create_connection((\"127.0.0.1\", 61080), 9)\ns.sendall({0})\n"
+            "try: print(s.recv(99))\nexcept OSError as e: print(\"closed\", e)")
+
+
+def requests_that_mean_two_things_are_refused(lab):
+    server = Server()
+    tree(lab, ("64",))
+    here = "localhost:%d" % server.port
+    for bytes_ in ("GET http://%s/ HTTP/1.1\\r\\nHost: other.test\\r\\n\\r\\n" % here,
+                   "GET http://u@%s/ HTTP/1.1\\r\\nHost: %s\\r\\n\\r\\n" % (here, here),
+                   "CONNECT %s\\x00.evil.test HTTP/1.1\\r\\n\\r\\n" % here,
+                   "CONNECT evil.test\\r%s HTTP/1.1\\r\\n\\r\\n" % here,
+                   "GET / HTTP/1.1\\r\\nHost: %s\\r\\n\\r\\n" % here,
+                   "GET http://%s/ HTTP/1.1\\r\\nHost: %s\\r\\nHost: other.test\\r\\n\\r\\n" % (here, here),
+                   "\\x05\\x01\\x00\\x05\\x01\\x00\\x03\\xff" + "a" * 255 + "\\x00\\x50"):
+        out = run_inside(lab, RAW.format("b\"%s\"" % bytes_), {"network": {"allowedDomains": [here]}})
+        assert "400" in out or "403" in out or "blocked: network aaa" in out or "closed" in out, (bytes_, out)
+    assert not server.seen, server.seen
+
+
+def a_name_behind_an_allowed_one_is_not_asked_for(lab):
+    if os.geteuid() != 0:
+        raise Skip("port 443 is root's")
+    try:
+        server = Server(443)
+    except OSError:
+        raise Skip("port 443 is taken") from None
+    tree(lab, ("sni",))
+    hello = PY % ("import socket, ssl\nc = ssl.create_default_context(); c.check_hostname = False; c.verify_mode = 0\n"
+                  "s = socket.create_connection((\"127.0.0.1\", 443), 9)\n"
+                  "try: c.wrap_socket(s, server_hostname=\"{0}\")\nexcept OSError as e: print(e)")
+    lists = {"network": {"allowedDomains": ["localhost:443"]}}
+    run_inside(lab, hello.format("localhost"), lists)
+    assert len(server.seen) == 1 and b"localhost" in server.seen[0], server.seen
+    out = run_inside(lab, hello.format("evil.test"), lists)
+    assert not any(b"evil" in s for s in server.seen), server.seen
+    assert "evil.test:443 (asked for behind localhost)" in out, out
+
+
+def what_the_settings_cannot_mean_is_said(lab):
+    tree(lab, ("70",))
+    run_inside(lab, "true", {"network": {"allowedDomains": ["*", "ok.test"]}, "filesystem": {"allowWrite": ["~/c*"]}})
+    done = subprocess.run([CADRE, "sandbox", "status", "--json"], env=lab.env, cwd=lab.work, stdout=subprocess.PIPE, text=True)
+    answer = json.loads(done.stdout)
+    assert done.returncode == 0 and answer["strength"] == "full", answer
+    assert any("would allow every host" in n and "settings.json:" in n for n in answer["notes"]), answer        # 70
+    assert any("has a wildcard" in n for n in answer["notes"]), answer                                            # 19
+    assert [e["value"] for e in answer["entries"]] == ["ok.test"], answer
+
+
+def explain_says_what_the_kernel_does(lab):
+    """Paths at random: what is explained as writable can be written, what is not cannot; the same for reading."""
+    places = tree(lab, ("87",))
+    chance = random.Random(14)
+    for i in range(12):
+        put(lab.work + "/t%d/u%d/f" % (i % 4, i), "x\n")
+        put(lab.home + "/h%d/f" % i, "x\n")
+    settings = fill({"filesystem": {"allowWrite": ["~/h1", "~/h2", "~/h3/f"], "denyWrite": ["{work}/t1", "~/h2/f"], "denyRead": ["{work}/t2", "~/h4", "~/h5"],
+                                    "allowRead": ["{work}/t2/u6", "~/h5/f"]}}, places)
+    run_inside(lab, "true", settings)
+    paths = [str(p) for root in (lab.home, lab.work) for p in pathlib.Path(root).rglob("*") if p.is_file() and ".git/" not in str(p) and ".claude" not in str(p)]
+    paths += ["/etc/passwd", lab.work + "/.git/config", lab.work + "/.git/HEAD", lab.work + "/there/.mcp.json"]
+    chance.shuffle(paths)
+    tried = run_inside(lab, "for p in %s; do r=no; w=no; test -r $p && cat $p >/dev/null 2>&1 && r=yes; (: >>$p) 2>/dev/null && w=yes; echo $p $r $w; done" % " ".join(paths),
+                       settings)
+    seen = {line.split()[0]: line.split()[1:] for line in tried.splitlines() if len(line.split()) == 3}
+    assert len(seen) == len(set(paths)), tried
+    for path in paths:
+        done = subprocess.run([CADRE, "sandbox", "explain", "--json", path], env=lab.env, cwd=lab.work, stdout=subprocess.PIPE, text=True)
+        answer = json.loads(done.stdout)
+        said = ["yes" if answer[k] else "no" for k in ("readable", "writable")]
+        assert said == seen[path], (path, answer, seen[path])
+
+
+def the_walls_hold_under_every_condition(lab):
+    done = subprocess.run([CADRE, "sandbox", "test", "--all", "--json"], env={**lab.env, "TMPDIR": "/tmp"}, cwd=lab.work, stdout=subprocess.PIPE, text=True)
+    assert done.returncode == 0, done.stdout[-3000:]
+    rows = []
+    for c in json.loads(done.stdout)["conditions"]:
+        result = c["result"]
+        cells = []
+        for hold in ("reads", "edits", "inside"):
+            held = [a[hold] for a in result["attacks"] if a[hold] != "-"]
+            assert set(held) in ({"held"}, {"asked"}), (c["condition"], hold, held)
+            cells.append("%d held" % len(held) if held[0] == "held" else "asked about")
+        rows.append("| %s | %s |" % (c["condition"], " | ".join(cells)))
+    if os.geteuid() == 0:  # the table of the documentation is this one
+        text = (ROOT / "docs" / "sandbox.md").read_text()
+        assert "\n".join(rows) in text, "docs/sandbox.md should have:\n" + "\n".join(rows)
+
+
+def a_killed_cadre_leaves_no_process_and_no_change(lab):
+    tree(lab, ("23",))
+    run_inside(lab, "true")
+    before = {str(p): p.read_bytes() for p in pathlib.Path(lab.work).rglob("*") if p.is_file()}
+    mounts = pathlib.Path("/proc/self/mountinfo").read_text()
+    script = "(env -i setsid sleep 987 &) ; echo ready; sleep 986"
+    run = lab.start("sandbox", "run", "--", "bash", "-c", script, cwd=lab.work, env={"TMPDIR": lab.folder})  # its own stays: nobody is left to remove it
+    assert run.line() == "ready"
+    run.kill()
+    run.wait()
+    lab.wait_for_nobody()
+
+    def names():
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                yield pathlib.Path("/proc", pid, "cmdline").read_bytes()
+            except OSError:
+                pass
+    until = time.monotonic() + 10
+    while any(b"sleep\x00987" in n for n in names()):  # its environment has no mark
+        assert time.monotonic() < until, "a daemon is left"
+        time.sleep(0.01)
+    assert {str(p): p.read_bytes() for p in pathlib.Path(lab.work).rglob("*") if p.is_file()} == before
+    assert pathlib.Path("/proc/self/mountinfo").read_text() == mounts
+
+
+def connections_that_never_speak_are_closed(lab):
+    tree(lab, ("69",))
+    out = run_inside(lab, PY % ("import socket, time\nstart = time.monotonic()\nall = [socket.create_connection((\"127.0.0.1\", 61080), 30) for _ in range(300)]\n"
+                                "refused = 0\nlate = 0\nfor s in reversed(all):\n  s.settimeout(30)\n  try: data = s.recv(1)\n  except ConnectionError: data = b\"\"\n"
+                                "  assert not data\n  if time.monotonic() - start < 8: refused += 1\nprint(refused, 9 < time.monotonic() - start < 25)"))
+    assert out == "44 True\n", out
+
+
+def the_checks_hold_as_root(lab):
+    if os.geteuid() == 0:
+        check(lab, ROWS)
+
+
+def the_checks_hold_as_an_ordinary_user(lab):
+    check(lab, ROWS, OTHER if os.geteuid() == 0 else None)
+
+
+if __name__ == "__main__":
+    main(a_proxy_of_the_user_gets_what_the_lists_let_pass, rules_for_tools_count_inside_too, a_strict_list_is_not_widened_by_a_project,
+         programs_that_know_no_proxy_reach_listed_hosts_and_no_others, requests_that_mean_two_things_are_refused,
+         a_name_behind_an_allowed_one_is_not_asked_for, what_the_settings_cannot_mean_is_said, explain_says_what_the_kernel_does,
+         the_walls_hold_under_every_condition, a_killed_cadre_leaves_no_process_and_no_change, connections_that_never_speak_are_closed, the_checks_hold_as_root, the_checks_hold_as_an_ordinary_user)

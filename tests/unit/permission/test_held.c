@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT
+ * test_held.c - commands that are there to read, though no table says what they do, pass as reading: whole texts, where the kernel
+ * holds reading, and where no rule must see what they are about. */
+#include "guard/permission/permission.h"
+#include "stage.h"
+#include "tests.h"
+
+static const char *const held[] = {
+	"python3 -c 'print(1)'",
+	"python3 -c 'open(\"x\", \"w\")'", /* the kernel's matter */
+	"node -e 'console.log(1)'",
+	"perl -ne 'print' f",
+	"awk '{print $1}' f | sort | head -3",
+	"make -n",
+	"make -C src -pn | head",
+	"npm ls --depth=0",
+	"cargo metadata --offline --format-version 1",
+	"timeout 5 make -n",
+	"LC_ALL=C awk 1 f",
+	"git log --oneline | awk '{print $1}'",
+	"for x in a b; do echo $x; done",
+	"for x in src/*; do wc -l \"$x\"; done",
+	"while read l; do echo \"$l\"; done < f",
+	"if [ -f f ]; then cat f; fi",
+	"(cd src && ls)",
+	"{ ls; cat f; }",
+};
+
+/* The step that lets the command pass; -1: none does. */
+static int step_of(struct stage *s, const struct permission *p, const char *command)
+{
+	struct permission_verdict v = { 0 };
+
+	permission_explain(p, *stage_bash(s, command), PERMISSION_HINT_NONE, &v);
+	int step = v.decision == PERMISSION_ALLOW ? (int)v.step : -1;
+	permission_verdict_release(&v);
+	return step;
+}
+
+static void check_all(const struct permission *p, int step)
+{
+	STAGE(stage);
+
+	for (size_t i = 0; i < COUNT_OF(held); i++)
+		if (step_of(&stage, p, held[i]) != step)
+			fail_msg("%s: %d, not %d", held[i], step_of(&stage, p, held[i]), step);
+}
+
+TEST(what_is_there_to_read_passes_as_reading_in_every_mode)
+{
+	static const enum permission_mode modes[] = { PERMISSION_DEFAULT, PERMISSION_PLAN, PERMISSION_DONT_ASK,
+						      PERMISSION_ACCEPT_EDITS, PERMISSION_AUTO };
+
+	for (size_t i = 0; i < COUNT_OF(modes); i++)
+		check_all(&(struct permission){ .mode = modes[i], .can_ask = true }, PERMISSION_STEP_READING);
+}
+
+TEST(what_is_there_to_read_is_asked_about_where_the_kernel_does_not_hold_it)
+{
+	check_all(&(struct permission){ .can_ask = true, .unenforced = PERMISSION_ALL_UNENFORCED }, -1);
+	check_all(&(struct permission){ .can_ask = true, .unenforced = PERMISSION_EDITS_UNENFORCED }, -1);
+}
+
+TEST(what_is_there_to_read_is_asked_about_where_a_rule_must_see_what_it_does)
+{
+	static const char *const rules[] = { "deny Bash(curl *)", "ask Bash(git push *)", "deny Read(.env)",
+					     "ask Read(./secrets/**)", "deny Edit(src/**)" };
+	STAGE(stage);
+
+	for (size_t i = 0; i < COUNT_OF(rules); i++) {
+		struct permission p = { .can_ask = true };
+		stage_rules(&stage, &p, rules[i]);
+		check_all(&p, -1);
+		permission_release(&p);
+	}
+}
+
+TEST(what_is_there_to_read_passes_whole_or_not_at_all)
+{
+	static const char *const asked[] = {
+		"python3 -c 'print(1)'; npm test",
+		"npm test && python3 -c 'print(1)'",
+		"python3 -c 'print(1)' > out.txt",
+		"for x in a; do echo $x > out.txt; done",
+		"for x in a; do rm \"$x\"; done",
+		"for x in *; do cat \"$x/k\"; done",
+		"for x in a; do git -C \"$x\" log; done",
+		"cd src && python3 -c 'print(1)' && git status",
+		"cd \"$x\" && make -n",
+		"python3 x.py",
+		"python3 -m http.server",
+		"make",
+		"npm install",
+		"node x.js",
+		"python3 -c 'print(1)' &",
+		"f() { python3 -c 'print(1)'; }; f",
+		"ls | xargs python3 -c 'print(1)'",
+		"PYTHONSTARTUP=x python3 -c 'print(1)'",
+		"./python3 -c 'print(1)'",
+		"awk 1 /etc/passwd < /etc/shadow",
+		"for x in a; do cat ../x; done",
+		"eval \"python3 -c 'print(1)'\"",
+		"cat $FILE",
+	};
+	STAGE(stage);
+	struct permission p = { .mode = PERMISSION_ACCEPT_EDITS, .can_ask = true };
+
+	stage_rules(&stage, &p, "allow Bash(npm test)");
+	for (size_t i = 0; i < COUNT_OF(asked); i++)
+		if (step_of(&stage, &p, asked[i]) == PERMISSION_STEP_READING)
+			fail_msg("passes: %s", asked[i]);
+	p.mode = PERMISSION_DEFAULT;
+	for (size_t i = 0; i < COUNT_OF(asked); i++)
+		if (step_of(&stage, &p, asked[i]) >= 0)
+			fail_msg("passes in default: %s", asked[i]);
+	struct tool_use *wish = stage_call(&stage, "Bash", "{'command':'make -n','dangerouslyDisableSandbox':true}");
+	CHECK_INT(stage_decide(&p, wish), PERMISSION_ASK);
+	CHECK_INT(stage_decide(&p, stage_call(&stage, "Monitor", "{'command':'make -n'}")), PERMISSION_ASK);
+	permission_release(&p);
+}
+
+int test_held(void)
+{
+	return RUN_TESTS(T(what_is_there_to_read_passes_as_reading_in_every_mode),
+			 T(what_is_there_to_read_is_asked_about_where_the_kernel_does_not_hold_it),
+			 T(what_is_there_to_read_is_asked_about_where_a_rule_must_see_what_it_does),
+			 T(what_is_there_to_read_passes_whole_or_not_at_all));
+}
