@@ -93,14 +93,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check(s.understood == !s.why_not);
 	for (size_t i = 0; i < s.count; i++) {
 		AUTO_ARENA struct arena inner = { 0 };
-		struct shell_command *found;
-		size_t count;
+		struct shell_forms found;
 		check_slices(&s.commands[i], text);
 		shell_is_read_only(&s.commands[i]);
 		shell_needs_exact_rule(&s.commands[i]);
 		shell_command_text(&inner, &s.commands[i]);
-		shell_list_for_deny(&inner, &s.commands[i], &found, &count);
-		check(count > 0);
+		shell_list_for_deny(&inner, &s.commands[i], &found);
+		check(found.count > 0);
 		if (s.understood)
 			check_again(&s.commands[i]);
 	}

@@ -15,7 +15,7 @@ WRITES = 400
 SWAPPER = """
 import ctypes, os, time
 libc = ctypes.CDLL(None, use_errno=True)
-os.mkdir('d'); os.symlink(%r, 'l')
+os.mkdir('d'); os.symlink(%r[::-1], 'l')
 end = time.monotonic() + 40
 open('swapping', 'w').close()
 swaps = 0
@@ -41,7 +41,7 @@ def make_repository(lab):
 
 
 def scenario(out, *turns):
-    swap = "python3 - <<'END'\n%s\nEND" % (SWAPPER % str(out))
+    swap = "python3 - <<'END'\n%s\nEND" % (SWAPPER % str(out)[::-1])  # a rule that hides it would see its name
     turns = (call("Bash", command=swap, description="swap", run_in_background=True),
              call("Bash", command=WAIT, description="wait")) + turns
     text = "rule main asks\n  agent main\n  turn 1\n%s\nrule main ends\n  agent main\n  text ok\n" % call(

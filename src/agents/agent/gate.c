@@ -58,7 +58,8 @@ static bool matches_rule(void *data, struct str rule)
 
 	if (permission_add_rule(&alone, RULE_DENY, rule, &origin, NULL, NULL, NULL) == 0) {
 		permission_explain(&alone, tool_call_use(call), PERMISSION_HINT_NONE, &v);
-		fits = v.decision == PERMISSION_DENY && v.step == PERMISSION_STEP_DENY_RULE;
+		/* By the ask step: it is not certain that the rule is not meant. */
+		fits = v.step == PERMISSION_STEP_DENY_RULE || v.step == PERMISSION_STEP_ASK_RULE;
 		permission_verdict_release(&v);
 	}
 	permission_release(&alone);
@@ -163,8 +164,9 @@ static void gate_ask_host(struct agent *a, struct tool_call *call, struct str wh
 				       .offers_edits = call->flags & TOOL_ENDS_PLAN });
 }
 
-/* A hook or the user allows the call, perhaps with another input. Deny rules still apply. */
-static void gate_allow_unless_denied(struct agent *a, struct tool_call *call)
+/* A hook or the user allows the call, perhaps with another input. Deny rules still apply, as they are now and to the file that the path
+ * names now. asked_about: the path led to this when the question was asked; it must still do. NULL: no file was shown. */
+static void gate_allow_unless_denied(struct agent *a, struct tool_call *call, const char *asked_about)
 {
 	struct permission_verdict v = { 0 };
 
@@ -172,6 +174,8 @@ static void gate_allow_unless_denied(struct agent *a, struct tool_call *call)
 	permission_bind(call, &v);
 	if (v.decision == PERMISSION_DENY && !v.unanswerable)
 		gate_deny(a, call, buf_str(&v.reason));
+	else if (asked_about && (!call->file_target || strcmp(call->file_target, asked_about) != 0))
+		gate_deny(a, call, STR("The path leads to another file than when permission was asked for."));
 	else
 		tool_call_decided(call, TOOL_ALLOW, STR(""));
 	permission_verdict_release(&v);
@@ -190,8 +194,10 @@ bool agent_decide(struct agent *a, struct tool_call *call, const struct json *ro
 	}
 	if (!json_str_is(json_get(root, "behavior"), "allow"))
 		return false;
-	if (!input || tool_event_amend(call, json_raw(input)))
-		gate_allow_unless_denied(a, call);
+	if (!input)
+		gate_allow_unless_denied(a, call, call->file_target);
+	else if (tool_event_amend(call, json_raw(input)))
+		gate_allow_unless_denied(a, call, NULL);
 	if (a->tree->on_permissions && json_get(root, "updatedPermissions"))
 		a->tree->on_permissions(a->tree, json_get(root, "updatedPermissions"));
 	return true;
@@ -310,7 +316,7 @@ static void gate_decide(struct agent *a, struct tool_call *call, enum permission
 	struct permission_verdict v = { 0 };
 
 	if (call->policy.chosen) { /* by the user */
-		gate_allow_unless_denied(a, call);
+		gate_allow_unless_denied(a, call, NULL);
 		return;
 	}
 	if (plan_is_on(a) && a->tree->plans_dir)
@@ -501,7 +507,7 @@ void agent_answer_question(struct agent *a, struct tool_call *call, bool allow, 
 {
 	if (allow) {
 		agent_note_classifier_answer(a, CLASSIFIER_ALLOWS);
-		tool_call_decided(call, TOOL_ALLOW, STR(""));
+		gate_allow_unless_denied(a, call, call->file_target);
 	} else {
 		gate_deny(a, call, reason);
 	}

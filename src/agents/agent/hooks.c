@@ -79,7 +79,7 @@ struct hook_batch *agent_run_hooks(struct agent *a, struct hook_event_spec *spec
 		.agent_id = a->parent ? a->who.id : NULL,
 		.agent_type = a->who.type,
 		.project_dir = t->project_dir,
-		.envp = t->services->policy.envp,
+		.envp = t->services->policy.own_envp,
 		.results_dir = t->results_dir,
 		.env_file = env_file_begin(t, spec->event, &arena),
 	};

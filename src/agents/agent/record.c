@@ -209,14 +209,16 @@ int meta_write(const struct agent_record *t, struct err *err)
 		return 0;
 	put_meta(&text, t);
 	buf_addch(&text, '\n');
-	AUTO_CLOSE int fd = open(t->meta, flags, 0666);
+	AUTO_CLOSE int fd = open(t->meta, flags, 0600);
 	if (fd < 0 && errno == ENOENT) {
 		if (file_make_parents(t->meta, err) < 0)
 			return err_wrap(err, "the agent cannot be recorded");
-		fd = open(t->meta, flags, 0666);
+		fd = open(t->meta, flags, 0600);
 	}
 	int status;
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		status = err_set(err, ERR_IO, "cannot write %s: %m", t->meta);
+	else if ((st.st_mode & 077) && fchmod(fd, 0600) < 0) /* it has the prompt: of an older version */
 		status = err_set(err, ERR_IO, "cannot write %s: %m", t->meta);
 	else if (st.st_size == 0)
 		status = meta_write_new(fd, t->meta, &text, err);

@@ -141,14 +141,21 @@ static void emit_problem(const struct agent *a, const char *file, const char *wh
 	a->tree->on_event(a->tree->data, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&text) });
 }
 
+/* What widens in a skill counts if the folder or plugin that it comes from is trusted. */
+static bool skill_is_believed(const struct agent *a, const struct skill *s)
+{
+	if (s->source == SOURCE_PROJECT)
+		return a->tree->switches.trusted;
+	return s->source != SOURCE_PLUGIN || s->plugin_trusted;
+}
+
 /* Its hooks stay until the session ends; they are registered once. */
 static void register_skill_hooks(struct agent *a, const struct skill *s)
 {
 	AUTO_ARENA struct arena arena = { 0 };
 	struct diagnostics problems = { .arena = &arena };
 	struct agent_tree *t = a->tree;
-	bool trusted =
-		s->source == SOURCE_PROJECT ? t->switches.trusted : s->source != SOURCE_PLUGIN || s->plugin_trusted;
+	bool trusted = skill_is_believed(a, s);
 
 	for (size_t i = 0; i < t->skill_hook_count; i++)
 		if (!strcmp(t->skill_hooks[i].file, s->file))
@@ -228,7 +235,12 @@ struct skill_use *skill_use_start(struct agent *a, struct skill *skill, struct s
 		u->next->prev = &u->next;
 	a->skill_uses = u;
 	const struct rule_origin origin = { .layer = "command", .file = skill->file };
-	for (size_t i = 0; i < skill->allowed_tools.count; i++)
+	/* Plugins were installed by the user. */
+	bool counts = skill->source == SOURCE_PLUGIN || skill_is_believed(a, skill);
+	if (skill->allowed_tools.count && !counts)
+		emit_problem(a, skill->file,
+			     "its allowed-tools do not count: this folder is not trusted; `cadre trust` trusts it");
+	for (size_t i = 0; counts && i < skill->allowed_tools.count; i++)
 		(void)rule_set_add(u->grant->rules, RULE_ALLOW, str_from(skill->allowed_tools.names[i]), &origin, NULL,
 				   NULL, NULL);
 	u->render = skill_render_start(

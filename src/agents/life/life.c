@@ -133,7 +133,7 @@ int agent_release_worktree(struct agent *a, struct err *err)
 	return STEP_TAKES_TIME;
 }
 
-/* Its processes write only in the worktree. A kernel without Landlock leads to a note, any other failure fails the step. Their
+/* Its processes write only in the worktree; where that cannot be enforced, the agent does not start. Their
  * temporary directory is in the worktree's part of the git directory, and is removed with it. */
 static int confine_processes(struct agent *a, struct err *err)
 {
@@ -147,13 +147,8 @@ static int confine_processes(struct agent *a, struct err *err)
 	if (rc < 0)
 		return rc;
 	int fd = w->by_hook ? worktree_hook_landlock(w, env->temp_dir, err) : worktree_landlock(w, NULL, err);
-	if (fd == -ERR_LIMIT) {
-		buf_addstr(&a->notes,
-			   "this kernel has no Landlock: commands of the agent are not held to its worktree\n");
-		return 0;
-	}
 	if (fd <= 0)
-		return fd;
+		return fd < 0 ? err_wrap(err, "the agent cannot be held to its worktree") : 0;
 	const char **dirs = arena_calloc(&a->arena, 6 * sizeof *dirs);
 	size_t n = 0;
 	env->landlock_fd = fd;

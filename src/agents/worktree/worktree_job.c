@@ -9,6 +9,7 @@ enum {
 	FETCH_CAP_MS = 5000,
 	LIST_RETRY_MS = 3,
 	GIT_CAP_MS = 10 * 60 * 1000,
+	GIT_CANCELLED_MS = 2000, /* of one whose job was cancelled */
 	GIT_ARGS_MAX = 128,
 	GIT_OUT_LIMIT = 64 << 20,
 	GIT_SAID_LIMIT = 64 << 10,
@@ -144,7 +145,10 @@ void job_git(struct worktree_job *job, const struct git_command *command)
 	if (spawn_start(job->pool->spawner, &options, &handlers, job, &g->child, &err) < 0)
 		job_git_not_started(job, err.text);
 	else
-		timer_start(job->pool->loop, &g->cap, command->cap_ms ? command->cap_ms : GIT_CAP_MS);
+		timer_start(job->pool->loop, &g->cap,
+			    job->cancelled    ? GIT_CANCELLED_MS
+			    : command->cap_ms ? command->cap_ms
+					      : GIT_CAP_MS);
 }
 
 /* The agent controls its directories, including links and git settings, so git runs there with the agent's rights.
@@ -358,6 +362,8 @@ void worktree_job_cancel(struct worktree_job *job)
 		return;
 	if (job->git.child && job->git.abortable)
 		child_kill(job->git.child, SIGTERM);
+	else if (job->git.child) /* it changes the repository: it gets a little time to end by itself */
+		timer_start(job->pool->loop, &job->git.cap, GIT_CANCELLED_MS);
 	if (job->fill)
 		atomic_store(&job->fill->stop, true);
 	job_kick(job);

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include "lib/base/map.h"
 #include "lib/io/file.h"
+#include "lib/io/file_at.h"
 #include "lib/git/git_head.h"
 #include "lib/match/glob.h"
 
@@ -150,9 +151,12 @@ static void add_file(struct collector *c, const char *path, const char *label, c
 
 	if (map_get(&c->seen, str_from(path)) || is_excluded(c, path))
 		return;
-	if (file_read(path, LARGEST_FILE, &text, &err) < 0) {
+	/* What comes with a project stays in it: a link must not show the model another file of the user. */
+	int rc = c->inside ? file_read_inside(c->inside, path, LARGEST_FILE, &text, &err)
+			   : file_read(path, LARGEST_FILE, &text, &err);
+	if (rc < 0) {
 		if (err.kind != ERR_NOT_FOUND)
-			buf_addf(c->notes, "%s\n", err.text);
+			buf_addf(c->notes, "%s: not read\n", err.text);
 		return;
 	}
 	map_set(&c->seen, str_from(path), c);

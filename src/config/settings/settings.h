@@ -77,9 +77,9 @@ void settings_each(const struct settings *s, const char *path, settings_item_fn 
 
 /* Which variables apply: the project's are not the user's own. */
 enum env_trust {
-	ENV_OWN,  /* no project and local variables: on the terminal, before the folder is trusted */
-	ENV_SAFE, /* no dangerous project and local variables: a script in an untrusted folder */
-	ENV_ALL,  /* the folder is trusted */
+	ENV_OWN, /* no project and local variables: on the terminal, before the folder is trusted */
+	ENV_SAFE, /* of the project's and local ones those that are known to be harmless: a script in an untrusted folder */
+	ENV_ALL, /* the folder is trusted */
 };
 
 struct settings_var {
@@ -95,6 +95,8 @@ const char *settings_getenv(const struct settings *s, enum env_trust trust, cons
 bool env_is_on(const char *variable); /* set to anything but "", "0" and "false" in any case */
 /* Variables that select the program to run, the code it loads, where keys are sent, or a protection of the user. */
 bool env_is_dangerous(struct str name);
+bool env_is_harmless(struct str name);
+bool env_is_model_key(struct str name); /* commands and servers do not get it */
 /* Variables that usually hold a credential: ANTHROPIC_API_KEY, GITHUB_TOKEN, DB_PASSWORD, also in lower case. */
 bool env_is_secret(struct str name);
 

@@ -102,6 +102,81 @@ bool env_is_dangerous(struct str name)
 	return false;
 }
 
+/* What a project may set although nobody has said that it is trusted: how programs print, and limits and switches of this one. Every
+ * program has variables that run code or move files, so all others are held. */
+bool env_is_harmless(struct str name)
+{
+	static const char *const harmless[] = {
+		"CI",
+		"CLICOLOR",
+		"CLICOLOR_FORCE",
+		"COLORTERM",
+		"COLUMNS",
+		"DEBUG",
+		"FORCE_COLOR",
+		"LANG",
+		"LANGUAGE",
+		"LC_ADDRESS",
+		"LC_ALL",
+		"LC_COLLATE",
+		"LC_CTYPE",
+		"LC_MESSAGES",
+		"LC_MONETARY",
+		"LC_NUMERIC",
+		"LC_TIME",
+		"LINES",
+		"NODE_ENV",
+		"NO_COLOR",
+		"RAILS_ENV",
+		"RUST_BACKTRACE",
+		"TZ",
+		"API_TIMEOUT_MS",
+		"BASH_DEFAULT_TIMEOUT_MS",
+		"BASH_MAX_OUTPUT_LENGTH",
+		"BASH_MAX_TIMEOUT_MS",
+		"CLAUDE_CODE_AUTO_COMPACT_WINDOW",
+		"CLAUDE_CODE_DISABLE_AUTO_MEMORY",
+		"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS",
+		"CLAUDE_CODE_DISABLE_EXPLORE_PLAN_AGENTS",
+		"CLAUDE_CODE_DISABLE_THINKING",
+		"CLAUDE_CODE_ENABLE_TASKS",
+		"CLAUDE_CODE_ENABLE_TODO_TOOLS",
+		"CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS",
+		"CLAUDE_CODE_GLOB_HIDDEN",
+		"CLAUDE_CODE_GLOB_NO_IGNORE",
+		"CLAUDE_CODE_MAX_OUTPUT_TOKENS",
+		"CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY",
+		"DISABLE_AUTOUPDATER",
+		"DISABLE_COST_WARNINGS",
+		"DISABLE_TELEMETRY",
+		"ENABLE_TOOL_SEARCH",
+		"MAX_MCP_OUTPUT_TOKENS",
+		"MAX_THINKING_TOKENS",
+		"MCP_TIMEOUT",
+		"MCP_TOOL_TIMEOUT",
+	};
+
+	for (size_t i = 0; i < COUNT_OF(harmless); i++)
+		if (str_is(name, harmless[i]))
+			return true;
+	return false;
+}
+
+/* Keys of the models that this program itself uses, and nothing of the user's own services. */
+bool env_is_model_key(struct str name)
+{
+	static const char *const begins[] = {
+		"ANTHROPIC_", "CLAUDE_", "OPENAI_", "AZURE_OPENAI_", "GEMINI_", "CADRE_"
+	};
+
+	if (str_is(name, "AWS_BEARER_TOKEN_BEDROCK") || str_is(name, "GOOGLE_API_KEY"))
+		return true;
+	for (size_t i = 0; i < COUNT_OF(begins); i++)
+		if (str_starts(name, str_from(begins[i])) && env_is_secret(name))
+			return true;
+	return false;
+}
+
 /* Compares the parts between underscores, so that MAX_OUTPUT_TOKENS and KEYBOARD do not match. Suffixes of a part match
  * too: authtoken, PGPASSWORD. */
 bool env_is_secret(struct str name)
@@ -150,7 +225,7 @@ static bool is_held(const struct env_var *var, enum env_trust trust)
 {
 	if (var->origin.layer != LAYER_PROJECT && var->origin.layer != LAYER_LOCAL)
 		return false;
-	return trust == ENV_OWN || (trust == ENV_SAFE && env_is_dangerous(str_from(var->name)));
+	return trust == ENV_OWN || (trust == ENV_SAFE && !env_is_harmless(str_from(var->name)));
 }
 
 const char *settings_getenv(const struct settings *s, enum env_trust trust, const char *name)

@@ -280,7 +280,8 @@ static int find_end(struct reading *r, const struct line *leaf, struct session_l
 	const struct json *root;
 	struct str text;
 
-	for (const struct line *l = leaf ? leaf + 1 : r->lines; l < r->lines + r->count; l++) {
+	for (size_t i = leaf ? (size_t)(leaf - r->lines) + 1 : 0; i < r->count; i++) {
+		const struct line *l = &r->lines[i];
 		if (l->type != LINE_END)
 			continue;
 		if (text_of(r, l, &text, err) < 0)
@@ -305,8 +306,8 @@ static int finish_load(struct reading *r, const struct line *leaf, bool cut, str
 		     : !r->last.torn ? r->file.at
 		     : r->last.whole ? r->file.at + 1
 				     : r->last.at;
-	for (const struct line *l = r->lines; l < r->lines + r->count; l++)
-		out->prompts += is_prompt(l);
+	for (size_t i = 0; i < r->count; i++)
+		out->prompts += is_prompt(&r->lines[i]);
 	out->waiting = arena_calloc(&out->arena, (r->queued.count + 1) * sizeof *out->waiting);
 	for (const struct map_entry *e = map_next(&r->queued, NULL); e; e = map_next(&r->queued, e)) {
 		const struct loaded_notice *n = e->value;
@@ -346,7 +347,8 @@ static int load_file(const char *path, struct str leaf_uuid, struct replay *repl
 	keep_siblings(&r);
 	/* Files read and tools loaded before a compaction are still known. */
 	bool compacted = root && root->type == LINE_BOUNDARY;
-	for (const struct line *l = r.lines; l < r.lines + r.count; l++) {
+	for (size_t i = 0; i < r.count; i++) {
+		const struct line *l = &r.lines[i];
 		if (l->trace && (l->keep || (compacted && l < root)))
 			replay_trace(replay, l->trace);
 		if (!l->keep)

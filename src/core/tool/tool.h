@@ -31,7 +31,8 @@ struct tool {
 	const char *accepts;        /* another definition, whose schema checks the input; NULL: the one above */
 	const char *subject;        /* the input member that describes a call best; NULL: none */
 	unsigned flags;             /* enum tool_flags */
-	void *ctx;                  /* of dynamic members (MCP); NULL for built-in ones */
+	const char *server; /* of an MCP server: what the names of all its tools begin with, mcp__SERVER__; else NULL */
+	void *ctx;          /* of dynamic members (MCP); NULL for built-in ones */
 	/* An older form of the input as the one that the definition has; false: it is that already. NULL: there are none. */
 	bool (*rewrite)(const struct json *input, struct arena *a, struct buf *out);
 	void (*start)(struct tool_call *call);

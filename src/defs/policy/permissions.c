@@ -153,6 +153,7 @@ void app_limit_modes(struct permission *p, const struct settings *s)
 {
 	p->bypass_off = is_off(s, PERMISSION_BYPASS, NULL) || permission_check_mode(PERMISSION_BYPASS, NULL) < 0;
 	p->auto_off = is_off(s, PERMISSION_AUTO, NULL);
+	p->trusted = settings_trusted(s);
 }
 
 /* ---- both ------------------------------------------------------------------------------------------------------ */

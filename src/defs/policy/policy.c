@@ -112,6 +112,48 @@ static void set_variable(void *data, const struct settings_var *var)
 		env_set(data, var->name, var->value);
 }
 
+/* Variables that commands and servers do not get: keys of models, and what sandbox.credentials denies. A file of the user may give one
+ * back ({"name": N, "mode": "allow"}); denied names win. */
+struct scrub {
+	struct arena *arena;
+	struct name_row {
+		struct str name;
+		bool allowed;
+		struct name_row *next;
+	} * names;
+};
+
+static void read_credentials(void *data, const struct settings_item *item)
+{
+	struct scrub *s = data;
+	bool own = item->origin.layer != LAYER_PROJECT && item->origin.layer != LAYER_LOCAL;
+
+	if (!json_str_is(item->key, "envVars"))
+		return;
+	for (const struct json *one = json_first(item->value); one; one = json_next(item->value, one)) {
+		bool allowed = json_str_is(json_get(one, "mode"), "allow");
+		if (allowed && !own)
+			continue;
+		struct name_row *row = arena_calloc(s->arena, sizeof *row);
+		*row = (struct name_row){ json_str(json_get(one, "name"), s->arena), allowed, s->names };
+		s->names = row;
+	}
+}
+
+static bool is_scrubbed(const struct scrub *s, struct str name)
+{
+	bool allowed = false;
+
+	for (const struct name_row *row = s->names; row; row = row->next) {
+		if (!str_eq(row->name, name))
+			continue;
+		if (!row->allowed)
+			return true;
+		allowed = true;
+	}
+	return !allowed && env_is_model_key(name);
+}
+
 /* A copy of the process's environment, because the host may change that at any time; then what clients have set, the settings
  * and the directories of plugins. */
 static void make_env(const struct services *sv, struct policy *p)
@@ -130,7 +172,15 @@ static void make_env(const struct services *sv, struct policy *p)
 	path = sv->plugins ? app_plugin_path(sv->plugins, env.arena, path) : NULL;
 	if (path)
 		env_set(&env, "PATH", path);
-	p->envp = env.list;
+	p->own_envp = env.list;
+	struct scrub scrub = { .arena = &p->env_arena };
+	settings_each(p->settings, "sandbox.credentials", read_credentials, &scrub);
+	const char **kept = arena_calloc(env.arena, (env.count + 1) * sizeof *kept);
+	size_t n = 0;
+	for (size_t i = 0; i < env.count; i++)
+		if (!is_scrubbed(&scrub, (struct str){ env.list[i], strcspn(env.list[i], "=") }))
+			kept[n++] = env.list[i];
+	p->envp = kept;
 }
 
 void policy_renew_env(struct services *sv)

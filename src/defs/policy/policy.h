@@ -15,7 +15,8 @@ struct policy {
 	struct rule_set *rules;    /* reference */
 	struct hook_set *hooks;    /* reference; NULL: none */
 	struct hook_policy hook_policy;
-	const char *const *envp; /* of child processes: a copy, in env_arena */
+	const char *const *own_envp; /* of hooks and helpers: a copy, in env_arena */
+	const char *const *envp;     /* of commands and servers: the same without keys of models */
 	struct arena env_arena;
 	const char *git_text; /* how to commit, for agents with Bash in a repository; NULL: they are not told */
 	bool trusted;         /* the user trusts the folder */

@@ -108,7 +108,7 @@ static const char *find_variable(const void *data, const char *name)
 
 static const char *const *all_variables(const void *data)
 {
-	return (const char *const *)((const struct services *)data)->policy.envp;
+	return (const char *const *)((const struct services *)data)->policy.own_envp;
 }
 
 /* variable: NULL if there is none for it. */

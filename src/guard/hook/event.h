@@ -46,7 +46,7 @@ enum hook_event_flags {
 	HOOK_HAS_ENV_FILE = 1 << 7,  /* CLAUDE_ENV_FILE is set */
 	HOOK_SHARED_BUDGET = 1 << 8, /* all hooks together have one short time */
 	HOOK_PRINTS_PATH = 1 << 9,   /* the last line that a command prints is the answer */
-	HOOK_GUARDS = 1 << 10,       /* a callback of the SDK that is late refuses */
+	HOOK_GUARDS = 1 << 10,       /* one that is late refuses: of the SDK, and any that is about a tool */
 };
 
 /* What {"ok": false} of a prompt or agent hook means */

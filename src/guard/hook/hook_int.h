@@ -18,6 +18,7 @@ struct hook_run {
 	struct timer timer;
 	uint64_t timeout_ms;
 	bool ended, cancelled, timed_out;
+	bool killed;          /* a command: by a signal, or because it printed without end */
 	bool async;           /* not waited for, or no longer */
 	bool first_line_read; /* of a command: a first line {"async":true} has been looked for */
 	size_t out_skip;      /* bytes of that line */

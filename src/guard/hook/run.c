@@ -88,12 +88,15 @@ static void run_read_failure(struct hook_run *run)
 {
 	const struct hook_event_info *info = hook_event_info(run->batch->event);
 	struct hook_reply *reply = &run->reply;
+	/* A guard that did not come to an answer has not let anything pass: it took too long, printed without end or was killed. */
+	bool guard_fails =
+		(info->flags & HOOK_GUARDS) && (info->flags & HOOK_ABOUT_TOOL) && (run->timed_out || run->killed);
 	bool callback_blocks = run->hook->type == HOOK_CALLBACK &&
 			       (run->hook->block_on_failure || (run->timed_out && (info->flags & HOOK_GUARDS)));
 
 	*reply = (struct hook_reply){ .result = run->timed_out ? HOOK_CANCELLED : HOOK_ERROR };
 	reply->note = str_from(run->failure);
-	if ((info->flags & HOOK_NONZERO_FAILS) || callback_blocks)
+	if ((info->flags & HOOK_NONZERO_FAILS) || callback_blocks || guard_fails)
 		hook_reply_block(reply, run->batch->event, reply->note);
 }
 

@@ -99,7 +99,8 @@ static void on_exit_of_child(struct child *c, int status)
 	struct hook_run *run = child_data(c);
 
 	run->child = NULL;
-	if (WIFEXITED(status))
+	run->killed = !WIFEXITED(status);
+	if (!run->killed)
 		run->exit_code = WEXITSTATUS(status);
 	else
 		hook_run_fail(run, "killed by signal %d", WTERMSIG(status));

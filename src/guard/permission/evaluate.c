@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * evaluate.c - the order in which a use of a tool is decided: each step may decide, and the first that does ends it. What a step means
  * for files and for shell commands is in evaluate_file.c and evaluate_shell.c, for all other tools at the end of this file. */
+#include <strings.h>
 #include "guard/permission/evaluation_int.h"
 
 const char *permission_step_name(enum permission_step step)
@@ -70,9 +71,9 @@ const struct rule *eval_find(struct evaluation *ev, enum rule_list list, eval_fi
 
 const struct rule *eval_find_bare(struct evaluation *ev, const struct rule_set *set, enum rule_list list)
 {
-	const struct rule *r = rule_set_tool(set, list, ev->tool, ev->use.input);
+	const struct rule *r = rule_set_tool(set, list, ev->tool, ev->use.tool->server, ev->use.input);
 
-	return r || !ev->leader ? r : rule_set_tool(set, list, ev->leader, ev->use.input);
+	return r || !ev->leader ? r : rule_set_tool(set, list, ev->leader, NULL, ev->use.input);
 }
 
 static const struct rule *find_any(struct evaluation *ev, const struct rule_set *set, enum rule_list list)
@@ -136,10 +137,17 @@ static bool by_ask_rule(struct evaluation *ev)
 	bool held = ev->use.where == WHERE_IN_UNASKED && ev->mode != PERMISSION_PLAN;
 	const struct rule *r = eval_find(ev, RULE_ASK, held ? ev->checker->matches : find_any);
 
+	for (enum rule_list list = RULE_DENY; !r && ev->checker->suspects && list <= RULE_ASK; list++) {
+		r = eval_find(ev, list, ev->checker->suspects);
+		if (r)
+			buf_addf(&ev->v->reason, "The rule \"%s\" of %s may be about this (%s).", r->text,
+				 r->origin->file ? r->origin->file : r->origin->layer, ev->doubt);
+	}
 	if (!r)
 		return false;
-	buf_addf(&ev->v->reason, "The rule \"%s\" of %s asks about this.", r->text,
-		 r->origin->file ? r->origin->file : r->origin->layer);
+	if (!ev->v->reason.n)
+		buf_addf(&ev->v->reason, "The rule \"%s\" of %s asks about this.", r->text,
+			 r->origin->file ? r->origin->file : r->origin->layer);
 	return eval_decide(ev, PERMISSION_ASK, PERMISSION_STEP_ASK_RULE, r);
 }
 
@@ -229,12 +237,13 @@ static bool name_rule_match(struct evaluation *ev, const struct rule *r)
 			name = str_from(ev->p->default_agent ? ev->p->default_agent : "general-purpose");
 		return agent_rule_match(r->names, name);
 	case RULE_SKILL:
-		name = eval_text(ev, "skill");
+		name = str_trim(eval_text(ev, "skill"));
 		if (!name.n)
-			name = eval_text(ev, "command");
+			name = str_trim(eval_text(ev, "command"));
 		if (str_starts(name, STR("/")))
-			name = (struct str){ name.p + 1, name.n - 1 };
-		return str_eq(r->skill.name, name) && (r->skill.any_arguments || !str_trim(eval_text(ev, "args")).n);
+			name = str_trim((struct str){ name.p + 1, name.n - 1 });
+		return r->skill.name.n == name.n && !strncasecmp(r->skill.name.p, name.p, name.n) &&
+		       (r->skill.any_arguments || !str_trim(eval_text(ev, "args")).n);
 	default:
 		return rule_matches_input(r, ev->use.input);
 	}
@@ -360,7 +369,7 @@ static bool denies_tool(const struct permission *p, const struct tool *tool, boo
 	const char *name = rule_tool_name(&a, str_from(tool->name));
 
 	for (struct rule_walk w = { .owner = p, .list = RULE_DENY }; rule_walk_next(&w);)
-		if ((with_grants || !w.in_grant) && rule_set_tool(w.set, RULE_DENY, name, NULL))
+		if ((with_grants || !w.in_grant) && rule_set_tool(w.set, RULE_DENY, name, NULL, NULL))
 			return true;
 	return false;
 }

@@ -23,18 +23,26 @@ static void file_prepare(struct evaluation *ev)
 const struct rule *eval_find_path_rule(struct evaluation *ev, const struct rule_set *set, enum rule_list list,
 				       bool edited, const struct resolved_path *file)
 {
-	const struct rule *r = rule_set_path(set, list, edited, file->path, &ev->wide);
+	const char *const paths[] = { file->path,
+				      file->target && strcmp(file->path, file->target) != 0 ? file->target : NULL };
+	const struct rule *r = NULL;
 
-	if (r || !file->target || !strcmp(file->path, file->target))
-		return r;
-	return rule_set_path(set, list, edited, file->target, &ev->wide);
+	for (size_t i = 0; i < COUNT_OF(paths) && paths[i] && !r; i++) {
+		r = rule_set_path(set, list, edited, paths[i], &ev->wide);
+		for (const struct permission *p = ev->p; p && !r; p = p->parent) {
+			const char *same = permission_main_path(p, &ev->arena, paths[i]);
+			if (same)
+				r = rule_set_path(set, list, edited, same, &ev->wide);
+		}
+	}
+	return r;
 }
 
 static const struct rule *allows_path(struct evaluation *ev, bool edited, const char *path)
 {
 	ev->v->rule_owner = NULL;
 	for (struct rule_walk w = { .owner = ev->p, .list = RULE_ALLOW }; rule_walk_next(&w);) {
-		const struct rule *r = rule_set_tool(w.set, RULE_ALLOW, edited ? "edit" : "read", NULL);
+		const struct rule *r = rule_set_tool(w.set, RULE_ALLOW, edited ? "edit" : "read", NULL, NULL);
 		if (!r)
 			r = rule_set_path(w.set, RULE_ALLOW, edited, path, &ev->narrow);
 		if (!r)

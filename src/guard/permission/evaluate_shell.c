@@ -4,7 +4,10 @@
 #include <dirent.h>
 #include "lib/io/file.h"
 #include "guard/permission/evaluation_int.h"
+#include "guard/permission/mention.h"
+#include "guard/permission/repository.h"
 #include "guard/shell/shell_command.h"
+#include "guard/shell/shell_files.h"
 #include "guard/shell/shell_options.h"
 
 enum { CWDS_MAX = 8 };
@@ -15,12 +18,18 @@ struct shell_case {
 	struct shell_script script;
 	struct shell_command *forms; /* of all its commands, for rules that forbid or ask */
 	size_t form_count;
-	bool too_many;              /* it could start more than can be listed */
+	bool too_many;     /* it could start more than can be listed */
+	const char *hides; /* why it may start others than those; NULL: it does not */
+	struct command_text
+		*doubts; /* what programs that are not known would start if they ran their words, twice as texts */
+	size_t doubt_count;
 	struct command_text *texts; /* of each form, twice: as written and with single blanks */
 	size_t text_count;
 	struct operands files; /* of all forms */
 	size_t file_count;     /* of those that are not expansions of globs */
 	bool expanded;
+	struct mentions mentions;       /* other words that may be files, for rules that forbid */
+	bool mentioned;                 /* they have been looked for */
 	const char *cwds[CWDS_MAX + 1]; /* where its commands may run, NULL-terminated */
 	size_t cwd_count;
 	bool lost;                 /* the directory is not known: cd to an expansion */
@@ -45,31 +54,74 @@ static struct command_text shell_rule_text(struct evaluation *ev, const struct s
 	return t;
 }
 
+static struct command_text *texts_of(struct evaluation *ev, const struct shell_command *list, size_t count,
+				     size_t *ret_count)
+{
+	struct command_text *texts = arena_alloc(&ev->arena, 2 * (count + 1) * sizeof *texts);
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct command_text t = shell_rule_text(ev, &list[i]);
+		texts[n++] = t;
+		if (!str_eq(t.words, t.exact))
+			texts[n++] = (struct command_text){ t.words, t.words };
+	}
+	*ret_count = n;
+	return texts;
+}
+
+static void *add_commands(struct arena *a, const void *list, size_t count, const struct shell_command *more,
+			  size_t more_count)
+{
+	struct shell_command *all = arena_alloc(a, (count + more_count + 1) * sizeof *all);
+
+	if (count)
+		memcpy(all, list, count * sizeof *all);
+	if (more_count)
+		memcpy(all + count, more, more_count * sizeof *all);
+	return all;
+}
+
 static void shell_list_forms(struct evaluation *ev)
 {
 	struct shell_case *k = ev->shell;
+	struct shell_command *doubts = NULL;
+	size_t doubt_count = 0;
 
+	if (!k->script.understood)
+		k->hides = k->script.why_not ? k->script.why_not : "it was not understood";
 	for (size_t i = 0; i < k->script.count; i++) {
-		size_t count;
-		struct shell_command *forms;
-		if (!shell_list_for_deny(&ev->arena, &k->script.commands[i], &forms, &count))
-			k->too_many = true;
-		struct shell_command *all = arena_alloc(&ev->arena, (k->form_count + count) * sizeof *all);
-		if (k->form_count)
-			memcpy(all, k->forms, k->form_count * sizeof *all);
-		memcpy(all + k->form_count, forms, count * sizeof *all);
-		k->forms = all;
-		k->form_count += count;
+		struct shell_forms forms;
+		shell_list_for_deny(&ev->arena, &k->script.commands[i], &forms);
+		k->too_many = k->too_many || forms.too_many;
+		k->hides = k->hides ? k->hides : forms.hides;
+		k->forms = add_commands(&ev->arena, k->forms, k->form_count, forms.list, forms.count);
+		k->form_count += forms.count;
+		doubts = add_commands(&ev->arena, doubts, doubt_count, forms.doubts, forms.doubt_count);
+		doubt_count += forms.doubt_count;
 	}
-	k->texts = arena_alloc(&ev->arena, 2 * (k->form_count + 1) * sizeof *k->texts);
-	for (size_t i = 0; i < k->form_count; i++) {
-		struct command_text t = shell_rule_text(ev, &k->forms[i]);
-		k->texts[k->text_count++] = t;
-		if (!str_eq(t.words, t.exact))
-			k->texts[k->text_count++] = (struct command_text){ t.words, t.words };
-	}
+	k->texts = texts_of(ev, k->forms, k->form_count, &k->text_count);
+	k->doubts = texts_of(ev, doubts, doubt_count, &k->doubt_count);
 	if (k->form_count != 1 || !str_eq(k->text, k->texts[0].exact))
 		k->texts[k->text_count++] = (struct command_text){ k->text, k->text };
+}
+
+/* cd with one directory that is known; NULL: it is another cd. */
+static const struct shell_word *cd_target(const struct shell_command *c)
+{
+	const struct shell_word *target = NULL;
+
+	for (size_t i = 1; i < c->word_count; i++) {
+		struct str word = c->words[i].text;
+		bool option = !target &&
+			      (str_is(word, "--") || str_is(word, "-L") || str_is(word, "-P") || str_is(word, "-e"));
+		if (option && c->words[i].literal)
+			continue;
+		if (target || !c->words[i].literal || str_starts(word, STR("-")) || str_starts(word, STR("+")))
+			return NULL;
+		target = &c->words[i];
+	}
+	return str_is(c->words[0].text, "popd") ? NULL : target;
 }
 
 static void shell_prepare(struct evaluation *ev)
@@ -87,11 +139,10 @@ static void shell_prepare(struct evaluation *ev)
 		size_t known = k->cwd_count;
 		if (!command_is_cd(c))
 			continue;
-		bool plain = c->word_count == 2 && c->words[1].literal && !str_is(c->words[1].text, "-") &&
-			     str_is(c->words[0].text, "cd");
-		for (size_t n = 0; plain && n < known && k->cwd_count < CWDS_MAX; n++)
-			k->cwds[k->cwd_count++] = path_absolute(&ev->arena, k->cwds[n], c->words[1].text);
-		k->lost = k->lost || !plain || k->cwd_count == CWDS_MAX;
+		const struct shell_word *to = cd_target(c);
+		for (size_t n = 0; to && n < known && k->cwd_count < CWDS_MAX; n++)
+			k->cwds[k->cwd_count++] = path_absolute(&ev->arena, k->cwds[n], to->text);
+		k->lost = k->lost || !to || !str_is(c->words[0].text, "cd") || k->cwd_count == CWDS_MAX;
 	}
 	for (size_t i = 0; i < k->form_count; i++)
 		operands_add(&k->files, &ev->arena, &k->forms[i], k->cwds);
@@ -105,25 +156,149 @@ static bool writes_file(const struct operand *o)
 	return o->use == OPERAND_WRITE || o->use == OPERAND_REDIRECT;
 }
 
+/* Of a command that is known to read, the table says which words are files. The words of echo are none, unless they go elsewhere. */
+static void shell_find_mentions(struct evaluation *ev)
+{
+	struct shell_case *k = ev->shell;
+	bool goes_on = k->script.has_substitution || k->script.has_control_flow || !k->script.understood ||
+		       memchr(k->text.p, '|', k->text.n);
+
+	k->mentioned = true;
+	for (size_t i = 0; i < k->form_count; i++) {
+		const struct shell_command *c = &k->forms[i];
+		bool silent = shell_takes_no_files(c) && !goes_on && !c->assignment_count;
+		bool known = shell_is_read_only(c) && !shell_takes_no_files(c) && !str_is(c->words[0].text, "git");
+		for (size_t n = 1; n < c->word_count && known; n++)
+			known = c->words[n].literal || !memchr(c->words[n].source.p, '$', c->words[n].source.n);
+		if (!silent && !known)
+			mentions_add(&k->mentions, &ev->arena, c, k->cwds);
+	}
+	if (k->script.has_control_flow || !k->script.understood)
+		mentions_add_text(&k->mentions, &ev->arena, k->text, k->cwds);
+}
+
+/* A rule of a set while a tree is searched for something that it is about */
+struct tree_rule {
+	struct evaluation *ev;
+	const struct rule_set *set;
+	enum rule_list list;
+	bool edits;
+	const struct rule *found;
+};
+
+static bool tree_rule_matches(void *data, const char *path)
+{
+	struct tree_rule *t = data;
+	struct resolved_path file = { .path = path };
+
+	t->found = eval_find_path_rule(t->ev, t->set, t->list, t->edits, &file);
+	return t->found;
+}
+
+/* Some rule about paths, for what could not be searched */
+static const struct rule *any_path_rule(const struct rule_set *set, enum rule_list list, bool edits)
+{
+	for (size_t i = 0; i < set->all.count; i++) {
+		const struct rule *r = set->all.list[i];
+		if (r->list == list && r->kind == RULE_PATH && (r->subject->kind == SUBJECT_EDIT) == edits)
+			return r;
+	}
+	return NULL;
+}
+
+/* A rule about something below a directory. One that is too large is asked about. */
+static const struct rule *find_below(struct evaluation *ev, const struct rule_set *set, enum rule_list list, bool edits,
+				     struct str dir, bool hidden, bool *ret_too_large)
+{
+	struct tree_rule t = { .ev = ev, .set = set, .list = list, .edits = edits };
+
+	if (!any_path_rule(set, list, edits))
+		return NULL;
+	for (const char *const *cwd = ev->shell->cwds; *cwd && !t.found; cwd++) {
+		struct resolved_path file = resolved_path_find(&ev->arena, *cwd, dir);
+		if (file.target &&
+		    tree_search(&ev->arena, file.target, hidden, tree_rule_matches, &t) == TREE_TOO_LARGE)
+			*ret_too_large = true;
+	}
+	return t.found;
+}
+
+/* All that is copied, moved or removed with a directory */
+static const struct rule *find_tree_rule(struct evaluation *ev, const struct rule_set *set, enum rule_list list)
+{
+	struct shell_case *k = ev->shell;
+	const struct rule *r = NULL;
+
+	for (size_t i = 0; i < k->form_count; i++) {
+		const struct shell_command *c = &k->forms[i];
+		for (size_t n = 1; n < c->word_count && !r; n++) {
+			bool source = shell_is_tree_source(c, n);
+			bool changes = shell_changes_tree(c, n);
+			bool too_large = false;
+			struct operands found = { 0 };
+			if ((!source && !changes) || str_starts(c->words[n].text, STR("-")))
+				continue;
+			if (c->words[n].globs)
+				for (const char *const *cwd = k->cwds; *cwd; cwd++)
+					operands_expand(&found, &ev->arena,
+							&(struct operand){ .text = c->words[n].text, .from = *cwd });
+			for (size_t m = 0; m <= found.count && !r; m++) {
+				struct str dir = m ? str_from(found.list[m - 1].file.path) : c->words[n].text;
+				r = source ? find_below(ev, set, list, false, dir, true, &too_large) : NULL;
+				if (!r && changes)
+					r = find_below(ev, set, list, true, dir, true, &too_large);
+			}
+			if (!r && too_large && list == RULE_ASK)
+				r = any_path_rule(set, list, !source);
+		}
+	}
+	return r;
+}
+
+/* What is moved or copied is read as well. */
 static const struct rule *find_file_rule(struct evaluation *ev, const struct rule_set *set, enum rule_list list)
 {
 	struct shell_case *k = ev->shell;
 
 	for (size_t i = 0; i < k->file_count && !k->expanded; i++)
 		if (k->files.list[i].globs)
-			operands_expand(&k->files, &ev->arena, &k->files.list[i]);
+			(void)operands_expand(&k->files, &ev->arena, &k->files.list[i]);
 	k->expanded = true;
 	for (size_t i = 0; i < k->files.count; i++) {
 		const struct operand *o = &k->files.list[i];
 		const struct rule *r = NULL;
 		if (writes_file(o))
 			r = eval_find_path_rule(ev, set, list, true, &o->file);
-		if (!r && (!writes_file(o) || list == RULE_DENY))
+		if (!r && (o->use != OPERAND_REDIRECT || list == RULE_DENY))
 			r = eval_find_path_rule(ev, set, list, false, &o->file);
 		if (r)
 			return r;
 	}
-	return NULL;
+	if (!k->mentioned)
+		shell_find_mentions(ev);
+	for (size_t i = 0; i < k->mentions.count; i++) {
+		const struct mention *m = &k->mentions.list[i];
+		const struct rule *r = eval_find_path_rule(ev, set, list, false, &m->file);
+		if (!r && m->writes)
+			r = eval_find_path_rule(ev, set, list, true, &m->file);
+		if (r)
+			return r;
+	}
+	return find_tree_rule(ev, set, list);
+}
+
+static bool has_path_rules(const struct rule_index *x)
+{
+	return x->names.count || x->paths[0].count || x->paths[1].count || x->fixed[0].count || x->fixed[1].count;
+}
+
+static const struct rule *any_command_rule(const struct rule_index *x)
+{
+	const struct map_entry *first = map_next(&x->commands, NULL);
+
+	if (first)
+		return ((const struct rule_row *)first->value)->list[0];
+	return x->any_command.count ? x->any_command.list[0] : NULL;
 }
 
 static const struct rule *shell_matches(struct evaluation *ev, const struct rule_set *set, enum rule_list list)
@@ -132,19 +307,76 @@ static const struct rule *shell_matches(struct evaluation *ev, const struct rule
 	struct shell_case *k = ev->shell;
 
 	/* Any rule about commands could mean one of those that were not listed. */
-	const struct map_entry *first = map_next(&x->commands, NULL);
-	if (k->too_many && first)
-		return ((const struct rule_row *)first->value)->list[0];
-	if (k->too_many && x->any_command.count)
-		return x->any_command.list[0];
+	if (k->too_many && any_command_rule(x))
+		return any_command_rule(x);
 	for (size_t i = 0; i < k->text_count; i++) {
 		const struct rule *r = rule_set_command(set, list, &k->texts[i]);
 		if (r)
 			return r;
 	}
-	bool about_paths =
-		x->names.count || x->paths[0].count || x->paths[1].count || x->fixed[0].count || x->fixed[1].count;
-	return about_paths ? find_file_rule(ev, set, list) : NULL;
+	return has_path_rules(x) ? find_file_rule(ev, set, list) : NULL;
+}
+
+/* ---- rules that may be meant ------------------------------------------------------------------------------------ */
+
+/* Where it is not certain that a rule denies or asks about a command, a person decides, in every mode: a command cannot be seen
+ * through, or it shows all files of a directory of which some are hidden. */
+
+static const struct rule *suspect_command(struct evaluation *ev, const struct rule_set *set, enum rule_list list)
+{
+	struct shell_case *k = ev->shell;
+
+	if (k->hides && any_command_rule(&set->lists[list])) {
+		ev->doubt = k->hides;
+		return any_command_rule(&set->lists[list]);
+	}
+	for (size_t i = 0; i < k->doubt_count; i++) {
+		const struct rule *r = rule_set_command(set, list, &k->doubts[i]);
+		ev->doubt = r ? "a program that is not known may run its arguments" : NULL;
+		if (r)
+			return r;
+	}
+	return NULL;
+}
+
+static const struct rule *suspect_reader(struct evaluation *ev, const struct rule_set *set, enum rule_list list,
+					 const struct shell_command *c)
+{
+	const struct rule *any = any_path_rule(set, list, false);
+	bool hidden, here;
+	bool too_large = false;
+	const struct rule *r = NULL;
+
+	if (!any || !c->word_count)
+		return NULL;
+	if (!shell_reads_tree(c, &hidden, &here))
+		return NULL;
+	if (here)
+		r = find_below(ev, set, list, false, STR("."), hidden, &too_large);
+	struct operands files = { .earlier = &ev->shell->files };
+	operands_add(&files, &ev->arena, c, ev->shell->cwds);
+	for (size_t i = 0, count = files.count; i < count; i++)
+		if (files.list[i].globs)
+			(void)operands_expand(&files, &ev->arena, &files.list[i]);
+	for (size_t i = 0; i < files.count && !r; i++)
+		r = find_below(ev, set, list, false, str_from(files.list[i].file.path), hidden, &too_large);
+	ev->doubt = r           ? "files that it hides are below a directory of this command"
+		    : too_large ? "a directory of this command is too large to look for files that it hides"
+				: NULL;
+	return r ? r : too_large ? any : NULL;
+}
+
+static const struct rule *shell_suspects(struct evaluation *ev, const struct rule_set *set, enum rule_list list)
+{
+	const struct rule *r = suspect_command(ev, set, list);
+
+	if (!r && ev->shell->mentions.too_many) {
+		r = any_path_rule(set, list, false);
+		ev->doubt = "it has too many words to look for files among them";
+	}
+	for (size_t i = 0; i < ev->shell->form_count && !r; i++)
+		r = suspect_reader(ev, set, list, &ev->shell->forms[i]);
+	return r;
 }
 
 /* ---- limits ---------------------------------------------------------------------------------------------------- */
@@ -153,7 +385,16 @@ static bool command_fits(struct evaluation *ev, const struct rule_set *set, cons
 {
 	struct shell_command s = shell_strip_for_allow(c);
 	struct command_text text = shell_rule_text(ev, &s);
+	struct shell_command redirects = { .redirects = c->redirects, .redirect_count = c->redirect_count };
+	struct operands files = { .earlier = &ev->shell->files };
+	size_t first;
+	const struct shell_program *program = shell_find_program(&s, &first);
+	bool reader = program && (program->flags & PROGRAM_READS);
+	bool writes = false;
 
+	operands_add(&files, &ev->arena, &redirects, ev->shell->cwds);
+	for (size_t i = 0; i < files.count; i++)
+		writes = writes || writes_file(&files.list[i]);
 	for (size_t i = 0; i < set->limits.count; i++) {
 		const struct rule *r = set->limits.list[i];
 		if (strcmp(r->tool, ev->tool) != 0)
@@ -162,6 +403,9 @@ static bool command_fits(struct evaluation *ev, const struct rule_set *set, cons
 			return true;
 		bool exact = r->kind == RULE_COMMAND && r->command.shape == COMMAND_EXACT;
 		if (r->kind != RULE_COMMAND || c->hides || s.assignment_count || (shell_needs_exact_rule(c) && !exact))
+			continue;
+		/* A program that reads is named for reading, unless the limit has options. */
+		if (!exact && (writes || (reader && !shell_is_read_only(c) && !str_has(r->command.text, STR(" -")))))
 			continue;
 		if (command_rule_match(&r->command, &text))
 			return true;
@@ -270,6 +514,15 @@ static const char *shell_danger(struct evaluation *ev, bool *ret_critical)
 			return arena_printf(&ev->arena, "%s is a sensitive file: it needs approval each time.",
 					    o->file.path);
 	}
+	if (!k->mentioned)
+		shell_find_mentions(ev);
+	for (size_t i = 0; i < k->mentions.count; i++) {
+		const struct mention *m = &k->mentions.list[i];
+		if (m->writes && !eval_is_memory(ev, &m->file) &&
+		    (path_is_protected(m->file.path) || (m->file.target && path_is_protected(m->file.target))))
+			return arena_printf(&ev->arena, "%s is a sensitive file: it needs approval each time.",
+					    m->file.path);
+	}
 	return NULL;
 }
 
@@ -338,6 +591,44 @@ static bool is_tame_glob(const struct operand *o)
 	return !found;
 }
 
+static bool is_protected_below(void *data, const char *path)
+{
+	return path_is_protected(path + strlen(data)); /* what stands before it is not copied */
+}
+
+/* What a command of the mode does with this file. A directory that is copied or moved stands for all that it holds. */
+static bool pass_operand(struct evaluation *ev, const struct operand *o, bool edits, const struct shell_command *c)
+{
+	bool good = o->use == OPERAND_WRITE ? edits && eval_is_working_dir(ev, &o->file) : eval_may_read(ev, &o->file);
+
+	if (!good || o->use != OPERAND_WRITE || !(str_is(c->words[0].text, "cp") || str_is(c->words[0].text, "mv")))
+		return good;
+	char *dir = arena_strdup(&ev->arena, o->file.target);
+	return tree_search(&ev->arena, dir, true, is_protected_below, dir) == TREE_HAS_NONE;
+}
+
+/* Each file that a glob matches now must pass; what it matches when the command runs is held by the kernel. */
+static bool pass_glob(struct evaluation *ev, const struct operand *o, bool edits, const struct shell_command *c)
+{
+	struct operands found = { 0 };
+
+	if (!is_tame_glob(o) || !operands_expand(&found, &ev->arena, o))
+		return false;
+	for (size_t i = 0; i < found.count; i++)
+		if (!pass_operand(ev, &found.list[i], edits, c))
+			return false;
+	return true;
+}
+
+/* Some rule of the line denies or asks about reading a file. */
+static bool hides_any_file(struct evaluation *ev)
+{
+	for (struct rule_walk w = { .owner = ev->p, .list = RULE_DENY }; rule_walk_next(&w);)
+		if (any_path_rule(w.set, RULE_DENY, false) || any_path_rule(w.set, RULE_ASK, false))
+			return true;
+	return false;
+}
+
 /* The operands of a program; redirections are judged apart, because the shell opens those. */
 static bool pass_by_nature(struct evaluation *ev, struct passing *p, const struct shell_command *c,
 			   const struct shell_command *stripped)
@@ -358,17 +649,29 @@ static bool pass_by_nature(struct evaluation *ev, struct passing *p, const struc
 	for (size_t i = 0; i + stripped->word_count < c->word_count; i++)
 		if (str_is(c->words[i].text, "xargs") || str_ends(c->words[i].text, STR("/xargs")))
 			return false;
-	/* The configuration of the directory that it is in says what git runs. */
-	if (ev->shell->lost || (moved && str_is(plain.words[0].text, "git")))
+	/* The configuration of the directory that it is in says what git runs, and its store has files that a rule hides. */
+	bool git = str_is(plain.words[0].text, "git");
+	if (ev->shell->lost || (moved && git))
 		return false;
+	const struct tool_env *env = ev->use.env;
+	const char *runs = git && env && env->cwd
+				   ? repository_runs(&ev->arena, env->cwd, env->root, permission_main(ev->p)->trusted)
+				   : NULL;
+	if (runs) {
+		buf_addf(&ev->v->reason, "git may run a program here: %s. ", runs);
+		return false;
+	}
+	if (git && shell_git_shows_contents(&plain) && hides_any_file(ev)) {
+		buf_addstr(&ev->v->reason, "Rules hide files, and git may show them. ");
+		return false;
+	}
 	plain.redirect_count = 0;
 	operands_add(&files, &ev->arena, &plain, ev->shell->cwds);
+	operands_add_globs(&files, &ev->arena, &plain, ev->shell->cwds);
 	for (size_t i = 0; i < files.count; i++) {
 		const struct operand *o = &files.list[i];
-		bool good = o->use == OPERAND_WRITE ? edits && eval_is_working_dir(ev, &o->file)
-						    : eval_may_read(ev, &o->file);
-		bool certain = o->known || (o->globs && is_tame_glob(o));
-		if (!good || !certain)
+		if (!(o->known || o->globs) || !pass_operand(ev, o, edits, &plain) ||
+		    (o->globs && !pass_glob(ev, o, edits, &plain)))
 			return false;
 	}
 	p->mode = p->mode || edits;
@@ -560,6 +863,7 @@ static bool shell_passes(struct evaluation *ev)
 const struct tool_checker check_shell = {
 	.prepare = shell_prepare,
 	.matches = shell_matches,
+	.suspects = shell_suspects,
 	.fits = shell_fits,
 	.leaves = shell_leaves,
 	.plans = shell_plans,

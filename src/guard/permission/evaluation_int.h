@@ -11,6 +11,8 @@ struct tool_checker {
 	void (*prepare)(struct evaluation *ev); /* reads the input, once; may be NULL */
 	/* A rule of this set that denies or asks, bare ones and those about parameters apart. */
 	const struct rule *(*matches)(struct evaluation *ev, const struct rule_set *set, enum rule_list list);
+	/* One that may be meant, where that is not certain: sets doubt. May be NULL. */
+	const struct rule *(*suspects)(struct evaluation *ev, const struct rule_set *set, enum rule_list list);
 	/* The limits of this set, of which some are for this tool, cover all of the call. */
 	bool (*fits)(struct evaluation *ev, const struct rule_set *set);
 	/* These three may be NULL, and return NULL if nothing is wrong. Why it leaves its worktree or its memory: */
@@ -40,6 +42,7 @@ struct evaluation {
 	struct path_anchors wide;   /* where paths of rules that deny or ask may start */
 	struct path_anchors narrow; /* and those of rules that allow */
 	struct permission_verdict *v;
+	const char *doubt;         /* why it is not certain that a rule is meant */
 	struct resolved_path file; /* a file's */
 	struct shell_case *shell;  /* a command's */
 };

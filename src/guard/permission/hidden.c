@@ -11,7 +11,9 @@ struct hidden_files {
 	struct rule_set **sets; /* references */
 	size_t set_count;
 	size_t root_len;
-	const char *target; /* where the root leads; NULL: it is not a link */
+	const char *target;           /* where the root leads; NULL: it is not a link */
+	struct permission *worktrees; /* of the line: only their directories are set */
+	size_t worktree_count;
 };
 
 static bool hides(const struct rule *r)
@@ -56,6 +58,15 @@ struct hidden_files *hidden_files_find(const struct tool_env *env, const char *r
 		path_anchors_add(&h->anchors, &h->arena, p->root);
 	for (size_t i = 0; i < h->anchors.count; i++) /* the agent may end before the search */
 		h->anchors.list[i] = arena_strdup(&h->arena, h->anchors.list[i]);
+	for (const struct permission *p = env->permission; p; p = p->parent)
+		h->worktree_count += p->write_root && p->main_checkout;
+	h->worktrees = arena_calloc(&h->arena, (h->worktree_count + 1) * sizeof *h->worktrees);
+	size_t n = 0;
+	for (const struct permission *p = env->permission; p; p = p->parent)
+		if (p->write_root && p->main_checkout)
+			h->worktrees[n++] =
+				(struct permission){ .write_root = arena_strdup(&h->arena, p->write_root),
+						     .main_checkout = arena_strdup(&h->arena, p->main_checkout) };
 	const char *target = resolved_path_find(&h->arena, "/", str_from(root)).target;
 	h->target = target && strcmp(target, root) != 0 ? target : NULL;
 	if (h->target && !h->target[1])
@@ -76,9 +87,17 @@ void hidden_files_free(struct hidden_files *h)
 
 static bool is_denied(const struct hidden_files *h, const char *path)
 {
-	for (size_t i = 0; i < h->set_count; i++)
+	AUTO_ARENA struct arena a = { 0 };
+
+	for (size_t i = 0; i < h->set_count; i++) {
 		if (rule_set_path(h->sets[i], RULE_DENY, false, path, &h->anchors))
 			return true;
+		for (size_t k = 0; k < h->worktree_count; k++) {
+			const char *same = permission_main_path(&h->worktrees[k], &a, path);
+			if (same && rule_set_path(h->sets[i], RULE_DENY, false, same, &h->anchors))
+				return true;
+		}
+	}
 	return false;
 }
 

@@ -300,3 +300,12 @@ bool permission_names_host(const struct permission *p, struct str host)
 	}
 	return false;
 }
+
+const char *permission_main_path(const struct permission *p, struct arena *a, const char *path)
+{
+	struct str relative;
+
+	if (!p->write_root || !p->main_checkout || !path_relative(path, p->write_root, &relative))
+		return NULL;
+	return relative.n ? arena_printf(a, "%s/" STR_FMT, p->main_checkout, STR_ARG(relative)) : p->main_checkout;
+}

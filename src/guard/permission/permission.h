@@ -49,6 +49,7 @@ struct permission {
 	enum permission_mode mode;             /* chosen for this agent; permission_mode() says which one holds */
 	bool can_ask;                          /* questions can be answered */
 	bool bypass_available;                 /* the session may be switched to bypass: plan then forbids nothing */
+	bool trusted;                          /* of the main agent: the user trusts the folder where it started */
 	bool bypass_off, auto_off;             /* of the main agent: modes that no agent of the session may be in */
 	enum permission_unenforced unenforced; /* of the main agent, for all of the session */
 	const char *root;                      /* where the agent started; NULL: as the call says. Borrowed */
@@ -191,6 +192,10 @@ void permission_explain(const struct permission *p, struct tool_use use, enum pe
 void permission_verdict_release(struct permission_verdict *v);
 /* The verdict is the one by which the call may run, now or after a question: its file is the call's. */
 void permission_bind(struct tool_call *call, const struct permission_verdict *v);
+
+/* Of a path in the worktree of this agent: the file in the main checkout that it is a copy of, in the arena; NULL: it is none. What
+ * rules forbid there they forbid here. */
+const char *permission_main_path(const struct permission *p, struct arena *a, const char *path);
 
 /* An allow rule of the agent's line is about this host (normal, see rule_pattern.h) or a part of the net that it is in. A rule
  * for all hosts names none. */

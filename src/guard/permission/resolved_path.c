@@ -297,7 +297,14 @@ void operands_add(struct operands *o, struct arena *a, const struct shell_comman
 	}
 }
 
-void operands_expand(struct operands *o, struct arena *a, const struct operand *pattern)
+void operands_add_globs(struct operands *o, struct arena *a, const struct shell_command *c, const char *const *cwds)
+{
+	for (size_t i = 1; i < c->word_count; i++)
+		if (!c->words[i].literal && c->words[i].globs)
+			add_word(o, a, OPERAND_READ, &c->words[i], c->words[i].text, cwds);
+}
+
+bool operands_expand(struct operands *o, struct arena *a, const struct operand *pattern)
 {
 	const char *text = pattern->text.n && pattern->text.p[0] == '/'
 				   ? arena_str(a, pattern->text).p
@@ -305,13 +312,15 @@ void operands_expand(struct operands *o, struct arena *a, const struct operand *
 	const struct operand one = *pattern;
 	glob_t found = { 0 };
 
-	if (glob(text, GLOB_NOSORT | GLOB_BRACE, NULL, &found) == 0)
-		for (size_t i = 0; i < found.gl_pathc && i < EXPANDED_MAX; i++) {
-			struct operand *more = operand_add(o, a);
-			*more = one;
-			more->known = true;
-			more->globs = false;
-			more->file = resolve_as_kernel(a, "/", str_from(found.gl_pathv[i]));
-		}
+	bool whole =
+		glob(text, GLOB_NOSORT | GLOB_BRACE, NULL, &found) != GLOB_NOSPACE && found.gl_pathc <= EXPANDED_MAX;
+	for (size_t i = 0; i < found.gl_pathc && i < EXPANDED_MAX; i++) {
+		struct operand *more = operand_add(o, a);
+		*more = one;
+		more->known = true;
+		more->globs = false;
+		more->file = resolve_as_kernel(a, "/", str_from(found.gl_pathv[i]));
+	}
 	globfree(&found);
+	return whole;
 }

@@ -51,8 +51,10 @@ struct operands {
  * (NULL-terminated) that the command may run in. */
 void operands_add(struct operands *o, struct arena *a, const struct shell_command *c, const char *const *cwds);
 struct str operand_glob_dir(struct str text); /* the directory before the first wildcard */
-/* Files that a glob means now. At most 1,000 are added to *o. */
-void operands_expand(struct operands *o, struct arena *a, const struct operand *glob);
+/* Words with wildcards that are files for the shell alone: echo *.c */
+void operands_add_globs(struct operands *o, struct arena *a, const struct shell_command *c, const char *const *cwds);
+/* Files that a glob means now. At most 1,000 are added to *o; false: there are more. */
+bool operands_expand(struct operands *o, struct arena *a, const struct operand *glob);
 
 /* mkdir, touch, rm, rmdir, mv, cp with known options: what acceptEdits lets pass. Says nothing about the operands. */
 bool command_only_edits(const struct shell_command *c);

@@ -243,6 +243,16 @@ void rule_release(struct rule *r)
 
 /* ---- matching --------------------------------------------------------------------------------------------------- */
 
+static struct str lower_case(struct arena *a, struct str s)
+{
+	char *copy = arena_dup(a, s.p, s.n);
+
+	for (size_t i = 0; i < s.n; i++)
+		copy[i] = (char)tolower((unsigned char)copy[i]);
+	return (struct str){ copy, s.n };
+}
+
+/* Blanks and case are nothing that those who use the value look at; such rules only forbid or ask. */
 bool rule_matches_input(const struct rule *r, const struct json *input)
 {
 	AUTO_ARENA struct arena scratch = { 0 };
@@ -252,8 +262,13 @@ bool rule_matches_input(const struct rule *r, const struct json *input)
 	const struct json *v = json_get_str(input, r->parameter.name);
 	if (!v || json_is(v, JSON_NULL) || json_is(v, JSON_ARRAY) || json_is(v, JSON_OBJECT))
 		return false;
-	struct str text = json_is(v, JSON_STRING) ? json_str(v, &scratch) : json_raw(v);
-	return wildcard_match(r->parameter.value, text);
+	struct str text = str_trim(json_is(v, JSON_STRING) ? json_str(v, &scratch) : json_raw(v));
+	struct str value = lower_case(&scratch, r->parameter.value);
+	text = lower_case(&scratch, text);
+	if (wildcard_match(value, text))
+		return true;
+	/* A family of models is in the names of all its models. */
+	return str_is_nocase(r->parameter.name, "model") && value.n && str_has(text, value);
 }
 
 bool agent_rule_match(struct str names, struct str type)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * rule_set.c - rules, indexed by what they look at, so that a thousand of them cost hardly more than ten. */
 #include "guard/permission/rule_set.h"
+#include <strings.h>
 #include "lib/json/json.h"
 #include "lib/match/glob.h"
 
@@ -167,7 +168,7 @@ int rule_set_add(struct rule_set *s, enum rule_list list, struct str text, const
 /* ---- finding --------------------------------------------------------------------------------------------------- */
 
 const struct rule *rule_set_tool(const struct rule_set *s, enum rule_list list, const char *lower_name,
-				 const struct json *input)
+				 const char *server, const struct json *input)
 {
 	const struct rule_index *x = &s->lists[list];
 	const struct rule_row *row = map_get(&x->tools, str_from(lower_name));
@@ -177,6 +178,8 @@ const struct rule *rule_set_tool(const struct rule_set *s, enum rule_list list, 
 			return row->list[i];
 	for (size_t i = 0; i < x->several.count; i++) {
 		const struct rule *r = x->several.list[i];
+		if (list == RULE_ALLOW && server && strncasecmp(r->tool, server, strlen(server)) != 0)
+			continue;
 		if (wildcard_match(str_from(r->tool), str_from(lower_name)) && rule_matches_input(r, input))
 			return r;
 	}

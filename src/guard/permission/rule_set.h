@@ -39,9 +39,10 @@ void rule_set_unref(struct rule_set *s);
 int rule_set_add(struct rule_set *s, enum rule_list list, struct str text, const struct rule_origin *o,
 		 rule_warn_fn *warn, void *data, struct err *err);
 
-/* The first rule of a list (not RULE_ONLY) that matches, or NULL. */
+/* The first rule of a list (not RULE_ONLY) that matches, or NULL. server: of struct tool. A rule that allows the tools of a server means
+ * exactly that one: the tools of github__evil have names that begin like those of github. */
 const struct rule *rule_set_tool(const struct rule_set *s, enum rule_list list, const char *lower_name,
-				 const struct json *input);
+				 const char *server, const struct json *input);
 const struct rule *rule_set_path(const struct rule_set *s, enum rule_list list, bool edits, const char *path,
 				 const struct path_anchors *anchors);
 const struct rule *rule_set_command(const struct rule_set *s, enum rule_list list, const struct command_text *command);

@@ -22,16 +22,16 @@ static bool hides_something(struct str text)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct shell_script script;
-	struct shell_command *forms;
-	size_t count;
+	struct shell_forms forms;
 
 	shell_parse(&a, text, &script);
 	for (size_t i = 0; i < script.count; i++) {
-		if (!shell_list_for_deny(&a, &script.commands[i], &forms, &count))
-			return true;
-		for (size_t k = 0; k < count; k++)
-			if (forms[k].hides)
+		shell_list_for_deny(&a, &script.commands[i], &forms);
+		for (size_t k = 0; k < forms.count; k++)
+			if (forms.list[k].hides)
 				return true;
+		if (forms.too_many)
+			return true;
 	}
 	return !script.understood;
 }

@@ -221,7 +221,7 @@ static void on_credentials(void *data, const struct settings_item *item)
 		return;
 	for (const struct json *one = json_first(item->value); one; one = json_next(item->value, one)) {
 		struct str what = json_str(json_get(one, files ? "path" : "name"), a);
-		if (!what.n)
+		if (!what.n || json_str_is(json_get(one, "mode"), "allow")) /* defs/policy/policy.c gives it back */
 			continue;
 		if (json_str_is(json_get(one, "mode"), "mask"))
 			reading_note(r, &item->origin, what, "cannot be masked: it is denied");

@@ -389,6 +389,17 @@ static void add_hidden(struct profile *p, struct arena *a, const struct profile_
 	paths_add(parts ? &p->emptied : &p->hides, a, path);
 }
 
+/* Who reaches the socket of a session can stop it and its agents (product/observe/control_socket.c). Other commands have no sockets of this
+ * kind. Emptied, because the place of hidden files is in a whole cell only. */
+static void hide_control_sockets(struct profile *p, struct arena *a)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+
+	if (runtime && runtime[0] == '/')
+		paths_add(&p->emptied, a, arena_printf(a, "%s/cadre", runtime));
+	paths_add(&p->emptied, a, arena_printf(a, "/tmp/cadre-%u", (unsigned)getuid()));
+}
+
 static int profile_hide(struct profile *p, struct arena *a, const struct profile_facts *f, struct err *err)
 {
 	static const char *const own[] = { ".credentials.json", ".claude.json", "mcp-oauth", "control" };
@@ -433,6 +444,7 @@ int profile_make(struct profile *p, struct arena *a, const struct profile_facts 
 	case HOLD_WORKTREE:
 		paths_add_all(&p->writes, a, f->env->write_dirs);
 		protect_worktree(p, a);
+		hide_control_sockets(p, a);
 		return 0;
 	default:
 		rc = add_roots(p, a, f, err);

@@ -9,12 +9,20 @@
  * some is not the one that a rule names. Redirections stay. */
 struct shell_command shell_strip_for_allow(const struct shell_command *c);
 
-/* For rules that forbid or ask: every command that c may start, c itself first: behind all assignments and wrappers (env,
- * sudo, xargs with flags ... too), each form with the directory of its name removed as well, those of find -exec, and
- * those in a text that c gives to a shell (sh -c, eval, trap, here-documents). The array is the arena's. False: there is
- * more than can be listed, and c is to be treated as if the rule matched. */
-bool shell_list_for_deny(struct arena *a, const struct shell_command *c, struct shell_command **ret_commands,
-			 size_t *ret_count);
+/* For rules that forbid or ask. All is in the arena. */
+struct shell_forms {
+	/* Every command that it may start, the command itself first: behind all assignments and wrappers (env, sudo, xargs with
+	 * flags ... too), each form with the directory of its name removed as well, those of find -exec, and those in a text that it
+	 * gives to a shell (sh -c, eval, trap, here-documents). */
+	struct shell_command *list;
+	size_t count;
+	/* What a program that is not known would start if it ran its words. */
+	struct shell_command *doubts;
+	size_t doubt_count;
+	bool too_many;     /* there is more than can be listed: it is to be treated as if a rule matched */
+	const char *hides; /* why it may start others that are not listed, for people; NULL: it does not */
+};
+void shell_list_for_deny(struct arena *a, const struct shell_command *c, struct shell_forms *ret);
 
 /* The words with one space between them, for patterns. A literal word is its text, unless a blank or an operator in it
  * would make it look like something else: then, as any other word, it is its source. */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * shell_deny.c - every command that a command may start, as rules that forbid see it. Here too much is better than too
  * little: where it is not known whether an option has an argument, both readings are listed. */
-#include "guard/shell/shell_command.h"
+#include <ctype.h>
+#include "guard/shell/shell_files.h"
+#include "guard/shell/shell_options.h"
 #include "guard/shell/shell_parse_int.h"
 
 /* ---- words that hide what runs ---------------------------------------------------------------------------------- */
@@ -237,6 +239,113 @@ const char *shell_hides(const struct shell_command *c)
 	return NULL;
 }
 
+/* ---- code of other languages ------------------------------------------------------------------------------------- */
+
+/* Programs that are given code, which can start any command. Only rules that forbid look at this: a person who allows python3 has
+ * said so. `alone`: without a file to run, the code comes from standard input. */
+static const struct {
+	const char *name;    /* a version may follow: python3.11 */
+	const char *letters; /* options that are code, or are followed by some */
+	const char *words;   /* beginnings of other words that are, with blanks between */
+	bool alone;
+} coders[] = {
+	{ "awk", "", "", false },
+	{ "bun", "ep", "--eval --print", false },
+	{ "deno", "", "eval", true },
+	{ "ed", "", "", true },
+	{ "emacs", "", "--eval --exec --batch", false },
+	{ "ex", "c", "+ --cmd", true },
+	{ "expect", "c", "", true },
+	{ "gawk", "", "", false },
+	{ "gdb", "", "-ex --ex -ev --ev", true },
+	{ "git", "c", "--config-env --exec-path", false },
+	{ "lua", "e", "", true },
+	{ "make", "", "--eval SHELL=", false },
+	{ "mawk", "", "", false },
+	{ "nawk", "", "", false },
+	{ "node", "ep", "--eval --print", true },
+	{ "nodejs", "ep", "--eval --print", true },
+	{ "nvim", "c", "+ --cmd", false },
+	{ "osascript", "e", "", true },
+	{ "perl", "eE", "", true },
+	{ "php", "rBRE", "--run --process", true },
+	{ "pypy", "c", "", true },
+	{ "python", "c", "", true },
+	{ "Rscript", "e", "", true },
+	{ "rsync", "e", "--rsh --rsync-path", false },
+	{ "ruby", "e", "", true },
+	{ "sed", "", "", false },
+	{ "tar", "IF", "--to-c --checkpoint-a --use-c --info-s --new-v --rsh-c --rmt-c -I", false },
+	{ "tclsh", "", "", true },
+	{ "vi", "c", "+ --cmd", false },
+	{ "vim", "c", "+ --cmd", false },
+	{ "zip", "", "-TT --unzip-c", false },
+};
+
+static bool begins_with_one_of(struct str word, const char *list)
+{
+	struct str rest = str_from(list);
+
+	while (rest.p) {
+		struct str begin = str_cut(&rest, ' ');
+		if (begin.n && str_starts(word, begin))
+			return true;
+	}
+	return false;
+}
+
+/* awk and sed are mostly given code that runs nothing. */
+static bool script_runs_commands(const struct shell_command *c, struct str name)
+{
+	static const char *const marks[] = { "system", "|", "@load", "@include" };
+	bool runs = false;
+
+	for (size_t i = 1; i < c->word_count; i++) {
+		struct str word = c->words[i].text;
+		for (size_t k = 0; k < COUNT_OF(marks) && !str_is(name, "sed"); k++)
+			runs = runs || str_has(word, str_from(marks[k]));
+		/* Of sed: e at the end of s/// or as a command of its own. Files that are named so are rare. */
+		for (size_t k = 0; str_is(name, "sed") && k < word.n && word.p[0] != '-'; k++)
+			runs = runs || (word.p[k] == 'e' && (!k || !isalpha((unsigned char)word.p[k - 1])) &&
+					(k + 1 == word.n || char_in(word.p[k + 1], " \n;}")));
+		runs = runs || !c->words[i].literal;
+	}
+	return runs;
+}
+
+static const char *hides_code(const struct shell_command *c, struct str name)
+{
+	static const char why[] = "it runs code in which commands can hide";
+
+	for (size_t i = 0; i < COUNT_OF(coders); i++) {
+		size_t n = strlen(coders[i].name);
+		bool same = str_starts(name, str_from(coders[i].name));
+		for (size_t k = n; same && k < name.n; k++)
+			same = char_in(name.p[k], "0123456789.");
+		if (!same)
+			continue;
+		if (!coders[i].letters[0] && !coders[i].words[0] && !coders[i].alone)
+			return script_runs_commands(c, str_from(coders[i].name)) ? why : NULL;
+		bool has_file = false;
+		for (size_t k = 1; k < c->word_count; k++) {
+			struct str word = c->words[k].text;
+			bool option = word.n > 1 && word.p[0] == '-';
+			bool coded = !c->words[k].literal;
+			for (size_t m = 1; option && word.p[1] != '-' && m < word.n; m++)
+				coded = coded || strchr(coders[i].letters, word.p[m]);
+			if (begins_with_one_of(word, coders[i].words) || (coded && !has_file))
+				return why;
+			has_file = has_file || (!option && !str_is(word, "-") && !str_starts(word, STR("/dev/")) &&
+						!str_starts(word, STR("/proc/")));
+			if (option && (str_is(word, "--version") || str_is(word, "--help") || str_is(word, "-V") ||
+				       str_is(word, "-v") || str_is(word, "-m")))
+				has_file = true;
+		}
+		return coders[i].alone && !has_file ? why : NULL;
+	}
+	return NULL;
+}
+
 /* ---- all that may start ----------------------------------------------------------------------------------------- */
 
 enum { MAX_COMMANDS = 512, MAX_LEVELS = 20 };
@@ -246,6 +355,7 @@ struct listing {
 	struct shell_command *commands;
 	size_t count;
 	bool overflow;
+	const char *hides;
 };
 
 static const struct runner {
@@ -253,18 +363,86 @@ static const struct runner {
 	const char *alone;    /* letters of options without an argument */
 	unsigned positionals; /* words between the options and the command */
 } runners[] = {
-	{ "builtin", "", 0 },          { "busybox", "", 0 },    { "caffeinate", "disu", 0 },
-	{ "chroot", "", 1 },           { "command", "pvV", 0 }, { "doas", "nLs", 0 },
-	{ "env", "i0v", 0 },           { "exec", "cl", 0 },     { "flock", "xsneuo", 1 },
-	{ "ionice", "t", 0 },          { "nice", "", 0 },       { "nocorrect", "", 0 },
-	{ "noglob", "", 0 },           { "nohup", "", 0 },      { "nsenter", "", 0 },
-	{ "setsid", "cfw", 0 },        { "stdbuf", "", 0 },     { "strace", "fqTtv", 0 },
-	{ "sudo", "AbEHiKknPSsV", 0 }, { "taskset", "", 1 },    { "time", "pvaq", 0 },
-	{ "timeout", "v", 1 },         { "unshare", "", 0 },    { "watch", "bcdegtx", 0 },
+	{ "builtin", "", 0 },
+	{ "busybox", "", 0 },
+	{ "caffeinate", "disu", 0 },
+	{ "chroot", "", 1 },
+	{ "chrt", "", 1 },
+	{ "command", "pvV", 0 },
+	{ "cpulimit", "", 0 },
+	{ "dbus-run-session", "", 0 },
+	{ "doas", "nLs", 0 },
+	{ "dumb-init", "", 0 },
+	{ "env", "i0v", 0 },
+	{ "exec", "cl", 0 },
+	{ "fakeroot", "", 0 },
+	{ "faketime", "", 1 },
+	{ "firejail", "", 0 },
+	{ "flock", "xsneuo", 1 },
+	{ "gosu", "", 1 },
+	{ "i386", "", 0 },
+	{ "ionice", "t", 0 },
+	{ "linux32", "", 0 },
+	{ "linux64", "", 0 },
+	{ "ltrace", "", 0 },
+	{ "nice", "", 0 },
+	{ "nocorrect", "", 0 },
+	{ "noglob", "", 0 },
+	{ "nohup", "", 0 },
+	{ "nsenter", "", 0 },
+	{ "numactl", "", 0 },
+	{ "perf", "", 1 },
+	{ "pkexec", "", 0 },
+	{ "prlimit", "", 0 },
+	{ "proxychains", "", 0 },
+	{ "rlwrap", "", 0 },
+	{ "runcon", "", 1 },
+	{ "runuser", "", 0 },
+	{ "setarch", "", 1 },
+	{ "setpriv", "", 0 },
+	{ "setsid", "cfw", 0 },
+	{ "sg", "", 1 },
+	{ "ssh-agent", "", 0 },
+	{ "stdbuf", "", 0 },
+	{ "strace", "fqTtv", 0 },
+	{ "sudo", "AbEHiKknPSsV", 0 },
+	{ "su-exec", "", 1 },
+	{ "systemd-inhibit", "", 0 },
+	{ "systemd-run", "", 0 },
+	{ "taskset", "", 1 },
+	{ "time", "pvaq", 0 },
+	{ "timeout", "v", 1 },
+	{ "tini", "", 0 },
+	{ "torsocks", "", 0 },
+	{ "unbuffer", "", 0 },
+	{ "unshare", "", 0 },
+	{ "valgrind", "", 0 },
+	{ "watch", "bcdegtx", 0 },
+	{ "x86_64", "", 0 },
 	{ "xargs", "0rtpx", 0 },
+	{ "xvfb-run", "", 0 },
 };
 
+/* Their words are subcommands, messages and names; what they run is not a command of the text. */
+static const char *const subcommanders[] = {
+	"apt",    "apt-get", "aws",       "az",        "brew", "bundle", "cargo",  "composer", "conda",  "docker",
+	"dotnet", "gcloud",  "gh",        "git",       "glab", "go",     "gradle", "helm",     "hg",     "kubectl",
+	"make",   "meson",   "mvn",       "ninja",     "npm",  "pip",    "pip3",   "pnpm",     "podman", "poetry",
+	"rustup", "svn",     "systemctl", "terraform", "uv",   "yarn",   NULL,
+};
+
+bool shell_takes_subcommands(struct str name)
+{
+	return shell_is_one_of(name, subcommanders);
+}
+
 static void list_command(struct listing *l, const struct shell_command *c, unsigned level);
+
+static void note_hiding(struct listing *l, const char *why)
+{
+	if (!l->hides)
+		l->hides = why;
+}
 
 static void add_form(struct listing *l, const struct shell_command *c)
 {
@@ -288,6 +466,7 @@ static void list_words(struct listing *l, const struct shell_command *c, size_t 
 	inner.source = (struct str){ inner.words[0].source.p,
 				     (size_t)(inner.words[to - from - 1].source.p +
 					      inner.words[to - from - 1].source.n - inner.words[0].source.p) };
+	inner.hides = shell_hides(&inner);
 	list_command(l, &inner, level + 1);
 }
 
@@ -296,6 +475,8 @@ static void list_text(struct listing *l, struct str text, unsigned level)
 	struct shell_script script;
 
 	shell_parse(l->arena, text, &script);
+	if (!script.understood)
+		note_hiding(l, script.why_not ? script.why_not : "it was not understood");
 	for (size_t i = 0; i < script.count; i++)
 		list_command(l, &script.commands[i], level + 1);
 }
@@ -328,6 +509,25 @@ static void list_wrapped(struct listing *l, const struct runner *r, const struct
 	}
 }
 
+/* xargs -I% % f: the name of the command comes from elsewhere. */
+static void list_replaced(struct listing *l, const struct shell_command *c, unsigned level)
+{
+	struct str mark = STR("{}");
+
+	(void)level;
+	for (size_t i = 1; i < c->word_count; i++) {
+		struct str word = c->words[i].text;
+		if (str_is(word, "-I") && i + 1 < c->word_count)
+			mark = c->words[++i].text;
+		else if (str_starts(word, STR("-I")) || (str_starts(word, STR("-i")) && word.n > 2))
+			mark = (struct str){ word.p + 2, word.n - 2 };
+		else if (str_starts(word, STR("--replace=")))
+			mark = (struct str){ word.p + 10, word.n - 10 };
+		else if (mark.n && word.n && word.p[0] != '-' && str_has(word, mark))
+			note_hiding(l, "it puts words into commands that are known only when it runs");
+	}
+}
+
 static void list_actions(struct listing *l, const struct shell_command *c, unsigned level)
 {
 	static const char *const actions[] = { "-exec", "-execdir", "-ok",          "-okdir", "-x",
@@ -340,6 +540,8 @@ static void list_actions(struct listing *l, const struct shell_command *c, unsig
 		while (end < c->word_count && !str_is(c->words[end].text, ";"))
 			end++;
 		list_words(l, c, i + 1, end, level);
+		if (i + 1 < end && str_has(c->words[i + 1].text, STR("{}")))
+			note_hiding(l, "it runs files that it finds");
 	}
 }
 
@@ -349,14 +551,21 @@ static void list_actions(struct listing *l, const struct shell_command *c, unsig
 static void list_option_text(struct listing *l, const struct shell_command *c, unsigned level)
 {
 	bool has_text = false;
+	bool listed = false;
 
 	for (size_t i = 1; i < c->word_count; i++) {
 		struct str word = c->words[i].text;
-		if (word.n > 1 && (word.p[0] == '-' || word.p[0] == '+'))
+		if (word.n > 1 && (word.p[0] == '-' || word.p[0] == '+')) {
 			has_text = has_text || (word.p[1] != '-' && memchr(word.p, 'c', word.n)) ||
 				   str_is(word, "--command");
-		else if (has_text)
+			listed = listed || str_is(word, "--version") || str_is(word, "--help");
+		} else if (has_text) {
 			list_text(l, word, level);
+			listed = true;
+		} else {
+			listed = listed || (c->words[i].literal && word.n && !str_is(word, "-") &&
+					    !str_starts(word, STR("/dev/")) && !str_starts(word, STR("/proc/")));
+		}
 	}
 	for (size_t i = 0; i < c->redirect_count; i++) {
 		const struct shell_redirect *r = &c->redirects[i];
@@ -364,7 +573,10 @@ static void list_option_text(struct listing *l, const struct shell_command *c, u
 			list_text(l, *r->body, level);
 		else if (r->op == SHELL_HERE_STRING)
 			list_text(l, r->target.text, level);
+		listed = listed || r->body || r->op == SHELL_HERE_STRING;
 	}
+	if (!listed)
+		note_hiding(l, "a shell runs what it reads");
 }
 
 /* eval, trap, watch: each word, and all of them joined. */
@@ -380,16 +592,57 @@ static void list_words_as_text(struct listing *l, const struct shell_command *c,
 	list_text(l, arena_str(l->arena, buf_str(&joined)), level);
 }
 
+/* env -S TEXT and --split-string=TEXT, joined with other letters too; the words behind it are added to the text. */
+static void list_split_text(struct listing *l, const struct shell_command *c, unsigned level)
+{
+	for (size_t i = 1; i < c->word_count; i++) {
+		struct str word = c->words[i].text;
+		bool is_long = str_starts(word, STR("--s"));
+		const char *at = word.n > 1 && word.p[0] == '-' ? memchr(word.p, is_long ? '=' : 'S', word.n) : NULL;
+		if (!is_long && (!at || word.p[1] == '-'))
+			continue;
+		AUTO_BUF struct buf text = { 0 };
+		if (at)
+			buf_add(&text, at + 1, (size_t)(word.p + word.n - at - 1));
+		for (size_t k = i + 1; k < c->word_count; k++)
+			buf_addf(&text, " " STR_FMT, STR_ARG(c->words[k].text));
+		list_text(l, arena_str(l->arena, buf_str(&text)), level);
+		return;
+	}
+}
+
+/* flock -c TEXT, runuser -c TEXT, sg GROUP TEXT: what has blanks in it, or stands behind -c */
+static void list_text_words(struct listing *l, const struct shell_command *c, unsigned level)
+{
+	for (size_t i = 1; i < c->word_count; i++) {
+		struct str word = c->words[i].text;
+		bool behind = str_is(c->words[i - 1].text, "-c") || str_is(c->words[i - 1].text, "--command");
+		if (str_starts(word, STR("--command=")))
+			word = (struct str){ word.p + 10, word.n - 10 };
+		if (behind || !c->words[i].literal || memchr(word.p, ' ', word.n))
+			list_text(l, word, level);
+	}
+}
+
 static const struct {
 	const char *name;
 	void (*list)(struct listing *l, const struct shell_command *c, unsigned level);
 } texts[] = {
-	{ "ash", list_option_text },    { "bash", list_option_text },    { "dash", list_option_text },
-	{ "env", list_words_as_text },  { "eval", list_words_as_text },  { "fd", list_actions },
-	{ "fdfind", list_actions },     { "find", list_actions },        { "ksh", list_option_text },
-	{ "script", list_option_text }, { "sh", list_option_text },      { "su", list_option_text },
-	{ "trap", list_words_as_text }, { "watch", list_words_as_text }, { "zsh", list_option_text },
+	{ "ash", list_option_text },     { "bash", list_option_text },   { "dash", list_option_text },
+	{ "env", list_split_text },      { "eval", list_words_as_text }, { "fd", list_actions },
+	{ "fdfind", list_actions },      { "find", list_actions },       { "fish", list_option_text },
+	{ "flock", list_text_words },    { "ksh", list_option_text },    { "rbash", list_option_text },
+	{ "runuser", list_text_words },  { "script", list_option_text }, { "sg", list_text_words },
+	{ "sh", list_option_text },      { "su", list_option_text },     { "trap", list_words_as_text },
+	{ "watch", list_words_as_text }, { "xargs", list_replaced },     { "zsh", list_option_text },
 };
+
+static struct str base_name(struct str name)
+{
+	const char *slash = name.n ? memrchr(name.p, '/', name.n) : NULL;
+
+	return slash ? (struct str){ slash + 1, (size_t)(name.p + name.n - slash - 1) } : name;
+}
 
 static void list_command(struct listing *l, const struct shell_command *c, unsigned level)
 {
@@ -398,13 +651,14 @@ static void list_command(struct listing *l, const struct shell_command *c, unsig
 		return;
 	}
 	add_form(l, c);
+	if (c->hides)
+		note_hiding(l, c->hides);
 	if (!c->word_count)
 		return;
-	struct str name = c->words[0].text;
-	const char *slash = memrchr(name.p, '/', name.n);
-	if (slash)
-		name = (struct str){ slash + 1, (size_t)(name.p + name.n - slash - 1) };
-	if (c->words[0].literal && slash) { /* /bin/rm is rm as well. */
+	struct str name = base_name(c->words[0].text);
+	if (hides_code(c, name))
+		note_hiding(l, hides_code(c, name));
+	if (c->words[0].literal && name.n != c->words[0].text.n) { /* /bin/rm is rm as well. */
 		struct shell_command named = *c;
 		named.words = arena_alloc(l->arena, c->word_count * sizeof *c->words);
 		memcpy(named.words, c->words, c->word_count * sizeof *c->words);
@@ -414,15 +668,52 @@ static void list_command(struct listing *l, const struct shell_command *c, unsig
 	for (size_t i = 0; i < COUNT_OF(runners); i++)
 		if (shell_name_is(name, runners[i].name))
 			list_wrapped(l, &runners[i], c, level);
+	if (str_starts(name, STR("ld-")) || str_starts(name, STR("ld.so")) || str_starts(name, STR("ld64.so")))
+		list_wrapped(l, &(struct runner){ "ld.so", "", 0 }, c, level);
+	if (str_is(name, "parallel"))
+		note_hiding(l, "it runs what it reads");
 	for (size_t i = 0; i < COUNT_OF(texts); i++)
 		if (shell_name_is(name, texts[i].name))
 			texts[i].list(l, c, level);
 }
 
-bool shell_list_for_deny(struct arena *a, const struct shell_command *c, struct shell_command **ret_commands,
-			 size_t *ret_count)
+/* A program that is not known may run its arguments: all words from any of them on, or one of them as a text. */
+static void list_doubts(struct listing *l, const struct shell_command *c)
+{
+	struct shell_command named = *c;
+	size_t first;
+
+	if (c->word_count < 2 || !c->words[0].literal)
+		return;
+	struct str name = base_name(c->words[0].text);
+	bool known = shell_is_one_of(name, subcommanders);
+	for (size_t i = 0; i < COUNT_OF(runners) && !known; i++)
+		known = shell_name_is(name, runners[i].name);
+	for (size_t i = 0; i < COUNT_OF(texts) && !known; i++)
+		known = shell_name_is(name, texts[i].name);
+	for (size_t i = 0; i < COUNT_OF(hiding) && !known; i++)
+		known = shell_name_is(name, hiding[i].name);
+	struct shell_word word = c->words[0];
+	word.text = name;
+	named.words = &word;
+	named.word_count = 1;
+	if (known || shell_find_program(&named, &first))
+		return;
+	for (size_t i = 1; i < c->word_count; i++) {
+		struct str text = c->words[i].text;
+		if (!c->words[i].literal || !text.n || text.p[0] == '-')
+			continue;
+		if (memchr(text.p, ' ', text.n))
+			list_text(l, text, 0);
+		else
+			list_words(l, c, i, c->word_count, 0);
+	}
+}
+
+void shell_list_for_deny(struct arena *a, const struct shell_command *c, struct shell_forms *ret)
 {
 	struct listing l = { .arena = a };
+	struct listing doubts = { .arena = a };
 	struct shell_command bare = *c;
 
 	list_command(&l, c, 0);
@@ -430,7 +721,14 @@ bool shell_list_for_deny(struct arena *a, const struct shell_command *c, struct 
 		bare.assignment_count = 0;
 		add_form(&l, &bare);
 	}
-	*ret_commands = l.commands;
-	*ret_count = l.count;
-	return !l.overflow;
+	for (size_t i = 0; i < l.count; i++)
+		list_doubts(&doubts, &l.commands[i]);
+	*ret = (struct shell_forms){ .list = l.commands,
+				     .count = l.count,
+				     .doubts = doubts.commands,
+				     .doubt_count = doubts.count,
+				     .too_many = l.overflow,
+				     .hides = l.hides           ? l.hides
+					      : doubts.overflow ? "it has too many words"
+								: NULL };
 }

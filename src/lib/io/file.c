@@ -62,12 +62,32 @@ int file_read_known(int fd, const struct stat *st, size_t limit_bytes, struct bu
 	return file_read_fd(fd, limit_bytes, out, err);
 }
 
-int file_read(const char *path, size_t limit_bytes, struct buf *out, struct err *err)
+/* A FIFO or a terminal in the place of a file would block. What a shell made for an option has a name in these places. */
+static int open_regular(const char *path, struct err *err)
 {
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	static const char *const descriptors[] = { "/dev/stdin", "/dev/fd/", "/proc/self/fd/" };
+	int wait = O_NONBLOCK;
+	struct stat st;
+
+	for (size_t i = 0; i < COUNT_OF(descriptors); i++)
+		if (!strncmp(path, descriptors[i], strlen(descriptors[i])))
+			wait = 0;
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC | wait);
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_set(err, errno == ENOENT || errno == ENOTDIR ? ERR_NOT_FOUND : ERR_IO, "cannot open %s: %m",
 			       path);
+	if (wait && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) /* of a directory, read tells */
+		return err_set(err, ERR_IO, "%s is not a regular file", path);
+	int opened = fd;
+	fd = -1;
+	return opened;
+}
+
+int file_read(const char *path, size_t limit_bytes, struct buf *out, struct err *err)
+{
+	AUTO_CLOSE int fd = open_regular(path, err);
+	if (fd < 0)
+		return fd;
 	if (file_read_fd(fd, limit_bytes, out, err) < 0)
 		return err_wrap(err, "%s", path);
 	return 0;

@@ -7,7 +7,8 @@
 #include "lib/base/arena.h"
 #include "lib/base/buf.h"
 
-int file_read(const char *path, size_t limit_bytes, struct buf *out, struct err *err); /* appends; ERR_LIMIT above it */
+/* Appends; ERR_LIMIT above it. Never waits: what is not a regular file is ERR_IO, unless it is a descriptor of this process by its name. */
+int file_read(const char *path, size_t limit_bytes, struct buf *out, struct err *err);
 int file_read_fd(int fd, size_t limit_bytes, struct buf *out, struct err *err);
 /* The same for a regular file with a known stat: one read(2) if its size is unchanged. */
 int file_read_known(int fd, const struct stat *st, size_t limit_bytes, struct buf *out, struct err *err);

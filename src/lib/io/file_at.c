@@ -127,6 +127,25 @@ int file_at_open(const struct file_at *at, struct stat *ret_st, struct err *err)
 	return opened;
 }
 
+int file_read_inside(const char *root, const char *path, size_t limit_bytes, struct buf *out, struct err *err)
+{
+	AUTO_FREE char *real_root = realpath(root, NULL);
+	AUTO_FREE char *real = real_root ? realpath(path, NULL) : NULL;
+	AUTO_FILE_AT struct file_at at = { .dir = -1 };
+	struct stat st;
+
+	if (!real)
+		return err_set(err, errno == ENOENT || errno == ENOTDIR ? ERR_NOT_FOUND : ERR_IO, "cannot open %s: %m",
+			       path);
+	if (!path_is_inside(real, real_root) || !strcmp(real, real_root))
+		return err_set(err, ERR_DENIED, "%s leads out of %s", path, root);
+	int rc = file_at_find(real_root, real + (real_root[1] ? strlen(real_root) : 0), 0, &at, err);
+	AUTO_CLOSE int fd = rc < 0 ? rc : file_at_open(&at, &st, err);
+	if (fd < 0)
+		return fd;
+	return file_read_fd(fd, limit_bytes, out, err) < 0 ? err_wrap(err, "%s", path) : 0;
+}
+
 /* like: whose owner and mode it gets; NULL: those of any new file. */
 static int write_and_rename(const struct file_at *at, const char *temp, const struct stat *like, struct str bytes)
 {

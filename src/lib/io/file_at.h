@@ -20,6 +20,10 @@ int file_at_find(const char *root, const char *below, mode_t make, struct file_a
 void file_at_release(struct file_at *at);
 #define AUTO_FILE_AT CLEANUP(file_at_release)
 
+/* A regular file that is below root when all links are resolved; what was found then is opened without following any. Never waits.
+ * ERR_DENIED: it leads out of root. */
+int file_read_inside(const char *root, const char *path, size_t limit_bytes, struct buf *out, struct err *err);
+
 /* A descriptor for reading and the state of the file. Never blocks on a pipe. */
 int file_at_open(const struct file_at *at, struct stat *ret_st, struct err *err);
 /* Writes a temporary file and renames it. mode: NULL keeps mode and owner of an existing file. A symlink is replaced,

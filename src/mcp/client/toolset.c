@@ -382,6 +382,9 @@ struct mcp_toolset *mcp_toolset_new(struct mcp_catalog *catalog, const struct mc
 	b->catalog = mcp_catalog_ref(catalog);
 	b->server = arena_strdup(&b->arena, server->name);
 	b->always_load = server->always_load;
+	AUTO_BUF struct buf prefix = { 0 };
+	mcp_name_add(&prefix, str_from(b->server), STR(""));
+	const char *names_begin = arena_dup(&b->arena, prefix.p, prefix.n);
 	b->tools = arena_calloc(&b->arena, catalog->tool_count * sizeof *b->tools);
 	b->ctxs = arena_calloc(&b->arena, catalog->tool_count * sizeof *b->ctxs);
 	for (size_t i = 0; i < catalog->tool_count; i++) {
@@ -400,6 +403,7 @@ struct mcp_toolset *mcp_toolset_new(struct mcp_catalog *catalog, const struct mc
 			.flags = TOOL_OWN_LIMIT | (t->read_only ? TOOL_CONCURRENT : 0) |
 				 (t->needs_user ? TOOL_NEEDS_USER : 0) |
 				 (b->always_load || t->always_load ? 0 : TOOL_MAY_WAIT),
+			.server = names_begin,
 			.ctx = ctx,
 			.start = tool_run_start,
 			.cancel = tool_run_cancel,

@@ -100,7 +100,7 @@ static bool search_file(struct grep *g, unsigned worker, const char *path, bool 
 	if (!wanted)
 		return true;
 	if (!g->scanners[worker])
-		g->scanners[worker] = grep_scanner_new(&g->pattern, &g->q->want, g->q->walk.stop);
+		g->scanners[worker] = grep_scanner_new(&g->pattern, &g->q->want, g->q->walk.stop, g->q->walk.limit_ms);
 	int rc = grep_scan_file(g->scanners[worker], path, shown, named, &hits, &err);
 	if (rc == 0 && hits.matches)
 		keep_hits(g, path, shown, &hits);

@@ -65,13 +65,13 @@ void grep_results_release(struct grep_results *results);
 
 struct grep_scanner; /* of one thread */
 
-/* Borrows all of it. stop may be NULL. */
+/* Borrows all of it. stop may be NULL. limit_ms: from now on, for all files; 0: none. */
 struct grep_scanner *grep_scanner_new(const struct pattern *pattern, const struct grep_want *want,
-				      const atomic_bool *stop);
+				      const atomic_bool *stop, uint64_t limit_ms);
 void grep_scanner_free(struct grep_scanner *s);
 
 /* Searches the file; shown is its name in the output, named means that the user asked for this very file. Adds to *hits,
  * whose matches are 0 when nothing was found. ERR_IO when it cannot be read, ERR_LIMIT when the pattern is too
- * expensive. */
+ * expensive, ERR_TIMEOUT when the time is over. */
 int grep_scan_file(struct grep_scanner *s, const char *path, const char *shown, bool named, struct grep_hits *hits,
 		   struct err *err);

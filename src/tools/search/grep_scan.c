@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * grep_scan.c - the search in one file. */
+#include <time.h>
 #include "tools/search/grep.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -132,6 +133,7 @@ struct grep_scanner {
 	const struct pattern *pattern;
 	const struct grep_want *want;
 	const atomic_bool *stop;
+	uint64_t deadline_ms, limit_ms; /* of the whole search; 0: none */
 	struct matcher *matcher;
 	char *window;
 	size_t room;
@@ -149,10 +151,31 @@ struct grep_scanner {
 	struct err *err;
 };
 
+static uint64_t clock_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* One file can be as large as a tree. */
+static int check_deadline(struct grep_scanner *s)
+{
+	if (!s->deadline_ms || clock_ms() < s->deadline_ms)
+		return 0;
+	return err_set(s->err, ERR_TIMEOUT,
+		       "the search took more than %g s and was ended: search a smaller part, or with a simpler pattern",
+		       (double)s->limit_ms / 1000);
+}
+
 struct grep_scanner *grep_scanner_new(const struct pattern *pattern, const struct grep_want *want,
-				      const atomic_bool *stop)
+				      const atomic_bool *stop, uint64_t limit_ms)
 {
 	struct grep_scanner *s = xcalloc(1, sizeof *s);
+
+	s->limit_ms = limit_ms;
+	s->deadline_ms = limit_ms ? clock_ms() + limit_ms : 0;
 
 	s->pattern = pattern;
 	s->want = want;
@@ -378,6 +401,8 @@ static int scan_whole(struct grep_scanner *s)
 	for (size_t at = 0; at < limit && !s->over;) {
 		if (s->stop && atomic_load(s->stop))
 			return 0;
+		if (check_deadline(s) < 0)
+			return -ERR_TIMEOUT;
 		int rc = find_in(s, text, at, &m);
 		if (rc < 0)
 			return rc;
@@ -498,6 +523,8 @@ static int scan_pieces(struct grep_scanner *s, int fd, const char *path)
 	for (ssize_t n = (ssize_t)s->filled; !s->over; n = scanner_fill(s, fd, path)) {
 		if (n < 0)
 			return (int)n;
+		if (check_deadline(s) < 0)
+			return -ERR_TIMEOUT;
 		if ((s->stop && atomic_load_explicit(s->stop, memory_order_relaxed)) ||
 		    !check_binary(s, from, s->filled))
 			return 0;

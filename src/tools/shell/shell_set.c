@@ -283,7 +283,37 @@ static bool is_named(const char *const *variables, const char *entry)
 	return false;
 }
 
-static const char *const *shell_env(const struct shell *shell, struct arena *a)
+/* What no repository may say to a command that nobody was asked about, behind what the environment says already. */
+static const struct {
+	const char *key, *value;
+} git_config[] = {
+	{ "core.fsmonitor", "false" },
+	{ "core.hooksPath", "/dev/null" },
+	{ "safe.bareRepository", "explicit" },
+	{ "log.showSignature", "false" },
+	{ "core.pager", "cat" },
+	{ "diff.ignoreSubmodules", "dirty" },
+	{ "core.alternateRefsCommand", "true" },
+	{ "protocol.ext.allow", "never" },
+};
+enum { GIT_VARIABLES = 2 * COUNT_OF(git_config) + 4 };
+
+static size_t add_git_env(const char **envp, size_t at, struct arena *a, const char *count_text)
+{
+	unsigned long count = count_text ? strtoul(count_text, NULL, 10) : 0;
+
+	for (size_t i = 0; i < COUNT_OF(git_config); i++, count++) {
+		envp[at++] = arena_printf(a, "GIT_CONFIG_KEY_%lu=%s", count, git_config[i].key);
+		envp[at++] = arena_printf(a, "GIT_CONFIG_VALUE_%lu=%s", count, git_config[i].value);
+	}
+	envp[at++] = arena_printf(a, "GIT_CONFIG_COUNT=%lu", count);
+	envp[at++] = "GIT_OPTIONAL_LOCKS=0";
+	envp[at++] = "GIT_TERMINAL_PROMPT=0";
+	envp[at++] = "GIT_NO_LAZY_FETCH=1";
+	return at;
+}
+
+static const char *const *shell_env(const struct shell *shell, struct arena *a, enum tool_belief belief)
 {
 	const struct tool_env *env = shell->set->env;
 	const char *const *old = env->envp ? env->envp : (const char *const *)environ;
@@ -294,9 +324,12 @@ static const char *const *shell_env(const struct shell *shell, struct arena *a)
 	size_t count = str_count(old) + str_count(sandbox);
 	size_t at = 0;
 
-	const char **envp = arena_alloc(a, (count + 5) * sizeof *envp);
+	static const char *const git[] = { "GIT_CONFIG_COUNT", "GIT_OPTIONAL_LOCKS", "GIT_TERMINAL_PROMPT",
+					   "GIT_NO_LAZY_FETCH", NULL };
+	const char **envp = arena_alloc(a, (count + 5 + GIT_VARIABLES) * sizeof *envp);
 	for (; *old; old++)
-		if (!is_named(own, *old) && !(temp_dir && !strncmp(*old, "TMPDIR=", 7)) && !is_named(sandbox, *old))
+		if (!is_named(own, *old) && !(belief && is_named(git, *old)) &&
+		    !(temp_dir && !strncmp(*old, "TMPDIR=", 7)) && !is_named(sandbox, *old))
 			envp[at++] = *old;
 	for (; sandbox && *sandbox; sandbox++)
 		if (strchr(*sandbox, '='))
@@ -307,6 +340,8 @@ static const char *const *shell_env(const struct shell *shell, struct arena *a)
 		envp[at++] = arena_printf(a, "CLAUDE_CODE_SESSION_ID=%s", env->session_id);
 	if (temp_dir)
 		envp[at++] = arena_printf(a, "TMPDIR=%s", temp_dir);
+	if (belief != BELIEF_NONE)
+		at = add_git_env(envp, at, a, tool_env_get(env, "GIT_CONFIG_COUNT"));
 	envp[at] = NULL;
 	return envp;
 }
@@ -347,7 +382,7 @@ static int shell_spawn(struct shell *shell, const struct shell_options *o, struc
 	const char *env_dir = env->env_dir && file_exists(env->env_dir) ? env->env_dir : "";
 	const char *argv[] = { any ? "bash" : chosen, "-c", wrapper, "bash", dir_file, o->command, env_dir, NULL };
 	struct child_options options = { .argv = argv,
-					 .envp = shell_env(shell, &arena),
+					 .envp = shell_env(shell, &arena, o->belief),
 					 .cwd = o->cwd,
 					 .merge = true,
 					 .landlock_fd = env->landlock_fd,

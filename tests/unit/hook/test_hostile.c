@@ -29,15 +29,17 @@ static bool dies(int pidfd)
 	return dead;
 }
 
-TEST(a_hook_that_hangs_ends_at_its_time_limit_without_a_decision)
+TEST(a_guard_that_hangs_ends_at_its_time_limit_and_refuses)
 {
 	struct stage st;
 	stage_init(&st, LOOP_VIRTUAL_CLOCK);
 	stage_handler(&st, HOOK_PRE_TOOL_USE,
 		      "{\"type\":\"command\",\"command\":\"echo x; sleep 1000\",\"timeout\":7}");
 
-	CHECK_CSTR(stage_run(&st, HOOK_PRE_TOOL_USE, "Bash"),
-		   "ran 1; note: PreToolUse:Bash hook (echo x; sleep 1000): no end within 7 s");
+	CHECK_CSTR(
+		stage_run(&st, HOOK_PRE_TOOL_USE, "Bash"),
+		"ran 1; deny: no end within 7 s; blocked: no end within 7 s; note: PreToolUse:Bash hook (echo x; sleep "
+		"1000): no end within 7 s");
 
 	CHECK(strstr(st.log.p, "end cancelled -1\n"));
 	stage_release(&st);
@@ -116,14 +118,32 @@ TEST(a_hook_that_ignores_sigterm_is_killed)
 	stage_release(&st);
 }
 
-TEST(death_by_a_signal_is_a_note)
+/* Of events that do not guard a call, failures are notes. */
+TEST(other_hooks_that_fail_refuse_nothing)
+{
+	static const char *const commands[] = { "kill -9 $$", "kill -TERM $$", "exit 1", "exit 127" };
+
+	for (size_t i = 0; i < COUNT_OF(commands); i++) {
+		struct stage st;
+		stage_init(&st, 0);
+		stage_command(&st, HOOK_POST_TOOL_USE, commands[i]);
+		stage_command(&st, HOOK_USER_PROMPT_SUBMIT, commands[i]);
+		CHECK(!strstr(stage_run(&st, HOOK_POST_TOOL_USE, "Bash"), "blocked"));
+		CHECK(!strstr(stage_run(&st, HOOK_USER_PROMPT_SUBMIT, ""), "blocked"));
+		stage_release(&st);
+	}
+}
+
+TEST(a_guard_that_is_killed_refuses)
 {
 	struct stage st;
 	stage_init(&st, 0);
 	stage_command(&st, HOOK_PRE_TOOL_USE, "kill -9 $$");
 
-	CHECK_CSTR(stage_run(&st, HOOK_PRE_TOOL_USE, "Bash"),
-		   "ran 1; note: PreToolUse:Bash hook (kill -9 $$): killed by signal 9");
+	CHECK_CSTR(
+		stage_run(&st, HOOK_PRE_TOOL_USE, "Bash"),
+		"ran 1; deny: killed by signal 9; blocked: killed by signal 9; note: PreToolUse:Bash hook (kill -9 $$): "
+		"killed by signal 9");
 	stage_release(&st);
 }
 
@@ -166,7 +186,8 @@ TEST(a_hook_that_floods_without_end_is_killed)
 
 	CHECK_CSTR(
 		stage_run(&st, HOOK_PRE_TOOL_USE, "Bash"),
-		"ran 1; note: PreToolUse:Bash hook (echo $$ >&2; cat /dev/zero): it printed more than 64 MB and was killed");
+		"ran 1; deny: it printed more than 64 MB and was killed; blocked: it printed more than 64 MB and was killed; note: "
+		"PreToolUse:Bash hook (echo $$ >&2; cat /dev/zero): it printed more than 64 MB and was killed");
 
 	CHECK(dies(pidfd_of(st.stderr_text.p)));
 	stage_release(&st);
@@ -220,13 +241,13 @@ TEST(what_a_hook_leaves_running_does_not_delay_it_and_dies_with_its_agent)
 
 int test_hostile(void)
 {
-	return RUN_TESTS(T(a_hook_that_hangs_ends_at_its_time_limit_without_a_decision),
+	return RUN_TESTS(T(a_guard_that_hangs_ends_at_its_time_limit_and_refuses),
 			 T(without_a_time_limit_the_events_own_holds),
 			 T(the_end_of_a_session_waits_as_long_as_settings_ask_up_to_a_minute),
 			 T(the_time_of_a_sessions_end_runs_for_hooks_that_still_wait_to_be_started),
-			 T(a_hook_that_ignores_sigterm_is_killed), T(death_by_a_signal_is_a_note),
-			 T(garbage_is_repaired_before_anybody_sees_it), T(a_hook_that_prints_much_still_blocks),
-			 T(a_hook_that_floods_without_end_is_killed),
+			 T(a_hook_that_ignores_sigterm_is_killed), T(a_guard_that_is_killed_refuses),
+			 T(other_hooks_that_fail_refuse_nothing), T(garbage_is_repaired_before_anybody_sees_it),
+			 T(a_hook_that_prints_much_still_blocks), T(a_hook_that_floods_without_end_is_killed),
 			 T(a_hook_that_does_not_read_its_input_is_no_failure),
 			 T(what_a_hook_leaves_running_does_not_delay_it_and_dies_with_its_agent));
 }

@@ -126,7 +126,16 @@ void stage_rules(struct stage *s, struct permission *p, const char *rules)
 
 	for (struct str rest = str_from(rules); rest.p && rest.n;) {
 		AUTO_BUF struct buf text = { 0 };
-		struct str line = str_trim(str_cut(&rest, '\n'));
+		const char *joined = memmem(rest.p, rest.n, " ;; ", 4);
+		const char *feed = memchr(rest.p, '\n', rest.n);
+		struct str line = rest;
+		if (joined && (!feed || joined < feed)) {
+			line.n = (size_t)(joined - rest.p);
+			rest = (struct str){ joined + 4, rest.n - line.n - 4 };
+		} else {
+			line = str_cut(&rest, '\n');
+		}
+		line = str_trim(line);
 		struct str list = str_cut(&line, ' ');
 		enum rule_list which = str_is(list, "deny") ? RULE_DENY : str_is(list, "ask") ? RULE_ASK : RULE_ALLOW;
 		if (which == RULE_ALLOW)

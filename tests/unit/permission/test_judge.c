@@ -154,7 +154,7 @@ TEST(file_rules_and_directories_hold_for_shell_commands)
 		{ "acceptEdits", "", NULL, "cd $X && rm f", ASK, BY(MODE) },
 		{ "acceptEdits", "", NULL, "rm *.txt", RUN, BY(MODE) },
 		{ "acceptEdits", "", NULL, "rm -rf .*", ASK, BY(MODE) },
-		{ "acceptEdits", "", NULL, "rm -rf {a,.git}", ASK, BY(MODE) },
+		{ "acceptEdits", "", NULL, "rm -rf {a,.git}", ASK, BY(SAFETY) },
 		{ "acceptEdits", "", NULL, "LANG=C timeout 5 touch x", RUN, BY(MODE) },
 		{ "acceptEdits", "", NULL, "FOO=1 touch x", ASK, BY(MODE) },
 		{ "acceptEdits", "", NULL, "ls | xargs rm", ASK, BY(MODE) },

@@ -150,6 +150,7 @@ int main(void)
 		  T(modes_have_the_names_that_people_write), T(modes_have_an_order_of_strictness),
 		  T(bypass_is_refused_for_root_outside_a_sandbox),
 		  T(tools_are_narrowed_where_nothing_is_asked_and_never_widened));
+	test_attack();
 	test_hidden();
 	test_rule();
 	test_path_rule();

@@ -92,11 +92,10 @@ static bool lists(const char *text, const char *wanted)
 
 	shell_parse(&a, str_from(text), &s);
 	for (size_t i = 0; i < s.count; i++) {
-		struct shell_command *found;
-		size_t count;
-		shell_list_for_deny(&a, &s.commands[i], &found, &count);
-		for (size_t k = 0; k < count; k++)
-			if (!found[k].assignment_count && str_is(shell_command_text(&a, &found[k]), wanted))
+		struct shell_forms found;
+		shell_list_for_deny(&a, &s.commands[i], &found);
+		for (size_t k = 0; k < found.count; k++)
+			if (!found.list[k].assignment_count && str_is(shell_command_text(&a, &found.list[k]), wanted))
 				return true;
 	}
 	return false;
@@ -166,17 +165,18 @@ TEST(what_cannot_be_listed_whole_is_said)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf text = { 0 };
-	struct shell_command *found;
-	size_t count;
+	struct shell_forms found;
 
 	buf_addstr(&text, "watch");
 	for (int i = 0; i < 600; i++)
 		buf_addstr(&text, " watch");
 	struct shell_command c = only_command(&a, text.p);
 
-	CHECK(!shell_list_for_deny(&a, &c, &found, &count));
+	shell_list_for_deny(&a, &c, &found);
+	CHECK(found.too_many);
 	c = only_command(&a, "sudo rm f");
-	CHECK(shell_list_for_deny(&a, &c, &found, &count));
+	shell_list_for_deny(&a, &c, &found);
+	CHECK(!found.too_many && !found.hides);
 }
 
 TEST(read_only_commands_are_known_with_what_takes_them_out)

@@ -673,7 +673,10 @@ TEST(a_wildcard_that_may_become_an_option_is_asked_about)
 	static const char *const runs[] = { "cp ./* docs", "rm -f ./*.txt", "cat src/*", "grep x w*" };
 	STAGE(stage);
 	struct permission p = { .mode = PERMISSION_ACCEPT_EDITS, .can_ask = true };
+	static const char *const links[] = { "link", "loop", "dangling" };
 
+	for (size_t i = 0; i < COUNT_OF(links); i++) /* they lead out, and a wildcard finds them */
+		CHECK_INT(unlink(arena_printf(&stage.arena, "%s/%s", stage.dir, links[i])), 0);
 	for (size_t i = 0; i < COUNT_OF(asked); i++)
 		CHECK_INT(stage_decide(&p, stage_bash(&stage, asked[i])), PERMISSION_ALLOW);
 	CHECK_INT(close(creat(arena_printf(&stage.arena, "%s/-t..", stage.dir), 0600)), 0);

@@ -2,6 +2,7 @@
  * tests.h - the groups of tests in this program; each returns how many failed. */
 #pragma once
 
+int test_attack(void);
 int test_held(void);
 int test_hidden(void);
 int test_rule(void);

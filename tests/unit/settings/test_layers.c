@@ -544,19 +544,22 @@ TEST(variables_of_a_project_count_as_far_as_it_is_trusted)
 		enum env_trust trust;
 		const char *expected, *path;
 	} rows[] = {
-		{ ENV_ALL, "A=1@user PATH=/p@project B=2@project N=3@user LD_PRELOAD=x@local M=true@managed ", "/p" },
+		{ ENV_ALL,
+		  "A=1@user PATH=/p@project B=2@project N=3@user TZ=X@project LD_PRELOAD=x@local M=true@managed ",
+		  "/p" },
 		{ ENV_SAFE,
-		  "A=1@user PATH=/u@user B=2@project N=3@user M=true@managed !PATH=/p@project !LD_PRELOAD=x@local ",
+		  "A=1@user PATH=/u@user B=1@user N=3@user TZ=X@project M=true@managed !B=2@project !PATH=/p@project "
+		  "!LD_PRELOAD=x@local ",
 		  "/u" },
 		{ ENV_OWN,
-		  "A=1@user PATH=/u@user B=1@user N=3@user M=true@managed !B=2@project !PATH=/p@project "
+		  "A=1@user PATH=/u@user B=1@user N=3@user M=true@managed !B=2@project !PATH=/p@project !TZ=X@project "
 		  "!LD_PRELOAD=x@local ",
 		  "/u" },
 	};
 	struct stage s;
 	stage_init(&s);
 	stage_put(&s, files[0], "{\"env\":{\"A\":\"1\",\"PATH\":\"/u\",\"B\":\"1\",\"N\":3}}");
-	stage_put(&s, files[1], "{\"env\":{\"B\":\"2\",\"PATH\":\"/p\"}}");
+	stage_put(&s, files[1], "{\"env\":{\"B\":\"2\",\"PATH\":\"/p\",\"TZ\":\"X\"}}");
 	stage_put(&s, files[2], "{\"env\":{\"LD_PRELOAD\":\"x\"}}");
 	stage_put(&s, files[4], "{\"env\":{\"M\":true}}");
 	stage_load(&s);
@@ -585,6 +588,83 @@ TEST(names_that_decide_what_runs_or_where_keys_go_are_dangerous)
 		CHECK(env_is_dangerous(str_from(bad[i])));
 	for (size_t i = 0; i < COUNT_OF(good); i++)
 		CHECK(!env_is_dangerous(str_from(good[i])));
+}
+
+/* Names that run code, move files or send keys elsewhere, as reports and manuals have them; none is known to be harmless. */
+TEST(an_untrusted_project_sets_only_variables_that_are_known_to_be_harmless)
+{
+	static const char *const held[] = {
+		"RIPGREP_CONFIG_PATH",
+		"CDPATH",
+		"MAKEFILES",
+		"MAKEFLAGS",
+		"OPENSSL_CONF",
+		"LESSOPEN",
+		"LUA_INIT",
+		"PHPRC",
+		"JDK_JAVA_OPTIONS",
+		"DOTNET_STARTUP_HOOKS",
+		"GOFLAGS",
+		"PIP_INDEX_URL",
+		"BUNDLE_GEMFILE",
+		"YARN_RC_FILENAME",
+		"KUBECONFIG",
+		"SSH_ASKPASS",
+		"GLOBIGNORE",
+		"POSIXLY_CORRECT",
+		"RUSTFLAGS",
+		"MANPAGER",
+		"LESS",
+		"TERMINFO",
+		"GREP_OPTIONS",
+		"TAR_OPTIONS",
+		"GZIP",
+		"EDITOR",
+		"DOCKER_HOST",
+		"HTTP_PROXY",
+		"MAVEN_OPTS",
+		"GRADLE_OPTS",
+		"PYTEST_ADDOPTS",
+		"ELECTRON_RUN_AS_NODE",
+		"BUN_INSTALL",
+		"DENO_DIR",
+		"UV_INDEX",
+		"JQ_LIB",
+		"FOO",
+		"lang",
+		"LANG ",
+		"LD_PRELOAD",
+		"PATH",
+		"BASH_ENV",
+		"ANTHROPIC_BASE_URL",
+		"CLAUDE_CODE_SHELL",
+		"CLAUDE_CODE_SUBAGENT_MODEL",
+		"",
+	};
+	static const char *const set[] = { "LANG", "TZ", "NO_COLOR", "NODE_ENV", "BASH_DEFAULT_TIMEOUT_MS" };
+
+	for (size_t i = 0; i < COUNT_OF(held); i++)
+		CHECK(!env_is_harmless(str_from(held[i])));
+	for (size_t i = 0; i < COUNT_OF(set); i++)
+		CHECK(env_is_harmless(str_from(set[i])) && !env_is_dangerous(str_from(set[i])));
+}
+
+TEST(keys_of_models_are_told_from_other_secrets)
+{
+	static const char *const keys[] = {
+		"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN",     "ANTHROPIC_CUSTOM_HEADERS",  "CLAUDE_CODE_OAUTH_TOKEN",
+		"OPENAI_API_KEY",    "AWS_BEARER_TOKEN_BEDROCK", "ANTHROPIC_FOUNDRY_API_KEY", "GEMINI_API_KEY",
+		"GOOGLE_API_KEY",    "AZURE_OPENAI_API_KEY"
+	};
+	static const char *const others[] = {
+		"GITHUB_TOKEN",    "AWS_SECRET_ACCESS_KEY", "DB_PASSWORD", "ANTHROPIC_BASE_URL",
+		"ANTHROPIC_MODEL", "OPENAI_BASE_URL",       "HOME"
+	};
+
+	for (size_t i = 0; i < COUNT_OF(keys); i++)
+		CHECK(env_is_model_key(str_from(keys[i])));
+	for (size_t i = 0; i < COUNT_OF(others); i++)
+		CHECK(!env_is_model_key(str_from(others[i])));
 }
 
 TEST(names_of_secrets_are_known_by_their_parts)
@@ -765,8 +845,9 @@ int test_layers(void)
 			 T(known_keys_are_sorted_described_and_fit_their_own_defaults),
 			 T(variables_of_a_project_count_as_far_as_it_is_trusted),
 			 T(names_that_decide_what_runs_or_where_keys_go_are_dangerous),
-			 T(names_of_secrets_are_known_by_their_parts), T(every_change_of_a_file_is_seen),
-			 T(the_files_that_changed_between_two_snapshots_are_named),
+			 T(an_untrusted_project_sets_only_variables_that_are_known_to_be_harmless),
+			 T(keys_of_models_are_told_from_other_secrets), T(names_of_secrets_are_known_by_their_parts),
+			 T(every_change_of_a_file_is_seen), T(the_files_that_changed_between_two_snapshots_are_named),
 			 T(a_change_in_place_to_the_same_size_is_seen),
 			 T(a_file_that_was_written_a_moment_ago_is_looked_at_again),
 			 T(a_file_that_becomes_bad_leaves_the_snapshot_in_force));

@@ -142,6 +142,35 @@ TEST(what_cannot_be_searched_is_an_error)
 	}
 }
 
+/* A file without an end, as good as: it is sparse, so that it takes no room. */
+TEST(a_file_that_is_named_has_a_time_limit_as_a_tree_has)
+{
+	static const struct {
+		const char *pattern;
+		unsigned flags;
+	} cases[] = { { "needle", 0 }, { "x.*y", 0 }, { "[a-z]needle", REGEX_NOCASE } };
+	BOX(box);
+	toolbox_put(&box, "large", "one line\n");
+	const char *path = toolbox_path(&box, "large");
+	CHECK_INT(truncate(path, (off_t)1 << 40), 0);
+	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
+	for (off_t at = 0; at < (off_t)1 << 24;
+	     at += 4096) /* text first: a file with a NUL at its beginning is skipped */
+		CHECK_INT(pwrite(fd, "a line of text\n", 15, at), 15);
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct grep_query q = { .pattern = str_from(cases[i].pattern),
+					.flags = cases[i].flags,
+					.base = box.dir,
+					.want = { .mode = GREP_COUNT, .max_lines = 10 },
+					.walk = { .root = path, .limit_ms = 200 } };
+		struct grep_results found = { 0 };
+		struct err err = { 0 };
+		CHECK_INT(grep_run(&q, &found, &err), -ERR_TIMEOUT);
+		CHECK(strstr(err.text, "took more than 0.2 s"));
+	}
+}
+
 TEST(a_pattern_that_backtracks_without_end_is_stopped)
 {
 	BOX(box);
@@ -439,6 +468,7 @@ int test_grep(void)
 {
 	return RUN_TESTS(T(what_a_deny_rule_hides_is_not_found_in_any_mode), T(results_are_printed_as_specified),
 			 T(the_result_objects_have_the_fields_of_their_mode), T(what_cannot_be_searched_is_an_error),
+			 T(a_file_that_is_named_has_a_time_limit_as_a_tree_has),
 			 T(a_pattern_that_backtracks_without_end_is_stopped), T(a_cancelled_search_ends_with_an_error),
 			 T(only_the_first_files_are_kept_when_a_limit_makes_the_rest_useless), T(long_lines_are_cut),
 			 T(patterns_match_what_ripgrep_matches_and_print_the_same),

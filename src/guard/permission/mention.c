@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT
+ * mention.c - files that the words of a command may mean, and what is below a directory. */
+#include "guard/permission/mention.h"
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include "guard/shell/shell_files.h"
+#include "lib/base/buf.h"
+#include "lib/io/file.h"
+
+enum { MOST_MENTIONS = 4096, MOST_ENTRIES = 20000, LONGEST = 4095 };
+
+static const char delimiters[] = "=:@,;'\"`(){}[]<>|&\n\t";
+
+/* ---- words ------------------------------------------------------------------------------------------------------ */
+
+struct mention_word {
+	struct mentions *mentions;
+	struct arena *arena;
+	const char *const *cwds;
+	bool writes;
+	bool names_things; /* a word without a dot or slash is not a file: npm run build */
+};
+
+static void mention_path(const struct mention_word *w, struct str path)
+{
+	bool plain = !memchr(path.p, '/', path.n) && !memchr(path.p, '.', path.n) && !str_starts(path, STR("~"));
+	struct mentions *m = w->mentions;
+
+	if (!path.n || path.n > LONGEST || memchr(path.p, '\0', path.n) || (plain && w->names_things && !w->writes))
+		return;
+	for (const char *const *cwd = w->cwds; *cwd; cwd++) {
+		struct resolved_path file = resolved_path_find(w->arena, *cwd, path);
+		if (plain && !file_exists(file.path))
+			continue;
+		if (m->count == MOST_MENTIONS) {
+			m->too_many = true;
+			return;
+		}
+		if (m->count == m->cap) {
+			m->cap = m->cap ? m->cap * 2 : 32;
+			struct mention *more = arena_alloc(w->arena, m->cap * sizeof *more);
+			if (m->count)
+				memcpy(more, m->list, m->count * sizeof *more);
+			m->list = more;
+		}
+		m->list[m->count++] = (struct mention){ file, w->writes };
+	}
+}
+
+static void mention_token(const struct mention_word *w, struct str token)
+{
+	mention_path(w, token);
+	if (token.n < 2 || token.p[0] != '-')
+		return;
+	while (token.n && token.p[0] == '-')
+		token = (struct str){ token.p + 1, token.n - 1 };
+	mention_path(w, token); /* ${x:-F} */
+	if (token.n > 1)
+		mention_path(w, (struct str){ token.p + 1, token.n - 1 }); /* -fF */
+}
+
+static void mention_tokens(const struct mention_word *w, struct str text, const char *ends)
+{
+	size_t from = 0;
+
+	for (size_t i = 0; i <= text.n; i++) {
+		if (i < text.n && !strchr(ends, text.p[i]))
+			continue;
+		if (i > from && i - from < text.n)
+			mention_token(w, (struct str){ text.p + from, i - from });
+		from = i + 1;
+	}
+	mention_token(w, text);
+}
+
+/* What an expansion may be is not known, but for two of them; what stands around it is. */
+static struct str without_expansions(struct arena *a, struct str text, const char *cwd)
+{
+	AUTO_BUF struct buf out = { 0 };
+
+	for (size_t i = 0; i < text.n; i++) {
+		if (text.p[i] == '\\')
+			continue;
+		if (text.p[i] != '$') {
+			buf_addch(&out, text.p[i]);
+			continue;
+		}
+		size_t from = i + 1 + (i + 1 < text.n && text.p[i + 1] == '{');
+		size_t to = from;
+		while (to < text.n &&
+		       (text.p[to] == '_' || (text.p[to] >= '0' && text.p[to] <= '9') ||
+			(text.p[to] >= 'A' && text.p[to] <= 'Z') || (text.p[to] >= 'a' && text.p[to] <= 'z')))
+			to++;
+		struct str name = { text.p + from, to - from };
+		if (str_is(name, "PWD") || str_is(name, "OLDPWD"))
+			buf_addstr(&out, cwd);
+		else if (str_is(name, "HOME") && getenv("HOME"))
+			buf_addstr(&out, getenv("HOME"));
+		bool closed = from == i + 2 && to < text.n && text.p[to] == '}';
+		i = to - 1 + closed;
+	}
+	return arena_str(a, buf_str(&out));
+}
+
+/* In a script of sed: r, R, w and W are followed by a name, to the end of the line; so is the flag w of s. */
+static void mention_sed(const struct mention_word *w, struct str script)
+{
+	for (size_t i = 0; i < script.n; i++) {
+		if (!char_in(script.p[i], "rRwW"))
+			continue;
+		size_t from = i + 1;
+		while (from < script.n && char_in(script.p[from], " \t"))
+			from++;
+		const char *end = memchr(script.p + from, '\n', script.n - from);
+		struct mention_word one = *w;
+		one.writes = w->writes || char_in(script.p[i], "wW");
+		mention_path(&one, (struct str){ script.p + from, (end ? (size_t)(end - script.p) : script.n) - from });
+	}
+}
+
+static void mention_word(const struct mention_word *w, const struct shell_word *word)
+{
+	struct str text = word->text;
+
+	if (word->literal) {
+		mention_tokens(w, text, delimiters);
+		return;
+	}
+	struct str around = without_expansions(w->arena, text, w->cwds[0]);
+	mention_tokens(w, around, delimiters);
+	for (size_t i = 0; i + 1 < around.n; i++) /* "$x/F" */
+		if (around.p[i] == '/' && (!i || strchr(delimiters, around.p[i - 1])))
+			mention_tokens(w, (struct str){ around.p + i + 1, around.n - i - 1 }, delimiters);
+	if (!word->globs)
+		return;
+	struct operands found = { 0 };
+	for (const char *const *cwd = w->cwds; *cwd; cwd++)
+		operands_expand(&found, w->arena, &(struct operand){ .text = around, .from = *cwd });
+	for (size_t i = 0; i < found.count; i++)
+		mention_path(w, str_from(found.list[i].file.path));
+}
+
+void mentions_add(struct mentions *m, struct arena *a, const struct shell_command *c, const char *const *cwds)
+{
+	struct mention_word w = { .mentions = m, .arena = a, .cwds = cwds };
+
+	for (size_t i = 0; i < c->assignment_count; i++)
+		mention_word(&w, &c->assignments[i].value);
+	for (size_t i = 0; i < c->redirect_count; i++)
+		if (c->redirects[i].body)
+			mention_tokens(&w, *c->redirects[i].body, delimiters);
+		else if (c->redirects[i].op == SHELL_HERE_STRING)
+			mention_word(&w, &c->redirects[i].target);
+	if (!c->word_count)
+		return;
+	bool sed = str_is(c->words[0].text, "sed") || str_ends(c->words[0].text, STR("/sed"));
+	w.names_things = shell_takes_subcommands(c->words[0].text);
+	for (size_t i = 1; i < c->word_count; i++) {
+		w.writes = shell_may_write_word(c, i);
+		mention_word(&w, &c->words[i]);
+		if (sed && c->words[i].literal)
+			mention_sed(&w, c->words[i].text);
+	}
+}
+
+void mentions_add_text(struct mentions *m, struct arena *a, struct str text, const char *const *cwds)
+{
+	struct mention_word w = { .mentions = m, .arena = a, .cwds = cwds, .names_things = true };
+	char ends[sizeof delimiters + 1];
+
+	(void)snprintf(ends, sizeof ends, "%s ", delimiters);
+	mention_tokens(&w, without_expansions(a, text, cwds[0]), ends);
+}
+
+/* ---- trees ------------------------------------------------------------------------------------------------------ */
+
+struct tree {
+	struct arena *arena;
+	tree_fn *fn;
+	void *data;
+	size_t entries;
+	bool hidden;
+};
+
+static enum tree_answer tree_walk(struct tree *t, int parent, const char *name, const char *path)
+{
+	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	enum tree_answer answer = TREE_HAS_NONE;
+
+	if (fd >= 0 && !dir)
+		close(fd);
+	for (struct dirent *e; dir && answer == TREE_HAS_NONE && (e = readdir(dir));) {
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") || (!t->hidden && e->d_name[0] == '.'))
+			continue;
+		const char *child = path_join(t->arena, path, e->d_name);
+		if (++t->entries > MOST_ENTRIES)
+			answer = TREE_TOO_LARGE;
+		else if (t->fn(t->data, child))
+			answer = TREE_HAS_ONE;
+		else if (e->d_type == DT_DIR || e->d_type == DT_UNKNOWN)
+			answer = tree_walk(t, dirfd(dir), e->d_name, child);
+	}
+	if (dir)
+		closedir(dir);
+	return answer;
+}
+
+enum tree_answer tree_search(struct arena *a, const char *dir, bool hidden, tree_fn *fn, void *data)
+{
+	struct tree t = { .arena = a, .fn = fn, .data = data, .hidden = hidden };
+
+	return tree_walk(&t, AT_FDCWD, dir, dir);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT
+ * repository.c - reads the configuration of a repository as git would find it from a directory. */
+#include "guard/permission/repository.h"
+#include <strings.h>
+#include "lib/base/buf.h"
+#include "lib/git/git_head.h"
+#include "lib/io/file.h"
+
+enum { LARGEST_CONFIG = 256 << 10 };
+
+/* Sections of which no key names a program, a file or another repository; with keys: only those. A name with a blank is a section with
+ * a name of its own: [remote "origin"]. Values that run something and that the environment overrides are harmless as well. */
+static const struct {
+	const char *section, *keys; /* NULL: all */
+} harmless[] = {
+	{ "advice", NULL },
+	{ "alias", NULL }, /* never in place of a command of git */
+	{ "apply", NULL },
+	{ "branch", "autosetupmerge autosetuprebase sort" },
+	{ "branch ", NULL },
+	{ "checkout", NULL },
+	{ "color", NULL },
+	{ "color ", NULL },
+	{ "column", NULL },
+	{ "commit", "gpgsign verbose status cleanup" },
+	{ "core",
+	  "abbrev autocrlf bare bigfilethreshold checkstat commitgraph compression deltabasecachelimit eol filemode fscache "
+	  "fsmonitor hidedotfiles hookspath ignorecase ignorestat logallrefupdates longpaths multipackindex pager "
+	  "precomposeunicode preloadindex protecthfs protectntfs quotepath repositoryformatversion safecrlf sharedrepository "
+	  "sparsecheckout sparsecheckoutcone splitindex symlinks trustctime untrackedcache whitespace" },
+	{ "diff",
+	  "algorithm colormoved colormovedws context indentheuristic interhunkcontext mnemonicprefix noprefix renamelimit "
+	  "renames statgraphwidth suppressblankempty wserrorhighlight" },
+	{ "extensions", "objectformat refstorage worktreeconfig" },
+	{ "feature", NULL },
+	{ "fetch", "all fsckobjects output parallel prune prunetags writecommitgraph" },
+	{ "format", "pretty" },
+	{ "fsmonitor", NULL },
+	{ "gc", NULL },
+	{ "grep", "column extendedregexp fallbacktonoindex fullname linenumber patterntype threads" },
+	{ "help", NULL },
+	{ "i18n", NULL },
+	{ "index", NULL },
+	{ "init", "defaultbranch" },
+	{ "log",
+	  "abbrevcommit date decorate diffmerges excludedecoration follow graphcolors initialdecorationset mailmap showroot" },
+	{ "maintenance", "auto strategy" },
+	{ "merge", "branchdesc conflictstyle ff log renamelimit renames stat suppressdest" },
+	{ "pack", NULL },
+	{ "pull", "ff rebase" },
+	{ "push", "autosetupremote default followtags" },
+	{ "rebase", NULL },
+	{ "receive", NULL },
+	{ "remote", "pushdefault" },
+	{ "remote ",
+	  "url fetch push pushurl tagopt prune prunetags mirror gh-resolved skipdefaultupdate skipfetchall" },
+	{ "repack", NULL },
+	{ "rerere", NULL },
+	{ "stash", NULL },
+	{ "status", NULL },
+	{ "tag", "sort" },
+	{ "user", NULL },
+	{ "versionsort", NULL },
+};
+
+static bool is_listed(const char *keys, struct str key)
+{
+	struct str rest = str_from(keys);
+
+	while (rest.p) {
+		struct str one = str_cut(&rest, ' ');
+		if (one.n == key.n && !strncasecmp(one.p, key.p, key.n))
+			return true;
+	}
+	return false;
+}
+
+static bool is_harmless(struct str section, struct str key)
+{
+	for (size_t i = 0; i < COUNT_OF(harmless); i++)
+		if (section.n == strlen(harmless[i].section) && !strncasecmp(section.p, harmless[i].section, section.n))
+			return !harmless[i].keys || is_listed(harmless[i].keys, key);
+	return false;
+}
+
+/* The first setting that is not known to be harmless, in the arena. A line that is not understood is one, and so is a value that goes on
+ * in the next line. */
+static const char *find_setting(struct arena *a, struct str text)
+{
+	struct str section = STR("");
+
+	while (text.p) {
+		struct str line = str_trim(str_cut(&text, '\n'));
+		if (!line.n || char_in(line.p[0], "#;"))
+			continue;
+		if (line.p[0] == '[') {
+			const char *end = memrchr(line.p, ']', line.n);
+			const char *quote = memchr(line.p, '"', line.n);
+			if (!end || end != line.p + line.n - 1) /* a key may follow in the same line */
+				return arena_str(a, line).p;
+			const char *stop = quote ? quote : end;
+			section = (struct str){ line.p + 1, (size_t)(stop - line.p - 1) };
+			if (memchr(section.p, '.', section.n))
+				return arena_str(a, line).p;
+			if (!quote)
+				section = str_trim(section);
+			else if (!str_ends(section, STR(" ")))
+				return arena_str(a, line).p;
+			while (quote && section.n > 1 && section.p[section.n - 2] == ' ')
+				section.n--;
+			continue;
+		}
+		struct str rest = line;
+		struct str key = str_trim(str_cut(&rest, '='));
+		if (!is_harmless(section, key) || line.p[line.n - 1] == '\\')
+			return arena_printf(a, "[" STR_FMT "] " STR_FMT, STR_ARG(str_trim(section)), STR_ARG(key));
+	}
+	return NULL;
+}
+
+static bool looks_bare(struct arena *a, const char *dir)
+{
+	return file_exists(path_join(a, dir, "HEAD")) && file_exists(path_join(a, dir, "objects")) &&
+	       file_exists(path_join(a, dir, "refs"));
+}
+
+const char *repository_runs(struct arena *a, const char *cwd, const char *root, bool trusted)
+{
+	static const char *const files[] = { "config", "config.worktree" };
+	const char *top = git_root(a, cwd);
+	const char *session_top = root ? git_root(a, root) : NULL;
+
+	for (char *dir = arena_strdup(a, cwd); *dir;) {
+		if (top && !strcmp(dir, top))
+			break;
+		if (looks_bare(a, dir))
+			return arena_printf(a, "%s looks like a repository of git", dir);
+		*strrchr(dir, '/') = '\0';
+	}
+	if (!top || (trusted && session_top && !strcmp(top, session_top)))
+		return NULL;
+	const char *main_root = git_main_checkout(a, top);
+	const char *dirs[] = { git_dir(a, top), main_root ? path_join(a, main_root, ".git") : NULL };
+	for (size_t i = 0; i < COUNT_OF(dirs); i++)
+		for (size_t k = 0; dirs[i] && k < COUNT_OF(files); k++) {
+			const char *path = path_join(a, dirs[i], files[k]);
+			AUTO_BUF struct buf text = { 0 };
+			struct err err = { 0 };
+			if (file_read(path, LARGEST_CONFIG, &text, &err) < 0 && err.kind != ERR_NOT_FOUND)
+				return arena_printf(a, "%s", err.text);
+			const char *setting = find_setting(a, buf_str(&text));
+			if (setting)
+				return arena_printf(a, "%s has %s", path, setting);
+		}
+	return NULL;
+}

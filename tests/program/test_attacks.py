@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What a hostile repository, model or command gets from the whole program: what git runs, which files are read, what the environment
+of commands holds, and what an agent in a worktree can reach."""
+import json
+import os
+import pathlib
+import signal
+import stat
+import subprocess
+import time
+
+from lab import main
+from test_sandbox import LANDLOCK, hide, run, write
+from twenty import call
+
+
+def git(lab, *args, cwd=None):
+    return subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "core.fsmonitor=false", *args],
+                          cwd=cwd or lab.work, env=lab.env, check=True, capture_output=True, text=True).stdout
+
+
+def repository(lab):
+    git(lab, "init", "-q")
+    write(lab.work + "/f", "one\n")
+    git(lab, "add", ".")
+    git(lab, "commit", "-qm", "first")
+    write(lab.work + "/f", "two\n")
+
+
+def git_runs_nothing_that_a_directory_says(lab):
+    """A configuration that runs programs, in the folder and in a directory that looks like a repository."""
+    repository(lab)
+    pwned = "touch %s/PWNED; false" % lab.work
+    git(lab, "config", "core.fsmonitor", pwned)
+    git(lab, "config", "core.hooksPath", lab.work + "/hooks")
+    write(lab.work + "/hooks/post-index-change", "#!/bin/sh\ntouch %s/PWNED\n" % lab.work, 0o755)
+    write(lab.work + "/theme/HEAD", "ref: refs/heads/x\n")
+    write(lab.work + "/theme/config", "[core]\n\tbare = false\n\tworktree = ..\n\tfsmonitor = \"%s\"\n" % pwned)
+    for name in ("objects", "refs"):
+        os.mkdir(lab.work + "/theme/" + name)
+    for mode in ("default", "acceptEdits", "plan"):
+        texts, _ = run(lab, "git status -s", "git diff --stat", "cd theme", "git status", "git log",
+                       options=("--permission-mode", mode))
+        assert "M f" in texts[0] and "f | 2" in texts[1], texts
+        assert "denied" in texts[3] and "looks like a repository" in texts[3], texts
+        assert not os.path.exists(lab.work + "/PWNED"), (mode, texts)
+    git(lab, "config", "filter.x.clean", pwned)
+    texts, _ = run(lab, "git status -s")
+    assert "git may run a program here" in texts[0] and "[filter] clean" in texts[0], texts
+    texts, _ = run(lab, "git status -s", options=("--trust-project",))
+    assert "denied" not in texts[0], texts
+
+
+def instructions_stay_in_the_project_and_never_block(lab):
+    secret = write(pathlib.Path(lab.home, "secret.md"), "the secret text\n")
+    os.makedirs(lab.work + "/.claude/rules")
+    os.makedirs(lab.work + "/.git")
+    os.mkfifo(lab.work + "/.git/HEAD")
+    os.mkfifo(lab.work + "/CLAUDE.local.md")
+    os.mkfifo(lab.work + "/.claude/rules/a.md")
+    os.mkfifo(lab.work + "/.gitignore")
+    os.symlink(secret, lab.work + "/CLAUDE.md")
+    os.symlink("/dev/tty", lab.work + "/.claude/rules/b.md")
+    os.symlink("../inside.md", lab.work + "/.claude/CLAUDE.md")
+    os.symlink(secret, lab.work + "/link.md")
+    os.symlink(lab.home, lab.work + "/dir")
+    write(lab.work + "/inside.md", "inside text\n@link.md @dir/secret.md @" + str(secret) + "\n")
+    server = lab.model("rule\n  turn 1\n" + call("Grep", pattern="nothing") + "\nrule\n  text ok\n", log=True)
+    done = lab.cadre("-p", "--", "hi")
+    assert done.code == 0 and "ok" in done.out, done
+    sent = json.dumps(server.bodies())
+    assert "inside text" in sent and "the secret text" not in sent, done
+    assert "leads out of" in done.err, done.err
+
+
+def commands_and_servers_get_no_keys_of_models(lab):
+    keys = {"ANTHROPIC_API_KEY": "k-one", "OPENAI_API_KEY": "k-two", "CLAUDE_CODE_OAUTH_TOKEN": "k-three", "GITHUB_TOKEN": "k-four",
+            "MY_TOKEN": "k-five"}
+    del keys["CLAUDE_CODE_OAUTH_TOKEN"]
+    show = "env; cat /proc/self/environ | tr '\\0' '\\n'; python3 -c 'import os; print(os.environ)'"
+    (text,), _ = run(lab, show, options=("--allowedTools", "Bash"), env=keys)
+    assert "k-one" not in text and "k-two" not in text and "k-four" in text and "k-five" in text, text
+    settings = {"sandbox": {"credentials": {"envVars": [{"name": "MY_TOKEN", "mode": "deny"}, {"name": "OPENAI_API_KEY", "mode": "allow"}]}}}
+    (text,), _ = run(lab, show, options=("--allowedTools", "Bash"), env=keys, settings=settings)
+    assert "k-one" not in text and "k-five" not in text and "k-two" in text, text
+
+
+WORKTREE = "rule main asks\n  agent main\n  turn 1\n%s\nrule main ends\n  agent main\n  text {{last_result}}\n"
+
+
+def worktree(lab, *commands, options=(), **more):
+    """Runs the commands in an agent in a worktree; returns the results of its calls, and the end."""
+    text = WORKTREE % call("Agent", description="Work", prompt="Work", isolation="worktree")
+    for turn, command in enumerate(commands, 1):
+        text += "rule child %d\n  turn %d\n%s\n" % (turn, turn, command if command.startswith("  call") else call("Bash", command=command))
+    lab.model(text + "rule child ends\n  text Done.\n")
+    done = lab.cadre("-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "bypassPermissions", *options, "hi",
+                     env={"IS_SANDBOX": "1"}, **more)
+    blocks = [b for f in done.frames() if f.get("type") == "user" and f.get("parent_tool_use_id") for b in f["message"]["content"]
+              if isinstance(b, dict) and b.get("type") == "tool_result"]
+    return [json.dumps(b["content"]) for b in blocks], done
+
+
+def a_rule_holds_for_the_copy_in_a_worktree(lab):
+    repository(lab)
+    write(lab.work + "/conf/secret/k", "the secret text\n")
+    write(lab.work + "/conf/open", "open text\n")
+    git(lab, "add", ".")
+    git(lab, "commit", "-qm", "second")
+    write(lab.work + "/.claude/settings.json", json.dumps({"permissions": {"deny": ["Read(/conf/secret/**)"]}}))
+    for options in ((), ("--settings", json.dumps({"permissions": {"deny": ["Read(/%s/conf/secret/**)" % lab.work]}}))):
+        texts, done = worktree(lab, call("Read", file_path="conf/secret/k"), "cat conf/secret/k", "pr conf/secret/k",
+                               call("Grep", pattern="secret text", output_mode="content"), "cat conf/open", options=options)
+        assert len(texts) == 5 and "open text" in texts[4], done
+        assert "the secret text" not in "".join(texts), texts
+
+
+def an_agent_that_cannot_be_held_to_its_worktree_does_not_start(lab):
+    repository(lab)
+    texts, done = worktree(lab, "touch ran", preexec_fn=hide(LANDLOCK))
+    assert not texts and "cannot be held to its worktree" in done.out, done
+    assert not list(pathlib.Path(lab.work).rglob("ran"))
+
+
+def an_agent_in_a_worktree_does_not_reach_the_sockets_of_sessions(lab):
+    repository(lab)
+    runtime = pathlib.Path(lab.home, "run")
+    runtime.mkdir(mode=0o700)
+    reach = "ls $XDG_RUNTIME_DIR/cadre/*.sock && echo REACHED; ls /tmp/cadre-$(id -u)/*.sock && echo REACHED"
+    lab.env["XDG_RUNTIME_DIR"] = str(runtime)
+    texts, done = worktree(lab, reach, "git status -s")
+    assert len(texts) == 2 and "REACHED" not in texts[0].replace("echo REACHED", ""), texts
+
+
+def what_an_agent_was_told_is_for_its_user_alone(lab):
+    repository(lab)
+    os.umask(0o022)
+    worktree(lab, "true")
+    files = [p for p in pathlib.Path(lab.home).rglob("*") if p.is_file() and (p.name.endswith(".meta.json") or p.suffix == ".jsonl")]
+    assert any(p.name.endswith(".meta.json") for p in files), files
+    open_ones = [p for p in files if stat.S_IMODE(p.stat().st_mode) & 0o077]
+    assert not open_ones, open_ones
+
+
+def one_signal_ends_a_run_whose_git_hangs(lab):
+    repository(lab)
+    shim = pathlib.Path(lab.home, "shim")
+    write(shim / "git", "#!/bin/sh\ncase \"$*\" in *'worktree add'*) touch %s/hangs; trap '' TERM; while :; do sleep 1; done;; esac\nexec /usr/bin/git \"$@\"\n"
+          % lab.home, 0o755)
+    lab.model(WORKTREE % call("Agent", description="Work", prompt="Work", isolation="worktree") + "rule child\n  text Done.\n")
+    for number in (signal.SIGINT, signal.SIGTERM):
+        running = lab.start("-p", "hi", env={"PATH": "%s:%s" % (shim, lab.env["PATH"])})
+        until = time.monotonic() + 20
+        while not os.path.exists(lab.home + "/hangs"):
+            assert time.monotonic() < until, "git was not run"
+            time.sleep(0.02)
+        began = time.monotonic()
+        os.kill(running.process.pid, number)
+        running.wait()
+        assert time.monotonic() - began < 15, time.monotonic() - began
+        os.unlink(lab.home + "/hangs")
+
+
+if __name__ == "__main__":
+    main(git_runs_nothing_that_a_directory_says,
+         instructions_stay_in_the_project_and_never_block,
+         commands_and_servers_get_no_keys_of_models,
+         a_rule_holds_for_the_copy_in_a_worktree,
+         an_agent_that_cannot_be_held_to_its_worktree_does_not_start,
+         an_agent_in_a_worktree_does_not_reach_the_sockets_of_sessions,
+         what_an_agent_was_told_is_for_its_user_alone,
+         one_signal_ends_a_run_whose_git_hangs)
