@@ -271,7 +271,7 @@ await play({
     const root = `${lab.folder}/root`;
     fs.mkdirSync(`${root}/.claude`, { recursive: true });
     fs.writeFileSync(`${root}/.claude/settings.json`, '{"env": {"FROM_ROOT": "root"}}');
-    const talk = await lab.talk("go", { projectConfigRoot: root, allowedTools: ["Bash"] });
+    const talk = await lab.talk("go", { projectConfigRoot: root, allowedTools: ["Bash"], extraArgs: { "trust-project": null } });
     assert.match(talk.answers[0], /root/);
     assert.doesNotMatch(talk.answers[0], /here/);
   },

@@ -17,9 +17,9 @@ CHEAP = 12  # a point that is passed at most this often dies at each of its pass
 
 def names():
     """All points but those of children (test_agents_crash.py dies there), of words between agents (test_agents_resume.py) and of
-    compaction (test_compact.py) and those of a team (test_team.py)."""
+    compaction (test_compact.py) and those of a team (test_team.py, test_panes.py)."""
     header = (ROOT / "src" / "lib" / "base" / "crash.h").read_text()
-    return re.findall(r"^\tX\((?!agent_|message_|notice_|compact_|team_|mail_|plan_|shutdown_|member_|config_|inbox_|claim_)(\w+)\)", header, re.M)
+    return re.findall(r"^\tX\((?!agent_|message_|notice_|compact_|team_|mail_|plan_|shutdown_|member_|config_|inbox_|claim_|pane_|assignment_)(\w+)\)", header, re.M)
 
 
 def reference(lab):

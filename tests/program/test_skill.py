@@ -82,7 +82,7 @@ def a_no_to_a_command_of_a_typed_skill_ends_it_and_the_next_prompt_works(lab):
 
 def what_a_skill_allows_is_asked_about_in_the_next_turn(lab):
     write(lab, "commands/make.md", "---\nallowed-tools: Bash(touch *)\n---\nPlease make a file.")
-    with start(lab) as t:
+    with start(lab, "--trust-project") as t:
         t.expect("> ")
         t.type("/make")
         t.expect("The model was asked.")
@@ -102,7 +102,7 @@ def what_a_skill_allows_is_asked_about_in_the_next_turn(lab):
 def ctrl_c_ends_a_command_of_a_typed_skill(lab):
     write(lab, "commands/wait.md", "---\nallowed-tools: Bash\n---\nWaited: !`echo begun > fifo; sleep 1000`")
     begun = lab.fifo("fifo")
-    with start(lab) as t:
+    with start(lab, "--trust-project") as t:
         t.expect("> ")
         t.type("/wait")
         assert begun.line() == "begun"

@@ -380,8 +380,8 @@ def a_trace_has_a_track_for_each_agent_and_slices_that_nest(lab):
     events = json.loads(pathlib.Path(trace).read_text(encoding="utf-8"))
     closed, left = check_trace(events)
     assert closed == {"main": ["model", "Agent", "model", "turn"],
-                      "general-purpose: Outer work": ["model", "Agent", "model", "Outer work"],
-                      "general-purpose: Inner work": ["model", "Bash", "model", "Inner work"]} and not left, (closed, left)
+                      "outer, general-purpose: Outer work": ["model", "Agent", "model", "Outer work"],
+                      "inner, general-purpose: Inner work": ["model", "Bash", "model", "Inner work"]} and not left, (closed, left)
     assert [e["args"]["alive"] for e in events if e["ph"] == "C"] == [1, 2, 1, 0]
     assert sorted(e["ph"] for e in events if e["ph"] in "sf") == ["f", "f", "s", "s"]
 

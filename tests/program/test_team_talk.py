@@ -157,7 +157,9 @@ rule ann
     run = lab.stream("--allowedTools=Bash", "--session-id", session, PROMPT, env=TEAMS)
     inbox = config(lab) / "teams/alpha/inboxes/ann.json"
     wait_until(lambda: inbox.parent.is_dir() and pathlib.Path(lab.work, "begun").exists(), "ann does not work")
-    inbox.write_text(json.dumps([{"from": "x", "text": "m%d" % i, "timestamp": "t", "msg_id": "q-%d" % i} for i in range(10010)]))
+    whole = inbox.with_suffix(".new")  # half of a file is not an inbox
+    whole.write_text(json.dumps([{"from": "x", "text": "m%d" % i, "timestamp": "t", "msg_id": "q-%d" % i} for i in range(10010)]))
+    whole.rename(inbox)
     wait_until(lambda: len(read_json(inbox) or [1] * 99) == 10, "what does not fit must stay in the file")
     release(lab, "full")
     done = run.wait()

@@ -322,7 +322,7 @@ static void gate_decide(struct agent *a, struct tool_call *call, enum permission
 	if (plan_is_on(a) && a->tree->plans_dir)
 		a->permission.plan_file = plan_path(a);
 	call->where = sandbox_where(a->env.sandbox, call);
-	if (call->tool && !strcmp(call->tool->name, "Bash"))
+	if (call->tool && (call->tool->flags & TOOL_CONFINED))
 		a->tree->main.permission.unenforced =
 			sandbox_unenforced(a->env.sandbox, permission_mode(&a->permission));
 	permission_explain(&a->permission, tool_call_use(call), hint, &v);

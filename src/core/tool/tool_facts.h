@@ -46,6 +46,7 @@ enum tool_flags {
 	TOOL_SHOWS_FILE = 1 << 24,  /* an edit that needs the content: a rule against reading forbids this too */
 	TOOL_LISTS_NAMES = 1 << 25, /* shows names of files, not their content */
 	TOOL_TEAM = 1 << 26,        /* only where there are teams */
+	TOOL_CONFINED = 1 << 27,    /* its commands run in the sandbox */
 };
 
 /* What a permission rule about the tool looks at */

@@ -199,7 +199,7 @@ int npm_fetch(const struct npm_source *s, const char *dir, struct err *err)
 	const char *argv[12] = { "npm", "pack", "--ignore-scripts", "--silent", "--pack-destination" };
 	size_t n = 5;
 	const char *archive = NULL;
-	const char *temp;
+	const char *temp = NULL; /* gcc does not see that it is set */
 
 	int status = directory_begin(&a, dir, &temp, err);
 	if (status < 0)

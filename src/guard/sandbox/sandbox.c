@@ -219,7 +219,7 @@ enum tool_where sandbox_where(struct sandbox *s, const struct tool_call *call)
 {
 	AUTO_ARENA struct arena a = { 0 };
 
-	if (!s || !call->tool || strcmp(call->tool->name, "Bash") != 0)
+	if (!s || !call->tool || !(call->tool->flags & TOOL_CONFINED))
 		return WHERE_FREE;
 	return sandbox_where_command(s, json_cstr(json_get(call->input, "command"), &a),
 				     json_bool(json_get(call->input, "dangerouslyDisableSandbox")));

@@ -8,7 +8,7 @@
 static const struct tool tools[] = {
 	{ .name = "Agent", .definition = "{}", .flags = TOOL_NO_ASK },
 	{ .name = "AskUserQuestion", .definition = "{}" },
-	{ .name = "Bash", .definition = "{}" },
+	{ .name = "Bash", .definition = "{}", .flags = TOOL_CONFINED },
 	{ .name = "Edit", .definition = "{}", .flags = TOOL_EDITS },
 	{ .name = "Glob", .definition = "{}", .flags = TOOL_READ_ONLY },
 	{ .name = "Grep", .definition = "{}", .flags = TOOL_READ_ONLY },

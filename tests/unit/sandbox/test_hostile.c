@@ -74,7 +74,7 @@ static size_t strictness(const char *verdict)
 
 static const char *judge(struct jail *j, const char *command)
 {
-	static const struct tool bash = { .name = "Bash", .definition = "{}" };
+	static const struct tool bash = { .name = "Bash", .definition = "{}", .flags = TOOL_CONFINED };
 	static const char *const names[] = {
 		[PERMISSION_ALLOW] = "allow", [PERMISSION_ASK] = "ask", [PERMISSION_DENY] = "deny"
 	};
