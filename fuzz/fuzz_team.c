@@ -22,7 +22,6 @@ static void check_config(struct str theirs)
 {
 	AUTO_BUF struct buf once = { 0 }, twice = { 0 };
 	AUTO_JSON struct json_reader reader = { 0 };
-	AUTO_ARENA struct arena a = { 0 };
 	struct map foreign = { 0 }, again = { 0 };
 	const struct json *root;
 

@@ -55,6 +55,9 @@ rule member
 
 
 def start(lab, *more):
+    runtime = pathlib.Path(lab.folder, "run")  # teams of other tests are not ours
+    runtime.mkdir()
+    lab.env["XDG_RUNTIME_DIR"] = str(runtime)
     lab.model(MODEL % (hold(lab, "go"), hold(lab, "go")))
     session = str(uuid.uuid4())
     run = lab.stream("--allowedTools=Bash", "--session-id", session, *more, "Make a team", env=TEAMS)

@@ -272,8 +272,6 @@ enum explained { EXPLAIN_PATH, EXPLAIN_HOST, EXPLAIN_COMMAND };
 /* A word with a slash or of a file that is there is a path, one with a blank a command, one with a dot or port a host. */
 static enum explained what_is(const char *text)
 {
-	AUTO_ARENA struct arena a = { 0 };
-
 	if (text[0] == '/' || text[0] == '~' || (text[0] == '.' && (!text[1] || text[1] == '/' || text[1] == '.')))
 		return strchr(text, ' ') && !file_exists(text) ? EXPLAIN_COMMAND : EXPLAIN_PATH;
 	if (strchr(text, ' ') && !file_exists(text))

@@ -147,11 +147,11 @@ static void on_line(void *data, const char *path, struct str line)
 	wire_send(w, &frame);
 }
 
-/* The meta file of an agent is sent as a line of its transcript. */
-static void mirror_agent(struct cadre_wire *w, const char *id)
+/* The meta file of an agent is sent as a line of its transcript. Agents also end while the session closes, without the wire. */
+static void mirror_agent(struct cadre_wire *w, const struct cadre_event *e)
 {
 	AUTO_BUF struct buf line = { 0 }, meta = { 0 };
-	const struct agent *a = agent_tree_find(&w->session->tree, id);
+	const struct agent *a = agent_tree_find(&e->session->tree, cadre_event_agent(e));
 
 	if (!w->services->options.session_mirror || !a || !a->record || !a->journal ||
 	    file_read(a->record->meta, LONGEST_LINE, &meta, NULL) < 0)
@@ -196,7 +196,7 @@ static void on_event(const struct cadre_event *e, void *data)
 		wire_warn(w, "%s", cadre_event_text(e, NULL));
 	}
 	if (kind == CADRE_AGENT_STARTED || kind == CADRE_AGENT_ENDED)
-		mirror_agent(w, cadre_event_agent(e));
+		mirror_agent(w, e);
 	if (kind == CADRE_PERMISSION_ASKED || kind == CADRE_QUESTION_ASKED)
 		wire_ask_call(w, e->event);
 	if (kind == CADRE_ELICITATION_ASKED)
