@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include "lib/io/file.h"
-#include "config/settings/settings_path.h"
+#include "config/settings/settings_file.h"
 #include "defs/skill/registry.h"
 
 enum { ROUNDS = 5 };
