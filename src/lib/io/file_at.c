@@ -129,7 +129,9 @@ int file_at_open(const struct file_at *at, struct stat *ret_st, struct err *err)
 
 int file_read_inside(const char *root, const char *path, size_t limit_bytes, struct buf *out, struct err *err)
 {
-	AUTO_FREE char *real_root = realpath(root, NULL);
+	/* Most of the files that are looked for do not exist, and resolving costs a call for each part of both paths. */
+	bool missing = access(path, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR);
+	AUTO_FREE char *real_root = missing ? NULL : realpath(root, NULL);
 	AUTO_FREE char *real = real_root ? realpath(path, NULL) : NULL;
 	AUTO_FILE_AT struct file_at at = { .dir = -1 };
 	struct stat st;
