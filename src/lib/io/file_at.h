@@ -34,6 +34,7 @@ int file_at_replace(const struct file_at *at, struct str bytes, const mode_t *mo
 int file_at_remove_tree(const struct file_at *at, struct err *err);
 
 /* The same in one call */
+int file_below_open(const char *root, const char *below, struct stat *ret_st, struct err *err); /* as file_at_open() */
 int file_below_read(const char *root, const char *below, size_t limit_bytes, struct buf *out,
 		    struct err *err);                                                           /* appends */
 int file_below_replace(const char *root, const char *below, struct str bytes, struct err *err); /* makes directories */
