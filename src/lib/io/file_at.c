@@ -142,11 +142,6 @@ static int check_opened(int opened_fd, const struct file_at *at, struct stat *re
 	return opened_fd;
 }
 
-int file_at_open(const struct file_at *at, struct stat *ret_st, struct err *err)
-{
-	return check_opened(openat(at->dir, at->name, READ_FLAGS), at, ret_st, err);
-}
-
 int file_read_inside(const char *root, const char *path, size_t limit_bytes, struct buf *out, struct err *err)
 {
 	/* Most of the files that are looked for do not exist, and resolving costs a call for each part of both paths. */
@@ -254,7 +249,7 @@ int file_below_open(const char *root, const char *below, struct stat *ret_st, st
 	}
 	AUTO_FILE_AT struct file_at at = { 0 };
 	int rc = file_at_find(root, below, 0, &at, err);
-	return rc < 0 ? rc : file_at_open(&at, ret_st, err);
+	return rc < 0 ? rc : check_opened(openat(at.dir, at.name, READ_FLAGS), &at, ret_st, err);
 }
 
 int file_below_read(const char *root, const char *below, size_t limit_bytes, struct buf *out, struct err *err)
