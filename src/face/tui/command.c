@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT
+ * command.c - what a line that begins with a slash does. To add one: a row, and a function if no subcommand of cadre answers it. A
+ * name that is not here may be a skill, which the session knows. */
+#include <errno.h>
+#include <stdlib.h>
+#include "face/tui/tui_int.h"
+#include "face/cli/run.h"
+#include "face/cli/view.h"
+
+static void run_help(struct tui *t, const struct slash *slash, struct str rest)
+{
+	AUTO_BUF struct buf b = { 0 };
+
+	(void)slash;
+	for (size_t i = 0; i < slash_count; i++) {
+		const struct slash *s = &slash_table[i];
+		size_t start = b.n;
+		if (rest.n && !str_is(rest, s->name))
+			continue;
+		buf_addf(&b, "/%s%s%s", s->name, s->args[0] ? " " : "", s->args);
+		if (s->alias)
+			buf_addf(&b, ", /%s", s->alias);
+		buf_addf(&b, "%*s%s\n", (int)(b.n - start < 28 ? 28 - (b.n - start) : 1), "", s->help);
+	}
+	buf_addstr(&b, rest.n ? "" : "/NAME uses a skill: /skills lists them. ? on an empty line shows the keys.\n");
+	feed_say(t, LOOK_PLAIN, buf_str(&b));
+}
+
+static void run_cadre(struct tui *t, const struct slash *slash, struct str rest)
+{
+	job_cadre(t, slash->words, rest);
+}
+
+static void run_of_session(struct tui *t, const struct slash *slash, struct str rest)
+{
+	AUTO_BUF struct buf b = { 0 };
+	char id[128];
+
+	(void)rest;
+	snprintf(id, sizeof id, "%s", cadre_session_id(t->session));
+	buf_addstr(&b, slash->words);
+	job_cadre(t, b.p, str_from(id));
+}
+
+static void run_clear(struct tui *t, const struct slash *slash, struct str rest)
+{
+	(void)slash;
+	(void)rest;
+	tui_want(t, TUI_NEW, STR(""));
+}
+
+static void run_exit(struct tui *t, const struct slash *slash, struct str rest)
+{
+	(void)slash;
+	(void)rest;
+	tui_leave(t, EXIT_ANSWER);
+}
+
+static void run_resume(struct tui *t, const struct slash *slash, struct str rest)
+{
+	(void)slash;
+	tui_want(t, rest.n ? TUI_OLD : TUI_LATEST, rest);
+}
+
+static void run_set(struct tui *t, const struct slash *slash, struct str rest)
+{
+	AUTO_FREE char *value = rest.n ? xstrndup(rest.p, rest.n) : NULL;
+	AUTO_BUF struct buf b = { 0 };
+	char why[240] = "";
+
+	if (!value) {
+		buf_addf(&b, "/%s %s", slash->name, slash->args);
+		tui_note(t, b.p);
+		return;
+	}
+	if (cadre_session_set(t->session, slash->words, value, why, sizeof why) < 0) {
+		feed_foreign(t, LOOK_RED, str_from(why));
+		return;
+	}
+	if (!strcmp(slash->words, "permission-mode")) {
+		free(t->mode);
+		t->mode = strcmp(value, "default") != 0 ? TAKE(value) : NULL;
+	}
+	buf_addf(&b, "%s: " STR_FMT, slash->words, STR_ARG(rest));
+	feed_say(t, LOOK_DIM, buf_str(&b));
+}
+
+static void run_plan(struct tui *t, const struct slash *slash, struct str rest)
+{
+	static const struct slash mode = { .name = "mode", .words = "permission-mode" };
+
+	(void)slash;
+	(void)rest;
+	run_set(t, &mode, STR("plan"));
+}
+
+static void run_status(struct tui *t, const struct slash *slash, struct str rest)
+{
+	AUTO_BUF struct buf b = { 0 };
+
+	(void)slash;
+	(void)rest;
+	buf_addf(&b, "session  %s\nmodel    %s\nmode     %s\nversion  %s\nagents   %zu run\n",
+		 cadre_session_id(t->session), cadre_session_model(t->session), t->mode ? t->mode : "default",
+		 cadre_version(), t->agents.running);
+	feed_foreign(t, LOOK_PLAIN, buf_str(&b));
+}
+
+static void run_background(struct tui *t, const struct slash *slash, struct str rest)
+{
+	(void)slash;
+	(void)rest;
+	input_key(t, &(struct key){ .code = KEY_CTRL, .letter = 'b' });
+}
+
+static void run_redraw(struct tui *t, const struct slash *slash, struct str rest)
+{
+	(void)slash;
+	(void)rest;
+	input_key(t, &(struct key){ .code = KEY_CTRL, .letter = 'l' });
+}
+
+static void run_keys(struct tui *t, const struct slash *slash, struct str rest)
+{
+	(void)slash;
+	(void)rest;
+	input_key(t, &(struct key){ .code = KEY_TEXT, .text = STR("?") });
+}
+
+/* Whole lines that the session answers itself */
+static void run_prompt(struct tui *t, const struct slash *slash, struct str rest)
+{
+	AUTO_BUF struct buf b = { 0 };
+
+	buf_addf(&b, "/%s%s" STR_FMT, slash->name, rest.n ? " " : "", STR_ARG(rest));
+	if (!t->in_turn)
+		feed_prompt(t, buf_str(&b));
+	tui_submit(t, buf_str(&b));
+}
+
+const struct slash slash_table[] = {
+	{ "agents", NULL, "[name]", "the agents that can be used", run_cadre, "agents" },
+	{ "bg", NULL, "", "agents that are waited for continue in the background", run_background, NULL },
+	{ "clear", "new", "", "start a new session", run_clear, NULL },
+	{ "compact", NULL, "[instructions]", "replace the conversation by a summary of it", run_prompt, NULL },
+	{ "config", NULL, "[key]", "settings with their sources", run_cadre, "config explain" },
+	{ "doctor", NULL, "", "checks of the installation: the sandbox, servers, settings", run_cadre,
+	  "sandbox status" },
+	{ "effort", NULL, "LEVEL", "low, medium, high, xhigh or max, from the next request on", run_set, "effort" },
+	{ "exit", "quit", "", "leave (also Ctrl-D)", run_exit, NULL },
+	{ "export", NULL, "", "the conversation as text", run_of_session, "sessions show" },
+	{ "help", NULL, "[command]", "this list", run_help, NULL },
+	{ "keys", NULL, "", "the keys (also ? on an empty line)", run_keys, NULL },
+	{ "logs", NULL, "AGENT", "what an agent did", run_cadre, "logs" },
+	{ "mcp", NULL, "", "MCP servers and their state", run_cadre, "mcp list" },
+	{ "mode", NULL, "NAME", "permission mode: default, acceptEdits, plan ...", run_set, "permission-mode" },
+	{ "model", NULL, "NAME", "another model, from the next request on", run_set, "model" },
+	{ "permissions", NULL, "[call]", "permission rules with their files", run_cadre, "permissions" },
+	{ "plan", NULL, "", "plan mode", run_plan, NULL },
+	{ "plugin", NULL, "", "plugins that are installed", run_cadre, "plugin list" },
+	{ "redraw", NULL, "", "draw the last rows again", run_redraw, NULL },
+	{ "resume", NULL, "[session]", "continue an earlier session, by id or title; without one the latest",
+	  run_resume, NULL },
+	{ "rewind", NULL, "", "the points that files can be set back to", run_of_session, "rewind" },
+	{ "sandbox", NULL, "", "what the kernel enforces", run_cadre, "sandbox status" },
+	{ "sessions", NULL, "", "stored sessions", run_cadre, "sessions" },
+	{ "skills", NULL, "", "skills and commands of the user, the project and plugins", run_cadre, "skills" },
+	{ "status", NULL, "", "session, model, mode", run_status, NULL },
+	{ "stop", NULL, "AGENT", "end an agent and all below it", run_cadre, "stop" },
+	{ "tasks", NULL, "", "agents of this and other sessions", run_cadre, "tasks" },
+	{ "team", NULL, "", "teams and their members", run_cadre, "team" },
+};
+const size_t slash_count = COUNT_OF(slash_table);
+
+/* The command that was probably meant: almost the name of one of ours */
+static const char *name_meant(struct str name)
+{
+	size_t limit = name.n > 3 ? 2 : 1;
+	const char *best = NULL;
+
+	for (size_t i = 0; i < slash_count; i++) {
+		size_t d = str_distance(name, str_from(slash_table[i].name));
+		if (d && d <= limit) {
+			best = slash_table[i].name;
+			limit = d - 1;
+		}
+	}
+	return best;
+}
+
+bool command_slash(struct tui *t, struct str line)
+{
+	struct str rest = line, name = str_cut(&rest, ' ');
+
+	name = (struct str){ name.p + 1, name.n - 1 };
+	rest = rest.p ? str_trim(rest) : STR("");
+	for (size_t i = 0; i < slash_count; i++) {
+		const struct slash *s = &slash_table[i];
+		if (!str_is(name, s->name) && !(s->alias && str_is(name, s->alias)))
+			continue;
+		if (s->run != run_prompt)
+			feed_prompt(t, line);
+		s->run(t, s, rest);
+		return true;
+	}
+	const char *meant = memchr(name.p, '/', name.n) ? NULL : name_meant(name);
+	if (meant) {
+		AUTO_BUF struct buf b = { 0 };
+		buf_addf(&b, "no command /" STR_FMT "; did you mean /%s?", STR_ARG(name), meant);
+		feed_foreign(t, LOOK_YELLOW, buf_str(&b));
+		return true;
+	}
+	return false;
+}
