@@ -55,7 +55,9 @@ static int run_conversation(const struct args *args)
 	}
 	if (!interactive)
 		return wired ? wire_run(args) : print_run(args);
-	return args_has(args, "plain") || !term_fits() ? line_run(args) : tui_run(args);
+	/* a member in a pane takes its words from the lead: lines are enough */
+	bool plain = args_has(args, "plain") || args_has(args, "agent-id") || !term_fits();
+	return plain ? line_run(args) : tui_run(args);
 }
 
 int main(int argc, char **argv)

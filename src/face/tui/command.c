@@ -28,7 +28,7 @@ static void run_help(struct tui *t, const struct slash *slash, struct str rest)
 
 static void run_cadre(struct tui *t, const struct slash *slash, struct str rest)
 {
-	job_cadre(t, slash->words, rest);
+	job_cadre(t, slash->words, rest, NULL);
 }
 
 static void run_of_session(struct tui *t, const struct slash *slash, struct str rest)
@@ -39,7 +39,7 @@ static void run_of_session(struct tui *t, const struct slash *slash, struct str 
 	(void)rest;
 	snprintf(id, sizeof id, "%s", cadre_session_id(t->session));
 	buf_addstr(&b, slash->words);
-	job_cadre(t, b.p, str_from(id));
+	job_cadre(t, b.p, str_from(id), NULL);
 }
 
 static void run_clear(struct tui *t, const struct slash *slash, struct str rest)
@@ -56,10 +56,81 @@ static void run_exit(struct tui *t, const struct slash *slash, struct str rest)
 	tui_leave(t, EXIT_ANSWER);
 }
 
+static void choose_session(struct tui *t, const char *id)
+{
+	tui_want(t, TUI_OLD, str_from(id));
+}
+
+static void list_sessions(struct tui *t, struct str output, bool ok)
+{
+	if (!ok || !str_trim(output).n) {
+		feed_foreign(t, LOOK_RED, ok ? STR("there is no earlier session") : output);
+		return;
+	}
+	struct page *p = page_open_list(t, "Sessions", choose_session);
+	for (struct str rest = str_trim(output); rest.p;) {
+		struct str line = str_cut(&rest, '\n'), id = line;
+		page_add_item(p, str_cut(&id, '\t'), line);
+	}
+}
+
 static void run_resume(struct tui *t, const struct slash *slash, struct str rest)
 {
 	(void)slash;
-	tui_want(t, rest.n ? TUI_OLD : TUI_LATEST, rest);
+	if (rest.n)
+		tui_want(t, TUI_OLD, rest);
+	else
+		job_cadre(t, "sessions ids", STR(""), list_sessions);
+}
+
+static void show_transcript(struct tui *t, struct str output, bool ok)
+{
+	(void)ok;
+	page_open_text(t, "Conversation", output);
+}
+
+void command_show_transcript(struct tui *t)
+{
+	job_cadre(t, "sessions show", str_from(cadre_session_id(t->session)), show_transcript);
+}
+
+static void run_transcript(struct tui *t, const struct slash *slash, struct str rest)
+{
+	(void)slash;
+	(void)rest;
+	command_show_transcript(t);
+}
+
+/* Points of the session: files are set back to the one that is chosen */
+static void choose_point(struct tui *t, const char *id)
+{
+	AUTO_BUF struct buf words = { 0 };
+
+	buf_addf(&words, "%s --to %s", cadre_session_id(t->session), id);
+	job_cadre(t, "rewind", buf_str(&words), NULL);
+}
+
+static void list_points(struct tui *t, struct str output, bool ok)
+{
+	if (!ok || !str_trim(output).n) {
+		feed_foreign(t, LOOK_DIM, ok ? STR("no message changed files") : output);
+		return;
+	}
+	struct page *p = page_open_list(t, "Set files back to before", choose_point);
+	for (struct str rest = str_trim(output); rest.p;) {
+		struct str line = str_cut(&rest, '\n'), id = str_trim(line);
+		page_add_item(p, str_cut(&id, ' '), line);
+	}
+}
+
+static void run_rewind(struct tui *t, const struct slash *slash, struct str rest)
+{
+	AUTO_BUF struct buf words = { 0 };
+
+	(void)slash;
+	(void)rest;
+	buf_addf(&words, "%s --list", cadre_session_id(t->session));
+	job_cadre(t, "rewind", buf_str(&words), list_points);
 }
 
 static void run_set(struct tui *t, const struct slash *slash, struct str rest)
@@ -161,13 +232,14 @@ const struct slash slash_table[] = {
 	{ "redraw", NULL, "", "draw the last rows again", run_redraw, NULL },
 	{ "resume", NULL, "[session]", "continue an earlier session, by id or title; without one the latest",
 	  run_resume, NULL },
-	{ "rewind", NULL, "", "the points that files can be set back to", run_of_session, "rewind" },
+	{ "rewind", NULL, "", "set files back to before a message", run_rewind, NULL },
 	{ "sandbox", NULL, "", "what the kernel enforces", run_cadre, "sandbox status" },
 	{ "sessions", NULL, "", "stored sessions", run_cadre, "sessions" },
 	{ "skills", NULL, "", "skills and commands of the user, the project and plugins", run_cadre, "skills" },
 	{ "status", NULL, "", "session, model, mode", run_status, NULL },
 	{ "stop", NULL, "AGENT", "end an agent and all below it", run_cadre, "stop" },
 	{ "tasks", NULL, "", "agents of this and other sessions", run_cadre, "tasks" },
+	{ "transcript", NULL, "", "the whole conversation (also Ctrl-O)", run_transcript, NULL },
 	{ "team", NULL, "", "teams and their members", run_cadre, "team" },
 };
 const size_t slash_count = COUNT_OF(slash_table);

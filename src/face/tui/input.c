@@ -41,6 +41,7 @@ static void say_keys(struct tui *t)
 		    "esc interrupts a turn, twice clears the line . ctrl+c the same, twice leaves . ctrl+d leaves\n"
 		    "shift+tab: default, acceptEdits, plan . ctrl+b: agents continue in the background . tab opens a question\n"
 		    "ctrl+g edits in $EDITOR . ctrl+_ undoes . ctrl+a e k u w y, alt+b f d y as in readline . ctrl+z suspends\n"
+		    "ctrl+o the whole conversation . ctrl+t all agents\n"
 		    "/ commands . @ files . ! runs a shell command, !! without telling the model\n"));
 }
 
@@ -184,6 +185,12 @@ static void control_key(struct tui *t, char letter)
 		cadre_write(t->out, b.p, b.n);
 		break;
 	}
+	case 'o':
+		command_show_transcript(t);
+		break;
+	case 't':
+		page_open_agents(t);
+		break;
 	case 'n':
 	case 'p':
 		move_row(t, letter == 'p');
@@ -302,6 +309,10 @@ void input_key(struct tui *t, const struct key *key)
 	if (key->code == KEY_MORE || key->code == KEY_UNKNOWN || key->code == KEY_POSITION ||
 	    key->code == KEY_FOCUS_IN || key->code == KEY_FOCUS_OUT)
 		return;
+	if (t->page) {
+		page_key(t, key);
+		return;
+	}
 	if (ask_takes_keys(t)) {
 		ask_key(t, key);
 		return;

@@ -21,6 +21,7 @@ struct job {
 	char *title;
 	struct buf output;
 	bool cut, joins, shell;
+	job_done_fn *done; /* NULL: the output is shown */
 };
 
 static void job_free(struct tui *t)
@@ -45,6 +46,15 @@ static void job_end(struct tui *t)
 
 	while (waitpid(j->pid, &status, 0) < 0 && errno == EINTR)
 		;
+	if (j->done) {
+		AUTO_BUF struct buf output = j->output;
+		job_done_fn *done = j->done;
+		j->output = (struct buf){ 0 };
+		job_free(t);
+		done(t, buf_str(&output), WIFEXITED(status) && !WEXITSTATUS(status));
+		tui_changed(t);
+		return;
+	}
 	while (at < shown.n && lines < SHOWN_LINES) {
 		const char *end = memchr(shown.p + at, '\n', shown.n - at);
 		at = end ? (size_t)(end - shown.p) + 1 : shown.n;
@@ -88,7 +98,8 @@ static void on_output(struct cadre *c, int fd, void *data)
 	j->cut = j->cut || fits < (size_t)n;
 }
 
-static void job_start(struct tui *t, const char *title, const char *const *argv, bool shell, bool joins)
+static void job_start(struct tui *t, const char *title, const char *const *argv, bool shell, bool joins,
+		      job_done_fn *done)
 {
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attributes;
@@ -120,7 +131,9 @@ static void job_start(struct tui *t, const char *title, const char *const *argv,
 		return;
 	}
 	t->job = xcalloc(1, sizeof *t->job);
-	*t->job = (struct job){ .pid = pid, .fd = pipes[0], .title = xstrdup(title), .shell = shell, .joins = joins };
+	*t->job = (struct job){
+		.pid = pid, .fd = pipes[0], .title = xstrdup(title), .shell = shell, .joins = joins, .done = done
+	};
 	(void)cadre_watch_fd(t->c, pipes[0], 1, on_output, t);
 	tui_changed(t);
 }
@@ -130,10 +143,10 @@ void job_shell(struct tui *t, struct str command, bool joins)
 	AUTO_FREE char *text = xstrndup(command.p, command.n);
 	const char *const argv[] = { "/bin/sh", "-c", text, NULL };
 
-	job_start(t, text, argv, true, joins);
+	job_start(t, text, argv, true, joins, NULL);
 }
 
-void job_cadre(struct tui *t, const char *words, struct str more)
+void job_cadre(struct tui *t, const char *words, struct str more, job_done_fn *done)
 {
 	AUTO_FREE char *all = xmalloc(strlen(words) + more.n + 2);
 	const char *argv[MOST_WORDS + 2] = { "/proc/self/exe" };
@@ -143,7 +156,7 @@ void job_cadre(struct tui *t, const char *words, struct str more)
 	for (char *rest = all, *word; n <= MOST_WORDS && (word = strsep(&rest, " "));)
 		if (*word)
 			argv[n++] = word;
-	job_start(t, words, argv, false, false);
+	job_start(t, words, argv, false, false, done);
 }
 
 void job_cancel(struct tui *t)

@@ -26,7 +26,7 @@ void rows_cut(struct tui *t, struct styled *s)
 
 /* ---- agents --------------------------------------------------------------------------------------------------------- */
 
-static void add_agent_row(struct tui *t, const struct agent_row *r)
+void rows_add_agent(struct tui *t, const struct agent_row *r)
 {
 	struct styled *row = rows_add(t);
 	enum tui_mark mark = r->asks ? MARK_ASKS : !r->ended_ms ? MARK_RUNS : r->failed ? MARK_FAILED : MARK_DONE;
@@ -73,7 +73,7 @@ static void add_agents(struct tui *t, bool small)
 			int of = r->asks ? 0 : r->ended_ms ? 2 : 1;
 			if (of != pass)
 				continue;
-			add_agent_row(t, r);
+			rows_add_agent(t, r);
 			shown++;
 		}
 	if (!small && a->by_id.count > shown)

@@ -87,6 +87,12 @@ void tui_draw(struct tui *t)
 	t->due[TIMER_FRAME] = 0;
 	if (!t->out || t->over)
 		return;
+	if (t->page) {
+		page_draw(t, &out);
+		cadre_write(t->out, out.p, out.n);
+		t->drawn_ms = tui_now_ms();
+		return;
+	}
 	rows_frame(t, &row, &column);
 	region_draw(&t->region, t->rows, t->row_count, row, column, buf_str(&t->above), &out);
 	buf_clear(&t->above);
@@ -104,6 +110,7 @@ static void tui_erase(struct tui *t)
 {
 	AUTO_BUF struct buf out = { 0 };
 
+	page_close(t);
 	region_erase(&t->region, &out);
 	buf_add(&out, t->above.p, t->above.n);
 	buf_clear(&t->above);
@@ -118,6 +125,12 @@ static void tui_resize(struct tui *t)
 	unsigned columns, rows;
 
 	term_size(&columns, &rows);
+	if (t->page) { /* what is below the view is drawn anew when it closes */
+		t->region.columns = columns;
+		t->region.rows = rows;
+		tui_draw(t);
+		return;
+	}
 	if (columns == t->region.columns && rows == t->region.rows)
 		return;
 	region_resize(&t->region, columns, rows, &out);

@@ -24,6 +24,7 @@ enum tui_wanted { TUI_FIRST /* by the command line */, TUI_NEW, TUI_OLD, TUI_LAT
 struct ask;  /* ask.c */
 struct job;  /* job.c */
 struct menu; /* menu.c */
+struct page; /* page.c */
 
 struct tool_run {
 	struct tool_run *next;
@@ -76,6 +77,7 @@ struct tui {
 	bool asking;            /* the first of asks is open */
 	struct job *job;        /* a program whose output is shown; NULL: none */
 	struct buf joined;      /* output of `!` that the next prompt brings along */
+	struct page *page;      /* on the alternate screen; NULL: none */
 	struct menu *menu;      /* below the input; NULL: none */
 	struct buf status_text; /* of the user's statusLine command; "": ours is shown */
 };
@@ -108,8 +110,9 @@ const char *tui_mark(const struct tui *t, enum tui_mark mark);
 
 /* ---- rows.c: the live region --------------------------------------------------------------------------------------- */
 
-struct styled *rows_add(struct tui *t);                                /* an empty one at the end */
-void rows_cut(struct tui *t, struct styled *s);                        /* to the width of the window */
+struct styled *rows_add(struct tui *t);         /* an empty one at the end */
+void rows_cut(struct tui *t, struct styled *s); /* to the width of the window */
+void rows_add_agent(struct tui *t, const struct agent_row *r);
 void rows_frame(struct tui *t, size_t *ret_row, unsigned *ret_column); /* all of them, and where the cursor is */
 
 /* ---- input.c: keys ------------------------------------------------------------------------------------------------- */
@@ -135,8 +138,26 @@ void menu_add_rows(struct tui *t);
 void menu_search_history(struct tui *t); /* Ctrl-R */
 void menu_close(struct tui *t);
 
+/* ---- page.c: views on the whole screen ------------------------------------------------------------------------------ */
+
+struct page_item {
+	char *id;   /* what is chosen */
+	char *text; /* harmless; searched too */
+};
+
+typedef void page_choose_fn(struct tui *t, const char *id);
+
+void page_open_text(struct tui *t, const char *title, struct str foreign); /* a pager, at its end */
+struct page *page_open_list(struct tui *t, const char *title, page_choose_fn *choose);
+void page_add_item(struct page *p, struct str id, struct str foreign);
+void page_open_agents(struct tui *t); /* all agents, live */
+void page_close(struct tui *t);
+void page_key(struct tui *t, const struct key *key);
+void page_draw(struct tui *t, struct buf *out);
+
 /* ---- command.c ------------------------------------------------------------------------------------------------------ */
 
+void command_show_transcript(struct tui *t); /* Ctrl-O */
 struct slash {
 	const char *name, *alias, *args, *help;
 	void (*run)(struct tui *t, const struct slash *slash, struct str rest);
@@ -150,7 +171,9 @@ bool command_slash(struct tui *t, struct str line); /* true: it was one of ours,
 
 /* Runs a shell command or `cadre WORDS`; its output is shown when it has ended. joins: the next prompt brings it along. */
 void job_shell(struct tui *t, struct str command, bool joins);
-void job_cadre(struct tui *t, const char *words, struct str more);
+/* done: gets the output in place of the screen; ok: the program ended with 0 */
+typedef void job_done_fn(struct tui *t, struct str output, bool ok);
+void job_cadre(struct tui *t, const char *words, struct str more, job_done_fn *done);
 void job_cancel(struct tui *t);
 void job_release(struct tui *t);
 /* $VISUAL or $EDITOR on the draft; the terminal is the editor's meanwhile */
