@@ -468,11 +468,11 @@ void ask_add_rows(struct tui *t, size_t *ret_row, unsigned *ret_column)
 				  t->region.columns - 1);
 	}
 	struct styled *hint = rows_add(t);
+	if (!ask->takes_keys)
+		styled_add(hint, LOOK_DIM, STR("in a moment: "));
 	styled_add(hint, LOOK_DIM, ask->in_words ? STR("enter sends . esc back") : STR("enter . 1-9 choose . esc no"));
 	if (q->several)
 		styled_add(hint, LOOK_DIM, STR(" . space marks"));
-	if (!ask->takes_keys)
-		styled_add(hint, LOOK_DIM, STR(" . in a moment"));
 	if (waiting)
 		styled_addf(hint, LOOK_DIM, " . %zu more wait", waiting);
 	rows_cut(t, hint);

@@ -251,10 +251,12 @@ static const char *name_meant(struct str name)
 	const char *best = NULL;
 
 	for (size_t i = 0; i < slash_count; i++) {
-		size_t d = str_distance(name, str_from(slash_table[i].name));
-		if (d && d <= limit) {
+		struct str known = str_from(slash_table[i].name);
+		size_t d = str_distance(name, known);
+		/* of two that are as near, the one that is as long */
+		if (d && (d < limit || (d == limit && (!best || known.n == name.n)))) {
 			best = slash_table[i].name;
-			limit = d - 1;
+			limit = d;
 		}
 	}
 	return best;

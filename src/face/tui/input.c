@@ -313,7 +313,7 @@ void input_key(struct tui *t, const struct key *key)
 		page_key(t, key);
 		return;
 	}
-	if (ask_takes_keys(t)) {
+	if (ask_takes_keys(t) || (t->asking && (key->code == KEY_PAGE_UP || key->code == KEY_PAGE_DOWN))) {
 		ask_key(t, key);
 		return;
 	}
