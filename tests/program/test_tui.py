@@ -349,7 +349,7 @@ def yes_needs_the_whole_command_on_the_screen(lab):
         assert len(lab.models[0].bodies()) == 1
         for _ in range(400):
             s.press("pgdn")
-            if any("line 199" in row for row in s.rows()):
+            if any(re.search(r"-(\d+) of \1,", row) for row in s.rows()):
                 break
         s.until("line 199")
         s.press("1", "enter")

@@ -452,7 +452,6 @@ void ask_add_rows(struct tui *t, size_t *ret_row, unsigned *ret_column)
 			    selected ? tui_mark(t, MARK_PROMPT) : " ", i + 1,
 			    q->several && c->kind == CHOICE_ANSWER ? c->chosen ? "[x] " : "[ ] " : "");
 		styled_add(row, selected ? LOOK_BOLD : LOOK_PLAIN, str_from(c->label));
-		rows_cut(t, row);
 		if (selected) {
 			*ret_row = t->row_count - 1;
 			*ret_column = 0;
@@ -462,7 +461,6 @@ void ask_add_rows(struct tui *t, size_t *ret_row, unsigned *ret_column)
 		struct styled *row = rows_add(t);
 		styled_addf(row, LOOK_BOLD, "%s ", tui_mark(t, MARK_PROMPT));
 		styled_add_foreign(row, LOOK_PLAIN, buf_str(&ask->words.text), true);
-		rows_cut(t, row);
 		*ret_row = t->row_count - 1;
 		*ret_column = MIN(2 + cells_width((struct str){ buf_str(&ask->words.text).p, ask->words.cursor }),
 				  t->region.columns - 1);
@@ -475,7 +473,6 @@ void ask_add_rows(struct tui *t, size_t *ret_row, unsigned *ret_column)
 		styled_add(hint, LOOK_DIM, STR(" . space marks"));
 	if (waiting)
 		styled_addf(hint, LOOK_DIM, " . %zu more wait", waiting);
-	rows_cut(t, hint);
 }
 
 bool ask_takes_keys(const struct tui *t)

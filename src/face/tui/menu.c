@@ -200,7 +200,6 @@ void menu_add_rows(struct tui *t)
 			styled_addf(row, LOOK_PLAIN, "%*s", width < 20 ? (int)(20 - width) : 1, "");
 			styled_add(row, LOOK_DIM, str_from(m->items[i].help));
 		}
-		rows_cut(t, row);
 	}
 	if (m->count > MENU_ROWS)
 		styled_addf(rows_add(t), LOOK_DIM, "  %zu of %zu", m->selected + 1, m->count);

@@ -47,7 +47,6 @@ void rows_add_agent(struct tui *t, const struct agent_row *r)
 		styled_add(row, LOOK_DIM, STR("  "));
 		styled_add(row, LOOK_DIM, buf_str(&r->last_tool));
 	}
-	rows_cut(t, row);
 }
 
 static void add_agents(struct tui *t, bool small)
@@ -67,7 +66,6 @@ static void add_agents(struct tui *t, bool small)
 		    a->by_id.count == 1 ? "" : "s", a->running, a->running == 1 ? "s" : "");
 	if (a->asking)
 		styled_addf(row, LOOK_YELLOW, ", %zu ask%s", a->asking, a->asking == 1 ? "s" : "");
-	rows_cut(t, row);
 	for (int pass = 0; pass < 3 && !small; pass++) /* those that ask, that run, that have ended */
 		for (const struct agent_row *r = a->first; r && shown < AGENT_ROWS; r = r->next) {
 			int of = r->asks ? 0 : r->ended_ms ? 2 : 1;
@@ -99,7 +97,6 @@ static void add_input_row(struct tui *t, size_t from, size_t to, bool first)
 			styled_add_foreign(row, LOOK_PLAIN, (struct str){ text.p + at, end - at }, true);
 		at = end;
 	}
-	rows_cut(t, row);
 }
 
 /* The end of the row that begins at `from`; *ret_caret is its column if it is in this row. */
@@ -188,7 +185,6 @@ static void add_status(struct tui *t)
 		else
 			styled_add(row, LOOK_DIM, t->in_turn ? STR(" . enter queues") : STR(" . ? keys . / commands"));
 	}
-	rows_cut(t, row);
 }
 
 void rows_frame(struct tui *t, size_t *ret_row, unsigned *ret_column)
@@ -204,14 +200,11 @@ void rows_frame(struct tui *t, size_t *ret_row, unsigned *ret_column)
 		if (!small)
 			feed_add_tail(t);
 		feed_add_activity(t);
-		if (t->row_count)
-			rows_cut(t, &t->rows[t->row_count - 1]);
 		add_agents(t, small);
 		for (size_t i = 0; i < t->queue_count && i < QUEUE_ROWS && !small; i++) {
 			struct styled *row = rows_add(t);
 			styled_add(row, LOOK_DIM, STR("queued: "));
 			styled_add_foreign(row, LOOK_DIM, str_from(t->queue[i]), true);
-			rows_cut(t, row);
 		}
 		add_input(t, most, ret_row, ret_column);
 		if (t->menu)
@@ -219,6 +212,8 @@ void rows_frame(struct tui *t, size_t *ret_row, unsigned *ret_column)
 		if (!small)
 			add_status(t);
 	}
+	for (size_t i = 0; i < t->row_count; i++)
+		rows_cut(t, &t->rows[i]);
 	/* never higher than the window: the upper rows go */
 	size_t high = t->region.rows > 1 ? t->region.rows - 1 : 1;
 	if (t->row_count > high) {
