@@ -209,6 +209,7 @@ void ask_add(struct tui *t, const struct cadre_event *e)
 	while (*at)
 		at = &(*at)->next;
 	*at = ask;
+	notice_user(t, "a question waits");
 	ask_consider(t);
 	tui_changed(t);
 }

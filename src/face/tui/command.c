@@ -2,7 +2,10 @@
  * command.c - what a line that begins with a slash does. To add one: a row, and a function if no subcommand of cadre answers it. A
  * name that is not here may be a skill, which the session knows. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include "face/tui/tui_int.h"
 #include "face/cli/run.h"
 #include "face/cli/view.h"
@@ -198,6 +201,88 @@ static void run_keys(struct tui *t, const struct slash *slash, struct str rest)
 	input_key(t, &(struct key){ .code = KEY_TEXT, .text = STR("?") });
 }
 
+/* ---- memory and clipboard -------------------------------------------------------------------------------------------- */
+
+static void choose_memory(struct tui *t, const char *path)
+{
+	AUTO_BUF struct buf line = { 0 };
+	struct stat st;
+	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+
+	buf_addf(&line, "%s- %s\n", fd >= 0 && fstat(fd, &st) == 0 && st.st_size ? "" : "# Memory\n\n", t->remembered);
+	if (fd < 0 || write(fd, line.p, line.n) < (ssize_t)line.n)
+		feed_foreign(t, LOOK_RED, str_from(strerror(errno)));
+	else
+		feed_foreign(t, LOOK_DIM, str_from(path));
+	if (fd >= 0)
+		close(fd);
+}
+
+void command_remember(struct tui *t, struct str text)
+{
+	const char *config = getenv("CLAUDE_CONFIG_DIR"), *home = getenv("HOME");
+	AUTO_BUF struct buf user = { 0 };
+
+	free(t->remembered);
+	t->remembered = xstrndup(text.p, text.n);
+	struct page *p = page_open_list(t, "Keep this in", choose_memory);
+	page_add_item(p, STR("CLAUDE.md"), STR("CLAUDE.md: this project, for everyone who works on it"));
+	page_add_item(p, STR("CLAUDE.local.md"), STR("CLAUDE.local.md: this project, for you"));
+	buf_addf(&user, "%s%s/CLAUDE.md",
+		 config && *config ? config
+		 : home            ? home
+				   : "",
+		 config && *config ? "" : "/.claude");
+	page_add_item(p, buf_str(&user), STR("your own memory: all projects"));
+}
+
+/* The clipboard through the terminal (OSC 52) */
+static void run_copy(struct tui *t, const struct slash *slash, struct str rest)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	AUTO_BUF struct buf b = { 0 };
+	const unsigned char *p = (const unsigned char *)buf_str(&t->copied).p;
+	size_t n = t->copied.n;
+
+	(void)slash;
+	(void)rest;
+	buf_addstr(&b, "\033]52;c;");
+	for (size_t i = 0; i < n; i += 3) {
+		unsigned v =
+			(unsigned)p[i] << 16 | (i + 1 < n ? (unsigned)p[i + 1] << 8 : 0) | (i + 2 < n ? p[i + 2] : 0);
+		char four[4] = { digits[v >> 18], digits[v >> 12 & 63], i + 1 < n ? digits[v >> 6 & 63] : '=',
+				 i + 2 < n ? digits[v & 63] : '=' };
+		buf_add(&b, four, 4);
+	}
+	buf_addstr(&b, "\a");
+	if (n)
+		cadre_write(t->out, b.p, b.n);
+	tui_note(t, n ? "the last answer is in the clipboard" : "there is no answer yet");
+}
+
+/* Prompts that we give in the user's name */
+static void run_words(struct tui *t, const struct slash *slash, struct str rest)
+{
+	AUTO_BUF struct buf b = { 0 };
+
+	buf_addf(&b, "%s%s" STR_FMT, slash->words, rest.n ? "\n\n" : "", STR_ARG(rest));
+	tui_submit(t, buf_str(&b));
+}
+
+static void run_usage(struct tui *t, const struct slash *slash, struct str rest)
+{
+	AUTO_BUF struct buf b = { 0 };
+
+	(void)slash;
+	(void)rest;
+	buf_addf(&b, "cost     $%.4f of all agents so far\ncontext  ", t->cost_usd);
+	buf_addcount(&b, t->context);
+	buf_addstr(&b, " of ");
+	buf_addcount(&b, t->window);
+	buf_addstr(&b, " tokens\n");
+	feed_say(t, LOOK_PLAIN, buf_str(&b));
+}
+
 /* Whole lines that the session answers itself */
 static void run_prompt(struct tui *t, const struct slash *slash, struct str rest)
 {
@@ -215,12 +300,17 @@ const struct slash slash_table[] = {
 	{ "clear", "new", "", "start a new session", run_clear, NULL },
 	{ "compact", NULL, "[instructions]", "replace the conversation by a summary of it", run_prompt, NULL },
 	{ "config", NULL, "[key]", "settings with their sources", run_cadre, "config explain" },
+	{ "context", NULL, "", "how full the model's window is", run_usage, NULL },
+	{ "copy", NULL, "", "the last answer into the clipboard", run_copy, NULL },
 	{ "doctor", NULL, "", "checks of the installation: the sandbox, servers, settings", run_cadre,
 	  "sandbox status" },
 	{ "effort", NULL, "LEVEL", "low, medium, high, xhigh or max, from the next request on", run_set, "effort" },
 	{ "exit", "quit", "", "leave (also Ctrl-D)", run_exit, NULL },
 	{ "export", NULL, "", "the conversation as text", run_of_session, "sessions show" },
 	{ "help", NULL, "[command]", "this list", run_help, NULL },
+	{ "init", NULL, "", "write a CLAUDE.md for this project", run_words,
+	  "Look at this project: how it is built, tested and run, how its parts fit together, and what a newcomer must know. Write "
+	  "that into CLAUDE.md in the project's root, short and with commands that can be copied. If the file exists, improve it." },
 	{ "keys", NULL, "", "the keys (also ? on an empty line)", run_keys, NULL },
 	{ "logs", NULL, "AGENT", "what an agent did", run_cadre, "logs" },
 	{ "mcp", NULL, "", "MCP servers and their state", run_cadre, "mcp list" },
@@ -232,6 +322,9 @@ const struct slash slash_table[] = {
 	{ "redraw", NULL, "", "draw the last rows again", run_redraw, NULL },
 	{ "resume", NULL, "[session]", "continue an earlier session, by id or title; without one the latest",
 	  run_resume, NULL },
+	{ "review", NULL, "[what]", "review the changes of the working tree", run_words,
+	  "Review the changes that are not committed yet (git diff, and new files), or what is named below: bugs first, with file and "
+	  "line, then what is missing, then what could be simpler. Do not change anything." },
 	{ "rewind", NULL, "", "set files back to before a message", run_rewind, NULL },
 	{ "sandbox", NULL, "", "what the kernel enforces", run_cadre, "sandbox status" },
 	{ "sessions", NULL, "", "stored sessions", run_cadre, "sessions" },
@@ -239,8 +332,9 @@ const struct slash slash_table[] = {
 	{ "status", NULL, "", "session, model, mode", run_status, NULL },
 	{ "stop", NULL, "AGENT", "end an agent and all below it", run_cadre, "stop" },
 	{ "tasks", NULL, "", "agents of this and other sessions", run_cadre, "tasks" },
-	{ "transcript", NULL, "", "the whole conversation (also Ctrl-O)", run_transcript, NULL },
 	{ "team", NULL, "", "teams and their members", run_cadre, "team" },
+	{ "transcript", NULL, "", "the whole conversation (also Ctrl-O)", run_transcript, NULL },
+	{ "usage", "cost", "", "cost and tokens so far", run_usage, NULL },
 };
 const size_t slash_count = COUNT_OF(slash_table);
 

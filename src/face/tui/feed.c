@@ -157,6 +157,7 @@ static void feed_delta(struct tui *t, const struct cadre_event *e)
 	} else {
 		end_thinking(t);
 		buf_add(&t->answer, text.p, text.n);
+		buf_add(&t->copied, text.p, text.n);
 		feed_blocks(t, markdown_complete(buf_str(&t->answer)));
 	}
 	tui_changed(t);
@@ -302,11 +303,38 @@ static void tool_ended(struct tui *t, const struct cadre_event *e)
 
 /* ---- other events --------------------------------------------------------------------------------------------------- */
 
+/* Figures of the result: cost so far, and how full the window of the model is */
+static void note_usage(struct tui *t, const struct cadre_event *e)
+{
+	static const char *const parts[] = { "input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens",
+					     "output_tokens" };
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *root;
+	size_t n = 0;
+	const char *frame = cadre_event_frame(e, &n);
+
+	if (!frame || json_parse(&reader, frame, n, &root, NULL) < 0)
+		return;
+	t->cost_usd = json_double(json_get(root, "total_cost_usd"));
+	const struct json *steps = json_get(json_get(root, "usage"), "iterations"), *last = NULL;
+	for (const struct json *s = json_is(steps, JSON_ARRAY) ? json_first(steps) : NULL; s; s = json_next(steps, s))
+		last = s;
+	t->context = 0;
+	for (size_t i = 0; i < COUNT_OF(parts); i++) {
+		int64_t tokens = 0;
+		(void)json_i64(json_get(last ? last : json_get(root, "usage"), parts[i]), &tokens);
+		t->context += tokens;
+	}
+	const struct json *models = json_get(root, "modelUsage");
+	(void)json_i64(json_get(json_get(models, cadre_session_model(t->session)), "contextWindow"), &t->window);
+}
+
 static void feed_turn_end(struct tui *t, const struct cadre_event *e)
 {
 	struct str text = view_event_text(e);
 	AUTO_BUF struct buf b = { 0 };
 
+	note_usage(t, e);
 	end_thinking(t);
 	feed_blocks(t, t->answer.n);
 	while (t->tools)

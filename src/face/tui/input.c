@@ -31,6 +31,7 @@ static void cycle_mode(struct tui *t)
 	}
 	free(t->mode);
 	t->mode = next ? xstrdup(modes[next]) : NULL;
+	status_refresh(t);
 }
 
 static void say_keys(struct tui *t)
@@ -42,7 +43,7 @@ static void say_keys(struct tui *t)
 		    "shift+tab: default, acceptEdits, plan . ctrl+b: agents continue in the background . tab opens a question\n"
 		    "ctrl+g edits in $EDITOR . ctrl+_ undoes . ctrl+a e k u w y, alt+b f d y as in readline . ctrl+z suspends\n"
 		    "ctrl+o the whole conversation . ctrl+t all agents\n"
-		    "/ commands . @ files . ! runs a shell command, !! without telling the model\n"));
+		    "/ commands . @ files . ! runs a shell command, !! without telling the model . # keeps a line in memory\n"));
 }
 
 static void enter_line(struct tui *t)
@@ -60,7 +61,7 @@ static void enter_line(struct tui *t)
 		draft_clear(d);
 		return;
 	}
-	draft_add_history(d, str_trim(buf_str(&d->text)));
+	history_load(t);
 	bool marked = d->mark_count > 0; /* what was pasted is not a command */
 	AUTO_BUF struct buf shown = { 0 };
 	for (size_t i = 0; i < d->text.n;) {
@@ -71,12 +72,19 @@ static void enter_line(struct tui *t)
 			buf_addch(&shown, d->text.p[i]);
 		i += label ? 4 : 1;
 	}
+	draft_add_history(d, str_trim(buf_str(&shown)));
+	history_append(t, str_trim(buf_str(&shown)));
 	draft_clear(d);
 	menu_close(t);
 	if (!marked && str_starts(line, STR("!"))) {
 		bool alone = str_starts(line, STR("!!"));
 		feed_prompt(t, line);
 		job_shell(t, (struct str){ line.p + 1 + alone, line.n - 1 - alone }, !alone);
+		return;
+	}
+	if (!marked && line.n > 1 && line.p[0] == '#') {
+		feed_prompt(t, line);
+		command_remember(t, str_trim((struct str){ line.p + 1, line.n - 1 }));
 		return;
 	}
 	if (!marked && (str_is(line, "exit") || str_is(line, "quit") || str_is(line, ":q"))) {
@@ -127,6 +135,7 @@ static void move_row(struct tui *t, bool up)
 	} else if (up && t->queue_count && !d->text.n) {
 		take_back_queued(t);
 	} else {
+		history_load(t);
 		(void)(up ? draft_older(d) : draft_newer(d));
 	}
 	while (d->cursor < d->text.n && ((unsigned char)d->text.p[d->cursor] & 0xc0) == 0x80)
@@ -306,6 +315,8 @@ static void prompt_key(struct tui *t, const struct key *key)
 
 void input_key(struct tui *t, const struct key *key)
 {
+	if (key->code == KEY_FOCUS_IN || key->code == KEY_FOCUS_OUT)
+		t->unfocused = key->code == KEY_FOCUS_OUT;
 	if (key->code == KEY_MORE || key->code == KEY_UNKNOWN || key->code == KEY_POSITION ||
 	    key->code == KEY_FOCUS_IN || key->code == KEY_FOCUS_OUT)
 		return;

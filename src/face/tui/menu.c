@@ -118,6 +118,7 @@ static void update_history(struct tui *t, struct menu *m)
 
 void menu_search_history(struct tui *t)
 {
+	history_load(t);
 	update_history(t, menu_new(t, MENU_HISTORY, 0));
 }
 

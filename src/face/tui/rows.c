@@ -169,13 +169,19 @@ static void add_input(struct tui *t, size_t most, size_t *ret_row, unsigned *ret
 
 static void add_status(struct tui *t)
 {
-	struct styled *row = rows_add(t);
-	size_t waiting = t->asks && !t->asking ? 1 : 0;
+	bool waiting = t->asks && !t->asking;
 
+	if (!t->note.n && !waiting && status_add_rows(t))
+		return;
+	struct styled *row = rows_add(t);
 	if (t->note.n) {
 		styled_add_foreign(row, LOOK_YELLOW, buf_str(&t->note), true);
 	} else {
 		styled_add_foreign(row, LOOK_DIM, str_from(cadre_session_model(t->session)), true);
+		if (t->window)
+			styled_addf(row, LOOK_DIM, " . ctx %lld%%", (long long)(t->context * 100 / t->window));
+		if (t->cost_usd > 0)
+			styled_addf(row, LOOK_DIM, " . $%.2f", t->cost_usd);
 		if (t->mode)
 			styled_addf(row, LOOK_DIM, " . %s", t->mode);
 		if (waiting)

@@ -163,6 +163,8 @@ static void on_timer(struct cadre *c, int fd, void *data)
 		buf_clear(&t->note);
 	if (came[TIMER_ASK])
 		ask_consider(t);
+	if (came[TIMER_STATUS])
+		status_cancel(t);
 	if (came[TIMER_RESIZE])
 		tui_resize(t);
 	if (came[TIMER_FRAME] || came[TIMER_TICK] || came[TIMER_NOTE] || came[TIMER_ESC])
@@ -187,6 +189,9 @@ void tui_submit(struct tui *t, struct str prompt)
 	utf8_add_repaired(&text, prompt);
 	t->in_turn = true;
 	t->turn_ms = tui_now_ms();
+	notice_title(t, prompt);
+	notice_turn(t, true);
+	buf_clear(&t->copied);
 	if (cadre_prompt(t->session, buf_str(&text).p, text.n, why, sizeof why) == 0) {
 		t->worked = true;
 	} else {
@@ -272,6 +277,8 @@ static void on_event(const struct cadre_event *e, void *data)
 	if (kind != CADRE_TURN_ENDED || cadre_event_agent(e)[0])
 		return;
 	t->in_turn = false;
+	notice_turn_end(t);
+	status_refresh(t);
 	if (t->leaving)
 		tui_stop(t);
 	else
@@ -389,6 +396,7 @@ static int tui_open(struct tui *t, struct err *err)
 	if (t->c) {
 		t->session = old;
 		job_release(t);
+		status_cancel(t);
 		tui_erase(t);
 		cadre_unwatch_fd(t->c, STDIN_FILENO);
 		cadre_writer_free(t->out);
@@ -404,6 +412,8 @@ static int tui_open(struct tui *t, struct err *err)
 	t->session = session;
 	t->out = cadre_writer_new(c, STDOUT_FILENO);
 	t->worked = false;
+	t->cost_usd = 0;
+	t->context = t->window = 0;
 	return 0;
 }
 
@@ -444,9 +454,11 @@ static void tui_release(struct tui *t)
 	free(t->rows);
 	free(t->queue);
 	free(t->mode);
+	free(t->remembered);
 	free(t->wanted_id);
 	buf_release(&t->note);
 	buf_release(&t->joined);
+	buf_release(&t->copied);
 	buf_release(&t->status_text);
 	close(t->timer_fd);
 }
@@ -477,6 +489,7 @@ int tui_run(const struct args *args)
 		feed_prompt(&t, str_from(prompt));
 		tui_submit(&t, str_from(prompt ? prompt : ""));
 	}
+	status_refresh(&t);
 	tui_draw(&t);
 	while (!t.over) {
 		cadre_run(t.c);
@@ -488,6 +501,7 @@ int tui_run(const struct args *args)
 	if (t.worked && !args_has(args, "no-session-persistence"))
 		cadre_write(t.out, text.p, text.n);
 	job_release(&t);
+	status_cancel(&t);
 	cadre_unwatch_fd(t.c, STDIN_FILENO);
 	(void)cadre_writer_flush(t.out, FLUSH_MS, NULL, 0);
 	cadre_close(t.session);

@@ -16,15 +16,17 @@ enum tui_timer {
 	TIMER_RESIZE, /* the window has settled */
 	TIMER_ASK,    /* a question may open, or takes keys */
 	TIMER_NOTE,   /* the note in the status row goes */
+	TIMER_STATUS, /* the status command has taken too long */
 	TIMER_COUNT
 };
 
 enum tui_wanted { TUI_FIRST /* by the command line */, TUI_NEW, TUI_OLD, TUI_LATEST, TUI_FORK };
 
-struct ask;  /* ask.c */
-struct job;  /* job.c */
-struct menu; /* menu.c */
-struct page; /* page.c */
+struct ask;        /* ask.c */
+struct job;        /* job.c */
+struct menu;       /* menu.c */
+struct page;       /* page.c */
+struct status_run; /* status.c */
 
 struct tool_run {
 	struct tool_run *next;
@@ -51,7 +53,8 @@ struct tui {
 	struct buf above; /* finished text that the next frame writes above the region */
 	int64_t drawn_ms, key_ms;
 	struct buf note; /* for a moment in the status row */
-	bool show_todos;
+	bool history_read;
+	bool unfocused; /* known during a turn only */
 
 	/* the conversation */
 	bool in_turn;
@@ -65,21 +68,25 @@ struct tui {
 	bool switching;
 	int64_t turn_ms, thinking_ms, interrupted_ms, esc_ms;
 	struct buf answer; /* Markdown that is not complete */
+	struct buf copied; /* all of the last answer, for /copy */
 	bool thinking;
-	struct tool_run *tools; /* those of the main agent that run; oldest first */
-	struct buf retry;       /* "" or what the activity row says */
-	int64_t tokens;
-	char *mode;   /* permission mode, as shown */
-	char **queue; /* prompts for the next turns; owned */
+	struct tool_run *tools;  /* those of the main agent that run; oldest first */
+	struct buf retry;        /* "" or what the activity row says */
+	double cost_usd;         /* of all agents so far */
+	int64_t context, window; /* tokens of the last request, and what the model takes; 0: not known */
+	char *mode;              /* permission mode, as shown */
+	char *remembered;        /* a line for a memory file that is being chosen */
+	char **queue;            /* prompts for the next turns; owned */
 	size_t queue_count;
 	struct agents agents;
-	struct ask *asks;       /* oldest first */
-	bool asking;            /* the first of asks is open */
-	struct job *job;        /* a program whose output is shown; NULL: none */
-	struct buf joined;      /* output of `!` that the next prompt brings along */
-	struct page *page;      /* on the alternate screen; NULL: none */
-	struct menu *menu;      /* below the input; NULL: none */
-	struct buf status_text; /* of the user's statusLine command; "": ours is shown */
+	struct ask *asks;              /* oldest first */
+	bool asking;                   /* the first of asks is open */
+	struct job *job;               /* a program whose output is shown; NULL: none */
+	struct buf joined;             /* output of `!` that the next prompt brings along */
+	struct page *page;             /* on the alternate screen; NULL: none */
+	struct menu *menu;             /* below the input; NULL: none */
+	struct buf status_text;        /* of the user's statusLine command; "": ours is shown */
+	struct status_run *status_run; /* NULL: it does not run */
 };
 
 /* ---- tui.c --------------------------------------------------------------------------------------------------------- */
@@ -157,7 +164,8 @@ void page_draw(struct tui *t, struct buf *out);
 
 /* ---- command.c ------------------------------------------------------------------------------------------------------ */
 
-void command_show_transcript(struct tui *t); /* Ctrl-O */
+void command_show_transcript(struct tui *t);           /* Ctrl-O */
+void command_remember(struct tui *t, struct str text); /* # */
 struct slash {
 	const char *name, *alias, *args, *help;
 	void (*run)(struct tui *t, const struct slash *slash, struct str rest);
@@ -166,6 +174,21 @@ struct slash {
 extern const struct slash slash_table[];
 extern const size_t slash_count;
 bool command_slash(struct tui *t, struct str line); /* true: it was one of ours, or is known to be none */
+
+/* ---- notice.c -------------------------------------------------------------------------------------------------------- */
+
+void notice_title(struct tui *t, struct str prompt); /* of the terminal */
+void notice_turn(struct tui *t, bool runs);
+void notice_turn_end(struct tui *t);
+void notice_user(struct tui *t, const char *text); /* if the terminal has no focus */
+
+/* ---- status.c, history.c --------------------------------------------------------------------------------------------- */
+
+void status_refresh(struct tui *t); /* runs the command, if there is one */
+void status_cancel(struct tui *t);
+bool status_add_rows(struct tui *t); /* false: there is nothing to show */
+void history_load(struct tui *t);    /* once */
+void history_append(struct tui *t, struct str shown);
 
 /* ---- job.c: programs ------------------------------------------------------------------------------------------------ */
 
