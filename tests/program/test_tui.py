@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """cadre on a terminal that can move its cursor: what stands on the screen and in its scrollback, and what reaches the model."""
+import base64
+import json
 import os
 import re
 import select
@@ -266,7 +268,7 @@ def no_sequence_of_an_answer_reaches_the_terminal(lab):
         ready(s)
         rows = "\n".join(s.all())
         assert r"\x1b[31m" in rows and r"\x1b]0;owned\x07" in rows and r"\u009b" in rows and r"\u202e" in rows, rows
-        assert b"\x1b]0" not in s.raw and b"\x1b[2J" not in s.raw and b"\x1b[31m" not in s.raw and b"\x1b[1;1H" not in s.raw
+        assert b"\x1b]0;owned" not in s.raw and b"\x1b[2J" not in s.raw and b"\x1b[31m" not in s.raw and b"\x1b[1;1H" not in s.raw
         leave(s)
 
 
@@ -583,6 +585,110 @@ def an_earlier_session_is_chosen_from_a_list(lab):
     assert "the first subject" in str(lab.models[0].bodies()[-1]["messages"][0])
 
 
+def the_status_line_is_what_the_users_command_says(lab):
+    config = os.path.join(lab.env["HOME"], ".claude")
+    os.makedirs(config, exist_ok=True)
+    with open(os.path.join(config, "settings.json"), "w") as f:
+        json.dump({"statusLine": {"type": "command",
+                                  "command": "tee %s/state | grep -q session_id && printf 'my \\033[31mstatus\\033[0m \\033]0;no\\007'" % lab.work}}, f)
+    with screen(lab, env={}) as s:
+        s.until("my status")
+        assert b"\x1b]0;no" not in s.raw and re.search(rb"\x1b\[0;31mstatus", s.raw), s.raw[-400:]
+        s.press("hello", "enter")
+        s.seen("I hear you.")
+        s.until("my status")
+        state = json.load(open(os.path.join(lab.work, "state")))
+        assert state["model"]["id"] and state["workspace"]["current_dir"] == lab.work, state
+        leave(s)
+
+
+def the_history_lasts_over_sessions(lab):
+    for words in ("first words", "second words"):
+        with screen(lab) as s:
+            ready(s)
+            s.press(words, "enter")
+            s.seen("I hear you.")
+            ready(s)
+            leave(s)
+    with screen(lab) as s:
+        ready(s)
+        s.press("up", "up")
+        s.until("❯ first words")
+        s.press("C-u", "C-r", "sec")
+        s.until(lambda rows: sum("second words" in r for r in rows) == 1)
+        s.press("enter")
+        s.until("❯ second words")
+        s.press("C-u")
+        leave(s)
+    path = os.path.join(lab.env["HOME"], ".claude", "history.jsonl")
+    lines = [json.loads(line) for line in open(path)]
+    assert [line["display"] for line in lines] == ["first words", "second words"], lines
+    assert all(line["project"] == lab.work and line["sessionId"] for line in lines), lines
+    assert os.stat(path).st_mode & 0o777 == 0o600
+
+
+def a_line_for_the_memory_goes_into_the_chosen_file(lab):
+    with screen(lab) as s:
+        ready(s)
+        s.press("# tests need a clean tree", "enter")
+        s.until("Keep this in")
+        s.press("enter")
+        s.seen("CLAUDE.md")
+        ready(s)
+        leave(s)
+    assert "- tests need a clean tree\n" in open(os.path.join(lab.work, "CLAUDE.md")).read()
+    assert not prompts(lab)
+
+
+def the_last_answer_is_copied_and_the_title_names_the_prompt(lab):
+    with screen(lab) as s:
+        ready(s)
+        s.press("hello", "enter")
+        s.seen("I hear you.")
+        ready(s)
+        s.press("/copy", "enter")
+        s.until("in the clipboard")
+        leave(s)
+        assert b"\x1b]52;c;" + base64.b64encode(b"I hear you.") + b"\a" in s.raw
+        assert b"\x1b]0;cadre: hello\a" in s.raw
+
+
+def an_agent_is_stopped_from_the_list(lab):
+    up = lab.fifo("up")
+    lab.model("""
+rule delegates
+  agent main
+  prompt contains "delegate it"
+  turn 1
+  call Agent {"description": "Wait long", "prompt": "wait", "subagent_type": "general-purpose", "run_in_background": true}
+rule waits
+  prompt contains "wait"
+  turn 1
+  call Bash {"command": "echo > up; exec sleep 600", "description": "w"}
+rule says
+  text I hear you.
+""", log=True)
+    with screen(lab, "--allowedTools=Bash") as s:
+        ready(s)
+        s.press("delegate it", "enter")
+        up.line()
+        s.seen("I hear you.")
+        s.press("half a line")
+        s.until("❯ half a line")
+        s.press("C-t")
+        s.until("Agents: 1, 1 run")
+        s.press("x")
+        s.until("x again stops it")
+        s.press("x")
+        s.until("killed")
+        s.press("q")
+        s.until("❯ half a line")
+        assert sum("half a line" in row for row in s.all()) == 1
+        s.press("C-u")
+        s.until("half a line", gone=True)
+        leave(s)
+
+
 if __name__ == "__main__":
     main(a_prompt_is_answered_and_ctrl_d_leaves, a_long_paste_is_one_mark_and_one_prompt,
          a_paste_without_brackets_is_one_prompt_too, pasted_bytes_are_never_keys, a_megabyte_is_pasted_quickly_and_sent_whole,
@@ -595,4 +701,6 @@ if __name__ == "__main__":
          a_slash_opens_commands_and_an_at_sign_files, a_shell_command_is_run_and_joins_the_next_prompt,
          finished_lines_are_written_once_and_what_was_there_stays, the_resize_of_tmux_keeps_every_line_once,
          without_colours_there_are_none, the_terminal_is_given_back, a_hangup_leaves_a_session_that_can_be_resumed,
-         small_windows_work, the_conversation_is_a_page_that_can_be_searched, an_earlier_session_is_chosen_from_a_list)
+         small_windows_work, the_status_line_is_what_the_users_command_says, the_history_lasts_over_sessions,
+         a_line_for_the_memory_goes_into_the_chosen_file, the_last_answer_is_copied_and_the_title_names_the_prompt,
+         an_agent_is_stopped_from_the_list, the_conversation_is_a_page_that_can_be_searched, an_earlier_session_is_chosen_from_a_list)

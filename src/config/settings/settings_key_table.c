@@ -126,6 +126,10 @@ const struct setting_key setting_table[] = {
 	  .choices = WORDS("disable"), .summary = "\"disable\": permission mode bypassPermissions cannot be used" },
 	{ "plansDirectory", SETTING_TEXT, .summary = "where plans are stored, inside the project" },
 	{ "pluginConfigs", SETTING_MAP, .summary = "options of plugins by name" },
+	{ "preferredNotifChannel", SETTING_TEXT, .flags = SETTING_ANYONE, .fallback = "\"auto\"",
+	  .summary =
+		  "how the terminal tells of a question or a long turn's end while it has no focus: auto, iterm2, kitty, ghostty, "
+		  "terminal_bell or notifications_disabled" },
 	{ "provider", SETTING_CHOICE, .flags = SETTING_AT_START,
 	  .choices =
 		  WORDS("anthropic", "bedrock", "mantle", "anthropic-aws", "vertex", "foundry", "openai", "scripted"),

@@ -119,6 +119,7 @@ static void tui_erase(struct tui *t)
 	(void)cadre_writer_flush(t->out, FLUSH_MS, NULL, 0);
 }
 
+/* Also when the size is the same again: in between the terminal may have cut rows. */
 static void tui_resize(struct tui *t)
 {
 	AUTO_BUF struct buf out = { 0 };
@@ -131,8 +132,6 @@ static void tui_resize(struct tui *t)
 		tui_draw(t);
 		return;
 	}
-	if (columns == t->region.columns && rows == t->region.rows)
-		return;
 	region_resize(&t->region, columns, rows, &out);
 	if (out.n)
 		cadre_write(t->out, out.p, out.n);
