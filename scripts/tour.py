@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """tour.py [FOLDER]: records a conversation on the terminal with a scripted model: docs/tour.cast (asciicast 2, for players of
-terminal recordings) and pictures of its screens, docs/tour-*.svg, with rsvg-convert also as PNG. Needs `make dev`."""
+terminal recordings) and pictures of its screens, docs/tour-*.png; without rsvg-convert they stay SVG. Needs `make dev`."""
 import html
 import json
 import os
@@ -116,6 +116,7 @@ def picture(s, path):
     path.write_text("\n".join(out) + "\n")
     if shutil.which("rsvg-convert"):
         subprocess.run(["rsvg-convert", str(path), "-o", str(path.with_suffix(".png"))], check=True)
+        path.unlink()
 
 
 def main():
