@@ -89,13 +89,11 @@ void tui_draw(struct tui *t)
 		return;
 	if (t->page) {
 		page_draw(t, &out);
-		cadre_write(t->out, out.p, out.n);
-		t->drawn_ms = tui_now_ms();
-		return;
+	} else {
+		rows_frame(t, &row, &column);
+		region_draw(&t->region, t->rows, t->row_count, row, column, buf_str(&t->above), &out);
+		buf_clear(&t->above);
 	}
-	rows_frame(t, &row, &column);
-	region_draw(&t->region, t->rows, t->row_count, row, column, buf_str(&t->above), &out);
-	buf_clear(&t->above);
 	if (out.n)
 		cadre_write(t->out, out.p, out.n);
 	t->drawn_ms = tui_now_ms();
