@@ -2,13 +2,23 @@
  * provider.c - the table of providers, and the part of a request that all of them share. */
 #include "lib/base/id.h"
 #include <assert.h>
-#include "core/model/provider.h"
+#include "core/model/http_endpoint.h"
 
 const struct provider *const provider_table[] = {
 	&provider_anthropic, &provider_bedrock,  &provider_mantle,
 	&provider_platform,  &provider_vertex,   &provider_foundry,
 	&provider_openai,    &provider_scripted, NULL,
 };
+
+static const struct wire *const wire_table[] = { &wire_messages, &wire_invoke, &wire_rawpredict, &wire_chat };
+
+const struct wire *wire_find(struct str name)
+{
+	for (size_t i = 0; i < COUNT_OF(wire_table); i++)
+		if (str_is(name, wire_table[i]->name))
+			return wire_table[i];
+	return NULL;
+}
 
 const struct provider *provider_find(struct str name)
 {

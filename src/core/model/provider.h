@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * provider.h - model providers. One const struct provider per API, listed in provider.c; an endpoint is an open
- * provider of a runtime.
+ * provider.h - the places that answer requests, and one request. A place (struct provider) has a name, an address, a credential and a
+ * wire: how a request is written and an answer is read (http_endpoint.h). An endpoint is an open place of a runtime.
  *
- * How to add one: 1. provider_NAME.c with `const struct provider provider_NAME`; 2. a row in provider.c and its
- * declaration below; 3.
- * tests/unit/model/test_NAME.c; 4. a line in README.md.
+ * How to add a wire: 1. wire_NAME.c with `const struct wire wire_NAME`; 2. a row in wire_table of provider.c and its declaration below;
+ * 3. tests/unit/model/test_NAME.c. How to add a place: a row in places.c, and its block in docs/models.md.
  *
  * A model_call is one request. The query owns it, start() makes it run, on_done() is called exactly once, later, also
  * after cancel. Between on_done and the next start the call holds no memory of its own. */
@@ -18,8 +17,10 @@
 
 struct credential;
 struct endpoint;
+struct http_endpoint;
 struct spawner;
 struct model_call;
+struct wire;
 
 /* Borrowed until open returns */
 struct endpoint_options {
@@ -47,9 +48,12 @@ struct provider {
 	const char *name, *summary;
 	const char *pin; /* the variable that pins all requests to it; NULL: none */
 	struct provider_env env;
-	bool has_aliases;  /* accepts the aliases of catalog.h */
-	bool own_names;    /* its models may have any name: deployments */
-	bool searches_web; /* its server offers the tool web_search */
+	bool has_aliases;        /* accepts the aliases of catalog.h */
+	bool own_names;          /* its models may have any name: deployments */
+	bool searches_web;       /* its server offers the tool web_search */
+	const struct wire *wire; /* that its models speak, unless their quirks name another one; NULL: not over HTTP */
+	/* The name that a model has at its server; NULL: as it is. In the arena. */
+	const char *(*model_name)(const struct http_endpoint *p, const char *model, struct arena *a);
 	int (*open)(const struct provider *p, const struct endpoint_options *options, struct endpoint **ret_endpoint,
 		    struct err *err);
 	void (*close)(struct endpoint *e);
@@ -104,6 +108,8 @@ void model_call_header(struct model_call *call, struct str name, struct str valu
 extern const struct provider provider_anthropic, provider_bedrock, provider_mantle, provider_platform, provider_vertex,
 	provider_foundry, provider_openai, provider_scripted;
 extern const struct provider *const provider_table[]; /* NULL-terminated */
+extern const struct wire wire_messages, wire_invoke, wire_rawpredict, wire_chat;
+const struct wire *wire_find(struct str name);
 const struct provider *provider_find(struct str name);
 /* The provider prefix of a model name: "openai/NAME" is NAME at openai. NULL: no prefix; *ret_name, which may be NULL,
  * is then the whole name. */

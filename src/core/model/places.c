@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * provider_cloud.c - the providers that serve the Messages API: Anthropic and gateways, Amazon Bedrock and its Mantle, Claude
- * Platform on AWS, Google Vertex AI, Microsoft Foundry. They differ in address, beginning of the body, credential and
- * names of models. */
-#include "core/model/messages.h"
-#include "core/credential/sigv4.h"
+ * places.c - the places of the program itself: Anthropic and gateways, Amazon Bedrock and its Mantle, Claude Platform on AWS, Google
+ * Vertex AI, Microsoft Foundry, OpenAI. They differ in address, credential, wire and names of models. */
+#include "core/model/http_endpoint.h"
+#include "core/model/openai_request.h"
 
-#define MESSAGES_PROVIDER                                                                               \
-	.env.headers = "ANTHROPIC_CUSTOM_HEADERS", .env.betas = "ANTHROPIC_BETAS", .has_aliases = true, \
-	.close = messages_close, .start = messages_start, .cancel = messages_cancel, .pause = messages_pause
+#define MESSAGES_PLACE \
+	HTTP_PLACE, .env.headers = "ANTHROPIC_CUSTOM_HEADERS", .env.betas = "ANTHROPIC_BETAS", .has_aliases = true
 
 /* ---- shared ---------------------------------------------------------------------------------------------------- */
 
@@ -50,7 +48,6 @@ static bool is_dated(const char *id, size_t *ret_at)
 static int anthropic_open(const struct provider *provider, const struct endpoint_options *o, struct endpoint **ret,
 			  struct err *err)
 {
-	static const struct messages_kind kind = { 0 };
 	const char *base = o->base_url ? o->base_url : "https://api.anthropic.com";
 	const char *ttl = env(o, "CLAUDE_CODE_API_KEY_HELPER_TTL_MS");
 	struct credential_options helper = { .loop = o->loop,
@@ -59,7 +56,7 @@ static int anthropic_open(const struct provider *provider, const struct endpoint
 					     .helper = o->key_helper,
 					     .helper_headers = { "authorization: Bearer %s", "x-api-key: %s" },
 					     .helper_ttl_ms = 300000 };
-	struct messages_endpoint *p;
+	struct http_endpoint *p;
 
 	if (!o->api_key && !o->auth_token && !o->key_helper)
 		return err_set(err, ERR_USAGE,
@@ -72,17 +69,19 @@ static int anthropic_open(const struct provider *provider, const struct endpoint
 	struct credential *credential = given_credential(o, NULL);
 	if (!credential)
 		credential = credential_new(CREDENTIAL_HELPER, &helper);
-	if (messages_open(provider, &kind, o, base, "/v1/messages", credential, &p, err) < 0)
+	if (http_endpoint_open(provider, o, &(struct http_address){ .base = base, .credential = credential }, &p, err) <
+	    0)
 		return -(int)err->kind;
 	if (o->task_budget)
-		http_endpoint_header(&p->http, "anthropic-beta", "task-budgets-2026-03-13");
+		http_endpoint_header(p, "anthropic-beta", "task-budgets-2026-03-13");
 	*ret = &p->endpoint;
 	return 0;
 }
 
 const struct provider provider_anthropic = {
-	MESSAGES_PROVIDER,
+	MESSAGES_PLACE,
 	.name = "anthropic",
+	.wire = &wire_messages,
 	.summary = "the Messages API at ANTHROPIC_BASE_URL",
 	.env.base_url = "ANTHROPIC_BASE_URL",
 	.env.api_key = "ANTHROPIC_API_KEY",
@@ -110,7 +109,7 @@ static const char *bedrock_prefix(const struct endpoint_options *o, const char *
 }
 
 /* Names of Anthropic become inference profiles of the region; ARNs and names of Bedrock stay. */
-static const char *bedrock_name(const struct messages_endpoint *p, const char *model, struct arena *a)
+static const char *bedrock_name(const struct http_endpoint *p, const char *model, struct arena *a)
 {
 	size_t at;
 
@@ -119,56 +118,35 @@ static const char *bedrock_name(const struct messages_endpoint *p, const char *m
 	return arena_printf(a, "%s.anthropic.%s%s", p->prefix, model, is_dated(model, &at) ? "-v1:0" : "");
 }
 
-static const char *mantle_name(const struct messages_endpoint *p, const char *model, struct arena *a)
+static const char *mantle_name(const struct http_endpoint *p, const char *model, struct arena *a)
 {
 	(void)p;
 	return str_starts(str_from(model), STR("claude-")) ? arena_printf(a, "anthropic.%s", model) : model;
 }
 
-/* A slash of an ARN is part of the name and must be escaped. */
-static const char *bedrock_url(const struct messages_endpoint *p, const char *name, struct arena *a)
-{
-	AUTO_BUF struct buf out = { 0 };
-
-	buf_addf(&out, "%s/model/", p->http.base);
-	percent_encode(&out, str_from(name), ":");
-	buf_addstr(&out, "/invoke-with-response-stream");
-	return arena_dup(a, out.p, out.n);
-}
-
 static const struct aws_service {
 	const struct provider *provider;
-	struct messages_kind kind;
-	const char *host, *domain, *path;
+	const char *host, *domain;
 	const char *service;           /* in signatures */
 	const char *skip;              /* variable: requests are not signed */
 	const char *header, *variable; /* a header with the value of a variable; NULL: none */
 	const char *missing;           /* the error if the variable is not set; NULL: it is optional */
 } aws_services[] = {
 	{ .provider = &provider_bedrock,
-	  .kind = { .version = "bedrock-2023-05-31",
-		    .no_stream = true,
-		    .frames = true,
-		    .name = bedrock_name,
-		    .url = bedrock_url },
 	  .host = "bedrock-runtime",
 	  .domain = "amazonaws.com",
-	  .path = "/model",
 	  .service = "bedrock",
 	  .skip = "CLAUDE_CODE_SKIP_BEDROCK_AUTH",
 	  .header = "x-amzn-bedrock-service-tier",
 	  .variable = "ANTHROPIC_BEDROCK_SERVICE_TIER" },
 	{ .provider = &provider_mantle,
-	  .kind = { .name = mantle_name },
 	  .host = "bedrock-mantle",
 	  .domain = "api.aws/anthropic",
-	  .path = "/v1/messages",
 	  .service = "bedrock-mantle",
 	  .skip = "CLAUDE_CODE_SKIP_MANTLE_AUTH" },
 	{ .provider = &provider_platform,
 	  .host = "aws-external-anthropic",
 	  .domain = "api.aws",
-	  .path = "/v1/messages",
 	  .service = "aws-external-anthropic",
 	  .skip = "CLAUDE_CODE_SKIP_ANTHROPIC_AWS_AUTH",
 	  .header = "anthropic-workspace-id",
@@ -184,7 +162,7 @@ static int aws_open(const struct provider *provider, const struct endpoint_optio
 				  credential_aws_profile_value(&a, &o->variables, "region") };
 	const char *region = NULL, *base = o->base_url;
 	const struct aws_service *s = aws_services;
-	struct messages_endpoint *p;
+	struct http_endpoint *p;
 
 	while (s->provider != provider)
 		s++;
@@ -209,41 +187,45 @@ static int aws_open(const struct provider *provider, const struct endpoint_optio
 									  .service = s->service,
 									  .export_command = o->aws_export,
 									  .refresh_command = o->aws_refresh });
-	if (messages_open(provider, &s->kind, o, base, s->path, credential, &p, err) < 0)
+	struct http_address at = { base, credential, .region = region, .prefix = bedrock_prefix(o, region) };
+	if (http_endpoint_open(provider, o, &at, &p, err) < 0)
 		return -(int)err->kind;
-	p->region = arena_strdup(&p->http.arena, region);
-	p->prefix = arena_strdup(&p->http.arena, bedrock_prefix(o, region));
 	if (value)
-		http_endpoint_header(&p->http, s->header, value);
+		http_endpoint_header(p, s->header, value);
 	*ret = &p->endpoint;
 	return 0;
 }
 
 const struct provider provider_bedrock = {
-	MESSAGES_PROVIDER,
+	MESSAGES_PLACE,
 	.name = "bedrock",
 	.summary = "Amazon Bedrock, in the region of AWS_REGION",
 	.pin = "CLAUDE_CODE_USE_BEDROCK",
 	.env.base_url = "ANTHROPIC_BEDROCK_BASE_URL",
 	.env.auth_token = "AWS_BEARER_TOKEN_BEDROCK",
+	.wire = &wire_invoke,
+	.model_name = bedrock_name,
 	.own_names = true,
 	.open = aws_open,
 };
 
 const struct provider provider_mantle = {
-	MESSAGES_PROVIDER,
+	MESSAGES_PLACE,
 	.name = "mantle",
+	.wire = &wire_messages,
 	.summary = "the Messages API of Amazon Bedrock",
 	.pin = "CLAUDE_CODE_USE_MANTLE",
 	.env.base_url = "ANTHROPIC_BEDROCK_MANTLE_BASE_URL",
 	.env.auth_token = "AWS_BEARER_TOKEN_BEDROCK",
+	.model_name = mantle_name,
 	.own_names = true,
 	.open = aws_open,
 };
 
 const struct provider provider_platform = {
-	MESSAGES_PROVIDER,
+	MESSAGES_PLACE,
 	.name = "anthropic-aws",
+	.wire = &wire_messages,
 	.summary = "Claude Platform on AWS",
 	.pin = "CLAUDE_CODE_USE_ANTHROPIC_AWS",
 	.env.base_url = "ANTHROPIC_AWS_BASE_URL",
@@ -254,7 +236,7 @@ const struct provider provider_platform = {
 
 /* ---- Google ---------------------------------------------------------------------------------------------------- */
 
-static const char *vertex_name(const struct messages_endpoint *p, const char *model, struct arena *a)
+static const char *vertex_name(const struct http_endpoint *p, const char *model, struct arena *a)
 {
 	size_t at;
 
@@ -264,40 +246,14 @@ static const char *vertex_name(const struct messages_endpoint *p, const char *mo
 	return arena_printf(a, "%.*s@%s", (int)at, model, model + at + 1);
 }
 
-/* VERTEX_REGION_CLAUDE_SONNET_4_5 names the region of claude-sonnet-4-5 and its dated versions. */
-static const char *vertex_url(const struct messages_endpoint *p, const char *name, struct arena *a)
-{
-	char variable[96] = "VERTEX_REGION_";
-	size_t n = strlen(variable);
-	const char *base = p->http.base;
-
-	for (const char *c = name; *c && *c != '@' && n < sizeof variable - 1; c++)
-		variable[n++] = *c == '-' || *c == '.' ? '_' : *c >= 'a' && *c <= 'z' ? (char)(*c - 32) : *c;
-	variable[n] = '\0';
-	const char *region = variables_get(&p->variables, variable);
-	if (!region)
-		region = p->region;
-	if (!base[0] && !strcmp(region, "global"))
-		base = "https://aiplatform.googleapis.com/v1";
-	else if (!base[0] && (!strcmp(region, "us") || !strcmp(region, "eu")))
-		base = arena_printf(a, "https://aiplatform.%s.rep.googleapis.com/v1", region);
-	else if (!base[0])
-		base = arena_printf(a, "https://%s-aiplatform.googleapis.com/v1", region);
-	return arena_printf(a, "%s/projects/%s/locations/%s/publishers/anthropic/models/%s:streamRawPredict", base,
-			    p->project, region, name);
-}
-
 static int vertex_open(const struct provider *provider, const struct endpoint_options *o, struct endpoint **ret,
 		       struct err *err)
 {
-	static const struct messages_kind kind = { .version = "vertex-2023-10-16",
-						   .name = vertex_name,
-						   .url = vertex_url };
 	const char *names[] = { env(o, "GCLOUD_PROJECT"), env(o, "GOOGLE_CLOUD_PROJECT"),
 				env(o, "ANTHROPIC_VERTEX_PROJECT_ID") };
 	const char *project = NULL, *region = env(o, "CLOUD_ML_REGION");
 	struct endpoint_options no_key = *o;
-	struct messages_endpoint *p;
+	struct http_endpoint *p;
 
 	for (size_t i = 0; i < COUNT_OF(names) && !project; i++)
 		project = names[i];
@@ -313,20 +269,22 @@ static int vertex_open(const struct provider *provider, const struct endpoint_op
 									  .spawner = o->spawner,
 									  .variables = o->variables,
 									  .refresh_command = o->gcp_refresh });
-	if (messages_open(provider, &kind, o, o->base_url ? o->base_url : "", "", credential, &p, err) < 0)
+	struct http_address at = { o->base_url ? o->base_url : "", credential, .region = region ? region : "us-east5",
+				   .project = project };
+	if (http_endpoint_open(provider, o, &at, &p, err) < 0)
 		return -(int)err->kind;
-	p->project = arena_strdup(&p->http.arena, project);
-	p->region = arena_strdup(&p->http.arena, region ? region : "us-east5");
 	*ret = &p->endpoint;
 	return 0;
 }
 
 const struct provider provider_vertex = {
-	MESSAGES_PROVIDER,
+	MESSAGES_PLACE,
 	.name = "vertex",
 	.summary = "Google Vertex AI, in the region of CLOUD_ML_REGION",
 	.pin = "CLAUDE_CODE_USE_VERTEX",
 	.env.base_url = "ANTHROPIC_VERTEX_BASE_URL",
+	.wire = &wire_rawpredict,
+	.model_name = vertex_name,
 	.own_names = true,
 	.open = vertex_open,
 };
@@ -336,10 +294,9 @@ const struct provider provider_vertex = {
 static int foundry_open(const struct provider *provider, const struct endpoint_options *o, struct endpoint **ret,
 			struct err *err)
 {
-	static const struct messages_kind kind = { 0 };
 	AUTO_ARENA struct arena a = { 0 };
 	const char *resource = env(o, "ANTHROPIC_FOUNDRY_RESOURCE"), *base = o->base_url;
-	struct messages_endpoint *p;
+	struct http_endpoint *p;
 
 	if (!base && !resource)
 		return err_set(
@@ -357,15 +314,17 @@ static int foundry_open(const struct provider *provider, const struct endpoint_o
 		credential = credential_new(
 			CREDENTIAL_ENTRA, &(struct credential_options){
 						  .loop = o->loop, .spawner = o->spawner, .variables = o->variables });
-	if (messages_open(provider, &kind, o, base, "/v1/messages", credential, &p, err) < 0)
+	if (http_endpoint_open(provider, o, &(struct http_address){ .base = base, .credential = credential }, &p, err) <
+	    0)
 		return -(int)err->kind;
 	*ret = &p->endpoint;
 	return 0;
 }
 
 const struct provider provider_foundry = {
-	MESSAGES_PROVIDER,
+	MESSAGES_PLACE,
 	.name = "foundry",
+	.wire = &wire_messages,
 	.summary = "Microsoft Foundry, at the resource of ANTHROPIC_FOUNDRY_RESOURCE",
 	.pin = "CLAUDE_CODE_USE_FOUNDRY",
 	.env.base_url = "ANTHROPIC_FOUNDRY_BASE_URL",
@@ -373,4 +332,41 @@ const struct provider provider_foundry = {
 	.env.auth_token = "ANTHROPIC_FOUNDRY_AUTH_TOKEN",
 	.own_names = true,
 	.open = foundry_open,
+};
+
+/* ---- OpenAI, and servers that speak its chat completions -------------------------------------------------------- */
+
+#define OPENAI_HOME "https://api.openai.com"
+
+static int openai_open(const struct provider *provider, const struct endpoint_options *o, struct endpoint **ret,
+		       struct err *err)
+{
+	const char *base = o->base_url ? o->base_url : OPENAI_HOME "/v1";
+	struct http_endpoint *p;
+
+	/* Only api.openai.com is known to require a key; other servers report it. */
+	if (!o->api_key && !o->base_url)
+		return err_set(
+			err, ERR_USAGE,
+			"no API key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server that needs none (such as "
+			"http://127.0.0.1:11434/v1)");
+	if (http_endpoint_check(provider, o, err) < 0)
+		return -(int)err->kind;
+	struct endpoint_options bearer = *o;
+	bearer.auth_token = o->api_key;
+	struct http_address at = { .base = base, .credential = o->api_key ? given_credential(&bearer, NULL) : NULL };
+	if (http_endpoint_open(provider, o, &at, &p, err) < 0)
+		return -(int)err->kind;
+	p->quirks = chat_quirks_of(base);
+	*ret = &p->endpoint;
+	return 0;
+}
+
+const struct provider provider_openai = {
+	HTTP_PLACE,
+	.name = "openai",
+	.summary = "chat completions at OPENAI_BASE_URL",
+	.env = { .base_url = "OPENAI_BASE_URL", .api_key = "OPENAI_API_KEY", .model = "OPENAI_MODEL" },
+	.wire = &wire_chat,
+	.open = openai_open,
 };
