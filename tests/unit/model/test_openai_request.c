@@ -4,8 +4,6 @@
 #include "unit.h"
 #include "core/model/http_endpoint.h"
 #include "core/model/openai_request.h"
-#include "core/model/http_endpoint.h"
-#include "core/model/openai_request.h"
 #include "core/model/head_json.h"
 #include "core/model/provider.h"
 #include "test_model.h"
@@ -272,7 +270,7 @@ TEST(the_translation_of_another_wire_is_not_sent)
 	head_pool_release(&pool);
 }
 
-TEST(the_translation_of_another_wire_is_not_sent), T(a_long_text_is_sent_out_of_the_shelf_itself)
+TEST(a_long_text_is_sent_out_of_the_shelf_itself)
 {
 	AUTO_BUF struct buf block = { 0 };
 	AUTO_BUF struct buf sent = { 0 };
