@@ -181,7 +181,7 @@ void head_unref(struct head *h)
 	if (!h || --h->refs)
 		return;
 	map_remove(&h->pool->heads, h->bytes);
-	translation_free(h->translations);
+	translation_free(h->translation);
 	free(h);
 }
 
@@ -257,19 +257,11 @@ void usage_write(struct json_out *w, const struct usage *u)
 
 void translation_free(struct translation *t)
 {
-	for (struct translation *next; t; t = next) {
-		next = t->next;
-		arena_release(&t->arena);
-		free(t->pieces);
-		free(t);
-	}
-}
-
-struct translation *translation_find(struct translation *list, const void *wire)
-{
-	while (list && list->wire != wire)
-		list = list->next;
-	return list;
+	if (!t)
+		return;
+	arena_release(&t->arena);
+	free(t->pieces);
+	free(t);
 }
 
 void translation_add(struct translation *t, struct str piece)

@@ -19,13 +19,9 @@ struct translation {
 	uint64_t optional; /* bytes of those that only some servers get */
 	int state;         /* the translator's state at the end */
 	const void *facts; /* the translator's data, in the arena; may be NULL */
-	const void *wire;  /* whose it is */
-	struct translation *next;
 };
 
-void translation_free(struct translation *t); /* with those behind it; t may be NULL */
-/* The one of a wire in a list; NULL: none. */
-struct translation *translation_find(struct translation *list, const void *wire);
+void translation_free(struct translation *t); /* t may be NULL */
 /* Borrows the piece while the translation lives. Ignores an empty one. */
 void translation_add(struct translation *t, struct str piece);
 void translation_add_optional(struct translation *t, struct str piece);
@@ -81,8 +77,8 @@ struct head_pool {
 struct head {
 	struct head_pool *pool; /* borrowed: outlives its heads */
 	uint32_t refs;
-	struct str bytes;                 /* up to and including the bracket that opens the messages */
-	struct translation *translations; /* owned list; one for each wire that has used it and needs one */
+	struct str bytes;                /* up to and including the bracket that opens the messages */
+	struct translation *translation; /* owned; made at the first use by another API; NULL: none */
 };
 
 /* Copies the bytes if they are new. Returns a reference. */

@@ -15,7 +15,7 @@ void transcript_release(struct transcript *t)
 	for (uint32_t i = 0; i < t->packed_chunk_count; i++) {
 		struct packed_chunk *s = t->packed_chunks[i];
 		if (!--s->refs) {
-			translation_free(s->translations);
+			translation_free(s->translation);
 			for (uint32_t k = 0; k < s->count; k++)
 				segment_unref(s->blocks[k].thought);
 			free(s->blocks);

@@ -21,7 +21,7 @@ struct packed_chunk {
 	uint32_t before; /* blocks before it */
 	uint32_t count;
 	struct packed_block *blocks;
-	struct translation *translations; /* owned list; one for each wire that has used it and needs one */
+	struct translation *translation; /* owned; made at the first use by another API; NULL: none */
 	size_t len;
 	char bytes[];
 };

@@ -70,6 +70,7 @@ int http_endpoint_open(const struct provider *provider, const struct endpoint_op
 	p->project = at->project ? arena_strdup(&p->arena, at->project) : NULL;
 	p->betas = o->betas && o->betas[0] ? arena_strdup(&p->arena, o->betas) : NULL;
 	p->has_key = at->credential != NULL;
+	p->quirks = provider->wire->quirks_at ? provider->wire->quirks_at(at->base) : 0;
 	while (base.n && base.p[base.n - 1] == '/')
 		base.n--;
 	p->base = arena_str(&p->arena, base).p;

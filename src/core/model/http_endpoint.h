@@ -20,10 +20,11 @@ struct wire_quirk {
 
 /* How a request is written and an answer is read */
 struct wire {
-	const char *name;                /* in settings: "chat" */
-	const char *path;                /* behind the base of the place */
-	const struct wire_quirk *quirks; /* NULL-terminated; NULL: none */
-	size_t call_size;                /* of its struct for one request, which begins with a struct http_call */
+	const char *name;                        /* in settings: "chat" */
+	const char *path;                        /* behind the base of the place */
+	const struct wire_quirk *quirks;         /* NULL-terminated; NULL: none */
+	unsigned (*quirks_at)(const char *base); /* of all models of a host that is known; may be NULL */
+	size_t call_size; /* of its struct for one request, which begins with a struct http_call */
 	/* Before each sending: makes c->size and what read needs. May set c->url and c->own_headers. */
 	void (*begin)(struct http_call *c);
 	size_t (*read)(struct http_call *c, char *out, size_t room); /* of the body; 0 at its end */

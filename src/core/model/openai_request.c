@@ -8,7 +8,6 @@
 #include "core/model/openai_request.h"
 #include "lib/json/json_write.h"
 #include "core/model/head_json.h"
-#include "core/model/http_endpoint.h"
 
 /* The open element at the end of a part */
 enum chat_state {
@@ -407,9 +406,8 @@ static bool add_tool(struct translation *out, struct chat_head *facts, const str
 
 const struct chat_head *chat_head(struct head *h)
 {
-	const struct translation *known = translation_find(h->translations, &wire_chat);
-	if (known)
-		return known->facts;
+	if (h->translation)
+		return h->translation->facts;
 	AUTO_JSON struct json_reader reader = { 0 };
 	struct translation *out = xcalloc(1, sizeof(struct translation));
 	const struct json *root = head_parse(&reader, &out->arena, h->bytes);
@@ -444,20 +442,17 @@ const struct chat_head *chat_head(struct head *h)
 	}
 	if (out->state == CHAT_CLOSED)
 		add_constant(out, "\"}");
-	out->wire = &wire_chat;
-	out->next = h->translations;
-	h->translations = out;
+	h->translation = out;
 	return facts;
 }
 
 /* ---- the body ------------------------------------------------------------------------------------------------- */
 
 /* All other members follow the messages, so that dropping an unsupported one does not change the prefix. */
-static void add_ending(struct translation *tail, const struct chat_head *head, const struct model_quirks *model,
-		       const char *session)
+static void add_ending(struct translation *tail, const struct chat_head *head, const struct chat_model *model)
 {
 	AUTO_BUF struct buf end = { 0 };
-	unsigned quirks = model->bits;
+	unsigned quirks = model->quirks;
 	int64_t limit = model->limit ? MIN(model->limit, head->max_tokens) : head->max_tokens;
 
 	buf_addstr(&end, "],\"stream\":true");
@@ -473,9 +468,9 @@ static void add_ending(struct translation *tail, const struct chat_head *head, c
 		buf_addstr(&end, ",\"reasoning_effort\":");
 		json_add_quoted(&end, effort);
 	}
-	if (quirks & CHAT_SESSION_KEY && session) {
+	if (quirks & CHAT_SESSION_KEY && model->session) {
 		buf_addstr(&end, ",\"prompt_cache_key\":");
-		json_add_quoted(&end, str_from(session));
+		json_add_quoted(&end, str_from(model->session));
 	}
 	buf_addch(&end, '}');
 	translation_add(tail, arena_str(&tail->arena, buf_str(&end)));
@@ -547,28 +542,22 @@ static struct translation *translate_blocks(const struct transcript *t, uint32_t
 	return w.out;
 }
 
-void chat_body_init(struct chat_body *b, const struct body *body, const struct model_quirks *model, const char *session)
+void chat_body_init(struct chat_body *b, const struct body *body, const struct chat_model *model)
 {
 	const struct transcript *t = body->transcript;
 	const struct chat_head *head = chat_head(body->head);
-	const struct translation *first = translation_find(body->head->translations, &wire_chat);
-	enum chat_state state = (enum chat_state)first->state;
+	enum chat_state state = (enum chat_state)body->head->translation->state;
 
-	*b = (struct chat_body){ .body = body, .quirks = model->bits, .size = first->size };
+	*b = (struct chat_body){ .body = body, .quirks = model->quirks, .size = body->head->translation->size };
 	for (uint32_t i = 0; i < t->packed_chunk_count; i++) {
 		struct packed_chunk *s = t->packed_chunks[i];
-		struct translation *known = translation_find(s->translations, &wire_chat);
-		if (!known) {
-			known = translate_blocks(t, s->before, s->before + s->count, state, STR(""), false);
-			known->wire = &wire_chat;
-			known->next = s->translations;
-			s->translations = known;
-		}
-		state = (enum chat_state)known->state;
-		b->size += part_size(b, known);
+		if (!s->translation)
+			s->translation = translate_blocks(t, s->before, s->before + s->count, state, STR(""), false);
+		state = (enum chat_state)s->translation->state;
+		b->size += part_size(b, s->translation);
 	}
 	b->tail = translate_blocks(t, transcript_packed_count(t), body->count, state, body->reminder, true);
-	add_ending(b->tail, head, model, session);
+	add_ending(b->tail, head, model);
 	b->size += part_size(b, b->tail);
 }
 
@@ -590,11 +579,10 @@ size_t chat_body_read(struct chat_body *b, char *out, size_t room)
 	size_t done = 0, count;
 
 	while (done < room && b->part <= t->packed_chunk_count + 1) {
-		struct translation *list = !b->part ? b->body->head->translations
-					   : b->part <= t->packed_chunk_count
-						   ? t->packed_chunks[b->part - 1]->translations
-						   : NULL;
-		const struct translation *part = list ? translation_find(list, &wire_chat) : b->tail;
+		const struct translation *part = !b->part ? b->body->head->translation
+						 : b->part <= t->packed_chunk_count
+							 ? t->packed_chunks[b->part - 1]->translation
+							 : b->tail;
 		if (b->piece == part->count) {
 			b->part++;
 			b->piece = 0;

@@ -4,8 +4,6 @@
 #pragma once
 #include "core/message/body.h"
 
-struct model_quirks;
-
 /* Parameters that a server rejects or names differently */
 enum chat_quirk {
 	CHAT_COMPLETION_TOKENS = 1 << 0, /* the output limit is called max_completion_tokens */
@@ -21,7 +19,12 @@ enum chat_quirk {
 	CHAT_ECHO = 1 << 10,          /* wants its reasoning back, in reasoning_content of every answer */
 };
 
-unsigned chat_quirks_of(const char *base); /* of all models of a host that is known */
+/* Limits and quirks of one model at one server */
+struct chat_model {
+	unsigned quirks;
+	int64_t limit;       /* most output tokens; 0: not known */
+	const char *session; /* for CHAT_SESSION_KEY; borrowed */
+};
 
 /* A tool name that the API does not accept, and its replacement */
 struct chat_name {
@@ -51,9 +54,7 @@ struct chat_body {
 enum { CHAT_LONGEST_ID = 40 }; /* the limit of OpenAI */
 
 const struct chat_head *chat_head(struct head *h); /* translates it on first use */
-/* session: for CHAT_SESSION_KEY; NULL: none */
-void chat_body_init(struct chat_body *b, const struct body *body, const struct model_quirks *model,
-		    const char *session);
+void chat_body_init(struct chat_body *b, const struct body *body, const struct chat_model *model);
 void chat_body_release(struct chat_body *b);
 size_t chat_body_read(struct chat_body *b, char *out, size_t room); /* 0 at the end */
 void chat_body_rewind(struct chat_body *b);

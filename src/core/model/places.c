@@ -2,7 +2,6 @@
  * places.c - the places of the program itself: Anthropic and gateways, Amazon Bedrock and its Mantle, Claude Platform on AWS, Google
  * Vertex AI, Microsoft Foundry, OpenAI. They differ in address, credential, wire and names of models. */
 #include "core/model/http_endpoint.h"
-#include "core/model/openai_request.h"
 
 #define MESSAGES_PLACE \
 	HTTP_PLACE, .env.headers = "ANTHROPIC_CUSTOM_HEADERS", .env.betas = "ANTHROPIC_BETAS", .has_aliases = true
@@ -357,7 +356,6 @@ static int openai_open(const struct provider *provider, const struct endpoint_op
 	struct http_address at = { .base = base, .credential = o->api_key ? given_credential(&bearer, NULL) : NULL };
 	if (http_endpoint_open(provider, o, &at, &p, err) < 0)
 		return -(int)err->kind;
-	p->quirks = chat_quirks_of(base);
 	*ret = &p->endpoint;
 	return 0;
 }

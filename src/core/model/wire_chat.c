@@ -7,12 +7,13 @@
 
 struct chat_exchange {
 	struct http_call http;
-	struct model_quirks heeded; /* by this request */
+	struct chat_model heeded; /* by this request */
 	struct chat_body body;
 	struct chat_stream stream;
 };
 
-unsigned chat_quirks_of(const char *base)
+/* Of hosts that are known */
+static unsigned chat_quirks_at(const char *base)
 {
 	static const struct {
 		const char *host;
@@ -97,7 +98,7 @@ static bool chat_learn(struct http_call *c)
 	for (size_t i = 0; i < COUNT_OF(refusals); i++) {
 		bool meant = str_has(said, str_from(refusals[i].word)) &&
 			     (!refusals[i].and || str_has(said, str_from(refusals[i].and)));
-		if (!meant || (x->heeded.bits & refusals[i].quirk))
+		if (!meant || (x->heeded.quirks & refusals[i].quirk))
 			continue;
 		c->quirks->bits |= refusals[i].quirk;
 		return true;
@@ -143,8 +144,8 @@ static void chat_begin(struct http_call *c)
 {
 	struct chat_exchange *x = CONTAINER_OF(c, struct chat_exchange, http);
 
-	x->heeded = *c->quirks;
-	chat_body_init(&x->body, &c->call->body, &x->heeded, c->call->session_id);
+	x->heeded = (struct chat_model){ c->quirks->bits, c->quirks->limit, c->call->session_id };
+	chat_body_init(&x->body, &c->call->body, &x->heeded);
 	chat_stream_init(&x->stream, &c->call->answer, c->call->body.transcript, x->body.size);
 	x->stream.names = chat_head(c->call->body.head)->names;
 	c->size = x->body.size;
@@ -209,6 +210,7 @@ const struct wire wire_chat = {
 	.name = "chat",
 	.path = "/chat/completions",
 	.quirks = chat_quirk_names,
+	.quirks_at = chat_quirks_at,
 	.call_size = sizeof(struct chat_exchange),
 	.begin = chat_begin,
 	.read = chat_read,

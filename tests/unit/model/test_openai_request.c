@@ -2,7 +2,7 @@
  * test_openai_request.c - conversations as chat completions: the same bytes however they are packed, shared by forks, and
  * translated once. */
 #include "unit.h"
-#include "core/model/http_endpoint.h"
+#include "core/model/openai_request.h"
 #include "core/model/openai_request.h"
 #include "core/model/head_json.h"
 #include "core/model/provider.h"
@@ -160,7 +160,7 @@ static void read_all(struct buf *out, struct head *head, const struct transcript
 	buf_clear(out);
 	body_init(&body, head, t, UINT32_MAX);
 	body_remind(&body, reminder);
-	chat_body_init(&b, &body, &(struct model_quirks){ .bits = quirks }, NULL);
+	chat_body_init(&b, &body, &(struct chat_model){ .quirks = quirks });
 	while ((n = chat_body_read(&b, bytes, room)))
 		buf_add(out, bytes, n);
 	CHECK_INT(out->n, b.size);
@@ -241,33 +241,16 @@ TEST(what_is_packed_is_translated_once_and_shared_by_forks)
 	stage_init(&s, blocks, 2);
 
 	read_all(&sent, s.head, &s.t, STR(""), 0, 4096);
-	const struct translation *head = s.head->translations, *shelf = s.t.packed_chunks[0]->translations;
+	const struct translation *head = s.head->translation, *shelf = s.t.packed_chunks[0]->translation;
 	transcript_fork(&s.t, &fork);
 	add(&fork, A(TEXT("d")));
 	read_all(&sent, s.head, &fork, STR(""), 0, 4096);
 
-	CHECK(shelf && fork.packed_chunks[0]->translations == shelf && s.head->translations == head);
-	CHECK(fork.packed_chunks[1]->translations &&
-	      s.t.packed_chunks[1]->translations == fork.packed_chunks[1]->translations);
+	CHECK(shelf && fork.packed_chunks[0]->translation == shelf && s.head->translation == head);
+	CHECK(fork.packed_chunks[1]->translation &&
+	      s.t.packed_chunks[1]->translation == fork.packed_chunks[1]->translation);
 	transcript_release(&fork);
 	stage_release(&s);
-}
-
-TEST(the_translation_of_another_wire_is_not_sent)
-{
-	static const char other_wire;
-	struct head_pool pool = { 0 };
-	struct head *h = head_intern(&pool, STR("{\"model\":\"m\",\"max_tokens\":9,\"stream\":true,\"messages\":["));
-	struct translation *foreign = xcalloc(1, sizeof *foreign);
-
-	foreign->wire = &other_wire;
-	translation_add(foreign, STR("bytes of another wire"));
-	h->translations = foreign;
-	CHECK_STR(chat_head(h)->model, "m");
-	CHECK(translation_find(h->translations, &wire_chat) != foreign);
-	CHECK(translation_find(h->translations, &other_wire) == foreign);
-	head_unref(h);
-	head_pool_release(&pool);
 }
 
 TEST(a_long_text_is_sent_out_of_the_shelf_itself)
@@ -286,7 +269,7 @@ TEST(a_long_text_is_sent_out_of_the_shelf_itself)
 	read_all(&sent, s.head, &s.t, STR(""), 0, 4096);
 
 	const struct packed_chunk *shelf = s.t.packed_chunks[0];
-	const struct translation *t = shelf->translations;
+	const struct translation *t = shelf->translation;
 	CHECK_INT(t->pieces[t->count - 1].n, 6000);
 	CHECK(t->pieces[t->count - 1].p > shelf->bytes && t->pieces[t->count - 1].p < shelf->bytes + shelf->len);
 	CHECK(!t->arena.block);
@@ -295,9 +278,9 @@ TEST(a_long_text_is_sent_out_of_the_shelf_itself)
 
 int test_openai_request(void)
 {
-	return RUN_TESTS(
-		T(each_conversation_has_its_messages_however_it_is_packed), T(a_reminder_goes_behind_the_last_text),
-		T(tools_effort_and_limit_are_said_as_the_server_wants_them),
-		T(what_is_packed_is_translated_once_and_shared_by_forks),
-		T(the_translation_of_another_wire_is_not_sent), T(a_long_text_is_sent_out_of_the_shelf_itself));
+	return RUN_TESTS(T(each_conversation_has_its_messages_however_it_is_packed),
+			 T(a_reminder_goes_behind_the_last_text),
+			 T(tools_effort_and_limit_are_said_as_the_server_wants_them),
+			 T(what_is_packed_is_translated_once_and_shared_by_forks),
+			 T(a_long_text_is_sent_out_of_the_shelf_itself));
 }
