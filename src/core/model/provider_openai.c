@@ -2,8 +2,8 @@
  * provider_openai.c - chat completions over HTTP, as api.openai.com, llama.cpp, Ollama, vLLM and many others serve them
  * (docs/internals/openai.md). */
 #include "core/model/http_endpoint.h"
-#include "core/model/openai_request.h"
-#include "core/model/openai_stream.h"
+#include "core/wire/openai_request.h"
+#include "core/wire/openai_stream.h"
 
 enum { MOST_LEARNED = 6 }; /* of one request */
 
