@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * fuzz_chat.c - a chat-completion stream, whole and byte by byte: the same blocks and the same end, every block valid JSON. Ids
  * that had to be made differ from run to run and are not compared. */
-#include "core/model/openai_stream.h"
+#include "core/wire/openai_stream.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

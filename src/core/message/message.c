@@ -185,6 +185,14 @@ void head_unref(struct head *h)
 	free(h);
 }
 
+const struct json *head_parse(struct json_reader *reader, struct arena *a, struct str bytes)
+{
+	struct str whole = { arena_printf(a, STR_FMT "]}", STR_ARG(bytes)), bytes.n + 2 };
+	const struct json *root;
+
+	return json_parse(reader, whole.p, whole.n, &root, NULL) < 0 ? NULL : root;
+}
+
 void head_pool_release(struct head_pool *pool)
 {
 	assert(!pool->heads.count);

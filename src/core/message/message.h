@@ -85,6 +85,8 @@ struct head {
 struct head *head_intern(struct head_pool *pool, struct str bytes);
 struct head *head_ref(struct head *h);
 void head_unref(struct head *h);
+/* A head ends inside its list of messages. Parses a closed copy in the arena. NULL: not JSON. */
+const struct json *head_parse(struct json_reader *reader, struct arena *a, struct str bytes);
 void head_pool_release(struct head_pool *pool); /* all heads must be gone; asserted */
 
 /* Tokens of a request, as the API reports them. */

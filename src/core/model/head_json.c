@@ -54,14 +54,6 @@ void head_write(struct buf *out, const struct head_spec *spec)
 	buf_addstr(out, ",\"messages\":[");
 }
 
-const struct json *head_parse(struct json_reader *reader, struct arena *a, struct str bytes)
-{
-	struct str whole = { arena_printf(a, STR_FMT "]}", STR_ARG(bytes)), bytes.n + 2 };
-	const struct json *root;
-
-	return json_parse(reader, whole.p, whole.n, &root, NULL) < 0 ? NULL : root;
-}
-
 struct head_texts head_read(struct arena *a, struct str bytes)
 {
 	AUTO_JSON struct json_reader reader = { 0 };

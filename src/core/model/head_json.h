@@ -24,5 +24,3 @@ struct head_texts {
 
 void head_write(struct buf *out, const struct head_spec *spec);
 struct head_texts head_read(struct arena *a, struct str bytes); /* in the arena */
-/* A head ends inside its list of messages. Parses a closed copy in the arena. NULL: not JSON. */
-const struct json *head_parse(struct json_reader *reader, struct arena *a, struct str bytes);

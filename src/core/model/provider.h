@@ -12,7 +12,7 @@
 #include "lib/io/http.h"
 #include "core/credential/credential.h"
 #include "core/message/body.h"
-#include "core/model/answer.h"
+#include "core/wire/answer.h"
 #include "core/model/governor.h"
 
 struct credential;

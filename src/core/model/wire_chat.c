@@ -2,8 +2,8 @@
  * wire_chat.c - the wire of chat completions, as api.openai.com, llama.cpp, Ollama, vLLM and many others speak it
  * (docs/internals/openai.md). */
 #include "core/model/http_endpoint.h"
-#include "core/model/openai_request.h"
-#include "core/model/openai_stream.h"
+#include "core/wire/openai_request.h"
+#include "core/wire/openai_stream.h"
 
 struct chat_exchange {
 	struct http_call http;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * test_refusals.c - how servers say no: the words of each, and what they have to mean here. A new sighting is a new line. */
 #include "unit.h"
-#include "core/model/failure.h"
-#include "test_model.h"
+#include "core/wire/failure.h"
+#include "test_wire.h"
 
 enum { AGAIN = -1 }; /* until the deadline */
 

@@ -5,9 +5,8 @@
  *
  * An answer's blocks become one message: first its texts, then its calls. Results precede all other blocks of a user's
  * message, and their images follow the last one in a user message, because role tool has only text. */
-#include "core/model/openai_request.h"
+#include "core/wire/openai_request.h"
 #include "lib/json/json_write.h"
-#include "core/model/head_json.h"
 
 /* The open element at the end of a part */
 enum chat_state {

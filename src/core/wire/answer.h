@@ -7,7 +7,7 @@
 #pragma once
 #include "lib/io/sse.h"
 #include "core/message/message.h"
-#include "core/model/failure.h"
+#include "core/wire/failure.h"
 
 struct answer;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * test_answer.c - event streams and the blocks they give, wherever the bytes are split. */
 #include "unit.h"
-#include "core/model/answer.h"
-#include "test_model.h"
+#include "core/wire/answer.h"
+#include "test_wire.h"
 
 /* clang-format off */
 #define EVENT(type, rest) "event: " type "\ndata: {\"type\":\"" type "\"" rest "}\n\n"

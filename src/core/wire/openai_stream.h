@@ -3,7 +3,7 @@
  * once; calls after the finish reason, because their pieces may interleave (docs/internals/openai.md). */
 #pragma once
 #include "lib/io/sse.h"
-#include "core/model/answer.h"
+#include "core/wire/answer.h"
 #include "core/message/transcript.h"
 
 struct chat_name;

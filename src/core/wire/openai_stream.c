@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * openai_stream.c - chat-completion chunks in, events out. Servers differ: missing parts are generated, repeated ones
  * are used once, unknown ones are skipped. */
-#include "core/model/openai_stream.h"
-#include "core/model/openai_request.h"
+#include "core/wire/openai_stream.h"
+#include "core/wire/openai_request.h"
 #include "lib/base/id.h"
 #include "lib/json/json_write.h"
 

@@ -2,11 +2,11 @@
  * test_openai_request.c - conversations as chat completions: the same bytes however they are packed, shared by forks, and
  * translated once. */
 #include "unit.h"
-#include "core/model/openai_request.h"
-#include "core/model/openai_request.h"
+#include "core/wire/openai_request.h"
+#include "core/wire/openai_request.h"
 #include "core/model/head_json.h"
 #include "core/model/provider.h"
-#include "test_model.h"
+#include "test_wire.h"
 
 #define U(json)       "u" json
 #define A(json)       "a" json

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * test_failure.c - which failures are tried again, for how long, and what they are called. */
 #include "unit.h"
-#include "core/model/failure.h"
-#include "test_model.h"
+#include "core/wire/failure.h"
+#include "test_wire.h"
 
 enum { GIVES_UP = 1, FIVE = 5, ALWAYS = 1000 };
 

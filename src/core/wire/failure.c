@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * failure.c - classifies failures; one table has the retries of each. */
-#include "core/model/failure.h"
+#include "core/wire/failure.h"
 #include "lib/json/json.h"
 
 enum { FOREVER = 1 << 20, FIRST_DELAY_MS = 500, LONGEST_DELAY_MS = 32000 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * answer.c - assembles blocks from the events of the Messages API. */
-#include "core/model/answer.h"
+#include "core/wire/answer.h"
 #include "lib/json/json_write.h"
 
 /* A block is nested four levels deep in its line of the transcript. The limit leaves room below the reader's own of 512. */

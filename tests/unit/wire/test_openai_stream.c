@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * test_openai_stream.c - chunks of chat completions become blocks, deltas and an end, whatever a server leaves out. */
 #include "unit.h"
-#include "core/model/openai_stream.h"
-#include "test_model.h"
+#include "core/wire/openai_stream.h"
+#include "test_wire.h"
 
 /* clang-format off */
 #define ID             "chatcmpl-0123456789abcdef"
