@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * fuzz_chat.c - a chat-completion stream, whole and byte by byte: the same blocks and the same end, every block valid JSON. Ids
  * that had to be made differ from run to run and are not compared. */
-#include "core/wire/openai_stream.h"
+#include "core/wire/wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -24,16 +24,16 @@ static void feed(struct buf *seen, const char *p, size_t n, size_t step)
 {
 	static const struct answer_sink sink = { note_block, NULL, NULL };
 	struct answer a;
-	struct chat_stream s;
+	struct wire_stream s;
 
 	answer_init(&a, &sink, seen);
-	chat_stream_init(&s, &a, NULL, 100);
+	wire_stream_init(&s, &form_chat, &a, NULL, 100);
 	for (size_t i = 0; i < n; i += MIN(step, n - i))
-		chat_stream_feed(&s, p + i, MIN(step, n - i));
-	chat_stream_end(&s);
+		wire_stream_feed(&s, p + i, MIN(step, n - i));
+	wire_stream_end(&s);
 	buf_addf(seen, "%s %d %d %lld", a.stop_reason, (int)a.failure.kind, (int)answer_complete(&a),
 		 (long long)a.usage.output);
-	chat_stream_release(&s);
+	wire_stream_release(&s);
 	answer_release(&a);
 }
 
@@ -42,13 +42,13 @@ static void feed_whole(const char *p, size_t n)
 	static const struct answer_sink sink = { note_block, NULL, NULL };
 	AUTO_BUF struct buf seen = { 0 };
 	struct answer a;
-	struct chat_stream s;
+	struct wire_stream s;
 
 	answer_init(&a, &sink, &seen);
-	chat_stream_init(&s, &a, NULL, 100);
-	(void)chat_stream_whole(&s, (struct str){ p, n });
-	chat_stream_end(&s);
-	chat_stream_release(&s);
+	wire_stream_init(&s, &form_chat, &a, NULL, 100);
+	(void)wire_stream_whole(&s, (struct str){ p, n });
+	wire_stream_end(&s);
+	wire_stream_release(&s);
 	answer_release(&a);
 }
 

@@ -108,6 +108,8 @@ struct model_quirks *http_endpoint_quirks(struct http_endpoint *p, const char *m
 	if (!known) {
 		known = arena_calloc(&p->arena, sizeof *known);
 		known->bits = p->quirks;
+		if (p->endpoint.provider->wire->model_at)
+			p->endpoint.provider->wire->model_at(p->base, model, known);
 		(void)map_set(&p->learned, str_from(arena_strdup(&p->arena, model)), known);
 	}
 	return known;

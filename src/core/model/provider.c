@@ -10,7 +10,8 @@ const struct provider *const provider_table[] = {
 	&provider_openai,    &provider_scripted, NULL,
 };
 
-static const struct wire *const wire_table[] = { &wire_messages, &wire_invoke, &wire_rawpredict, &wire_chat };
+static const struct wire *const wire_table[] = { &wire_messages, &wire_invoke,    &wire_rawpredict,
+						 &wire_chat,     &wire_responses, &wire_gemini };
 
 const struct wire *wire_find(struct str name)
 {

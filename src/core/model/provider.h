@@ -108,7 +108,7 @@ void model_call_header(struct model_call *call, struct str name, struct str valu
 extern const struct provider provider_anthropic, provider_bedrock, provider_mantle, provider_platform, provider_vertex,
 	provider_foundry, provider_openai, provider_scripted;
 extern const struct provider *const provider_table[]; /* NULL-terminated */
-extern const struct wire wire_messages, wire_invoke, wire_rawpredict, wire_chat;
+extern const struct wire wire_messages, wire_invoke, wire_rawpredict, wire_chat, wire_responses, wire_gemini;
 const struct wire *wire_find(struct str name);
 const struct provider *provider_find(struct str name);
 /* The provider prefix of a model name: "openai/NAME" is NAME at openai. NULL: no prefix; *ret_name, which may be NULL,

@@ -8,7 +8,7 @@ int main(void)
 	test_answer();
 	test_failure();
 	test_refusals();
-	test_openai_request();
-	test_openai_stream();
+	test_chat_request();
+	test_chat_stream();
 	return tests_run();
 }

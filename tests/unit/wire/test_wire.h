@@ -5,5 +5,5 @@
 int test_answer(void);
 int test_failure(void);
 int test_refusals(void);
-int test_openai_request(void);
-int test_openai_stream(void);
+int test_chat_request(void);
+int test_chat_stream(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * test_openai_stream.c - chunks of chat completions become blocks, deltas and an end, whatever a server leaves out. */
+ * test_chat_stream.c - chunks of chat completions become blocks, deltas and an end, whatever a server leaves out. */
 #include "unit.h"
-#include "core/wire/openai_stream.h"
+#include "core/wire/wire.h"
 #include "test_wire.h"
 
 /* clang-format off */
@@ -128,23 +128,23 @@ static void note_end(struct buf *seen, const struct answer *a)
 static char *play(struct buf *seen, const char *stream, size_t split, size_t step)
 {
 	struct answer a;
-	struct chat_stream s;
+	struct wire_stream s;
 	size_t n = strlen(stream);
 
 	buf_clear(seen);
 	answer_init(&a, &sink, seen);
-	chat_stream_init(&s, &a, NULL, 100);
-	chat_stream_feed(&s, stream, MIN(split, n));
+	wire_stream_init(&s, &form_chat, &a, NULL, 100);
+	wire_stream_feed(&s, stream, MIN(split, n));
 	for (size_t i = MIN(split, n); i < n; i += MIN(step, n - i))
-		chat_stream_feed(&s, stream + i, MIN(step, n - i));
-	chat_stream_end(&s);
+		wire_stream_feed(&s, stream + i, MIN(step, n - i));
+	wire_stream_end(&s);
 	note_end(seen, &a);
-	chat_stream_release(&s);
+	wire_stream_release(&s);
 	answer_release(&a);
 	return seen->p;
 }
 
-TEST(each_chat_stream_gives_its_blocks)
+TEST(each_wire_stream_gives_its_blocks)
 {
 	AUTO_BUF struct buf seen = { 0 };
 
@@ -154,7 +154,7 @@ TEST(each_chat_stream_gives_its_blocks)
 	}
 }
 
-TEST(where_a_chat_stream_is_split_does_not_matter)
+TEST(where_a_wire_stream_is_split_does_not_matter)
 {
 	AUTO_BUF struct buf seen = { 0 };
 
@@ -181,14 +181,14 @@ static void play_ids(struct buf *seen, const struct transcript *history, const c
 {
 	static const struct answer_sink ids = { note_id, NULL, NULL };
 	struct answer a;
-	struct chat_stream s;
+	struct wire_stream s;
 
 	answer_init(&a, &ids, seen);
-	chat_stream_init(&s, &a, history, 100);
-	chat_stream_feed(&s, stream, strlen(stream));
-	chat_stream_end(&s);
+	wire_stream_init(&s, &form_chat, &a, history, 100);
+	wire_stream_feed(&s, stream, strlen(stream));
+	wire_stream_end(&s);
 	CHECK(answer_complete(&a));
-	chat_stream_release(&s);
+	wire_stream_release(&s);
 	answer_release(&a);
 }
 
@@ -251,14 +251,14 @@ TEST(a_short_message_id_is_made_longer_and_a_long_one_is_kept)
 		AUTO_BUF struct buf stream = { 0 };
 		AUTO_BUF struct buf seen = { 0 };
 		struct answer a;
-		struct chat_stream s;
+		struct wire_stream s;
 		buf_addf(&stream, "data: {\"id\":\"%s\",\"choices\":[]}\n\n", ids[i].given);
 		answer_init(&a, &sink, &seen);
-		chat_stream_init(&s, &a, NULL, 0);
-		chat_stream_feed(&s, stream.p, stream.n);
+		wire_stream_init(&s, &form_chat, &a, NULL, 0);
+		wire_stream_feed(&s, stream.p, stream.n);
 		CHECK_INT(strlen(a.message_id), ids[i].len);
 		CHECK(str_starts(str_from(a.message_id), str_from(ids[i].given)));
-		chat_stream_release(&s);
+		wire_stream_release(&s);
 		answer_release(&a);
 	}
 }
@@ -283,21 +283,21 @@ TEST(an_answer_that_came_whole_is_one_and_other_json_is_none)
 	for (size_t i = 0; i < COUNT_OF(bodies); i++) {
 		AUTO_BUF struct buf seen = { 0 };
 		struct answer a;
-		struct chat_stream s;
+		struct wire_stream s;
 		answer_init(&a, &sink, &seen);
-		chat_stream_init(&s, &a, NULL, 100);
-		CHECK_INT(chat_stream_whole(&s, str_from(bodies[i].json)), bodies[i].is_one);
-		chat_stream_end(&s);
+		wire_stream_init(&s, &form_chat, &a, NULL, 100);
+		CHECK_INT(wire_stream_whole(&s, str_from(bodies[i].json)), bodies[i].is_one);
+		wire_stream_end(&s);
 		note_end(&seen, &a);
 		CHECK_CSTR(seen.p, bodies[i].expected);
-		chat_stream_release(&s);
+		wire_stream_release(&s);
 		answer_release(&a);
 	}
 }
 
-int test_openai_stream(void)
+int test_chat_stream(void)
 {
-	return RUN_TESTS(T(each_chat_stream_gives_its_blocks), T(where_a_chat_stream_is_split_does_not_matter),
+	return RUN_TESTS(T(each_wire_stream_gives_its_blocks), T(where_a_wire_stream_is_split_does_not_matter),
 			 T(an_id_that_cannot_be_used_is_made_anew), T(two_calls_never_get_the_same_id),
 			 T(calls_without_index_and_id_are_told_apart_by_their_names),
 			 T(a_short_message_id_is_made_longer_and_a_long_one_is_kept),

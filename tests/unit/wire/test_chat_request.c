@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * test_openai_request.c - conversations as chat completions: the same bytes however they are packed, shared by forks, and
+ * test_chat_request.c - conversations as chat completions: the same bytes however they are packed, shared by forks, and
  * translated once. */
 #include "unit.h"
-#include "core/wire/openai_request.h"
-#include "core/wire/openai_request.h"
+#include "core/wire/wire.h"
+#include "core/wire/wire.h"
 #include "core/model/head_json.h"
 #include "core/model/provider.h"
 #include "test_wire.h"
@@ -153,21 +153,21 @@ static void read_all(struct buf *out, struct head *head, const struct transcript
 		     unsigned quirks, size_t room)
 {
 	struct body body;
-	struct chat_body b;
+	struct wire_body b;
 	char bytes[4096];
 	size_t n;
 
 	buf_clear(out);
 	body_init(&body, head, t, UINT32_MAX);
 	body_remind(&body, reminder);
-	chat_body_init(&b, &body, &(struct chat_model){ .quirks = quirks });
-	while ((n = chat_body_read(&b, bytes, room)))
+	wire_body_init(&b, &form_chat, &body, &(struct wire_model){ .quirks = quirks });
+	while ((n = wire_body_read(&b, bytes, room)))
 		buf_add(out, bytes, n);
 	CHECK_INT(out->n, b.size);
-	chat_body_rewind(&b);
-	CHECK_INT(chat_body_read(&b, bytes, 1), 1);
+	wire_body_rewind(&b);
+	CHECK_INT(wire_body_read(&b, bytes, 1), 1);
 	CHECK_INT(bytes[0], '{');
-	chat_body_release(&b);
+	wire_body_release(&b);
 }
 
 #define ENDING "],\"stream\":true,\"stream_options\":{\"include_usage\":true},\"max_tokens\":100}"
@@ -241,14 +241,17 @@ TEST(what_is_packed_is_translated_once_and_shared_by_forks)
 	stage_init(&s, blocks, 2);
 
 	read_all(&sent, s.head, &s.t, STR(""), 0, 4096);
-	const struct translation *head = s.head->translation, *shelf = s.t.packed_chunks[0]->translation;
+	const struct translation *head = s.head->translations[TRANSLATION_CHAT],
+				 *shelf = s.t.packed_chunks[0]->translations[TRANSLATION_CHAT];
 	transcript_fork(&s.t, &fork);
 	add(&fork, A(TEXT("d")));
 	read_all(&sent, s.head, &fork, STR(""), 0, 4096);
 
-	CHECK(shelf && fork.packed_chunks[0]->translation == shelf && s.head->translation == head);
-	CHECK(fork.packed_chunks[1]->translation &&
-	      s.t.packed_chunks[1]->translation == fork.packed_chunks[1]->translation);
+	CHECK(shelf && fork.packed_chunks[0]->translations[TRANSLATION_CHAT] == shelf &&
+	      s.head->translations[TRANSLATION_CHAT] == head);
+	CHECK(fork.packed_chunks[1]->translations[TRANSLATION_CHAT] &&
+	      s.t.packed_chunks[1]->translations[TRANSLATION_CHAT] ==
+		      fork.packed_chunks[1]->translations[TRANSLATION_CHAT]);
 	transcript_release(&fork);
 	stage_release(&s);
 }
@@ -269,14 +272,14 @@ TEST(a_long_text_is_sent_out_of_the_shelf_itself)
 	read_all(&sent, s.head, &s.t, STR(""), 0, 4096);
 
 	const struct packed_chunk *shelf = s.t.packed_chunks[0];
-	const struct translation *t = shelf->translation;
+	const struct translation *t = shelf->translations[TRANSLATION_CHAT];
 	CHECK_INT(t->pieces[t->count - 1].n, 6000);
 	CHECK(t->pieces[t->count - 1].p > shelf->bytes && t->pieces[t->count - 1].p < shelf->bytes + shelf->len);
 	CHECK(!t->arena.block);
 	stage_release(&s);
 }
 
-int test_openai_request(void)
+int test_chat_request(void)
 {
 	return RUN_TESTS(T(each_conversation_has_its_messages_however_it_is_packed),
 			 T(a_reminder_goes_behind_the_last_text),
