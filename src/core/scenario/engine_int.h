@@ -167,7 +167,7 @@ void gemini_json(const struct reply *r, struct buf *out);
 struct cloud_path {
 	struct str model;
 	const char *version; /* that the body must name */
-	bool frames;
+	bool invoke, frames; /* of Bedrock; with stream */
 };
 bool cloud_path_read(struct str path, struct cloud_path *ret); /* false: not a path of a cloud */
 /* Appends the same request in the format of the Messages API. */
