@@ -227,7 +227,7 @@ static bool is_forbidden(void *data, const struct tool *tool)
 void agent_defer_tools(struct agent *a)
 {
 	const struct deferral_policy *p = &a->tree->deferral;
-	uint64_t context = (uint64_t)model_find(a->model)->context;
+	uint64_t context = (uint64_t)model_find(&a->tree->services->endpoints.places, a->model).context;
 	size_t bytes = deferral_bytes(&a->tools);
 	bool many = bytes && (p->when == DEFER_ALWAYS ||
 			      (p->when != DEFER_NEVER && bytes / BYTES_PER_TOKEN * 100 > context * p->percent));
@@ -288,8 +288,8 @@ struct head *context_head(struct agent *a, struct str system, const char *effort
 	AUTO_BUF struct buf bytes = { 0 };
 	const struct agent_tree *t = a->tree;
 	int64_t most = t->max_tokens;
-	const char *thinking = t->thinking ? t->thinking : model_thinking(a->model);
-	const char *other = json_cstr(json_get(a->tree->model_overrides, a->model), &arena);
+	const struct places *places = &t->services->endpoints.places;
+	const char *thinking = t->thinking ? t->thinking : model_thinking(places, a->model);
 
 	/* The usual number of tokens is only for models that take one; the others decide themselves. */
 	if (!t->thinking && thinking && t->usual_thinking) {
@@ -298,16 +298,17 @@ struct head *context_head(struct agent *a, struct str system, const char *effort
 		else if (strcmp(thinking, "adaptive") != 0)
 			thinking = t->usual_thinking;
 	}
-	head_write(&bytes, &(struct head_spec){
-				   .model = other ? other : a->model,
-				   .max_tokens = most ? most : MIN(model_find(a->model)->max_output, USUAL_MAX_TOKENS),
-				   .system = system,
-				   .effort = effort,
-				   .thinking = thinking,
-				   .display = a->tree->thinking_display,
-				   .task_budget = a->parent ? 0 : a->tree->task_budget,
-				   .tools = agent_definitions(a, &arena),
-			   });
+	head_write(&bytes,
+		   &(struct head_spec){
+			   .model = place_sent_name(places, a->model, &arena),
+			   .max_tokens = most ? most : MIN(model_find(places, a->model).max_output, USUAL_MAX_TOKENS),
+			   .system = system,
+			   .effort = effort,
+			   .thinking = thinking,
+			   .display = a->tree->thinking_display,
+			   .task_budget = a->parent ? 0 : a->tree->task_budget,
+			   .tools = agent_definitions(a, &arena),
+		   });
 	return head_intern(&a->tree->services->heads, buf_str(&bytes));
 }
 

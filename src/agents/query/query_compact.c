@@ -61,9 +61,9 @@ static int64_t context_tokens(const struct query *q)
 static bool context_is_full(const struct query *q)
 {
 	const struct compact_policy *p = &q->config.compact;
-	const struct model_info *m = model_find(q->config.model);
-	int64_t input = m->context - m->max_output;
-	int64_t limit = input > 2 * RESERVE_TOKENS ? input - RESERVE_TOKENS : m->context / 2;
+	struct model_info m = model_find(query_places(q), q->config.model);
+	int64_t input = m.context - m.max_output;
+	int64_t limit = input > 2 * RESERVE_TOKENS ? input - RESERVE_TOKENS : m.context / 2;
 	uint64_t added = q->transcript.bytes - MIN(q->measured.bytes, q->transcript.bytes);
 
 	if (p->percent > 0)

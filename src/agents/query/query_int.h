@@ -44,3 +44,11 @@ enum step step_compact(struct query *q);
 enum step compact_stream(struct query *q);                          /* while the summary request runs, and after it */
 enum step compact_failed(struct query *q, const struct failure *f); /* and does not retry */
 void compact_end(struct query *q);                                  /* also when there is none */
+
+/* Of its endpoint; NULL: the built-in ones. */
+static inline const struct places *query_places(const struct query *q)
+{
+	const struct endpoints *all = q->config.endpoint ? q->config.endpoint->of : NULL;
+
+	return all ? &all->places : NULL;
+}

@@ -6,7 +6,7 @@
 #include "lib/json/json.h"
 
 struct head_spec {
-	const char *model; /* sent without the provider prefix */
+	const char *model; /* as it is sent: without its place */
 	int64_t max_tokens;
 	struct str system;        /* may be empty */
 	const char *const *tools; /* definitions, JSON; NULL-terminated */

@@ -42,14 +42,21 @@ static int add_extra_headers(struct http_endpoint *p, const char *lines, struct 
 				why = "it has a character above U+00FF";
 		}
 		if (why)
-			return err_set(err, ERR_USAGE, "line %u of ANTHROPIC_CUSTOM_HEADERS is not a header: %s",
-				       number, why);
+			return err_set(err, ERR_USAGE, "line %u of %s%s is not a header: %s", number,
+				       p->endpoint.provider->own ? "the headers of providers."
+								 : p->endpoint.provider->env.headers,
+				       p->endpoint.provider->own ? p->endpoint.provider->name : "", why);
 		add_header(p, arena_str(&p->arena, line).p);
 	}
 	return 0;
 }
 
 /* ---- the endpoint ---------------------------------------------------------------------------------------------- */
+
+bool url_is_loopback(const char *url)
+{
+	return strstr(url, "://127.") || strstr(url, "://localhost") || strstr(url, "://[::1]");
+}
 
 int http_endpoint_open(const struct provider *provider, const struct endpoint_options *o, const struct http_address *at,
 		       struct http_endpoint **ret_endpoint, struct err *err)
@@ -75,8 +82,11 @@ int http_endpoint_open(const struct provider *provider, const struct endpoint_op
 		base.n--;
 	p->base = arena_str(&p->arena, base).p;
 	p->query = query.p ? arena_str(&p->arena, query).p : NULL;
-	bool loopback = strstr(at->base, "://127.") || strstr(at->base, "://localhost") || strstr(at->base, "://[::1]");
-	p->stall_ms = o->stall_ms ? o->stall_ms : loopback ? LOCAL_STALL_MS : USUAL_STALL_MS;
+	p->stall_ms = o->stall_ms ? o->stall_ms : url_is_loopback(at->base) ? LOCAL_STALL_MS : USUAL_STALL_MS;
+	const char *extra = variables_get(&o->variables, "CLAUDE_CODE_EXTRA_BODY");
+	if (extra &&
+	    json_parse(&p->extra_reader, arena_strdup(&p->arena, extra), strlen(extra), &p->extra_body, NULL) < 0)
+		p->extra_body = NULL;
 	add_header(p, "content-type: application/json");
 	add_header(p, "accept: text/event-stream");
 	if (!o->extra_headers || add_extra_headers(p, o->extra_headers, err) == 0)
@@ -97,6 +107,7 @@ void http_endpoint_close(struct endpoint *e)
 	http_free(p->client);
 	free(p->headers);
 	map_release(&p->learned);
+	json_reader_release(&p->extra_reader);
 	arena_release(&p->arena);
 	free(p);
 }
@@ -110,6 +121,8 @@ struct model_quirks *http_endpoint_quirks(struct http_endpoint *p, const char *m
 		known->bits = p->quirks;
 		if (p->endpoint.provider->wire->model_at)
 			p->endpoint.provider->wire->model_at(p->base, model, known);
+		if (p->endpoint.provider->own)
+			place_own_quirks(p->endpoint.provider, model, known);
 		(void)map_set(&p->learned, str_from(arena_strdup(&p->arena, model)), known);
 	}
 	return known;
@@ -210,6 +223,10 @@ static struct http_call *http_call_new(struct http_endpoint *p, struct model_cal
 		arena_printf(&c->arena, "%s%s%s%s", p->base, wire->path, p->query ? "?" : "", p->query ? p->query : "");
 	call->transfer = c;
 	call->explain = wire->explain;
+	if (p->extra_body && p->extra_body->count) {
+		struct str extra = json_raw(p->extra_body);
+		c->extra = str_from(arena_printf(&c->arena, "," STR_FMT, (int)extra.n - 1, extra.p + 1));
+	}
 	wire->begin(c);
 	return c;
 }
@@ -289,6 +306,7 @@ static void on_done(struct http_req *r, enum http_error error, const char *text)
 	if (refused && is_expired(call) && credential_refused(credential, c->generation) && c->refusals++ < 2) {
 		buf_clear(&call->error_body);
 		call->status = 0;
+		c->offset = 0;
 		c->wire->rewind(c);
 		credential_want(credential, &c->wait);
 		return;
@@ -308,17 +326,28 @@ static void on_done(struct http_req *r, enum http_error error, const char *text)
 	http_call_finish(c, ended_by_us ? FAIL_GARBAGE : failure_of(error), text);
 }
 
+/* Every body is an object: its extra members stand in front of its last bracket. */
 static size_t read_body(void *data, char *out, size_t room)
 {
 	struct http_call *c = data;
+	uint64_t own = c->size - (c->extra.n ? 1 : 0);
+	size_t n;
 
-	return c->wire->read(c, out, room);
+	if (c->offset < own) {
+		n = c->wire->read(c, out, (size_t)MIN((uint64_t)room, own - c->offset));
+	} else {
+		n = MIN(room, c->extra.n - (size_t)(c->offset - own));
+		memcpy(out, c->extra.p + (c->offset - own), n);
+	}
+	c->offset += n;
+	return n;
 }
 
 static void rewind_body(void *data)
 {
 	struct http_call *c = data;
 
+	c->offset = 0;
 	c->wire->rewind(c);
 }
 
@@ -330,11 +359,11 @@ static struct str body_hash(struct http_call *c)
 	size_t n;
 
 	(void)EVP_DigestInit_ex(context, EVP_sha256(), NULL);
-	while ((n = c->wire->read(c, bytes, sizeof bytes)))
+	while ((n = read_body(c, bytes, sizeof bytes)))
 		(void)EVP_DigestUpdate(context, bytes, n);
 	(void)EVP_DigestFinal_ex(context, digest, NULL);
 	EVP_MD_CTX_free(context);
-	c->wire->rewind(c);
+	rewind_body(c);
 	char *hex = arena_alloc(&c->arena, SHA256_HEX + 1);
 	for (size_t i = 0; i < sizeof digest; i++)
 		snprintf(hex + 2 * i, 3, "%02x", digest[i]);
@@ -370,7 +399,7 @@ static void http_call_send(struct http_call *c)
 		.method = "POST",
 		.url = c->url,
 		.headers = headers,
-		.body = { c->size, read_body, rewind_body },
+		.body = { c->size + (c->extra.n ? c->extra.n - 1 : 0), read_body, rewind_body },
 		.body_data = c,
 		.shard = call->shard,
 		.stall_ms = p->stall_ms,

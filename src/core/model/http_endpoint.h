@@ -63,7 +63,9 @@ struct http_endpoint {
 	uint64_t stall_ms;
 	const char *region, *prefix, *project; /* of clouds; NULL: none */
 	struct variables variables;
-	const char *betas; /* comma list; NULL: none */
+	const char *betas;             /* comma list; NULL: none */
+	const struct json *extra_body; /* members of every body; NULL: none */
+	struct json_reader extra_reader;
 	bool has_key;
 	unsigned quirks;    /* of all its models */
 	struct map learned; /* model name -> struct model_quirks, in the arena */
@@ -79,8 +81,10 @@ struct http_call {
 	const char *model, *name; /* as the head has it, and as the server knows it */
 	const char *url;
 	const char *own_headers[WIRE_MOST_HEADERS + 1]; /* set by begin; NULL-terminated */
-	uint64_t size;
+	uint64_t size;                                  /* of what read gives */
 	/* http_endpoint.c */
+	uint64_t offset;  /* of the body with its extra members */
+	struct str extra; /* in place of the last byte that read gives; empty: none */
 	struct credential_wait wait;
 	struct http_req *transfer; /* NULL: it waits for the credential */
 	struct timer timer;        /* reports an end that came before the transfer */
@@ -108,6 +112,16 @@ void http_endpoint_pause(struct model_call *call, bool on);
 struct model_quirks *http_endpoint_quirks(struct http_endpoint *p, const char *model);
 /* Reports bad keys and URLs before the first request: no retry can fix them. */
 int http_endpoint_check(const struct provider *p, const struct endpoint_options *o, struct err *err);
+
+/* For places of the settings (place_own.c, place_table.c) */
+void place_own_quirks(const struct provider *place, const char *model, struct model_quirks *ret);
+const char *bedrock_prefix(const struct endpoint_options *o,
+			   const char *region); /* of inference profiles in a region */
+const char *vertex_model_name(const struct http_endpoint *p, const char *model, struct arena *a);
+bool url_is_loopback(const char *url);
+/* open of a place with a key in a header, or without one */
+int place_open_plain(const struct provider *provider, const struct endpoint_options *o, struct endpoint **ret,
+		     struct err *err);
 
 #define HTTP_PLACE                                                                                  \
 	.close = http_endpoint_close, .start = http_endpoint_start, .cancel = http_endpoint_cancel, \

@@ -1,370 +1,73 @@
 /* SPDX-License-Identifier: MIT
- * places.c - the places of the program itself: Anthropic and gateways, Amazon Bedrock and its Mantle, Claude Platform on AWS, Google
- * Vertex AI, Microsoft Foundry, OpenAI. They differ in address, credential, wire and names of models. */
-#include "core/model/http_endpoint.h"
+ * places.c - finds the place of a model name, and keeps what is known of models at places. */
+#include "core/model/places.h"
 
-#define MESSAGES_PLACE \
-	HTTP_PLACE, .env.headers = "ANTHROPIC_CUSTOM_HEADERS", .env.betas = "ANTHROPIC_BETAS", .has_aliases = true
-
-/* ---- shared ---------------------------------------------------------------------------------------------------- */
-
-static const char *env(const struct endpoint_options *o, const char *name)
+const struct provider *place_find(const struct places *p, struct str name)
 {
-	return variables_get(&o->variables, name);
+	for (size_t i = 0; p && i < p->own_count; i++)
+		if (str_is(name, p->own[i]->name))
+			return p->own[i];
+	for (size_t i = 0; provider_table[i]; i++)
+		if (str_is(name, provider_table[i]->name))
+			return provider_table[i];
+	return NULL;
 }
 
-/* The credential that the options contain: a token, a key, or none at all if the variable `skip` is set. NULL: it must be
- * fetched. */
-static struct credential *given_credential(const struct endpoint_options *o, const char *skip)
+const struct provider *place_of(const struct places *p, const char *model, const char **ret_name)
 {
-	AUTO_ARENA struct arena a = { 0 };
-	const char *headers[] = { NULL, NULL };
-	const char *value = skip ? env(o, skip) : NULL;
+	struct str rest = str_from(model);
+	struct str first = str_cut(&rest, '/');
+	const struct provider *place = rest.n ? place_find(p, first) : NULL;
 
-	if (o->auth_token)
-		headers[0] = arena_printf(&a, "authorization: Bearer %s", o->auth_token);
-	else if (o->api_key)
-		headers[0] = arena_printf(&a, "x-api-key: %s", o->api_key);
-	else if (!value || !strcmp(value, "0") || !strcasecmp(value, "false") || !strcasecmp(value, "no"))
-		return NULL;
-	return credential_new(CREDENTIAL_HEADERS, &(struct credential_options){ .loop = o->loop, .headers = headers });
+	/* A gateway lists models by vendor: only its own name and those of the settings are places then. */
+	if (place && p && p->usual && p->usual->gateway && place != p->usual && !place->own)
+		place = NULL;
+	if (ret_name)
+		*ret_name = place ? rest.p : model;
+	return place;
 }
 
-/* Whether id ends with a date of eight digits; *ret_at: where its dash is. */
-static bool is_dated(const char *id, size_t *ret_at)
+const char *place_sent_name(const struct places *p, const char *model, struct arena *a)
 {
-	size_t n = strlen(id);
+	const char *name, *other = json_cstr(json_get(p->overrides, model), a);
 
-	if (n < 10 || id[n - 9] != '-' || strspn(id + n - 8, "0123456789") != 8)
-		return false;
-	*ret_at = n - 9;
-	return true;
+	(void)place_of(p, other ? other : model, &name);
+	return name;
 }
 
-/* ---- Anthropic, and gateways ------------------------------------------------------------------------------------ */
-
-/* Only one credential is sent: a gateway that has a token must not see the private key. */
-static int anthropic_open(const struct provider *provider, const struct endpoint_options *o, struct endpoint **ret,
-			  struct err *err)
+const struct json *place_model(const struct provider *p, const char *model, const char *key)
 {
-	const char *base = o->base_url ? o->base_url : "https://api.anthropic.com";
-	const char *ttl = env(o, "CLAUDE_CODE_API_KEY_HELPER_TTL_MS");
-	struct credential_options helper = { .loop = o->loop,
-					     .spawner = o->spawner,
-					     .variables = o->variables,
-					     .helper = o->key_helper,
-					     .helper_headers = { "authorization: Bearer %s", "x-api-key: %s" },
-					     .helper_ttl_ms = 300000 };
-	struct http_endpoint *p;
+	const struct json *models = p ? json_get(p->own, "models") : NULL;
+	const struct json *found = json_get(json_get(models, model), key);
 
-	if (!o->api_key && !o->auth_token && !o->key_helper)
-		return err_set(err, ERR_USAGE,
-			       "no API key: set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN (looked at both; "
-			       "--provider scripted runs the built-in demo model instead)");
-	if (http_endpoint_check(provider, o, err) < 0)
-		return -(int)err->kind;
-	if (ttl)
-		(void)str_to_u64(str_from(ttl), &helper.helper_ttl_ms);
-	struct credential *credential = given_credential(o, NULL);
-	if (!credential)
-		credential = credential_new(CREDENTIAL_HELPER, &helper);
-	if (http_endpoint_open(provider, o, &(struct http_address){ .base = base, .credential = credential }, &p, err) <
-	    0)
-		return -(int)err->kind;
-	if (o->task_budget)
-		http_endpoint_header(p, "anthropic-beta", "task-budgets-2026-03-13");
-	*ret = &p->endpoint;
-	return 0;
+	return found ? found : json_get(json_get(models, "*"), key);
 }
 
-const struct provider provider_anthropic = {
-	MESSAGES_PLACE,
-	.name = "anthropic",
-	.wire = &wire_messages,
-	.summary = "the Messages API at ANTHROPIC_BASE_URL",
-	.env.base_url = "ANTHROPIC_BASE_URL",
-	.env.api_key = "ANTHROPIC_API_KEY",
-	.env.auth_token = "ANTHROPIC_AUTH_TOKEN",
-	.searches_web = true,
-	.open = anthropic_open,
-};
-
-/* ---- AWS ------------------------------------------------------------------------------------------------------- */
-
-/* The prefix of inference profiles in a region */
-static const char *bedrock_prefix(const struct endpoint_options *o, const char *region)
+void places_learn(struct places *p, const struct provider *place, const char *name, int64_t window, const char *source)
 {
-	static const struct {
-		const char *region, *prefix;
-	} prefixes[] = {
-		{ "us-gov-", "us-gov" }, { "us-", "us" }, { "ca-", "us" }, { "eu-", "eu" }, { "ap-", "apac" }
-	};
-	const char *given = env(o, "ANTHROPIC_BEDROCK_REGION_PREFIX");
+	char key[256];
 
-	for (size_t i = 0; !given && i < COUNT_OF(prefixes); i++)
-		if (str_starts(str_from(region), str_from(prefixes[i].region)))
-			given = prefixes[i].prefix;
-	return given ? given : "global";
+	snprintf(key, sizeof key, "%s/%s", place->name, name);
+	struct model_fact *fact = map_get(&p->facts, str_from(key));
+	if (!fact) {
+		fact = arena_calloc(&p->arena, sizeof *fact);
+		(void)map_set(&p->facts, str_from(key), fact);
+	}
+	*fact = (struct model_fact){ window, source };
 }
 
-/* Names of Anthropic become inference profiles of the region; ARNs and names of Bedrock stay. */
-static const char *bedrock_name(const struct http_endpoint *p, const char *model, struct arena *a)
+void places_read_overrides(struct places *p, struct str json)
 {
-	size_t at;
+	struct str copy = arena_str(&p->arena, json);
 
-	if (!str_starts(str_from(model), STR("claude-")))
-		return model;
-	return arena_printf(a, "%s.anthropic.%s%s", p->prefix, model, is_dated(model, &at) ? "-v1:0" : "");
+	(void)json_parse(&p->override_reader, copy.p, copy.n, &p->overrides, NULL);
 }
 
-static const char *mantle_name(const struct http_endpoint *p, const char *model, struct arena *a)
+void places_release(struct places *p)
 {
-	(void)p;
-	return str_starts(str_from(model), STR("claude-")) ? arena_printf(a, "anthropic.%s", model) : model;
+	map_release(&p->facts);
+	json_reader_release(&p->reader);
+	json_reader_release(&p->override_reader);
+	arena_release(&p->arena);
+	*p = (struct places){ 0 };
 }
-
-static const struct aws_service {
-	const struct provider *provider;
-	const char *host, *domain;
-	const char *service;           /* in signatures */
-	const char *skip;              /* variable: requests are not signed */
-	const char *header, *variable; /* a header with the value of a variable; NULL: none */
-	const char *missing;           /* the error if the variable is not set; NULL: it is optional */
-} aws_services[] = {
-	{ .provider = &provider_bedrock,
-	  .host = "bedrock-runtime",
-	  .domain = "amazonaws.com",
-	  .service = "bedrock",
-	  .skip = "CLAUDE_CODE_SKIP_BEDROCK_AUTH",
-	  .header = "x-amzn-bedrock-service-tier",
-	  .variable = "ANTHROPIC_BEDROCK_SERVICE_TIER" },
-	{ .provider = &provider_mantle,
-	  .host = "bedrock-mantle",
-	  .domain = "api.aws/anthropic",
-	  .service = "bedrock-mantle",
-	  .skip = "CLAUDE_CODE_SKIP_MANTLE_AUTH" },
-	{ .provider = &provider_platform,
-	  .host = "aws-external-anthropic",
-	  .domain = "api.aws",
-	  .service = "aws-external-anthropic",
-	  .skip = "CLAUDE_CODE_SKIP_ANTHROPIC_AWS_AUTH",
-	  .header = "anthropic-workspace-id",
-	  .variable = "ANTHROPIC_AWS_WORKSPACE_ID",
-	  .missing = "Claude Platform on AWS needs the workspace" },
-};
-
-static int aws_open(const struct provider *provider, const struct endpoint_options *o, struct endpoint **ret,
-		    struct err *err)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	const char *regions[] = { env(o, "AWS_REGION"), env(o, "AWS_DEFAULT_REGION"),
-				  credential_aws_profile_value(&a, &o->variables, "region") };
-	const char *region = NULL, *base = o->base_url;
-	const struct aws_service *s = aws_services;
-	struct http_endpoint *p;
-
-	while (s->provider != provider)
-		s++;
-	const char *value = s->variable ? env(o, s->variable) : NULL;
-	if (s->missing && !value)
-		return err_set(err, ERR_USAGE, "%s: set %s", s->missing, s->variable);
-	if (http_endpoint_check(provider, o, err) < 0)
-		return -(int)err->kind;
-	/* A value that is not the name of a region counts as unset. */
-	for (size_t i = 0; i < COUNT_OF(regions) && !region; i++)
-		region = regions[i] && !strpbrk(regions[i], "/. :@") ? regions[i] : NULL;
-	region = region ? region : "us-east-1";
-	if (!base)
-		base = arena_printf(&a, "https://%s.%s.%s", s->host, region, s->domain);
-	struct credential *credential = given_credential(o, s->skip);
-	if (!credential)
-		credential = credential_new(CREDENTIAL_AWS,
-					    &(struct credential_options){ .loop = o->loop,
-									  .spawner = o->spawner,
-									  .variables = o->variables,
-									  .region = region,
-									  .service = s->service,
-									  .export_command = o->aws_export,
-									  .refresh_command = o->aws_refresh });
-	struct http_address at = { base, credential, .region = region, .prefix = bedrock_prefix(o, region) };
-	if (http_endpoint_open(provider, o, &at, &p, err) < 0)
-		return -(int)err->kind;
-	if (value)
-		http_endpoint_header(p, s->header, value);
-	*ret = &p->endpoint;
-	return 0;
-}
-
-const struct provider provider_bedrock = {
-	MESSAGES_PLACE,
-	.name = "bedrock",
-	.summary = "Amazon Bedrock, in the region of AWS_REGION",
-	.pin = "CLAUDE_CODE_USE_BEDROCK",
-	.env.base_url = "ANTHROPIC_BEDROCK_BASE_URL",
-	.env.auth_token = "AWS_BEARER_TOKEN_BEDROCK",
-	.wire = &wire_invoke,
-	.model_name = bedrock_name,
-	.own_names = true,
-	.open = aws_open,
-};
-
-const struct provider provider_mantle = {
-	MESSAGES_PLACE,
-	.name = "mantle",
-	.wire = &wire_messages,
-	.summary = "the Messages API of Amazon Bedrock",
-	.pin = "CLAUDE_CODE_USE_MANTLE",
-	.env.base_url = "ANTHROPIC_BEDROCK_MANTLE_BASE_URL",
-	.env.auth_token = "AWS_BEARER_TOKEN_BEDROCK",
-	.model_name = mantle_name,
-	.own_names = true,
-	.open = aws_open,
-};
-
-const struct provider provider_platform = {
-	MESSAGES_PLACE,
-	.name = "anthropic-aws",
-	.wire = &wire_messages,
-	.summary = "Claude Platform on AWS",
-	.pin = "CLAUDE_CODE_USE_ANTHROPIC_AWS",
-	.env.base_url = "ANTHROPIC_AWS_BASE_URL",
-	.env.api_key = "ANTHROPIC_AWS_API_KEY",
-	.searches_web = true,
-	.open = aws_open,
-};
-
-/* ---- Google ---------------------------------------------------------------------------------------------------- */
-
-static const char *vertex_name(const struct http_endpoint *p, const char *model, struct arena *a)
-{
-	size_t at;
-
-	(void)p;
-	if (!str_starts(str_from(model), STR("claude-")) || !is_dated(model, &at))
-		return model;
-	return arena_printf(a, "%.*s@%s", (int)at, model, model + at + 1);
-}
-
-static int vertex_open(const struct provider *provider, const struct endpoint_options *o, struct endpoint **ret,
-		       struct err *err)
-{
-	const char *names[] = { env(o, "GCLOUD_PROJECT"), env(o, "GOOGLE_CLOUD_PROJECT"),
-				env(o, "ANTHROPIC_VERTEX_PROJECT_ID") };
-	const char *project = NULL, *region = env(o, "CLOUD_ML_REGION");
-	struct endpoint_options no_key = *o;
-	struct http_endpoint *p;
-
-	for (size_t i = 0; i < COUNT_OF(names) && !project; i++)
-		project = names[i];
-	if (!project)
-		return err_set(err, ERR_USAGE, "Vertex AI needs the project: set ANTHROPIC_VERTEX_PROJECT_ID");
-	if (http_endpoint_check(provider, o, err) < 0)
-		return -(int)err->kind;
-	no_key.api_key = no_key.auth_token = NULL; /* Google takes neither */
-	struct credential *credential = given_credential(&no_key, "CLAUDE_CODE_SKIP_VERTEX_AUTH");
-	if (!credential)
-		credential = credential_new(CREDENTIAL_GOOGLE,
-					    &(struct credential_options){ .loop = o->loop,
-									  .spawner = o->spawner,
-									  .variables = o->variables,
-									  .refresh_command = o->gcp_refresh });
-	struct http_address at = { o->base_url ? o->base_url : "", credential, .region = region ? region : "us-east5",
-				   .project = project };
-	if (http_endpoint_open(provider, o, &at, &p, err) < 0)
-		return -(int)err->kind;
-	*ret = &p->endpoint;
-	return 0;
-}
-
-const struct provider provider_vertex = {
-	MESSAGES_PLACE,
-	.name = "vertex",
-	.summary = "Google Vertex AI, in the region of CLOUD_ML_REGION",
-	.pin = "CLAUDE_CODE_USE_VERTEX",
-	.env.base_url = "ANTHROPIC_VERTEX_BASE_URL",
-	.wire = &wire_rawpredict,
-	.model_name = vertex_name,
-	.own_names = true,
-	.open = vertex_open,
-};
-
-/* ---- Microsoft ------------------------------------------------------------------------------------------------- */
-
-static int foundry_open(const struct provider *provider, const struct endpoint_options *o, struct endpoint **ret,
-			struct err *err)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	const char *resource = env(o, "ANTHROPIC_FOUNDRY_RESOURCE"), *base = o->base_url;
-	struct http_endpoint *p;
-
-	if (!base && !resource)
-		return err_set(
-			err, ERR_USAGE,
-			"Foundry needs the resource: set ANTHROPIC_FOUNDRY_RESOURCE or ANTHROPIC_FOUNDRY_BASE_URL");
-	if (http_endpoint_check(provider, o, err) < 0)
-		return -(int)err->kind;
-	if (!base && strpbrk(resource, "/.:@?# "))
-		return err_set(err, ERR_USAGE,
-			       "ANTHROPIC_FOUNDRY_RESOURCE is the name of a resource, not an address: %s", resource);
-	if (!base)
-		base = arena_printf(&a, "https://%s.services.ai.azure.com/anthropic", resource);
-	struct credential *credential = given_credential(o, "CLAUDE_CODE_SKIP_FOUNDRY_AUTH");
-	if (!credential)
-		credential = credential_new(
-			CREDENTIAL_ENTRA, &(struct credential_options){
-						  .loop = o->loop, .spawner = o->spawner, .variables = o->variables });
-	if (http_endpoint_open(provider, o, &(struct http_address){ .base = base, .credential = credential }, &p, err) <
-	    0)
-		return -(int)err->kind;
-	*ret = &p->endpoint;
-	return 0;
-}
-
-const struct provider provider_foundry = {
-	MESSAGES_PLACE,
-	.name = "foundry",
-	.wire = &wire_messages,
-	.summary = "Microsoft Foundry, at the resource of ANTHROPIC_FOUNDRY_RESOURCE",
-	.pin = "CLAUDE_CODE_USE_FOUNDRY",
-	.env.base_url = "ANTHROPIC_FOUNDRY_BASE_URL",
-	.env.api_key = "ANTHROPIC_FOUNDRY_API_KEY",
-	.env.auth_token = "ANTHROPIC_FOUNDRY_AUTH_TOKEN",
-	.own_names = true,
-	.open = foundry_open,
-};
-
-/* ---- OpenAI, and servers that speak its chat completions -------------------------------------------------------- */
-
-#define OPENAI_HOME "https://api.openai.com"
-
-static int openai_open(const struct provider *provider, const struct endpoint_options *o, struct endpoint **ret,
-		       struct err *err)
-{
-	const char *base = o->base_url ? o->base_url : OPENAI_HOME "/v1";
-	struct http_endpoint *p;
-
-	/* Only api.openai.com is known to require a key; other servers report it. */
-	if (!o->api_key && !o->base_url)
-		return err_set(
-			err, ERR_USAGE,
-			"no API key: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server that needs none (such as "
-			"http://127.0.0.1:11434/v1)");
-	if (http_endpoint_check(provider, o, err) < 0)
-		return -(int)err->kind;
-	struct endpoint_options bearer = *o;
-	bearer.auth_token = o->api_key;
-	struct http_address at = { .base = base, .credential = o->api_key ? given_credential(&bearer, NULL) : NULL };
-	if (http_endpoint_open(provider, o, &at, &p, err) < 0)
-		return -(int)err->kind;
-	*ret = &p->endpoint;
-	return 0;
-}
-
-const struct provider provider_openai = {
-	HTTP_PLACE,
-	.name = "openai",
-	.summary = "chat completions at OPENAI_BASE_URL",
-	.env = { .base_url = "OPENAI_BASE_URL", .api_key = "OPENAI_API_KEY", .model = "OPENAI_MODEL" },
-	.wire = &wire_chat,
-	.open = openai_open,
-};

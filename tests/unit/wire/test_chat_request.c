@@ -112,7 +112,7 @@ static struct head *make_head(struct head_pool *pool, const char *const *tools, 
 	head_write(
 		&bytes,
 		&(struct head_spec){
-			.model = "openai/m", .max_tokens = 100, .system = system, .tools = tools, .effort = effort });
+			.model = "m", .max_tokens = 100, .system = system, .tools = tools, .effort = effort });
 	return head_intern(pool, buf_str(&bytes));
 }
 
