@@ -13,7 +13,7 @@ static void put_texts(struct wire_stream *s, bool thinking, const struct json *l
 	}
 }
 
-/* The phase of a message stands in the seal before it. */
+/* The phase of a message stands in the seal before it, if there is one. */
 static void begin_item(struct wire_stream *s, const struct json *item)
 {
 	struct str phase = json_str(json_get(item, "phase"), &s->scratch);
@@ -24,13 +24,9 @@ static void begin_item(struct wire_stream *s, const struct json *item)
 	for (size_t i = 0; i < phase.n; i++)
 		if (!char_in(phase.p[i], "abcdefghijklmnopqrstuvwxyz_"))
 			return;
-	if (!phase.n)
-		return;
 	struct str seal = buf_str(&s->seal);
-	if (s->open != WIRE_THINKING || !seal.n) {
-		wire_seal(s, str_from(arena_printf(&s->scratch, STR_FMT ":", STR_ARG(phase))));
+	if (!phase.n || s->open != WIRE_THINKING || !seal.n)
 		return;
-	}
 	(void)str_cut(&seal, ':');
 	(void)str_cut(&seal, ':');
 	const char *rest = arena_printf(&s->scratch, STR_FMT STR_FMT, STR_ARG(phase), STR_ARG(seal));
