@@ -156,6 +156,8 @@ static bool chat_learn(struct http_call *c)
 		c->quirks->bits &= ~(unsigned)CHAT_SESSION_KEY;
 		return true;
 	}
+	if (str_has(said, STR("tool_use_failed"))) /* Groq: the model wrote a call that is none */
+		return true;
 	/* The keys of the server have changed: it cannot read what it encrypted before. */
 	if (str_has(said, STR("invalid_encrypted_content")) && !c->quirks->forgets) {
 		c->quirks->forgets = true;

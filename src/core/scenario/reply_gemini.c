@@ -6,7 +6,7 @@
 #include "lib/base/base64.h"
 #include "lib/json/json_write.h"
 
-enum { NO_LIMIT_TOKENS = 1000000, MOST_CALLS = 256 };
+enum { NO_LIMIT_TOKENS = 1000000 };
 
 static bool has_ids(struct str model)
 {
@@ -30,18 +30,19 @@ bool gemini_path_read(struct str path, struct str *ret_model, bool *ret_stream)
 	return true;
 }
 
+struct turn_call {
+	struct str id, name;
+	bool answered;
+};
+
 struct turns_reader {
 	struct json_out w;
 	struct arena *arena;
 	struct err *err;
 	struct str model;
 	size_t turn;
-	/* Calls of the turn before, which results answer */
-	struct {
-		struct str id, name;
-		bool answered;
-	} calls[MOST_CALLS];
-	size_t call_count, made;
+	struct turn_call *calls; /* of the turn before, which results answer */
+	size_t call_count, next_call, made;
 };
 
 static int refuse_turn(const struct turns_reader *c, const char *what)
@@ -75,7 +76,7 @@ static int put_call(struct turns_reader *c, const struct json *call)
 	const struct json *args = json_get(call, "args");
 	struct str id = json_str(json_get(call, "id"), c->arena), name = json_str(json_get(call, "name"), c->arena);
 
-	if (c->call_count == MOST_CALLS || !name.n)
+	if (!name.n)
 		return refuse_turn(c, "functionCall: a name is required");
 	if (!id.n)
 		id = str_from(arena_printf(c->arena, "call_g%zu", c->made++));
@@ -97,7 +98,7 @@ static int put_result(struct turns_reader *c, const struct json *result)
 	struct str id = json_str(json_get(result, "id"), c->arena), name = json_str(json_get(result, "name"), c->arena);
 	const struct json *response = json_get(result, "response");
 	const struct json *output = json_get(response, "output"), *error = json_get(response, "error");
-	size_t i = 0;
+	size_t i = c->next_call;
 
 	while (i < c->call_count &&
 	       (c->calls[i].answered || !str_eq(c->calls[i].name, name) || (id.n && !str_eq(c->calls[i].id, id))))
@@ -107,6 +108,8 @@ static int put_result(struct turns_reader *c, const struct json *result)
 				   "the number of function response parts is not that of the function call parts, or "
 				   "their names differ");
 	c->calls[i].answered = true;
+	while (c->next_call < c->call_count && c->calls[c->next_call].answered)
+		c->next_call++;
 	if (!json_is(response, JSON_OBJECT))
 		return refuse_turn(c, "functionResponse: response must be an object");
 	json_open(&c->w, '{');
@@ -165,8 +168,10 @@ static int put_turn(struct turns_reader *c, const struct json *turn)
 	json_open(&c->w, '{');
 	json_kcstr(&c->w, "role", user ? "user" : "assistant");
 	json_kopen(&c->w, "content", '[');
-	if (!user)
-		c->call_count = 0;
+	if (!user) {
+		c->calls = arena_alloc(c->arena, parts->count * sizeof *c->calls);
+		c->call_count = c->next_call = 0;
+	}
 	/* One thinking block in front stands for all signatures of the turn. */
 	for (const struct json *p = json_first(parts); p && !user; p = json_next(parts, p)) {
 		struct str sealed = json_str(json_get(p, "thoughtSignature"), c->arena);
@@ -217,12 +222,11 @@ int gemini_request(struct json_reader *reader, struct arena *arena, struct str m
 {
 	static const char *const known[] = { "contents",   "systemInstruction", "tools",
 					     "toolConfig", "generationConfig",  "safetySettings" };
-	struct turns_reader *c = arena_calloc(arena, sizeof *c);
+	struct turns_reader c = { .w = json_out(out), .arena = arena, .err = err, .model = model };
 	const struct json *root, *contents, *system;
 	int64_t tokens = NO_LIMIT_TOKENS;
 	struct err why;
 
-	*c = (struct turns_reader){ .w = json_out(out), .arena = arena, .err = err, .model = model };
 	if (json_parse(reader, body.n ? body.p : "", body.n, &root, &why) < 0)
 		return err_set(err, ERR_PARSE, "the body is not valid JSON: %s", why.text);
 	for (struct json_member m = json_members(root); m.key; m = json_member_next(root, m)) {
@@ -236,28 +240,28 @@ int gemini_request(struct json_reader *reader, struct arena *arena, struct str m
 	contents = json_get(root, "contents");
 	system = json_get(json_get(root, "systemInstruction"), "parts");
 	(void)json_i64(json_get(json_get(root, "generationConfig"), "maxOutputTokens"), &tokens);
-	json_open(&c->w, '{');
-	json_kstr(&c->w, "model", model);
-	json_ki64(&c->w, "max_tokens", tokens);
-	json_kbool(&c->w, "stream", stream);
-	json_kraw(&c->w, "cache_control", STR("{\"type\":\"ephemeral\"}")); /* prefixes are cached by themselves */
-	if (put_tools(c, json_get(root, "tools")) < 0)
+	json_open(&c.w, '{');
+	json_kstr(&c.w, "model", model);
+	json_ki64(&c.w, "max_tokens", tokens);
+	json_kbool(&c.w, "stream", stream);
+	json_kraw(&c.w, "cache_control", STR("{\"type\":\"ephemeral\"}")); /* prefixes are cached by themselves */
+	if (put_tools(&c, json_get(root, "tools")) < 0)
 		return -(int)err->kind;
 	if (json_is(system, JSON_ARRAY) && system->count) {
-		json_kopen(&c->w, "system", '[');
+		json_kopen(&c.w, "system", '[');
 		for (const struct json *p = json_first(system); p; p = json_next(system, p))
-			if (put_part(c, p, true) < 0)
+			if (put_part(&c, p, true) < 0)
 				return -(int)err->kind;
-		json_close(&c->w);
+		json_close(&c.w);
 	}
 	if (!json_is(contents, JSON_ARRAY) || !contents->count)
 		return err_set(err, ERR_PARSE, "contents: required, a list of at least one turn");
-	json_kopen(&c->w, "messages", '[');
-	for (const struct json *t = json_first(contents); t; t = json_next(contents, t), c->turn++)
-		if (put_turn(c, t) < 0)
+	json_kopen(&c.w, "messages", '[');
+	for (const struct json *t = json_first(contents); t; t = json_next(contents, t), c.turn++)
+		if (put_turn(&c, t) < 0)
 			return -(int)err->kind;
-	json_close(&c->w);
-	json_close(&c->w);
+	json_close(&c.w);
+	json_close(&c.w);
 	return 0;
 }
 

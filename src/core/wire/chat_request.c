@@ -27,6 +27,9 @@ static const char chat_image_open[] = "{\"type\":\"image_url\",\"image_url\":{\"
 static const char chat_image_close[] = "\"}}";
 static const char chat_thought_open[] = "\"reasoning_content\":\"";
 static const char chat_thought_close[] = "\",";
+/* Gemini accepts this where the signature is lost, or the call is one of another model. */
+static const char chat_no_signature[] =
+	",\"extra_content\":{\"google\":{\"thought_signature\":\"skip_thought_signature_validator\"}}";
 
 static void close_message(struct wire_writer *w)
 {
@@ -138,17 +141,48 @@ static void add_result(struct wire_writer *w, const struct block *b)
 
 /* ---- the assistant's side -------------------------------------------------------------------------------------- */
 
-/* Servers that want the reasoning back want the member in every answer, also an empty one. */
-static void open_answer(struct wire_writer *w, struct str thought, enum chat_state state)
+/* What an answer thought: its first text, and details with their seal */
+struct chat_thoughts {
+	struct str text, details, origin;
+	bool called; /* a call was written */
+};
+
+/* A member of the object that a seal of this API has; empty: none. */
+static struct str sealed_member(struct wire_writer *w, struct str thought, const char *key, struct str *ret_origin)
 {
+	AUTO_JSON struct json_reader reader = { 0 };
+	struct str rest;
+	size_t at = 0;
+
+	while (wire_next_seal(w, thought, &at, ret_origin, &rest)) {
+		const struct json *root = NULL;
+		if (json_parse(&reader, rest.p, rest.n, &root, NULL) == 0 && json_get(root, key))
+			return json_raw(json_get(root, key));
+	}
+	return STR("");
+}
+
+/* Servers that want the reasoning back want the member in every answer, also an empty one. */
+static void open_answer(struct wire_writer *w, const struct chat_thoughts *answer, enum chat_state state)
+{
+	struct str thought = answer->text;
+
 	open_message(w, "{\"role\":\"assistant\",", state);
+	if (answer->details.n) {
+		wire_seal_open(w, answer->origin);
+		translation_add_optional(w->out, STR("\"reasoning_details\":"));
+		translation_add_optional(w->out, answer->details);
+		translation_add_optional(w->out, STR(","));
+		wire_seal_close(w);
+	}
 	translation_add_optional(w->out, str_from(chat_thought_open));
 	translation_add_optional(w->out, thought);
 	translation_add_optional(w->out, str_from(chat_thought_close));
 }
 
-static void add_call(struct wire_writer *w, const struct block *b, struct str thought)
+static void add_call(struct wire_writer *w, const struct block *b, struct chat_thoughts *answer)
 {
+	struct str origin, extra = sealed_member(w, b->thought, "extra_content", &origin);
 	AUTO_BUF struct buf arguments = { 0 };
 	const struct json *block;
 
@@ -161,7 +195,7 @@ static void add_call(struct wire_writer *w, const struct block *b, struct str th
 		wire_put(w, "\",\"tool_calls\":[");
 		w->state = CHAT_CALLS;
 	} else {
-		open_answer(w, thought, CHAT_CALLS);
+		open_answer(w, answer, CHAT_CALLS);
 		wire_put(w, "\"content\":null,\"tool_calls\":[");
 	}
 	wire_put(w, chat_call_open);
@@ -170,23 +204,35 @@ static void add_call(struct wire_writer *w, const struct block *b, struct str th
 	translation_add(w->out, wire_name(&w->out->arena, wire_raw(json_get(block, "name"))));
 	wire_put(w, "\",\"arguments\":");
 	translation_add(w->out, arena_str(&w->out->arena, buf_str(&arguments)));
-	wire_put(w, "}}");
+	wire_put(w, "}");
+	if (extra.n) {
+		wire_seal_open(w, origin);
+		translation_add_optional(w->out, STR(",\"extra_content\":"));
+		translation_add_optional(w->out, extra);
+		wire_seal_close(w);
+	}
+	if (!answer->called)
+		translation_add_optional(w->out, str_from(chat_no_signature));
+	answer->called = true;
+	wire_put(w, "}");
 }
 
 /* Signed thinking and blocks of server tools are dropped. */
 static void add_answer(struct wire_writer *w, uint32_t from, uint32_t to)
 {
-	struct str thought = STR("");
+	struct chat_thoughts answer = { STR(""), STR(""), STR(""), w->state == CHAT_CALLS };
 
-	for (uint32_t i = from; i < to && !thought.n; i++) {
-		struct str list = transcript_block(w->t, i).thought;
+	for (uint32_t i = from; i < to; i++) {
+		struct str thought = transcript_block(w->t, i).thought, list = thought;
 		const struct json *first;
 		if (list.n && json_parse(&w->reader, list.p, list.n, &first, NULL) < 0) { /* more than one */
 			list = str_from(arena_printf(&w->out->arena, "[" STR_FMT "]", STR_ARG(list)));
 			first = json_parse(&w->reader, list.p, list.n, &first, NULL) < 0 ? NULL : json_first(first);
 		}
-		if (list.n)
-			thought = wire_raw(json_get(first, "thinking"));
+		if (list.n && !answer.text.n)
+			answer.text = wire_raw(json_get(first, "thinking"));
+		if (list.n && !answer.details.n)
+			answer.details = sealed_member(w, thought, "reasoning_details", &answer.origin);
 	}
 	for (uint32_t i = from; i < to; i++) {
 		struct block b = transcript_block(w->t, i);
@@ -197,7 +243,7 @@ static void add_answer(struct wire_writer *w, uint32_t from, uint32_t to)
 		if (w->state == CHAT_TEXT) {
 			wire_put(w, "\\n\\n");
 		} else {
-			open_answer(w, thought, CHAT_TEXT);
+			open_answer(w, &answer, CHAT_TEXT);
 			wire_put(w, "\"content\":\"");
 		}
 		translation_add(w->out, wire_raw(json_get(block, "text")));
@@ -205,7 +251,7 @@ static void add_answer(struct wire_writer *w, uint32_t from, uint32_t to)
 	for (uint32_t i = from; i < to; i++) {
 		struct block b = transcript_block(w->t, i);
 		if (b.kind == SEGMENT_TOOL_USE)
-			add_call(w, &b, thought);
+			add_call(w, &b, &answer);
 	}
 }
 
@@ -315,6 +361,8 @@ static struct str chat_piece(struct wire_body *b, const struct translation *part
 	struct str piece = part->pieces[at];
 
 	if (piece.p == chat_between && !(b->quirks & CHAT_ANSWER_BETWEEN))
+		return STR("");
+	if (piece.p == chat_no_signature && (!(b->quirks & GEMINI_SIGNED) || wire_seal_is_sent(b, part, at - 1)))
 		return STR("");
 	if (piece.p == chat_thought_open && !(b->quirks & CHAT_ECHO)) {
 		while (part->pieces[at + *ret_count - 1].p != chat_thought_close)

@@ -3,11 +3,79 @@
  * are used once, unknown ones are skipped. */
 #include "core/wire/wire.h"
 
+/* Templates without a parser leave what a model thought in front of its text, between two tags. A tag may come in pieces: what
+ * can be the beginning of one is held. */
+static void add_text(struct wire_stream *s, const struct json *piece)
+{
+	const struct str tags[] = { STR("<think>"), STR("</think>") };
+	struct str text = json_str(piece, &s->scratch);
+
+	if (s->think == THINK_OVER || !json_is(piece, JSON_STRING)) {
+		wire_piece(s, false, piece);
+		return;
+	}
+	buf_add(&s->held, text.p, text.n);
+	while (s->think != THINK_OVER && s->held.n) {
+		struct str tag = tags[s->think], held = buf_str(&s->held);
+		const char *at = memmem(held.p, held.n, tag.p, tag.n);
+		size_t before = at ? (size_t)(at - held.p) : held.n;
+		if (!at) /* the longest end that may begin a tag */
+			for (size_t n = MIN(held.n, tag.n - 1); n && before == held.n; n--)
+				if (!memcmp(held.p + held.n - n, tag.p, n))
+					before = held.n - n;
+		if (s->think == THINK_FIRST && str_trim((struct str){ held.p, before }).n) {
+			s->think = THINK_OVER; /* it begins with something else */
+			break;
+		}
+		if (s->think == THINK_INSIDE)
+			wire_text(s, true, (struct str){ held.p, before });
+		if (at || s->think == THINK_INSIDE)
+			buf_drop(&s->held, before + (at ? tag.n : 0));
+		if (!at)
+			return;
+		s->think++;
+	}
+	struct str rest = buf_str(&s->held);
+	while (s->open == WIRE_THINKING && rest.n && (rest.p[0] == '\n' || rest.p[0] == '\r')) {
+		rest.p++;
+		rest.n--;
+	}
+	wire_text(s, false, rest);
+	buf_clear(&s->held);
+}
+
+/* OpenRouter: pieces of one text have the same index; all other details are whole. They go back as they came. */
+static void add_details(struct wire_stream *s, const struct json *list)
+{
+	for (const struct json *d = json_first(list); json_is(list, JSON_ARRAY) && d; d = json_next(list, d)) {
+		struct str raw = json_raw(d), text = wire_raw(json_get(d, "text")),
+			   index = json_raw(json_get(d, "index"));
+		const char *key =
+			arena_printf(&s->scratch, "{\"type\":\"reasoning.text\",\"index\":" STR_FMT ",\"text\":\"",
+				     STR_ARG(index.n ? index : STR("0")));
+		struct str open = buf_str(&s->details);
+		const char *last = open.n ? memrchr(open.p, '\n', open.n) : NULL; /* begins the detail that is open */
+		bool is_text = json_str_is(json_get(d, "type"), "reasoning.text") &&
+			       json_is(json_get(d, "text"), JSON_STRING) && !wire_raw(json_get(d, "signature")).n;
+		if (is_text && last && !strncmp(last + 1, key, strlen(key))) {
+			s->details.n -= 2; /* "} */
+			buf_addf(&s->details, STR_FMT "\"}", STR_ARG(text));
+		} else if (is_text) {
+			buf_addf(&s->details, "%s\n%s" STR_FMT "\"}", open.n ? "," : "", key, STR_ARG(text));
+		} else if (json_is(d, JSON_OBJECT)) {
+			buf_addf(&s->details, "%s\n" STR_FMT, open.n ? "," : "", STR_ARG(raw));
+		}
+	}
+}
+
 /* Most servers send a string, some a list of parts: texts, thoughts (which may be parts again), a refusal. */
 static void add_content(struct wire_stream *s, bool thinking, const struct json *content)
 {
 	if (!json_is(content, JSON_ARRAY)) {
-		wire_piece(s, thinking, content);
+		if (thinking)
+			wire_piece(s, true, content);
+		else
+			add_text(s, content);
 		return;
 	}
 	for (const struct json *part = json_first(content); part; part = json_next(content, part)) {
@@ -53,9 +121,12 @@ static void add_call_piece(struct wire_stream *s, const struct json *piece)
 		buf_add(&call->name, name.p, name.n);
 	buf_add(&call->arguments, text.p, text.n);
 	s->answer_bytes += text.n;
+	struct str extra = json_raw(json_get(piece, "extra_content")); /* Gemini: with a signature in it */
+	if (json_is(json_get(piece, "extra_content"), JSON_OBJECT) && !call->seal.n)
+		buf_addf(&call->seal, "{\"extra_content\":" STR_FMT "}", STR_ARG(extra));
 }
 
-static void chat_finish(struct wire_stream *s, struct str reason)
+void chat_stop(struct wire_stream *s, struct str reason)
 {
 	/* DeepSeek, OpenRouter, Z.ai, vLLM: the answer is torn. */
 	static const char *const torn[] = { "insufficient_system_resource", "error", "network_error", "abort" };
@@ -67,6 +138,12 @@ static void chat_finish(struct wire_stream *s, struct str reason)
 			    torn[i]);
 		return;
 	}
+	if (s->held.n)
+		wire_text(s, s->think == THINK_INSIDE, buf_str(&s->held));
+	buf_clear(&s->held);
+	s->think = THINK_OVER;
+	if (s->details.n && !s->stop_reason)
+		wire_seal(s, str_from(arena_printf(&s->scratch, "{\"reasoning_details\":[%s]}", s->details.p)));
 	if (str_is(reason, "content_filter") || str_is(reason, "sensitive") || s->refusal.n)
 		wire_finish(s, "refusal");
 	else if (str_is(reason, "length"))
@@ -130,6 +207,7 @@ void chat_take(struct wire_stream *s, const struct json *chunk)
 	const struct json *reasoning = json_get(delta, "reasoning_content");
 	struct str refusal = json_str(json_get(delta, "refusal"), &s->scratch);
 	wire_piece(s, true, json_is(reasoning, JSON_STRING) ? reasoning : json_get(delta, "reasoning"));
+	add_details(s, json_get(delta, "reasoning_details"));
 	add_content(s, false, json_get(delta, "content"));
 	const struct json *pieces = json_get(delta, "tool_calls");
 	if (json_is(pieces, JSON_ARRAY))
@@ -137,5 +215,5 @@ void chat_take(struct wire_stream *s, const struct json *chunk)
 			add_call_piece(s, p);
 	buf_add(&s->refusal, refusal.p, refusal.n);
 	if (json_is(finish_reason, JSON_STRING) && finish_reason->len) /* xAI sends "" on the way */
-		chat_finish(s, json_str(finish_reason, &s->scratch));
+		chat_stop(s, json_str(finish_reason, &s->scratch));
 }

@@ -82,6 +82,7 @@ extern const struct wire_form form_chat, form_responses, form_gemini;
 
 /* NAME_stream.c */
 void chat_take(struct wire_stream *s, const struct json *chunk);
+void chat_stop(struct wire_stream *s, struct str reason);
 void responses_take(struct wire_stream *s, const struct json *event);
 void gemini_take(struct wire_stream *s, const struct json *chunk);
 
@@ -183,8 +184,11 @@ struct wire_stream {
 	struct buf refusal;      /* its own words */
 	struct usage usage;
 	bool has_usage, over;
-	bool in_think;         /* chat: text behind <think> */
-	uint64_t answer_bytes; /* so far */
+	/* Chat */
+	enum { THINK_FIRST, THINK_INSIDE, THINK_OVER } think; /* of <think>...</think> in front of the text */
+	struct buf held;                                      /* what may be one of these tags, or a part of it */
+	struct buf details;                                   /* reasoning_details, with commas between them */
+	uint64_t answer_bytes;                                /* so far */
 };
 
 void wire_stream_init(struct wire_stream *s, const struct wire_form *form, struct answer *answer,
@@ -201,6 +205,7 @@ void wire_error(struct wire_stream *s, const char *what);
 void wire_start(struct wire_stream *s, struct str id, const char *prefix, struct str model); /* once */
 void wire_stop_block(struct wire_stream *s);
 void wire_piece(struct wire_stream *s, bool thinking, const struct json *piece); /* opens a block if needed */
+void wire_text(struct wire_stream *s, bool thinking, struct str text);           /* the same; any bytes */
 /* Seals what was thought, or makes an empty thinking block that only has the seal. */
 void wire_seal(struct wire_stream *s, struct str rest);
 struct wire_call *wire_call_add(struct wire_stream *s, int64_t index); /* NULL: too many */

@@ -75,19 +75,32 @@ static void start_block(struct wire_stream *s, enum wire_block kind)
 	s->open = kind;
 }
 
-void wire_piece(struct wire_stream *s, bool thinking, const struct json *piece)
+/* raw: a string of JSON, with its quotes. */
+static void put_piece(struct wire_stream *s, bool thinking, struct str raw)
 {
 	const char *type = thinking ? "thinking" : "text";
 
-	if (!json_is(piece, JSON_STRING) || !piece->len)
-		return;
 	start_block(s, thinking ? WIRE_THINKING : WIRE_TEXT);
-	struct str raw = json_raw(piece);
-	s->answer_bytes += piece->len;
+	s->answer_bytes += raw.n - 2;
 	buf_addf(&s->event,
 		 "{\"type\":\"content_block_delta\",\"index\":%u,\"delta\":{\"type\":\"%s_delta\",\"%s\":" STR_FMT "}}",
 		 s->blocks - 1, type, type, STR_ARG(raw));
 	send_event(s);
+}
+
+void wire_piece(struct wire_stream *s, bool thinking, const struct json *piece)
+{
+	if (json_is(piece, JSON_STRING) && piece->len)
+		put_piece(s, thinking, json_raw(piece));
+}
+
+void wire_text(struct wire_stream *s, bool thinking, struct str text)
+{
+	AUTO_BUF struct buf quoted = { 0 };
+
+	json_add_quoted(&quoted, text);
+	if (text.n)
+		put_piece(s, thinking, buf_str(&quoted));
 }
 
 void wire_seal(struct wire_stream *s, struct str rest)
@@ -239,8 +252,7 @@ static int on_sse(void *data, struct str name, struct str payload)
 			s->form->take(s, event);
 		arena_reset(&s->scratch);
 	} else if (s->answer->started && s->form == &form_chat) {
-		/* where the server forgot to say it */
-		wire_finish(s, s->refusal.n ? "refusal" : s->calls.count ? "tool_use" : "end_turn");
+		chat_stop(s, STR("stop")); /* where the server forgot to say it */
 		wire_close(s);
 	}
 	return 0;
@@ -299,4 +311,6 @@ void wire_stream_release(struct wire_stream *s)
 	buf_release(&s->event);
 	buf_release(&s->seal);
 	buf_release(&s->refusal);
+	buf_release(&s->held);
+	buf_release(&s->details);
 }
