@@ -8,6 +8,7 @@ struct chat_exchange {
 	struct http_call http;
 	struct wire_model heeded; /* by this request */
 	struct wire_body body;
+	uint64_t sent; /* bytes of the body that were read */
 	struct wire_stream stream;
 };
 
@@ -233,14 +234,25 @@ static void chat_begin(struct http_call *c)
 				      c->name, c->server->query ? "&" : "", c->server->query ? c->server->query : "");
 }
 
+/* A request that was sent may wait for minutes: what was only made for sending goes, and is made again if it is needed. */
 static size_t chat_read(struct http_call *c, char *out, size_t room)
 {
-	return wire_body_read(&CONTAINER_OF(c, struct chat_exchange, http)->body, out, room);
+	struct chat_exchange *x = CONTAINER_OF(c, struct chat_exchange, http);
+	size_t n = x->sent < c->size ? wire_body_read(&x->body, out, room) : 0;
+
+	x->sent += n;
+	if (x->sent == c->size)
+		wire_body_release(&x->body);
+	return n;
 }
 
 static void chat_rewind(struct http_call *c)
 {
-	wire_body_rewind(&CONTAINER_OF(c, struct chat_exchange, http)->body);
+	struct chat_exchange *x = CONTAINER_OF(c, struct chat_exchange, http);
+
+	wire_body_release(&x->body);
+	wire_body_init(&x->body, c->wire->form, &c->call->body, &x->heeded);
+	x->sent = 0;
 }
 
 /* Anything but an event stream is kept: it may be an answer that came whole. */

@@ -251,5 +251,6 @@ const struct wire_form form_responses = {
 	.image_open = image_open,
 	.image_close = image_close,
 	.image_instead = "{\"type\":\"input_text\",\"text\":\"[An image was left out: this server takes none.]\"}",
+	.skips = responses_skips,
 	.take = responses_take,
 };

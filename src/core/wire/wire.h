@@ -74,6 +74,8 @@ struct wire_form {
 	struct str (*piece)(struct wire_body *b, const struct translation *part, size_t at, size_t *ret_count);
 	/* Constants around an image, and what stands in its place for CHAT_NO_IMAGES */
 	const char *image_open, *image_close, *image_instead;
+	/* Whether events of that name say nothing new: they are not even parsed; may be NULL */
+	bool (*skips)(struct str name);
 	/* One event of the stream, or a whole answer. */
 	void (*take)(struct wire_stream *s, const struct json *event);
 };
@@ -84,6 +86,7 @@ extern const struct wire_form form_chat, form_responses, form_gemini;
 void chat_take(struct wire_stream *s, const struct json *chunk);
 void chat_stop(struct wire_stream *s, struct str reason);
 void responses_take(struct wire_stream *s, const struct json *event);
+bool responses_skips(struct str name);
 void gemini_take(struct wire_stream *s, const struct json *chunk);
 
 /* ---- requests --------------------------------------------------------------------------------------------------- */

@@ -191,8 +191,8 @@ static void add_schema(struct buf *out, const struct json *schema, bool root)
 		before = ",";
 		if (is_const) {
 			buf_addf(out, "[" STR_FMT "]", STR_ARG(value));
-		} else if (key_is_any(m.key, inner) && json_is(m.value, JSON_OBJECT)) {
-			add_schema(out, m.value, false);
+		} else if (key_is_any(m.key, inner)) {
+			add_schema(out, m.value, false); /* true and false become {} */
 		} else if (key_is_any(m.key, lists) && json_is(m.value, JSON_ARRAY)) {
 			for (const struct json *v = json_first(m.value); v; v = json_next(m.value, v)) {
 				buf_addch(out, v == json_first(m.value) ? '[' : ',');

@@ -242,8 +242,7 @@ static int on_sse(void *data, struct str name, struct str payload)
 	struct err err = { 0 };
 	const struct json *event;
 
-	(void)name; /* the payload of the Responses API names its type too */
-	if (s->answer->failure.kind || s->over)
+	if (s->answer->failure.kind || s->over || (s->form->skips && s->form->skips(name)))
 		return 0;
 	if (!str_is(str_trim(payload), "[DONE]")) {
 		if (json_parse(&s->reader, payload.p, payload.n, &event, &err) < 0)

@@ -93,64 +93,13 @@ static const struct {
 };
 /* clang-format on */
 
-static void note_block(void *data, struct segment *block)
-{
-	struct buf *seen = data;
-
-	buf_add(seen, block->bytes, block->len);
-	buf_addch(seen, '\n');
-	segment_unref(block);
-}
-
-static void note_delta(void *data, const char *name, struct str text)
-{
-	buf_addf(data, "%s<" STR_FMT ">", name, STR_ARG(text));
-}
-
-static const struct answer_sink sink = { note_block, note_delta, NULL };
-
-static void note_end(struct buf *seen, const struct answer *a)
-{
-	const struct usage *u = &a->usage;
-
-	buf_addf(seen, "%s ", a->stop_reason);
-	if (a->failure.kind == FAIL_EVENT)
-		buf_addf(seen, "event %d: %s", a->failure.status, a->failure.text);
-	else if (a->failure.kind)
-		buf_addstr(seen, "garbage");
-	else if (answer_complete(a))
-		buf_addf(seen, "complete %d+%d/%d%s", (int)u->input, (int)u->cache_read, (int)u->output,
-			 u->estimated ? " estimated" : "");
-	else
-		buf_addstr(seen, "open");
-}
-
-static char *play(struct buf *seen, const char *stream, size_t split, size_t step)
-{
-	struct answer a;
-	struct wire_stream s;
-	size_t n = strlen(stream);
-
-	buf_clear(seen);
-	answer_init(&a, &sink, seen);
-	wire_stream_init(&s, &form_chat, &a, NULL, 100);
-	wire_stream_feed(&s, stream, MIN(split, n));
-	for (size_t i = MIN(split, n); i < n; i += MIN(step, n - i))
-		wire_stream_feed(&s, stream + i, MIN(step, n - i));
-	wire_stream_end(&s);
-	note_end(seen, &a);
-	wire_stream_release(&s);
-	answer_release(&a);
-	return seen->p;
-}
-
 TEST(each_wire_stream_gives_its_blocks)
 {
 	AUTO_BUF struct buf seen = { 0 };
 
 	for (size_t i = 0; i < COUNT_OF(streams); i++) {
 		print_message("# %s\n", streams[i].what);
-		CHECK_CSTR(play(&seen, streams[i].stream, SIZE_MAX, SIZE_MAX), streams[i].expected);
+		CHECK_CSTR(play_stream(&seen, &form_chat, streams[i].stream, SIZE_MAX, SIZE_MAX), streams[i].expected);
 	}
 }
 
@@ -159,9 +108,10 @@ TEST(where_a_wire_stream_is_split_does_not_matter)
 	AUTO_BUF struct buf seen = { 0 };
 
 	for (size_t i = 0; i < COUNT_OF(streams); i++) {
-		CHECK_CSTR(play(&seen, streams[i].stream, 0, 1), streams[i].expected);
+		CHECK_CSTR(play_stream(&seen, &form_chat, streams[i].stream, 0, 1), streams[i].expected);
 		for (size_t split = 0; split <= strlen(streams[i].stream); split += 7)
-			CHECK_CSTR(play(&seen, streams[i].stream, split, SIZE_MAX), streams[i].expected);
+			CHECK_CSTR(play_stream(&seen, &form_chat, streams[i].stream, split, SIZE_MAX),
+				   streams[i].expected);
 	}
 }
 
@@ -253,7 +203,7 @@ TEST(a_short_message_id_is_made_longer_and_a_long_one_is_kept)
 		struct answer a;
 		struct wire_stream s;
 		buf_addf(&stream, "data: {\"id\":\"%s\",\"choices\":[]}\n\n", ids[i].given);
-		answer_init(&a, &sink, &seen);
+		answer_init(&a, &note_sink, &seen);
 		wire_stream_init(&s, &form_chat, &a, NULL, 0);
 		wire_stream_feed(&s, stream.p, stream.n);
 		CHECK_INT(strlen(a.message_id), ids[i].len);
@@ -284,11 +234,11 @@ TEST(an_answer_that_came_whole_is_one_and_other_json_is_none)
 		AUTO_BUF struct buf seen = { 0 };
 		struct answer a;
 		struct wire_stream s;
-		answer_init(&a, &sink, &seen);
+		answer_init(&a, &note_sink, &seen);
 		wire_stream_init(&s, &form_chat, &a, NULL, 100);
 		CHECK_INT(wire_stream_whole(&s, str_from(bodies[i].json)), bodies[i].is_one);
 		wire_stream_end(&s);
-		note_end(&seen, &a);
+		note_answer_end(&seen, &a);
 		CHECK_CSTR(seen.p, bodies[i].expected);
 		wire_stream_release(&s);
 		answer_release(&a);
