@@ -13,7 +13,7 @@ enum translation_slot { TRANSLATION_CHAT, TRANSLATION_RESPONSES, TRANSLATION_GEM
 
 /* Part of a request (a head, a packed chunk, a tail) translated to another API, as a sequence of pieces. A
  * piece is constant text, a slice of the source, or bytes in the translation's arena. Slices are not copied, so the
- * source must outlive the translation (docs/internals/openai.md). */
+ * source must outlive the translation (docs/internals/wires.md). */
 struct translation {
 	struct arena arena;
 	struct str *pieces;
