@@ -70,6 +70,7 @@ static void on_request_over(struct model_call *call)
 	struct query *q = call->owner;
 
 	q->request_over = true;
+	context_note_window(q);
 	query_kick(q);
 }
 

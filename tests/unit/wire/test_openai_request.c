@@ -109,10 +109,9 @@ static struct head *make_head(struct head_pool *pool, const char *const *tools, 
 {
 	AUTO_BUF struct buf bytes = { 0 };
 
-	head_write(
-		&bytes,
-		&(struct head_spec){
-			.model = "m", .max_tokens = 100, .system = system, .tools = tools, .effort = effort });
+	head_write(&bytes,
+		   &(struct head_spec){
+			   .model = "m", .max_tokens = 100, .system = system, .tools = tools, .effort = effort });
 	return head_intern(pool, buf_str(&bytes));
 }
 
