@@ -257,6 +257,86 @@ def a_catalog_changes_prices_without_a_release_and_a_changed_one_is_refused(lab)
     assert done.code == 1 and "modelCatalogKeys" in done.err, done
 
 
+# ---- windows
+
+
+def a_server_is_asked_for_the_window_of_its_model(lab):
+    """The request and the question are on their way together: a second request sees the answer."""
+    answers = {"ollama": ("/api/ps", {"models": [{"name": "other", "context_length": 1}, {"name": "m1:latest",
+                                                                                        "context_length": 8192}]}),
+               "llamacpp": ("/props", {"default_generation_settings": {"n_ctx": 8192}}),
+               "vllm": ("/v1/models", {"data": [{"id": "m1", "max_model_len": 8192}]}),
+               "lmstudio": ("/api/v0/models", {"data": [{"id": "m1", "loaded_context_length": 8192,
+                                                        "max_context_length": 40960}]})}
+    for name, (path, answer) in answers.items():
+        def reply(n, request):
+            if request["path"] == path:
+                return 200, {"content-type": "application/json"}, json.dumps(answer)
+            assert request["path"] == "/v1/chat/completions", request["path"]
+            mock.wait_for_answer(path)
+            if request["body"]["messages"][-1]["role"] == "tool":
+                return said("done")
+            return call("Bash", {"command": "true"})
+
+        mock = Mock(reply)
+        lab.env[name.upper() + "_BASE_URL"] = mock.url + "/v1"
+        done = lab.cadre("-p", "--output-format", "json", "--provider", name, "--model", "m1", "--tools", "Bash",
+                         "--allowed-tools", "Bash(true)", "--", "hi")
+        assert result(done)["result"] == "done", (name, done)
+        (facts,) = result(done)["modelUsage"].values()
+        assert facts["contextWindow"] == 8192 and "assumedWindow" not in facts, (name, facts)
+        assert facts["maxOutputTokens"] == 2048, (name, facts)
+        assert [r for r in mock.bodies() if r][-1]["max_tokens"] <= 8192, name
+
+
+def a_window_of_8k_finishes_with_compactions_and_nothing_is_cut(lab):
+    """llama.cpp refuses what is too long and names its window; Ollama cuts it, which the usage tells."""
+    work = "x" * 9000
+
+    def tokens(request):
+        return len(json.dumps(request["body"])) // 4
+
+    for name in ("llamacpp", "ollama"):
+        state = {"calls": 0, "summaries": 0}
+
+        def reply(n, request):
+            if request["body"] is None:
+                return 404, {}, "{}"
+            size, last = tokens(request), request["body"]["messages"][-1]
+            usage = {"prompt_tokens": size if size <= 8192 else 8000, "completion_tokens": 5}
+            if size > 8192 and name == "llamacpp":
+                return 400, {}, json.dumps({"error": {"code": 400, "type": "exceed_context_size_error", "n_ctx": 8192,
+                                                     "message": "the request exceeds the available context size"}})
+            if "replaced by a summary" in str(last["content"]):
+                state["summaries"] += size <= 8192
+                return said("a summary", usage=usage)
+            if state["calls"] >= 12:
+                return said("done", usage=usage)
+            state["calls"] += size <= 8192
+            function = {"name": "Bash", "arguments": json.dumps({"command": "cat big"})}
+            return 200, SSE, chunks(delta(tool_calls=[{"index": 0, "id": "call_%d" % n, "type": "function",
+                                                      "function": function}]), delta("tool_calls", usage))
+
+        with open(os.path.join(lab.work, "big"), "w", encoding="utf-8") as f:
+            f.write(work)
+        mock = Mock(reply)
+        lab.env[name.upper() + "_BASE_URL"] = mock.url + "/v1"
+        done = lab.cadre("-p", "--output-format", "json", "--provider", name, "--model", "m1", "--tools", "Bash",
+                         "--system-prompt", "Work.", "--allowed-tools", "Bash(cat big)", "--", "hi")
+        assert done.code == 0 and result(done)["result"] == "done", (name, done, state)
+        assert state["summaries"] >= 2, (name, state)
+        (facts,) = result(done)["modelUsage"].values()
+        assert facts["contextWindow"] <= 8192, (name, facts)
+
+
+def a_prompt_that_cannot_be_shortened_says_why_in_one_line(lab):
+    mock = Mock(lambda n, r: said("x", usage={"prompt_tokens": 100, "completion_tokens": 1}) if r["body"] else (404, {}, ""))
+    lab.env["OLLAMA_BASE_URL"] = mock.url + "/v1"
+    done = lab.cadre("-p", "--provider", "ollama", "--model", "m1", "word " * 4000)
+    assert done.code == 1 and "the server has cut the prompt: it took 100 tokens of at least" in done.out, done
+    assert len(done.out.strip().splitlines()) == 1 and not done.err.strip(), done
+
+
 # ---- cadre models test
 
 

@@ -181,22 +181,24 @@ int endpoints_find(struct endpoints *e, const char *model, struct endpoint **ret
 	return 0;
 }
 
-void endpoint_learn_window(struct endpoint *e, const char *model, int64_t window)
+void endpoint_note_window(struct endpoint *e, const char *model, int64_t window, const char *source)
 {
 	struct places *places = e->of ? &e->of->places : NULL;
 	AUTO_ARENA struct arena a = { 0 };
 	const char *name;
 
-	if (!places || window <= 0 || window >= model_find(places, model).context)
+	bool asked = !strcmp(source, "asked");
+	if (!places || window <= 0 || (!asked && window >= model_find(places, model).context))
 		return;
 	(void)place_of(places, model, &name);
-	places_learn(places, e->provider, name, window, "learned");
+	places_learn(places, e->provider, name, window, source);
 	if (!e->provider->wire)
 		return;
 	/* An answer must fit beside the conversation. */
 	struct http_endpoint *p = CONTAINER_OF(e, struct http_endpoint, endpoint);
 	struct model_quirks *quirks = http_endpoint_quirks(p, place_sent_name(places, model, &a));
 	quirks->limit = quirks->limit ? MIN(quirks->limit, window / 4) : window / 4;
+	quirks->window_known = true;
 }
 
 void endpoints_set_most(struct endpoints *e, unsigned most)

@@ -98,7 +98,7 @@ struct endpoints {
 
 /* Opens it on first use. Invalid options are reported on every call. The endpoint is borrowed. */
 int endpoints_find(struct endpoints *e, const char *model, struct endpoint **ret_endpoint, struct err *err);
-/* The server named the window of a model, or the place where it cut a prompt. A larger one than known is not believed. */
-void endpoint_learn_window(struct endpoint *e, const char *model, int64_t window);
+/* The server said the window of a model; source: "asked", or "learned" from a refusal, where only a smaller one than known counts. */
+void endpoint_note_window(struct endpoint *e, const char *model, int64_t window, const char *source);
 void endpoints_set_most(struct endpoints *e, unsigned most);
 void endpoints_close(struct endpoints *e); /* no call may run */
