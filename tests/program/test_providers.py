@@ -25,6 +25,8 @@ class Mock:
 
     def __init__(self, reply):
         self.seen = []
+        self.sent = []  # paths of requests whose answer is written
+        self.news = threading.Condition()
         mock = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -44,6 +46,9 @@ class Mock:
                 with contextlib.suppress(ConnectionError):  # it did not wait
                     self.end_headers()
                     self.wfile.write(body)
+                with mock.news:
+                    mock.sent.append(self.path)
+                    mock.news.notify_all()
 
             do_GET = do_POST
 
@@ -55,6 +60,11 @@ class Mock:
         self.server.handle_error = lambda *_: None  # a client that went away
         self.url = "http://127.0.0.1:%d" % self.server.server_port
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def wait_for_answer(self, path):
+        """Until the answer to a request for this path is written."""
+        with self.news:
+            assert self.news.wait_for(lambda: path in self.sent, 60), path
 
     def bodies(self):
         return [r["body"] for r in self.seen]

@@ -11,6 +11,20 @@
 
 /* ---- its own ------------------------------------------------------------------------------------------------------ */
 
+/* A limit in money holds only if every request has a price. */
+static int check_price(const struct agent *a, const char *model, struct err *err)
+{
+	const struct services *sv = a->tree->services;
+
+	if (sv->options.max_budget_usd <= 0 || sv->options.allow_unknown_price ||
+	    model_has_price(&sv->endpoints.places, model))
+		return 0;
+	return err_set(err, ERR_USAGE,
+		       "the price of %s is unknown, so --max-budget-usd cannot hold: give it in the setting "
+		       "providers, or allow it with --allow-unknown-price",
+		       model);
+}
+
 /* A default model may be outside availableModels, unless that is enforced. */
 int agent_set_model(struct agent *a, const char *name, struct err *err)
 {
@@ -37,7 +51,7 @@ int agent_set_model(struct agent *a, const char *name, struct err *err)
 	    model_resolve_allowed(&a->arena, checked ? t->allowed_models : NULL, &sv->endpoints.places, plans,
 				  &plan_model, err) < 0)
 		return -(int)err->kind;
-	if (endpoints_find(&sv->endpoints, model, &endpoint, err) < 0) {
+	if (endpoints_find(&sv->endpoints, model, &endpoint, err) < 0 || check_price(a, model, err) < 0) {
 		if (!sv->lends_tools)
 			return -(int)err->kind;
 		endpoint = NULL; /* a child that needs one is told what is wrong */
@@ -172,7 +186,9 @@ int agent_choose_model(struct agent *a, struct err *err)
 	a->record->model = arena_strdup(&a->record->arena, a->model);
 	if (a->model_choice.note)
 		buf_addf(&a->notes, "%s\n", a->model_choice.note);
-	return endpoints_find(&a->tree->services->endpoints, a->model, &a->endpoint, err);
+	if (endpoints_find(&a->tree->services->endpoints, a->model, &a->endpoint, err) < 0)
+		return -(int)err->kind;
+	return check_price(a, a->model, err);
 }
 
 /* ---- of a mode ----------------------------------------------------------------------------------------------------- */

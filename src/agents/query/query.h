@@ -96,6 +96,8 @@ struct context_measure {
 	int64_t tokens;  /* 0: none, or the server does not count */
 	uint64_t bytes;  /* of the transcript then */
 	uint32_t blocks; /* the same */
+	int64_t prompt;  /* tokens of the request alone */
+	uint32_t prompt_blocks;
 };
 
 struct query {

@@ -104,6 +104,7 @@ void http_endpoint_close(struct endpoint *e)
 {
 	struct http_endpoint *p = CONTAINER_OF(e, struct http_endpoint, endpoint);
 
+	window_ask_cancel(p);
 	http_free(p->client);
 	free(p->headers);
 	map_release(&p->learned);
@@ -411,8 +412,11 @@ static void http_call_send(struct http_call *c)
 
 int http_endpoint_start(struct endpoint *e, struct model_call *call, struct err *err)
 {
+	struct http_call *c = http_call_new(CONTAINER_OF(e, struct http_endpoint, endpoint), call);
+
 	(void)err;
-	http_call_go(http_call_new(CONTAINER_OF(e, struct http_endpoint, endpoint), call));
+	window_ask_start(c->server, c->model, c->quirks);
+	http_call_go(c);
 	return 0;
 }
 

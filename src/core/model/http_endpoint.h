@@ -51,6 +51,8 @@ struct model_quirks {
 	const struct wire *wire; /* in place of that of the place; NULL: none */
 	bool no_responses;       /* it was sent to the Responses API, which the server does not have */
 	bool forgets;            /* it cannot read reasoning that it encrypted before */
+	bool window_known;       /* the server said it, or the settings */
+	unsigned asks;           /* how often it was asked */
 };
 
 struct http_endpoint {
@@ -66,6 +68,8 @@ struct http_endpoint {
 	const char *betas;             /* comma list; NULL: none */
 	const struct json *extra_body; /* members of every body; NULL: none */
 	struct json_reader extra_reader;
+	struct window_ask *ask; /* owned; NULL: none runs */
+	bool closing;
 	bool has_key;
 	unsigned quirks;    /* of all its models */
 	struct map learned; /* model name -> struct model_quirks, in the arena */
@@ -113,6 +117,9 @@ struct model_quirks *http_endpoint_quirks(struct http_endpoint *p, const char *m
 /* Reports bad keys and URLs before the first request: no retry can fix them. */
 int http_endpoint_check(const struct provider *p, const struct endpoint_options *o, struct err *err);
 
+/* Asks for the window of a model, if its server can be asked and has not said it (window.c). */
+void window_ask_start(struct http_endpoint *p, const char *model, struct model_quirks *quirks);
+void window_ask_cancel(struct http_endpoint *p); /* runs the loop until it is over */
 /* For places of the settings (place_own.c, place_table.c) */
 void place_own_quirks(const struct provider *place, const char *model, struct model_quirks *ret);
 const char *bedrock_prefix(const struct endpoint_options *o,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * provider.c - the table of wires, the part of a request that all providers share, and the endpoints of a runtime. */
 #include "lib/base/id.h"
+#include "core/model/catalog.h"
 #include "core/model/http_endpoint.h"
 
 static const struct wire *const wire_table[] = { &wire_messages, &wire_invoke,    &wire_rawpredict,
@@ -179,6 +180,26 @@ int endpoints_find(struct endpoints *e, const char *model, struct endpoint **ret
 	}
 	*ret_endpoint = open;
 	return 0;
+}
+
+void endpoint_note_window(struct endpoint *e, const char *model, int64_t window, const char *source)
+{
+	struct places *places = e->of ? &e->of->places : NULL;
+	AUTO_ARENA struct arena a = { 0 };
+	const char *name;
+
+	bool asked = !strcmp(source, "asked");
+	if (!places || window <= 0 || (!asked && window >= model_find(places, model).context))
+		return;
+	(void)place_of(places, model, &name);
+	places_learn(places, e->provider, name, window, source);
+	if (!e->provider->wire)
+		return;
+	/* An answer must fit beside the conversation. */
+	struct http_endpoint *p = CONTAINER_OF(e, struct http_endpoint, endpoint);
+	struct model_quirks *quirks = http_endpoint_quirks(p, place_sent_name(places, model, &a));
+	quirks->limit = quirks->limit ? MIN(quirks->limit, window / 4) : window / 4;
+	quirks->window_known = true;
 }
 
 void endpoints_set_most(struct endpoints *e, unsigned most)

@@ -40,7 +40,7 @@ struct endpoint_options {
 /* The first member of each provider's own struct */
 struct endpoint {
 	const struct provider *provider;
-	const struct endpoints *of;    /* borrowed; NULL: no limit */
+	struct endpoints *of;          /* borrowed; NULL: no limit */
 	struct loop *loop;             /* borrowed; set by provider.c */
 	struct credential *credential; /* owned; freed by provider.c; NULL: none */
 	unsigned most;                 /* concurrent requests, by the settings of the place; 0: as all */
@@ -98,5 +98,7 @@ struct endpoints {
 
 /* Opens it on first use. Invalid options are reported on every call. The endpoint is borrowed. */
 int endpoints_find(struct endpoints *e, const char *model, struct endpoint **ret_endpoint, struct err *err);
+/* The server said the window of a model; source: "asked", or "learned" from a refusal, where only a smaller one than known counts. */
+void endpoint_note_window(struct endpoint *e, const char *model, int64_t window, const char *source);
 void endpoints_set_most(struct endpoints *e, unsigned most);
 void endpoints_close(struct endpoints *e); /* no call may run */

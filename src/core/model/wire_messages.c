@@ -50,7 +50,7 @@ static void rewrite_beginning(struct messages_call *m, const char *version)
 	struct str betas = c->wire == &wire_invoke && c->server->betas ? str_from(c->server->betas) : (struct str){ 0 };
 	AUTO_BUF struct buf out = { 0 };
 
-	if ((!version && c->name == c->model) || !limit || !end)
+	if ((!version && c->name == c->model && !c->quirks->limit) || !limit || !end)
 		return;
 	struct json_out w = json_out(&out);
 	json_open(&w, '{');
@@ -64,7 +64,8 @@ static void rewrite_beginning(struct messages_call *m, const char *version)
 			json_put_str(&w, str_trim(str_cut(&betas, ',')));
 		json_close(&w);
 	}
-	buf_addf(&out, ",%.*s", (int)(end - limit) - 1, limit);
+	int64_t most = strtoll(limit + strlen("\"max_tokens\":"), NULL, 10);
+	json_ki64(&w, "max_tokens", c->quirks->limit ? MIN(c->quirks->limit, most) : most);
 	if (c->wire != &wire_invoke) /* its address says that it streams */
 		buf_addstr(&out, ",\"stream\":true");
 	m->beginning = arena_str(&m->http.arena, buf_str(&out));
@@ -188,9 +189,9 @@ static bool invoke_feed(struct http_call *c, const char *p, size_t n)
 	struct model_call *call = c->call;
 	struct err err = { 0 };
 
+	call->is_stream = call->is_frames; /* a gateway may make another stream of it */
 	if (!call->is_frames)
 		return false;
-	call->is_stream = true;
 	if (event_stream_feed(&CONTAINER_OF(c, struct messages_call, http)->frames, p, n, &err) < 0)
 		failure_set(&call->answer.failure, FAIL_CUT, "the answer is damaged: %s", err.text);
 	return !call->answer.failure.kind;

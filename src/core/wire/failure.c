@@ -4,6 +4,7 @@
 #include "lib/json/json.h"
 
 enum { FOREVER = 1 << 20, FIRST_DELAY_MS = 500, LONGEST_DELAY_MS = 32000 };
+enum { LEAST_WINDOW = 1000, LARGEST_WINDOW = 100000000 };
 
 /* First match decides. 429 without retry-after means a spend cap more often than a burst: five tries. */
 static const struct rule {
@@ -166,6 +167,39 @@ static int64_t wait_in_text_ms(struct str body)
 	return -1;
 }
 
+/* The window that a refusal names; 0: none. The mark stands before the number or behind it. Of two numbers without a mark the smaller one
+ * is the limit. */
+static int64_t window_in_text(struct str said)
+{
+	static const char *const before[] = {
+		"context length is ", "context length of ", "context length: ", "prompt length is ", "limit of ",
+		"context size (",     "allowed (",          "n_ctx\":",         "n_ctx\": ",         "[1, ",
+		"context window of ", "token limit: ",      "limit is ",        "must be <= ",       "> "
+	};
+	static const char *const behind[] = { " maximum", " token limit", " tokens maximum", " max context" };
+	int64_t named = 0, least = 0;
+	unsigned count = 0;
+
+	for (size_t i = 0; i < said.n; i++) {
+		size_t from = i;
+		int64_t n = 0;
+		while (i < said.n && ((said.p[i] >= '0' && said.p[i] <= '9') || (said.p[i] == ',' && i > from)) &&
+		       n < 1000000000)
+			n = said.p[i] == ',' ? n : n * 10 + (said.p[i] - '0'), i++;
+		if (n < LEAST_WINDOW || n > LARGEST_WINDOW)
+			continue;
+		struct str left = { said.p, from }, right = { said.p + i, said.n - i };
+		bool marked = false;
+		for (size_t k = 0; k < COUNT_OF(before) && !marked; k++)
+			marked = str_ends(left, str_from(before[k]));
+		for (size_t k = 0; k < COUNT_OF(behind) && !marked; k++)
+			marked = str_starts(right, str_from(behind[k]));
+		named = marked && !named ? n : named;
+		least = !count++ || n < least ? n : least;
+	}
+	return named ? named : count == 2 ? least : 0;
+}
+
 /* Sets what only the text of the error tells. said: the whole body. */
 static void failure_classify(struct failure *f, struct str said)
 {
@@ -213,6 +247,7 @@ static void failure_classify(struct failure *f, struct str said)
 
 	bool can_be = f->status == 400 || f->status == 422 || f->status == 500;
 	f->too_long = f->status == 413 || (can_be && has_words(said, too_long) && !has_words(said, limited));
+	f->window = f->too_long ? window_in_text(said) : 0;
 	f->unpaid = (f->status == 429 || f->status == 403) && has_words(said, unpaid);
 	if (f->retry_after_ms < 0)
 		f->retry_after_ms = wait_in_text_ms(said);

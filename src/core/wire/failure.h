@@ -26,6 +26,7 @@ struct failure {
 	int64_t retry_after_ms; /* from the server; -1: none */
 	char type[48];          /* "overloaded_error"; of some servers the code */
 	bool too_long;          /* the server refused the conversation as too long */
+	int64_t window;         /* the most tokens that it takes, if it said so; 0: it did not */
 	bool unpaid;            /* quota or balance: no retry helps */
 	signed char retry;      /* x-should-retry: 1 yes, -1 no, 0 not given */
 	char text[400];         /* one line for people */

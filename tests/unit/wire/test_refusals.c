@@ -165,6 +165,43 @@ TEST(each_servers_words_mean_what_they_should)
 	}
 }
 
+TEST(the_window_that_a_refusal_names_is_read)
+{
+	static const struct {
+		const char *body;
+		int64_t window;
+	} rows[] = {
+		{ "prompt is too long: 210000 tokens > 200000 maximum", 200000 },
+		{ "input length and `max_tokens` exceed context limit: 190000 + 32000 > 200000", 200000 },
+		{ "The input token count (1100000) exceeds the maximum number of tokens allowed (1048576).", 1048576 },
+		{ "This model maximum prompt length is 131072 but the request contains 200000 tokens.", 131072 },
+		{ "Your request exceeded model token limit: 131072", 131072 },
+		{ "prompt token count of 140000 exceeds the limit of 128000", 128000 },
+		{ "Range of input length should be [1, 129024]", 129024 },
+		{ "`inputs` tokens + `max_new_tokens` must be <= 8193", 8193 },
+		{ "Prompt contains 40000 tokens, too large for model with 32768 maximum context length", 32768 },
+		{ "the request exceeds the available context size (8192 tokens), try increasing it", 8192 },
+		{ "maximum context length is 8192 tokens. However, you requested 9000 tokens (5000 in the messages, "
+		  "4000 in the completion)",
+		  8192 },
+		{ "maximum context length is 128,000 tokens, you sent 130,500", 128000 },
+		{ "the context window has 16384 tokens, the request 20000", 16384 },
+		{ "prompt too long; exceeded max context length by 12 tokens", 0 },
+		{ "context window exceeds limit", 0 },
+		{ "input is longer than the context window: 5000 + 6000 + 7000", 0 },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct failure f = { .retry_after_ms = -1 };
+		char body[256];
+		snprintf(body, sizeof body, "{\"error\":{\"message\":\"%s\"}}", rows[i].body);
+		print_message("# %s\n", rows[i].body);
+		failure_from_body(&f, 400, str_from(body));
+		CHECK(f.too_long);
+		CHECK_INT(f.window, rows[i].window);
+	}
+}
+
 TEST(a_time_to_wait_is_found_in_the_text)
 {
 	static const struct {
@@ -188,5 +225,6 @@ TEST(a_time_to_wait_is_found_in_the_text)
 
 int test_refusals(void)
 {
-	return RUN_TESTS(T(each_servers_words_mean_what_they_should), T(a_time_to_wait_is_found_in_the_text));
+	return RUN_TESTS(T(each_servers_words_mean_what_they_should), T(the_window_that_a_refusal_names_is_read),
+			 T(a_time_to_wait_is_found_in_the_text));
 }
