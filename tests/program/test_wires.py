@@ -6,10 +6,9 @@ import hashlib
 import json
 import pathlib
 import re
-import struct
-import zlib
 
 from lab import Lab, Modeld, content, main
+from test_providers import SSE, Mock, chunks, delta, picture
 
 SCENARIO = """require reasoning
 chunk 9
@@ -140,14 +139,6 @@ WIRES = {
 }
 
 
-def picture():
-    def part(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    return (b"\x89PNG\r\n\x1a\n" + part(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0)) +
-            part(b"IDAT", zlib.compress(b"\0\0")) + part(b"IEND", b""))
-
-
 def run_wire(lab, name):
     """Plays the conversation; gives modeld and the session."""
     settings, model, _, _ = WIRES[name]
@@ -264,5 +255,104 @@ def over(name):
     return test
 
 
+# ---- vendors of chat completions, each as strict as it is known to be
+
+
+def must(condition, what):
+    if not condition:
+        raise ValueError(what)
+
+
+def check_deepseek(body):
+    for message in body["messages"]:
+        must(message["role"] != "assistant" or isinstance(message.get("reasoning_content"), str), "reasoning_content is missing")
+
+
+def check_mistral(body):
+    roles = [m["role"] for m in body["messages"]]
+    must(not any(a == "tool" and b == "user" for a, b in zip(roles, roles[1:])), "Unexpected role 'user' after role 'tool'")
+    for message in body["messages"]:
+        ids = [c["id"] for c in message.get("tool_calls", [])] + ([message["tool_call_id"]] if message["role"] == "tool" else [])
+        must(all(re.fullmatch(r"[a-zA-Z0-9]{9}", id) for id in ids), "ids have a length of 9: %s" % ids)
+    must("$schema" not in json.dumps(body["tools"]), "$schema")
+
+
+def check_gemini(body):
+    for message in body["messages"]:
+        for call in message.get("tool_calls", [])[:1]:
+            given = call.get("extra_content", {}).get("google", {}).get("thought_signature")
+            own = "sig-%s" % json.loads(call["function"]["arguments"]).get("limit")
+            must(given == (own if own != "sig-None" else "skip_thought_signature_validator"),
+                 "Function call is missing a thought_signature: %s" % call)
+
+
+def check_openrouter(body):
+    for message in body["messages"]:
+        if message.get("tool_calls") and "Read" in json.dumps(message):
+            kinds = [d["type"] for d in message.get("reasoning_details", [])]
+            must(kinds == ["reasoning.text", "reasoning.encrypted"] or not message["tool_calls"][0]["id"].startswith("call_"), kinds)
+
+
+# name: (quirks as for its host, check, id of the n-th call, members of the first delta, members of the call, finish reasons on the way)
+VENDORS = {
+    "deepseek": (["echo"], check_deepseek, "call_%d_x", {"reasoning_content": "I look."}, {}, None),
+    "kimi": (["echo"], check_deepseek, "functions.Read:%d", {"reasoning_content": "I look."}, {}, None),
+    "mistral": (["shortIds", "answerBetween"], check_mistral, "abcdef%03d", {}, {}, None),
+    "gemini": (["signed"], check_gemini, "", {}, {"extra_content": {"google": {"thought_signature": "sig-%d"}}}, None),
+    "xai": ([], lambda body: None, "call_%d", {}, {}, ""),
+    "openrouter": ([], check_openrouter, "call_%d",
+                   {"reasoning_details": [{"type": "reasoning.text", "text": "I ", "index": 0}, {"type": "reasoning.text", "text": "look", "index": 0},
+                                          {"type": "reasoning.encrypted", "data": "x"}]}, {}, None),
+    "template": ([], lambda body: must("<think>" not in json.dumps(body["messages"][-4:]), "<think>"), "call_%d",
+                 {"content": "<think>I look.</think>"}, {}, None),
+}
+
+
+def vendor(name, refused):
+    """Ten calls of Read, then an answer; the same again after each prompt."""
+    _, check, id, first, extra, on_the_way = VENDORS[name]
+
+    def reply(n, request):
+        status, headers, text = answer(request)
+        return status, headers, text.replace("chatcmpl-0123456789abcdef", "chatcmpl-0123456789%06d" % n)  # every answer has its own
+
+    def answer(request):
+        body = request["body"]
+        try:
+            check(body)
+        except ValueError as why:
+            refused.append(str(why))
+            return 400, {}, json.dumps({"error": {"message": str(why), "type": "invalid_request_error"}})
+        last = max(i for i, m in enumerate(body["messages"]) if m["role"] == "user" and "[An image" not in json.dumps(m))
+        step = sum(m["role"] == "tool" for m in body["messages"][last:])
+        number = sum(len(m.get("tool_calls", [])) for m in body["messages"]) + 1
+        if step == 10:
+            return 200, SSE, chunks(delta(on_the_way, content="ten"), delta("stop"))
+        more = json.loads(json.dumps(extra).replace("%d", str(number)))
+        call = {"index": 0, "id": id % number if id else None, "type": "function", **more,
+                "function": {"name": "Read", "arguments": json.dumps({"file_path": "a.txt", "limit": number})}}
+        return 200, SSE, chunks(delta(on_the_way, **first), delta(on_the_way, tool_calls=[call]), delta("tool_calls"))
+
+    return reply
+
+
+def vendors_take_a_tool_loop_and_a_change_of_model_without_a_refusal(lab):
+    pathlib.Path(lab.work, "a.txt").write_text("apple\n")
+    lab.model("require reasoning\nrule\n  turn 1\n  thinking hm\n  call Read {\"file_path\": \"a.txt\"}\nrule\n  text Claude was here.")
+    for name, (quirks, *_) in VENDORS.items():
+        refused = []
+        mock = Mock(vendor(name, refused))
+        place = {"wire": "chat", "baseUrl": mock.url + "/v1", "quirks": quirks}
+        at_vendor = ["-p", "--output-format", "json", "--settings", json.dumps({"providers": {"lab": place}}), "--model", "lab/m1"]
+        first = lab.cadre(*at_vendor, "Read it ten times.")
+        assert not refused and json.loads(first.out)["result"] == "ten", (name, refused, first)
+        session = json.loads(first.out)["session_id"]
+        claude = lab.cadre("-p", "--output-format", "json", "--model", "claude-sonnet-5-5", "--resume", session, "And you?")
+        assert json.loads(claude.out)["result"] == "Claude was here.", (name, claude)
+        back = lab.cadre(*at_vendor, "--resume", session, "Once more.")
+        assert not refused and json.loads(back.out)["result"] == "ten", (name, refused, back)
+        assert len(mock.seen) == 22, (name, len(mock.seen))
+
+
 if __name__ == "__main__":
-    main(*[over(name) for name in WIRES])
+    main(*[over(name) for name in WIRES], vendors_take_a_tool_loop_and_a_change_of_model_without_a_refusal)

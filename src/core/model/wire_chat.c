@@ -250,8 +250,10 @@ static void chat_rewind(struct http_call *c)
 {
 	struct chat_exchange *x = CONTAINER_OF(c, struct chat_exchange, http);
 
-	wire_body_release(&x->body);
-	wire_body_init(&x->body, c->wire->form, &c->call->body, &x->heeded);
+	if (x->body.tail)
+		wire_body_rewind(&x->body);
+	else
+		wire_body_init(&x->body, c->wire->form, &c->call->body, &x->heeded);
 	x->sent = 0;
 }
 
