@@ -93,7 +93,7 @@ static const struct {
 };
 /* clang-format on */
 
-TEST(each_wire_stream_gives_its_blocks)
+TEST(each_chat_stream_gives_its_blocks)
 {
 	AUTO_BUF struct buf seen = { 0 };
 
@@ -103,7 +103,7 @@ TEST(each_wire_stream_gives_its_blocks)
 	}
 }
 
-TEST(where_a_wire_stream_is_split_does_not_matter)
+TEST(where_a_chat_stream_is_split_does_not_matter)
 {
 	AUTO_BUF struct buf seen = { 0 };
 
@@ -247,7 +247,7 @@ TEST(an_answer_that_came_whole_is_one_and_other_json_is_none)
 
 int test_chat_stream(void)
 {
-	return RUN_TESTS(T(each_wire_stream_gives_its_blocks), T(where_a_wire_stream_is_split_does_not_matter),
+	return RUN_TESTS(T(each_chat_stream_gives_its_blocks), T(where_a_chat_stream_is_split_does_not_matter),
 			 T(an_id_that_cannot_be_used_is_made_anew), T(two_calls_never_get_the_same_id),
 			 T(calls_without_index_and_id_are_told_apart_by_their_names),
 			 T(a_short_message_id_is_made_longer_and_a_long_one_is_kept),
