@@ -11,6 +11,8 @@ enum { LARGEST_ANSWER = 64 << 20, LARGEST_ERROR_BODY = 64 << 10 };
 enum { WIRE_MOST_HEADERS = 4 };
 
 struct http_call;
+struct model_quirks;
+struct wire_form;
 
 /* A difference of a server or model from its wire, by its name in settings */
 struct wire_quirk {
@@ -24,7 +26,10 @@ struct wire {
 	const char *path;                        /* behind the base of the place */
 	const struct wire_quirk *quirks;         /* NULL-terminated; NULL: none */
 	unsigned (*quirks_at)(const char *base); /* of all models of a host that is known; may be NULL */
-	size_t call_size; /* of its struct for one request, which begins with a struct http_call */
+	/* Of one model: adds to what is known, also the wire that it is better reached by; may be NULL */
+	void (*model_at)(const char *base, const char *model, struct model_quirks *quirks);
+	const struct wire_form *form; /* of wire_chat.c: what it writes and reads; NULL: none */
+	size_t call_size;             /* of its struct for one request, which begins with a struct http_call */
 	/* Before each sending: makes c->size and what read needs. May set c->url and c->own_headers. */
 	void (*begin)(struct http_call *c);
 	size_t (*read)(struct http_call *c, char *out, size_t room); /* of the body; 0 at its end */
@@ -44,6 +49,8 @@ struct model_quirks {
 	unsigned bits;           /* of wire.quirks */
 	int64_t limit;           /* most output tokens; 0: not known */
 	const struct wire *wire; /* in place of that of the place; NULL: none */
+	bool no_responses;       /* it was sent to the Responses API, which the server does not have */
+	bool forgets;            /* it cannot read reasoning that it encrypted before */
 	bool window_known;       /* the server said it, or the settings */
 	unsigned asks;           /* how often it was asked */
 };

@@ -145,7 +145,7 @@ int places_read_own(struct places *p, struct str json, struct err *err)
 		return -(int)err->kind;
 	const struct provider **list = arena_calloc(&p->arena, (root->count + 1) * sizeof *list);
 	for (struct json_member m = json_members(root); m.key; m = json_member_next(root, m)) {
-		struct provider *place;
+		struct provider *place = NULL;
 		if (read_place(p, json_str(m.key, &p->arena), m.value, &place, err) < 0)
 			return -(int)err->kind;
 		list[p->own_count++] = place;

@@ -450,8 +450,16 @@ static const struct provider provider_xai = { PLAIN("xai", "xAI", "XAI", "https:
 static const struct provider provider_moonshot = { PLAIN("moonshot", "Moonshot (Kimi)", "MOONSHOT",
 							 "https://api.moonshot.ai/v1") };
 static const struct provider provider_zai = { PLAIN("zai", "Z.ai (GLM)", "ZAI", "https://api.z.ai/api/paas/v4") };
-static const struct provider provider_gemini = { PLAIN("gemini", "Google Gemini, by its OpenAI endpoint", "GEMINI",
-						       "https://generativelanguage.googleapis.com/v1beta/openai") };
+static const struct provider provider_gemini = {
+	HTTP_PLACE,
+	.name = "gemini",
+	.summary = "Google Gemini",
+	.env = { "GEMINI_BASE_URL", "GEMINI_API_KEY", .model = "GEMINI_MODEL" },
+	.base = "https://generativelanguage.googleapis.com/v1beta",
+	.key_header = "x-goog-api-key",
+	.wire = &wire_gemini,
+	.open = place_open_plain,
+};
 
 #define LOCAL(dialect) .local = true, .gateway = true, .server = dialect
 

@@ -4,7 +4,8 @@
 #include "core/model/catalog.h"
 #include "core/model/http_endpoint.h"
 
-static const struct wire *const wire_table[] = { &wire_messages, &wire_invoke, &wire_rawpredict, &wire_chat };
+static const struct wire *const wire_table[] = { &wire_messages, &wire_invoke,    &wire_rawpredict,
+						 &wire_chat,     &wire_responses, &wire_gemini };
 
 const struct wire *wire_find(struct str name)
 {

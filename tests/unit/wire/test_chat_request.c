@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * test_openai_request.c - conversations as chat completions: the same bytes however they are packed, shared by forks, and
+ * test_chat_request.c - conversations as chat completions: the same bytes however they are packed, shared by forks, and
  * translated once. */
 #include "unit.h"
-#include "core/wire/openai_request.h"
-#include "core/wire/openai_request.h"
+#include "core/wire/wire.h"
+#include "core/wire/wire.h"
 #include "core/model/head_json.h"
 #include "core/model/provider.h"
 #include "test_wire.h"
@@ -21,8 +21,6 @@
 #define S_USER(text)  "{\"role\":\"user\",\"content\":\"" text "\"}"
 #define S_IMAGE       "{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/png;base64,QUJD\"}}"
 #define S_SYSTEM      "{\"role\":\"system\",\"content\":\"be \\\"good\\\"\"}"
-
-enum { MOST_BLOCKS = 8 };
 
 /* splits: it may be packed anywhere and stays the same. */
 static const struct {
@@ -99,76 +97,6 @@ static const struct {
 	  S_USER("a") ",{\"role\":\"assistant\",\"content\":\"b\"}," S_USER("c") },
 };
 
-struct stage {
-	struct head_pool pool;
-	struct head *head;
-	struct transcript base, t; /* t may share what base has */
-};
-
-static struct head *make_head(struct head_pool *pool, const char *const *tools, struct str system, const char *effort)
-{
-	AUTO_BUF struct buf bytes = { 0 };
-
-	head_write(&bytes,
-		   &(struct head_spec){
-			   .model = "m", .max_tokens = 100, .system = system, .tools = tools, .effort = effort });
-	return head_intern(pool, buf_str(&bytes));
-}
-
-static void add(struct transcript *t, const char *block)
-{
-	AUTO_JSON struct json_reader reader = { 0 };
-	const struct json *root;
-
-	if (json_parse(&reader, block + 1, strlen(block + 1), &root, NULL) < 0)
-		fail_msg("not JSON: %s", block);
-	transcript_add(t, *block == 'u' ? ROLE_USER : ROLE_ASSISTANT, segment_from_json(root));
-}
-
-/* The first `packed` blocks are on a shelf. */
-static void stage_init(struct stage *s, const char *const *blocks, size_t packed)
-{
-	size_t i = 0;
-
-	*s = (struct stage){ 0 };
-	s->head = make_head(&s->pool, NULL, STR("be \"good\""), NULL);
-	for (; i < packed && i < MOST_BLOCKS && blocks[i]; i++)
-		add(&s->base, blocks[i]);
-	if (i)
-		transcript_fork(&s->base, &s->t);
-	for (; i < MOST_BLOCKS && blocks[i]; i++)
-		add(&s->t, blocks[i]);
-}
-
-static void stage_release(struct stage *s)
-{
-	transcript_release(&s->t);
-	transcript_release(&s->base);
-	head_unref(s->head);
-	head_pool_release(&s->pool);
-}
-
-static void read_all(struct buf *out, struct head *head, const struct transcript *t, struct str reminder,
-		     unsigned quirks, size_t room)
-{
-	struct body body;
-	struct chat_body b;
-	char bytes[4096];
-	size_t n;
-
-	buf_clear(out);
-	body_init(&body, head, t, UINT32_MAX);
-	body_remind(&body, reminder);
-	chat_body_init(&b, &body, &(struct chat_model){ .quirks = quirks });
-	while ((n = chat_body_read(&b, bytes, room)))
-		buf_add(out, bytes, n);
-	CHECK_INT(out->n, b.size);
-	chat_body_rewind(&b);
-	CHECK_INT(chat_body_read(&b, bytes, 1), 1);
-	CHECK_INT(bytes[0], '{');
-	chat_body_release(&b);
-}
-
 #define ENDING "],\"stream\":true,\"stream_options\":{\"include_usage\":true},\"max_tokens\":100}"
 
 TEST(each_conversation_has_its_messages_however_it_is_packed)
@@ -183,7 +111,7 @@ TEST(each_conversation_has_its_messages_however_it_is_packed)
 		for (size_t packed = 0; packed <= (cases[i].splits ? MOST_BLOCKS : 0); packed++) {
 			struct stage s;
 			stage_init(&s, cases[i].blocks, packed);
-			read_all(&sent, s.head, &s.t, STR(""), 0, packed % 2 ? 1 : 4096);
+			read_all(&sent, &form_chat, s.head, &s.t, STR(""), 0, packed % 2 ? 1 : 4096);
 			CHECK_CSTR(sent.p, expected.p);
 			stage_release(&s);
 		}
@@ -197,7 +125,7 @@ TEST(a_reminder_goes_behind_the_last_text)
 	struct stage s;
 	stage_init(&s, blocks, 0);
 
-	read_all(&sent, s.head, &s.t, STR("," TEXT("remember")), 0, 100);
+	read_all(&sent, &form_chat, s.head, &s.t, STR("," TEXT("remember")), 0, 100);
 
 	CHECK_CSTR(sent.p, "{\"model\":\"m\",\"messages\":[" S_SYSTEM "," S_USER("a\\n\\nremember") ENDING);
 	stage_release(&s);
@@ -216,7 +144,7 @@ TEST(tools_effort_and_limit_are_said_as_the_server_wants_them)
 	stage_init(&s, blocks, 0);
 	struct head *head = make_head(&s.pool, tools, STR(""), "max");
 
-	read_all(&sent, head, &s.t, STR(""), CHAT_COMPLETION_TOKENS, 4096);
+	read_all(&sent, &form_chat, head, &s.t, STR(""), CHAT_COMPLETION_TOKENS, 4096);
 	CHECK_CSTR(
 		sent.p,
 		"{\"model\":\"m\",\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"Read\","
@@ -225,7 +153,7 @@ TEST(tools_effort_and_limit_are_said_as_the_server_wants_them)
 			"a") "],\"stream\":true,\"stream_options\":{\"include_usage\":true},"
 			     "\"max_completion_tokens\":100,\"parallel_tool_calls\":true,"
 			     "\"reasoning_effort\":\"high\"}");
-	read_all(&sent, head, &s.t, STR(""), ~0u, 4096);
+	read_all(&sent, &form_chat, head, &s.t, STR(""), ~0u, 4096);
 	CHECK(str_ends(buf_str(&sent), STR(S_USER("a") "],\"stream\":true}")));
 	head_unref(head);
 	stage_release(&s);
@@ -239,15 +167,18 @@ TEST(what_is_packed_is_translated_once_and_shared_by_forks)
 	struct stage s;
 	stage_init(&s, blocks, 2);
 
-	read_all(&sent, s.head, &s.t, STR(""), 0, 4096);
-	const struct translation *head = s.head->translation, *shelf = s.t.packed_chunks[0]->translation;
+	read_all(&sent, &form_chat, s.head, &s.t, STR(""), 0, 4096);
+	const struct translation *head = s.head->translations[TRANSLATION_CHAT],
+				 *shelf = s.t.packed_chunks[0]->translations[TRANSLATION_CHAT];
 	transcript_fork(&s.t, &fork);
-	add(&fork, A(TEXT("d")));
-	read_all(&sent, s.head, &fork, STR(""), 0, 4096);
+	add_block(&fork, A(TEXT("d")));
+	read_all(&sent, &form_chat, s.head, &fork, STR(""), 0, 4096);
 
-	CHECK(shelf && fork.packed_chunks[0]->translation == shelf && s.head->translation == head);
-	CHECK(fork.packed_chunks[1]->translation &&
-	      s.t.packed_chunks[1]->translation == fork.packed_chunks[1]->translation);
+	CHECK(shelf && fork.packed_chunks[0]->translations[TRANSLATION_CHAT] == shelf &&
+	      s.head->translations[TRANSLATION_CHAT] == head);
+	CHECK(fork.packed_chunks[1]->translations[TRANSLATION_CHAT] &&
+	      s.t.packed_chunks[1]->translations[TRANSLATION_CHAT] ==
+		      fork.packed_chunks[1]->translations[TRANSLATION_CHAT]);
 	transcript_release(&fork);
 	stage_release(&s);
 }
@@ -265,17 +196,17 @@ TEST(a_long_text_is_sent_out_of_the_shelf_itself)
 	blocks[0] = block.p;
 	stage_init(&s, blocks, 1);
 
-	read_all(&sent, s.head, &s.t, STR(""), 0, 4096);
+	read_all(&sent, &form_chat, s.head, &s.t, STR(""), 0, 4096);
 
 	const struct packed_chunk *shelf = s.t.packed_chunks[0];
-	const struct translation *t = shelf->translation;
+	const struct translation *t = shelf->translations[TRANSLATION_CHAT];
 	CHECK_INT(t->pieces[t->count - 1].n, 6000);
 	CHECK(t->pieces[t->count - 1].p > shelf->bytes && t->pieces[t->count - 1].p < shelf->bytes + shelf->len);
 	CHECK(!t->arena.block);
 	stage_release(&s);
 }
 
-int test_openai_request(void)
+int test_chat_request(void)
 {
 	return RUN_TESTS(T(each_conversation_has_its_messages_however_it_is_packed),
 			 T(a_reminder_goes_behind_the_last_text),

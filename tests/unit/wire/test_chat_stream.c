@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * test_openai_stream.c - chunks of chat completions become blocks, deltas and an end, whatever a server leaves out. */
+ * test_chat_stream.c - chunks of chat completions become blocks, deltas and an end, whatever a server leaves out. */
 #include "unit.h"
-#include "core/wire/openai_stream.h"
+#include "core/wire/wire.h"
 #include "test_wire.h"
 
 /* clang-format off */
@@ -93,75 +93,25 @@ static const struct {
 };
 /* clang-format on */
 
-static void note_block(void *data, struct segment *block)
-{
-	struct buf *seen = data;
-
-	buf_add(seen, block->bytes, block->len);
-	buf_addch(seen, '\n');
-	segment_unref(block);
-}
-
-static void note_delta(void *data, const char *name, struct str text)
-{
-	buf_addf(data, "%s<" STR_FMT ">", name, STR_ARG(text));
-}
-
-static const struct answer_sink sink = { note_block, note_delta, NULL };
-
-static void note_end(struct buf *seen, const struct answer *a)
-{
-	const struct usage *u = &a->usage;
-
-	buf_addf(seen, "%s ", a->stop_reason);
-	if (a->failure.kind == FAIL_EVENT)
-		buf_addf(seen, "event %d: %s", a->failure.status, a->failure.text);
-	else if (a->failure.kind)
-		buf_addstr(seen, "garbage");
-	else if (answer_complete(a))
-		buf_addf(seen, "complete %d+%d/%d%s", (int)u->input, (int)u->cache_read, (int)u->output,
-			 u->estimated ? " estimated" : "");
-	else
-		buf_addstr(seen, "open");
-}
-
-static char *play(struct buf *seen, const char *stream, size_t split, size_t step)
-{
-	struct answer a;
-	struct chat_stream s;
-	size_t n = strlen(stream);
-
-	buf_clear(seen);
-	answer_init(&a, &sink, seen);
-	chat_stream_init(&s, &a, NULL, 100);
-	chat_stream_feed(&s, stream, MIN(split, n));
-	for (size_t i = MIN(split, n); i < n; i += MIN(step, n - i))
-		chat_stream_feed(&s, stream + i, MIN(step, n - i));
-	chat_stream_end(&s);
-	note_end(seen, &a);
-	chat_stream_release(&s);
-	answer_release(&a);
-	return seen->p;
-}
-
-TEST(each_chat_stream_gives_its_blocks)
+TEST(each_wire_stream_gives_its_blocks)
 {
 	AUTO_BUF struct buf seen = { 0 };
 
 	for (size_t i = 0; i < COUNT_OF(streams); i++) {
 		print_message("# %s\n", streams[i].what);
-		CHECK_CSTR(play(&seen, streams[i].stream, SIZE_MAX, SIZE_MAX), streams[i].expected);
+		CHECK_CSTR(play_stream(&seen, &form_chat, streams[i].stream, SIZE_MAX, SIZE_MAX), streams[i].expected);
 	}
 }
 
-TEST(where_a_chat_stream_is_split_does_not_matter)
+TEST(where_a_wire_stream_is_split_does_not_matter)
 {
 	AUTO_BUF struct buf seen = { 0 };
 
 	for (size_t i = 0; i < COUNT_OF(streams); i++) {
-		CHECK_CSTR(play(&seen, streams[i].stream, 0, 1), streams[i].expected);
+		CHECK_CSTR(play_stream(&seen, &form_chat, streams[i].stream, 0, 1), streams[i].expected);
 		for (size_t split = 0; split <= strlen(streams[i].stream); split += 7)
-			CHECK_CSTR(play(&seen, streams[i].stream, split, SIZE_MAX), streams[i].expected);
+			CHECK_CSTR(play_stream(&seen, &form_chat, streams[i].stream, split, SIZE_MAX),
+				   streams[i].expected);
 	}
 }
 
@@ -181,14 +131,14 @@ static void play_ids(struct buf *seen, const struct transcript *history, const c
 {
 	static const struct answer_sink ids = { note_id, NULL, NULL };
 	struct answer a;
-	struct chat_stream s;
+	struct wire_stream s;
 
 	answer_init(&a, &ids, seen);
-	chat_stream_init(&s, &a, history, 100);
-	chat_stream_feed(&s, stream, strlen(stream));
-	chat_stream_end(&s);
+	wire_stream_init(&s, &form_chat, &a, history, 100);
+	wire_stream_feed(&s, stream, strlen(stream));
+	wire_stream_end(&s);
 	CHECK(answer_complete(&a));
-	chat_stream_release(&s);
+	wire_stream_release(&s);
 	answer_release(&a);
 }
 
@@ -251,14 +201,14 @@ TEST(a_short_message_id_is_made_longer_and_a_long_one_is_kept)
 		AUTO_BUF struct buf stream = { 0 };
 		AUTO_BUF struct buf seen = { 0 };
 		struct answer a;
-		struct chat_stream s;
+		struct wire_stream s;
 		buf_addf(&stream, "data: {\"id\":\"%s\",\"choices\":[]}\n\n", ids[i].given);
-		answer_init(&a, &sink, &seen);
-		chat_stream_init(&s, &a, NULL, 0);
-		chat_stream_feed(&s, stream.p, stream.n);
+		answer_init(&a, &note_sink, &seen);
+		wire_stream_init(&s, &form_chat, &a, NULL, 0);
+		wire_stream_feed(&s, stream.p, stream.n);
 		CHECK_INT(strlen(a.message_id), ids[i].len);
 		CHECK(str_starts(str_from(a.message_id), str_from(ids[i].given)));
-		chat_stream_release(&s);
+		wire_stream_release(&s);
 		answer_release(&a);
 	}
 }
@@ -283,21 +233,21 @@ TEST(an_answer_that_came_whole_is_one_and_other_json_is_none)
 	for (size_t i = 0; i < COUNT_OF(bodies); i++) {
 		AUTO_BUF struct buf seen = { 0 };
 		struct answer a;
-		struct chat_stream s;
-		answer_init(&a, &sink, &seen);
-		chat_stream_init(&s, &a, NULL, 100);
-		CHECK_INT(chat_stream_whole(&s, str_from(bodies[i].json)), bodies[i].is_one);
-		chat_stream_end(&s);
-		note_end(&seen, &a);
+		struct wire_stream s;
+		answer_init(&a, &note_sink, &seen);
+		wire_stream_init(&s, &form_chat, &a, NULL, 100);
+		CHECK_INT(wire_stream_whole(&s, str_from(bodies[i].json)), bodies[i].is_one);
+		wire_stream_end(&s);
+		note_answer_end(&seen, &a);
 		CHECK_CSTR(seen.p, bodies[i].expected);
-		chat_stream_release(&s);
+		wire_stream_release(&s);
 		answer_release(&a);
 	}
 }
 
-int test_openai_stream(void)
+int test_chat_stream(void)
 {
-	return RUN_TESTS(T(each_chat_stream_gives_its_blocks), T(where_a_chat_stream_is_split_does_not_matter),
+	return RUN_TESTS(T(each_wire_stream_gives_its_blocks), T(where_a_wire_stream_is_split_does_not_matter),
 			 T(an_id_that_cannot_be_used_is_made_anew), T(two_calls_never_get_the_same_id),
 			 T(calls_without_index_and_id_are_told_apart_by_their_names),
 			 T(a_short_message_id_is_made_longer_and_a_long_one_is_kept),
