@@ -189,6 +189,27 @@ def a_money_limit_needs_a_known_price(lab):
     assert done.code == 0, done
 
 
+# ---- marks
+
+
+def variables_say_how_long_prompts_are_cached(lab):
+    def marks(**env):
+        mock = Mock(lambda n, r: message("yes"))
+        lab.env["ANTHROPIC_BASE_URL"] = mock.url
+        done = lab.cadre("-p", "--model", "claude-opus-5-5", "--system-prompt", "s", "hi", env=env)
+        assert done.out == "yes\n", done
+        body = mock.bodies()[0]
+        blocks = [*body["system"], *(b for m in body["messages"] for b in m["content"])]
+        return [b["cache_control"].get("ttl") for b in blocks if "cache_control" in b]
+
+    usual = marks()
+    assert len(usual) >= 2 and set(usual) == {None}, usual
+    assert marks(ENABLE_PROMPT_CACHING_1H="1") == ["1h"] * len(usual)
+    assert marks(ENABLE_PROMPT_CACHING_1H="1", FORCE_PROMPT_CACHING_5M="1") == usual
+    assert marks(DISABLE_PROMPT_CACHING="1") == [] and marks(DISABLE_PROMPT_CACHING_OPUS="1") == []
+    assert marks(DISABLE_PROMPT_CACHING_HAIKU="1") == usual and marks(DISABLE_PROMPT_CACHING="0") == usual
+
+
 # ---- the catalog
 
 
