@@ -211,6 +211,18 @@ def variables_say_how_long_prompts_are_cached(lab):
     assert marks(DISABLE_PROMPT_CACHING_HAIKU="1") == usual and marks(DISABLE_PROMPT_CACHING="0") == usual
 
 
+def thinking_that_a_server_takes_out_is_told_once(lab):
+    def reply(n, request):
+        status, headers, body = message("yes")
+        change = {"type": "thinking_dropped", "path": "messages.1.content.0", "reason": "prefix_binding_mismatch"}
+        return status, headers, body.replace('"usage": {"input_tokens": 1}',
+                                             '"usage": {"input_tokens": 1}, "input_transformations": [%s]' % json.dumps(change), 1)
+
+    lab.env["ANTHROPIC_BASE_URL"] = Mock(reply).url
+    done = lab.cadre("-p", "--model", "claude-opus-5-5", "hi")
+    assert done.out == "yes\n" and done.err.count("took 1 blocks of thinking out of the request: prefix_binding_mismatch") == 1, done
+
+
 # ---- the catalog
 
 
