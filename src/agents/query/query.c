@@ -268,6 +268,13 @@ static enum step take_answer_end(struct query *q)
 	const struct usage *u = &q->model.answer.usage;
 	int64_t prompt = u->input + u->cache_read + u->cache_write, tokens = prompt + u->output;
 
+	if (q->model.answer.dropped && !q->told_dropped) {
+		char text[160];
+		snprintf(text, sizeof text, "the server took %u blocks of thinking out of the request: %s",
+			 q->model.answer.dropped, q->model.answer.dropped_why);
+		query_emit(q, &(struct event){ .kind = EVENT_ERROR, .text = str_from(text) });
+		q->told_dropped = true;
+	}
 	q->turn++;
 	q->answers++;
 	q->last_mark = q->model.body.mark_count ? q->model.body.marks[q->model.body.mark_count - 1] : UINT32_MAX;

@@ -78,9 +78,16 @@ struct head_pool {
 	struct map heads; /* bytes -> struct head */
 };
 
+enum cache_marks {
+	MARKS_USUAL,
+	MARKS_HOUR,
+	MARKS_NONE
+}; /* of requests of the Messages API: for five minutes, an hour */
+
 struct head {
 	struct head_pool *pool; /* borrowed: outlives its heads */
 	uint32_t refs;
+	enum cache_marks marks;
 	struct str bytes;                               /* up to and including the bracket that opens the messages */
 	struct translation *translations[TRANSLATIONS]; /* owned; made at the first use by that API; NULL: none */
 };

@@ -48,7 +48,10 @@ void head_write(struct buf *out, const struct head_spec *spec)
 	if (spec->system.n) {
 		buf_addstr(out, ",\"system\":[{\"type\":\"text\",\"text\":");
 		json_add_quoted(out, spec->system);
-		buf_addstr(out, ",\"cache_control\":{\"type\":\"ephemeral\"}}]");
+		buf_addstr(out, spec->marks == MARKS_NONE ? "}]"
+				: spec->marks == MARKS_HOUR
+					? ",\"cache_control\":{\"type\":\"ephemeral\",\"ttl\":\"1h\"}}]"
+					: ",\"cache_control\":{\"type\":\"ephemeral\"}}]");
 	}
 	buf_addstr(out, ",\"messages\":[");
 }

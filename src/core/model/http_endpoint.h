@@ -126,10 +126,6 @@ const char *bedrock_prefix(const struct endpoint_options *o,
 			   const char *region); /* of inference profiles in a region */
 const char *vertex_model_name(const struct http_endpoint *p, const char *model, struct arena *a);
 bool url_is_loopback(const char *url);
-/* open of a place with a key in a header, or without one */
-int place_open_plain(const struct provider *provider, const struct endpoint_options *o, struct endpoint **ret,
-		     struct err *err);
-
 #define HTTP_PLACE                                                                                  \
 	.close = http_endpoint_close, .start = http_endpoint_start, .cancel = http_endpoint_cancel, \
 	.pause = http_endpoint_pause

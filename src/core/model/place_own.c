@@ -11,6 +11,13 @@ struct own_place {
 	const char *profile; /* AWS_PROFILE; NULL: none */
 };
 
+static int own_open(const struct provider *provider, const struct endpoint_options *o, struct endpoint **ret,
+		    struct err *err);
+
+/* What all of them have in common */
+static const struct provider own_provider = { HTTP_PLACE, .summary = "of the settings", .own_names = true,
+					      .gateway = true, .open = own_open };
+
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
 enum member_type { TEXT, NUMBER, SWITCH, LIST, MAP, ANY };
@@ -98,7 +105,7 @@ static int read_place(struct places *p, struct str name, const struct json *valu
 		if (check_members(m.value, model_members,
 				  arena_printf(a, "%s.models." STR_FMT, path, (int)m.key->len, m.key->text), err) < 0)
 			return -(int)err->kind;
-	*place = place_own;
+	*place = own_provider;
 	place->name = arena_str(a, name).p;
 	place->own = value;
 	const char *wire = json_cstr(json_get(value, "wire"), a);
@@ -118,7 +125,7 @@ static int read_place(struct places *p, struct str name, const struct json *valu
 	place->env.api_key = json_cstr(json_get(value, "keyEnv"), a);
 	place->key_header = json_cstr(json_get(value, "keyHeader"), a);
 	if (!place->key_header)
-		place->key_header = is_messages ? "x-api-key" : NULL;
+		place->key_header = is_messages ? "x-api-key" : place->wire == &wire_gemini ? "x-goog-api-key" : NULL;
 	else if (!strcasecmp(place->key_header, "authorization"))
 		place->key_header = NULL; /* a bearer token */
 	place->server = json_cstr(json_get(value, "server"), a);
@@ -343,6 +350,3 @@ void place_own_quirks(const struct provider *place, const char *model, struct mo
 	if (json_bool(place_model(place, model, "responses")))
 		ret->wire = wire_find(STR("responses"));
 }
-
-const struct provider place_own = { HTTP_PLACE, .summary = "of the settings", .own_names = true, .gateway = true,
-				    .open = own_open };

@@ -374,26 +374,9 @@ static const struct provider provider_foundry = {
 
 /* ---- places with a key, or without one --------------------------------------------------------------------------- */
 
-static int azure_open(const struct provider *provider, const struct endpoint_options *o, struct endpoint **ret,
+/* A key in a header, or none */
+static int plain_open(const struct provider *provider, const struct endpoint_options *o, struct endpoint **ret,
 		      struct err *err)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	const char *resource = env(o, "AZURE_OPENAI_RESOURCE_NAME"), *version = env(o, "AZURE_OPENAI_API_VERSION");
-	struct endpoint_options at = *o;
-
-	if (!o->base_url && (!resource || strpbrk(resource, "/.:@?# ")))
-		return err_set(
-			err, ERR_USAGE,
-			"Azure needs the name of a resource: set AZURE_OPENAI_RESOURCE_NAME or AZURE_OPENAI_BASE_URL");
-	if (!o->base_url)
-		at.base_url = arena_printf(&a, "https://%s.openai.azure.com/openai/v1", resource);
-	if (version && !strchr(at.base_url, '?'))
-		at.base_url = arena_printf(&a, "%s?api-version=%s", at.base_url, version);
-	return place_open_plain(provider, &at, ret, err);
-}
-
-int place_open_plain(const struct provider *provider, const struct endpoint_options *o, struct endpoint **ret,
-		     struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	const char *base = o->base_url ? o->base_url : provider->base;
@@ -423,10 +406,28 @@ int place_open_plain(const struct provider *provider, const struct endpoint_opti
 	return 0;
 }
 
+static int azure_open(const struct provider *provider, const struct endpoint_options *o, struct endpoint **ret,
+		      struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const char *resource = env(o, "AZURE_OPENAI_RESOURCE_NAME"), *version = env(o, "AZURE_OPENAI_API_VERSION");
+	struct endpoint_options at = *o;
+
+	if (!o->base_url && (!resource || strpbrk(resource, "/.:@?# ")))
+		return err_set(
+			err, ERR_USAGE,
+			"Azure needs the name of a resource: set AZURE_OPENAI_RESOURCE_NAME or AZURE_OPENAI_BASE_URL");
+	if (!o->base_url)
+		at.base_url = arena_printf(&a, "https://%s.openai.azure.com/openai/v1", resource);
+	if (version && !strchr(at.base_url, '?'))
+		at.base_url = arena_printf(&a, "%s?api-version=%s", at.base_url, version);
+	return plain_open(provider, &at, ret, err);
+}
+
 #define PLAIN(title, what, variable, address)                                                               \
 	HTTP_PLACE, .name = title, .summary = what, .env.base_url = variable "_BASE_URL",                   \
 		    .env.api_key = variable "_API_KEY", .env.model = variable "_MODEL", .wire = &wire_chat, \
-		    .base = address, .open = place_open_plain
+		    .base = address, .open = plain_open
 
 static const struct provider provider_openai = { PLAIN("openai", "OpenAI, or chat completions at OPENAI_BASE_URL",
 						       "OPENAI", "https://api.openai.com/v1") };
@@ -458,7 +459,7 @@ static const struct provider provider_gemini = {
 	.base = "https://generativelanguage.googleapis.com/v1beta",
 	.key_header = "x-goog-api-key",
 	.wire = &wire_gemini,
-	.open = place_open_plain,
+	.open = plain_open,
 };
 
 #define LOCAL(dialect) .local = true, .gateway = true, .server = dialect

@@ -83,4 +83,3 @@ extern const struct provider provider_anthropic, provider_bedrock, provider_scri
 extern const struct provider *const provider_table[]; /* NULL-terminated */
 extern const struct wire wire_messages, wire_invoke, wire_rawpredict, wire_chat, wire_responses, wire_gemini;
 const struct wire *wire_find(struct str name);
-extern const struct provider place_own; /* what all places of the settings have in common */

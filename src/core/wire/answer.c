@@ -45,6 +45,11 @@ static void on_message_start(struct answer *a, const struct json *event)
 	copy_text(a->message_id, sizeof a->message_id, json_get(message, "id"), &a->scratch);
 	copy_text(a->model, sizeof a->model, json_get(message, "model"), &a->scratch);
 	usage_merge(&a->usage, json_get(message, "usage"));
+	const struct json *changes = json_get(message, "input_transformations");
+	for (const struct json *v = json_first(changes); v; v = json_next(changes, v)) {
+		a->dropped += json_str_is(json_get(v, "type"), "thinking_dropped");
+		copy_text(a->dropped_why, sizeof a->dropped_why, json_get(v, "reason"), &a->scratch);
+	}
 	if (!a->message_id[0])
 		protocol_error(a, "message_start without an id");
 }

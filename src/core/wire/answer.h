@@ -29,6 +29,8 @@ struct answer {
 	char message_id[72], model[96], stop_reason[40], stop_sequence[64];
 	char refusal[200]; /* category and explanation of stop reason refusal; may be empty */
 	struct usage usage;
+	unsigned dropped;        /* blocks of thinking that the server took out of the request */
+	char dropped_why[40];    /* of the last of them: prefix_binding_mismatch */
 	bool started, ended;     /* message_start, message_stop were seen */
 	enum answer_block block; /* what is being assembled */
 	struct buf bytes;        /* its JSON so far, without the accumulating members */

@@ -88,7 +88,7 @@ static void put_price(struct json_out *w, const char *key, const struct model_pr
 	json_close(w);
 }
 
-void models_put_facts(struct json_out *w, const struct model_info *m)
+static void put_facts(struct json_out *w, const struct model_info *m)
 {
 	json_ki64(w, "context", m->context);
 	json_ki64(w, "maxOutput", m->max_output);
@@ -121,7 +121,7 @@ static void list_model(struct model_list *l, const char *place, const char *name
 		   m.window_source ? m.window_source : "assumed", NULL);
 	json_open(&l->w, '{');
 	json_kcstr(&l->w, "model", full.p);
-	models_put_facts(&l->w, &m);
+	put_facts(&l->w, &m);
 	json_close(&l->w);
 	l->count++;
 }
@@ -255,7 +255,7 @@ static int models_show(struct cadre_call *call)
 	show_row(&l, "wire", place->wire ? place->wire->name : NULL);
 	show_row(&l, "credential", models_credential(sv, place, &a));
 	struct model_info m = model_find(places, id);
-	models_put_facts(&l.w, &m);
+	put_facts(&l.w, &m);
 	report_row(call->report, CADRE_PLAIN, "window",
 		   arena_printf(&a, "%lld (%s), output %lld", (long long)m.context,
 				m.window_source ? m.window_source : "assumed", (long long)m.max_output),

@@ -6,7 +6,6 @@
 #include "core/model/provider.h"
 
 int models_open(struct cadre_call *call); /* settings and places */
-void models_put_facts(struct json_out *w, const struct model_info *m);
 /* Where the credential of a place is from, never its value. May be in the arena. */
 const char *models_credential(struct services *sv, const struct provider *p, struct arena *a);
 int models_test(struct cadre_call *call);

@@ -5,7 +5,14 @@
 #include "core/model/head_json.h"
 #include "core/model/http_endpoint.h"
 
-enum { TRIAL_TOKENS = 16, TOOL_TOKENS = 200, SLOW_MS = 2000, TOGETHER_MS = 20, PADDING_WORDS = 6000, BYTES_PER_TOKEN = 4 };
+enum {
+	TRIAL_TOKENS = 16,
+	TOOL_TOKENS = 200,
+	SLOW_MS = 2000,
+	TOGETHER_MS = 20,
+	PADDING_WORDS = 6000,
+	BYTES_PER_TOKEN = 4
+};
 
 static const char trial_tool[] =
 	"{\"name\":\"add\",\"description\":\"Adds two numbers.\",\"input_schema\":{\"type\":\"object\",\"properties\":"

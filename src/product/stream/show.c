@@ -123,7 +123,7 @@ int wire_get_context(struct wire_request *r, struct err *err)
 int wire_list_models(struct wire_request *r, struct err *err)
 {
 	(void)err;
-	wire_put_models(&r->out, &r->wire->services->options);
+	wire_put_models(&r->out, r->wire->services);
 	return 0;
 }
 
