@@ -338,7 +338,8 @@ static size_t read_body(void *data, char *out, size_t room)
 		n = c->wire->read(c, out, (size_t)MIN((uint64_t)room, own - c->offset));
 	} else {
 		n = MIN(room, c->extra.n - (size_t)(c->offset - own));
-		memcpy(out, c->extra.p + (c->offset - own), n);
+		if (n)
+			memcpy(out, c->extra.p + (c->offset - own), n);
 	}
 	c->offset += n;
 	return n;
