@@ -91,7 +91,7 @@ static void on_skills(struct tui *t, struct str output, bool ok)
 		if (name && json_bool(json_get(k, "user")))
 			free(map_set(&t->skills, str_from(name), xstrdup(help ? help : "")));
 	}
-	if (t->menu)
+	if (!t->page && !t->asking)
 		menu_update(t);
 }
 
