@@ -177,7 +177,8 @@ static bool pool_offers(const struct agent_tree *t, const struct tool *tool)
 		return true; /* without it a team has no list */
 	if ((tool->flags & (TOOL_TASK_LIST | TOOL_TODOS)) && !offers_list(t, tool))
 		return false;
-	if ((tool->flags & TOOL_NEEDS_SEARCH) && !(sv->endpoints.usual && sv->endpoints.usual->searches_web))
+	if ((tool->flags & TOOL_NEEDS_SEARCH) &&
+	    !(sv->endpoints.places.usual && sv->endpoints.places.usual->searches_web))
 		return false;
 	return options_can_ask(&sv->options) || !(tool->flags & TOOL_NEEDS_USER);
 }

@@ -448,6 +448,9 @@ static void tui_release(struct tui *t)
 		styled_release(&t->rows[i]);
 	for (size_t i = 0; i < t->queue_count; i++)
 		free(t->queue[i]);
+	for (struct map_entry *e = map_next(&t->skills, NULL); e; e = map_next(&t->skills, e))
+		free(e->value);
+	map_release(&t->skills);
 	free(t->rows);
 	free(t->queue);
 	free(t->mode);

@@ -97,7 +97,7 @@ int wire_get_context(struct wire_request *r, struct err *err)
 	int64_t head = (int64_t)(q->config.head->bytes.n / BYTES_PER_TOKEN);
 	int64_t tools = tools_tokens(a, false), servers = tools_tokens(a, true);
 	int64_t messages = (int64_t)(q->transcript.bytes / BYTES_PER_TOKEN);
-	int64_t most = model_find(a->model)->context, used = head + messages;
+	int64_t most = model_find(&a->tree->services->endpoints.places, a->model).context, used = head + messages;
 
 	(void)err;
 	json_kopen(&r->out, "categories", '[');
@@ -123,7 +123,7 @@ int wire_get_context(struct wire_request *r, struct err *err)
 int wire_list_models(struct wire_request *r, struct err *err)
 {
 	(void)err;
-	wire_put_models(&r->out, &r->wire->services->options);
+	wire_put_models(&r->out, r->wire->services);
 	return 0;
 }
 
