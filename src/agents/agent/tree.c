@@ -57,7 +57,7 @@ void agent_tree_release(struct agent_tree *t)
 	for (size_t i = 0; i < t->spending_count; i++)
 		free(t->spending[i].model);
 	free(t->spending);
-	free(t->agent_definition);
+	head_unref(t->agent_definition);
 	for (size_t i = 0; i < t->skill_hook_count; i++)
 		hook_set_unref(t->skill_hooks[i].set);
 	for (size_t i = 0; i < COUNT_OF(t->instructions); i++)

@@ -266,7 +266,7 @@ struct agent_tree {
 	} instructions[2];            /* all; managed ones only */
 	struct tool agent_tool;       /* the Agent tool with the roster in its description */
 	struct tool send_tool;        /* SendMessage where there are teams */
-	char *agent_definition;
+	struct head *agent_definition; /* a reference; shared with other sessions: it has several KB */
 	const char *agent_base; /* the definition without whom one can call */
 	struct {
 		const char *file; /* borrowed from the set */

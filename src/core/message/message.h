@@ -72,7 +72,7 @@ struct str segment_plain_text(const struct segment *s);
 /* The result of a call that the end of the program interrupted. */
 struct segment *segment_lost_result(struct str call_id);
 
-/* The part of a request before its messages (model, system, tools), interned by content: agents with the same
+/* Text interned by content: the part of a request before its messages (model, system, tools). Agents with the same
  * head share one copy, and so the same prefix bytes. */
 struct head_pool {
 	struct map heads; /* bytes -> struct head */

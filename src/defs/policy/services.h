@@ -92,6 +92,7 @@ struct services {
 	void (*on_servers)(struct services *sv); /* a server of a session has changed its state; the same */
 	bool lends_tools;                        /* sessions have no turns: their main agents ask no questions */
 	struct cadre_session *sessions;          /* list by next */
+	struct map sessions_by_id;               /* id -> struct cadre_session */
 	struct agent_tree *trees;                /* of these sessions; list by next */
 	size_t session_count;
 	size_t descriptor_limit;

@@ -344,13 +344,9 @@ static const char *find_readable(const struct wire_request *r, const char *path)
 /* Its first bytes; one more than limit, if there are more. */
 static int read_head(const char *target, size_t limit, struct buf *out, struct err *err)
 {
-	AUTO_FILE_AT struct file_at at = { 0 };
 	struct stat st;
+	AUTO_CLOSE int fd = file_below_open("/", target, &st, err);
 
-	int rc = file_at_find("/", target, 0, &at, err);
-	if (rc < 0)
-		return rc;
-	AUTO_CLOSE int fd = file_at_open(&at, &st, err);
 	if (fd < 0)
 		return fd;
 	while (out->n <= limit) {
