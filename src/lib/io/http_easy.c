@@ -29,7 +29,8 @@ static void take_header(struct http_req *r, struct str line)
 		return;
 	} else if (!line.n) {
 		r->head_seen = true;
-		r->handlers.on_head(r, r->status);
+		if (r->handlers.on_head)
+			r->handlers.on_head(r, r->status);
 	} else if (r->handlers.on_header) {
 		struct str name = str_cut(&value, ':');
 		if (value.p)
@@ -74,7 +75,9 @@ static size_t on_write(char *p, size_t one, size_t n, void *req)
 		http_req_fail(r, HTTP_TOO_LARGE, "the answer has more than %" PRIu64 " bytes", r->limit_bytes);
 		return 0;
 	}
-	if (n && !r->handlers.on_data(r, p, n))
+	if (!r->handlers.on_data)
+		buf_add(r->answer, p, n);
+	else if (n && !r->handlers.on_data(r, p, n))
 		http_req_fail(r, HTTP_CANCELLED, "cancelled by the reader of the answer");
 	return r->failure ? 0 : n;
 }
@@ -83,9 +86,13 @@ static size_t on_read(char *out, size_t one, size_t room, void *req)
 {
 	struct http_req *r = req;
 	uint64_t left = r->body.size - r->body_sent;
-	size_t n = left ? r->body.read(r->body_data, out, MIN(room, left)) : 0;
+	size_t n = MIN(room, left);
 
 	http_req_touch(r);
+	if (r->body_text)
+		memcpy(out, r->body_text + r->body_sent, n);
+	else if (n)
+		n = r->body.read(r->body_data, out, n);
 	r->body_sent += n;
 	if (!n && left) {
 		http_req_fail(r, HTTP_OTHER, "the body of the request is %" PRIu64 " bytes short", left);
@@ -118,9 +125,10 @@ static int on_seek(void *req, curl_off_t offset, int origin)
 {
 	struct http_req *r = req;
 
-	if (offset != 0 || origin != SEEK_SET || !r->body.rewind)
+	if (offset != 0 || origin != SEEK_SET || (r->body.size && !r->body.rewind && !r->body_text))
 		return CURL_SEEKFUNC_FAIL;
-	r->body.rewind(r->body_data);
+	if (r->body.rewind)
+		r->body.rewind(r->body_data);
 	r->body_sent = 0;
 	r->is_sent = r->is_trimmed = false;
 	return CURL_SEEKFUNC_OK;

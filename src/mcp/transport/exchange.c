@@ -18,25 +18,6 @@ enum {
 	EXCERPT_BYTES = 120,
 };
 
-/* ---- the transfer ---- */
-
-static size_t read_body(void *data, char *out, size_t room)
-{
-	struct exchange *x = data;
-	size_t n = MIN(room, x->body.n - x->body_sent);
-
-	memcpy(out, x->body.p + x->body_sent, n);
-	x->body_sent += n;
-	return n;
-}
-
-static void rewind_body(void *data)
-{
-	struct exchange *x = data;
-
-	x->body_sent = 0;
-}
-
 static void on_header(struct http_req *req, struct str name, struct str value)
 {
 	struct exchange *x = http_data(req);
@@ -121,7 +102,6 @@ static void exchange_begin_transfer(struct exchange *x)
 	x->status = 0;
 	x->error = HTTP_OK;
 	x->text[0] = '\0';
-	x->body_sent = 0;
 	buf_clear(&x->answer);
 	buf_clear(&x->challenge);
 	buf_clear(&x->location);
@@ -134,8 +114,7 @@ static void exchange_begin_transfer(struct exchange *x)
 		.method = x->method,
 		.url = x->url,
 		.headers = remote_headers(x->remote, x, &arena),
-		.body = { .size = x->body.n, .read = read_body, .rewind = rewind_body },
-		.body_data = x,
+		.text = buf_str(&x->body),
 		.shard = x->remote->shard,
 		.stall_ms = SILENCE_MS,
 		.limit_bytes = UINT64_MAX,
