@@ -119,7 +119,6 @@ static int parse_repeat(struct parser *p, const struct statement *s, struct err 
 
 static int parse_empty(struct parser *p, const struct statement *s, struct err *err)
 {
-	(void)err;
 	p->rule->empty = true;
 	return 0;
 }

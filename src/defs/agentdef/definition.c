@@ -258,8 +258,6 @@ static void read_names(struct definition_reader *r, const struct json *value, vo
 
 static void warn_allowed_tools(struct definition_reader *r, const struct json *value, void *at)
 {
-	(void)value;
-	(void)at;
 	definition_note(r, DIAGNOSTIC_WARNING, "%s: belongs to skills and commands and limits nothing here; use tools",
 			r->key);
 }

@@ -207,7 +207,6 @@ static void add_project(struct catalog_locations *p, const char *claude_dir, con
 {
 	const char *path = path_join(&p->arena, claude_dir, "agents");
 
-	(void)below;
 	for (size_t i = 0; i < p->count; i++)
 		if (p->list[i].kind == PLACE_TREE && !strcmp(p->list[i].path, path)) {
 			memmove(&p->list[i], &p->list[i + 1], (p->count - i - 1) * sizeof *p->list);
@@ -305,7 +304,6 @@ static struct definition *parse_agent(const struct catalog_location *place, cons
 	const char *slash = strrchr(file->path, '/');
 	struct str stem = str_from(slash ? slash + 1 : file->path);
 
-	(void)err;
 	stem.n -= str_ends(stem, STR(".md")) ? 3 : 0;
 	struct agent_definition *d = agent_from_markdown(place->source, file->path, arena_str(&a, stem).p, text);
 	if (place->plugin)

@@ -35,7 +35,6 @@ static void fetch_on_output(struct child *c, bool is_stderr, const char *p, size
 {
 	struct fetching *r = child_data(c);
 
-	(void)is_stderr;
 	if (r->output.n < OUTPUT_LIMIT)
 		buf_add(&r->output, p, MIN(n, OUTPUT_LIMIT - r->output.n));
 }

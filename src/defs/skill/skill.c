@@ -114,7 +114,6 @@ static void read_hooks(struct definition_reader *r, const struct json *value, vo
 
 static void read_shell(struct definition_reader *r, const struct json *value, void *at)
 {
-	(void)at;
 	if (!str_is_nocase(str_from(definition_text(r, value)), "bash"))
 		definition_refuse(r, "shell: only bash runs here, so the skill is refused");
 }

@@ -111,12 +111,6 @@ static void join_lists(struct args *args)
 	args->given_count = kept;
 }
 
-static void add_word(struct parser *p, const char *text)
-{
-	p->args->words[p->args->word_count++] = text;
-	p->args->plain_words += !p->literal;
-}
-
 /* value is NULL if there is none. */
 static int take_option(struct parser *p, const struct cadre_option *opt, const char *value)
 {
@@ -135,8 +129,10 @@ static int take_option(struct parser *p, const struct cadre_option *opt, const c
 	}
 	args->given = xgrow(args->given, args->given_count, &args->given_cap, sizeof *args->given);
 	args->given[args->given_count++] = (struct args_value){ opt, opt->arg == CADRE_OPTION_NONE ? "" : value };
-	if ((opt->flags & CADRE_OPTION_WORD) && value)
-		add_word(p, value);
+	if ((opt->flags & CADRE_OPTION_WORD) && value) {
+		p->args->words[p->args->word_count++] = value;
+		p->args->plain_words += !p->literal;
+	}
 	return 0;
 }
 
@@ -167,7 +163,8 @@ static int parse_token(struct parser *p)
 	if (p->literal || !looks_like_option(token)) {
 		if (p->variadic && !p->literal)
 			return take_option(p, p->variadic, token);
-		add_word(p, token);
+		p->args->words[p->args->word_count++] = token;
+		p->args->plain_words += !p->literal;
 		return 0;
 	}
 	p->variadic = NULL;

@@ -295,14 +295,6 @@ static int64_t pid_space(void)
 	return stat("/proc/self/ns/pid", &st) == 0 ? (int64_t)(st.st_ino & SPACE_MASK) << PID_BITS : -1;
 }
 
-static void mark_lock(const char *path)
-{
-	struct timespec times[] = { { .tv_sec = getpid() | pid_space(), .tv_nsec = LOCK_MARK_NS },
-				    { .tv_nsec = UTIME_OMIT } };
-
-	(void)utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW);
-}
-
 /* Left by a process of ours that is dead, or not touched for long by one of another program */
 static bool lock_is_stale(const struct stat *st)
 {
@@ -336,7 +328,10 @@ int dir_lock_take(struct dir_lock *l, const char *path, unsigned wait_ms, const 
 		waited += pause;
 		pause = MIN(pause * 2, (unsigned)LONGEST_PAUSE_MS);
 	}
-	mark_lock(path);
+	struct timespec times[] = { { .tv_sec = getpid() | pid_space(), .tv_nsec = LOCK_MARK_NS },
+				    { .tv_nsec = UTIME_OMIT } };
+
+	(void)utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW);
 	l->path = xstrdup(path);
 	l->made = stat(path, &st) == 0 ? st.st_mtim : (struct timespec){ 0 };
 	return 0;

@@ -319,21 +319,6 @@ static void set_refused(struct http_req *r)
 	curl_easy_setopt(r->easy, CURLOPT_OPENSOCKETDATA, r);
 }
 
-static void set_body(struct http_req *r)
-{
-	CURL *c = r->easy;
-
-	curl_easy_setopt(c, CURLOPT_POST, 1L);
-	curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body.size);
-	curl_easy_setopt(c, CURLOPT_READFUNCTION, on_read);
-	curl_easy_setopt(c, CURLOPT_READDATA, r);
-	curl_easy_setopt(c, CURLOPT_SEEKFUNCTION, on_seek);
-	curl_easy_setopt(c, CURLOPT_SEEKDATA, r);
-	curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, on_progress);
-	curl_easy_setopt(c, CURLOPT_XFERINFODATA, r);
-	curl_easy_setopt(c, CURLOPT_NOPROGRESS, 0L);
-}
-
 static void add_header(struct http_req *r, const char *header)
 {
 	struct curl_slist *longer = curl_slist_append(r->headers, header);
@@ -398,9 +383,19 @@ int http_easy_init(struct http_req *r, const struct http_request *request, struc
 	if (request->unpacks)
 		curl_easy_setopt(r->easy, CURLOPT_ACCEPT_ENCODING, "gzip, deflate");
 	bool is_post = !strcmp(request->method, "POST");
-	if (is_post || r->body.size)
-		set_body(r);
-	else if (!strcmp(request->method, "HEAD"))
+	if (is_post || r->body.size) {
+		CURL *c = r->easy;
+
+		curl_easy_setopt(c, CURLOPT_POST, 1L);
+		curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body.size);
+		curl_easy_setopt(c, CURLOPT_READFUNCTION, on_read);
+		curl_easy_setopt(c, CURLOPT_READDATA, r);
+		curl_easy_setopt(c, CURLOPT_SEEKFUNCTION, on_seek);
+		curl_easy_setopt(c, CURLOPT_SEEKDATA, r);
+		curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, on_progress);
+		curl_easy_setopt(c, CURLOPT_XFERINFODATA, r);
+		curl_easy_setopt(c, CURLOPT_NOPROGRESS, 0L);
+	} else if (!strcmp(request->method, "HEAD"))
 		curl_easy_setopt(r->easy, CURLOPT_NOBODY, 1L);
 	if (!is_post)
 		curl_easy_setopt(r->easy, CURLOPT_CUSTOMREQUEST, request->method);

@@ -153,12 +153,6 @@ static noreturn_fn void launch_child(struct launch *l)
 
 /* ---- in the parent ---- */
 
-static void wait_for_end(pid_t pid)
-{
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
-}
-
 /* All signals are blocked around vfork: a handler of ours must not run in the child, on our memory. */
 static pid_t launch(struct launch *l)
 {
@@ -175,7 +169,8 @@ static pid_t launch(struct launch *l)
 	int saved = errno;
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (pid > 0 && l->worker_stack) {
-		wait_for_end(pid);
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
 		pid = l->worker;
 	}
 	errno = saved;
@@ -220,8 +215,10 @@ static int launch_guarded(struct spawner *s, struct launch *l, const char *name,
 			*ret_pid = pid;
 			return 0;
 		}
-		if (pid > 0)
-			wait_for_end(pid);
+		if (pid > 0) {
+			while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+				;
+		}
 		if (pid > 0 && l->step > STEP_KEEPER)
 			(void)keeper_send(&s->keeper, &(int32_t){ -pid }, 1);
 		if (l->step != STEP_KEEPER || try)

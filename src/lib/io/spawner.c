@@ -21,7 +21,6 @@ struct spawner *spawner_new(struct loop *loop, struct err *err)
 {
 	struct spawner *s = xcalloc(1, sizeof *s);
 
-	(void)err;
 	s->loop = loop;
 	s->keeper.fd = -1;
 	id_random(s->id, SPAWN_ID_LEN, "0123456789abcdef");
@@ -80,11 +79,6 @@ int spawner_new_keeper(struct spawner *s, struct err *err)
 
 /* ---- groups and orphans ---- */
 
-static bool group_is_empty(pid_t pgid)
-{
-	return kill(-pgid, 0) < 0 && errno == ESRCH;
-}
-
 static void forget_group(struct spawner *s, pid_t pgid)
 {
 	pid_list_remove(&s->left, pgid);
@@ -130,7 +124,7 @@ void spawner_prune(struct spawner *s)
 		pid_t pgid = s->left.pids[i];
 		while (waitpid(-pgid, NULL, WNOHANG) > 0)
 			;
-		if (group_is_empty(pgid))
+		if (kill(-pgid, 0) < 0 && errno == ESRCH)
 			forget_group(s, pgid);
 	}
 	for (size_t i = s->adopted.count; i--;) {
@@ -142,7 +136,7 @@ void spawner_prune(struct spawner *s)
 
 void spawner_group_over(struct spawner *s, pid_t pgid)
 {
-	if (group_is_empty(pgid) || !pid_list_add(&s->left, pgid))
+	if ((kill(-pgid, 0) < 0 && errno == ESRCH) || !pid_list_add(&s->left, pgid))
 		forget_group(s, pgid);
 	if (loop_now_ms(s->loop) >= s->adopted_ms + ADOPT_EVERY_MS || !s->adopted_ms)
 		adopt_orphans(s);
@@ -216,8 +210,6 @@ static void on_drain(uv_poll_t *poll, int status, int events)
 	struct drain *d = poll->data;
 	ssize_t n = read(d->fd, d->spawner->scratch, CHILD_READ_BYTES);
 
-	(void)status;
-	(void)events;
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 		drain_close(d);
 }
@@ -249,7 +241,6 @@ static void on_sigchld(uv_signal_t *handle, int signum)
 {
 	const struct spawner *s = handle->data;
 
-	(void)signum;
 	for (struct child *c = s->children, *next; c; c = next) {
 		next = c->next;
 		if (c->by_signal)

@@ -123,20 +123,6 @@ void json_put_double(struct json_out *w, double v)
 	json_put_raw(w, (struct str){ text, (size_t)n });
 }
 
-static void add_escape(struct buf *out, char c)
-{
-	static const char letters[0x20] = { ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't' };
-	static const char hex[] = "0123456789abcdef";
-	unsigned char u = (unsigned char)c;
-
-	if (u >= 0x20)
-		buf_add(out, (char[]){ '\\', c }, 2);
-	else if (letters[u])
-		buf_add(out, (char[]){ '\\', letters[u] }, 2);
-	else
-		buf_add(out, (char[]){ '\\', 'u', '0', '0', hex[u >> 4], hex[u & 0xf] }, 6);
-}
-
 /* A character never spans the end of a run, so repairing run by run gives the same as repairing the whole. */
 void json_add_escaped(struct buf *out, struct str s)
 {
@@ -153,7 +139,19 @@ void json_add_escaped(struct buf *out, struct str s)
 			buf_add(out, run.p, run.n);
 		if (stop == end)
 			return;
-		add_escape(out, *stop);
+		char c = *stop;
+		static const char letters[0x20] = {
+			['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'
+		};
+		static const char hex[] = "0123456789abcdef";
+		unsigned char u = (unsigned char)c;
+
+		if (u >= 0x20)
+			buf_add(out, (char[]){ '\\', c }, 2);
+		else if (letters[u])
+			buf_add(out, (char[]){ '\\', letters[u] }, 2);
+		else
+			buf_add(out, (char[]){ '\\', 'u', '0', '0', hex[u >> 4], hex[u & 0xf] }, 6);
 		p = stop + 1;
 	}
 }

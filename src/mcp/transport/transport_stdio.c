@@ -136,7 +136,6 @@ static void on_stderr_line(void *data, struct str line, bool cut)
 {
 	struct stdio *s = data;
 
-	(void)cut;
 	line = str_trim(line);
 	if (!line.n)
 		return;

@@ -260,12 +260,7 @@ struct image_codec {
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
 /* libgd would print to standard error. */
-static void ignore_gd_error(int priority, const char *format, va_list args)
-{
-	(void)priority;
-	(void)format;
-	(void)args;
-}
+static void ignore_gd_error(int priority, const char *format, va_list args) {}
 
 /* Only the chunks that hold the picture: profiles and texts are compressed as well, to any size, and libpng complains about
  * them on standard error. */

@@ -242,7 +242,6 @@ static void on_output(struct child *c, bool is_stderr, const char *p, size_t n)
 {
 	struct shell *shell = child_data(c);
 
-	(void)is_stderr;
 	if (!shell->set || shell->reason == SHELL_FLOODED)
 		return;
 	shell_output_add(&shell->output, p, n);
