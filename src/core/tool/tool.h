@@ -71,7 +71,7 @@ struct tool_env {
 	struct sandbox *sandbox;       /* what else holds commands (guard/sandbox/sandbox.h); NULL: nothing */
 	struct file_state *files;      /* what this agent has read (tools/files/text_file.h) */
 	struct shell_set *shells;      /* its background shells (tools/shell/shell_set.h) */
-	struct mcp_selection *servers; /* what it has joined (mcp/client/selection.h); NULL: none */
+	struct mcp_selection *servers; /* what it has joined (mcp/client/pool.h); NULL: none */
 	struct web *web;               /* the way to pages and searches (tools/web/web.h); NULL: there is none */
 	struct deferral *deferral;     /* which of its tools wait (core/tool/deferral.h); NULL: none */
 	const struct permission *permission;                     /* its rules (guard/permission); NULL: none */

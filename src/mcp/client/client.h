@@ -121,6 +121,7 @@ struct mcp_call {
 	mcp_answer_fn *answer;     /* from the loop, exactly once, also after a cancel */
 	mcp_progress_fn *progress; /* NULL: not requested */
 	void *data;
+	const void *owner; /* set by mcp_lease_call: the lease */
 };
 /* A call before the connection is ready waits for it, within its time limit; on a failed or unauthorised client it ends
  * with an error. call is borrowed until return. The request may be cancelled until its answer. */

@@ -270,7 +270,7 @@ void mcp_result_finish_resource(struct tool_call *call, const struct json *resul
 
 /* What a call keeps while it runs, in its arena */
 struct tool_run {
-	struct mcp_lease_call *open; /* NULL: answered */
+	struct mcp_request *open; /* NULL: answered */
 	const char *server, *tool;
 	size_t most_chars;
 };
@@ -348,7 +348,7 @@ static void tool_run_cancel(struct tool_call *call)
 	struct tool_run *tool_run = call->state;
 
 	if (tool_run && tool_run->open)
-		mcp_lease_call_cancel(tool_run->open, "the call was cancelled");
+		mcp_request_cancel(tool_run->open, "the call was cancelled");
 }
 
 /* ---- definitions ---- */
