@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include "lib/io/file.h"
+#include "lib/base/list.h"
 #include "lib/io/spawn_int.h"
 
 enum { LAST_READS = 32 };
@@ -203,9 +204,7 @@ static void child_step(struct kick *kick)
 	timer_stop(c->spawner->loop, &c->grace);
 	timer_stop(c->spawner->loop, &c->escalate);
 	kick_cancel(&c->kick);
-	*c->prev = c->next;
-	if (c->next)
-		c->next->prev = c->prev;
+	list_remove(c);
 	c->spawner->active--;
 	c->handlers.on_exit(c, c->status); /* may free the spawner */
 	buf_release(&c->input);
@@ -243,11 +242,7 @@ int child_begin(struct child *c, const int fds[CHILD_WATCHES], struct err *err)
 	c->kick.step = child_step;
 	c->grace.fire = on_grace_over;
 	c->escalate.fire = on_escalate;
-	c->next = s->children;
-	c->prev = &s->children;
-	if (c->next)
-		c->next->prev = &c->next;
-	s->children = c;
+	list_push(&s->children, c);
 	s->active++;
 	int rc = open_watches(c, fds, err);
 	if (rc < 0) {

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include "lib/base/id.h"
+#include "lib/base/list.h"
 #include "lib/io/spawn_int.h"
 
 enum {
@@ -198,9 +199,7 @@ static void end_descendants(struct spawner *s)
 
 static void drain_close(struct drain *d)
 {
-	*d->prev = d->next;
-	if (d->next)
-		d->next->prev = d->prev;
+	list_remove(d);
 	uv_close((uv_handle_t *)&d->poll, loop_free_handle);
 	close(d->fd);
 }
@@ -226,11 +225,7 @@ void spawner_drain(struct spawner *s, int fd)
 	d->poll.data = d;
 	d->spawner = s;
 	d->fd = fd;
-	d->next = s->drains;
-	d->prev = &s->drains;
-	if (d->next)
-		d->next->prev = &d->next;
-	s->drains = d;
+	list_push(&s->drains, d);
 	(void)uv_poll_start(&d->poll, UV_READABLE, on_drain);
 	uv_unref((uv_handle_t *)&d->poll); /* an orphan's pipe must not keep the loop alive */
 }

@@ -2,6 +2,7 @@
  * exchange.c - one message on its way over HTTP (exchange.h has its states). Callbacks of the transfer record and kick;
  * only events are handed on at once, because they are borrowed. */
 #include "mcp/transport/exchange.h"
+#include "lib/base/list.h"
 #include "lib/base/utf8.h"
 #include "lib/io/url.h"
 #include "mcp/auth/oauth_http.h"
@@ -247,9 +248,7 @@ struct exchange *exchange_start(struct remote *r, const struct exchange_class *c
 	buf_add(&x->body, body.p, body.n);
 	x->kick.step = on_exchange_kick;
 	x->timer.fire = on_exchange_timer;
-	x->prev = r->exchanges_end;
-	*x->prev = x;
-	r->exchanges_end = &x->next;
+	list_append(&r->exchanges_end, x);
 	loop_kick(r->core.t.env->loop, &x->kick);
 	return x;
 }
@@ -279,11 +278,7 @@ void exchange_free(struct exchange *x)
 	}
 	timer_stop(r->core.t.env->loop, &x->timer);
 	kick_cancel(&x->kick);
-	*x->prev = x->next;
-	if (x->next)
-		x->next->prev = x->prev;
-	else
-		r->exchanges_end = x->prev;
+	list_remove_from(&r->exchanges_end, x);
 	sse_release(&x->sse);
 	buf_release(&x->body);
 	buf_release(&x->answer);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/wait.h>
 #include "lib/base/id.h"
+#include "lib/base/list.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
 #include "lib/io/spawn.h"
@@ -227,9 +228,7 @@ static void on_exit_of_child(struct child *c, int status)
 	}
 	if (shell->set) {
 		remember_group(shell->set, child_pid(c));
-		*shell->prev = shell->next;
-		if (shell->next)
-			shell->next->prev = shell->prev;
+		list_remove(shell);
 		if (shell->background)
 			notify_end(shell);
 		else
@@ -439,11 +438,7 @@ int shell_start(struct shell_set *set, const struct shell_options *options, stru
 		shell_free(shell);
 		return rc;
 	}
-	shell->next = set->shells;
-	shell->prev = &set->shells;
-	if (shell->next)
-		shell->next->prev = &shell->next;
-	set->shells = shell;
+	list_push(&set->shells, shell);
 	timer_start(shell->loop, &shell->timer, shell->limit_ms);
 	*ret_shell = shell;
 	return 0;
