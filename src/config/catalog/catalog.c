@@ -3,11 +3,9 @@
 #include "config/catalog/catalog.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <time.h>
-#include "lib/io/file.h"
 #include "lib/io/loop.h"
 
-enum { SETTLE_MS = 100, MOST_INODE_KEY = 128 };
+enum { MOST_INODE_KEY = 128 };
 
 /* ---- places ------------------------------------------------------------------------------------------------------ */
 
@@ -112,27 +110,6 @@ static void catalog_file_seen(struct catalog *c, struct catalog_file *f)
 	f->group = c->at->group;
 }
 
-/* The clock of files ticks in milliseconds: a file that was written a moment before it was read can change again without
- * showing it, so its stamp does not hold and it is read once more. */
-static void stamp_take(struct catalog_file *f, const struct stat *st)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	int64_t age_ms = (now.tv_sec - st->st_ctim.tv_sec) * 1000 + (now.tv_nsec - st->st_ctim.tv_nsec) / 1000000;
-	f->stamp.st = *st;
-	f->stamp.settled = age_ms >= SETTLE_MS;
-}
-
-static bool stamp_holds(const struct catalog_file *f, const struct stat *now)
-{
-	const struct stat *was = &f->stamp.st;
-
-	return f->stamp.settled && now->st_ino == was->st_ino && now->st_dev == was->st_dev &&
-	       now->st_size == was->st_size && now->st_ctim.tv_sec == was->st_ctim.tv_sec &&
-	       now->st_ctim.tv_nsec == was->st_ctim.tv_nsec;
-}
-
 /* ---- the scan ---------------------------------------------------------------------------------------------------- */
 
 static void scan_problem(struct catalog *c, const struct catalog_problem *problem)
@@ -161,7 +138,7 @@ static void scan_read_file(struct catalog *c, struct catalog_file *f, const stru
 		catalog_file_fail(f, 0, strerror(errno));
 		return;
 	}
-	stamp_take(f, &st);
+	f->stamp = read_stamp_of(&st);
 	buf_clear(&c->text);
 	struct definition *d = NULL;
 	if (file_read_known(fd, &st, c->kind->largest, &c->text, &err) == 0)
@@ -191,7 +168,7 @@ static void scan_on_file(void *data, const struct tree_file *file)
 		if (map_set(&c->inodes, str_from(key), c))
 			return;
 	}
-	bool holds = f->seen && there && stamp_holds(f, &st);
+	bool holds = f->seen && there && read_stamp_holds(&f->stamp, &st);
 	if (!holds && f->seen != c->number)
 		scan_read_file(c, f, file);
 	catalog_file_seen(c, f);
@@ -208,10 +185,10 @@ static void scan_own(struct catalog *c)
 	if (!there && !at->must_exist && (errno == ENOENT || errno == ENOTDIR))
 		return;
 	struct catalog_file *f = catalog_file_find(c, at->path, "own");
-	bool is_stale = !at->in_memory && (there || !at->must_exist) && !stamp_holds(f, &st);
+	bool is_stale = !at->in_memory && (there || !at->must_exist) && !read_stamp_holds(&f->stamp, &st);
 	if (!f->seen || is_stale) {
 		c->changed = true;
-		stamp_take(f, &st);
+		f->stamp = read_stamp_of(&st);
 		c->kind->read_own(c, f, at);
 	}
 	catalog_file_seen(c, f);

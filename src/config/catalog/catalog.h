@@ -6,9 +6,9 @@
  * changed and decides who wins. Nothing is watched: catalog_refresh() compares the stat of each file with the one that it had
  * when it was read, so the next lookup sees the disk as it is. */
 #pragma once
-#include <sys/stat.h>
 #include "lib/base/buf.h"
 #include "lib/base/map.h"
+#include "lib/io/file.h"
 #include "config/catalog/definition.h"
 #include "config/catalog/tree.h"
 
@@ -105,10 +105,7 @@ struct catalog_file {
 	enum catalog_location_kind kind; /* of the place that it was first found in */
 	enum definition_source source;
 	char *path;
-	struct {
-		struct stat st; /* when it was read */
-		bool settled;   /* its time was long enough before that: a change will show */
-	} stamp;
+	struct read_stamp stamp;
 	struct definition **list; /* references */
 	size_t count;
 	void *state; /* the kind's own */

@@ -273,8 +273,7 @@ static int store_once(const char *path, const struct settings_change *c, bool *r
 	if (status < 0 || !out.n)
 		return status;
 	(void)stat(path, &now);
-	if (now.st_ino != before.st_ino || now.st_size != before.st_size ||
-	    now.st_ctim.tv_sec != before.st_ctim.tv_sec || now.st_ctim.tv_nsec != before.st_ctim.tv_nsec)
+	if (!stat_same(&now, &before))
 		return err_set(err, ERR_BUSY, "%s is being changed by another program", path);
 	return file_replace_linked(path, buf_str(&out), err);
 }

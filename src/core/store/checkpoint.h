@@ -12,9 +12,10 @@
 #pragma once
 #include "lib/base/arena.h"
 #include "lib/base/buf.h"
+#include "lib/io/file.h"
 #include "core/store/store.h"
 
-enum { SHA256_DIGITS = 64, FILE_VERSION_LIMIT = 64 * 1024 * 1024 };
+enum { FILE_VERSION_LIMIT = 64 * 1024 * 1024 };
 
 /* The state of a file at one time: existence, content, mode */
 struct file_version {

@@ -99,10 +99,10 @@ void id_iso_time(int64_t unix_ms, char out[ISO_TIME_LEN + 1])
 	snprintf(out + n, ISO_TIME_LEN + 1 - n, ".%03dZ", (int)(unix_ms % 1000));
 }
 
-int64_t id_wall_ms(void)
+uint64_t clock_ms(clockid_t clock)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * id.h - random names and times as text. */
 #pragma once
+#include <time.h>
 #include "lib/base/str.h"
 
 enum { UUID_LEN = 36, ISO_TIME_LEN = 24, AGENT_ID_LEN = 17 };
@@ -13,4 +14,8 @@ bool id_is_agent(struct str s);
 uint64_t id_random_u64(void);
 
 void id_iso_time(int64_t unix_ms, char out[ISO_TIME_LEN + 1]); /* 2026-11-15T20:21:00.123Z */
-int64_t id_wall_ms(void);                                      /* CLOCK_REALTIME in milliseconds */
+uint64_t clock_ms(clockid_t clock);
+static inline int64_t id_wall_ms(void)
+{
+	return (int64_t)clock_ms(CLOCK_REALTIME);
+}

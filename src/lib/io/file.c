@@ -3,14 +3,16 @@
 #include "lib/io/file.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <openssl/evp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
+#include "lib/base/id.h"
 #include "lib/io/file_at.h"
 
-enum { READ_STEP = 64 * 1024, MAX_LINKS = 40, LOCK_PAUSE_MS = 2 };
+enum { READ_STEP = 64 * 1024, MAX_LINKS = 40, LOCK_PAUSE_MS = 2, SETTLE_MS = 100 };
 enum { STALE_S = 10, FIRST_PAUSE_MS = 5, LONGEST_PAUSE_MS = 100 }; /* of directory locks */
 
 /* ---- reading ---- */
@@ -214,6 +216,34 @@ int file_replace_linked(const char *path, struct str bytes, struct err *err)
 bool file_exists(const char *path)
 {
 	return access(path, F_OK) == 0;
+}
+
+struct read_stamp read_stamp_of(const struct stat *st)
+{
+	int64_t changed_ms = (int64_t)st->st_ctim.tv_sec * 1000 + st->st_ctim.tv_nsec / 1000000;
+
+	return (struct read_stamp){ *st, id_wall_ms() - changed_ms >= SETTLE_MS };
+}
+
+bool stat_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_size == b->st_size &&
+	       a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+bool read_stamp_holds(const struct read_stamp *stamp, const struct stat *now)
+{
+	return stamp->settled && stat_same(&stamp->st, now);
+}
+
+void sha256_hex(struct str bytes, char out[SHA256_DIGITS + 1])
+{
+	unsigned char digest[SHA256_DIGITS / 2];
+
+	if (EVP_Digest(bytes.p, bytes.n, digest, NULL, EVP_sha256(), NULL) != 1)
+		base_oom(0);
+	for (size_t i = 0; i < sizeof digest; i++)
+		snprintf(out + 2 * i, 3, "%02x", digest[i]);
 }
 
 /* true: the directory exists now; otherwise errno is that of mkdir. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * grep_scan.c - the search in one file. */
-#include <time.h>
 #include "tools/search/grep.h"
 #include <errno.h>
 #include <fcntl.h>
+#include "lib/base/id.h"
 #include "lib/base/utf8.h"
 #include "lib/io/file.h"
 
@@ -151,18 +151,10 @@ struct grep_scanner {
 	struct err *err;
 };
 
-static uint64_t clock_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 /* One file can be as large as a tree. */
 static int check_deadline(struct grep_scanner *s)
 {
-	if (!s->deadline_ms || clock_ms() < s->deadline_ms)
+	if (!s->deadline_ms || clock_ms(CLOCK_MONOTONIC) < s->deadline_ms)
 		return 0;
 	return err_set(s->err, ERR_TIMEOUT,
 		       "the search took more than %g s and was ended: search a smaller part, or with a simpler pattern",
@@ -175,7 +167,7 @@ struct grep_scanner *grep_scanner_new(const struct pattern *pattern, const struc
 	struct grep_scanner *s = xcalloc(1, sizeof *s);
 
 	s->limit_ms = limit_ms;
-	s->deadline_ms = limit_ms ? clock_ms() + limit_ms : 0;
+	s->deadline_ms = limit_ms ? clock_ms(CLOCK_MONOTONIC) + limit_ms : 0;
 
 	s->pattern = pattern;
 	s->want = want;

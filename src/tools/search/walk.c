@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include "lib/base/arena.h"
 #include "lib/base/buf.h"
+#include "lib/base/id.h"
 #include "lib/io/file.h"
 #include "lib/match/gitignore.h"
 
@@ -243,14 +244,6 @@ unsigned walk_threads(void)
 	return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (unsigned)n;
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
 static bool walk_over(struct walk *w)
 {
 	if (w->o->stop && atomic_load_explicit(w->o->stop, memory_order_relaxed))
@@ -413,7 +406,7 @@ static int walk_dir(struct worker *k, const char *dir, const struct ignore_level
 	struct walk *w = k->walk;
 	unsigned has = 0;
 
-	if (w->deadline_ms && now_ms() >= w->deadline_ms) {
+	if (w->deadline_ms && clock_ms(CLOCK_MONOTONIC) >= w->deadline_ms) {
 		atomic_store(&w->timed_out, true);
 		atomic_store(&w->ended, true);
 	}
@@ -467,7 +460,7 @@ int walk_run(const struct walk_options *options, struct err *err)
 
 	if (hidden_files_has(options->denied, options->root))
 		return 0;
-	w.deadline_ms = options->limit_ms ? now_ms() + options->limit_ms : 0;
+	w.deadline_ms = options->limit_ms ? clock_ms(CLOCK_MONOTONIC) + options->limit_ms : 0;
 	ignore_tree_init(&w.ignores, options->no_ignore ? NULL : options->home,
 			 options->no_ignore ? NULL : options->config_home);
 	w.working = 1; /* this thread, until the root is listed */
