@@ -347,30 +347,23 @@ void catalog_refresh_once(struct catalog *c, struct loop *loop)
 	catalog_refresh(c);
 }
 
-static void copy_texts(struct arena *a, const char **const *texts, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (*texts[i])
-			*texts[i] = arena_strdup(a, *texts[i]);
-}
-
 /* Without the user's options, which no body may name. */
 static void copy_plugin(struct arena *a, struct catalog_plugin *p)
 {
 	struct catalog_plugin_path *paths = arena_calloc(a, (p->path_count + 1) * sizeof *paths);
 	struct catalog_problem *problems = arena_calloc(a, (p->problem_count + 1) * sizeof *problems);
-	const char **texts[] = { &p->name, &p->vars.root, &p->vars.data, &p->vars.project };
 
-	copy_texts(a, texts, COUNT_OF(texts));
+	p->name = arena_strdup(a, p->name);
+	p->vars = (struct plugin_vars){ .root = arena_strdup(a, p->vars.root),
+					.data = arena_strdup(a, p->vars.data),
+					.project = arena_strdup(a, p->vars.project) };
 	for (size_t i = 0; i < p->path_count; i++) {
 		paths[i] = p->paths[i];
-		copy_texts(a, (const char **[]){ &paths[i].path }, 1);
+		paths[i].path = arena_strdup(a, paths[i].path);
 	}
-	for (size_t i = 0; i < p->problem_count; i++) {
-		problems[i] = p->problems[i];
-		copy_texts(a, (const char **[]){ &problems[i].path, &problems[i].message }, 2);
-	}
-	p->vars.options = NULL;
+	for (size_t i = 0; i < p->problem_count; i++)
+		problems[i] = (struct catalog_problem){ arena_strdup(a, p->problems[i].path), p->problems[i].line,
+							arena_strdup(a, p->problems[i].message) };
 	p->paths = paths;
 	p->problems = problems;
 }
@@ -385,7 +378,8 @@ int catalog_new(const struct catalog_kind *kind, const struct catalog_sources *s
 
 	c->kind = kind;
 	*s = *sources;
-	copy_texts(a, texts, COUNT_OF(texts));
+	for (size_t i = 0; i < COUNT_OF(texts); i++)
+		*texts[i] = arena_strdup(a, *texts[i]);
 	const char **dirs = arena_alloc(a, (s->add_dir_count + 1) * sizeof *dirs);
 	for (size_t i = 0; i < s->add_dir_count; i++)
 		dirs[i] = arena_strdup(a, sources->add_dirs[i]);

@@ -53,8 +53,7 @@ struct catalog_sources {
 	bool bare;                /* nothing of the user and the project */
 	bool sdk;                 /* of the local settings only those in cwd count */
 	bool plugins_only;        /* managed settings allow no skills of the user and the project */
-	const char *const
-		*nested; /* directories below cwd with .claude/skills, in the order in which they were found */
+	const char **nested;      /* directories below cwd with .claude/skills, in the order in which they were found */
 	size_t nested_count;
 };
 

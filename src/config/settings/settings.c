@@ -95,8 +95,7 @@ int settings_load(const struct settings_spec *spec, struct settings **ret_settin
 	s->refs = 1;
 	s->spec = *spec;
 	for (size_t i = 0; i < COUNT_OF(texts); i++)
-		if (*texts[i])
-			*texts[i] = arena_strdup(&s->arena, *texts[i]);
+		*texts[i] = arena_strdup(&s->arena, *texts[i]);
 	int status = read_all_files(s, err);
 	if (status == 0) {
 		settings_merge(s);

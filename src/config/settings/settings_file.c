@@ -147,14 +147,7 @@ int setting_sources_parse(struct str list, unsigned *ret_sources, struct err *er
 
 static void add_layer_file(struct settings_paths *p, enum settings_layer layer, const char *path)
 {
-	if (p->count == p->cap) {
-		size_t cap = p->cap ? p->cap * 2 : 8;
-		struct settings_path *bigger = arena_alloc(p->arena, cap * sizeof *bigger);
-		if (p->count)
-			memcpy(bigger, p->list, p->count * sizeof *bigger);
-		p->list = bigger;
-		p->cap = cap;
-	}
+	p->list = arena_grow(p->arena, p->list, p->count, sizeof *p->list);
 	p->list[p->count++] = (struct settings_path){ layer, path };
 }
 

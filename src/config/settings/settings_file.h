@@ -74,7 +74,7 @@ struct settings_path {
 struct settings_paths {
 	struct arena *arena;
 	struct settings_path *list;
-	size_t count, cap;
+	size_t count;
 };
 
 /* The files need not exist. A managed directory that cannot be listed is an error: its restrictions are unknown. */

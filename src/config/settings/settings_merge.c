@@ -174,7 +174,7 @@ size_t settings_winner(const struct setting_key *key, bool whole, const struct s
 struct member {
 	struct setting_ref ref;
 	struct settings_part *parts;
-	size_t count, cap;
+	size_t count;
 };
 
 struct merge {
@@ -191,14 +191,7 @@ static void add_part(struct merge *m, struct member *member, struct settings_par
 		member->parts[member->count - 1] = part; /* the last of duplicate keys wins */
 		return;
 	}
-	if (member->count == member->cap) {
-		size_t cap = member->cap ? member->cap * 2 : 2;
-		struct settings_part *bigger = arena_alloc(&m->arena, cap * sizeof *bigger);
-		if (member->count)
-			memcpy(bigger, member->parts, member->count * sizeof *bigger);
-		member->parts = bigger;
-		member->cap = cap;
-	}
+	member->parts = arena_grow(&m->arena, member->parts, member->count, sizeof *member->parts);
 	member->parts[member->count++] = part;
 }
 

@@ -342,7 +342,7 @@ int settings_store(struct change_queue *q, const struct settings_change *c, sett
 	p->data = data;
 	p->what = *c;
 	p->what.path = arena_strdup(a, c->path);
-	p->what.list_kind = c->list_kind ? arena_strdup(a, c->list_kind) : NULL;
+	p->what.list_kind = arena_strdup(a, c->list_kind);
 	p->what.value = c->value.p ? arena_str(a, c->value) : (struct str){ 0 };
 	struct str *names = arena_calloc(a, (c->count + 1) * sizeof *names);
 	for (size_t i = 0; i < c->count; i++)

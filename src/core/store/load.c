@@ -539,7 +539,7 @@ void session_load_add_waiting(struct session_load *l, const struct loaded_notice
 	*n = *notice;
 	n->id = arena_strdup(&l->arena, notice->id);
 	n->text = arena_str(&l->arena, notice->text);
-	n->about = notice->about ? arena_strdup(&l->arena, notice->about) : NULL;
+	n->about = arena_strdup(&l->arena, notice->about);
 	l->waiting = more;
 }
 

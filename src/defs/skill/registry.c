@@ -160,11 +160,8 @@ bool skill_registry_add_nested(struct catalog *r, const char *dir)
 			return false;
 	if (s->nested_count == SKILL_MOST_NESTED)
 		return false;
-	const char **more = arena_alloc(&r->arena, (s->nested_count + 1) * sizeof *more);
-	for (size_t i = 0; i < s->nested_count; i++)
-		more[i] = s->nested[i];
-	more[s->nested_count++] = arena_strdup(&r->arena, dir);
-	s->nested = more;
+	s->nested = arena_grow(&r->arena, s->nested, s->nested_count, sizeof *s->nested);
+	s->nested[s->nested_count++] = arena_strdup(&r->arena, dir);
 	return true;
 }
 
