@@ -195,10 +195,10 @@ static int parse_status(struct parser *p, const struct statement *s, struct err 
 static int parse_header(struct parser *p, const struct statement *s, struct err *err)
 {
 	struct rule *rule = p->rule;
-	static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
 	size_t n = 0;
 
-	while (n < p->rest.n && char_in(p->rest.p[n], allowed))
+	while (n < p->rest.n && (char_is_alnum(p->rest.p[n]) || char_in(p->rest.p[n], "-_")))
 		n++;
 	if (!n || n == p->rest.n || p->rest.p[n] != ':' || memchr(p->rest.p, '\r', p->rest.n))
 		return parse_fail(p, err, "expected 'name: value'");

@@ -55,11 +55,8 @@ static bool read_version(const struct json *v, struct file_version *ret)
 	if (json_is(v, JSON_NULL))
 		return true;
 	(void)json_u64(json_get(v, "mode"), &mode);
-	if (sha256.n != SHA256_DIGITS || mode > 07777)
+	if (sha256.n != SHA256_DIGITS || mode > 07777 || !str_is_hex(sha256))
 		return false;
-	for (size_t i = 0; i < sha256.n; i++)
-		if (!memchr("0123456789abcdef", sha256.p[i], 16))
-			return false;
 	ret->exists = true;
 	ret->mode = (unsigned)mode;
 	memcpy(ret->sha256, sha256.p, sha256.n);

@@ -263,7 +263,7 @@ char *tool_result_path(struct tool_call *call)
 	if (!call->env->results_dir)
 		return NULL;
 	for (char *c = name; *c; c++)
-		if (!char_in(*c, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"))
+		if (!char_is_alnum(*c) && *c != '-')
 			*c = '_';
 	return arena_printf(&call->arena, "%s/%.100s.txt", call->env->results_dir, name);
 }

@@ -150,20 +150,9 @@ int git_clone(const struct git_source *source, const char *dir, struct err *err)
 
 /* ---- npm ---- */
 
-static bool has_only(struct str text, const char *more)
-{
-	for (size_t i = 0; i < text.n; i++) {
-		char c = text.p[i];
-		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-		if (!plain && (!c || !strchr(more, c)))
-			return false;
-	}
-	return text.n > 0;
-}
-
 static bool npm_is_part(struct str part)
 {
-	return part.n <= 214 && has_only(part, "._-") && part.p[0] != '.' && part.p[0] != '-';
+	return part.n <= 214 && str_is_name(part, "._-") && part.p[0] != '.' && part.p[0] != '-';
 }
 
 int npm_source_read(struct arena *a, const struct json *source, struct npm_source *ret_source, struct err *err)
@@ -179,7 +168,7 @@ int npm_source_read(struct arena *a, const struct json *source, struct npm_sourc
 	/* What has a slash or a colon could be an address or a path, which npm would take as well. */
 	struct str version = str_from(s.version);
 	if (json_get(source, "version") &&
-	    (!has_only(version, ".+-^~*<>=| ") || version.p[0] == '-' || version.n > 100))
+	    (!str_is_name(version, ".+-^~*<>=| ") || version.p[0] == '-' || version.n > 100))
 		return err_set(err, ERR_USAGE, "version: expected a version, a range or a tag");
 	struct str address = str_from(s.registry);
 	bool is_registry = str_starts(address, STR("https://")) || str_starts(address, STR("http://127.0.0.1:")) ||

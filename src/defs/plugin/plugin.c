@@ -78,15 +78,7 @@ void plugin_complain_err(struct plugin *p, enum plugin_fault fault, const char *
 
 bool plugin_name_is_good(struct str name)
 {
-	if (!name.n || name.n > LONGEST_NAME || name.p[0] == '.' || name.p[0] == '-')
-		return false;
-	for (size_t i = 0; i < name.n; i++) {
-		char c = name.p[i];
-		bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-		if (!letter && c != '-' && c != '_' && c != '.')
-			return false;
-	}
-	return true;
+	return name.n <= LONGEST_NAME && str_is_name(name, "-_.") && name.p[0] != '.' && name.p[0] != '-';
 }
 
 /* ---- life ---- */

@@ -27,19 +27,6 @@ static struct str cut_tail(struct str *s, char c)
 	return tail;
 }
 
-static bool is_tag(struct str s)
-{
-	if (!s.n)
-		return false;
-	for (size_t i = 0; i < s.n; i++) {
-		char c = s.p[i];
-		bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-		if (!letter && c != '-' && c != '.')
-			return false;
-	}
-	return true;
-}
-
 /* Also what is not complete: "1", "1.x". */
 static bool read_version(struct str s, struct version *ret)
 {
@@ -51,7 +38,7 @@ static bool read_version(struct str s, struct version *ret)
 		s = (struct str){ s.p + 1, s.n - 1 };
 	struct str build = cut_tail(&s, '+');
 	v.pre = cut_tail(&s, '-');
-	if ((build.p && !is_tag(build)) || (v.pre.p && !is_tag(v.pre)))
+	if ((build.p && !str_is_name(build, "-.")) || (v.pre.p && !str_is_name(v.pre, "-.")))
 		return false;
 	unsigned n = 0;
 	for (bool any = false; s.p; n++) {

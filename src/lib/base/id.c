@@ -67,12 +67,7 @@ void id_agent(char out[AGENT_ID_LEN + 1])
 
 bool id_is_agent(struct str s)
 {
-	if (s.n != AGENT_ID_LEN || s.p[0] != 'a')
-		return false;
-	for (size_t i = 1; i < s.n; i++)
-		if (!char_in(s.p[i], "0123456789abcdef"))
-			return false;
-	return true;
+	return s.n == AGENT_ID_LEN && s.p[0] == 'a' && str_is_hex(s);
 }
 
 bool id_is_uuid(struct str s)

@@ -30,6 +30,12 @@ static inline bool char_in(char c, const char *set)
 	return c && strchr(set, c);
 }
 
+/* ASCII letters and digits, in every locale */
+static inline bool char_is_alnum(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
 static inline bool str_is_nocase(struct str a, const char *lit)
 {
 	return a.n == strlen(lit) && !strncasecmp(a.p, lit, a.n);
@@ -50,7 +56,9 @@ static inline bool str_has(struct str s, struct str part)
 	return part.n == 0 || (s.n >= part.n && memmem(s.p, s.n, part.p, part.n));
 }
 
-struct str str_trim(struct str s); /* spaces, tabs, CR, LF on both ends */
+bool str_is_name(struct str s, const char *more); /* not empty; ASCII letters, digits and these characters only */
+bool str_is_hex(struct str s);                    /* lower-case hexadecimal digits only */
+struct str str_trim(struct str s);                /* spaces, tabs, CR, LF on both ends */
 
 /* Splits *rest at the first c: returns the part before it and leaves the part after it in *rest. Without a c it returns
  * all, and *rest has p == NULL, which ends a loop: while (rest.p) { struct str part = str_cut(&rest, ','); ... } */

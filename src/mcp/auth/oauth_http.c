@@ -68,12 +68,10 @@ bool oauth_url_covers(const char *resource, const char *url)
 void oauth_percent(struct buf *out, struct str s)
 {
 	for (size_t i = 0; i < s.n; i++) {
-		unsigned char c = (unsigned char)s.p[i];
-		if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-		    char_in((char)c, "-._~"))
-			buf_addch(out, (char)c);
+		if (char_is_alnum(s.p[i]) || char_in(s.p[i], "-._~"))
+			buf_addch(out, s.p[i]);
 		else
-			buf_addf(out, "%%%02X", c);
+			buf_addf(out, "%%%02X", (unsigned char)s.p[i]);
 	}
 }
 

@@ -29,12 +29,9 @@ static bool parse_variable(const char *at, const char *last, struct variable *re
 
 	if (at[0] != '$' || at[1] != '{' || at > last)
 		return false;
-	for (v.end = v.name.p;; v.end++) {
-		char c = *v.end;
-		bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-		if (!letter && !(v.end > v.name.p && c >= '0' && c <= '9'))
-			break;
-	}
+	v.end = v.name.p;
+	while (*v.end == '_' || (char_is_alnum(*v.end) && !(v.end == v.name.p && char_in(*v.end, "0123456789"))))
+		v.end++;
 	v.name.n = (size_t)(v.end - v.name.p);
 	if (v.end[0] == ':' && v.end[1] == '-') {
 		v.fallback.p = v.end + 2;
@@ -205,18 +202,6 @@ static int read_env(struct entry_reader *r)
 	return 0;
 }
 
-static bool is_header_name(const char *name)
-{
-	static const char others[] = "!#$%&'*+-.^_`|~";
-
-	for (const char *p = name; p && *p; p++) {
-		bool letter = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9');
-		if (!letter && !strchr(others, *p))
-			return false;
-	}
-	return name && name[0];
-}
-
 static int read_headers(struct entry_reader *r)
 {
 	const struct json *map = json_get(r->entry->value, "headers");
@@ -230,7 +215,7 @@ static int read_headers(struct entry_reader *r)
 		const char *name = json_cstr(m.key, a);
 		const char *text = json_is(m.value, JSON_STRING) ? json_cstr(m.value, a) : NULL;
 		const char *value = text ? expand_text(r, text) : NULL;
-		if (!is_header_name(name) || !value)
+		if (!name || !str_is_name(str_from(name), "!#$%&'*+-.^_`|~") || !value)
 			return entry_fail_field(r, "headers", "an object of strings, its keys names of headers");
 		if (strpbrk(value, "\r\n")) /* it would be two headers */
 			return entry_fail(r, "invalid_config", "headers.%.60s: its value has more than one line", name);
