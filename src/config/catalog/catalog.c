@@ -57,19 +57,6 @@ void catalog_file_clear(const struct catalog *c, struct catalog_file *f)
 	f->error_line = 0;
 }
 
-void catalog_file_add(struct catalog_file *f, struct definition *d)
-{
-	f->list = xrealloc(f->list, (f->count + 1) * sizeof(struct definition *));
-	f->list[f->count++] = d;
-}
-
-void catalog_file_fail(struct catalog_file *f, unsigned line, const char *message)
-{
-	free(f->error);
-	f->error = xstrdup(message);
-	f->error_line = line;
-}
-
 static void catalog_file_free(const struct catalog *c, struct catalog_file *f)
 {
 	catalog_file_clear(c, f);

@@ -143,8 +143,18 @@ struct catalog_kind {
 
 /* For read_own(): what the file had is dropped; d is taken. */
 void catalog_file_clear(const struct catalog *c, struct catalog_file *file);
-void catalog_file_add(struct catalog_file *file, struct definition *d);
-void catalog_file_fail(struct catalog_file *file, unsigned line, const char *message);
+static inline void catalog_file_add(struct catalog_file *f, struct definition *d)
+{
+	f->list = xrealloc(f->list, (f->count + 1) * sizeof(struct definition *));
+	f->list[f->count++] = d;
+}
+
+static inline void catalog_file_fail(struct catalog_file *f, unsigned line, const char *message)
+{
+	free(f->error);
+	f->error = xstrdup(message);
+	f->error_line = line;
+}
 
 /* ---- the catalog ------------------------------------------------------------------------------------------------- */
 

@@ -71,29 +71,7 @@ void definition_refuse(struct definition_reader *r, const char *fmt, ...)
 	r->d->refused = true;
 }
 
-void definition_ignore(struct definition_reader *r, const char *expected)
-{
-	definition_note(r, DIAGNOSTIC_WARNING, "%s: expected %s; the field is ignored", r->key, expected);
-}
-
-const char *definition_text(struct definition_reader *r, const struct json *value)
-{
-	return frontmatter_text(value, &r->d->arena, &r->scratch);
-}
-
 /* ---- fields ------------------------------------------------------------------------------------------------------ */
-
-void definition_read_begin(struct definition_reader *r, struct definition *d, const struct definition_format *format)
-{
-	*r = (struct definition_reader){ .d = d, .format = format, .diagnostics = { .arena = &d->arena } };
-}
-
-void definition_read_end(struct definition_reader *r)
-{
-	r->d->diagnostics = r->diagnostics.list;
-	r->d->diagnostic_count = r->diagnostics.count;
-	arena_release(&r->scratch);
-}
 
 void definition_read_member(struct definition_reader *r, const struct definition_field *f, const struct json *value,
 			    size_t count)

@@ -46,11 +46,6 @@ int settings_file_parse_up_to(struct settings_file *f, const char *path, struct 
 	return status;
 }
 
-int settings_file_parse(struct settings_file *f, const char *path, struct str text, struct err *err)
-{
-	return settings_file_parse_up_to(f, path, text, SETTINGS_FILE_LIMIT, err);
-}
-
 /* Only regular files: a pipe would make us wait, a directory is a mistake worth a message. */
 int settings_file_read_up_to(struct settings_file *f, const char *path, size_t limit_bytes, struct err *err)
 {
@@ -74,11 +69,6 @@ int settings_file_read_up_to(struct settings_file *f, const char *path, size_t l
 	if (status < 0)
 		settings_file_release(f);
 	return status;
-}
-
-int settings_file_read(struct settings_file *f, const char *path, struct err *err)
-{
-	return settings_file_read_up_to(f, path, SETTINGS_FILE_LIMIT, err);
 }
 
 void settings_file_release(struct settings_file *f)

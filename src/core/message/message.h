@@ -24,7 +24,12 @@ struct translation {
 void translation_free(struct translation *t); /* t may be NULL */
 /* Borrows the piece while the translation lives. Ignores an empty one. */
 void translation_add(struct translation *t, struct str piece);
-void translation_add_optional(struct translation *t, struct str piece);
+static inline void translation_add_optional(struct translation *t, struct str piece)
+{
+	translation_add(t, piece);
+	t->optional += piece.n;
+}
+
 void translation_append(struct translation *t, const struct translation *other); /* its pieces, not its arena */
 
 enum segment_kind {
@@ -46,8 +51,18 @@ struct segment {
 
 /* json: one complete JSON object, valid UTF-8, trusted. Copies it. Returns owned with one reference. */
 struct segment *segment_new(enum segment_kind kind, struct str json);
-struct segment *segment_ref(struct segment *s);
-void segment_unref(struct segment *s);
+static inline struct segment *segment_ref(struct segment *s)
+{
+	s->refs++;
+	return s;
+}
+
+static inline void segment_unref(struct segment *s)
+{
+	if (s && --s->refs == 0)
+		free(s);
+}
+
 static inline struct str segment_json(const struct segment *s)
 {
 	return (struct str){ s->bytes, s->len };
@@ -83,7 +98,12 @@ struct head {
 
 /* Copies the bytes if they are new. Returns a reference. */
 struct head *head_intern(struct head_pool *pool, struct str bytes);
-struct head *head_ref(struct head *h);
+static inline struct head *head_ref(struct head *h)
+{
+	h->refs++;
+	return h;
+}
+
 void head_unref(struct head *h);
 void head_pool_release(struct head_pool *pool); /* all heads must be gone; asserted */
 

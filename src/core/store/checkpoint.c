@@ -161,8 +161,3 @@ int file_version_read(const char *root, const char *below, struct file_version *
 	ret_version->mode = st.st_mode & 07777;
 	return 0;
 }
-
-bool file_version_same(const struct file_version *a, const struct file_version *b)
-{
-	return a->exists == b->exists && !strcmp(a->sha256, b->sha256);
-}

@@ -364,11 +364,6 @@ static int load_file(const char *path, struct str leaf_uuid, struct replay *repl
 	return depth > 0 ? 0 : finish_load(&r, leaf, leaf_uuid.n != 0, replay, err);
 }
 
-int session_load(const char *path, struct session_load *ret, struct err *err)
-{
-	return session_load_until(path, (struct str){ 0 }, ret, err);
-}
-
 static int replay_file(const char *path, struct str uuid, struct replay *replay, struct err *err)
 {
 	*replay->out = (struct session_load){ 0 };

@@ -25,12 +25,6 @@ static void on_kick(struct kick *kick)
 		call->done(call);
 }
 
-void tool_call_settle(struct tool_call *call)
-{
-	call->settled = true;
-	loop_kick(call->env->loop, &call->kick);
-}
-
 /* The error text for a call that cannot run, or NULL. */
 static char *find_complaint(struct tool_call *call, struct str input_json)
 {
@@ -111,13 +105,6 @@ void tool_call_start(struct tool_call *call)
 		tool_call_reject(call, "%s", call->complaint);
 	else
 		call->gate->ask(call->gate, call);
-}
-
-struct tool_use tool_call_use(const struct tool_call *call)
-{
-	return (struct tool_use){
-		.tool = call->tool, .input = call->input, .env = call->env, .flags = call->flags, .where = call->where
-	};
 }
 
 struct str tool_call_summary(struct tool_call *call)

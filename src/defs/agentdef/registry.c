@@ -165,11 +165,6 @@ void builtin_each(unsigned switches, void (*fn)(void *data, struct agent_definit
 	}
 }
 
-bool builtin_is_guide(const struct agent_definition *d)
-{
-	return d->source == SOURCE_BUILT_IN && !strcmp(d->name, "cadre-guide");
-}
-
 enum { LARGEST_FILE = 1 << 20 };
 enum agent_own { OWN_BUILT_IN, OWN_SETTINGS, OWN_FLAG };
 
@@ -456,11 +451,6 @@ const struct catalog_entry *agent_registry_find(const struct catalog *r, struct 
 		if (agent_type_same(type, str_from(r->active[i]->name)))
 			return r->active[i];
 	return NULL;
-}
-
-const struct agent_denial *agent_denied(const struct catalog *r, struct str type)
-{
-	return agent_denials_find(r->rules, type);
 }
 
 struct agent_definition *agent_registry_get(const struct catalog *r, struct str type, struct err *err)

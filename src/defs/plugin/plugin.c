@@ -83,11 +83,6 @@ bool plugin_name_is_good(struct str name)
 
 /* ---- life ---- */
 
-struct plugin *plugin_read(const char *dir, enum plugin_origin origin, const char *marketplace)
-{
-	return plugin_read_named(dir, origin, NULL, marketplace);
-}
-
 struct plugin *plugin_read_named(const char *dir, enum plugin_origin origin, const char *name, const char *marketplace)
 {
 	struct plugin *p = xcalloc(1, sizeof *p);
@@ -144,11 +139,6 @@ struct settings_file *plugin_keep_file(struct plugin *p, struct settings_file *f
 }
 
 /* ---- variables ---- */
-
-const char *plugin_value(const struct plugin *p, struct str name, enum plugin_text where)
-{
-	return plugin_vars_find(&p->vars, name, where == PLUGIN_IN_CONFIG);
-}
 
 /* ---- the user's options ---- */
 

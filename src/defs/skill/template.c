@@ -17,12 +17,6 @@ static void add_part(struct template_parts *p, bool is_command, const char *from
 	p->list[p->count++] = (struct template_part){ is_command, { from, (size_t)(to - from) } };
 }
 
-void template_parts_release(struct template_parts *parts)
-{
-	free(parts->list);
-	*parts = (struct template_parts){ 0 };
-}
-
 static const char *line_end(const char *p, const char *end)
 {
 	const char *found = memchr(p, '\n', (size_t)(end - p));
@@ -109,13 +103,6 @@ void template_values_open(struct template_values *v)
 	v->words = arena_alloc(&v->arena, MOST_WORDS * sizeof *v->words);
 	while (rest.n && v->count < MOST_WORDS)
 		v->words[v->count++] = cut_word(&v->arena, &rest);
-}
-
-void template_values_release(struct template_values *v)
-{
-	arena_release(&v->arena);
-	v->words = NULL;
-	v->count = 0;
 }
 
 /* ---- placeholders ------------------------------------------------------------------------------------------------ */

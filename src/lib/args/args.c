@@ -227,18 +227,6 @@ const struct args_value *args_find(const struct args *args, const char *name)
 	return NULL;
 }
 
-bool args_has(const struct args *args, const char *name)
-{
-	return args_find(args, name) != NULL;
-}
-
-const char *args_value(const struct args *args, const char *name)
-{
-	const struct args_value *given = args_find(args, name);
-
-	return given ? given->value : NULL;
-}
-
 const char *const *args_values(struct args *args, const char *name)
 {
 	const char **list = arena_calloc(&args->arena, (args->given_count + 1) * sizeof *list);

@@ -59,17 +59,6 @@ void id_random(char *out, size_t digits, const char *alphabet)
 	out[digits] = '\0';
 }
 
-void id_agent(char out[AGENT_ID_LEN + 1])
-{
-	out[0] = 'a';
-	id_random(out + 1, AGENT_ID_LEN - 1, "0123456789abcdef");
-}
-
-bool id_is_agent(struct str s)
-{
-	return s.n == AGENT_ID_LEN && s.p[0] == 'a' && str_is_hex(s);
-}
-
 bool id_is_uuid(struct str s)
 {
 	if (s.n != UUID_LEN)

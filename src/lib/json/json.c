@@ -7,37 +7,6 @@
 
 /* ---- walking the nodes ------------------------------------------------------------------------------------------- */
 
-struct str json_raw(const struct json *v)
-{
-	if (!v)
-		return STR("");
-	if (v->type == JSON_STRING)
-		return (struct str){ v->text - 1, (size_t)v->len + 2 };
-	return (struct str){ v->text, v->len };
-}
-
-const struct json *json_next(const struct json *container, const struct json *value)
-{
-	if (!container || !value)
-		return NULL;
-	const struct json *next = value + value->span;
-	return next < container + container->span ? next : NULL;
-}
-
-struct json_member json_members(const struct json *object)
-{
-	if (!json_is(object, JSON_OBJECT) || !object->count)
-		return (struct json_member){ 0 };
-	return (struct json_member){ object + 1, object + 2 };
-}
-
-struct json_member json_member_next(const struct json *object, struct json_member m)
-{
-	const struct json *key = json_next(object, m.value);
-
-	return key ? (struct json_member){ key, key + 1 } : (struct json_member){ 0 };
-}
-
 const struct json *json_get_str(const struct json *object, struct str key)
 {
 	const struct json *found = NULL;

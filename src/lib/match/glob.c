@@ -23,12 +23,6 @@ struct glob_op {
 	uint32_t class[8]; /* one bit a byte; negation is resolved when compiling */
 };
 
-void glob_release(struct glob *g)
-{
-	free(g->ops);
-	*g = (struct glob){ 0 };
-}
-
 static struct glob_op *add_op(struct glob *g, enum glob_kind kind)
 {
 	g->ops = xgrow(g->ops, g->count, &g->cap, sizeof *g->ops);

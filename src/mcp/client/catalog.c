@@ -173,12 +173,6 @@ const char *mcp_schema_flat(const struct json *schema, struct arena *arena)
 
 /* ---- catalogs ---- */
 
-struct mcp_catalog *mcp_catalog_ref(struct mcp_catalog *c)
-{
-	c->refs++;
-	return c;
-}
-
 void mcp_catalog_unref(struct mcp_catalog *c)
 {
 	if (!c || --c->refs)

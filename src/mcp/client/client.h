@@ -56,8 +56,14 @@ struct mcp_catalog {
 	const char *instructions; /* instructions of the server for the model; "" */
 	const char *server_name, *server_version;
 };
-struct mcp_catalog *mcp_catalog_ref(struct mcp_catalog *c); /* keeps a reference, returns it */
-void mcp_catalog_unref(struct mcp_catalog *c);              /* NULL is allowed */
+/* keeps a reference, returns it */
+static inline struct mcp_catalog *mcp_catalog_ref(struct mcp_catalog *c)
+{
+	c->refs++;
+	return c;
+}
+
+void mcp_catalog_unref(struct mcp_catalog *c); /* NULL is allowed */
 
 /* A question of a server during a call. Answer with mcp_elicitation_answer, once, now or later. */
 struct mcp_elicitation {

@@ -302,11 +302,6 @@ enum mcp_state mcp_lease_state(const struct mcp_lease *l)
 	return l->conn ? mcp_client_state(l->conn->client) : l->disabled ? MCP_DISABLED : MCP_FAILED;
 }
 
-bool mcp_lease_settling(const struct mcp_lease *l)
-{
-	return mcp_lease_state(l) == MCP_PENDING;
-}
-
 const char *mcp_lease_error(const struct mcp_lease *l)
 {
 	return l->conn ? mcp_client_error(l->conn->client) : "";
@@ -533,10 +528,4 @@ void mcp_selection_wait(struct mcp_selection *s, uint64_t ms, void (*done)(void 
 	s->timed_out = false;
 	timer_start(s->loop, &s->timer, ms);
 	loop_kick(s->loop, &s->wait_kick);
-}
-
-void mcp_selection_on_change(struct mcp_selection *s, void (*changed)(void *data), void *data)
-{
-	s->changed = changed;
-	s->changed_data = data;
 }

@@ -42,9 +42,14 @@ static inline struct mcp_server *mcp_lease_server(const struct mcp_lease *l)
 {
 	return l->server;
 }
+
 enum mcp_state mcp_lease_state(const struct mcp_lease *l);
 /* Still connecting. False once it is connected, has failed, or needs authorisation. */
-bool mcp_lease_settling(const struct mcp_lease *l);
+static inline bool mcp_lease_settling(const struct mcp_lease *l)
+{
+	return mcp_lease_state(l) == MCP_PENDING;
+}
+
 void mcp_lease_reconnect(struct mcp_lease *l);              /* requested by the user */
 void mcp_lease_enable(struct mcp_lease *l, bool on);        /* off: releases the connection, keeps the lease */
 struct mcp_catalog *mcp_lease_catalog(struct mcp_lease *l); /* returns a reference; NULL: was never connected */
@@ -92,6 +97,7 @@ static inline size_t mcp_selection_count(const struct mcp_selection *s)
 {
 	return s->count;
 }
+
 static inline struct mcp_lease *mcp_selection_at(const struct mcp_selection *s, size_t i)
 {
 	return s->leases[i];
@@ -106,5 +112,9 @@ bool mcp_selection_settling(const struct mcp_selection *s); /* a server is still
 /* done: no server is connecting, or the timeout. Once, never from inside; a second wait replaces the first, whose done
  * does not come. */
 void mcp_selection_wait(struct mcp_selection *s, uint64_t ms, void (*done)(void *data), void *data);
-void mcp_selection_on_change(struct mcp_selection *s, void (*changed)(void *data),
-			     void *data); /* state or catalog of any server changed */
+/* state or catalog of any server changed */
+static inline void mcp_selection_on_change(struct mcp_selection *s, void (*changed)(void *data), void *data)
+{
+	s->changed = changed;
+	s->changed_data = data;
+}

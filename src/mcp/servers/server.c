@@ -51,12 +51,6 @@ enum child_of mcp_server_origin(const struct mcp_server *s)
 	return own ? CHILD_OF_SERVER : CHILD_OF_PROJECT_SERVER;
 }
 
-struct mcp_server *mcp_server_ref(struct mcp_server *s)
-{
-	s->refs++;
-	return s;
-}
-
 void mcp_server_unref(struct mcp_server *s)
 {
 	if (!s || --s->refs)

@@ -367,11 +367,6 @@ int image_codec_encode(struct image_codec *c, int quality, struct buf *out, stru
 
 /* ---- fitting into a request ------------------------------------------------------------------------------------- */
 
-void fitted_image_release(struct fitted_image *image)
-{
-	buf_release(&image->bytes);
-}
-
 static int image_keep(struct str bytes, const struct image_head *h, struct fitted_image *ret)
 {
 	*ret = (struct fitted_image){ .type = h->type, .width = h->width, .height = h->height, .original = *h };

@@ -8,11 +8,6 @@
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
-void notebook_release(struct notebook *n)
-{
-	json_reader_release(&n->reader);
-}
-
 /* A hundred megabytes of "1,1,1," would need gigabytes of nodes; those of pictures need hardly any. */
 static bool has_too_many_values(struct str text)
 {
@@ -91,11 +86,6 @@ void notebook_add_text(struct buf *out, const struct json *value)
 		struct str text = json_str(v, &scratch);
 		buf_add(out, text.p, text.n);
 	}
-}
-
-bool notebook_cell_is(const struct json *cell, const char *type)
-{
-	return json_str_is(json_get(cell, "cell_type"), type);
 }
 
 bool notebook_has_ids(const struct notebook *n)
@@ -350,12 +340,6 @@ struct view_writer {
 	struct json_out object; /* writes view->cells */
 	size_t text_bytes;      /* of all cells so far */
 };
-
-void notebook_view_release(struct notebook_view *view)
-{
-	read_blocks_release(&view->blocks);
-	buf_release(&view->cells);
-}
 
 static void add_cut(struct buf *out, struct str text, size_t limit)
 {

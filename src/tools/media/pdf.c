@@ -155,9 +155,3 @@ void pdf_program_cancel(struct pdf_program *p)
 	p->cancelled = true;
 	program_kill(p);
 }
-
-void pdf_program_release(struct pdf_program *p)
-{
-	buf_release(&p->out);
-	buf_release(&p->errors);
-}

@@ -4,13 +4,6 @@
 #include "lib/base/base64.h"
 #include "lib/json/json_write.h"
 
-void read_blocks_release(struct read_blocks *b)
-{
-	buf_release(&b->words);
-	buf_release(&b->run);
-	buf_release(&b->blocks);
-}
-
 static void add_words(struct read_blocks *b, struct str text)
 {
 	if (b->words.n)
