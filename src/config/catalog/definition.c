@@ -71,6 +71,18 @@ void definition_refuse(struct definition_reader *r, const char *fmt, ...)
 	r->d->refused = true;
 }
 
+int definition_word(struct definition_reader *r, const struct json *value, const char *const *words)
+{
+	struct str text = str_from(definition_text(r, value));
+	int i = 0;
+
+	while (words[i] && (!text.n || !str_is_nocase(text, words[i])))
+		i++;
+	if (words[i] && !r->format->terse && !str_is(text, words[i]))
+		definition_note(r, DIAGNOSTIC_NOTE, "%s: " STR_FMT " was read as %s", r->key, STR_ARG(text), words[i]);
+	return words[i] ? i : -1;
+}
+
 /* ---- fields ------------------------------------------------------------------------------------------------------ */
 
 void definition_read_member(struct definition_reader *r, const struct definition_field *f, const struct json *value,
@@ -153,7 +165,6 @@ struct list_reader {
 	struct name_list *list;
 	enum names_rule rule;
 	const char *wrong; /* the last complaint */
-	size_t cap;
 	bool full;
 };
 
@@ -185,13 +196,7 @@ static void list_add_name(struct list_reader *l, struct str name)
 		l->full = true;
 		return;
 	}
-	if (list->count == l->cap) {
-		l->cap = l->cap ? l->cap * 2 : 8;
-		const char **names = arena_alloc(&l->r->d->arena, l->cap * sizeof *names);
-		if (list->count)
-			memcpy(names, list->names, list->count * sizeof *names);
-		list->names = names;
-	}
+	list->names = arena_grow(&l->r->d->arena, list->names, list->count, sizeof *list->names);
 	list->names[list->count++] = arena_dup(&l->r->d->arena, name.p, name.n);
 	list->all = list->all || str_is(name, "*");
 }

@@ -109,6 +109,9 @@ static inline const char *definition_text(struct definition_reader *r, const str
 	return frontmatter_text(value, &r->d->arena, &r->scratch);
 }
 
+/* The index of the value in a list of words that ends with NULL, any case; -1: not in the list. */
+int definition_word(struct definition_reader *r, const struct json *value, const char *const *words);
+
 /* ---- lists of names ---------------------------------------------------------------------------------------------- */
 
 /* Of tools or skills, as written, in order, without doubles: a text with commas or blanks between them, a list, JSON in a

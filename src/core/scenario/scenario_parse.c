@@ -67,28 +67,35 @@ static int take_end(struct parser *p, struct err *err);
 
 enum { LIMIT_BYTES = 4 << 20, DEFAULT_CACHE_MIN_TOKENS = 1024 };
 
-int parse_value(struct parser *p, const struct statement *s, void *base, struct err *err)
+/* A number or size of 0 in a rule means that the value was not given, so it cannot be given. */
+int parse_value(struct parser *p, const struct statement *s, struct err *err)
 {
-	void *value = (char *)base + s->offset;
+	char *const bases[] = {
+		[OF_SCENARIO] = (char *)p->scenario, [OF_RULE] = (char *)p->rule, [OF_PACE] = (char *)p->pace
+	};
+	void *value = bases[s->base] + s->offset;
+	int rc = 0;
 
 	switch ((enum value_kind)s->kind) {
 	case VALUE_NUMBER:
-		return take_number(p, s->what, value, err);
+		rc = take_number(p, s->what, value, err);
+		break;
 	case VALUE_SIZE:
-		return take_size(p, value, err);
+		rc = take_size(p, value, err);
+		break;
 	case VALUE_RANGE:
 		return take_range(p, value, err);
 	case VALUE_TIME:
 		return take_time(p, value, err);
 	case VALUE_TEXT:
 		return take_text(p, value, err);
+	case VALUE_SWITCH:
+		*(bool *)value = true;
+		return 0;
 	}
-	return 0;
-}
-
-static int parse_setting(struct parser *p, const struct statement *s, struct err *err)
-{
-	return parse_value(p, s, p->scenario, err);
+	if (rc == 0 && s->base == OF_RULE && !*(uint64_t *)value)
+		return parse_fail(p, err, "'%s' needs at least 1", s->word);
+	return rc;
 }
 
 static int parse_cache(struct parser *p, const struct statement *s, struct err *err)
@@ -110,13 +117,15 @@ static int parse_allow(struct parser *p, const struct statement *s, struct err *
 }
 
 static const struct statement settings[] = {
-	{ "allow", parse_allow, 0, 0, NULL },
-	{ "cache", parse_cache, 0, 0, NULL },
-	{ "capacity", parse_setting, VALUE_NUMBER, offsetof(struct scenario, capacity),
-	  "a number of requests in flight" },
-	{ "rate", parse_setting, VALUE_NUMBER, offsetof(struct scenario, rate_per_s), "a number of requests a second" },
-	{ "retry-after", parse_setting, VALUE_NUMBER, offsetof(struct scenario, retry_after_s), "a number of seconds" },
-	{ "seed", parse_setting, VALUE_NUMBER, offsetof(struct scenario, seed), "a number" },
+	{ "allow", parse_allow, 0, 0, NULL, 0 },
+	{ "cache", parse_cache, 0, 0, NULL, 0 },
+	{ "capacity", parse_value, VALUE_NUMBER, offsetof(struct scenario, capacity), "a number of requests in flight",
+	  OF_SCENARIO },
+	{ "rate", parse_value, VALUE_NUMBER, offsetof(struct scenario, rate_per_s), "a number of requests a second",
+	  OF_SCENARIO },
+	{ "retry-after", parse_value, VALUE_NUMBER, offsetof(struct scenario, retry_after_s), "a number of seconds",
+	  OF_SCENARIO },
+	{ "seed", parse_value, VALUE_NUMBER, offsetof(struct scenario, seed), "a number", OF_SCENARIO },
 	{ 0 },
 };
 

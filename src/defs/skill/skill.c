@@ -40,37 +40,32 @@ static void read_argument_hint(struct definition_reader *r, const struct json *v
 
 static void read_effort(struct definition_reader *r, const struct json *value, void *at)
 {
-	static const char *const levels[] = { "low", "medium", "high", "xhigh", "max" };
-	struct str text = str_from(definition_text(r, value));
-	const char **effort = at;
+	static const char *const levels[] = { "low", "medium", "high", "xhigh", "max", NULL };
+	int i = definition_word(r, value, levels);
 
-	for (size_t i = 0; text.n && i < COUNT_OF(levels); i++)
-		if (str_is_nocase(text, levels[i]))
-			*effort = levels[i];
-	if (!*effort)
+	if (i >= 0)
+		*(const char **)at = levels[i];
+	else
 		definition_ignore(r, "low, medium, high, xhigh or max");
 }
 
 static void read_context(struct definition_reader *r, const struct json *value, void *at)
 {
-	struct str text = str_from(definition_text(r, value));
-	bool is_fork = str_is_nocase(text, "fork");
+	static const char *const words[] = { "fork", "inline", NULL };
+	int i = definition_word(r, value, words);
 
-	*(bool *)at = is_fork;
-	if (!is_fork && !str_is_nocase(text, "inline"))
+	*(bool *)at = i == 0;
+	if (i < 0)
 		definition_ignore(r, "fork");
 }
 
 /* 1: yes, 0: no, -1: neither. */
 static int truth_of(struct definition_reader *r, const struct json *value)
 {
-	static const char *const words[] = { "false", "true", "no", "yes", "off", "on", "0", "1", "n", "y" };
-	struct str text = str_from(definition_text(r, value));
+	static const char *const words[] = { "false", "true", "no", "yes", "off", "on", "0", "1", "n", "y", NULL };
+	int i = definition_word(r, value, words);
 
-	for (size_t i = 0; text.n && i < COUNT_OF(words); i++)
-		if (str_is_nocase(text, words[i]))
-			return i % 2;
-	return -1;
+	return i < 0 ? -1 : i % 2;
 }
 
 /* A value that is neither was meant as a limit, and most likely as this one. */
@@ -146,8 +141,7 @@ static void add_pattern(struct definition_reader *r, struct str pattern)
 	pattern = str_trim(pattern);
 	if (!pattern.n || paths->count == MOST_PATTERNS)
 		return;
-	if (!paths->names)
-		paths->names = arena_alloc(&s->arena, MOST_PATTERNS * sizeof *paths->names);
+	paths->names = arena_grow(&s->arena, paths->names, paths->count, sizeof *paths->names);
 	paths->names[paths->count++] = arena_dup(&s->arena, pattern.p, pattern.n);
 	if (paths->count == MOST_PATTERNS)
 		definition_note(r, DIAGNOSTIC_WARNING, "paths: only the first %d patterns count", MOST_PATTERNS);
