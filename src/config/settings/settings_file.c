@@ -8,7 +8,7 @@
 #include "lib/io/file.h"
 #include "lib/git/git_head.h"
 
-static int parse(struct settings_file *f, struct err *err)
+static int parse_text(struct settings_file *f, struct err *err)
 {
 	struct err why = { 0 };
 	size_t mark = str_starts(buf_str(&f->text), STR("\xef\xbb\xbf")) ? 3 : 0;
@@ -40,7 +40,7 @@ int settings_file_parse_up_to(struct settings_file *f, const char *path, struct 
 				     .reader.limits = { .bytes = limit_bytes, .depth = SETTINGS_FILE_DEPTH } };
 	buf_add(&f->text, text.p, text.n);
 	int status = text.n > limit_bytes ? err_set(err, ERR_USAGE, "%s: more than %zu bytes", path, limit_bytes)
-					  : parse(f, err);
+					  : parse_text(f, err);
 	if (status < 0)
 		settings_file_release(f);
 	return status;
@@ -65,7 +65,7 @@ int settings_file_read_up_to(struct settings_file *f, const char *path, size_t l
 	else if (file_read_fd(fd, limit_bytes, &f->text, &why) < 0)
 		status = err_set(err, ERR_USAGE, "%s: %s", path, why.text);
 	else
-		status = parse(f, err);
+		status = parse_text(f, err);
 	if (status < 0)
 		settings_file_release(f);
 	return status;

@@ -37,7 +37,7 @@ static bool is_blank(char c)
 }
 
 /* The blanks with which the line of p begins. */
-static struct str indentation(const struct buf *text, const char *p)
+static struct str line_indentation(const struct buf *text, const char *p)
 {
 	size_t n = 0;
 
@@ -55,7 +55,7 @@ static struct str indentation_step(const struct buf *text)
 
 	while (rest.p) {
 		struct str line = str_cut(&rest, '\n');
-		struct str step = line.n ? indentation(text, line.p) : STR("");
+		struct str step = line.n ? line_indentation(text, line.p) : STR("");
 		if (step.n && step.n < str_trim(line).n + step.n)
 			return step;
 	}
@@ -93,7 +93,7 @@ static void text_append(struct buf *out, const struct settings_file *file, const
 	const char *line = memchr(file->text.p, '\n', file->text.n);
 	struct layout layout = (struct layout){
 		.lines = container->count ? memchr(end, '\n', (size_t)(close - end)) != NULL : line != NULL,
-		.indent = indentation(&file->text, container->count ? close : json_raw(container).p),
+		.indent = line_indentation(&file->text, container->count ? close : json_raw(container).p),
 		.line_end = line && line > file->text.p && line[-1] == '\r' ? "\r\n" : "\n",
 		.step = indentation_step(&file->text),
 	};
@@ -278,7 +278,7 @@ static int store_once(const char *path, const struct settings_change *c, bool *r
 	return file_replace_linked(path, buf_str(&out), err);
 }
 
-static int store(const struct settings_change *c, unsigned wait_ms, bool *ret_changed, struct err *err)
+static int store_change(const struct settings_change *c, unsigned wait_ms, bool *ret_changed, struct err *err)
 {
 	AUTO_CLOSE int lock_fd = -1;
 	const char *path = c->path;
@@ -300,7 +300,7 @@ int settings_set_member(const char *path, const struct str *names, size_t count,
 {
 	struct settings_change c = { .path = path, .names = names, .count = count, .value = json };
 
-	return store(&c, LOCK_WAIT_MS, NULL, err);
+	return store_change(&c, LOCK_WAIT_MS, NULL, err);
 }
 
 /* ---- while agents run -------------------------------------------------------------------------------------------- */
@@ -318,7 +318,7 @@ static int make_pending(struct file_change *change, unsigned wait_ms, struct err
 {
 	struct pending_change *p = CONTAINER_OF(change, struct pending_change, change);
 
-	return store(&p->what, wait_ms, NULL, err);
+	return store_change(&p->what, wait_ms, NULL, err);
 }
 
 static void pending_done(struct file_change *change, bool later, const struct err *err)
@@ -390,5 +390,5 @@ int state_file_set(const char *state_file, const struct str *names, size_t count
 	AUTO_CLOSE int lock_fd = -1;
 	int status = lock_state_file(state_file, &lock_fd, err);
 
-	return status < 0 ? status : store(&c, LOCK_WAIT_MS, ret_changed, err);
+	return status < 0 ? status : store_change(&c, LOCK_WAIT_MS, ret_changed, err);
 }

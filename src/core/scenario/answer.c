@@ -16,7 +16,7 @@ static uint64_t range_pick(const struct range *r, uint64_t *random)
 	return r->from + (r->to > r->from ? digest_random(random) % (r->to - r->from + 1) : 0);
 }
 
-static uint64_t tokens(uint64_t bytes)
+static uint64_t tokens_of(uint64_t bytes)
 {
 	return (bytes + BYTES_PER_TOKEN - 1) / BYTES_PER_TOKEN;
 }
@@ -172,7 +172,7 @@ static void fill_blocks(struct asking *a, const struct rule *rule)
 	}
 }
 
-static uint64_t override(int64_t given, uint64_t estimate)
+static uint64_t usage_or(int64_t given, uint64_t estimate)
 {
 	return given < 0 ? estimate : (uint64_t)given;
 }
@@ -217,15 +217,15 @@ static struct reply *answer_message(struct asking *a, const struct rule *rule, c
 	/* The conversation is part of the seed, so that ids stay unique when another run of the scenario continues the
 	 * session. */
 	r->id_a = digest_mix(r->id_a, request->prefixes[request->prefix_count - 1].hash);
-	uint64_t output = 0, read = tokens(look->read_bytes);
-	uint64_t prefix = tokens(MAX(look->prefix_bytes, look->read_bytes));
+	uint64_t output = 0, read = tokens_of(look->read_bytes);
+	uint64_t prefix = tokens_of(MAX(look->prefix_bytes, look->read_bytes));
 	for (size_t i = 0; i < r->block_count; i++)
 		output += r->blocks[i].text.n;
 	r->usage = (struct usage){
-		.input = override(rule->usage.input, tokens(look->total_bytes) - prefix),
-		.output = override(rule->usage.output, tokens(output) + 1),
-		.cache_read = override(rule->usage.cache_read, read),
-		.cache_write = override(rule->usage.cache_write, prefix - read),
+		.input = usage_or(rule->usage.input, tokens_of(look->total_bytes) - prefix),
+		.output = usage_or(rule->usage.output, tokens_of(output) + 1),
+		.cache_read = usage_or(rule->usage.cache_read, read),
+		.cache_write = usage_or(rule->usage.cache_write, prefix - read),
 		.long_lived = look->write_count && look->writes[look->write_count - 1].ttl_ms > CACHE_TTL_SHORT_MS,
 	};
 	r->write_count = look->write_count;

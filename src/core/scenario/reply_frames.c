@@ -72,7 +72,7 @@ static void add_header(struct buf *out, const char *name, const char *value)
 	buf_addstr(out, value);
 }
 
-static uint32_t checksum(const struct buf *b, size_t from)
+static uint32_t frame_checksum(const struct buf *b, size_t from)
 {
 	return (uint32_t)crc32(0, (const unsigned char *)b->p + from, (uInt)(b->n - from));
 }
@@ -87,10 +87,10 @@ static void add_frame(struct buf *out, const char *exception, struct str payload
 	add_header(&headers, ":message-type", exception ? "exception" : "event");
 	add_be32(out, (uint32_t)(16 + headers.n + payload.n));
 	add_be32(out, (uint32_t)headers.n);
-	add_be32(out, checksum(out, start));
+	add_be32(out, frame_checksum(out, start));
 	buf_add(out, headers.p, headers.n);
 	buf_add(out, payload.p, payload.n);
-	add_be32(out, checksum(out, start));
+	add_be32(out, frame_checksum(out, start));
 }
 
 void frames_wrap(struct buf *out, size_t from)

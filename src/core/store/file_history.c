@@ -120,7 +120,7 @@ const struct history_mark *file_history_latest(const struct file_history *h)
 
 /* ---- the way back ---- */
 
-static bool follows(const struct history_change *change, const struct file_version *v)
+static bool version_follows(const struct history_change *change, const struct file_version *v)
 {
 	return file_version_same(&change->after, v) || file_version_same(&change->before, v);
 }
@@ -146,12 +146,12 @@ static int follow_chain(const struct file_history *h, size_t first, struct rewin
 		const struct history_change *change = &h->changes[i];
 		if (strcmp(change->path, f->path) != 0)
 			continue;
-		f->foreign = f->foreign || !follows(last, &change->before);
+		f->foreign = f->foreign || !version_follows(last, &change->before);
 		last = change;
 	}
 	if (file_version_read("/", f->path, &f->now, &f->now_bytes, err) < 0)
 		return -(int)err->kind;
-	f->foreign = f->foreign || !follows(last, &f->now);
+	f->foreign = f->foreign || !version_follows(last, &f->now);
 	return 0;
 }
 

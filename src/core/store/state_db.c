@@ -193,7 +193,7 @@ static int read_version(sqlite3 *db, const char *path, int *ret_version, struct 
 }
 
 /* Brings the file to our version; inside a write transaction. */
-static int migrate(sqlite3 *db, const char *path, struct err *err)
+static int db_migrate(sqlite3 *db, const char *path, struct err *err)
 {
 	char set_version[64];
 	int version;
@@ -276,7 +276,7 @@ static bool has_moved(const struct state_db *db)
 
 static int put_rows(struct state_db *db, const struct map *rows, struct err *err)
 {
-	int rc = migrate(db->sqlite, db->path, err);
+	int rc = db_migrate(db->sqlite, db->path, err);
 	int status = SQLITE_OK;
 
 	if (rc == 0 && !db->put) {

@@ -315,7 +315,7 @@ int directory_remove(const char *path, struct err *err)
 
 /* ---- putting in place ---- */
 
-static char *beside(struct arena *a, const char *target)
+static char *path_beside(struct arena *a, const char *target)
 {
 	char random[9];
 
@@ -326,7 +326,7 @@ static char *beside(struct arena *a, const char *target)
 
 int directory_begin(struct arena *a, const char *target, const char **ret_temp, struct err *err)
 {
-	char *temp = beside(a, target);
+	char *temp = path_beside(a, target);
 	int status = file_make_parents(temp, err);
 
 	if (status < 0)
@@ -340,7 +340,7 @@ int directory_begin(struct arena *a, const char *target, const char **ret_temp, 
 int directory_put(const char *temp, const char *target, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	char *old = beside(&a, target);
+	char *old = path_beside(&a, target);
 	bool replaced = rename(target, old) == 0;
 
 	if (rename(temp, target) == 0) {

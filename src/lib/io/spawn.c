@@ -154,7 +154,7 @@ static noreturn_fn void launch_child(struct launch *l)
 /* ---- in the parent ---- */
 
 /* All signals are blocked around vfork: a handler of ours must not run in the child, on our memory. */
-static pid_t launch(struct launch *l)
+static pid_t launch_process(struct launch *l)
 {
 	sigset_t all;
 	sigset_t old;
@@ -208,7 +208,7 @@ static int launch_guarded(struct spawner *s, struct launch *l, const char *name,
 {
 	for (int try = 0;; try++) {
 		l->keeper_fd = s->keeper.fd;
-		pid_t pid = launch(l);
+		pid_t pid = launch_process(l);
 		if (pid < 0)
 			return err_set(err, ERR_IO, "cannot start a process for %s: %m", name);
 		if (!l->error) {

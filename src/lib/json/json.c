@@ -191,7 +191,7 @@ static uint32_t code_point(const char **at, const char *end)
 }
 
 /* Decodes the escape at *at into out, moves behind it and returns the number of bytes. */
-static size_t unescape(const char **at, const char *end, char out[4])
+static size_t unescape_char(const char **at, const char *end, char out[4])
 {
 	char letter = (*at)[1];
 
@@ -242,7 +242,7 @@ static size_t decode_string(const struct json *v, char *out)
 		p += run;
 		if (p == end)
 			return n;
-		n += unescape(&p, end, out + n);
+		n += unescape_char(&p, end, out + n);
 	}
 }
 
@@ -279,7 +279,7 @@ bool json_str_eq(const struct json *v, struct str s)
 		char out[4] = { *p };
 		size_t n = 1;
 		if (*p == '\\')
-			n = unescape(&p, end, out);
+			n = unescape_char(&p, end, out);
 		else
 			p++;
 		if (s.n < n || memcmp(s.p, out, n))

@@ -69,7 +69,7 @@ static void require_all(struct flat_schema *f, const struct json *schema)
 		map_set(&f->required, json_str(v, f->arena), f);
 }
 
-static bool requires(const struct json *schema, const struct json *name)
+static bool schema_requires(const struct json *schema, const struct json *name)
 {
 	const struct json *list = json_get(schema, "required");
 
@@ -98,7 +98,7 @@ static void add_alternatives(struct flat_schema *f, const char *combiner)
 	for (const struct json *name = json_first(names); name; name = json_next(names, name)) {
 		bool common = true;
 		for (const struct json *v = json_first(list); v && common; v = json_next(list, v))
-		common = requires(resolve_ref(f, v), name);
+			common = schema_requires(resolve_ref(f, v), name);
 		if (common)
 			map_set(&f->required, json_str(name, f->arena), f);
 	}
