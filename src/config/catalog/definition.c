@@ -182,7 +182,7 @@ static void list_add_name(struct list_reader *l, struct str name)
 	struct name_list *list = l->list;
 
 	for (name = str_trim(name); name.n && char_in(name.p[0], "\"'`");)
-		name = (struct str){ name.p + 1, name.n - 1 };
+		name = str_tail(name, 1);
 	while (name.n && char_in(name.p[name.n - 1], "\"'`"))
 		name.n--;
 	name = str_trim(name);
@@ -217,7 +217,7 @@ static void list_add_split(struct list_reader *l, struct str s)
 	if (depth)
 		list_complain(l, "a parenthesis is not closed or not opened");
 	else
-		list_add_name(l, (struct str){ s.p + start, s.n - start });
+		list_add_name(l, str_tail(s, start));
 }
 
 static void list_add_value(struct list_reader *l, const struct json *value, unsigned depth);
@@ -347,7 +347,7 @@ const char *plugin_vars_find(const struct plugin_vars *vars, struct str name, bo
 		return vars->project;
 	if (!with_options || !str_starts(name, str_from(prefix)))
 		return NULL;
-	struct str key = { name.p + n, name.n - n };
+	struct str key = str_tail(name, n);
 	for (const char *const *option = vars->options; option && *option; option++)
 		if (str_starts(str_from(*option), key) && (*option)[key.n] == '=')
 			return *option + key.n + 1;
@@ -361,7 +361,7 @@ void plugin_vars_expand(struct buf *out, struct str text, const struct plugin_va
 		const char *dollar = memchr(text.p, '$', text.n);
 		size_t before = dollar ? (size_t)(dollar - text.p) : text.n;
 		buf_add(out, text.p, before);
-		text = (struct str){ text.p + before, text.n - before };
+		text = str_tail(text, before);
 		if (!text.n)
 			return;
 		const char *end = text.n > 3 && text.p[1] == '{' ? memchr(text.p, '}', text.n) : NULL;
@@ -369,6 +369,6 @@ void plugin_vars_expand(struct buf *out, struct str text, const struct plugin_va
 		const char *value = n ? plugin_vars_find(vars, (struct str){ text.p + 2, n }, with_options) : NULL;
 		size_t used = value ? n + 3 : 1;
 		buf_addstr(out, value ? value : "$");
-		text = (struct str){ text.p + used, text.n - used };
+		text = str_tail(text, used);
 	}
 }

@@ -22,7 +22,7 @@ static struct str decode_text(struct arena *arena, struct str bytes, struct diag
 	struct str text = bytes.n ? bytes : STR("");
 	enum text_encoding encoding = text_encoding_of(text, &mark_len);
 
-	text = (struct str){ text.p + mark_len, text.n - mark_len };
+	text = str_tail(text, mark_len);
 	if (encoding == TEXT_UTF16_LE || encoding == TEXT_UTF16_BE) {
 		bool exact;
 		utf16_decode(text, encoding, &wide, &exact);
@@ -76,18 +76,13 @@ static const char *const prose[] = {
 	"e.g",   "i.e",       "scenario", "situation", "http",     "https",     "mailto",
 };
 
-static struct str str_skip(struct str s, size_t n)
-{
-	return (struct str){ s.p + n, s.n - n };
-}
-
 static struct str skip_blanks(struct str s)
 {
 	for (;;) {
 		if (s.n && fm_blank(s.p[0]))
-			s = str_skip(s, 1);
+			s = str_tail(s, 1);
 		else if (str_starts(s, STR("\xc2\xa0")))
-			s = str_skip(s, 2);
+			s = str_tail(s, 2);
 		else
 			return s;
 	}
@@ -100,13 +95,13 @@ static bool take_word(struct str s, struct str *ret_word, struct str *rest)
 	size_t n = 0;
 
 	if (quote)
-		s = str_skip(s, 1);
+		s = str_tail(s, 1);
 	while (n < s.n && (((s.p[n] | 0x20) >= 'a' && (s.p[n] | 0x20) <= 'z') || char_in(s.p[n], "0123456789_-.")))
 		n++;
 	if (!n || s.p[0] == '-' || s.p[0] == '.' || (quote && (n == s.n || s.p[n] != quote)))
 		return false;
 	*ret_word = (struct str){ s.p, n };
-	*rest = skip_blanks(str_skip(s, n + (quote != '\0')));
+	*rest = skip_blanks(str_tail(s, n + (quote != '\0')));
 	return true;
 }
 
@@ -116,7 +111,7 @@ bool fm_key(struct str line, const struct definition_field *known, struct fm_key
 
 	if (!take_word(line, &word, &rest) || !rest.n || rest.p[0] != ':')
 		return false;
-	rest = str_skip(rest, 1);
+	rest = str_tail(rest, 1);
 	unsigned flags = fm_flags(known, word);
 	/* Unknown keys need the look of one: lower case first, and a blank behind the colon. */
 	bool apart = !rest.n || fm_blank(rest.p[0]) || str_starts(rest, STR("\xc2\xa0"));
@@ -159,7 +154,7 @@ static struct str line_unindented(struct str line, size_t amount)
 {
 	size_t n = MIN(line_indentation(line), amount);
 
-	return (struct str){ line.p + n, line.n - n };
+	return str_tail(line, n);
 }
 
 static bool is_blank_line(struct str line)
@@ -174,13 +169,12 @@ static size_t count_dashes(struct str line)
 
 	while (n < line.n && line.p[n] == '-')
 		n++;
-	return is_blank_line((struct str){ line.p + n, line.n - n }) ? n : 0;
+	return is_blank_line(str_tail(line, n)) ? n : 0;
 }
 
 static bool is_close(struct str line)
 {
-	return count_dashes(line) == 3 ||
-	       (str_starts(line, STR("...")) && is_blank_line((struct str){ line.p + 3, line.n - 3 }));
+	return count_dashes(line) == 3 || (str_starts(line, STR("...")) && is_blank_line(str_tail(line, 3)));
 }
 
 static bool is_fence(struct str line)
@@ -328,7 +322,7 @@ static struct str without_fence(struct str body)
 	if (is_fence(first) && str_trim(first).n == 3)
 		return rest.p ? fm_trim(rest) : STR("");
 	if (last && is_fence((struct str){ last + 1, (size_t)(body.p + body.n - last - 1) }))
-		return fm_trim((struct str){ body.p, (size_t)(last - body.p) });
+		return fm_trim(str_between(body.p, last));
 	return body;
 }
 
@@ -390,7 +384,7 @@ static void find_lost(struct frontmatter *fm, struct fm_reader *r, struct str te
 		struct str key, behind, at = str_cut(&rest, '\n');
 		bool explicit = at.n > 1 && at.p[0] == '?' && fm_blank(at.p[1]);
 		if (explicit)
-			at = skip_blanks(str_skip(at, 1));
+			at = skip_blanks(str_tail(at, 1));
 		bool lost = take_word(at, &key, &behind) && (behind.n ? behind.p[0] == ':' : explicit) &&
 			    fm_flags(r->known, key) & FRONTMATTER_RESTRICTION;
 		for (size_t i = 0; lost && i < r->count; i++)

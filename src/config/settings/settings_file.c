@@ -16,7 +16,7 @@ static int parse_text(struct settings_file *f, struct err *err)
 	/* An editor that was interrupted leaves an empty file, which sets nothing. Values point into the text, always. */
 	if (!str_trim((struct str){ buf_str(&f->text).p + mark, f->text.n - mark }).n)
 		buf_addstr(&f->text, "{}\n");
-	struct str text = { f->text.p + mark, f->text.n - mark };
+	struct str text = str_tail(buf_str(&f->text), mark);
 	f->reader.limits.bytes = MAX(f->reader.limits.bytes, text.n);
 	if (json_parse(&f->reader, text.p, text.n, &f->root, &why) < 0) {
 		/* The reader reports "line 3, column 14: what"; people and editors expect "PATH:3:14: what". */
@@ -38,7 +38,7 @@ int settings_file_parse_up_to(struct settings_file *f, const char *path, struct 
 {
 	*f = (struct settings_file){ .path = xstrdup(path),
 				     .reader.limits = { .bytes = limit_bytes, .depth = SETTINGS_FILE_DEPTH } };
-	buf_add(&f->text, text.p, text.n);
+	buf_append(&f->text, text);
 	int status = text.n > limit_bytes ? err_set(err, ERR_USAGE, "%s: more than %zu bytes", path, limit_bytes)
 					  : parse_text(f, err);
 	if (status < 0)

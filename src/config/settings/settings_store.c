@@ -27,7 +27,7 @@ struct text_addition {
 static void text_splice(struct buf *out, const struct buf *text, const char *from, const char *to, struct str new)
 {
 	buf_add(out, text->p, (size_t)(from - text->p));
-	buf_add(out, new.p, new.n);
+	buf_append(out, new);
 	buf_add(out, to, (size_t)(text->p + text->n - to));
 }
 
@@ -76,7 +76,7 @@ static void start_line(struct buf *out, const struct layout *layout, size_t dept
 		return;
 	buf_addf(out, "%s" STR_FMT, layout->line_end, STR_ARG(layout->indent));
 	for (size_t i = 0; i < depth; i++)
-		buf_add(out, layout->step.p, layout->step.n);
+		buf_append(out, layout->step);
 }
 
 /* Appends the value to container, an object or array of the text. out gets the whole text. */
@@ -108,7 +108,7 @@ static void text_append(struct buf *out, const struct settings_file *file, const
 	}
 	if (!addition->count || addition->list)
 		start_line(&new, &layout, depth + !addition->count);
-	buf_add(&new, addition->value.p, addition->value.n);
+	buf_append(&new, addition->value);
 	for (size_t i = depth; i > 1; i--) {
 		start_line(&new, &layout, i - 1);
 		buf_addch(&new, addition->list && i == depth ? ']' : '}');

@@ -186,7 +186,7 @@ static struct reply *answer_whole(struct engine *e, const struct rule *rule)
 	struct str message = rule->error_message.n ? rule->error_message : STR("an error that the scenario asked for");
 
 	if (rule->body.p)
-		buf_add(&body, rule->body.p, rule->body.n);
+		buf_append(&body, rule->body);
 	else if (!rule->garbage_bytes)
 		error_body(e, &body, type, message);
 	struct reply *r = reply_new(e, &(struct parts){ .rule = rule, .body = buf_str(&body) });
@@ -323,7 +323,7 @@ static void generate_bytes(struct reply *r)
 		else if (r->message)
 			message_json(r, &r->out);
 		else
-			buf_add(&r->out, r->body.p, r->body.n);
+			buf_append(&r->out, r->body);
 		r->stage = STAGE_OVER;
 		/* Without events, a place that is given in events is the middle. */
 		if (f && (f->kind == FAULT_CUT || f->kind == FAULT_STALL) && f->place != AT_BYTE)

@@ -62,10 +62,10 @@ static void add_block(struct buf *out, const struct reply *r, size_t index, bool
 		json_add_quoted(out, b->block->name);
 		text = begun ? STR("{}") : text;
 		buf_addstr(out, ",\"input\":");
-		buf_add(out, text.p, text.n);
+		buf_append(out, text);
 		break;
 	case BLOCK_GIVEN:
-		buf_add(out, b->text.p, b->text.n);
+		buf_append(out, b->text);
 		return;
 	}
 	buf_addch(out, '}');

@@ -405,10 +405,10 @@ static int take_block(struct parser *p, struct str word, struct str *ret, struct
 		if (line.p == end.p)
 			break;
 		if (str_starts(line, indent))
-			line = (struct str){ line.p + indent.n, line.n - indent.n };
+			line = str_tail(line, indent.n);
 		if (p->line > begin + 1)
 			buf_addch(&b, '\n');
-		buf_add(&b, line.p, line.n);
+		buf_append(&b, line);
 	}
 	*ret = arena_str(&p->scenario->arena, buf_str(&b));
 	return 0;
@@ -426,7 +426,7 @@ int take_text(struct parser *p, struct str *ret, struct err *err)
 	}
 	p->rest.n = 0;
 	if (str_starts(rest, STR("<<")))
-		return take_block(p, str_trim((struct str){ rest.p + 2, rest.n - 2 }), ret, err);
+		return take_block(p, str_trim(str_tail(rest, 2)), ret, err);
 	*ret = arena_str(&p->scenario->arena, rest);
 	return 0;
 }

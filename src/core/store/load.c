@@ -414,7 +414,7 @@ static int take_end(struct str line, struct buf *ret_end)
 		return -1;
 	struct str end = json_raw(json_get(root, "end"));
 	buf_clear(ret_end);
-	buf_add(ret_end, end.p, end.n);
+	buf_append(ret_end, end);
 	return 1;
 }
 
@@ -431,7 +431,7 @@ int session_load_end(const char *path, struct buf *ret_end, struct err *err)
 			if (!feed && size > tail.n)
 				break; /* only the end of a line is here */
 			const char *line = feed ? feed + 1 : rest.p;
-			int found = take_end((struct str){ line, (size_t)(rest.p + rest.n - line) }, ret_end);
+			int found = take_end(str_between(line, rest.p + rest.n), ret_end);
 			if (found >= 0)
 				return found;
 			rest.n = feed ? (size_t)(feed - rest.p) : 0;

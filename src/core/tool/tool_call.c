@@ -203,7 +203,7 @@ void tool_call_finish(struct tool_call *call, struct str text)
 	if (call->finished)
 		return; /* a result that comes after a cancel */
 	buf_clear(&call->result);
-	buf_add(&call->result, text.p, text.n);
+	buf_append(&call->result, text);
 	tool_call_end(call, false);
 }
 
@@ -280,7 +280,7 @@ void tool_persist(struct tool_call *call, struct str text, struct buf *out)
 	buf_addstr(out, "\n\n[... ");
 	buf_addsize(out, text.n);
 	buf_addf(out, " in all; the middle is left out%s%s ...]\n\n", err.text[0] ? " because " : "", err.text);
-	utf8_add_repaired(out, (struct str){ text.p + tail_at, text.n - tail_at });
+	utf8_add_repaired(out, str_tail(text, tail_at));
 }
 
 /* ---- which calls run at the same time --------------------------------------------------------------------------- */

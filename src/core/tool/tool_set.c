@@ -83,8 +83,7 @@ struct deferral_policy deferral_policy_read(const char *text)
 		p.when = DEFER_ALWAYS;
 	else if (str_is_nocase(s, "false") || str_is(s, "0"))
 		p.when = DEFER_NEVER;
-	else if (str_starts(s, automatic) &&
-		 str_to_u64((struct str){ s.p + automatic.n, s.n - automatic.n }, &percent) && percent <= 100)
+	else if (str_starts(s, automatic) && str_to_u64(str_tail(s, automatic.n), &percent) && percent <= 100)
 		p.percent = (unsigned)percent;
 	return p;
 }

@@ -163,7 +163,7 @@ int npm_source_read(struct arena *a, const struct json *source, struct npm_sourc
 
 	struct str name = str_from(s.package);
 	struct str scope = str_starts(name, STR("@")) ? str_cut(&name, '/') : STR("@x");
-	if (!s.package || !name.p || !npm_is_part(name) || !npm_is_part((struct str){ scope.p + 1, scope.n - 1 }))
+	if (!s.package || !name.p || !npm_is_part(name) || !npm_is_part(str_tail(scope, 1)))
 		return err_set(err, ERR_USAGE, "package: expected the name of an npm package");
 	/* What has a slash or a colon could be an address or a path, which npm would take as well. */
 	struct str version = str_from(s.version);

@@ -199,7 +199,7 @@ static void option_add_text(struct buf *out, struct arena *a, const struct json 
 	struct str text = json_is(v, JSON_STRING) ? json_str(v, a) : json_raw(v);
 
 	if (!json_is(v, JSON_ARRAY)) {
-		buf_add(out, text.p, text.n);
+		buf_append(out, text);
 		return;
 	}
 	for (const struct json *e = json_first(v); e; e = json_next(v, e)) {

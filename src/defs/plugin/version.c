@@ -35,7 +35,7 @@ static bool read_version(struct str s, struct version *ret)
 	if (s.n > LONGEST)
 		return false;
 	if (s.n && (s.p[0] == 'v' || s.p[0] == 'V'))
-		s = (struct str){ s.p + 1, s.n - 1 };
+		s = str_tail(s, 1);
 	struct str build = cut_tail(&s, '+');
 	v.pre = cut_tail(&s, '-');
 	if ((build.p && !str_is_name(build, "-.")) || (v.pre.p && !str_is_name(v.pre, "-.")))
@@ -227,7 +227,7 @@ static bool walk_range(struct str range, struct check *c)
 		if (range.p && (!range.n || range.p[0] != '|'))
 			return false;
 		if (range.p)
-			range = (struct str){ range.p + 1, range.n - 1 };
+			range = str_tail(range, 1);
 		check_part(c, str_trim(part));
 		if (c->bad)
 			return false;

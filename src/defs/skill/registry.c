@@ -171,7 +171,7 @@ const struct catalog_entry *skill_registry_find(const struct catalog *r, struct 
 {
 	name = str_trim(name);
 	if (str_starts(name, STR("/")))
-		name = (struct str){ name.p + 1, name.n - 1 };
+		name = str_tail(name, 1);
 	for (size_t i = 0; i < r->active_count; i++)
 		if (str_is(name, r->active[i]->name))
 			return r->active[i];
@@ -192,7 +192,7 @@ void skill_registry_add_near(struct buf *out, const struct catalog *r, struct st
 		*p = (char)tolower((unsigned char)*p);
 	name = str_trim(str_from(wanted));
 	if (str_starts(name, STR("/")))
-		name = (struct str){ name.p + 1, name.n - 1 };
+		name = str_tail(name, 1);
 	for (size_t i = 0; name.n && i < r->active_count && found < NEAR_LIMIT; i++) {
 		struct str known = str_from(r->active[i]->name);
 		const char *colon = memchr(known.p, ':', known.n);

@@ -146,7 +146,7 @@ static void add_pattern(struct definition_reader *r, struct str pattern)
 	if (paths->count == MOST_PATTERNS)
 		definition_note(r, DIAGNOSTIC_WARNING, "paths: only the first %d patterns count", MOST_PATTERNS);
 	if (str_starts(pattern, STR("./")))
-		pattern = (struct str){ pattern.p + 1, pattern.n - 1 };
+		pattern = str_tail(pattern, 1);
 	gitignore_add(&s->path_rules, pattern);
 }
 
@@ -170,7 +170,7 @@ static void read_paths(struct definition_reader *r, const struct json *value, vo
 			add_pattern(r, (struct str){ text.p + start, i - start });
 			start = i + 1;
 		}
-		add_pattern(r, (struct str){ text.p + start, text.n - start });
+		add_pattern(r, str_tail(text, start));
 	} else if (json_is(value, JSON_ARRAY)) {
 		for (const struct json *v = json_first(value); v; v = json_next(value, v)) {
 			if (json_is(v, JSON_STRING))

@@ -56,7 +56,7 @@ static int fail_unknown_option(struct parser *p, const char *token)
 	struct str name = shown;
 
 	while (name.n && name.p[0] == '-')
-		name = (struct str){ name.p + 1, name.n - 1 };
+		name = str_tail(name, 1);
 	const char *near = option_nearest(p->options, name);
 	if (near)
 		return err_set(p->err, ERR_USAGE, "unknown option '" STR_FMT "' (did you mean --%s?)", STR_ARG(shown),

@@ -28,6 +28,10 @@ static inline void buf_clear(struct buf *b)
 void buf_reserve(struct buf *b, size_t more); /* room for more bytes and the NUL */
 void buf_add(struct buf *b, const void *p, size_t n);
 
+static inline void buf_append(struct buf *b, struct str s)
+{
+	buf_add(b, s.p, s.n);
+}
 static inline void buf_addstr(struct buf *b, const char *s)
 {
 	buf_add(b, s, strlen(s));

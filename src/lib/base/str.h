@@ -16,6 +16,14 @@ static inline struct str str_from(const char *s)
 {
 	return (struct str){ s, s ? strlen(s) : 0 };
 }
+static inline struct str str_tail(struct str s, size_t n) /* without the first n bytes, which it must have */
+{
+	return (struct str){ s.p + n, s.n - n };
+}
+static inline struct str str_between(const char *from, const char *to)
+{
+	return (struct str){ from, (size_t)(to - from) };
+}
 static inline bool str_eq(struct str a, struct str b)
 {
 	return a.n == b.n && (!a.n || !memcmp(a.p, b.p, a.n));

@@ -174,9 +174,9 @@ void text_encode(struct str text, enum text_encoding encoding, struct buf *out)
 {
 	bool big_endian = encoding == TEXT_UTF16_BE;
 
-	buf_add(out, marks[encoding].p, marks[encoding].n);
+	buf_append(out, marks[encoding]);
 	if (encoding == TEXT_UTF8 || encoding == TEXT_UTF8_BOM) {
-		buf_add(out, text.p, text.n);
+		buf_append(out, text);
 		return;
 	}
 	for (size_t at = 0; at < text.n;) {

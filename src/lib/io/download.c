@@ -25,7 +25,7 @@ static void on_header(struct http_req *r, struct str name, struct str value)
 	if (!str_is_nocase(name, "location"))
 		return;
 	buf_clear(&t->location);
-	buf_add(&t->location, value.p, value.n);
+	buf_append(&t->location, value);
 }
 
 static void on_done(struct http_req *r, enum http_error error, const char *text)

@@ -407,7 +407,7 @@ static void add_parts(struct buf *out, struct str path)
 			continue;
 		}
 		buf_addch(out, '/');
-		buf_add(out, part.p, part.n);
+		buf_append(out, part);
 	}
 }
 
@@ -418,7 +418,7 @@ char *path_absolute(struct arena *a, const char *cwd, struct str path)
 
 	if (home && path.n && path.p[0] == '~' && (path.n == 1 || path.p[1] == '/')) {
 		add_parts(&out, str_from(home));
-		path = (struct str){ path.p + 1, path.n - 1 };
+		path = str_tail(path, 1);
 	} else if (!path.n || path.p[0] != '/') {
 		add_parts(&out, str_from(cwd));
 	}

@@ -255,7 +255,7 @@ static char *find_program(const struct child_options *o, const char *const *envp
 		AUTO_BUF struct buf file = { 0 };
 		if ((!dir.n || dir.p[0] != '/') && o->cwd)
 			buf_addf(&file, "%s/", o->cwd);
-		buf_add(&file, dir.p, dir.n);
+		buf_append(&file, dir);
 		buf_addf(&file, "%s%s", dir.n ? "/" : "", name);
 		if (stat(file.p, &st) < 0)
 			continue;
@@ -414,7 +414,7 @@ int spawn_start(struct spawner *s, const struct child_options *options, const st
 			     .pid = pid,
 			     .stdin_open = options->keep_stdin,
 			     .tell_end = options->tell_end };
-	buf_add(&c->input, options->input.p, options->input.n);
+	buf_append(&c->input, options->input);
 	rc = child_begin(c, st.own, err);
 	if (rc == 0 && ret_child)
 		*ret_child = c;

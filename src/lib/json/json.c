@@ -41,7 +41,7 @@ static struct decimal decimal_split(const struct json *v)
 	const char *start = p;
 	while (p < end && *p != 'e' && *p != 'E')
 		p++;
-	d.mantissa = (struct str){ start, (size_t)(p - start) };
+	d.mantissa = str_between(start, p);
 	if (p == end)
 		return d;
 	bool minus = *++p == '-';

@@ -68,7 +68,7 @@ void json_put_raw(struct json_out *w, struct str json)
 {
 	assert(json.n);
 	begin_value(w);
-	buf_add(w->buf, json.p, json.n);
+	buf_append(w->buf, json);
 }
 
 void json_put_cstr(struct json_out *w, const char *s)
@@ -89,7 +89,7 @@ static void put_integer(struct json_out *w, bool minus, uint64_t v)
 	while (v /= 10);
 	if (minus)
 		*--p = '-';
-	json_put_raw(w, (struct str){ p, (size_t)(digits + sizeof digits - p) });
+	json_put_raw(w, str_between(p, digits + sizeof digits));
 }
 
 void json_put_i64(struct json_out *w, int64_t v)
@@ -136,7 +136,7 @@ void json_add_escaped(struct buf *out, struct str s)
 		if (high)
 			utf8_add_repaired(out, run);
 		else
-			buf_add(out, run.p, run.n);
+			buf_append(out, run);
 		if (stop == end)
 			return;
 		char c = *stop;

@@ -170,9 +170,9 @@ static int glob_expand(struct glob *g, struct str p, size_t *alternatives, struc
 			struct str part = { p.p + start, at - start };
 			/* before + part + after, expanded further. */
 			AUTO_BUF struct buf joined = { 0 };
-			buf_add(&joined, before.p, before.n);
-			buf_add(&joined, part.p, part.n);
-			buf_add(&joined, after.p, after.n);
+			buf_append(&joined, before);
+			buf_append(&joined, part);
+			buf_append(&joined, after);
 			int rc = glob_expand(g, buf_str(&joined), alternatives, err);
 			if (rc < 0 || at == close)
 				return rc;

@@ -244,7 +244,7 @@ struct oauth_fetch *oauth_fetch_start(struct loop *loop, struct http *http, cons
 	f->redirects = request->redirects;
 	f->url = arena_strdup(&f->arena, request->url);
 	f->is_post = request->body_type != NULL;
-	buf_add(&f->body, request->body.p, request->body.n);
+	buf_append(&f->body, request->body);
 	size_t n = 0;
 	f->headers[n++] = "Accept: application/json";
 	if (request->body_type)

@@ -62,7 +62,7 @@ static void add_scopes(struct buf *out, const char *scopes, struct str without)
 			continue;
 		if (out->n)
 			buf_addch(out, ' ');
-		buf_add(out, one.p, one.n);
+		buf_append(out, one);
 	}
 }
 

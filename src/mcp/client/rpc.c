@@ -241,7 +241,7 @@ static void request_send(struct mcp_request *r)
 	json_kcstr(&w, "method", r->method);
 	if (members.n || has_meta) {
 		json_kopen(&w, "params", '{');
-		buf_add(w.buf, members.p, members.n);
+		buf_append(w.buf, members);
 		w.comma = members.n;
 		if (has_meta) {
 			json_kopen(&w, "_meta", '{');
@@ -274,7 +274,7 @@ struct mcp_request *mcp_rpc_call(struct mcp_rpc *rpc, const struct mcp_call *cal
 				   .urgent = urgent,
 				   .method = xstrdup(call->method),
 				   .tool_use_id = call->tool_use_id ? xstrdup(call->tool_use_id) : NULL };
-	buf_add(&r->params, call->params.p, call->params.n);
+	buf_append(&r->params, call->params);
 	request_take_slot(rpc, r);
 	request_arm(r);
 	if (rpc->transport && (rpc->ready || urgent))

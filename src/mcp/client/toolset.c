@@ -134,7 +134,7 @@ static void add_image(struct mapping *m, struct str mime, struct str data)
 static void add_text(struct mapping *m, struct str text)
 {
 	start_line(m);
-	buf_add(&m->text, text.p, text.n);
+	buf_append(&m->text, text);
 }
 
 /* What a resource holds: text, or base64 in "blob". */
@@ -195,7 +195,7 @@ static void persist_text(struct mapping *m)
 			pieces[kept++] = *p;
 		if (text.n && p->text.n)
 			buf_addch(&text, '\n');
-		buf_add(&text, p->text.p, p->text.n);
+		buf_append(&text, p->text);
 	}
 	tool_persist(m->call, buf_str(&text), &notice);
 	pieces[0].text = arena_str(&m->call->arena, buf_str(&notice));
@@ -224,7 +224,7 @@ static void finish_result(struct mapping *m, size_t most_chars, bool is_error)
 		if (p->image.n)
 			buf_addf(out, "[image, " STR_FMT "]", STR_ARG(p->mime));
 		else
-			buf_add(out, p->text.p, p->text.n);
+			buf_append(out, p->text);
 		if (!m->images)
 			continue;
 		json_open(&w, '{');
@@ -354,9 +354,7 @@ static char *write_definition(const char *name, const struct mcp_tool *t, struct
 	AUTO_BUF struct buf out = { 0 };
 	AUTO_BUF struct buf description = { 0 };
 	struct json_out w = json_out(&out);
-	struct str head = utf8_cut(str_from(t->description), DESCRIPTION_LIMIT);
-
-	buf_add(&description, head.p, head.n);
+	buf_append(&description, utf8_cut(str_from(t->description), DESCRIPTION_LIMIT));
 	if (strlen(t->description) > DESCRIPTION_LIMIT)
 		buf_addstr(&description, " [...]");
 	json_open(&w, '{');

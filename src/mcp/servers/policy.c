@@ -67,7 +67,7 @@ static bool split_pattern(struct arena *a, struct str pattern, struct parts *ret
 
 	if (!mark)
 		return false;
-	struct str scheme = lower_case(a, (struct str){ pattern.p, (size_t)(mark - pattern.p) });
+	struct str scheme = lower_case(a, str_between(pattern.p, mark));
 	struct str rest = { mark + 3, pattern.n - scheme.n - 3 };
 	size_t n = 0;
 	while (n < rest.n && !char_in(rest.p[n], "/?#"))

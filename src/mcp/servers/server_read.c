@@ -65,7 +65,7 @@ static const char *expand_text(struct entry_reader *r, const char *text)
 		if (value) {
 			buf_addstr(&out, value);
 		} else if (v.fallback.p) {
-			buf_add(&out, v.fallback.p, v.fallback.n);
+			buf_append(&out, v.fallback);
 		} else {
 			buf_add(&out, at, (size_t)(v.end - at));
 			if (r->notes && withheld)

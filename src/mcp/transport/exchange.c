@@ -32,7 +32,7 @@ static void on_header(struct http_req *req, struct str name, struct str value)
 		x->is_stream = str_is_nocase(str_trim(type), "text/event-stream");
 	} else if (to && to->n + value.n < HEADER_BYTES) {
 		buf_addstr(to, to->n ? ", " : "");
-		buf_add(to, value.p, value.n);
+		buf_append(to, value);
 	}
 }
 
@@ -187,7 +187,7 @@ static void exchange_finish_transfer(struct exchange *x)
 {
 	if (x->sse.last_id.n && x->sse.last_id.n < HEADER_BYTES) {
 		buf_clear(&x->last_id);
-		buf_add(&x->last_id, x->sse.last_id.p, x->sse.last_id.n);
+		buf_append(&x->last_id, buf_str(&x->sse.last_id));
 	}
 	if (x->sse.retry_ms)
 		x->retry_ms = x->sse.retry_ms;
@@ -245,7 +245,7 @@ struct exchange *exchange_start(struct remote *r, const struct exchange_class *c
 	x->id = id;
 	x->is_last = is_last;
 	x->first_byte_ms = is_last ? GOODBYE_MS : MAX((uint64_t)FIRST_BYTE_MS, r->core.t.server->timeout_ms);
-	buf_add(&x->body, body.p, body.n);
+	buf_append(&x->body, body);
 	x->kick.step = on_exchange_kick;
 	x->timer.fire = on_exchange_timer;
 	list_append(&r->exchanges_end, x);

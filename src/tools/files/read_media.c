@@ -50,7 +50,7 @@ static void media_report(struct tool_job *job)
 	if (call->env->files)
 		file_state_note(call->env->files, m->args.path, m->stamp);
 	read_blocks_finish(&m->blocks, call);
-	buf_add(&call->result_json, m->object.p, m->object.n);
+	buf_append(&call->result_json, buf_str(&m->object));
 	tool_call_end(call, false);
 }
 

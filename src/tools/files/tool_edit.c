@@ -164,7 +164,7 @@ static void edit_apply(struct edit *e)
 	if (e->old.n)
 		text_replace(buf_str(&e->file.text), e->old, e->new, e->all ? SIZE_MAX : 1, &e->text);
 	else
-		buf_add(&e->text, e->new.p, e->new.n);
+		buf_append(&e->text, e->new);
 	if (file_tool_save(e->call, e->target, &e->file, buf_str(&e->text), &stamp, &err) < 0) {
 		tool_call_fail(e->call, "%s", err.text);
 		return;

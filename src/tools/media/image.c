@@ -370,7 +370,7 @@ int image_codec_encode(struct image_codec *c, int quality, struct buf *out, stru
 static int image_keep(struct str bytes, const struct image_head *h, struct fitted_image *ret)
 {
 	*ret = (struct fitted_image){ .type = h->type, .width = h->width, .height = h->height, .original = *h };
-	buf_add(&ret->bytes, bytes.p, bytes.n);
+	buf_append(&ret->bytes, bytes);
 	return 0;
 }
 

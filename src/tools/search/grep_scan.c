@@ -436,7 +436,7 @@ static int fill_whole(struct grep_scanner *s, int fd)
 		return rc;
 	struct str all = buf_str(&bytes);
 	enum text_encoding encoding = text_encoding_of(all, &mark_len);
-	all = (struct str){ all.p + mark_len, all.n - mark_len };
+	all = str_tail(all, mark_len);
 	if (encoding == TEXT_UTF16_LE || encoding == TEXT_UTF16_BE) {
 		utf16_decode(all, encoding, &text, &exact);
 		all = buf_str(&text);

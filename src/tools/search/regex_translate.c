@@ -43,7 +43,7 @@ static void end_run(struct translator *t)
 {
 	if (t->run.n > t->best.n) {
 		buf_clear(&t->best);
-		buf_add(&t->best, t->run.p, t->run.n);
+		buf_append(&t->best, buf_str(&t->run));
 	}
 	buf_clear(&t->run);
 	t->in_run = 0;

@@ -56,7 +56,7 @@ static void add_lines(struct grep_job *g, struct str text, uint64_t *entry, stru
 		size_t n = (size_t)((const char *)memchr(text.p, '\n', text.n) - text.p) + 1;
 		if (on_page(g, (*entry)++))
 			buf_add(out, text.p, n);
-		text = (struct str){ text.p + n, text.n - n };
+		text = str_tail(text, n);
 	}
 }
 
@@ -104,7 +104,7 @@ static void add_report(struct grep_job *g, struct str entries, uint64_t matches,
 	}
 	if (g->query.want.mode == GREP_FILES)
 		buf_addf(out, "Found %zu file%s\n", files, files == 1 ? "" : "s");
-	buf_add(out, entries.p, entries.n);
+	buf_append(out, entries);
 	if (g->limited || g->offset) {
 		buf_addstr(out, "\n\n[Showing results with pagination = ");
 		if (g->limited)

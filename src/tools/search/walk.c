@@ -156,7 +156,7 @@ static enum ignore_verdict ignore_tree_match(const struct ignore_tree *tree, con
 		if (verdicts[i] != IGNORE_NONE)
 			return verdicts[i];
 	/* Its patterns have no directory to be anchored to; whole paths are what ripgrep compares as well. */
-	return in_git ? gitignore_match(&tree->global, (struct str){ path.p + 1, path.n - 1 }, is_dir) : IGNORE_NONE;
+	return in_git ? gitignore_match(&tree->global, str_tail(path, 1), is_dir) : IGNORE_NONE;
 }
 
 /* The value of "excludesfile = PATH" in a git configuration, ~ resolved; NULL if it is not set. */
@@ -291,7 +291,7 @@ static enum ignore_verdict match_globs(const struct walk_options *o, struct str 
 	size_t skip = inside ? base + 1 : 1;
 
 	/* The meaning is turned around: a glob without ! keeps a file. */
-	switch (gitignore_match(o->globs, (struct str){ path.p + skip, path.n - skip }, is_dir)) {
+	switch (gitignore_match(o->globs, str_tail(path, skip), is_dir)) {
 	case IGNORE_DROP:
 		return IGNORE_KEEP;
 	case IGNORE_KEEP:

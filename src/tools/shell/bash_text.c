@@ -57,7 +57,7 @@ static struct str last_command(struct str command)
 		last = part.n ? part : last;
 		start = s.at;
 	}
-	struct str part = str_trim((struct str){ command.p + start, command.n - start });
+	struct str part = str_trim(str_tail(command, start));
 	return part.n ? part : last;
 }
 

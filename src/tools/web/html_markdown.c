@@ -565,7 +565,7 @@ static void markdown_finish(struct markdown *m)
 	utf8_add_repaired(&text, utf8_cut((struct str){ out->p + m->writer.from, out->n - m->writer.from }, room));
 	struct str kept = str_trim(utf8_cut(buf_str(&text), room));
 	out->n = m->writer.from;
-	buf_add(out, kept.p, kept.n);
+	buf_append(out, kept);
 	if (m->ending && room)
 		buf_addf(out, "%s%s", kept.n ? "\n\n" : "", m->ending);
 }

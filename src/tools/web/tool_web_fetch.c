@@ -139,7 +139,7 @@ static void fetch_finish(struct fetch *f, struct str text)
 	struct tool_call *call = f->job.call;
 
 	utf8_add_repaired(&call->result, text);
-	buf_add(&call->result, f->note.p, f->note.n);
+	buf_append(&call->result, buf_str(&f->note));
 	struct json_out w = json_out(&call->result_json);
 	json_open(&w, '{');
 	json_ki64(&w, "bytes", (int64_t)f->bytes);
@@ -224,7 +224,7 @@ static bool cut_part(struct fetch *f, struct str *ret_part)
 		tool_call_reject(call, "The offset is behind the end of the page, which has %zu characters.", skipped);
 		return false;
 	}
-	*ret_part = utf8_cut((struct str){ text.p + at, text.n - at }, SHOWN_LIMIT_BYTES);
+	*ret_part = utf8_cut(str_tail(text, at), SHOWN_LIMIT_BYTES);
 	if (at + ret_part->n < text.n)
 		buf_addf(&f->note, "\n\n[The page continues. To read more, call WebFetch again with offset=%zu.]",
 			 skipped + count_chars(*ret_part, SIZE_MAX, &end));
@@ -433,7 +433,7 @@ static void fetch_start(struct tool_call *call)
 		fetch_get(f);
 		return;
 	}
-	buf_add(&f->text, page->text.p, page->text.n);
+	buf_append(&f->text, page->text);
 	f->status = page->status;
 	f->bytes = page->bytes;
 	f->url.text = arena_strdup(&call->arena, page->url);
