@@ -226,27 +226,6 @@ static int read_headers(struct entry_reader *r)
 	return 0;
 }
 
-static int read_scopes(struct entry_reader *r, const struct json *v)
-{
-	AUTO_BUF struct buf text = { 0 };
-	AUTO_ARENA struct arena a = { 0 };
-
-	if (!v)
-		return 0;
-	if (json_is(v, JSON_STRING))
-		return read_text(r, json_get(r->entry->value, "oauth"), "scopes", false, &r->s->oauth.scopes);
-	if (!json_is(v, JSON_ARRAY))
-		return entry_fail_field(r, "oauth.scopes", "a string, or an array of strings");
-	for (const struct json *e = json_first(v); e; e = json_next(v, e)) {
-		const char *scope = json_cstr(e, &a);
-		if (!scope)
-			return entry_fail_field(r, "oauth.scopes", "a string, or an array of strings");
-		buf_addf(&text, "%s%s", text.n ? " " : "", scope);
-	}
-	r->s->oauth.scopes = arena_str(&r->s->arena, buf_str(&text)).p;
-	return 0;
-}
-
 static int read_oauth(struct entry_reader *r)
 {
 	const struct json *v = json_get(r->entry->value, "oauth");
@@ -279,7 +258,23 @@ static int read_oauth(struct entry_reader *r)
 	for (size_t i = 0; i < COUNT_OF(texts); i++)
 		if (read_text(r, v, texts[i].field, texts[i].expanded, texts[i].ret) < 0)
 			return -ERR_USAGE;
-	return read_scopes(r, json_get(v, "scopes"));
+	const struct json *scopes = json_get(v, "scopes");
+	AUTO_BUF struct buf text = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	if (!scopes)
+		return 0;
+	if (json_is(scopes, JSON_STRING))
+		return read_text(r, v, "scopes", false, &r->s->oauth.scopes);
+	if (!json_is(scopes, JSON_ARRAY))
+		return entry_fail_field(r, "oauth.scopes", "a string, or an array of strings");
+	for (const struct json *e = json_first(scopes); e; e = json_next(scopes, e)) {
+		const char *scope = json_cstr(e, &a);
+		if (!scope)
+			return entry_fail_field(r, "oauth.scopes", "a string, or an array of strings");
+		buf_addf(&text, "%s%s", text.n ? " " : "", scope);
+	}
+	r->s->oauth.scopes = arena_str(&r->s->arena, buf_str(&text)).p;
+	return 0;
 }
 
 /* ---- types ---- */

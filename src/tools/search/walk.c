@@ -260,12 +260,6 @@ static struct task *task_new(const struct ignore_level *level, bool is_dir)
 	return task;
 }
 
-static void task_free(struct task *task)
-{
-	buf_release(&task->paths);
-	free(task);
-}
-
 /* The next task; waits while others may still push some. NULL: the walk is over. */
 static struct task *walk_pop(struct walk *w)
 {
@@ -398,7 +392,8 @@ static void take_entries(struct worker *k, const char *dir, const struct ignore_
 			batch = task_new(level, false);
 	}
 	visit_batch(k, batch);
-	task_free(batch);
+	buf_release(&batch->paths);
+	free(batch);
 }
 
 static int walk_dir(struct worker *k, const char *dir, const struct ignore_level *level)
@@ -429,7 +424,8 @@ static void worker_run(struct worker *k)
 			visit_batch(k, task);
 		else if (!walk_over(w))
 			(void)walk_dir(k, task->paths.p, task->level); /* one that cannot be read is left out */
-		task_free(task);
+		buf_release(&task->paths);
+		free(task);
 		pthread_mutex_lock(&w->lock);
 		if (--w->working == 0 && !w->tasks)
 			pthread_cond_broadcast(&w->changed);

@@ -418,17 +418,6 @@ static void begin_element(struct markdown *m, struct html_open *e, const xmlChar
 	}
 }
 
-static void end_row(struct markdown *m)
-{
-	writer_close(&m->writer, " |");
-	writer_break(&m->writer, 1);
-	if (!m->rows++) {
-		writer_open(&m->writer, "|");
-		for (unsigned i = 0; i < MIN(m->cells, (unsigned)MAX_CELLS); i++)
-			writer_close(&m->writer, " --- |");
-	}
-}
-
 static void end_element(struct markdown *m, struct html_open *e)
 {
 	const struct html_element *element = e->element;
@@ -459,8 +448,15 @@ static void end_element(struct markdown *m, struct html_open *e)
 		w->depth--;
 		break;
 	case HTML_ROW:
-		if (m->tables == 1 && m->cells)
-			end_row(m);
+		if (m->tables == 1 && m->cells) {
+			writer_close(&m->writer, " |");
+			writer_break(&m->writer, 1);
+			if (!m->rows++) {
+				writer_open(&m->writer, "|");
+				for (unsigned i = 0; i < MIN(m->cells, (unsigned)MAX_CELLS); i++)
+					writer_close(&m->writer, " --- |");
+			}
+		}
 		break;
 	case HTML_TABLE:
 		m->tables--;
