@@ -281,7 +281,7 @@ static bool is_named(const char *const *variables, const char *entry)
 	return false;
 }
 
-/* What no repository may say to a command that nobody was asked about, behind what the environment says already. */
+/* Settings that no repository may change for a command without consent, after those of the environment. */
 static const struct {
 	const char *key, *value;
 } git_config[] = {
