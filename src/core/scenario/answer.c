@@ -276,10 +276,7 @@ static void add_events(struct reply *r)
 		if (!f->kind || !is_due) {
 			event_next(r, &r->out);
 		} else if (f->kind == FAULT_ERROR) {
-			if (r->chat)
-				chat_event_error(f, &r->out);
-			else
-				event_error(f, &r->out);
+			event_error(r, f);
 			r->stage = STAGE_OVER;
 		} else {
 			r->faulty = true;
@@ -321,7 +318,7 @@ static void generate_bytes(struct reply *r)
 		if (r->message && r->chat)
 			chat_json(r, &r->out);
 		else if (r->message)
-			message_json(r, &r->out);
+			event_add_message(&r->out, r, false);
 		else
 			buf_append(&r->out, r->body);
 		r->stage = STAGE_OVER;

@@ -150,13 +150,6 @@ void chat_event_next(struct reply *r, struct buf *out)
 		;
 }
 
-void chat_event_error(const struct fault *fault, struct buf *out)
-{
-	buf_addstr(out, "data: ");
-	chat_error(out, fault->type, fault->message);
-	buf_addstr(out, "\n\n");
-}
-
 void chat_error(struct buf *out, struct str type, struct str message)
 {
 	buf_addstr(out, "{\"error\":{\"message\":");

@@ -122,7 +122,7 @@ static void add_usage(struct buf *out, const struct reply *r, unsigned long long
 	buf_addstr(out, ",\"service_tier\":\"standard\"}");
 }
 
-static void add_message(struct buf *out, const struct reply *r, bool begun)
+void event_add_message(struct buf *out, const struct reply *r, bool begun)
 {
 	char id[DIGEST_ID_MAX];
 
@@ -142,11 +142,6 @@ static void add_message(struct buf *out, const struct reply *r, bool begun)
 		add_stop(out, r);
 	add_usage(out, r, begun ? 1 : r->usage.output);
 	buf_addch(out, '}');
-}
-
-void message_json(const struct reply *r, struct buf *out)
-{
-	add_message(out, r, false);
 }
 
 /* index: of a block; -1: not about a block. The caller adds the other members and "}\n\n". */
@@ -224,7 +219,7 @@ static void put_event(struct reply *r, struct buf *out)
 	case STAGE_START:
 		begin_event(out, "message_start", -1);
 		buf_addstr(out, ",\"message\":");
-		add_message(out, r, true);
+		event_add_message(out, r, true);
 		buf_addstr(out, "}\n\n");
 		r->stage = r->block_count ? STAGE_BLOCK_START : STAGE_MESSAGE_DELTA;
 		break;
@@ -291,8 +286,16 @@ void event_next(struct reply *r, struct buf *out)
 	r->pinged = false;
 }
 
-void event_error(const struct fault *fault, struct buf *out)
+void event_error(struct reply *r, const struct fault *fault)
 {
+	struct buf *out = &r->out;
+
+	if (r->chat) {
+		buf_addstr(out, "data: ");
+		chat_error(out, fault->type, fault->message);
+		buf_addstr(out, "\n\n");
+		return;
+	}
 	begin_event(out, "error", -1);
 	buf_addstr(out, ",\"error\":{\"type\":");
 	json_add_quoted(out, fault->type);
