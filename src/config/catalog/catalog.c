@@ -3,11 +3,9 @@
 #include "config/catalog/catalog.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <time.h>
-#include "lib/io/file.h"
 #include "lib/io/loop.h"
 
-enum { SETTLE_MS = 100, MOST_INODE_KEY = 128 };
+enum { MOST_INODE_KEY = 128 };
 
 /* ---- places ------------------------------------------------------------------------------------------------------ */
 
@@ -59,19 +57,6 @@ void catalog_file_clear(const struct catalog *c, struct catalog_file *f)
 	f->error_line = 0;
 }
 
-void catalog_file_add(struct catalog_file *f, struct definition *d)
-{
-	f->list = xrealloc(f->list, (f->count + 1) * sizeof(struct definition *));
-	f->list[f->count++] = d;
-}
-
-void catalog_file_fail(struct catalog_file *f, unsigned line, const char *message)
-{
-	free(f->error);
-	f->error = xstrdup(message);
-	f->error_line = line;
-}
-
 static void catalog_file_free(const struct catalog *c, struct catalog_file *f)
 {
 	catalog_file_clear(c, f);
@@ -112,27 +97,6 @@ static void catalog_file_seen(struct catalog *c, struct catalog_file *f)
 	f->group = c->at->group;
 }
 
-/* The clock of files ticks in milliseconds: a file that was written a moment before it was read can change again without
- * showing it, so its stamp does not hold and it is read once more. */
-static void stamp_take(struct catalog_file *f, const struct stat *st)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	int64_t age_ms = (now.tv_sec - st->st_ctim.tv_sec) * 1000 + (now.tv_nsec - st->st_ctim.tv_nsec) / 1000000;
-	f->stamp.st = *st;
-	f->stamp.settled = age_ms >= SETTLE_MS;
-}
-
-static bool stamp_holds(const struct catalog_file *f, const struct stat *now)
-{
-	const struct stat *was = &f->stamp.st;
-
-	return f->stamp.settled && now->st_ino == was->st_ino && now->st_dev == was->st_dev &&
-	       now->st_size == was->st_size && now->st_ctim.tv_sec == was->st_ctim.tv_sec &&
-	       now->st_ctim.tv_nsec == was->st_ctim.tv_nsec;
-}
-
 /* ---- the scan ---------------------------------------------------------------------------------------------------- */
 
 static void scan_problem(struct catalog *c, const struct catalog_problem *problem)
@@ -161,7 +125,7 @@ static void scan_read_file(struct catalog *c, struct catalog_file *f, const stru
 		catalog_file_fail(f, 0, strerror(errno));
 		return;
 	}
-	stamp_take(f, &st);
+	f->stamp = read_stamp_of(&st);
 	buf_clear(&c->text);
 	struct definition *d = NULL;
 	if (file_read_known(fd, &st, c->kind->largest, &c->text, &err) == 0)
@@ -191,7 +155,7 @@ static void scan_on_file(void *data, const struct tree_file *file)
 		if (map_set(&c->inodes, str_from(key), c))
 			return;
 	}
-	bool holds = f->seen && there && stamp_holds(f, &st);
+	bool holds = f->seen && there && read_stamp_holds(&f->stamp, &st);
 	if (!holds && f->seen != c->number)
 		scan_read_file(c, f, file);
 	catalog_file_seen(c, f);
@@ -208,10 +172,10 @@ static void scan_own(struct catalog *c)
 	if (!there && !at->must_exist && (errno == ENOENT || errno == ENOTDIR))
 		return;
 	struct catalog_file *f = catalog_file_find(c, at->path, "own");
-	bool is_stale = !at->in_memory && (there || !at->must_exist) && !stamp_holds(f, &st);
+	bool is_stale = !at->in_memory && (there || !at->must_exist) && !read_stamp_holds(&f->stamp, &st);
 	if (!f->seen || is_stale) {
 		c->changed = true;
-		stamp_take(f, &st);
+		f->stamp = read_stamp_of(&st);
 		c->kind->read_own(c, f, at);
 	}
 	catalog_file_seen(c, f);
@@ -370,30 +334,23 @@ void catalog_refresh_once(struct catalog *c, struct loop *loop)
 	catalog_refresh(c);
 }
 
-static void copy_texts(struct arena *a, const char **const *texts, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (*texts[i])
-			*texts[i] = arena_strdup(a, *texts[i]);
-}
-
 /* Without the user's options, which no body may name. */
 static void copy_plugin(struct arena *a, struct catalog_plugin *p)
 {
 	struct catalog_plugin_path *paths = arena_calloc(a, (p->path_count + 1) * sizeof *paths);
 	struct catalog_problem *problems = arena_calloc(a, (p->problem_count + 1) * sizeof *problems);
-	const char **texts[] = { &p->name, &p->vars.root, &p->vars.data, &p->vars.project };
 
-	copy_texts(a, texts, COUNT_OF(texts));
+	p->name = arena_strdup(a, p->name);
+	p->vars = (struct plugin_vars){ .root = arena_strdup(a, p->vars.root),
+					.data = arena_strdup(a, p->vars.data),
+					.project = arena_strdup(a, p->vars.project) };
 	for (size_t i = 0; i < p->path_count; i++) {
 		paths[i] = p->paths[i];
-		copy_texts(a, (const char **[]){ &paths[i].path }, 1);
+		paths[i].path = arena_strdup(a, paths[i].path);
 	}
-	for (size_t i = 0; i < p->problem_count; i++) {
-		problems[i] = p->problems[i];
-		copy_texts(a, (const char **[]){ &problems[i].path, &problems[i].message }, 2);
-	}
-	p->vars.options = NULL;
+	for (size_t i = 0; i < p->problem_count; i++)
+		problems[i] = (struct catalog_problem){ arena_strdup(a, p->problems[i].path), p->problems[i].line,
+							arena_strdup(a, p->problems[i].message) };
 	p->paths = paths;
 	p->problems = problems;
 }
@@ -408,7 +365,8 @@ int catalog_new(const struct catalog_kind *kind, const struct catalog_sources *s
 
 	c->kind = kind;
 	*s = *sources;
-	copy_texts(a, texts, COUNT_OF(texts));
+	for (size_t i = 0; i < COUNT_OF(texts); i++)
+		*texts[i] = arena_strdup(a, *texts[i]);
 	const char **dirs = arena_alloc(a, (s->add_dir_count + 1) * sizeof *dirs);
 	for (size_t i = 0; i < s->add_dir_count; i++)
 		dirs[i] = arena_strdup(a, sources->add_dirs[i]);

@@ -6,9 +6,9 @@
  * changed and decides who wins. Nothing is watched: catalog_refresh() compares the stat of each file with the one that it had
  * when it was read, so the next lookup sees the disk as it is. */
 #pragma once
-#include <sys/stat.h>
 #include "lib/base/buf.h"
 #include "lib/base/map.h"
+#include "lib/io/file.h"
 #include "config/catalog/definition.h"
 #include "config/catalog/tree.h"
 
@@ -53,8 +53,7 @@ struct catalog_sources {
 	bool bare;                /* nothing of the user and the project */
 	bool sdk;                 /* of the local settings only those in cwd count */
 	bool plugins_only;        /* managed settings allow no skills of the user and the project */
-	const char *const
-		*nested; /* directories below cwd with .claude/skills, in the order in which they were found */
+	const char **nested;      /* directories below cwd with .claude/skills, in the order in which they were found */
 	size_t nested_count;
 };
 
@@ -105,10 +104,7 @@ struct catalog_file {
 	enum catalog_location_kind kind; /* of the place that it was first found in */
 	enum definition_source source;
 	char *path;
-	struct {
-		struct stat st; /* when it was read */
-		bool settled;   /* its time was long enough before that: a change will show */
-	} stamp;
+	struct read_stamp stamp;
 	struct definition **list; /* references */
 	size_t count;
 	void *state; /* the kind's own */
@@ -147,8 +143,18 @@ struct catalog_kind {
 
 /* For read_own(): what the file had is dropped; d is taken. */
 void catalog_file_clear(const struct catalog *c, struct catalog_file *file);
-void catalog_file_add(struct catalog_file *file, struct definition *d);
-void catalog_file_fail(struct catalog_file *file, unsigned line, const char *message);
+static inline void catalog_file_add(struct catalog_file *f, struct definition *d)
+{
+	f->list = xrealloc(f->list, (f->count + 1) * sizeof(struct definition *));
+	f->list[f->count++] = d;
+}
+
+static inline void catalog_file_fail(struct catalog_file *f, unsigned line, const char *message)
+{
+	free(f->error);
+	f->error = xstrdup(message);
+	f->error_line = line;
+}
 
 /* ---- the catalog ------------------------------------------------------------------------------------------------- */
 

@@ -71,29 +71,19 @@ void definition_refuse(struct definition_reader *r, const char *fmt, ...)
 	r->d->refused = true;
 }
 
-void definition_ignore(struct definition_reader *r, const char *expected)
+int definition_word(struct definition_reader *r, const struct json *value, const char *const *words)
 {
-	definition_note(r, DIAGNOSTIC_WARNING, "%s: expected %s; the field is ignored", r->key, expected);
-}
+	struct str text = str_from(definition_text(r, value));
+	int i = 0;
 
-const char *definition_text(struct definition_reader *r, const struct json *value)
-{
-	return frontmatter_text(value, &r->d->arena, &r->scratch);
+	while (words[i] && (!text.n || !str_is_nocase(text, words[i])))
+		i++;
+	if (words[i] && !r->format->terse && !str_is(text, words[i]))
+		definition_note(r, DIAGNOSTIC_NOTE, "%s: " STR_FMT " was read as %s", r->key, STR_ARG(text), words[i]);
+	return words[i] ? i : -1;
 }
 
 /* ---- fields ------------------------------------------------------------------------------------------------------ */
-
-void definition_read_begin(struct definition_reader *r, struct definition *d, const struct definition_format *format)
-{
-	*r = (struct definition_reader){ .d = d, .format = format, .diagnostics = { .arena = &d->arena } };
-}
-
-void definition_read_end(struct definition_reader *r)
-{
-	r->d->diagnostics = r->diagnostics.list;
-	r->d->diagnostic_count = r->diagnostics.count;
-	arena_release(&r->scratch);
-}
 
 void definition_read_member(struct definition_reader *r, const struct definition_field *f, const struct json *value,
 			    size_t count)
@@ -175,7 +165,6 @@ struct list_reader {
 	struct name_list *list;
 	enum names_rule rule;
 	const char *wrong; /* the last complaint */
-	size_t cap;
 	bool full;
 };
 
@@ -193,7 +182,7 @@ static void list_add_name(struct list_reader *l, struct str name)
 	struct name_list *list = l->list;
 
 	for (name = str_trim(name); name.n && char_in(name.p[0], "\"'`");)
-		name = (struct str){ name.p + 1, name.n - 1 };
+		name = str_tail(name, 1);
 	while (name.n && char_in(name.p[name.n - 1], "\"'`"))
 		name.n--;
 	name = str_trim(name);
@@ -207,13 +196,7 @@ static void list_add_name(struct list_reader *l, struct str name)
 		l->full = true;
 		return;
 	}
-	if (list->count == l->cap) {
-		l->cap = l->cap ? l->cap * 2 : 8;
-		const char **names = arena_alloc(&l->r->d->arena, l->cap * sizeof *names);
-		if (list->count)
-			memcpy(names, list->names, list->count * sizeof *names);
-		list->names = names;
-	}
+	list->names = arena_grow(&l->r->d->arena, list->names, list->count, sizeof *list->names);
 	list->names[list->count++] = arena_dup(&l->r->d->arena, name.p, name.n);
 	list->all = list->all || str_is(name, "*");
 }
@@ -234,7 +217,7 @@ static void list_add_split(struct list_reader *l, struct str s)
 	if (depth)
 		list_complain(l, "a parenthesis is not closed or not opened");
 	else
-		list_add_name(l, (struct str){ s.p + start, s.n - start });
+		list_add_name(l, str_tail(s, start));
 }
 
 static void list_add_value(struct list_reader *l, const struct json *value, unsigned depth);
@@ -364,7 +347,7 @@ const char *plugin_vars_find(const struct plugin_vars *vars, struct str name, bo
 		return vars->project;
 	if (!with_options || !str_starts(name, str_from(prefix)))
 		return NULL;
-	struct str key = { name.p + n, name.n - n };
+	struct str key = str_tail(name, n);
 	for (const char *const *option = vars->options; option && *option; option++)
 		if (str_starts(str_from(*option), key) && (*option)[key.n] == '=')
 			return *option + key.n + 1;
@@ -378,7 +361,7 @@ void plugin_vars_expand(struct buf *out, struct str text, const struct plugin_va
 		const char *dollar = memchr(text.p, '$', text.n);
 		size_t before = dollar ? (size_t)(dollar - text.p) : text.n;
 		buf_add(out, text.p, before);
-		text = (struct str){ text.p + before, text.n - before };
+		text = str_tail(text, before);
 		if (!text.n)
 			return;
 		const char *end = text.n > 3 && text.p[1] == '{' ? memchr(text.p, '}', text.n) : NULL;
@@ -386,6 +369,6 @@ void plugin_vars_expand(struct buf *out, struct str text, const struct plugin_va
 		const char *value = n ? plugin_vars_find(vars, (struct str){ text.p + 2, n }, with_options) : NULL;
 		size_t used = value ? n + 3 : 1;
 		buf_addstr(out, value ? value : "$");
-		text = (struct str){ text.p + used, text.n - used };
+		text = str_tail(text, used);
 	}
 }

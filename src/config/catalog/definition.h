@@ -76,8 +76,19 @@ struct definition_format {
 };
 
 /* d is kept, not owned. Between both calls the reader collects diagnostics; definition_read_end() gives them to d. */
-void definition_read_begin(struct definition_reader *r, struct definition *d, const struct definition_format *format);
-void definition_read_end(struct definition_reader *r);
+static inline void definition_read_begin(struct definition_reader *r, struct definition *d,
+					 const struct definition_format *format)
+{
+	*r = (struct definition_reader){ .d = d, .format = format, .diagnostics = { .arena = &d->arena } };
+}
+
+static inline void definition_read_end(struct definition_reader *r)
+{
+	r->d->diagnostics = r->diagnostics.list;
+	r->d->diagnostic_count = r->diagnostics.count;
+	arena_release(&r->scratch);
+}
+
 /* All fields of a file. What the frontmatter leaves (the body) is in *ret, valid until definition_read_end(). */
 void definition_read_markdown(struct definition_reader *r, struct str text, struct frontmatter *ret);
 /* One member of a JSON object that stands for a field. count: of the object, for the list of fields. */
@@ -87,9 +98,19 @@ void definition_read_member(struct definition_reader *r, const struct definition
 void definition_note(struct definition_reader *r, enum diagnostic_level level, const char *fmt, ...) printf_like(3, 4);
 void definition_refuse(struct definition_reader *r, const char *fmt, ...) printf_like(2, 3);
 /* The value has no meaning for its field: a warning, as if the field were absent. */
-void definition_ignore(struct definition_reader *r, const char *expected);
+static inline void definition_ignore(struct definition_reader *r, const char *expected)
+{
+	definition_note(r, DIAGNOSTIC_WARNING, "%s: expected %s; the field is ignored", r->key, expected);
+}
+
 /* The text of a scalar, trimmed, in the definition's arena; NULL for null, lists and maps. */
-const char *definition_text(struct definition_reader *r, const struct json *value);
+static inline const char *definition_text(struct definition_reader *r, const struct json *value)
+{
+	return frontmatter_text(value, &r->d->arena, &r->scratch);
+}
+
+/* The index of the value in a list of words that ends with NULL, any case; -1: not in the list. */
+int definition_word(struct definition_reader *r, const struct json *value, const char *const *words);
 
 /* ---- lists of names ---------------------------------------------------------------------------------------------- */
 

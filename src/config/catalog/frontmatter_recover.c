@@ -34,7 +34,7 @@ void fm_fold(struct buf *out, struct str plain)
 		for (; blanks && out->n > start; blanks--)
 			buf_addch(out, '\n');
 		blanks = 0;
-		buf_add(out, line.p, line.n);
+		buf_append(out, line);
 	}
 }
 
@@ -54,13 +54,13 @@ static void add_lines(struct buf *out, struct str lines, bool comments)
 	while (lines.p) {
 		struct str line = str_cut(&lines, '\n');
 		size_t n = MIN(common, line.n);
-		line = (struct str){ line.p + n, line.n - n };
+		line = str_tail(line, n);
 		bool is_heading = line.n && fm_blank(line.p[0]) && str_starts(fm_trim(line), STR("#"));
 		if (comments && !is_heading)
 			line = before_comment(line);
 		while (line.n && fm_blank(line.p[line.n - 1]))
 			line.n--;
-		buf_add(out, line.p, line.n);
+		buf_append(out, line);
 		buf_addch(out, '\n');
 	}
 	while (out->n > start && out->p[out->n - 1] == '\n')
@@ -155,7 +155,7 @@ static bool read_as_yaml(struct fm_reader *r, const struct chunk *c, struct str 
 
 static struct str value_of(const struct chunk *c)
 {
-	return (struct str){ c->key.value.p, (size_t)(c->text.p + c->text.n - c->key.value.p) };
+	return str_between(c->key.value.p, c->text.p + c->text.n);
 }
 
 /* Whether all that follows the key is lines `- item`. */
@@ -189,7 +189,7 @@ static void read_as_items(struct fm_reader *r, const struct chunk *c)
 		struct str line = str_trim(str_cut(&rest, '\n'));
 		if (!line.n)
 			continue;
-		fm_literal(&item, (struct str){ line.p + 1, line.n - 1 });
+		fm_literal(&item, str_tail(line, 1));
 		json_put_str(&w, buf_str(&item));
 	}
 	json_close(&w);

@@ -22,7 +22,7 @@ static struct str decode_text(struct arena *arena, struct str bytes, struct diag
 	struct str text = bytes.n ? bytes : STR("");
 	enum text_encoding encoding = text_encoding_of(text, &mark_len);
 
-	text = (struct str){ text.p + mark_len, text.n - mark_len };
+	text = str_tail(text, mark_len);
 	if (encoding == TEXT_UTF16_LE || encoding == TEXT_UTF16_BE) {
 		bool exact;
 		utf16_decode(text, encoding, &wide, &exact);
@@ -76,18 +76,13 @@ static const char *const prose[] = {
 	"e.g",   "i.e",       "scenario", "situation", "http",     "https",     "mailto",
 };
 
-static struct str skip(struct str s, size_t n)
-{
-	return (struct str){ s.p + n, s.n - n };
-}
-
 static struct str skip_blanks(struct str s)
 {
 	for (;;) {
 		if (s.n && fm_blank(s.p[0]))
-			s = skip(s, 1);
+			s = str_tail(s, 1);
 		else if (str_starts(s, STR("\xc2\xa0")))
-			s = skip(s, 2);
+			s = str_tail(s, 2);
 		else
 			return s;
 	}
@@ -100,13 +95,13 @@ static bool take_word(struct str s, struct str *ret_word, struct str *rest)
 	size_t n = 0;
 
 	if (quote)
-		s = skip(s, 1);
+		s = str_tail(s, 1);
 	while (n < s.n && (((s.p[n] | 0x20) >= 'a' && (s.p[n] | 0x20) <= 'z') || char_in(s.p[n], "0123456789_-.")))
 		n++;
 	if (!n || s.p[0] == '-' || s.p[0] == '.' || (quote && (n == s.n || s.p[n] != quote)))
 		return false;
 	*ret_word = (struct str){ s.p, n };
-	*rest = skip_blanks(skip(s, n + (quote != '\0')));
+	*rest = skip_blanks(str_tail(s, n + (quote != '\0')));
 	return true;
 }
 
@@ -116,7 +111,7 @@ bool fm_key(struct str line, const struct definition_field *known, struct fm_key
 
 	if (!take_word(line, &word, &rest) || !rest.n || rest.p[0] != ':')
 		return false;
-	rest = skip(rest, 1);
+	rest = str_tail(rest, 1);
 	unsigned flags = fm_flags(known, word);
 	/* Unknown keys need the look of one: lower case first, and a blank behind the colon. */
 	bool apart = !rest.n || fm_blank(rest.p[0]) || str_starts(rest, STR("\xc2\xa0"));
@@ -146,7 +141,7 @@ static struct str next_line(struct cursor *c)
 	return str_cut(&c->rest, '\n');
 }
 
-static size_t indentation(struct str line)
+static size_t line_indentation(struct str line)
 {
 	size_t n = 0;
 
@@ -155,32 +150,31 @@ static size_t indentation(struct str line)
 	return n;
 }
 
-static struct str unindented(struct str line, size_t amount)
+static struct str line_unindented(struct str line, size_t amount)
 {
-	size_t n = MIN(indentation(line), amount);
+	size_t n = MIN(line_indentation(line), amount);
 
-	return (struct str){ line.p + n, line.n - n };
+	return str_tail(line, n);
 }
 
 static bool is_blank_line(struct str line)
 {
-	return indentation(line) == line.n;
+	return line_indentation(line) == line.n;
 }
 
 /* Number of dashes of a line that has nothing else, but blanks behind them. */
-static size_t dashes(struct str line)
+static size_t count_dashes(struct str line)
 {
 	size_t n = 0;
 
 	while (n < line.n && line.p[n] == '-')
 		n++;
-	return is_blank_line((struct str){ line.p + n, line.n - n }) ? n : 0;
+	return is_blank_line(str_tail(line, n)) ? n : 0;
 }
 
 static bool is_close(struct str line)
 {
-	return dashes(line) == 3 ||
-	       (str_starts(line, STR("...")) && is_blank_line((struct str){ line.p + 3, line.n - 3 }));
+	return count_dashes(line) == 3 || (str_starts(line, STR("...")) && is_blank_line(str_tail(line, 3)));
 }
 
 static bool is_fence(struct str line)
@@ -214,9 +208,9 @@ static bool find_open(struct cursor *c, bool *ret_fenced, size_t *ret_indent)
 	while (c->rest.p) {
 		struct cursor after = *c;
 		struct str line = next_line(&after);
-		struct str bare = unindented(line, SIZE_MAX);
-		if (dashes(bare) == 3) {
-			*ret_indent = indentation(line);
+		struct str bare = line_unindented(line, SIZE_MAX);
+		if (count_dashes(bare) == 3) {
+			*ret_indent = line_indentation(line);
 			*c = after;
 			return true;
 		}
@@ -261,7 +255,7 @@ static bool keys_go_on(struct cursor at, size_t indent, const struct definition_
 	struct look look = { .known = known };
 
 	while (at.rest.p) {
-		struct str line = unindented(next_line(&at), indent);
+		struct str line = line_unindented(next_line(&at), indent);
 		if (is_close(line))
 			return look.any_key;
 		if (!looks_tidy(&look, line))
@@ -277,10 +271,10 @@ static const char *find_close(struct cursor *c, size_t indent, const struct defi
 	bool tidy = true;
 
 	while (c->rest.p) {
-		struct str whole = next_line(c), line = unindented(whole, indent);
+		struct str whole = next_line(c), line = line_unindented(whole, indent);
 		if (is_close(line))
 			return whole.p;
-		if (dashes(line) > 3 && tidy && look.any_key && !keys_go_on(*c, indent, known))
+		if (count_dashes(line) > 3 && tidy && look.any_key && !keys_go_on(*c, indent, known))
 			return whole.p;
 		tidy = tidy && looks_tidy(&look, line);
 	}
@@ -293,7 +287,7 @@ static const char *find_run(struct cursor *c, size_t indent, const struct defini
 	struct cursor end = *c;
 
 	for (struct cursor at = *c; at.rest.p;) {
-		struct str line = unindented(next_line(&at), indent);
+		struct str line = line_unindented(next_line(&at), indent);
 		if (!looks_tidy(&look, line))
 			break;
 		if (!is_blank_line(line))
@@ -303,14 +297,14 @@ static const char *find_run(struct cursor *c, size_t indent, const struct defini
 	return end.rest.p;
 }
 
-static struct str dedented(struct arena *arena, struct str text, size_t amount)
+static struct str text_dedented(struct arena *arena, struct str text, size_t amount)
 {
 	if (!amount)
 		return text;
 	char *out = arena_alloc(arena, text.n + 1);
 	size_t n = 0;
 	for (struct str rest = text; rest.p;) {
-		struct str line = unindented(str_cut(&rest, '\n'), amount);
+		struct str line = line_unindented(str_cut(&rest, '\n'), amount);
 		memcpy(out + n, line.p, line.n);
 		n += line.n;
 		if (rest.p)
@@ -328,7 +322,7 @@ static struct str without_fence(struct str body)
 	if (is_fence(first) && str_trim(first).n == 3)
 		return rest.p ? fm_trim(rest) : STR("");
 	if (last && is_fence((struct str){ last + 1, (size_t)(body.p + body.n - last - 1) }))
-		return fm_trim((struct str){ body.p, (size_t)(last - body.p) });
+		return fm_trim(str_between(body.p, last));
 	return body;
 }
 
@@ -359,17 +353,17 @@ static struct source_pos find_frontmatter(struct fm_reader *r, struct str text)
 	size_t own = 0; /* its indentation is that of its first line with something in it */
 	for (struct str rest = head; rest.p;) {
 		struct str line = str_cut(&rest, '\n');
-		own = indentation(line);
+		own = line_indentation(line);
 		if (own < line.n && line.p[own] != '#')
 			break;
 	}
-	place.text = dedented(r->arena, head, own);
+	place.text = text_dedented(r->arena, head, own);
 	place.body = after.rest.p ? fm_trim(after.rest) : STR("");
 	place.body_line = after.line;
 	for (const char *p = after.rest.p; p && p < place.body.p; p++)
 		place.body_line += *p == '\n';
 	if (indent && after.rest.p)
-		place.body = fm_trim(dedented(r->arena, after.rest, indent));
+		place.body = fm_trim(text_dedented(r->arena, after.rest, indent));
 	if (fenced)
 		place.body = without_fence(place.body);
 	if (c.line > 2 || indent)
@@ -390,7 +384,7 @@ static void find_lost(struct frontmatter *fm, struct fm_reader *r, struct str te
 		struct str key, behind, at = str_cut(&rest, '\n');
 		bool explicit = at.n > 1 && at.p[0] == '?' && fm_blank(at.p[1]);
 		if (explicit)
-			at = skip_blanks(skip(at, 1));
+			at = skip_blanks(str_tail(at, 1));
 		bool lost = take_word(at, &key, &behind) && (behind.n ? behind.p[0] == ':' : explicit) &&
 			    fm_flags(r->known, key) & FRONTMATTER_RESTRICTION;
 		for (size_t i = 0; lost && i < r->count; i++)

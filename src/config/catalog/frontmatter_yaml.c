@@ -15,7 +15,7 @@ struct yaml {
 	yaml_event_t event;
 	bool block; /* the mapping at the top is written in lines */
 	const char *why;
-	size_t index, byte; /* how far place() has come: libyaml counts characters */
+	size_t index, byte; /* how far mark_offset() has come: libyaml counts characters */
 	unsigned line;
 };
 
@@ -32,7 +32,7 @@ static bool next_event(struct yaml *y)
 }
 
 /* The byte of a mark. Marks are asked for in the order of the text. */
-static size_t place(struct yaml *y, const yaml_mark_t *mark)
+static size_t mark_offset(struct yaml *y, const yaml_mark_t *mark)
 {
 	while (y->index < mark->index && y->byte < y->text.n) {
 		y->line += y->text.p[y->byte] == '\n';
@@ -44,9 +44,9 @@ static size_t place(struct yaml *y, const yaml_mark_t *mark)
 	return y->byte;
 }
 
-static struct str source(struct yaml *y)
+static struct str event_source(struct yaml *y)
 {
-	size_t from = place(y, &y->event.start_mark), to = place(y, &y->event.end_mark);
+	size_t from = mark_offset(y, &y->event.start_mark), to = mark_offset(y, &y->event.end_mark);
 
 	return str_trim((struct str){ y->text.p + from, to - from });
 }
@@ -89,7 +89,7 @@ static void put_plain(struct json_out *w, struct str s)
 		json_put_str(w, s);
 }
 
-static struct str scalar(const yaml_event_t *e)
+static struct str scalar_text(const yaml_event_t *e)
 {
 	return (struct str){ (const char *)e->data.scalar.value, e->data.scalar.length };
 }
@@ -106,7 +106,7 @@ static bool put_map(struct yaml *y, struct json_out *w)
 			break;
 		if (y->event.type != YAML_SCALAR_EVENT)
 			return give_up(y, "a key is not a word");
-		json_key_str(w, has_sigil(&y->event) ? source(y) : scalar(&y->event));
+		json_key_str(w, has_sigil(&y->event) ? event_source(y) : scalar_text(&y->event));
 		if (!next_event(y) || !put_value(y, w))
 			return false;
 	}
@@ -122,11 +122,11 @@ static bool put_value(struct yaml *y, struct json_out *w)
 	case YAML_SCALAR_EVENT:
 	case YAML_ALIAS_EVENT:
 		if (has_sigil(&y->event))
-			json_put_str(w, source(y));
+			json_put_str(w, event_source(y));
 		else if (y->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE)
-			put_plain(w, scalar(&y->event));
+			put_plain(w, scalar_text(&y->event));
 		else
-			json_put_str(w, scalar(&y->event));
+			json_put_str(w, scalar_text(&y->event));
 		return true;
 	case YAML_SEQUENCE_START_EVENT:
 		json_open(w, '[');
@@ -159,7 +159,7 @@ static bool put_prose(struct yaml *y, struct json_out *w, size_t key_end)
 
 	if (is_map && !put_map(y, &ignored))
 		return false;
-	size_t end = MAX(place(y, &y->event.end_mark), from);
+	size_t end = MAX(mark_offset(y, &y->event.end_mark), from);
 	const char *eol = !is_map && end < y->text.n ? memchr(y->text.p + end, '\n', y->text.n - end) : NULL;
 	if (!is_map)
 		end = eol ? (size_t)(eol - y->text.p) : y->text.n;
@@ -178,9 +178,9 @@ static bool read_field(struct yaml *y)
 		return give_up(y, "a key is not a word");
 	if (y->r->count >= FRONTMATTER_LIMIT_FIELDS)
 		return give_up(y, "there are too many fields");
-	place(y, &y->event.start_mark);
-	struct frontmatter_field *f = fm_add(y->r, scalar(&y->event), y->line);
-	size_t key_end = place(y, &y->event.end_mark);
+	mark_offset(y, &y->event.start_mark);
+	struct frontmatter_field *f = fm_add(y->r, scalar_text(&y->event), y->line);
+	size_t key_end = mark_offset(y, &y->event.end_mark);
 	unsigned flags = fm_flags(y->r->known, f->key);
 
 	buf_clear(&y->r->json);
@@ -250,7 +250,7 @@ bool fm_yaml(struct fm_reader *r, struct str text, unsigned line, struct fm_prob
 		r->diagnostics->count = complaints;
 		if (ret_why) {
 			bool own = y.why != y.parser.problem;
-			place(&y, own ? &y.event.start_mark : &y.parser.problem_mark);
+			mark_offset(&y, own ? &y.event.start_mark : &y.parser.problem_mark);
 			*ret_why = (struct fm_problem){ y.why ? y.why : "not YAML", y.line };
 		}
 	}

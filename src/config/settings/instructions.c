@@ -50,7 +50,7 @@ void instruction_clean(struct buf *out, struct str body)
 		if (!code && !comment && str_starts(trimmed, STR("<!--")))
 			comment = true;
 		if (!comment) {
-			buf_add(out, line.p, line.n);
+			buf_append(out, line);
 			buf_addch(out, '\n');
 		}
 		if (comment && str_has(trimmed, STR("-->")))
@@ -171,7 +171,7 @@ static void add_file(struct collector *c, const char *path, const char *label, c
 	if (!clean.n)
 		return;
 	buf_addf(c->out, "Contents of %s (%s):\n\n", path, label);
-	buf_add(c->out, clean.p, clean.n);
+	buf_append(c->out, buf_str(&clean));
 	buf_addstr(c->out, "\n\n");
 	if (c->spec->on_file)
 		c->spec->on_file(c->spec->data, &(struct instruction_file){ path, c->kind, parent });

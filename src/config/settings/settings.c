@@ -4,29 +4,12 @@
 #include <time.h>
 #include "config/settings/settings_int.h"
 
-enum { SETTLE_MS = 100 };
-
 static bool is_inline(const struct settings_path *place)
 {
 	return (place->layer == LAYER_FLAG || place->layer == LAYER_MANAGED) && place->path[0] == '{';
 }
 
 /* ---- life -------------------------------------------------------------------------------------------------------- */
-
-/* Taken before the file is read, so that a change in between shows. The clock of files ticks in milliseconds: a file that
- * was written a moment ago can change again without showing it, and does not count as settled. */
-static void take_stamp(struct layer_file *f, const struct settings_path *place)
-{
-	struct timespec now;
-
-	f->settled = true;
-	f->there = !is_inline(place) && stat(place->path, &f->stamp) == 0;
-	if (!f->there)
-		return;
-	clock_gettime(CLOCK_REALTIME, &now);
-	const struct timespec *changed = &f->stamp.st_ctim;
-	f->settled = (now.tv_sec - changed->tv_sec) * 1000 + (now.tv_nsec - changed->tv_nsec) / 1000000 >= SETTLE_MS;
-}
 
 struct settings *settings_ref(struct settings *s)
 {
@@ -66,9 +49,12 @@ bool settings_trusted(const struct settings *s)
 static int read_file(struct settings *s, struct layer_file *f, const struct settings_path *place, struct err *err)
 {
 	struct err why = { 0 };
+	struct stat st = { 0 };
 
 	f->layer = place->layer;
-	take_stamp(f, place);
+	if (!is_inline(place))
+		(void)stat(place->path, &st); /* before it is read, so that a change in between shows */
+	f->stamp = read_stamp_of(&st);
 	if (is_inline(place))
 		return settings_file_parse(&f->file, place->layer == LAYER_FLAG ? "--settings" : "--managed-settings",
 					   str_from(place->path), err);
@@ -114,8 +100,7 @@ int settings_load(const struct settings_spec *spec, struct settings **ret_settin
 	s->refs = 1;
 	s->spec = *spec;
 	for (size_t i = 0; i < COUNT_OF(texts); i++)
-		if (*texts[i])
-			*texts[i] = arena_strdup(&s->arena, *texts[i]);
+		*texts[i] = arena_strdup(&s->arena, *texts[i]);
 	int status = read_all_files(s, err);
 	if (status == 0) {
 		settings_merge(s);
@@ -138,17 +123,13 @@ bool settings_stale(const struct settings *s)
 	for (size_t i = 0; i < places.count; i++) {
 		const struct settings_path *place = &places.list[i];
 		const struct layer_file *f = &s->files[i];
-		struct layer_file now = { 0 };
+		struct stat now = { 0 };
 
-		take_stamp(&now, place);
+		if (!is_inline(place))
+			(void)stat(place->path, &now);
 		/* JSON on the command line cannot change, and its file has another name than its place. */
 		if ((!is_inline(place) && strcmp(f->file.path, place->path) != 0) || f->layer != place->layer ||
-		    now.there != f->there || !f->settled)
-			return true;
-		if (now.there &&
-		    (now.stamp.st_ino != f->stamp.st_ino || now.stamp.st_dev != f->stamp.st_dev ||
-		     now.stamp.st_size != f->stamp.st_size || now.stamp.st_ctim.tv_sec != f->stamp.st_ctim.tv_sec ||
-		     now.stamp.st_ctim.tv_nsec != f->stamp.st_ctim.tv_nsec))
+		    !read_stamp_holds(&f->stamp, &now))
 			return true;
 	}
 	return false;

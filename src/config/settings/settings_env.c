@@ -102,7 +102,7 @@ bool env_is_dangerous(struct str name)
 	return false;
 }
 
-/* What a project may set although nobody has said that it is trusted: how programs print, and limits and switches of this one. Every
+/* What an untrusted project may set: how programs print, and limits and switches of this one. Every
  * program has variables that run code or move files, so all others are held. */
 bool env_is_harmless(struct str name)
 {

@@ -8,7 +8,7 @@
 #include "lib/io/file.h"
 #include "lib/git/git_head.h"
 
-static int parse(struct settings_file *f, struct err *err)
+static int parse_text(struct settings_file *f, struct err *err)
 {
 	struct err why = { 0 };
 	size_t mark = str_starts(buf_str(&f->text), STR("\xef\xbb\xbf")) ? 3 : 0;
@@ -16,7 +16,7 @@ static int parse(struct settings_file *f, struct err *err)
 	/* An editor that was interrupted leaves an empty file, which sets nothing. Values point into the text, always. */
 	if (!str_trim((struct str){ buf_str(&f->text).p + mark, f->text.n - mark }).n)
 		buf_addstr(&f->text, "{}\n");
-	struct str text = { f->text.p + mark, f->text.n - mark };
+	struct str text = str_tail(buf_str(&f->text), mark);
 	f->reader.limits.bytes = MAX(f->reader.limits.bytes, text.n);
 	if (json_parse(&f->reader, text.p, text.n, &f->root, &why) < 0) {
 		/* The reader reports "line 3, column 14: what"; people and editors expect "PATH:3:14: what". */
@@ -38,17 +38,12 @@ int settings_file_parse_up_to(struct settings_file *f, const char *path, struct 
 {
 	*f = (struct settings_file){ .path = xstrdup(path),
 				     .reader.limits = { .bytes = limit_bytes, .depth = SETTINGS_FILE_DEPTH } };
-	buf_add(&f->text, text.p, text.n);
+	buf_append(&f->text, text);
 	int status = text.n > limit_bytes ? err_set(err, ERR_USAGE, "%s: more than %zu bytes", path, limit_bytes)
-					  : parse(f, err);
+					  : parse_text(f, err);
 	if (status < 0)
 		settings_file_release(f);
 	return status;
-}
-
-int settings_file_parse(struct settings_file *f, const char *path, struct str text, struct err *err)
-{
-	return settings_file_parse_up_to(f, path, text, SETTINGS_FILE_LIMIT, err);
 }
 
 /* Only regular files: a pipe would make us wait, a directory is a mistake worth a message. */
@@ -70,15 +65,10 @@ int settings_file_read_up_to(struct settings_file *f, const char *path, size_t l
 	else if (file_read_fd(fd, limit_bytes, &f->text, &why) < 0)
 		status = err_set(err, ERR_USAGE, "%s: %s", path, why.text);
 	else
-		status = parse(f, err);
+		status = parse_text(f, err);
 	if (status < 0)
 		settings_file_release(f);
 	return status;
-}
-
-int settings_file_read(struct settings_file *f, const char *path, struct err *err)
-{
-	return settings_file_read_up_to(f, path, SETTINGS_FILE_LIMIT, err);
 }
 
 void settings_file_release(struct settings_file *f)
@@ -147,14 +137,7 @@ int setting_sources_parse(struct str list, unsigned *ret_sources, struct err *er
 
 static void add_layer_file(struct settings_paths *p, enum settings_layer layer, const char *path)
 {
-	if (p->count == p->cap) {
-		size_t cap = p->cap ? p->cap * 2 : 8;
-		struct settings_path *bigger = arena_alloc(p->arena, cap * sizeof *bigger);
-		if (p->count)
-			memcpy(bigger, p->list, p->count * sizeof *bigger);
-		p->list = bigger;
-		p->cap = cap;
-	}
+	p->list = arena_grow(p->arena, p->list, p->count, sizeof *p->list);
 	p->list[p->count++] = (struct settings_path){ layer, path };
 }
 

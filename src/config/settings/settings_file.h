@@ -15,12 +15,19 @@ enum { SETTINGS_FILE_LIMIT = 2 << 20, SETTINGS_FILE_DEPTH = 60 };
 
 /* A missing file is not an error. A bad one is -ERR_USAGE with a text "PATH:LINE:COLUMN: what". f need not be
  * initialised; on failure it is released. */
-int settings_file_read(struct settings_file *f, const char *path, struct err *err);
 int settings_file_read_up_to(struct settings_file *f, const char *path, size_t limit_bytes, struct err *err);
 /* The same for a text from elsewhere, such as the command line; path is its name in messages. text is copied. */
-int settings_file_parse(struct settings_file *f, const char *path, struct str text, struct err *err);
 int settings_file_parse_up_to(struct settings_file *f, const char *path, struct str text, size_t limit_bytes,
 			      struct err *err);
+static inline int settings_file_read(struct settings_file *f, const char *path, struct err *err)
+{
+	return settings_file_read_up_to(f, path, SETTINGS_FILE_LIMIT, err);
+}
+
+static inline int settings_file_parse(struct settings_file *f, const char *path, struct str text, struct err *err)
+{
+	return settings_file_parse_up_to(f, path, text, SETTINGS_FILE_LIMIT, err);
+}
 void settings_file_release(struct settings_file *f);
 #define AUTO_SETTINGS_FILE CLEANUP(settings_file_release)
 
@@ -74,7 +81,7 @@ struct settings_path {
 struct settings_paths {
 	struct arena *arena;
 	struct settings_path *list;
-	size_t count, cap;
+	size_t count;
 };
 
 /* The files need not exist. A managed directory that cannot be listed is an error: its restrictions are unknown. */

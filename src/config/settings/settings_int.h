@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * settings_int.h - the snapshot, for the files that make it. */
 #pragma once
-#include <sys/stat.h>
+#include "lib/io/file.h"
 #include "config/settings/settings.h"
 #include "config/settings/settings_file.h"
 #include "config/settings/settings_key.h"
@@ -11,8 +11,7 @@ enum { SETTINGS_NOTES_LIMIT = 200, SETTINGS_MISFITS_LIMIT = 500, SETTINGS_PARTS_
 struct layer_file {
 	enum settings_layer layer;
 	struct settings_file file;
-	struct stat stamp;
-	bool there, settled;
+	struct read_stamp stamp;
 	bool believed; /* it may widen permissions: settings_is_own(), or the folder is trusted */
 	/* Values that do not fit their keys, or keys of such variables: nothing in them counts. */
 	const struct json **misfits;

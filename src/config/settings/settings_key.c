@@ -28,7 +28,7 @@ void setting_expected(struct buf *out, const struct setting_key *key)
 			 (long long)key->most);
 }
 
-static int compare(const void *path, const void *key)
+static int compare_key(const void *path, const void *key)
 {
 	const struct str *a = path;
 	struct str b = str_from(((const struct setting_key *)key)->path);
@@ -39,7 +39,7 @@ static int compare(const void *path, const void *key)
 
 const struct setting_key *setting_find(struct str path)
 {
-	return path.n ? bsearch(&path, setting_table, setting_count, sizeof *setting_table, compare) : NULL;
+	return path.n ? bsearch(&path, setting_table, setting_count, sizeof *setting_table, compare_key) : NULL;
 }
 
 const struct setting_key *setting_nearest(struct str path)

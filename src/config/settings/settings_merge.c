@@ -134,7 +134,7 @@ static void value_text(struct buf *out, const struct json *v, struct arena *scra
 
 /* ---- who counts -------------------------------------------------------------------------------------------------- */
 
-static size_t rank(const struct setting_key *key, const struct json *value)
+static size_t strictness_of(const struct setting_key *key, const struct json *value)
 {
 	AUTO_ARENA struct arena scratch = { 0 };
 	AUTO_BUF struct buf text = { 0 };
@@ -155,7 +155,7 @@ size_t settings_winner(const struct setting_key *key, bool whole, const struct s
 	if (key && key->strictness) {
 		size_t best = count - 1;
 		for (size_t i = count; i-- > 0;)
-			if (rank(key, parts[i].value) > rank(key, parts[best].value))
+			if (strictness_of(key, parts[i].value) > strictness_of(key, parts[best].value))
 				best = i;
 		return *ret_first = best;
 	}
@@ -174,7 +174,7 @@ size_t settings_winner(const struct setting_key *key, bool whole, const struct s
 struct member {
 	struct setting_ref ref;
 	struct settings_part *parts;
-	size_t count, cap;
+	size_t count;
 };
 
 struct merge {
@@ -191,14 +191,7 @@ static void add_part(struct merge *m, struct member *member, struct settings_par
 		member->parts[member->count - 1] = part; /* the last of duplicate keys wins */
 		return;
 	}
-	if (member->count == member->cap) {
-		size_t cap = member->cap ? member->cap * 2 : 2;
-		struct settings_part *bigger = arena_alloc(&m->arena, cap * sizeof *bigger);
-		if (member->count)
-			memcpy(bigger, member->parts, member->count * sizeof *bigger);
-		member->parts = bigger;
-		member->cap = cap;
-	}
+	member->parts = arena_grow(&m->arena, member->parts, member->count, sizeof *member->parts);
 	member->parts[member->count++] = part;
 }
 
@@ -294,7 +287,7 @@ static void add_note(struct settings *s, const struct layer_file *from, const st
 
 /* ---- what does not fit ------------------------------------------------------------------------------------------- */
 
-static void refuse(struct settings *s, const char *what)
+static void settings_refuse(struct settings *s, const char *what)
 {
 	if (!s->refusal.text[0])
 		(void)err_set(&s->refusal, ERR_USAGE, "%s; agents do not run until this is right (`cadre config`)",
@@ -303,7 +296,7 @@ static void refuse(struct settings *s, const char *what)
 
 void settings_refuse_file(struct settings *s, const struct layer_file *from, const struct err *why)
 {
-	refuse(s, why->text);
+	settings_refuse(s, why->text);
 	add_note(s, from, NULL, NOTE_REFUSED, NULL, arena_strdup(&s->arena, s->refusal.text));
 }
 
@@ -327,14 +320,14 @@ static void leave_out(struct settings *s, struct layer_file *from, struct settin
 	if (from->misfit_count ==
 	    SETTINGS_MISFITS_LIMIT) { /* no file that people write; each look at a value costs this */
 		from->misfits[0] = from->file.root;
-		refuse(s,
-		       arena_printf(&s->arena, "%s: more than %d values do not fit", at.file, SETTINGS_MISFITS_LIMIT));
+		settings_refuse(s, arena_printf(&s->arena, "%s: more than %d values do not fit", at.file,
+						SETTINGS_MISFITS_LIMIT));
 		return;
 	}
 	from->misfits = xrealloc(from->misfits, (from->misfit_count + 1) * sizeof *from->misfits);
 	from->misfits[from->misfit_count++] = where;
 	if (refused)
-		refuse(s, arena_printf(&s->arena, "%s:%u:%u: %s", at.file, at.line, at.column, what));
+		settings_refuse(s, arena_printf(&s->arena, "%s:%u:%u: %s", at.file, at.line, at.column, what));
 	add_note(s, from, where, refused ? NOTE_REFUSED : NOTE_LEFT_OUT, arena_str(&s->arena, ref.path).p,
 		 arena_printf(&s->arena, "%s; %s", what,
 			      refused ? "it restricts, so agents do not run until this is right" : "it is left out"));

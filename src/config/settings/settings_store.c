@@ -27,7 +27,7 @@ struct text_addition {
 static void text_splice(struct buf *out, const struct buf *text, const char *from, const char *to, struct str new)
 {
 	buf_add(out, text->p, (size_t)(from - text->p));
-	buf_add(out, new.p, new.n);
+	buf_append(out, new);
 	buf_add(out, to, (size_t)(text->p + text->n - to));
 }
 
@@ -37,7 +37,7 @@ static bool is_blank(char c)
 }
 
 /* The blanks with which the line of p begins. */
-static struct str indentation(const struct buf *text, const char *p)
+static struct str line_indentation(const struct buf *text, const char *p)
 {
 	size_t n = 0;
 
@@ -55,7 +55,7 @@ static struct str indentation_step(const struct buf *text)
 
 	while (rest.p) {
 		struct str line = str_cut(&rest, '\n');
-		struct str step = line.n ? indentation(text, line.p) : STR("");
+		struct str step = line.n ? line_indentation(text, line.p) : STR("");
 		if (step.n && step.n < str_trim(line).n + step.n)
 			return step;
 	}
@@ -76,7 +76,7 @@ static void start_line(struct buf *out, const struct layout *layout, size_t dept
 		return;
 	buf_addf(out, "%s" STR_FMT, layout->line_end, STR_ARG(layout->indent));
 	for (size_t i = 0; i < depth; i++)
-		buf_add(out, layout->step.p, layout->step.n);
+		buf_append(out, layout->step);
 }
 
 /* Appends the value to container, an object or array of the text. out gets the whole text. */
@@ -93,7 +93,7 @@ static void text_append(struct buf *out, const struct settings_file *file, const
 	const char *line = memchr(file->text.p, '\n', file->text.n);
 	struct layout layout = (struct layout){
 		.lines = container->count ? memchr(end, '\n', (size_t)(close - end)) != NULL : line != NULL,
-		.indent = indentation(&file->text, container->count ? close : json_raw(container).p),
+		.indent = line_indentation(&file->text, container->count ? close : json_raw(container).p),
 		.line_end = line && line > file->text.p && line[-1] == '\r' ? "\r\n" : "\n",
 		.step = indentation_step(&file->text),
 	};
@@ -108,7 +108,7 @@ static void text_append(struct buf *out, const struct settings_file *file, const
 	}
 	if (!addition->count || addition->list)
 		start_line(&new, &layout, depth + !addition->count);
-	buf_add(&new, addition->value.p, addition->value.n);
+	buf_append(&new, addition->value);
 	for (size_t i = depth; i > 1; i--) {
 		start_line(&new, &layout, i - 1);
 		buf_addch(&new, addition->list && i == depth ? ']' : '}');
@@ -273,13 +273,12 @@ static int store_once(const char *path, const struct settings_change *c, bool *r
 	if (status < 0 || !out.n)
 		return status;
 	(void)stat(path, &now);
-	if (now.st_ino != before.st_ino || now.st_size != before.st_size ||
-	    now.st_ctim.tv_sec != before.st_ctim.tv_sec || now.st_ctim.tv_nsec != before.st_ctim.tv_nsec)
+	if (!stat_same(&now, &before))
 		return err_set(err, ERR_BUSY, "%s is being changed by another program", path);
 	return file_replace_linked(path, buf_str(&out), err);
 }
 
-static int store(const struct settings_change *c, unsigned wait_ms, bool *ret_changed, struct err *err)
+static int store_change(const struct settings_change *c, unsigned wait_ms, bool *ret_changed, struct err *err)
 {
 	AUTO_CLOSE int lock_fd = -1;
 	const char *path = c->path;
@@ -301,7 +300,7 @@ int settings_set_member(const char *path, const struct str *names, size_t count,
 {
 	struct settings_change c = { .path = path, .names = names, .count = count, .value = json };
 
-	return store(&c, LOCK_WAIT_MS, NULL, err);
+	return store_change(&c, LOCK_WAIT_MS, NULL, err);
 }
 
 /* ---- while agents run -------------------------------------------------------------------------------------------- */
@@ -319,7 +318,7 @@ static int make_pending(struct file_change *change, unsigned wait_ms, struct err
 {
 	struct pending_change *p = CONTAINER_OF(change, struct pending_change, change);
 
-	return store(&p->what, wait_ms, NULL, err);
+	return store_change(&p->what, wait_ms, NULL, err);
 }
 
 static void pending_done(struct file_change *change, bool later, const struct err *err)
@@ -343,7 +342,7 @@ int settings_store(struct change_queue *q, const struct settings_change *c, sett
 	p->data = data;
 	p->what = *c;
 	p->what.path = arena_strdup(a, c->path);
-	p->what.list_kind = c->list_kind ? arena_strdup(a, c->list_kind) : NULL;
+	p->what.list_kind = arena_strdup(a, c->list_kind);
 	p->what.value = c->value.p ? arena_str(a, c->value) : (struct str){ 0 };
 	struct str *names = arena_calloc(a, (c->count + 1) * sizeof *names);
 	for (size_t i = 0; i < c->count; i++)
@@ -391,5 +390,5 @@ int state_file_set(const char *state_file, const struct str *names, size_t count
 	AUTO_CLOSE int lock_fd = -1;
 	int status = lock_state_file(state_file, &lock_fd, err);
 
-	return status < 0 ? status : store(&c, LOCK_WAIT_MS, ret_changed, err);
+	return status < 0 ? status : store_change(&c, LOCK_WAIT_MS, ret_changed, err);
 }

@@ -223,7 +223,6 @@ static void fetch_step_begin(struct credential *c, uint64_t limit_ms, credential
 	buf_clear(&c->errors);
 	c->step = step;
 	c->timed_out = false;
-	c->status = 0;
 	c->limit.fire = on_limit;
 	timer_start(c->options.loop, &c->limit, limit_ms);
 }
@@ -255,49 +254,20 @@ bool credential_runs_program(const struct credential *c, const char *name)
 	return false;
 }
 
-/* ---- small requests -------------------------------------------------------------------------------------------- */
-
-static void on_head(struct http_req *r, int status)
-{
-	((struct credential *)http_data(r))->status = status;
-}
-
-static bool on_data(struct http_req *r, const char *p, size_t n)
-{
-	struct credential *c = http_data(r);
-
-	buf_add(&c->output, p, n);
-	return true;
-}
-
 static void on_done(struct http_req *r, enum http_error error, const char *text)
 {
 	struct credential *c = http_data(r);
+	int status = http_status(r);
 	char why[64];
 
-	snprintf(why, sizeof why, "status %d", c->status);
-	fetch_step_end(c, c->timed_out ? "no answer in time" : error ? text : c->status != 200 ? why : NULL);
-}
-
-static size_t read_body(void *data, char *out, size_t room)
-{
-	struct credential *c = data;
-	size_t n = MIN(room, c->body.n - c->body_at);
-
-	memcpy(out, c->body.p + c->body_at, n);
-	c->body_at += n;
-	return n;
-}
-
-static void rewind_body(void *data)
-{
-	((struct credential *)data)->body_at = 0;
+	snprintf(why, sizeof why, "status %d", status);
+	fetch_step_end(c, c->timed_out ? "no answer in time" : error ? text : status != 200 ? why : NULL);
 }
 
 void credential_ask(struct credential *c, const char *method, const char *url, const char *const *headers,
 		    const char *body, uint64_t limit_ms, credential_step_fn *step)
 {
-	static const struct http_handlers handlers = { on_head, NULL, on_data, on_done };
+	static const struct http_handlers handlers = { .on_done = on_done };
 	struct err err = { 0 };
 
 	fetch_step_begin(c, limit_ms, step);
@@ -306,13 +276,12 @@ void credential_ask(struct credential *c, const char *method, const char *url, c
 			http_new(c->options.loop, &(struct http_options){ .user_agent = "cadre/" CADRE_VERSION }, &err);
 	buf_clear(&c->body);
 	buf_addstr(&c->body, body ? body : "");
-	c->body_at = 0;
 	struct http_request request = { .method = method,
 					.url = url,
 					.headers = headers,
-					.body = { c->body.n, read_body, rewind_body },
-					.body_data = c,
+					.text = buf_str(&c->body),
 					.stall_ms = limit_ms,
+					.answer = &c->output,
 					.limit_bytes = LARGEST_OUTPUT };
 	if (!c->http || http_start(c->http, &request, &handlers, c, &c->request, &err) < 0)
 		fetch_step_end(c, err.text);

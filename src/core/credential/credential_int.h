@@ -39,9 +39,7 @@ struct credential {
 	struct child *child;
 	struct timer limit;
 	bool timed_out;
-	int status;
 	struct buf output, errors, body;
-	size_t body_at;
 	credential_step_fn *step;
 	/* values: owned, wiped when they go */
 	char *token, *key_id, *secret, *session, *extra;

@@ -18,18 +18,6 @@ struct segment *segment_new(enum segment_kind kind, struct str json)
 	return s;
 }
 
-struct segment *segment_ref(struct segment *s)
-{
-	s->refs++;
-	return s;
-}
-
-void segment_unref(struct segment *s)
-{
-	if (s && --s->refs == 0)
-		free(s);
-}
-
 static const struct {
 	const char *type;
 	enum segment_kind kind;
@@ -172,12 +160,6 @@ struct head *head_intern(struct head_pool *pool, struct str bytes)
 	return h;
 }
 
-struct head *head_ref(struct head *h)
-{
-	h->refs++;
-	return h;
-}
-
 void head_unref(struct head *h)
 {
 	if (!h || --h->refs)
@@ -282,12 +264,6 @@ void translation_add(struct translation *t, struct str piece)
 	t->pieces = xgrow(t->pieces, t->count, &t->cap, sizeof *t->pieces);
 	t->pieces[t->count++] = piece;
 	t->size += piece.n;
-}
-
-void translation_add_optional(struct translation *t, struct str piece)
-{
-	translation_add(t, piece);
-	t->optional += piece.n;
 }
 
 void translation_append(struct translation *t, const struct translation *other)

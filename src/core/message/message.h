@@ -27,7 +27,12 @@ struct translation {
 void translation_free(struct translation *t); /* t may be NULL */
 /* Borrows the piece while the translation lives. Ignores an empty one. */
 void translation_add(struct translation *t, struct str piece);
-void translation_add_optional(struct translation *t, struct str piece);
+static inline void translation_add_optional(struct translation *t, struct str piece)
+{
+	translation_add(t, piece);
+	t->optional += piece.n;
+}
+
 void translation_append(struct translation *t, const struct translation *other); /* its pieces, not its arena */
 
 enum segment_kind {
@@ -50,8 +55,18 @@ struct segment {
 
 /* json: one complete JSON object, valid UTF-8, trusted. Copies it. Returns owned with one reference. */
 struct segment *segment_new(enum segment_kind kind, struct str json);
-struct segment *segment_ref(struct segment *s);
-void segment_unref(struct segment *s);
+static inline struct segment *segment_ref(struct segment *s)
+{
+	s->refs++;
+	return s;
+}
+
+static inline void segment_unref(struct segment *s)
+{
+	if (s && --s->refs == 0)
+		free(s);
+}
+
 static inline struct str segment_json(const struct segment *s)
 {
 	return (struct str){ s->bytes, s->len };
@@ -94,7 +109,12 @@ struct head {
 
 /* Copies the bytes if they are new. Returns a reference. */
 struct head *head_intern(struct head_pool *pool, struct str bytes);
-struct head *head_ref(struct head *h);
+static inline struct head *head_ref(struct head *h)
+{
+	h->refs++;
+	return h;
+}
+
 void head_unref(struct head *h);
 /* A head ends inside its list of messages. Parses a closed copy in the arena. NULL: not JSON. */
 const struct json *head_parse(struct json_reader *reader, struct arena *a, struct str bytes);

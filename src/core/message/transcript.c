@@ -33,19 +33,6 @@ void transcript_release(struct transcript *t)
 	*t = (struct transcript){ 0 };
 }
 
-uint32_t transcript_packed_count(const struct transcript *t)
-{
-	if (!t->packed_chunk_count)
-		return 0;
-	const struct packed_chunk *last = t->packed_chunks[t->packed_chunk_count - 1];
-	return last->before + last->count;
-}
-
-uint32_t transcript_count(const struct transcript *t)
-{
-	return transcript_packed_count(t) + t->tail_count;
-}
-
 struct block transcript_block(const struct transcript *t, uint32_t i)
 {
 	uint32_t packed = transcript_packed_count(t);

@@ -54,8 +54,19 @@ void transcript_release(struct transcript *t);
 /* Takes segment. SEGMENT_UNSENT is not a block: it belongs to the next block of the same answer, at its end to the last
  * one. */
 void transcript_add(struct transcript *t, enum role role, struct segment *segment);
-uint32_t transcript_count(const struct transcript *t);
-uint32_t transcript_packed_count(const struct transcript *t);
+static inline uint32_t transcript_packed_count(const struct transcript *t)
+{
+	if (!t->packed_chunk_count)
+		return 0;
+	const struct packed_chunk *last = t->packed_chunks[t->packed_chunk_count - 1];
+	return last->before + last->count;
+}
+
+static inline uint32_t transcript_count(const struct transcript *t)
+{
+	return transcript_packed_count(t) + t->tail_count;
+}
+
 struct block transcript_block(const struct transcript *t, uint32_t i);
 /* Removes the blocks from count on; only from the tail (asserted). */
 void transcript_cut(struct transcript *t, uint32_t count);

@@ -16,7 +16,7 @@ static uint64_t range_pick(const struct range *r, uint64_t *random)
 	return r->from + (r->to > r->from ? digest_random(random) % (r->to - r->from + 1) : 0);
 }
 
-static uint64_t tokens(uint64_t bytes)
+static uint64_t tokens_of(uint64_t bytes)
 {
 	return (bytes + BYTES_PER_TOKEN - 1) / BYTES_PER_TOKEN;
 }
@@ -176,7 +176,7 @@ static void fill_blocks(struct asking *a, const struct rule *rule)
 	}
 }
 
-static uint64_t override(int64_t given, uint64_t estimate)
+static uint64_t usage_or(int64_t given, uint64_t estimate)
 {
 	return given < 0 ? estimate : (uint64_t)given;
 }
@@ -190,7 +190,7 @@ static struct reply *answer_whole(struct engine *e, const struct rule *rule)
 	struct str message = rule->error_message.n ? rule->error_message : STR("an error that the scenario asked for");
 
 	if (rule->body.p)
-		buf_add(&body, rule->body.p, rule->body.n);
+		buf_append(&body, rule->body);
 	else if (!rule->garbage_bytes)
 		error_body(e, &body, status, type, message);
 	struct reply *r = reply_new(e, &(struct parts){ .rule = rule, .body = buf_str(&body) });
@@ -221,15 +221,15 @@ static struct reply *answer_message(struct asking *a, const struct rule *rule, c
 	/* The conversation is part of the seed, so that ids stay unique when another run of the scenario continues the
 	 * session. */
 	r->id_a = digest_mix(r->id_a, request->prefixes[request->prefix_count - 1].hash);
-	uint64_t output = 0, read = tokens(look->read_bytes);
-	uint64_t prefix = tokens(MAX(look->prefix_bytes, look->read_bytes));
+	uint64_t output = 0, read = tokens_of(look->read_bytes);
+	uint64_t prefix = tokens_of(MAX(look->prefix_bytes, look->read_bytes));
 	for (size_t i = 0; i < r->block_count; i++)
 		output += r->blocks[i].text.n;
 	r->usage = (struct usage){
-		.input = override(rule->usage.input, tokens(look->total_bytes) - prefix),
-		.output = override(rule->usage.output, tokens(output) + 1),
-		.cache_read = override(rule->usage.cache_read, read),
-		.cache_write = override(rule->usage.cache_write, prefix - read),
+		.input = usage_or(rule->usage.input, tokens_of(look->total_bytes) - prefix),
+		.output = usage_or(rule->usage.output, tokens_of(output) + 1),
+		.cache_read = usage_or(rule->usage.cache_read, read),
+		.cache_write = usage_or(rule->usage.cache_write, prefix - read),
 		.long_lived = look->write_count && look->writes[look->write_count - 1].ttl_ms > CACHE_TTL_SHORT_MS,
 	};
 	r->write_count = look->write_count;
@@ -280,7 +280,7 @@ static void add_events(struct reply *r)
 		if (!f->kind || !is_due) {
 			event_next(r, &r->out);
 		} else if (f->kind == FAULT_ERROR) {
-			event_error(r, f, &r->out);
+			event_error(r, f);
 			r->stage = STAGE_OVER;
 		} else {
 			r->faulty = true;
@@ -322,7 +322,7 @@ static void generate_bytes(struct reply *r)
 		if (r->message)
 			message_json(r, &r->out);
 		else
-			buf_add(&r->out, r->body.p, r->body.n);
+			buf_append(&r->out, r->body);
 		r->stage = STAGE_OVER;
 		/* Without events, a place that is given in events is the middle. */
 		if (f && (f->kind == FAULT_CUT || f->kind == FAULT_STALL) && f->place != AT_BYTE)

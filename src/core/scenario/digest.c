@@ -13,7 +13,7 @@ uint64_t digest_mix(uint64_t a, uint64_t b)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-static uint64_t load(const char *p, size_t n)
+static uint64_t load_bytes(const char *p, size_t n)
 {
 	uint64_t word = 0;
 
@@ -29,13 +29,13 @@ uint64_t digest(uint64_t seed, struct str s)
 	size_t n = s.n;
 
 	for (; n >= 32; p += 32, n -= 32) { /* two lanes, because one multiplication waits for the one before it */
-		h = digest_mix(load(p, 8) ^ h, load(p + 8, 8));
-		g = digest_mix(load(p + 16, 8) ^ g, load(p + 24, 8));
+		h = digest_mix(load_bytes(p, 8) ^ h, load_bytes(p + 8, 8));
+		g = digest_mix(load_bytes(p + 16, 8) ^ g, load_bytes(p + 24, 8));
 	}
 	for (; n >= 8; p += 8, n -= 8)
-		h = digest_mix(h ^ load(p, 8), odd[2]);
+		h = digest_mix(h ^ load_bytes(p, 8), odd[2]);
 	if (n)
-		h = digest_mix(h ^ load(p, n), odd[3]);
+		h = digest_mix(h ^ load_bytes(p, n), odd[3]);
 	return digest_mix(h ^ g, s.n);
 }
 

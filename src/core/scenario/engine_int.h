@@ -146,7 +146,6 @@ int chat_request(struct json_reader *reader, struct arena *arena, struct str bod
 
 /* reply_chat.c: the same as reply_event.c for chat completions. */
 void chat_event_next(struct reply *r, struct buf *out);
-void chat_event_error(const struct fault *fault, struct buf *out);
 void chat_error(struct buf *out, struct str type, struct str message);
 void chat_json(const struct reply *r, struct buf *out);
 
@@ -182,5 +181,6 @@ const char *reply_tool_id(char out[DIGEST_ID_MAX], const struct reply *r, size_t
 const char *reply_stop_reason(const struct reply *r);
 /* Writes the next event of r->stage and advances the stage. */
 void event_next(struct reply *r, struct buf *out);
-void event_error(struct reply *r, const struct fault *fault, struct buf *out);
+void event_error(struct reply *r, const struct fault *fault);
+void event_add_message(struct buf *out, const struct reply *r, bool begun); /* begun: without content */
 void message_json(const struct reply *r, struct buf *out);

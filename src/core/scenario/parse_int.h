@@ -29,10 +29,11 @@ struct statement {
 	int kind;         /* of the condition, block, fault or value */
 	size_t offset;    /* of a value in struct scenario, rule or pace */
 	const char *what; /* the value in messages */
+	enum value_base { OF_SCENARIO, OF_RULE, OF_PACE } base;
 };
-enum value_kind { VALUE_NUMBER, VALUE_SIZE, VALUE_RANGE, VALUE_TIME, VALUE_TEXT };
-int parse_value(struct parser *p, const struct statement *s, void *base, struct err *err); /* base: of s->offset */
-const struct statement *find_statement(const struct statement *table, struct str word);    /* NULL if there is none */
+enum value_kind { VALUE_NUMBER, VALUE_SIZE, VALUE_RANGE, VALUE_TIME, VALUE_TEXT, VALUE_SWITCH };
+statement_fn parse_value;                                                               /* the value at s->offset */
+const struct statement *find_statement(const struct statement *table, struct str word); /* NULL if there is none */
 extern const struct statement rule_statements[];   /* sorted by word, like the others; ends with a NULL word */
 extern const struct statement pace_statements[];   /* allowed in rules and before them */
 int rule_check(struct parser *p, struct err *err); /* checks that the ending rule has exactly one kind of answer */

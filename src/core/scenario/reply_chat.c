@@ -150,13 +150,6 @@ void chat_event_next(struct reply *r, struct buf *out)
 		;
 }
 
-void chat_event_error(const struct fault *fault, struct buf *out)
-{
-	buf_addstr(out, "data: ");
-	chat_error(out, fault->type, fault->message);
-	buf_addstr(out, "\n\n");
-}
-
 void chat_error(struct buf *out, struct str type, struct str message)
 {
 	buf_addstr(out, "{\"error\":{\"message\":");
@@ -180,9 +173,9 @@ void chat_json(const struct reply *r, struct buf *out)
 		if (b->block->kind == BLOCK_FILLER) {
 			reply_add_filler(&text, 0, b->text.n);
 		} else if (b->block->kind == BLOCK_TEXT) {
-			buf_add(&text, b->text.p, b->text.n);
+			buf_append(&text, b->text);
 		} else if (b->block->kind == BLOCK_THINKING) {
-			buf_add(&thinking, b->text.p, b->text.n);
+			buf_append(&thinking, b->text);
 		} else if (b->block->kind == BLOCK_CALL) {
 			buf_addf(&calls, "%s{\"id\":\"%s\",\"type\":\"function\",\"function\":{\"name\":",
 				 calls.n ? "," : ",\"tool_calls\":[", reply_tool_id(id, r, i));

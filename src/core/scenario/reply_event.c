@@ -66,10 +66,10 @@ static void add_block(struct buf *out, const struct reply *r, size_t index, bool
 		json_add_quoted(out, b->block->name);
 		text = begun ? STR("{}") : text;
 		buf_addstr(out, ",\"input\":");
-		buf_add(out, text.p, text.n);
+		buf_append(out, text);
 		break;
 	case BLOCK_GIVEN:
-		buf_add(out, b->text.p, b->text.n);
+		buf_append(out, b->text);
 		return;
 	}
 	buf_addch(out, '}');
@@ -126,7 +126,7 @@ static void add_usage(struct buf *out, const struct reply *r, unsigned long long
 	buf_addstr(out, ",\"service_tier\":\"standard\"}");
 }
 
-static void add_message(struct buf *out, const struct reply *r, bool begun)
+void event_add_message(struct buf *out, const struct reply *r, bool begun)
 {
 	char id[DIGEST_ID_MAX];
 
@@ -157,7 +157,7 @@ void message_json(const struct reply *r, struct buf *out)
 	else if (r->dialect == DIALECT_GEMINI)
 		gemini_json(r, out);
 	else
-		add_message(out, r, false);
+		event_add_message(out, r, false);
 }
 
 /* index: of a block; -1: not about a block. The caller adds the other members and "}\n\n". */
@@ -235,7 +235,7 @@ static void put_event(struct reply *r, struct buf *out)
 	case STAGE_START:
 		begin_event(out, "message_start", -1);
 		buf_addstr(out, ",\"message\":");
-		add_message(out, r, true);
+		event_add_message(out, r, true);
 		buf_addstr(out, "}\n\n");
 		r->stage = r->block_count ? STAGE_BLOCK_START : STAGE_MESSAGE_DELTA;
 		break;
@@ -307,19 +307,20 @@ void event_next(struct reply *r, struct buf *out)
 	r->pinged = false;
 }
 
-void event_error(struct reply *r, const struct fault *fault, struct buf *out)
+void event_error(struct reply *r, const struct fault *fault)
 {
-	if (r->dialect == DIALECT_CHAT) {
-		chat_event_error(fault, out);
-		return;
-	}
+	struct buf *out = &r->out;
+
 	if (r->dialect == DIALECT_RESPONSES) {
 		responses_event_error(r, fault, out);
 		return;
 	}
-	if (r->dialect == DIALECT_GEMINI) {
+	if (r->dialect == DIALECT_CHAT || r->dialect == DIALECT_GEMINI) {
 		buf_addstr(out, "data: ");
-		gemini_error(out, 503, fault->type, fault->message);
+		if (r->dialect == DIALECT_CHAT)
+			chat_error(out, fault->type, fault->message);
+		else
+			gemini_error(out, 503, fault->type, fault->message);
 		buf_addstr(out, "\n\n");
 		return;
 	}

@@ -77,7 +77,7 @@ static void add_header(struct buf *out, const char *name, const char *value)
 	buf_addstr(out, value);
 }
 
-static uint32_t checksum(const struct buf *b, size_t from)
+static uint32_t frame_checksum(const struct buf *b, size_t from)
 {
 	return (uint32_t)crc32(0, (const unsigned char *)b->p + from, (uInt)(b->n - from));
 }
@@ -92,10 +92,10 @@ static void add_frame(struct buf *out, const char *exception, struct str payload
 	add_header(&headers, ":message-type", exception ? "exception" : "event");
 	add_be32(out, (uint32_t)(16 + headers.n + payload.n));
 	add_be32(out, (uint32_t)headers.n);
-	add_be32(out, checksum(out, start));
-	buf_add(out, headers.p, headers.n);
-	buf_add(out, payload.p, payload.n);
-	add_be32(out, checksum(out, start));
+	add_be32(out, frame_checksum(out, start));
+	buf_append(out, buf_str(&headers));
+	buf_append(out, payload);
+	add_be32(out, frame_checksum(out, start));
 }
 
 void frames_wrap(struct buf *out, size_t from)
@@ -119,7 +119,7 @@ void frames_wrap(struct buf *out, size_t from)
 		const struct json *root;
 		if (!str_starts(data, STR("data: ")))
 			continue;
-		data = (struct str){ data.p + 6, data.n - 6 };
+		data = str_tail(data, 6);
 		if (json_parse(&reader, data.p, data.n, &root, NULL) < 0 || json_str_is(json_get(root, "type"), "ping"))
 			continue; /* Bedrock sends none */
 		if (json_str_is(json_get(root, "type"), "error")) {

@@ -31,12 +31,7 @@ static const struct {
 
 bool is_tool_name(struct str name)
 {
-	for (size_t i = 0; i < name.n; i++) {
-		char c = name.p[i];
-		if ((c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-')
-			return false;
-	}
-	return name.n >= 1 && name.n <= LIMIT_TOOL_NAME;
+	return str_is_name(name, "_-") && name.n <= LIMIT_TOOL_NAME;
 }
 
 bool has_ink(const struct json *string)

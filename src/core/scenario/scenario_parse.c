@@ -67,28 +67,35 @@ static int take_end(struct parser *p, struct err *err);
 
 enum { LIMIT_BYTES = 4 << 20, DEFAULT_CACHE_MIN_TOKENS = 1024 };
 
-int parse_value(struct parser *p, const struct statement *s, void *base, struct err *err)
+/* A number or size of 0 in a rule means that the value was not given, so it cannot be given. */
+int parse_value(struct parser *p, const struct statement *s, struct err *err)
 {
-	void *value = (char *)base + s->offset;
+	char *const bases[] = {
+		[OF_SCENARIO] = (char *)p->scenario, [OF_RULE] = (char *)p->rule, [OF_PACE] = (char *)p->pace
+	};
+	void *value = bases[s->base] + s->offset;
+	int rc = 0;
 
 	switch ((enum value_kind)s->kind) {
 	case VALUE_NUMBER:
-		return take_number(p, s->what, value, err);
+		rc = take_number(p, s->what, value, err);
+		break;
 	case VALUE_SIZE:
-		return take_size(p, value, err);
+		rc = take_size(p, value, err);
+		break;
 	case VALUE_RANGE:
 		return take_range(p, value, err);
 	case VALUE_TIME:
 		return take_time(p, value, err);
 	case VALUE_TEXT:
 		return take_text(p, value, err);
+	case VALUE_SWITCH:
+		*(bool *)value = true;
+		return 0;
 	}
-	return 0;
-}
-
-static int parse_setting(struct parser *p, const struct statement *s, struct err *err)
-{
-	return parse_value(p, s, p->scenario, err);
+	if (rc == 0 && s->base == OF_RULE && !*(uint64_t *)value)
+		return parse_fail(p, err, "'%s' needs at least 1", s->word);
+	return rc;
 }
 
 static int parse_cache(struct parser *p, const struct statement *s, struct err *err)
@@ -118,14 +125,16 @@ static int parse_require(struct parser *p, const struct statement *s, struct err
 }
 
 static const struct statement settings[] = {
-	{ "allow", parse_allow, 0, 0, NULL },
-	{ "cache", parse_cache, 0, 0, NULL },
-	{ "capacity", parse_setting, VALUE_NUMBER, offsetof(struct scenario, capacity),
-	  "a number of requests in flight" },
-	{ "rate", parse_setting, VALUE_NUMBER, offsetof(struct scenario, rate_per_s), "a number of requests a second" },
-	{ "require", parse_require, 0, 0, NULL },
-	{ "retry-after", parse_setting, VALUE_NUMBER, offsetof(struct scenario, retry_after_s), "a number of seconds" },
-	{ "seed", parse_setting, VALUE_NUMBER, offsetof(struct scenario, seed), "a number" },
+	{ "allow", parse_allow, 0, 0, NULL, 0 },
+	{ "cache", parse_cache, 0, 0, NULL, 0 },
+	{ "capacity", parse_value, VALUE_NUMBER, offsetof(struct scenario, capacity), "a number of requests in flight",
+	  OF_SCENARIO },
+	{ "rate", parse_value, VALUE_NUMBER, offsetof(struct scenario, rate_per_s), "a number of requests a second",
+	  OF_SCENARIO },
+	{ "require", parse_require, 0, 0, NULL, 0 },
+	{ "retry-after", parse_value, VALUE_NUMBER, offsetof(struct scenario, retry_after_s), "a number of seconds",
+	  OF_SCENARIO },
+	{ "seed", parse_value, VALUE_NUMBER, offsetof(struct scenario, seed), "a number", OF_SCENARIO },
 	{ 0 },
 };
 
@@ -405,10 +414,10 @@ static int take_block(struct parser *p, struct str word, struct str *ret, struct
 		if (line.p == end.p)
 			break;
 		if (str_starts(line, indent))
-			line = (struct str){ line.p + indent.n, line.n - indent.n };
+			line = str_tail(line, indent.n);
 		if (p->line > begin + 1)
 			buf_addch(&b, '\n');
-		buf_add(&b, line.p, line.n);
+		buf_append(&b, line);
 	}
 	*ret = arena_str(&p->scenario->arena, buf_str(&b));
 	return 0;
@@ -426,7 +435,7 @@ int take_text(struct parser *p, struct str *ret, struct err *err)
 	}
 	p->rest.n = 0;
 	if (str_starts(rest, STR("<<")))
-		return take_block(p, str_trim((struct str){ rest.p + 2, rest.n - 2 }), ret, err);
+		return take_block(p, str_trim(str_tail(rest, 2)), ret, err);
 	*ret = arena_str(&p->scenario->arena, rest);
 	return 0;
 }

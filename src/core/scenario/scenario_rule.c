@@ -51,17 +51,6 @@ static int parse_capture(struct parser *p, const struct statement *s, struct err
 	return 0;
 }
 
-/* A number or size of 0 means that the value was not given, so it cannot be given. */
-static int parse_rule_value(struct parser *p, const struct statement *s, struct err *err)
-{
-	const uint64_t *value = (const uint64_t *)((char *)p->rule + s->offset);
-	int rc = parse_value(p, s, p->rule, err);
-
-	if (rc == 0 && (s->kind == VALUE_NUMBER || s->kind == VALUE_SIZE) && !*value)
-		return parse_fail(p, err, "'%s' needs at least 1", s->word);
-	return rc;
-}
-
 static int parse_chance(struct parser *p, const struct statement *s, struct err *err)
 {
 	struct str word = take_word(p);
@@ -115,13 +104,6 @@ static int parse_repeat(struct parser *p, const struct statement *s, struct err 
 	rc = parse_block(p, repeated, err);
 	(*added)->repeat = times;
 	return rc;
-}
-
-static int parse_empty(struct parser *p, const struct statement *s, struct err *err)
-{
-	(void)err;
-	p->rule->empty = true;
-	return 0;
 }
 
 static int parse_stop(struct parser *p, const struct statement *s, struct err *err)
@@ -196,10 +178,10 @@ static int parse_status(struct parser *p, const struct statement *s, struct err 
 static int parse_header(struct parser *p, const struct statement *s, struct err *err)
 {
 	struct rule *rule = p->rule;
-	static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
 	size_t n = 0;
 
-	while (n < p->rest.n && char_in(p->rest.p[n], allowed))
+	while (n < p->rest.n && (char_is_alnum(p->rest.p[n]) || char_in(p->rest.p[n], "-_")))
 		n++;
 	if (!n || n == p->rest.n || p->rest.p[n] != ':' || memchr(p->rest.p, '\r', p->rest.n))
 		return parse_fail(p, err, "expected 'name: value'");
@@ -250,43 +232,38 @@ static int parse_fault(struct parser *p, const struct statement *s, struct err *
 }
 
 const struct statement rule_statements[] = {
-	{ "agent", parse_condition, CONDITION_AGENT, 0, "the name of an agent" },
-	{ "block", parse_block, BLOCK_GIVEN, 0, NULL },
-	{ "body", parse_rule_value, VALUE_TEXT, offsetof(struct rule, body), NULL },
-	{ "call", parse_block, BLOCK_CALL, 0, NULL },
-	{ "capture", parse_capture, 0, 0, NULL },
-	{ "chance", parse_chance, 0, 0, NULL },
-	{ "content-type", parse_content_type, 0, 0, NULL },
-	{ "cut", parse_fault, FAULT_CUT, 0, NULL },
-	{ "empty", parse_empty, 0, 0, NULL },
-	{ "error", parse_fault, FAULT_ERROR, 0, NULL },
-	{ "every", parse_rule_value, VALUE_NUMBER, offsetof(struct rule, every), "a number" },
-	{ "filler", parse_block, BLOCK_FILLER, 0, NULL },
-	{ "garbage", parse_rule_value, VALUE_SIZE, offsetof(struct rule, garbage_bytes), NULL },
-	{ "header", parse_header, 0, 0, NULL },
-	{ "last", parse_condition, CONDITION_CONTAINS, 0, NULL },
-	{ "last_result", parse_condition, CONDITION_CONTAINS, 0, NULL },
-	{ "line", parse_block, BLOCK_FILLER, 0, NULL },
-	{ "model", parse_condition, CONDITION_MODEL, 0, "the name of a model" },
-	{ "nth", parse_rule_value, VALUE_RANGE, offsetof(struct rule, nth), NULL },
-	{ "prompt", parse_condition, CONDITION_CONTAINS, 0, NULL },
-	{ "redacted_thinking", parse_block, BLOCK_REDACTED, 0, NULL },
-	{ "repeat", parse_repeat, 0, 0, NULL },
-	{ "stall", parse_fault, FAULT_STALL, 0, NULL },
-	{ "status", parse_status, 0, 0, NULL },
-	{ "stop", parse_stop, 0, 0, NULL },
-	{ "system", parse_condition, CONDITION_CONTAINS, 0, NULL },
-	{ "text", parse_block, BLOCK_TEXT, 0, NULL },
-	{ "thinking", parse_block, BLOCK_THINKING, 0, NULL },
-	{ "turn", parse_condition, CONDITION_TURN, 0, NULL },
-	{ "usage", parse_usage, 0, 0, NULL },
+	{ "agent", parse_condition, CONDITION_AGENT, 0, "the name of an agent", 0 },
+	{ "block", parse_block, BLOCK_GIVEN, 0, NULL, 0 },
+	{ "body", parse_value, VALUE_TEXT, offsetof(struct rule, body), NULL, OF_RULE },
+	{ "call", parse_block, BLOCK_CALL, 0, NULL, 0 },
+	{ "capture", parse_capture, 0, 0, NULL, 0 },
+	{ "chance", parse_chance, 0, 0, NULL, 0 },
+	{ "content-type", parse_content_type, 0, 0, NULL, 0 },
+	{ "cut", parse_fault, FAULT_CUT, 0, NULL, 0 },
+	{ "empty", parse_value, VALUE_SWITCH, offsetof(struct rule, empty), NULL, OF_RULE },
+	{ "error", parse_fault, FAULT_ERROR, 0, NULL, 0 },
+	{ "every", parse_value, VALUE_NUMBER, offsetof(struct rule, every), "a number", OF_RULE },
+	{ "filler", parse_block, BLOCK_FILLER, 0, NULL, 0 },
+	{ "garbage", parse_value, VALUE_SIZE, offsetof(struct rule, garbage_bytes), NULL, OF_RULE },
+	{ "header", parse_header, 0, 0, NULL, 0 },
+	{ "last", parse_condition, CONDITION_CONTAINS, 0, NULL, 0 },
+	{ "last_result", parse_condition, CONDITION_CONTAINS, 0, NULL, 0 },
+	{ "line", parse_block, BLOCK_FILLER, 0, NULL, 0 },
+	{ "model", parse_condition, CONDITION_MODEL, 0, "the name of a model", 0 },
+	{ "nth", parse_value, VALUE_RANGE, offsetof(struct rule, nth), NULL, OF_RULE },
+	{ "prompt", parse_condition, CONDITION_CONTAINS, 0, NULL, 0 },
+	{ "redacted_thinking", parse_block, BLOCK_REDACTED, 0, NULL, 0 },
+	{ "repeat", parse_repeat, 0, 0, NULL, 0 },
+	{ "stall", parse_fault, FAULT_STALL, 0, NULL, 0 },
+	{ "status", parse_status, 0, 0, NULL, 0 },
+	{ "stop", parse_stop, 0, 0, NULL, 0 },
+	{ "system", parse_condition, CONDITION_CONTAINS, 0, NULL, 0 },
+	{ "text", parse_block, BLOCK_TEXT, 0, NULL, 0 },
+	{ "thinking", parse_block, BLOCK_THINKING, 0, NULL, 0 },
+	{ "turn", parse_condition, CONDITION_TURN, 0, NULL, 0 },
+	{ "usage", parse_usage, 0, 0, NULL, 0 },
 	{ 0 },
 };
-
-static int parse_pace(struct parser *p, const struct statement *s, struct err *err)
-{
-	return parse_value(p, s, p->pace, err);
-}
 
 static int parse_chunk(struct parser *p, const struct statement *s, struct err *err)
 {
@@ -312,11 +289,11 @@ static int parse_drip(struct parser *p, const struct statement *s, struct err *e
 }
 
 const struct statement pace_statements[] = {
-	{ "chunk", parse_chunk, 0, 0, NULL },
-	{ "delay", parse_pace, VALUE_TIME, offsetof(struct pace, delay_ms), NULL },
-	{ "drip", parse_drip, 0, 0, NULL },
-	{ "latency", parse_pace, VALUE_TIME, offsetof(struct pace, latency_ms), NULL },
-	{ "ping", parse_pace, VALUE_NUMBER, offsetof(struct pace, ping_every), "a number of events" },
+	{ "chunk", parse_chunk, 0, 0, NULL, 0 },
+	{ "delay", parse_value, VALUE_TIME, offsetof(struct pace, delay_ms), NULL, OF_PACE },
+	{ "drip", parse_drip, 0, 0, NULL, 0 },
+	{ "latency", parse_value, VALUE_TIME, offsetof(struct pace, latency_ms), NULL, OF_PACE },
+	{ "ping", parse_value, VALUE_NUMBER, offsetof(struct pace, ping_every), "a number of events", OF_PACE },
 	{ 0 },
 };
 

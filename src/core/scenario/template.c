@@ -47,7 +47,7 @@ static void add_literal(struct splitter *s, struct str text)
 	add_piece(s, PIECE_LITERAL)->text = text;
 	if (!s->json)
 		return;
-	buf_add(&s->sample, text.p, text.n);
+	buf_append(&s->sample, text);
 	for (size_t i = 0; i < text.n; i++) {
 		if (text.p[i] == '\\' && s->quoted)
 			i++;
@@ -114,7 +114,7 @@ static int resolve_name(struct splitter *s, struct str name, struct piece *piece
 	}
 	if (str_starts(name, STR("lines:"))) {
 		piece->kind = PIECE_LINES;
-		return parse_source(s->p, (struct str){ name.p + 6, name.n - 6 }, &piece->source, err);
+		return parse_source(s->p, str_tail(name, 6), &piece->source, err);
 	}
 	piece->kind = PIECE_SOURCE;
 	if (parse_source(s->p, name, &piece->source, &ignored) < 0)
@@ -156,13 +156,13 @@ static int split_text(struct splitter *s, struct str text, struct err *err)
 		const char *close = memmem(open + 2, (size_t)(end - open - 2), "}}", 2);
 		if (!close)
 			return parse_fail(s->p, err, "{{ without }}");
-		add_literal(s, (struct str){ at, (size_t)(open - at) });
+		add_literal(s, str_between(at, open));
 		int rc = add_value(s, (struct str){ open + 2, (size_t)(close - open - 2) }, err);
 		if (rc < 0)
 			return rc;
 		open = at = close + 2;
 	}
-	add_literal(s, (struct str){ at, (size_t)(end - at) });
+	add_literal(s, str_between(at, end));
 	return 0;
 }
 
@@ -200,7 +200,7 @@ static struct str source_text(const struct asking *a, struct source source)
 	for (size_t i = 0; i < texts.n; i++) {
 		if (i)
 			buf_addch(&b, '\n');
-		buf_add(&b, texts.items[i].p, texts.items[i].n);
+		buf_append(&b, texts.items[i]);
 	}
 	return arena_str(&a->engine->scratch, buf_str(&b));
 }
@@ -260,6 +260,6 @@ void expand(const struct asking *a, const struct text_template *t, struct buf *o
 		if (piece->quoted && piece->kind != PIECE_LITERAL)
 			json_add_escaped(out, value);
 		else
-			buf_add(out, value.p, value.n);
+			buf_append(out, value);
 	}
 }

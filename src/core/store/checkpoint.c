@@ -2,10 +2,8 @@
  * checkpoint.c - states of files, kept before they are changed. */
 #include "core/store/checkpoint.h"
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <sys/stat.h>
 #include "lib/base/id.h"
-#include "lib/io/file.h"
 #include "lib/io/file_at.h"
 #include "lib/json/json_write.h"
 
@@ -136,12 +134,8 @@ int checkpoint_change(struct checkpoint *c, const char *path, const struct file_
 struct file_version file_version_of(struct str bytes)
 {
 	struct file_version v = { .exists = true };
-	unsigned char digest[SHA256_DIGITS / 2];
 
-	if (EVP_Digest(bytes.p, bytes.n, digest, NULL, EVP_sha256(), NULL) != 1)
-		base_oom(0);
-	for (size_t i = 0; i < sizeof digest; i++)
-		snprintf(v.sha256 + 2 * i, 3, "%02x", digest[i]);
+	sha256_hex(bytes, v.sha256);
 	return v;
 }
 
@@ -164,9 +158,4 @@ int file_version_read(const char *root, const char *below, struct file_version *
 	*ret_version = file_version_of((struct str){ bytes->p ? bytes->p + start : "", bytes->n - start });
 	ret_version->mode = st.st_mode & 07777;
 	return 0;
-}
-
-bool file_version_same(const struct file_version *a, const struct file_version *b)
-{
-	return a->exists == b->exists && !strcmp(a->sha256, b->sha256);
 }

@@ -12,9 +12,10 @@
 #pragma once
 #include "lib/base/arena.h"
 #include "lib/base/buf.h"
+#include "lib/io/file.h"
 #include "core/store/store.h"
 
-enum { SHA256_DIGITS = 64, FILE_VERSION_LIMIT = 64 * 1024 * 1024 };
+enum { FILE_VERSION_LIMIT = 64 * 1024 * 1024 };
 
 /* The state of a file at one time: existence, content, mode */
 struct file_version {
@@ -28,7 +29,11 @@ struct file_version file_version_of(struct str bytes); /* of a file that is to b
  * -ERR_USAGE: not a regular file; -ERR_LIMIT: too large. */
 int file_version_read(const char *root, const char *below, struct file_version *ret_version, struct buf *bytes,
 		      struct err *err);
-bool file_version_same(const struct file_version *a, const struct file_version *b); /* ignores the mode */
+/* ignores the mode */
+static inline bool file_version_same(const struct file_version *a, const struct file_version *b)
+{
+	return a->exists == b->exists && !strcmp(a->sha256, b->sha256);
+}
 
 struct checkpoint;
 

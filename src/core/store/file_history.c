@@ -55,11 +55,8 @@ static bool read_version(const struct json *v, struct file_version *ret)
 	if (json_is(v, JSON_NULL))
 		return true;
 	(void)json_u64(json_get(v, "mode"), &mode);
-	if (sha256.n != SHA256_DIGITS || mode > 07777)
+	if (sha256.n != SHA256_DIGITS || mode > 07777 || !str_is_hex(sha256))
 		return false;
-	for (size_t i = 0; i < sha256.n; i++)
-		if (!memchr("0123456789abcdef", sha256.p[i], 16))
-			return false;
 	ret->exists = true;
 	ret->mode = (unsigned)mode;
 	memcpy(ret->sha256, sha256.p, sha256.n);
@@ -123,7 +120,7 @@ const struct history_mark *file_history_latest(const struct file_history *h)
 
 /* ---- the way back ---- */
 
-static bool follows(const struct history_change *change, const struct file_version *v)
+static bool version_follows(const struct history_change *change, const struct file_version *v)
 {
 	return file_version_same(&change->after, v) || file_version_same(&change->before, v);
 }
@@ -149,12 +146,12 @@ static int follow_chain(const struct file_history *h, size_t first, struct rewin
 		const struct history_change *change = &h->changes[i];
 		if (strcmp(change->path, f->path) != 0)
 			continue;
-		f->foreign = f->foreign || !follows(last, &change->before);
+		f->foreign = f->foreign || !version_follows(last, &change->before);
 		last = change;
 	}
 	if (file_version_read("/", f->path, &f->now, &f->now_bytes, err) < 0)
 		return -(int)err->kind;
-	f->foreign = f->foreign || !follows(last, &f->now);
+	f->foreign = f->foreign || !version_follows(last, &f->now);
 	return 0;
 }
 

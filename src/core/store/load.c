@@ -364,11 +364,6 @@ static int load_file(const char *path, struct str leaf_uuid, struct replay *repl
 	return depth > 0 ? 0 : finish_load(&r, leaf, leaf_uuid.n != 0, replay, err);
 }
 
-int session_load(const char *path, struct session_load *ret, struct err *err)
-{
-	return session_load_until(path, (struct str){ 0 }, ret, err);
-}
-
 static int replay_file(const char *path, struct str uuid, struct replay *replay, struct err *err)
 {
 	*replay->out = (struct session_load){ 0 };
@@ -419,7 +414,7 @@ static int take_end(struct str line, struct buf *ret_end)
 		return -1;
 	struct str end = json_raw(json_get(root, "end"));
 	buf_clear(ret_end);
-	buf_add(ret_end, end.p, end.n);
+	buf_append(ret_end, end);
 	return 1;
 }
 
@@ -436,7 +431,7 @@ int session_load_end(const char *path, struct buf *ret_end, struct err *err)
 			if (!feed && size > tail.n)
 				break; /* only the end of a line is here */
 			const char *line = feed ? feed + 1 : rest.p;
-			int found = take_end((struct str){ line, (size_t)(rest.p + rest.n - line) }, ret_end);
+			int found = take_end(str_between(line, rest.p + rest.n), ret_end);
 			if (found >= 0)
 				return found;
 			rest.n = feed ? (size_t)(feed - rest.p) : 0;
@@ -539,7 +534,7 @@ void session_load_add_waiting(struct session_load *l, const struct loaded_notice
 	*n = *notice;
 	n->id = arena_strdup(&l->arena, notice->id);
 	n->text = arena_str(&l->arena, notice->text);
-	n->about = notice->about ? arena_strdup(&l->arena, notice->about) : NULL;
+	n->about = arena_strdup(&l->arena, notice->about);
 	l->waiting = more;
 }
 

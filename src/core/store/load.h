@@ -57,10 +57,13 @@ struct session_load {
 	bool repaired;      /* a torn last line was cut off */
 };
 
-/* Repairs a torn last line in the file. -ERR_NOT_FOUND: no such file. */
-int session_load(const char *path, struct session_load *ret, struct err *err);
-/* The same up to the line with this uuid; empty: all lines. -ERR_USAGE: no such line. */
+/* Repairs a torn last line in the file. -ERR_NOT_FOUND: no such file. uuid: up to the line that has it; empty: all lines; -ERR_USAGE: no
+ * such line. */
 int session_load_until(const char *path, struct str uuid, struct session_load *ret, struct err *err);
+static inline int session_load(const char *path, struct session_load *ret, struct err *err)
+{
+	return session_load_until(path, (struct str){ 0 }, ret, err);
+}
 /* Its worker may still be reading when it is stopped. */
 struct load_job;
 /* From the loop, once; takes l. NULL: err says why; -ERR_CANCELLED: it was stopped. */

@@ -37,7 +37,7 @@ struct scan {
 	bool named;       /* the title is the user's */
 };
 
-static bool has(struct str line, const char *part)
+static bool line_has(struct str line, const char *part)
 {
 	return memmem(line.p, line.n, part, strlen(part)) != NULL;
 }
@@ -108,13 +108,13 @@ static int on_line(void *data, struct str line)
 {
 	struct scan *s = data;
 	struct session_entry *entry = s->entry;
-	bool of_user = has(line, "\"type\":\"user\""), of_model = has(line, "\"type\":\"assistant\"");
-	bool titled = has(line, "\"custom-title\"") || has(line, "\"ai-title\"");
+	bool of_user = line_has(line, "\"type\":\"user\""), of_model = line_has(line, "\"type\":\"assistant\"");
+	bool titled = line_has(line, "\"custom-title\"") || line_has(line, "\"ai-title\"");
 	AUTO_JSON struct json_reader reader = { 0 };
 	const struct json *root;
 
 	entry->messages += of_user || of_model;
-	entry->answers += of_model && !has(line, "\"isApiErrorMessage\":true");
+	entry->answers += of_model && !line_has(line, "\"isApiErrorMessage\":true");
 	bool searched = s->text && (of_user || of_model) && !entry->matches;
 	if (!searched && !titled && (!of_user || entry->prompt[0]))
 		return 0;

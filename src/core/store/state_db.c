@@ -188,7 +188,7 @@ static int read_version(const struct state_db *db, int *ret_version, struct err 
 }
 
 /* Brings the file to our version; inside a write transaction. */
-static int migrate(const struct state_db *db, struct err *err)
+static int db_migrate(const struct state_db *db, struct err *err)
 {
 	char set_version[64];
 	int version;
@@ -285,7 +285,7 @@ static bool has_moved(const struct state_db *db)
 
 static int put_rows(struct state_db *db, const struct map *rows, struct err *err)
 {
-	int rc = migrate(db, err);
+	int rc = db_migrate(db, err);
 	int status = SQLITE_OK;
 
 	if (rc == 0 && !db->stmt) {

@@ -47,7 +47,7 @@ void store_project_key(struct buf *out, struct str cwd)
 	for (size_t i = 0; i < cwd.n; i++) {
 		unsigned char c = (unsigned char)cwd.p[i];
 		hash = hash * 33 + c;
-		if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))
+		if (char_is_alnum((char)c))
 			buf_addch(out, (char)c);
 		else if ((c & 0xc0) != 0x80)
 			buf_addstr(out, c >= 0xf0 ? "--" : "-");

@@ -71,7 +71,7 @@ struct tool_env {
 	struct sandbox *sandbox;       /* what else holds commands (guard/sandbox/sandbox.h); NULL: nothing */
 	struct file_state *files;      /* what this agent has read (tools/files/text_file.h) */
 	struct shell_set *shells;      /* its background shells (tools/shell/shell_set.h) */
-	struct mcp_selection *servers; /* what it has joined (mcp/client/selection.h); NULL: none */
+	struct mcp_selection *servers; /* what it has joined (mcp/client/pool.h); NULL: none */
 	struct web *web;               /* the way to pages and searches (tools/web/web.h); NULL: there is none */
 	struct deferral *deferral;     /* which of its tools wait (core/tool/deferral.h); NULL: none */
 	const struct permission *permission;                     /* its rules (guard/permission); NULL: none */
@@ -194,13 +194,25 @@ void tool_call_start(struct tool_call *call);  /* leads to call->done exactly on
 void tool_call_cancel(struct tool_call *call); /* a request: done still comes */
 void tool_call_free(struct tool_call *call);   /* only when finished or never started */
 
-struct tool_use tool_call_use(const struct tool_call *call);
+static inline struct tool_use tool_call_use(const struct tool_call *call)
+{
+	return (struct tool_use){
+		.tool = call->tool, .input = call->input, .env = call->env, .flags = call->flags, .where = call->where
+	};
+}
+
 /* One line about the call for people: its subject, else its input as JSON. In the call's arena. */
 struct str tool_call_summary(struct tool_call *call);
 
 /* For gates. reason is shown to the model when denied. */
 void tool_call_decided(struct tool_call *call, enum tool_verdict verdict, struct str reason);
-void tool_call_settle(struct tool_call *call); /* the result may have been changed */
+/* the result may have been changed */
+static inline void tool_call_settle(struct tool_call *call)
+{
+	call->settled = true;
+	loop_kick(call->env->loop, &call->kick);
+}
+
 /* Behind the result, and in a block of its own where the result has blocks. */
 void tool_call_add_text(struct tool_call *call, struct str text);
 /* Another input in place of the model's. False: it does not fit, and the call has been answered. */
@@ -226,10 +238,19 @@ struct tool_set {
 	const struct tool **tools;
 	size_t count, cap;
 };
-void tool_set_add(struct tool_set *set, const struct tool *tool);
+static inline void tool_set_add(struct tool_set *set, const struct tool *tool)
+{
+	set->tools = xgrow(set->tools, set->count, &set->cap, sizeof *set->tools);
+	set->tools[set->count++] = tool;
+}
+
 /* By its exact name, else ignoring case, else by an older name. */
 const struct tool *tool_set_find(const struct tool_set *set, struct str name);
-void tool_set_release(struct tool_set *set);
+static inline void tool_set_release(struct tool_set *set)
+{
+	free(set->tools);
+	*set = (struct tool_set){ 0 };
+}
 
 /* The part of a tool call that runs in libuv's thread pool. The worker sees the job's own copy of its input
  * and nothing of the call; it looks at `stop` often, and what it finds out stays in the job until the loop takes it. */

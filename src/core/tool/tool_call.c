@@ -25,12 +25,6 @@ static void on_kick(struct kick *kick)
 		call->done(call);
 }
 
-void tool_call_settle(struct tool_call *call)
-{
-	call->settled = true;
-	loop_kick(call->env->loop, &call->kick);
-}
-
 /* The error text for a call that cannot run, or NULL. */
 static char *find_complaint(struct tool_call *call, struct str input_json)
 {
@@ -111,13 +105,6 @@ void tool_call_start(struct tool_call *call)
 		tool_call_reject(call, "%s", call->complaint);
 	else
 		call->gate->ask(call->gate, call);
-}
-
-struct tool_use tool_call_use(const struct tool_call *call)
-{
-	return (struct tool_use){
-		.tool = call->tool, .input = call->input, .env = call->env, .flags = call->flags, .where = call->where
-	};
 }
 
 struct str tool_call_summary(struct tool_call *call)
@@ -216,7 +203,7 @@ void tool_call_finish(struct tool_call *call, struct str text)
 	if (call->finished)
 		return; /* a result that comes after a cancel */
 	buf_clear(&call->result);
-	buf_add(&call->result, text.p, text.n);
+	buf_append(&call->result, text);
 	tool_call_end(call, false);
 }
 
@@ -263,7 +250,7 @@ char *tool_result_path(struct tool_call *call)
 	if (!call->env->results_dir)
 		return NULL;
 	for (char *c = name; *c; c++)
-		if (!char_in(*c, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"))
+		if (!char_is_alnum(*c) && *c != '-')
 			*c = '_';
 	return arena_printf(&call->arena, "%s/%.100s.txt", call->env->results_dir, name);
 }
@@ -293,7 +280,7 @@ void tool_persist(struct tool_call *call, struct str text, struct buf *out)
 	buf_addstr(out, "\n\n[... ");
 	buf_addsize(out, text.n);
 	buf_addf(out, " in all; the middle is left out%s%s ...]\n\n", err.text[0] ? " because " : "", err.text);
-	utf8_add_repaired(out, (struct str){ text.p + tail_at, text.n - tail_at });
+	utf8_add_repaired(out, str_tail(text, tail_at));
 }
 
 /* ---- which calls run at the same time --------------------------------------------------------------------------- */

@@ -8,12 +8,6 @@
 
 /* ---- the tools of one agent, in the order in which the model sees them ------------------------------------------ */
 
-void tool_set_add(struct tool_set *set, const struct tool *tool)
-{
-	set->tools = xgrow(set->tools, set->count, &set->cap, sizeof *set->tools);
-	set->tools[set->count++] = tool;
-}
-
 const struct tool *tool_set_find(const struct tool_set *set, struct str name)
 {
 	for (size_t i = 0; i < set->count; i++)
@@ -27,12 +21,6 @@ const struct tool *tool_set_find(const struct tool_set *set, struct str name)
 			if (str_is_nocase(name, *alias))
 				return set->tools[i];
 	return NULL;
-}
-
-void tool_set_release(struct tool_set *set)
-{
-	free(set->tools);
-	*set = (struct tool_set){ 0 };
 }
 
 /* ---- facts, from the table that the build makes ----------------------------------------------------------------- */
@@ -95,8 +83,7 @@ struct deferral_policy deferral_policy_read(const char *text)
 		p.when = DEFER_ALWAYS;
 	else if (str_is_nocase(s, "false") || str_is(s, "0"))
 		p.when = DEFER_NEVER;
-	else if (str_starts(s, automatic) &&
-		 str_to_u64((struct str){ s.p + automatic.n, s.n - automatic.n }, &percent) && percent <= 100)
+	else if (str_starts(s, automatic) && str_to_u64(str_tail(s, automatic.n), &percent) && percent <= 100)
 		p.percent = (unsigned)percent;
 	return p;
 }

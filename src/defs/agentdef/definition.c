@@ -159,26 +159,10 @@ static void read_permission_mode(struct definition_reader *r, const struct json 
 		*(const char **)at = mode;
 }
 
-/* The index of text in a list of names that ends with NULL, any case; -1: not in the list. */
-static int word_index(struct definition_reader *r, const struct json *value, const char *const *words)
-{
-	struct str text = str_from(definition_text(r, value));
-
-	for (int i = 0; text.n && words[i]; i++) {
-		if (!str_is_nocase(text, words[i]))
-			continue;
-		if (!str_is(text, words[i]))
-			definition_note(r, DIAGNOSTIC_NOTE, "%s: " STR_FMT " was read as %s", r->key, STR_ARG(text),
-					words[i]);
-		return i;
-	}
-	return -1;
-}
-
 static void read_isolation(struct definition_reader *r, const struct json *value, void *at)
 {
 	static const char *const words[] = { "worktree", "remote", NULL };
-	int i = word_index(r, value, words);
+	int i = definition_word(r, value, words);
 
 	if (i < 0)
 		definition_refuse(r, "isolation: must be worktree or remote, so the agent is refused");
@@ -189,7 +173,7 @@ static void read_isolation(struct definition_reader *r, const struct json *value
 static void read_memory(struct definition_reader *r, const struct json *value, void *at)
 {
 	static const char *const words[] = { "user", "project", "local", NULL };
-	int i = word_index(r, value, words);
+	int i = definition_word(r, value, words);
 
 	if (i < 0)
 		definition_ignore(r, "user, project or local");
@@ -202,7 +186,7 @@ static void read_color(struct definition_reader *r, const struct json *value, vo
 	static const char *const words[] = {
 		"red", "blue", "green", "yellow", "purple", "orange", "pink", "cyan", NULL
 	};
-	int i = word_index(r, value, words);
+	int i = definition_word(r, value, words);
 
 	if (i >= 0)
 		*(const char **)at = words[i];
@@ -258,8 +242,6 @@ static void read_names(struct definition_reader *r, const struct json *value, vo
 
 static void warn_allowed_tools(struct definition_reader *r, const struct json *value, void *at)
 {
-	(void)value;
-	(void)at;
 	definition_note(r, DIAGNOSTIC_WARNING, "%s: belongs to skills and commands and limits nothing here; use tools",
 			r->key);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * describe.c - describes definitions: field by field, checked, in colour, and in the prompt of the guide. */
 #include "defs/agentdef/describe.h"
-#include <openssl/evp.h>
 #include "lib/base/utf8.h"
+#include "lib/io/file.h"
 
 /* ---- field by field --------------------------------------------------------------------------------------------------- */
 
@@ -113,13 +113,9 @@ void agent_describe(const struct agent_definition *d, void (*fn)(void *data, con
 
 void agent_check_json(struct json_out *w, const struct agent_definition *d)
 {
-	unsigned char digest[32];
-	char hex[65];
+	char hex[SHA256_DIGITS + 1];
 
-	if (EVP_Digest(d->prompt, d->prompt_len, digest, NULL, EVP_sha256(), NULL) != 1)
-		base_oom(0);
-	for (size_t i = 0; i < sizeof digest; i++)
-		snprintf(hex + 2 * i, 3, "%02x", digest[i]);
+	sha256_hex((struct str){ d->prompt, d->prompt_len }, hex);
 	json_open(w, '{');
 	json_kcstr(w, "file", d->file);
 	json_kbool(w, "loaded", !d->ignored && !d->refused);

@@ -165,11 +165,6 @@ void builtin_each(unsigned switches, void (*fn)(void *data, struct agent_definit
 	}
 }
 
-bool builtin_is_guide(const struct agent_definition *d)
-{
-	return d->source == SOURCE_BUILT_IN && !strcmp(d->name, "cadre-guide");
-}
-
 enum { LARGEST_FILE = 1 << 20 };
 enum agent_own { OWN_BUILT_IN, OWN_SETTINGS, OWN_FLAG };
 
@@ -207,7 +202,6 @@ static void add_project(struct catalog_locations *p, const char *claude_dir, con
 {
 	const char *path = path_join(&p->arena, claude_dir, "agents");
 
-	(void)below;
 	for (size_t i = 0; i < p->count; i++)
 		if (p->list[i].kind == PLACE_TREE && !strcmp(p->list[i].path, path)) {
 			memmove(&p->list[i], &p->list[i + 1], (p->count - i - 1) * sizeof *p->list);
@@ -305,7 +299,6 @@ static struct definition *parse_agent(const struct catalog_location *place, cons
 	const char *slash = strrchr(file->path, '/');
 	struct str stem = str_from(slash ? slash + 1 : file->path);
 
-	(void)err;
 	stem.n -= str_ends(stem, STR(".md")) ? 3 : 0;
 	struct agent_definition *d = agent_from_markdown(place->source, file->path, arena_str(&a, stem).p, text);
 	if (place->plugin)
@@ -458,11 +451,6 @@ const struct catalog_entry *agent_registry_find(const struct catalog *r, struct 
 		if (agent_type_same(type, str_from(r->active[i]->name)))
 			return r->active[i];
 	return NULL;
-}
-
-const struct agent_denial *agent_denied(const struct catalog *r, struct str type)
-{
-	return agent_denials_find(r->rules, type);
 }
 
 struct agent_definition *agent_registry_get(const struct catalog *r, struct str type, struct err *err)

@@ -49,7 +49,10 @@ const struct catalog_entry *agent_registry_find(const struct catalog *r, struct 
 /* Returns a reference, or NULL with ERR_NOT_FOUND or ERR_DENIED (and the rule) in err. */
 struct agent_definition *agent_registry_get(const struct catalog *r, struct str type, struct err *err);
 /* The deny rule of the settings or the command line that takes this type away, or NULL. */
-const struct agent_denial *agent_denied(const struct catalog *r, struct str type);
+static inline const struct agent_denial *agent_denied(const struct catalog *r, struct str type)
+{
+	return agent_denials_find(r->rules, type);
+}
 
 /* The agents that come with the program: .md files in builtin/, compiled in and read like any other.
  * 
@@ -71,7 +74,12 @@ void builtin_each(unsigned switches, void (*fn)(void *data, struct agent_definit
 
 /* The files of builtin/, which the build turns into constants (scripts/embed.py) */
 extern const char builtin_bash[];
-bool builtin_is_guide(const struct agent_definition *d); /* it knows what is configured, and may read it */
+/* it knows what is configured, and may read it */
+static inline bool builtin_is_guide(const struct agent_definition *d)
+{
+	return d->source == SOURCE_BUILT_IN && !strcmp(d->name, "cadre-guide");
+}
+
 extern const char builtin_cadre_guide[];
 extern const char builtin_explore[];
 extern const char builtin_general_purpose[];

@@ -210,23 +210,6 @@ static void find_settings(struct manifest *m)
 
 /* ---- all ---- */
 
-/* What a plugin may have and a runtime without a window does not use. */
-static void note_unused(struct manifest *m)
-{
-	static const char *const keys[] = { "channels", "lspServers", "workflows" };
-	static const char *const places[] = { ".lsp.json", "monitors", "themes", "workflows" };
-	struct plugin *p = m->plugin;
-
-	for (size_t i = 0; i < COUNT_OF(keys); i++)
-		if (json_get(m->root, keys[i]))
-			manifest_note(m, json_get(m->root, keys[i]), "%s: not used", keys[i]);
-	for (size_t i = 0; i < COUNT_OF(places); i++)
-		if (file_exists(path_join(&p->arena, p->root, places[i])))
-			manifest_note(m, NULL, "%s: not used", places[i]);
-	if (file_exists(path_join(&p->arena, p->root, "CLAUDE.md")))
-		manifest_note(m, NULL, "CLAUDE.md: that of a plugin is not read");
-}
-
 void component_find_all(struct manifest *m)
 {
 	struct plugin *p = m->plugin;
@@ -246,7 +229,17 @@ void component_find_all(struct manifest *m)
 	const char *bin = component_locate(m, "bin", NULL, "bin");
 	if (bin && is_directory(bin))
 		p->bin = bin;
-	note_unused(m);
+	/* What a plugin may have and a runtime without a window does not use. */
+	static const char *const keys[] = { "channels", "lspServers", "workflows" };
+	static const char *const places[] = { ".lsp.json", "monitors", "themes", "workflows" };
+	for (size_t i = 0; i < COUNT_OF(keys); i++)
+		if (json_get(m->root, keys[i]))
+			manifest_note(m, json_get(m->root, keys[i]), "%s: not used", keys[i]);
+	for (size_t i = 0; i < COUNT_OF(places); i++)
+		if (file_exists(path_join(&p->arena, p->root, places[i])))
+			manifest_note(m, NULL, "%s: not used", places[i]);
+	if (file_exists(path_join(&p->arena, p->root, "CLAUDE.md")))
+		manifest_note(m, NULL, "CLAUDE.md: that of a plugin is not read");
 }
 
 /* ---- checking: hooks and servers ---- */

@@ -35,7 +35,6 @@ static void fetch_on_output(struct child *c, bool is_stderr, const char *p, size
 {
 	struct fetching *r = child_data(c);
 
-	(void)is_stderr;
 	if (r->output.n < OUTPUT_LIMIT)
 		buf_add(&r->output, p, MIN(n, OUTPUT_LIMIT - r->output.n));
 }
@@ -151,20 +150,9 @@ int git_clone(const struct git_source *source, const char *dir, struct err *err)
 
 /* ---- npm ---- */
 
-static bool has_only(struct str text, const char *more)
-{
-	for (size_t i = 0; i < text.n; i++) {
-		char c = text.p[i];
-		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-		if (!plain && (!c || !strchr(more, c)))
-			return false;
-	}
-	return text.n > 0;
-}
-
 static bool npm_is_part(struct str part)
 {
-	return part.n <= 214 && has_only(part, "._-") && part.p[0] != '.' && part.p[0] != '-';
+	return part.n <= 214 && str_is_name(part, "._-") && part.p[0] != '.' && part.p[0] != '-';
 }
 
 int npm_source_read(struct arena *a, const struct json *source, struct npm_source *ret_source, struct err *err)
@@ -175,12 +163,12 @@ int npm_source_read(struct arena *a, const struct json *source, struct npm_sourc
 
 	struct str name = str_from(s.package);
 	struct str scope = str_starts(name, STR("@")) ? str_cut(&name, '/') : STR("@x");
-	if (!s.package || !name.p || !npm_is_part(name) || !npm_is_part((struct str){ scope.p + 1, scope.n - 1 }))
+	if (!s.package || !name.p || !npm_is_part(name) || !npm_is_part(str_tail(scope, 1)))
 		return err_set(err, ERR_USAGE, "package: expected the name of an npm package");
 	/* What has a slash or a colon could be an address or a path, which npm would take as well. */
 	struct str version = str_from(s.version);
 	if (json_get(source, "version") &&
-	    (!has_only(version, ".+-^~*<>=| ") || version.p[0] == '-' || version.n > 100))
+	    (!str_is_name(version, ".+-^~*<>=| ") || version.p[0] == '-' || version.n > 100))
 		return err_set(err, ERR_USAGE, "version: expected a version, a range or a tag");
 	struct str address = str_from(s.registry);
 	bool is_registry = str_starts(address, STR("https://")) || str_starts(address, STR("http://127.0.0.1:")) ||
@@ -327,7 +315,7 @@ int directory_remove(const char *path, struct err *err)
 
 /* ---- putting in place ---- */
 
-static char *beside(struct arena *a, const char *target)
+static char *path_beside(struct arena *a, const char *target)
 {
 	char random[9];
 
@@ -338,7 +326,7 @@ static char *beside(struct arena *a, const char *target)
 
 int directory_begin(struct arena *a, const char *target, const char **ret_temp, struct err *err)
 {
-	char *temp = beside(a, target);
+	char *temp = path_beside(a, target);
 	int status = file_make_parents(temp, err);
 
 	if (status < 0)
@@ -352,7 +340,7 @@ int directory_begin(struct arena *a, const char *target, const char **ret_temp, 
 int directory_put(const char *temp, const char *target, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	char *old = beside(&a, target);
+	char *old = path_beside(&a, target);
 	bool replaced = rename(target, old) == 0;
 
 	if (rename(temp, target) == 0) {

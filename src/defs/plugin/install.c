@@ -249,8 +249,7 @@ int plugin_uninstall(const char *plugins_dir, const char *id, struct err *err)
 	status = record_set(plugins_dir, installed_name, names, COUNT_OF(names), (struct str){ 0 }, err);
 	if (status == 0)
 		status = record_trust(plugins_dir, id, NULL, err);
-	if (status < 0 || !plugin_name_is_good((struct str){ id, (size_t)(at - id) }) ||
-	    !plugin_name_is_good(str_from(at + 1)))
+	if (status < 0 || !plugin_name_is_good(str_between(id, at)) || !plugin_name_is_good(str_from(at + 1)))
 		return status;
 	return directory_remove(arena_printf(&a, "%s/cache/%s/%.*s", plugins_dir, at + 1, (int)(at - id), id), err);
 }

@@ -143,8 +143,7 @@ static bool is_id(const char *id)
 {
 	const char *at = id ? strchr(id, '@') : NULL;
 
-	return at && plugin_name_is_good((struct str){ id, (size_t)(at - id) }) &&
-	       plugin_name_is_good(str_from(at + 1));
+	return at && plugin_name_is_good(str_between(id, at)) && plugin_name_is_good(str_from(at + 1));
 }
 
 static bool is_listed(const struct plugin_list *l, const char *id)

@@ -75,7 +75,7 @@ static bool is_path(const struct json *v, enum value_form form)
 }
 
 /* The part of a value that does not fit; NULL: all does. */
-static const struct json *misfit(const struct json *v, enum value_form form)
+static const struct json *find_misfit(const struct json *v, enum value_form form)
 {
 	switch (form) {
 	case FORM_ANY:
@@ -144,7 +144,7 @@ static void read_option(struct manifest *m, struct plugin_option *o, const struc
 	}
 	for (size_t i = 0; i < COUNT_OF(members); i++) {
 		const struct json *v = json_get(object, members[i].key);
-		if (v && misfit(v, members[i].form))
+		if (v && find_misfit(v, members[i].form))
 			manifest_fail(m, v, "userConfig.%s.%s: expected %s", o->key, members[i].key,
 				      expected[members[i].form]);
 	}
@@ -268,7 +268,7 @@ static void read_field(struct manifest *m, const struct json_member *member)
 		manifest_note(m, member->key, "%s: defined again below; the last value is used", f->key);
 		return;
 	}
-	const struct json *wrong = misfit(member->value, f->form);
+	const struct json *wrong = find_misfit(member->value, f->form);
 	if (wrong) {
 		struct str raw = json_raw(wrong);
 		struct str line = str_cut(&raw, '\n');
@@ -323,7 +323,7 @@ static void read_offer(struct manifest *m)
 	for (const struct json *e = json_is(list, JSON_ARRAY) ? json_first(list) : NULL; e; e = json_next(list, e)) {
 		const struct json *source = json_get(e, "source");
 		const struct json *skills = json_get(e, "skills");
-		if (json_str_is(json_get(e, "name"), p->name) && skills && !misfit(skills, FORM_SKILL_PATHS) &&
+		if (json_str_is(json_get(e, "name"), p->name) && skills && !find_misfit(skills, FORM_SKILL_PATHS) &&
 		    (json_str_is(source, "./") || json_str_is(source, ".")))
 			offer = e;
 	}

@@ -78,23 +78,10 @@ void plugin_complain_err(struct plugin *p, enum plugin_fault fault, const char *
 
 bool plugin_name_is_good(struct str name)
 {
-	if (!name.n || name.n > LONGEST_NAME || name.p[0] == '.' || name.p[0] == '-')
-		return false;
-	for (size_t i = 0; i < name.n; i++) {
-		char c = name.p[i];
-		bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-		if (!letter && c != '-' && c != '_' && c != '.')
-			return false;
-	}
-	return true;
+	return name.n <= LONGEST_NAME && str_is_name(name, "-_.") && name.p[0] != '.' && name.p[0] != '-';
 }
 
 /* ---- life ---- */
-
-struct plugin *plugin_read(const char *dir, enum plugin_origin origin, const char *marketplace)
-{
-	return plugin_read_named(dir, origin, NULL, marketplace);
-}
 
 struct plugin *plugin_read_named(const char *dir, enum plugin_origin origin, const char *name, const char *marketplace)
 {
@@ -152,11 +139,6 @@ struct settings_file *plugin_keep_file(struct plugin *p, struct settings_file *f
 }
 
 /* ---- variables ---- */
-
-const char *plugin_value(const struct plugin *p, struct str name, enum plugin_text where)
-{
-	return plugin_vars_find(&p->vars, name, where == PLUGIN_IN_CONFIG);
-}
 
 /* ---- the user's options ---- */
 
@@ -217,7 +199,7 @@ static void option_add_text(struct buf *out, struct arena *a, const struct json 
 	struct str text = json_is(v, JSON_STRING) ? json_str(v, a) : json_raw(v);
 
 	if (!json_is(v, JSON_ARRAY)) {
-		buf_add(out, text.p, text.n);
+		buf_append(out, text);
 		return;
 	}
 	for (const struct json *e = json_first(v); e; e = json_next(v, e)) {

@@ -120,10 +120,13 @@ struct plugin {
 };
 
 /* Reads the plugin in dir. Never fails: see its errors and its state. marketplace: the part of its id after the '@'.
- * Returns owned. */
-struct plugin *plugin_read(const char *dir, enum plugin_origin origin, const char *marketplace);
-/* The same for one whose name is known where it has no manifest. */
+ * name: of one without a manifest; NULL: not known. Returns owned. */
 struct plugin *plugin_read_named(const char *dir, enum plugin_origin origin, const char *name, const char *marketplace);
+static inline struct plugin *plugin_read(const char *dir, enum plugin_origin origin, const char *marketplace)
+{
+	return plugin_read_named(dir, origin, NULL, marketplace);
+}
+
 void plugin_free(struct plugin *p);
 
 const char *plugin_fault_name(enum plugin_fault fault); /* the word in plugin_errors */
@@ -139,7 +142,10 @@ enum plugin_text {
 };
 /* The value of a name as in ${NAME}: CLAUDE_PLUGIN_ROOT, CLAUDE_PLUGIN_DATA, CLAUDE_PROJECT_DIR and, in a configuration,
  * user_config.KEY. NULL: none. Borrowed from the plugin. */
-const char *plugin_value(const struct plugin *p, struct str name, enum plugin_text where);
+static inline const char *plugin_value(const struct plugin *p, struct str name, enum plugin_text where)
+{
+	return plugin_vars_find(&p->vars, name, where == PLUGIN_IN_CONFIG);
+}
 
 /* Reads every component file too. Adds errors of the components to the plugin's errors, lesser problems to its notes. */
 void plugin_validate(struct plugin *p);

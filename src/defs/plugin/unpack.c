@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <locale.h>
-#include <openssl/evp.h>
 #include <sys/stat.h>
 #include "lib/base/library.h"
 #include "lib/base/utf8.h"
@@ -309,15 +308,11 @@ static const char *enter_only_directory(struct arena *a, const char *dir)
 static int zip_cache_open_bytes(struct arena *a, const char *plugins_dir, struct str bytes, const char *stem,
 				const char **ret_dir, struct err *err)
 {
-	enum { SHOWN = 16 };
-	unsigned char digest[EVP_MAX_MD_SIZE];
-	AUTO_BUF struct buf name = { 0 };
+	enum { SHOWN = 32 };
+	char digest[SHA256_DIGITS + 1];
 
-	if (EVP_Digest(bytes.p, bytes.n, digest, NULL, EVP_sha256(), NULL) != 1)
-		return err_set(err, ERR_IO, "SHA-256 is not available");
-	for (int i = 0; i < SHOWN; i++)
-		buf_addf(&name, "%02x", digest[i]);
-	const char *home = arena_printf(a, "%s/cache/zip/%s", plugins_dir, name.p);
+	sha256_hex(bytes, digest);
+	const char *home = arena_printf(a, "%s/cache/zip/%.*s", plugins_dir, SHOWN, digest);
 	const char *dir = path_join(a, home, stem);
 	if (!is_directory(dir)) {
 		const char *temp;

@@ -27,19 +27,6 @@ static struct str cut_tail(struct str *s, char c)
 	return tail;
 }
 
-static bool is_tag(struct str s)
-{
-	if (!s.n)
-		return false;
-	for (size_t i = 0; i < s.n; i++) {
-		char c = s.p[i];
-		bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-		if (!letter && c != '-' && c != '.')
-			return false;
-	}
-	return true;
-}
-
 /* Also what is not complete: "1", "1.x". */
 static bool read_version(struct str s, struct version *ret)
 {
@@ -48,10 +35,10 @@ static bool read_version(struct str s, struct version *ret)
 	if (s.n > LONGEST)
 		return false;
 	if (s.n && (s.p[0] == 'v' || s.p[0] == 'V'))
-		s = (struct str){ s.p + 1, s.n - 1 };
+		s = str_tail(s, 1);
 	struct str build = cut_tail(&s, '+');
 	v.pre = cut_tail(&s, '-');
-	if ((build.p && !is_tag(build)) || (v.pre.p && !is_tag(v.pre)))
+	if ((build.p && !str_is_name(build, "-.")) || (v.pre.p && !str_is_name(v.pre, "-.")))
 		return false;
 	unsigned n = 0;
 	for (bool any = false; s.p; n++) {
@@ -240,7 +227,7 @@ static bool walk_range(struct str range, struct check *c)
 		if (range.p && (!range.n || range.p[0] != '|'))
 			return false;
 		if (range.p)
-			range = (struct str){ range.p + 1, range.n - 1 };
+			range = str_tail(range, 1);
 		check_part(c, str_trim(part));
 		if (c->bad)
 			return false;

@@ -122,24 +122,8 @@ static const struct option {
 
 static void add_to_list(struct options *o, const char ***list, size_t *count, const char *value)
 {
-	const char **longer = arena_alloc(&o->arena, (*count + 1) * sizeof *longer);
-
-	if (*count)
-		memcpy(longer, *list, *count * sizeof *longer);
-	longer[(*count)++] = arena_strdup(&o->arena, value);
-	*list = longer;
-}
-
-static void add_plugin(struct options *o, const char *value, enum kind kind)
-{
-	struct plugin_given *all = arena_alloc(&o->arena, (o->plugin_dir_count + 1) * sizeof *all);
-
-	if (o->plugin_dir_count)
-		memcpy(all, o->plugin_dirs, o->plugin_dir_count * sizeof *all);
-	all[o->plugin_dir_count++] = (struct plugin_given){ .path = arena_strdup(&o->arena, value),
-							    .no_mcp = kind == PLUGIN_NO_MCP,
-							    .is_url = kind == PLUGIN_URL };
-	o->plugin_dirs = all;
+	*list = arena_grow(&o->arena, *list, *count, sizeof **list);
+	(*list)[(*count)++] = arena_strdup(&o->arena, value);
 }
 
 /* As if the option had never been set. */
@@ -273,7 +257,10 @@ int options_set(struct options *o, const char *name, const char *value, struct e
 	case PLUGIN:
 	case PLUGIN_NO_MCP:
 	case PLUGIN_URL:
-		add_plugin(o, value, option->kind);
+		o->plugin_dirs = arena_grow(&o->arena, o->plugin_dirs, o->plugin_dir_count, sizeof *o->plugin_dirs);
+		o->plugin_dirs[o->plugin_dir_count++] = (struct plugin_given){ .path = arena_strdup(&o->arena, value),
+									       .no_mcp = option->kind == PLUGIN_NO_MCP,
+									       .is_url = option->kind == PLUGIN_URL };
 		return 0;
 	case SOURCES:
 		o->some_sources = true;

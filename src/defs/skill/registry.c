@@ -160,11 +160,8 @@ bool skill_registry_add_nested(struct catalog *r, const char *dir)
 			return false;
 	if (s->nested_count == SKILL_MOST_NESTED)
 		return false;
-	const char **more = arena_alloc(&r->arena, (s->nested_count + 1) * sizeof *more);
-	for (size_t i = 0; i < s->nested_count; i++)
-		more[i] = s->nested[i];
-	more[s->nested_count++] = arena_strdup(&r->arena, dir);
-	s->nested = more;
+	s->nested = arena_grow(&r->arena, s->nested, s->nested_count, sizeof *s->nested);
+	s->nested[s->nested_count++] = arena_strdup(&r->arena, dir);
 	return true;
 }
 
@@ -174,7 +171,7 @@ const struct catalog_entry *skill_registry_find(const struct catalog *r, struct 
 {
 	name = str_trim(name);
 	if (str_starts(name, STR("/")))
-		name = (struct str){ name.p + 1, name.n - 1 };
+		name = str_tail(name, 1);
 	for (size_t i = 0; i < r->active_count; i++)
 		if (str_is(name, r->active[i]->name))
 			return r->active[i];
@@ -195,7 +192,7 @@ void skill_registry_add_near(struct buf *out, const struct catalog *r, struct st
 		*p = (char)tolower((unsigned char)*p);
 	name = str_trim(str_from(wanted));
 	if (str_starts(name, STR("/")))
-		name = (struct str){ name.p + 1, name.n - 1 };
+		name = str_tail(name, 1);
 	for (size_t i = 0; name.n && i < r->active_count && found < NEAR_LIMIT; i++) {
 		struct str known = str_from(r->active[i]->name);
 		const char *colon = memchr(known.p, ':', known.n);

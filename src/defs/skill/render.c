@@ -106,7 +106,7 @@ static void render_step_commands(struct skill_render *r)
 			render_fail(r, what.p, output);
 		} else {
 			output = str_trim(output);
-			buf_add(&r->text, output.p, output.n);
+			buf_append(&r->text, output);
 		}
 		tool_call_free(call);
 	}
@@ -126,7 +126,7 @@ static void render_step_commands(struct skill_render *r)
 	struct str given = str_trim(r->spec.arguments);
 	if (given.n && !r->values.used) {
 		buf_addf(&r->text, "\n\nARGUMENTS: " STR_FMT, STR_ARG(given));
-		buf_add(&r->prose, given.p, given.n);
+		buf_append(&r->prose, given);
 	}
 	r->unread = buf_str(&r->prose);
 	r->state = RENDER_FILES;

@@ -7,15 +7,7 @@ enum { LONGEST_NAME = 100, MOST_PATTERNS = 256, LONGEST_PARAGRAPH = 2000 };
 
 bool skill_name_is_good(struct str name)
 {
-	if (!name.n || name.n > LONGEST_NAME || name.p[0] == '.' || name.p[0] == '-')
-		return false;
-	for (size_t i = 0; i < name.n; i++) {
-		unsigned char c = (unsigned char)name.p[i];
-		bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-		if (!letter && c != '-' && c != '_' && c != '.')
-			return false;
-	}
-	return true;
+	return name.n <= LONGEST_NAME && str_is_name(name, "-_.") && name.p[0] != '.' && name.p[0] != '-';
 }
 
 /* ---- texts and switches ------------------------------------------------------------------------------------------ */
@@ -48,37 +40,32 @@ static void read_argument_hint(struct definition_reader *r, const struct json *v
 
 static void read_effort(struct definition_reader *r, const struct json *value, void *at)
 {
-	static const char *const levels[] = { "low", "medium", "high", "xhigh", "max" };
-	struct str text = str_from(definition_text(r, value));
-	const char **effort = at;
+	static const char *const levels[] = { "low", "medium", "high", "xhigh", "max", NULL };
+	int i = definition_word(r, value, levels);
 
-	for (size_t i = 0; text.n && i < COUNT_OF(levels); i++)
-		if (str_is_nocase(text, levels[i]))
-			*effort = levels[i];
-	if (!*effort)
+	if (i >= 0)
+		*(const char **)at = levels[i];
+	else
 		definition_ignore(r, "low, medium, high, xhigh or max");
 }
 
 static void read_context(struct definition_reader *r, const struct json *value, void *at)
 {
-	struct str text = str_from(definition_text(r, value));
-	bool is_fork = str_is_nocase(text, "fork");
+	static const char *const words[] = { "fork", "inline", NULL };
+	int i = definition_word(r, value, words);
 
-	*(bool *)at = is_fork;
-	if (!is_fork && !str_is_nocase(text, "inline"))
+	*(bool *)at = i == 0;
+	if (i < 0)
 		definition_ignore(r, "fork");
 }
 
 /* 1: yes, 0: no, -1: neither. */
 static int truth_of(struct definition_reader *r, const struct json *value)
 {
-	static const char *const words[] = { "false", "true", "no", "yes", "off", "on", "0", "1", "n", "y" };
-	struct str text = str_from(definition_text(r, value));
+	static const char *const words[] = { "false", "true", "no", "yes", "off", "on", "0", "1", "n", "y", NULL };
+	int i = definition_word(r, value, words);
 
-	for (size_t i = 0; text.n && i < COUNT_OF(words); i++)
-		if (str_is_nocase(text, words[i]))
-			return i % 2;
-	return -1;
+	return i < 0 ? -1 : i % 2;
 }
 
 /* A value that is neither was meant as a limit, and most likely as this one. */
@@ -114,7 +101,6 @@ static void read_hooks(struct definition_reader *r, const struct json *value, vo
 
 static void read_shell(struct definition_reader *r, const struct json *value, void *at)
 {
-	(void)at;
 	if (!str_is_nocase(str_from(definition_text(r, value)), "bash"))
 		definition_refuse(r, "shell: only bash runs here, so the skill is refused");
 }
@@ -155,13 +141,12 @@ static void add_pattern(struct definition_reader *r, struct str pattern)
 	pattern = str_trim(pattern);
 	if (!pattern.n || paths->count == MOST_PATTERNS)
 		return;
-	if (!paths->names)
-		paths->names = arena_alloc(&s->arena, MOST_PATTERNS * sizeof *paths->names);
+	paths->names = arena_grow(&s->arena, paths->names, paths->count, sizeof *paths->names);
 	paths->names[paths->count++] = arena_dup(&s->arena, pattern.p, pattern.n);
 	if (paths->count == MOST_PATTERNS)
 		definition_note(r, DIAGNOSTIC_WARNING, "paths: only the first %d patterns count", MOST_PATTERNS);
 	if (str_starts(pattern, STR("./")))
-		pattern = (struct str){ pattern.p + 1, pattern.n - 1 };
+		pattern = str_tail(pattern, 1);
 	gitignore_add(&s->path_rules, pattern);
 }
 
@@ -185,7 +170,7 @@ static void read_paths(struct definition_reader *r, const struct json *value, vo
 			add_pattern(r, (struct str){ text.p + start, i - start });
 			start = i + 1;
 		}
-		add_pattern(r, (struct str){ text.p + start, text.n - start });
+		add_pattern(r, str_tail(text, start));
 	} else if (json_is(value, JSON_ARRAY)) {
 		for (const struct json *v = json_first(value); v; v = json_next(value, v)) {
 			if (json_is(v, JSON_STRING))

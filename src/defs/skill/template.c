@@ -17,12 +17,6 @@ static void add_part(struct template_parts *p, bool is_command, const char *from
 	p->list[p->count++] = (struct template_part){ is_command, { from, (size_t)(to - from) } };
 }
 
-void template_parts_release(struct template_parts *parts)
-{
-	free(parts->list);
-	*parts = (struct template_parts){ 0 };
-}
-
 static const char *line_end(const char *p, const char *end)
 {
 	const char *found = memchr(p, '\n', (size_t)(end - p));
@@ -49,7 +43,7 @@ static bool is_command(const char *p, const char *start, const char *end, struct
 		return false;
 	for (const char *at = eol + 1; at <= end;) {
 		const char *stop = line_end(at, end);
-		if (str_is(str_trim((struct str){ at, (size_t)(stop - at) }), "```")) {
+		if (str_is(str_trim(str_between(at, stop)), "```")) {
 			*ret_command = str_trim((struct str){ eol + 1, (size_t)(at - eol - 1) });
 			*ret_end = stop;
 			return ret_command->n > 0;
@@ -109,13 +103,6 @@ void template_values_open(struct template_values *v)
 	v->words = arena_alloc(&v->arena, MOST_WORDS * sizeof *v->words);
 	while (rest.n && v->count < MOST_WORDS)
 		v->words[v->count++] = cut_word(&v->arena, &rest);
-}
-
-void template_values_release(struct template_values *v)
-{
-	arena_release(&v->arena);
-	v->words = NULL;
-	v->count = 0;
 }
 
 /* ---- placeholders ------------------------------------------------------------------------------------------------ */
@@ -178,7 +165,7 @@ static size_t put_named(struct buf *out, struct str s, struct template_values *v
 	if (!length)
 		return 0;
 	if (best < v->count)
-		buf_add(out, v->words[best].p, v->words[best].n);
+		buf_append(out, v->words[best]);
 	v->used = true;
 	return length + 1;
 }
@@ -200,7 +187,7 @@ static size_t put_placeholder(struct buf *out, struct str s, struct template_val
 		const char *close = str_starts(rest, STR("[")) ? memchr(rest.p, ']', rest.n) : NULL;
 		number = close ? (struct str){ rest.p + 1, (size_t)(close - rest.p - 1) } : STR("");
 		if (!number.n || !is_number(number)) {
-			buf_add(out, all.p, all.n);
+			buf_append(out, all);
 			v->used = true;
 			return length;
 		}
@@ -212,7 +199,7 @@ static size_t put_placeholder(struct buf *out, struct str s, struct template_val
 	}
 	if (!str_to_u64(number, &i) || i >= v->count)
 		return 0;
-	buf_add(out, v->words[i].p, v->words[i].n);
+	buf_append(out, v->words[i]);
 	v->used = true;
 	return length;
 }
@@ -220,7 +207,7 @@ static size_t put_placeholder(struct buf *out, struct str s, struct template_val
 void template_fill(struct buf *out, struct str text, struct template_values *v)
 {
 	for (size_t i = 0; i < text.n;) {
-		struct str rest = { text.p + i, text.n - i };
+		struct str rest = str_tail(text, i);
 		bool escaped = rest.n > 2 && rest.p[0] == '\\' && rest.p[1] == '$' && is_word_char(rest.p[2]);
 		size_t n = 0;
 		if (escaped) {

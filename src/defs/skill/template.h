@@ -26,7 +26,11 @@ struct template_parts {
 };
 
 void template_split(struct template_parts *parts, struct str text);
-void template_parts_release(struct template_parts *parts);
+static inline void template_parts_release(struct template_parts *parts)
+{
+	free(parts->list);
+	*parts = (struct template_parts){ 0 };
+}
 
 /* Borrowed */
 struct template_values {
@@ -41,7 +45,13 @@ struct template_values {
 };
 
 void template_values_open(struct template_values *v); /* skill and arguments are set */
-void template_values_release(struct template_values *v);
+static inline void template_values_release(struct template_values *v)
+{
+	arena_release(&v->arena);
+	v->words = NULL;
+	v->count = 0;
+}
+
 /* Appends text with everything put in. */
 void template_fill(struct buf *out, struct str text, struct template_values *v);
 

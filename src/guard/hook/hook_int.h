@@ -27,10 +27,8 @@ struct hook_run {
 	uint64_t out_total;
 	int exit_code;
 	struct hook_reply reply;
-	struct child *child;  /* command */
-	struct http_req *req; /* http */
-	int http_status;
-	size_t body_sent;
+	struct child *child;   /* command */
+	struct http_req *req;  /* http */
 	struct hook_call call; /* the others */
 	bool called;
 };

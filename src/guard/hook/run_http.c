@@ -3,48 +3,16 @@
 #include "guard/hook/hook_int.h"
 #include "guard/hook/template.h"
 
-static size_t read_body(void *data, char *out, size_t room)
-{
-	struct hook_run *run = data;
-	const struct buf *body = &run->batch->input;
-	size_t n = MIN(room, body->n - run->body_sent);
-
-	memcpy(out, body->p + run->body_sent, n);
-	run->body_sent += n;
-	return n;
-}
-
-static void rewind_body(void *data)
-{
-	struct hook_run *run = data;
-
-	run->body_sent = 0;
-}
-
-static void on_head(struct http_req *r, int status)
-{
-	struct hook_run *run = http_data(r);
-
-	run->http_status = status;
-}
-
-static bool on_data(struct http_req *r, const char *p, size_t n)
-{
-	struct hook_run *run = http_data(r);
-
-	buf_add(&run->out, p, n);
-	return true;
-}
-
 static void on_done(struct http_req *r, enum http_error error, const char *text)
 {
 	struct hook_run *run = http_data(r);
+	int status = http_status(r);
 
 	run->req = NULL;
 	if (error)
 		hook_run_fail(run, "no answer: %s", text);
-	else if (run->http_status < 200 || run->http_status > 299)
-		hook_run_fail(run, "the answer has status %d", run->http_status);
+	else if (status < 200 || status > 299)
+		hook_run_fail(run, "the answer has status %d", status);
 	hook_run_ended(run);
 }
 
@@ -70,7 +38,7 @@ static const char *const *make_headers(const struct hook_run *run)
 
 static void http_start_run(struct hook_run *run)
 {
-	static const struct http_handlers handlers = { .on_head = on_head, .on_data = on_data, .on_done = on_done };
+	static const struct http_handlers handlers = { .on_done = on_done };
 	struct http *http = run->batch->engine->options.http;
 	struct err err = { 0 };
 
@@ -83,11 +51,11 @@ static void http_start_run(struct hook_run *run)
 		.method = "POST",
 		.url = run->hook->url,
 		.headers = make_headers(run),
-		.body = { .size = run->batch->input.n, .read = read_body, .rewind = rewind_body },
-		.body_data = run,
+		.text = buf_str(&run->batch->input),
 		.shard = http_pick_shard(http),
 		.stall_ms = run->timeout_ms + 1000, /* our own limit comes first */
 		.limit_bytes = HOOK_OUT_LIMIT,
+		.answer = &run->out,
 	};
 	if (http_start(http, &request, &handlers, run, &run->req, &err) < 0) {
 		hook_run_fail(run, "%s", err.text);

@@ -56,7 +56,7 @@ static int fail_unknown_option(struct parser *p, const char *token)
 	struct str name = shown;
 
 	while (name.n && name.p[0] == '-')
-		name = (struct str){ name.p + 1, name.n - 1 };
+		name = str_tail(name, 1);
 	const char *near = option_nearest(p->options, name);
 	if (near)
 		return err_set(p->err, ERR_USAGE, "unknown option '" STR_FMT "' (did you mean --%s?)", STR_ARG(shown),
@@ -111,12 +111,6 @@ static void join_lists(struct args *args)
 	args->given_count = kept;
 }
 
-static void add_word(struct parser *p, const char *text)
-{
-	p->args->words[p->args->word_count++] = text;
-	p->args->plain_words += !p->literal;
-}
-
 /* value is NULL if there is none. */
 static int take_option(struct parser *p, const struct cadre_option *opt, const char *value)
 {
@@ -135,8 +129,10 @@ static int take_option(struct parser *p, const struct cadre_option *opt, const c
 	}
 	args->given = xgrow(args->given, args->given_count, &args->given_cap, sizeof *args->given);
 	args->given[args->given_count++] = (struct args_value){ opt, opt->arg == CADRE_OPTION_NONE ? "" : value };
-	if ((opt->flags & CADRE_OPTION_WORD) && value)
-		add_word(p, value);
+	if ((opt->flags & CADRE_OPTION_WORD) && value) {
+		p->args->words[p->args->word_count++] = value;
+		p->args->plain_words += !p->literal;
+	}
 	return 0;
 }
 
@@ -167,7 +163,8 @@ static int parse_token(struct parser *p)
 	if (p->literal || !looks_like_option(token)) {
 		if (p->variadic && !p->literal)
 			return take_option(p, p->variadic, token);
-		add_word(p, token);
+		p->args->words[p->args->word_count++] = token;
+		p->args->plain_words += !p->literal;
 		return 0;
 	}
 	p->variadic = NULL;
@@ -228,18 +225,6 @@ const struct args_value *args_find(const struct args *args, const char *name)
 		if (!strcmp(args->given[i - 1].option->name, name))
 			return &args->given[i - 1];
 	return NULL;
-}
-
-bool args_has(const struct args *args, const char *name)
-{
-	return args_find(args, name) != NULL;
-}
-
-const char *args_value(const struct args *args, const char *name)
-{
-	const struct args_value *given = args_find(args, name);
-
-	return given ? given->value : NULL;
 }
 
 const char *const *args_values(struct args *args, const char *name)

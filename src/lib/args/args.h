@@ -32,8 +32,19 @@ void args_release(struct args *args);
 #define AUTO_ARGS CLEANUP(args_release)
 
 const struct args_value *args_find(const struct args *args, const char *name); /* the last one given, or NULL */
-bool args_has(const struct args *args, const char *name);
-const char *args_value(const struct args *args, const char *name); /* the last one; NULL: not given */
+static inline bool args_has(const struct args *args, const char *name)
+{
+	return args_find(args, name) != NULL;
+}
+
+/* the last one; NULL: not given */
+static inline const char *args_value(const struct args *args, const char *name)
+{
+	const struct args_value *given = args_find(args, name);
+
+	return given ? given->value : NULL;
+}
+
 /* All values of an option that may be repeated; in the arena, NULL behind the last. */
 const char *const *args_values(struct args *args, const char *name);
 /* By long name or alias. */

@@ -41,6 +41,16 @@ char *arena_dup(struct arena *a, const void *p, size_t n)
 	return s;
 }
 
+void *arena_grow(struct arena *a, void *list, size_t count, size_t size)
+{
+	if (count & (count - 1))
+		return list;
+	void *bigger = arena_alloc(a, (count ? 2 * count : 1) * size);
+	if (count)
+		memcpy(bigger, list, count * size);
+	return bigger;
+}
+
 char *arena_printf(struct arena *a, const char *fmt, ...)
 {
 	va_list ap, again;

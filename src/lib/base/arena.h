@@ -20,6 +20,8 @@ static inline void *arena_calloc(struct arena *a, size_t n)
 	return memset(arena_alloc(a, n), 0, n);
 }
 
+/* A list with room for one more element; it moves when count is a power of two. All elements were added this way. */
+void *arena_grow(struct arena *a, void *list, size_t count, size_t size);
 /* NULL stays NULL. */
 static inline char *arena_strdup(struct arena *a, const char *s)
 {

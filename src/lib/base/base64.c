@@ -4,11 +4,6 @@
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-size_t base64_len(size_t n)
-{
-	return (n + 2) / 3 * 4;
-}
-
 void base64_add(struct buf *out, struct str bytes)
 {
 	const unsigned char *p = (const unsigned char *)bytes.p;

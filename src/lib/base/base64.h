@@ -3,7 +3,12 @@
 #pragma once
 #include "lib/base/buf.h"
 
-size_t base64_len(size_t n);                        /* characters that n bytes become */
+/* characters that n bytes become */
+static inline size_t base64_len(size_t n)
+{
+	return (n + 2) / 3 * 4;
+}
+
 void base64_add(struct buf *out, struct str bytes); /* appends the text */
 /* Appends the bytes. Skips whitespace. -ERR_PARSE: not base64; out is unchanged. */
 int base64_decode(struct buf *out, struct str text, struct err *err);

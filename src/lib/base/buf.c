@@ -2,19 +2,6 @@
  * buf.c - a growing run of bytes. */
 #include "lib/base/buf.h"
 
-void buf_release(struct buf *b)
-{
-	free(b->p);
-	*b = (struct buf){ 0 };
-}
-
-void buf_clear(struct buf *b)
-{
-	b->n = 0;
-	if (b->p)
-		b->p[0] = '\0';
-}
-
 void buf_reserve(struct buf *b, size_t more)
 {
 	size_t want = b->n + more + 1;

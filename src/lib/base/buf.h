@@ -10,11 +10,28 @@ struct buf {
 	size_t cap;
 };
 
-void buf_release(struct buf *b);              /* frees; the buffer is empty and usable again */
-void buf_clear(struct buf *b);                /* keeps the memory */
+/* frees; the buffer is empty and usable again */
+static inline void buf_release(struct buf *b)
+{
+	free(b->p);
+	*b = (struct buf){ 0 };
+}
+
+/* keeps the memory */
+static inline void buf_clear(struct buf *b)
+{
+	b->n = 0;
+	if (b->p)
+		b->p[0] = '\0';
+}
+
 void buf_reserve(struct buf *b, size_t more); /* room for more bytes and the NUL */
 void buf_add(struct buf *b, const void *p, size_t n);
 
+static inline void buf_append(struct buf *b, struct str s)
+{
+	buf_add(b, s.p, s.n);
+}
 static inline void buf_addstr(struct buf *b, const char *s)
 {
 	buf_add(b, s, strlen(s));

@@ -59,22 +59,6 @@ void id_random(char *out, size_t digits, const char *alphabet)
 	out[digits] = '\0';
 }
 
-void id_agent(char out[AGENT_ID_LEN + 1])
-{
-	out[0] = 'a';
-	id_random(out + 1, AGENT_ID_LEN - 1, "0123456789abcdef");
-}
-
-bool id_is_agent(struct str s)
-{
-	if (s.n != AGENT_ID_LEN || s.p[0] != 'a')
-		return false;
-	for (size_t i = 1; i < s.n; i++)
-		if (!char_in(s.p[i], "0123456789abcdef"))
-			return false;
-	return true;
-}
-
 bool id_is_uuid(struct str s)
 {
 	if (s.n != UUID_LEN)
@@ -99,10 +83,10 @@ void id_iso_time(int64_t unix_ms, char out[ISO_TIME_LEN + 1])
 	snprintf(out + n, ISO_TIME_LEN + 1 - n, ".%03dZ", (int)(unix_ms % 1000));
 }
 
-int64_t id_wall_ms(void)
+uint64_t clock_ms(clockid_t clock)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }

@@ -36,7 +36,7 @@ static void index_entry(struct map *m, size_t at)
 }
 
 /* Drops removed entries and makes room, so that the slots are never more than half full. */
-static void rebuild(struct map *m)
+static void map_rebuild(struct map *m)
 {
 	size_t live = 0;
 	for (size_t i = 0; i < m->used; i++)
@@ -74,7 +74,7 @@ void *map_set(struct map *m, struct str key, void *value)
 		return old;
 	}
 	if (m->used == m->cap)
-		rebuild(m);
+		map_rebuild(m);
 	m->entries[m->used] = (struct map_entry){ xstrndup(key.n ? key.p : "", key.n), key.n, hash, value };
 	index_entry(m, m->used);
 	m->used++;

@@ -17,7 +17,7 @@ static void add_lines(struct buf *out, const struct shortlist *l, size_t limit)
 	}
 }
 
-static bool fits(const struct shortlist *l, size_t limit, size_t room)
+static bool list_fits(const struct shortlist *l, size_t limit, size_t room)
 {
 	AUTO_BUF struct buf text = { 0 };
 
@@ -36,7 +36,7 @@ static size_t find_limit(const struct shortlist *l, size_t room)
 		high = MAX(high, l->items[i].description.n);
 	while (low <= high) {
 		size_t limit = low + (high - low) / 2;
-		if (fits(l, limit, room)) {
+		if (list_fits(l, limit, room)) {
 			best = limit;
 			low = limit + 1;
 		} else {
@@ -50,7 +50,7 @@ enum shortlist_form shortlist_write(struct buf *out, const struct shortlist *l, 
 				    size_t *ret_named)
 {
 	size_t less = room > reserve ? room - reserve : 0;
-	size_t limit = fits(l, SIZE_MAX, room) ? SIZE_MAX : find_limit(l, less);
+	size_t limit = list_fits(l, SIZE_MAX, room) ? SIZE_MAX : find_limit(l, less);
 	size_t start = out->n, named = 0;
 
 	if (limit) {

@@ -5,6 +5,24 @@
 #include <math.h>
 #include <strings.h>
 
+bool str_is_name(struct str s, const char *more)
+{
+	size_t n = 0;
+
+	while (n < s.n && (char_is_alnum(s.p[n]) || char_in(s.p[n], more)))
+		n++;
+	return n && n == s.n;
+}
+
+bool str_is_hex(struct str s)
+{
+	size_t n = 0;
+
+	while (n < s.n && char_in(s.p[n], "0123456789abcdef"))
+		n++;
+	return n == s.n;
+}
+
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';

@@ -16,6 +16,14 @@ static inline struct str str_from(const char *s)
 {
 	return (struct str){ s, s ? strlen(s) : 0 };
 }
+static inline struct str str_tail(struct str s, size_t n) /* without the first n bytes, which it must have */
+{
+	return (struct str){ s.p + n, s.n - n };
+}
+static inline struct str str_between(const char *from, const char *to)
+{
+	return (struct str){ from, (size_t)(to - from) };
+}
 static inline bool str_eq(struct str a, struct str b)
 {
 	return a.n == b.n && (!a.n || !memcmp(a.p, b.p, a.n));
@@ -28,6 +36,12 @@ static inline bool str_is(struct str a, const char *lit)
 static inline bool char_in(char c, const char *set)
 {
 	return c && strchr(set, c);
+}
+
+/* ASCII letters and digits, in every locale */
+static inline bool char_is_alnum(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
 static inline bool str_is_nocase(struct str a, const char *lit)
@@ -50,7 +64,9 @@ static inline bool str_has(struct str s, struct str part)
 	return part.n == 0 || (s.n >= part.n && memmem(s.p, s.n, part.p, part.n));
 }
 
-struct str str_trim(struct str s); /* spaces, tabs, CR, LF on both ends */
+bool str_is_name(struct str s, const char *more); /* not empty; ASCII letters, digits and these characters only */
+bool str_is_hex(struct str s);                    /* lower-case hexadecimal digits only */
+struct str str_trim(struct str s);                /* spaces, tabs, CR, LF on both ends */
 
 /* Splits *rest at the first c: returns the part before it and leaves the part after it in *rest. Without a c it returns
  * all, and *rest has p == NULL, which ends a loop: while (rest.p) { struct str part = str_cut(&rest, ','); ... } */

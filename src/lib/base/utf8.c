@@ -3,7 +3,7 @@
 #include "lib/base/utf8.h"
 
 /* Bytes of the well-formed sequence at p (1..4), or 0. If ill-formed, *ret_bad is the length of its maximal subpart. */
-static size_t sequence(const unsigned char *p, size_t n, size_t *ret_bad)
+static size_t sequence_len(const unsigned char *p, size_t n, size_t *ret_bad)
 {
 	unsigned char c = p[0];
 	unsigned char low = 0x80, high = 0xbf;
@@ -50,7 +50,7 @@ size_t utf8_valid_prefix(const char *p, size_t n)
 		}
 		if (i >= n)
 			break;
-		size_t len = sequence((const unsigned char *)p + i, n - i, &bad);
+		size_t len = sequence_len((const unsigned char *)p + i, n - i, &bad);
 		if (!len)
 			return i;
 		i += len;
@@ -67,7 +67,7 @@ void utf8_add_repaired(struct buf *out, struct str s)
 		s.n -= good;
 		if (!s.n)
 			return;
-		(void)sequence((const unsigned char *)s.p, s.n, &bad);
+		(void)sequence_len((const unsigned char *)s.p, s.n, &bad);
 		buf_add(out, "\xef\xbf\xbd", 3);
 		s.p += bad;
 		s.n -= bad;
@@ -174,9 +174,9 @@ void text_encode(struct str text, enum text_encoding encoding, struct buf *out)
 {
 	bool big_endian = encoding == TEXT_UTF16_BE;
 
-	buf_add(out, marks[encoding].p, marks[encoding].n);
+	buf_append(out, marks[encoding]);
 	if (encoding == TEXT_UTF8 || encoding == TEXT_UTF8_BOM) {
-		buf_add(out, text.p, text.n);
+		buf_append(out, text);
 		return;
 	}
 	for (size_t at = 0; at < text.n;) {

@@ -33,7 +33,7 @@ char *git_main_checkout(struct arena *a, const char *root)
 	if (stat(dot_git, &st) < 0 || !S_ISREG(st.st_mode) || file_read(dot_git, SMALL_FILE, &text, NULL) < 0 ||
 	    !str_starts(buf_str(&text), STR("gitdir:")))
 		return NULL;
-	char *admin = path_absolute(a, root, str_trim((struct str){ text.p + 7, text.n - 7 }));
+	char *admin = path_absolute(a, root, str_trim(str_tail(buf_str(&text), 7)));
 	char *end = strstr(admin, "/.git/worktrees/");
 	buf_clear(&text);
 	if (!end || file_read(path_join(a, admin, "gitdir"), SMALL_FILE, &text, NULL) < 0 ||
@@ -50,7 +50,7 @@ char *git_dir(struct arena *a, const char *root)
 
 	if (file_read(dir, SMALL_FILE, &text, NULL) < 0 || !str_starts(buf_str(&text), STR("gitdir:")))
 		return dir;
-	struct str target = str_trim((struct str){ text.p + 7, text.n - 7 });
+	struct str target = str_trim(str_tail(buf_str(&text), 7));
 	return path_join(a, root, arena_str(a, target).p);
 }
 

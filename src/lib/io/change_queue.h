@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * change_queue.h - changes of files behind a lock that another process may hold (docs/internals/locks.md). A change is made at
  * once if the lock is free. If not, it is made later, on libuv's pool, which waits for the lock; changes that come meanwhile
- * queue behind it. So the loop waits for nobody, and changes are made in their order. */
+ * queue behind it. So the loop never waits, and changes are made in their order. */
 #pragma once
 #include "lib/io/loop.h"
 

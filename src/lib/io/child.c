@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include "lib/io/file.h"
+#include "lib/base/list.h"
 #include "lib/io/spawn_int.h"
 
 enum { LAST_READS = 32 };
@@ -66,20 +67,12 @@ static bool read_some(struct watch *w)
 	return false;
 }
 
-/* One read a turn: a child that floods must not starve the others. */
-static void on_readable(uv_poll_t *poll, int status, int events)
-{
-	(void)status;
-	(void)events;
-	(void)read_some(poll->data);
-}
-
 size_t child_unsent(const struct child *c)
 {
 	return c->input.n - c->input_sent;
 }
 
-static void on_writable(uv_poll_t *poll, int status, int events);
+static void on_watch(uv_poll_t *poll, int status, int events);
 
 static void write_input(struct child *c)
 {
@@ -93,7 +86,7 @@ static void write_input(struct child *c)
 				buf_drop(&c->input, c->input_sent);
 				c->input_sent = 0;
 			}
-			(void)uv_poll_start(&c->watch[CHILD_IN].poll, UV_WRITABLE, on_writable);
+			(void)uv_poll_start(&c->watch[CHILD_IN].poll, UV_WRITABLE, on_watch);
 			return;
 		}
 		if (n < 0 && errno != EINTR) {
@@ -108,15 +101,6 @@ static void write_input(struct child *c)
 		(void)uv_poll_stop(&w->poll);
 	else
 		watch_close(w);
-}
-
-static void on_writable(uv_poll_t *poll, int status, int events)
-{
-	const struct watch *w = poll->data;
-
-	(void)status;
-	(void)events;
-	write_input(w->child);
 }
 
 void child_write(struct child *c, const void *p, size_t n)
@@ -170,13 +154,17 @@ void child_check_exit(struct child *c)
 	note_exit(c, status);
 }
 
-static void on_process(uv_poll_t *poll, int status, int events)
+static void on_watch(uv_poll_t *poll, int status, int events)
 {
-	const struct watch *w = poll->data;
+	struct watch *w = poll->data;
+	struct child *c = w->child;
 
-	(void)status;
-	(void)events;
-	child_check_exit(w->child);
+	if (w == &c->watch[CHILD_PROCESS])
+		child_check_exit(c);
+	else if (w == &c->watch[CHILD_IN])
+		write_input(c);
+	else
+		(void)read_some(w); /* one read a turn: a child that floods must not starve the others */
 }
 
 /* The child no longer holds its pipes. Buffered output is delivered, later output is drained unread. */
@@ -216,9 +204,7 @@ static void child_step(struct kick *kick)
 	timer_stop(c->spawner->loop, &c->grace);
 	timer_stop(c->spawner->loop, &c->escalate);
 	kick_cancel(&c->kick);
-	*c->prev = c->next;
-	if (c->next)
-		c->next->prev = c->prev;
+	list_remove(c);
 	c->spawner->active--;
 	c->handlers.on_exit(c, c->status); /* may free the spawner */
 	buf_release(&c->input);
@@ -238,18 +224,14 @@ static int open_watches(struct child *c, const int fds[CHILD_WATCHES], struct er
 		return rc;
 	int fd = c->spawner->without_pidfd ? -1 : (int)syscall(SYS_pidfd_open, c->pid, 0);
 	if (fd >= 0 && watch_open(c, CHILD_PROCESS, fd) == 0) {
-		(void)uv_poll_start(&c->watch[CHILD_PROCESS].poll, UV_READABLE, on_process);
+		(void)uv_poll_start(&c->watch[CHILD_PROCESS].poll, UV_READABLE, on_watch);
 		return 0;
 	}
 	c->by_signal = true;
 	return spawner_use_sigchld(c->spawner, err);
 }
 
-static void on_abandoned_exit(struct child *c, int status)
-{
-	(void)c;
-	(void)status;
-}
+static void on_abandoned_exit(struct child *c, int status) {}
 
 int child_begin(struct child *c, const int fds[CHILD_WATCHES], struct err *err)
 {
@@ -260,11 +242,7 @@ int child_begin(struct child *c, const int fds[CHILD_WATCHES], struct err *err)
 	c->kick.step = child_step;
 	c->grace.fire = on_grace_over;
 	c->escalate.fire = on_escalate;
-	c->next = s->children;
-	c->prev = &s->children;
-	if (c->next)
-		c->next->prev = &c->next;
-	s->children = c;
+	list_push(&s->children, c);
 	s->active++;
 	int rc = open_watches(c, fds, err);
 	if (rc < 0) {
@@ -281,7 +259,7 @@ int child_begin(struct child *c, const int fds[CHILD_WATCHES], struct err *err)
 	}
 	for (enum child_watch i = CHILD_OUT; i <= CHILD_ERR; i++)
 		if (c->watch[i].fd >= 0)
-			(void)uv_poll_start(&c->watch[i].poll, UV_READABLE, on_readable);
+			(void)uv_poll_start(&c->watch[i].poll, UV_READABLE, on_watch);
 	if (c->watch[CHILD_IN].fd >= 0)
 		write_input(c); /* nearly always fits into the pipe */
 	return 0;

@@ -18,16 +18,6 @@ struct transfer {
 	char why[200];
 };
 
-static int check_address(struct arena *a, const char *address, struct err *err)
-{
-	struct url u;
-
-	if (url_parse(a, address, &u, err) == 0 &&
-	    (!strcmp(u.scheme, "https") || address_kind_of_host(str_from(u.host)) == ADDRESS_LOOPBACK))
-		return 0;
-	return err_set(err, ERR_USAGE, "not an https URL: %.120s", address);
-}
-
 static void on_header(struct http_req *r, struct str name, struct str value)
 {
 	struct transfer *t = http_data(r);
@@ -35,23 +25,7 @@ static void on_header(struct http_req *r, struct str name, struct str value)
 	if (!str_is_nocase(name, "location"))
 		return;
 	buf_clear(&t->location);
-	buf_add(&t->location, value.p, value.n);
-}
-
-static void on_head(struct http_req *r, int status)
-{
-	struct transfer *t = http_data(r);
-
-	t->status = status;
-}
-
-static bool on_data(struct http_req *r, const char *p, size_t n)
-{
-	struct transfer *t = http_data(r);
-
-	if (t->status == 200)
-		buf_add(t->out, p, n);
-	return true;
+	buf_append(&t->location, value);
 }
 
 static void on_done(struct http_req *r, enum http_error error, const char *text)
@@ -59,6 +33,7 @@ static void on_done(struct http_req *r, enum http_error error, const char *text)
 	struct transfer *t = http_data(r);
 
 	t->error = error;
+	t->status = http_status(r);
 	snprintf(t->why, sizeof t->why, "%s", text ? text : "");
 	t->over = true;
 	loop_stop(t->loop);
@@ -66,20 +41,22 @@ static void on_done(struct http_req *r, enum http_error error, const char *text)
 
 static int transfer_run(struct transfer *t, struct http *h, const char *url, size_t limit_bytes, struct err *err)
 {
-	static const struct http_handlers handlers = { on_head, on_header, on_data, on_done };
+	static const struct http_handlers handlers = { .on_header = on_header, .on_done = on_done };
 	AUTO_ARENA struct arena a = { 0 };
 	struct http_req *r;
 
 	for (unsigned i = 0;; i++) {
-		int rc = check_address(&a, url, err);
-		if (rc < 0)
-			return rc;
+		struct url u;
+		if (url_parse(&a, url, &u, err) < 0 ||
+		    (strcmp(u.scheme, "https") != 0 && address_kind_of_host(str_from(u.host)) != ADDRESS_LOOPBACK))
+			return err_set(err, ERR_USAGE, "not an https URL: %.120s", url);
 		t->out->n = t->from;
 		t->over = false;
-		t->status = 0;
 		buf_clear(&t->location);
-		rc = http_start(h, &(struct http_request){ .method = "GET", .url = url, .limit_bytes = limit_bytes },
-				&handlers, t, &r, err);
+		struct http_request request = {
+			.method = "GET", .url = url, .limit_bytes = limit_bytes, .answer = t->out
+		};
+		int rc = http_start(h, &request, &handlers, t, &r, err);
 		if (rc < 0)
 			return rc;
 		while (!t->over)

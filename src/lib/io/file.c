@@ -3,14 +3,16 @@
 #include "lib/io/file.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <openssl/evp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
+#include "lib/base/id.h"
 #include "lib/io/file_at.h"
 
-enum { READ_STEP = 64 * 1024, MAX_LINKS = 40, LOCK_PAUSE_MS = 2 };
+enum { READ_STEP = 64 * 1024, MAX_LINKS = 40, LOCK_PAUSE_MS = 2, SETTLE_MS = 100 };
 enum { STALE_S = 10, FIRST_PAUSE_MS = 5, LONGEST_PAUSE_MS = 100 }; /* of directory locks */
 
 /* ---- reading ---- */
@@ -216,6 +218,34 @@ bool file_exists(const char *path)
 	return access(path, F_OK) == 0;
 }
 
+struct read_stamp read_stamp_of(const struct stat *st)
+{
+	int64_t changed_ms = (int64_t)st->st_ctim.tv_sec * 1000 + st->st_ctim.tv_nsec / 1000000;
+
+	return (struct read_stamp){ *st, id_wall_ms() - changed_ms >= SETTLE_MS };
+}
+
+bool stat_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_size == b->st_size &&
+	       a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+bool read_stamp_holds(const struct read_stamp *stamp, const struct stat *now)
+{
+	return stamp->settled && stat_same(&stamp->st, now);
+}
+
+void sha256_hex(struct str bytes, char out[SHA256_DIGITS + 1])
+{
+	unsigned char digest[SHA256_DIGITS / 2];
+
+	if (EVP_Digest(bytes.p, bytes.n, digest, NULL, EVP_sha256(), NULL) != 1)
+		base_oom(0);
+	for (size_t i = 0; i < sizeof digest; i++)
+		snprintf(out + 2 * i, 3, "%02x", digest[i]);
+}
+
 /* true: the directory exists now; otherwise errno is that of mkdir. */
 static bool make_dir(const char *path, unsigned mode)
 {
@@ -295,14 +325,6 @@ static int64_t pid_space(void)
 	return stat("/proc/self/ns/pid", &st) == 0 ? (int64_t)(st.st_ino & SPACE_MASK) << PID_BITS : -1;
 }
 
-static void mark_lock(const char *path)
-{
-	struct timespec times[] = { { .tv_sec = getpid() | pid_space(), .tv_nsec = LOCK_MARK_NS },
-				    { .tv_nsec = UTIME_OMIT } };
-
-	(void)utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW);
-}
-
 /* Left by a process of ours that is dead, or not touched for long by one of another program */
 static bool lock_is_stale(const struct stat *st)
 {
@@ -336,7 +358,10 @@ int dir_lock_take(struct dir_lock *l, const char *path, unsigned wait_ms, const 
 		waited += pause;
 		pause = MIN(pause * 2, (unsigned)LONGEST_PAUSE_MS);
 	}
-	mark_lock(path);
+	struct timespec times[] = { { .tv_sec = getpid() | pid_space(), .tv_nsec = LOCK_MARK_NS },
+				    { .tv_nsec = UTIME_OMIT } };
+
+	(void)utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW);
 	l->path = xstrdup(path);
 	l->made = stat(path, &st) == 0 ? st.st_mtim : (struct timespec){ 0 };
 	return 0;
@@ -382,7 +407,7 @@ static void add_parts(struct buf *out, struct str path)
 			continue;
 		}
 		buf_addch(out, '/');
-		buf_add(out, part.p, part.n);
+		buf_append(out, part);
 	}
 }
 
@@ -393,7 +418,7 @@ char *path_absolute(struct arena *a, const char *cwd, struct str path)
 
 	if (home && path.n && path.p[0] == '~' && (path.n == 1 || path.p[1] == '/')) {
 		add_parts(&out, str_from(home));
-		path = (struct str){ path.p + 1, path.n - 1 };
+		path = str_tail(path, 1);
 	} else if (!path.n || path.p[0] != '/') {
 		add_parts(&out, str_from(cwd));
 	}

@@ -32,6 +32,17 @@ int file_lock(int fd, const char *path, unsigned wait_ms, struct err *err); /* f
 /* Of the open file description; byte -1: all. */
 int file_lock_byte(int fd, off_t byte, const char *path, unsigned wait_ms, struct err *err);
 bool file_exists(const char *path);
+/* What a file was when it was read, to see later whether it has changed; all zero: it was missing. The clock of files ticks in
+ * milliseconds: a file that was written a moment before can change again without showing it, so its stamp does not hold. */
+struct read_stamp {
+	struct stat st;
+	bool settled;
+};
+struct read_stamp read_stamp_of(const struct stat *st);
+bool read_stamp_holds(const struct read_stamp *stamp, const struct stat *now);
+bool stat_same(const struct stat *a, const struct stat *b); /* inode, size and time of change */
+enum { SHA256_DIGITS = 64 };
+void sha256_hex(struct str bytes, char out[SHA256_DIGITS + 1]);
 char *path_join(struct arena *a, const char *dir, const char *name); /* name absolute: name alone */
 /* Lexical: removes ".", "..", doubled slashes; relative paths are taken from cwd, "~/" from home. Never NULL. */
 char *path_absolute(struct arena *a, const char *cwd, struct str path);

@@ -13,7 +13,7 @@
 
 enum { TEMP_RANDOM = 12, TEMP_MAX = 32, DEPTH_MAX = 256 };
 
-static int explain(const struct file_at *at, const char *verb, struct err *err)
+static int file_at_explain(const struct file_at *at, const char *verb, struct err *err)
 {
 	if (errno == ELOOP)
 		return err_set(err, ERR_DENIED, "cannot %s %s: it is or leads through a symbolic link", verb, at->path);
@@ -110,12 +110,12 @@ int file_at_find(const char *root, const char *below, mode_t make, struct file_a
 	*ret_at = (struct file_at){ 0 };
 	AUTO_CLOSE int top = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (top < 0)
-		return explain(&at, verb, err);
+		return file_at_explain(&at, verb, err);
 	AUTO_FREE char *dirs = xstrndup(below, strlen(below) - strlen(at.name));
 	errno = EXDEV;
 	at.dir = !is_below(below) ? -1 : *dirs ? open_below(top, dirs, make) : top;
 	if (at.dir < 0)
-		return explain(&at, verb, err);
+		return file_at_explain(&at, verb, err);
 	if (at.dir == top)
 		top = -1;
 	path = (struct buf){ 0 };
@@ -133,7 +133,7 @@ static int check_opened(int opened_fd, const struct file_at *at, struct stat *re
 	AUTO_CLOSE int fd = opened_fd;
 
 	if (fd < 0 || fstat(fd, ret_st) < 0)
-		return explain(at, "open", err);
+		return file_at_explain(at, "open", err);
 	if (S_ISDIR(ret_st->st_mode))
 		return err_set(err, ERR_USAGE, "EISDIR: illegal operation on a directory, read '%s'", at->path);
 	if (!S_ISREG(ret_st->st_mode))
@@ -199,7 +199,7 @@ int file_at_replace(const struct file_at *at, struct str bytes, const mode_t *mo
 	snprintf(temp, sizeof temp, ".cadre-%s.tmp", random);
 	if (write_and_rename(at, temp, exists || mode ? &like : NULL, bytes) == 0)
 		return 0;
-	int rc = explain(at, "write", err);
+	int rc = file_at_explain(at, "write", err);
 	(void)unlinkat(at->dir, temp, 0);
 	return rc;
 }
@@ -233,7 +233,7 @@ static int remove_entry(int dir, const char *name, unsigned depth)
 
 int file_at_remove_tree(const struct file_at *at, struct err *err)
 {
-	return remove_entry(at->dir, at->name, 0) < 0 ? explain(at, "remove", err) : 0;
+	return remove_entry(at->dir, at->name, 0) < 0 ? file_at_explain(at, "remove", err) : 0;
 }
 
 /* ---- in one call ---- */
@@ -278,7 +278,7 @@ int file_below_remove(const char *root, const char *below, struct err *err)
 	if (rc == -ERR_NOT_FOUND)
 		return 0;
 	if (rc == 0 && unlinkat(at.dir, at.name, 0) < 0 && errno != ENOENT)
-		return explain(&at, "remove", err);
+		return file_at_explain(&at, "remove", err);
 	return rc;
 }
 
@@ -290,5 +290,5 @@ int file_below_make_dir(const char *root, const char *below, mode_t mode, struct
 	if (rc < 0)
 		return rc;
 	AUTO_CLOSE int fd = open_next(at.dir, at.name, mode);
-	return fd < 0 ? explain(&at, "make the directory", err) : 0;
+	return fd < 0 ? file_at_explain(&at, "make the directory", err) : 0;
 }

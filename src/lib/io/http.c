@@ -69,6 +69,11 @@ void *http_data(struct http_req *r)
 	return r->data;
 }
 
+int http_status(const struct http_req *r)
+{
+	return r->status;
+}
+
 static void http_req_free(struct http_req *r)
 {
 	timer_stop(r->http->loop, &r->stall);
@@ -128,10 +133,13 @@ void http_req_fail(struct http_req *r, enum http_error error, const char *fmt, .
 static void on_stall(struct timer *timer)
 {
 	struct http_req *r = CONTAINER_OF(timer, struct http_req, stall);
-	uint64_t quiet_ms = r->state == REQ_WAIT_UPLOAD ? 0 : loop_now_ms(r->http->loop) - r->last_byte_ms;
+	uint64_t now_ms = loop_now_ms(r->http->loop);
+	uint64_t quiet_ms = r->state == REQ_WAIT_UPLOAD ? 0 : now_ms - r->last_byte_ms;
 
-	if (quiet_ms < r->stall_ms)
-		timer_start(r->http->loop, timer, r->stall_ms - quiet_ms);
+	if (now_ms >= r->late_ms)
+		http_req_fail(r, HTTP_LATE, "it took too long");
+	else if (quiet_ms < r->stall_ms)
+		timer_start(r->http->loop, timer, MIN(r->stall_ms - quiet_ms, r->late_ms - now_ms));
 	else
 		http_req_fail(r, HTTP_STALLED, "no byte for %.1f s", (double)r->stall_ms / 1000);
 }
@@ -363,7 +371,11 @@ int http_start(struct http *h, const struct http_request *request, const struct 
 	r->refused = request->refused;
 	r->body = request->body;
 	r->body_data = request->body_data;
+	r->body_text = request->text.p;
+	if (r->body_text)
+		r->body.size = request->text.n;
 	r->stall_ms = request->stall_ms ? request->stall_ms : DEFAULT_STALL_MS;
+	r->answer = request->answer;
 	r->limit_bytes = request->limit_bytes ? request->limit_bytes : DEFAULT_LIMIT_BYTES;
 	int rc = http_easy_init(r, request, err);
 	if (rc < 0) {
@@ -372,7 +384,8 @@ int http_start(struct http *h, const struct http_request *request, const struct 
 	}
 	h->active++;
 	http_req_touch(r);
-	timer_start(h->loop, &r->stall, r->stall_ms);
+	r->late_ms = request->limit_ms ? r->last_byte_ms + request->limit_ms : UINT64_MAX;
+	timer_start(h->loop, &r->stall, MIN(r->stall_ms, r->late_ms - r->last_byte_ms));
 	loop_kick(h->loop, &r->kick);
 	*ret_req = r;
 	return 0;

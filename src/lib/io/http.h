@@ -5,7 +5,7 @@
  * start, `body.rewind` restarts it for a retry on a new connection. The easy handle lives only during the request, so
  * an agent that runs tools holds no transfer. */
 #pragma once
-#include "lib/base/str.h"
+#include "lib/base/buf.h"
 #include "lib/io/loop.h"
 
 struct http; /* the client: shards, connections, the shared CA store */
@@ -32,6 +32,7 @@ enum http_error {
 	HTTP_TLS,       /* certificate or handshake */
 	HTTP_RESET,     /* connection lost before the end of the answer (a cut stream) */
 	HTTP_STALLED,   /* no byte for stall_ms */
+	HTTP_LATE,      /* not over within limit_ms */
 	HTTP_TOO_LARGE, /* answer above limit_bytes */
 	HTTP_DENIED,    /* the request refuses this kind of address */
 	HTTP_CANCELLED,
@@ -40,11 +41,11 @@ enum http_error {
 
 /* All callbacks come from the loop, never from inside http_start or http_cancel. Slices are borrowed until return. */
 struct http_handlers {
-	/* Once, when status and headers of the final answer are there (before the first on_data). */
+	/* Once, when status and headers of the final answer are there (before the first on_data). May be NULL. */
 	void (*on_head)(struct http_req *r, int status);
 	/* Every answer header, before on_head; name as sent. May be NULL. */
 	void (*on_header)(struct http_req *r, struct str name, struct str value);
-	/* Return false to end the transfer; on_done then comes with HTTP_CANCELLED. */
+	/* Return false to end the transfer; on_done then comes with HTTP_CANCELLED. NULL: request->answer gets the bytes. */
 	bool (*on_data)(struct http_req *r, const char *p, size_t n);
 	/* Exactly once, the last callback; the request is freed after it returns. text explains an error. */
 	void (*on_done)(struct http_req *r, enum http_error error, const char *text);
@@ -57,10 +58,13 @@ struct http_request {
 	const char *const *headers; /* "Name: value", NULL-terminated */
 	struct http_body body;
 	void *body_data; /* given to read and rewind; must live until on_done */
+	struct str text; /* the body in memory, instead of those; must live until on_done */
 	unsigned shard;  /* a query keeps its shard number; see http_pick_shard */
 	uint64_t
 		stall_ms; /* time without a byte, also before the head; 0: 120,000. Waiting for other uploads does not count. */
+	uint64_t limit_ms;    /* for the whole request; 0: none */
 	uint64_t limit_bytes; /* of the decompressed answer; 0: 256 MB */
+	struct buf *answer;   /* appended to if there is no on_data; must live until on_done */
 	bool unpacks;         /* accept compression; on_data gets decompressed bytes */
 	/* Kinds of addresses (address.h) that are refused after name resolution; 0: none. Behind a proxy only the
 	 * literal host is checked, because the proxy resolves names. */
@@ -75,3 +79,4 @@ int http_start(struct http *h, const struct http_request *request, const struct 
 void http_cancel(struct http_req *r);         /* on_done comes later with HTTP_CANCELLED */
 void http_pause(struct http_req *r, bool on); /* back-pressure: no on_data and no stall timeout while paused */
 void *http_data(struct http_req *r);
+int http_status(const struct http_req *r); /* 0: no answer yet */

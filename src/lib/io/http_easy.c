@@ -29,7 +29,8 @@ static void take_header(struct http_req *r, struct str line)
 		return;
 	} else if (!line.n) {
 		r->head_seen = true;
-		r->handlers.on_head(r, r->status);
+		if (r->handlers.on_head)
+			r->handlers.on_head(r, r->status);
 	} else if (r->handlers.on_header) {
 		struct str name = str_cut(&value, ':');
 		if (value.p)
@@ -74,7 +75,9 @@ static size_t on_write(char *p, size_t one, size_t n, void *req)
 		http_req_fail(r, HTTP_TOO_LARGE, "the answer has more than %" PRIu64 " bytes", r->limit_bytes);
 		return 0;
 	}
-	if (n && !r->handlers.on_data(r, p, n))
+	if (!r->handlers.on_data)
+		buf_add(r->answer, p, n);
+	else if (n && !r->handlers.on_data(r, p, n))
 		http_req_fail(r, HTTP_CANCELLED, "cancelled by the reader of the answer");
 	return r->failure ? 0 : n;
 }
@@ -83,9 +86,13 @@ static size_t on_read(char *out, size_t one, size_t room, void *req)
 {
 	struct http_req *r = req;
 	uint64_t left = r->body.size - r->body_sent;
-	size_t n = left ? r->body.read(r->body_data, out, MIN(room, left)) : 0;
+	size_t n = MIN(room, left);
 
 	http_req_touch(r);
+	if (r->body_text)
+		memcpy(out, r->body_text + r->body_sent, n);
+	else if (n)
+		n = r->body.read(r->body_data, out, n);
 	r->body_sent += n;
 	if (!n && left) {
 		http_req_fail(r, HTTP_OTHER, "the body of the request is %" PRIu64 " bytes short", left);
@@ -118,9 +125,10 @@ static int on_seek(void *req, curl_off_t offset, int origin)
 {
 	struct http_req *r = req;
 
-	if (offset != 0 || origin != SEEK_SET || !r->body.rewind)
+	if (offset != 0 || origin != SEEK_SET || (r->body.size && !r->body.rewind && !r->body_text))
 		return CURL_SEEKFUNC_FAIL;
-	r->body.rewind(r->body_data);
+	if (r->body.rewind)
+		r->body.rewind(r->body_data);
 	r->body_sent = 0;
 	r->is_sent = r->is_trimmed = false;
 	return CURL_SEEKFUNC_OK;
@@ -311,21 +319,6 @@ static void set_refused(struct http_req *r)
 	curl_easy_setopt(r->easy, CURLOPT_OPENSOCKETDATA, r);
 }
 
-static void set_body(struct http_req *r)
-{
-	CURL *c = r->easy;
-
-	curl_easy_setopt(c, CURLOPT_POST, 1L);
-	curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body.size);
-	curl_easy_setopt(c, CURLOPT_READFUNCTION, on_read);
-	curl_easy_setopt(c, CURLOPT_READDATA, r);
-	curl_easy_setopt(c, CURLOPT_SEEKFUNCTION, on_seek);
-	curl_easy_setopt(c, CURLOPT_SEEKDATA, r);
-	curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, on_progress);
-	curl_easy_setopt(c, CURLOPT_XFERINFODATA, r);
-	curl_easy_setopt(c, CURLOPT_NOPROGRESS, 0L);
-}
-
 static void add_header(struct http_req *r, const char *header)
 {
 	struct curl_slist *longer = curl_slist_append(r->headers, header);
@@ -390,9 +383,19 @@ int http_easy_init(struct http_req *r, const struct http_request *request, struc
 	if (request->unpacks)
 		curl_easy_setopt(r->easy, CURLOPT_ACCEPT_ENCODING, "gzip, deflate");
 	bool is_post = !strcmp(request->method, "POST");
-	if (is_post || r->body.size)
-		set_body(r);
-	else if (!strcmp(request->method, "HEAD"))
+	if (is_post || r->body.size) {
+		CURL *c = r->easy;
+
+		curl_easy_setopt(c, CURLOPT_POST, 1L);
+		curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body.size);
+		curl_easy_setopt(c, CURLOPT_READFUNCTION, on_read);
+		curl_easy_setopt(c, CURLOPT_READDATA, r);
+		curl_easy_setopt(c, CURLOPT_SEEKFUNCTION, on_seek);
+		curl_easy_setopt(c, CURLOPT_SEEKDATA, r);
+		curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, on_progress);
+		curl_easy_setopt(c, CURLOPT_XFERINFODATA, r);
+		curl_easy_setopt(c, CURLOPT_NOPROGRESS, 0L);
+	} else if (!strcmp(request->method, "HEAD"))
 		curl_easy_setopt(r->easy, CURLOPT_NOBODY, 1L);
 	if (!is_post)
 		curl_easy_setopt(r->easy, CURLOPT_CUSTOMREQUEST, request->method);

@@ -12,6 +12,7 @@
  * time, and the others wait in the order of their start. */
 #include "lib/io/http_int.h"
 #include <arpa/inet.h>
+#include "lib/base/list.h"
 
 /* A smaller body goes into the buffer of the socket, so that its send buffer is dropped at once. */
 enum { LARGE_BODY_BYTES = 64 << 10 };
@@ -43,21 +44,14 @@ void http_host_free_all(struct http *h)
 static void queue_add(struct http_queue *queue, struct http_req *r)
 {
 	r->queue = queue;
-	r->next = NULL;
-	r->prev = queue->last;
-	*queue->last = r;
-	queue->last = &r->next;
+	list_append(&queue->last, r);
 }
 
 static void queue_remove(struct http_req *r)
 {
 	if (!r->queue)
 		return;
-	*r->prev = r->next;
-	if (r->next)
-		r->next->prev = r->prev;
-	else
-		r->queue->last = r->prev;
+	list_remove_from(&r->queue->last, r);
 	r->queue = NULL;
 }
 

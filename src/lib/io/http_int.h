@@ -77,9 +77,10 @@ struct http_req {
 
 	struct http_body body;
 	void *body_data;
-	uint64_t body_sent; /* given to curl */
-	bool is_sent;       /* completely sent: curl's buffer is empty */
-	bool is_trimmed;    /* and was dropped */
+	const char *body_text; /* borrowed; NULL: body.read */
+	uint64_t body_sent;    /* given to curl */
+	bool is_sent;          /* completely sent: curl's buffer is empty */
+	bool is_trimmed;       /* and was dropped */
 
 	bool is_https;
 	bool is_proxied;  /* with refused addresses: the connection is to a proxy */
@@ -91,9 +92,11 @@ struct http_req {
 	int status;
 	size_t header_bytes;
 	uint64_t answer_bytes, limit_bytes;
+	struct buf *answer; /* borrowed */
 
 	struct timer stall;
 	uint64_t stall_ms, last_byte_ms;
+	uint64_t late_ms; /* the end of limit_ms */
 
 	enum http_error failure; /* recorded by a callback or http_cancel; overrides curl's result */
 	char failure_text[128];

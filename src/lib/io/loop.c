@@ -26,11 +26,6 @@ struct loop {
 
 enum { KICKS_IN_A_TURN = 32 };
 
-static bool ring_empty(const struct kick *head)
-{
-	return head->next == head;
-}
-
 static void ring_add(struct kick *head, struct kick *kick)
 {
 	kick->next = head;
@@ -62,7 +57,7 @@ static void on_idle(uv_idle_t *idle)
 		kick->step(kick);
 	}
 	kick_cancel(&end);
-	if (ring_empty(&loop->queue))
+	if (loop->queue.next == &loop->queue)
 		uv_idle_stop(&loop->idle);
 }
 
@@ -102,18 +97,6 @@ static void heap_up(struct loop *loop, size_t at, struct timer *timer)
 	heap_put(loop, at, timer);
 }
 
-static void heap_down(struct loop *loop, size_t at, struct timer *timer)
-{
-	for (size_t child; (child = 2 * at + 1) < loop->count; at = child) {
-		if (child + 1 < loop->count && is_before(loop->heap[child + 1], loop->heap[child]))
-			child++;
-		if (!is_before(loop->heap[child], timer))
-			break;
-		heap_put(loop, at, loop->heap[child]);
-	}
-	heap_put(loop, at, timer);
-}
-
 static void heap_remove(struct loop *loop, struct timer *timer)
 {
 	size_t at = timer->slot - 1;
@@ -124,8 +107,16 @@ static void heap_remove(struct loop *loop, struct timer *timer)
 		return;
 	if (at > 0 && is_before(last, loop->heap[(at - 1) / 2]))
 		heap_up(loop, at, last);
-	else
-		heap_down(loop, at, last);
+	else {
+		for (size_t child; (child = 2 * at + 1) < loop->count; at = child) {
+			if (child + 1 < loop->count && is_before(loop->heap[child + 1], loop->heap[child]))
+				child++;
+			if (!is_before(loop->heap[child], last))
+				break;
+			heap_put(loop, at, loop->heap[child]);
+		}
+		heap_put(loop, at, last);
+	}
 }
 
 uint64_t loop_now_ms(struct loop *loop)
@@ -214,7 +205,7 @@ void loop_free(struct loop *loop)
 {
 	if (!loop)
 		return;
-	while (!ring_empty(&loop->queue))
+	while (!(loop->queue.next == &loop->queue))
 		kick_cancel(loop->queue.next);
 	while (loop->count)
 		heap_remove(loop, loop->heap[0]);

@@ -153,14 +153,8 @@ static noreturn_fn void launch_child(struct launch *l)
 
 /* ---- in the parent ---- */
 
-static void wait_for_end(pid_t pid)
-{
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
-}
-
 /* All signals are blocked around vfork: a handler of ours must not run in the child, on our memory. */
-static pid_t launch(struct launch *l)
+static pid_t launch_process(struct launch *l)
 {
 	sigset_t all;
 	sigset_t old;
@@ -175,7 +169,8 @@ static pid_t launch(struct launch *l)
 	int saved = errno;
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (pid > 0 && l->worker_stack) {
-		wait_for_end(pid);
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
 		pid = l->worker;
 	}
 	errno = saved;
@@ -213,15 +208,17 @@ static int launch_guarded(struct spawner *s, struct launch *l, const char *name,
 {
 	for (int try = 0;; try++) {
 		l->keeper_fd = s->keeper.fd;
-		pid_t pid = launch(l);
+		pid_t pid = launch_process(l);
 		if (pid < 0)
 			return err_set(err, ERR_IO, "cannot start a process for %s: %m", name);
 		if (!l->error) {
 			*ret_pid = pid;
 			return 0;
 		}
-		if (pid > 0)
-			wait_for_end(pid);
+		if (pid > 0) {
+			while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+				;
+		}
 		if (pid > 0 && l->step > STEP_KEEPER)
 			(void)keeper_send(&s->keeper, &(int32_t){ -pid }, 1);
 		if (l->step != STEP_KEEPER || try)
@@ -258,7 +255,7 @@ static char *find_program(const struct child_options *o, const char *const *envp
 		AUTO_BUF struct buf file = { 0 };
 		if ((!dir.n || dir.p[0] != '/') && o->cwd)
 			buf_addf(&file, "%s/", o->cwd);
-		buf_add(&file, dir.p, dir.n);
+		buf_append(&file, dir);
 		buf_addf(&file, "%s%s", dir.n ? "/" : "", name);
 		if (stat(file.p, &st) < 0)
 			continue;
@@ -417,7 +414,7 @@ int spawn_start(struct spawner *s, const struct child_options *options, const st
 			     .pid = pid,
 			     .stdin_open = options->keep_stdin,
 			     .tell_end = options->tell_end };
-	buf_add(&c->input, options->input.p, options->input.n);
+	buf_append(&c->input, options->input);
 	rc = child_begin(c, st.own, err);
 	if (rc == 0 && ret_child)
 		*ret_child = c;

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include "lib/base/id.h"
+#include "lib/base/list.h"
 #include "lib/io/spawn_int.h"
 
 enum {
@@ -22,7 +23,6 @@ struct spawner *spawner_new(struct loop *loop, struct err *err)
 {
 	struct spawner *s = xcalloc(1, sizeof *s);
 
-	(void)err;
 	s->loop = loop;
 	s->keeper.fd = -1;
 	id_random(s->id, SPAWN_ID_LEN, "0123456789abcdef");
@@ -81,11 +81,6 @@ int spawner_new_keeper(struct spawner *s, struct err *err)
 
 /* ---- groups and orphans ---- */
 
-static bool group_is_empty(pid_t pgid)
-{
-	return kill(-pgid, 0) < 0 && errno == ESRCH;
-}
-
 static void forget_group(struct spawner *s, pid_t pgid)
 {
 	pid_list_remove(&s->left, pgid);
@@ -130,7 +125,7 @@ static bool prune_group(struct spawner *s, pid_t pgid)
 {
 	while (waitpid(-pgid, NULL, WNOHANG) > 0)
 		;
-	if (!group_is_empty(pgid))
+	if (kill(-pgid, 0) == 0 || errno != ESRCH)
 		return false;
 	forget_group(s, pgid);
 	return true;
@@ -156,7 +151,7 @@ void spawner_prune(struct spawner *s)
 
 void spawner_group_over(struct spawner *s, pid_t pgid)
 {
-	if (group_is_empty(pgid) || !pid_list_add(&s->left, pgid))
+	if ((kill(-pgid, 0) < 0 && errno == ESRCH) || !pid_list_add(&s->left, pgid))
 		forget_group(s, pgid);
 	if (loop_now_ms(s->loop) >= s->adopted_ms + ADOPT_EVERY_MS || !s->adopted_ms)
 		adopt_orphans(s);
@@ -217,9 +212,7 @@ static void end_descendants(struct spawner *s)
 
 static void drain_close(struct drain *d)
 {
-	*d->prev = d->next;
-	if (d->next)
-		d->next->prev = d->prev;
+	list_remove(d);
 	uv_close((uv_handle_t *)&d->poll, loop_free_handle);
 	close(d->fd);
 }
@@ -229,8 +222,6 @@ static void on_drain(uv_poll_t *poll, int status, int events)
 	struct drain *d = poll->data;
 	ssize_t n = read(d->fd, d->spawner->scratch, CHILD_READ_BYTES);
 
-	(void)status;
-	(void)events;
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 		drain_close(d);
 }
@@ -247,11 +238,7 @@ void spawner_drain(struct spawner *s, int fd)
 	d->poll.data = d;
 	d->spawner = s;
 	d->fd = fd;
-	d->next = s->drains;
-	d->prev = &s->drains;
-	if (d->next)
-		d->next->prev = &d->next;
-	s->drains = d;
+	list_push(&s->drains, d);
 	(void)uv_poll_start(&d->poll, UV_READABLE, on_drain);
 	uv_unref((uv_handle_t *)&d->poll); /* an orphan's pipe must not keep the loop alive */
 }
@@ -262,7 +249,6 @@ static void on_sigchld(uv_signal_t *handle, int signum)
 {
 	const struct spawner *s = handle->data;
 
-	(void)signum;
 	for (struct child *c = s->children, *next; c; c = next) {
 		next = c->next;
 		if (c->by_signal)

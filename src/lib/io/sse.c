@@ -47,7 +47,7 @@ static int add_data_line(struct feed *f, struct str value)
 	}
 	buf_take_over(&s->payload, &f->data);
 	buf_addch(&s->payload, '\n');
-	buf_add(&s->payload, value.p, value.n);
+	buf_append(&s->payload, value);
 	return 0;
 }
 
@@ -80,7 +80,7 @@ static int take_line(struct feed *f, struct str line)
 	if (line.n > f->limit)
 		return too_large(f);
 	if (!s->started && str_starts(line, byte_order_mark))
-		line = (struct str){ line.p + byte_order_mark.n, line.n - byte_order_mark.n };
+		line = str_tail(line, byte_order_mark.n);
 	s->started = true;
 	if (!line.n)
 		return end_event(f);
@@ -90,7 +90,7 @@ static int take_line(struct feed *f, struct str line)
 	if (!value.p)
 		value.p = line.p + line.n; /* no colon: the line is the field's name, its value is empty */
 	else if (value.n && value.p[0] == ' ')
-		value = (struct str){ value.p + 1, value.n - 1 };
+		value = str_tail(value, 1);
 	if (str_is(field, "data"))
 		return add_data_line(f, value);
 	if (str_is(field, "event")) {
@@ -100,7 +100,7 @@ static int take_line(struct feed *f, struct str line)
 		(void)str_to_u64(value, &s->retry_ms);
 	} else if (str_is(field, "id") && !memchr(value.p, '\0', value.n)) {
 		buf_clear(&s->id);
-		buf_add(&s->id, value.p, value.n);
+		buf_append(&s->id, value);
 		s->has_id = true;
 	}
 	return 0;
@@ -128,7 +128,7 @@ static bool next_line(struct feed *f, struct str *ret_line)
 	const char *stop = MIN(f->lf, f->cr);
 	if (stop == f->end)
 		return false;
-	*ret_line = (struct str){ f->at, (size_t)(stop - f->at) };
+	*ret_line = str_between(f->at, stop);
 	s->skip_lf = *stop == '\r';
 	f->at = stop + 1;
 	f->lines++;
@@ -148,7 +148,7 @@ int sse_feed(struct sse *s, const char *p, size_t n, struct err *err)
 		/* The beginning of the first line may have come with an earlier feed. It stays in s->line until this
 		 * feed ends, because the event may borrow it. */
 		if (f.lines == 1 && s->line.n) {
-			buf_add(&s->line, line.p, line.n);
+			buf_append(&s->line, line);
 			line = buf_str(&s->line);
 		}
 		rc = take_line(&f, line);

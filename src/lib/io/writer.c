@@ -97,8 +97,6 @@ static void on_writable(uv_poll_t *poll, int status, int events)
 	struct writer *w = watcher->writer;
 	size_t goal = writer_queued(w) - MIN(writer_queued(w), (size_t)BYTES_PER_TURN);
 
-	(void)status;
-	(void)events;
 	while (writer_queued(w) > goal && is_ready(w, 0) && writer_write_some(w))
 		;
 	if (!writer_queued(w)) {

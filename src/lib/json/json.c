@@ -7,37 +7,6 @@
 
 /* ---- walking the nodes ------------------------------------------------------------------------------------------- */
 
-struct str json_raw(const struct json *v)
-{
-	if (!v)
-		return STR("");
-	if (v->type == JSON_STRING)
-		return (struct str){ v->text - 1, (size_t)v->len + 2 };
-	return (struct str){ v->text, v->len };
-}
-
-const struct json *json_next(const struct json *container, const struct json *value)
-{
-	if (!container || !value)
-		return NULL;
-	const struct json *next = value + value->span;
-	return next < container + container->span ? next : NULL;
-}
-
-struct json_member json_members(const struct json *object)
-{
-	if (!json_is(object, JSON_OBJECT) || !object->count)
-		return (struct json_member){ 0 };
-	return (struct json_member){ object + 1, object + 2 };
-}
-
-struct json_member json_member_next(const struct json *object, struct json_member m)
-{
-	const struct json *key = json_next(object, m.value);
-
-	return key ? (struct json_member){ key, key + 1 } : (struct json_member){ 0 };
-}
-
 const struct json *json_get_str(const struct json *object, struct str key)
 {
 	const struct json *found = NULL;
@@ -72,7 +41,7 @@ static struct decimal decimal_split(const struct json *v)
 	const char *start = p;
 	while (p < end && *p != 'e' && *p != 'E')
 		p++;
-	d.mantissa = (struct str){ start, (size_t)(p - start) };
+	d.mantissa = str_between(start, p);
 	if (p == end)
 		return d;
 	bool minus = *++p == '-';
@@ -222,7 +191,7 @@ static uint32_t code_point(const char **at, const char *end)
 }
 
 /* Decodes the escape at *at into out, moves behind it and returns the number of bytes. */
-static size_t unescape(const char **at, const char *end, char out[4])
+static size_t unescape_char(const char **at, const char *end, char out[4])
 {
 	char letter = (*at)[1];
 
@@ -273,7 +242,7 @@ static size_t decode_string(const struct json *v, char *out)
 		p += run;
 		if (p == end)
 			return n;
-		n += unescape(&p, end, out + n);
+		n += unescape_char(&p, end, out + n);
 	}
 }
 
@@ -310,7 +279,7 @@ bool json_str_eq(const struct json *v, struct str s)
 		char out[4] = { *p };
 		size_t n = 1;
 		if (*p == '\\')
-			n = unescape(&p, end, out);
+			n = unescape_char(&p, end, out);
 		else
 			p++;
 		if (s.n < n || memcmp(s.p, out, n))

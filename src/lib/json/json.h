@@ -44,7 +44,11 @@ struct json_reader {
  * accepted here (they are legal JSON) and become U+FFFD when a string is decoded. Nodes can take up to 24 times the
  * text (an array of digits; a conversation takes a quarter): lower limits.bytes for untrusted input. */
 int json_parse(struct json_reader *r, const char *text, size_t n, const struct json **ret_root, struct err *err);
-void json_reader_release(struct json_reader *r);
+static inline void json_reader_release(struct json_reader *r)
+{
+	free(r->nodes);
+	*r = (struct json_reader){ .limits = r->limits };
+}
 #define AUTO_JSON CLEANUP(json_reader_release)
 
 const struct json *json_get_str(const struct json *object, struct str key);
@@ -62,18 +66,36 @@ static inline const struct json *json_first(const struct json *container)
 
 /* Next element of an array. For an object: json_first gives the key, the value of a key is key + 1, and json_next of
  * the VALUE gives the next key. Use json_member() for objects instead where possible. */
-const struct json *json_next(const struct json *container, const struct json *value);
-struct json_member {
-	const struct json *key, *value;
-};
-/* for (struct json_member m = json_members(obj); m.key; m = json_member_next(obj, m)) */
-struct json_member json_members(const struct json *object);
-struct json_member json_member_next(const struct json *object, struct json_member m);
+static inline const struct json *json_next(const struct json *container, const struct json *value)
+{
+	if (!container || !value)
+		return NULL;
+	const struct json *next = value + value->span;
+	return next < container + container->span ? next : NULL;
+}
 
 /* False for NULL. */
 static inline bool json_is(const struct json *v, enum json_type type)
 {
 	return v && v->type == type;
+}
+
+struct json_member {
+	const struct json *key, *value;
+};
+/* for (struct json_member m = json_members(obj); m.key; m = json_member_next(obj, m)) */
+static inline struct json_member json_members(const struct json *object)
+{
+	if (!json_is(object, JSON_OBJECT) || !object->count)
+		return (struct json_member){ 0 };
+	return (struct json_member){ object + 1, object + 2 };
+}
+
+static inline struct json_member json_member_next(const struct json *object, struct json_member m)
+{
+	const struct json *key = json_next(object, m.value);
+
+	return key ? (struct json_member){ key, key + 1 } : (struct json_member){ 0 };
 }
 
 static inline bool json_bool(const struct json *v)
@@ -84,8 +106,17 @@ static inline bool json_bool(const struct json *v)
 /* False if not a number, has a fraction or does not fit. 1.0 and 25e2 have none. *ret is then left alone. */
 bool json_i64(const struct json *v, int64_t *ret);
 bool json_u64(const struct json *v, uint64_t *ret);
-double json_double(const struct json *v);  /* 0 if not a number, infinite if too large */
-struct str json_raw(const struct json *v); /* the raw value, a string with quotes */
+double json_double(const struct json *v); /* 0 if not a number, infinite if too large */
+/* the raw value, a string with quotes */
+static inline struct str json_raw(const struct json *v)
+{
+	if (!v)
+		return STR("");
+	if (v->type == JSON_STRING)
+		return (struct str){ v->text - 1, (size_t)v->len + 2 };
+	return (struct str){ v->text, v->len };
+}
+
 /* The value of a string: borrowed from the text when nothing is escaped, else decoded into the arena. */
 struct str json_str(const struct json *v, struct arena *arena);
 /* A copy with NUL; NULL if v is not a string or has a NUL inside. */

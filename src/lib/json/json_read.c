@@ -292,9 +292,3 @@ int json_parse(struct json_reader *r, const char *text, size_t n, const struct j
 	*ret_root = r->nodes;
 	return 0;
 }
-
-void json_reader_release(struct json_reader *r)
-{
-	free(r->nodes);
-	*r = (struct json_reader){ .limits = r->limits };
-}

@@ -60,7 +60,7 @@ static void add_path(struct buf *out, struct check *c, const struct path *path)
 	struct str name = json_str(path->key, &c->arena);
 	if (out->n)
 		buf_addch(out, '.');
-	buf_add(out, name.p, name.n);
+	buf_append(out, name);
 }
 
 static int schema_fault(const struct site *site, const struct path *path, const char *fmt, ...) printf_like(3, 4);
@@ -96,8 +96,7 @@ static void add_type_phrase(struct buf *out, struct check *c, const struct json 
 			return;
 		}
 	}
-	struct str other = json_str(name, &c->arena);
-	buf_add(out, other.p, other.n);
+	buf_append(out, json_str(name, &c->arena));
 }
 
 static int check_type(const struct site *site)

@@ -68,7 +68,7 @@ void json_put_raw(struct json_out *w, struct str json)
 {
 	assert(json.n);
 	begin_value(w);
-	buf_add(w->buf, json.p, json.n);
+	buf_append(w->buf, json);
 }
 
 void json_put_cstr(struct json_out *w, const char *s)
@@ -89,7 +89,7 @@ static void put_integer(struct json_out *w, bool minus, uint64_t v)
 	while (v /= 10);
 	if (minus)
 		*--p = '-';
-	json_put_raw(w, (struct str){ p, (size_t)(digits + sizeof digits - p) });
+	json_put_raw(w, str_between(p, digits + sizeof digits));
 }
 
 void json_put_i64(struct json_out *w, int64_t v)
@@ -123,20 +123,6 @@ void json_put_double(struct json_out *w, double v)
 	json_put_raw(w, (struct str){ text, (size_t)n });
 }
 
-static void add_escape(struct buf *out, char c)
-{
-	static const char letters[0x20] = { ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't' };
-	static const char hex[] = "0123456789abcdef";
-	unsigned char u = (unsigned char)c;
-
-	if (u >= 0x20)
-		buf_add(out, (char[]){ '\\', c }, 2);
-	else if (letters[u])
-		buf_add(out, (char[]){ '\\', letters[u] }, 2);
-	else
-		buf_add(out, (char[]){ '\\', 'u', '0', '0', hex[u >> 4], hex[u & 0xf] }, 6);
-}
-
 /* A character never spans the end of a run, so repairing run by run gives the same as repairing the whole. */
 void json_add_escaped(struct buf *out, struct str s)
 {
@@ -150,10 +136,22 @@ void json_add_escaped(struct buf *out, struct str s)
 		if (high)
 			utf8_add_repaired(out, run);
 		else
-			buf_add(out, run.p, run.n);
+			buf_append(out, run);
 		if (stop == end)
 			return;
-		add_escape(out, *stop);
+		char c = *stop;
+		static const char letters[0x20] = {
+			['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'
+		};
+		static const char hex[] = "0123456789abcdef";
+		unsigned char u = (unsigned char)c;
+
+		if (u >= 0x20)
+			buf_add(out, (char[]){ '\\', c }, 2);
+		else if (letters[u])
+			buf_add(out, (char[]){ '\\', letters[u] }, 2);
+		else
+			buf_add(out, (char[]){ '\\', 'u', '0', '0', hex[u >> 4], hex[u & 0xf] }, 6);
 		p = stop + 1;
 	}
 }

@@ -35,7 +35,7 @@ static bool set_pattern(struct gitignore_rule *rule, struct str pattern, bool an
 	AUTO_BUF struct buf full = { 0 };
 	bool anywhere = !anchored && !memchr(pattern.p, '/', pattern.n);
 	bool ending = anywhere && pattern.n > 1 && pattern.p[0] == '*';
-	struct str text = ending ? (struct str){ pattern.p + 1, pattern.n - 1 } : pattern;
+	struct str text = ending ? str_tail(pattern, 1) : pattern;
 	bool plain = anywhere && text.n;
 
 	for (size_t i = 0; plain && i < text.n; i++)
@@ -49,7 +49,7 @@ static bool set_pattern(struct gitignore_rule *rule, struct str pattern, bool an
 	rule->shape = RULE_GLOB;
 	if (anywhere)
 		buf_addstr(&full, "**/");
-	buf_add(&full, pattern.p, pattern.n);
+	buf_append(&full, pattern);
 	return glob_compile(&rule->glob, buf_str(&full), NULL) == 0;
 }
 
@@ -65,11 +65,11 @@ void gitignore_add(struct gitignore *g, struct str line)
 		return;
 	if (line.p[0] == '!') {
 		rule.keep = true;
-		line = (struct str){ line.p + 1, line.n - 1 };
+		line = str_tail(line, 1);
 	}
 	if (line.n && line.p[0] == '/') {
 		anchored = true;
-		line = (struct str){ line.p + 1, line.n - 1 };
+		line = str_tail(line, 1);
 	}
 	if (line.n && line.p[line.n - 1] == '/') {
 		rule.dirs_only = true;
@@ -85,7 +85,7 @@ void gitignore_add(struct gitignore *g, struct str line)
 void gitignore_add_text(struct gitignore *g, struct str text)
 {
 	if (str_starts(text, STR("\xef\xbb\xbf")))
-		text = (struct str){ text.p + 3, text.n - 3 };
+		text = str_tail(text, 3);
 	while (text.p)
 		gitignore_add(g, str_cut(&text, '\n'));
 }

@@ -23,12 +23,6 @@ struct glob_op {
 	uint32_t class[8]; /* one bit a byte; negation is resolved when compiling */
 };
 
-void glob_release(struct glob *g)
-{
-	free(g->ops);
-	*g = (struct glob){ 0 };
-}
-
 static struct glob_op *add_op(struct glob *g, enum glob_kind kind)
 {
 	g->ops = xgrow(g->ops, g->count, &g->cap, sizeof *g->ops);
@@ -176,9 +170,9 @@ static int glob_expand(struct glob *g, struct str p, size_t *alternatives, struc
 			struct str part = { p.p + start, at - start };
 			/* before + part + after, expanded further. */
 			AUTO_BUF struct buf joined = { 0 };
-			buf_add(&joined, before.p, before.n);
-			buf_add(&joined, part.p, part.n);
-			buf_add(&joined, after.p, after.n);
+			buf_append(&joined, before);
+			buf_append(&joined, part);
+			buf_append(&joined, after);
 			int rc = glob_expand(g, buf_str(&joined), alternatives, err);
 			if (rc < 0 || at == close)
 				return rc;

@@ -17,7 +17,11 @@ enum { GLOB_MAX_ALTERNATIVES = 256, GLOB_MAX_LENGTH = 4096 };
 int glob_compile(struct glob *g, struct str pattern,
 		 struct err *err);                      /* ERR_PARSE, ERR_LIMIT; g needs no release then */
 bool glob_match(const struct glob *g, struct str path); /* the whole path; time is bounded by its length */
-void glob_release(struct glob *g);
+static inline void glob_release(struct glob *g)
+{
+	free(g->ops);
+	*g = (struct glob){ 0 };
+}
 
 /* The leading directories of a pattern without wildcards: "src/a" of "src/a/x?.c"; empty if there are none. */
 struct str glob_static_prefix(struct str pattern);

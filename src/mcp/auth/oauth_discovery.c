@@ -179,7 +179,7 @@ static const char *join_texts(struct arena *arena, const struct json *list)
 		struct str one = json_str(v, arena);
 		if (text.n && one.n)
 			buf_addch(&text, ' ');
-		buf_add(&text, one.p, one.n);
+		buf_append(&text, one);
 	}
 	return arena_dup(arena, text.n ? text.p : "", text.n);
 }

@@ -68,12 +68,10 @@ bool oauth_url_covers(const char *resource, const char *url)
 void oauth_percent(struct buf *out, struct str s)
 {
 	for (size_t i = 0; i < s.n; i++) {
-		unsigned char c = (unsigned char)s.p[i];
-		if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-		    char_in((char)c, "-._~"))
-			buf_addch(out, (char)c);
+		if (char_is_alnum(s.p[i]) || char_in(s.p[i], "-._~"))
+			buf_addch(out, s.p[i]);
 		else
-			buf_addf(out, "%%%02X", c);
+			buf_addf(out, "%%%02X", (unsigned char)s.p[i]);
 	}
 }
 
@@ -137,15 +135,14 @@ struct oauth_fetch {
 	void *data;
 	enum oauth_redirects redirects;
 	struct http_req *req; /* NULL: none runs */
-	struct timer limit;
-	bool over, abandoned, late;
+	uint64_t give_up_ms;
+	bool over, abandoned;
 	unsigned hops;
 	struct arena arena; /* url and headers */
 	const char *url, *location;
 	const char *headers[HEADERS];
 	struct buf body;
 	bool is_post;
-	size_t sent;
 	int status;
 	struct buf answer;
 	struct err err;
@@ -159,47 +156,12 @@ static void fetch_release(struct oauth_fetch *f)
 	free(f);
 }
 
-static void fetch_end(struct oauth_fetch *f)
-{
-	timer_stop(f->loop, &f->limit);
-	f->over = true;
-	f->notify(f->data);
-}
-
-static size_t on_read(void *data, char *out, size_t room)
-{
-	struct oauth_fetch *f = data;
-	size_t n = MIN(room, f->body.n - f->sent);
-
-	memcpy(out, f->body.p + f->sent, n);
-	f->sent += n;
-	return n;
-}
-
-static void on_rewind(void *data)
-{
-	((struct oauth_fetch *)data)->sent = 0;
-}
-
-static void on_head(struct http_req *r, int status)
-{
-	((struct oauth_fetch *)http_data(r))->status = status;
-}
-
 static void on_header(struct http_req *r, struct str name, struct str value)
 {
 	struct oauth_fetch *f = http_data(r);
 
 	if (str_is_nocase(name, "Location"))
 		f->location = arena_str(&f->arena, value).p;
-}
-
-static bool on_data(struct http_req *r, const char *p, size_t n)
-{
-	struct oauth_fetch *f = http_data(r);
-
-	buf_add(&f->answer, p, n);
-	return true;
 }
 
 static void fetch_begin(struct oauth_fetch *f);
@@ -230,46 +192,44 @@ static void on_done(struct http_req *r, enum http_error error, const char *text)
 	struct oauth_fetch *f = http_data(r);
 
 	f->req = NULL;
+	f->status = http_status(r);
 	if (f->abandoned) {
 		fetch_release(f);
 		return;
 	}
 	if (error == HTTP_OK && fetch_redirect(f))
 		return;
-	if (f->late)
+	if (error == HTTP_LATE)
 		err_set(&f->err, ERR_TIMEOUT, "%.100s: no answer within %d s", f->url, LIMIT_MS / 1000);
 	else if (error != HTTP_OK)
 		err_set(&f->err, error == HTTP_TOO_LARGE ? ERR_LIMIT : ERR_IO, "%.100s: %s", f->url, text);
-	fetch_end(f);
+	f->over = true;
+	f->notify(f->data);
 }
 
 static void fetch_begin(struct oauth_fetch *f)
 {
-	static const struct http_handlers handlers = { on_head, on_header, on_data, on_done };
+	static const struct http_handlers handlers = { .on_header = on_header, .on_done = on_done };
+	uint64_t now_ms = loop_now_ms(f->loop);
 	struct http_request request = {
 		.method = f->is_post ? "POST" : "GET",
 		.url = f->url,
 		.headers = f->headers,
-		.body = { f->body.n, on_read, on_rewind },
-		.body_data = f,
+		.text = buf_str(&f->body),
 		.shard = http_pick_shard(f->http),
 		.stall_ms = STALL_MS,
+		.limit_ms = f->give_up_ms > now_ms ? f->give_up_ms - now_ms : 1,
 		.limit_bytes = ANSWER_BYTES,
+		.answer = &f->answer,
 	};
 
 	f->location = NULL;
 	f->status = 0;
 	buf_clear(&f->answer);
-	if (http_start(f->http, &request, &handlers, f, &f->req, &f->err) < 0)
-		fetch_end(f);
-}
-
-static void on_limit(struct timer *timer)
-{
-	struct oauth_fetch *f = CONTAINER_OF(timer, struct oauth_fetch, limit);
-
-	f->late = true;
-	http_cancel(f->req);
+	if (http_start(f->http, &request, &handlers, f, &f->req, &f->err) < 0) {
+		f->over = true;
+		f->notify(f->data);
+	}
 }
 
 struct oauth_fetch *oauth_fetch_start(struct loop *loop, struct http *http, const struct oauth_request *request,
@@ -284,15 +244,14 @@ struct oauth_fetch *oauth_fetch_start(struct loop *loop, struct http *http, cons
 	f->redirects = request->redirects;
 	f->url = arena_strdup(&f->arena, request->url);
 	f->is_post = request->body_type != NULL;
-	buf_add(&f->body, request->body.p, request->body.n);
+	buf_append(&f->body, request->body);
 	size_t n = 0;
 	f->headers[n++] = "Accept: application/json";
 	if (request->body_type)
 		f->headers[n++] = arena_printf(&f->arena, "Content-Type: %s", request->body_type);
 	if (request->authorization)
 		f->headers[n++] = arena_strdup(&f->arena, request->authorization);
-	f->limit.fire = on_limit;
-	timer_start(loop, &f->limit, LIMIT_MS);
+	f->give_up_ms = loop_now_ms(loop) + LIMIT_MS;
 	fetch_begin(f);
 	return f;
 }
@@ -301,7 +260,6 @@ void oauth_fetch_free(struct oauth_fetch *f)
 {
 	if (!f)
 		return;
-	timer_stop(f->loop, &f->limit);
 	if (!f->req) {
 		fetch_release(f);
 		return;

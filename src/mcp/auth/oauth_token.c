@@ -62,7 +62,7 @@ static void add_scopes(struct buf *out, const char *scopes, struct str without)
 			continue;
 		if (out->n)
 			buf_addch(out, ' ');
-		buf_add(out, one.p, one.n);
+		buf_append(out, one);
 	}
 }
 
@@ -121,7 +121,7 @@ void oauth_grant_free(struct oauth_grant *g)
 }
 
 /* Untrusted text in an error: one short line. */
-static const char *printable(struct arena *arena, struct str text, size_t most)
+static const char *text_is_printable(struct arena *arena, struct str text, size_t most)
 {
 	char *copied = arena_dup(arena, text.n ? text.p : "", MIN(text.n, most));
 
@@ -145,11 +145,11 @@ static int read_answer(struct arena *arena, int status, struct str answer, struc
 	struct str why = json_str(json_get(*ret_root, "error_description"), arena);
 	if (!word.n)
 		return err_set(err, ERR_PROTOCOL, "the token endpoint answered with status %d", status);
-	const char *refused = printable(arena, word, 40);
+	const char *refused = text_is_printable(arena, word, 40);
 	if (ret_refused)
 		*ret_refused = refused;
 	return err_set(err, ERR_DENIED, "token endpoint error: %s%s%s", refused, why.n ? ": " : "",
-		       printable(arena, why, 120));
+		       text_is_printable(arena, why, 120));
 }
 
 int oauth_token_read(struct arena *arena, int status, struct str answer, const char *asked, const char *old_refresh,

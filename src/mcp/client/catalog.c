@@ -36,8 +36,7 @@ static const struct json *resolve_ref(const struct flat_schema *f, const struct 
 	for (size_t i = 0; i < COUNT_OF(sections); i++) {
 		struct str prefix = str_from(arena_printf(f->arena, "#/%s/", sections[i]));
 		if (str_starts(ref, prefix))
-			return json_get_str(json_get(f->root, sections[i]),
-					    (struct str){ ref.p + prefix.n, ref.n - prefix.n });
+			return json_get_str(json_get(f->root, sections[i]), str_tail(ref, prefix.n));
 	}
 	return schema;
 }
@@ -69,7 +68,7 @@ static void require_all(struct flat_schema *f, const struct json *schema)
 		map_set(&f->required, json_str(v, f->arena), f);
 }
 
-static bool requires(const struct json *schema, const struct json *name)
+static bool schema_requires(const struct json *schema, const struct json *name)
 {
 	const struct json *list = json_get(schema, "required");
 
@@ -98,7 +97,7 @@ static void add_alternatives(struct flat_schema *f, const char *combiner)
 	for (const struct json *name = json_first(names); name; name = json_next(names, name)) {
 		bool common = true;
 		for (const struct json *v = json_first(list); v && common; v = json_next(list, v))
-		common = requires(resolve_ref(f, v), name);
+			common = schema_requires(resolve_ref(f, v), name);
 		if (common)
 			map_set(&f->required, json_str(name, f->arena), f);
 	}
@@ -172,12 +171,6 @@ const char *mcp_schema_flat(const struct json *schema, struct arena *arena)
 }
 
 /* ---- catalogs ---- */
-
-struct mcp_catalog *mcp_catalog_ref(struct mcp_catalog *c)
-{
-	c->refs++;
-	return c;
-}
 
 void mcp_catalog_unref(struct mcp_catalog *c)
 {
@@ -413,7 +406,7 @@ static void list_complete(struct mcp_list *l)
 	AUTO_BUF struct buf text = { 0 };
 
 	buf_addch(&text, '[');
-	buf_add(&text, l->items.p, l->items.n);
+	buf_append(&text, buf_str(&l->items));
 	buf_addch(&text, ']');
 	buf_release(&l->items);
 	if (!str_eq(buf_str(&text), buf_str(&l->text))) {
@@ -457,7 +450,7 @@ static void on_page(void *data, const struct json *result, const struct err *err
 		struct str raw = json_raw(v);
 		if (l->count++)
 			buf_addch(&l->items, ',');
-		buf_add(&l->items, raw.p, raw.n);
+		buf_append(&l->items, raw);
 	}
 	l->pages++;
 	if (!json_is(next, JSON_STRING)) {
@@ -476,7 +469,7 @@ static void on_page(void *data, const struct json *result, const struct err *err
 		return;
 	}
 	buf_clear(&l->cursor);
-	buf_add(&l->cursor, cursor.p, cursor.n);
+	buf_append(&l->cursor, cursor);
 	list_fetch_page(l);
 }
 

@@ -56,8 +56,14 @@ struct mcp_catalog {
 	const char *instructions; /* instructions of the server for the model; "" */
 	const char *server_name, *server_version;
 };
-struct mcp_catalog *mcp_catalog_ref(struct mcp_catalog *c); /* keeps a reference, returns it */
-void mcp_catalog_unref(struct mcp_catalog *c);              /* NULL is allowed */
+/* keeps a reference, returns it */
+static inline struct mcp_catalog *mcp_catalog_ref(struct mcp_catalog *c)
+{
+	c->refs++;
+	return c;
+}
+
+void mcp_catalog_unref(struct mcp_catalog *c); /* NULL is allowed */
 
 /* A question of a server during a call. Answer with mcp_elicitation_answer, once, now or later. */
 struct mcp_elicitation {
@@ -121,6 +127,7 @@ struct mcp_call {
 	mcp_answer_fn *answer;     /* from the loop, exactly once, also after a cancel */
 	mcp_progress_fn *progress; /* NULL: not requested */
 	void *data;
+	const void *owner; /* set by mcp_lease_call: the lease */
 };
 /* A call before the connection is ready waits for it, within its time limit; on a failed or unauthorised client it ends
  * with an error. call is borrowed until return. The request may be cancelled until its answer. */

@@ -183,36 +183,30 @@ void mcp_elicitations_drop(struct mcp_client *c)
 
 enum { METHOD_NOT_FOUND = -32601 };
 
-static void answer_roots(struct mcp_client *c, struct str id)
-{
-	AUTO_BUF struct buf result = { 0 };
-	struct json_out w = json_out(&result);
-	const struct mcp_host_events *host = &c->options.host;
-	const char *const *roots = host->roots ? host->roots(host->data) : NULL;
-
-	json_open(&w, '{');
-	json_kopen(&w, "roots", '[');
-	for (; roots && *roots; roots++) {
-		const char *slash = strrchr(*roots, '/');
-		json_open(&w, '{');
-		json_kcstr(&w, "uri", *roots);
-		json_kcstr(&w, "name", slash && slash[1] ? slash + 1 : *roots);
-		json_close(&w);
-	}
-	json_close(&w);
-	json_close(&w);
-	mcp_rpc_reply(&c->rpc, id, "result", buf_str(&result));
-}
-
 static void on_request(void *data, struct str id, struct str method, const struct json *params)
 {
 	struct mcp_client *c = data;
 
 	if (str_is(method, "ping"))
 		mcp_rpc_reply(&c->rpc, id, "result", STR("{}"));
-	else if (str_is(method, "roots/list"))
-		answer_roots(c, id);
-	else if (str_is(method, "elicitation/create"))
+	else if (str_is(method, "roots/list")) {
+		AUTO_BUF struct buf result = { 0 };
+		struct json_out w = json_out(&result);
+		const struct mcp_host_events *host = &c->options.host;
+		const char *const *roots = host->roots ? host->roots(host->data) : NULL;
+		json_open(&w, '{');
+		json_kopen(&w, "roots", '[');
+		for (; roots && *roots; roots++) {
+			const char *slash = strrchr(*roots, '/');
+			json_open(&w, '{');
+			json_kcstr(&w, "uri", *roots);
+			json_kcstr(&w, "name", slash && slash[1] ? slash + 1 : *roots);
+			json_close(&w);
+		}
+		json_close(&w);
+		json_close(&w);
+		mcp_rpc_reply(&c->rpc, id, "result", buf_str(&result));
+	} else if (str_is(method, "elicitation/create"))
 		elicitation_start(c, id, params);
 	else
 		mcp_rpc_error(&c->rpc, id, METHOD_NOT_FOUND, "this client does not have that method");

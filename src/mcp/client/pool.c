@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * pool.c - connections: found by their key, started a few at a time, closed when they have been unused for a moment; and
- * leases, the users of a connection with their calls and tools.
+ * leases, the users of a connection with their tools; and selections, the leases of one agent.
  *
  *     made --a slot is free--> started --last lease leaves, grace--> closing (not in the map any more) --> freed
  *
  * An agent that joins while a connection of the same key is closing gets a new one. */
 #include "mcp/client/pool.h"
+#include "lib/base/list.h"
 #include "lib/base/map.h"
 #include "mcp/client/client_int.h"
 #include "mcp/client/toolset.h"
@@ -25,20 +26,6 @@ struct mcp_conn {
 	struct mcp_toolset *toolsets;  /* references: the present catalog's tools, one for each server name */
 };
 
-struct mcp_lease {
-	struct mcp_pool *pool;     /* borrowed */
-	struct mcp_conn *conn;     /* borrowed; NULL: disabled, or the pool was drained */
-	struct mcp_server *server; /* reference */
-	struct mcp_lease *next, **prev;
-	struct kick kick; /* calls on_change */
-	void (*on_change)(void *data);
-	void *data;
-	bool disabled;
-	struct mcp_lease_call *calls;  /* open ones */
-	struct mcp_toolset **toolsets; /* references: all that were handed out */
-	size_t toolset_count;
-};
-
 /* ---- connections ---- */
 
 enum { GRACE_MS = 2000, PROCESS_SLOTS = 3, REMOTE_SLOTS = 20 };
@@ -51,7 +38,8 @@ struct lane {
 struct mcp_pool {
 	const struct mcp_env *env;
 	struct mcp_host_events events;
-	struct map conns; /* by key, without those that are closing */
+	struct mcp_rpc nowhere; /* of calls without a connection, which are refused */
+	struct map conns;       /* by key, without those that are closing */
 	size_t closing;
 	struct lane lanes[MCP_LANES];
 	bool draining;
@@ -67,11 +55,7 @@ static void lane_remove(struct mcp_conn *conn)
 	if (!conn->waiting)
 		return;
 	conn->waiting = false;
-	*conn->prev = conn->next;
-	if (conn->next)
-		conn->next->prev = conn->prev;
-	else
-		lane->last = conn->prev;
+	list_remove_from(&lane->last, conn);
 }
 
 static void lane_advance(struct lane *lane)
@@ -174,12 +158,8 @@ static struct mcp_conn *conn_new(struct mcp_pool *p, struct mcp_server *server)
 	conn->grace.fire = on_grace;
 	conn->client = mcp_client_new(&options);
 	map_set(&p->conns, str_from(server->key), conn);
-	struct lane *lane = &conn->pool->lanes[conn->lane];
 	conn->waiting = true;
-	conn->next = NULL;
-	conn->prev = lane->last;
-	*lane->last = conn;
-	lane->last = &conn->next;
+	list_append(&p->lanes[conn->lane].last, conn);
 	lane_advance(&p->lanes[conn->lane]);
 	return conn;
 }
@@ -195,11 +175,7 @@ static void conn_attach(struct mcp_lease *l)
 		conn = conn_new(p, l->server);
 	timer_stop(p->env->loop, &conn->grace);
 	l->conn = conn;
-	l->next = conn->leases;
-	l->prev = &conn->leases;
-	if (l->next)
-		l->next->prev = &l->next;
-	conn->leases = l;
+	list_push(&conn->leases, l);
 }
 
 static void conn_detach(struct mcp_lease *l)
@@ -209,9 +185,7 @@ static void conn_detach(struct mcp_lease *l)
 	if (!conn)
 		return;
 	l->conn = NULL;
-	*l->prev = l->next;
-	if (l->next)
-		l->next->prev = l->prev;
+	list_remove(l);
 	if (conn->leases)
 		return;
 	if (conn->waiting)
@@ -234,6 +208,7 @@ struct mcp_pool *mcp_pool_new(const struct mcp_env *env, const struct mcp_host_e
 	p->env = env;
 	p->events = *events;
 	p->kick.step = on_drained;
+	p->nowhere.loop = env->loop;
 	p->lanes[MCP_LANE_PROCESS].limit = mcp_env_number("MCP_SERVER_CONNECTION_BATCH_SIZE", PROCESS_SLOTS);
 	p->lanes[MCP_LANE_REMOTE].limit = mcp_env_number("MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE", REMOTE_SLOTS);
 	for (size_t i = 0; i < MCP_LANES; i++)
@@ -274,26 +249,12 @@ void mcp_pool_free(struct mcp_pool *p)
 	if (!p)
 		return;
 	kick_cancel(&p->kick);
+	free(p->nowhere.slots);
 	map_release(&p->conns);
 	free(p);
 }
 
-struct loop *mcp_pool_loop(const struct mcp_pool *p)
-{
-	return p->env->loop;
-}
-
 /* ---- leases ---- */
-
-struct mcp_lease_call {
-	struct mcp_lease *lease; /* borrowed; NULL: it has left */
-	struct mcp_lease_call *next, **prev;
-	struct mcp_request *request; /* NULL: not connected; the kick reports the error */
-	struct kick kick;
-	mcp_answer_fn *answer;
-	mcp_progress_fn *progress;
-	void *data;
-};
 
 static void on_lease_kick(struct kick *kick)
 {
@@ -316,36 +277,12 @@ struct mcp_lease *mcp_pool_join(struct mcp_pool *p, struct mcp_server *server, v
 	return l;
 }
 
-static void lease_unlink_call(struct mcp_lease_call *c)
-{
-	if (!c->lease)
-		return;
-	*c->prev = c->next;
-	if (c->next)
-		c->next->prev = c->prev;
-	c->lease = NULL;
-}
-
-void mcp_lease_call_cancel(struct mcp_lease_call *c, const char *reason)
-{
-	if (c->request)
-		mcp_request_cancel(c->request, reason);
-}
-
-static void lease_cancel_calls(struct mcp_lease *l, const char *reason)
-{
-	while (l->calls) {
-		struct mcp_lease_call *c = l->calls;
-		lease_unlink_call(c);
-		mcp_lease_call_cancel(c, reason);
-	}
-}
-
 void mcp_lease_leave(struct mcp_lease *l)
 {
 	if (!l)
 		return;
-	lease_cancel_calls(l, "the agent has ended");
+	if (l->conn)
+		mcp_rpc_cancel_owned(&l->conn->client->rpc, l, "the agent has ended");
 	conn_detach(l);
 	kick_cancel(&l->kick);
 	for (size_t i = 0; i < l->toolset_count; i++)
@@ -360,19 +297,9 @@ struct mcp_client *mcp_lease_client(struct mcp_lease *l)
 	return l->conn ? l->conn->client : NULL;
 }
 
-struct mcp_server *mcp_lease_server(const struct mcp_lease *l)
-{
-	return l->server;
-}
-
 enum mcp_state mcp_lease_state(const struct mcp_lease *l)
 {
 	return l->conn ? mcp_client_state(l->conn->client) : l->disabled ? MCP_DISABLED : MCP_FAILED;
-}
-
-bool mcp_lease_settling(const struct mcp_lease *l)
-{
-	return mcp_lease_state(l) == MCP_PENDING;
 }
 
 const char *mcp_lease_error(const struct mcp_lease *l)
@@ -399,62 +326,25 @@ void mcp_lease_enable(struct mcp_lease *l, bool on)
 	if (on) {
 		conn_attach(l);
 	} else {
-		lease_cancel_calls(l, "the server was disabled");
+		if (l->conn)
+			mcp_rpc_cancel_owned(&l->conn->client->rpc, l, "the server was disabled");
 		conn_detach(l);
 	}
 	lease_changed(l);
 }
 
-static void on_call_answer(void *data, const struct json *result, const struct err *err)
+struct mcp_request *mcp_lease_call(struct mcp_lease *l, const struct mcp_call *call)
 {
-	struct mcp_lease_call *c = data;
-	mcp_answer_fn *answer = c->answer;
-	void *answer_data = c->data;
-
-	lease_unlink_call(c);
-	free(c);
-	answer(answer_data, result, err);
-}
-
-static void on_call_progress(void *data, double progress, double total, struct str message)
-{
-	struct mcp_lease_call *c = data;
-
-	c->progress(c->data, progress, total, message);
-}
-
-static void on_call_refused(struct kick *kick)
-{
-	struct mcp_lease_call *c = CONTAINER_OF(kick, struct mcp_lease_call, kick);
+	struct mcp_call owned = *call;
 	struct err err = { 0 };
 
-	(void)err_set(&err, ERR_CANCELLED, "the server is disabled");
-	on_call_answer(c, NULL, &err);
-}
-
-struct mcp_lease_call *mcp_lease_call(struct mcp_lease *l, const struct mcp_call *call)
-{
-	struct mcp_lease_call *c = xcalloc(1, sizeof *c);
-	struct mcp_call inner = *call;
-
-	*c = (struct mcp_lease_call){ .lease = l,
-				      .next = l->calls,
-				      .prev = &l->calls,
-				      .kick.step = on_call_refused,
-				      .answer = call->answer,
-				      .progress = call->progress,
-				      .data = call->data };
-	if (c->next)
-		c->next->prev = &c->next;
-	l->calls = c;
-	inner.answer = on_call_answer;
-	inner.progress = call->progress ? on_call_progress : NULL;
-	inner.data = c;
+	owned.owner = l;
 	if (l->conn)
-		c->request = mcp_client_call(l->conn->client, &inner);
-	else
-		loop_kick(mcp_pool_loop(l->pool), &c->kick);
-	return c;
+		return mcp_client_call(l->conn->client, &owned);
+	struct mcp_request *r = mcp_rpc_call(&l->pool->nowhere, &owned, 0, 0, false);
+	(void)err_set(&err, ERR_CANCELLED, "the server is disabled");
+	mcp_request_refuse(r, &err);
+	return r;
 }
 
 void mcp_lease_tools(struct mcp_lease *l, struct tool_set *set)
@@ -486,4 +376,156 @@ void mcp_lease_tools(struct mcp_lease *l, struct tool_set *set)
 	}
 	for (i = 0; i < b->count; i++)
 		tool_set_add(set, &b->tools[i]);
+}
+
+/* ---- selections: each kick ends with the one callback it is for, so that the callback may free the selection ---- */
+
+static void on_wait_timeout(struct timer *timer)
+{
+	struct mcp_selection *s = CONTAINER_OF(timer, struct mcp_selection, timer);
+
+	s->timed_out = true;
+	loop_kick(s->loop, &s->wait_kick);
+}
+
+static void on_wait(struct kick *kick)
+{
+	struct mcp_selection *s = CONTAINER_OF(kick, struct mcp_selection, wait_kick);
+	void (*settled)(void *data) = s->settled;
+
+	if (!settled || (mcp_selection_settling(s) && !s->timed_out))
+		return;
+	s->settled = NULL;
+	timer_stop(s->loop, &s->timer);
+	settled(s->settled_data);
+}
+
+static void on_selection_change(struct kick *kick)
+{
+	struct mcp_selection *s = CONTAINER_OF(kick, struct mcp_selection, change_kick);
+
+	if (s->changed)
+		s->changed(s->changed_data);
+}
+
+static void on_lease_change(void *data)
+{
+	struct mcp_selection *s = data;
+
+	loop_kick(s->loop, &s->change_kick);
+	if (s->settled)
+		loop_kick(s->loop, &s->wait_kick);
+}
+
+struct mcp_selection *mcp_selection_new(struct mcp_pool *pool)
+{
+	struct mcp_selection *s = xcalloc(1, sizeof *s);
+
+	s->pool = pool;
+	s->loop = pool->env->loop;
+	s->change_kick.step = on_selection_change;
+	s->wait_kick.step = on_wait;
+	s->timer.fire = on_wait_timeout;
+	return s;
+}
+
+void mcp_selection_free(struct mcp_selection *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->count; i++)
+		mcp_lease_leave(s->leases[i]);
+	kick_cancel(&s->change_kick);
+	kick_cancel(&s->wait_kick);
+	timer_stop(s->loop, &s->timer);
+	free(s->leases);
+	free(s);
+}
+
+static struct mcp_lease *find_exact(const struct mcp_selection *s, struct str name)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (str_is(name, s->leases[i]->server->name))
+			return s->leases[i];
+	return NULL;
+}
+
+struct mcp_lease *mcp_selection_find(const struct mcp_selection *s, struct str name)
+{
+	struct mcp_lease *found = find_exact(s, name);
+	AUTO_BUF struct buf wanted = { 0 };
+
+	mcp_name_add(&wanted, name, STR(""));
+	for (size_t i = 0; i < s->count && !found; i++) {
+		AUTO_BUF struct buf have = { 0 };
+		mcp_name_add(&have, str_from(s->leases[i]->server->name), STR(""));
+		if (str_eq(buf_str(&have), buf_str(&wanted)))
+			found = s->leases[i];
+	}
+	return found;
+}
+
+struct mcp_lease *mcp_selection_join(struct mcp_selection *s, struct mcp_server *server)
+{
+	struct mcp_lease *there = find_exact(s, str_from(server->name));
+
+	if (there)
+		return there;
+	s->leases = xrealloc(s->leases, (s->count + 1) * sizeof *s->leases);
+	s->leases[s->count] = mcp_pool_join(s->pool, server, on_lease_change, s);
+	return s->leases[s->count++];
+}
+
+struct mcp_lease *mcp_selection_share(struct mcp_selection *s, const struct mcp_selection *other, struct str name)
+{
+	struct mcp_lease *l = mcp_selection_find(other, name);
+
+	return l ? mcp_selection_join(s, l->server) : NULL;
+}
+
+void mcp_selection_leave(struct mcp_selection *s, struct str name)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (str_is(name, s->leases[i]->server->name)) {
+			mcp_lease_leave(s->leases[i]);
+			s->count--;
+			memmove(&s->leases[i], &s->leases[i + 1], (s->count - i) * sizeof *s->leases);
+			on_lease_change(s);
+			return;
+		}
+}
+
+void mcp_selection_tools(struct mcp_selection *s, struct tool_set *out)
+{
+	for (size_t i = 0; i < s->count; i++)
+		mcp_lease_tools(s->leases[i], out);
+}
+
+bool mcp_selection_has_resources(const struct mcp_selection *s)
+{
+	bool has = false;
+
+	for (size_t i = 0; i < s->count && !has; i++) {
+		struct mcp_catalog *catalog = mcp_lease_catalog(s->leases[i]);
+		has = catalog && catalog->has_resources;
+		mcp_catalog_unref(catalog);
+	}
+	return has;
+}
+
+bool mcp_selection_settling(const struct mcp_selection *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (mcp_lease_settling(s->leases[i]))
+			return true;
+	return false;
+}
+
+void mcp_selection_wait(struct mcp_selection *s, uint64_t ms, void (*done)(void *data), void *data)
+{
+	s->settled = done;
+	s->settled_data = data;
+	s->timed_out = false;
+	timer_start(s->loop, &s->timer, ms);
+	loop_kick(s->loop, &s->wait_kick);
 }

@@ -9,7 +9,20 @@
 #include "core/tool/tool.h"
 
 struct mcp_pool;
-struct mcp_lease; /* one user of one connection */
+
+/* One user of one connection */
+struct mcp_lease {
+	struct mcp_pool *pool;     /* borrowed */
+	struct mcp_conn *conn;     /* borrowed; NULL: disabled, or the pool was drained */
+	struct mcp_server *server; /* reference */
+	struct mcp_lease *next, **prev;
+	struct kick kick; /* calls on_change */
+	void (*on_change)(void *data);
+	void *data;
+	bool disabled;
+	struct mcp_toolset **toolsets; /* references: all that were handed out */
+	size_t toolset_count;
+};
 
 /* Borrows env. */
 struct mcp_pool *mcp_pool_new(const struct mcp_env *env, const struct mcp_host_events *events);
@@ -25,32 +38,49 @@ struct mcp_lease *mcp_pool_join(struct mcp_pool *p, struct mcp_server *server, v
 void mcp_lease_leave(struct mcp_lease *l); /* cancels open calls of this lease; on_change is not called */
 /* NULL: the lease is disabled, or the pool is drained. */
 struct mcp_client *mcp_lease_client(struct mcp_lease *l);
-struct mcp_server *mcp_lease_server(const struct mcp_lease *l);
+static inline struct mcp_server *mcp_lease_server(const struct mcp_lease *l)
+{
+	return l->server;
+}
+
 enum mcp_state mcp_lease_state(const struct mcp_lease *l);
 /* Still connecting. False once it is connected, has failed, or needs authorisation. */
-bool mcp_lease_settling(const struct mcp_lease *l);
+static inline bool mcp_lease_settling(const struct mcp_lease *l)
+{
+	return mcp_lease_state(l) == MCP_PENDING;
+}
+
 void mcp_lease_reconnect(struct mcp_lease *l);              /* requested by the user */
 void mcp_lease_enable(struct mcp_lease *l, bool on);        /* off: releases the connection, keeps the lease */
 struct mcp_catalog *mcp_lease_catalog(struct mcp_lease *l); /* returns a reference; NULL: was never connected */
 const char *mcp_lease_error(const struct mcp_lease *l);     /* why it is not connected; "" */
 
-struct mcp_lease_call; /* one that is open */
-/* As mcp_client_call(), but the call ends with the lease. The answer comes from the loop, exactly once; until then it
- * may be cancelled. */
-struct mcp_lease_call *mcp_lease_call(struct mcp_lease *l, const struct mcp_call *call);
-void mcp_lease_call_cancel(struct mcp_lease_call *c, const char *reason);
+/* As mcp_client_call(), but the call ends with the lease. */
+struct mcp_request *mcp_lease_call(struct mcp_lease *l, const struct mcp_call *call);
 
 /* The tools of the connection as tools of an agent, named mcp__SERVER__TOOL; appended to set. None before the first
  * connection and after the last attempt failed; during a reconnect they stay, and calls wait for it. They are shared by
  * all leases of that name and live until the lease leaves. After a catalog change a new call returns the new tools; old
- * ones stay valid. A tool call finds its connection through call->env->servers (mcp/client/selection.h). */
+ * ones stay valid. A tool call finds its connection through call->env->servers (a selection, below). */
 void mcp_lease_tools(struct mcp_lease *l, struct tool_set *set);
-struct loop *mcp_pool_loop(const struct mcp_pool *p);
 
 /* The servers that one agent uses, in the order of joining, one for each name.
- * 
+ *
  * All callbacks come from the loop and never after mcp_selection_free(). */
-struct mcp_selection;
+struct mcp_selection {
+	struct mcp_pool *pool; /* borrowed */
+	struct loop *loop;
+	struct mcp_lease **leases;
+	size_t count;
+	struct kick change_kick;
+	void (*changed)(void *data);
+	void *changed_data;
+	struct kick wait_kick;
+	struct timer timer; /* limit of the wait */
+	bool timed_out;
+	void (*settled)(void *data); /* NULL: no wait */
+	void *settled_data;
+};
 
 struct mcp_selection *mcp_selection_new(struct mcp_pool *pool); /* borrows pool; returns owned */
 void mcp_selection_free(struct mcp_selection *s);               /* leaves all; NULL is allowed */
@@ -63,8 +93,15 @@ void mcp_selection_leave(struct mcp_selection *s, struct str name);
 
 /* By its name, else by its name in tool names (characters outside [A-Za-z0-9_-] are '_' there). */
 struct mcp_lease *mcp_selection_find(const struct mcp_selection *s, struct str name);
-size_t mcp_selection_count(const struct mcp_selection *s);
-struct mcp_lease *mcp_selection_at(const struct mcp_selection *s, size_t i);
+static inline size_t mcp_selection_count(const struct mcp_selection *s)
+{
+	return s->count;
+}
+
+static inline struct mcp_lease *mcp_selection_at(const struct mcp_selection *s, size_t i)
+{
+	return s->leases[i];
+}
 
 /* Appends the tools of all connected servers, in the order of joining. They live until their lease leaves. */
 void mcp_selection_tools(struct mcp_selection *s, struct tool_set *out);
@@ -75,5 +112,9 @@ bool mcp_selection_settling(const struct mcp_selection *s); /* a server is still
 /* done: no server is connecting, or the timeout. Once, never from inside; a second wait replaces the first, whose done
  * does not come. */
 void mcp_selection_wait(struct mcp_selection *s, uint64_t ms, void (*done)(void *data), void *data);
-void mcp_selection_on_change(struct mcp_selection *s, void (*changed)(void *data),
-			     void *data); /* state or catalog of any server changed */
+/* state or catalog of any server changed */
+static inline void mcp_selection_on_change(struct mcp_selection *s, void (*changed)(void *data), void *data)
+{
+	s->changed = changed;
+	s->changed_data = data;
+}

@@ -22,6 +22,7 @@ struct mcp_request {
 	mcp_answer_fn *answer;
 	mcp_progress_fn *progress;
 	void *data;
+	const void *owner;
 	struct timer timer; /* the nearer one of both limits */
 	uint64_t timeout_ms, idle_ms;
 	uint64_t deadline_ms; /* on the loop's clock */
@@ -217,6 +218,13 @@ void mcp_request_cancel(struct mcp_request *r, const char *reason)
 	mcp_request_refuse(r, &why);
 }
 
+void mcp_rpc_cancel_owned(struct mcp_rpc *rpc, const void *owner, const char *reason)
+{
+	for (size_t i = 0; i < rpc->cap; i++)
+		if (rpc->slots[i] && rpc->slots[i]->owner == owner)
+			mcp_request_cancel(rpc->slots[i], reason);
+}
+
 /* Keeps the request, which may have to be sent again. */
 static void request_send(struct mcp_request *r)
 {
@@ -233,7 +241,7 @@ static void request_send(struct mcp_request *r)
 	json_kcstr(&w, "method", r->method);
 	if (members.n || has_meta) {
 		json_kopen(&w, "params", '{');
-		buf_add(w.buf, members.p, members.n);
+		buf_append(w.buf, members);
 		w.comma = members.n;
 		if (has_meta) {
 			json_kopen(&w, "_meta", '{');
@@ -257,6 +265,7 @@ struct mcp_request *mcp_rpc_call(struct mcp_rpc *rpc, const struct mcp_call *cal
 				   .answer = call->answer,
 				   .progress = call->progress,
 				   .data = call->data,
+				   .owner = call->owner,
 				   .timer.fire = on_request_limit,
 				   .kick.step = on_request_over,
 				   .timeout_ms = timeout_ms,
@@ -265,7 +274,7 @@ struct mcp_request *mcp_rpc_call(struct mcp_rpc *rpc, const struct mcp_call *cal
 				   .urgent = urgent,
 				   .method = xstrdup(call->method),
 				   .tool_use_id = call->tool_use_id ? xstrdup(call->tool_use_id) : NULL };
-	buf_add(&r->params, call->params.p, call->params.n);
+	buf_append(&r->params, call->params);
 	request_take_slot(rpc, r);
 	request_arm(r);
 	if (rpc->transport && (rpc->ready || urgent))

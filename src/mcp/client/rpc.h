@@ -44,6 +44,8 @@ struct mcp_request *mcp_rpc_call(struct mcp_rpc *rpc, const struct mcp_call *cal
 				 uint64_t idle_ms, bool urgent);
 /* Ends it with this error on the next loop turn. */
 void mcp_request_refuse(struct mcp_request *r, const struct err *why);
+void mcp_rpc_cancel_owned(struct mcp_rpc *rpc, const void *owner,
+			  const char *reason); /* all requests with that owner */
 /* Stops its timeouts. It is sent again after as many resumes as holds. */
 void mcp_request_hold(struct mcp_request *r);
 void mcp_request_resume(struct mcp_request *r);

@@ -89,14 +89,8 @@ const char *mcp_image_refusal(struct str mime, struct str data)
 
 	if (!is_image_type(mime))
 		return "left out: the model cannot see this type";
-	if (!data.n || data.n % 4)
+	if (!data.n || data.n % 4 || !str_is_name((struct str){ data.p, data.n - padding }, "+/"))
 		return "left out: not base64";
-	for (size_t i = 0; i < data.n - padding; i++) {
-		char c = data.p[i];
-		if (!((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' ||
-		      c == '/'))
-			return "left out: not base64";
-	}
 	return data.n > IMAGE_LIMIT ? "left out: too large" : NULL;
 }
 
@@ -140,7 +134,7 @@ static void add_image(struct mapping *m, struct str mime, struct str data)
 static void add_text(struct mapping *m, struct str text)
 {
 	start_line(m);
-	buf_add(&m->text, text.p, text.n);
+	buf_append(&m->text, text);
 }
 
 /* What a resource holds: text, or base64 in "blob". */
@@ -201,7 +195,7 @@ static void persist_text(struct mapping *m)
 			pieces[kept++] = *p;
 		if (text.n && p->text.n)
 			buf_addch(&text, '\n');
-		buf_add(&text, p->text.p, p->text.n);
+		buf_append(&text, p->text);
 	}
 	tool_persist(m->call, buf_str(&text), &notice);
 	pieces[0].text = arena_str(&m->call->arena, buf_str(&notice));
@@ -230,7 +224,7 @@ static void finish_result(struct mapping *m, size_t most_chars, bool is_error)
 		if (p->image.n)
 			buf_addf(out, "[image, " STR_FMT "]", STR_ARG(p->mime));
 		else
-			buf_add(out, p->text.p, p->text.n);
+			buf_append(out, p->text);
 		if (!m->images)
 			continue;
 		json_open(&w, '{');
@@ -270,7 +264,7 @@ void mcp_result_finish_resource(struct tool_call *call, const struct json *resul
 
 /* What a call keeps while it runs, in its arena */
 struct tool_run {
-	struct mcp_lease_call *open; /* NULL: answered */
+	struct mcp_request *open; /* NULL: answered */
 	const char *server, *tool;
 	size_t most_chars;
 };
@@ -348,7 +342,7 @@ static void tool_run_cancel(struct tool_call *call)
 	struct tool_run *tool_run = call->state;
 
 	if (tool_run && tool_run->open)
-		mcp_lease_call_cancel(tool_run->open, "the call was cancelled");
+		mcp_request_cancel(tool_run->open, "the call was cancelled");
 }
 
 /* ---- definitions ---- */
@@ -360,9 +354,7 @@ static char *write_definition(const char *name, const struct mcp_tool *t, struct
 	AUTO_BUF struct buf out = { 0 };
 	AUTO_BUF struct buf description = { 0 };
 	struct json_out w = json_out(&out);
-	struct str head = utf8_cut(str_from(t->description), DESCRIPTION_LIMIT);
-
-	buf_add(&description, head.p, head.n);
+	buf_append(&description, utf8_cut(str_from(t->description), DESCRIPTION_LIMIT));
 	if (strlen(t->description) > DESCRIPTION_LIMIT)
 		buf_addstr(&description, " [...]");
 	json_open(&w, '{');

@@ -144,7 +144,7 @@ int mcp_location_set(const struct mcp_location *location, struct str name, struc
 struct loading {
 	struct mcp_config *config;
 	const struct mcp_config_spec *spec;
-	size_t cap; /* of config->items */
+
 	struct err *err;
 };
 
@@ -154,13 +154,7 @@ static void add_entry(struct loading *w, const struct mcp_entry *entry)
 	struct arena *a = &c->arena;
 	struct err err = { 0 };
 
-	if (c->count == w->cap) {
-		w->cap = w->cap ? w->cap * 2 : 16;
-		struct mcp_item *bigger = arena_alloc(a, w->cap * sizeof *bigger);
-		if (c->count)
-			memcpy(bigger, c->items, c->count * sizeof *bigger);
-		c->items = bigger;
-	}
+	c->items = arena_grow(a, c->items, c->count, sizeof *c->items);
 	struct mcp_item *item = &c->items[c->count++];
 	*item = (struct mcp_item){
 		.name = arena_str(a, entry->name).p,

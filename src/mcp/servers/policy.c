@@ -67,7 +67,7 @@ static bool split_pattern(struct arena *a, struct str pattern, struct parts *ret
 
 	if (!mark)
 		return false;
-	struct str scheme = lower_case(a, (struct str){ pattern.p, (size_t)(mark - pattern.p) });
+	struct str scheme = lower_case(a, str_between(pattern.p, mark));
 	struct str rest = { mark + 3, pattern.n - scheme.n - 3 };
 	size_t n = 0;
 	while (n < rest.n && !char_in(rest.p[n], "/?#"))
@@ -113,7 +113,7 @@ struct rule {
 
 struct rules {
 	struct rule *list;
-	size_t count, cap;
+	size_t count;
 };
 
 struct mcp_policy {
@@ -175,13 +175,7 @@ static void read_item(void *data, const struct settings_item *item)
 				    item->origin.column, expected);
 	if (!good)
 		return;
-	if (rules->count == rules->cap) {
-		rules->cap = rules->cap ? rules->cap * 2 : 8;
-		struct rule *bigger = arena_alloc(a, rules->cap * sizeof *bigger);
-		if (rules->count)
-			memcpy(bigger, rules->list, rules->count * sizeof *bigger);
-		rules->list = bigger;
-	}
+	rules->list = arena_grow(a, rules->list, rules->count, sizeof *rules->list);
 	rules->list[rules->count++] = rule;
 }
 

@@ -25,12 +25,11 @@ const char *mcp_scope_word(enum mcp_scope scope)
 static void add_name_part(struct buf *out, struct str part)
 {
 	for (size_t i = 0; i < part.n; i++) {
-		unsigned char c = (unsigned char)part.p[i];
-		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-			     c == '-';
-		bool inside = (c & 0xc0) == 0x80; /* of a character whose first byte has its '_' already */
+		char c = part.p[i];
+		bool inside =
+			((unsigned char)c & 0xc0) == 0x80; /* of a character whose first byte has its '_' already */
 		if (!inside)
-			buf_addch(out, plain ? (char)c : '_');
+			buf_addch(out, char_is_alnum(c) || c == '-' ? c : '_');
 	}
 }
 
@@ -50,12 +49,6 @@ enum child_of mcp_server_origin(const struct mcp_server *s)
 		   s->scope == MCP_SCOPE_LOCAL;
 
 	return own ? CHILD_OF_SERVER : CHILD_OF_PROJECT_SERVER;
-}
-
-struct mcp_server *mcp_server_ref(struct mcp_server *s)
-{
-	s->refs++;
-	return s;
 }
 
 void mcp_server_unref(struct mcp_server *s)

@@ -61,8 +61,14 @@ const char *mcp_scope_word(enum mcp_scope scope); /* "managed", "flag", "local",
 /* Whether a project or plugin brings it, for what holds its program. */
 enum child_of mcp_server_origin(const struct mcp_server *s);
 
-struct mcp_server *mcp_server_ref(struct mcp_server *s); /* keeps a reference, returns it */
-void mcp_server_unref(struct mcp_server *s);             /* NULL is allowed */
+/* keeps a reference, returns it */
+static inline struct mcp_server *mcp_server_ref(struct mcp_server *s)
+{
+	s->refs++;
+	return s;
+}
+
+void mcp_server_unref(struct mcp_server *s); /* NULL is allowed */
 
 /* Lookup for ${NAME} and ${NAME:-default}. Returns borrowed text, or NULL if unset. */
 typedef const char *mcp_lookup_fn(void *data, struct str name);

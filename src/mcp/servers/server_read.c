@@ -29,12 +29,9 @@ static bool parse_variable(const char *at, const char *last, struct variable *re
 
 	if (at[0] != '$' || at[1] != '{' || at > last)
 		return false;
-	for (v.end = v.name.p;; v.end++) {
-		char c = *v.end;
-		bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-		if (!letter && !(v.end > v.name.p && c >= '0' && c <= '9'))
-			break;
-	}
+	v.end = v.name.p;
+	while (*v.end == '_' || (char_is_alnum(*v.end) && !(v.end == v.name.p && char_in(*v.end, "0123456789"))))
+		v.end++;
 	v.name.n = (size_t)(v.end - v.name.p);
 	if (v.end[0] == ':' && v.end[1] == '-') {
 		v.fallback.p = v.end + 2;
@@ -68,7 +65,7 @@ static const char *expand_text(struct entry_reader *r, const char *text)
 		if (value) {
 			buf_addstr(&out, value);
 		} else if (v.fallback.p) {
-			buf_add(&out, v.fallback.p, v.fallback.n);
+			buf_append(&out, v.fallback);
 		} else {
 			buf_add(&out, at, (size_t)(v.end - at));
 			if (r->notes && withheld)
@@ -205,18 +202,6 @@ static int read_env(struct entry_reader *r)
 	return 0;
 }
 
-static bool is_header_name(const char *name)
-{
-	static const char others[] = "!#$%&'*+-.^_`|~";
-
-	for (const char *p = name; p && *p; p++) {
-		bool letter = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9');
-		if (!letter && !strchr(others, *p))
-			return false;
-	}
-	return name && name[0];
-}
-
 static int read_headers(struct entry_reader *r)
 {
 	const struct json *map = json_get(r->entry->value, "headers");
@@ -230,7 +215,7 @@ static int read_headers(struct entry_reader *r)
 		const char *name = json_cstr(m.key, a);
 		const char *text = json_is(m.value, JSON_STRING) ? json_cstr(m.value, a) : NULL;
 		const char *value = text ? expand_text(r, text) : NULL;
-		if (!is_header_name(name) || !value)
+		if (!name || !str_is_name(str_from(name), "!#$%&'*+-.^_`|~") || !value)
 			return entry_fail_field(r, "headers", "an object of strings, its keys names of headers");
 		if (strpbrk(value, "\r\n")) /* it would be two headers */
 			return entry_fail(r, "invalid_config", "headers.%.60s: its value has more than one line", name);
@@ -238,27 +223,6 @@ static int read_headers(struct entry_reader *r)
 			headers[n++] = arena_printf(a, "%s: %s", name, value);
 	}
 	r->s->headers = headers;
-	return 0;
-}
-
-static int read_scopes(struct entry_reader *r, const struct json *v)
-{
-	AUTO_BUF struct buf text = { 0 };
-	AUTO_ARENA struct arena a = { 0 };
-
-	if (!v)
-		return 0;
-	if (json_is(v, JSON_STRING))
-		return read_text(r, json_get(r->entry->value, "oauth"), "scopes", false, &r->s->oauth.scopes);
-	if (!json_is(v, JSON_ARRAY))
-		return entry_fail_field(r, "oauth.scopes", "a string, or an array of strings");
-	for (const struct json *e = json_first(v); e; e = json_next(v, e)) {
-		const char *scope = json_cstr(e, &a);
-		if (!scope)
-			return entry_fail_field(r, "oauth.scopes", "a string, or an array of strings");
-		buf_addf(&text, "%s%s", text.n ? " " : "", scope);
-	}
-	r->s->oauth.scopes = arena_str(&r->s->arena, buf_str(&text)).p;
 	return 0;
 }
 
@@ -294,7 +258,23 @@ static int read_oauth(struct entry_reader *r)
 	for (size_t i = 0; i < COUNT_OF(texts); i++)
 		if (read_text(r, v, texts[i].field, texts[i].expanded, texts[i].ret) < 0)
 			return -ERR_USAGE;
-	return read_scopes(r, json_get(v, "scopes"));
+	const struct json *scopes = json_get(v, "scopes");
+	AUTO_BUF struct buf text = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	if (!scopes)
+		return 0;
+	if (json_is(scopes, JSON_STRING))
+		return read_text(r, v, "scopes", false, &r->s->oauth.scopes);
+	if (!json_is(scopes, JSON_ARRAY))
+		return entry_fail_field(r, "oauth.scopes", "a string, or an array of strings");
+	for (const struct json *e = json_first(scopes); e; e = json_next(scopes, e)) {
+		const char *scope = json_cstr(e, &a);
+		if (!scope)
+			return entry_fail_field(r, "oauth.scopes", "a string, or an array of strings");
+		buf_addf(&text, "%s%s", text.n ? " " : "", scope);
+	}
+	r->s->oauth.scopes = arena_str(&r->s->arena, buf_str(&text)).p;
+	return 0;
 }
 
 /* ---- types ---- */

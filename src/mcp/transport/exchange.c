@@ -2,6 +2,7 @@
  * exchange.c - one message on its way over HTTP (exchange.h has its states). Callbacks of the transfer record and kick;
  * only events are handed on at once, because they are borrowed. */
 #include "mcp/transport/exchange.h"
+#include "lib/base/list.h"
 #include "lib/base/utf8.h"
 #include "lib/io/url.h"
 #include "mcp/auth/oauth_http.h"
@@ -18,25 +19,6 @@ enum {
 	EXCERPT_BYTES = 120,
 };
 
-/* ---- the transfer ---- */
-
-static size_t read_body(void *data, char *out, size_t room)
-{
-	struct exchange *x = data;
-	size_t n = MIN(room, x->body.n - x->body_sent);
-
-	memcpy(out, x->body.p + x->body_sent, n);
-	x->body_sent += n;
-	return n;
-}
-
-static void rewind_body(void *data)
-{
-	struct exchange *x = data;
-
-	x->body_sent = 0;
-}
-
 static void on_header(struct http_req *req, struct str name, struct str value)
 {
 	struct exchange *x = http_data(req);
@@ -50,7 +32,7 @@ static void on_header(struct http_req *req, struct str name, struct str value)
 		x->is_stream = str_is_nocase(str_trim(type), "text/event-stream");
 	} else if (to && to->n + value.n < HEADER_BYTES) {
 		buf_addstr(to, to->n ? ", " : "");
-		buf_add(to, value.p, value.n);
+		buf_append(to, value);
 	}
 }
 
@@ -121,7 +103,6 @@ static void exchange_begin_transfer(struct exchange *x)
 	x->status = 0;
 	x->error = HTTP_OK;
 	x->text[0] = '\0';
-	x->body_sent = 0;
 	buf_clear(&x->answer);
 	buf_clear(&x->challenge);
 	buf_clear(&x->location);
@@ -134,8 +115,7 @@ static void exchange_begin_transfer(struct exchange *x)
 		.method = x->method,
 		.url = x->url,
 		.headers = remote_headers(x->remote, x, &arena),
-		.body = { .size = x->body.n, .read = read_body, .rewind = rewind_body },
-		.body_data = x,
+		.text = buf_str(&x->body),
 		.shard = x->remote->shard,
 		.stall_ms = SILENCE_MS,
 		.limit_bytes = UINT64_MAX,
@@ -207,7 +187,7 @@ static void exchange_finish_transfer(struct exchange *x)
 {
 	if (x->sse.last_id.n && x->sse.last_id.n < HEADER_BYTES) {
 		buf_clear(&x->last_id);
-		buf_add(&x->last_id, x->sse.last_id.p, x->sse.last_id.n);
+		buf_append(&x->last_id, buf_str(&x->sse.last_id));
 	}
 	if (x->sse.retry_ms)
 		x->retry_ms = x->sse.retry_ms;
@@ -265,12 +245,10 @@ struct exchange *exchange_start(struct remote *r, const struct exchange_class *c
 	x->id = id;
 	x->is_last = is_last;
 	x->first_byte_ms = is_last ? GOODBYE_MS : MAX((uint64_t)FIRST_BYTE_MS, r->core.t.server->timeout_ms);
-	buf_add(&x->body, body.p, body.n);
+	buf_append(&x->body, body);
 	x->kick.step = on_exchange_kick;
 	x->timer.fire = on_exchange_timer;
-	x->prev = r->exchanges_end;
-	*x->prev = x;
-	r->exchanges_end = &x->next;
+	list_append(&r->exchanges_end, x);
 	loop_kick(r->core.t.env->loop, &x->kick);
 	return x;
 }
@@ -300,11 +278,7 @@ void exchange_free(struct exchange *x)
 	}
 	timer_stop(r->core.t.env->loop, &x->timer);
 	kick_cancel(&x->kick);
-	*x->prev = x->next;
-	if (x->next)
-		x->next->prev = x->prev;
-	else
-		r->exchanges_end = x->prev;
+	list_remove_from(&r->exchanges_end, x);
 	sse_release(&x->sse);
 	buf_release(&x->body);
 	buf_release(&x->answer);

@@ -31,7 +31,6 @@ struct exchange {
 	const char *method; /* a literal */
 	char *url;
 	struct buf body;
-	size_t body_sent;
 	uint64_t first_byte_ms;
 	bool is_last; /* DELETE of the session: sent although the transport is closing, without authorisation */
 	enum exchange_state state;

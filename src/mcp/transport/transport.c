@@ -190,10 +190,10 @@ void line_reader_feed(struct line_reader *r, const char *p, size_t n)
 		if (!r->dropping && (end || too_long))
 			report_line(r, part);
 		else if (!r->dropping)
-			buf_add(&r->held, part.p, part.n);
+			buf_append(&r->held, part);
 		r->dropping = !end && (r->dropping || too_long);
 		part.n += end ? 1 : 0;
-		rest = (struct str){ rest.p + part.n, rest.n - part.n };
+		rest = str_tail(rest, part.n);
 	}
 }
 

@@ -155,7 +155,7 @@ static void on_post_head(struct exchange *x)
 		return;
 	r->proven = true;
 	if (x->session_id.n && !r->session_id.n)
-		buf_add(&r->session_id, x->session_id.p, x->session_id.n);
+		buf_append(&r->session_id, buf_str(&x->session_id));
 	if (r->opener != x)
 		return;
 	if (!s->listening && !r->core.closing) { /* first, so that notifications of calls are received */

@@ -136,7 +136,6 @@ static void on_stderr_line(void *data, struct str line, bool cut)
 {
 	struct stdio *s = data;
 
-	(void)cut;
 	line = str_trim(line);
 	if (!line.n)
 		return;
@@ -218,7 +217,7 @@ static void stdio_send(struct mcp_transport *t, int64_t id, struct str json)
 	}
 	/* A line end between two tokens is only space in JSON, but on this wire it would end the message. */
 	buf_reserve(&line, json.n + 1);
-	buf_add(&line, json.p, json.n);
+	buf_append(&line, json);
 	for (size_t i = 0; i < line.n; i++)
 		if (line.p[i] == '\n' || line.p[i] == '\r')
 			line.p[i] = ' ';

@@ -8,7 +8,7 @@
 enum { MOST_BLOCKS = 1000 };
 
 struct server_prompt {
-	struct mcp_lease_call *call;
+	struct mcp_request *call;
 	server_prompt_fn *done;
 	void *data;
 };
@@ -197,7 +197,7 @@ struct server_prompt *server_prompt_start(struct cadre_session *s, struct str na
 
 void server_prompt_cancel(struct server_prompt *p)
 {
-	mcp_lease_call_cancel(p->call, "it is not wanted any more");
+	mcp_request_cancel(p->call, "it is not wanted any more");
 }
 
 /* A call of an MCP tool that no model makes. */
@@ -207,7 +207,7 @@ struct server_call {
 	struct server_call *next, **prev; /* in session->server_calls */
 	struct tool tool;                 /* under the name that models, rules and hooks know it by */
 	struct tool_call *call;           /* owned */
-	struct mcp_lease_call *open;      /* NULL: not asked, or answered */
+	struct mcp_request *open;         /* NULL: not asked, or answered */
 	struct arena arena;
 	const char *server, *tool_name;
 	uint64_t timeout_ms;
@@ -266,7 +266,7 @@ static void server_tool_cancel(struct tool_call *call)
 	const struct server_call *c = call->owner;
 
 	if (c->open)
-		mcp_lease_call_cancel(c->open, "it is not wanted any more");
+		mcp_request_cancel(c->open, "it is not wanted any more");
 }
 
 static void on_done(struct tool_call *call)

@@ -125,7 +125,7 @@ static void resource_start(struct tool_call *call)
 static void resource_cancel(struct tool_call *call)
 {
 	if (call->state)
-		mcp_lease_call_cancel(call->state, "the call was cancelled");
+		mcp_request_cancel(call->state, "the call was cancelled");
 }
 
 /* ---- ReadMcpResourceDirTool ------------------------------------------------------------------------------------- */
@@ -145,7 +145,7 @@ const struct tool tool_read_mcp_resource_dir = {
 struct listing {
 	struct tool_call *call;
 	struct mcp_lease *lease; /* of the agent's set; a call does not outlive it */
-	struct mcp_lease_call *request;
+	struct mcp_request *request;
 	struct str below;  /* what a URI must begin with */
 	struct json_out w; /* into the result */
 	unsigned pages;
@@ -232,5 +232,5 @@ static void dir_cancel(struct tool_call *call)
 	struct listing *l = call->state;
 
 	if (l->request)
-		mcp_lease_call_cancel(l->request, "the call was cancelled");
+		mcp_request_cancel(l->request, "the call was cancelled");
 }

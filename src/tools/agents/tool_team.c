@@ -36,7 +36,7 @@ static void create_start(struct tool_call *call)
 	json_kcstr(&w, "team_file_path", arena_printf(arena, "%s/teams/%s/config.json", a->tree->config_dir, name));
 	json_kcstr(&w, "lead_agent_id", arena_printf(arena, "%s@%s", TEAM_LEAD, name));
 	json_close(&w);
-	buf_add(&call->result, call->result_json.p, call->result_json.n);
+	buf_append(&call->result, buf_str(&call->result_json));
 	if (note.n)
 		buf_addf(&call->result, "\n%s", note.p);
 	tool_call_end(call, false);
@@ -77,7 +77,7 @@ static void delete_answer(struct tool_call *call, bool success, const char *mess
 	json_kcstr(&w, "message", message);
 	json_kcstr_if(&w, "team_name", team);
 	json_close(&w);
-	buf_add(&call->result_json, call->result.p, call->result.n);
+	buf_append(&call->result_json, buf_str(&call->result));
 	tool_call_end(call, false);
 }
 

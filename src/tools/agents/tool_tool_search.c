@@ -152,7 +152,7 @@ static void find_tools(struct finding *f, const struct tool_set *known, struct s
 	uint64_t most = USUAL_RESULTS;
 
 	if (str_starts(query, select)) {
-		struct str names = (struct str){ query.p + select.n, query.n - select.n };
+		struct str names = str_tail(query, select.n);
 		while (names.p) {
 			struct str name = str_trim(str_cut(&names, ','));
 			const struct tool *tool = name.n ? tool_set_find(known, name) : NULL;

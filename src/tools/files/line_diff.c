@@ -22,7 +22,7 @@ static struct lines lines_split(struct str text)
 		const char *end = memchr(text.p, '\n', text.n);
 		size_t n = end ? (size_t)(end - text.p) + 1 : text.n;
 		l.at[l.count++] = (struct str){ text.p, n };
-		text = (struct str){ text.p + n, text.n - n };
+		text = str_tail(text, n);
 	}
 	return l;
 }

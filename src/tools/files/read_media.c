@@ -50,7 +50,7 @@ static void media_report(struct tool_job *job)
 	if (call->env->files)
 		file_state_note(call->env->files, m->args.path, m->stamp);
 	read_blocks_finish(&m->blocks, call);
-	buf_add(&call->result_json, m->object.p, m->object.n);
+	buf_append(&call->result_json, buf_str(&m->object));
 	tool_call_end(call, false);
 }
 
@@ -84,25 +84,6 @@ static struct json_out object_open(struct buf *out, const char *type)
 
 /* ---- images ----------------------------------------------------------------------------------------------------- */
 
-static void image_put_object(struct buf *out, const struct fitted_image *i, size_t original_size)
-{
-	struct json_out w = object_open(out, "image");
-	AUTO_BUF struct buf text = { 0 };
-
-	base64_add(&text, buf_str(&i->bytes));
-	json_kstr(&w, "base64", buf_str(&text));
-	json_kcstr(&w, "type", image_media_type(i->type));
-	json_ki64(&w, "originalSize", (int64_t)original_size);
-	json_kopen(&w, "dimensions", '{');
-	json_ki64(&w, "originalWidth", i->original.width);
-	json_ki64(&w, "originalHeight", i->original.height);
-	json_ki64(&w, "displayWidth", i->width);
-	json_ki64(&w, "displayHeight", i->height);
-	json_close(&w);
-	json_close(&w);
-	json_close(&w);
-}
-
 static void image_run(struct tool_job *job)
 {
 	struct media_job *m = CONTAINER_OF(job, struct media_job, job);
@@ -126,7 +107,20 @@ static void image_run(struct tool_job *job)
 			"[The image has %u x %u pixels and is shown with %u x %u: multiply coordinates by %.2f "
 			"to find the place in the file.]",
 			i.original.width, i.original.height, i.width, i.height, (double)i.original.width / i.width);
-	image_put_object(&m->object, &i, bytes.n);
+	struct json_out w = object_open(&m->object, "image");
+	AUTO_BUF struct buf text = { 0 };
+	base64_add(&text, buf_str(&i.bytes));
+	json_kstr(&w, "base64", buf_str(&text));
+	json_kcstr(&w, "type", image_media_type(i.type));
+	json_ki64(&w, "originalSize", (int64_t)bytes.n);
+	json_kopen(&w, "dimensions", '{');
+	json_ki64(&w, "originalWidth", i.original.width);
+	json_ki64(&w, "originalHeight", i.original.height);
+	json_ki64(&w, "displayWidth", i.width);
+	json_ki64(&w, "displayHeight", i.height);
+	json_close(&w);
+	json_close(&w);
+	json_close(&w);
 }
 
 void read_image(struct tool_call *call, const struct read_args *args)

@@ -164,7 +164,7 @@ static void edit_apply(struct edit *e)
 	if (e->old.n)
 		text_replace(buf_str(&e->file.text), e->old, e->new, e->all ? SIZE_MAX : 1, &e->text);
 	else
-		buf_add(&e->text, e->new.p, e->new.n);
+		buf_append(&e->text, e->new);
 	if (file_tool_save(e->call, e->target, &e->file, buf_str(&e->text), &stamp, &err) < 0) {
 		tool_call_fail(e->call, "%s", err.text);
 		return;
@@ -228,26 +228,6 @@ const struct tool tool_write = {
 	.start = write_start,
 };
 
-static void put_written(struct tool_call *call, const char *path, const struct text_file *file, struct str content)
-{
-	struct json_out w = json_out(&call->result_json);
-
-	json_open(&w, '{');
-	json_kcstr(&w, "type", file->exists ? "update" : "create");
-	json_kcstr(&w, "filePath", path);
-	json_kstr(&w, "content", content);
-	json_key(&w, "structuredPatch");
-	if (file->exists) {
-		line_diff_put(&w, buf_str(&file->text), content);
-		json_kstr(&w, "originalFile", buf_str(&file->text));
-	} else {
-		json_put_raw(&w, STR("[]"));
-		json_key(&w, "originalFile");
-		json_put_null(&w);
-	}
-	json_close(&w);
-}
-
 static void write_start(struct tool_call *call)
 {
 	AUTO_TEXT_FILE struct text_file file = { 0 };
@@ -270,7 +250,21 @@ static void write_start(struct tool_call *call)
 		return;
 	}
 	file_state_note(call->env->files, path, stamp);
-	put_written(call, path, &file, content);
+	struct json_out w = json_out(&call->result_json);
+	json_open(&w, '{');
+	json_kcstr(&w, "type", file.exists ? "update" : "create");
+	json_kcstr(&w, "filePath", path);
+	json_kstr(&w, "content", content);
+	json_key(&w, "structuredPatch");
+	if (file.exists) {
+		line_diff_put(&w, buf_str(&file.text), content);
+		json_kstr(&w, "originalFile", buf_str(&file.text));
+	} else {
+		json_put_raw(&w, STR("[]"));
+		json_key(&w, "originalFile");
+		json_put_null(&w);
+	}
+	json_close(&w);
 	buf_addf(&call->result,
 		 file.exists ? "The file %s has been updated successfully." : "File created successfully at: %s", path);
 	buf_addstr(&call->result, " (file state is current in your context \xe2\x80\x94 no need to Read it back)");

@@ -93,11 +93,11 @@ static void read_whole(struct read_job *r, size_t limit_bytes)
 	if (r->binary || !bytes.n)
 		return;
 	enum text_encoding encoding = text_encoding_of(bytes, &mark_len);
-	bytes = (struct str){ bytes.p + mark_len, bytes.n - mark_len };
+	bytes = str_tail(bytes, mark_len);
 	if (encoding == TEXT_UTF16_LE || encoding == TEXT_UTF16_BE)
 		utf16_decode(bytes, encoding, &text, &exact);
 	else
-		buf_add(&text, bytes.p, bytes.n);
+		buf_append(&text, bytes);
 	take_lines(r, &text);
 	take_line(r, buf_str(&text).p, text.n);
 }

@@ -28,7 +28,7 @@ static bool scan_skip(struct scan *s, size_t n)
 	return true;
 }
 
-static uint32_t big(const unsigned char *p, size_t n)
+static uint32_t read_big(const unsigned char *p, size_t n)
 {
 	uint32_t value = 0;
 
@@ -37,7 +37,7 @@ static uint32_t big(const unsigned char *p, size_t n)
 	return value;
 }
 
-static uint32_t little(const unsigned char *p, size_t n)
+static uint32_t read_little(const unsigned char *p, size_t n)
 {
 	uint32_t value = 0;
 
@@ -54,11 +54,11 @@ static bool read_png(struct scan s, struct image_head *h)
 {
 	if (!scan_skip(&s, PNG_SIGNATURE_LEN) || s.n < 25 || memcmp(s.p + 4, "IHDR", 4) != 0)
 		return false;
-	h->width = big(s.p + 8, 4);
-	h->height = big(s.p + 12, 4);
+	h->width = read_big(s.p + 8, 4);
+	h->height = read_big(s.p + 12, 4);
 	while (s.n >= CHUNK_FRAME) {
-		size_t n = big(s.p, 4);
-		if (n > s.n - CHUNK_FRAME || crc32(0, s.p + 4, (uInt)n + 4) != big(s.p + 8 + n, 4))
+		size_t n = read_big(s.p, 4);
+		if (n > s.n - CHUNK_FRAME || crc32(0, s.p + 4, (uInt)n + 4) != read_big(s.p + 8 + n, 4))
 			return false;
 		h->moves = h->moves || !memcmp(s.p + 4, "acTL", 4);
 		if (!memcmp(s.p + 4, "IEND", 4))
@@ -79,7 +79,7 @@ static uint8_t orientation_of(struct scan s)
 		return 0;
 	(void)scan_skip(&s, EXIF_HEAD);
 	bool is_big = s.p[0] == 'M';
-	uint32_t (*number)(const unsigned char *p, size_t n) = is_big ? big : little;
+	uint32_t (*number)(const unsigned char *p, size_t n) = is_big ? read_big : read_little;
 	if (!scan_skip(&s, number(s.p + 4, 4)) || s.n < 2)
 		return 0;
 	uint32_t count = number(s.p, 2);
@@ -99,7 +99,7 @@ static bool read_jpeg(struct scan s, struct image_head *h)
 			(void)scan_skip(&s, 1);
 			continue;
 		}
-		size_t n = big(s.p + 2, 2);
+		size_t n = read_big(s.p + 2, 2);
 		if (marker == 0xda) /* bytes may follow the end: cameras write a second, smaller picture there */
 			return h->width && memmem(s.p, s.n, "\xff\xd9", 2);
 		if (n < 2 || s.n < n + 2)
@@ -108,8 +108,8 @@ static bool read_jpeg(struct scan s, struct image_head *h)
 			h->held = orientation_of((struct scan){ s.p + 4, n - 2 });
 		bool has_size = marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
 		if (has_size && n >= 8) {
-			h->height = big(s.p + 5, 2);
-			h->width = big(s.p + 7, 2);
+			h->height = read_big(s.p + 5, 2);
+			h->width = read_big(s.p + 7, 2);
 		}
 		(void)scan_skip(&s, n + 2);
 	}
@@ -137,8 +137,8 @@ static bool read_gif(struct scan s, struct image_head *h)
 
 	if (s.n < 13)
 		return false;
-	h->width = little(s.p + 6, 2);
-	h->height = little(s.p + 8, 2);
+	h->width = read_little(s.p + 6, 2);
+	h->height = read_little(s.p + 8, 2);
 	if (!scan_skip(&s, 13 + color_table_len(s.p[10])))
 		return false;
 	while (s.n && s.p[0] != ';') {
@@ -159,20 +159,20 @@ enum { RIFF_HEAD = 12, WEBP_FIRST = 30 };
 
 static bool read_webp(struct scan s, struct image_head *h)
 {
-	if (s.n < WEBP_FIRST || little(s.p + 4, 4) > s.n - 8)
+	if (s.n < WEBP_FIRST || read_little(s.p + 4, 4) > s.n - 8)
 		return false;
 	const unsigned char *data = s.p + RIFF_HEAD + 8;
 	if (!memcmp(s.p + RIFF_HEAD, "VP8X", 4)) {
 		h->moves = data[0] & 2;
-		h->width = little(data + 4, 3) + 1;
-		h->height = little(data + 7, 3) + 1;
+		h->width = read_little(data + 4, 3) + 1;
+		h->height = read_little(data + 7, 3) + 1;
 	} else if (!memcmp(s.p + RIFF_HEAD, "VP8L", 4) && data[0] == 0x2f) {
-		uint32_t bits = little(data + 1, 4);
+		uint32_t bits = read_little(data + 1, 4);
 		h->width = (bits & 0x3fff) + 1;
 		h->height = (bits >> 14 & 0x3fff) + 1;
 	} else if (!memcmp(s.p + RIFF_HEAD, "VP8 ", 4)) {
-		h->width = little(data + 6, 2) & 0x3fff;
-		h->height = little(data + 8, 2) & 0x3fff;
+		h->width = read_little(data + 6, 2) & 0x3fff;
+		h->height = read_little(data + 8, 2) & 0x3fff;
 	}
 	return h->width != 0;
 }
@@ -260,12 +260,7 @@ struct image_codec {
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
 /* libgd would print to standard error. */
-static void ignore_gd_error(int priority, const char *format, va_list args)
-{
-	(void)priority;
-	(void)format;
-	(void)args;
-}
+static void ignore_gd_error(int priority, const char *format, va_list args) {}
 
 /* Only the chunks that hold the picture: profiles and texts are compressed as well, to any size, and libpng complains about
  * them on standard error. */
@@ -277,7 +272,7 @@ static void add_bare_png(struct buf *out, struct str png)
 	buf_reserve(out, png.n);
 	buf_add(out, png.p, 8);
 	for (size_t at = 8, n; at + 12 <= png.n; at += n) {
-		n = CHUNK_FRAME + (size_t)big(p + at, 4);
+		n = CHUNK_FRAME + (size_t)read_big(p + at, 4);
 		for (size_t i = 0; i < COUNT_OF(wanted) && n <= png.n - at; i++)
 			if (!memcmp(p + at + 4, wanted[i], 4))
 				buf_add(out, p + at, n);
@@ -372,15 +367,10 @@ int image_codec_encode(struct image_codec *c, int quality, struct buf *out, stru
 
 /* ---- fitting into a request ------------------------------------------------------------------------------------- */
 
-void fitted_image_release(struct fitted_image *image)
-{
-	buf_release(&image->bytes);
-}
-
 static int image_keep(struct str bytes, const struct image_head *h, struct fitted_image *ret)
 {
 	*ret = (struct fitted_image){ .type = h->type, .width = h->width, .height = h->height, .original = *h };
-	buf_add(&ret->bytes, bytes.p, bytes.n);
+	buf_append(&ret->bytes, bytes);
 	return 0;
 }
 

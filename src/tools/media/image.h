@@ -65,5 +65,8 @@ struct fitted_image {
 
 /* bytes is borrowed until return. The error says why the model cannot see it and what to do. */
 int image_fit(struct str bytes, struct fitted_image *ret_image, struct err *err);
-void fitted_image_release(struct fitted_image *image);
+static inline void fitted_image_release(struct fitted_image *image)
+{
+	buf_release(&image->bytes);
+}
 #define AUTO_FITTED_IMAGE CLEANUP(fitted_image_release)

@@ -8,11 +8,6 @@
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
-void notebook_release(struct notebook *n)
-{
-	json_reader_release(&n->reader);
-}
-
 /* A hundred megabytes of "1,1,1," would need gigabytes of nodes; those of pictures need hardly any. */
 static bool has_too_many_values(struct str text)
 {
@@ -55,7 +50,7 @@ static void notebook_add_cell_name(struct buf *out, const struct json *cell, siz
 	struct str id = json_str(json_get(cell, "id"), &scratch);
 
 	if (id.n)
-		buf_add(out, id.p, id.n);
+		buf_append(out, id);
 	else
 		buf_addf(out, "cell-%zu", index);
 }
@@ -88,14 +83,8 @@ void notebook_add_text(struct buf *out, const struct json *value)
 
 	bool is_list = json_is(value, JSON_ARRAY);
 	for (const struct json *v = is_list ? json_first(value) : value; v; v = is_list ? json_next(value, v) : NULL) {
-		struct str text = json_str(v, &scratch);
-		buf_add(out, text.p, text.n);
+		buf_append(out, json_str(v, &scratch));
 	}
-}
-
-bool notebook_cell_is(const struct json *cell, const char *type)
-{
-	return json_str_is(json_get(cell, "cell_type"), type);
 }
 
 bool notebook_has_ids(const struct notebook *n)
@@ -147,23 +136,13 @@ static struct str gap_before(const char *p)
 
 	while (char_in(from[-1], " \t\r\n"))
 		from--;
-	return (struct str){ from, (size_t)(p - from) };
-}
-
-static void add_between(struct buf *out, const char *from, const char *to)
-{
-	buf_add(out, from, (size_t)(to - from));
-}
-
-static void add_bytes(struct buf *out, struct str s)
-{
-	buf_add(out, s.p, s.n);
+	return str_between(from, p);
 }
 
 /* outer and inner are gaps of neighbouring levels: the next level is indented by as much again. */
 static void add_deeper(struct buf *out, struct str outer, struct str inner)
 {
-	add_bytes(out, inner);
+	buf_append(out, inner);
 	if (inner.n > outer.n && memchr(inner.p, '\n', inner.n))
 		buf_add(out, inner.p + outer.n, inner.n - outer.n);
 }
@@ -177,11 +156,11 @@ static struct layout layout_of(const struct notebook *n)
 	struct layout l = { 0 };
 
 	if (cell)
-		add_bytes(&l.cell, gap_before(start_of(cell)));
+		buf_append(&l.cell, gap_before(start_of(cell)));
 	else
 		add_deeper(&l.cell, line_end, list);
 	if (cell && json_first(cell))
-		add_bytes(&l.key, gap_before(start_of(json_first(cell))));
+		buf_append(&l.key, gap_before(start_of(json_first(cell))));
 	else
 		add_deeper(&l.key, list, buf_str(&l.cell));
 	add_deeper(&l.line, buf_str(&l.cell), buf_str(&l.key));
@@ -199,12 +178,12 @@ static void add_lines(struct buf *out, struct str source, struct str line_gap, s
 		size_t n = end ? (size_t)(end - source.p) + 1 : source.n;
 		if (count++)
 			buf_addch(out, ',');
-		add_bytes(out, line_gap);
+		buf_append(out, line_gap);
 		json_add_quoted(out, (struct str){ source.p, n });
-		source = (struct str){ source.p + n, source.n - n };
+		source = str_tail(source, n);
 	}
 	if (count)
-		add_bytes(out, end_gap);
+		buf_append(out, end_gap);
 	buf_addch(out, ']');
 }
 
@@ -213,7 +192,7 @@ static void add_member(struct buf *out, size_t *count, struct str gap, const cha
 {
 	if ((*count)++)
 		buf_addch(out, ',');
-	add_bytes(out, gap);
+	buf_append(out, gap);
 	buf_addf(out, "\"%s\": %s", name, value);
 }
 
@@ -230,8 +209,8 @@ static void add_changed_cell(struct buf *out, const struct layout *l, const stru
 			continue;
 		if (count++)
 			buf_addch(out, ',');
-		add_bytes(out, gap_before(start_of(m.key)));
-		add_between(out, start_of(m.key), start_of(m.value));
+		buf_append(out, gap_before(start_of(m.key)));
+		buf_append(out, str_between(start_of(m.key), start_of(m.value)));
 		/* The value of a member after the edit. A changed cell has not been run. */
 		bool is_source = json_str_is(m.key, "source");
 		const struct json *line = json_is(m.value, JSON_ARRAY) ? json_first(m.value) : NULL;
@@ -250,7 +229,7 @@ static void add_changed_cell(struct buf *out, const struct layout *l, const stru
 		else if (is_code && json_str_is(m.key, "execution_count"))
 			buf_addstr(out, "null");
 		else
-			add_bytes(out, json_raw(m.value));
+			buf_append(out, json_raw(m.value));
 	}
 	const struct json *first = json_first(edit->cell);
 	struct str gap = first ? gap_before(start_of(first)) : buf_str(&l->key);
@@ -266,7 +245,7 @@ static void add_changed_cell(struct buf *out, const struct layout *l, const stru
 		json_add_quoted(&source, edit->source);
 		add_member(out, &count, gap, "source", source.p);
 	}
-	add_bytes(out, gap_before(end_of(cell) - 1));
+	buf_append(out, gap_before(end_of(cell) - 1));
 	buf_addch(out, '}');
 }
 
@@ -292,7 +271,7 @@ static void add_new_cell(struct buf *out, const struct layout *l, const struct n
 	if (is_code)
 		add_member(out, &count, gap, "outputs", "[]");
 	add_member(out, &count, gap, "source", source.p);
-	add_bytes(out, buf_str(&l->cell));
+	buf_append(out, buf_str(&l->cell));
 	buf_addch(out, '}');
 }
 
@@ -308,13 +287,13 @@ void notebook_change(const struct notebook *n, const struct notebook_edit *edit,
 		if (cell)
 			from = end_of(cell);
 		buf_addstr(&new, cell ? "," : "");
-		add_bytes(&new, buf_str(&l.cell));
+		buf_append(&new, buf_str(&l.cell));
 		add_new_cell(&new, &l, edit);
 		buf_addstr(&new, !cell && first ? "," : "");
 		if (first)
 			to = from;
 		else
-			add_bytes(&new, gap_before(start_of(json_first(n->root))));
+			buf_append(&new, gap_before(start_of(json_first(n->root))));
 		break;
 	case NOTEBOOK_DELETE: /* with the comma that is too much without it */
 		next = json_next(n->cells, cell);
@@ -331,9 +310,9 @@ void notebook_change(const struct notebook *n, const struct notebook_edit *edit,
 		add_changed_cell(&new, &l, edit);
 		break;
 	}
-	add_between(out, n->text.p, from);
-	add_bytes(out, buf_str(&new));
-	add_between(out, to, n->text.p + n->text.n);
+	buf_append(out, str_between(n->text.p, from));
+	buf_append(out, buf_str(&new));
+	buf_append(out, str_between(to, n->text.p + n->text.n));
 }
 
 /* ---- showing ---------------------------------------------------------------------------------------------------- */
@@ -351,17 +330,11 @@ struct view_writer {
 	size_t text_bytes;      /* of all cells so far */
 };
 
-void notebook_view_release(struct notebook_view *view)
-{
-	read_blocks_release(&view->blocks);
-	buf_release(&view->cells);
-}
-
 static void add_cut(struct buf *out, struct str text, size_t limit)
 {
 	struct str head = utf8_cut(text, limit);
 
-	buf_add(out, head.p, head.n);
+	buf_append(out, head);
 	if (head.n < text.n)
 		buf_addf(out, "\n[%zu more bytes were left out]", text.n - head.n);
 }
@@ -460,7 +433,7 @@ static void show_outputs(struct view_writer *s, const struct json *outputs)
 			     line = json_next(trace, line)) {
 				struct str words = json_str(line, &scratch);
 				buf_addch(&text, '\n');
-				buf_add(&text, words.p, words.n);
+				buf_append(&text, words);
 			}
 			show_text(s, type, buf_str(&text));
 		} else {

@@ -22,14 +22,21 @@ struct notebook {
 
 /* text must stay while the notebook is used. -ERR_PARSE: it is none; -ERR_LIMIT. */
 int notebook_open(struct notebook *n, struct str text, struct err *err);
-void notebook_release(struct notebook *n);
+static inline void notebook_release(struct notebook *n)
+{
+	json_reader_release(&n->reader);
+}
 #define AUTO_NOTEBOOK CLEANUP(notebook_release)
 
 const struct json *notebook_find(const struct notebook *n, struct str name); /* NULL: no cell has it */
 struct str notebook_language(const struct notebook *n, struct arena *arena);
 /* Texts are one string or a list of strings, one for each line. */
 void notebook_add_text(struct buf *out, const struct json *value);
-bool notebook_cell_is(const struct json *cell, const char *type);
+static inline bool notebook_cell_is(const struct json *cell, const char *type)
+{
+	return json_str_is(json_get(cell, "cell_type"), type);
+}
+
 bool notebook_has_ids(const struct notebook *n); /* its format (4.5) wants each cell to have one */
 
 /* ---- changing --------------------------------------------------------------------------------------------------- */
@@ -68,4 +75,8 @@ struct notebook_view {
 };
 
 void notebook_show(const struct notebook *n, struct notebook_view *view);
-void notebook_view_release(struct notebook_view *view);
+static inline void notebook_view_release(struct notebook_view *view)
+{
+	read_blocks_release(&view->blocks);
+	buf_release(&view->cells);
+}

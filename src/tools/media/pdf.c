@@ -42,7 +42,7 @@ uint32_t pdf_info_pages(struct str output)
 	while (output.p) {
 		struct str line = str_cut(&output, '\n');
 		if (str_starts(line, STR("Pages:")))
-			(void)page_number((struct str){ line.p + 6, line.n - 6 }, &pages);
+			(void)page_number(str_tail(line, 6), &pages);
 	}
 	return pages;
 }
@@ -154,10 +154,4 @@ void pdf_program_cancel(struct pdf_program *p)
 {
 	p->cancelled = true;
 	program_kill(p);
-}
-
-void pdf_program_release(struct pdf_program *p)
-{
-	buf_release(&p->out);
-	buf_release(&p->errors);
 }

@@ -51,4 +51,8 @@ struct pdf_program {
 /* words: the program and its arguments, NULL-terminated, borrowed until return. */
 void pdf_program_start(struct pdf_program *p, const char *const *words, size_t limit_bytes, uint64_t limit_ms);
 void pdf_program_cancel(struct pdf_program *p); /* a request: done still comes; also when it does not run */
-void pdf_program_release(struct pdf_program *p);
+static inline void pdf_program_release(struct pdf_program *p)
+{
+	buf_release(&p->out);
+	buf_release(&p->errors);
+}

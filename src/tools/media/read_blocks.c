@@ -4,18 +4,11 @@
 #include "lib/base/base64.h"
 #include "lib/json/json_write.h"
 
-void read_blocks_release(struct read_blocks *b)
-{
-	buf_release(&b->words);
-	buf_release(&b->run);
-	buf_release(&b->blocks);
-}
-
 static void add_words(struct read_blocks *b, struct str text)
 {
 	if (b->words.n)
 		buf_addch(&b->words, '\n');
-	buf_add(&b->words, text.p, text.n);
+	buf_append(&b->words, text);
 }
 
 static void end_run(struct read_blocks *b)
@@ -35,8 +28,7 @@ static void end_run(struct read_blocks *b)
 void read_blocks_clean(struct buf *out, struct str text)
 {
 	while (text.p) {
-		struct str part = str_cut(&text, '\0');
-		buf_add(out, part.p, part.n);
+		buf_append(out, str_cut(&text, '\0'));
 		if (text.p)
 			buf_addstr(out, "\xef\xbf\xbd");
 	}
@@ -51,7 +43,7 @@ void read_blocks_text(struct read_blocks *b, struct str text)
 	read_blocks_clean(&clean, text);
 	if (b->run.n)
 		buf_addch(&b->run, '\n');
-	buf_add(&b->run, clean.p, clean.n);
+	buf_append(&b->run, buf_str(&clean));
 	add_words(b, buf_str(&clean));
 }
 

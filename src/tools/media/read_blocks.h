@@ -20,4 +20,9 @@ void read_blocks_media(struct read_blocks *b, const char *kind, const char *medi
 		       const char *words);
 /* Gives the call its result; b is empty afterwards. Text alone needs no blocks. */
 void read_blocks_finish(struct read_blocks *b, struct tool_call *call);
-void read_blocks_release(struct read_blocks *b);
+static inline void read_blocks_release(struct read_blocks *b)
+{
+	buf_release(&b->words);
+	buf_release(&b->run);
+	buf_release(&b->blocks);
+}

@@ -32,16 +32,12 @@ static int compare_age(const void *a, const void *b)
 	return path_compare(x->path, y->path);
 }
 
-static void file_release(struct grep_file *file)
-{
-	free(file->path);
-	buf_release(&file->hits.text);
-}
-
 void grep_results_release(struct grep_results *results)
 {
-	for (size_t i = 0; i < results->count; i++)
-		file_release(&results->files[i]);
+	for (size_t i = 0; i < results->count; i++) {
+		free(results->files[i].path);
+		buf_release(&results->files[i].hits.text);
+	}
 	free(results->files);
 	*results = (struct grep_results){ 0 };
 }
@@ -59,8 +55,10 @@ static void drop_useless_files(struct grep *g)
 	qsort(r->files, r->count, sizeof *r->files, compare_path);
 	while (kept < r->count && lines < max)
 		lines += r->files[kept++].hits.lines;
-	for (size_t i = kept; i < r->count; i++)
-		file_release(&r->files[i]);
+	for (size_t i = kept; i < r->count; i++) {
+		free(r->files[i].path);
+		buf_release(&r->files[i].hits.text);
+	}
 	r->count = kept;
 	r->lines = lines;
 	g->last_wanted = r->files[kept - 1].path;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * grep_scan.c - the search in one file. */
-#include <time.h>
 #include "tools/search/grep.h"
 #include <errno.h>
 #include <fcntl.h>
+#include "lib/base/id.h"
 #include "lib/base/utf8.h"
 #include "lib/io/file.h"
 
@@ -151,18 +151,10 @@ struct grep_scanner {
 	struct err *err;
 };
 
-static uint64_t clock_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 /* One file can be as large as a tree. */
 static int check_deadline(struct grep_scanner *s)
 {
-	if (!s->deadline_ms || clock_ms() < s->deadline_ms)
+	if (!s->deadline_ms || clock_ms(CLOCK_MONOTONIC) < s->deadline_ms)
 		return 0;
 	return err_set(s->err, ERR_TIMEOUT,
 		       "the search took more than %g s and was ended: search a smaller part, or with a simpler pattern",
@@ -175,7 +167,7 @@ struct grep_scanner *grep_scanner_new(const struct pattern *pattern, const struc
 	struct grep_scanner *s = xcalloc(1, sizeof *s);
 
 	s->limit_ms = limit_ms;
-	s->deadline_ms = limit_ms ? clock_ms() + limit_ms : 0;
+	s->deadline_ms = limit_ms ? clock_ms(CLOCK_MONOTONIC) + limit_ms : 0;
 
 	s->pattern = pattern;
 	s->want = want;
@@ -444,7 +436,7 @@ static int fill_whole(struct grep_scanner *s, int fd)
 		return rc;
 	struct str all = buf_str(&bytes);
 	enum text_encoding encoding = text_encoding_of(all, &mark_len);
-	all = (struct str){ all.p + mark_len, all.n - mark_len };
+	all = str_tail(all, mark_len);
 	if (encoding == TEXT_UTF16_LE || encoding == TEXT_UTF16_BE) {
 		utf16_decode(all, encoding, &text, &exact);
 		all = buf_str(&text);

@@ -34,7 +34,7 @@ static int translate_fail(struct translator *t, const char *why)
 		       (int)utf8_cut(t->in, 120).n, t->in.p, why);
 }
 
-static char peek(const struct translator *t, size_t ahead)
+static char peek_char(const struct translator *t, size_t ahead)
 {
 	return t->at + ahead < t->in.n ? t->in.p[t->at + ahead] : '\0';
 }
@@ -43,7 +43,7 @@ static void end_run(struct translator *t)
 {
 	if (t->run.n > t->best.n) {
 		buf_clear(&t->best);
-		buf_add(&t->best, t->run.p, t->run.n);
+		buf_append(&t->best, buf_str(&t->run));
 	}
 	buf_clear(&t->run);
 	t->in_run = 0;
@@ -99,17 +99,17 @@ static int parse_hex(struct translator *t, size_t digits, uint32_t *ret_cp)
 {
 	uint32_t cp = 0;
 	size_t seen = 0;
-	bool braces = peek(t, 0) == '{';
+	bool braces = peek_char(t, 0) == '{';
 
 	t->at += braces;
 	for (; braces ? seen <= 8 : seen < digits; seen++, t->at++) {
-		char c = peek(t, 0);
+		char c = peek_char(t, 0);
 		uint32_t digit = c >= '0' && c <= '9' ? (uint32_t)c - '0' : (uint32_t)(c | 0x20) - 'a' + 10;
 		if (digit > 15)
 			break;
 		cp = cp << 4 | digit;
 	}
-	if (!seen || seen > 8 || (!braces && seen < digits) || (braces && peek(t, 0) != '}'))
+	if (!seen || seen > 8 || (!braces && seen < digits) || (braces && peek_char(t, 0) != '}'))
 		return translate_fail(t, "invalid hexadecimal escape");
 	t->at += braces;
 	if (cp > 0x10ffff || (cp >= 0xd800 && cp < 0xe000))
@@ -123,7 +123,7 @@ static int parse_char_escape(struct translator *t, uint32_t *ret_cp, bool *ret_k
 {
 	static const char names[] = "ntrfva";
 	static const char values[] = "\n\t\r\f\v\a";
-	char c = peek(t, 0);
+	char c = peek_char(t, 0);
 	const char *named = c ? strchr(names, c) : NULL;
 
 	*ret_known = true;
@@ -146,12 +146,12 @@ static int parse_char_escape(struct translator *t, uint32_t *ret_cp, bool *ret_k
 static int copy_property(struct translator *t)
 {
 	size_t n = 2;
-	if (peek(t, 1) == '{') {
+	if (peek_char(t, 1) == '{') {
 		const char *end = memchr(t->in.p + t->at, '}', t->in.n - t->at);
 		if (!end)
 			return translate_fail(t, "unclosed property name");
 		n = (size_t)(end - t->in.p) - t->at + 1;
-	} else if (!peek(t, 1)) {
+	} else if (!peek_char(t, 1)) {
 		return translate_fail(t, "property name missing");
 	}
 	t->regex->ascii = false;
@@ -164,11 +164,11 @@ static int copy_property(struct translator *t)
 /* Whether the property at hand can match a line feed: not if it is one of the general categories but C. */
 static bool property_matches_lf(const struct translator *t)
 {
-	bool braces = peek(t, 1) == '{';
-	char category = peek(t, 1 + braces);
-	bool is_category = !braces || peek(t, 3) == '}' || peek(t, 4) == '}';
+	bool braces = peek_char(t, 1) == '{';
+	char category = peek_char(t, 1 + braces);
+	bool is_category = !braces || peek_char(t, 3) == '}' || peek_char(t, 4) == '}';
 
-	return !is_category || !category || !char_in(category, "LMNPSZ") || peek(t, 0) == 'P';
+	return !is_category || !category || !char_in(category, "LMNPSZ") || peek_char(t, 0) == 'P';
 }
 
 /* Escapes that do not stand for a character: classes and assertions. */
@@ -198,7 +198,7 @@ static int translate_escape(struct translator *t)
 	bool known;
 
 	t->at++;
-	char c = peek(t, 0);
+	char c = peek_char(t, 0);
 	for (size_t i = 0; i < COUNT_OF(escapes); i++) {
 		if (c != escapes[i].letter)
 			continue;
@@ -260,13 +260,13 @@ static uint32_t take_char(struct translator *t)
 /* One character of a class, escaped or not; *ret_is_char false: the escape was a class and is written already. */
 static int class_item(struct translator *t, struct class_state *s, uint32_t *ret_cp, bool *ret_is_char)
 {
-	*ret_is_char = peek(t, 0) != '\\';
+	*ret_is_char = peek_char(t, 0) != '\\';
 	if (*ret_is_char) {
 		*ret_cp = take_char(t);
 		return 0;
 	}
 	t->at++;
-	char c = peek(t, 0);
+	char c = peek_char(t, 0);
 	if (char_in(c, "dws")) {
 		s->may_match_lf = s->may_match_lf || c == 's';
 	} else if (char_in(c, "DWS")) {
@@ -303,7 +303,7 @@ static int class_range(struct translator *t, struct class_state *s)
 		s->empty = false;
 		return rc;
 	}
-	if (peek(t, 0) != '-' || peek(t, 1) == ']' || t->at + 1 >= t->in.n) {
+	if (peek_char(t, 0) != '-' || peek_char(t, 1) == ']' || t->at + 1 >= t->in.n) {
 		s->has_lf = s->has_lf || from == '\n';
 		if (from == '\n' && !t->multiline)
 			return 0;
@@ -365,10 +365,10 @@ static bool class_named(struct translator *t, struct class_state *s)
 
 static int class_items(struct translator *t, struct class_state *s)
 {
-	for (bool first = true; first || peek(t, 0) != ']'; first = false) {
+	for (bool first = true; first || peek_char(t, 0) != ']'; first = false) {
 		if (t->at >= t->in.n)
 			return translate_fail(t, "unclosed character class");
-		if (peek(t, 0) == '&' && peek(t, 1) == '&')
+		if (peek_char(t, 0) == '&' && peek_char(t, 1) == '&')
 			return translate_fail(t, "intersections of classes (&&) are not supported");
 		int rc = class_named(t, s) ? 0 : class_range(t, s);
 		if (rc < 0)
@@ -386,7 +386,7 @@ static int translate_class(struct translator *t)
 
 	begin_atom(t);
 	t->at++;
-	s.negated = peek(t, 0) == '^';
+	s.negated = peek_char(t, 0) == '^';
 	t->at += s.negated;
 	t->out = &items;
 	int rc = class_items(t, &s);
@@ -411,7 +411,7 @@ static int translate_flags(struct translator *t)
 	char c;
 
 	buf_addstr(t->out, "(?");
-	for (t->at += 2; (c = peek(t, 0)) != ')' && c != ':'; t->at++) {
+	for (t->at += 2; (c = peek_char(t, 0)) != ')' && c != ':'; t->at++) {
 		if (!char_in(c, "imsU-"))
 			return translate_fail(t, "unsupported flag or group");
 		t->no_needles = t->no_needles || c == 'i';
@@ -508,7 +508,7 @@ static int translate_repetition(struct translator *t, size_t n, uint64_t least)
 	t->plain = false;
 	buf_add(t->out, t->in.p + t->at, n);
 	t->at += n;
-	if (peek(t, 0) == '?') {
+	if (peek_char(t, 0) == '?') {
 		buf_addch(t->out, '?');
 		t->at++;
 	}
@@ -519,7 +519,7 @@ static int translate_repetition(struct translator *t, size_t n, uint64_t least)
 
 static int translate_item(struct translator *t)
 {
-	char c = peek(t, 0);
+	char c = peek_char(t, 0);
 	uint64_t least = 0;
 	size_t n;
 

@@ -56,7 +56,7 @@ static void add_lines(struct grep_job *g, struct str text, uint64_t *entry, stru
 		size_t n = (size_t)((const char *)memchr(text.p, '\n', text.n) - text.p) + 1;
 		if (on_page(g, (*entry)++))
 			buf_add(out, text.p, n);
-		text = (struct str){ text.p + n, text.n - n };
+		text = str_tail(text, n);
 	}
 }
 
@@ -104,7 +104,7 @@ static void add_report(struct grep_job *g, struct str entries, uint64_t matches,
 	}
 	if (g->query.want.mode == GREP_FILES)
 		buf_addf(out, "Found %zu file%s\n", files, files == 1 ? "" : "s");
-	buf_add(out, entries.p, entries.n);
+	buf_append(out, entries);
 	if (g->limited || g->offset) {
 		buf_addstr(out, "\n\n[Showing results with pagination = ");
 		if (g->limited)
@@ -176,26 +176,6 @@ static uint64_t input_number(struct tool_call *call, const char *key, uint64_t o
 	return json_u64(json_get(call->input, key), &value) ? value : otherwise;
 }
 
-static void grep_set_want(struct grep_job *g, struct tool_call *call)
-{
-	const struct json *mode = json_get(call->input, "output_mode");
-	struct grep_want *want = &g->query.want;
-
-	want->mode = json_str_is(mode, "content") ? GREP_CONTENT : json_str_is(mode, "count") ? GREP_COUNT : GREP_FILES;
-	g->offset = input_number(call, "offset", 0);
-	g->limit = input_number(call, "head_limit", DEFAULT_LIMIT);
-	if (want->mode != GREP_CONTENT)
-		return;
-	uint64_t around = input_number(call, "-C", input_number(call, "context", 0));
-	want->before = (size_t)MIN(input_number(call, "-B", around), (uint64_t)MAX_CONTEXT);
-	want->after = (size_t)MIN(input_number(call, "-A", around), (uint64_t)MAX_CONTEXT);
-	want->numbers = !json_is(json_get(call->input, "-n"), JSON_FALSE);
-	want->only_matching = json_bool(json_get(call->input, "-o"));
-	/* One more than is shown, to know that there is more. */
-	if (g->limit && g->offset < SIZE_MAX / 2 && g->limit < SIZE_MAX / 2)
-		want->max_lines = (size_t)(g->offset + g->limit + 1);
-}
-
 /* False: the call has been rejected. */
 static bool grep_set_query(struct grep_job *g, struct tool_call *call)
 {
@@ -251,7 +231,21 @@ static void grep_start(struct tool_call *call)
 	struct grep_job *g = arena_calloc(&call->arena, sizeof *g);
 
 	g->job = (struct tool_job){ .run = grep_run_job, .report = grep_report, .release = grep_release, .call = call };
-	grep_set_want(g, call);
+	const struct json *mode = json_get(call->input, "output_mode");
+	struct grep_want *want = &g->query.want;
+	want->mode = json_str_is(mode, "content") ? GREP_CONTENT : json_str_is(mode, "count") ? GREP_COUNT : GREP_FILES;
+	g->offset = input_number(call, "offset", 0);
+	g->limit = input_number(call, "head_limit", DEFAULT_LIMIT);
+	if (want->mode == GREP_CONTENT) {
+		uint64_t around = input_number(call, "-C", input_number(call, "context", 0));
+		want->before = (size_t)MIN(input_number(call, "-B", around), (uint64_t)MAX_CONTEXT);
+		want->after = (size_t)MIN(input_number(call, "-A", around), (uint64_t)MAX_CONTEXT);
+		want->numbers = !json_is(json_get(call->input, "-n"), JSON_FALSE);
+		want->only_matching = json_bool(json_get(call->input, "-o"));
+		/* One more than is shown, to know that there is more. */
+		if (g->limit && g->offset < SIZE_MAX / 2 && g->limit < SIZE_MAX / 2)
+			want->max_lines = (size_t)(g->offset + g->limit + 1);
+	}
 	if (grep_set_query(g, call))
 		tool_job_start(&g->job, call);
 	else

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include "lib/base/arena.h"
 #include "lib/base/buf.h"
+#include "lib/base/id.h"
 #include "lib/io/file.h"
 #include "lib/match/gitignore.h"
 
@@ -155,7 +156,7 @@ static enum ignore_verdict ignore_tree_match(const struct ignore_tree *tree, con
 		if (verdicts[i] != IGNORE_NONE)
 			return verdicts[i];
 	/* Its patterns have no directory to be anchored to; whole paths are what ripgrep compares as well. */
-	return in_git ? gitignore_match(&tree->global, (struct str){ path.p + 1, path.n - 1 }, is_dir) : IGNORE_NONE;
+	return in_git ? gitignore_match(&tree->global, str_tail(path, 1), is_dir) : IGNORE_NONE;
 }
 
 /* The value of "excludesfile = PATH" in a git configuration, ~ resolved; NULL if it is not set. */
@@ -243,14 +244,6 @@ unsigned walk_threads(void)
 	return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (unsigned)n;
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
 static bool walk_over(struct walk *w)
 {
 	if (w->o->stop && atomic_load_explicit(w->o->stop, memory_order_relaxed))
@@ -265,12 +258,6 @@ static struct task *task_new(const struct ignore_level *level, bool is_dir)
 	task->level = level;
 	task->is_dir = is_dir;
 	return task;
-}
-
-static void task_free(struct task *task)
-{
-	buf_release(&task->paths);
-	free(task);
 }
 
 /* The next task; waits while others may still push some. NULL: the walk is over. */
@@ -298,7 +285,7 @@ static enum ignore_verdict match_globs(const struct walk_options *o, struct str 
 	size_t skip = inside ? base + 1 : 1;
 
 	/* The meaning is turned around: a glob without ! keeps a file. */
-	switch (gitignore_match(o->globs, (struct str){ path.p + skip, path.n - skip }, is_dir)) {
+	switch (gitignore_match(o->globs, str_tail(path, skip), is_dir)) {
 	case IGNORE_DROP:
 		return IGNORE_KEEP;
 	case IGNORE_KEEP:
@@ -405,7 +392,8 @@ static void take_entries(struct worker *k, const char *dir, const struct ignore_
 			batch = task_new(level, false);
 	}
 	visit_batch(k, batch);
-	task_free(batch);
+	buf_release(&batch->paths);
+	free(batch);
 }
 
 static int walk_dir(struct worker *k, const char *dir, const struct ignore_level *level)
@@ -413,7 +401,7 @@ static int walk_dir(struct worker *k, const char *dir, const struct ignore_level
 	struct walk *w = k->walk;
 	unsigned has = 0;
 
-	if (w->deadline_ms && now_ms() >= w->deadline_ms) {
+	if (w->deadline_ms && clock_ms(CLOCK_MONOTONIC) >= w->deadline_ms) {
 		atomic_store(&w->timed_out, true);
 		atomic_store(&w->ended, true);
 	}
@@ -436,7 +424,8 @@ static void worker_run(struct worker *k)
 			visit_batch(k, task);
 		else if (!walk_over(w))
 			(void)walk_dir(k, task->paths.p, task->level); /* one that cannot be read is left out */
-		task_free(task);
+		buf_release(&task->paths);
+		free(task);
 		pthread_mutex_lock(&w->lock);
 		if (--w->working == 0 && !w->tasks)
 			pthread_cond_broadcast(&w->changed);
@@ -467,7 +456,7 @@ int walk_run(const struct walk_options *options, struct err *err)
 
 	if (hidden_files_has(options->denied, options->root))
 		return 0;
-	w.deadline_ms = options->limit_ms ? now_ms() + options->limit_ms : 0;
+	w.deadline_ms = options->limit_ms ? clock_ms(CLOCK_MONOTONIC) + options->limit_ms : 0;
 	ignore_tree_init(&w.ignores, options->no_ignore ? NULL : options->home,
 			 options->no_ignore ? NULL : options->config_home);
 	w.working = 1; /* this thread, until the root is listed */

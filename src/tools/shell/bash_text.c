@@ -57,7 +57,7 @@ static struct str last_command(struct str command)
 		last = part.n ? part : last;
 		start = s.at;
 	}
-	struct str part = str_trim((struct str){ command.p + start, command.n - start });
+	struct str part = str_trim(str_tail(command, start));
 	return part.n ? part : last;
 }
 
@@ -112,11 +112,6 @@ const char *bash_exit_meaning(struct str command, int code)
 	return NULL;
 }
 
-static bool is_word_byte(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 bool bash_may_move(struct str command)
 {
 	struct scan s = { .text = command };
@@ -127,8 +122,9 @@ bool bash_may_move(struct str command)
 	if (s.quote || str_is(program_of(&rest), "sleep"))
 		return false;
 	for (size_t at = 0; at + 3 <= command.n; at++) {
-		bool begins = at == 0 || !is_word_byte(command.p[at - 1]);
-		bool ends = at + 3 == command.n || !is_word_byte(command.p[at + 3]);
+		char before = at ? command.p[at - 1] : ' ', after = at + 3 < command.n ? command.p[at + 3] : ' ';
+		bool begins = !char_is_alnum(before) && before != '_';
+		bool ends = !char_is_alnum(after) && after != '_';
 		if (begins && ends && !memcmp(command.p + at, "git", 3))
 			return false;
 	}

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/wait.h>
 #include "lib/base/id.h"
+#include "lib/base/list.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
 #include "lib/io/spawn.h"
@@ -227,9 +228,7 @@ static void on_exit_of_child(struct child *c, int status)
 	}
 	if (shell->set) {
 		remember_group(shell->set, child_pid(c));
-		*shell->prev = shell->next;
-		if (shell->next)
-			shell->next->prev = shell->prev;
+		list_remove(shell);
 		if (shell->background)
 			notify_end(shell);
 		else
@@ -242,7 +241,6 @@ static void on_output(struct child *c, bool is_stderr, const char *p, size_t n)
 {
 	struct shell *shell = child_data(c);
 
-	(void)is_stderr;
 	if (!shell->set || shell->reason == SHELL_FLOODED)
 		return;
 	shell_output_add(&shell->output, p, n);
@@ -283,7 +281,7 @@ static bool is_named(const char *const *variables, const char *entry)
 	return false;
 }
 
-/* What no repository may say to a command that nobody was asked about, behind what the environment says already. */
+/* Settings that no repository may change for a command without consent, after those of the environment. */
 static const struct {
 	const char *key, *value;
 } git_config[] = {
@@ -440,11 +438,7 @@ int shell_start(struct shell_set *set, const struct shell_options *options, stru
 		shell_free(shell);
 		return rc;
 	}
-	shell->next = set->shells;
-	shell->prev = &set->shells;
-	if (shell->next)
-		shell->next->prev = &shell->next;
-	set->shells = shell;
+	list_push(&set->shells, shell);
 	timer_start(shell->loop, &shell->timer, shell->limit_ms);
 	*ret_shell = shell;
 	return 0;

@@ -93,7 +93,7 @@ static void bash_result_failure(struct tool_call *call, struct shell *shell, uin
 		return;
 	buf_addch(&call->result, '\n');
 	if (output_fits(o, FAILURE_CHARS))
-		buf_add(&call->result, text.p, text.n);
+		buf_append(&call->result, text);
 	else
 		add_ends(&call->result, o);
 }
@@ -244,7 +244,7 @@ static void on_shell_end(struct shell *shell)
 		if (whole && !text.n)
 			buf_addstr(&call->result, "(Bash completed with no output)");
 		else if (whole)
-			buf_add(&call->result, text.p, text.n);
+			buf_append(&call->result, text);
 		else if (output_save(o))
 			tool_add_persisted(&call->result, o->total, o->path, buf_str(&o->head));
 		else

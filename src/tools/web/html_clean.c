@@ -33,11 +33,6 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\0';
 }
 
-static void cleaner_skip(struct cleaner *c, size_t n)
-{
-	c->rest = (struct str){ c->rest.p + n, c->rest.n - n };
-}
-
 static bool next_is(const struct cleaner *c, char wanted)
 {
 	return c->rest.n && c->rest.p[0] == wanted;
@@ -46,7 +41,7 @@ static bool next_is(const struct cleaner *c, char wanted)
 static void skip_blanks(struct cleaner *c)
 {
 	while (c->rest.n && is_blank(c->rest.p[0]))
-		cleaner_skip(c, 1);
+		c->rest = str_tail(c->rest, 1);
 }
 
 /* To the next occurrence of text, or to the end. (Not with memmem: a sanitizer checks all of the rest in each call.) */
@@ -54,7 +49,7 @@ static void skip_to(struct cleaner *c, struct str text)
 {
 	while (c->rest.n && !str_starts(c->rest, text)) {
 		const char *next = memchr(c->rest.p + 1, text.p[0], c->rest.n - 1);
-		cleaner_skip(c, next ? (size_t)(next - c->rest.p) : c->rest.n);
+		c->rest = str_tail(c->rest, next ? (size_t)(next - c->rest.p) : c->rest.n);
 	}
 }
 
@@ -65,7 +60,7 @@ static struct str take_until(struct cleaner *c, const char *ends)
 
 	while (taken.n < c->rest.n && !is_blank(taken.p[taken.n]) && !char_in(taken.p[taken.n], ends))
 		taken.n++;
-	cleaner_skip(c, taken.n);
+	c->rest = str_tail(c->rest, taken.n);
 	return taken;
 }
 
@@ -103,10 +98,10 @@ static struct str take_value(struct cleaner *c)
 	if (!next_is(c, '"') && !next_is(c, '\''))
 		return take_until(c, ">");
 	char quote = c->rest.p[0];
-	cleaner_skip(c, 1);
+	c->rest = str_tail(c->rest, 1);
 	const char *end = memchr(c->rest.p, quote, c->rest.n);
 	struct str value = { c->rest.p, end ? (size_t)(end - c->rest.p) : c->rest.n };
-	cleaner_skip(c, value.n + (end != NULL));
+	c->rest = str_tail(c->rest, value.n + (end != NULL));
 	return value;
 }
 
@@ -115,16 +110,16 @@ static void take_attributes(struct cleaner *c, struct buf *out)
 {
 	for (;;) {
 		while (c->rest.n && (is_blank(c->rest.p[0]) || c->rest.p[0] == '/'))
-			cleaner_skip(c, 1);
+			c->rest = str_tail(c->rest, 1);
 		if (!c->rest.n || next_is(c, '>')) {
-			cleaner_skip(c, c->rest.n > 0);
+			c->rest = str_tail(c->rest, c->rest.n > 0);
 			return;
 		}
 		struct str name = take_until(c, "/>=");
 		struct str value = { 0 };
 		skip_blanks(c);
 		if (next_is(c, '=')) {
-			cleaner_skip(c, 1);
+			c->rest = str_tail(c->rest, 1);
 			value = take_value(c);
 		}
 		if (!out || !is_one_of(kept_attributes, name) || value.n > VALUE_LIMIT)
@@ -149,7 +144,7 @@ static struct str take_raw(struct cleaner *c, struct str name)
 		text.n = (size_t)(c->rest.p - text.p);
 		if (!c->rest.n)
 			return text;
-		cleaner_skip(c, 2);
+		c->rest = str_tail(c->rest, 2);
 		if (c->rest.n <= name.n || strncasecmp(c->rest.p, name.p, name.n) != 0)
 			continue;
 		if (is_blank(c->rest.p[name.n]) || char_in(c->rest.p[name.n], "/>"))
@@ -181,7 +176,7 @@ static void take_element(struct cleaner *c, bool is_end)
 		take_attributes(c, NULL);
 	} else {
 		buf_addch(c->out, '<');
-		buf_add(c->out, name.p, name.n);
+		buf_append(c->out, name);
 		take_attributes(c, c->out);
 		buf_addch(c->out, '>');
 		c->open[element] += !is_one_of(empty, name);
@@ -203,20 +198,20 @@ static void take_tag(struct cleaner *c)
 	bool end = next == '/' && rest.n > 2 && is_letter(rest.p[2]);
 
 	if (is_letter(next)) {
-		cleaner_skip(c, 1);
+		c->rest = str_tail(c->rest, 1);
 		take_element(c, false);
 	} else if (end) {
-		cleaner_skip(c, 2);
+		c->rest = str_tail(c->rest, 2);
 		take_element(c, true);
 	} else if (str_starts(rest, STR("<!--"))) {
-		cleaner_skip(c, 2); /* "<!-->" is a whole comment */
+		c->rest = str_tail(c->rest, 2); /* "<!-->" is a whole comment */
 		skip_to(c, STR("-->"));
-		cleaner_skip(c, MIN(c->rest.n, strlen("-->")));
+		c->rest = str_tail(c->rest, MIN(c->rest.n, strlen("-->")));
 	} else if (next == '!' || next == '?' || next == '/') {
 		skip_to(c, STR(">"));
-		cleaner_skip(c, c->rest.n > 0);
+		c->rest = str_tail(c->rest, c->rest.n > 0);
 	} else {
-		cleaner_skip(c, 1);
+		c->rest = str_tail(c->rest, 1);
 		buf_addstr(c->out, "&lt;");
 	}
 }
@@ -229,7 +224,7 @@ void html_clean(struct str page, struct buf *out)
 		const char *tag = memchr(c.rest.p, '<', c.rest.n);
 		size_t n = tag ? (size_t)(tag - c.rest.p) : c.rest.n;
 		add_text(out, (struct str){ c.rest.p, n });
-		cleaner_skip(&c, n);
+		c.rest = str_tail(c.rest, n);
 		if (tag)
 			take_tag(&c);
 	}

@@ -3,7 +3,7 @@
  * only time. The parser repairs what pages do wrong, and some repairs take as long as the page is deep: depth has a limit and
  * the clock is checked in every callback, also that of errors. */
 #include <limits.h>
-#include <time.h>
+#include "lib/base/id.h"
 #include "lib/base/library.h"
 #include "lib/base/utf8.h"
 #include "lib/io/url.h"
@@ -418,17 +418,6 @@ static void begin_element(struct markdown *m, struct html_open *e, const xmlChar
 	}
 }
 
-static void end_row(struct markdown *m)
-{
-	writer_close(&m->writer, " |");
-	writer_break(&m->writer, 1);
-	if (!m->rows++) {
-		writer_open(&m->writer, "|");
-		for (unsigned i = 0; i < MIN(m->cells, (unsigned)MAX_CELLS); i++)
-			writer_close(&m->writer, " --- |");
-	}
-}
-
 static void end_element(struct markdown *m, struct html_open *e)
 {
 	const struct html_element *element = e->element;
@@ -459,8 +448,15 @@ static void end_element(struct markdown *m, struct html_open *e)
 		w->depth--;
 		break;
 	case HTML_ROW:
-		if (m->tables == 1 && m->cells)
-			end_row(m);
+		if (m->tables == 1 && m->cells) {
+			writer_close(&m->writer, " |");
+			writer_break(&m->writer, 1);
+			if (!m->rows++) {
+				writer_open(&m->writer, "|");
+				for (unsigned i = 0; i < MIN(m->cells, (unsigned)MAX_CELLS); i++)
+					writer_close(&m->writer, " --- |");
+			}
+		}
 		break;
 	case HTML_TABLE:
 		m->tables--;
@@ -482,14 +478,6 @@ static void end_element(struct markdown *m, struct html_open *e)
 
 /* ---- events of the parser --------------------------------------------------------------------------------------- */
 
-static uint64_t cpu_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 static void check_limits(struct markdown *m)
 {
 	const struct html_limits *limits = &m->page->limits;
@@ -503,7 +491,7 @@ static void check_limits(struct markdown *m)
 		m->ending = "[The page is longer than what was read of it.]";
 	else if (due && limits->stop && atomic_load(limits->stop))
 		m->ending = "[The page was not read to its end.]";
-	else if (due && limits->time_ms && cpu_ms() - m->started_ms > limits->time_ms)
+	else if (due && limits->time_ms && clock_ms(CLOCK_THREAD_CPUTIME_ID) - m->started_ms > limits->time_ms)
 		m->ending = "[The page takes too long to read: the rest was left out.]";
 	if (m->ending)
 		m->library.stop(m->context);
@@ -573,7 +561,7 @@ static void markdown_finish(struct markdown *m)
 	utf8_add_repaired(&text, utf8_cut((struct str){ out->p + m->writer.from, out->n - m->writer.from }, room));
 	struct str kept = str_trim(utf8_cut(buf_str(&text), room));
 	out->n = m->writer.from;
-	buf_add(out, kept.p, kept.n);
+	buf_append(out, kept);
 	if (m->ending && room)
 		buf_addf(out, "%s%s", kept.n ? "\n\n" : "", m->ending);
 }
@@ -602,7 +590,7 @@ int html_to_markdown(const struct html_page *page, struct buf *out, struct err *
 		.initialized = XML_SAX2_MAGIC,
 	};
 	m.context->userData = &m;
-	m.started_ms = cpu_ms();
+	m.started_ms = clock_ms(CLOCK_THREAD_CPUTIME_ID);
 	m.base = page->base ? xstrdup(page->base) : NULL;
 	if (clean.n) /* no tree is made: there is no document to free */
 		(void)m.library.read(m.context, clean.p, (int)clean.n, NULL, "UTF-8",

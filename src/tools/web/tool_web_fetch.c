@@ -100,9 +100,7 @@ struct fetch {
 	struct web *web; /* borrowed */
 	struct web_question question;
 	/* GET */
-	struct http_req *req; /* NULL: none runs */
-	struct timer limit;
-	bool late;
+	struct http_req *req;      /* NULL: none runs */
 	struct buf type, location; /* values of headers; empty: not sent */
 	struct buf body;
 	struct web_url url; /* that is asked for now */
@@ -126,7 +124,6 @@ static void fetch_clear_answer(struct fetch *f)
 	buf_release(&f->type);
 	buf_release(&f->location);
 	buf_release(&f->body);
-	f->late = false;
 }
 
 static void fetch_release(struct fetch *f)
@@ -142,7 +139,7 @@ static void fetch_finish(struct fetch *f, struct str text)
 	struct tool_call *call = f->job.call;
 
 	utf8_add_repaired(&call->result, text);
-	buf_add(&call->result, f->note.p, f->note.n);
+	buf_append(&call->result, buf_str(&f->note));
 	struct json_out w = json_out(&call->result_json);
 	json_open(&w, '{');
 	json_ki64(&w, "bytes", (int64_t)f->bytes);
@@ -227,7 +224,7 @@ static bool cut_part(struct fetch *f, struct str *ret_part)
 		tool_call_reject(call, "The offset is behind the end of the page, which has %zu characters.", skipped);
 		return false;
 	}
-	*ret_part = utf8_cut((struct str){ text.p + at, text.n - at }, SHOWN_LIMIT_BYTES);
+	*ret_part = utf8_cut(str_tail(text, at), SHOWN_LIMIT_BYTES);
 	if (at + ret_part->n < text.n)
 		buf_addf(&f->note, "\n\n[The page continues. To read more, call WebFetch again with offset=%zu.]",
 			 skipped + count_chars(*ret_part, SIZE_MAX, &end));
@@ -307,14 +304,6 @@ static void read_release(struct tool_job *job)
 
 /* ---- GET --------------------------------------------------------------------------------------------------------- */
 
-/* Uses https, except for allowed local hosts: few of them support it. */
-static void fetch_prepare_url(struct fetch *f, struct web_url *url)
-{
-	f->refused = web_refused_kinds(f->job.call, url);
-	if (!web_url_is_local(url) || f->refused == ADDRESS_NOT_PUBLIC)
-		web_url_upgrade(&f->job.call->arena, url);
-}
-
 static void fetch_get(struct fetch *f);
 
 static void fetch_follow(struct fetch *f)
@@ -328,7 +317,9 @@ static void fetch_follow(struct fetch *f)
 		fetch_fail(f, "it leads to an address that cannot be fetched");
 		return;
 	}
-	fetch_prepare_url(f, &to);
+	f->refused = web_refused_kinds(f->job.call, &to);
+	if (!web_url_is_local(&to) || f->refused == ADDRESS_NOT_PUBLIC)
+		web_url_upgrade(&f->job.call->arena, &to);
 	enum web_redirect redirect = web_check_redirect(f->job.call, &f->url, &to, &reason);
 	if (redirect == WEB_REPORT) {
 		const char *text = arena_printf(
@@ -360,41 +351,16 @@ static void on_header(struct http_req *r, struct str name, struct str value)
 	buf_add(out, value.p, MIN(value.n, (size_t)HEADER_VALUE_LIMIT));
 }
 
-static void on_head(struct http_req *r, int status)
-{
-	struct fetch *f = http_data(r);
-
-	f->status = status;
-}
-
-static bool on_data(struct http_req *r, const char *p, size_t n)
-{
-	struct fetch *f = http_data(r);
-
-	buf_add(&f->body, p, n);
-	return true;
-}
-
-static void on_limit(struct timer *timer)
-{
-	struct fetch *f = CONTAINER_OF(timer, struct fetch, limit);
-
-	f->late = true;
-	http_cancel(f->req);
-}
-
 static void on_done(struct http_req *r, enum http_error error, const char *text)
 {
 	struct fetch *f = http_data(r);
 	struct tool_call *call = f->job.call;
-	int status = f->status;
+	int status = http_status(r);
 
 	f->req = NULL;
-	timer_stop(f->web->loop, &f->limit);
+	f->status = status;
 	f->bytes = f->body.n;
-	if (f->late) {
-		fetch_fail(f, "it took too long");
-	} else if (error != HTTP_OK) {
+	if (error != HTTP_OK) {
 		fetch_fail_request(f, error == HTTP_DENIED, text);
 	} else if (status == 301 || status == 302 || status == 303 || status == 307 || status == 308) {
 		fetch_follow(f);
@@ -412,7 +378,7 @@ static void on_done(struct http_req *r, enum http_error error, const char *text)
 
 static void fetch_get(struct fetch *f)
 {
-	static const struct http_handlers handlers = { on_head, on_header, on_data, on_done };
+	static const struct http_handlers handlers = { .on_header = on_header, .on_done = on_done };
 	static const char *const headers[] = { "Accept: text/markdown, text/html;q=0.9, text/plain;q=0.8, */*;q=0.5",
 					       NULL };
 	uint64_t now_ms = loop_now_ms(f->web->loop);
@@ -422,21 +388,18 @@ static void fetch_get(struct fetch *f)
 		fetch_fail(f, "it took too long");
 		return;
 	}
-	uint64_t limit_ms = f->give_up_ms - now_ms;
 	struct http_request request = { .method = "GET",
 					.url = f->url.text,
 					.headers = headers,
-					.stall_ms = MIN(limit_ms, (uint64_t)STALL_MS),
+					.stall_ms = STALL_MS,
+					.limit_ms = f->give_up_ms - now_ms,
 					.limit_bytes = ANSWER_LIMIT_BYTES,
+					.answer = &f->body,
 					.unpacks = true,
 					.refused = f->refused };
 	fetch_clear_answer(f);
-	if (http_start(f->web->http, &request, &handlers, f, &f->req, &f->err) < 0) {
+	if (http_start(f->web->http, &request, &handlers, f, &f->req, &f->err) < 0)
 		fetch_fail_request(f, f->err.kind == ERR_DENIED, f->err.text);
-		return;
-	}
-	f->limit.fire = on_limit;
-	timer_start(f->web->loop, &f->limit, limit_ms);
 }
 
 /* ---- start ------------------------------------------------------------------------------------------------------- */
@@ -458,7 +421,9 @@ static void fetch_start(struct tool_call *call)
 		tool_call_reject(call, "%s.", f->err.text);
 		return;
 	}
-	fetch_prepare_url(f, &f->url);
+	f->refused = web_refused_kinds(f->job.call, &f->url);
+	if (!web_url_is_local(&f->url) || f->refused == ADDRESS_NOT_PUBLIC)
+		web_url_upgrade(&f->job.call->arena, &f->url);
 	if (!timeout || !str_to_u64(str_from(timeout), &limit_ms) || !limit_ms || limit_ms > TIME_LIMIT_MS)
 		limit_ms = TIME_LIMIT_MS;
 	f->give_up_ms = loop_now_ms(f->web->loop) + limit_ms;
@@ -468,7 +433,7 @@ static void fetch_start(struct tool_call *call)
 		fetch_get(f);
 		return;
 	}
-	buf_add(&f->text, page->text.p, page->text.n);
+	buf_append(&f->text, page->text);
 	f->status = page->status;
 	f->bytes = page->bytes;
 	f->url.text = arena_strdup(&call->arena, page->url);

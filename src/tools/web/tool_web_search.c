@@ -20,7 +20,7 @@ static void add_text(struct finding *f, struct str text)
 	if (!str_trim(text).n)
 		return;
 	buf_addch(&f->call->result, '\n');
-	buf_add(&f->call->result, text.p, text.n);
+	buf_append(&f->call->result, text);
 	buf_addch(&f->call->result, '\n');
 	json_put_str(&f->w, text);
 }

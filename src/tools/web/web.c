@@ -193,7 +193,7 @@ enum web_redirect web_check_redirect(const struct tool_call *call, const struct 
 	if (call->env->permission && json_parse(&reader, input.p, input.n, &use.input, NULL) == 0)
 		permission_explain(call->env->permission, use, PERMISSION_HINT_NONE, &verdict);
 	if (verdict.decision == PERMISSION_DENY && !verdict.unanswerable) {
-		buf_add(reason, verdict.reason.p, verdict.reason.n);
+		buf_append(reason, buf_str(&verdict.reason));
 		redirect = WEB_REFUSE;
 	} else if (!strcmp(from->port, to->port) || ((!strcmp(from->port, from->https ? "443" : "80")) &&
 						     (!strcmp(to->port, to->https ? "443" : "80")))) {

@@ -100,7 +100,7 @@ static const char *find_meta(struct str bytes)
 		struct str tag = rest;
 		struct str name = text_behind(str_cut(&tag, '>'), "charset");
 		while (name.n && char_in(name.p[0], "= \t\r\n\"'"))
-			name = (struct str){ name.p + 1, name.n - 1 };
+			name = str_tail(name, 1);
 		size_t n = 0;
 		while (n < name.n && !char_in(name.p[n], "\"'; \t\r\n/"))
 			n++;

@@ -216,6 +216,22 @@ TEST(a_slow_answer_whose_bytes_keep_coming_is_not_stalled)
 	fetch_release(&f);
 }
 
+TEST(a_request_that_is_not_over_within_its_limit_is_late)
+{
+	struct server *s = server_start(serve_silence,
+					(void *)(uintptr_t) "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", NULL);
+	struct http_request request = fetch_get(server_url(s));
+	struct fetch f = { 0 };
+	request.limit_ms = 100;
+	request.stall_ms = 60 * 1000;
+
+	fetch_once(&f, &request, NULL);
+
+	CHECK_INT(f.error, HTTP_LATE);
+	server_stop(s);
+	fetch_release(&f);
+}
+
 TEST(an_answer_above_its_limit_is_too_large)
 {
 	static const struct {
@@ -563,7 +579,8 @@ int test_http(void)
 		T(interim_answers_and_trailers_are_not_reported), T(the_next_request_uses_the_same_connection),
 		T(a_connection_that_ends_before_its_answer_does_is_a_reset), T(an_answer_that_is_not_http_is_an_error),
 		T(a_port_where_nobody_listens_is_refused), T(a_server_that_falls_silent_is_stalled),
-		T(a_slow_answer_whose_bytes_keep_coming_is_not_stalled), T(an_answer_above_its_limit_is_too_large),
+		T(a_slow_answer_whose_bytes_keep_coming_is_not_stalled),
+		T(a_request_that_is_not_over_within_its_limit_is_late), T(an_answer_above_its_limit_is_too_large),
 		T(headers_have_a_limit_each_and_together), T(a_request_cancelled_at_once_never_reaches_the_server),
 		T(a_request_cancelled_in_its_answer_gets_no_more_data),
 		T(a_paused_request_gets_no_data_and_does_not_stall_until_resumed),

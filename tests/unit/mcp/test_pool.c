@@ -161,7 +161,7 @@ static void on_answer(void *data, const struct json *result, const struct err *e
 	buf_addf(&s->ends, "%s\n", err ? err->text : "ok");
 }
 
-static struct mcp_lease_call *call(struct stage *s, struct mcp_lease *l)
+static struct mcp_request *call(struct stage *s, struct mcp_lease *l)
 {
 	return mcp_lease_call(l, &(struct mcp_call){ .method = "tools/call", .answer = on_answer, .data = s });
 }
