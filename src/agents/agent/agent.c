@@ -112,10 +112,7 @@ static void env_set_cwd(struct tool_env *env, const char *path)
 	env->cwd = to;
 	if (!strcmp(from, to) || !agent_has_hooks(a, &spec))
 		return;
-	json_open(&w, '{');
-	json_kcstr(&w, "old_cwd", from);
-	json_kcstr(&w, "new_cwd", to);
-	json_close(&w);
+	json_putf(&w, "{old_cwd:'%s', new_cwd:'%s'}", from, to);
 	spec.fields = buf_str(&fields);
 	agent_notify_hooks(a, &spec);
 }

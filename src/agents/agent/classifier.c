@@ -60,8 +60,7 @@ static void describe_call(struct buf *out, const struct agent *a, const struct t
 	const struct recent_prompts *recent = &a->tree->recent_prompts;
 	struct json_out w = json_out(out);
 
-	json_open(&w, '{');
-	json_kopen(&w, "user_messages", '[');
+	json_putf(&w, "{user_messages:[");
 	for (size_t i = 0; i < recent->count; i++)
 		json_put_cstr(&w, recent->texts[i]);
 	json_close(&w);
@@ -71,8 +70,7 @@ static void describe_call(struct buf *out, const struct agent *a, const struct t
 	}
 	if (a->tree->hook_notes.n)
 		json_kstr(&w, "hook_notes", utf8_cut(buf_str(&a->tree->hook_notes), SAID_MAX_BYTES));
-	json_kcstr(&w, "working_directory", a->env.cwd);
-	json_kcstr(&w, "tool_name", call->tool->name);
+	json_putf(&w, "working_directory:'%s', tool_name:'%s'", a->env.cwd, call->tool->name);
 	json_kraw(&w, "tool_input", json_raw(call->input));
 	json_close(&w);
 }

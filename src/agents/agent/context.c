@@ -56,12 +56,8 @@ static void on_instruction_file(void *data, const struct instruction_file *file)
 
 	if (!agent_has_hooks(&t->main, &spec))
 		return;
-	json_open(&w, '{');
-	json_kcstr(&w, "file_path", file->path);
-	json_kcstr(&w, "memory_type", file->kind);
-	json_kcstr(&w, "load_reason", reason);
-	json_kcstr_if(&w, "parent_file_path", file->parent);
-	json_close(&w);
+	json_putf(&w, "{file_path:'%s', memory_type:'%s', load_reason:'%s', parent_file_path?:'%s'}", file->path,
+		  file->kind, reason, file->parent);
 	spec.fields = buf_str(&fields);
 	agent_notify_hooks(&t->main, &spec);
 }

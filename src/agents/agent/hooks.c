@@ -318,9 +318,7 @@ int agent_stop_hooks(struct agent *a, struct err *err)
 	(void)err;
 	if (!a->start_fired || !agent_has_hooks(a, &spec))
 		return 0;
-	json_open(&w, '{');
-	json_kbool(&w, "stop_hook_active", a->stop_blocks > 0);
-	json_kcstr_if(&w, "agent_transcript_path", a->record->transcript);
+	json_putf(&w, "{stop_hook_active:!!%d, agent_transcript_path?:'%s'", a->stop_blocks > 0, a->record->transcript);
 	if (a->query.text.n)
 		json_kstr(&w, "last_assistant_message", buf_str(&a->query.text));
 	json_close(&w);
@@ -357,9 +355,7 @@ static void put_input(struct json_out *w, struct tool_call *call)
 
 void tool_event_open(struct json_out *w, struct agent *a, struct tool_call *call)
 {
-	json_open(w, '{');
-	json_kcstr(w, "tool_name", call->tool->name);
-	json_key(w, "tool_input");
+	json_putf(w, "{tool_name:'%s', tool_input:", call->tool->name);
 	if (!(call->flags & TOOL_ENDS_PLAN)) {
 		put_input(w, call);
 		return;
@@ -368,10 +364,7 @@ void tool_event_open(struct json_out *w, struct agent *a, struct tool_call *call
 	struct str plan = json_str(json_get(call->input, "plan"), &call->arena);
 	if (!str_trim(plan).n && plan_read(a, &kept))
 		plan = buf_str(&kept);
-	json_open(w, '{');
-	json_kstr(w, "plan", plan);
-	json_kcstr(w, "planFilePath", plan_path(a));
-	json_close(w);
+	json_putf(w, "{plan:'%.*s', planFilePath:'%s'}", STR_ARG(plan), plan_path(a));
 }
 
 bool tool_event_amend(struct tool_call *call, struct str json)
@@ -441,15 +434,13 @@ bool agent_show_batch(struct agent *a)
 	uint32_t first = transcript_count(t);
 	while (first > 0 && transcript_block(t, first - 1).role == ROLE_ASSISTANT)
 		first--;
-	json_open(&w, '{');
-	json_kopen(&w, "tool_calls", '[');
+	json_putf(&w, "{tool_calls:[");
 	for (uint32_t i = first; i < transcript_count(t); i++) {
 		struct block b = transcript_block(t, i);
 		if (b.kind == SEGMENT_TOOL_USE)
 			put_call(&w, &a->query, b.json);
 	}
-	json_close(&w);
-	json_close(&w);
+	json_putf(&w, "]}");
 	spec.fields = buf_str(&fields);
 	turn_hooks_start(a, &a->batch_hooks, &spec, on_batch_seen);
 	return true;
@@ -491,10 +482,8 @@ void todo_run_hooks(struct tool_call *call, bool completed, const struct todo_in
 		then(call, arena_strdup(&call->arena, words->id), (struct str){ 0 });
 		return;
 	}
-	json_open(&w, '{');
-	json_kcstr(&w, "task_id", words->id);
-	json_kcstr(&w, "task_subject", words->subject);
-	json_kcstr(&w, "task_description", words->description);
+	json_putf(&w, "{task_id:'%s', task_subject:'%s', task_description:'%s'", words->id, words->subject,
+		  words->description);
 	if (a->parent && a->record->name)
 		json_kcstr(&w, "teammate_name", a->record->name);
 	json_close(&w);

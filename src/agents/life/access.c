@@ -62,8 +62,7 @@ static void write_definition(struct buf *out, const struct agent_tree *t, const 
 		     &(struct roster_spec){ .only = only ? str_from(only) : (struct str){ 0 },
 					    .mcp_servers = servers_ready(t, &a),
 					    .background_off = !is_offered(t, STR("run_in_background")) });
-	json_open(&w, '{');
-	json_kcstr(&w, "name", "Agent");
+	json_putf(&w, "{name:'Agent'");
 	json_kstr(&w, "description", str_trim(buf_str(&text)));
 	json_key(&w, "input_schema");
 	const struct json *schema = json_get(root, "input_schema");
@@ -84,8 +83,7 @@ static void write_definition(struct buf *out, const struct agent_tree *t, const 
 		}
 		json_close(&w);
 	}
-	json_close(&w);
-	json_close(&w);
+	json_putf(&w, "}}");
 }
 
 static void agent_tool_renew(struct agent_tree *t)

@@ -144,9 +144,7 @@ int worktree_hook_release(struct agent *a, struct err *err)
 		leave_directory(a);
 		return 0;
 	}
-	json_open(&w, '{');
-	json_kcstr(&w, "worktree_path", a->worktree->path);
-	json_close(&w);
+	json_putf(&w, "{worktree_path:'%s'}", a->worktree->path);
 	spec.fields = buf_str(&fields);
 	a->hook_batch = agent_run_hooks(a, &spec, on_removed, a);
 	return STEP_TAKES_TIME;

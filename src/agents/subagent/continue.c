@@ -17,9 +17,7 @@ void limits_note(struct agent_record *t, const struct agent *parent)
 
 	if (!parent->parent)
 		return;
-	json_open(&w, '{');
-	json_kcstr(&w, "root", parent->env.cwd);
-	json_key(&w, "ancestors");
+	json_putf(&w, "{root:'%s', ancestors:", parent->env.cwd);
 	permission_record_write(&w, &parent->permission);
 	json_close(&w);
 	t->limits = arena_str(&t->arena, buf_str(&text)).p;

@@ -106,32 +106,18 @@ static void put_completed(struct buf *out, const struct agent_record *t)
 {
 	struct json_out w = json_out(out);
 
-	json_open(&w, '{');
-	json_kcstr(&w, "status", end_state_info(t->state)->is_error ? end_state_info(t->state)->state : "completed");
+	json_putf(&w, "{status:'%s'",
+		  end_state_info(t->state)->is_error ? end_state_info(t->state)->state : "completed");
 	if (t->state != AGENT_COMPLETED)
 		json_kcstr(&w, "endState", end_state_info(t->state)->state);
-	json_kcstr(&w, "prompt", t->prompt);
-	json_kcstr(&w, "agentId", t->id);
-	json_kcstr(&w, "agentType", t->type);
-	json_kopen(&w, "content", '[');
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "text");
+	json_putf(&w, "prompt:'%s', agentId:'%s', agentType:'%s', content:[{type:'text'", t->prompt, t->id, t->type);
 	json_kstr(&w, "text", utf8_cut(buf_str(&t->report), REPORT_LIMIT));
-	json_close(&w);
-	json_close(&w);
-	json_kcstr_if(&w, "resolvedModel", t->model);
-	json_ki64(&w, "totalToolUseCount", t->tool_uses);
-	json_ki64(&w, "totalDurationMs", duration_ms(t));
-	json_ki64(&w, "totalTokens", tokens_of(&t->usage));
-	json_key(&w, "usage");
+	json_putf(&w, "}], resolvedModel?:'%s', totalToolUseCount:%u, totalDurationMs:%lld, totalTokens:%lld, usage:",
+		  t->model, t->tool_uses, (long long)duration_ms(t), (long long)tokens_of(&t->usage));
 	usage_write(&w, &t->usage);
-	if (t->worktree) {
-		json_kcstr(&w, "worktreePath", t->worktree);
-		json_kcstr(&w, "worktreeBranch", t->branch);
-	}
-	json_kcstr_if(&w, "verdict", t->verdict);
-	json_kbool(&w, "canContinueAgent", t->recorded && !t->one_shot);
-	json_close(&w);
+	if (t->worktree)
+		json_putf(&w, "worktreePath:'%s', worktreeBranch:'%s'", t->worktree, t->branch);
+	json_putf(&w, "verdict?:'%s', canContinueAgent:!!%d}", t->verdict, t->recorded && !t->one_shot);
 }
 
 /* Why there is no report, or the line before it */
@@ -197,16 +183,11 @@ void report_launched(struct tool_call *call, const struct agent_record *t)
 
 	json_open(&w, '{');
 	/* SDKs recognise an agent with this conversation's history by this word. */
-	json_kcstr(&w, "status", t->shares_history ? "sub_agent_entered" : "async_launched");
-	json_kbool(&w, "isAsync", true);
-	json_kcstr(&w, "agentId", t->id);
-	json_kcstr(&w, "description", t->description);
-	json_kcstr(&w, "prompt", t->prompt);
-	json_kcstr_if(&w, "resolvedModel", t->model);
-	json_kcstr(&w, "outputFile", t->transcript ? t->transcript : "");
-	json_kbool(&w, "canReadOutputFile", t->transcript && can_read);
-	json_kbool(&w, "canContinueAgent", t->recorded && !t->one_shot);
-	json_close(&w);
+	json_putf(&w, "status:'%s', isAsync:true, agentId:'%s', description:'%s', prompt:'%s'",
+		  t->shares_history ? "sub_agent_entered" : "async_launched", t->id, t->description, t->prompt);
+	json_putf(&w, "resolvedModel?:'%s', outputFile:'%s', canReadOutputFile:!!%d", t->model,
+		  t->transcript ? t->transcript : "", t->transcript && can_read);
+	json_putf(&w, "canContinueAgent:!!%d}", t->recorded && !t->one_shot);
 	tool_call_end(call, false);
 }
 

@@ -127,11 +127,8 @@ static void deliver_end(struct agent_record *t, struct agent *parent, struct str
 
 	if (agent_has_hooks(parent, &spec)) {
 		buf_addf(&message, "Agent \"%s\" %s", t->description, end_state_info(t->state)->summary);
-		json_open(&w, '{');
-		json_kstr(&w, "message", buf_str(&message));
-		json_kcstr(&w, "title", t->type);
-		json_kstr(&w, "notification_type", spec.subject);
-		json_close(&w);
+		json_putf(&w, "{message:'%.*s', title:'%s', notification_type:'%.*s'}", STR_ARG(message), t->type,
+			  STR_ARG(spec.subject));
 		spec.fields = buf_str(&fields);
 		agent_notify_hooks(parent, &spec);
 	}

@@ -32,11 +32,7 @@ static void write_limits(struct json_out *w, const struct permission *p)
 		if (any)
 			json_close(w);
 	}
-	if (p->replaces_allow)
-		json_kbool(w, "replacesAllow", true);
-	if (p->write_root)
-		json_kcstr(w, "writeRoot", p->write_root);
-	json_close(w);
+	json_putf(w, "replacesAllow?:!!%d, writeRoot?:'%s'}", p->replaces_allow, p->write_root);
 }
 
 void permission_record_write(struct json_out *w, const struct permission *p)

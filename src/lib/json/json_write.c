@@ -189,6 +189,7 @@ void json_putf(struct json_out *w, const char *template, ...)
 		if (strchr(" ,", *p)) {
 			p++;
 		} else if (strchr("}]", *p)) {
+			assert(in_object(w) == (*p == '}'));
 			json_close(w);
 			p++;
 		} else if (n && strchr(":?", p[n]) && p[n]) {

@@ -82,28 +82,20 @@ static void add_place(struct buf *out, const struct mcp_item *item)
 
 static void put_item(struct json_out *w, const struct mcp_item *item)
 {
-	json_open(w, '{');
-	json_kcstr(w, "name", item->name);
-	json_kcstr(w, "scope", mcp_scope_word(item->scope));
-	json_kcstr(w, "type", item->server ? mcp_kind_word(item->server->kind) : NULL);
-	json_kcstr(w, "file", item->file);
+	json_putf(w, "{name:'%s', scope:'%s', type:'%s', file:'%s'", item->name, mcp_scope_word(item->scope),
+		  item->server ? mcp_kind_word(item->server->kind) : NULL, item->file);
 	report_put_line(w, item->line);
-	json_kcstr(w, "state", mcp_standing_word(item->standing));
-	json_kcstr(w, "reason", item->reason[0] ? item->reason : NULL);
-	json_kcstr(w, "error", item->error_type);
-	json_key(w, "shadowedBy");
+	json_putf(w, "state:'%s', reason:'%s', error:'%s', shadowedBy:", mcp_standing_word(item->standing),
+		  item->reason[0] ? item->reason : NULL, item->error_type);
 	if (item->by) {
-		json_open(w, '{');
-		json_kcstr(w, "name", item->by->name);
-		json_kcstr(w, "scope", mcp_scope_word(item->by->scope));
-		json_kcstr(w, "file", item->by->file);
+		json_putf(w, "{name:'%s', scope:'%s', file:'%s'", item->by->name, mcp_scope_word(item->by->scope),
+			  item->by->file);
 		report_put_line(w, item->by->line);
 		json_close(w);
 	} else {
 		json_put_null(w);
 	}
-	json_kraw(w, "config", item->json);
-	json_close(w);
+	json_putf(w, "config:%.*s}", STR_ARG(item->json));
 }
 
 /* ---- list -------------------------------------------------------------------------------------------------------- */
@@ -121,8 +113,7 @@ static int mcp_list(struct cadre_call *call)
 
 	if (app_mcp_look(call->services, &config, call->err) < 0)
 		return -(int)call->err->kind;
-	json_open(&w, '{');
-	json_kopen(&w, "servers", '[');
+	json_putf(&w, "{servers:[");
 	if (config->count)
 		report_row(r, CADRE_HEAD, "NAME", "SCOPE", "TYPE", "STATE", "WHERE", NULL);
 	else
@@ -153,8 +144,7 @@ static int mcp_list(struct cadre_call *call)
 			report_line(r, styles[item->standing], "%s: server '%s': %s", buf_str(&place).p, item->name,
 				    item->reason);
 	}
-	json_kcstr(&w, "managedFile", config->managed_file);
-	json_kopen(&w, "notes", '[');
+	json_putf(&w, "managedFile:'%s', notes:[", config->managed_file);
 	for (struct str rest = buf_str(&config->notes); rest.p;) {
 		struct str line = str_cut(&rest, '\n');
 		if (!line.n)
@@ -162,8 +152,7 @@ static int mcp_list(struct cadre_call *call)
 		json_put_str(&w, line);
 		report_line(r, CADRE_NOTE, STR_FMT, STR_ARG(line));
 	}
-	json_close(&w);
-	json_close(&w);
+	json_putf(&w, "]}");
 	mcp_config_free(config);
 	return 0;
 }
@@ -298,8 +287,7 @@ static int write_entry(struct buf *out, const struct wanted_server *e, struct er
 		return err_set(err, ERR_USAGE, "expected one address, but there is '%.60s' behind it", e->words[1]);
 	if (!stdio && e->env && e->env[0])
 		return err_set(err, ERR_USAGE, "a server that is reached by its address has no env; stdio has");
-	json_open(&w, '{');
-	json_kcstr(&w, "type", e->transport);
+	json_putf(&w, "{type:'%s'", e->transport);
 	json_kcstr(&w, stdio ? "command" : "url", first);
 	if (stdio) {
 		json_kopen(&w, "args", '[');
@@ -343,13 +331,8 @@ static void report_change(struct cadre_report *r, const struct mcp_location *pla
 {
 	struct json_out w = json_out(&r->json);
 
-	json_open(&w, '{');
-	json_kcstr(&w, "name", name);
-	json_kcstr(&w, "scope", mcp_scope_word(place->scope));
-	json_kcstr(&w, "file", place->file);
-	json_kcstr(&w, "folder", place->folder);
-	json_kcstr(&w, "done", done);
-	json_close(&w);
+	json_putf(&w, "{name:'%s', scope:'%s', file:'%s', folder:'%s', done:'%s'}", name, mcp_scope_word(place->scope),
+		  place->file, place->folder, done);
 	report_line(r, CADRE_GOOD, "Server %s is %s (scope %s).", name, done, mcp_scope_word(place->scope));
 	if (place->folder)
 		report_line(r, CADRE_NOTE, "Changed: %s, for the folder %s.", place->file, place->folder);

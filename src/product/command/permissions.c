@@ -79,14 +79,10 @@ static void list_set(struct listing *l, const struct rule_set *set, enum rule_li
 		if (r->list != list)
 			continue;
 		add_rule_origin(&from, r);
-		json_open(&l->w, '{');
-		json_kcstr(&l->w, "list", rule_list_name(r->list));
-		json_kcstr(&l->w, "rule", r->text);
-		json_kcstr(&l->w, "source", r->origin->layer);
-		json_kcstr(&l->w, "file", r->origin->file);
+		json_putf(&l->w, "{list:'%s', rule:'%s', source:'%s', file:'%s'", rule_list_name(r->list), r->text,
+			  r->origin->layer, r->origin->file);
 		report_put_line(&l->w, r->origin->line);
-		json_kbool(&l->w, "effective", r->kind != RULE_INERT);
-		json_close(&l->w);
+		json_putf(&l->w, "effective:!!%d}", r->kind != RULE_INERT);
 		report_row(l->report, r->kind == RULE_INERT ? CADRE_NOTE : CADRE_PLAIN, rule_list_name(r->list),
 			   r->text, from.p, NULL);
 	}
@@ -103,11 +99,8 @@ static int permissions_list(struct cadre_call *call)
 		buf_release(&warnings.json);
 		return -(int)call->err->kind;
 	}
-	json_open(&l.w, '{');
-	json_kcstr(&l.w, "mode", permission_mode_name(p.permission.mode));
-	json_kbool(&l.w, "trusted", p.trusted);
-	json_kcstr(&l.w, "refusal", p.refusal);
-	json_kopen(&l.w, "rules", '[');
+	json_putf(&l.w, "{mode:'%s', trusted:!!%d, refusal:'%s', rules:[", permission_mode_name(p.permission.mode),
+		  p.trusted, p.refusal);
 	report_row(l.report, CADRE_HEAD, "LIST", "RULE", "FROM", NULL);
 	for (enum rule_list list = RULE_DENY; list <= RULE_ALLOW; list++) {
 		list_set(&l, p.permission.rules, list);
@@ -247,17 +240,12 @@ static void report_trial_verdict(struct trial *t, const struct permission_verdic
 	const struct rule *r = v->rule;
 	AUTO_BUF struct buf from = { 0 };
 
-	json_open(&w, '{');
-	json_kcstr(&w, "tool", t->use.tool->name);
+	json_putf(&w, "{tool:'%s'", t->use.tool->name);
 	json_kraw(&w, "input", json_raw(t->use.input));
-	json_kcstr(&w, "agent", agent);
-	json_kcstr(&w, "decision", decisions[v->decision].name);
-	json_kcstr(&w, "step", permission_step_name(v->step));
-	json_kcstr(&w, "mode", permission_mode_name(v->mode));
-	json_kcstr(&w, "rule", r ? r->text : NULL);
-	json_kcstr(&w, "list", r ? rule_list_name(r->list) : NULL);
-	json_kcstr(&w, "source", r ? r->origin->layer : NULL);
-	json_kcstr(&w, "file", r ? r->origin->file : NULL);
+	json_putf(&w, "agent:'%s', decision:'%s', step:'%s', mode:'%s'", agent, decisions[v->decision].name,
+		  permission_step_name(v->step), permission_mode_name(v->mode));
+	json_putf(&w, "rule:'%s', list:'%s', source:'%s', file:'%s'", r ? r->text : NULL,
+		  r ? rule_list_name(r->list) : NULL, r ? r->origin->layer : NULL, r ? r->origin->file : NULL);
 	report_put_line(&w, r ? r->origin->line : 0);
 	json_kstr(&w, "reason", buf_str(&v->reason));
 	put_warnings(&w, &t->warnings);

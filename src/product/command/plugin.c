@@ -87,43 +87,28 @@ static void put_names(struct json_out *w, const char *key, const struct plugin_p
 
 static void put_plugin(struct json_out *w, const struct plugin *p)
 {
-	json_open(w, '{');
-	json_kcstr(w, "name", p->name);
-	json_kcstr(w, "id", p->id);
-	json_kcstr(w, "version", p->version);
-	json_kcstr(w, "description", p->description);
-	json_kcstr(w, "path", p->root);
-	json_kcstr(w, "dataDir", p->data_dir);
-	json_kcstr(w, "state", state_name(p));
-	json_kcstr(w, "why", p->why);
-	json_kbool(w, "trusted", p->trusted);
+	json_putf(w, "{name:'%s', id:'%s', version:'%s', description:'%s', path:'%s', dataDir:'%s', state:'%s'",
+		  p->name, p->id, p->version, p->description, p->root, p->data_dir, state_name(p));
+	json_putf(w, "why:'%s', trusted:!!%d", p->why, p->trusted);
 	put_paths(w, "agents", &p->agents);
 	put_paths(w, "skills", &p->skills);
 	put_paths(w, "commands", &p->commands);
 	put_paths(w, "outputStyles", &p->styles);
 	put_names(w, "hooks", &p->hooks);
 	put_names(w, "mcpServers", &p->mcp);
-	json_kcstr(w, "bin", p->bin);
-	json_kcstr(w, "agent", p->agent);
-	json_kopen(w, "errors", '[');
+	json_putf(w, "bin:'%s', agent:'%s', errors:[", p->bin, p->agent);
 	for (size_t i = 0; i < p->error_count; i++) {
-		json_open(w, '{');
-		json_kcstr(w, "type", plugin_fault_name(p->errors[i].fault));
-		json_kcstr(w, "file", p->errors[i].file);
+		json_putf(w, "{type:'%s', file:'%s'", plugin_fault_name(p->errors[i].fault), p->errors[i].file);
 		report_put_line(w, p->errors[i].line);
-		json_kcstr(w, "message", p->errors[i].message);
-		json_close(w);
+		json_putf(w, "message:'%s'}", p->errors[i].message);
 	}
-	json_close(w);
-	json_kopen(w, "notes", '[');
+	json_putf(w, "], notes:[");
 	for (size_t i = 0; i < p->notes.count; i++) {
 		json_open(w, '{');
 		report_put_line(w, p->notes.list[i].line);
-		json_kcstr(w, "message", p->notes.list[i].message);
-		json_close(w);
+		json_putf(w, "message:'%s'}", p->notes.list[i].message);
 	}
-	json_close(w);
-	json_close(w);
+	json_putf(w, "]}");
 }
 
 static void add_count(struct buf *out, size_t n, const char *one, const char *many)
@@ -223,15 +208,8 @@ static void report_unreadable(struct cadre_report *r, struct json_out *w, const 
 {
 	r->bad = true;
 	report_line(r, CADRE_BAD, "%s", why->text);
-	json_open(w, '{');
-	json_kcstr(w, "name", name);
-	json_kopen(w, "errors", '[');
-	json_open(w, '{');
-	json_kcstr(w, "type", name ? "source-not-found" : "marketplace-load-failed");
-	json_kcstr(w, "message", why->text);
-	json_close(w);
-	json_close(w);
-	json_close(w);
+	json_putf(w, "{name:'%s', errors:[{type:'%s', message:'%s'}]}", name,
+		  name ? "source-not-found" : "marketplace-load-failed", why->text);
 }
 
 /* A marketplace with every plugin that it has inside. */
@@ -353,12 +331,7 @@ static int report_change(struct change *k, const char *id, const char *did, stru
 		return status;
 	const struct plugin *p = plugin_list_find(list, id);
 	bool enabled = p && p->state == PLUGIN_ENABLED;
-	json_open(&w, '{');
-	json_kcstr(&w, "id", id);
-	json_kcstr(&w, "did", did);
-	json_kbool(&w, "enabled", enabled);
-	json_kcstr(&w, "path", p ? p->root : NULL);
-	json_close(&w);
+	json_putf(&w, "{id:'%s', did:'%s', enabled:!!%d, path:'%s'}", id, did, enabled, p ? p->root : NULL);
 	report_line(k->report, CADRE_GOOD, "%s was %s.", id, did);
 	if (p && p->state == PLUGIN_DISABLED)
 		report_line(k->report, CADRE_NOTE, "It is disabled: %s.", p->why);

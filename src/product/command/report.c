@@ -111,12 +111,9 @@ void report_failed_files(struct cadre_report *r, struct json_out *w, const struc
 	json_kopen(w, "failedFiles", '[');
 	for (size_t i = 0; i < catalog->failed_count; i++) {
 		const struct catalog_failure *f = &catalog->failed[i];
-		json_open(w, '{');
-		json_kcstr(w, "path", f->path);
-		json_kcstr(w, "source", definition_source_name(f->source));
+		json_putf(w, "{path:'%s', source:'%s'", f->path, definition_source_name(f->source));
 		report_put_line(w, f->line);
-		json_kcstr(w, "error", f->message);
-		json_close(w);
+		json_putf(w, "error:'%s'}", f->message);
 		report_place(r, CADRE_BAD, f->path, f->line, f->message);
 	}
 	json_close(w);
@@ -138,11 +135,9 @@ void report_put_diagnostics(struct json_out *w, const struct diagnostic *list, s
 {
 	json_kopen(w, "diagnostics", '[');
 	for (size_t i = 0; i < count; i++) {
-		json_open(w, '{');
-		json_kcstr(w, "level", diagnostic_level_name(list[i].level));
+		json_putf(w, "{level:'%s'", diagnostic_level_name(list[i].level));
 		report_put_line(w, list[i].line);
-		json_kcstr(w, "message", list[i].message);
-		json_close(w);
+		json_putf(w, "message:'%s'}", list[i].message);
 	}
 	json_close(w);
 }

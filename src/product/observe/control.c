@@ -121,9 +121,7 @@ static void answer_error(struct client *v, const char *text)
 {
 	struct json_out w = json_out(&v->out);
 
-	json_open(&w, '{');
-	json_kcstr(&w, "error", text);
-	json_close(&w);
+	json_putf(&w, "{error:'%s'}", text);
 	send_answer(v);
 }
 
@@ -146,25 +144,15 @@ static struct json_out begin_session(struct client *v)
 	const struct cadre_session *s = v->control->session;
 	struct json_out w = json_out(&v->out);
 
-	json_open(&w, '{');
-	json_kopen(&w, "session", '{');
-	json_kcstr(&w, "sessionId", s->id);
-	json_kcstr(&w, "cwd", s->tree.main.cwd);
-	json_kcstr(&w, "model", s->tree.main.model);
-	json_kcstr(&w, "projectDir", s->project_dir);
-	json_ki64(&w, "pid", getpid());
-	json_ki64(&w, "alive", s->tree.alive_count);
-	json_key(&w, "costUSD");
-	json_put_double(&w, agent_tree_cost(&s->tree));
-	json_kopen(&w, "tasks", '[');
+	json_putf(&w, "{session:{sessionId:'%s', cwd:'%s', model:'%s', projectDir:'%s', pid:%d", s->id,
+		  s->tree.main.cwd, s->tree.main.model, s->project_dir, getpid());
+	json_putf(&w, "alive:%u, costUSD:%g, tasks:[", s->tree.alive_count, agent_tree_cost(&s->tree));
 	return w;
 }
 
 static void end_session(struct json_out *w)
 {
-	json_close(w);
-	json_close(w);
-	json_close(w);
+	json_putf(w, "]}}");
 }
 
 static void answer_tasks(struct client *v, const struct json *request)

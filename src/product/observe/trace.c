@@ -98,12 +98,8 @@ static struct json_out trace_event_begin(struct trace *t, const char *phase, con
 	t->begun = true;
 	loop_kick(t->loop, &t->kick);
 	struct json_out w = json_out(&t->out);
-	json_open(&w, '{');
-	json_kcstr(&w, "ph", phase);
-	json_kcstr(&w, "name", name);
-	json_ki64(&w, "pid", pid);
-	json_ki64(&w, "tid", tid);
-	json_ki64(&w, "ts", (int64_t)((uv_hrtime() - t->started_ns) / 1000));
+	json_putf(&w, "{ph:'%s', name:'%s', pid:%u, tid:%u, ts:%llu", phase, name, pid, tid,
+		  (unsigned long long)(((uv_hrtime() - t->started_ns) / 1000)));
 	return w;
 }
 
@@ -131,8 +127,7 @@ static void trace_number(struct trace *t, const char *phase, const char *name, u
 
 	json_kopen(&w, "args", '{');
 	json_ki64(&w, key, value);
-	json_close(&w);
-	json_close(&w);
+	json_putf(&w, "}}");
 }
 
 /* text: what it does; may be empty */
@@ -161,8 +156,7 @@ static void trace_instant(struct trace *t, const struct track *k, const char *na
 
 	buf_addf(&title, "%s%s%s", name, event->name ? " " : "", event->name ? event->name : "");
 	struct json_out w = trace_event_begin(t, "i", title.p, k->pid, track_tid(k, 0));
-	json_kcstr(&w, "cat", "note");
-	json_kcstr(&w, "s", "t");
+	json_putf(&w, "cat:'note', s:'t'");
 	put_args(&w, "text", event->text);
 	json_close(&w);
 }
@@ -172,8 +166,7 @@ static void trace_flow(struct trace *t, const char *phase, const struct track *k
 {
 	struct json_out w = trace_event_begin(t, phase, "starts", k->pid, track_tid(k, 0));
 
-	json_kcstr(&w, "cat", "agent");
-	json_ki64(&w, "id", t->flows);
+	json_putf(&w, "cat:'agent', id:%u", t->flows);
 	if (phase[0] == 'f')
 		json_kcstr(&w, "bp", "e"); /* binds to the slice around it, not to the next one */
 	json_close(&w);

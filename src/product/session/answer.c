@@ -233,11 +233,9 @@ void prompt_tool_ask(struct cadre_session *s, const struct event *e)
 					.session_id = xstrdup(s->id),
 					.agent_id = xstrdup(a->who.id),
 					.call_id = xstrdup(call->id) };
-	json_open(&w, '{');
-	json_kcstr(&w, "tool_name", call->tool->name);
+	json_putf(&w, "{tool_name:'%s'", call->tool->name);
 	json_kraw(&w, "input", json_raw(call->input));
-	json_kcstr(&w, "tool_use_id", call->id);
-	json_close(&w);
+	json_putf(&w, "tool_use_id:'%s'}", call->id);
 	/* mcp__SERVER__TOOL: as everywhere, the name of a server has no "__" */
 	const char *server = s->services->options.permission_prompt_tool + strlen("mcp__");
 	const char *end = strstr(server, "__");
@@ -300,9 +298,7 @@ static int define_tool(struct cadre_session *s, struct buf *definition, struct e
 	if (!json_is(root, JSON_OBJECT) || (type && !json_str_is(type, "object")))
 		return err_set(err, ERR_PARSE, "the answer must be an object: 'type' must be object at the top");
 	buf_addf(&typed, "{\"type\":\"object\"%s" STR_FMT, root->count ? "," : "", (int)raw.n - 1, raw.p + 1);
-	json_open(&w, '{');
-	json_kcstr(&w, "name", tool_name);
-	json_kcstr(&w, "description", description);
+	json_putf(&w, "{name:'%s', description:'%s'", tool_name, description);
 	json_kraw(&w, "input_schema", type ? raw : buf_str(&typed));
 	json_close(&w);
 	return 0;

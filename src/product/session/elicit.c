@@ -20,30 +20,22 @@ static const struct json *properties(const struct json *elicitation)
 
 void form_open(struct json_out *w)
 {
-	json_open(w, '{');
-	json_kopen(w, "questions", '[');
+	json_putf(w, "{questions:[");
 }
 
 void form_question(struct json_out *w, struct str text)
 {
-	json_open(w, '{');
-	json_kstr(w, "question", text);
-	json_kopen(w, "options", '[');
+	json_putf(w, "{question:'%.*s', options:[", STR_ARG(text));
 }
 
 void form_option(struct json_out *w, struct str label, struct str meaning)
 {
-	json_open(w, '{');
-	json_kstr(w, "label", label);
-	json_kstr(w, "description", meaning);
-	json_close(w);
+	json_putf(w, "{label:'%.*s', description:'%.*s'}", STR_ARG(label), STR_ARG(meaning));
 }
 
 void form_question_end(struct json_out *w, bool multi_select)
 {
-	json_close(w);
-	json_kbool(w, "multiSelect", multi_select);
-	json_close(w);
+	json_putf(w, "], multiSelect:!!%d}", multi_select);
 }
 
 /* Values of "enum", or "const" with a title of "oneOf" and "anyOf". */
@@ -103,8 +95,7 @@ static void form_questions(struct buf *out, const struct json *elicitation)
 		form_option(&w, STR("no"), STR(""));
 		form_question_end(&w, false);
 	}
-	json_close(&w);
-	json_close(&w);
+	json_putf(&w, "]}");
 }
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */

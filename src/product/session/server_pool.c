@@ -197,8 +197,7 @@ static void on_approval_kick(struct kick *kick)
 	form_option(&w, STR("all"), STR("this one and all others that the project has or will have"));
 	form_option(&w, STR("no"), STR("never in this project"));
 	form_question_end(&w, false);
-	json_close(&w);
-	json_close(&w);
+	json_putf(&w, "]}");
 	session_emit(s, &(struct event){ .kind = EVENT_QUESTION_ASKED,
 					 .name = config->items[a->at].name,
 					 .id = a->id,

@@ -126,11 +126,7 @@ int session_set_title(struct cadre_session *s, struct str title, struct err *err
 		return err_set(err, ERR_USAGE, "the session is not kept on disk");
 	if (agent_record_origin(&s->tree.main, err) < 0)
 		return -(int)err->kind;
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "custom-title");
-	json_kstr(&w, "customTitle", title);
-	json_kcstr(&w, "sessionId", s->id);
-	json_close(&w);
+	json_putf(&w, "{type:'custom-title', customTitle:'%.*s', sessionId:'%s'}", STR_ARG(title), s->id);
 	return journal_append(journal, &line, err);
 }
 

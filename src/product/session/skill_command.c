@@ -53,13 +53,8 @@ const struct builtin_command *session_builtin(const struct cadre_session *s, siz
 
 static void put_command(struct json_out *w, const char *name, const char *summary, struct str hint, bool is_builtin)
 {
-	json_open(w, '{');
-	json_kcstr(w, "name", name);
-	json_kcstr(w, "description", summary);
-	json_kstr(w, "argumentHint", hint);
-	if (is_builtin)
-		json_kbool(w, "builtin", true);
-	json_close(w);
+	json_putf(w, "{name:'%s', description:'%s', argumentHint:'%.*s', builtin?:!!%d}", name, summary, STR_ARG(hint),
+		  is_builtin);
 }
 
 static bool put_prompt(void *data, struct mcp_lease *link, const char *name, const struct mcp_prompt *prompt)

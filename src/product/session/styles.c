@@ -211,9 +211,7 @@ void session_put_styles(struct json_out *w, const struct cadre_session *s)
 {
 	struct catalog *styles = open_styles(s);
 
-	json_kcstr(w, "output_style", s->style_name);
-	json_kopen(w, "available_output_styles", '[');
-	json_put_cstr(w, "default");
+	json_putf(w, "output_style:'%s', available_output_styles:['default'", s->style_name);
 	for (const struct catalog_entry *e = next_style(styles, NULL); e; e = next_style(styles, e))
 		json_put_cstr(w, e->name);
 	json_close(w);

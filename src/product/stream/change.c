@@ -61,8 +61,7 @@ int wire_set_mode(struct wire_request *r, struct err *err)
 	if (permission_mode(p) == before)
 		return WIRE_ANSWERED;
 	struct json_out out = wire_frame_begin(&line, "system", "status"); /* reports the change at once */
-	json_kcstr(&out, "status", NULL);
-	json_kcstr(&out, "permissionMode", permission_mode_name(permission_mode(p)));
+	json_putf(&out, "status:null, permissionMode:'%s'", permission_mode_name(permission_mode(p)));
 	wire_frame_end(w, &out, w->session->id);
 	return WIRE_ANSWERED;
 }
@@ -210,12 +209,8 @@ static void write_switch(struct buf *out, const char *from, const char *to, cons
 {
 	struct json_out w = json_out(out);
 
-	json_open(&w, '{');
-	json_kcstr(&w, "from_model", from);
-	json_kcstr(&w, "to_model", to);
-	json_kcstr(&w, "requested_model", wish ? wish : "default");
-	json_kcstr(&w, "source", "sdk");
-	json_close(&w);
+	json_putf(&w, "{from_model:'%s', to_model:'%s', requested_model:'%s', source:'sdk'}", from, to,
+		  wish ? wish : "default");
 }
 
 static void switch_model(struct cadre_wire *w, struct str id, const char *from, const char *wish)
@@ -317,10 +312,7 @@ int wire_register_root(struct wire_request *r, struct err *err)
 	wire_reply(r->wire, r->id, STR(""));
 	if (!agent_has_hooks(&s->tree.main, &spec))
 		return WIRE_ANSWERED;
-	json_open(&out, '{');
-	json_kcstr(&out, "directory", real);
-	json_kstr(&out, "source", spec.subject);
-	json_close(&out);
+	json_putf(&out, "{directory:'%s', source:'%.*s'}", real, STR_ARG(spec.subject));
 	spec.fields = buf_str(&fields);
 	agent_notify_hooks(&s->tree.main, &spec);
 	return WIRE_ANSWERED;
@@ -405,9 +397,7 @@ int wire_rewind(struct wire_request *r, struct err *err)
 	json_kopen(&r->out, "filesChanged", '[');
 	for (size_t i = 0; i < w.plan.count; i++)
 		json_put_cstr(&r->out, w.plan.files[i].path);
-	json_close(&r->out);
-	json_ki64(&r->out, "insertions", (int64_t)w.added);
-	json_ki64(&r->out, "deletions", (int64_t)w.removed);
+	json_putf(&r->out, "], insertions:%zu, deletions:%zu", w.added, w.removed);
 	return 0;
 }
 

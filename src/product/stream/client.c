@@ -34,9 +34,7 @@ static void ask_client(struct cadre_wire *w, const struct event *e, const struct
 	*q = (struct question){ .wire = w,
 				.agent_id = xstrdup(e->agent ? e->agent->id : ""),
 				.call_id = xstrdup(e->id) };
-	json_open(&out, '{');
-	json_kcstr(&out, "subtype", "can_use_tool");
-	json_kcstr(&out, "tool_name", call->tool->name);
+	json_putf(&out, "{subtype:'can_use_tool', tool_name:'%s'", call->tool->name);
 	json_kraw(&out, "input", json_raw(call->input));
 	json_kcstr(&out, "tool_use_id", call->id);
 	question_put_suggestions(&out, e->rules, e->rule_count);
@@ -46,9 +44,7 @@ static void ask_client(struct cadre_wire *w, const struct event *e, const struct
 		json_kstr(&out, "description", e->text);
 	if (e->agent && e->agent->id[0])
 		json_kcstr(&out, "agent_id", e->agent->id);
-	if (e->kind == EVENT_QUESTION_ASKED)
-		json_kbool(&out, "requires_user_interaction", true);
-	json_close(&out);
+	json_putf(&out, "requires_user_interaction?:!!%d}", e->kind == EVENT_QUESTION_ASKED);
 	wire_send_state(w, "requires_action");
 	(void)wire_ask(w, WIRE_ASK_PERMISSION, buf_str(&line), done, q);
 }
@@ -190,12 +186,8 @@ static void client_hook_start(struct hook_runner *runner, struct hook_call *call
 		hook_call_finish(call, true, STR("the client that has this hook is gone"));
 		return;
 	}
-	json_open(&out, '{');
-	json_kcstr(&out, "subtype", "hook_callback");
-	json_kcstr(&out, "callback_id", call->hook->callback);
-	json_kraw(&out, "input", call->input);
-	json_kcstr_if(&out, "tool_use_id", call->tool_use_id);
-	json_close(&out);
+	json_putf(&out, "{subtype:'hook_callback', callback_id:'%s', input:%.*s, tool_use_id?:'%s'}",
+		  call->hook->callback, STR_ARG(call->input), call->tool_use_id);
 	if (at_end) {
 		(void)wire_ask(w, WIRE_ASK_OTHER, buf_str(&line), on_nothing, NULL);
 		hook_call_finish(call, false, STR("{}"));

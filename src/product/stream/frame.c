@@ -16,8 +16,7 @@ typedef void frame_fn(struct json_out *w, const struct cadre_event *e);
 
 static void put_system(struct json_out *w, const char *subtype)
 {
-	json_kcstr(w, "type", "system");
-	json_kcstr(w, "subtype", subtype);
+	json_putf(w, "type:'system', subtype:'%s'", subtype);
 }
 
 /* parent_tool_use_id, and for a child also its identity. */
@@ -29,10 +28,8 @@ static void frame_put_agent(struct json_out *w, const struct event *event)
 		json_kcstr(w, "parent_tool_use_id", NULL);
 		return;
 	}
-	json_kcstr(w, "parent_tool_use_id", a->tool_use_id);
-	json_kcstr(w, "agent_id", a->id);
-	json_kcstr(w, "subagent_type", a->type);
-	json_kcstr(w, "task_description", a->description);
+	json_putf(w, "parent_tool_use_id:'%s', agent_id:'%s', subagent_type:'%s', task_description:'%s'",
+		  a->tool_use_id, a->id, a->type, a->description);
 }
 
 static const char *key_source(const struct services *sv)
@@ -77,11 +74,7 @@ static void put_server_errors(struct json_out *w, const struct mcp_config *confi
 			json_kopen(w, "mcp_server_errors", '[');
 		}
 		open = true;
-		json_open(w, '{');
-		json_kcstr(w, "name", item->name);
-		json_kcstr(w, "type", item->error_type);
-		json_kcstr(w, "message", item->reason);
-		json_close(w);
+		json_putf(w, "{name:'%s', type:'%s', message:'%s'}", item->name, item->error_type, item->reason);
 	}
 	if (open)
 		json_close(w);
@@ -93,8 +86,7 @@ static void frame_init(struct json_out *w, const struct cadre_event *e)
 	const struct tool_set *tools = &s->tree.main.tools;
 	const struct mcp_selection *set = s->tree.main.servers;
 	put_system(w, "init");
-	json_kcstr(w, "cwd", s->tree.main.cwd);
-	json_kopen(w, "tools", '[');
+	json_putf(w, "cwd:'%s', tools:[", s->tree.main.cwd);
 	for (size_t i = 0; i < tools->count; i++) {
 		const struct tool *tool = tools->tools[i];
 		bool finds_nothing = (tool->flags & TOOL_FINDS_TOOLS) && !s->tree.main.deferral.known.count;
@@ -103,34 +95,25 @@ static void frame_init(struct json_out *w, const struct cadre_event *e)
 		/* readers know the Agent tool by its older name here */
 		json_put_cstr(w, tool->start == s->tree.agent_tool.start ? "Task" : tool->name);
 	}
-	json_close(w);
-	json_kopen(w, "mcp_servers", '[');
-	for (size_t i = 0; set && i < mcp_selection_count(set); i++) {
-		json_open(w, '{');
-		json_kcstr(w, "name", mcp_lease_server(mcp_selection_at(set, i))->name);
-		json_kcstr(w, "status", mcp_state_word(mcp_lease_state(mcp_selection_at(set, i))));
-		json_close(w);
-	}
-	json_close(w);
-	json_kcstr(w, "model", s->tree.main.model);
-	json_kcstr(w, "permissionMode", permission_mode_name(permission_mode(&s->tree.main.permission)));
-	json_kopen(w, "slash_commands", '[');
+	json_putf(w, "], mcp_servers:[");
+	for (size_t i = 0; set && i < mcp_selection_count(set); i++)
+		json_putf(w, "{name:'%s', status:'%s'}", mcp_lease_server(mcp_selection_at(set, i))->name,
+			  mcp_state_word(mcp_lease_state(mcp_selection_at(set, i))));
+	json_putf(w, "], model:'%s', permissionMode:'%s', slash_commands:[", s->tree.main.model,
+		  permission_mode_name(permission_mode(&s->tree.main.permission)));
 	for (size_t i = 0; session_builtin(s, i); i++)
 		json_put_cstr(w, session_builtin(s, i)->name);
 	put_skill_names(w, &s->tree, SKILL_FOR_USER);
 	if (s->tree.skills.registry)
 		server_prompts_each(s, put_prompt, w);
-	json_close(w);
-	json_kcstr(w, "apiKeySource", key_source(s->services));
-	json_kcstr(w, "claude_code_version", CADRE_PROTOCOL_VERSION);
-	json_kcstr(w, "output_style", s->style_name);
+	json_putf(w, "], apiKeySource:'%s', claude_code_version:'%s', output_style:'%s'", key_source(s->services),
+		  CADRE_PROTOCOL_VERSION, s->style_name);
 	const struct catalog *r = s->tree.services->registry;
 	json_kopen(w, "agents", '[');
 	for (size_t i = 0; i < r->active_count; i++)
 		if (servers_admit(&s->tree, r->active[i]->definition))
 			json_put_cstr(w, r->active[i]->definition->name);
-	json_close(w);
-	json_kopen(w, "skills", '[');
+	json_putf(w, "], skills:[");
 	put_skill_names(w, &s->tree, SKILL_FOR_MODEL);
 	json_close(w);
 	app_put_plugins(w, s->services->plugins);
@@ -141,18 +124,11 @@ static void frame_answer(struct json_out *w, const struct cadre_event *e)
 {
 	const struct event *ev = e->event;
 
-	json_kcstr(w, "type", "assistant");
-	json_kopen(w, "message", '{');
-	json_kcstr(w, "id", ev->message_id);
-	json_kcstr(w, "type", "message");
-	json_kcstr(w, "role", "assistant");
-	json_kcstr(w, "model", ev->model);
-	json_kopen(w, "content", '[');
+	json_putf(w, "type:'assistant', message:{id:'%s', type:'message', role:'assistant', model:'%s'", ev->message_id,
+		  ev->model);
+	json_putf(w, "content:[");
 	json_put_raw(w, segment_json(ev->block));
-	json_close(w);
-	json_kcstr(w, "stop_reason", NULL);
-	json_kcstr(w, "stop_sequence", NULL);
-	json_key(w, "usage");
+	json_putf(w, "], stop_reason:null, stop_sequence:null, usage:");
 	usage_write(w, ev->usage);
 	json_close(w);
 	frame_put_agent(w, e->event);
@@ -168,13 +144,9 @@ static void frame_answer(struct json_out *w, const struct cadre_event *e)
 
 static void frame_result_message(struct json_out *w, const struct cadre_event *e)
 {
-	json_kcstr(w, "type", "user");
-	json_kopen(w, "message", '{');
-	json_kcstr(w, "role", "user");
-	json_kopen(w, "content", '[');
+	json_putf(w, "type:'user', message:{role:'user', content:[");
 	json_put_raw(w, segment_json(e->event->block));
-	json_close(w);
-	json_close(w);
+	json_putf(w, "]}");
 	frame_put_agent(w, e->event);
 	if (e->event->tool_use_result.n)
 		json_kraw(w, "tool_use_result", e->event->tool_use_result);
@@ -182,8 +154,7 @@ static void frame_result_message(struct json_out *w, const struct cadre_event *e
 
 static void frame_delta(struct json_out *w, const struct cadre_event *e)
 {
-	json_kcstr(w, "type", "stream_event");
-	json_kraw(w, "event", e->event->raw);
+	json_putf(w, "type:'stream_event', event:%.*s", STR_ARG(e->event->raw));
 	frame_put_agent(w, e->event);
 }
 
@@ -192,24 +163,19 @@ static void frame_retry(struct json_out *w, const struct cadre_event *e)
 	const struct event *ev = e->event;
 
 	put_system(w, "api_retry");
-	json_ki64(w, "attempt", ev->attempt);
-	json_ki64(w, "max_retries", ev->most_attempts);
-	json_ki64(w, "retry_delay_ms", ev->delay_ms);
-	json_key(w, "error_status");
+	json_putf(w, "attempt:%u, max_retries:%u, retry_delay_ms:%lld, error_status:", ev->attempt, ev->most_attempts,
+		  (long long)ev->delay_ms);
 	if (ev->status)
 		json_put_i64(w, ev->status);
 	else
 		json_put_null(w);
-	json_kcstr(w, "error", ev->error);
-	json_kcstr_if(w, "model", ev->model);
-	json_kstr(w, "message", ev->text);
+	json_putf(w, "error:'%s', model?:'%s', message:'%.*s'", ev->error, ev->model, STR_ARG(ev->text));
 }
 
 static void frame_denied(struct json_out *w, const struct cadre_event *e)
 {
 	put_system(w, "permission_denied");
-	json_kcstr(w, "tool_name", e->event->name);
-	json_kcstr(w, "tool_use_id", e->event->id);
+	json_putf(w, "tool_name:'%s', tool_use_id:'%s'", e->event->name, e->event->id);
 	if (e->event->agent && e->event->agent->id[0])
 		json_kcstr(w, "agent_id", e->event->agent->id);
 	json_kstr(w, "message", e->event->text);
@@ -225,18 +191,12 @@ void session_put_model_usage(struct json_out *w, const struct cadre_session *s)
 		const struct model_info *m = model_find(model);
 		const struct usage *u = &t->spending[i].usage;
 		json_kopen(w, model, '{');
-		json_ki64(w, "inputTokens", u->input);
-		json_ki64(w, "outputTokens", u->output);
-		json_ki64(w, "cacheReadInputTokens", u->cache_read);
-		json_ki64(w, "cacheCreationInputTokens", u->cache_write);
-		json_ki64(w, "webSearchRequests", u->web_searches);
-		json_key(w, "costUSD");
-		json_put_double(w, model_cost_usd(model, u));
-		if (!model_has_price(model))
-			json_kbool(w, "unknownPrice", true);
-		json_ki64(w, "contextWindow", m->context);
-		json_ki64(w, "maxOutputTokens", m->max_output);
-		json_close(w);
+		json_putf(w, "inputTokens:%lld, outputTokens:%lld, cacheReadInputTokens:%lld", (long long)u->input,
+			  (long long)u->output, (long long)u->cache_read);
+		json_putf(w, "cacheCreationInputTokens:%lld, webSearchRequests:%lld, costUSD:%g",
+			  (long long)u->cache_write, (long long)u->web_searches, model_cost_usd(model, u));
+		json_putf(w, "unknownPrice?:!!%d, contextWindow:%lld, maxOutputTokens:%lld}", !model_has_price(model),
+			  (long long)m->context, (long long)m->max_output);
 	}
 	json_close(w);
 }
@@ -269,13 +229,11 @@ static void frame_subagent_stats(struct json_out *w, const struct agent_tree *t)
 		counts[record->state]++;
 		tool_uses += record->tool_uses;
 	}
-	json_kopen(w, "subagent_stats", '{');
-	json_ki64(w, "total", t->record_count);
+	json_putf(w, "subagent_stats:{total:%u", t->record_count);
 	for (size_t i = 0; i < COUNT_OF(counts); i++)
 		if (counts[i])
 			json_ki64(w, end_state_info((enum end_state)i)->state, counts[i]);
-	json_ki64(w, "tool_uses", tool_uses);
-	json_close(w);
+	json_putf(w, "tool_uses:%u}", tool_uses);
 }
 
 static void frame_turn(struct json_out *w, const struct cadre_event *e)
@@ -285,43 +243,33 @@ static void frame_turn(struct json_out *w, const struct cadre_event *e)
 	const struct query *q = &t->main.query;
 	bool has_result = !strcmp(turn_subtype(s), "success");
 
-	json_kcstr(w, "type", "result");
-	json_kcstr(w, "subtype", turn_subtype(s));
-	json_kbool(w, "is_error", e->event->is_error);
+	json_putf(w, "type:'result', subtype:'%s', is_error:!!%d", turn_subtype(s), e->event->is_error);
 	if (q->end == QUERY_MODEL_ERROR && q->failure.status)
 		json_ki64(w, "api_error_status", q->failure.status);
-	json_ki64(w, "duration_ms", (int64_t)(loop_now_ms(s->services->loop) - q->started_ms));
-	json_ki64(w, "duration_api_ms", (int64_t)q->api_ms);
-	json_ki64(w, "num_turns", q->turn);
+	json_putf(w, "duration_ms:%llu, duration_api_ms:%llu, num_turns:%u",
+		  (unsigned long long)((loop_now_ms(s->services->loop) - q->started_ms)), (unsigned long long)q->api_ms,
+		  q->turn);
 	if (has_result) {
 		json_kstr(w, "result", e->event->text);
 	} else {
-		json_kopen(w, "errors", '[');
-		json_put_str(w, e->event->text);
-		json_close(w);
+		json_putf(w, "errors:['%.*s']", STR_ARG(e->event->text));
 	}
 	if (has_result && schema_output(s).n)
 		json_kraw(w, "structured_output", schema_output(s));
-	json_kcstr(w, "stop_reason", q->stop_reason[0] ? q->stop_reason : NULL);
-	json_kcstr(w, "terminal_reason", terminal_reasons[q->end]);
-	json_key(w, "total_cost_usd");
-	json_put_double(w, agent_tree_cost(&s->tree));
-	json_key(w, "usage");
+	json_putf(w, "stop_reason:'%s', terminal_reason:'%s', total_cost_usd:%g, usage:",
+		  q->stop_reason[0] ? q->stop_reason : NULL, terminal_reasons[q->end], agent_tree_cost(&s->tree));
 	usage_write(w, &q->usage);
 	json_key(w, "modelUsage");
 	session_put_model_usage(w, s);
 	json_kopen(w, "permission_denials", '[');
 	for (size_t i = 0; i < t->denial_count; i++) {
-		json_open(w, '{');
-		json_kcstr(w, "tool_name", t->denials[i].tool);
-		json_kcstr(w, "tool_use_id", t->denials[i].id);
+		json_putf(w, "{tool_name:'%s', tool_use_id:'%s'", t->denials[i].tool, t->denials[i].id);
 		if (t->denials[i].agent[0])
 			json_kcstr(w, "agent_id", t->denials[i].agent);
 		json_kraw(w, "tool_input", buf_str(&t->denials[i].input));
 		json_close(w);
 	}
-	json_close(w);
-	json_ki64(w, "result_index", s->results - 1);
+	json_putf(w, "], result_index:%u", s->results - 1);
 	if (s->queued)
 		json_ki64(w, "queued_turn_count", *s->queued);
 	if (s->turn.origin == TURN_BY_NOTICE)
@@ -334,8 +282,7 @@ static void frame_turn(struct json_out *w, const struct cadre_event *e)
 static void frame_informational(struct json_out *w, const struct cadre_event *e)
 {
 	put_system(w, "informational");
-	json_kcstr(w, "level", "warning");
-	json_kstr(w, "content", e->event->text);
+	json_putf(w, "level:'warning', content:'%.*s'", STR_ARG(e->event->text));
 }
 
 /* ---- frames about children --------------------------------------------------------------------------------------- */
@@ -343,20 +290,17 @@ static void frame_informational(struct json_out *w, const struct cadre_event *e)
 static void task_frame_begin(struct json_out *w, const char *subtype, const struct event *event)
 {
 	put_system(w, subtype);
-	json_kcstr(w, "task_id", event->agent->id);
-	json_kcstr(w, "run_id", event->task->run_id);
-	json_kcstr(w, "tool_use_id", event->agent->tool_use_id);
+	json_putf(w, "task_id:'%s', run_id:'%s', tool_use_id:'%s'", event->agent->id, event->task->run_id,
+		  event->agent->tool_use_id);
 }
 
 static void put_usage(struct json_out *w, const struct event_task *t)
 {
 	const struct usage *u = &t->usage;
 
-	json_kopen(w, "usage", '{');
-	json_ki64(w, "total_tokens", u->input + u->cache_read + u->cache_write + u->output);
-	json_ki64(w, "tool_uses", t->tool_uses);
-	json_ki64(w, "duration_ms", (int64_t)t->duration_ms);
-	json_close(w);
+	json_putf(w, "usage:{total_tokens:%lld, tool_uses:%u, duration_ms:%llu}",
+		  (long long)(u->input + u->cache_read + u->cache_write + u->output), t->tool_uses,
+		  (unsigned long long)t->duration_ms);
 }
 
 static void frame_task_started(struct json_out *w, const struct cadre_event *e)
@@ -365,17 +309,11 @@ static void frame_task_started(struct json_out *w, const struct cadre_event *e)
 	const struct event_task *t = e->event->task;
 
 	task_frame_begin(w, "task_started", e->event);
-	json_kcstr(w, "description", a->description);
-	json_kcstr(w, "subagent_type", a->type);
-	json_kcstr_if(w, "name", a->name);
-	json_kbool(w, "is_backgrounded", t->background);
-	json_ki64(w, "spawn_depth", a->depth);
-	json_kcstr(w, "parent_agent_id", a->parent_id[0] ? a->parent_id : NULL);
-	json_kcstr(w, "task_type", t->team ? "in_process_teammate" : "local_agent");
-	json_kcstr_if(w, "team_name", t->team);
-	json_kcstr_if(w, "model", t->model);
-	json_kcstr_if(w, "worktree_path", t->worktree);
-	json_kcstr(w, "prompt", t->prompt);
+	json_putf(w, "description:'%s', subagent_type:'%s', name?:'%s', is_backgrounded:!!%d, spawn_depth:%u",
+		  a->description, a->type, a->name, t->background, a->depth);
+	json_putf(w, "parent_agent_id:'%s', task_type:'%s', team_name?:'%s'", a->parent_id[0] ? a->parent_id : NULL,
+		  t->team ? "in_process_teammate" : "local_agent", t->team);
+	json_putf(w, "model?:'%s', worktree_path?:'%s', prompt:'%s'", t->model, t->worktree, t->prompt);
 }
 
 static void frame_task_progress(struct json_out *w, const struct cadre_event *e)
@@ -399,21 +337,15 @@ static const char *status_of(const struct event_task *t)
 static void frame_task_updated(struct json_out *w, const struct cadre_event *e)
 {
 	task_frame_begin(w, "task_updated", e->event);
-	json_kopen(w, "patch", '{');
-	json_kcstr(w, "status", status_of(e->event->task));
-	json_kcstr(w, "end_state", e->event->task->state);
-	json_ki64(w, "end_time", e->time_ms);
-	json_close(w);
+	json_putf(w, "patch:{status:'%s', end_state:'%s', end_time:%lld}", status_of(e->event->task),
+		  e->event->task->state, (long long)e->time_ms);
 }
 
 /* A member that works again, or waits */
 static void frame_member_state(struct json_out *w, const struct cadre_event *e)
 {
 	task_frame_begin(w, "task_updated", e->event);
-	json_key(w, "patch");
-	json_open(w, '{');
-	json_kcstr(w, "status", e->event->task->member);
-	json_close(w);
+	json_putf(w, "patch:{status:'%s'}", e->event->task->member);
 }
 
 static void frame_task_notification(struct json_out *w, const struct cadre_event *e)
@@ -421,13 +353,11 @@ static void frame_task_notification(struct json_out *w, const struct cadre_event
 	const struct event_task *t = e->event->task;
 
 	task_frame_begin(w, "task_notification", e->event);
-	json_kcstr(w, "status", status_of(t));
-	json_kcstr(w, "output_file", t->output_file ? t->output_file : "");
-	json_kstr(w, "summary", e->event->text);
+	json_putf(w, "status:'%s', output_file:'%s', summary:'%.*s'", status_of(t),
+		  t->output_file ? t->output_file : "", STR_ARG(e->event->text));
 	put_usage(w, t);
-	json_kcstr_if(w, "verdict", t->verdict);
-	json_kcstr_if(w, "worktree_path", t->worktree);
-	json_kcstr_if(w, "worktree_branch", t->worktree ? t->branch : NULL);
+	json_putf(w, "verdict?:'%s', worktree_path?:'%s', worktree_branch?:'%s'", t->verdict, t->worktree,
+		  t->worktree ? t->branch : NULL);
 }
 
 static void frame_tasks_changed(struct json_out *w, const struct cadre_event *e)
@@ -437,10 +367,8 @@ static void frame_tasks_changed(struct json_out *w, const struct cadre_event *e)
 	for (const struct agent *s = e->session->tree.alive; s; s = s->next) {
 		if (!s->record->background)
 			continue;
-		json_open(w, '{');
-		json_kcstr(w, "task_id", s->record->id);
-		json_kcstr(w, "task_type", s->record->member ? "in_process_teammate" : "local_agent");
-		json_kcstr(w, "description", s->record->description);
+		json_putf(w, "{task_id:'%s', task_type:'%s', description:'%s'", s->record->id,
+			  s->record->member ? "in_process_teammate" : "local_agent", s->record->description);
 		if (s->record->member)
 			json_kcstr(w, "status", member_state_name(s->record->member->state));
 		json_close(w);
@@ -453,9 +381,7 @@ static void frame_tasks_changed(struct json_out *w, const struct cadre_event *e)
 static void frame_hook_begin(struct json_out *w, const char *subtype, const struct event *e)
 {
 	put_system(w, subtype);
-	json_kcstr(w, "hook_id", e->id);
-	json_kstr(w, "hook_name", e->text);
-	json_kcstr(w, "hook_event", e->hook->event);
+	json_putf(w, "hook_id:'%s', hook_name:'%.*s', hook_event:'%s'", e->id, STR_ARG(e->text), e->hook->event);
 	frame_put_agent(w, e);
 }
 
@@ -471,8 +397,7 @@ static void frame_hook_response(struct json_out *w, const struct cadre_event *e)
 
 	frame_hook_begin(w, "hook_response", e->event);
 	json_kstr(w, "output", h->out.n ? h->out : h->err.n ? h->err : h->note);
-	json_kstr(w, "stdout", h->out);
-	json_kstr(w, "stderr", h->err);
+	json_putf(w, "stdout:'%.*s', stderr:'%.*s'", STR_ARG(h->out), STR_ARG(h->err));
 	if (h->exited)
 		json_ki64(w, "exit_code", h->exit_code);
 	json_kcstr(w, "outcome", h->outcome);
@@ -485,10 +410,8 @@ static void frame_status(struct json_out *w, const struct cadre_event *e)
 	const char *result = e->event->compact->result;
 
 	put_system(w, "status");
-	json_kcstr(w, "status", result ? NULL : "compacting");
-	json_kcstr_if(w, "compact_result", result);
-	if (e->event->text.n)
-		json_kstr(w, "compact_error", e->event->text);
+	json_putf(w, "status:'%s', compact_result?:'%s', compact_error?:'%.*s'", result ? NULL : "compacting", result,
+		  STR_ARG(e->event->text));
 }
 
 static void frame_compact_boundary(struct json_out *w, const struct cadre_event *e)
@@ -496,12 +419,8 @@ static void frame_compact_boundary(struct json_out *w, const struct cadre_event 
 	const struct event_compact *c = e->event->compact;
 
 	put_system(w, "compact_boundary");
-	json_kopen(w, "compact_metadata", '{');
-	json_kcstr(w, "trigger", c->trigger);
-	json_ki64(w, "pre_tokens", c->tokens_before);
-	json_ki64(w, "post_tokens", c->tokens_after);
-	json_ki64(w, "duration_ms", (int64_t)c->duration_ms);
-	json_close(w);
+	json_putf(w, "compact_metadata:{trigger:'%s', pre_tokens:%lld, post_tokens:%lld, duration_ms:%llu}", c->trigger,
+		  (long long)c->tokens_before, (long long)c->tokens_after, (unsigned long long)c->duration_ms);
 }
 
 /* ---- the writer of an event ------------------------------------------------------------------------------------- */
@@ -553,7 +472,5 @@ void frame_write(struct cadre_event *e)
 	struct json_out w = json_out(&e->frame);
 	json_open(&w, '{');
 	writer(&w, e);
-	json_kcstr(&w, "session_id", e->session->id);
-	json_kcstr(&w, "uuid", e->uuid);
-	json_close(&w);
+	json_putf(&w, "session_id:'%s', uuid:'%s'}", e->session->id, e->uuid);
 }

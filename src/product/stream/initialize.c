@@ -98,11 +98,7 @@ void wire_put_agents(struct json_out *out, const struct agent_tree *t)
 		const struct agent_definition *d = r->active[i]->definition;
 		if (!servers_admit(t, d))
 			continue;
-		json_open(out, '{');
-		json_kcstr(out, "name", d->name);
-		json_kcstr(out, "description", d->description);
-		json_kcstr_if(out, "model", d->model);
-		json_close(out);
+		json_putf(out, "{name:'%s', description:'%s', model?:'%s'}", d->name, d->description, d->model);
 	}
 	json_close(out);
 }
@@ -123,13 +119,10 @@ void wire_put_models(struct json_out *out, const struct options *o)
 	for (size_t i = 0; i < COUNT_OF(models); i++) {
 		const char *wish = i ? models[i].value : o->model ? o->model : model_default();
 		const char *id = NULL;
-		json_open(out, '{');
-		json_kcstr(out, "value", models[i].value);
+		json_putf(out, "{value:'%s'", models[i].value);
 		if (model_resolve(&a, wish, &id, NULL) == 0)
 			json_kcstr(out, "resolvedModel", id);
-		json_kcstr(out, "displayName", models[i].name);
-		json_kcstr(out, "description", models[i].what);
-		json_close(out);
+		json_putf(out, "displayName:'%s', description:'%s'}", models[i].name, models[i].what);
 	}
 	json_close(out);
 }
@@ -161,12 +154,9 @@ int wire_initialize(struct wire_request *r, struct err *err)
 	wire_put_agents(&r->out, &s->tree);
 	session_put_styles(&r->out, s);
 	wire_put_models(&r->out, o);
-	json_kraw(&r->out, "account", STR("{}"));
-	json_ki64(&r->out, "pid", getpid());
-	json_kcstr(&r->out, "claude_code_version", CADRE_PROTOCOL_VERSION);
-	if (json_is(hooks, JSON_OBJECT))
-		json_kbool(&r->out, "hooks_applied", true);
-	json_kbool(&r->out, "hook_on_failure_supported", true);
+	json_putf(&r->out, "account:{}, pid:%d, claude_code_version:'%s', hooks_applied?:!!%d", getpid(),
+		  CADRE_PROTOCOL_VERSION, json_is(hooks, JSON_OBJECT));
+	json_putf(&r->out, "hook_on_failure_supported:true");
 	if (json_get(r->body, "managedSettings"))
 		json_kbool(&r->out, "managed_settings_applied", o->managed_in_initialize);
 	for (const struct json *v = json_first(plugins); v; v = json_next(plugins, v)) {

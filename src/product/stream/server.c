@@ -126,11 +126,7 @@ static void transport_send(struct mcp_transport *base, int64_t id, struct str js
 		return;
 	struct errand *e = xcalloc(1, sizeof *e);
 	*e = (struct errand){ .transport = t, .id = id };
-	json_open(&out, '{');
-	json_kcstr(&out, "subtype", "mcp_message");
-	json_kcstr(&out, "server_name", t->server->name);
-	json_kraw(&out, "message", json);
-	json_close(&out);
+	json_putf(&out, "{subtype:'mcp_message', server_name:'%s', message:%.*s}", t->server->name, STR_ARG(json));
 	t->asks++;
 	(void)wire_ask(t->wire, WIRE_ASK_OTHER, buf_str(&request), on_answer, e);
 }
