@@ -55,20 +55,17 @@ static void on_usage(void *data, const struct usage *usage)
 
 static void on_request(struct query *q, void *data)
 {
-	(void)q;
 	agent_follow_mode(data);
 }
 
 static bool on_batch(struct query *q, void *data)
 {
-	(void)q;
 	agent_load_tools(data);
 	return agent_show_batch(data);
 }
 
 static bool on_unavailable(struct query *q, void *data)
 {
-	(void)q;
 	return agent_fall_back(data);
 }
 
@@ -76,7 +73,6 @@ static void on_query_end(struct query *q, void *data)
 {
 	struct agent *a = data;
 
-	(void)q;
 	turn_hooks_drop(&a->batch_hooks);
 	turn_hooks_drop(&a->compact_hooks);
 	agent_load_tools(a); /* of calls whose turn ended with them */

@@ -123,7 +123,6 @@ static void add_kept_messages(struct query *q, struct transcript *out, void *dat
 	AUTO_BUF struct buf texts = { 0 };
 	AUTO_BUF struct buf team = { 0 };
 
-	(void)q;
 	for (size_t i = 0; i < count; i++)
 		transcript_add(out, ROLE_USER, context[i]);
 	if (a->parent)

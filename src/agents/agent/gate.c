@@ -469,7 +469,6 @@ void gate_cancel(struct tool_gate *gate, struct tool_call *call)
 {
 	struct gate_wait *p = call->pass;
 
-	(void)gate;
 	if (!p)
 		return;
 	if (p->hook_batch)

@@ -214,7 +214,6 @@ int agent_step_hooks(struct agent *a, struct err *err)
 	const struct agent_tree *t = a->tree;
 	struct buf *notes = &a->notes;
 
-	(void)err;
 	if (!d || !d->hooks)
 		return 0;
 	if (agent_tree_bars(t, d->source, "hooks")) {
@@ -244,7 +243,6 @@ int agent_step_hooks(struct agent *a, struct err *err)
 
 int agent_unregister_hooks(struct agent *a, struct err *err)
 {
-	(void)err;
 	if (a->parent && a->tree->services->hooks)
 		hook_engine_end_agent(a->tree->services->hooks, a->tree->session_id, a->record->id);
 	hook_set_unref(TAKE(a->hooks));
@@ -286,7 +284,6 @@ static void on_stop_hooks(void *data, const struct hook_outcome *outcome)
 
 int agent_start_hooks(struct agent *a, struct err *err)
 {
-	(void)err;
 	if (!a->parent)
 		return 0; /* SessionStart is a part of its first turn */
 	struct hook_event_spec spec = { .event = HOOK_SUBAGENT_START, .subject = str_from(a->record->type) };
@@ -315,7 +312,6 @@ int agent_stop_hooks(struct agent *a, struct err *err)
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
-	(void)err;
 	if (!a->start_fired || !agent_has_hooks(a, &spec))
 		return 0;
 	json_putf(&w, "{stop_hook_active:!!%d, agent_transcript_path?:'%s'", a->stop_blocks > 0, a->record->transcript);

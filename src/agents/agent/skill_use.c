@@ -367,7 +367,6 @@ static void on_child_ready(void *data)
 
 int agent_preload(struct agent *a, struct err *err)
 {
-	(void)err;
 	if (!a->parent || !a->definition || a->load)
 		return 0; /* the main agent's first turn waits for them; a fork has its parent's words, one that continues its own */
 	a->preload = preload_start(&(struct preload_spec){ .agent = a,

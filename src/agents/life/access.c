@@ -334,7 +334,6 @@ int agent_choose_tools(struct agent *a, struct err *err)
 
 int agent_drop_tools(struct agent *a, struct err *err)
 {
-	(void)err;
 	tool_choice_release(&a->choice);
 	if (!a->parent)
 		tool_set_release(&a->tree->pool);

@@ -51,7 +51,6 @@ static int step_take_slot(struct agent *a, struct err *err)
 	struct slot_pool *slots = &a->tree->slots;
 	struct agent_slot *slot = &a->query.agent_slot;
 
-	(void)err;
 	if (!a->parent)
 		return 0; /* only children are counted */
 	slot->on_taken = on_slot_taken;
@@ -61,7 +60,6 @@ static int step_take_slot(struct agent *a, struct err *err)
 
 static int step_leave_slot(struct agent *a, struct err *err)
 {
-	(void)err;
 	if (a->parent)
 		slot_leave(&a->tree->slots, &a->query.agent_slot);
 	return 0;
@@ -262,7 +260,6 @@ static int step_leave_cwd(struct agent *a, struct err *err)
 {
 	int fd = a->env.landlock_fd;
 
-	(void)err;
 	if (fd > 0 && fd != a->parent->env.landlock_fd)
 		close(fd);
 	a->env.landlock_fd = 0;
@@ -287,7 +284,6 @@ static int step_query(struct agent *a, struct err *err)
 	const struct agent_tree *t = a->tree;
 	bool is_main = !a->parent;
 
-	(void)err;
 	if (!is_main) {
 		a->record->turn_limit = turn_limit(a);
 		a->budget.limit_usd = t->limits.agent_usd;
@@ -313,7 +309,6 @@ static int step_query(struct agent *a, struct err *err)
 
 static int step_end_shells(struct agent *a, struct err *err)
 {
-	(void)err;
 	a->tree->kit->end_shells(&a->env);
 	return 0;
 }
@@ -322,7 +317,6 @@ static int step_announce(struct agent *a, struct err *err)
 {
 	struct event_task task;
 
-	(void)err;
 	if (!a->parent)
 		return 0; /* each of its turns says that the session is there */
 	agent_record_event(a->record, &task);
@@ -336,7 +330,6 @@ static int step_announce_end(struct agent *a, struct err *err)
 {
 	struct event_task task;
 
-	(void)err;
 	if (!a->parent)
 		return 0;
 	agent_record_event(a->record, &task);

@@ -139,7 +139,6 @@ int worktree_hook_release(struct agent *a, struct err *err)
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
-	(void)err;
 	if (a->end == AGENT_SUSPENDED || !agent_has_hooks(a, &spec)) {
 		leave_directory(a);
 		return 0;

@@ -21,7 +21,6 @@
 
 static int end_processes(struct agent *a, struct err *err)
 {
-	(void)err;
 	a->tree->kit->end_shells(&a->env);
 	return 0;
 }

@@ -98,21 +98,17 @@ static int print_report(const struct cadre_report *report, void *data)
 
 static int on_visit(const char *url, void *data)
 {
-	(void)data;
 	fprintf(stderr, "To sign in, open this address in a browser:\n  %s\n", url);
 	return isatty(STDERR_FILENO);
 }
 
 static void on_signal(struct cadre *c, int signal, void *data)
 {
-	(void)signal;
-	(void)data;
 	cadre_stop(c);
 }
 
 static void serve_standard_streams(struct cadre *c, int *ret_in, int *ret_out, void *data)
 {
-	(void)data;
 	*ret_in = STDIN_FILENO;
 	*ret_out = STDOUT_FILENO;
 	(void)cadre_watch_signal(c, SIGINT, on_signal, NULL);

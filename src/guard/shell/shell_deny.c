@@ -514,7 +514,6 @@ static void list_replaced(struct listing *l, const struct shell_command *c, unsi
 {
 	struct str mark = STR("{}");
 
-	(void)level;
 	for (size_t i = 1; i < c->word_count; i++) {
 		struct str word = c->words[i].text;
 		if (str_is(word, "-I") && i + 1 < c->word_count)

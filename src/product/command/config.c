@@ -280,7 +280,6 @@ static int explain_layers(const struct settings *s, const char *name, struct cad
 		report_line(report, CADRE_PLAIN, "in force: %s (the default)", key->fallback);
 	else
 		report_line(report, CADRE_PLAIN, "not set");
-	(void)err;
 	return 0;
 }
 

@@ -74,16 +74,12 @@ static void on_log(void *data, const struct mcp_server *server, const char *leve
 {
 	struct trial *t = data;
 
-	(void)server;
-	(void)level;
 	if (t->log.n + text.n < MOST_LOG_BYTES)
 		buf_addf(&t->log, STR_FMT "\n", STR_ARG(text));
 }
 
 static void on_browser_gone(struct child *child, int status)
 {
-	(void)child;
-	(void)status;
 }
 
 /* The host has shown the address: xdg-open may be missing. */

@@ -82,7 +82,6 @@ static void add_live(void *data, const char *session, const char *path)
 	AUTO_BUF struct buf answer = { 0 };
 	struct err err = { 0 };
 
-	(void)session;
 	if (control_ask(path, STR("{\"request\":\"tasks\"}"), ASK_MS, &answer, &err) == 0)
 		(void)task_list_add_answer(data, path, buf_str(&answer), &err);
 }

@@ -157,7 +157,6 @@ static void end_session(struct json_out *w)
 
 static void answer_tasks(struct client *v, const struct json *request)
 {
-	(void)request;
 	struct json_out w = begin_session(v);
 
 	for (struct agent_record *record = v->control->session->tree.records; record; record = record->next)
@@ -332,7 +331,6 @@ static void give_room(uv_handle_t *handle, size_t wanted, uv_buf_t *ret)
 {
 	struct client *v = handle->data;
 
-	(void)wanted;
 	buf_reserve(&v->in, CONTROL_REQUEST_LIMIT);
 	*ret = uv_buf_init(v->in.p + v->in.n, CONTROL_REQUEST_LIMIT);
 }
@@ -342,7 +340,6 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *bytes)
 {
 	struct client *v = stream->data;
 
-	(void)bytes;
 	if (n > 0)
 		v->in.n += (size_t)n;
 	if (n < 0 || v->in.n > 4 * CONTROL_REQUEST_LIMIT)

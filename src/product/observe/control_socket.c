@@ -83,8 +83,6 @@ static void sweep_one(void *data, const char *session, const char *path)
 	struct stat st;
 	struct err err = { 0 };
 
-	(void)data;
-	(void)session;
 	if (lstat(path, &st) < 0 || !S_ISSOCK(st.st_mode) || time(NULL) - st.st_mtime < STALE_S)
 		return;
 	int fd = control_connect(path, &err);

@@ -37,8 +37,6 @@ static void on_poll(uv_poll_t *handle, int status, int events)
 {
 	struct watch *w = handle->data;
 
-	(void)status;
-	(void)events;
 	w->fn(w->cadre, w->number, w->data);
 }
 
@@ -176,7 +174,6 @@ static void on_drained(struct writer *writer, void *data)
 {
 	struct cadre_writer *w = data;
 
-	(void)writer;
 	app_check_backlog(&w->cadre->services);
 	if (w->on_drained)
 		w->on_drained(w, w->drained_data);

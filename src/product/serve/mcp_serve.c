@@ -348,8 +348,6 @@ static void on_input(struct cadre *c, int fd, void *data)
 {
 	struct serve *s = data;
 
-	(void)c;
-	(void)fd;
 	if (cadre_writer_queued(s->out) > MOST_QUEUED)
 		serve_watch(s, false);
 	else
@@ -358,7 +356,6 @@ static void on_input(struct cadre *c, int fd, void *data)
 
 static void on_drained(struct cadre_writer *w, void *data)
 {
-	(void)w;
 	serve_watch(data, true);
 }
 
@@ -384,7 +381,6 @@ static void on_unread(struct cadre_writer *w, void *data)
 {
 	struct serve *s = data;
 
-	(void)w;
 	serve_end_input(s);
 	serve_cancel_all(s);
 }
@@ -392,7 +388,6 @@ static void on_unread(struct cadre_writer *w, void *data)
 /* Notices for the main agent wait: it has no turns. */
 static void on_notice(struct agent *a)
 {
-	(void)a;
 }
 
 int cadre_mcp_serve(struct cadre *c, int in_fd, int out_fd, char *why, size_t why_size)

@@ -303,7 +303,6 @@ void app_elicit_gone(void *data, struct mcp_elicitation *asked)
 {
 	struct elicitation *e = asked->owner;
 
-	(void)data;
 	if (!e)
 		return;
 	e->asked = NULL;

@@ -138,7 +138,6 @@ static void start_model_hook(struct hook_runner *runner, struct hook_call *call)
 
 static void cancel_model_hook(struct hook_runner *runner, struct hook_call *call)
 {
-	(void)runner;
 	if (call->state)
 		one_shot_cancel(call->state);
 }
@@ -172,7 +171,6 @@ static void start_tool_hook(struct hook_runner *runner, struct hook_call *call)
 
 static void cancel_tool_hook(struct hook_runner *runner, struct hook_call *call)
 {
-	(void)runner;
 	if (call->state)
 		server_call_cancel(call->state);
 }

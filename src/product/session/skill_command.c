@@ -61,7 +61,6 @@ static bool put_prompt(void *data, struct mcp_lease *link, const char *name, con
 {
 	AUTO_BUF struct buf hint = { 0 };
 
-	(void)link;
 	server_prompt_hint(&hint, prompt);
 	put_command(data, name, prompt->description, buf_str(&hint), false);
 	return true;
@@ -184,7 +183,6 @@ static void give_texts(struct expansion *e)
 
 static void allow_forked_skill(struct tool_gate *gate, struct tool_call *call)
 {
-	(void)gate;
 	tool_call_decided(call, TOOL_ALLOW, STR("")); /* the user has typed it */
 }
 

@@ -62,7 +62,6 @@ static struct definition *parse_style(const struct catalog_location *place, cons
 	struct definition_reader r;
 	struct frontmatter head;
 
-	(void)err;
 	stem.n -= str_ends(stem, STR(".md")) ? 3 : 0;
 	struct style_definition *style =
 		definition_new(sizeof *style, place->source, file->path, arena_str(&a, stem).p);
@@ -85,7 +84,6 @@ static void read_builtin_styles(struct catalog *c, struct catalog_file *f, const
 		{ "Proactive", "Decides by itself what is left open, and goes on", style_proactive_text },
 	};
 
-	(void)c;
 	for (size_t i = 0; i < COUNT_OF(builtin); i++) {
 		struct style_definition *style =
 			definition_new(sizeof *style, place->source, place->path, builtin[i].name);
@@ -100,7 +98,6 @@ static void read_builtin_styles(struct catalog *c, struct catalog_file *f, const
 
 static void add_style_dir(struct catalog_locations *p, const char *claude_dir, const char *below)
 {
-	(void)below;
 	catalog_add_location(p, PLACE_FLAT, SOURCE_PROJECT, path_join(&p->arena, claude_dir, "output-styles"));
 }
 

@@ -537,7 +537,6 @@ static void on_lead_resume(void *data)
 
 static void on_lead_leave(void *data)
 {
-	(void)data;
 	(void)kill(getpid(), SIGTERM); /* the program ends as if the user had asked for it */
 }
 

@@ -24,7 +24,6 @@ int wire_interrupt(struct wire_request *r, struct err *err)
 	struct cadre_wire *w = r->wire;
 	bool cancel = json_bool(json_get(r->body, "cancel_queued"));
 
-	(void)err;
 	if (cancel) {
 		json_key(&r->out, "cancelled");
 		wire_list_messages(&r->out, w);
@@ -106,7 +105,6 @@ int wire_cancel_message(struct wire_request *r, struct err *err)
 	struct str uuid = json_str(json_get(r->body, "message_uuid"), r->arena);
 	struct wire_message *m = uuid.n ? wire_find_message(r->wire, uuid) : NULL;
 
-	(void)err;
 	if (m)
 		wire_drop_message(r->wire, m);
 	json_kbool(&r->out, "cancelled", m != NULL);
@@ -263,7 +261,6 @@ int wire_set_model(struct wire_request *r, struct err *err)
 	AUTO_BUF struct buf fields = { 0 };
 	const char *id = NULL;
 
-	(void)err;
 	if (!agent_has_hooks(a, &spec)) {
 		switch_model(r->wire, r->id, arena_strdup(r->arena, a->model), wish);
 		return WIRE_ANSWERED;
@@ -324,7 +321,6 @@ int wire_reload_skills(struct wire_request *r, struct err *err)
 {
 	struct cadre_session *s = r->wire->session;
 
-	(void)err;
 	if (s->tree.skills.registry)
 		catalog_refresh(s->tree.skills.registry);
 	json_key(&r->out, "skills");
@@ -337,7 +333,6 @@ int wire_reload_styles(struct wire_request *r, struct err *err)
 {
 	struct cadre_session *s = r->wire->session;
 
-	(void)err;
 	session_find_style(s);
 	agent_renew_head(&s->tree.main);
 	session_put_styles(&r->out, s);
@@ -437,7 +432,6 @@ int wire_background(struct wire_request *r, struct err *err)
 {
 	const char *call = json_cstr(json_get(r->body, "tool_use_id"), r->arena);
 
-	(void)err;
 	json_kbool(&r->out, "backgrounded", cadre_background(r->wire->session, call) > 0 || !call);
 	return 0;
 }

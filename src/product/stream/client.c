@@ -81,7 +81,6 @@ static void on_answers(void *data, const struct json *payload, struct str why)
 	struct tool_call *call = a ? question_find(a, q->call_id) : NULL;
 	const struct json *answers = json_get(json_get(payload, "updatedInput"), "answers");
 
-	(void)why;
 	if (call && json_str_is(json_get(payload, "behavior"), "allow") && json_is(answers, JSON_OBJECT))
 		question_answer(call, answers);
 	else if (call)
@@ -126,7 +125,6 @@ static void on_elicited(void *data, const struct json *payload, struct str why)
 	const char *action = json_cstr(json_get(payload, "action"), &a);
 	const struct json *content = json_get(payload, "content");
 
-	(void)why;
 	if (q->wire->session &&
 	    cadre_answer_elicitation(q->wire->session, q->call_id, action ? action : "cancel",
 				     content ? arena_str(&a, json_raw(content)).p : NULL) == CADRE_USAGE)
@@ -167,9 +165,6 @@ static void on_answer(void *data, const struct json *payload, struct str why)
 /* The client has closed the input but still reads: it is notified of the end, without waiting for an answer. */
 static void on_nothing(void *data, const struct json *payload, struct str why)
 {
-	(void)data;
-	(void)payload;
-	(void)why;
 }
 
 static void client_hook_start(struct hook_runner *runner, struct hook_call *call)
@@ -200,7 +195,6 @@ static void client_hook_cancel(struct hook_runner *runner, struct hook_call *cal
 {
 	struct wire_ask *ask = call->state;
 
-	(void)runner;
 	if (!ask)
 		return;
 	call->state = NULL;

@@ -55,8 +55,6 @@ static void put_skill_names(struct json_out *w, const struct agent_tree *t, enum
 
 static bool put_prompt(void *data, struct mcp_lease *link, const char *name, const struct mcp_prompt *prompt)
 {
-	(void)link;
-	(void)prompt;
 	json_put_cstr(data, name);
 	return true;
 }

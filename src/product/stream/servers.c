@@ -44,7 +44,6 @@ void wire_put_servers(struct json_out *out, struct cadre_wire *w)
 
 int wire_mcp_status(struct wire_request *r, struct err *err)
 {
-	(void)err;
 	wire_put_servers(&r->out, r->wire);
 	return 0;
 }
@@ -201,7 +200,6 @@ int wire_mcp_set(struct wire_request *r, struct err *err)
 	struct wire_settling *s = settling_new(r);
 	struct json_out out = json_out(&s->facts);
 
-	(void)err;
 	json_putf(&out, "{removed:[");
 	for (size_t i = set ? mcp_selection_count(set) : 0; i-- > 0;) {
 		const struct mcp_server *server = mcp_lease_server(mcp_selection_at(set, i));

@@ -31,7 +31,6 @@ static void put_member(void *data, const char *path, const struct setting_key *k
 	struct str top = arena_str(&e->arena, str_cut(&rest, '.'));
 	const struct json *whole = rest.p ? settings_get(e->settings, top.p, NULL) : value;
 
-	(void)key;
 	if (!whole || map_get(&e->seen, top))
 		return;
 	map_set(&e->seen, top, e);
@@ -52,7 +51,6 @@ int wire_get_settings(struct wire_request *r, struct err *err)
 	const struct settings *settings = r->wire->services->policy.settings;
 	struct effective effective = { .out = &r->out, .settings = settings };
 
-	(void)err;
 	json_kopen(&r->out, "effective", '{');
 	settings_each_set(settings, put_member, &effective);
 	json_close(&r->out);
@@ -93,7 +91,6 @@ int wire_get_context(struct wire_request *r, struct err *err)
 	int64_t messages = (int64_t)(q->transcript.bytes / BYTES_PER_TOKEN);
 	int64_t most = model_find(a->model)->context, used = head + messages;
 
-	(void)err;
 	json_kopen(&r->out, "categories", '[');
 	put_category(&r->out, "System prompt", MAX(head - tools - servers, 0));
 	put_category(&r->out, "System tools", tools);
@@ -111,14 +108,12 @@ int wire_get_context(struct wire_request *r, struct err *err)
 
 int wire_list_models(struct wire_request *r, struct err *err)
 {
-	(void)err;
 	wire_put_models(&r->out, &r->wire->services->options);
 	return 0;
 }
 
 int wire_get_version(struct wire_request *r, struct err *err)
 {
-	(void)err;
 	json_kcstr(&r->out, "version", CADRE_VERSION);
 	return 0;
 }
@@ -143,7 +138,6 @@ int wire_list_rules(struct wire_request *r, struct err *err)
 
 int wire_get_cost(struct wire_request *r, struct err *err)
 {
-	(void)err;
 	json_putf(&r->out, "total_cost_usd:%g", agent_tree_cost(&r->wire->session->tree));
 	return 0;
 }
@@ -225,7 +219,6 @@ int wire_list_hooks(struct wire_request *r, struct err *err)
 	const struct policy *p = &r->wire->services->policy;
 	size_t managed = 0;
 
-	(void)err;
 	json_kopen(&r->out, "events", '[');
 	for (enum hook_event i = 0; i < HOOK_EVENT_COUNT; i++) {
 		size_t count = 0;
