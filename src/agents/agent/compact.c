@@ -5,7 +5,6 @@
 #include "lib/json/json_write.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/plan.h"
-#include "agents/agent/servers.h"
 #include "agents/agent/skill_use.h"
 
 /* ---- hooks --------------------------------------------------------------------------------------------------- */

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT
  * context.c - the system prompt of an agent, the context in its first message, and the head of its requests. */
+#include "core/store/load.h"
 #include "agents/agent/context.h"
 #include <ctype.h>
 #include <sys/utsname.h>
 #include "lib/json/json_write.h"
 #include "core/model/catalog.h"
 #include "core/model/head_json.h"
-#include "core/store/load.h"
 #include "config/settings/instructions.h"
 #include "config/settings/settings.h"
 #include "defs/agentdef/registry.h"
 #include "defs/agentdef/describe.h"
-#include "defs/plugin/list.h"
 #include "mcp/client/pool.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/plan.h"

@@ -6,7 +6,6 @@
 #include "core/store/state.h"
 #include "defs/plugin/list.h"
 #include "defs/policy/plugins.h"
-#include "agents/agent/classifier.h"
 
 enum { TASKS_PAUSE_MS = 100 };
 

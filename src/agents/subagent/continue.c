@@ -3,7 +3,6 @@
  * resumed, one that runs gets a message, is stopped, or is moved to the background. A child keeps the limits it started with. */
 #include "agents/subagent/subagent.h"
 #include <sys/stat.h>
-#include "defs/agentdef/registry.h"
 #include "agents/agent/context.h"
 #include "agents/agent/record.h"
 #include "lib/base/crash.h"

@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include "lib/io/file.h"
 #include "guard/permission/evaluate_shell_int.h"
-#include "guard/permission/repository.h"
 #include "guard/shell/shell_files.h"
 #include "guard/shell/shell_options.h"
 

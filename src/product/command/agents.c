@@ -8,7 +8,6 @@
 #include "defs/agentdef/registry.h"
 #include "defs/agentdef/describe.h"
 #include "agents/profile/roster.h"
-#include "defs/policy/plugins.h"
 #include "lib/git/git_head.h"
 #include "lib/io/file.h"
 #include "config/settings/settings.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * config.c - `cadre config`: lists settings, explains a key layer by layer, and lists the known keys. */
 #include "product/command/command.h"
-#include "lib/io/file.h"
 #include "config/settings/settings_key.h"
 
 static int config_list(struct cadre_call *call);

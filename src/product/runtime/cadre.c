@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * cadre.c - the runtime: loop, registries, options. */
-#include "defs/agentdef/registry.h"
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * answer.c - answers to questions of all agents of a session: from the host, or from a permission prompt tool. */
 #include "agents/team/pane.h"
-#include "product/session/session_int.h"
 #include "defs/policy/sources.h"
 #include "product/session/server_pool.h"
 #include "lib/json/json_write.h"
 #include "guard/permission/permission.h"
 #include "config/settings/settings_store.h"
 #include "agents/agent/gate.h"
-#include "agents/agent/plan.h"
 #include "agents/agent/question.h"
 #include "product/session/schema.h"
 #include "lib/io/file.h"

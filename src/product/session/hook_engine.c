@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * hook_engine.c - the hook engine of a runtime: its events, and the hooks that ask a model or call a server's tool. */
-#include "product/session/session_int.h"
 #include "product/session/server_pool.h"
 #include "lib/io/spawn.h"
 #include "guard/sandbox/sandbox.h"

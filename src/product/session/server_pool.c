@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * server_pool.c - the MCP servers of a runtime and of its sessions. */
-#include "product/session/session_int.h"
 #include "product/session/server_pool.h"
 #include "defs/policy/sources.h"
 #include "agents/agent/servers.h"

@@ -3,7 +3,6 @@
 #include "product/session/server_pool.h"
 #include "lib/json/json_write.h"
 #include "mcp/client/toolset.h"
-#include "product/session/session_int.h"
 
 enum { MOST_BLOCKS = 1000 };
 

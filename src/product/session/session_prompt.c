@@ -10,7 +10,6 @@
 #include "agents/agent/skill_use.h"
 #include "agents/agent/classifier.h"
 #include "defs/policy/permissions.h"
-#include "defs/policy/sources.h"
 #include "lib/io/file.h"
 
 /* ---- what the definition of its agent adds -------------------------------------------------------------------- */

@@ -5,12 +5,9 @@
 #include "product/session/server_pool.h"
 #include "lib/json/json_write.h"
 #include "defs/skill/registry.h"
-#include "agents/agent/hooks.h"
 #include "agents/agent/skill_use.h"
 #include "defs/policy/plugins.h"
-#include "lib/io/file.h"
 #include "config/settings/settings.h"
-#include "config/settings/settings_file.h"
 #include "defs/policy/sources.h"
 
 enum { MOST_STACKED = 6 };

@@ -15,7 +15,6 @@
 #include "agents/agent/context.h"
 #include "product/session/permission_update.h"
 #include "defs/skill/registry.h"
-#include "defs/agentdef/registry.h"
 #include "defs/policy/plugins.h"
 #include "product/session/rewind.h"
 

@@ -2,7 +2,6 @@
  * frame.c - an event as a line of stream-json, the form that the agent SDKs read. Children are reported as
  * system/task_*; hooks and compaction have their own frames. */
 #include "agents/agent/servers.h"
-#include "defs/agentdef/registry.h"
 #include "product/stream/wire_int.h"
 #include "product/session/server_pool.h"
 #include "defs/policy/plugins.h"

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * show.c - requests that change nothing: settings, context, models, rules, hooks, cost, output of agents, files. */
 #include <cadre_command.h>
-#include "defs/policy/permissions.h"
 #include "core/model/catalog.h"
-#include "guard/permission/rule_set.h"
 #include "product/stream/wire_int.h"
 #include "defs/policy/plugins.h"
 #include "lib/base/base64.h"

@@ -2,7 +2,6 @@
  * wire.c - one client: lines in, frames out. It also sends errors of the model service as messages of the assistant, and, with
  * --session-mirror, a copy of every line of the session's files. */
 #include "product/stream/wire_int.h"
-#include "agents/agent/record.h"
 #include "core/model/failure.h"
 #include "lib/io/file.h"
 
