@@ -47,7 +47,7 @@ enum {
 enum { PROGRAM_NO_FILES = 255 };
 
 struct shell_program {
-	const char *name; /* of git: the subcommand */
+	const char *name; /* of git: the subcommand; of others several with | between */
 	unsigned flags;
 	uint8_t texts;       /* so many operands at the front are not files; PROGRAM_NO_FILES: none is one */
 	const char *letters; /* NULL: no options are listed; a program that reads may have any */

@@ -50,6 +50,11 @@ static inline bool str_has(struct str s, struct str part)
 	return part.n == 0 || (s.n >= part.n && memmem(s.p, s.n, part.p, part.n));
 }
 
+/* A list such as "a|b|c"; none of its members is empty. */
+bool str_is_one_of(struct str s, const char *list);
+bool str_is_one_of_nocase(struct str s, const char *list);
+bool str_starts_with_one_of(struct str s, const char *list);
+
 struct str str_trim(struct str s); /* spaces, tabs, CR, LF on both ends */
 
 /* Splits *rest at the first c: returns the part before it and leaves the part after it in *rest. Without a c it returns
