@@ -18,9 +18,9 @@ enum flag_kind {
 struct flag {
 	struct cadre_option option;
 	enum flag_group group;
+	unsigned kind;
 	const char *setting; /* for cadre_set(); NULL: called as the flag */
 	const char *fixed;   /* the setting's value for a flag without one (default "") */
-	unsigned kind;
 };
 
 extern const struct flag flag_table[];
