@@ -126,11 +126,13 @@ void json_put_double(struct json_out *w, double v)
 /* Writes the constant or conversion at p, with its key if it has one. Returns where it ends. */
 static const char *put_template_value(struct json_out *w, struct str key, bool optional, const char *p, va_list *args)
 {
-	bool quoted = *p == '\'', boolean = *p == '!', is_text = true, is_none = false;
+	bool or_null = *p == '?', is_text = true, is_none = false;
 	struct str text = { 0 };
 	uint64_t number = 0;
 	double real = 0;
 
+	p += or_null;
+	bool quoted = *p == '\'', boolean = *p == '!';
 	p += quoted ? 1 : boolean ? 2 : 0;
 	const char *end = p + (quoted ? strcspn(p, "'") : *p == '%' ? strcspn(p, "sdug") + 1 : strcspn(p, " ,]}"));
 	if (*p != '%') {
@@ -142,11 +144,7 @@ static const char *put_template_value(struct json_out *w, struct str key, bool o
 	} else if (end[-1] == 's') {
 		text = str_from(va_arg(*args, const char *));
 		is_none = !text.p;
-		if (is_none) {
-			text = STR("null");
-			end += quoted;
-			quoted = false;
-		}
+		or_null = true;
 	} else {
 		is_text = false;
 		if (end[-1] == 'g')
@@ -163,7 +161,9 @@ static const char *put_template_value(struct json_out *w, struct str key, bool o
 		return end + quoted;
 	if (key.n)
 		json_key_str(w, key);
-	if (boolean)
+	if (is_none && (or_null || (is_text && !quoted)))
+		json_put_null(w);
+	else if (boolean)
 		json_put_bool(w, number);
 	else if (is_text && quoted)
 		json_put_str(w, text);
@@ -185,7 +185,7 @@ void json_putf(struct json_out *w, const char *template, ...)
 
 	va_start(args, template);
 	for (const char *p = template; *p;) {
-		size_t n = strcspn(p, " ,:?{}[]'%!");
+		size_t n = strcspn(p, " ,:?{}[]'%!"); /* of a key or a constant */
 		if (strchr(" ,", *p)) {
 			p++;
 		} else if (strchr("}]", *p)) {

@@ -92,11 +92,14 @@ static inline void json_kcstr_if(struct json_out *w, const char *key, const char
 }
 
 /* Writes a template: an object or array, or a part of one, with conversions that the compiler checks as those of printf.
- *   '%s'  '%.*s'        a string; a NULL is written as null      %s  %.*s           a complete value, trusted to be valid
- *   %d %u %zu %lld %llu %g  a number                             !!%d               a boolean
- *   'text' null true 7  a constant                               KEY?:CONVERSION    no member for NULL, 0 or an empty %.*s
- * A template may leave brackets open and may end behind a key; the next call goes on there. Commas between its members are for the
- * reader. */
+ *   '%s' '%.*s'               a string; null for NULL
+ *   %s %.*s                   a complete value, trusted to be valid; null for NULL or an empty one
+ *   %d %u %zu %lld %llu %g    a number
+ *   !!%d                      a boolean
+ *   ?CONVERSION               null for NULL, 0 and an empty %.*s
+ *   KEY?:CONVERSION           no member then
+ *   'text' null true 7        a constant
+ * A template may leave brackets open and may end behind a key; the next call continues there. */
 void json_putf(struct json_out *w, const char *template, ...) printf_like(2, 3);
 
 void json_add_quoted(struct buf *out, struct str s);  /* "..." with quotes, repaired and escaped */

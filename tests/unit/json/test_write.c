@@ -176,7 +176,9 @@ TEST(a_template_leaves_out_optional_members_without_a_value)
 	json_putf(&w, "{a?:'%s', b?:'%.*s', c?:%d, d?:!!%d, e?:%g, f?:%s}", (const char *)NULL, 0, "x", 0, 0, 0.0,
 		  (const char *)NULL);
 	json_putf(&w, "{a?:'%s', b?:'%.*s', c?:%d, d?:!!%d, e?:%g, f?:%s}", "", 1, "xy", -2, 1, 0.5, "[]");
-	CHECK_CSTR(b.p, "{},{\"a\":\"\",\"b\":\"x\",\"c\":-2,\"d\":true,\"e\":0.5,\"f\":[]}");
+	json_putf(&w, "{a:?%u, b:?%u, c:?'%.*s', d:?'%.*s', e:%.*s, f:'%.*s'}", 0u, 7u, 0, "x", 1, "x", 0, "x", 0, "x");
+	CHECK_CSTR(b.p, "{},{\"a\":\"\",\"b\":\"x\",\"c\":-2,\"d\":true,\"e\":0.5,\"f\":[]},"
+			"{\"a\":null,\"b\":7,\"c\":null,\"d\":\"x\",\"e\":null,\"f\":\"\"}");
 }
 
 int test_write(void)
