@@ -177,13 +177,13 @@ static const char *put_template_value(struct json_out *w, struct str key, bool o
 	return end + quoted;
 }
 
-void json_putf(struct json_out *w, const char *template, ...)
+void json_vputf(struct json_out *w, const char *template, va_list list)
 {
 	struct str key = { 0 };
 	bool optional = false;
 	va_list args;
 
-	va_start(args, template);
+	va_copy(args, list); /* as an object: list may be a pointer here */
 	for (const char *p = template; *p;) {
 		size_t n = strcspn(p, " ,:?{}[]'%!"); /* of a key or a constant */
 		if (strchr(" ,", *p)) {
@@ -211,6 +211,15 @@ void json_putf(struct json_out *w, const char *template, ...)
 	va_end(args);
 	if (key.n)
 		json_key_str(w, key);
+}
+
+void json_putf(struct json_out *w, const char *template, ...)
+{
+	va_list args;
+
+	va_start(args, template);
+	json_vputf(w, template, args);
+	va_end(args);
 }
 
 static void add_escape(struct buf *out, char c)

@@ -101,6 +101,7 @@ static inline void json_kcstr_if(struct json_out *w, const char *key, const char
  *   'text' null true 7        a constant
  * A template may leave brackets open and may end behind a key; the next call continues there. */
 void json_putf(struct json_out *w, const char *template, ...) printf_like(2, 3);
+void json_vputf(struct json_out *w, const char *template, va_list args);
 
 void json_add_quoted(struct buf *out, struct str s);  /* "..." with quotes, repaired and escaped */
 void json_add_escaped(struct buf *out, struct str s); /* the same without the quotes */
