@@ -87,11 +87,6 @@ void agent_put_notice(struct agent *a, const struct notice_spec *spec)
 		a->on_notice(a);
 }
 
-void agent_notice(struct agent *a, const char *id, struct str text)
-{
-	agent_put_notice(a, &(struct notice_spec){ .id = id, .text = text });
-}
-
 /* ---- what its tools may use ---------------------------------------------------------------------------------- */
 
 static void env_set_cwd(struct tool_env *env, const char *path)

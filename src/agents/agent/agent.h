@@ -199,10 +199,13 @@ void agent_kick(struct agent *a); /* a fact was recorded: its owner looks at it 
 /* A step of its life: 0 is done, STEP_TAKES_TIME leads to agent_step_done, below 0 is a failure. */
 enum { STEP_TAKES_TIME = 1 };
 void agent_step_done(struct agent *a, const struct err *err); /* err may be NULL */
-/* A text for the model, when it comes to the next request; an idle agent is woken by on_notice. id may be NULL. */
-void agent_notice(struct agent *a, const char *id, struct str text);
-void agent_put_notice(struct agent *a, const struct notice_spec *spec); /* the same; a quiet one wakes nobody */
-event_fn agent_emit;                                                    /* data is the agent */
+/* A text for the model with its next request; an idle agent is woken by on_notice, unless the notice is quiet. */
+void agent_put_notice(struct agent *a, const struct notice_spec *spec);
+static inline void agent_notice(struct agent *a, const char *id, struct str text)
+{
+	agent_put_notice(a, &(struct notice_spec){ .id = id, .text = text });
+}
+event_fn agent_emit; /* data is the agent */
 /* History for a fork made now; only while its answer is complete and its calls are open, or while it is idle. */
 struct fork_base *agent_fork_base(struct agent *a);
 void agent_drop_fork_base(struct agent *a); /* its history is another one from now on */

@@ -9,7 +9,10 @@
 #pragma once
 #include "agents/agent/agent.h"
 
-bool plan_is_on(const struct agent *a);
+static inline bool plan_is_on(const struct agent *a)
+{
+	return permission_mode(&a->permission) == PERMISSION_PLAN;
+}
 void plan_enter(struct agent *a);
 /* The user approved. A child has its parent's mode then, unless edits are accepted. */
 void plan_leave(struct agent *a);

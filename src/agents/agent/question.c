@@ -148,11 +148,6 @@ enum { PLAN_MAX_BYTES = 200000 };
 
 /* ---- the mode ---------------------------------------------------------------------------------------------------- */
 
-bool plan_is_on(const struct agent *a)
-{
-	return permission_mode(&a->permission) == PERMISSION_PLAN;
-}
-
 void plan_enter(struct agent *a)
 {
 	a->plan.before = permission_mode(&a->permission);

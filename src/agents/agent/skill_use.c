@@ -32,11 +32,6 @@ const struct catalog_entry *agent_skill(struct agent *a, struct str name)
 	return r ? skill_registry_find(r, name) : NULL;
 }
 
-unsigned agent_skill_views(const struct agent *a, const struct catalog_entry *e)
-{
-	return skill_views(e, a->tree->skills.overrides);
-}
-
 void agent_explain_no_skill(struct buf *out, const struct agent *a, struct str name)
 {
 	const struct catalog *r = a->tree->skills.registry;

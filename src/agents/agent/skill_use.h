@@ -19,7 +19,10 @@ typedef void skill_use_fn(void *data, const struct skill_result *result);
 
 /* The skill of this name as the disk has it now; NULL: there is none. Good until the loop turns. */
 const struct catalog_entry *agent_skill(struct agent *a, struct str name);
-unsigned agent_skill_views(const struct agent *a, const struct catalog_entry *e); /* enum skill_view */
+static inline unsigned agent_skill_views(const struct agent *a, const struct catalog_entry *e) /* enum skill_view */
+{
+	return skill_views(e, a->tree->skills.overrides);
+}
 /* Why there is none of this name, with names that look like it. */
 void agent_explain_no_skill(struct buf *out, const struct agent *a, struct str name);
 

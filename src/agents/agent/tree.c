@@ -143,20 +143,6 @@ bool agent_tree_bars(const struct agent_tree *t, enum definition_source source, 
 	       app_plugins_only(t->services->policy.settings, kind);
 }
 
-struct agent *agent_tree_find(struct agent_tree *t, const char *id)
-{
-	if (!id[0])
-		return &t->main;
-	struct agent_record *record = map_get(&t->by_id, str_from(id));
-	return record && record->live ? record->live : NULL;
-}
-
-void agent_wait_add(struct agent_record *record, struct agent_wait *wait)
-{
-	wait->next = record->waits;
-	record->waits = wait;
-}
-
 void agent_wait_remove(struct agent_record *record, struct agent_wait *wait)
 {
 	struct agent_wait **at = &record->waits;

@@ -296,8 +296,18 @@ void agent_tree_sort_records(struct agent_tree *t);                             
 bool agent_tree_trusts_plugin(const struct agent_tree *t, const char *name); /* its agents' hooks and servers may run */
 /* strictPluginOnlyCustomization: definitions of this source may not bring hooks ("hooks") or servers ("mcp"). */
 bool agent_tree_bars(const struct agent_tree *t, enum definition_source source, const char *kind);
-struct agent *agent_tree_find(struct agent_tree *t, const char *id); /* alive; "" is the main agent */
-void agent_wait_add(struct agent_record *record, struct agent_wait *wait);
+static inline struct agent *agent_tree_find(struct agent_tree *t, const char *id) /* alive; "" is the main agent */
+{
+	if (!id[0])
+		return &t->main;
+	struct agent_record *record = map_get(&t->by_id, str_from(id));
+	return record && record->live ? record->live : NULL;
+}
+static inline void agent_wait_add(struct agent_record *record, struct agent_wait *wait)
+{
+	wait->next = record->waits;
+	record->waits = wait;
+}
 void agent_wait_remove(struct agent_record *record, struct agent_wait *wait);
 void agent_record_end_waits(struct agent_record *record);                     /* it has ended */
 void agent_record_refresh(struct agent_record *record);                       /* takes the figures of one that runs */

@@ -203,13 +203,6 @@ void tool_choice_never(struct tool_choice *c, const char *tool, const char *spec
 	add_limit(c, &c->never, tool, str_from(specifier));
 }
 
-void tool_choice_release(struct tool_choice *c)
-{
-	tool_set_release(&c->tools);
-	arena_release(&c->arena);
-	*c = (struct tool_choice){ 0 };
-}
-
 const char *tool_choice_types(const struct tool_choice *c, struct arena *a)
 {
 	AUTO_BUF struct buf types = { 0 };

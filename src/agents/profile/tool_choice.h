@@ -45,7 +45,12 @@ struct tool_choice_spec {
 };
 
 void tool_choose(const struct agent_definition *d, const struct tool_choice_spec *spec, struct tool_choice *ret_choice);
-void tool_choice_release(struct tool_choice *c);
+static inline void tool_choice_release(struct tool_choice *c)
+{
+	tool_set_release(&c->tools);
+	arena_release(&c->arena);
+	*c = (struct tool_choice){ 0 };
+}
 void tool_choice_never(struct tool_choice *c, const char *tool, const char *specifier); /* one more; borrows tool */
 /* "a, b" of Agent(a, b): whom the agent may start. In the arena; NULL: anybody. */
 const char *tool_choice_types(const struct tool_choice *c, struct arena *a);

@@ -6,10 +6,17 @@
 
 enum step { STEP_AGAIN, STEP_WAIT }; /* AGAIN: the state changed, step on. WAIT: a callback will kick us */
 
-void query_kick(struct query *q);
 enum step query_set_state(struct query *q, enum query_state to); /* the only place where it changes */
-enum step query_finish(struct query *q, enum query_end end);
-void query_emit(struct query *q, struct event *event);
+static inline enum step query_finish(struct query *q, enum query_end end)
+{
+	q->end = end;
+	return query_set_state(q, QUERY_FINISH);
+}
+static inline void query_emit(struct query *q, struct event *event)
+{
+	if (q->config.on_event)
+		q->config.on_event(q->config.data, event);
+}
 /* Ends the turn for this reason: cancels running work and enters ENDING. text explains errors. */
 void query_give_up(struct query *q, enum query_end end, const char *fmt, ...) printf_like(3, 4);
 

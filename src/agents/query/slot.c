@@ -87,12 +87,6 @@ struct fork_barrier *fork_barrier_new(struct loop *loop)
 	return g;
 }
 
-struct fork_barrier *fork_barrier_ref(struct fork_barrier *g)
-{
-	g->refs++;
-	return g;
-}
-
 void fork_barrier_unref(struct fork_barrier *g)
 {
 	if (!g || --g->refs)

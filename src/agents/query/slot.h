@@ -42,7 +42,11 @@ struct fork_barrier {
 };
 
 struct fork_barrier *fork_barrier_new(struct loop *loop); /* returns a reference */
-struct fork_barrier *fork_barrier_ref(struct fork_barrier *g);
+static inline struct fork_barrier *fork_barrier_ref(struct fork_barrier *g)
+{
+	g->refs++;
+	return g;
+}
 void fork_barrier_unref(struct fork_barrier *g);
 /* True: proceed. False: kick is kicked when the query should call again; fork_barrier_leave() stops waiting. */
 bool fork_barrier_pass(struct fork_barrier *g, struct kick *kick);

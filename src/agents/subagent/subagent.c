@@ -91,11 +91,6 @@ static const size_t pausing_count = COUNT_OF(pausing);
 
 /* ---- the report to the parent ------------------------------------------------------------------------------------ */
 
-void agent_record_notice_id(const struct agent_record *t, char out[AGENT_NOTICE_LEN])
-{
-	snprintf(out, AGENT_NOTICE_LEN, "%s.%u", t->id, t->run);
-}
-
 /* For observers, whether or not a call waited */
 static void announce_end(struct agent_record *t)
 {
@@ -475,18 +470,6 @@ static void step_waits(struct agent *a)
 	agent_leave_fallback(a);
 	agent_leave_turn_model(a);
 	query_start(&a->query);
-}
-
-void agent_park(struct agent *a)
-{
-	a->park_asked = true;
-	agent_kick(a);
-}
-
-void agent_shut_down(struct agent *a)
-{
-	a->leaves = true;
-	agent_kick(a);
 }
 
 static void step_ends(struct agent *a)

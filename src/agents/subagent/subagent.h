@@ -40,8 +40,16 @@ int agent_continue(struct agent_record *record, struct str message, struct tool_
 int agent_wake(struct agent_record *record, struct err *err);
 /* The same for one that an earlier process left at work. */
 int agent_resume_run(struct agent_record *record, struct err *err);
-void agent_park(struct agent *a);      /* in phase WAITS: it leaves memory */
-void agent_shut_down(struct agent *a); /* a member that shuts down: a normal end */
+static inline void agent_park(struct agent *a) /* in phase WAITS: it leaves memory */
+{
+	a->park_asked = true;
+	agent_kick(a);
+}
+static inline void agent_shut_down(struct agent *a) /* a member that shuts down: a normal end */
+{
+	a->leaves = true;
+	agent_kick(a);
+}
 /* Ends it; by_user: it is not resumed by agents. */
 void agent_stop(struct agent_record *record, bool by_user);
 /* The child that this call waits for. */
@@ -59,7 +67,11 @@ struct agent *subagent_new(struct agent *parent, struct agent_record *record,
 void subagent_launched(struct agent *a);
 
 enum { AGENT_NOTICE_LEN = 40 };
-void agent_record_notice_id(const struct agent_record *t, char out[AGENT_NOTICE_LEN]); /* one for each run of a child */
+static inline void agent_record_notice_id(const struct agent_record *t,
+					  char out[AGENT_NOTICE_LEN]) /* one for each run of a child */
+{
+	snprintf(out, AGENT_NOTICE_LEN, "%s.%u", t->id, t->run);
+}
 void agent_record_notify(struct agent_record *t, struct agent *parent,
 			 struct str notes); /* its end, to one who does not wait */
 struct agent_definition *agent_find_definition(const struct agent *parent, const char *type, struct buf *why);

@@ -201,11 +201,6 @@ const struct flag *flag_of(const struct cadre_option *option)
 										      : NULL;
 }
 
-const char *flag_setting(const struct flag *flag)
-{
-	return flag->kind & FLAG_OWN ? NULL : flag->setting ? flag->setting : flag->option.name;
-}
-
 int flags_parse(int argc, const char *const *argv, struct args *ret_args, struct err *err)
 {
 	AUTO_FREE const struct cadre_option **options = NULL;
@@ -229,9 +224,4 @@ int flags_parse(int argc, const char *const *argv, struct args *ret_args, struct
 		STR_ARG(second));
 	args_release(ret_args);
 	return -ERR_USAGE;
-}
-
-const char *flags_prompt(const struct args *args)
-{
-	return args->word_count ? args->words[0] : NULL;
 }

@@ -117,20 +117,6 @@ void view_write(struct view *v, struct str s)
 	cadre_write(v->out, s.p, s.n);
 }
 
-void view_end_line(struct view *v)
-{
-	if (v->mid_line)
-		view_write(v, STR("\n"));
-	v->mid_line = false;
-}
-
-void view_release_held(struct view *v)
-{
-	v->hold = false;
-	view_write(v, buf_str(&v->held));
-	buf_clear(&v->held);
-}
-
 int view_flush(struct view *v, unsigned timeout_ms, struct err *err)
 {
 	char why[200] = "";

@@ -148,13 +148,6 @@ static enum permission_mode stricter(enum permission_mode a, enum permission_mod
 	return permission_mode_is_wider(a, b) ? b : a;
 }
 
-const struct permission *permission_main(const struct permission *p)
-{
-	while (p->parent)
-		p = p->parent;
-	return p;
-}
-
 static bool is_wide(enum permission_mode mode)
 {
 	return mode == PERMISSION_BYPASS || mode == PERMISSION_ACCEPT_EDITS || mode == PERMISSION_AUTO;
@@ -221,19 +214,6 @@ void permission_narrow(struct permission *p, struct str tools, enum permission_m
 	memcpy(n->tools, tools.p, tools.n);
 	n->next = p->narrowings;
 	p->narrowings = n;
-}
-
-void permission_choose_mode(struct permission *p, enum permission_mode mode)
-{
-	p->mode = mode;
-	p->inherits_mode = p->mode_invalid = false;
-	p->mode_may_widen = true;
-}
-
-void permission_inherit_mode(struct permission *p)
-{
-	p->inherits_mode = true;
-	p->mode_invalid = false;
 }
 
 bool permission_can_ask(const struct permission *p)

@@ -155,11 +155,3 @@ int permission_line_restore(struct permission_line *ret_line, const struct permi
 	*ret_line = line;
 	return 0;
 }
-
-void permission_line_release(struct permission_line *l)
-{
-	for (size_t i = 0; i < l->count; i++)
-		permission_release(&l->list[i]);
-	free(l->list);
-	*l = (struct permission_line){ 0 };
-}

@@ -90,19 +90,7 @@ void shell_know(struct shell_parser *p, struct str name)
 	p->known = k;
 }
 
-void shell_end_line(struct shell_parser *p)
-{
-	while (p->known && p->known->doubtful)
-		p->known = p->known->before;
-	p->sink->can_fail = p->sink->call_can_fail;
-}
-
 /* ---- simple commands ---- */
-
-bool shell_declares(struct str word)
-{
-	return str_is_one_of(word, "declare|typeset|local|export|readonly");
-}
 
 /* The name in NAME, NAME=x, NAME+=x, NAME[0]=x; empty if there is none. */
 static struct str leading_name(const struct shell_word *w)

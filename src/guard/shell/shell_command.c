@@ -143,14 +143,6 @@ struct shell_command shell_strip_for_allow(const struct shell_command *c)
 	return stripped;
 }
 
-bool shell_gets_more_words(const struct shell_command *c, const struct shell_command *stripped)
-{
-	for (const struct shell_word *w = c->words; w < stripped->words; w++)
-		if (str_is(w->text, "xargs"))
-			return true;
-	return false;
-}
-
 /* ---- exact rules ---- */
 
 bool shell_needs_exact_rule(const struct shell_command *c)

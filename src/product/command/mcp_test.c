@@ -78,9 +78,7 @@ static void on_log(void *data, const struct mcp_server *server, const char *leve
 		buf_addf(&t->log, STR_FMT "\n", STR_ARG(text));
 }
 
-static void on_browser_gone(struct child *child, int status)
-{
-}
+static void on_browser_gone(struct child *child, int status) {}
 
 /* The host has shown the address: xdg-open may be missing. */
 static void open_url(void *data, const char *url)

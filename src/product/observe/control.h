@@ -42,6 +42,9 @@ int control_ask(const char *path, struct str request, int timeout_ms, struct buf
 void task_json_write(struct json_out *w, const struct task_row *row); /* an object */
 /* Texts go into the arena; missing members are "" or 0. */
 void task_json_read(const struct json *object, struct arena *a, struct task_row *ret_row);
-int64_t task_row_tokens(const struct task_row *row);
+static inline int64_t task_row_tokens(const struct task_row *row)
+{
+	return row->input_tokens + row->output_tokens + row->cache_read_tokens + row->cache_write_tokens;
+}
 /* Until its end; until now while it runs; until its last update if it was interrupted. */
 int64_t task_row_duration_ms(const struct task_row *row);

@@ -40,11 +40,6 @@ static const struct field {
 	{ "ownedTasks", TEXT, offsetof(struct task_row, tasks) },
 };
 
-int64_t task_row_tokens(const struct task_row *row)
-{
-	return row->input_tokens + row->output_tokens + row->cache_read_tokens + row->cache_write_tokens;
-}
-
 int64_t task_row_duration_ms(const struct task_row *row)
 {
 	bool runs = row->state && !strcmp(row->state, "running");

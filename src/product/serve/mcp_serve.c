@@ -386,9 +386,7 @@ static void on_unread(struct cadre_writer *w, void *data)
 }
 
 /* Notices for the main agent wait: it has no turns. */
-static void on_notice(struct agent *a)
-{
-}
+static void on_notice(struct agent *a) {}
 
 int cadre_mcp_serve(struct cadre *c, int in_fd, int out_fd, char *why, size_t why_size)
 {

@@ -289,11 +289,6 @@ void session_open_approval(struct cadre_session *s)
 	loop_kick(s->services->loop, &s->approval->kick);
 }
 
-bool session_await_approval(struct cadre_session *s)
-{
-	return s->approval != NULL;
-}
-
 void session_drop_approval(struct cadre_session *s)
 {
 	struct server_approval *a = TAKE(s->approval);

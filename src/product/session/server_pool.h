@@ -26,7 +26,10 @@ void session_find_roots(struct cadre_session *s); /* its directories are known *
 /* Asks the user about those that are pending, from the loop, if the user can be asked. After session_open_servers(). */
 void session_open_approval(struct cadre_session *s);
 /* True: questions are open, and turn_work_over() comes when they are answered, if the turn still waits. */
-bool session_await_approval(struct cadre_session *s);
+static inline bool session_await_approval(struct cadre_session *s)
+{
+	return s->approval != NULL;
+}
 /* -ERR_NOT_FOUND: no such question. answers[0]: "yes", "all" or "no"; anything else, or count 0: not now. */
 int session_answer_approval(struct cadre_session *s, const char *id, const char *const *answers, size_t count);
 void session_drop_approval(struct cadre_session *s);

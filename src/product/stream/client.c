@@ -163,9 +163,7 @@ static void on_answer(void *data, const struct json *payload, struct str why)
 }
 
 /* The client has closed the input but still reads: it is notified of the end, without waiting for an answer. */
-static void on_nothing(void *data, const struct json *payload, struct str why)
-{
-}
+static void on_nothing(void *data, const struct json *payload, struct str why) {}
 
 static void client_hook_start(struct hook_runner *runner, struct hook_call *call)
 {

@@ -298,11 +298,6 @@ void cadre_wire_feed(struct cadre_wire *w, const char *bytes, size_t n)
 
 /* ---- its life ---------------------------------------------------------------------------------------------------- */
 
-bool wire_is_idle(const struct cadre_wire *w)
-{
-	return !w->session || (!w->working && !w->queue && !w->session->counted);
-}
-
 static void wire_finish(struct cadre_wire *w)
 {
 	wire_begin(w);

@@ -81,7 +81,11 @@ void wire_refuse(struct cadre_wire *w, const char *why);     /* the run ends wit
 void wire_fail_start(struct cadre_wire *w, const char *why); /* no session: an error result, and exit code 1 */
 void wire_warn(struct cadre_wire *w, const char *fmt, ...) printf_like(2, 3); /* system/informational */
 void wire_send_state(struct cadre_wire *w, const char *state);
-bool wire_is_idle(const struct cadre_wire *w); /* no turn, no queued message, no background agent that will notify */
+static inline bool wire_is_idle(
+	const struct cadre_wire *w) /* no turn, no queued message, no background agent that will notify */
+{
+	return !w->session || (!w->working && !w->queue && !w->session->counted);
+}
 
 /* queue.c */
 void wire_take_message(struct cadre_wire *w, const struct json *message);
