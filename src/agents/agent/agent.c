@@ -80,13 +80,6 @@ static void on_query_end(struct query *q, void *data)
 	a->on_turn_end(a);
 }
 
-void agent_put_notice(struct agent *a, const struct notice_spec *spec)
-{
-	query_put_notice(&a->query, spec);
-	if (a->query.state == QUERY_IDLE && !spec->quiet)
-		a->on_notice(a);
-}
-
 /* ---- what its tools may use ---------------------------------------------------------------------------------- */
 
 static void env_set_cwd(struct tool_env *env, const char *path)
@@ -256,13 +249,6 @@ void agent_release(struct agent *a)
 	free(a->moved_cwd);
 	arena_release(&a->arena);
 	*a = (struct agent){ 0 };
-}
-
-void agent_drop_fork_base(struct agent *a)
-{
-	transcript_release(&a->forks.history);
-	fork_barrier_unref(a->forks.gate);
-	a->forks = (struct fork_base){ 0 };
 }
 
 struct fork_base *agent_fork_base(struct agent *a)

@@ -200,7 +200,12 @@ void agent_kick(struct agent *a); /* a fact was recorded: its owner looks at it 
 enum { STEP_TAKES_TIME = 1 };
 void agent_step_done(struct agent *a, const struct err *err); /* err may be NULL */
 /* A text for the model with its next request; an idle agent is woken by on_notice, unless the notice is quiet. */
-void agent_put_notice(struct agent *a, const struct notice_spec *spec);
+static inline void agent_put_notice(struct agent *a, const struct notice_spec *spec)
+{
+	query_put_notice(&a->query, spec);
+	if (a->query.state == QUERY_IDLE && !spec->quiet)
+		a->on_notice(a);
+}
 static inline void agent_notice(struct agent *a, const char *id, struct str text)
 {
 	agent_put_notice(a, &(struct notice_spec){ .id = id, .text = text });
@@ -208,4 +213,9 @@ static inline void agent_notice(struct agent *a, const char *id, struct str text
 event_fn agent_emit; /* data is the agent */
 /* History for a fork made now; only while its answer is complete and its calls are open, or while it is idle. */
 struct fork_base *agent_fork_base(struct agent *a);
-void agent_drop_fork_base(struct agent *a); /* its history is another one from now on */
+static inline void agent_drop_fork_base(struct agent *a) /* its history is another one from now on */
+{
+	transcript_release(&a->forks.history);
+	fork_barrier_unref(a->forks.gate);
+	a->forks = (struct fork_base){ 0 };
+}

@@ -241,14 +241,6 @@ int agent_step_hooks(struct agent *a, struct err *err)
 	return 0;
 }
 
-int agent_unregister_hooks(struct agent *a, struct err *err)
-{
-	if (a->parent && a->tree->services->hooks)
-		hook_engine_end_agent(a->tree->services->hooks, a->tree->session_id, a->record->id);
-	hook_set_unref(TAKE(a->hooks));
-	return 0;
-}
-
 static void on_start_hooks(void *data, const struct hook_outcome *outcome)
 {
 	struct agent *a = data;
@@ -292,11 +284,6 @@ int agent_start_hooks(struct agent *a, struct err *err)
 		return 0;
 	a->hook_batch = agent_run_hooks(a, &spec, on_start_hooks, a);
 	return STEP_TAKES_TIME;
-}
-
-int agent_check_start_hooks(struct agent *a, struct err *err)
-{
-	return a->start_refusal.n ? err_set(err, ERR_DENIED, "%s", a->start_refusal.p) : 0;
 }
 
 /* An agent that failed to start has no end of its own. Its start hooks ran, so its stop hooks run, too. */

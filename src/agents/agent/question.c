@@ -148,12 +148,6 @@ enum { PLAN_MAX_BYTES = 200000 };
 
 /* ---- the mode ---------------------------------------------------------------------------------------------------- */
 
-void plan_enter(struct agent *a)
-{
-	a->plan.before = permission_mode(&a->permission);
-	permission_choose_mode(&a->permission, PERMISSION_PLAN);
-}
-
 /* A child that only inherits plan mode does not get out of it here: plan_present() says so. */
 void plan_leave(struct agent *a)
 {

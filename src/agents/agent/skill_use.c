@@ -120,12 +120,6 @@ void agent_notify_skills(struct agent *a, bool (*shows)(void *data, const struct
 	query_notice(&a->query, NULL, buf_str(&text));
 }
 
-void agent_tree_reload_skills(struct agent_tree *t)
-{
-	if (t->skills.registry)
-		catalog_refresh(t->skills.registry);
-}
-
 /* ---- what it may do ---------------------------------------------------------------------------------------------- */
 
 static void emit_problem(const struct agent *a, const char *file, const char *what)

@@ -38,7 +38,11 @@ struct tool_call *skill_use_question(const struct agent *a, const char *call_id)
 void agent_list_skills(struct agent *a, struct buf *out);
 /* An agent that has a list of skills gets further ones with its next request: those that shows selects. */
 void agent_notify_skills(struct agent *a, bool (*shows)(void *data, const struct catalog_entry *e), void *data);
-void agent_tree_reload_skills(struct agent_tree *t); /* at once */
+static inline void agent_tree_reload_skills(struct agent_tree *t) /* at once */
+{
+	if (t->skills.registry)
+		catalog_refresh(t->skills.registry);
+}
 
 /* ---- preloaded --------------------------------------------------------------------------------------------------- */
 

@@ -130,13 +130,6 @@ struct agent_record *agent_tree_member(struct agent_tree *t, struct str name)
 	return found;
 }
 
-bool agent_tree_trusts_plugin(const struct agent_tree *t, const char *name)
-{
-	const struct plugin *p = t->services->plugins && name ? plugin_list_find(t->services->plugins, name) : NULL;
-
-	return p && p->state == PLUGIN_ENABLED && p->trusted;
-}
-
 bool agent_tree_bars(const struct agent_tree *t, enum definition_source source, const char *kind)
 {
 	return (source == SOURCE_USER || source == SOURCE_PROJECT || source == SOURCE_FLAG) &&
@@ -268,14 +261,6 @@ void agent_tree_end(struct agent_tree *t, bool suspend)
 			a->stop_asked = true;
 		agent_kick(a);
 	}
-}
-
-void agent_tree_pause(struct agent_tree *t, bool on)
-{
-	query_pause(&t->main.query, on);
-	for (struct agent *a = t->alive; a; a = a->next)
-		if (a->query.config.loop)
-			query_pause(&a->query, on);
 }
 
 void agent_tree_notify_tasks(struct agent_tree *t)

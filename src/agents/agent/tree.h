@@ -287,13 +287,25 @@ void agent_tree_release(struct agent_tree *t); /* no child may be alive */
 
 /* Ends all children: suspend for a session that is closed and may be resumed, otherwise as stopped. on_idle follows. */
 void agent_tree_end(struct agent_tree *t, bool suspend);
-void agent_tree_pause(struct agent_tree *t, bool on); /* back-pressure, all agents */
+static inline void agent_tree_pause(struct agent_tree *t, bool on) /* back-pressure, all agents */
+{
+	query_pause(&t->main.query, on);
+	for (struct agent *a = t->alive; a; a = a->next)
+		if (a->query.config.loop)
+			query_pause(&a->query, on);
+}
 
 struct agent_record *agent_tree_record(struct agent_tree *t, struct str id_or_name); /* NULL: there is none */
 struct agent_record *agent_record_new(struct agent_tree *t, const char *id);         /* added to the list */
 struct agent_record *agent_tree_member(struct agent_tree *t, struct str name);       /* any case; NULL: there is none */
 void agent_tree_sort_records(struct agent_tree *t);                                  /* by the time they started */
-bool agent_tree_trusts_plugin(const struct agent_tree *t, const char *name); /* its agents' hooks and servers may run */
+static inline bool agent_tree_trusts_plugin(const struct agent_tree *t,
+					    const char *name) /* its agents' hooks and servers may run */
+{
+	const struct plugin *p = t->services->plugins && name ? plugin_list_find(t->services->plugins, name) : NULL;
+
+	return p && p->state == PLUGIN_ENABLED && p->trusted;
+}
 /* strictPluginOnlyCustomization: definitions of this source may not bring hooks ("hooks") or servers ("mcp"). */
 bool agent_tree_bars(const struct agent_tree *t, enum definition_source source, const char *kind);
 static inline struct agent *agent_tree_find(struct agent_tree *t, const char *id) /* alive; "" is the main agent */

@@ -164,11 +164,6 @@ int agent_continue(struct agent_record *record, struct str message, struct tool_
 	return 0;
 }
 
-int agent_wake(struct agent_record *record, struct err *err)
-{
-	return agent_continue(record, (struct str){ 0 }, NULL, true, 0, err);
-}
-
 /* ---- after a crash ----------------------------------------------------------------------------------------------- */
 
 /* Of a child that an earlier process left: continues it, or reports its end. Takes call, which may be NULL. */
@@ -288,13 +283,6 @@ void agent_stop(struct agent_record *record, bool by_user)
 	}
 	record->live->stop_asked = true;
 	agent_kick(record->live);
-}
-
-void agent_stop_waited(struct agent_tree *t, const struct tool_call *call)
-{
-	for (struct agent *a = t->alive; a; a = a->next)
-		if (a->call == call)
-			agent_stop(a->record, false);
 }
 
 bool agent_to_background(struct agent *a)

@@ -37,7 +37,10 @@ bool agent_needs_history(const struct agent *parent, const char *type);
 int agent_continue(struct agent_record *record, struct str message, struct tool_call *call, bool background,
 		   int64_t max_turns, struct err *err);
 /* A member that is not in memory works on what waits in its transcript. Failures as above. */
-int agent_wake(struct agent_record *record, struct err *err);
+static inline int agent_wake(struct agent_record *record, struct err *err)
+{
+	return agent_continue(record, (struct str){ 0 }, NULL, true, 0, err);
+}
 /* The same for one that an earlier process left at work. */
 int agent_resume_run(struct agent_record *record, struct err *err);
 static inline void agent_park(struct agent *a) /* in phase WAITS: it leaves memory */
@@ -53,7 +56,12 @@ static inline void agent_shut_down(struct agent *a) /* a member that shuts down:
 /* Ends it; by_user: it is not resumed by agents. */
 void agent_stop(struct agent_record *record, bool by_user);
 /* The child that this call waits for. */
-void agent_stop_waited(struct agent_tree *t, const struct tool_call *call);
+static inline void agent_stop_waited(struct agent_tree *t, const struct tool_call *call)
+{
+	for (struct agent *a = t->alive; a; a = a->next)
+		if (a->call == call)
+			agent_stop(a->record, false);
+}
 /* Moves it to the background: its call is finished with "launched". False: no call waited, or it cannot be. */
 bool agent_to_background(struct agent *a);
 /* After a resumed parent is open: continues children that were at work and reports ends that were not reported. */

@@ -21,14 +21,6 @@ void permission_release(struct permission *p)
 	*p = (struct permission){ 0 };
 }
 
-void permission_use_rules(struct permission *p, struct rule_set *rules)
-{
-	struct rule_set *old = p->rules;
-
-	p->rules = rule_set_ref(rules);
-	rule_set_unref(old);
-}
-
 static struct rule_set *own_rules(struct permission *p)
 {
 	if (!p->own)
@@ -214,13 +206,6 @@ void permission_narrow(struct permission *p, struct str tools, enum permission_m
 	memcpy(n->tools, tools.p, tools.n);
 	n->next = p->narrowings;
 	p->narrowings = n;
-}
-
-bool permission_can_ask(const struct permission *p)
-{
-	if (p->parent && p->mode == PERMISSION_BUBBLE && !p->inherits_mode)
-		return permission_can_ask(p->parent);
-	return p->can_ask;
 }
 
 /* ---- modes ------------------------------------------------------------------------------------------------------ */

@@ -105,7 +105,13 @@ struct permission_birth {
 
 void permission_release(struct permission *p);
 /* The rules of the settings: keeps a reference and drops the one to those it had. NULL: none. */
-void permission_use_rules(struct permission *p, struct rule_set *rules);
+static inline void permission_use_rules(struct permission *p, struct rule_set *rules)
+{
+	struct rule_set *old = p->rules;
+
+	p->rules = rule_set_ref(rules);
+	rule_set_unref(old);
+}
 /* A rule of the command line or of the session. As rule_set_add(). */
 int permission_add_rule(struct permission *p, enum rule_list list, struct str text, const struct rule_origin *origin,
 			rule_warn_fn *warn, void *data, struct err *err);
@@ -142,7 +148,12 @@ enum permission_mode permission_mode_for(const struct permission *p, const char 
 /* In the modes bypass and auto, tools whose names begin so are in this mode: default or auto. PERMISSION_BYPASS: as others. Of
  * the main agent only; its children follow. */
 void permission_narrow(struct permission *p, struct str tools, enum permission_mode mode);
-bool permission_can_ask(const struct permission *p);
+static inline bool permission_can_ask(const struct permission *p)
+{
+	if (p->parent && p->mode == PERMISSION_BUBBLE && !p->inherits_mode)
+		return permission_can_ask(p->parent);
+	return p->can_ask;
+}
 
 /* A deny rule in the line is about every use of the tool, so that it is not offered. */
 bool permission_hides(const struct permission *p, const struct tool *tool);

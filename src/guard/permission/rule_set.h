@@ -32,7 +32,13 @@ struct rule_set {
 	const struct rule_origin *last_origin;
 };
 
-struct rule_set *rule_set_new(void); /* returns owned: one reference */
+static inline struct rule_set *rule_set_new(void) /* returns owned: one reference */
+{
+	struct rule_set *s = xcalloc(1, sizeof *s);
+
+	s->refs = 1;
+	return s;
+}
 static inline struct rule_set *rule_set_ref(struct rule_set *s)
 {
 	if (s)

@@ -25,14 +25,6 @@ int marketplace_ctx_open(struct marketplace_ctx *ctx, struct services *sv, struc
 	return 0;
 }
 
-void marketplace_ctx_release(struct marketplace_ctx *ctx)
-{
-	plugin_records_release(&ctx->records);
-	settings_unref(ctx->settings);
-	arena_release(&ctx->arena);
-	*ctx = (struct marketplace_ctx){ 0 };
-}
-
 /* ---- fetching ---------------------------------------------------------------------------------------------------- */
 
 int market_fetch(struct marketplace_ctx *ctx, const struct json *source, const char *dir, const char **ret_dir,

@@ -91,13 +91,6 @@ void report_put_line(struct json_out *w, unsigned line)
 		json_put_null(w);
 }
 
-void report_add_place(struct buf *out, const char *file, unsigned line)
-{
-	buf_addstr(out, file);
-	if (line)
-		buf_addf(out, ":%u", line);
-}
-
 void report_place(struct cadre_report *r, enum cadre_style style, const char *file, unsigned line, const char *text)
 {
 	AUTO_BUF struct buf place = { 0 };

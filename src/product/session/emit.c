@@ -5,13 +5,6 @@
 #include "product/session/schema.h"
 #include "product/session/server_pool.h"
 
-void session_note(struct cadre_session *s, const struct event *event)
-{
-	for (struct observer *o = s->services->observers; o; o = o->next)
-		if (o->on_event)
-			o->on_event(o, s, event);
-}
-
 void session_emit(void *data, const struct event *event)
 {
 	struct cadre_session *s = data;

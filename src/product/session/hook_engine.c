@@ -223,14 +223,6 @@ int app_open_hooks(struct services *sv, struct err *err)
 	return 0;
 }
 
-void app_drained(void *data)
-{
-	struct services *sv = data;
-
-	sv->draining--;
-	loop_stop(sv->loop);
-}
-
 void app_close_hooks(struct services *sv)
 {
 	if (sv->hooks) {

@@ -185,12 +185,6 @@ int session_mark_prompt(struct cadre_session *s, struct err *err)
 	return checkpoint_mark(s->tree.checkpoint, s->turn.uuid, NULL, err);
 }
 
-void rewind_release(struct rewind *r)
-{
-	rewind_plan_release(&r->plan);
-	file_history_release(&r->history);
-}
-
 void rewind_count_lines(const struct rewind_file *f, size_t *ret_added, size_t *ret_removed)
 {
 	line_diff_count(buf_str(&f->now_bytes), buf_str(&f->then_bytes), ret_added, ret_removed);

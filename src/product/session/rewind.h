@@ -24,6 +24,10 @@ struct rewind {
  * such mark, or nothing was kept. */
 int rewind_look(struct rewind *r, const char *dir, const char *uuid, struct err *err);
 int rewind_go(struct rewind *r, struct checkpoint *c, struct err *err); /* what is lost is kept by c before */
-void rewind_release(struct rewind *r);
+static inline void rewind_release(struct rewind *r)
+{
+	rewind_plan_release(&r->plan);
+	file_history_release(&r->history);
+}
 #define AUTO_REWIND CLEANUP(rewind_release)
 void rewind_count_lines(const struct rewind_file *f, size_t *ret_added, size_t *ret_removed);

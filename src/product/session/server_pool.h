@@ -89,7 +89,14 @@ typedef bool server_prompt_visit_fn(void *data, struct mcp_lease *link, const ch
 /* Visits the prompts of the main agent's connected servers; their names are without the slash. */
 void server_prompts_each(const struct cadre_session *s, server_prompt_visit_fn *visit, void *data);
 bool server_prompt_is(const struct cadre_session *s, struct str name);
-void server_prompt_hint(struct buf *out, const struct mcp_prompt *prompt); /* "<topic> [tone]": its arguments */
+static inline void server_prompt_hint(struct buf *out,
+				      const struct mcp_prompt *prompt) /* "<topic> [tone]": its arguments */
+{
+	for (size_t i = 0; i < prompt->argument_count; i++) {
+		const struct mcp_prompt_argument *a = &prompt->arguments[i];
+		buf_addf(out, a->required ? "%s<%s>" : "%s[%s]", i ? " " : "", a->name);
+	}
+}
 
 struct server_prompt; /* one that is being asked for */
 /* failure.n > 0: why there is nothing. Otherwise done takes the blocks; the array is borrowed until return. */

@@ -31,14 +31,6 @@ void server_prompts_each(const struct cadre_session *s, server_prompt_visit_fn *
 	}
 }
 
-void server_prompt_hint(struct buf *out, const struct mcp_prompt *prompt)
-{
-	for (size_t i = 0; i < prompt->argument_count; i++) {
-		const struct mcp_prompt_argument *a = &prompt->arguments[i];
-		buf_addf(out, a->required ? "%s<%s>" : "%s[%s]", i ? " " : "", a->name);
-	}
-}
-
 /* One prompt, looked for and asked while its catalog is there. */
 struct asking {
 	struct str name, arguments;

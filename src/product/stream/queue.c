@@ -70,14 +70,6 @@ struct wire_message *wire_find_message(struct cadre_wire *w, struct str uuid)
 	return m;
 }
 
-void wire_list_messages(struct json_out *out, const struct cadre_wire *w)
-{
-	json_open(out, '[');
-	for (const struct wire_message *m = w->queue; m; m = m->next)
-		json_put_cstr(out, m->uuid);
-	json_close(out);
-}
-
 /* ---- a turn for each --------------------------------------------------------------------------------------------- */
 
 void wire_take_message(struct cadre_wire *w, const struct json *message)

@@ -9,14 +9,6 @@ enum { LONGEST_LINE = 64 << 20, KEPT_LINE = 1 << 20 };
 
 /* ---- out --------------------------------------------------------------------------------------------------------- */
 
-void wire_send(struct cadre_wire *w, struct buf *line)
-{
-	buf_addch(line, '\n');
-	w->out(w->data, line->p, line->n);
-	buf_clear(line);
-	app_check_backlog(w->services);
-}
-
 struct json_out wire_frame_begin(struct buf *line, const char *type, const char *subtype)
 {
 	struct json_out out = json_out(line);

@@ -73,7 +73,13 @@ struct mcp_transport *wire_make_transport(struct services *sv, struct mcp_server
 					  const struct mcp_transport_handlers *handlers, void *data); /* server.c */
 
 /* wire.c */
-void wire_send(struct cadre_wire *w, struct buf *line); /* a frame without line end; emptied */
+static inline void wire_send(struct cadre_wire *w, struct buf *line) /* a frame without line end; emptied */
+{
+	buf_addch(line, '\n');
+	w->out(w->data, line->p, line->n);
+	buf_clear(line);
+	app_check_backlog(w->services);
+}
 struct json_out wire_frame_begin(struct buf *line, const char *type, const char *subtype); /* subtype may be NULL */
 void wire_frame_end(struct cadre_wire *w, struct json_out *out, const char *session_id);   /* adds a uuid; sends it */
 int wire_open_session(struct cadre_wire *w, struct err *err);                              /* if there is none */
@@ -92,7 +98,13 @@ void wire_take_message(struct cadre_wire *w, const struct json *message);
 void wire_start_next(struct cadre_wire *w); /* if none runs */
 struct wire_message *wire_find_message(struct cadre_wire *w, struct str uuid);
 void wire_drop_message(struct cadre_wire *w, struct wire_message *m);
-void wire_list_messages(struct json_out *out, const struct cadre_wire *w); /* an array of their uuids */
+static inline void wire_list_messages(struct json_out *out, const struct cadre_wire *w) /* an array of their uuids */
+{
+	json_open(out, '[');
+	for (const struct wire_message *m = w->queue; m; m = m->next)
+		json_put_cstr(out, m->uuid);
+	json_close(out);
+}
 
 /* request.c: requests of the client */
 struct wire_request {
