@@ -98,13 +98,6 @@ void view_event(struct view *v, const struct cadre_event *e)
 	write_tree(v, buf_str(&b));
 }
 
-void view_end(struct view *v)
-{
-	view_hide_tree(v);
-	if (v->face->end)
-		v->face->end(v);
-}
-
 void view_write(struct view *v, struct str s)
 {
 	if (v->hold) {

@@ -47,7 +47,6 @@ void view_move(struct view *v, struct cadre *c); /* continues in another runtime
 void view_release(struct view *v);
 
 void view_event(struct view *v, const struct cadre_event *e);
-void view_end(struct view *v);
 void view_write(struct view *v, struct str s);
 static inline void view_end_line(struct view *v) /* what follows starts at the left */
 {
@@ -56,6 +55,12 @@ static inline void view_end_line(struct view *v) /* what follows starts at the l
 	v->mid_line = false;
 }
 void view_hide_tree(struct view *v); /* until the next event */
+static inline void view_end(struct view *v)
+{
+	view_hide_tree(v);
+	if (v->face->end)
+		v->face->end(v);
+}
 static inline void view_release_held(struct view *v)
 {
 	v->hold = false;

@@ -356,11 +356,8 @@ static void control_open(struct control_table *table, struct cadre_session *s)
 	uv_pipe_init(loop_uv(s->services->loop), &c->server, 0);
 	c->server.data = c;
 	int fd = control_dir(&a, true, &dir, &err);
-	if (fd == 0) {
-		control_sweep(dir);
-		c->path = xstrdup(control_path(&a, dir, s->id));
-		fd = control_listen(c->path, &err);
-	}
+	if (fd == 0)
+		fd = control_listen(dir, s->id, &c->path, &err);
 	if (fd >= 0) {
 		int status = uv_pipe_open(&c->server, fd);
 		if (status < 0)

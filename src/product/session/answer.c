@@ -187,13 +187,6 @@ struct permission_query {
 	char *session_id, *agent_id, *call_id;
 };
 
-bool prompt_tool_is_given(const struct cadre_session *s)
-{
-	const char *name = s->services->options.permission_prompt_tool;
-
-	return name && str_starts(str_from(name), STR("mcp__"));
-}
-
 static void on_tool_answer(void *data, const struct server_reply *reply)
 {
 	struct permission_query *q = data;

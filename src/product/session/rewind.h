@@ -4,12 +4,6 @@
 #include "product/session/session.h"
 #include "core/store/file_history.h"
 
-/* Whether files are kept before they are changed, and where. With the tree of the session; it has no effect without a
- * session on disk. */
-void session_open_checkpoint(struct cadre_session *s);
-/* The prompt is about to be recorded: gives it an id, and a mark. */
-int session_mark_prompt(struct cadre_session *s, struct err *err);
-
 /* One way back, from the look to its end */
 struct rewind {
 	struct file_history history;

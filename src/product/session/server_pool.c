@@ -190,13 +190,10 @@ static void on_approval_kick(struct kick *kick)
 
 	buf_addf(&text, "This project brings the MCP server %s (%s:%u):\n" STR_FMT "\nMay it be used?", item->name,
 		 item->file, item->line, STR_ARG(item->json));
-	form_open(&w);
-	form_question(&w, buf_str(&text));
-	form_option(&w, STR("yes"), STR("now and later, in this project"));
-	form_option(&w, STR("all"), STR("this one and all others that the project has or will have"));
-	form_option(&w, STR("no"), STR("never in this project"));
-	form_question_end(&w, false);
-	json_putf(&w, "]}");
+	json_putf(&w, "{questions:[{question:'%.*s', options:[", STR_ARG(text));
+	json_putf(&w, "{label:'yes', description:'now and later, in this project'}");
+	json_putf(&w, "{label:'all', description:'this one and all others that the project has or will have'}");
+	json_putf(&w, "{label:'no', description:'never in this project'}], multiSelect:false}]}");
 	session_emit(s, &(struct event){ .kind = EVENT_QUESTION_ASKED,
 					 .name = config->items[a->at].name,
 					 .id = a->id,

@@ -34,13 +34,6 @@ static inline bool session_await_approval(struct cadre_session *s)
 int session_answer_approval(struct cadre_session *s, const char *id, const char *const *answers, size_t count);
 void session_drop_approval(struct cadre_session *s);
 
-/* elicit.c: {"questions":[{"question","options":[{"label","description"}],"multiSelect"}]}, the form of AskUserQuestion. The caller
- * closes the list and the object. */
-void form_open(struct json_out *w);
-void form_question(struct json_out *w, struct str text);
-void form_option(struct json_out *w, struct str label, struct str meaning);
-void form_question_end(struct json_out *w, bool multi_select);
-
 /* Questions of a server to the user. Hooks are asked first, then the host; a host that cannot be asked declines. */
 void app_elicit(void *data, const struct mcp_server *server, struct mcp_elicitation *e);
 void app_elicit_gone(void *data, struct mcp_elicitation *e);
@@ -77,7 +70,6 @@ void session_cancel_server_calls(
 	struct cadre_session *s); /* the session is being closed; those of hooks end with their hooks */
 
 /* answer.c: --permission-prompt-tool mcp__server__tool. Asks it about the call of this event. */
-bool prompt_tool_is_given(const struct cadre_session *s);
 void prompt_tool_ask(struct cadre_session *s, const struct event *event);
 
 /* Prompts of MCP servers as commands: "/mcp__SERVER__PROMPT one two" asks the server for its messages, which

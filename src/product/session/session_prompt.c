@@ -102,7 +102,11 @@ int session_add_prompt(struct cadre_session *s, struct err *err)
 	}
 	if (t->suppressed)
 		return 0;
-	if (session_add_mentions(s, err) < 0 || session_mark_prompt(s, err) < 0)
+	if (session_add_mentions(s, err) < 0)
+		return -(int)err->kind;
+	if (s->tree.checkpoint && !t->uuid[0])
+		id_uuid(t->uuid);
+	if (s->tree.checkpoint && checkpoint_mark(s->tree.checkpoint, t->uuid, NULL, err) < 0)
 		return -(int)err->kind;
 	recent_prompts_add(&s->tree.recent_prompts, (struct str){ t->prompt.p + t->initial, t->prompt.n - t->initial });
 	struct segment *text = t->blocks ? NULL : segment_text(buf_str(&t->prompt));

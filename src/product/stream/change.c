@@ -102,8 +102,10 @@ int wire_mcp_override(struct wire_request *r, struct err *err)
 int wire_cancel_message(struct wire_request *r, struct err *err)
 {
 	struct str uuid = json_str(json_get(r->body, "message_uuid"), r->arena);
-	struct wire_message *m = uuid.n ? wire_find_message(r->wire, uuid) : NULL;
+	struct wire_message *m = r->wire->queue;
 
+	while (m && !str_eq(str_from(m->uuid), uuid))
+		m = m->next;
 	if (m)
 		wire_drop_message(r->wire, m);
 	json_kbool(&r->out, "cancelled", m != NULL);

@@ -98,22 +98,19 @@ void wire_ask_call(struct cadre_wire *w, const struct event *e)
 		ask_client(w, e, call, is_permission ? on_permission : on_answers);
 }
 
-static bool question_is_over(const void *data)
-{
-	const struct question *q = data;
-	struct agent *a = asker(q);
-
-	return !a || (!agent_question(a, q->call_id) && !question_find(a, q->call_id));
-}
-
-static void release_question(void *data)
-{
-	question_free(data);
-}
-
+/* Takes back what no longer waits for an answer. */
 void wire_sweep_questions(struct cadre_wire *w)
 {
-	wire_asks_sweep(w, WIRE_ASK_PERMISSION, question_is_over, release_question);
+	for (struct wire_ask *ask = w->asks, *next; ask; ask = next) {
+		struct question *q = ask->data;
+		next = ask->next;
+		struct agent *a = ask->kind == WIRE_ASK_PERMISSION ? asker(q) : NULL;
+		if (ask->kind != WIRE_ASK_PERMISSION ||
+		    (a && (agent_question(a, q->call_id) || question_find(a, q->call_id))))
+			continue;
+		wire_ask_take_back(ask);
+		question_free(q);
+	}
 }
 
 /* ---- questions of servers ---------------------------------------------------------------------------------------- */

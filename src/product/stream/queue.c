@@ -61,15 +61,6 @@ void wire_drop_message(struct cadre_wire *w, struct wire_message *m)
 	message_free(dequeue(w, m));
 }
 
-struct wire_message *wire_find_message(struct cadre_wire *w, struct str uuid)
-{
-	struct wire_message *m = w->queue;
-
-	while (m && !str_eq(str_from(m->uuid), uuid))
-		m = m->next;
-	return m;
-}
-
 /* ---- a turn for each --------------------------------------------------------------------------------------------- */
 
 void wire_take_message(struct cadre_wire *w, const struct json *message)

@@ -199,16 +199,6 @@ void wire_deferred_end(struct cadre_wire *w)
 
 /* ---- requests to the client -------------------------------------------------------------------------------------- */
 
-struct wire_ask {
-	struct cadre_wire *wire;
-	struct wire_ask *next, **prev;
-	char id[32];
-	enum wire_ask_kind kind;
-	struct buf line; /* the request as sent; empty: never repeated */
-	wire_answer_fn *done;
-	void *data;
-};
-
 /* Without done it is withdrawn. */
 static void ask_finish(struct wire_ask *ask, wire_answer_fn *done, const struct json *payload, struct str why)
 {
@@ -262,19 +252,6 @@ void wire_ask_take_back(struct wire_ask *ask)
 	json_putf(&out, "{type:'control_cancel_request', request_id:'%s'}", ask->id);
 	wire_send(ask->wire, &line);
 	ask_finish(ask, NULL, NULL, STR(""));
-}
-
-void wire_asks_sweep(struct cadre_wire *w, enum wire_ask_kind kind, bool (*is_over)(const void *data),
-		     void (*release)(void *data))
-{
-	for (struct wire_ask *ask = w->asks, *next; ask; ask = next) {
-		void *data = ask->data;
-		next = ask->next;
-		if (ask->kind != kind || !is_over(data))
-			continue;
-		wire_ask_take_back(ask);
-		release(data);
-	}
 }
 
 void wire_take_answer(struct cadre_wire *w, const struct json *message)

@@ -266,15 +266,6 @@ void wire_drop_server(struct cadre_wire *w, struct str name)
 	server_free(s);
 }
 
-void wire_servers_release(struct cadre_wire *w)
-{
-	while (w->servers) {
-		struct wire_server *s = w->servers;
-		w->servers = s->next;
-		server_free(s);
-	}
-}
-
 /* A notification or request of a client's server. */
 int wire_mcp_message(struct wire_request *r, struct err *err)
 {

@@ -405,7 +405,8 @@ void cadre_wire_free(struct cadre_wire *w)
 	wire_asks_end(w, "the wire is closed");
 	wire_deferred_end(w);
 	wire_settlings_end(w);
-	wire_servers_release(w);
+	while (w->servers)
+		wire_drop_server(w, str_from(w->servers->name));
 	map_release(&w->named_servers);
 	free(w->title);
 	buf_release(&w->line);

@@ -96,7 +96,6 @@ static inline bool wire_is_idle(
 /* queue.c */
 void wire_take_message(struct cadre_wire *w, const struct json *message);
 void wire_start_next(struct cadre_wire *w); /* if none runs */
-struct wire_message *wire_find_message(struct cadre_wire *w, struct str uuid);
 void wire_drop_message(struct cadre_wire *w, struct wire_message *m);
 static inline void wire_list_messages(struct json_out *out, const struct cadre_wire *w) /* an array of their uuids */
 {
@@ -147,11 +146,17 @@ void wire_deferred_end(struct cadre_wire *w);
 
 /* Lists requests of a kind for a client that sends `initialize` again. */
 enum wire_ask_kind { WIRE_ASK_OTHER, WIRE_ASK_PERMISSION, WIRE_ASK_ELICITATION };
+struct wire_ask {
+	struct cadre_wire *wire;
+	struct wire_ask *next, **prev;
+	char id[32];
+	enum wire_ask_kind kind;
+	struct buf line; /* the request as sent; empty: never repeated */
+	wire_answer_fn *done;
+	void *data;
+};
 struct wire_ask *wire_ask(struct cadre_wire *w, enum wire_ask_kind kind, struct str request, wire_answer_fn *done,
 			  void *data);
-/* Withdraws requests of a kind that are no longer needed; release gets the data of each. */
-void wire_asks_sweep(struct cadre_wire *w, enum wire_ask_kind kind, bool (*is_over)(const void *data),
-		     void (*release)(void *data));
 void wire_ask_take_back(struct wire_ask *ask); /* notifies the client; done is not called */
 void wire_take_answer(struct cadre_wire *w, const struct json *message);
 void wire_asks_end(struct cadre_wire *w, const char *why); /* all get an error */
@@ -168,7 +173,6 @@ void wire_put_models(struct json_out *out, const struct options *o);
 /* server.c */
 void wire_add_server(struct cadre_wire *w, struct str name, const struct json *manifest);
 void wire_drop_server(struct cadre_wire *w, struct str name);
-void wire_servers_release(struct cadre_wire *w);
 /* servers.c */
 void wire_put_servers(struct json_out *out, struct cadre_wire *w); /* "mcpServers" */
 void wire_servers_changed(struct cadre_wire *w);                   /* answers requests that waited for servers */
