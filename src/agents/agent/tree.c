@@ -50,8 +50,8 @@ void agent_tree_release(struct agent_tree *t)
 		free(record);
 	}
 	map_release(&t->by_id);
-	if (t->slots.loop)
-		slot_pool_release(&t->slots);
+	assert(!t->slots.taken && !t->slots.waiting);
+	kick_cancel(&t->slots.kick);
 	agent_tree_forget_denials(t);
 	for (size_t i = 0; i < t->spending_count; i++)
 		free(t->spending[i].model);

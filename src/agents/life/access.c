@@ -222,10 +222,15 @@ static void apply_limits(struct agent *a);
 
 static void take_choice(struct agent *a)
 {
+	AUTO_BUF struct buf types = { 0 }; /* "a, b" of Agent(a, b): those that it may start */
+
 	tool_set_release(&a->tools);
 	for (size_t i = 0; i < a->choice.tools.count; i++)
 		tool_set_add(&a->tools, a->choice.tools.tools[i]);
-	a->agent_types = tool_choice_types(&a->choice, &a->arena);
+	for (size_t i = 0; i < a->choice.only.count; i++)
+		if (!strcmp(a->choice.only.list[i].tool, "Agent"))
+			buf_addf(&types, "%s%s", types.n ? ", " : "", a->choice.only.list[i].specifier);
+	a->agent_types = types.n ? arena_strdup(&a->arena, types.p) : NULL;
 	if (a->is_fork)
 		a->agent_types = a->parent->agent_types;
 	agent_tool_limit(a);

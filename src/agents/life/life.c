@@ -7,6 +7,7 @@
 #include "lib/base/crash.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
+#include "lib/io/landlock.h"
 #include "agents/agent/context.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/record.h"
@@ -99,7 +100,8 @@ static int step_take_worktree(struct agent *a, struct err *err)
 			 (request ? !strcmp(request, "worktree") : isolation == ISOLATION_WORKTREE);
 	if (!wants_one)
 		return 0;
-	if (worktree_hook_is_there(a))
+	const struct hook_event_spec create = { .event = HOOK_WORKTREE_CREATE };
+	if (a->record->base ? !a->record->base[0] : agent_has_hooks(a->parent, &create))
 		return worktree_hook_take(a, err);
 	if (!t->services->worktrees)
 		return err_set(err, ERR_USAGE, "worktrees are not available here");
@@ -144,7 +146,9 @@ static int confine_processes(struct agent *a, struct err *err)
 		w->by_hook ? file_make_dirs(env->temp_dir, 0700, err) : file_below_make_dir(w->admin, "tmp", 0700, err);
 	if (rc < 0)
 		return rc;
-	int fd = w->by_hook ? worktree_hook_landlock(w, env->temp_dir, err) : worktree_landlock(w, NULL, err);
+	const struct landlock_rules rules = { .dirs = (const char *[]){ w->path, env->temp_dir, NULL },
+					      .files = (const char *const[]){ "/dev/null", "/dev/tty", NULL } };
+	int fd = w->by_hook ? landlock_new(&rules, err) : worktree_landlock(w, NULL, err);
 	if (fd <= 0)
 		return fd < 0 ? err_wrap(err, "the agent cannot be held to its worktree") : 0;
 	const char **dirs = arena_calloc(&a->arena, 6 * sizeof *dirs);

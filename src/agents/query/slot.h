@@ -26,7 +26,6 @@ struct slot_pool {
 };
 
 void slot_pool_init(struct slot_pool *s, struct loop *loop, unsigned cap);
-void slot_pool_release(struct slot_pool *s); /* no slot may be taken or waited for */
 void slot_wait(struct slot_pool *s, struct agent_slot *slot, enum slot_rank rank); /* on_taken comes later */
 void slot_leave(struct slot_pool *s, struct agent_slot *slot);                     /* taken, waiting or neither */
 
