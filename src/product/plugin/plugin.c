@@ -6,7 +6,7 @@
 #include "defs/plugin/fetch.h"
 #include "defs/plugin/marketplace.h"
 #include "defs/plugin/plugin.h"
-#include "product/command/marketplaces.h"
+#include "product/plugin/marketplaces.h"
 #include "defs/plugin/install.h"
 #include "config/settings/settings_store.h"
 

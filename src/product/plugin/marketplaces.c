@@ -2,7 +2,7 @@
  * marketplaces.c - `cadre plugin marketplace`: fetches marketplaces, checks them against managed settings, records and lists them. */
 #include <sys/stat.h>
 #include "product/command/command.h"
-#include "product/command/marketplaces.h"
+#include "product/plugin/marketplaces.h"
 #include "lib/io/file.h"
 #include "defs/plugin/fetch.h"
 #include "defs/plugin/marketplace.h"
