@@ -140,10 +140,8 @@ static void show_put_field(void *data, const struct agent_fact *fact)
 	struct show *s = data;
 	const char *file = s->entry->definition->file;
 
-	json_putf(&s->w, "{field:'%s', value:%.*s, from:'%s'", fact->field, STR_ARG(fact->json),
-		  fact->given ? file : NULL);
-	report_put_line(&s->w, fact->line);
-	json_close(&s->w);
+	json_putf(&s->w, "{field:'%s', value:%.*s, from:'%s', line:?%u}", fact->field, STR_ARG(fact->json),
+		  fact->given ? file : NULL, fact->line);
 }
 
 static void show_add_field(void *data, const struct agent_fact *fact)

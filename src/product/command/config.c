@@ -44,8 +44,7 @@ const struct cadre_command command_config = {
 
 static void put_origin(struct json_out *w, const struct settings_origin *origin)
 {
-	json_putf(w, "layer:'%s', file:'%s'", settings_layer_name(origin->layer), origin->file);
-	report_put_line(w, origin->line);
+	json_putf(w, "layer:'%s', file:'%s', line:?%u", settings_layer_name(origin->layer), origin->file, origin->line);
 }
 
 /* ---- list -------------------------------------------------------------------------------------------------------- */
@@ -66,12 +65,9 @@ static void list_setting(void *data, const char *path, const struct setting_key 
 	struct list *l = data;
 	struct settings_origin origin = { 0 };
 	size_t more = 0;
-	AUTO_BUF struct buf from = { 0 };
-	AUTO_BUF struct buf text = { 0 };
 
 	bool is_path = settings_get(l->settings, path, &origin) == value; /* not for a name with a dot */
-	json_putf(&l->w, "{key:'%s'", path);
-	json_kraw(&l->w, "value", json_raw(value));
+	json_putf(&l->w, "{key:'%s', value:%.*s", path, STR_ARG(json_raw(value)));
 	if (is_path)
 		put_origin(&l->w, &origin);
 	json_close(&l->w);
@@ -80,11 +76,11 @@ static void list_setting(void *data, const char *path, const struct setting_key 
 		return;
 	}
 	settings_explain(l->settings, path, count_joined, &more);
-	report_add_place(&from, origin.file, origin.line);
+	const char *from = report_position(l->report, origin.file, origin.line);
 	if (more)
-		buf_addf(&from, " and %zu more", more - 1);
-	buf_add(&text, json_raw(value).p, json_raw(value).n);
-	report_row(l->report, CADRE_PLAIN, path, settings_layer_name(origin.layer), from.p, text.p, NULL);
+		from = arena_printf(&l->report->arena, "%s and %zu more", from, more - 1);
+	report_row(l->report, CADRE_PLAIN, path, settings_layer_name(origin.layer), from,
+		   arena_str(&l->report->arena, json_raw(value)).p, NULL);
 }
 
 static void list_file(void *data, const struct settings_view *view)
@@ -151,8 +147,7 @@ static int config_keys(struct cadre_call *call)
 		AUTO_BUF struct buf meaning = { 0 };
 		setting_expected(&expected, key);
 		buf_addf(&meaning, "%s%s", inert ? "no effect: " : "", key->summary);
-		json_putf(&w, "{key:'%s', expected:'%s'", key->path, expected.p);
-		json_kraw(&w, "default", key->fallback ? str_from(key->fallback) : STR("null"));
+		json_putf(&w, "{key:'%s', expected:'%s', default:%s", key->path, expected.p, key->fallback);
 		json_putf(&w, "effect:!!%d, managedOnly:!!%d, untrusted:'%s', summary:'%s'}", !inert,
 			  (key->flags & SETTING_MANAGED) != 0, untrusted, key->summary);
 		report_row(call->report, inert ? CADRE_NOTE : CADRE_PLAIN, key->path,
@@ -208,16 +203,13 @@ struct explain {
 static void explain_view(void *data, const struct settings_view *view)
 {
 	struct explain *e = data;
-	AUTO_BUF struct buf from = { 0 };
 	AUTO_BUF struct buf text = { 0 };
 	struct str raw = json_raw(view->value);
 
 	json_open(&e->w, '{');
 	put_origin(&e->w, &view->origin);
-	json_kraw(&e->w, "value", raw.n ? raw : STR("null"));
-	json_putf(&e->w, "effect:'%s', why:'%s'}", view->effect == EFFECT_SILENT ? "silent" : effects[view->effect],
-		  view->why);
-	report_add_place(&from, view->origin.file, view->origin.line);
+	json_putf(&e->w, "value:%.*s, effect:'%s', why:'%s'}", STR_ARG(raw),
+		  view->effect == EFFECT_SILENT ? "silent" : effects[view->effect], view->why);
 	buf_add(&text, raw.p, raw.n);
 	if (view->why)
 		buf_addf(&text, " (%s)", view->why);
@@ -225,7 +217,8 @@ static void explain_view(void *data, const struct settings_view *view)
 		   view->effect == EFFECT_WINS ? CADRE_GOOD
 		   : view->value               ? CADRE_PLAIN
 					       : CADRE_NOTE,
-		   settings_layer_name(view->origin.layer), effects[view->effect], from.p, buf_str(&text).p, NULL);
+		   settings_layer_name(view->origin.layer), effects[view->effect],
+		   report_position(e->report, view->origin.file, view->origin.line), buf_str(&text).p, NULL);
 }
 
 static void explain_key(struct explain *e, const char *name, const struct setting_key *key)
@@ -235,8 +228,7 @@ static void explain_key(struct explain *e, const char *name, const struct settin
 
 	json_putf(&e->w, "key:'%s', known:!!%d, effect:!!%d", name, map || setting_is_group(str_from(name)),
 		  !key || !(key->flags & SETTING_NO_EFFECT));
-	json_putf(&e->w, "summary:'%s'", key ? key->summary : NULL);
-	json_kraw(&e->w, "default", key && key->fallback ? str_from(key->fallback) : STR("null"));
+	json_putf(&e->w, "summary:'%s', default:%s", key ? key->summary : NULL, key ? key->fallback : NULL);
 	if (!key && map)
 		report_line(e->report, CADRE_PLAIN, "%s, part of %s: %s", name, map->path, map->summary);
 	else if (!key && setting_is_group(str_from(name)))
@@ -268,8 +260,7 @@ static int explain_layers(const struct settings *s, const char *name, struct cad
 
 	json_open(&e.w, '{');
 	explain_key(&e, name, key);
-	json_kraw(&e.w, "value", value.n ? value : STR("null"));
-	json_kopen(&e.w, "layers", '[');
+	json_putf(&e.w, "value:%.*s, layers:[", STR_ARG(value));
 	report_row(report, CADRE_HEAD, "LAYER", "EFFECT", "FROM", "VALUE", NULL);
 	settings_explain(s, name, explain_view, &e);
 	json_putf(&e.w, "]}");

@@ -97,17 +97,12 @@ static void put_plugin(struct json_out *w, const struct plugin *p)
 	put_names(w, "hooks", &p->hooks);
 	put_names(w, "mcpServers", &p->mcp);
 	json_putf(w, "bin:'%s', agent:'%s', errors:[", p->bin, p->agent);
-	for (size_t i = 0; i < p->error_count; i++) {
-		json_putf(w, "{type:'%s', file:'%s'", plugin_fault_name(p->errors[i].fault), p->errors[i].file);
-		report_put_line(w, p->errors[i].line);
-		json_putf(w, "message:'%s'}", p->errors[i].message);
-	}
+	for (size_t i = 0; i < p->error_count; i++)
+		json_putf(w, "{type:'%s', file:'%s', line:?%u, message:'%s'}", plugin_fault_name(p->errors[i].fault),
+			  p->errors[i].file, p->errors[i].line, p->errors[i].message);
 	json_putf(w, "], notes:[");
-	for (size_t i = 0; i < p->notes.count; i++) {
-		json_open(w, '{');
-		report_put_line(w, p->notes.list[i].line);
-		json_putf(w, "message:'%s'}", p->notes.list[i].message);
-	}
+	for (size_t i = 0; i < p->notes.count; i++)
+		json_putf(w, "{line:?%u, message:'%s'}", p->notes.list[i].line, p->notes.list[i].message);
 	json_putf(w, "]}");
 }
 
@@ -120,7 +115,8 @@ static void add_count(struct buf *out, size_t n, const char *one, const char *ma
 static void report_errors(struct cadre_report *r, const struct plugin *p)
 {
 	for (size_t i = 0; i < p->error_count; i++)
-		report_place(r, CADRE_BAD, p->errors[i].file, p->errors[i].line, p->errors[i].message);
+		report_line(r, CADRE_BAD, "%s: %s", report_position(r, p->errors[i].file, p->errors[i].line),
+			    p->errors[i].message);
 }
 
 static void report_plugin_row(struct cadre_report *r, const struct plugin *p)
@@ -276,7 +272,6 @@ struct change {
 	struct cadre_report *report;
 	const char *what;
 	const char *scope;
-	bool on; /* enable or trust, not the opposite */
 };
 
 /* ---- settings ---------------------------------------------------------------------------------------------------- */
@@ -335,9 +330,8 @@ static int report_change(struct change *k, const char *id, const char *did, stru
 	report_line(k->report, CADRE_GOOD, "%s was %s.", id, did);
 	if (p && p->state == PLUGIN_DISABLED)
 		report_line(k->report, CADRE_NOTE, "It is disabled: %s.", p->why);
-	for (size_t i = 0; p && i < p->error_count; i++)
-		report_line(k->report, CADRE_BAD, "%s:%u: %s", p->errors[i].file, p->errors[i].line,
-			    p->errors[i].message);
+	if (p)
+		report_errors(k->report, p);
 	plugin_list_unref(list);
 	return 0;
 }
@@ -435,68 +429,44 @@ static int find_plugin(struct change *k, const char **ret_id, const char **ret_r
 	return status;
 }
 
-static int uninstall_plugin(struct change *k, struct err *err)
+/* `cadre plugin enable`, `disable`, `trust` and `uninstall` */
+static int change_plugin(struct change *k, const char *word, bool forget, struct err *err)
 {
-	const char *id = NULL;
-	const char *root = NULL;
+	const char *id = NULL, *root = NULL, *done = "uninstalled";
 	int status = find_plugin(k, &id, &root, err);
 
-	if (status == 0)
+	if (status < 0)
+		return status;
+	if (!strcmp(word, "uninstall")) {
 		status = plugin_uninstall(k->ctx.plugins_dir, id, err);
-	if (status == 0)
-		status = record_wish(k, id, UNSAID, err);
-	return status < 0 ? status : report_change(k, id, "uninstalled", err);
-}
-
-/* `cadre plugin enable` and `disable` */
-static int switch_plugin(struct change *k, struct err *err)
-{
-	const char *id = NULL;
-	const char *root = NULL;
-	int status = find_plugin(k, &id, &root, err);
-
-	if (status == 0)
-		status = record_wish(k, id, k->on ? ENABLED : DISABLED, err);
-	return status < 0 ? status : report_change(k, id, k->on ? "enabled" : "disabled", err);
-}
-
-static int trust_plugin(struct change *k, struct err *err)
-{
-	const char *id = NULL;
-	const char *root = NULL;
-	int status = find_plugin(k, &id, &root, err);
-
-	if (status == 0)
-		status = record_trust(k->ctx.plugins_dir, id, k->on ? root : NULL, err);
-	if (status == 0 && k->on) {
-		report_line(k->report, CADRE_PLAIN,
-			    "Hooks and MCP servers that its agents and skills bring now run. This holds for");
-		report_line(k->report, CADRE_PLAIN, "%s alone: another version asks again.", root);
+		if (status == 0)
+			status = record_wish(k, id, UNSAID, err);
+	} else if (!strcmp(word, "trust")) {
+		done = forget ? "forgotten" : "trusted";
+		status = record_trust(k->ctx.plugins_dir, id, forget ? NULL : root, err);
+		if (status == 0 && !forget) {
+			report_line(k->report, CADRE_PLAIN,
+				    "Hooks and MCP servers that its agents and skills bring now run. This holds for");
+			report_line(k->report, CADRE_PLAIN, "%s alone: another version asks again.", root);
+		}
+	} else {
+		bool on = !strcmp(word, "enable");
+		done = on ? "enabled" : "disabled";
+		status = record_wish(k, id, on ? ENABLED : DISABLED, err);
 	}
-	return status < 0 ? status : report_change(k, id, k->on ? "trusted" : "forgotten", err);
+	return status < 0 ? status : report_change(k, id, done, err);
 }
 
 static int plugin_change_run(struct cadre_call *call)
 {
-	static const struct {
-		const char *word;
-		int (*change)(struct change *k, struct err *err);
-		bool on;
-	} changes[] = {
-		{ "disable", switch_plugin, false },      { "enable", switch_plugin, true },
-		{ "install", install_plugin, true },      { "trust", trust_plugin, true },
-		{ "uninstall", uninstall_plugin, false },
-	};
-	const char *scope = args_value(&call->args, "scope");
+	const char *scope = args_value(&call->args, "scope"), *word = call->word->name;
 	struct change k = { .report = call->report, .what = call->operands[0], .scope = scope ? scope : "user" };
-	size_t i = 0;
-
-	while (strcmp(changes[i].word, call->word->name) != 0)
-		i++;
-	k.on = changes[i].on && !args_has(&call->args, "forget");
 	int status = marketplace_ctx_open(&k.ctx, call->services, call->err);
-	if (status == 0)
-		status = changes[i].change(&k, call->err);
+
+	if (status == 0 && !strcmp(word, "install"))
+		status = install_plugin(&k, call->err);
+	else if (status == 0)
+		status = change_plugin(&k, word, args_has(&call->args, "forget"), call->err);
 	marketplace_ctx_release(&k.ctx);
 	return status;
 }
