@@ -70,9 +70,8 @@ static void describe_call(struct buf *out, const struct agent *a, const struct t
 	}
 	if (a->tree->hook_notes.n)
 		json_kstr(&w, "hook_notes", utf8_cut(buf_str(&a->tree->hook_notes), SAID_MAX_BYTES));
-	json_putf(&w, "working_directory:'%s', tool_name:'%s'", a->env.cwd, call->tool->name);
-	json_kraw(&w, "tool_input", json_raw(call->input));
-	json_close(&w);
+	json_putf(&w, "working_directory:'%s', tool_name:'%s', tool_input:%.*s}", a->env.cwd, call->tool->name,
+		  STR_ARG(json_raw(call->input)));
 }
 
 static enum classifier_answer read_answer(struct str answer, struct arena *a, struct str *ret_reason)

@@ -217,9 +217,8 @@ static void list_market(struct cadre_report *r, struct json_out *w, const struct
 	struct err err = { 0 };
 	int status = marketplace_read(&m, k->dir, &err);
 
-	json_putf(w, "{name:'%s'", k->name);
-	json_kraw(w, "source", json_raw(k->source));
-	json_putf(w, "dir:'%s', error:'%s'", k->dir, status < 0 ? err.text : NULL);
+	json_putf(w, "{name:'%s', source:%.*s, dir:'%s', error:'%s'", k->name, STR_ARG(json_raw(k->source)), k->dir,
+		  status < 0 ? err.text : NULL);
 	report_line(r, CADRE_HEAD, "%s (%s)", k->name, k->dir);
 	if (status < 0)
 		report_line(r, CADRE_BAD, "  %s", err.text);

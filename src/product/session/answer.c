@@ -224,9 +224,8 @@ void prompt_tool_ask(struct cadre_session *s, const struct event *e)
 					.session_id = xstrdup(s->id),
 					.agent_id = xstrdup(a->who.id),
 					.call_id = xstrdup(call->id) };
-	json_putf(&w, "{tool_name:'%s'", call->tool->name);
-	json_kraw(&w, "input", json_raw(call->input));
-	json_putf(&w, "tool_use_id:'%s'}", call->id);
+	json_putf(&w, "{tool_name:'%s', input:%.*s, tool_use_id:'%s'}", call->tool->name,
+		  STR_ARG(json_raw(call->input)), call->id);
 	/* mcp__SERVER__TOOL: as everywhere, the name of a server has no "__" */
 	const char *server = s->services->options.permission_prompt_tool + strlen("mcp__");
 	const char *end = strstr(server, "__");

@@ -235,9 +235,7 @@ static void server_tool_start(struct tool_call *call)
 		tool_call_fail(call, "the MCP server '%s' is gone", c->server);
 		return;
 	}
-	json_putf(&w, "{name:'%s'", c->tool_name);
-	json_kraw(&w, "arguments", json_raw(call->input));
-	json_close(&w);
+	json_putf(&w, "{name:'%s', arguments:%.*s}", c->tool_name, STR_ARG(json_raw(call->input)));
 	c->open = mcp_lease_call(link, &(struct mcp_call){ .method = "tools/call",
 							   .params = buf_str(&params),
 							   .timeout_ms = c->timeout_ms,

@@ -34,9 +34,8 @@ static void ask_client(struct cadre_wire *w, const struct event *e, const struct
 	*q = (struct question){ .wire = w,
 				.agent_id = xstrdup(e->agent ? e->agent->id : ""),
 				.call_id = xstrdup(e->id) };
-	json_putf(&out, "{subtype:'can_use_tool', tool_name:'%s'", call->tool->name);
-	json_kraw(&out, "input", json_raw(call->input));
-	json_kcstr(&out, "tool_use_id", call->id);
+	json_putf(&out, "{subtype:'can_use_tool', tool_name:'%s', input:%.*s, tool_use_id:'%s'", call->tool->name,
+		  STR_ARG(json_raw(call->input)), call->id);
 	question_put_suggestions(&out, e->rules, e->rule_count);
 	if (e->why.n)
 		json_kstr(&out, "decision_reason", e->why);
