@@ -131,5 +131,7 @@ void report_launched(struct tool_call *call, const struct agent_record *t);
 void report_notification(struct buf *out, const struct agent_record *t, struct str notes);
 /* The report of a child that has ended, from its transcript. False: it has none. */
 bool report_read(struct buf *out, struct agent_record *t);
+/* Adds a model's text: what looks like a tag of ours, or like the turn of another speaker, is marked as text with a backslash. */
+void text_add_marked(struct buf *out, struct str text);
 /* The verdict of an agent that checks, in the last line that has one: "PASS", "FAIL", "PARTIAL", or NULL. */
 const char *report_verdict(struct str text);
