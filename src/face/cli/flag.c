@@ -42,6 +42,8 @@ const struct flag flag_table[] = {
 	       "Also write the pieces of an answer as they arrive (stream-json only)."),
 	SWITCH("verbose", GROUP_RUN, FLAG_OWN,
 	       "Show tool calls, denials and retries on standard error, and thinking on the terminal."),
+	SWITCH("plain", GROUP_RUN, FLAG_OWN,
+	       "On a terminal: lines instead of the live view. The default where TERM is unset or dumb."),
 	VALUE("json-schema", "json|file", GROUP_RUN, 0,
 	      "Answer with JSON that matches this schema, in structured_output of the result: a JSON Schema of "
 	      "an object, or a file with one."),
