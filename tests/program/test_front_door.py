@@ -81,9 +81,15 @@ def git(*words):
     return subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=False).stdout
 
 
+def checkout():
+    """Changes, branches and worktrees, without their commits: others may commit meanwhile."""
+    trees = [line for line in git("worktree", "list", "--porcelain").splitlines() if line.startswith("worktree ")]
+    return git("status", "--short"), git("branch", "-a", "--format=%(refname)"), trees
+
+
 def the_demonstration_needs_no_key_and_no_network_and_leaves_the_checkout_alone(lab):
     del lab.env["ANTHROPIC_API_KEY"]
-    before = git("status", "--short"), git("branch", "-a"), git("worktree", "list")
+    before = checkout()
     demo = pathlib.Path(lab.folder) / "demo"
     done = lab.start(CADRE, str(demo), program=str(ROOT / "scripts" / "demo.sh")).wait()
     assert done.code == 0 and "Its verdict: PASS." in done.out, done
@@ -95,7 +101,7 @@ def the_demonstration_needs_no_key_and_no_network_and_leaves_the_checkout_alone(
     assert not (demo / "config" / "teams" / "demo").exists()
     (tour,) = (demo / "repository").glob(".claude/worktrees/*/TOUR.md")
     assert str(tour.parent) in done.out and (demo / "trace.json").exists()
-    assert (git("status", "--short"), git("branch", "-a"), git("worktree", "list")) == before
+    assert checkout() == before
     assert not lab.transcripts()
 
 
