@@ -40,8 +40,8 @@ enum end_state {
 	AGENT_FAILED,     /* the API, the disk, or an answer without text */
 	AGENT_REFUSED,    /* the model would not */
 	AGENT_BUDGET,     /* nothing was left to spend */
-	AGENT_KILLED,     /* somebody stopped it */
-	AGENT_SUSPENDED,  /* its session was closed: it goes on when that is resumed, and has no end on disk */
+	AGENT_KILLED,     /* stopped by a call, the user or the host */
+	AGENT_SUSPENDED,  /* its session was closed: it continues when that is resumed, and has no end on disk */
 	AGENT_IDLE,       /* a run of a member is over, the member is not: it waits for a message */
 	END_STATE_COUNT
 };
@@ -88,7 +88,7 @@ struct agent {
 	bool is_fork;            /* a child with its parent's history, prompt and tools; it starts no forks */
 	/* Whose history it begins with: its parent, or of a forked session the other main agent, until it is up. NULL: none */
 	struct agent *origin;
-	struct fork_origin from; /* the same, for its file; session_id NULL: it is no fork */
+	struct fork_origin from; /* the same, for its file; session_id NULL: not a fork */
 	bool from_recorded;
 	struct tool_env env;
 	struct tool_gate gate;

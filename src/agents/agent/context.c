@@ -186,7 +186,7 @@ int agent_make_prompt(struct agent *a, struct err *err)
 		buf_add(&a->system, a->origin->system.p, a->origin->system.n);
 		return 0;
 	}
-	if (a->parent && a->record->member) { /* names nobody: members of one kind share it to the byte */
+	if (a->parent && a->record->member) { /* without a name: members of one kind share it to the byte */
 		buf_addf(&a->system, "%s\n\n%s", system_prompt_text, team_rules_text);
 		if (d->source != SOURCE_BUILT_IN)
 			buf_addf(&a->system, "\n\n# Your role\n\n%.*s", (int)d->prompt_len, d->prompt);

@@ -189,7 +189,7 @@ void servers_of_definition(struct agent *a, struct tool_set *out)
 	}
 }
 
-/* ---- what is told about them ------------------------------------------------------------------------------------- */
+/* ---- texts about them ----------------------------------------------------------------------------------------- */
 
 void servers_bring_tools(const struct agent_tree *t, const struct mcp_selection *set, struct tool_set *pool)
 {

@@ -48,7 +48,7 @@ static inline void agent_tree_reload_skills(struct agent_tree *t) /* at once */
 
 struct preload;
 
-/* Borrowed as long as it goes on, but for the struct itself */
+/* Borrowed until it ends, but for the struct itself */
 struct preload_spec {
 	struct agent *agent; /* its environment is open */
 	const struct name_list *names;

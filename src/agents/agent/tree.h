@@ -40,7 +40,7 @@ struct tree_switches {
 	bool teams, implicit_team; /* there are teams; a named call needs no TeamCreate */
 	bool background_off;       /* nothing runs in the background */
 	bool background_host, background_default;
-	unsigned patience_ms; /* an agent that is waited for longer goes on in the background; 0: it is waited for */
+	unsigned patience_ms; /* an agent that takes longer continues in the background; 0: it is waited for */
 	bool memory_on, trusted;
 	bool forward_text; /* deltas and texts of children are wanted */
 };
@@ -116,7 +116,7 @@ struct agent_record {
 	const char *type, *name, *description, *tool_use_id, *parent_id, *prompt, *model, *definition_file;
 	const char *worktree, *branch, *base; /* of a worktree that is there; base: the commit it began with */
 	unsigned depth, run;                  /* run: how often it was started or resumed */
-	const char *message;                  /* what this run goes on with; NULL: it is the first one */
+	const char *message;                  /* what continues it in this run; NULL: it is the first one */
 	const char *limits; /* that it inherited when it was born, as JSON (limits.h); NULL: none are recorded */
 	char run_id[UUID_LEN + 1];
 	bool background, one_shot, is_fork, built_in;
@@ -125,7 +125,7 @@ struct agent_record {
 	enum end_state state;
 	struct agent *live;           /* NULL: it does not run */
 	int64_t started_ms, ended_ms; /* wall clock */
-	int64_t run_started_ms;       /* of its newest run: what is told of it counts from there */
+	int64_t run_started_ms;       /* of its newest run: reports count from there */
 	struct usage usage;           /* when it had ended */
 	double cost_usd;
 	unsigned turns, tool_uses;
@@ -235,7 +235,7 @@ struct agent_tree {
 	/* A hook or the host changes permissions (JSON array); may be NULL */
 	void (*on_permissions)(struct agent_tree *t, const struct json *updates);
 	void (*on_async_hook)(struct agent_tree *t,
-			      const struct hook_outcome *outcome); /* of hooks that nobody waited for; the same */
+			      const struct hook_outcome *outcome); /* of asynchronous hooks; the same */
 	void (*on_idle)(
 		struct agent_tree *t);   /* the last child, or the last hook that was only told, is gone; may be NULL */
 	void *data;                      /* of all */
@@ -273,7 +273,7 @@ struct agent_tree {
 		struct hook_set *set;
 	} skill_hooks[MOST_SKILL_HOOKS]; /* of skills that were used: they stay for the session */
 	size_t skill_hook_count;
-	struct async_hook *async_hooks; /* events that hooks look at while nobody waits for them (hooks.h) */
+	struct async_hook *async_hooks; /* events with asynchronous hooks (hooks.h) */
 	struct recent_prompts recent_prompts;
 	struct denial *denials;
 	size_t denial_count;

@@ -237,7 +237,7 @@ static void take_choice(struct agent *a)
 }
 
 /* What a coordinator has itself; all else belongs to its workers. */
-static bool coordinates(const struct tool *tool)
+static bool agent_coordinates(const struct tool *tool)
 {
 	static const char *const names[] = { "Agent",      "SendMessage", "TaskStop",        "TaskOutput",
 					     "ListAgents", "Skill",       "AskUserQuestion", "ToolSearch" };
@@ -257,7 +257,7 @@ static void choose_from_pool(struct agent *a)
 	if (!a->definition) {
 		tool_set_release(&a->tools);
 		for (size_t i = 0; i < t->pool.count; i++)
-			if (!t->switches.coordinator || coordinates(t->pool.tools[i]))
+			if (!t->switches.coordinator || agent_coordinates(t->pool.tools[i]))
 				tool_set_add(&a->tools, t->pool.tools[i]);
 		return;
 	}

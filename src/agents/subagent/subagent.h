@@ -21,7 +21,7 @@ struct spawn_request {
 };
 
 /* Starts a child of parent for call, which it takes: the call is finished by the child or with an error. A child that this
- * very call had started before a crash goes on instead. */
+ * very call had started before a crash continues instead. */
 void agent_spawn(struct agent *parent, const struct spawn_request *request, struct tool_call *call);
 /* A member that was to live in a pane starts in this process. note: why, for the result. */
 void agent_spawn_here(struct agent_record *record, struct tool_call *call, const char *note);

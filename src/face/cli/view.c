@@ -197,7 +197,7 @@ static bool is_control(const unsigned char *p, size_t n, unsigned *ret_cp, size_
 	return p[0] < 0x20 || p[0] == 0x7f;
 }
 
-static void render(struct buf *out, struct str s, bool one_line)
+static void render_bytes(struct buf *out, struct str s, bool one_line)
 {
 	AUTO_BUF struct buf valid = { 0 };
 
@@ -219,10 +219,10 @@ static void render(struct buf *out, struct str s, bool one_line)
 
 void render_text(struct buf *out, struct str s)
 {
-	render(out, s, false);
+	render_bytes(out, s, false);
 }
 
 void render_line(struct buf *out, struct str s)
 {
-	render(out, s, true);
+	render_bytes(out, s, true);
 }

@@ -72,7 +72,7 @@ static void put_entry(struct json_out *w, const struct catalog_entry *e, unsigne
 
 static int skills_list(struct cadre_call *call)
 {
-	static const char *const users[] = { "nobody", "model", "user", "model, user" };
+	static const char *const users[] = { "none", "model", "user", "model, user" };
 	CLEANUP(skill_lookup_release) struct skill_lookup lookup = { 0 };
 	struct cadre_report *report = call->report;
 	struct json_out w = json_out(&report->json);

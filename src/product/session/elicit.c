@@ -11,7 +11,7 @@
 
 /* ---- a form as a list of questions ------------------------------------------------------------------------------------ */
 
-static const struct json *properties(const struct json *elicitation)
+static const struct json *form_properties(const struct json *elicitation)
 {
 	const struct json *p = json_get(json_get(elicitation, "requested_schema"), "properties");
 
@@ -45,7 +45,7 @@ static void form_questions(struct buf *out, const struct json *elicitation)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf consent = { 0 };
-	const struct json *p = properties(elicitation);
+	const struct json *p = form_properties(elicitation);
 	struct str message = json_str(json_get(elicitation, "message"), &a);
 	struct str url = json_str(json_get(elicitation, "url"), &a);
 	struct json_out w = json_out(out);
@@ -314,7 +314,7 @@ int session_answer_form(struct cadre_session *s, const char *id, const char *con
 		return CADRE_NOT_FOUND;
 	if (!count)
 		return cadre_answer_elicitation(s, id, "cancel", NULL);
-	const struct json *p = properties(root);
+	const struct json *p = form_properties(root);
 	if (!p && (!answers[0] || !str_is_one_of_nocase(str_from(answers[0]), "yes|true|y")))
 		return cadre_answer_elicitation(s, id, "decline", NULL);
 	json_open(&w, '{');

@@ -28,7 +28,7 @@ static void on_log(void *data, const struct mcp_server *server, const char *leve
 }
 
 /* The directories of the session that was opened last: a server is shared by all. */
-static const char *const *roots(void *data)
+static const char *const *pool_roots(void *data)
 {
 	struct services *sv = data;
 
@@ -59,7 +59,7 @@ int app_open_servers(struct services *sv, struct err *err)
 	struct mcp_host_events events = { .on_log = on_log,
 					  .on_elicitation = app_elicit,
 					  .on_elicitation_gone = app_elicit_gone,
-					  .roots = roots,
+					  .roots = pool_roots,
 					  .make_transport = make_transport,
 					  .data = sv };
 	sv->server_pool = mcp_pool_new(&sv->server_env, &events);

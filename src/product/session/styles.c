@@ -80,7 +80,7 @@ static void read_builtin_styles(struct catalog *c, struct catalog_file *f, const
 	} builtin[] = {
 		{ "Explanatory", "Explains its choices while it works", style_explanatory_text },
 		{ "Learning", "Leaves small pieces of the work to the user, and explains", style_learning_text },
-		{ "Proactive", "Decides by itself what is left open, and goes on", style_proactive_text },
+		{ "Proactive", "Decides by itself what is left open, and continues", style_proactive_text },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(builtin); i++) {

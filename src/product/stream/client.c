@@ -20,7 +20,7 @@ static void question_free(struct question *q)
 	free(q);
 }
 
-static struct agent *asker(const struct question *q)
+static struct agent *question_agent(const struct question *q)
 {
 	return q->wire->session ? agent_tree_find(&q->wire->session->tree, q->agent_id) : NULL;
 }
@@ -59,7 +59,7 @@ static void refuse_call(struct agent *a, struct tool_call *call, struct str why)
 static void on_permission(void *data, const struct json *payload, struct str why)
 {
 	struct question *q = data;
-	struct agent *a = asker(q);
+	struct agent *a = question_agent(q);
 	struct tool_call *call = a ? agent_question(a, q->call_id) : NULL;
 
 	if (q->wire->working)
@@ -76,7 +76,7 @@ static void on_permission(void *data, const struct json *payload, struct str why
 static void on_answers(void *data, const struct json *payload, struct str why)
 {
 	struct question *q = data;
-	struct agent *a = asker(q);
+	struct agent *a = question_agent(q);
 	struct tool_call *call = a ? question_find(a, q->call_id) : NULL;
 	const struct json *answers = json_get(json_get(payload, "updatedInput"), "answers");
 
@@ -103,7 +103,7 @@ void wire_sweep_questions(struct cadre_wire *w)
 	for (struct wire_ask *ask = w->asks, *next; ask; ask = next) {
 		struct question *q = ask->data;
 		next = ask->next;
-		struct agent *a = ask->kind == WIRE_ASK_PERMISSION ? asker(q) : NULL;
+		struct agent *a = ask->kind == WIRE_ASK_PERMISSION ? question_agent(q) : NULL;
 		if (ask->kind != WIRE_ASK_PERMISSION ||
 		    (a && (agent_question(a, q->call_id) || question_find(a, q->call_id))))
 			continue;

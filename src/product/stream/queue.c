@@ -45,7 +45,7 @@ static void message_free(struct wire_message *m)
 
 /* ---- the line ---------------------------------------------------------------------------------------------------- */
 
-static struct wire_message *dequeue(struct cadre_wire *w, struct wire_message *m)
+static struct wire_message *message_unlink(struct cadre_wire *w, struct wire_message *m)
 {
 	struct wire_message **at = &w->queue;
 
@@ -58,7 +58,7 @@ static struct wire_message *dequeue(struct cadre_wire *w, struct wire_message *m
 
 void wire_drop_message(struct cadre_wire *w, struct wire_message *m)
 {
-	message_free(dequeue(w, m));
+	message_free(message_unlink(w, m));
 }
 
 /* ---- a turn for each --------------------------------------------------------------------------------------------- */
@@ -173,7 +173,7 @@ void wire_start_next(struct cadre_wire *w)
 
 	if (w->working || !w->queue || !w->session || turn_is_running(&w->session->turn))
 		return;
-	struct wire_message *m = dequeue(w, w->queue);
+	struct wire_message *m = message_unlink(w, w->queue);
 	struct session_prompt p = { .text = { m->text.n ? m->text.p : "", m->text.n },
 				    .blocks = m->blocks,
 				    .block_count = m->block_count,
