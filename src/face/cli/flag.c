@@ -50,6 +50,8 @@ const struct flag flag_table[] = {
 	VALUE("max-turns", "n", GROUP_RUN, 0, "Stop with an error after n requests to the model."),
 	VALUE("max-budget-usd", "amount", GROUP_RUN, 0,
 	      "Stop with an error before the total cost of all agents exceeds this."),
+	SWITCH("allow-unknown-price", GROUP_RUN, 0,
+	       "With --max-budget-usd: also models whose price is unknown; they count as free."),
 	VALUE("task-budget", "n", GROUP_RUN, 0, "Token budget for the whole task, reported to the model."),
 	SWITCH("coordinator", GROUP_RUN, 0,
 	       "The main agent has no tools of its own and directs workers in the background."),
@@ -91,11 +93,12 @@ const struct flag flag_table[] = {
 	       "summarized", "omitted"),
 	LIST("betas", NULL, CADRE_OPTION_LIST, "names...", GROUP_MODEL,
 	     "Beta features of the API (header anthropic-beta), separated by commas or spaces."),
-	CHOICE("provider", "name", GROUP_MODEL, 0,
-	       "The model provider: anthropic (the default), a cloud (bedrock, mantle, anthropic-aws, vertex, "
-	       "foundry), openai (chat completions, also of llama.cpp, Ollama and vLLM) or scripted (a scenario "
-	       "in this process, no network).",
-	       "anthropic", "bedrock", "mantle", "anthropic-aws", "vertex", "foundry", "openai", "scripted"),
+	VALUE("provider", "name", GROUP_MODEL, 0,
+	      "The model provider: anthropic (the default), a cloud (bedrock, vertex, foundry, ...), a vendor (openai, gemini, "
+	      "deepseek, openrouter, ...), a local server (ollama, llamacpp, vllm, lmstudio), one of the setting "
+	      "providers, or scripted (a scenario in this process, no network). `cadre models` lists models."),
+	VALUE("base-url", "address", GROUP_MODEL, 0,
+	      "The address of the provider, in place of that of its variable or of the settings."),
 	VALUE("scenario", "file", GROUP_MODEL, 0, "The scenario of the scripted provider; default: the built-in one."),
 
 	LIST("tools", NULL, CADRE_OPTION_LIST, "names...", GROUP_TOOLS,

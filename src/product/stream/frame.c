@@ -64,7 +64,7 @@ static void frame_init(struct json_out *w, const struct cadre_event *e)
 	const struct cadre_session *s = e->session;
 	const struct tool_set *tools = &s->tree.main.tools;
 	const struct mcp_selection *set = s->tree.main.servers;
-	const struct provider_env *env = &s->services->endpoints.usual->env;
+	const struct provider_env *env = &s->services->endpoints.places.usual->env;
 	const char *key_source = "none";
 
 	if (env->auth_token &&
@@ -133,15 +133,15 @@ void session_put_model_usage(struct json_out *w, const struct cadre_session *s)
 	json_open(w, '{');
 	for (size_t i = 0; i < t->spending_count; i++) {
 		const char *model = t->spending[i].model;
-		const struct model_info *m = model_find(model);
+		struct model_info m = model_find(&t->services->endpoints.places, model);
 		const struct usage *u = &t->spending[i].usage;
 		json_kopen(w, model, '{');
 		json_putf(w, "inputTokens:%lld, outputTokens:%lld, cacheReadInputTokens:%lld", (long long)u->input,
 			  (long long)u->output, (long long)u->cache_read);
 		json_putf(w, "cacheCreationInputTokens:%lld, webSearchRequests:%lld, costUSD:%g",
-			  (long long)u->cache_write, (long long)u->web_searches, model_cost_usd(model, u));
-		json_putf(w, "unknownPrice?:!!%d, contextWindow:%lld, maxOutputTokens:%lld}", !model_has_price(model),
-			  (long long)m->context, (long long)m->max_output);
+			  (long long)u->cache_write, (long long)u->web_searches, t->spending[i].usd);
+		json_putf(w, "unknownPrice?:!!%d, contextWindow:%lld, assumedWindow?:!!%d, maxOutputTokens:%lld}",
+			  !m.price_source, (long long)m.context, !m.window_source, (long long)m.max_output);
 	}
 	json_close(w);
 }

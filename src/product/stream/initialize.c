@@ -102,8 +102,10 @@ void wire_put_agents(struct json_out *out, const struct agent_tree *t)
 	json_close(out);
 }
 
-void wire_put_models(struct json_out *out, const struct options *o)
+void wire_put_models(struct json_out *out, const struct services *sv)
 {
+	const struct options *o = &sv->options;
+	const struct places *places = &sv->endpoints.places;
 	static const struct {
 		const char *value, *name, *what;
 	} models[] = {
@@ -119,9 +121,20 @@ void wire_put_models(struct json_out *out, const struct options *o)
 		const char *wish = i ? models[i].value : o->model ? o->model : model_default();
 		const char *id = NULL;
 		json_putf(out, "{value:'%s'", models[i].value);
-		if (model_resolve(&a, wish, &id, NULL) == 0)
+		if (model_resolve_at(&a, places, wish, &id, NULL) == 0)
 			json_kcstr(out, "resolvedModel", id);
 		json_putf(out, "displayName:'%s', description:'%s'}", models[i].name, models[i].what);
+	}
+	for (size_t i = 0; i < places->own_count; i++) {
+		const struct provider *place = places->own[i];
+		const struct json *list = json_get(place->own, "models");
+		for (struct json_member m = json_members(list); m.key; m = json_member_next(list, m)) {
+			if (json_str_is(m.key, "*"))
+				continue;
+			const char *name = arena_printf(&a, "%s/%s", place->name, json_cstr(m.key, &a));
+			json_putf(out, "{value:'%s', resolvedModel:'%s', displayName:'%s'", name, name, name);
+			json_putf(out, "description:'of the setting providers'}");
+		}
 	}
 	json_close(out);
 }
@@ -152,7 +165,7 @@ int wire_initialize(struct wire_request *r, struct err *err)
 	session_put_commands(&r->out, s);
 	wire_put_agents(&r->out, &s->tree);
 	session_put_styles(&r->out, s);
-	wire_put_models(&r->out, o);
+	wire_put_models(&r->out, r->wire->services);
 	json_putf(&r->out, "account:{}, pid:%d, claude_code_version:'%s', hooks_applied?:!!%d", getpid(),
 		  CADRE_PROTOCOL_VERSION, json_is(hooks, JSON_OBJECT));
 	json_putf(&r->out, "hook_on_failure_supported:true");

@@ -2,7 +2,7 @@
  * wire.c - one client: lines in, frames out. It also sends errors of the model service as messages of the assistant, and, with
  * --session-mirror, a copy of every line of the session's files. */
 #include "product/stream/wire_int.h"
-#include "core/model/failure.h"
+#include "core/wire/failure.h"
 #include "lib/io/file.h"
 
 enum { LONGEST_LINE = 64 << 20, KEPT_LINE = 1 << 20 };
