@@ -35,9 +35,9 @@ def commands_of(text):
 
 def help_mentions_every_option_of_the_table(lab):
     table = (ROOT / "src" / "face" / "cli" / "flag.c").read_text()
-    options = re.findall(r'^\t\{ \{ "([\w-]+)", (?:NULL|"\w+"), (?:0|\'(\w)\')', table, re.M)
+    options = re.findall(r'^\t[A-Z]+\("([\w-]+)"(?:, (?:NULL, )?\'(\w)\')?', table, re.M)
     shown = set(FLAG.findall(help_text(lab)))
-    assert len(options) == table.count('.help = "') and len(options) > 20, options
+    assert len(options) == table.count(", GROUP_") and len(options) > 20, options
     for name, letter in options:
         assert "--" + name in shown, name
         assert not letter or "-" + letter in shown, letter
@@ -81,9 +81,15 @@ def git(*words):
     return subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=False).stdout
 
 
+def checkout():
+    """Changes, branches and worktrees, without their commits: others may commit meanwhile."""
+    trees = [line for line in git("worktree", "list", "--porcelain").splitlines() if line.startswith("worktree ")]
+    return git("status", "--short"), git("branch", "-a", "--format=%(refname)"), trees
+
+
 def the_demonstration_needs_no_key_and_no_network_and_leaves_the_checkout_alone(lab):
     del lab.env["ANTHROPIC_API_KEY"]
-    before = git("status", "--short"), git("branch", "-a"), git("worktree", "list")
+    before = checkout()
     demo = pathlib.Path(lab.folder) / "demo"
     done = lab.start(CADRE, str(demo), program=str(ROOT / "scripts" / "demo.sh")).wait()
     assert done.code == 0 and "Its verdict: PASS." in done.out, done
@@ -95,7 +101,7 @@ def the_demonstration_needs_no_key_and_no_network_and_leaves_the_checkout_alone(
     assert not (demo / "config" / "teams" / "demo").exists()
     (tour,) = (demo / "repository").glob(".claude/worktrees/*/TOUR.md")
     assert str(tour.parent) in done.out and (demo / "trace.json").exists()
-    assert (git("status", "--short"), git("branch", "-a"), git("worktree", "list")) == before
+    assert checkout() == before
     assert not lab.transcripts()
 
 

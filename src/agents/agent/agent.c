@@ -56,20 +56,17 @@ static void on_usage(void *data, const struct usage *usage)
 
 static void on_request(struct query *q, void *data)
 {
-	(void)q;
 	agent_follow_mode(data);
 }
 
 static bool on_batch(struct query *q, void *data)
 {
-	(void)q;
 	agent_load_tools(data);
 	return agent_show_batch(data);
 }
 
 static bool on_unavailable(struct query *q, void *data)
 {
-	(void)q;
 	return agent_fall_back(data);
 }
 
@@ -77,24 +74,11 @@ static void on_query_end(struct query *q, void *data)
 {
 	struct agent *a = data;
 
-	(void)q;
 	turn_hooks_drop(&a->batch_hooks);
 	turn_hooks_drop(&a->compact_hooks);
 	agent_load_tools(a); /* of calls whose turn ended with them */
 	permission_revoke(&a->permission, NULL);
 	a->on_turn_end(a);
-}
-
-void agent_put_notice(struct agent *a, const struct notice_spec *spec)
-{
-	query_put_notice(&a->query, spec);
-	if (a->query.state == QUERY_IDLE && !spec->quiet)
-		a->on_notice(a);
-}
-
-void agent_notice(struct agent *a, const char *id, struct str text)
-{
-	agent_put_notice(a, &(struct notice_spec){ .id = id, .text = text });
 }
 
 /* ---- what its tools may use ---------------------------------------------------------------------------------- */
@@ -113,10 +97,7 @@ static void env_set_cwd(struct tool_env *env, const char *path)
 	env->cwd = to;
 	if (!strcmp(from, to) || !agent_has_hooks(a, &spec))
 		return;
-	json_open(&w, '{');
-	json_kcstr(&w, "old_cwd", from);
-	json_kcstr(&w, "new_cwd", to);
-	json_close(&w);
+	json_putf(&w, "{old_cwd:'%s', new_cwd:'%s'}", from, to);
 	spec.fields = buf_str(&fields);
 	agent_notify_hooks(a, &spec);
 }
@@ -269,13 +250,6 @@ void agent_release(struct agent *a)
 	free(a->moved_cwd);
 	arena_release(&a->arena);
 	*a = (struct agent){ 0 };
-}
-
-void agent_drop_fork_base(struct agent *a)
-{
-	transcript_release(&a->forks.history);
-	fork_barrier_unref(a->forks.gate);
-	a->forks = (struct fork_base){ 0 };
 }
 
 struct fork_base *agent_fork_base(struct agent *a)

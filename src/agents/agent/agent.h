@@ -40,8 +40,8 @@ enum end_state {
 	AGENT_FAILED,     /* the API, the disk, or an answer without text */
 	AGENT_REFUSED,    /* the model would not */
 	AGENT_BUDGET,     /* nothing was left to spend */
-	AGENT_KILLED,     /* somebody stopped it */
-	AGENT_SUSPENDED,  /* its session was closed: it goes on when that is resumed, and has no end on disk */
+	AGENT_KILLED,     /* stopped by a call, the user or the host */
+	AGENT_SUSPENDED,  /* its session was closed: it continues when that is resumed, and has no end on disk */
 	AGENT_IDLE,       /* a run of a member is over, the member is not: it waits for a message */
 	END_STATE_COUNT
 };
@@ -88,7 +88,7 @@ struct agent {
 	bool is_fork;            /* a child with its parent's history, prompt and tools; it starts no forks */
 	/* Whose history it begins with: its parent, or of a forked session the other main agent, until it is up. NULL: none */
 	struct agent *origin;
-	struct fork_origin from; /* the same, for its file; session_id NULL: it is no fork */
+	struct fork_origin from; /* the same, for its file; session_id NULL: not a fork */
 	bool from_recorded;
 	struct tool_env env;
 	struct tool_gate gate;
@@ -200,10 +200,23 @@ void agent_kick(struct agent *a); /* a fact was recorded: its owner looks at it 
 /* A step of its life: 0 is done, STEP_TAKES_TIME leads to agent_step_done, below 0 is a failure. */
 enum { STEP_TAKES_TIME = 1 };
 void agent_step_done(struct agent *a, const struct err *err); /* err may be NULL */
-/* A text for the model, when it comes to the next request; an idle agent is woken by on_notice. id may be NULL. */
-void agent_notice(struct agent *a, const char *id, struct str text);
-void agent_put_notice(struct agent *a, const struct notice_spec *spec); /* the same; a quiet one wakes nobody */
-event_fn agent_emit;                                                    /* data is the agent */
+/* A text for the model with its next request; an idle agent is woken by on_notice, unless the notice is quiet. */
+static inline void agent_put_notice(struct agent *a, const struct notice_spec *spec)
+{
+	query_put_notice(&a->query, spec);
+	if (a->query.state == QUERY_IDLE && !spec->quiet)
+		a->on_notice(a);
+}
+static inline void agent_notice(struct agent *a, const char *id, struct str text)
+{
+	agent_put_notice(a, &(struct notice_spec){ .id = id, .text = text });
+}
+event_fn agent_emit; /* data is the agent */
 /* History for a fork made now; only while its answer is complete and its calls are open, or while it is idle. */
 struct fork_base *agent_fork_base(struct agent *a);
-void agent_drop_fork_base(struct agent *a); /* its history is another one from now on */
+static inline void agent_drop_fork_base(struct agent *a) /* its history is another one from now on */
+{
+	transcript_release(&a->forks.history);
+	fork_barrier_unref(a->forks.gate);
+	a->forks = (struct fork_base){ 0 };
+}

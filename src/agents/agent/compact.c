@@ -5,7 +5,6 @@
 #include "lib/json/json_write.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/plan.h"
-#include "agents/agent/servers.h"
 #include "agents/agent/skill_use.h"
 
 /* ---- hooks --------------------------------------------------------------------------------------------------- */
@@ -55,9 +54,7 @@ static bool before_compaction(struct query *q, void *data)
 
 	if (!agent_has_hooks(a, &spec))
 		return false;
-	json_open(&w, '{');
-	json_kstr(&w, "trigger", spec.subject);
-	json_key(&w, "custom_instructions");
+	json_putf(&w, "{trigger:'%.*s', custom_instructions:", STR_ARG(spec.subject));
 	if (c->instructions.n)
 		json_put_str(&w, buf_str(&c->instructions));
 	else
@@ -77,10 +74,7 @@ static void run_post_compact_hooks(struct agent *a, const struct compaction *c)
 
 	if (!agent_has_hooks(a, &spec))
 		return;
-	json_open(&w, '{');
-	json_kstr(&w, "trigger", spec.subject);
-	json_kstr(&w, "compact_summary", buf_str(&c->summary));
-	json_close(&w);
+	json_putf(&w, "{trigger:'%.*s', compact_summary:'%.*s'}", STR_ARG(spec.subject), STR_ARG(c->summary));
 	spec.fields = buf_str(&fields);
 	agent_notify_hooks(a, &spec);
 }
@@ -96,10 +90,7 @@ static bool after_compaction(struct query *q, void *data)
 	run_post_compact_hooks(a, q->compaction);
 	if (a->parent || !agent_has_hooks(a, &spec))
 		return false;
-	json_open(&w, '{');
-	json_kstr(&w, "source", spec.subject);
-	json_kcstr(&w, "model", a->model);
-	json_close(&w);
+	json_putf(&w, "{source:'%.*s', model:'%s'}", STR_ARG(spec.subject), a->model);
 	spec.fields = buf_str(&fields);
 	turn_hooks_start(a, &a->compact_hooks, &spec, on_session_start_hooks);
 	return true;
@@ -131,7 +122,6 @@ static void add_kept_messages(struct query *q, struct transcript *out, void *dat
 	AUTO_BUF struct buf texts = { 0 };
 	AUTO_BUF struct buf team = { 0 };
 
-	(void)q;
 	for (size_t i = 0; i < count; i++)
 		transcript_add(out, ROLE_USER, context[i]);
 	if (a->parent)

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT
  * context.c - the system prompt of an agent, the context in its first message, and the head of its requests. */
+#include "core/store/load.h"
 #include "agents/agent/context.h"
 #include <ctype.h>
 #include <sys/utsname.h>
 #include "lib/json/json_write.h"
 #include "core/model/catalog.h"
 #include "core/model/head_json.h"
-#include "core/store/load.h"
 #include "config/settings/instructions.h"
 #include "config/settings/settings.h"
 #include "defs/agentdef/registry.h"
 #include "defs/agentdef/describe.h"
-#include "defs/plugin/list.h"
 #include "mcp/client/pool.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/plan.h"
@@ -56,12 +55,8 @@ static void on_instruction_file(void *data, const struct instruction_file *file)
 
 	if (!agent_has_hooks(&t->main, &spec))
 		return;
-	json_open(&w, '{');
-	json_kcstr(&w, "file_path", file->path);
-	json_kcstr(&w, "memory_type", file->kind);
-	json_kcstr(&w, "load_reason", reason);
-	json_kcstr_if(&w, "parent_file_path", file->parent);
-	json_close(&w);
+	json_putf(&w, "{file_path:'%s', memory_type:'%s', load_reason:'%s', parent_file_path?:'%s'}", file->path,
+		  file->kind, reason, file->parent);
 	spec.fields = buf_str(&fields);
 	agent_notify_hooks(&t->main, &spec);
 }
@@ -191,7 +186,7 @@ int agent_make_prompt(struct agent *a, struct err *err)
 		buf_add(&a->system, a->origin->system.p, a->origin->system.n);
 		return 0;
 	}
-	if (a->parent && a->record->member) { /* names nobody: members of one kind share it to the byte */
+	if (a->parent && a->record->member) { /* without a name: members of one kind share it to the byte */
 		buf_addf(&a->system, "%s\n\n%s", system_prompt_text, team_rules_text);
 		if (d->source != SOURCE_BUILT_IN)
 			buf_addf(&a->system, "\n\n# Your role\n\n%.*s", (int)d->prompt_len, d->prompt);

@@ -72,6 +72,6 @@ void agent_last_text(struct buf *out, const struct transcript *t); /* that the m
 /* Restores the rest of a stored transcript: notices that no request has carried yet (not of a fork, whose origin has them),
  * files that it has seen, and open calls. run: calls without a result are started again. */
 int agent_restore(struct agent *a, bool run, struct err *err);
-/* Of one that has not begun: this becomes a part of its task, or of the message that it goes on with. On disk on return. */
+/* Of one that has not begun: this becomes a part of its task, or of the message that continues it. On disk on return. */
 int agent_extend_task(struct agent *a, struct str text, struct err *err);
 void agent_drop_load(struct agent *a);

@@ -132,11 +132,8 @@ static void gate_notify_hooks(struct agent *a, const struct tool_call *call)
 	if (!agent_has_hooks(a, &spec))
 		return;
 	buf_addf(&message, "Permission is needed to use %s", call->tool->name);
-	json_open(&w, '{');
-	json_kstr(&w, "message", buf_str(&message));
-	json_kcstr(&w, "title", "Permission needed");
-	json_kstr(&w, "notification_type", spec.subject);
-	json_close(&w);
+	json_putf(&w, "{message:'%.*s', title:'Permission needed', notification_type:'%.*s'}", STR_ARG(message),
+		  STR_ARG(spec.subject));
 	spec.fields = buf_str(&fields);
 	agent_notify_hooks(a, &spec);
 }
@@ -232,8 +229,7 @@ static void gate_refuse(struct agent *a, struct tool_call *call, const struct pe
 		return;
 	}
 	tool_event_open(&w, a, call);
-	json_kcstr(&w, "tool_use_id", call->id);
-	json_kstr(&w, "reason", buf_str(&v->reason));
+	json_putf(&w, "tool_use_id:'%s', reason:'%.*s'", call->id, STR_ARG(v->reason));
 	gate_run_hooks(a, call, &spec, &w, on_denied_hooks)->reason = arena_str(&call->arena, buf_str(&v->reason));
 }
 
@@ -473,7 +469,6 @@ void gate_cancel(struct tool_gate *gate, struct tool_call *call)
 {
 	struct gate_wait *p = call->pass;
 
-	(void)gate;
 	if (!p)
 		return;
 	if (p->hook_batch)

@@ -216,7 +216,6 @@ int agent_step_hooks(struct agent *a, struct err *err)
 	const struct agent_tree *t = a->tree;
 	struct buf *notes = &a->notes;
 
-	(void)err;
 	if (!d || !d->hooks)
 		return 0;
 	if (agent_tree_bars(t, d->source, "hooks")) {
@@ -241,15 +240,6 @@ int agent_step_hooks(struct agent *a, struct err *err)
 		buf_addf(notes, "hooks of %s do not run: %s\n", d->name,
 			 d->source == SOURCE_PLUGIN ? "its plugin is not trusted"
 						    : "this folder is not trusted (`cadre trust` records consent)");
-	return 0;
-}
-
-int agent_unregister_hooks(struct agent *a, struct err *err)
-{
-	(void)err;
-	if (a->parent && a->tree->services->hooks)
-		hook_engine_end_agent(a->tree->services->hooks, a->tree->session_id, a->record->id);
-	hook_set_unref(TAKE(a->hooks));
 	return 0;
 }
 
@@ -288,7 +278,6 @@ static void on_stop_hooks(void *data, const struct hook_outcome *outcome)
 
 int agent_start_hooks(struct agent *a, struct err *err)
 {
-	(void)err;
 	if (!a->parent)
 		return 0; /* SessionStart is a part of its first turn */
 	struct hook_event_spec spec = { .event = HOOK_SUBAGENT_START, .subject = str_from(a->record->type) };
@@ -297,11 +286,6 @@ int agent_start_hooks(struct agent *a, struct err *err)
 		return 0;
 	a->hook_batch = agent_run_hooks(a, &spec, on_start_hooks, a);
 	return STEP_TAKES_TIME;
-}
-
-int agent_check_start_hooks(struct agent *a, struct err *err)
-{
-	return a->start_refusal.n ? err_set(err, ERR_DENIED, "%s", a->start_refusal.p) : 0;
 }
 
 /* An agent that failed to start has no end of its own. Its start hooks ran, so its stop hooks run, too. */
@@ -317,12 +301,9 @@ int agent_stop_hooks(struct agent *a, struct err *err)
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
-	(void)err;
 	if (!a->start_fired || !agent_has_hooks(a, &spec))
 		return 0;
-	json_open(&w, '{');
-	json_kbool(&w, "stop_hook_active", a->stop_blocks > 0);
-	json_kcstr_if(&w, "agent_transcript_path", a->record->transcript);
+	json_putf(&w, "{stop_hook_active:!!%d, agent_transcript_path?:'%s'", a->stop_blocks > 0, a->record->transcript);
 	if (a->query.text.n)
 		json_kstr(&w, "last_assistant_message", buf_str(&a->query.text));
 	json_close(&w);
@@ -359,9 +340,7 @@ static void put_input(struct json_out *w, struct tool_call *call)
 
 void tool_event_open(struct json_out *w, struct agent *a, struct tool_call *call)
 {
-	json_open(w, '{');
-	json_kcstr(w, "tool_name", call->tool->name);
-	json_key(w, "tool_input");
+	json_putf(w, "{tool_name:'%s', tool_input:", call->tool->name);
 	if (!(call->flags & TOOL_ENDS_PLAN)) {
 		put_input(w, call);
 		return;
@@ -370,10 +349,7 @@ void tool_event_open(struct json_out *w, struct agent *a, struct tool_call *call
 	struct str plan = json_str(json_get(call->input, "plan"), &call->arena);
 	if (!str_trim(plan).n && plan_read(a, &kept))
 		plan = buf_str(&kept);
-	json_open(w, '{');
-	json_kstr(w, "plan", plan);
-	json_kcstr(w, "planFilePath", plan_path(a));
-	json_close(w);
+	json_putf(w, "{plan:'%.*s', planFilePath:'%s'}", STR_ARG(plan), plan_path(a));
 }
 
 bool tool_event_amend(struct tool_call *call, struct str json)
@@ -443,15 +419,13 @@ bool agent_show_batch(struct agent *a)
 	uint32_t first = transcript_count(t);
 	while (first > 0 && transcript_block(t, first - 1).role == ROLE_ASSISTANT)
 		first--;
-	json_open(&w, '{');
-	json_kopen(&w, "tool_calls", '[');
+	json_putf(&w, "{tool_calls:[");
 	for (uint32_t i = first; i < transcript_count(t); i++) {
 		struct block b = transcript_block(t, i);
 		if (b.kind == SEGMENT_TOOL_USE)
 			put_call(&w, &a->query, b.json);
 	}
-	json_close(&w);
-	json_close(&w);
+	json_putf(&w, "]}");
 	spec.fields = buf_str(&fields);
 	turn_hooks_start(a, &a->batch_hooks, &spec, on_batch_seen);
 	return true;
@@ -493,10 +467,8 @@ void todo_run_hooks(struct tool_call *call, bool completed, const struct todo_in
 		then(call, arena_strdup(&call->arena, words->id), (struct str){ 0 });
 		return;
 	}
-	json_open(&w, '{');
-	json_kcstr(&w, "task_id", words->id);
-	json_kcstr(&w, "task_subject", words->subject);
-	json_kcstr(&w, "task_description", words->description);
+	json_putf(&w, "{task_id:'%s', task_subject:'%s', task_description:'%s'", words->id, words->subject,
+		  words->description);
 	if (a->parent && a->record->name)
 		json_kcstr(&w, "teammate_name", a->record->name);
 	json_close(&w);

@@ -35,10 +35,19 @@ void emit_hook_messages(struct agent_tree *t, const struct event_agent *who, con
 
 /* Steps of life[] and ending[] */
 int agent_step_hooks(struct agent *a, struct err *err);
-int agent_unregister_hooks(struct agent *a, struct err *err);
+static inline int agent_unregister_hooks(struct agent *a, struct err *err)
+{
+	if (a->parent && a->tree->services->hooks)
+		hook_engine_end_agent(a->tree->services->hooks, a->tree->session_id, a->record->id);
+	hook_set_unref(TAKE(a->hooks));
+	return 0;
+}
 int agent_start_hooks(struct agent *a, struct err *err);
 int agent_undo_start_hooks(struct agent *a, struct err *err);
-int agent_check_start_hooks(struct agent *a, struct err *err); /* one of them may forbid the agent */
+static inline int agent_check_start_hooks(struct agent *a, struct err *err) /* one of them may forbid the agent */
+{
+	return a->start_refusal.n ? err_set(err, ERR_DENIED, "%s", a->start_refusal.p) : 0;
+}
 int agent_stop_hooks(struct agent *a, struct err *err);
 
 /* ---- a tool call as hooks see it: paths are absolute, and a plan that stands in its file is there ----------------- */

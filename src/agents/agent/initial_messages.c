@@ -111,7 +111,6 @@ static void fork_history(struct agent *a)
 
 int agent_find_history(struct agent *a, struct err *err)
 {
-	(void)err;
 	if (a->load && !a->parent && a->from.session_id) {
 		transcript_fork(&a->load->transcript,
 				&a->query.transcript); /* its marks are those of every other fork */
@@ -290,7 +289,6 @@ static void on_loaded(void *data, struct session_load *l, const struct err *err)
  * is read when its session is found. */
 int agent_load(struct agent *a, struct err *err)
 {
-	(void)err;
 	if (!a->parent || !a->load)
 		return 0;
 	a->loading = session_load_start(a->tree->services->loop, a->record->transcript, on_loaded, a);

@@ -54,7 +54,7 @@ int agent_set_model(struct agent *a, const char *name, struct err *err)
 	if (endpoints_find(&sv->endpoints, model, &endpoint, err) < 0 || check_price(a, model, err) < 0) {
 		if (!sv->lends_tools)
 			return -(int)err->kind;
-		endpoint = NULL; /* a child that needs one is told what is wrong */
+		endpoint = NULL; /* a child that needs one gets the error */
 		*err = (struct err){ 0 };
 	}
 	a->model = model;

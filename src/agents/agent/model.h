@@ -37,7 +37,7 @@ struct turn_model {
 /* A model that is not known, not allowed or cannot be asked is said to the user and changes nothing. */
 void agent_take_turn_model(struct agent *a, const struct skill *s);
 void agent_leave_turn_model(struct agent *a); /* the turn is over */
-/* For who makes its head anew: the effort of this turn, where its own would be this one. Keeps a copy. */
+/* For a new head: the effort of this turn, where its own would be this one. Keeps a copy. */
 const char *agent_turn_effort(struct agent *a, const char *own);
 
 /* ---- in place of one that cannot answer --------------------------------------------------------------------------- */

@@ -9,8 +9,15 @@
 #pragma once
 #include "agents/agent/agent.h"
 
-bool plan_is_on(const struct agent *a);
-void plan_enter(struct agent *a);
+static inline bool plan_is_on(const struct agent *a)
+{
+	return permission_mode(&a->permission) == PERMISSION_PLAN;
+}
+static inline void plan_enter(struct agent *a)
+{
+	a->plan.before = permission_mode(&a->permission);
+	permission_choose_mode(&a->permission, PERMISSION_PLAN);
+}
 /* The user approved. A child has its parent's mode then, unless edits are accepted. */
 void plan_leave(struct agent *a);
 

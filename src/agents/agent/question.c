@@ -44,18 +44,10 @@ void question_put_suggestions(struct json_out *w, const char *const *rules, size
 		/* "Bash(git *)" as the types of the SDKs have it */
 		struct str content = str_from(rules[i]);
 		struct str tool = str_cut(&content, '(');
-		json_open(w, '{');
-		json_kcstr(w, "type", "addRules");
-		json_kopen(w, "rules", '[');
-		json_open(w, '{');
-		json_kstr(w, "toolName", tool);
+		json_putf(w, "{type:'addRules', rules:[{toolName:'%.*s'", STR_ARG(tool));
 		if (content.n)
 			json_kstr(w, "ruleContent", (struct str){ content.p, content.n - 1 });
-		json_close(w);
-		json_close(w);
-		json_kcstr(w, "behavior", "allow");
-		json_kcstr(w, "destination", "localSettings");
-		json_close(w);
+		json_putf(w, "}], behavior:'allow', destination:'localSettings'}");
 	}
 	json_close(w);
 }
@@ -156,17 +148,6 @@ enum { PLAN_MAX_BYTES = 200000 };
 
 /* ---- the mode ---------------------------------------------------------------------------------------------------- */
 
-bool plan_is_on(const struct agent *a)
-{
-	return permission_mode(&a->permission) == PERMISSION_PLAN;
-}
-
-void plan_enter(struct agent *a)
-{
-	a->plan.before = permission_mode(&a->permission);
-	permission_choose_mode(&a->permission, PERMISSION_PLAN);
-}
-
 /* A child that only inherits plan mode does not get out of it here: plan_present() says so. */
 void plan_leave(struct agent *a)
 {
@@ -222,9 +203,7 @@ bool plan_present(struct agent *a, struct tool_call *call)
 		return false;
 	}
 	/* The text of the file becomes the input, so that hooks and the user see it. */
-	json_open(&w, '{');
-	json_kstr(&w, "plan", buf_str(&kept));
-	json_close(&w);
+	json_putf(&w, "{plan:'%.*s'}", STR_ARG(kept));
 	return tool_call_set_input(call, buf_str(&input));
 }
 

@@ -97,27 +97,15 @@ static void put_member(struct json_out *w, const struct agent_record *t)
 
 	if (!m)
 		return;
-	json_kcstr(w, "taskKind", "in_process_teammate");
-	json_kcstr(w, "teamName", m->team);
-	json_kcstr(w, "color", m->color);
-	json_kbool(w, "planModeRequired", m->plan_required);
-	json_kcstr(w, "spawnedAgentType", t->type);
-	json_kcstr_if(w, "permissionMode", m->mode);
-	json_kopen(w, "team", '{');
-	json_kcstr(w, "backend", m->in_pane ? "tmux" : "in-process");
-	if (m->in_pane) {
-		json_kcstr(w, "pane", m->pane);
-		json_ki64(w, "pid", m->pid);
-		json_ki64(w, "pidStart", m->pid_start);
-		json_kcstr_if(w, "agentSession", m->session);
-	}
-	json_ki64(w, "joinedAt", m->joined_ms);
-	json_kbool(w, "gone", m->state == MEMBER_GONE);
-	json_kbool(w, "planApproved", m->plan_approved);
-	json_kcstr_if(w, "plan", m->plan);
-	json_kcstr_if(w, "shutdown", m->shutdown);
-	json_kcstr_if(w, "told", m->told);
-	json_close(w);
+	json_putf(w, "taskKind:'in_process_teammate', teamName:'%s', color:'%s', planModeRequired:!!%d", m->team,
+		  m->color, m->plan_required);
+	json_putf(w, "spawnedAgentType:'%s', permissionMode?:'%s', team:{backend:'%s'", t->type, m->mode,
+		  m->in_pane ? "tmux" : "in-process");
+	if (m->in_pane)
+		json_putf(w, "pane:'%s', pid:%lld, pidStart:%lld, agentSession?:'%s'", m->pane, (long long)m->pid,
+			  (long long)m->pid_start, m->session);
+	json_putf(w, "joinedAt:%lld, gone:!!%d, planApproved:!!%d, plan?:'%s', shutdown?:'%s', told?:'%s'}",
+		  (long long)m->joined_ms, m->state == MEMBER_GONE, m->plan_approved, m->plan, m->shutdown, m->told);
 }
 
 static void put_meta(struct buf *out, const struct agent_record *t)
@@ -127,24 +115,16 @@ static void put_meta(struct buf *out, const struct agent_record *t)
 
 	json_open(&w, '{');
 	json_ki64(&w, "run", t->run); /* first: META_MARK */
-	json_kcstr(&w, "agentType", t->type);
-	json_kbool(&w, "isBuiltIn", t->built_in);
-	json_kcstr_if(&w, "name", t->name);
-	json_kcstr(&w, "description", t->description);
-	json_kcstr(&w, "toolUseId", t->tool_use_id);
-	json_kcstr_if(&w, "parentAgentId", t->parent_id && t->parent_id[0] ? t->parent_id : NULL);
-	json_ki64(&w, "spawnDepth", t->depth);
-	json_kcstr(&w, "requestShape", t->background ? "background" : "foreground");
-	json_kbool(&w, "isFork", t->is_fork);
-	json_kbool(&w, "sharesHistory", t->shares_history);
-	json_ki64(&w, "startedAt", t->started_ms);
-	json_ki64(&w, "runStartedAt", t->run_started_ms);
-	json_kcstr_if(&w, "model", t->model);
-	json_kcstr_if(&w, "requestedModel", t->request.model);
-	json_kcstr_if(&w, "requestedEffort", t->request.effort);
-	json_kcstr_if(&w, "requestedIsolation", t->request.isolation);
-	if (t->request.max_turns)
-		json_ki64(&w, "requestedMaxTurns", t->request.max_turns);
+	json_putf(&w, "agentType:'%s', isBuiltIn:!!%d, name?:'%s', description:'%s', toolUseId:'%s'", t->type,
+		  t->built_in, t->name, t->description, t->tool_use_id);
+	json_putf(&w, "parentAgentId?:'%s', spawnDepth:%u, requestShape:'%s'",
+		  t->parent_id && t->parent_id[0] ? t->parent_id : NULL, t->depth,
+		  t->background ? "background" : "foreground");
+	json_putf(&w, "isFork:!!%d, sharesHistory:!!%d, startedAt:%lld, runStartedAt:%lld, model?:'%s'", t->is_fork,
+		  t->shares_history, (long long)t->started_ms, (long long)t->run_started_ms, t->model);
+	json_putf(&w, "requestedModel?:'%s', requestedEffort?:'%s', requestedIsolation?:'%s'", t->request.model,
+		  t->request.effort, t->request.isolation);
+	json_putf(&w, "requestedMaxTurns?:%lld", (long long)t->request.max_turns);
 	if (t->request.allow) {
 		json_kopen(&w, "requestedAllow", '[');
 		for (size_t i = 0; t->request.allow[i]; i++)
@@ -152,23 +132,17 @@ static void put_meta(struct buf *out, const struct agent_record *t)
 		json_close(&w);
 	}
 	if (t->base) {
-		json_kbool(&w, "spawnedWithWorktree", true);
-		json_kcstr(&w, "worktreePath", t->worktree);
-		json_kcstr(&w, "worktreeBranch", t->branch);
-		json_kcstr(&w, "worktreeBase", t->base);
+		json_putf(&w, "spawnedWithWorktree:true, worktreePath:'%s', worktreeBranch:'%s'", t->worktree,
+			  t->branch);
+		json_putf(&w, "worktreeBase:'%s'", t->base);
 	}
 	put_member(&w, t);
 	if (t->limits)
 		json_kraw(&w, "inheritedLimits", str_from(t->limits));
-	json_kcstr(&w, "prompt", t->prompt);
-	json_kcstr_if(&w, "message", t->message);
-	json_kbool(&w, "finished", ended);
+	json_putf(&w, "prompt:'%s', message?:'%s', finished:!!%d", t->prompt, t->message, ended);
 	if (ended)
 		json_kcstr(&w, "endState", end_state_info(t->state)->state);
-	json_kcstr_if(&w, "failure", ended ? t->failure : NULL);
-	if (t->stopped_by_user)
-		json_kbool(&w, "stoppedByUser", true);
-	json_close(&w);
+	json_putf(&w, "failure?:'%s', stoppedByUser?:!!%d}", ended ? t->failure : NULL, t->stopped_by_user);
 }
 
 /* A new file needs no second name: until its last byte, a line feed, is there, it counts as not written. */
@@ -392,22 +366,13 @@ void end_write(struct buf *out, const struct agent_record *t)
 {
 	struct json_out w = json_out(out);
 
-	json_open(&w, '{');
-	json_kcstr(&w, "state", end_state_info(t->state)->state);
-	json_ki64(&w, "run", t->run);
-	json_kstr(&w, "report", buf_str(&t->report));
-	json_ki64(&w, "endedAt", t->ended_ms);
-	json_ki64(&w, "turns", t->turns);
-	json_ki64(&w, "toolUses", t->tool_uses);
-	json_key(&w, "usage");
+	json_putf(&w, "{state:'%s', run:%u, report:'%.*s', endedAt:%lld, turns:%u, toolUses:%u",
+		  end_state_info(t->state)->state, t->run, STR_ARG(t->report), (long long)t->ended_ms, t->turns,
+		  t->tool_uses);
+	json_putf(&w, "usage:");
 	usage_write(&w, &t->usage);
-	json_key(&w, "costUSD");
-	json_put_double(&w, t->cost_usd);
-	json_kcstr_if(&w, "verdict", t->verdict);
-	json_kcstr_if(&w, "failure", t->failure);
-	json_kcstr_if(&w, "worktreePath", t->worktree);
-	json_kcstr_if(&w, "worktreeBranch", t->branch);
-	json_close(&w);
+	json_putf(&w, "costUSD:%g, verdict?:'%s', failure?:'%s', worktreePath?:'%s', worktreeBranch?:'%s'}",
+		  t->cost_usd, t->verdict, t->failure, t->worktree, t->branch);
 }
 
 bool end_read(struct agent_record *t, struct str text)

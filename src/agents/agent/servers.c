@@ -123,7 +123,6 @@ int agent_join_servers(struct agent *a, struct err *err)
 	const struct services *sv = a->tree->services;
 	const struct agent_definition *d = a->definition;
 
-	(void)err;
 	if (!a->parent) { /* it has the configured ones and those of the host; its first turn waits for them */
 		for (size_t i = 0; sv->mcp_config && i < sv->mcp_config->count; i++)
 			if (sv->mcp_config->items[i].standing == MCP_COUNTS)
@@ -164,7 +163,6 @@ void agent_stop_awaiting_servers(struct agent *a)
 
 int agent_leave_servers(struct agent *a, struct err *err)
 {
-	(void)err;
 	tool_set_release(&a->server_tools);
 	mcp_selection_free(TAKE(a->servers));
 	a->env.servers = NULL;
@@ -191,7 +189,7 @@ void servers_of_definition(struct agent *a, struct tool_set *out)
 	}
 }
 
-/* ---- what is told about them ------------------------------------------------------------------------------------- */
+/* ---- texts about them ----------------------------------------------------------------------------------------- */
 
 void servers_bring_tools(const struct agent_tree *t, const struct mcp_selection *set, struct tool_set *pool)
 {

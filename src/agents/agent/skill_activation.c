@@ -46,7 +46,7 @@ bool agent_skill_inactive(const struct agent *a, const struct catalog_entry *e)
 	return (e->nested && !is_active(a, e->nested)) || (e->skill->path_rules.count && !is_active(a, e->skill->file));
 }
 
-static void activate(struct touch *t, const char *key)
+static void activate_entry(struct touch *t, const char *key)
 {
 	if (is_active(t->agent, key))
 		return;
@@ -79,7 +79,7 @@ static void activate_nested(struct touch *t, struct catalog *r, const char *root
 		if (!file_exists(skills.p))
 			continue;
 		t->found |= skill_registry_add_nested(r, dir);
-		activate(t, dir);
+		activate_entry(t, dir);
 	}
 }
 
@@ -102,7 +102,7 @@ static void activate_by_path(struct touch *t, const struct catalog *r, const cha
 		const char *claude = s->source == SOURCE_PROJECT ? strstr(s->dir, "/.claude/") : NULL;
 		if (s->path_rules.count && (wants_below(t, s, root, strlen(root)) ||
 					    (claude && wants_below(t, s, s->dir, (size_t)(claude - s->dir)))))
-			activate(t, s->file);
+			activate_entry(t, s->file);
 	}
 }
 

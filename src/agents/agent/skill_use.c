@@ -32,11 +32,6 @@ const struct catalog_entry *agent_skill(struct agent *a, struct str name)
 	return r ? skill_registry_find(r, name) : NULL;
 }
 
-unsigned agent_skill_views(const struct agent *a, const struct catalog_entry *e)
-{
-	return skill_views(e, a->tree->skills.overrides);
-}
-
 void agent_explain_no_skill(struct buf *out, const struct agent *a, struct str name)
 {
 	const struct catalog *r = a->tree->skills.registry;
@@ -124,12 +119,6 @@ void agent_notify_skills(struct agent *a, bool (*shows)(void *data, const struct
 		return;
 	buf_addf(&text, "<system-reminder>\n%s</system-reminder>", list.p);
 	query_notice(&a->query, NULL, buf_str(&text));
-}
-
-void agent_tree_reload_skills(struct agent_tree *t)
-{
-	if (t->skills.registry)
-		catalog_refresh(t->skills.registry);
 }
 
 /* ---- what it may do ---------------------------------------------------------------------------------------------- */
@@ -368,7 +357,6 @@ static void on_child_ready(void *data)
 
 int agent_preload(struct agent *a, struct err *err)
 {
-	(void)err;
 	if (!a->parent || !a->definition || a->load)
 		return 0; /* the main agent's first turn waits for them; a fork has its parent's words, one that continues its own */
 	a->preload = preload_start(&(struct preload_spec){ .agent = a,

@@ -19,7 +19,10 @@ typedef void skill_use_fn(void *data, const struct skill_result *result);
 
 /* The skill of this name as the disk has it now; NULL: there is none. Good until the loop turns. */
 const struct catalog_entry *agent_skill(struct agent *a, struct str name);
-unsigned agent_skill_views(const struct agent *a, const struct catalog_entry *e); /* enum skill_view */
+static inline unsigned agent_skill_views(const struct agent *a, const struct catalog_entry *e) /* enum skill_view */
+{
+	return skill_views(e, a->tree->skills.overrides);
+}
 /* Why there is none of this name, with names that look like it. */
 void agent_explain_no_skill(struct buf *out, const struct agent *a, struct str name);
 
@@ -35,13 +38,17 @@ struct tool_call *skill_use_question(const struct agent *a, const char *call_id)
 void agent_list_skills(struct agent *a, struct buf *out);
 /* An agent that has a list of skills gets further ones with its next request: those that shows selects. */
 void agent_notify_skills(struct agent *a, bool (*shows)(void *data, const struct catalog_entry *e), void *data);
-void agent_tree_reload_skills(struct agent_tree *t); /* at once */
+static inline void agent_tree_reload_skills(struct agent_tree *t) /* at once */
+{
+	if (t->skills.registry)
+		catalog_refresh(t->skills.registry);
+}
 
 /* ---- preloaded --------------------------------------------------------------------------------------------------- */
 
 struct preload;
 
-/* Borrowed as long as it goes on, but for the struct itself */
+/* Borrowed until it ends, but for the struct itself */
 struct preload_spec {
 	struct agent *agent; /* its environment is open */
 	const struct name_list *names;

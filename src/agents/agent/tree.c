@@ -6,7 +6,6 @@
 #include "core/store/state.h"
 #include "defs/plugin/list.h"
 #include "defs/policy/plugins.h"
-#include "agents/agent/classifier.h"
 
 enum { TASKS_PAUSE_MS = 100 };
 
@@ -51,8 +50,8 @@ void agent_tree_release(struct agent_tree *t)
 		free(record);
 	}
 	map_release(&t->by_id);
-	if (t->slots.loop)
-		slot_pool_release(&t->slots);
+	assert(!t->slots.taken && !t->slots.waiting);
+	kick_cancel(&t->slots.kick);
 	agent_tree_forget_denials(t);
 	for (size_t i = 0; i < t->spending_count; i++)
 		free(t->spending[i].model);
@@ -131,31 +130,10 @@ struct agent_record *agent_tree_member(struct agent_tree *t, struct str name)
 	return found;
 }
 
-bool agent_tree_trusts_plugin(const struct agent_tree *t, const char *name)
-{
-	const struct plugin *p = t->services->plugins && name ? plugin_list_find(t->services->plugins, name) : NULL;
-
-	return p && p->state == PLUGIN_ENABLED && p->trusted;
-}
-
 bool agent_tree_bars(const struct agent_tree *t, enum definition_source source, const char *kind)
 {
 	return (source == SOURCE_USER || source == SOURCE_PROJECT || source == SOURCE_FLAG) &&
 	       app_plugins_only(t->services->policy.settings, kind);
-}
-
-struct agent *agent_tree_find(struct agent_tree *t, const char *id)
-{
-	if (!id[0])
-		return &t->main;
-	struct agent_record *record = map_get(&t->by_id, str_from(id));
-	return record && record->live ? record->live : NULL;
-}
-
-void agent_wait_add(struct agent_record *record, struct agent_wait *wait)
-{
-	wait->next = record->waits;
-	record->waits = wait;
 }
 
 void agent_wait_remove(struct agent_record *record, struct agent_wait *wait)
@@ -283,14 +261,6 @@ void agent_tree_end(struct agent_tree *t, bool suspend)
 			a->stop_asked = true;
 		agent_kick(a);
 	}
-}
-
-void agent_tree_pause(struct agent_tree *t, bool on)
-{
-	query_pause(&t->main.query, on);
-	for (struct agent *a = t->alive; a; a = a->next)
-		if (a->query.config.loop)
-			query_pause(&a->query, on);
 }
 
 void agent_tree_notify_tasks(struct agent_tree *t)

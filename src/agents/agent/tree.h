@@ -40,7 +40,7 @@ struct tree_switches {
 	bool teams, implicit_team; /* there are teams; a named call needs no TeamCreate */
 	bool background_off;       /* nothing runs in the background */
 	bool background_host, background_default;
-	unsigned patience_ms; /* an agent that is waited for longer goes on in the background; 0: it is waited for */
+	unsigned patience_ms; /* an agent that takes longer continues in the background; 0: it is waited for */
 	bool memory_on, trusted;
 	bool forward_text; /* deltas and texts of children are wanted */
 };
@@ -116,7 +116,7 @@ struct agent_record {
 	const char *type, *name, *description, *tool_use_id, *parent_id, *prompt, *model, *definition_file;
 	const char *worktree, *branch, *base; /* of a worktree that is there; base: the commit it began with */
 	unsigned depth, run;                  /* run: how often it was started or resumed */
-	const char *message;                  /* what this run goes on with; NULL: it is the first one */
+	const char *message;                  /* what continues it in this run; NULL: it is the first one */
 	const char *limits; /* that it inherited when it was born, as JSON (limits.h); NULL: none are recorded */
 	char run_id[UUID_LEN + 1];
 	bool background, one_shot, is_fork, built_in;
@@ -125,7 +125,7 @@ struct agent_record {
 	enum end_state state;
 	struct agent *live;           /* NULL: it does not run */
 	int64_t started_ms, ended_ms; /* wall clock */
-	int64_t run_started_ms;       /* of its newest run: what is told of it counts from there */
+	int64_t run_started_ms;       /* of its newest run: reports count from there */
 	struct usage usage;           /* when it had ended */
 	double cost_usd;
 	unsigned turns, tool_uses;
@@ -235,7 +235,7 @@ struct agent_tree {
 	/* A hook or the host changes permissions (JSON array); may be NULL */
 	void (*on_permissions)(struct agent_tree *t, const struct json *updates);
 	void (*on_async_hook)(struct agent_tree *t,
-			      const struct hook_outcome *outcome); /* of hooks that nobody waited for; the same */
+			      const struct hook_outcome *outcome); /* of asynchronous hooks; the same */
 	void (*on_idle)(
 		struct agent_tree *t);   /* the last child, or the last hook that was only told, is gone; may be NULL */
 	void *data;                      /* of all */
@@ -273,7 +273,7 @@ struct agent_tree {
 		struct hook_set *set;
 	} skill_hooks[MOST_SKILL_HOOKS]; /* of skills that were used: they stay for the session */
 	size_t skill_hook_count;
-	struct async_hook *async_hooks; /* events that hooks look at while nobody waits for them (hooks.h) */
+	struct async_hook *async_hooks; /* events with asynchronous hooks (hooks.h) */
 	struct recent_prompts recent_prompts;
 	struct denial *denials;
 	size_t denial_count;
@@ -287,17 +287,39 @@ void agent_tree_release(struct agent_tree *t); /* no child may be alive */
 
 /* Ends all children: suspend for a session that is closed and may be resumed, otherwise as stopped. on_idle follows. */
 void agent_tree_end(struct agent_tree *t, bool suspend);
-void agent_tree_pause(struct agent_tree *t, bool on); /* back-pressure, all agents */
+static inline void agent_tree_pause(struct agent_tree *t, bool on) /* back-pressure, all agents */
+{
+	query_pause(&t->main.query, on);
+	for (struct agent *a = t->alive; a; a = a->next)
+		if (a->query.config.loop)
+			query_pause(&a->query, on);
+}
 
 struct agent_record *agent_tree_record(struct agent_tree *t, struct str id_or_name); /* NULL: there is none */
 struct agent_record *agent_record_new(struct agent_tree *t, const char *id);         /* added to the list */
 struct agent_record *agent_tree_member(struct agent_tree *t, struct str name);       /* any case; NULL: there is none */
 void agent_tree_sort_records(struct agent_tree *t);                                  /* by the time they started */
-bool agent_tree_trusts_plugin(const struct agent_tree *t, const char *name); /* its agents' hooks and servers may run */
+static inline bool agent_tree_trusts_plugin(const struct agent_tree *t,
+					    const char *name) /* its agents' hooks and servers may run */
+{
+	const struct plugin *p = t->services->plugins && name ? plugin_list_find(t->services->plugins, name) : NULL;
+
+	return p && p->state == PLUGIN_ENABLED && p->trusted;
+}
 /* strictPluginOnlyCustomization: definitions of this source may not bring hooks ("hooks") or servers ("mcp"). */
 bool agent_tree_bars(const struct agent_tree *t, enum definition_source source, const char *kind);
-struct agent *agent_tree_find(struct agent_tree *t, const char *id); /* alive; "" is the main agent */
-void agent_wait_add(struct agent_record *record, struct agent_wait *wait);
+static inline struct agent *agent_tree_find(struct agent_tree *t, const char *id) /* alive; "" is the main agent */
+{
+	if (!id[0])
+		return &t->main;
+	struct agent_record *record = map_get(&t->by_id, str_from(id));
+	return record && record->live ? record->live : NULL;
+}
+static inline void agent_wait_add(struct agent_record *record, struct agent_wait *wait)
+{
+	wait->next = record->waits;
+	record->waits = wait;
+}
 void agent_wait_remove(struct agent_record *record, struct agent_wait *wait);
 void agent_record_end_waits(struct agent_record *record);                     /* it has ended */
 void agent_record_refresh(struct agent_record *record);                       /* takes the figures of one that runs */

@@ -62,8 +62,7 @@ static void write_definition(struct buf *out, const struct agent_tree *t, const 
 		     &(struct roster_spec){ .only = only ? str_from(only) : (struct str){ 0 },
 					    .mcp_servers = servers_ready(t, &a),
 					    .background_off = !is_offered(t, STR("run_in_background")) });
-	json_open(&w, '{');
-	json_kcstr(&w, "name", "Agent");
+	json_putf(&w, "{name:'Agent'");
 	json_kstr(&w, "description", str_trim(buf_str(&text)));
 	json_key(&w, "input_schema");
 	const struct json *schema = json_get(root, "input_schema");
@@ -84,8 +83,7 @@ static void write_definition(struct buf *out, const struct agent_tree *t, const 
 		}
 		json_close(&w);
 	}
-	json_close(&w);
-	json_close(&w);
+	json_putf(&w, "}}");
 }
 
 static void agent_tool_renew(struct agent_tree *t)
@@ -226,17 +224,22 @@ static void apply_limits(struct agent *a);
 
 static void take_choice(struct agent *a)
 {
+	AUTO_BUF struct buf types = { 0 }; /* "a, b" of Agent(a, b): those that it may start */
+
 	tool_set_release(&a->tools);
 	for (size_t i = 0; i < a->choice.tools.count; i++)
 		tool_set_add(&a->tools, a->choice.tools.tools[i]);
-	a->agent_types = tool_choice_types(&a->choice, &a->arena);
+	for (size_t i = 0; i < a->choice.only.count; i++)
+		if (!strcmp(a->choice.only.list[i].tool, "Agent"))
+			buf_addf(&types, "%s%s", types.n ? ", " : "", a->choice.only.list[i].specifier);
+	a->agent_types = types.n ? arena_strdup(&a->arena, types.p) : NULL;
 	if (a->is_fork)
 		a->agent_types = a->parent->agent_types;
 	agent_tool_limit(a);
 }
 
 /* What a coordinator has itself; all else belongs to its workers. */
-static bool coordinates(const struct tool *tool)
+static bool agent_coordinates(const struct tool *tool)
 {
 	static const char *const names[] = { "Agent",      "SendMessage", "TaskStop",        "TaskOutput",
 					     "ListAgents", "Skill",       "AskUserQuestion", "ToolSearch" };
@@ -256,7 +259,7 @@ static void choose_from_pool(struct agent *a)
 	if (!a->definition) {
 		tool_set_release(&a->tools);
 		for (size_t i = 0; i < t->pool.count; i++)
-			if (!t->switches.coordinator || coordinates(t->pool.tools[i]))
+			if (!t->switches.coordinator || agent_coordinates(t->pool.tools[i]))
 				tool_set_add(&a->tools, t->pool.tools[i]);
 		return;
 	}
@@ -338,7 +341,6 @@ int agent_choose_tools(struct agent *a, struct err *err)
 
 int agent_drop_tools(struct agent *a, struct err *err)
 {
-	(void)err;
 	tool_choice_release(&a->choice);
 	if (!a->parent)
 		tool_set_release(&a->tree->pool);

@@ -7,6 +7,7 @@
 #include "lib/base/crash.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
+#include "lib/io/landlock.h"
 #include "agents/agent/context.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/record.h"
@@ -51,7 +52,6 @@ static int step_take_slot(struct agent *a, struct err *err)
 	struct slot_pool *slots = &a->tree->slots;
 	struct agent_slot *slot = &a->query.agent_slot;
 
-	(void)err;
 	if (!a->parent)
 		return 0; /* only children are counted */
 	slot->on_taken = on_slot_taken;
@@ -61,7 +61,6 @@ static int step_take_slot(struct agent *a, struct err *err)
 
 static int step_leave_slot(struct agent *a, struct err *err)
 {
-	(void)err;
 	if (a->parent)
 		slot_leave(&a->tree->slots, &a->query.agent_slot);
 	return 0;
@@ -101,7 +100,8 @@ static int step_take_worktree(struct agent *a, struct err *err)
 			 (request ? !strcmp(request, "worktree") : isolation == ISOLATION_WORKTREE);
 	if (!wants_one)
 		return 0;
-	if (worktree_hook_is_there(a))
+	const struct hook_event_spec create = { .event = HOOK_WORKTREE_CREATE };
+	if (a->record->base ? !a->record->base[0] : agent_has_hooks(a->parent, &create))
 		return worktree_hook_take(a, err);
 	if (!t->services->worktrees)
 		return err_set(err, ERR_USAGE, "worktrees are not available here");
@@ -146,7 +146,9 @@ static int confine_processes(struct agent *a, struct err *err)
 		w->by_hook ? file_make_dirs(env->temp_dir, 0700, err) : file_below_make_dir(w->admin, "tmp", 0700, err);
 	if (rc < 0)
 		return rc;
-	int fd = w->by_hook ? worktree_hook_landlock(w, env->temp_dir, err) : worktree_landlock(w, NULL, err);
+	const struct landlock_rules rules = { .dirs = (const char *[]){ w->path, env->temp_dir, NULL },
+					      .files = (const char *const[]){ "/dev/null", "/dev/tty", NULL } };
+	int fd = w->by_hook ? landlock_new(&rules, err) : worktree_landlock(w, NULL, err);
 	if (fd <= 0)
 		return fd < 0 ? err_wrap(err, "the agent cannot be held to its worktree") : 0;
 	const char **dirs = arena_calloc(&a->arena, 6 * sizeof *dirs);
@@ -262,7 +264,6 @@ static int step_leave_cwd(struct agent *a, struct err *err)
 {
 	int fd = a->env.landlock_fd;
 
-	(void)err;
 	if (fd > 0 && fd != a->parent->env.landlock_fd)
 		close(fd);
 	a->env.landlock_fd = 0;
@@ -287,7 +288,6 @@ static int step_query(struct agent *a, struct err *err)
 	const struct agent_tree *t = a->tree;
 	bool is_main = !a->parent;
 
-	(void)err;
 	if (!is_main) {
 		a->record->turn_limit = turn_limit(a);
 		a->budget.limit_usd = t->limits.agent_usd;
@@ -313,7 +313,6 @@ static int step_query(struct agent *a, struct err *err)
 
 static int step_end_shells(struct agent *a, struct err *err)
 {
-	(void)err;
 	a->tree->kit->end_shells(&a->env);
 	return 0;
 }
@@ -322,7 +321,6 @@ static int step_announce(struct agent *a, struct err *err)
 {
 	struct event_task task;
 
-	(void)err;
 	if (!a->parent)
 		return 0; /* each of its turns says that the session is there */
 	agent_record_event(a->record, &task);
@@ -336,7 +334,6 @@ static int step_announce_end(struct agent *a, struct err *err)
 {
 	struct event_task task;
 
-	(void)err;
 	if (!a->parent)
 		return 0;
 	agent_record_event(a->record, &task);

@@ -34,11 +34,8 @@ void agent_tree_renew_pool(struct agent_tree *t);
  * It takes the place of git: only the directory of the copy is known, and only a WorktreeRemove hook removes it. A copy that
  * exists when the agent has ended is reported as kept. */
 
-bool worktree_hook_is_there(struct agent *a); /* otherwise git has to do it */
 int worktree_hook_take(struct agent *a, struct err *err);
 int worktree_hook_release(struct agent *a, struct err *err);
-/* A ruleset for its processes: they write in the copy and in temp_dir. */
-int worktree_hook_landlock(const struct worktree *w, const char *temp_dir, struct err *err);
 
 /* ---- tree_settings.c: limits, switches and directories of a session, from options, settings and environment ---- */
 

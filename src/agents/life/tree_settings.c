@@ -5,7 +5,6 @@
 #include "config/settings/settings.h"
 #include "core/store/store.h"
 #include "defs/policy/permissions.h"
-#include "defs/policy/sources.h"
 #include "lib/git/git_head.h"
 #include "agents/agent/context.h"
 #include "agents/agent/hooks.h"

@@ -3,7 +3,6 @@
 #include "agents/life/life.h"
 #include <sys/stat.h>
 #include "lib/io/file.h"
-#include "lib/io/landlock.h"
 #include "lib/json/json_write.h"
 #include "lib/git/git_head.h"
 #include "agents/agent/hooks.h"
@@ -82,13 +81,6 @@ static void on_created(void *data, const struct hook_outcome *outcome)
 	agent_step_done(a, err.kind ? &err : NULL);
 }
 
-bool worktree_hook_is_there(struct agent *a)
-{
-	return (a->record->base && !a->record->base[0]) ||
-	       (!a->record->base &&
-		agent_has_hooks(a->parent, &(struct hook_event_spec){ .event = HOOK_WORKTREE_CREATE }));
-}
-
 int worktree_hook_take(struct agent *a, struct err *err)
 {
 	struct hook_event_spec spec = { .event = HOOK_WORKTREE_CREATE };
@@ -103,14 +95,6 @@ int worktree_hook_take(struct agent *a, struct err *err)
 	spec.fields = buf_str(&fields);
 	a->hook_batch = agent_run_hooks(a->parent, &spec, on_created, a);
 	return STEP_TAKES_TIME;
-}
-
-int worktree_hook_landlock(const struct worktree *w, const char *temp_dir, struct err *err)
-{
-	static const char *const terminals[] = { "/dev/null", "/dev/tty", NULL };
-	const char *dirs[] = { w->path, temp_dir, NULL };
-
-	return landlock_new(&(struct landlock_rules){ .dirs = dirs, .files = terminals }, err);
 }
 
 /* ---- the end --------------------------------------------------------------------------------------------------- */
@@ -139,14 +123,11 @@ int worktree_hook_release(struct agent *a, struct err *err)
 	AUTO_BUF struct buf fields = { 0 };
 	struct json_out w = json_out(&fields);
 
-	(void)err;
 	if (a->end == AGENT_SUSPENDED || !agent_has_hooks(a, &spec)) {
 		leave_directory(a);
 		return 0;
 	}
-	json_open(&w, '{');
-	json_kcstr(&w, "worktree_path", a->worktree->path);
-	json_close(&w);
+	json_putf(&w, "{worktree_path:'%s'}", a->worktree->path);
 	spec.fields = buf_str(&fields);
 	a->hook_batch = agent_run_hooks(a, &spec, on_removed, a);
 	return STEP_TAKES_TIME;

@@ -46,7 +46,7 @@ void agent_memory_name(struct buf *out, struct str type)
 	buf_addf(out, "-%016jx", (uintmax_t)hash);
 }
 
-static char *named(struct arena *a, const char *dir, const struct agent_definition *d)
+static char *memory_path_of(struct arena *a, const char *dir, const struct agent_definition *d)
 {
 	AUTO_BUF struct buf name = { 0 };
 
@@ -63,12 +63,12 @@ char *agent_memory_dir(struct arena *a, const struct agent_definition *d, const 
 {
 	if (d->memory == MEMORY_NONE)
 		return NULL;
-	return named(a, path_join(a, base_of(d, places), scope_dirs[d->memory]), d);
+	return memory_path_of(a, path_join(a, base_of(d, places), scope_dirs[d->memory]), d);
 }
 
 static char *memory_snapshot_dir(struct arena *a, const struct agent_definition *d, const struct memory_dirs *places)
 {
-	return named(a, path_join(a, places->project_dir, ".claude/agent-memory-snapshots"), d);
+	return memory_path_of(a, path_join(a, places->project_dir, ".claude/agent-memory-snapshots"), d);
 }
 
 /* ---- snapshots: user memory that travels with a project ---- */

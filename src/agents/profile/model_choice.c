@@ -3,7 +3,7 @@
 #include "agents/profile/model_choice.h"
 #include "core/model/catalog.h"
 
-static bool says(const char *name)
+static bool choice_says(const char *name)
 {
 	return name && str_trim(str_from(name)).n > 0;
 }
@@ -18,7 +18,7 @@ void model_choose(struct arena *a, const struct model_wishes *w, struct model_ch
 	const struct {
 		const char *name, *origin;
 	} order[] = {
-		{ says(w->environment) && !is_inherit(w->environment) ? w->environment : NULL, "environment" },
+		{ choice_says(w->environment) && !is_inherit(w->environment) ? w->environment : NULL, "environment" },
 		{ w->call, "call" },
 		{ w->definition, "definition" },
 		{ w->configured, "configured default" },
@@ -28,7 +28,7 @@ void model_choose(struct arena *a, const struct model_wishes *w, struct model_ch
 	size_t i = 0;
 
 	*ret_choice = (struct model_choice){ .id = w->parent, .plan_id = w->parent_plan, .origin = "parent" };
-	while (i < COUNT_OF(order) && !says(order[i].name))
+	while (i < COUNT_OF(order) && !choice_says(order[i].name))
 		i++;
 	if (i == COUNT_OF(order))
 		return;

@@ -52,8 +52,8 @@ void roster_tools(struct buf *out, const struct agent_definition *d)
 		buf_addstr(out, "None");
 }
 
-/* A description is somebody's text: on one line it cannot look like another entry. */
-static struct str fold(struct arena *a, struct str text)
+/* A description is text of others: on one line it cannot look like another entry. */
+static struct str roster_fold(struct arena *a, struct str text)
 {
 	AUTO_BUF struct buf out = { 0 };
 
@@ -67,7 +67,7 @@ static struct str tail_of(struct arena *a, const struct agent_definition *d, boo
 	AUTO_BUF struct buf tools = { 0 }, text = { 0 };
 
 	roster_tools(&tools, d);
-	struct str all = fold(a, buf_str(&tools));
+	struct str all = roster_fold(a, buf_str(&tools));
 	struct str shown = all;
 	size_t left = 0;
 	if (!whole && all.n > SHORT_TOOLS) {
@@ -124,8 +124,8 @@ void roster_write(struct buf *out, const struct catalog *r, const struct roster_
 		const struct agent_definition *d = r->active[i]->definition;
 		if (!roster_has(r, d, spec))
 			continue;
-		l.items[l.count++] = (struct shortlist_item){ fold(&l.arena, str_from(d->name)),
-							      fold(&l.arena, str_from(d->description)),
+		l.items[l.count++] = (struct shortlist_item){ roster_fold(&l.arena, str_from(d->name)),
+							      roster_fold(&l.arena, str_from(d->description)),
 							      tail_of(&l.arena, d, true), tail_of(&l.arena, d, false) };
 		context |= d->fork_context;
 	}

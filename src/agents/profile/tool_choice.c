@@ -203,23 +203,6 @@ void tool_choice_never(struct tool_choice *c, const char *tool, const char *spec
 	add_limit(c, &c->never, tool, str_from(specifier));
 }
 
-void tool_choice_release(struct tool_choice *c)
-{
-	tool_set_release(&c->tools);
-	arena_release(&c->arena);
-	*c = (struct tool_choice){ 0 };
-}
-
-const char *tool_choice_types(const struct tool_choice *c, struct arena *a)
-{
-	AUTO_BUF struct buf types = { 0 };
-
-	for (size_t i = 0; i < c->only.count; i++)
-		if (!strcmp(c->only.list[i].tool, "Agent"))
-			buf_addf(&types, "%s%s", types.n ? ", " : "", c->only.list[i].specifier);
-	return types.n ? arena_strdup(a, types.p) : NULL;
-}
-
 size_t tool_choice_limits(const struct tool_choice *c, struct arena *a, const struct permission_limit **ret_list)
 {
 	struct permission_limit *list = arena_alloc(a, (c->only.count + 1) * sizeof *list);

@@ -45,10 +45,13 @@ struct tool_choice_spec {
 };
 
 void tool_choose(const struct agent_definition *d, const struct tool_choice_spec *spec, struct tool_choice *ret_choice);
-void tool_choice_release(struct tool_choice *c);
+static inline void tool_choice_release(struct tool_choice *c)
+{
+	tool_set_release(&c->tools);
+	arena_release(&c->arena);
+	*c = (struct tool_choice){ 0 };
+}
 void tool_choice_never(struct tool_choice *c, const char *tool, const char *specifier); /* one more; borrows tool */
-/* "a, b" of Agent(a, b): whom the agent may start. In the arena; NULL: anybody. */
-const char *tool_choice_types(const struct tool_choice *c, struct arena *a);
 /* The other limits of `tools`: whom it may start is no limit of those below it. In the arena; returns how many. */
 size_t tool_choice_limits(const struct tool_choice *c, struct arena *a, const struct permission_limit **ret_list);
 /* A tool of a server that is named and not there is a mistake; appends which one. False: none is missing. */

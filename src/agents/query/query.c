@@ -37,17 +37,6 @@ enum step query_set_state(struct query *q, enum query_state to)
 	return STEP_AGAIN;
 }
 
-void query_kick(struct query *q)
-{
-	loop_kick(q->config.loop, &q->kick);
-}
-
-void query_emit(struct query *q, struct event *event)
-{
-	if (q->config.on_event)
-		q->config.on_event(q->config.data, event);
-}
-
 /* ---- facts --------------------------------------------------------------------------------------------------- */
 
 static void on_granted(struct governor_slot *slot)
@@ -134,12 +123,6 @@ static enum step query_give_up_disk(struct query *q, const struct err *err)
 	return STEP_AGAIN;
 }
 
-enum step query_finish(struct query *q, enum query_end end)
-{
-	q->end = end;
-	return query_set_state(q, QUERY_FINISH);
-}
-
 /* ---- messages of the user's side ----------------------------------------------------------------------------- */
 
 int query_add_line(struct query *q, const struct user_line *line, struct err *err)
@@ -160,11 +143,6 @@ int query_add_line(struct query *q, const struct user_line *line, struct err *er
 	if (status == 0 && line->notice_ids)
 		crash_point(notice_delivered);
 	return status;
-}
-
-int query_add_user(struct query *q, struct segment **blocks, size_t count, bool meta, struct err *err)
-{
-	return query_add_line(q, &(struct user_line){ .blocks = blocks, .count = count, .meta = meta }, err);
 }
 
 /* Drops the first ones, which a request has carried. */
@@ -488,13 +466,6 @@ void query_release(struct query *q)
 	head_unref(q->next_head);
 }
 
-void query_set_head(struct query *q, struct head *head, const char *model)
-{
-	head_unref(q->next_head);
-	q->next_head = head;
-	q->next_model = model;
-}
-
 void query_start(struct query *q)
 {
 	assert(q->state == QUERY_IDLE);
@@ -520,24 +491,6 @@ void query_continue(struct query *q)
 	query_kick(q);
 }
 
-void query_cancel(struct query *q)
-{
-	q->cancelled = true;
-	query_kick(q);
-}
-
-void query_halt(struct query *q, struct str reason)
-{
-	q->halted = true;
-	snprintf(q->failure.text, sizeof q->failure.text, STR_FMT, STR_ARG(reason));
-}
-
-void query_batch_over(struct query *q)
-{
-	q->batch_held = false;
-	query_kick(q);
-}
-
 void query_pause(struct query *q, bool on)
 {
 	if (q->paused == on)
@@ -546,11 +499,6 @@ void query_pause(struct query *q, bool on)
 	if (q->model.running && q->config.endpoint->provider->pause)
 		q->config.endpoint->provider->pause(&q->model, on);
 	query_kick(q);
-}
-
-void query_notice(struct query *q, const char *id, struct str text)
-{
-	query_put_notice(q, &(struct notice_spec){ .id = id, .text = text });
 }
 
 static struct query_notice *find_about(const struct query *q, const char *about)
@@ -585,12 +533,4 @@ void query_put_notice(struct query *q, const struct notice_spec *spec)
 				    .mail = spec->mail,
 				    .quiet = spec->quiet };
 	buf_add(&n->text, spec->text.p, spec->text.n);
-}
-
-bool query_wants_turn(const struct query *q)
-{
-	for (uint32_t i = 0; i < q->notice_count; i++)
-		if (!q->notices[i].quiet)
-			return true;
-	return false;
 }

@@ -163,33 +163,66 @@ struct query {
 	void (*trace)(struct query *q, const char *to); /* called at each change of state; may be NULL */
 };
 
+static inline void query_kick(struct query *q)
+{
+	loop_kick(q->config.loop, &q->kick);
+}
+
 void query_init(struct query *q, const struct query_config *config);
 void query_release(struct query *q); /* only when idle */
 
-/* Records and appends user blocks; only when idle. Takes the segments, also on failure. */
-int query_add_user(struct query *q, struct segment **blocks, size_t count, bool meta, struct err *err);
-/* The same for a whole line; takes its blocks. */
+/* Records and appends a line of the user's side; only when idle. Takes its blocks, also on failure. */
 int query_add_line(struct query *q, const struct user_line *line, struct err *err);
+static inline int query_add_user(struct query *q, struct segment **blocks, size_t count, bool meta, struct err *err)
+{
+	return query_add_line(q, &(struct user_line){ .blocks = blocks, .count = count, .meta = meta }, err);
+}
 /* Takes the head, which is used from the next request on. model is borrowed while the head is in use. */
-void query_set_head(struct query *q, struct head *head, const char *model);
+static inline void query_set_head(struct query *q, struct head *head, const char *model)
+{
+	head_unref(q->next_head);
+	q->next_head = head;
+	q->next_model = model;
+}
 /* Restores the calls of a loaded session's last answer. run: a read-only call without a stored result runs again. Any
  * other call without a result gets one that says that it may or may not have run. */
 int query_restore_call(struct query *q, struct str id, struct str name, struct str input, struct segment *result,
 		       bool run, struct err *err);
-void query_start(struct query *q);                   /* a turn: leads to on_end exactly once */
-void query_continue(struct query *q);                /* continues the turn that has just ended */
-void query_cancel(struct query *q);                  /* any time, any number of times */
-void query_halt(struct query *q, struct str reason); /* ends the turn when the calls of its answer are done */
-void query_batch_over(struct query *q);              /* on_batch is done; ignored when late */
-void query_pause(struct query *q, bool on);          /* back-pressure: no new request, no bytes from the running one */
-/* Queues a text for the next request; all queued texts form one message. id may be NULL. */
-void query_notice(struct query *q, const char *id, struct str text);
-/* The same with its other members; texts are copied. One that is about the same and waits is replaced. */
+void query_start(struct query *q);               /* a turn: leads to on_end exactly once */
+void query_continue(struct query *q);            /* continues the turn that has just ended */
+static inline void query_cancel(struct query *q) /* any time, any number of times */
+{
+	q->cancelled = true;
+	query_kick(q);
+}
+static inline void query_halt(struct query *q,
+			      struct str reason) /* ends the turn when the calls of its answer are done */
+{
+	q->halted = true;
+	snprintf(q->failure.text, sizeof q->failure.text, STR_FMT, STR_ARG(reason));
+}
+static inline void query_batch_over(struct query *q) /* on_batch is done; ignored when late */
+{
+	q->batch_held = false;
+	query_kick(q);
+}
+void query_pause(struct query *q, bool on); /* back-pressure: no new request, no bytes from the running one */
+/* Queues a text for the next request; all queued texts form one message. One that is about the same and waits is replaced. */
 struct notice_spec {
 	const char *id, *about;
 	bool mail, quiet;
 	struct str text;
 };
 void query_put_notice(struct query *q, const struct notice_spec *spec);
+static inline void query_notice(struct query *q, const char *id, struct str text)
+{
+	query_put_notice(q, &(struct notice_spec){ .id = id, .text = text });
+}
 const char *query_pending_notice(const struct query *q, const char *about); /* id of that notice; NULL: none waits */
-bool query_wants_turn(const struct query *q);                               /* something waits that begins a turn */
+static inline bool query_wants_turn(const struct query *q)                  /* something waits that begins a turn */
+{
+	for (uint32_t i = 0; i < q->notice_count; i++)
+		if (!q->notices[i].quiet)
+			return true;
+	return false;
+}

@@ -137,14 +137,6 @@ int calls_record_done(struct query *q, struct err *err)
 	return 0;
 }
 
-bool calls_all_done(const struct query *q)
-{
-	for (uint32_t i = 0; i < q->call_count; i++)
-		if (!q->calls[i]->result && !q->calls[i]->is_done)
-			return false;
-	return true;
-}
-
 void calls_settle(struct query *q)
 {
 	for (uint32_t i = 0; i < q->call_count; i++) {
@@ -170,14 +162,6 @@ static struct answer_ids answer_ids_of(const struct query *q)
 	const struct answer *a = &q->model.answer;
 
 	return (struct answer_ids){ a->message_id, a->model, q->model.request_id, q->config.model };
-}
-
-void answer_forget_shown(struct query *q)
-{
-	free(q->shown);
-	q->shown = NULL;
-	q->shown_count = q->shown_cap = 0;
-	q->superseding = false;
 }
 
 void answer_add_text(struct buf *out, const struct segment *block)

@@ -14,11 +14,6 @@
 enum { MOST_FAILURES = 3 };                 /* in a row: then only the server or the user can cause one */
 enum { FEW_ANSWERS = 3, MOST_REFILLS = 3 }; /* a turn that fills the context at once, each time: only the user can */
 
-const char *compact_trigger_name(enum compact_trigger trigger)
-{
-	return trigger == COMPACT_AUTO ? "auto" : "manual";
-}
-
 /* ---- size of the conversation: the server's count of the last answer, and an estimate of later additions --------- */
 
 enum { BEFORE_PERCENT = 95, ADDED_PERCENT = 60, LEAST_CUT_WINDOW = 2048 }; /* of a prompt that the server has cut */

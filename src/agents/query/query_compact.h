@@ -8,7 +8,10 @@
 struct query;
 
 enum compact_trigger { COMPACT_AUTO, COMPACT_MANUAL };
-const char *compact_trigger_name(enum compact_trigger trigger); /* "auto", "manual" */
+static inline const char *compact_trigger_name(enum compact_trigger trigger) /* "auto", "manual" */
+{
+	return trigger == COMPACT_AUTO ? "auto" : "manual";
+}
 
 /* When, from settings and environment */
 struct compact_policy {

@@ -6,10 +6,17 @@
 
 enum step { STEP_AGAIN, STEP_WAIT }; /* AGAIN: the state changed, step on. WAIT: a callback will kick us */
 
-void query_kick(struct query *q);
 enum step query_set_state(struct query *q, enum query_state to); /* the only place where it changes */
-enum step query_finish(struct query *q, enum query_end end);
-void query_emit(struct query *q, struct event *event);
+static inline enum step query_finish(struct query *q, enum query_end end)
+{
+	q->end = end;
+	return query_set_state(q, QUERY_FINISH);
+}
+static inline void query_emit(struct query *q, struct event *event)
+{
+	if (q->config.on_event)
+		q->config.on_event(q->config.data, event);
+}
 /* Ends the turn for this reason: cancels running work and enters ENDING. text explains errors. */
 void query_give_up(struct query *q, enum query_end end, const char *fmt, ...) printf_like(3, 4);
 
@@ -19,11 +26,23 @@ void answer_add_text(struct buf *out, const struct segment *block); /* a block o
 int answer_record_refusal(struct query *q, struct err *err);        /* only if it has no block */
 void answer_count(struct query *q, const char *stop_reason);        /* adds its usage */
 void answer_drop(struct query *q);                                  /* discards the answer */
-void answer_forget_shown(struct query *q);
+static inline void answer_forget_shown(struct query *q)
+{
+	free(q->shown);
+	q->shown = NULL;
+	q->shown_count = q->shown_cap = 0;
+	q->superseding = false;
+}
 
 int calls_start_ready(struct query *q, struct err *err); /* below 0: earlier lines are not on disk */
 int calls_record_done(struct query *q, struct err *err); /* records results of calls that ended since the last call */
-bool calls_all_done(const struct query *q);              /* and recorded */
+static inline bool calls_all_done(const struct query *q) /* and recorded */
+{
+	for (uint32_t i = 0; i < q->call_count; i++)
+		if (!q->calls[i]->result && !q->calls[i]->is_done)
+			return false;
+	return true;
+}
 void calls_settle(struct query *q); /* appends results to the transcript, in call order, and empties the list */
 
 enum step query_enter_gate(struct query *q); /* a new request, or that of q->compaction */

@@ -36,12 +36,6 @@ void slot_pool_init(struct slot_pool *s, struct loop *loop, unsigned cap)
 	s->kick.step = on_kick;
 }
 
-void slot_pool_release(struct slot_pool *s)
-{
-	assert(!s->taken && !s->waiting);
-	kick_cancel(&s->kick);
-}
-
 void slot_wait(struct slot_pool *s, struct agent_slot *slot, enum slot_rank rank)
 {
 	struct slot_queue *queue = &s->queues[rank];
@@ -84,12 +78,6 @@ struct fork_barrier *fork_barrier_new(struct loop *loop)
 	g->loop = loop;
 	g->refs = 1;
 	g->timer.fire = on_timer;
-	return g;
-}
-
-struct fork_barrier *fork_barrier_ref(struct fork_barrier *g)
-{
-	g->refs++;
 	return g;
 }
 

@@ -26,7 +26,6 @@ struct slot_pool {
 };
 
 void slot_pool_init(struct slot_pool *s, struct loop *loop, unsigned cap);
-void slot_pool_release(struct slot_pool *s); /* no slot may be taken or waited for */
 void slot_wait(struct slot_pool *s, struct agent_slot *slot, enum slot_rank rank); /* on_taken comes later */
 void slot_leave(struct slot_pool *s, struct agent_slot *slot);                     /* taken, waiting or neither */
 
@@ -42,7 +41,11 @@ struct fork_barrier {
 };
 
 struct fork_barrier *fork_barrier_new(struct loop *loop); /* returns a reference */
-struct fork_barrier *fork_barrier_ref(struct fork_barrier *g);
+static inline struct fork_barrier *fork_barrier_ref(struct fork_barrier *g)
+{
+	g->refs++;
+	return g;
+}
 void fork_barrier_unref(struct fork_barrier *g);
 /* True: proceed. False: kick is kicked when the query should call again; fork_barrier_leave() stops waiting. */
 bool fork_barrier_pass(struct fork_barrier *g, struct kick *kick);

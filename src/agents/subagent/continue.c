@@ -3,7 +3,6 @@
  * resumed, one that runs gets a message, is stopped, or is moved to the background. A child keeps the limits it started with. */
 #include "agents/subagent/subagent.h"
 #include <sys/stat.h>
-#include "defs/agentdef/registry.h"
 #include "agents/agent/context.h"
 #include "agents/agent/record.h"
 #include "lib/base/crash.h"
@@ -17,9 +16,7 @@ void limits_note(struct agent_record *t, const struct agent *parent)
 
 	if (!parent->parent)
 		return;
-	json_open(&w, '{');
-	json_kcstr(&w, "root", parent->env.cwd);
-	json_key(&w, "ancestors");
+	json_putf(&w, "{root:'%s', ancestors:", parent->env.cwd);
 	permission_record_write(&w, &parent->permission);
 	json_close(&w);
 	t->limits = arena_str(&t->arena, buf_str(&text)).p;
@@ -167,11 +164,6 @@ int agent_continue(struct agent_record *record, struct str message, struct tool_
 	return 0;
 }
 
-int agent_wake(struct agent_record *record, struct err *err)
-{
-	return agent_continue(record, (struct str){ 0 }, NULL, true, 0, err);
-}
-
 /* ---- after a crash ----------------------------------------------------------------------------------------------- */
 
 /* Of a child that an earlier process left: continues it, or reports its end. Takes call, which may be NULL. */
@@ -291,13 +283,6 @@ void agent_stop(struct agent_record *record, bool by_user)
 	}
 	record->live->stop_asked = true;
 	agent_kick(record->live);
-}
-
-void agent_stop_waited(struct agent_tree *t, const struct tool_call *call)
-{
-	for (struct agent *a = t->alive; a; a = a->next)
-		if (a->call == call)
-			agent_stop(a->record, false);
 }
 
 bool agent_to_background(struct agent *a)

@@ -25,7 +25,7 @@ const char *report_verdict(struct str text)
 
 	while (text.p) {
 		struct str line = str_trim(str_cut(&text, '\n'));
-		while (line.n && (line.p[0] == '*' || line.p[0] == '`' || line.p[0] == '#' || line.p[0] == ' '))
+		while (line.n && char_in(line.p[0], "*`# "))
 			line = (struct str){ line.p + 1, line.n - 1 };
 		if (!str_starts(line, STR("VERDICT:")))
 			continue;
@@ -40,23 +40,25 @@ const char *report_verdict(struct str text)
 
 /* ---- the report itself ------------------------------------------------------------------------------------------- */
 
-/* A report is a model's text: what looks like a tag of ours, or like the turn of another speaker, is marked as text. */
-static size_t imitates(struct str rest, bool at_line_start)
+void text_add_marked(struct buf *out, struct str text)
 {
-	static const char *const tags[] = { "system-reminder", "task-notification", "result>", "usage>",
-					    "fork-boilerplate" };
-	struct str name = rest.n && rest.p[0] == '<' ? (struct str){ rest.p + 1, rest.n - 1 } : (struct str){ 0 };
+	static const char tags[] = "system-reminder|task-notification|result>|usage>|fork-boilerplate|teammate-message|"
+				   "cross-session-message|agent-message";
 
-	if (at_line_start && str_starts(rest, STR("Human:")))
-		return strlen("Human");
-	if (at_line_start && str_starts(rest, STR("Assistant:")))
-		return strlen("Assistant");
-	if (name.n && name.p[0] == '/')
-		name = (struct str){ name.p + 1, name.n - 1 };
-	for (size_t i = 0; i < COUNT_OF(tags) && name.n; i++)
-		if (str_starts(name, str_from(tags[i])))
-			return 1;
-	return 0;
+	for (size_t i = 0; i < text.n;) {
+		struct str rest = { text.p + i, text.n - i };
+		bool is_end = str_starts(rest, STR("</"));
+		struct str name = { rest.p + 1 + is_end, rest.n - 1 - is_end };
+		size_t n = 0; /* of what is marked */
+		if ((i == 0 || text.p[i - 1] == '\n') && str_starts_with_one_of(rest, "Human:|Assistant:"))
+			n = (size_t)((const char *)memchr(rest.p, ':', rest.n) - rest.p);
+		else if (rest.p[0] == '<' && str_starts_with_one_of(name, tags))
+			n = 1;
+		buf_add(out, rest.p, n ? n : 1);
+		if (n)
+			buf_addch(out, '\\');
+		i += n ? n : 1;
+	}
 }
 
 static void add_report(struct buf *out, const struct agent_record *t)
@@ -66,14 +68,7 @@ static void add_report(struct buf *out, const struct agent_record *t)
 	AUTO_BUF struct buf path = { 0 };
 	struct err err = { 0 };
 
-	for (size_t i = 0; i < head.n;) {
-		size_t marked = imitates((struct str){ head.p + i, head.n - i }, i == 0 || head.p[i - 1] == '\n');
-		size_t n = marked ? marked : 1;
-		buf_add(out, head.p + i, n);
-		if (marked)
-			buf_addch(out, '\\');
-		i += n;
-	}
+	text_add_marked(out, head);
 	if (head.n == text.n)
 		return;
 	buf_addf(out, "\n[The report is cut: these are the first %zu of %zu bytes.", head.n, text.n);
@@ -106,32 +101,18 @@ static void put_completed(struct buf *out, const struct agent_record *t)
 {
 	struct json_out w = json_out(out);
 
-	json_open(&w, '{');
-	json_kcstr(&w, "status", end_state_info(t->state)->is_error ? end_state_info(t->state)->state : "completed");
+	json_putf(&w, "{status:'%s'",
+		  end_state_info(t->state)->is_error ? end_state_info(t->state)->state : "completed");
 	if (t->state != AGENT_COMPLETED)
 		json_kcstr(&w, "endState", end_state_info(t->state)->state);
-	json_kcstr(&w, "prompt", t->prompt);
-	json_kcstr(&w, "agentId", t->id);
-	json_kcstr(&w, "agentType", t->type);
-	json_kopen(&w, "content", '[');
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "text");
+	json_putf(&w, "prompt:'%s', agentId:'%s', agentType:'%s', content:[{type:'text'", t->prompt, t->id, t->type);
 	json_kstr(&w, "text", utf8_cut(buf_str(&t->report), REPORT_LIMIT));
-	json_close(&w);
-	json_close(&w);
-	json_kcstr_if(&w, "resolvedModel", t->model);
-	json_ki64(&w, "totalToolUseCount", t->tool_uses);
-	json_ki64(&w, "totalDurationMs", duration_ms(t));
-	json_ki64(&w, "totalTokens", tokens_of(&t->usage));
-	json_key(&w, "usage");
+	json_putf(&w, "}], resolvedModel?:'%s', totalToolUseCount:%u, totalDurationMs:%lld, totalTokens:%lld, usage:",
+		  t->model, t->tool_uses, (long long)duration_ms(t), (long long)tokens_of(&t->usage));
 	usage_write(&w, &t->usage);
-	if (t->worktree) {
-		json_kcstr(&w, "worktreePath", t->worktree);
-		json_kcstr(&w, "worktreeBranch", t->branch);
-	}
-	json_kcstr_if(&w, "verdict", t->verdict);
-	json_kbool(&w, "canContinueAgent", t->recorded && !t->one_shot);
-	json_close(&w);
+	if (t->worktree)
+		json_putf(&w, "worktreePath:'%s', worktreeBranch:'%s'", t->worktree, t->branch);
+	json_putf(&w, "verdict?:'%s', canContinueAgent:!!%d}", t->verdict, t->recorded && !t->one_shot);
 }
 
 /* Why there is no report, or the line before it */
@@ -197,16 +178,11 @@ void report_launched(struct tool_call *call, const struct agent_record *t)
 
 	json_open(&w, '{');
 	/* SDKs recognise an agent with this conversation's history by this word. */
-	json_kcstr(&w, "status", t->shares_history ? "sub_agent_entered" : "async_launched");
-	json_kbool(&w, "isAsync", true);
-	json_kcstr(&w, "agentId", t->id);
-	json_kcstr(&w, "description", t->description);
-	json_kcstr(&w, "prompt", t->prompt);
-	json_kcstr_if(&w, "resolvedModel", t->model);
-	json_kcstr(&w, "outputFile", t->transcript ? t->transcript : "");
-	json_kbool(&w, "canReadOutputFile", t->transcript && can_read);
-	json_kbool(&w, "canContinueAgent", t->recorded && !t->one_shot);
-	json_close(&w);
+	json_putf(&w, "status:'%s', isAsync:true, agentId:'%s', description:'%s', prompt:'%s'",
+		  t->shares_history ? "sub_agent_entered" : "async_launched", t->id, t->description, t->prompt);
+	json_putf(&w, "resolvedModel?:'%s', outputFile:'%s', canReadOutputFile:!!%d", t->model,
+		  t->transcript ? t->transcript : "", t->transcript && can_read);
+	json_putf(&w, "canContinueAgent:!!%d}", t->recorded && !t->one_shot);
 	tool_call_end(call, false);
 }
 

@@ -21,7 +21,6 @@
 
 static int end_processes(struct agent *a, struct err *err)
 {
-	(void)err;
 	a->tree->kit->end_shells(&a->env);
 	return 0;
 }
@@ -92,11 +91,6 @@ static const size_t pausing_count = COUNT_OF(pausing);
 
 /* ---- the report to the parent ------------------------------------------------------------------------------------ */
 
-void agent_record_notice_id(const struct agent_record *t, char out[AGENT_NOTICE_LEN])
-{
-	snprintf(out, AGENT_NOTICE_LEN, "%s.%u", t->id, t->run);
-}
-
 /* For observers, whether or not a call waited */
 static void announce_end(struct agent_record *t)
 {
@@ -127,11 +121,8 @@ static void deliver_end(struct agent_record *t, struct agent *parent, struct str
 
 	if (agent_has_hooks(parent, &spec)) {
 		buf_addf(&message, "Agent \"%s\" %s", t->description, end_state_info(t->state)->summary);
-		json_open(&w, '{');
-		json_kstr(&w, "message", buf_str(&message));
-		json_kcstr(&w, "title", t->type);
-		json_kstr(&w, "notification_type", spec.subject);
-		json_close(&w);
+		json_putf(&w, "{message:'%.*s', title:'%s', notification_type:'%.*s'}", STR_ARG(message), t->type,
+			  STR_ARG(spec.subject));
 		spec.fields = buf_str(&fields);
 		agent_notify_hooks(parent, &spec);
 	}
@@ -479,18 +470,6 @@ static void step_waits(struct agent *a)
 	agent_leave_fallback(a);
 	agent_leave_turn_model(a);
 	query_start(&a->query);
-}
-
-void agent_park(struct agent *a)
-{
-	a->park_asked = true;
-	agent_kick(a);
-}
-
-void agent_shut_down(struct agent *a)
-{
-	a->leaves = true;
-	agent_kick(a);
 }
 
 static void step_ends(struct agent *a)

@@ -21,7 +21,7 @@ struct spawn_request {
 };
 
 /* Starts a child of parent for call, which it takes: the call is finished by the child or with an error. A child that this
- * very call had started before a crash goes on instead. */
+ * very call had started before a crash continues instead. */
 void agent_spawn(struct agent *parent, const struct spawn_request *request, struct tool_call *call);
 /* A member that was to live in a pane starts in this process. note: why, for the result. */
 void agent_spawn_here(struct agent_record *record, struct tool_call *call, const char *note);
@@ -37,15 +37,31 @@ bool agent_needs_history(const struct agent *parent, const char *type);
 int agent_continue(struct agent_record *record, struct str message, struct tool_call *call, bool background,
 		   int64_t max_turns, struct err *err);
 /* A member that is not in memory works on what waits in its transcript. Failures as above. */
-int agent_wake(struct agent_record *record, struct err *err);
+static inline int agent_wake(struct agent_record *record, struct err *err)
+{
+	return agent_continue(record, (struct str){ 0 }, NULL, true, 0, err);
+}
 /* The same for one that an earlier process left at work. */
 int agent_resume_run(struct agent_record *record, struct err *err);
-void agent_park(struct agent *a);      /* in phase WAITS: it leaves memory */
-void agent_shut_down(struct agent *a); /* a member that shuts down: a normal end */
+static inline void agent_park(struct agent *a) /* in phase WAITS: it leaves memory */
+{
+	a->park_asked = true;
+	agent_kick(a);
+}
+static inline void agent_shut_down(struct agent *a) /* a member that shuts down: a normal end */
+{
+	a->leaves = true;
+	agent_kick(a);
+}
 /* Ends it; by_user: it is not resumed by agents. */
 void agent_stop(struct agent_record *record, bool by_user);
 /* The child that this call waits for. */
-void agent_stop_waited(struct agent_tree *t, const struct tool_call *call);
+static inline void agent_stop_waited(struct agent_tree *t, const struct tool_call *call)
+{
+	for (struct agent *a = t->alive; a; a = a->next)
+		if (a->call == call)
+			agent_stop(a->record, false);
+}
 /* Moves it to the background: its call is finished with "launched". False: no call waited, or it cannot be. */
 bool agent_to_background(struct agent *a);
 /* After a resumed parent is open: continues children that were at work and reports ends that were not reported. */
@@ -59,7 +75,11 @@ struct agent *subagent_new(struct agent *parent, struct agent_record *record,
 void subagent_launched(struct agent *a);
 
 enum { AGENT_NOTICE_LEN = 40 };
-void agent_record_notice_id(const struct agent_record *t, char out[AGENT_NOTICE_LEN]); /* one for each run of a child */
+static inline void agent_record_notice_id(const struct agent_record *t,
+					  char out[AGENT_NOTICE_LEN]) /* one for each run of a child */
+{
+	snprintf(out, AGENT_NOTICE_LEN, "%s.%u", t->id, t->run);
+}
 void agent_record_notify(struct agent_record *t, struct agent *parent,
 			 struct str notes); /* its end, to one who does not wait */
 struct agent_definition *agent_find_definition(const struct agent *parent, const char *type, struct buf *why);
@@ -111,5 +131,7 @@ void report_launched(struct tool_call *call, const struct agent_record *t);
 void report_notification(struct buf *out, const struct agent_record *t, struct str notes);
 /* The report of a child that has ended, from its transcript. False: it has none. */
 bool report_read(struct buf *out, struct agent_record *t);
+/* Adds a model's text: what looks like a tag of ours, or like the turn of another speaker, is marked as text with a backslash. */
+void text_add_marked(struct buf *out, struct str text);
 /* The verdict of an agent that checks, in the last line that has one: "PASS", "FAIL", "PARTIAL", or NULL. */
 const char *report_verdict(struct str text);

@@ -40,21 +40,6 @@ static void add_attribute(struct buf *out, const char *name, struct str value)
 	buf_addch(out, '"');
 }
 
-/* Text that looks like a tag of ours is marked. */
-static bool imitates_tag(struct str rest)
-{
-	static const char *const tags[] = { "teammate-message", "system-reminder", "task-notification",
-					    "cross-session-message", "agent-message" };
-	struct str name = { rest.p + 1, rest.n - 1 };
-
-	if (name.n && name.p[0] == '/')
-		name = (struct str){ name.p + 1, name.n - 1 };
-	for (size_t i = 0; i < COUNT_OF(tags); i++)
-		if (str_starts(name, str_from(tags[i])))
-			return true;
-	return false;
-}
-
 void mail_write(struct buf *out, const struct mail *m)
 {
 	if (m->of_user) {
@@ -70,11 +55,7 @@ void mail_write(struct buf *out, const struct mail *m)
 	if (m->unverified)
 		add_attribute(out, "verified", STR("false"));
 	buf_addstr(out, ">\n");
-	for (size_t i = 0; i < m->text.n; i++) {
-		buf_addch(out, m->text.p[i]);
-		if (m->text.p[i] == '<' && imitates_tag((struct str){ m->text.p + i, m->text.n - i }))
-			buf_addch(out, '\\');
-	}
+	text_add_marked(out, m->text);
 	buf_addstr(out, "\n</teammate-message>");
 }
 

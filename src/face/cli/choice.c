@@ -30,11 +30,3 @@ bool choice_read(const struct choices *c, struct str typed, struct buf *out)
 		buf_add(out, labels.p, labels.n);
 	return fits;
 }
-
-void choices_release(struct choices *c)
-{
-	for (size_t i = 0; i < c->count; i++)
-		free(c->labels[i]);
-	free(c->labels);
-	*c = (struct choices){ 0 };
-}

@@ -27,33 +27,18 @@ const struct cadre_command *command_next(const struct cadre_command *before)
 	return next;
 }
 
-static bool is_among(const char *const *names, const char *name)
-{
-	while (*names && (!name || strcmp(*names, name) != 0))
-		names++;
-	return *names != NULL;
-}
-
-const struct cadre_command *command_find(const char *name)
-{
-	const struct cadre_command *c = NULL;
-
-	while ((c = command_next(c)) && strcmp(c->name, name) != 0)
-		;
-	return c;
-}
-
 void command_options(const struct cadre_command *command, void (*fn)(void *data, const struct cadre_option *option),
 		     void *data)
 {
-	static const char *const with_any[] = { "json", "help", NULL };
-
 	for (const struct cadre_option *o = command ? command->options : NULL; o && o->name; o++)
 		fn(data, o);
 	for (size_t i = 0; i < flag_count; i++) {
 		const struct flag *flag = &flag_table[i];
-		if (command ? is_among(command->settings, flag_setting(flag)) || is_among(with_any, flag->option.name)
-			    : strcmp(flag->option.name, "json") != 0)
+		bool fits = command ? str_is_one_of(str_from(flag->option.name), "json|help")
+				    : strcmp(flag->option.name, "json") != 0;
+		for (size_t k = 0; command && flag_setting(flag) && command->settings[k]; k++)
+			fits = fits || !strcmp(command->settings[k], flag_setting(flag));
+		if (fits)
 			fn(data, &flag->option);
 	}
 }
@@ -98,21 +83,17 @@ static int print_report(const struct cadre_report *report, void *data)
 
 static int on_visit(const char *url, void *data)
 {
-	(void)data;
 	fprintf(stderr, "To sign in, open this address in a browser:\n  %s\n", url);
 	return isatty(STDERR_FILENO);
 }
 
 static void on_signal(struct cadre *c, int signal, void *data)
 {
-	(void)signal;
-	(void)data;
 	cadre_stop(c);
 }
 
 static void serve_standard_streams(struct cadre *c, int *ret_in, int *ret_out, void *data)
 {
-	(void)data;
 	*ret_in = STDIN_FILENO;
 	*ret_out = STDOUT_FILENO;
 	(void)cadre_watch_signal(c, SIGINT, on_signal, NULL);

@@ -7,7 +7,6 @@
 
 /* All commands, those of the library and the program's own, in the order of the alphabet; NULL as cadre_command_next(). */
 const struct cadre_command *command_next(const struct cadre_command *before);
-const struct cadre_command *command_find(const char *name); /* NULL: there is none */
 /* argv[1] is its name; returns the exit code. */
 int command_run(const struct cadre_command *command, int argc, const char *const *argv);
 

@@ -55,4 +55,10 @@ struct choices {
 /* Appends the answer to out: the labels of "2" or "1, 3" with commas between, in the order typed, or any other text as it
  * is. False: nothing was typed, or a number that is out of range. */
 bool choice_read(const struct choices *c, struct str typed, struct buf *out);
-void choices_release(struct choices *c);
+static inline void choices_release(struct choices *c)
+{
+	for (size_t i = 0; i < c->count; i++)
+		free(c->labels[i]);
+	free(c->labels);
+	*c = (struct choices){ 0 };
+}

@@ -18,18 +18,24 @@ enum flag_kind {
 struct flag {
 	struct cadre_option option;
 	enum flag_group group;
+	unsigned kind;
 	const char *setting; /* for cadre_set(); NULL: called as the flag */
 	const char *fixed;   /* the setting's value for a flag without one (default "") */
-	unsigned kind;
 };
 
 extern const struct flag flag_table[];
 extern const size_t flag_count;
 
-const struct flag *flag_of(const struct cadre_option *option); /* NULL: the option is a command's */
-const char *flag_setting(const struct flag *flag);             /* NULL: not a setting */
+const struct flag *flag_of(const struct cadre_option *option);  /* NULL: the option is a command's */
+static inline const char *flag_setting(const struct flag *flag) /* NULL: not a setting */
+{
+	return flag->kind & FLAG_OWN ? NULL : flag->setting ? flag->setting : flag->option.name;
+}
 
 /* A command line without a command; argv[0] is skipped. There is at most one word, the prompt. Options of commands are read
  * too: configure_check() refuses them. */
 int flags_parse(int argc, const char *const *argv, struct args *ret_args, struct err *err);
-const char *flags_prompt(const struct args *args); /* NULL: none */
+static inline const char *flags_prompt(const struct args *args) /* NULL: none */
+{
+	return args->word_count ? args->words[0] : NULL;
+}

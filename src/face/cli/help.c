@@ -40,7 +40,7 @@ static const char help_outro[] =
 	"  1   the run failed: an error of the service, the turn limit, an error on output\n"
 	"  2   the command line or the configuration is wrong; nothing was started\n"
 	"  130, 143   ended by SIGINT or SIGTERM; the session is complete on disk and can be resumed\n"
-	"  141        nobody reads what a command prints (`cadre --help | head`)\n";
+	"  141        the reader of the output is gone (`cadre --help | head`)\n";
 
 static const char *const help_group_titles[GROUP_COUNT] = {
 	[GROUP_RUN] = "Running",

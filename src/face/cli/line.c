@@ -49,13 +49,6 @@ static void line_set_quit_key(struct line *l, bool ctrl_b)
 	l->quit_key = before;
 }
 
-void line_say(struct line *l, const char *text)
-{
-	view_end_line(&l->view);
-	view_write(&l->view, str_from(text));
-	view_write(&l->view, STR("\n"));
-}
-
 /* ---- Ctrl-B while a turn runs ------------------------------------------------------------------------ */
 
 static void line_note_agent(struct line *l, const struct cadre_event *e)

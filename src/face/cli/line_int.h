@@ -42,7 +42,12 @@ struct line {
 	bool key_bound;
 };
 
-void line_say(struct line *l, const char *text); /* one or more lines of ours */
+static inline void line_say(struct line *l, const char *text) /* one or more lines of ours */
+{
+	view_end_line(&l->view);
+	view_write(&l->view, str_from(text));
+	view_write(&l->view, STR("\n"));
+}
 /* The input line; done gets what was typed. Hiding it any number of times. */
 void line_show(struct line *l, enum edit_kind kind, const char *prompt, edit_line_fn *done);
 void line_hide(struct line *l);

@@ -47,7 +47,6 @@ static void on_unread(struct cadre_writer *w, void *data)
 {
 	struct print *p = data;
 
-	(void)w;
 	p->unread = true;
 	print_end_run(p);
 }

@@ -21,7 +21,7 @@ static size_t width_of(struct str s)
 }
 
 /* Rows up to the next head belong together; a cell that is much wider than the others does not push them away. */
-static size_t measure(const struct cadre_report *r, size_t first, size_t widths[MOST_COLUMNS])
+static size_t table_measure(const struct cadre_report *r, size_t first, size_t widths[MOST_COLUMNS])
 {
 	size_t rows = cadre_report_rows(r);
 	size_t end = first;
@@ -48,7 +48,7 @@ void table_write(struct buf *out, const struct cadre_report *report, bool colour
 		size_t count = cadre_report_cells(report, row);
 
 		if (row == end)
-			end = measure(report, row, widths);
+			end = table_measure(report, row, widths);
 		if (row && cadre_report_style(report, row) == CADRE_HEAD)
 			buf_addch(out, '\n');
 		if (colour && start)

@@ -98,13 +98,6 @@ void view_event(struct view *v, const struct cadre_event *e)
 	write_tree(v, buf_str(&b));
 }
 
-void view_end(struct view *v)
-{
-	view_hide_tree(v);
-	if (v->face->end)
-		v->face->end(v);
-}
-
 void view_write(struct view *v, struct str s)
 {
 	if (v->hold) {
@@ -115,20 +108,6 @@ void view_write(struct view *v, struct str s)
 		return;
 	view_hide_tree(v);
 	cadre_write(v->out, s.p, s.n);
-}
-
-void view_end_line(struct view *v)
-{
-	if (v->mid_line)
-		view_write(v, STR("\n"));
-	v->mid_line = false;
-}
-
-void view_release_held(struct view *v)
-{
-	v->hold = false;
-	view_write(v, buf_str(&v->held));
-	buf_clear(&v->held);
 }
 
 int view_flush(struct view *v, unsigned timeout_ms, struct err *err)
@@ -218,7 +197,7 @@ static bool is_control(const unsigned char *p, size_t n, unsigned *ret_cp, size_
 	return p[0] < 0x20 || p[0] == 0x7f;
 }
 
-static void render(struct buf *out, struct str s, bool one_line)
+static void render_bytes(struct buf *out, struct str s, bool one_line)
 {
 	AUTO_BUF struct buf valid = { 0 };
 
@@ -240,10 +219,10 @@ static void render(struct buf *out, struct str s, bool one_line)
 
 void render_text(struct buf *out, struct str s)
 {
-	render(out, s, false);
+	render_bytes(out, s, false);
 }
 
 void render_line(struct buf *out, struct str s)
 {
-	render(out, s, true);
+	render_bytes(out, s, true);
 }

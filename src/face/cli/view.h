@@ -47,11 +47,26 @@ void view_move(struct view *v, struct cadre *c); /* continues in another runtime
 void view_release(struct view *v);
 
 void view_event(struct view *v, const struct cadre_event *e);
-void view_end(struct view *v);
 void view_write(struct view *v, struct str s);
-void view_end_line(struct view *v);  /* what follows starts at the left */
+static inline void view_end_line(struct view *v) /* what follows starts at the left */
+{
+	if (v->mid_line)
+		view_write(v, STR("\n"));
+	v->mid_line = false;
+}
 void view_hide_tree(struct view *v); /* until the next event */
-void view_release_held(struct view *v);
+static inline void view_end(struct view *v)
+{
+	view_hide_tree(v);
+	if (v->face->end)
+		v->face->end(v);
+}
+static inline void view_release_held(struct view *v)
+{
+	v->hold = false;
+	view_write(v, buf_str(&v->held));
+	buf_clear(&v->held);
+}
 /* Waits until all is written. On failure err has the reason: the reader went away, or the disk is full. */
 int view_flush(struct view *v, unsigned timeout_ms, struct err *err);
 

@@ -43,7 +43,6 @@ static void on_drained(struct cadre_writer *w, void *data)
 {
 	struct wire_face *f = data;
 
-	(void)w;
 	if (!f->held || f->over)
 		return;
 	f->held = false;
@@ -79,7 +78,6 @@ static void on_signal(struct cadre *c, int signal, void *data)
 {
 	struct wire_face *f = data;
 
-	(void)c;
 	if (f->signal) {
 		(void)cadre_writer_flush(f->out, SIGNAL_DRAIN_MS, NULL, 0);
 		_exit(EXIT_SIGNAL + signal);
@@ -94,7 +92,6 @@ static void on_unread(struct cadre_writer *w, void *data)
 {
 	struct wire_face *f = data;
 
-	(void)w;
 	wire_end_input(f);
 	cadre_wire_interrupt(f->wire);
 }

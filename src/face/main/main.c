@@ -70,7 +70,9 @@ int main(int argc, char **argv)
 
 	sigaction(SIGPIPE, &ignore, NULL); /* a closed standard output is an error with a message */
 	run_leave_on_signal();
-	const struct cadre_command *command = argc > 1 ? command_find(words[1]) : NULL;
+	const struct cadre_command *command = NULL;
+	while (argc > 1 && (command = command_next(command)) && strcmp(command->name, words[1]) != 0)
+		;
 	if (command)
 		return command_run(command, argc, words);
 	const char *meant = argc == 2 ? command_meant(words[1]) : NULL;

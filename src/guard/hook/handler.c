@@ -207,28 +207,19 @@ static struct str make_identity(struct hook_builder *b, const struct hook *h)
 	AUTO_BUF struct buf out = { 0 };
 	struct json_out w = json_out(&out);
 
-	json_open(&w, '[');
-	json_put_cstr(&w, stays_apart ? b->origin->file : NULL);
-	json_put_i64(&w, h->type);
-	json_put_str(&w, h->rule);
+	json_putf(&w, "['%s', %u, '%.*s'", stays_apart ? b->origin->file : NULL, h->type, STR_ARG(h->rule));
 	const char *const texts[] = {
 		h->command, h->shell, h->url, h->server, h->tool, h->prompt, h->model, h->callback
 	};
 	for (size_t i = 0; i < COUNT_OF(texts); i++)
 		json_put_cstr(&w, texts[i]);
-	json_put_bool(&w, h->args);
-	json_open(&w, '[');
+	json_putf(&w, "!!%d, [", h->args != NULL);
 	for (const char *const *arg = h->args; arg && *arg; arg++)
 		json_put_cstr(&w, *arg);
-	json_close(&w);
-	json_put_str(&w, h->tool_input);
-	for (size_t i = 0; i < h->header_count; i++) {
-		json_put_cstr(&w, h->headers[i].name);
-		json_put_cstr(&w, h->headers[i].value);
-	}
-	json_put_bool(&w, h->async);
-	json_put_bool(&w, h->rewake);
-	json_close(&w);
+	json_putf(&w, "], '%.*s'", STR_ARG(h->tool_input));
+	for (size_t i = 0; i < h->header_count; i++)
+		json_putf(&w, "'%s', '%s'", h->headers[i].name, h->headers[i].value);
+	json_putf(&w, "!!%d, !!%d]", h->async, h->rewake);
 	return arena_str(&b->set->arena, buf_str(&out));
 }
 

@@ -118,18 +118,12 @@ static void write_input(struct buf *out, const struct hook_event_spec *spec)
 	struct str s = str_trim(spec->fields);
 	struct str own = s.n >= 2 && s.p[0] == '{' ? str_trim((struct str){ s.p + 1, s.n - 2 }) : STR("");
 
-	json_open(&w, '{');
-	json_kcstr(&w, "session_id", c->session_id ? c->session_id : "");
-	json_kcstr(&w, "transcript_path", c->transcript_path ? c->transcript_path : "");
-	json_kcstr(&w, "cwd", c->cwd ? c->cwd : "");
+	json_putf(&w, "{session_id:'%s', transcript_path:'%s', cwd:'%s'", c->session_id ? c->session_id : "",
+		  c->transcript_path ? c->transcript_path : "", c->cwd ? c->cwd : "");
 	put_given(&w, "prompt_id", c->prompt_id);
 	put_given(&w, "permission_mode", c->permission_mode);
-	if (c->effort) {
-		json_key(&w, "effort");
-		json_open(&w, '{');
-		json_kcstr(&w, "level", c->effort);
-		json_close(&w);
-	}
+	if (c->effort)
+		json_putf(&w, "effort:{level:'%s'}", c->effort);
 	put_given(&w, "agent_id", c->agent_id);
 	put_given(&w, "agent_type", c->agent_type);
 	json_kcstr(&w, "hook_event_name", hook_event_info(spec->event)->name);

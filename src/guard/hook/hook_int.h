@@ -84,8 +84,12 @@ extern const struct run_kind run_command, run_http, run_call;
 
 /* run.c */
 void hook_run_queue(struct hook_run *run);
-void hook_run_cancel(struct hook_run *run); /* in any state */
-void hook_run_ended(struct hook_run *run);  /* for the types: the fact, no more */
+void hook_run_cancel(struct hook_run *run);             /* in any state */
+static inline void hook_run_ended(struct hook_run *run) /* for the types: the fact, no more */
+{
+	run->ended = true;
+	loop_kick(run->batch->engine->options.loop, &run->kick);
+}
 void hook_run_fail(struct hook_run *run, const char *fmt, ...)
 	printf_like(2, 3);                                             /* nothing to read; the first one counts */
 void hook_run_become_async(struct hook_run *run, uint64_t timeout_ms); /* 0: its time limit stays */

@@ -159,12 +159,6 @@ static void run_step(struct kick *kick)
 	loop_kick(e->options.loop, &batch->kick);
 }
 
-void hook_run_ended(struct hook_run *run)
-{
-	run->ended = true;
-	loop_kick(run->batch->engine->options.loop, &run->kick);
-}
-
 void hook_run_fail(struct hook_run *run, const char *fmt, ...)
 {
 	AUTO_BUF struct buf out = { 0 };

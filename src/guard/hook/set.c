@@ -189,13 +189,6 @@ struct hook_set *hook_set_parse(const struct hook_source *source, struct str hoo
 	return hook_set_new(&with, 1, policy, diagnostics);
 }
 
-struct hook_set *hook_set_ref(struct hook_set *set)
-{
-	if (set)
-		set->refs++;
-	return set;
-}
-
 void hook_set_unref(struct hook_set *set)
 {
 	if (!set || --set->refs)

@@ -103,7 +103,12 @@ struct hook_set *hook_set_new(const struct hook_source *sources, size_t count, c
 /* The same for one source whose `hooks` is text, as an agent's definition has it. */
 struct hook_set *hook_set_parse(const struct hook_source *source, struct str hooks_json,
 				const struct hook_policy *policy, struct diagnostics *diagnostics);
-struct hook_set *hook_set_ref(struct hook_set *set);
+static inline struct hook_set *hook_set_ref(struct hook_set *set)
+{
+	if (set)
+		set->refs++;
+	return set;
+}
 void hook_set_unref(struct hook_set *set);
 /* Copies of the texts and the list, NULL-terminated; NULL if list is. */
 const char *const *hook_copy_list(struct arena *arena, const char *const *list);

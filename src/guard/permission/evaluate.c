@@ -15,11 +15,6 @@ const char *permission_step_name(enum permission_step step)
 	return names[step];
 }
 
-struct str eval_text(struct evaluation *ev, const char *member)
-{
-	return json_str(json_get(ev->use.input, member), &ev->arena);
-}
-
 bool eval_decide(struct evaluation *ev, enum permission_decision decision, enum permission_step step,
 		 const struct rule *rule)
 {
@@ -354,13 +349,6 @@ void permission_bind(struct tool_call *call, const struct permission_verdict *v)
 		call->belief = BELIEF_READS;
 	if (v->decision == PERMISSION_ALLOW && v->step == PERMISSION_STEP_MODE)
 		call->belief = BELIEF_EDITS;
-}
-
-void permission_verdict_release(struct permission_verdict *v)
-{
-	buf_release(&v->reason);
-	free(TAKE(v->file));
-	free(TAKE(v->file_target));
 }
 
 static bool denies_tool(const struct permission *p, const struct tool *tool, bool with_grants)

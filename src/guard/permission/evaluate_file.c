@@ -89,11 +89,6 @@ bool eval_is_working_dir(struct evaluation *ev, const struct resolved_path *file
 	return true;
 }
 
-bool eval_is_memory(struct evaluation *ev, const struct resolved_path *file)
-{
-	return ev->p->memory_dir && resolved_path_is_inside(&ev->arena, file, ev->p->memory_dir);
-}
-
 /* Also what earlier calls left for this agent; the output file of an agent in the background is its transcript. */
 bool eval_may_read(struct evaluation *ev, const struct resolved_path *file)
 {

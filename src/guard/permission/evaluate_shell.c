@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include "lib/io/file.h"
 #include "guard/permission/evaluate_shell_int.h"
-#include "guard/permission/repository.h"
 #include "guard/shell/shell_files.h"
 #include "guard/shell/shell_options.h"
 
@@ -108,7 +107,7 @@ static void shell_prepare(struct evaluation *ev)
 	for (size_t i = 0; i < k->form_count; i++) {
 		const struct shell_command *c = &k->forms[i];
 		size_t known = k->cwd_count;
-		if (!command_is_cd(c))
+		if (!shell_runs(c, "cd|pushd|popd"))
 			continue;
 		const struct shell_word *to = cd_target(c);
 		for (size_t n = 0; to && n < known && k->cwd_count < SHELL_CWDS_MAX; n++)
@@ -464,7 +463,7 @@ static const char *shell_danger(struct evaluation *ev, bool *ret_critical)
 	for (size_t i = 0; i < k->form_count; i++) {
 		const struct shell_command *c = &k->forms[i];
 		struct operands files = { 0 };
-		if (command_removes(c))
+		if (shell_runs(c, "rm|rmdir"))
 			operands_add(&files, &ev->arena, c, k->cwds);
 		for (size_t n = 0; n < files.count; n++) {
 			const struct operand *o = &files.list[n];

@@ -47,10 +47,18 @@ struct evaluation {
 	struct shell_case *shell;  /* a command's */
 };
 
-const struct permission *permission_main(const struct permission *p); /* of the main agent */
+static inline const struct permission *permission_main(const struct permission *p) /* of the main agent */
+{
+	while (p->parent)
+		p = p->parent;
+	return p;
+}
 
 /* The value of an input member; empty if it is none. */
-struct str eval_text(struct evaluation *ev, const char *member);
+static inline struct str eval_text(struct evaluation *ev, const char *member)
+{
+	return json_str(json_get(ev->use.input, member), &ev->arena);
+}
 bool eval_decide(struct evaluation *ev, enum permission_decision decision, enum permission_step step,
 		 const struct rule *rule);
 typedef const struct rule *eval_find_fn(struct evaluation *ev, const struct rule_set *set, enum rule_list list);
@@ -67,4 +75,7 @@ bool eval_is_working_dir(struct evaluation *ev, const struct resolved_path *file
 /* There, or in the results of earlier calls, or by a rule. */
 bool eval_may_read(struct evaluation *ev, const struct resolved_path *file);
 const char *eval_outside_worktree(struct evaluation *ev, const struct resolved_path *file); /* why, or NULL */
-bool eval_is_memory(struct evaluation *ev, const struct resolved_path *file);
+static inline bool eval_is_memory(struct evaluation *ev, const struct resolved_path *file)
+{
+	return ev->p->memory_dir && resolved_path_is_inside(&ev->arena, file, ev->p->memory_dir);
+}

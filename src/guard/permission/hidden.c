@@ -16,7 +16,7 @@ struct hidden_files {
 	size_t worktree_count;
 };
 
-static bool hides(const struct rule *r)
+static bool pattern_hides(const struct rule *r)
 {
 	return r->list == RULE_DENY && r->kind == RULE_PATH && r->subject->kind == SUBJECT_READ;
 }
@@ -24,7 +24,7 @@ static bool hides(const struct rule *r)
 static bool has_any(const struct rule_set *set)
 {
 	for (size_t i = 0; i < set->all.count; i++)
-		if (hides(set->all.list[i]))
+		if (pattern_hides(set->all.list[i]))
 			return true;
 	return false;
 }
@@ -47,7 +47,7 @@ struct hidden_files *hidden_files_find(const struct tool_env *env, const char *r
 		struct rule_set *set = shared ? rule_set_ref(w.owner->rules) : rule_set_new();
 		for (size_t i = 0; !shared && i < w.set->all.count; i++) {
 			const struct rule *r = w.set->all.list[i];
-			if (hides(r)) /* it was understood once */
+			if (pattern_hides(r)) /* it was understood once */
 				(void)rule_set_add(set, RULE_DENY, str_from(r->text), r->origin, NULL, NULL, NULL);
 		}
 		h->sets[h->set_count++] = set;

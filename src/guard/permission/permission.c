@@ -21,14 +21,6 @@ void permission_release(struct permission *p)
 	*p = (struct permission){ 0 };
 }
 
-void permission_use_rules(struct permission *p, struct rule_set *rules)
-{
-	struct rule_set *old = p->rules;
-
-	p->rules = rule_set_ref(rules);
-	rule_set_unref(old);
-}
-
 static struct rule_set *own_rules(struct permission *p)
 {
 	if (!p->own)
@@ -143,16 +135,9 @@ void permission_derive(struct permission *child, const struct permission *parent
 	permission_give_memory(child, birth->memory_dir, birth->memory_tools, birth->memory_tool_count);
 }
 
-static enum permission_mode stricter(enum permission_mode a, enum permission_mode b)
+static enum permission_mode stricter_mode(enum permission_mode a, enum permission_mode b)
 {
 	return permission_mode_is_wider(a, b) ? b : a;
-}
-
-const struct permission *permission_main(const struct permission *p)
-{
-	while (p->parent)
-		p = p->parent;
-	return p;
 }
 
 static bool is_wide(enum permission_mode mode)
@@ -177,11 +162,11 @@ enum permission_mode permission_mode(const struct permission *p)
 		return off ? PERMISSION_DEFAULT : p->mode;
 	enum permission_mode above = permission_mode(p->parent);
 	if (p->mode_invalid)
-		return stricter(above, PERMISSION_DEFAULT);
+		return stricter_mode(above, PERMISSION_DEFAULT);
 	if (p->inherits_mode || off)
 		return above;
 	if (p->mode_holds)
-		return stricter(above, p->mode);
+		return stricter_mode(above, p->mode);
 	if (is_wide(above))
 		return above;
 	/* An ancestor that is gone had a wide mode, under which those of its children did not count. It does not widen any
@@ -189,7 +174,7 @@ enum permission_mode permission_mode(const struct permission *p)
 	bool may_widen = p->mode_may_widen;
 	for (const struct permission *up = p->parent; up && may_widen; up = up->parent)
 		may_widen = !up->is_gone || up->inherits_mode || !is_wide(up->mode);
-	return may_widen ? p->mode : stricter(above, p->mode);
+	return may_widen ? p->mode : stricter_mode(above, p->mode);
 }
 
 enum permission_mode permission_mode_for(const struct permission *p, const char *tool)
@@ -200,7 +185,7 @@ enum permission_mode permission_mode_for(const struct permission *p, const char 
 		return mode;
 	for (const struct permission_narrowing *n = permission_main(p)->narrowings; n; n = n->next)
 		if (str_starts(str_from(tool), str_from(n->tools)))
-			return stricter(n->mode, mode);
+			return stricter_mode(n->mode, mode);
 	return mode;
 }
 
@@ -221,26 +206,6 @@ void permission_narrow(struct permission *p, struct str tools, enum permission_m
 	memcpy(n->tools, tools.p, tools.n);
 	n->next = p->narrowings;
 	p->narrowings = n;
-}
-
-void permission_choose_mode(struct permission *p, enum permission_mode mode)
-{
-	p->mode = mode;
-	p->inherits_mode = p->mode_invalid = false;
-	p->mode_may_widen = true;
-}
-
-void permission_inherit_mode(struct permission *p)
-{
-	p->inherits_mode = true;
-	p->mode_invalid = false;
-}
-
-bool permission_can_ask(const struct permission *p)
-{
-	if (p->parent && p->mode == PERMISSION_BUBBLE && !p->inherits_mode)
-		return permission_can_ask(p->parent);
-	return p->can_ask;
 }
 
 /* ---- modes ------------------------------------------------------------------------------------------------------ */

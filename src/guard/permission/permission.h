@@ -105,7 +105,13 @@ struct permission_birth {
 
 void permission_release(struct permission *p);
 /* The rules of the settings: keeps a reference and drops the one to those it had. NULL: none. */
-void permission_use_rules(struct permission *p, struct rule_set *rules);
+static inline void permission_use_rules(struct permission *p, struct rule_set *rules)
+{
+	struct rule_set *old = p->rules;
+
+	p->rules = rule_set_ref(rules);
+	rule_set_unref(old);
+}
 /* A rule of the command line or of the session. As rule_set_add(). */
 int permission_add_rule(struct permission *p, enum rule_list list, struct str text, const struct rule_origin *origin,
 			rule_warn_fn *warn, void *data, struct err *err);
@@ -126,14 +132,28 @@ enum permission_mode permission_mode(const struct permission *p); /* that holds 
 /* Can the mode chosen for this agent make a difference, to it or to those below it? */
 bool permission_mode_matters(const struct permission *p);
 /* The user chose a mode for this agent, in place of the one that it was started with; or gives it its parent's again. */
-void permission_choose_mode(struct permission *p, enum permission_mode mode);
-void permission_inherit_mode(struct permission *p);
+static inline void permission_choose_mode(struct permission *p, enum permission_mode mode)
+{
+	p->mode = mode;
+	p->inherits_mode = p->mode_invalid = false;
+	p->mode_may_widen = true;
+}
+static inline void permission_inherit_mode(struct permission *p)
+{
+	p->inherits_mode = true;
+	p->mode_invalid = false;
+}
 /* The mode that holds for calls of this tool. */
 enum permission_mode permission_mode_for(const struct permission *p, const char *tool);
 /* In the modes bypass and auto, tools whose names begin so are in this mode: default or auto. PERMISSION_BYPASS: as others. Of
  * the main agent only; its children follow. */
 void permission_narrow(struct permission *p, struct str tools, enum permission_mode mode);
-bool permission_can_ask(const struct permission *p);
+static inline bool permission_can_ask(const struct permission *p)
+{
+	if (p->parent && p->mode == PERMISSION_BUBBLE && !p->inherits_mode)
+		return permission_can_ask(p->parent);
+	return p->can_ask;
+}
 
 /* A deny rule in the line is about every use of the tool, so that it is not offered. */
 bool permission_hides(const struct permission *p, const struct tool *tool);
@@ -189,7 +209,12 @@ struct permission_verdict {
 };
 void permission_explain(const struct permission *p, struct tool_use use, enum permission_hint hint,
 			struct permission_verdict *ret);
-void permission_verdict_release(struct permission_verdict *v);
+static inline void permission_verdict_release(struct permission_verdict *v)
+{
+	buf_release(&v->reason);
+	free(TAKE(v->file));
+	free(TAKE(v->file_target));
+}
 /* The verdict is the one by which the call may run, now or after a question: its file is the call's. */
 void permission_bind(struct tool_call *call, const struct permission_verdict *v);
 

@@ -32,11 +32,7 @@ static void write_limits(struct json_out *w, const struct permission *p)
 		if (any)
 			json_close(w);
 	}
-	if (p->replaces_allow)
-		json_kbool(w, "replacesAllow", true);
-	if (p->write_root)
-		json_kcstr(w, "writeRoot", p->write_root);
-	json_close(w);
+	json_putf(w, "replacesAllow?:!!%d, writeRoot?:'%s'}", p->replaces_allow, p->write_root);
 }
 
 void permission_record_write(struct json_out *w, const struct permission *p)
@@ -158,12 +154,4 @@ int permission_line_restore(struct permission_line *ret_line, const struct permi
 	}
 	*ret_line = line;
 	return 0;
-}
-
-void permission_line_release(struct permission_line *l)
-{
-	for (size_t i = 0; i < l->count; i++)
-		permission_release(&l->list[i]);
-	free(l->list);
-	*l = (struct permission_line){ 0 };
 }

@@ -29,4 +29,10 @@ struct permission_restore {
 
 /* What the record has and the parent's line has not. -ERR_DENIED: it cannot be read or applied; then there is no line. */
 int permission_line_restore(struct permission_line *ret_line, const struct permission_restore *spec, struct err *err);
-void permission_line_release(struct permission_line *l);
+static inline void permission_line_release(struct permission_line *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		permission_release(&l->list[i]);
+	free(l->list);
+	*l = (struct permission_line){ 0 };
+}

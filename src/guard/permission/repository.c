@@ -83,7 +83,7 @@ static bool is_harmless(struct str section, struct str key)
 	return false;
 }
 
-/* The first setting that is not known to be harmless, in the arena. A line that is not understood is one, and so is a value that goes on
+/* The first setting that is not known to be harmless, in the arena. A line that is not understood is one, and so is a value that continues
  * in the next line. */
 static const char *find_setting(struct arena *a, struct str text)
 {

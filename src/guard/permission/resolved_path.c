@@ -87,56 +87,14 @@ bool resolved_path_is_inside(struct arena *a, const struct resolved_path *p, con
 
 /* ---- protected ------------------------------------------------------------------------------------------------- */
 
-static const char *const protected_dirs[] = { ".git",          ".vscode", ".idea", ".husky", ".cargo",
-					      ".devcontainer", ".yarn",   ".mvn",  ".claude" };
+static const char protected_dirs[] = ".git|.vscode|.idea|.husky|.cargo|.devcontainer|.yarn|.mvn|.claude";
 
-static const char *const protected_files[] = {
-	".gitconfig",
-	".gitmodules",
-	".bashrc",
-	".bash_profile",
-	".bash_login",
-	".bash_aliases",
-	".bash_logout",
-	".zshrc",
-	".zprofile",
-	".zshenv",
-	".zlogin",
-	".zlogout",
-	".profile",
-	".envrc",
-	".npmrc",
-	".yarnrc",
-	".yarnrc.yml",
-	".pnp.cjs",
-	".pnp.loader.mjs",
-	".pnpmfile.cjs",
-	"bunfig.toml",
-	".bunfig.toml",
-	".bazelrc",
-	".bazelversion",
-	".bazeliskrc",
-	".pre-commit-config.yaml",
-	"lefthook.yml",
-	"lefthook.yaml",
-	".lefthook.yml",
-	".lefthook.yaml",
-	"gradle-wrapper.properties",
-	"maven-wrapper.properties",
-	".devcontainer.json",
-	".ripgreprc",
-	"pyrightconfig.json",
-	".mcp.json",
-	".claude.json",
-};
-
-static bool is_in(const char *const *list, size_t count, struct str name)
-{
-	for (size_t i = 0; i < count; i++)
-		if (str_is_nocase(name, list[i]))
-			return true;
-	return false;
-}
+static const char protected_files[] =
+	".gitconfig|.gitmodules|.bashrc|.bash_profile|.bash_login|.bash_aliases|.bash_logout|.zshrc|.zprofile|"
+	".zshenv|.zlogin|.zlogout|.profile|.envrc|.npmrc|.yarnrc|.yarnrc.yml|.pnp.cjs|.pnp.loader.mjs|"
+	".pnpmfile.cjs|bunfig.toml|.bunfig.toml|.bazelrc|.bazelversion|.bazeliskrc|.pre-commit-config.yaml|"
+	"lefthook.yml|lefthook.yaml|.lefthook.yml|.lefthook.yaml|gradle-wrapper.properties|"
+	"maven-wrapper.properties|.devcontainer.json|.ripgreprc|pyrightconfig.json|.mcp.json|.claude.json";
 
 /* Case is ignored: some file systems do so too. Worktrees lie below .claude and are made to be written. */
 bool path_is_protected(const char *path)
@@ -149,11 +107,11 @@ bool path_is_protected(const char *path)
 		struct str after = rest;
 		struct str next = rest.p ? str_cut(&after, '/') : STR("");
 		bool worktrees = str_is_nocase(part, ".claude") && str_is(next, "worktrees") && after.p;
-		if (!worktrees && is_in(protected_dirs, COUNT_OF(protected_dirs), part))
+		if (!worktrees && str_is_one_of_nocase(part, protected_dirs))
 			return true;
 		if (str_is_nocase(before, ".config") && str_is_nocase(part, "git"))
 			return true;
-		if (!rest.p && is_in(protected_files, COUNT_OF(protected_files), part))
+		if (!rest.p && str_is_one_of_nocase(part, protected_files))
 			return true;
 		before = part;
 	}
@@ -182,20 +140,6 @@ bool command_only_edits(const struct shell_command *c)
 	const struct shell_program *p = shell_find_program(c, &first);
 
 	return p && (p->flags & PROGRAM_EDITS) && shell_options_are_harmless(p, c, first);
-}
-
-bool command_removes(const struct shell_command *c)
-{
-	static const char *const names[] = { "rm", "rmdir", NULL };
-
-	return c->word_count && c->words[0].literal && shell_is_one_of(c->words[0].text, names);
-}
-
-bool command_is_cd(const struct shell_command *c)
-{
-	static const char *const names[] = { "cd", "pushd", "popd", NULL };
-
-	return c->word_count && c->words[0].literal && shell_is_one_of(c->words[0].text, names);
 }
 
 /* ---- one operand ----------------------------------------------------------------------------------------------- */
@@ -259,7 +203,7 @@ static void add_operands(struct operands *o, struct arena *a, const struct shell
 {
 	size_t first;
 	const struct shell_program *p = shell_find_program(c, &first);
-	enum operand_use nature = command_is_cd(c) ? OPERAND_ENTER : OPERAND_READ;
+	enum operand_use nature = shell_runs(c, "cd|pushd|popd") ? OPERAND_ENTER : OPERAND_READ;
 	struct shell_part part;
 
 	/* None of its options is known to name a file, and no operand is one: echo */
@@ -282,14 +226,11 @@ static void add_operands(struct operands *o, struct arena *a, const struct shell
 
 void operands_add(struct operands *o, struct arena *a, const struct shell_command *c, const char *const *cwds)
 {
-	static const char *const devices[] = { "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty" };
-
 	add_operands(o, a, c, cwds);
 	for (size_t i = 0; i < c->redirect_count; i++) {
 		const struct shell_redirect *r = &c->redirects[i];
-		bool harmless = false;
-		for (size_t k = 0; r->target.literal && k < COUNT_OF(devices); k++)
-			harmless = harmless || str_is(r->target.text, devices[k]);
+		bool harmless = r->target.literal &&
+				str_is_one_of(r->target.text, "/dev/null|/dev/stdin|/dev/stdout|/dev/stderr|/dev/tty");
 		if (r->writes_file && !harmless)
 			add_word(o, a, OPERAND_REDIRECT, &r->target, r->target.text, cwds);
 		if ((r->op == SHELL_READ || r->op == SHELL_READ_WRITE) && !harmless)

@@ -58,5 +58,3 @@ bool operands_expand(struct operands *o, struct arena *a, const struct operand *
 
 /* mkdir, touch, rm, rmdir, mv, cp with known options: what acceptEdits lets pass. Says nothing about the operands. */
 bool command_only_edits(const struct shell_command *c);
-bool command_removes(const struct shell_command *c); /* rm, rmdir */
-bool command_is_cd(const struct shell_command *c);

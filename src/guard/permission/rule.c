@@ -235,12 +235,6 @@ int rule_parse(struct arena *a, enum rule_list list, struct str text, const stru
 	return 1;
 }
 
-void rule_release(struct rule *r)
-{
-	if (r->kind == RULE_PATH)
-		path_rule_release(&r->path);
-}
-
 /* ---- matching --------------------------------------------------------------------------------------------------- */
 
 static struct str lower_case(struct arena *a, struct str s)

@@ -73,7 +73,11 @@ typedef void rule_warn_fn(void *data, const char *message);
  * cannot be understood, which must not pass in silence. warn may be NULL. */
 int rule_parse(struct arena *a, enum rule_list list, struct str text, const struct rule_origin *origin,
 	       rule_warn_fn *warn, void *data, struct rule *ret_rule, struct err *err);
-void rule_release(struct rule *r);
+static inline void rule_release(struct rule *r)
+{
+	if (r->kind == RULE_PATH)
+		path_rule_release(&r->path);
+}
 /* For a rule about every use of its tool, or about a parameter; false for others */
 bool rule_matches_input(const struct rule *r, const struct json *input);
 /* names: "a, b"; * is every type. Types are the same if only case, blanks, - and _ differ. */

@@ -133,11 +133,6 @@ int path_rule_compile(struct path_rule *r, struct arena *a, struct str pattern, 
 	return 0;
 }
 
-void path_rule_release(struct path_rule *r)
-{
-	glob_release(&r->glob);
-}
-
 /* ---- matching -------------------------------------------------------------------------------------------------- */
 
 bool path_rule_match_relative(const struct path_rule *r, struct str path)
@@ -184,13 +179,6 @@ bool path_rule_match(const struct path_rule *r, const char *path, const struct p
 }
 
 /* ---- commands --------------------------------------------------------------------------------------------------- */
-
-struct str command_first_word(struct str words)
-{
-	struct str rest = words;
-
-	return str_cut(&rest, ' ');
-}
 
 void command_rule_compile(struct command_rule *r, struct arena *a, struct str pattern)
 {

@@ -44,7 +44,10 @@ struct path_rule {
  * leads out of its anchor. */
 int path_rule_compile(struct path_rule *r, struct arena *a, struct str pattern, bool strict, const char *base,
 		      struct err *err);
-void path_rule_release(struct path_rule *r);
+static inline void path_rule_release(struct path_rule *r)
+{
+	glob_release(&r->glob);
+}
 bool path_rule_match(const struct path_rule *r, const char *path, const struct path_anchors *anchors);
 
 /* The two halves of a match, for many rules and one path: path as seen from dir (false: it is not inside), and a rule
@@ -76,7 +79,12 @@ struct command_text {
 
 void command_rule_compile(struct command_rule *r, struct arena *a, struct str pattern);
 bool command_rule_match(const struct command_rule *r, const struct command_text *command);
-struct str command_first_word(struct str words);
+static inline struct str command_first_word(struct str words)
+{
+	struct str rest = words;
+
+	return str_cut(&rest, ' ');
+}
 
 /* ---- hosts ------------------------------------------------------------------------------------------------------ */
 

@@ -7,21 +7,6 @@
 
 /* ---- building -------------------------------------------------------------------------------------------------- */
 
-struct rule_set *rule_set_new(void)
-{
-	struct rule_set *s = xcalloc(1, sizeof *s);
-
-	s->refs = 1;
-	return s;
-}
-
-struct rule_set *rule_set_ref(struct rule_set *s)
-{
-	if (s)
-		s->refs++;
-	return s;
-}
-
 static void free_rows(struct map *m)
 {
 	for (struct map_entry *e = map_next(m, NULL); e; e = map_next(m, e))

@@ -32,8 +32,19 @@ struct rule_set {
 	const struct rule_origin *last_origin;
 };
 
-struct rule_set *rule_set_new(void); /* returns owned: one reference */
-struct rule_set *rule_set_ref(struct rule_set *s);
+static inline struct rule_set *rule_set_new(void) /* returns owned: one reference */
+{
+	struct rule_set *s = xcalloc(1, sizeof *s);
+
+	s->refs = 1;
+	return s;
+}
+static inline struct rule_set *rule_set_ref(struct rule_set *s)
+{
+	if (s)
+		s->refs++;
+	return s;
+}
 void rule_set_unref(struct rule_set *s);
 /* Text and origin are copied. 0, also for an allow rule that was skipped with a warning, or -ERR_PARSE as rule_parse(). */
 int rule_set_add(struct rule_set *s, enum rule_list list, struct str text, const struct rule_origin *o,

@@ -19,15 +19,12 @@ static const char why_not[] = "arithmetic with more than numbers can run what a 
 /* Bash writes to these by itself, or refuses that they are set. */
 static bool is_owned_by_bash(struct str name)
 {
-	static const char *const names[] = { "_",        "REPLY",      "OPTARG",        "PWD",  "OLDPWD", "DIRSTACK",
-					     "FUNCNAME", "UID",        "MAPFILE",       "EUID", "PPID",   "COPROC",
-					     "GROUPS",   "PIPESTATUS", "EPOCHREALTIME", NULL };
-	static const char *const prefixes[] = { "BASH", "COMP_", "READLINE_", "HIST" };
+	static const char names[] =
+		"_|REPLY|OPTARG|PWD|OLDPWD|DIRSTACK|FUNCNAME|UID|MAPFILE|EUID|PPID|COPROC|GROUPS|PIPESTATUS|"
+		"EPOCHREALTIME";
 
-	for (size_t i = 0; i < COUNT_OF(prefixes); i++)
-		if (str_starts(name, str_from(prefixes[i])))
-			return true;
-	return shell_is_one_of(name, names) || shell_name_is_dangerous(name);
+	return str_starts_with_one_of(name, "BASH|COMP_|READLINE_|HIST") || str_is_one_of(name, names) ||
+	       shell_name_is_dangerous(name);
 }
 
 bool shell_is_decimal(struct str s)
@@ -93,21 +90,7 @@ void shell_know(struct shell_parser *p, struct str name)
 	p->known = k;
 }
 
-void shell_end_line(struct shell_parser *p)
-{
-	while (p->known && p->known->doubtful)
-		p->known = p->known->before;
-	p->sink->can_fail = p->sink->call_can_fail;
-}
-
 /* ---- simple commands ---- */
-
-bool shell_declares(struct str word)
-{
-	static const char *const names[] = { "declare", "typeset", "local", "export", "readonly", NULL };
-
-	return shell_is_one_of(word, names);
-}
 
 /* The name in NAME, NAME=x, NAME+=x, NAME[0]=x; empty if there is none. */
 static struct str leading_name(const struct shell_word *w)
@@ -140,7 +123,6 @@ static void note_declared(struct shell_parser *p, const struct shell_command *c)
 
 void shell_note_simple(struct shell_parser *p, const struct shell_command *c)
 {
-	static const char *const setters[] = { "read", "getopts", "unset", NULL };
 	bool sets = false;
 
 	for (size_t i = 0; i < c->assignment_count; i++)
@@ -158,8 +140,8 @@ void shell_note_simple(struct shell_parser *p, const struct shell_command *c)
 	}
 	/* Wherever the builtin stands: command and builtin may be in front of it. Builtins that hide need no row. */
 	for (size_t i = 0; i < c->word_count; i++)
-		sets = sets || (c->words[i].literal &&
-				(shell_is_one_of(c->words[i].text, setters) || shell_declares(c->words[i].text)));
+		sets = sets || (c->words[i].literal && (str_is_one_of(c->words[i].text, "read|getopts|unset") ||
+							shell_declares(c->words[i].text)));
 	for (size_t i = 0; sets && i < c->word_count; i++) {
 		p->sink->freezes = p->sink->freezes || shell_declares(c->words[i].text);
 		shell_set_name(p, leading_name(&c->words[i]), false);

@@ -33,43 +33,18 @@ struct str shell_command_text(struct arena *a, const struct shell_command *c)
 
 bool shell_variable_is_harmless(struct str name)
 {
-	static const char *const names[] = {
-		"CI",
-		"CLICOLOR",
-		"COLORTERM",
-		"COLUMNS",
-		"DEBIAN_FRONTEND",
-		"FORCE_COLOR",
-		"LANG",
-		"LANGUAGE",
-		"LC_ALL",
-		"LC_CTYPE",
-		"LC_COLLATE",
-		"LC_MESSAGES",
-		"LC_TIME",
-		"LC_NUMERIC",
-		"LINES",
-		"NODE_ENV",
-		"NO_COLOR",
-		"PYTHONUNBUFFERED",
-		"RUST_LOG",
-		"RUST_BACKTRACE",
-		"TERM",
-		"TZ",
-		"GOOS",
-		"GOARCH",
-		"CGO_ENABLED",
-		"PYTHONDONTWRITEBYTECODE",
-		NULL,
-	};
+	static const char names[] =
+		"CI|CLICOLOR|COLORTERM|COLUMNS|DEBIAN_FRONTEND|FORCE_COLOR|LANG|LANGUAGE|LC_ALL|LC_CTYPE|"
+		"LC_COLLATE|LC_MESSAGES|LC_TIME|LC_NUMERIC|LINES|NODE_ENV|NO_COLOR|PYTHONUNBUFFERED|RUST_LOG|"
+		"RUST_BACKTRACE|TERM|TZ|GOOS|GOARCH|CGO_ENABLED|PYTHONDONTWRITEBYTECODE";
 
-	return shell_is_one_of(name, names);
+	return str_is_one_of(name, names);
 }
 
 /* ---- wrappers ---- */
 
 struct wrapper {
-	const char *name;
+	const char *names;
 	const char *alone;    /* letters of options without an argument */
 	const char *with;     /* letters of options with one, in the same word or the next */
 	const char *words;    /* long options without an argument; with =value if they end in = */
@@ -77,15 +52,11 @@ struct wrapper {
 };
 
 static const struct wrapper wrappers[] = {
-	{ "builtin", "", "", "", 0 },
-	{ "command", "", "", "", 0 },
+	{ "builtin|command|noglob|nohup|xargs", "", "", "", 0 },
 	{ "nice", "", "n", "--adjustment=", 0 },
-	{ "noglob", "", "", "", 0 },
-	{ "nohup", "", "", "", 0 },
 	{ "stdbuf", "", "ioe", "--input= --output= --error=", 0 },
 	{ "time", "p", "", "", 0 },
 	{ "timeout", "v", "ks", "--foreground --preserve-status --verbose --kill-after= --signal=", 1 },
-	{ "xargs", "", "", "", 0 },
 };
 
 /* How many words this option takes, 0 if it is not known. */
@@ -163,7 +134,7 @@ struct shell_command shell_strip_for_allow(const struct shell_command *c)
 	while (stripped.word_count && !stripped.assignment_count) {
 		size_t index = 0;
 		for (size_t i = 0; stripped.words[0].literal && i < COUNT_OF(wrappers); i++)
-			if (shell_name_is(stripped.words[0].text, wrappers[i].name))
+			if (str_is_one_of(stripped.words[0].text, wrappers[i].names))
 				index = wrapped_index(&wrappers[i], &stripped);
 		if (!index)
 			break;
@@ -172,30 +143,20 @@ struct shell_command shell_strip_for_allow(const struct shell_command *c)
 	return stripped;
 }
 
-bool shell_gets_more_words(const struct shell_command *c, const struct shell_command *stripped)
-{
-	for (const struct shell_word *w = c->words; w < stripped->words; w++)
-		if (str_is(w->text, "xargs"))
-			return true;
-	return false;
-}
-
 /* ---- exact rules ---- */
 
 bool shell_needs_exact_rule(const struct shell_command *c)
 {
-	static const char *const runners[] = { "watch", "setsid", "ionice", "flock", NULL };
-	static const char *const actions[] = { "-exec", "-execdir", "-ok", "-okdir", "-delete", NULL };
 	struct shell_command s = shell_strip_for_allow(c);
 
 	if (!s.word_count)
 		return false;
-	if (shell_is_one_of(s.words[0].text, runners))
+	if (str_is_one_of(s.words[0].text, "watch|setsid|ionice|flock"))
 		return true;
 	if (!str_is(s.words[0].text, "find"))
 		return false;
 	for (size_t i = 1; i < s.word_count; i++)
-		if (!s.words[i].literal || shell_is_one_of(s.words[i].text, actions))
+		if (!s.words[i].literal || str_is_one_of(s.words[i].text, "-exec|-execdir|-ok|-okdir|-delete"))
 			return true;
 	return shell_gets_more_words(c, &s);
 }

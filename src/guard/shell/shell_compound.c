@@ -22,23 +22,22 @@ static void read_operand(struct shell_parser *p, enum shell_word_mode mode, stru
 /* "<" and ">" are operators here, not redirections. */
 static void read_comparison(struct shell_parser *p, const struct shell_word *left)
 {
-	static const char *const numeric[] = { "-eq", "-ne", "-lt", "-le", "-gt", "-ge", NULL };
-	static const char *const patterns[] = { "=", "==", "!=", NULL };
-	static const char *const others[] = { "=~", "-nt", "-ot", "-ef", NULL };
+	static const char patterns[] = "=|==|!=";
+	static const char others[] = "=~|-nt|-ot|-ef";
 	struct shell_word right;
 	enum shell_word_mode mode = SHELL_WORD_PLAIN;
 	int64_t value;
 
 	shell_skip_blanks(p);
 	struct str op = shell_peek_word(p);
-	bool numbers = shell_is_one_of(op, numeric);
+	bool numbers = str_is_one_of(op, "-eq|-ne|-lt|-le|-gt|-ge");
 	if (char_in(shell_peek(p, 0), "<>") && shell_is_blank(shell_peek(p, 1)))
 		op.n = 1;
-	else if (!numbers && !shell_is_one_of(op, patterns) && !shell_is_one_of(op, others))
+	else if (!numbers && !str_is_one_of(op, patterns) && !str_is_one_of(op, others))
 		return;
 	if (str_is(op, "=~"))
 		mode = SHELL_WORD_REGEX;
-	else if (shell_is_one_of(op, patterns))
+	else if (str_is_one_of(op, patterns))
 		mode = SHELL_WORD_PATTERN;
 	p->at += op.n;
 	read_operand(p, mode, &right);

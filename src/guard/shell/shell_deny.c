@@ -17,15 +17,10 @@ static const char takes_names[] = "it takes an argument for the name of a variab
 
 bool shell_name_is_dangerous(struct str name)
 {
-	static const char *const names[] = { "PATH",           "IFS",    "ENV",        "PS4",        "SHELLOPTS",
-					     "PROMPT_COMMAND", "CDPATH", "GLOBIGNORE", "EXECIGNORE", "POSIXLY_CORRECT",
-					     "HOME",           "SHELL",  NULL };
-	static const char *const prefixes[] = { "BASH", "LD_", "DYLD_" };
-
-	for (size_t i = 0; i < COUNT_OF(prefixes); i++)
-		if (str_starts(name, str_from(prefixes[i])))
-			return true;
-	return shell_is_one_of(name, names);
+	return str_starts_with_one_of(name, "BASH|LD_|DYLD_") ||
+	       str_is_one_of(name,
+			     "PATH|IFS|ENV|PS4|SHELLOPTS|PROMPT_COMMAND|CDPATH|GLOBIGNORE|EXECIGNORE|POSIXLY_CORRECT|"
+			     "HOME|SHELL");
 }
 
 static bool is_option(const struct shell_word *w)
@@ -145,14 +140,14 @@ static const char *hide_test(const struct shell_command *c, size_t name)
 
 static const char *hide_set(const struct shell_command *c, size_t name)
 {
-	static const char *const known[] = { "pipefail", "errexit", "nounset", "xtrace", "noglob", NULL };
+	static const char known[] = "pipefail|errexit|nounset|xtrace|noglob";
 
 	for (size_t i = name + 1; i < c->word_count; i++) {
 		const struct shell_word *w = &c->words[i];
 		bool good = w->literal && w->text.n > 1 && (w->text.p[0] == '-' || w->text.p[0] == '+');
 		for (size_t k = 1; good && k < w->text.n; k++)
 			good = char_in(w->text.p[k], "euxo");
-		good = good || (w->literal && shell_is_one_of(w->text, known));
+		good = good || (w->literal && str_is_one_of(w->text, known));
 		if (w->literal && str_is(w->text, "--"))
 			return NULL;
 		if (!good)
@@ -162,44 +157,28 @@ static const char *hide_set(const struct shell_command *c, size_t name)
 }
 
 static const struct {
-	const char *name;
+	const char *names;
 	const char *why;     /* NULL: as the check says */
 	const char *options; /* why holds only with one of these letters, or a word that is not known; NULL: always */
 	hide_fn *check;
 } hiding[] = {
-	{ ".", "it runs a file in this shell", NULL, NULL },
-	{ "[", NULL, NULL, hide_test },
-	{ "alias", "it changes what names mean", NULL, NULL },
-	{ "bind", "it can run a text", NULL, NULL },
-	{ "compgen", "it can run a text", NULL, NULL },
-	{ "complete", "it can run a text", NULL, NULL },
-	{ "compopt", "it can run a text", NULL, NULL },
-	{ "declare", NULL, NULL, hide_declare },
-	{ "enable", "it changes what names mean", NULL, NULL },
+	{ ".|source", "it runs a file in this shell", NULL, NULL },
+	{ "[|test", NULL, NULL, hide_test },
+	{ "alias|enable|hash|history|unalias", "it changes what names mean", NULL, NULL },
+	{ "bind|compgen|complete|compopt|mapfile|readarray", "it can run a text", NULL, NULL },
+	{ "declare|export|local|readonly|typeset", NULL, NULL, hide_declare },
 	{ "env", "env -S splits a text into a command", "Ss", NULL },
 	{ "eval", "eval runs a text", NULL, NULL },
 	{ "exec", "exec replaces the shell or its files", NULL, NULL },
-	{ "export", NULL, NULL, hide_declare },
 	{ "fc", "it runs a command of the history", NULL, NULL },
-	{ "getopts", NULL, NULL, hide_names },
-	{ "hash", "it changes what names mean", NULL, NULL },
-	{ "history", "it changes what names mean", NULL, NULL },
+	{ "getopts|unset", NULL, NULL, hide_names },
 	{ "jobs", "jobs -x runs its arguments", "x", NULL },
 	{ "let", "arithmetic can run what a variable holds", NULL, NULL },
-	{ "local", NULL, NULL, hide_declare },
-	{ "mapfile", "it can run a text", NULL, NULL },
 	{ "printf", NULL, NULL, hide_printf },
 	{ "read", NULL, NULL, hide_read },
-	{ "readarray", "it can run a text", NULL, NULL },
-	{ "readonly", NULL, NULL, hide_declare },
 	{ "set", NULL, NULL, hide_set },
 	{ "shopt", "it changes how the shell reads", NULL, NULL },
-	{ "source", "it runs a file in this shell", NULL, NULL },
-	{ "test", NULL, NULL, hide_test },
 	{ "trap", "trap runs a text later", NULL, NULL },
-	{ "typeset", NULL, NULL, hide_declare },
-	{ "unalias", "it changes what names mean", NULL, NULL },
-	{ "unset", NULL, NULL, hide_names },
 	{ "wait", takes_names, "p", NULL },
 };
 
@@ -211,19 +190,18 @@ const char *shell_hides(const struct shell_command *c)
 		if (shell_name_is_dangerous(c->assignments[i].name))
 			return "it sets a variable that decides what runs";
 	for (size_t i = 0; i < c->redirect_count; i++) {
-		struct str target = c->redirects[i].target.text;
-		if (str_starts(target, STR("/dev/tcp/")) || str_starts(target, STR("/dev/udp/")))
+		if (str_starts_with_one_of(c->redirects[i].target.text, "/dev/tcp/|/dev/udp/"))
 			return "a redirection opens a connection";
 	}
 	/* command and builtin in front of a builtin change nothing about it. */
 	while (name + 1 < c->word_count && c->words[name].literal &&
-	       (str_is(c->words[name].text, "command") || str_is(c->words[name].text, "builtin")))
+	       str_is_one_of(c->words[name].text, "command|builtin"))
 		for (name++; name + 1 < c->word_count && is_option(&c->words[name]); name++)
 			;
 	if (c->word_count && !c->words[name].literal)
 		return "the name of the command is known only when it runs";
 	for (size_t i = 0; c->word_count && i < COUNT_OF(hiding); i++) {
-		if (!shell_name_is(c->words[name].text, hiding[i].name))
+		if (!str_is_one_of(c->words[name].text, hiding[i].names))
 			continue;
 		if (hiding[i].check)
 			return hiding[i].check(c, name);
@@ -244,55 +222,30 @@ const char *shell_hides(const struct shell_command *c)
 /* Programs that are given code, which can start any command. Only rules that forbid look at this: a person who allows python3 has
  * said so. `alone`: without a file to run, the code comes from standard input. */
 static const struct {
-	const char *name;    /* a version may follow: python3.11 */
+	const char *names;   /* a version may follow: python3.11 */
 	const char *letters; /* options that are code, or are followed by some */
-	const char *words;   /* beginnings of other words that are, with blanks between */
+	const char *words;   /* beginnings of other words that are */
 	bool alone;
 } coders[] = {
-	{ "awk", "", "", false },
-	{ "bun", "ep", "--eval --print", false },
+	{ "awk|gawk|mawk|nawk|sed", "", "", false },
+	{ "bun", "ep", "--eval|--print", false },
 	{ "deno", "", "eval", true },
-	{ "ed", "", "", true },
-	{ "emacs", "", "--eval --exec --batch", false },
-	{ "ex", "c", "+ --cmd", true },
-	{ "expect", "c", "", true },
-	{ "gawk", "", "", false },
-	{ "gdb", "", "-ex --ex -ev --ev", true },
-	{ "git", "c", "--config-env --exec-path", false },
-	{ "lua", "e", "", true },
-	{ "make", "", "--eval SHELL=", false },
-	{ "mawk", "", "", false },
-	{ "nawk", "", "", false },
-	{ "node", "ep", "--eval --print", true },
-	{ "nodejs", "ep", "--eval --print", true },
-	{ "nvim", "c", "+ --cmd", false },
-	{ "osascript", "e", "", true },
+	{ "ed|tclsh", "", "", true },
+	{ "emacs", "", "--eval|--exec|--batch", false },
+	{ "ex", "c", "+|--cmd", true },
+	{ "expect|pypy|python", "c", "", true },
+	{ "gdb", "", "-ex|--ex|-ev|--ev", true },
+	{ "git", "c", "--config-env|--exec-path", false },
+	{ "lua|osascript|Rscript|ruby", "e", "", true },
+	{ "make", "", "--eval|SHELL=", false },
+	{ "node|nodejs", "ep", "--eval|--print", true },
+	{ "nvim|vi|vim", "c", "+|--cmd", false },
 	{ "perl", "eE", "", true },
-	{ "php", "rBRE", "--run --process", true },
-	{ "pypy", "c", "", true },
-	{ "python", "c", "", true },
-	{ "Rscript", "e", "", true },
-	{ "rsync", "e", "--rsh --rsync-path", false },
-	{ "ruby", "e", "", true },
-	{ "sed", "", "", false },
-	{ "tar", "IF", "--to-c --checkpoint-a --use-c --info-s --new-v --rsh-c --rmt-c -I", false },
-	{ "tclsh", "", "", true },
-	{ "vi", "c", "+ --cmd", false },
-	{ "vim", "c", "+ --cmd", false },
-	{ "zip", "", "-TT --unzip-c", false },
+	{ "php", "rBRE", "--run|--process", true },
+	{ "rsync", "e", "--rsh|--rsync-path", false },
+	{ "tar", "IF", "--to-c|--checkpoint-a|--use-c|--info-s|--new-v|--rsh-c|--rmt-c|-I", false },
+	{ "zip", "", "-TT|--unzip-c", false },
 };
-
-static bool begins_with_one_of(struct str word, const char *list)
-{
-	struct str rest = str_from(list);
-
-	while (rest.p) {
-		struct str begin = str_cut(&rest, ' ');
-		if (begin.n && str_starts(word, begin))
-			return true;
-	}
-	return false;
-}
 
 /* awk and sed are mostly given code that runs nothing. */
 static bool script_runs_commands(const struct shell_command *c, struct str name)
@@ -316,34 +269,30 @@ static bool script_runs_commands(const struct shell_command *c, struct str name)
 static const char *hides_code(const struct shell_command *c, struct str name)
 {
 	static const char why[] = "it runs code in which commands can hide";
+	size_t i = 0;
 
-	for (size_t i = 0; i < COUNT_OF(coders); i++) {
-		size_t n = strlen(coders[i].name);
-		bool same = str_starts(name, str_from(coders[i].name));
-		for (size_t k = n; same && k < name.n; k++)
-			same = char_in(name.p[k], "0123456789.");
-		if (!same)
-			continue;
-		if (!coders[i].letters[0] && !coders[i].words[0] && !coders[i].alone)
-			return script_runs_commands(c, str_from(coders[i].name)) ? why : NULL;
-		bool has_file = false;
-		for (size_t k = 1; k < c->word_count; k++) {
-			struct str word = c->words[k].text;
-			bool option = word.n > 1 && word.p[0] == '-';
-			bool coded = !c->words[k].literal;
-			for (size_t m = 1; option && word.p[1] != '-' && m < word.n; m++)
-				coded = coded || strchr(coders[i].letters, word.p[m]);
-			if (begins_with_one_of(word, coders[i].words) || (coded && !has_file))
-				return why;
-			has_file = has_file || (!option && !str_is(word, "-") && !str_starts(word, STR("/dev/")) &&
-						!str_starts(word, STR("/proc/")));
-			if (option && (str_is(word, "--version") || str_is(word, "--help") || str_is(word, "-V") ||
-				       str_is(word, "-v") || str_is(word, "-m")))
-				has_file = true;
-		}
-		return coders[i].alone && !has_file ? why : NULL;
+	while (name.n && char_in(name.p[name.n - 1], "0123456789."))
+		name.n--;
+	while (i < COUNT_OF(coders) && !str_is_one_of(name, coders[i].names))
+		i++;
+	if (i == COUNT_OF(coders))
+		return NULL;
+	if (!coders[i].letters[0] && !coders[i].words[0] && !coders[i].alone)
+		return script_runs_commands(c, name) ? why : NULL;
+	bool has_file = false;
+	for (size_t k = 1; k < c->word_count; k++) {
+		struct str word = c->words[k].text;
+		bool option = word.n > 1 && word.p[0] == '-';
+		bool coded = !c->words[k].literal;
+		for (size_t m = 1; option && word.p[1] != '-' && m < word.n; m++)
+			coded = coded || strchr(coders[i].letters, word.p[m]);
+		if (str_starts_with_one_of(word, coders[i].words) || (coded && !has_file))
+			return why;
+		has_file = has_file ||
+			   (!option && !str_is(word, "-") && !str_starts_with_one_of(word, "/dev/|/proc/")) ||
+			   str_is_one_of(word, "--version|--help|-V|-v|-m");
 	}
-	return NULL;
+	return coders[i].alone && !has_file ? why : NULL;
 }
 
 /* ---- all that may start ----------------------------------------------------------------------------------------- */
@@ -359,81 +308,41 @@ struct listing {
 };
 
 static const struct runner {
-	const char *name;
+	const char *names;
 	const char *alone;    /* letters of options without an argument */
 	unsigned positionals; /* words between the options and the command */
 } runners[] = {
-	{ "builtin", "", 0 },
-	{ "busybox", "", 0 },
+	{ "builtin|busybox|cpulimit|dbus-run-session|dumb-init|fakeroot|firejail|i386|linux32|linux64|"
+	  "ltrace|nice|nocorrect|noglob|nohup|nsenter|numactl|pkexec|prlimit|proxychains|rlwrap|runuser|"
+	  "setpriv|ssh-agent|stdbuf|systemd-inhibit|systemd-run|tini|torsocks|unbuffer|unshare|valgrind|"
+	  "x86_64|xvfb-run",
+	  "", 0 },
+	{ "chroot|chrt|faketime|gosu|perf|runcon|setarch|sg|su-exec|taskset", "", 1 },
 	{ "caffeinate", "disu", 0 },
-	{ "chroot", "", 1 },
-	{ "chrt", "", 1 },
 	{ "command", "pvV", 0 },
-	{ "cpulimit", "", 0 },
-	{ "dbus-run-session", "", 0 },
 	{ "doas", "nLs", 0 },
-	{ "dumb-init", "", 0 },
 	{ "env", "i0v", 0 },
 	{ "exec", "cl", 0 },
-	{ "fakeroot", "", 0 },
-	{ "faketime", "", 1 },
-	{ "firejail", "", 0 },
 	{ "flock", "xsneuo", 1 },
-	{ "gosu", "", 1 },
-	{ "i386", "", 0 },
 	{ "ionice", "t", 0 },
-	{ "linux32", "", 0 },
-	{ "linux64", "", 0 },
-	{ "ltrace", "", 0 },
-	{ "nice", "", 0 },
-	{ "nocorrect", "", 0 },
-	{ "noglob", "", 0 },
-	{ "nohup", "", 0 },
-	{ "nsenter", "", 0 },
-	{ "numactl", "", 0 },
-	{ "perf", "", 1 },
-	{ "pkexec", "", 0 },
-	{ "prlimit", "", 0 },
-	{ "proxychains", "", 0 },
-	{ "rlwrap", "", 0 },
-	{ "runcon", "", 1 },
-	{ "runuser", "", 0 },
-	{ "setarch", "", 1 },
-	{ "setpriv", "", 0 },
 	{ "setsid", "cfw", 0 },
-	{ "sg", "", 1 },
-	{ "ssh-agent", "", 0 },
-	{ "stdbuf", "", 0 },
 	{ "strace", "fqTtv", 0 },
 	{ "sudo", "AbEHiKknPSsV", 0 },
-	{ "su-exec", "", 1 },
-	{ "systemd-inhibit", "", 0 },
-	{ "systemd-run", "", 0 },
-	{ "taskset", "", 1 },
 	{ "time", "pvaq", 0 },
 	{ "timeout", "v", 1 },
-	{ "tini", "", 0 },
-	{ "torsocks", "", 0 },
-	{ "unbuffer", "", 0 },
-	{ "unshare", "", 0 },
-	{ "valgrind", "", 0 },
 	{ "watch", "bcdegtx", 0 },
-	{ "x86_64", "", 0 },
 	{ "xargs", "0rtpx", 0 },
-	{ "xvfb-run", "", 0 },
 };
 
 /* Their words are subcommands, messages and names; what they run is not a command of the text. */
-static const char *const subcommanders[] = {
-	"apt",    "apt-get", "aws",       "az",        "brew", "bundle", "cargo",  "composer", "conda",  "docker",
-	"dotnet", "gcloud",  "gh",        "git",       "glab", "go",     "gradle", "helm",     "hg",     "kubectl",
-	"make",   "meson",   "mvn",       "ninja",     "npm",  "pip",    "pip3",   "pnpm",     "podman", "poetry",
-	"rustup", "svn",     "systemctl", "terraform", "uv",   "yarn",   NULL,
-};
+static const char subcommanders[] =
+	"apt|apt-get|aws|az|brew|bundle|cargo|composer|conda|docker|dotnet|gcloud|gh|git|glab|go|gradle|"
+	"helm|hg|kubectl|make|meson|mvn|ninja|npm|pip|pip3|pnpm|podman|poetry|rustup|svn|systemctl|"
+	"terraform|uv|yarn";
 
 bool shell_takes_subcommands(struct str name)
 {
-	return shell_is_one_of(name, subcommanders);
+	return str_is_one_of(name, subcommanders);
 }
 
 static void list_command(struct listing *l, const struct shell_command *c, unsigned level);
@@ -514,7 +423,6 @@ static void list_replaced(struct listing *l, const struct shell_command *c, unsi
 {
 	struct str mark = STR("{}");
 
-	(void)level;
 	for (size_t i = 1; i < c->word_count; i++) {
 		struct str word = c->words[i].text;
 		if (str_is(word, "-I") && i + 1 < c->word_count)
@@ -530,12 +438,10 @@ static void list_replaced(struct listing *l, const struct shell_command *c, unsi
 
 static void list_actions(struct listing *l, const struct shell_command *c, unsigned level)
 {
-	static const char *const actions[] = { "-exec", "-execdir", "-ok",          "-okdir", "-x",
-					       "-X",    "--exec",   "--exec-batch", NULL };
 
 	for (size_t i = 1; i < c->word_count; i++) {
 		size_t end = i + 1;
-		if (!shell_is_one_of(c->words[i].text, actions))
+		if (!str_is_one_of(c->words[i].text, "-exec|-execdir|-ok|-okdir|-x|-X|--exec|--exec-batch"))
 			continue;
 		while (end < c->word_count && !str_is(c->words[end].text, ";"))
 			end++;
@@ -558,13 +464,13 @@ static void list_option_text(struct listing *l, const struct shell_command *c, u
 		if (word.n > 1 && (word.p[0] == '-' || word.p[0] == '+')) {
 			has_text = has_text || (word.p[1] != '-' && memchr(word.p, 'c', word.n)) ||
 				   str_is(word, "--command");
-			listed = listed || str_is(word, "--version") || str_is(word, "--help");
+			listed = listed || str_is_one_of(word, "--version|--help");
 		} else if (has_text) {
 			list_text(l, word, level);
 			listed = true;
 		} else {
 			listed = listed || (c->words[i].literal && word.n && !str_is(word, "-") &&
-					    !str_starts(word, STR("/dev/")) && !str_starts(word, STR("/proc/")));
+					    !str_starts_with_one_of(word, "/dev/|/proc/"));
 		}
 	}
 	for (size_t i = 0; i < c->redirect_count; i++) {
@@ -616,7 +522,7 @@ static void list_text_words(struct listing *l, const struct shell_command *c, un
 {
 	for (size_t i = 1; i < c->word_count; i++) {
 		struct str word = c->words[i].text;
-		bool behind = str_is(c->words[i - 1].text, "-c") || str_is(c->words[i - 1].text, "--command");
+		bool behind = str_is_one_of(c->words[i - 1].text, "-c|--command");
 		if (str_starts(word, STR("--command=")))
 			word = (struct str){ word.p + 10, word.n - 10 };
 		if (behind || !c->words[i].literal || memchr(word.p, ' ', word.n))
@@ -625,24 +531,16 @@ static void list_text_words(struct listing *l, const struct shell_command *c, un
 }
 
 static const struct {
-	const char *name;
+	const char *names;
 	void (*list)(struct listing *l, const struct shell_command *c, unsigned level);
 } texts[] = {
-	{ "ash", list_option_text },     { "bash", list_option_text },   { "dash", list_option_text },
-	{ "env", list_split_text },      { "eval", list_words_as_text }, { "fd", list_actions },
-	{ "fdfind", list_actions },      { "find", list_actions },       { "fish", list_option_text },
-	{ "flock", list_text_words },    { "ksh", list_option_text },    { "rbash", list_option_text },
-	{ "runuser", list_text_words },  { "script", list_option_text }, { "sg", list_text_words },
-	{ "sh", list_option_text },      { "su", list_option_text },     { "trap", list_words_as_text },
-	{ "watch", list_words_as_text }, { "xargs", list_replaced },     { "zsh", list_option_text },
+	{ "ash|bash|dash|fish|ksh|rbash|script|sh|su|zsh", list_option_text },
+	{ "env", list_split_text },
+	{ "eval|trap|watch", list_words_as_text },
+	{ "fd|fdfind|find", list_actions },
+	{ "flock|runuser|sg", list_text_words },
+	{ "xargs", list_replaced },
 };
-
-static struct str base_name(struct str name)
-{
-	const char *slash = name.n ? memrchr(name.p, '/', name.n) : NULL;
-
-	return slash ? (struct str){ slash + 1, (size_t)(name.p + name.n - slash - 1) } : name;
-}
 
 static void list_command(struct listing *l, const struct shell_command *c, unsigned level)
 {
@@ -655,7 +553,7 @@ static void list_command(struct listing *l, const struct shell_command *c, unsig
 		note_hiding(l, c->hides);
 	if (!c->word_count)
 		return;
-	struct str name = base_name(c->words[0].text);
+	struct str name = shell_base_name(c->words[0].text);
 	if (hides_code(c, name))
 		note_hiding(l, hides_code(c, name));
 	if (c->words[0].literal && name.n != c->words[0].text.n) { /* /bin/rm is rm as well. */
@@ -666,14 +564,14 @@ static void list_command(struct listing *l, const struct shell_command *c, unsig
 		add_form(l, &named);
 	}
 	for (size_t i = 0; i < COUNT_OF(runners); i++)
-		if (shell_name_is(name, runners[i].name))
+		if (str_is_one_of(name, runners[i].names))
 			list_wrapped(l, &runners[i], c, level);
-	if (str_starts(name, STR("ld-")) || str_starts(name, STR("ld.so")) || str_starts(name, STR("ld64.so")))
+	if (str_starts_with_one_of(name, "ld-|ld.so|ld64.so"))
 		list_wrapped(l, &(struct runner){ "ld.so", "", 0 }, c, level);
 	if (str_is(name, "parallel"))
 		note_hiding(l, "it runs what it reads");
 	for (size_t i = 0; i < COUNT_OF(texts); i++)
-		if (shell_name_is(name, texts[i].name))
+		if (str_is_one_of(name, texts[i].names))
 			texts[i].list(l, c, level);
 }
 
@@ -685,14 +583,14 @@ static void list_doubts(struct listing *l, const struct shell_command *c)
 
 	if (c->word_count < 2 || !c->words[0].literal)
 		return;
-	struct str name = base_name(c->words[0].text);
-	bool known = shell_is_one_of(name, subcommanders);
+	struct str name = shell_base_name(c->words[0].text);
+	bool known = str_is_one_of(name, subcommanders);
 	for (size_t i = 0; i < COUNT_OF(runners) && !known; i++)
-		known = shell_name_is(name, runners[i].name);
+		known = str_is_one_of(name, runners[i].names);
 	for (size_t i = 0; i < COUNT_OF(texts) && !known; i++)
-		known = shell_name_is(name, texts[i].name);
+		known = str_is_one_of(name, texts[i].names);
 	for (size_t i = 0; i < COUNT_OF(hiding) && !known; i++)
-		known = shell_name_is(name, hiding[i].name);
+		known = str_is_one_of(name, hiding[i].names);
 	struct shell_word word = c->words[0];
 	word.text = name;
 	named.words = &word;

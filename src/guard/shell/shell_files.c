@@ -4,14 +4,6 @@
 #include "guard/shell/shell_files.h"
 #include "guard/shell/shell_options.h"
 
-static struct str name_of(const struct shell_command *c)
-{
-	struct str name = c->words[0].text;
-	const char *slash = name.n ? memrchr(name.p, '/', name.n) : NULL;
-
-	return slash ? (struct str){ slash + 1, (size_t)(name.p + name.n - slash - 1) } : name;
-}
-
 static bool has_letter(const struct shell_command *c, const char *letters)
 {
 	for (size_t i = 1; i < c->word_count; i++) {
@@ -34,37 +26,23 @@ static bool has_word(const struct shell_command *c, const char *begin)
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
 
 /* All their words may be files that they make, change or remove. */
-static const char *const writers[] = {
-	"7z",       "ar",    "brotli",  "bunzip2", "bzip2",    "chattr", "chgrp",    "chmod",    "chown",
-	"compress", "cp",    "cpio",    "csplit",  "dos2unix", "ed",     "emacs",    "ex",       "fallocate",
-	"gunzip",   "gzip",  "install", "jar",     "joe",      "link",   "ln",       "lz4",      "mcedit",
-	"micro",    "mkdir", "mkfifo",  "mknod",   "mktemp",   "mv",     "nano",     "nvim",     "patch",
-	"pax",      "pico",  "rename",  "rm",      "rmdir",    "rsync",  "scp",      "script",   "setfacl",
-	"shred",    "split", "sponge",  "strip",   "tee",      "touch",  "truncate", "unix2dos", "unlink",
-	"unlzma",   "unxz",  "unzip",   "unzstd",  "uudecode", "vi",     "vim",      "vimdiff",  "xxd",
-	"xz",       "zip",   "zstd",    NULL,
-};
+static const char writers[] =
+	"7z|ar|brotli|bunzip2|bzip2|chattr|chgrp|chmod|chown|compress|cp|cpio|csplit|dos2unix|ed|emacs|"
+	"ex|fallocate|gunzip|gzip|install|jar|joe|link|ln|lz4|mcedit|micro|mkdir|mkfifo|mknod|mktemp|mv|"
+	"nano|nvim|patch|pax|pico|rename|rm|rmdir|rsync|scp|script|setfacl|shred|split|sponge|strip|tee|"
+	"touch|truncate|unix2dos|unlink|unlzma|unxz|unzip|unzstd|uudecode|vi|vim|vimdiff|xxd|xz|zip|zstd";
 
 /* Of git: subcommands that write files of the work tree, or the file that they are given. */
-static const char *const git_writers[] = { "am",      "apply", "archive", "bundle",       "checkout", "checkout-index",
-					   "clean",   "clone", "config",  "format-patch", "init",     "mv",
-					   "restore", "rm",    "switch",  "worktree",     NULL };
+static const char git_writers[] =
+	"am|apply|archive|bundle|checkout|checkout-index|clean|clone|config|format-patch|init|mv|restore|"
+	"rm|switch|worktree";
 
 /* Options whose value is written, wherever they appear: in the same word or the next one. */
-static bool names_output(struct str word)
-{
-	static const char *const begins[] = { "-o",       "-O",     "--ou",        "-out",     "--output", "--log-file",
-					      "--report", "--dest", "--directory", "--target", "of=" };
-
-	for (size_t i = 0; i < COUNT_OF(begins); i++)
-		if (str_starts(word, str_from(begins[i])))
-			return true;
-	return false;
-}
+static const char outputs[] = "-o|-O|--ou|-out|--output|--log-file|--report|--dest|--directory|--target|of=";
 
 static bool writes_all_words(const struct shell_command *c, struct str name)
 {
-	if (shell_is_one_of(name, writers))
+	if (str_is_one_of(name, writers))
 		return true;
 	if (str_is(name, "sed"))
 		return has_letter(c, "i") || has_word(c, "--i");
@@ -77,19 +55,20 @@ static bool writes_all_words(const struct shell_command *c, struct str name)
 	if (str_is(name, "tar") || str_is(name, "bsdtar"))
 		return true;
 	for (size_t i = 1; str_is(name, "git") && i < c->word_count; i++)
-		if (shell_is_one_of(c->words[i].text, git_writers))
+		if (str_is_one_of(c->words[i].text, git_writers))
 			return true;
 	return false;
 }
 
 bool shell_may_write_word(const struct shell_command *c, size_t index)
 {
-	struct str name = name_of(c);
+	struct str name = shell_base_name(c->words[0].text);
 	struct str word = c->words[index].text;
 
 	if (!index)
 		return false;
-	if (writes_all_words(c, name) || names_output(word) || names_output(c->words[index - 1].text))
+	if (writes_all_words(c, name) || str_starts_with_one_of(word, outputs) ||
+	    str_starts_with_one_of(c->words[index - 1].text, outputs))
 		return true;
 	if (str_is(name, "uniq"))
 		return index > 1;
@@ -102,15 +81,13 @@ bool shell_may_write_word(const struct shell_command *c, size_t index)
 
 bool shell_is_tree_source(const struct shell_command *c, size_t index)
 {
-	static const char *const copiers[] = { "cp", "ditto", "install", "ln", "mv", "rsync", "scp", NULL };
-	static const char *const packers[] = { "7z", "bsdtar", "jar", "pax", "tar", "zip", NULL };
-	struct str name = name_of(c);
+	struct str name = shell_base_name(c->words[0].text);
 
 	if (!index)
 		return false;
-	if (shell_is_one_of(name, copiers))
+	if (str_is_one_of(name, "cp|ditto|install|ln|mv|rsync|scp"))
 		return index + 1 < c->word_count || has_letter(c, "t") || has_word(c, "--t");
-	if (!shell_is_one_of(name, packers))
+	if (!str_is_one_of(name, "7z|bsdtar|jar|pax|tar|zip"))
 		return false;
 	/* tar that unpacks or lists: a directory is where it does that */
 	struct str mode = c->words[1].text;
@@ -123,20 +100,18 @@ bool shell_is_tree_source(const struct shell_command *c, size_t index)
 
 bool shell_changes_tree(const struct shell_command *c, size_t index)
 {
-	static const char *const names[] = { "chattr", "chgrp", "chmod", "chown", "rm", "setfacl", "shred", NULL };
-	struct str name = name_of(c);
+	static const char names[] = "chattr|chgrp|chmod|chown|rm|setfacl|shred";
+	struct str name = shell_base_name(c->words[0].text);
 
-	return index && (shell_is_one_of(name, names) || (str_is(name, "mv") && shell_is_tree_source(c, index)) ||
+	return index && (str_is_one_of(name, names) || (str_is(name, "mv") && shell_is_tree_source(c, index)) ||
 			 (str_is(name, "find") && has_word(c, "-delete")));
 }
 
 /* These say nothing about what is in files. */
-static const char *const namers[] = { "[",   "cd",       "df",       "du",   "find", "ls",   "popd", "pushd",
-				      "pwd", "readlink", "realpath", "stat", "test", "tree", NULL };
 
 bool shell_reads_tree(const struct shell_command *c, bool *ret_hidden, bool *ret_here)
 {
-	struct str name = name_of(c);
+	struct str name = shell_base_name(c->words[0].text);
 	size_t first;
 	const struct shell_program *p = shell_find_program(c, &first);
 	struct shell_part part;
@@ -144,8 +119,8 @@ bool shell_reads_tree(const struct shell_command *c, bool *ret_hidden, bool *ret
 
 	*ret_hidden = true;
 	*ret_here = false;
-	if (!p || shell_is_one_of(name, namers) || p->texts == PROGRAM_NO_FILES || (p->flags & PROGRAM_WRITES) ||
-	    str_is(name, "git"))
+	if (!p || str_is_one_of(name, "[|cd|df|du|find|ls|popd|pushd|pwd|readlink|realpath|stat|test|tree") ||
+	    p->texts == PROGRAM_NO_FILES || (p->flags & PROGRAM_WRITES) || str_is(name, "git"))
 		return false;
 	for (struct shell_parts parts = shell_parts_of(p, c, first); shell_next_part(&parts, &part);)
 		operands += part.kind == PART_OPERAND;
@@ -163,39 +138,30 @@ bool shell_reads_tree(const struct shell_command *c, bool *ret_hidden, bool *ret
 
 bool shell_git_shows_contents(const struct shell_command *c)
 {
-	static const char *const names_only[] = { "branch",     "check-ignore", "config",        "count-objects",
-						  "describe",   "for-each-ref", "ls-files",      "ls-tree",
-						  "merge-base", "name-rev",     "remote",        "remote get-url",
-						  "rev-list",   "rev-parse",    "shortlog",      "show-ref",
-						  "tag",        "version",      "worktree list", NULL };
-	static const char *const logs[] = { "log", "reflog", "reflog show", "stash list", NULL };
+	static const char names_only[] =
+		"branch|check-ignore|config|count-objects|describe|for-each-ref|ls-files|ls-tree|merge-base|"
+		"name-rev|remote|remote get-url|rev-list|rev-parse|shortlog|show-ref|tag|version|worktree list";
 	/* Of those that show contents only if they are asked to, the options that are asked for without */
-	static const char *const plain[] = { "oneline",     "stat",        "numstat",       "shortstat",
-					     "name-only",   "name-status", "graph",         "decorate",
-					     "no-decorate", "all",         "pretty",        "format",
-					     "max-count",   "skip",        "since",         "after",
-					     "until",       "before",      "author",        "committer",
-					     "grep",        "merges",      "no-merges",     "first-parent",
-					     "follow",      "reverse",     "date",          "tags",
-					     "branches",    "remotes",     "left-right",    "cherry",
-					     "no-color",    "color",       "abbrev-commit", "topo-order",
-					     "date-order",  "summary",     "no-patch",      "full-history",
-					     "no-walk",     "no-renames",  "relative-date", "walk-reflogs",
-					     "diff-filter", NULL };
+	static const char plain[] =
+		"oneline|stat|numstat|shortstat|name-only|name-status|graph|decorate|no-decorate|all|pretty|"
+		"format|max-count|skip|since|after|until|before|author|committer|grep|merges|no-merges|"
+		"first-parent|follow|reverse|date|tags|branches|remotes|left-right|cherry|no-color|color|"
+		"abbrev-commit|topo-order|date-order|summary|no-patch|full-history|no-walk|no-renames|"
+		"relative-date|walk-reflogs|diff-filter";
 	size_t first;
 	const struct shell_program *p = shell_find_program(c, &first);
 	struct shell_part part;
 
 	if (!p)
 		return true;
-	if (shell_is_one_of(str_from(p->name), names_only))
+	if (str_is_one_of(str_from(p->name), names_only))
 		return false;
 	if (str_is(str_from(p->name), "status"))
 		return has_letter(c, "v") || has_word(c, "--verbose");
 	/* A file that is named is judged by its name. */
 	if (str_is(str_from(p->name), "blame"))
 		return false;
-	if (!shell_is_one_of(str_from(p->name), logs))
+	if (!str_is_one_of(str_from(p->name), "log|reflog|reflog show|stash list"))
 		return true;
 	for (struct shell_parts parts = shell_parts_of(p, c, first); shell_next_part(&parts, &part);) {
 		struct str word = part.word->text;
@@ -207,7 +173,7 @@ bool shell_git_shows_contents(const struct shell_command *c)
 		bool number = word.n > 1 && word.p[1] >= '0' && word.p[1] <= '9';
 		bool letter = word.n == 2 && strchr("ngiEFPqSGsz", word.p[1]);
 		bool counted = word.n > 2 && word.p[1] == 'n' && word.p[2] >= '0' && word.p[2] <= '9';
-		if (!number && !letter && !counted && !(str_starts(word, STR("--")) && shell_is_one_of(name, plain)))
+		if (!number && !letter && !counted && !(str_starts(word, STR("--")) && str_is_one_of(name, plain)))
 			return true;
 	}
 	return false;

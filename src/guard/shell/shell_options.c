@@ -17,17 +17,6 @@
 #define EDITS    (PROGRAM_EDITS | PROGRAM_WRITES)
 #define NO_FILES PROGRAM_NO_FILES
 
-/* No option of these reads or writes a file, runs or connects. */
-#define ANY(name, texts)                                     \
-	{                                                    \
-		name, PROGRAM_READS, texts, NULL, NULL, NULL \
-	}
-/* What these do is not judged by their options. */
-#define OTHER(name, flags, texts)                    \
-	{                                            \
-		name, flags, texts, NULL, NULL, NULL \
-	}
-
 #define GREP_LETTERS "a b c E F G h H i I l L n o P q r s T U v w x y z Z A: B: C: d: D: m: e:! f<! #"
 #define GREP_WORDS                                                                                                     \
 	"extended-regexp fixed-strings basic-regexp perl-regexp regexp:! file<! ignore-case no-ignore-case "           \
@@ -39,20 +28,21 @@
 #define SUM_WORDS "binary tag text zero help version"
 
 static const struct shell_program programs[] = {
-	ANY(":", NO_FILES),
-	ANY("[", 0),
-	ANY("arch", NO_FILES),
+	/* No option of these reads or writes a file, runs or connects. */
+	{ ":|arch|basename|break|continue|dirname|echo|exit|expr|false|free|groups|id|nproc|printf|pwd|"
+	  "return|seq|set|shift|sleep|tr|true|type|uname|uptime|which|whoami",
+	  READS, NO_FILES, NULL, NULL, NULL },
+	{ "[|test", READS, 0, NULL, NULL, NULL },
+	/* What these do is not judged by their options. */
+	{ "chgrp|chmod|chown", PROGRAM_WRITES, 1, NULL, NULL, NULL },
+	{ "install|ln|rsync|shred|tar|tee|truncate", PROGRAM_WRITES, 0, NULL, NULL, NULL },
+	{ "less|more|xxd|zcat", 0, 0, NULL, NULL, NULL },
 	{ "awk", 0, 1, "F: v: f<!", "", NULL },
 	{ "b2sum", OPEN, 0, "b t z l:", "length: " SUM_WORDS, NULL },
 	{ "base64", READS, 0, "d D i w:", "decode ignore-garbage wrap: help version", NULL },
-	ANY("basename", NO_FILES),
-	ANY("break", NO_FILES),
 	{ "cat", OPEN, 0, "A b e E n s t T u v",
 	  "show-all number-nonblank show-ends number squeeze-blank show-tabs show-nonprinting help version", NULL },
 	{ "cd", OPEN, 0, "L P e", "", NULL },
-	OTHER("chgrp", PROGRAM_WRITES, 1),
-	OTHER("chmod", PROGRAM_WRITES, 1),
-	OTHER("chown", PROGRAM_WRITES, 1),
 	{ "cksum", OPEN, 0, "z a: l:", "algorithm: length: untagged debug " SUM_WORDS, NULL },
 	{ "cmp", OPEN, 0, "b l s i: n:", "print-bytes verbose quiet silent ignore-initial: bytes: help version", NULL },
 	{ "column", OPEN, 0, "t d e J L x n: O: N: l: E: H: R: T: W: r: i: p: c: o: s:",
@@ -63,7 +53,6 @@ static const struct shell_program programs[] = {
 	{ "comm", OPEN, 0, "1 2 3 z", "check-order nocheck-order output-delimiter: total zero-terminated help version",
 	  NULL },
 	{ "command", READS | PROGRAM_NO_OPERANDS, NO_FILES, "v+ V+", "", NULL },
-	ANY("continue", NO_FILES),
 	/* Links in the place of files are copied as links, and none is made: -l -s -L -H are left out. */
 	{ "cp", EDITS, 0, "a d f i n p P r R u v x t>",
 	  "archive force interactive no-clobber no-dereference recursive update? verbose preserve? no-preserve: "
@@ -91,17 +80,12 @@ static const struct shell_program programs[] = {
 	  "ignore-matching-lines: text strip-trailing-cr minimal horizon-lines: speed-large-files color? palette: "
 	  "old-line-format: new-line-format: unchanged-line-format: line-format: help version",
 	  NULL },
-	ANY("dirname", NO_FILES),
 	{ "du", OPEN, 0, "0 a b c h H k l m P s S x B: d: t: X<",
 	  "null all apparent-size block-size: bytes total max-depth: human-readable inodes count-links no-dereference "
 	  "separate-dirs si summarize threshold: time? time-style: exclude-from< exclude: one-file-system help version",
 	  NULL },
-	ANY("echo", NO_FILES),
 	{ "egrep", OPEN, 1, GREP_LETTERS, GREP_WORDS, NULL },
-	ANY("exit", NO_FILES),
 	{ "expand", OPEN, 0, "i t: #", "initial tabs: help version", NULL },
-	ANY("expr", NO_FILES),
-	ANY("false", NO_FILES),
 	{ "fgrep", OPEN, 1, GREP_LETTERS, GREP_WORDS, NULL },
 	{ "file", READS, 0, "b i I k L h n N r 0 E e: F:",
 	  "brief mime mime-type mime-encoding apple extension keep-going dereference no-dereference no-buffer no-pad raw "
@@ -115,9 +99,7 @@ static const struct shell_program programs[] = {
 	  "xtype: print print0 printf: ls prune quit E",
 	  NULL },
 	{ "fold", OPEN, 0, "b s w: #", "bytes spaces width: help version", NULL },
-	ANY("free", NO_FILES),
 	{ "grep", OPEN, 1, GREP_LETTERS, GREP_WORDS, NULL },
-	ANY("groups", NO_FILES),
 	{ "head", OPEN, 0, "q v z c: n: #", "bytes: lines: quiet silent verbose zero-terminated help version", NULL },
 	{ "hexdump", OPEN, 0, "b c C d o x v e: n: s: L?",
 	  "one-byte-octal one-byte-char canonical two-bytes-decimal two-bytes-octal two-bytes-hex color? format: length: "
@@ -125,15 +107,11 @@ static const struct shell_program programs[] = {
 	  NULL },
 	{ "hostname", READS | PROGRAM_NO_OPERANDS, NO_FILES, "a d f i I s",
 	  "alias domain fqdn long ip-address all-ip-addresses short help version", NULL },
-	ANY("id", NO_FILES),
-	OTHER("install", PROGRAM_WRITES, 0),
 	{ "jq", READS, 1, "n R s c r j a C M S e",
 	  "null-input raw-input slurp compact-output raw-output raw-output0 join-output ascii-output color-output "
 	  "monochrome-output sort-keys tab indent: unbuffered stream stream-errors seq exit-status arg:: argjson:: "
 	  "slurpfile:< rawfile:< args jsonargs help version",
 	  check_jq_part },
-	OTHER("less", 0, 0),
-	OTHER("ln", PROGRAM_WRITES, 0),
 	/* Without -L, which shows what links in the directory lead to. */
 	{ "ls", OPEN, 0, "1 a A b B c C d D f F g G h H i k l m n N o p q Q r R s S t u U v x X Z I: T: w:",
 	  "all almost-all author escape block-size: ignore-backups color? directory dired classify? file-type format: "
@@ -142,26 +120,22 @@ static const struct shell_program programs[] = {
 	  "numeric-uid-gid literal hide-control-chars show-control-chars quote-name quoting-style: reverse recursive size "
 	  "sort: time: time-style: tabsize: width: context zero help version",
 	  NULL },
-	{ "md5sum", OPEN, 0, "b t z", SUM_WORDS, NULL },
+	{ "md5sum|sha1sum|sha256sum|sha512sum", OPEN, 0, "b t z", SUM_WORDS, NULL },
 	{ "mkdir", EDITS, 0, "p v m:", "parents verbose mode: help version", NULL },
-	OTHER("more", 0, 0),
 	{ "mv", EDITS, 0, "f i n u v t>",
 	  "force interactive no-clobber update? verbose target-directory> strip-trailing-slashes help version", NULL },
 	{ "nl", OPEN, 0, "p b: d: f: h: i: l: n: s: v: w:",
 	  "body-numbering: section-delimiter: footer-numbering: header-numbering: line-increment: join-blank-lines: "
 	  "number-format: no-renumber number-separator: starting-line-number: number-width: help version",
 	  NULL },
-	ANY("nproc", NO_FILES),
 	{ "od", OPEN, 0, "v a b c d f i l o s x A: j: N: S: t: w?",
 	  "address-radix: endian: skip-bytes: read-bytes: strings? format: output-duplicates width? help version",
 	  NULL },
 	{ "paste", OPEN, 0, "s z d:", "delimiters: serial zero-terminated help version", NULL },
-	ANY("printf", NO_FILES),
 	{ "ps", READS, NO_FILES, "A a c d e f F H j l L m T w y C: o: O: p: q:",
 	  "cols: columns: cumulative deselect forest format: headers lines: no-headers no-headings pid: ppid: "
 	  "quick-pid: rows: sort: width: help version",
 	  check_ps_part },
-	ANY("pwd", NO_FILES),
 	{ "read", READS, NO_FILES, "e r s a: d: i: n: N: p: t: u:", "", check_read_part },
 	{ "readlink", OPEN, 0, "f e m n q s v z",
 	  "canonicalize canonicalize-existing canonicalize-missing no-newline quiet silent verbose zero help version",
@@ -170,7 +144,6 @@ static const struct shell_program programs[] = {
 	  "canonicalize-existing canonicalize-missing logical physical quiet relative-to< relative-base< strip no-symlinks "
 	  "zero help version",
 	  NULL },
-	ANY("return", NO_FILES),
 	{ "rev", OPEN, 0, "", "help version", NULL },
 	{ "rg", READS, 1, "a c F H h i I l n N o p P q s S u U v w x 0 . A: B: C: d: E: g: j: m: M: r: t: T: e:! f<!",
 	  "regexp:! file<! files! type-list! after-context: before-context: context: byte-offset binary no-binary "
@@ -188,18 +161,9 @@ static const struct shell_program programs[] = {
 	{ "rm", EDITS, 0, "d f i I r R v",
 	  "force interactive? one-file-system preserve-root? recursive dir verbose help version", NULL },
 	{ "rmdir", EDITS, 0, "v", "ignore-fail-on-non-empty verbose help version", NULL },
-	OTHER("rsync", PROGRAM_WRITES, 0),
 	{ "sed", READS, 1, "n E r s u z e:! f<!",
 	  "quiet silent expression:! file<! regexp-extended separate unbuffered null-data posix sandbox help version",
 	  check_sed_part },
-	ANY("seq", NO_FILES),
-	ANY("set", NO_FILES),
-	{ "sha1sum", OPEN, 0, "b t z", SUM_WORDS, NULL },
-	{ "sha256sum", OPEN, 0, "b t z", SUM_WORDS, NULL },
-	{ "sha512sum", OPEN, 0, "b t z", SUM_WORDS, NULL },
-	ANY("shift", NO_FILES),
-	OTHER("shred", PROGRAM_WRITES, 0),
-	ANY("sleep", NO_FILES),
 	{ "sort", READS, 0, "b d f g i M h n R r V c C m s u z k: S: t: o> T>",
 	  "ignore-leading-blanks dictionary-order ignore-case general-numeric-sort ignore-nonprinting month-sort "
 	  "human-numeric-sort numeric-sort random-sort reverse sort: version-sort batch-size: check? debug key: merge "
@@ -215,32 +179,19 @@ static const struct shell_program programs[] = {
 	  "bytes: follow? lines: max-unchanged-stats: pid: quiet silent retry sleep-interval: verbose zero-terminated help "
 	  "version",
 	  NULL },
-	OTHER("tar", PROGRAM_WRITES, 0),
-	OTHER("tee", PROGRAM_WRITES, 0),
-	ANY("test", 0),
 	{ "touch", EDITS, 0, "a c f h m d: t: r<", "no-create date: no-dereference reference< time: help version",
 	  NULL },
-	ANY("tr", NO_FILES),
 	/* -R writes files too: it runs tree in the directories at the limit of depth. */
 	{ "tree", READS | PROGRAM_APART, 0, "a A C d D f F g h i J n N p Q q r s S t u U v x X L: P: I: o>",
 	  "dirsfirst filesfirst du noreport prune si inodes device matchdirs ignore-case gitignore nolinks metafirst "
 	  "filelimit? charset? sort? timefmt? help version",
 	  NULL },
-	ANY("true", NO_FILES),
-	OTHER("truncate", PROGRAM_WRITES, 0),
-	ANY("type", NO_FILES),
-	ANY("uname", NO_FILES),
 	{ "unexpand", OPEN, 0, "a t: #", "all first-only tabs: help version", NULL },
 	{ "uniq", READS, 0, "c d D i u z f: s: w: #",
 	  "count repeated all-repeated? skip-fields: group? ignore-case skip-chars: unique zero-terminated check-chars: help "
 	  "version",
 	  check_uniq_part },
-	ANY("uptime", NO_FILES),
 	{ "wc", OPEN, 0, "c l L m w", "bytes chars lines max-line-length words total: help version", NULL },
-	ANY("which", NO_FILES),
-	ANY("whoami", NO_FILES),
-	OTHER("xxd", 0, 0),
-	OTHER("zcat", 0, 0),
 	{ "zgrep", 0, 1, GREP_LETTERS, GREP_WORDS, NULL },
 };
 
@@ -252,7 +203,7 @@ const struct shell_program *shell_find_program(const struct shell_command *c, si
 	if (str_is(c->words[0].text, "git"))
 		return shell_find_git(c, ret_first);
 	for (size_t i = 0; i < COUNT_OF(programs); i++)
-		if (shell_name_is(c->words[0].text, programs[i].name))
+		if (str_is_one_of(c->words[0].text, programs[i].name))
 			return &programs[i];
 	return NULL;
 }

@@ -47,7 +47,7 @@ enum {
 enum { PROGRAM_NO_FILES = 255 };
 
 struct shell_program {
-	const char *name; /* of git: the subcommand */
+	const char *name; /* of git: the subcommand; of others several with | between */
 	unsigned flags;
 	uint8_t texts;       /* so many operands at the front are not files; PROGRAM_NO_FILES: none is one */
 	const char *letters; /* NULL: no options are listed; a program that reads may have any */
@@ -93,4 +93,10 @@ bool check_sed_part(const struct shell_part *part, size_t operands);
 bool check_strings_part(const struct shell_part *part, size_t operands);
 bool check_uniq_part(const struct shell_part *part, size_t operands);
 /* shell_command.c: xargs stood before the command: it adds words that are not known. */
-bool shell_gets_more_words(const struct shell_command *c, const struct shell_command *stripped);
+static inline bool shell_gets_more_words(const struct shell_command *c, const struct shell_command *stripped)
+{
+	for (const struct shell_word *w = c->words; w < stripped->words; w++)
+		if (str_is(w->text, "xargs"))
+			return true;
+	return false;
+}

@@ -73,11 +73,8 @@ struct str shell_peek_word(const struct shell_parser *p)
 
 static bool is_closing_word(struct str word)
 {
-	static const char *const words[] = {
-		"then", "do", "done", "fi", "elif", "else", "esac", "in", "}", "]]", NULL
-	};
 
-	return shell_is_one_of(word, words);
+	return str_is_one_of(word, "then|do|done|fi|elif|else|esac|in|}|]]");
 }
 
 static bool at_closer(const struct shell_parser *p)

@@ -92,14 +92,13 @@ struct shell_script {
 /* Never fails. ret is written whole. */
 void shell_parse(struct arena *a, struct str text, struct shell_script *ret);
 
-/* str_is() for rows of a table, most of which differ in the first letter. An empty name is in no table. */
-static inline bool shell_name_is(struct str name, const char *row)
+static inline struct str shell_base_name(struct str path) /* without its directory */
 {
-	return name.n && name.p[0] == row[0] && str_is(name, row);
+	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
+
+	return slash ? (struct str){ slash + 1, (size_t)(path.p + path.n - slash - 1) } : path;
 }
-static inline bool shell_is_one_of(struct str name, const char *const *list) /* NULL-terminated */
+static inline bool shell_runs(const struct shell_command *c, const char *names) /* one of "a|b", written as such */
 {
-	while (*list && !shell_name_is(name, *list))
-		list++;
-	return *list;
+	return c->word_count && c->words[0].literal && str_is_one_of(c->words[0].text, names);
 }

@@ -138,10 +138,18 @@ bool shell_read_expression(struct shell_parser *p, bool loop);
 
 /* The names that hold numbers. A name is borrowed as long as the text. */
 bool shell_is_decimal(struct str s); /* as bash writes numbers: no leading zero, never too large */
-bool shell_declares(struct str word);
+static inline bool shell_declares(struct str word)
+{
+	return str_is_one_of(word, "declare|typeset|local|export|readonly");
+}
 void shell_set_name(struct shell_parser *p, struct str name, bool number);
 void shell_know(struct shell_parser *p, struct str name); /* from here on it is set */
-void shell_end_line(struct shell_parser *p);              /* of the text, not of one inside it */
+static inline void shell_end_line(struct shell_parser *p) /* of the text, not of one inside it */
+{
+	while (p->known && p->known->doubtful)
+		p->known = p->known->before;
+	p->sink->can_fail = p->sink->call_can_fail;
+}
 void shell_note_simple(struct shell_parser *p, const struct shell_command *c);
 void shell_check_names(struct shell_parser *p);
 

@@ -247,7 +247,7 @@ bool check_date_part(const struct shell_part *part, size_t operands)
  * none of these. jq takes its options apart with code of its own, so a word with a dash may be an option behind -- too. */
 bool check_jq_part(const struct shell_part *part, size_t operands)
 {
-	static const char *const names[] = { "import", "include", "modulemeta", "env", "ENV", NULL };
+	static const char names[] = "import|include|modulemeta|env|ENV";
 	struct str s = part->text;
 
 	if (part->kind == PART_OPERAND || part->kind == PART_PATTERN)
@@ -258,7 +258,7 @@ bool check_jq_part(const struct shell_part *part, size_t operands)
 		while (i < s.n && (isalnum((unsigned char)s.p[i]) || s.p[i] == '_'))
 			i++;
 		bool field = from && s.p[from - 1] == '.' && !(from > 1 && s.p[from - 2] == '.');
-		if (!field && shell_is_one_of((struct str){ s.p + from, i - from }, names))
+		if (!field && str_is_one_of((struct str){ s.p + from, i - from }, names))
 			return false;
 		i += i == from;
 	}
@@ -303,8 +303,7 @@ bool check_uniq_part(const struct shell_part *part, size_t operands)
 /* Programs that only say what they are when this is all that they are asked. Not here are those that files of the directory
  * choose, and that may come from there or from the network: cargo and rustc (rust-toolchain.toml), go (go.mod), npm, pnpm
  * and yarn (packageManager, .yarnrc). Tools such as pyenv and nvm choose among what is installed. */
-static const char *const tell_version[] = { "clang", "cmake", "docker", "gcc",  "git",    "java",    "make", "node",
-					    "perl",  "php",   "pip",    "pip3", "python", "python3", "ruby", NULL };
+static const char tell_version[] = "clang|cmake|docker|gcc|git|java|make|node|perl|php|pip|pip3|python|python3|ruby";
 
 bool shell_is_read_only(const struct shell_command *c)
 {
@@ -322,7 +321,7 @@ bool shell_is_read_only(const struct shell_command *c)
 		return false;
 	const struct shell_program *p = shell_find_program(&s, &first);
 	if (!p || !(p->flags & PROGRAM_READS))
-		return s.word_count == 2 && shell_is_one_of(s.words[0].text, tell_version) &&
+		return s.word_count == 2 && str_is_one_of(s.words[0].text, tell_version) &&
 		       str_is(s.words[1].text, "--version");
 	if (!p->letters)
 		return true;

@@ -54,6 +54,36 @@ struct str str_cut(struct str *rest, char c)
 	return part;
 }
 
+bool str_is_one_of(struct str s, const char *list)
+{
+	struct str rest = str_from(list);
+
+	while (rest.n)
+		if (str_eq(s, str_cut(&rest, '|')))
+			return true;
+	return false;
+}
+
+bool str_is_one_of_nocase(struct str s, const char *list)
+{
+	for (struct str rest = str_from(list); rest.n;) {
+		struct str one = str_cut(&rest, '|');
+		if (one.n == s.n && !strncasecmp(one.p, s.p, s.n))
+			return true;
+	}
+	return false;
+}
+
+bool str_starts_with_one_of(struct str s, const char *list)
+{
+	struct str rest = str_from(list);
+
+	while (rest.n)
+		if (str_starts(s, str_cut(&rest, '|')))
+			return true;
+	return false;
+}
+
 bool str_to_u64(struct str s, uint64_t *ret_value)
 {
 	uint64_t v = 0;

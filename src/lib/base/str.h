@@ -66,7 +66,12 @@ static inline bool str_has(struct str s, struct str part)
 
 bool str_is_name(struct str s, const char *more); /* not empty; ASCII letters, digits and these characters only */
 bool str_is_hex(struct str s);                    /* lower-case hexadecimal digits only */
-struct str str_trim(struct str s);                /* spaces, tabs, CR, LF on both ends */
+/* A list such as "a|b|c"; none of its members is empty. */
+bool str_is_one_of(struct str s, const char *list);
+bool str_is_one_of_nocase(struct str s, const char *list);
+bool str_starts_with_one_of(struct str s, const char *list);
+
+struct str str_trim(struct str s); /* spaces, tabs, CR, LF on both ends */
 
 /* Splits *rest at the first c: returns the part before it and leaves the part after it in *rest. Without a c it returns
  * all, and *rest has p == NULL, which ends a loop: while (rest.p) { struct str part = str_cut(&rest, ','); ... } */

@@ -123,6 +123,105 @@ void json_put_double(struct json_out *w, double v)
 	json_put_raw(w, (struct str){ text, (size_t)n });
 }
 
+/* Writes the constant or conversion at p, with its key if it has one. Returns where it ends. */
+static const char *put_template_value(struct json_out *w, struct str key, bool optional, const char *p, va_list *args)
+{
+	bool or_null = *p == '?', is_text = true, is_none = false;
+	struct str text = { 0 };
+	uint64_t number = 0;
+	double real = 0;
+
+	p += or_null;
+	bool quoted = *p == '\'', boolean = *p == '!';
+	p += quoted ? 1 : boolean ? 2 : 0;
+	const char *end = p + (quoted ? strcspn(p, "'") : *p == '%' ? strcspn(p, "sdug") + 1 : strcspn(p, " ,]}"));
+	if (*p != '%') {
+		text = (struct str){ p, (size_t)(end - p) };
+	} else if (end[-1] == 's' && p[1] == '.') {
+		text.n = (size_t)va_arg(*args, int);
+		text.p = va_arg(*args, const char *);
+		is_none = !text.n;
+	} else if (end[-1] == 's') {
+		text = str_from(va_arg(*args, const char *));
+		is_none = !text.p;
+		or_null = true;
+	} else {
+		is_text = false;
+		if (end[-1] == 'g')
+			real = va_arg(*args, double);
+		else if (p[1] == 'd')
+			number = (uint64_t)(int64_t)va_arg(*args, int);
+		else if (p[1] == 'u')
+			number = va_arg(*args, unsigned);
+		else
+			number = p[1] == 'z' ? va_arg(*args, size_t) : va_arg(*args, unsigned long long);
+		is_none = real == 0 && number == 0;
+	}
+	if (optional && is_none)
+		return end + quoted;
+	if (key.n)
+		json_key_str(w, key);
+	if (is_none && (or_null || (is_text && !quoted)))
+		json_put_null(w);
+	else if (boolean)
+		json_put_bool(w, number);
+	else if (is_text && quoted)
+		json_put_str(w, text);
+	else if (is_text)
+		json_put_raw(w, text);
+	else if (end[-1] == 'g')
+		json_put_double(w, real);
+	else
+		put_integer(w, end[-1] == 'd' && (int64_t)number < 0,
+			    end[-1] == 'd' && (int64_t)number < 0 ? 0 - number : number);
+	return end + quoted;
+}
+
+void json_vputf(struct json_out *w, const char *template, va_list list)
+{
+	struct str key = { 0 };
+	bool optional = false;
+	va_list args;
+
+	va_copy(args, list); /* as an object: list may be a pointer here */
+	for (const char *p = template; *p;) {
+		size_t n = strcspn(p, " ,:?{}[]'%!"); /* of a key or a constant */
+		if (strchr(" ,", *p)) {
+			p++;
+		} else if (strchr("}]", *p)) {
+			assert(in_object(w) == (*p == '}'));
+			json_close(w);
+			p++;
+		} else if (n && strchr(":?", p[n]) && p[n]) {
+			key = (struct str){ p, n };
+			optional = p[n] == '?';
+			p += n + 1 + optional;
+		} else {
+			if (strchr("{[", *p)) {
+				if (key.n)
+					json_key_str(w, key);
+				json_open(w, *p++);
+			} else {
+				p = put_template_value(w, key, optional, p, &args);
+			}
+			key = (struct str){ 0 };
+			optional = false;
+		}
+	}
+	va_end(args);
+	if (key.n)
+		json_key_str(w, key);
+}
+
+void json_putf(struct json_out *w, const char *template, ...)
+{
+	va_list args;
+
+	va_start(args, template);
+	json_vputf(w, template, args);
+	va_end(args);
+}
+
 /* A character never spans the end of a run, so repairing run by run gives the same as repairing the whole. */
 void json_add_escaped(struct buf *out, struct str s)
 {

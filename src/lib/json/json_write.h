@@ -2,10 +2,9 @@
  * json_write.h - JSON writer for buffers. It places commas and quotes and asserts correct nesting.
  *
  *     struct json_out w = json_out(&buf);
- *     json_open(&w, '{');
- *     json_kstr(&w, "name", name);
- *     json_kopen(&w, "list", '[');  json_put_i64(&w, 1);  json_close(&w);
- *     json_close(&w);
+ *     json_putf(&w, "{name:'%s', running:!!%d, pid?:%d, list:[", name, is_running, pid);
+ *     json_put_i64(&w, 1);
+ *     json_putf(&w, "]}");
  *
  * Text is any bytes: invalid UTF-8 and surrogates become U+FFFD, control characters and NUL are escaped, so the output
  * is always valid JSON in valid UTF-8. */
@@ -91,6 +90,18 @@ static inline void json_kcstr_if(struct json_out *w, const char *key, const char
 	if (s)
 		json_kcstr(w, key, s);
 }
+
+/* Writes a template: an object or array, or a part of one, with conversions that the compiler checks as those of printf.
+ *   '%s' '%.*s'               a string; null for NULL
+ *   %s %.*s                   a complete value, trusted to be valid; null for NULL or an empty one
+ *   %d %u %zu %lld %llu %g    a number
+ *   !!%d                      a boolean
+ *   ?CONVERSION               null for NULL, 0 and an empty %.*s
+ *   KEY?:CONVERSION           no member then
+ *   'text' null true 7        a constant
+ * A template may leave brackets open and may end behind a key; the next call continues there. */
+void json_putf(struct json_out *w, const char *template, ...) printf_like(2, 3);
+void json_vputf(struct json_out *w, const char *template, va_list args);
 
 void json_add_quoted(struct buf *out, struct str s);  /* "..." with quotes, repaired and escaped */
 void json_add_escaped(struct buf *out, struct str s); /* the same without the quotes */

@@ -8,7 +8,6 @@
 #include "defs/agentdef/registry.h"
 #include "defs/agentdef/describe.h"
 #include "agents/profile/roster.h"
-#include "defs/policy/plugins.h"
 #include "lib/git/git_head.h"
 #include "lib/io/file.h"
 #include "config/settings/settings.h"
@@ -69,22 +68,16 @@ static void list_active(struct cadre_report *report, struct json_out *w, const s
 
 	json_open(w, '{');
 	agent_describe(d, put_fact, w);
-	json_kcstr(w, "source", definition_source_name(d->source));
-	json_kcstr(w, "file", d->file);
-	json_kcstr(w, "plugin", d->plugin);
-	json_kcstr(w, "shownColor", agent_color(d));
-	json_kcstr(w, "deniedBy", denial ? denial->rule : NULL);
-	json_kopen(w, "overrides", '[');
+	json_putf(w, "source:'%s', file:'%s', plugin:'%s', shownColor:'%s', deniedBy:'%s'",
+		  definition_source_name(d->source), d->file, d->plugin, agent_color(d), denial ? denial->rule : NULL);
+	json_putf(w, "overrides:[");
 	for (size_t i = 0; i < r->all_count; i++) {
 		if (r->all[i].hidden_by != e)
 			continue;
-		json_open(w, '{');
-		json_kcstr(w, "source", definition_source_name(r->all[i].definition->source));
-		json_kcstr(w, "file", r->all[i].definition->file);
-		json_close(w);
+		json_putf(w, "{source:'%s', file:'%s'}", definition_source_name(r->all[i].definition->source),
+			  r->all[i].definition->file);
 	}
-	json_close(w);
-	json_close(w);
+	json_putf(w, "]}");
 	if (denial)
 		buf_addf(&tools, "(denied by %s from %s)", denial->rule, denial->origin);
 	else
@@ -104,23 +97,16 @@ static int agents_list(struct cadre_call *call)
 
 	if (status < 0)
 		return status;
-	json_open(&w, '{');
-	json_kopen(&w, "activeAgents", '[');
+	json_putf(&w, "{activeAgents:[");
 	report_row(report, CADRE_HEAD, "NAME", "SOURCE", "MODEL", "TOOLS", NULL);
 	for (size_t i = 0; i < r->active_count; i++)
 		list_active(report, &w, r, r->active[i]);
-	json_close(&w);
-	json_kopen(&w, "allAgents", '[');
+	json_putf(&w, "], allAgents:[");
 	for (size_t i = 0; i < r->all_count; i++) {
 		const struct agent_definition *d = r->all[i].definition;
 		const char *source = definition_source_name(d->source);
 		const char *by = r->all[i].hidden_by ? r->all[i].hidden_by->definition->file : NULL;
-		json_open(&w, '{');
-		json_kcstr(&w, "name", d->name);
-		json_kcstr(&w, "source", source);
-		json_kcstr(&w, "file", d->file);
-		json_kcstr(&w, "overriddenBy", by);
-		json_close(&w);
+		json_putf(&w, "{name:'%s', source:'%s', file:'%s', overriddenBy:'%s'}", d->name, source, d->file, by);
 		if (by && first)
 			report_row(report, CADRE_HEAD, "OVERRIDDEN", "SOURCE", "FILE", "BY", NULL);
 		if (by)
@@ -133,8 +119,7 @@ static int agents_list(struct cadre_call *call)
 			    "Managed settings allow agents of plugins only: those of the user, the "
 			    "project and --agents are left out.");
 	report_failed_files(report, &w, r);
-	json_kbool(&w, "pluginsOnly", r->plugins_only);
-	json_close(&w);
+	json_putf(&w, "pluginsOnly:!!%d}", r->plugins_only);
 	catalog_free(r);
 	return 0;
 }
@@ -155,12 +140,8 @@ static void show_put_field(void *data, const struct agent_fact *fact)
 	struct show *s = data;
 	const char *file = s->entry->definition->file;
 
-	json_open(&s->w, '{');
-	json_kcstr(&s->w, "field", fact->field);
-	json_kraw(&s->w, "value", fact->json);
-	json_kcstr(&s->w, "from", fact->given ? file : NULL);
-	report_put_line(&s->w, fact->line);
-	json_close(&s->w);
+	json_putf(&s->w, "{field:'%s', value:%.*s, from:'%s', line:?%u}", fact->field, STR_ARG(fact->json),
+		  fact->given ? file : NULL, fact->line);
 }
 
 static void show_add_field(void *data, const struct agent_fact *fact)
@@ -196,12 +177,8 @@ static void show_tool_names(struct show *s, const char *key, const char *title, 
 static void put_tool_limits(struct json_out *w, const char *key, const struct tool_limits *limits)
 {
 	json_kopen(w, key, '[');
-	for (size_t i = 0; i < limits->count; i++) {
-		json_open(w, '{');
-		json_kcstr(w, "tool", limits->list[i].tool);
-		json_kcstr(w, "specifier", limits->list[i].specifier);
-		json_close(w);
-	}
+	for (size_t i = 0; i < limits->count; i++)
+		json_putf(w, "{tool:'%s', specifier:'%s'}", limits->list[i].tool, limits->list[i].specifier);
 	json_close(w);
 }
 
@@ -246,11 +223,7 @@ static void show_model(struct show *s, const struct options *o)
 					     .parent = parent,
 					     .shares_context = d->fork_context },
 		     &choice);
-	json_kopen(&s->w, "resolvedModel", '{');
-	json_kcstr(&s->w, "id", choice.id);
-	json_kcstr(&s->w, "from", choice.origin);
-	json_kcstr(&s->w, "note", choice.note);
-	json_close(&s->w);
+	json_putf(&s->w, "resolvedModel:{id:'%s', from:'%s', note:'%s'}", choice.id, choice.origin, choice.note);
 	report_row(s->report, CADRE_PLAIN, "model it runs on", choice.origin, choice.id, NULL);
 	if (choice.note)
 		report_row(s->report, CADRE_NOTE, "", "note", choice.note, NULL);
@@ -264,13 +237,8 @@ static void write_show(struct show *s, const struct options *o)
 	report_row(s->report, CADRE_HEAD, "FIELD", "FROM", "VALUE", NULL);
 	report_row(s->report, CADRE_PLAIN, "source", definition_source_name(d->source), d->file, NULL);
 	agent_describe(d, show_add_field, s);
-	json_open(&s->w, '{');
-	json_kcstr(&s->w, "name", d->name);
-	json_kcstr(&s->w, "source", definition_source_name(d->source));
-	json_kcstr(&s->w, "file", d->file);
-	json_kcstr(&s->w, "plugin", d->plugin);
-	json_kcstr(&s->w, "shownColor", agent_color(d));
-	json_kopen(&s->w, "fields", '[');
+	json_putf(&s->w, "{name:'%s', source:'%s', file:'%s', plugin:'%s', shownColor:'%s', fields:[", d->name,
+		  definition_source_name(d->source), d->file, d->plugin, agent_color(d));
 	agent_describe(d, show_put_field, s);
 	json_close(&s->w);
 	show_model(s, o);
@@ -351,10 +319,7 @@ static void check_problem(struct check *k, const char *path, unsigned line, cons
 {
 	const struct diagnostic problem = { .level = DIAGNOSTIC_ERROR, .line = line, .message = message };
 
-	json_open(&k->w, '{');
-	json_kcstr(&k->w, "file", path);
-	json_kbool(&k->w, "loaded", false);
-	json_kbool(&k->w, "is_agent", false);
+	json_putf(&k->w, "{file:'%s', loaded:false, is_agent:false", path);
 	report_put_diagnostics(&k->w, &problem, 1);
 	json_close(&k->w);
 	report_line(k->report, CADRE_BAD, "%s: %s", path, message);
@@ -470,10 +435,7 @@ static int agents_memory(struct cadre_call *call)
 			   : err_set(call->err, ERR_NOT_FOUND, "no such agent: %.80s; `cadre agents` lists them", name);
 	if (status == 0) {
 		struct json_out w = json_out(&call->report->json);
-		json_open(&w, '{');
-		json_kcstr(&w, "name", entry->definition->name);
-		json_ki64(&w, "files", (int64_t)files);
-		json_close(&w);
+		json_putf(&w, "{name:'%s', files:%zu}", entry->definition->name, files);
 		report_line(call->report, CADRE_GOOD,
 			    "The memory of %s is in the project now, in .claude/agent-memory-snapshots: %zu file(s).",
 			    entry->definition->name, files);
@@ -514,10 +476,7 @@ static int agents_new(struct cadre_call *call)
 	if (fd < 0 || write(fd, text.p, text.n) != (ssize_t)text.n)
 		return err_set(call->err, ERR_IO, "cannot write %s: %m", path);
 	struct json_out w = json_out(&call->report->json);
-	json_open(&w, '{');
-	json_kcstr(&w, "name", name);
-	json_kcstr(&w, "file", path);
-	json_close(&w);
+	json_putf(&w, "{name:'%s', file:'%s'}", name, path);
 	report_line(call->report, CADRE_GOOD,
 		    "%s is written. Edit its description and its text, then run "
 		    "`cadre agents check`.",

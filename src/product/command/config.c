@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * config.c - `cadre config`: lists settings, explains a key layer by layer, and lists the known keys. */
 #include "product/command/command.h"
-#include "lib/io/file.h"
 #include "config/settings/settings_key.h"
 
 static int config_list(struct cadre_call *call);
@@ -45,9 +44,7 @@ const struct cadre_command command_config = {
 
 static void put_origin(struct json_out *w, const struct settings_origin *origin)
 {
-	json_kcstr(w, "layer", settings_layer_name(origin->layer));
-	json_kcstr(w, "file", origin->file);
-	report_put_line(w, origin->line);
+	json_putf(w, "layer:'%s', file:'%s', line:?%u", settings_layer_name(origin->layer), origin->file, origin->line);
 }
 
 /* ---- list -------------------------------------------------------------------------------------------------------- */
@@ -68,13 +65,9 @@ static void list_setting(void *data, const char *path, const struct setting_key 
 	struct list *l = data;
 	struct settings_origin origin = { 0 };
 	size_t more = 0;
-	AUTO_BUF struct buf from = { 0 };
-	AUTO_BUF struct buf text = { 0 };
 
 	bool is_path = settings_get(l->settings, path, &origin) == value; /* not for a name with a dot */
-	json_open(&l->w, '{');
-	json_kcstr(&l->w, "key", path);
-	json_kraw(&l->w, "value", json_raw(value));
+	json_putf(&l->w, "{key:'%s', value:%.*s", path, STR_ARG(json_raw(value)));
 	if (is_path)
 		put_origin(&l->w, &origin);
 	json_close(&l->w);
@@ -83,11 +76,11 @@ static void list_setting(void *data, const char *path, const struct setting_key 
 		return;
 	}
 	settings_explain(l->settings, path, count_joined, &more);
-	report_add_place(&from, origin.file, origin.line);
+	const char *from = report_position(l->report, origin.file, origin.line);
 	if (more)
-		buf_addf(&from, " and %zu more", more - 1);
-	buf_add(&text, json_raw(value).p, json_raw(value).n);
-	report_row(l->report, CADRE_PLAIN, path, settings_layer_name(origin.layer), from.p, text.p, NULL);
+		from = arena_printf(&l->report->arena, "%s and %zu more", from, more - 1);
+	report_row(l->report, CADRE_PLAIN, path, settings_layer_name(origin.layer), from,
+		   arena_str(&l->report->arena, json_raw(value)).p, NULL);
 }
 
 static void list_file(void *data, const struct settings_view *view)
@@ -95,11 +88,8 @@ static void list_file(void *data, const struct settings_view *view)
 	struct list *l = data;
 	bool there = view->effect != EFFECT_NO_FILE;
 
-	json_open(&l->w, '{');
-	json_kcstr(&l->w, "layer", settings_layer_name(view->origin.layer));
-	json_kcstr(&l->w, "file", view->origin.file);
-	json_kbool(&l->w, "exists", there);
-	json_close(&l->w);
+	json_putf(&l->w, "{layer:'%s', file:'%s', exists:!!%d}", settings_layer_name(view->origin.layer),
+		  view->origin.file, there);
 	report_row(l->report, there ? CADRE_PLAIN : CADRE_NOTE, settings_layer_name(view->origin.layer),
 		   there ? "read" : "not there", view->origin.file, NULL);
 }
@@ -114,16 +104,13 @@ static int config_list(struct cadre_call *call)
 	if (status < 0)
 		return status;
 	l.settings = s;
-	json_open(&l.w, '{');
-	json_kopen(&l.w, "settings", '[');
+	json_putf(&l.w, "{settings:[");
 	report_row(l.report, CADRE_HEAD, "KEY", "LAYER", "FROM", "VALUE", NULL);
 	settings_each_set(s, list_setting, &l);
-	json_close(&l.w);
-	json_kopen(&l.w, "files", '[');
+	json_putf(&l.w, "], files:[");
 	report_row(l.report, CADRE_HEAD, "LAYER", "STATE", "FILE, the highest first", NULL);
 	settings_explain(s, "", list_file, &l);
-	json_close(&l.w);
-	json_kopen(&l.w, "notes", '[');
+	json_putf(&l.w, "], notes:[");
 	static const char *const kinds[] = {
 		[NOTE_UNKNOWN] = "unknown",     [NOTE_IGNORED] = "ignored",   [NOTE_HELD] = "held",
 		[NOTE_NO_EFFECT] = "no effect", [NOTE_LEFT_OUT] = "left out", [NOTE_REFUSED] = "refused",
@@ -133,14 +120,11 @@ static int config_list(struct cadre_call *call)
 		const struct settings_origin *at = &notes[i].origin;
 		json_open(&l.w, '{');
 		put_origin(&l.w, at);
-		json_kcstr(&l.w, "kind", kinds[notes[i].kind]);
-		json_kcstr(&l.w, "key", notes[i].key);
-		json_kcstr(&l.w, "message", notes[i].message);
-		json_close(&l.w);
+		json_putf(&l.w, "kind:'%s', key:'%s', message:'%s'}", kinds[notes[i].kind], notes[i].key,
+			  notes[i].message);
 		report_line(l.report, CADRE_WARN, "%s:%u:%u: %s", at->file, at->line, at->column, notes[i].message);
 	}
-	json_close(&l.w);
-	json_close(&l.w);
+	json_putf(&l.w, "]}");
 	settings_unref(s);
 	return 0;
 }
@@ -163,15 +147,9 @@ static int config_keys(struct cadre_call *call)
 		AUTO_BUF struct buf meaning = { 0 };
 		setting_expected(&expected, key);
 		buf_addf(&meaning, "%s%s", inert ? "no effect: " : "", key->summary);
-		json_open(&w, '{');
-		json_kcstr(&w, "key", key->path);
-		json_kcstr(&w, "expected", expected.p);
-		json_kraw(&w, "default", key->fallback ? str_from(key->fallback) : STR("null"));
-		json_kbool(&w, "effect", !inert);
-		json_kbool(&w, "managedOnly", key->flags & SETTING_MANAGED);
-		json_kcstr(&w, "untrusted", untrusted);
-		json_kcstr(&w, "summary", key->summary);
-		json_close(&w);
+		json_putf(&w, "{key:'%s', expected:'%s', default:%s", key->path, expected.p, key->fallback);
+		json_putf(&w, "effect:!!%d, managedOnly:!!%d, untrusted:'%s', summary:'%s'}", !inert,
+			  (key->flags & SETTING_MANAGED) != 0, untrusted, key->summary);
 		report_row(call->report, inert ? CADRE_NOTE : CADRE_PLAIN, key->path,
 			   key->fallback ? key->fallback : "", meaning.p, NULL);
 	}
@@ -205,9 +183,7 @@ static int get_value(const struct settings *s, const char *name, struct cadre_re
 	struct str text = json_is(value, JSON_STRING) ? json_str(value, &scratch) : raw;
 	if (!value && raw.n > 1 && raw.p[0] == '"')
 		text = (struct str){ raw.p + 1, raw.n - 2 };
-	json_open(&w, '{');
-	json_kcstr(&w, "key", name);
-	json_kraw(&w, "value", raw);
+	json_putf(&w, "{key:'%s', value:%.*s", name, STR_ARG(raw));
 	if (value)
 		put_origin(&w, &origin);
 	else
@@ -227,17 +203,13 @@ struct explain {
 static void explain_view(void *data, const struct settings_view *view)
 {
 	struct explain *e = data;
-	AUTO_BUF struct buf from = { 0 };
 	AUTO_BUF struct buf text = { 0 };
 	struct str raw = json_raw(view->value);
 
 	json_open(&e->w, '{');
 	put_origin(&e->w, &view->origin);
-	json_kraw(&e->w, "value", raw.n ? raw : STR("null"));
-	json_kcstr(&e->w, "effect", view->effect == EFFECT_SILENT ? "silent" : effects[view->effect]);
-	json_kcstr(&e->w, "why", view->why);
-	json_close(&e->w);
-	report_add_place(&from, view->origin.file, view->origin.line);
+	json_putf(&e->w, "value:%.*s, effect:'%s', why:'%s'}", STR_ARG(raw),
+		  view->effect == EFFECT_SILENT ? "silent" : effects[view->effect], view->why);
 	buf_add(&text, raw.p, raw.n);
 	if (view->why)
 		buf_addf(&text, " (%s)", view->why);
@@ -245,7 +217,8 @@ static void explain_view(void *data, const struct settings_view *view)
 		   view->effect == EFFECT_WINS ? CADRE_GOOD
 		   : view->value               ? CADRE_PLAIN
 					       : CADRE_NOTE,
-		   settings_layer_name(view->origin.layer), effects[view->effect], from.p, buf_str(&text).p, NULL);
+		   settings_layer_name(view->origin.layer), effects[view->effect],
+		   report_position(e->report, view->origin.file, view->origin.line), buf_str(&text).p, NULL);
 }
 
 static void explain_key(struct explain *e, const char *name, const struct setting_key *key)
@@ -253,11 +226,9 @@ static void explain_key(struct explain *e, const char *name, const struct settin
 	AUTO_BUF struct buf expected = { 0 };
 	const struct setting_key *map = setting_at_or_above(str_from(name));
 
-	json_kcstr(&e->w, "key", name);
-	json_kbool(&e->w, "known", map || setting_is_group(str_from(name)));
-	json_kbool(&e->w, "effect", !key || !(key->flags & SETTING_NO_EFFECT));
-	json_kcstr(&e->w, "summary", key ? key->summary : NULL);
-	json_kraw(&e->w, "default", key && key->fallback ? str_from(key->fallback) : STR("null"));
+	json_putf(&e->w, "key:'%s', known:!!%d, effect:!!%d", name, map || setting_is_group(str_from(name)),
+		  !key || !(key->flags & SETTING_NO_EFFECT));
+	json_putf(&e->w, "summary:'%s', default:%s", key ? key->summary : NULL, key ? key->fallback : NULL);
 	if (!key && map)
 		report_line(e->report, CADRE_PLAIN, "%s, part of %s: %s", name, map->path, map->summary);
 	else if (!key && setting_is_group(str_from(name)))
@@ -289,19 +260,16 @@ static int explain_layers(const struct settings *s, const char *name, struct cad
 
 	json_open(&e.w, '{');
 	explain_key(&e, name, key);
-	json_kraw(&e.w, "value", value.n ? value : STR("null"));
-	json_kopen(&e.w, "layers", '[');
+	json_putf(&e.w, "value:%.*s, layers:[", STR_ARG(value));
 	report_row(report, CADRE_HEAD, "LAYER", "EFFECT", "FROM", "VALUE", NULL);
 	settings_explain(s, name, explain_view, &e);
-	json_close(&e.w);
-	json_close(&e.w);
+	json_putf(&e.w, "]}");
 	if (value.n)
 		report_line(report, CADRE_PLAIN, "in force: " STR_FMT, STR_ARG(value));
 	else if (key && key->fallback)
 		report_line(report, CADRE_PLAIN, "in force: %s (the default)", key->fallback);
 	else
 		report_line(report, CADRE_PLAIN, "not set");
-	(void)err;
 	return 0;
 }
 

@@ -73,37 +73,23 @@ const struct cadre_command command_mcp = {
 					   "retry-deadline", "scenario", "tools", NULL },
 };
 
-/* FILE:LINE; "" if it is unknown. */
-static void add_place(struct buf *out, const struct mcp_item *item)
+static const char *item_position(struct cadre_report *r, const struct mcp_item *item) /* "" if it is unknown */
 {
-	if (item->file)
-		report_add_place(out, item->file, item->line);
+	return item->file ? report_position(r, item->file, item->line) : "";
 }
 
 static void put_item(struct json_out *w, const struct mcp_item *item)
 {
-	json_open(w, '{');
-	json_kcstr(w, "name", item->name);
-	json_kcstr(w, "scope", mcp_scope_word(item->scope));
-	json_kcstr(w, "type", item->server ? mcp_kind_word(item->server->kind) : NULL);
-	json_kcstr(w, "file", item->file);
-	report_put_line(w, item->line);
-	json_kcstr(w, "state", mcp_standing_word(item->standing));
-	json_kcstr(w, "reason", item->reason[0] ? item->reason : NULL);
-	json_kcstr(w, "error", item->error_type);
-	json_key(w, "shadowedBy");
-	if (item->by) {
-		json_open(w, '{');
-		json_kcstr(w, "name", item->by->name);
-		json_kcstr(w, "scope", mcp_scope_word(item->by->scope));
-		json_kcstr(w, "file", item->by->file);
-		report_put_line(w, item->by->line);
-		json_close(w);
-	} else {
+	json_putf(w, "{name:'%s', scope:'%s', type:'%s', file:'%s', line:?%u", item->name, mcp_scope_word(item->scope),
+		  item->server ? mcp_kind_word(item->server->kind) : NULL, item->file, item->line);
+	json_putf(w, "state:'%s', reason:'%s', error:'%s', shadowedBy:", mcp_standing_word(item->standing),
+		  item->reason[0] ? item->reason : NULL, item->error_type);
+	if (item->by)
+		json_putf(w, "{name:'%s', scope:'%s', file:'%s', line:?%u}", item->by->name,
+			  mcp_scope_word(item->by->scope), item->by->file, item->by->line);
+	else
 		json_put_null(w);
-	}
-	json_kraw(w, "config", item->json);
-	json_close(w);
+	json_putf(w, "config:%.*s}", STR_ARG(item->json));
 }
 
 /* ---- list -------------------------------------------------------------------------------------------------------- */
@@ -121,40 +107,32 @@ static int mcp_list(struct cadre_call *call)
 
 	if (app_mcp_look(call->services, &config, call->err) < 0)
 		return -(int)call->err->kind;
-	json_open(&w, '{');
-	json_kopen(&w, "servers", '[');
+	json_putf(&w, "{servers:[");
 	if (config->count)
 		report_row(r, CADRE_HEAD, "NAME", "SCOPE", "TYPE", "STATE", "WHERE", NULL);
 	else
 		report_line(r, CADRE_NOTE, "No MCP server is configured. `cadre mcp add --help` explains how.");
 	for (size_t i = 0; i < config->count; i++) {
 		const struct mcp_item *item = &config->items[i];
-		AUTO_BUF struct buf place = { 0 };
-		AUTO_BUF struct buf state = { 0 };
+		const char *state = mcp_standing_word(item->standing);
 		put_item(&w, item);
-		add_place(&place, item);
-		buf_addstr(&state, mcp_standing_word(item->standing));
-		if (item->standing == MCP_SHADOWED) {
-			buf_addf(&state, " by %s ", mcp_scope_word(item->by->scope));
-			add_place(&state, item->by);
-		}
+		if (item->standing == MCP_SHADOWED)
+			state = arena_printf(&r->arena, "%s by %s %s", state, mcp_scope_word(item->by->scope),
+					     item_position(r, item->by));
 		report_row(r, styles[item->standing], item->name, mcp_scope_word(item->scope),
-			   item->server ? mcp_kind_word(item->server->kind) : "-", state.p, buf_str(&place).p, NULL);
+			   item->server ? mcp_kind_word(item->server->kind) : "-", state, item_position(r, item), NULL);
 	}
 	json_close(&w);
 	/* Why items do not count, behind the table */
 	for (size_t i = 0; i < config->count; i++) {
 		const struct mcp_item *item = &config->items[i];
-		AUTO_BUF struct buf place = { 0 };
-		add_place(&place, item);
 		if (item->error_type) /* the error has its place */
 			report_line(r, CADRE_BAD, "%s", item->reason);
 		else if (item->standing == MCP_REFUSED || item->standing == MCP_UNAPPROVED)
-			report_line(r, styles[item->standing], "%s: server '%s': %s", buf_str(&place).p, item->name,
-				    item->reason);
+			report_line(r, styles[item->standing], "%s: server '%s': %s", item_position(r, item),
+				    item->name, item->reason);
 	}
-	json_kcstr(&w, "managedFile", config->managed_file);
-	json_kopen(&w, "notes", '[');
+	json_putf(&w, "managedFile:'%s', notes:[", config->managed_file);
 	for (struct str rest = buf_str(&config->notes); rest.p;) {
 		struct str line = str_cut(&rest, '\n');
 		if (!line.n)
@@ -162,8 +140,7 @@ static int mcp_list(struct cadre_call *call)
 		json_put_str(&w, line);
 		report_line(r, CADRE_NOTE, STR_FMT, STR_ARG(line));
 	}
-	json_close(&w);
-	json_close(&w);
+	json_putf(&w, "]}");
 	mcp_config_free(config);
 	return 0;
 }
@@ -189,13 +166,13 @@ static void row_if(struct cadre_report *r, const char *word, const struct buf *t
 static void report_item(struct cadre_report *r, const struct mcp_item *item)
 {
 	const struct mcp_server *s = item->server;
-	AUTO_BUF struct buf place = { 0 }, what = { 0 }, env = { 0 }, headers = { 0 };
+	AUTO_BUF struct buf what = { 0 }, env = { 0 }, headers = { 0 };
 
-	add_place(&place, item);
 	report_row(r, CADRE_PLAIN, "name", item->name, NULL);
 	report_row(r, CADRE_PLAIN, "scope", mcp_scope_word(item->scope), NULL);
 	report_row(r, CADRE_PLAIN, "type", item->server ? mcp_kind_word(item->server->kind) : "-", NULL);
-	row_if(r, "where", &place);
+	if (item->file)
+		report_row(r, CADRE_PLAIN, "where", item_position(r, item), NULL);
 	report_row(r, styles[item->standing], "state", mcp_standing_word(item->standing), NULL);
 	if (item->reason[0])
 		report_row(r, styles[item->standing], "why", item->reason, NULL);
@@ -298,8 +275,7 @@ static int write_entry(struct buf *out, const struct wanted_server *e, struct er
 		return err_set(err, ERR_USAGE, "expected one address, but there is '%.60s' behind it", e->words[1]);
 	if (!stdio && e->env && e->env[0])
 		return err_set(err, ERR_USAGE, "a server that is reached by its address has no env; stdio has");
-	json_open(&w, '{');
-	json_kcstr(&w, "type", e->transport);
+	json_putf(&w, "{type:'%s'", e->transport);
 	json_kcstr(&w, stdio ? "command" : "url", first);
 	if (stdio) {
 		json_kopen(&w, "args", '[');
@@ -343,13 +319,8 @@ static void report_change(struct cadre_report *r, const struct mcp_location *pla
 {
 	struct json_out w = json_out(&r->json);
 
-	json_open(&w, '{');
-	json_kcstr(&w, "name", name);
-	json_kcstr(&w, "scope", mcp_scope_word(place->scope));
-	json_kcstr(&w, "file", place->file);
-	json_kcstr(&w, "folder", place->folder);
-	json_kcstr(&w, "done", done);
-	json_close(&w);
+	json_putf(&w, "{name:'%s', scope:'%s', file:'%s', folder:'%s', done:'%s'}", name, mcp_scope_word(place->scope),
+		  place->file, place->folder, done);
 	report_line(r, CADRE_GOOD, "Server %s is %s (scope %s).", name, done, mcp_scope_word(place->scope));
 	if (place->folder)
 		report_line(r, CADRE_NOTE, "Changed: %s, for the folder %s.", place->file, place->folder);

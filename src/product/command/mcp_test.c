@@ -30,8 +30,7 @@ static int make_server(struct trial *t, const char *transport, const char *const
 	struct json_out w = json_out(&json);
 	bool stdio = !strcmp(transport, "stdio");
 
-	json_open(&w, '{');
-	json_kcstr(&w, "type", transport);
+	json_putf(&w, "{type:'%s'", transport);
 	json_kcstr(&w, stdio ? "command" : "url", words[0]);
 	if (stdio) {
 		json_kopen(&w, "args", '[');
@@ -75,17 +74,11 @@ static void on_log(void *data, const struct mcp_server *server, const char *leve
 {
 	struct trial *t = data;
 
-	(void)server;
-	(void)level;
 	if (t->log.n + text.n < MOST_LOG_BYTES)
 		buf_addf(&t->log, STR_FMT "\n", STR_ARG(text));
 }
 
-static void on_browser_gone(struct child *child, int status)
-{
-	(void)child;
-	(void)status;
-}
+static void on_browser_gone(struct child *child, int status) {}
 
 /* The host has shown the address: xdg-open may be missing. */
 static void open_url(void *data, const char *url)
@@ -125,8 +118,7 @@ static void open_offer(struct trial *t, struct json_out *w, const char *kind, co
 	struct str rest = str_from(text);
 	struct str first = str_cut(&rest, '\n');
 
-	json_open(w, '{');
-	json_kcstr(w, "name", name);
+	json_putf(w, "{name:'%s'", name);
 	put_text_if(w, "title", title);
 	put_text_if(w, "description", text);
 	buf_addf(&line, STR_FMT, STR_ARG(first));
@@ -135,37 +127,26 @@ static void open_offer(struct trial *t, struct json_out *w, const char *kind, co
 
 static void report_offers(struct trial *t, struct json_out *w, const struct mcp_catalog *c)
 {
-	json_kopen(w, "serverInfo", '{');
-	json_kcstr(w, "name", c->server_name);
-	json_kcstr(w, "version", c->server_version);
-	json_close(w);
+	json_putf(w, "serverInfo:{name:'%s', version:'%s'}", c->server_name, c->server_version);
 	report_row(t->report, CADRE_PLAIN, "server", c->server_name, c->server_version, NULL);
 	put_text_if(w, "instructions", c->instructions);
 	json_kopen(w, "tools", '[');
 	for (size_t i = 0; i < c->tool_count; i++) {
 		const struct mcp_tool *tool = &c->tools[i];
 		open_offer(t, w, "tool", tool->name, tool->title, tool->description);
-		json_kraw(w, "inputSchema", str_from(tool->schema));
-		json_kbool(w, "readOnly", tool->read_only);
-		json_close(w);
+		json_putf(w, "inputSchema:%s, readOnly:!!%d}", tool->schema, tool->read_only);
 	}
-	json_close(w);
-	json_kopen(w, "prompts", '[');
+	json_putf(w, "], prompts:[");
 	for (size_t i = 0; i < c->prompt_count; i++) {
 		const struct mcp_prompt *prompt = &c->prompts[i];
 		open_offer(t, w, "prompt", prompt->name, prompt->title, prompt->description);
 		json_kopen(w, "arguments", '[');
-		for (size_t k = 0; k < prompt->argument_count; k++) {
-			json_open(w, '{');
-			json_kcstr(w, "name", prompt->arguments[k].name);
-			json_kbool(w, "required", prompt->arguments[k].required);
-			json_close(w);
-		}
-		json_close(w);
-		json_close(w);
+		for (size_t k = 0; k < prompt->argument_count; k++)
+			json_putf(w, "{name:'%s', required:!!%d}", prompt->arguments[k].name,
+				  prompt->arguments[k].required);
+		json_putf(w, "]}");
 	}
-	json_close(w);
-	json_kopen(w, "resources", '[');
+	json_putf(w, "], resources:[");
 	for (size_t i = 0; i < c->resource_count; i++) {
 		json_put_raw(w, str_from(c->resources[i].json));
 		report_row(t->report, CADRE_PLAIN, "resource", c->resources[i].uri, c->resources[i].name, NULL);
@@ -183,15 +164,11 @@ static void report_trial(struct trial *t)
 	t->report->bad = state != MCP_CONNECTED;
 	report_row(t->report, t->report->bad ? CADRE_BAD : CADRE_GOOD, t->server->name, mcp_state_word(state), error,
 		   NULL);
-	json_open(&w, '{');
-	json_kcstr(&w, "name", t->server->name);
-	json_kcstr(&w, "type", mcp_kind_word(t->server->kind));
-	json_kcstr(&w, "state", mcp_state_word(state));
-	json_kcstr(&w, "error", error[0] ? error : NULL);
+	json_putf(&w, "{name:'%s', type:'%s', state:'%s', error:'%s'", t->server->name, mcp_kind_word(t->server->kind),
+		  mcp_state_word(state), error[0] ? error : NULL);
 	if (catalog)
 		report_offers(t, &w, catalog);
-	json_kstr(&w, "log", buf_str(&t->log));
-	json_close(&w);
+	json_putf(&w, "log:'%.*s'}", STR_ARG(t->log));
 	for (struct str rest = buf_str(&t->log); !catalog && rest.p;) {
 		struct str line = str_cut(&rest, '\n');
 		if (line.n)

@@ -56,39 +56,27 @@ static void put_warnings(struct json_out *w, const struct warnings *warnings)
 	json_kopen(w, "warnings", '[');
 	if (warnings->json.n)
 		json_put_raw(w, buf_str(&warnings->json));
-	json_close(w);
+	json_putf(w, "]}");
 }
 
 /* ---- list -------------------------------------------------------------------------------------------------------- */
 
-struct listing {
-	struct cadre_report *report;
-	struct json_out w;
-};
-
-static void add_rule_origin(struct buf *out, const struct rule *r)
+static const char *rule_position(struct cadre_report *report, const struct rule *r)
 {
-	report_add_place(out, r->origin->file ? r->origin->file : r->origin->layer, r->origin->line);
+	return report_position(report, r->origin->file ? r->origin->file : r->origin->layer, r->origin->line);
 }
 
-static void list_set(struct listing *l, const struct rule_set *set, enum rule_list list)
+static void list_set(struct cadre_report *report, struct json_out *w, const struct rule_set *set, enum rule_list list)
 {
 	for (size_t i = 0; set && i < set->all.count; i++) {
 		const struct rule *r = set->all.list[i];
-		AUTO_BUF struct buf from = { 0 };
 		if (r->list != list)
 			continue;
-		add_rule_origin(&from, r);
-		json_open(&l->w, '{');
-		json_kcstr(&l->w, "list", rule_list_name(r->list));
-		json_kcstr(&l->w, "rule", r->text);
-		json_kcstr(&l->w, "source", r->origin->layer);
-		json_kcstr(&l->w, "file", r->origin->file);
-		report_put_line(&l->w, r->origin->line);
-		json_kbool(&l->w, "effective", r->kind != RULE_INERT);
-		json_close(&l->w);
-		report_row(l->report, r->kind == RULE_INERT ? CADRE_NOTE : CADRE_PLAIN, rule_list_name(r->list),
-			   r->text, from.p, NULL);
+		json_putf(w, "{list:'%s', rule:'%s', source:'%s', file:'%s', line:?%u, effective:!!%d}",
+			  rule_list_name(r->list), r->text, r->origin->layer, r->origin->file, r->origin->line,
+			  r->kind != RULE_INERT);
+		report_row(report, r->kind == RULE_INERT ? CADRE_NOTE : CADRE_PLAIN, rule_list_name(r->list), r->text,
+			   rule_position(report, r), NULL);
 	}
 }
 
@@ -96,26 +84,22 @@ static int permissions_list(struct cadre_call *call)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_APP_PERMISSION struct app_permission p = { 0 };
-	struct listing l = { .report = call->report, .w = json_out(&call->report->json) };
+	struct json_out w = json_out(&call->report->json);
 	struct warnings warnings = { .report = call->report, .style = CADRE_WARN };
 
 	if (app_permission_open(call->services, &a, &p, note_warning, &warnings, call->err) < 0) {
 		buf_release(&warnings.json);
 		return -(int)call->err->kind;
 	}
-	json_open(&l.w, '{');
-	json_kcstr(&l.w, "mode", permission_mode_name(p.permission.mode));
-	json_kbool(&l.w, "trusted", p.trusted);
-	json_kcstr(&l.w, "refusal", p.refusal);
-	json_kopen(&l.w, "rules", '[');
-	report_row(l.report, CADRE_HEAD, "LIST", "RULE", "FROM", NULL);
+	json_putf(&w, "{mode:'%s', trusted:!!%d, refusal:'%s', rules:[", permission_mode_name(p.permission.mode),
+		  p.trusted, p.refusal);
+	report_row(call->report, CADRE_HEAD, "LIST", "RULE", "FROM", NULL);
 	for (enum rule_list list = RULE_DENY; list <= RULE_ALLOW; list++) {
-		list_set(&l, p.permission.rules, list);
-		list_set(&l, p.permission.own, list);
+		list_set(call->report, &w, p.permission.rules, list);
+		list_set(call->report, &w, p.permission.own, list);
 	}
-	json_close(&l.w);
-	put_warnings(&l.w, &warnings);
-	json_close(&l.w);
+	json_close(&w);
+	put_warnings(&w, &warnings);
 	buf_release(&warnings.json);
 	return 0;
 }
@@ -245,32 +229,22 @@ static void report_trial_verdict(struct trial *t, const struct permission_verdic
 	struct cadre_report *report = t->report;
 	struct json_out w = json_out(&report->json);
 	const struct rule *r = v->rule;
-	AUTO_BUF struct buf from = { 0 };
 
-	json_open(&w, '{');
-	json_kcstr(&w, "tool", t->use.tool->name);
-	json_kraw(&w, "input", json_raw(t->use.input));
-	json_kcstr(&w, "agent", agent);
-	json_kcstr(&w, "decision", decisions[v->decision].name);
-	json_kcstr(&w, "step", permission_step_name(v->step));
-	json_kcstr(&w, "mode", permission_mode_name(v->mode));
-	json_kcstr(&w, "rule", r ? r->text : NULL);
-	json_kcstr(&w, "list", r ? rule_list_name(r->list) : NULL);
-	json_kcstr(&w, "source", r ? r->origin->layer : NULL);
-	json_kcstr(&w, "file", r ? r->origin->file : NULL);
-	report_put_line(&w, r ? r->origin->line : 0);
-	json_kstr(&w, "reason", buf_str(&v->reason));
+	json_putf(&w, "{tool:'%s', input:%.*s", t->use.tool->name, STR_ARG(json_raw(t->use.input)));
+	json_putf(&w, "agent:'%s', decision:'%s', step:'%s', mode:'%s'", agent, decisions[v->decision].name,
+		  permission_step_name(v->step), permission_mode_name(v->mode));
+	json_putf(&w, "rule:'%s', list:'%s', source:'%s', file:'%s'", r ? r->text : NULL,
+		  r ? rule_list_name(r->list) : NULL, r ? r->origin->layer : NULL, r ? r->origin->file : NULL);
+	json_putf(&w, "line:?%u, reason:'%.*s'", r ? r->origin->line : 0, STR_ARG(v->reason));
 	put_warnings(&w, &t->warnings);
-	json_close(&w);
 	report_line(report, decisions[v->decision].style, "%s: %s %s", decisions[v->decision].name, t->use.tool->name,
 		    decisions[v->decision].text);
 	report_row(report, CADRE_PLAIN, "agent", agent ? agent : "(main)", NULL);
 	report_row(report, CADRE_PLAIN, "mode", permission_mode_name(v->mode), NULL);
 	report_row(report, CADRE_PLAIN, "decided by", permission_step_name(v->step), NULL);
 	if (r) {
-		add_rule_origin(&from, r);
 		report_row(report, CADRE_PLAIN, "rule", r->text, NULL);
-		report_row(report, CADRE_PLAIN, "from", from.p, NULL);
+		report_row(report, CADRE_PLAIN, "from", rule_position(report, r), NULL);
 	}
 	if (v->reason.n)
 		report_row(report, CADRE_PLAIN, "reason", v->reason.p, NULL);

@@ -91,19 +91,9 @@ void report_put_line(struct json_out *w, unsigned line)
 		json_put_null(w);
 }
 
-void report_add_place(struct buf *out, const char *file, unsigned line)
+const char *report_position(struct cadre_report *r, const char *file, unsigned line)
 {
-	buf_addstr(out, file);
-	if (line)
-		buf_addf(out, ":%u", line);
-}
-
-void report_place(struct cadre_report *r, enum cadre_style style, const char *file, unsigned line, const char *text)
-{
-	AUTO_BUF struct buf place = { 0 };
-
-	report_add_place(&place, file, line);
-	report_line(r, style, "%s: %s", place.p, text);
+	return line ? arena_printf(&r->arena, "%s:%u", file, line) : file;
 }
 
 void report_failed_files(struct cadre_report *r, struct json_out *w, const struct catalog *catalog)
@@ -111,13 +101,9 @@ void report_failed_files(struct cadre_report *r, struct json_out *w, const struc
 	json_kopen(w, "failedFiles", '[');
 	for (size_t i = 0; i < catalog->failed_count; i++) {
 		const struct catalog_failure *f = &catalog->failed[i];
-		json_open(w, '{');
-		json_kcstr(w, "path", f->path);
-		json_kcstr(w, "source", definition_source_name(f->source));
-		report_put_line(w, f->line);
-		json_kcstr(w, "error", f->message);
-		json_close(w);
-		report_place(r, CADRE_BAD, f->path, f->line, f->message);
+		json_putf(w, "{path:'%s', source:'%s', line:?%u, error:'%s'}", f->path,
+			  definition_source_name(f->source), f->line, f->message);
+		report_line(r, CADRE_BAD, "%s: %s", report_position(r, f->path, f->line), f->message);
 	}
 	json_close(w);
 }
@@ -126,23 +112,16 @@ void report_diagnostics(struct cadre_report *r, const char *file, const struct d
 {
 	static const enum cadre_style styles[] = { CADRE_NOTE, CADRE_WARN, CADRE_BAD };
 
-	for (size_t i = 0; i < count; i++) {
-		AUTO_BUF struct buf place = { 0 };
-		report_add_place(&place, file, list[i].line);
-		report_line(r, styles[list[i].level], "  %s: %s: %s", place.p, diagnostic_level_name(list[i].level),
-			    list[i].message);
-	}
+	for (size_t i = 0; i < count; i++)
+		report_line(r, styles[list[i].level], "  %s: %s: %s", report_position(r, file, list[i].line),
+			    diagnostic_level_name(list[i].level), list[i].message);
 }
 
 void report_put_diagnostics(struct json_out *w, const struct diagnostic *list, size_t count)
 {
 	json_kopen(w, "diagnostics", '[');
-	for (size_t i = 0; i < count; i++) {
-		json_open(w, '{');
-		json_kcstr(w, "level", diagnostic_level_name(list[i].level));
-		report_put_line(w, list[i].line);
-		json_kcstr(w, "message", list[i].message);
-		json_close(w);
-	}
+	for (size_t i = 0; i < count; i++)
+		json_putf(w, "{level:'%s', line:?%u, message:'%s'}", diagnostic_level_name(list[i].level), list[i].line,
+			  list[i].message);
 	json_close(w);
 }

@@ -26,9 +26,14 @@ void report_row(struct cadre_report *r, enum cadre_style style, ...) __attribute
 void report_line(struct cadre_report *r, enum cadre_style style, const char *fmt, ...) printf_like(3, 4); /* one cell */
 
 void report_put_line(struct json_out *w, unsigned line); /* "line": null if 0 */
-/* "FILE:LINE: TEXT" as a row; without the line if that is 0. */
-void report_place(struct cadre_report *r, enum cadre_style style, const char *file, unsigned line, const char *text);
-void report_add_place(struct buf *out, const char *file, unsigned line); /* "FILE:LINE" */
+/* "FILE:LINE" in the arena of the report; without the line if that is 0. */
+const char *report_position(struct cadre_report *r, const char *file, unsigned line);
+static inline void report_add_place(struct buf *out, const char *file, unsigned line) /* "FILE:LINE" */
+{
+	buf_addstr(out, file);
+	if (line)
+		buf_addf(out, ":%u", line);
+}
 /* The files of a catalog that could not be read: rows, and "failedFiles" if w is not NULL. */
 struct catalog;
 void report_failed_files(struct cadre_report *r, struct json_out *w, const struct catalog *catalog);

@@ -86,13 +86,8 @@ static void report_rewind(struct cadre_report *r, const struct rewind *w, const 
 {
 	struct json_out out = json_out(&r->json);
 
-	json_open(&out, '{');
-	json_kcstr(&out, "sessionId", p->id);
-	json_kcstr(&out, "to", w->mark->uuid);
-	json_kbool(&out, "dryRun", dry);
-	json_kbool(&out, "rewound", w->undo[0] != '\0');
-	json_kcstr(&out, "undo", w->undo[0] ? w->undo : NULL);
-	json_kopen(&out, "files", '[');
+	json_putf(&out, "{sessionId:'%s', to:'%s', dryRun:!!%d, rewound:!!%d, undo:'%s', files:[", p->id, w->mark->uuid,
+		  dry, w->undo[0] != '\0', w->undo[0] ? w->undo : NULL);
 	for (size_t i = 0; i < w->plan.count; i++) {
 		const struct rewind_file *f = &w->plan.files[i];
 		const char *action = !f->then.exists ? "remove" : f->now.exists ? "restore" : "create";
@@ -102,18 +97,10 @@ static void report_rewind(struct cadre_report *r, const struct rewind *w, const 
 		snprintf(lines, sizeof lines, "+%zu -%zu", added, removed);
 		report_row(r, f->foreign ? CADRE_WARN : CADRE_PLAIN, action, f->path, lines,
 			   f->foreign ? "changed by others as well" : NULL, NULL);
-		json_open(&out, '{');
-		json_kcstr(&out, "path", f->path);
-		json_kcstr(&out, "action", action);
-		json_ki64(&out, "insertions", (int64_t)added);
-		json_ki64(&out, "deletions", (int64_t)removed);
-		json_kbool(&out, "changedByOthers", f->foreign);
-		json_close(&out);
+		json_putf(&out, "{path:'%s', action:'%s', insertions:%zu, deletions:%zu, changedByOthers:!!%d}",
+			  f->path, action, added, removed, f->foreign);
 	}
-	json_close(&out);
-	json_ki64(&out, "insertions", (int64_t)w->added);
-	json_ki64(&out, "deletions", (int64_t)w->removed);
-	json_close(&out);
+	json_putf(&out, "], insertions:%zu, deletions:%zu}", w->added, w->removed);
 	if (!w->plan.count)
 		report_line(r, CADRE_GOOD, "All files are as they were at message %s.", w->mark->uuid);
 	else if (w->undo[0])
@@ -131,23 +118,16 @@ static void report_marks(struct cadre_report *r, const struct file_history *h, c
 {
 	struct json_out w = json_out(&r->json);
 
-	json_open(&w, '{');
-	json_kcstr(&w, "sessionId", p->id);
-	json_kopen(&w, "messages", '[');
+	json_putf(&w, "{sessionId:'%s', messages:[", p->id);
 	for (size_t i = 0; i < h->mark_count; i++) {
 		const struct history_mark *m = &h->marks[i];
 		char files[40];
 		snprintf(files, sizeof files, "%zu file%s", m->files, m->files == 1 ? "" : "s");
 		report_row(r, CADRE_PLAIN, m->uuid, m->time, files, m->is_rewind ? "a rewind" : NULL, NULL);
-		json_open(&w, '{');
-		json_kcstr(&w, "uuid", m->uuid);
-		json_kcstr(&w, "time", m->time);
-		json_ki64(&w, "files", (int64_t)m->files);
-		json_kbool(&w, "isRewind", m->is_rewind);
-		json_close(&w);
+		json_putf(&w, "{uuid:'%s', time:'%s', files:%zu, isRewind:!!%d}", m->uuid, m->time, m->files,
+			  m->is_rewind);
 	}
-	json_close(&w);
-	json_close(&w);
+	json_putf(&w, "]}");
 }
 
 static int rewind_run(struct cadre_call *call)

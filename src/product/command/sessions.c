@@ -62,17 +62,10 @@ static void put_entry(struct json_out *w, const struct session_entry *e)
 	char when[ISO_TIME_LEN + 1];
 
 	id_iso_time(e->changed_ms, when);
-	json_open(w, '{');
-	json_kcstr(w, "sessionId", e->id);
-	json_kcstr(w, "title", e->title[0] ? e->title : NULL);
-	json_kcstr(w, "firstPrompt", e->prompt[0] ? e->prompt : NULL);
-	json_kcstr(w, "lastModified", when);
-	json_kcstr(w, "cwd", e->cwd);
-	json_kcstr(w, "gitBranch", e->branch);
-	json_ki64(w, "messages", e->messages);
-	json_ki64(w, "bytes", (int64_t)e->bytes);
-	json_kcstr(w, "path", e->path);
-	json_close(w);
+	json_putf(w, "{sessionId:'%s', title:'%s', firstPrompt:'%s', lastModified:'%s', cwd:'%s'", e->id,
+		  e->title[0] ? e->title : NULL, e->prompt[0] ? e->prompt : NULL, when, e->cwd);
+	json_putf(w, "gitBranch:'%s', messages:%u, bytes:%llu, path:'%s'}", e->branch, e->messages,
+		  (unsigned long long)e->bytes, e->path);
 }
 
 /* A run that failed before the first answer is shown only with --all, or if it has the text that is searched for. */
@@ -361,11 +354,8 @@ static void report_pruned(struct pruning *p, const char *id, const char *orphan,
 	AUTO_BUF struct buf size = { 0 };
 	bool kept = err->kind != 0;
 
-	json_open(&p->json, '{');
-	json_kcstr(&p->json, "sessionId", id);
-	json_kcstr_if(&p->json, "orphan", orphan);
-	json_ki64(&p->json, "bytes", (int64_t)bytes);
-	json_kbool(&p->json, "removed", !p->dry && !kept);
+	json_putf(&p->json, "{sessionId:'%s', orphan?:'%s', bytes:%llu, removed:!!%d", id, orphan,
+		  (unsigned long long)bytes, !p->dry && !kept);
 	if (kept)
 		json_kcstr(&p->json, "error", err->text);
 	json_close(&p->json);

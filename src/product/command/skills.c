@@ -60,15 +60,11 @@ static void skill_lookup_release(struct skill_lookup *lookup)
 
 static void put_entry(struct json_out *w, const struct catalog_entry *e, unsigned views)
 {
-	json_open(w, '{');
-	json_kcstr(w, "name", e->name);
-	json_kcstr(w, "kind", e->skill->is_command ? "command" : "skill");
-	json_kcstr(w, "source", definition_source_name(e->skill->source));
-	json_kcstr(w, "plugin", e->skill->plugin);
-	json_kcstr(w, "file", e->skill->file);
-	json_kcstr(w, "description", e->skill->description);
-	json_kbool(w, "model", views & SKILL_FOR_MODEL);
-	json_kbool(w, "user", views & SKILL_FOR_USER);
+	json_putf(w, "{name:'%s', kind:'%s', source:'%s', plugin:'%s'", e->name,
+		  e->skill->is_command ? "command" : "skill", definition_source_name(e->skill->source),
+		  e->skill->plugin);
+	json_putf(w, "file:'%s', description:'%s', model:!!%d, user:!!%d", e->skill->file, e->skill->description,
+		  (views & SKILL_FOR_MODEL) != 0, (views & SKILL_FOR_USER) != 0);
 	if (e->hidden_by)
 		json_kcstr(w, "hiddenBy", e->hidden_by->skill->file);
 	json_close(w);
@@ -76,7 +72,7 @@ static void put_entry(struct json_out *w, const struct catalog_entry *e, unsigne
 
 static int skills_list(struct cadre_call *call)
 {
-	static const char *const users[] = { "nobody", "model", "user", "model, user" };
+	static const char *const users[] = { "none", "model", "user", "model, user" };
 	CLEANUP(skill_lookup_release) struct skill_lookup lookup = { 0 };
 	struct cadre_report *report = call->report;
 	struct json_out w = json_out(&report->json);
@@ -88,8 +84,7 @@ static int skills_list(struct cadre_call *call)
 		report_row(report, CADRE_HEAD, "NAME", "KIND", "SOURCE", "FOR", "DESCRIPTION", NULL);
 	else
 		report_line(report, CADRE_NOTE, "There are no skills: .claude/skills/NAME/SKILL.md would be one.");
-	json_open(&w, '{');
-	json_kopen(&w, "skills", '[');
+	json_putf(&w, "{skills:[");
 	for (size_t i = 0; i < r->active_count; i++) {
 		const struct catalog_entry *e = r->active[i];
 		unsigned views = skill_views(e, lookup.overrides);
@@ -100,8 +95,7 @@ static int skills_list(struct cadre_call *call)
 			   definition_source_name(e->skill->source), users[views & (SKILL_FOR_MODEL | SKILL_FOR_USER)],
 			   line.n ? line.p : "", NULL);
 	}
-	json_close(&w);
-	json_kopen(&w, "hidden", '[');
+	json_putf(&w, "], hidden:[");
 	for (size_t i = 0; i < r->all_count; i++) {
 		if (!r->all[i].hidden_by)
 			continue;
@@ -187,8 +181,7 @@ static int skills_show(struct cadre_call *call)
 	}
 	json_open(&s.w, '{');
 	show_fields(&s, e);
-	json_kstr(&s.w, "text", e->skill->body);
-	json_close(&s.w);
+	json_putf(&s.w, "text:'%.*s'}", STR_ARG(e->skill->body));
 	report_diagnostics(s.report, e->skill->file, e->skill->diagnostics, e->skill->diagnostic_count);
 	return 0;
 }
@@ -205,17 +198,13 @@ static int skills_check(struct cadre_call *call)
 	if (skill_lookup_open(call->services, &lookup, call->err) < 0)
 		return -(int)call->err->kind;
 	const struct catalog *r = lookup.registry;
-	json_open(&w, '{');
-	json_kopen(&w, "files", '[');
+	json_putf(&w, "{files:[");
 	for (size_t i = 0; i < r->looked_at_count; i++) {
 		const struct skill *s = (const struct skill *)r->looked_at[i];
 		report_line(report, s->refused ? CADRE_BAD : CADRE_PLAIN, "%s: %s", s->file,
 			    s->refused ? "refused" : s->name);
 		report_diagnostics(report, s->file, s->diagnostics, s->diagnostic_count);
-		json_open(&w, '{');
-		json_kcstr(&w, "name", s->name);
-		json_kcstr(&w, "file", s->file);
-		json_kbool(&w, "refused", s->refused);
+		json_putf(&w, "{name:'%s', file:'%s', refused:!!%d", s->name, s->file, s->refused);
 		report_put_diagnostics(&w, s->diagnostics, s->diagnostic_count);
 		json_close(&w);
 		refused += s->refused;

@@ -82,7 +82,6 @@ static void add_live(void *data, const char *session, const char *path)
 	AUTO_BUF struct buf answer = { 0 };
 	struct err err = { 0 };
 
-	(void)session;
 	if (control_ask(path, STR("{\"request\":\"tasks\"}"), ASK_MS, &answer, &err) == 0)
 		(void)task_list_add_answer(data, path, buf_str(&answer), &err);
 }
@@ -383,19 +382,11 @@ static void report_session(struct cadre_report *r, struct json_out *w, const str
 {
 	AUTO_FREE struct node *nodes = make_nodes(s);
 
-	json_open(w, '{');
-	json_kcstr(w, "sessionId", s->id);
-	json_kbool(w, "running", s->socket != NULL);
-	if (s->pid)
-		json_ki64(w, "pid", s->pid);
-	json_kcstr(w, "cwd", s->cwd[0] ? s->cwd : NULL);
-	json_key(w, "costUSD");
-	json_put_double(w, s->cost_usd);
-	json_kopen(w, "tasks", '[');
+	json_putf(w, "{sessionId:'%s', running:!!%d, pid?:%lld, cwd:'%s', costUSD:%g, tasks:[", s->id,
+		  s->socket != NULL, (long long)s->pid, s->cwd[0] ? s->cwd : NULL, s->cost_usd);
 	for (size_t i = 0; i < s->count; i++)
 		task_json_write(w, &s->tasks[i]);
-	json_close(w);
-	json_close(w);
+	json_putf(w, "]}");
 	if (r->count)
 		report_line(r, CADRE_PLAIN, "%s", "");
 	if (s->socket)
@@ -484,12 +475,10 @@ static int tasks_run(struct cadre_call *call)
 	if (status < 0)
 		return status;
 	struct json_out w = json_out(&call->report->json);
-	json_open(&w, '{');
-	json_kopen(&w, "sessions", '[');
+	json_putf(&w, "{sessions:[");
 	for (size_t i = 0; i < l.count; i++)
 		report_session(call->report, &w, &l.sessions[i]);
-	json_close(&w);
-	json_close(&w);
+	json_putf(&w, "]}");
 	return 0;
 }
 
@@ -501,13 +490,9 @@ static int stop_agents_of(const struct task_session *s, const char *agent, struc
 	AUTO_BUF struct buf request = { 0 }, answer = { 0 };
 	struct json_out w = json_out(&request);
 
-	json_open(&w, '{');
-	json_kcstr(&w, "request", "stop");
-	if (agent) {
-		json_kopen(&w, "agents", '[');
-		json_put_cstr(&w, agent);
-		json_close(&w);
-	}
+	json_putf(&w, "{request:'stop'");
+	if (agent)
+		json_putf(&w, "agents:['%s']", agent);
 	json_close(&w);
 	if (control_ask(s->socket, buf_str(&request), STOP_MS, &answer, err) < 0)
 		return err_wrap(err, "session %s", s->id);
@@ -543,8 +528,7 @@ static int stop_run(struct cadre_call *call)
 			status = stop_agents_of(&l.sessions[i], NULL, &ended, err);
 	if (status < 0)
 		return status;
-	json_open(&w, '{');
-	json_kopen(&w, "stopped", '[');
+	json_putf(&w, "{stopped:[");
 	for (size_t i = 0; i < ended.count; i++) {
 		for (size_t k = 0; k < ended.sessions[i].count; k++) {
 			const struct task_row *row = &ended.sessions[i].tasks[k];
@@ -553,8 +537,7 @@ static int stop_run(struct cadre_call *call)
 				    row->description, row->state);
 		}
 	}
-	json_close(&w);
-	json_close(&w);
+	json_putf(&w, "]}");
 	if (!call->report->count)
 		report_line(call->report, CADRE_NOTE, "No agent runs.");
 	return 0;

@@ -181,13 +181,9 @@ static const char *lead_text(const struct team_file *t, struct arena *a)
 
 static void put_team(struct json_out *w, const struct team_file *t)
 {
-	json_kcstr(w, "name", t->name);
-	json_kcstr(w, "description", t->description);
-	json_kcstr(w, "leadSessionId", t->session);
-	json_kbool(w, "running", t->alive);
-	json_ki64(w, "members", (int64_t)t->members);
-	json_ki64(w, "tasks", (int64_t)t->tasks);
-	json_ki64(w, "openTasks", (int64_t)t->open);
+	json_putf(w, "name:'%s', description:'%s', leadSessionId:'%s', running:!!%d, members:%zu, tasks:%zu", t->name,
+		  t->description, t->session, t->alive, t->members, t->tasks);
+	json_putf(w, "openTasks:%zu", t->open);
 }
 
 static int team_list(struct cadre_call *call)
@@ -199,9 +195,7 @@ static int team_list(struct cadre_call *call)
 
 	if (task_places(call->services, &a, &places, call->err) < 0)
 		return -(int)call->err->kind;
-	json_open(&w, '{');
-	json_key(&w, "teams");
-	json_open(&w, '[');
+	json_putf(&w, "{teams:[");
 	for (const struct team_file *t = read_teams(places.config_dir, &a); t; t = t->next) {
 		if (!r->count)
 			report_row(r, CADRE_HEAD, "TEAM", "MEMBERS", "TASKS", "LEAD", "DESCRIPTION", NULL);
@@ -212,8 +206,7 @@ static int team_list(struct cadre_call *call)
 		put_team(&w, t);
 		json_close(&w);
 	}
-	json_close(&w);
-	json_close(&w);
+	json_putf(&w, "]}");
 	if (!r->count)
 		report_line(r, CADRE_NOTE,
 			    "There is no team. CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS=1 cadre lets the model form one.");
@@ -226,8 +219,7 @@ static void report_tasks(struct cadre_report *r, struct json_out *w, const char 
 	struct team_task *tasks;
 	size_t n = read_tasks(config_dir, team, a, &tasks);
 
-	json_key(w, "taskList");
-	json_open(w, '[');
+	json_putf(w, "taskList:[");
 	if (n)
 		report_row(r, CADRE_HEAD, "TASK", "STATUS", "OWNER", "WAITS FOR", "SUBJECT", NULL);
 	else
@@ -241,13 +233,8 @@ static void report_tasks(struct cadre_report *r, struct json_out *w, const char 
 					 : CADRE_PLAIN,
 			   arena_printf(a, "#%u", t->id), t->status, t->owner[0] ? t->owner : "-",
 			   done || !t->blockers[0] ? "-" : t->blockers, t->subject, NULL);
-		json_open(w, '{');
-		json_ki64(w, "id", t->id);
-		json_kcstr(w, "subject", t->subject);
-		json_kcstr(w, "status", t->status);
-		json_kcstr(w, "owner", t->owner);
-		json_kcstr(w, "blockedBy", t->blockers);
-		json_close(w);
+		json_putf(w, "{id:%u, subject:'%s', status:'%s', owner:'%s', blockedBy:'%s'}", t->id, t->subject,
+			  t->status, t->owner, t->blockers);
 	}
 	json_close(w);
 }
@@ -258,8 +245,7 @@ static void report_members(struct cadre_report *r, struct json_out *w, const str
 {
 	struct map shown = { 0 };
 
-	json_key(w, "roster");
-	json_open(w, '[');
+	json_putf(w, "roster:[");
 	report_row(r, CADRE_HEAD, "MEMBER", "STATE", "UNREAD", "TASKS", "TYPE", "MODEL", NULL);
 	for (size_t i = 0; i < live->count; i++) {
 		const struct task_session *s = &live->sessions[i];
@@ -285,10 +271,7 @@ static void report_members(struct cadre_report *r, struct json_out *w, const str
 			continue;
 		report_row(r, CADRE_NOTE, t->names[i], t->alive ? "another program" : "does not run", "-", "-", "-",
 			   "-", NULL);
-		json_open(w, '{');
-		json_kcstr(w, "name", t->names[i]);
-		json_kcstr(w, "state", t->alive ? "foreign" : "suspended");
-		json_close(w);
+		json_putf(w, "{name:'%s', state:'%s'}", t->names[i], t->alive ? "foreign" : "suspended");
 	}
 	json_close(w);
 	map_release(&shown);
@@ -374,16 +357,11 @@ static int ask_session(struct cadre_call *call, const struct found_task *to, con
 	AUTO_TASKS struct task_list after = { 0 };
 	struct json_out w = json_out(&line), out = json_out(&call->report->json);
 
-	json_open(&w, '{');
-	json_kcstr(&w, "request", request);
+	json_putf(&w, "{request:'%s'", request);
 	if (text) {
-		json_kcstr(&w, "agent", to->row->agent);
-		json_kcstr(&w, "text", text);
+		json_putf(&w, "agent:'%s', text:'%s'", to->row->agent, text);
 	} else {
-		json_key(&w, "agents");
-		json_open(&w, '[');
-		json_put_cstr(&w, to->row->agent);
-		json_close(&w);
+		json_putf(&w, "agents:['%s']", to->row->agent);
 	}
 	json_close(&w);
 	if (control_ask(to->session->socket, buf_str(&line), ms, &answer, call->err) < 0 ||

@@ -40,12 +40,7 @@ static void report_consent(struct cadre_report *r, const char *folder, bool trus
 	};
 	struct json_out w = json_out(&r->json);
 
-	json_open(&w, '{');
-	json_kcstr(&w, "folder", folder);
-	json_kbool(&w, "trusted", trusted);
-	json_kbool(&w, "changed", changed);
-	json_kcstr(&w, "file", state_file);
-	json_close(&w);
+	json_putf(&w, "{folder:'%s', trusted:!!%d, changed:!!%d, file:'%s'}", folder, trusted, changed, state_file);
 	report_line(r, CADRE_GOOD, "%s %s.", folder, texts[trusted][changed]);
 	report_line(r, CADRE_NOTE, "Recorded in %s.", state_file);
 	if (!trusted)
@@ -81,15 +76,12 @@ static int trust_run(struct cadre_call *call)
 			struct cadre_report *r = call->report;
 			struct json_out w = json_out(&r->json);
 
-			json_open(&w, '{');
-			json_kcstr(&w, "file", state_file);
-			json_kopen(&w, "folders", '[');
+			json_putf(&w, "{file:'%s', folders:[", state_file);
 			for (size_t i = 0; i < trust.count; i++) {
 				json_put_cstr(&w, trust.folders[i]);
 				report_line(r, CADRE_PLAIN, "%s", trust.folders[i]);
 			}
-			json_close(&w);
-			json_close(&w);
+			json_putf(&w, "]}");
 			if (!trust.count)
 				report_line(r, CADRE_NOTE, "No folder is trusted (%s).", state_file);
 		}

@@ -121,9 +121,7 @@ static void answer_error(struct client *v, const char *text)
 {
 	struct json_out w = json_out(&v->out);
 
-	json_open(&w, '{');
-	json_kcstr(&w, "error", text);
-	json_close(&w);
+	json_putf(&w, "{error:'%s'}", text);
 	send_answer(v);
 }
 
@@ -140,63 +138,33 @@ static void put_task(struct json_out *w, struct agent_record *record)
 	task_json_write(w, &row);
 }
 
-/* Up to the tasks, which the caller adds. */
-static struct json_out begin_session(struct client *v)
+/* The session with the records that were waited for, with this one, or with all. */
+static void answer_session(struct client *v, struct agent_record *only)
 {
 	const struct cadre_session *s = v->control->session;
+	struct agent_record *record = v->pending ? NULL : only ? only : s->tree.records;
 	struct json_out w = json_out(&v->out);
 
-	json_open(&w, '{');
-	json_kopen(&w, "session", '{');
-	json_kcstr(&w, "sessionId", s->id);
-	json_kcstr(&w, "cwd", s->tree.main.cwd);
-	json_kcstr(&w, "model", s->tree.main.model);
-	json_kcstr(&w, "projectDir", s->project_dir);
-	json_ki64(&w, "pid", getpid());
-	json_ki64(&w, "alive", s->tree.alive_count);
-	json_key(&w, "costUSD");
-	json_put_double(&w, agent_tree_cost(&s->tree));
-	json_kopen(&w, "tasks", '[');
-	return w;
-}
-
-static void end_session(struct json_out *w)
-{
-	json_close(w);
-	json_close(w);
-	json_close(w);
-}
-
-static void answer_tasks(struct client *v, const struct json *request)
-{
-	(void)request;
-	struct json_out w = begin_session(v);
-
-	for (struct agent_record *record = v->control->session->tree.records; record; record = record->next)
+	json_putf(&w, "{session:{sessionId:'%s', cwd:'%s', model:'%s', projectDir:'%s', pid:%d", s->id,
+		  s->tree.main.cwd, s->tree.main.model, s->project_dir, getpid());
+	json_putf(&w, "alive:%u, costUSD:%g, tasks:[", s->tree.alive_count, agent_tree_cost(&s->tree));
+	for (size_t i = 0; i < v->pending_count; i++)
+		put_task(&w, v->pending[i].record);
+	for (; record; record = only ? NULL : record->next)
 		put_task(&w, record);
-	end_session(&w);
+	json_putf(&w, "]}}");
+	forget_pending(v);
 	send_answer(v);
 }
 
 /* ---- stopping ---------------------------------------------------------------------------------------------------- */
-
-static void answer_stopped(struct client *v)
-{
-	struct json_out w = begin_session(v);
-
-	for (size_t i = 0; i < v->pending_count; i++)
-		put_task(&w, v->pending[i].record);
-	end_session(&w);
-	forget_pending(v);
-	send_answer(v);
-}
 
 static void on_task_end(struct agent_wait *wait)
 {
 	struct client *v = CONTAINER_OF(wait, struct pending, wait)->client;
 
 	if (--v->pending_left == 0)
-		answer_stopped(v);
+		answer_session(v, NULL);
 }
 
 static void wait_for(struct client *v, struct agent_record *record)
@@ -260,7 +228,7 @@ static void answer_stop(struct client *v, const struct json *request)
 			agent_stop(record, true);
 	}
 	if (!v->pending_count && v->pending)
-		answer_stopped(v);
+		answer_session(v, NULL);
 }
 
 /* ---- words of the user for a member ------------------------------------------------------------------------------- */
@@ -283,26 +251,13 @@ static void answer_tell(struct client *v, const struct json *request)
 		err_set(&err, ERR_USAGE, "the message is empty");
 	else
 		(void)t->team_ops->tell(record, id, text, &err);
-	if (err.kind) {
+	if (err.kind)
 		answer_error(v, err.text);
-		return;
-	}
-	struct json_out w = begin_session(v);
-	put_task(&w, record);
-	end_session(&w);
-	send_answer(v);
+	else
+		answer_session(v, record);
 }
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
-
-static const struct {
-	const char *name;
-	void (*answer)(struct client *v, const struct json *request);
-} requests[] = {
-	{ "stop", answer_stop },
-	{ "tasks", answer_tasks },
-	{ "tell", answer_tell },
-};
 
 static void handle_request(struct client *v, struct str line)
 {
@@ -310,17 +265,16 @@ static void handle_request(struct client *v, struct str line)
 	const struct json *root = NULL;
 	struct err err = { 0 };
 
-	if (json_parse(&reader, line.p, line.n, &root, &err) < 0) {
+	if (json_parse(&reader, line.p, line.n, &root, &err) < 0)
 		answer_error(v, err.text);
-		return;
-	}
-	for (size_t i = 0; i < COUNT_OF(requests); i++) {
-		if (!json_str_is(json_get(root, "request"), requests[i].name))
-			continue;
-		requests[i].answer(v, root);
-		return;
-	}
-	answer_error(v, "expected {\"request\":\"tasks\"}, {\"request\":\"stop\"} or {\"request\":\"tell\"}");
+	else if (json_str_is(json_get(root, "request"), "stop"))
+		answer_stop(v, root);
+	else if (json_str_is(json_get(root, "request"), "tasks"))
+		answer_session(v, NULL);
+	else if (json_str_is(json_get(root, "request"), "tell"))
+		answer_tell(v, root);
+	else
+		answer_error(v, "expected {\"request\":\"tasks\"}, {\"request\":\"stop\"} or {\"request\":\"tell\"}");
 }
 
 static void next_request(struct client *v)
@@ -344,7 +298,6 @@ static void give_room(uv_handle_t *handle, size_t wanted, uv_buf_t *ret)
 {
 	struct client *v = handle->data;
 
-	(void)wanted;
 	buf_reserve(&v->in, CONTROL_REQUEST_LIMIT);
 	*ret = uv_buf_init(v->in.p + v->in.n, CONTROL_REQUEST_LIMIT);
 }
@@ -354,7 +307,6 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *bytes)
 {
 	struct client *v = stream->data;
 
-	(void)bytes;
 	if (n > 0)
 		v->in.n += (size_t)n;
 	if (n < 0 || v->in.n > 4 * CONTROL_REQUEST_LIMIT)
@@ -404,11 +356,8 @@ static void control_open(struct control_table *table, struct cadre_session *s)
 	uv_pipe_init(loop_uv(s->services->loop), &c->server, 0);
 	c->server.data = c;
 	int fd = control_dir(&a, true, &dir, &err);
-	if (fd == 0) {
-		control_sweep(dir);
-		c->path = xstrdup(control_path(&a, dir, s->id));
-		fd = control_listen(c->path, &err);
-	}
+	if (fd == 0)
+		fd = control_listen(dir, s->id, &c->path, &err);
 	if (fd >= 0) {
 		int status = uv_pipe_open(&c->server, fd);
 		if (status < 0)

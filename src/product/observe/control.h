@@ -26,11 +26,10 @@ enum {
 
 /* -ERR_NOT_FOUND: no such directory. -ERR_DENIED: accessible to other users. */
 int control_dir(struct arena *a, bool make, const char **ret_dir, struct err *err);
-char *control_path(struct arena *a, const char *dir, const char *session);
 typedef void control_socket_fn(void *data, const char *session, const char *path); /* both borrowed until it returns */
 void control_each(const char *dir, control_socket_fn *fn, void *data);
-void control_sweep(const char *dir);                   /* removes stale sockets */
-int control_listen(const char *path, struct err *err); /* returns a descriptor, owned */
+/* Returns a descriptor, owned; *ret_path too, also on failure. Removes stale sockets of other sessions first. */
+int control_listen(const char *dir, const char *session, char **ret_path, struct err *err);
 /* The same, without waiting. -ERR_NOT_FOUND: no listener; -ERR_BUSY: the session accepts no more clients now (a stopped
  * process never does again). */
 int control_connect(const char *path, struct err *err);
@@ -42,6 +41,9 @@ int control_ask(const char *path, struct str request, int timeout_ms, struct buf
 void task_json_write(struct json_out *w, const struct task_row *row); /* an object */
 /* Texts go into the arena; missing members are "" or 0. */
 void task_json_read(const struct json *object, struct arena *a, struct task_row *ret_row);
-int64_t task_row_tokens(const struct task_row *row);
+static inline int64_t task_row_tokens(const struct task_row *row)
+{
+	return row->input_tokens + row->output_tokens + row->cache_read_tokens + row->cache_write_tokens;
+}
 /* Until its end; until now while it runs; until its last update if it was interrupted. */
 int64_t task_row_duration_ms(const struct task_row *row);

@@ -38,11 +38,6 @@ int control_dir(struct arena *a, bool make, const char **ret_dir, struct err *er
 	return 0;
 }
 
-char *control_path(struct arena *a, const char *dir, const char *session)
-{
-	return arena_printf(a, "%s/%s%s", dir, session, suffix);
-}
-
 void control_each(const char *dir, control_socket_fn *fn, void *data)
 {
 	struct str tail = str_from(suffix);
@@ -83,8 +78,6 @@ static void sweep_one(void *data, const char *session, const char *path)
 	struct stat st;
 	struct err err = { 0 };
 
-	(void)data;
-	(void)session;
 	if (lstat(path, &st) < 0 || !S_ISSOCK(st.st_mode) || time(NULL) - st.st_mtime < STALE_S)
 		return;
 	int fd = control_connect(path, &err);
@@ -94,16 +87,15 @@ static void sweep_one(void *data, const char *session, const char *path)
 		(void)unlink(path);
 }
 
-void control_sweep(const char *dir)
-{
-	control_each(dir, sweep_one, NULL);
-}
-
-int control_listen(const char *path, struct err *err)
+int control_listen(const char *dir, const char *session, char **ret_path, struct err *err)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
 	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	AUTO_ARENA struct arena a = { 0 };
+	const char *path = arena_printf(&a, "%s/%s%s", dir, session, suffix);
 
+	control_each(dir, sweep_one, NULL);
+	*ret_path = xstrdup(path);
 	if (fd < 0)
 		return err_set(err, ERR_IO, "socket: %m");
 	snprintf(name.sun_path, sizeof name.sun_path, "%s", path);

@@ -113,7 +113,6 @@ static void debug_on_event(struct observer *o, struct cadre_session *s, const st
 	const char *outcome = e->hook && e->kind == EVENT_HOOK_ENDED ? e->hook->outcome : NULL;
 	struct str text = e->text;
 
-	(void)s;
 	if (!log_wants(log, subject) || (e->kind == EVENT_MESSAGE && !e->from_model))
 		return; /* results are logged at the end of their call */
 	buf_addf(&line, "%s: %s", e->agent && e->agent->id[0] ? e->agent->id : "main", kinds[e->kind].word);

@@ -40,11 +40,6 @@ static const struct field {
 	{ "ownedTasks", TEXT, offsetof(struct task_row, tasks) },
 };
 
-int64_t task_row_tokens(const struct task_row *row)
-{
-	return row->input_tokens + row->output_tokens + row->cache_read_tokens + row->cache_write_tokens;
-}
-
 int64_t task_row_duration_ms(const struct task_row *row)
 {
 	bool runs = row->state && !strcmp(row->state, "running");
@@ -69,9 +64,8 @@ void task_json_write(struct json_out *w, const struct task_row *row)
 		else
 			json_put_double(w, *(const double *)at);
 	}
-	json_ki64(w, "totalTokens", task_row_tokens(row));
-	json_ki64(w, "durationMs", task_row_duration_ms(row));
-	json_close(w);
+	json_putf(w, "totalTokens:%lld, durationMs:%lld}", (long long)task_row_tokens(row),
+		  (long long)task_row_duration_ms(row));
 }
 
 void task_json_read(const struct json *object, struct arena *a, struct task_row *ret_row)

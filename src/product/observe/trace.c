@@ -18,8 +18,8 @@ enum { MOST_LANES = 64, TEXT_LIMIT = 400 };
 struct track {
 	unsigned pid, number;
 	char *title;
-	bool living, waiting, idling; /* slices that are open on its own thread */
-	char **lanes;                 /* id of the call that is shown there; NULL: free */
+	bool living, paused; /* slices that are open on its own thread */
+	char **lanes;        /* id of the call that is shown there; NULL: free */
 	unsigned lane_count, busy;
 };
 
@@ -37,7 +37,7 @@ struct trace {
 	unsigned flows;
 	bool begun;         /* the array has an element */
 	struct err failure; /* the first one; nothing is written after it */
-	bool told;          /* announced in the file */
+	bool reported;      /* the failure, as an event */
 };
 
 static unsigned track_tid(const struct track *k, unsigned lane)
@@ -68,16 +68,6 @@ static void on_kick(struct kick *kick)
 	trace_write(CONTAINER_OF(kick, struct trace, kick));
 }
 
-/* Writes the buffer; -ERR_IO, once: nothing more is written after it. */
-static int trace_flush(struct trace *t, struct err *err)
-{
-	trace_write(t);
-	if (!t->failure.kind || t->told)
-		return 0;
-	t->told = true;
-	return err_set(err, ERR_IO, "%s", t->failure.text);
-}
-
 static unsigned *trace_alive(struct trace *t, unsigned pid)
 {
 	if (pid > t->alive_count) {
@@ -90,93 +80,35 @@ static unsigned *trace_alive(struct trace *t, unsigned pid)
 
 /* ---- elements ---------------------------------------------------------------------------------------------------- */
 
-/* Up to the members that a kind has of its own. */
-static struct json_out trace_event_begin(struct trace *t, const char *phase, const char *name, unsigned pid,
-					 unsigned tid)
+/* rest: the members that a kind has of its own, and the end */
+static void printf_like(6, 7) trace_put(struct trace *t, const char *phase, const char *name, unsigned pid,
+					unsigned tid, const char *rest, ...)
 {
+	va_list args;
+
 	buf_addstr(&t->out, t->begun ? ",\n" : "[\n");
 	t->begun = true;
 	loop_kick(t->loop, &t->kick);
 	struct json_out w = json_out(&t->out);
-	json_open(&w, '{');
-	json_kcstr(&w, "ph", phase);
-	json_kcstr(&w, "name", name);
-	json_ki64(&w, "pid", pid);
-	json_ki64(&w, "tid", tid);
-	json_ki64(&w, "ts", (int64_t)((uv_hrtime() - t->started_ns) / 1000));
-	return w;
-}
-
-static void put_args(struct json_out *w, const char *key, struct str text)
-{
-	json_kopen(w, "args", '{');
-	if (text.n)
-		json_kstr(w, key, utf8_cut(text, TEXT_LIMIT));
-	json_close(w);
-}
-
-static void trace_name(struct trace *t, const char *what, unsigned pid, unsigned tid, const char *name)
-{
-	struct json_out w = trace_event_begin(t, "M", what, pid, tid);
-
-	put_args(&w, "name", str_from(name));
-	json_close(&w);
-}
-
-/* An element whose only argument is a number */
-static void trace_number(struct trace *t, const char *phase, const char *name, unsigned pid, unsigned tid,
-			 const char *key, unsigned value)
-{
-	struct json_out w = trace_event_begin(t, phase, name, pid, tid);
-
-	json_kopen(&w, "args", '{');
-	json_ki64(&w, key, value);
-	json_close(&w);
-	json_close(&w);
+	json_putf(&w, "{ph:'%s', name:'%s', pid:%u, tid:%u, ts:%llu", phase, name, pid, tid,
+		  (unsigned long long)((uv_hrtime() - t->started_ns) / 1000));
+	va_start(args, rest);
+	json_vputf(&w, rest, args);
+	va_end(args);
 }
 
 /* text: what it does; may be empty */
 static void trace_begin(struct trace *t, const struct track *k, unsigned lane, const char *category, const char *name,
 			struct str text)
 {
-	struct json_out w = trace_event_begin(t, "B", name, k->pid, track_tid(k, lane));
-
-	json_kcstr(&w, "cat", category);
-	put_args(&w, "text", text);
-	json_close(&w);
+	text = utf8_cut(text, TEXT_LIMIT);
+	trace_put(t, "B", name, k->pid, track_tid(k, lane), "cat:'%s', args:{text?:'%.*s'}}", category, STR_ARG(text));
 }
 
 /* state may be NULL */
 static void trace_end(struct trace *t, const struct track *k, unsigned lane, const char *state)
 {
-	struct json_out w = trace_event_begin(t, "E", "", k->pid, track_tid(k, lane));
-
-	put_args(&w, "end", str_from(state));
-	json_close(&w);
-}
-
-static void trace_instant(struct trace *t, const struct track *k, const char *name, const struct event *event)
-{
-	AUTO_BUF struct buf title = { 0 };
-
-	buf_addf(&title, "%s%s%s", name, event->name ? " " : "", event->name ? event->name : "");
-	struct json_out w = trace_event_begin(t, "i", title.p, k->pid, track_tid(k, 0));
-	json_kcstr(&w, "cat", "note");
-	json_kcstr(&w, "s", "t");
-	put_args(&w, "text", event->text);
-	json_close(&w);
-}
-
-/* One half of the arrow from a parent to its child */
-static void trace_flow(struct trace *t, const char *phase, const struct track *k)
-{
-	struct json_out w = trace_event_begin(t, phase, "starts", k->pid, track_tid(k, 0));
-
-	json_kcstr(&w, "cat", "agent");
-	json_ki64(&w, "id", t->flows);
-	if (phase[0] == 'f')
-		json_kcstr(&w, "bp", "e"); /* binds to the slice around it, not to the next one */
-	json_close(&w);
+	trace_put(t, "E", "", k->pid, track_tid(k, lane), "args:{end?:'%s'}}", state);
 }
 
 /* ---- slices, instants and counters ------------------------------------------------------------------------------- */
@@ -188,12 +120,14 @@ static void trace_flow(struct trace *t, const char *phase, const struct track *k
 static void name_lane(struct trace *t, const struct track *k, unsigned lane)
 {
 	AUTO_BUF struct buf name = { 0 };
+	unsigned tid = track_tid(k, lane);
 
 	buf_addstr(&name, k->title);
 	if (lane)
 		buf_addf(&name, " (beside, %u)", lane);
-	trace_name(t, "thread_name", k->pid, track_tid(k, lane), name.p);
-	trace_number(t, "M", "thread_sort_index", k->pid, track_tid(k, lane), "sort_index", track_tid(k, lane));
+	struct str shown = utf8_cut(buf_str(&name), TEXT_LIMIT);
+	trace_put(t, "M", "thread_name", k->pid, tid, "args:{name:'%.*s'}}", STR_ARG(shown));
+	trace_put(t, "M", "thread_sort_index", k->pid, tid, "args:{sort_index:%u}}", tid);
 }
 
 static unsigned session_pid(struct trace *t, const char *session)
@@ -206,7 +140,7 @@ static unsigned session_pid(struct trace *t, const char *session)
 	pid = t->sessions.count + 1;
 	map_set(&t->sessions, str_from(session), (void *)pid);
 	buf_addf(&name, "session %s", session);
-	trace_name(t, "process_name", (unsigned)pid, 0, name.p);
+	trace_put(t, "M", "process_name", (unsigned)pid, 0, "args:{name:'%s'}}", name.p);
 	return (unsigned)pid;
 }
 
@@ -233,41 +167,20 @@ static struct track *track_of(struct trace *t, const char *session, const struct
 	return k;
 }
 
-static void begin_waiting(struct trace *t, struct track *k)
+/* A slice inside the agent's life: it waits for the model, or a member waits between its runs. */
+static void begin_pause(struct trace *t, struct track *k, const char *category, const char *name)
 {
-	if (k->waiting || !k->living)
+	if (k->paused || !k->living)
 		return;
-	k->waiting = true;
-	trace_begin(t, k, 0, "model", "model", (struct str){ 0 });
+	k->paused = true;
+	trace_begin(t, k, 0, category, name, (struct str){ 0 });
 }
 
-static void end_waiting(struct trace *t, struct track *k)
+static void end_pause(struct trace *t, struct track *k)
 {
-	if (!k->waiting)
-		return;
-	k->waiting = false;
-	trace_end(t, k, 0, NULL);
-}
-
-/* A member waits between its runs, for as long as this shows. */
-static void end_idling(struct trace *t, struct track *k)
-{
-	if (!k->idling)
-		return;
-	k->idling = false;
-	trace_end(t, k, 0, NULL);
-}
-
-static void member_state(struct trace *t, struct track *k, const char *state)
-{
-	end_waiting(t, k);
-	end_idling(t, k);
-	if (!strcmp(state, "running")) {
-		begin_waiting(t, k);
-	} else if (k->living) {
-		k->idling = true;
-		trace_begin(t, k, 0, "member", state, (struct str){ 0 });
-	}
+	if (k->paused)
+		trace_end(t, k, 0, NULL);
+	k->paused = false;
 }
 
 static void begin_life(struct trace *t, struct track *k, const char *name)
@@ -276,7 +189,7 @@ static void begin_life(struct trace *t, struct track *k, const char *name)
 		return;
 	k->living = true;
 	trace_begin(t, k, 0, "agent", name, (struct str){ 0 });
-	begin_waiting(t, k);
+	begin_pause(t, k, "model", "model");
 }
 
 static void end_tool(struct trace *t, struct track *k, unsigned lane, bool is_error)
@@ -293,8 +206,7 @@ static void end_life(struct trace *t, struct track *k, const char *state)
 	for (unsigned lane = 0; lane < k->lane_count; lane++)
 		if (k->lanes[lane])
 			end_tool(t, k, lane, true);
-	end_waiting(t, k);
-	end_idling(t, k);
+	end_pause(t, k);
 	k->living = false;
 	trace_end(t, k, 0, state);
 }
@@ -303,7 +215,7 @@ static void tool_started(struct trace *t, struct track *k, const struct event *e
 {
 	unsigned lane = 0;
 
-	end_waiting(t, k);
+	end_pause(t, k);
 	while (lane < k->lane_count && k->lanes[lane])
 		lane++;
 	if (lane == MOST_LANES)
@@ -325,7 +237,9 @@ static void trace_event(struct trace *t, const char *session, const struct event
 		[EVENT_PERMISSION_DENIED] = "denied",  [EVENT_RETRY] = "retry",
 		[EVENT_NOTIFICATION] = "notification", [EVENT_ERROR] = "error",
 	};
-	struct track *k = track_of(t, session, event->agent);
+	struct track *k = track_of(t, session, event->agent), *parent;
+	struct str text = utf8_cut(event->text, TEXT_LIMIT);
+	AUTO_BUF struct buf title = { 0 };
 
 	switch (event->kind) {
 	case EVENT_SESSION_STARTED:
@@ -336,18 +250,23 @@ static void trace_event(struct trace *t, const char *session, const struct event
 		break;
 	case EVENT_AGENT_STARTED:
 		begin_life(t, k, event->agent->description);
-		t->flows++;
-		trace_flow(t, "s", track_of(t, session, &(struct event_agent){ .id = event->agent->parent_id }));
-		trace_flow(t, "f", k);
-		trace_number(t, "C", "agents alive", k->pid, 0, "alive", ++*trace_alive(t, k->pid));
+		/* The arrow from the parent; its end binds to the slice around it, not to the next one. */
+		parent = track_of(t, session, &(struct event_agent){ .id = event->agent->parent_id });
+		trace_put(t, "s", "starts", parent->pid, track_tid(parent, 0), "cat:'agent', id:%u}", ++t->flows);
+		trace_put(t, "f", "starts", k->pid, track_tid(k, 0), "cat:'agent', id:%u, bp:'e'}", t->flows);
+		trace_put(t, "C", "agents alive", k->pid, 0, "args:{alive:%u}}", ++*trace_alive(t, k->pid));
 		break;
 	case EVENT_AGENT_ENDED:
 		if (k->living)
-			trace_number(t, "C", "agents alive", k->pid, 0, "alive", --*trace_alive(t, k->pid));
+			trace_put(t, "C", "agents alive", k->pid, 0, "args:{alive:%u}}", --*trace_alive(t, k->pid));
 		end_life(t, k, event->task ? event->task->state : NULL);
 		break;
 	case EVENT_MEMBER_STATE:
-		member_state(t, k, event->task->member);
+		end_pause(t, k);
+		if (!strcmp(event->task->member, "running"))
+			begin_pause(t, k, "model", "model");
+		else
+			begin_pause(t, k, "member", event->task->member);
 		break;
 	case EVENT_TOOL_STARTED:
 		tool_started(t, k, event);
@@ -357,12 +276,15 @@ static void trace_event(struct trace *t, const char *session, const struct event
 			if (k->lanes[lane] && !strcmp(k->lanes[lane], event->id))
 				end_tool(t, k, lane, event->is_error);
 		if (!k->busy)
-			begin_waiting(t, k);
+			begin_pause(t, k, "model", "model");
 		break;
 	default: /* the effect of others is shown */
-		if (event->kind < COUNT_OF(instants) && instants[event->kind])
-			trace_instant(t, k, instants[event->kind], event);
-		break;
+		if (event->kind >= COUNT_OF(instants) || !instants[event->kind])
+			break;
+		buf_addf(&title, "%s%s%s", instants[event->kind], event->name ? " " : "",
+			 event->name ? event->name : "");
+		trace_put(t, "i", title.p, k->pid, track_tid(k, 0), "cat:'note', s:'t', args:{text?:'%.*s'}}",
+			  STR_ARG(text));
 	}
 }
 
@@ -396,11 +318,14 @@ static void trace_free(struct observer *o)
 static void trace_on_event(struct observer *o, struct cadre_session *s, const struct event *event)
 {
 	struct trace *t = CONTAINER_OF(o, struct trace, observer);
-	struct err err = { 0 };
 
 	trace_event(t, s->id, event);
-	if (event->kind == EVENT_TURN_ENDED && trace_flush(t, &err) < 0)
-		session_emit_error(s, "%s", err.text);
+	if (event->kind != EVENT_TURN_ENDED)
+		return;
+	trace_write(t);
+	if (t->failure.kind && !t->reported)
+		session_emit_error(s, "%s", t->failure.text);
+	t->reported = t->failure.kind;
 }
 
 int trace_observe(struct services *sv, struct err *err)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * cadre.c - the runtime: loop, registries, options. */
-#include "defs/agentdef/registry.h"
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
@@ -37,8 +36,6 @@ static void on_poll(uv_poll_t *handle, int status, int events)
 {
 	struct watch *w = handle->data;
 
-	(void)status;
-	(void)events;
 	w->fn(w->cadre, w->number, w->data);
 }
 
@@ -71,7 +68,7 @@ static void end_watch(struct watch *w)
 	uv_close(&w->handle, on_closed);
 }
 
-static void unwatch(struct cadre *c, int number, bool is_signal)
+static void watch_remove(struct cadre *c, int number, bool is_signal)
 {
 	for (struct watch *w = c->watches; w; w = w->next) {
 		if (w->number != number || w->is_signal != is_signal)
@@ -123,14 +120,14 @@ int cadre_watch_fd(struct cadre *c, int fd, int keep, cadre_watch_fn *fn, void *
 void cadre_unwatch_fd(struct cadre *c, int fd)
 {
 	if (c)
-		unwatch(c, fd, false);
+		watch_remove(c, fd, false);
 }
 
 int cadre_watch_signal(struct cadre *c, int signal, cadre_watch_fn *fn, void *data)
 {
 	if (!c)
 		return CADRE_USAGE;
-	unwatch(c, signal, true);
+	watch_remove(c, signal, true);
 	if (!fn)
 		return CADRE_OK;
 	struct watch *w = watch_new(c, signal, true, fn, data);
@@ -176,7 +173,6 @@ static void on_drained(struct writer *writer, void *data)
 {
 	struct cadre_writer *w = data;
 
-	(void)writer;
 	app_check_backlog(&w->cadre->services);
 	if (w->on_drained)
 		w->on_drained(w, w->drained_data);

@@ -43,8 +43,7 @@ static void serve_send(struct serve *s, struct str id, const char *method, const
 	AUTO_BUF struct buf line = { 0 };
 	struct json_out w = json_out(&line);
 
-	json_open(&w, '{');
-	json_kcstr(&w, "jsonrpc", "2.0");
+	json_putf(&w, "{jsonrpc:'2.0'");
 	if (method)
 		json_kcstr(&w, "method", method);
 	else
@@ -66,10 +65,7 @@ printf_like(4, 5) static void serve_refuse(struct serve *s, struct str id, int c
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	json_open(&w, '{');
-	json_ki64(&w, "code", code);
-	json_kcstr(&w, "message", text);
-	json_close(&w);
+	json_putf(&w, "{code:%d, message:'%s'}", code, text);
 	serve_send(s, id, NULL, "error", buf_str(&error));
 }
 
@@ -85,14 +81,8 @@ static const char agent_schema[] =
 
 static void put_tool(struct json_out *w, const char *name, struct str description, struct str schema, bool read_only)
 {
-	json_open(w, '{');
-	json_kcstr(w, "name", name);
-	json_kraw(w, "description", description);
-	json_kraw(w, "inputSchema", schema);
-	json_kopen(w, "annotations", '{');
-	json_kbool(w, "readOnlyHint", read_only);
-	json_close(w);
-	json_close(w);
+	json_putf(w, "{name:'%s', description:%.*s, inputSchema:%.*s, annotations:{readOnlyHint:!!%d}}", name,
+		  STR_ARG(description), STR_ARG(schema), read_only);
 }
 
 static void serve_list_tools(struct serve *s, struct str id)
@@ -101,8 +91,7 @@ static void serve_list_tools(struct serve *s, struct str id)
 	AUTO_BUF struct buf result = { 0 };
 	struct json_out w = json_out(&result);
 
-	json_open(&w, '{');
-	json_kopen(&w, "tools", '[');
+	json_putf(&w, "{tools:[");
 	for (size_t i = 0; i < main_agent->tools.count; i++) {
 		const struct tool *tool = main_agent->tools.tools[i];
 		AUTO_JSON struct json_reader reader = { 0 };
@@ -122,8 +111,7 @@ static void serve_list_tools(struct serve *s, struct str id)
 		json_add_quoted(&description, buf_str(&text));
 		put_tool(&w, agent_name, buf_str(&description), str_from(agent_schema), false);
 	}
-	json_close(&w);
-	json_close(&w);
+	json_putf(&w, "]}");
 	serve_send(s, id, NULL, "result", buf_str(&result));
 }
 
@@ -156,15 +144,8 @@ static void on_serve_kick(struct kick *kick)
 			AUTO_BUF struct buf result = { 0 };
 			struct json_out w = json_out(&result);
 
-			json_open(&w, '{');
-			json_kopen(&w, "content", '[');
-			json_open(&w, '{');
-			json_kcstr(&w, "type", "text");
-			json_kstr(&w, "text", buf_str(&c->call->result));
-			json_close(&w);
-			json_close(&w);
-			json_kbool(&w, "isError", c->call->is_error);
-			json_close(&w);
+			json_putf(&w, "{content:[{type:'text', text:'%.*s'}], isError:!!%d}", STR_ARG(c->call->result),
+				  c->call->is_error);
 			serve_send(c->serve, str_from(c->id), NULL, "result", buf_str(&result));
 		}
 		s->call_count--;
@@ -192,8 +173,7 @@ static void write_task(struct buf *out, const struct json *arguments)
 		if (value)
 			json_kraw(&w, members[i], json_raw(value));
 	}
-	json_kbool(&w, "run_in_background", false);
-	json_close(&w);
+	json_putf(&w, "run_in_background:false}");
 }
 
 static void serve_call_tool(struct serve *s, struct str id, const struct json *params)
@@ -274,11 +254,8 @@ static void on_event(const struct cadre_event *e, void *data)
 		struct json_out w = json_out(&params);
 		if (!c->token || c->withdrawn || c->done || strcmp(c->call->id, event->agent->tool_use_id) != 0)
 			continue;
-		json_open(&w, '{');
-		json_kraw(&w, "progressToken", str_from(c->token));
-		json_ki64(&w, "progress", ++c->progress);
-		json_kcstr(&w, "message", event->task->last_tool);
-		json_close(&w);
+		json_putf(&w, "{progressToken:%s, progress:%u, message:'%s'}", c->token, ++c->progress,
+			  event->task->last_tool);
 		serve_send(s, STR(""), "notifications/progress", "params", buf_str(&params));
 	}
 }
@@ -371,8 +348,6 @@ static void on_input(struct cadre *c, int fd, void *data)
 {
 	struct serve *s = data;
 
-	(void)c;
-	(void)fd;
 	if (cadre_writer_queued(s->out) > MOST_QUEUED)
 		serve_watch(s, false);
 	else
@@ -381,7 +356,6 @@ static void on_input(struct cadre *c, int fd, void *data)
 
 static void on_drained(struct cadre_writer *w, void *data)
 {
-	(void)w;
 	serve_watch(data, true);
 }
 
@@ -407,16 +381,12 @@ static void on_unread(struct cadre_writer *w, void *data)
 {
 	struct serve *s = data;
 
-	(void)w;
 	serve_end_input(s);
 	serve_cancel_all(s);
 }
 
 /* Notices for the main agent wait: it has no turns. */
-static void on_notice(struct agent *a)
-{
-	(void)a;
-}
+static void on_notice(struct agent *a) {}
 
 int cadre_mcp_serve(struct cadre *c, int in_fd, int out_fd, char *why, size_t why_size)
 {

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * answer.c - answers to questions of all agents of a session: from the host, or from a permission prompt tool. */
 #include "agents/team/pane.h"
-#include "product/session/session_int.h"
 #include "defs/policy/sources.h"
 #include "product/session/server_pool.h"
 #include "lib/json/json_write.h"
 #include "guard/permission/permission.h"
 #include "config/settings/settings_store.h"
 #include "agents/agent/gate.h"
-#include "agents/agent/plan.h"
 #include "agents/agent/question.h"
 #include "product/session/schema.h"
 #include "lib/io/file.h"
@@ -189,13 +187,6 @@ struct permission_query {
 	char *session_id, *agent_id, *call_id;
 };
 
-bool prompt_tool_is_given(const struct cadre_session *s)
-{
-	const char *name = s->services->options.permission_prompt_tool;
-
-	return name && str_starts(str_from(name), STR("mcp__"));
-}
-
 static void on_tool_answer(void *data, const struct server_reply *reply)
 {
 	struct permission_query *q = data;
@@ -233,11 +224,8 @@ void prompt_tool_ask(struct cadre_session *s, const struct event *e)
 					.session_id = xstrdup(s->id),
 					.agent_id = xstrdup(a->who.id),
 					.call_id = xstrdup(call->id) };
-	json_open(&w, '{');
-	json_kcstr(&w, "tool_name", call->tool->name);
-	json_kraw(&w, "input", json_raw(call->input));
-	json_kcstr(&w, "tool_use_id", call->id);
-	json_close(&w);
+	json_putf(&w, "{tool_name:'%s', input:%.*s, tool_use_id:'%s'}", call->tool->name,
+		  STR_ARG(json_raw(call->input)), call->id);
 	/* mcp__SERVER__TOOL: as everywhere, the name of a server has no "__" */
 	const char *server = s->services->options.permission_prompt_tool + strlen("mcp__");
 	const char *end = strstr(server, "__");
@@ -300,9 +288,7 @@ static int define_tool(struct cadre_session *s, struct buf *definition, struct e
 	if (!json_is(root, JSON_OBJECT) || (type && !json_str_is(type, "object")))
 		return err_set(err, ERR_PARSE, "the answer must be an object: 'type' must be object at the top");
 	buf_addf(&typed, "{\"type\":\"object\"%s" STR_FMT, root->count ? "," : "", (int)raw.n - 1, raw.p + 1);
-	json_open(&w, '{');
-	json_kcstr(&w, "name", tool_name);
-	json_kcstr(&w, "description", description);
+	json_putf(&w, "{name:'%s', description:'%s'", tool_name, description);
 	json_kraw(&w, "input_schema", type ? raw : buf_str(&typed));
 	json_close(&w);
 	return 0;

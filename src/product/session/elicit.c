@@ -11,39 +11,11 @@
 
 /* ---- a form as a list of questions ------------------------------------------------------------------------------------ */
 
-static const struct json *properties(const struct json *elicitation)
+static const struct json *form_properties(const struct json *elicitation)
 {
 	const struct json *p = json_get(json_get(elicitation, "requested_schema"), "properties");
 
 	return json_is(p, JSON_OBJECT) && p->count ? p : NULL;
-}
-
-void form_open(struct json_out *w)
-{
-	json_open(w, '{');
-	json_kopen(w, "questions", '[');
-}
-
-void form_question(struct json_out *w, struct str text)
-{
-	json_open(w, '{');
-	json_kstr(w, "question", text);
-	json_kopen(w, "options", '[');
-}
-
-void form_option(struct json_out *w, struct str label, struct str meaning)
-{
-	json_open(w, '{');
-	json_kstr(w, "label", label);
-	json_kstr(w, "description", meaning);
-	json_close(w);
-}
-
-void form_question_end(struct json_out *w, bool multi_select)
-{
-	json_close(w);
-	json_kbool(w, "multiSelect", multi_select);
-	json_close(w);
 }
 
 /* Values of "enum", or "const" with a title of "oneOf" and "anyOf". */
@@ -55,27 +27,30 @@ static void put_values(struct json_out *w, const struct json *property, struct a
 	if (json_str_is(json_get(property, "type"), "array"))
 		return put_values(w, json_get(property, "items"), a);
 	titled = titled ? titled : json_get(property, "anyOf");
-	for (const struct json *v = json_first(values); v; v = json_next(values, v))
-		form_option(w, json_str(v, a), STR(""));
-	for (const struct json *v = json_first(titled); v; v = json_next(titled, v))
-		form_option(w, json_str(json_get(v, "const"), a), json_str(json_get(v, "title"), a));
-	if (json_str_is(json_get(property, "type"), "boolean")) {
-		form_option(w, STR("yes"), STR(""));
-		form_option(w, STR("no"), STR(""));
+	for (const struct json *v = json_first(values); v; v = json_next(values, v)) {
+		struct str label = json_str(v, a);
+		json_putf(w, "{label:'%.*s', description:''}", STR_ARG(label));
 	}
+	for (const struct json *v = json_first(titled); v; v = json_next(titled, v)) {
+		struct str label = json_str(json_get(v, "const"), a), title = json_str(json_get(v, "title"), a);
+		json_putf(w, "{label:'%.*s', description:'%.*s'}", STR_ARG(label), STR_ARG(title));
+	}
+	if (json_str_is(json_get(property, "type"), "boolean"))
+		json_putf(w, "{label:'yes', description:''}, {label:'no', description:''}");
 }
 
-/* One question for each property of requested_schema; for an address, or a form without properties: does the user agree? */
+/* The form of AskUserQuestion: one question for each property of requested_schema; for an address, or a form without properties:
+ * does the user agree? */
 static void form_questions(struct buf *out, const struct json *elicitation)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf consent = { 0 };
-	const struct json *p = properties(elicitation);
+	const struct json *p = form_properties(elicitation);
 	struct str message = json_str(json_get(elicitation, "message"), &a);
 	struct str url = json_str(json_get(elicitation, "url"), &a);
 	struct json_out w = json_out(out);
 
-	form_open(&w);
+	json_putf(&w, "{questions:[");
 	for (struct json_member m = json_members(p); m.key; m = json_member_next(p, m)) {
 		AUTO_BUF struct buf text = { 0 };
 		struct str title = json_str(json_get(m.value, "title"), &a);
@@ -89,31 +64,24 @@ static void form_questions(struct buf *out, const struct json *elicitation)
 			buf_addf(&text, " (" STR_FMT ")", STR_ARG(description));
 		if (otherwise)
 			buf_addf(&text, " [" STR_FMT "]", STR_ARG(json_raw(otherwise)));
-		form_question(&w, buf_str(&text));
+		json_putf(&w, "{question:'%.*s', options:[", STR_ARG(text));
 		put_values(&w, m.value, &a);
-		form_question_end(&w, json_str_is(json_get(m.value, "type"), "array"));
+		json_putf(&w, "], multiSelect:!!%d}", json_str_is(json_get(m.value, "type"), "array"));
 		message = STR(""); /* above the first one only */
 	}
 	if (!p) {
 		buf_addf(&consent, STR_FMT, STR_ARG(message));
 		if (url.n)
 			buf_addf(&consent, "\nOpen " STR_FMT " and come back.", STR_ARG(url));
-		form_question(&w, buf_str(&consent));
-		form_option(&w, STR("yes"), url.n ? STR("it is done") : STR(""));
-		form_option(&w, STR("no"), STR(""));
-		form_question_end(&w, false);
+		json_putf(&w,
+			  "{question:'%.*s', options:[{label:'yes', description:'%s'}, {label:'no', description:''}]",
+			  STR_ARG(consent), url.n ? "it is done" : "");
+		json_putf(&w, "multiSelect:false}");
 	}
-	json_close(&w);
-	json_close(&w);
+	json_putf(&w, "]}");
 }
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
-
-static bool is_yes(const char *text)
-{
-	return str_is_nocase(str_from(text), "yes") || str_is_nocase(str_from(text), "true") ||
-	       str_is_nocase(str_from(text), "y");
-}
 
 /* In the type of the schema; an answer that does not fit its type is left out. */
 static void put_answer(struct json_out *w, struct json_member m, const char *text, struct arena *a)
@@ -132,7 +100,7 @@ static void put_answer(struct json_out *w, struct json_member m, const char *tex
 	} else if (is_number) {
 		json_put_double(w, number);
 	} else if (json_str_is(type, "boolean")) {
-		json_put_bool(w, is_yes(text));
+		json_put_bool(w, str_is_one_of_nocase(str_from(text), "yes|true|y"));
 	} else if (json_str_is(type, "array")) {
 		json_open(w, '[');
 		for (struct str rest = str_from(text); rest.p;) {
@@ -312,7 +280,6 @@ void app_elicit_gone(void *data, struct mcp_elicitation *asked)
 {
 	struct elicitation *e = asked->owner;
 
-	(void)data;
 	if (!e)
 		return;
 	e->asked = NULL;
@@ -347,8 +314,8 @@ int session_answer_form(struct cadre_session *s, const char *id, const char *con
 		return CADRE_NOT_FOUND;
 	if (!count)
 		return cadre_answer_elicitation(s, id, "cancel", NULL);
-	const struct json *p = properties(root);
-	if (!p && (!answers[0] || !is_yes(answers[0])))
+	const struct json *p = form_properties(root);
+	if (!p && (!answers[0] || !str_is_one_of_nocase(str_from(answers[0]), "yes|true|y")))
 		return cadre_answer_elicitation(s, id, "decline", NULL);
 	json_open(&w, '{');
 	for (struct json_member m = json_members(p); m.key && i < count; m = json_member_next(p, m), i++)

@@ -2,16 +2,8 @@
  * emit.c - delivers events: to the observers of the runtime, then, numbered and with a time, to the host. Also the table of
  * subtypes and texts for the end of a turn. */
 #include "agents/team/pane.h"
-#include "product/session/session_int.h"
 #include "product/session/schema.h"
 #include "product/session/server_pool.h"
-
-void session_note(struct cadre_session *s, const struct event *event)
-{
-	for (struct observer *o = s->services->observers; o; o = o->next)
-		if (o->on_event)
-			o->on_event(o, s, event);
-}
 
 void session_emit(void *data, const struct event *event)
 {
@@ -21,7 +13,8 @@ void session_emit(void *data, const struct event *event)
 	structured_output_on_event(s, event);
 	if (lead_ask(&s->tree, event))
 		return;
-	if (event->kind == EVENT_PERMISSION_ASKED && prompt_tool_is_given(s)) {
+	const char *prompt_tool = s->services->options.permission_prompt_tool;
+	if (event->kind == EVENT_PERMISSION_ASKED && prompt_tool && str_starts(str_from(prompt_tool), STR("mcp__"))) {
 		prompt_tool_ask(s, event);
 		return;
 	}

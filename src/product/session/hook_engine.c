@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * hook_engine.c - the hook engine of a runtime: its events, and the hooks that ask a model or call a server's tool. */
-#include "product/session/session_int.h"
 #include "product/session/server_pool.h"
 #include "lib/io/spawn.h"
 #include "guard/sandbox/sandbox.h"
@@ -134,7 +133,6 @@ static void start_model_hook(struct hook_runner *runner, struct hook_call *call)
 
 static void cancel_model_hook(struct hook_runner *runner, struct hook_call *call)
 {
-	(void)runner;
 	if (call->state)
 		one_shot_cancel(call->state);
 }
@@ -168,7 +166,6 @@ static void start_tool_hook(struct hook_runner *runner, struct hook_call *call)
 
 static void cancel_tool_hook(struct hook_runner *runner, struct hook_call *call)
 {
-	(void)runner;
 	if (call->state)
 		server_call_cancel(call->state);
 }
@@ -220,14 +217,6 @@ int app_open_hooks(struct services *sv, struct err *err)
 		.session_end_ms = end_ms,
 	});
 	return 0;
-}
-
-void app_drained(void *data)
-{
-	struct services *sv = data;
-
-	sv->draining--;
-	loop_stop(sv->loop);
 }
 
 void app_close_hooks(struct services *sv)

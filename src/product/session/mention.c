@@ -148,9 +148,7 @@ bool session_read_mentions(struct cadre_session *s)
 		AUTO_BUF struct buf input = { 0 };
 		struct json_out w = json_out(&input);
 		char id[UUID_LEN + 1];
-		json_open(&w, '{');
-		json_kcstr(&w, "file_path", path);
-		json_close(&w);
+		json_putf(&w, "{file_path:'%s'}", path);
 		id_uuid(id);
 		one->call = tool_call_new(&agent->env, &agent->gate, read, str_from(id), STR("Read"), buf_str(&input));
 		one->call->policy = (struct gate_policy){ .apart = true, .no_question = true };

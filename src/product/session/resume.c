@@ -166,31 +166,6 @@ int session_take_load(struct cadre_session *s, bool run, struct err *err)
 /* Restores files as they were when a message came. */
 
 /* A person at a terminal expects to be able to go back; a program asks for it. */
-void session_open_checkpoint(struct cadre_session *s)
-{
-	struct agent_tree *t = &s->tree;
-	const struct services *sv = s->services;
-
-	if (t->session_dir && (env_is_on("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING") ||
-			       settings_bool(sv->policy.settings, "fileCheckpointingEnabled", sv->options.interactive)))
-		t->checkpoint = checkpoint_new(&s->services->store, checkpoint_dir(&s->arena, t->config_dir, s->id));
-}
-
-int session_mark_prompt(struct cadre_session *s, struct err *err)
-{
-	if (!s->tree.checkpoint)
-		return 0;
-	if (!s->turn.uuid[0])
-		id_uuid(s->turn.uuid);
-	return checkpoint_mark(s->tree.checkpoint, s->turn.uuid, NULL, err);
-}
-
-void rewind_release(struct rewind *r)
-{
-	rewind_plan_release(&r->plan);
-	file_history_release(&r->history);
-}
-
 void rewind_count_lines(const struct rewind_file *f, size_t *ret_added, size_t *ret_removed)
 {
 	line_diff_count(buf_str(&f->now_bytes), buf_str(&f->then_bytes), ret_added, ret_removed);

@@ -4,12 +4,6 @@
 #include "product/session/session.h"
 #include "core/store/file_history.h"
 
-/* Whether files are kept before they are changed, and where. With the tree of the session; it has no effect without a
- * session on disk. */
-void session_open_checkpoint(struct cadre_session *s);
-/* The prompt is about to be recorded: gives it an id, and a mark. */
-int session_mark_prompt(struct cadre_session *s, struct err *err);
-
 /* One way back, from the look to its end */
 struct rewind {
 	struct file_history history;
@@ -24,6 +18,10 @@ struct rewind {
  * such mark, or nothing was kept. */
 int rewind_look(struct rewind *r, const char *dir, const char *uuid, struct err *err);
 int rewind_go(struct rewind *r, struct checkpoint *c, struct err *err); /* what is lost is kept by c before */
-void rewind_release(struct rewind *r);
+static inline void rewind_release(struct rewind *r)
+{
+	rewind_plan_release(&r->plan);
+	file_history_release(&r->history);
+}
 #define AUTO_REWIND CLEANUP(rewind_release)
 void rewind_count_lines(const struct rewind_file *f, size_t *ret_added, size_t *ret_removed);

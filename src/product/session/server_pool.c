@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * server_pool.c - the MCP servers of a runtime and of its sessions. */
-#include "product/session/session_int.h"
 #include "product/session/server_pool.h"
 #include "defs/policy/sources.h"
 #include "agents/agent/servers.h"
@@ -29,7 +28,7 @@ static void on_log(void *data, const struct mcp_server *server, const char *leve
 }
 
 /* The directories of the session that was opened last: a server is shared by all. */
-static const char *const *roots(void *data)
+static const char *const *pool_roots(void *data)
 {
 	struct services *sv = data;
 
@@ -60,7 +59,7 @@ int app_open_servers(struct services *sv, struct err *err)
 	struct mcp_host_events events = { .on_log = on_log,
 					  .on_elicitation = app_elicit,
 					  .on_elicitation_gone = app_elicit_gone,
-					  .roots = roots,
+					  .roots = pool_roots,
 					  .make_transport = make_transport,
 					  .data = sv };
 	sv->server_pool = mcp_pool_new(&sv->server_env, &events);
@@ -191,14 +190,10 @@ static void on_approval_kick(struct kick *kick)
 
 	buf_addf(&text, "This project brings the MCP server %s (%s:%u):\n" STR_FMT "\nMay it be used?", item->name,
 		 item->file, item->line, STR_ARG(item->json));
-	form_open(&w);
-	form_question(&w, buf_str(&text));
-	form_option(&w, STR("yes"), STR("now and later, in this project"));
-	form_option(&w, STR("all"), STR("this one and all others that the project has or will have"));
-	form_option(&w, STR("no"), STR("never in this project"));
-	form_question_end(&w, false);
-	json_close(&w);
-	json_close(&w);
+	json_putf(&w, "{questions:[{question:'%.*s', options:[", STR_ARG(text));
+	json_putf(&w, "{label:'yes', description:'now and later, in this project'}");
+	json_putf(&w, "{label:'all', description:'this one and all others that the project has or will have'}");
+	json_putf(&w, "{label:'no', description:'never in this project'}], multiSelect:false}]}");
 	session_emit(s, &(struct event){ .kind = EVENT_QUESTION_ASKED,
 					 .name = config->items[a->at].name,
 					 .id = a->id,
@@ -289,11 +284,6 @@ void session_open_approval(struct cadre_session *s)
 	s->approval = xcalloc(1, sizeof *s->approval);
 	*s->approval = (struct server_approval){ .session = s, .kick.step = on_approval_kick, .at = first.at };
 	loop_kick(s->services->loop, &s->approval->kick);
-}
-
-bool session_await_approval(struct cadre_session *s)
-{
-	return s->approval != NULL;
 }
 
 void session_drop_approval(struct cadre_session *s)

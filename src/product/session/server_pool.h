@@ -26,17 +26,13 @@ void session_find_roots(struct cadre_session *s); /* its directories are known *
 /* Asks the user about those that are pending, from the loop, if the user can be asked. After session_open_servers(). */
 void session_open_approval(struct cadre_session *s);
 /* True: questions are open, and turn_work_over() comes when they are answered, if the turn still waits. */
-bool session_await_approval(struct cadre_session *s);
+static inline bool session_await_approval(struct cadre_session *s)
+{
+	return s->approval != NULL;
+}
 /* -ERR_NOT_FOUND: no such question. answers[0]: "yes", "all" or "no"; anything else, or count 0: not now. */
 int session_answer_approval(struct cadre_session *s, const char *id, const char *const *answers, size_t count);
 void session_drop_approval(struct cadre_session *s);
-
-/* elicit.c: {"questions":[{"question","options":[{"label","description"}],"multiSelect"}]}, the form of AskUserQuestion. The caller
- * closes the list and the object. */
-void form_open(struct json_out *w);
-void form_question(struct json_out *w, struct str text);
-void form_option(struct json_out *w, struct str label, struct str meaning);
-void form_question_end(struct json_out *w, bool multi_select);
 
 /* Questions of a server to the user. Hooks are asked first, then the host; a host that cannot be asked declines. */
 void app_elicit(void *data, const struct mcp_server *server, struct mcp_elicitation *e);
@@ -74,7 +70,6 @@ void session_cancel_server_calls(
 	struct cadre_session *s); /* the session is being closed; those of hooks end with their hooks */
 
 /* answer.c: --permission-prompt-tool mcp__server__tool. Asks it about the call of this event. */
-bool prompt_tool_is_given(const struct cadre_session *s);
 void prompt_tool_ask(struct cadre_session *s, const struct event *event);
 
 /* Prompts of MCP servers as commands: "/mcp__SERVER__PROMPT one two" asks the server for its messages, which
@@ -86,7 +81,14 @@ typedef bool server_prompt_visit_fn(void *data, struct mcp_lease *link, const ch
 /* Visits the prompts of the main agent's connected servers; their names are without the slash. */
 void server_prompts_each(const struct cadre_session *s, server_prompt_visit_fn *visit, void *data);
 bool server_prompt_is(const struct cadre_session *s, struct str name);
-void server_prompt_hint(struct buf *out, const struct mcp_prompt *prompt); /* "<topic> [tone]": its arguments */
+static inline void server_prompt_hint(struct buf *out,
+				      const struct mcp_prompt *prompt) /* "<topic> [tone]": its arguments */
+{
+	for (size_t i = 0; i < prompt->argument_count; i++) {
+		const struct mcp_prompt_argument *a = &prompt->arguments[i];
+		buf_addf(out, a->required ? "%s<%s>" : "%s[%s]", i ? " " : "", a->name);
+	}
+}
 
 struct server_prompt; /* one that is being asked for */
 /* failure.n > 0: why there is nothing. Otherwise done takes the blocks; the array is borrowed until return. */

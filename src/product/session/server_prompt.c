@@ -3,7 +3,6 @@
 #include "product/session/server_pool.h"
 #include "lib/json/json_write.h"
 #include "mcp/client/toolset.h"
-#include "product/session/session_int.h"
 
 enum { MOST_BLOCKS = 1000 };
 
@@ -29,14 +28,6 @@ void server_prompts_each(const struct cadre_session *s, server_prompt_visit_fn *
 			more = visit(data, link, name.p, &c->prompts[k]);
 		}
 		mcp_catalog_unref(c);
-	}
-}
-
-void server_prompt_hint(struct buf *out, const struct mcp_prompt *prompt)
-{
-	for (size_t i = 0; i < prompt->argument_count; i++) {
-		const struct mcp_prompt_argument *a = &prompt->arguments[i];
-		buf_addf(out, a->required ? "%s<%s>" : "%s[%s]", i ? " " : "", a->name);
 	}
 }
 
@@ -80,8 +71,7 @@ static bool visit_asked(void *data, struct mcp_lease *link, const char *name, co
 	if (!str_is(a->name, name))
 		return true;
 	a->link = link;
-	json_open(&w, '{');
-	json_kcstr(&w, "name", prompt->name);
+	json_putf(&w, "{name:'%s'", prompt->name);
 	put_arguments(a, &w, prompt);
 	json_close(&w);
 	server_prompt_hint(&a->hint, prompt);
@@ -114,14 +104,9 @@ static struct segment *image_segment(const struct json *content, struct arena *a
 		buf_addf(&block, "[image, " STR_FMT ", %s]", STR_ARG(mime), why);
 		return segment_text(buf_str(&block));
 	}
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "image");
-	json_kopen(&w, "source", '{');
-	json_kcstr(&w, "type", "base64");
-	json_kstr(&w, "media_type", mime);
+	json_putf(&w, "{type:'image', source:{type:'base64', media_type:'%.*s'", STR_ARG(mime));
 	json_kraw(&w, "data", json_raw(json_get(content, "data")));
-	json_close(&w);
-	json_close(&w);
+	json_putf(&w, "}}");
 	return json_parse(&reader, block.p, block.n, &root, NULL) == 0 ? segment_from_json(root) : NULL;
 }
 
@@ -250,10 +235,7 @@ static void server_tool_start(struct tool_call *call)
 		tool_call_fail(call, "the MCP server '%s' is gone", c->server);
 		return;
 	}
-	json_open(&w, '{');
-	json_kcstr(&w, "name", c->tool_name);
-	json_kraw(&w, "arguments", json_raw(call->input));
-	json_close(&w);
+	json_putf(&w, "{name:'%s', arguments:%.*s}", c->tool_name, STR_ARG(json_raw(call->input)));
 	c->open = mcp_lease_call(link, &(struct mcp_call){ .method = "tools/call",
 							   .params = buf_str(&params),
 							   .timeout_ms = c->timeout_ms,

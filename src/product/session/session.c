@@ -142,7 +142,9 @@ static int open_tree(struct cadre_session *s, const struct options *o, struct er
 	for (const struct observer *each = sv->observers; each; each = each->next)
 		if (each->on_state)
 			t->on_state = on_state;
-	session_open_checkpoint(s);
+	if (t->session_dir && (env_is_on("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING") ||
+			       settings_bool(sv->policy.settings, "fileCheckpointingEnabled", sv->options.interactive)))
+		t->checkpoint = checkpoint_new(&sv->store, checkpoint_dir(&s->arena, t->config_dir, s->id));
 	session_find_style(s);
 	session_open_servers(s);
 	return session_open_schema(s, err);

@@ -104,9 +104,21 @@ int session_open(struct services *sv, cadre_event_fn *on_event, void *data, stru
 		 struct err *err);
 event_fn session_emit; /* data is the session */
 void session_emit_error(struct cadre_session *s, const char *format, ...) printf_like(2, 3);
-void session_note(struct cadre_session *s, const struct event *event); /* to observers only, not to the host */
+static inline void session_note(struct cadre_session *s,
+				const struct event *event) /* to observers only, not to the host */
+{
+	for (struct observer *o = s->services->observers; o; o = o->next)
+		if (o->on_event)
+			o->on_event(o, s, event);
+}
 
 /* hook_engine.c: the one of a runtime */
 int app_open_hooks(struct services *sv, struct err *err);
 void app_close_hooks(struct services *sv);
-void app_drained(void *sv); /* a drain that sv->draining counts is over */
+static inline void app_drained(void *data) /* a drain that sv->draining counts is over */
+{
+	struct services *sv = data;
+
+	sv->draining--;
+	loop_stop(sv->loop);
+}

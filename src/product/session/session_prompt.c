@@ -10,7 +10,6 @@
 #include "agents/agent/skill_use.h"
 #include "agents/agent/classifier.h"
 #include "defs/policy/permissions.h"
-#include "defs/policy/sources.h"
 #include "lib/io/file.h"
 
 /* ---- what the definition of its agent adds -------------------------------------------------------------------- */
@@ -103,7 +102,11 @@ int session_add_prompt(struct cadre_session *s, struct err *err)
 	}
 	if (t->suppressed)
 		return 0;
-	if (session_add_mentions(s, err) < 0 || session_mark_prompt(s, err) < 0)
+	if (session_add_mentions(s, err) < 0)
+		return -(int)err->kind;
+	if (s->tree.checkpoint && !t->uuid[0])
+		id_uuid(t->uuid);
+	if (s->tree.checkpoint && checkpoint_mark(s->tree.checkpoint, t->uuid, NULL, err) < 0)
 		return -(int)err->kind;
 	recent_prompts_add(&s->tree.recent_prompts, (struct str){ t->prompt.p + t->initial, t->prompt.n - t->initial });
 	struct segment *text = t->blocks ? NULL : segment_text(buf_str(&t->prompt));
@@ -126,11 +129,7 @@ int session_set_title(struct cadre_session *s, struct str title, struct err *err
 		return err_set(err, ERR_USAGE, "the session is not kept on disk");
 	if (agent_record_origin(&s->tree.main, err) < 0)
 		return -(int)err->kind;
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "custom-title");
-	json_kstr(&w, "customTitle", title);
-	json_kcstr(&w, "sessionId", s->id);
-	json_close(&w);
+	json_putf(&w, "{type:'custom-title', customTitle:'%.*s', sessionId:'%s'}", STR_ARG(title), s->id);
 	return journal_append(journal, &line, err);
 }
 

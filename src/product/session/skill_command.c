@@ -5,12 +5,9 @@
 #include "product/session/server_pool.h"
 #include "lib/json/json_write.h"
 #include "defs/skill/registry.h"
-#include "agents/agent/hooks.h"
 #include "agents/agent/skill_use.h"
 #include "defs/policy/plugins.h"
-#include "lib/io/file.h"
 #include "config/settings/settings.h"
-#include "config/settings/settings_file.h"
 #include "defs/policy/sources.h"
 
 enum { MOST_STACKED = 6 };
@@ -53,20 +50,14 @@ const struct builtin_command *session_builtin(const struct cadre_session *s, siz
 
 static void put_command(struct json_out *w, const char *name, const char *summary, struct str hint, bool is_builtin)
 {
-	json_open(w, '{');
-	json_kcstr(w, "name", name);
-	json_kcstr(w, "description", summary);
-	json_kstr(w, "argumentHint", hint);
-	if (is_builtin)
-		json_kbool(w, "builtin", true);
-	json_close(w);
+	json_putf(w, "{name:'%s', description:'%s', argumentHint:'%.*s', builtin?:!!%d}", name, summary, STR_ARG(hint),
+		  is_builtin);
 }
 
 static bool put_prompt(void *data, struct mcp_lease *link, const char *name, const struct mcp_prompt *prompt)
 {
 	AUTO_BUF struct buf hint = { 0 };
 
-	(void)link;
 	server_prompt_hint(&hint, prompt);
 	put_command(data, name, prompt->description, buf_str(&hint), false);
 	return true;
@@ -189,7 +180,6 @@ static void give_texts(struct expansion *e)
 
 static void allow_forked_skill(struct tool_gate *gate, struct tool_call *call)
 {
-	(void)gate;
 	tool_call_decided(call, TOOL_ALLOW, STR("")); /* the user has typed it */
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * styles.c - the catalog of output styles, made when one is looked for. */
 #include "product/session/styles.h"
-#include "product/session/session_int.h"
 #include "product/session/texts.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
@@ -62,7 +61,6 @@ static struct definition *parse_style(const struct catalog_location *place, cons
 	struct definition_reader r;
 	struct frontmatter head;
 
-	(void)err;
 	stem.n -= str_ends(stem, STR(".md")) ? 3 : 0;
 	struct style_definition *style =
 		definition_new(sizeof *style, place->source, file->path, arena_str(&a, stem).p);
@@ -82,10 +80,9 @@ static void read_builtin_styles(struct catalog *c, struct catalog_file *f, const
 	} builtin[] = {
 		{ "Explanatory", "Explains its choices while it works", style_explanatory_text },
 		{ "Learning", "Leaves small pieces of the work to the user, and explains", style_learning_text },
-		{ "Proactive", "Decides by itself what is left open, and goes on", style_proactive_text },
+		{ "Proactive", "Decides by itself what is left open, and continues", style_proactive_text },
 	};
 
-	(void)c;
 	for (size_t i = 0; i < COUNT_OF(builtin); i++) {
 		struct style_definition *style =
 			definition_new(sizeof *style, place->source, place->path, builtin[i].name);
@@ -100,7 +97,6 @@ static void read_builtin_styles(struct catalog *c, struct catalog_file *f, const
 
 static void add_style_dir(struct catalog_locations *p, const char *claude_dir, const char *below)
 {
-	(void)below;
 	catalog_add_location(p, PLACE_FLAT, SOURCE_PROJECT, path_join(&p->arena, claude_dir, "output-styles"));
 }
 
@@ -211,9 +207,7 @@ void session_put_styles(struct json_out *w, const struct cadre_session *s)
 {
 	struct catalog *styles = open_styles(s);
 
-	json_kcstr(w, "output_style", s->style_name);
-	json_kopen(w, "available_output_styles", '[');
-	json_put_cstr(w, "default");
+	json_putf(w, "output_style:'%s', available_output_styles:['default'", s->style_name);
 	for (const struct catalog_entry *e = next_style(styles, NULL); e; e = next_style(styles, e))
 		json_put_cstr(w, e->name);
 	json_close(w);

@@ -528,7 +528,7 @@ static void on_lead_prompt(void *data, struct str text)
 		session_emit_error(s, "%s", err.text);
 }
 
-/* A turn that was cut goes on; otherwise what waits begins one. */
+/* A turn that was cut continues; otherwise what waits begins one. */
 static void on_lead_resume(void *data)
 {
 	struct cadre_session *s = data;
@@ -539,7 +539,6 @@ static void on_lead_resume(void *data)
 
 static void on_lead_leave(void *data)
 {
-	(void)data;
 	(void)kill(getpid(), SIGTERM); /* the program ends as if the user had asked for it */
 }
 

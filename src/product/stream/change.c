@@ -15,7 +15,6 @@
 #include "agents/agent/context.h"
 #include "product/session/permission_update.h"
 #include "defs/skill/registry.h"
-#include "defs/agentdef/registry.h"
 #include "defs/policy/plugins.h"
 #include "product/session/rewind.h"
 
@@ -24,7 +23,6 @@ int wire_interrupt(struct wire_request *r, struct err *err)
 	struct cadre_wire *w = r->wire;
 	bool cancel = json_bool(json_get(r->body, "cancel_queued"));
 
-	(void)err;
 	if (cancel) {
 		json_key(&r->out, "cancelled");
 		wire_list_messages(&r->out, w);
@@ -61,8 +59,7 @@ int wire_set_mode(struct wire_request *r, struct err *err)
 	if (permission_mode(p) == before)
 		return WIRE_ANSWERED;
 	struct json_out out = wire_frame_begin(&line, "system", "status"); /* reports the change at once */
-	json_kcstr(&out, "status", NULL);
-	json_kcstr(&out, "permissionMode", permission_mode_name(permission_mode(p)));
+	json_putf(&out, "status:null, permissionMode:'%s'", permission_mode_name(permission_mode(p)));
 	wire_frame_end(w, &out, w->session->id);
 	return WIRE_ANSWERED;
 }
@@ -105,9 +102,10 @@ int wire_mcp_override(struct wire_request *r, struct err *err)
 int wire_cancel_message(struct wire_request *r, struct err *err)
 {
 	struct str uuid = json_str(json_get(r->body, "message_uuid"), r->arena);
-	struct wire_message *m = uuid.n ? wire_find_message(r->wire, uuid) : NULL;
+	struct wire_message *m = r->wire->queue;
 
-	(void)err;
+	while (m && !str_eq(str_from(m->uuid), uuid))
+		m = m->next;
 	if (m)
 		wire_drop_message(r->wire, m);
 	json_kbool(&r->out, "cancelled", m != NULL);
@@ -210,12 +208,8 @@ static void write_switch(struct buf *out, const char *from, const char *to, cons
 {
 	struct json_out w = json_out(out);
 
-	json_open(&w, '{');
-	json_kcstr(&w, "from_model", from);
-	json_kcstr(&w, "to_model", to);
-	json_kcstr(&w, "requested_model", wish ? wish : "default");
-	json_kcstr(&w, "source", "sdk");
-	json_close(&w);
+	json_putf(&w, "{from_model:'%s', to_model:'%s', requested_model:'%s', source:'sdk'}", from, to,
+		  wish ? wish : "default");
 }
 
 static void switch_model(struct cadre_wire *w, struct str id, const char *from, const char *wish)
@@ -268,7 +262,6 @@ int wire_set_model(struct wire_request *r, struct err *err)
 	AUTO_BUF struct buf fields = { 0 };
 	const char *id = NULL;
 
-	(void)err;
 	if (!agent_has_hooks(a, &spec)) {
 		switch_model(r->wire, r->id, arena_strdup(r->arena, a->model), wish);
 		return WIRE_ANSWERED;
@@ -317,10 +310,7 @@ int wire_register_root(struct wire_request *r, struct err *err)
 	wire_reply(r->wire, r->id, STR(""));
 	if (!agent_has_hooks(&s->tree.main, &spec))
 		return WIRE_ANSWERED;
-	json_open(&out, '{');
-	json_kcstr(&out, "directory", real);
-	json_kstr(&out, "source", spec.subject);
-	json_close(&out);
+	json_putf(&out, "{directory:'%s', source:'%.*s'}", real, STR_ARG(spec.subject));
 	spec.fields = buf_str(&fields);
 	agent_notify_hooks(&s->tree.main, &spec);
 	return WIRE_ANSWERED;
@@ -332,7 +322,6 @@ int wire_reload_skills(struct wire_request *r, struct err *err)
 {
 	struct cadre_session *s = r->wire->session;
 
-	(void)err;
 	if (s->tree.skills.registry)
 		catalog_refresh(s->tree.skills.registry);
 	json_key(&r->out, "skills");
@@ -345,7 +334,6 @@ int wire_reload_styles(struct wire_request *r, struct err *err)
 {
 	struct cadre_session *s = r->wire->session;
 
-	(void)err;
 	session_find_style(s);
 	agent_renew_head(&s->tree.main);
 	session_put_styles(&r->out, s);
@@ -405,9 +393,7 @@ int wire_rewind(struct wire_request *r, struct err *err)
 	json_kopen(&r->out, "filesChanged", '[');
 	for (size_t i = 0; i < w.plan.count; i++)
 		json_put_cstr(&r->out, w.plan.files[i].path);
-	json_close(&r->out);
-	json_ki64(&r->out, "insertions", (int64_t)w.added);
-	json_ki64(&r->out, "deletions", (int64_t)w.removed);
+	json_putf(&r->out, "], insertions:%zu, deletions:%zu", w.added, w.removed);
 	return 0;
 }
 
@@ -447,7 +433,6 @@ int wire_background(struct wire_request *r, struct err *err)
 {
 	const char *call = json_cstr(json_get(r->body, "tool_use_id"), r->arena);
 
-	(void)err;
 	json_kbool(&r->out, "backgrounded", cadre_background(r->wire->session, call) > 0 || !call);
 	return 0;
 }

@@ -20,7 +20,7 @@ static void question_free(struct question *q)
 	free(q);
 }
 
-static struct agent *asker(const struct question *q)
+static struct agent *question_agent(const struct question *q)
 {
 	return q->wire->session ? agent_tree_find(&q->wire->session->tree, q->agent_id) : NULL;
 }
@@ -34,11 +34,8 @@ static void ask_client(struct cadre_wire *w, const struct event *e, const struct
 	*q = (struct question){ .wire = w,
 				.agent_id = xstrdup(e->agent ? e->agent->id : ""),
 				.call_id = xstrdup(e->id) };
-	json_open(&out, '{');
-	json_kcstr(&out, "subtype", "can_use_tool");
-	json_kcstr(&out, "tool_name", call->tool->name);
-	json_kraw(&out, "input", json_raw(call->input));
-	json_kcstr(&out, "tool_use_id", call->id);
+	json_putf(&out, "{subtype:'can_use_tool', tool_name:'%s', input:%.*s, tool_use_id:'%s'", call->tool->name,
+		  STR_ARG(json_raw(call->input)), call->id);
 	question_put_suggestions(&out, e->rules, e->rule_count);
 	if (e->why.n)
 		json_kstr(&out, "decision_reason", e->why);
@@ -46,9 +43,7 @@ static void ask_client(struct cadre_wire *w, const struct event *e, const struct
 		json_kstr(&out, "description", e->text);
 	if (e->agent && e->agent->id[0])
 		json_kcstr(&out, "agent_id", e->agent->id);
-	if (e->kind == EVENT_QUESTION_ASKED)
-		json_kbool(&out, "requires_user_interaction", true);
-	json_close(&out);
+	json_putf(&out, "requires_user_interaction?:!!%d}", e->kind == EVENT_QUESTION_ASKED);
 	wire_send_state(w, "requires_action");
 	(void)wire_ask(w, WIRE_ASK_PERMISSION, buf_str(&line), done, q);
 }
@@ -64,7 +59,7 @@ static void refuse_call(struct agent *a, struct tool_call *call, struct str why)
 static void on_permission(void *data, const struct json *payload, struct str why)
 {
 	struct question *q = data;
-	struct agent *a = asker(q);
+	struct agent *a = question_agent(q);
 	struct tool_call *call = a ? agent_question(a, q->call_id) : NULL;
 
 	if (q->wire->working)
@@ -81,11 +76,10 @@ static void on_permission(void *data, const struct json *payload, struct str why
 static void on_answers(void *data, const struct json *payload, struct str why)
 {
 	struct question *q = data;
-	struct agent *a = asker(q);
+	struct agent *a = question_agent(q);
 	struct tool_call *call = a ? question_find(a, q->call_id) : NULL;
 	const struct json *answers = json_get(json_get(payload, "updatedInput"), "answers");
 
-	(void)why;
 	if (call && json_str_is(json_get(payload, "behavior"), "allow") && json_is(answers, JSON_OBJECT))
 		question_answer(call, answers);
 	else if (call)
@@ -103,22 +97,19 @@ void wire_ask_call(struct cadre_wire *w, const struct event *e)
 		ask_client(w, e, call, is_permission ? on_permission : on_answers);
 }
 
-static bool question_is_over(const void *data)
-{
-	const struct question *q = data;
-	struct agent *a = asker(q);
-
-	return !a || (!agent_question(a, q->call_id) && !question_find(a, q->call_id));
-}
-
-static void release_question(void *data)
-{
-	question_free(data);
-}
-
+/* Takes back what no longer waits for an answer. */
 void wire_sweep_questions(struct cadre_wire *w)
 {
-	wire_asks_sweep(w, WIRE_ASK_PERMISSION, question_is_over, release_question);
+	for (struct wire_ask *ask = w->asks, *next; ask; ask = next) {
+		struct question *q = ask->data;
+		next = ask->next;
+		struct agent *a = ask->kind == WIRE_ASK_PERMISSION ? question_agent(q) : NULL;
+		if (ask->kind != WIRE_ASK_PERMISSION ||
+		    (a && (agent_question(a, q->call_id) || question_find(a, q->call_id))))
+			continue;
+		wire_ask_take_back(ask);
+		question_free(q);
+	}
 }
 
 /* ---- questions of servers ---------------------------------------------------------------------------------------- */
@@ -130,7 +121,6 @@ static void on_elicited(void *data, const struct json *payload, struct str why)
 	const char *action = json_cstr(json_get(payload, "action"), &a);
 	const struct json *content = json_get(payload, "content");
 
-	(void)why;
 	if (q->wire->session &&
 	    cadre_answer_elicitation(q->wire->session, q->call_id, action ? action : "cancel",
 				     content ? arena_str(&a, json_raw(content)).p : NULL) == CADRE_USAGE)
@@ -169,12 +159,7 @@ static void on_answer(void *data, const struct json *payload, struct str why)
 }
 
 /* The client has closed the input but still reads: it is notified of the end, without waiting for an answer. */
-static void on_nothing(void *data, const struct json *payload, struct str why)
-{
-	(void)data;
-	(void)payload;
-	(void)why;
-}
+static void on_nothing(void *data, const struct json *payload, struct str why) {}
 
 static void client_hook_start(struct hook_runner *runner, struct hook_call *call)
 {
@@ -190,12 +175,8 @@ static void client_hook_start(struct hook_runner *runner, struct hook_call *call
 		hook_call_finish(call, true, STR("the client that has this hook is gone"));
 		return;
 	}
-	json_open(&out, '{');
-	json_kcstr(&out, "subtype", "hook_callback");
-	json_kcstr(&out, "callback_id", call->hook->callback);
-	json_kraw(&out, "input", call->input);
-	json_kcstr_if(&out, "tool_use_id", call->tool_use_id);
-	json_close(&out);
+	json_putf(&out, "{subtype:'hook_callback', callback_id:'%s', input:%.*s, tool_use_id?:'%s'}",
+		  call->hook->callback, STR_ARG(call->input), call->tool_use_id);
 	if (at_end) {
 		(void)wire_ask(w, WIRE_ASK_OTHER, buf_str(&line), on_nothing, NULL);
 		hook_call_finish(call, false, STR("{}"));
@@ -208,7 +189,6 @@ static void client_hook_cancel(struct hook_runner *runner, struct hook_call *cal
 {
 	struct wire_ask *ask = call->state;
 
-	(void)runner;
 	if (!ask)
 		return;
 	call->state = NULL;

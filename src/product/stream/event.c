@@ -47,14 +47,14 @@ int cadre_event_is_error(const struct cadre_event *e)
 }
 
 /* Accessors build lazily behind a const handle: the event is ours, only its caches change. */
-static struct cadre_event *mutable(const struct cadre_event *e)
+static struct cadre_event *event_mutable(const struct cadre_event *e)
 {
 	return (struct cadre_event *)(uintptr_t)e;
 }
 
 const char *cadre_event_text(const struct cadre_event *e, size_t *ret_n)
 {
-	struct cadre_event *m = mutable(e);
+	struct cadre_event *m = event_mutable(e);
 
 	if (ret_n)
 		*ret_n = 0;
@@ -69,7 +69,7 @@ const char *cadre_event_text(const struct cadre_event *e, size_t *ret_n)
 
 const char *cadre_event_frame(const struct cadre_event *e, size_t *ret_n)
 {
-	struct cadre_event *m = mutable(e);
+	struct cadre_event *m = event_mutable(e);
 
 	if (ret_n)
 		*ret_n = 0;
@@ -130,7 +130,7 @@ const char *cadre_event_detail(const struct cadre_event *e, enum cadre_detail wh
 		const struct agent *agent = agent_tree_find(&e->session->tree, a->id);
 		if (agent)
 			add_path(&path, agent);
-		text = agent ? arena_str(&mutable(e)->arena, buf_str(&path)).p : a->description;
+		text = agent ? arena_str(&event_mutable(e)->arena, buf_str(&path)).p : a->description;
 	} else if (which == CADRE_DETAIL_END) {
 		if (t)
 			(void)end_state_parse(str_from(t->state), &state);
@@ -169,7 +169,7 @@ int64_t cadre_event_figure(const struct cadre_event *e, enum cadre_figure which)
 
 const char *cadre_event_why(const struct cadre_event *e)
 {
-	return e && e->event->why.n ? arena_str(&mutable(e)->arena, e->event->why).p : "";
+	return e && e->event->why.n ? arena_str(&event_mutable(e)->arena, e->event->why).p : "";
 }
 
 const char *cadre_event_rule(const struct cadre_event *e, size_t i)
@@ -182,7 +182,7 @@ int cadre_event_offers_edits(const struct cadre_event *e)
 	return e && e->event->offers_edits;
 }
 
-static const struct json *element(const struct json *list, size_t i)
+static const struct json *question_element(const struct json *list, size_t i)
 {
 	const struct json *v = json_first(list);
 
@@ -192,9 +192,9 @@ static const struct json *element(const struct json *list, size_t i)
 }
 
 /* The input was checked against the schema, so its members are what they should be. */
-static const struct json *question(const struct cadre_event *e, size_t i)
+static const struct json *event_question(const struct cadre_event *e, size_t i)
 {
-	struct cadre_event *m = mutable(e);
+	struct cadre_event *m = event_mutable(e);
 	struct str text = e->event->text;
 	const struct json *root;
 
@@ -202,25 +202,25 @@ static const struct json *question(const struct cadre_event *e, size_t i)
 
 	if (!m->questions && asks && json_parse(&m->reader, text.p, text.n, &root, NULL) == 0)
 		m->questions = json_get(root, "questions");
-	return element(m->questions, i);
+	return question_element(m->questions, i);
 }
 
 const char *cadre_event_question(const struct cadre_event *e, size_t i)
 {
-	return e ? json_cstr(json_get(question(e, i), "question"), &mutable(e)->arena) : NULL;
+	return e ? json_cstr(json_get(event_question(e, i), "question"), &event_mutable(e)->arena) : NULL;
 }
 
 int cadre_event_takes_several(const struct cadre_event *e, size_t i)
 {
-	return e && json_bool(json_get(question(e, i), "multiSelect"));
+	return e && json_bool(json_get(event_question(e, i), "multiSelect"));
 }
 
 const char *cadre_event_choice(const struct cadre_event *e, size_t i, size_t k, const char **ret_meaning)
 {
 	if (!e)
 		return NULL;
-	const struct json *choice = element(json_get(question(e, i), "options"), k);
-	struct arena *a = &mutable(e)->arena;
+	const struct json *choice = question_element(json_get(event_question(e, i), "options"), k);
+	struct arena *a = &event_mutable(e)->arena;
 	const char *label = json_cstr(json_get(choice, "label"), a);
 
 	if (label && ret_meaning) {

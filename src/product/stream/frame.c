@@ -2,7 +2,6 @@
  * frame.c - an event as a line of stream-json, the form that the agent SDKs read. Children are reported as
  * system/task_*; hooks and compaction have their own frames. */
 #include "agents/agent/servers.h"
-#include "defs/agentdef/registry.h"
 #include "product/stream/wire_int.h"
 #include "product/session/server_pool.h"
 #include "defs/policy/plugins.h"
@@ -11,14 +10,6 @@
 #include "lib/json/json_write.h"
 #include "core/model/catalog.h"
 #include "defs/skill/registry.h"
-
-typedef void frame_fn(struct json_out *w, const struct cadre_event *e);
-
-static void put_system(struct json_out *w, const char *subtype)
-{
-	json_kcstr(w, "type", "system");
-	json_kcstr(w, "subtype", subtype);
-}
 
 /* parent_tool_use_id, and for a child also its identity. */
 static void frame_put_agent(struct json_out *w, const struct event *event)
@@ -29,20 +20,8 @@ static void frame_put_agent(struct json_out *w, const struct event *event)
 		json_kcstr(w, "parent_tool_use_id", NULL);
 		return;
 	}
-	json_kcstr(w, "parent_tool_use_id", a->tool_use_id);
-	json_kcstr(w, "agent_id", a->id);
-	json_kcstr(w, "subagent_type", a->type);
-	json_kcstr(w, "task_description", a->description);
-}
-
-static const char *key_source(const struct services *sv)
-{
-	const struct provider_env *env = &sv->endpoints.places.usual->env;
-
-	if (env->auth_token && (sv->options.auth_token || services_getenv(sv, NULL, ENV_OWN, env->auth_token)))
-		return env->auth_token;
-	return env->api_key && (sv->options.api_key || services_getenv(sv, NULL, ENV_OWN, env->api_key)) ? env->api_key
-													 : "none";
+	json_putf(w, "parent_tool_use_id:'%s', agent_id:'%s', subagent_type:'%s', task_description:'%s'",
+		  a->tool_use_id, a->id, a->type, a->description);
 }
 
 /* Of those for the user, commands too. */
@@ -58,8 +37,6 @@ static void put_skill_names(struct json_out *w, const struct agent_tree *t, enum
 
 static bool put_prompt(void *data, struct mcp_lease *link, const char *name, const struct mcp_prompt *prompt)
 {
-	(void)link;
-	(void)prompt;
 	json_put_cstr(data, name);
 	return true;
 }
@@ -73,15 +50,10 @@ static void put_server_errors(struct json_out *w, const struct mcp_config *confi
 		const struct mcp_item *item = &config->items[i];
 		if (item->scope != MCP_SCOPE_FLAG || !item->error_type)
 			continue;
-		if (!open) {
+		if (!open)
 			json_kopen(w, "mcp_server_errors", '[');
-		}
 		open = true;
-		json_open(w, '{');
-		json_kcstr(w, "name", item->name);
-		json_kcstr(w, "type", item->error_type);
-		json_kcstr(w, "message", item->reason);
-		json_close(w);
+		json_putf(w, "{name:'%s', type:'%s', message:'%s'}", item->name, item->error_type, item->reason);
 	}
 	if (open)
 		json_close(w);
@@ -92,9 +64,16 @@ static void frame_init(struct json_out *w, const struct cadre_event *e)
 	const struct cadre_session *s = e->session;
 	const struct tool_set *tools = &s->tree.main.tools;
 	const struct mcp_selection *set = s->tree.main.servers;
-	put_system(w, "init");
-	json_kcstr(w, "cwd", s->tree.main.cwd);
-	json_kopen(w, "tools", '[');
+	const struct provider_env *env = &s->services->endpoints.places.usual->env;
+	const char *key_source = "none";
+
+	if (env->auth_token &&
+	    (s->services->options.auth_token || services_getenv(s->services, NULL, ENV_OWN, env->auth_token)))
+		key_source = env->auth_token;
+	else if (env->api_key &&
+		 (s->services->options.api_key || services_getenv(s->services, NULL, ENV_OWN, env->api_key)))
+		key_source = env->api_key;
+	json_putf(w, "type:'system', subtype:'init', cwd:'%s', tools:[", s->tree.main.cwd);
 	for (size_t i = 0; i < tools->count; i++) {
 		const struct tool *tool = tools->tools[i];
 		bool finds_nothing = (tool->flags & TOOL_FINDS_TOOLS) && !s->tree.main.deferral.known.count;
@@ -103,34 +82,24 @@ static void frame_init(struct json_out *w, const struct cadre_event *e)
 		/* readers know the Agent tool by its older name here */
 		json_put_cstr(w, tool->start == s->tree.agent_tool.start ? "Task" : tool->name);
 	}
-	json_close(w);
-	json_kopen(w, "mcp_servers", '[');
-	for (size_t i = 0; set && i < mcp_selection_count(set); i++) {
-		json_open(w, '{');
-		json_kcstr(w, "name", mcp_lease_server(mcp_selection_at(set, i))->name);
-		json_kcstr(w, "status", mcp_state_word(mcp_lease_state(mcp_selection_at(set, i))));
-		json_close(w);
-	}
-	json_close(w);
-	json_kcstr(w, "model", s->tree.main.model);
-	json_kcstr(w, "permissionMode", permission_mode_name(permission_mode(&s->tree.main.permission)));
-	json_kopen(w, "slash_commands", '[');
+	json_putf(w, "], mcp_servers:[");
+	for (size_t i = 0; set && i < mcp_selection_count(set); i++)
+		json_putf(w, "{name:'%s', status:'%s'}", mcp_lease_server(mcp_selection_at(set, i))->name,
+			  mcp_state_word(mcp_lease_state(mcp_selection_at(set, i))));
+	json_putf(w, "], model:'%s', permissionMode:'%s', slash_commands:[", s->tree.main.model,
+		  permission_mode_name(permission_mode(&s->tree.main.permission)));
 	for (size_t i = 0; session_builtin(s, i); i++)
 		json_put_cstr(w, session_builtin(s, i)->name);
 	put_skill_names(w, &s->tree, SKILL_FOR_USER);
 	if (s->tree.skills.registry)
 		server_prompts_each(s, put_prompt, w);
-	json_close(w);
-	json_kcstr(w, "apiKeySource", key_source(s->services));
-	json_kcstr(w, "claude_code_version", CADRE_PROTOCOL_VERSION);
-	json_kcstr(w, "output_style", s->style_name);
+	json_putf(w, "], apiKeySource:'%s', claude_code_version:'%s', output_style:'%s', agents:[", key_source,
+		  CADRE_PROTOCOL_VERSION, s->style_name);
 	const struct catalog *r = s->tree.services->registry;
-	json_kopen(w, "agents", '[');
 	for (size_t i = 0; i < r->active_count; i++)
 		if (servers_admit(&s->tree, r->active[i]->definition))
 			json_put_cstr(w, r->active[i]->definition->name);
-	json_close(w);
-	json_kopen(w, "skills", '[');
+	json_putf(w, "], skills:[");
 	put_skill_names(w, &s->tree, SKILL_FOR_MODEL);
 	json_close(w);
 	app_put_plugins(w, s->services->plugins);
@@ -141,78 +110,20 @@ static void frame_answer(struct json_out *w, const struct cadre_event *e)
 {
 	const struct event *ev = e->event;
 
-	json_kcstr(w, "type", "assistant");
-	json_kopen(w, "message", '{');
-	json_kcstr(w, "id", ev->message_id);
-	json_kcstr(w, "type", "message");
-	json_kcstr(w, "role", "assistant");
-	json_kcstr(w, "model", ev->model);
-	json_kopen(w, "content", '[');
+	json_putf(w, "type:'assistant', message:{id:'%s', type:'message', role:'assistant', model:'%s', content:[",
+		  ev->message_id, ev->model);
 	json_put_raw(w, segment_json(ev->block));
-	json_close(w);
-	json_kcstr(w, "stop_reason", NULL);
-	json_kcstr(w, "stop_sequence", NULL);
-	json_key(w, "usage");
+	json_putf(w, "], stop_reason:null, stop_sequence:null, usage:");
 	usage_write(w, ev->usage);
 	json_close(w);
 	frame_put_agent(w, e->event);
-	if (ev->request_id && ev->request_id[0])
-		json_kcstr(w, "request_id", ev->request_id);
+	json_putf(w, "request_id?:'%s'", ev->request_id && ev->request_id[0] ? ev->request_id : NULL);
 	if (ev->supersedes) {
 		json_kopen(w, "supersedes", '[');
 		for (size_t i = 0; ev->supersedes[i]; i++)
 			json_put_cstr(w, ev->supersedes[i]);
 		json_close(w);
 	}
-}
-
-static void frame_result_message(struct json_out *w, const struct cadre_event *e)
-{
-	json_kcstr(w, "type", "user");
-	json_kopen(w, "message", '{');
-	json_kcstr(w, "role", "user");
-	json_kopen(w, "content", '[');
-	json_put_raw(w, segment_json(e->event->block));
-	json_close(w);
-	json_close(w);
-	frame_put_agent(w, e->event);
-	if (e->event->tool_use_result.n)
-		json_kraw(w, "tool_use_result", e->event->tool_use_result);
-}
-
-static void frame_delta(struct json_out *w, const struct cadre_event *e)
-{
-	json_kcstr(w, "type", "stream_event");
-	json_kraw(w, "event", e->event->raw);
-	frame_put_agent(w, e->event);
-}
-
-static void frame_retry(struct json_out *w, const struct cadre_event *e)
-{
-	const struct event *ev = e->event;
-
-	put_system(w, "api_retry");
-	json_ki64(w, "attempt", ev->attempt);
-	json_ki64(w, "max_retries", ev->most_attempts);
-	json_ki64(w, "retry_delay_ms", ev->delay_ms);
-	json_key(w, "error_status");
-	if (ev->status)
-		json_put_i64(w, ev->status);
-	else
-		json_put_null(w);
-	json_kcstr(w, "error", ev->error);
-	json_kcstr_if(w, "model", ev->model);
-	json_kstr(w, "message", ev->text);
-}
-
-static void frame_denied(struct json_out *w, const struct cadre_event *e)
-{
-	put_system(w, "permission_denied");
-	json_kcstr(w, "tool_name", e->event->name);
-	json_kcstr(w, "tool_use_id", e->event->id);
-	if (e->event->agent && e->event->agent->id[0])
-		json_kcstr(w, "agent_id", e->event->agent->id);
-	json_kstr(w, "message", e->event->text);
 }
 
 void session_put_model_usage(struct json_out *w, const struct cadre_session *s)
@@ -225,20 +136,12 @@ void session_put_model_usage(struct json_out *w, const struct cadre_session *s)
 		struct model_info m = model_find(&t->services->endpoints.places, model);
 		const struct usage *u = &t->spending[i].usage;
 		json_kopen(w, model, '{');
-		json_ki64(w, "inputTokens", u->input);
-		json_ki64(w, "outputTokens", u->output);
-		json_ki64(w, "cacheReadInputTokens", u->cache_read);
-		json_ki64(w, "cacheCreationInputTokens", u->cache_write);
-		json_ki64(w, "webSearchRequests", u->web_searches);
-		json_key(w, "costUSD");
-		json_put_double(w, t->spending[i].usd);
-		if (!m.price_source)
-			json_kbool(w, "unknownPrice", true);
-		json_ki64(w, "contextWindow", m.context);
-		if (!m.window_source)
-			json_kbool(w, "assumedWindow", true);
-		json_ki64(w, "maxOutputTokens", m.max_output);
-		json_close(w);
+		json_putf(w, "inputTokens:%lld, outputTokens:%lld, cacheReadInputTokens:%lld", (long long)u->input,
+			  (long long)u->output, (long long)u->cache_read);
+		json_putf(w, "cacheCreationInputTokens:%lld, webSearchRequests:%lld, costUSD:%g",
+			  (long long)u->cache_write, (long long)u->web_searches, t->spending[i].usd);
+		json_putf(w, "unknownPrice?:!!%d, contextWindow:%lld, assumedWindow?:!!%d, maxOutputTokens:%lld}",
+			  !m.price_source, (long long)m.context, !m.window_source, (long long)m.max_output);
 	}
 	json_close(w);
 }
@@ -271,13 +174,11 @@ static void frame_subagent_stats(struct json_out *w, const struct agent_tree *t)
 		counts[record->state]++;
 		tool_uses += record->tool_uses;
 	}
-	json_kopen(w, "subagent_stats", '{');
-	json_ki64(w, "total", t->record_count);
+	json_putf(w, "subagent_stats:{total:%u", t->record_count);
 	for (size_t i = 0; i < COUNT_OF(counts); i++)
 		if (counts[i])
 			json_ki64(w, end_state_info((enum end_state)i)->state, counts[i]);
-	json_ki64(w, "tool_uses", tool_uses);
-	json_close(w);
+	json_putf(w, "tool_uses:%u}", tool_uses);
 }
 
 static void frame_turn(struct json_out *w, const struct cadre_event *e)
@@ -287,275 +188,204 @@ static void frame_turn(struct json_out *w, const struct cadre_event *e)
 	const struct query *q = &t->main.query;
 	bool has_result = !strcmp(turn_subtype(s), "success");
 
-	json_kcstr(w, "type", "result");
-	json_kcstr(w, "subtype", turn_subtype(s));
-	json_kbool(w, "is_error", e->event->is_error);
-	if (q->end == QUERY_MODEL_ERROR && q->failure.status)
-		json_ki64(w, "api_error_status", q->failure.status);
-	json_ki64(w, "duration_ms", (int64_t)(loop_now_ms(s->services->loop) - q->started_ms));
-	json_ki64(w, "duration_api_ms", (int64_t)q->api_ms);
-	json_ki64(w, "num_turns", q->turn);
-	if (has_result) {
-		json_kstr(w, "result", e->event->text);
-	} else {
-		json_kopen(w, "errors", '[');
-		json_put_str(w, e->event->text);
-		json_close(w);
-	}
+	json_putf(w, "type:'result', subtype:'%s', is_error:!!%d, api_error_status?:%d", turn_subtype(s),
+		  e->event->is_error, q->end == QUERY_MODEL_ERROR ? (int)q->failure.status : 0);
+	json_putf(w, "duration_ms:%llu, duration_api_ms:%llu, num_turns:%u",
+		  (unsigned long long)(loop_now_ms(s->services->loop) - q->started_ms), (unsigned long long)q->api_ms,
+		  q->turn);
+	json_putf(w, has_result ? "result:'%.*s'" : "errors:['%.*s']", STR_ARG(e->event->text));
 	if (has_result && schema_output(s).n)
 		json_kraw(w, "structured_output", schema_output(s));
-	json_kcstr(w, "stop_reason", q->stop_reason[0] ? q->stop_reason : NULL);
-	json_kcstr(w, "terminal_reason", terminal_reasons[q->end]);
-	json_key(w, "total_cost_usd");
-	json_put_double(w, agent_tree_cost(&s->tree));
-	json_key(w, "usage");
+	json_putf(w, "stop_reason:'%s', terminal_reason:'%s', total_cost_usd:%g, usage:",
+		  q->stop_reason[0] ? q->stop_reason : NULL, terminal_reasons[q->end], agent_tree_cost(&s->tree));
 	usage_write(w, &q->usage);
 	json_key(w, "modelUsage");
 	session_put_model_usage(w, s);
 	json_kopen(w, "permission_denials", '[');
-	for (size_t i = 0; i < t->denial_count; i++) {
-		json_open(w, '{');
-		json_kcstr(w, "tool_name", t->denials[i].tool);
-		json_kcstr(w, "tool_use_id", t->denials[i].id);
-		if (t->denials[i].agent[0])
-			json_kcstr(w, "agent_id", t->denials[i].agent);
-		json_kraw(w, "tool_input", buf_str(&t->denials[i].input));
-		json_close(w);
-	}
-	json_close(w);
-	json_ki64(w, "result_index", s->results - 1);
+	for (size_t i = 0; i < t->denial_count; i++)
+		json_putf(w, "{tool_name:'%s', tool_use_id:'%s', agent_id?:'%s', tool_input:%s}", t->denials[i].tool,
+			  t->denials[i].id, t->denials[i].agent[0] ? t->denials[i].agent : NULL, t->denials[i].input.p);
+	json_putf(w, "], result_index:%u", s->results - 1);
 	if (s->queued)
 		json_ki64(w, "queued_turn_count", *s->queued);
 	if (s->turn.origin == TURN_BY_NOTICE)
-		json_kraw(w, "origin", STR("{\"kind\":\"task-notification\",\"producer\":\"session-task\"}"));
+		json_putf(w, "origin:{kind:'task-notification', producer:'session-task'}");
 	else if (s->prompt_origin && s->prompt_origin->n)
 		json_kraw(w, "origin", buf_str(s->prompt_origin));
 	frame_subagent_stats(w, &s->tree);
 }
 
-static void frame_informational(struct json_out *w, const struct cadre_event *e)
-{
-	put_system(w, "informational");
-	json_kcstr(w, "level", "warning");
-	json_kstr(w, "content", e->event->text);
-}
-
 /* ---- frames about children --------------------------------------------------------------------------------------- */
 
-static void task_frame_begin(struct json_out *w, const char *subtype, const struct event *event)
-{
-	put_system(w, subtype);
-	json_kcstr(w, "task_id", event->agent->id);
-	json_kcstr(w, "run_id", event->task->run_id);
-	json_kcstr(w, "tool_use_id", event->agent->tool_use_id);
-}
-
-static void put_usage(struct json_out *w, const struct event_task *t)
-{
-	const struct usage *u = &t->usage;
-
-	json_kopen(w, "usage", '{');
-	json_ki64(w, "total_tokens", u->input + u->cache_read + u->cache_write + u->output);
-	json_ki64(w, "tool_uses", t->tool_uses);
-	json_ki64(w, "duration_ms", (int64_t)t->duration_ms);
-	json_close(w);
-}
-
-static void frame_task_started(struct json_out *w, const struct cadre_event *e)
+static void frame_task(struct json_out *w, const struct cadre_event *e)
 {
 	const struct event_agent *a = e->event->agent;
 	const struct event_task *t = e->event->task;
-
-	task_frame_begin(w, "task_started", e->event);
-	json_kcstr(w, "description", a->description);
-	json_kcstr(w, "subagent_type", a->type);
-	json_kcstr_if(w, "name", a->name);
-	json_kbool(w, "is_backgrounded", t->background);
-	json_ki64(w, "spawn_depth", a->depth);
-	json_kcstr(w, "parent_agent_id", a->parent_id[0] ? a->parent_id : NULL);
-	json_kcstr(w, "task_type", t->team ? "in_process_teammate" : "local_agent");
-	json_kcstr_if(w, "team_name", t->team);
-	json_kcstr_if(w, "model", t->model);
-	json_kcstr_if(w, "worktree_path", t->worktree);
-	json_kcstr(w, "prompt", t->prompt);
-}
-
-static void frame_task_progress(struct json_out *w, const struct cadre_event *e)
-{
-	task_frame_begin(w, "task_progress", e->event);
-	json_kcstr(w, "description", e->event->agent->description);
-	put_usage(w, e->event->task);
-	json_kcstr_if(w, "last_tool_name", e->event->task->last_tool);
-}
-
-/* SDKs know three ends. */
-static const char *status_of(const struct event_task *t)
-{
+	const struct usage *u = &t->usage;
+	enum event_kind kind = e->event->kind;
 	enum end_state state = AGENT_RUNNING;
 
 	(void)end_state_parse(str_from(t->state), &state);
 	const char *status = end_state_info(state)->status;
-	return !strcmp(status, "killed") ? "stopped" : status;
+	if (!strcmp(status, "killed"))
+		status = "stopped"; /* SDKs know three ends. */
+	json_putf(w, "type:'system', subtype:'%s', task_id:'%s', run_id:'%s', tool_use_id:'%s'",
+		  kind == EVENT_AGENT_STARTED    ? "task_started"
+		  : kind == EVENT_AGENT_PROGRESS ? "task_progress"
+		  : kind == EVENT_NOTIFICATION   ? "task_notification"
+						 : "task_updated",
+		  a->id, t->run_id, a->tool_use_id);
+	if (kind == EVENT_AGENT_STARTED) {
+		json_putf(w, "description:'%s', subagent_type:'%s', name?:'%s', is_backgrounded:!!%d, spawn_depth:%u",
+			  a->description, a->type, a->name, t->background, a->depth);
+		json_putf(w, "parent_agent_id:'%s', task_type:'%s', team_name?:'%s'",
+			  a->parent_id[0] ? a->parent_id : NULL, t->team ? "in_process_teammate" : "local_agent",
+			  t->team);
+		json_putf(w, "model?:'%s', worktree_path?:'%s', prompt:'%s'", t->model, t->worktree, t->prompt);
+	} else if (kind == EVENT_AGENT_ENDED) {
+		json_putf(w, "patch:{status:'%s', end_state:'%s', end_time:%lld}", status, t->state,
+			  (long long)e->time_ms);
+	} else if (kind == EVENT_MEMBER_STATE) { /* it works again, or waits */
+		json_putf(w, "patch:{status:'%s'}", t->member);
+	} else {
+		if (kind == EVENT_AGENT_PROGRESS)
+			json_kcstr(w, "description", a->description);
+		else
+			json_putf(w, "status:'%s', output_file:'%s', summary:'%.*s'", status,
+				  t->output_file ? t->output_file : "", STR_ARG(e->event->text));
+		json_putf(w, "usage:{total_tokens:%lld, tool_uses:%u, duration_ms:%llu}",
+			  (long long)(u->input + u->cache_read + u->cache_write + u->output), t->tool_uses,
+			  (unsigned long long)t->duration_ms);
+		if (kind == EVENT_AGENT_PROGRESS)
+			json_putf(w, "last_tool_name?:'%s'", t->last_tool);
+		else
+			json_putf(w, "verdict?:'%s', worktree_path?:'%s', worktree_branch?:'%s'", t->verdict,
+				  t->worktree, t->worktree ? t->branch : NULL);
+	}
 }
 
-static void frame_task_updated(struct json_out *w, const struct cadre_event *e)
+static void frame_tasks_changed(struct json_out *w, const struct agent_tree *t)
 {
-	task_frame_begin(w, "task_updated", e->event);
-	json_kopen(w, "patch", '{');
-	json_kcstr(w, "status", status_of(e->event->task));
-	json_kcstr(w, "end_state", e->event->task->state);
-	json_ki64(w, "end_time", e->time_ms);
-	json_close(w);
-}
-
-/* A member that works again, or waits */
-static void frame_member_state(struct json_out *w, const struct cadre_event *e)
-{
-	task_frame_begin(w, "task_updated", e->event);
-	json_key(w, "patch");
-	json_open(w, '{');
-	json_kcstr(w, "status", e->event->task->member);
-	json_close(w);
-}
-
-static void frame_task_notification(struct json_out *w, const struct cadre_event *e)
-{
-	const struct event_task *t = e->event->task;
-
-	task_frame_begin(w, "task_notification", e->event);
-	json_kcstr(w, "status", status_of(t));
-	json_kcstr(w, "output_file", t->output_file ? t->output_file : "");
-	json_kstr(w, "summary", e->event->text);
-	put_usage(w, t);
-	json_kcstr_if(w, "verdict", t->verdict);
-	json_kcstr_if(w, "worktree_path", t->worktree);
-	json_kcstr_if(w, "worktree_branch", t->worktree ? t->branch : NULL);
-}
-
-static void frame_tasks_changed(struct json_out *w, const struct cadre_event *e)
-{
-	put_system(w, "background_tasks_changed");
-	json_kopen(w, "tasks", '[');
-	for (const struct agent *s = e->session->tree.alive; s; s = s->next) {
-		if (!s->record->background)
-			continue;
-		json_open(w, '{');
-		json_kcstr(w, "task_id", s->record->id);
-		json_kcstr(w, "task_type", s->record->member ? "in_process_teammate" : "local_agent");
-		json_kcstr(w, "description", s->record->description);
-		if (s->record->member)
-			json_kcstr(w, "status", member_state_name(s->record->member->state));
-		json_close(w);
+	json_putf(w, "type:'system', subtype:'background_tasks_changed', tasks:[");
+	for (const struct agent *a = t->alive; a; a = a->next) {
+		const struct agent_record *r = a->record;
+		if (r->background)
+			json_putf(w, "{task_id:'%s', task_type:'%s', description:'%s', status?:'%s'}", r->id,
+				  r->member ? "in_process_teammate" : "local_agent", r->description,
+				  r->member ? member_state_name(r->member->state) : NULL);
 	}
 	json_close(w);
 }
 
-/* ---- frames about hooks ------------------------------------------------------------------------------------------ */
-
-static void frame_hook_begin(struct json_out *w, const char *subtype, const struct event *e)
-{
-	put_system(w, subtype);
-	json_kcstr(w, "hook_id", e->id);
-	json_kstr(w, "hook_name", e->text);
-	json_kcstr(w, "hook_event", e->hook->event);
-	frame_put_agent(w, e);
-}
-
-static void frame_hook_started(struct json_out *w, const struct cadre_event *e)
-{
-	frame_hook_begin(w, "hook_started", e->event);
-}
+/* ---- the others -------------------------------------------------------------------------------------------------- */
 
 /* Readers show `output`, so an error without hook output goes there. */
-static void frame_hook_response(struct json_out *w, const struct cadre_event *e)
+static void frame_hook(struct json_out *w, const struct event *ev)
 {
-	const struct event_hook *h = e->event->hook;
+	const struct event_hook *h = ev->hook;
 
-	frame_hook_begin(w, "hook_response", e->event);
+	json_putf(w, "type:'system', subtype:'%s', hook_id:'%s', hook_name:'%.*s', hook_event:'%s'",
+		  ev->kind == EVENT_HOOK_STARTED ? "hook_started" : "hook_response", ev->id, STR_ARG(ev->text),
+		  h->event);
+	frame_put_agent(w, ev);
+	if (ev->kind == EVENT_HOOK_STARTED)
+		return;
 	json_kstr(w, "output", h->out.n ? h->out : h->err.n ? h->err : h->note);
-	json_kstr(w, "stdout", h->out);
-	json_kstr(w, "stderr", h->err);
+	json_putf(w, "stdout:'%.*s', stderr:'%.*s'", STR_ARG(h->out), STR_ARG(h->err));
 	if (h->exited)
 		json_ki64(w, "exit_code", h->exit_code);
 	json_kcstr(w, "outcome", h->outcome);
 }
 
-/* ---- frames about compaction ------------------------------------------------------------------------------------- */
-
-static void frame_status(struct json_out *w, const struct cadre_event *e)
-{
-	const char *result = e->event->compact->result;
-
-	put_system(w, "status");
-	json_kcstr(w, "status", result ? NULL : "compacting");
-	json_kcstr_if(w, "compact_result", result);
-	if (e->event->text.n)
-		json_kstr(w, "compact_error", e->event->text);
-}
-
-static void frame_compact_boundary(struct json_out *w, const struct cadre_event *e)
-{
-	const struct event_compact *c = e->event->compact;
-
-	put_system(w, "compact_boundary");
-	json_kopen(w, "compact_metadata", '{');
-	json_kcstr(w, "trigger", c->trigger);
-	json_ki64(w, "pre_tokens", c->tokens_before);
-	json_ki64(w, "post_tokens", c->tokens_after);
-	json_ki64(w, "duration_ms", (int64_t)c->duration_ms);
-	json_close(w);
-}
-
-/* ---- the writer of an event ------------------------------------------------------------------------------------- */
-
-/* A child's texts and thoughts are its own unless the host asked for them. */
-static bool frame_is_held_back(const struct cadre_event *e)
+static void frame_body(struct json_out *w, const struct cadre_event *e)
 {
 	const struct event *ev = e->event;
+	const struct event_compact *c = ev->compact;
 
-	if (!ev->agent || !ev->agent->id[0] || e->session->tree.switches.forward_text)
-		return false;
-	if (ev->kind == EVENT_DELTA)
-		return true;
-	return ev->kind == EVENT_MESSAGE && ev->from_model && ev->block->kind != SEGMENT_TOOL_USE;
+	switch (ev->kind) {
+	case EVENT_SESSION_STARTED:
+		frame_init(w, e);
+		break;
+	case EVENT_TURN_ENDED:
+		frame_turn(w, e);
+		break;
+	case EVENT_MESSAGE:
+		if (ev->from_model) {
+			frame_answer(w, e);
+			break;
+		}
+		json_putf(w, "type:'user', message:{role:'user', content:[");
+		json_put_raw(w, segment_json(ev->block));
+		json_putf(w, "]}");
+		frame_put_agent(w, ev);
+		json_putf(w, "tool_use_result?:%.*s", STR_ARG(ev->tool_use_result));
+		break;
+	case EVENT_DELTA:
+		json_putf(w, "type:'stream_event', event:%.*s", STR_ARG(ev->raw));
+		frame_put_agent(w, ev);
+		break;
+	case EVENT_PERMISSION_DENIED:
+		json_putf(w, "type:'system', subtype:'permission_denied', tool_name:'%s', tool_use_id:'%s'", ev->name,
+			  ev->id);
+		json_putf(w, "agent_id?:'%s', message:'%.*s'", ev->agent && ev->agent->id[0] ? ev->agent->id : NULL,
+			  STR_ARG(ev->text));
+		break;
+	case EVENT_RETRY:
+		json_putf(w, "type:'system', subtype:'api_retry', attempt:%u, max_retries:%u, retry_delay_ms:%lld",
+			  ev->attempt, ev->most_attempts, (long long)ev->delay_ms);
+		json_putf(w, "error_status:?%d, error:'%s', model?:'%s', message:'%.*s'", (int)ev->status, ev->error,
+			  ev->model, STR_ARG(ev->text));
+		break;
+	case EVENT_ERROR:
+		json_putf(w, "type:'system', subtype:'informational', level:'warning', content:'%.*s'",
+			  STR_ARG(ev->text));
+		break;
+	case EVENT_TASKS_CHANGED:
+		frame_tasks_changed(w, &e->session->tree);
+		break;
+	case EVENT_HOOK_STARTED:
+	case EVENT_HOOK_ENDED:
+		frame_hook(w, ev);
+		break;
+	case EVENT_COMPACTING:
+		json_putf(w,
+			  "type:'system', subtype:'status', status:'%s', compact_result?:'%s', compact_error?:'%.*s'",
+			  c->result ? NULL : "compacting", c->result, STR_ARG(ev->text));
+		break;
+	case EVENT_COMPACTED:
+		json_putf(w, "type:'system', subtype:'compact_boundary', compact_metadata:{trigger:'%s'", c->trigger);
+		json_putf(w, "pre_tokens:%lld, post_tokens:%lld, duration_ms:%llu}", (long long)c->tokens_before,
+			  (long long)c->tokens_after, (unsigned long long)c->duration_ms);
+		break;
+	default:
+		frame_task(w, e);
+	}
 }
 
 void frame_write(struct cadre_event *e)
 {
-	static frame_fn *const writers[] = {
-		[EVENT_SESSION_STARTED] = frame_init,
-		[EVENT_PERMISSION_DENIED] = frame_denied,
-		[EVENT_RETRY] = frame_retry,
-		[EVENT_ERROR] = frame_informational,
-		[EVENT_TURN_ENDED] = frame_turn,
-		[EVENT_AGENT_STARTED] = frame_task_started,
-		[EVENT_AGENT_PROGRESS] = frame_task_progress,
-		[EVENT_AGENT_ENDED] = frame_task_updated,
-		[EVENT_TASKS_CHANGED] = frame_tasks_changed,
-		[EVENT_HOOK_STARTED] = frame_hook_started,
-		[EVENT_HOOK_ENDED] = frame_hook_response,
-		[EVENT_COMPACTING] = frame_status,
-		[EVENT_COMPACTED] = frame_compact_boundary,
-		[EVENT_MEMBER_STATE] = frame_member_state,
+	static const bool framed[] = {
+		[EVENT_SESSION_STARTED] = true, [EVENT_MESSAGE] = true,        [EVENT_PERMISSION_DENIED] = true,
+		[EVENT_RETRY] = true,           [EVENT_ERROR] = true,          [EVENT_TURN_ENDED] = true,
+		[EVENT_AGENT_STARTED] = true,   [EVENT_AGENT_PROGRESS] = true, [EVENT_AGENT_ENDED] = true,
+		[EVENT_TASKS_CHANGED] = true,   [EVENT_HOOK_STARTED] = true,   [EVENT_HOOK_ENDED] = true,
+		[EVENT_COMPACTING] = true,      [EVENT_COMPACTED] = true,      [EVENT_MEMBER_STATE] = true,
 	};
-	enum event_kind kind = e->event->kind;
-	frame_fn *writer = kind < COUNT_OF(writers) ? writers[kind] : NULL;
+	const struct event *ev = e->event;
+	bool of_child = cadre_event_agent(e)[0] != '\0';
+	bool wanted = (ev->kind < COUNT_OF(framed) && framed[ev->kind]) || (ev->kind == EVENT_NOTIFICATION && ev->task);
 
-	if (kind == EVENT_NOTIFICATION && e->event->task)
-		writer = frame_task_notification;
-	if (kind == EVENT_MESSAGE)
-		writer = e->event->from_model ? frame_answer : frame_result_message;
-	if (frame_is_held_back(e) || /* compactions of children are not shown */
-	    (e->event->compact && cadre_event_agent(e)[0]))
-		writer = NULL;
-	if (kind == EVENT_DELTA && e->event->raw.n)
-		writer = frame_delta;
-	if (!writer)
+	/* A child's texts and thoughts are its own unless the host asked for them; its compactions are not shown. */
+	if (of_child && ev->kind == EVENT_MESSAGE && ev->from_model && ev->block->kind != SEGMENT_TOOL_USE)
+		wanted = e->session->tree.switches.forward_text;
+	if (of_child && ev->compact)
+		wanted = false;
+	if (ev->kind == EVENT_DELTA)
+		wanted = ev->raw.n > 0;
+	if (!wanted)
 		return;
 	struct json_out w = json_out(&e->frame);
 	json_open(&w, '{');
-	writer(&w, e);
-	json_kcstr(&w, "session_id", e->session->id);
-	json_kcstr(&w, "uuid", e->uuid);
-	json_close(&w);
+	frame_body(&w, e);
+	json_putf(&w, "session_id:'%s', uuid:'%s'}", e->session->id, e->uuid);
 }

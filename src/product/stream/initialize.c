@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * initialize.c - the initialize request: opens the session with the client's options and reports its capabilities. */
 #include "agents/agent/servers.h"
-#include "defs/agentdef/registry.h"
 #include "product/session/styles.h"
 #include "core/model/catalog.h"
 #include "product/stream/wire_int.h"
@@ -98,17 +97,15 @@ void wire_put_agents(struct json_out *out, const struct agent_tree *t)
 		const struct agent_definition *d = r->active[i]->definition;
 		if (!servers_admit(t, d))
 			continue;
-		json_open(out, '{');
-		json_kcstr(out, "name", d->name);
-		json_kcstr(out, "description", d->description);
-		json_kcstr_if(out, "model", d->model);
-		json_close(out);
+		json_putf(out, "{name:'%s', description:'%s', model?:'%s'}", d->name, d->description, d->model);
 	}
 	json_close(out);
 }
 
 void wire_put_models(struct json_out *out, const struct services *sv)
 {
+	const struct options *o = &sv->options;
+	const struct places *places = &sv->endpoints.places;
 	static const struct {
 		const char *value, *name, *what;
 	} models[] = {
@@ -117,21 +114,16 @@ void wire_put_models(struct json_out *out, const struct services *sv)
 		{ "sonnet", "Sonnet", "for everyday work" },
 		{ "haiku", "Haiku", "fast, for small tasks" },
 	};
-	const struct options *o = &sv->options;
-	const struct places *places = &sv->endpoints.places;
 	AUTO_ARENA struct arena a = { 0 };
 
 	json_kopen(out, "models", '[');
 	for (size_t i = 0; i < COUNT_OF(models); i++) {
 		const char *wish = i ? models[i].value : o->model ? o->model : model_default();
 		const char *id = NULL;
-		json_open(out, '{');
-		json_kcstr(out, "value", models[i].value);
+		json_putf(out, "{value:'%s'", models[i].value);
 		if (model_resolve_at(&a, places, wish, &id, NULL) == 0)
 			json_kcstr(out, "resolvedModel", id);
-		json_kcstr(out, "displayName", models[i].name);
-		json_kcstr(out, "description", models[i].what);
-		json_close(out);
+		json_putf(out, "displayName:'%s', description:'%s'}", models[i].name, models[i].what);
 	}
 	for (size_t i = 0; i < places->own_count; i++) {
 		const struct provider *place = places->own[i];
@@ -140,12 +132,8 @@ void wire_put_models(struct json_out *out, const struct services *sv)
 			if (json_str_is(m.key, "*"))
 				continue;
 			const char *name = arena_printf(&a, "%s/%s", place->name, json_cstr(m.key, &a));
-			json_open(out, '{');
-			json_kcstr(out, "value", name);
-			json_kcstr(out, "resolvedModel", name);
-			json_kcstr(out, "displayName", name);
-			json_kcstr(out, "description", "of the setting providers");
-			json_close(out);
+			json_putf(out, "{value:'%s', resolvedModel:'%s', displayName:'%s'", name, name, name);
+			json_putf(out, "description:'of the setting providers'}");
 		}
 	}
 	json_close(out);
@@ -178,12 +166,9 @@ int wire_initialize(struct wire_request *r, struct err *err)
 	wire_put_agents(&r->out, &s->tree);
 	session_put_styles(&r->out, s);
 	wire_put_models(&r->out, r->wire->services);
-	json_kraw(&r->out, "account", STR("{}"));
-	json_ki64(&r->out, "pid", getpid());
-	json_kcstr(&r->out, "claude_code_version", CADRE_PROTOCOL_VERSION);
-	if (json_is(hooks, JSON_OBJECT))
-		json_kbool(&r->out, "hooks_applied", true);
-	json_kbool(&r->out, "hook_on_failure_supported", true);
+	json_putf(&r->out, "account:{}, pid:%d, claude_code_version:'%s', hooks_applied?:!!%d", getpid(),
+		  CADRE_PROTOCOL_VERSION, json_is(hooks, JSON_OBJECT));
+	json_putf(&r->out, "hook_on_failure_supported:true");
 	if (json_get(r->body, "managedSettings"))
 		json_kbool(&r->out, "managed_settings_applied", o->managed_in_initialize);
 	for (const struct json *v = json_first(plugins); v; v = json_next(plugins, v)) {

@@ -45,7 +45,7 @@ static void message_free(struct wire_message *m)
 
 /* ---- the line ---------------------------------------------------------------------------------------------------- */
 
-static struct wire_message *dequeue(struct cadre_wire *w, struct wire_message *m)
+static struct wire_message *message_unlink(struct cadre_wire *w, struct wire_message *m)
 {
 	struct wire_message **at = &w->queue;
 
@@ -58,24 +58,7 @@ static struct wire_message *dequeue(struct cadre_wire *w, struct wire_message *m
 
 void wire_drop_message(struct cadre_wire *w, struct wire_message *m)
 {
-	message_free(dequeue(w, m));
-}
-
-struct wire_message *wire_find_message(struct cadre_wire *w, struct str uuid)
-{
-	struct wire_message *m = w->queue;
-
-	while (m && !str_eq(str_from(m->uuid), uuid))
-		m = m->next;
-	return m;
-}
-
-void wire_list_messages(struct json_out *out, const struct cadre_wire *w)
-{
-	json_open(out, '[');
-	for (const struct wire_message *m = w->queue; m; m = m->next)
-		json_put_cstr(out, m->uuid);
-	json_close(out);
+	message_free(message_unlink(w, m));
 }
 
 /* ---- a turn for each --------------------------------------------------------------------------------------------- */
@@ -112,14 +95,10 @@ void wire_take_message(struct cadre_wire *w, const struct json *message)
 		AUTO_BUF struct buf line = { 0 };
 		struct json_out out = json_out(&line);
 
-		json_open(&out, '{');
-		json_kcstr(&out, "type", "user");
+		json_putf(&out, "{type:'user'");
 		json_kraw(&out, "message", json_raw(json_get(message, "message")));
-		json_kcstr(&out, "parent_tool_use_id", NULL);
-		json_kcstr(&out, "session_id", w->session ? w->session->id : "");
-		json_kcstr(&out, "uuid", m->uuid);
-		json_kbool(&out, "isReplay", true);
-		json_close(&out);
+		json_putf(&out, "parent_tool_use_id:null, session_id:'%s', uuid:'%s', isReplay:true}",
+			  w->session ? w->session->id : "", m->uuid);
 		wire_send(w, &line);
 	}
 	struct wire_message **at = &w->queue;
@@ -141,25 +120,16 @@ static void send_result(struct cadre_wire *w, const char *why)
 	char id[UUID_LEN + 1];
 
 	id_uuid(id);
-	json_kbool(&out, "is_error", why != NULL);
-	json_ki64(&out, "duration_ms", 0);
-	json_ki64(&out, "duration_api_ms", 0);
-	json_ki64(&out, "num_turns", 0);
+	json_putf(&out, "is_error:!!%d, duration_ms:0, duration_api_ms:0, num_turns:0", why != NULL);
 	if (why) {
-		json_kopen(&out, "errors", '[');
-		json_put_cstr(&out, why);
-		json_close(&out);
+		json_putf(&out, "errors:['%s']", why);
 	} else {
 		json_kcstr(&out, "result", "");
 	}
-	json_kcstr(&out, "stop_reason", NULL);
-	json_kcstr(&out, "terminal_reason", why ? "turn_setup_failed" : "completed");
-	json_key(&out, "total_cost_usd");
-	json_put_double(&out, w->session ? agent_tree_cost(&w->session->tree) : 0);
-	json_key(&out, "usage");
+	json_putf(&out, "stop_reason:null, terminal_reason:'%s', total_cost_usd:%g, usage:",
+		  why ? "turn_setup_failed" : "completed", w->session ? agent_tree_cost(&w->session->tree) : 0);
 	usage_write(&out, &(struct usage){ 0 });
-	json_kraw(&out, "modelUsage", STR("{}"));
-	json_kraw(&out, "permission_denials", STR("[]"));
+	json_putf(&out, "modelUsage:{}, permission_denials:[]");
 	if (w->origin.n)
 		json_kraw(&out, "origin", buf_str(&w->origin));
 	w->failed = why != NULL;
@@ -203,7 +173,7 @@ void wire_start_next(struct cadre_wire *w)
 
 	if (w->working || !w->queue || !w->session || turn_is_running(&w->session->turn))
 		return;
-	struct wire_message *m = dequeue(w, w->queue);
+	struct wire_message *m = message_unlink(w, w->queue);
 	struct session_prompt p = { .text = { m->text.n ? m->text.p : "", m->text.n },
 				    .blocks = m->blocks,
 				    .block_count = m->block_count,

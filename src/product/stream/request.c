@@ -50,11 +50,7 @@ static const struct {
 
 static void put_head(struct json_out *out, const char *subtype, struct str id)
 {
-	json_open(out, '{');
-	json_kcstr(out, "type", "control_response");
-	json_kopen(out, "response", '{');
-	json_kcstr(out, "subtype", subtype);
-	json_kstr(out, "request_id", id);
+	json_putf(out, "{type:'control_response', response:{subtype:'%s', request_id:'%.*s'", subtype, STR_ARG(id));
 }
 
 void wire_reply(struct cadre_wire *w, struct str id, struct str payload)
@@ -64,8 +60,7 @@ void wire_reply(struct cadre_wire *w, struct str id, struct str payload)
 
 	put_head(&out, "success", id);
 	json_kraw(&out, "response", payload.n ? payload : STR("{}"));
-	json_close(&out);
-	json_close(&out);
+	json_putf(&out, "}}");
 	wire_send(w, &line);
 }
 
@@ -76,13 +71,11 @@ void wire_reply_pending(struct wire_request *r)
 
 	json_close(&r->out);
 	put_head(&out, "success", r->id);
-	json_kraw(&out, "response", buf_str(&r->payload));
-	json_key(&out, "pending_permission_requests");
+	json_putf(&out, "response:%s, pending_permission_requests:", r->payload.p);
 	wire_list_asks(&out, r->wire, WIRE_ASK_PERMISSION);
 	json_key(&out, "pending_elicitation_requests");
 	wire_list_asks(&out, r->wire, WIRE_ASK_ELICITATION);
-	json_close(&out);
-	json_close(&out);
+	json_putf(&out, "}}");
 	wire_send(r->wire, &line);
 }
 
@@ -97,10 +90,7 @@ void wire_reply_error(struct cadre_wire *w, struct str id, const char *code, con
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
 	put_head(&out, "error", id);
-	json_kcstr(&out, "error", text);
-	json_kcstr_if(&out, "error_code", code);
-	json_close(&out);
-	json_close(&out);
+	json_putf(&out, "error:'%s', error_code?:'%s'}}", text, code);
 	wire_send(w, &line);
 }
 
@@ -209,16 +199,6 @@ void wire_deferred_end(struct cadre_wire *w)
 
 /* ---- requests to the client -------------------------------------------------------------------------------------- */
 
-struct wire_ask {
-	struct cadre_wire *wire;
-	struct wire_ask *next, **prev;
-	char id[32];
-	enum wire_ask_kind kind;
-	struct buf line; /* the request as sent; empty: never repeated */
-	wire_answer_fn *done;
-	void *data;
-};
-
 /* Without done it is withdrawn. */
 static void ask_finish(struct wire_ask *ask, wire_answer_fn *done, const struct json *payload, struct str why)
 {
@@ -245,11 +225,7 @@ struct wire_ask *wire_ask(struct cadre_wire *w, enum wire_ask_kind kind, struct 
 	if (w->asks)
 		w->asks->prev = &ask->next;
 	w->asks = ask;
-	json_open(&out, '{');
-	json_kcstr(&out, "type", "control_request");
-	json_kcstr(&out, "request_id", ask->id);
-	json_kraw(&out, "request", request);
-	json_close(&out);
+	json_putf(&out, "{type:'control_request', request_id:'%s', request:%.*s}", ask->id, STR_ARG(request));
 	if (kind != WIRE_ASK_OTHER)
 		buf_add(&ask->line, line.p, line.n);
 	wire_send(w, &line);
@@ -273,25 +249,9 @@ void wire_ask_take_back(struct wire_ask *ask)
 	AUTO_BUF struct buf line = { 0 };
 	struct json_out out = json_out(&line);
 
-	json_open(&out, '{');
-	json_kcstr(&out, "type", "control_cancel_request");
-	json_kcstr(&out, "request_id", ask->id);
-	json_close(&out);
+	json_putf(&out, "{type:'control_cancel_request', request_id:'%s'}", ask->id);
 	wire_send(ask->wire, &line);
 	ask_finish(ask, NULL, NULL, STR(""));
-}
-
-void wire_asks_sweep(struct cadre_wire *w, enum wire_ask_kind kind, bool (*is_over)(const void *data),
-		     void (*release)(void *data))
-{
-	for (struct wire_ask *ask = w->asks, *next; ask; ask = next) {
-		void *data = ask->data;
-		next = ask->next;
-		if (ask->kind != kind || !is_over(data))
-			continue;
-		wire_ask_take_back(ask);
-		release(data);
-	}
 }
 
 void wire_take_answer(struct cadre_wire *w, const struct json *message)

@@ -26,7 +26,7 @@ static void free_transport(struct mcp_transport *base);
 
 /* ---- to our client of the server ----------------------------------------------------------------------------------- */
 
-static void deliver(struct wire_transport *t, int64_t lost, struct str json)
+static void transport_deliver(struct wire_transport *t, int64_t lost, struct str json)
 {
 	struct delivery *d = xcalloc(1, sizeof *d);
 
@@ -77,7 +77,7 @@ static void on_answer(void *data, const struct json *payload, struct str why)
 
 	t->asks--;
 	if (!t->closing && e->id)
-		deliver(t, response ? 0 : e->id, response ? json_raw(response) : why);
+		transport_deliver(t, response ? 0 : e->id, response ? json_raw(response) : why);
 	else if (t->closing)
 		loop_kick(t->base.env->loop, &t->kick);
 	free(e);
@@ -103,7 +103,7 @@ static bool answer_from_manifest(struct wire_transport *t, int64_t id, struct st
 			continue;
 		buf_addf(&answer, "{\"jsonrpc\":\"2.0\",\"id\":" STR_FMT ",\"result\":" STR_FMT "}",
 			 STR_ARG(json_raw(json_get(root, "id"))), STR_ARG(json_raw(result)));
-		deliver(t, 0, buf_str(&answer));
+		transport_deliver(t, 0, buf_str(&answer));
 		return true;
 	}
 	return false;
@@ -119,18 +119,14 @@ static void transport_send(struct mcp_transport *base, int64_t id, struct str js
 		return;
 	if (!t->wire || t->wire->input_over) {
 		if (id)
-			deliver(t, id, STR("the client that has this server is gone"));
+			transport_deliver(t, id, STR("the client that has this server is gone"));
 		return;
 	}
 	if (answer_from_manifest(t, id, json))
 		return;
 	struct errand *e = xcalloc(1, sizeof *e);
 	*e = (struct errand){ .transport = t, .id = id };
-	json_open(&out, '{');
-	json_kcstr(&out, "subtype", "mcp_message");
-	json_kcstr(&out, "server_name", t->server->name);
-	json_kraw(&out, "message", json);
-	json_close(&out);
+	json_putf(&out, "{subtype:'mcp_message', server_name:'%s', message:%.*s}", t->server->name, STR_ARG(json));
 	t->asks++;
 	(void)wire_ask(t->wire, WIRE_ASK_OTHER, buf_str(&request), on_answer, e);
 }
@@ -270,15 +266,6 @@ void wire_drop_server(struct cadre_wire *w, struct str name)
 	server_free(s);
 }
 
-void wire_servers_release(struct cadre_wire *w)
-{
-	while (w->servers) {
-		struct wire_server *s = w->servers;
-		w->servers = s->next;
-		server_free(s);
-	}
-}
-
 /* A notification or request of a client's server. */
 int wire_mcp_message(struct wire_request *r, struct err *err)
 {
@@ -288,6 +275,6 @@ int wire_mcp_message(struct wire_request *r, struct err *err)
 
 	if (!s || !s->transport || !message)
 		return err_set(err, ERR_NOT_FOUND, "SDK MCP server not found: %s", name ? name : "");
-	deliver(CONTAINER_OF(s->transport, struct wire_transport, base), 0, json_raw(message));
+	transport_deliver(CONTAINER_OF(s->transport, struct wire_transport, base), 0, json_raw(message));
 	return 0;
 }

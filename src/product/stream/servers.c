@@ -14,28 +14,17 @@ static void put_server(struct json_out *out, struct mcp_lease *link)
 	enum mcp_state state = mcp_lease_state(link);
 	struct mcp_catalog *c = mcp_lease_catalog(link);
 
-	json_open(out, '{');
-	json_kcstr(out, "name", server->name);
-	json_kcstr(out, "status", mcp_state_word(state));
-	json_kcstr(out, "scope", mcp_scope_word(server->scope));
+	json_putf(out, "{name:'%s', status:'%s', scope:'%s'", server->name, mcp_state_word(state),
+		  mcp_scope_word(server->scope));
 	if (state == MCP_FAILED || state == MCP_NEEDS_AUTH)
 		json_kcstr(out, "error", mcp_lease_error(link));
 	if (state == MCP_CONNECTED && c) {
-		json_kopen(out, "serverInfo", '{');
-		json_kcstr(out, "name", c->server_name);
-		json_kcstr(out, "version", c->server_version);
-		json_close(out);
-		json_kopen(out, "tools", '[');
+		json_putf(out, "serverInfo:{name:'%s', version:'%s'}, tools:[", c->server_name, c->server_version);
 		for (size_t i = 0; i < c->tool_count; i++) {
-			json_open(out, '{');
-			json_kcstr(out, "name", c->tools[i].name);
-			json_kcstr(out, "description", c->tools[i].description);
-			json_kopen(out, "annotations", '{');
-			json_kbool(out, "readOnly", c->tools[i].read_only);
-			json_kbool(out, "destructive", c->tools[i].destructive);
-			json_kbool(out, "openWorld", c->tools[i].open_world);
-			json_close(out);
-			json_close(out);
+			json_putf(out, "{name:'%s', description:'%s', annotations:{readOnly:!!%d", c->tools[i].name,
+				  c->tools[i].description, c->tools[i].read_only);
+			json_putf(out, "destructive:!!%d, openWorld:!!%d}}", c->tools[i].destructive,
+				  c->tools[i].open_world);
 		}
 		json_close(out);
 	}
@@ -55,7 +44,6 @@ void wire_put_servers(struct json_out *out, struct cadre_wire *w)
 
 int wire_mcp_status(struct wire_request *r, struct err *err)
 {
-	(void)err;
 	wire_put_servers(&r->out, r->wire);
 	return 0;
 }
@@ -212,9 +200,7 @@ int wire_mcp_set(struct wire_request *r, struct err *err)
 	struct wire_settling *s = settling_new(r);
 	struct json_out out = json_out(&s->facts);
 
-	(void)err;
-	json_open(&out, '{');
-	json_kopen(&out, "removed", '[');
+	json_putf(&out, "{removed:[");
 	for (size_t i = set ? mcp_selection_count(set) : 0; i-- > 0;) {
 		const struct mcp_server *server = mcp_lease_server(mcp_selection_at(set, i));
 		struct str name = arena_str(r->arena, str_from(server->name));
@@ -272,9 +258,7 @@ int wire_mcp_resource(struct wire_request *r, struct err *err)
 		return err_set(err, ERR_DENIED, "Only ui:// resources can be read, not " STR_FMT, STR_ARG(uri));
 	if (!link || mcp_lease_server(link)->kind == MCP_SDK)
 		return err_set(err, ERR_NOT_FOUND, "Server not found: " STR_FMT, STR_ARG(name));
-	json_open(&out, '{');
-	json_kstr(&out, "uri", uri);
-	json_close(&out);
+	json_putf(&out, "{uri:'%.*s'}", STR_ARG(uri));
 	(void)mcp_lease_call(link, &(struct mcp_call){ .method = "resources/read",
 						       .params = buf_str(&params),
 						       .answer = on_answer,

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * show.c - requests that change nothing: settings, context, models, rules, hooks, cost, output of agents, files. */
 #include <cadre_command.h>
-#include "defs/policy/permissions.h"
 #include "core/model/catalog.h"
-#include "guard/permission/rule_set.h"
 #include "product/stream/wire_int.h"
 #include "defs/policy/plugins.h"
 #include "lib/base/base64.h"
@@ -31,7 +29,6 @@ static void put_member(void *data, const char *path, const struct setting_key *k
 	struct str top = arena_str(&e->arena, str_cut(&rest, '.'));
 	const struct json *whole = rest.p ? settings_get(e->settings, top.p, NULL) : value;
 
-	(void)key;
 	if (!whole || map_get(&e->seen, top))
 		return;
 	map_set(&e->seen, top, e);
@@ -44,10 +41,7 @@ static void put_source(void *data, const struct settings_view *view)
 
 	if (view->effect == EFFECT_NO_FILE)
 		return;
-	json_open(out, '{');
-	json_kcstr(out, "source", settings_layer_name(view->origin.layer));
-	json_kcstr(out, "file", view->origin.file);
-	json_close(out);
+	json_putf(out, "{source:'%s', file:'%s'}", settings_layer_name(view->origin.layer), view->origin.file);
 }
 
 int wire_get_settings(struct wire_request *r, struct err *err)
@@ -55,7 +49,6 @@ int wire_get_settings(struct wire_request *r, struct err *err)
 	const struct settings *settings = r->wire->services->policy.settings;
 	struct effective effective = { .out = &r->out, .settings = settings };
 
-	(void)err;
 	json_kopen(&r->out, "effective", '{');
 	settings_each_set(settings, put_member, &effective);
 	json_close(&r->out);
@@ -71,10 +64,7 @@ int wire_get_settings(struct wire_request *r, struct err *err)
 
 static void put_category(struct json_out *out, const char *name, int64_t tokens)
 {
-	json_open(out, '{');
-	json_kcstr(out, "name", name);
-	json_ki64(out, "tokens", tokens);
-	json_close(out);
+	json_putf(out, "{name:'%s', tokens:%lld}", name, (long long)tokens);
 }
 
 static int64_t tools_tokens(const struct agent *a, bool of_servers)
@@ -99,21 +89,15 @@ int wire_get_context(struct wire_request *r, struct err *err)
 	int64_t messages = (int64_t)(q->transcript.bytes / BYTES_PER_TOKEN);
 	int64_t most = model_find(&a->tree->services->endpoints.places, a->model).context, used = head + messages;
 
-	(void)err;
 	json_kopen(&r->out, "categories", '[');
 	put_category(&r->out, "System prompt", MAX(head - tools - servers, 0));
 	put_category(&r->out, "System tools", tools);
 	put_category(&r->out, "MCP tools", servers);
 	put_category(&r->out, "Messages", messages);
 	put_category(&r->out, "Free space", MAX(most - used, 0));
-	json_close(&r->out);
-	json_ki64(&r->out, "totalTokens", used);
-	json_ki64(&r->out, "maxTokens", most);
-	json_ki64(&r->out, "rawMaxTokens", most);
-	json_key(&r->out, "percentage");
-	json_put_double(&r->out, most ? (double)(used * 100 / most) : 0);
-	json_kcstr(&r->out, "model", a->model);
-	json_key(&r->out, "apiUsage");
+	json_putf(&r->out, "], totalTokens:%lld, maxTokens:%lld, rawMaxTokens:%lld, percentage:%g, model:'%s'",
+		  (long long)used, (long long)most, (long long)most, most ? (double)(used * 100 / most) : 0, a->model);
+	json_putf(&r->out, "apiUsage:");
 	usage_write(&r->out, &q->usage);
 	return 0;
 }
@@ -122,14 +106,12 @@ int wire_get_context(struct wire_request *r, struct err *err)
 
 int wire_list_models(struct wire_request *r, struct err *err)
 {
-	(void)err;
 	wire_put_models(&r->out, r->wire->services);
 	return 0;
 }
 
 int wire_get_version(struct wire_request *r, struct err *err)
 {
-	(void)err;
 	json_kcstr(&r->out, "version", CADRE_VERSION);
 	return 0;
 }
@@ -154,9 +136,7 @@ int wire_list_rules(struct wire_request *r, struct err *err)
 
 int wire_get_cost(struct wire_request *r, struct err *err)
 {
-	(void)err;
-	json_key(&r->out, "total_cost_usd");
-	json_put_double(&r->out, agent_tree_cost(&r->wire->session->tree));
+	json_putf(&r->out, "total_cost_usd:%g", agent_tree_cost(&r->wire->session->tree));
 	return 0;
 }
 
@@ -168,17 +148,13 @@ int wire_get_usage(struct wire_request *r, struct err *err)
 
 	json_kopen(&r->out, "session", '{');
 	(void)wire_get_cost(r, err);
-	json_ki64(&r->out, "total_api_duration_ms", (int64_t)(w->api_ms + (w->working ? q->api_ms : 0)));
-	json_ki64(&r->out, "total_duration_ms", (int64_t)(now_ms - w->opened_ms));
-	json_ki64(&r->out, "total_lines_added", 0);
-	json_ki64(&r->out, "total_lines_removed", 0);
-	json_key(&r->out, "model_usage");
+	json_putf(&r->out, "total_api_duration_ms:%llu, total_duration_ms:%llu, total_lines_added:0",
+		  (unsigned long long)((w->api_ms + (w->working ? q->api_ms : 0))),
+		  (unsigned long long)(now_ms - w->opened_ms));
+	json_putf(&r->out, "total_lines_removed:0, model_usage:");
 	session_put_model_usage(&r->out, w->session);
-	json_close(&r->out);
-	json_kcstr(&r->out, "subscription_type", NULL);
-	json_kbool(&r->out, "rate_limits_available", false);
-	json_kcstr(&r->out, "rate_limits", NULL);
-	json_kcstr(&r->out, "behaviors", NULL);
+	json_putf(&r->out, "}, subscription_type:null, rate_limits_available:false, rate_limits:null");
+	json_putf(&r->out, "behaviors:null");
 	return 0;
 }
 
@@ -210,10 +186,7 @@ static void put_event(struct json_out *out, enum hook_event event, size_t count)
 {
 	const struct hook_event_info *info = hook_event_info(event);
 
-	json_open(out, '{');
-	json_kcstr(out, "name", info->name);
-	json_kcstr(out, "summary", "");
-	json_kbool(out, "supportsMatcher", info->subject != NULL);
+	json_putf(out, "{name:'%s', summary:'', supportsMatcher:!!%d", info->name, info->subject != NULL);
 	if (count)
 		json_ki64(out, "hookCount", (int64_t)count);
 	json_close(out);
@@ -225,27 +198,18 @@ static void put_hook(struct json_out *out, const struct hook *h, const struct ho
 			      ? policy->disable_managed
 			      : policy->disable_all || policy->managed_only || !h->origin->trusted;
 
-	json_open(out, '{');
-	json_kcstr(out, "event", hook_event_info(h->event)->name);
+	json_putf(out, "{event:'%s'", hook_event_info(h->event)->name);
 	json_kstr(out, "matcher", h->matcher ? h->matcher->text : STR(""));
-	json_kcstr(out, "source", sources[h->origin->layer].name);
-	json_kcstr(out, "sourceLabel", sources[h->origin->layer].label);
-	json_kcstr(out, "type", hook_type_info(h->type)->name);
+	json_putf(out, "source:'%s', sourceLabel:'%s', type:'%s'", sources[h->origin->layer].name,
+		  sources[h->origin->layer].label, hook_type_info(h->type)->name);
 	json_kstr(out, "displayText", h->status ? str_from(h->status) : h->label);
-	json_kstr(out, "commandText", h->label);
-	json_kcstr(out, "contentLabel", labels[h->type]);
+	json_putf(out, "commandText:'%.*s', contentLabel:'%s'", STR_ARG(h->label), labels[h->type]);
 	if (h->rule.p)
 		json_kstr(out, "condition", h->rule);
 	if (h->timeout_ms)
 		json_ki64(out, "timeout", (int64_t)(h->timeout_ms / 1000));
-	json_kcstr_if(out, "statusMessage", h->status);
-	if (h->once)
-		json_kbool(out, "runsOnce", true);
-	if (h->async)
-		json_kbool(out, "runsInBackground", true);
-	if (is_off)
-		json_kbool(out, "disabled", true);
-	json_close(out);
+	json_putf(out, "statusMessage?:'%s', runsOnce?:!!%d, runsInBackground?:!!%d, disabled?:!!%d}", h->status,
+		  h->once, h->async, is_off);
 }
 
 int wire_list_hooks(struct wire_request *r, struct err *err)
@@ -253,7 +217,6 @@ int wire_list_hooks(struct wire_request *r, struct err *err)
 	const struct policy *p = &r->wire->services->policy;
 	size_t managed = 0;
 
-	(void)err;
 	json_kopen(&r->out, "events", '[');
 	for (enum hook_event i = 0; i < HOOK_EVENT_COUNT; i++) {
 		size_t count = 0;
@@ -262,23 +225,17 @@ int wire_list_hooks(struct wire_request *r, struct err *err)
 		if (count)
 			put_event(&r->out, i, count);
 	}
-	json_close(&r->out);
-	json_kopen(&r->out, "eventCatalog", '[');
+	json_putf(&r->out, "], eventCatalog:[");
 	for (enum hook_event i = 0; i < HOOK_EVENT_COUNT; i++)
 		put_event(&r->out, i, 0);
-	json_close(&r->out);
-	json_kopen(&r->out, "hooks", '[');
+	json_putf(&r->out, "], hooks:[");
 	for (enum hook_event i = 0; i < HOOK_EVENT_COUNT; i++)
 		for (const struct hook *h = p->hooks ? p->hooks->events[i] : NULL; h; h = h->next)
 			put_hook(&r->out, h, &p->hook_policy);
-	json_close(&r->out);
-	json_kopen(&r->out, "policy", '{');
-	json_kbool(&r->out, "disabledByPolicy", p->hook_policy.disable_managed);
-	json_kbool(&r->out, "managedOnly", p->hook_policy.managed_only);
-	json_kbool(&r->out, "pluginOnly", app_plugins_only(p->settings, "hooks"));
-	json_kbool(&r->out, "allDisabled", p->hook_policy.disable_all);
-	json_ki64(&r->out, "policyHookCount", (int64_t)managed);
-	json_close(&r->out);
+	json_putf(&r->out, "], policy:{disabledByPolicy:!!%d, managedOnly:!!%d", p->hook_policy.disable_managed,
+		  p->hook_policy.managed_only);
+	json_putf(&r->out, "pluginOnly:!!%d, allDisabled:!!%d, policyHookCount:%zu}",
+		  app_plugins_only(p->settings, "hooks"), p->hook_policy.disable_all, managed);
 	return 0;
 }
 
@@ -307,9 +264,8 @@ int wire_task_output(struct wire_request *r, struct err *err)
 	} else if (record->transcript) { /* does not exist before its first line */
 		(void)file_read_tail(record->transcript, OUTPUT_TAIL, &text, &size, err);
 	}
-	json_kstr(&r->out, "output", buf_str(&text));
-	json_ki64(&r->out, "total_bytes", (int64_t)size);
-	json_kbool(&r->out, "truncated", size > text.n);
+	json_putf(&r->out, "output:'%.*s', total_bytes:%llu, truncated:!!%d", STR_ARG(text), (unsigned long long)size,
+		  size > text.n);
 	return 0;
 }
 
@@ -328,9 +284,7 @@ static const char *find_readable(const struct wire_request *r, const char *path)
 
 	if (!read)
 		return NULL;
-	json_open(&w, '{');
-	json_kcstr(&w, "file_path", path);
-	json_close(&w);
+	json_putf(&w, "{file_path:'%s'}", path);
 	use.flags = read->flags;
 	if (json_parse(&reader, input.p, input.n, &use.input, NULL) < 0)
 		return NULL;
@@ -389,7 +343,6 @@ int wire_read_file(struct wire_request *r, struct err *err)
 		json_kcstr(&r->out, "encoding", "base64");
 	else
 		json_kbool(&r->out, "lossy", !utf8_valid(head));
-	json_kcstr(&r->out, "absPath", path);
-	json_kbool(&r->out, "truncated", bytes.n > limit);
+	json_putf(&r->out, "absPath:'%s', truncated:!!%d", path, bytes.n > limit);
 	return 0;
 }

@@ -2,7 +2,6 @@
  * wire.c - one client: lines in, frames out. It also sends errors of the model service as messages of the assistant, and, with
  * --session-mirror, a copy of every line of the session's files. */
 #include "product/stream/wire_int.h"
-#include "agents/agent/record.h"
 #include "core/wire/failure.h"
 #include "lib/io/file.h"
 
@@ -10,21 +9,11 @@ enum { LONGEST_LINE = 64 << 20, KEPT_LINE = 1 << 20 };
 
 /* ---- out --------------------------------------------------------------------------------------------------------- */
 
-void wire_send(struct cadre_wire *w, struct buf *line)
-{
-	buf_addch(line, '\n');
-	w->out(w->data, line->p, line->n);
-	buf_clear(line);
-	app_check_backlog(w->services);
-}
-
 struct json_out wire_frame_begin(struct buf *line, const char *type, const char *subtype)
 {
 	struct json_out out = json_out(line);
 
-	json_open(&out, '{');
-	json_kcstr(&out, "type", type);
-	json_kcstr_if(&out, "subtype", subtype);
+	json_putf(&out, "{type:'%s', subtype?:'%s'", type, subtype);
 	return out;
 }
 
@@ -33,9 +22,7 @@ void wire_frame_end(struct cadre_wire *w, struct json_out *out, const char *sess
 	char uuid[UUID_LEN + 1];
 
 	id_uuid(uuid);
-	json_kcstr(out, "session_id", session_id);
-	json_kcstr(out, "uuid", uuid);
-	json_close(out);
+	json_putf(out, "session_id:'%s', uuid:'%s'}", session_id, uuid);
 	wire_send(w, out->buf);
 }
 
@@ -44,8 +31,7 @@ static void send_warning(struct cadre_wire *w, const char *text)
 	AUTO_BUF struct buf line = { 0 };
 	struct json_out out = wire_frame_begin(&line, "system", "informational");
 
-	json_kcstr(&out, "level", "warning");
-	json_kcstr(&out, "content", text);
+	json_putf(&out, "level:'warning', content:'%s'", text);
 	wire_frame_end(w, &out, w->session_id);
 }
 
@@ -103,24 +89,11 @@ static void send_failure(struct cadre_wire *w)
 	struct json_out out = wire_frame_begin(&line, "assistant", NULL);
 	id_uuid(id);
 	buf_addf(&text, "API Error: %s", q->failure.text);
-	json_kopen(&out, "message", '{');
-	json_kcstr(&out, "id", id);
-	json_kcstr(&out, "type", "message");
-	json_kcstr(&out, "role", "assistant");
-	json_kcstr(&out, "model", "<synthetic>");
-	json_kopen(&out, "content", '[');
-	json_open(&out, '{');
-	json_kcstr(&out, "type", "text");
-	json_kstr(&out, "text", buf_str(&text));
-	json_close(&out);
-	json_close(&out);
-	json_kcstr(&out, "stop_reason", "stop_sequence");
-	json_kcstr(&out, "stop_sequence", "");
-	json_key(&out, "usage");
+	json_putf(&out, "message:{id:'%s', type:'message', role:'assistant', model:'<synthetic>', content:[{", id);
+	json_putf(&out,
+		  "type:'text', text:'%.*s'}], stop_reason:'stop_sequence', stop_sequence:'', usage:", STR_ARG(text));
 	usage_write(&out, &(struct usage){ 0 });
-	json_close(&out);
-	json_kcstr(&out, "parent_tool_use_id", NULL);
-	json_kcstr(&out, "error", failure_name(&q->failure));
+	json_putf(&out, "}, parent_tool_use_id:null, error:'%s'", failure_name(&q->failure));
 	wire_frame_end(w, &out, w->session->id);
 }
 
@@ -137,13 +110,7 @@ static void on_line(void *data, const char *path, struct str line)
 		w = w->next;
 	if (!w)
 		return;
-	json_open(&out, '{');
-	json_kcstr(&out, "type", "transcript_mirror");
-	json_kcstr(&out, "filePath", path);
-	json_kopen(&out, "entries", '[');
-	json_put_raw(&out, line);
-	json_close(&out);
-	json_close(&out);
+	json_putf(&out, "{type:'transcript_mirror', filePath:'%s', entries:[%.*s]}", path, STR_ARG(line));
 	wire_send(w, &frame);
 }
 
@@ -323,11 +290,6 @@ void cadre_wire_feed(struct cadre_wire *w, const char *bytes, size_t n)
 
 /* ---- its life ---------------------------------------------------------------------------------------------------- */
 
-bool wire_is_idle(const struct cadre_wire *w)
-{
-	return !w->session || (!w->working && !w->queue && !w->session->counted);
-}
-
 static void wire_finish(struct cadre_wire *w)
 {
 	wire_begin(w);
@@ -443,7 +405,8 @@ void cadre_wire_free(struct cadre_wire *w)
 	wire_asks_end(w, "the wire is closed");
 	wire_deferred_end(w);
 	wire_settlings_end(w);
-	wire_servers_release(w);
+	while (w->servers)
+		wire_drop_server(w, str_from(w->servers->name));
 	map_release(&w->named_servers);
 	free(w->title);
 	buf_release(&w->line);

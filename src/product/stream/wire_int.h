@@ -73,7 +73,13 @@ struct mcp_transport *wire_make_transport(struct services *sv, struct mcp_server
 					  const struct mcp_transport_handlers *handlers, void *data); /* server.c */
 
 /* wire.c */
-void wire_send(struct cadre_wire *w, struct buf *line); /* a frame without line end; emptied */
+static inline void wire_send(struct cadre_wire *w, struct buf *line) /* a frame without line end; emptied */
+{
+	buf_addch(line, '\n');
+	w->out(w->data, line->p, line->n);
+	buf_clear(line);
+	app_check_backlog(w->services);
+}
 struct json_out wire_frame_begin(struct buf *line, const char *type, const char *subtype); /* subtype may be NULL */
 void wire_frame_end(struct cadre_wire *w, struct json_out *out, const char *session_id);   /* adds a uuid; sends it */
 int wire_open_session(struct cadre_wire *w, struct err *err);                              /* if there is none */
@@ -81,14 +87,23 @@ void wire_refuse(struct cadre_wire *w, const char *why);     /* the run ends wit
 void wire_fail_start(struct cadre_wire *w, const char *why); /* no session: an error result, and exit code 1 */
 void wire_warn(struct cadre_wire *w, const char *fmt, ...) printf_like(2, 3); /* system/informational */
 void wire_send_state(struct cadre_wire *w, const char *state);
-bool wire_is_idle(const struct cadre_wire *w); /* no turn, no queued message, no background agent that will notify */
+static inline bool wire_is_idle(
+	const struct cadre_wire *w) /* no turn, no queued message, no background agent that will notify */
+{
+	return !w->session || (!w->working && !w->queue && !w->session->counted);
+}
 
 /* queue.c */
 void wire_take_message(struct cadre_wire *w, const struct json *message);
 void wire_start_next(struct cadre_wire *w); /* if none runs */
-struct wire_message *wire_find_message(struct cadre_wire *w, struct str uuid);
 void wire_drop_message(struct cadre_wire *w, struct wire_message *m);
-void wire_list_messages(struct json_out *out, const struct cadre_wire *w); /* an array of their uuids */
+static inline void wire_list_messages(struct json_out *out, const struct cadre_wire *w) /* an array of their uuids */
+{
+	json_open(out, '[');
+	for (const struct wire_message *m = w->queue; m; m = m->next)
+		json_put_cstr(out, m->uuid);
+	json_close(out);
+}
 
 /* request.c: requests of the client */
 struct wire_request {
@@ -131,11 +146,17 @@ void wire_deferred_end(struct cadre_wire *w);
 
 /* Lists requests of a kind for a client that sends `initialize` again. */
 enum wire_ask_kind { WIRE_ASK_OTHER, WIRE_ASK_PERMISSION, WIRE_ASK_ELICITATION };
+struct wire_ask {
+	struct cadre_wire *wire;
+	struct wire_ask *next, **prev;
+	char id[32];
+	enum wire_ask_kind kind;
+	struct buf line; /* the request as sent; empty: never repeated */
+	wire_answer_fn *done;
+	void *data;
+};
 struct wire_ask *wire_ask(struct cadre_wire *w, enum wire_ask_kind kind, struct str request, wire_answer_fn *done,
 			  void *data);
-/* Withdraws requests of a kind that are no longer needed; release gets the data of each. */
-void wire_asks_sweep(struct cadre_wire *w, enum wire_ask_kind kind, bool (*is_over)(const void *data),
-		     void (*release)(void *data));
 void wire_ask_take_back(struct wire_ask *ask); /* notifies the client; done is not called */
 void wire_take_answer(struct cadre_wire *w, const struct json *message);
 void wire_asks_end(struct cadre_wire *w, const char *why); /* all get an error */
@@ -152,7 +173,6 @@ void wire_put_models(struct json_out *out, const struct services *sv);
 /* server.c */
 void wire_add_server(struct cadre_wire *w, struct str name, const struct json *manifest);
 void wire_drop_server(struct cadre_wire *w, struct str name);
-void wire_servers_release(struct cadre_wire *w);
 /* servers.c */
 void wire_put_servers(struct json_out *out, struct cadre_wire *w); /* "mcpServers" */
 void wire_servers_changed(struct cadre_wire *w);                   /* answers requests that waited for servers */

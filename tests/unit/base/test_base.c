@@ -127,6 +127,21 @@ TEST(text_is_cut_at_a_separator_until_nothing_is_left)
 	CHECK(!rest.p);
 }
 
+TEST(a_member_of_a_list_is_the_whole_of_one)
+{
+	CHECK(str_is_one_of(STR("b c"), "a|b c|d"));
+	CHECK(str_is_one_of(STR("d"), "a|b c|d"));
+	CHECK(!str_is_one_of(STR("b"), "a|b c|d"));
+	CHECK(!str_is_one_of(STR("a|b c"), "a|b c|d"));
+	CHECK(!str_is_one_of(STR(""), "a|b"));
+	CHECK(!str_is_one_of(STR(""), ""));
+	CHECK(str_is_one_of_nocase(STR("B"), "a|b"));
+	CHECK(!str_is_one_of_nocase(STR("ab"), "a|b"));
+	CHECK(str_starts_with_one_of(STR("--output=x"), "-o|--ou"));
+	CHECK(!str_starts_with_one_of(STR("--o"), "-o|--ou"));
+	CHECK(!str_starts_with_one_of(STR("x"), ""));
+}
+
 TEST(numbers_are_whole_text_or_nothing)
 {
 	static const struct {
@@ -318,10 +333,11 @@ int main(void)
 		  T(an_error_that_is_too_long_is_cut_not_overrun), T(a_buffer_grows_formats_and_drops_from_the_front),
 		  T(counts_and_times_are_short_for_people), T(an_arena_keeps_its_first_block_after_a_reset),
 		  T(a_map_keeps_the_order_of_insertion_and_survives_removal),
-		  T(text_is_cut_at_a_separator_until_nothing_is_left), T(numbers_are_whole_text_or_nothing),
-		  T(a_decimal_number_is_digits_with_a_point_and_nothing_else), T(a_nul_is_in_no_set_of_characters),
-		  T(invalid_utf8_is_found_and_replaced_by_maximal_subparts), T(a_cut_never_splits_a_character),
-		  T(a_uuid_has_its_form_and_is_not_repeated), T(a_time_is_written_with_milliseconds_in_utc),
+		  T(text_is_cut_at_a_separator_until_nothing_is_left), T(a_member_of_a_list_is_the_whole_of_one),
+		  T(numbers_are_whole_text_or_nothing), T(a_decimal_number_is_digits_with_a_point_and_nothing_else),
+		  T(a_nul_is_in_no_set_of_characters), T(invalid_utf8_is_found_and_replaced_by_maximal_subparts),
+		  T(a_cut_never_splits_a_character), T(a_uuid_has_its_form_and_is_not_repeated),
+		  T(a_time_is_written_with_milliseconds_in_utc),
 		  T(a_library_that_is_missing_or_lacks_a_name_says_so_and_leaves_the_pointers),
 		  T(a_shortlist_gives_up_descriptions_before_names_and_stays_in_its_room),
 		  T(base64_reads_back_what_it_wrote_and_refuses_the_rest));

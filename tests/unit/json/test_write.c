@@ -147,10 +147,46 @@ TEST(integers_are_written_to_their_ends)
 	CHECK_CSTR(b.p, "[-9223372036854775808,9223372036854775807,0,10]");
 }
 
+TEST(a_template_writes_what_the_single_calls_write)
+{
+	AUTO_BUF struct buf b = { 0 };
+	struct json_out w = json_out(&b);
+	struct str text = STR("a\"b");
+
+	json_putf(&w,
+		  "{s:'%s', part:'%.*s', none:'%s', const:'x y', raw:%s, rest:%.*s, on:!!%d, off:!!%d, no:null, n:7, ",
+		  "\n", STR_ARG(text), (const char *)NULL, "[1]", 2, "{}x", 5, 0);
+	json_putf(&w, "d:%d, u:%u, z:%zu, l:%lld, m:%llu, g:%g, list:[", -1, 4294967295u, SIZE_MAX,
+		  (long long)INT64_MIN, (unsigned long long)UINT64_MAX, 0.1);
+	json_putf(&w, "'%s', {}, [%d, %d]], open:", "", 1, 2);
+	json_put_null(&w);
+	json_putf(&w, "}");
+	CHECK_CSTR(
+		b.p,
+		"{\"s\":\"\\n\",\"part\":\"a\\\"b\",\"none\":null,\"const\":\"x y\",\"raw\":[1],\"rest\":{},"
+		"\"on\":true,\"off\":false,\"no\":null,\"n\":7,\"d\":-1,\"u\":4294967295,\"z\":18446744073709551615,"
+		"\"l\":-9223372036854775808,\"m\":18446744073709551615,\"g\":0.1,\"list\":[\"\",{},[1,2]],\"open\":null}");
+}
+
+TEST(a_template_leaves_out_optional_members_without_a_value)
+{
+	AUTO_BUF struct buf b = { 0 };
+	struct json_out w = json_out(&b);
+
+	json_putf(&w, "{a?:'%s', b?:'%.*s', c?:%d, d?:!!%d, e?:%g, f?:%s}", (const char *)NULL, 0, "x", 0, 0, 0.0,
+		  (const char *)NULL);
+	json_putf(&w, "{a?:'%s', b?:'%.*s', c?:%d, d?:!!%d, e?:%g, f?:%s}", "", 1, "xy", -2, 1, 0.5, "[]");
+	json_putf(&w, "{a:?%u, b:?%u, c:?'%.*s', d:?'%.*s', e:%.*s, f:'%.*s'}", 0u, 7u, 0, "x", 1, "x", 0, "x", 0, "x");
+	CHECK_CSTR(b.p, "{},{\"a\":\"\",\"b\":\"x\",\"c\":-2,\"d\":true,\"e\":0.5,\"f\":[]},"
+			"{\"a\":null,\"b\":7,\"c\":null,\"d\":\"x\",\"e\":null,\"f\":\"\"}");
+}
+
 int test_write(void)
 {
-	return RUN_TESTS(
-		T(commas_and_colons_are_placed_by_the_writer), T(sixty_four_levels_can_be_written),
-		T(any_bytes_become_a_valid_string), T(every_byte_at_every_place_of_a_block_is_read_back_or_replaced),
-		T(doubles_are_written_in_the_shortest_form_that_reads_back), T(integers_are_written_to_their_ends));
+	return RUN_TESTS(T(commas_and_colons_are_placed_by_the_writer), T(sixty_four_levels_can_be_written),
+			 T(any_bytes_become_a_valid_string),
+			 T(every_byte_at_every_place_of_a_block_is_read_back_or_replaced),
+			 T(doubles_are_written_in_the_shortest_form_that_reads_back),
+			 T(integers_are_written_to_their_ends), T(a_template_writes_what_the_single_calls_write),
+			 T(a_template_leaves_out_optional_members_without_a_value));
 }

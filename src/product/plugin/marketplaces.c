@@ -2,7 +2,7 @@
  * marketplaces.c - `cadre plugin marketplace`: fetches marketplaces, checks them against managed settings, records and lists them. */
 #include <sys/stat.h>
 #include "product/command/command.h"
-#include "product/command/marketplaces.h"
+#include "product/plugin/marketplaces.h"
 #include "lib/io/file.h"
 #include "defs/plugin/fetch.h"
 #include "defs/plugin/marketplace.h"
@@ -23,14 +23,6 @@ int marketplace_ctx_open(struct marketplace_ctx *ctx, struct services *sv, struc
 		return -(int)err->kind;
 	}
 	return 0;
-}
-
-void marketplace_ctx_release(struct marketplace_ctx *ctx)
-{
-	plugin_records_release(&ctx->records);
-	settings_unref(ctx->settings);
-	arena_release(&ctx->arena);
-	*ctx = (struct marketplace_ctx){ 0 };
 }
 
 /* ---- fetching ---------------------------------------------------------------------------------------------------- */
@@ -70,12 +62,9 @@ static void write_source(struct buf *out, const char *kind, const char *key, str
 {
 	struct json_out w = json_out(out);
 
-	json_open(&w, '{');
-	json_kcstr(&w, "source", kind);
+	json_putf(&w, "{source:'%s'", kind);
 	json_kstr(&w, key, value);
-	if (ref.n)
-		json_kstr(&w, "ref", ref);
-	json_close(&w);
+	json_putf(&w, "ref?:'%.*s'}", STR_ARG(ref));
 }
 
 /* Writes the source of an operand as JSON: a directory, `ADDRESS#REF`, or OWNER/NAME. Repositories at GitHub always become owner
@@ -228,11 +217,8 @@ static void list_market(struct cadre_report *r, struct json_out *w, const struct
 	struct err err = { 0 };
 	int status = marketplace_read(&m, k->dir, &err);
 
-	json_open(w, '{');
-	json_kcstr(w, "name", k->name);
-	json_kraw(w, "source", json_raw(k->source));
-	json_kcstr(w, "dir", k->dir);
-	json_kcstr(w, "error", status < 0 ? err.text : NULL);
+	json_putf(w, "{name:'%s', source:%.*s, dir:'%s', error:'%s'", k->name, STR_ARG(json_raw(k->source)), k->dir,
+		  status < 0 ? err.text : NULL);
 	report_line(r, CADRE_HEAD, "%s (%s)", k->name, k->dir);
 	if (status < 0)
 		report_line(r, CADRE_BAD, "  %s", err.text);
@@ -240,17 +226,12 @@ static void list_market(struct cadre_report *r, struct json_out *w, const struct
 	for (size_t i = 0; i < m.count; i++) {
 		const struct market_plugin *p = &m.plugins[i];
 		AUTO_BUF struct buf id = { 0 };
-		json_open(w, '{');
-		json_kcstr(w, "name", p->name);
-		json_kcstr(w, "version", p->version);
-		json_kcstr(w, "description", p->description);
-		json_close(w);
+		json_putf(w, "{name:'%s', version:'%s', description:'%s'}", p->name, p->version, p->description);
 		buf_addf(&id, "  %s@%s", p->name, m.name);
 		report_row(r, CADRE_PLAIN, id.p, p->version ? p->version : "", p->description ? p->description : "",
 			   NULL);
 	}
-	json_close(w);
-	json_close(w);
+	json_putf(w, "]}");
 }
 
 int marketplace_list(struct cadre_call *call)
@@ -276,10 +257,7 @@ static void report_market(struct cadre_report *r, const char *name, const char *
 {
 	struct json_out w = json_out(&r->json);
 
-	json_open(&w, '{');
-	json_kcstr(&w, "name", name);
-	json_kcstr(&w, "did", did);
-	json_close(&w);
+	json_putf(&w, "{name:'%s', did:'%s'}", name, did);
 	report_line(r, CADRE_GOOD, "The marketplace %s was %s.", name, did);
 }
 
@@ -336,10 +314,7 @@ int marketplace_update(struct cadre_call *call)
 		struct err why = { 0 };
 		int status = known ? market_add(&ctx, json_raw(known->source), names[i], &name, &why)
 				   : err_set(&why, ERR_NOT_FOUND, "no such marketplace: %s", names[i]);
-		json_open(&w, '{');
-		json_kcstr(&w, "name", names[i]);
-		json_kcstr(&w, "error", status < 0 ? why.text : NULL);
-		json_close(&w);
+		json_putf(&w, "{name:'%s', error:'%s'}", names[i], status < 0 ? why.text : NULL);
 		call->report->bad |= status < 0;
 		report_line(call->report, status < 0 ? CADRE_BAD : CADRE_GOOD, "%s: %s", names[i],
 			    status < 0 ? why.text : "updated");

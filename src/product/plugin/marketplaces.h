@@ -17,7 +17,13 @@ struct marketplace_ctx {
 
 int marketplace_ctx_open(struct marketplace_ctx *ctx, struct services *sv,
 			 struct err *err); /* ctx need not be initialised */
-void marketplace_ctx_release(struct marketplace_ctx *ctx);
+static inline void marketplace_ctx_release(struct marketplace_ctx *ctx)
+{
+	plugin_records_release(&ctx->records);
+	settings_unref(ctx->settings);
+	arena_release(&ctx->arena);
+	*ctx = (struct marketplace_ctx){ 0 };
+}
 #define AUTO_MARKETPLACE_CTX CLEANUP(marketplace_ctx_release)
 
 /* Gets a repository or a package into the empty directory dir and waits for it. *ret_dir is what the source names in it: dir, or a

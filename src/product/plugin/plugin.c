@@ -6,7 +6,7 @@
 #include "defs/plugin/fetch.h"
 #include "defs/plugin/marketplace.h"
 #include "defs/plugin/plugin.h"
-#include "product/command/marketplaces.h"
+#include "product/plugin/marketplaces.h"
 #include "defs/plugin/install.h"
 #include "config/settings/settings_store.h"
 
@@ -87,43 +87,23 @@ static void put_names(struct json_out *w, const char *key, const struct plugin_p
 
 static void put_plugin(struct json_out *w, const struct plugin *p)
 {
-	json_open(w, '{');
-	json_kcstr(w, "name", p->name);
-	json_kcstr(w, "id", p->id);
-	json_kcstr(w, "version", p->version);
-	json_kcstr(w, "description", p->description);
-	json_kcstr(w, "path", p->root);
-	json_kcstr(w, "dataDir", p->data_dir);
-	json_kcstr(w, "state", state_name(p));
-	json_kcstr(w, "why", p->why);
-	json_kbool(w, "trusted", p->trusted);
+	json_putf(w, "{name:'%s', id:'%s', version:'%s', description:'%s', path:'%s', dataDir:'%s', state:'%s'",
+		  p->name, p->id, p->version, p->description, p->root, p->data_dir, state_name(p));
+	json_putf(w, "why:'%s', trusted:!!%d", p->why, p->trusted);
 	put_paths(w, "agents", &p->agents);
 	put_paths(w, "skills", &p->skills);
 	put_paths(w, "commands", &p->commands);
 	put_paths(w, "outputStyles", &p->styles);
 	put_names(w, "hooks", &p->hooks);
 	put_names(w, "mcpServers", &p->mcp);
-	json_kcstr(w, "bin", p->bin);
-	json_kcstr(w, "agent", p->agent);
-	json_kopen(w, "errors", '[');
-	for (size_t i = 0; i < p->error_count; i++) {
-		json_open(w, '{');
-		json_kcstr(w, "type", plugin_fault_name(p->errors[i].fault));
-		json_kcstr(w, "file", p->errors[i].file);
-		report_put_line(w, p->errors[i].line);
-		json_kcstr(w, "message", p->errors[i].message);
-		json_close(w);
-	}
-	json_close(w);
-	json_kopen(w, "notes", '[');
-	for (size_t i = 0; i < p->notes.count; i++) {
-		json_open(w, '{');
-		report_put_line(w, p->notes.list[i].line);
-		json_kcstr(w, "message", p->notes.list[i].message);
-		json_close(w);
-	}
-	json_close(w);
-	json_close(w);
+	json_putf(w, "bin:'%s', agent:'%s', errors:[", p->bin, p->agent);
+	for (size_t i = 0; i < p->error_count; i++)
+		json_putf(w, "{type:'%s', file:'%s', line:?%u, message:'%s'}", plugin_fault_name(p->errors[i].fault),
+			  p->errors[i].file, p->errors[i].line, p->errors[i].message);
+	json_putf(w, "], notes:[");
+	for (size_t i = 0; i < p->notes.count; i++)
+		json_putf(w, "{line:?%u, message:'%s'}", p->notes.list[i].line, p->notes.list[i].message);
+	json_putf(w, "]}");
 }
 
 static void add_count(struct buf *out, size_t n, const char *one, const char *many)
@@ -135,7 +115,8 @@ static void add_count(struct buf *out, size_t n, const char *one, const char *ma
 static void report_errors(struct cadre_report *r, const struct plugin *p)
 {
 	for (size_t i = 0; i < p->error_count; i++)
-		report_place(r, CADRE_BAD, p->errors[i].file, p->errors[i].line, p->errors[i].message);
+		report_line(r, CADRE_BAD, "%s: %s", report_position(r, p->errors[i].file, p->errors[i].line),
+			    p->errors[i].message);
 }
 
 static void report_plugin_row(struct cadre_report *r, const struct plugin *p)
@@ -223,15 +204,8 @@ static void report_unreadable(struct cadre_report *r, struct json_out *w, const 
 {
 	r->bad = true;
 	report_line(r, CADRE_BAD, "%s", why->text);
-	json_open(w, '{');
-	json_kcstr(w, "name", name);
-	json_kopen(w, "errors", '[');
-	json_open(w, '{');
-	json_kcstr(w, "type", name ? "source-not-found" : "marketplace-load-failed");
-	json_kcstr(w, "message", why->text);
-	json_close(w);
-	json_close(w);
-	json_close(w);
+	json_putf(w, "{name:'%s', errors:[{type:'%s', message:'%s'}]}", name,
+		  name ? "source-not-found" : "marketplace-load-failed", why->text);
 }
 
 /* A marketplace with every plugin that it has inside. */
@@ -298,7 +272,6 @@ struct change {
 	struct cadre_report *report;
 	const char *what;
 	const char *scope;
-	bool on; /* enable or trust, not the opposite */
 };
 
 /* ---- settings ---------------------------------------------------------------------------------------------------- */
@@ -353,18 +326,12 @@ static int report_change(struct change *k, const char *id, const char *did, stru
 		return status;
 	const struct plugin *p = plugin_list_find(list, id);
 	bool enabled = p && p->state == PLUGIN_ENABLED;
-	json_open(&w, '{');
-	json_kcstr(&w, "id", id);
-	json_kcstr(&w, "did", did);
-	json_kbool(&w, "enabled", enabled);
-	json_kcstr(&w, "path", p ? p->root : NULL);
-	json_close(&w);
+	json_putf(&w, "{id:'%s', did:'%s', enabled:!!%d, path:'%s'}", id, did, enabled, p ? p->root : NULL);
 	report_line(k->report, CADRE_GOOD, "%s was %s.", id, did);
 	if (p && p->state == PLUGIN_DISABLED)
 		report_line(k->report, CADRE_NOTE, "It is disabled: %s.", p->why);
-	for (size_t i = 0; p && i < p->error_count; i++)
-		report_line(k->report, CADRE_BAD, "%s:%u: %s", p->errors[i].file, p->errors[i].line,
-			    p->errors[i].message);
+	if (p)
+		report_errors(k->report, p);
 	plugin_list_unref(list);
 	return 0;
 }
@@ -462,68 +429,44 @@ static int find_plugin(struct change *k, const char **ret_id, const char **ret_r
 	return status;
 }
 
-static int uninstall_plugin(struct change *k, struct err *err)
+/* `cadre plugin enable`, `disable`, `trust` and `uninstall` */
+static int change_plugin(struct change *k, const char *word, bool forget, struct err *err)
 {
-	const char *id = NULL;
-	const char *root = NULL;
+	const char *id = NULL, *root = NULL, *done = "uninstalled";
 	int status = find_plugin(k, &id, &root, err);
 
-	if (status == 0)
+	if (status < 0)
+		return status;
+	if (!strcmp(word, "uninstall")) {
 		status = plugin_uninstall(k->ctx.plugins_dir, id, err);
-	if (status == 0)
-		status = record_wish(k, id, UNSAID, err);
-	return status < 0 ? status : report_change(k, id, "uninstalled", err);
-}
-
-/* `cadre plugin enable` and `disable` */
-static int switch_plugin(struct change *k, struct err *err)
-{
-	const char *id = NULL;
-	const char *root = NULL;
-	int status = find_plugin(k, &id, &root, err);
-
-	if (status == 0)
-		status = record_wish(k, id, k->on ? ENABLED : DISABLED, err);
-	return status < 0 ? status : report_change(k, id, k->on ? "enabled" : "disabled", err);
-}
-
-static int trust_plugin(struct change *k, struct err *err)
-{
-	const char *id = NULL;
-	const char *root = NULL;
-	int status = find_plugin(k, &id, &root, err);
-
-	if (status == 0)
-		status = record_trust(k->ctx.plugins_dir, id, k->on ? root : NULL, err);
-	if (status == 0 && k->on) {
-		report_line(k->report, CADRE_PLAIN,
-			    "Hooks and MCP servers that its agents and skills bring now run. This holds for");
-		report_line(k->report, CADRE_PLAIN, "%s alone: another version asks again.", root);
+		if (status == 0)
+			status = record_wish(k, id, UNSAID, err);
+	} else if (!strcmp(word, "trust")) {
+		done = forget ? "forgotten" : "trusted";
+		status = record_trust(k->ctx.plugins_dir, id, forget ? NULL : root, err);
+		if (status == 0 && !forget) {
+			report_line(k->report, CADRE_PLAIN,
+				    "Hooks and MCP servers that its agents and skills bring now run. This holds for");
+			report_line(k->report, CADRE_PLAIN, "%s alone: another version asks again.", root);
+		}
+	} else {
+		bool on = !strcmp(word, "enable");
+		done = on ? "enabled" : "disabled";
+		status = record_wish(k, id, on ? ENABLED : DISABLED, err);
 	}
-	return status < 0 ? status : report_change(k, id, k->on ? "trusted" : "forgotten", err);
+	return status < 0 ? status : report_change(k, id, done, err);
 }
 
 static int plugin_change_run(struct cadre_call *call)
 {
-	static const struct {
-		const char *word;
-		int (*change)(struct change *k, struct err *err);
-		bool on;
-	} changes[] = {
-		{ "disable", switch_plugin, false },      { "enable", switch_plugin, true },
-		{ "install", install_plugin, true },      { "trust", trust_plugin, true },
-		{ "uninstall", uninstall_plugin, false },
-	};
-	const char *scope = args_value(&call->args, "scope");
+	const char *scope = args_value(&call->args, "scope"), *word = call->word->name;
 	struct change k = { .report = call->report, .what = call->operands[0], .scope = scope ? scope : "user" };
-	size_t i = 0;
-
-	while (strcmp(changes[i].word, call->word->name) != 0)
-		i++;
-	k.on = changes[i].on && !args_has(&call->args, "forget");
 	int status = marketplace_ctx_open(&k.ctx, call->services, call->err);
-	if (status == 0)
-		status = changes[i].change(&k, call->err);
+
+	if (status == 0 && !strcmp(word, "install"))
+		status = install_plugin(&k, call->err);
+	else if (status == 0)
+		status = change_plugin(&k, word, args_has(&call->args, "forget"), call->err);
 	marketplace_ctx_release(&k.ctx);
 	return status;
 }
