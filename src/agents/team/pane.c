@@ -79,9 +79,9 @@ struct pane *pane_of(const struct agent_record *record)
 	return p;
 }
 
-unsigned pane_working(const struct agent_tree *t)
+unsigned team_working(const struct agent_tree *t)
 {
-	unsigned n = 0;
+	unsigned n = t->team && t->team->jobs;
 
 	for (const struct pane *p = t->panes ? t->panes->first : NULL; p; p = p->next) {
 		enum member_state state = p->record->member->state;

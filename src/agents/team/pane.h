@@ -83,8 +83,9 @@ void pane_restore(struct agent_record *record); /* of an earlier process of the 
 void pane_end(struct agent_record *record, bool suspend);
 void pane_start(struct pane *p);
 struct pane *pane_of(const struct agent_record *record); /* NULL: none */
-unsigned pane_working(const struct agent_tree *t);       /* members in panes that work */
-bool pane_end_all(struct agent_tree *t);                 /* suspended; true: some are still there */
+/* What works for the team outside of this loop: members in panes, and threads for members here */
+unsigned team_working(const struct agent_tree *t);
+bool pane_end_all(struct agent_tree *t); /* suspended; true: some are still there */
 void pane_free_all(struct agent_tree *t);
 
 /* ---- pane_lead.c: the lead's side, words ------------------------------------------------------------------------------ */
