@@ -28,6 +28,8 @@ bool link_peer_is(int fd, int64_t pid, int64_t start); /* the process at the oth
 
 enum pane_state { PANE_STARTS, PANE_RUNS, PANE_ENDS, PANE_OVER };
 
+struct remote_call;
+
 struct pane_ask { /* a permission question of a member */
 	struct pane_ask *next;
 	char *id, *tool, *rule; /* rule NULL: none fits */
@@ -45,6 +47,7 @@ struct pane {
 	bool again;             /* the same: it is started again when its process is gone */
 	bool left;              /* it said goodbye ... */
 	bool by_user;           /* ... because its user left */
+	bool late;              /* it was not up in time */
 	bool up;                /* it reads its mailbox ... */
 	int64_t sent;           /* ... and so many lines of it were sent to this process */
 	struct tool_call *call; /* of the lead, to be answered when the pane is recorded; NULL: none */
@@ -57,7 +60,8 @@ struct pane {
 	struct timer limit;
 	bool termed;
 	struct pane_ask *asks;
-	struct agent *proxy; /* what calls of the member run as at the lead */
+	struct remote_call *calls; /* of the member, that run here */
+	struct agent *proxy;       /* what calls of the member run as at the lead */
 };
 
 struct pane_guest; /* a connection that has not said who it is, or comes before tmux said who that is */
@@ -69,9 +73,10 @@ struct panes {
 	int fd;
 	struct pane_guest *guests;
 	struct kick meet;
-	bool own_server; /* no tmux is around the lead */
-	char *socket;    /* of that server */
-	int64_t server;  /* its pid; 0: none was started */
+	bool own_server;   /* no tmux is around the lead */
+	uint64_t start_ms; /* so long tmux, and then a process, may take to answer */
+	char *socket;      /* of that server */
+	int64_t server;    /* its pid; 0: none was started */
 	uv_poll_t *server_watch;
 	int server_fd;
 };
@@ -108,6 +113,7 @@ int pane_put(struct agent_record *to, const struct mail *m, struct err *err);
 void pane_learn(struct team *t, const struct agent_record *to); /* ids that are in its mailbox */
 int pane_put_prompt(struct agent_record *to, struct err *err);
 void pane_drop_asks(struct pane *p);
+void pane_drop_calls(struct pane *p); /* the pane is freed: they end without it */
 void pane_approve_plan(struct agent_record *to, bool approve);
 /* Of the host, about a question of a member. False: there is no such question. */
 bool pane_answer(struct agent_tree *t, const char *id, bool allow, struct str reason, struct buf *ret_rule);

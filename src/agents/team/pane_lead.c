@@ -234,9 +234,17 @@ static void on_state(struct pane *p, const struct json *line)
 /* ---- its calls ---------------------------------------------------------------------------------------------------------- */
 
 struct remote_call {
+	struct remote_call *next; /* in pane->calls */
 	struct tool_env env;
-	struct pane *pane;
+	struct pane *pane; /* NULL: it was freed */
 };
+
+void pane_drop_calls(struct pane *p)
+{
+	for (struct remote_call *rc = p->calls; rc; rc = rc->next)
+		rc->pane = NULL;
+	p->calls = NULL;
+}
 
 static void on_sent(struct tool_call *call)
 {
@@ -244,6 +252,11 @@ static void on_sent(struct tool_call *call)
 	AUTO_BUF struct buf line = { 0 };
 	struct json_out w = json_out(&line);
 
+	for (struct remote_call **at = rc->pane ? &rc->pane->calls : NULL; at && *at; at = &(*at)->next)
+		if (*at == rc) {
+			*at = rc->next;
+			break;
+		}
 	json_open(&w, '{');
 	json_kcstr(&w, "type", "sent");
 	json_kcstr(&w, "call", call->id);
@@ -251,7 +264,8 @@ static void on_sent(struct tool_call *call)
 	json_kstr(&w, "text", buf_str(&call->result));
 	json_kstr(&w, "json", buf_str(&call->result_json));
 	json_close(&w);
-	link_send(&rc->pane->link, buf_str(&line));
+	if (rc->pane)
+		link_send(&rc->pane->link, buf_str(&line));
 	tool_call_free(call);
 	free(rc);
 }
@@ -261,7 +275,8 @@ static void on_send(struct pane *p, const struct json *line)
 	AUTO_ARENA struct arena a = { 0 };
 	struct remote_call *rc = xcalloc(1, sizeof *rc);
 
-	*rc = (struct remote_call){ .env = p->all->tree->main.env, .pane = p };
+	*rc = (struct remote_call){ .next = p->calls, .env = p->all->tree->main.env, .pane = p };
+	p->calls = rc;
 	rc->env.owner = p->proxy;
 	rc->env.deferral = NULL;
 	struct tool_call *call =
@@ -441,6 +456,8 @@ static void on_member_line(struct link *l, const struct json *line)
 
 	if (json_str_is(type, "up")) {
 		p->up = true;
+		if (p->state == PANE_RUNS)
+			timer_stop(p->all->tree->services->loop, &p->limit);
 		p->sent = 0;
 		mailbox_each(p->record, send_line, p);
 	} else if (json_str_is(type, "state")) {

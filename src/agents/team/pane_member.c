@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 #include "agents/team/pane.h"
 #include "agents/agent/context.h"
@@ -18,7 +17,7 @@
 #include "guard/permission/mode.h"
 #include "lib/io/file.h"
 
-enum { JOIN_S = 30, ALONE_MS = 30000, LONGEST_HELLO = 4 << 20 };
+enum { ALONE_MS = 30000, LONGEST_HELLO = 4 << 20 };
 
 extern char **environ;
 
@@ -80,13 +79,11 @@ static int lead_connect(const struct options *o, int *ret_fd, struct err *err)
 	return 0;
 }
 
-/* One line, blocking: nothing else runs yet. */
+/* One line, blocking: nothing else runs yet. The lead has a limit for it (teams.paneStartMs), and its end is seen here. */
 static int lead_hear(int fd, struct buf *out, struct err *err)
 {
-	struct timeval limit = { .tv_sec = JOIN_S };
 	char c = 0;
 
-	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
 	while (c != '\n' && out->n < LONGEST_HELLO) {
 		ssize_t n = recv(fd, &c, 1, 0);
 		if (n < 0 && errno == EINTR)
