@@ -11,7 +11,7 @@ import subprocess
 import time
 import uuid
 
-from lab import CADRE, Lab, Skip, Transcript, main
+from lab import CADRE, ROOT, Skip, main
 
 TEAMS = {"CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "1"}
 DEADLINE_S = 20
@@ -553,6 +553,184 @@ def an_approval_that_a_member_wrote_into_its_mailbox_is_not_passed_on(t):
     t.nothing_left()
 
 
+HOOKED = members_rule(["ann"]) + r"""
+rule lead
+  prompt contains "Make a team"
+  text Team is there.
+rule ann creates
+  prompt contains "Task of ann."
+  turn 1
+  call TaskCreate {"subject": "The task", "description": "d"}
+rule ann claims
+  prompt contains "Task of ann."
+  turn 2
+  call TaskUpdate {"taskId": "1", "status": "in_progress"}
+rule ann tests
+  last contains "TaskCompleted hook feedback:\nrun the tests"
+  text Tested.
+rule ann reports
+  last contains "TeammateIdle hook feedback:\nwrite the report"
+  text The report.
+rule ann
+  prompt contains "Task of ann."
+  text I am here.
+rule other
+  text Noted.
+"""
+
+
+def put_hooks(t, **commands):
+    """Hooks of the user, by event."""
+    hooks = {event: [{"hooks": [{"type": "command", "command": command}]}] for event, command in commands.items()}
+    t.config().mkdir(exist_ok=True)
+    (t.config() / "settings.json").write_text(json.dumps({"hooks": hooks}))
+
+
+def refuses_once(t, name, text):
+    """A hook that keeps its input, and refuses the first time."""
+    base = "%s/%s" % (t.lab.work, name)
+    return "cat >> %s.txt; echo >> %s.txt; [ -e %s ] || { touch %s; echo '%s' >&2; exit 2; }" % (base, base, base, base, text)
+
+
+@in_terminal(HOOKED)
+def row_56_58_hooks_at_the_end_of_a_run_send_a_member_back_to_work(t):
+    put_hooks(t, TaskCompleted=refuses_once(t, "task", "run the tests"), TeammateIdle=refuses_once(t, "idle", "write the report"))
+    t.lead("--teammate-mode", "auto", "--session-id", t.session)
+    t.type("Make a team")
+    until(lambda: t.heard("The report."), lambda: (t.texts(t.session), t.screen(), t.screen(t.meta()["ann"]["team"]["pane"])))
+    seen = lambda name: pathlib.Path(t.lab.work, name + ".txt").read_text()
+    assert seen("idle").count('"teammate_name":"ann"') == 2 and seen("idle").count('"hook_event_name":"TeammateIdle"') == 2
+    assert seen("task").count('"task_subject":"The task"') == 3, seen("task")  # refused, let through, and once more after the report
+    assert not t.heard("I am here.") and not t.heard("Tested."), t.texts(t.session)
+    t.type("/exit")
+    until(lambda: not t.alive(t.pid), t.screen)
+    t.nothing_left()
+
+
+@in_terminal(THREE.replace('"ben"', '"ann2"').replace('"cid"', '"ann3"'))
+def row_57_a_hook_that_says_stop_ends_the_member(t):
+    put_hooks(t, TeammateIdle="grep -q '\"teammate_name\":\"ann2\"' && echo '{\"continue\": false, \"stopReason\": \"enough\"}'; true")
+    t.lead("--teammate-mode", "auto", "--session-id", t.session)
+    t.type("Make a team")
+    until(lambda: t.meta().get("ann2", {}).get("team", {}).get("gone"), lambda: (t.meta(), t.screen()))
+    until(lambda: t.heard("teammate_terminated"), lambda: (t.texts(t.session), t.screen()))
+    until(lambda: sorted(t.members()) == ["ann", "ann3"], t.panes)
+    assert not t.meta()["ann2"].get("stoppedByUser")
+    t.type("/exit")
+    until(lambda: not t.alive(t.pid), t.screen)
+    t.nothing_left()
+
+
+QUESTION = members_rule(["ann"]) + r"""
+rule lead
+  prompt contains "Make a team"
+  text Team is there.
+rule ann asks
+  prompt contains "Task of ann."
+  turn 1
+  call AskUserQuestion {"questions": [{"question": "Which colour?", "header": "Colour", "options": [{"label": "Red", "description": "warm"}, {"label": "Blue", "description": "cold"}]}]}
+rule ann
+  prompt contains "Task of ann."
+  text "Heard: {{last_result}}"
+rule other
+  text Noted.
+"""
+
+
+@in_terminal(QUESTION)
+def a_question_of_a_member_is_shown_and_answered_at_the_lead(t):
+    t.lead("--teammate-mode", "auto", "--session-id", t.session)
+    t.type("Make a team")
+    t.sees("Which colour?")
+    t.sees("A number, or your own words:")
+    team = t.meta()["ann"]["team"]
+    assert "A number, or your own words" not in t.screen(team["pane"]), t.screen(team["pane"])
+    t.run("send-keys", "-t", t.shell, "2")
+    t.run("send-keys", "-t", t.shell, "Enter")
+    until(lambda: t.heard("Which colour?\\\\n  Blue"), lambda: (t.texts(t.session), t.screen(), t.texts(team["agentSession"])))
+    t.type("/exit")
+    until(lambda: not t.alive(t.pid), t.screen)
+    t.nothing_left()
+
+
+@in_terminal(ASKS)
+def a_permission_prompt_tool_of_the_lead_decides_for_members(t):
+    """The same for the client of an SDK would be row 59."""
+    for behavior in ("deny", "allow"):
+        t.session = str(uuid.uuid4())
+        asked = pathlib.Path(t.lab.work, "calls")
+        asked.unlink(missing_ok=True)
+        spec = pathlib.Path(t.lab.folder, "spec.json")
+        spec.write_text(json.dumps({"tools": {"ask": {"behavior": behavior, **({"message": "not today"} if behavior == "deny" else {})}}}))
+        servers = {"mcpServers": {"desk": {"command": "python3", "args": [str(ROOT / "tests" / "mcp_server.py"), str(spec), str(asked)]}}}
+        pane = t.panes(":1")[0][0]
+        env = {**TEAMS, "TMUX": t.run("display-message", "-p", "-t", pane, "#{socket_path},#{pid},0").strip(), "TMUX_PANE": pane}
+        done = t.lab.cadre("-p", "--session-id", t.session, "--settings", '{"teams": {"implicit": true}}', "--teammate-mode", "tmux",
+                           "--mcp-config", json.dumps(servers), "--permission-prompt-tool", "mcp__desk__ask", "Make a team", env=env)
+        assert done.code == 0, done
+        calls = [json.loads(line) for line in asked.read_text().splitlines()]
+        assert [c[1]["tool_name"] for c in calls] == ["Write"], calls
+        results = t.lab.transcript(t.meta()["ann"]["team"]["agentSession"]).results()
+        assert results[calls[0][1]["tool_use_id"]].get("is_error", False) == (behavior == "deny"), results
+        assert pathlib.Path(t.lab.work, "asked.txt").exists() == (behavior == "allow")
+        t.nothing_left()
+
+
+def false_tmux(t, body):
+    """A tmux in the path that does something else with commands that make a pane."""
+    tools = pathlib.Path(t.lab.folder, "bin")
+    tools.mkdir()
+    (tools / "tmux").write_text("#!/bin/sh\nreal=%s\ncase \" $* \" in *\" -P \"*) ;; *) exec $real \"$@\";; esac\n%s\n"
+                                % (shutil.which("tmux"), body))
+    (tools / "tmux").chmod(0o755)
+    return "%s:%s" % (tools, os.environ["PATH"])
+
+
+SHORT = json.dumps({"teams": {"paneStartMs": 1000}})
+
+
+@in_terminal(CRASH)
+def a_member_that_does_not_join_in_time_fails_and_the_lead_hears_why(t):
+    path = false_tmux(t, 'n=0; for w in "$@"; do [ "$w" = -- ] && break; n=$((n+1)); done\n'
+                      'i=0; for w in "$@"; do shift; [ $i -lt $n ] && set -- "$@" "$w"; i=$((i+1)); done; exec $real "$@" -- sleep 600')
+    t.lead("--teammate-mode", "auto", "--session-id", t.session, "--settings", SHORT, PATH=path)
+    t.type("Make a team")
+    until(lambda: t.heard("did not join this session within 1000 ms (setting teams.paneStartMs)"), lambda: (t.texts(t.session), t.screen()))
+    until(lambda: not t.members(), t.panes)
+    t.type("/exit")
+    until(lambda: not t.alive(t.pid), t.screen)
+    t.nothing_left()
+
+
+@in_terminal(THREE)
+def row_63_a_tmux_that_hangs_means_in_process_too(t):
+    path = false_tmux(t, "exec sleep 600")
+    t.lead("--teammate-mode", "auto", "--session-id", t.session, "--settings", SHORT, PATH=path)
+    t.type("Make a team")
+    until(lambda: t.heard("Report of a member.") >= 3, lambda: (t.texts(t.session), t.screen()))
+    assert t.heard("It lives in this process: tmux did not answer within 1000 ms") == 3, t.texts(t.session)
+    t.type("/exit")
+    until(lambda: not t.alive(t.pid), t.screen)
+    t.nothing_left()
+
+
+@in_terminal(THREE)
+def a_lead_that_is_stopped_while_its_panes_are_made_ends(t):
+    """tmux fails after the end began: no member may start in this process any more."""
+    path = false_tmux(t, "touch %s/begun; until [ -e %s/go ]; do sleep 0.02; done; exit 1" % (t.lab.work, t.lab.work))
+    pane = t.panes(":1")[0][0]
+    env = {**TEAMS, "PATH": path, "TMUX_PANE": pane,
+           "TMUX": t.run("display-message", "-p", "-t", pane, "#{socket_path},#{pid},0").strip()}
+    run = t.lab.start("-p", "--session-id", t.session, "--settings", '{"teams": {"implicit": true}}', "--teammate-mode", "tmux",
+                      "Make a team", env=env)
+    until(pathlib.Path(t.lab.work, "begun").exists, "tmux is not asked")
+    run.kill(signal.SIGTERM)
+    time.sleep(0.3)  # the chance for the end to begin first
+    pathlib.Path(t.lab.work, "go").touch()
+    assert run.wait().code != 0
+    t.nothing_left()
+
+
 @in_terminal(THREE)
 def a_user_who_leaves_a_pane_ends_that_member_and_no_other(t):
     t.lead("--teammate-mode", "auto", "--session-id", t.session)
@@ -604,6 +782,13 @@ if __name__ == "__main__":
          eight_members_from_their_start_to_their_shutdown_leave_nothing,
          a_plan_of_a_member_is_approved_by_the_lead_before_it_writes,
          an_approval_that_a_member_wrote_into_its_mailbox_is_not_passed_on,
+         row_56_58_hooks_at_the_end_of_a_run_send_a_member_back_to_work,
+         row_57_a_hook_that_says_stop_ends_the_member,
+         a_question_of_a_member_is_shown_and_answered_at_the_lead,
+         a_permission_prompt_tool_of_the_lead_decides_for_members,
+         a_member_that_does_not_join_in_time_fails_and_the_lead_hears_why,
+         row_63_a_tmux_that_hangs_means_in_process_too,
+         a_lead_that_is_stopped_while_its_panes_are_made_ends,
          a_user_who_leaves_a_pane_ends_that_member_and_no_other,
          a_lead_that_prints_uses_panes_only_if_it_is_asked_to,
          a_member_without_its_lead_is_refused)

@@ -271,7 +271,7 @@ static void pane_start_now(struct pane *p)
 
 	m->pane[0] = '\0';
 	m->pid = m->pid_start = 0;
-	p->up = p->left = p->termed = p->late = false;
+	p->up = p->left = p->termed = p->late = p->by_user = p->by_hook = false;
 	timer_start(p->all->tree->services->loop, &p->limit, p->all->start_ms);
 	if (tmux_make_pane(p, on_started, &err) < 0)
 		pane_start_failed(p, err.text);
@@ -395,6 +395,9 @@ static void pane_crashed(struct pane *p)
 	} else if (p->by_user) {
 		r->stopped_by_user = true;
 		r->state = AGENT_KILLED;
+		team_ops.gone(r);
+	} else if (p->by_hook) {
+		r->state = AGENT_COMPLETED;
 		team_ops.gone(r);
 	} else if (p->left) {
 		m->state = MEMBER_PARKED;

@@ -30,9 +30,10 @@ enum pane_state { PANE_STARTS, PANE_RUNS, PANE_ENDS, PANE_OVER };
 
 struct remote_call;
 
-struct pane_ask { /* a permission question of a member */
+struct pane_ask { /* a question of a member to the user: may a call run, or AskUserQuestion */
 	struct pane_ask *next;
 	char *id, *tool, *rule; /* rule NULL: none fits */
+	struct buf input;       /* of the call */
 };
 
 struct pane {
@@ -46,7 +47,7 @@ struct pane {
 	bool suspend;           /* of PANE_ENDS: it is resumed later */
 	bool again;             /* the same: it is started again when its process is gone */
 	bool left;              /* it said goodbye ... */
-	bool by_user;           /* ... because its user left */
+	bool by_user, by_hook;  /* ... because its user left, or a hook ended it */
 	bool late;              /* it was not up in time */
 	bool up;                /* it reads its mailbox ... */
 	int64_t sent;           /* ... and so many lines of it were sent to this process */
@@ -115,8 +116,11 @@ int pane_put_prompt(struct agent_record *to, struct err *err);
 void pane_drop_asks(struct pane *p);
 void pane_drop_calls(struct pane *p); /* the pane is freed: they end without it */
 void pane_approve_plan(struct agent_record *to, bool approve);
-/* Of the host, about a question of a member. False: there is no such question. */
-bool pane_answer(struct agent_tree *t, const char *id, bool allow, struct str reason, struct buf *ret_rule);
+const struct pane_ask *pane_question(const struct agent_tree *t, const char *id); /* NULL: there is none */
+/* Of the host: {"behavior": "allow" | "deny", "message", "updatedInput"}, as for agent_decide(). It goes to the member, and the question
+ * is over. False: there is no such question. */
+bool pane_decide(struct agent_tree *t, const char *id, struct str decision);
+void pane_refuse(struct agent_tree *t, const char *id, struct str why); /* a denial with this message */
 void pane_tell_rule(struct agent_tree *t, const char *rule);
 
 /* ---- pane_member.c: the member's side ------------------------------------------------------------------------------------ */
@@ -138,4 +142,5 @@ bool lead_send(struct tool_call *call);                         /* SendMessage; 
 bool lead_plan(struct tool_call *call);                         /* ExitPlanMode; the same */
 void lead_assign(const struct agent_tree *t, const char *owner, const struct todo_info *task, const char *change);
 void lead_forget_call(struct tool_call *call); /* one of those two is cancelled */
+void lead_dismiss(struct agent_tree *t);       /* a hook ends it, with the turn */
 void lead_close(struct agent_tree *t);

@@ -335,7 +335,7 @@ void pane_approve_plan(struct agent_record *to, bool approve)
 
 /* ---- its questions -------------------------------------------------------------------------------------------------------- */
 
-static void send_answer(struct pane *p, const char *id, bool allow, struct str reason)
+static void send_decision(struct pane *p, const char *id, struct str decision)
 {
 	AUTO_BUF struct buf line = { 0 };
 	struct json_out w = json_out(&line);
@@ -343,34 +343,41 @@ static void send_answer(struct pane *p, const char *id, bool allow, struct str r
 	json_open(&w, '{');
 	json_kcstr(&w, "type", "answer");
 	json_kcstr(&w, "id", id);
-	json_kcstr(&w, "behavior", allow ? "allow" : "deny");
-	json_kstr(&w, "message", reason);
+	json_kraw(&w, "decision", decision);
 	json_close(&w);
 	link_send(&p->link, buf_str(&line));
 }
 
+/* The lead's host is asked: a person, a client, or the permission prompt tool. */
 static void on_ask(struct pane *p, const struct json *line)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	const struct agent_record *r = p->record;
 	const char *id = json_cstr(json_get(line, "id"), &a), *tool = json_cstr(json_get(line, "tool"), &a);
 	const char *rule = json_cstr(json_get(line, "rule"), &a);
+	struct str input = json_raw(json_get(line, "input"));
+	bool asks = json_bool(json_get(line, "question"));
 	struct pane_ask **at = &p->asks;
 	unsigned n = 0;
 
-	if (!id || !tool)
+	if (!id || !tool || !input.n)
 		return;
 	for (; *at; at = &(*at)->next)
 		n++;
-	if (!permission_can_ask(&r->tree->main.permission) || r->tree->services->options.permission_prompt_tool ||
-	    n >= MOST_MEMBER_ASKS) {
-		send_answer(p, id, false, STR("Permission is needed, and no user can be asked."));
+	if (!permission_can_ask(&r->tree->main.permission) || n >= MOST_MEMBER_ASKS) {
+		send_decision(
+			p, id,
+			asks ? STR("{\"behavior\":\"deny\",\"message\":\"No user is present to answer. Assume the most "
+				   "likely answer, and say which one you assumed.\"}")
+			     : STR("{\"behavior\":\"deny\",\"message\":\"Permission is needed, and no user can be "
+				   "asked.\"}"));
 		return;
 	}
 	struct pane_ask *ask = *at = xcalloc(1, sizeof *ask);
 	ask->id = xstrdup(id);
 	ask->tool = xstrdup(tool);
 	ask->rule = rule ? xstrdup(rule) : NULL;
+	buf_add(&ask->input, input.p, input.n);
 	struct event_agent who = { .id = r->id,
 				   .type = r->type,
 				   .name = r->name,
@@ -378,11 +385,11 @@ static void on_ask(struct pane *p, const struct json *line)
 				   .tool_use_id = r->tool_use_id,
 				   .parent_id = "",
 				   .depth = 1 };
-	r->tree->on_event(r->tree->data, &(struct event){ .kind = EVENT_PERMISSION_ASKED,
+	r->tree->on_event(r->tree->data, &(struct event){ .kind = asks ? EVENT_QUESTION_ASKED : EVENT_PERMISSION_ASKED,
 							  .agent = &who,
 							  .name = tool,
 							  .id = id,
-							  .text = json_str(json_get(line, "text"), &a),
+							  .text = asks ? input : json_str(json_get(line, "text"), &a),
 							  .why = json_str(json_get(line, "why"), &a),
 							  .rules = &rule,
 							  .rule_count = rule != NULL });
@@ -393,6 +400,7 @@ static void ask_free(struct pane_ask *ask)
 	free(ask->id);
 	free(ask->tool);
 	free(ask->rule);
+	buf_release(&ask->input);
 	free(ask);
 }
 
@@ -405,26 +413,50 @@ void pane_drop_asks(struct pane *p)
 	}
 }
 
-bool pane_answer(struct agent_tree *t, const char *id, bool allow, struct str reason, struct buf *ret_rule)
+/* ret_pane may be NULL. */
+static struct pane_ask **find_ask(const struct agent_tree *t, const char *id, struct pane **ret_pane)
 {
-	for (struct pane *p = t->panes ? t->panes->first : NULL; p; p = p->next) {
-		for (struct pane_ask **at = &p->asks; *at; at = &(*at)->next) {
-			struct pane_ask *ask = *at;
-			if (strcmp(ask->id, id) != 0)
-				continue;
-			AUTO_BUF struct buf text = { 0 };
-			if (!allow)
-				buf_addf(&text, "The user does not want %s to run now.%s" STR_FMT, ask->tool,
-					 reason.n ? " They said: " : "", STR_ARG(reason));
-			if (ask->rule)
-				buf_addstr(ret_rule, ask->rule);
-			send_answer(p, id, allow, buf_str(&text));
-			*at = ask->next;
-			ask_free(ask);
-			return true;
-		}
-	}
-	return false;
+	for (struct pane *p = t->panes ? t->panes->first : NULL; p; p = p->next)
+		for (struct pane_ask **at = &p->asks; *at; at = &(*at)->next)
+			if (!strcmp((*at)->id, id)) {
+				if (ret_pane)
+					*ret_pane = p;
+				return at;
+			}
+	return NULL;
+}
+
+const struct pane_ask *pane_question(const struct agent_tree *t, const char *id)
+{
+	struct pane_ask **at = find_ask(t, id, NULL);
+
+	return at ? *at : NULL;
+}
+
+bool pane_decide(struct agent_tree *t, const char *id, struct str decision)
+{
+	struct pane *p = NULL;
+	struct pane_ask **at = find_ask(t, id, &p);
+
+	if (!at)
+		return false;
+	struct pane_ask *ask = *at;
+	*at = ask->next;
+	send_decision(p, ask->id, decision);
+	ask_free(ask);
+	return true;
+}
+
+void pane_refuse(struct agent_tree *t, const char *id, struct str why)
+{
+	AUTO_BUF struct buf decision = { 0 };
+	struct json_out w = json_out(&decision);
+
+	json_open(&w, '{');
+	json_kcstr(&w, "behavior", "deny");
+	json_kstr(&w, "message", why);
+	json_close(&w);
+	(void)pane_decide(t, id, buf_str(&decision));
 }
 
 void pane_tell_rule(struct agent_tree *t, const char *rule)
@@ -473,6 +505,7 @@ static void on_member_line(struct link *l, const struct json *line)
 	} else if (json_str_is(type, "bye")) {
 		p->left = true;
 		p->by_user = json_str_is(json_get(line, "how"), "user");
+		p->by_hook = json_str_is(json_get(line, "how"), "hook");
 	}
 }
 
