@@ -714,19 +714,21 @@ def row_63_a_tmux_that_hangs_means_in_process_too(t):
     t.nothing_left()
 
 
-@in_terminal(THREE)
-def a_lead_that_is_stopped_while_its_panes_are_made_ends(t):
-    """tmux fails after the end began: no member may start in this process any more."""
-    path = false_tmux(t, "touch %s/begun; until [ -e %s/go ]; do sleep 0.02; done; exit 1" % (t.lab.work, t.lab.work))
+@in_terminal(CRASH)
+def a_lead_that_is_stopped_while_a_pane_is_made_again_ends_it(t):
+    begun, go, ran = (pathlib.Path(t.lab.work, name) for name in ("begun", "go", "ran"))
+    path = false_tmux(t, "[ -e %s ] || exec $real \"$@\"; touch %s; until [ -e %s ]; do sleep 0.02; done; exec $real \"$@\"" % (ran, begun, go))
     pane = t.panes(":1")[0][0]
-    env = {**TEAMS, "PATH": path, "TMUX_PANE": pane,
+    env = {**TEAMS, "IS_SANDBOX": "1", "PATH": path, "TMUX_PANE": pane,
            "TMUX": t.run("display-message", "-p", "-t", pane, "#{socket_path},#{pid},0").strip()}
     run = t.lab.start("-p", "--session-id", t.session, "--settings", '{"teams": {"implicit": true}}', "--teammate-mode", "tmux",
-                      "Make a team", env=env)
-    until(pathlib.Path(t.lab.work, "begun").exists, "tmux is not asked")
+                      "--dangerously-skip-permissions", "Make a team", env=env)
+    until(ran.exists, "the member does not work")
+    os.kill(t.meta()["ann"]["team"]["pid"], signal.SIGKILL)
+    until(begun.exists, "it is not started again")
     run.kill(signal.SIGTERM)
     time.sleep(0.3)  # the chance for the end to begin first
-    pathlib.Path(t.lab.work, "go").touch()
+    go.touch()
     assert run.wait().code != 0
     t.nothing_left()
 
@@ -788,7 +790,7 @@ if __name__ == "__main__":
          a_permission_prompt_tool_of_the_lead_decides_for_members,
          a_member_that_does_not_join_in_time_fails_and_the_lead_hears_why,
          row_63_a_tmux_that_hangs_means_in_process_too,
-         a_lead_that_is_stopped_while_its_panes_are_made_ends,
+         a_lead_that_is_stopped_while_a_pane_is_made_again_ends_it,
          a_user_who_leaves_a_pane_ends_that_member_and_no_other,
          a_lead_that_prints_uses_panes_only_if_it_is_asked_to,
          a_member_without_its_lead_is_refused)
