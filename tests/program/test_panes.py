@@ -12,6 +12,7 @@ import time
 import uuid
 
 from lab import CADRE, ROOT, Skip, main
+from test_wire import Client
 
 TEAMS = {"CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "1"}
 DEADLINE_S = 20
@@ -655,7 +656,6 @@ def a_question_of_a_member_is_shown_and_answered_at_the_lead(t):
 
 @in_terminal(ASKS)
 def a_permission_prompt_tool_of_the_lead_decides_for_members(t):
-    """The same for the client of an SDK would be row 59."""
     for behavior in ("deny", "allow"):
         t.session = str(uuid.uuid4())
         asked = pathlib.Path(t.lab.work, "calls")
@@ -674,6 +674,52 @@ def a_permission_prompt_tool_of_the_lead_decides_for_members(t):
         assert results[calls[0][1]["tool_use_id"]].get("is_error", False) == (behavior == "deny"), results
         assert pathlib.Path(t.lab.work, "asked.txt").exists() == (behavior == "allow")
         t.nothing_left()
+
+
+CLIENT = members_rule(["ann"]) + r"""
+rule lead
+  prompt contains "Make a team"
+  text Team is there.
+rule ann writes
+  prompt contains "Task of ann."
+  turn 1
+  call Write {"file_path": "@WORK@/one.txt", "content": "x"}
+  call Write {"file_path": "@WORK@/two.txt", "content": "x"}
+rule ann asks
+  prompt contains "Task of ann."
+  turn 2
+  call AskUserQuestion {"questions": [{"question": "Which colour?", "header": "Colour", "options": [{"label": "Red", "description": "warm"}, {"label": "Blue", "description": "cold"}]}]}
+rule ann
+  prompt contains "Task of ann."
+  text "Heard: {{last_result}}"
+rule other
+  text Noted.
+"""
+
+
+@in_terminal(CLIENT)
+def row_59_the_client_of_a_stream_decides_for_members_in_panes(t):
+    pane = t.panes(":1")[0][0]
+    env = {**TEAMS, "TMUX": t.run("display-message", "-p", "-t", pane, "#{socket_path},#{pid},0").strip(), "TMUX_PANE": pane}
+    client = Client(t.lab, "--permission-prompt-tool", "stdio", "--session-id", t.session, "--settings", '{"teams": {"implicit": true}}',
+                    "--teammate-mode", "tmux", env=env)
+    client.say("Make a team")
+    for _ in range(2):
+        question = client.asked("can_use_tool")
+        asked = question["request"]
+        assert asked["tool_name"] == "Write" and asked["agent_id"], asked
+        if asked["input"]["file_path"].endswith("one.txt"):
+            client.answer(question, {"behavior": "allow", "updatedInput": {**asked["input"], "content": "changed"}})
+        else:
+            client.answer(question, {"behavior": "deny", "message": "not this one"})
+    question = client.asked("can_use_tool")
+    assert question["request"]["tool_name"] == "AskUserQuestion", question
+    client.answer(question, {"behavior": "allow", "updatedInput": {**question["request"]["input"], "answers": {"Which colour?": "Green"}}})
+    until(lambda: t.heard("Which colour?\\\\n  Green"), lambda: t.texts(t.session))
+    assert pathlib.Path(t.lab.work, "one.txt").read_text() == "changed" and not pathlib.Path(t.lab.work, "two.txt").exists()
+    assert t.heard("not this one", t.meta()["ann"]["team"]["agentSession"]) == 1
+    assert client.over().code == 0
+    t.nothing_left()
 
 
 def false_tmux(t, body):
@@ -788,6 +834,7 @@ if __name__ == "__main__":
          row_57_a_hook_that_says_stop_ends_the_member,
          a_question_of_a_member_is_shown_and_answered_at_the_lead,
          a_permission_prompt_tool_of_the_lead_decides_for_members,
+         row_59_the_client_of_a_stream_decides_for_members_in_panes,
          a_member_that_does_not_join_in_time_fails_and_the_lead_hears_why,
          row_63_a_tmux_that_hangs_means_in_process_too,
          a_lead_that_is_stopped_while_a_pane_is_made_again_ends_it,
