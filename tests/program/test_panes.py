@@ -205,13 +205,17 @@ def row_62_outside_tmux_the_panes_have_a_server_of_their_own_that_ends_with_them
     assert subprocess.run([*own, "has-session"], env=env, capture_output=True).returncode
 
 
-@in_terminal(THREE)
-def row_63_without_tmux_members_live_in_the_process_and_the_result_says_why(t):
+def path_without_tmux(t):
     tools = pathlib.Path(t.lab.folder, "bin")
     tools.mkdir()
     for name in ("sh", "git", "env"):
         (tools / name).symlink_to(shutil.which(name))
-    t.lead("--teammate-mode", "tmux", "--session-id", t.session, PATH=str(tools))
+    return str(tools)
+
+
+@in_terminal(THREE)
+def row_63_without_tmux_members_live_in_the_process_and_the_result_says_why(t):
+    t.lead("--teammate-mode", "tmux", "--session-id", t.session, PATH=path_without_tmux(t))
     t.type("Make a team")
     until(lambda: t.heard("Report of a member.") >= 3, lambda: (t.texts(t.session), t.screen()))
     assert t.heard("It lives in this process: tmux is not installed.") == 3, t.texts(t.session)
@@ -378,6 +382,57 @@ def row_66_members_end_by_themselves_when_the_lead_is_killed_and_are_resumed_wit
     for name in ("ann", "ben", "cid"):
         assert t.meta()[name]["team"]["agentSession"] == before[name]["team"]["agentSession"]
         assert t.heard("Report of %s." % name) == 1, (name, t.texts(t.session))
+    t.type("/exit")
+    until(lambda: not t.alive(t.pid), t.screen)
+    t.nothing_left()
+
+
+HERE = members_rule(["ann", "ben"]) + r"""
+rule lead
+  prompt contains "Make a team"
+  text Team is there.
+rule lead asks
+  prompt contains "Ask ann"
+  turn 1
+  call SendMessage {"to": "ann", "message": "second-task"}
+rule ann again
+  last contains "second-task"
+  text "The second report."
+rule ben works
+  prompt contains "Task of ben"
+  turn 1
+  call Bash {"command": "echo ben >> @WORK@/ran; sleep 600"}
+rule ben goes on
+  prompt contains "Task of ben"
+  text Report of ben.
+rule ann
+  prompt contains "Task of ann"
+  text Report of ann.
+rule other
+  text Noted.
+"""
+
+
+@in_terminal(HERE)
+def a_lead_that_is_resumed_without_tmux_has_its_members_in_its_process(t):
+    allowed = ["--settings", '{"permissions": {"allow": ["Bash"]}}']
+    t.lead("--teammate-mode", "auto", "--session-id", t.session, *allowed)
+    t.type("Make a team")
+    until(lambda: t.heard("Report of ann.") and pathlib.Path(t.lab.work, "ran").exists(), lambda: (t.texts(t.session), t.screen()))
+    sessions = {name: t.meta()[name]["team"]["agentSession"] for name in ("ann", "ben")}
+    os.kill(t.pid, signal.SIGKILL)
+    os.kill(t.meta()["ben"]["team"]["pid"], signal.SIGKILL)  # its command would hold it for ten minutes
+    t.nothing_left(seconds=40, killed=True)
+    t.lead("--teammate-mode", "auto", "--resume", t.session, *allowed, PATH=path_without_tmux(t))
+    t.type("Ask ann")
+    until(lambda: t.heard("The second report.") and t.heard("Report of ben."), lambda: (t.texts(t.session), t.screen()))
+    assert t.heard("lives in this process now: tmux is not installed") == 2, t.texts(t.session)
+    assert t.heard("Report of ann.") == 1 and t.heard("Report of ben.") == 1, t.texts(t.session)
+    assert pathlib.Path(t.lab.work, "ran").read_text() == "ben\n"
+    assert {m["team"]["backend"] for m in t.meta().values()} == {"in-process"}, t.meta()
+    (whole,) = [text for text in (p.read_text() for p in t.config().glob("projects/*/%s/subagents/agent-*.jsonl" % t.session))
+                if "The second report." in text]
+    assert "Task of ann." in whole and sessions["ann"] in whole  # one history
     t.type("/exit")
     until(lambda: not t.alive(t.pid), t.screen)
     t.nothing_left()
@@ -827,6 +882,7 @@ if __name__ == "__main__":
          row_64_a_question_of_a_member_is_answered_at_the_lead_and_by_nothing_else,
          row_65_a_killed_member_is_started_again_once_and_no_call_runs_twice,
          row_66_members_end_by_themselves_when_the_lead_is_killed_and_are_resumed_with_it,
+         a_lead_that_is_resumed_without_tmux_has_its_members_in_its_process,
          eight_members_from_their_start_to_their_shutdown_leave_nothing,
          a_plan_of_a_member_is_approved_by_the_lead_before_it_writes,
          an_approval_that_a_member_wrote_into_its_mailbox_is_not_passed_on,

@@ -344,16 +344,18 @@ void pane_spawn(struct agent_record *r, struct tool_call *call, const char *note
 }
 
 /* The lead was resumed. A process that still lives ends by itself; then the member is started again. */
-void pane_restore(struct agent_record *r)
+bool pane_restore(struct agent_record *r)
 {
 	struct agent_member *m = r->member;
 	struct err err = { 0 };
-	struct panes *all = panes_open(r->tree, &err);
 
 	pane_set_transcript(r);
+	if (!tmux_is_there() && (!m->pid || process_start(m->pid) != m->pid_start))
+		return false;
+	struct panes *all = panes_open(r->tree, &err);
 	if (!all) {
 		m->state = MEMBER_FAILED;
-		return;
+		return true;
 	}
 	struct pane *p = pane_new(all, r);
 	if (m->pid && process_start(m->pid) == m->pid_start) {
@@ -362,6 +364,7 @@ void pane_restore(struct agent_record *r)
 		m->state = MEMBER_STARTS;
 	}
 	pane_start(p);
+	return true;
 }
 
 /* ---- the end of a process ------------------------------------------------------------------------------------------------ */

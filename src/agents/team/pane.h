@@ -85,7 +85,7 @@ struct panes {
 /* Where a new member lives; a reason why not in a pane is added to note. */
 bool pane_is_wanted(const struct agent_tree *t, const struct spawn_request *r, struct buf *note);
 void pane_spawn(struct agent_record *record, struct tool_call *call, const char *note); /* takes call */
-void pane_restore(struct agent_record *record); /* of an earlier process of the lead */
+bool pane_restore(struct agent_record *record); /* of an earlier process of the lead; false: there is no tmux now */
 void pane_end(struct agent_record *record, bool suspend);
 void pane_start(struct pane *p);
 struct pane *pane_of(const struct agent_record *record); /* NULL: none */
@@ -113,6 +113,9 @@ void pane_meet_guests(struct panes *all); /* a process is known now */
 int pane_put(struct agent_record *to, const struct mail *m, struct err *err);
 void pane_learn(struct team *t, const struct agent_record *to); /* ids that are in its mailbox */
 int pane_put_prompt(struct agent_record *to, struct err *err);
+/* Its next run is in this process, with the history of its own session and what waits in its mailbox. l: that session; NULL: it has
+ * not begun. */
+int pane_move_here(struct agent_record *r, const struct session_load *l, struct err *err);
 void pane_drop_asks(struct pane *p);
 void pane_drop_calls(struct pane *p); /* the pane is freed: they end without it */
 void pane_approve_plan(struct agent_record *to, bool approve);

@@ -143,6 +143,61 @@ int pane_put(struct agent_record *to, const struct mail *m, struct err *err)
 	return 0;
 }
 
+struct mailbox_move {
+	struct agent_record *record;
+	const struct session_load *load;
+	struct err err;
+};
+
+static void move_line(void *data, struct str line)
+{
+	struct mailbox_move *x = data;
+	struct agent_record *r = x->record;
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	const struct json *root;
+
+	if (x->err.kind || json_parse(&reader, line.p, line.n, &root, NULL) < 0 ||
+	    !json_str_is(json_get(root, "type"), "mail"))
+		return;
+	struct queue_line q = { .id = json_cstr(json_get(root, "id"), &a),
+				.from = json_cstr(json_get(root, "from"), &a),
+				.team = r->member->team,
+				.about = json_cstr(json_get(root, "about"), &a),
+				.quiet = json_bool(json_get(root, "quiet")),
+				.text = json_str(json_get(root, "text"), &a) };
+	bool known = !q.id || (x->load && map_get(&x->load->delivered, str_from(q.id)));
+	for (size_t i = 0; !known && x->load && i < x->load->waiting_count; i++)
+		known = !strcmp(x->load->waiting[i].id, q.id);
+	if (known)
+		return;
+	if (!x->load) /* before its first words, as for a member that starts here */
+		r->prompt = arena_printf(&r->arena, "%s\n\n" STR_FMT, r->prompt, STR_ARG(q.text));
+	else if (agent_record_queue(r, &q, &x->err) == 0)
+		r->member->mail_came = true;
+}
+
+int pane_move_here(struct agent_record *r, const struct session_load *l, struct err *err)
+{
+	struct mailbox_move x = { .record = r, .load = l };
+	const char *before = r->transcript;
+
+	meta_set_paths(r);
+	if (l && (file_make_parents(r->transcript, err) < 0 || (link(before, r->transcript) < 0 && errno != EEXIST &&
+								err_set(err, ERR_IO, "cannot link %s: %m", before))))
+		return -(int)err->kind;
+	mailbox_each(r, move_line, &x);
+	if (x.err.kind) {
+		*err = x.err;
+		return -(int)err->kind;
+	}
+	r->member->in_pane = false;
+	r->member->session = NULL;
+	r->member->pid = r->member->pid_start = 0;
+	r->member->pane[0] = '\0';
+	return meta_write(r, err);
+}
+
 /* ---- its environment -------------------------------------------------------------------------------------------------- */
 
 static bool is_handed_over(const struct agent_tree *t, struct str name)
