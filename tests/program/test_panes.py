@@ -12,6 +12,7 @@ import time
 import uuid
 
 from lab import CADRE, ROOT, Skip, main
+from test_team_files import FOREIGN
 from test_wire import Client
 
 TEAMS = {"CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "1"}
@@ -834,6 +835,77 @@ def a_lead_that_is_stopped_while_a_pane_is_made_again_ends_it(t):
     t.nothing_left()
 
 
+OTHER = members_rule(["ann"]) + r"""
+rule lead
+  prompt contains "Make a team"
+  text Team is there.
+rule lead tells
+  prompt contains "Tell ann"
+  turn 1
+  call SendMessage {"to": "ann", "message": "second-word"}
+rule lead shuts down
+  prompt contains "Shut it down"
+  turn 1
+  call SendMessage {"to": "ann", "message": {"type": "shutdown_request"}}
+rule other
+  text Noted.
+"""
+# What a member of another program does: its inbox is its prompt, and it answers into the lead's.
+OTHER_PROGRAM = FOREIGN + '''
+import sys
+flags = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+name, team = flags["--agent-name"], flags["--team-name"]
+base = os.path.join(os.environ["HOME"], ".claude", "teams", team, "inboxes")
+print("argv", sys.argv[1:], flush=True)
+def say(text):
+    entry = {"from": name, "text": text, "timestamp": "2026-01-01T00:00:00.000Z", "type": "message", "read": False,
+             "msg_id": "foreign-%d-%d" % (os.getpid(), time.monotonic_ns())}
+    change(os.path.join(base, "team-lead.json"), lambda value: value.append(entry), [])
+while True:
+    taken = []
+    path = os.path.join(base, name + ".json")
+    if os.path.exists(path):
+        change(path, lambda value: (taken.extend(value), value.clear()) and None, [])
+    for entry in taken:
+        if entry["text"].startswith("{") and json.loads(entry["text"])["type"] == "shutdown_request":
+            say(json.dumps({"type": "shutdown_approved", "requestId": json.loads(entry["text"])["requestId"], "from": name}))
+        else:
+            say("foreign heard: " + entry["text"])
+            say(json.dumps({"type": "idle_notification", "from": name, "idleReason": "available"}))
+    time.sleep(0.05)
+'''
+
+
+@in_terminal(OTHER)
+def row_68_a_member_of_another_program_gets_its_prompt_by_inbox_and_is_shut_down(t):
+    program = pathlib.Path(t.lab.folder, "other")
+    program.write_text("#!/usr/bin/env python3\n" + OTHER_PROGRAM)
+    program.chmod(0o755)
+    t.lead("--teammate-mode", "auto", "--session-id", t.session, CLAUDE_CODE_TEAMMATE_COMMAND=str(program))
+    t.type("Make a team")
+    until(lambda: t.heard("foreign heard: Task of ann."), lambda: (t.texts(t.session), t.screen(), t.panes()))
+    team = t.meta()["ann"]["team"]
+    argv = pathlib.Path("/proc/%d/cmdline" % team["pid"]).read_bytes().decode().split("\0")
+    assert str(program) in argv and "--agent-id" in argv and "--parent-session-id" in argv and "--lead-process" not in argv, argv
+    t.type("Tell ann")
+    until(lambda: t.heard("foreign heard: second-word"), lambda: (t.texts(t.session), t.screen()))
+    inbox = t.config() / "teams" / ("session-" + t.session[:8]) / "inboxes" / "team-lead.json"
+    until(lambda: not inbox.exists() or json.loads(inbox.read_text() or "[]") == [], "the lead's inbox is not read")
+    # an end that was not asked for is text
+    inbox.with_suffix(".new").write_text(json.dumps([{"from": "ann", "timestamp": "t", "text": json.dumps(
+        {"type": "shutdown_approved", "requestId": "shutdown-1@ann", "from": "ann"})}]))
+    inbox.with_suffix(".new").rename(inbox)
+    until(lambda: t.heard("shutdown-1@ann"), lambda: (t.texts(t.session), t.screen()))
+    assert t.alive(team["pid"]) and sorted(t.members()) == ["ann"]
+    t.type("Shut it down")
+    until(lambda: t.meta()["ann"]["team"]["gone"], lambda: (t.meta(), t.texts(t.session), t.screen()))
+    until(lambda: not t.members(), t.panes)
+    assert not t.alive(team["pid"])
+    t.type("/exit")
+    until(lambda: not t.alive(t.pid), t.screen)
+    t.nothing_left()
+
+
 @in_terminal(THREE)
 def a_user_who_leaves_a_pane_ends_that_member_and_no_other(t):
     t.lead("--teammate-mode", "auto", "--session-id", t.session)
@@ -894,6 +966,7 @@ if __name__ == "__main__":
          a_member_that_does_not_join_in_time_fails_and_the_lead_hears_why,
          row_63_a_tmux_that_hangs_means_in_process_too,
          a_lead_that_is_stopped_while_a_pane_is_made_again_ends_it,
+         row_68_a_member_of_another_program_gets_its_prompt_by_inbox_and_is_shut_down,
          a_user_who_leaves_a_pane_ends_that_member_and_no_other,
          a_lead_that_prints_uses_panes_only_if_it_is_asked_to,
          a_member_without_its_lead_is_refused)

@@ -142,7 +142,7 @@ static void pane_start_failed(struct pane *p, const char *why)
 	} else if (p->call) {
 		buf_addf(&note, "%sIt lives in this process: %s\n", p->note ? p->note : "", why);
 		free(TAKE(p->note));
-		r->member->in_pane = false;
+		r->member->in_pane = r->member->foreign = false;
 		meta_set_paths(r);
 		agent_spawn_here(r, TAKE(p->call), note.p);
 	} else {
@@ -256,6 +256,12 @@ static void on_started(struct child *c, int status)
 	if (p->record->tree->team)
 		team_files_changed(p->record->tree->team->files);
 	timer_start(p->all->tree->services->loop, &p->limit, p->all->start_ms);
+	if (m->foreign) { /* nothing else says that it is there */
+		p->up = true;
+		timer_stop(p->all->tree->services->loop, &p->limit);
+		m->state = MEMBER_WORKS;
+		pane_post_prompt(p->record);
+	}
 	pane_meet_guests(p->all);
 	if (tmux_dress_pane(p, on_dressed, &err) < 0) {
 		pane_answer_call(p);
@@ -329,9 +335,12 @@ void pane_spawn(struct agent_record *r, struct tool_call *call, const char *note
 	}
 	id_uuid(id);
 	meta_set_paths(r);
-	m->session = arena_strdup(&r->arena, id);
-	pane_set_transcript(r);
-	if (pane_put_prompt(r, &err) < 0 || meta_write(r, &err) < 0) {
+	m->foreign = tmux_foreign_program();
+	if (!m->foreign) {
+		m->session = arena_strdup(&r->arena, id);
+		pane_set_transcript(r);
+	}
+	if ((!m->foreign && pane_put_prompt(r, &err) < 0) || meta_write(r, &err) < 0) {
 		m->state = MEMBER_GONE;
 		tool_call_fail(call, "%s", err.text);
 		return;
@@ -405,6 +414,10 @@ static void pane_crashed(struct pane *p)
 	} else if (p->left) {
 		m->state = MEMBER_PARKED;
 		(void)meta_write(r, &err);
+	} else if (m->foreign) {
+		r->state = AGENT_FAILED;
+		r->failure = "its process has ended";
+		team_ops.gone(r);
 	} else if (p->restarts < MIN(most, (int64_t)MOST_RESTARTS)) {
 		p->restarts++;
 		team_tell_end(
@@ -492,7 +505,7 @@ static void pane_ask_end(struct pane *p, bool suspend)
 	p->suspend = suspend;
 	link_send(&p->link, suspend ? STR("{\"type\":\"end\",\"how\":\"suspend\"}")
 				    : STR("{\"type\":\"end\",\"how\":\"shutdown\"}"));
-	timer_start(p->all->tree->services->loop, &p->limit, p->up ? ms : 1);
+	timer_start(p->all->tree->services->loop, &p->limit, p->up && !p->record->member->foreign ? ms : 1);
 }
 
 void pane_end(struct agent_record *record, bool suspend)

@@ -98,7 +98,8 @@ void pane_free_all(struct agent_tree *t);
 
 typedef void tmux_done_fn(struct child *c, int status); /* child_data(): the pane */
 bool tmux_is_there(void);
-bool tmux_is_around(void); /* this process is in a pane */
+const char *tmux_foreign_program(void); /* CLAUDE_CODE_TEAMMATE_COMMAND, if that is not this program; NULL: none */
+bool tmux_is_around(void);              /* this process is in a pane */
 int tmux_make_pane(struct pane *p, tmux_done_fn *done,
 		   struct err *err); /* says pane, pid, pid and socket of the server */
 int tmux_dress_pane(struct pane *p, tmux_done_fn *done, struct err *err);
@@ -113,6 +114,10 @@ void pane_meet_guests(struct panes *all); /* a process is known now */
 int pane_put(struct agent_record *to, const struct mail *m, struct err *err);
 void pane_learn(struct team *t, const struct agent_record *to); /* ids that are in its mailbox */
 int pane_put_prompt(struct agent_record *to, struct err *err);
+void pane_post_prompt(struct agent_record *to); /* of another program: its first message */
+/* One of another program has written to the lead's inbox: its idleness, its answer to a request to shut down. The file may be
+ * forged: nothing but an end that the lead has asked for follows from it. */
+void pane_heard(struct agent_record *r, struct str text);
 /* Its next run is in this process, with the history of its own session and what waits in its mailbox. l: that session; NULL: it has
  * not begun. */
 int pane_move_here(struct agent_record *r, const struct session_load *l, struct err *err);

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "agents/team/pane.h"
+#include "agents/team/format.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/plan.h"
 #include "config/settings/settings.h"
@@ -115,6 +116,51 @@ int pane_put_prompt(struct agent_record *r, struct err *err)
 	return mailbox_add(r, buf_str(&line), err);
 }
 
+static void post_entry(struct agent_record *to, const struct inbox_entry *e, const char *color)
+{
+	AUTO_BUF struct buf entry = { 0 };
+	struct json_out w = json_out(&entry);
+
+	inbox_entry_write(&w, e, color, id_wall_ms());
+	if (to->tree->team && to->tree->team->files)
+		team_files_post(to->tree->team->files, str_from(to->name), e->id, buf_str(&entry), false, NULL, NULL);
+}
+
+void pane_post_prompt(struct agent_record *r)
+{
+	post_entry(r,
+		   &(struct inbox_entry){ .id = r->id,
+					  .from = TEAM_LEAD,
+					  .text = str_from(r->prompt),
+					  .summary = str_from(r->description) },
+		   NULL);
+}
+
+void pane_heard(struct agent_record *r, struct str text)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	struct agent_member *m = r->member;
+	const struct json *root;
+
+	if (json_parse(&reader, text.p, text.n, &root, NULL) < 0)
+		return;
+	struct str request = json_str(json_get(root, "requestId"), &a);
+	bool asked = m->shutdown && str_is(request, m->shutdown);
+	if (json_str_is(json_get(root, "type"), "idle_notification") && m->state == MEMBER_WORKS) {
+		m->state = MEMBER_IDLE;
+		m->active_ms = id_wall_ms();
+		agent_tree_tasks_changed(r->tree);
+		if (r->tree->on_idle)
+			r->tree->on_idle(r->tree);
+	} else if (json_str_is(json_get(root, "type"), "shutdown_rejected") && asked) {
+		m->shutdown = NULL;
+	} else if (json_str_is(json_get(root, "type"), "shutdown_approved") && asked) {
+		r->state = AGENT_COMPLETED;
+		team_ops.gone(r);
+	}
+}
+
 int pane_put(struct agent_record *to, const struct mail *m, struct err *err)
 {
 	AUTO_BUF struct buf text = { 0 };
@@ -122,6 +168,14 @@ int pane_put(struct agent_record *to, const struct mail *m, struct err *err)
 	struct json_out w = json_out(&line);
 	struct pane *p = pane_of(to);
 
+	if (to->member->foreign) {
+		post_entry(
+			to,
+			&(struct inbox_entry){ .id = m->id, .from = m->from, .text = m->text, .summary = m->summary },
+			m->color);
+		to->member->state = MEMBER_WORKS;
+		return 0;
+	}
 	mail_write(&text, m);
 	json_open(&w, '{');
 	json_kcstr(&w, "type", "mail");

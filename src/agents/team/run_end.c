@@ -549,6 +549,12 @@ static void member_restore(struct agent_record *r, const struct map *delivered)
 			release_tasks(t, r, false);
 		return;
 	}
+	if (m->foreign) {
+		r->state = AGENT_FAILED;
+		r->failure = "it is of another program, which cannot be resumed";
+		member_gone(r);
+		return;
+	}
 	if (m->in_pane && pane_restore(r))
 		return;
 	const char *id = arena_printf(&arena, "%s.%u.idle", r->id, r->run);
