@@ -66,7 +66,7 @@ class Terminal:
 
     def lead(self, *args, **env):
         """The program, in place of what the lead's pane runs."""
-        words = [CADRE, *args]
+        words = [CADRE, "--plain", *args]
         wanted = {**self.env, **env}
         command = ["env", "-i", *("%s=%s" % item for item in wanted.items())]
         if self.inside:
