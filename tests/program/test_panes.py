@@ -669,8 +669,8 @@ def row_57_a_hook_that_says_stop_ends_the_member(t):
     put_hooks(t, TeammateIdle="grep -q '\"teammate_name\":\"ann2\"' && echo '{\"continue\": false, \"stopReason\": \"enough\"}'; true")
     t.lead("--teammate-mode", "auto", "--session-id", t.session)
     t.type("Make a team")
-    until(lambda: t.meta().get("ann2", {}).get("team", {}).get("gone"), lambda: (t.meta(), t.screen()))
-    until(lambda: t.heard("teammate_terminated"), lambda: (t.texts(t.session), t.screen()))
+    until(lambda: t.heard("teammate_terminated"), lambda: (t.texts(t.session), t.screen()))  # its file is whole by now
+    until(lambda: t.meta()["ann2"]["team"]["gone"], lambda: (t.meta(), t.screen()))
     until(lambda: sorted(t.members()) == ["ann", "ann3"], t.panes)
     assert not t.meta()["ann2"].get("stoppedByUser")
     t.type("/exit")
