@@ -100,7 +100,7 @@ static void put_member(struct json_out *w, const struct agent_record *t)
 	json_putf(w, "taskKind:'in_process_teammate', teamName:'%s', color:'%s', planModeRequired:!!%d", m->team,
 		  m->color, m->plan_required);
 	json_putf(w, "spawnedAgentType:'%s', permissionMode?:'%s', team:{backend:'%s'", t->type, m->mode,
-		  m->in_pane ? "tmux" : "in-process");
+		  m->foreign ? "foreign" : m->in_pane ? "tmux" : "in-process");
 	if (m->in_pane)
 		json_putf(w, "pane:'%s', pid:%lld, pidStart:%lld, agentSession?:'%s'", m->pane, (long long)m->pid,
 			  (long long)m->pid_start, m->session);
@@ -236,6 +236,7 @@ static void read_member(struct agent_record *t, const struct json *root)
 	m->told = json_cstr(json_get(team, "told"), a);
 	(void)json_i64(json_get(team, "joinedAt"), &m->joined_ms);
 	m->session = json_cstr(json_get(team, "agentSession"), a);
+	m->foreign = json_str_is(json_get(team, "backend"), "foreign");
 	m->in_pane = json_str_is(json_get(team, "backend"), "tmux") && m->session && id_is_uuid(str_from(m->session));
 	(void)json_i64(json_get(team, "pid"), &m->pid);
 	(void)json_i64(json_get(team, "pidStart"), &m->pid_start);

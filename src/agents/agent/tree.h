@@ -62,6 +62,8 @@ struct agent_member {
 	bool plan_approved; /* ... as it did */
 	int64_t joined_ms, active_ms;
 	enum member_state state;
+	bool restoring;       /* its transcript of an earlier process is being read ... */
+	bool mail_came;       /* ... and it got mail meanwhile */
 	bool failed;          /* the run that is over */
 	unsigned tasks_shown; /* to TaskCompleted hooks, at the end of this run */
 	bool by_lead;         /* the lead began this run ... */
@@ -71,6 +73,7 @@ struct agent_member {
 	const char *plan;     /* id of the open request for approval; NULL: none */
 	const char *told; /* ids of messages that became a part of its first words, with blanks between; NULL: none */
 	bool in_pane;     /* it is a process of its own in a tmux pane (agents/team/pane.h) ... */
+	bool foreign;     /* ... of another program, which has the inbox files only */
 	const char *session;    /* ... and this session; NULL: it is not */
 	char pane[16];          /* of its newest process; "": none */
 	int64_t pid, pid_start; /* the same */

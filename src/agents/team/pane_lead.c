@@ -1,147 +1,18 @@
 /* SPDX-License-Identifier: MIT
  * pane_lead.c - what the lead and its members in panes say to each other, on the lead's side: the socket, who may connect, the
- * mailbox of a member (agent-ID.mail.jsonl, appended by the lead only), its state, its calls and its questions. */
+ * state of a member, its calls and its questions. */
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include "agents/team/pane.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/plan.h"
 #include "config/settings/settings.h"
-#include "core/store/line_file.h"
 #include "guard/permission/mode.h"
-#include "lib/base/crash.h"
-#include "lib/io/file.h"
 
 enum { MOST_GUESTS = 64, MOST_MEMBER_ASKS = 32 };
 
 extern char **environ;
-
-/* ---- the mailbox -------------------------------------------------------------------------------------------------- */
-
-static char *mailbox_path(const struct agent_record *r, struct arena *a)
-{
-	return arena_printf(a, "%s/subagents/agent-%s.mail.jsonl", r->tree->session_dir, r->id);
-}
-
-/* On disk when it returns. A line that was cut by a crash is closed first. */
-static int mailbox_add(const struct agent_record *r, struct str line, struct err *err)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	AUTO_BUF struct buf text = { 0 };
-	const char *path = mailbox_path(r, &a);
-	char last = '\n';
-
-	if (file_make_parents(path, err) < 0)
-		return -(int)err->kind;
-	AUTO_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
-	off_t end = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
-	if (end < 0 || (end > 0 && pread(fd, &last, 1, end - 1) != 1))
-		return err_set(err, ERR_IO, "cannot write %s: %m", path);
-	if (last != '\n')
-		buf_addch(&text, '\n');
-	buf_add(&text, line.p, line.n);
-	buf_addch(&text, '\n');
-	if (file_write_all(fd, text.p, text.n) == 0)
-		return 0;
-	err_set(err, ERR_IO, "cannot write %s: %m", path);
-	(void)!ftruncate(fd, end);
-	return -ERR_IO;
-}
-
-static void mailbox_each(const struct agent_record *r, void (*fn)(void *data, struct str line), void *data)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	struct line_file f;
-	struct line_place place;
-	struct str line;
-	struct err ignored = { 0 };
-
-	if (line_file_open(&f, mailbox_path(r, &a), &ignored) < 0)
-		return;
-	while (line_file_next(&f, &line, &place, &ignored) > 0)
-		fn(data, line);
-	line_file_close(&f);
-}
-
-static void learn_line(void *data, struct str line)
-{
-	struct team *t = data;
-	AUTO_JSON struct json_reader reader = { 0 };
-	AUTO_ARENA struct arena a = { 0 };
-	const struct json *root;
-
-	if (json_parse(&reader, line.p, line.n, &root, NULL) == 0)
-		map_set(&t->sent, json_str(json_get(root, "id"), &a), t);
-}
-
-void pane_learn(struct team *t, const struct agent_record *to)
-{
-	mailbox_each(to, learn_line, t);
-}
-
-/* Commands of the member could have written into the file: what is not mail, an approval above all, is not passed on. */
-static void send_line(void *data, struct str line)
-{
-	struct pane *p = data;
-	AUTO_JSON struct json_reader reader = { 0 };
-	const struct json *root;
-
-	if (json_parse(&reader, line.p, line.n, &root, NULL) < 0 ||
-	    (!json_str_is(json_get(root, "type"), "mail") && !json_str_is(json_get(root, "type"), "prompt")))
-		return;
-
-	link_send(&p->link, line);
-	p->sent++;
-}
-
-int pane_put_prompt(struct agent_record *r, struct err *err)
-{
-	AUTO_BUF struct buf text = { 0 };
-	AUTO_BUF struct buf line = { 0 };
-	struct json_out w = json_out(&line);
-	struct agent *proxy = xcalloc(1, sizeof *proxy);
-
-	proxy->tree = r->tree;
-	proxy->record = r;
-	team_ops.initial_message(proxy, &text);
-	free(proxy);
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "prompt");
-	json_kcstr(&w, "id", r->id);
-	json_kstr(&w, "text", buf_str(&text));
-	json_close(&w);
-	return mailbox_add(r, buf_str(&line), err);
-}
-
-int pane_put(struct agent_record *to, const struct mail *m, struct err *err)
-{
-	AUTO_BUF struct buf text = { 0 };
-	AUTO_BUF struct buf line = { 0 };
-	struct json_out w = json_out(&line);
-	struct pane *p = pane_of(to);
-
-	mail_write(&text, m);
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "mail");
-	json_kcstr(&w, "id", m->id);
-	json_kcstr(&w, "from", m->from);
-	json_kcstr(&w, "team", to->member->team);
-	if (m->about)
-		json_kcstr(&w, "about", m->about);
-	json_kbool(&w, "quiet", m->quiet);
-	json_kstr(&w, "text", buf_str(&text));
-	json_close(&w);
-	if (mailbox_add(to, buf_str(&line), err) < 0)
-		return -(int)err->kind;
-	crash_point(mail_queued);
-	if (p && p->up)
-		send_line(p, buf_str(&line));
-	else if (p)
-		pane_start(p); /* what is in the mailbox is sent when it is up */
-	return 0;
-}
 
 /* ---- its environment -------------------------------------------------------------------------------------------------- */
 
@@ -234,9 +105,17 @@ static void on_state(struct pane *p, const struct json *line)
 /* ---- its calls ---------------------------------------------------------------------------------------------------------- */
 
 struct remote_call {
+	struct remote_call *next; /* in pane->calls */
 	struct tool_env env;
-	struct pane *pane;
+	struct pane *pane; /* NULL: it was freed */
 };
+
+void pane_drop_calls(struct pane *p)
+{
+	for (struct remote_call *rc = p->calls; rc; rc = rc->next)
+		rc->pane = NULL;
+	p->calls = NULL;
+}
 
 static void on_sent(struct tool_call *call)
 {
@@ -244,6 +123,11 @@ static void on_sent(struct tool_call *call)
 	AUTO_BUF struct buf line = { 0 };
 	struct json_out w = json_out(&line);
 
+	for (struct remote_call **at = rc->pane ? &rc->pane->calls : NULL; at && *at; at = &(*at)->next)
+		if (*at == rc) {
+			*at = rc->next;
+			break;
+		}
 	json_open(&w, '{');
 	json_kcstr(&w, "type", "sent");
 	json_kcstr(&w, "call", call->id);
@@ -251,7 +135,8 @@ static void on_sent(struct tool_call *call)
 	json_kstr(&w, "text", buf_str(&call->result));
 	json_kstr(&w, "json", buf_str(&call->result_json));
 	json_close(&w);
-	link_send(&rc->pane->link, buf_str(&line));
+	if (rc->pane)
+		link_send(&rc->pane->link, buf_str(&line));
 	tool_call_free(call);
 	free(rc);
 }
@@ -261,7 +146,8 @@ static void on_send(struct pane *p, const struct json *line)
 	AUTO_ARENA struct arena a = { 0 };
 	struct remote_call *rc = xcalloc(1, sizeof *rc);
 
-	*rc = (struct remote_call){ .env = p->all->tree->main.env, .pane = p };
+	*rc = (struct remote_call){ .next = p->calls, .env = p->all->tree->main.env, .pane = p };
+	p->calls = rc;
 	rc->env.owner = p->proxy;
 	rc->env.deferral = NULL;
 	struct tool_call *call =
@@ -320,7 +206,7 @@ void pane_approve_plan(struct agent_record *to, bool approve)
 
 /* ---- its questions -------------------------------------------------------------------------------------------------------- */
 
-static void send_answer(struct pane *p, const char *id, bool allow, struct str reason)
+static void send_decision(struct pane *p, const char *id, struct str decision)
 {
 	AUTO_BUF struct buf line = { 0 };
 	struct json_out w = json_out(&line);
@@ -328,34 +214,41 @@ static void send_answer(struct pane *p, const char *id, bool allow, struct str r
 	json_open(&w, '{');
 	json_kcstr(&w, "type", "answer");
 	json_kcstr(&w, "id", id);
-	json_kcstr(&w, "behavior", allow ? "allow" : "deny");
-	json_kstr(&w, "message", reason);
+	json_kraw(&w, "decision", decision);
 	json_close(&w);
 	link_send(&p->link, buf_str(&line));
 }
 
+/* The lead's host is asked: a person, a client, or the permission prompt tool. */
 static void on_ask(struct pane *p, const struct json *line)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	const struct agent_record *r = p->record;
 	const char *id = json_cstr(json_get(line, "id"), &a), *tool = json_cstr(json_get(line, "tool"), &a);
 	const char *rule = json_cstr(json_get(line, "rule"), &a);
+	struct str input = json_raw(json_get(line, "input"));
+	bool asks = json_bool(json_get(line, "question"));
 	struct pane_ask **at = &p->asks;
 	unsigned n = 0;
 
-	if (!id || !tool)
+	if (!id || !tool || !input.n)
 		return;
 	for (; *at; at = &(*at)->next)
 		n++;
-	if (!permission_can_ask(&r->tree->main.permission) || r->tree->services->options.permission_prompt_tool ||
-	    n >= MOST_MEMBER_ASKS) {
-		send_answer(p, id, false, STR("Permission is needed, and no user can be asked."));
+	if (!permission_can_ask(&r->tree->main.permission) || n >= MOST_MEMBER_ASKS) {
+		send_decision(
+			p, id,
+			asks ? STR("{\"behavior\":\"deny\",\"message\":\"No user is present to answer. Assume the most "
+				   "likely answer, and say which one you assumed.\"}")
+			     : STR("{\"behavior\":\"deny\",\"message\":\"Permission is needed, and no user can be "
+				   "asked.\"}"));
 		return;
 	}
 	struct pane_ask *ask = *at = xcalloc(1, sizeof *ask);
 	ask->id = xstrdup(id);
 	ask->tool = xstrdup(tool);
 	ask->rule = rule ? xstrdup(rule) : NULL;
+	buf_add(&ask->input, input.p, input.n);
 	struct event_agent who = { .id = r->id,
 				   .type = r->type,
 				   .name = r->name,
@@ -363,11 +256,11 @@ static void on_ask(struct pane *p, const struct json *line)
 				   .tool_use_id = r->tool_use_id,
 				   .parent_id = "",
 				   .depth = 1 };
-	r->tree->on_event(r->tree->data, &(struct event){ .kind = EVENT_PERMISSION_ASKED,
+	r->tree->on_event(r->tree->data, &(struct event){ .kind = asks ? EVENT_QUESTION_ASKED : EVENT_PERMISSION_ASKED,
 							  .agent = &who,
 							  .name = tool,
 							  .id = id,
-							  .text = json_str(json_get(line, "text"), &a),
+							  .text = asks ? input : json_str(json_get(line, "text"), &a),
 							  .why = json_str(json_get(line, "why"), &a),
 							  .rules = &rule,
 							  .rule_count = rule != NULL });
@@ -378,6 +271,7 @@ static void ask_free(struct pane_ask *ask)
 	free(ask->id);
 	free(ask->tool);
 	free(ask->rule);
+	buf_release(&ask->input);
 	free(ask);
 }
 
@@ -390,26 +284,50 @@ void pane_drop_asks(struct pane *p)
 	}
 }
 
-bool pane_answer(struct agent_tree *t, const char *id, bool allow, struct str reason, struct buf *ret_rule)
+/* ret_pane may be NULL. */
+static struct pane_ask **find_ask(const struct agent_tree *t, const char *id, struct pane **ret_pane)
 {
-	for (struct pane *p = t->panes ? t->panes->first : NULL; p; p = p->next) {
-		for (struct pane_ask **at = &p->asks; *at; at = &(*at)->next) {
-			struct pane_ask *ask = *at;
-			if (strcmp(ask->id, id) != 0)
-				continue;
-			AUTO_BUF struct buf text = { 0 };
-			if (!allow)
-				buf_addf(&text, "The user does not want %s to run now.%s" STR_FMT, ask->tool,
-					 reason.n ? " They said: " : "", STR_ARG(reason));
-			if (ask->rule)
-				buf_addstr(ret_rule, ask->rule);
-			send_answer(p, id, allow, buf_str(&text));
-			*at = ask->next;
-			ask_free(ask);
-			return true;
-		}
-	}
-	return false;
+	for (struct pane *p = t->panes ? t->panes->first : NULL; p; p = p->next)
+		for (struct pane_ask **at = &p->asks; *at; at = &(*at)->next)
+			if (!strcmp((*at)->id, id)) {
+				if (ret_pane)
+					*ret_pane = p;
+				return at;
+			}
+	return NULL;
+}
+
+const struct pane_ask *pane_question(const struct agent_tree *t, const char *id)
+{
+	struct pane_ask **at = find_ask(t, id, NULL);
+
+	return at ? *at : NULL;
+}
+
+bool pane_decide(struct agent_tree *t, const char *id, struct str decision)
+{
+	struct pane *p = NULL;
+	struct pane_ask **at = find_ask(t, id, &p);
+
+	if (!at)
+		return false;
+	struct pane_ask *ask = *at;
+	*at = ask->next;
+	send_decision(p, ask->id, decision);
+	ask_free(ask);
+	return true;
+}
+
+void pane_refuse(struct agent_tree *t, const char *id, struct str why)
+{
+	AUTO_BUF struct buf decision = { 0 };
+	struct json_out w = json_out(&decision);
+
+	json_open(&w, '{');
+	json_kcstr(&w, "behavior", "deny");
+	json_kstr(&w, "message", why);
+	json_close(&w);
+	(void)pane_decide(t, id, buf_str(&decision));
 }
 
 void pane_tell_rule(struct agent_tree *t, const char *rule)
@@ -441,8 +359,9 @@ static void on_member_line(struct link *l, const struct json *line)
 
 	if (json_str_is(type, "up")) {
 		p->up = true;
-		p->sent = 0;
-		mailbox_each(p->record, send_line, p);
+		if (p->state == PANE_RUNS)
+			timer_stop(p->all->tree->services->loop, &p->limit);
+		pane_send_mailbox(p);
 	} else if (json_str_is(type, "state")) {
 		on_state(p, line);
 	} else if (json_str_is(type, "send")) {
@@ -456,6 +375,7 @@ static void on_member_line(struct link *l, const struct json *line)
 	} else if (json_str_is(type, "bye")) {
 		p->left = true;
 		p->by_user = json_str_is(json_get(line, "how"), "user");
+		p->by_hook = json_str_is(json_get(line, "how"), "hook");
 	}
 }
 

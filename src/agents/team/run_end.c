@@ -126,7 +126,7 @@ static void decide_shutdown(struct agent *a)
 
 	if (!t || !m->shutdown || query_wants_turn(&a->query) || a->leaves)
 		return;
-	unsigned at_it = a->tree->todo_dir ? a->tree->kit->tasks_of(a->tree->todo_dir, r->name, false, &tasks) : 0;
+	unsigned at_it = a->tree->todo_dir ? a->tree->kit->tasks_of(a->tree->todo_dir, r->name, &tasks) : 0;
 	id_iso_time(id_wall_ms(), time);
 	const char *request = m->shutdown;
 	m->shutdown = NULL;
@@ -159,7 +159,8 @@ static int member_run_over(struct agent *a, struct err *err)
 
 /* ---- notifications to the lead -------------------------------------------------------------------------------------- */
 
-static void notify_idle(struct team *t, struct agent_record *r, const struct map *delivered)
+/* again: the lead may have it already. */
+static void notify_idle(struct team *t, struct agent_record *r, bool again)
 {
 	struct agent_member *m = r->member;
 	AUTO_ARENA struct arena arena = { 0 };
@@ -176,8 +177,6 @@ static void notify_idle(struct team *t, struct agent_record *r, const struct map
 	bool loud = m->failed || answer || last || t->tells_all;
 	char time[ISO_TIME_LEN + 1];
 
-	if (delivered && map_get(delivered, str_from(id)))
-		return;
 	id_iso_time(id_wall_ms(), time);
 	json_open(&w, '{');
 	json_kcstr(&w, "type", "idle_notification");
@@ -190,7 +189,7 @@ static void notify_idle(struct team *t, struct agent_record *r, const struct map
 		json_kstr(&w, "result", utf8_cut(report, LONGEST_RESULT));
 	if (m->plan)
 		json_kcstr(&w, "waitingFor", "plan_approval");
-	if (r->tree->todo_dir && r->tree->kit->tasks_of(r->tree->todo_dir, r->name, false, &tasks))
+	if (r->tree->todo_dir && r->tree->kit->tasks_of(r->tree->todo_dir, r->name, &tasks))
 		json_kstr(&w, "ownedTasks", str_trim(buf_str(&tasks)));
 	json_close(&w);
 	t->unheard = loud ? 0 : t->unheard + !m->told_lead;
@@ -201,7 +200,7 @@ static void notify_idle(struct team *t, struct agent_record *r, const struct map
 				       .text = buf_str(&text),
 				       .about = arena_printf(&arena, "idle %s", r->id),
 				       .quiet = !loud },
-		       delivered != NULL, &ignored);
+		       again, &ignored);
 }
 
 static bool has_failed(const struct agent_record *r)
@@ -232,7 +231,7 @@ static void member_waits(struct agent *a)
 	if (!t)
 		return;
 	if (!a->leaves && !query_wants_turn(&a->query))
-		notify_idle(t, r, NULL);
+		notify_idle(t, r, false);
 	m->by_lead = m->told_lead = false;
 	team_files_changed(t->files);
 	team_files_drain(t->files);
@@ -243,7 +242,6 @@ static void member_waits(struct agent *a)
 void team_run_over(struct agent *a, bool again, bool all_read)
 {
 	struct agent_record *r = a->record;
-	struct map none = { 0 };
 
 	if (all_read)
 		decide_shutdown(a);
@@ -254,7 +252,7 @@ void team_run_over(struct agent *a, bool again, bool all_read)
 		team_ops.gone(r);
 		return;
 	}
-	notify_idle(r->tree->team, r, again ? &none : NULL);
+	notify_idle(r->tree->team, r, again);
 	r->member->by_lead = r->member->told_lead = false;
 }
 
@@ -290,14 +288,110 @@ void team_tell_end(struct agent_record *r, const char *id, const char *text)
 			       false, &ignored);
 }
 
-/* Its open tasks lose their owner; the lead gets its end once. */
+/* Something of a member that may take time, in a thread. The session is not quiet before it is over. */
+struct member_job {
+	struct member_job *next; /* in team->jobs */
+	struct team *team;       /* NULL: it was closed */
+	struct agent_record *record;
+	struct load_job *load; /* NULL: it is other work */
+};
+
+static void member_job_begin(struct member_job *j, struct team *t, struct agent_record *r)
+{
+	*j = (struct member_job){ .next = t->jobs, .team = t, .record = r };
+	t->jobs = j;
+}
+
+/* False: the team is closed. */
+static bool member_job_over(struct member_job *j)
+{
+	for (struct member_job **at = j->team ? &j->team->jobs : NULL; at && *at; at = &(*at)->next) {
+		if (*at != j)
+			continue;
+		*at = j->next;
+		if (j->record->tree->on_idle)
+			j->record->tree->on_idle(j->record->tree);
+		return true;
+	}
+	return false;
+}
+
+void team_forget_jobs(struct team *t)
+{
+	for (struct member_job *j = t->jobs; j; j = j->next) {
+		j->team = NULL;
+		session_load_stop(j->load);
+	}
+}
+
+/* The open tasks of a member that is gone. Another program may have locked them: the change waits for that, not the loop. */
+struct task_release {
+	struct member_job job;
+	struct file_change change;
+	const struct tool_runtime *kit;
+	char *dir, *owner;
+	struct buf end, tasks; /* how it ended; what it left */
+};
+
+static int release_make(struct file_change *change, unsigned wait_ms, struct err *err)
+{
+	struct task_release *x = CONTAINER_OF(change, struct task_release, change);
+
+	return x->kit->release_tasks(x->dir, x->owner, wait_ms, &x->tasks, err);
+}
+
+/* The lead gets its end once, with the tasks that have no owner any more. */
+static void release_done(struct file_change *change, bool later, const struct err *err)
+{
+	struct task_release *x = CONTAINER_OF(change, struct task_release, change);
+	struct agent_record *r = x->job.record;
+	AUTO_ARENA struct arena arena = { 0 };
+
+	(void)later;
+	if (member_job_over(&x->job)) {
+		if (x->tasks.n)
+			buf_addf(&x->end, " These tasks have no owner again:\n%s", x->tasks.p);
+		if (err->kind)
+			buf_addf(&x->end, " Its tasks still name it as their owner: %s.", err->text);
+		if (x->tasks.n || err->kind || !x->job.team->closing_told)
+			team_tell_end(r, arena_printf(&arena, "%s.%u.gone", r->id, r->run),
+				      arena_str(&arena, str_trim(buf_str(&x->end))).p);
+	}
+	buf_release(&x->end);
+	buf_release(&x->tasks);
+	free(x->dir);
+	free(x->owner);
+	free(x);
+}
+
+static void release_tasks(struct team *t, struct agent_record *r, bool asked)
+{
+	AUTO_BUF struct buf owned = { 0 };
+	struct task_release *x = xcalloc(1, sizeof *x);
+
+	*x = (struct task_release){ .change = { .make = release_make, .done = release_done }, .kit = r->tree->kit };
+	member_job_begin(&x->job, t, r);
+	if (asked)
+		buf_addf(&x->end, "%s has shut down.", r->name);
+	else
+		buf_addf(&x->end, "%s %s%s%s.", r->name, end_state_info(r->state)->summary, r->failure ? ": " : "",
+			 r->failure ? r->failure : "");
+	if (r->tree->todo_dir)
+		(void)r->tree->kit->tasks_of(r->tree->todo_dir, r->name, &owned);
+	if (!owned.n) {
+		release_done(&x->change, false, &(struct err){ 0 });
+		return;
+	}
+	x->dir = xstrdup(r->tree->todo_dir);
+	x->owner = xstrdup(r->name);
+	(void)change_queue_make(&r->tree->services->changes, &x->change, NULL);
+}
+
+/* Its open tasks lose their owner, then the lead is notified. */
 static void member_gone(struct agent_record *r)
 {
 	struct team *t = r->tree->team;
 	struct agent_member *m = r->member;
-	AUTO_ARENA struct arena arena = { 0 };
-	AUTO_BUF struct buf tasks = { 0 };
-	AUTO_BUF struct buf message = { 0 };
 	struct err ignored = { 0 };
 
 	bool asked = m->shutdown != NULL;
@@ -309,20 +403,8 @@ static void member_gone(struct agent_record *r)
 		pane_end(r, false);
 	if (!t || r->tree->closing)
 		return;
-	if (r->tree->todo_dir)
-		r->tree->kit->tasks_of(r->tree->todo_dir, r->name, true, &tasks);
 	team_files_changed(t->files);
-	if (t->closing_told && !tasks.n)
-		return;
-	if (asked)
-		buf_addf(&message, "%s has shut down.", r->name);
-	else
-		buf_addf(&message, "%s %s%s%s.", r->name, end_state_info(r->state)->summary, r->failure ? ": " : "",
-			 r->failure ? r->failure : "");
-	if (tasks.n)
-		buf_addf(&message, " These tasks have no owner again:\n%s", tasks.p);
-	team_tell_end(r, arena_printf(&arena, "%s.%u.gone", r->id, r->run),
-		      arena_str(&arena, str_trim(buf_str(&message))).p);
+	release_tasks(t, r, asked);
 }
 
 void team_assign(struct team *t, const char *owner, const struct todo_info *task, const char *by, const char *change,
@@ -366,53 +448,125 @@ static int tell_member(struct agent_record *r, const char *id, struct str text, 
 
 /* ---- after a crash -------------------------------------------------------------------------------------------------- */
 
-/* A member that is gone stays gone; one without the end of its run continues; one that waited is parked, unless mail waits
- * for it. */
-static void member_restore(struct agent_record *r, const struct map *delivered)
+static bool owes_tasks(const struct agent_record *r)
 {
-	struct team *t = r->tree->team;
-	AUTO_BUF struct buf end = { 0 };
-	struct session_load load;
-	struct err err = { 0 };
+	AUTO_BUF struct buf tasks = { 0 };
 
-	r->restored = false;
-	if (!t || r->member->state == MEMBER_GONE || strcmp(r->member->team, t->name) != 0) {
-		r->member->state = MEMBER_GONE;
-		return;
+	if (r->tree->todo_dir && agent_tree_member(r->tree, str_from(r->name)) == r)
+		(void)r->tree->kit->tasks_of(r->tree->todo_dir, r->name, &tasks);
+	return tasks.n;
+}
+
+struct member_load {
+	struct member_job job;
+	bool told;      /* the lead has the end of its last run */
+	bool from_pane; /* there is no tmux now: it continues in this process */
+};
+
+/* One without the end of its run continues; one that waited is parked, unless mail waits for it. What cannot be read fails, and is
+ * tried again with the next message. */
+static void member_loaded(struct member_load *x, const struct session_load *l, const struct err *why)
+{
+	struct team *t = x->job.team;
+	struct agent_record *r = x->job.record;
+	struct agent_member *m = r->member;
+	struct err err = { 0 };
+	bool unread = !l && why->kind != ERR_NOT_FOUND;
+	bool over = l && l->end.n && end_read(r, l->end);
+	struct err moved = { 0 };
+
+	m->restoring = false;
+	if (x->from_pane && !unread) {
+		if (l && !l->interrupted) { /* its process has recorded no end: the run is known by its newest line */
+			over = true;
+			r->state = AGENT_IDLE;
+			snprintf(r->run_id, sizeof r->run_id, "%s", l->last);
+			buf_clear(&r->report);
+			agent_last_text(&r->report, &l->transcript);
+			notify_idle(t, r, true);
+			x->told = true;
+		}
+		unread = pane_move_here(r, l, &moved) < 0;
+		why = unread ? &moved : why;
+		team_tell_end(r, arena_printf(&r->arena, "%s.%lld.here", r->id, (long long)id_wall_ms()),
+			      arena_printf(&r->arena, "%s lives in this process now: tmux is not installed.", r->name));
 	}
-	if (r->member->in_pane) {
-		pane_restore(r);
-		return;
+	if (unread) {
+		r->state = AGENT_FAILED;
+		r->failure = arena_strdup(&r->arena, why->text);
+		team_tell_end(
+			r, arena_printf(&r->arena, "%s.%u.unread", r->id, r->run),
+			arena_printf(&r->arena, "%s is suspended: %s. A message tries again.", r->name, r->failure));
 	}
-	bool over = r->transcript && session_load_end(r->transcript, &end, NULL) > 0 && end_read(r, buf_str(&end));
-	bool waits = over && (r->state == AGENT_IDLE || has_failed(r));
+	bool waits = unread || (over && (r->state == AGENT_IDLE || has_failed(r)));
 	if (over && !waits) { /* its end was on disk, what follows from it not yet */
 		member_gone(r);
 		buf_release(&r->report);
 		return;
 	}
 	if (waits) {
-		r->member->failed = has_failed(r);
-		r->member->state = r->member->plan ? MEMBER_AWAITS : r->member->failed ? MEMBER_FAILED : MEMBER_PARKED;
-		notify_idle(t, r, delivered);
+		m->failed = has_failed(r);
+		m->state = m->plan ? MEMBER_AWAITS : m->failed ? MEMBER_FAILED : MEMBER_PARKED;
+		if (!x->told && !unread)
+			notify_idle(t, r, false);
 		buf_release(&r->report);
-		if (session_load(r->transcript, &load, &err) < 0)
-			return;
-		bool mail = load.waiting_count > 0;
-		session_load_release(&load);
-		if (!mail)
-			return;
-		r->member->state = MEMBER_WORKS;
-		if (agent_wake(r, &err) == 0)
-			return;
-	} else {
-		r->member->state = MEMBER_WORKS;
-		if (agent_resume_run(r, &err) == 0)
+		if (!m->mail_came && (unread || !l->waiting_count))
 			return;
 	}
+	m->state = MEMBER_WORKS;
+	if ((waits ? agent_wake(r, &err) : agent_resume_run(r, &err)) == 0)
+		return;
 	r->state = AGENT_FAILED;
 	r->failure = arena_strdup(&r->arena, err.text);
 	member_gone(r);
+}
+
+static void on_member_loaded(void *data, struct session_load *l, const struct err *err)
+{
+	struct member_load *x = data;
+
+	if (member_job_over(&x->job) && x->job.record->member->state != MEMBER_GONE && !x->job.record->live)
+		member_loaded(x, l, err);
+	if (l)
+		session_load_release(l);
+	free(l);
+	free(x);
+}
+
+/* A member that is gone stays gone. The transcript of another one is read in a thread, as long as it is. */
+static void member_restore(struct agent_record *r, const struct map *delivered)
+{
+	struct agent_tree *tree = r->tree;
+	struct team *t = tree->team;
+	struct agent_member *m = r->member;
+	AUTO_ARENA struct arena arena = { 0 };
+	bool ours = t && !strcmp(m->team, t->name);
+
+	r->restored = false;
+	if (!ours || m->state == MEMBER_GONE) {
+		m->state = MEMBER_GONE;
+		if (ours && owes_tasks(r)) /* a kill came between its end and their release */
+			release_tasks(t, r, false);
+		return;
+	}
+	if (m->foreign) {
+		r->state = AGENT_FAILED;
+		r->failure = "it is of another program, which cannot be resumed";
+		member_gone(r);
+		return;
+	}
+	if (m->in_pane && pane_restore(r))
+		return;
+	const char *id = arena_printf(&arena, "%s.%u.idle", r->id, r->run);
+	struct member_load *x = xcalloc(1, sizeof *x);
+	x->told = map_get(delivered, str_from(id));
+	for (size_t i = 0; i < tree->main.load->waiting_count && !x->told; i++)
+		x->told = !strcmp(tree->main.load->waiting[i].id, id);
+	x->from_pane = m->in_pane;
+	m->state = MEMBER_STARTS;
+	m->restoring = true;
+	member_job_begin(&x->job, t, r);
+	x->job.load = session_load_start(tree->services->loop, r->transcript, on_member_loaded, x);
 }
 
 /* ---- the result of the call that started it -------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 
 enum { LONGEST_TEAM_NAME = 64, MOST_MEMBERS = 1000 };
 
+struct member_job;
 struct team_files;
 
 struct team {
@@ -27,6 +28,8 @@ struct team {
 	struct timer park;        /* runs while somebody is idle and in memory */
 	bool closing_told;        /* the lead had its closing turn, and nobody has worked since */
 	struct team_files *files; /* config.json and inboxes */
+	/* Work for members in threads: transcripts that are read, tasks that another program has locked */
+	struct member_job *jobs;
 };
 
 /* ---- team.c ---------------------------------------------------------------------------------------------------- */
@@ -93,6 +96,7 @@ extern const struct team_ops team_ops;
 /* A member in a pane is idle: a request to shut down is decided, the lead is told. a: as what its calls run. again: the lead
  * may know it already. all_read: it has read all that was sent to it. */
 void team_run_over(struct agent *a, bool again, bool all_read);
+void team_forget_jobs(struct team *t); /* it is closed; what they change is changed all the same */
 /* What became of a member, as a message to the lead */
 void team_tell_end(struct agent_record *r, const char *id, const char *text);
 
@@ -101,7 +105,7 @@ struct todo_info;
 void team_assign(struct team *t, const char *owner, const struct todo_info *task, const char *by, const char *change,
 		 bool again);
 
-/* ---- files.c --------------------------------------------------------------------------------------------------- */
+/* ---- files.c, config_file.c ------------------------------------------------------------------------------------ */
 
 struct team_files *team_files_new(struct team *t);
 void team_files_changed(struct team_files *f); /* config.json is written soon */
@@ -114,8 +118,9 @@ bool team_files_knows(const struct team_files *f, struct str name);
 typedef void team_posted_fn(void *data, int status, const char *why);
 void team_files_post(struct team_files *f, struct str name, const char *id, struct str entry, bool again,
 		     team_posted_fn *done, void *data);
-void team_files_close(struct team_files *f,
-		      bool keep); /* the last write is done on return; keep: the directory stays */
+/* keep: the directory stays, and config.json names no process of a lead. What a thread has in its hands ends later, and a lock
+ * that another program holds is waited for by the change queue. */
+void team_files_close(struct team_files *f, bool keep);
 /* The directory of a team with this name: 0 none, 1 of a dead lead, -ERR_BUSY with who leads it. */
 int team_files_look(const char *config_dir, const char *name, struct err *err);
 void team_files_remove(const char *config_dir, const char *kind,

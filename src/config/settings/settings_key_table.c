@@ -228,6 +228,10 @@ const struct setting_key setting_table[] = {
 	  .summary = "a named agent is a member without TeamCreate; default: where a person is at the terminal" },
 	{ "teams.oneTask", SETTING_BOOL, .flags = SETTING_OURS | SETTING_ANYONE, .fallback = "false",
 	  .summary = "a member takes a task only when it has no other open one" },
+	{ "teams.paneStartMs", SETTING_INTEGER, .flags = SETTING_OURS | SETTING_ANYONE, .least = 1000, .most = 3600000,
+	  .fallback = "60000",
+	  .summary =
+		  "milliseconds that tmux, and then a member in its pane, may take to answer before the member has failed" },
 	{ "teams.parkAfterMs", SETTING_INTEGER, .flags = SETTING_OURS | SETTING_ANYONE, .most = 1000000000,
 	  .fallback = "60000", .summary = "milliseconds after which an idle member leaves memory" },
 	{ "teams.restartPanes", SETTING_INTEGER, .flags = SETTING_OURS | SETTING_ANYONE, .most = 100, .fallback = "1",
