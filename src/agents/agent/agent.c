@@ -173,6 +173,8 @@ static void agent_open_env(struct agent *a)
 	a->env.sandbox = t->sandbox;
 	if (!a->parent && t->switches.coordinator)
 		a->env.no_tool = "A coordinator has no such tool: start a worker for it.";
+	else if (!a->parent && t->switches.lead_only)
+		a->env.no_tool = "The lead has no such tool (teams.leadTools): give the work to a member.";
 	a->env.permission = &a->permission;
 	a->env.servers = a->servers ? a->servers : a->is_fork ? a->parent->env.servers : t->main.servers;
 	a->env.deferral = &a->deferral;

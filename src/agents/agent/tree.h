@@ -38,6 +38,7 @@ struct tree_switches {
 	bool fork_mode; /* an omitted type is a fork */
 	bool coordinator;
 	bool teams, implicit_team; /* there are teams; a named call needs no TeamCreate */
+	bool lead_only;            /* the lead of a team has the tools to lead it, and no others */
 	bool background_off;       /* nothing runs in the background */
 	bool background_host, background_default;
 	unsigned patience_ms; /* an agent that is waited for longer goes on in the background; 0: it is waited for */

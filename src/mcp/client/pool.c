@@ -469,7 +469,7 @@ void mcp_lease_tools(struct mcp_lease *l, struct tool_set *set)
 		return;
 	for (b = l->conn->toolsets; b; b = b->next)
 		if (b->catalog == catalog && b->always_load == l->server->always_load &&
-		    !strcmp(b->server, l->server->name))
+		    b->comms == l->server->comms && !strcmp(b->server, l->server->name))
 			break;
 	if (!b) {
 		b = mcp_toolset_new(catalog, l->server);
