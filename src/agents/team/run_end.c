@@ -126,7 +126,7 @@ static void decide_shutdown(struct agent *a)
 
 	if (!t || !m->shutdown || query_wants_turn(&a->query) || a->leaves)
 		return;
-	unsigned at_it = a->tree->todo_dir ? a->tree->kit->tasks_of(a->tree->todo_dir, r->name, false, &tasks) : 0;
+	unsigned at_it = a->tree->todo_dir ? a->tree->kit->tasks_of(a->tree->todo_dir, r->name, &tasks) : 0;
 	id_iso_time(id_wall_ms(), time);
 	const char *request = m->shutdown;
 	m->shutdown = NULL;
@@ -190,7 +190,7 @@ static void notify_idle(struct team *t, struct agent_record *r, const struct map
 		json_kstr(&w, "result", utf8_cut(report, LONGEST_RESULT));
 	if (m->plan)
 		json_kcstr(&w, "waitingFor", "plan_approval");
-	if (r->tree->todo_dir && r->tree->kit->tasks_of(r->tree->todo_dir, r->name, false, &tasks))
+	if (r->tree->todo_dir && r->tree->kit->tasks_of(r->tree->todo_dir, r->name, &tasks))
 		json_kstr(&w, "ownedTasks", str_trim(buf_str(&tasks)));
 	json_close(&w);
 	t->unheard = loud ? 0 : t->unheard + !m->told_lead;
@@ -290,14 +290,91 @@ void team_tell_end(struct agent_record *r, const char *id, const char *text)
 			       false, &ignored);
 }
 
-/* Its open tasks lose their owner; the lead gets its end once. */
+/* The open tasks of a member that is gone. Another program may have locked them: the change waits for that, not the loop. */
+struct task_release {
+	struct file_change change;
+	struct task_release *next; /* in team->releases */
+	struct team *team;         /* NULL: it was closed */
+	struct agent_record *record;
+	const struct tool_runtime *kit;
+	char *dir, *owner;
+	struct buf end, tasks; /* how it ended; what it left */
+};
+
+static int release_make(struct file_change *change, unsigned wait_ms, struct err *err)
+{
+	struct task_release *x = CONTAINER_OF(change, struct task_release, change);
+
+	return x->kit->release_tasks(x->dir, x->owner, wait_ms, &x->tasks, err);
+}
+
+/* The lead gets its end once, with the tasks that have no owner any more. */
+static void release_done(struct file_change *change, bool later, const struct err *err)
+{
+	struct task_release *x = CONTAINER_OF(change, struct task_release, change);
+	struct agent_record *r = x->record;
+	AUTO_ARENA struct arena arena = { 0 };
+
+	if (x->team) {
+		struct task_release **at = &x->team->releases;
+		while (*at != x)
+			at = &(*at)->next;
+		*at = x->next;
+		if (x->tasks.n)
+			buf_addf(&x->end, " These tasks have no owner again:\n%s", x->tasks.p);
+		if (err->kind)
+			buf_addf(&x->end, " Its tasks still name it as their owner: %s.", err->text);
+		if (x->tasks.n || err->kind || !x->team->closing_told)
+			team_tell_end(r, arena_printf(&arena, "%s.%u.gone", r->id, r->run),
+				      arena_str(&arena, str_trim(buf_str(&x->end))).p);
+		if (later && r->tree->on_idle)
+			r->tree->on_idle(r->tree);
+	}
+	buf_release(&x->end);
+	buf_release(&x->tasks);
+	free(x->dir);
+	free(x->owner);
+	free(x);
+}
+
+void team_forget_releases(struct team *t)
+{
+	for (struct task_release *x = t->releases; x; x = x->next)
+		x->team = NULL;
+}
+
+static void release_tasks(struct team *t, struct agent_record *r, bool asked)
+{
+	AUTO_BUF struct buf owned = { 0 };
+	struct task_release *x = xcalloc(1, sizeof *x);
+
+	*x = (struct task_release){ .change = { .make = release_make, .done = release_done },
+				    .next = t->releases,
+				    .team = t,
+				    .record = r,
+				    .kit = r->tree->kit };
+	t->releases = x;
+	if (asked)
+		buf_addf(&x->end, "%s has shut down.", r->name);
+	else
+		buf_addf(&x->end, "%s %s%s%s.", r->name, end_state_info(r->state)->summary, r->failure ? ": " : "",
+			 r->failure ? r->failure : "");
+	if (r->tree->todo_dir)
+		(void)r->tree->kit->tasks_of(r->tree->todo_dir, r->name, &owned);
+	if (!owned.n) {
+		release_done(&x->change, false, &(struct err){ 0 });
+		return;
+	}
+	x->dir = xstrdup(r->tree->todo_dir);
+	x->owner = xstrdup(r->name);
+	(void)change_queue_make(&r->tree->services->changes, &x->change, NULL);
+}
+
+/* Its open tasks lose their owner, then the lead is notified. */
 static void member_gone(struct agent_record *r)
 {
 	struct team *t = r->tree->team;
 	struct agent_member *m = r->member;
-	AUTO_ARENA struct arena arena = { 0 };
-	AUTO_BUF struct buf tasks = { 0 };
-	AUTO_BUF struct buf message = { 0 };
 	struct err ignored = { 0 };
 
 	bool asked = m->shutdown != NULL;
@@ -309,20 +386,8 @@ static void member_gone(struct agent_record *r)
 		pane_end(r, false);
 	if (!t || r->tree->closing)
 		return;
-	if (r->tree->todo_dir)
-		r->tree->kit->tasks_of(r->tree->todo_dir, r->name, true, &tasks);
 	team_files_changed(t->files);
-	if (t->closing_told && !tasks.n)
-		return;
-	if (asked)
-		buf_addf(&message, "%s has shut down.", r->name);
-	else
-		buf_addf(&message, "%s %s%s%s.", r->name, end_state_info(r->state)->summary, r->failure ? ": " : "",
-			 r->failure ? r->failure : "");
-	if (tasks.n)
-		buf_addf(&message, " These tasks have no owner again:\n%s", tasks.p);
-	team_tell_end(r, arena_printf(&arena, "%s.%u.gone", r->id, r->run),
-		      arena_str(&arena, str_trim(buf_str(&message))).p);
+	release_tasks(t, r, asked);
 }
 
 void team_assign(struct team *t, const char *owner, const struct todo_info *task, const char *by, const char *change,
@@ -366,6 +431,15 @@ static int tell_member(struct agent_record *r, const char *id, struct str text, 
 
 /* ---- after a crash -------------------------------------------------------------------------------------------------- */
 
+static bool owes_tasks(const struct agent_record *r)
+{
+	AUTO_BUF struct buf tasks = { 0 };
+
+	if (r->tree->todo_dir && agent_tree_member(r->tree, str_from(r->name)) == r)
+		(void)r->tree->kit->tasks_of(r->tree->todo_dir, r->name, &tasks);
+	return tasks.n;
+}
+
 /* A member that is gone stays gone; one without the end of its run continues; one that waited is parked, unless mail waits
  * for it. */
 static void member_restore(struct agent_record *r, const struct map *delivered)
@@ -376,8 +450,11 @@ static void member_restore(struct agent_record *r, const struct map *delivered)
 	struct err err = { 0 };
 
 	r->restored = false;
-	if (!t || r->member->state == MEMBER_GONE || strcmp(r->member->team, t->name) != 0) {
+	bool ours = t && !strcmp(r->member->team, t->name);
+	if (!ours || r->member->state == MEMBER_GONE) {
 		r->member->state = MEMBER_GONE;
+		if (ours && owes_tasks(r)) /* a kill came between its end and their release */
+			release_tasks(t, r, false);
 		return;
 	}
 	if (r->member->in_pane) {

@@ -10,6 +10,7 @@
 
 enum { LONGEST_TEAM_NAME = 64, MOST_MEMBERS = 1000 };
 
+struct task_release;
 struct team_files;
 
 struct team {
@@ -27,6 +28,8 @@ struct team {
 	struct timer park;        /* runs while somebody is idle and in memory */
 	bool closing_told;        /* the lead had its closing turn, and nobody has worked since */
 	struct team_files *files; /* config.json and inboxes */
+	/* Tasks of members that are gone, while another program has them locked */
+	struct task_release *releases;
 };
 
 /* ---- team.c ---------------------------------------------------------------------------------------------------- */
@@ -93,6 +96,7 @@ extern const struct team_ops team_ops;
 /* A member in a pane is idle: a request to shut down is decided, the lead is told. a: as what its calls run. again: the lead
  * may know it already. all_read: it has read all that was sent to it. */
 void team_run_over(struct agent *a, bool again, bool all_read);
+void team_forget_releases(struct team *t); /* it is closed; they are made all the same */
 /* What became of a member, as a message to the lead */
 void team_tell_end(struct agent_record *r, const char *id, const char *text);
 

@@ -102,9 +102,11 @@ struct tool_runtime {
 			    const struct tool_env *from);          /* what that agent saw, this one has seen */
 	void (*list_files)(struct tool_env *env, struct buf *out); /* that it has seen, the latest last, a line each */
 	void (*list_todos)(struct tool_env *env, struct buf *out); /* that are open, a line each */
-	/* Open items of the task list that this agent owns (NULL: all), a line each; returns how many are in progress. release: they
-	 * become pending and have no owner. */
-	unsigned (*tasks_of)(const char *dir, const char *owner, bool release, struct buf *out);
+	/* Open items of the task list that this agent owns (NULL: all), a line each; returns how many are in progress. */
+	unsigned (*tasks_of)(const char *dir, const char *owner, struct buf *out);
+	/* The same items become pending and have no owner: all of them, or with an error none. Also in a thread. wait_ms: for locks of
+	 * other programs; -ERR_BUSY: one is still held. */
+	int (*release_tasks)(const char *dir, const char *owner, unsigned wait_ms, struct buf *out, struct err *err);
 	/* The n-th task in progress of this owner: id, subject and description, in the arena. False: there are not so many. */
 	bool (*task_at)(const char *dir, const char *owner, unsigned n, struct arena *a, const char *ret[3]);
 	void (*open_tasks)(const char *dir, struct buf *out); /* as a JSON array; nothing if all are completed */

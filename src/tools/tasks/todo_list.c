@@ -7,7 +7,7 @@
 #include "lib/io/file.h"
 #include "lib/json/json.h"
 
-enum { LARGEST_ITEM = 1 << 20, RELEASE_WAIT_MS = 300, CALL_WAIT_MS = 30000, CALL_PAUSE_MS = 10 };
+enum { LARGEST_ITEM = 1 << 20, CALL_WAIT_MS = 30000, CALL_PAUSE_MS = 10 };
 
 static const char *const status_names[] = {
 	[TODO_PENDING] = "pending",
@@ -429,28 +429,55 @@ void todo_add_open(struct buf *out, struct todo_list *l, const struct todo_ids *
 
 /* ---- for the team --------------------------------------------------------------------------------------------- */
 
-unsigned todo_tasks_of(const char *dir, const char *owner, bool release, struct buf *out)
+static bool todo_is_owed(const struct todo *t, const char *owner)
+{
+	return t->status != TODO_COMPLETED && (!owner || (t->owner && !strcmp(t->owner, owner)));
+}
+
+unsigned todo_tasks_of(const char *dir, const char *owner, struct buf *out)
 {
 	AUTO_TODO_LIST struct todo_list l = { .lock = -1 };
-	struct err err = { 0 };
 	unsigned at_it = 0;
 
-	if (todo_list_open_parts(&l, dir, release, RELEASE_WAIT_MS, &err) < 0)
+	if (todo_list_open(&l, dir, false, NULL) < 0)
 		return 0;
-	todo_read_all(&l);
 	for (size_t i = 0; i < l.count; i++) {
-		struct todo *t = &l.items[i];
-		if (t->status == TODO_COMPLETED || (owner && (!t->owner || strcmp(t->owner, owner) != 0)))
+		const struct todo *t = &l.items[i];
+		if (!todo_is_owed(t, owner))
 			continue;
 		at_it += t->status == TODO_IN_PROGRESS;
 		buf_addf(out, "#%u [%s] %s\n", t->id, todo_status_name(t->status), t->subject);
-		if (!release || todo_hold(&l, t, &err) < 0)
-			continue;
-		t->owner = NULL;
-		t->status = TODO_PENDING;
-		(void)todo_write(&l, t, &err);
 	}
 	return at_it;
+}
+
+int todo_release_tasks(const char *dir, const char *owner, unsigned wait_ms, struct buf *out, struct err *err)
+{
+	AUTO_TODO_LIST struct todo_list l = { .lock = -1 };
+	int status = todo_list_open_parts(&l, dir, true, wait_ms, err);
+
+	if (status < 0)
+		return status;
+	todo_read_all(&l);
+	for (size_t i = 0; i < l.count; i++) { /* all are held before the first one is written */
+		struct todo *t = &l.items[i];
+		status = todo_is_owed(t, owner) ? todo_hold(&l, t, err) : 0;
+		if (status == -ERR_NOT_FOUND)
+			t->status = TODO_COMPLETED; /* it was removed just now */
+		else if (status < 0)
+			return status;
+	}
+	for (size_t i = 0; i < l.count; i++) {
+		struct todo *t = &l.items[i];
+		if (!todo_is_owed(t, owner))
+			continue;
+		buf_addf(out, "#%u [%s] %s\n", t->id, todo_status_name(t->status), t->subject);
+		t->owner = NULL;
+		t->status = TODO_PENDING;
+		if (todo_write(&l, t, err) < 0)
+			return -(int)err->kind;
+	}
+	return 0;
 }
 
 bool todo_task_at(const char *dir, const char *owner, unsigned n, struct arena *a, const char *ret[3])
