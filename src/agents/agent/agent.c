@@ -153,7 +153,7 @@ void agent_init(struct agent *a, struct agent_tree *tree, struct agent *parent)
 
 static void agent_open_env(struct agent *a)
 {
-	const struct agent_tree *t = a->tree;
+	struct agent_tree *t = a->tree;
 
 	a->env.loop = t->services->loop;
 	a->env.spawner = t->services->spawner;
@@ -163,6 +163,7 @@ static void agent_open_env(struct agent *a)
 	a->env.agents_dir = t->agents_dir;
 	a->env.tasks_dir = t->tasks_dir;
 	a->env.todo_dir = t->todo_dir;
+	a->env.todos = &t->todos;
 	if (t->session_dir)
 		a->env.todo_file = arena_printf(&a->arena, "%s/todos/%s-agent-%s.json", t->config_dir, t->session_id,
 						a->parent ? a->who.id : t->session_id);

@@ -202,6 +202,7 @@ struct agent_tree {
 	const char *agents_dir;  /* <session_dir>/subagents; the same */
 	const char *results_dir, *tasks_dir;
 	const char *todo_dir;    /* <config>/tasks/<list>; NULL: nothing is kept */
+	struct todo_book *todos; /* how its agents have that open; freed with the main agent's env */
 	struct sandbox *sandbox; /* what holds commands, of the session; NULL: nothing */
 	const char *no_shell;    /* why Bash must not run; NULL: it may */
 	struct tool_settings tool_settings;

@@ -249,9 +249,9 @@ static bool coordinates(const struct tool *tool)
 /* What the lead of a team keeps with teams.leadTools "coordinate" */
 static bool leads(const struct tool *tool)
 {
-	static const char *const names[] = { "Agent",      "SendMessage", "ListAgents", "TeamCreate", "TeamDelete",
-					     "TaskStop",   "TaskOutput",  "Read",       "Grep",       "Glob",
-					     "AskUserQuestion" };
+	static const char *const names[] = { "Agent",      "SendMessage", "ListAgents",     "TeamCreate",
+					     "TeamDelete", "TaskStop",    "TaskOutput",     "Read",
+					     "Grep",       "Glob",        "AskUserQuestion" };
 
 	for (size_t i = 0; i < COUNT_OF(names); i++)
 		if (!strcmp(tool->name, names[i]))

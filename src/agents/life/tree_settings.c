@@ -45,7 +45,8 @@ static void find_switches(const struct services *sv, struct tree_switches *w, st
 		buf_addstr(notes, "a coordinator leads no team: coordinator mode holds, and teams are off\n");
 	w->teams = w->teams && !w->coordinator;
 	w->implicit_team = settings_bool(p->settings, "teams.implicit", o->interactive);
-	w->lead_only = w->teams && !o->agent_id && json_str_is(settings_get(p->settings, "teams.leadTools", NULL), "coordinate");
+	w->lead_only = w->teams && !o->agent_id &&
+		       json_str_is(settings_get(p->settings, "teams.leadTools", NULL), "coordinate");
 	w->background_off = env_is_on("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS");
 	w->background_default = env_is_on("CADRE_BACKGROUND_DEFAULT");
 	w->background_host = o->background_agents;

@@ -309,6 +309,7 @@ static void on_thread(uv_work_t *work)
 /* ---- on the loop ------------------------------------------------------------------------------------------------------- */
 
 static void files_step(struct team_files *f);
+static void check_config(struct team_files *f);
 static void on_job_done(uv_work_t *work, int status);
 
 /* text and post are taken */
@@ -417,6 +418,7 @@ static void on_job_done(uv_work_t *work, int status)
 		f->foreign = j->foreign;
 		j->foreign = (struct map){ 0 };
 		f->written = j->written;
+		check_config(f); /* what others did while it was written: no event of it is left */
 	}
 	if (j->kind == JOB_CONFIG && j->failed) {
 		f->config_due = true;
@@ -453,9 +455,9 @@ static void check_config(struct team_files *f)
 	struct timespec now = config_time(f->place);
 
 	if (f->config_due || (f->job && f->job->kind == JOB_CONFIG) ||
-	    (now.tv_sec == f->written.tv_sec && now.tv_nsec == f->written.tv_nsec))
+	    (now.tv_sec && now.tv_sec == f->written.tv_sec && now.tv_nsec == f->written.tv_nsec))
 		return;
-	if (!now.tv_sec) { /* the directories may be others then: they are watched anew */
+	if (!now.tv_sec && f->watching) { /* the directories may be others then: they are watched anew */
 		(void)uv_fs_event_stop(f->watch);
 		(void)uv_fs_event_stop(f->dir_watch);
 		f->watching = false;

@@ -306,7 +306,7 @@ static void ask_shutdown(struct sending *s, struct agent_record *to)
 		return;
 	}
 	if (to->tree->todo_dir)
-		to->tree->kit->tasks_of(to->tree->todo_dir, to->name, &tasks);
+		to->tree->kit->tasks_of(&to->tree->main.env, to->name, &tasks);
 	bool open = m->shutdown != NULL;
 	const char *id =
 		open ? m->shutdown : arena_printf(&to->arena, "shutdown-%" PRId64 "@%s", id_wall_ms(), to->name);

@@ -61,7 +61,7 @@ static void add_owned(struct buf *out, const struct agent_tree *tree, const char
 {
 	AUTO_BUF struct buf tasks = { 0 };
 
-	if (!tree->todo_dir || !tree->kit->tasks_of(tree->todo_dir, name, &tasks))
+	if (!tree->todo_dir || !tree->kit->tasks_of(&tree->main.env, name, &tasks))
 		return;
 	for (struct str rest = str_trim(buf_str(&tasks)); rest.p;) {
 		struct str line = str_cut(&rest, '\n');
@@ -124,7 +124,7 @@ void team_remind(const struct agent *a, struct buf *out)
 		return;
 	buf_addf(out, "Your name is %s, in team %s. Its members:\n", team_name_of(a), t->name);
 	team_describe(t, out);
-	if (tree->todo_dir && tree->kit->tasks_of(tree->todo_dir, team_name_of(a), out))
+	if (tree->todo_dir && tree->kit->tasks_of(&tree->main.env, team_name_of(a), out))
 		buf_addstr(out, "Those are your own tasks.\n");
 }
 
@@ -285,7 +285,7 @@ static bool is_active(const struct team *t, const struct agent_record *r)
 	if (m->state != MEMBER_IDLE && m->state != MEMBER_PARKED)
 		return true;
 	if (t->tree->todo_dir)
-		t->tree->kit->tasks_of(t->tree->todo_dir, r->name, &tasks);
+		t->tree->kit->tasks_of(&t->tree->main.env, r->name, &tasks);
 	return tasks.n > 0;
 }
 
@@ -381,7 +381,7 @@ bool team_wind_up(struct agent_tree *tree)
 	bool any = false;
 
 	if (t && t->releases)
-		return true; /* the lead hears of them */
+		return true;                              /* the lead hears of them */
 	if (!t || tree->closing || !team_count(t, false)) /* closing: they are suspended, and can be resumed */
 		return false;
 	if (!t->closing_told) {
@@ -393,7 +393,7 @@ bool team_wind_up(struct agent_tree *tree)
 			t->name);
 		team_describe(t, &text);
 		if (tree->todo_dir)
-			tree->kit->tasks_of(tree->todo_dir, NULL, &tasks);
+			tree->kit->tasks_of(&tree->main.env, NULL, &tasks);
 		if (tasks.n)
 			buf_addf(&text, "Open tasks:\n%s", tasks.p);
 		buf_addstr(&text, "</system-reminder>");

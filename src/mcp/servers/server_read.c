@@ -363,7 +363,7 @@ static int find_type(struct entry_reader *r, const struct type **ret_type)
 
 static int read_entry(struct entry_reader *r)
 {
-	static const char *const known[] = { "type",          "command", "args",    "env",        "url", "headers",
+	static const char *const known[] = { "type",          "command", "args",    "env",        "url",  "headers",
 					     "headersHelper", "oauth",   "timeout", "alwaysLoad", "role", "name" };
 	/* By other programs that share these files. */
 	static const char *const reserved[] = { "workspace", "claude-in-chrome", "computer-use", "Claude Preview",

@@ -135,7 +135,7 @@ static void put_task(struct json_out *w, struct agent_record *record)
 
 	agent_record_row(record, &row);
 	if (record->member && t->todo_dir)
-		t->kit->tasks_of(t->todo_dir, record->name, &tasks);
+		t->kit->tasks_of(&t->main.env, record->name, &tasks);
 	row.tasks = tasks.n ? tasks.p : NULL;
 	task_json_write(w, &row);
 }

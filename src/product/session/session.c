@@ -130,8 +130,8 @@ static int open_tree(struct cadre_session *s, const struct options *o, struct er
 			buf_addf(&t->main.notes, "this session was %s coordinator mode, and stays so\n",
 				 recorded ? "begun in" : "not begun in");
 	}
-	if (app_open_endpoints(sv, err) < 0 || (!sv->registry && app_agents(sv, &a, &sv->registry, err) < 0) || app_open_skills(sv, err) < 0 ||
-	    app_open_hooks(sv, err) < 0 || app_open_servers(sv, err) < 0)
+	if (app_open_endpoints(sv, err) < 0 || (!sv->registry && app_agents(sv, &a, &sv->registry, err) < 0) ||
+	    app_open_skills(sv, err) < 0 || app_open_hooks(sv, err) < 0 || app_open_servers(sv, err) < 0)
 		return -(int)err->kind;
 	if (!sv->state)
 		sv->state = state_new(sv->loop, sv->store.config_dir);

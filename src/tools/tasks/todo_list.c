@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include "lib/io/file.h"
 #include "lib/json/json.h"
+#include "tools/tasks/todo_book.h"
 
 enum { LARGEST_ITEM = 1 << 20, CALL_WAIT_MS = 30000, CALL_PAUSE_MS = 10 };
 
@@ -43,12 +44,12 @@ static bool read_id(struct str text, unsigned *ret_id)
 	return true;
 }
 
-static bool add_id(struct todo_list *l, struct todo_ids *ids, unsigned id)
+static bool add_id(struct arena *a, struct todo_ids *ids, unsigned id)
 {
 	for (size_t i = 0; i < ids->count; i++)
 		if (ids->ids[i] == id)
 			return false;
-	unsigned *more = arena_alloc(&l->arena, (ids->count + 1) * sizeof *more);
+	unsigned *more = arena_alloc(a, (ids->count + 1) * sizeof *more);
 	if (ids->count)
 		memcpy(more, ids->ids, ids->count * sizeof *more);
 	more[ids->count++] = id;
@@ -56,54 +57,62 @@ static bool add_id(struct todo_list *l, struct todo_ids *ids, unsigned id)
 	return true;
 }
 
-static bool drop_id(struct todo_ids *ids, unsigned id)
+/* The numbers before may belong to the book: they stay. */
+static bool drop_id(struct arena *a, struct todo_ids *ids, unsigned id)
 {
-	for (size_t i = 0; i < ids->count; i++) {
+	size_t n = 0;
+	unsigned *kept = arena_alloc(a, (ids->count + 1) * sizeof *kept);
+
+	for (size_t i = 0; i < ids->count; i++)
 		if (ids->ids[i] != id)
-			continue;
-		memmove(ids->ids + i, ids->ids + i + 1, (--ids->count - i) * sizeof *ids->ids);
-		return true;
-	}
-	return false;
+			kept[n++] = ids->ids[i];
+	bool found = n < ids->count;
+	*ids = (struct todo_ids){ kept, n };
+	return found;
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-static void read_ids(struct todo_list *l, const struct json *list, struct todo_ids *ret)
+static void read_ids(struct arena *a, const struct json *list, struct todo_ids *ret)
 {
 	unsigned id;
 
 	if (!json_is(list, JSON_ARRAY))
 		return;
 	for (const struct json *v = json_first(list); v; v = json_next(list, v))
-		if (read_id(json_str(v, &l->arena), &id))
-			add_id(l, ret, id);
+		if (read_id(json_str(v, a), &id))
+			add_id(a, ret, id);
 }
 
 static bool read_item(struct todo_list *l, unsigned id, struct todo *ret)
 {
 	AUTO_BUF struct buf text = { 0 };
 	AUTO_JSON struct json_reader reader = { .limits = { .bytes = LARGEST_ITEM, .depth = 64 } };
+	struct arena *a = l->book ? todo_book_arena(l->book) : &l->arena;
 	const struct json *root;
 
+	if (l->book && todo_book_find(l->book, id, ret))
+		return true;
 	if (file_read(arena_printf(&l->arena, "%s/%u.json", l->dir, id), LARGEST_ITEM, &text, NULL) < 0 ||
 	    json_parse(&reader, text.p, text.n, &root, NULL) < 0)
 		return false;
 	*ret = (struct todo){ .id = id,
 			      .is_read = true,
-			      .subject = json_cstr(json_get(root, "subject"), &l->arena),
-			      .description = json_cstr(json_get(root, "description"), &l->arena),
-			      .active_form = json_cstr(json_get(root, "activeForm"), &l->arena),
-			      .owner = json_cstr(json_get(root, "owner"), &l->arena) };
-	if (!ret->subject || !todo_status_find(json_str(json_get(root, "status"), &l->arena), &ret->status))
+			      .subject = json_cstr(json_get(root, "subject"), a),
+			      .description = json_cstr(json_get(root, "description"), a),
+			      .active_form = json_cstr(json_get(root, "activeForm"), a),
+			      .owner = json_cstr(json_get(root, "owner"), a) };
+	if (!ret->subject || !todo_status_find(json_str(json_get(root, "status"), a), &ret->status))
 		return false;
 	if (!ret->description)
 		ret->description = "";
-	read_ids(l, json_get(root, "blocks"), &ret->blocks);
-	read_ids(l, json_get(root, "blockedBy"), &ret->blocked_by);
+	read_ids(a, json_get(root, "blocks"), &ret->blocks);
+	read_ids(a, json_get(root, "blockedBy"), &ret->blocked_by);
 	const struct json *metadata = json_get(root, "metadata");
 	if (json_is(metadata, JSON_OBJECT))
-		ret->metadata = arena_str(&l->arena, json_raw(metadata));
+		ret->metadata = arena_str(a, json_raw(metadata));
+	if (l->book)
+		todo_book_note(l->book, ret);
 	return true;
 }
 
@@ -163,14 +172,19 @@ static int todo_list_lock(struct todo_list *l, struct err *err)
 	char text[16] = "";
 	unsigned highest;
 
-	if (file_make_dirs(l->dir, 0700, err) < 0)
+	int lent = l->book && !l->wait_ms ? todo_book_lend(l->book, l) : 0;
+	if (lent < 0)
+		return err_set(err, ERR_BUSY, "others may change the task list first: try again");
+	if (!lent && file_make_dirs(l->dir, 0700, err) < 0)
 		return -(int)err->kind;
-	l->lock = open(arena_printf(&l->arena, "%s/.lock", l->dir), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (!lent)
+		l->lock = open(arena_printf(&l->arena, "%s/.lock", l->dir), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (l->lock < 0)
 		return err_set(err, ERR_IO, "cannot open the task list in %s: %m", l->dir);
-	if (file_lock(l->lock, l->dir, l->wait_ms, err) < 0)
+	if (!lent && file_lock(l->lock, l->dir, l->wait_ms, err) < 0)
 		return err_set(err, ERR_BUSY, "another process is changing the task list at this moment: try again");
-	if (dir_lock_take(&l->whole, arena_printf(&l->arena, "%s/.lock.lock", l->dir), l->wait_ms, NULL, err) < 0)
+	if (!lent &&
+	    dir_lock_take(&l->whole, arena_printf(&l->arena, "%s/.lock.lock", l->dir), l->wait_ms, NULL, err) < 0)
 		return err_set(err, ERR_BUSY, "another process is changing the task list at this moment: try again");
 	ssize_t n = pread(l->lock, text, sizeof text - 1, 0);
 	if (n > 0 && read_id(str_trim((struct str){ text, (size_t)n }), &highest))
@@ -181,10 +195,13 @@ static int todo_list_lock(struct todo_list *l, struct err *err)
 }
 
 /* An item is read when it is found: a change of one costs no look at all the others. */
-static int todo_list_open_parts(struct todo_list *l, const char *dir, bool to_change, unsigned wait_ms, struct err *err)
+static int todo_list_open_parts(struct todo_list *l, struct todo_book *book, const char *dir, bool to_change,
+				unsigned wait_ms, struct err *err)
 {
-	*l = (struct todo_list){ .lock = -1, .wait_ms = wait_ms };
+	*l = (struct todo_list){ .lock = -1, .wait_ms = wait_ms, .book = book };
 	l->dir = arena_strdup(&l->arena, dir);
+	if (book && !todo_book_begin(book, dir))
+		l->book = NULL;
 	if (to_change && todo_list_lock(l, err) < 0)
 		return -(int)err->kind;
 	find_items(l);
@@ -193,7 +210,7 @@ static int todo_list_open_parts(struct todo_list *l, const char *dir, bool to_ch
 
 int todo_list_open(struct todo_list *l, const char *dir, bool to_change, struct err *err)
 {
-	int status = todo_list_open_parts(l, dir, to_change, 0, err);
+	int status = todo_list_open_parts(l, NULL, dir, to_change, 0, err);
 
 	if (status == 0)
 		todo_read_all(l);
@@ -202,12 +219,19 @@ int todo_list_open(struct todo_list *l, const char *dir, bool to_change, struct 
 
 void todo_list_close(struct todo_list *l)
 {
-	for (size_t i = 0; i < l->locked_count; i++)
-		dir_lock_leave(&l->locked[i]);
-	free(l->locked);
-	dir_lock_leave(&l->whole);
+	if (l->book && l->whole.path && !l->wait_ms) {
+		todo_book_return(l->book, l);
+		l->lock = -1;
+	} else {
+		for (size_t i = 0; i < l->locked_count; i++)
+			dir_lock_leave(&l->locked[i]);
+		dir_lock_leave(&l->whole);
+	}
+	if (l->book)
+		todo_book_end(l->book);
 	if (l->dir && l->lock >= 0)
 		close(l->lock);
+	free(l->locked);
 	free(l->items);
 	arena_release(&l->arena);
 	*l = (struct todo_list){ .lock = -1 };
@@ -249,8 +273,13 @@ int todo_hold(struct todo_list *l, struct todo *t, struct err *err)
 			return 0;
 	l->locked = xrealloc(l->locked, (l->locked_count + 1) * sizeof *l->locked);
 	struct dir_lock *lock = &l->locked[l->locked_count];
-	*lock = (struct dir_lock){ 0 };
-	if (dir_lock_take(lock, path, l->wait_ms, NULL, err) < 0)
+	bool moved = l->spare_lock && dir_lock_move(lock, path);
+	if (l->spare_lock && !moved)
+		dir_lock_leave(lock);
+	l->spare_lock = false;
+	if (!moved)
+		*lock = (struct dir_lock){ 0 };
+	if (!moved && dir_lock_take(lock, path, l->wait_ms, NULL, err) < 0)
 		return err_set(err, ERR_BUSY, "another process is changing task #%u at this moment: try again", t->id);
 	l->locked_count++;
 	if (!read_item(l, t->id, t))
@@ -283,9 +312,9 @@ bool todo_makes_cycle(struct todo_list *l, const struct todo *first, const struc
 
 bool todo_block(struct todo_list *l, struct todo *blocker, struct todo *blocked)
 {
-	bool new = add_id(l, &blocker->blocks, blocked->id);
+	bool new = add_id(&l->arena, &blocker->blocks, blocked->id);
 
-	return add_id(l, &blocked->blocked_by, blocker->id) || new;
+	return add_id(&l->arena, &blocked->blocked_by, blocker->id) || new;
 }
 
 int todo_write(struct todo_list *l, const struct todo *t, struct err *err)
@@ -317,8 +346,8 @@ int todo_remove(struct todo_list *l, const struct todo *t, struct err *err)
 		return 0;
 	for (size_t i = 0; i < l->count; i++) {
 		struct todo *other = &l->items[i];
-		bool named = drop_id(&other->blocks, t->id);
-		named = drop_id(&other->blocked_by, t->id) || named;
+		bool named = drop_id(&l->arena, &other->blocks, t->id);
+		named = drop_id(&l->arena, &other->blocked_by, t->id) || named;
 		if (named && other != t && todo_write(l, other, err) < 0)
 			return -(int)err->kind;
 	}
@@ -367,7 +396,7 @@ bool todo_open_parts(struct tool_call *call, struct todo_list *l, todo_again_fn 
 		tool_call_fail(call, "There is no task list: the session is not kept on disk.");
 		return false;
 	}
-	int status = todo_list_open_parts(l, call->env->todo_dir, again != NULL, 0, &err);
+	int status = todo_list_open_parts(l, todo_book_of(call->env), call->env->todo_dir, again != NULL, 0, &err);
 	if (status == -ERR_BUSY && todo_try_again(call, again))
 		return false;
 	if (status < 0)
@@ -434,13 +463,14 @@ static bool todo_is_owed(const struct todo *t, const char *owner)
 	return t->status != TODO_COMPLETED && (!owner || (t->owner && !strcmp(t->owner, owner)));
 }
 
-unsigned todo_tasks_of(const char *dir, const char *owner, struct buf *out)
+unsigned todo_tasks_of(const struct tool_env *env, const char *owner, struct buf *out)
 {
 	AUTO_TODO_LIST struct todo_list l = { .lock = -1 };
 	unsigned at_it = 0;
 
-	if (todo_list_open(&l, dir, false, NULL) < 0)
+	if (!env->todo_dir || todo_list_open_parts(&l, todo_book_of(env), env->todo_dir, false, 0, NULL) < 0)
 		return 0;
+	todo_read_all(&l);
 	for (size_t i = 0; i < l.count; i++) {
 		const struct todo *t = &l.items[i];
 		if (!todo_is_owed(t, owner))
@@ -454,7 +484,7 @@ unsigned todo_tasks_of(const char *dir, const char *owner, struct buf *out)
 int todo_release_tasks(const char *dir, const char *owner, unsigned wait_ms, struct buf *out, struct err *err)
 {
 	AUTO_TODO_LIST struct todo_list l = { .lock = -1 };
-	int status = todo_list_open_parts(&l, dir, true, wait_ms, err);
+	int status = todo_list_open_parts(&l, NULL, dir, true, wait_ms, err);
 
 	if (status < 0)
 		return status;

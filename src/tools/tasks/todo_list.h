@@ -7,8 +7,8 @@
  *     <dir>/.lock.lock, N.json.lock    directories: the same for programs that lock so, the list and one item
  *     <dir>/.highwatermark         the highest number that was ever deleted
  *
- * The files are the list: it is read for each call and nothing is kept in memory, so that all agents of a session, resumed
- * ones, and other processes see the same. */
+ * The files are the list: each call looks at them, so that all agents of a session, resumed ones, and other processes see
+ * the same. */
 #pragma once
 #include "lib/json/json_write.h"
 #include "core/tool/tool.h"
@@ -32,13 +32,16 @@ struct todo {
 	bool is_read;        /* of a list that is read as needed */
 };
 
+struct todo_book;
 struct todo_list {
-	struct arena arena; /* holds all texts */
+	struct arena arena;     /* holds the texts */
+	struct todo_book *book; /* of its session (todo_book.h); NULL: none */
 	const char *dir;
 	int lock;                /* descriptor; -1: the list is only read */
 	struct dir_lock whole;   /* the same as other programs lock it */
 	struct dir_lock *locked; /* of items that are about to change */
 	size_t locked_count;
+	bool spare_lock;    /* none is counted, and locked[0] is of the change before */
 	unsigned wait_ms;   /* for locks of other programs */
 	struct todo *items; /* by their numbers */
 	size_t count;
@@ -83,7 +86,7 @@ void todo_put(struct json_out *w, const struct todo *t, bool whole);
 /* "#1, #3": those of them that are open. Nothing if none is. */
 void todo_add_open(struct buf *out, struct todo_list *l, const struct todo_ids *ids);
 /* As tasks_of, release_tasks, task_at and open_tasks of struct tool_runtime. */
-unsigned todo_tasks_of(const char *dir, const char *owner, struct buf *out);
+unsigned todo_tasks_of(const struct tool_env *env, const char *owner, struct buf *out);
 int todo_release_tasks(const char *dir, const char *owner, unsigned wait_ms, struct buf *out, struct err *err);
 bool todo_task_at(const char *dir, const char *owner, unsigned n, struct arena *a, const char *ret[3]);
 void todo_open_tasks(const char *dir, struct buf *out);
