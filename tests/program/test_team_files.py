@@ -170,6 +170,46 @@ def a_lock_that_another_program_holds_delays_the_file_and_nothing_else(lab):
     assert run.wait().code == 0
 
 
+def a_lock_at_the_end_of_a_session_delays_the_last_write_and_loses_it_not(lab):
+    """The team is suspended: its file stays, and names no process of a lead."""
+    lab.model(MAKES + '''
+rule starts
+  agent main
+  prompt contains "Make a team"
+  turn 2
+  call Agent {"description": "A", "prompt": "Work", "name": "ann"}
+rule lead
+  agent main
+  text Done.
+rule ann works
+  agent ann@alpha
+  call Bash {"command": "%s", "description": "work"}
+''' % hold(lab, "never"))
+    path = config(lab) / "teams/alpha/config.json"
+    lock = path.with_name("config.json.lock")
+    run = lab.stream("--allowedTools=Bash", PROMPT, env={**TEAMS, "CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS": "1000"})
+    wait_until(lambda: len((read_json(path) or {"members": []})["members"]) == 2, "ann is not in the file")
+    assert "leadProcess" in read_json(path)
+
+    def locked():
+        try:
+            lock.mkdir()
+        except FileExistsError:
+            return False
+        return True
+    wait_until(locked, "the lock is never free")
+    while run.frame("result")["subtype"] == "success":
+        os.utime(lock)
+    try:  # a session that does not wait for the lock ends now
+        run.process.wait(1)
+    except subprocess.TimeoutExpired:
+        pass
+    lock.rmdir()
+    assert run.wait().code != 0
+    assert "leadProcess" not in read_json(path), read_json(path)
+    release(lab, "never")
+
+
 # ---- files that others touch (rows 17, 19) ----------------------------------------------------------------------------
 
 ONE = MAKES + '''
@@ -385,6 +425,7 @@ rule member
 if __name__ == "__main__":
     main(two_hundred_calls_in_one_message_start_two_hundred_members_and_write_the_file_a_few_times,
          a_lock_that_another_program_holds_delays_the_file_and_nothing_else,
+         a_lock_at_the_end_of_a_session_delays_the_last_write_and_loses_it_not,
          files_of_a_team_that_are_removed_are_written_again_and_what_others_add_is_kept,
          a_large_inbox_that_others_add_to_is_delivered_once_and_in_order,
          a_foreign_member_and_ours_exchange_messages_and_task_changes_and_none_is_lost_or_doubled,

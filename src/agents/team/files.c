@@ -2,26 +2,17 @@
  * files.c - the files of a team for other programs: <config>/teams/NAME/config.json and inboxes/. Their content is not trusted,
  * and they may be deleted at any time. Files are written and read by one job at a time, on a thread, under the locks of the
  * current product; a lock that another program holds delays the file and fails nothing. */
-#include "agents/team/team.h"
-#include "agents/team/format.h"
+#include "agents/team/config_file.h"
 #include <dirent.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "core/store/state.h"
+#include "agents/team/format.h"
 #include "lib/base/crash.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
 
-enum {
-	GATHER_MS = 50,
-	RETRY_MS = 1000,
-	FILES_WAIT_MS = 5000,
-	CLOSE_WAIT_MS = 200,
-	LONGEST_PROMPT = 4000,
-	MOST_REMOVALS = 20,
-};
+enum { GATHER_MS = 50, RETRY_MS = 1000, FILES_WAIT_MS = 5000 };
 
 enum job_kind { JOB_CONFIG, JOB_READ, JOB_WRITE, JOB_POST };
 
@@ -35,36 +26,31 @@ struct post {
 	void *data;
 };
 
-/* What a thread needs; it outlives the team if a job runs when that is closed. */
-struct place {
-	pthread_mutex_t mutex; /* held while files are changed */
-	bool closed;
-	unsigned references;
-	char *config_dir, *below; /* "teams/NAME" */
-	char *session;
-};
-
 struct job {
 	uv_work_t work;
-	struct place *place;      /* reference */
-	struct team_files *files; /* NULL: the team was closed */
+	struct team_files *files;
 	enum job_kind kind;
 	char *inbox;     /* name of the member; NULL: it is about config.json */
 	struct buf text; /* to be written, or what was read */
 	struct dir_lock lock;
-	struct map foreign; /* members of other programs, as config.json had them */
-	struct post *post;  /* owned */
-	struct timespec written;
+	struct config_result config;
+	struct post *post; /* owned */
 	bool failed;
 	struct err err;
 };
 
+/* While a job runs, only its thread changes files: a close waits for its end. */
 struct team_files {
-	struct team *team;
-	struct place *place;
+	struct team *team; /* NULL: it was closed */
+	struct services *services;
+	struct team_place place;
+	volatile bool closed; /* the job that runs makes nothing new */
+	struct buf last;      /* of a close that keeps the directory: what config.json holds from then on */
+	char *moved;          /* of one that does not: where the directory is now */
 	struct timer delay;
 	struct job *job; /* runs; NULL: none */
 	bool config_due, inboxes_due, watching;
+	bool awaited;                     /* the session wants to know when its inboxes were read */
 	uv_fs_event_t *watch, *dir_watch; /* of inboxes, and of the directory with config.json; owned until closed */
 	DIR *inboxes;                     /* being drained; NULL: none are */
 	struct map learnt;                /* receivers whose transcripts were searched for ids */
@@ -73,223 +59,81 @@ struct team_files {
 	struct timespec written; /* config.json, by us */
 };
 
-static void place_unref(struct place *p)
-{
-	pthread_mutex_lock(&p->mutex);
-	bool last = --p->references == 0;
-	pthread_mutex_unlock(&p->mutex);
-	if (!last)
-		return;
-	pthread_mutex_destroy(&p->mutex);
-	free(p->config_dir);
-	free(p->below);
-	free(p->session);
-	free(p);
-}
-
-/* ---- the text of config.json --------------------------------------------------------------------------------------- */
-
-static void put_process(struct json_out *w, int64_t claimed_ms)
-{
-	AUTO_BUF struct buf space = { 0 };
-	char host[256] = "", link[64] = "";
-
-	(void)gethostname(host, sizeof host - 1);
-	(void)!readlink("/proc/self/ns/pid", link, sizeof link - 1);
-	buf_addf(&space, "%s#%s", host, link);
-	json_key(w, "leadProcess");
-	json_open(w, '{');
-	json_ki64(w, "pid", getpid());
-	json_kstr(w, "pidSpace", buf_str(&space));
-	json_ki64(w, "claimedAt", claimed_ms);
-	char start[24];
-	snprintf(start, sizeof start, "%lld", (long long)process_start(getpid()));
-	json_kcstr(w, "procStart", start);
-	json_close(w);
-}
-
-static void put_member(struct json_out *w, const struct team *t, const struct agent_record *r)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	const struct agent_member *m = r->member;
-
-	json_open(w, '{');
-	json_kcstr(w, "agentId", arena_printf(&a, "%s@%s", r->name, t->name));
-	json_kcstr(w, "name", r->name);
-	json_kcstr(w, "color", m->color);
-	json_ki64(w, "joinedAt", m->joined_ms);
-	json_kcstr(w, "tmuxPaneId", m->in_pane ? m->pane : "in-process");
-	json_kraw(w, "subscriptions", STR("[]"));
-	json_kcstr(w, "agentType", r->type);
-	if (r->model)
-		json_kcstr(w, "model", r->model);
-	json_kstr(w, "prompt", (struct str){ r->prompt, MIN(strlen(r->prompt), (size_t)LONGEST_PROMPT) });
-	json_kbool(w, "planModeRequired", m->plan_required);
-	json_kcstr(w, "cwd", r->worktree ? r->worktree : t->tree->main.cwd);
-	json_kcstr(w, "backendType", m->in_pane ? "tmux" : "in-process");
-	json_kbool(w, "isActive", m->state == MEMBER_STARTS || m->state == MEMBER_WORKS);
-	if (m->mode)
-		json_kcstr(w, "mode", m->mode);
-	if (r->transcript)
-		json_kcstr(w, "agentFile", r->transcript);
-	json_kcstr(w, "agentSession", m->session ? m->session : t->tree->session_id);
-	json_close(w);
-}
-
-static void write_config(const struct team *t, bool alive, struct buf *out)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	struct json_out w = json_out(out);
-	const char *lead_id = arena_printf(&a, "%s@%s", TEAM_LEAD, t->name);
-
-	json_open(&w, '{');
-	json_kcstr(&w, "name", t->name);
-	if (t->description)
-		json_kcstr(&w, "description", t->description);
-	json_ki64(&w, "createdAt", t->created_ms);
-	json_kcstr(&w, "leadAgentId", lead_id);
-	json_kcstr(&w, "leadSessionId", t->tree->session_id);
-	if (alive)
-		put_process(&w, t->created_ms);
-	json_kraw(&w, "cadre", STR("{\"version\":1}"));
-	json_key(&w, "members");
-	json_open(&w, '[');
-	json_open(&w, '{');
-	json_kcstr(&w, "agentId", lead_id);
-	json_kcstr(&w, "name", TEAM_LEAD);
-	json_kcstr(&w, "agentType", t->agent_type ? t->agent_type : TEAM_LEAD);
-	json_ki64(&w, "joinedAt", t->created_ms);
-	json_kcstr(&w, "tmuxPaneId", "leader");
-	json_kcstr(&w, "cwd", t->tree->main.cwd);
-	json_kraw(&w, "subscriptions", STR("[]"));
-	json_kcstr(&w, "backendType", "in-process");
-	json_close(&w);
-	for (const struct agent_record *r = t->tree->records; r; r = r->next)
-		if (r->member && r->member->state != MEMBER_GONE)
-			put_member(&w, t, r);
-	json_close(&w);
-	json_close(&w);
-}
-
 /* ---- on the thread --------------------------------------------------------------------------------------------------- */
-
-static int write_below(const struct place *p, const char *below, struct str text, struct err *err)
-{
-	AUTO_FILE_AT struct file_at at = { 0 };
-	mode_t mode = 0600;
-
-	if (file_at_find(p->config_dir, below, 0700, &at, err) < 0)
-		return -(int)err->kind;
-	return file_at_replace(&at, text, &mode, err);
-}
-
-/* text, and what others added to the file, under its lock */
-static int write_merged(const struct place *p, const char *below, struct str text, struct map *foreign, struct err *err)
-{
-	AUTO_BUF struct buf before = { 0 }, merged = { 0 };
-
-	(void)file_below_read(p->config_dir, below, LARGEST_CONFIG, &before, NULL);
-	config_merge(&merged, text, buf_str(&before), p->session, foreign);
-	return write_below(p, below, buf_str(&merged), err);
-}
-
-static char *lock_path(const struct place *p, const char *below, struct arena *a)
-{
-	return arena_printf(a, "%s/%s.lock", p->config_dir, below);
-}
-
-/* When config.json was written last; zero: it is not there. */
-static struct timespec config_time(const struct place *p)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	struct stat st;
-	const char *path = arena_printf(&a, "%s/%s/config.json", p->config_dir, p->below);
-
-	return lstat(path, &st) == 0 ? st.st_mtim : (struct timespec){ 0 };
-}
 
 static void work_config(struct job *j)
 {
-	const struct place *p = j->place;
+	struct team_files *f = j->files;
 	AUTO_ARENA struct arena a = { 0 };
-	const char *below = arena_printf(&a, "%s/config.json", p->below);
 
-	pthread_mutex_lock(&j->place->mutex); /* a team that is closed must not get a directory again */
-	j->failed = p->closed ||
-		    file_below_make_dir(p->config_dir, arena_printf(&a, "%s/inboxes", p->below), 0700, &j->err) < 0;
-	pthread_mutex_unlock(&j->place->mutex);
-	if (j->failed || dir_lock_take(&j->lock, lock_path(p, below, &a), FILES_WAIT_MS, &p->closed, &j->err) < 0) {
-		j->failed = true;
-		return;
-	}
-	pthread_mutex_lock(&j->place->mutex);
-	if (!p->closed && write_merged(p, below, buf_str(&j->text), &j->foreign, &j->err) < 0)
-		j->failed = true;
-	j->written = config_time(p);
-	crash_point(config_written);
-	dir_lock_leave(&j->lock);
-	pthread_mutex_unlock(&j->place->mutex);
+	j->config.stop = &f->closed;
+	j->failed = f->closed ||
+		    file_below_make_dir(f->place.config_dir, arena_printf(&a, "%s/inboxes", f->place.below), 0700,
+					&j->err) < 0 ||
+		    config_replace(&f->place, buf_str(&j->text), FILES_WAIT_MS, &j->config, &j->err) < 0;
+}
+
+static int lock_inbox(struct job *j, const char *below, unsigned wait_ms, struct arena *a)
+{
+	const struct team_files *f = j->files;
+	const char *path = arena_printf(a, "%s/%s.lock", f->place.config_dir, below);
+
+	return dir_lock_take(&j->lock, path, wait_ms, &f->closed, &j->err);
 }
 
 static void work_read(struct job *j)
 {
-	const struct place *p = j->place;
+	const struct team_place *p = &j->files->place;
 	AUTO_ARENA struct arena a = { 0 };
 	const char *below = arena_printf(&a, "%s/inboxes/%s.json", p->below, j->inbox);
 
-	if (dir_lock_take(&j->lock, lock_path(p, below, &a), FILES_WAIT_MS, &p->closed, &j->err) < 0) {
-		j->failed = true;
-		return;
-	}
-	if (file_below_read(p->config_dir, below, LARGEST_INBOX, &j->text, &j->err) == 0)
-		return;
-	j->failed = true;
-	dir_lock_leave(&j->lock);
+	j->failed = lock_inbox(j, below, FILES_WAIT_MS, &a) < 0 ||
+		    file_below_read(p->config_dir, below, LARGEST_INBOX, &j->text, &j->err) < 0;
+	if (j->failed)
+		dir_lock_leave(&j->lock);
 }
 
 /* Under the lock that work_read() took. */
 static void work_write(struct job *j)
 {
-	const struct place *p = j->place;
+	const struct team_files *f = j->files;
 	AUTO_ARENA struct arena a = { 0 };
 
-	pthread_mutex_lock(&j->place->mutex);
-	if (!p->closed && dir_lock_is_ours(&j->lock))
-		(void)write_below(p, arena_printf(&a, "%s/inboxes/%s.json", p->below, j->inbox), buf_str(&j->text),
-				  &j->err);
+	if (!f->closed && dir_lock_is_ours(&j->lock))
+		(void)team_place_write(&f->place, arena_printf(&a, "%s/inboxes/%s.json", f->place.below, j->inbox),
+				       buf_str(&j->text), &j->err);
 	crash_point(inbox_written);
 	dir_lock_leave(&j->lock);
-	pthread_mutex_unlock(&j->place->mutex);
 }
 
 /* Into the inbox of a member of another program */
 static void work_post(struct job *j)
 {
-	const struct place *p = j->place;
+	const struct team_files *f = j->files;
+	const struct team_place *p = &f->place;
 	struct post *post = j->post;
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf before = { 0 }, now = { 0 };
 	const char *below = arena_printf(&a, "%s/inboxes/%s.json", p->below, post->name);
 
 	j->failed = true;
-	if (file_below_make_dir(p->config_dir, arena_printf(&a, "%s/inboxes", p->below), 0700, &j->err) < 0 ||
-	    dir_lock_take(&j->lock, lock_path(p, below, &a), LOCK_WAIT_MS, &p->closed, &j->err) < 0)
+	if (f->closed ||
+	    file_below_make_dir(p->config_dir, arena_printf(&a, "%s/inboxes", p->below), 0700, &j->err) < 0 ||
+	    lock_inbox(j, below, LOCK_WAIT_MS, &a) < 0)
 		return;
-	pthread_mutex_lock(&j->place->mutex);
 	int status = file_below_read(p->config_dir, below, LARGEST_INBOX, &before, &j->err);
 	if (status == 0 || status == -ERR_NOT_FOUND)
 		status = inbox_add(&now, buf_str(&before), post->id, buf_str(&post->entry), &j->err);
 	if (status == 0 && post->again)
 		err_set(&j->err, ERR_IO,
 			"The message may or may not have arrived before the program was stopped; it is not sent again.");
-	else if (status == 0 && p->closed)
+	else if (status == 0 && f->closed)
 		err_set(&j->err, ERR_CANCELLED, "The team was closed.");
 	else if (status == 0)
-		j->failed = write_below(p, below, buf_str(&now), &j->err) < 0;
+		j->failed = team_place_write(p, below, buf_str(&now), &j->err) < 0;
 	else if (status == 1)
 		j->failed = false; /* it is there already */
 	dir_lock_leave(&j->lock);
-	pthread_mutex_unlock(&j->place->mutex);
 }
 
 static void on_thread(uv_work_t *work)
@@ -310,6 +154,7 @@ static void on_thread(uv_work_t *work)
 
 static void files_step(struct team_files *f);
 static void check_config(struct team_files *f);
+static void files_end(struct team_files *f);
 static void on_job_done(uv_work_t *work, int status);
 
 /* text and post are taken */
@@ -317,16 +162,13 @@ static void job_start(struct team_files *f, enum job_kind kind, const char *inbo
 {
 	struct job *j = xcalloc(1, sizeof *j);
 
-	*j = (struct job){
-		.place = f->place, .files = f, .kind = kind, .inbox = inbox ? xstrdup(inbox) : NULL, .post = post
-	};
+	*j = (struct job){ .files = f, .kind = kind, .inbox = inbox ? xstrdup(inbox) : NULL, .post = post };
 	if (text) {
 		j->text = *text;
 		*text = (struct buf){ 0 };
 	}
-	f->place->references++; /* jobs are started and places closed on this thread */
 	f->job = j;
-	(void)uv_queue_work(loop_uv(f->team->tree->services->loop), &j->work, on_thread, on_job_done);
+	(void)uv_queue_work(loop_uv(f->services->loop), &j->work, on_thread, on_job_done);
 }
 
 static void post_end(struct post *post, int status, const char *why)
@@ -342,10 +184,9 @@ static void post_end(struct post *post, int status, const char *why)
 static void job_free(struct job *j)
 {
 	dir_lock_leave(&j->lock);
-	map_release(&j->foreign);
+	map_release(&j->config.foreign);
 	if (j->post)
 		post_end(j->post, j->failed ? -1 : 0, j->err.text);
-	place_unref(j->place);
 	buf_release(&j->text);
 	free(j->inbox);
 	free(j);
@@ -373,7 +214,7 @@ static bool take_inbox(struct team_files *f, struct job *j)
 {
 	AUTO_JSON struct json_reader reader = { .limits = { .bytes = LARGEST_INBOX, .depth = 32 } };
 	struct team *t = f->team;
-	bool lead = str_is_nocase(str_from(j->inbox), TEAM_LEAD), full = false;
+	bool lead = str_is_nocase(str_from(j->inbox), TEAM_LEAD), full = false, any = false;
 	struct agent_record *to = lead ? NULL : agent_tree_member(t->tree, str_from(j->inbox));
 	struct buf rest = { 0 };
 	struct json_out w = json_out(&rest);
@@ -391,6 +232,7 @@ static bool take_inbox(struct team_files *f, struct job *j)
 	json_open(&w, '[');
 	for (const struct json *e = json_first(root); e; e = json_next(root, e)) {
 		full = full || take_entry(t, to, e, &seen) < 0;
+		any = any || !full;
 		if (full) /* it stays for the next time, and what follows it too */
 			json_put_raw(&w, json_raw(e));
 	}
@@ -399,7 +241,7 @@ static bool take_inbox(struct team_files *f, struct job *j)
 	crash_point(inbox_taken);
 	buf_release(&j->text);
 	j->text = rest;
-	return true;
+	return any;
 }
 
 static void on_job_done(uv_work_t *work, int status)
@@ -408,28 +250,29 @@ static void on_job_done(uv_work_t *work, int status)
 	struct team_files *f = j->files;
 
 	(void)status;
-	if (!f) {
+	f->job = NULL;
+	if (!f->team) {
 		job_free(j);
+		files_end(f);
 		return;
 	}
-	f->job = NULL;
 	if (j->kind == JOB_CONFIG && !j->failed) {
 		map_release(&f->foreign);
-		f->foreign = j->foreign;
-		j->foreign = (struct map){ 0 };
-		f->written = j->written;
+		f->foreign = j->config.foreign;
+		j->config.foreign = (struct map){ 0 };
+		f->written = j->config.written;
 		check_config(f); /* what others did while it was written: no event of it is left */
 	}
 	if (j->kind == JOB_CONFIG && j->failed) {
 		f->config_due = true;
-		timer_start(f->team->tree->services->loop, &f->delay, RETRY_MS);
+		timer_start(f->services->loop, &f->delay, RETRY_MS);
 		job_free(j);
 		return;
 	}
 	if (j->kind == JOB_READ && !j->failed && take_inbox(f, j)) {
 		j->kind = JOB_WRITE;
 		f->job = j;
-		(void)uv_queue_work(loop_uv(f->team->tree->services->loop), &j->work, on_thread, on_job_done);
+		(void)uv_queue_work(loop_uv(f->services->loop), &j->work, on_thread, on_job_done);
 		return;
 	}
 	job_free(j);
@@ -452,7 +295,7 @@ static void on_inbox(uv_fs_event_t *watch, const char *name, int events, int sta
 /* config.json was changed or removed by others, or the directory is gone: it is written again. */
 static void check_config(struct team_files *f)
 {
-	struct timespec now = config_time(f->place);
+	struct timespec now = config_time(&f->place);
 
 	if (f->config_due || (f->job && f->job->kind == JOB_CONFIG) ||
 	    (now.tv_sec && now.tv_sec == f->written.tv_sec && now.tv_nsec == f->written.tv_nsec))
@@ -478,7 +321,7 @@ static uv_fs_event_t *watch_new(struct team_files *f)
 {
 	uv_fs_event_t *watch = xcalloc(1, sizeof *watch);
 
-	(void)uv_fs_event_init(loop_uv(f->team->tree->services->loop), watch);
+	(void)uv_fs_event_init(loop_uv(f->services->loop), watch);
 	uv_unref((uv_handle_t *)watch);
 	watch->data = f;
 	return watch;
@@ -487,7 +330,7 @@ static uv_fs_event_t *watch_new(struct team_files *f)
 static void watch_inboxes(struct team_files *f)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	const char *dir = arena_printf(&a, "%s/%s", f->place->config_dir, f->place->below);
+	const char *dir = arena_printf(&a, "%s/%s", f->place.config_dir, f->place.below);
 
 	if (f->watching)
 		return;
@@ -508,7 +351,7 @@ static void drain_next(struct team_files *f)
 	struct stat st;
 
 	if (!f->inboxes)
-		f->inboxes = opendir(arena_printf(&a, "%s/%s/inboxes", f->place->config_dir, f->place->below));
+		f->inboxes = opendir(arena_printf(&a, "%s/%s/inboxes", f->place.config_dir, f->place.below));
 	for (const struct dirent *e; f->inboxes && (e = readdir(f->inboxes));) {
 		struct str name = str_from(e->d_name);
 		if (!str_ends(name, STR(".json")) || !team_name_fits((struct str){ name.p, name.n - 5 }) ||
@@ -530,7 +373,7 @@ static void files_step(struct team_files *f)
 		return;
 	if (f->config_due && !timer_running(&f->delay)) {
 		f->config_due = false;
-		write_config(f->team, true, &text);
+		config_write(f->team, true, &text);
 		job_start(f, JOB_CONFIG, NULL, &text, NULL);
 		return;
 	}
@@ -548,6 +391,19 @@ static void files_step(struct team_files *f)
 		f->inboxes_due = f->inboxes_due && f->inboxes;
 		drain_next(f);
 	}
+	if (f->awaited && !team_files_busy(f)) {
+		f->awaited = false;
+		f->team->tree->on_idle(f->team->tree);
+	}
+}
+
+bool team_files_busy(struct team_files *f)
+{
+	bool busy = f && (f->inboxes || f->inboxes_due || (f->job && f->job->inbox));
+
+	if (busy)
+		f->awaited = true;
+	return busy;
 }
 
 static void on_delay(struct timer *timer)
@@ -561,7 +417,7 @@ void team_files_changed(struct team_files *f)
 		return;
 	f->config_due = true;
 	if (!timer_running(&f->delay))
-		timer_start(f->team->tree->services->loop, &f->delay, GATHER_MS);
+		timer_start(f->services->loop, &f->delay, GATHER_MS);
 }
 
 bool team_files_knows(const struct team_files *f, struct str name)
@@ -600,34 +456,95 @@ struct team_files *team_files_new(struct team *t)
 		return NULL; /* nothing of the session is kept */
 	struct team_files *f = xcalloc(1, sizeof *f);
 	f->team = t;
+	f->services = t->tree->services;
 	f->delay.fire = on_delay;
-	f->place = xcalloc(1, sizeof *f->place);
-	f->place->references = 1;
-	pthread_mutex_init(&f->place->mutex, NULL);
-	f->place->config_dir = xstrdup(t->tree->config_dir);
-	f->place->below = xstrdup(arena_printf(&a, "teams/%s", t->name));
-	f->place->session = xstrdup(t->tree->session_id);
+	f->place.config_dir = xstrdup(t->tree->config_dir);
+	f->place.below = xstrdup(arena_printf(&a, "teams/%s", t->name));
+	f->place.session = xstrdup(t->tree->session_id);
 	f->posts_end = &f->posts;
 	return f;
 }
 
-static void on_watch_closed(uv_handle_t *handle)
+/* ---- the end ----------------------------------------------------------------------------------------------------------- */
+
+/* The last text of config.json. A lock that another program holds is waited for by the change queue. */
+struct last_config {
+	struct file_change change;
+	struct team_place place;
+	struct buf text;
+};
+
+static int last_make(struct file_change *change, unsigned wait_ms, struct err *err)
 {
-	free(handle);
+	const struct last_config *x = CONTAINER_OF(change, struct last_config, change);
+	struct config_result result = { 0 };
+	int status = config_replace(&x->place, buf_str(&x->text), wait_ms, &result, err);
+
+	map_release(&result.foreign);
+	return status;
+}
+
+static void place_release(struct team_place *p)
+{
+	free(p->config_dir);
+	free(p->below);
+	free(p->session);
+}
+
+static void last_done(struct file_change *change, bool later, const struct err *err)
+{
+	struct last_config *x = CONTAINER_OF(change, struct last_config, change);
+
+	(void)later;
+	(void)err; /* the file is an interface: the process that it names is gone, which readers see */
+	place_release(&x->place);
+	buf_release(&x->text);
+	free(x);
+}
+
+/* No job runs any more. */
+static void files_end(struct team_files *f)
+{
+	AUTO_ARENA struct arena a = { 0 };
+
+	if (f->moved)
+		team_files_remove(f->place.config_dir, "teams", strrchr(f->moved, '/') + 1);
+	if (!f->last.n && !config_time(&f->place).tv_sec) { /* directories that its last job made after the move */
+		const char *dir = arena_printf(&a, "%s/%s", f->place.config_dir, f->place.below);
+		(void)rmdir(arena_printf(&a, "%s/inboxes", dir));
+		(void)rmdir(dir);
+	}
+	if (f->last.n) {
+		struct last_config *x = xcalloc(1, sizeof *x);
+		*x = (struct last_config){ .change = { .make = last_make, .done = last_done },
+					   .place = f->place,
+					   .text = f->last };
+		(void)change_queue_make(&f->services->changes, &x->change, NULL);
+	} else {
+		place_release(&f->place);
+	}
+	free(f->moved);
+	map_release(&f->learnt);
+	map_release(&f->foreign);
+	free(f);
 }
 
 void team_files_close(struct team_files *f, bool keep)
 {
-	AUTO_BUF struct buf text = { 0 };
 	AUTO_ARENA struct arena a = { 0 };
-	struct err ignored = { 0 };
 
 	if (!f)
 		return;
-	const char *below = arena_printf(&a, "%s/config.json", f->place->below);
-	timer_stop(f->team->tree->services->loop, &f->delay);
-	if (f->job)
-		f->job->files = NULL;
+	timer_stop(f->services->loop, &f->delay);
+	f->closed = true;
+	if (keep) {
+		config_write(f->team, false, &f->last);
+	} else { /* out of the way at once: a team of this name may be made next */
+		const char *dir = arena_printf(&a, "%s/%s", f->place.config_dir, f->place.below);
+		char *moved = arena_printf(&a, "%s.removed-%lld", dir, (long long)getpid());
+		f->moved = rename(dir, moved) == 0 ? xstrdup(moved) : NULL;
+	}
+	f->team = NULL;
 	if (f->job && f->job->post) {
 		f->job->post->done(f->job->post->data, -1, "The team was closed; the message may have arrived.");
 		f->job->post->done = NULL;
@@ -639,74 +556,10 @@ void team_files_close(struct team_files *f, bool keep)
 	for (int i = 0; f->watch && i < 2; i++) {
 		uv_fs_event_t *watch = i ? f->dir_watch : f->watch;
 		watch->data = NULL;
-		uv_close((uv_handle_t *)watch, on_watch_closed);
+		uv_close((uv_handle_t *)watch, loop_free_handle);
 	}
 	if (f->inboxes)
 		closedir(f->inboxes);
-	pthread_mutex_lock(&f->place->mutex);
-	f->place->closed = true;
-	if (keep) {
-		struct dir_lock lock = { 0 };
-		write_config(f->team, false, &text);
-		if (dir_lock_take(&lock, lock_path(f->place, below, &a), CLOSE_WAIT_MS, NULL, &ignored) == 0)
-			(void)write_merged(f->place, below, buf_str(&text), &f->foreign, &ignored);
-		dir_lock_leave(&lock);
-	}
-	const char *dir = arena_printf(&a, "%s/%s", f->place->config_dir, f->place->below);
-	for (int i = 0; !keep && i < MOST_REMOVALS && file_exists(dir);
-	     i++) { /* a thread may just have locked a file in it */
-		if (i)
-			nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
-		team_files_remove(f->place->config_dir, "teams", f->team->name);
-	}
-	pthread_mutex_unlock(&f->place->mutex);
-	map_release(&f->learnt);
-	map_release(&f->foreign);
-	place_unref(f->place);
-	free(f);
-}
-
-/* ---- a team of another session ----------------------------------------------------------------------------------------- */
-
-void team_files_remove(const char *config_dir, const char *kind, const char *name)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	AUTO_FILE_AT struct file_at at = { 0 };
-	struct err ignored = { 0 };
-
-	if (file_at_find(config_dir, arena_printf(&a, "%s/%s", kind, name), 0, &at, &ignored) == 0)
-		(void)file_at_remove_tree(&at, &ignored);
-}
-
-int team_files_look(const char *config_dir, const char *name, struct err *err)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	AUTO_BUF struct buf text = { 0 };
-	AUTO_JSON struct json_reader reader = { .limits = { .bytes = LARGEST_CONFIG, .depth = 32 } };
-	const struct json *root;
-	struct stat st;
-	int64_t pid = 0;
-
-	if (lstat(arena_printf(&a, "%s/teams/%s", config_dir, name), &st) < 0)
-		return 0;
-	if (file_below_read(config_dir, arena_printf(&a, "teams/%s/config.json", name), LARGEST_CONFIG, &text, NULL) <
-		    0 ||
-	    json_parse(&reader, text.p, text.n, &root, NULL) < 0)
-		return 1;
-	const struct json *process = json_get(root, "leadProcess");
-	(void)json_i64(json_get(process, "pid"), &pid);
-	int64_t start = pid > 0 ? process_start(pid) : 0, then = 0;
-	if (!start || !str_to_i64(json_str(json_get(process, "procStart"), &a), &then) || then != start)
-		return 1;
-	return err_set(err, ERR_BUSY, "Team \"%s\" is led by session %s (pid %lld). Choose another name.", name,
-		       json_cstr(json_get(root, "leadSessionId"), &a), (long long)pid);
-}
-
-int team_files_move_away(const char *config_dir, const char *name, struct buf *ret_path, struct err *err)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	const char *from = arena_printf(&a, "%s/teams/%s", config_dir, name);
-
-	buf_addf(ret_path, "%s.old-%lld", from, (long long)id_wall_ms());
-	return rename(from, ret_path->p) < 0 ? err_set(err, ERR_IO, "cannot move %s: %m", from) : 0;
+	if (!f->job)
+		files_end(f);
 }

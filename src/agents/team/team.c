@@ -380,8 +380,8 @@ bool team_wind_up(struct agent_tree *tree)
 	char id[UUID_LEN + 1];
 	bool any = false;
 
-	if (t && t->releases)
-		return true;                              /* the lead hears of them */
+	if (t && (t->releases || team_files_busy(t->files)))
+		return true;                              /* messages may come of it */
 	if (!t || tree->closing || !team_count(t, false)) /* closing: they are suspended, and can be resumed */
 		return false;
 	if (!t->closing_told) {

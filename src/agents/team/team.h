@@ -105,19 +105,21 @@ struct todo_info;
 void team_assign(struct team *t, const char *owner, const struct todo_info *task, const char *by, const char *change,
 		 bool again);
 
-/* ---- files.c --------------------------------------------------------------------------------------------------- */
+/* ---- files.c, config_file.c ------------------------------------------------------------------------------------ */
 
 struct team_files *team_files_new(struct team *t);
 void team_files_changed(struct team_files *f); /* config.json is written soon */
 void team_files_drain(struct team_files *f);   /* inboxes are looked at again */
+bool team_files_busy(struct team_files *f);    /* they are being read; on_idle follows */
 /* A member of another program, which config.json names and which is none of ours */
 bool team_files_knows(const struct team_files *f, struct str name);
 /* Adds an entry to its inbox. done is called once, later: status below 0, and why. again: a call of before a crash. */
 typedef void team_posted_fn(void *data, int status, const char *why);
 void team_files_post(struct team_files *f, struct str name, const char *id, struct str entry, bool again,
 		     team_posted_fn *done, void *data);
-void team_files_close(struct team_files *f,
-		      bool keep); /* the last write is done on return; keep: the directory stays */
+/* keep: the directory stays, and config.json names no process of a lead. What a thread has in its hands ends later, and a lock
+ * that another program holds is waited for by the change queue. */
+void team_files_close(struct team_files *f, bool keep);
 /* The directory of a team with this name: 0 none, 1 of a dead lead, -ERR_BUSY with who leads it. */
 int team_files_look(const char *config_dir, const char *name, struct err *err);
 void team_files_remove(const char *config_dir, const char *kind,

@@ -83,9 +83,8 @@ struct worktree_repo {
 
 struct worktree_repo *repo_get(struct worktree_pool *pool, const char *common, const char *root, struct err *err);
 bool repo_try_lock(struct worktree_repo *repo, enum repo_lock which);
-int repo_lock_soon(struct worktree_repo *repo, enum repo_lock which, struct err *err); /* -ERR_BUSY */
 void repo_unlock(struct worktree_repo *repo, enum repo_lock which);
-/* Ensures that .claude/worktrees exists, is not a symlink and is excluded from the main checkout's status. */
+/* Ensures that .claude/worktrees exists, is not a symlink and is excluded from the main checkout's status. Under REPO_EDIT. */
 int repo_prepare(struct worktree_repo *repo, struct err *err);
 void repo_tidy(struct worktree_repo *repo); /* removes the directories that it created, if they are empty */
 char *repo_place(struct arena *a, const struct worktree_repo *repo, const char *name);
@@ -99,8 +98,8 @@ int worktree_verify(struct worktree *w, struct err *err);
 int worktree_move(struct worktree *w, const char *to, struct err *err);
 int worktree_record_as(const struct worktree *w, enum record_kind kind, const struct worktree_owner *self,
 		       struct err *err);
-/* Takes the lock unless a live process has it, and sets w->base from the old record, if there is one. ERR_BUSY
- * otherwise. */
+/* Takes the worktree unless a live process has it, and sets w->base from the old record, if there is one. ERR_BUSY
+ * otherwise. Under REPO_EDIT. */
 int worktree_claim(struct worktree_repo *repo, struct worktree *w, enum record_kind *ret_kind, struct err *err);
 bool worktree_is_tied(const struct worktree *w); /* directory and admin directory point to each other */
 /* Removes what git left when it was killed and cannot remove itself: a worktree without files, and its admin directory.
@@ -130,6 +129,7 @@ enum step_place {
 struct worktree_step {
 	const char *name;
 	bool exclusive; /* git reads all worktrees of the repository, and fails on an incomplete one */
+	bool edits;     /* begin holds REPO_EDIT, and is over when it returns */
 	void (*begin)(struct worktree_job *job);
 	/* Without begin: a git command. <path>, <ref> (of the branch), <base> and <head> stand for those of the job. */
 	const char *const *args;
@@ -158,6 +158,7 @@ struct worktree_job {
 	struct worktree_job *next, **prev; /* in pool->waiting or pool->active */
 	struct kick kick;
 	struct timer retry;
+	unsigned edit_tries; /* for REPO_EDIT, in this step */
 	const struct worktree_step *step;
 	const struct worktree_step *after;   /* the step after removal */
 	const struct worktree_step *way_out; /* the step after a failure or a cancel; NULL: cannot be cancelled */

@@ -7,7 +7,8 @@
 
 enum {
 	FETCH_CAP_MS = 5000,
-	LIST_RETRY_MS = 3,
+	LOCK_RETRY_MS = 3,
+	EDIT_TRIES = 10000, /* 30 s; it is held for moments */
 	GIT_CAP_MS = 10 * 60 * 1000,
 	GIT_CANCELLED_MS = 2000, /* of one whose job was cancelled */
 	GIT_ARGS_MAX = 128,
@@ -291,16 +292,30 @@ static void on_job_kick(struct kick *kick)
 		if (job->repo->holder)
 			return; /* it kicks all when it leaves */
 		if (!repo_try_lock(job->repo, REPO_LIST)) {
-			timer_start(job->pool->loop, &job->retry, LIST_RETRY_MS);
+			timer_start(job->pool->loop, &job->retry, LOCK_RETRY_MS);
 			return;
 		}
 		job->repo->holder = job;
 	}
+	bool edits = job->step->edits;
+	if (edits && !repo_try_lock(job->repo, REPO_EDIT)) {
+		if (++job->edit_tries < EDIT_TRIES) {
+			timer_start(job->pool->loop, &job->retry, LOCK_RETRY_MS);
+			return;
+		}
+		err_set(&job->err, ERR_BUSY, "another process keeps %s/cadre-worktrees.lock locked: try again",
+			job->repo->common);
+		job_fail(job);
+		return;
+	}
+	job->edit_tries = 0;
 	job->begun = true;
 	if (job->step->begin)
 		job->step->begin(job);
 	else
 		job_git_step(job);
+	if (edits)
+		repo_unlock(job->repo, REPO_EDIT);
 }
 
 /* ---- from the queue to the end of a job ---- */

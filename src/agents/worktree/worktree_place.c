@@ -173,10 +173,7 @@ int worktree_claim(struct worktree_repo *repo, struct worktree *w, enum record_k
 	struct worktree_record old = { .kind = RECORD_AGENT };
 	struct err why = { 0 };
 
-	int rc = repo_lock_soon(repo, REPO_EDIT, err);
-	if (rc < 0)
-		return rc;
-	rc = record_read(w->admin, &old, &why);
+	int rc = record_read(w->admin, &old, &why);
 	if (rc < 0 && rc != -ERR_NOT_FOUND) {
 		rc = err_set(err, why.kind, "%s", why.text);
 	} else if (rc == 0 && owner_alive(&old.owner, &repo->pool->self)) {
@@ -187,7 +184,6 @@ int worktree_claim(struct worktree_repo *repo, struct worktree *w, enum record_k
 		*ret_kind = old.kind;
 		rc = worktree_record_as(w, old.kind, &repo->pool->self, err);
 	}
-	repo_unlock(repo, REPO_EDIT);
 	return rc;
 }
 

@@ -442,21 +442,21 @@ static bool gone_without_work(const struct worktree *w)
 	return str_eq(at, buf_str(&branch)) || str_is(at, w->base);
 }
 
-/* false: not one to sweep. */
-static bool sweep_one(struct sweep *s, const char *admin)
+/* Starts a job for it, unless it is not one to sweep. */
+static void sweep_one(struct sweep *s, const char *admin)
 {
 	struct worktree_pool *pool = s->repo->pool;
 	struct worktree_record r;
 	enum record_kind kind;
 
 	if (record_read(admin, &r, NULL) < 0 || owner_alive(&r.owner, &pool->self))
-		return false;
+		return;
 	struct worktree *w = worktree_from(s, admin, &r);
 	if (!w)
-		return false;
+		return;
 	if (worktree_claim(s->repo, w, &kind, NULL) < 0) {
 		worktree_free(w);
-		return false;
+		return;
 	}
 	bool removes = kind != RECORD_AGENT || gone_without_work(w);
 	struct worktree_job *job = job_new(pool, removes ? &step_empty : &step_inspect, s);
@@ -467,7 +467,6 @@ static bool sweep_one(struct sweep *s, const char *admin)
 	job->swept = on_swept;
 	s->job_runs = true;
 	job_start_now(job);
-	return true;
 }
 
 /* false: try again later. While REPO_LIST is held no worktree is being created, so an unfinished one is abandoned. */
@@ -498,9 +497,17 @@ static void sweep_step(struct kick *kick)
 
 	if (s->job_runs || (!s->locked && !sweep_enter(s)))
 		return;
-	while (s->at < s->count)
-		if (sweep_one(s, s->admins[s->at++]))
-			return;
+	bool edits = s->at < s->count && repo_try_lock(s->repo, REPO_EDIT);
+	if (s->at < s->count && !edits && ++s->tries < SWEEP_TRIES) {
+		timer_start(pool->loop, &s->retry, SWEEP_RETRY_MS);
+		return;
+	}
+	while (edits && s->at < s->count && !s->job_runs)
+		sweep_one(s, s->admins[s->at++]);
+	if (edits)
+		repo_unlock(s->repo, REPO_EDIT);
+	if (s->job_runs)
+		return;
 	if (s->locked)
 		repo_unlock(s->repo, REPO_SWEEP);
 	timer_stop(pool->loop, &s->retry);

@@ -49,15 +49,10 @@ static int set_lock(const struct worktree_repo *repo, enum repo_lock which, shor
 	return rc;
 }
 
+/* Where the file system has no locks, there is nothing to wait for. */
 bool repo_try_lock(struct worktree_repo *repo, enum repo_lock which)
 {
-	return set_lock(repo, which, F_WRLCK) == 0;
-}
-
-/* Where the file system has no locks, there is nothing to wait for. */
-int repo_lock_soon(struct worktree_repo *repo, enum repo_lock which, struct err *err)
-{
-	return file_lock_byte(repo->lock_fd, (off_t)which, repo->root, LOCK_WAIT_MS, err) == -ERR_BUSY ? -ERR_BUSY : 0;
+	return set_lock(repo, which, F_WRLCK) == 0 || (errno != EAGAIN && errno != EACCES);
 }
 
 void repo_unlock(struct worktree_repo *repo, enum repo_lock which)
@@ -124,11 +119,7 @@ int repo_prepare(struct worktree_repo *repo, struct err *err)
 		rc = make_real_dir(path.p, NULL, err);
 	}
 	if (rc == 0 && !repo->prepared) {
-		rc = repo_lock_soon(repo, REPO_EDIT, err);
-		if (rc < 0)
-			return rc;
 		rc = exclude_worktrees(repo, err);
-		repo_unlock(repo, REPO_EDIT);
 		repo->prepared = rc == 0;
 	}
 	return rc;

@@ -226,7 +226,7 @@ static void place_begin(struct worktree_job *job)
 	}
 }
 
-static const struct worktree_step step_place = { .name = "place", .begin = place_begin };
+static const struct worktree_step step_place = { .name = "place", .edits = true, .begin = place_begin };
 
 /* ---- gone: the directory of an adopted worktree was deleted; git may still know it, and forgets it unless locked ---- */
 

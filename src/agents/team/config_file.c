@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT
+ * config_file.c - config.json of a team: its text, its merge with what others wrote there, and the files of a team that another
+ * session led. */
+#include "agents/team/config_file.h"
+#include <sys/stat.h>
+#include <unistd.h>
+#include "agents/team/format.h"
+#include "core/store/state.h"
+#include "lib/base/crash.h"
+#include "lib/io/file.h"
+#include "lib/io/file_at.h"
+
+enum { LONGEST_PROMPT = 4000 };
+
+/* ---- the text of config.json --------------------------------------------------------------------------------------- */
+
+static void put_process(struct json_out *w, int64_t claimed_ms)
+{
+	AUTO_BUF struct buf space = { 0 };
+	char host[256] = "", link[64] = "";
+
+	(void)gethostname(host, sizeof host - 1);
+	(void)!readlink("/proc/self/ns/pid", link, sizeof link - 1);
+	buf_addf(&space, "%s#%s", host, link);
+	json_key(w, "leadProcess");
+	json_open(w, '{');
+	json_ki64(w, "pid", getpid());
+	json_kstr(w, "pidSpace", buf_str(&space));
+	json_ki64(w, "claimedAt", claimed_ms);
+	char start[24];
+	snprintf(start, sizeof start, "%lld", (long long)process_start(getpid()));
+	json_kcstr(w, "procStart", start);
+	json_close(w);
+}
+
+static void put_member(struct json_out *w, const struct team *t, const struct agent_record *r)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const struct agent_member *m = r->member;
+
+	json_open(w, '{');
+	json_kcstr(w, "agentId", arena_printf(&a, "%s@%s", r->name, t->name));
+	json_kcstr(w, "name", r->name);
+	json_kcstr(w, "color", m->color);
+	json_ki64(w, "joinedAt", m->joined_ms);
+	json_kcstr(w, "tmuxPaneId", m->in_pane ? m->pane : "in-process");
+	json_kraw(w, "subscriptions", STR("[]"));
+	json_kcstr(w, "agentType", r->type);
+	if (r->model)
+		json_kcstr(w, "model", r->model);
+	json_kstr(w, "prompt", (struct str){ r->prompt, MIN(strlen(r->prompt), (size_t)LONGEST_PROMPT) });
+	json_kbool(w, "planModeRequired", m->plan_required);
+	json_kcstr(w, "cwd", r->worktree ? r->worktree : t->tree->main.cwd);
+	json_kcstr(w, "backendType", m->in_pane ? "tmux" : "in-process");
+	json_kbool(w, "isActive", m->state == MEMBER_STARTS || m->state == MEMBER_WORKS);
+	if (m->mode)
+		json_kcstr(w, "mode", m->mode);
+	if (r->transcript)
+		json_kcstr(w, "agentFile", r->transcript);
+	json_kcstr(w, "agentSession", m->session ? m->session : t->tree->session_id);
+	json_close(w);
+}
+
+void config_write(const struct team *t, bool alive, struct buf *out)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct json_out w = json_out(out);
+	const char *lead_id = arena_printf(&a, "%s@%s", TEAM_LEAD, t->name);
+
+	json_open(&w, '{');
+	json_kcstr(&w, "name", t->name);
+	if (t->description)
+		json_kcstr(&w, "description", t->description);
+	json_ki64(&w, "createdAt", t->created_ms);
+	json_kcstr(&w, "leadAgentId", lead_id);
+	json_kcstr(&w, "leadSessionId", t->tree->session_id);
+	if (alive)
+		put_process(&w, t->created_ms);
+	json_kraw(&w, "cadre", STR("{\"version\":1}"));
+	json_key(&w, "members");
+	json_open(&w, '[');
+	json_open(&w, '{');
+	json_kcstr(&w, "agentId", lead_id);
+	json_kcstr(&w, "name", TEAM_LEAD);
+	json_kcstr(&w, "agentType", t->agent_type ? t->agent_type : TEAM_LEAD);
+	json_ki64(&w, "joinedAt", t->created_ms);
+	json_kcstr(&w, "tmuxPaneId", "leader");
+	json_kcstr(&w, "cwd", t->tree->main.cwd);
+	json_kraw(&w, "subscriptions", STR("[]"));
+	json_kcstr(&w, "backendType", "in-process");
+	json_close(&w);
+	for (const struct agent_record *r = t->tree->records; r; r = r->next)
+		if (r->member && r->member->state != MEMBER_GONE)
+			put_member(&w, t, r);
+	json_close(&w);
+	json_close(&w);
+}
+
+/* ---- the file ------------------------------------------------------------------------------------------------------- */
+
+int team_place_write(const struct team_place *p, const char *below, struct str text, struct err *err)
+{
+	AUTO_FILE_AT struct file_at at = { 0 };
+	mode_t mode = 0600;
+
+	if (file_at_find(p->config_dir, below, 0, &at, err) < 0)
+		return -(int)err->kind;
+	return file_at_replace(&at, text, &mode, err);
+}
+
+int config_replace(const struct team_place *p, struct str text, unsigned wait_ms, struct config_result *ret,
+		   struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf before = { 0 }, merged = { 0 };
+	const char *below = arena_printf(&a, "%s/config.json", p->below);
+	struct dir_lock lock = { 0 };
+
+	int status =
+		dir_lock_take(&lock, arena_printf(&a, "%s/%s.lock", p->config_dir, below), wait_ms, ret->stop, err);
+	if (status < 0)
+		return status;
+	(void)file_below_read(p->config_dir, below, LARGEST_CONFIG, &before, NULL);
+	config_merge(&merged, text, buf_str(&before), p->session, &ret->foreign);
+	status = team_place_write(p, below, buf_str(&merged), err);
+	ret->written = config_time(p);
+	crash_point(config_written);
+	dir_lock_leave(&lock);
+	return status;
+}
+
+struct timespec config_time(const struct team_place *p)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct stat st;
+	const char *path = arena_printf(&a, "%s/%s/config.json", p->config_dir, p->below);
+
+	return lstat(path, &st) == 0 ? st.st_mtim : (struct timespec){ 0 };
+}
+
+/* ---- a team of another session ----------------------------------------------------------------------------------------- */
+
+void team_files_remove(const char *config_dir, const char *kind, const char *name)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_FILE_AT struct file_at at = { 0 };
+	struct err ignored = { 0 };
+
+	if (file_at_find(config_dir, arena_printf(&a, "%s/%s", kind, name), 0, &at, &ignored) == 0)
+		(void)file_at_remove_tree(&at, &ignored);
+}
+
+int team_files_look(const char *config_dir, const char *name, struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	AUTO_JSON struct json_reader reader = { .limits = { .bytes = LARGEST_CONFIG, .depth = 32 } };
+	const struct json *root;
+	struct stat st;
+	int64_t pid = 0;
+
+	if (lstat(arena_printf(&a, "%s/teams/%s", config_dir, name), &st) < 0)
+		return 0;
+	if (file_below_read(config_dir, arena_printf(&a, "teams/%s/config.json", name), LARGEST_CONFIG, &text, NULL) <
+		    0 ||
+	    json_parse(&reader, text.p, text.n, &root, NULL) < 0)
+		return 1;
+	const struct json *process = json_get(root, "leadProcess");
+	(void)json_i64(json_get(process, "pid"), &pid);
+	int64_t start = pid > 0 ? process_start(pid) : 0, then = 0;
+	if (!start || !str_to_i64(json_str(json_get(process, "procStart"), &a), &then) || then != start)
+		return 1;
+	return err_set(err, ERR_BUSY, "Team \"%s\" is led by session %s (pid %lld). Choose another name.", name,
+		       json_cstr(json_get(root, "leadSessionId"), &a), (long long)pid);
+}
+
+int team_files_move_away(const char *config_dir, const char *name, struct buf *ret_path, struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const char *from = arena_printf(&a, "%s/teams/%s", config_dir, name);
+
+	buf_addf(ret_path, "%s.old-%lld", from, (long long)id_wall_ms());
+	return rename(from, ret_path->p) < 0 ? err_set(err, ERR_IO, "cannot move %s: %m", from) : 0;
+}
