@@ -171,6 +171,48 @@ rule ann
     assert [i for i in ids if i.startswith("q-")] == ["q-%d" % i for i in range(10010)]
 
 
+def a_receiver_with_too_many_bytes_waiting_says_so(lab):
+    lab.model(MAKES + '''
+rule starts
+  agent main
+  prompt contains "Make a team"
+  turn 2
+  call Agent {"description": "A", "prompt": "Work", "name": "ann"}
+rule waits
+  agent main
+  prompt contains "Make a team"
+  turn 3
+  call Bash {"command": "%s", "description": "wait", "timeout": 300000}
+rule sends
+  agent main
+  prompt contains "Make a team"
+  turn 4
+  call SendMessage {"to": "ann", "message": "%s"}
+rule lead
+  agent main
+  call Bash {"command": "%s", "description": "stay", "timeout": 300000}
+rule ann works
+  agent ann@alpha
+  call Bash {"command": "touch begun; %s", "description": "work", "timeout": 300000}
+''' % (hold(lab, "full"), "x" * 200000, hold(lab, "never"), hold(lab, "never")))
+    session = str(uuid.uuid4())
+    run = lab.stream("--allowedTools=Bash", "--session-id", session, PROMPT, env=TEAMS)
+    inbox = config(lab) / "teams/alpha/inboxes/ann.json"
+    wait_until(lambda: inbox.parent.is_dir() and pathlib.Path(lab.work, "begun").exists(), "ann does not work")
+    for part, left in ((0, 0), (1, 10)):  # 67,108,864 bytes: 320 entries fit, with their tags
+        entries = [{"from": "x", "text": "%d " % i + "y" * 209500, "timestamp": "t", "msg_id": "b-%d-%d" % (part, i)} for i in range(165)]
+        whole = inbox.with_suffix(".new")
+        whole.write_text(json.dumps(entries))
+        whole.rename(inbox)
+        wait_until(lambda: len(read_json(inbox) or []) == left and read_json(inbox) is not None, "part %d" % part)
+    release(lab, "full")
+    lead = next(config(lab).glob("projects/*/%s.jsonl" % session))
+    wait_until(lambda: "messages wait there already" in lead.read_text(), "it is not refused")
+    assert re.search(r"320 messages wait there already \(6\d+ KB\); the limit is 10000 or 64 MB", lead.read_text())
+    run.kill()
+    run.wait()
+
+
 # ---- a storm of messages and kills (rows 28, 32) ---------------------------------------------------------------------------
 
 def storm(members, each):
@@ -487,6 +529,7 @@ if __name__ == "__main__":
     main(two_members_that_write_to_each_other_at_once_lose_nothing_and_keep_the_order,
          idle_members_that_only_spoke_among_themselves_do_not_start_turns_of_the_lead,
          a_receiver_with_too_much_waiting_says_so_and_takes_more_later,
+         a_receiver_with_too_many_bytes_waiting_says_so,
          each_message_of_a_storm_arrives_once_although_the_process_is_killed_again_and_again,
          after_a_kill_the_team_is_as_it_was,
          a_fork_of_the_session_has_no_team_and_the_team_stays_with_its_origin,

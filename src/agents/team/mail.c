@@ -7,7 +7,7 @@
 #include "lib/base/utf8.h"
 #include "lib/io/file.h"
 
-enum { MOST_WAITING = 10000, LONGEST_SUMMARY = 200, LARGEST_TRANSCRIPT = 1 << 30 };
+enum { MOST_WAITING = 10000, MOST_WAITING_BYTES = 64 << 20, LONGEST_SUMMARY = 200, LARGEST_TRANSCRIPT = 1 << 30 };
 
 /* The same call always makes the same id: sent again after a crash it is known. */
 void mail_id(const struct team *t, const char *call_id, const char *receiver, char out[UUID_LEN + 1])
@@ -126,9 +126,12 @@ int mail_put(struct team *t, struct agent_record *to, const struct mail *m, bool
 		mail_learn(t, to);
 	if (map_get(&t->sent, str_from(m->id)))
 		return 0;
-	if (a && a->query.notice_count >= MOST_WAITING && !before)
-		return err_set(err, ERR_LIMIT, "%u messages wait there already, which is the limit: send it later",
-			       a->query.notice_count);
+	if (a && !before &&
+	    (a->query.notice_count >= MOST_WAITING || a->query.notice_bytes + m->text.n > MOST_WAITING_BYTES))
+		return err_set(err, ERR_LIMIT,
+			       "%u messages wait there already (%zu KB); the limit is %d or %d MB: send it later",
+			       a->query.notice_count, a->query.notice_bytes >> 10, MOST_WAITING,
+			       MOST_WAITING_BYTES >> 20);
 	if (to && to->member->in_pane) {
 		if (pane_put(to, m, err) < 0)
 			return -(int)err->kind;
