@@ -104,11 +104,11 @@ CADRE_API void cadre_stop(struct cadre *c);
 
 typedef void cadre_event_fn(const struct cadre_event *event, void *data);
 
-/* Loads the session to resume, if one was named, and takes its lock. on_event may be NULL. Other sessions of the runtime wait
- * while its transcript is read; those of its agents are read in threads,
- * but for parked members of a team, whose mail is looked for when its first turn starts. A host that resumes long sessions beside
- * others at work gives them a runtime of their own. The first call of a runtime downloads plugin-url and blocks other sessions
- * meanwhile. */
+/* Loads the session to resume, if one was named, and takes its lock. on_event may be NULL. The conversation is read before this
+ * returns, because its result depends on it: a file that cannot be read, the agent and the directory of the session. Other sessions
+ * of the runtime wait for about 0.1 s with 10 MB. What its agents and the members of its team have is read in threads. A host that
+ * resumes longer sessions beside others at work gives them a runtime of their own. The first call of a runtime downloads plugin-url
+ * and blocks other sessions meanwhile. */
 CADRE_API int cadre_open(struct cadre *c, cadre_event_fn *on_event, void *data, struct cadre_session **ret_session,
 			 char *why, size_t why_size);
 /* A new session that shares the conversation so far. Only while idle. */

@@ -360,6 +360,51 @@ def after_a_kill_the_team_is_as_it_was(lab):
     assert len(plans) == 1, plans
 
 
+def a_transcript_of_a_member_that_takes_long_to_read_does_not_hold_up_its_lead(lab):
+    """After a kill it is a named pipe, which only the lead's own command fills."""
+    below = str(config(lab) / "projects" / "*" / "*" / "subagents")
+    lab.model(MAKES + '''
+rule starts
+  agent main
+  prompt contains "Make a team"
+  turn 2
+  call Agent {"description": "A", "prompt": "Work", "name": "ann"}
+rule waits
+  agent main
+  prompt contains "Make a team"
+  turn 3
+  call Bash {"command": "until grep -qs agent-end %(below)s/*.jsonl; do sleep 0.02; done", "description": "wait"}
+rule fills
+  agent main
+  last contains "Go on"
+  call Bash {"command": "f=$(find %(below)s -type p); cat kept > $f && mv kept $f; echo filled", "description": "fill"}
+rule asks
+  agent main
+  last_result contains "filled"
+  call SendMessage {"to": "ann", "message": "are you there?"}
+rule lead
+  agent main
+  text Done.
+rule ann
+  agent ann@alpha
+  text I am ann.
+''' % {"below": below})
+    session = str(uuid.uuid4())
+    died = lab.stream("--allowedTools=Bash", "--session-id", session, PROMPT, env={**TEAMS, "CADRE_CRASH_AT": "turn_ended:1"}).wait()
+    assert died.code == -signal.SIGKILL, died
+    lab.wait_for_nobody()
+    (path,) = config(lab).glob("projects/*/*/subagents/*.jsonl")
+    path.rename(pathlib.Path(lab.work, "kept"))
+    os.mkfifo(path)
+    done = lab.cadre("-p", "--output-format", "stream-json", "--verbose", "--allowedTools=Bash", "--resume", session, "Go on", env=TEAMS)
+    assert done.code == 0, done
+    assert "cannot read again" in json.dumps(transcripts(lab, session)[0].lines)  # the lead was told
+    ann = member(lab, session, "Work")
+    assert words(ann, "are you there") == ["are you there"] * 2, ann.lines  # it was tried again; the summary and the text
+    answers = [line for line in ann.lines if line["type"] == "assistant"]
+    assert len(answers) == 2, answers  # its task, and the message: it was idle
+
+
 def a_fork_of_the_session_has_no_team_and_the_team_stays_with_its_origin(lab):
     lab.model((CRASH % {"hold": "true"}).replace('rule after the crash\n  agent main\n  last contains "plan_approval_request"',
                                                 'rule after the crash\n  agent main\n  last contains "Go on"'))
@@ -532,6 +577,7 @@ if __name__ == "__main__":
          a_receiver_with_too_many_bytes_waiting_says_so,
          each_message_of_a_storm_arrives_once_although_the_process_is_killed_again_and_again,
          after_a_kill_the_team_is_as_it_was,
+         a_transcript_of_a_member_that_takes_long_to_read_does_not_hold_up_its_lead,
          a_fork_of_the_session_has_no_team_and_the_team_stays_with_its_origin,
          questions_of_members_reach_the_host_with_their_ids_and_each_gets_its_own_answer,
          a_plan_waits_on_although_the_lead_is_interrupted,

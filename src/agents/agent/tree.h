@@ -63,6 +63,8 @@ struct agent_member {
 	bool plan_approved; /* ... as it did */
 	int64_t joined_ms, active_ms;
 	enum member_state state;
+	bool restoring;       /* its transcript of an earlier process is being read ... */
+	bool mail_came;       /* ... and it got mail meanwhile */
 	bool failed;          /* the run that is over */
 	unsigned tasks_shown; /* to TaskCompleted hooks, at the end of this run */
 	bool by_lead;         /* the lead began this run ... */

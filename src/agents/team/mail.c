@@ -162,8 +162,10 @@ int mail_put(struct team *t, struct agent_record *to, const struct mail *m, bool
 		return status;
 	map_set(&t->sent, str_from(m->id), t);
 	crash_point(mail_queued);
-	if (!a)
-		return agent_wake(to, err);
+	if (!a) {
+		to->member->mail_came = true;
+		return to->member->restoring ? 0 : agent_wake(to, err);
+	}
 	if (to && a->phase == CHILD_STARTS) {
 		if (a->load)
 			session_load_add_waiting(a->load, &(struct loaded_notice){ .id = m->id,

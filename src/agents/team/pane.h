@@ -83,9 +83,21 @@ void pane_restore(struct agent_record *record); /* of an earlier process of the 
 void pane_end(struct agent_record *record, bool suspend);
 void pane_start(struct pane *p);
 struct pane *pane_of(const struct agent_record *record); /* NULL: none */
-unsigned pane_working(const struct agent_tree *t);       /* members in panes that work */
-bool pane_end_all(struct agent_tree *t);                 /* suspended; true: some are still there */
+/* What works for the team outside of this loop: members in panes, and threads for members here */
+unsigned team_working(const struct agent_tree *t);
+bool pane_end_all(struct agent_tree *t); /* suspended; true: some are still there */
 void pane_free_all(struct agent_tree *t);
+
+/* ---- pane_tmux.c: commands of tmux; one at a time for a pane, what it says is in p->said ------------------------------ */
+
+typedef void tmux_done_fn(struct child *c, int status); /* child_data(): the pane */
+bool tmux_is_there(void);
+bool tmux_is_around(void); /* this process is in a pane */
+int tmux_make_pane(struct pane *p, tmux_done_fn *done,
+		   struct err *err); /* says pane, pid, pid and socket of the server */
+int tmux_dress_pane(struct pane *p, tmux_done_fn *done, struct err *err);
+/* A pane that shows a dead process (remain-on-exit); tmux itself compares whose it is. */
+void tmux_kill_pane(struct pane *p, int64_t pid, tmux_done_fn *done);
 
 /* ---- pane_lead.c: the lead's side, words ------------------------------------------------------------------------------ */
 

@@ -159,7 +159,8 @@ static int member_run_over(struct agent *a, struct err *err)
 
 /* ---- notifications to the lead -------------------------------------------------------------------------------------- */
 
-static void notify_idle(struct team *t, struct agent_record *r, const struct map *delivered)
+/* again: the lead may have it already. */
+static void notify_idle(struct team *t, struct agent_record *r, bool again)
 {
 	struct agent_member *m = r->member;
 	AUTO_ARENA struct arena arena = { 0 };
@@ -176,8 +177,6 @@ static void notify_idle(struct team *t, struct agent_record *r, const struct map
 	bool loud = m->failed || answer || last || t->tells_all;
 	char time[ISO_TIME_LEN + 1];
 
-	if (delivered && map_get(delivered, str_from(id)))
-		return;
 	id_iso_time(id_wall_ms(), time);
 	json_open(&w, '{');
 	json_kcstr(&w, "type", "idle_notification");
@@ -201,7 +200,7 @@ static void notify_idle(struct team *t, struct agent_record *r, const struct map
 				       .text = buf_str(&text),
 				       .about = arena_printf(&arena, "idle %s", r->id),
 				       .quiet = !loud },
-		       delivered != NULL, &ignored);
+		       again, &ignored);
 }
 
 static bool has_failed(const struct agent_record *r)
@@ -232,7 +231,7 @@ static void member_waits(struct agent *a)
 	if (!t)
 		return;
 	if (!a->leaves && !query_wants_turn(&a->query))
-		notify_idle(t, r, NULL);
+		notify_idle(t, r, false);
 	m->by_lead = m->told_lead = false;
 	team_files_changed(t->files);
 	team_files_drain(t->files);
@@ -243,7 +242,6 @@ static void member_waits(struct agent *a)
 void team_run_over(struct agent *a, bool again, bool all_read)
 {
 	struct agent_record *r = a->record;
-	struct map none = { 0 };
 
 	if (all_read)
 		decide_shutdown(a);
@@ -254,7 +252,7 @@ void team_run_over(struct agent *a, bool again, bool all_read)
 		team_ops.gone(r);
 		return;
 	}
-	notify_idle(r->tree->team, r, again ? &none : NULL);
+	notify_idle(r->tree->team, r, again);
 	r->member->by_lead = r->member->told_lead = false;
 }
 
@@ -290,12 +288,46 @@ void team_tell_end(struct agent_record *r, const char *id, const char *text)
 			       false, &ignored);
 }
 
+/* Something of a member that may take time, in a thread. The session is not quiet before it is over. */
+struct member_job {
+	struct member_job *next; /* in team->jobs */
+	struct team *team;       /* NULL: it was closed */
+	struct agent_record *record;
+	struct load_job *load; /* NULL: it is other work */
+};
+
+static void member_job_begin(struct member_job *j, struct team *t, struct agent_record *r)
+{
+	*j = (struct member_job){ .next = t->jobs, .team = t, .record = r };
+	t->jobs = j;
+}
+
+/* False: the team is closed. */
+static bool member_job_over(struct member_job *j)
+{
+	for (struct member_job **at = j->team ? &j->team->jobs : NULL; at && *at; at = &(*at)->next) {
+		if (*at != j)
+			continue;
+		*at = j->next;
+		if (j->record->tree->on_idle)
+			j->record->tree->on_idle(j->record->tree);
+		return true;
+	}
+	return false;
+}
+
+void team_forget_jobs(struct team *t)
+{
+	for (struct member_job *j = t->jobs; j; j = j->next) {
+		j->team = NULL;
+		session_load_stop(j->load);
+	}
+}
+
 /* The open tasks of a member that is gone. Another program may have locked them: the change waits for that, not the loop. */
 struct task_release {
+	struct member_job job;
 	struct file_change change;
-	struct task_release *next; /* in team->releases */
-	struct team *team;         /* NULL: it was closed */
-	struct agent_record *record;
 	const struct tool_runtime *kit;
 	char *dir, *owner;
 	struct buf end, tasks; /* how it ended; what it left */
@@ -312,23 +344,18 @@ static int release_make(struct file_change *change, unsigned wait_ms, struct err
 static void release_done(struct file_change *change, bool later, const struct err *err)
 {
 	struct task_release *x = CONTAINER_OF(change, struct task_release, change);
-	struct agent_record *r = x->record;
+	struct agent_record *r = x->job.record;
 	AUTO_ARENA struct arena arena = { 0 };
 
-	if (x->team) {
-		struct task_release **at = &x->team->releases;
-		while (*at != x)
-			at = &(*at)->next;
-		*at = x->next;
+	(void)later;
+	if (member_job_over(&x->job)) {
 		if (x->tasks.n)
 			buf_addf(&x->end, " These tasks have no owner again:\n%s", x->tasks.p);
 		if (err->kind)
 			buf_addf(&x->end, " Its tasks still name it as their owner: %s.", err->text);
-		if (x->tasks.n || err->kind || !x->team->closing_told)
+		if (x->tasks.n || err->kind || !x->job.team->closing_told)
 			team_tell_end(r, arena_printf(&arena, "%s.%u.gone", r->id, r->run),
 				      arena_str(&arena, str_trim(buf_str(&x->end))).p);
-		if (later && r->tree->on_idle)
-			r->tree->on_idle(r->tree);
 	}
 	buf_release(&x->end);
 	buf_release(&x->tasks);
@@ -337,23 +364,13 @@ static void release_done(struct file_change *change, bool later, const struct er
 	free(x);
 }
 
-void team_forget_releases(struct team *t)
-{
-	for (struct task_release *x = t->releases; x; x = x->next)
-		x->team = NULL;
-}
-
 static void release_tasks(struct team *t, struct agent_record *r, bool asked)
 {
 	AUTO_BUF struct buf owned = { 0 };
 	struct task_release *x = xcalloc(1, sizeof *x);
 
-	*x = (struct task_release){ .change = { .make = release_make, .done = release_done },
-				    .next = t->releases,
-				    .team = t,
-				    .record = r,
-				    .kit = r->tree->kit };
-	t->releases = x;
+	*x = (struct task_release){ .change = { .make = release_make, .done = release_done }, .kit = r->tree->kit };
+	member_job_begin(&x->job, t, r);
 	if (asked)
 		buf_addf(&x->end, "%s has shut down.", r->name);
 	else
@@ -440,56 +457,94 @@ static bool owes_tasks(const struct agent_record *r)
 	return tasks.n;
 }
 
-/* A member that is gone stays gone; one without the end of its run continues; one that waited is parked, unless mail waits
- * for it. */
-static void member_restore(struct agent_record *r, const struct map *delivered)
-{
-	struct team *t = r->tree->team;
-	AUTO_BUF struct buf end = { 0 };
-	struct session_load load;
-	struct err err = { 0 };
+struct member_load {
+	struct member_job job;
+	bool told; /* the lead has the end of its last run */
+};
 
-	r->restored = false;
-	bool ours = t && !strcmp(r->member->team, t->name);
-	if (!ours || r->member->state == MEMBER_GONE) {
-		r->member->state = MEMBER_GONE;
-		if (ours && owes_tasks(r)) /* a kill came between its end and their release */
-			release_tasks(t, r, false);
-		return;
+/* One without the end of its run continues; one that waited is parked, unless mail waits for it. What cannot be read fails, and is
+ * tried again with the next message. */
+static void member_loaded(struct member_load *x, const struct session_load *l, const struct err *why)
+{
+	struct team *t = x->job.team;
+	struct agent_record *r = x->job.record;
+	struct agent_member *m = r->member;
+	struct err err = { 0 };
+	bool unread = !l && why->kind != ERR_NOT_FOUND;
+	bool over = l && l->end.n && end_read(r, l->end);
+
+	m->restoring = false;
+	if (unread) {
+		r->state = AGENT_FAILED;
+		r->failure = arena_strdup(&r->arena, why->text);
+		team_tell_end(
+			r, arena_printf(&r->arena, "%s.%u.unread", r->id, r->run),
+			arena_printf(&r->arena, "%s is suspended: %s. A message tries again.", r->name, r->failure));
 	}
-	if (r->member->in_pane) {
-		pane_restore(r);
-		return;
-	}
-	bool over = r->transcript && session_load_end(r->transcript, &end, NULL) > 0 && end_read(r, buf_str(&end));
-	bool waits = over && (r->state == AGENT_IDLE || has_failed(r));
+	bool waits = unread || (over && (r->state == AGENT_IDLE || has_failed(r)));
 	if (over && !waits) { /* its end was on disk, what follows from it not yet */
 		member_gone(r);
 		buf_release(&r->report);
 		return;
 	}
 	if (waits) {
-		r->member->failed = has_failed(r);
-		r->member->state = r->member->plan ? MEMBER_AWAITS : r->member->failed ? MEMBER_FAILED : MEMBER_PARKED;
-		notify_idle(t, r, delivered);
+		m->failed = has_failed(r);
+		m->state = m->plan ? MEMBER_AWAITS : m->failed ? MEMBER_FAILED : MEMBER_PARKED;
+		if (!x->told && !unread)
+			notify_idle(t, r, false);
 		buf_release(&r->report);
-		if (session_load(r->transcript, &load, &err) < 0)
-			return;
-		bool mail = load.waiting_count > 0;
-		session_load_release(&load);
-		if (!mail)
-			return;
-		r->member->state = MEMBER_WORKS;
-		if (agent_wake(r, &err) == 0)
-			return;
-	} else {
-		r->member->state = MEMBER_WORKS;
-		if (agent_resume_run(r, &err) == 0)
+		if (!m->mail_came && (unread || !l->waiting_count))
 			return;
 	}
+	m->state = MEMBER_WORKS;
+	if ((waits ? agent_wake(r, &err) : agent_resume_run(r, &err)) == 0)
+		return;
 	r->state = AGENT_FAILED;
 	r->failure = arena_strdup(&r->arena, err.text);
 	member_gone(r);
+}
+
+static void on_member_loaded(void *data, struct session_load *l, const struct err *err)
+{
+	struct member_load *x = data;
+
+	if (member_job_over(&x->job) && x->job.record->member->state != MEMBER_GONE && !x->job.record->live)
+		member_loaded(x, l, err);
+	if (l)
+		session_load_release(l);
+	free(l);
+	free(x);
+}
+
+/* A member that is gone stays gone. The transcript of another one is read in a thread, as long as it is. */
+static void member_restore(struct agent_record *r, const struct map *delivered)
+{
+	struct agent_tree *tree = r->tree;
+	struct team *t = tree->team;
+	struct agent_member *m = r->member;
+	AUTO_ARENA struct arena arena = { 0 };
+	bool ours = t && !strcmp(m->team, t->name);
+
+	r->restored = false;
+	if (!ours || m->state == MEMBER_GONE) {
+		m->state = MEMBER_GONE;
+		if (ours && owes_tasks(r)) /* a kill came between its end and their release */
+			release_tasks(t, r, false);
+		return;
+	}
+	if (m->in_pane) {
+		pane_restore(r);
+		return;
+	}
+	const char *id = arena_printf(&arena, "%s.%u.idle", r->id, r->run);
+	struct member_load *x = xcalloc(1, sizeof *x);
+	x->told = map_get(delivered, str_from(id));
+	for (size_t i = 0; i < tree->main.load->waiting_count && !x->told; i++)
+		x->told = !strcmp(tree->main.load->waiting[i].id, id);
+	m->state = MEMBER_STARTS;
+	m->restoring = true;
+	member_job_begin(&x->job, t, r);
+	x->job.load = session_load_start(tree->services->loop, r->transcript, on_member_loaded, x);
 }
 
 /* ---- the result of the call that started it -------------------------------------------------------------------------- */

@@ -206,7 +206,7 @@ static int record_team(struct team *t, const char *operation, struct err *err)
 static void team_free(struct team *t)
 {
 	timer_stop(t->tree->services->loop, &t->park);
-	team_forget_releases(t);
+	team_forget_jobs(t);
 	map_release(&t->sent);
 	arena_release(&t->arena);
 	free(t);
@@ -380,7 +380,7 @@ bool team_wind_up(struct agent_tree *tree)
 	char id[UUID_LEN + 1];
 	bool any = false;
 
-	if (t && (t->releases || team_files_busy(t->files)))
+	if (t && team_files_busy(t->files))
 		return true;                              /* messages may come of it */
 	if (!t || tree->closing || !team_count(t, false)) /* closing: they are suspended, and can be resumed */
 		return false;

@@ -10,7 +10,7 @@
 
 enum { LONGEST_TEAM_NAME = 64, MOST_MEMBERS = 1000 };
 
-struct task_release;
+struct member_job;
 struct team_files;
 
 struct team {
@@ -28,8 +28,8 @@ struct team {
 	struct timer park;        /* runs while somebody is idle and in memory */
 	bool closing_told;        /* the lead had its closing turn, and nobody has worked since */
 	struct team_files *files; /* config.json and inboxes */
-	/* Tasks of members that are gone, while another program has them locked */
-	struct task_release *releases;
+	/* Work for members in threads: transcripts that are read, tasks that another program has locked */
+	struct member_job *jobs;
 };
 
 /* ---- team.c ---------------------------------------------------------------------------------------------------- */
@@ -96,7 +96,7 @@ extern const struct team_ops team_ops;
 /* A member in a pane is idle: a request to shut down is decided, the lead is told. a: as what its calls run. again: the lead
  * may know it already. all_read: it has read all that was sent to it. */
 void team_run_over(struct agent *a, bool again, bool all_read);
-void team_forget_releases(struct team *t); /* it is closed; they are made all the same */
+void team_forget_jobs(struct team *t); /* it is closed; what they change is changed all the same */
 /* What became of a member, as a message to the lead */
 void team_tell_end(struct agent_record *r, const char *id, const char *text);
 
@@ -110,7 +110,8 @@ void team_assign(struct team *t, const char *owner, const struct todo_info *task
 struct team_files *team_files_new(struct team *t);
 void team_files_changed(struct team_files *f); /* config.json is written soon */
 void team_files_drain(struct team_files *f);   /* inboxes are looked at again */
-bool team_files_busy(struct team_files *f);    /* they are being read; on_idle follows */
+/* Until then a message may be on its way from an inbox to its receiver; on_idle of the tree says that it changed. */
+bool team_files_reading(const struct team_files *f);
 /* A member of another program, which config.json names and which is none of ours */
 bool team_files_knows(const struct team_files *f, struct str name);
 /* Adds an entry to its inbox. done is called once, later: status below 0, and why. again: a call of before a crash. */

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT
+ * pane_tmux.c - the commands of tmux for panes of members: one is made, gets its mark and title, and is killed if it is ours. No
+ * shell is between, and nothing else of the user's tmux is changed. */
+#include <unistd.h>
+#include "agents/team/pane.h"
+#include "core/store/state.h"
+#include "guard/permission/mode.h"
+#include "lib/io/spawn.h"
+
+enum { MOST_ARGS = 256 };
+
+bool tmux_is_there(void)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct str path = str_from(getenv("PATH") ? getenv("PATH") : "");
+
+	while (path.n) {
+		struct str dir = str_cut(&path, ':');
+		if (dir.n && access(arena_printf(&a, STR_FMT "/tmux", STR_ARG(dir)), X_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool tmux_is_around(void)
+{
+	const char *server = getenv("TMUX"), *pane = getenv("TMUX_PANE");
+
+	return server && server[0] && pane && pane[0];
+}
+
+struct words {
+	const char *list[MOST_ARGS];
+	size_t n;
+};
+
+static void add_word(struct words *w, const char *text)
+{
+	if (w->n + 1 < MOST_ARGS)
+		w->list[w->n++] = text;
+}
+
+static void add_words(struct words *w, const char *const *texts)
+{
+	for (; *texts; texts++)
+		add_word(w, *texts);
+}
+
+static void add_option(struct words *w, const char *flag, const char *value)
+{
+	if (!value)
+		return;
+	add_word(w, flag);
+	add_word(w, value);
+}
+
+#define WORDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+static void add_tmux(struct words *w, const struct panes *all, struct arena *a)
+{
+	if (!all->own_server) {
+		add_word(w, "tmux");
+		return;
+	}
+	/* Without the mark of our children: the server outlives a lead that is killed, until its members have finished. */
+	add_words(w, WORDS("env", "-u", "CADRE_SPAWN", "tmux", "-f", "/dev/null", "-L"));
+	add_word(w, arena_printf(a, "cadre-%.8s", all->tree->session_id));
+}
+
+/* The part of the window that was divided least. */
+static struct pane *pane_to_divide(const struct panes *all)
+{
+	struct pane *best = NULL;
+
+	for (struct pane *p = all->first; p; p = p->next)
+		if (p->state == PANE_RUNS && process_start(p->record->member->pid) &&
+		    (!best || p->splits < best->splits))
+			best = p;
+	return best;
+}
+
+static void add_member_command(struct words *w, const struct pane *p, struct arena *a)
+{
+	const struct agent_record *r = p->record;
+	const struct agent_member *m = r->member;
+	const struct agent_tree *t = r->tree;
+	const struct options *o = &t->services->options;
+	char program[4096] = "";
+
+	(void)!readlink("/proc/self/exe", program, sizeof program - 1);
+	add_word(w, arena_strdup(a, program));
+	add_option(w, "--agent-id", arena_printf(a, "%s@%s", r->name, m->team));
+	add_option(w, "--agent-name", r->name);
+	add_option(w, "--team-name", m->team);
+	add_option(w, "--agent-color", m->color);
+	add_option(w, "--parent-session-id", t->session_id);
+	add_option(w, "--lead-process",
+		   arena_printf(a, "%lld.%lld", (long long)getpid(), (long long)process_start(getpid())));
+	if (m->plan_required && !m->plan_approved)
+		add_word(w, "--plan-mode-required");
+	if (strcmp(r->type, "general-purpose") != 0)
+		add_option(w, "--agent-type", r->type);
+	add_option(w, access(r->transcript, F_OK) == 0 ? "--resume" : "--session-id", m->session);
+	add_option(w, "--permission-mode",
+		   m->mode ? m->mode : permission_mode_name(permission_mode(&t->main.permission)));
+	add_option(w, "--model", r->model);
+	add_option(w, "--teammate-mode", o->teammate_mode);
+	add_option(w, "--provider", o->provider);
+	add_option(w, "--scenario", o->scenario);
+	add_option(w, "--settings", o->settings);
+	add_option(w, "--agents", o->agents);
+	add_option(w, "--managed-settings", o->managed_settings);
+	add_option(w, "--append-system-prompt", o->append_system_prompt);
+	add_option(w, "--allowed-tools", o->allowed_tools);
+	add_option(w, "--disallowed-tools", o->disallowed_tools);
+	add_option(w, "--setting-sources", o->setting_sources_text);
+	if (o->strict_mcp_config)
+		add_word(w, "--strict-mcp-config");
+	if (o->trust_project)
+		add_word(w, "--trust-project");
+	for (size_t i = 0; i < o->plugin_dir_count; i++)
+		add_option(w, o->plugin_dirs[i].no_mcp ? "--plugin-dir-no-mcp" : "--plugin-dir",
+			   o->plugin_dirs[i].path);
+	for (size_t i = 0; i < o->add_dir_count; i++)
+		add_option(w, "--add-dir", o->add_dirs[i]);
+	for (size_t i = 0; i < o->mcp_config_count; i++)
+		add_option(w, "--mcp-config", o->mcp_configs[i]);
+}
+
+static void on_tmux_output(struct child *c, bool is_stderr, const char *piece, size_t n)
+{
+	struct pane *p = child_data(c);
+
+	(void)is_stderr;
+	if (p->said.n + n < 4096)
+		buf_add(&p->said, piece, n);
+}
+
+static int run_tmux(struct pane *p, struct words *w, tmux_done_fn *on_exit, struct err *err)
+{
+	struct child_handlers handlers = { .on_output = on_tmux_output, .on_exit = on_exit };
+
+	buf_clear(&p->said);
+	w->list[w->n] = NULL;
+	return spawn_start(p->all->tree->services->spawner,
+			   &(struct child_options){ .argv = w->list, .cwd = "/", .merge = true }, &handlers, p,
+			   &p->tmux, err);
+}
+
+int tmux_make_pane(struct pane *p, tmux_done_fn *done, struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct panes *all = p->all;
+	struct pane *beside = pane_to_divide(all);
+	struct words w = { 0 };
+
+	add_tmux(&w, all, &a);
+	if (p->in_window)
+		add_words(&w, all->own_server ? WORDS("new-window", "-d", "-n", p->record->name, "-t", "cadre:")
+					      : WORDS("new-window", "-d", "-a", "-n", p->record->name, "-t",
+						      getenv("TMUX_PANE")));
+	else if (all->own_server && !beside)
+		add_words(&w, WORDS("new-session", "-d", "-s", "cadre", "-n", "team", "-x", "200", "-y", "50"));
+	else if (!beside)
+		add_words(&w, WORDS("split-window", "-d", "-h", "-l", "70%", "-t", getenv("TMUX_PANE")));
+	else
+		add_words(&w, WORDS("split-window", "-d", "-v", "-t", beside->record->member->pane));
+	if (!p->in_window)
+		p->splits = beside ? ++beside->splits : 0;
+	if (getenv("IS_SANDBOX")) /* looked at before the lead's environment is there */
+		add_words(&w, WORDS("-e", arena_printf(&a, "IS_SANDBOX=%s", getenv("IS_SANDBOX"))));
+	add_words(&w,
+		  WORDS("-P", "-F", "#{pane_id} #{pane_pid} #{pid} #{socket_path}", "-c", all->tree->main.cwd, "--"));
+	add_member_command(&w, p, &a);
+	return run_tmux(p, &w, done, err);
+}
+
+/* Its mark, its title and its colour; nothing of the window or of other panes. */
+int tmux_dress_pane(struct pane *p, tmux_done_fn *done, struct err *err)
+{
+	static const char *const colors[][2] = { { "purple", "magenta" },
+						 { "orange", "colour208" },
+						 { "pink", "colour205" } };
+	AUTO_ARENA struct arena a = { 0 };
+	const struct agent_record *r = p->record;
+	const char *pane = r->member->pane, *color = r->member->color;
+	struct words w = { 0 };
+
+	for (size_t i = 0; i < COUNT_OF(colors); i++)
+		if (!strcmp(color, colors[i][0]))
+			color = colors[i][1];
+	add_tmux(&w, p->all, &a);
+	add_words(&w, WORDS("set-option", "-p", "-t", pane, "@cadre"));
+	add_word(&w, arena_printf(&a, "%s:%s", r->tree->session_id, r->id));
+	add_words(&w, WORDS(";", "set-option", "-p", "-t", pane, "remain-on-exit", "off", ";", "select-pane", "-t",
+			    pane, "-T"));
+	add_word(&w, r->name);
+	add_words(&w, WORDS(";", "set-option", "-p", "-t", pane, "pane-border-style"));
+	add_word(&w, arena_printf(&a, "fg=%s", color));
+	if (p->all->own_server)
+		add_words(&w, WORDS(";", "set-option", "-w", "-t", pane, "pane-border-status", "top"));
+	return run_tmux(p, &w, done, err);
+}
+
+/* A pane that shows a dead process (remain-on-exit); tmux itself compares whose it is. */
+void tmux_kill_pane(struct pane *p, int64_t pid, tmux_done_fn *done)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct words w = { 0 };
+	const struct agent_record *r = p->record;
+	struct err ignored = { 0 };
+
+	if (p->tmux || !r->member->pane[0])
+		return;
+	add_tmux(&w, p->all, &a);
+	add_words(&w, WORDS("if-shell", "-F", "-t", r->member->pane));
+	add_word(&w, arena_printf(&a, "#{&&:#{==:#{@cadre},%s:%s},#{==:#{pane_pid},%lld}}", r->tree->session_id, r->id,
+				  (long long)pid));
+	add_word(&w, arena_printf(&a, "kill-pane -t %s", r->member->pane));
+	(void)run_tmux(p, &w, done, &ignored);
+}
