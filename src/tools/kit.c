@@ -68,6 +68,7 @@ const struct tool_runtime tool_runtime = {
 	.list_todos = todo_add_reminder,
 	.tasks_of = todo_tasks_of,
 	.release_tasks = todo_release_tasks,
+	.claim_task = todo_claim_next,
 	.task_at = todo_task_at,
 	.open_tasks = todo_open_tasks,
 	.table = tool_table,

@@ -39,6 +39,7 @@ struct tree_switches {
 	bool coordinator;
 	bool teams, implicit_team; /* there are teams; a named call needs no TeamCreate */
 	bool lead_only;            /* the lead of a team has the tools to lead it, and no others */
+	bool user_plans;           /* the user approves plans of members, not the lead */
 	bool background_off;       /* nothing runs in the background */
 	bool background_host, background_default;
 	unsigned patience_ms; /* an agent that is waited for longer goes on in the background; 0: it is waited for */

@@ -47,6 +47,8 @@ static void find_switches(const struct services *sv, struct tree_switches *w, st
 	w->implicit_team = settings_bool(p->settings, "teams.implicit", o->interactive);
 	w->lead_only = w->teams && !o->agent_id &&
 		       json_str_is(settings_get(p->settings, "teams.leadTools", NULL), "coordinate");
+	w->user_plans =
+		options_can_ask(o) && json_str_is(settings_get(p->settings, "teams.planApproval", NULL), "user");
 	w->background_off = env_is_on("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS");
 	w->background_default = env_is_on("CADRE_BACKGROUND_DEFAULT");
 	w->background_host = o->background_agents;

@@ -231,6 +231,8 @@ static void member_waits(struct agent *a)
 	if (!t)
 		return;
 	if (!a->leaves && !query_wants_turn(&a->query))
+		team_claim_task(r, false);
+	if (!a->leaves && !query_wants_turn(&a->query))
 		notify_idle(t, r, false);
 	m->by_lead = m->told_lead = false;
 	team_files_changed(t->files);
@@ -490,10 +492,13 @@ static void member_loaded(struct member_load *x, const struct session_load *l, c
 	if (waits) {
 		m->failed = has_failed(r);
 		m->state = m->plan ? MEMBER_AWAITS : m->failed ? MEMBER_FAILED : MEMBER_PARKED;
-		if (!x->told && !unread)
+		bool mail = m->mail_came || (!unread && l->waiting_count);
+		if (!mail)
+			team_claim_task(r, true);
+		if (!x->told && !unread && !r->live)
 			notify_idle(t, r, false);
 		buf_release(&r->report);
-		if (!m->mail_came && (unread || !l->waiting_count))
+		if (!mail)
 			return;
 	}
 	m->state = MEMBER_WORKS;

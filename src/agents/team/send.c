@@ -468,7 +468,7 @@ bool team_plan(struct agent *from, struct tool_call *call)
 	struct agent_member *m = r ? r->member : NULL;
 	struct err err = { 0 };
 
-	if (!m || !from->tree->team || !m->plan_required)
+	if (!m || !from->tree->team || !m->plan_required || from->tree->switches.user_plans)
 		return false;
 	if (call->again && !m->plan && m->plan_approved) { /* it was sent, and answered, before a crash */
 		buf_addf(&call->result, "The plan was submitted to the lead and is kept in %s.", plan_path(from));

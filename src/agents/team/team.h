@@ -21,7 +21,9 @@ struct team {
 	bool implicit;           /* made by the first named call, not by TeamCreate */
 	const char *todo_before; /* the task list of the session without a team */
 	int64_t park_after_ms;
-	bool asks, tells_all;     /* settings askBeforeShutdown, idleNotifications */
+	bool asks, tells_all;     /* settings askBeforeShutdown, idleNotifications ... */
+	bool claims;              /* ... and autoClaim */
+	struct timer claim;       /* runs while a member could not claim because the list was locked */
 	unsigned joined;          /* members that there ever were: the next one's colour */
 	unsigned unheard;         /* runs whose end the lead did not hear of yet */
 	struct map sent;          /* ids of messages of this process */
@@ -57,6 +59,8 @@ void team_list_agents(const struct agent_tree *tree,
 		      struct buf *out);                    /* of a session with a team or without: ListAgents */
 void team_stop(struct agent_record *record, bool by_user); /* as in struct team_ops */
 void team_remind(const struct agent *a, struct buf *out);
+/* With teams.autoClaim: a member that waits gets a task that is free. again: it may have got one before a crash. */
+void team_claim_task(struct agent_record *r, bool again);
 /* A closing turn for the lead of a run that ends when all is quiet, then an end for all members. True: something is under way. */
 bool team_wind_up(struct agent_tree *t);
 

@@ -108,6 +108,10 @@ struct tool_runtime {
 	/* The same items become pending and have no owner: all of them, or with an error none. Also in a thread. wait_ms: for locks of
 	 * other programs; -ERR_BUSY: one is still held. */
 	int (*release_tasks)(const char *dir, const char *owner, unsigned wait_ms, struct buf *out, struct err *err);
+	/* Gives this agent, which owns no open item, the first one that is free: id, subject and description, in the arena. One that it
+	 * owns and has not begun counts too if again. 1: done; 0: there is none; -ERR_BUSY: try again later. */
+	int (*claim_task)(const struct tool_env *env, const char *owner, bool again, struct arena *a,
+			  const char *ret[3]);
 	/* The n-th task in progress of this owner: id, subject and description, in the arena. False: there are not so many. */
 	bool (*task_at)(const char *dir, const char *owner, unsigned n, struct arena *a, const char *ret[3]);
 	void (*open_tasks)(const char *dir, struct buf *out); /* as a JSON array; nothing if all are completed */

@@ -510,6 +510,45 @@ int todo_release_tasks(const char *dir, const char *owner, unsigned wait_ms, str
 	return 0;
 }
 
+int todo_claim_next(const struct tool_env *env, const char *owner, bool again, struct arena *a, const char *ret[3])
+{
+	AUTO_TODO_LIST struct todo_list l = { .lock = -1 };
+	struct todo *next = NULL;
+	struct err err = { 0 };
+
+	if (!env->todo_dir)
+		return 0;
+	int status = todo_list_open_parts(&l, todo_book_of(env), env->todo_dir, true, 0, &err);
+	if (status < 0)
+		return status == -ERR_BUSY ? status : 0;
+	todo_read_all(&l);
+	for (size_t i = 0; i < l.count; i++) {
+		struct todo *t = &l.items[i];
+		AUTO_BUF struct buf open = { 0 };
+		bool owned = t->owner && t->owner[0], mine = owned && !strcmp(t->owner, owner);
+		if (mine && t->status != TODO_COMPLETED && !(again && t->status == TODO_PENDING))
+			return 0;
+		if (t->status != TODO_PENDING || (owned && !mine) || (next && !mine))
+			continue;
+		todo_add_open(&open, &l, &t->blocked_by);
+		if (!open.n)
+			next = t;
+	}
+	status = next ? todo_hold(&l, next, &err) : -ERR_NOT_FOUND;
+	bool free_still = status == 0 && next->status == TODO_PENDING &&
+			  (!next->owner || !next->owner[0] || !strcmp(next->owner, owner));
+	if (free_still) {
+		next->owner = owner;
+		status = todo_write(&l, next, &err);
+	}
+	if (status < 0 || !free_still)
+		return status == -ERR_BUSY ? status : 0;
+	ret[0] = arena_printf(a, "%u", next->id);
+	ret[1] = arena_strdup(a, next->subject);
+	ret[2] = arena_strdup(a, next->description);
+	return 1;
+}
+
 bool todo_task_at(const char *dir, const char *owner, unsigned n, struct arena *a, const char *ret[3])
 {
 	AUTO_TODO_LIST struct todo_list l = { .lock = -1 };

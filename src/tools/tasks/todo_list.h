@@ -85,9 +85,10 @@ void todo_put_ids(struct json_out *w, const char *key, const struct todo_ids *id
 void todo_put(struct json_out *w, const struct todo *t, bool whole);
 /* "#1, #3": those of them that are open. Nothing if none is. */
 void todo_add_open(struct buf *out, struct todo_list *l, const struct todo_ids *ids);
-/* As tasks_of, release_tasks, task_at and open_tasks of struct tool_runtime. */
+/* As tasks_of, release_tasks, claim_task, task_at and open_tasks of struct tool_runtime. */
 unsigned todo_tasks_of(const struct tool_env *env, const char *owner, struct buf *out);
 int todo_release_tasks(const char *dir, const char *owner, unsigned wait_ms, struct buf *out, struct err *err);
+int todo_claim_next(const struct tool_env *env, const char *owner, bool again, struct arena *a, const char *ret[3]);
 bool todo_task_at(const char *dir, const char *owner, unsigned n, struct arena *a, const char *ret[3]);
 void todo_open_tasks(const char *dir, struct buf *out);
 /* The open items of both lists of this agent, a line each. */
