@@ -542,9 +542,19 @@ rule holds
   prompt contains "Make a team"
   turn 3
   call Bash {"command": "until [ $(cat %s/projects/*/*/subagents/*.jsonl | grep -c agent-end) = 2 ]; do sleep 0.05; done", "description": "hold"}
+rule approves
+  agent main
+  prompt contains "Go on"
+  turn 1
+  capture id prompt "its plan waits for approval: request_id " word
+  call SendMessage {"to": "pam", "message": {"type": "plan_approval_response", "request_id": "{{id}}", "approve": true}}
 rule lead
   agent main
   text Done.
+rule pam writes
+  agent pam@alpha
+  last contains "[Plan Approved]"
+  call Write {"file_path": "%s/pam.txt", "content": "by the plan"}
 rule pam plans
   agent pam@alpha
   prompt contains "Plan it"
@@ -552,9 +562,9 @@ rule pam plans
   call ExitPlanMode {"plan": "# A plan"}
 rule member
   text I am here.
-''' % config(lab)
+''' % (config(lab), lab.work)
     lab.model(model, log=True)
-    client = Client(lab, "--allowedTools=Bash", env=TEAMS)
+    client = Client(lab, "--allowedTools=Bash,Write", env=TEAMS)
     client.say(PROMPT)
     client.run.frame("result")
     client.say("/compact")
@@ -568,6 +578,75 @@ rule member
     text = json.dumps(bodies[0]["messages"])
     assert "Your team, as it is now" in text and "- ann (general-purpose): idle" in text, text[-3000:]
     assert "its plan waits for approval: request_id plan_approval-" in text, text[-3000:]
+    assert pathlib.Path(lab.work, "pam.txt").read_text() == "by the plan"
+
+
+def a_plan_of_a_member_is_for_the_user_where_the_settings_say_so(lab):
+    put_settings(lab, '{"teams": {"planApproval": "user"}}')
+    lab.model(MAKES + '''
+rule starts
+  agent main
+  prompt contains "Make a team"
+  turn 2
+  call Agent {"description": "P", "prompt": "Plan it", "name": "pam", "mode": "plan"}
+rule lead
+  agent main
+  text Done.
+rule pam tries
+  agent pam@alpha
+  prompt contains "Plan it"
+  turn 1
+  call Write {"file_path": "%s/early.txt", "content": "x"}
+rule pam plans
+  agent pam@alpha
+  prompt contains "Plan it"
+  turn 2-3
+  call ExitPlanMode {"plan": "# Plan {{turn}}"}
+rule pam writes
+  agent pam@alpha
+  prompt contains "Plan it"
+  turn 4
+  call Write {"file_path": "%s/pam.txt", "content": "by the plan"}
+rule member
+  text I am here.
+''' % (lab.work, lab.work))
+    client = Client(lab, "--permission-prompt-tool", "stdio", env=TEAMS)
+    client.say(PROMPT)
+    asked = []
+    for answer in ({"behavior": "deny", "message": "think again"}, {"behavior": "allow"}, {"behavior": "allow"}):
+        question = client.asked("can_use_tool")
+        asked.append((question["request"]["tool_name"], question["request"]["input"].get("plan")))
+        client.answer(question, {**answer, **({"updatedInput": question["request"]["input"]} if answer["behavior"] == "allow" else {})})
+    done = client.over()
+    assert done.code == 0, done
+    assert asked == [("ExitPlanMode", "# Plan 2"), ("ExitPlanMode", "# Plan 3"), ("Write", None)], asked
+    assert pathlib.Path(lab.work, "pam.txt").exists() and not pathlib.Path(lab.work, "early.txt").exists()
+    assert "plan_approval_request" not in done.out
+
+
+def a_question_of_a_worker_reaches_the_host_with_its_id(lab):
+    lab.model('''
+rule starts
+  agent main
+  prompt contains "Coordinate"
+  turn 1
+  call Agent {"description": "W", "prompt": "Write it", "subagent_type": "worker"}
+rule lead
+  agent main
+  text Done.
+rule worker
+  turn 1
+  call Write {"file_path": "%s/worker.txt", "content": "x"}
+rule ends
+  text {{last_result|60}}
+''' % lab.work)
+    client = Client(lab, "--permission-prompt-tool", "stdio", "--coordinator")
+    client.say("Coordinate")
+    question = client.asked("can_use_tool")
+    client.answer(question, {"behavior": "allow", "updatedInput": question["request"]["input"]})
+    assert question["request"]["tool_name"] == "Write" and re.fullmatch(r"a[0-9a-f]{16}", question["request"]["agent_id"]), question
+    done = client.over()
+    assert done.code == 0 and pathlib.Path(lab.work, "worker.txt").exists(), done
 
 
 if __name__ == "__main__":
@@ -582,4 +661,6 @@ if __name__ == "__main__":
          questions_of_members_reach_the_host_with_their_ids_and_each_gets_its_own_answer,
          a_plan_waits_on_although_the_lead_is_interrupted,
          a_member_that_never_ends_meets_the_ceiling_and_can_be_resumed,
-         a_lead_that_is_summed_up_is_told_its_members_and_open_requests_again)
+         a_lead_that_is_summed_up_is_told_its_members_and_open_requests_again,
+         a_plan_of_a_member_is_for_the_user_where_the_settings_say_so,
+         a_question_of_a_worker_reaches_the_host_with_its_id)

@@ -224,8 +224,6 @@ const struct setting_key setting_table[] = {
 	{ "teams.leadTools", SETTING_CHOICE, .flags = SETTING_OURS | SETTING_ANYONE | SETTING_AT_START,
 	  .choices = WORDS("all", "coordinate"), .fallback = "\"all\"",
 	  .summary = "\"coordinate\": the lead of a team has only the tools to lead it and to read" },
-	{ "teams.mirrorInboxes", SETTING_BOOL, .flags = SETTING_OURS | SETTING_ANYONE, .fallback = "false",
-	  .summary = "messages that wait for our members also stand in their inbox files, as read, for dashboards" },
 	{ "teams.oneTask", SETTING_BOOL, .flags = SETTING_OURS | SETTING_ANYONE, .fallback = "false",
 	  .summary = "a member takes a task only when it has no other open one" },
 	{ "teams.parkAfterMs", SETTING_INTEGER, .flags = SETTING_OURS | SETTING_ANYONE, .most = 1000000000,
