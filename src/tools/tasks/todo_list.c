@@ -8,54 +8,7 @@
 #include "lib/json/json.h"
 #include "tools/tasks/todo_book.h"
 
-enum { LARGEST_ITEM = 1 << 20, CALL_WAIT_MS = 30000, CALL_PAUSE_MS = 10 };
-
-static const char *const status_names[] = {
-	[TODO_PENDING] = "pending",
-	[TODO_IN_PROGRESS] = "in_progress",
-	[TODO_COMPLETED] = "completed",
-};
-
-const char *todo_status_name(enum todo_status status)
-{
-	return status_names[status];
-}
-
-bool todo_status_find(struct str name, enum todo_status *ret_status)
-{
-	for (size_t i = 0; i < COUNT_OF(status_names); i++) {
-		if (!str_is(name, status_names[i]))
-			continue;
-		*ret_status = (enum todo_status)i;
-		return true;
-	}
-	return false;
-}
-
-/* ---- numbers ----------------------------------------------------------------------------------------------------- */
-
-static bool read_id(struct str text, unsigned *ret_id)
-{
-	uint64_t id;
-
-	if (!str_to_u64(text, &id) || id < 1 || id > INT32_MAX)
-		return false;
-	*ret_id = (unsigned)id;
-	return true;
-}
-
-static bool add_id(struct arena *a, struct todo_ids *ids, unsigned id)
-{
-	for (size_t i = 0; i < ids->count; i++)
-		if (ids->ids[i] == id)
-			return false;
-	unsigned *more = arena_alloc(a, (ids->count + 1) * sizeof *more);
-	if (ids->count)
-		memcpy(more, ids->ids, ids->count * sizeof *more);
-	more[ids->count++] = id;
-	ids->ids = more;
-	return true;
-}
+enum { CALL_WAIT_MS = 30000, CALL_PAUSE_MS = 10 };
 
 /* The numbers before may belong to the book: they stay. */
 static bool drop_id(struct arena *a, struct todo_ids *ids, unsigned id)
@@ -73,44 +26,16 @@ static bool drop_id(struct arena *a, struct todo_ids *ids, unsigned id)
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-static void read_ids(struct arena *a, const struct json *list, struct todo_ids *ret)
-{
-	unsigned id;
-
-	if (!json_is(list, JSON_ARRAY))
-		return;
-	for (const struct json *v = json_first(list); v; v = json_next(list, v))
-		if (read_id(json_str(v, a), &id))
-			add_id(a, ret, id);
-}
-
 static bool read_item(struct todo_list *l, unsigned id, struct todo *ret)
 {
 	AUTO_BUF struct buf text = { 0 };
-	AUTO_JSON struct json_reader reader = { .limits = { .bytes = LARGEST_ITEM, .depth = 64 } };
 	struct arena *a = l->book ? todo_book_arena(l->book) : &l->arena;
-	const struct json *root;
 
 	if (l->book && todo_book_find(l->book, id, ret))
 		return true;
 	if (file_read(arena_printf(&l->arena, "%s/%u.json", l->dir, id), LARGEST_ITEM, &text, NULL) < 0 ||
-	    json_parse(&reader, text.p, text.n, &root, NULL) < 0)
+	    !todo_read_text(buf_str(&text), id, a, ret))
 		return false;
-	*ret = (struct todo){ .id = id,
-			      .is_read = true,
-			      .subject = json_cstr(json_get(root, "subject"), a),
-			      .description = json_cstr(json_get(root, "description"), a),
-			      .active_form = json_cstr(json_get(root, "activeForm"), a),
-			      .owner = json_cstr(json_get(root, "owner"), a) };
-	if (!ret->subject || !todo_status_find(json_str(json_get(root, "status"), a), &ret->status))
-		return false;
-	if (!ret->description)
-		ret->description = "";
-	read_ids(a, json_get(root, "blocks"), &ret->blocks);
-	read_ids(a, json_get(root, "blockedBy"), &ret->blocked_by);
-	const struct json *metadata = json_get(root, "metadata");
-	if (json_is(metadata, JSON_OBJECT))
-		ret->metadata = arena_str(a, json_raw(metadata));
 	if (l->book)
 		todo_book_note(l->book, ret);
 	return true;
@@ -132,7 +57,7 @@ static void find_items(struct todo_list *l)
 	for (struct dirent *e; d && l->count < TODO_MOST && (e = readdir(d));) {
 		struct str name = str_from(e->d_name);
 		unsigned id;
-		if (!str_ends(name, STR(".json")) || !read_id((struct str){ name.p, name.n - 5 }, &id))
+		if (!str_ends(name, STR(".json")) || !todo_read_id((struct str){ name.p, name.n - 5 }, &id))
 			continue;
 		l->items = xgrow(l->items, l->count, &cap, sizeof *l->items);
 		l->highest = MAX(l->highest, id);
@@ -163,7 +88,7 @@ static unsigned highest_deleted(struct todo_list *l)
 	unsigned id = 0;
 
 	if (file_read(arena_printf(&l->arena, "%s/.highwatermark", l->dir), 32, &text, NULL) == 0)
-		(void)read_id(str_trim(buf_str(&text)), &id);
+		(void)todo_read_id(str_trim(buf_str(&text)), &id);
 	return id;
 }
 
@@ -187,7 +112,7 @@ static int todo_list_lock(struct todo_list *l, struct err *err)
 	    dir_lock_take(&l->whole, arena_printf(&l->arena, "%s/.lock.lock", l->dir), l->wait_ms, NULL, err) < 0)
 		return err_set(err, ERR_BUSY, "another process is changing the task list at this moment: try again");
 	ssize_t n = pread(l->lock, text, sizeof text - 1, 0);
-	if (n > 0 && read_id(str_trim((struct str){ text, (size_t)n }), &highest))
+	if (n > 0 && todo_read_id(str_trim((struct str){ text, (size_t)n }), &highest))
 		l->highest = highest;
 	highest = highest_deleted(l);
 	l->highest = MAX(l->highest, highest);
@@ -253,7 +178,7 @@ struct todo *todo_find(struct todo_list *l, struct str id)
 
 	if (str_starts(id, STR("#")))
 		id = (struct str){ id.p + 1, id.n - 1 };
-	return read_id(id, &wanted) ? item_of(l, wanted) : NULL;
+	return todo_read_id(id, &wanted) ? item_of(l, wanted) : NULL;
 }
 
 /* It is there and not completed. */
@@ -312,9 +237,9 @@ bool todo_makes_cycle(struct todo_list *l, const struct todo *first, const struc
 
 bool todo_block(struct todo_list *l, struct todo *blocker, struct todo *blocked)
 {
-	bool new = add_id(&l->arena, &blocker->blocks, blocked->id);
+	bool new = todo_add_id(&l->arena, &blocker->blocks, blocked->id);
 
-	return add_id(&l->arena, &blocked->blocked_by, blocker->id) || new;
+	return todo_add_id(&l->arena, &blocked->blocked_by, blocker->id) || new;
 }
 
 int todo_write(struct todo_list *l, const struct todo *t, struct err *err)
@@ -413,37 +338,16 @@ bool todo_open(struct tool_call *call, struct todo_list *l, todo_again_fn *again
 	return is_open;
 }
 
-void todo_put_ids(struct json_out *w, const char *key, const struct todo_ids *ids, struct todo_list *open_in)
+void todo_put_ids(struct json_out *w, const char *key, const struct todo_ids *ids, struct todo_list *l)
 {
 	char text[16];
 
 	json_kopen(w, key, '[');
 	for (size_t i = 0; i < ids->count; i++) {
 		snprintf(text, sizeof text, "%u", ids->ids[i]);
-		if (!open_in || todo_is_open(open_in, ids->ids[i]))
+		if (todo_is_open(l, ids->ids[i]))
 			json_put_cstr(w, text);
 	}
-	json_close(w);
-}
-
-void todo_put(struct json_out *w, const struct todo *t, bool whole)
-{
-	char id[16];
-
-	snprintf(id, sizeof id, "%u", t->id);
-	json_open(w, '{');
-	json_kcstr(w, "id", id);
-	json_kcstr(w, "subject", t->subject);
-	json_kcstr(w, "description", t->description);
-	if (whole && t->active_form)
-		json_kcstr(w, "activeForm", t->active_form);
-	if (whole && t->owner)
-		json_kcstr(w, "owner", t->owner);
-	json_kcstr(w, "status", todo_status_name(t->status));
-	todo_put_ids(w, "blocks", &t->blocks, NULL);
-	todo_put_ids(w, "blockedBy", &t->blocked_by, NULL);
-	if (whole && t->metadata.n)
-		json_kraw(w, "metadata", t->metadata);
 	json_close(w);
 }
 

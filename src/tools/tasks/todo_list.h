@@ -15,7 +15,7 @@
 #include "lib/io/file.h"
 
 enum todo_status { TODO_PENDING, TODO_IN_PROGRESS, TODO_COMPLETED, TODO_STATUS_COUNT };
-enum { TODO_MOST = 10000 };
+enum { TODO_MOST = 10000, LARGEST_ITEM = 1 << 20 };
 
 struct todo_ids {
 	unsigned *ids; /* in the list's arena */
@@ -48,8 +48,17 @@ struct todo_list {
 	unsigned highest; /* number that was ever given; a new item gets the next one */
 };
 
+/* ---- todo_text.c: the text of a file ---- */
+
 const char *todo_status_name(enum todo_status status);
 bool todo_status_find(struct str name, enum todo_status *ret_status);
+bool todo_read_id(struct str text, unsigned *ret_id);
+bool todo_add_id(struct arena *a, struct todo_ids *ids, unsigned id); /* a new array; false: it is there already */
+/* Texts in the arena. False: it is no item. */
+bool todo_read_text(struct str text, unsigned id, struct arena *a, struct todo *ret);
+void todo_put(struct json_out *w, const struct todo *t, bool whole); /* an object; whole: with what only the file has */
+
+/* ---- todo_list.c ---- */
 
 /* Reads all items; one that cannot be understood is passed over. to_change: takes the lock, -ERR_BUSY if another process has
  * it. A list that is not there is empty. dir is copied. */
@@ -79,10 +88,8 @@ bool todo_open(struct tool_call *call, struct todo_list *l, todo_again_fn *again
 /* The same; an item is read when todo_find() finds it. */
 bool todo_open_parts(struct tool_call *call, struct todo_list *l, todo_again_fn *again);
 bool todo_try_again(struct tool_call *call, todo_again_fn *again); /* false: the call has waited long enough */
-/* A member with an array of texts. open_in: only those that are open in this list; NULL: all. */
-void todo_put_ids(struct json_out *w, const char *key, const struct todo_ids *ids, struct todo_list *open_in);
-/* The item as an object; whole: with what only the file has. */
-void todo_put(struct json_out *w, const struct todo *t, bool whole);
+/* A member with an array of those that are open in this list */
+void todo_put_ids(struct json_out *w, const char *key, const struct todo_ids *ids, struct todo_list *l);
 /* "#1, #3": those of them that are open. Nothing if none is. */
 void todo_add_open(struct buf *out, struct todo_list *l, const struct todo_ids *ids);
 /* As tasks_of, release_tasks, claim_task, task_at and open_tasks of struct tool_runtime. */
