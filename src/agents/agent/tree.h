@@ -247,6 +247,7 @@ struct agent_tree {
 	struct team *team;               /* that the session leads; NULL: none */
 	const struct team_ops *team_ops; /* the same */
 	struct panes *panes;             /* members in panes; NULL: there were none */
+	const char *peer_address;        /* "uds:PATH", where other sessions reach this one; NULL: nowhere */
 	struct tree_lead *lead;          /* this session is a member in a pane; NULL: it is not */
 
 	/* its own */

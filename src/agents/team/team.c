@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * team.c - the team of a session: made, deleted, found again; who may join it; who is parked. */
 #include "agents/team/pane.h"
+#include "agents/team/peer.h"
 #include <malloc.h>
 #include "agents/agent/hooks.h"
 #include "config/settings/settings.h"
@@ -114,6 +115,7 @@ void team_list_agents(const struct agent_tree *tree, struct buf *out)
 		if (n)
 			buf_addf(out, "%s (%u):\n%s", titles[members], n, lines.p);
 	}
+	peer_list(tree, out);
 }
 
 void team_remind(const struct agent *a, struct buf *out)

@@ -8,7 +8,7 @@
 
 #define TEAM_LEAD "team-lead"
 
-enum { LONGEST_TEAM_NAME = 64, MOST_MEMBERS = 1000 };
+enum { LONGEST_TEAM_NAME = 64, MOST_MEMBERS = 1000, LARGEST_MESSAGE = 256 << 10 };
 
 struct member_job;
 struct team_files;
@@ -76,14 +76,17 @@ struct mail {
 	bool unverified;   /* it claims to be of an agent and comes from a file */
 };
 
-void mail_id(const struct team *t, const char *call_id, const char *receiver, char out[UUID_LEN + 1]);
+void mail_id(const struct agent_tree *t, const char *call_id, const char *receiver, char out[UUID_LEN + 1]);
 /* Durable at the receiver when it returns 0; to NULL: the lead. again: the call may have sent it before a crash. A second put
  * of an id changes nothing. -ERR_LIMIT: too much waits there. */
 int mail_put(struct team *t, struct agent_record *to, const struct mail *m, bool again, struct err *err);
 void mail_learn(struct team *t,
 		const struct agent_record *to);         /* ids that are in the receiver's transcript count as sent */
+void mail_learn_ids(const char *path, struct map *ids); /* of texts that were queued in a transcript */
 void mail_write(struct buf *out, const struct mail *m); /* as a model sees it */
-void mail_summary(struct buf *out, struct str text);    /* the first line, cut */
+void mail_add_attribute(struct buf *out, const char *name, struct str value);
+void mail_add_body(struct buf *out, struct str text); /* what looks like a tag of ours is marked */
+void mail_summary(struct buf *out, struct str text);  /* the first line, cut */
 
 /* ---- send.c ---------------------------------------------------------------------------------------------------- */
 
