@@ -4,6 +4,7 @@ import collections
 import contextlib
 import json
 import os
+import pathlib
 import random
 import re
 import subprocess
@@ -99,6 +100,7 @@ def bench_work(count=200, latency_ms=1000):
     figure(f"{count} members: CPU", many.cpu_s, "s")
     figure(f"{count} members: memory above that of one", (many.peak_kb - one.peak_kb) / 1024, "MB", 45)
     figure(f"{count} members: messages delivered once", many.messages, "", 10 * count, at_least=True)
+    figure(f"{count} members at a latency of 200 ms: wall over the ideal", run_work(count, 200).wall_s / 0.8, "x", 3)
 
 
 PARKED = MAKES + """rule starts
@@ -132,6 +134,14 @@ def resident_kb(pid):
         return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:"))
 
 
+def wakes(pid):
+    """How often a thread of the process waited for something."""
+    total = 0
+    for status in pathlib.Path(f"/proc/{pid}/task").glob("*/status"):
+        total += int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", status.read_text(), re.M)[1])
+    return total
+
+
 def cpu_s(pid):
     with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
         fields = f.read().rsplit(")", 1)[1].split()
@@ -156,11 +166,12 @@ def bench_parked(count=1000):
         while time.monotonic() - since < 6:  # parked, and the allocator gave back what it gives
             least = min(least, resident_kb(process.pid))
             time.sleep(0.2)
-        before = cpu_s(process.pid)
+        before, woken = cpu_s(process.pid), wakes(process.pid)
         time.sleep(5)
-        idle = cpu_s(process.pid) - before
+        idle, woken = cpu_s(process.pid) - before, wakes(process.pid) - woken
         figure(f"{count} parked members: resident", least / 1024, "MB", 60)
         figure(f"{count} parked members: CPU in 5 s", idle * 1000, "ms", 50)
+        figure(f"{count} parked members: wakes of the process in 5 s", woken, "", 2)
         (m.path / "go").touch()
         if process.wait(600):
             sys.exit(f"team: ended with {process.returncode}")
@@ -211,15 +222,16 @@ def stamp_ms(text):
     return (int(day[-2:]) * 86400 + int(hours) * 3600 + int(minutes) * 60 + float(seconds)) * 1000
 
 
-def storm_story(members, each):
-    """In its turn N each member writes to member N, and to the lead in place of itself. An answer is one call: a kill cannot
+def storm_story(members, receivers):
+    """In its turn N each member writes to the N-th receiver, and to the lead in place of itself. An answer is one call: a kill cannot
     leave a part of it, so the number of calls is known."""
-    own = "".join(f"""rule own {i}
-  agent m{i}@alpha
-  prompt contains "Storm"
-  turn {i}
-  call SendMessage {{"to": "team-lead", "message": "{{{{agent}}}} {{{{turn}}}}."}}
-""" for i in range(1, each + 1))
+    def rule(name, who, turn, to):
+        return f"""rule {name}
+{who}  prompt contains "Storm"
+  turn {turn}
+  call SendMessage {{"to": "{to}", "message": "{{{{agent}}}} {{{{turn}}}}."}}
+"""
+    own = "".join(rule(f"own {n}", f"  agent m{to}@alpha\n", n, "team-lead") for n, to in enumerate(receivers, 1))
     return MAKES + f"""rule starts
   agent main
   prompt contains "Make a team"
@@ -228,11 +240,7 @@ def storm_story(members, each):
 rule lead
   agent main
   text Done.
-{own}rule storm
-  prompt contains "Storm"
-  turn 1-{each}
-  call SendMessage {{"to": "m{{{{turn}}}}", "message": "{{{{agent}}}} {{{{turn}}}}."}}
-rule ends
+{own}{"".join(rule(f"storm {n}", "", n, f"m{to}") for n, to in enumerate(receivers, 1))}rule ends
   text Over.
 """
 
@@ -258,7 +266,7 @@ def bench_storm(members=100, each=100, kills=5):
     """Members that write to each other; killed from outside at random moments, and resumed."""
     session, seed, killed, prompt = str(uuid.uuid4()), random.Random(), 0, ["Make a team"]
     count = members * each
-    with Modeld(storm_story(members, each)) as m:
+    with Modeld(storm_story(members, range(1, each + 1))) as m:
         m.env |= TEAMS
         started = time.perf_counter()
         while True:
@@ -289,8 +297,32 @@ def bench_storm(members=100, each=100, kills=5):
     figure("  wall with all restarts", wall, "s")
 
 
+def bench_pairs(members=200, each=50):
+    """Messages between random pairs, several for each pair: what one costs, and their order."""
+    session, seed = str(uuid.uuid4()), random.Random(75)
+    some = seed.sample(range(1, members + 1), each // 5)
+    receivers = seed.sample(some * 5, each)
+    with Modeld(storm_story(members, receivers)) as m:
+        m.env |= TEAMS
+        run = Run([BUILD / "cadre", "-p", "--session-id", session, "Make a team"], m.cwd, m.env, 900)
+        heard, wrong = 0, 0
+        for path in session_files(m, session):
+            last = collections.Counter()
+            with open(path, encoding="utf-8") as lines:
+                text = "".join(line for line in lines if '"origin"' in line and line.startswith('{"parentUuid"'))
+            for sender, turn in re.findall(r"\\n(m\d+@alpha) (\d+)\.\\n", text):
+                heard += 1
+                wrong += int(turn) <= last[sender]
+                last[sender] = int(turn)
+    count = members * each
+    figure(f"{count} messages between pairs of {members} members: delivered", heard, "", count, at_least=True)
+    figure("  out of the order of their pair", wrong, "", 0)
+    figure("  CPU a message, with its request", run.cpu_s / count * 1000, "ms", 2)
+
+
 def bench_team():
     bench_work()
     bench_wake()
     bench_parked()
     bench_storm()
+    bench_pairs()
