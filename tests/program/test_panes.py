@@ -11,7 +11,9 @@ import subprocess
 import time
 import uuid
 
-from lab import CADRE, Lab, Skip, Transcript, main
+from lab import CADRE, ROOT, Skip, main
+from test_team_files import FOREIGN
+from test_wire import Client
 
 TEAMS = {"CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "1"}
 DEADLINE_S = 20
@@ -204,13 +206,17 @@ def row_62_outside_tmux_the_panes_have_a_server_of_their_own_that_ends_with_them
     assert subprocess.run([*own, "has-session"], env=env, capture_output=True).returncode
 
 
-@in_terminal(THREE)
-def row_63_without_tmux_members_live_in_the_process_and_the_result_says_why(t):
+def path_without_tmux(t):
     tools = pathlib.Path(t.lab.folder, "bin")
     tools.mkdir()
     for name in ("sh", "git", "env"):
         (tools / name).symlink_to(shutil.which(name))
-    t.lead("--teammate-mode", "tmux", "--session-id", t.session, PATH=str(tools))
+    return str(tools)
+
+
+@in_terminal(THREE)
+def row_63_without_tmux_members_live_in_the_process_and_the_result_says_why(t):
+    t.lead("--teammate-mode", "tmux", "--session-id", t.session, PATH=path_without_tmux(t))
     t.type("Make a team")
     until(lambda: t.heard("Report of a member.") >= 3, lambda: (t.texts(t.session), t.screen()))
     assert t.heard("It lives in this process: tmux is not installed.") == 3, t.texts(t.session)
@@ -382,6 +388,57 @@ def row_66_members_end_by_themselves_when_the_lead_is_killed_and_are_resumed_wit
     t.nothing_left()
 
 
+HERE = members_rule(["ann", "ben"]) + r"""
+rule lead
+  prompt contains "Make a team"
+  text Team is there.
+rule lead asks
+  prompt contains "Ask ann"
+  turn 1
+  call SendMessage {"to": "ann", "message": "second-task"}
+rule ann again
+  last contains "second-task"
+  text "The second report."
+rule ben works
+  prompt contains "Task of ben"
+  turn 1
+  call Bash {"command": "echo ben >> @WORK@/ran; sleep 600"}
+rule ben goes on
+  prompt contains "Task of ben"
+  text Report of ben.
+rule ann
+  prompt contains "Task of ann"
+  text Report of ann.
+rule other
+  text Noted.
+"""
+
+
+@in_terminal(HERE)
+def a_lead_that_is_resumed_without_tmux_has_its_members_in_its_process(t):
+    allowed = ["--settings", '{"permissions": {"allow": ["Bash"]}}']
+    t.lead("--teammate-mode", "auto", "--session-id", t.session, *allowed)
+    t.type("Make a team")
+    until(lambda: t.heard("Report of ann.") and pathlib.Path(t.lab.work, "ran").exists(), lambda: (t.texts(t.session), t.screen()))
+    sessions = {name: t.meta()[name]["team"]["agentSession"] for name in ("ann", "ben")}
+    os.kill(t.pid, signal.SIGKILL)
+    os.kill(t.meta()["ben"]["team"]["pid"], signal.SIGKILL)  # its command would hold it for ten minutes
+    t.nothing_left(seconds=40, killed=True)
+    t.lead("--teammate-mode", "auto", "--resume", t.session, *allowed, PATH=path_without_tmux(t))
+    t.type("Ask ann")
+    until(lambda: t.heard("The second report.") and t.heard("Report of ben."), lambda: (t.texts(t.session), t.screen()))
+    assert t.heard("lives in this process now: tmux is not installed") == 2, t.texts(t.session)
+    assert t.heard("Report of ann.") == 1 and t.heard("Report of ben.") == 1, t.texts(t.session)
+    assert pathlib.Path(t.lab.work, "ran").read_text() == "ben\n"
+    assert {m["team"]["backend"] for m in t.meta().values()} == {"in-process"}, t.meta()
+    (whole,) = [text for text in (p.read_text() for p in t.config().glob("projects/*/%s/subagents/agent-*.jsonl" % t.session))
+                if "The second report." in text]
+    assert "Task of ann." in whole and sessions["ann"] in whole  # one history
+    t.type("/exit")
+    until(lambda: not t.alive(t.pid), t.screen)
+    t.nothing_left()
+
+
 EIGHT = ["m%d" % i for i in range(1, 9)]
 STORY = members_rule(EIGHT) + r"""
 rule lead
@@ -454,7 +511,8 @@ def eight_members_from_their_start_to_their_shutdown_leave_nothing(t):
     until(lambda: all(m["team"]["gone"] for m in t.meta().values()), lambda: (t.meta(), t.texts(t.session), t.screen()))
     for i in range(1, 9):
         until(lambda: t.heard("shutdown_approved") >= 8, lambda: t.texts(t.session))
-        assert t.heard("Report of m%d." % i) == 1, (i, t.texts(t.session))
+        # m4 has two runs: the report of the second one replaces that of the first, if the lead has not read it
+        assert t.heard("Report of m%d." % i) == 1 or (i == 4 and not t.heard("Report of m4.")), (i, t.texts(t.session))
     assert t.heard("\\nword-four\\n") == 1 and ran.read_text() == "one\n", (ran.read_text(), t.texts(t.session))
     until(lambda: not t.members(), t.panes)
     t.type("/exit")
@@ -552,6 +610,302 @@ def an_approval_that_a_member_wrote_into_its_mailbox_is_not_passed_on(t):
     t.nothing_left()
 
 
+HOOKED = members_rule(["ann"]) + r"""
+rule lead
+  prompt contains "Make a team"
+  text Team is there.
+rule ann creates
+  prompt contains "Task of ann."
+  turn 1
+  call TaskCreate {"subject": "The task", "description": "d"}
+rule ann claims
+  prompt contains "Task of ann."
+  turn 2
+  call TaskUpdate {"taskId": "1", "status": "in_progress"}
+rule ann tests
+  last contains "TaskCompleted hook feedback:\nrun the tests"
+  text Tested.
+rule ann reports
+  last contains "TeammateIdle hook feedback:\nwrite the report"
+  text The report.
+rule ann
+  prompt contains "Task of ann."
+  text I am here.
+rule other
+  text Noted.
+"""
+
+
+def put_hooks(t, **commands):
+    """Hooks of the user, by event."""
+    hooks = {event: [{"hooks": [{"type": "command", "command": command}]}] for event, command in commands.items()}
+    t.config().mkdir(exist_ok=True)
+    (t.config() / "settings.json").write_text(json.dumps({"hooks": hooks}))
+
+
+def refuses_once(t, name, text):
+    """A hook that keeps its input, and refuses the first time."""
+    base = "%s/%s" % (t.lab.work, name)
+    return "cat >> %s.txt; echo >> %s.txt; [ -e %s ] || { touch %s; echo '%s' >&2; exit 2; }" % (base, base, base, base, text)
+
+
+@in_terminal(HOOKED)
+def row_56_58_hooks_at_the_end_of_a_run_send_a_member_back_to_work(t):
+    put_hooks(t, TaskCompleted=refuses_once(t, "task", "run the tests"), TeammateIdle=refuses_once(t, "idle", "write the report"))
+    t.lead("--teammate-mode", "auto", "--session-id", t.session)
+    t.type("Make a team")
+    until(lambda: t.heard("The report."), lambda: (t.texts(t.session), t.screen(), t.screen(t.meta()["ann"]["team"]["pane"])))
+    seen = lambda name: pathlib.Path(t.lab.work, name + ".txt").read_text()
+    assert seen("idle").count('"teammate_name":"ann"') == 2 and seen("idle").count('"hook_event_name":"TeammateIdle"') == 2
+    assert seen("task").count('"task_subject":"The task"') == 3, seen("task")  # refused, let through, and once more after the report
+    assert not t.heard("I am here.") and not t.heard("Tested."), t.texts(t.session)
+    t.type("/exit")
+    until(lambda: not t.alive(t.pid), t.screen)
+    t.nothing_left()
+
+
+@in_terminal(THREE.replace('"ben"', '"ann2"').replace('"cid"', '"ann3"'))
+def row_57_a_hook_that_says_stop_ends_the_member(t):
+    put_hooks(t, TeammateIdle="grep -q '\"teammate_name\":\"ann2\"' && echo '{\"continue\": false, \"stopReason\": \"enough\"}'; true")
+    t.lead("--teammate-mode", "auto", "--session-id", t.session)
+    t.type("Make a team")
+    until(lambda: t.meta().get("ann2", {}).get("team", {}).get("gone"), lambda: (t.meta(), t.screen()))
+    until(lambda: t.heard("teammate_terminated"), lambda: (t.texts(t.session), t.screen()))
+    until(lambda: sorted(t.members()) == ["ann", "ann3"], t.panes)
+    assert not t.meta()["ann2"].get("stoppedByUser")
+    t.type("/exit")
+    until(lambda: not t.alive(t.pid), t.screen)
+    t.nothing_left()
+
+
+QUESTION = members_rule(["ann"]) + r"""
+rule lead
+  prompt contains "Make a team"
+  text Team is there.
+rule ann asks
+  prompt contains "Task of ann."
+  turn 1
+  call AskUserQuestion {"questions": [{"question": "Which colour?", "header": "Colour", "options": [{"label": "Red", "description": "warm"}, {"label": "Blue", "description": "cold"}]}]}
+rule ann
+  prompt contains "Task of ann."
+  text "Heard: {{last_result}}"
+rule other
+  text Noted.
+"""
+
+
+@in_terminal(QUESTION)
+def a_question_of_a_member_is_shown_and_answered_at_the_lead(t):
+    t.lead("--teammate-mode", "auto", "--session-id", t.session)
+    t.type("Make a team")
+    t.sees("Which colour?")
+    t.sees("A number, or your own words:")
+    team = t.meta()["ann"]["team"]
+    assert "A number, or your own words" not in t.screen(team["pane"]), t.screen(team["pane"])
+    t.run("send-keys", "-t", t.shell, "2")
+    t.run("send-keys", "-t", t.shell, "Enter")
+    until(lambda: t.heard("Which colour?\\\\n  Blue"), lambda: (t.texts(t.session), t.screen(), t.texts(team["agentSession"])))
+    t.type("/exit")
+    until(lambda: not t.alive(t.pid), t.screen)
+    t.nothing_left()
+
+
+@in_terminal(ASKS)
+def a_permission_prompt_tool_of_the_lead_decides_for_members(t):
+    for behavior in ("deny", "allow"):
+        t.session = str(uuid.uuid4())
+        asked = pathlib.Path(t.lab.work, "calls")
+        asked.unlink(missing_ok=True)
+        spec = pathlib.Path(t.lab.folder, "spec.json")
+        spec.write_text(json.dumps({"tools": {"ask": {"behavior": behavior, **({"message": "not today"} if behavior == "deny" else {})}}}))
+        servers = {"mcpServers": {"desk": {"command": "python3", "args": [str(ROOT / "tests" / "mcp_server.py"), str(spec), str(asked)]}}}
+        pane = t.panes(":1")[0][0]
+        env = {**TEAMS, "TMUX": t.run("display-message", "-p", "-t", pane, "#{socket_path},#{pid},0").strip(), "TMUX_PANE": pane}
+        done = t.lab.cadre("-p", "--session-id", t.session, "--settings", '{"teams": {"implicit": true}}', "--teammate-mode", "tmux",
+                           "--mcp-config", json.dumps(servers), "--permission-prompt-tool", "mcp__desk__ask", "Make a team", env=env)
+        assert done.code == 0, done
+        calls = [json.loads(line) for line in asked.read_text().splitlines()]
+        assert [c[1]["tool_name"] for c in calls] == ["Write"], calls
+        results = t.lab.transcript(t.meta()["ann"]["team"]["agentSession"]).results()
+        assert results[calls[0][1]["tool_use_id"]].get("is_error", False) == (behavior == "deny"), results
+        assert pathlib.Path(t.lab.work, "asked.txt").exists() == (behavior == "allow")
+        t.nothing_left()
+
+
+CLIENT = members_rule(["ann"]) + r"""
+rule lead
+  prompt contains "Make a team"
+  text Team is there.
+rule ann writes
+  prompt contains "Task of ann."
+  turn 1
+  call Write {"file_path": "@WORK@/one.txt", "content": "x"}
+  call Write {"file_path": "@WORK@/two.txt", "content": "x"}
+rule ann asks
+  prompt contains "Task of ann."
+  turn 2
+  call AskUserQuestion {"questions": [{"question": "Which colour?", "header": "Colour", "options": [{"label": "Red", "description": "warm"}, {"label": "Blue", "description": "cold"}]}]}
+rule ann
+  prompt contains "Task of ann."
+  text "Heard: {{last_result}}"
+rule other
+  text Noted.
+"""
+
+
+@in_terminal(CLIENT)
+def row_59_the_client_of_a_stream_decides_for_members_in_panes(t):
+    pane = t.panes(":1")[0][0]
+    env = {**TEAMS, "TMUX": t.run("display-message", "-p", "-t", pane, "#{socket_path},#{pid},0").strip(), "TMUX_PANE": pane}
+    client = Client(t.lab, "--permission-prompt-tool", "stdio", "--session-id", t.session, "--settings", '{"teams": {"implicit": true}}',
+                    "--teammate-mode", "tmux", env=env)
+    client.say("Make a team")
+    for _ in range(2):
+        question = client.asked("can_use_tool")
+        asked = question["request"]
+        assert asked["tool_name"] == "Write" and asked["agent_id"], asked
+        if asked["input"]["file_path"].endswith("one.txt"):
+            client.answer(question, {"behavior": "allow", "updatedInput": {**asked["input"], "content": "changed"}})
+        else:
+            client.answer(question, {"behavior": "deny", "message": "not this one"})
+    question = client.asked("can_use_tool")
+    assert question["request"]["tool_name"] == "AskUserQuestion", question
+    client.answer(question, {"behavior": "allow", "updatedInput": {**question["request"]["input"], "answers": {"Which colour?": "Green"}}})
+    until(lambda: t.heard("Which colour?\\\\n  Green"), lambda: t.texts(t.session))
+    assert pathlib.Path(t.lab.work, "one.txt").read_text() == "changed" and not pathlib.Path(t.lab.work, "two.txt").exists()
+    assert t.heard("not this one", t.meta()["ann"]["team"]["agentSession"]) == 1
+    assert client.over().code == 0
+    t.nothing_left()
+
+
+def false_tmux(t, body):
+    """A tmux in the path that does something else with commands that make a pane."""
+    tools = pathlib.Path(t.lab.folder, "bin")
+    tools.mkdir()
+    (tools / "tmux").write_text("#!/bin/sh\nreal=%s\ncase \" $* \" in *\" -P \"*) ;; *) exec $real \"$@\";; esac\n%s\n"
+                                % (shutil.which("tmux"), body))
+    (tools / "tmux").chmod(0o755)
+    return "%s:%s" % (tools, os.environ["PATH"])
+
+
+SHORT = json.dumps({"teams": {"paneStartMs": 1000}})
+
+
+@in_terminal(CRASH)
+def a_member_that_does_not_join_in_time_fails_and_the_lead_hears_why(t):
+    path = false_tmux(t, 'n=0; for w in "$@"; do [ "$w" = -- ] && break; n=$((n+1)); done\n'
+                      'i=0; for w in "$@"; do shift; [ $i -lt $n ] && set -- "$@" "$w"; i=$((i+1)); done; exec $real "$@" -- sleep 600')
+    t.lead("--teammate-mode", "auto", "--session-id", t.session, "--settings", SHORT, PATH=path)
+    t.type("Make a team")
+    until(lambda: t.heard("did not join this session within 1000 ms (setting teams.paneStartMs)"), lambda: (t.texts(t.session), t.screen()))
+    until(lambda: not t.members(), t.panes)
+    t.type("/exit")
+    until(lambda: not t.alive(t.pid), t.screen)
+    t.nothing_left()
+
+
+@in_terminal(THREE)
+def row_63_a_tmux_that_hangs_means_in_process_too(t):
+    path = false_tmux(t, "exec sleep 600")
+    t.lead("--teammate-mode", "auto", "--session-id", t.session, "--settings", SHORT, PATH=path)
+    t.type("Make a team")
+    until(lambda: t.heard("Report of a member.") >= 3, lambda: (t.texts(t.session), t.screen()))
+    assert t.heard("It lives in this process: tmux did not answer within 1000 ms") == 3, t.texts(t.session)
+    t.type("/exit")
+    until(lambda: not t.alive(t.pid), t.screen)
+    t.nothing_left()
+
+
+@in_terminal(CRASH)
+def a_lead_that_is_stopped_while_a_pane_is_made_again_ends_it(t):
+    begun, go, ran = (pathlib.Path(t.lab.work, name) for name in ("begun", "go", "ran"))
+    path = false_tmux(t, "[ -e %s ] || exec $real \"$@\"; touch %s; until [ -e %s ]; do sleep 0.02; done; exec $real \"$@\"" % (ran, begun, go))
+    pane = t.panes(":1")[0][0]
+    env = {**TEAMS, "IS_SANDBOX": "1", "PATH": path, "TMUX_PANE": pane,
+           "TMUX": t.run("display-message", "-p", "-t", pane, "#{socket_path},#{pid},0").strip()}
+    run = t.lab.start("-p", "--session-id", t.session, "--settings", '{"teams": {"implicit": true}}', "--teammate-mode", "tmux",
+                      "--dangerously-skip-permissions", "Make a team", env=env)
+    until(ran.exists, "the member does not work")
+    os.kill(t.meta()["ann"]["team"]["pid"], signal.SIGKILL)
+    until(begun.exists, "it is not started again")
+    run.kill(signal.SIGTERM)
+    time.sleep(0.3)  # the chance for the end to begin first
+    go.touch()
+    assert run.wait().code != 0
+    t.nothing_left()
+
+
+OTHER = members_rule(["ann"]) + r"""
+rule lead
+  prompt contains "Make a team"
+  text Team is there.
+rule lead tells
+  prompt contains "Tell ann"
+  turn 1
+  call SendMessage {"to": "ann", "message": "second-word"}
+rule lead shuts down
+  prompt contains "Shut it down"
+  turn 1
+  call SendMessage {"to": "ann", "message": {"type": "shutdown_request"}}
+rule other
+  text Noted.
+"""
+# What a member of another program does: its inbox is its prompt, and it answers into the lead's.
+OTHER_PROGRAM = FOREIGN + '''
+import sys
+flags = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+name, team = flags["--agent-name"], flags["--team-name"]
+base = os.path.join(os.environ["HOME"], ".claude", "teams", team, "inboxes")
+print("argv", sys.argv[1:], flush=True)
+def say(text):
+    entry = {"from": name, "text": text, "timestamp": "2026-01-01T00:00:00.000Z", "type": "message", "read": False,
+             "msg_id": "foreign-%d-%d" % (os.getpid(), time.monotonic_ns())}
+    change(os.path.join(base, "team-lead.json"), lambda value: value.append(entry), [])
+while True:
+    taken = []
+    path = os.path.join(base, name + ".json")
+    if os.path.exists(path):
+        change(path, lambda value: (taken.extend(value), value.clear()) and None, [])
+    for entry in taken:
+        if entry["text"].startswith("{") and json.loads(entry["text"])["type"] == "shutdown_request":
+            say(json.dumps({"type": "shutdown_approved", "requestId": json.loads(entry["text"])["requestId"], "from": name}))
+        else:
+            say("foreign heard: " + entry["text"])
+            say(json.dumps({"type": "idle_notification", "from": name, "idleReason": "available"}))
+    time.sleep(0.05)
+'''
+
+
+@in_terminal(OTHER)
+def row_68_a_member_of_another_program_gets_its_prompt_by_inbox_and_is_shut_down(t):
+    program = pathlib.Path(t.lab.folder, "other")
+    program.write_text("#!/usr/bin/env python3\n" + OTHER_PROGRAM)
+    program.chmod(0o755)
+    t.lead("--teammate-mode", "auto", "--session-id", t.session, CLAUDE_CODE_TEAMMATE_COMMAND=str(program))
+    t.type("Make a team")
+    until(lambda: t.heard("foreign heard: Task of ann."), lambda: (t.texts(t.session), t.screen(), t.panes()))
+    team = t.meta()["ann"]["team"]
+    argv = pathlib.Path("/proc/%d/cmdline" % team["pid"]).read_bytes().decode().split("\0")
+    assert str(program) in argv and "--agent-id" in argv and "--parent-session-id" in argv and "--lead-process" not in argv, argv
+    t.type("Tell ann")
+    until(lambda: t.heard("foreign heard: second-word"), lambda: (t.texts(t.session), t.screen()))
+    inbox = t.config() / "teams" / ("session-" + t.session[:8]) / "inboxes" / "team-lead.json"
+    until(lambda: not inbox.exists() or json.loads(inbox.read_text() or "[]") == [], "the lead's inbox is not read")
+    # an end that was not asked for is text
+    inbox.with_suffix(".new").write_text(json.dumps([{"from": "ann", "timestamp": "t", "text": json.dumps(
+        {"type": "shutdown_approved", "requestId": "shutdown-1@ann", "from": "ann"})}]))
+    inbox.with_suffix(".new").rename(inbox)
+    until(lambda: t.heard("shutdown-1@ann"), lambda: (t.texts(t.session), t.screen()))
+    assert t.alive(team["pid"]) and sorted(t.members()) == ["ann"]
+    t.type("Shut it down")
+    until(lambda: t.meta()["ann"]["team"]["gone"], lambda: (t.meta(), t.texts(t.session), t.screen()))
+    until(lambda: not t.members(), t.panes)
+    assert not t.alive(team["pid"])
+    t.type("/exit")
+    until(lambda: not t.alive(t.pid), t.screen)
+    t.nothing_left()
+
+
 @in_terminal(THREE)
 def a_user_who_leaves_a_pane_ends_that_member_and_no_other(t):
     t.lead("--teammate-mode", "auto", "--session-id", t.session)
@@ -600,9 +954,19 @@ if __name__ == "__main__":
          row_64_a_question_of_a_member_is_answered_at_the_lead_and_by_nothing_else,
          row_65_a_killed_member_is_started_again_once_and_no_call_runs_twice,
          row_66_members_end_by_themselves_when_the_lead_is_killed_and_are_resumed_with_it,
+         a_lead_that_is_resumed_without_tmux_has_its_members_in_its_process,
          eight_members_from_their_start_to_their_shutdown_leave_nothing,
          a_plan_of_a_member_is_approved_by_the_lead_before_it_writes,
          an_approval_that_a_member_wrote_into_its_mailbox_is_not_passed_on,
+         row_56_58_hooks_at_the_end_of_a_run_send_a_member_back_to_work,
+         row_57_a_hook_that_says_stop_ends_the_member,
+         a_question_of_a_member_is_shown_and_answered_at_the_lead,
+         a_permission_prompt_tool_of_the_lead_decides_for_members,
+         row_59_the_client_of_a_stream_decides_for_members_in_panes,
+         a_member_that_does_not_join_in_time_fails_and_the_lead_hears_why,
+         row_63_a_tmux_that_hangs_means_in_process_too,
+         a_lead_that_is_stopped_while_a_pane_is_made_again_ends_it,
+         row_68_a_member_of_another_program_gets_its_prompt_by_inbox_and_is_shut_down,
          a_user_who_leaves_a_pane_ends_that_member_and_no_other,
          a_lead_that_prints_uses_panes_only_if_it_is_asked_to,
          a_member_without_its_lead_is_refused)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Members that talk, ask, wait, and outlive their process.
 
-TEAM_STORM is the number of messages of the storm with kills (400)."""
+TEAM_STORM is the number of messages of the storm with kills (400), TEAM_PAIRS that between random pairs (400)."""
 import collections
 import json
 import os
@@ -19,6 +19,7 @@ from test_team_files import MAKES, TEAMS, config, hold, read_json, release, tran
 from test_wire import Client
 
 STORM = int(os.environ.get("TEAM_STORM", "400"))
+PAIRS = int(os.environ.get("TEAM_PAIRS", "400"))
 PROMPT = "Make a team"
 
 
@@ -271,6 +272,47 @@ def each_message_of_a_storm_arrives_once_although_the_process_is_killed_again_an
     assert not wrong and set(heard.values()) == {1}, (wrong, heard.most_common(3))
 
 
+def pairs(lab, members, count, seed):
+    """A scenario in which members write to each other at random, and what each pair has to hear, in order."""
+    choose = random.Random(seed)
+    names = ["m%d" % i for i in range(1, members + 1)]
+    wanted, model = collections.defaultdict(list), [MAKES, '''
+rule starts
+  agent main
+  prompt contains "Make a team"
+  turn 2
+  repeat %d call Agent {"description": "A", "prompt": "Talk", "name": "m{{i}}"}
+rule all are there
+  agent main
+  prompt contains "Make a team"
+  turn 3
+  call Bash {"command": "touch %s/go", "description": "go"}
+rule lead
+  agent main
+  text Done.''' % (members, lab.work)]
+    for name in names:
+        calls = []
+        for i in range(count // members):
+            to = choose.choice([other for other in names if other != name])
+            wanted[name, to].append("%s-%s-%d." % (name, to, i))
+            calls.append('  call SendMessage {"to": "%s", "message": "%s"}' % (to, wanted[name, to][-1]))
+        model.append('rule %s waits\n  agent %s@alpha\n  prompt contains "Talk"\n  turn 1\n  call Bash {"command": "%s", "description": "wait"}\n'
+                     'rule %s talks\n  agent %s@alpha\n  turn 2\n%s' % (name, name, hold(lab, "go"), name, name, "\n".join(calls)))
+    model.append("rule member\n  text Heard.\n")
+    return "\n".join(model), wanted
+
+
+def messages_of_random_pairs_arrive_once_and_in_the_order_of_their_pair(lab):
+    model, wanted = pairs(lab, 20, PAIRS, 75)
+    done, session = run_team(lab, model)
+    assert done.code == 0, done
+    heard = collections.defaultdict(list)
+    for transcript in transcripts(lab, session)[1:]:
+        for word in words(transcript, r">\\n(m\d+-m\d+-\d+\.)\\n<"):  # the text, not the summary
+            heard[tuple(word.split("-")[:2])].append(word)
+    assert heard == wanted, [(pair, heard[pair], wanted[pair]) for pair in wanted if heard[pair] != wanted[pair]][:3]
+
+
 # ---- a crash of the whole team, forks (rows 69, 71) ---------------------------------------------------------------------------
 
 CRASH = MAKES + '''
@@ -456,6 +498,36 @@ rule ends
     errors = [b for f in done.frames() if f["type"] == "user" for b in f["message"]["content"]
               if b["type"] == "tool_result" and b.get("is_error")]
     assert len(errors) == 10 and all("not this one" in json.dumps(b) for b in errors), len(errors)
+
+
+def a_question_of_a_coordinators_worker_reaches_the_host_with_its_id(lab):
+    lab.model('''
+rule directs
+  agent main
+  prompt contains "Go now"
+  turn 1
+  call Agent {"description": "W", "prompt": "Write it", "subagent_type": "worker"}
+rule coordinator
+  agent main
+  text Done.
+rule worker writes
+  prompt contains "Write it"
+  turn 1
+  call Write {"file_path": "%s/made.txt", "content": "x"}
+rule worker
+  text Written.
+''' % lab.work)
+    client = Client(lab, "--permission-prompt-tool", "stdio", env={"CLAUDE_CODE_COORDINATOR_MODE": "1"})
+    client.say("Go now")
+    question = client.asked("can_use_tool")
+    asked = question["request"]
+    assert asked["tool_name"] == "Write", asked
+    (worker,) = pathlib.Path(lab.home).rglob("agent-*.meta.json")
+    assert asked["agent_id"] == worker.name[len("agent-"):-len(".meta.json")], (asked, worker)
+    client.answer(question, {"behavior": "allow", "updatedInput": asked["input"]})
+    wait_until(lambda: pathlib.Path(lab.work, "made.txt").exists(), "the worker does not write")
+    done = client.over()
+    assert done.code == 0, done
 
 
 def a_plan_waits_on_although_the_lead_is_interrupted(lab):
@@ -659,6 +731,8 @@ if __name__ == "__main__":
          a_transcript_of_a_member_that_takes_long_to_read_does_not_hold_up_its_lead,
          a_fork_of_the_session_has_no_team_and_the_team_stays_with_its_origin,
          questions_of_members_reach_the_host_with_their_ids_and_each_gets_its_own_answer,
+         messages_of_random_pairs_arrive_once_and_in_the_order_of_their_pair,
+         a_question_of_a_coordinators_worker_reaches_the_host_with_its_id,
          a_plan_waits_on_although_the_lead_is_interrupted,
          a_member_that_never_ends_meets_the_ceiling_and_can_be_resumed,
          a_lead_that_is_summed_up_is_told_its_members_and_open_requests_again,

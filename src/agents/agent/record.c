@@ -104,7 +104,7 @@ static void put_member(struct json_out *w, const struct agent_record *t)
 	json_kcstr(w, "spawnedAgentType", t->type);
 	json_kcstr_if(w, "permissionMode", m->mode);
 	json_kopen(w, "team", '{');
-	json_kcstr(w, "backend", m->in_pane ? "tmux" : "in-process");
+	json_kcstr(w, "backend", m->foreign ? "foreign" : m->in_pane ? "tmux" : "in-process");
 	if (m->in_pane) {
 		json_kcstr(w, "pane", m->pane);
 		json_ki64(w, "pid", m->pid);
@@ -262,6 +262,7 @@ static void read_member(struct agent_record *t, const struct json *root)
 	m->told = json_cstr(json_get(team, "told"), a);
 	(void)json_i64(json_get(team, "joinedAt"), &m->joined_ms);
 	m->session = json_cstr(json_get(team, "agentSession"), a);
+	m->foreign = json_str_is(json_get(team, "backend"), "foreign");
 	m->in_pane = json_str_is(json_get(team, "backend"), "tmux") && m->session && id_is_uuid(str_from(m->session));
 	(void)json_i64(json_get(team, "pid"), &m->pid);
 	(void)json_i64(json_get(team, "pidStart"), &m->pid_start);

@@ -75,6 +75,7 @@ struct agent_member {
 	const char *plan;     /* id of the open request for approval; NULL: none */
 	const char *told; /* ids of messages that became a part of its first words, with blanks between; NULL: none */
 	bool in_pane;     /* it is a process of its own in a tmux pane (agents/team/pane.h) ... */
+	bool foreign;     /* ... of another program, which has the inbox files only */
 	const char *session;    /* ... and this session; NULL: it is not */
 	char pane[16];          /* of its newest process; "": none */
 	int64_t pid, pid_start; /* the same */

@@ -3,6 +3,7 @@
  * and they may be deleted at any time. Files are written and read by one job at a time, on a thread, under the locks of the
  * current product; a lock that another program holds delays the file and fails nothing. */
 #include "agents/team/config_file.h"
+#include "agents/team/pane.h"
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -201,7 +202,10 @@ static int take_entry(struct team *t, struct agent_record *to, const struct json
 
 	if (!json_is(entry, JSON_OBJECT) || !inbox_entry_read(entry, seen, &a, &e))
 		return 0;
-	bool claims = str_is_nocase(str_from(e.from), TEAM_LEAD) || agent_tree_member(t->tree, str_from(e.from));
+	struct agent_record *sender = agent_tree_member(t->tree, str_from(e.from));
+	bool claims = str_is_nocase(str_from(e.from), TEAM_LEAD) || sender;
+	if (!to && sender && sender->member->foreign && sender->member->state != MEMBER_GONE)
+		pane_heard(sender, e.text);
 	return mail_put(
 		t, to,
 		&(struct mail){
@@ -357,6 +361,10 @@ static void drain_next(struct team_files *f)
 		f->inboxes = opendir(arena_printf(&a, "%s/%s/inboxes", f->place.config_dir, f->place.below));
 	for (const struct dirent *e; f->inboxes && (e = readdir(f->inboxes));) {
 		struct str name = str_from(e->d_name);
+		const struct agent_record *whose =
+			agent_tree_member(f->team->tree, (struct str){ name.p, MAX(name.n, 5) - 5 });
+		if (whose && whose->member->foreign)
+			continue; /* its program reads it */
 		if (!str_ends(name, STR(".json")) || !team_name_fits((struct str){ name.p, name.n - 5 }) ||
 		    fstatat(dirfd(f->inboxes), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) ||
 		    st.st_size <= 3)

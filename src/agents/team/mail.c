@@ -176,7 +176,8 @@ int mail_put(struct team *t, struct agent_record *to, const struct mail *m, bool
 	crash_point(mail_queued);
 	if (!a) {
 		to->member->mail_came = true;
-		return to->member->restoring ? 0 : agent_wake(to, err);
+		/* It is on disk: one whose transcript is being read, or whose session is being closed, gets it later. */
+		return to->member->restoring || t->tree->closing ? 0 : agent_wake(to, err);
 	}
 	if (to && a->phase == CHILD_STARTS) {
 		if (a->load)

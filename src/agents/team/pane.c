@@ -19,7 +19,7 @@
 #include "lib/io/file.h"
 #include "lib/io/spawn.h"
 
-enum { END_MS = 10000, KILL_MS = 2000, MOST_RESTARTS = 100 };
+enum { START_MS = 60000, END_MS = 10000, KILL_MS = 2000, MOST_RESTARTS = 100 };
 
 static void pane_start_next(struct panes *all);
 static void on_process_gone(uv_poll_t *poll, int status, int events);
@@ -75,7 +75,10 @@ static struct panes *panes_open(struct agent_tree *t, struct err *err)
 	if (t->panes)
 		return t->panes;
 	struct panes *all = xcalloc(1, sizeof *all);
-	*all = (struct panes){ .tree = t, .fd = -1, .server_fd = -1, .own_server = !tmux_is_around() };
+	int64_t limit = settings_i64(t->services->policy.settings, "teams.paneStartMs", START_MS);
+	*all = (struct panes){
+		.tree = t, .fd = -1, .server_fd = -1, .own_server = !tmux_is_around(), .start_ms = (uint64_t)limit
+	};
 	if (pane_listen(all, err) < 0) {
 		free(all);
 		return NULL;
@@ -119,6 +122,12 @@ static void pane_answer_call(struct pane *p)
 	free(TAKE(p->note));
 }
 
+static void pane_kick_session(const struct pane *p)
+{
+	if (p->all->tree->on_idle)
+		p->all->tree->on_idle(p->all->tree);
+}
+
 /* It could not be started: a new member lives in this process, one of before waits for another try. */
 static void pane_start_failed(struct pane *p, const char *why)
 {
@@ -126,11 +135,14 @@ static void pane_start_failed(struct pane *p, const char *why)
 	AUTO_BUF struct buf note = { 0 };
 	struct err err = { 0 };
 
+	timer_stop(r->tree->services->loop, &p->limit);
 	p->state = PANE_OVER;
-	if (p->call) {
+	if (p->call && r->tree->closing) { /* nothing begins any more */
+		tool_call_fail(TAKE(p->call), "The session is being closed.");
+	} else if (p->call) {
 		buf_addf(&note, "%sIt lives in this process: %s\n", p->note ? p->note : "", why);
 		free(TAKE(p->note));
-		r->member->in_pane = false;
+		r->member->in_pane = r->member->foreign = false;
 		meta_set_paths(r);
 		agent_spawn_here(r, TAKE(p->call), note.p);
 	} else {
@@ -142,8 +154,7 @@ static void pane_start_failed(struct pane *p, const char *why)
 					   r->failure));
 	}
 	pane_start_next(p->all);
-	if (p->all->tree->on_idle)
-		p->all->tree->on_idle(p->all->tree);
+	pane_kick_session(p);
 }
 
 static void watch_process(struct pane *p)
@@ -206,6 +217,7 @@ static void on_dressed(struct child *c, int status)
 	p->tmux = NULL;
 	pane_answer_call(p);
 	pane_start_next(p->all);
+	pane_kick_session(p); /* it may be closing, and has waited for this */
 }
 
 static void on_started(struct child *c, int status)
@@ -220,12 +232,16 @@ static void on_started(struct child *c, int status)
 	buf_addch(&p->said, ' ');
 	if (status != 0 || sscanf(p->said.p, "%15s %lld %lld %255[^\n]", pane, &pid, &server, socket) < 3 || pid <= 0) {
 		AUTO_BUF struct buf why = { 0 };
-		if (!p->in_window) { /* no room beside the others, or the one beside it is gone just now */
+		if (!p->in_window && !p->all->tree->closing &&
+		    !p->late) { /* no room beside the others, or the one beside it is gone just now */
 			p->in_window = true;
 			pane_start_next(p->all);
 			return;
 		}
-		buf_addf(&why, "tmux: " STR_FMT, STR_ARG(str_trim(buf_str(&p->said))));
+		if (p->late)
+			buf_addf(&why, "tmux did not answer within %llu ms", (unsigned long long)p->all->start_ms);
+		else
+			buf_addf(&why, "tmux: " STR_FMT, STR_ARG(str_trim(buf_str(&p->said))));
 		pane_start_failed(p, why.p);
 		return;
 	}
@@ -239,10 +255,18 @@ static void on_started(struct child *c, int status)
 	crash_point(pane_recorded);
 	if (p->record->tree->team)
 		team_files_changed(p->record->tree->team->files);
+	timer_start(p->all->tree->services->loop, &p->limit, p->all->start_ms);
+	if (m->foreign) { /* nothing else says that it is there */
+		p->up = true;
+		timer_stop(p->all->tree->services->loop, &p->limit);
+		m->state = MEMBER_WORKS;
+		pane_post_prompt(p->record);
+	}
 	pane_meet_guests(p->all);
 	if (tmux_dress_pane(p, on_dressed, &err) < 0) {
 		pane_answer_call(p);
 		pane_start_next(p->all);
+		pane_kick_session(p);
 	}
 }
 
@@ -253,7 +277,8 @@ static void pane_start_now(struct pane *p)
 
 	m->pane[0] = '\0';
 	m->pid = m->pid_start = 0;
-	p->up = p->left = p->termed = false;
+	p->up = p->left = p->termed = p->late = p->by_user = p->by_hook = false;
+	timer_start(p->all->tree->services->loop, &p->limit, p->all->start_ms);
 	if (tmux_make_pane(p, on_started, &err) < 0)
 		pane_start_failed(p, err.text);
 }
@@ -310,9 +335,12 @@ void pane_spawn(struct agent_record *r, struct tool_call *call, const char *note
 	}
 	id_uuid(id);
 	meta_set_paths(r);
-	m->session = arena_strdup(&r->arena, id);
-	pane_set_transcript(r);
-	if (pane_put_prompt(r, &err) < 0 || meta_write(r, &err) < 0) {
+	m->foreign = tmux_foreign_program();
+	if (!m->foreign) {
+		m->session = arena_strdup(&r->arena, id);
+		pane_set_transcript(r);
+	}
+	if ((!m->foreign && pane_put_prompt(r, &err) < 0) || meta_write(r, &err) < 0) {
 		m->state = MEMBER_GONE;
 		tool_call_fail(call, "%s", err.text);
 		return;
@@ -325,16 +353,18 @@ void pane_spawn(struct agent_record *r, struct tool_call *call, const char *note
 }
 
 /* The lead was resumed. A process that still lives ends by itself; then the member is started again. */
-void pane_restore(struct agent_record *r)
+bool pane_restore(struct agent_record *r)
 {
 	struct agent_member *m = r->member;
 	struct err err = { 0 };
-	struct panes *all = panes_open(r->tree, &err);
 
 	pane_set_transcript(r);
+	if (!tmux_is_there() && (!m->pid || process_start(m->pid) != m->pid_start))
+		return false;
+	struct panes *all = panes_open(r->tree, &err);
 	if (!all) {
 		m->state = MEMBER_FAILED;
-		return;
+		return true;
 	}
 	struct pane *p = pane_new(all, r);
 	if (m->pid && process_start(m->pid) == m->pid_start) {
@@ -343,6 +373,7 @@ void pane_restore(struct agent_record *r)
 		m->state = MEMBER_STARTS;
 	}
 	pane_start(p);
+	return true;
 }
 
 /* ---- the end of a process ------------------------------------------------------------------------------------------------ */
@@ -354,8 +385,7 @@ static void on_pane_killed(struct child *c, int status)
 	(void)status;
 	p->tmux = NULL;
 	pane_start_next(p->all);
-	if (p->all->tree->on_idle)
-		p->all->tree->on_idle(p->all->tree);
+	pane_kick_session(p);
 }
 
 static void pane_crashed(struct pane *p)
@@ -369,13 +399,25 @@ static void pane_crashed(struct pane *p)
 	p->state = PANE_OVER;
 	if (!t || m->state == MEMBER_GONE)
 		return;
-	if (p->by_user) {
+	if (p->late) {
+		AUTO_BUF struct buf why = { 0 };
+		buf_addf(&why, "its process did not join this session within %llu ms (setting teams.paneStartMs)",
+			 (unsigned long long)p->all->start_ms);
+		pane_start_failed(p, why.p);
+	} else if (p->by_user) {
 		r->stopped_by_user = true;
 		r->state = AGENT_KILLED;
+		team_ops.gone(r);
+	} else if (p->by_hook) {
+		r->state = AGENT_COMPLETED;
 		team_ops.gone(r);
 	} else if (p->left) {
 		m->state = MEMBER_PARKED;
 		(void)meta_write(r, &err);
+	} else if (m->foreign) {
+		r->state = AGENT_FAILED;
+		r->failure = "its process has ended";
+		team_ops.gone(r);
 	} else if (p->restarts < MIN(most, (int64_t)MOST_RESTARTS)) {
 		p->restarts++;
 		team_tell_end(
@@ -418,8 +460,7 @@ static void on_process_gone(uv_poll_t *poll, int status, int events)
 	} else {
 		pane_crashed(p);
 	}
-	if (p->all->tree->on_idle)
-		p->all->tree->on_idle(p->all->tree);
+	pane_kick_session(p);
 }
 
 static bool pane_signal(const struct pane *p, int signal)
@@ -433,6 +474,12 @@ static void on_limit(struct timer *timer)
 {
 	struct pane *p = CONTAINER_OF(timer, struct pane, limit);
 
+	if (p->state == PANE_STARTS || (p->state == PANE_RUNS && !p->up))
+		p->late = true; /* tmux does not answer, or the process does not */
+	if (p->state == PANE_STARTS && p->tmux) {
+		child_kill(p->tmux, SIGKILL);
+		return;
+	}
 	(void)pane_signal(p, p->termed ? SIGKILL : SIGTERM);
 	if (!p->termed)
 		timer_start(p->all->tree->services->loop, timer, KILL_MS);
@@ -458,7 +505,7 @@ static void pane_ask_end(struct pane *p, bool suspend)
 	p->suspend = suspend;
 	link_send(&p->link, suspend ? STR("{\"type\":\"end\",\"how\":\"suspend\"}")
 				    : STR("{\"type\":\"end\",\"how\":\"shutdown\"}"));
-	timer_start(p->all->tree->services->loop, &p->limit, p->up ? ms : 1);
+	timer_start(p->all->tree->services->loop, &p->limit, p->up && !p->record->member->foreign ? ms : 1);
 }
 
 void pane_end(struct agent_record *record, bool suspend)
@@ -501,6 +548,7 @@ void pane_free_all(struct agent_tree *t)
 		}
 		link_close(&p->link);
 		pane_drop_asks(p);
+		pane_drop_calls(p);
 		buf_release(&p->said);
 		free(p->note);
 		free(p->proxy);

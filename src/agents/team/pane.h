@@ -28,9 +28,12 @@ bool link_peer_is(int fd, int64_t pid, int64_t start); /* the process at the oth
 
 enum pane_state { PANE_STARTS, PANE_RUNS, PANE_ENDS, PANE_OVER };
 
-struct pane_ask { /* a permission question of a member */
+struct remote_call;
+
+struct pane_ask { /* a question of a member to the user: may a call run, or AskUserQuestion */
 	struct pane_ask *next;
 	char *id, *tool, *rule; /* rule NULL: none fits */
+	struct buf input;       /* of the call */
 };
 
 struct pane {
@@ -44,7 +47,8 @@ struct pane {
 	bool suspend;           /* of PANE_ENDS: it is resumed later */
 	bool again;             /* the same: it is started again when its process is gone */
 	bool left;              /* it said goodbye ... */
-	bool by_user;           /* ... because its user left */
+	bool by_user, by_hook;  /* ... because its user left, or a hook ended it */
+	bool late;              /* it was not up in time */
 	bool up;                /* it reads its mailbox ... */
 	int64_t sent;           /* ... and so many lines of it were sent to this process */
 	struct tool_call *call; /* of the lead, to be answered when the pane is recorded; NULL: none */
@@ -57,7 +61,8 @@ struct pane {
 	struct timer limit;
 	bool termed;
 	struct pane_ask *asks;
-	struct agent *proxy; /* what calls of the member run as at the lead */
+	struct remote_call *calls; /* of the member, that run here */
+	struct agent *proxy;       /* what calls of the member run as at the lead */
 };
 
 struct pane_guest; /* a connection that has not said who it is, or comes before tmux said who that is */
@@ -69,9 +74,10 @@ struct panes {
 	int fd;
 	struct pane_guest *guests;
 	struct kick meet;
-	bool own_server; /* no tmux is around the lead */
-	char *socket;    /* of that server */
-	int64_t server;  /* its pid; 0: none was started */
+	bool own_server;   /* no tmux is around the lead */
+	uint64_t start_ms; /* so long tmux, and then a process, may take to answer */
+	char *socket;      /* of that server */
+	int64_t server;    /* its pid; 0: none was started */
 	uv_poll_t *server_watch;
 	int server_fd;
 };
@@ -79,7 +85,7 @@ struct panes {
 /* Where a new member lives; a reason why not in a pane is added to note. */
 bool pane_is_wanted(const struct agent_tree *t, const struct spawn_request *r, struct buf *note);
 void pane_spawn(struct agent_record *record, struct tool_call *call, const char *note); /* takes call */
-void pane_restore(struct agent_record *record); /* of an earlier process of the lead */
+bool pane_restore(struct agent_record *record); /* of an earlier process of the lead; false: there is no tmux now */
 void pane_end(struct agent_record *record, bool suspend);
 void pane_start(struct pane *p);
 struct pane *pane_of(const struct agent_record *record); /* NULL: none */
@@ -92,7 +98,8 @@ void pane_free_all(struct agent_tree *t);
 
 typedef void tmux_done_fn(struct child *c, int status); /* child_data(): the pane */
 bool tmux_is_there(void);
-bool tmux_is_around(void); /* this process is in a pane */
+const char *tmux_foreign_program(void); /* CLAUDE_CODE_TEAMMATE_COMMAND, if that is not this program; NULL: none */
+bool tmux_is_around(void);              /* this process is in a pane */
 int tmux_make_pane(struct pane *p, tmux_done_fn *done,
 		   struct err *err); /* says pane, pid, pid and socket of the server */
 int tmux_dress_pane(struct pane *p, tmux_done_fn *done, struct err *err);
@@ -107,10 +114,21 @@ void pane_meet_guests(struct panes *all); /* a process is known now */
 int pane_put(struct agent_record *to, const struct mail *m, struct err *err);
 void pane_learn(struct team *t, const struct agent_record *to); /* ids that are in its mailbox */
 int pane_put_prompt(struct agent_record *to, struct err *err);
+void pane_post_prompt(struct agent_record *to); /* of another program: its first message */
+/* One of another program has written to the lead's inbox: its idleness, its answer to a request to shut down. The file may be
+ * forged: nothing but an end that the lead has asked for follows from it. */
+void pane_heard(struct agent_record *r, struct str text);
+/* Its next run is in this process, with the history of its own session and what waits in its mailbox. l: that session; NULL: it has
+ * not begun. */
+int pane_move_here(struct agent_record *r, const struct session_load *l, struct err *err);
 void pane_drop_asks(struct pane *p);
+void pane_drop_calls(struct pane *p); /* the pane is freed: they end without it */
 void pane_approve_plan(struct agent_record *to, bool approve);
-/* Of the host, about a question of a member. False: there is no such question. */
-bool pane_answer(struct agent_tree *t, const char *id, bool allow, struct str reason, struct buf *ret_rule);
+const struct pane_ask *pane_question(const struct agent_tree *t, const char *id); /* NULL: there is none */
+/* Of the host: {"behavior": "allow" | "deny", "message", "updatedInput"}, as for agent_decide(). It goes to the member, and the question
+ * is over. False: there is no such question. */
+bool pane_decide(struct agent_tree *t, const char *id, struct str decision);
+void pane_refuse(struct agent_tree *t, const char *id, struct str why); /* a denial with this message */
 void pane_tell_rule(struct agent_tree *t, const char *rule);
 
 /* ---- pane_member.c: the member's side ------------------------------------------------------------------------------------ */
@@ -132,4 +150,5 @@ bool lead_send(struct tool_call *call);                         /* SendMessage; 
 bool lead_plan(struct tool_call *call);                         /* ExitPlanMode; the same */
 void lead_assign(const struct agent_tree *t, const char *owner, const struct todo_info *task, const char *change);
 void lead_forget_call(struct tool_call *call); /* one of those two is cancelled */
+void lead_dismiss(struct agent_tree *t);       /* a hook ends it, with the turn */
 void lead_close(struct agent_tree *t);

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "agents/team/pane.h"
+#include "agents/team/format.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/plan.h"
 #include "config/settings/settings.h"
@@ -115,6 +116,51 @@ int pane_put_prompt(struct agent_record *r, struct err *err)
 	return mailbox_add(r, buf_str(&line), err);
 }
 
+static void post_entry(struct agent_record *to, const struct inbox_entry *e, const char *color)
+{
+	AUTO_BUF struct buf entry = { 0 };
+	struct json_out w = json_out(&entry);
+
+	inbox_entry_write(&w, e, color, id_wall_ms());
+	if (to->tree->team && to->tree->team->files)
+		team_files_post(to->tree->team->files, str_from(to->name), e->id, buf_str(&entry), false, NULL, NULL);
+}
+
+void pane_post_prompt(struct agent_record *r)
+{
+	post_entry(r,
+		   &(struct inbox_entry){ .id = r->id,
+					  .from = TEAM_LEAD,
+					  .text = str_from(r->prompt),
+					  .summary = str_from(r->description) },
+		   NULL);
+}
+
+void pane_heard(struct agent_record *r, struct str text)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	struct agent_member *m = r->member;
+	const struct json *root;
+
+	if (json_parse(&reader, text.p, text.n, &root, NULL) < 0)
+		return;
+	struct str request = json_str(json_get(root, "requestId"), &a);
+	bool asked = m->shutdown && str_is(request, m->shutdown);
+	if (json_str_is(json_get(root, "type"), "idle_notification") && m->state == MEMBER_WORKS) {
+		m->state = MEMBER_IDLE;
+		m->active_ms = id_wall_ms();
+		agent_tree_tasks_changed(r->tree);
+		if (r->tree->on_idle)
+			r->tree->on_idle(r->tree);
+	} else if (json_str_is(json_get(root, "type"), "shutdown_rejected") && asked) {
+		m->shutdown = NULL;
+	} else if (json_str_is(json_get(root, "type"), "shutdown_approved") && asked) {
+		r->state = AGENT_COMPLETED;
+		team_ops.gone(r);
+	}
+}
+
 int pane_put(struct agent_record *to, const struct mail *m, struct err *err)
 {
 	AUTO_BUF struct buf text = { 0 };
@@ -122,6 +168,14 @@ int pane_put(struct agent_record *to, const struct mail *m, struct err *err)
 	struct json_out w = json_out(&line);
 	struct pane *p = pane_of(to);
 
+	if (to->member->foreign) {
+		post_entry(
+			to,
+			&(struct inbox_entry){ .id = m->id, .from = m->from, .text = m->text, .summary = m->summary },
+			m->color);
+		to->member->state = MEMBER_WORKS;
+		return 0;
+	}
 	mail_write(&text, m);
 	json_open(&w, '{');
 	json_kcstr(&w, "type", "mail");
@@ -141,6 +195,61 @@ int pane_put(struct agent_record *to, const struct mail *m, struct err *err)
 	else if (p)
 		pane_start(p); /* what is in the mailbox is sent when it is up */
 	return 0;
+}
+
+struct mailbox_move {
+	struct agent_record *record;
+	const struct session_load *load;
+	struct err err;
+};
+
+static void move_line(void *data, struct str line)
+{
+	struct mailbox_move *x = data;
+	struct agent_record *r = x->record;
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	const struct json *root;
+
+	if (x->err.kind || json_parse(&reader, line.p, line.n, &root, NULL) < 0 ||
+	    !json_str_is(json_get(root, "type"), "mail"))
+		return;
+	struct queue_line q = { .id = json_cstr(json_get(root, "id"), &a),
+				.from = json_cstr(json_get(root, "from"), &a),
+				.team = r->member->team,
+				.about = json_cstr(json_get(root, "about"), &a),
+				.quiet = json_bool(json_get(root, "quiet")),
+				.text = json_str(json_get(root, "text"), &a) };
+	bool known = !q.id || (x->load && map_get(&x->load->delivered, str_from(q.id)));
+	for (size_t i = 0; !known && x->load && i < x->load->waiting_count; i++)
+		known = !strcmp(x->load->waiting[i].id, q.id);
+	if (known)
+		return;
+	if (!x->load) /* before its first words, as for a member that starts here */
+		r->prompt = arena_printf(&r->arena, "%s\n\n" STR_FMT, r->prompt, STR_ARG(q.text));
+	else if (agent_record_queue(r, &q, &x->err) == 0)
+		r->member->mail_came = true;
+}
+
+int pane_move_here(struct agent_record *r, const struct session_load *l, struct err *err)
+{
+	struct mailbox_move x = { .record = r, .load = l };
+	const char *before = r->transcript;
+
+	meta_set_paths(r);
+	if (l && (file_make_parents(r->transcript, err) < 0 || (link(before, r->transcript) < 0 && errno != EEXIST &&
+								err_set(err, ERR_IO, "cannot link %s: %m", before))))
+		return -(int)err->kind;
+	mailbox_each(r, move_line, &x);
+	if (x.err.kind) {
+		*err = x.err;
+		return -(int)err->kind;
+	}
+	r->member->in_pane = false;
+	r->member->session = NULL;
+	r->member->pid = r->member->pid_start = 0;
+	r->member->pane[0] = '\0';
+	return meta_write(r, err);
 }
 
 /* ---- its environment -------------------------------------------------------------------------------------------------- */
@@ -234,9 +343,17 @@ static void on_state(struct pane *p, const struct json *line)
 /* ---- its calls ---------------------------------------------------------------------------------------------------------- */
 
 struct remote_call {
+	struct remote_call *next; /* in pane->calls */
 	struct tool_env env;
-	struct pane *pane;
+	struct pane *pane; /* NULL: it was freed */
 };
+
+void pane_drop_calls(struct pane *p)
+{
+	for (struct remote_call *rc = p->calls; rc; rc = rc->next)
+		rc->pane = NULL;
+	p->calls = NULL;
+}
 
 static void on_sent(struct tool_call *call)
 {
@@ -244,6 +361,11 @@ static void on_sent(struct tool_call *call)
 	AUTO_BUF struct buf line = { 0 };
 	struct json_out w = json_out(&line);
 
+	for (struct remote_call **at = rc->pane ? &rc->pane->calls : NULL; at && *at; at = &(*at)->next)
+		if (*at == rc) {
+			*at = rc->next;
+			break;
+		}
 	json_open(&w, '{');
 	json_kcstr(&w, "type", "sent");
 	json_kcstr(&w, "call", call->id);
@@ -251,7 +373,8 @@ static void on_sent(struct tool_call *call)
 	json_kstr(&w, "text", buf_str(&call->result));
 	json_kstr(&w, "json", buf_str(&call->result_json));
 	json_close(&w);
-	link_send(&rc->pane->link, buf_str(&line));
+	if (rc->pane)
+		link_send(&rc->pane->link, buf_str(&line));
 	tool_call_free(call);
 	free(rc);
 }
@@ -261,7 +384,8 @@ static void on_send(struct pane *p, const struct json *line)
 	AUTO_ARENA struct arena a = { 0 };
 	struct remote_call *rc = xcalloc(1, sizeof *rc);
 
-	*rc = (struct remote_call){ .env = p->all->tree->main.env, .pane = p };
+	*rc = (struct remote_call){ .next = p->calls, .env = p->all->tree->main.env, .pane = p };
+	p->calls = rc;
 	rc->env.owner = p->proxy;
 	rc->env.deferral = NULL;
 	struct tool_call *call =
@@ -320,7 +444,7 @@ void pane_approve_plan(struct agent_record *to, bool approve)
 
 /* ---- its questions -------------------------------------------------------------------------------------------------------- */
 
-static void send_answer(struct pane *p, const char *id, bool allow, struct str reason)
+static void send_decision(struct pane *p, const char *id, struct str decision)
 {
 	AUTO_BUF struct buf line = { 0 };
 	struct json_out w = json_out(&line);
@@ -328,34 +452,41 @@ static void send_answer(struct pane *p, const char *id, bool allow, struct str r
 	json_open(&w, '{');
 	json_kcstr(&w, "type", "answer");
 	json_kcstr(&w, "id", id);
-	json_kcstr(&w, "behavior", allow ? "allow" : "deny");
-	json_kstr(&w, "message", reason);
+	json_kraw(&w, "decision", decision);
 	json_close(&w);
 	link_send(&p->link, buf_str(&line));
 }
 
+/* The lead's host is asked: a person, a client, or the permission prompt tool. */
 static void on_ask(struct pane *p, const struct json *line)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	const struct agent_record *r = p->record;
 	const char *id = json_cstr(json_get(line, "id"), &a), *tool = json_cstr(json_get(line, "tool"), &a);
 	const char *rule = json_cstr(json_get(line, "rule"), &a);
+	struct str input = json_raw(json_get(line, "input"));
+	bool asks = json_bool(json_get(line, "question"));
 	struct pane_ask **at = &p->asks;
 	unsigned n = 0;
 
-	if (!id || !tool)
+	if (!id || !tool || !input.n)
 		return;
 	for (; *at; at = &(*at)->next)
 		n++;
-	if (!permission_can_ask(&r->tree->main.permission) || r->tree->services->options.permission_prompt_tool ||
-	    n >= MOST_MEMBER_ASKS) {
-		send_answer(p, id, false, STR("Permission is needed, and no user can be asked."));
+	if (!permission_can_ask(&r->tree->main.permission) || n >= MOST_MEMBER_ASKS) {
+		send_decision(
+			p, id,
+			asks ? STR("{\"behavior\":\"deny\",\"message\":\"No user is present to answer. Assume the most "
+				   "likely answer, and say which one you assumed.\"}")
+			     : STR("{\"behavior\":\"deny\",\"message\":\"Permission is needed, and no user can be "
+				   "asked.\"}"));
 		return;
 	}
 	struct pane_ask *ask = *at = xcalloc(1, sizeof *ask);
 	ask->id = xstrdup(id);
 	ask->tool = xstrdup(tool);
 	ask->rule = rule ? xstrdup(rule) : NULL;
+	buf_add(&ask->input, input.p, input.n);
 	struct event_agent who = { .id = r->id,
 				   .type = r->type,
 				   .name = r->name,
@@ -363,11 +494,11 @@ static void on_ask(struct pane *p, const struct json *line)
 				   .tool_use_id = r->tool_use_id,
 				   .parent_id = "",
 				   .depth = 1 };
-	r->tree->on_event(r->tree->data, &(struct event){ .kind = EVENT_PERMISSION_ASKED,
+	r->tree->on_event(r->tree->data, &(struct event){ .kind = asks ? EVENT_QUESTION_ASKED : EVENT_PERMISSION_ASKED,
 							  .agent = &who,
 							  .name = tool,
 							  .id = id,
-							  .text = json_str(json_get(line, "text"), &a),
+							  .text = asks ? input : json_str(json_get(line, "text"), &a),
 							  .why = json_str(json_get(line, "why"), &a),
 							  .rules = &rule,
 							  .rule_count = rule != NULL });
@@ -378,6 +509,7 @@ static void ask_free(struct pane_ask *ask)
 	free(ask->id);
 	free(ask->tool);
 	free(ask->rule);
+	buf_release(&ask->input);
 	free(ask);
 }
 
@@ -390,26 +522,50 @@ void pane_drop_asks(struct pane *p)
 	}
 }
 
-bool pane_answer(struct agent_tree *t, const char *id, bool allow, struct str reason, struct buf *ret_rule)
+/* ret_pane may be NULL. */
+static struct pane_ask **find_ask(const struct agent_tree *t, const char *id, struct pane **ret_pane)
 {
-	for (struct pane *p = t->panes ? t->panes->first : NULL; p; p = p->next) {
-		for (struct pane_ask **at = &p->asks; *at; at = &(*at)->next) {
-			struct pane_ask *ask = *at;
-			if (strcmp(ask->id, id) != 0)
-				continue;
-			AUTO_BUF struct buf text = { 0 };
-			if (!allow)
-				buf_addf(&text, "The user does not want %s to run now.%s" STR_FMT, ask->tool,
-					 reason.n ? " They said: " : "", STR_ARG(reason));
-			if (ask->rule)
-				buf_addstr(ret_rule, ask->rule);
-			send_answer(p, id, allow, buf_str(&text));
-			*at = ask->next;
-			ask_free(ask);
-			return true;
-		}
-	}
-	return false;
+	for (struct pane *p = t->panes ? t->panes->first : NULL; p; p = p->next)
+		for (struct pane_ask **at = &p->asks; *at; at = &(*at)->next)
+			if (!strcmp((*at)->id, id)) {
+				if (ret_pane)
+					*ret_pane = p;
+				return at;
+			}
+	return NULL;
+}
+
+const struct pane_ask *pane_question(const struct agent_tree *t, const char *id)
+{
+	struct pane_ask **at = find_ask(t, id, NULL);
+
+	return at ? *at : NULL;
+}
+
+bool pane_decide(struct agent_tree *t, const char *id, struct str decision)
+{
+	struct pane *p = NULL;
+	struct pane_ask **at = find_ask(t, id, &p);
+
+	if (!at)
+		return false;
+	struct pane_ask *ask = *at;
+	*at = ask->next;
+	send_decision(p, ask->id, decision);
+	ask_free(ask);
+	return true;
+}
+
+void pane_refuse(struct agent_tree *t, const char *id, struct str why)
+{
+	AUTO_BUF struct buf decision = { 0 };
+	struct json_out w = json_out(&decision);
+
+	json_open(&w, '{');
+	json_kcstr(&w, "behavior", "deny");
+	json_kstr(&w, "message", why);
+	json_close(&w);
+	(void)pane_decide(t, id, buf_str(&decision));
 }
 
 void pane_tell_rule(struct agent_tree *t, const char *rule)
@@ -441,6 +597,8 @@ static void on_member_line(struct link *l, const struct json *line)
 
 	if (json_str_is(type, "up")) {
 		p->up = true;
+		if (p->state == PANE_RUNS)
+			timer_stop(p->all->tree->services->loop, &p->limit);
 		p->sent = 0;
 		mailbox_each(p->record, send_line, p);
 	} else if (json_str_is(type, "state")) {
@@ -456,6 +614,7 @@ static void on_member_line(struct link *l, const struct json *line)
 	} else if (json_str_is(type, "bye")) {
 		p->left = true;
 		p->by_user = json_str_is(json_get(line, "how"), "user");
+		p->by_hook = json_str_is(json_get(line, "how"), "hook");
 	}
 }
 

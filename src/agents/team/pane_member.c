@@ -7,23 +7,24 @@
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 #include "agents/team/pane.h"
 #include "agents/agent/context.h"
 #include "agents/agent/gate.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/plan.h"
+#include "agents/agent/question.h"
 #include "core/store/state.h"
 #include "guard/permission/mode.h"
 #include "lib/io/file.h"
 
-enum { JOIN_S = 30, ALONE_MS = 30000, LONGEST_HELLO = 4 << 20 };
+enum { ALONE_MS = 30000, LONGEST_HELLO = 4 << 20 };
 
 extern char **environ;
 
 struct lead_question {
 	struct lead_question *next;
+	bool asks; /* a question of an agent; otherwise it is about a call */
 	char *id, *agent, *tool, *rule;
 	struct buf text, why;
 };
@@ -46,7 +47,8 @@ struct lead {
 	bool begun;         /* it has its task */
 	bool lost;          /* the lead is gone */
 	bool ends, suspend; /* the lead wants it to end */
-	bool leaving;       /* the program was told to end */
+	bool leaving;       /* the program was told to end ... */
+	bool dismissed;     /* ... by a hook, and is not resumed */
 	bool told, works;   /* what the lead was told last */
 	bool worked_alone;  /* it finished a turn after the lead was gone */
 	struct timer alone;
@@ -80,13 +82,11 @@ static int lead_connect(const struct options *o, int *ret_fd, struct err *err)
 	return 0;
 }
 
-/* One line, blocking: nothing else runs yet. */
+/* One line, blocking: nothing else runs yet. The lead has a limit for it (teams.paneStartMs), and its end is seen here. */
 static int lead_hear(int fd, struct buf *out, struct err *err)
 {
-	struct timeval limit = { .tv_sec = JOIN_S };
 	char c = 0;
 
-	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
 	while (c != '\n' && out->n < LONGEST_HELLO) {
 		ssize_t n = recv(fd, &c, 1, 0);
 		if (n < 0 && errno == EINTR)
@@ -304,7 +304,7 @@ static void on_planned(struct lead *l, const struct json *line)
 	tool_call_end(call, false);
 }
 
-static void question_free(struct lead_question *q)
+static void lead_question_free(struct lead_question *q)
 {
 	free(q->id);
 	free(q->agent);
@@ -326,12 +326,23 @@ static void on_answer(struct lead *l, const struct json *line)
 		if (!str_is(id, q->id))
 			continue;
 		struct agent *a = agent_tree_find(l->tree, q->agent);
-		struct tool_call *call = a ? agent_question(a, q->id) : NULL;
+		struct tool_call *call = !a ? NULL : q->asks ? question_find(a, q->id) : agent_question(a, q->id);
+		const struct json *decision = json_get(line, "decision");
+		const char *message = json_cstr(json_get(decision, "message"), &arena);
+		const struct json *answers = json_get(json_get(decision, "updatedInput"), "answers");
 		*at = q->next;
-		question_free(q);
-		if (call)
-			agent_answer_question(a, call, json_str_is(json_get(line, "behavior"), "allow"),
-					      json_str(json_get(line, "message"), &arena));
+		bool asks = q->asks;
+		lead_question_free(q);
+		if (call && !asks && !agent_decide(a, call, decision)) {
+			agent_answer_question(a, call, false, STR("The lead gave no decision."));
+		} else if (call && asks && json_is(answers, JSON_OBJECT)) {
+			question_answer(call, answers);
+		} else if (call && asks && message) {
+			question_stop_wait(call);
+			tool_call_fail(call, "%s", message);
+		} else if (call && asks) {
+			question_decline(call);
+		}
 		return;
 	}
 }
@@ -409,15 +420,15 @@ static void on_lead_end(struct link *link)
 		const char *rule = q->rule;
 		struct agent *a = agent_tree_find(l->tree, q->agent);
 		l->questions = q->next;
-		if (a && agent_question(a, q->id))
-			agent_emit(a, &(struct event){ .kind = EVENT_PERMISSION_ASKED,
+		if (a && (q->asks ? question_find(a, q->id) : agent_question(a, q->id)))
+			agent_emit(a, &(struct event){ .kind = q->asks ? EVENT_QUESTION_ASKED : EVENT_PERMISSION_ASKED,
 						       .name = q->tool,
 						       .id = q->id,
 						       .text = buf_str(&q->text),
 						       .why = buf_str(&q->why),
 						       .rules = &rule,
 						       .rule_count = rule != NULL });
-		question_free(q);
+		lead_question_free(q);
 	}
 	l->tree->on_idle(l->tree);
 }
@@ -513,7 +524,7 @@ void lead_step(struct agent_tree *t, bool working)
 		tell_state(l, working);
 	if (l->ends && l->suspend && working)
 		_exit(0); /* as after a kill -9: all is on disk, and the turn continues with the next start */
-	if (l->ends && !working)
+	if ((l->ends || l->dismissed) && !working)
 		lead_leave(l);
 	if (l->lost && !working && !timer_running(&l->alone))
 		timer_start(t->services->loop, &l->alone, l->told && l->worked_alone ? 1 : ALONE_MS);
@@ -531,9 +542,15 @@ bool lead_ask(struct agent_tree *t, const struct event *e)
 	AUTO_BUF struct buf line = { 0 };
 	struct json_out w = json_out(&line);
 
-	if (!l || l->lost || l->link.fd < 0 || e->kind != EVENT_PERMISSION_ASKED || e->offers_edits)
+	bool asks = e->kind == EVENT_QUESTION_ASKED;
+	if (!l || l->lost || l->link.fd < 0 || (e->kind != EVENT_PERMISSION_ASKED && !asks) || e->offers_edits)
 		return false;
+	struct agent *a = agent_tree_find(t, e->agent ? e->agent->id : "");
+	const struct tool_call *call = !a ? NULL : asks ? question_find(a, e->id) : agent_question(a, e->id);
+	if (!call)
+		return false; /* of a server, for instance */
 	struct lead_question *q = xcalloc(1, sizeof *q);
+	q->asks = asks;
 	q->id = xstrdup(e->id);
 	q->agent = xstrdup(e->agent ? e->agent->id : "");
 	q->tool = xstrdup(e->name);
@@ -546,7 +563,10 @@ bool lead_ask(struct agent_tree *t, const struct event *e)
 	json_kcstr(&w, "type", "ask");
 	json_kcstr(&w, "id", q->id);
 	json_kcstr(&w, "tool", q->tool);
-	json_kstr(&w, "text", e->text);
+	json_kbool(&w, "question", asks);
+	json_kraw(&w, "input", json_raw(call->input));
+	if (!asks)
+		json_kstr(&w, "text", e->text);
 	json_kstr(&w, "why", e->why);
 	if (q->rule)
 		json_kcstr(&w, "rule", q->rule);
@@ -645,6 +665,14 @@ void lead_assign(const struct agent_tree *t, const char *owner, const struct tod
 
 /* ---- the end ---------------------------------------------------------------------------------------------------------------- */
 
+void lead_dismiss(struct agent_tree *t)
+{
+	struct lead *l = lead_of(t);
+
+	if (l)
+		l->dismissed = true;
+}
+
 /* The server of panes outside the user's tmux leaves its socket file; its lead would have removed it. */
 static void remove_server_socket(const struct lead *l)
 {
@@ -664,8 +692,9 @@ void lead_close(struct agent_tree *t)
 	if (!l)
 		return;
 	timer_stop(t->services->loop, &l->alone);
-	link_send(&l->link,
-		  l->leaving ? STR("{\"type\":\"bye\",\"how\":\"end\"}") : STR("{\"type\":\"bye\",\"how\":\"user\"}"));
+	link_send(&l->link, l->dismissed ? STR("{\"type\":\"bye\",\"how\":\"hook\"}")
+			    : l->leaving ? STR("{\"type\":\"bye\",\"how\":\"end\"}")
+					 : STR("{\"type\":\"bye\",\"how\":\"user\"}"));
 	remove_server_socket(l);
 	link_close(&l->link);
 	if (l->fd >= 0)
@@ -673,7 +702,7 @@ void lead_close(struct agent_tree *t)
 	while (l->questions) {
 		struct lead_question *q = l->questions;
 		l->questions = q->next;
-		question_free(q);
+		lead_question_free(q);
 	}
 	while (l->calls) {
 		struct lead_call *c = l->calls;

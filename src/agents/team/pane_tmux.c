@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * pane_tmux.c - the commands of tmux for panes of members: one is made, gets its mark and title, and is killed if it is ours. No
  * shell is between, and nothing else of the user's tmux is changed. */
+#include <sys/stat.h>
 #include <unistd.h>
 #include "agents/team/pane.h"
 #include "core/store/state.h"
@@ -20,6 +21,18 @@ bool tmux_is_there(void)
 			return true;
 	}
 	return false;
+}
+
+const char *tmux_foreign_program(void)
+{
+	const char *command = getenv("CLAUDE_CODE_TEAMMATE_COMMAND");
+	struct stat ours, theirs;
+
+	if (!command || !command[0])
+		return NULL;
+	bool same = stat("/proc/self/exe", &ours) == 0 && stat(command, &theirs) == 0 && ours.st_ino == theirs.st_ino &&
+		    ours.st_dev == theirs.st_dev;
+	return same ? NULL : command;
 }
 
 bool tmux_is_around(void)
@@ -88,23 +101,28 @@ static void add_member_command(struct words *w, const struct pane *p, struct are
 	char program[4096] = "";
 
 	(void)!readlink("/proc/self/exe", program, sizeof program - 1);
-	add_word(w, arena_strdup(a, program));
+	add_word(w, arena_strdup(a, m->foreign ? tmux_foreign_program() : program));
 	add_option(w, "--agent-id", arena_printf(a, "%s@%s", r->name, m->team));
 	add_option(w, "--agent-name", r->name);
 	add_option(w, "--team-name", m->team);
 	add_option(w, "--agent-color", m->color);
 	add_option(w, "--parent-session-id", t->session_id);
-	add_option(w, "--lead-process",
-		   arena_printf(a, "%lld.%lld", (long long)getpid(), (long long)process_start(getpid())));
+	if (!m->foreign)
+		add_option(w, "--lead-process",
+			   arena_printf(a, "%lld.%lld", (long long)getpid(), (long long)process_start(getpid())));
 	if (m->plan_required && !m->plan_approved)
 		add_word(w, "--plan-mode-required");
 	if (strcmp(r->type, "general-purpose") != 0)
 		add_option(w, "--agent-type", r->type);
-	add_option(w, access(r->transcript, F_OK) == 0 ? "--resume" : "--session-id", m->session);
+	add_option(w, m->session && access(r->transcript, F_OK) == 0 ? "--resume" : "--session-id", m->session);
 	add_option(w, "--permission-mode",
 		   m->mode ? m->mode : permission_mode_name(permission_mode(&t->main.permission)));
 	add_option(w, "--model", r->model);
 	add_option(w, "--teammate-mode", o->teammate_mode);
+	if (m->foreign) { /* the flags that all of them know */
+		add_option(w, "--settings", o->settings);
+		return;
+	}
 	add_option(w, "--provider", o->provider);
 	add_option(w, "--scenario", o->scenario);
 	add_option(w, "--settings", o->settings);
@@ -167,6 +185,14 @@ int tmux_make_pane(struct pane *p, tmux_done_fn *done, struct err *err)
 		add_words(&w, WORDS("split-window", "-d", "-v", "-t", beside->record->member->pane));
 	if (!p->in_window)
 		p->splits = beside ? ++beside->splits : 0;
+	if (p->record->member
+		    ->foreign) { /* no connection gives it the lead's environment; what is secret is not passed in words */
+		static const char *const names[] = { "CLAUDE_CONFIG_DIR", "ANTHROPIC_BASE_URL", "HOME", "PATH" };
+		add_words(&w, WORDS("-e", "CLAUDECODE=1", "-e", "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS=1"));
+		for (size_t i = 0; i < COUNT_OF(names); i++)
+			if (getenv(names[i]))
+				add_words(&w, WORDS("-e", arena_printf(&a, "%s=%s", names[i], getenv(names[i]))));
+	}
 	if (getenv("IS_SANDBOX")) /* looked at before the lead's environment is there */
 		add_words(&w, WORDS("-e", arena_printf(&a, "IS_SANDBOX=%s", getenv("IS_SANDBOX"))));
 	add_words(&w,

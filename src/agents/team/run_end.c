@@ -461,7 +461,8 @@ static bool owes_tasks(const struct agent_record *r)
 
 struct member_load {
 	struct member_job job;
-	bool told; /* the lead has the end of its last run */
+	bool told;      /* the lead has the end of its last run */
+	bool from_pane; /* there is no tmux now: it continues in this process */
 };
 
 /* One without the end of its run continues; one that waited is parked, unless mail waits for it. What cannot be read fails, and is
@@ -474,8 +475,24 @@ static void member_loaded(struct member_load *x, const struct session_load *l, c
 	struct err err = { 0 };
 	bool unread = !l && why->kind != ERR_NOT_FOUND;
 	bool over = l && l->end.n && end_read(r, l->end);
+	struct err moved = { 0 };
 
 	m->restoring = false;
+	if (x->from_pane && !unread) {
+		if (l && !l->interrupted) { /* its process has recorded no end: the run is known by its newest line */
+			over = true;
+			r->state = AGENT_IDLE;
+			snprintf(r->run_id, sizeof r->run_id, "%s", l->last);
+			buf_clear(&r->report);
+			agent_last_text(&r->report, &l->transcript);
+			notify_idle(t, r, true);
+			x->told = true;
+		}
+		unread = pane_move_here(r, l, &moved) < 0;
+		why = unread ? &moved : why;
+		team_tell_end(r, arena_printf(&r->arena, "%s.%lld.here", r->id, (long long)id_wall_ms()),
+			      arena_printf(&r->arena, "%s lives in this process now: tmux is not installed.", r->name));
+	}
 	if (unread) {
 		r->state = AGENT_FAILED;
 		r->failure = arena_strdup(&r->arena, why->text);
@@ -537,15 +554,20 @@ static void member_restore(struct agent_record *r, const struct map *delivered)
 			release_tasks(t, r, false);
 		return;
 	}
-	if (m->in_pane) {
-		pane_restore(r);
+	if (m->foreign) {
+		r->state = AGENT_FAILED;
+		r->failure = "it is of another program, which cannot be resumed";
+		member_gone(r);
 		return;
 	}
+	if (m->in_pane && pane_restore(r))
+		return;
 	const char *id = arena_printf(&arena, "%s.%u.idle", r->id, r->run);
 	struct member_load *x = xcalloc(1, sizeof *x);
 	x->told = map_get(delivered, str_from(id));
 	for (size_t i = 0; i < tree->main.load->waiting_count && !x->told; i++)
 		x->told = !strcmp(tree->main.load->waiting[i].id, id);
+	x->from_pane = m->in_pane;
 	m->state = MEMBER_STARTS;
 	m->restoring = true;
 	member_job_begin(&x->job, t, r);

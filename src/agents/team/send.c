@@ -270,12 +270,16 @@ static void send_foreign(struct sending *s, struct str name)
 	f->s.object = NULL;
 	f->s.reader = (struct json_reader){ 0 };
 	f->s.text = arena_str(a, s->text);
+	struct agent_record *to = agent_tree_member(s->team->tree, name);
+	if (to)
+		to->member->state = MEMBER_WORKS;
 	if (s->object) {
 		AUTO_BUF struct buf text = { 0 };
 		struct str reason = json_str(json_get(s->object, "reason"), a);
-		struct json_out o =
-			open_object(&text, "shutdown_request",
-				    arena_printf(a, "shutdown-%" PRId64 "@%s", id_wall_ms(), f->name), TEAM_LEAD);
+		const char *id = arena_printf(a, "shutdown-%" PRId64 "@%s", id_wall_ms(), f->name);
+		struct json_out o = open_object(&text, "shutdown_request", id, TEAM_LEAD);
+		if (to) /* in a pane: its answer ends it */
+			to->member->shutdown = arena_strdup(&to->arena, id);
 		if (reason.n)
 			json_kstr(&o, "reason", reason);
 		close_object(&o);
@@ -619,14 +623,19 @@ static bool send_to_address(struct sending *s)
 	struct agent_record *other = agent_tree_record(tree, name);
 	if (!to && other && other->member)
 		to = other;
+	bool shuts_down =
+		s->object && team_is_lead(s->from) && json_str_is(json_get(s->object, "type"), "shutdown_request");
+	if (to && to->member->foreign && to->member->state != MEMBER_GONE && (!s->object || shuts_down)) {
+		send_foreign(s, str_from(to->name));
+		return true;
+	}
 	if (to) {
 		send_resolved(s, to, false);
 		return true;
 	}
 	if (other)
 		return false; /* a child that is not a member, as without a team */
-	if (team_files_knows(s->team->files, name) &&
-	    (!s->object || (team_is_lead(s->from) && json_str_is(json_get(s->object, "type"), "shutdown_request")))) {
+	if (team_files_knows(s->team->files, name) && (!s->object || shuts_down)) {
 		send_foreign(s, name);
 		return true;
 	}

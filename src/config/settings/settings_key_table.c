@@ -231,6 +231,10 @@ const struct setting_key setting_table[] = {
 	  .summary = "a member takes a task only when it has no other open one" },
 	{ "teams.parkAfterMs", SETTING_INTEGER, .flags = SETTING_OURS | SETTING_ANYONE, .most = 1000000000,
 	  .fallback = "60000", .summary = "milliseconds after which an idle member leaves memory" },
+	{ "teams.paneStartMs", SETTING_INTEGER, .flags = SETTING_OURS | SETTING_ANYONE, .least = 1000, .most = 3600000,
+	  .fallback = "60000",
+	  .summary =
+		  "milliseconds that tmux, and then a member in its pane, may take to answer before the member has failed" },
 	{ "teams.planApproval", SETTING_CHOICE, .flags = SETTING_OURS | SETTING_ANYONE | SETTING_AT_START,
 	  .choices = WORDS("lead", "user"), .fallback = "\"lead\"",
 	  .summary = "who approves plans of members; \"user\" holds where a person or host answers" },

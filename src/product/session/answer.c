@@ -124,14 +124,20 @@ int cadre_answer(struct cadre_session *s, const char *id, int allow, enum cadre_
 		return CADRE_USAGE;
 	bool keeps = allow && (scope == CADRE_FOR_SESSION || scope == CADRE_ALWAYS);
 	struct tool_call *call = find_question(s, id, agent_question, &agent);
-	if (!call) {
-		AUTO_BUF struct buf rule = { 0 };
-		if (!pane_answer(&s->tree, id, allow, str_from(reason ? reason : ""), &rule))
-			err_set(&err, ERR_NOT_FOUND, "no such question");
-		else if (keeps)
-			(void)add_allow_rule(s, rule.p, scope, &err);
+	const struct pane_ask *ask = call ? NULL : pane_question(&s->tree, id);
+	if (ask) { /* of a member in a pane */
+		if (keeps)
+			(void)add_allow_rule(s, ask->rule, scope, &err);
+		buf_addf(&text, "The user does not want %s to run now.%s%s", ask->tool,
+			 reason && reason[0] ? " They said: " : "", reason ? reason : "");
+		if (allow)
+			(void)pane_decide(&s->tree, id, STR("{\"behavior\":\"allow\"}"));
+		else
+			pane_refuse(&s->tree, id, buf_str(&text));
 		return api_status(-(int)err.kind, &err, why, why_size);
 	}
+	if (!call)
+		return api_status(err_set(&err, ERR_NOT_FOUND, "no such question"), &err, why, why_size);
 	if (keeps)
 		status = add_allow_rule(s, permission_suggest(&call->arena, &agent->permission, tool_call_use(call)),
 					scope, &err);
@@ -158,14 +164,22 @@ int cadre_answer_question(struct cadre_session *s, const char *id, const char *c
 	if (!s || !id || (count && !answers))
 		return CADRE_USAGE;
 	struct tool_call *call = find_question(s, id, question_find, &agent);
-	if (!call)
+	const struct pane_ask *ask = call ? NULL : pane_question(&s->tree, id);
+	if (!call && !ask)
 		return session_answer_form(s, id, answers, count);
 	if (!count) {
-		question_decline(call);
+		if (call)
+			question_decline(call);
+		else
+			(void)pane_decide(&s->tree, id, STR("{\"behavior\":\"deny\"}"));
 		return CADRE_OK;
 	}
+	const struct json *input = call ? call->input : NULL;
+	AUTO_JSON struct json_reader asked = { 0 };
+	if (ask && json_parse(&asked, ask->input.p, ask->input.n, &input, NULL) < 0)
+		return CADRE_USAGE;
 	/* {"the question": "the answer"}, as hooks and programs write it */
-	const struct json *questions = json_get(call->input, "questions");
+	const struct json *questions = json_get(input, "questions");
 	json_open(&w, '{');
 	for (const struct json *q = json_first(questions); q && i < count; q = json_next(questions, q), i++) {
 		if (!answers[i])
@@ -174,6 +188,12 @@ int cadre_answer_question(struct cadre_session *s, const char *id, const char *c
 		json_put_cstr(&w, answers[i]);
 	}
 	json_close(&w);
+	if (ask) {
+		AUTO_BUF struct buf decision = { 0 };
+		buf_addf(&decision, "{\"behavior\":\"allow\",\"updatedInput\":{\"answers\":%s}}", text.p);
+		(void)pane_decide(&s->tree, id, buf_str(&decision));
+		return CADRE_OK;
+	}
 	if (json_parse(&reader, text.p, text.n, &root, NULL) < 0)
 		return CADRE_USAGE;
 	question_answer(call, root);
@@ -204,14 +224,23 @@ static void on_tool_answer(void *data, const struct server_reply *reply)
 	struct tool_call *call = a ? agent_question(a, q->call_id) : NULL;
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_BUF struct buf why = { 0 };
-	const struct json *root;
+	const struct json *root = NULL;
 
-	if (call && (reply->failed || json_parse(&reader, reply->text.p, reply->text.n, &root, NULL) < 0 ||
-		     !agent_decide(a, call, root))) {
+	if (reply->failed || json_parse(&reader, reply->text.p, reply->text.n, &root, NULL) < 0)
+		root = NULL;
+	bool decides =
+		json_str_is(json_get(root, "behavior"), "allow") || json_str_is(json_get(root, "behavior"), "deny");
+	if (!decides)
 		buf_addf(&why, "The permission tool %s: " STR_FMT, reply->failed ? "failed" : "gave no decision",
 			 STR_ARG(reply->text));
+	if (call && decides)
+		(void)agent_decide(a, call, root);
+	else if (call)
 		agent_answer_question(a, call, false, buf_str(&why));
-	}
+	else if (s && decides)
+		(void)pane_decide(&s->tree, q->call_id, json_raw(root));
+	else if (s)
+		pane_refuse(&s->tree, q->call_id, buf_str(&why));
 	free(q->session_id);
 	free(q->agent_id);
 	free(q->call_id);
@@ -222,21 +251,22 @@ void prompt_tool_ask(struct cadre_session *s, const struct event *e)
 {
 	struct agent *a = agent_tree_find(&s->tree, e->agent ? e->agent->id : "");
 	struct tool_call *call = a ? agent_question(a, e->id) : NULL;
+	const struct pane_ask *ask = call ? NULL : pane_question(&s->tree, e->id); /* of a member in a pane */
 	AUTO_BUF struct buf question = { 0 };
 	struct json_out w = json_out(&question);
 	struct err err = { 0 };
 
-	if (!call)
+	if (!call && !ask)
 		return;
 	struct permission_query *q = xcalloc(1, sizeof *q);
 	*q = (struct permission_query){ .services = s->services,
 					.session_id = xstrdup(s->id),
-					.agent_id = xstrdup(a->who.id),
-					.call_id = xstrdup(call->id) };
+					.agent_id = xstrdup(e->agent ? e->agent->id : ""),
+					.call_id = xstrdup(e->id) };
 	json_open(&w, '{');
-	json_kcstr(&w, "tool_name", call->tool->name);
-	json_kraw(&w, "input", json_raw(call->input));
-	json_kcstr(&w, "tool_use_id", call->id);
+	json_kcstr(&w, "tool_name", call ? call->tool->name : ask->tool);
+	json_kraw(&w, "input", call ? json_raw(call->input) : buf_str(&ask->input));
+	json_kcstr(&w, "tool_use_id", e->id);
 	json_close(&w);
 	/* mcp__SERVER__TOOL: as everywhere, the name of a server has no "__" */
 	const char *server = s->services->options.permission_prompt_tool + strlen("mcp__");

@@ -162,6 +162,33 @@ bool session_run_stop_hooks(struct cadre_session *s)
 	return run_turn_hooks(s, HOOK_STOP, "", fields);
 }
 
+bool session_run_member_hooks(struct cadre_session *s)
+{
+	const struct tree_lead *lead = s->tree.lead;
+	AUTO_ARENA struct arena a = { 0 };
+	struct turn *t = &s->turn;
+	const char *task[3];
+
+	if (!lead || s->tree.main.query.end != QUERY_DONE || t->interrupted || t->idle_shown)
+		return false;
+	while (s->tree.todo_dir && s->tree.kit->task_at(s->tree.todo_dir, lead->name, t->tasks_shown, &a, task)) {
+		const struct hook_input fields[] = { { "task_id", str_from(task[0]), FIELD_TEXT },
+						     { "task_subject", str_from(task[1]), FIELD_TEXT },
+						     { "task_description", str_from(task[2]), FIELD_TEXT },
+						     { "teammate_name", str_from(lead->name), FIELD_TEXT },
+						     { "team_name", str_from(lead->team), FIELD_TEXT },
+						     { 0 } };
+		t->tasks_shown++;
+		if (run_turn_hooks(s, HOOK_TASK_COMPLETED, "", fields))
+			return true;
+	}
+	const struct hook_input fields[] = { { "teammate_name", str_from(lead->name), FIELD_TEXT },
+					     { "team_name", str_from(lead->team), FIELD_TEXT },
+					     { 0 } };
+	t->idle_shown = true;
+	return run_turn_hooks(s, HOOK_TEAMMATE_IDLE, "", fields);
+}
+
 bool session_run_end_hooks(struct cadre_session *s)
 {
 	const char *reason = s->end_reason ? s->end_reason : "other";

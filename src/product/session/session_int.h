@@ -37,8 +37,9 @@ void session_write_hook_input(struct buf *out, const struct hook_input *fields);
 bool session_run_setup_hooks(struct cadre_session *s); /* once, if the option setup is given */
 bool session_run_start_hooks(struct cadre_session *s); /* once */
 bool session_run_prompt_hooks(struct cadre_session *s);
-bool session_run_stop_hooks(struct cadre_session *s); /* those of a failure are not waited for */
-bool session_run_end_hooks(struct cadre_session *s);  /* once */
+bool session_run_stop_hooks(struct cadre_session *s);   /* those of a failure are not waited for */
+bool session_run_member_hooks(struct cadre_session *s); /* of a member in a pane: the next that are to run */
+bool session_run_end_hooks(struct cadre_session *s);    /* once */
 /* The same for ConfigChange hooks, if settings have changed. A file that cannot be read any more is reported and leaves the
  * settings as they were. */
 bool session_look_at_settings(struct cadre_session *s);

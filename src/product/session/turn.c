@@ -109,7 +109,8 @@ static void turn_begin(struct cadre_session *s, enum turn_origin origin)
 	t->origin = origin;
 	t->announced = t->interrupted = t->cancelled = t->compacts = t->notice_came = false;
 	t->expansion_end = EXPANSION_EXPANDED;
-	t->stop_blocks = 0;
+	t->stop_blocks = t->tasks_shown = 0;
+	t->idle_shown = false;
 	timer_stop(s->services->loop, &s->children_wait);
 	timer_stop(s->services->loop, &s->async_hooks_wait);
 	turn_set_state(s, origin == TURN_BY_PREPARE ? TURN_SETUP : TURN_SETTINGS);
@@ -321,14 +322,41 @@ static enum step step_stop(struct cadre_session *s)
 		return turn_await_query(s);
 	if (turn_starts(s, session_run_stop_hooks))
 		return STEP_WAIT;
+	enum turn_state after = s->tree.lead ? TURN_MEMBER : TURN_ENDED;
 	if (!t->hooks_over)
-		return turn_set_state(s, TURN_ENDED);
+		return turn_set_state(s, after);
 	AUTO_BUF struct buf context = t->context;
 	t->context = (struct buf){ 0 };
 	struct str text = buf_str(t->hooks_block ? &t->hook_reason : &context);
 	if (!text.n || t->hooks_stop || t->interrupted || ++t->stop_blocks > MOST_STOP_BLOCKS ||
 	    agent_remind(&s->tree.main, text, &err) < 0)
+		return turn_set_state(s, after);
+	query_continue(&s->tree.main.query);
+	return turn_await_query(s);
+}
+
+/* A member in a pane: hooks of each task that it has in progress, then of its idleness. Their text sends it back to work, and
+ * continue false ends it. */
+static enum step step_member(struct cadre_session *s)
+{
+	struct turn *t = &s->turn;
+	AUTO_BUF struct buf text = { 0 };
+	struct err err = { 0 };
+
+	if (!t->hooks_over || t->interrupted)
 		return turn_set_state(s, TURN_ENDED);
+	if (t->hooks_stop && t->idle_shown)
+		lead_dismiss(&s->tree);
+	if (t->hooks_stop)
+		return turn_set_state(s, TURN_ENDED);
+	if (!t->hooks_block)
+		return turn_set_state(s, TURN_MEMBER); /* the next task, or idleness */
+	buf_addf(&text, "%s hook feedback:\n%s", t->idle_shown ? "TeammateIdle" : "TaskCompleted",
+		 t->hook_reason.n ? t->hook_reason.p : "");
+	if (++t->stop_blocks > MOST_STOP_BLOCKS || agent_remind(&s->tree.main, buf_str(&text), &err) < 0)
+		return turn_set_state(s, TURN_ENDED);
+	t->tasks_shown = 0;
+	t->idle_shown = false;
 	query_continue(&s->tree.main.query);
 	return turn_await_query(s);
 }
@@ -388,6 +416,7 @@ static const struct {
 	[TURN_COMPACT] = { .step = step_compact },
 	[TURN_RUN] = { .next = TURN_STOP },
 	[TURN_STOP] = { .step = step_stop },
+	[TURN_MEMBER] = { .work = session_run_member_hooks, .step = step_member },
 	[TURN_ENDED] = { .step = step_ended },
 };
 

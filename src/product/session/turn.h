@@ -20,7 +20,8 @@ struct segment;
 	X(SETTINGS)    \
 	X(APPROVAL)    \
 	X(SERVERS)     \
-	X(SETUP) X(START) X(SUBMIT) X(PRELOAD) X(EXPAND) X(MENTIONS) X(COMMIT) X(COMPACT) X(RUN) X(STOP) X(ENDED)
+	X(SETUP)       \
+	X(START) X(SUBMIT) X(PRELOAD) X(EXPAND) X(MENTIONS) X(COMMIT) X(COMPACT) X(RUN) X(STOP) X(MEMBER) X(ENDED)
 enum turn_state {
 #define X(s) TURN_##s,
 	TURN_STATES(X)
@@ -69,6 +70,8 @@ struct turn {
 	struct buf context;                       /* for the model, with the next prompt */
 	struct buf opening;                       /* a SessionStart hook's text before the prompt; empty: none */
 	unsigned stop_blocks;                     /* how often a stop hook wanted more */
+	unsigned tasks_shown;                     /* of a member in a pane: to TaskCompleted hooks ... */
+	bool idle_shown;                          /* ... and its end to TeammateIdle hooks */
 	struct config_change *change;             /* settings that hooks look at; NULL: none */
 	bool setup_hooks_ran, start_hooks_ran, end_hooks_ran; /* or there were none */
 };

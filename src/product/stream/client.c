@@ -3,6 +3,7 @@
 #include "guard/permission/permission.h"
 #include "agents/agent/gate.h"
 #include "agents/agent/question.h"
+#include "agents/team/pane.h"
 #include "product/stream/wire_int.h"
 
 /* A pending request stores only session and call id: the call, its agent or the session may be gone when the answer
@@ -25,7 +26,8 @@ static struct agent *asker(const struct question *q)
 	return q->wire->session ? agent_tree_find(&q->wire->session->tree, q->agent_id) : NULL;
 }
 
-static void ask_client(struct cadre_wire *w, const struct event *e, const struct tool_call *call, wire_answer_fn *done)
+static void ask_client(struct cadre_wire *w, const struct event *e, const char *tool, struct str input,
+		       wire_answer_fn *done)
 {
 	AUTO_BUF struct buf line = { 0 };
 	struct json_out out = json_out(&line);
@@ -36,9 +38,9 @@ static void ask_client(struct cadre_wire *w, const struct event *e, const struct
 				.call_id = xstrdup(e->id) };
 	json_open(&out, '{');
 	json_kcstr(&out, "subtype", "can_use_tool");
-	json_kcstr(&out, "tool_name", call->tool->name);
-	json_kraw(&out, "input", json_raw(call->input));
-	json_kcstr(&out, "tool_use_id", call->id);
+	json_kcstr(&out, "tool_name", tool);
+	json_kraw(&out, "input", input);
+	json_kcstr(&out, "tool_use_id", e->id);
 	question_put_suggestions(&out, e->rules, e->rule_count);
 	if (e->why.n)
 		json_kstr(&out, "decision_reason", e->why);
@@ -61,6 +63,17 @@ static void refuse_call(struct agent *a, struct tool_call *call, struct str why)
 	agent_answer_question(a, call, false, buf_str(&text));
 }
 
+/* A question of a member in a pane: the member takes the answer as it is. */
+static void decide_for_pane(const struct question *q, const struct json *payload, struct str why)
+{
+	if (!q->wire->session || !pane_question(&q->wire->session->tree, q->call_id))
+		return;
+	if (payload)
+		(void)pane_decide(&q->wire->session->tree, q->call_id, json_raw(payload));
+	else
+		pane_refuse(&q->wire->session->tree, q->call_id, why);
+}
+
 static void on_permission(void *data, const struct json *payload, struct str why)
 {
 	struct question *q = data;
@@ -73,6 +86,7 @@ static void on_permission(void *data, const struct json *payload, struct str why
 		refuse_call(a, call, why);
 	else if (call && !agent_decide(a, call, payload))
 		refuse_call(a, call, STR("the client's answer has no behavior \"allow\" or \"deny\""));
+	decide_for_pane(q, payload, why);
 	if (call && json_str_is(json_get(payload, "behavior"), "deny") && json_bool(json_get(payload, "interrupt")))
 		cadre_interrupt(q->wire->session);
 	question_free(q);
@@ -90,6 +104,7 @@ static void on_answers(void *data, const struct json *payload, struct str why)
 		question_answer(call, answers);
 	else if (call)
 		question_decline(call);
+	decide_for_pane(q, payload, why);
 	question_free(q);
 }
 
@@ -99,8 +114,11 @@ void wire_ask_call(struct cadre_wire *w, const struct event *e)
 	bool is_permission = e->kind == EVENT_PERMISSION_ASKED;
 	struct tool_call *call = !a ? NULL : is_permission ? agent_question(a, e->id) : question_find(a, e->id);
 
+	const struct pane_ask *ask = call ? NULL : pane_question(&w->session->tree, e->id);
 	if (call)
-		ask_client(w, e, call, is_permission ? on_permission : on_answers);
+		ask_client(w, e, call->tool->name, json_raw(call->input), is_permission ? on_permission : on_answers);
+	else if (ask)
+		ask_client(w, e, ask->tool, buf_str(&ask->input), is_permission ? on_permission : on_answers);
 }
 
 static bool question_is_over(const void *data)
@@ -108,6 +126,8 @@ static bool question_is_over(const void *data)
 	const struct question *q = data;
 	struct agent *a = asker(q);
 
+	if (q->wire->session && pane_question(&q->wire->session->tree, q->call_id))
+		return false;
 	return !a || (!agent_question(a, q->call_id) && !question_find(a, q->call_id));
 }
 
