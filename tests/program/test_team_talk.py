@@ -696,31 +696,6 @@ rule member
     assert "plan_approval_request" not in done.out
 
 
-def a_question_of_a_worker_reaches_the_host_with_its_id(lab):
-    lab.model('''
-rule starts
-  agent main
-  prompt contains "Coordinate"
-  turn 1
-  call Agent {"description": "W", "prompt": "Write it", "subagent_type": "worker"}
-rule lead
-  agent main
-  text Done.
-rule worker
-  turn 1
-  call Write {"file_path": "%s/worker.txt", "content": "x"}
-rule ends
-  text {{last_result|60}}
-''' % lab.work)
-    client = Client(lab, "--permission-prompt-tool", "stdio", "--coordinator")
-    client.say("Coordinate")
-    question = client.asked("can_use_tool")
-    client.answer(question, {"behavior": "allow", "updatedInput": question["request"]["input"]})
-    assert question["request"]["tool_name"] == "Write" and re.fullmatch(r"a[0-9a-f]{16}", question["request"]["agent_id"]), question
-    done = client.over()
-    assert done.code == 0 and pathlib.Path(lab.work, "worker.txt").exists(), done
-
-
 if __name__ == "__main__":
     main(two_members_that_write_to_each_other_at_once_lose_nothing_and_keep_the_order,
          idle_members_that_only_spoke_among_themselves_do_not_start_turns_of_the_lead,
@@ -736,5 +711,4 @@ if __name__ == "__main__":
          a_plan_waits_on_although_the_lead_is_interrupted,
          a_member_that_never_ends_meets_the_ceiling_and_can_be_resumed,
          a_lead_that_is_summed_up_is_told_its_members_and_open_requests_again,
-         a_plan_of_a_member_is_for_the_user_where_the_settings_say_so,
-         a_question_of_a_worker_reaches_the_host_with_its_id)
+         a_plan_of_a_member_is_for_the_user_where_the_settings_say_so)

@@ -2,27 +2,8 @@
  * pane.h - members that are processes of their own, in tmux panes (docs/internals/team.md). On the lead's side a record without
  * a struct agent and a struct pane; on the member's side a session that has joined its lead. */
 #pragma once
-#include <sys/socket.h>
-#include <sys/un.h>
 #include "agents/team/team.h"
-
-/* ---- pane_link.c: lines of JSON both ways ------------------------------------------------------------------------- */
-
-struct link {
-	struct loop *loop; /* borrowed */
-	int fd;            /* owned; -1: closed */
-	uv_poll_t *poll;
-	struct buf in, out;
-	/* line is borrowed until return. on_end: once, if the other side is gone; the link is closed by then. Both may close it. */
-	void (*on_line)(struct link *l, const struct json *line);
-	void (*on_end)(struct link *l);
-};
-
-void link_open(struct link *l, struct loop *loop, int fd); /* takes fd; handlers are set */
-void link_send(struct link *l, struct str line);           /* without its end; dropped if it is closed */
-void link_close(struct link *l);                           /* also twice */
-socklen_t link_address(struct sockaddr_un *ret, const char *session, int64_t pid);
-bool link_peer_is(int fd, int64_t pid, int64_t start); /* the process at the other end, of this user */
+#include "core/store/line_link.h"
 
 /* ---- pane.c: the lead's side, processes ----------------------------------------------------------------------------- */
 
@@ -106,11 +87,9 @@ int tmux_dress_pane(struct pane *p, tmux_done_fn *done, struct err *err);
 /* A pane that shows a dead process (remain-on-exit); tmux itself compares whose it is. */
 void tmux_kill_pane(struct pane *p, int64_t pid, tmux_done_fn *done);
 
-/* ---- pane_lead.c: the lead's side, words ------------------------------------------------------------------------------ */
+/* ---- pane_mail.c: what waits for a member ------------------------------------------------------------------------------ */
 
-int pane_listen(struct panes *all, struct err *err);
-void pane_stop_listening(struct panes *all);
-void pane_meet_guests(struct panes *all); /* a process is known now */
+void pane_send_mailbox(struct pane *p); /* it is up: from the beginning */
 int pane_put(struct agent_record *to, const struct mail *m, struct err *err);
 void pane_learn(struct team *t, const struct agent_record *to); /* ids that are in its mailbox */
 int pane_put_prompt(struct agent_record *to, struct err *err);
@@ -121,6 +100,12 @@ void pane_heard(struct agent_record *r, struct str text);
 /* Its next run is in this process, with the history of its own session and what waits in its mailbox. l: that session; NULL: it has
  * not begun. */
 int pane_move_here(struct agent_record *r, const struct session_load *l, struct err *err);
+
+/* ---- pane_lead.c: the lead's side, words ------------------------------------------------------------------------------ */
+
+int pane_listen(struct panes *all, struct err *err);
+void pane_stop_listening(struct panes *all);
+void pane_meet_guests(struct panes *all); /* a process is known now */
 void pane_drop_asks(struct pane *p);
 void pane_drop_calls(struct pane *p); /* the pane is freed: they end without it */
 void pane_approve_plan(struct agent_record *to, bool approve);
@@ -130,6 +115,11 @@ const struct pane_ask *pane_question(const struct agent_tree *t, const char *id)
 bool pane_decide(struct agent_tree *t, const char *id, struct str decision);
 void pane_refuse(struct agent_tree *t, const char *id, struct str why); /* a denial with this message */
 void pane_tell_rule(struct agent_tree *t, const char *rule);
+
+/* ---- pane_join.c ----------------------------------------------------------------------------------------------------- */
+
+/* The lead's process answers, and its environment is this process's own. */
+int lead_dial(const struct options *o, int *ret_fd, struct err *err);
 
 /* ---- pane_member.c: the member's side ------------------------------------------------------------------------------------ */
 

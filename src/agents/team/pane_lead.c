@@ -1,256 +1,18 @@
 /* SPDX-License-Identifier: MIT
  * pane_lead.c - what the lead and its members in panes say to each other, on the lead's side: the socket, who may connect, the
- * mailbox of a member (agent-ID.mail.jsonl, appended by the lead only), its state, its calls and its questions. */
+ * state of a member, its calls and its questions. */
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include "agents/team/pane.h"
-#include "agents/team/format.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/plan.h"
 #include "config/settings/settings.h"
-#include "core/store/line_file.h"
 #include "guard/permission/mode.h"
-#include "lib/base/crash.h"
-#include "lib/io/file.h"
 
 enum { MOST_GUESTS = 64, MOST_MEMBER_ASKS = 32 };
 
 extern char **environ;
-
-/* ---- the mailbox -------------------------------------------------------------------------------------------------- */
-
-static char *mailbox_path(const struct agent_record *r, struct arena *a)
-{
-	return arena_printf(a, "%s/subagents/agent-%s.mail.jsonl", r->tree->session_dir, r->id);
-}
-
-/* On disk when it returns. A line that was cut by a crash is closed first. */
-static int mailbox_add(const struct agent_record *r, struct str line, struct err *err)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	AUTO_BUF struct buf text = { 0 };
-	const char *path = mailbox_path(r, &a);
-	char last = '\n';
-
-	if (file_make_parents(path, err) < 0)
-		return -(int)err->kind;
-	AUTO_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
-	off_t end = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
-	if (end < 0 || (end > 0 && pread(fd, &last, 1, end - 1) != 1))
-		return err_set(err, ERR_IO, "cannot write %s: %m", path);
-	if (last != '\n')
-		buf_addch(&text, '\n');
-	buf_add(&text, line.p, line.n);
-	buf_addch(&text, '\n');
-	if (file_write_all(fd, text.p, text.n) == 0)
-		return 0;
-	err_set(err, ERR_IO, "cannot write %s: %m", path);
-	(void)!ftruncate(fd, end);
-	return -ERR_IO;
-}
-
-static void mailbox_each(const struct agent_record *r, void (*fn)(void *data, struct str line), void *data)
-{
-	AUTO_ARENA struct arena a = { 0 };
-	struct line_file f;
-	struct line_place place;
-	struct str line;
-	struct err ignored = { 0 };
-
-	if (line_file_open(&f, mailbox_path(r, &a), &ignored) < 0)
-		return;
-	while (line_file_next(&f, &line, &place, &ignored) > 0)
-		fn(data, line);
-	line_file_close(&f);
-}
-
-static void learn_line(void *data, struct str line)
-{
-	struct team *t = data;
-	AUTO_JSON struct json_reader reader = { 0 };
-	AUTO_ARENA struct arena a = { 0 };
-	const struct json *root;
-
-	if (json_parse(&reader, line.p, line.n, &root, NULL) == 0)
-		map_set(&t->sent, json_str(json_get(root, "id"), &a), t);
-}
-
-void pane_learn(struct team *t, const struct agent_record *to)
-{
-	mailbox_each(to, learn_line, t);
-}
-
-/* Commands of the member could have written into the file: what is not mail, an approval above all, is not passed on. */
-static void send_line(void *data, struct str line)
-{
-	struct pane *p = data;
-	AUTO_JSON struct json_reader reader = { 0 };
-	const struct json *root;
-
-	if (json_parse(&reader, line.p, line.n, &root, NULL) < 0 ||
-	    (!json_str_is(json_get(root, "type"), "mail") && !json_str_is(json_get(root, "type"), "prompt")))
-		return;
-
-	link_send(&p->link, line);
-	p->sent++;
-}
-
-int pane_put_prompt(struct agent_record *r, struct err *err)
-{
-	AUTO_BUF struct buf text = { 0 };
-	AUTO_BUF struct buf line = { 0 };
-	struct json_out w = json_out(&line);
-	struct agent *proxy = xcalloc(1, sizeof *proxy);
-
-	proxy->tree = r->tree;
-	proxy->record = r;
-	team_ops.initial_message(proxy, &text);
-	free(proxy);
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "prompt");
-	json_kcstr(&w, "id", r->id);
-	json_kstr(&w, "text", buf_str(&text));
-	json_close(&w);
-	return mailbox_add(r, buf_str(&line), err);
-}
-
-static void post_entry(struct agent_record *to, const struct inbox_entry *e, const char *color)
-{
-	AUTO_BUF struct buf entry = { 0 };
-	struct json_out w = json_out(&entry);
-
-	inbox_entry_write(&w, e, color, id_wall_ms());
-	if (to->tree->team && to->tree->team->files)
-		team_files_post(to->tree->team->files, str_from(to->name), e->id, buf_str(&entry), false, NULL, NULL);
-}
-
-void pane_post_prompt(struct agent_record *r)
-{
-	post_entry(r,
-		   &(struct inbox_entry){ .id = r->id,
-					  .from = TEAM_LEAD,
-					  .text = str_from(r->prompt),
-					  .summary = str_from(r->description) },
-		   NULL);
-}
-
-void pane_heard(struct agent_record *r, struct str text)
-{
-	AUTO_JSON struct json_reader reader = { 0 };
-	AUTO_ARENA struct arena a = { 0 };
-	struct agent_member *m = r->member;
-	const struct json *root;
-
-	if (json_parse(&reader, text.p, text.n, &root, NULL) < 0)
-		return;
-	struct str request = json_str(json_get(root, "requestId"), &a);
-	bool asked = m->shutdown && str_is(request, m->shutdown);
-	if (json_str_is(json_get(root, "type"), "idle_notification") && m->state == MEMBER_WORKS) {
-		m->state = MEMBER_IDLE;
-		m->active_ms = id_wall_ms();
-		agent_tree_tasks_changed(r->tree);
-		if (r->tree->on_idle)
-			r->tree->on_idle(r->tree);
-	} else if (json_str_is(json_get(root, "type"), "shutdown_rejected") && asked) {
-		m->shutdown = NULL;
-	} else if (json_str_is(json_get(root, "type"), "shutdown_approved") && asked) {
-		r->state = AGENT_COMPLETED;
-		team_ops.gone(r);
-	}
-}
-
-int pane_put(struct agent_record *to, const struct mail *m, struct err *err)
-{
-	AUTO_BUF struct buf text = { 0 };
-	AUTO_BUF struct buf line = { 0 };
-	struct json_out w = json_out(&line);
-	struct pane *p = pane_of(to);
-
-	if (to->member->foreign) {
-		post_entry(
-			to,
-			&(struct inbox_entry){ .id = m->id, .from = m->from, .text = m->text, .summary = m->summary },
-			m->color);
-		to->member->state = MEMBER_WORKS;
-		return 0;
-	}
-	mail_write(&text, m);
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "mail");
-	json_kcstr(&w, "id", m->id);
-	json_kcstr(&w, "from", m->from);
-	json_kcstr(&w, "team", to->member->team);
-	if (m->about)
-		json_kcstr(&w, "about", m->about);
-	json_kbool(&w, "quiet", m->quiet);
-	json_kstr(&w, "text", buf_str(&text));
-	json_close(&w);
-	if (mailbox_add(to, buf_str(&line), err) < 0)
-		return -(int)err->kind;
-	crash_point(mail_queued);
-	if (p && p->up)
-		send_line(p, buf_str(&line));
-	else if (p)
-		pane_start(p); /* what is in the mailbox is sent when it is up */
-	return 0;
-}
-
-struct mailbox_move {
-	struct agent_record *record;
-	const struct session_load *load;
-	struct err err;
-};
-
-static void move_line(void *data, struct str line)
-{
-	struct mailbox_move *x = data;
-	struct agent_record *r = x->record;
-	AUTO_JSON struct json_reader reader = { 0 };
-	AUTO_ARENA struct arena a = { 0 };
-	const struct json *root;
-
-	if (x->err.kind || json_parse(&reader, line.p, line.n, &root, NULL) < 0 ||
-	    !json_str_is(json_get(root, "type"), "mail"))
-		return;
-	struct queue_line q = { .id = json_cstr(json_get(root, "id"), &a),
-				.from = json_cstr(json_get(root, "from"), &a),
-				.team = r->member->team,
-				.about = json_cstr(json_get(root, "about"), &a),
-				.quiet = json_bool(json_get(root, "quiet")),
-				.text = json_str(json_get(root, "text"), &a) };
-	bool known = !q.id || (x->load && map_get(&x->load->delivered, str_from(q.id)));
-	for (size_t i = 0; !known && x->load && i < x->load->waiting_count; i++)
-		known = !strcmp(x->load->waiting[i].id, q.id);
-	if (known)
-		return;
-	if (!x->load) /* before its first words, as for a member that starts here */
-		r->prompt = arena_printf(&r->arena, "%s\n\n" STR_FMT, r->prompt, STR_ARG(q.text));
-	else if (agent_record_queue(r, &q, &x->err) == 0)
-		r->member->mail_came = true;
-}
-
-int pane_move_here(struct agent_record *r, const struct session_load *l, struct err *err)
-{
-	struct mailbox_move x = { .record = r, .load = l };
-	const char *before = r->transcript;
-
-	meta_set_paths(r);
-	if (l && (file_make_parents(r->transcript, err) < 0 || (link(before, r->transcript) < 0 && errno != EEXIST &&
-								err_set(err, ERR_IO, "cannot link %s: %m", before))))
-		return -(int)err->kind;
-	mailbox_each(r, move_line, &x);
-	if (x.err.kind) {
-		*err = x.err;
-		return -(int)err->kind;
-	}
-	r->member->in_pane = false;
-	r->member->session = NULL;
-	r->member->pid = r->member->pid_start = 0;
-	r->member->pane[0] = '\0';
-	return meta_write(r, err);
-}
 
 /* ---- its environment -------------------------------------------------------------------------------------------------- */
 
@@ -599,8 +361,7 @@ static void on_member_line(struct link *l, const struct json *line)
 		p->up = true;
 		if (p->state == PANE_RUNS)
 			timer_stop(p->all->tree->services->loop, &p->limit);
-		p->sent = 0;
-		mailbox_each(p->record, send_line, p);
+		pane_send_mailbox(p);
 	} else if (json_str_is(type, "state")) {
 		on_state(p, line);
 	} else if (json_str_is(type, "send")) {

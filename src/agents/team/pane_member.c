@@ -18,9 +18,7 @@
 #include "guard/permission/mode.h"
 #include "lib/io/file.h"
 
-enum { ALONE_MS = 30000, LONGEST_HELLO = 4 << 20 };
-
-extern char **environ;
+enum { ALONE_MS = 30000 };
 
 struct lead_question {
 	struct lead_question *next;
@@ -63,64 +61,6 @@ static struct lead *lead_of(const struct agent_tree *t)
 
 /* ---- joining ------------------------------------------------------------------------------------------------------- */
 
-static int lead_connect(const struct options *o, int *ret_fd, struct err *err)
-{
-	struct sockaddr_un name;
-	long long pid = 0, start = 0;
-
-	if (sscanf(o->lead_process, "%lld.%lld", &pid, &start) != 2 || pid <= 1)
-		return err_set(err, ERR_USAGE, "--lead-process is PID.START, as the lead gives it");
-	socklen_t n = link_address(&name, o->parent_session_id, pid);
-	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 || connect(fd, (struct sockaddr *)&name, n) < 0)
-		return err_set(err, ERR_USAGE, "the lead, session %s, is not there: %m", o->parent_session_id);
-	if (!link_peer_is(fd, pid, start))
-		return err_set(err, ERR_USAGE, "another process answers in the place of session %s",
-			       o->parent_session_id);
-	*ret_fd = fd;
-	fd = -1;
-	return 0;
-}
-
-/* One line, blocking: nothing else runs yet. The lead has a limit for it (teams.paneStartMs), and its end is seen here. */
-static int lead_hear(int fd, struct buf *out, struct err *err)
-{
-	char c = 0;
-
-	while (c != '\n' && out->n < LONGEST_HELLO) {
-		ssize_t n = recv(fd, &c, 1, 0);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return err_set(err, ERR_USAGE, "the lead does not know this member");
-		buf_addch(out, c);
-	}
-	return 0;
-}
-
-/* The lead's variables in place of those that the tmux server happened to have */
-static void take_environment(const struct json *env)
-{
-	static const char *const families[] = { "ANTHROPIC_", "CLAUDE_", "AWS_", "GOOGLE_", "OPENAI_" };
-	AUTO_ARENA struct arena a = { 0 };
-
-	for (char **each = environ; *each;) {
-		struct str value = str_from(*each), name = str_cut(&value, '=');
-		bool foreign = false;
-		for (size_t i = 0; i < COUNT_OF(families); i++)
-			foreign = foreign || str_starts(name, str_from(families[i]));
-		if (!foreign) {
-			each++;
-			continue;
-		}
-		(void)unsetenv(arena_str(&a, name).p);
-		each = environ;
-	}
-	for (struct json_member m = json_members(env); m.key; m = json_member_next(env, m))
-		if (json_is(m.value, JSON_STRING))
-			(void)setenv(json_cstr(m.key, &a), json_cstr(m.value, &a), 1);
-}
-
 static void lead_prepare_process(const struct lead *l, const struct options *o)
 {
 	AUTO_CLOSE int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -140,10 +80,6 @@ static void on_alone(struct timer *timer);
 
 int lead_join(struct agent_tree *t, struct options *o, struct err *err)
 {
-	AUTO_BUF struct buf text = { 0 };
-	AUTO_JSON struct json_reader reader = { 0 };
-	const struct json *root;
-	struct json_out w = json_out(&text);
 	AUTO_CLOSE int fd = -1;
 
 	if (!o->agent_name || !o->team_name || !o->parent_session_id || !o->lead_process)
@@ -154,20 +90,8 @@ int lead_join(struct agent_tree *t, struct options *o, struct err *err)
 	if (!team_name_fits(str_from(o->team_name)) || !team_name_fits(str_from(o->agent_name)))
 		return err_set(err, ERR_USAGE, "--agent-name and --team-name have 1 to %d letters, digits, _ and -",
 			       LONGEST_TEAM_NAME);
-	if (lead_connect(o, &fd, err) < 0)
+	if (lead_dial(o, &fd, err) < 0)
 		return -(int)err->kind;
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "hello");
-	json_kcstr(&w, "agent", o->agent_name);
-	json_close(&w);
-	buf_addch(&text, '\n');
-	(void)!send(fd, text.p, text.n, MSG_NOSIGNAL);
-	buf_clear(&text);
-	if (lead_hear(fd, &text, err) < 0)
-		return -(int)err->kind;
-	if (json_parse(&reader, text.p, text.n, &root, NULL) < 0 || !json_is(json_get(root, "env"), JSON_OBJECT))
-		return err_set(err, ERR_USAGE, "the lead does not know this member");
-	take_environment(json_get(root, "env"));
 	struct lead *l = xcalloc(1, sizeof *l);
 	l->tree = t;
 	l->fd = fd;

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * pane_link.c - a connection between a lead and a member in a pane: a JSON object a line, both ways. */
+ * line_link.c - a connection between two processes of ours: a JSON object a line, both ways. */
+#include "core/store/line_link.h"
 #include <errno.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
-#include "agents/team/pane.h"
 #include "core/store/state.h"
 
 enum { LONGEST_LINE = 8 << 20, PIECE = 64 << 10 };
