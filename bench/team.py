@@ -4,6 +4,7 @@ import collections
 import contextlib
 import json
 import os
+import pathlib
 import random
 import re
 import subprocess
@@ -20,16 +21,28 @@ MAKES = """rule makes
   turn 1
   call TeamCreate {"team_name": "alpha"}
 """
-WORK = MAKES + """rule tasks
+
+
+def work_story(count, latency_ms):
+    """Each member takes a task, writes five messages to the lead and five to its neighbour, and completes the task: four turns."""
+    talks = "".join(f"""rule talks {i}
+  agent m{i}@alpha
+  prompt contains "Number "
+  turn 2
+  latency {latency_ms}ms
+  repeat 5 call SendMessage {{"to": "team-lead", "message": "to the lead {{{{i}}}}"}}
+  repeat 5 call SendMessage {{"to": "m{i % count + 1}", "message": "to the next {{{{i}}}}"}}
+""" for i in range(1, count + 1))
+    return MAKES + f"""rule tasks
   agent main
   prompt contains "Make a team"
   turn 2
-  repeat %(count)d call TaskCreate {"subject": "task {{i}}", "description": "part of it"}
+  repeat {count} call TaskCreate {{"subject": "task {{{{i}}}}", "description": "part of it"}}
 rule starts
   agent main
   prompt contains "Make a team"
   turn 3
-  repeat %(count)d call Agent {"description": "M{{i}}", "prompt": "Number {{i}} of it", "name": "m{{i}}"}
+  repeat {count} call Agent {{"description": "M{{{{i}}}}", "prompt": "Number {{{{i}}}} of it", "name": "m{{{{i}}}}"}}
 rule lead
   agent main
   text Done.
@@ -37,24 +50,20 @@ rule begins
   prompt contains "Number "
   capture number prompt "Number " word
   turn 1
-  latency %(latency)dms
-  call TaskUpdate {"taskId": "{{number}}", "status": "in_progress"}
-rule talks
-  prompt contains "Number "
-  turn 2
-  latency %(latency)dms
-  repeat 5 call SendMessage {"to": "team-lead", "message": "to the lead {{i}}"}
-  repeat 5 call SendMessage {"to": "m1", "message": "to the first {{i}}"}
-rule completes
+  latency {latency_ms}ms
+  call TaskUpdate {{"taskId": "{{{{number}}}}", "status": "in_progress"}}
+{talks}rule completes
   prompt contains "Number "
   capture number prompt "Number " word
   turn 3
-  latency %(latency)dms
-  call TaskUpdate {"taskId": "{{number}}", "status": "completed"}
+  latency {latency_ms}ms
+  call TaskUpdate {{"taskId": "{{{{number}}}}", "status": "completed"}}
 rule ends
-  latency %(latency)dms
+  latency {latency_ms}ms
   text Over.
 """
+
+
 def session_files(m, session):
     lead = next(m.path.glob(f".claude/projects/*/{session}.jsonl"))
     return [lead, *m.path.glob(f".claude/projects/*/{session}/subagents/agent-*.jsonl")]
@@ -72,7 +81,7 @@ def deliveries(path):
 
 def run_work(count, latency_ms):
     session = str(uuid.uuid4())
-    with Modeld(WORK % {"count": count, "latency": latency_ms}) as m:
+    with Modeld(work_story(count, latency_ms)) as m:
         m.env |= TEAMS
         run = Run([BUILD / "cadre", "-p", "--session-id", session, "Make a team"], m.cwd, m.env, 900)
         heard = sum((deliveries(p) for p in session_files(m, session)), collections.Counter())
@@ -83,14 +92,15 @@ def run_work(count, latency_ms):
     return run
 
 
-def bench_work():
-    one, many = run_work(1, 1000), run_work(200, 1000)
-    ideal = one.wall_s
-    if many.completed != 200 or many.doubled:
-        sys.exit(f"team: {many.completed} of 200 tasks, {many.doubled} messages twice")
-    figure("200 members, 10 messages and a task each: wall over one member", many.wall_s / ideal, "x", 1.3)
-    figure("200 members: memory above that of one", (many.peak_kb - one.peak_kb) / 1024, "MB", 45)
-    figure("200 members: messages delivered once", many.messages, "", 1995, at_least=True)  # not from the first one to itself
+def bench_work(count=200, latency_ms=1000):
+    one, many = run_work(1, latency_ms), run_work(count, latency_ms)
+    if many.completed != count or many.doubled:
+        sys.exit(f"team: {many.completed} of {count} tasks, {many.doubled} messages twice")
+    figure(f"{count} members, 10 messages and a task each: wall over the ideal", many.wall_s / (4 * latency_ms / 1000), "x", 1.3)
+    figure(f"{count} members: CPU", many.cpu_s, "s")
+    figure(f"{count} members: memory above that of one", (many.peak_kb - one.peak_kb) / 1024, "MB", 45)
+    figure(f"{count} members: messages delivered once", many.messages, "", 10 * count, at_least=True)
+    figure(f"{count} members at a latency of 200 ms: wall over the ideal", run_work(count, 200).wall_s / 0.8, "x", 3)
 
 
 PARKED = MAKES + """rule starts
@@ -124,6 +134,14 @@ def resident_kb(pid):
         return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:"))
 
 
+def wakes(pid):
+    """How often a thread of the process waited for something."""
+    total = 0
+    for status in pathlib.Path(f"/proc/{pid}/task").glob("*/status"):
+        total += int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", status.read_text(), re.M)[1])
+    return total
+
+
 def cpu_s(pid):
     with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
         fields = f.read().rsplit(")", 1)[1].split()
@@ -148,11 +166,12 @@ def bench_parked(count=1000):
         while time.monotonic() - since < 6:  # parked, and the allocator gave back what it gives
             least = min(least, resident_kb(process.pid))
             time.sleep(0.2)
-        before = cpu_s(process.pid)
+        before, woken = cpu_s(process.pid), wakes(process.pid)
         time.sleep(5)
-        idle = cpu_s(process.pid) - before
+        idle, woken = cpu_s(process.pid) - before, wakes(process.pid) - woken
         figure(f"{count} parked members: resident", least / 1024, "MB", 60)
         figure(f"{count} parked members: CPU in 5 s", idle * 1000, "ms", 50)
+        figure(f"{count} parked members: wakes of the process in 5 s", woken, "", 2)
         (m.path / "go").touch()
         if process.wait(600):
             sys.exit(f"team: ended with {process.returncode}")
@@ -203,27 +222,51 @@ def stamp_ms(text):
     return (int(day[-2:]) * 86400 + int(hours) * 3600 + int(minutes) * 60 + float(seconds)) * 1000
 
 
-STORM = MAKES + """rule starts
+def storm_story(members, receivers):
+    """In its turn N each member writes to the N-th receiver, and to the lead in place of itself. An answer is one call: a kill cannot
+    leave a part of it, so the number of calls is known."""
+    def rule(name, who, turn, to):
+        return f"""rule {name}
+{who}  prompt contains "Storm"
+  turn {turn}
+  call SendMessage {{"to": "{to}", "message": "{{{{agent}}}} {{{{turn}}}}."}}
+"""
+    own = "".join(rule(f"own {n}", f"  agent m{to}@alpha\n", n, "team-lead") for n, to in enumerate(receivers, 1))
+    return MAKES + f"""rule starts
   agent main
   prompt contains "Make a team"
   turn 2
-  repeat %(members)d call Agent {"description": "S", "prompt": "Storm", "name": "m{{i}}"}
+  repeat {members} call Agent {{"description": "S", "prompt": "Storm", "name": "m{{{{i}}}}"}}
 rule lead
   agent main
   text Done.
-rule storm
-  prompt contains "Storm"
-  turn 1-%(turns)d
-  repeat 10 call SendMessage {"to": "team-lead", "message": "{{agent}} {{turn}}-{{i}}."}
-rule ends
+{own}{"".join(rule(f"storm {n}", "", n, f"m{to}") for n, to in enumerate(receivers, 1))}rule ends
   text Over.
 """
 
 
-def bench_storm(count=10000, members=100, kills=5):
-    """Killed from outside at random moments, and resumed."""
+def sent_messages(path):
+    """(text, id) of each SendMessage call with its result; id None: it has none, or it was not sent."""
+    calls, ids = {}, {}
+    with open(path, encoding="utf-8") as lines:
+        for line in lines:
+            if '"tool_use"' not in line and '"tool_result"' not in line:
+                continue
+            for block in json.loads(line)["message"]["content"]:
+                if block["type"] == "tool_use" and block["name"] == "SendMessage":
+                    calls[block["id"]] = block["input"]["message"]
+                elif block["type"] == "tool_result" and block["tool_use_id"] in calls:
+                    ids.setdefault(block["tool_use_id"], []).append(re.search(r'"msg_id":"([^"]+)"', str(block["content"])))
+    for call, text in calls.items():
+        results = ids.get(call, [])
+        yield text, results[0][1] if len(results) == 1 and results[0] else None
+
+
+def bench_storm(members=100, each=100, kills=5):
+    """Members that write to each other; killed from outside at random moments, and resumed."""
     session, seed, killed, prompt = str(uuid.uuid4()), random.Random(), 0, ["Make a team"]
-    with Modeld(STORM % {"members": members, "turns": count // members // 10}) as m:
+    count = members * each
+    with Modeld(storm_story(members, range(1, each + 1))) as m:
         m.env |= TEAMS
         started = time.perf_counter()
         while True:
@@ -243,15 +286,38 @@ def bench_storm(count=10000, members=100, kills=5):
             if next(m.path.glob(f".claude/projects/*/{session}.jsonl"), None):
                 prompt = ["Go on"] if process.returncode > 0 else []  # a turn that was not cut off needs a word
         wall = time.perf_counter() - started
-        with open(session_files(m, session)[0], encoding="utf-8") as lines:
-            text = "".join(line for line in lines if '"type":"user"' in line)
-        heard = collections.Counter(re.findall(r"\\n(m\d+@alpha \d+-\d+)\.\\n", text))
-        # An answer that a kill cut short has fewer calls: what counts is what was called.
-        sent = {w for p in session_files(m, session)[1:] for w in re.findall(r'"message": ?"(m\d+@alpha \d+-\d+)\."', p.read_text())}
-    figure(f"{count} messages, {killed} kill -9: sent and not delivered", len(sent - set(heard)), "", 0)
-    figure(f"{count} messages, {killed} kill -9: sent", len(sent), "", count * 0.99, at_least=True)
-    figure(f"{count} messages, {killed} kill -9: delivered twice", sum(n > 1 for n in heard.values()), "", 0)
-    figure(f"{count} messages: wall with all restarts", wall, "s")
+        files = session_files(m, session)
+        sent = [pair for path in files[1:] for pair in sent_messages(path)]
+        heard = sum((deliveries(path) for path in files), collections.Counter())
+    ids = {i for _, i in sent if i}
+    figure(f"{count} messages, {killed} kill -9: texts sent", len({text for text, _ in sent}), "", count, at_least=True)
+    figure("  calls more than that, or without one result with an id", len(sent) - count + sum(not i for _, i in sent), "", 0)
+    figure("  delivered, each once", sum(heard[i] == 1 for i in ids), "", count, at_least=True)
+    figure("  delivered twice or more", sum(n > 1 for n in heard.values()), "", 0)
+    figure("  wall with all restarts", wall, "s")
+
+
+def bench_pairs(members=200, each=50):
+    """Messages between random pairs, several for each pair: what one costs, and their order."""
+    session, seed = str(uuid.uuid4()), random.Random(75)
+    some = seed.sample(range(1, members + 1), each // 5)
+    receivers = seed.sample(some * 5, each)
+    with Modeld(storm_story(members, receivers)) as m:
+        m.env |= TEAMS
+        run = Run([BUILD / "cadre", "-p", "--session-id", session, "Make a team"], m.cwd, m.env, 900)
+        heard, wrong = 0, 0
+        for path in session_files(m, session):
+            last = collections.Counter()
+            with open(path, encoding="utf-8") as lines:
+                text = "".join(line for line in lines if '"origin"' in line and line.startswith('{"parentUuid"'))
+            for sender, turn in re.findall(r"\\n(m\d+@alpha) (\d+)\.\\n", text):
+                heard += 1
+                wrong += int(turn) <= last[sender]
+                last[sender] = int(turn)
+    count = members * each
+    figure(f"{count} messages between pairs of {members} members: delivered", heard, "", count, at_least=True)
+    figure("  out of the order of their pair", wrong, "", 0)
+    figure("  CPU a message, with its request", run.cpu_s / count * 1000, "ms", 2)
 
 
 def bench_team():
@@ -259,3 +325,4 @@ def bench_team():
     bench_wake()
     bench_parked()
     bench_storm()
+    bench_pairs()

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * fuzz_team.c - any bytes, cut at NULs: config.json of others, an inbox, and the text of a message. Besides not crashing: what is
- * written is JSON; our members are in it as we said, whatever stood there; others only by a name that may become a path; an entry is
- * added once; the same entry has the same id; and a message cannot look like a tag of ours. */
+ * fuzz_team.c - any bytes, cut at NULs: config.json of others, an inbox, the text of a message, and a task. Besides not crashing: what
+ * is written is JSON; our members are in it as we said, whatever stood there; others only by a name that may become a path; an entry is
+ * added once; the same entry has the same id; a message cannot look like a tag of ours; and a task that is written is read as it was. */
 #include "agents/team/format.h"
 #include "agents/team/team.h"
+#include "tools/tasks/todo_list.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -88,13 +89,42 @@ static void check_message(struct str text)
 	must(!memmem(rest.p, rest.n, "<system-reminder", 16) && !memmem(rest.p, rest.n, "</system-reminder", 17));
 }
 
+static bool same(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+static void check_task(struct str text)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf out = { 0 };
+	struct json_out w = json_out(&out);
+	struct todo t, u;
+
+	if (!todo_read_text(text, 7, &a, &t))
+		return;
+	must(t.id == 7 && t.subject && t.description && (unsigned)t.status < TODO_STATUS_COUNT);
+	for (size_t i = 0; i < t.blocks.count; i++) { /* a number that may become a path, and each once */
+		must(t.blocks.ids[i] >= 1 && t.blocks.ids[i] <= INT32_MAX);
+		for (size_t k = 0; k < i; k++)
+			must(t.blocks.ids[i] != t.blocks.ids[k]);
+	}
+	todo_put(&w, &t, true);
+	must(todo_read_text(buf_str(&out), 7, &a, &u));
+	must(same(t.subject, u.subject) && same(t.description, u.description) && same(t.owner, u.owner) &&
+	     same(t.active_form, u.active_form) && t.status == u.status && str_eq(t.metadata, u.metadata) &&
+	     t.blocks.count == u.blocks.count && t.blocked_by.count == u.blocked_by.count);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct str rest = { (const char *)data, size };
 	struct str config = str_cut(&rest, '\0'), inbox = rest.p ? str_cut(&rest, '\0') : (struct str){ 0 };
+	struct str task = rest;
 
 	check_config(config);
 	check_inbox(inbox.p ? inbox : STR(""));
-	check_message(rest.p ? rest : config);
+	check_message(rest.p ? str_cut(&rest, '\0') : config);
+	check_task(rest.p ? rest : task.p ? task : config);
 	return 0;
 }

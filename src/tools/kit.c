@@ -4,7 +4,7 @@
 #include "lib/io/file.h"
 #include "tools/files/text_file.h"
 #include "tools/shell/shell_set.h"
-#include "tools/tasks/todo_list.h"
+#include "tools/tasks/todo_book.h"
 #include "tools/tools.h"
 
 enum { LARGEST_KNOWN_FILE = 4 << 20, MOST_LISTED_FILES = 20 };
@@ -23,6 +23,9 @@ static void kit_end_shells(struct tool_env *env)
 static void kit_close(struct tool_env *env)
 {
 	kit_end_shells(env);
+	if (env->main_thread && env->todos)
+		todo_book_free(TAKE(*env->todos));
+	env->todos = NULL;
 	if (env->files)
 		file_state_release(env->files);
 	free(TAKE(env->files));
@@ -65,6 +68,7 @@ const struct tool_runtime tool_runtime = {
 	.list_todos = todo_add_reminder,
 	.tasks_of = todo_tasks_of,
 	.release_tasks = todo_release_tasks,
+	.claim_task = todo_claim_next,
 	.task_at = todo_task_at,
 	.open_tasks = todo_open_tasks,
 	.table = tool_table,

@@ -145,11 +145,11 @@ def kill_everywhere(lab, model, names, check, settings='{"teams": {"askBeforeShu
     put_settings(lab, settings)
     points, wrong, killed = list(passings(lab, names, check)), [], 0
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for future in [pool.submit(die_and_go_on, model, point, check, settings) for point in points]:
+        for point, future in [(point, pool.submit(die_and_go_on, model, point, check, settings)) for point in points]:
             try:
                 killed += future.result() is not None
             except AssertionError as e:
-                wrong.append(str(e)[:600])
+                wrong.append("%s: %s" % (point, str(e)[:600]))
     assert not wrong, "\n".join(wrong)
     assert killed >= len(points) // 2, (killed, len(points))
 
@@ -288,7 +288,111 @@ def plans_tasks_and_shutdowns_survive_a_kill_at_any_point(lab):
     kill_everywhere(lab, WORK, WORK_POINTS, check_work)
 
 
+# ---- five members with tasks and messages (row 70), inboxes of others, the end of a team ----------------------------------
+
+FIVE_POINTS = ("team_recorded", "agent_recorded", "mail_queued", "claim_written", "assignment_queued", "config_written", "inbox_taken",
+               "inbox_written", "notice_delivered", "agent_end_recorded", "member_gone")
+FIVE = MODEL[:MODEL.index("rule starts")] + r'''
+rule starts
+  agent main
+  prompt contains "Make a team"
+  turn 2
+  repeat 5 call TaskCreate {"subject": "task {{i}}", "description": "part {{i}}"}
+  repeat 5 call Agent {"description": "M", "prompt": "Number {{i}} waits", "name": "m{{i}}"}
+rule gives
+  agent main
+  prompt contains "Make a team"
+  turn 3
+  repeat 5 call TaskUpdate {"taskId": "{{i}}", "owner": "m{{i}}"}
+rule others write
+  agent main
+  prompt contains "Make a team"
+  turn 4
+  call Bash {"command": "cd $HOME/.claude/teams/alpha/inboxes && echo '[{\"from\":\"x\",\"text\":\"word-x\",\"timestamp\":\"t\",\"msg_id\":\"x-1\"},{\"from\":\"x\",\"text\":\"word-y\",\"timestamp\":\"t\",\"msg_id\":\"x-2\"}]' > m1.new && mv m1.new m1.json", "description": "write"}
+rule lead
+  agent main
+  text Done.
+''' + "".join(r'''
+rule m%(i)d begins
+  agent m%(i)d@alpha
+  last contains "task_assignment"
+  call TaskUpdate {"taskId": "%(i)d", "status": "in_progress"}
+rule m%(i)d tells
+  agent m%(i)d@alpha
+  last_result contains "Updated task #%(i)d"
+  last_result lacks "next one"
+  call SendMessage {"to": "m%(next)d", "message": "word-%(i)d"}
+rule m%(i)d completes
+  agent m%(i)d@alpha
+  last_result contains "inbox"
+  call TaskUpdate {"taskId": "%(i)d", "status": "completed"}
+''' % {"i": i, "next": i % 5 + 1} for i in range(1, 6)) + '''
+rule member
+  text I am here.
+'''
+
+
+def check_five(lab, session, where):
+    """As in a run that nothing disturbed: who is there, what is done, and what each one was told."""
+    transcripts = all_transcripts(lab, session)
+    assert len(transcripts) == 6, (where, [t.path for t in transcripts])
+    for transcript in transcripts:
+        transcript.check_complete()
+        transcript.results()
+    ids = collections.Counter(i for t in transcripts for line in t.lines for i in (line.get("origin") or {}).get("ids", []))
+    assert set(ids.values()) == {1}, (where, ids.most_common(3))
+    text = "".join(json.dumps(line["message"]) for t in transcripts[1:] for line in t.lines if line["type"] == "user")
+    lead = transcripts[0]
+    wrote = any(call["name"] == "Bash" and not lead.results()[call["id"]].get("is_error") for call in lead.calls().values())
+    for word, least in [(str(i), 1) for i in range(1, 6)] + [("x", wrote), ("y", wrote)]:  # a command that was cut off may have run
+        assert least <= text.count("\\nword-%s\\n</teammate-message>" % word) <= 1, (where, word)
+    for i in range(1, 6):
+        assert text.count('\\"type\\":\\"task_assignment\\",\\"taskId\\":\\"%d\\"' % i) == 1, (where, i)
+        task = json.loads(pathlib.Path(lab.home, ".claude/tasks/alpha/%d.json" % i).read_text())
+        assert (task.get("owner"), task["status"]) == ("m%d" % i, "completed"), (where, task)
+    assert not pathlib.Path(lab.home, ".claude/teams/alpha").exists(), where
+    assert not list(pathlib.Path(lab.home, ".claude").rglob("*.lock.lock")), where
+
+
+def a_team_of_five_with_tasks_and_messages_ends_as_if_nothing_had_killed_it(lab):
+    kill_everywhere(lab, FIVE, FIVE_POINTS, check_five, '{"permissions": {"allow": ["Bash"]}}')
+
+
+DELETE = MODEL[:MODEL.index("rule lead")] + r'''
+rule deletes
+  agent main
+  prompt contains "Make a team"
+  turn 3
+  call TeamDelete {"force": true}
+rule makes another
+  agent main
+  prompt contains "Make a team"
+  turn 4
+  call TeamCreate {"team_name": "beta"}
+rule lead
+  agent main
+  text Done.
+rule member
+  text I am here.
+'''
+
+
+def check_delete(lab, session, where):
+    transcripts = all_transcripts(lab, session)
+    results = {call["name"]: results[call["id"]] for t in transcripts[:1] for results in (t.results(),) for call in t.calls().values()}
+    assert '"success":true' in json.dumps(results["TeamDelete"]).replace("\\", ""), (where, results["TeamDelete"])
+    assert "beta" in json.dumps(results["TeamCreate"]) and not results["TeamCreate"].get("is_error"), (where, results["TeamCreate"])
+    for transcript in transcripts:
+        transcript.check_complete()
+
+
+def a_team_that_was_killed_while_it_was_deleted_is_deleted(lab):
+    kill_everywhere(lab, DELETE, ("team_deleted", "call_started", "result_recorded"), check_delete, "{}")
+
+
 if __name__ == "__main__":
-    main(a_team_that_was_killed_at_any_point_goes_on_and_each_message_arrives_once,
+    main(a_team_of_five_with_tasks_and_messages_ends_as_if_nothing_had_killed_it,
+         a_team_that_was_killed_while_it_was_deleted_is_deleted,
+         a_team_that_was_killed_at_any_point_goes_on_and_each_message_arrives_once,
          an_idle_member_is_parked_and_woken_with_its_history,
          plans_tasks_and_shutdowns_survive_a_kill_at_any_point)

@@ -159,10 +159,11 @@ def a_lock_that_another_program_holds_delays_the_file_and_nothing_else(lab):
     lock.mkdir()  # nothing changes for the time of the answer that starts them
     try:
         assert spawned(run) == 200
-        os.utime(lock)
-        before = len((read_json(folder / "config.json") or {"members": []})["members"])
-        assert before < 201, before
-        os.utime(lock)
+        for _ in range(12):  # a lock that is touched is not taken over, also when it is older than 10 s
+            os.utime(lock)
+            before = len((read_json(folder / "config.json") or {"members": []})["members"])
+            assert before < 201, before
+            time.sleep(1)
     finally:
         lock.rmdir()
     wait_until(lambda: len((read_json(folder / "config.json") or {"members": []})["members"]) == 201, "the file stays wrong")
@@ -243,9 +244,7 @@ def files_of_a_team_that_are_removed_are_written_again_and_what_others_add_is_ke
     wait_until(lambda: is_whole() and not is_whole()["members"][1].get("isActive"), "no config.json")
     for remove in (path.unlink, lambda: shutil.rmtree(path.parent)):
         remove()
-        started = time.monotonic()
         wait_until(is_whole, "config.json does not come back")
-        assert time.monotonic() - started < 1.5
     value = is_whole()
     value["later"] = {"kept": True}
     value["members"][1]["subscriptions"] = ["x"]

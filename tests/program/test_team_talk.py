@@ -172,10 +172,60 @@ rule ann
     assert [i for i in ids if i.startswith("q-")] == ["q-%d" % i for i in range(10010)]
 
 
+def a_receiver_with_too_many_bytes_waiting_says_so(lab):
+    lab.model(MAKES + '''
+rule starts
+  agent main
+  prompt contains "Make a team"
+  turn 2
+  call Agent {"description": "A", "prompt": "Work", "name": "ann"}
+rule waits
+  agent main
+  prompt contains "Make a team"
+  turn 3
+  call Bash {"command": "%s", "description": "wait", "timeout": 300000}
+rule sends
+  agent main
+  prompt contains "Make a team"
+  turn 4
+  call SendMessage {"to": "ann", "message": "%s"}
+rule lead
+  agent main
+  call Bash {"command": "%s", "description": "stay", "timeout": 300000}
+rule ann works
+  agent ann@alpha
+  call Bash {"command": "touch begun; %s", "description": "work", "timeout": 300000}
+''' % (hold(lab, "full"), "x" * 200000, hold(lab, "never"), hold(lab, "never")))
+    session = str(uuid.uuid4())
+    run = lab.stream("--allowedTools=Bash", "--session-id", session, PROMPT, env=TEAMS)
+    inbox = config(lab) / "teams/alpha/inboxes/ann.json"
+    wait_until(lambda: inbox.parent.is_dir() and pathlib.Path(lab.work, "begun").exists(), "ann does not work")
+    for part, left in ((0, 0), (1, 10)):  # 67,108,864 bytes: 320 entries fit, with their tags
+        entries = [{"from": "x", "text": "%d " % i + "y" * 209500, "timestamp": "t", "msg_id": "b-%d-%d" % (part, i)} for i in range(165)]
+        whole = inbox.with_suffix(".new")
+        whole.write_text(json.dumps(entries))
+        whole.rename(inbox)
+        wait_until(lambda: len(read_json(inbox) or []) == left and read_json(inbox) is not None, "part %d" % part)
+    release(lab, "full")
+    lead = next(config(lab).glob("projects/*/%s.jsonl" % session))
+    wait_until(lambda: "messages wait there already" in lead.read_text(), "it is not refused")
+    assert re.search(r"320 messages wait there already \(6\d+ KB\); the limit is 10000 or 64 MB", lead.read_text())
+    run.kill()
+    run.wait()
+
+
 # ---- a storm of messages and kills (rows 28, 32) ---------------------------------------------------------------------------
 
-def storm(count, members):
-    each = count // members
+def storm(members, each):
+    """In turn N each member writes to member N, and to the lead in place of itself. An answer is one call: of an answer with
+    several calls a kill may leave a part, and the rest is never called."""
+    own = "".join('''
+rule own %d
+  agent m%d@alpha
+  prompt contains "Storm"
+  turn %d
+  call SendMessage {"to": "team-lead", "message": "{{agent}} {{turn}}."}
+''' % (i, i, i) for i in range(1, each + 1))
     return MAKES + '''
 rule starts
   agent main
@@ -185,17 +235,18 @@ rule starts
 rule lead
   agent main
   text Done.
+%s
 rule storm
   prompt contains "Storm"
   turn 1-%d
-  repeat 10 call SendMessage {"to": "team-lead", "message": "{{agent}} {{turn}}-{{i}}."}
+  call SendMessage {"to": "m{{turn}}", "message": "{{agent}} {{turn}}."}
 rule ends
   text Over.
-''' % (members, each // 10)
+''' % (members, own, each)
 
 
 def each_message_of_a_storm_arrives_once_although_the_process_is_killed_again_and_again(lab, count=STORM, members=20, kills=5):
-    lab.model(storm(count, members))
+    lab.model(storm(members, count // members))
     session, seed = str(uuid.uuid4()), random.Random(17)
     points = ["result_recorded", "mail_queued", "call_started", "notice_delivered", "line_written"]
     where = "%s:%d" % (points[0], seed.randrange(20, 60))
@@ -207,12 +258,18 @@ def each_message_of_a_storm_arrives_once_although_the_process_is_killed_again_an
     assert killed.count(-signal.SIGKILL) >= 3, killed
     done = go_on(lab, session)
     assert done.code == 0, done
-    heard = collections.Counter(words(transcripts(lab, session)[0], r"\\n(m\d+@alpha \d+-\d+)\.\\n"))
-    assert len(heard) == count and set(heard.values()) == {1}, (len(heard), heard.most_common(3))
-    ids = collections.Counter(i for line in transcripts(lab, session)[0].lines for i in (line.get("origin") or {}).get("ids", []))
-    assert set(ids.values()) == {1}, ids.most_common(3)
+    heard, sent = collections.Counter(), {}
     for t in transcripts(lab, session):
         t.check_complete()
+        heard.update(i for line in t.lines for i in (line.get("origin") or {}).get("ids", []))
+        results = t.results()
+        for call in t.calls().values():
+            if call["name"] == "SendMessage":
+                assert call["input"]["message"] not in sent, call
+                sent[call["input"]["message"]] = json.loads(results[call["id"]]["content"])["msg_id"]
+    assert len(sent) == count and len(set(sent.values())) == count, (len(sent), len(set(sent.values())))
+    wrong = {text: heard[i] for text, i in sent.items() if heard[i] != 1}
+    assert not wrong and set(heard.values()) == {1}, (wrong, heard.most_common(3))
 
 
 def pairs(lab, members, count, seed):
@@ -557,9 +614,19 @@ rule holds
   prompt contains "Make a team"
   turn 3
   call Bash {"command": "until [ $(cat %s/projects/*/*/subagents/*.jsonl | grep -c agent-end) = 2 ]; do sleep 0.05; done", "description": "hold"}
+rule approves
+  agent main
+  prompt contains "Go on"
+  turn 1
+  capture id prompt "its plan waits for approval: request_id " word
+  call SendMessage {"to": "pam", "message": {"type": "plan_approval_response", "request_id": "{{id}}", "approve": true}}
 rule lead
   agent main
   text Done.
+rule pam writes
+  agent pam@alpha
+  last contains "[Plan Approved]"
+  call Write {"file_path": "%s/pam.txt", "content": "by the plan"}
 rule pam plans
   agent pam@alpha
   prompt contains "Plan it"
@@ -567,9 +634,9 @@ rule pam plans
   call ExitPlanMode {"plan": "# A plan"}
 rule member
   text I am here.
-''' % config(lab)
+''' % (config(lab), lab.work)
     lab.model(model, log=True)
-    client = Client(lab, "--allowedTools=Bash", env=TEAMS)
+    client = Client(lab, "--allowedTools=Bash,Write", env=TEAMS)
     client.say(PROMPT)
     client.run.frame("result")
     client.say("/compact")
@@ -583,12 +650,57 @@ rule member
     text = json.dumps(bodies[0]["messages"])
     assert "Your team, as it is now" in text and "- ann (general-purpose): idle" in text, text[-3000:]
     assert "its plan waits for approval: request_id plan_approval-" in text, text[-3000:]
+    assert pathlib.Path(lab.work, "pam.txt").read_text() == "by the plan"
+
+
+def a_plan_of_a_member_is_for_the_user_where_the_settings_say_so(lab):
+    put_settings(lab, '{"teams": {"planApproval": "user"}}')
+    lab.model(MAKES + '''
+rule starts
+  agent main
+  prompt contains "Make a team"
+  turn 2
+  call Agent {"description": "P", "prompt": "Plan it", "name": "pam", "mode": "plan"}
+rule lead
+  agent main
+  text Done.
+rule pam tries
+  agent pam@alpha
+  prompt contains "Plan it"
+  turn 1
+  call Write {"file_path": "%s/early.txt", "content": "x"}
+rule pam plans
+  agent pam@alpha
+  prompt contains "Plan it"
+  turn 2-3
+  call ExitPlanMode {"plan": "# Plan {{turn}}"}
+rule pam writes
+  agent pam@alpha
+  prompt contains "Plan it"
+  turn 4
+  call Write {"file_path": "%s/pam.txt", "content": "by the plan"}
+rule member
+  text I am here.
+''' % (lab.work, lab.work))
+    client = Client(lab, "--permission-prompt-tool", "stdio", env=TEAMS)
+    client.say(PROMPT)
+    asked = []
+    for answer in ({"behavior": "deny", "message": "think again"}, {"behavior": "allow"}, {"behavior": "allow"}):
+        question = client.asked("can_use_tool")
+        asked.append((question["request"]["tool_name"], question["request"]["input"].get("plan")))
+        client.answer(question, {**answer, **({"updatedInput": question["request"]["input"]} if answer["behavior"] == "allow" else {})})
+    done = client.over()
+    assert done.code == 0, done
+    assert asked == [("ExitPlanMode", "# Plan 2"), ("ExitPlanMode", "# Plan 3"), ("Write", None)], asked
+    assert pathlib.Path(lab.work, "pam.txt").exists() and not pathlib.Path(lab.work, "early.txt").exists()
+    assert "plan_approval_request" not in done.out
 
 
 if __name__ == "__main__":
     main(two_members_that_write_to_each_other_at_once_lose_nothing_and_keep_the_order,
          idle_members_that_only_spoke_among_themselves_do_not_start_turns_of_the_lead,
          a_receiver_with_too_much_waiting_says_so_and_takes_more_later,
+         a_receiver_with_too_many_bytes_waiting_says_so,
          each_message_of_a_storm_arrives_once_although_the_process_is_killed_again_and_again,
          after_a_kill_the_team_is_as_it_was,
          a_transcript_of_a_member_that_takes_long_to_read_does_not_hold_up_its_lead,
@@ -598,4 +710,5 @@ if __name__ == "__main__":
          a_question_of_a_coordinators_worker_reaches_the_host_with_its_id,
          a_plan_waits_on_although_the_lead_is_interrupted,
          a_member_that_never_ends_meets_the_ceiling_and_can_be_resumed,
-         a_lead_that_is_summed_up_is_told_its_members_and_open_requests_again)
+         a_lead_that_is_summed_up_is_told_its_members_and_open_requests_again,
+         a_plan_of_a_member_is_for_the_user_where_the_settings_say_so)

@@ -135,7 +135,7 @@ void agent_init(struct agent *a, struct agent_tree *tree, struct agent *parent)
 
 static void agent_open_env(struct agent *a)
 {
-	const struct agent_tree *t = a->tree;
+	struct agent_tree *t = a->tree;
 
 	a->env.loop = t->services->loop;
 	a->env.spawner = t->services->spawner;
@@ -145,6 +145,7 @@ static void agent_open_env(struct agent *a)
 	a->env.agents_dir = t->agents_dir;
 	a->env.tasks_dir = t->tasks_dir;
 	a->env.todo_dir = t->todo_dir;
+	a->env.todos = &t->todos;
 	if (t->session_dir)
 		a->env.todo_file = arena_printf(&a->arena, "%s/todos/%s-agent-%s.json", t->config_dir, t->session_id,
 						a->parent ? a->who.id : t->session_id);
@@ -155,6 +156,8 @@ static void agent_open_env(struct agent *a)
 	a->env.sandbox = t->sandbox;
 	if (!a->parent && t->switches.coordinator)
 		a->env.no_tool = "A coordinator has no such tool: start a worker for it.";
+	else if (!a->parent && t->switches.lead_only)
+		a->env.no_tool = "The lead has no such tool (teams.leadTools): give the work to a member.";
 	a->env.permission = &a->permission;
 	a->env.servers = a->servers ? a->servers : a->is_fork ? a->parent->env.servers : t->main.servers;
 	a->env.deferral = &a->deferral;

@@ -261,7 +261,8 @@ static void gate_conclude(struct agent *a, struct tool_call *call, const struct 
 	/* The plan of a member goes to the lead as a message: no question comes before it. */
 	bool of_member = a->parent ? a->record->member && a->record->member->plan_required
 				   : a->tree->lead && a->tree->lead->plan_required;
-	bool lead_approves = (call->flags & TOOL_ENDS_PLAN) && of_member && v->step == PERMISSION_STEP_SAFETY;
+	bool lead_approves = (call->flags & TOOL_ENDS_PLAN) && of_member && !a->tree->switches.user_plans &&
+			     v->step == PERMISSION_STEP_SAFETY;
 
 	if (v->decision == PERMISSION_ALLOW || (open && lead_approves)) {
 		tool_call_decided(call, TOOL_ALLOW, STR(""));

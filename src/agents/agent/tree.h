@@ -38,6 +38,8 @@ struct tree_switches {
 	bool fork_mode; /* an omitted type is a fork */
 	bool coordinator;
 	bool teams, implicit_team; /* there are teams; a named call needs no TeamCreate */
+	bool lead_only;            /* the lead of a team has the tools to lead it, and no others */
+	bool user_plans;           /* the user approves plans of members, not the lead */
 	bool background_off;       /* nothing runs in the background */
 	bool background_host, background_default;
 	unsigned patience_ms; /* an agent that takes longer continues in the background; 0: it is waited for */
@@ -205,6 +207,7 @@ struct agent_tree {
 	const char *agents_dir;  /* <session_dir>/subagents; the same */
 	const char *results_dir, *tasks_dir;
 	const char *todo_dir;    /* <config>/tasks/<list>; NULL: nothing is kept */
+	struct todo_book *todos; /* how its agents have that open; freed with the main agent's env */
 	struct sandbox *sandbox; /* what holds commands, of the session; NULL: nothing */
 	const char *no_shell;    /* why Bash must not run; NULL: it may */
 	struct tool_settings tool_settings;
@@ -245,6 +248,7 @@ struct agent_tree {
 	struct team *team;               /* that the session leads; NULL: none */
 	const struct team_ops *team_ops; /* the same */
 	struct panes *panes;             /* members in panes; NULL: there were none */
+	const char *peer_address;        /* "uds:PATH", where other sessions reach this one; NULL: nowhere */
 	struct tree_lead *lead;          /* this session is a member in a pane; NULL: it is not */
 
 	/* its own */

@@ -247,7 +247,21 @@ static bool agent_coordinates(const struct tool *tool)
 	for (size_t i = 0; i < COUNT_OF(names); i++)
 		if (!strcmp(tool->name, names[i]))
 			return true;
-	return (tool->flags & TOOL_TASK_LIST) || is_named(getenv("CLAUDE_CODE_COORDINATOR_EXTRA_TOOLS"), tool->name);
+	return (tool->flags & (TOOL_TASK_LIST | TOOL_COMMS)) ||
+	       is_named(getenv("CLAUDE_CODE_COORDINATOR_EXTRA_TOOLS"), tool->name);
+}
+
+/* What the lead of a team keeps with teams.leadTools "coordinate" */
+static bool agent_leads(const struct tool *tool)
+{
+	static const char *const names[] = { "Agent",      "SendMessage", "ListAgents",     "TeamCreate",
+					     "TeamDelete", "TaskStop",    "TaskOutput",     "Read",
+					     "Grep",       "Glob",        "AskUserQuestion" };
+
+	for (size_t i = 0; i < COUNT_OF(names); i++)
+		if (!strcmp(tool->name, names[i]))
+			return true;
+	return (tool->flags & TOOL_TASK_LIST) != 0;
 }
 
 /* Of the main agent, which has the pool if it has no definition. */
@@ -258,9 +272,13 @@ static void choose_from_pool(struct agent *a)
 
 	if (!a->definition) {
 		tool_set_release(&a->tools);
-		for (size_t i = 0; i < t->pool.count; i++)
-			if (!t->switches.coordinator || agent_coordinates(t->pool.tools[i]))
-				tool_set_add(&a->tools, t->pool.tools[i]);
+		for (size_t i = 0; i < t->pool.count; i++) {
+			const struct tool *tool = t->pool.tools[i];
+			bool kept = t->switches.coordinator ? agent_coordinates(tool)
+							    : !t->switches.lead_only || agent_leads(tool);
+			if (kept || tool == t->answer_tool)
+				tool_set_add(&a->tools, tool);
+		}
 		return;
 	}
 	servers_of_definition(a, &own);

@@ -26,20 +26,28 @@ static unsigned env_number(const char *variable, unsigned least, unsigned most, 
 	return text && str_to_u64(str_from(text), &n) && n >= least && n <= most ? (unsigned)n : otherwise;
 }
 
-static void find_switches(const struct options *o, const struct policy *p, struct tree_switches *w)
+static void find_switches(const struct services *sv, struct tree_switches *w, struct buf *notes)
 {
+	const struct options *o = &sv->options;
+	const struct policy *p = &sv->policy;
 	const char *fork = getenv("CLAUDE_CODE_FORK_SUBAGENT");
 	const struct json *teams = settings_get(p->settings, "teams.enabled", NULL);
 
-	w->coordinator = o->coordinator || env_is_on("CLAUDE_CODE_COORDINATOR_MODE") ||
-			 settings_bool(p->settings, "coordinator", false);
+	w->coordinator = app_coordinates(sv);
 	/* An omitted type is a fork only where a user watches and no workers are coordinated; the environment wins. */
 	w->fork_mode = o->interactive && !w->coordinator &&
 		       (fork && fork[0] ? env_is_on("CLAUDE_CODE_FORK_SUBAGENT")
 					: settings_bool(p->settings, "subagents.fork", false));
 	/* A project cannot turn teams on, and false in the settings wins over the environment: settings.md. */
-	w->teams = !w->coordinator && (teams ? json_bool(teams) : env_is_on("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS"));
+	w->teams = teams ? json_bool(teams) : env_is_on("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS");
+	if (w->teams && w->coordinator)
+		buf_addstr(notes, "a coordinator leads no team: coordinator mode holds, and teams are off\n");
+	w->teams = w->teams && !w->coordinator;
 	w->implicit_team = settings_bool(p->settings, "teams.implicit", o->interactive);
+	w->lead_only = w->teams && !o->agent_id &&
+		       json_str_is(settings_get(p->settings, "teams.leadTools", NULL), "coordinate");
+	w->user_plans =
+		options_can_ask(o) && json_str_is(settings_get(p->settings, "teams.planApproval", NULL), "user");
 	w->background_off = env_is_on("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS");
 	w->background_default = env_is_on("CADRE_BACKGROUND_DEFAULT");
 	w->background_host = o->background_agents;
@@ -225,7 +233,7 @@ void agent_tree_configure(struct agent_tree *t, const char *session_id, const ch
 
 	find_places(t, session_id, project_dir);
 	env_files_remove(t); /* of a run that was cut off */
-	find_switches(o, &t->services->policy, &t->switches);
+	find_switches(t->services, &t->switches, &t->main.notes);
 	t->sandbox = sandbox_new(&(struct sandbox_options){ t->services->loop, t->config_dir,
 							    arena_printf(t->arena, "%s/tmp", t->tasks_dir) });
 	t->state = t->session_dir ? t->services->state : NULL;

@@ -151,6 +151,7 @@ static void drop_notices(struct query *q, uint32_t count)
 	for (uint32_t i = 0; i < count; i++) {
 		free(q->notices[i].id);
 		free(q->notices[i].about);
+		q->notice_bytes -= q->notices[i].text.n;
 		buf_release(&q->notices[i].text);
 	}
 	q->notice_count -= count;
@@ -523,6 +524,7 @@ void query_put_notice(struct query *q, const struct notice_spec *spec)
 	if (n) {
 		free(n->id);
 		free(n->about);
+		q->notice_bytes -= n->text.n;
 		buf_release(&n->text);
 	} else {
 		q->notices = xrealloc(q->notices, (q->notice_count + 1) * sizeof *q->notices);
@@ -533,4 +535,5 @@ void query_put_notice(struct query *q, const struct notice_spec *spec)
 				    .mail = spec->mail,
 				    .quiet = spec->quiet };
 	buf_add(&n->text, spec->text.p, spec->text.n);
+	q->notice_bytes += n->text.n;
 }

@@ -159,6 +159,7 @@ struct query {
 	struct endpoint *next_endpoint; /* the same for config.endpoint; NULL: none */
 	struct query_notice *notices;
 	uint32_t notice_count;
+	size_t notice_bytes;                            /* of their texts */
 	const char *mail_before, *mail_after;           /* around mail of one request; NULL: nothing; borrowed */
 	void (*trace)(struct query *q, const char *to); /* called at each change of state; may be NULL */
 };

@@ -154,6 +154,7 @@ static void on_thread(uv_work_t *work)
 /* ---- on the loop ------------------------------------------------------------------------------------------------------- */
 
 static void files_step(struct team_files *f);
+static void check_config(struct team_files *f);
 static void files_end(struct team_files *f);
 static void on_job_done(uv_work_t *work, int status);
 
@@ -264,6 +265,7 @@ static void on_job_done(uv_work_t *work, int status)
 		f->foreign = j->config.foreign;
 		j->config.foreign = (struct map){ 0 };
 		f->written = j->config.written;
+		check_config(f); /* what others did while it was written: no event of it is left */
 	}
 	if (j->kind == JOB_CONFIG && j->failed) {
 		f->config_due = true;
@@ -298,9 +300,9 @@ static void check_config(struct team_files *f)
 	struct timespec now = config_time(&f->place);
 
 	if (f->config_due || (f->job && f->job->kind == JOB_CONFIG) ||
-	    (now.tv_sec == f->written.tv_sec && now.tv_nsec == f->written.tv_nsec))
+	    (now.tv_sec && now.tv_sec == f->written.tv_sec && now.tv_nsec == f->written.tv_nsec))
 		return;
-	if (!now.tv_sec) { /* the directories may be others then: they are watched anew */
+	if (!now.tv_sec && f->watching) { /* the directories may be others then: they are watched anew */
 		(void)uv_fs_event_stop(f->watch);
 		(void)uv_fs_event_stop(f->dir_watch);
 		f->watching = false;

@@ -7,14 +7,14 @@
 #include "lib/base/utf8.h"
 #include "lib/io/file.h"
 
-enum { MOST_WAITING = 10000, LONGEST_SUMMARY = 200, LARGEST_TRANSCRIPT = 1 << 30 };
+enum { MOST_WAITING = 10000, MOST_WAITING_BYTES = 64 << 20, LONGEST_SUMMARY = 200, LARGEST_TRANSCRIPT = 1 << 30 };
 
 /* The same call always makes the same id: sent again after a crash it is known. */
-void mail_id(const struct team *t, const char *call_id, const char *receiver, char out[UUID_LEN + 1])
+void mail_id(const struct agent_tree *t, const char *call_id, const char *receiver, char out[UUID_LEN + 1])
 {
 	AUTO_BUF struct buf text = { 0 };
 
-	buf_addf(&text, "%s\n%s\n%s", t->tree->session_id, call_id, receiver);
+	buf_addf(&text, "%s\n%s\n%s", t->session_id, call_id, receiver);
 	struct file_version digest = file_version_of(buf_str(&text));
 	const char *h = digest.sha256;
 	snprintf(out, UUID_LEN + 1, "%.8s-%.4s-5%.3s-8%.3s-%.12s", h, h + 8, h + 13, h + 17, h + 20);
@@ -22,7 +22,7 @@ void mail_id(const struct team *t, const char *call_id, const char *receiver, ch
 
 /* ---- what a model sees -------------------------------------------------------------------------------------------- */
 
-static void add_attribute(struct buf *out, const char *name, struct str value)
+void mail_add_attribute(struct buf *out, const char *name, struct str value)
 {
 	buf_addf(out, " %s=\"", name);
 	for (size_t i = 0; i < value.n; i++) {
@@ -47,13 +47,13 @@ void mail_write(struct buf *out, const struct mail *m)
 		return;
 	}
 	buf_addstr(out, "<teammate-message");
-	add_attribute(out, "teammate_id", utf8_cut(str_from(m->from), 256));
+	mail_add_attribute(out, "teammate_id", utf8_cut(str_from(m->from), 256));
 	if (m->color)
-		add_attribute(out, "color", str_from(m->color));
+		mail_add_attribute(out, "color", str_from(m->color));
 	if (m->summary.n)
-		add_attribute(out, "summary", m->summary);
+		mail_add_attribute(out, "summary", m->summary);
 	if (m->unverified)
-		add_attribute(out, "verified", STR("false"));
+		mail_add_attribute(out, "verified", STR("false"));
 	buf_addstr(out, ">\n");
 	text_add_marked(out, m->text);
 	buf_addstr(out, "\n</teammate-message>");
@@ -69,9 +69,26 @@ void mail_summary(struct buf *out, struct str text)
 
 /* ---- on its way ---------------------------------------------------------------------------------------------------- */
 
-void mail_learn(struct team *t, const struct agent_record *to)
+void mail_learn_ids(const char *path, struct map *ids)
 {
 	AUTO_BUF struct buf text = { 0 };
+
+	if (file_read(path, LARGEST_TRANSCRIPT, &text, NULL) < 0)
+		return;
+	for (struct str rest = buf_str(&text); rest.p && rest.n;) {
+		struct str line = str_cut(&rest, '\n'), mark = STR("\"id\":\"");
+		const char *id = str_starts(line, STR("{\"type\":\"queue-operation\""))
+					 ? memmem(line.p, line.n, mark.p, mark.n)
+					 : NULL;
+		struct str value =
+			id ? (struct str){ id + mark.n, (size_t)(line.p + line.n - id) - mark.n } : (struct str){ 0 };
+		if (id)
+			map_set(ids, str_cut(&value, '"'), ids);
+	}
+}
+
+void mail_learn(struct team *t, const struct agent_record *to)
+{
 	const struct journal *main = t->tree->main.journal;
 	const char *path = to ? to->transcript : main ? journal_path(main) : NULL;
 	struct str told = to && to->member->told ? str_from(to->member->told) : (struct str){ 0 };
@@ -82,18 +99,8 @@ void mail_learn(struct team *t, const struct agent_record *to)
 	}
 	while (told.p)
 		map_set(&t->sent, str_cut(&told, ' '), t);
-	if (!path || file_read(path, LARGEST_TRANSCRIPT, &text, NULL) < 0)
-		return;
-	for (struct str rest = buf_str(&text); rest.p && rest.n;) {
-		struct str line = str_cut(&rest, '\n'), mark = STR("\"id\":\"");
-		const char *id = str_starts(line, STR("{\"type\":\"queue-operation\""))
-					 ? memmem(line.p, line.n, mark.p, mark.n)
-					 : NULL;
-		struct str value =
-			id ? (struct str){ id + mark.n, (size_t)(line.p + line.n - id) - mark.n } : (struct str){ 0 };
-		if (id)
-			map_set(&t->sent, str_cut(&value, '"'), t);
-	}
+	if (path)
+		mail_learn_ids(path, &t->sent);
 }
 
 int mail_put(struct team *t, struct agent_record *to, const struct mail *m, bool again, struct err *err)
@@ -107,9 +114,12 @@ int mail_put(struct team *t, struct agent_record *to, const struct mail *m, bool
 		mail_learn(t, to);
 	if (map_get(&t->sent, str_from(m->id)))
 		return 0;
-	if (a && a->query.notice_count >= MOST_WAITING && !before)
-		return err_set(err, ERR_LIMIT, "%u messages wait there already, which is the limit: send it later",
-			       a->query.notice_count);
+	if (a && !before &&
+	    (a->query.notice_count >= MOST_WAITING || a->query.notice_bytes + m->text.n > MOST_WAITING_BYTES))
+		return err_set(err, ERR_LIMIT,
+			       "%u messages wait there already (%zu KB); the limit is %d or %d MB: send it later",
+			       a->query.notice_count, a->query.notice_bytes >> 10, MOST_WAITING,
+			       MOST_WAITING_BYTES >> 20);
 	if (to && to->member->in_pane) {
 		if (pane_put(to, m, err) < 0)
 			return -(int)err->kind;

@@ -539,7 +539,7 @@ bool lead_plan(struct tool_call *call)
 	AUTO_BUF struct buf line = { 0 };
 	struct json_out w = json_out(&line);
 
-	if (!l || a->parent || !l->info.plan_required || l->lost)
+	if (!l || a->parent || !l->info.plan_required || l->lost || a->tree->switches.user_plans)
 		return false;
 	if (!plan_present(a, call))
 		return true;

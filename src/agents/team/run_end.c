@@ -126,7 +126,7 @@ static void decide_shutdown(struct agent *a)
 
 	if (!t || !m->shutdown || query_wants_turn(&a->query) || a->leaves)
 		return;
-	unsigned at_it = a->tree->todo_dir ? a->tree->kit->tasks_of(a->tree->todo_dir, r->name, &tasks) : 0;
+	unsigned at_it = a->tree->todo_dir ? a->tree->kit->tasks_of(&a->tree->main.env, r->name, &tasks) : 0;
 	id_iso_time(id_wall_ms(), time);
 	const char *request = m->shutdown;
 	m->shutdown = NULL;
@@ -189,7 +189,7 @@ static void notify_idle(struct team *t, struct agent_record *r, bool again)
 		json_kstr(&w, "result", utf8_cut(report, LONGEST_RESULT));
 	if (m->plan)
 		json_kcstr(&w, "waitingFor", "plan_approval");
-	if (r->tree->todo_dir && r->tree->kit->tasks_of(r->tree->todo_dir, r->name, &tasks))
+	if (r->tree->todo_dir && r->tree->kit->tasks_of(&r->tree->main.env, r->name, &tasks))
 		json_kstr(&w, "ownedTasks", str_trim(buf_str(&tasks)));
 	json_close(&w);
 	t->unheard = loud ? 0 : t->unheard + !m->told_lead;
@@ -230,6 +230,8 @@ static void member_waits(struct agent *a)
 	emit_state(a);
 	if (!t)
 		return;
+	if (!a->leaves && !query_wants_turn(&a->query))
+		team_claim_task(r, false);
 	if (!a->leaves && !query_wants_turn(&a->query))
 		notify_idle(t, r, false);
 	m->by_lead = m->told_lead = false;
@@ -377,7 +379,7 @@ static void release_tasks(struct team *t, struct agent_record *r, bool asked)
 		buf_addf(&x->end, "%s %s%s%s.", r->name, end_state_info(r->state)->summary, r->failure ? ": " : "",
 			 r->failure ? r->failure : "");
 	if (r->tree->todo_dir)
-		(void)r->tree->kit->tasks_of(r->tree->todo_dir, r->name, &owned);
+		(void)r->tree->kit->tasks_of(&r->tree->main.env, r->name, &owned);
 	if (!owned.n) {
 		release_done(&x->change, false, &(struct err){ 0 });
 		return;
@@ -453,7 +455,7 @@ static bool owes_tasks(const struct agent_record *r)
 	AUTO_BUF struct buf tasks = { 0 };
 
 	if (r->tree->todo_dir && agent_tree_member(r->tree, str_from(r->name)) == r)
-		(void)r->tree->kit->tasks_of(r->tree->todo_dir, r->name, &tasks);
+		(void)r->tree->kit->tasks_of(&r->tree->main.env, r->name, &tasks);
 	return tasks.n;
 }
 
@@ -507,10 +509,13 @@ static void member_loaded(struct member_load *x, const struct session_load *l, c
 	if (waits) {
 		m->failed = has_failed(r);
 		m->state = m->plan ? MEMBER_AWAITS : m->failed ? MEMBER_FAILED : MEMBER_PARKED;
-		if (!x->told && !unread)
+		bool mail = m->mail_came || (!unread && l->waiting_count);
+		if (!mail)
+			team_claim_task(r, true);
+		if (!x->told && !unread && !r->live)
 			notify_idle(t, r, false);
 		buf_release(&r->report);
-		if (!m->mail_came && (unread || !l->waiting_count))
+		if (!mail)
 			return;
 	}
 	m->state = MEMBER_WORKS;

@@ -8,7 +8,7 @@
 #include "lib/base/crash.h"
 #include "lib/base/utf8.h"
 
-enum { LARGEST_MESSAGE = 256 << 10, LONGEST_SUMMARY = 200, LONGEST_PLAN = 40000 };
+enum { LONGEST_SUMMARY = 200, LONGEST_PLAN = 40000 };
 
 /* One call, as it is understood. Texts are in the call's arena. */
 struct sending {
@@ -102,7 +102,7 @@ static void answer_sent(struct sending *s, const struct agent_record *to, const 
 
 static int put_plain(struct sending *s, struct agent_record *to, char id[UUID_LEN + 1], struct err *err)
 {
-	mail_id(s->team, s->call->id, to ? to->id : TEAM_LEAD, id);
+	mail_id(s->team->tree, s->call->id, to ? to->id : TEAM_LEAD, id);
 	struct mail mail = { .id = id,
 			     .from = team_name_of(s->from),
 			     .color = color_of(s->from),
@@ -285,7 +285,7 @@ static void send_foreign(struct sending *s, struct str name)
 		close_object(&o);
 		f->s.text = arena_str(a, buf_str(&text));
 	}
-	mail_id(s->team, s->call->id, f->name, f->id);
+	mail_id(s->team->tree, s->call->id, f->name, f->id);
 	inbox_entry_write(
 		&w,
 		&(struct inbox_entry){
@@ -310,7 +310,7 @@ static void ask_shutdown(struct sending *s, struct agent_record *to)
 		return;
 	}
 	if (to->tree->todo_dir)
-		to->tree->kit->tasks_of(to->tree->todo_dir, to->name, &tasks);
+		to->tree->kit->tasks_of(&to->tree->main.env, to->name, &tasks);
 	bool open = m->shutdown != NULL;
 	const char *id =
 		open ? m->shutdown : arena_printf(&to->arena, "shutdown-%" PRId64 "@%s", id_wall_ms(), to->name);
@@ -472,7 +472,7 @@ bool team_plan(struct agent *from, struct tool_call *call)
 	struct agent_member *m = r ? r->member : NULL;
 	struct err err = { 0 };
 
-	if (!m || !from->tree->team || !m->plan_required)
+	if (!m || !from->tree->team || !m->plan_required || from->tree->switches.user_plans)
 		return false;
 	if (call->again && !m->plan && m->plan_approved) { /* it was sent, and answered, before a crash */
 		buf_addf(&call->result, "The plan was submitted to the lead and is kept in %s.", plan_path(from));
@@ -600,10 +600,8 @@ static bool send_to_address(struct sending *s)
 			send_all(s);
 		return true;
 	}
-	if (str_starts(name, STR("bridge:")) || str_starts(name, STR("uds:"))) {
-		answer_failure(s, str_starts(name, STR("bridge:"))
-					  ? "There is no bridge to sessions on other machines here."
-					  : "Messages to other sessions by their socket are not available here.");
+	if (str_starts(name, STR("bridge:"))) {
+		answer_failure(s, "There is no bridge to sessions on other machines here.");
 		return true;
 	}
 	if (str_starts(name, STR("@")))

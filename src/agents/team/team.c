@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * team.c - the team of a session: made, deleted, found again; who may join it; who is parked. */
 #include "agents/team/pane.h"
+#include "agents/team/peer.h"
 #include <malloc.h>
+#include "agents/agent/hooks.h"
 #include "config/settings/settings.h"
 #include "guard/permission/mode.h"
 #include "lib/base/crash.h"
 #include "lib/io/file.h"
 
-enum { TRIM_MS = 200 };
+enum { TRIM_MS = 200, CLAIM_PAUSE_MS = 50 };
 
 static const char *const colors[] = { "blue", "green", "yellow", "purple", "orange", "pink", "cyan" };
 
@@ -61,7 +63,7 @@ static void add_owned(struct buf *out, const struct agent_tree *tree, const char
 {
 	AUTO_BUF struct buf tasks = { 0 };
 
-	if (!tree->todo_dir || !tree->kit->tasks_of(tree->todo_dir, name, &tasks))
+	if (!tree->todo_dir || !tree->kit->tasks_of(&tree->main.env, name, &tasks))
 		return;
 	for (struct str rest = str_trim(buf_str(&tasks)); rest.p;) {
 		struct str line = str_cut(&rest, '\n');
@@ -113,6 +115,7 @@ void team_list_agents(const struct agent_tree *tree, struct buf *out)
 		if (n)
 			buf_addf(out, "%s (%u):\n%s", titles[members], n, lines.p);
 	}
+	peer_list(tree, out);
 }
 
 void team_remind(const struct agent *a, struct buf *out)
@@ -124,7 +127,7 @@ void team_remind(const struct agent *a, struct buf *out)
 		return;
 	buf_addf(out, "Your name is %s, in team %s. Its members:\n", team_name_of(a), t->name);
 	team_describe(t, out);
-	if (tree->todo_dir && tree->kit->tasks_of(tree->todo_dir, team_name_of(a), out))
+	if (tree->todo_dir && tree->kit->tasks_of(&tree->main.env, team_name_of(a), out))
 		buf_addstr(out, "Those are your own tasks.\n");
 }
 
@@ -151,6 +154,34 @@ static void on_park(struct timer *timer)
 		(void)malloc_trim(0); /* what they had, in pieces, goes back to the system */
 }
 
+void team_claim_task(struct agent_record *r, bool again)
+{
+	struct team *t = r->tree->team;
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf change = { 0 };
+	const char *task[3];
+
+	if (!t || !t->claims || r->member->plan || r->member->failed || r->member->shutdown)
+		return;
+	int status = r->tree->kit->claim_task(&r->tree->main.env, r->name, again, &a, task);
+	if (status == -ERR_BUSY)
+		timer_start(r->tree->services->loop, &t->claim, CLAIM_PAUSE_MS);
+	if (status != 1)
+		return;
+	crash_point(claim_written);
+	buf_addf(&change, "auto-%u", r->run); /* a run claims once */
+	team_assign(t, r->name, &(struct todo_info){ task[0], task[1], task[2] }, "auto-claim", change.p, again);
+}
+
+static void on_claim(struct timer *timer)
+{
+	struct team *t = CONTAINER_OF(timer, struct team, claim);
+
+	for (struct agent_record *r = t->tree->records; r; r = r->next)
+		if (r->member && (r->member->state == MEMBER_IDLE || r->member->state == MEMBER_PARKED))
+			team_claim_task(r, false);
+}
+
 /* The task list of the session is the team's from now on. */
 static void use_todos(struct team *t, const char *dir)
 {
@@ -171,6 +202,8 @@ static struct team *team_open(struct agent_tree *tree, const char *name, bool im
 	t->park.fire = on_park;
 	t->todo_before = tree->todo_dir;
 	t->park_after_ms = settings_i64(settings, "teams.parkAfterMs", 60000);
+	t->claims = settings_bool(settings, "teams.autoClaim", false);
+	t->claim.fire = on_claim;
 	t->asks = settings_bool(settings, "teams.askBeforeShutdown", false);
 	t->tells_all = !strcmp(settings_cstr(settings, "teams.idleNotifications", &t->arena, "useful"), "all");
 	tree->team = t;
@@ -206,6 +239,7 @@ static int record_team(struct team *t, const char *operation, struct err *err)
 static void team_free(struct team *t)
 {
 	timer_stop(t->tree->services->loop, &t->park);
+	timer_stop(t->tree->services->loop, &t->claim);
 	team_forget_jobs(t);
 	map_release(&t->sent);
 	arena_release(&t->arena);
@@ -285,7 +319,7 @@ static bool is_active(const struct team *t, const struct agent_record *r)
 	if (m->state != MEMBER_IDLE && m->state != MEMBER_PARKED)
 		return true;
 	if (t->tree->todo_dir)
-		t->tree->kit->tasks_of(t->tree->todo_dir, r->name, &tasks);
+		t->tree->kit->tasks_of(&t->tree->main.env, r->name, &tasks);
 	return tasks.n > 0;
 }
 
@@ -391,7 +425,7 @@ bool team_wind_up(struct agent_tree *tree)
 			t->name);
 		team_describe(t, &text);
 		if (tree->todo_dir)
-			tree->kit->tasks_of(tree->todo_dir, NULL, &tasks);
+			tree->kit->tasks_of(&tree->main.env, NULL, &tasks);
 		if (tasks.n)
 			buf_addf(&text, "Open tasks:\n%s", tasks.p);
 		buf_addstr(&text, "</system-reminder>");

@@ -8,7 +8,7 @@
 
 #define TEAM_LEAD "team-lead"
 
-enum { LONGEST_TEAM_NAME = 64, MOST_MEMBERS = 1000 };
+enum { LONGEST_TEAM_NAME = 64, MOST_MEMBERS = 1000, LARGEST_MESSAGE = 256 << 10 };
 
 struct member_job;
 struct team_files;
@@ -21,7 +21,9 @@ struct team {
 	bool implicit;           /* made by the first named call, not by TeamCreate */
 	const char *todo_before; /* the task list of the session without a team */
 	int64_t park_after_ms;
-	bool asks, tells_all;     /* settings askBeforeShutdown, idleNotifications */
+	bool asks, tells_all;     /* settings askBeforeShutdown, idleNotifications ... */
+	bool claims;              /* ... and autoClaim */
+	struct timer claim;       /* runs while a member could not claim because the list was locked */
 	unsigned joined;          /* members that there ever were: the next one's colour */
 	unsigned unheard;         /* runs whose end the lead did not hear of yet */
 	struct map sent;          /* ids of messages of this process */
@@ -57,6 +59,8 @@ void team_list_agents(const struct agent_tree *tree,
 		      struct buf *out);                    /* of a session with a team or without: ListAgents */
 void team_stop(struct agent_record *record, bool by_user); /* as in struct team_ops */
 void team_remind(const struct agent *a, struct buf *out);
+/* With teams.autoClaim: a member that waits gets a task that is free. again: it may have got one before a crash. */
+void team_claim_task(struct agent_record *r, bool again);
 /* A closing turn for the lead of a run that ends when all is quiet, then an end for all members. True: something is under way. */
 bool team_wind_up(struct agent_tree *t);
 
@@ -72,14 +76,16 @@ struct mail {
 	bool unverified;   /* it claims to be of an agent and comes from a file */
 };
 
-void mail_id(const struct team *t, const char *call_id, const char *receiver, char out[UUID_LEN + 1]);
+void mail_id(const struct agent_tree *t, const char *call_id, const char *receiver, char out[UUID_LEN + 1]);
 /* Durable at the receiver when it returns 0; to NULL: the lead. again: the call may have sent it before a crash. A second put
  * of an id changes nothing. -ERR_LIMIT: too much waits there. */
 int mail_put(struct team *t, struct agent_record *to, const struct mail *m, bool again, struct err *err);
 void mail_learn(struct team *t,
 		const struct agent_record *to);         /* ids that are in the receiver's transcript count as sent */
+void mail_learn_ids(const char *path, struct map *ids); /* of texts that were queued in a transcript */
 void mail_write(struct buf *out, const struct mail *m); /* as a model sees it */
-void mail_summary(struct buf *out, struct str text);    /* the first line, cut */
+void mail_add_attribute(struct buf *out, const char *name, struct str value);
+void mail_summary(struct buf *out, struct str text);  /* the first line, cut */
 
 /* ---- send.c ---------------------------------------------------------------------------------------------------- */
 

@@ -119,6 +119,8 @@ static bool index_line(struct reading *r, struct json_reader *reader, struct str
 		out->team = json_str_is(json_get(root, "operation"), "delete")
 				    ? (struct str){ 0 }
 				    : arena_str(&out->arena, json_raw(json_get(root, "team")));
+	if (json_str_is(type, "mode"))
+		out->coordinator = json_str_is(json_get(root, "mode"), "coordinator");
 	if (json_str_is(type, "agent-setting") && json_get(root, "agentSetting"))
 		*agent = json_cstr(json_get(root, "agentSetting"), &out->arena);
 	return true;

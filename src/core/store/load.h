@@ -46,6 +46,7 @@ struct session_load {
 	bool interrupted;              /* the last turn has no final answer: it can be continued */
 	struct str team;               /* JSON of the team that the session leads; n == 0: none */
 	char *agent;                   /* type of the agent that the session runs as; NULL: not recorded */
+	bool coordinator;              /* its main agent coordinates workers */
 	struct map delivered;          /* ids of the notifications that are in it */
 	struct loaded_notice *waiting; /* the oldest first */
 	size_t waiting_count;

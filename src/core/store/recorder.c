@@ -188,15 +188,15 @@ int recorder_fork_origin(struct recorder *r, const struct fork_origin *origin, s
 	return record_commit(r, &w, uuid, err);
 }
 
-int recorder_agent(struct recorder *r, const char *type, struct err *err)
+int recorder_setting(struct recorder *r, const char *type, const char *key, const char *value, struct err *err)
 {
 	if (!r->journal)
 		return 0;
 	buf_clear(&r->store->line);
 	struct json_out w = json_out(&r->store->line);
 	json_open(&w, '{');
-	json_kcstr(&w, "type", "agent-setting");
-	json_kcstr(&w, "agentSetting", type);
+	json_kcstr(&w, "type", type);
+	json_kcstr(&w, key, value);
 	json_kcstr(&w, "sessionId", r->context->session_id);
 	json_close(&w);
 	return journal_append(r->journal, w.buf, err);

@@ -74,8 +74,8 @@ struct fork_origin {
 };
 /* The first line of a fork. */
 int recorder_fork_origin(struct recorder *r, const struct fork_origin *origin, struct err *err);
-/* Records the agent definition of the session. Not part of the parent chain. */
-int recorder_agent(struct recorder *r, const char *type, struct err *err);
+/* What the session runs as: a line {"type": type, key: value}. Not part of the parent chain. */
+int recorder_setting(struct recorder *r, const char *type, const char *key, const char *value, struct err *err);
 /* A text that waits for the next request */
 struct queue_line {
 	const char *id;

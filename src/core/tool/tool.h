@@ -56,14 +56,15 @@ struct tool_env {
 	const char *root;        /* where the session started: cwd falls back to it */
 	const char *const *dirs; /* working directories (root first, then --add-dir), NULL-terminated */
 	const char *session_id;
-	const char *results_dir; /* <config>/projects/<key>/<session>/tool-results; made when first needed */
-	const char *agents_dir;  /* transcripts of the session's agents; NULL: none are kept */
-	const char *tasks_dir;   /* output files of background shells; made when first needed */
-	const char *todo_dir;    /* the task list of the session (tools/tasks/todo_list.h); NULL: none is kept */
-	const char *todo_file;   /* the agent's own list (TodoWrite); NULL: the same */
-	const char *const *envp; /* environment of child processes */
-	const char *env_dir;     /* *.sh in it are read by each shell first; need not be there; NULL: none */
-	const char *no_shell;    /* why Bash must not run; NULL: it may */
+	const char *results_dir;  /* <config>/projects/<key>/<session>/tool-results; made when first needed */
+	const char *agents_dir;   /* transcripts of the session's agents; NULL: none are kept */
+	const char *tasks_dir;    /* output files of background shells; made when first needed */
+	const char *todo_dir;     /* the task list of the session (tools/tasks/todo_list.h); NULL: none is kept */
+	struct todo_book **todos; /* how the session has it open (tools/tasks/todo_book.h); NULL: by itself each time */
+	const char *todo_file;    /* the agent's own list (TodoWrite); NULL: the same */
+	const char *const *envp;  /* environment of child processes */
+	const char *env_dir;      /* *.sh in it are read by each shell first; need not be there; NULL: none */
+	const char *no_shell;     /* why Bash must not run; NULL: it may */
 	const struct tool_settings *settings; /* NULL: nothing is set */
 	const char *temp_dir;                 /* their TMPDIR; NULL: that of the environment */
 	int landlock_fd;                      /* ruleset that confines them; 0: none */
@@ -103,10 +104,14 @@ struct tool_runtime {
 	void (*list_files)(struct tool_env *env, struct buf *out); /* that it has seen, the latest last, a line each */
 	void (*list_todos)(struct tool_env *env, struct buf *out); /* that are open, a line each */
 	/* Open items of the task list that this agent owns (NULL: all), a line each; returns how many are in progress. */
-	unsigned (*tasks_of)(const char *dir, const char *owner, struct buf *out);
+	unsigned (*tasks_of)(const struct tool_env *env, const char *owner, struct buf *out);
 	/* The same items become pending and have no owner: all of them, or with an error none. Also in a thread. wait_ms: for locks of
 	 * other programs; -ERR_BUSY: one is still held. */
 	int (*release_tasks)(const char *dir, const char *owner, unsigned wait_ms, struct buf *out, struct err *err);
+	/* Gives this agent, which owns no open item, the first one that is free: id, subject and description, in the arena. One that it
+	 * owns and has not begun counts too if again. 1: done; 0: there is none; -ERR_BUSY: try again later. */
+	int (*claim_task)(const struct tool_env *env, const char *owner, bool again, struct arena *a,
+			  const char *ret[3]);
 	/* The n-th task in progress of this owner: id, subject and description, in the arena. False: there are not so many. */
 	bool (*task_at)(const char *dir, const char *owner, unsigned n, struct arena *a, const char *ret[3]);
 	void (*open_tasks)(const char *dir, struct buf *out); /* as a JSON array; nothing if all are completed */

@@ -47,6 +47,7 @@ enum tool_flags {
 	TOOL_LISTS_NAMES = 1 << 25, /* shows names of files, not their content */
 	TOOL_TEAM = 1 << 26,        /* only where there are teams */
 	TOOL_CONFINED = 1 << 27,    /* its commands run in the sandbox */
+	TOOL_COMMS = 1 << 28,       /* of a server with "role": "comms": a coordinator has it itself */
 };
 
 /* What a permission rule about the tool looks at */

@@ -141,8 +141,6 @@ unsigned builtin_switches_find(const char *entrypoint)
 		switches |= BUILTIN_NONE;
 	if (env_is_on("CLAUDE_CODE_DISABLE_EXPLORE_PLAN_AGENTS"))
 		switches |= BUILTIN_NO_EXPLORE_PLAN;
-	if (env_is_on("CLAUDE_CODE_COORDINATOR_MODE"))
-		switches |= BUILTIN_COORDINATOR;
 	return switches;
 }
 

@@ -68,6 +68,8 @@ struct services {
 	struct variable *variables;  /* owned list */
 	struct plugin_list *plugins; /* reference */
 	struct catalog *registry;
+	const char
+		*recorded_mode; /* "coordinator" or "normal", of the session that was resumed first; NULL: none was */
 	struct catalog *skills; /* NULL: there are none */
 	struct hook_engine *hooks;
 	struct http *hook_http;

@@ -12,6 +12,14 @@
 
 static const char managed_dir[] = "/etc/claude-code";
 
+bool app_coordinates(const struct services *sv)
+{
+	if (sv->recorded_mode)
+		return !strcmp(sv->recorded_mode, "coordinator");
+	return sv->options.coordinator || env_is_on("CLAUDE_CODE_COORDINATOR_MODE") ||
+	       (sv->policy.settings && settings_bool(sv->policy.settings, "coordinator", false));
+}
+
 int app_agent_sources(struct services *sv, struct arena *a, struct catalog_sources *ret_sources, struct err *err)
 {
 	const struct options *o = &sv->options;
@@ -40,7 +48,7 @@ int app_agent_sources(struct services *sv, struct arena *a, struct catalog_sourc
 	s.bare = env_is_on("CLAUDE_CODE_SIMPLE");
 	s.sdk = str_starts(str_from(entrypoint), STR("sdk-"));
 	s.builtin = builtin_switches_find(entrypoint);
-	if (o->coordinator || (sv->policy.settings && settings_bool(sv->policy.settings, "coordinator", false)))
+	if (app_coordinates(sv))
 		s.builtin |= BUILTIN_COORDINATOR;
 	*ret_sources = s;
 	return 0;

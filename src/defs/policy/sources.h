@@ -14,6 +14,8 @@ typedef void settings_warn_fn(void *data, const char *message);
 void app_warn_settings(const struct settings *s, settings_warn_fn *warn, void *data);
 int app_state_file(struct services *sv, struct arena *a, const char **ret_path, struct err *err); /* .claude.json */
 int app_agent_sources(struct services *sv, struct arena *a, struct catalog_sources *ret_sources, struct err *err);
+/* Whether main agents coordinate workers: a session that is resumed stays what it was. */
+bool app_coordinates(const struct services *sv);
 int app_agents(struct services *sv, struct arena *a, struct catalog **ret_registry, struct err *err);
 
 /* From the options of a runtime to its MCP servers. */

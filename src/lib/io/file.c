@@ -375,6 +375,20 @@ bool dir_lock_is_ours(const struct dir_lock *l)
 	       st.st_mtim.tv_nsec == l->made.tv_nsec;
 }
 
+bool dir_lock_move(struct dir_lock *l, const char *path)
+{
+	struct timespec times[] = { { .tv_nsec = UTIME_OMIT }, { .tv_nsec = UTIME_NOW } };
+	struct stat st;
+
+	if (!dir_lock_is_ours(l) || renameat2(AT_FDCWD, l->path, AT_FDCWD, path, RENAME_NOREPLACE) < 0)
+		return false;
+	(void)utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW); /* held since now */
+	free(l->path);
+	l->path = xstrdup(path);
+	l->made = stat(path, &st) == 0 ? st.st_mtim : (struct timespec){ 0 };
+	return true;
+}
+
 void dir_lock_leave(struct dir_lock *l)
 {
 	if (l->path && dir_lock_is_ours(l))

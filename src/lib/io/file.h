@@ -59,4 +59,7 @@ struct dir_lock {
 /* Tries for wait_ms; *stop true ends it earlier (may be NULL). -ERR_BUSY: another process has it. */
 int dir_lock_take(struct dir_lock *l, const char *path, unsigned wait_ms, const volatile bool *stop, struct err *err);
 bool dir_lock_is_ours(const struct dir_lock *l); /* not taken over since */
-void dir_lock_leave(struct dir_lock *l);         /* also of one that is not held */
+/* The directory of a lock becomes that of another path: removing one and making one is many times as slow. False: that path is
+ * taken, or the lock is lost; it is as it was. */
+bool dir_lock_move(struct dir_lock *l, const char *path);
+void dir_lock_leave(struct dir_lock *l); /* also of one that is not held */

@@ -358,7 +358,7 @@ void mcp_lease_tools(struct mcp_lease *l, struct tool_set *set)
 	if (!catalog)
 		return;
 	for (b = l->conn->toolsets; b; b = b->next)
-		if (b->catalog == catalog && b->always_load == l->server->always_load &&
+		if (b->catalog == catalog && b->always_load == l->server->always_load && b->comms == l->server->comms &&
 		    !strcmp(b->server, l->server->name))
 			break;
 	if (!b) {

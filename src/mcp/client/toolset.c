@@ -374,6 +374,7 @@ struct mcp_toolset *mcp_toolset_new(struct mcp_catalog *catalog, const struct mc
 	b->catalog = mcp_catalog_ref(catalog);
 	b->server = arena_strdup(&b->arena, server->name);
 	b->always_load = server->always_load;
+	b->comms = server->comms;
 	AUTO_BUF struct buf prefix = { 0 };
 	mcp_name_add(&prefix, str_from(b->server), STR(""));
 	const char *names_begin = arena_dup(&b->arena, prefix.p, prefix.n);
@@ -394,7 +395,7 @@ struct mcp_toolset *mcp_toolset_new(struct mcp_catalog *catalog, const struct mc
 			 * permission. */
 			.flags = TOOL_OWN_LIMIT | (t->read_only ? TOOL_CONCURRENT : 0) |
 				 (t->needs_user ? TOOL_NEEDS_USER : 0) |
-				 (b->always_load || t->always_load ? 0 : TOOL_MAY_WAIT),
+				 (b->always_load || t->always_load ? 0 : TOOL_MAY_WAIT) | (b->comms ? TOOL_COMMS : 0),
 			.server = names_begin,
 			.ctx = ctx,
 			.start = tool_run_start,

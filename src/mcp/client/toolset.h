@@ -20,6 +20,7 @@ struct mcp_toolset {
 	struct arena arena;          /* holds the rest */
 	const char *server;          /* its name as written */
 	bool always_load;            /* its tools are never deferred (core/tool/deferral.h) */
+	bool comms;                  /* a coordinator has them itself */
 	struct tool *tools;
 	struct mcp_tool_ctx *ctxs;
 	size_t count;

@@ -51,6 +51,7 @@ struct mcp_server {
 	struct mcp_oauth oauth;
 	uint64_t timeout_ms; /* of a call, wall clock; 0: the default */
 	bool always_load;    /* its tools are never deferred */
+	bool comms;          /* "role": "comms": a coordinator has its tools itself */
 	bool believed;       /* headers_helper may run: false for a project in an untrusted folder */
 	bool of_project;     /* defined by the project: gets no variable for which env_is_secret() */
 };

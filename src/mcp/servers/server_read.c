@@ -343,8 +343,8 @@ static int find_type(struct entry_reader *r, const struct type **ret_type)
 
 static int read_entry(struct entry_reader *r)
 {
-	static const char *const known[] = { "type",          "command", "args",    "env",        "url", "headers",
-					     "headersHelper", "oauth",   "timeout", "alwaysLoad", "name" };
+	static const char *const known[] = { "type",          "command", "args",    "env",        "url",  "headers",
+					     "headersHelper", "oauth",   "timeout", "alwaysLoad", "role", "name" };
 	/* By other programs that share these files. */
 	static const char *const reserved[] = { "workspace", "claude-in-chrome", "computer-use", "Claude Preview",
 						"Claude Browser" };
@@ -374,6 +374,7 @@ static int read_entry(struct entry_reader *r)
 	if (load && !json_is(load, JSON_TRUE) && !json_is(load, JSON_FALSE))
 		return entry_fail_field(r, "alwaysLoad", "true or false");
 	r->s->always_load = json_bool(load);
+	r->s->comms = json_str_is(json_get(v, "role"), "comms"); /* another role means nothing here */
 	for (struct json_member m = json_members(v); r->notes && m.key; m = json_member_next(v, m)) {
 		size_t i = 0;
 		while (i < COUNT_OF(known) && !json_str_is(m.key, known[i]))

@@ -133,7 +133,7 @@ static void put_task(struct json_out *w, struct agent_record *record)
 
 	agent_record_row(record, &row);
 	if (record->member && t->todo_dir)
-		t->kit->tasks_of(t->todo_dir, record->name, &tasks);
+		t->kit->tasks_of(&t->main.env, record->name, &tasks);
 	row.tasks = tasks.n ? tasks.p : NULL;
 	task_json_write(w, &row);
 }
@@ -356,8 +356,10 @@ static void control_open(struct control_table *table, struct cadre_session *s)
 	uv_pipe_init(loop_uv(s->services->loop), &c->server, 0);
 	c->server.data = c;
 	int fd = control_dir(&a, true, &dir, &err);
-	if (fd == 0)
-		fd = control_listen(dir, s->id, &c->path, &err);
+	if (fd == 0) {
+		c->path = control_socket_path(dir, s->id);
+		fd = control_listen(c->path, &err);
+	}
 	if (fd >= 0) {
 		int status = uv_pipe_open(&c->server, fd);
 		if (status < 0)

@@ -28,8 +28,8 @@ enum {
 int control_dir(struct arena *a, bool make, const char **ret_dir, struct err *err);
 typedef void control_socket_fn(void *data, const char *session, const char *path); /* both borrowed until it returns */
 void control_each(const char *dir, control_socket_fn *fn, void *data);
-/* Returns a descriptor, owned; *ret_path too, also on failure. Removes stale sockets of other sessions first. */
-int control_listen(const char *dir, const char *session, char **ret_path, struct err *err);
+char *control_socket_path(const char *dir, const char *session); /* owned; removes stale sockets of other sessions */
+int control_listen(const char *path, struct err *err);           /* returns a descriptor, owned */
 /* The same, without waiting. -ERR_NOT_FOUND: no listener; -ERR_BUSY: the session accepts no more clients now (a stopped
  * process never does again). */
 int control_connect(const char *path, struct err *err);

@@ -87,15 +87,19 @@ static void sweep_one(void *data, const char *session, const char *path)
 		(void)unlink(path);
 }
 
-int control_listen(const char *dir, const char *session, char **ret_path, struct err *err)
+char *control_socket_path(const char *dir, const char *session)
+{
+	AUTO_ARENA struct arena a = { 0 };
+
+	control_each(dir, sweep_one, NULL);
+	return xstrdup(arena_printf(&a, "%s/%s%s", dir, session, suffix));
+}
+
+int control_listen(const char *path, struct err *err)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
 	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	AUTO_ARENA struct arena a = { 0 };
-	const char *path = arena_printf(&a, "%s/%s%s", dir, session, suffix);
 
-	control_each(dir, sweep_one, NULL);
-	*ret_path = xstrdup(path);
 	if (fd < 0)
 		return err_set(err, ERR_IO, "socket: %m");
 	snprintf(name.sun_path, sizeof name.sun_path, "%s", path);

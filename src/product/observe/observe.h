@@ -12,3 +12,5 @@ int debug_observe(struct services *sv, struct err *err);
 /* Opens a control socket (control.h) at the first child of a session. A failure is reported as an event; the session continues
  * without a socket. */
 void control_observe(struct services *sv);
+/* Opens the socket for messages of other sessions with the first turn, where the settings or a person want it. */
+void peers_observe(struct services *sv);

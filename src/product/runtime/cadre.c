@@ -412,8 +412,10 @@ int cadre_open(struct cadre *c, cadre_event_fn *on_event, void *data, struct cad
 	int status = 0;
 	if (!sv->observers) { /* with the first session the options are known */
 		status = trace_observe(sv, &err) < 0 || debug_observe(sv, &err) < 0 ? -(int)err.kind : 0;
-		if (status == 0)
+		if (status == 0) {
 			control_observe(sv);
+			peers_observe(sv);
+		}
 	}
 	if (status == 0)
 		status = session_open(sv, on_event, data, ret_session, &err);

@@ -121,9 +121,18 @@ static int open_tree(struct cadre_session *s, const struct options *o, struct er
 	struct agent_tree *t = &s->tree;
 
 	s->project_dir = store_project_dir(&s->arena, sv->store.config_dir, t->main.cwd);
-	if (session_find(s, o, s->project_dir, err) < 0 || app_open_endpoints(sv, err) < 0 ||
-	    (!sv->registry && app_agents(sv, &a, &sv->registry, err) < 0) || app_open_skills(sv, err) < 0 ||
-	    app_open_hooks(sv, err) < 0 || app_open_servers(sv, err) < 0)
+	if (session_find(s, o, s->project_dir, err) < 0)
+		return -(int)err->kind;
+	s->mode_recorded = t->main.load && t->main.load->coordinator && !o->fork_session;
+	if (t->main.load && !sv->registry) { /* its workers and its transcript fit that mode alone */
+		bool wished = app_coordinates(sv), recorded = t->main.load->coordinator;
+		sv->recorded_mode = recorded ? "coordinator" : "normal";
+		if (wished != recorded)
+			buf_addf(&t->main.notes, "this session was %s coordinator mode, and stays so\n",
+				 recorded ? "begun in" : "not begun in");
+	}
+	if (app_open_endpoints(sv, err) < 0 || (!sv->registry && app_agents(sv, &a, &sv->registry, err) < 0) ||
+	    app_open_skills(sv, err) < 0 || app_open_hooks(sv, err) < 0 || app_open_servers(sv, err) < 0)
 		return -(int)err->kind;
 	if (!sv->state)
 		sv->state = state_new(sv->loop, sv->store.config_dir);

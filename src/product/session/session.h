@@ -39,6 +39,7 @@ struct cadre_session {
 	struct turn turn;
 	struct agent_tree tree;                /* its agents; the main one is tree.main */
 	bool agent_recorded;                   /* which agent it runs as is in its file */
+	bool mode_recorded;                    /* that it coordinates is in its file */
 	bool preloaded;                        /* the skills of that agent */
 	bool agent_reported;                   /* the notes of its start were emitted */
 	bool name_kept;                        /* the option name is on disk */

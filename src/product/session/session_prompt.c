@@ -143,7 +143,11 @@ int session_commit(struct cadre_session *s, struct err *err)
 
 	if (status == 0 && a->definition && !s->agent_recorded) {
 		s->agent_recorded = true;
-		status = recorder_agent(&a->recorder, a->definition->name, err);
+		status = recorder_setting(&a->recorder, "agent-setting", "agentSetting", a->definition->name, err);
+	}
+	if (status == 0 && s->tree.switches.coordinator && !s->mode_recorded) {
+		s->mode_recorded = true;
+		status = recorder_setting(&a->recorder, "mode", "mode", "coordinator", err);
 	}
 	if (status == 0 && !s->name_kept && name && name[0] && a->journal) {
 		s->name_kept = true;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include "agents/subagent/subagent.h"
 #include "agents/team/pane.h"
+#include "agents/team/peer.h"
 #include "lib/json/json_write.h"
 #include "tools/shell/shell_set.h"
 #include "core/tool/tool_list.h"
@@ -239,7 +240,7 @@ static void send_start(struct tool_call *call)
 	AUTO_BUF struct buf b = { 0 };
 	struct err err = { 0 };
 
-	if (lead_send(call) || team_send(call))
+	if (peer_send(call) || lead_send(call) || team_send(call))
 		return;
 	struct agent_record *record = agent_tree_record(a->tree, to);
 	if (!str_trim(text).n) {

@@ -76,7 +76,8 @@ const struct tool tool_exit_plan_mode = {
 static unsigned exit_flags(const struct tool_call *call)
 {
 	const struct agent *a = call->env->owner;
-	bool to_lead = a && a->record && a->record->member && a->record->member->plan_required;
+	bool to_lead = a && a->record && a->record->member && a->record->member->plan_required &&
+		       !a->tree->switches.user_plans;
 
 	return tool_exit_plan_mode.flags | (to_lead ? TOOL_RESUMES : 0);
 }
@@ -90,6 +91,15 @@ static void exit_start(struct tool_call *call)
 		return;
 	if (!plan_present(a, call))
 		return;
+	if (a->record && a->record->member && a->record->member->plan_required) {
+		struct err err = { 0 };
+		a->record->member->plan_approved = true;
+		if (meta_write(a->record, &err) < 0) { /* an approval counts only if it is on disk */
+			a->record->member->plan_approved = false;
+			tool_call_fail(call, "The approval could not be recorded: %s", err.text);
+			return;
+		}
+	}
 	plan_leave(a);
 	json_open(&w, '{');
 	json_kstr(&w, "plan", json_str(json_get(call->input, "plan"), &call->arena));

@@ -6,104 +6,38 @@
 #include <fcntl.h>
 #include "lib/io/file.h"
 #include "lib/json/json.h"
+#include "tools/tasks/todo_book.h"
 
-enum { LARGEST_ITEM = 1 << 20, CALL_WAIT_MS = 30000, CALL_PAUSE_MS = 10 };
+enum { CALL_WAIT_MS = 30000, CALL_PAUSE_MS = 10 };
 
-static const char *const status_names[] = {
-	[TODO_PENDING] = "pending",
-	[TODO_IN_PROGRESS] = "in_progress",
-	[TODO_COMPLETED] = "completed",
-};
-
-const char *todo_status_name(enum todo_status status)
+/* The numbers before may belong to the book: they stay. */
+static bool drop_id(struct arena *a, struct todo_ids *ids, unsigned id)
 {
-	return status_names[status];
-}
+	size_t n = 0;
+	unsigned *kept = arena_alloc(a, (ids->count + 1) * sizeof *kept);
 
-bool todo_status_find(struct str name, enum todo_status *ret_status)
-{
-	for (size_t i = 0; i < COUNT_OF(status_names); i++) {
-		if (!str_is(name, status_names[i]))
-			continue;
-		*ret_status = (enum todo_status)i;
-		return true;
-	}
-	return false;
-}
-
-/* ---- numbers ----------------------------------------------------------------------------------------------------- */
-
-static bool read_id(struct str text, unsigned *ret_id)
-{
-	uint64_t id;
-
-	if (!str_to_u64(text, &id) || id < 1 || id > INT32_MAX)
-		return false;
-	*ret_id = (unsigned)id;
-	return true;
-}
-
-static bool add_id(struct todo_list *l, struct todo_ids *ids, unsigned id)
-{
 	for (size_t i = 0; i < ids->count; i++)
-		if (ids->ids[i] == id)
-			return false;
-	unsigned *more = arena_alloc(&l->arena, (ids->count + 1) * sizeof *more);
-	if (ids->count)
-		memcpy(more, ids->ids, ids->count * sizeof *more);
-	more[ids->count++] = id;
-	ids->ids = more;
-	return true;
-}
-
-static bool drop_id(struct todo_ids *ids, unsigned id)
-{
-	for (size_t i = 0; i < ids->count; i++) {
 		if (ids->ids[i] != id)
-			continue;
-		memmove(ids->ids + i, ids->ids + i + 1, (--ids->count - i) * sizeof *ids->ids);
-		return true;
-	}
-	return false;
+			kept[n++] = ids->ids[i];
+	bool found = n < ids->count;
+	*ids = (struct todo_ids){ kept, n };
+	return found;
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-static void read_ids(struct todo_list *l, const struct json *list, struct todo_ids *ret)
-{
-	unsigned id;
-
-	if (!json_is(list, JSON_ARRAY))
-		return;
-	for (const struct json *v = json_first(list); v; v = json_next(list, v))
-		if (read_id(json_str(v, &l->arena), &id))
-			add_id(l, ret, id);
-}
-
 static bool read_item(struct todo_list *l, unsigned id, struct todo *ret)
 {
 	AUTO_BUF struct buf text = { 0 };
-	AUTO_JSON struct json_reader reader = { .limits = { .bytes = LARGEST_ITEM, .depth = 64 } };
-	const struct json *root;
+	struct arena *a = l->book ? todo_book_arena(l->book) : &l->arena;
 
+	if (l->book && todo_book_find(l->book, id, ret))
+		return true;
 	if (file_read(arena_printf(&l->arena, "%s/%u.json", l->dir, id), LARGEST_ITEM, &text, NULL) < 0 ||
-	    json_parse(&reader, text.p, text.n, &root, NULL) < 0)
+	    !todo_read_text(buf_str(&text), id, a, ret))
 		return false;
-	*ret = (struct todo){ .id = id,
-			      .is_read = true,
-			      .subject = json_cstr(json_get(root, "subject"), &l->arena),
-			      .description = json_cstr(json_get(root, "description"), &l->arena),
-			      .active_form = json_cstr(json_get(root, "activeForm"), &l->arena),
-			      .owner = json_cstr(json_get(root, "owner"), &l->arena) };
-	if (!ret->subject || !todo_status_find(json_str(json_get(root, "status"), &l->arena), &ret->status))
-		return false;
-	if (!ret->description)
-		ret->description = "";
-	read_ids(l, json_get(root, "blocks"), &ret->blocks);
-	read_ids(l, json_get(root, "blockedBy"), &ret->blocked_by);
-	const struct json *metadata = json_get(root, "metadata");
-	if (json_is(metadata, JSON_OBJECT))
-		ret->metadata = arena_str(&l->arena, json_raw(metadata));
+	if (l->book)
+		todo_book_note(l->book, ret);
 	return true;
 }
 
@@ -123,7 +57,7 @@ static void find_items(struct todo_list *l)
 	for (struct dirent *e; d && l->count < TODO_MOST && (e = readdir(d));) {
 		struct str name = str_from(e->d_name);
 		unsigned id;
-		if (!str_ends(name, STR(".json")) || !read_id((struct str){ name.p, name.n - 5 }, &id))
+		if (!str_ends(name, STR(".json")) || !todo_read_id((struct str){ name.p, name.n - 5 }, &id))
 			continue;
 		l->items = xgrow(l->items, l->count, &cap, sizeof *l->items);
 		l->highest = MAX(l->highest, id);
@@ -154,7 +88,7 @@ static unsigned highest_deleted(struct todo_list *l)
 	unsigned id = 0;
 
 	if (file_read(arena_printf(&l->arena, "%s/.highwatermark", l->dir), 32, &text, NULL) == 0)
-		(void)read_id(str_trim(buf_str(&text)), &id);
+		(void)todo_read_id(str_trim(buf_str(&text)), &id);
 	return id;
 }
 
@@ -163,17 +97,22 @@ static int todo_list_lock(struct todo_list *l, struct err *err)
 	char text[16] = "";
 	unsigned highest;
 
-	if (file_make_dirs(l->dir, 0700, err) < 0)
+	int lent = l->book && !l->wait_ms ? todo_book_lend(l->book, l) : 0;
+	if (lent < 0)
+		return err_set(err, ERR_BUSY, "others may change the task list first: try again");
+	if (!lent && file_make_dirs(l->dir, 0700, err) < 0)
 		return -(int)err->kind;
-	l->lock = open(arena_printf(&l->arena, "%s/.lock", l->dir), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (!lent)
+		l->lock = open(arena_printf(&l->arena, "%s/.lock", l->dir), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (l->lock < 0)
 		return err_set(err, ERR_IO, "cannot open the task list in %s: %m", l->dir);
-	if (file_lock(l->lock, l->dir, l->wait_ms, err) < 0)
+	if (!lent && file_lock(l->lock, l->dir, l->wait_ms, err) < 0)
 		return err_set(err, ERR_BUSY, "another process is changing the task list at this moment: try again");
-	if (dir_lock_take(&l->whole, arena_printf(&l->arena, "%s/.lock.lock", l->dir), l->wait_ms, NULL, err) < 0)
+	if (!lent &&
+	    dir_lock_take(&l->whole, arena_printf(&l->arena, "%s/.lock.lock", l->dir), l->wait_ms, NULL, err) < 0)
 		return err_set(err, ERR_BUSY, "another process is changing the task list at this moment: try again");
 	ssize_t n = pread(l->lock, text, sizeof text - 1, 0);
-	if (n > 0 && read_id(str_trim((struct str){ text, (size_t)n }), &highest))
+	if (n > 0 && todo_read_id(str_trim((struct str){ text, (size_t)n }), &highest))
 		l->highest = highest;
 	highest = highest_deleted(l);
 	l->highest = MAX(l->highest, highest);
@@ -181,10 +120,13 @@ static int todo_list_lock(struct todo_list *l, struct err *err)
 }
 
 /* An item is read when it is found: a change of one costs no look at all the others. */
-static int todo_list_open_parts(struct todo_list *l, const char *dir, bool to_change, unsigned wait_ms, struct err *err)
+static int todo_list_open_parts(struct todo_list *l, struct todo_book *book, const char *dir, bool to_change,
+				unsigned wait_ms, struct err *err)
 {
-	*l = (struct todo_list){ .lock = -1, .wait_ms = wait_ms };
+	*l = (struct todo_list){ .lock = -1, .wait_ms = wait_ms, .book = book };
 	l->dir = arena_strdup(&l->arena, dir);
+	if (book && !todo_book_begin(book, dir))
+		l->book = NULL;
 	if (to_change && todo_list_lock(l, err) < 0)
 		return -(int)err->kind;
 	find_items(l);
@@ -193,7 +135,7 @@ static int todo_list_open_parts(struct todo_list *l, const char *dir, bool to_ch
 
 int todo_list_open(struct todo_list *l, const char *dir, bool to_change, struct err *err)
 {
-	int status = todo_list_open_parts(l, dir, to_change, 0, err);
+	int status = todo_list_open_parts(l, NULL, dir, to_change, 0, err);
 
 	if (status == 0)
 		todo_read_all(l);
@@ -202,12 +144,19 @@ int todo_list_open(struct todo_list *l, const char *dir, bool to_change, struct 
 
 void todo_list_close(struct todo_list *l)
 {
-	for (size_t i = 0; i < l->locked_count; i++)
-		dir_lock_leave(&l->locked[i]);
-	free(l->locked);
-	dir_lock_leave(&l->whole);
+	if (l->book && l->whole.path && !l->wait_ms) {
+		todo_book_return(l->book, l);
+		l->lock = -1;
+	} else {
+		for (size_t i = 0; i < l->locked_count; i++)
+			dir_lock_leave(&l->locked[i]);
+		dir_lock_leave(&l->whole);
+	}
+	if (l->book)
+		todo_book_end(l->book);
 	if (l->dir && l->lock >= 0)
 		close(l->lock);
+	free(l->locked);
 	free(l->items);
 	arena_release(&l->arena);
 	*l = (struct todo_list){ .lock = -1 };
@@ -229,7 +178,7 @@ struct todo *todo_find(struct todo_list *l, struct str id)
 
 	if (str_starts(id, STR("#")))
 		id = (struct str){ id.p + 1, id.n - 1 };
-	return read_id(id, &wanted) ? item_of(l, wanted) : NULL;
+	return todo_read_id(id, &wanted) ? item_of(l, wanted) : NULL;
 }
 
 /* It is there and not completed. */
@@ -249,8 +198,13 @@ int todo_hold(struct todo_list *l, struct todo *t, struct err *err)
 			return 0;
 	l->locked = xrealloc(l->locked, (l->locked_count + 1) * sizeof *l->locked);
 	struct dir_lock *lock = &l->locked[l->locked_count];
-	*lock = (struct dir_lock){ 0 };
-	if (dir_lock_take(lock, path, l->wait_ms, NULL, err) < 0)
+	bool moved = l->spare_lock && dir_lock_move(lock, path);
+	if (l->spare_lock && !moved)
+		dir_lock_leave(lock);
+	l->spare_lock = false;
+	if (!moved)
+		*lock = (struct dir_lock){ 0 };
+	if (!moved && dir_lock_take(lock, path, l->wait_ms, NULL, err) < 0)
 		return err_set(err, ERR_BUSY, "another process is changing task #%u at this moment: try again", t->id);
 	l->locked_count++;
 	if (!read_item(l, t->id, t))
@@ -283,9 +237,9 @@ bool todo_makes_cycle(struct todo_list *l, const struct todo *first, const struc
 
 bool todo_block(struct todo_list *l, struct todo *blocker, struct todo *blocked)
 {
-	bool new = add_id(l, &blocker->blocks, blocked->id);
+	bool new = todo_add_id(&l->arena, &blocker->blocks, blocked->id);
 
-	return add_id(l, &blocked->blocked_by, blocker->id) || new;
+	return todo_add_id(&l->arena, &blocked->blocked_by, blocker->id) || new;
 }
 
 int todo_write(struct todo_list *l, const struct todo *t, struct err *err)
@@ -317,8 +271,8 @@ int todo_remove(struct todo_list *l, const struct todo *t, struct err *err)
 		return 0;
 	for (size_t i = 0; i < l->count; i++) {
 		struct todo *other = &l->items[i];
-		bool named = drop_id(&other->blocks, t->id);
-		named = drop_id(&other->blocked_by, t->id) || named;
+		bool named = drop_id(&l->arena, &other->blocks, t->id);
+		named = drop_id(&l->arena, &other->blocked_by, t->id) || named;
 		if (named && other != t && todo_write(l, other, err) < 0)
 			return -(int)err->kind;
 	}
@@ -367,7 +321,7 @@ bool todo_open_parts(struct tool_call *call, struct todo_list *l, todo_again_fn 
 		tool_call_fail(call, "There is no task list: the session is not kept on disk.");
 		return false;
 	}
-	int status = todo_list_open_parts(l, call->env->todo_dir, again != NULL, 0, &err);
+	int status = todo_list_open_parts(l, todo_book_of(call->env), call->env->todo_dir, again != NULL, 0, &err);
 	if (status == -ERR_BUSY && todo_try_again(call, again))
 		return false;
 	if (status < 0)
@@ -384,37 +338,16 @@ bool todo_open(struct tool_call *call, struct todo_list *l, todo_again_fn *again
 	return is_open;
 }
 
-void todo_put_ids(struct json_out *w, const char *key, const struct todo_ids *ids, struct todo_list *open_in)
+void todo_put_ids(struct json_out *w, const char *key, const struct todo_ids *ids, struct todo_list *l)
 {
 	char text[16];
 
 	json_kopen(w, key, '[');
 	for (size_t i = 0; i < ids->count; i++) {
 		snprintf(text, sizeof text, "%u", ids->ids[i]);
-		if (!open_in || todo_is_open(open_in, ids->ids[i]))
+		if (todo_is_open(l, ids->ids[i]))
 			json_put_cstr(w, text);
 	}
-	json_close(w);
-}
-
-void todo_put(struct json_out *w, const struct todo *t, bool whole)
-{
-	char id[16];
-
-	snprintf(id, sizeof id, "%u", t->id);
-	json_open(w, '{');
-	json_kcstr(w, "id", id);
-	json_kcstr(w, "subject", t->subject);
-	json_kcstr(w, "description", t->description);
-	if (whole && t->active_form)
-		json_kcstr(w, "activeForm", t->active_form);
-	if (whole && t->owner)
-		json_kcstr(w, "owner", t->owner);
-	json_kcstr(w, "status", todo_status_name(t->status));
-	todo_put_ids(w, "blocks", &t->blocks, NULL);
-	todo_put_ids(w, "blockedBy", &t->blocked_by, NULL);
-	if (whole && t->metadata.n)
-		json_kraw(w, "metadata", t->metadata);
 	json_close(w);
 }
 
@@ -434,13 +367,14 @@ static bool todo_is_owed(const struct todo *t, const char *owner)
 	return t->status != TODO_COMPLETED && (!owner || (t->owner && !strcmp(t->owner, owner)));
 }
 
-unsigned todo_tasks_of(const char *dir, const char *owner, struct buf *out)
+unsigned todo_tasks_of(const struct tool_env *env, const char *owner, struct buf *out)
 {
 	AUTO_TODO_LIST struct todo_list l = { .lock = -1 };
 	unsigned at_it = 0;
 
-	if (todo_list_open(&l, dir, false, NULL) < 0)
+	if (!env->todo_dir || todo_list_open_parts(&l, todo_book_of(env), env->todo_dir, false, 0, NULL) < 0)
 		return 0;
+	todo_read_all(&l);
 	for (size_t i = 0; i < l.count; i++) {
 		const struct todo *t = &l.items[i];
 		if (!todo_is_owed(t, owner))
@@ -454,7 +388,7 @@ unsigned todo_tasks_of(const char *dir, const char *owner, struct buf *out)
 int todo_release_tasks(const char *dir, const char *owner, unsigned wait_ms, struct buf *out, struct err *err)
 {
 	AUTO_TODO_LIST struct todo_list l = { .lock = -1 };
-	int status = todo_list_open_parts(&l, dir, true, wait_ms, err);
+	int status = todo_list_open_parts(&l, NULL, dir, true, wait_ms, err);
 
 	if (status < 0)
 		return status;
@@ -478,6 +412,45 @@ int todo_release_tasks(const char *dir, const char *owner, unsigned wait_ms, str
 			return -(int)err->kind;
 	}
 	return 0;
+}
+
+int todo_claim_next(const struct tool_env *env, const char *owner, bool again, struct arena *a, const char *ret[3])
+{
+	AUTO_TODO_LIST struct todo_list l = { .lock = -1 };
+	struct todo *next = NULL;
+	struct err err = { 0 };
+
+	if (!env->todo_dir)
+		return 0;
+	int status = todo_list_open_parts(&l, todo_book_of(env), env->todo_dir, true, 0, &err);
+	if (status < 0)
+		return status == -ERR_BUSY ? status : 0;
+	todo_read_all(&l);
+	for (size_t i = 0; i < l.count; i++) {
+		struct todo *t = &l.items[i];
+		AUTO_BUF struct buf open = { 0 };
+		bool owned = t->owner && t->owner[0], mine = owned && !strcmp(t->owner, owner);
+		if (mine && t->status != TODO_COMPLETED && !(again && t->status == TODO_PENDING))
+			return 0;
+		if (t->status != TODO_PENDING || (owned && !mine) || (next && !mine))
+			continue;
+		todo_add_open(&open, &l, &t->blocked_by);
+		if (!open.n)
+			next = t;
+	}
+	status = next ? todo_hold(&l, next, &err) : -ERR_NOT_FOUND;
+	bool free_still = status == 0 && next->status == TODO_PENDING &&
+			  (!next->owner || !next->owner[0] || !strcmp(next->owner, owner));
+	if (free_still) {
+		next->owner = owner;
+		status = todo_write(&l, next, &err);
+	}
+	if (status < 0 || !free_still)
+		return status == -ERR_BUSY ? status : 0;
+	ret[0] = arena_printf(a, "%u", next->id);
+	ret[1] = arena_strdup(a, next->subject);
+	ret[2] = arena_strdup(a, next->description);
+	return 1;
 }
 
 bool todo_task_at(const char *dir, const char *owner, unsigned n, struct arena *a, const char *ret[3])

@@ -7,15 +7,15 @@
  *     <dir>/.lock.lock, N.json.lock    directories: the same for programs that lock so, the list and one item
  *     <dir>/.highwatermark         the highest number that was ever deleted
  *
- * The files are the list: it is read for each call and nothing is kept in memory, so that all agents of a session, resumed
- * ones, and other processes see the same. */
+ * The files are the list: each call looks at them, so that all agents of a session, resumed ones, and other processes see
+ * the same. */
 #pragma once
 #include "lib/json/json_write.h"
 #include "core/tool/tool.h"
 #include "lib/io/file.h"
 
 enum todo_status { TODO_PENDING, TODO_IN_PROGRESS, TODO_COMPLETED, TODO_STATUS_COUNT };
-enum { TODO_MOST = 10000 };
+enum { TODO_MOST = 10000, LARGEST_ITEM = 1 << 20 };
 
 struct todo_ids {
 	unsigned *ids; /* in the list's arena */
@@ -32,21 +32,33 @@ struct todo {
 	bool is_read;        /* of a list that is read as needed */
 };
 
+struct todo_book;
 struct todo_list {
-	struct arena arena; /* holds all texts */
+	struct arena arena;     /* holds the texts */
+	struct todo_book *book; /* of its session (todo_book.h); NULL: none */
 	const char *dir;
 	int lock;                /* descriptor; -1: the list is only read */
 	struct dir_lock whole;   /* the same as other programs lock it */
 	struct dir_lock *locked; /* of items that are about to change */
 	size_t locked_count;
+	bool spare_lock;    /* none is counted, and locked[0] is of the change before */
 	unsigned wait_ms;   /* for locks of other programs */
 	struct todo *items; /* by their numbers */
 	size_t count;
 	unsigned highest; /* number that was ever given; a new item gets the next one */
 };
 
+/* ---- todo_text.c: the text of a file ---- */
+
 const char *todo_status_name(enum todo_status status);
 bool todo_status_find(struct str name, enum todo_status *ret_status);
+bool todo_read_id(struct str text, unsigned *ret_id);
+bool todo_add_id(struct arena *a, struct todo_ids *ids, unsigned id); /* a new array; false: it is there already */
+/* Texts in the arena. False: it is no item. */
+bool todo_read_text(struct str text, unsigned id, struct arena *a, struct todo *ret);
+void todo_put(struct json_out *w, const struct todo *t, bool whole); /* an object; whole: with what only the file has */
+
+/* ---- todo_list.c ---- */
 
 /* Reads all items; one that cannot be understood is passed over. to_change: takes the lock, -ERR_BUSY if another process has
  * it. A list that is not there is empty. dir is copied. */
@@ -76,15 +88,14 @@ bool todo_open(struct tool_call *call, struct todo_list *l, todo_again_fn *again
 /* The same; an item is read when todo_find() finds it. */
 bool todo_open_parts(struct tool_call *call, struct todo_list *l, todo_again_fn *again);
 bool todo_try_again(struct tool_call *call, todo_again_fn *again); /* false: the call has waited long enough */
-/* A member with an array of texts. open_in: only those that are open in this list; NULL: all. */
-void todo_put_ids(struct json_out *w, const char *key, const struct todo_ids *ids, struct todo_list *open_in);
-/* The item as an object; whole: with what only the file has. */
-void todo_put(struct json_out *w, const struct todo *t, bool whole);
+/* A member with an array of those that are open in this list */
+void todo_put_ids(struct json_out *w, const char *key, const struct todo_ids *ids, struct todo_list *l);
 /* "#1, #3": those of them that are open. Nothing if none is. */
 void todo_add_open(struct buf *out, struct todo_list *l, const struct todo_ids *ids);
-/* As tasks_of, release_tasks, task_at and open_tasks of struct tool_runtime. */
-unsigned todo_tasks_of(const char *dir, const char *owner, struct buf *out);
+/* As tasks_of, release_tasks, claim_task, task_at and open_tasks of struct tool_runtime. */
+unsigned todo_tasks_of(const struct tool_env *env, const char *owner, struct buf *out);
 int todo_release_tasks(const char *dir, const char *owner, unsigned wait_ms, struct buf *out, struct err *err);
+int todo_claim_next(const struct tool_env *env, const char *owner, bool again, struct arena *a, const char *ret[3]);
 bool todo_task_at(const char *dir, const char *owner, unsigned n, struct arena *a, const char *ret[3]);
 void todo_open_tasks(const char *dir, struct buf *out);
 /* The open items of both lists of this agent, a line each. */

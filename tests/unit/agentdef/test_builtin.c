@@ -15,7 +15,7 @@ static void add_name(void *data, struct agent_definition *d)
 }
 
 static const char variables[][48] = { "CLAUDE_AGENT_SDK_DISABLE_BUILTIN_AGENTS",
-				      "CLAUDE_CODE_DISABLE_EXPLORE_PLAN_AGENTS", "CLAUDE_CODE_COORDINATOR_MODE" };
+				      "CLAUDE_CODE_DISABLE_EXPLORE_PLAN_AGENTS" };
 
 static void clear_environment(void)
 {
@@ -40,7 +40,6 @@ TEST(switches_drop_some_or_all_built_in_agents)
 		  "Bash,Explore,Plan,cadre-guide,general-purpose,statusline-setup,verification" },
 		{ "sdk-cli", variables[0], "true", "" },
 		{ "sdk-cli", variables[0], "false", "Bash,Explore,Plan,general-purpose,statusline-setup,verification" },
-		{ "cli", variables[2], "1", "worker" },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -53,6 +52,9 @@ TEST(switches_drop_some_or_all_built_in_agents)
 		CHECK_STR(buf_str(&names), rows[i].expected);
 	}
 	clear_environment();
+	AUTO_BUF struct buf names = { 0 };
+	builtin_each(builtin_switches_find("cli") | BUILTIN_COORDINATOR, add_name, &names);
+	CHECK_STR(buf_str(&names), "worker");
 }
 
 static void check_one(void *data, struct agent_definition *d)

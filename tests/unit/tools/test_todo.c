@@ -3,7 +3,7 @@
 #include "unit.h"
 #include "tests.h"
 #include "toolbox.h"
-#include "tools/tasks/todo_list.h"
+#include "tools/tasks/todo_book.h"
 
 #define BOX(box)                                   \
 	CLEANUP(toolbox_close) struct toolbox box; \
@@ -103,6 +103,83 @@ TEST(a_list_that_another_one_changes_is_busy)
 	CHECK_INT(todo_list_open(&second, toolbox_path(&box, "list"), true, &(struct err){ 0 }), -ERR_BUSY);
 }
 
+/* A call of a session that has a book */
+struct booked {
+	struct tool_env env;
+	struct todo_book *book;
+};
+
+static void booked_open(struct booked *b, struct toolbox *box)
+{
+	*b = (struct booked){ .env.loop = box->env.loop, .env.todo_dir = toolbox_path(box, "list") };
+	b->env.todos = &b->book;
+}
+
+static void booked_close(struct booked *b)
+{
+	todo_book_free(b->book);
+}
+
+static const char *owned(struct toolbox *box, struct booked *b)
+{
+	AUTO_BUF struct buf out = { 0 };
+
+	(void)todo_tasks_of(&b->env, "ann", &out);
+	return out.n ? arena_dup(&box->arena, out.p, out.n) : "";
+}
+
+static void put_owned(struct toolbox *box, const char *owner, bool old)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct timespec times[] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = 1000 } };
+
+	toolbox_put(box, "list/1.json",
+		    arena_printf(&a, "{\"subject\":\"s\",\"status\":\"pending\",\"owner\":\"%s\"}", owner));
+	if (old)
+		CHECK_INT(utimensat(AT_FDCWD, toolbox_path(box, "list/1.json"), times, 0), 0);
+}
+
+TEST(a_book_sees_what_others_write)
+{
+	BOX(box);
+	CLEANUP(booked_close) struct booked b;
+	booked_open(&b, &box);
+	for (int old = 0; old < 2; old++) { /* known by its time, or too young for that */
+		put_owned(&box, "ann", old);
+		CHECK_CSTR(owned(&box, &b), "#1 [pending] s\n");
+		CHECK_CSTR(owned(&box, &b), "#1 [pending] s\n");
+		put_owned(&box, "bob", false); /* as long as before, in place */
+		CHECK_CSTR(owned(&box, &b), "");
+	}
+}
+
+TEST(a_book_keeps_the_locks_of_a_change_for_a_moment)
+{
+	BOX(box);
+	CLEANUP(booked_close) struct booked b;
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_TODO_LIST struct todo_list other = { .lock = -1 };
+	const char *task[3];
+	booked_open(&b, &box);
+	for (int i = 0; i < 3; i++)
+		add(&box, "s");
+
+	for (int i = 0; i < 3; i++) { /* the lock of one item becomes that of the next */
+		CHECK_INT(todo_claim_next(&b.env, i == 0 ? "ann" : i == 1 ? "bob" : "cem", false, &a, task), 1);
+		CHECK_INT(atoi(task[0]), i + 1);
+		CHECK(file_exists(toolbox_path(&box, arena_printf(&a, "list/%d.json.lock", i + 1))));
+		CHECK(!file_exists(toolbox_path(&box, arena_printf(&a, "list/%d.json.lock", i))));
+	}
+	CHECK_INT(todo_claim_next(&b.env, "ann", false, &a, task), 0); /* it owns one */
+	CHECK(file_exists(toolbox_path(&box, "list/.lock.lock")));
+	CHECK_INT(todo_list_open(&other, toolbox_path(&box, "list"), true, &(struct err){ 0 }), -ERR_BUSY);
+	todo_list_close(&other);
+	loop_run(box.env.loop); /* until no timer is left */
+	CHECK(!file_exists(toolbox_path(&box, "list/.lock.lock")) &&
+	      !file_exists(toolbox_path(&box, "list/3.json.lock")));
+	CHECK_INT(todo_list_open(&other, toolbox_path(&box, "list"), true, NULL), 0);
+}
+
 TEST(other_files_are_skipped)
 {
 	static const char *const names[] = { "list/0.json", "list/x.json",  "list/2.json",
@@ -150,6 +227,7 @@ int test_todo(void)
 {
 	return RUN_TESTS(T(numbers_are_given_in_order_and_never_twice), T(items_are_in_the_order_of_their_numbers),
 			 T(a_removed_item_blocks_no_other), T(a_list_that_another_one_changes_is_busy),
+			 T(a_book_sees_what_others_write), T(a_book_keeps_the_locks_of_a_change_for_a_moment),
 			 T(other_files_are_skipped), T(a_list_that_is_not_there_is_empty),
 			 T(a_file_that_cannot_be_kept_stays_as_it_is));
 }
