@@ -54,6 +54,7 @@ ROWS = [
     ("28", "variables that are denied", "env; cat /proc/*/environ | tr '\\0' '\\n'", ["HOME="], ["HIDDENVALUE"],
      {"credentials": {"envVars": [{"name": "MY_TOKEN", "mode": "deny"}]}}, []),
     ("31", "cadre's credentials", "cat {home}/.claude/.credentials.json && echo DID", ["ermission denied"], ["DID", "TOPSECRET"], {}, []),
+    ("31", "the sockets of sessions", "ls {runtime}/cadre && echo DID; cat {runtime}/cadre/x && echo DID", ["ermission denied"], ["DID", "TOPSECRET"], {}, []),
     # ---- processes
     ("32", "signals to all", "kill -9 -1; echo alive; pkill cadre; echo alive", ["alive\nalive"], [], {}, []),
     ("33", "only processes of the cell are seen", "test $(ls /proc | grep -c '^[0-9]') -lt 10 && echo few", ["few"], [], {}, []),
@@ -133,6 +134,7 @@ def tree(lab, row):
     put(lab.home + "/.bashrc", "canary\n")
     put(lab.home + "/.ssh/id", "TOPSECRET\n", 0o600)
     put(lab.home + "/.claude/.credentials.json", "TOPSECRET\n", 0o600)
+    put(lab.folder + "/runtime/cadre/x", "TOPSECRET\n")
     os.makedirs(lab.home + "/cache")
     os.makedirs(lab.work + "/x")
     os.makedirs(lab.work + "/own-hooks")
@@ -156,13 +158,13 @@ def tree(lab, row):
     abstract.listen(8)
     port = socket.create_server(("127.0.0.1", 0))
     os.chmod(lab.folder, 0o755)
-    return {"home": lab.home, "work": lab.work, "top": lab.folder, "tools": lab.folder + "/tools",
+    return {"home": lab.home, "work": lab.work, "top": lab.folder, "tools": lab.folder + "/tools", "runtime": lab.folder + "/runtime",
             "port": port.getsockname()[1], "kept": (outside, abstract, port)}
 
 
 def fill(value, places):
     if isinstance(value, str):
-        for name in ("home", "work", "top", "tools", "port"):
+        for name in ("home", "work", "top", "tools", "runtime", "port"):
             value = value.replace("{%s}" % name, str(places[name]))
         return value.replace("{{", "{").replace("}}", "}")
     if isinstance(value, dict):
@@ -176,7 +178,7 @@ def run_inside(lab, command, settings=None, user=None, options=()):
     if user is not None:
         subprocess.run(["chown", "-R", "%d:%d" % (user, user), lab.home, lab.work], check=True)
         more = {"user": user, "group": user, "extra_groups": []}
-    env = {**lab.env, "MY_TOKEN": "HIDDENVALUE", "TMPDIR": "/tmp"}
+    env = {**lab.env, "MY_TOKEN": "HIDDENVALUE", "TMPDIR": "/tmp", "XDG_RUNTIME_DIR": lab.folder + "/runtime"}
     done = subprocess.run([CADRE, "sandbox", "run", *options, "--", "bash", "-c", command], env=env, cwd=lab.work, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60, **more)
     return done.stdout
@@ -474,6 +476,27 @@ def connections_that_never_speak_are_closed(lab):
     assert out == "44 True\n", out
 
 
+OVERLAY = """cd %s && mkdir -p low mem over && mount -t tmpfs none mem && mkdir mem/up mem/tmp || exit 77
+mount -t overlay none -o lowerdir=low,upperdir=mem/up,workdir=mem/tmp over || exit 77
+cd over && exec "$@"
+"""
+
+
+def a_file_system_that_shows_other_numbers_lets_own_sockets_pass_and_no_others(lab):
+    """In overlayfs stat(2) and the kernel's list of sockets name a file by different devices: containers have it."""
+    if os.geteuid() != 0:
+        raise Skip("only root mounts")
+    tree(lab, ("50",))
+    inside = ("{0}/connect --bind own.sock >out & until grep -sq bound out; do :; done; {0}/connect own.sock; {0}/connect out.sock").format(lab.folder + "/tools")
+    outside = "python3 -c 'import socket, subprocess, sys; s = socket.socket(socket.AF_UNIX); s.bind(\"out.sock\"); s.listen(1); subprocess.run(sys.argv[1:])' \"$@\""
+    done = subprocess.run(["unshare", "-m", "sh", "-c", OVERLAY % lab.folder, "sh", "sh", "-c", outside, "sh", CADRE, "sandbox", "run", "--", "bash", "-c", inside],
+                          env={**lab.env, "TMPDIR": "/tmp"}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
+    if done.returncode == 77:
+        raise Skip("no overlayfs")
+    said = [line for line in done.stdout.splitlines() if line.startswith(("DID", "refused"))]
+    assert len(said) == 2 and said[0].startswith("DID") and said[1].startswith("refused"), done.stdout
+
+
 def the_checks_hold_as_root(lab):
     if os.geteuid() == 0:
         check(lab, ROWS)
@@ -487,4 +510,5 @@ if __name__ == "__main__":
     main(a_proxy_of_the_user_gets_what_the_lists_let_pass, rules_for_tools_count_inside_too, a_strict_list_is_not_widened_by_a_project,
          programs_that_know_no_proxy_reach_listed_hosts_and_no_others, requests_that_mean_two_things_are_refused,
          a_name_behind_an_allowed_one_is_not_asked_for, what_the_settings_cannot_mean_is_said, explain_says_what_the_kernel_does,
-         the_walls_hold_under_every_condition, a_killed_cadre_leaves_no_process_and_no_change, connections_that_never_speak_are_closed, the_checks_hold_as_root, the_checks_hold_as_an_ordinary_user)
+         the_walls_hold_under_every_condition, a_killed_cadre_leaves_no_process_and_no_change, connections_that_never_speak_are_closed,
+         a_file_system_that_shows_other_numbers_lets_own_sockets_pass_and_no_others, the_checks_hold_as_root, the_checks_hold_as_an_ordinary_user)

@@ -153,11 +153,14 @@ static int plan_ruleset(struct sandbox *s, struct sandbox_held *held, struct err
 	return held->confine.landlock_fd < 0 ? err_set(err, ERR_IO, "cannot confine this command: %m") : 0;
 }
 
-/* Root of a cell may open any file of the users that it knows. So its placeholders belong to nobody there; they lie beside the
- * temporary directory, where no command can put another file in their place. */
-static int plan_placeholders(struct sandbox *s, struct confine *c, struct err *err)
+/* What stands in hidden places. A whole cell has its own; a view has none, and root of a cell may open any file of the users
+ * that it knows: its placeholders belong to no user there. They lie beside the temporary directory, where no command can put
+ * another file in their place. */
+static int plan_placeholders(struct sandbox *s, struct confine *c, bool whole, struct err *err)
 {
-	if (geteuid() != 0)
+	bool root = geteuid() == 0;
+
+	if (!root && whole)
 		return 0;
 	if (!s->empty_file) {
 		AUTO_BUF struct buf path = { 0 };
@@ -165,14 +168,15 @@ static int plan_placeholders(struct sandbox *s, struct confine *c, struct err *e
 		AUTO_CLOSE int fd = file_make_parents(path.p, err) < 0
 					    ? -1
 					    : open(path.p, O_CREAT | O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
-		if (fd < 0 || fchmod(fd, 0) < 0 || fchown(fd, CELL_NOBODY, CELL_NOBODY) < 0)
+		if (fd < 0 || fchmod(fd, 0) < 0 || (root && fchown(fd, CELL_NOBODY, CELL_NOBODY) < 0))
 			return err_set(err, ERR_IO, "cannot make %s: %m", path.p);
 		s->empty_file = buf_take(&path, NULL);
 	}
 	if (!s->empty_dir) {
 		AUTO_BUF struct buf path = { 0 };
 		buf_addf(&path, "%s.hidden.d", s->temp_dir);
-		if ((mkdir(path.p, 0111) < 0 && errno != EEXIST) || lchown(path.p, CELL_NOBODY, CELL_NOBODY) < 0)
+		if ((mkdir(path.p, 0111) < 0 && errno != EEXIST) ||
+		    (root && lchown(path.p, CELL_NOBODY, CELL_NOBODY) < 0))
 			return err_set(err, ERR_IO, "cannot make %s: %m", path.p);
 		s->empty_dir = buf_take(&path, NULL);
 	}
@@ -188,14 +192,15 @@ int plan_make(struct sandbox *s, struct sandbox_held *held, struct err *err)
 	};
 	struct profile *p = &held->profile;
 	struct cell *cell = NULL;
+	bool whole = p->hold != HOLD_WORKTREE;
 	int rc = 0;
 
 	if (p->hold != HOLD_READS || p->hides.count || p->emptied.count) {
-		rc = sandbox_cell(s, p->hold == HOLD_WORKTREE ? CELL_VIEW : CELL_WHOLE, &cell, err);
+		rc = sandbox_cell(s, whole ? CELL_WHOLE : CELL_VIEW, &cell, err);
 		if (rc == 0)
 			plan_mounts(held);
 		if (rc == 0 && p->hides.count)
-			rc = plan_placeholders(s, &held->confine, err);
+			rc = plan_placeholders(s, &held->confine, whole, err);
 	}
 	held->confine.cell = cell;
 	held->confine.no_cores = p->hold != HOLD_WORKTREE;

@@ -389,20 +389,19 @@ static void add_hidden(struct profile *p, struct arena *a, const struct profile_
 	paths_add(parts ? &p->emptied : &p->hides, a, path);
 }
 
-/* Who reaches the socket of a session can stop it and its agents (product/observe/control_socket.c). Other commands have no sockets of this
- * kind. Emptied, because the place of hidden files is in a whole cell only. */
-static void hide_control_sockets(struct profile *p, struct arena *a)
+/* Who reaches the socket of a session can stop it and its agents (product/observe/control_socket.c). */
+static void find_control_sockets(struct paths *found, struct arena *a)
 {
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
 
 	if (runtime && runtime[0] == '/')
-		paths_add(&p->emptied, a, arena_printf(a, "%s/cadre", runtime));
-	paths_add(&p->emptied, a, arena_printf(a, "/tmp/cadre-%u", (unsigned)getuid()));
+		paths_add(found, a, arena_printf(a, "%s/cadre", runtime));
+	paths_add(found, a, arena_printf(a, "/tmp/cadre-%u", (unsigned)getuid()));
 }
 
 static int profile_hide(struct profile *p, struct arena *a, const struct profile_facts *f, struct err *err)
 {
-	static const char *const own[] = { ".credentials.json", ".claude.json", "mcp-oauth", "control" };
+	static const char *const own[] = { ".credentials.json", ".claude.json", "mcp-oauth" };
 	const struct sandbox_policy *policy = f->policy && f->policy->enabled ? f->policy : NULL;
 	const char *const *denied = policy ? policy->deny_read : NULL;
 	struct paths dirs = { 0 };
@@ -414,6 +413,7 @@ static int profile_hide(struct profile *p, struct arena *a, const struct profile
 		paths_add(&found, a, path_join(a, f->config_dir, own[i]));
 	if (f->home)
 		paths_add(&found, a, path_join(a, f->home, ".claude.json"));
+	find_control_sockets(&found, a);
 	add_working_dirs(&dirs, a, f);
 	for (size_t i = 0; i < dirs.count; i++) {
 		int rc = find_denied(&found, a, f->env, dirs.list[i], policy ? policy->deny_read_patterns : NULL, err);
@@ -444,7 +444,7 @@ int profile_make(struct profile *p, struct arena *a, const struct profile_facts 
 	case HOLD_WORKTREE:
 		paths_add_all(&p->writes, a, f->env->write_dirs);
 		protect_worktree(p, a);
-		hide_control_sockets(p, a);
+		find_control_sockets(&p->hides, a);
 		return 0;
 	default:
 		rc = add_roots(p, a, f, err);

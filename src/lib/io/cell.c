@@ -506,7 +506,12 @@ static int confine_mount(const struct confine *c, const struct confine_mount *m)
 	case CONFINE_EMPTIED:
 		return (int)syscall(SYS_mount, "cadre", m->path, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0111,size=64k");
 	default:
-		return bind_over(m->is_dir ? dir : file, m->path, &read_only, false);
+		if (bind_over(m->is_dir ? dir : file, m->path, &read_only, false) == 0)
+			return 0;
+		/* ENOENT is for a place that is gone, which need not be hidden; not for one that has nothing to stand in it. */
+		if (errno == ENOENT && syscall(SYS_faccessat, AT_FDCWD, m->is_dir ? dir : file, F_OK) < 0)
+			errno = ENXIO;
+		return -1;
 	}
 }
 
