@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include "lib/git/git_objects.h"
 #include "lib/io/file.h"
 #include "lib/io/landlock.h"
 #include "guard/permission/resolved_path.h"
@@ -203,6 +204,11 @@ int plan_make(struct sandbox *s, struct sandbox_held *held, struct err *err)
 			rc = plan_placeholders(s, &held->confine, whole, err);
 	}
 	held->confine.cell = cell;
+	if (cell && held->objects) {
+		held->confine.covered = held->objects->shared;
+		held->confine.cover = held->objects->own;
+		held->confine.covered_at = held->objects->seen;
+	}
 	held->confine.no_cores = p->hold != HOLD_WORKTREE;
 	held->confine.keep_capabilities = geteuid() == 0 && p->hold != HOLD_READS;
 	if (rc == 0 && p->hold != HOLD_WORKTREE) {

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <sys/stat.h>
 #include "lib/git/git_head.h"
+#include "lib/git/git_objects.h"
 #include "lib/io/file.h"
 #include "guard/permission/permission.h"
 #include "guard/permission/resolved_path.h"
@@ -453,6 +454,13 @@ int profile_make(struct profile *p, struct arena *a, const struct profile_facts 
 			paths_add_all(&p->writes, a, f->policy->allow_write);
 		if (rc == 0 && f->hold == HOLD_INSIDE)
 			add_edit_rules(p, a, f);
+		if (rc == 0 && f->hold == HOLD_INSIDE &&
+		    f->env->write_dirs) { /* an agent in a worktree commits there */
+			paths_add_all(&p->writes, a, f->env->write_dirs);
+			if (f->env->objects) /* where it is seen, no directory above it is the one that it has here */
+				paths_add(&p->writes, a, f->env->objects->own);
+			protect_worktree(p, a);
+		}
 		if (rc == 0)
 			add_denied_writes(p, a, f);
 		for (size_t i = 0; i < p->roots.count && rc == 0; i++)

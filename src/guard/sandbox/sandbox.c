@@ -3,6 +3,7 @@
  * the profiles holds a command. */
 #include "guard/sandbox/sandbox.h"
 #include "lib/base/buf.h"
+#include "lib/git/git_objects.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
 #include "lib/io/landlock.h"
@@ -345,6 +346,14 @@ static int fill_held(struct sandbox *s, const struct sandbox_request *r, struct 
 			held->why_out = s->why.text;
 		return 0;
 	}
+	if (r->env->objects && facts.hold != HOLD_READS) {
+		const struct git_objects *o = r->env->objects;
+		struct git_objects *copy = arena_alloc(&held->arena, sizeof *copy);
+		*copy = (struct git_objects){ arena_strdup(&held->arena, o->admin),
+					      arena_strdup(&held->arena, o->shared), arena_strdup(&held->arena, o->own),
+					      arena_strdup(&held->arena, o->seen) };
+		held->objects = copy;
+	}
 	if (facts.hold == HOLD_EDITS && sandbox_strength(s, NULL) != SANDBOX_FULL)
 		return err_set(err, ERR_LIMIT, "the kernel cannot hold this command to the working directories: %s",
 			       s->why.text);
@@ -388,6 +397,8 @@ void sandbox_held_free(struct sandbox_held *held)
 		if (held->next)
 			held->next->prev = held->prev;
 	}
+	if (held->objects)
+		git_objects_move(held->objects);
 	plan_release(held);
 	arena_release(&held->arena);
 	free(held);

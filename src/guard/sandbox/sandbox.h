@@ -72,6 +72,7 @@ struct sandbox_held {
 	const char *why_out;        /* it runs outside though the settings want a sandbox; NULL: it does not */
 	struct paths refused_hosts; /* "host:port (why)" */
 	struct sandbox_held *next, **prev;
+	const struct git_objects *objects; /* in the arena; NULL: git writes the shared ones, or none */
 	bool may_leave;
 };
 

@@ -519,9 +519,12 @@ static int confine_mount(const struct confine *c, const struct confine_mount *m)
 static int confine_mounts(const struct confine *c, size_t *ret_at)
 {
 	static const struct mount_attr read_only = { .attr_set = MOUNT_ATTR_RDONLY };
+	static const struct mount_attr writable = { .attr_clr = MOUNT_ATTR_RDONLY };
 	int trees[CONFINE_BACK_MAX];
 	size_t back = 0;
 
+	/* Before anything else is writable, so that what is seen elsewhere is read-only. */
+	int covered = c->cover ? (int)syscall(SYS_open_tree, AT_FDCWD, c->covered, OPEN_TREE_CLONE | O_CLOEXEC) : -1;
 	for (size_t i = 0; i < c->count && back < CONFINE_BACK_MAX; i++)
 		if (c->list[i].kind == CONFINE_BACK)
 			trees[back++] = (int)syscall(SYS_open_tree, AT_FDCWD, c->list[i].path,
@@ -540,7 +543,12 @@ static int confine_mounts(const struct confine *c, size_t *ret_at)
 		    syscall(SYS_mount_setattr, AT_FDCWD, c->list[i].path, 0, &read_only, sizeof read_only) < 0 &&
 		    errno != ENOENT)
 			return -1;
-	return 0;
+	*ret_at = c->count;
+	if (!c->cover)
+		return 0;
+	if (covered < 0 || syscall(SYS_move_mount, covered, "", AT_FDCWD, c->covered_at, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return -1;
+	return bind_over(c->cover, c->covered, &writable, false);
 }
 
 int confine_enter_cell(const struct confine *c, size_t *ret_at)
