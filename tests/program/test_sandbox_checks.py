@@ -39,6 +39,22 @@ ROWS = [
     ("14", "where core.hooksPath leads", "echo x >own-hooks/pre-commit && echo DID", ["Read-only"], ["DID"], {}, ["!{work}/own-hooks/pre-commit"]),
     ("17", "hooks of git stay, whatever allowWrite says", "echo x >.git/hooks/pre-commit && echo DID", [], ["DID"],
      {"filesystem": {"allowWrite": ["{work}/.git/hooks"]}}, []),
+    ("17", "a name that projects track, opened by the user", "echo x >.vscode/s.json && cat .vscode/s.json; echo x >.husky/h && echo DID", ["x", "Read-only"], ["DID"],
+     {"filesystem": {"allowWrite": ["{work}/.vscode"]}}, ["{work}/.vscode/s.json"]),
+    ("17", "the same, denied too", "echo x >.vscode/s.json && echo DID", ["Read-only"], ["DID"],
+     {"filesystem": {"allowWrite": ["{work}/.vscode"], "denyWrite": ["{work}/.vscode"]}}, []),
+    ("17", "configuration of cadre stays", "echo x >there/.mcp.json && echo DID; echo x >.git/config && echo DID", ["Read-only"], ["DID"],
+     {"filesystem": {"allowWrite": ["{work}/there/.mcp.json", "{work}/.git/config", "{work}/.git"]}}, []),
+    ("2", "no rules for files, those for the network stay", "echo x >{home}/f && echo x >{home}/cache/g && cat {home}/f; echo x >/proc/sys/kernel/hostname && echo DID; "
+     "curl -s http://evil.test/; echo x >.git/hooks/h && echo HOOK", ["x\n", "not among", "HOOK"], ["DID"], {"filesystem": {"disabled": True}}, ["{home}/f", "{home}/cache/g"]),
+    ("4", "a configuration of git that may be written", "git config branch.m.remote origin && git config branch.m.merge refs/heads/m && git config remote.origin.url https://x.test/y && echo SET; "
+     "git config branch.m.remote", ["SET", "origin"], ["put back"], {"cadre": {"gitConfig": True}}, []),
+    ("4", "and names no program", "git config core.fsmonitor 'touch x' && git config branch.m.remote o; echo TRIED", ["TRIED", "put back", "fsmonitor"], [], {"cadre": {"gitConfig": True}}, []),
+    ("4", "by no other spelling", "printf '[core] pager = x\\n' >>.git/config; echo TRIED", ["TRIED", "put back"], [], {"cadre": {"gitConfig": True}}, []),
+    ("4", "by no remote", "git remote add e 'ext::sh -c x'; echo TRIED", ["TRIED", "put back"], [], {"cadre": {"gitConfig": True}}, []),
+    ("4", "by no section that goes away", "sed -i 's/^.core.$//' .git/config; echo TRIED", ["TRIED", "put back"], [], {"cadre": {"gitConfig": True}}, []),
+    ("6", "devices that the settings name", "test -c {device} && echo THERE; ls /dev/vda 2>/dev/null && echo DID; true", ["THERE"], ["DID"], {"cadre": {"devices": ["{device}", "/etc/passwd"]}}, []),
+    ("6", "and no others", "test -c {device} && echo DID; echo done", ["done"], ["DID"], {}, []),
     ("18", "a denyWrite from above wins", "echo x >x/f && echo DID", [], ["DID"], {"filesystem": {"denyWrite": ["/"], "allowWrite": ["{work}/x"]}}, []),
     ("19", "an allowWrite with a wildcard opens nothing", "echo x >{home}/cache/f && echo DID", [], ["DID"], {"filesystem": {"allowWrite": ["~/c*"]}}, []),
     ("21", "truncation, O_TMPFILE and renames into what is protected",
@@ -53,6 +69,13 @@ ROWS = [
      ["HIDDENVALUE", "DID"], {"filesystem": {"denyRead": ["{work}/deep/.env"]}}, []),
     ("28", "variables that are denied", "env; cat /proc/*/environ | tr '\\0' '\\n'", ["HOME="], ["HIDDENVALUE"],
      {"credentials": {"envVars": [{"name": "MY_TOKEN", "mode": "deny"}]}}, []),
+    ("29", "what credentials name, with an allowRead of the project", "cat {home}/token && echo DID; cat {home}/open", ["ermission denied", "fine"], ["DID", "TOPSECRET"],
+     {"credentials": {"files": [{"path": "~/token", "mode": "deny"}]}, "filesystem": {"denyRead": ["~/open"]}}, [],
+     {"filesystem": {"allowRead": ["~/token", "~/open"]}}),
+    ("29", "and with one of the user's own", "cat {home}/token", ["TOPSECRET"], [],
+     {"credentials": {"files": [{"path": "~/token", "mode": "deny"}]}, "filesystem": {"allowRead": ["~/token"]}}, []),
+    ("17", "a project's allowWrite lifts no protection", "echo x >.vscode/s.json && echo DID", ["Read-only"], ["DID"], {}, [],
+     {"filesystem": {"allowWrite": ["./.vscode"]}}),
     ("31", "cadre's credentials", "cat {home}/.claude/.credentials.json && echo DID", ["ermission denied"], ["DID", "TOPSECRET"], {}, []),
     ("31", "the sockets of sessions", "ls {runtime}/cadre && echo DID; cat {runtime}/cadre/x && echo DID", ["ermission denied"], ["DID", "TOPSECRET"], {}, []),
     # ---- processes
@@ -62,7 +85,8 @@ ROWS = [
      + PY % ("import ctypes, os, signal, time\nl = ctypes.CDLL(None, use_errno=True)\nprint(\"init\", l.ptrace(16, 1, 0, 0))\n"
              "p = os.fork()\nif p == 0:\n  time.sleep(20)\nprint(\"own\", l.ptrace(16, p, 0, 0))\nos.kill(p, 9)"), ["init -1", "own 0"], ["DID"], {}, []),
     ("38", "user namespaces", "unshare -U true && echo DID", ["not permitted"], ["DID"], {}, []),
-    ("38", "user namespaces where they may be made", "unshare -U true && echo DID; unshare -Urm mount -t tmpfs none /mnt && echo MOUNTED", ["DID"], ["MOUNTED"],
+    ("38", "user namespaces where they may be made", "unshare -U true && echo DID; test $(id -u) = 0 || unshare -Ur true && echo MAPPED; unshare -Urm mount -t tmpfs none /mnt && echo MOUNTED; "
+     "echo x >/proc/sys/kernel/core_pattern && echo WROTE; echo h >/proc/sysrq-trigger && echo WROTE; true", ["DID", "MAPPED"], ["MOUNTED", "WROTE"],
      {"allowNestedUserNamespaces": True}, []),
     ("39", "io_uring", CALL.format(425), ["Function not implemented"], ["DID"], {}, []),
     ("40", "calls of another architecture", CALL.format("0x40000000 + 39"), ["Function not implemented"], ["DID"], {}, []),
@@ -117,6 +141,11 @@ except OSError as why:
 """
 
 
+# A device that is not among the plain ones
+DEVICE = next((str(p) for p in sorted(pathlib.Path("/dev").iterdir()) if p.is_char_device()
+               and p.name not in ("null", "zero", "full", "random", "urandom", "tty", "console", "ptmx")), "/dev/ptmx")
+
+
 def put(path, text, mode=0o644):
     path = pathlib.Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -136,7 +165,11 @@ def tree(lab, row):
     put(lab.home + "/.claude/.credentials.json", "TOPSECRET\n", 0o600)
     put(lab.folder + "/runtime/cadre/x", "TOPSECRET\n")
     os.makedirs(lab.home + "/cache")
+    put(lab.home + "/token", "TOPSECRET\n", 0o600)
+    put(lab.home + "/open", "fine\n")
     os.makedirs(lab.work + "/x")
+    os.makedirs(lab.work + "/.vscode")
+    os.makedirs(lab.work + "/.husky")
     os.makedirs(lab.work + "/own-hooks")
     put(lab.work + "/f0", "seen\n")
     put(lab.work + "/deep/.env", "HIDDENVALUE\n")
@@ -159,12 +192,12 @@ def tree(lab, row):
     port = socket.create_server(("127.0.0.1", 0))
     os.chmod(lab.folder, 0o755)
     return {"home": lab.home, "work": lab.work, "top": lab.folder, "tools": lab.folder + "/tools", "runtime": lab.folder + "/runtime",
-            "port": port.getsockname()[1], "kept": (outside, abstract, port)}
+            "port": port.getsockname()[1], "device": DEVICE, "kept": (outside, abstract, port)}
 
 
 def fill(value, places):
     if isinstance(value, str):
-        for name in ("home", "work", "top", "tools", "runtime", "port"):
+        for name in ("home", "work", "top", "tools", "runtime", "device", "port"):
             value = value.replace("{%s}" % name, str(places[name]))
         return value.replace("{{", "{").replace("}}", "}")
     if isinstance(value, dict):
@@ -187,9 +220,11 @@ def run_inside(lab, command, settings=None, user=None, options=()):
 def check(lab, rows, user=None):
     bad = []
     for row in rows:
-        number, what, command, has, lacks, settings, files = row
+        number, what, command, has, lacks, settings, files, *project = row
         places = tree(lab, row)
-        out = run_inside(lab, fill(command, places), fill(settings, places), user)
+        if project:
+            put(lab.work + "/.claude/settings.json", json.dumps({"sandbox": fill(project[0], places)}))
+        out = run_inside(lab, fill(command, places), fill(settings, places), user, options=("--trust-project",) if project else ())
         wrong = [w for w in has if w not in out] + ["not " + w for w in lacks if w in out]
         for name in fill(files, places):
             there = os.path.lexists(name.lstrip("!"))

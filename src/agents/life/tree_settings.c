@@ -189,7 +189,10 @@ void agent_tree_warn_sandbox(struct agent_tree *t)
 	if (t->no_shell)
 		buf_addf(&t->main.notes, "%s\n", t->no_shell);
 	else if (p->enabled && sandbox_strength(t->sandbox, &why) != SANDBOX_FULL)
-		buf_addf(&t->main.notes, "sandbox.enabled: commands are not confined: %s\n", why);
+		buf_addf(&t->main.notes, "sandbox.enabled: %s: %s\n",
+			 sandbox_may_reduce(t->sandbox) ? "commands run in a reduced sandbox"
+							: "commands are not confined",
+			 why);
 	if (warning)
 		buf_addf(&t->main.notes, "%s\n", warning);
 	for (const char *const *note = p->enabled ? p->notes : NULL; note && *note; note++)

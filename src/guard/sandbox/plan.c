@@ -132,7 +132,11 @@ static int plan_ruleset(struct sandbox *s, struct sandbox_held *held, struct err
 		paths_add(&reads, a, cell_proc(held->confine.cell));
 	if (held->confine.cell && p->hold == HOLD_INSIDE)
 		paths_add(&dirs, a, cell_shm(held->confine.cell));
-	buf_addf(&key, "%d\n", p->hold);
+	if (held->confine.cell && s->policy && s->policy->nested_user_namespaces)
+		paths_add(&files, a, cell_proc(held->confine.cell)); /* rights of files, below it */
+	for (const char *const *d = held->confine.cell && s->policy ? s->policy->devices : NULL; d && *d; d++)
+		paths_add(&files, a, *d);
+	buf_addf(&key, "%d%d\n", p->hold, held->reduced);
 	add_to_key(&key, &dirs, 0);
 	add_to_key(&key, &files, device_count);
 	add_to_key(&key, &reads, p->program_count);
@@ -144,7 +148,7 @@ static int plan_ruleset(struct sandbox *s, struct sandbox_held *held, struct err
 		fd = landlock_new(&(struct landlock_rules){ .dirs = dirs.list,
 							    .files = files.list,
 							    .reads = p->limits_reads ? reads.list : NULL,
-							    .alone = p->hold == HOLD_READS },
+							    .alone = p->hold == HOLD_READS || held->reduced },
 				  err);
 		if (fd < 0)
 			return fd;
@@ -196,7 +200,7 @@ int plan_make(struct sandbox *s, struct sandbox_held *held, struct err *err)
 	bool whole = p->hold != HOLD_WORKTREE;
 	int rc = 0;
 
-	if (p->hold != HOLD_READS || p->hides.count || p->emptied.count) {
+	if (!held->reduced && (p->hold != HOLD_READS || p->hides.count || p->emptied.count)) {
 		rc = sandbox_cell(s, whole ? CELL_WHOLE : CELL_VIEW, &cell, err);
 		if (rc == 0)
 			plan_mounts(held);
@@ -210,11 +214,12 @@ int plan_make(struct sandbox *s, struct sandbox_held *held, struct err *err)
 		held->confine.covered_at = held->objects->seen;
 	}
 	held->confine.no_cores = p->hold != HOLD_WORKTREE;
-	held->confine.keep_capabilities = geteuid() == 0 && p->hold != HOLD_READS;
+	held->confine.keep_capabilities = geteuid() == 0 && p->hold != HOLD_READS && !held->reduced;
 	if (rc == 0 && p->hold != HOLD_WORKTREE) {
-		bool supervised = p->hold == HOLD_INSIDE && s->connects;
+		bool supervised = p->hold == HOLD_INSIDE && s->connects && !held->reduced;
 		held->confine.filter =
-			sandbox_filter(s, !supervised                                      ? filters[p->hold]
+			sandbox_filter(s, held->reduced                                    ? FILTER_REDUCED
+					  : !supervised                                    ? filters[p->hold]
 					  : s->policy && s->policy->nested_user_namespaces ? FILTER_NESTED
 											   : FILTER_SUPERVISED);
 		held->confine.listener_to = supervised ? connects_fd(s->connects) : 0;

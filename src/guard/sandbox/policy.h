@@ -30,6 +30,7 @@ struct policy_entry {
 	const char *value;      /* the path, pattern or host that it means */
 	const char *file;
 	unsigned line;
+	bool of_project; /* a file of the project, also the local one */
 };
 
 /* Which programs of others run inside */
@@ -53,10 +54,15 @@ struct sandbox_policy {
 	const char *const *deny_variables;
 	struct host_list allowed, denied;
 	bool managed_domains_only;
-	const char *const *unix_sockets;      /* outside, that may be reached: real paths */
-	bool all_unix_sockets;                /* no check */
-	uint64_t http_port, socks_port;       /* of the user's own proxy; 0: none */
-	bool nested_user_namespaces;          /* may be made inside */
+	const char *const *unix_sockets; /* outside, that may be reached: real paths */
+	bool all_unix_sockets;           /* no check */
+	uint64_t http_port, socks_port;  /* of the user's own proxy; 0: none */
+	bool nested_user_namespaces;     /* may be made inside */
+	bool files_open;                 /* filesystem.disabled: no rules for files */
+	bool weaker;                     /* enableWeakerNestedSandbox */
+	bool git_config;                 /* cadre.gitConfig */
+	const char *const *devices;      /* that are there inside; as they were found when the policy was made */
+	const char *const *sealed;       /* of deny_read, by credentials.files: no allowRead of a project opens them */
 	const struct violation_rule *ignored; /* reports that are left out */
 	size_t ignored_count;
 	const struct policy_entry *entries; /* of all lists of paths and hosts, lowest layer first */

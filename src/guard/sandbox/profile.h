@@ -19,6 +19,7 @@ struct profile {
 	struct paths reads;    /* only with limits_reads; begins with the programs */
 	size_t program_count;  /* of these */
 	struct paths protects; /* in writes, but not to be written: they exist */
+	struct paths lifts;    /* names that a custom protects and a setting of the user's opens */
 	struct paths links;    /* those of protects that are links */
 	struct paths pins;     /* directories between writes and protects, which must not be moved away */
 	struct paths hides;    /* they exist */
@@ -27,7 +28,8 @@ struct profile {
 	struct paths roots;    /* of writes: directories whose protected names are watched */
 	const char *temp_dir;
 	bool limits_reads;
-	bool network; /* through the proxy */
+	bool git_config; /* of the roots is writable, and looked at when the command has ended */
+	bool network;    /* through the proxy */
 };
 
 /* What it is made from. All borrowed. */

@@ -87,8 +87,15 @@ static void choose_ports(const struct sandbox_policy *p, uint16_t ports[CELL_POR
 int sandbox_cell(struct sandbox *s, enum cell_kind kind, struct cell **ret_cell, struct err *err)
 {
 	uint16_t ports[CELL_PORTS_MAX + 1];
-	choose_ports(s->policy, ports);
-	int rc = s->cells[kind] ? 0 : cell_new(kind, ports, &s->cells[kind], err);
+	const struct sandbox_policy *p = s->policy;
+	choose_ports(p, ports);
+	int rc = s->cells[kind] ? 0
+				: cell_new(&(struct cell_options){ .kind = kind,
+								   .ports = ports,
+								   .devices = p ? p->devices : NULL,
+								   .keep_proc = p && p->weaker,
+								   .own_proc = p && p->nested_user_namespaces },
+					   &s->cells[kind], err);
 
 	if (rc < 0)
 		return err_wrap(err, "cannot confine this command");
@@ -104,6 +111,7 @@ const struct sock_fprog *sandbox_filter(struct sandbox *s, enum sandbox_filter w
 {
 	static const struct seccomp_rules rules[FILTER_COUNT] = {
 		[FILTER_READS] = { .network = SECCOMP_NO_SOCKET, .keep_attributes = true, .no_tracing = true },
+		[FILTER_REDUCED] = { .network = SECCOMP_NO_SOCKET, .no_tracing = true },
 		[FILTER_EDITS] = { .network = SECCOMP_NO_SOCKET, .no_tracing = true },
 		[FILTER_INSIDE] = { .network = SECCOMP_INET_SOCKET },
 		[FILTER_SUPERVISED] = { .network = SECCOMP_INET_SOCKET, .unix_sockets = true, .supervise = true },
@@ -188,6 +196,15 @@ const char *sandbox_refusal(struct sandbox *s)
 	return s->refusal;
 }
 
+/* Without namespaces, if the settings take less: Landlock holds what is written, and nothing can be hidden. */
+bool sandbox_may_reduce(struct sandbox *s)
+{
+	const struct sandbox_policy *p = s->policy;
+
+	return p && p->weaker && !p->deny_read && !p->deny_read_patterns &&
+	       sandbox_strength(s, NULL) == SANDBOX_READING;
+}
+
 /* ---- where ---- */
 
 /* Each command of the text is named by an entry, and nothing in it moves, substitutes or redirects. */
@@ -237,7 +254,7 @@ enum tool_where sandbox_where_command(struct sandbox *s, const char *command, bo
 	if (command && is_excluded(p, command))
 		return WHERE_OUT_BY_LIST;
 	if (sandbox_strength(s, NULL) != SANDBOX_FULL)
-		return WHERE_OUT_BY_NEED;
+		return sandbox_may_reduce(s) ? WHERE_IN : WHERE_OUT_BY_NEED;
 	return p->auto_allow ? WHERE_IN_UNASKED : WHERE_IN;
 }
 
@@ -357,14 +374,19 @@ static int fill_held(struct sandbox *s, const struct sandbox_request *r, struct 
 	if (facts.hold == HOLD_EDITS && sandbox_strength(s, NULL) != SANDBOX_FULL)
 		return err_set(err, ERR_LIMIT, "the kernel cannot hold this command to the working directories: %s",
 			       s->why.text);
+	held->reduced = facts.hold == HOLD_INSIDE && sandbox_strength(s, NULL) != SANDBOX_FULL;
+	if (held->reduced && !sandbox_may_reduce(s))
+		return err_set(err, ERR_LIMIT, "the kernel has no sandbox for this command: %s", s->why.text);
 	int rc = s->temp_made || r->env->temp_dir ? 0 : file_make_dirs(s->temp_dir, 0700, err);
 	s->temp_made = s->temp_made || (rc == 0 && !r->env->temp_dir);
 	facts.temp_dir = held->temp_dir = r->env->temp_dir ? r->env->temp_dir : s->temp_dir;
 	if (rc == 0)
 		rc = profile_make(&held->profile, &held->arena, &facts, err);
 	if (rc == 0)
+		git_config_keep(held);
+	if (rc == 0)
 		rc = plan_make(s, held, err);
-	if (rc == 0 && facts.hold == HOLD_INSIDE)
+	if (rc == 0 && facts.hold == HOLD_INSIDE && !held->reduced)
 		held->variables = choose_variables(held, s->policy, r->env);
 	held->may_leave = facts.hold != HOLD_WORKTREE && (!s->policy || s->policy->may_leave);
 	return rc;

@@ -41,6 +41,9 @@ const char *sandbox_warning(struct sandbox *s, enum permission_mode mode, struct
 /* Why no command may run: failIfUnavailable. NULL: they may. */
 const char *sandbox_refusal(struct sandbox *s);
 
+/* The settings take a sandbox without namespaces, and that is what there is: no hiding, no network, no command unasked. */
+bool sandbox_may_reduce(struct sandbox *s);
+
 enum tool_where sandbox_where(struct sandbox *s, const struct tool_call *call);
 /* The same for a command by itself; wish: it is called with dangerouslyDisableSandbox. */
 enum tool_where sandbox_where_command(struct sandbox *s, const char *command, bool wish);
@@ -72,7 +75,13 @@ struct sandbox_held {
 	const char *why_out;        /* it runs outside though the settings want a sandbox; NULL: it does not */
 	struct paths refused_hosts; /* "host:port (why)" */
 	struct sandbox_held *next, **prev;
+	struct kept_config {
+		const char *root;
+		struct str text;
+	} * configs; /* of git, before the command; in the arena */
+	size_t config_count;
 	const struct git_objects *objects; /* in the arena; NULL: git writes the shared ones, or none */
+	bool reduced;                      /* inside without namespaces */
 	bool may_leave;
 };
 

@@ -8,7 +8,15 @@
 
 struct proxy;
 
-enum sandbox_filter { FILTER_READS, FILTER_EDITS, FILTER_INSIDE, FILTER_SUPERVISED, FILTER_NESTED, FILTER_COUNT };
+enum sandbox_filter {
+	FILTER_READS,
+	FILTER_EDITS,
+	FILTER_REDUCED,
+	FILTER_INSIDE,
+	FILTER_SUPERVISED,
+	FILTER_NESTED,
+	FILTER_COUNT
+};
 
 enum { RULESETS_MAX = 8 };
 
@@ -57,10 +65,14 @@ int find_denied(struct paths *found, struct arena *a, const struct tool_env *env
 		const char *const *patterns, struct err *err);
 /* What deny rules name elsewhere, by a path of their own. */
 int find_named_by_rules(struct paths *found, struct arena *a, const struct tool_env *env);
-/* Below root, some levels deep: names that make other programs run something, and what Edit rules deny. inside: git must be
- * able to commit, so of a .git only that is taken which makes it run programs. */
-int find_protected(struct paths *found, struct arena *a, const struct tool_env *env, const char *root, bool inside,
-		   struct err *err);
+/* Below root, some levels deep: names that make other programs run something, and what Edit rules deny. In a profile for the
+ * inside, git must be able to commit: of a .git only that is taken which makes it run programs. */
+int find_protected(struct paths *found, struct arena *a, const struct tool_env *env, const char *root,
+		   const struct profile *p, struct err *err);
+
+/* git_config.c: what the configuration of git was before a command, and what must not be in it afterwards. */
+void git_config_keep(struct sandbox_held *held);
+void git_config_check(struct sandbox_held *held, struct buf *out);
 
 /* connects.c: answers connect(2) of what runs inside. diag_fd: cell_diag_fd(), borrowed. NULL: it cannot be done. */
 struct connects *connects_new(struct sandbox *s, int diag_fd);
