@@ -14,7 +14,7 @@ import struct
 import subprocess
 import threading
 
-from lab import main
+from lab import CADRE, Skip, main
 from twenty import call
 
 CLONE_NEWUSER = 0x10000000
@@ -487,8 +487,51 @@ def a_sandbox_that_is_asked_for_and_not_there_is_said_or_refused(lab):
     assert "sandbox.failIfUnavailable" in done.err and "making namespaces" in done.err, done.err
 
 
+def a_reduced_sandbox_is_taken_where_the_settings_say_so(lab):
+    weaker = {"enabled": True, "autoAllowBashIfSandboxed": True, "enableWeakerNestedSandbox": True}
+    attempt = ("echo x >here; echo x >~/PWNED; python3 -c 'import socket; socket.socket(); print(\"DID\")'; "
+               "python3 -c 'import os; os.kill(os.getppid(), 0); open(\"/proc/%d/environ\" % os.getppid()).read()'; true")
+    with Listener() as listener:                                                                                      # 82
+        (text,), _ = run(lab, attempt, options=("--allowedTools", "Bash"), settings={"sandbox": weaker}, preexec_fn=hide(*USERS))
+        assert listener.count() == 0
+    assert os.path.exists(lab.work + "/here") and not os.path.exists(lab.home + "/PWNED") and "DID" not in text, text
+    assert "reduced sandbox" in text, text
+    (text,), _ = run(lab, "for i in 1; do echo x >asked; done", settings={"sandbox": weaker}, preexec_fn=hide(*USERS))
+    assert not os.path.exists(lab.work + "/asked") and "denied" in text, text
+    assert "run in a reduced sandbox" in told(lab, preexec_fn=hide(*USERS))
+    for more in ({"filesystem": {"denyRead": ["~/x"]}}, {"credentials": {"files": [{"path": "~/x", "mode": "deny"}]}}):
+        (text,), _ = run(lab, "echo x", options=("--allowedTools", "Bash"), settings={"sandbox": {**weaker, **more}}, preexec_fn=hide(*USERS))
+        assert "ran outside the sandbox" in text, text
+
+
+def a_proc_that_cannot_be_mounted_needs_the_weaker_setting(lab):
+    """As in containers, where parts of /proc are covered."""
+    if os.geteuid() != 0:
+        raise Skip("only root mounts")
+
+    def inside(settings, *args):
+        write(lab.home + "/.claude/settings.json", json.dumps({"sandbox": {"enabled": True, **settings}}))
+        return subprocess.run(["unshare", "-m", "sh", "-c", "mount --bind /dev/null /proc/timer_list && exec \"$@\"", "sh", CADRE, "sandbox", *args],
+                              env={**lab.env, "TMPDIR": "/tmp"}, cwd=lab.work, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    without = json.loads(inside({}, "status", "--json").stdout)
+    assert without["strength"] == "reading" and "/proc" in without["why"], without
+    weaker = {"enableWeakerNestedSandbox": True}
+    assert json.loads(inside(weaker, "status", "--json").stdout)["strength"] == "full"
+    done = inside(weaker, "run", "--", "bash", "-c", "echo x >f && cat f; echo x >~/PWNED; cat /proc/%d/environ; kill -0 %d; echo h >/proc/sysrq-trigger" % (os.getpid(), os.getpid()))
+    assert "x\n" in done.stdout and "DID" not in done.stdout and not os.path.exists(lab.home + "/PWNED"), done
+    assert "HOME=" not in done.stdout and "No such process" in done.stdout, done
+
+
+def a_session_in_a_place_that_is_too_wide_says_which_key_helps(lab):
+    for place in ("/", "/usr", "/etc", os.path.dirname(lab.home)):                                                     # 20
+        (text,), _ = run(lab, "echo x >$TMPDIR/f", settings=on(), cwd=place)
+        assert "too wide to be writable" in text and "sandbox.filesystem.allowWrite" in text, (place, text)
+
+
 if __name__ == "__main__":
-    main(what_seemed_to_read_changes_nothing_reaches_nobody_and_sees_no_secret,
+    main(a_reduced_sandbox_is_taken_where_the_settings_say_so, a_proc_that_cannot_be_mounted_needs_the_weaker_setting,
+         a_session_in_a_place_that_is_too_wide_says_which_key_helps,
+         what_seemed_to_read_changes_nothing_reaches_nobody_and_sees_no_secret,
          what_seemed_to_read_sees_the_working_directory_and_git,
          what_seemed_to_edit_stays_in_the_working_directory_and_off_protected_files,
          commands_of_every_day_pass_and_are_not_hindered,
