@@ -374,6 +374,40 @@ def rules_for_tools_count_inside_too(lab):
     assert not explain(lab.work + "/deep/.env")["readable"]
 
 
+LOOKUP = """import socket, struct, sys
+def ask(s, name):
+    q = struct.pack(">HHHHHH", 7, 256, 1, 0, 0, 0) + b"".join(bytes([len(p)]) + p.encode() for p in name.split(".")) + b"\\0" + struct.pack(">HH", 1, 1)
+    s.sendall(struct.pack(">H", len(q)) + q if s.type == socket.SOCK_STREAM else q)
+    a = s.recv(2, socket.MSG_WAITALL) if s.type == socket.SOCK_STREAM else b""
+    a = s.recv(struct.unpack(">H", a)[0], socket.MSG_WAITALL) if a else s.recv(512)
+    return socket.inet_ntoa(a[-4:])
+for family, host in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
+    for kind in (socket.SOCK_DGRAM, socket.SOCK_STREAM):
+        s = socket.socket(family, kind)
+        s.settimeout(9)
+        s.connect((host, 53))
+        print(ask(s, "a.test"), ask(s, "b.test"))
+s = socket.create_connection(("127.0.0.1", 53), 9)
+s.sendall(b"\\xff\\xff" + b"x" * 600)
+try: print("closed", s.recv(1))
+except ConnectionError: print("closed", b"")
+"""
+
+
+def lookups_and_literals_of_both_families_end_here(lab):
+    server = Server()
+    tree(lab, ("63",))
+    put(lab.folder + "/tools/lookup", LOOKUP)
+    lists = {"network": {"allowedDomains": ["localhost:%d" % server.port, "[::1]:%d" % server.port]}}
+    for user in (None, OTHER) if os.geteuid() == 0 else (None,):
+        out = run_inside(lab, "python3 %s/tools/lookup" % lab.folder, lists, user)
+        assert out == "198.18.0.1 198.18.0.2\n" * 4 + "closed b''\n", out
+        out = run_inside(lab, NO_PROXY + "curl -s 'http://[::1]:%d/'" % server.port, lists, user)                      # our loopback is the machine's, if listed
+        assert out == "hello\n", out
+        out = run_inside(lab, NO_PROXY + "curl -s -m 9 'http://[2001:db8::5]/'; " + NO_PROXY + "curl -s -m 9 'http://[::ffff:127.0.0.1]/'", lists, user)
+        assert "[2001:db8::5]: not among" in out and "localhost: not among" in out, out
+
+
 def a_strict_list_is_not_widened_by_a_project(lab):
     tree(lab, ("strict",))
     put(lab.work + "/.claude/settings.json", json.dumps({"sandbox": {"network": {"allowedDomains": ["a.test"]}}}))
@@ -542,7 +576,7 @@ def the_checks_hold_as_an_ordinary_user(lab):
 
 
 if __name__ == "__main__":
-    main(a_proxy_of_the_user_gets_what_the_lists_let_pass, rules_for_tools_count_inside_too, a_strict_list_is_not_widened_by_a_project,
+    main(lookups_and_literals_of_both_families_end_here, a_proxy_of_the_user_gets_what_the_lists_let_pass, rules_for_tools_count_inside_too, a_strict_list_is_not_widened_by_a_project,
          programs_that_know_no_proxy_reach_listed_hosts_and_no_others, requests_that_mean_two_things_are_refused,
          a_name_behind_an_allowed_one_is_not_asked_for, what_the_settings_cannot_mean_is_said, explain_says_what_the_kernel_does,
          the_walls_hold_under_every_condition, a_killed_cadre_leaves_no_process_and_no_change, connections_that_never_speak_are_closed,

@@ -79,10 +79,13 @@ struct connects *connects_new(struct sandbox *s, int diag_fd);
 int connects_fd(const struct connects *c); /* for confine.listener_to; 0 for NULL */
 void connects_free(struct connects *c);
 
-/* names.c: answers lookups of the inside with invented addresses; nothing is asked outside. fd is borrowed, -1: none. */
+/* names.c: answers lookups of the inside with invented addresses; nothing is asked outside. */
+enum { NAMES_PACKET_MAX = 512 };
 struct names;
-struct names *names_new(struct loop *loop, int fd);
+struct names *names_new(struct loop *loop, const struct cell *cell); /* NULL for both: it has no sockets */
 void names_free(struct names *n);
+/* The answer to a packet, in its place, which has room for NAMES_PACKET_MAX bytes. Returns its size; 0: none. */
+size_t names_answer(struct names *n, unsigned char *packet, size_t size);
 const char *names_find(const struct names *n,
 		       uint32_t address); /* the name that got this address (host order); NULL: none */
 
@@ -90,6 +93,25 @@ const char *names_find(const struct names *n,
 enum hello { HELLO_PART, HELLO_NONE, HELLO_NAMED };
 enum hello tls_hello_name(struct str bytes,
 			  struct str *ret_name); /* of the first bytes of a connection; borrowed from them */
+
+/* proxy_request.c: the first bytes of a client of the proxy. */
+enum proxy_kind { PROXY_CONNECT, PROXY_PLAIN, PROXY_SOCKS, PROXY_CLEAR /* of a program that knows no proxy */ };
+struct proxy_request {
+	enum proxy_kind kind;
+	bool greeted; /* SOCKS: its first message was read */
+	char *host;   /* owned; as it was written, in lower case */
+	unsigned port;
+	struct buf first; /* what goes to the host before all else */
+};
+enum request_state {
+	REQUEST_PART,
+	REQUEST_GREETED, /* *ret_taken bytes were read, 5 and 0 is the answer, more follows */
+	REQUEST_WHOLE,
+	REQUEST_BAD
+};
+/* said: all that has come and was not taken. */
+enum request_state proxy_request_read(struct proxy_request *r, struct str said, size_t *ret_taken);
+void proxy_request_release(struct proxy_request *r);
 
 /* proxy.c: serves the cell's listening socket on the loop. */
 struct proxy *proxy_new(struct sandbox *s, const struct cell *cell);

@@ -37,7 +37,8 @@ enum cell_gift {
 	CELL_PROXY,
 	CELL_PROC_DIR,
 	CELL_DIAG,
-	CELL_DNS,
+	CELL_DNS, /* UDP, and TCP; then both for IPv6 */
+	CELL_DNS_LAST = CELL_DNS + 3,
 	CELL_SHM_DIR,
 	CELL_PORTS,
 	CELL_GIFTS = CELL_PORTS + CELL_PORTS_MAX
@@ -163,20 +164,35 @@ static int cell_make_devices(const char *const *devices)
 	return 0;
 }
 
-static int cell_listen(int type, uint32_t address, uint16_t port)
+static int cell_listen_at(int type, const struct sockaddr *at, socklen_t size)
 {
-	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(address) };
-	int fd = socket(AF_INET, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = socket(at->sa_family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	static const int no;
 
-	if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof at) < 0 || (type == SOCK_STREAM && listen(fd, 128) < 0)) {
+	if (at->sa_family == AF_INET6) /* on all addresses it serves both families */
+		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
+	if (fd < 0 || bind(fd, at, size) < 0 || (type == SOCK_STREAM && listen(fd, 128) < 0)) {
 		(void)close(fd);
 		return -1;
 	}
 	return fd;
 }
 
+static int cell_listen(int type, bool six, bool loopback, uint16_t port)
+{
+	struct sockaddr_in four = { .sin_family = AF_INET,
+				    .sin_port = htons(port),
+				    .sin_addr.s_addr = htonl(loopback ? INADDR_LOOPBACK : INADDR_ANY) };
+	struct sockaddr_in6 wide = { .sin6_family = AF_INET6,
+				     .sin6_port = htons(port),
+				     .sin6_addr = loopback ? in6addr_loopback : in6addr_any };
+
+	return six ? cell_listen_at(type, (struct sockaddr *)&wide, sizeof wide)
+		   : cell_listen_at(type, (struct sockaddr *)&four, sizeof four);
+}
+
 /* `ip route add local default dev lo`: every address ends at the sockets of the inside. */
-static int cell_route_all(void)
+static int cell_route_all(int family)
 {
 	struct {
 		struct nlmsghdr head;
@@ -186,7 +202,7 @@ static int cell_route_all(void)
 	} ask = { { .nlmsg_len = sizeof ask,
 		    .nlmsg_type = RTM_NEWROUTE,
 		    .nlmsg_flags = NLM_F_REQUEST | NLM_F_CREATE | NLM_F_ACK },
-		  { .rtm_family = AF_INET,
+		  { .rtm_family = (unsigned char)family,
 		    .rtm_table = RT_TABLE_LOCAL,
 		    .rtm_protocol = RTPROT_BOOT,
 		    .rtm_scope = RT_SCOPE_HOST,
@@ -274,10 +290,14 @@ static int cell_prepare(const struct cell_options *o, struct cell_report *r, int
 		    bind(listener, (struct sockaddr *)&at, sizeof at) < 0 || listen(listener, 128) < 0)
 			return -1;
 		gifts[CELL_PROXY] = listener;
-		gifts[CELL_DNS] = cell_listen(SOCK_DGRAM, INADDR_LOOPBACK, 53);
-		if (cell_route_all() == 0)
-			for (size_t i = 0; ports && ports[i] && i < CELL_PORTS_MAX; i++)
-				gifts[CELL_PORTS + i] = cell_listen(SOCK_STREAM, INADDR_ANY, ports[i]);
+		for (int i = 0; i < 4; i++)
+			gifts[CELL_DNS + i] = cell_listen(i & 1 ? SOCK_STREAM : SOCK_DGRAM, i & 2, true, 53);
+		(void)cell_route_all(AF_INET6); /* without IPv6 there is none to lead anywhere */
+		bool routed = cell_route_all(AF_INET) == 0;
+		for (size_t i = 0; routed && ports && ports[i] && i < CELL_PORTS_MAX; i++) {
+			int fd = cell_listen(SOCK_STREAM, true, false, ports[i]);
+			gifts[CELL_PORTS + i] = fd < 0 ? cell_listen(SOCK_STREAM, false, false, ports[i]) : fd;
+		}
 		gifts[CELL_DIAG] = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
 		if (gifts[CELL_DIAG] < 0) /* no unix_diag: nothing is found with it */
 			gifts[CELL_DIAG] = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -483,9 +503,9 @@ int cell_port_fd(const struct cell *cell, size_t n)
 	return n < CELL_PORTS_MAX ? cell->gifts[CELL_PORTS + n] : -1;
 }
 
-int cell_dns_fd(const struct cell *cell)
+int cell_dns_fd(const struct cell *cell, int type, bool six)
 {
-	return cell->gifts[CELL_DNS];
+	return cell->gifts[CELL_DNS + (type == SOCK_STREAM) + 2 * six];
 }
 
 int cell_diag_fd(const struct cell *cell)

@@ -36,7 +36,8 @@ int cell_proxy_fd(const struct cell *cell);
 /* The n-th socket that listens on one of the ports, for all addresses: every address leads to the inside's own loopback, and
  * getsockname(2) says which one was meant. Borrowed; -1: there is none. A port that cannot be had is -1 and not the last. */
 int cell_port_fd(const struct cell *cell, size_t n);
-int cell_dns_fd(const struct cell *cell); /* UDP, 127.0.0.1:53. Borrowed; -1: none */
+/* type: SOCK_DGRAM or SOCK_STREAM; 127.0.0.1:53, or [::1]:53 if six. Borrowed; -1: none */
+int cell_dns_fd(const struct cell *cell, int type, bool six);
 /* A netlink socket of the inside, that knows which UNIX sockets are bound there. Borrowed; -1: a view. */
 int cell_diag_fd(const struct cell *cell);
 /* Paths that lead us to /proc and /dev/shm of the inside, for rulesets: these are others than ours. NULL: a view. */
