@@ -192,9 +192,10 @@ static int plan_placeholders(struct sandbox *s, struct confine *c, bool whole, s
 
 int plan_make(struct sandbox *s, struct sandbox_held *held, struct err *err)
 {
-	static const enum sandbox_filter filters[] = {
-		[HOLD_READS] = FILTER_READS, [HOLD_EDITS] = FILTER_EDITS, [HOLD_INSIDE] = FILTER_INSIDE
-	};
+	static const enum sandbox_filter filters[] = { [HOLD_READS] = FILTER_READS,
+						       [HOLD_EDITS] = FILTER_EDITS,
+						       [HOLD_CONVERTS] = FILTER_EDITS,
+						       [HOLD_INSIDE] = FILTER_INSIDE };
 	struct profile *p = &held->profile;
 	struct cell *cell = NULL;
 	bool whole = p->hold != HOLD_WORKTREE;
@@ -214,7 +215,8 @@ int plan_make(struct sandbox *s, struct sandbox_held *held, struct err *err)
 		held->confine.covered_at = held->objects->seen;
 	}
 	held->confine.no_cores = p->hold != HOLD_WORKTREE;
-	held->confine.keep_capabilities = geteuid() == 0 && p->hold != HOLD_READS && !held->reduced;
+	held->confine.keep_capabilities =
+		geteuid() == 0 && p->hold != HOLD_READS && p->hold != HOLD_CONVERTS && !held->reduced;
 	if (rc == 0 && p->hold != HOLD_WORKTREE) {
 		bool supervised = p->hold == HOLD_INSIDE && s->connects && !held->reduced;
 		held->confine.filter =

@@ -474,6 +474,8 @@ int profile_make(struct profile *p, struct arena *a, const struct profile_facts 
 	case HOLD_READS:
 		profile_limit_reads(p, a, f);
 		break;
+	case HOLD_CONVERTS:
+		return 0;
 	case HOLD_WORKTREE:
 		paths_add_all(&p->writes, a, f->env->write_dirs);
 		protect_worktree(p, a);

@@ -6,10 +6,11 @@
 #include "guard/sandbox/policy.h"
 
 enum sandbox_hold {
-	HOLD_NONE,     /* it runs free */
-	HOLD_READS,    /* it was believed to change nothing */
-	HOLD_EDITS,    /* it was believed to change files in the working directories */
-	HOLD_INSIDE,   /* the settings want it in the sandbox */
+	HOLD_NONE,   /* it runs free */
+	HOLD_READS,  /* it was believed to change nothing */
+	HOLD_EDITS,  /* it was believed to change files in the working directories */
+	HOLD_INSIDE, /* the settings want it in the sandbox */
+	HOLD_CONVERTS, /* it reads, and writes nothing but its temporary directory; it was not asked about and needs no more */
 	HOLD_WORKTREE, /* its agent writes in a worktree only */
 };
 

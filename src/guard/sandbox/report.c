@@ -119,6 +119,7 @@ static const char *const hold_texts[] = {
 	[HOLD_INSIDE] =
 		"The command ran in the sandbox of the settings: it writes the working directories and $TMPDIR, and "
 		"reaches allowed hosts only.",
+	[HOLD_CONVERTS] = "",
 	[HOLD_WORKTREE] = "This agent's commands write in its worktree only.",
 };
 

@@ -262,6 +262,8 @@ enum tool_where sandbox_where_command(struct sandbox *s, const char *command, bo
 
 static enum sandbox_hold choose_hold(const struct sandbox_request *r)
 {
+	if (r->converts)
+		return HOLD_CONVERTS;
 	if (r->belief == BELIEF_READS)
 		return HOLD_READS;
 	if (r->where == WHERE_IN || r->where == WHERE_IN_UNASKED)

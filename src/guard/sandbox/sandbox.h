@@ -55,6 +55,7 @@ struct sandbox_request {
 	const char *shell; /* NULL: found in PATH */
 	enum tool_belief belief;
 	enum tool_where where;
+	bool converts; /* HOLD_CONVERTS, whatever the rest says */
 };
 
 /* Hooks and servers that the policy wants inside are held by this sandbox from now on. */
