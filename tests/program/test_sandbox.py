@@ -412,6 +412,32 @@ def hooks_and_servers_run_inside_as_far_as_the_level_says(lab):
             assert (wrote, reached) == (free, free), (kind, level, who, said)
 
 
+REACHER = """import json, socket, sys
+s = socket.create_connection(("127.0.0.1", 61080), 9)
+s.sendall(b"CONNECT evil.test:443 HTTP/1.1\\r\\n\\r\\n")
+s.recv(99)
+sys.exit(3)
+"""
+
+
+def a_server_is_tried_as_a_session_would_run_it(lab):
+    """`cadre mcp test` holds it too, and shows what it was refused."""
+    write(lab.work + "/tool.py", INTRUDER)
+    write(lab.work + "/reach.py", REACHER)
+    with Listener() as listener:
+        argv = ["python3", lab.work + "/tool.py", lab.work, lab.home, str(listener.port), "user"]
+        write(lab.home + "/.claude.json", json.dumps({"mcpServers": {"s": {"command": argv[0], "args": argv[1:]},
+                                                                     "r": {"command": "python3", "args": [lab.work + "/reach.py"]}}}))
+        for level, free in (("off", True), ("project", True), ("all", False)):                                        # 85
+            write(lab.home + "/.claude/settings.json", json.dumps({"sandbox": {"cadre": {"mcpServers": level}}}))
+            lab.cadre("mcp", "test", "s")
+            assert os.path.exists(lab.home + "/PWNED-user") == free and (listener.count() > 0) == free, level
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(lab.home + "/PWNED-user")
+    done = lab.cadre("mcp", "test", "r", "--json")
+    assert "blocked: network evil.test:443" in json.loads(done.out)["sandbox"], done
+
+
 def hooks_that_must_be_inside_do_not_run_where_there_is_no_sandbox(lab):
     write(lab.work + "/.claude/settings.json", json.dumps(
         {"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "touch %s/PWNED" % lab.home}]}]}}))
@@ -529,7 +555,7 @@ def a_session_in_a_place_that_is_too_wide_says_which_key_helps(lab):
 
 
 if __name__ == "__main__":
-    main(a_reduced_sandbox_is_taken_where_the_settings_say_so, a_proc_that_cannot_be_mounted_needs_the_weaker_setting,
+    main(a_server_is_tried_as_a_session_would_run_it, a_reduced_sandbox_is_taken_where_the_settings_say_so, a_proc_that_cannot_be_mounted_needs_the_weaker_setting,
          a_session_in_a_place_that_is_too_wide_says_which_key_helps,
          what_seemed_to_read_changes_nothing_reaches_nobody_and_sees_no_secret,
          what_seemed_to_read_sees_the_working_directory_and_git,

@@ -233,15 +233,6 @@ static int open_target(pid_t pid, const char *path, char *named)
 	return root < 0 ? -1 : (int)syscall(SYS_openat2, root, named, &how, sizeof how);
 }
 
-static void report_socket(struct sandbox *s, const char *path)
-{
-	for (struct sandbox_held *h = s->held; h; h = h->next)
-		if (h->profile.hold == HOLD_INSIDE)
-			paths_add(
-				&h->refused_hosts, &h->arena,
-				arena_printf(&h->arena, "blocked: socket %s (it belongs to a process outside)", path));
-}
-
 bool sandbox_may_connect(const struct sandbox_policy *p, const char *path)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -283,7 +274,7 @@ static int judge_unix(struct connects *c, pid_t pid, const struct sockaddr_un *a
 	enum bound bound = allowed ? BOUND_INSIDE : find_bound(c->diag, &st);
 	*ret_check = bound == BOUND_PERHAPS;
 	if (bound == BOUND_ELSEWHERE) {
-		report_socket(c->sandbox, named);
+		sandbox_note_refusal(c->sandbox, "blocked: socket %s (it belongs to a process outside)", named);
 		close(fd);
 		return EACCES;
 	}

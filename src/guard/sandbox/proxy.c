@@ -172,11 +172,9 @@ static void link_refuse(struct link *l, int status, const char *why)
 	AUTO_BUF struct buf out = { 0 };
 
 	uv_read_stop((uv_stream_t *)&l->side[SIDE_IN]);
-	for (struct sandbox_held *h = l->proxy->sandbox->held; status == 403 && l->asked.host && h; h = h->next)
-		if (h->profile.hold == HOLD_INSIDE)
-			paths_add(&h->refused_hosts, &h->arena,
-				  arena_printf(&h->arena, "blocked: network %s:%u (%s)", l->asked.host, l->asked.port,
-					       why));
+	if (status == 403 && l->asked.host)
+		sandbox_note_refusal(l->proxy->sandbox, "blocked: network %s:%u (%s)", l->asked.host, l->asked.port,
+				     why);
 	if (l->asked.kind == PROXY_CLEAR && l->asked.port != 80) {
 		link_refuse_clear(l, why);
 		return;
@@ -220,12 +218,8 @@ static void link_check_hello(struct link *l)
 	l->hello_seen = true;
 	if (hello == HELLO_NAMED && !str_is_nocase(name, l->asked.host) &&
 	    host_refusal(l->proxy->sandbox->policy, name, l->asked.port)) {
-		for (struct sandbox_held *h = l->proxy->sandbox->held; h; h = h->next)
-			if (h->profile.hold == HOLD_INSIDE)
-				paths_add(&h->refused_hosts, &h->arena,
-					  arena_printf(&h->arena,
-						       "blocked: network " STR_FMT ":%u (asked for behind %s)",
-						       STR_ARG(name), l->asked.port, l->asked.host));
+		sandbox_note_refusal(l->proxy->sandbox, "blocked: network " STR_FMT ":%u (asked for behind %s)",
+				     STR_ARG(name), l->asked.port, l->asked.host);
 		link_close(l);
 		return;
 	}

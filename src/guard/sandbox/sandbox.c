@@ -2,6 +2,7 @@
  * sandbox.c - what the commands of a session share: what the kernel can, cells, filters, the temporary directory; and which of
  * the profiles holds a command. */
 #include "guard/sandbox/sandbox.h"
+#include <stdarg.h>
 #include "lib/base/buf.h"
 #include "lib/git/git_objects.h"
 #include "lib/io/file.h"
@@ -46,6 +47,7 @@ void sandbox_free(struct sandbox *s)
 	free(s->empty_file);
 	free(s->empty_dir);
 	sandbox_policy_free(s->policy);
+	buf_release(&s->refusals);
 	arena_release(&s->programs_arena);
 	free(s->programs_of);
 	free(s->config_dir);
@@ -124,6 +126,27 @@ const struct sock_fprog *sandbox_filter(struct sandbox *s, enum sandbox_filter w
 	if (!s->filters[which])
 		s->filters[which] = seccomp_new(&rules[which]);
 	return s->filters[which];
+}
+
+void sandbox_note_refusal(struct sandbox *s, const char *format, ...)
+{
+	enum { REFUSALS_MAX = 32, REFUSALS_BYTES = 2048 };
+	char text[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	for (struct sandbox_held *h = s->held; h; h = h->next)
+		if (h->profile.hold == HOLD_INSIDE && h->refused_hosts.count < REFUSALS_MAX)
+			paths_add(&h->refused_hosts, &h->arena, arena_strdup(&h->arena, text));
+	if (s->refusals.n < REFUSALS_BYTES && !str_has(buf_str(&s->refusals), str_from(text)))
+		buf_addf(&s->refusals, "%s\n", text);
+}
+
+struct str sandbox_refusals(const struct sandbox *s)
+{
+	return buf_str(&s->refusals);
 }
 
 static enum sandbox_strength probe_reading(struct sandbox *s)

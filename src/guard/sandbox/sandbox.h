@@ -58,6 +58,8 @@ struct sandbox_request {
 	bool converts; /* HOLD_CONVERTS, whatever the rest says */
 };
 
+/* What was refused to programs inside by cadre itself (hosts, sockets), the first few, a line each. Borrowed. */
+struct str sandbox_refusals(const struct sandbox *s);
 /* Hooks and servers that the policy wants inside are held by this sandbox from now on. */
 void sandbox_serve(struct sandbox *s, struct spawner *spawner);
 

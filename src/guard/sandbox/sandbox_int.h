@@ -45,6 +45,7 @@ struct sandbox {
 	struct connects *connects; /* NULL: not yet, or it cannot be done */
 	struct proxy *proxy;       /* of the whole cell; NULL: not yet */
 	struct sandbox_held *held;
+	struct buf refusals; /* lines */
 };
 
 /* plan.c: mounts, ruleset and filter of a profile. Closed by plan_release. */
@@ -53,6 +54,8 @@ void plan_release(struct sandbox_held *held);
 void plan_forget(struct sandbox *s); /* rulesets that are kept */
 /* sandbox.c */
 int sandbox_cell(struct sandbox *s, enum cell_kind kind, struct cell **ret_cell, struct err *err);
+/* Something was refused, by cadre itself: all commands that run inside are told, and the last ones are kept. */
+void sandbox_note_refusal(struct sandbox *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 const struct sock_fprog *sandbox_filter(struct sandbox *s, enum sandbox_filter which);
 
 /* find.c: files that exist now and that rules or customs set apart, found by walking. Links are not followed: a mount on
