@@ -172,6 +172,15 @@ struct model_spending {
 
 /* The first part is filled by the composition root before agent_tree_open; all borrowed. */
 struct hook_outcome;
+/* May commands inside reach this host? */
+struct host_question {
+	struct agent_tree *tree;
+	struct host_question *next, **prev;
+	struct tool_call *call;
+	char *host;
+	unsigned port;
+};
+
 struct agent_tree {
 	struct agent_tree *next, **prev; /* of the same runtime: services->trees */
 	struct services *services;       /* borrowed */
@@ -200,9 +209,11 @@ struct agent_tree {
 	const char *session_dir; /* <config>/projects/<key>/<session>; NULL: nothing is kept */
 	const char *agents_dir;  /* <session_dir>/subagents; the same */
 	const char *results_dir, *tasks_dir;
-	const char *todo_dir;    /* <config>/tasks/<list>; NULL: nothing is kept */
-	struct sandbox *sandbox; /* what holds commands, of the session; NULL: nothing */
-	const char *no_shell;    /* why Bash must not run; NULL: it may */
+	const char *todo_dir;                 /* <config>/tasks/<list>; NULL: nothing is kept */
+	struct host_question *host_questions; /* open ones of the sandbox (agents/life/host_question.c) */
+	unsigned host_question_count;         /* that were asked */
+	struct sandbox *sandbox;              /* what holds commands, of the session; NULL: nothing */
+	const char *no_shell;                 /* why Bash must not run; NULL: it may */
 	struct tool_settings tool_settings;
 	const char *memory_dir;             /* of the main conversation; NULL: it has none */
 	const char *git_text;               /* of the policy */

@@ -202,6 +202,7 @@ void agent_tree_warn_sandbox(struct agent_tree *t)
 /* Up to claude-UID, as long as there is nothing in them: what shells in the background printed stays. */
 void agent_tree_remove_dirs(struct agent_tree *t)
 {
+	host_questions_close(t);
 	sandbox_free(TAKE(t->sandbox));
 	env_files_remove(t);
 	char *path = arena_strdup(t->arena, t->tasks_dir);
@@ -233,6 +234,7 @@ void agent_tree_configure(struct agent_tree *t, const char *session_id, const ch
 	find_switches(o, &t->services->policy, &t->switches);
 	t->sandbox = sandbox_new(&(struct sandbox_options){ t->services->loop, t->config_dir,
 							    arena_printf(t->arena, "%s/tmp", t->tasks_dir) });
+	host_questions_open(t);
 	t->state = t->session_dir ? t->services->state : NULL;
 	const char *host = getenv("CLAUDE_CODE_ENTRYPOINT");
 	t->entrypoint = o->entrypoint ? o->entrypoint : host && *host ? host : "sdk-cli";

@@ -203,7 +203,7 @@ static struct host_list read_hosts(struct reading *r, const char *key, bool allo
 	r->hosts = NULL;
 	r->host_count = r->host_cap = 0;
 	r->managed_only = allows && r->policy->managed_domains_only;
-	r->own_only = allows && settings_bool(r->settings, "sandbox.network.strictAllowlist", false);
+	r->own_only = allows && r->policy->strict_domains;
 	settings_each(r->settings, key, on_host, r);
 	r->key = allows ? "permissions.allow" : "permissions.deny";
 	settings_each(r->settings, r->key, on_host, r);
@@ -318,6 +318,7 @@ struct sandbox_policy *sandbox_policy_new(const struct settings *s, const char *
 	p->hooks = cage_level(settings_cstr(s, "sandbox.cadre.hooks", a, "off"));
 	p->servers = cage_level(settings_cstr(s, "sandbox.cadre.mcpServers", a, "off"));
 	p->managed_domains_only = settings_bool(s, "sandbox.network.allowManagedDomainsOnly", false);
+	p->strict_domains = settings_bool(s, "sandbox.network.strictAllowlist", false);
 	p->http_port = (uint64_t)settings_i64(s, "sandbox.network.httpProxyPort", 0);
 	p->socks_port = (uint64_t)settings_i64(s, "sandbox.network.socksProxyPort", 0);
 	p->files_open = read_files_open(s);
@@ -326,7 +327,7 @@ struct sandbox_policy *sandbox_policy_new(const struct settings *s, const char *
 	struct paths devices = { 0 };
 	r.key = "sandbox.cadre.devices";
 	r.paths = &devices;
-	settings_each(s, r.key, on_device, &r);
+	settings_each(s, "sandbox.cadre.devices", on_device, &r);
 	p->devices = devices.list;
 	p->nested_user_namespaces = settings_bool(s, "sandbox.allowNestedUserNamespaces", false);
 	settings_each(s, "sandbox.ignoreViolations", on_ignored, &r);
@@ -446,6 +447,8 @@ static const struct host_entry *host_find(const struct host_list *list, struct s
 	return NULL;
 }
 
+static const char not_listed[] = "not among sandbox.network.allowedDomains";
+
 const char *host_refusal(const struct sandbox_policy *p, struct str host, unsigned port)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -459,8 +462,20 @@ const char *host_refusal(const struct sandbox_policy *p, struct str host, unsign
 	if (host_find(&p->denied, name, port, false))
 		return "denied by sandbox.network.deniedDomains";
 	if (!host_find(&p->allowed, name, port, true))
-		return "not among sandbox.network.allowedDomains";
+		return not_listed;
 	return NULL;
+}
+
+bool host_may_be_asked(const struct sandbox_policy *p, struct str host, unsigned port)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct str name = host_normal(&a, host);
+	const char *why = host_refusal(p, host, port);
+	unsigned kind = address_kind_of_host(name);
+
+	return why && !strcmp(why, not_listed) && !p->managed_domains_only && !p->strict_domains &&
+	       !str_is(name, "localhost") && !str_ends(name, STR(".localhost")) &&
+	       (!kind || kind & (ADDRESS_PUBLIC | ADDRESS_PRIVATE)) && name.p[0] != '[';
 }
 
 unsigned host_addresses(const struct sandbox_policy *p, struct str host, unsigned port)

@@ -9,7 +9,14 @@
 #include "lib/io/address.h"
 #include "guard/sandbox/sandbox_int.h"
 
-enum { LINKS_MAX = 256, HEAD_MAX = 16 * 1024, FIRST_BYTES_MS = 10 * 1000, FLOW_MAX = 64 * 1024, CHUNK = 32 * 1024 };
+enum {
+	LINKS_MAX = 256,
+	HEAD_MAX = 16 * 1024,
+	FIRST_BYTES_MS = 10 * 1000,
+	ANSWER_MS = 60 * 1000,
+	FLOW_MAX = 64 * 1024,
+	CHUNK = 32 * 1024
+};
 
 enum link_side { SIDE_IN, SIDE_OUT, SIDES };
 
@@ -20,6 +27,7 @@ struct link {
 	bool opened[SIDES], ended[SIDES], stopped[SIDES];
 	unsigned handles; /* open; the struct lives until the last close callback */
 	bool busy, closing, flowing;
+	bool waiting;         /* for the answer of a user */
 	bool upstream, socks; /* dialled through the user's proxy, which speaks SOCKS */
 	bool hello_seen;      /* what a TLS client asks for is known */
 	struct buf head;      /* what the client has said so far */
@@ -89,6 +97,7 @@ static void link_close(struct link *l)
 /* ---- writing ---- */
 
 static void link_pause(struct link *l, enum link_side from, bool stop);
+static void on_silence(struct timer *timer);
 
 static void on_written(uv_write_t *request, int status)
 {
@@ -426,6 +435,14 @@ static void link_dial_proxy(struct link *l, bool socks, unsigned port)
 	link_dial(l, (struct sockaddr *)&at);
 }
 
+static void on_no_answer(struct timer *timer)
+{
+	struct link *l = CONTAINER_OF(timer, struct link, timer);
+
+	l->waiting = false;
+	link_refuse(l, 403, "no user has answered yet");
+}
+
 static void link_reach(struct link *l)
 {
 	const struct sandbox_policy *policy = l->proxy->sandbox->policy;
@@ -433,7 +450,13 @@ static void link_reach(struct link *l)
 	char port[8];
 
 	uv_read_stop((uv_stream_t *)&l->side[SIDE_IN]);
-	const char *why = host_refusal(policy, str_from(l->asked.host), l->asked.port);
+	const char *why = sandbox_host_refusal(l->proxy->sandbox, l->asked.host, l->asked.port, &l->waiting);
+	if (why && l->waiting) {
+		timer_stop(l->proxy->loop, &l->timer);
+		l->timer.fire = on_no_answer;
+		timer_start(l->proxy->loop, &l->timer, ANSWER_MS);
+		return;
+	}
 	if (why) {
 		link_refuse(l, 403, why);
 		return;
@@ -482,6 +505,21 @@ static void on_head(uv_stream_t *stream, ssize_t n, const uv_buf_t *part)
 		link_refuse(l, 400, "this is not a request to a proxy");
 	else if (l->head.n > HEAD_MAX)
 		link_refuse(l, 400, "this request is too long");
+}
+
+void proxy_answered(struct proxy *p, const char *host, unsigned port)
+{
+	struct link *next;
+
+	for (struct link *l = p ? p->links : NULL; l; l = next) {
+		next = l->next;
+		if (!l->waiting || l->closing || l->asked.port != port || strcmp(l->asked.host, host) != 0)
+			continue;
+		timer_stop(p->loop, &l->timer);
+		l->timer.fire = on_silence;
+		timer_start(p->loop, &l->timer, FIRST_BYTES_MS);
+		link_reach(l);
+	}
 }
 
 static void on_silence(struct timer *timer)

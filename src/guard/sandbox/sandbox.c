@@ -48,6 +48,9 @@ void sandbox_free(struct sandbox *s)
 	free(s->empty_dir);
 	sandbox_policy_free(s->policy);
 	buf_release(&s->refusals);
+	for (size_t i = 0; i < s->wish_count; i++)
+		free(s->wishes[i].host);
+	free(s->wishes);
 	arena_release(&s->programs_arena);
 	free(s->programs_of);
 	free(s->config_dir);
@@ -55,10 +58,74 @@ void sandbox_free(struct sandbox *s)
 	free(s);
 }
 
+/* The answer of a user is a line of the list, for the session. */
+static void grant_host(struct sandbox *s, const struct host_wish *w)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	buf_addf(&text, "%s:%u", w->host, w->port);
+	if (s->policy)
+		(void)sandbox_policy_widen(s->policy, "/", NULL, (const char *const[]){ text.p, NULL }, NULL);
+}
+
 void sandbox_use_policy(struct sandbox *s, struct sandbox_policy *policy)
 {
 	sandbox_policy_free(s->policy);
 	s->policy = policy;
+	for (size_t i = 0; i < s->wish_count; i++)
+		if (s->wishes[i].allowed)
+			grant_host(s, &s->wishes[i]);
+}
+
+void sandbox_set_asker(struct sandbox *s, sandbox_ask_fn *ask, void *data)
+{
+	s->ask = ask;
+	s->ask_data = data;
+}
+
+static struct host_wish *find_wish(struct sandbox *s, const char *host, unsigned port)
+{
+	for (size_t i = 0; i < s->wish_count; i++)
+		if (s->wishes[i].port == port && !strcmp(s->wishes[i].host, host))
+			return &s->wishes[i];
+	return NULL;
+}
+
+const char *sandbox_host_refusal(struct sandbox *s, const char *host, unsigned port, bool *ret_wait)
+{
+	const char *why = host_refusal(s->policy, str_from(host), port);
+	const struct host_wish *w = find_wish(s, host, port);
+	size_t open = 0;
+
+	*ret_wait = false;
+	if (!why || !s->ask || !host_may_be_asked(s->policy, str_from(host), port))
+		return why;
+	if (w && w->answered)
+		return "not among sandbox.network.allowedDomains, and no user allowed it";
+	for (size_t i = 0; i < s->wish_count; i++)
+		open += !s->wishes[i].answered;
+	if (!w && (open >= HOST_QUESTIONS_MAX || s->wish_count >= HOST_ANSWERS_MAX))
+		return why;
+	*ret_wait = true;
+	if (!w) {
+		s->wishes = xrealloc(s->wishes, (s->wish_count + 1) * sizeof *s->wishes);
+		s->wishes[s->wish_count++] = (struct host_wish){ .host = xstrdup(host), .port = port };
+		s->ask(s->ask_data, host, port);
+	}
+	return why;
+}
+
+void sandbox_answer_host(struct sandbox *s, const char *host, unsigned port, bool allow)
+{
+	struct host_wish *w = find_wish(s, host, port);
+
+	if (!w)
+		return;
+	w->answered = true;
+	w->allowed = allow;
+	if (allow)
+		grant_host(s, w);
+	proxy_answered(s->proxy, host, port);
 }
 
 const struct sandbox_policy *sandbox_get_policy(const struct sandbox *s)

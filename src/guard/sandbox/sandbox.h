@@ -44,6 +44,12 @@ const char *sandbox_refusal(struct sandbox *s);
 /* The settings take a sandbox without namespaces, and that is what there is: no hiding, no network, no command unasked. */
 bool sandbox_may_reduce(struct sandbox *s);
 
+/* Asks whether a host that no list names may be reached; the answer comes later, by sandbox_answer_host(). Without one it is
+ * refused. At most HOST_QUESTIONS_MAX are open; one is asked once in a session. */
+typedef void sandbox_ask_fn(void *data, const char *host, unsigned port);
+void sandbox_set_asker(struct sandbox *s, sandbox_ask_fn *ask, void *data);
+void sandbox_answer_host(struct sandbox *s, const char *host, unsigned port, bool allow);
+
 enum tool_where sandbox_where(struct sandbox *s, const struct tool_call *call);
 /* The same for a command by itself; wish: it is called with dangerouslyDisableSandbox. */
 enum tool_where sandbox_where_command(struct sandbox *s, const char *command, bool wish);

@@ -26,6 +26,15 @@ struct kept_ruleset {
 	int fd;
 };
 
+enum { HOST_QUESTIONS_MAX = 4, HOST_ANSWERS_MAX = 256 };
+
+/* A host that was asked about */
+struct host_wish {
+	char *host;
+	unsigned port;
+	bool answered, allowed;
+};
+
 struct sandbox {
 	struct loop *loop;
 	char *config_dir, *temp_dir;
@@ -46,6 +55,10 @@ struct sandbox {
 	struct proxy *proxy;       /* of the whole cell; NULL: not yet */
 	struct sandbox_held *held;
 	struct buf refusals; /* lines */
+	sandbox_ask_fn *ask; /* NULL: hosts that no list names are refused */
+	void *ask_data;
+	struct host_wish *wishes;
+	size_t wish_count;
 };
 
 /* plan.c: mounts, ruleset and filter of a profile. Closed by plan_release. */
@@ -96,6 +109,10 @@ const char *names_find(const struct names *n,
 enum hello { HELLO_PART, HELLO_NONE, HELLO_NAMED };
 enum hello tls_hello_name(struct str bytes,
 			  struct str *ret_name); /* of the first bytes of a connection; borrowed from them */
+
+/* NULL: the host may be reached. *ret_wait: it is being asked about, and proxy_answered() comes. */
+const char *sandbox_host_refusal(struct sandbox *s, const char *host, unsigned port, bool *ret_wait);
+void proxy_answered(struct proxy *p, const char *host, unsigned port); /* p may be NULL */
 
 /* proxy_request.c: the first bytes of a client of the proxy. */
 enum proxy_kind { PROXY_CONNECT, PROXY_PLAIN, PROXY_SOCKS, PROXY_CLEAR /* of a program that knows no proxy */ };
