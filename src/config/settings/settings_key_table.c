@@ -183,7 +183,7 @@ const struct setting_key setting_table[] = {
 	{ "sandbox.network.strictAllowlist", SETTING_BOOL, .flags = SETTING_NOT_PROJECT,
 	  .summary = "allowed domains of a project do not count" },
 	{ "sandbox.network.tlsTerminate", SETTING_ANY, .flags = SETTING_NO_EFFECT | SETTING_NOT_PROJECT,
-	  .summary = "TLS is decrypted by the proxy: no effect, the proxy never sees what is inside" },
+	  .summary = "the proxy decrypts TLS; it never does, and passes on what it cannot read" },
 	{ "skillListingBudgetFraction", SETTING_NUMBER, .flags = SETTING_ANYONE, .fallback = "0.01",
 	  .summary = "the part of the context that the list of skills may use" },
 	{ "skillListingMaxDescChars", SETTING_INTEGER, .flags = SETTING_ANYONE, .fallback = "1536",
