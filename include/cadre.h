@@ -156,6 +156,9 @@ CADRE_API int cadre_session_set(struct cadre_session *s, const char *option, con
 CADRE_API void cadre_close(struct cadre_session *s);
 CADRE_API const char *cadre_session_id(const struct cadre_session *s);
 CADRE_API const char *cadre_session_model(const struct cadre_session *s);
+/* The value of a setting as JSON, as all files that count give it to this session ("statusLine", "worktree.baseRef"); NULL: not
+ * set. Not NUL-terminated; borrowed until the next call of cadre_run(). */
+CADRE_API const char *cadre_session_setting(const struct cadre_session *s, const char *path, size_t *ret_n);
 
 /* ---- events -------------------------------------------------------------------------------------------------- */
 

@@ -264,7 +264,7 @@ def a_message_to_a_child_that_works_survives_a_crash_and_is_heard_once(lab):
 # ---- a person who interrupts, or does not want to wait
 
 def terminal(lab):
-    return Terminal([CADRE, "--allowedTools=Bash"], {**lab.env, "TERM": "xterm", "LANG": "C.UTF-8", "NO_COLOR": "1"}, lab.work)
+    return Terminal([CADRE, "--plain", "--allowedTools=Bash"], {**lab.env, "TERM": "xterm", "LANG": "C.UTF-8", "NO_COLOR": "1"}, lab.work)
 
 
 def bash(command):

@@ -65,7 +65,7 @@ def start(lab, *args, env=None, program=CADRE):
     if not lab.models:
         lab.model(SCENARIO)
     terminal = {**lab.env, "TERM": "xterm", "LANG": "C.UTF-8", "NO_COLOR": "1", **(env or {})}
-    return Terminal([program, *args], terminal, lab.work)
+    return Terminal([program] + ["--plain"] * (program == CADRE) + list(args), terminal, lab.work)
 
 
 def leave(t):
@@ -431,7 +431,7 @@ def colours_are_used_only_where_they_are_wanted(lab):
 
 
 def the_terminal_is_left_as_it_was(lab):
-    script = 'trap : INT; stty -g; "$0"; echo code $?; stty -g; echo over'
+    script = 'trap : INT; stty -g; "$0" --plain; echo code $?; stty -g; echo over'
     for key, code in (("C-d", 0), ("C-c", 130)):
         with start(lab, "-c", script, CADRE, program="sh") as t:
             before = re.search(r"[0-9a-f:]{30,}", t.expect("> ")).group(0)

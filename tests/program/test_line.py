@@ -69,7 +69,7 @@ class Line(pexpect.spawn):
         if not lab.models:
             lab.model(SCENARIO, log=True)
         self.lab = lab
-        super().__init__(program, list(args), timeout=30, cwd=lab.work, encoding="utf-8", dimensions=size,
+        super().__init__(program, ["--plain"] * (program == CADRE) + list(args), timeout=30, cwd=lab.work, encoding="utf-8", dimensions=size,
                          env={**lab.env, "TERM": "xterm", "LANG": "C.UTF-8", "NO_COLOR": "1", **env})
         self.delaybeforesend = None
 
@@ -309,7 +309,7 @@ def modes_of(line):
 def ctrl_z_gives_the_terminal_back_and_fg_draws_the_line_again(lab):
     shell = Line(lab, "--norc", "-i", program="bash", PS1="$ ")
     shell.expect_exact("$ ")
-    shell.sendline(CADRE)
+    shell.sendline(CADRE + " --plain")
     shell.ready()
     raw = modes_of(shell)
     for how in ("C-z", signal.SIGSTOP):
@@ -377,7 +377,7 @@ class Tmux:
         self.base = ["tmux", "-f", "/dev/null", "-S", os.path.join(lab.folder, "tmux")]
         env = {**lab.env, "LANG": "C.UTF-8", "NO_COLOR": "1", "TERM": "xterm"}
         subprocess.run([*self.base, "new-session", "-d", "-x", str(columns), "-y", str(rows), "-c", lab.work,
-                        "sh", "-c", "seq -f 'above %g' 5; exec " + CADRE], env=env, check=True)
+                        "sh", "-c", "seq -f 'above %g' 5; exec " + CADRE + " --plain"], env=env, check=True)
 
     def run(self, *args, **more):
         return subprocess.run([*self.base, *args], check=True, capture_output=True, text=True, **more).stdout

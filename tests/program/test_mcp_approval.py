@@ -37,7 +37,7 @@ def bring(lab, *names):
 def start(lab, *args):
     if not lab.models:
         lab.model(SCENARIO)
-    return Terminal([CADRE, *args], {**lab.env, "TERM": "xterm", "LANG": "C.UTF-8", "NO_COLOR": "1"}, lab.work)
+    return Terminal([CADRE, "--plain", *args], {**lab.env, "TERM": "xterm", "LANG": "C.UTF-8", "NO_COLOR": "1"}, lab.work)
 
 
 def leave(t):

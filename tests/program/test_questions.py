@@ -107,7 +107,7 @@ PLANNER = "---\nname: planner\ndescription: plans\npermissionMode: plan\n---\nYo
 
 def start(lab, scenario, *args):
     lab.model(scenario)
-    return Terminal([CADRE, *args], {**lab.env, "TERM": "xterm", "LANG": "C.UTF-8", "NO_COLOR": "1"}, lab.work)
+    return Terminal([CADRE, "--plain", *args], {**lab.env, "TERM": "xterm", "LANG": "C.UTF-8", "NO_COLOR": "1"}, lab.work)
 
 
 def leave(t):

@@ -34,7 +34,7 @@ rule child
 
 def start(lab, *args):
     lab.model(SCENARIO)
-    return Terminal([CADRE, *args], {**lab.env, "TERM": "xterm", "LANG": "C.UTF-8", "NO_COLOR": "1"}, lab.work)
+    return Terminal([CADRE, "--plain", *args], {**lab.env, "TERM": "xterm", "LANG": "C.UTF-8", "NO_COLOR": "1"}, lab.work)
 
 
 def write(lab, name, text):

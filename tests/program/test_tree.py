@@ -64,7 +64,7 @@ def start(lab, scenario, *args, columns=100, env=None):
     lab.model(scenario)
     os.mkfifo(os.path.join(lab.work, "gate"))
     env = {**lab.env, "TERM": "xterm", "LANG": "C.UTF-8", **(env or {})}
-    return lab.fifo("up"), Terminal([CADRE, *args], env, lab.work, columns=columns)
+    return lab.fifo("up"), Terminal([CADRE, "--plain", *args], env, lab.work, columns=columns)
 
 
 def a_run_on_a_terminal_shows_a_tree_and_leaves_a_line_for_each_child(lab):

@@ -372,7 +372,7 @@ static bool take_inbox(struct team_files *f, struct job *j)
 {
 	AUTO_JSON struct json_reader reader = { .limits = { .bytes = LARGEST_INBOX, .depth = 32 } };
 	struct team *t = f->team;
-	bool lead = str_is_nocase(str_from(j->inbox), TEAM_LEAD), full = false;
+	bool lead = str_is_nocase(str_from(j->inbox), TEAM_LEAD), full = false, any_taken = false;
 	struct agent_record *to = lead ? NULL : agent_tree_member(t->tree, str_from(j->inbox));
 	struct buf rest = { 0 };
 	struct json_out w = json_out(&rest);
@@ -390,6 +390,7 @@ static bool take_inbox(struct team_files *f, struct job *j)
 	json_open(&w, '[');
 	for (const struct json *e = json_first(root); e; e = json_next(root, e)) {
 		full = full || take_entry(t, to, e, &seen) < 0;
+		any_taken = any_taken || !full;
 		if (full) /* it stays for the next time, and what follows it too */
 			json_put_raw(&w, json_raw(e));
 	}
@@ -398,7 +399,7 @@ static bool take_inbox(struct team_files *f, struct job *j)
 	crash_point(inbox_taken);
 	buf_release(&j->text);
 	j->text = rest;
-	return true;
+	return any_taken; /* a write that changes nothing would make the watch look again, and again */
 }
 
 static void on_job_done(uv_work_t *work, int status)
@@ -421,8 +422,6 @@ static void on_job_done(uv_work_t *work, int status)
 	if (j->kind == JOB_CONFIG && j->failed) {
 		f->config_due = true;
 		timer_start(f->team->tree->services->loop, &f->delay, RETRY_MS);
-		job_free(j);
-		return;
 	}
 	if (j->kind == JOB_READ && !j->failed && take_inbox(f, j)) {
 		j->kind = JOB_WRITE;
@@ -499,6 +498,11 @@ static void watch_inboxes(struct team_files *f)
 	check_config(f); /* of the time before the watch */
 }
 
+bool team_files_reading(const struct team_files *f)
+{
+	return f && (f->inboxes || f->inboxes_due || (f->job && f->job->inbox));
+}
+
 /* The next inbox that has something in it. */
 static void drain_next(struct team_files *f)
 {
@@ -545,6 +549,8 @@ static void files_step(struct team_files *f)
 	if (f->inboxes || f->inboxes_due) {
 		f->inboxes_due = f->inboxes_due && f->inboxes;
 		drain_next(f);
+		if (!team_files_reading(f) && f->team->tree->on_idle)
+			f->team->tree->on_idle(f->team->tree);
 	}
 }
 

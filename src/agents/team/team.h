@@ -106,6 +106,8 @@ void team_assign(struct team *t, const char *owner, const struct todo_info *task
 struct team_files *team_files_new(struct team *t);
 void team_files_changed(struct team_files *f); /* config.json is written soon */
 void team_files_drain(struct team_files *f);   /* inboxes are looked at again */
+/* Until then a message may be on its way from an inbox to its receiver; on_idle of the tree says that it changed. */
+bool team_files_reading(const struct team_files *f);
 /* A member of another program, which config.json names and which is none of ours */
 bool team_files_knows(const struct team_files *f, struct str name);
 /* Adds an entry to its inbox. done is called once, later: status below 0, and why. again: a call of before a crash. */

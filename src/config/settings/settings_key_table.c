@@ -126,6 +126,10 @@ const struct setting_key setting_table[] = {
 	  .choices = WORDS("disable"), .summary = "\"disable\": permission mode bypassPermissions cannot be used" },
 	{ "plansDirectory", SETTING_TEXT, .summary = "where plans are stored, inside the project" },
 	{ "pluginConfigs", SETTING_MAP, .summary = "options of plugins by name" },
+	{ "preferredNotifChannel", SETTING_TEXT, .flags = SETTING_ANYONE, .fallback = "\"auto\"",
+	  .summary =
+		  "how the terminal tells of a question or a long turn's end while it has no focus: auto, iterm2, kitty, ghostty, "
+		  "terminal_bell or notifications_disabled" },
 	{ "provider", SETTING_CHOICE, .flags = SETTING_AT_START,
 	  .choices =
 		  WORDS("anthropic", "bedrock", "mantle", "anthropic-aws", "vertex", "foundry", "openai", "scripted"),
@@ -191,8 +195,7 @@ const struct setting_key setting_table[] = {
 	{ "skillOverrides", SETTING_MAP, .summary = "skills by name: on, name-only, user-invocable-only or off" },
 	{ "skipWebFetchPreflight", SETTING_BOOL, .flags = SETTING_NO_EFFECT,
 	  .summary = "pages are fetched without asking the service first" },
-	{ "statusLine", SETTING_MAP, .flags = SETTING_NO_EFFECT,
-	  .summary = "a command whose output is the status line" },
+	{ "statusLine", SETTING_MAP, .summary = "a command whose output is the status line of the terminal" },
 	{ "strictKnownMarketplaces", SETTING_LIST, .flags = SETTING_MANAGED,
 	  .summary = "the only marketplaces that plugins may come from" },
 	{ "strictPluginOnlyCustomization", SETTING_ANY, .flags = SETTING_MANAGED,

@@ -43,6 +43,10 @@ const struct flag flag_table[] = {
 	    .help = "Show tool calls, denials and retries on standard error, and thinking on the terminal." },
 	  .group = GROUP_RUN,
 	  .kind = FLAG_OWN },
+	{ { "plain", NULL, 0, CADRE_OPTION_NONE, 0,
+	    .help = "On a terminal: lines instead of the live view. The default where TERM is unset or dumb." },
+	  .group = GROUP_RUN,
+	  .kind = FLAG_OWN },
 	{ { "json-schema", NULL, 0, CADRE_OPTION_REQUIRED, 0, "json|file",
 	    .help = "Answer with JSON that matches this schema, in structured_output of the result: a JSON Schema of an object, or a "
 		    "file with one." },

@@ -306,6 +306,16 @@ const char *cadre_session_id(const struct cadre_session *s)
 	return s ? s->id : "";
 }
 
+const char *cadre_session_setting(const struct cadre_session *s, const char *path, size_t *ret_n)
+{
+	const struct json *value = s && path ? settings_get(s->services->policy.settings, path, NULL) : NULL;
+	struct str raw = value ? json_raw(value) : (struct str){ 0 };
+
+	if (ret_n)
+		*ret_n = raw.n;
+	return raw.p;
+}
+
 const char *cadre_session_model(const struct cadre_session *s)
 {
 	return s ? s->tree.main.model : "";

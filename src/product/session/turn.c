@@ -416,6 +416,8 @@ static void session_update_idle(struct cadre_session *s)
 	bool has_turn = turn_is_running(&s->turn);
 	/* Idle members do not hold a session, but one that closes is not freed before they are gone. */
 	unsigned working = s->tree.alive_count - (s->closing ? 0 : s->tree.idle_count) + pane_working(&s->tree);
+	if (!s->closing && s->tree.team) /* what was read may wake an idle member */
+		working += team_files_reading(s->tree.team->files);
 	bool at_work = has_turn || working || s->turn.hook_batch;
 	const char *ceiling = getenv("CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS");
 	uint64_t wait_ms = CHILDREN_WAIT_MS;

@@ -108,6 +108,7 @@ static void call_set(struct host *h, const struct cadre_event *e)
 	CHECK_CSTR(cadre_session_id(s), cadre_event_session(e));
 	CHECK(cadre_session_model(s)[0]);
 	CHECK(cadre_rules_file(s)[0]);
+	CHECK(!cadre_session_setting(s, "statusLine", NULL));
 	CHECK_INT(cadre_has_interrupted_turn(s) + cadre_has_initial_prompt(s), 0);
 	CHECK_INT(cadre_session_set(s, "model", "haiku", NULL, 0), CADRE_OK);
 	CHECK_INT(cadre_session_set(s, "effort", "low", NULL, 0), CADRE_OK);
@@ -296,6 +297,7 @@ TEST(null_arguments_are_refused_or_ignored)
 	CHECK_CSTR(cadre_rules_file(NULL), "");
 	CHECK_CSTR(cadre_session_id(NULL), "");
 	CHECK_CSTR(cadre_session_model(NULL), "");
+	CHECK(!cadre_session_setting(NULL, "model", NULL));
 	CHECK(!cadre_wire_new(NULL, NULL, NULL) && !cadre_writer_new(NULL, 1));
 	cadre_wire_feed(NULL, "x", 1);
 	cadre_wire_end_input(NULL);

@@ -4,30 +4,9 @@
 #include <signal.h>
 #include "face/cli/command.h"
 #include "face/cli/configure.h"
-#include "face/cli/view.h"
 #include "face/cli/run.h"
-
-int run_fail(const struct err *err)
-{
-	AUTO_BUF struct buf b = { 0 };
-
-	render_line(&b, str_from(err->text));
-	fprintf(stderr, "error: %s\n", buf_str(&b).p);
-	return err->kind == ERR_USAGE ? EXIT_USAGE : EXIT_RUN;
-}
-
-static void on_signal(int signal)
-{
-	_exit(EXIT_SIGNAL + signal);
-}
-
-void run_leave_on_signal(void)
-{
-	struct sigaction leave = { .sa_handler = on_signal };
-
-	sigaction(SIGINT, &leave, NULL);
-	sigaction(SIGTERM, &leave, NULL);
-}
+#include "face/tui/term.h"
+#include "face/tui/tui.h"
 
 /* The command that was probably meant by a word that stands alone; NULL: it is a prompt. */
 static const char *command_meant(const char *word)
@@ -74,7 +53,11 @@ static int run_conversation(const struct args *args)
 		}
 		return code;
 	}
-	return wired ? wire_run(args) : interactive ? line_run(args) : print_run(args);
+	if (!interactive)
+		return wired ? wire_run(args) : print_run(args);
+	/* a member in a pane takes its words from the lead: lines are enough */
+	bool plain = args_has(args, "plain") || args_has(args, "agent-id") || !term_fits();
+	return plain ? line_run(args) : tui_run(args);
 }
 
 int main(int argc, char **argv)

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT
+ * agents.c - what is known about all agents of a session. */
+#include "face/tui/agents.h"
+#include "face/cli/view.h"
+#include "face/tui/paint.h"
+
+enum { SHOWN_AFTER_END_MS = 5000 };
+
+static void row_free(struct agent_row *r)
+{
+	buf_release(&r->last_tool);
+	free(r->id);
+	free(r->title);
+	free(r->type);
+	free(r->state);
+	free(r);
+}
+
+void agents_release(struct agents *a)
+{
+	for (struct agent_row *r = a->first, *next; r; r = next) {
+		next = r->next;
+		row_free(r);
+	}
+	map_release(&a->by_id);
+	*a = (struct agents){ 0 };
+}
+
+static char *harmless(const char *text)
+{
+	AUTO_BUF struct buf b = { 0 };
+
+	render_line(&b, str_from(text));
+	return buf_take(&b, NULL);
+}
+
+static void remove_row(struct agents *a, struct agent_row *gone)
+{
+	struct agent_row **at = &a->first;
+
+	while (*at != gone)
+		at = &(*at)->next;
+	*at = gone->next;
+	map_remove(&a->by_id, str_from(gone->id));
+	a->running -= !gone->ended_ms;
+	a->asking -= gone->asks;
+	row_free(gone);
+}
+
+static void add_row(struct agents *a, const struct cadre_event *e, int64_t now_ms)
+{
+	struct agent_row *known = map_get(&a->by_id, str_from(cadre_event_agent(e)));
+	struct agent_row *above = map_get(&a->by_id, str_from(cadre_event_detail(e, CADRE_DETAIL_PARENT)));
+	struct agent_row **at = above ? &above->next : &a->first;
+
+	if (known == above)
+		above = NULL;
+	if (known) /* one that was resumed */
+		remove_row(a, known);
+	at = above ? &above->next : &a->first;
+	while (*at && (!above || (*at)->depth > above->depth))
+		at = &(*at)->next;
+	struct agent_row *r = xcalloc(1, sizeof *r);
+	*r = (struct agent_row){ .next = *at,
+				 .id = xstrdup(cadre_event_agent(e)),
+				 .title = harmless(cadre_event_detail(e, CADRE_DETAIL_DESCRIPTION)),
+				 .type = harmless(cadre_event_detail(e, CADRE_DETAIL_TYPE)),
+				 .look = look_of_colour(cadre_event_detail(e, CADRE_DETAIL_COLOR)),
+				 .depth = cadre_event_figure(e, CADRE_FIGURE_DEPTH),
+				 .started_ms = now_ms };
+	*at = r;
+	map_set(&a->by_id, str_from(r->id), r);
+	a->running++;
+}
+
+bool agents_event(struct agents *a, const struct cadre_event *e, int64_t now_ms)
+{
+	enum cadre_event_kind kind = cadre_event_kind(e);
+	struct agent_row *r = NULL;
+
+	if (!cadre_event_agent(e)[0])
+		return false;
+	if (kind == CADRE_AGENT_STARTED)
+		add_row(a, e, now_ms);
+	r = map_get(&a->by_id, str_from(cadre_event_agent(e)));
+	if (!r)
+		return false;
+	if (kind == CADRE_AGENT_PROGRESS || kind == CADRE_TOOL_ENDED || kind == CADRE_AGENT_ENDED) {
+		r->turns = cadre_event_figure(e, CADRE_FIGURE_TURNS);
+		r->tokens = cadre_event_figure(e, CADRE_FIGURE_TOKENS);
+		buf_clear(&r->last_tool);
+		render_line(&r->last_tool, str_from(cadre_event_detail(e, CADRE_DETAIL_LAST_TOOL)));
+	}
+	if (kind == CADRE_AGENT_ENDED && !r->ended_ms) {
+		agents_set_asking(a, r->id, false);
+		a->running--;
+		r->ended_ms = now_ms;
+		r->failed = cadre_event_is_error(e);
+		r->state = harmless(cadre_event_detail(e, CADRE_DETAIL_STATE));
+	}
+	return true;
+}
+
+void agents_set_asking(struct agents *a, const char *id, bool asks)
+{
+	struct agent_row *r = map_get(&a->by_id, str_from(id));
+
+	if (!r || r->asks == asks)
+		return;
+	r->asks = asks;
+	a->asking = asks ? a->asking + 1 : a->asking - 1;
+}
+
+int64_t agents_prune(struct agents *a, int64_t now_ms)
+{
+	int64_t next_ms = 0;
+
+	for (struct agent_row *r = a->first, *next; r; r = next) {
+		next = r->next;
+		if (!r->ended_ms)
+			continue;
+		int64_t gone_ms = r->ended_ms + SHOWN_AFTER_END_MS;
+		if (gone_ms <= now_ms)
+			remove_row(a, r);
+		else if (!next_ms || gone_ms < next_ms)
+			next_ms = gone_ms;
+	}
+	return next_ms;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ * agents.h - what is known about all agents of a session, for the rows below the answer and the view of all. */
+#pragma once
+#include <cadre.h>
+#include "lib/base/buf.h"
+#include "lib/base/map.h"
+
+struct agent_row {
+	struct agent_row *next;  /* parents before their children */
+	char *id, *title, *type; /* harmless text */
+	unsigned look;
+	int64_t depth, turns, tokens, started_ms, ended_ms; /* ended_ms 0: it runs */
+	struct buf last_tool;
+	bool asks, failed;
+	char *state; /* how it ended */
+};
+
+struct agents {
+	struct map by_id;
+	struct agent_row *first;
+	size_t running, asking;
+};
+
+void agents_release(struct agents *a);
+bool agents_event(struct agents *a, const struct cadre_event *e, int64_t now_ms); /* true: something changed */
+void agents_set_asking(struct agents *a, const char *id, bool asks);
+/* Forgets those that ended more than a moment ago. Returns when to look again, 0: never. */
+int64_t agents_prune(struct agents *a, int64_t now_ms);

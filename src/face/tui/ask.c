@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: MIT
+ * ask.c - questions to the user: permissions of calls, and what agents want to know. They wait in one row; the first one opens as
+ * a list of choices in the place of the input.
+ *
+ *     WAITS --line empty, no key for 1 s; or Tab--> OPENS --no key for 400 ms--> TAKES KEYS --Enter--> answered
+ *
+ * What was typed before never answers: until a question takes keys they go into the draft. */
+#include "face/tui/tui_int.h"
+#include "face/cli/view.h"
+#include "lib/base/utf8.h"
+
+enum { QUIET_MS = 1000, SETTLE_MS = 400 };
+
+struct choice {
+	char *label; /* harmless */
+	bool chosen;
+	enum { CHOICE_ALLOW, CHOICE_DENY, CHOICE_DENY_WHY, CHOICE_ANSWER, CHOICE_OWN } kind;
+	enum cadre_scope scope;
+	char *value; /* CHOICE_ANSWER: as it came */
+};
+
+struct inquiry {
+	struct styled text; /* of the question; harmless */
+	struct choice *choices;
+	size_t count;
+	bool several;
+	char *answer;
+};
+
+struct ask {
+	struct ask *next;
+	char *id, *agent;
+	bool permission;
+	struct inquiry *inquiries; /* a permission has one */
+	size_t count, at;
+	/* while it is open */
+	size_t selected;
+	size_t scroll;   /* first row of the text that is shown */
+	bool saw_end;    /* the whole text was on the screen */
+	bool takes_keys; /* it has been on the screen long enough */
+	bool in_words;   /* a text is typed: own words, or why not */
+	struct draft words;
+};
+
+/* ---- the row -------------------------------------------------------------------------------------------------------- */
+
+static void drop_ask(struct ask **at)
+{
+	struct ask *gone = *at;
+
+	*at = gone->next;
+	for (size_t i = 0; i < gone->count; i++) {
+		struct inquiry *q = &gone->inquiries[i];
+		for (size_t k = 0; k < q->count; k++) {
+			free(q->choices[k].label);
+			free(q->choices[k].value);
+		}
+		free(q->choices);
+		free(q->answer);
+		styled_release(&q->text);
+	}
+	draft_release(&gone->words);
+	free(gone->inquiries);
+	free(gone->id);
+	free(gone->agent);
+	free(gone);
+}
+
+static void close_first(struct tui *t)
+{
+	t->asking = false;
+	drop_ask(&t->asks);
+	tui_changed(t);
+	ask_consider(t);
+}
+
+void ask_forget(struct tui *t, const char *agent)
+{
+	bool open = t->asking && t->asks && !strcmp(t->asks->agent, agent);
+
+	for (struct ask **at = &t->asks; *at;) {
+		if (strcmp((*at)->agent, agent) != 0)
+			at = &(*at)->next;
+		else
+			drop_ask(at);
+	}
+	if (open) {
+		t->asking = false;
+		feed_say(t, LOOK_DIM, STR("The question is gone: its agent has ended."));
+		ask_consider(t);
+	}
+	agents_set_asking(&t->agents, agent, false);
+	tui_changed(t);
+}
+
+void ask_release(struct tui *t)
+{
+	while (t->asks)
+		drop_ask(&t->asks);
+}
+
+/* ---- a new one ------------------------------------------------------------------------------------------------------ */
+
+static struct choice *add_choice(struct inquiry *q, const char *label)
+{
+	AUTO_BUF struct buf safe = { 0 };
+
+	q->choices = xrealloc(q->choices, (q->count + 1) * sizeof *q->choices);
+	struct choice *c = &q->choices[q->count++];
+	render_line(&safe, str_from(label));
+	*c = (struct choice){ .label = buf_take(&safe, NULL) };
+	return c;
+}
+
+static void add_permission_choices(struct tui *t, struct inquiry *q, const struct cadre_event *e)
+{
+	AUTO_BUF struct buf rules = { 0 }, label = { 0 };
+	const char *rule;
+
+	add_choice(q, "Yes");
+	if (cadre_event_offers_edits(e))
+		add_choice(q, "Yes, and accept edits from now on")->scope = CADRE_ACCEPT_EDITS;
+	for (size_t i = 0; (rule = cadre_event_rule(e, i)); i++)
+		buf_addf(&rules, "%s%s", i ? ", " : "", rule);
+	if (rules.n) {
+		buf_addf(&label, "Yes, for this session: %s", rules.p);
+		add_choice(q, label.p)->scope = CADRE_FOR_SESSION;
+		buf_clear(&label);
+		buf_addf(&label, "Yes, always, kept in %s: %s", cadre_rules_file(t->session), rules.p);
+		add_choice(q, label.p)->scope = CADRE_ALWAYS;
+	}
+	add_choice(q, "No")->kind = CHOICE_DENY;
+	add_choice(q, "No, and say why")->kind = CHOICE_DENY_WHY;
+}
+
+static void describe_call(struct styled *out, const struct cadre_event *e)
+{
+	AUTO_BUF struct buf who = { 0 };
+	struct str text = view_event_text(e);
+
+	agent_title(&who, e);
+	if (who.n && cadre_event_figure(e, CADRE_FIGURE_DEPTH) > 1)
+		buf_addf(&who, ", %s,", cadre_event_detail(e, CADRE_DETAIL_PATH));
+	styled_add_foreign(out, LOOK_BOLD, who.n ? buf_str(&who) : STR("cadre"), true);
+	styled_add(out, LOOK_BOLD, STR(" wants to use "));
+	styled_add_foreign(out, LOOK_BOLD, str_from(cadre_event_name(e)), true);
+	styled_add(out, LOOK_BOLD, STR(":\n"));
+	for (struct str rest = text; rest.p && text.n;) {
+		struct str line = str_cut(&rest, '\n');
+		char sign = line.n ? line.p[0] : ' ';
+		bool diff = cadre_event_offers_edits(e);
+		styled_add(out, LOOK_PLAIN, STR("  "));
+		styled_add_foreign(out,
+				   diff && sign == '+'   ? LOOK_GREEN
+				   : diff && sign == '-' ? LOOK_RED
+							 : LOOK_PLAIN,
+				   line, true);
+		styled_add(out, LOOK_PLAIN, STR("\n"));
+	}
+	if (cadre_event_why(e)[0]) {
+		styled_add(out, LOOK_DIM, STR("why: "));
+		styled_add_foreign(out, LOOK_DIM, str_from(cadre_event_why(e)), true);
+		styled_add(out, LOOK_PLAIN, STR("\n"));
+	}
+}
+
+static void add_inquiry(struct ask *ask, const struct cadre_event *e, size_t i)
+{
+	struct inquiry *q = &ask->inquiries[i];
+	AUTO_BUF struct buf who = { 0 };
+	const char *label, *meaning;
+
+	agent_title(&who, e);
+	if (who.n) {
+		styled_add_foreign(&q->text, LOOK_DIM, buf_str(&who), true);
+		styled_add(&q->text, LOOK_DIM, STR(" asks:\n"));
+	}
+	q->several = cadre_event_takes_several(e, i);
+	styled_add_foreign(&q->text, LOOK_BOLD, str_from(cadre_event_question(e, i)), false);
+	styled_add(&q->text, LOOK_PLAIN, STR("\n"));
+	while ((label = cadre_event_choice(e, i, q->count, &meaning))) {
+		AUTO_BUF struct buf text = { 0 };
+		buf_addf(&text, "%s%s%s", label, meaning[0] ? " - " : "", meaning);
+		struct choice *c = add_choice(q, text.p);
+		c->kind = CHOICE_ANSWER;
+		c->value = xstrdup(label);
+	}
+	add_choice(q, "Other: in your own words")->kind = CHOICE_OWN;
+}
+
+void ask_add(struct tui *t, const struct cadre_event *e)
+{
+	struct ask **at = &t->asks, *ask = xcalloc(1, sizeof *ask);
+
+	*ask = (struct ask){ .id = xstrdup(cadre_event_id(e)), .agent = xstrdup(cadre_event_agent(e)) };
+	ask->permission = cadre_event_kind(e) == CADRE_PERMISSION_ASKED;
+	while (cadre_event_question(e, ask->count))
+		ask->count++;
+	ask->permission = !ask->count;
+	ask->count = MAX(ask->count, (size_t)1);
+	ask->inquiries = xcalloc(ask->count, sizeof *ask->inquiries);
+	if (ask->permission) {
+		describe_call(&ask->inquiries[0].text, e);
+		add_permission_choices(t, &ask->inquiries[0], e);
+	}
+	for (size_t i = 0; !ask->permission && i < ask->count; i++)
+		add_inquiry(ask, e, i);
+	agents_set_asking(&t->agents, ask->agent, true);
+	while (*at)
+		at = &(*at)->next;
+	*at = ask;
+	notice_user(t, "a question waits");
+	ask_consider(t);
+	tui_changed(t);
+}
+
+/* ---- opening -------------------------------------------------------------------------------------------------------- */
+
+void ask_open(struct tui *t)
+{
+	struct ask *ask = t->asks;
+
+	if (!ask || t->asking)
+		return;
+	menu_close(t);
+	t->asking = true;
+	ask->selected = ask->scroll = 0;
+	ask->saw_end = ask->takes_keys = ask->in_words = false;
+	tui_set_timer(t, TIMER_ASK, SETTLE_MS);
+	tui_changed(t);
+}
+
+void ask_consider(struct tui *t)
+{
+	int64_t quiet_ms = tui_now_ms() - t->key_ms;
+
+	if (!t->asks)
+		return;
+	if (t->asking) {
+		t->asks->takes_keys = t->asks->takes_keys || quiet_ms >= SETTLE_MS;
+		if (!t->asks->takes_keys)
+			tui_set_timer(t, TIMER_ASK, SETTLE_MS - quiet_ms);
+		tui_changed(t);
+	} else if (t->draft.text.n) {
+		tui_changed(t); /* the row says that it waits */
+	} else if (quiet_ms < QUIET_MS) {
+		tui_set_timer(t, TIMER_ASK, QUIET_MS - quiet_ms);
+	} else {
+		ask_open(t);
+	}
+}
+
+/* ---- answering ------------------------------------------------------------------------------------------------------ */
+
+static void say_answer(struct tui *t, const struct ask *ask, const char *answer)
+{
+	AUTO_STYLED struct styled s = { 0 };
+	struct str text = buf_str(&ask->inquiries[ask->at].text.text);
+	struct str first = str_cut(&text, '\n'), second = text.p ? str_cut(&text, '\n') : STR("");
+
+	styled_addf(&s, LOOK_DIM, "%s ", tui_mark(t, MARK_ASKS));
+	styled_add(&s, LOOK_DIM, utf8_cut(ask->permission ? str_trim(second) : first, 160));
+	styled_add(&s, LOOK_DIM, STR(" : "));
+	styled_add_foreign(&s, LOOK_PLAIN, str_from(answer), true);
+	feed_styled(t, &s);
+}
+
+static void answer_permission(struct tui *t, const struct choice *c, const char *reason)
+{
+	struct ask *ask = t->asks;
+	char why[240] = "";
+
+	say_answer(t, ask, reason ? reason : c->label);
+	if (cadre_answer(t->session, ask->id, c->kind == CHOICE_ALLOW, c->scope, reason, why, sizeof why) < 0)
+		feed_foreign(t, LOOK_RED, str_from(why));
+	agents_set_asking(&t->agents, ask->agent, false);
+	close_first(t);
+}
+
+static void give_answers(struct tui *t, bool declined)
+{
+	struct ask *ask = t->asks;
+	const char **answers = xcalloc(ask->count, sizeof *answers);
+
+	for (size_t i = 0; i < ask->count; i++)
+		answers[i] = ask->inquiries[i].answer;
+	(void)cadre_answer_question(t->session, ask->id, answers, declined ? 0 : ask->count);
+	free(answers);
+	agents_set_asking(&t->agents, ask->agent, false);
+	close_first(t);
+}
+
+static void answer_inquiry(struct tui *t, char *answer)
+{
+	struct ask *ask = t->asks;
+
+	say_answer(t, ask, answer);
+	free(ask->inquiries[ask->at].answer);
+	ask->inquiries[ask->at].answer = answer;
+	ask->at++;
+	ask->selected = ask->scroll = 0;
+	ask->in_words = false;
+	draft_clear(&ask->words);
+	if (ask->at == ask->count)
+		give_answers(t, false);
+	else
+		tui_changed(t);
+}
+
+static void confirm(struct tui *t)
+{
+	struct ask *ask = t->asks;
+	struct inquiry *q = &ask->inquiries[ask->at];
+	struct choice *c = &q->choices[ask->selected];
+	AUTO_BUF struct buf joined = { 0 };
+
+	if (ask->in_words) {
+		AUTO_FREE char *words = xstrndup(ask->words.text.n ? ask->words.text.p : "", ask->words.text.n);
+		if (ask->permission)
+			answer_permission(t, c, words);
+		else
+			answer_inquiry(t, TAKE(words));
+		return;
+	}
+	if (c->kind == CHOICE_ALLOW && !ask->saw_end) {
+		tui_note(t, "the end has not been shown: PgDn shows it");
+		return;
+	}
+	if (c->kind == CHOICE_OWN || c->kind == CHOICE_DENY_WHY) {
+		ask->in_words = true;
+		return;
+	}
+	if (ask->permission) {
+		answer_permission(t, c, NULL);
+		return;
+	}
+	c->chosen = c->chosen || !q->several;
+	for (size_t i = 0; i < q->count; i++)
+		if (q->choices[i].chosen)
+			buf_addf(&joined, "%s%s", joined.n ? ", " : "", q->choices[i].value);
+	if (!joined.n)
+		buf_addstr(&joined, c->value);
+	answer_inquiry(t, buf_take(&joined, NULL));
+}
+
+static void refuse(struct tui *t)
+{
+	if (t->asks->permission)
+		answer_permission(t, &(struct choice){ .label = (char *)"No", .kind = CHOICE_DENY }, NULL);
+	else
+		give_answers(t, true);
+}
+
+static void words_key(struct tui *t, struct draft *words, const struct key *key)
+{
+	if (key->code == KEY_TEXT && !key->alt)
+		(void)draft_type(words, key->text);
+	else if (key->code == KEY_PASTE)
+		(void)draft_paste(words, utf8_cut(key->text, DRAFT_MARK_BYTES));
+	else if (key->code == KEY_BACKSPACE)
+		draft_delete(words, MOVE_LEFT);
+	else if (key->code == KEY_LEFT || key->code == KEY_RIGHT)
+		draft_move(words, key->code == KEY_LEFT ? MOVE_LEFT : MOVE_RIGHT);
+	else if (key->code == KEY_ENTER && words->text.n)
+		confirm(t);
+	else if (key->code == KEY_ESC)
+		t->asks->in_words = false;
+}
+
+void ask_key(struct tui *t, const struct key *key)
+{
+	struct ask *ask = t->asks;
+	struct inquiry *q = &ask->inquiries[ask->at];
+	size_t page = MAX(t->region.rows / 2, 1u);
+
+	tui_changed(t);
+	if (key->code == KEY_CTRL && key->letter == 'c') {
+		refuse(t);
+		return;
+	}
+	if (ask->in_words) {
+		words_key(t, &ask->words, key);
+		return;
+	}
+	switch (key->code) {
+	case KEY_UP:
+	case KEY_DOWN:
+		ask->selected = (ask->selected + (key->code == KEY_UP ? q->count - 1 : 1)) % q->count;
+		break;
+	case KEY_PAGE_UP:
+		ask->scroll -= MIN(ask->scroll, page);
+		break;
+	case KEY_PAGE_DOWN:
+		ask->scroll += page; /* rows are counted when they are drawn */
+		break;
+	case KEY_TEXT:
+		if (key->text.n == 1 && key->text.p[0] >= '1' && (size_t)(key->text.p[0] - '1') < q->count)
+			ask->selected = (size_t)(key->text.p[0] - '1');
+		else if (q->several && str_is(key->text, " ") && q->choices[ask->selected].kind == CHOICE_ANSWER)
+			q->choices[ask->selected].chosen = !q->choices[ask->selected].chosen;
+		break;
+	case KEY_ENTER:
+		confirm(t);
+		break;
+	case KEY_ESC:
+		refuse(t);
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- rows ----------------------------------------------------------------------------------------------------------- */
+
+/* The text of the question, as many rows as there is room for. */
+static void add_text_rows(struct tui *t, struct ask *ask, size_t room)
+{
+	const struct styled *text = &ask->inquiries[ask->at].text;
+	struct str s = buf_str(&text->text);
+	unsigned columns = t->region.columns - 1;
+	size_t count = 0, next;
+
+	for (size_t from = 0; from < s.n; from = next, count++)
+		(void)cells_wrap(s, from, columns, &next);
+	ask->scroll = MIN(ask->scroll, count > room ? count - room : 0);
+	ask->saw_end = ask->saw_end || ask->scroll + room >= count;
+	size_t at = 0;
+	for (size_t from = 0; from < s.n; from = next, at++) {
+		size_t end = cells_wrap(s, from, columns, &next);
+		if (at >= ask->scroll && at < ask->scroll + room)
+			styled_append(rows_add(t), text, from, end);
+	}
+	if (count > room)
+		styled_addf(rows_add(t), LOOK_YELLOW, "%s rows %zu-%zu of %zu, PgUp PgDn", tui_mark(t, MARK_MORE),
+			    ask->scroll + 1, ask->scroll + room, count);
+}
+
+void ask_add_rows(struct tui *t, size_t *ret_row, unsigned *ret_column)
+{
+	struct ask *ask = t->asks;
+	struct inquiry *q = &ask->inquiries[ask->at];
+	size_t used = t->row_count + q->count + 3;
+	size_t waiting = 0;
+
+	for (const struct ask *a = ask->next; a; a = a->next)
+		waiting++;
+	add_text_rows(t, ask, t->region.rows > used + 3 ? t->region.rows - used : 3);
+	for (size_t i = 0; i < q->count; i++) {
+		const struct choice *c = &q->choices[i];
+		bool selected = i == ask->selected;
+		struct styled *row = rows_add(t);
+		styled_addf(row, selected ? LOOK_BOLD : LOOK_PLAIN, "%s %zu %s",
+			    selected ? tui_mark(t, MARK_PROMPT) : " ", i + 1,
+			    q->several && c->kind == CHOICE_ANSWER ? c->chosen ? "[x] " : "[ ] " : "");
+		styled_add(row, selected ? LOOK_BOLD : LOOK_PLAIN, str_from(c->label));
+		if (selected) {
+			*ret_row = t->row_count - 1;
+			*ret_column = 0;
+		}
+	}
+	if (ask->in_words) {
+		struct styled *row = rows_add(t);
+		styled_addf(row, LOOK_BOLD, "%s ", tui_mark(t, MARK_PROMPT));
+		styled_add_foreign(row, LOOK_PLAIN, buf_str(&ask->words.text), true);
+		*ret_row = t->row_count - 1;
+		*ret_column = MIN(2 + cells_width((struct str){ buf_str(&ask->words.text).p, ask->words.cursor }),
+				  t->region.columns - 1);
+	}
+	struct styled *hint = rows_add(t);
+	if (!ask->takes_keys)
+		styled_add(hint, LOOK_DIM, STR("in a moment: "));
+	styled_add(hint, LOOK_DIM, ask->in_words ? STR("enter sends . esc back") : STR("enter . 1-9 choose . esc no"));
+	if (q->several)
+		styled_add(hint, LOOK_DIM, STR(" . space marks"));
+	if (waiting)
+		styled_addf(hint, LOOK_DIM, " . %zu more wait", waiting);
+}
+
+bool ask_takes_keys(const struct tui *t)
+{
+	return t->asking && t->asks->takes_keys;
+}

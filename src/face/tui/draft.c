@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT
+ * draft.c - the text that is being typed. */
+#include "face/tui/draft.h"
+#include "face/tui/paint.h"
+#include "lib/base/utf8.h"
+
+enum { FIRST_MARK = 0xf0000, LAST_MARK = 0xffffd };
+
+/* from..from+inserted was `removed` before */
+struct draft_change {
+	struct draft_change *next;
+	size_t from, inserted, cursor;
+	size_t removed_n;
+	char removed[];
+};
+
+static void drop_changes(struct draft *d, size_t keep)
+{
+	struct draft_change **at = &d->changes;
+
+	for (size_t i = 0; i < keep && *at; i++)
+		at = &(*at)->next;
+	while (*at) {
+		struct draft_change *gone = *at;
+		*at = gone->next;
+		free(gone);
+	}
+	d->change_count = MIN(d->change_count, keep);
+}
+
+static void drop_marks(struct draft *d)
+{
+	for (size_t i = 0; i < d->mark_count; i++) {
+		free(d->marks[i].label);
+		buf_release(&d->marks[i].content);
+	}
+	free(TAKE(d->marks));
+	d->mark_count = 0;
+}
+
+void draft_clear(struct draft *d)
+{
+	buf_clear(&d->text);
+	d->cursor = 0;
+	d->typing = d->killing = false;
+	d->yanked_from = d->yanked_at = 0;
+	drop_changes(d, 0);
+	drop_marks(d);
+	d->history_at = d->history_count;
+	buf_release(&d->left);
+}
+
+void draft_release(struct draft *d)
+{
+	draft_clear(d);
+	buf_release(&d->text);
+	for (size_t i = 0; i < DRAFT_KILLS; i++)
+		free(d->kills[i]);
+	for (size_t i = 0; i < d->history_count; i++)
+		free(d->history[i]);
+	free(d->history);
+	*d = (struct draft){ 0 };
+}
+
+/* ---- changes ------------------------------------------------------------------------------------------------------- */
+
+static void splice(struct draft *d, size_t from, size_t to, struct str with)
+{
+	size_t tail = d->text.n - to;
+
+	if (with.n > to - from)
+		buf_reserve(&d->text, with.n - (to - from));
+	if (d->text.p) {
+		memmove(d->text.p + from + with.n, d->text.p + to, tail);
+		memcpy(d->text.p + from, with.p, with.n);
+		d->text.n = from + with.n + tail;
+		d->text.p[d->text.n] = '\0';
+	}
+	d->cursor = from + with.n;
+}
+
+void draft_replace(struct draft *d, size_t from, size_t to, struct str with)
+{
+	struct draft_change *last = d->changes;
+	bool joins = d->typing && last && from == to && from == last->from + last->inserted;
+
+	if (from == to && !with.n)
+		return;
+	if (joins) {
+		last->inserted += with.n;
+	} else {
+		struct draft_change *change = xmalloc(sizeof *change + to - from);
+		*change = (struct draft_change){
+			.next = last, .from = from, .inserted = with.n, .cursor = d->cursor, .removed_n = to - from
+		};
+		if (to > from)
+			memcpy(change->removed, d->text.p + from, to - from);
+		d->changes = change;
+		d->change_count++;
+		drop_changes(d, DRAFT_CHANGES);
+	}
+	splice(d, from, to, with);
+	d->typing = d->killing = false;
+	d->yanked_from = d->yanked_at = 0;
+}
+
+void draft_undo(struct draft *d)
+{
+	struct draft_change *change = d->changes;
+
+	d->typing = d->killing = false;
+	if (!change)
+		return;
+	d->changes = change->next;
+	d->change_count--;
+	splice(d, change->from, change->from + change->inserted, (struct str){ change->removed, change->removed_n });
+	d->cursor = MIN(change->cursor, d->text.n);
+	free(change);
+}
+
+void draft_set(struct draft *d, struct str text)
+{
+	AUTO_BUF struct buf copy = { 0 };
+
+	buf_add(&copy, text.p, text.n); /* it may be ours */
+	draft_replace(d, 0, d->text.n, buf_str(&copy));
+}
+
+bool draft_type(struct draft *d, struct str text)
+{
+	bool typed = text.n == 1 && text.p[0] != ' ';
+
+	if (d->text.n + text.n > DRAFT_LIMIT_BYTES)
+		return false;
+	bool joins = d->typing && typed;
+	d->typing = joins;
+	draft_replace(d, d->cursor, d->cursor, text);
+	d->typing = typed;
+	return true;
+}
+
+bool draft_paste(struct draft *d, struct str text)
+{
+	AUTO_BUF struct buf clean = { 0 }, label = { 0 };
+	size_t lines = 1;
+	char mark[4];
+
+	for (size_t i = 0; i < text.n;) { /* characters that would look like our marks are replaced */
+		uint32_t cp;
+		size_t n = utf8_decode(text.p + i, &cp);
+		lines += cp == '\n' && i + 1 < text.n;
+		if (cp >= FIRST_MARK)
+			buf_addstr(&clean, "\xef\xbf\xbd");
+		else
+			buf_add(&clean, text.p + i, n);
+		i += n;
+	}
+	d->typing = false;
+	if (d->text.n + clean.n > DRAFT_LIMIT_BYTES || d->mark_count >= LAST_MARK - FIRST_MARK)
+		return false;
+	if (lines <= DRAFT_MARK_LINES && clean.n <= DRAFT_MARK_BYTES) {
+		draft_replace(d, d->cursor, d->cursor, buf_str(&clean));
+		return true;
+	}
+	buf_addf(&label, "paste %zu: %zu line%s, ", d->mark_count + 1, lines, lines == 1 ? "" : "s");
+	buf_addsize(&label, clean.n);
+	d->marks = xrealloc(d->marks, (d->mark_count + 1) * sizeof *d->marks);
+	d->marks[d->mark_count] = (struct draft_mark){ .label = buf_take(&label, NULL), .content = clean };
+	clean = (struct buf){ 0 };
+	size_t n = utf8_encode(FIRST_MARK + (uint32_t)d->mark_count++, mark);
+	draft_replace(d, d->cursor, d->cursor, (struct str){ mark, n });
+	return true;
+}
+
+static const struct draft_mark *mark_at(const struct draft *d, size_t at)
+{
+	uint32_t cp = 0;
+
+	if (at < d->text.n && (unsigned char)d->text.p[at] >= 0xf0)
+		(void)utf8_decode(d->text.p + at, &cp);
+	return cp >= FIRST_MARK && cp - FIRST_MARK < d->mark_count ? &d->marks[cp - FIRST_MARK] : NULL;
+}
+
+const char *draft_mark_at(const struct draft *d, size_t at)
+{
+	const struct draft_mark *mark = mark_at(d, at);
+
+	return mark ? mark->label : NULL;
+}
+
+void draft_expand(const struct draft *d, struct buf *out)
+{
+	for (size_t i = 0; i < d->text.n;) {
+		const struct draft_mark *mark = mark_at(d, i);
+		if (mark)
+			buf_add(out, mark->content.p, mark->content.n);
+		else
+			buf_addch(out, d->text.p[i]);
+		i += mark ? 4 : 1;
+	}
+}
+
+/* ---- the cursor ---------------------------------------------------------------------------------------------------- */
+
+static bool is_word(struct str s, size_t at)
+{
+	unsigned char c = (unsigned char)s.p[at];
+
+	return c >= 0x80 || (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '_';
+}
+
+size_t draft_position(const struct draft *d, enum draft_move move)
+{
+	struct str s = buf_str(&d->text);
+	size_t at = d->cursor;
+	unsigned width;
+
+	switch (move) {
+	case MOVE_LEFT:
+		return cells_previous(s, at);
+	case MOVE_RIGHT:
+		return at < s.n ? cells_next(s, at, &width) : at;
+	case MOVE_WORD_LEFT:
+		while (at && !is_word(s, at - 1))
+			at--;
+		while (at && is_word(s, at - 1))
+			at--;
+		return at;
+	case MOVE_WORD_RIGHT:
+		while (at < s.n && !is_word(s, at))
+			at++;
+		while (at < s.n && is_word(s, at))
+			at++;
+		return at;
+	case MOVE_LINE_START:
+		while (at && s.p[at - 1] != '\n')
+			at--;
+		return at;
+	case MOVE_LINE_END:
+		while (at < s.n && s.p[at] != '\n')
+			at++;
+		return at;
+	case MOVE_START:
+		return 0;
+	case MOVE_END:
+		return s.n;
+	}
+	return at;
+}
+
+void draft_move(struct draft *d, enum draft_move move)
+{
+	d->cursor = draft_position(d, move);
+	d->typing = d->killing = false;
+	d->yanked_from = d->yanked_at = 0;
+}
+
+void draft_delete(struct draft *d, enum draft_move until)
+{
+	size_t to = draft_position(d, until);
+
+	draft_replace(d, MIN(to, d->cursor), MAX(to, d->cursor), STR(""));
+}
+
+void draft_kill(struct draft *d, enum draft_move until)
+{
+	size_t to = draft_position(d, until), from = MIN(to, d->cursor), end = MAX(to, d->cursor);
+	bool backwards = to < d->cursor, joins = d->killing && d->kills[0];
+	AUTO_BUF struct buf killed = { 0 };
+
+	if (until == MOVE_LINE_END && from == end && end < d->text.n)
+		end++; /* at the end of a line: the line end */
+	if (from == end)
+		return;
+	if (joins && !backwards)
+		buf_addstr(&killed, d->kills[0]);
+	buf_add(&killed, d->text.p + from, end - from);
+	if (joins && backwards)
+		buf_addstr(&killed, d->kills[0]);
+	if (joins) {
+		free(d->kills[0]);
+	} else {
+		free(d->kills[DRAFT_KILLS - 1]);
+		memmove(d->kills + 1, d->kills, (DRAFT_KILLS - 1) * sizeof *d->kills);
+	}
+	d->kills[0] = buf_take(&killed, NULL);
+	draft_replace(d, from, end, STR(""));
+	d->killing = true;
+}
+
+static void yank(struct draft *d, unsigned which, size_t from, size_t to)
+{
+	struct str text = str_from(d->kills[which]);
+
+	draft_replace(d, from, to, text);
+	d->yank = which;
+	d->yanked_from = from;
+	d->yanked_at = from + text.n;
+}
+
+void draft_yank(struct draft *d)
+{
+	if (d->kills[0])
+		yank(d, 0, d->cursor, d->cursor);
+}
+
+void draft_yank_older(struct draft *d)
+{
+	if (d->yanked_at <= d->yanked_from)
+		return;
+	unsigned next = d->yank + 1 < DRAFT_KILLS && d->kills[d->yank + 1] ? d->yank + 1 : 0;
+	yank(d, next, d->yanked_from, d->yanked_at);
+}
+
+/* ---- history ------------------------------------------------------------------------------------------------------- */
+
+void draft_add_history(struct draft *d, struct str text)
+{
+	if (text.n && (!d->history_count || !str_is(text, d->history[d->history_count - 1]))) {
+		d->history = xrealloc(d->history, (d->history_count + 1) * sizeof *d->history);
+		d->history[d->history_count++] = xstrndup(text.p, text.n);
+	}
+	d->history_at = d->history_count;
+}
+
+static void show_history(struct draft *d, size_t at)
+{
+	if (d->history_at == d->history_count) {
+		buf_clear(&d->left);
+		buf_add(&d->left, d->text.p, d->text.n);
+	}
+	d->history_at = at;
+	draft_set(d, at == d->history_count ? buf_str(&d->left) : str_from(d->history[at]));
+}
+
+bool draft_older(struct draft *d)
+{
+	if (!d->history_at)
+		return false;
+	show_history(d, d->history_at - 1);
+	return true;
+}
+
+bool draft_newer(struct draft *d)
+{
+	if (d->history_at >= d->history_count)
+		return false;
+	show_history(d, d->history_at + 1);
+	return true;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ * draft.h - the text that is being typed: cursor, undo, what was killed, pastes as one mark, history. It reads and writes nothing.
+ * A mark is one character of a private plane (U+F0000 + its number) in the text, so that it is moved over and deleted as one. */
+#pragma once
+#include "lib/base/buf.h"
+
+enum {
+	DRAFT_KILLS = 10,
+	DRAFT_CHANGES = 200,
+	DRAFT_MARK_LINES = 3,
+	DRAFT_MARK_BYTES = 800,
+	DRAFT_LIMIT_BYTES = 64 << 20
+};
+
+struct draft_change;
+
+struct draft_mark {
+	char *label;        /* "paste 1: 23 lines, 1.2KB" */
+	struct buf content; /* sent in its place */
+};
+
+struct draft {
+	struct buf text; /* valid UTF-8 without NUL */
+	size_t cursor;
+	char *kills[DRAFT_KILLS];      /* the newest first; owned */
+	size_t yanked_from, yanked_at; /* what the last yank put in; equal: none */
+	unsigned yank;                 /* which kill that was */
+	bool killing;                  /* the last key killed: the next kill joins it */
+	struct draft_change *changes;  /* the newest first; owned */
+	size_t change_count;
+	bool typing; /* the last change was typed text: more of it joins */
+	struct draft_mark *marks;
+	size_t mark_count;
+	char **history; /* oldest first; owned */
+	size_t history_count, history_at;
+	struct buf left; /* the text that was left for the history */
+};
+
+enum draft_move {
+	MOVE_LEFT,
+	MOVE_RIGHT,
+	MOVE_WORD_LEFT,
+	MOVE_WORD_RIGHT,
+	MOVE_LINE_START,
+	MOVE_LINE_END,
+	MOVE_START,
+	MOVE_END,
+};
+
+void draft_release(struct draft *d);
+void draft_clear(struct draft *d);                  /* text, marks and undo; history and kills stay */
+bool draft_type(struct draft *d, struct str text);  /* false: it does not fit */
+bool draft_paste(struct draft *d, struct str text); /* as text, or as a mark if it is long */
+size_t draft_position(const struct draft *d, enum draft_move move);
+void draft_move(struct draft *d, enum draft_move move);
+void draft_delete(struct draft *d, enum draft_move until); /* not killed */
+void draft_kill(struct draft *d, enum draft_move until);
+void draft_yank(struct draft *d);
+void draft_yank_older(struct draft *d); /* right after a yank */
+void draft_undo(struct draft *d);
+void draft_replace(struct draft *d, size_t from, size_t to, struct str with); /* the cursor is behind it */
+void draft_set(struct draft *d, struct str text);                             /* in place of all; can be undone */
+/* Its label if a mark stands at this offset; NULL: none */
+const char *draft_mark_at(const struct draft *d, size_t at);
+void draft_expand(const struct draft *d, struct buf *out); /* the text with what its marks stand for */
+
+void draft_add_history(struct draft *d, struct str text);
+bool draft_older(struct draft *d); /* false: there is none */
+bool draft_newer(struct draft *d);

@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: MIT
+ * feed.c - what is finished: each event as lines for the terminal's scrollback, written once. What is not finished (the end of a
+ * streamed answer, running tools) is shown in the live region. */
+#include "face/tui/markdown.h"
+#include "face/tui/tui_int.h"
+#include "face/cli/view.h"
+#include "lib/base/utf8.h"
+#include "lib/json/json.h"
+
+enum {
+	HEAD_ROWS = 3,
+	TAIL_ROWS = 5,
+	PROMPT_ROWS = 20,
+	LIVE_ROWS = 6,
+	SUMMARY_BYTES = 200,
+	DIFF_ROWS = 30,
+	SLOW_MS = 1000
+};
+
+const char *tui_mark(const struct tui *t, enum tui_mark mark)
+{
+	static const char *const marks[] = { "◐", "✔", "✗", "?", "❯", "●", "…" };
+	static const char *const ascii[] = { "~", "+", "x", "?", ">", "*", "..." };
+
+	return t->ascii ? ascii[mark] : marks[mark];
+}
+
+/* ---- lines ---------------------------------------------------------------------------------------------------------- */
+
+void feed_styled(struct tui *t, const struct styled *lines)
+{
+	struct str s = buf_str(&lines->text);
+
+	for (size_t at = 0; at < s.n;) {
+		const char *end = memchr(s.p + at, '\n', s.n - at);
+		size_t to = end ? (size_t)(end - s.p) : s.n;
+		styled_write(lines, at, to, t->region.colour, &t->above);
+		buf_addstr(&t->above, "\r\n");
+		at = to + 1;
+	}
+	if (s.n)
+		tui_changed(t);
+}
+
+void feed_say(struct tui *t, unsigned look, struct str ours)
+{
+	AUTO_STYLED struct styled s = { 0 };
+
+	styled_add(&s, look, ours);
+	feed_styled(t, &s);
+}
+
+void feed_foreign(struct tui *t, unsigned look, struct str text)
+{
+	AUTO_STYLED struct styled s = { 0 };
+
+	styled_add_foreign(&s, look, text, false);
+	feed_styled(t, &s);
+}
+
+/* One line of ours about foreign text: mark, text */
+static void feed_line(struct tui *t, unsigned look, const char *mark, struct str foreign)
+{
+	AUTO_STYLED struct styled s = { 0 };
+
+	styled_add(&s, look, str_from(mark));
+	styled_add(&s, look, STR(" "));
+	styled_add_foreign(&s, look, foreign, true);
+	feed_styled(t, &s);
+}
+
+/* The first and last rows of a longer text, indented */
+static void feed_excerpt(struct tui *t, unsigned look, struct str text, size_t head, size_t tail)
+{
+	AUTO_STYLED struct styled s = { 0 };
+	size_t count = 0, at = 0;
+
+	text = str_trim(text);
+	for (size_t i = 0; i < text.n; i++)
+		count += text.p[i] == '\n';
+	count += text.n > 0;
+	bool cut = count > head + tail + 1;
+	for (struct str rest = text; rest.p && text.n; at++) {
+		struct str line = str_cut(&rest, '\n');
+		if (cut && at >= head && at < count - tail) {
+			if (at == head)
+				styled_addf(&s, LOOK_DIM, "    %s %zu lines more\n", tui_mark(t, MARK_MORE),
+					    count - head - tail);
+			continue;
+		}
+		styled_add(&s, LOOK_PLAIN, STR("    "));
+		styled_add_foreign(&s, look, utf8_cut(line, 2000), true);
+		styled_add(&s, LOOK_PLAIN, STR("\n"));
+	}
+	feed_styled(t, &s);
+}
+
+void feed_prompt(struct tui *t, struct str text)
+{
+	AUTO_STYLED struct styled s = { 0 };
+	size_t rows = 0;
+
+	for (struct str rest = str_trim(text); rest.p; rows++) {
+		struct str line = str_cut(&rest, '\n');
+		if (rows == PROMPT_ROWS) {
+			styled_addf(&s, LOOK_DIM, "  %s more lines\n", tui_mark(t, MARK_MORE));
+			break;
+		}
+		styled_addf(&s, LOOK_BOLD, "%s ", rows ? " " : tui_mark(t, MARK_PROMPT));
+		styled_add_foreign(&s, LOOK_BOLD, line, true);
+		styled_add(&s, LOOK_PLAIN, STR("\n"));
+	}
+	buf_addstr(&t->above, "\r\n");
+	feed_styled(t, &s);
+}
+
+/* ---- the answer ----------------------------------------------------------------------------------------------------- */
+
+static void feed_blocks(struct tui *t, size_t n)
+{
+	AUTO_STYLED struct styled lines = { 0 };
+
+	if (!n)
+		return;
+	markdown_render((struct str){ t->answer.p, n }, t->region.columns - 1, &lines);
+	buf_drop(&t->answer, n);
+	if (!lines.text.n)
+		return;
+	buf_addstr(&t->above, "\r\n");
+	feed_styled(t, &lines);
+	t->streamed = true;
+}
+
+static void end_thinking(struct tui *t)
+{
+	int64_t ms = tui_now_ms() - t->thinking_ms;
+	AUTO_BUF struct buf b = { 0 };
+
+	if (!t->thinking)
+		return;
+	t->thinking = false;
+	if (ms < SLOW_MS)
+		return;
+	buf_addf(&b, "%s thought for ", tui_mark(t, MARK_MORE));
+	buf_addspan(&b, ms);
+	feed_say(t, LOOK_DIM, buf_str(&b));
+}
+
+static void feed_delta(struct tui *t, const struct cadre_event *e)
+{
+	struct str text = view_event_text(e);
+
+	if (!strcmp(cadre_event_name(e), "thinking")) {
+		if (!t->thinking)
+			t->thinking_ms = tui_now_ms();
+		t->thinking = true;
+	} else {
+		end_thinking(t);
+		buf_add(&t->answer, text.p, text.n);
+		buf_add(&t->copied, text.p, text.n);
+		feed_blocks(t, markdown_complete(buf_str(&t->answer)));
+	}
+	tui_changed(t);
+}
+
+/* ---- tools ---------------------------------------------------------------------------------------------------------- */
+
+static struct tool_run *take_tool(struct tui *t, const char *id)
+{
+	for (struct tool_run **at = &t->tools; *at; at = &(*at)->next)
+		if (!strcmp((*at)->id, id)) {
+			struct tool_run *run = *at;
+			*at = run->next;
+			return run;
+		}
+	return NULL;
+}
+
+static void tool_run_free(struct tool_run *run)
+{
+	free(run->id);
+	free(run->name);
+	free(run->summary);
+	styled_release(&run->patch);
+	free(run);
+}
+
+static void tool_started(struct tui *t, const struct cadre_event *e)
+{
+	struct tool_run **at = &t->tools, *run = xcalloc(1, sizeof *run);
+	struct str rest = str_trim(view_event_text(e));
+	AUTO_BUF struct buf summary = { 0 };
+
+	feed_blocks(t, t->answer.n);
+	end_thinking(t);
+	render_line(&summary, utf8_cut(str_cut(&rest, '\n'), SUMMARY_BYTES));
+	*run = (struct tool_run){ .id = xstrdup(cadre_event_id(e)),
+				  .name = xstrdup(cadre_event_name(e)),
+				  .summary = buf_take(&summary, NULL),
+				  .started_ms = tui_now_ms() };
+	while (*at)
+		at = &(*at)->next;
+	*at = run;
+	tui_changed(t);
+}
+
+/* The hunks of an edit: numbers, signs, lines */
+static void paint_patch(struct tui *t, const struct json *patch, struct styled *s)
+{
+	AUTO_ARENA struct arena arena = { 0 };
+	size_t rows = 0, left = 0;
+
+	for (const struct json *hunk = json_first(patch); hunk; hunk = json_next(patch, hunk)) {
+		int64_t old_at = 0, new_at = 0;
+		(void)json_i64(json_get(hunk, "oldStart"), &old_at);
+		(void)json_i64(json_get(hunk, "newStart"), &new_at);
+		const struct json *lines = json_get(hunk, "lines");
+		for (const struct json *l = json_is(lines, JSON_ARRAY) ? json_first(lines) : NULL; l;
+		     l = json_next(lines, l)) {
+			struct str text = json_str(l, &arena);
+			char sign = text.n ? text.p[0] : ' ';
+			unsigned look = sign == '+' ? LOOK_GREEN : sign == '-' ? LOOK_RED : LOOK_DIM;
+			if (rows++ >= DIFF_ROWS) {
+				left++;
+				continue;
+			}
+			styled_addf(s, LOOK_DIM, "    %5lld ", (long long)(sign == '-' ? old_at : new_at));
+			styled_addf(s, look, "%c ", sign);
+			styled_add_foreign(s, look, (struct str){ text.p + (text.n > 0), text.n - (text.n > 0) }, true);
+			styled_add(s, LOOK_PLAIN, STR("\n"));
+			old_at += sign != '+';
+			new_at += sign != '-';
+		}
+	}
+	if (left)
+		styled_addf(s, LOOK_DIM, "    %s %zu lines more\n", tui_mark(t, MARK_MORE), left);
+}
+
+/* The results of calls, before their ends: the hunks of an edit are kept for the line of its call. */
+static void note_patch(struct tui *t, const struct cadre_event *e)
+{
+	AUTO_JSON struct json_reader reader = { .limits = { .bytes = 16 << 20, .depth = 64 } };
+	const struct json *root;
+	size_t n = 0;
+	const char *frame = cadre_event_frame(e, &n);
+
+	if (!frame || !memmem(frame, n, "\"structuredPatch\":[{", 20) || json_parse(&reader, frame, n, &root, NULL) < 0)
+		return;
+	const struct json *id = json_get(json_first(json_get(json_get(root, "message"), "content")), "tool_use_id");
+	for (struct tool_run *run = t->tools; run; run = run->next)
+		if (json_str_is(id, run->id))
+			paint_patch(t, json_get(json_get(root, "tool_use_result"), "structuredPatch"), &run->patch);
+}
+
+/* Their results are long and known to the user: one line says enough. */
+static bool is_quiet_tool(const char *name)
+{
+	static const char *const names[] = { "Read",  "Edit",       "Write",      "NotebookEdit", "TodoWrite",
+					     "Agent", "Task",       "TaskCreate", "TaskUpdate",   "TaskList",
+					     "Skill", "ToolSearch", "TaskGet" };
+
+	for (size_t i = 0; i < COUNT_OF(names); i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
+}
+
+static void tool_ended(struct tui *t, const struct cadre_event *e)
+{
+	struct tool_run *run = take_tool(t, cadre_event_id(e));
+	struct str text = str_trim(view_event_text(e));
+	AUTO_STYLED struct styled s = { 0 };
+	bool failed = cadre_event_is_error(e);
+	size_t lines = text.n > 0;
+
+	if (!run)
+		return;
+	for (size_t i = 0; i < text.n; i++)
+		lines += text.p[i] == '\n';
+	int64_t ms = tui_now_ms() - run->started_ms;
+	styled_addf(&s, failed ? LOOK_RED : LOOK_CYAN, "%s ", tui_mark(t, failed ? MARK_FAILED : MARK_TOOL));
+	styled_add_foreign(&s, LOOK_BOLD, str_from(run->name), true);
+	styled_add(&s, LOOK_PLAIN, STR(" "));
+	styled_add_foreign(&s, LOOK_PLAIN, str_from(run->summary), true);
+	if (ms >= SLOW_MS || (!strcmp(run->name, "Read") && !failed)) {
+		AUTO_BUF struct buf b = { 0 };
+		if (!strcmp(run->name, "Read") && !failed)
+			buf_addf(&b, "%zu line%s%s", lines, lines == 1 ? "" : "s", ms >= SLOW_MS ? ", " : "");
+		if (ms >= SLOW_MS)
+			buf_addspan(&b, ms);
+		styled_add(&s, LOOK_DIM, STR(" ("));
+		styled_add(&s, LOOK_DIM, buf_str(&b));
+		styled_add(&s, LOOK_DIM, STR(")"));
+	}
+	feed_styled(t, &s);
+	feed_styled(t, &run->patch);
+	if (failed)
+		feed_excerpt(t, LOOK_RED, text, HEAD_ROWS, TAIL_ROWS);
+	else if (!is_quiet_tool(run->name))
+		feed_excerpt(t, LOOK_DIM, text, HEAD_ROWS, TAIL_ROWS);
+	tool_run_free(run);
+}
+
+/* ---- other events --------------------------------------------------------------------------------------------------- */
+
+/* Figures of the result: cost so far, and how full the window of the model is */
+static void note_usage(struct tui *t, const struct cadre_event *e)
+{
+	static const char *const parts[] = { "input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens",
+					     "output_tokens" };
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *root;
+	size_t n = 0;
+	const char *frame = cadre_event_frame(e, &n);
+
+	if (!frame || json_parse(&reader, frame, n, &root, NULL) < 0)
+		return;
+	t->cost_usd = json_double(json_get(root, "total_cost_usd"));
+	const struct json *steps = json_get(json_get(root, "usage"), "iterations"), *last = NULL;
+	for (const struct json *s = json_is(steps, JSON_ARRAY) ? json_first(steps) : NULL; s; s = json_next(steps, s))
+		last = s;
+	t->context = 0;
+	for (size_t i = 0; i < COUNT_OF(parts); i++) {
+		int64_t tokens = 0;
+		(void)json_i64(json_get(last ? last : json_get(root, "usage"), parts[i]), &tokens);
+		t->context += tokens;
+	}
+	const struct json *models = json_get(root, "modelUsage");
+	(void)json_i64(json_get(json_get(models, cadre_session_model(t->session)), "contextWindow"), &t->window);
+}
+
+static void feed_turn_end(struct tui *t, const struct cadre_event *e)
+{
+	struct str text = view_event_text(e);
+	AUTO_BUF struct buf b = { 0 };
+
+	note_usage(t, e);
+	end_thinking(t);
+	feed_blocks(t, t->answer.n);
+	while (t->tools)
+		tool_run_free(take_tool(t, t->tools->id));
+	if (t->cancelled) {
+		feed_say(t, LOOK_DIM, STR("Interrupted."));
+	} else if (cadre_event_is_error(e)) {
+		feed_line(t, LOOK_RED, tui_mark(t, MARK_FAILED), text.n ? text : str_from(cadre_event_subtype(e)));
+	} else {
+		if (!t->streamed && text.n) {
+			buf_add(&t->answer, text.p, text.n);
+			feed_blocks(t, t->answer.n);
+		}
+		buf_addf(&b, "%s ", tui_mark(t, MARK_DONE));
+		buf_addspan(&b, tui_now_ms() - t->turn_ms);
+		feed_say(t, LOOK_DIM, buf_str(&b));
+	}
+	t->streamed = t->cancelled = false;
+	buf_clear(&t->retry);
+}
+
+/* A child: its start and its end, and errors; its tools are in the rows of agents. */
+static void feed_child(struct tui *t, const struct cadre_event *e)
+{
+	AUTO_BUF struct buf b = { 0 };
+	enum cadre_event_kind kind = cadre_event_kind(e);
+	struct str text = view_event_text(e);
+
+	if (kind == CADRE_AGENT_STARTED || kind == CADRE_AGENT_ENDED) {
+		bool bad = kind == CADRE_AGENT_ENDED && cadre_event_is_error(e);
+		agent_note(&b, e);
+		feed_line(t, bad ? LOOK_RED : LOOK_DIM,
+			  tui_mark(t, kind == CADRE_AGENT_STARTED ? MARK_TOOL
+				      : bad                       ? MARK_FAILED
+								  : MARK_DONE),
+			  buf_str(&b));
+	} else if (kind == CADRE_ERROR) {
+		agent_title(&b, e);
+		buf_addstr(&b, ": ");
+		buf_add(&b, text.p, text.n);
+		feed_line(t, LOOK_RED, tui_mark(t, MARK_FAILED), buf_str(&b));
+	}
+}
+
+void feed_event(struct tui *t, const struct cadre_event *e)
+{
+	enum cadre_event_kind kind = cadre_event_kind(e);
+	struct str text = view_event_text(e);
+
+	if (cadre_event_agent(e)[0]) {
+		feed_child(t, e);
+		return;
+	}
+	if (kind != CADRE_RETRY && t->retry.n)
+		buf_clear(&t->retry);
+	switch (kind) {
+	case CADRE_DELTA:
+		feed_delta(t, e);
+		break;
+	case CADRE_TOOL_STARTED:
+		tool_started(t, e);
+		break;
+	case CADRE_TOOL_ENDED:
+		tool_ended(t, e);
+		break;
+	case CADRE_MESSAGE:
+		note_patch(t, e);
+		break;
+	case CADRE_RETRY:
+		render_line(&t->retry, text);
+		tui_changed(t);
+		break;
+	case CADRE_NOTIFICATION:
+		feed_line(t, LOOK_DIM, tui_mark(t, MARK_TOOL), text);
+		break;
+	case CADRE_ERROR:
+		feed_line(t, LOOK_RED, tui_mark(t, MARK_FAILED), text);
+		break;
+	case CADRE_PERMISSION_DENIED:
+		feed_line(t, LOOK_DIM, "denied:", text);
+		break;
+	case CADRE_COMPACTED:
+		feed_say(t, LOOK_DIM, STR("The conversation continues from a summary."));
+		break;
+	case CADRE_TURN_ENDED:
+		feed_turn_end(t, e);
+		break;
+	default:
+		break;
+	}
+}
+
+void feed_release(struct tui *t)
+{
+	while (t->tools)
+		tool_run_free(take_tool(t, t->tools->id));
+	buf_release(&t->answer);
+	buf_release(&t->retry);
+	buf_release(&t->above);
+}
+
+/* ---- while it lasts ------------------------------------------------------------------------------------------------- */
+
+void feed_add_tail(struct tui *t)
+{
+	AUTO_STYLED struct styled s = { 0 };
+	size_t starts[LIVE_ROWS + 1], count = 0, from = 0, next;
+	unsigned columns = t->region.columns - 1;
+
+	if (!t->answer.n)
+		return;
+	/* only its end is seen: what is far above needs no work */
+	size_t most = (size_t)columns * LIVE_ROWS * 4;
+	size_t skip = t->answer.n > most ? t->answer.n - most : 0;
+	while (skip && skip < t->answer.n && ((unsigned char)t->answer.p[skip] & 0xc0) == 0x80)
+		skip++;
+	styled_add_foreign(&s, LOOK_PLAIN, (struct str){ t->answer.p + skip, t->answer.n - skip }, false);
+	for (size_t i = 0; i < s.text.n; i++)
+		if (s.text.p[i] == '\t')
+			s.text.p[i] = ' ';
+	struct str text = buf_str(&s.text);
+	do {
+		if (count == LIVE_ROWS)
+			memmove(starts, starts + 1, (--count) * sizeof *starts);
+		starts[count++] = from;
+		(void)cells_wrap(text, from, columns, &next);
+		from = next;
+	} while (from < text.n);
+	for (size_t i = 0; i < count; i++)
+		styled_append(rows_add(t), &s, starts[i], cells_wrap(text, starts[i], columns, &next));
+}
+
+void feed_add_activity(struct tui *t)
+{
+	struct styled *row;
+	AUTO_BUF struct buf b = { 0 };
+	size_t more = 0;
+
+	if (!t->in_turn)
+		return;
+	row = rows_add(t);
+	styled_addf(row, LOOK_CYAN, "%s ", tui_mark(t, MARK_RUNS));
+	if (t->retry.n) {
+		styled_add(row, LOOK_YELLOW, buf_str(&t->retry));
+	} else if (t->tools) {
+		for (const struct tool_run *run = t->tools->next; run; run = run->next)
+			more++;
+		styled_add_foreign(row, LOOK_BOLD, str_from(t->tools->name), true);
+		styled_add(row, LOOK_PLAIN, STR(" "));
+		styled_add(row, LOOK_PLAIN, utf8_cut(str_from(t->tools->summary), 120));
+		if (more)
+			styled_addf(row, LOOK_DIM, " and %zu more", more);
+		buf_addspan(&b, (tui_now_ms() - t->tools->started_ms) / 1000 * 1000);
+	} else {
+		styled_add(row, LOOK_PLAIN,
+			   t->thinking   ? STR("thinking")
+			   : t->answer.n ? STR("writing")
+					 : STR("waiting for the model"));
+	}
+	if (!b.n)
+		buf_addspan(&b, (tui_now_ms() - t->turn_ms) / 1000 * 1000);
+	styled_addf(row, LOOK_DIM, " . %s . esc interrupts", b.p);
+}

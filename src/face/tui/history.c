@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT
+ * history.c - what was typed, over sessions: <config>/history.jsonl, one object a line with display, pastedContents, timestamp,
+ * project and sessionId. Lines are appended in one write; the newest ones of this project are read when the first is wanted. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include "face/tui/tui_int.h"
+#include "lib/json/json.h"
+#include "lib/json/json_write.h"
+
+enum { READ_BYTES = 1 << 20, MOST_LINES = 500, LONGEST_LINE = 64 << 10 };
+
+static int open_history(int flags)
+{
+	const char *dir = getenv("CLAUDE_CONFIG_DIR"), *home = getenv("HOME");
+	AUTO_BUF struct buf path = { 0 };
+
+	if (dir && *dir)
+		buf_addf(&path, "%s/history.jsonl", dir);
+	else if (home && *home)
+		buf_addf(&path, "%s/.claude/history.jsonl", home);
+	else
+		return -1;
+	return open(path.p, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
+void history_load(struct tui *t)
+{
+	AUTO_JSON struct json_reader reader = { .limits = { .bytes = LONGEST_LINE, .depth = 16 } };
+	AUTO_ARENA struct arena arena = { 0 };
+	AUTO_FREE char *cwd = getcwd(NULL, 0);
+	AUTO_BUF struct buf text = { 0 };
+	const struct json *root;
+	struct stat st;
+	int fd;
+
+	if (t->history_read)
+		return;
+	t->history_read = true;
+	fd = open_history(O_RDONLY);
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+		off_t from = st.st_size > READ_BYTES ? st.st_size - READ_BYTES : 0;
+		buf_reserve(&text, READ_BYTES);
+		ssize_t n = pread(fd, text.p, READ_BYTES, from);
+		text.n = n > 0 ? (size_t)n : 0;
+	}
+	close(fd);
+	char **typed = t->draft.history; /* of this session: the newest */
+	size_t typed_count = t->draft.history_count;
+	t->draft.history = NULL;
+	t->draft.history_count = 0;
+	for (struct str rest = buf_str(&text); rest.p && rest.n;) {
+		struct str line = str_cut(&rest, '\n');
+		if (json_parse(&reader, line.p, line.n, &root, NULL) < 0 || !cwd ||
+		    !json_str_is(json_get(root, "project"), cwd))
+			continue;
+		draft_add_history(&t->draft, json_str(json_get(root, "display"), &arena));
+	}
+	for (size_t i = 0; i < typed_count; i++) {
+		draft_add_history(&t->draft, str_from(typed[i]));
+		free(typed[i]);
+	}
+	free(typed);
+}
+
+void history_append(struct tui *t, struct str shown)
+{
+	AUTO_BUF struct buf line = { 0 };
+	AUTO_FREE char *cwd = getcwd(NULL, 0);
+	struct json_out w = json_out(&line);
+	struct timespec now;
+
+	if (shown.n > LONGEST_LINE / 2 || args_has(t->args, "no-session-persistence"))
+		return;
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	json_open(&w, '{');
+	json_kstr(&w, "display", shown);
+	json_kopen(&w, "pastedContents", '{');
+	json_close(&w);
+	json_ki64(&w, "timestamp", now.tv_sec * 1000LL + now.tv_nsec / 1000000);
+	json_kcstr(&w, "project", cwd ? cwd : "");
+	json_kcstr(&w, "sessionId", cadre_session_id(t->session));
+	json_close(&w);
+	buf_addch(&line, '\n');
+	int fd = open_history(O_WRONLY | O_APPEND | O_CREAT);
+	if (fd < 0)
+		return;
+	if (write(fd, line.p, line.n) < 0)
+		tui_note(t, strerror(errno));
+	close(fd);
+}

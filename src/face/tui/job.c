@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT
+ * job.c - programs that the user runs from the prompt: `!COMMAND`, the subcommands of cadre behind /NAME, an editor. Output is read
+ * as it comes, at most so much of it is kept, and shown when the program has ended. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "face/tui/term.h"
+#include "face/tui/tui_int.h"
+
+enum { KEPT_BYTES = 1 << 20, SHOWN_LINES = 400, MOST_WORDS = 16 };
+
+extern char **environ;
+
+struct job {
+	pid_t pid;
+	int fd;
+	char *title;
+	struct buf output;
+	bool cut, joins, shell;
+	job_done_fn *done; /* NULL: the output is shown */
+};
+
+static void job_free(struct tui *t)
+{
+	struct job *j = TAKE(t->job);
+
+	if (!j)
+		return;
+	cadre_unwatch_fd(t->c, j->fd);
+	close(j->fd);
+	buf_release(&j->output);
+	free(j->title);
+	free(j);
+}
+
+static void job_end(struct tui *t)
+{
+	struct job *j = t->job;
+	struct str shown = buf_str(&j->output);
+	size_t lines = 0, at = 0;
+	int status = 0;
+
+	while (waitpid(j->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (j->done) {
+		AUTO_BUF struct buf output = j->output;
+		job_done_fn *done = j->done;
+		j->output = (struct buf){ 0 };
+		job_free(t);
+		done(t, buf_str(&output), WIFEXITED(status) && !WEXITSTATUS(status));
+		tui_changed(t);
+		return;
+	}
+	while (at < shown.n && lines < SHOWN_LINES) {
+		const char *end = memchr(shown.p + at, '\n', shown.n - at);
+		at = end ? (size_t)(end - shown.p) + 1 : shown.n;
+		lines++;
+	}
+	feed_foreign(t, LOOK_PLAIN, (struct str){ shown.p, at });
+	if (at < shown.n || j->cut)
+		feed_say(t, LOOK_DIM, STR("… more output is not shown"));
+	if (j->shell && WIFEXITED(status) && WEXITSTATUS(status)) {
+		AUTO_BUF struct buf b = { 0 };
+		buf_addf(&b, "exit code %d", WEXITSTATUS(status));
+		feed_say(t, LOOK_RED, buf_str(&b));
+	} else if (WIFSIGNALED(status)) {
+		feed_say(t, LOOK_RED, STR("ended by a signal"));
+	}
+	if (j->joins) {
+		buf_addf(&t->joined, "<bash-input>%s</bash-input>\n<bash-stdout>", j->title);
+		buf_add(&t->joined, shown.p, shown.n);
+		buf_addstr(&t->joined, "</bash-stdout>\n");
+	}
+	job_free(t);
+	tui_changed(t);
+}
+
+static void on_output(struct cadre *c, int fd, void *data)
+{
+	struct tui *t = data;
+	struct job *j = t->job;
+	char bytes[16384];
+	ssize_t n = read(fd, bytes, sizeof bytes);
+
+	(void)c;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		job_end(t);
+		return;
+	}
+	size_t fits = MIN((size_t)n, KEPT_BYTES - j->output.n);
+	buf_add(&j->output, bytes, fits);
+	j->cut = j->cut || fits < (size_t)n;
+}
+
+static void job_start(struct tui *t, const char *title, const char *const *argv, bool shell, bool joins,
+		      job_done_fn *done)
+{
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attributes;
+	int pipes[2];
+	pid_t pid;
+
+	if (t->job) {
+		tui_note(t, "a command runs already: Ctrl-C ends it");
+		return;
+	}
+	if (pipe2(pipes, O_CLOEXEC | O_NONBLOCK) < 0) {
+		tui_note(t, strerror(errno));
+		return;
+	}
+	(void)fcntl(pipes[1], F_SETFL, 0); /* the program may block */
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&files, pipes[1], STDOUT_FILENO);
+	posix_spawn_file_actions_adddup2(&files, pipes[1], STDERR_FILENO);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+	int error = posix_spawn(&pid, argv[0], &files, &attributes, (char *const *)argv, environ);
+	posix_spawn_file_actions_destroy(&files);
+	posix_spawnattr_destroy(&attributes);
+	close(pipes[1]);
+	if (error) {
+		close(pipes[0]);
+		tui_note(t, strerror(error));
+		return;
+	}
+	t->job = xcalloc(1, sizeof *t->job);
+	*t->job = (struct job){
+		.pid = pid, .fd = pipes[0], .title = xstrdup(title), .shell = shell, .joins = joins, .done = done
+	};
+	(void)cadre_watch_fd(t->c, pipes[0], 1, on_output, t);
+	tui_changed(t);
+}
+
+void job_shell(struct tui *t, struct str command, bool joins)
+{
+	AUTO_FREE char *text = xstrndup(command.p, command.n);
+	const char *const argv[] = { "/bin/sh", "-c", text, NULL };
+
+	job_start(t, text, argv, true, joins, NULL);
+}
+
+void job_cadre(struct tui *t, const char *words, struct str more, job_done_fn *done)
+{
+	AUTO_FREE char *all = xmalloc(strlen(words) + more.n + 2);
+	const char *argv[MOST_WORDS + 2] = { "/proc/self/exe" };
+	size_t n = 1;
+
+	snprintf(all, strlen(words) + more.n + 2, "%s " STR_FMT, words, STR_ARG(more));
+	for (char *rest = all, *word; n <= MOST_WORDS && (word = strsep(&rest, " "));)
+		if (*word)
+			argv[n++] = word;
+	job_start(t, words, argv, false, false, done);
+}
+
+void job_cancel(struct tui *t)
+{
+	if (t->job)
+		(void)kill(-t->job->pid, SIGTERM);
+}
+
+void job_release(struct tui *t)
+{
+	if (t->job) {
+		(void)kill(-t->job->pid, SIGKILL);
+		(void)waitpid(t->job->pid, NULL, 0);
+	}
+	job_free(t);
+}
+
+/* ---- an editor ------------------------------------------------------------------------------------------------------ */
+
+static void read_back(struct tui *t, int fd)
+{
+	AUTO_BUF struct buf text = { 0 };
+	char bytes[8192];
+
+	(void)lseek(fd, 0, SEEK_SET);
+	for (ssize_t n; (n = read(fd, bytes, sizeof bytes)) > 0 && text.n < DRAFT_LIMIT_BYTES;)
+		buf_add(&text, bytes, (size_t)n);
+	struct str s = str_trim(buf_str(&text));
+	draft_set(&t->draft, STR(""));
+	(void)draft_paste(&t->draft, s);
+}
+
+void job_edit_draft(struct tui *t)
+{
+	const char *editor = getenv("VISUAL"), *dir = getenv("XDG_RUNTIME_DIR");
+	AUTO_BUF struct buf path = { 0 }, text = { 0 }, erase = { 0 }, command = { 0 };
+	const char *argv[] = { "/bin/sh", "-c", NULL, "cadre", NULL, NULL };
+	pid_t pid;
+
+	if (!editor || !*editor)
+		editor = getenv("EDITOR");
+	if (!editor || !*editor)
+		editor = "vi";
+	buf_addf(&path, "%s/cadre-prompt-XXXXXX.md", dir && *dir ? dir : "/tmp");
+	int fd = mkostemps(path.p, 3, O_CLOEXEC);
+	if (fd < 0) {
+		tui_note(t, strerror(errno));
+		return;
+	}
+	draft_expand(&t->draft, &text);
+	if (text.n && write(fd, text.p, text.n) < (ssize_t)text.n)
+		tui_note(t, "the draft was not written whole");
+	region_erase(&t->region, &erase);
+	cadre_write(t->out, erase.p, erase.n);
+	(void)cadre_writer_flush(t->out, 1000, NULL, 0);
+	term_give_back();
+	buf_addf(&command, "%s \"$1\"", editor); /* it may have arguments of its own */
+	argv[2] = command.p;
+	argv[4] = path.p;
+	int status = -1;
+	if (posix_spawn(&pid, argv[0], NULL, NULL, (char *const *)argv, environ) == 0)
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
+	(void)term_take();
+	close(fd);
+	fd = open(path.p, O_RDONLY | O_CLOEXEC | O_NOFOLLOW); /* editors replace the file */
+	if (fd >= 0 && WIFEXITED(status) && !WEXITSTATUS(status))
+		read_back(t, fd);
+	if (fd >= 0)
+		close(fd);
+	(void)unlink(path.p);
+	tui_draw(t);
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT
+ * key.c - what the bytes of a terminal mean. */
+#include "face/tui/key.h"
+#include "lib/base/utf8.h"
+
+#define PASTE_END "\033[201~"
+
+void keys_release(struct keys *k)
+{
+	buf_release(&k->pasted);
+	*k = (struct keys){ 0 };
+}
+
+/* ---- a paste ----------------------------------------------------------------------------------------------------- */
+
+static void paste_add(struct keys *k, const char *p, size_t n)
+{
+	size_t fits = MIN(n, KEY_PASTE_BYTES - k->pasted.n);
+
+	buf_add(&k->pasted, p, fits);
+	k->paste_cut = k->paste_cut || fits < n;
+}
+
+/* Terminals send a line end of a paste as CR; valid UTF-8 without NUL comes out. */
+static struct str paste_text(struct keys *k)
+{
+	AUTO_BUF struct buf raw = k->pasted;
+
+	k->pasted = (struct buf){ 0 };
+	for (size_t i = 0, to = 0; i <= raw.n && raw.n; i++) {
+		if (i == raw.n) {
+			raw.n = to;
+			break;
+		}
+		bool pair = raw.p[i] == '\r' && i + 1 < raw.n && raw.p[i + 1] == '\n';
+		if (raw.p[i] && !pair)
+			raw.p[to++] = raw.p[i] == '\r' ? '\n' : raw.p[i];
+	}
+	utf8_add_repaired(&k->pasted, buf_str(&raw));
+	return buf_str(&k->pasted);
+}
+
+static size_t feed_paste(struct keys *k, const char *p, size_t n, struct key *ret)
+{
+	const size_t end_n = sizeof PASTE_END - 1;
+
+	for (size_t i = 0; i < n;) {
+		if (!k->paste_end_n) { /* most of it: no comparison of single bytes */
+			const char *esc = memchr(p + i, '\033', n - i);
+			size_t plain = esc ? (size_t)(esc - p) - i : n - i;
+			paste_add(k, p + i, plain);
+			i += plain;
+			if (!esc)
+				break;
+		}
+		if (p[i] == PASTE_END[k->paste_end_n]) {
+			i++;
+			if (++k->paste_end_n < end_n)
+				continue;
+			k->pasting = false;
+			k->paste_end_n = 0;
+			*ret = (struct key){ .code = KEY_PASTE, .text = paste_text(k) };
+			return i;
+		}
+		paste_add(k, PASTE_END, k->paste_end_n); /* it was not the end: part of the text */
+		k->paste_end_n = 0;
+	}
+	return n;
+}
+
+bool keys_is_burst(const struct keys *k, const char *p, size_t n)
+{
+	if (k->pasting || n <= KEY_BURST_BYTES || memchr(p, '\033', n))
+		return false;
+	const char *end = memchr(p, '\r', n - 1); /* one at the end is Enter */
+	return end || memchr(p, '\n', n - 1);
+}
+
+/* ---- sequences ---------------------------------------------------------------------------------------------------- */
+
+struct sequence {
+	char final;
+	unsigned number; /* 0: any, for letters */
+	enum key_code code;
+};
+
+static const struct sequence sequences[] = {
+	{ 'A', 0, KEY_UP },      { 'B', 0, KEY_DOWN },      { 'C', 0, KEY_RIGHT },    { 'D', 0, KEY_LEFT },
+	{ 'H', 0, KEY_HOME },    { 'F', 0, KEY_END },       { 'I', 0, KEY_FOCUS_IN }, { 'O', 0, KEY_FOCUS_OUT },
+	{ 'M', 0, KEY_ENTER },   { '~', 1, KEY_HOME },      { '~', 3, KEY_DELETE },   { '~', 4, KEY_END },
+	{ '~', 5, KEY_PAGE_UP }, { '~', 6, KEY_PAGE_DOWN }, { '~', 7, KEY_HOME },     { '~', 8, KEY_END },
+	{ 'u', 13, KEY_ENTER },  { 'u', 9, KEY_TAB },       { 'u', 27, KEY_ESC },     { 'u', 127, KEY_BACKSPACE },
+};
+
+static void set_modifiers(struct key *key, unsigned parameter)
+{
+	unsigned bits = parameter ? parameter - 1 : 0;
+
+	key->shift = bits & 1;
+	key->alt = bits & 2;
+	key->ctrl = bits & 4;
+}
+
+/* CSI parameters final; kitty's keys are `code ; modifiers u`. */
+static void decode_csi(struct keys *k, struct str parameters, char final, struct key *ret)
+{
+	unsigned numbers[3] = { 0 };
+	size_t count = 0;
+
+	for (size_t i = 0; i < parameters.n && count < COUNT_OF(numbers); i++) {
+		char c = parameters.p[i];
+		if (c >= '0' && c <= '9')
+			numbers[count] = MIN(numbers[count] * 10 + (unsigned)(c - '0'), 1000000u);
+		else if (c == ';')
+			count++;
+	}
+	*ret = (struct key){ .code = KEY_UNKNOWN };
+	if (final == '~' && numbers[0] == 200) {
+		k->pasting = true;
+		k->paste_cut = false;
+		buf_clear(&k->pasted);
+		ret->code = KEY_MORE;
+		return;
+	}
+	if (final == 'R' && count == 1) {
+		*ret = (struct key){ .code = KEY_POSITION, .row = numbers[0], .column = numbers[1] };
+		return;
+	}
+	if (final == 'Z') {
+		*ret = (struct key){ .code = KEY_TAB, .shift = true };
+		return;
+	}
+	for (size_t i = 0; i < COUNT_OF(sequences); i++)
+		if (sequences[i].final == final && (!sequences[i].number || sequences[i].number == numbers[0])) {
+			ret->code = sequences[i].code;
+			set_modifiers(ret, numbers[1]);
+			return;
+		}
+	if (final != 'u' || numbers[0] < 32 || numbers[0] > 0x10ffff)
+		return;
+	set_modifiers(ret, numbers[1]);
+	if (ret->ctrl && numbers[0] < 127) {
+		ret->code = KEY_CTRL;
+		ret->letter = (char)numbers[0];
+		ret->ctrl = false;
+		return;
+	}
+	ret->code = KEY_TEXT;
+	ret->text = (struct str){ k->one, utf8_encode(numbers[0], k->one) };
+}
+
+/* One byte, or one character: what a key without a sequence sends. */
+static void decode_plain(struct keys *k, struct str s, struct key *ret)
+{
+	unsigned char c = (unsigned char)s.p[0];
+
+	*ret = (struct key){ .code = KEY_TEXT };
+	switch (c) {
+	case '\r':
+	case '\n': /* Ctrl-J is a new line in the text */
+		ret->code = KEY_ENTER;
+		ret->shift = c == '\n';
+		return;
+	case '\t':
+		ret->code = KEY_TAB;
+		return;
+	case 0x7f:
+	case 0x08:
+		ret->code = KEY_BACKSPACE;
+		return;
+	default:
+		break;
+	}
+	if (c < 0x20) {
+		ret->code = KEY_CTRL;
+		ret->letter = (char)(c >= 1 && c <= 26 ? 'a' + c - 1 : '@' + c);
+		return;
+	}
+	memcpy(k->one, s.p, MIN(s.n, sizeof k->one));
+	ret->text = (struct str){ k->one, MIN(s.n, sizeof k->one) };
+}
+
+/* How many bytes the character that starts with c has; 1 for what is not UTF-8. */
+static size_t character_bytes(unsigned char c)
+{
+	return c < 0xc2 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 1;
+}
+
+/* Is the sequence in k whole? Then *ret is what it means. */
+static bool sequence_is_whole(struct keys *k, struct key *ret)
+{
+	const char *s = k->sequence;
+	size_t at = s[0] == '\033' ? 1 : 0;
+
+	if (!at || (k->n > 1 && s[1] != '[' && s[1] != 'O')) { /* a character, with Alt behind an Esc */
+		if (k->n <= at)
+			return false;
+		size_t have = k->n - at;
+		bool broken = have > 1 && ((unsigned char)s[k->n - 1] & 0xc0) != 0x80;
+		if (have < character_bytes((unsigned char)s[at]) && !broken)
+			return false;
+		AUTO_BUF struct buf fixed = { 0 };
+		utf8_add_repaired(&fixed, (struct str){ s + at, k->n - at });
+		decode_plain(k, buf_str(&fixed), ret);
+		ret->alt = at != 0;
+		return true;
+	}
+	if (k->n < 3)
+		return false;
+	char last = s[k->n - 1];
+	if (s[1] == 'O') {
+		decode_csi(k, STR(""), last, ret);
+		if (ret->code == KEY_FOCUS_IN || ret->code == KEY_FOCUS_OUT)
+			ret->code = KEY_UNKNOWN; /* SS3 I is a keypad's tab */
+		return true;
+	}
+	if (last < 0x40 || last > 0x7e) {
+		if (k->n < sizeof k->sequence && last >= 0x20)
+			return false;
+		*ret = (struct key){ .code = KEY_UNKNOWN };
+		return true;
+	}
+	decode_csi(k, (struct str){ s + 2, k->n - 3 }, last, ret);
+	return true;
+}
+
+size_t keys_feed(struct keys *k, const char *p, size_t n, struct key *ret)
+{
+	*ret = (struct key){ .code = KEY_MORE };
+	if (k->pasting)
+		return feed_paste(k, p, n, ret);
+	size_t run = 0; /* typed quickly, or what came while nothing was read */
+	while (!k->n && run < n && p[run] >= 0x20 && p[run] < 0x7f)
+		run++;
+	if (run) {
+		*ret = (struct key){ .code = KEY_TEXT, .text = { p, run } };
+		return run;
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (p[i] == '\033' && k->n == 1 && k->sequence[0] == '\033') { /* the second one may begin a sequence */
+			*ret = (struct key){ .code = KEY_ESC };
+			return i + 1;
+		}
+		k->sequence[k->n++] = p[i];
+		if (!sequence_is_whole(k, ret))
+			continue;
+		k->n = 0;
+		return i + 1;
+	}
+	return n;
+}
+
+void keys_settle(struct keys *k, struct key *ret)
+{
+	*ret = (struct key){ .code = KEY_MORE };
+	if (k->pasting || !k->n)
+		return;
+	ret->code = k->n == 1 && k->sequence[0] == '\033' ? KEY_ESC : KEY_UNKNOWN;
+	k->n = 0;
+}

@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: MIT
+ * markdown.c - Markdown as lines for a terminal. md4c reads it and calls us for blocks, spans and text; a paragraph, a cell or the
+ * text of a list item is gathered in `text` and written when its block ends. */
+#include "face/tui/markdown.h"
+#include <md4c.h>
+#include "face/cli/view.h"
+#include "face/tui/code.h"
+#include "lib/base/library.h"
+#include "lib/base/utf8.h"
+
+enum { MOST_NESTED = 12, MOST_TABLE_COLUMNS = 64, LEAST_CELL = 3, NARROW = 60 };
+
+struct nested {
+	bool quote;      /* a quotation; otherwise a list */
+	unsigned number; /* of the next item; 0: bullets */
+};
+
+struct markdown {
+	unsigned columns;
+	struct styled *out;
+	struct styled text; /* of the block that is open */
+	unsigned look;
+	struct nested nested[MOST_NESTED];
+	size_t depth;
+	bool begins_item;     /* the next line gets a bullet or a number */
+	bool code, wrote;     /* wrote: a block stands above in this list or document */
+	struct buf language;  /* of a code block */
+	struct buf address;   /* of a link */
+	struct styled *cells; /* of a table, row by row */
+	size_t cell_count, cell_columns;
+};
+
+struct md4c {
+	__typeof__(md_parse) *parse;
+};
+
+/* ---- lines --------------------------------------------------------------------------------------------------------- */
+
+/* What stands before a line: quotation marks and the indentation of lists; a bullet where an item begins. Returns its width. */
+static unsigned add_margin(struct markdown *m)
+{
+	unsigned width = 0;
+
+	for (size_t i = 0; i < m->depth; i++) {
+		struct nested *n = &m->nested[i];
+		bool bullet = m->begins_item && i + 1 == m->depth && !n->quote;
+		if (n->quote) {
+			styled_add(m->out, LOOK_DIM, STR("▎ "));
+			width += 2;
+		} else if (bullet && n->number) {
+			unsigned number = n->number - 1;
+			styled_addf(m->out, LOOK_PLAIN, "%u. ", number);
+			width += number > 99 ? 5 : number > 9 ? 4 : 3;
+		} else {
+			styled_add(m->out, LOOK_PLAIN, bullet ? STR("• ") : n->number ? STR("   ") : STR("  "));
+			width += n->number ? 3 : 2;
+		}
+	}
+	m->begins_item = false;
+	return width;
+}
+
+static void add_wrapped(struct markdown *m)
+{
+	struct str s = buf_str(&m->text.text);
+	size_t from = 0, next;
+
+	if (!s.n && !m->begins_item)
+		return;
+	do {
+		unsigned margin = add_margin(m);
+		size_t end = cells_wrap(s, from, m->columns > margin + 8 ? m->columns - margin : 8, &next);
+		styled_append(m->out, &m->text, from, end);
+		styled_add(m->out, LOOK_PLAIN, STR("\n"));
+		from = next;
+	} while (from < s.n);
+	styled_clear(&m->text);
+	m->wrote = true;
+}
+
+static void add_blank(struct markdown *m)
+{
+	if (m->wrote)
+		styled_add(m->out, LOOK_PLAIN, STR("\n"));
+	m->wrote = false;
+}
+
+/* ---- tables -------------------------------------------------------------------------------------------------------- */
+
+/* Widths that fit: the widest column is made narrower until they do. False: the window is too narrow. */
+static bool fit_widths(const struct markdown *m, unsigned *widths)
+{
+	unsigned all = 0, most = m->columns;
+
+	memset(widths, 0, m->cell_columns * sizeof *widths);
+	for (size_t i = 0; i < m->cell_count; i++) {
+		unsigned width = cells_width(buf_str(&m->cells[i].text));
+		unsigned *column = &widths[i % m->cell_columns];
+		*column = MAX(*column, MAX(width, (unsigned)LEAST_CELL));
+	}
+	for (size_t i = 0; i < m->cell_columns; i++)
+		all += widths[i] + 3;
+	while (all > most) {
+		size_t widest = 0;
+		for (size_t i = 1; i < m->cell_columns; i++)
+			if (widths[i] > widths[widest])
+				widest = i;
+		if (widths[widest] <= LEAST_CELL)
+			return false;
+		widths[widest]--;
+		all--;
+	}
+	return m->columns >= NARROW || all <= most;
+}
+
+static void add_table_row(struct markdown *m, const struct styled *cells, const unsigned *widths)
+{
+	size_t from[MOST_TABLE_COLUMNS] = { 0 };
+
+	for (bool more = true; more;) {
+		more = false;
+		(void)add_margin(m);
+		for (size_t i = 0; i < m->cell_columns; i++) {
+			struct str s = buf_str(&cells[i].text);
+			size_t next = s.n, start = from[i];
+			size_t end = start < s.n ? cells_wrap(s, start, widths[i], &next) : start;
+			unsigned width = cells_width((struct str){ s.p + start, end - start });
+			if (i)
+				styled_add(m->out, LOOK_DIM, STR(" │ "));
+			styled_append(m->out, &cells[i], start, end);
+			if (i + 1 < m->cell_columns)
+				styled_addf(m->out, LOOK_PLAIN, "%*s", (int)(widths[i] - MIN(width, widths[i])), "");
+			from[i] = next;
+			more = more || next < s.n;
+		}
+		styled_add(m->out, LOOK_PLAIN, STR("\n"));
+	}
+}
+
+static void add_table(struct markdown *m)
+{
+	unsigned widths[MOST_TABLE_COLUMNS];
+
+	if (!m->cell_columns)
+		return;
+	if (fit_widths(m, widths)) {
+		for (size_t i = 0; i + m->cell_columns <= m->cell_count; i += m->cell_columns) {
+			add_table_row(m, &m->cells[i], widths);
+			for (size_t k = 0; !i && k < m->cell_columns; k++) { /* below the head */
+				if (k)
+					styled_add(m->out, LOOK_DIM, STR("─┼─"));
+				for (unsigned w = 0; w < widths[k]; w++)
+					styled_add(m->out, LOOK_DIM, STR("─"));
+			}
+			if (!i)
+				styled_add(m->out, LOOK_PLAIN, STR("\n"));
+		}
+	} else { /* Header: value */
+		for (size_t i = m->cell_columns; i < m->cell_count; i++) {
+			const struct styled *head = &m->cells[i % m->cell_columns];
+			styled_append(&m->text, head, 0, head->text.n);
+			styled_add(&m->text, LOOK_PLAIN, STR(": "));
+			styled_append(&m->text, &m->cells[i], 0, m->cells[i].text.n);
+			add_wrapped(m);
+		}
+	}
+	m->wrote = true;
+}
+
+static void drop_table(struct markdown *m)
+{
+	for (size_t i = 0; i < m->cell_count; i++)
+		styled_release(&m->cells[i]);
+	free(TAKE(m->cells));
+	m->cell_count = m->cell_columns = 0;
+}
+
+/* ---- what md4c calls ----------------------------------------------------------------------------------------------- */
+
+static void nest(struct markdown *m, bool quote, unsigned number)
+{
+	if (m->depth < MOST_NESTED)
+		m->nested[m->depth++] = (struct nested){ quote, number };
+}
+
+static int on_enter_block(MD_BLOCKTYPE type, void *detail, void *data)
+{
+	struct markdown *m = data;
+
+	switch (type) {
+	case MD_BLOCK_QUOTE:
+		add_blank(m);
+		nest(m, true, 0);
+		break;
+	case MD_BLOCK_UL:
+	case MD_BLOCK_OL:
+		add_wrapped(m); /* the text of the item that it is in */
+		if (!m->depth)
+			add_blank(m);
+		nest(m, false, type == MD_BLOCK_OL ? ((MD_BLOCK_OL_DETAIL *)detail)->start + 1 : 0);
+		break;
+	case MD_BLOCK_LI: {
+		const MD_BLOCK_LI_DETAIL *item = detail;
+		m->begins_item = true;
+		if (item->is_task)
+			styled_add(&m->text, LOOK_PLAIN, item->task_mark == ' ' ? STR("☐ ") : STR("☑ "));
+		break;
+	}
+	case MD_BLOCK_H:
+		add_blank(m);
+		m->look |= LOOK_BOLD;
+		break;
+	case MD_BLOCK_CODE: {
+		const MD_BLOCK_CODE_DETAIL *code = detail;
+		add_wrapped(m);
+		add_blank(m);
+		m->code = true;
+		buf_clear(&m->language);
+		buf_add(&m->language, code->lang.text, code->lang.text ? code->lang.size : 0);
+		break;
+	}
+	case MD_BLOCK_TABLE:
+		add_blank(m);
+		drop_table(m);
+		m->cell_columns = ((MD_BLOCK_TABLE_DETAIL *)detail)->col_count;
+		if (m->cell_columns > MOST_TABLE_COLUMNS)
+			return 1;
+		break;
+	case MD_BLOCK_TH:
+		m->look |= LOOK_BOLD;
+		break;
+	case MD_BLOCK_P:
+		if (!m->begins_item)
+			add_blank(m);
+		break;
+	case MD_BLOCK_HR:
+		add_blank(m);
+		styled_add(m->out, LOOK_DIM, STR("───\n"));
+		m->wrote = true;
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+static int on_leave_block(MD_BLOCKTYPE type, void *detail, void *data)
+{
+	struct markdown *m = data;
+
+	(void)detail;
+	switch (type) {
+	case MD_BLOCK_QUOTE:
+	case MD_BLOCK_UL:
+	case MD_BLOCK_OL:
+		if (m->depth)
+			m->depth--;
+		break;
+	case MD_BLOCK_LI:
+		add_wrapped(m);
+		m->begins_item = false;
+		if (m->depth && m->nested[m->depth - 1].number)
+			m->nested[m->depth - 1].number++;
+		m->wrote = !m->depth;
+		break;
+	case MD_BLOCK_H:
+		add_wrapped(m);
+		m->look &= ~(unsigned)LOOK_BOLD;
+		break;
+	case MD_BLOCK_CODE:
+		if (m->language.n) {
+			styled_add_foreign(m->out, LOOK_DIM, buf_str(&m->language), true);
+			styled_add(m->out, LOOK_PLAIN, STR("\n"));
+		}
+		code_paint(buf_str(&m->language), buf_str(&m->text.text), m->out);
+		styled_clear(&m->text);
+		m->code = false;
+		m->wrote = true;
+		break;
+	case MD_BLOCK_TABLE:
+		add_table(m);
+		drop_table(m);
+		break;
+	case MD_BLOCK_TH:
+	case MD_BLOCK_TD:
+		m->look &= ~(unsigned)LOOK_BOLD;
+		m->cells = xrealloc(m->cells, (m->cell_count + 1) * sizeof *m->cells);
+		m->cells[m->cell_count++] = m->text;
+		m->text = (struct styled){ 0 };
+		break;
+	case MD_BLOCK_P:
+		add_wrapped(m);
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+static unsigned look_of_span(MD_SPANTYPE type)
+{
+	switch (type) {
+	case MD_SPAN_EM:
+		return LOOK_ITALIC;
+	case MD_SPAN_STRONG:
+		return LOOK_BOLD;
+	case MD_SPAN_CODE:
+		return LOOK_CYAN;
+	case MD_SPAN_A:
+		return LOOK_UNDERLINE;
+	case MD_SPAN_DEL:
+		return LOOK_DIM;
+	default:
+		return LOOK_PLAIN;
+	}
+}
+
+static int on_enter_span(MD_SPANTYPE type, void *detail, void *data)
+{
+	struct markdown *m = data;
+
+	m->look |= look_of_span(type);
+	if (type == MD_SPAN_A) {
+		const MD_SPAN_A_DETAIL *link = detail;
+		buf_clear(&m->address);
+		buf_add(&m->address, link->href.text, link->href.text ? link->href.size : 0);
+	}
+	return 0;
+}
+
+static int on_leave_span(MD_SPANTYPE type, void *detail, void *data)
+{
+	struct markdown *m = data;
+	struct str text = buf_str(&m->text.text), address = buf_str(&m->address);
+
+	(void)detail;
+	m->look &= ~look_of_span(type);
+	if (type == MD_SPAN_A && address.n && !str_ends(text, address)) {
+		styled_add(&m->text, LOOK_DIM, STR(" ("));
+		styled_add_foreign(&m->text, LOOK_DIM, address, true);
+		styled_add(&m->text, LOOK_DIM, STR(")"));
+	}
+	return 0;
+}
+
+static int on_text(MD_TEXTTYPE type, const MD_CHAR *p, MD_SIZE n, void *data)
+{
+	struct markdown *m = data;
+
+	if (type == MD_TEXT_BR)
+		styled_add(&m->text, LOOK_PLAIN, STR("\n"));
+	else if (type == MD_TEXT_SOFTBR)
+		styled_add(&m->text, LOOK_PLAIN, STR(" "));
+	else if (type == MD_TEXT_NULLCHAR)
+		styled_add(&m->text, m->look, STR("\xef\xbf\xbd"));
+	else
+		styled_add_foreign(&m->text, m->look, (struct str){ p, n }, !m->code);
+	return 0;
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------------------------- */
+
+void markdown_render(struct str text, unsigned columns, struct styled *out)
+{
+	static const char *const files[] = { "libmd4c.so.0", NULL };
+	static const struct library_symbol symbols[] = { { "md_parse", offsetof(struct md4c, parse) } };
+	static const struct library library = { files, "libmd4c0", symbols, COUNT_OF(symbols) };
+	static struct md4c md4c;
+	static bool tried;
+	const MD_PARSER parser = { .flags = MD_FLAG_TABLES | MD_FLAG_STRIKETHROUGH | MD_FLAG_TASKLISTS | MD_FLAG_NOHTML,
+				   .enter_block = on_enter_block,
+				   .leave_block = on_leave_block,
+				   .enter_span = on_enter_span,
+				   .leave_span = on_leave_span,
+				   .text = on_text };
+	struct markdown m = { .columns = MAX(columns, 8u), .out = out };
+	AUTO_BUF struct buf valid = { 0 };
+	struct err ignored = { 0 };
+	size_t before = out->text.n;
+
+	if (!tried)
+		(void)library_load(&library, &md4c, &ignored);
+	tried = true;
+	utf8_add_repaired(&valid, text);
+	if (!md4c.parse || md4c.parse(buf_str(&valid).p, (MD_SIZE)valid.n, &parser, &m) != 0) {
+		out->text.n = out->looks.n = before;
+		styled_clear(&m.text);
+		m.depth = 0;
+		m.begins_item = false;
+		styled_add_foreign(&m.text, LOOK_PLAIN, buf_str(&valid), false);
+		add_wrapped(&m);
+	}
+	drop_table(&m);
+	styled_release(&m.text);
+	buf_release(&m.language);
+	buf_release(&m.address);
+}
+
+size_t markdown_complete(struct str text)
+{
+	size_t complete = 0;
+	char fence = 0;      /* of the open fenced code */
+	size_t fence_n = 0;  /* its length */
+	bool listed = false; /* a list may go on behind a blank line: its items stay together */
+
+	for (size_t at = 0; at < text.n;) {
+		const char *end = memchr(text.p + at, '\n', text.n - at);
+		if (!end)
+			break;
+		struct str line = { text.p + at, (size_t)(end - text.p) - at };
+		struct str trimmed = str_trim(line);
+		size_t run = 0;
+		while (run < trimmed.n && (trimmed.p[run] == '`' || trimmed.p[run] == '~') &&
+		       trimmed.p[run] == trimmed.p[0])
+			run++;
+		at = (size_t)(end - text.p) + 1;
+		if (fence) {
+			if (run >= fence_n && trimmed.p[0] == fence && run == trimmed.n) {
+				fence = 0;
+				complete = listed ? complete : at;
+			}
+		} else if (run >= 3) {
+			fence = trimmed.p[0];
+			fence_n = run;
+		} else if (!trimmed.n) {
+			complete = listed ? complete : at;
+		} else if (line.p[0] != ' ' && line.p[0] != '\t') {
+			bool item = (char_in(line.p[0], "-*+") || (line.p[0] >= '0' && line.p[0] <= '9')) && line.n > 1;
+			if (listed && !item)
+				complete = (size_t)(line.p - text.p); /* the list is over */
+			listed = item;
+		}
+	}
+	return complete;
+}

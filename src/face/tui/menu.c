@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT
+ * menu.c - suggestions below the input: commands and skills behind a slash, files behind an @, the history behind Ctrl-R. */
+#include <dirent.h>
+#include <sys/stat.h>
+#include "face/tui/tui_int.h"
+#include "face/cli/view.h"
+
+enum { MENU_ROWS = 8, MOST_ITEMS = 2000 };
+
+struct item {
+	char *text, *help; /* text: as it is put in; help: harmless, may be "" */
+};
+
+struct menu {
+	enum { MENU_SLASH, MENU_FILES, MENU_HISTORY } kind;
+	size_t from; /* what it replaces in the draft begins here */
+	struct item *items;
+	size_t count, selected;
+};
+
+void menu_close(struct tui *t)
+{
+	struct menu *m = TAKE(t->menu);
+
+	if (!m)
+		return;
+	for (size_t i = 0; i < m->count; i++) {
+		free(m->items[i].text);
+		free(m->items[i].help);
+	}
+	free(m->items);
+	free(m);
+}
+
+static struct menu *menu_new(struct tui *t, int kind, size_t from)
+{
+	menu_close(t);
+	t->menu = xcalloc(1, sizeof *t->menu);
+	t->menu->kind = kind;
+	t->menu->from = from;
+	return t->menu;
+}
+
+static void menu_add(struct menu *m, struct str text, const char *help)
+{
+	AUTO_BUF struct buf safe = { 0 };
+
+	if (m->count >= MOST_ITEMS)
+		return;
+	render_line(&safe, str_from(help));
+	m->items = xrealloc(m->items, (m->count + 1) * sizeof *m->items);
+	m->items[m->count++] = (struct item){ xstrndup(text.p, text.n), buf_take(&safe, NULL) };
+}
+
+/* All letters of the pattern in their order */
+static bool fits(struct str pattern, const char *text)
+{
+	size_t at = 0;
+
+	for (; *text && at < pattern.n; text++)
+		at += (pattern.p[at] | 0x20) == (*text | 0x20);
+	return at == pattern.n;
+}
+
+static void add_commands(struct menu *m, struct str typed)
+{
+	for (int pass = 0; pass < 2; pass++) /* those that begin so come first */
+		for (size_t i = 0; i < slash_count; i++) {
+			const struct slash *s = &slash_table[i];
+			bool starts = str_starts(str_from(s->name), typed);
+			AUTO_BUF struct buf b = { 0 };
+			if (pass ? starts || !fits(typed, s->name) : !starts)
+				continue;
+			buf_addf(&b, "/%s", s->name);
+			menu_add(m, buf_str(&b), s->help);
+		}
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(((const struct item *)a)->text, ((const struct item *)b)->text);
+}
+
+/* Entries of the directory that is typed so far */
+static void add_files(struct menu *m, struct str typed)
+{
+	AUTO_BUF struct buf dir = { 0 }, text = { 0 };
+	size_t base = typed.n;
+
+	while (base && typed.p[base - 1] != '/')
+		base--;
+	struct str name = { typed.p + base, typed.n - base };
+	buf_add(&dir, typed.p, base);
+	DIR *d = opendir(base ? dir.p : ".");
+	for (const struct dirent *e; d && (e = readdir(d));) {
+		struct stat st;
+		if ((e->d_name[0] == '.' && !(name.n && name.p[0] == '.')) || !strcmp(e->d_name, ".") ||
+		    !strcmp(e->d_name, "..") || !fits(name, e->d_name))
+			continue;
+		bool is_dir = fstatat(dirfd(d), e->d_name, &st, 0) == 0 && S_ISDIR(st.st_mode);
+		buf_clear(&text);
+		buf_addf(&text, "@" STR_FMT "%s%s", (int)base, typed.p, e->d_name, is_dir ? "/" : "");
+		menu_add(m, buf_str(&text), "");
+	}
+	if (d)
+		closedir(d);
+	qsort(m->items, m->count, sizeof *m->items, by_text);
+}
+
+static void update_history(struct tui *t, struct menu *m)
+{
+	struct str typed = buf_str(&t->draft.text);
+
+	for (size_t i = t->draft.history_count; i-- > 0 && m->count < MENU_ROWS;)
+		if (!typed.n || str_has(str_from(t->draft.history[i]), typed))
+			menu_add(m, str_from(t->draft.history[i]), "");
+}
+
+void menu_search_history(struct tui *t)
+{
+	history_load(t);
+	update_history(t, menu_new(t, MENU_HISTORY, 0));
+}
+
+void menu_update(struct tui *t)
+{
+	struct str text = buf_str(&t->draft.text);
+	size_t cursor = t->draft.cursor, at = cursor;
+
+	if (t->menu && t->menu->kind == MENU_HISTORY) {
+		menu_search_history(t);
+		return;
+	}
+	menu_close(t);
+	while (at && text.p[at - 1] != ' ' && text.p[at - 1] != '\n')
+		at--;
+	struct str word = { text.p + at, cursor - at };
+	if (at == 0 && str_starts(word, STR("/")))
+		add_commands(menu_new(t, MENU_SLASH, 0), (struct str){ word.p + 1, word.n - 1 });
+	else if (str_starts(word, STR("@")))
+		add_files(menu_new(t, MENU_FILES, at), (struct str){ word.p + 1, word.n - 1 });
+	if (t->menu && !t->menu->count)
+		menu_close(t);
+}
+
+static void menu_accept(struct tui *t)
+{
+	struct menu *m = t->menu;
+	AUTO_BUF struct buf text = { 0 };
+	struct str chosen = str_from(m->items[m->selected].text);
+
+	buf_add(&text, chosen.p, chosen.n);
+	bool whole = m->kind == MENU_HISTORY, is_dir = str_ends(chosen, STR("/"));
+	if (!whole && !is_dir)
+		buf_addch(&text, ' ');
+	draft_replace(&t->draft, m->from, whole ? t->draft.text.n : t->draft.cursor, buf_str(&text));
+	menu_close(t);
+	if (is_dir)
+		menu_update(t);
+}
+
+bool menu_key(struct tui *t, const struct key *key)
+{
+	struct menu *m = t->menu;
+	bool down = key->code == KEY_DOWN || (key->code == KEY_CTRL && (key->letter == 'n' || key->letter == 'r'));
+	bool up = key->code == KEY_UP || (key->code == KEY_CTRL && key->letter == 'p');
+
+	if (key->code == KEY_ESC || (key->code == KEY_CTRL && key->letter == 'c')) {
+		menu_close(t);
+		return true;
+	}
+	if (!m->count)
+		return false;
+	if (up || down) {
+		m->selected = (m->selected + (up ? m->count - 1 : 1)) % m->count;
+		return true;
+	}
+	/* Enter runs a command that is typed whole, and takes a suggestion otherwise */
+	bool enter = key->code == KEY_ENTER && !key->shift && !key->alt;
+	bool typed_whole = m->kind == MENU_SLASH && str_is(buf_str(&t->draft.text), m->items[m->selected].text);
+	if (key->code != KEY_TAB && (!enter || typed_whole))
+		return false;
+	bool runs = enter && m->kind == MENU_SLASH;
+	menu_accept(t);
+	return !runs;
+}
+
+void menu_add_rows(struct tui *t)
+{
+	const struct menu *m = t->menu;
+	size_t first = m->selected >= MENU_ROWS ? m->selected - MENU_ROWS + 1 : 0;
+
+	for (size_t i = first; i < m->count && i < first + MENU_ROWS; i++) {
+		struct styled *row = rows_add(t);
+		unsigned look = i == m->selected ? LOOK_BOLD | LOOK_CYAN : LOOK_PLAIN;
+		styled_add(row, look, i == m->selected ? str_from(tui_mark(t, MARK_PROMPT)) : STR(" "));
+		styled_add(row, look, STR(" "));
+		styled_add_foreign(row, look, str_from(m->items[i].text), true);
+		if (m->items[i].help[0]) {
+			unsigned width = cells_width(buf_str(&row->text));
+			styled_addf(row, LOOK_PLAIN, "%*s", width < 20 ? (int)(20 - width) : 1, "");
+			styled_add(row, LOOK_DIM, str_from(m->items[i].help));
+		}
+	}
+	if (m->count > MENU_ROWS)
+		styled_addf(rows_add(t), LOOK_DIM, "  %zu of %zu", m->selected + 1, m->count);
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT
+ * paint.c - text with looks, and how wide it is on a terminal. */
+#include "face/tui/paint.h"
+#include <stdarg.h>
+#include <utf8proc.h>
+#include "face/cli/view.h"
+#include "lib/base/library.h"
+#include "lib/base/utf8.h"
+
+/* ---- looks --------------------------------------------------------------------------------------------------------- */
+
+void styled_release(struct styled *s)
+{
+	buf_release(&s->text);
+	buf_release(&s->looks);
+}
+
+void styled_clear(struct styled *s)
+{
+	buf_clear(&s->text);
+	buf_clear(&s->looks);
+}
+
+void styled_add(struct styled *s, unsigned look, struct str ours)
+{
+	buf_add(&s->text, ours.p, ours.n);
+	buf_reserve(&s->looks, ours.n);
+	memset(s->looks.p + s->looks.n, (int)look, ours.n);
+	s->looks.n += ours.n;
+}
+
+void styled_addf(struct styled *s, unsigned look, const char *fmt, ...)
+{
+	char text[512];
+	va_list args;
+
+	va_start(args, fmt);
+	int n = vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	styled_add(s, look, utf8_cut((struct str){ text, MIN((size_t)MAX(n, 0), sizeof text - 1) }, sizeof text));
+}
+
+void styled_add_foreign(struct styled *s, unsigned look, struct str text, bool one_line)
+{
+	AUTO_BUF struct buf safe = { 0 };
+
+	if (one_line)
+		render_line(&safe, text);
+	else
+		render_text(&safe, text);
+	styled_add(s, look, buf_str(&safe));
+}
+
+void styled_append(struct styled *s, const struct styled *other, size_t from, size_t to)
+{
+	if (from >= to)
+		return;
+	buf_add(&s->text, other->text.p + from, to - from);
+	buf_add(&s->looks, other->looks.p + from, to - from);
+}
+
+bool styled_equal(const struct styled *a, const struct styled *b)
+{
+	return str_eq(buf_str(&a->text), buf_str(&b->text)) && str_eq(buf_str(&a->looks), buf_str(&b->looks));
+}
+
+static void set_look(struct buf *out, unsigned look, bool colour)
+{
+	static const char *const colours[] = { "", ";31", ";32", ";33", ";34", ";35", ";36", ";38;5;208", ";38;5;213" };
+	size_t index = (look & LOOK_COLOURS) >> 4;
+
+	buf_addstr(out, "\033[0");
+	for (unsigned bit = 0; bit < 4; bit++)
+		if (look & 1u << bit)
+			buf_addf(out, ";%c", "1342"[bit]);
+	if (colour && index < COUNT_OF(colours))
+		buf_addstr(out, colours[index]);
+	buf_addch(out, 'm');
+}
+
+void styled_write(const struct styled *s, size_t from, size_t to, bool colour, struct buf *out)
+{
+	unsigned visible = colour ? 0xff : 0xff & ~(unsigned)LOOK_COLOURS, now = LOOK_PLAIN;
+
+	for (size_t at = from; at < to;) {
+		unsigned look = (unsigned char)s->looks.p[at] & visible;
+		size_t end = at + 1;
+		while (end < to && ((unsigned char)s->looks.p[end] & visible) == look)
+			end++;
+		if (look != now)
+			set_look(out, look, colour);
+		now = look;
+		buf_add(out, s->text.p + at, end - at);
+		at = end;
+	}
+	if (now != LOOK_PLAIN)
+		buf_addstr(out, "\033[0m");
+}
+
+unsigned look_of_colour(const char *name)
+{
+	static const struct {
+		const char *name;
+		unsigned look;
+	} looks[] = { { "red", LOOK_RED },       { "green", LOOK_GREEN }, { "yellow", LOOK_YELLOW },
+		      { "blue", LOOK_BLUE },     { "cyan", LOOK_CYAN },   { "purple", LOOK_MAGENTA },
+		      { "orange", LOOK_ORANGE }, { "pink", LOOK_PINK } };
+
+	for (size_t i = 0; i < COUNT_OF(looks); i++)
+		if (!strcmp(looks[i].name, name))
+			return looks[i].look;
+	return LOOK_PLAIN;
+}
+
+/* ---- columns ------------------------------------------------------------------------------------------------------- */
+
+struct unicode {
+	__typeof__(utf8proc_charwidth) *width;
+	__typeof__(utf8proc_grapheme_break_stateful) *breaks;
+};
+
+/* Loaded with the first character outside ASCII; without the library both members stay NULL. */
+static const struct unicode *unicode(void)
+{
+	static const char *const files[] = { "libutf8proc.so.2", "libutf8proc.so.3", NULL };
+	static const struct library_symbol symbols[] = {
+		{ "utf8proc_charwidth", offsetof(struct unicode, width) },
+		{ "utf8proc_grapheme_break_stateful", offsetof(struct unicode, breaks) },
+	};
+	static const struct library library = { files, "libutf8proc2", symbols, COUNT_OF(symbols) };
+	static struct unicode functions;
+	static bool tried;
+	struct err ignored = { 0 };
+
+	if (!tried)
+		(void)library_load(&library, &functions, &ignored);
+	tried = true;
+	return &functions;
+}
+
+enum { TAB_COLUMNS = 8 };
+
+size_t cells_next(struct str s, size_t at, unsigned *ret_width)
+{
+	unsigned char c = (unsigned char)s.p[at];
+	bool next_ascii = at + 1 >= s.n || (unsigned char)s.p[at + 1] < 0x80;
+
+	*ret_width = c == '\t' ? TAB_COLUMNS : 1;
+	if (c < 0x80 && next_ascii)
+		return at + 1;
+	const struct unicode *u = unicode();
+	utf8proc_int32_t state = 0;
+	uint32_t cp, next;
+	size_t end = at + utf8_decode(s.p + at, &cp);
+	*ret_width = !u->width ? (c < 0x80 ? 1 : 2) : (unsigned)MAX(u->width((utf8proc_int32_t)cp), 0);
+	while (u->breaks && end < s.n && s.p[end] != '\n') {
+		size_t n = utf8_decode(s.p + end, &next);
+		if (u->breaks((utf8proc_int32_t)cp, (utf8proc_int32_t)next, &state))
+			break;
+		*ret_width += (unsigned)MAX(u->width((utf8proc_int32_t)next), 0);
+		cp = next;
+		end += n;
+	}
+	return end;
+}
+
+size_t cells_previous(struct str s, size_t at)
+{
+	unsigned width;
+	size_t line = at;
+
+	if (!at)
+		return 0;
+	if ((unsigned char)s.p[at - 1] < 0x80)
+		return at - 1;
+	while (line > 0 && s.p[line - 1] != '\n') /* clusters are known from the start of a line on */
+		line--;
+	for (size_t next; line < at; line = next) {
+		next = cells_next(s, line, &width);
+		if (next >= at)
+			break;
+	}
+	return line;
+}
+
+size_t cells_fit(struct str s, unsigned columns, unsigned *ret_width)
+{
+	unsigned used = 0, width;
+	size_t at = 0;
+
+	while (at < s.n) {
+		size_t next = cells_next(s, at, &width);
+		if (used + width > columns)
+			break;
+		used += width;
+		at = next;
+	}
+	if (ret_width)
+		*ret_width = used;
+	return at;
+}
+
+unsigned cells_width(struct str s)
+{
+	unsigned width;
+
+	(void)cells_fit(s, UINT32_MAX / 2, &width);
+	return width;
+}
+
+size_t cells_wrap(struct str s, size_t from, unsigned columns, size_t *ret_next)
+{
+	unsigned used = 0, width;
+	size_t blank = 0; /* the last one that the row may end before; 0: none */
+
+	columns = MAX(columns, 1u);
+	for (size_t at = from; at < s.n;) {
+		if (s.p[at] == '\n') {
+			*ret_next = at + 1;
+			return at;
+		}
+		size_t next = cells_next(s, at, &width);
+		if (s.p[at] == ' ' && at > from)
+			blank = at;
+		if (used + width > columns && at > from) {
+			size_t end = blank ? blank : at;
+			*ret_next = end;
+			while (*ret_next < s.n && s.p[*ret_next] == ' ')
+				++*ret_next;
+			if (*ret_next < s.n && s.p[*ret_next] == '\n')
+				++*ret_next;
+			return end;
+		}
+		used += width;
+		at = next;
+	}
+	*ret_next = s.n;
+	return s.n;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ * paint.h - text with looks, and how wide it is on a terminal.
+ *
+ * Foreign text enters through styled_add_foreign() only, which makes it harmless: no control character of a model, a file or a
+ * server reaches the terminal. A width is the sum of the code points' widths (utf8proc; without it every character outside
+ * ASCII counts as two); the cursor stands between grapheme clusters. */
+#pragma once
+#include "lib/base/buf.h"
+
+enum look {
+	LOOK_PLAIN = 0,
+	LOOK_BOLD = 1,
+	LOOK_ITALIC = 2,
+	LOOK_UNDERLINE = 4,
+	LOOK_DIM = 8,
+	LOOK_RED = 1 << 4, /* colours: one of them */
+	LOOK_GREEN = 2 << 4,
+	LOOK_YELLOW = 3 << 4,
+	LOOK_BLUE = 4 << 4,
+	LOOK_MAGENTA = 5 << 4,
+	LOOK_CYAN = 6 << 4,
+	LOOK_ORANGE = 7 << 4,
+	LOOK_PINK = 8 << 4,
+	LOOK_COLOURS = 0xf0,
+};
+
+/* One line, or several with \n between them. A zeroed struct is empty. */
+struct styled {
+	struct buf text;
+	struct buf looks; /* one byte for each of text */
+};
+
+void styled_release(struct styled *s);
+void styled_clear(struct styled *s);
+void styled_add(struct styled *s, unsigned look, struct str ours);
+void styled_addf(struct styled *s, unsigned look, const char *fmt, ...) printf_like(3, 4); /* of our own words only */
+void styled_add_foreign(struct styled *s, unsigned look, struct str text, bool one_line);
+void styled_append(struct styled *s, const struct styled *other, size_t from, size_t to);
+bool styled_equal(const struct styled *a, const struct styled *b);
+/* Bytes from..to as a terminal wants them; ends with no look set. */
+void styled_write(const struct styled *s, size_t from, size_t to, bool colour, struct buf *out);
+#define AUTO_STYLED CLEANUP(styled_release)
+
+unsigned look_of_colour(const char *name); /* red, blue ... of an agent; LOOK_PLAIN if unknown */
+
+/* ---- columns ------------------------------------------------------------------------------------------------------ */
+
+/* The end of the cluster that starts at `at`, and its width. s is valid UTF-8 without controls but tab. */
+size_t cells_next(struct str s, size_t at, unsigned *ret_width);
+size_t cells_previous(struct str s, size_t at); /* the start of the cluster before it */
+unsigned cells_width(struct str s);
+/* How many bytes of s fit into so many columns */
+size_t cells_fit(struct str s, unsigned columns, unsigned *ret_width);
+/* The end of the row that starts at `from`, wrapped at words where there are any: *ret_next is where the next row starts (blanks
+ * at the break belong to neither). A line end ends a row too. */
+size_t cells_wrap(struct str s, size_t from, unsigned columns, size_t *ret_next);

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT
+ * region.c - the live region. */
+#include "face/tui/region.h"
+
+void region_init(struct region *r)
+{
+	const char *term = getenv("TERM"), *tmux = getenv("TMUX");
+
+	*r = (struct region){ .columns = 80, .rows = 24 };
+	r->rewraps_caret = tmux && *tmux;
+	r->cuts = !r->rewraps_caret && ((term && (!strcmp(term, "linux") || !strncmp(term, "rxvt", 4))) ||
+					getenv("XTERM_VERSION") || getenv("STY"));
+}
+
+void region_release(struct region *r)
+{
+	for (size_t i = 0; i < r->cap; i++)
+		styled_release(&r->shown[i]);
+	free(r->shown);
+	r->shown = NULL;
+	r->shown_count = r->cap = 0;
+}
+
+static void move_to(struct region *r, size_t row, unsigned column, struct buf *out)
+{
+	if (row < r->at_row)
+		buf_addf(out, "\033[%zuA", r->at_row - row);
+	else if (row > r->at_row)
+		buf_addf(out, "\033[%zuB", row - r->at_row);
+	if (column != r->at_column && column)
+		buf_addf(out, "\033[%uG", column + 1);
+	else if (column != r->at_column)
+		buf_addch(out, '\r');
+	r->at_row = row;
+	r->at_column = column;
+}
+
+/* Behind a cluster of several code points the next column is set: terminals do not agree about its width. */
+static void write_row(struct region *r, const struct styled *row, size_t from, struct buf *out)
+{
+	struct str s = buf_str(&row->text);
+	unsigned width;
+
+	for (size_t at = from; at < s.n;) {
+		size_t end = at, one;
+		bool several = false;
+		while (end < s.n && !several) {
+			one = end;
+			end = cells_next(s, end, &width);
+			r->at_column += width;
+			several = (unsigned char)s.p[one] >= 0x80 && end - one > 4;
+		}
+		styled_write(row, at, end, r->colour, out);
+		if (several)
+			buf_addf(out, "\033[%uG", r->at_column + 1);
+		at = end;
+	}
+}
+
+static void update_row(struct region *r, size_t i, const struct styled *to, struct buf *out)
+{
+	const struct styled *from = &r->shown[i];
+	struct str s = buf_str(&to->text);
+	size_t same = 0, common = MIN(from->text.n, to->text.n);
+	unsigned column = 0, width;
+
+	while (same < common) {
+		size_t end = cells_next(s, same, &width);
+		if (end > common || memcmp(from->text.p + same, s.p + same, end - same) != 0 ||
+		    memcmp(from->looks.p + same, to->looks.p + same, end - same) != 0)
+			break;
+		same = end;
+		column += width;
+	}
+	/* a character that joins the last common one was not there before */
+	if (same < from->text.n && same == to->text.n && same && (unsigned char)from->text.p[same] >= 0x80)
+		same = column = 0;
+	move_to(r, i, column, out);
+	write_row(r, to, same, out);
+	if (cells_width(buf_str(&from->text)) > r->at_column)
+		buf_addstr(out, "\033[K");
+}
+
+static void swap_row(struct styled *a, struct styled *b)
+{
+	struct styled old = *a;
+
+	*a = *b;
+	*b = old;
+	styled_clear(b);
+}
+
+void region_draw(struct region *r, struct styled *rows, size_t count, size_t row, unsigned column, struct str above,
+		 struct buf *out)
+{
+	size_t changed = above.n || count != r->shown_count ? 2 : 0;
+
+	for (size_t i = 0; i < count && i < r->shown_count && changed < 2; i++)
+		changed += !styled_equal(&rows[i], &r->shown[i]);
+	if (changed > 1)
+		buf_addstr(out, "\033[?2026h");
+	if (above.n) {
+		region_erase(r, out);
+		buf_add(out, above.p, above.n);
+	}
+	if (count > r->cap) {
+		r->shown = xrealloc(r->shown, count * sizeof *r->shown);
+		memset(r->shown + r->cap, 0, (count - r->cap) * sizeof *r->shown);
+		r->cap = count;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (i >= r->shown_count) {
+			if (i) {
+				move_to(r, i - 1, r->at_column, out);
+				buf_addstr(out, "\r\n");
+			}
+			r->at_row = i;
+			r->at_column = 0;
+			write_row(r, &rows[i], 0, out);
+		} else if (!styled_equal(&rows[i], &r->shown[i])) {
+			update_row(r, i, &rows[i], out);
+		}
+		swap_row(&r->shown[i], &rows[i]);
+	}
+	if (count < r->shown_count) {
+		move_to(r, count, 0, out);
+		buf_addstr(out, "\033[J");
+	}
+	r->shown_count = count;
+	if (count)
+		move_to(r, row, column, out);
+	if (changed > 1)
+		buf_addstr(out, "\033[?2026l");
+}
+
+void region_erase(struct region *r, struct buf *out)
+{
+	if (!r->shown_count)
+		return;
+	move_to(r, 0, 0, out);
+	buf_addstr(out, "\033[J");
+	r->shown_count = 0;
+}
+
+void region_resize(struct region *r, unsigned columns, unsigned rows, struct buf *out)
+{
+	size_t up = r->at_row;
+
+	if (!r->cuts && columns < r->columns && columns) {
+		up = 0;
+		for (size_t i = 0; i < r->at_row; i++) {
+			unsigned width = cells_width(buf_str(&r->shown[i].text));
+			up += width ? (width + columns - 1) / columns : 1;
+		}
+		if (r->rewraps_caret)
+			up += r->at_column / columns;
+	}
+	r->columns = MAX(columns, 2u);
+	r->rows = MAX(rows, 2u);
+	if (!r->shown_count)
+		return;
+	buf_addch(out, '\r');
+	if (up)
+		buf_addf(out, "\033[%zuA", up);
+	buf_addstr(out, "\033[J");
+	r->shown_count = r->at_row = r->at_column = 0;
+}

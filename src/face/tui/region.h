@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ * region.h - the live region: the last rows on the terminal, the only ones that are drawn again. It makes bytes and writes nothing.
+ *
+ * It knows what the terminal shows and sends the difference. Rows are shorter than the window, so that none wraps; what is
+ * finished goes above the region once and belongs to the terminal from then on. Nothing is scrolled, erased or moved above the
+ * region's first row. */
+#pragma once
+#include "face/tui/paint.h"
+
+struct region {
+	unsigned columns, rows; /* of the window */
+	bool colour;
+	bool rewraps_caret;   /* a narrower window wraps the row of the cursor too (tmux) */
+	bool cuts;            /* it cuts rows instead of wrapping them */
+	struct styled *shown; /* the rows on the terminal */
+	size_t shown_count, cap;
+	size_t at_row; /* where the terminal's cursor is */
+	unsigned at_column;
+};
+
+void region_init(struct region *r); /* looks at the environment */
+void region_release(struct region *r);
+/* Appends what makes the terminal show the rows below what it has, with the cursor at (row, column). above: finished text, whole
+ * lines with \r\n, which goes above the region. Rows become empty. */
+void region_draw(struct region *r, struct styled *rows, size_t count, size_t row, unsigned column, struct str above,
+		 struct buf *out);
+/* Appends what takes the region off the terminal. */
+void region_erase(struct region *r, struct buf *out);
+/* The window has another size and the terminal may have wrapped the rows: takes them off. */
+void region_resize(struct region *r, unsigned columns, unsigned rows, struct buf *out);

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT
+ * rows.c - the rows of the live region, from top to bottom: the end of the answer, what runs, agents, what is queued, the input or
+ * a question, suggestions, the status. When the window has few rows, some are left out. */
+#include "face/tui/tui_int.h"
+
+enum { AGENT_ROWS = 6, QUEUE_ROWS = 3, SMALL_COLUMNS = 40, SMALL_ROWS = 8 };
+
+struct styled *rows_add(struct tui *t)
+{
+	if (t->row_count == t->row_cap) {
+		size_t cap = t->row_cap ? t->row_cap * 2 : 16;
+		t->rows = xrealloc(t->rows, cap * sizeof *t->rows);
+		memset(t->rows + t->row_cap, 0, (cap - t->row_cap) * sizeof *t->rows);
+		t->row_cap = cap;
+	}
+	styled_clear(&t->rows[t->row_count]);
+	return &t->rows[t->row_count++];
+}
+
+void rows_cut(struct tui *t, struct styled *s)
+{
+	size_t n = cells_fit(buf_str(&s->text), t->region.columns - 1, NULL);
+
+	s->text.n = s->looks.n = n;
+}
+
+/* ---- agents --------------------------------------------------------------------------------------------------------- */
+
+void rows_add_agent(struct tui *t, const struct agent_row *r)
+{
+	struct styled *row = rows_add(t);
+	enum tui_mark mark = r->asks ? MARK_ASKS : !r->ended_ms ? MARK_RUNS : r->failed ? MARK_FAILED : MARK_DONE;
+	AUTO_BUF struct buf b = { 0 };
+
+	styled_addf(row, r->look, "%*s%s %s ", (int)MIN(r->depth, (int64_t)6) * 2, "", tui_mark(t, mark), r->type);
+	styled_add(row, LOOK_PLAIN, str_from(r->title));
+	buf_addf(&b, "  %lld turn%s, ", (long long)r->turns, r->turns == 1 ? "" : "s");
+	buf_addcount(&b, r->tokens);
+	buf_addstr(&b, " tokens, ");
+	buf_addspan(&b, ((r->ended_ms ? r->ended_ms : tui_now_ms()) - r->started_ms) / 1000 * 1000);
+	styled_add(row, LOOK_DIM, buf_str(&b));
+	if (r->asks)
+		styled_add(row, LOOK_YELLOW, STR("  asks"));
+	else if (r->ended_ms)
+		styled_addf(row, LOOK_DIM, "  %s", r->state);
+	else if (r->last_tool.n) {
+		styled_add(row, LOOK_DIM, STR("  "));
+		styled_add(row, LOOK_DIM, buf_str(&r->last_tool));
+	}
+}
+
+static void add_agents(struct tui *t, bool small)
+{
+	struct agents *a = &t->agents;
+	size_t shown = 0;
+
+	if (!a->first)
+		return;
+	int64_t next_ms = agents_prune(a, tui_now_ms());
+	if (next_ms && !t->in_turn && !t->due[TIMER_TICK])
+		tui_set_timer(t, TIMER_TICK, next_ms - tui_now_ms() + 1);
+	if (!a->first)
+		return;
+	struct styled *row = rows_add(t);
+	styled_addf(row, LOOK_PLAIN, "%s %zu agent%s: %zu run%s", tui_mark(t, MARK_TOOL), a->by_id.count,
+		    a->by_id.count == 1 ? "" : "s", a->running, a->running == 1 ? "s" : "");
+	if (a->asking)
+		styled_addf(row, LOOK_YELLOW, ", %zu ask%s", a->asking, a->asking == 1 ? "s" : "");
+	for (int pass = 0; pass < 3 && !small; pass++) /* those that ask, that run, that have ended */
+		for (const struct agent_row *r = a->first; r && shown < AGENT_ROWS; r = r->next) {
+			int of = r->asks ? 0 : r->ended_ms ? 2 : 1;
+			if (of != pass)
+				continue;
+			rows_add_agent(t, r);
+			shown++;
+		}
+	if (!small && a->by_id.count > shown)
+		styled_addf(rows_add(t), LOOK_DIM, "  and %zu more", a->by_id.count - shown);
+}
+
+/* ---- the input ------------------------------------------------------------------------------------------------------ */
+
+/* A row of the draft: marks are shown with their labels. */
+static void add_input_row(struct tui *t, size_t from, size_t to, bool first)
+{
+	struct styled *row = rows_add(t);
+	struct str text = buf_str(&t->draft.text);
+
+	styled_addf(row, LOOK_BOLD, "%s ", first ? tui_mark(t, MARK_PROMPT) : " ");
+	for (size_t at = from; at < to;) {
+		const char *label = draft_mark_at(&t->draft, at);
+		unsigned width;
+		size_t end = cells_next(text, at, &width);
+		if (label)
+			styled_addf(row, LOOK_CYAN, "[%s]", label);
+		else
+			styled_add_foreign(row, LOOK_PLAIN, (struct str){ text.p + at, end - at }, true);
+		at = end;
+	}
+}
+
+/* The end of the row that begins at `from`; *ret_caret is its column if it is in this row. */
+static size_t input_row_end(struct tui *t, size_t from, unsigned *ret_caret, bool *ret_has_caret)
+{
+	struct str text = buf_str(&t->draft.text);
+	unsigned column = 2, width, most = t->region.columns - 1;
+	size_t at = from;
+
+	*ret_has_caret = false;
+	for (;;) {
+		if (at == t->draft.cursor) {
+			*ret_caret = column;
+			*ret_has_caret = true;
+		}
+		if (at >= text.n || text.p[at] == '\n')
+			return at;
+		const char *label = draft_mark_at(&t->draft, at);
+		size_t end = cells_next(text, at, &width);
+		if (label)
+			width = (unsigned)strlen(label) + 2;
+		else if (width == 0 || text.p[at] == '\t')
+			width = text.p[at] == '\t' ? 1 : width;
+		if (column + width > most && at > from) {
+			if (at == t->draft.cursor)
+				*ret_has_caret = false; /* it is at the start of the next one */
+			return at;
+		}
+		column += width;
+		at = end;
+	}
+}
+
+static void add_input(struct tui *t, size_t most, size_t *ret_row, unsigned *ret_column)
+{
+	struct str text = buf_str(&t->draft.text);
+	size_t starts_cap = 64, count = 0, caret_row = 0;
+	size_t *starts = xmalloc(starts_cap * sizeof *starts);
+	unsigned column = 2;
+	bool here;
+
+	for (size_t from = 0;;) {
+		if (count + 1 >= starts_cap) {
+			starts_cap *= 2;
+			starts = xrealloc(starts, starts_cap * sizeof *starts);
+		}
+		starts[count] = from;
+		size_t end = input_row_end(t, from, &column, &here);
+		if (here)
+			caret_row = count;
+		count++;
+		starts[count] = end;
+		if (end >= text.n)
+			break;
+		from = text.p[end] == '\n' ? end + 1 : end;
+	}
+	size_t top = caret_row >= most ? caret_row - most + 1 : 0;
+	for (size_t i = top; i < count && i < top + most; i++) {
+		size_t to = input_row_end(t, starts[i], &column, &here);
+		add_input_row(t, starts[i], to, i == 0);
+		if (i == caret_row) {
+			(void)input_row_end(t, starts[i], ret_column, &here);
+			*ret_row = t->row_count - 1;
+		}
+	}
+	free(starts);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------------------ */
+
+static void add_status(struct tui *t)
+{
+	bool waiting = t->asks && !t->asking;
+
+	if (!t->note.n && !waiting && status_add_rows(t))
+		return;
+	struct styled *row = rows_add(t);
+	if (t->note.n) {
+		styled_add_foreign(row, LOOK_YELLOW, buf_str(&t->note), true);
+	} else {
+		styled_add_foreign(row, LOOK_DIM, str_from(cadre_session_model(t->session)), true);
+		if (t->window)
+			styled_addf(row, LOOK_DIM, " . ctx %lld%%", (long long)(t->context * 100 / t->window));
+		if (t->cost_usd > 0)
+			styled_addf(row, LOOK_DIM, " . $%.2f", t->cost_usd);
+		if (t->mode)
+			styled_addf(row, LOOK_DIM, " . %s", t->mode);
+		if (waiting)
+			styled_add(row, LOOK_YELLOW, STR(" . a question waits: tab"));
+		else if (t->job)
+			styled_add(row, LOOK_DIM, STR(" . a command runs"));
+		else
+			styled_add(row, LOOK_DIM, t->in_turn ? STR(" . enter queues") : STR(" . ? keys . / commands"));
+	}
+}
+
+void rows_frame(struct tui *t, size_t *ret_row, unsigned *ret_column)
+{
+	bool small = t->region.columns < SMALL_COLUMNS || t->region.rows < SMALL_ROWS;
+	size_t most = MAX(t->region.rows / 3, 1u);
+
+	t->row_count = 0;
+	*ret_row = *ret_column = 0;
+	if (t->asking) {
+		ask_add_rows(t, ret_row, ret_column);
+	} else {
+		if (!small)
+			feed_add_tail(t);
+		feed_add_activity(t);
+		add_agents(t, small);
+		for (size_t i = 0; i < t->queue_count && i < QUEUE_ROWS && !small; i++) {
+			struct styled *row = rows_add(t);
+			styled_add(row, LOOK_DIM, STR("queued: "));
+			styled_add_foreign(row, LOOK_DIM, str_from(t->queue[i]), true);
+		}
+		add_input(t, most, ret_row, ret_column);
+		if (t->menu)
+			menu_add_rows(t);
+		if (!small)
+			add_status(t);
+	}
+	for (size_t i = 0; i < t->row_count; i++)
+		rows_cut(t, &t->rows[i]);
+	/* never higher than the window: the upper rows go */
+	size_t high = t->region.rows > 1 ? t->region.rows - 1 : 1;
+	if (t->row_count > high) {
+		size_t drop = MIN(t->row_count - high, *ret_row);
+		for (size_t i = 0; i + drop < t->row_count; i++) {
+			struct styled moved = t->rows[i];
+			t->rows[i] = t->rows[i + drop];
+			t->rows[i + drop] = moved;
+		}
+		t->row_count = MIN(t->row_count - drop, high);
+		*ret_row -= drop;
+	}
+}

@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: MIT
+ * tui.c - a person at a terminal that can move its cursor: the loop, the timers, the frames, the session. docs/internals/tui.md.
+ *
+ *     keys ----> input.c --prompt--> session --events--> feed.c ----> above (finished, written once)
+ *                  |                                       |
+ *                  +--------> draft, menu, asks, agents <--+--------> rows.c (live region) --> frame
+ *
+ * Keys are drawn at once; events at most 30 times a second. Without a turn, an agent or a question no timer is set. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+#include "face/cli/configure.h"
+#include "face/cli/run.h"
+#include "face/cli/view.h"
+#include "face/tui/term.h"
+#include "face/tui/tui.h"
+#include "face/tui/tui_int.h"
+#include "lib/base/utf8.h"
+
+enum {
+	FRAME_MS = 33,
+	ESC_MS = 30,
+	RESIZE_MS = 40,
+	TICK_MS = 1000,
+	NOTE_MS = 2000,
+	FLUSH_MS = 2000,
+	READ_BYTES = 65536
+};
+
+int64_t tui_now_ms(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+/* ---- timers --------------------------------------------------------------------------------------------------------- */
+
+static void arm_timers(struct tui *t)
+{
+	struct itimerspec when = { 0 };
+	int64_t first = 0, now = tui_now_ms();
+
+	for (size_t i = 0; i < TIMER_COUNT; i++)
+		if (t->due[i] && (!first || t->due[i] < first))
+			first = t->due[i];
+	if (first) {
+		int64_t in_ms = MAX(first - now, (int64_t)0);
+		when.it_value =
+			(struct timespec){ in_ms / 1000, in_ms % 1000 * 1000000L + 1 }; /* 0 would switch it off */
+	}
+	(void)timerfd_settime(t->timer_fd, 0, &when, NULL);
+}
+
+void tui_set_timer(struct tui *t, enum tui_timer which, int64_t in_ms)
+{
+	t->due[which] = in_ms < 0 ? 0 : tui_now_ms() + in_ms;
+	arm_timers(t);
+}
+
+void tui_changed(struct tui *t)
+{
+	if (!t->due[TIMER_FRAME])
+		tui_set_timer(t, TIMER_FRAME, MAX(t->drawn_ms + FRAME_MS - tui_now_ms(), (int64_t)0));
+}
+
+void tui_note(struct tui *t, const char *text)
+{
+	buf_clear(&t->note);
+	buf_addstr(&t->note, text);
+	tui_set_timer(t, TIMER_NOTE, NOTE_MS);
+	tui_changed(t);
+}
+
+/* ---- frames --------------------------------------------------------------------------------------------------------- */
+
+void tui_draw(struct tui *t)
+{
+	AUTO_BUF struct buf out = { 0 };
+	size_t row;
+	unsigned column;
+
+	t->due[TIMER_FRAME] = 0;
+	if (!t->out || t->over)
+		return;
+	if (t->page) {
+		page_draw(t, &out);
+		cadre_write(t->out, out.p, out.n);
+		t->drawn_ms = tui_now_ms();
+		return;
+	}
+	rows_frame(t, &row, &column);
+	region_draw(&t->region, t->rows, t->row_count, row, column, buf_str(&t->above), &out);
+	buf_clear(&t->above);
+	if (out.n)
+		cadre_write(t->out, out.p, out.n);
+	t->drawn_ms = tui_now_ms();
+	bool ticks = t->in_turn || t->agents.running;
+	if (ticks && !t->due[TIMER_TICK])
+		t->due[TIMER_TICK] = t->drawn_ms + TICK_MS;
+	arm_timers(t);
+}
+
+/* What is finished stays; the live region goes. */
+static void tui_erase(struct tui *t)
+{
+	AUTO_BUF struct buf out = { 0 };
+
+	page_close(t);
+	region_erase(&t->region, &out);
+	buf_add(&out, t->above.p, t->above.n);
+	buf_clear(&t->above);
+	if (out.n)
+		cadre_write(t->out, out.p, out.n);
+	(void)cadre_writer_flush(t->out, FLUSH_MS, NULL, 0);
+}
+
+/* Also when the size is the same again: in between the terminal may have cut rows. */
+static void tui_resize(struct tui *t)
+{
+	AUTO_BUF struct buf out = { 0 };
+	unsigned columns, rows;
+
+	term_size(&columns, &rows);
+	if (t->page) { /* what is below the view is drawn anew when it closes */
+		t->region.columns = columns;
+		t->region.rows = rows;
+		tui_draw(t);
+		return;
+	}
+	region_resize(&t->region, columns, rows, &out);
+	if (out.n)
+		cadre_write(t->out, out.p, out.n);
+	tui_draw(t);
+}
+
+static void on_timer(struct cadre *c, int fd, void *data)
+{
+	struct tui *t = data;
+	uint64_t count;
+	int64_t now = tui_now_ms();
+	struct key key;
+	bool came[TIMER_COUNT];
+
+	(void)c;
+	if (read(fd, &count, sizeof count) < 0)
+		return;
+	for (size_t i = 0; i < TIMER_COUNT; i++) {
+		came[i] = t->due[i] && t->due[i] <= now;
+		if (came[i])
+			t->due[i] = 0;
+	}
+	if (came[TIMER_ESC]) {
+		keys_settle(&t->keys, &key);
+		input_key(t, &key);
+	}
+	if (came[TIMER_NOTE])
+		buf_clear(&t->note);
+	if (came[TIMER_ASK])
+		ask_consider(t);
+	if (came[TIMER_STATUS])
+		status_cancel(t);
+	if (came[TIMER_RESIZE])
+		tui_resize(t);
+	if (came[TIMER_FRAME] || came[TIMER_TICK] || came[TIMER_NOTE] || came[TIMER_ESC])
+		tui_draw(t);
+	arm_timers(t);
+}
+
+/* ---- the conversation ----------------------------------------------------------------------------------------------- */
+
+void tui_submit(struct tui *t, struct str prompt)
+{
+	AUTO_BUF struct buf text = { 0 };
+	char why[240] = "";
+
+	if (t->in_turn) {
+		t->queue = xrealloc(t->queue, (t->queue_count + 1) * sizeof *t->queue);
+		t->queue[t->queue_count++] = xstrndup(prompt.p, prompt.n);
+		return;
+	}
+	utf8_add_repaired(&text, buf_str(&t->joined));
+	buf_clear(&t->joined);
+	utf8_add_repaired(&text, prompt);
+	t->in_turn = true;
+	t->turn_ms = tui_now_ms();
+	notice_title(t, prompt);
+	notice_turn(t, true);
+	buf_clear(&t->copied);
+	if (cadre_prompt(t->session, buf_str(&text).p, text.n, why, sizeof why) == 0) {
+		t->worked = true;
+	} else {
+		t->in_turn = false;
+		feed_foreign(t, LOOK_RED, str_from(why));
+	}
+	tui_changed(t);
+}
+
+void tui_interrupt(struct tui *t)
+{
+	if (!t->in_turn)
+		return;
+	t->cancelled = true;
+	cadre_interrupt(t->session);
+	tui_changed(t);
+}
+
+static void tui_stop(struct tui *t)
+{
+	tui_erase(t);
+	t->over = true;
+	cadre_stop(t->c);
+}
+
+void tui_leave(struct tui *t, int code)
+{
+	if (t->leaving) { /* not for the first time: do not wait for the turn */
+		tui_erase(t);
+		term_give_back();
+		_exit(code);
+	}
+	t->leaving = true;
+	t->code = code;
+	if (t->in_turn)
+		cadre_interrupt(t->session);
+	else
+		tui_stop(t);
+}
+
+/* A runtime cannot be freed from its own callbacks, so the loop is left first. */
+void tui_want(struct tui *t, enum tui_wanted wanted, struct str id)
+{
+	if (t->in_turn) {
+		tui_note(t, "a turn runs: esc interrupts it");
+		return;
+	}
+	free(t->wanted_id);
+	t->wanted_id = xstrndup(id.p, id.n);
+	t->wanted = wanted;
+	t->switching = true;
+	cadre_stop(t->c);
+}
+
+static void next_of_queue(struct tui *t)
+{
+	if (!t->queue_count || t->in_turn || t->leaving)
+		return;
+	AUTO_FREE char *first = t->queue[0];
+	memmove(t->queue, t->queue + 1, --t->queue_count * sizeof *t->queue);
+	feed_prompt(t, str_from(first));
+	tui_submit(t, str_from(first));
+}
+
+static void on_event(const struct cadre_event *e, void *data)
+{
+	struct tui *t = data;
+	enum cadre_event_kind kind = cadre_event_kind(e);
+
+	if (t->session && strcmp(cadre_event_session(e), cadre_session_id(t->session)) != 0)
+		return;                                     /* a late event of the session before */
+	if (kind == CADRE_SESSION_STARTED && !t->in_turn) { /* a background task that ended starts a turn of its own */
+		t->in_turn = true;
+		t->turn_ms = tui_now_ms();
+	}
+	if (agents_event(&t->agents, e, tui_now_ms()))
+		tui_changed(t);
+	feed_event(t, e);
+	if (kind == CADRE_PERMISSION_ASKED || kind == CADRE_QUESTION_ASKED || kind == CADRE_ELICITATION_ASKED)
+		ask_add(t, e);
+	if (kind == CADRE_AGENT_ENDED || (kind == CADRE_TURN_ENDED && !cadre_event_agent(e)[0]))
+		ask_forget(t, cadre_event_agent(e));
+	if (kind != CADRE_TURN_ENDED || cadre_event_agent(e)[0])
+		return;
+	t->in_turn = false;
+	notice_turn_end(t);
+	status_refresh(t);
+	if (t->leaving)
+		tui_stop(t);
+	else
+		next_of_queue(t);
+	tui_changed(t);
+}
+
+/* ---- the terminal --------------------------------------------------------------------------------------------------- */
+
+static void on_stdin(struct cadre *c, int fd, void *data)
+{
+	struct tui *t = data;
+	char bytes[READ_BYTES];
+	ssize_t n = read(fd, bytes, sizeof bytes);
+	struct key key;
+
+	(void)c;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		cadre_unwatch_fd(t->c, fd);
+		tui_leave(t, EXIT_SIGNAL + SIGHUP); /* the terminal is gone */
+		return;
+	}
+	if (keys_is_burst(&t->keys, bytes, (size_t)n)) {
+		AUTO_BUF struct buf text = { 0 };
+		for (ssize_t i = 0; i < n; i++)
+			if (bytes[i] == '\r')
+				bytes[i] = '\n';
+		utf8_add_repaired(&text, (struct str){ bytes, (size_t)n });
+		input_key(t, &(struct key){ .code = KEY_PASTE, .text = buf_str(&text) });
+	} else {
+		for (size_t at = 0; at < (size_t)n && !t->over;) {
+			at += keys_feed(&t->keys, bytes + at, (size_t)n - at, &key);
+			input_key(t, &key);
+		}
+	}
+	t->due[TIMER_ESC] = t->keys.n && !t->keys.pasting ? tui_now_ms() + ESC_MS : 0;
+	if (!t->keys.pasting)
+		tui_draw(t);
+}
+
+void tui_suspend(struct tui *t)
+{
+	struct sigaction usual = { .sa_handler = SIG_DFL }, ours;
+
+	tui_erase(t);
+	term_give_back();
+	if (sigaction(SIGTSTP, &usual, &ours) == 0) {
+		(void)raise(SIGTSTP);
+		(void)sigaction(SIGTSTP, &ours, NULL);
+	}
+}
+
+static const int tui_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP, SIGCONT };
+
+static void on_signal(struct cadre *c, int signal, void *data)
+{
+	struct tui *t = data;
+
+	(void)c;
+	switch (signal) {
+	case SIGWINCH:
+		tui_set_timer(t, TIMER_RESIZE, RESIZE_MS);
+		break;
+	case SIGTSTP:
+		tui_suspend(t);
+		break;
+	case SIGCONT:
+		(void)term_take();
+		tui_resize(t);
+		tui_draw(t);
+		break;
+	case SIGINT:
+		input_key(t, &(struct key){ .code = KEY_CTRL, .letter = 'c' });
+		break;
+	default:
+		tui_leave(t, EXIT_SIGNAL + signal);
+	}
+}
+
+/* ---- sessions ------------------------------------------------------------------------------------------------------- */
+
+/* Opens the wanted session in place of the current one, which is closed; on failure the current one stays. Each session has a
+ * runtime of its own: the flags that chose the first one hold for a runtime as long as it lives. */
+static int tui_open(struct tui *t, struct err *err)
+{
+	unsigned flags = CONFIGURE_INTERACTIVE | (t->wanted == TUI_FIRST ? 0 : CONFIGURE_FRESH);
+	struct cadre_session *session, *old = t->session;
+	struct cadre *c;
+	char why[sizeof err->text] = "";
+
+	int rc = configure_runtime(t->args, flags, &c, err);
+	if (rc < 0)
+		return rc;
+	if (t->wanted == TUI_OLD)
+		rc = configure_set(c, "resume", t->wanted_id, err);
+	else if (t->wanted == TUI_LATEST)
+		rc = configure_set(c, "continue", "", err);
+	if (rc == 0) {
+		t->session = NULL; /* its first events come now */
+		rc = cadre_open(c, on_event, t, &session, why, sizeof why);
+		if (rc < 0)
+			err_set(err, (enum err_kind) - rc, "%s", why);
+	}
+	if (rc < 0) {
+		t->session = old;
+		cadre_free(c);
+		return rc;
+	}
+	/* before the old runtime goes: in between Ctrl-C would end the program */
+	for (size_t i = 0; i < COUNT_OF(tui_signals); i++)
+		(void)cadre_watch_signal(c, tui_signals[i], on_signal, t);
+	(void)cadre_watch_fd(c, t->timer_fd, 0, on_timer, t);
+	if (t->c) {
+		t->session = old;
+		job_release(t);
+		status_cancel(t);
+		tui_erase(t);
+		cadre_unwatch_fd(t->c, STDIN_FILENO);
+		cadre_writer_free(t->out);
+		t->out = NULL;
+		cadre_close(old);
+		cadre_free(t->c);
+		agents_release(&t->agents);
+		ask_release(t);
+		t->asking = false;
+	}
+	(void)cadre_watch_fd(c, STDIN_FILENO, 1, on_stdin, t);
+	t->c = c;
+	t->session = session;
+	t->out = cadre_writer_new(c, STDOUT_FILENO);
+	t->worked = false;
+	t->cost_usd = 0;
+	t->context = t->window = 0;
+	return 0;
+}
+
+static void tui_switch(struct tui *t)
+{
+	AUTO_BUF struct buf b = { 0 };
+	struct err err = { 0 };
+
+	t->switching = false;
+	int rc = tui_open(t, &err);
+	if (rc == -ERR_BUSY)
+		buf_addstr(&b, "That session is in use, here or in another process.");
+	else if (rc < 0)
+		buf_addstr(&b, err.text);
+	else if (t->wanted == TUI_NEW)
+		buf_addstr(&b, "New session: it does not contain the conversation so far.");
+	else
+		buf_addf(&b, "Continuing session %s.%s", cadre_session_id(t->session),
+			 cadre_has_interrupted_turn(t->session) ? " Its last turn was interrupted." : "");
+	feed_foreign(t, rc < 0 ? LOOK_RED : LOOK_DIM, buf_str(&b));
+	tui_draw(t);
+}
+
+static void tui_release(struct tui *t)
+{
+	job_release(t);
+	menu_close(t);
+	ask_release(t);
+	feed_release(t);
+	agents_release(&t->agents);
+	keys_release(&t->keys);
+	draft_release(&t->draft);
+	region_release(&t->region);
+	for (size_t i = 0; i < t->row_cap; i++)
+		styled_release(&t->rows[i]);
+	for (size_t i = 0; i < t->queue_count; i++)
+		free(t->queue[i]);
+	free(t->rows);
+	free(t->queue);
+	free(t->mode);
+	free(t->remembered);
+	free(t->wanted_id);
+	buf_release(&t->note);
+	buf_release(&t->joined);
+	buf_release(&t->copied);
+	buf_release(&t->status_text);
+	close(t->timer_fd);
+}
+
+int tui_run(const struct args *args)
+{
+	struct tui t = { .args = args };
+	const char *prompt = flags_prompt(args), *mode = args_value(args, "permission-mode");
+	AUTO_BUF struct buf text = { 0 };
+	struct err err = { 0 };
+
+	t.ascii = !term_has_utf8();
+	region_init(&t.region);
+	t.region.colour = view_wants_colour();
+	term_size(&t.region.columns, &t.region.rows);
+	t.mode = mode && strcmp(mode, "default") != 0 ? xstrdup(mode) : NULL;
+	t.timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (t.timer_fd < 0)
+		err_set(&err, ERR_IO, "cannot make a timer: %m");
+	if (t.timer_fd < 0 || tui_open(&t, &err) < 0) {
+		tui_release(&t);
+		return run_fail(&err);
+	}
+	(void)term_take();
+	buf_addf(&text, "cadre %s . %s", cadre_version(), cadre_session_model(t.session));
+	feed_foreign(&t, LOOK_DIM, buf_str(&text));
+	if ((prompt && str_trim(str_from(prompt)).n) || cadre_has_initial_prompt(t.session)) {
+		feed_prompt(&t, str_from(prompt));
+		tui_submit(&t, str_from(prompt ? prompt : ""));
+	}
+	status_refresh(&t);
+	tui_draw(&t);
+	while (!t.over) {
+		cadre_run(t.c);
+		if (t.switching)
+			tui_switch(&t);
+	}
+	buf_clear(&text);
+	buf_addf(&text, "Continue this session with: cadre --resume %s\r\n", cadre_session_id(t.session));
+	if (t.worked && !args_has(args, "no-session-persistence"))
+		cadre_write(t.out, text.p, text.n);
+	job_release(&t);
+	status_cancel(&t);
+	cadre_unwatch_fd(t.c, STDIN_FILENO);
+	(void)cadre_writer_flush(t.out, FLUSH_MS, NULL, 0);
+	cadre_close(t.session);
+	cadre_run(t.c);
+	(void)cadre_writer_flush(t.out, FLUSH_MS, NULL, 0);
+	cadre_writer_free(t.out);
+	t.out = NULL;
+	cadre_free(t.c);
+	term_give_back();
+	tui_release(&t);
+	return t.code;
+}

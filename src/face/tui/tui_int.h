@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT
+ * tui_int.h - the terminal's view, for the files of this room. docs/internals/tui.md has the drawing. */
+#pragma once
+#include <cadre.h>
+#include <sys/types.h>
+#include "face/cli/flag.h"
+#include "face/tui/agents.h"
+#include "face/tui/draft.h"
+#include "face/tui/key.h"
+#include "face/tui/region.h"
+
+enum tui_timer {
+	TIMER_FRAME,  /* what changed is drawn */
+	TIMER_TICK,   /* a second of a turn has passed */
+	TIMER_ESC,    /* an Esc that no sequence follows is a key */
+	TIMER_RESIZE, /* the window has settled */
+	TIMER_ASK,    /* a question may open, or takes keys */
+	TIMER_NOTE,   /* the note in the status row goes */
+	TIMER_STATUS, /* the status command has taken too long */
+	TIMER_COUNT
+};
+
+enum tui_wanted { TUI_FIRST /* by the command line */, TUI_NEW, TUI_OLD, TUI_LATEST, TUI_FORK };
+
+struct ask;        /* ask.c */
+struct job;        /* job.c */
+struct menu;       /* menu.c */
+struct page;       /* page.c */
+struct status_run; /* status.c */
+
+struct tool_run {
+	struct tool_run *next;
+	char *id, *name, *summary; /* summary: harmless */
+	int64_t started_ms;
+	struct styled patch; /* of an edit: shown below its line */
+};
+
+struct tui {
+	const struct args *args;
+	struct cadre *c;
+	struct cadre_session *session;
+	struct cadre_writer *out;
+	bool ascii; /* marks of the terminal's character set */
+	int timer_fd;
+	int64_t due[TIMER_COUNT]; /* monotonic ms; 0: not set */
+
+	/* the terminal */
+	struct keys keys;
+	struct draft draft;
+	struct region region;
+	struct styled *rows; /* of the next frame */
+	size_t row_count, row_cap;
+	struct buf above; /* finished text that the next frame writes above the region */
+	int64_t drawn_ms, key_ms;
+	struct buf note; /* for a moment in the status row */
+	bool history_read;
+	bool unfocused; /* known during a turn only */
+
+	/* the conversation */
+	bool in_turn;
+	bool worked;    /* a turn was run: there is something to resume */
+	bool cancelled; /* the user ended this turn */
+	bool streamed;  /* this turn wrote text */
+	bool leaving, over;
+	int code; /* of the program */
+	enum tui_wanted wanted;
+	char *wanted_id;
+	bool switching;
+	int64_t turn_ms, thinking_ms, interrupted_ms, esc_ms;
+	struct buf answer; /* Markdown that is not complete */
+	struct buf copied; /* all of the last answer, for /copy */
+	bool thinking;
+	struct tool_run *tools;  /* those of the main agent that run; oldest first */
+	struct buf retry;        /* "" or what the activity row says */
+	double cost_usd;         /* of all agents so far */
+	int64_t context, window; /* tokens of the last request, and what the model takes; 0: not known */
+	char *mode;              /* permission mode, as shown */
+	char *remembered;        /* a line for a memory file that is being chosen */
+	char **queue;            /* prompts for the next turns; owned */
+	size_t queue_count;
+	struct agents agents;
+	struct ask *asks;              /* oldest first */
+	bool asking;                   /* the first of asks is open */
+	struct job *job;               /* a program whose output is shown; NULL: none */
+	struct buf joined;             /* output of `!` that the next prompt brings along */
+	struct page *page;             /* on the alternate screen; NULL: none */
+	struct menu *menu;             /* below the input; NULL: none */
+	struct buf status_text;        /* of the user's statusLine command; "": ours is shown */
+	struct status_run *status_run; /* NULL: it does not run */
+};
+
+/* ---- tui.c --------------------------------------------------------------------------------------------------------- */
+
+int64_t tui_now_ms(void);
+void tui_set_timer(struct tui *t, enum tui_timer which, int64_t in_ms); /* below 0: off */
+void tui_changed(struct tui *t);                                        /* a frame is drawn soon */
+void tui_draw(struct tui *t);                                           /* now */
+void tui_note(struct tui *t, const char *text);                         /* in the status row, for two seconds */
+void tui_submit(struct tui *t, struct str prompt);                      /* a prompt, at once or queued */
+void tui_leave(struct tui *t, int code);
+void tui_want(struct tui *t, enum tui_wanted wanted, struct str id); /* another session */
+void tui_suspend(struct tui *t);                                     /* Ctrl-Z */
+void tui_interrupt(struct tui *t);
+
+/* ---- feed.c: what is finished -------------------------------------------------------------------------------------- */
+
+void feed_event(struct tui *t, const struct cadre_event *e);
+void feed_say(struct tui *t, unsigned look, struct str ours);     /* lines of our own words */
+void feed_foreign(struct tui *t, unsigned look, struct str text); /* lines of others, unwrapped */
+void feed_styled(struct tui *t, const struct styled *lines);
+void feed_prompt(struct tui *t, struct str text);
+void feed_release(struct tui *t);
+void feed_add_tail(struct tui *t);     /* rows: the end of the unfinished block */
+void feed_add_activity(struct tui *t); /* row: what runs, since when */
+enum tui_mark { MARK_RUNS, MARK_DONE, MARK_FAILED, MARK_ASKS, MARK_PROMPT, MARK_TOOL, MARK_MORE };
+const char *tui_mark(const struct tui *t, enum tui_mark mark);
+
+/* ---- rows.c: the live region --------------------------------------------------------------------------------------- */
+
+struct styled *rows_add(struct tui *t);         /* an empty one at the end */
+void rows_cut(struct tui *t, struct styled *s); /* to the width of the window */
+void rows_add_agent(struct tui *t, const struct agent_row *r);
+void rows_frame(struct tui *t, size_t *ret_row, unsigned *ret_column); /* all of them, and where the cursor is */
+
+/* ---- input.c: keys ------------------------------------------------------------------------------------------------- */
+
+void input_key(struct tui *t, const struct key *key);
+
+/* ---- ask.c: questions ---------------------------------------------------------------------------------------------- */
+
+void ask_add(struct tui *t, const struct cadre_event *e);
+void ask_forget(struct tui *t, const char *agent); /* it has ended */
+void ask_release(struct tui *t);
+void ask_consider(struct tui *t);         /* opens the first one if that cannot surprise */
+void ask_open(struct tui *t);             /* by the user: Tab */
+bool ask_takes_keys(const struct tui *t); /* false: they go into the draft */
+void ask_key(struct tui *t, const struct key *key);
+void ask_add_rows(struct tui *t, size_t *ret_row, unsigned *ret_column);
+
+/* ---- menu.c: suggestions ------------------------------------------------------------------------------------------- */
+
+void menu_update(struct tui *t);                     /* the draft has changed */
+bool menu_key(struct tui *t, const struct key *key); /* false: not for the menu */
+void menu_add_rows(struct tui *t);
+void menu_search_history(struct tui *t); /* Ctrl-R */
+void menu_close(struct tui *t);
+
+/* ---- page.c: views on the whole screen ------------------------------------------------------------------------------ */
+
+struct page_item {
+	char *id;   /* what is chosen */
+	char *text; /* harmless; searched too */
+};
+
+typedef void page_choose_fn(struct tui *t, const char *id);
+
+void page_open_text(struct tui *t, const char *title, struct str foreign); /* a pager, at its end */
+struct page *page_open_list(struct tui *t, const char *title, page_choose_fn *choose);
+void page_add_item(struct page *p, struct str id, struct str foreign);
+void page_open_agents(struct tui *t); /* all agents, live */
+void page_close(struct tui *t);
+void page_key(struct tui *t, const struct key *key);
+void page_draw(struct tui *t, struct buf *out);
+
+/* ---- command.c ------------------------------------------------------------------------------------------------------ */
+
+void command_show_transcript(struct tui *t);           /* Ctrl-O */
+void command_remember(struct tui *t, struct str text); /* # */
+struct slash {
+	const char *name, *alias, *args, *help;
+	void (*run)(struct tui *t, const struct slash *slash, struct str rest);
+	const char *words; /* of the subcommand that answers it */
+};
+extern const struct slash slash_table[];
+extern const size_t slash_count;
+bool command_slash(struct tui *t, struct str line); /* true: it was one of ours, or is known to be none */
+
+/* ---- notice.c -------------------------------------------------------------------------------------------------------- */
+
+void notice_title(struct tui *t, struct str prompt); /* of the terminal */
+void notice_turn(struct tui *t, bool runs);
+void notice_turn_end(struct tui *t);
+void notice_user(struct tui *t, const char *text); /* if the terminal has no focus */
+
+/* ---- status.c, history.c --------------------------------------------------------------------------------------------- */
+
+void status_refresh(struct tui *t); /* runs the command, if there is one */
+void status_cancel(struct tui *t);
+bool status_add_rows(struct tui *t); /* false: there is nothing to show */
+void history_load(struct tui *t);    /* once */
+void history_append(struct tui *t, struct str shown);
+
+/* ---- job.c: programs ------------------------------------------------------------------------------------------------ */
+
+/* Runs a shell command or `cadre WORDS`; its output is shown when it has ended. joins: the next prompt brings it along. */
+void job_shell(struct tui *t, struct str command, bool joins);
+/* done: gets the output in place of the screen; ok: the program ended with 0 */
+typedef void job_done_fn(struct tui *t, struct str output, bool ok);
+void job_cadre(struct tui *t, const char *words, struct str more, job_done_fn *done);
+void job_cancel(struct tui *t);
+void job_release(struct tui *t);
+/* $VISUAL or $EDITOR on the draft; the terminal is the editor's meanwhile */
+void job_edit_draft(struct tui *t);

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ * test_markdown.c - Markdown as lines, and which part of a growing text is complete. */
+#include "test_tui.h"
+#include "face/tui/markdown.h"
+
+TEST(blocks_become_lines)
+{
+	static const struct {
+		unsigned columns;
+		const char *text, *lines;
+	} cases[] = {
+		{ 80, "plain words", "plain words\n" },
+		{ 10, "plain words that wrap", "plain\nwords that\nwrap\n" },
+		{ 80, "# Head\n\ntext\n\nmore", "Head\n\ntext\n\nmore\n" },
+		{ 80, "- one\n- two\n  - deep\n- three", "• one\n• two\n  • deep\n• three\n" },
+		{ 80, "3. three\n4. four", "3. three\n4. four\n" },
+		{ 12, "- a long item that wraps", "• a long\n  item that\n  wraps\n" },
+		{ 80, "> said\n> twice", "▎ said twice\n" },
+		{ 20, "```c\nint a_very_long_line_that_stays_whole;\n```",
+		  "c\nint a_very_long_line_that_stays_whole;\n" },
+		{ 80, "a [link](http://x.y) and <b>html</b>", "a link (http://x.y) and <b>html</b>\n" },
+		{ 80, "- [x] done\n- [ ] open", "• ☑ done\n• ☐ open\n" },
+		{ 80, "| a | bb |\n|---|---|\n| 1 | 2 |", "a   │ bb\n────┼────\n1   │ 2\n" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		AUTO_STYLED struct styled out = { 0 };
+		markdown_render(str_from(cases[i].text), cases[i].columns, &out);
+		CHECK_STR(buf_str(&out.text), cases[i].lines);
+	}
+}
+
+TEST(looks_are_those_of_the_spans)
+{
+	AUTO_STYLED struct styled out = { 0 };
+	AUTO_BUF struct buf coloured = { 0 }, plain = { 0 };
+
+	markdown_render(STR("**bold** `code` *it*"), 80, &out);
+	styled_write(&out, 0, out.text.n - 1, true, &coloured);
+	styled_write(&out, 0, out.text.n - 1, false, &plain);
+	CHECK_STR(buf_str(&coloured), "\033[0;1mbold\033[0m \033[0;36mcode\033[0m \033[0;3mit\033[0m");
+	CHECK_STR(buf_str(&plain), "\033[0;1mbold\033[0m code \033[0;3mit\033[0m");
+}
+
+/* A text that grows byte by byte is written in complete blocks; together they are the whole. */
+TEST(a_growing_text_is_complete_up_to_a_blank_line_outside_of_code)
+{
+	static const struct {
+		const char *text;
+		size_t complete;
+	} cases[] = {
+		{ "one", 0 },           { "one\n", 0 },        { "one\n\n", 5 },
+		{ "one\n\ntwo", 5 },    { "```\na\n\nb", 0 },  { "```\na\n\nb\n```\n", 13 },
+		{ "````\n```\n\n", 0 }, { "- a\n\n- b\n", 0 }, { "- a\n\n- b\n\ntext\n", 10 },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++)
+		CHECK_INT(markdown_complete(str_from(cases[i].text)), cases[i].complete);
+}
+
+TEST(no_byte_of_a_sequence_comes_out)
+{
+	AUTO_STYLED struct styled out = { 0 };
+
+	markdown_render(STR("a\033[31m `\033]0;x\a` [t](\033c)\n\n```\n\033[2J\n```\n\n| \033 |\n|-|\n| \x9b |\n"), 80,
+			&out);
+	for (size_t i = 0; i < out.text.n; i++)
+		CHECK((unsigned char)out.text.p[i] >= 0x20 || out.text.p[i] == '\n');
+}
+
+int test_markdown(void)
+{
+	return RUN_TESTS(T(blocks_become_lines), T(looks_are_those_of_the_spans),
+			 T(a_growing_text_is_complete_up_to_a_blank_line_outside_of_code),
+			 T(no_byte_of_a_sequence_comes_out));
+}

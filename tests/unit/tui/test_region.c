@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT
+ * test_region.c - the live region against a small terminal: what it shows is what was meant, and nothing above it changes. */
+#include "test_tui.h"
+#include "face/tui/region.h"
+
+enum { COLUMNS = 40, ROWS = 400 };
+
+/* Rows are never scrolled away: the terminal is as high as the test needs. */
+struct terminal {
+	char cells[ROWS][COLUMNS + 1];
+	unsigned row, column;
+};
+
+static void terminal_write(struct terminal *t, struct str s)
+{
+	for (size_t i = 0; i < s.n; i++) {
+		unsigned n = 0;
+		if (s.p[i] == '\r') {
+			t->column = 0;
+		} else if (s.p[i] == '\n') {
+			t->row++;
+		} else if (s.p[i] == '\033') {
+			bool private = s.p[i + 2] == '?';
+			for (i += 2 + private; s.p[i] == ';' || (s.p[i] >= '0' && s.p[i] <= '9'); i++)
+				n = s.p[i] == ';' ? 0 : n * 10 + (unsigned)(s.p[i] - '0');
+			CHECK(strchr(private ? "hl" : "ABGJKm", s.p[i]));
+			if (s.p[i] == 'A')
+				t->row -= n;
+			else if (s.p[i] == 'B')
+				t->row += n;
+			else if (s.p[i] == 'G')
+				t->column = n - 1;
+			if (s.p[i] == 'J' || s.p[i] == 'K')
+				memset(t->cells[t->row] + t->column, ' ', COLUMNS - t->column);
+			for (unsigned r = t->row + 1; s.p[i] == 'J' && r < ROWS; r++)
+				memset(t->cells[r], ' ', COLUMNS);
+		} else {
+			CHECK(t->column < COLUMNS && t->row < ROWS);
+			t->cells[t->row][t->column++] = s.p[i];
+		}
+	}
+}
+
+static void random_row(struct styled *row, unsigned *seed)
+{
+	*seed = *seed * 1103515245 + 12345;
+	unsigned n = *seed >> 16 & 31;
+
+	styled_clear(row);
+	for (unsigned i = 0; i < n; i++)
+		styled_addf(row, i & 4 ? LOOK_BOLD : LOOK_PLAIN, "%c", 'a' + (int)((*seed >> (i & 15)) % 3));
+}
+
+TEST(the_terminal_shows_what_is_meant_and_keeps_what_is_above)
+{
+	struct terminal *t = xcalloc(1, sizeof *t);
+	struct region r = { .columns = COLUMNS, .rows = 24 };
+	struct styled rows[6] = { 0 }, meant[6] = { 0 };
+	unsigned seed = 3, finished = 0;
+
+	memset(t->cells, ' ', sizeof t->cells);
+	for (unsigned step = 0; step < 300; step++) {
+		AUTO_BUF struct buf out = { 0 }, above = { 0 };
+		seed = seed * 1103515245 + 12345;
+		size_t count = seed >> 20 & 3 ? 1 + (seed >> 16) % 6 : r.shown_count ? r.shown_count : 1;
+		for (size_t i = 0; i < count; i++) {
+			if (seed >> i & 1 || i >= r.shown_count)
+				random_row(&meant[i], &seed);
+			styled_clear(&rows[i]);
+			styled_append(&rows[i], &meant[i], 0, meant[i].text.n);
+		}
+		if (!(step % 3))
+			buf_addf(&above, "finished %u\r\n", finished++);
+		unsigned column = (unsigned)meant[count - 1].text.n;
+		region_draw(&r, rows, count, count - 1, column, buf_str(&above), &out);
+		terminal_write(t, buf_str(&out));
+		CHECK_INT(t->row, finished + count - 1);
+		CHECK_INT(t->column, column);
+		for (unsigned i = 0; i < finished; i++) {
+			char line[COLUMNS + 1];
+			snprintf(line, sizeof line, "finished %-*u", COLUMNS - 9, i);
+			CHECK(!memcmp(t->cells[i], line, COLUMNS));
+		}
+		for (size_t i = 0; i < 8; i++) {
+			AUTO_BUF struct buf want = { 0 };
+			buf_addf(&want, "%-*s", COLUMNS, i < count ? buf_str(&meant[i].text).p : "");
+			CHECK(!memcmp(t->cells[finished + i], want.p, COLUMNS));
+		}
+	}
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		styled_release(&rows[i]);
+		styled_release(&meant[i]);
+	}
+	region_release(&r);
+	free(t);
+}
+
+TEST(a_letter_at_the_end_of_the_line_costs_one_byte)
+{
+	struct region r = { .columns = 80, .rows = 24 };
+	struct styled rows[2] = { 0 };
+
+	for (unsigned n = 0; n < 20; n++) {
+		AUTO_BUF struct buf out = { 0 };
+		styled_addf(&rows[0], LOOK_PLAIN, "> %.*s", (int)n, "abcdefghijklmnopqrstuvwxyz");
+		styled_add(&rows[1], LOOK_DIM, STR("status"));
+		region_draw(&r, rows, 2, 0, n + 2, STR(""), &out);
+		if (n)
+			CHECK_INT(out.n, 1);
+	}
+	styled_release(&rows[0]);
+	styled_release(&rows[1]);
+	region_release(&r);
+}
+
+TEST(a_narrower_window_never_takes_a_row_above_the_region)
+{
+	for (int cuts = 0; cuts < 2; cuts++) {
+		struct region r = { .columns = 80, .rows = 24, .cuts = cuts };
+		struct styled rows[3] = { 0 };
+		AUTO_BUF struct buf out = { 0 }, after = { 0 };
+		for (size_t i = 0; i < 3; i++)
+			styled_addf(&rows[i], LOOK_PLAIN, "%*s", i == 1 ? 75 : 10, "x");
+		region_draw(&r, rows, 3, 2, 5, STR(""), &out);
+		region_resize(&r, 40, 24, &after);
+		CHECK_STR(buf_str(&after), cuts ? "\r\033[2A\033[J" : "\r\033[3A\033[J");
+		for (size_t i = 0; i < 3; i++)
+			styled_release(&rows[i]);
+		region_release(&r);
+	}
+}
+
+int test_region(void)
+{
+	return RUN_TESTS(T(the_terminal_shows_what_is_meant_and_keeps_what_is_above),
+			 T(a_letter_at_the_end_of_the_line_costs_one_byte),
+			 T(a_narrower_window_never_takes_a_row_above_the_region));
+}
