@@ -70,7 +70,7 @@ def without_a_user_and_under_a_strict_list_it_is_refused(lab):
 def a_user_at_a_terminal_is_asked_and_a_session_ends_with_a_question_open(lab):
     prepare(lab, MANY)
     env = {**lab.env, "TERM": "xterm", "LANG": "C.UTF-8", "NO_COLOR": "1"}
-    with Terminal([CADRE], env, lab.work) as t:
+    with Terminal([CADRE, "--plain"], env, lab.work) as t:
         t.expect("> ")
         t.type("go")
         t.expect("SandboxNetworkAccess")
