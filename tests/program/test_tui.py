@@ -402,10 +402,15 @@ def unknown_commands_are_not_sent_and_exit_leaves(lab):
 def a_slash_opens_commands_and_an_at_sign_files(lab):
     os.mkdir(os.path.join(lab.work, "sources"))
     open(os.path.join(lab.work, "sources", "parse.c"), "w").close()
+    os.makedirs(os.path.join(lab.work, ".claude", "skills", "polish"))
+    with open(os.path.join(lab.work, ".claude", "skills", "polish", "SKILL.md"), "w") as f:
+        f.write("---\nname: polish\ndescription: makes it shine\n---\nShine.\n")
     with screen(lab) as s:
         ready(s)
         s.press("/mo")
         s.until("another model")
+        s.press("C-u", "/pol")
+        s.until("makes it shine")
         s.press("esc", "C-u", "see @so")
         s.until("@sources/")
         s.press("tab", "tab")
@@ -572,6 +577,10 @@ def an_earlier_session_is_chosen_from_a_list(lab):
         s.seen("New session")
         s.press("another subject", "enter")
         s.until(lambda rows: sum("I hear you." in r for r in s.above + rows) == 2)
+        ready(s)
+        s.press("/resume", "enter")
+        s.until("Sessions")
+        s.press("esc")
         ready(s)
         s.press("/resume", "enter")
         s.until("Sessions")

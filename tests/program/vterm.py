@@ -121,16 +121,16 @@ class Screen:
         self._feed(data)
         return True
 
-    def rows(self):
+    def cells(self, row):
         found = []
-        for row in range(self.height):
-            cells = []
-            for column in range(self.columns):
-                cell = Cell()
-                self.v.vterm_screen_get_cell(self.screen, Position(row, column), ctypes.byref(cell))
-                cells.append(cell)
-            found.append(text_of(cells))
+        for column in range(self.columns):
+            cell = Cell()
+            self.v.vterm_screen_get_cell(self.screen, Position(row, column), ctypes.byref(cell))
+            found.append(cell)
         return found
+
+    def rows(self):
+        return [text_of(self.cells(row)) for row in range(self.height)]
 
     def all(self):
         """Scrollback and screen, without empty rows at the end."""

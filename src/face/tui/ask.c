@@ -5,6 +5,7 @@
  *     WAITS --line empty, no key for 1 s; or Tab--> OPENS --no key for 400 ms--> TAKES KEYS --Enter--> answered
  *
  * What was typed before never answers: until a question takes keys they go into the draft. */
+#include <unistd.h>
 #include "face/tui/tui_int.h"
 #include "face/cli/view.h"
 #include "lib/base/utf8.h"
@@ -115,7 +116,9 @@ static struct choice *add_choice(struct inquiry *q, const char *label)
 static void add_permission_choices(struct tui *t, struct inquiry *q, const struct cadre_event *e)
 {
 	AUTO_BUF struct buf rules = { 0 }, label = { 0 };
-	const char *rule;
+	AUTO_FREE char *cwd = getcwd(NULL, 0);
+	const char *rule, *file = cadre_rules_file(t->session);
+	size_t below = cwd && !strncmp(file, cwd, strlen(cwd)) && file[strlen(cwd)] == '/' ? strlen(cwd) + 1 : 0;
 
 	add_choice(q, "Yes");
 	if (cadre_event_offers_edits(e))
@@ -126,7 +129,7 @@ static void add_permission_choices(struct tui *t, struct inquiry *q, const struc
 		buf_addf(&label, "Yes, for this session: %s", rules.p);
 		add_choice(q, label.p)->scope = CADRE_FOR_SESSION;
 		buf_clear(&label);
-		buf_addf(&label, "Yes, always, kept in %s: %s", cadre_rules_file(t->session), rules.p);
+		buf_addf(&label, "Yes, always, kept in %s: %s", file + below, rules.p);
 		add_choice(q, label.p)->scope = CADRE_ALWAYS;
 	}
 	add_choice(q, "No")->kind = CHOICE_DENY;

@@ -277,6 +277,10 @@ static void tool_ended(struct tui *t, const struct cadre_event *e)
 		return;
 	for (size_t i = 0; i < text.n; i++)
 		lines += text.p[i] == '\n';
+	if (!failed && (!strcmp(run->name, "Agent") || !strcmp(run->name, "Task"))) {
+		tool_run_free(run); /* its start and its end have lines of their own */
+		return;
+	}
 	int64_t ms = tui_now_ms() - run->started_ms;
 	styled_addf(&s, failed ? LOOK_RED : LOOK_CYAN, "%s ", tui_mark(t, failed ? MARK_FAILED : MARK_TOOL));
 	styled_add_foreign(&s, LOOK_BOLD, str_from(run->name), true);

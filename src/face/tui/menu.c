@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include "face/tui/tui_int.h"
 #include "face/cli/view.h"
+#include "lib/json/json.h"
 
 enum { MENU_ROWS = 8, MOST_ITEMS = 2000 };
 
@@ -62,18 +63,50 @@ static bool fits(struct str pattern, const char *text)
 	return at == pattern.n;
 }
 
-static void add_commands(struct menu *m, struct str typed)
+static void add_command(struct menu *m, struct str typed, bool starting, const char *name, const char *help)
 {
-	for (int pass = 0; pass < 2; pass++) /* those that begin so come first */
-		for (size_t i = 0; i < slash_count; i++) {
-			const struct slash *s = &slash_table[i];
-			bool starts = str_starts(str_from(s->name), typed);
-			AUTO_BUF struct buf b = { 0 };
-			if (pass ? starts || !fits(typed, s->name) : !starts)
-				continue;
-			buf_addf(&b, "/%s", s->name);
-			menu_add(m, buf_str(&b), s->help);
-		}
+	bool starts = str_starts(str_from(name), typed);
+	AUTO_BUF struct buf b = { 0 };
+
+	if (starting ? !starts : starts || !fits(typed, name))
+		return;
+	buf_addf(&b, "/%s", name);
+	menu_add(m, buf_str(&b), help);
+}
+
+/* What `cadre skills --json` says; what is meant for the model alone is left out. */
+static void on_skills(struct tui *t, struct str output, bool ok)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena arena = { 0 };
+	const struct json *root;
+
+	if (!ok || json_parse(&reader, output.p, output.n, &root, NULL) < 0)
+		return;
+	const struct json *skills = json_get(root, "skills");
+	for (const struct json *k = json_is(skills, JSON_ARRAY) ? json_first(skills) : NULL; k;
+	     k = json_next(skills, k)) {
+		const char *name = json_cstr(json_get(k, "name"), &arena);
+		const char *help = json_cstr(json_get(k, "description"), &arena);
+		if (name && json_bool(json_get(k, "user")))
+			free(map_set(&t->skills, str_from(name), xstrdup(help ? help : "")));
+	}
+	if (!t->page && !t->asking)
+		menu_update(t);
+}
+
+static void add_commands(struct tui *t, struct menu *m, struct str typed)
+{
+	if (!t->skills_read && !t->job) {
+		t->skills_read = true;
+		job_cadre(t, "skills --json", STR(""), on_skills);
+	}
+	for (int starting = 1; starting >= 0; starting--) { /* those that begin so come first */
+		for (size_t i = 0; i < slash_count; i++)
+			add_command(m, typed, starting, slash_table[i].name, slash_table[i].help);
+		for (const struct map_entry *e = map_next(&t->skills, NULL); e; e = map_next(&t->skills, e))
+			add_command(m, typed, starting, e->key, e->value);
+	}
 }
 
 static int by_text(const void *a, const void *b)
@@ -136,7 +169,7 @@ void menu_update(struct tui *t)
 		at--;
 	struct str word = { text.p + at, cursor - at };
 	if (at == 0 && str_starts(word, STR("/")))
-		add_commands(menu_new(t, MENU_SLASH, 0), (struct str){ word.p + 1, word.n - 1 });
+		add_commands(t, menu_new(t, MENU_SLASH, 0), (struct str){ word.p + 1, word.n - 1 });
 	else if (str_starts(word, STR("@")))
 		add_files(menu_new(t, MENU_FILES, at), (struct str){ word.p + 1, word.n - 1 });
 	if (t->menu && !t->menu->count)

@@ -89,13 +89,11 @@ void tui_draw(struct tui *t)
 		return;
 	if (t->page) {
 		page_draw(t, &out);
-		cadre_write(t->out, out.p, out.n);
-		t->drawn_ms = tui_now_ms();
-		return;
+	} else {
+		rows_frame(t, &row, &column);
+		region_draw(&t->region, t->rows, t->row_count, row, column, buf_str(&t->above), &out);
+		buf_clear(&t->above);
 	}
-	rows_frame(t, &row, &column);
-	region_draw(&t->region, t->rows, t->row_count, row, column, buf_str(&t->above), &out);
-	buf_clear(&t->above);
 	if (out.n)
 		cadre_write(t->out, out.p, out.n);
 	t->drawn_ms = tui_now_ms();
@@ -450,6 +448,9 @@ static void tui_release(struct tui *t)
 		styled_release(&t->rows[i]);
 	for (size_t i = 0; i < t->queue_count; i++)
 		free(t->queue[i]);
+	for (struct map_entry *e = map_next(&t->skills, NULL); e; e = map_next(&t->skills, e))
+		free(e->value);
+	map_release(&t->skills);
 	free(t->rows);
 	free(t->queue);
 	free(t->mode);

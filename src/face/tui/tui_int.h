@@ -8,6 +8,7 @@
 #include "face/tui/draft.h"
 #include "face/tui/key.h"
 #include "face/tui/region.h"
+#include "lib/base/map.h"
 
 enum tui_timer {
 	TIMER_FRAME,  /* what changed is drawn */
@@ -53,8 +54,9 @@ struct tui {
 	struct buf above; /* finished text that the next frame writes above the region */
 	int64_t drawn_ms, key_ms;
 	struct buf note; /* for a moment in the status row */
-	bool history_read;
-	bool unfocused; /* known during a turn only */
+	bool history_read, skills_read;
+	struct map skills; /* name -> what it does; owned texts */
+	bool unfocused;    /* known during a turn only */
 
 	/* the conversation */
 	bool in_turn;
