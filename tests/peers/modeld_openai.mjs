@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// modeld_openai.mjs - the official client of chat completions against modeld. Prints TAP.
+// modeld_openai.mjs - the official client of chat completions and of the Responses API against modeld. Prints TAP.
 // usage: node modeld_openai.mjs MODELD
 import assert from "node:assert/strict";
 import OpenAI from "openai";
@@ -37,6 +37,34 @@ async function talk(client, prompt) {
 }
 
 const plain = ({ id, type, function: { name, arguments: text } }) => ({ id, type, function: { name, arguments: text } });
+
+// The same in the Responses API, stateless: the items of an answer go back as they came.
+async function talkInItems(client, prompt) {
+  const input = [{ role: "user", content: prompt }];
+  const flat = tools.map(({ type, function: f }) => ({ type, ...f, strict: false }));
+  for (;;) {
+    const stream = client.responses.stream({
+      model,
+      tools: flat,
+      instructions: "Be brief.",
+      input,
+      store: false,
+      include: ["reasoning.encrypted_content"],
+    });
+    const kinds = [];
+    stream.on("event", (event) => kinds.push(event.type));
+    const response = await stream.finalResponse();
+    input.push(...response.output.map(({ parsed_arguments, ...item }) => item));
+    const calls = response.output.filter((item) => item.type === "function_call");
+    if (!calls.length) return { response, input, kinds };
+    for (const call of calls)
+      input.push({
+        type: "function_call_output",
+        call_id: call.call_id,
+        output: `${JSON.parse(call.arguments).town} is "dry"`,
+      });
+  }
+}
 
 await play((address) => new OpenAI({ baseURL: `${address}/v1`, apiKey: "key", maxRetries: 2 }), {
   async "a streamed conversation with parallel calls and a retry comes to its end"(client) {
@@ -94,5 +122,41 @@ await play((address) => new OpenAI({ baseURL: `${address}/v1`, apiKey: "key", ma
       assert.equal(chunk.usage ?? null, null);
     }
     assert.equal(text, "You said: hello");
+  },
+  async "the Responses API: a streamed conversation with reasoning and parallel calls comes to its end"(client) {
+    await fetch(`${client.baseURL.replace(/\/v1$/, "")}/reset`, { method: "POST" });
+    const { response, input, kinds } = await talkInItems(client, "the weather, please");
+    assert.equal(response.status, "completed");
+    assert.equal(
+      response.output_text,
+      'The weather: Ulm is "dry", Köln "am Rhein" is "dry", Köln "am Rhein" is "dry" is "dry".',
+    );
+    assert.deepEqual(
+      input.slice(1, 6).map((item) => item.type),
+      ["reasoning", "reasoning", "message", "function_call", "function_call"],
+    );
+    assert.ok(input[1].encrypted_content && input[1].summary[0].text.startsWith("I need"));
+    assert.deepEqual(JSON.parse(input[5].arguments), { town: 'Köln "am Rhein"' });
+    for (const kind of ["created", "output_item.added", "output_text.delta", "output_item.done", "completed"])
+      assert.ok(kinds.includes(`response.${kind}`), kind);
+    assert.equal(response.usage.total_tokens, response.usage.input_tokens + response.usage.output_tokens);
+  },
+  async "the Responses API: an answer without stream, and errors"(client) {
+    const response = await client.responses.create({ model, input: "hello" });
+    assert.equal(response.output_text, "You said: hello");
+    await assert.rejects(client.responses.create({ model, input: "forbidden" }), (error) => {
+      assert.ok(error instanceof OpenAI.PermissionDeniedError);
+      assert.match(error.message, /not for you/);
+      return true;
+    });
+    let failed;
+    for await (const event of await client.responses.create({ model, input: "broken", stream: true }))
+      if (event.type === "response.failed") failed = event.response.error;
+    assert.deepEqual(failed, { code: "overloaded_error", message: "busy now" });
+  },
+  async "the Responses API: reasoning that was changed is refused"(client) {
+    const item = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "enc.AAAA" };
+    const input = [{ role: "user", content: "a" }, item, { role: "user", content: "b" }];
+    await assert.rejects(client.responses.create({ model, input }), /invalid_encrypted_content/);
   },
 });

@@ -7,7 +7,7 @@ import subprocess
 from lab import ROOT, main
 
 LIBRARY = ROOT / "build" / "src" / "libcadre.a"
-NEEDS = ["libuv", "libcurl", "openssl", "libpcre2-8", "yaml-0.1", "sqlite3", "zlib"]
+NEEDS = ["libuv", "libcurl", "openssl", "libpcre2-8", "yaml-0.1", "zlib"]
 
 
 def flags(kind):

@@ -7,6 +7,7 @@ import hmac
 import http.server
 import json
 import os
+import pathlib
 import re
 import struct
 import subprocess
@@ -24,6 +25,8 @@ class Mock:
 
     def __init__(self, reply):
         self.seen = []
+        self.sent = []  # paths of requests whose answer is written
+        self.news = threading.Condition()
         mock = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -43,17 +46,28 @@ class Mock:
                 with contextlib.suppress(ConnectionError):  # it did not wait
                     self.end_headers()
                     self.wfile.write(body)
+                with mock.news:
+                    mock.sent.append(self.path)
+                    mock.news.notify_all()
 
             do_GET = do_POST
 
             def log_message(self, *_):
                 pass
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        class Server(http.server.ThreadingHTTPServer):
+            request_queue_size = 1024  # hundreds of children come at once
+
+        self.server = Server(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
         self.server.handle_error = lambda *_: None  # a client that went away
         self.url = "http://127.0.0.1:%d" % self.server.server_port
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def wait_for_answer(self, path):
+        """Until the answer to a request for this path is written."""
+        with self.news:
+            assert self.news.wait_for(lambda: path in self.sent, 60), path
 
     def bodies(self):
         return [r["body"] for r in self.seen]
@@ -133,12 +147,133 @@ def tools_that_want_no_reasoning_get_none(lab):
             "tools, use /v1/responses or set reasoning_effort to 'none'.")
 
     def reply(n, request):
+        if request["path"].endswith("/responses"):
+            return 404, {}, "404 page not found"
         if request["body"].get("reasoning_effort") != "none":
             return 400, {}, json.dumps({"error": {"message": text, "type": "invalid_request_error"}})
         return said("fine")
 
     mock, done = chat(lab, reply)
-    assert result(done)["result"] == "fine" and len(mock.seen) == 2, done
+    assert result(done)["result"] == "fine", done
+    assert [r["path"] for r in mock.seen] == ["/v1/chat/completions", "/v1/responses"] + 2 * ["/v1/chat/completions"], mock.seen
+
+
+def events(*list_of, end="completed", output=(), **response):
+    """A stream of the Responses API."""
+    whole = {"id": "resp_0123456789abcdef01", "object": "response", "model": "m1", "output": list(output), **response}
+    all_events = [{"type": "response.created", "response": {**whole, "status": "in_progress", "output": []}}, *list_of]
+    if end:
+        all_events.append({"type": "response." + end, "response": {"status": end, **whole}})
+    return 200, SSE, "".join("event: %s\ndata: %s\n\n" % (e["type"], json.dumps(e)) for e in all_events)
+
+
+def item(index, **members):
+    return {"type": "response.output_item.done", "output_index": index, "item": members}
+
+
+def reasoning(index, sealed, text="hm"):
+    return item(index, type="reasoning", id="rs_%d" % index, summary=[{"type": "summary_text", "text": text}],
+                **({"encrypted_content": sealed} if sealed else {}))
+
+
+def function_call(index, id="call_1", **arguments):
+    return item(index, type="function_call", id="fc_%d" % index, call_id=id, name="Read", status="completed",
+                arguments=json.dumps(arguments))
+
+
+def message_item(index, text):
+    return item(index, type="message", id="msg_%d" % index, role="assistant", status="completed",
+                content=[{"type": "output_text", "text": text, "annotations": []}])
+
+
+def responses(lab, reply, *args, model="m1"):
+    mock = Mock(reply)
+    settings = {"providers": {"lab": {"wire": "responses", "baseUrl": mock.url + "/v1"}}}
+    done = lab.cadre("-p", "--settings", json.dumps(settings), "--model", "lab/" + model, "--output-format", "json",
+                     *(args or ("hi",)))
+    return mock, done
+
+
+def a_model_that_chat_refuses_is_reached_by_the_responses_api(lab):
+    pathlib.Path(lab.work, "a.txt").write_text("apple\n")
+    for status, text in ((400, "Function tools with reasoning_effort are not supported for m1 in /v1/chat/completions. To use "
+                               "function tools, use /v1/responses or set reasoning_effort to 'none'."),
+                         (404, "This model is only supported in v1/responses and not in v1/chat/completions.")):
+        def reply(n, request):
+            if request["path"] == "/v1/chat/completions":
+                return status, {}, json.dumps({"error": {"message": text, "type": "invalid_request_error"}})
+            if len(request["body"]["input"]) == 1:
+                return events(reasoning(0, "sealed-1"), function_call(1, file_path="a.txt"))
+            return events(message_item(0, "fine"))
+
+        mock, done = chat(lab, reply)
+        assert result(done)["result"] == "fine", done
+        # What was learned holds for the next request, and reasoning comes back without its id.
+        assert [r["path"] for r in mock.seen] == ["/v1/chat/completions", "/v1/responses", "/v1/responses"], mock.seen
+        back = mock.bodies()[2]["input"][1]
+        assert back == {"type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}],
+                        "encrypted_content": "sealed-1"}, back
+
+
+def what_the_responses_api_refuses_is_left_out(lab):
+    refusals = (("Unsupported parameter: 'reasoning.summary' is not supported with this model.", lambda b: "summary" not in b["reasoning"]),
+                ("Your organization must be verified to generate reasoning summaries.", lambda b: "summary" not in b["reasoning"]),
+                ("Encrypted content is not supported with this model.", lambda b: "include" not in b and "reasoning" not in b),
+                ("Unsupported parameter: 'prompt_cache_key'", lambda b: "prompt_cache_key" not in b),
+                ("Unsupported parameter: 'max_output_tokens' is not supported", lambda b: "max_output_tokens" not in b),
+                ("Unsupported parameter: 'parallel_tool_calls'", lambda b: "parallel_tool_calls" not in b))
+    for text, heeded in refusals:
+        def reply(n, request):
+            if not heeded(request["body"]):
+                return 400, {}, json.dumps({"error": {"message": text, "type": "invalid_request_error", "code": None}})
+            return events(message_item(0, "fine"))
+
+        mock, done = responses(lab, reply)
+        assert result(done)["result"] == "fine" and len(mock.seen) == 2, (text, done)
+
+
+def reasoning_that_the_server_cannot_read_is_left_out(lab):
+    pathlib.Path(lab.work, "a.txt").write_text("apple\n")
+
+    def reply(n, request):
+        sealed = [i["encrypted_content"] for i in request["body"]["input"] if i.get("type") == "reasoning"]
+        if n == 1:
+            return events(reasoning(0, "old"), function_call(1, file_path="a.txt"))
+        if "old" in sealed:
+            return 400, {}, json.dumps({"error": {"code": "invalid_encrypted_content", "type": "invalid_request_error",
+                                                  "message": "The encrypted content could not be verified."}})
+        if n == 3:
+            return events(reasoning(0, "new"), function_call(1, "call_2", file_path="a.txt"))
+        assert sealed == ["new"], sealed
+        return events(message_item(0, "fine"))
+
+    mock, done = responses(lab, reply)
+    assert result(done)["result"] == "fine" and len(mock.seen) == 4, done
+
+
+def reasoning_that_is_encrypted_only_at_the_end_comes_back(lab):
+    pathlib.Path(lab.work, "a.txt").write_text("apple\n")
+
+    def reply(n, request):
+        if n == 1:
+            return events(reasoning(0, ""), function_call(1, file_path="a.txt"), output=[
+                {"type": "reasoning", "id": "rs_0", "summary": [], "encrypted_content": "late"}])
+        return events(message_item(0, "fine"))
+
+    mock, done = responses(lab, reply)
+    assert result(done)["result"] == "fine", done
+    assert [i.get("encrypted_content") for i in mock.bodies()[1]["input"] if i.get("type") == "reasoning"] == ["late"], mock.bodies()[1]
+
+
+def a_response_without_its_end_is_never_an_answer(lab):
+    whole = events(message_item(0, "whole"))
+    torn = (events(message_item(0, "torn"), end=None),                         # no completed
+            events(message_item(0, "torn"), {"type": "response.output_item.added"}, end=None),
+            (200, SSE, whole[2][:whole[2].rindex("event:")]),                  # cut at the last event
+            (200, SSE, whole[2][:-4]))                                         # inside it
+    for bad in torn:
+        mock, done = responses(lab, lambda n, r, bad=bad: bad if n == 1 else whole)
+        assert result(done)["result"] == "whole" and len(mock.seen) == 2, (bad, done)
 
 
 def an_output_limit_is_read_from_the_refusal(lab):

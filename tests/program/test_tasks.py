@@ -238,6 +238,24 @@ def a_run_without_children_opens_nothing(lab):
     assert not place.exists()
 
 
+def without_sqlite_only_the_list_is_missing(lab):
+    """It is loaded when the first row is written or read."""
+    runtime(lab)
+    lab.model("rule child\n  prompt contains \"child task\"\n  text child done\nrule asks\n  turn 1\n"
+              '  call Agent {"description": "Work", "prompt": "child task"}\nrule answers\n  text all done\n')
+    libraries = pathlib.Path(lab.folder) / "libraries"
+    libraries.mkdir()
+    (libraries / "libsqlite3.so.0").touch()
+    lab.env["LD_LIBRARY_PATH"] = str(libraries)
+    done = lab.cadre("-p", "go")
+    assert done.code == 0 and done.out == "all done\n", done
+    done = lab.cadre("tasks")
+    assert done.code == 1 and "libsqlite3.so.0 is not installed (package libsqlite3-0)" in done.err, done
+    del lab.env["LD_LIBRARY_PATH"]
+    done = lab.cadre("tasks")
+    assert done.code == 0 and re.search("Work .*completed", done.out), done
+
+
 def the_socket_is_private_and_gone_with_its_session(lab):
     run = waiting(lab)
     place = runtime(lab)
@@ -438,6 +456,7 @@ if __name__ == "__main__":
          a_transcript_is_followed_until_the_agent_ends,
          a_follower_ends_with_a_process_that_was_killed,
          a_run_without_children_opens_nothing,
+         without_sqlite_only_the_list_is_missing,
          the_socket_is_private_and_gone_with_its_session,
          a_socket_that_nobody_listens_on_is_swept,
          a_session_that_accepts_nobody_holds_nobody_up, a_directory_that_is_open_to_others_is_not_used,

@@ -50,7 +50,8 @@ static void on_usage(void *data, const struct usage *usage)
 
 	a->turns++;
 	usage_add(&a->usage, usage);
-	agent_tree_spend(a->tree, &a->budget, a->query.config.model, usage); /* a->model may be the next one's */
+	/* a->model may be the next one's */
+	a->cost_usd += agent_tree_spend(a->tree, &a->budget, a->query.config.model, usage);
 }
 
 static void on_request(struct query *q, void *data)

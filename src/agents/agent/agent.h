@@ -111,6 +111,7 @@ struct agent {
 
 	/* of all its turns in this process */
 	struct usage usage;
+	double cost_usd;
 	unsigned turns, tool_uses;
 	char last_tool[64];
 

@@ -227,7 +227,7 @@ static bool is_forbidden(void *data, const struct tool *tool)
 void agent_defer_tools(struct agent *a)
 {
 	const struct deferral_policy *p = &a->tree->deferral;
-	uint64_t context = (uint64_t)model_find(a->model)->context;
+	uint64_t context = (uint64_t)model_find(&a->tree->services->endpoints.places, a->model).context;
 	size_t bytes = deferral_bytes(&a->tools);
 	bool many = bytes && (p->when == DEFER_ALWAYS ||
 			      (p->when != DEFER_NEVER && bytes / BYTES_PER_TOKEN * 100 > context * p->percent));
@@ -282,14 +282,40 @@ static const char **agent_definitions(const struct agent *a, struct arena *arena
 
 /* ---- the head of its requests ------------------------------------------------------------------------------------ */
 
+/* Switches of the environment or the settings, also for one family of models */
+static enum cache_marks cache_marks(const struct agent *a)
+{
+	static const char *const families[] = { "opus", "sonnet", "haiku", "fable" };
+	const struct services *sv = a->tree->services;
+	const struct settings *settings = sv->policy.settings;
+	char name[64] = "DISABLE_PROMPT_CACHING";
+	const char *value = services_getenv(sv, settings, ENV_SAFE, name);
+
+	for (size_t i = 0; i < COUNT_OF(families) && !value; i++) {
+		size_t n = (size_t)snprintf(name, sizeof name, "DISABLE_PROMPT_CACHING_%s", families[i]);
+		for (size_t k = n - strlen(families[i]); k < n; k++)
+			name[k] = (char)(name[k] - 32);
+		if (strstr(a->model, families[i]))
+			value = services_getenv(sv, settings, ENV_SAFE, name);
+	}
+	if (value && value[0] && strcmp(value, "0") != 0)
+		return MARKS_NONE;
+	value = services_getenv(sv, settings, ENV_SAFE, "FORCE_PROMPT_CACHING_5M");
+	if (!value || !value[0])
+		value = services_getenv(sv, settings, ENV_SAFE, "ENABLE_PROMPT_CACHING_1H");
+	else
+		value = NULL;
+	return value && value[0] && strcmp(value, "0") != 0 ? MARKS_HOUR : MARKS_USUAL;
+}
+
 struct head *context_head(struct agent *a, struct str system, const char *effort)
 {
 	AUTO_ARENA struct arena arena = { 0 };
 	AUTO_BUF struct buf bytes = { 0 };
 	const struct agent_tree *t = a->tree;
 	int64_t most = t->max_tokens;
-	const char *thinking = t->thinking ? t->thinking : model_thinking(a->model);
-	const char *other = json_cstr(json_get(a->tree->model_overrides, a->model), &arena);
+	const struct places *places = &t->services->endpoints.places;
+	const char *thinking = t->thinking ? t->thinking : model_thinking(places, a->model);
 
 	/* The usual number of tokens is only for models that take one; the others decide themselves. */
 	if (!t->thinking && thinking && t->usual_thinking) {
@@ -298,17 +324,21 @@ struct head *context_head(struct agent *a, struct str system, const char *effort
 		else if (strcmp(thinking, "adaptive") != 0)
 			thinking = t->usual_thinking;
 	}
-	head_write(&bytes, &(struct head_spec){
-				   .model = other ? other : a->model,
-				   .max_tokens = most ? most : MIN(model_find(a->model)->max_output, USUAL_MAX_TOKENS),
-				   .system = system,
-				   .effort = effort,
-				   .thinking = thinking,
-				   .display = a->tree->thinking_display,
-				   .task_budget = a->parent ? 0 : a->tree->task_budget,
-				   .tools = agent_definitions(a, &arena),
-			   });
-	return head_intern(&a->tree->services->heads, buf_str(&bytes));
+	head_write(&bytes,
+		   &(struct head_spec){
+			   .model = place_sent_name(places, a->model, &arena),
+			   .max_tokens = most ? most : MIN(model_find(places, a->model).max_output, USUAL_MAX_TOKENS),
+			   .system = system,
+			   .marks = cache_marks(a),
+			   .effort = effort,
+			   .thinking = thinking,
+			   .display = a->tree->thinking_display,
+			   .task_budget = a->parent ? 0 : a->tree->task_budget,
+			   .tools = agent_definitions(a, &arena),
+		   });
+	struct head *head = head_intern(&a->tree->services->heads, buf_str(&bytes));
+	head->marks = cache_marks(a);
+	return head;
 }
 
 struct head *context_head_like(struct agent *a, const struct head *before)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * hooks.c - hooks of agents: how they are run, what they say, and the events of an agent, its calls and its todos. */
 #include "agents/agent/hooks.h"
+#include <errno.h>
 #include <unistd.h>
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
@@ -37,10 +38,11 @@ void env_files_remove(const struct agent_tree *t)
 {
 	AUTO_ARENA struct arena a = { 0 };
 
-	for (size_t i = 0; t->env_dir && i < COUNT_OF(env_files); i++)
+	if (!t->env_dir || rmdir(t->env_dir) == 0 || errno == ENOENT)
+		return; /* most sessions have none */
+	for (size_t i = 0; i < COUNT_OF(env_files); i++)
 		(void)unlink(path_join(&a, t->env_dir, env_files[i].name));
-	if (t->env_dir)
-		(void)rmdir(t->env_dir);
+	(void)rmdir(t->env_dir);
 }
 
 /* ---- running them ------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * initial_messages.c - the messages of an agent before its first request: its context and its task, after its parent's
  * history if it shares that; or, of one that continues, the conversation that is on disk. */
+#include "core/model/catalog.h"
 #include "agents/agent/context.h"
 #include <sys/stat.h>
 #include "lib/base/crash.h"
@@ -269,6 +270,7 @@ static void on_loaded(void *data, struct session_load *l, const struct err *err)
 	a->load = l;
 	if (l) { /* the usage of an interrupted run counts */
 		a->usage = l->usage;
+		a->cost_usd = model_cost_usd(&a->tree->services->endpoints.places, a->model, &l->usage);
 		a->tool_uses = l->tool_uses;
 	}
 	if (a->resumes && l && l->prompts >= a->record->run)

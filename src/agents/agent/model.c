@@ -11,6 +11,20 @@
 
 /* ---- its own ------------------------------------------------------------------------------------------------------ */
 
+/* A limit in money holds only if every request has a price. */
+static int check_price(const struct agent *a, const char *model, struct err *err)
+{
+	const struct services *sv = a->tree->services;
+
+	if (sv->options.max_budget_usd <= 0 || sv->options.allow_unknown_price ||
+	    model_has_price(&sv->endpoints.places, model))
+		return 0;
+	return err_set(err, ERR_USAGE,
+		       "the price of %s is unknown, so --max-budget-usd cannot hold: give it in the setting "
+		       "providers, or allow it with --allow-unknown-price",
+		       model);
+}
+
 /* A default model may be outside availableModels, unless that is enforced. */
 int agent_set_model(struct agent *a, const char *name, struct err *err)
 {
@@ -27,17 +41,17 @@ int agent_set_model(struct agent *a, const char *name, struct err *err)
 	bool checked = name || settings_bool(settings, "enforceAvailableModels", false);
 	struct settings_origin at = { 0 };
 	const char *setting = json_cstr(settings_get(settings, "model", &at), &a->arena);
-	if (!name && model_default_at(sv->endpoints.usual, setting, &name, err) < 0)
+	if (!name && model_default_at(&sv->endpoints.places, setting, &name, err) < 0)
 		return -(int)err->kind;
 	t->allowed_models = settings_get(settings, "availableModels", NULL);
-	if (model_resolve_allowed(&a->arena, checked ? t->allowed_models : NULL, sv->endpoints.usual, name, &model,
+	if (model_resolve_allowed(&a->arena, checked ? t->allowed_models : NULL, &sv->endpoints.places, name, &model,
 				  err) < 0)
 		return setting && name == setting ? err_wrap(err, "%s:%u", at.file, at.line) : -(int)err->kind;
-	if ((plans = model_in_plan_mode(&a->arena, name)) &&
-	    model_resolve_allowed(&a->arena, checked ? t->allowed_models : NULL, sv->endpoints.usual, plans,
+	if ((plans = model_in_plan_mode(&a->arena, &sv->endpoints.places, name)) &&
+	    model_resolve_allowed(&a->arena, checked ? t->allowed_models : NULL, &sv->endpoints.places, plans,
 				  &plan_model, err) < 0)
 		return -(int)err->kind;
-	if (endpoints_find(&sv->endpoints, model, &endpoint, err) < 0) {
+	if (endpoints_find(&sv->endpoints, model, &endpoint, err) < 0 || check_price(a, model, err) < 0) {
 		if (!sv->lends_tools)
 			return -(int)err->kind;
 		endpoint = NULL; /* a child that needs one is told what is wrong */
@@ -61,7 +75,7 @@ static int add_fallback(struct agent_tree *t, const char *from, struct str name,
 
 	if (!name.n)
 		return 0;
-	if (model_resolve_allowed(arena, t->allowed_models, all->usual, arena_str(arena, name).p, &m.name, err) < 0 ||
+	if (model_resolve_allowed(arena, t->allowed_models, &all->places, arena_str(arena, name).p, &m.name, err) < 0 ||
 	    endpoints_find(all, m.name, &m.endpoint, err) < 0)
 		return err_wrap(err, "%s", from);
 	list->models[list->count++] = m;
@@ -118,7 +132,7 @@ static int choose_main_model(struct agent *a, struct err *err)
 		return -(int)err->kind;
 	if (d && d->model && !a->tree->services->options.model) {
 		model_choose(&a->arena,
-			     &(struct model_wishes){ .provider = a->tree->services->endpoints.usual,
+			     &(struct model_wishes){ .places = &a->tree->services->endpoints.places,
 						     .allowed = a->tree->allowed_models,
 						     .definition = d->model,
 						     .parent = a->model },
@@ -155,7 +169,7 @@ int agent_choose_model(struct agent *a, struct err *err)
 	bool by_mode = !a->origin && follows_mode(parent);
 	model_choose(&a->arena,
 		     &(struct model_wishes){
-			     .provider = a->tree->services->endpoints.usual,
+			     .places = &a->tree->services->endpoints.places,
 			     .allowed = a->tree->allowed_models,
 			     .environment = getenv("CLAUDE_CODE_SUBAGENT_MODEL"),
 			     .call = a->record->request.model,
@@ -172,7 +186,9 @@ int agent_choose_model(struct agent *a, struct err *err)
 	a->record->model = arena_strdup(&a->record->arena, a->model);
 	if (a->model_choice.note)
 		buf_addf(&a->notes, "%s\n", a->model_choice.note);
-	return endpoints_find(&a->tree->services->endpoints, a->model, &a->endpoint, err);
+	if (endpoints_find(&a->tree->services->endpoints, a->model, &a->endpoint, err) < 0)
+		return -(int)err->kind;
+	return check_price(a, a->model, err);
 }
 
 /* ---- of a mode ----------------------------------------------------------------------------------------------------- */
@@ -238,8 +254,8 @@ void agent_take_turn_model(struct agent *a, const struct skill *s)
 	struct err err = { 0 };
 	const char *id;
 
-	const char *plans = takes_model && plan_is_on(a) ? model_in_plan_mode(&a->arena, s->model) : NULL;
-	if (takes_model && (model_resolve_allowed(&a->arena, a->tree->allowed_models, all->usual,
+	const char *plans = takes_model && plan_is_on(a) ? model_in_plan_mode(&a->arena, &all->places, s->model) : NULL;
+	if (takes_model && (model_resolve_allowed(&a->arena, a->tree->allowed_models, &all->places,
 						  plans ? plans : s->model, &id, &err) < 0 ||
 			    endpoints_find(all, id, &endpoint, &err) < 0)) {
 		takes_model = false;

@@ -68,7 +68,7 @@ static void on_usage(void *data, const struct usage *usage)
 	struct agent *a = shot_agent(q);
 
 	if (a)
-		agent_tree_spend(a->tree, &a->budget, q->model, usage);
+		(void)agent_tree_spend(a->tree, &a->budget, q->model, usage);
 }
 
 static void shot_free(struct one_shot *q)
@@ -113,7 +113,7 @@ static void open_query(struct one_shot *q, const struct one_shot_spec *spec)
 	for (size_t i = 0; i < q->tools.count; i++)
 		tools[i] = q->tools.tools[i]->definition;
 	tools[q->tools.count] = spec->server_tool;
-	head_write(&bytes, &(struct head_spec){ .model = q->model,
+	head_write(&bytes, &(struct head_spec){ .model = place_sent_name(&sv->endpoints.places, q->model, &q->arena),
 						.max_tokens = MOST_ANSWER_TOKENS,
 						.system = str_from(spec->instructions),
 						.tools = tools });
@@ -153,7 +153,7 @@ static int prepare_shot(struct one_shot *q, const struct one_shot_spec *spec, st
 		return err_set(err, ERR_NOT_FOUND, "the agent is gone");
 	if (budget_used_up(&a->budget))
 		return err_set(err, ERR_LIMIT, "the budget is used up");
-	if (model_resolve_at(&q->arena, sv->endpoints.usual, wish, &q->model, err) < 0) {
+	if (model_resolve_at(&q->arena, &sv->endpoints.places, wish, &q->model, err) < 0) {
 		if (spec->model)
 			return -(int)err->kind;
 		q->model = arena_strdup(&q->arena, a->model); /* the provider has no small model of a known name */

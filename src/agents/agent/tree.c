@@ -57,7 +57,7 @@ void agent_tree_release(struct agent_tree *t)
 	for (size_t i = 0; i < t->spending_count; i++)
 		free(t->spending[i].model);
 	free(t->spending);
-	free(t->agent_definition);
+	head_unref(t->agent_definition);
 	for (size_t i = 0; i < t->skill_hook_count; i++)
 		hook_set_unref(t->skill_hooks[i].set);
 	for (size_t i = 0; i < COUNT_OF(t->instructions); i++)
@@ -187,7 +187,7 @@ void agent_record_refresh(struct agent_record *record)
 	record->usage = a->usage;
 	record->turns = a->turns;
 	record->tool_uses = a->tool_uses;
-	record->cost_usd = a->model ? model_cost_usd(a->model, &a->usage) : 0;
+	record->cost_usd = a->cost_usd;
 	snprintf(record->last_tool, sizeof record->last_tool, "%s", a->last_tool);
 }
 
@@ -312,8 +312,9 @@ void agent_tree_tasks_changed(struct agent_tree *t)
 
 /* ---- what they cost and were denied ------------------------------------------------------------------------------ */
 
-void agent_tree_spend(struct agent_tree *t, struct budget *budget, const char *model, const struct usage *usage)
+double agent_tree_spend(struct agent_tree *t, struct budget *budget, const char *model, const struct usage *usage)
 {
+	double usd = model_cost_usd(&t->services->endpoints.places, model, usage);
 	size_t i = 0;
 
 	while (i < t->spending_count && strcmp(t->spending[i].model, model) != 0)
@@ -323,7 +324,9 @@ void agent_tree_spend(struct agent_tree *t, struct budget *budget, const char *m
 		t->spending[t->spending_count++] = (struct model_spending){ .model = xstrdup(model) };
 	}
 	usage_add(&t->spending[i].usage, usage);
-	budget_spend(budget, model, usage);
+	t->spending[i].usd += usd; /* of each request: prices have tiers */
+	budget_spend(budget, usd, usage);
+	return usd;
 }
 
 double agent_tree_cost(const struct agent_tree *t)
@@ -331,7 +334,7 @@ double agent_tree_cost(const struct agent_tree *t)
 	double usd = 0;
 
 	for (size_t i = 0; i < t->spending_count; i++)
-		usd += model_cost_usd(t->spending[i].model, &t->spending[i].usage);
+		usd += t->spending[i].usd;
 	return usd;
 }
 

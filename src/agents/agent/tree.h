@@ -168,6 +168,7 @@ struct denial {
 struct model_spending {
 	char *model;
 	struct usage usage;
+	double usd;
 };
 
 /* The first part is filled by the composition root before agent_tree_open; all borrowed. */
@@ -219,7 +220,6 @@ struct agent_tree {
 	const char *git_text;               /* of the policy */
 	const char *claude_md;              /* managed instructions of the settings; NULL: none */
 	const char *const *claude_excludes; /* patterns of instruction files that do not count; NULL: none */
-	const struct json *model_overrides; /* what is sent in place of a model's name, by that name; NULL: nothing */
 	const char *env_dir;                /* what hooks leave for shells (env_file.h); NULL: no place for it */
 	const char *append_system_prompt;   /* to every child but forks; NULL: none */
 	const char *default_model;          /* configured for children; NULL: none */
@@ -277,7 +277,7 @@ struct agent_tree {
 	} instructions[2];            /* all; managed ones only */
 	struct tool agent_tool;       /* the Agent tool with the roster in its description */
 	struct tool send_tool;        /* SendMessage where there are teams */
-	char *agent_definition;
+	struct head *agent_definition; /* a reference; shared with other sessions: it has several KB */
 	const char *agent_base; /* the definition without whom one can call */
 	struct {
 		const char *file; /* borrowed from the set */
@@ -317,8 +317,8 @@ void agent_record_row(struct agent_record *record,
 		      struct task_row *ret_row);     /* as it stands now, for other processes; borrowed */
 void agent_record_note(struct agent_record *record); /* into state.db */
 
-/* Of one answer; the budget is the spending agent's. */
-void agent_tree_spend(struct agent_tree *t, struct budget *budget, const char *model, const struct usage *usage);
+/* Of one answer; the budget is the spending agent's. Returns its cost. */
+double agent_tree_spend(struct agent_tree *t, struct budget *budget, const char *model, const struct usage *usage);
 double agent_tree_cost(const struct agent_tree *t); /* of all agents */
 void agent_tree_forget_denials(struct agent_tree *t);
 /* EVENT_TASKS_CHANGED: at once, or a moment later for all that came soon after one; tell: what waits, now. */

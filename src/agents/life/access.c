@@ -90,14 +90,15 @@ static void write_definition(struct buf *out, const struct agent_tree *t, const 
 
 static void agent_tool_renew(struct agent_tree *t)
 {
-	struct buf definition = { 0 };
+	AUTO_BUF struct buf definition = { 0 };
 
 	if (!t->agent_base)
 		return;
 	write_definition(&definition, t, t->agent_base, NULL);
-	free(t->agent_definition);
-	t->agent_definition = definition.p;
-	t->agent_tool.definition = t->agent_definition;
+	struct head *shared = head_intern(&t->services->heads, buf_str(&definition));
+	head_unref(t->agent_definition);
+	t->agent_definition = shared;
+	t->agent_tool.definition = shared->bytes.p;
 }
 
 const struct tool *agent_tool_make(struct agent_tree *t, const struct tool *base)
@@ -176,7 +177,8 @@ static bool pool_offers(const struct agent_tree *t, const struct tool *tool)
 		return true; /* without it a team has no list */
 	if ((tool->flags & (TOOL_TASK_LIST | TOOL_TODOS)) && !offers_list(t, tool))
 		return false;
-	if ((tool->flags & TOOL_NEEDS_SEARCH) && !(sv->endpoints.usual && sv->endpoints.usual->searches_web))
+	if ((tool->flags & TOOL_NEEDS_SEARCH) &&
+	    !(sv->endpoints.places.usual && sv->endpoints.places.usual->searches_web))
 		return false;
 	return options_can_ask(&sv->options) || !(tool->flags & TOOL_NEEDS_USER);
 }

@@ -105,7 +105,6 @@ void agent_tree_use_policy(struct agent_tree *t)
 	t->git_text = p->git_text;
 	t->claude_md = settings_cstr(p->settings, "claudeMd", t->arena, NULL);
 	t->claude_excludes = settings_texts(p->settings, "claudeMdExcludes", t->arena);
-	t->model_overrides = settings_get(p->settings, "modelOverrides", NULL);
 	t->worktree.fresh = !strcmp(base, "fresh");
 	t->worktree.symlink_dirs = settings_texts(p->settings, "worktree.symlinkDirectories", t->arena);
 	t->worktree.sparse_paths = settings_texts(p->settings, "worktree.sparsePaths", t->arena);

@@ -70,6 +70,7 @@ static void on_request_over(struct model_call *call)
 	struct query *q = call->owner;
 
 	q->request_over = true;
+	context_note_window(q);
 	query_kick(q);
 }
 
@@ -265,17 +266,28 @@ static enum step take_answer_end(struct query *q)
 	struct err err = { 0 };
 	bool cut = q->model.failure.kind != FAIL_NONE;
 	const struct usage *u = &q->model.answer.usage;
-	int64_t tokens = u->input + u->cache_read + u->cache_write + u->output;
+	int64_t prompt = u->input + u->cache_read + u->cache_write, tokens = prompt + u->output;
 
+	if (q->model.answer.dropped && !q->told_dropped) {
+		char text[160];
+		snprintf(text, sizeof text, "the server took %u blocks of thinking out of the request: %s",
+			 q->model.answer.dropped, q->model.answer.dropped_why);
+		query_emit(q, &(struct event){ .kind = EVENT_ERROR, .text = str_from(text) });
+		q->told_dropped = true;
+	}
 	q->turn++;
 	q->answers++;
 	q->last_mark = q->model.body.mark_count ? q->model.body.marks[q->model.body.mark_count - 1] : UINT32_MAX;
 	q->api_ms += loop_now_ms(q->config.loop) - q->asked_ms;
 	q->text_continues = false;
-	if (tokens > 0) /* the server counts */
+	if (cut && q->model.failure.too_long) /* its calls have run; what it did not see is still ours */
+		query_emit(q, &(struct event){ .kind = EVENT_ERROR, .text = str_from(q->model.failure.text) });
+	else if (tokens > 0) /* the server counts */
 		q->measured = (struct context_measure){ .tokens = tokens,
 							.bytes = q->transcript.bytes,
-							.blocks = transcript_count(&q->transcript) };
+							.blocks = transcript_count(&q->transcript),
+							.prompt = prompt,
+							.prompt_blocks = q->model.body.count };
 	q->compacted = q->compacted && !strcmp(q->model.answer.stop_reason, context_end);
 	answer_count(q, cut ? "tool_use" : q->model.answer.stop_reason);
 	if (answer_record_refusal(q, &err) < 0)
@@ -322,6 +334,10 @@ static enum step step_stream(struct query *q)
 		return STEP_WAIT;
 	query_leave_governor(q);
 	/* A tool of this answer may have run, so its complete blocks are kept as the answer. */
+	if (q->call_count && q->model.failure.too_long && !compact_can_rescue(q)) {
+		query_give_up(q, QUERY_CONTEXT_FULL, "%s", q->model.failure.text);
+		return STEP_AGAIN;
+	}
 	if (!q->model.failure.kind || q->call_count)
 		return take_answer_end(q);
 	if (failure_is_too_long(&q->model.failure) && compact_can_rescue(q)) {

@@ -96,6 +96,8 @@ struct context_measure {
 	int64_t tokens;  /* 0: none, or the server does not count */
 	uint64_t bytes;  /* of the transcript then */
 	uint32_t blocks; /* the same */
+	int64_t prompt;  /* tokens of the request alone */
+	uint32_t prompt_blocks;
 };
 
 struct query {
@@ -146,6 +148,7 @@ struct query {
 
 	struct compaction *compaction; /* owned; NULL: none is running */
 	struct context_measure measured;
+	bool told_dropped;         /* that the server took thinking out of a request */
 	bool compacted;            /* since the last answer, or attempted */
 	unsigned compact_failures; /* in a row */
 	unsigned compact_refills;  /* in a row and in this turn: the context filled up again after a few answers */

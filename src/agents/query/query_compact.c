@@ -21,7 +21,8 @@ const char *compact_trigger_name(enum compact_trigger trigger)
 
 /* ---- size of the conversation: the server's count of the last answer, and an estimate of later additions --------- */
 
-enum { BYTES_PER_TOKEN = 4 };                              /* of English and code */
+enum { BEFORE_PERCENT = 95, ADDED_PERCENT = 60, LEAST_CUT_WINDOW = 2048 }; /* of a prompt that the server has cut */
+enum { BYTES_PER_TOKEN = 4 };                                              /* of English and code */
 enum { RESERVE_TOKENS = 13000 };                           /* margin for additions before the next check */
 enum { MEDIA_TOKENS = 1500, MEDIA_BYTES_PER_TOKEN = 400 }; /* of an image or a document in base64 */
 
@@ -58,12 +59,48 @@ static int64_t context_tokens(const struct query *q)
 	return tokens;
 }
 
+/* The fewest tokens that the request can have had: those of the last prompt, and a part of what was added since by our estimate. */
+static int64_t least_tokens(const struct query *q)
+{
+	int64_t before = q->measured.prompt ? q->measured.prompt : (int64_t)(q->config.head->bytes.n / BYTES_PER_TOKEN);
+	int64_t added = 0;
+
+	if (q->compaction)
+		return (int64_t)(q->model.body.size / BYTES_PER_TOKEN) * ADDED_PERCENT / 100;
+	for (uint32_t i = q->measured.prompt_blocks; i < q->model.body.count; i++) {
+		struct block b = transcript_block(&q->transcript, i);
+		added += block_tokens(b.json, b.kind);
+	}
+	return before * (q->measured.prompt ? BEFORE_PERCENT : ADDED_PERCENT) / 100 + added * ADDED_PERCENT / 100;
+}
+
+void context_note_window(struct query *q)
+{
+	struct failure *f = &q->model.failure;
+	const struct usage *u = &q->model.answer.usage;
+	int64_t taken = u->input + u->cache_read + u->cache_write;
+	bool counts = !f->kind && q->config.endpoint->provider->may_cut && taken && !u->estimated;
+	int64_t least = counts ? least_tokens(q) : 0;
+
+	if (counts && taken < least) {
+		failure_set(f, FAIL_EVENT,
+			    "the server has cut the prompt: it took %lld tokens of at least %lld. Raise its context "
+			    "(OLLAMA_CONTEXT_LENGTH), or give it in models of the setting providers",
+			    (long long)taken, (long long)least);
+		f->status = 400;
+		f->too_long = true;
+		f->window = MAX(taken, LEAST_CUT_WINDOW);
+	}
+	if (failure_is_too_long(f) && f->window)
+		endpoint_note_window(q->config.endpoint, q->config.model, f->window, "learned");
+}
+
 static bool context_is_full(const struct query *q)
 {
 	const struct compact_policy *p = &q->config.compact;
-	const struct model_info *m = model_find(q->config.model);
-	int64_t input = m->context - m->max_output;
-	int64_t limit = input > 2 * RESERVE_TOKENS ? input - RESERVE_TOKENS : m->context / 2;
+	struct model_info m = model_find(query_places(q), q->config.model);
+	int64_t input = m.context - m.max_output;
+	int64_t limit = input > 2 * RESERVE_TOKENS ? input - RESERVE_TOKENS : m.context / 2;
 	uint64_t added = q->transcript.bytes - MIN(q->measured.bytes, q->transcript.bytes);
 
 	if (p->percent > 0)

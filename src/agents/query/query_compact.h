@@ -3,7 +3,7 @@
 #pragma once
 #include "lib/base/buf.h"
 #include "core/message/transcript.h"
-#include "core/model/failure.h"
+#include "core/wire/failure.h"
 
 struct query;
 

@@ -37,6 +37,8 @@ enum { MOST_SHORTNESS = 2 };
 /* Writes the conversation of t, shortened according to shortness, and the request for a summary to *out, which must be
  * empty. Packs t. */
 void compact_history(struct transcript *t, unsigned shortness, struct str instructions, struct transcript *out);
+/* A request is over: notes the window that the server named. A prompt that the server has cut is a failure, not an answer. */
+void context_note_window(struct query *q);
 bool compact_is_due(struct query *q);           /* before a request; starts a compaction if one is due */
 bool compact_can_rescue(const struct query *q); /* too long for the server */
 enum step compact_rescue(struct query *q, const struct failure *refusal);
@@ -44,3 +46,11 @@ enum step step_compact(struct query *q);
 enum step compact_stream(struct query *q);                          /* while the summary request runs, and after it */
 enum step compact_failed(struct query *q, const struct failure *f); /* and does not retry */
 void compact_end(struct query *q);                                  /* also when there is none */
+
+/* Of its endpoint; NULL: the built-in ones. */
+static inline const struct places *query_places(const struct query *q)
+{
+	const struct endpoints *all = q->config.endpoint ? q->config.endpoint->of : NULL;
+
+	return all ? &all->places : NULL;
+}

@@ -52,6 +52,11 @@ void settings_unref(struct settings *s)
 	free(s);
 }
 
+const struct settings_spec *settings_source(const struct settings *s)
+{
+	return &s->spec;
+}
+
 bool settings_trusted(const struct settings *s)
 {
 	return s->spec.trusted;

@@ -107,8 +107,12 @@ const struct setting_key setting_table[] = {
 	{ "isolatePeerMachines", SETTING_BOOL, .flags = SETTING_NO_EFFECT, .strictness = WORDS("false", "true"),
 	  .summary = "sessions on other machines cannot reach this one; true in any layer applies" },
 	{ "language", SETTING_TEXT, .flags = SETTING_NO_EFFECT | SETTING_ANYONE, .summary = "the language of answers" },
+	{ "lockedProviders", SETTING_BOOL, .flags = SETTING_MANAGED | SETTING_OURS,
+	  .summary = "providers of the managed layer are the only ones of the settings" },
 	{ "model", SETTING_TEXT, .flags = SETTING_AT_START,
 	  .summary = "the model of the main conversation: an alias or a full name" },
+	{ "modelCatalogKeys", SETTING_TEXTS, .flags = SETTING_NOT_PROJECT | SETTING_OURS,
+	  .summary = "Ed25519 keys (base64) whose catalogs of models are taken" },
 	{ "modelOverrides", SETTING_MAP, .summary = "names to send to the provider instead of model names" },
 	{ "outputStyle", SETTING_TEXT, .flags = SETTING_AT_START | SETTING_ANYONE,
 	  .summary = "the output style of the main conversation" },
@@ -130,10 +134,10 @@ const struct setting_key setting_table[] = {
 	  .summary =
 		  "how the terminal tells of a question or a long turn's end while it has no focus: auto, iterm2, kitty, ghostty, "
 		  "terminal_bell or notifications_disabled" },
-	{ "provider", SETTING_CHOICE, .flags = SETTING_AT_START,
-	  .choices =
-		  WORDS("anthropic", "bedrock", "mantle", "anthropic-aws", "vertex", "foundry", "openai", "scripted"),
-	  .fallback = "\"anthropic\"", .summary = "the provider of models that name none" },
+	{ "provider", SETTING_TEXT, .flags = SETTING_AT_START, .fallback = "\"anthropic\"",
+	  .summary = "the provider of models that name none" },
+	{ "providers", SETTING_MAP, .flags = SETTING_WHOLE_MEMBERS | SETTING_AT_START | SETTING_OURS,
+	  .summary = "places of your own by name: address, wire, credential, models (docs/models.md)" },
 	{ "remoteControlAtStartup", SETTING_BOOL, .flags = SETTING_NO_EFFECT, .strictness = WORDS("true", "false"),
 	  .summary = "the session can be controlled remotely; false in any layer applies" },
 	{ "respectGitignore", SETTING_BOOL, .flags = SETTING_ANYONE, .fallback = "true",

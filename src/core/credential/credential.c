@@ -57,7 +57,7 @@ bool credential_ready(const struct credential *c)
 {
 	if (!c->ops->fetch)
 		return true;
-	return c->valid && !c->fetching && (!c->expires_ms || id_wall_ms() < c->expires_ms);
+	return c->valid && !c->fetching && (!c->renew_ms || id_wall_ms() < c->renew_ms);
 }
 
 bool credential_needs_hash(const struct credential *c)
@@ -105,10 +105,18 @@ static void fetch_end(struct credential *c, bool valid)
 	loop_kick(c->options.loop, &c->kick);
 }
 
-void credential_got(struct credential *c, int64_t expires_ms)
+void credential_got(struct credential *c, int64_t renew_ms)
 {
-	c->expires_ms = expires_ms;
+	c->renew_ms = renew_ms;
 	fetch_end(c, true);
+}
+
+/* Keys that live shorter than the usual margin are renewed after half of their life, not with every request. */
+int64_t credential_renewal_ms(int64_t ends_ms)
+{
+	int64_t now_ms = id_wall_ms();
+
+	return MAX(ends_ms - RENEW_BEFORE_MS, now_ms + (ends_ms - now_ms) / 2);
 }
 
 /* A refresh command may help: once per fetch. */

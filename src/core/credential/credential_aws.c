@@ -66,12 +66,12 @@ static void aws_sign(const struct credential *c, const struct credential_request
 
 /* ---- keys ------------------------------------------------------------------------------------------------------ */
 
-static void take_keys(struct credential *c, struct str id, struct str secret, struct str session, int64_t expires_ms)
+static void take_keys(struct credential *c, struct str id, struct str secret, struct str session, int64_t renew_ms)
 {
 	credential_put(&c->key_id, id);
 	credential_put(&c->secret, secret);
 	credential_put(&c->session, session);
-	credential_got(c, expires_ms);
+	credential_got(c, renew_ms);
 }
 
 /* The JSON of a command, a container or an instance; awsCredentialExport may put it under Credentials. */
@@ -99,7 +99,7 @@ static void after_keys(struct credential *c, const char *failed, struct str outp
 	}
 	bool ends = expiration && strptime(expiration, "%Y-%m-%dT%H:%M:%S", &tm);
 	take_keys(c, id, secret, session,
-		  ends ? (int64_t)timegm(&tm) * 1000 - REFRESH_BEFORE_MS : id_wall_ms() + USUAL_LIFE_MS);
+		  ends ? credential_renewal_ms((int64_t)timegm(&tm) * 1000) : id_wall_ms() + USUAL_LIFE_MS);
 }
 
 /* ---- profiles -------------------------------------------------------------------------------------------------- */

@@ -8,8 +8,8 @@
 #include "lib/json/json.h"
 
 enum { LARGEST_OUTPUT = 64 << 10 };
-enum { REFRESH_BEFORE_MS = 300000 }; /* before its end */
-enum { USUAL_LIFE_MS = 3600000 };    /* if the server names none */
+enum { RENEW_BEFORE_MS = 300000 }; /* before its end */
+enum { USUAL_LIFE_MS = 3600000 };  /* if the server names none */
 
 struct credential_ops {
 	void (*fetch)(struct credential *c); /* NULL: nothing to fetch; ends with credential_got or credential_failed */
@@ -30,7 +30,7 @@ struct credential {
 	bool fetching, valid;
 	bool refreshed; /* by this fetch already */
 	bool stopped;
-	int64_t expires_ms; /* wall clock; 0: never */
+	int64_t renew_ms; /* wall clock: it is fetched again from then on; 0: never */
 	struct kick kick;
 	struct err failure;
 	/* the step that runs */
@@ -54,7 +54,8 @@ void credential_run(struct credential *c, const char *command, uint64_t limit_ms
 /* A small request; body may be NULL. A status other than 200 is a failure. */
 void credential_ask(struct credential *c, const char *method, const char *url, const char *const *headers,
 		    const char *body, uint64_t limit_ms, credential_step_fn *step);
-void credential_got(struct credential *c, int64_t expires_ms); /* the values are set */
+void credential_got(struct credential *c, int64_t renew_ms); /* the values are set */
+int64_t credential_renewal_ms(int64_t ends_ms);              /* when to renew what ends then */
 void credential_failed(struct credential *c, const char *fmt, ...) printf_like(2, 3);
 void credential_put(char **slot, struct str value);                         /* wipes what was there */
 bool credential_runs_program(const struct credential *c, const char *name); /* found in PATH */

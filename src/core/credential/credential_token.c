@@ -52,7 +52,7 @@ static void after_token(struct credential *c, const char *failed, struct str out
 		return;
 	}
 	credential_put(&c->token, token);
-	credential_got(c, id_wall_ms() + MAX(seconds * 1000 - REFRESH_BEFORE_MS, seconds * 500));
+	credential_got(c, credential_renewal_ms(id_wall_ms() + seconds * 1000));
 }
 
 static void ask_for_token(struct credential *c, const char *uri, const struct buf *form)
@@ -134,7 +134,7 @@ static void after_gcloud(struct credential *c, const char *failed, struct str ou
 		return;
 	}
 	credential_put(&c->token, output);
-	credential_got(c, id_wall_ms() + USUAL_LIFE_MS - REFRESH_BEFORE_MS);
+	credential_got(c, credential_renewal_ms(id_wall_ms() + USUAL_LIFE_MS));
 }
 
 static void google_fetch(struct credential *c)

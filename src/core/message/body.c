@@ -2,7 +2,11 @@
  * body.c - reads a request out of its head, its packed chunks and its tail, with cache marks put in on the way. */
 #include "core/message/body.h"
 
-static const struct str mark_text = { ",\"cache_control\":{\"type\":\"ephemeral\"}", 37 };
+static const struct str mark_texts[] = {
+	[MARKS_USUAL] = { ",\"cache_control\":{\"type\":\"ephemeral\"}", 37 },
+	[MARKS_HOUR] = { ",\"cache_control\":{\"type\":\"ephemeral\",\"ttl\":\"1h\"}", 48 },
+	[MARKS_NONE] = { "", 0 },
+};
 static const struct str end_text = { TRANSCRIPT_CLOSING "]}", 4 };
 
 /* Adds the nearest markable block at or before i, keeping the list ascending and without doubles. */
@@ -28,10 +32,12 @@ static void add_mark(struct body *b, uint32_t i)
 void body_init(struct body *b, struct head *head, const struct transcript *t, uint32_t previous)
 {
 	*b = (struct body){ .head = head, .transcript = t, .count = transcript_count(t) };
-	add_mark(b, previous);
-	add_mark(b, t->forked_at ? t->forked_at - 1 : UINT32_MAX);
-	add_mark(b, b->count ? b->count - 1 : UINT32_MAX);
-	b->size = head->bytes.n + t->bytes + b->mark_count * mark_text.n + end_text.n;
+	if (head->marks != MARKS_NONE) {
+		add_mark(b, previous);
+		add_mark(b, t->forked_at ? t->forked_at - 1 : UINT32_MAX);
+		add_mark(b, b->count ? b->count - 1 : UINT32_MAX);
+	}
+	b->size = head->bytes.n + t->bytes + b->mark_count * mark_texts[head->marks].n + end_text.n;
 }
 
 void body_remind(struct body *b, struct str block)
@@ -127,10 +133,10 @@ size_t body_read(struct body *b, char *out, size_t room)
 		struct str text = part_text(b), run;
 		size_t mark_at = mark_place(b);
 		if (b->offset == mark_at) {
-			run = (struct str){ mark_text.p + b->mark_offset,
-					    MIN(mark_text.n - b->mark_offset, room - done) };
+			struct str mark = mark_texts[b->head->marks];
+			run = (struct str){ mark.p + b->mark_offset, MIN(mark.n - b->mark_offset, room - done) };
 			b->mark_offset += run.n;
-			if (b->mark_offset == mark_text.n) {
+			if (b->mark_offset == mark.n) {
 				b->mark_offset = 0;
 				b->next_mark++;
 			}

@@ -66,7 +66,9 @@ struct segment *segment_from_json(const struct json *block)
 			kind = kinds[i].kind;
 	if (kind == SEGMENT_TEXT && !str_trim(json_str(json_get(block, "text"), &arena)).n)
 		return NULL;
-	if (json_str_is(type, "thinking") && !json_str(json_get(block, "signature"), &arena).n)
+	/* Signatures of the Messages API are base64, seals of other APIs have their name and a colon in front. */
+	struct str signature = json_str(json_get(block, "signature"), &arena);
+	if (json_str_is(type, "thinking") && (!signature.n || memchr(signature.p, ':', MIN(signature.n, 12u))))
 		kind = SEGMENT_UNSENT;
 	/* Marks are put in while sending; a mark of another program could be one too many for the API. */
 	if (json_get(block, "cache_control")) {
@@ -181,8 +183,17 @@ void head_unref(struct head *h)
 	if (!h || --h->refs)
 		return;
 	map_remove(&h->pool->heads, h->bytes);
-	translation_free(h->translation);
+	for (int i = 0; i < TRANSLATIONS; i++)
+		translation_free(h->translations[i]);
 	free(h);
+}
+
+const struct json *head_parse(struct json_reader *reader, struct arena *a, struct str bytes)
+{
+	struct str whole = { arena_printf(a, STR_FMT "]}", STR_ARG(bytes)), bytes.n + 2 };
+	const struct json *root;
+
+	return json_parse(reader, whole.p, whole.n, &root, NULL) < 0 ? NULL : root;
 }
 
 void head_pool_release(struct head_pool *pool)

@@ -8,9 +8,12 @@
 #include "lib/json/json_write.h"
 #include "lib/base/arena.h"
 
+/* The APIs that requests are translated to; each has its own slot in heads and packed chunks */
+enum translation_slot { TRANSLATION_CHAT, TRANSLATION_RESPONSES, TRANSLATION_GEMINI, TRANSLATIONS };
+
 /* Part of a request (a head, a packed chunk, a tail) translated to another API, as a sequence of pieces. A
  * piece is constant text, a slice of the source, or bytes in the translation's arena. Slices are not copied, so the
- * source must outlive the translation (docs/internals/openai.md). */
+ * source must outlive the translation (docs/internals/wires.md). */
 struct translation {
 	struct arena arena;
 	struct str *pieces;
@@ -33,7 +36,8 @@ enum segment_kind {
 	SEGMENT_TOOL_USE,
 	SEGMENT_TOOL_RESULT,
 	SEGMENT_OTHER,
-	SEGMENT_UNSENT, /* thinking without a signature: shown and recorded; sent only to servers that want it back */
+	SEGMENT_UNSENT, /* thinking without a signature, or with a seal of another API ("responses:..."): shown and
+			   recorded; sent only to servers that want it back */
 };
 
 struct segment {
@@ -68,23 +72,32 @@ struct str segment_plain_text(const struct segment *s);
 /* The result of a call that the end of the program interrupted. */
 struct segment *segment_lost_result(struct str call_id);
 
-/* The part of a request before its messages (model, system, tools), interned by content: agents with the same
+/* Text interned by content: the part of a request before its messages (model, system, tools). Agents with the same
  * head share one copy, and so the same prefix bytes. */
 struct head_pool {
 	struct map heads; /* bytes -> struct head */
 };
 
+enum cache_marks {
+	MARKS_USUAL,
+	MARKS_HOUR,
+	MARKS_NONE
+}; /* of requests of the Messages API: for five minutes, an hour */
+
 struct head {
 	struct head_pool *pool; /* borrowed: outlives its heads */
 	uint32_t refs;
-	struct str bytes;                /* up to and including the bracket that opens the messages */
-	struct translation *translation; /* owned; made at the first use by another API; NULL: none */
+	enum cache_marks marks;
+	struct str bytes;                               /* up to and including the bracket that opens the messages */
+	struct translation *translations[TRANSLATIONS]; /* owned; made at the first use by that API; NULL: none */
 };
 
 /* Copies the bytes if they are new. Returns a reference. */
 struct head *head_intern(struct head_pool *pool, struct str bytes);
 struct head *head_ref(struct head *h);
 void head_unref(struct head *h);
+/* A head ends inside its list of messages. Parses a closed copy in the arena. NULL: not JSON. */
+const struct json *head_parse(struct json_reader *reader, struct arena *a, struct str bytes);
 void head_pool_release(struct head_pool *pool); /* all heads must be gone; asserted */
 
 /* Tokens of a request, as the API reports them. */

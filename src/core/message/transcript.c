@@ -15,7 +15,8 @@ void transcript_release(struct transcript *t)
 	for (uint32_t i = 0; i < t->packed_chunk_count; i++) {
 		struct packed_chunk *s = t->packed_chunks[i];
 		if (!--s->refs) {
-			translation_free(s->translation);
+			for (int k = 0; k < TRANSLATIONS; k++)
+				translation_free(s->translations[k]);
 			for (uint32_t k = 0; k < s->count; k++)
 				segment_unref(s->blocks[k].thought);
 			free(s->blocks);
@@ -90,14 +91,32 @@ static uint64_t sent_size(const struct transcript *t, uint32_t i)
 	return transcript_opening(t, i).n + transcript_block(t, i).json.n;
 }
 
+/* Takes both; a may be NULL. */
+static struct segment *join_thoughts(struct segment *a, struct segment *b)
+{
+	AUTO_BUF struct buf both = { 0 };
+
+	if (!a)
+		return b;
+	buf_addf(&both, STR_FMT "," STR_FMT, STR_ARG(segment_json(a)), STR_ARG(segment_json(b)));
+	segment_unref(a);
+	segment_unref(b);
+	return segment_new(SEGMENT_UNSENT, buf_str(&both));
+}
+
 void transcript_add(struct transcript *t, enum role role, struct segment *segment)
 {
 	bool unsent = segment->kind == SEGMENT_UNSENT;
 
-	if (unsent || role != ROLE_ASSISTANT)
+	/* The answer is over: what it thought last belongs to its last block. */
+	if (t->thought && role != ROLE_ASSISTANT) {
+		struct tail_block *last = t->tail_count ? &t->tail[t->tail_count - 1] : NULL;
+		if (last && last->role == ROLE_ASSISTANT)
+			last->thought = join_thoughts(last->thought, TAKE(t->thought));
 		segment_unref(TAKE(t->thought));
+	}
 	if (unsent) {
-		t->thought = segment;
+		t->thought = join_thoughts(t->thought, segment);
 		return;
 	}
 	if (t->tail_count == t->tail_cap) {
@@ -111,6 +130,7 @@ void transcript_add(struct transcript *t, enum role role, struct segment *segmen
 void transcript_cut(struct transcript *t, uint32_t count)
 {
 	assert(count >= transcript_packed_count(t));
+	segment_unref(TAKE(t->thought));
 	while (transcript_count(t) > count) {
 		t->bytes -= sent_size(t, transcript_count(t) - 1);
 		segment_unref(t->tail[--t->tail_count].segment);

@@ -12,7 +12,8 @@ struct block {
 	enum role role;
 	enum segment_kind kind;
 	bool markable;
-	struct str thought; /* thinking without a signature before it, which only some APIs take back; may be empty */
+	struct str thought; /* unsent thinking of this block, which only some APIs take back: JSON objects with commas
+			       between them; may be empty */
 };
 
 /* Blocks packed in their wire form, with the brackets between them. Immutable, reference-counted. */
@@ -21,7 +22,7 @@ struct packed_chunk {
 	uint32_t before; /* blocks before it */
 	uint32_t count;
 	struct packed_block *blocks;
-	struct translation *translation; /* owned; made at the first use by another API; NULL: none */
+	struct translation *translations[TRANSLATIONS]; /* owned; made at the first use by that API; NULL: none */
 	size_t len;
 	char bytes[];
 };
@@ -50,7 +51,8 @@ struct transcript {
 };
 
 void transcript_release(struct transcript *t);
-/* Takes segment. SEGMENT_UNSENT is not a block: it belongs to the next block of the same answer, if there is one. */
+/* Takes segment. SEGMENT_UNSENT is not a block: it belongs to the next block of the same answer, at its end to the last
+ * one. */
 void transcript_add(struct transcript *t, enum role role, struct segment *segment);
 uint32_t transcript_count(const struct transcript *t);
 uint32_t transcript_packed_count(const struct transcript *t);

@@ -132,19 +132,20 @@ void governor_leave(struct governor *g, struct governor_slot *slot, enum governo
 
 enum { FIRST_GUESS_TOKENS = 500 }; /* length of an answer before there was one */
 
-bool budget_reserve(struct budget *b, const char *model, int64_t input_tokens, struct budget_share *ret_share)
+bool budget_reserve(struct budget *b, const struct places *at, const char *model, int64_t input_tokens,
+		    struct budget_share *ret_share)
 {
 	struct usage guess = { .input = input_tokens,
 			       .output = b->answers ? b->output_tokens / b->answers : FIRST_GUESS_TOKENS };
-	struct budget_share share = { b, model_cost_usd(model, &guess), guess.input + guess.output };
+	struct budget_share share = { b, model_cost_usd(at, model, &guess), guess.input + guess.output };
 
-	for (const struct budget *at = b; at; at = at->parent)
-		if ((at->limit_usd > 0 && at->spent_usd + at->reserved_usd + share.usd > at->limit_usd) ||
-		    (at->limit_tokens && at->spent_tokens + at->reserved_tokens + share.tokens > at->limit_tokens))
+	for (const struct budget *up = b; up; up = up->parent)
+		if ((up->limit_usd > 0 && up->spent_usd + up->reserved_usd + share.usd > up->limit_usd) ||
+		    (up->limit_tokens && up->spent_tokens + up->reserved_tokens + share.tokens > up->limit_tokens))
 			return false;
-	for (struct budget *at = b; at; at = at->parent) {
-		at->reserved_usd += share.usd;
-		at->reserved_tokens += share.tokens;
+	for (struct budget *up = b; up; up = up->parent) {
+		up->reserved_usd += share.usd;
+		up->reserved_tokens += share.tokens;
 	}
 	*ret_share = share;
 	return true;
@@ -159,9 +160,8 @@ void budget_return(struct budget_share *share)
 	*share = (struct budget_share){ 0 };
 }
 
-void budget_spend(struct budget *b, const char *model, const struct usage *usage)
+void budget_spend(struct budget *b, double usd, const struct usage *usage)
 {
-	double usd = model_cost_usd(model, usage);
 	int64_t tokens = usage->input + usage->cache_read + usage->cache_write + usage->output;
 
 	for (struct budget *at = b; at; at = at->parent) {

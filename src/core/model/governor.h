@@ -12,6 +12,8 @@
 #include "lib/io/loop.h"
 #include "core/message/message.h"
 
+struct places;
+
 struct governor_slot {
 	void (*on_granted)(struct governor_slot *slot); /* from the loop: record and kick */
 	struct governor_slot *next, **prev;             /* in the queue while waiting */
@@ -64,7 +66,8 @@ struct budget_share {
 };
 
 /* False: a limit would be exceeded, nothing is reserved. Always succeeds without a limit. */
-bool budget_reserve(struct budget *b, const char *model, int64_t input_tokens, struct budget_share *ret_share);
+bool budget_reserve(struct budget *b, const struct places *at, const char *model, int64_t input_tokens,
+		    struct budget_share *ret_share);
 void budget_return(struct budget_share *share); /* also when empty */
-void budget_spend(struct budget *b, const char *model, const struct usage *usage);
+void budget_spend(struct budget *b, double usd, const struct usage *usage);
 bool budget_used_up(const struct budget *b); /* of it or its ancestors */

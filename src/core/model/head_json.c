@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT
  * head_json.c - writes heads and reads them back. */
 #include "core/model/head_json.h"
+#include "core/message/message.h"
 #include "lib/json/json_write.h"
-#include "core/model/provider.h"
 
 enum { LEAST_THINKING = 1024 }; /* tokens, as the API wants */
 
 /* The list of messages stays open: the body closes it. */
 void head_write(struct buf *out, const struct head_spec *spec)
 {
-	const char *model, *thinking = spec->thinking ? spec->thinking : "adaptive";
+	const char *thinking = spec->thinking ? spec->thinking : "adaptive";
 	int64_t tokens;
 
-	(void)provider_of(spec->model, &model);
 	buf_addstr(out, "{\"model\":");
-	json_add_quoted(out, str_from(model));
+	json_add_quoted(out, str_from(spec->model));
 	buf_addf(out, ",\"max_tokens\":%lld,\"stream\":true", (long long)spec->max_tokens);
 	if (spec->effort || spec->task_budget) {
 		buf_addstr(out, ",\"output_config\":{");
@@ -49,17 +48,12 @@ void head_write(struct buf *out, const struct head_spec *spec)
 	if (spec->system.n) {
 		buf_addstr(out, ",\"system\":[{\"type\":\"text\",\"text\":");
 		json_add_quoted(out, spec->system);
-		buf_addstr(out, ",\"cache_control\":{\"type\":\"ephemeral\"}}]");
+		buf_addstr(out, spec->marks == MARKS_NONE ? "}]"
+				: spec->marks == MARKS_HOUR
+					? ",\"cache_control\":{\"type\":\"ephemeral\",\"ttl\":\"1h\"}}]"
+					: ",\"cache_control\":{\"type\":\"ephemeral\"}}]");
 	}
 	buf_addstr(out, ",\"messages\":[");
-}
-
-const struct json *head_parse(struct json_reader *reader, struct arena *a, struct str bytes)
-{
-	struct str whole = { arena_printf(a, STR_FMT "]}", STR_ARG(bytes)), bytes.n + 2 };
-	const struct json *root;
-
-	return json_parse(reader, whole.p, whole.n, &root, NULL) < 0 ? NULL : root;
 }
 
 struct head_texts head_read(struct arena *a, struct str bytes)

@@ -4,12 +4,14 @@
 #include "lib/base/arena.h"
 #include "lib/base/buf.h"
 #include "lib/json/json.h"
+#include "core/message/message.h"
 
 struct head_spec {
-	const char *model; /* sent without the provider prefix */
+	const char *model; /* as it is sent: without its place */
 	int64_t max_tokens;
 	struct str system;        /* may be empty */
 	const char *const *tools; /* definitions, JSON; NULL-terminated */
+	enum cache_marks marks;   /* also of the head that is made of it */
 	const char *effort;       /* low .. max; NULL: the model's default */
 	int64_t task_budget;      /* token budget reported to the model; 0: none */
 	const char *thinking;     /* "adaptive", "disabled", or a number of tokens; NULL: the model's default */
@@ -24,5 +26,3 @@ struct head_texts {
 
 void head_write(struct buf *out, const struct head_spec *spec);
 struct head_texts head_read(struct arena *a, struct str bytes); /* in the arena */
-/* A head ends inside its list of messages. Parses a closed copy in the arena. NULL: not JSON. */
-const struct json *head_parse(struct json_reader *reader, struct arena *a, struct str bytes);

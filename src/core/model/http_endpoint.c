@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * http_endpoint.c - requests of a model call over HTTP. */
+ * http_endpoint.c - see http_endpoint.h. */
 #include "core/model/http_endpoint.h"
+#include <openssl/evp.h>
+#include "core/credential/sigv4.h"
+
+enum { MOST_LESSONS = 6 }; /* of one request */
 
 static void add_header(struct http_endpoint *p, const char *line)
 {
@@ -38,90 +42,241 @@ static int add_extra_headers(struct http_endpoint *p, const char *lines, struct 
 				why = "it has a character above U+00FF";
 		}
 		if (why)
-			return err_set(err, ERR_USAGE, "line %u of ANTHROPIC_CUSTOM_HEADERS is not a header: %s",
-				       number, why);
+			return err_set(err, ERR_USAGE, "line %u of %s%s is not a header: %s", number,
+				       p->endpoint.provider->own ? "the headers of providers."
+								 : p->endpoint.provider->env.headers,
+				       p->endpoint.provider->own ? p->endpoint.provider->name : "", why);
 		add_header(p, arena_str(&p->arena, line).p);
 	}
 	return 0;
 }
 
-int http_endpoint_open(struct http_endpoint *p, const struct endpoint_options *o, const char *base, const char *path,
-		       struct err *err)
-{
-	struct str query = str_from(base);
-	struct str trimmed = str_cut(&query, '?'); /* Azure has ?api-version= in its base */
+/* ---- the endpoint ---------------------------------------------------------------------------------------------- */
 
+bool url_is_loopback(const char *url)
+{
+	return strstr(url, "://127.") || strstr(url, "://localhost") || strstr(url, "://[::1]");
+}
+
+int http_endpoint_open(const struct provider *provider, const struct endpoint_options *o, const struct http_address *at,
+		       struct http_endpoint **ret_endpoint, struct err *err)
+{
+	static const char *const no_headers[] = { NULL };
+	struct http_endpoint *p = xcalloc(1, sizeof *p);
+	struct str query = str_from(at->base);
+	struct str base = str_cut(&query, '?'); /* Azure has ?api-version= in its base */
+
+	p->endpoint.provider = provider;
+	p->endpoint.credential = at->credential;
+	if (!at->credential)
+		p->endpoint.credential = credential_new(
+			CREDENTIAL_HEADERS, &(struct credential_options){ .loop = o->loop, .headers = no_headers });
+	p->variables = o->variables;
+	p->region = at->region ? arena_strdup(&p->arena, at->region) : NULL;
+	p->prefix = at->prefix ? arena_strdup(&p->arena, at->prefix) : NULL;
+	p->project = at->project ? arena_strdup(&p->arena, at->project) : NULL;
+	p->betas = o->betas && o->betas[0] ? arena_strdup(&p->arena, o->betas) : NULL;
+	p->has_key = at->credential != NULL;
+	p->quirks = provider->wire->quirks_at ? provider->wire->quirks_at(at->base) : 0;
+	while (base.n && base.p[base.n - 1] == '/')
+		base.n--;
+	p->base = arena_str(&p->arena, base).p;
+	p->query = query.p ? arena_str(&p->arena, query).p : NULL;
+	p->stall_ms = o->stall_ms ? o->stall_ms : url_is_loopback(at->base) ? LOCAL_STALL_MS : USUAL_STALL_MS;
+	const char *extra = variables_get(&o->variables, "CLAUDE_CODE_EXTRA_BODY");
+	if (extra &&
+	    json_parse(&p->extra_reader, arena_strdup(&p->arena, extra), strlen(extra), &p->extra_body, NULL) < 0)
+		p->extra_body = NULL;
 	add_header(p, "content-type: application/json");
 	add_header(p, "accept: text/event-stream");
 	if (!o->extra_headers || add_extra_headers(p, o->extra_headers, err) == 0)
 		p->client = http_new(o->loop, &(struct http_options){ .user_agent = "cadre/" CADRE_VERSION }, err);
 	if (!p->client) {
-		http_endpoint_close(p);
+		credential_free(p->endpoint.credential);
+		http_endpoint_close(&p->endpoint);
 		return -(int)err->kind;
 	}
-	while (trimmed.n && trimmed.p[trimmed.n - 1] == '/')
-		trimmed.n--;
-	p->base = arena_str(&p->arena, trimmed).p;
-	p->url = arena_printf(&p->arena, STR_FMT "%s%s" STR_FMT, STR_ARG(trimmed), path, query.p ? "?" : "",
-			      STR_ARG(query.p ? query : STR("")));
-	bool loopback = strstr(base, "://127.") || strstr(base, "://localhost") || strstr(base, "://[::1]");
-	p->stall_ms = o->stall_ms ? o->stall_ms : loopback ? LOCAL_STALL_MS : USUAL_STALL_MS;
+	*ret_endpoint = p;
 	return 0;
 }
 
-void http_endpoint_close(struct http_endpoint *p)
+void http_endpoint_close(struct endpoint *e)
 {
+	struct http_endpoint *p = CONTAINER_OF(e, struct http_endpoint, endpoint);
+
+	window_ask_cancel(p);
 	http_free(p->client);
 	free(p->headers);
+	map_release(&p->learned);
+	json_reader_release(&p->extra_reader);
 	arena_release(&p->arena);
+	free(p);
 }
 
-int http_endpoint_post(struct http_endpoint *p, struct model_call *call, const char *url, const struct http_body *body,
-		       const char *const *own, const struct http_handlers *handlers, struct http_req **ret_transfer,
-		       struct err *err)
+struct model_quirks *http_endpoint_quirks(struct http_endpoint *p, const char *model)
 {
-	size_t n = p->header_count;
-	AUTO_FREE const char **headers = xmalloc((n + str_count(own) + 3) * sizeof *headers);
-	char agent[192], member[192];
+	struct model_quirks *known = map_get(&p->learned, str_from(model));
 
-	memcpy(headers, p->headers, n * sizeof *headers);
-	while (own && *own)
-		headers[n++] = *own++;
-	if (call->agent[0]) {
-		snprintf(agent, sizeof agent, "x-cadre-agent: %s", call->agent);
-		headers[n++] = agent;
+	if (!known) {
+		known = arena_calloc(&p->arena, sizeof *known);
+		known->bits = p->quirks;
+		if (p->endpoint.provider->wire->model_at)
+			p->endpoint.provider->wire->model_at(p->base, model, known);
+		if (p->endpoint.provider->own)
+			place_own_quirks(p->endpoint.provider, model, known);
+		(void)map_set(&p->learned, str_from(arena_strdup(&p->arena, model)), known);
 	}
-	if (strchr(call->agent, '@')) { /* a member of a team */
-		snprintf(member, sizeof member, "x-claude-code-agent-id: %s", call->agent);
-		headers[n++] = member;
-	}
-	headers[n] = NULL;
-	if (!call->shard)
-		call->shard = http_pick_shard(p->client);
-	struct http_request request = {
-		.method = "POST",
-		.url = url ? url : p->url,
-		.headers = headers,
-		.body = *body,
-		.body_data = call->transfer,
-		.shard = call->shard,
-		.stall_ms = p->stall_ms,
-		.limit_bytes = LARGEST_ANSWER,
-	};
-	return http_start(p->client, &request, handlers, call, ret_transfer, err);
+	return known;
 }
 
-void http_endpoint_on_head(struct http_req *r, int status)
+int http_endpoint_check(const struct provider *p, const struct endpoint_options *o, struct err *err)
+{
+	const char *url = o->base_url, *host = url ? strstr(url, "://") : NULL;
+
+	if (o->api_key && strpbrk(o->api_key, "\r\n"))
+		return err_set(err, ERR_USAGE, "%s has a line end in it",
+			       p->env.api_key ? p->env.api_key : "the API key");
+	if (o->auth_token && strpbrk(o->auth_token, "\r\n"))
+		return err_set(err, ERR_USAGE, "%s has a line end in it",
+			       p->env.auth_token ? p->env.auth_token : "the token");
+	if (!url || ((str_starts(str_from(url), STR("http://")) || str_starts(str_from(url), STR("https://"))) &&
+		     host[3] && host[3] != '/' && !strpbrk(url, " \t\r\n")))
+		return 0;
+	return err_set(err, ERR_USAGE, "%s is not an address (http://... or https://...): %s", p->env.base_url, url);
+}
+
+/* ---- one request ----------------------------------------------------------------------------------------------- */
+
+static void http_call_send(struct http_call *c);
+
+static void http_call_free(struct http_call *c)
+{
+	c->wire->release(c);
+	timer_stop(c->server->endpoint.loop, &c->timer);
+	arena_release(&c->arena);
+	free(c);
+}
+
+static void http_call_finish(struct http_call *c, enum failure_kind kind, const char *text)
+{
+	struct model_call *call = c->call;
+	char copy[256];
+
+	snprintf(copy, sizeof copy, "%s", text);
+	if (c->wire->finish)
+		c->wire->finish(c, kind == FAIL_NONE);
+	http_call_free(c);
+	model_call_finish(call, kind, copy);
+}
+
+/* An end that comes before the transfer is reported from the loop, as every other one. */
+static void on_timer(struct timer *timer)
+{
+	struct http_call *c = CONTAINER_OF(timer, struct http_call, timer);
+
+	http_call_finish(c, c->ending_kind, c->ending);
+}
+
+static void http_call_finish_later(struct http_call *c, enum failure_kind kind, const char *text)
+{
+	c->ending_kind = kind;
+	c->ending = arena_strdup(&c->arena, text);
+	timer_start(c->server->endpoint.loop, &c->timer, 0);
+}
+
+static void on_ready(struct credential_wait *wait, const struct err *why)
+{
+	struct http_call *c = CONTAINER_OF(wait, struct http_call, wait);
+
+	if (why)
+		http_call_finish_later(c, FAIL_CREDENTIAL, why->text);
+	else
+		http_call_send(c);
+}
+
+/* The first member of a head is its model (head_json.c). */
+static struct http_call *http_call_new(struct http_endpoint *p, struct model_call *call)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct str key = STR("{\"model\":");
+	struct str head = call->body.head->bytes;
+	const char *end = memmem(head.p, head.n, ",\"max_tokens\":", 14);
+	const struct json *value = NULL;
+	const char *model = NULL;
+
+	if (end && str_starts(head, key) &&
+	    json_parse(&reader, head.p + key.n, (size_t)(end - head.p) - key.n, &value, NULL) == 0)
+		model = json_cstr(value, &a);
+	struct model_quirks *quirks = http_endpoint_quirks(p, model ? model : "");
+	const struct wire *wire = quirks->wire ? quirks->wire : p->endpoint.provider->wire;
+	struct http_call *c = xcalloc(1, wire->call_size);
+	c->wire = wire;
+	c->server = p;
+	c->call = call;
+	c->quirks = quirks;
+	c->timer.fire = on_timer;
+	c->wait.on_ready = on_ready;
+	c->model = c->name = arena_strdup(&c->arena, model ? model : "");
+	if (p->endpoint.provider->model_name)
+		c->name = p->endpoint.provider->model_name(p, c->model, &c->arena);
+	c->url =
+		arena_printf(&c->arena, "%s%s%s%s", p->base, wire->path, p->query ? "?" : "", p->query ? p->query : "");
+	call->transfer = c;
+	call->explain = wire->explain;
+	if (p->extra_body && p->extra_body->count) {
+		struct str extra = json_raw(p->extra_body);
+		c->extra = str_from(arena_printf(&c->arena, "," STR_FMT, (int)extra.n - 1, extra.p + 1));
+	}
+	wire->begin(c);
+	return c;
+}
+
+static void http_call_go(struct http_call *c)
+{
+	struct credential *credential = c->server->endpoint.credential;
+
+	if (credential_ready(credential))
+		http_call_send(c);
+	else
+		credential_want(credential, &c->wait);
+}
+
+static void on_head(struct http_req *r, int status)
 {
 	((struct model_call *)http_data(r))->status = status;
 }
 
-void http_endpoint_on_header(struct http_req *r, struct str name, struct str value)
+static void on_header(struct http_req *r, struct str name, struct str value)
 {
 	model_call_header(http_data(r), name, value);
 }
 
-enum failure_kind http_endpoint_failure(enum http_error error)
+static bool on_data(struct http_req *r, const char *p, size_t n)
+{
+	struct model_call *call = http_data(r);
+	struct http_call *c = call->transfer;
+
+	if (call->status == 200)
+		return c->wire->feed(c, p, n);
+	if (call->error_body.n < LARGEST_ERROR_BODY)
+		buf_add(&call->error_body, p, n);
+	return true;
+}
+
+/* 401, and 403 of clouds with such a text: the credential has expired. */
+static bool is_expired(const struct model_call *call)
+{
+	static const char *const words[] = { "expired",          "security token", "UnrecognizedClient",
+					     "InvalidSignature", "ExpiredToken",   "SignatureDoesNotMatch" };
+
+	for (size_t i = 0; call->status == 403 && i < COUNT_OF(words); i++)
+		if (str_has(buf_str(&call->error_body), str_from(words[i])))
+			return true;
+	return call->status == 401;
+}
+
+static enum failure_kind failure_of(enum http_error error)
 {
 	static const enum failure_kind kinds[] = {
 		[HTTP_OK] = FAIL_NONE,
@@ -139,18 +294,150 @@ enum failure_kind http_endpoint_failure(enum http_error error)
 	return kinds[error];
 }
 
-int http_endpoint_check(const struct provider *p, const struct endpoint_options *o, struct err *err)
+static void on_done(struct http_req *r, enum http_error error, const char *text)
 {
-	const char *url = o->base_url, *host = url ? strstr(url, "://") : NULL;
+	struct model_call *call = http_data(r);
+	struct http_call *c = call->transfer;
+	struct credential *credential = c->server->endpoint.credential;
+	bool refused = error == HTTP_OK && !call->cancelled && call->status != 200;
 
-	if (o->api_key && strpbrk(o->api_key, "\r\n"))
-		return err_set(err, ERR_USAGE, "%s has a line end in it",
-			       p->env.api_key ? p->env.api_key : "the API key");
-	if (o->auth_token && strpbrk(o->auth_token, "\r\n"))
-		return err_set(err, ERR_USAGE, "%s has a line end in it",
-			       p->env.auth_token ? p->env.auth_token : "the token");
-	if (!url || ((str_starts(str_from(url), STR("http://")) || str_starts(str_from(url), STR("https://"))) &&
-		     host[3] && host[3] != '/' && !strpbrk(url, " \t\r\n")))
-		return 0;
-	return err_set(err, ERR_USAGE, "%s is not an address (http://... or https://...): %s", p->env.base_url, url);
+	c->transfer = NULL;
+	if (call->status == 200)
+		credential_accepted(credential);
+	if (refused && is_expired(call) && credential_refused(credential, c->generation) && c->refusals++ < 2) {
+		buf_clear(&call->error_body);
+		call->status = 0;
+		c->offset = 0;
+		c->wire->rewind(c);
+		credential_want(credential, &c->wait);
+		return;
+	}
+	if (refused && c->wire->learn && c->lessons++ < MOST_LESSONS && c->wire->learn(c)) {
+		struct http_call *next = http_call_new(c->server, call); /* perhaps on another wire */
+		next->lessons = c->lessons;
+		next->refusals = c->refusals;
+		http_call_free(c);
+		buf_clear(&call->error_body);
+		call->status = 0;
+		http_call_go(next);
+		return;
+	}
+	/* We ended it because it is not an event stream: that is not a cancel. */
+	bool ended_by_us = error == HTTP_CANCELLED && call->status == 200 && !call->is_stream && !call->cancelled;
+	http_call_finish(c, ended_by_us ? FAIL_GARBAGE : failure_of(error), text);
+}
+
+/* Every body is an object: its extra members stand in front of its last bracket. */
+static size_t read_body(void *data, char *out, size_t room)
+{
+	struct http_call *c = data;
+	uint64_t own = c->size - (c->extra.n ? 1 : 0);
+	size_t n;
+
+	if (c->offset < own) {
+		n = c->wire->read(c, out, (size_t)MIN((uint64_t)room, own - c->offset));
+	} else {
+		n = MIN(room, c->extra.n - (size_t)(c->offset - own));
+		if (n)
+			memcpy(out, c->extra.p + (c->offset - own), n);
+	}
+	c->offset += n;
+	return n;
+}
+
+static void rewind_body(void *data)
+{
+	struct http_call *c = data;
+
+	c->offset = 0;
+	c->wire->rewind(c);
+}
+
+static struct str body_hash(struct http_call *c)
+{
+	EVP_MD_CTX *context = EVP_MD_CTX_new();
+	unsigned char digest[SHA256_HEX / 2];
+	char bytes[16 << 10];
+	size_t n;
+
+	(void)EVP_DigestInit_ex(context, EVP_sha256(), NULL);
+	while ((n = read_body(c, bytes, sizeof bytes)))
+		(void)EVP_DigestUpdate(context, bytes, n);
+	(void)EVP_DigestFinal_ex(context, digest, NULL);
+	EVP_MD_CTX_free(context);
+	rewind_body(c);
+	char *hex = arena_alloc(&c->arena, SHA256_HEX + 1);
+	for (size_t i = 0; i < sizeof digest; i++)
+		snprintf(hex + 2 * i, 3, "%02x", digest[i]);
+	return (struct str){ hex, SHA256_HEX };
+}
+
+static void http_call_send(struct http_call *c)
+{
+	static const struct http_handlers handlers = { on_head, on_header, on_data, on_done };
+	struct http_endpoint *p = c->server;
+	struct model_call *call = c->call;
+	size_t n = p->header_count;
+	const char **headers =
+		arena_alloc(&c->arena, (n + CREDENTIAL_MOST_HEADERS + WIRE_MOST_HEADERS + 3) * sizeof *headers);
+	struct credential_request request = { .method = "POST", .url = c->url, .headers = p->headers };
+	struct err err = { 0 };
+
+	memcpy(headers, p->headers, n * sizeof *headers);
+	if (credential_needs_hash(p->endpoint.credential))
+		request.body_hash = body_hash(c);
+	credential_sign(p->endpoint.credential, &request, &c->arena, headers + n, &c->generation);
+	n += str_count(headers + n);
+	for (size_t i = 0; c->own_headers[i]; i++)
+		headers[n++] = c->own_headers[i];
+	if (call->agent[0])
+		headers[n++] = arena_printf(&c->arena, "x-cadre-agent: %s", call->agent);
+	if (strchr(call->agent, '@')) /* a member of a team */
+		headers[n++] = arena_printf(&c->arena, "x-claude-code-agent-id: %s", call->agent);
+	headers[n] = NULL;
+	if (!call->shard)
+		call->shard = http_pick_shard(p->client);
+	struct http_request outgoing = {
+		.method = "POST",
+		.url = c->url,
+		.headers = headers,
+		.body = { c->size + (c->extra.n ? c->extra.n - 1 : 0), read_body, rewind_body },
+		.body_data = c,
+		.shard = call->shard,
+		.stall_ms = p->stall_ms,
+		.limit_bytes = LARGEST_ANSWER,
+	};
+	if (http_start(p->client, &outgoing, &handlers, call, &c->transfer, &err) < 0)
+		http_call_finish_later(c, FAIL_CONNECT, err.text);
+}
+
+int http_endpoint_start(struct endpoint *e, struct model_call *call, struct err *err)
+{
+	struct http_call *c = http_call_new(CONTAINER_OF(e, struct http_endpoint, endpoint), call);
+
+	(void)err;
+	window_ask_start(c->server, c->model, c->quirks);
+	http_call_go(c);
+	return 0;
+}
+
+void http_endpoint_cancel(struct model_call *call)
+{
+	struct http_call *c = call->transfer;
+
+	call->cancelled = true;
+	if (c->transfer) {
+		http_cancel(c->transfer);
+		return;
+	}
+	credential_cancel(c->server->endpoint.credential, &c->wait);
+	http_call_finish_later(c, FAIL_CANCELLED, "cancelled");
+}
+
+void http_endpoint_pause(struct model_call *call, bool on)
+{
+	struct http_call *c = call->transfer;
+
+	if (c->transfer)
+		http_pause(c->transfer, on);
 }

@@ -1,36 +1,131 @@
 /* SPDX-License-Identifier: MIT
- * http_endpoint.h - the HTTP part of an endpoint: client, URL and headers. */
+ * http_endpoint.h - an endpoint over HTTP, the wires that it may speak, and one request: wait for the credential, sign, send, read the
+ * answer; once more after a refusal that taught something or forgot a credential (docs/internals/providers.md). */
 #pragma once
-#include "lib/base/arena.h"
+#include "core/credential/credential.h"
 #include "core/model/provider.h"
+#include "lib/base/map.h"
 
 enum { USUAL_STALL_MS = 300000, LOCAL_STALL_MS = 600000 }; /* a local model may still load */
 enum { LARGEST_ANSWER = 64 << 20, LARGEST_ERROR_BODY = 64 << 10 };
+enum { WIRE_MOST_HEADERS = 4 };
 
-struct http_endpoint {
-	struct http *client;
-	struct arena arena;     /* holds the texts */
-	const char *base, *url; /* base: without a query and slashes at its end */
-	const char **headers;   /* of each request, NULL-terminated; the list is owned, the texts are in the arena */
-	size_t header_count, header_cap;
-	uint64_t stall_ms;
+struct http_call;
+struct model_quirks;
+struct wire_form;
+
+/* A difference of a server or model from its wire, by its name in settings */
+struct wire_quirk {
+	const char *name;
+	unsigned bit;
 };
 
-/* base may end with slashes; path begins with one. extra_headers of the options are added. */
-int http_endpoint_open(struct http_endpoint *p, const struct endpoint_options *o, const char *base, const char *path,
-		       struct err *err);
-void http_endpoint_close(struct http_endpoint *p);
+/* How a request is written and an answer is read */
+struct wire {
+	const char *name;                        /* in settings: "chat" */
+	const char *path;                        /* behind the base of the place */
+	const struct wire_quirk *quirks;         /* NULL-terminated; NULL: none */
+	unsigned (*quirks_at)(const char *base); /* of all models of a host that is known; may be NULL */
+	/* Of one model: adds to what is known, also the wire that it is better reached by; may be NULL */
+	void (*model_at)(const char *base, const char *model, struct model_quirks *quirks);
+	const struct wire_form *form; /* of wire_chat.c: what it writes and reads; NULL: none */
+	size_t call_size;             /* of its struct for one request, which begins with a struct http_call */
+	/* Before each sending: makes c->size and what read needs. May set c->url and c->own_headers. */
+	void (*begin)(struct http_call *c);
+	size_t (*read)(struct http_call *c, char *out, size_t room); /* of the body; 0 at its end */
+	void (*rewind)(struct http_call *c);
+	/* Bytes of an answer with status 200; false ends the transfer. */
+	bool (*feed)(struct http_call *c, const char *p, size_t n);
+	/* Another status came, with call->error_body. True: c->quirks has learned something, send again. NULL: it never does. */
+	bool (*learn)(struct http_call *c);
+	void (*finish)(struct http_call *c,
+		       bool whole);               /* no more bytes come; whole: the transfer has its end; may be NULL */
+	void (*explain)(struct model_call *call); /* rewords a failure by status; may be NULL */
+	void (*release)(struct http_call *c);     /* frees what begin made */
+};
+
+/* What is known of one model at one place */
+struct model_quirks {
+	unsigned bits;           /* of wire.quirks */
+	int64_t limit;           /* most output tokens; 0: not known */
+	const struct wire *wire; /* in place of that of the place; NULL: none */
+	bool no_responses;       /* it was sent to the Responses API, which the server does not have */
+	bool forgets;            /* it cannot read reasoning that it encrypted before */
+	bool window_known;       /* the server said it, or the settings */
+	unsigned asks;           /* how often it was asked */
+};
+
+struct http_endpoint {
+	struct endpoint endpoint;
+	struct http *client;
+	struct arena arena;       /* holds the texts */
+	const char *base, *query; /* base: without slashes at its end; query: NULL, or behind '?' */
+	const char **headers;     /* of each request, NULL-terminated; the list is owned, the texts are in the arena */
+	size_t header_count, header_cap;
+	uint64_t stall_ms;
+	const char *region, *prefix, *project; /* of clouds; NULL: none */
+	struct variables variables;
+	const char *betas;             /* comma list; NULL: none */
+	const struct json *extra_body; /* members of every body; NULL: none */
+	struct json_reader extra_reader;
+	struct window_ask *ask; /* owned; NULL: none runs */
+	bool closing;
+	bool has_key;
+	unsigned quirks;    /* of all its models */
+	struct map learned; /* model name -> struct model_quirks, in the arena */
+};
+
+/* One request under way */
+struct http_call {
+	const struct wire *wire;
+	struct http_endpoint *server;
+	struct model_call *call;
+	struct model_quirks *quirks; /* of its model */
+	struct arena arena;
+	const char *model, *name; /* as the head has it, and as the server knows it */
+	const char *url;
+	const char *own_headers[WIRE_MOST_HEADERS + 1]; /* set by begin; NULL-terminated */
+	uint64_t size;                                  /* of what read gives */
+	/* http_endpoint.c */
+	uint64_t offset;  /* of the body with its extra members */
+	struct str extra; /* in place of the last byte that read gives; empty: none */
+	struct credential_wait wait;
+	struct http_req *transfer; /* NULL: it waits for the credential */
+	struct timer timer;        /* reports an end that came before the transfer */
+	const char *ending;        /* what it reports */
+	enum failure_kind ending_kind;
+	unsigned generation, refusals, lessons;
+};
+
+/* What an address needs besides the options. Borrowed until return, but credential */
+struct http_address {
+	const char *base;              /* may end with slashes and have a query */
+	struct credential *credential; /* taken, also by a failure; NULL: none is sent */
+	const char *region, *prefix, *project;
+};
+
+/* For open of a place. extra_headers of the options are added. */
+int http_endpoint_open(const struct provider *provider, const struct endpoint_options *o, const struct http_address *at,
+		       struct http_endpoint **ret_endpoint, struct err *err);
 void http_endpoint_header(struct http_endpoint *p, const char *name, const char *value);
-
-/* Sends the body, which is read with call->transfer as its data. Handlers find the call with http_data(). url: NULL for
- * that of the endpoint. own: headers of this request besides agent, NULL-terminated; may be NULL. */
-int http_endpoint_post(struct http_endpoint *p, struct model_call *call, const char *url, const struct http_body *body,
-		       const char *const *own, const struct http_handlers *handlers, struct http_req **ret_transfer,
-		       struct err *err);
-
-/* Handlers for all providers */
-void http_endpoint_on_head(struct http_req *r, int status);
-void http_endpoint_on_header(struct http_req *r, struct str name, struct str value);
-enum failure_kind http_endpoint_failure(enum http_error error);
+void http_endpoint_close(struct endpoint *e);
+int http_endpoint_start(struct endpoint *e, struct model_call *call, struct err *err);
+void http_endpoint_cancel(struct model_call *call);
+void http_endpoint_pause(struct model_call *call, bool on);
+/* What is known of a model, by its name in heads; made at its first use. */
+struct model_quirks *http_endpoint_quirks(struct http_endpoint *p, const char *model);
 /* Reports bad keys and URLs before the first request: no retry can fix them. */
 int http_endpoint_check(const struct provider *p, const struct endpoint_options *o, struct err *err);
+
+/* Asks for the window of a model, if its server can be asked and has not said it (window.c). */
+void window_ask_start(struct http_endpoint *p, const char *model, struct model_quirks *quirks);
+void window_ask_cancel(struct http_endpoint *p); /* runs the loop until it is over */
+/* For places of the settings (place_own.c, place_table.c) */
+void place_own_quirks(const struct provider *place, const char *model, struct model_quirks *ret);
+const char *bedrock_prefix(const struct endpoint_options *o,
+			   const char *region); /* of inference profiles in a region */
+const char *vertex_model_name(const struct http_endpoint *p, const char *model, struct arena *a);
+bool url_is_loopback(const char *url);
+#define HTTP_PLACE                                                                                  \
+	.close = http_endpoint_close, .start = http_endpoint_start, .cancel = http_endpoint_cancel, \
+	.pause = http_endpoint_pause

@@ -1,32 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * provider.c - the table of providers, and the part of a request that all of them share. */
+ * provider.c - the table of wires, the part of a request that all providers share, and the endpoints of a runtime. */
 #include "lib/base/id.h"
-#include <assert.h>
-#include "core/model/provider.h"
+#include "core/model/catalog.h"
+#include "core/model/http_endpoint.h"
 
-const struct provider *const provider_table[] = {
-	&provider_anthropic, &provider_bedrock,  &provider_mantle,
-	&provider_platform,  &provider_vertex,   &provider_foundry,
-	&provider_openai,    &provider_scripted, NULL,
-};
+static const struct wire *const wire_table[] = { &wire_messages, &wire_invoke,    &wire_rawpredict,
+						 &wire_chat,     &wire_responses, &wire_gemini };
 
-const struct provider *provider_find(struct str name)
+const struct wire *wire_find(struct str name)
 {
-	for (size_t i = 0; provider_table[i]; i++)
-		if (str_is(name, provider_table[i]->name))
-			return provider_table[i];
+	for (size_t i = 0; i < COUNT_OF(wire_table); i++)
+		if (str_is(name, wire_table[i]->name))
+			return wire_table[i];
 	return NULL;
-}
-
-const struct provider *provider_of(const char *model, const char **ret_name)
-{
-	struct str rest = str_from(model);
-	struct str first = str_cut(&rest, '/');
-	const struct provider *p = rest.n ? provider_find(first) : NULL;
-
-	if (ret_name)
-		*ret_name = p ? rest.p : model;
-	return p;
 }
 
 int model_call_start(struct model_call *call, struct err *err)
@@ -169,56 +155,75 @@ void model_call_header(struct model_call *call, struct str name, struct str valu
 
 int endpoints_find(struct endpoints *e, const char *model, struct endpoint **ret_endpoint, struct err *err)
 {
-	const struct provider *named = provider_of(model, NULL);
-	const struct provider *p = named ? named : e->usual;
+	const struct provider *usual = e->places.usual, *p = place_of(&e->places, model, NULL);
 	AUTO_ARENA struct arena arena = { 0 };
 	struct endpoint_options options = { .loop = e->loop, .arena = &arena };
-	size_t i = 0;
 
-	while (provider_table[i] != p)
-		i++;
-	assert(i < MOST_PROVIDERS);
+	p = p ? p : usual;
+	struct endpoint *open = map_get(&e->open, str_from(p->name));
 	if (e->admit && e->admit(e->data, p, err) < 0)
 		return -(int)err->kind;
-	if (!e->open[i]) {
+	if (!open) {
 		e->configure(e->data, p, &options);
-		if (p->open(p, &options, &e->open[i], err) < 0) {
+		if (p->open(p, &options, &open, err) < 0) {
 			struct err why = *err;
-			if (p != e->usual && !e->usual->has_aliases)
+			if (p != usual && !usual->has_aliases)
 				return err_set(err, why.kind,
 					       "'%s' names the provider %s (for that name at %s write '%s/%s'): %s",
-					       model, p->name, e->usual->name, e->usual->name, model, why.text);
+					       model, p->name, usual->name, usual->name, model, why.text);
 			return -(int)err->kind;
 		}
-		e->open[i]->of = e;
-		e->open[i]->loop = e->loop;
-		governor_init(&e->open[i]->governor, e->loop, e->most);
+		open->of = e;
+		open->loop = e->loop;
+		governor_init(&open->governor, e->loop, open->most ? MIN(open->most, e->most) : e->most);
+		(void)map_set(&e->open, str_from(p->name), open);
 	}
-	*ret_endpoint = e->open[i];
+	*ret_endpoint = open;
 	return 0;
+}
+
+void endpoint_note_window(struct endpoint *e, const char *model, int64_t window, const char *source)
+{
+	struct places *places = e->of ? &e->of->places : NULL;
+	AUTO_ARENA struct arena a = { 0 };
+	const char *name;
+
+	bool asked = !strcmp(source, "asked");
+	if (!places || window <= 0 || (!asked && window >= model_find(places, model).context))
+		return;
+	(void)place_of(places, model, &name);
+	places_learn(places, e->provider, name, window, source);
+	if (!e->provider->wire)
+		return;
+	/* An answer must fit beside the conversation. */
+	struct http_endpoint *p = CONTAINER_OF(e, struct http_endpoint, endpoint);
+	struct model_quirks *quirks = http_endpoint_quirks(p, place_sent_name(places, model, &a));
+	quirks->limit = quirks->limit ? MIN(quirks->limit, window / 4) : window / 4;
+	quirks->window_known = true;
 }
 
 void endpoints_set_most(struct endpoints *e, unsigned most)
 {
 	e->most = most;
-	for (size_t i = 0; i < MOST_PROVIDERS; i++)
-		if (e->open[i])
-			governor_set_most(&e->open[i]->governor, most);
+	for (struct map_entry *at = NULL; (at = map_next(&e->open, at));) {
+		struct endpoint *open = at->value;
+		governor_set_most(&open->governor, open->most ? MIN(open->most, most) : most);
+	}
 }
 
 void endpoints_close(struct endpoints *e)
 {
-	for (size_t i = 0; i < MOST_PROVIDERS; i++) {
-		if (!e->open[i])
-			continue;
-		governor_release(&e->open[i]->governor);
-		struct credential *credential = e->open[i]->credential;
+	for (struct map_entry *at = NULL; (at = map_next(&e->open, at));) {
+		struct endpoint *open = at->value;
+		struct credential *credential = open->credential;
+		governor_release(&open->governor);
 		if (credential)
 			credential_stop(credential);
 		while (credential && credential_busy(credential))
 			loop_run(e->loop);
 		credential_free(credential);
-		e->open[i]->provider->close(e->open[i]);
-		e->open[i] = NULL;
+		open->provider->close(open);
 	}
+	map_release(&e->open);
+	places_release(&e->places);
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * provider.h - model providers. One const struct provider per API, listed in provider.c; an endpoint is an open
- * provider of a runtime.
+ * provider.h - the places that answer requests, and one request. A place (struct provider) has a name, an address, a credential and a
+ * wire: how a request is written and an answer is read (http_endpoint.h). An endpoint is an open place of a runtime.
  *
- * How to add one: 1. provider_NAME.c with `const struct provider provider_NAME`; 2. a row in provider.c and its
- * declaration below; 3.
- * tests/unit/model/test_NAME.c; 4. a line in README.md.
+ * How to add a wire: 1. wire_NAME.c with `const struct wire wire_NAME`; 2. a row in wire_table of provider.c and its declaration below;
+ * 3. tests/unit/model/test_NAME.c. How to add a place: a row in places.c, and its block in docs/models.md.
  *
  * A model_call is one request. The query owns it, start() makes it run, on_done() is called exactly once, later, also
  * after cancel. Between on_done and the next start the call holds no memory of its own. */
@@ -13,8 +12,9 @@
 #include "lib/io/http.h"
 #include "core/credential/credential.h"
 #include "core/message/body.h"
-#include "core/model/answer.h"
+#include "core/wire/answer.h"
 #include "core/model/governor.h"
+#include "core/model/places.h"
 
 struct credential;
 struct endpoint;
@@ -37,33 +37,13 @@ struct endpoint_options {
 	const char *key_helper, *aws_export, *aws_refresh, *gcp_refresh;
 };
 
-/* Names of environment variables; NULL: none */
-struct provider_env {
-	const char *base_url, *api_key, *auth_token, *headers, *betas;
-	const char *model; /* the default model of a provider without aliases */
-};
-
-struct provider {
-	const char *name, *summary;
-	const char *pin; /* the variable that pins all requests to it; NULL: none */
-	struct provider_env env;
-	bool has_aliases;  /* accepts the aliases of catalog.h */
-	bool own_names;    /* its models may have any name: deployments */
-	bool searches_web; /* its server offers the tool web_search */
-	int (*open)(const struct provider *p, const struct endpoint_options *options, struct endpoint **ret_endpoint,
-		    struct err *err);
-	void (*close)(struct endpoint *e);
-	int (*start)(struct endpoint *e, struct model_call *call, struct err *err);
-	void (*cancel)(struct model_call *call);
-	void (*pause)(struct model_call *call, bool on); /* back-pressure; may be NULL */
-};
-
 /* The first member of each provider's own struct */
 struct endpoint {
 	const struct provider *provider;
-	const struct endpoints *of;    /* borrowed; NULL: no limit */
+	struct endpoints *of;          /* borrowed; NULL: no limit */
 	struct loop *loop;             /* borrowed; set by provider.c */
 	struct credential *credential; /* owned; freed by provider.c; NULL: none */
+	unsigned most;                 /* concurrent requests, by the settings of the place; 0: as all */
 	struct governor governor;
 };
 
@@ -101,31 +81,24 @@ bool model_call_is_stream(struct model_call *call, const char *p, size_t n);
 /* For providers: a response header. */
 void model_call_header(struct model_call *call, struct str name, struct str value);
 
-extern const struct provider provider_anthropic, provider_bedrock, provider_mantle, provider_platform, provider_vertex,
-	provider_foundry, provider_openai, provider_scripted;
-extern const struct provider *const provider_table[]; /* NULL-terminated */
-const struct provider *provider_find(struct str name);
-/* The provider prefix of a model name: "openai/NAME" is NAME at openai. NULL: no prefix; *ret_name, which may be NULL,
- * is then the whole name. */
-const struct provider *provider_of(const char *model, const char **ret_name);
-
 /* The endpoints of a runtime: one for each provider, opened when the first agent needs it, each with its
- * own governor. A model name selects the provider: "openai/NAME", or a plain name for the default one. */
-enum { MOST_PROVIDERS = 16 };
+ * own governor. A model name selects the place: "openai/NAME", or a plain name for the usual one. */
 
 struct endpoints {
-	struct loop *loop;            /* borrowed */
-	const struct provider *usual; /* the default provider */
-	unsigned most;                /* concurrent requests, per endpoint */
+	struct loop *loop; /* borrowed */
+	struct places places;
+	unsigned most; /* concurrent requests, per endpoint */
 	/* Options for opening one, from the host; filled in: borrowed until open returns */
 	void (*configure)(void *data, const struct provider *p, struct endpoint_options *ret_options);
 	/* Whether requests are allowed now; checked at lookup and before each request; NULL: always */
 	int (*admit)(void *data, const struct provider *p, struct err *err);
 	void *data;
-	struct endpoint *open[MOST_PROVIDERS]; /* in the order of provider_table; NULL: not yet */
+	struct map open; /* name of the place -> struct endpoint */
 };
 
 /* Opens it on first use. Invalid options are reported on every call. The endpoint is borrowed. */
 int endpoints_find(struct endpoints *e, const char *model, struct endpoint **ret_endpoint, struct err *err);
+/* The server said the window of a model; source: "asked", or "learned" from a refusal, where only a smaller one than known counts. */
+void endpoint_note_window(struct endpoint *e, const char *model, int64_t window, const char *source);
 void endpoints_set_most(struct endpoints *e, unsigned most);
 void endpoints_close(struct endpoints *e); /* no call may run */

@@ -71,7 +71,7 @@ static struct reply *reply_new(struct engine *e, const struct parts *p)
 	char id[DIGEST_ID_MAX];
 
 	*r = (struct reply){ .engine = e, .rule = p->rule, .id_a = e->scenario->seed };
-	r->chat = e->chat;
+	r->dialect = e->dialect;
 	r->frames = e->frames;
 	r->wants_usage = e->wants_usage;
 	r->id_b = r->random = digest_mix(e->given, e->scenario->seed);
@@ -92,7 +92,7 @@ static struct reply *reply_new(struct engine *e, const struct parts *p)
 			r->first_thinking = i;
 	}
 	r->head.headers = headers;
-	digest_id(id, r->chat ? "x-request-id: req_" : "request-id: req_", r->id_a, r->id_b);
+	digest_id(id, r->dialect == DIALECT_MESSAGES ? "request-id: req_" : "x-request-id: req_", r->id_a, r->id_b);
 	*headers++ = tail_add(&tail, str_from(id)).p;
 	if (p->header)
 		*headers++ = tail_add(&tail, str_from(p->header)).p;
@@ -104,12 +104,16 @@ static struct reply *reply_new(struct engine *e, const struct parts *p)
 	return r;
 }
 
-static void error_body(struct engine *e, struct buf *out, struct str type, struct str message)
+static void error_body(struct engine *e, struct buf *out, unsigned status, struct str type, struct str message)
 {
 	char id[DIGEST_ID_MAX];
 	struct json_out w = json_out(out);
 
-	if (e->chat) {
+	if (e->dialect == DIALECT_GEMINI) {
+		gemini_error(out, status, type, message);
+		return;
+	}
+	if (e->dialect != DIALECT_MESSAGES) {
 		chat_error(out, type, message);
 		return;
 	}
@@ -138,7 +142,7 @@ struct reply *answer_error(struct engine *e, unsigned status, const char *header
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	error_body(e, &body, str_from(error_type(status)), str_from(text));
+	error_body(e, &body, status, str_from(error_type(status)), str_from(text));
 	struct reply *r = reply_new(e, &(struct parts){ .body = buf_str(&body), .header = header });
 	r->head.status = (int)status;
 	return r;
@@ -188,7 +192,7 @@ static struct reply *answer_whole(struct engine *e, const struct rule *rule)
 	if (rule->body.p)
 		buf_add(&body, rule->body.p, rule->body.n);
 	else if (!rule->garbage_bytes)
-		error_body(e, &body, type, message);
+		error_body(e, &body, status, type, message);
 	struct reply *r = reply_new(e, &(struct parts){ .rule = rule, .body = buf_str(&body) });
 	r->head.status = (int)status;
 	if (status == 200)
@@ -276,17 +280,14 @@ static void add_events(struct reply *r)
 		if (!f->kind || !is_due) {
 			event_next(r, &r->out);
 		} else if (f->kind == FAULT_ERROR) {
-			if (r->chat)
-				chat_event_error(f, &r->out);
-			else
-				event_error(f, &r->out);
+			event_error(r, f, &r->out);
 			r->stage = STAGE_OVER;
 		} else {
 			r->faulty = true;
 		}
 		if (r->frames)
 			frames_wrap(&r->out, from);
-		if (slow)
+		if (slow && r->out.n > from) /* a ping has no frame */
 			break;
 	}
 }
@@ -318,9 +319,7 @@ static void generate_bytes(struct reply *r)
 		if (r->at >= r->rule->garbage_bytes)
 			r->stage = STAGE_OVER;
 	} else {
-		if (r->message && r->chat)
-			chat_json(r, &r->out);
-		else if (r->message)
+		if (r->message)
 			message_json(r, &r->out);
 		else
 			buf_add(&r->out, r->body.p, r->body.n);

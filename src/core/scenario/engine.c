@@ -167,7 +167,8 @@ static struct reply *refuse_request(struct engine *e, const struct err *why)
 
 static unsigned check_flags(const struct scenario *s)
 {
-	return (s->unknown_tools ? REQUEST_UNKNOWN_TOOLS : 0) | (s->pauses ? REQUEST_PAUSES : 0);
+	return (s->unknown_tools ? REQUEST_UNKNOWN_TOOLS : 0) | (s->pauses ? REQUEST_PAUSES : 0) |
+	       (s->sealed ? REQUEST_SEALED : 0);
 }
 
 static struct reply *ask_message(struct engine *e, const struct engine_request *ask)
@@ -273,10 +274,22 @@ static struct reply *ask_path(struct engine *e, const struct engine_request *ask
 
 	if (str_is(path, "/v1/messages") || str_is(path, "/anthropic/v1/messages"))
 		return ask_message(e, ask);
-	e->chat = str_is(path, "/v1/chat/completions");
-	if (e->chat || cloud_path_read(path, &cloud)) {
+	struct str model;
+	bool stream;
+	if (str_is(path, "/v1/chat/completions"))
+		e->dialect = DIALECT_CHAT;
+	else if (str_is(path, "/v1/responses") || str_is(path, "/openai/v1/responses"))
+		e->dialect = DIALECT_RESPONSES;
+	else if (gemini_path_read(path, &model, &stream))
+		e->dialect = DIALECT_GEMINI;
+	if (e->dialect != DIALECT_MESSAGES || cloud_path_read(path, &cloud)) {
 		buf_clear(&e->chat_body);
-		if (e->chat) {
+		if (e->dialect == DIALECT_RESPONSES) {
+			rc = responses_request(&e->chat_reader, &e->scratch, ask->body, &e->chat_body, &err);
+		} else if (e->dialect == DIALECT_GEMINI) {
+			rc = gemini_request(&e->chat_reader, &e->scratch, model, stream, ask->body, &e->chat_body,
+					    &err);
+		} else if (e->dialect == DIALECT_CHAT) {
 			rc = chat_request(&e->chat_reader, &e->scratch, ask->body, &e->chat_body, &e->wants_usage,
 					  &err);
 		} else {
@@ -303,7 +316,8 @@ struct reply *engine_ask(struct engine *e, const struct engine_request *ask)
 	e->counters.requests++;
 	e->counters.bytes_in += ask->body.n;
 	e->now_ms = MAX(e->now_ms, ask->now_ms);
-	e->chat = e->wants_usage = e->frames = false;
+	e->dialect = DIALECT_MESSAGES;
+	e->wants_usage = e->frames = false;
 	struct reply *r = ask_path(e, ask);
 	arena_reset(&e->scratch);
 	if (e->text.cap > KEEP_SCRATCH_BYTES)

@@ -25,7 +25,11 @@ void reply_add_filler(struct buf *out, uint64_t at, uint64_t n)
  * not bring it back. */
 const char *reply_tool_id(char out[DIGEST_ID_MAX], const struct reply *r, size_t block)
 {
-	const char *prefix = r->chat ? "call_01" : block > r->first_thinking ? "toolu_0T" : "toolu_01";
+	bool thought = block > r->first_thinking;
+	const char *prefix = r->dialect == DIALECT_CHAT || (r->dialect != DIALECT_MESSAGES && !thought) ? "call_01"
+			     : r->dialect != DIALECT_MESSAGES                                           ? "call_0T"
+			     : thought                                                                  ? "toolu_0T"
+													: "toolu_01";
 
 	return digest_id(out, prefix, r->id_a, digest_mix(r->id_b, block + 1));
 }
@@ -146,7 +150,14 @@ static void add_message(struct buf *out, const struct reply *r, bool begun)
 
 void message_json(const struct reply *r, struct buf *out)
 {
-	add_message(out, r, false);
+	if (r->dialect == DIALECT_CHAT)
+		chat_json(r, out);
+	else if (r->dialect == DIALECT_RESPONSES)
+		responses_json(r, out);
+	else if (r->dialect == DIALECT_GEMINI)
+		gemini_json(r, out);
+	else
+		add_message(out, r, false);
 }
 
 /* index: of a block; -1: not about a block. The caller adds the other members and "}\n\n". */
@@ -279,20 +290,39 @@ void event_next(struct reply *r, struct buf *out)
 
 	r->events++;
 	if (every && !r->pinged && (r->plain_events + 1) % every == 0) {
-		buf_addstr(out, r->chat ? ": ping\n\n" : "event: ping\ndata: {\"type\":\"ping\"}\n\n");
+		buf_addstr(out, r->dialect != DIALECT_MESSAGES ? ": ping\n\n"
+							       : "event: ping\ndata: {\"type\":\"ping\"}\n\n");
 		r->pinged = true;
 		return;
 	}
-	if (r->chat)
+	if (r->dialect == DIALECT_CHAT)
 		chat_event_next(r, out);
+	else if (r->dialect == DIALECT_RESPONSES)
+		responses_event_next(r, out);
+	else if (r->dialect == DIALECT_GEMINI)
+		gemini_event_next(r, out);
 	else
 		put_event(r, out);
 	r->plain_events++;
 	r->pinged = false;
 }
 
-void event_error(const struct fault *fault, struct buf *out)
+void event_error(struct reply *r, const struct fault *fault, struct buf *out)
 {
+	if (r->dialect == DIALECT_CHAT) {
+		chat_event_error(fault, out);
+		return;
+	}
+	if (r->dialect == DIALECT_RESPONSES) {
+		responses_event_error(r, fault, out);
+		return;
+	}
+	if (r->dialect == DIALECT_GEMINI) {
+		buf_addstr(out, "data: ");
+		gemini_error(out, 503, fault->type, fault->message);
+		buf_addstr(out, "\n\n");
+		return;
+	}
 	begin_event(out, "error", -1);
 	buf_addstr(out, ",\"error\":{\"type\":");
 	json_add_quoted(out, fault->type);

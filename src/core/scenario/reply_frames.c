@@ -7,17 +7,21 @@
 
 /* ---- requests -------------------------------------------------------------------------------------------------- */
 
-/* /model/NAME/invoke-with-response-stream, .../publishers/anthropic/models/NAME:streamRawPredict. The name stays encoded. */
+/* /model/NAME/invoke-with-response-stream, .../publishers/anthropic/models/NAME:streamRawPredict, and both without stream. The name
+ * stays encoded. */
 bool cloud_path_read(struct str path, struct cloud_path *ret)
 {
-	const struct str model = STR("/model/"), invoke = STR("/invoke-with-response-stream");
-	const struct str models = STR("/publishers/anthropic/models/"), predict = STR(":streamRawPredict");
+	const struct str model = STR("/model/"), models = STR("/publishers/anthropic/models/");
+	bool whole = str_ends(path, STR("/invoke"));
+	struct str invoke = whole ? STR("/invoke") : STR("/invoke-with-response-stream");
+	struct str predict = str_ends(path, STR(":rawPredict")) ? STR(":rawPredict") : STR(":streamRawPredict");
 	const char *at = memmem(path.p, path.n, models.p, models.n);
 
 	*ret = (struct cloud_path){ 0 };
 	if (str_starts(path, model) && str_ends(path, invoke)) {
 		ret->model = (struct str){ path.p + model.n, path.n - model.n - invoke.n };
-		ret->frames = true;
+		ret->frames = !whole;
+		ret->invoke = true;
 		ret->version = "bedrock-2023-05-31";
 	} else if (at && str_ends(path, predict)) {
 		ret->model.p = at + models.n;
@@ -37,14 +41,15 @@ int cloud_request(struct json_reader *reader, const struct cloud_path *path, str
 		return -(int)err->kind;
 	buf_addstr(out, "{\"model\":");
 	json_add_quoted(out, path->model);
-	if (path->frames)
-		buf_addstr(out, ",\"stream\":true");
+	if (path->invoke)
+		buf_addf(out, ",\"stream\":%s", path->frames ? "true" : "false");
 	for (struct json_member m = json_members(root); m.key; m = json_member_next(root, m)) {
 		struct str key = json_raw(m.key), value = json_raw(m.value);
 		bool version = json_str_is(m.key, "anthropic_version");
-		if (json_str_is(m.key, "model") || (path->frames && json_str_is(m.key, "stream")))
+		if (json_str_is(m.key, "model") || (path->invoke && json_str_is(m.key, "stream")))
 			return err_set(err, ERR_PARSE, STR_FMT ": Extra inputs are not permitted", STR_ARG(key));
-		versioned = versioned || (version && json_str_is(m.value, path->version));
+		versioned = versioned ||
+			    (version && (json_str_is(m.value, path->version) || json_str_is(m.value, "2026-10-21")));
 		if (!version && !json_str_is(m.key, "anthropic_beta"))
 			buf_addf(out, "," STR_FMT ":" STR_FMT, STR_ARG(key), STR_ARG(value));
 	}

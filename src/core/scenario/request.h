@@ -39,6 +39,7 @@ struct request {
 enum request_flags {
 	REQUEST_COUNT_ONLY = 1 << 0,    /* for count_tokens: max_tokens is not needed */
 	REQUEST_UNKNOWN_TOOLS = 1 << 1, /* tool_use may name a tool that is not offered */
+	REQUEST_SEALED = 1 << 3,        /* of other APIs too: reasoning comes back before its calls */
 	REQUEST_PAUSES = 1 << 2,        /* the last message may be the assistant's: its turn was paused */
 };
 

@@ -142,5 +142,6 @@ struct scenario {
 	bool cache;
 	uint64_t cache_min_tokens;
 	bool unknown_tools; /* a tool_use may name a tool that the request does not offer */
+	bool sealed;        /* reasoning of other APIs must come back before its calls */
 	bool pauses;        /* some rule stops with pause_turn: an assistant message may then be the last */
 };

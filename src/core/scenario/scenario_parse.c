@@ -109,12 +109,21 @@ static int parse_allow(struct parser *p, const struct statement *s, struct err *
 	return 0;
 }
 
+static int parse_require(struct parser *p, const struct statement *s, struct err *err)
+{
+	if (!take_given(p, "reasoning"))
+		return parse_fail(p, err, "expected 'reasoning'");
+	p->scenario->sealed = true;
+	return 0;
+}
+
 static const struct statement settings[] = {
 	{ "allow", parse_allow, 0, 0, NULL },
 	{ "cache", parse_cache, 0, 0, NULL },
 	{ "capacity", parse_setting, VALUE_NUMBER, offsetof(struct scenario, capacity),
 	  "a number of requests in flight" },
 	{ "rate", parse_setting, VALUE_NUMBER, offsetof(struct scenario, rate_per_s), "a number of requests a second" },
+	{ "require", parse_require, 0, 0, NULL },
 	{ "retry-after", parse_setting, VALUE_NUMBER, offsetof(struct scenario, retry_after_s), "a number of seconds" },
 	{ "seed", parse_setting, VALUE_NUMBER, offsetof(struct scenario, seed), "a number" },
 	{ 0 },

@@ -148,21 +148,19 @@ struct file_version file_version_of(struct str bytes)
 int file_version_read(const char *root, const char *below, struct file_version *ret_version, struct buf *bytes,
 		      struct err *err)
 {
-	AUTO_FILE_AT struct file_at at = { 0 };
 	size_t start = bytes->n;
 	struct err why = { 0 };
 	struct stat st;
+	AUTO_CLOSE int fd = file_below_open(root, below, &st, &why);
 
-	int rc = file_at_find(root, below, 0, &at, &why);
-	AUTO_CLOSE int fd = rc < 0 ? rc : file_at_open(&at, &st, &why);
 	if (fd == -ERR_NOT_FOUND) {
 		*ret_version = (struct file_version){ 0 };
 		return 0;
 	}
 	if (fd < 0)
 		return err_set(err, why.kind, "%s", why.text);
-	if (file_read_fd(fd, FILE_VERSION_LIMIT, bytes, err) < 0)
-		return err_wrap(err, "%s", at.path);
+	if (file_read_known(fd, &st, FILE_VERSION_LIMIT, bytes, err) < 0)
+		return err_wrap(err, "%s%s%s", root[1] ? root : "", below[0] == '/' ? "" : "/", below);
 	*ret_version = file_version_of((struct str){ bytes->p ? bytes->p + start : "", bytes->n - start });
 	ret_version->mode = st.st_mode & 07777;
 	return 0;

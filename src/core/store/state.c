@@ -85,7 +85,7 @@ static void state_write_rows(void *data)
 		more = state_take_rows(s, retry_ms);
 		s->failure.kind = 0;
 		int rc = state_db_commit(&db, &s->held, &s->failure);
-		if (rc == -ERR_DENIED) {
+		if (rc == -ERR_DENIED || rc == -ERR_NOT_FOUND) {
 			uv_mutex_lock(&s->mutex);
 			s->refused = true;
 			uv_mutex_unlock(&s->mutex);

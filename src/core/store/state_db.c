@@ -6,21 +6,16 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include "lib/base/id.h"
+#include "lib/base/library.h"
 #include "lib/io/file.h"
 #include "core/store/state_int.h"
 
 enum { BUSY_MS = 1000, STAT_LIMIT = 4096, START_FIELD = 22, FIRST_FIELD = 3 };
 
-static inline void cleanup_sqlite(sqlite3 **db)
-{
-	sqlite3_close(*db);
-}
-static inline void cleanup_stmt(sqlite3_stmt **stmt)
-{
-	sqlite3_finalize(*stmt);
-}
-#define AUTO_SQLITE CLEANUP(cleanup_sqlite)
-#define AUTO_STMT   CLEANUP(cleanup_stmt)
+#define SYMBOL(name, member) { #name, offsetof(struct state_db, lib.member) },
+static const struct library_symbol symbols[] = { SQLITE_FUNCTIONS(SYMBOL) };
+static const char *const files[] = { "libsqlite3.so.0", NULL };
+static const struct library library = { files, "libsqlite3-0", symbols, COUNT_OF(symbols) };
 
 /* ---- columns ---- */
 
@@ -105,35 +100,35 @@ struct task_row *task_row_copy(const struct task_row *row)
 	return copy;
 }
 
-static void bind_row(sqlite3_stmt *stmt, const struct task_row *row)
+static void bind_row(const struct state_db *db, const struct task_row *row)
 {
 	for (int i = 0; i < (int)COUNT_OF(columns); i++) {
 		const void *member = (const char *)row + columns[i].offset;
 		if (columns[i].type == COLUMN_TEXT)
-			sqlite3_bind_text(stmt, i + 1, text_at(row, &columns[i]), -1, SQLITE_STATIC);
+			db->lib.bind_text(db->stmt, i + 1, text_at(row, &columns[i]), -1, SQLITE_STATIC);
 		else if (columns[i].type == COLUMN_REAL)
-			sqlite3_bind_double(stmt, i + 1, *(const double *)member);
+			db->lib.bind_double(db->stmt, i + 1, *(const double *)member);
 		else if (columns[i].type == COLUMN_INT || *(const int64_t *)member)
-			sqlite3_bind_int64(stmt, i + 1, *(const int64_t *)member);
+			db->lib.bind_int64(db->stmt, i + 1, *(const int64_t *)member);
 		else
-			sqlite3_bind_null(stmt, i + 1);
+			db->lib.bind_null(db->stmt, i + 1);
 	}
 }
 
-/* The texts are valid until the next step of stmt. */
-static struct task_row read_row(sqlite3_stmt *stmt)
+/* The texts are valid until the next step of the statement. */
+static struct task_row read_row(const struct state_db *db)
 {
 	struct task_row row = { 0 };
 
 	for (int i = 0; i < (int)COUNT_OF(columns); i++) {
 		void *member = (char *)&row + columns[i].offset;
 		if (columns[i].type == COLUMN_TEXT) {
-			const char *text = (const char *)sqlite3_column_text(stmt, i);
+			const char *text = (const char *)db->lib.column_text(db->stmt, i);
 			*(const char **)member = text ? text : "";
 		} else if (columns[i].type == COLUMN_REAL) {
-			*(double *)member = sqlite3_column_double(stmt, i);
+			*(double *)member = db->lib.column_double(db->stmt, i);
 		} else {
-			*(int64_t *)member = sqlite3_column_int64(stmt, i);
+			*(int64_t *)member = db->lib.column_int64(db->stmt, i);
 		}
 	}
 	return row;
@@ -163,54 +158,54 @@ static const char *const migrations[] = {
 enum { OUR_VERSION = COUNT_OF(migrations) };
 
 /* "VERB PATH: why". -ERR_PARSE for a damaged file, with the advice that it can be removed. */
-static int sqlite_error(sqlite3 *db, int status, const char *verb, const char *path, struct err *err)
+static int sqlite_error(const struct state_db *db, int status, const char *verb, struct err *err)
 {
-	const char *why = db ? sqlite3_errmsg(db) : sqlite3_errstr(status);
+	const char *why = db->sqlite ? db->lib.errmsg(db->sqlite) : db->lib.errstr(status);
 	int primary = status & 0xff;
 
 	if (primary == SQLITE_NOTADB || primary == SQLITE_CORRUPT)
-		return err_set(err, ERR_PARSE, "cannot %s %s: %s; it is only an index and can be removed", verb, path,
-			       why);
-	return err_set(err, ERR_IO, "cannot %s %s: %s", verb, path, why);
+		return err_set(err, ERR_PARSE, "cannot %s %s: %s; it is only an index and can be removed", verb,
+			       db->path, why);
+	return err_set(err, ERR_IO, "cannot %s %s: %s", verb, db->path, why);
 }
 
 /* 0 is an empty file. -ERR_DENIED: newer than ours. */
-static int read_version(sqlite3 *db, const char *path, int *ret_version, struct err *err)
+static int read_version(const struct state_db *db, int *ret_version, struct err *err)
 {
-	AUTO_STMT sqlite3_stmt *stmt = NULL;
+	sqlite3_stmt *stmt = NULL;
 
-	int status = sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &stmt, NULL);
+	int status = db->lib.prepare(db->sqlite, "PRAGMA user_version", -1, 0, &stmt, NULL);
 	if (status == SQLITE_OK)
-		status = sqlite3_step(stmt);
-	if (status != SQLITE_ROW)
-		return sqlite_error(db, status, "read", path, err);
-	int version = sqlite3_column_int(stmt, 0);
-	if (version > OUR_VERSION)
-		return err_set(err, ERR_DENIED, "%s was made by a newer cadre (version %d, known up to %d)", path,
-			       version, OUR_VERSION);
-	*ret_version = MAX(version, 0);
-	return 0;
+		status = db->lib.step(stmt);
+	int rc = status == SQLITE_ROW ? 0 : sqlite_error(db, status, "read", err);
+	int64_t version = rc == 0 ? db->lib.column_int64(stmt, 0) : 0;
+	db->lib.finalize(stmt);
+	if (rc == 0 && version > OUR_VERSION)
+		return err_set(err, ERR_DENIED, "%s was made by a newer cadre (version %lld, known up to %d)", db->path,
+			       (long long)version, OUR_VERSION);
+	*ret_version = (int)MAX(version, INT64_C(0));
+	return rc;
 }
 
 /* Brings the file to our version; inside a write transaction. */
-static int migrate(sqlite3 *db, const char *path, struct err *err)
+static int migrate(const struct state_db *db, struct err *err)
 {
 	char set_version[64];
 	int version;
 
-	int rc = read_version(db, path, &version, err);
+	int rc = read_version(db, &version, err);
 	if (rc < 0 || version == OUR_VERSION)
 		return rc;
 	snprintf(set_version, sizeof set_version, "PRAGMA user_version = %d", OUR_VERSION);
 	for (int i = version; i <= OUR_VERSION; i++) {
-		int status = sqlite3_exec(db, i < OUR_VERSION ? migrations[i] : set_version, NULL, NULL, NULL);
+		int status = db->lib.exec(db->sqlite, i < OUR_VERSION ? migrations[i] : set_version, NULL, NULL, NULL);
 		if (status != SQLITE_OK)
-			return sqlite_error(db, status, "make the tables of", path, err);
+			return sqlite_error(db, status, "make the tables of", err);
 	}
 	return 0;
 }
 
-/* ---- the writer's connection ---- */
+/* ---- a connection ---- */
 
 char *state_db_path(const char *config_dir)
 {
@@ -222,8 +217,10 @@ char *state_db_path(const char *config_dir)
 
 static void close_db(struct state_db *db)
 {
-	sqlite3_finalize(TAKE(db->put));
-	sqlite3_close(TAKE(db->sqlite));
+	if (!db->sqlite)
+		return;
+	db->lib.finalize(TAKE(db->stmt));
+	db->lib.close(TAKE(db->sqlite));
 }
 
 void state_db_release(struct state_db *db)
@@ -235,12 +232,28 @@ void state_db_release(struct state_db *db)
 
 static int run_sql(struct state_db *db, const char *sql, struct err *err)
 {
-	int status = sqlite3_exec(db->sqlite, sql, NULL, NULL, NULL);
+	int status = db->lib.exec(db->sqlite, sql, NULL, NULL, NULL);
 
-	return status == SQLITE_OK ? 0 : sqlite_error(db->sqlite, status, "write", db->path, err);
+	return status == SQLITE_OK ? 0 : sqlite_error(db, status, "write", err);
 }
 
-static int open_db(struct state_db *db, struct err *err)
+/* A transaction of a killed process must be rolled back before the file can be read, and only a writable connection does
+ * that; SQLite makes it read-only if the file cannot be written. A reader leaves the log to the writers. */
+static int connect_db(struct state_db *db, bool reader, int *ret_version, struct err *err)
+{
+	int rc = library_load(&library, db, err);
+	if (rc < 0)
+		return rc;
+	int status = db->lib.open(db->path, &db->sqlite, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	if (status == SQLITE_OK && reader)
+		status = db->lib.db_config(db->sqlite, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	if (status != SQLITE_OK)
+		return sqlite_error(db, status, "open", err);
+	db->lib.busy_timeout(db->sqlite, BUSY_MS);
+	return read_version(db, ret_version, err);
+}
+
+static int open_writer(struct state_db *db, struct err *err)
 {
 	AUTO_FREE char *dir = xstrndup(db->path, (size_t)(strrchr(db->path, '/') - db->path));
 	int version;
@@ -255,12 +268,8 @@ static int open_db(struct state_db *db, struct err *err)
 		return err_set(err, ERR_IO, "cannot make %s: %m", db->path);
 	if (fd >= 0)
 		close(fd); /* before SQLite locks anything */
-	int status = sqlite3_open_v2(db->path, &db->sqlite, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
-	if (status != SQLITE_OK)
-		return sqlite_error(db->sqlite, status, "open", db->path, err);
-	sqlite3_busy_timeout(db->sqlite, BUSY_MS);
 	/* The version comes first: turning on the WAL of a newer file would be a write to it. */
-	rc = read_version(db->sqlite, db->path, &version, err);
+	rc = connect_db(db, false, &version, err);
 	if (rc < 0)
 		return rc;
 	return run_sql(db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL", err);
@@ -271,15 +280,15 @@ static bool has_moved(const struct state_db *db)
 {
 	int moved = 0;
 
-	return sqlite3_file_control(db->sqlite, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved;
+	return db->lib.file_control(db->sqlite, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved;
 }
 
 static int put_rows(struct state_db *db, const struct map *rows, struct err *err)
 {
-	int rc = migrate(db->sqlite, db->path, err);
+	int rc = migrate(db, err);
 	int status = SQLITE_OK;
 
-	if (rc == 0 && !db->put) {
+	if (rc == 0 && !db->stmt) {
 		AUTO_BUF struct buf sql = { 0 };
 		buf_addstr(&sql, "INSERT OR REPLACE INTO task (");
 		add_column_names(&sql);
@@ -287,14 +296,14 @@ static int put_rows(struct state_db *db, const struct map *rows, struct err *err
 		for (size_t i = 1; i < COUNT_OF(columns); i++)
 			buf_addstr(&sql, ",?");
 		buf_addch(&sql, ')');
-		status = sqlite3_prepare_v3(db->sqlite, sql.p, (int)sql.n, SQLITE_PREPARE_PERSISTENT, &db->put, NULL);
+		status = db->lib.prepare(db->sqlite, sql.p, (int)sql.n, SQLITE_PREPARE_PERSISTENT, &db->stmt, NULL);
 	}
 	for (struct map_entry *e = map_next(rows, NULL); e && rc == 0 && status == SQLITE_OK; e = map_next(rows, e)) {
-		bind_row(db->put, e->value);
-		(void)sqlite3_step(db->put);
-		status = sqlite3_reset(db->put); /* gives the failure of the step again */
+		bind_row(db, e->value);
+		(void)db->lib.step(db->stmt);
+		status = db->lib.reset(db->stmt); /* gives the failure of the step again */
 	}
-	return rc < 0 || status == SQLITE_OK ? rc : sqlite_error(db->sqlite, status, "write", db->path, err);
+	return rc < 0 || status == SQLITE_OK ? rc : sqlite_error(db, status, "write", err);
 }
 
 static int try_commit(struct state_db *db, const struct map *rows, struct err *err)
@@ -304,7 +313,7 @@ static int try_commit(struct state_db *db, const struct map *rows, struct err *e
 	if (db->sqlite && has_moved(db))
 		close_db(db);
 	if (!db->sqlite)
-		rc = open_db(db, err);
+		rc = open_writer(db, err);
 	if (rc == 0)
 		rc = run_sql(db, "BEGIN IMMEDIATE", err);
 	if (rc == 0)
@@ -359,49 +368,37 @@ int state_db_commit(struct state_db *db, const struct map *rows, struct err *err
 
 /* ---- the reader ---- */
 
-/* *ret_db is NULL when there is nothing to read. It must be closed also after a failure. A transaction of a killed process
- * must be rolled back before the file can be read, and only a writable connection does that; SQLite makes it read-only if
- * the file cannot be written. No statement changes a row, and the log is left to the writers. */
-static int open_reader(const char *path, sqlite3 **ret_db, struct err *err)
+static int read_tasks(struct state_db *db, task_row_fn *fn, void *data, struct err *err)
 {
-	struct stat st;
+	AUTO_BUF struct buf sql = { 0 };
 	int version;
 
-	if (stat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR))
-		return 0;
-	int status = sqlite3_open_v2(path, ret_db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
-	if (status == SQLITE_OK)
-		status = sqlite3_db_config(*ret_db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-	if (status != SQLITE_OK)
-		return sqlite_error(*ret_db, status, "open", path, err);
-	sqlite3_busy_timeout(*ret_db, BUSY_MS);
-	int rc = read_version(*ret_db, path, &version, err);
-	if (rc == 0 && version == 0)
-		sqlite3_close(TAKE(*ret_db));
-	return rc;
-}
-
-int state_each_task(const char *config_dir, task_row_fn *fn, void *data, struct err *err)
-{
-	AUTO_FREE char *path = state_db_path(config_dir);
-	AUTO_BUF struct buf sql = { 0 };
-	AUTO_SQLITE sqlite3 *db = NULL;
-	AUTO_STMT sqlite3_stmt *stmt = NULL;
-
-	int rc = open_reader(path, &db, err);
-	if (rc < 0 || !db)
+	int rc = connect_db(db, true, &version, err);
+	if (rc < 0 || version == 0)
 		return rc;
 	buf_addstr(&sql, "SELECT ");
 	add_column_names(&sql);
 	buf_addstr(&sql, " FROM task ORDER BY started_ms, session, agent");
-	int status = sqlite3_prepare_v2(db, sql.p, (int)sql.n, &stmt, NULL);
+	int status = db->lib.prepare(db->sqlite, sql.p, (int)sql.n, 0, &db->stmt, NULL);
 	if (status != SQLITE_OK)
-		return sqlite_error(db, status, "read", path, err);
-	while ((status = sqlite3_step(stmt)) == SQLITE_ROW) {
-		struct task_row row = read_row(stmt);
+		return sqlite_error(db, status, "read", err);
+	while ((status = db->lib.step(db->stmt)) == SQLITE_ROW) {
+		struct task_row row = read_row(db);
 		fn(data, &row);
 	}
-	return status == SQLITE_DONE ? 0 : sqlite_error(db, status, "read", path, err);
+	return status == SQLITE_DONE ? 0 : sqlite_error(db, status, "read", err);
+}
+
+int state_each_task(const char *config_dir, task_row_fn *fn, void *data, struct err *err)
+{
+	struct state_db db = { .path = state_db_path(config_dir) };
+	struct stat st;
+	int rc = 0;
+
+	if (stat(db.path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR))
+		rc = read_tasks(&db, fn, data, err);
+	state_db_release(&db);
+	return rc;
 }
 
 /* ---- owners ---- */

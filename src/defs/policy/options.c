@@ -4,7 +4,6 @@
 #include "defs/agentdef/registry.h"
 #include "lib/base/id.h"
 #include "lib/io/file.h"
-#include "core/model/provider.h"
 
 enum kind {
 	TEXT,
@@ -18,7 +17,6 @@ enum kind {
 	PLUGIN,
 	PLUGIN_NO_MCP,
 	PLUGIN_URL,
-	PROVIDER,
 	SOURCES,
 	SERVERS,
 	THINKING,
@@ -45,6 +43,7 @@ static const struct option {
 	{ "allowed-tools", TEXT, AT(allowed_tools) },
 	{ "api-key", TEXT, AT(api_key) },
 	{ "allow-dangerously-skip-permissions", SWITCH, AT(may_bypass) },
+	{ "allow-unknown-price", SWITCH, AT(allow_unknown_price) },
 	{ "append-subagent-system-prompt", TEXT, AT(append_subagent_system_prompt) },
 	{ "append-system-prompt", TEXT, AT(append_system_prompt) },
 	{ "auth-token", TEXT, AT(auth_token) },
@@ -94,7 +93,7 @@ static const struct option {
 	{ "plugin-dir-no-mcp", PLUGIN_NO_MCP, 0, NULL },
 	{ "plugin-url", PLUGIN_URL, 0, NULL },
 	{ "project-config-root", TEXT, AT(config_root) },
-	{ "provider", PROVIDER, AT(provider) },
+	{ "provider", TEXT, AT(provider) },
 	{ "raise-descriptor-limit", SWITCH, AT(raise_descriptors) },
 	{ "replay-user-messages", SWITCH, AT(replay_user_messages) },
 	{ "resume", TEXT, AT(resume) },
@@ -202,12 +201,6 @@ static int option_check(const struct option *option, const char **value, struct 
 			return err_set(err, ERR_USAGE,
 				       "--%s expects adaptive, disabled or a number of tokens, not '%s'", option->name,
 				       *value);
-		return 0;
-	case PROVIDER:
-		for (size_t i = 0; provider_table[i]; i++)
-			buf_addf(&names, "%s%s", i ? ", " : "", provider_table[i]->name);
-		if (!provider_find(text))
-			return err_set(err, ERR_USAGE, "unknown provider '%s': expected one of %s", *value, names.p);
 		return 0;
 	case DENY_RULES: /* at once: a rule that forbids must not turn out to be unreadable when it is needed */
 		while (text.p) {

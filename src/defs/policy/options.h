@@ -29,6 +29,7 @@ struct options {
 	size_t mcp_config_count;
 	bool strict_mcp_config;     /* servers of no other place */
 	bool trust_project;         /* the folder is trusted for this run */
+	bool allow_unknown_price;   /* with max_budget_usd: such models count as free */
 	const char *agent;          /* that the session runs as; NULL: by the settings */
 	const char *agents;         /* JSON, or a file; NULL: none */
 	const char *settings;       /* a file, or a JSON object */

@@ -11,7 +11,7 @@ static const char *const layer_names[] = {
 };
 
 struct reading {
-	const struct settings_spec *spec;
+	const char *config_dir;
 	bool managed_only;
 	struct rule_set *set;
 	enum rule_list list;
@@ -50,7 +50,7 @@ static void add_text(struct reading *r, const struct settings_origin *at, struct
 		origin.base = directory_of(&r->arena, directory_of(&r->arena, at->file));
 	else if (at->layer != LAYER_LOCAL)
 		origin.base = at->layer != LAYER_USER && at->file[0] == '/' ? directory_of(&r->arena, at->file)
-									    : r->spec->config_dir;
+									    : r->config_dir;
 	r->at = at;
 	if (rule_set_add(r->set, r->list, text, &origin, warn_at, r, &why) < 0 && !r->refusal->text[0])
 		(void)err_set(r->refusal, ERR_USAGE, "%s:%u: permissions.%s: %s", at->file, at->line,
@@ -80,14 +80,13 @@ static void add_rule(void *data, const struct settings_item *item)
 	}
 }
 
-struct rule_set *app_rules(const struct settings *s, const struct settings_spec *spec, rule_warn_fn *warn, void *data,
-			   struct err *refusal)
+struct rule_set *app_rules(const struct settings *s, rule_warn_fn *warn, void *data, struct err *refusal)
 {
 	static const char *const paths[] = {
 		[RULE_DENY] = "permissions.deny", [RULE_ASK] = "permissions.ask", [RULE_ALLOW] = "permissions.allow"
 	};
 	struct reading r = {
-		.spec = spec,
+		.config_dir = settings_source(s)->config_dir,
 		.managed_only = settings_bool(s, "allowManagedPermissionRulesOnly", false),
 		.set = rule_set_new(),
 		.warn = warn,
@@ -170,7 +169,7 @@ int app_permission_open(struct services *sv, struct arena *a, struct app_permiss
 	p.trusted = p.spec.trusted;
 	app_warn_settings(p.settings, warn, data);
 	app_limit_modes(&p.permission, p.settings);
-	struct rule_set *rules = app_rules(p.settings, &p.spec, warn, data, &refusal);
+	struct rule_set *rules = app_rules(p.settings, warn, data, &refusal);
 	if (refusal.text[0] && warn)
 		warn(data, refusal.text);
 	if (refusal.text[0] || settings_refusal(p.settings, &refusal) < 0)

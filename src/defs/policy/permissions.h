@@ -7,8 +7,7 @@
 /* The rules of all settings files that count; with allowManagedPermissionRulesOnly only the managed ones. Returns
  * a reference. warn gets a line for each rule that has no effect; may be NULL. A rule that denies or asks and cannot be
  * understood is left out, and *refusal, which the caller has zeroed, names its file and line: no agent may run. */
-struct rule_set *app_rules(const struct settings *s, const struct settings_spec *spec, rule_warn_fn *warn, void *data,
-			   struct err *refusal);
+struct rule_set *app_rules(const struct settings *s, rule_warn_fn *warn, void *data, struct err *refusal);
 /* The mode that a session of these options begins in. -ERR_USAGE: a file has switched it off, or root may not. */
 int app_start_mode(const struct settings *s, const struct options *o, enum permission_mode *ret_mode, struct err *err);
 /* Modes that no agent of a session may be in, as the settings are now; p is the main agent's. */

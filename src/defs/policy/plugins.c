@@ -27,31 +27,31 @@ int app_plugins_find(struct services *sv, const struct settings *settings, struc
 	const struct options *o = &sv->options;
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_TRUST struct trust trust = { 0 };
-	struct settings_spec from;
+	const struct settings_spec *from = settings_source(settings);
 	struct plugin_spec spec = { .settings = settings, .trust = &trust };
 	const char *state_file;
 
-	if (app_settings_spec(sv, &a, &from, err) < 0 || app_plugins_dir(sv, &a, &spec.plugins_dir, err) < 0 ||
-	    app_state_file(sv, &a, &state_file, err) < 0 || trust_read(&trust, state_file, err) < 0)
+	if (app_plugins_dir(sv, &a, &spec.plugins_dir, err) < 0 || app_state_file(sv, &a, &state_file, err) < 0 ||
+	    trust_read(&trust, state_file, err) < 0)
 		return -(int)err->kind;
-	const char *root = git_root(&a, from.cwd);
-	spec.project_dir = root ? root : from.cwd;
-	spec.bare = from.bare;
+	const char *root = git_root(&a, from->cwd);
+	spec.project_dir = root ? root : from->cwd;
+	spec.bare = from->bare;
 
 	struct plugin_given *given = arena_calloc(&a, (o->plugin_dir_count + 1) * sizeof *given);
 	for (size_t i = 0; i < o->plugin_dir_count; i++) {
 		given[i] = o->plugin_dirs[i];
 		if (!given[i].is_url)
-			given[i].path = path_absolute(&a, from.cwd, str_from(given[i].path));
+			given[i].path = path_absolute(&a, from->cwd, str_from(given[i].path));
 	}
 	spec.given = given;
 	spec.given_count = o->plugin_dir_count;
 
 	struct plugin_skills_dir *dirs = arena_calloc(&a, 3 * sizeof *dirs);
-	const char *folders[] = { from.cwd, strcmp(spec.project_dir, from.cwd) != 0 ? spec.project_dir : NULL };
-	if (from.sources & SETTINGS_USER)
-		dirs[spec.skills_dir_count++].path = path_join(&a, from.config_dir, "skills");
-	for (size_t i = 0; i < COUNT_OF(folders) && folders[i] && from.sources & SETTINGS_PROJECT; i++)
+	const char *folders[] = { from->cwd, strcmp(spec.project_dir, from->cwd) != 0 ? spec.project_dir : NULL };
+	if (from->sources & SETTINGS_USER)
+		dirs[spec.skills_dir_count++].path = path_join(&a, from->config_dir, "skills");
+	for (size_t i = 0; i < COUNT_OF(folders) && folders[i] && from->sources & SETTINGS_PROJECT; i++)
 		dirs[spec.skills_dir_count++] = (struct plugin_skills_dir){
 			.path = path_join(&a, folders[i], ".claude/skills"),
 			.needs_trust = o->trust_project ? NULL : folders[i],

@@ -228,15 +228,12 @@ static const char *write_git_text(struct policy *p)
 static int policy_compile(struct services *sv, struct settings *settings, struct policy *p, struct err *err)
 {
 	struct err refusal = { 0 };
-	struct settings_spec spec;
 
 	*p = (struct policy){ .settings = settings, .trusted = settings_trusted(settings) };
 	app_warn_settings(settings, policy_warn, p);
 	int status = settings_refusal(settings, err);
 	if (status == 0)
-		status = app_settings_spec(sv, &p->arena, &spec, err);
-	if (status == 0)
-		p->rules = app_rules(settings, &spec, policy_warn, p, &refusal);
+		p->rules = app_rules(settings, policy_warn, p, &refusal);
 	if (refusal.text[0])
 		status = err_set(err, ERR_USAGE, "%s", refusal.text);
 	if (status < 0) {

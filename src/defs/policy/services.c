@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * services.c - see services.h. */
 #include "defs/policy/services.h"
+#include "core/model/catalog.h"
 #include "core/store/session_list.h"
+#include "lib/io/file.h"
+#include "lib/json/json_write.h"
 
 void services_observe(struct services *sv, struct observer *o)
 {
@@ -96,7 +99,7 @@ void services_free_variables(struct services *sv)
 
 /* The providers of a runtime, from options, settings and environment. */
 
-enum { MOST_CHILDREN = 1000, SPARE_DESCRIPTORS = 128 };
+enum { MOST_CHILDREN = 1000, SPARE_DESCRIPTORS = 128, MOST_PLACES = 32 };
 
 /* From the settings, of a project only as far as they are believed; then from clients; then from the environment. */
 static const char *find_variable(const void *data, const char *name)
@@ -146,7 +149,7 @@ static uint64_t stall_ms(const struct services *sv)
 static void configure_endpoint(void *data, const struct provider *p, struct endpoint_options *ret)
 {
 	const struct services *sv = data;
-	const struct options *o = p == sv->endpoints.usual ? &sv->options : &(struct options){ 0 };
+	const struct options *o = p == sv->endpoints.places.usual ? &sv->options : &(struct options){ 0 };
 
 	ret->base_url = option_or_env(sv, o->base_url, p->env.base_url);
 	ret->api_key = option_or_env(sv, o->api_key, p->env.api_key);
@@ -169,7 +172,7 @@ struct pins {
 	struct {
 		const char *value;
 		struct settings_origin origin; /* no file: the environment */
-	} list[MOST_PROVIDERS];                /* in the order of provider_table */
+	} list[MOST_PLACES];                   /* in the order of provider_table */
 };
 
 static void read_pin(void *data, const struct settings_var *var)
@@ -203,7 +206,7 @@ static void read_pins(const struct services *sv, struct pins *ret)
 static int admit_provider(void *data, const struct provider *p, struct err *err)
 {
 	const struct services *sv = data;
-	bool chosen = sv->options.provider && p == sv->endpoints.usual;
+	bool chosen = sv->options.provider && p == sv->endpoints.places.usual;
 	const struct provider *pinned = NULL;
 	const char *file = NULL;
 	bool managed = false;
@@ -230,15 +233,72 @@ static int admit_provider(void *data, const struct provider *p, struct err *err)
 		file ? file : "the environment");
 }
 
+/* With lockedProviders those of the managed layer only. */
+static void put_managed(void *data, const struct settings_item *item)
+{
+	struct json_out *w = data;
+	AUTO_ARENA struct arena a = { 0 };
+
+	if (item->origin.layer != LAYER_MANAGED)
+		return;
+	json_key(w, json_cstr(item->key, &a));
+	json_put_raw(w, json_raw(item->value));
+}
+
+/* Places of the settings, names that stand for others, and the catalog that was installed. */
+static int read_places(struct services *sv, struct err *err)
+{
+	const struct settings *settings = sv->policy.settings;
+	struct places *places = &sv->endpoints.places;
+	struct settings_origin at = { 0 };
+	const struct json *own = settings_get(settings, "providers", &at);
+	const struct json *overrides = settings_get(settings, "modelOverrides", NULL);
+	const char *most = find_variable(sv, "CLAUDE_CODE_MAX_CONTEXT_TOKENS");
+	AUTO_BUF struct buf managed = { 0 };
+	AUTO_BUF struct buf file = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	struct err why = { 0 };
+
+	if (own && settings_bool(settings, "lockedProviders", false)) {
+		struct json_out w = json_out(&managed);
+		json_open(&w, '{');
+		settings_each(settings, "providers", put_managed, &w);
+		json_close(&w);
+	}
+	if (own && places_read_own(places, managed.n ? buf_str(&managed) : json_raw(own), err) < 0)
+		return err_wrap(err, "%s:%u", at.file, at.line);
+	if (overrides)
+		places_read_overrides(places, json_raw(overrides));
+	if (most)
+		(void)str_to_i64(str_from(most), &places->max_context);
+	const char *path = services_catalog_file(sv, &a);
+	if (path && file_read(path, LARGEST_CATALOG, &file, &why) == 0 &&
+	    catalog_read(&places->arena, buf_str(&file), settings_texts(settings, "modelCatalogKeys", &a),
+			 &places->file, &places->file_count, &why) < 0)
+		services_log(sv, "models", "%s is not used: %s", path, why.text);
+	return 0;
+}
+
+const char *services_catalog_file(const struct services *sv, struct arena *a)
+{
+	const char *cwd, *config;
+
+	if (options_directories(&sv->options, a, &cwd, &config, NULL) < 0)
+		return NULL;
+	return path_join(a, config, "cache/models.json");
+}
+
 /* The command line or the host, then a pin, then the settings. */
 int app_open_endpoints(struct services *sv, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf names = { 0 };
 	const char *setting = settings_cstr(sv->policy.settings, "provider", &a, "anthropic");
+	struct places *places = &sv->endpoints.places;
 	const struct provider *pinned = NULL;
 	struct pins pins;
 
-	if (sv->endpoints.usual)
+	if (places->usual)
 		return 0;
 	read_pins(sv, &pins);
 	for (size_t i = 0; provider_table[i] && !sv->options.provider; i++) {
@@ -253,9 +313,16 @@ int app_open_endpoints(struct services *sv, struct err *err)
 		pinned = pinned ? pinned : p;
 	}
 	const char *name = sv->options.provider ? sv->options.provider : pinned ? pinned->name : setting;
-	sv->endpoints.usual = provider_find(str_from(name));
-	if (!sv->endpoints.usual)
-		return err_set(err, ERR_USAGE, "the setting provider has an unknown value: %s", name);
+	if (!places->own && read_places(sv, err) < 0)
+		return -(int)err->kind;
+	const struct provider *usual = place_find(places, str_from(name));
+	for (size_t i = 0; i < places->own_count; i++)
+		buf_addf(&names, "%s, ", places->own[i]->name);
+	for (size_t i = 0; provider_table[i]; i++)
+		buf_addf(&names, "%s%s", i ? ", " : "", provider_table[i]->name);
+	if (!usual)
+		return err_set(err, ERR_USAGE, "unknown provider '%s': expected one of %s", name, names.p);
+	places->usual = usual;
 	sv->endpoints.loop = sv->loop;
 	sv->endpoints.configure = configure_endpoint;
 	sv->endpoints.admit = admit_provider;

@@ -167,7 +167,8 @@ int app_settings_spec(struct services *sv, struct arena *a, struct settings_spec
 		.sources = sources.setting_sources,
 		.bare = sources.bare,
 		.sdk = sources.sdk,
-		.trusted = sv->options.trust_project || trust_has(&trust, trust_folder(a, sources.cwd)),
+		.trusted =
+			sv->options.trust_project || (trust.count && trust_has(&trust, trust_folder(a, sources.cwd))),
 	};
 	return 0;
 }
@@ -271,17 +272,17 @@ int app_mcp_config(struct services *sv, const struct settings *settings, const s
 	AUTO_ARENA struct arena a = { 0 };
 	enum env_trust trust = settings_trusted(settings) ? ENV_ALL : sv->options.interactive ? ENV_OWN : ENV_SAFE;
 	struct lookup lookup = { sv, settings, trust };
-	struct settings_spec files;
+	const struct settings_spec *files = settings_source(settings);
 	struct mcp_config_spec spec = { 0 };
 
-	if (app_settings_spec(sv, &a, &files, err) < 0 || app_state_file(sv, &a, &spec.state_file, err) < 0)
+	if (app_state_file(sv, &a, &spec.state_file, err) < 0)
 		return -(int)err->kind;
-	spec.cwd = files.cwd;
-	spec.managed_dir = files.managed_dir;
+	spec.cwd = files->cwd;
+	spec.managed_dir = files->managed_dir;
 	spec.flags = sv->options.mcp_configs;
 	spec.flag_count = sv->options.mcp_config_count;
 	spec.strict = sv->options.strict_mcp_config;
-	spec.sources = files.bare ? 0 : files.sources;
+	spec.sources = files->bare ? 0 : files->sources;
 	spec.settings = settings;
 	spec.interactive = sv->options.interactive;
 	spec.plugins = plugins ? app_plugin_servers(plugins, &a, &spec.plugin_count) : NULL;

@@ -57,6 +57,9 @@ const struct flag flag_table[] = {
 	{ { "max-budget-usd", NULL, 0, CADRE_OPTION_REQUIRED, 0, "amount",
 	    .help = "Stop with an error before the total cost of all agents exceeds this." },
 	  .group = GROUP_RUN },
+	{ { "allow-unknown-price", NULL, 0, CADRE_OPTION_NONE, 0,
+	    .help = "With --max-budget-usd: also models whose price is unknown; they count as free." },
+	  .group = GROUP_RUN },
 	{ { "task-budget", NULL, 0, CADRE_OPTION_REQUIRED, 0, "n",
 	    .help = "Token budget for the whole task, reported to the model." },
 	  .group = GROUP_RUN },
@@ -136,9 +139,12 @@ const struct flag flag_table[] = {
 	    .help = "Beta features of the API (header anthropic-beta), separated by commas or spaces." },
 	  .group = GROUP_MODEL },
 	{ { "provider", NULL, 0, CADRE_OPTION_REQUIRED, 0, "name",
-	    CHOICES("anthropic", "bedrock", "mantle", "anthropic-aws", "vertex", "foundry", "openai", "scripted"),
-	    .help = "The model provider: anthropic (the default), a cloud (bedrock, mantle, anthropic-aws, vertex, foundry), openai "
-		    "(chat completions, also of llama.cpp, Ollama and vLLM) or scripted (a scenario in this process, no network)." },
+	    .help = "The model provider: anthropic (the default), a cloud (bedrock, vertex, foundry, ...), a vendor (openai, gemini, "
+		    "deepseek, openrouter, ...), a local server (ollama, llamacpp, vllm, lmstudio), one of the setting "
+		    "providers, or scripted (a scenario in this process, no network). `cadre models` lists models." },
+	  .group = GROUP_MODEL },
+	{ { "base-url", NULL, 0, CADRE_OPTION_REQUIRED, 0, "address",
+	    .help = "The address of the provider, in place of that of its variable or of the settings." },
 	  .group = GROUP_MODEL },
 	{ { "scenario", NULL, 0, CADRE_OPTION_REQUIRED, 0, "file",
 	    .help = "The scenario of the scripted provider; default: the built-in one." },

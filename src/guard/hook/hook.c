@@ -12,23 +12,28 @@ enum { SESSION_END_MS = 1500, SESSION_END_MAX_MS = 60 * 1000 };
 
 /* ---- selection ---- */
 
-static bool hook_is_wanted(const struct hook *hook, const struct hook_event_spec *spec)
+static bool hook_is_wanted(const struct hook *hook, const struct hook_event_spec *spec,
+			   const struct hook_subject *subject)
 {
 	if (hook->once && hook->ran)
 		return false;
 	if (spec->by_hook && (hook->type == HOOK_AGENT || hook->type == HOOK_MCP_TOOL))
 		return false;
-	if (!hook_fits(hook, spec->subject))
+	if (!hook_fits(hook, subject))
 		return false;
 	return !hook->rule.p || !spec->matches_rule || spec->matches_rule(spec->rule_data, hook->rule);
 }
 
 bool hook_wanted(const struct hook_event_spec *spec)
 {
+	struct hook_subject subject = { 0 };
+
 	for (size_t i = 0; i < spec->set_count; i++) {
 		const struct hook *hook = spec->sets[i] ? spec->sets[i]->events[spec->event] : NULL;
+		if (hook && !subject.count)
+			subject = hook_subject(spec->event, spec->subject);
 		for (; hook; hook = hook->next)
-			if (!(hook->skip_reported && !hook->origin->trusted) && hook_is_wanted(hook, spec))
+			if (!(hook->skip_reported && !hook->origin->trusted) && hook_is_wanted(hook, spec, &subject))
 				return true;
 	}
 	return false;
@@ -55,11 +60,12 @@ static void batch_add_run(struct hook_batch *batch, struct hook *hook)
 static void batch_select_hooks(struct hook_batch *batch, const struct hook_event_spec *spec)
 {
 	const struct hook_observer *o = &batch->engine->options.observer;
+	const struct hook_subject subject = hook_subject(spec->event, spec->subject);
 
 	for (size_t i = 0; i < batch->set_count; i++) {
 		struct hook *hook = batch->sets[i] ? batch->sets[i]->events[spec->event] : NULL;
 		for (; hook; hook = hook->next) {
-			if (!hook_is_wanted(hook, spec))
+			if (!hook_is_wanted(hook, spec, &subject))
 				continue;
 			if (hook->origin->trusted) {
 				batch_add_run(batch, hook);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * set.c - compiles sources of hooks into lists by event. */
 #include "guard/hook/set.h"
+#include <assert.h>
 #include "guard/hook/set_int.h"
 #include "core/tool/tool_facts.h"
 
@@ -206,17 +207,27 @@ void hook_set_unref(struct hook_set *set)
 	free(set);
 }
 
-/* A matcher fits a tool by its name and by its former ones, and the other way round. */
-bool hook_fits(const struct hook *hook, struct str subject)
+struct hook_subject hook_subject(enum hook_event event, struct str subject)
 {
-	if (hook_matcher_fits(hook->matcher, subject))
-		return true;
-	if (!(hook_event_info(hook->event)->flags & HOOK_ABOUT_TOOL))
-		return false;
+	struct hook_subject s = { { subject }, 1 };
+
+	if (!(hook_event_info(event)->flags & HOOK_ABOUT_TOOL))
+		return s;
 	struct str now = tool_current_name(subject);
+	if (now.p != subject.p)
+		s.names[s.count++] = now;
 	for (size_t i = 0; i < tool_facts_count; i++)
-		if (tool_facts_table[i].now && str_is(now, tool_facts_table[i].now) &&
-		    hook_matcher_fits(hook->matcher, str_from(tool_facts_table[i].name)))
+		if (tool_facts_table[i].now && str_is(now, tool_facts_table[i].now)) {
+			assert(s.count < COUNT_OF(s.names)); /* of a table that is compiled in */
+			s.names[s.count++] = str_from(tool_facts_table[i].name);
+		}
+	return s;
+}
+
+bool hook_fits(const struct hook *hook, const struct hook_subject *subject)
+{
+	for (size_t i = 0; i < subject->count; i++)
+		if (hook_matcher_fits(hook->matcher, subject->names[i]))
 			return true;
-	return now.p != subject.p && hook_matcher_fits(hook->matcher, now);
+	return false;
 }

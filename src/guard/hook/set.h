@@ -107,4 +107,11 @@ struct hook_set *hook_set_ref(struct hook_set *set);
 void hook_set_unref(struct hook_set *set);
 /* Copies of the texts and the list, NULL-terminated; NULL if list is. */
 const char *const *hook_copy_list(struct arena *arena, const char *const *list);
-bool hook_fits(const struct hook *hook, struct str subject); /* the matcher alone */
+/* What an event is about, by all of its names: a matcher fits a tool by its name and by its former ones, and the other way
+ * round. Found once for all hooks of an event. */
+struct hook_subject {
+	struct str names[8];
+	size_t count;
+};
+struct hook_subject hook_subject(enum hook_event event, struct str subject);
+bool hook_fits(const struct hook *hook, const struct hook_subject *subject); /* the matcher alone */

@@ -2,7 +2,7 @@
  * arena.c - a chain of blocks with a bump pointer. */
 #include "lib/base/arena.h"
 
-enum { FIRST_BLOCK = 1024, LARGEST_BLOCK = 64 * 1024, ALIGN = 16 };
+enum { FIRST_BLOCK = 480, LARGEST_BLOCK = 64 * 1024, ALIGN = 16 };
 
 struct arena_block {
 	struct arena_block *older;

@@ -39,15 +39,27 @@ static int open_next(int dir, const char *name, mode_t make)
 	return fd;
 }
 
+/* AT_FDCWD: path is absolute, and was checked. */
+static int open_without_links(int root, const char *path, uint64_t flags)
+{
+	uint64_t beneath = root == AT_FDCWD ? 0 : RESOLVE_BENEATH;
+	const struct open_how how = { .flags = flags | O_CLOEXEC,
+				      .resolve = beneath | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+
+	return (int)syscall(SYS_openat2, root, path, &how, sizeof how);
+}
+
+/* Or a filter of a container does not know the call. */
+static bool lacks_openat2(void)
+{
+	return errno == ENOSYS || errno == EPERM;
+}
+
 /* dirs is cut to pieces. */
 static int open_below(int root, char *dirs, mode_t make)
 {
-	const struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-				      .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
-
-	int dir = (int)syscall(SYS_openat2, root, dirs, &how, sizeof how);
-	/* EPERM: filters of containers that do not know the call. */
-	if (dir >= 0 || (errno != ENOSYS && errno != EPERM && (errno != ENOENT || !make)))
+	int dir = open_without_links(root, dirs, O_PATH | O_DIRECTORY);
+	if (dir >= 0 || (!lacks_openat2() && (errno != ENOENT || !make)))
 		return dir;
 	dir = fcntl(root, F_DUPFD_CLOEXEC, 0);
 	char *rest = dirs;
@@ -113,25 +125,29 @@ int file_at_find(const char *root, const char *below, mode_t make, struct file_a
 
 /* ---- one file ---- */
 
-int file_at_open(const struct file_at *at, struct stat *ret_st, struct err *err)
+enum { READ_FLAGS = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC };
+
+/* Takes fd, -1 with errno included. */
+static int check_opened(int opened_fd, const struct file_at *at, struct stat *ret_st, struct err *err)
 {
-	AUTO_CLOSE int fd = openat(at->dir, at->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	AUTO_CLOSE int fd = opened_fd;
+
 	if (fd < 0 || fstat(fd, ret_st) < 0)
 		return explain(at, "open", err);
 	if (S_ISDIR(ret_st->st_mode))
 		return err_set(err, ERR_USAGE, "EISDIR: illegal operation on a directory, read '%s'", at->path);
 	if (!S_ISREG(ret_st->st_mode))
 		return err_set(err, ERR_USAGE, "%s is a device, pipe or socket, not a regular file", at->path);
-	int opened = fd;
 	fd = -1;
-	return opened;
+	return opened_fd;
 }
 
 int file_read_inside(const char *root, const char *path, size_t limit_bytes, struct buf *out, struct err *err)
 {
-	AUTO_FREE char *real_root = realpath(root, NULL);
+	/* Most of the files that are looked for do not exist, and resolving costs a call for each part of both paths. */
+	bool missing = access(path, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR);
+	AUTO_FREE char *real_root = missing ? NULL : realpath(root, NULL);
 	AUTO_FREE char *real = real_root ? realpath(path, NULL) : NULL;
-	AUTO_FILE_AT struct file_at at = { .dir = -1 };
 	struct stat st;
 
 	if (!real)
@@ -139,11 +155,10 @@ int file_read_inside(const char *root, const char *path, size_t limit_bytes, str
 			       path);
 	if (!path_is_inside(real, real_root) || !strcmp(real, real_root))
 		return err_set(err, ERR_DENIED, "%s leads out of %s", path, root);
-	int rc = file_at_find(real_root, real + (real_root[1] ? strlen(real_root) : 0), 0, &at, err);
-	AUTO_CLOSE int fd = rc < 0 ? rc : file_at_open(&at, &st, err);
+	AUTO_CLOSE int fd = file_below_open(real_root, real + (real_root[1] ? strlen(real_root) : 0), &st, err);
 	if (fd < 0)
 		return fd;
-	return file_read_fd(fd, limit_bytes, out, err) < 0 ? err_wrap(err, "%s", path) : 0;
+	return file_read_known(fd, &st, limit_bytes, out, err) < 0 ? err_wrap(err, "%s", path) : 0;
 }
 
 /* like: whose owner and mode it gets; NULL: those of any new file. */
@@ -223,18 +238,28 @@ int file_at_remove_tree(const struct file_at *at, struct err *err)
 
 /* ---- in one call ---- */
 
+/* With the file system's root and openat2 it is one call of the kernel. */
+int file_below_open(const char *root, const char *below, struct stat *ret_st, struct err *err)
+{
+	if (!strcmp(root, "/") && below[0] == '/' && is_below(below)) {
+		int fd = open_without_links(AT_FDCWD, below, READ_FLAGS);
+		const struct file_at whole = { .path = (char *)(uintptr_t)below };
+		if (fd >= 0 || !lacks_openat2())
+			return check_opened(fd, &whole, ret_st, err);
+	}
+	AUTO_FILE_AT struct file_at at = { 0 };
+	int rc = file_at_find(root, below, 0, &at, err);
+	return rc < 0 ? rc : check_opened(openat(at.dir, at.name, READ_FLAGS), &at, ret_st, err);
+}
+
 int file_below_read(const char *root, const char *below, size_t limit_bytes, struct buf *out, struct err *err)
 {
-	AUTO_FILE_AT struct file_at at = { 0 };
 	struct stat st;
+	AUTO_CLOSE int fd = file_below_open(root, below, &st, err);
 
-	int rc = file_at_find(root, below, 0, &at, err);
-	if (rc < 0)
-		return rc;
-	AUTO_CLOSE int fd = file_at_open(&at, &st, err);
 	if (fd < 0)
 		return fd;
-	return file_read_fd(fd, limit_bytes, out, err) < 0 ? err_wrap(err, "%s", at.path) : 0;
+	return file_read_known(fd, &st, limit_bytes, out, err) < 0 ? err_wrap(err, "%s/%s", root, below) : 0;
 }
 
 int file_below_replace(const char *root, const char *below, struct str bytes, struct err *err)

@@ -24,8 +24,6 @@ void file_at_release(struct file_at *at);
  * ERR_DENIED: it leads out of root. */
 int file_read_inside(const char *root, const char *path, size_t limit_bytes, struct buf *out, struct err *err);
 
-/* A descriptor for reading and the state of the file. Never blocks on a pipe. */
-int file_at_open(const struct file_at *at, struct stat *ret_st, struct err *err);
 /* Writes a temporary file and renames it. mode: NULL keeps mode and owner of an existing file. A symlink is replaced,
  * not followed. A failure leaves the old file and no temporary file. */
 int file_at_replace(const struct file_at *at, struct str bytes, const mode_t *mode, struct err *err);
@@ -34,6 +32,8 @@ int file_at_replace(const struct file_at *at, struct str bytes, const mode_t *mo
 int file_at_remove_tree(const struct file_at *at, struct err *err);
 
 /* The same in one call */
+/* A descriptor for reading and the state of the file. Never blocks on a pipe. */
+int file_below_open(const char *root, const char *below, struct stat *ret_st, struct err *err);
 int file_below_read(const char *root, const char *below, size_t limit_bytes, struct buf *out,
 		    struct err *err);                                                           /* appends */
 int file_below_replace(const char *root, const char *below, struct str bytes, struct err *err); /* makes directories */

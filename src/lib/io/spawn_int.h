@@ -61,6 +61,7 @@ struct spawner {
 	struct child *children;
 	size_t active;
 	struct pid_list left;    /* groups with members but without a leader */
+	size_t prune_at;         /* where in left the next look begins */
 	struct pid_list adopted; /* marked processes that left their group and became our children */
 	struct drain *drains;
 	uv_signal_t *sigchld; /* only without pidfd support */
@@ -107,7 +108,7 @@ int child_begin(struct child *c, const int fds[CHILD_WATCHES], struct err *err);
 int spawner_prepare(struct spawner *s, struct err *err); /* before the first child: keeper and subreaper */
 /* Restarts a killed keeper and registers all groups again. */
 int spawner_new_keeper(struct spawner *s, struct err *err);
-void spawner_prune(struct spawner *s);                  /* forgets groups and orphans that have ended */
+void spawner_prune(struct spawner *s);                  /* forgets groups and orphans that have ended: some of them */
 void spawner_group_over(struct spawner *s, pid_t pgid); /* the leader was waited for */
 void spawner_drain(struct spawner *s, int fd);          /* takes fd */
 int spawner_use_sigchld(struct spawner *s, struct err *err);

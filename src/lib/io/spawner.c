@@ -13,6 +13,7 @@
 
 enum {
 	ADOPT_EVERY_MS = 500,
+	PRUNE_GROUPS = 64,      /* of one look */
 	END_PATIENCE_MS = 1000, /* for processes that got SIGKILL; the kernel may hold one longer */
 	END_STEP_MS = 5,
 };
@@ -124,20 +125,33 @@ static void adopt_orphans(struct spawner *s)
 	pid_list_release(&children);
 }
 
-void spawner_prune(struct spawner *s)
+/* Whether the group is forgotten. */
+static bool prune_group(struct spawner *s, pid_t pgid)
 {
-	for (size_t i = s->left.count; i--;) {
-		pid_t pgid = s->left.pids[i];
-		while (waitpid(-pgid, NULL, WNOHANG) > 0)
-			;
-		if (group_is_empty(pgid))
-			forget_group(s, pgid);
-	}
+	while (waitpid(-pgid, NULL, WNOHANG) > 0)
+		;
+	if (!group_is_empty(pgid))
+		return false;
+	forget_group(s, pgid);
+	return true;
+}
+
+static void prune_groups(struct spawner *s, size_t most)
+{
+	for (size_t n = MIN(most, s->left.count); n--;)
+		if (!prune_group(s, s->left.pids[s->prune_at % s->left.count]))
+			s->prune_at++;
 	for (size_t i = s->adopted.count; i--;) {
 		pid_t pid = s->adopted.pids[i];
 		if (waitpid(pid, NULL, WNOHANG) != 0)
 			pid_list_remove(&s->adopted, pid);
 	}
+}
+
+/* In turn, a few at each start and end: a thousand servers left running would cost two thousand calls each time. */
+void spawner_prune(struct spawner *s)
+{
+	prune_groups(s, PRUNE_GROUPS);
 }
 
 void spawner_group_over(struct spawner *s, pid_t pgid)
@@ -151,8 +165,7 @@ void spawner_group_over(struct spawner *s, pid_t pgid)
 
 bool spawner_group_left(struct spawner *s, pid_t pgid)
 {
-	spawner_prune(s);
-	return pid_list_has(&s->left, pgid);
+	return pid_list_has(&s->left, pgid) && !prune_group(s, pgid);
 }
 
 void spawner_kill_group(struct spawner *s, pid_t pgid)
@@ -165,7 +178,7 @@ void spawner_kill_group(struct spawner *s, pid_t pgid)
 void spawner_reap_orphans(struct spawner *s)
 {
 	for (int ms = 0; ms < END_PATIENCE_MS; ms += END_STEP_MS) {
-		spawner_prune(s);
+		prune_groups(s, SIZE_MAX);
 		adopt_orphans(s);
 		if (!s->left.count && !s->adopted.count)
 			return;

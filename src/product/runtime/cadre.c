@@ -357,6 +357,7 @@ void cadre_free(struct cadre *c)
 	plugin_list_unref(sv->plugins);
 	if (state_close(sv->state, &err) < 0)
 		services_log(sv, "error", "%s", err.text);
+	map_release(&sv->sessions_by_id);
 	head_pool_release(&sv->heads);
 	for (struct observer *o = sv->observers, *next; o; o = next) {
 		next = o->next;

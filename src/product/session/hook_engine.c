@@ -8,11 +8,7 @@
 
 struct cadre_session *session_by_id(struct services *sv, const char *id)
 {
-	struct cadre_session *s = sv->sessions;
-
-	while (s && strcmp(s->id, id) != 0)
-		s = s->next;
-	return s;
+	return map_get(&sv->sessions_by_id, str_from(id));
 }
 
 static const struct event_agent *agent_of(struct cadre_session *s, const char *agent_id)

@@ -78,6 +78,7 @@ static void link_session(struct cadre_session *s)
 	if (s->next)
 		s->next->prev = &s->next;
 	s->services->sessions = s;
+	map_set(&s->services->sessions_by_id, str_from(s->id), s);
 	s->services->session_count++;
 	app_adjust_governor(s->services);
 }
@@ -260,6 +261,8 @@ void session_free(struct cadre_session *s)
 		*s->prev = s->next;
 		if (s->next)
 			s->next->prev = s->prev;
+		if (map_get(&s->services->sessions_by_id, str_from(s->id)) == s)
+			map_remove(&s->services->sessions_by_id, str_from(s->id));
 		s->services->session_count--;
 		app_adjust_governor(s->services);
 	}

@@ -37,7 +37,7 @@ static void frame_put_agent(struct json_out *w, const struct event *event)
 
 static const char *key_source(const struct services *sv)
 {
-	const struct provider_env *env = &sv->endpoints.usual->env;
+	const struct provider_env *env = &sv->endpoints.places.usual->env;
 
 	if (env->auth_token && (sv->options.auth_token || services_getenv(sv, NULL, ENV_OWN, env->auth_token)))
 		return env->auth_token;
@@ -222,7 +222,7 @@ void session_put_model_usage(struct json_out *w, const struct cadre_session *s)
 	json_open(w, '{');
 	for (size_t i = 0; i < t->spending_count; i++) {
 		const char *model = t->spending[i].model;
-		const struct model_info *m = model_find(model);
+		struct model_info m = model_find(&t->services->endpoints.places, model);
 		const struct usage *u = &t->spending[i].usage;
 		json_kopen(w, model, '{');
 		json_ki64(w, "inputTokens", u->input);
@@ -231,11 +231,13 @@ void session_put_model_usage(struct json_out *w, const struct cadre_session *s)
 		json_ki64(w, "cacheCreationInputTokens", u->cache_write);
 		json_ki64(w, "webSearchRequests", u->web_searches);
 		json_key(w, "costUSD");
-		json_put_double(w, model_cost_usd(model, u));
-		if (!model_has_price(model))
+		json_put_double(w, t->spending[i].usd);
+		if (!m.price_source)
 			json_kbool(w, "unknownPrice", true);
-		json_ki64(w, "contextWindow", m->context);
-		json_ki64(w, "maxOutputTokens", m->max_output);
+		json_ki64(w, "contextWindow", m.context);
+		if (!m.window_source)
+			json_kbool(w, "assumedWindow", true);
+		json_ki64(w, "maxOutputTokens", m.max_output);
 		json_close(w);
 	}
 	json_close(w);

@@ -107,7 +107,7 @@ void wire_put_agents(struct json_out *out, const struct agent_tree *t)
 	json_close(out);
 }
 
-void wire_put_models(struct json_out *out, const struct options *o)
+void wire_put_models(struct json_out *out, const struct services *sv)
 {
 	static const struct {
 		const char *value, *name, *what;
@@ -117,6 +117,8 @@ void wire_put_models(struct json_out *out, const struct options *o)
 		{ "sonnet", "Sonnet", "for everyday work" },
 		{ "haiku", "Haiku", "fast, for small tasks" },
 	};
+	const struct options *o = &sv->options;
+	const struct places *places = &sv->endpoints.places;
 	AUTO_ARENA struct arena a = { 0 };
 
 	json_kopen(out, "models", '[');
@@ -125,11 +127,26 @@ void wire_put_models(struct json_out *out, const struct options *o)
 		const char *id = NULL;
 		json_open(out, '{');
 		json_kcstr(out, "value", models[i].value);
-		if (model_resolve(&a, wish, &id, NULL) == 0)
+		if (model_resolve_at(&a, places, wish, &id, NULL) == 0)
 			json_kcstr(out, "resolvedModel", id);
 		json_kcstr(out, "displayName", models[i].name);
 		json_kcstr(out, "description", models[i].what);
 		json_close(out);
+	}
+	for (size_t i = 0; i < places->own_count; i++) {
+		const struct provider *place = places->own[i];
+		const struct json *list = json_get(place->own, "models");
+		for (struct json_member m = json_members(list); m.key; m = json_member_next(list, m)) {
+			if (json_str_is(m.key, "*"))
+				continue;
+			const char *name = arena_printf(&a, "%s/%s", place->name, json_cstr(m.key, &a));
+			json_open(out, '{');
+			json_kcstr(out, "value", name);
+			json_kcstr(out, "resolvedModel", name);
+			json_kcstr(out, "displayName", name);
+			json_kcstr(out, "description", "of the setting providers");
+			json_close(out);
+		}
 	}
 	json_close(out);
 }
@@ -160,7 +177,7 @@ int wire_initialize(struct wire_request *r, struct err *err)
 	session_put_commands(&r->out, s);
 	wire_put_agents(&r->out, &s->tree);
 	session_put_styles(&r->out, s);
-	wire_put_models(&r->out, o);
+	wire_put_models(&r->out, r->wire->services);
 	json_kraw(&r->out, "account", STR("{}"));
 	json_ki64(&r->out, "pid", getpid());
 	json_kcstr(&r->out, "claude_code_version", CADRE_PROTOCOL_VERSION);

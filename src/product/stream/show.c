@@ -97,7 +97,7 @@ int wire_get_context(struct wire_request *r, struct err *err)
 	int64_t head = (int64_t)(q->config.head->bytes.n / BYTES_PER_TOKEN);
 	int64_t tools = tools_tokens(a, false), servers = tools_tokens(a, true);
 	int64_t messages = (int64_t)(q->transcript.bytes / BYTES_PER_TOKEN);
-	int64_t most = model_find(a->model)->context, used = head + messages;
+	int64_t most = model_find(&a->tree->services->endpoints.places, a->model).context, used = head + messages;
 
 	(void)err;
 	json_kopen(&r->out, "categories", '[');
@@ -123,7 +123,7 @@ int wire_get_context(struct wire_request *r, struct err *err)
 int wire_list_models(struct wire_request *r, struct err *err)
 {
 	(void)err;
-	wire_put_models(&r->out, &r->wire->services->options);
+	wire_put_models(&r->out, r->wire->services);
 	return 0;
 }
 
@@ -344,13 +344,9 @@ static const char *find_readable(const struct wire_request *r, const char *path)
 /* Its first bytes; one more than limit, if there are more. */
 static int read_head(const char *target, size_t limit, struct buf *out, struct err *err)
 {
-	AUTO_FILE_AT struct file_at at = { 0 };
 	struct stat st;
+	AUTO_CLOSE int fd = file_below_open("/", target, &st, err);
 
-	int rc = file_at_find("/", target, 0, &at, err);
-	if (rc < 0)
-		return rc;
-	AUTO_CLOSE int fd = file_at_open(&at, &st, err);
 	if (fd < 0)
 		return fd;
 	while (out->n <= limit) {

@@ -3,7 +3,7 @@
  * --session-mirror, a copy of every line of the session's files. */
 #include "product/stream/wire_int.h"
 #include "agents/agent/record.h"
-#include "core/model/failure.h"
+#include "core/wire/failure.h"
 #include "lib/io/file.h"
 
 enum { LONGEST_LINE = 64 << 20, KEPT_LINE = 1 << 20 };

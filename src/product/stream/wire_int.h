@@ -148,7 +148,7 @@ struct hook_runner *wire_hook_runner_new(struct services *sv);
 /* initialize.c */
 struct catalog;
 void wire_put_agents(struct json_out *out, const struct agent_tree *t); /* "agents" */
-void wire_put_models(struct json_out *out, const struct options *o);
+void wire_put_models(struct json_out *out, const struct services *sv);
 /* server.c */
 void wire_add_server(struct cadre_wire *w, struct str name, const struct json *manifest);
 void wire_drop_server(struct cadre_wire *w, struct str name);

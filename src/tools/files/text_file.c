@@ -80,12 +80,8 @@ void text_file_release(struct text_file *file)
 
 int text_file_open(const char *path, int *ret_fd, struct stat *ret_st, struct err *err)
 {
-	AUTO_FILE_AT struct file_at at = { 0 };
+	int fd = file_below_open("/", path, ret_st, err);
 
-	int rc = file_at_find("/", path, 0, &at, err);
-	if (rc < 0)
-		return rc;
-	int fd = file_at_open(&at, ret_st, err);
 	if (fd >= 0)
 		*ret_fd = fd;
 	return MIN(fd, 0);
@@ -102,7 +98,7 @@ int text_file_load(const char *path, struct text_file *file, struct err *err)
 	int rc = text_file_open(path, &fd, &st, err);
 	if (rc == -ERR_NOT_FOUND)
 		return 0;
-	if (rc < 0 || (rc = file_read_fd(fd, TEXT_FILE_LIMIT, &bytes, err)) < 0)
+	if (rc < 0 || (rc = file_read_known(fd, &st, TEXT_FILE_LIMIT, &bytes, err)) < 0)
 		return rc;
 	file->exists = true;
 	file->stamp = file_stamp_of(&st, buf_str(&bytes));

@@ -29,10 +29,11 @@ enum {
 struct read_job {
 	struct tool_job job;
 	struct read_args args;
-	/* what the worker found */
-	int rc;
+	int fd;         /* owned */
+	struct stat st; /* of fd */
+	int rc;         /* below 0: it could not be opened, or read */
 	struct err err;
-	struct stat st;
+	/* what the worker found */
 	struct buf whole; /* all bytes, when the file was read whole */
 	struct buf text;  /* the lines of the range, without line ends */
 	struct buf numbered;
@@ -78,13 +79,13 @@ static void take_lines(struct read_job *r, struct buf *bytes)
 	buf_drop(bytes, at);
 }
 
-static void read_whole(struct read_job *r, int fd, size_t limit_bytes)
+static void read_whole(struct read_job *r, size_t limit_bytes)
 {
 	AUTO_BUF struct buf text = { 0 };
 	size_t mark_len;
 	bool exact;
 
-	r->rc = file_read_fd(fd, limit_bytes, &r->whole, &r->err);
+	r->rc = file_read_known(r->fd, &r->st, limit_bytes, &r->whole, &r->err);
 	if (r->rc < 0)
 		return;
 	struct str bytes = buf_str(&r->whole);
@@ -102,7 +103,7 @@ static void read_whole(struct read_job *r, int fd, size_t limit_bytes)
 }
 
 /* The file in pieces; a line is kept only as long as it may be shown. */
-static void read_range(struct read_job *r, int fd)
+static void read_range(struct read_job *r)
 {
 	AUTO_BUF struct buf bytes = { 0 };
 	bool first_piece = true;
@@ -110,7 +111,7 @@ static void read_range(struct read_job *r, int fd)
 
 	while (n > 0 && !atomic_load(&r->job.stop)) {
 		buf_reserve(&bytes, PIECE);
-		n = read(fd, bytes.p + bytes.n, PIECE);
+		n = read(r->fd, bytes.p + bytes.n, PIECE);
 		if (n < 0) {
 			r->rc = err_set(&r->err, ERR_IO, "cannot read %s: %m", r->args.path);
 			return;
@@ -120,8 +121,8 @@ static void read_range(struct read_job *r, int fd)
 			size_t mark_len;
 			enum text_encoding encoding = text_encoding_of(buf_str(&bytes), &mark_len);
 			if (encoding == TEXT_UTF16_LE || encoding == TEXT_UTF16_BE) {
-				(void)lseek(fd, 0, SEEK_SET);
-				read_whole(r, fd, LARGE_LIMIT);
+				(void)lseek(r->fd, 0, SEEK_SET);
+				read_whole(r, LARGE_LIMIT);
 				return;
 			}
 			r->binary = text_looks_binary(buf_str(&bytes));
@@ -143,16 +144,14 @@ static void read_range(struct read_job *r, int fd)
 static void text_run(struct tool_job *job)
 {
 	struct read_job *r = CONTAINER_OF(job, struct read_job, job);
-	AUTO_CLOSE int fd = -1;
 
-	r->rc = text_file_open(r->args.target, &fd, &r->st, &r->err);
 	if (r->rc < 0)
 		return;
 	/* A small file is read whole for a range too: then its state is known by content, not by time alone. */
 	if (r->args.ranged && r->st.st_size > WHOLE_LIMIT)
-		read_range(r, fd);
+		read_range(r);
 	else
-		read_whole(r, fd, r->args.allow_large ? LARGE_LIMIT : WHOLE_LIMIT);
+		read_whole(r, r->args.allow_large ? LARGE_LIMIT : WHOLE_LIMIT);
 }
 
 static void text_report_failure(struct read_job *r)
@@ -234,19 +233,20 @@ static void text_release(struct tool_job *job)
 {
 	struct read_job *r = CONTAINER_OF(job, struct read_job, job);
 
+	if (r->fd >= 0)
+		close(r->fd);
 	buf_release(&r->whole);
 	buf_release(&r->text);
 	buf_release(&r->numbered);
 }
 
-static void read_text(struct tool_call *call, const struct read_args *args)
+/* Takes the descriptor. */
+static void read_text(struct read_job *r)
 {
-	struct read_job *r = arena_calloc(&call->arena, sizeof *r);
-	struct stat st;
+	struct tool_call *call = r->job.call;
 
 	r->job = (struct tool_job){ .run = text_run, .report = text_report, .release = text_release, .call = call };
-	r->args = *args;
-	if (lstat(args->target, &st) == 0 && st.st_size > LOOP_LIMIT && (args->ranged || args->allow_large)) {
+	if (r->rc == 0 && r->st.st_size > LOOP_LIMIT && (r->args.ranged || r->args.allow_large)) {
 		tool_job_start(&r->job, call);
 		return;
 	}
@@ -285,43 +285,48 @@ static size_t read_cap(const struct tool_env *env, bool allow_large)
 	return bytes > 2 * NOTICE_ROOM ? bytes - NOTICE_ROOM : bytes;
 }
 
-/* For a file that cannot be opened the reader of text: it reports the error. */
-static void (*reader_for(const char *target))(struct tool_call *, const struct read_args *)
+/* NULL: of text. */
+static void (*media_reader(const struct read_job *r))(struct tool_call *, const struct read_args *)
 {
-	AUTO_CLOSE int fd = -1;
 	char head[IMAGE_MAGIC_LEN];
-	struct stat st;
 
-	if (text_file_open(target, &fd, &st, NULL) < 0)
-		return read_text;
-	ssize_t n = read(fd, head, sizeof head);
+	ssize_t n = pread(r->fd, head, sizeof head, 0);
 	struct str bytes = { head, n > 0 ? (size_t)n : 0 };
 	if (image_type_of(bytes))
 		return read_image;
 	if (str_starts(bytes, STR("%PDF-")))
 		return read_pdf;
-	return bytes.n && str_ends(str_from(target), STR(".ipynb")) ? read_notebook : read_text;
+	return bytes.n && str_ends(str_from(r->args.target), STR(".ipynb")) ? read_notebook : NULL;
 }
 
 static void read_start(struct tool_call *call)
 {
 	const struct json *pages = json_get(call->input, "pages");
-	struct read_args args = { 0 };
+	struct read_job *r = arena_calloc(&call->arena, sizeof *r);
+	struct read_args *args = &r->args;
 
-	if (!file_tool_find(call, "file_path", &args.path, &args.target))
+	r->job.call = call;
+	r->fd = -1;
+	if (!file_tool_find(call, "file_path", &args->path, &args->target))
 		return;
-	bool has_offset = json_u64(json_get(call->input, "offset"), &args.first);
-	args.ranged = json_u64(json_get(call->input, "limit"), &args.limit) || has_offset;
-	args.first = MAX(args.first, (uint64_t)1);
-	args.allow_large = json_bool(json_get(call->input, "allow_large"));
-	args.cap_bytes = read_cap(call->env, args.allow_large);
+	bool has_offset = json_u64(json_get(call->input, "offset"), &args->first);
+	args->ranged = json_u64(json_get(call->input, "limit"), &args->limit) || has_offset;
+	args->first = MAX(args->first, (uint64_t)1);
+	args->allow_large = json_bool(json_get(call->input, "allow_large"));
+	args->cap_bytes = read_cap(call->env, args->allow_large);
 	if (pages)
-		args.pages = json_str(pages, &call->arena);
-	void (*reader)(struct tool_call *, const struct read_args *) = reader_for(args.target);
-	if (args.pages.p && reader != read_pdf) {
-		tool_call_reject(call, "pages is for PDF documents, and %s is not one: it does not begin with %%PDF-.",
-				 args.path);
+		args->pages = json_str(pages, &call->arena);
+	r->rc = text_file_open(args->target, &r->fd, &r->st, &r->err);
+	void (*read_media)(struct tool_call *, const struct read_args *) = r->rc == 0 ? media_reader(r) : NULL;
+	if (!read_media && !args->pages.p) {
+		read_text(r);
 		return;
 	}
-	reader(call, &args);
+	if (r->fd >= 0)
+		close(r->fd); /* media are opened again, by their worker */
+	if (args->pages.p && read_media != read_pdf)
+		tool_call_reject(call, "pages is for PDF documents, and %s is not one: it does not begin with %%PDF-.",
+				 args->path);
+	else
+		read_media(call, args);
 }

@@ -108,7 +108,6 @@ TEST(forks_are_explained_as_they_are_made)
 
 	const char *plain = agent_tool_make(&st.tree, &base)->definition;
 	CHECK(str_has(str_from(plain), STR("With subagent_type \\\"fork\\\" the agent is a fork of you")));
-	free(TAKE(st.tree.agent_definition));
 	st.tree.switches.fork_mode = true;
 	CHECK(str_has(str_from(agent_tool_make(&st.tree, &base)->definition),
 		      STR("Without subagent_type the agent is a fork of you")));

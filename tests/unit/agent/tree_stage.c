@@ -33,6 +33,7 @@ static void close_tree(struct tree_stage *st)
 	struct catalog *registry = st->tree.services->registry;
 
 	agent_tree_release(&st->tree);
+	head_pool_release(&st->services.heads);
 	catalog_free(registry);
 	loop_free(loop);
 }

@@ -157,6 +157,13 @@ TEST(stop_of_a_subagent_is_subagent_stop)
 	finish(&b, set);
 }
 
+static bool fits(const struct hook_set *set, enum hook_event event, struct str name)
+{
+	const struct hook_subject subject = hook_subject(event, name);
+
+	return hook_fits(set->events[event], &subject);
+}
+
 TEST(the_old_and_the_new_name_of_the_agent_tool_fit_each_other)
 {
 	static const char *const matchers[] = { "Task", "Agent", "^Task$", "^Agent$", "Bash|Task" };
@@ -166,9 +173,9 @@ TEST(the_old_and_the_new_name_of_the_agent_tool_fit_each_other)
 		AUTO_BUF struct buf json = { 0 };
 		buf_addf(&json, "{\"PreToolUse\":[{\"matcher\":\"%s\",\"hooks\":[{\"command\":\"a\"}]}]}", matchers[i]);
 		struct hook_set *set = read_set(&b, (struct hook_source){ 0 }, json.p, NULL);
-		CHECK(hook_fits(set->events[HOOK_PRE_TOOL_USE], STR("Agent")));
-		CHECK(hook_fits(set->events[HOOK_PRE_TOOL_USE], STR("Task")));
-		CHECK(!hook_fits(set->events[HOOK_PRE_TOOL_USE], STR("TaskOutput")));
+		CHECK(fits(set, HOOK_PRE_TOOL_USE, STR("Agent")));
+		CHECK(fits(set, HOOK_PRE_TOOL_USE, STR("Task")));
+		CHECK(!fits(set, HOOK_PRE_TOOL_USE, STR("TaskOutput")));
 		finish(&b, set);
 	}
 }
@@ -182,7 +189,7 @@ TEST(a_matcher_of_an_event_without_a_subject_is_ignored)
 			 "{\"Stop\":[{\"matcher\":\"[\",\"hooks\":[{\"type\":\"command\",\"command\":\"a\"}]}]}", NULL);
 
 	CHECK_INT(b.diagnostics.count, 0);
-	CHECK(hook_fits(set->events[HOOK_STOP], STR("")));
+	CHECK(fits(set, HOOK_STOP, STR("")));
 	finish(&b, set);
 }
 

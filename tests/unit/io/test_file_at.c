@@ -132,6 +132,7 @@ static void check_table(void)
 {
 	for (size_t i = 0; i < COUNT_OF(table); i++) {
 		struct lab lab = lab_new();
+		const char *path = arena_printf(&lab.arena, "%s/%s", lab.root, table[i].below);
 		AUTO_BUF struct buf text = { 0 };
 		struct err err = { 0 };
 		struct stat st;
@@ -139,11 +140,14 @@ static void check_table(void)
 		int reads = -file_below_read(lab.root, table[i].below, 100, &text, &err);
 		if (reads != table[i].reads || (!reads && !str_is(buf_str(&text), "in")))
 			fail_msg("read %s: %d %s", table[i].below, reads, err.text);
+		buf_clear(&text);
+		int from_top = -file_below_read("/", path, 100, &text, &err);
+		if (from_top != reads || (!reads && !str_is(buf_str(&text), "in")))
+			fail_msg("read %s from /: %d %s", path, from_top, err.text);
 		int writes = -file_below_replace(lab.root, table[i].below, STR("new"), &err);
 		if (writes != table[i].writes)
 			fail_msg("write %s: %d %s", table[i].below, writes, err.text);
 		if (!writes) {
-			const char *path = arena_printf(&lab.arena, "%s/%s", lab.root, table[i].below);
 			CHECK_INT(lstat(path, &st), 0);
 			CHECK(S_ISREG(st.st_mode) && st.st_size == 3);
 		}
@@ -267,6 +271,8 @@ TEST(a_directory_that_is_swapped_for_a_link_never_leads_out)
 		if (rc != 0 && rc != -ERR_DENIED)
 			fail_msg("%s", err.text);
 		rc = file_below_read(lab.root, "sub/secret", 100, &text, NULL);
+		CHECK(rc != 0 && !text.n);
+		rc = file_below_read("/", at(&lab, "root/sub/secret"), 100, &text, NULL);
 		CHECK(rc != 0 && !text.n);
 		(void)file_below_remove(lab.root, "sub/secret", NULL);
 		(void)file_below_make_dir(lab.root, "sub/made", 0700, NULL);

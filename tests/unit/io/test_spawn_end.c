@@ -44,6 +44,26 @@ TEST(a_group_that_was_left_can_be_killed_and_is_then_forgotten)
 	stage_release(&st);
 }
 
+/* A look at them is bounded, so that a thousand cost no more than a few, but each has its turn. */
+TEST(groups_that_were_left_are_forgotten_in_turn)
+{
+	enum { GONE = 1000, ABOVE_ALL_PIDS = 1 << 23, MOST_LOOKS = 100 };
+	struct stage st;
+	stage_init(&st, 0);
+
+	stage_run_shell(&st, "sleep 1000 >/dev/null & echo $$");
+	pid_t group = atoi(st.out.p);
+	for (pid_t i = 0; i < GONE; i++)
+		CHECK(pid_list_add(&st.spawner->left, ABOVE_ALL_PIDS + i));
+	spawner_prune(st.spawner);
+	CHECK(st.spawner->left.count > GONE / 2);
+	for (int looks = 0; st.spawner->left.count > 1 && looks < MOST_LOOKS; looks++)
+		spawner_prune(st.spawner);
+	CHECK_INT(st.spawner->left.count, 1);
+	CHECK(spawner_group_left(st.spawner, group));
+	stage_release(&st);
+}
+
 TEST(a_process_that_left_its_group_dies_with_the_spawner)
 {
 	struct stage st;
@@ -306,6 +326,7 @@ int test_spawn_end(void)
 {
 	return RUN_TESTS(T(a_background_process_outlives_its_shell_and_dies_with_the_spawner),
 			 T(a_group_that_was_left_can_be_killed_and_is_then_forgotten),
+			 T(groups_that_were_left_are_forgotten_in_turn),
 			 T(a_process_that_left_its_group_dies_with_the_spawner),
 			 T(orphans_end_on_request_while_running_children_go_on),
 			 T(processes_of_the_host_are_not_touched_and_stay_its_to_wait_for),

@@ -64,37 +64,38 @@ TEST(the_environment_decides_what_an_alias_means)
 TEST(a_provider_without_aliases_takes_any_name_but_theirs)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	const struct provider *p = provider_find(STR("openai"));
+	const struct places p = { .usual = place_find(NULL, STR("openai")) };
 	struct err err = { 0 };
 	const char *id;
 
-	CHECK_INT(model_resolve_at(&a, p, "llama", &id, &err), 0);
+	CHECK_INT(model_resolve_at(&a, &p, "llama", &id, &err), 0);
 	CHECK_CSTR(id, "llama");
-	CHECK_INT(model_resolve_at(&a, p, "anthropic/opus", &id, &err), 0);
+	CHECK_INT(model_resolve_at(&a, &p, "anthropic/opus", &id, &err), 0);
 	CHECK_CSTR(id, "anthropic/claude-opus-5-5");
-	CHECK_INT(model_resolve_at(&a, p, "haiku", &id, &err), -ERR_USAGE);
+	CHECK_INT(model_resolve_at(&a, &p, "haiku", &id, &err), -ERR_USAGE);
 	CHECK_CSTR(err.text, "the provider openai has no model 'haiku': name one of its own");
 	setenv("ANTHROPIC_DEFAULT_HAIKU_MODEL", "small", 1);
-	CHECK_INT(model_resolve_at(&a, p, "haiku", &id, &err), 0);
+	CHECK_INT(model_resolve_at(&a, &p, "haiku", &id, &err), 0);
 	CHECK_CSTR(id, "small");
 	unsetenv("ANTHROPIC_DEFAULT_HAIKU_MODEL");
 }
 
 TEST(the_default_is_the_variable_then_what_is_configured_then_the_alias)
 {
-	const struct provider *usual = provider_find(STR("anthropic")), *other = provider_find(STR("openai"));
+	const struct places usual = { .usual = place_find(NULL, STR("anthropic")) };
+	const struct places other = { .usual = place_find(NULL, STR("openai")) };
 	struct err err = { 0 };
 	const char *name;
 
-	CHECK_INT(model_default_at(other, NULL, &name, &err), -ERR_USAGE);
+	CHECK_INT(model_default_at(&other, NULL, &name, &err), -ERR_USAGE);
 	CHECK(strstr(err.text, "OPENAI_MODEL") != NULL);
-	CHECK_INT(model_default_at(other, "mine", &name, &err), 0);
+	CHECK_INT(model_default_at(&other, "mine", &name, &err), 0);
 	CHECK_CSTR(name, "mine");
 	setenv("OPENAI_MODEL", "theirs", 1);
-	CHECK_INT(model_default_at(other, "mine", &name, &err), 0);
+	CHECK_INT(model_default_at(&other, "mine", &name, &err), 0);
 	CHECK_CSTR(name, "theirs");
 	unsetenv("OPENAI_MODEL");
-	CHECK_INT(model_default_at(usual, NULL, &name, &err), 0);
+	CHECK_INT(model_default_at(&usual, NULL, &name, &err), 0);
 	CHECK_CSTR(name, "default");
 }
 
@@ -113,7 +114,7 @@ TEST(a_model_names_its_provider_or_nobody)
 
 	for (size_t i = 0; i < COUNT_OF(models); i++) {
 		const char *name;
-		const struct provider *p = provider_of(models[i].model, &name);
+		const struct provider *p = place_of(NULL, models[i].model, &name);
 		CHECK_INT(p == NULL, models[i].provider == NULL);
 		if (p)
 			CHECK_CSTR(p->name, models[i].provider);
@@ -123,17 +124,17 @@ TEST(a_model_names_its_provider_or_nobody)
 
 TEST(the_longest_prefix_of_an_id_decides_its_price)
 {
-	CHECK_CSTR(model_find("claude-opus-5-5-20261101")->id, "claude-opus-5-5");
-	CHECK_CSTR(model_find("claude-opus-5")->id, "claude-opus-5");
-	CHECK_CSTR(model_find("claude-fable-5-2")->id, "claude-fable-5-2");
-	CHECK_CSTR(model_find("gpt-x")->id, "");
-	CHECK_INT(model_find("gpt-x")->context, 200000);
-	CHECK_CSTR(model_find("openai/gpt-4o-mini-2024")->id, "gpt-4o-mini");
-	CHECK_CSTR(model_find("gpt-5-pro")->id, "");
-	CHECK_CSTR(model_find("gpt-5.4")->id, "");
-	CHECK_CSTR(model_find("o3-mini")->id, "");
-	CHECK(model_has_price("claude-haiku-4-5-20251001") && !model_has_price("gpt-5-pro"));
-	CHECK_INT(model_find("claude-haiku-4-5")->max_output, 64000);
+	CHECK_CSTR(model_find(NULL, "claude-opus-5-5-20261101").id, "claude-opus-5-5");
+	CHECK_CSTR(model_find(NULL, "claude-opus-5").id, "claude-opus-5");
+	CHECK_CSTR(model_find(NULL, "claude-fable-5-2").id, "claude-fable-5-2");
+	CHECK_CSTR(model_find(NULL, "gpt-x").id, "");
+	CHECK_INT(model_find(NULL, "gpt-x").context, 128000);
+	CHECK_CSTR(model_find(NULL, "openai/gpt-4o-mini-2024").id, "gpt-4o-mini");
+	CHECK_CSTR(model_find(NULL, "gpt-5-pro").id, "");
+	CHECK_CSTR(model_find(NULL, "gpt-5.7").id, "");
+	CHECK_CSTR(model_find(NULL, "o3-mini").id, "");
+	CHECK(model_has_price(NULL, "claude-haiku-4-5-20251001") && !model_has_price(NULL, "gpt-5-pro"));
+	CHECK_INT(model_find(NULL, "claude-haiku-4-5").max_output, 64000);
 }
 
 TEST(cost_counts_each_kind_of_token_at_its_price)
@@ -145,8 +146,8 @@ TEST(cost_counts_each_kind_of_token_at_its_price)
 			   .cache_write_1h = 1000000 };
 
 	/* 5 input, 25 output, 0.5 read, 2 x 6.25 short writes, 10 long write */
-	assert_float_equal(model_cost_usd("claude-opus-5", &u), 53.0, 1e-9);
-	assert_float_equal(model_cost_usd("unknown-1", &u), 0.0, 1e-9);
+	assert_float_equal(model_cost_usd(NULL, "claude-opus-5", &u), 53.0, 1e-9);
+	assert_float_equal(model_cost_usd(NULL, "unknown-1", &u), 0.0, 1e-9);
 }
 
 TEST(a_name_that_a_cloud_gives_is_the_companys_model)
@@ -159,8 +160,8 @@ TEST(a_name_that_a_cloud_gives_is_the_companys_model)
 					     "claude-sonnet-4-5[1m]" };
 
 	for (size_t i = 0; i < COUNT_OF(given); i++) {
-		CHECK_CSTR(model_find(given[i])->id, "claude-sonnet-4-5");
-		CHECK_INT(model_find(given[i])->context, 200000);
+		CHECK_CSTR(model_find(NULL, given[i]).id, "claude-sonnet-4-5");
+		CHECK_INT(model_find(NULL, given[i]).context, 200000);
 	}
 }
 
@@ -169,8 +170,8 @@ TEST(a_long_prompt_costs_the_price_of_its_step)
 	struct usage small = { .input = 100, .output = 5 },
 		     large = { .input = 100000, .cache_read = 1, .output = 1000000 };
 
-	assert_float_equal(model_cost_usd("claude-haiku-5-5", &small), 0.0000125, 1e-12);
-	assert_float_equal(model_cost_usd("claude-haiku-5-5", &large), 0.05 + 0.00000005 + 2.5, 1e-9);
+	assert_float_equal(model_cost_usd(NULL, "claude-haiku-5-5", &small), 0.0000125, 1e-12);
+	assert_float_equal(model_cost_usd(NULL, "claude-haiku-5-5", &large), 0.05 + 0.00000005 + 2.5, 1e-9);
 }
 
 int test_catalog(void)

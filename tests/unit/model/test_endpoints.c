@@ -24,9 +24,11 @@ static void configure(void *data, const struct provider *p, struct endpoint_opti
 static void host_init(struct host *h)
 {
 	*h = (struct host){ .loop = loop_new(0), .key = "k" };
-	h->endpoints = (struct endpoints){
-		.loop = h->loop, .usual = provider_find(STR("anthropic")), .most = 10, .configure = configure, .data = h
-	};
+	h->endpoints = (struct endpoints){ .loop = h->loop,
+					   .places.usual = place_find(NULL, STR("anthropic")),
+					   .most = 10,
+					   .configure = configure,
+					   .data = h };
 }
 
 static void host_release(struct host *h)

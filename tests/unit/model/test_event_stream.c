@@ -2,7 +2,7 @@
  * test_event_stream.c - frames of Bedrock: whole, cut at every byte, with every bit of them flipped. */
 #include "unit.h"
 #include <zlib.h>
-#include "core/model/messages.h"
+#include "core/model/event_stream.h"
 #include "test_model.h"
 
 static void add_be32(struct buf *out, uint32_t n)

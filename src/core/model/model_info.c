@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT
+ * model_info.c - windows and prices of models. The longest prefix wins, so dated ids find their family. */
+#include "core/model/catalog.h"
+#include "core/model/places.h"
+
+/* Input, 5-minute write, 1-hour write, read, output; window, longest output; above so many tokens of prompt. The newest models of Anthropic
+ * have no published price: those are estimates. */
+static const struct model_info rows[] = {
+	{ "claude-opus-5-5", { 4, 5, 8, 0.2, 20 }, 1000000, 128000, .exact = false },
+	{ "claude-sonnet-5-5", { 2, 2.5, 4, 0.1, 10 }, 1000000, 128000, .exact = false },
+	{ "claude-haiku-5-5",
+	  { 0.1, 0.125, 0.2, 0.01, 0.5 },
+	  1000000,
+	  128000,
+	  { { 100000, { 0.5, 0.625, 1, 0.05, 2.5 } } },
+	  .exact = false },
+	{ "claude-fable-5", { 10, 12.5, 20, 1, 50 }, 1000000, 128000, .exact = false },
+	{ "claude-fable-5-2", { 8, 10, 16, 0.2, 40 }, 1000000, 128000, .exact = false },
+	{ "claude-mythos-5", { 10, 12.5, 20, 1, 50 }, 1000000, 128000, .exact = false },
+	{ "claude-opus-5", { 5, 6.25, 10, 0.5, 25 }, 1000000, 128000, .exact = false },
+	{ "claude-opus-4", { 5, 6.25, 10, 0.5, 25 }, 1000000, 128000, .exact = false },
+	{ "claude-opus-4-5", { 5, 6.25, 10, 0.5, 25 }, 200000, 64000, .exact = false },
+	{ "claude-sonnet-4-5", { 3, 3.75, 6, 0.3, 15 }, 200000, 64000, .exact = false },
+	{ "claude-sonnet-5", { 2, 2.5, 4, 0.2, 10 }, 1000000, 128000, .exact = false },
+	{ "claude-sonnet-4", { 3, 3.75, 6, 0.3, 15 }, 1000000, 128000, .exact = false },
+	{ "claude-haiku-4", { 1, 1.25, 2, 0.1, 5 }, 200000, 64000, .exact = false },
+	{ "gpt-4.1", { 2, 0, 0, 0.5, 8 }, 1047576, 32768, .exact = true },
+	{ "gpt-4.1-mini", { 0.4, 0, 0, 0.1, 1.6 }, 1047576, 32768, .exact = true },
+	{ "gpt-4.1-nano", { 0.1, 0, 0, 0.025, 0.4 }, 1047576, 32768, .exact = true },
+	{ "gpt-4o", { 2.5, 0, 0, 1.25, 10 }, 128000, 16384, .exact = true },
+	{ "gpt-4o-2024-05-13", { 5, 0, 0, 5, 15 }, 128000, 4096, .exact = true },
+	{ "gpt-4o-mini", { 0.15, 0, 0, 0.075, 0.6 }, 128000, 16384, .exact = true },
+	{ "gpt-5", { 1.25, 0, 0, 0.125, 10 }, 400000, 128000, .exact = true },
+	{ "gpt-5-mini", { 0.25, 0, 0, 0.025, 2 }, 400000, 128000, .exact = true },
+	{ "gpt-5-nano", { 0.05, 0, 0, 0.005, 0.4 }, 400000, 128000, .exact = true },
+	{ "o3", { 2, 0, 0, 0.5, 8 }, 200000, 100000, .exact = true },
+	{ "o4-mini", { 1.1, 0, 0, 0.275, 4.4 }, 200000, 100000, .exact = true },
+	{ "gpt-5.1", { 1.25, 0, 0, 0.125, 10 }, 400000, 128000, .exact = true },
+	{ "gpt-5.2", { 1.75, 0, 0, 0.175, 14 }, 400000, 128000, .exact = true },
+	{ "gpt-5.4", { 2.5, 0, 0, 0.25, 15 }, 1050000, 128000, { { 272000, { 5, 0, 0, 0.5, 22.5 } } }, .exact = true },
+	{ "gemini-2.5-pro",
+	  { 1.25, 0, 0, 0.125, 10 },
+	  1048576,
+	  65536,
+	  { { 200000, { 2.5, 0, 0, 0.25, 15 } } },
+	  .exact = true },
+	{ "gemini-2.5-flash", { 0.3, 0, 0, 0.03, 2.5 }, 1048576, 65536, .exact = true },
+	{ "gemini-3-pro-preview",
+	  { 2, 0, 0, 0.2, 12 },
+	  1048576,
+	  65536,
+	  { { 200000, { 4, 0, 0, 0.4, 18 } } },
+	  .exact = true },
+	{ "gemini-3.1-pro-preview",
+	  { 2, 0, 0, 0.2, 12 },
+	  1048576,
+	  65536,
+	  { { 200000, { 4, 0, 0, 0.4, 18 } } },
+	  .exact = true },
+	{ "gemini-3-flash-preview", { 0.5, 0, 0, 0.05, 3 }, 1048576, 65536, .exact = true },
+};
+
+const struct model_info *model_rows(size_t *ret_count)
+{
+	*ret_count = COUNT_OF(rows);
+	return rows;
+}
+
+/* The name of the model at its own company, from a name at a cloud or gateway */
+static const char *plain_name(const char *id, char *room, size_t size)
+{
+	static const char *const regions[] = { "us-gov.", "us.", "eu.", "apac.", "jp.", "au.", "global." };
+	const char *vendor = strrchr(id, '/');
+
+	if (vendor && !str_starts(str_from(id), STR("arn:")))
+		id = vendor + 1;
+	for (size_t i = 0; i < COUNT_OF(regions); i++)
+		if (str_starts(str_from(id), str_from(regions[i]))) {
+			id += strlen(regions[i]);
+			break;
+		}
+	if (str_starts(str_from(id), STR("anthropic.")))
+		id += strlen("anthropic.");
+	snprintf(room, size, "%s", id);
+	room[strcspn(room, ":[")] = '\0'; /* of a version, ":free", "[1m]" */
+	size_t n = strlen(room);
+	if (n > 3 && !strncmp(room + n - 3, "-v", 2))
+		room[n - 3] = '\0';
+	for (char *p = room; *p && str_starts(str_from(room), STR("claude-")); p++)
+		*p = *p == '@' || *p == '.' ? '-' : *p;
+	return room;
+}
+
+static void best_row(const struct model_info *list, size_t count, const char *place, const char *id,
+		     const struct model_info **best)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct model_info *m = &list[i];
+		size_t n = strlen(m->id), known = *best ? strlen((*best)->id) : 0;
+		if (strncmp(id, m->id, n) != 0 || (m->place && (!place || strcmp(place, m->place) != 0)))
+			continue;
+		/* A row of this place is better than one of any. */
+		if (n < known || (n == known && *best && !((m->place != NULL) > ((*best)->place != NULL))))
+			continue;
+		if (!m->exact || !id[n] || !strncmp(id + n, "-20", 3))
+			*best = m;
+	}
+}
+
+static struct model_info find_row(const struct places *at, const char *place, const char *id)
+{
+	const struct model_info *built_in = NULL, *of_file = NULL;
+	char room[128];
+
+	id = plain_name(id, room, sizeof room);
+	best_row(rows, COUNT_OF(rows), place, id, &built_in);
+	if (at)
+		best_row(at->file, at->file_count, place, id, &of_file);
+	if (of_file && (!built_in || strlen(of_file->id) >= strlen(built_in->id)))
+		return *of_file;
+	if (!built_in)
+		return (struct model_info){ .id = "" };
+	struct model_info found = *built_in;
+	found.price_source = found.window_source = "built in";
+	return found;
+}
+
+static void read_price(const struct json *price, struct model_price *ret)
+{
+	const struct json *write = json_get(price, "cacheWrite"), *read = json_get(price, "cacheRead");
+
+	*ret = (struct model_price){ .input = json_double(json_get(price, "input")),
+				     .output = json_double(json_get(price, "output")) };
+	ret->read = read ? json_double(read) : ret->input;
+	ret->write_5m = write ? json_double(write) : ret->input;
+	ret->write_1h = ret->write_5m;
+}
+
+struct model_info model_find(const struct places *at, const char *id)
+{
+	const char *name;
+	const struct provider *place = place_of(at, id, &name);
+	place = place ? place : at ? at->usual : NULL;
+	const struct json *like = place_model(place, name, "like"), *price = place_model(place, name, "price");
+	const struct json *tiers = json_get(price, "tiers");
+	struct model_info m;
+	char room[160];
+	int64_t number;
+
+	if (json_is(like, JSON_STRING)) {
+		snprintf(room, sizeof room, "%.*s", (int)like->len, like->text);
+		m = find_row(at, NULL, room);
+	} else {
+		m = find_row(at, place ? place->name : NULL, name);
+	}
+	if (!m.price_source && place && place->local)
+		m.price_source = "local";
+	if (price) {
+		read_price(price, &m.price);
+		m.price_source = "settings";
+		memset(m.tiers, 0, sizeof m.tiers);
+		size_t i = 0;
+		for (const struct json *t = json_first(tiers); t && i < MOST_TIERS; t = json_next(tiers, t), i++) {
+			(void)json_i64(json_get(t, "above"), &m.tiers[i].above);
+			read_price(t, &m.tiers[i].price);
+		}
+	}
+	snprintf(room, sizeof room, "%s/%s", place ? place->name : "", name);
+	const struct model_fact *fact = at ? map_get(&at->facts, str_from(room)) : NULL;
+	if (json_i64(place_model(place, name, "context"), &number)) {
+		m.context = number;
+		m.window_source = "settings";
+	} else if (fact) {
+		m.context = fact->window;
+		m.window_source = fact->source;
+	}
+	bool is_claude = str_has(str_from(name), STR("claude"));
+	if (at && at->max_context && !is_claude) {
+		m.context = at->max_context;
+		m.window_source = "variable";
+	}
+	if (!m.context) /* too early is better than too late */
+		m.context = is_claude ? 200000 : place && place->local ? 32768 : 128000;
+	if (json_i64(place_model(place, name, "maxOutput"), &number))
+		m.max_output = number;
+	if (!m.max_output || (m.max_output > m.context / 4 && m.context < 200000))
+		m.max_output = MIN(m.max_output ? m.max_output : 32000, m.context / 4);
+	return m;
+}
+
+double model_cost_usd(const struct places *at, const char *id, const struct usage *u)
+{
+	struct model_info m = model_find(at, id);
+	const struct model_price *price = &m.price;
+	int64_t long_writes = MIN(u->cache_write_1h, u->cache_write);
+	int64_t writes = u->cache_write - long_writes;
+	int64_t prompt = u->input + u->cache_write + u->cache_read;
+
+	for (size_t i = 0; i < MOST_TIERS; i++)
+		if (m.tiers[i].above && prompt > m.tiers[i].above)
+			price = &m.tiers[i].price;
+	return ((double)u->input * price->input + (double)writes * price->write_5m +
+		(double)long_writes * price->write_1h + (double)u->cache_read * price->read +
+		(double)u->output * price->output) /
+	       1e6;
+}
+
+/* Families and their last version that takes a budget of tokens; newer ones decide for themselves. */
+const char *model_thinking(const struct places *at, const char *id)
+{
+	static const struct {
+		const char *prefix, *thinking;
+	} ways[] = {
+		{ "claude-opus-4-6", "adaptive" },
+		{ "claude-opus-4-7", "adaptive" },
+		{ "claude-opus-4-8", "adaptive" },
+		{ "claude-opus-4", "16000" },
+		{ "claude-sonnet-4-6", "adaptive" },
+		{ "claude-sonnet-4", "16000" },
+		{ "claude-haiku-4", "16000" },
+		{ "claude-3-7-sonnet", "16000" },
+		{ "claude-3", NULL },
+		{ "claude-", "adaptive" },
+	};
+
+	const struct provider *place = place_of(at, id, &id);
+	place = place ? place : at ? at->usual : NULL;
+	const struct json *own = place_model(place, id, "thinking"), *like = place_model(place, id, "like");
+	if (own) /* constants: a number of tokens has no other form here */
+		return json_str_is(own, "adaptive") ? "adaptive" : json_str_is(own, "budget") ? "16000" : NULL;
+	char room[128] = "";
+	if (json_is(like, JSON_STRING)) {
+		snprintf(room, sizeof room, "%.*s", (int)like->len, like->text);
+		id = room;
+	}
+	for (size_t i = 0; i < COUNT_OF(ways); i++)
+		if (str_starts(str_from(id), str_from(ways[i].prefix)))
+			return ways[i].thinking;
+	return NULL;
+}
+
+bool model_has_price(const struct places *at, const char *id)
+{
+	return model_find(at, id).price_source != NULL;
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT
+ * place_own.c - the places of the setting `providers`: address, wire, credential, headers, models (docs/models.md). */
+#include "core/credential/sigv4.h"
+#include "core/model/http_endpoint.h"
+#include "lib/base/buf.h"
+
+/* A place, and the variable that it answers in place of the environment */
+struct own_place {
+	struct provider provider;
+	struct variables outer;
+	const char *profile; /* AWS_PROFILE; NULL: none */
+};
+
+static int own_open(const struct provider *provider, const struct endpoint_options *o, struct endpoint **ret,
+		    struct err *err);
+
+/* What all of them have in common */
+static const struct provider own_provider = { HTTP_PLACE, .summary = "of the settings", .own_names = true,
+					      .gateway = true, .open = own_open };
+
+/* ---- reading ---------------------------------------------------------------------------------------------------- */
+
+enum member_type { TEXT, NUMBER, SWITCH, LIST, MAP, ANY };
+
+struct member {
+	const char *name;
+	enum member_type type;
+};
+
+static const struct member members[] = {
+	{ "wire", TEXT },       { "baseUrl", TEXT },   { "query", MAP },          { "key", TEXT },
+	{ "keyEnv", TEXT },     { "keyHelper", TEXT }, { "keyHeader", TEXT },     { "headers", MAP },
+	{ "region", TEXT },     { "project", TEXT },   { "workspace", TEXT },     { "profile", TEXT },
+	{ "credential", TEXT }, { "stallMs", NUMBER }, { "maxRequests", NUMBER }, { "extraBody", MAP },
+	{ "quirks", LIST },     { "models", MAP },     { "aliases", MAP },        { "server", TEXT },
+	{ NULL, ANY },
+};
+static const struct member model_members[] = {
+	{ "like", TEXT },     { "context", NUMBER },   { "maxOutput", NUMBER }, { "price", MAP }, { "images", SWITCH },
+	{ "thinking", TEXT }, { "responses", SWITCH }, { "quirks", LIST },      { NULL, ANY },
+};
+
+/* Reports the first member that is unknown or of another type. */
+static int check_members(const struct json *object, const struct member *known, const char *path, struct err *err)
+{
+	static const char *const types[] = { "a text", "a number", "true or false", "a list", "an object" };
+
+	if (!json_is(object, JSON_OBJECT))
+		return err_set(err, ERR_USAGE, "%s is not an object", path);
+	for (struct json_member m = json_members(object); m.key; m = json_member_next(object, m)) {
+		const struct member *k = known;
+		while (k->name && !json_str_is(m.key, k->name))
+			k++;
+		struct str name = { m.key->text, m.key->len };
+		if (!k->name)
+			return err_set(err, ERR_USAGE, "%s." STR_FMT " is not known; see docs/models.md", path,
+				       STR_ARG(name));
+		enum json_type t = (enum json_type)m.value->type;
+		bool fits = k->type == TEXT     ? t == JSON_STRING
+			    : k->type == NUMBER ? t == JSON_NUMBER && json_double(m.value) >= 0
+			    : k->type == SWITCH ? t == JSON_TRUE || t == JSON_FALSE
+			    : k->type == LIST   ? t == JSON_ARRAY
+						: t == JSON_OBJECT;
+		if (!fits)
+			return err_set(err, ERR_USAGE, "%s.%s is not %s", path, k->name, types[k->type]);
+	}
+	return 0;
+}
+
+/* The bits of a list of quirks. */
+static int read_quirks(const struct wire *wire, const struct json *list, const char *path, unsigned *ret_bits,
+		       struct err *err)
+{
+	for (const struct json *v = json_first(list); v; v = json_next(list, v)) {
+		const struct wire_quirk *q = wire->quirks;
+		while (q && q->name && !json_str_is(v, q->name))
+			q++;
+		if (!q || !q->name)
+			return err_set(err, ERR_USAGE, "%s.quirks: the wire %s has no quirk " STR_FMT, path, wire->name,
+				       STR_ARG(json_raw(v)));
+		*ret_bits |= q->bit;
+	}
+	return 0;
+}
+
+static int read_place(struct places *p, struct str name, const struct json *value, struct provider **ret,
+		      struct err *err)
+{
+	static const char *const credentials[] = { "none", "key", "aws", "google", "entra", NULL };
+	struct arena *a = &p->arena;
+	const char *path = arena_printf(a, "providers." STR_FMT, STR_ARG(name));
+	const struct provider *built_in = place_find(NULL, name);
+	const struct json *models = json_get(value, "models"), *credential = json_get(value, "credential");
+	struct own_place *own = arena_calloc(a, sizeof *own);
+	struct provider *place = &own->provider;
+	unsigned bits = 0;
+
+	if (!name.n || memchr(name.p, '/', name.n) || memchr(name.p, ' ', name.n))
+		return err_set(err, ERR_USAGE, "%s: a name has neither blanks nor slashes", path);
+	if (built_in && (built_in->pin || !built_in->wire))
+		return err_set(err, ERR_USAGE, "%s: this name is taken", path);
+	if (check_members(value, members, path, err) < 0)
+		return -(int)err->kind;
+	for (struct json_member m = json_members(models); m.key; m = json_member_next(models, m))
+		if (check_members(m.value, model_members,
+				  arena_printf(a, "%s.models." STR_FMT, path, (int)m.key->len, m.key->text), err) < 0)
+			return -(int)err->kind;
+	*place = own_provider;
+	place->name = arena_str(a, name).p;
+	place->own = value;
+	const char *wire = json_cstr(json_get(value, "wire"), a);
+	place->wire = wire_find(str_from(wire ? wire : built_in ? built_in->wire->name : "messages"));
+	if (!place->wire)
+		return err_set(err, ERR_USAGE, "%s.wire: there is no wire '%s'", path, wire);
+	bool is_messages =
+		place->wire == &wire_messages || place->wire == &wire_invoke || place->wire == &wire_rawpredict;
+	place->base = json_cstr(json_get(value, "baseUrl"), a);
+	if (!place->base && built_in)
+		place->base = built_in->base;
+	if (!place->base && (place->wire == &wire_messages || !is_messages))
+		return err_set(err, ERR_USAGE, "%s has no baseUrl", path);
+	place->has_aliases = is_messages;
+	if (place->wire == &wire_invoke || place->wire == &wire_rawpredict)
+		place->model_name = place->wire == &wire_invoke ? provider_bedrock.model_name : vertex_model_name;
+	place->env.api_key = json_cstr(json_get(value, "keyEnv"), a);
+	place->key_header = json_cstr(json_get(value, "keyHeader"), a);
+	if (!place->key_header)
+		place->key_header = is_messages ? "x-api-key" : place->wire == &wire_gemini ? "x-goog-api-key" : NULL;
+	else if (!strcasecmp(place->key_header, "authorization"))
+		place->key_header = NULL; /* a bearer token */
+	place->server = json_cstr(json_get(value, "server"), a);
+	if (!place->server && built_in)
+		place->server = built_in->server;
+	place->may_cut = place->server && !strcmp(place->server, "ollama");
+	place->local = place->base && url_is_loopback(place->base);
+	own->profile = json_cstr(json_get(value, "profile"), a);
+	size_t kind = 0;
+	while (credential && credentials[kind] && !json_str_is(credential, credentials[kind]))
+		kind++;
+	if (!credentials[kind])
+		return err_set(err, ERR_USAGE, "%s.credential is none of none, key, aws, google, entra", path);
+	*ret = place;
+	return read_quirks(place->wire, json_get(value, "quirks"), path, &bits, err);
+}
+
+int places_read_own(struct places *p, struct str json, struct err *err)
+{
+	struct str copy = arena_str(&p->arena, json);
+	const struct json *root;
+
+	if (json_parse(&p->reader, copy.p, copy.n, &root, err) < 0)
+		return -(int)err->kind;
+	const struct provider **list = arena_calloc(&p->arena, (root->count + 1) * sizeof *list);
+	for (struct json_member m = json_members(root); m.key; m = json_member_next(root, m)) {
+		struct provider *place = NULL;
+		if (read_place(p, json_str(m.key, &p->arena), m.value, &place, err) < 0)
+			return -(int)err->kind;
+		list[p->own_count++] = place;
+	}
+	p->own = list;
+	return 0;
+}
+
+/* ---- opening ---------------------------------------------------------------------------------------------------- */
+
+static const char *find_own_variable(const void *data, const char *name)
+{
+	const struct own_place *own = data;
+
+	if (own->profile && !strcmp(name, "AWS_PROFILE"))
+		return own->profile;
+	return variables_get(&own->outer, name);
+}
+
+static const char *const *all_own_variables(const void *data)
+{
+	const struct own_place *own = data;
+
+	return own->outer.all ? own->outer.all(own->outer.data) : NULL;
+}
+
+/* The text with the values of ${NAME}; a variable that is not set is an error. */
+static int expand(const struct own_place *own, const char *member, struct str text, struct buf *out, struct err *err)
+{
+	while (text.n) {
+		const char *open = memmem(text.p, text.n, "${", 2);
+		const char *end = open ? memchr(open, '}', (size_t)(text.p + text.n - open)) : NULL;
+		if (!end) {
+			buf_add(out, text.p, text.n);
+			return 0;
+		}
+		char name[128];
+		buf_add(out, text.p, (size_t)(open - text.p));
+		snprintf(name, sizeof name, "%.*s", (int)(end - open - 2), open + 2);
+		const char *value = variables_get(&own->outer, name);
+		if (!value)
+			return err_set(err, ERR_USAGE, "providers.%s.%s: the variable %s is not set",
+				       own->provider.name, member, name);
+		buf_addstr(out, value);
+		text = (struct str){ end + 1, (size_t)(text.p + text.n - end) - 1 };
+	}
+	return 0;
+}
+
+/* The key in its header, the output of a command, or keys of a cloud. *ret stays NULL: nothing is sent. */
+static int own_credential(const struct own_place *own, const struct endpoint_options *o, const char *base,
+			  const char *region, struct credential **ret, struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	const struct provider *place = &own->provider;
+	const struct json *key = json_get(place->own, "key");
+	const char *kind = json_cstr(json_get(place->own, "credential"), &a);
+	const char *helper = json_cstr(json_get(place->own, "keyHelper"), &a);
+	const char *given = o->auth_token ? o->auth_token : o->api_key, *ttl;
+	const char *form =
+		place->key_header ? arena_printf(&a, "%s: %%s", place->key_header) : "authorization: Bearer %s";
+	struct credential_options options = { .loop = o->loop,
+					      .spawner = o->spawner,
+					      .variables = { find_own_variable, all_own_variables, own },
+					      .region = region,
+					      .service = strstr(base, "bedrock-mantle") ? "bedrock-mantle"
+							 : strstr(base, "aws-external-anthropic")
+								 ? "aws-external-anthropic"
+								 : "bedrock",
+					      .export_command = o->aws_export,
+					      .helper = helper,
+					      .helper_headers = { form, NULL },
+					      .helper_ttl_ms = 300000 };
+
+	if (!kind)
+		kind = place->wire == &wire_invoke ? "aws" : place->wire == &wire_rawpredict ? "google" : "key";
+	if (!given && key && !helper) {
+		if (expand(own, "key", json_str(key, &a), &text, err) < 0)
+			return -(int)err->kind;
+		given = text.p;
+	}
+	if (!given && !helper && place->env.api_key)
+		return err_set(err, ERR_USAGE, "no API key: set %s (keyEnv of providers.%s)", place->env.api_key,
+			       place->name);
+	if (given && strpbrk(given, "\r\n"))
+		return err_set(err, ERR_USAGE, "the key of providers.%s has a line end in it", place->name);
+	if (helper && (ttl = variables_get(&own->outer, "CLAUDE_CODE_API_KEY_HELPER_TTL_MS")))
+		(void)str_to_u64(str_from(ttl), &options.helper_ttl_ms);
+	if (helper) {
+		*ret = credential_new(CREDENTIAL_HELPER, &options);
+	} else if (given) {
+		struct str before = str_from(form);
+		before.n -= 2; /* of %s */
+		const char *headers[] = { arena_printf(&a, STR_FMT "%s", STR_ARG(before), given), NULL };
+		options.headers = headers;
+		*ret = credential_new(CREDENTIAL_HEADERS, &options);
+	} else if (!strcmp(kind, "aws")) {
+		options.refresh_command = o->aws_refresh;
+		*ret = credential_new(CREDENTIAL_AWS, &options);
+	} else if (!strcmp(kind, "google")) {
+		options.refresh_command = o->gcp_refresh;
+		*ret = credential_new(CREDENTIAL_GOOGLE, &options);
+	} else if (!strcmp(kind, "entra")) {
+		*ret = credential_new(CREDENTIAL_ENTRA, &options);
+	}
+	return 0;
+}
+
+/* The address with its query: from baseUrl, or of the cloud in the region. */
+static int own_address(const struct own_place *own, const struct endpoint_options *o, const char *region,
+		       struct buf *out, struct err *err)
+{
+	const struct provider *place = &own->provider;
+	const struct json *query = json_get(place->own, "query");
+	AUTO_ARENA struct arena a = { 0 };
+
+	if (o->base_url)
+		buf_addstr(out, o->base_url);
+	else if (place->base && expand(own, "baseUrl", str_from(place->base), out, err) < 0)
+		return -(int)err->kind;
+	else if (!place->base && place->wire == &wire_invoke)
+		buf_addf(out, "https://bedrock-runtime.%s.amazonaws.com", region);
+	char before = strchr(out->n ? out->p : "", '?') ? '&' : '?';
+	for (struct json_member m = json_members(query); m.key; m = json_member_next(query, m), before = '&') {
+		buf_addch(out, before);
+		percent_encode(out, json_str(m.key, &a), "");
+		buf_addch(out, '=');
+		percent_encode(out, json_str(m.value, &a), "");
+	}
+	buf_addch(out, '\0');
+	struct endpoint_options checked = { .base_url = out->p[0] ? out->p : NULL };
+	struct provider named = { .env.base_url = arena_printf(&a, "providers.%s.baseUrl", place->name) };
+	return http_endpoint_check(&named, &checked, err);
+}
+
+static int own_open(const struct provider *provider, const struct endpoint_options *o, struct endpoint **ret,
+		    struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf base = { 0 };
+	AUTO_BUF struct buf headers = { 0 };
+	struct own_place *own = CONTAINER_OF(provider, struct own_place, provider);
+	const struct json *list = json_get(provider->own, "headers");
+	const char *region = json_cstr(json_get(provider->own, "region"), &a);
+	const char *workspace = json_cstr(json_get(provider->own, "workspace"), &a);
+	struct endpoint_options options = *o;
+	struct http_endpoint *p;
+	int64_t number = 0;
+
+	own->outer = o->variables;
+	if (!region)
+		region = provider->wire == &wire_rawpredict ? "us-east5" : "us-east-1";
+	if (own_address(own, o, region, &base, err) < 0)
+		return -(int)err->kind;
+	for (struct json_member m = json_members(list); m.key; m = json_member_next(list, m)) {
+		struct str name = json_str(m.key, &a);
+		buf_addf(&headers, STR_FMT ": ", STR_ARG(name));
+		if (expand(own, "headers", json_str(m.value, &a), &headers, err) < 0)
+			return -(int)err->kind;
+		buf_addch(&headers, '\n');
+	}
+	options.extra_headers = headers.n ? headers.p : NULL;
+	if (json_i64(json_get(provider->own, "stallMs"), &number) && number)
+		options.stall_ms = (uint64_t)number;
+	struct http_address at = { .base = base.p,
+				   .region = region,
+				   .prefix = bedrock_prefix(&options, region),
+				   .project = json_cstr(json_get(provider->own, "project"), &a) };
+	if (provider->wire == &wire_rawpredict && !at.project)
+		return err_set(err, ERR_USAGE, "providers.%s has no project", provider->name);
+	if (own_credential(own, o, base.p, region, &at.credential, err) < 0 ||
+	    http_endpoint_open(provider, &options, &at, &p, err) < 0)
+		return -(int)err->kind;
+	if (workspace)
+		http_endpoint_header(p, "anthropic-workspace-id", workspace);
+	number = 0;
+	(void)json_i64(json_get(provider->own, "maxRequests"), &number);
+	p->endpoint.most = (unsigned)MIN(number, 1000000);
+	p->extra_body = json_get(provider->own, "extraBody") ? json_get(provider->own, "extraBody") : p->extra_body;
+	(void)read_quirks(provider->wire, json_get(provider->own, "quirks"), "", &p->quirks, NULL);
+	*ret = &p->endpoint;
+	return 0;
+}
+
+void place_own_quirks(const struct provider *place, const char *model, struct model_quirks *ret)
+{
+	const struct json *images = place_model(place, model, "images");
+
+	for (const struct wire_quirk *q = place->wire->quirks; json_is(images, JSON_FALSE) && q && q->name; q++)
+		if (!strcmp(q->name, "noImages"))
+			ret->bits |= q->bit;
+	(void)json_i64(place_model(place, model, "maxOutput"), &ret->limit);
+	(void)read_quirks(place->wire, place_model(place, model, "quirks"), "", &ret->bits, NULL);
+	if (json_bool(place_model(place, model, "responses")))
+		ret->wire = wire_find(STR("responses"));
+}

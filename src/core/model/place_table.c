@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: MIT
+ * place_table.c - the places of the program itself. They differ in address, credential, wire and names of models. To add one whose
+ * server takes a key, or none: a row in the last part. */
+#include "core/model/http_endpoint.h"
+
+#define MESSAGES_PLACE \
+	HTTP_PLACE, .env.headers = "ANTHROPIC_CUSTOM_HEADERS", .env.betas = "ANTHROPIC_BETAS", .has_aliases = true
+
+/* ---- shared ---------------------------------------------------------------------------------------------------- */
+
+static const char *env(const struct endpoint_options *o, const char *name)
+{
+	return variables_get(&o->variables, name);
+}
+
+/* The credential that the options contain: a token, a key, or none at all if the variable `skip` is set. NULL: it must be
+ * fetched. */
+static struct credential *given_credential(const struct endpoint_options *o, const char *skip)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const char *headers[] = { NULL, NULL };
+	const char *value = skip ? env(o, skip) : NULL;
+
+	if (o->auth_token)
+		headers[0] = arena_printf(&a, "authorization: Bearer %s", o->auth_token);
+	else if (o->api_key)
+		headers[0] = arena_printf(&a, "x-api-key: %s", o->api_key);
+	else if (!value || !strcmp(value, "0") || !strcasecmp(value, "false") || !strcasecmp(value, "no"))
+		return NULL;
+	return credential_new(CREDENTIAL_HEADERS, &(struct credential_options){ .loop = o->loop, .headers = headers });
+}
+
+/* Whether id ends with a date of eight digits; *ret_at: where its dash is. */
+static bool is_dated(const char *id, size_t *ret_at)
+{
+	size_t n = strlen(id);
+
+	if (n < 10 || id[n - 9] != '-' || strspn(id + n - 8, "0123456789") != 8)
+		return false;
+	*ret_at = n - 9;
+	return true;
+}
+
+/* ---- Anthropic, and gateways ------------------------------------------------------------------------------------ */
+
+/* Only one credential is sent: a gateway that has a token must not see the private key. */
+static int anthropic_open(const struct provider *provider, const struct endpoint_options *o, struct endpoint **ret,
+			  struct err *err)
+{
+	const char *base = o->base_url ? o->base_url : "https://api.anthropic.com";
+	const char *ttl = env(o, "CLAUDE_CODE_API_KEY_HELPER_TTL_MS");
+	struct credential_options helper = { .loop = o->loop,
+					     .spawner = o->spawner,
+					     .variables = o->variables,
+					     .helper = o->key_helper,
+					     .helper_headers = { "authorization: Bearer %s", "x-api-key: %s" },
+					     .helper_ttl_ms = 300000 };
+	struct http_endpoint *p;
+
+	if (!o->api_key && !o->auth_token && !o->key_helper)
+		return err_set(err, ERR_USAGE,
+			       "no API key: set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN (looked at both; "
+			       "--provider scripted runs the built-in demo model instead)");
+	if (http_endpoint_check(provider, o, err) < 0)
+		return -(int)err->kind;
+	if (ttl)
+		(void)str_to_u64(str_from(ttl), &helper.helper_ttl_ms);
+	struct credential *credential = given_credential(o, NULL);
+	if (!credential)
+		credential = credential_new(CREDENTIAL_HELPER, &helper);
+	if (http_endpoint_open(provider, o, &(struct http_address){ .base = base, .credential = credential }, &p, err) <
+	    0)
+		return -(int)err->kind;
+	if (o->task_budget)
+		http_endpoint_header(p, "anthropic-beta", "task-budgets-2026-03-13");
+	*ret = &p->endpoint;
+	return 0;
+}
+
+const struct provider provider_anthropic = {
+	MESSAGES_PLACE,
+	.name = "anthropic",
+	.wire = &wire_messages,
+	.summary = "the Messages API at ANTHROPIC_BASE_URL",
+	.env.base_url = "ANTHROPIC_BASE_URL",
+	.env.api_key = "ANTHROPIC_API_KEY",
+	.env.auth_token = "ANTHROPIC_AUTH_TOKEN",
+	.searches_web = true,
+	.open = anthropic_open,
+};
+
+/* ---- AWS ------------------------------------------------------------------------------------------------------- */
+
+const char *bedrock_prefix(const struct endpoint_options *o, const char *region)
+{
+	static const struct {
+		const char *region, *prefix;
+	} prefixes[] = {
+		{ "us-gov-", "us-gov" }, { "us-", "us" }, { "ca-", "us" }, { "eu-", "eu" }, { "ap-", "apac" }
+	};
+	const char *given = env(o, "ANTHROPIC_BEDROCK_REGION_PREFIX");
+
+	for (size_t i = 0; !given && i < COUNT_OF(prefixes); i++)
+		if (str_starts(str_from(region), str_from(prefixes[i].region)))
+			given = prefixes[i].prefix;
+	return given ? given : "global";
+}
+
+/* Names of Anthropic become inference profiles of the region; ARNs and names of Bedrock stay. */
+static const char *bedrock_name(const struct http_endpoint *p, const char *model, struct arena *a)
+{
+	size_t at;
+
+	if (!str_starts(str_from(model), STR("claude-")))
+		return model;
+	return arena_printf(a, "%s.anthropic.%s%s", p->prefix, model, is_dated(model, &at) ? "-v1:0" : "");
+}
+
+static const char *mantle_name(const struct http_endpoint *p, const char *model, struct arena *a)
+{
+	(void)p;
+	return str_starts(str_from(model), STR("claude-")) ? arena_printf(a, "anthropic.%s", model) : model;
+}
+
+static const struct provider provider_mantle, provider_platform;
+
+static const struct aws_service {
+	const struct provider *provider;
+	const char *host, *domain;
+	const char *service;           /* in signatures */
+	const char *skip;              /* variable: requests are not signed */
+	const char *header, *variable; /* a header with the value of a variable; NULL: none */
+	const char *missing;           /* the error if the variable is not set; NULL: it is optional */
+} aws_services[] = {
+	{ .provider = &provider_bedrock,
+	  .host = "bedrock-runtime",
+	  .domain = "amazonaws.com",
+	  .service = "bedrock",
+	  .skip = "CLAUDE_CODE_SKIP_BEDROCK_AUTH",
+	  .header = "x-amzn-bedrock-service-tier",
+	  .variable = "ANTHROPIC_BEDROCK_SERVICE_TIER" },
+	{ .provider = &provider_mantle,
+	  .host = "bedrock-mantle",
+	  .domain = "api.aws/anthropic",
+	  .service = "bedrock-mantle",
+	  .skip = "CLAUDE_CODE_SKIP_MANTLE_AUTH" },
+	{ .provider = &provider_platform,
+	  .host = "aws-external-anthropic",
+	  .domain = "api.aws",
+	  .service = "aws-external-anthropic",
+	  .skip = "CLAUDE_CODE_SKIP_ANTHROPIC_AWS_AUTH",
+	  .header = "anthropic-workspace-id",
+	  .variable = "ANTHROPIC_AWS_WORKSPACE_ID",
+	  .missing = "Claude Platform on AWS needs the workspace" },
+};
+
+static int aws_open(const struct provider *provider, const struct endpoint_options *o, struct endpoint **ret,
+		    struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const char *regions[] = { env(o, "AWS_REGION"), env(o, "AWS_DEFAULT_REGION"),
+				  credential_aws_profile_value(&a, &o->variables, "region") };
+	const char *region = NULL, *base = o->base_url;
+	const struct aws_service *s = aws_services;
+	struct http_endpoint *p;
+
+	while (s->provider != provider)
+		s++;
+	const char *value = s->variable ? env(o, s->variable) : NULL;
+	if (s->missing && !value)
+		return err_set(err, ERR_USAGE, "%s: set %s", s->missing, s->variable);
+	if (http_endpoint_check(provider, o, err) < 0)
+		return -(int)err->kind;
+	/* A value that is not the name of a region counts as unset. */
+	for (size_t i = 0; i < COUNT_OF(regions) && !region; i++)
+		region = regions[i] && !strpbrk(regions[i], "/. :@") ? regions[i] : NULL;
+	region = region ? region : "us-east-1";
+	if (!base)
+		base = arena_printf(&a, "https://%s.%s.%s", s->host, region, s->domain);
+	struct credential *credential = given_credential(o, s->skip);
+	if (!credential)
+		credential = credential_new(CREDENTIAL_AWS,
+					    &(struct credential_options){ .loop = o->loop,
+									  .spawner = o->spawner,
+									  .variables = o->variables,
+									  .region = region,
+									  .service = s->service,
+									  .export_command = o->aws_export,
+									  .refresh_command = o->aws_refresh });
+	struct http_address at = { base, credential, .region = region, .prefix = bedrock_prefix(o, region) };
+	if (http_endpoint_open(provider, o, &at, &p, err) < 0)
+		return -(int)err->kind;
+	if (value)
+		http_endpoint_header(p, s->header, value);
+	*ret = &p->endpoint;
+	return 0;
+}
+
+const struct provider provider_bedrock = {
+	MESSAGES_PLACE,
+	.name = "bedrock",
+	.summary = "Amazon Bedrock, in the region of AWS_REGION",
+	.pin = "CLAUDE_CODE_USE_BEDROCK",
+	.env.base_url = "ANTHROPIC_BEDROCK_BASE_URL",
+	.env.auth_token = "AWS_BEARER_TOKEN_BEDROCK",
+	.wire = &wire_invoke,
+	.model_name = bedrock_name,
+	.own_names = true,
+	.open = aws_open,
+};
+
+static const struct provider provider_mantle = {
+	MESSAGES_PLACE,
+	.name = "mantle",
+	.wire = &wire_messages,
+	.summary = "the Messages API of Amazon Bedrock",
+	.pin = "CLAUDE_CODE_USE_MANTLE",
+	.env.base_url = "ANTHROPIC_BEDROCK_MANTLE_BASE_URL",
+	.env.auth_token = "AWS_BEARER_TOKEN_BEDROCK",
+	.model_name = mantle_name,
+	.own_names = true,
+	.open = aws_open,
+};
+
+static const struct provider provider_platform = {
+	MESSAGES_PLACE,
+	.name = "anthropic-aws",
+	.wire = &wire_messages,
+	.summary = "Claude Platform on AWS",
+	.pin = "CLAUDE_CODE_USE_ANTHROPIC_AWS",
+	.env.base_url = "ANTHROPIC_AWS_BASE_URL",
+	.env.api_key = "ANTHROPIC_AWS_API_KEY",
+	.searches_web = true,
+	.open = aws_open,
+};
+
+/* ---- Google ---------------------------------------------------------------------------------------------------- */
+
+const char *vertex_model_name(const struct http_endpoint *p, const char *model, struct arena *a)
+{
+	size_t at;
+
+	(void)p;
+	if (!str_starts(str_from(model), STR("claude-")) || !is_dated(model, &at))
+		return model;
+	return arena_printf(a, "%.*s@%s", (int)at, model, model + at + 1);
+}
+
+static int vertex_open(const struct provider *provider, const struct endpoint_options *o, struct endpoint **ret,
+		       struct err *err)
+{
+	const char *names[] = { env(o, "GCLOUD_PROJECT"), env(o, "GOOGLE_CLOUD_PROJECT"),
+				env(o, "ANTHROPIC_VERTEX_PROJECT_ID") };
+	const char *project = NULL, *region = env(o, "CLOUD_ML_REGION");
+	struct endpoint_options no_key = *o;
+	struct http_endpoint *p;
+
+	for (size_t i = 0; i < COUNT_OF(names) && !project; i++)
+		project = names[i];
+	if (!project)
+		return err_set(err, ERR_USAGE, "Vertex AI needs the project: set ANTHROPIC_VERTEX_PROJECT_ID");
+	if (http_endpoint_check(provider, o, err) < 0)
+		return -(int)err->kind;
+	no_key.api_key = no_key.auth_token = NULL; /* Google takes neither */
+	struct credential *credential = given_credential(&no_key, "CLAUDE_CODE_SKIP_VERTEX_AUTH");
+	if (!credential)
+		credential = credential_new(CREDENTIAL_GOOGLE,
+					    &(struct credential_options){ .loop = o->loop,
+									  .spawner = o->spawner,
+									  .variables = o->variables,
+									  .refresh_command = o->gcp_refresh });
+	struct http_address at = { o->base_url ? o->base_url : "", credential, .region = region ? region : "us-east5",
+				   .project = project };
+	if (http_endpoint_open(provider, o, &at, &p, err) < 0)
+		return -(int)err->kind;
+	*ret = &p->endpoint;
+	return 0;
+}
+
+static const struct provider provider_vertex = {
+	MESSAGES_PLACE,
+	.name = "vertex",
+	.summary = "Google Vertex AI, in the region of CLOUD_ML_REGION",
+	.pin = "CLAUDE_CODE_USE_VERTEX",
+	.env.base_url = "ANTHROPIC_VERTEX_BASE_URL",
+	.wire = &wire_rawpredict,
+	.model_name = vertex_model_name,
+	.own_names = true,
+	.open = vertex_open,
+};
+
+/* Claude on Google Cloud, managed by Anthropic: the Messages API as it is, with a token of Google. */
+static int google_cloud_open(const struct provider *provider, const struct endpoint_options *o, struct endpoint **ret,
+			     struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const char *project = env(o, "ANTHROPIC_GOOGLE_CLOUD_PROJECT"), *base = o->base_url;
+	const char *workspace = env(o, "ANTHROPIC_GOOGLE_CLOUD_WORKSPACE_ID");
+	const char *location = env(o, "ANTHROPIC_GOOGLE_CLOUD_LOCATION");
+	struct http_endpoint *p;
+
+	if (!project || !workspace)
+		return err_set(err, ERR_USAGE,
+			       "Google Cloud needs the project and the workspace: set "
+			       "ANTHROPIC_GOOGLE_CLOUD_PROJECT and ANTHROPIC_GOOGLE_CLOUD_WORKSPACE_ID");
+	if (http_endpoint_check(provider, o, err) < 0)
+		return -(int)err->kind;
+	struct credential_options google = {
+		.loop = o->loop, .spawner = o->spawner, .variables = o->variables, .refresh_command = o->gcp_refresh
+	};
+	struct http_address at = { .base = arena_printf(&a, "%s/projects/%s/locations/%s/workspaces/%s/invoke",
+							base ? base : "https://claude.googleapis.com/v1", project,
+							location ? location : "global", workspace),
+				   .credential = credential_new(CREDENTIAL_GOOGLE, &google) };
+	if (http_endpoint_open(provider, o, &at, &p, err) < 0)
+		return -(int)err->kind;
+	*ret = &p->endpoint;
+	return 0;
+}
+
+static const struct provider provider_google_cloud = {
+	MESSAGES_PLACE,
+	.name = "google-cloud",
+	.summary = "Claude on Google Cloud, managed by Anthropic",
+	.env.base_url = "ANTHROPIC_GOOGLE_CLOUD_BASE_URL",
+	.wire = &wire_messages,
+	.open = google_cloud_open,
+};
+
+/* ---- Microsoft ------------------------------------------------------------------------------------------------- */
+
+static int foundry_open(const struct provider *provider, const struct endpoint_options *o, struct endpoint **ret,
+			struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const char *resource = env(o, "ANTHROPIC_FOUNDRY_RESOURCE"), *base = o->base_url;
+	struct http_endpoint *p;
+
+	if (!base && !resource)
+		return err_set(
+			err, ERR_USAGE,
+			"Foundry needs the resource: set ANTHROPIC_FOUNDRY_RESOURCE or ANTHROPIC_FOUNDRY_BASE_URL");
+	if (http_endpoint_check(provider, o, err) < 0)
+		return -(int)err->kind;
+	if (!base && strpbrk(resource, "/.:@?# "))
+		return err_set(err, ERR_USAGE,
+			       "ANTHROPIC_FOUNDRY_RESOURCE is the name of a resource, not an address: %s", resource);
+	if (!base)
+		base = arena_printf(&a, "https://%s.services.ai.azure.com/anthropic", resource);
+	struct credential *credential = given_credential(o, "CLAUDE_CODE_SKIP_FOUNDRY_AUTH");
+	if (!credential)
+		credential = credential_new(
+			CREDENTIAL_ENTRA, &(struct credential_options){
+						  .loop = o->loop, .spawner = o->spawner, .variables = o->variables });
+	if (http_endpoint_open(provider, o, &(struct http_address){ .base = base, .credential = credential }, &p, err) <
+	    0)
+		return -(int)err->kind;
+	*ret = &p->endpoint;
+	return 0;
+}
+
+static const struct provider provider_foundry = {
+	MESSAGES_PLACE,
+	.name = "foundry",
+	.wire = &wire_messages,
+	.summary = "Microsoft Foundry, at the resource of ANTHROPIC_FOUNDRY_RESOURCE",
+	.pin = "CLAUDE_CODE_USE_FOUNDRY",
+	.env.base_url = "ANTHROPIC_FOUNDRY_BASE_URL",
+	.env.api_key = "ANTHROPIC_FOUNDRY_API_KEY",
+	.env.auth_token = "ANTHROPIC_FOUNDRY_AUTH_TOKEN",
+	.own_names = true,
+	.open = foundry_open,
+};
+
+/* ---- places with a key, or without one --------------------------------------------------------------------------- */
+
+/* A key in a header, or none */
+static int plain_open(const struct provider *provider, const struct endpoint_options *o, struct endpoint **ret,
+		      struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const char *base = o->base_url ? o->base_url : provider->base;
+	const char *key = o->auth_token ? o->auth_token : o->api_key;
+	const char *headers[] = { NULL, NULL };
+	struct http_endpoint *p;
+
+	/* A server of the user's own may need none; it says so. */
+	if (!key && !o->base_url && !provider->local)
+		return err_set(
+			err, ERR_USAGE,
+			"no API key: set %s, or %s for a server that needs none (such as http://127.0.0.1:11434/v1)",
+			provider->env.api_key, provider->env.base_url);
+	if (http_endpoint_check(provider, o, err) < 0)
+		return -(int)err->kind;
+	if (key && provider->key_header)
+		headers[0] = arena_printf(&a, "%s: %s", provider->key_header, key);
+	else if (key)
+		headers[0] = arena_printf(&a, "authorization: Bearer %s", key);
+	struct http_address at = { .base = base };
+	if (key)
+		at.credential = credential_new(CREDENTIAL_HEADERS,
+					       &(struct credential_options){ .loop = o->loop, .headers = headers });
+	if (http_endpoint_open(provider, o, &at, &p, err) < 0)
+		return -(int)err->kind;
+	*ret = &p->endpoint;
+	return 0;
+}
+
+static int azure_open(const struct provider *provider, const struct endpoint_options *o, struct endpoint **ret,
+		      struct err *err)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const char *resource = env(o, "AZURE_OPENAI_RESOURCE_NAME"), *version = env(o, "AZURE_OPENAI_API_VERSION");
+	struct endpoint_options at = *o;
+
+	if (!o->base_url && (!resource || strpbrk(resource, "/.:@?# ")))
+		return err_set(
+			err, ERR_USAGE,
+			"Azure needs the name of a resource: set AZURE_OPENAI_RESOURCE_NAME or AZURE_OPENAI_BASE_URL");
+	if (!o->base_url)
+		at.base_url = arena_printf(&a, "https://%s.openai.azure.com/openai/v1", resource);
+	if (version && !strchr(at.base_url, '?'))
+		at.base_url = arena_printf(&a, "%s?api-version=%s", at.base_url, version);
+	return plain_open(provider, &at, ret, err);
+}
+
+#define PLAIN(title, what, variable, address)                                                               \
+	HTTP_PLACE, .name = title, .summary = what, .env.base_url = variable "_BASE_URL",                   \
+		    .env.api_key = variable "_API_KEY", .env.model = variable "_MODEL", .wire = &wire_chat, \
+		    .base = address, .open = plain_open
+
+static const struct provider provider_openai = { PLAIN("openai", "OpenAI, or chat completions at OPENAI_BASE_URL",
+						       "OPENAI", "https://api.openai.com/v1") };
+static const struct provider provider_azure = {
+	HTTP_PLACE,
+	.name = "azure",
+	.summary = "Azure OpenAI, at the resource of AZURE_OPENAI_RESOURCE_NAME",
+	.env = { "AZURE_OPENAI_BASE_URL", "AZURE_OPENAI_API_KEY", .model = "AZURE_OPENAI_MODEL" },
+	.wire = &wire_chat,
+	.key_header = "api-key",
+	.open = azure_open,
+};
+static const struct provider provider_openrouter = { PLAIN("openrouter", "OpenRouter", "OPENROUTER",
+							   "https://openrouter.ai/api/v1"),
+						     .gateway = true, .server = "openrouter" };
+static const struct provider provider_deepseek = { PLAIN("deepseek", "DeepSeek", "DEEPSEEK",
+							 "https://api.deepseek.com") };
+static const struct provider provider_mistral = { PLAIN("mistral", "Mistral", "MISTRAL", "https://api.mistral.ai/v1") };
+static const struct provider provider_groq = { PLAIN("groq", "Groq", "GROQ", "https://api.groq.com/openai/v1") };
+static const struct provider provider_xai = { PLAIN("xai", "xAI", "XAI", "https://api.x.ai/v1") };
+static const struct provider provider_moonshot = { PLAIN("moonshot", "Moonshot (Kimi)", "MOONSHOT",
+							 "https://api.moonshot.ai/v1") };
+static const struct provider provider_zai = { PLAIN("zai", "Z.ai (GLM)", "ZAI", "https://api.z.ai/api/paas/v4") };
+static const struct provider provider_gemini = {
+	HTTP_PLACE,
+	.name = "gemini",
+	.summary = "Google Gemini",
+	.env = { "GEMINI_BASE_URL", "GEMINI_API_KEY", .model = "GEMINI_MODEL" },
+	.base = "https://generativelanguage.googleapis.com/v1beta",
+	.key_header = "x-goog-api-key",
+	.wire = &wire_gemini,
+	.open = plain_open,
+};
+
+#define LOCAL(dialect) .local = true, .gateway = true, .server = dialect
+
+static const struct provider provider_ollama = { PLAIN("ollama", "Ollama on this machine", "OLLAMA",
+						       "http://127.0.0.1:11434/v1"),
+						 LOCAL("ollama"), .may_cut = true };
+static const struct provider provider_lmstudio = {
+	PLAIN("lmstudio", "LM Studio on this machine", "LMSTUDIO", "http://127.0.0.1:1234/v1"), LOCAL("lmstudio")
+};
+static const struct provider provider_llamacpp = {
+	PLAIN("llamacpp", "llama.cpp on this machine", "LLAMACPP", "http://127.0.0.1:8080/v1"), LOCAL("llamacpp")
+};
+static const struct provider provider_vllm = {
+	PLAIN("vllm", "vLLM on this machine", "VLLM", "http://127.0.0.1:8000/v1"), LOCAL("vllm")
+};
+
+const struct provider *const provider_table[] = {
+	&provider_anthropic,
+	&provider_bedrock,
+	&provider_mantle,
+	&provider_platform,
+	&provider_vertex,
+	&provider_google_cloud,
+	&provider_foundry,
+	&provider_openai,
+	&provider_azure,
+	&provider_gemini,
+	&provider_openrouter,
+	&provider_deepseek,
+	&provider_mistral,
+	&provider_groq,
+	&provider_xai,
+	&provider_moonshot,
+	&provider_zai,
+	&provider_ollama,
+	&provider_lmstudio,
+	&provider_llamacpp,
+	&provider_vllm,
+	&provider_scripted,
+	NULL,
+};

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT
+ * places.c - finds the place of a model name, and keeps what is known of models at places. */
+#include "core/model/places.h"
+
+const struct provider *place_find(const struct places *p, struct str name)
+{
+	for (size_t i = 0; p && i < p->own_count; i++)
+		if (str_is(name, p->own[i]->name))
+			return p->own[i];
+	for (size_t i = 0; provider_table[i]; i++)
+		if (str_is(name, provider_table[i]->name))
+			return provider_table[i];
+	return NULL;
+}
+
+const struct provider *place_of(const struct places *p, const char *model, const char **ret_name)
+{
+	struct str rest = str_from(model);
+	struct str first = str_cut(&rest, '/');
+	const struct provider *place = rest.n ? place_find(p, first) : NULL;
+
+	/* A gateway lists models by vendor: only its own name and those of the settings are places then. */
+	if (place && p && p->usual && p->usual->gateway && place != p->usual && !place->own)
+		place = NULL;
+	if (ret_name)
+		*ret_name = place ? rest.p : model;
+	return place;
+}
+
+const char *place_sent_name(const struct places *p, const char *model, struct arena *a)
+{
+	const char *name, *other = json_cstr(json_get(p->overrides, model), a);
+
+	(void)place_of(p, other ? other : model, &name);
+	return name;
+}
+
+const struct json *place_model(const struct provider *p, const char *model, const char *key)
+{
+	const struct json *models = p ? json_get(p->own, "models") : NULL;
+	const struct json *found = json_get(json_get(models, model), key);
+
+	return found ? found : json_get(json_get(models, "*"), key);
+}
+
+void places_learn(struct places *p, const struct provider *place, const char *name, int64_t window, const char *source)
+{
+	char key[256];
+
+	snprintf(key, sizeof key, "%s/%s", place->name, name);
+	struct model_fact *fact = map_get(&p->facts, str_from(key));
+	if (!fact) {
+		fact = arena_calloc(&p->arena, sizeof *fact);
+		(void)map_set(&p->facts, str_from(key), fact);
+	}
+	*fact = (struct model_fact){ window, source };
+}
+
+void places_read_overrides(struct places *p, struct str json)
+{
+	struct str copy = arena_str(&p->arena, json);
+
+	(void)json_parse(&p->override_reader, copy.p, copy.n, &p->overrides, NULL);
+}
+
+void places_release(struct places *p)
+{
+	map_release(&p->facts);
+	json_reader_release(&p->reader);
+	json_reader_release(&p->override_reader);
+	arena_release(&p->arena);
+	*p = (struct places){ 0 };
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT
+ * wire_chat.c - the wires that need a translation: chat completions, as llama.cpp, Ollama, vLLM and many others speak them, the
+ * Responses API and Gemini (docs/internals/wires.md). */
+#include "core/model/http_endpoint.h"
+#include "core/wire/wire.h"
+
+struct chat_exchange {
+	struct http_call http;
+	struct wire_model heeded; /* by this request */
+	struct wire_body body;
+	uint64_t sent; /* bytes of the body that were read */
+	struct wire_stream stream;
+};
+
+/* Of hosts that are known */
+static unsigned chat_quirks_at(const char *base)
+{
+	static const struct {
+		const char *host;
+		unsigned quirks;
+	} hosts[] = {
+		{ "://api.openai.com", CHAT_COMPLETION_TOKENS | CHAT_SESSION_KEY },
+		{ "://api.deepseek.com", CHAT_ECHO },
+		{ "://api.moonshot.", CHAT_ECHO },
+		{ "://api.z.ai", CHAT_ECHO },
+		{ "://open.bigmodel.cn", CHAT_ECHO },
+		{ "://dashscope", CHAT_ECHO },
+		{ "://api.minimax", CHAT_ECHO },
+		{ "://api.mistral.ai", CHAT_SHORT_IDS | CHAT_ANSWER_BETWEEN },
+		{ "://generativelanguage.googleapis.com", GEMINI_SIGNED },
+	};
+	unsigned quirks = 0;
+
+	for (size_t i = 0; i < COUNT_OF(hosts); i++)
+		quirks |= strstr(base, hosts[i].host) ? hosts[i].quirks : 0;
+	return quirks;
+}
+
+/* OpenAI refuses tools in chat completions from GPT-5.4 on; xAI encrypts reasoning only in the Responses API. */
+static void chat_model_at(const char *base, const char *model, struct model_quirks *quirks)
+{
+	(void)model;
+	if (strstr(base, "://api.openai.com") || strstr(base, "://api.x.ai")) {
+		quirks->wire = &wire_responses;
+		quirks->bits |= CHAT_SESSION_KEY;
+	}
+}
+
+static unsigned responses_quirks_at(const char *base)
+{
+	(void)base;
+	return CHAT_SESSION_KEY;
+}
+
+/* Gemini 1 and 2.0 do not think, 2.5 has a budget; from 3 on calls must be signed. */
+static void gemini_model_at(const char *base, const char *model, struct model_quirks *quirks)
+{
+	const char *version = strstr(model, "gemini-");
+
+	(void)base;
+	version = version ? version + strlen("gemini-") : "";
+	if (version[0] == '1' || !strncmp(version, "2.0", 3))
+		quirks->bits |= WIRE_NO_REASONING;
+	else if (version[0] == '2')
+		quirks->bits |= GEMINI_BUDGET;
+	else
+		quirks->bits |= GEMINI_SIGNED;
+}
+
+/* ---- what servers do not take ---------------------------------------------------------------------------------- */
+
+/* The first row that matches the server's error and was not applied to the request yet. */
+static const struct {
+	const char *word, *and; /* and: NULL if the first says enough */
+	unsigned quirk;
+} refusals[] = {
+	{ "reasoning_effort", "'none'", CHAT_EFFORT_NONE }, /* OpenAI from GPT-5.4 on, with tools */
+	{ "reasoning_content", NULL, CHAT_ECHO },           /* DeepSeek, Kimi */
+	{ "after role 'tool'", NULL, CHAT_ANSWER_BETWEEN }, /* Mistral */
+	{ "with a length of 9", NULL, CHAT_SHORT_IDS },     /* Mistral */
+	{ "max_tokens", "too large", CHAT_NO_LIMIT },
+	{ "max_tokens", "greater than", CHAT_NO_LIMIT },
+	{ "maximum context length", "in the completion", CHAT_NO_LIMIT },
+	{ "max_completion_tokens", NULL, CHAT_COMPLETION_TOKENS },
+	{ "stream_options", NULL, CHAT_NO_STREAM_OPTIONS },
+	{ "parallel_tool_calls", NULL, CHAT_NO_PARALLEL_CALLS },
+	{ "reasoning_effort", NULL, CHAT_NO_EFFORT },
+	{ "image input is not supported", NULL, CHAT_NO_IMAGES }, /* llama.cpp */
+	{ "not a multimodal model", NULL, CHAT_NO_IMAGES },       /* vLLM */
+	{ "does not support image", NULL, CHAT_NO_IMAGES },
+	{ "image_url is only supported by", NULL, CHAT_NO_IMAGES },
+	{ "max_output_tokens", "not supported", CHAT_NO_LIMIT },
+	{ "generate reasoning summaries", NULL, WIRE_NO_SUMMARY }, /* OpenAI, of an account that is not verified */
+	{ "reasoning.summary", NULL, WIRE_NO_SUMMARY },
+	{ "effort", "does not support 'xhigh'", WIRE_EFFORT_HIGH },
+	{ "reasoning.effort", NULL, CHAT_NO_EFFORT },
+	{ "ncrypted content is not supported", NULL, WIRE_NO_REASONING },
+	{ "'reasoning'", NULL, WIRE_NO_REASONING },
+	{ "thought_signature", NULL, GEMINI_SIGNED }, /* missing in a call */
+	{ "hinking level", NULL, CHAT_NO_EFFORT },
+	{ "hinking budget", NULL, CHAT_NO_EFFORT },
+	{ "hinking is not", NULL, WIRE_NO_REASONING },
+	{ "thinking_config", NULL, WIRE_NO_REASONING },
+};
+
+/* The most output tokens that a refusal names; 0: it names none. "the valid range of max_tokens is [1, 8192]", "must be less
+ * than or equal to `8192`", "supports at most 16384 completion tokens" */
+static int64_t limit_in(struct str said)
+{
+	static const char *const marks[] = { "[1, ", "less than or equal to", "at most", "maximum allowed",
+					     "must be <=" };
+
+	if (!str_has(said, STR("max_tokens")) && !str_has(said, STR("max_completion_tokens")))
+		return 0;
+	for (size_t i = 0; i < COUNT_OF(marks); i++) {
+		const char *p = memmem(said.p, said.n, marks[i], strlen(marks[i]));
+		const char *end = said.p + said.n;
+		int64_t n = 0;
+		if (!p)
+			continue;
+		for (p += strlen(marks[i]); p < end && char_in(*p, " `'\":<=\\"); p++)
+			;
+		for (; p < end && *p >= '0' && *p <= '9' && n < 100000000; p++)
+			n = n * 10 + (*p - '0');
+		if (n >= 256)
+			return n;
+	}
+	return 0;
+}
+
+/* True: the server named an unsupported parameter, and the request can be sent without it. Quirks belong
+ * to one model, not to the server. Concurrent requests may learn the same: each is sent again. */
+static bool chat_learn(struct http_call *c)
+{
+	struct chat_exchange *x = CONTAINER_OF(c, struct chat_exchange, http);
+	struct str said = buf_str(&c->call->error_body);
+	int64_t sent = wire_head(c->wire->form, c->call->body.head)->max_tokens;
+	int64_t limit = limit_in(said);
+	bool missing = c->call->status == 404 || c->call->status == 405;
+
+	/* "This model is only supported in v1/responses", "use /v1/responses": as long as the server has it. */
+	if (c->wire == &wire_chat && (missing || c->call->status == 400) && str_has(said, STR("v1/responses")) &&
+	    !c->quirks->no_responses) {
+		c->quirks->wire = &wire_responses;
+		c->quirks->bits |= CHAT_SESSION_KEY;
+		return true;
+	}
+	if (c->wire == &wire_responses && missing && c->server->endpoint.provider->wire == &wire_chat &&
+	    !str_has(said, STR("model_not_found")) && !c->quirks->no_responses) {
+		c->quirks->wire = &wire_chat;
+		c->quirks->no_responses = true;
+		return true;
+	}
+	if (c->call->status != 400 && c->call->status != 422 && c->call->status != 500) /* the last: llama.cpp */
+		return false;
+	if (x->heeded.quirks & CHAT_SESSION_KEY && str_has(said, STR("prompt_cache_key"))) {
+		c->quirks->bits &= ~(unsigned)CHAT_SESSION_KEY;
+		return true;
+	}
+	if (str_has(said, STR("tool_use_failed"))) /* Groq: the model wrote a call that is none */
+		return true;
+	/* The keys of the server have changed: it cannot read what it encrypted before. */
+	if (str_has(said, STR("invalid_encrypted_content")) && !c->quirks->forgets) {
+		c->quirks->forgets = true;
+		return true;
+	}
+	if (limit && limit < (x->heeded.limit ? MIN(x->heeded.limit, sent) : sent)) {
+		c->quirks->limit = limit;
+		return true;
+	}
+	for (size_t i = 0; i < COUNT_OF(refusals); i++) {
+		bool meant = str_has(said, str_from(refusals[i].word)) &&
+			     (!refusals[i].and || str_has(said, str_from(refusals[i].and)));
+		if (!meant || (x->heeded.quirks & refusals[i].quirk))
+			continue;
+		c->quirks->bits |= refusals[i].quirk;
+		return true;
+	}
+	return false;
+}
+
+/* The server's message, with advice where it is known. A configuration error: no retry, regardless of the status. */
+static void explain_failure(struct model_call *call)
+{
+	static const char *const words[] = {
+		"does not support tools",  /* Ollama */
+		"enable-auto-tool-choice", /* vLLM */
+		"tools param requires",    /* llama.cpp */
+		"tool use is not supported",
+		"does not support function calling",
+		"No endpoints found that support tool use",
+	};
+	const struct http_endpoint *s = CONTAINER_OF(call->endpoint, struct http_endpoint, endpoint);
+	struct failure *f = &call->failure;
+	struct str model = STR("");
+	char said[sizeof f->text];
+	bool no_tools = false;
+
+	memcpy(said, f->text, sizeof said);
+	for (int i = 0; i < TRANSLATIONS && !model.n; i++)
+		if (call->body.head->translations[i])
+			model = ((const struct wire_head *)call->body.head->translations[i]->facts)->model;
+	for (size_t i = 0; i < COUNT_OF(words); i++)
+		no_tools = no_tools || str_has(buf_str(&call->error_body), str_from(words[i]));
+	if (no_tools) {
+		f->status = 400;
+		failure_set(f, FAIL_STATUS,
+			    "the model " STR_FMT " cannot call tools at this server. Take a model that can, start the "
+			    "server with tools enabled (llama.cpp: --jinja, vLLM: --enable-auto-tool-choice), or run "
+			    "without tools (--tools \"\"). It said: %.120s",
+			    STR_ARG(model), said);
+	} else if (f->status == 401 && !s->has_key) {
+		failure_set(f, FAIL_STATUS, "%.200s (no key was sent: set OPENAI_API_KEY)", said);
+	}
+}
+
+/* ---- one request ----------------------------------------------------------------------------------------------- */
+
+static void chat_begin(struct http_call *c)
+{
+	struct chat_exchange *x = CONTAINER_OF(c, struct chat_exchange, http);
+
+	const char *place = c->quirks->forgets ? arena_printf(&c->arena, "%s again", c->server->base) : c->server->base;
+
+	x->heeded = (struct wire_model){ c->quirks->bits, c->quirks->limit, c->call->session_id,
+					 wire_origin(&c->arena, place, str_from(c->model)) };
+	wire_body_init(&x->body, c->wire->form, &c->call->body, &x->heeded);
+	wire_stream_init(&x->stream, c->wire->form, &c->call->answer, c->call->body.transcript, x->body.size);
+	x->stream.names = wire_head(c->wire->form, c->call->body.head)->names;
+	x->stream.origin = x->heeded.origin;
+	c->size = x->body.size;
+	if (c->wire == &wire_gemini)
+		c->url = arena_printf(&c->arena, "%s/models/%s:streamGenerateContent?alt=sse%s%s", c->server->base,
+				      c->name, c->server->query ? "&" : "", c->server->query ? c->server->query : "");
+}
+
+/* A request that was sent may wait for minutes: what was only made for sending goes, and is made again if it is needed. */
+static size_t chat_read(struct http_call *c, char *out, size_t room)
+{
+	struct chat_exchange *x = CONTAINER_OF(c, struct chat_exchange, http);
+	size_t n = x->sent < c->size ? wire_body_read(&x->body, out, room) : 0;
+
+	x->sent += n;
+	if (x->sent == c->size)
+		wire_body_release(&x->body);
+	return n;
+}
+
+static void chat_rewind(struct http_call *c)
+{
+	struct chat_exchange *x = CONTAINER_OF(c, struct chat_exchange, http);
+
+	if (x->body.tail)
+		wire_body_rewind(&x->body);
+	else
+		wire_body_init(&x->body, c->wire->form, &c->call->body, &x->heeded);
+	x->sent = 0;
+}
+
+/* Anything but an event stream is kept: it may be an answer that came whole. */
+static bool chat_feed(struct http_call *c, const char *p, size_t n)
+{
+	struct chat_exchange *x = CONTAINER_OF(c, struct chat_exchange, http);
+
+	if (!model_call_is_stream(c->call, p, n)) {
+		buf_add(&c->call->error_body, p, n);
+		return true;
+	}
+	wire_stream_feed(&x->stream, p, n);
+	return !c->call->answer.failure.kind;
+}
+
+static void chat_finish(struct http_call *c, bool whole)
+{
+	struct chat_exchange *x = CONTAINER_OF(c, struct chat_exchange, http);
+
+	if (whole && c->call->status == 200 && !c->call->is_stream)
+		c->call->is_stream = wire_stream_whole(&x->stream, buf_str(&c->call->error_body));
+	wire_stream_end(&x->stream);
+}
+
+static void chat_release(struct http_call *c)
+{
+	struct chat_exchange *x = CONTAINER_OF(c, struct chat_exchange, http);
+
+	wire_body_release(&x->body);
+	wire_stream_release(&x->stream);
+}
+
+static const struct wire_quirk chat_quirk_names[] = {
+	{ "completionTokens", CHAT_COMPLETION_TOKENS },
+	{ "noLimit", CHAT_NO_LIMIT },
+	{ "noStreamOptions", CHAT_NO_STREAM_OPTIONS },
+	{ "noParallelCalls", CHAT_NO_PARALLEL_CALLS },
+	{ "noEffort", CHAT_NO_EFFORT },
+	{ "noImages", CHAT_NO_IMAGES },
+	{ "effortNone", CHAT_EFFORT_NONE },
+	{ "answerBetween", CHAT_ANSWER_BETWEEN },
+	{ "shortIds", CHAT_SHORT_IDS },
+	{ "sessionKey", CHAT_SESSION_KEY },
+	{ "echo", CHAT_ECHO },
+	{ "noReasoning", WIRE_NO_REASONING },
+	{ "noSummary", WIRE_NO_SUMMARY },
+	{ "effortHigh", WIRE_EFFORT_HIGH },
+	{ "signed", GEMINI_SIGNED },
+	{ "thinkingBudget", GEMINI_BUDGET },
+	{ NULL, 0 },
+};
+
+#define FORM_WIRE                                                                                                      \
+	.quirks = chat_quirk_names, .call_size = sizeof(struct chat_exchange), .begin = chat_begin, .read = chat_read, \
+	.rewind = chat_rewind, .feed = chat_feed, .learn = chat_learn, .finish = chat_finish,                          \
+	.explain = explain_failure, .release = chat_release
+
+const struct wire wire_chat = {
+	FORM_WIRE,
+	.name = "chat",
+	.path = "/chat/completions",
+	.form = &form_chat,
+	.quirks_at = chat_quirks_at,
+	.model_at = chat_model_at,
+};
+
+const struct wire wire_responses = {
+	FORM_WIRE, .name = "responses", .path = "/responses", .form = &form_responses, .quirks_at = responses_quirks_at,
+};
+
+const struct wire wire_gemini = {
+	FORM_WIRE,
+	.name = "gemini",
+	.path = "", /* has the model in it */
+	.form = &form_gemini,
+	.model_at = gemini_model_at,
+};

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT
+ * reply_gemini.c - generateContent of Gemini: converts its requests to the Messages API, and writes answers as its chunks. What was
+ * thought leaves as a signature (base64 of model and text) on the first call, without a call on an empty text at the end; it
+ * must come back unchanged. Gemini 2 has calls without ids. */
+#include "core/scenario/engine_int.h"
+#include "lib/base/base64.h"
+#include "lib/json/json_write.h"
+
+enum { NO_LIMIT_TOKENS = 1000000 };
+
+static bool has_ids(struct str model)
+{
+	return !str_has(model, STR("gemini-1")) && !str_has(model, STR("gemini-2"));
+}
+
+/* ---- requests -------------------------------------------------------------------------------------------------- */
+
+bool gemini_path_read(struct str path, struct str *ret_model, bool *ret_stream)
+{
+	const struct str models = STR("/models/"), stream = STR(":streamGenerateContent"),
+			 whole = STR(":generateContent");
+	const char *at = memmem(path.p, path.n, models.p, models.n);
+	struct str end = str_ends(path, stream) ? stream : whole;
+
+	if (!at || !str_ends(path, end) || str_has(path, STR("/publishers/anthropic/")))
+		return false;
+	*ret_stream = end.n == stream.n;
+	ret_model->p = at + models.n;
+	ret_model->n = path.n - end.n - (size_t)(ret_model->p - path.p);
+	return true;
+}
+
+struct turn_call {
+	struct str id, name;
+	bool answered;
+};
+
+struct turns_reader {
+	struct json_out w;
+	struct arena *arena;
+	struct err *err;
+	struct str model;
+	size_t turn;
+	struct turn_call *calls; /* of the turn before, which results answer */
+	size_t call_count, next_call, made;
+};
+
+static int refuse_turn(const struct turns_reader *c, const char *what)
+{
+	return err_set(c->err, ERR_PARSE, "contents[%zu]: %s", c->turn, what);
+}
+
+static int put_signature(struct turns_reader *c, struct str sealed)
+{
+	AUTO_BUF struct buf plain = { 0 };
+	char signature[DIGEST_ID_MAX];
+	struct err why;
+
+	if (!sealed.n || str_is(sealed, "skip_thought_signature_validator"))
+		return 0;
+	if (base64_decode(&plain, sealed, &why) < 0)
+		return refuse_turn(c, "Thought signature is not valid.");
+	struct str text = buf_str(&plain);
+	if (!str_eq(str_cut(&text, '\n'), c->model) || !text.p)
+		return refuse_turn(c, "Thought signature is not valid: it is that of another model.");
+	json_open(&c->w, '{');
+	json_kcstr(&c->w, "type", "thinking");
+	json_kstr(&c->w, "thinking", text);
+	json_kcstr(&c->w, "signature", signature_of(signature, text));
+	json_close(&c->w);
+	return 0;
+}
+
+static int put_call(struct turns_reader *c, const struct json *call)
+{
+	const struct json *args = json_get(call, "args");
+	struct str id = json_str(json_get(call, "id"), c->arena), name = json_str(json_get(call, "name"), c->arena);
+
+	if (!name.n)
+		return refuse_turn(c, "functionCall: a name is required");
+	if (!id.n)
+		id = str_from(arena_printf(c->arena, "call_g%zu", c->made++));
+	c->calls[c->call_count].id = id;
+	c->calls[c->call_count].name = name;
+	c->calls[c->call_count++].answered = false;
+	json_open(&c->w, '{');
+	json_kcstr(&c->w, "type", "tool_use");
+	json_kstr(&c->w, "id", id);
+	json_kstr(&c->w, "name", name);
+	json_kraw(&c->w, "input", args ? json_raw(args) : STR("{}"));
+	json_close(&c->w);
+	return 0;
+}
+
+/* Without an id it answers the first call of that name that has no answer yet. */
+static int put_result(struct turns_reader *c, const struct json *result)
+{
+	struct str id = json_str(json_get(result, "id"), c->arena), name = json_str(json_get(result, "name"), c->arena);
+	const struct json *response = json_get(result, "response");
+	const struct json *output = json_get(response, "output"), *error = json_get(response, "error");
+	size_t i = c->next_call;
+
+	while (i < c->call_count &&
+	       (c->calls[i].answered || !str_eq(c->calls[i].name, name) || (id.n && !str_eq(c->calls[i].id, id))))
+		i++;
+	if (i == c->call_count)
+		return refuse_turn(c,
+				   "the number of function response parts is not that of the function call parts, or "
+				   "their names differ");
+	c->calls[i].answered = true;
+	while (c->next_call < c->call_count && c->calls[c->next_call].answered)
+		c->next_call++;
+	if (!json_is(response, JSON_OBJECT))
+		return refuse_turn(c, "functionResponse: response must be an object");
+	json_open(&c->w, '{');
+	json_kcstr(&c->w, "type", "tool_result");
+	json_kstr(&c->w, "tool_use_id", c->calls[i].id);
+	if (json_is(error, JSON_STRING)) {
+		json_kbool(&c->w, "is_error", true);
+		json_kraw(&c->w, "content", json_raw(error));
+	} else if (json_is(output, JSON_STRING)) {
+		json_kraw(&c->w, "content", json_raw(output));
+	} else {
+		json_kstr(&c->w, "content", json_raw(response));
+	}
+	json_close(&c->w);
+	return 0;
+}
+
+static int put_part(struct turns_reader *c, const struct json *part, bool user)
+{
+	const struct json *text = json_get(part, "text"), *data = json_get(part, "inlineData");
+	const struct json *call = json_get(part, "functionCall"), *result = json_get(part, "functionResponse");
+
+	if (result && user)
+		return put_result(c, result);
+	if (call && !user)
+		return put_call(c, call);
+	if (json_is(text, JSON_STRING)) {
+		if (!text->len)
+			return 0; /* it only had a signature */
+		json_open(&c->w, '{');
+		json_kcstr(&c->w, "type", "text");
+		json_kraw(&c->w, "text", json_raw(text));
+		json_close(&c->w);
+		return 0;
+	}
+	if (!json_is(json_get(data, "data"), JSON_STRING) || !user)
+		return refuse_turn(c, "a part has text, inlineData, functionCall or functionResponse");
+	json_open(&c->w, '{');
+	json_kcstr(&c->w, "type", json_str_is(json_get(data, "mimeType"), "application/pdf") ? "document" : "image");
+	json_kopen(&c->w, "source", '{');
+	json_kcstr(&c->w, "type", "base64");
+	json_kraw(&c->w, "media_type", json_raw(json_get(data, "mimeType")));
+	json_kraw(&c->w, "data", json_raw(json_get(data, "data")));
+	json_close(&c->w);
+	json_close(&c->w);
+	return 0;
+}
+
+static int put_turn(struct turns_reader *c, const struct json *turn)
+{
+	const struct json *role = json_get(turn, "role"), *parts = json_get(turn, "parts");
+	bool user = !role || json_str_is(role, "user"), first = true;
+
+	if ((!user && !json_str_is(role, "model")) || !json_is(parts, JSON_ARRAY) || !parts->count)
+		return refuse_turn(c, "a turn has the role user or model, and parts");
+	json_open(&c->w, '{');
+	json_kcstr(&c->w, "role", user ? "user" : "assistant");
+	json_kopen(&c->w, "content", '[');
+	if (!user) {
+		c->calls = arena_alloc(c->arena, parts->count * sizeof *c->calls);
+		c->call_count = c->next_call = 0;
+	}
+	/* One thinking block in front stands for all signatures of the turn. */
+	for (const struct json *p = json_first(parts); p && !user; p = json_next(parts, p)) {
+		struct str sealed = json_str(json_get(p, "thoughtSignature"), c->arena);
+		if (sealed.n && put_signature(c, sealed) < 0)
+			return -(int)c->err->kind;
+		if (json_get(p, "functionCall") && first && !sealed.n && has_ids(c->model))
+			return refuse_turn(c, "Function call is missing a thought_signature in functionCall parts.");
+		first = first && !json_get(p, "functionCall");
+	}
+	for (const struct json *p = json_first(parts); p; p = json_next(parts, p))
+		if (!json_bool(json_get(p, "thought")) && put_part(c, p, user) < 0)
+			return -(int)c->err->kind;
+	json_close(&c->w);
+	json_close(&c->w);
+	return 0;
+}
+
+static int put_tools(struct turns_reader *c, const struct json *tools)
+{
+	if (!tools)
+		return 0;
+	json_kopen(&c->w, "tools", '[');
+	for (const struct json *t = json_first(tools); t; t = json_next(tools, t)) {
+		const struct json *list = json_get(t, "functionDeclarations");
+		for (const struct json *f = json_first(list); f; f = json_next(list, f)) {
+			const struct json *schema = json_get(f, "parametersJsonSchema");
+			if (!schema)
+				schema = json_get(f, "parameters");
+			if (json_get(schema, "$schema") || json_get(schema, "$id"))
+				return err_set(c->err, ERR_PARSE, "tools: Unknown name \"$schema\"");
+			json_open(&c->w, '{');
+			json_kraw(&c->w, "name", json_raw(json_get(f, "name")));
+			if (json_get(f, "description"))
+				json_kraw(&c->w, "description", json_raw(json_get(f, "description")));
+			json_kraw(&c->w, "input_schema",
+				  json_get(schema, "type") && json_str_is(json_get(schema, "type"), "object")
+					  ? json_raw(schema)
+					  : STR("{\"type\":\"object\"}"));
+			json_close(&c->w);
+		}
+	}
+	json_close(&c->w);
+	return 0;
+}
+
+int gemini_request(struct json_reader *reader, struct arena *arena, struct str model, bool stream, struct str body,
+		   struct buf *out, struct err *err)
+{
+	static const char *const known[] = { "contents",   "systemInstruction", "tools",
+					     "toolConfig", "generationConfig",  "safetySettings" };
+	struct turns_reader c = { .w = json_out(out), .arena = arena, .err = err, .model = model };
+	const struct json *root, *contents, *system;
+	int64_t tokens = NO_LIMIT_TOKENS;
+	struct err why;
+
+	if (json_parse(reader, body.n ? body.p : "", body.n, &root, &why) < 0)
+		return err_set(err, ERR_PARSE, "the body is not valid JSON: %s", why.text);
+	for (struct json_member m = json_members(root); m.key; m = json_member_next(root, m)) {
+		size_t i = 0;
+		while (i < COUNT_OF(known) && !json_str_is(m.key, known[i]))
+			i++;
+		if (i == COUNT_OF(known))
+			return err_set(err, ERR_PARSE, "Invalid JSON payload received. Unknown name \"" STR_FMT "\"",
+				       STR_ARG(json_str(m.key, arena)));
+	}
+	contents = json_get(root, "contents");
+	system = json_get(json_get(root, "systemInstruction"), "parts");
+	(void)json_i64(json_get(json_get(root, "generationConfig"), "maxOutputTokens"), &tokens);
+	json_open(&c.w, '{');
+	json_kstr(&c.w, "model", model);
+	json_ki64(&c.w, "max_tokens", tokens);
+	json_kbool(&c.w, "stream", stream);
+	json_kraw(&c.w, "cache_control", STR("{\"type\":\"ephemeral\"}")); /* prefixes are cached by themselves */
+	if (put_tools(&c, json_get(root, "tools")) < 0)
+		return -(int)err->kind;
+	if (json_is(system, JSON_ARRAY) && system->count) {
+		json_kopen(&c.w, "system", '[');
+		for (const struct json *p = json_first(system); p; p = json_next(system, p))
+			if (put_part(&c, p, true) < 0)
+				return -(int)err->kind;
+		json_close(&c.w);
+	}
+	if (!json_is(contents, JSON_ARRAY) || !contents->count)
+		return err_set(err, ERR_PARSE, "contents: required, a list of at least one turn");
+	json_kopen(&c.w, "messages", '[');
+	for (const struct json *t = json_first(contents); t; t = json_next(contents, t), c.turn++)
+		if (put_turn(&c, t) < 0)
+			return -(int)err->kind;
+	json_close(&c.w);
+	json_close(&c.w);
+	return 0;
+}
+
+/* ---- answers ----------------------------------------------------------------------------------------------------- */
+
+/* The signature of the answer as a member with a comma behind it; nothing if it did not think. */
+static void add_signature(struct buf *out, const struct reply *r)
+{
+	AUTO_BUF struct buf plain = { 0 };
+
+	if (r->first_thinking == SIZE_MAX || r->blocks[r->first_thinking].block->kind != BLOCK_THINKING)
+		return;
+	buf_addf(&plain, STR_FMT "\n" STR_FMT, STR_ARG(r->model), STR_ARG(r->blocks[r->first_thinking].text));
+	buf_addstr(out, "\"thoughtSignature\":\"");
+	base64_add(out, buf_str(&plain));
+	buf_addstr(out, "\",");
+}
+
+static void add_call(struct buf *out, const struct reply *r, size_t block, bool first)
+{
+	char id[DIGEST_ID_MAX];
+
+	buf_addch(out, '{');
+	if (first)
+		add_signature(out, r);
+	buf_addstr(out, "\"functionCall\":{");
+	if (has_ids(r->model))
+		buf_addf(out, "\"id\":\"%s\",", reply_tool_id(id, r, block));
+	buf_addstr(out, "\"name\":");
+	json_add_quoted(out, r->blocks[block].block->name);
+	buf_addstr(out, ",\"args\":");
+	buf_add(out, r->blocks[block].text.p, r->blocks[block].text.n);
+	buf_addstr(out, "}}");
+}
+
+static void add_text(struct buf *out, const struct reply_block *b, uint64_t at, size_t n)
+{
+	AUTO_BUF struct buf made = { 0 };
+
+	if (b->block->kind == BLOCK_FILLER)
+		reply_add_filler(&made, at, n);
+	buf_addstr(out, "{\"text\":");
+	json_add_quoted(out, made.n ? buf_str(&made) : (struct str){ b->text.p + at, n });
+	buf_addstr(out, b->block->kind == BLOCK_THINKING ? ",\"thought\":true}" : "}");
+}
+
+static void begin_chunk(struct buf *out)
+{
+	buf_addstr(out, "data: {\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[");
+}
+
+static void end_chunk(struct buf *out, const struct reply *r, bool over)
+{
+	const char *reason = reply_stop_reason(r);
+	uint64_t input = r->usage.input + r->usage.cache_read + r->usage.cache_write;
+	struct json_out w = { .buf = out, .objects = 1, .depth = 1, .comma = true };
+	char id[DIGEST_ID_MAX];
+
+	buf_addstr(out, "]}");
+	if (over)
+		buf_addf(out, ",\"finishReason\":\"%s\"",
+			 !strcmp(reason, "max_tokens") ? "MAX_TOKENS"
+			 : !strcmp(reason, "refusal")  ? "SAFETY"
+						       : "STOP");
+	buf_addstr(out, ",\"index\":0}]");
+	json_kopen(&w, "usageMetadata", '{');
+	json_ki64(&w, "promptTokenCount", (int64_t)input);
+	if (r->usage.cache_read)
+		json_ki64(&w, "cachedContentTokenCount", (int64_t)r->usage.cache_read);
+	if (over)
+		json_ki64(&w, "candidatesTokenCount", (int64_t)r->usage.output);
+	json_ki64(&w, "totalTokenCount", (int64_t)(input + (over ? r->usage.output : 0)));
+	json_close(&w);
+	json_kstr(&w, "modelVersion", r->model);
+	json_kcstr(&w, "responseId", digest_id(id, "gemini", r->id_a, r->id_b));
+	json_close(&w);
+}
+
+static bool is_silent(const struct reply_block *b)
+{
+	return b->block->kind == BLOCK_GIVEN || b->block->kind == BLOCK_REDACTED;
+}
+
+/* One chunk: a piece of a text, a whole call, or the end. */
+void gemini_event_next(struct reply *r, struct buf *out)
+{
+	if (r->stage == STAGE_START)
+		r->stage = STAGE_DELTA;
+	while (r->block < r->block_count &&
+	       (is_silent(&r->blocks[r->block]) ||
+		(r->blocks[r->block].block->kind != BLOCK_CALL && r->at >= r->blocks[r->block].text.n))) {
+		r->block++;
+		r->at = 0;
+	}
+	begin_chunk(out);
+	if (r->block == r->block_count) {
+		if (!r->calls && r->first_thinking != SIZE_MAX) {
+			buf_addch(out, '{');
+			add_signature(out, r);
+			buf_addstr(out, "\"text\":\"\"}");
+		}
+		end_chunk(out, r, true);
+		r->stage = STAGE_OVER;
+	} else if (r->blocks[r->block].block->kind == BLOCK_CALL) {
+		add_call(out, r, r->block++, r->calls++ == 0);
+		end_chunk(out, r, false);
+	} else {
+		const struct reply_block *b = &r->blocks[r->block];
+		size_t n = reply_delta_len(r, b);
+		add_text(out, b, r->at, n);
+		r->at += n;
+		end_chunk(out, r, false);
+	}
+	buf_addstr(out, "\n\n");
+}
+
+void gemini_json(const struct reply *r, struct buf *out)
+{
+	AUTO_BUF struct buf parts = { 0 };
+	bool called = false;
+
+	for (size_t i = 0; i < r->block_count; i++) {
+		if (is_silent(&r->blocks[i]))
+			continue;
+		if (parts.n)
+			buf_addch(&parts, ',');
+		if (r->blocks[i].block->kind == BLOCK_CALL)
+			add_call(&parts, r, i, !called);
+		else
+			add_text(&parts, &r->blocks[i], 0, r->blocks[i].text.n);
+		called = called || r->blocks[i].block->kind == BLOCK_CALL;
+	}
+	buf_addf(out, "{\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[%s", parts.n ? parts.p : "");
+	end_chunk(out, r, true);
+}
+
+void gemini_error(struct buf *out, unsigned status, struct str type, struct str message)
+{
+	static const struct {
+		unsigned status;
+		const char *name;
+	} names[] = { { 400, "INVALID_ARGUMENT" }, { 401, "UNAUTHENTICATED" },    { 403, "PERMISSION_DENIED" },
+		      { 404, "NOT_FOUND" },        { 429, "RESOURCE_EXHAUSTED" }, { 503, "UNAVAILABLE" },
+		      { 529, "UNAVAILABLE" } };
+	struct json_out w = json_out(out);
+	const char *name = NULL;
+
+	for (size_t i = 0; i < COUNT_OF(names); i++)
+		if (names[i].status == status)
+			name = names[i].name;
+	json_open(&w, '{');
+	json_kopen(&w, "error", '{');
+	json_ki64(&w, "code", status);
+	json_kstr(&w, "message", message);
+	json_kstr(&w, "status", name ? str_from(name) : type);
+	json_close(&w);
+	json_close(&w);
+}

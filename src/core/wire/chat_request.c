@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT
+ * chat_request.c - translates a request to chat completions. The text of a head ends inside the list of messages, that
+ * of the tail after the last member. Only arguments of calls are rewritten, because they become JSON inside a string.
+ *
+ * An answer's blocks become one message: first its texts, then its calls. Results precede all other blocks of a user's
+ * message, and their images follow the last one in a user message, because role tool has only text. */
+#include "core/wire/wire.h"
+#include "lib/json/json_write.h"
+
+/* The open element at the end of a part */
+enum chat_state {
+	CHAT_FIRST,  /* none, and no message was written */
+	CHAT_CLOSED, /* nothing */
+	CHAT_USER,   /* the string of a user's message */
+	CHAT_PARTS,  /* the list of parts of a user's message */
+	CHAT_TEXT,   /* the string of the assistant's message */
+	CHAT_CALLS,  /* its list of calls */
+	CHAT_RESULT, /* nothing, and the last message is a tool's */
+	CHAT_STATES
+};
+
+/* Pieces that are compared by address: chat_body replaces or drops the text between or after them. */
+static const char chat_between[] = "{\"role\":\"assistant\",\"content\":\"Done.\"},";
+static const char chat_call_open[] = "{\"id\":\"";
+static const char chat_result_open[] = "{\"role\":\"tool\",\"tool_call_id\":\"";
+static const char chat_image_open[] = "{\"type\":\"image_url\",\"image_url\":{\"url\":\"";
+static const char chat_image_close[] = "\"}}";
+static const char chat_thought_open[] = "\"reasoning_content\":\"";
+static const char chat_thought_close[] = "\",";
+/* Gemini accepts this where the signature is lost, or the call is one of another model. */
+static const char chat_no_signature[] =
+	",\"extra_content\":{\"google\":{\"thought_signature\":\"skip_thought_signature_validator\"}}";
+
+static void close_message(struct wire_writer *w)
+{
+	static const char *const closings[CHAT_STATES] = {
+		[CHAT_FIRST] = "",   [CHAT_CLOSED] = "",  [CHAT_USER] = "\"}", [CHAT_PARTS] = "]}",
+		[CHAT_TEXT] = "\"}", [CHAT_CALLS] = "]}", [CHAT_RESULT] = "",
+	};
+
+	wire_put(w, closings[w->state]);
+	if (w->state != CHAT_FIRST)
+		w->state = CHAT_CLOSED;
+}
+
+static void open_message(struct wire_writer *w, const char *beginning, int state)
+{
+	bool user_behind_tool = w->state == CHAT_RESULT && (state == CHAT_USER || state == CHAT_PARTS);
+
+	close_message(w);
+	if (w->state != CHAT_FIRST)
+		wire_put(w, ",");
+	if (user_behind_tool)
+		translation_add_optional(w->out, str_from(chat_between));
+	wire_put(w, beginning);
+	w->state = state;
+}
+
+/* ---- the user's side ------------------------------------------------------------------------------------------- */
+
+static void open_part(struct wire_writer *w)
+{
+	if (w->state == CHAT_PARTS)
+		wire_put(w, ",");
+	else
+		open_message(w, "{\"role\":\"user\",\"content\":[", CHAT_PARTS);
+}
+
+static void add_user_text(struct wire_writer *w, struct str text, bool parts)
+{
+	bool is_open = w->state == CHAT_USER;
+
+	if (w->state == CHAT_PARTS || (parts && !is_open)) {
+		open_part(w);
+		wire_put(w, "{\"type\":\"text\",\"text\":\"");
+		translation_add(w->out, text);
+		wire_put(w, "\"}");
+		return;
+	}
+	if (is_open)
+		wire_put(w, "\\n\\n");
+	else
+		open_message(w, "{\"role\":\"user\",\"content\":\"", CHAT_USER);
+	translation_add(w->out, text);
+}
+
+static void add_user(struct wire_writer *w, const struct block *b, bool parts)
+{
+	const struct json *block;
+
+	if (json_parse(&w->reader, b->json.p, b->json.n, &block, NULL) < 0)
+		return;
+	if (b->kind == SEGMENT_TEXT) {
+		add_user_text(w, wire_raw(json_get(block, "text")), parts);
+	} else if (wire_is_image(block)) {
+		open_part(w);
+		wire_put(w, chat_image_open);
+		wire_put_source(w->out, block);
+		wire_put(w, chat_image_close);
+	} else {
+		add_user_text(w, wire_description(w, block), parts);
+	}
+}
+
+static void add_result(struct wire_writer *w, const struct block *b)
+{
+	const struct json *block, *content;
+
+	if (json_parse(&w->reader, b->json.p, b->json.n, &block, NULL) < 0)
+		return;
+	content = json_get(block, "content");
+	open_message(w, chat_result_open, CHAT_RESULT);
+	wire_put_id(w, wire_raw(json_get(block, "tool_use_id")));
+	wire_put(w, "\",\"content\":\"");
+	if (json_bool(json_get(block, "is_error")))
+		wire_put(w, "Error: ");
+	if (json_is(content, JSON_ARRAY)) {
+		for (const struct json *part = json_first(content); part; part = json_next(content, part)) {
+			if (part != json_first(content))
+				wire_put(w, "\\n");
+			if (json_str_is(json_get(part, "type"), "text")) {
+				translation_add(w->out, wire_raw(json_get(part, "text")));
+			} else if (wire_is_image(part)) {
+				if (!w->images)
+					w->images = xcalloc(1, sizeof(struct translation));
+				if (w->image_count++)
+					translation_add(w->images, STR(","));
+				translation_add(w->images, str_from(chat_image_open));
+				wire_put_source(w->images, part);
+				translation_add(w->images, str_from(chat_image_close));
+				wire_put(w, "[The image is in the next message of the user.]");
+			} else {
+				translation_add(w->out, wire_description(w, part));
+			}
+		}
+	} else {
+		translation_add(w->out, wire_raw(content));
+	}
+	wire_put(w, "\"}");
+}
+
+/* ---- the assistant's side -------------------------------------------------------------------------------------- */
+
+/* What an answer thought: its first text, and details with their seal */
+struct chat_thoughts {
+	struct str text, details, origin;
+	bool called; /* a call was written */
+};
+
+/* A member of the object that a seal of this API has; empty: none. */
+static struct str sealed_member(struct wire_writer *w, struct str thought, const char *key, struct str *ret_origin)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	struct str rest;
+	size_t at = 0;
+
+	while (wire_next_seal(w, thought, &at, ret_origin, &rest)) {
+		const struct json *root = NULL;
+		if (json_parse(&reader, rest.p, rest.n, &root, NULL) == 0 && json_get(root, key))
+			return json_raw(json_get(root, key));
+	}
+	return STR("");
+}
+
+/* Servers that want the reasoning back want the member in every answer, also an empty one. */
+static void open_answer(struct wire_writer *w, const struct chat_thoughts *answer, enum chat_state state)
+{
+	struct str thought = answer->text;
+
+	open_message(w, "{\"role\":\"assistant\",", state);
+	if (answer->details.n) {
+		wire_seal_open(w, answer->origin);
+		translation_add_optional(w->out, STR("\"reasoning_details\":"));
+		translation_add_optional(w->out, answer->details);
+		translation_add_optional(w->out, STR(","));
+		wire_seal_close(w);
+	}
+	translation_add_optional(w->out, str_from(chat_thought_open));
+	translation_add_optional(w->out, thought);
+	translation_add_optional(w->out, str_from(chat_thought_close));
+}
+
+static void add_call(struct wire_writer *w, const struct block *b, struct chat_thoughts *answer)
+{
+	struct str origin, extra = sealed_member(w, b->thought, "extra_content", &origin);
+	AUTO_BUF struct buf arguments = { 0 };
+	const struct json *block;
+
+	if (json_parse(&w->reader, b->json.p, b->json.n, &block, NULL) < 0)
+		return;
+	json_add_quoted(&arguments, json_raw(json_get(block, "input")));
+	if (w->state == CHAT_CALLS) {
+		wire_put(w, ",");
+	} else if (w->state == CHAT_TEXT) {
+		wire_put(w, "\",\"tool_calls\":[");
+		w->state = CHAT_CALLS;
+	} else {
+		open_answer(w, answer, CHAT_CALLS);
+		wire_put(w, "\"content\":null,\"tool_calls\":[");
+	}
+	wire_put(w, chat_call_open);
+	wire_put_id(w, wire_raw(json_get(block, "id")));
+	wire_put(w, "\",\"type\":\"function\",\"function\":{\"name\":\"");
+	translation_add(w->out, wire_name(&w->out->arena, wire_raw(json_get(block, "name"))));
+	wire_put(w, "\",\"arguments\":");
+	translation_add(w->out, arena_str(&w->out->arena, buf_str(&arguments)));
+	wire_put(w, "}");
+	if (extra.n) {
+		wire_seal_open(w, origin);
+		translation_add_optional(w->out, STR(",\"extra_content\":"));
+		translation_add_optional(w->out, extra);
+		wire_seal_close(w);
+	}
+	if (!answer->called)
+		translation_add_optional(w->out, str_from(chat_no_signature));
+	answer->called = true;
+	wire_put(w, "}");
+}
+
+/* Signed thinking and blocks of server tools are dropped. */
+static void add_answer(struct wire_writer *w, uint32_t from, uint32_t to)
+{
+	struct chat_thoughts answer = { STR(""), STR(""), STR(""), w->state == CHAT_CALLS };
+
+	for (uint32_t i = from; i < to; i++) {
+		struct str thought = transcript_block(w->t, i).thought, list = thought;
+		const struct json *first;
+		if (list.n && json_parse(&w->reader, list.p, list.n, &first, NULL) < 0) { /* more than one */
+			list = str_from(arena_printf(&w->out->arena, "[" STR_FMT "]", STR_ARG(list)));
+			first = json_parse(&w->reader, list.p, list.n, &first, NULL) < 0 ? NULL : json_first(first);
+		}
+		if (list.n && !answer.text.n)
+			answer.text = wire_raw(json_get(first, "thinking"));
+		if (list.n && !answer.details.n)
+			answer.details = sealed_member(w, thought, "reasoning_details", &answer.origin);
+	}
+	for (uint32_t i = from; i < to; i++) {
+		struct block b = transcript_block(w->t, i);
+		const struct json *block;
+		if (b.kind != SEGMENT_TEXT || w->state == CHAT_CALLS ||
+		    json_parse(&w->reader, b.json.p, b.json.n, &block, NULL) < 0)
+			continue;
+		if (w->state == CHAT_TEXT) {
+			wire_put(w, "\\n\\n");
+		} else {
+			open_answer(w, &answer, CHAT_TEXT);
+			wire_put(w, "\"content\":\"");
+		}
+		translation_add(w->out, wire_raw(json_get(block, "text")));
+	}
+	for (uint32_t i = from; i < to; i++) {
+		struct block b = transcript_block(w->t, i);
+		if (b.kind == SEGMENT_TOOL_USE)
+			add_call(w, &b, &answer);
+	}
+}
+
+/* Results come first, then their images, then everything else. */
+static void add_users(struct wire_writer *w, uint32_t from, uint32_t to)
+{
+	bool parts = false;
+
+	for (uint32_t i = from; i < to; i++) {
+		struct block b = transcript_block(w->t, i);
+		if (b.kind == SEGMENT_TOOL_RESULT)
+			add_result(w, &b);
+		parts = parts || b.kind == SEGMENT_OTHER;
+	}
+	if (w->images) {
+		open_part(w);
+		translation_append(w->out, w->images);
+		translation_free(w->images);
+		w->images = NULL;
+		w->image_count = 0;
+	}
+	for (uint32_t i = from; i < to; i++) {
+		struct block b = transcript_block(w->t, i);
+		if (b.kind != SEGMENT_TOOL_RESULT)
+			add_user(w, &b, parts);
+	}
+}
+
+/* ---- model, tools and system prompt of a request, out of a head of the Messages API ------------------------------ */
+
+static void chat_run(struct wire_writer *w, uint32_t from, uint32_t to, enum role role)
+{
+	if (role == ROLE_USER)
+		add_users(w, from, to);
+	else
+		add_answer(w, from, to);
+}
+
+/* ---- model, tools and system prompt of a request, out of a head of the Messages API ------------------------------ */
+
+static void chat_write_head(struct wire_writer *w, struct wire_head *facts, const struct json *root)
+{
+	const struct json *tools = json_get(root, "tools"), *system = json_get(root, "system");
+
+	wire_put(w, "{\"model\":");
+	translation_add(w->out, json_raw(json_get(root, "model")));
+	for (const struct json *t = json_first(tools); t; t = json_next(tools, t)) {
+		if (!json_get(t, "input_schema"))
+			continue; /* it runs at the server of another API */
+		wire_put(w, facts->has_tools ? "," : ",\"tools\":[");
+		facts->has_tools = true;
+		wire_put(w, "{\"type\":\"function\",\"function\":{\"name\":\"");
+		translation_add(w->out, wire_tool_name(w, facts, t));
+		wire_put(w, "\"");
+		if (json_get(t, "description")) {
+			wire_put(w, ",\"description\":");
+			translation_add(w->out, json_raw(json_get(t, "description")));
+		}
+		wire_put(w, ",\"parameters\":");
+		wire_put_schema(w, json_get(t, "input_schema"));
+		wire_put(w, "}}");
+	}
+	wire_put(w, facts->has_tools ? "],\"messages\":[" : ",\"messages\":[");
+	w->state = CHAT_FIRST;
+	for (const struct json *b = json_first(system); b; b = json_next(system, b)) {
+		if (!json_is(json_get(b, "text"), JSON_STRING))
+			continue;
+		wire_put(w, w->state == CHAT_FIRST ? "{\"role\":\"system\",\"content\":\"" : "\\n\\n");
+		translation_add(w->out, wire_raw(json_get(b, "text")));
+		w->state = CHAT_CLOSED;
+	}
+	if (w->state == CHAT_CLOSED)
+		wire_put(w, "\"}");
+}
+
+/* ---- the end ----------------------------------------------------------------------------------------------------- */
+
+static void chat_ending(struct buf *out, const struct wire_head *head, const struct wire_model *model)
+{
+	unsigned quirks = model->quirks;
+	int64_t limit = model->limit ? MIN(model->limit, head->max_tokens) : head->max_tokens;
+
+	buf_addstr(out, "],\"stream\":true");
+	if (!(quirks & CHAT_NO_STREAM_OPTIONS))
+		buf_addstr(out, ",\"stream_options\":{\"include_usage\":true}");
+	if (!(quirks & CHAT_NO_LIMIT))
+		buf_addf(out, ",\"%s\":%lld", quirks & CHAT_COMPLETION_TOKENS ? "max_completion_tokens" : "max_tokens",
+			 (long long)limit);
+	if (head->has_tools && !(quirks & CHAT_NO_PARALLEL_CALLS))
+		buf_addstr(out, ",\"parallel_tool_calls\":true");
+	/* The Messages API has two levels above "high" that other servers do not know. */
+	bool above = str_is(head->effort, "max") || str_is(head->effort, "xhigh");
+	struct str effort = quirks & CHAT_EFFORT_NONE ? STR("none") : above ? STR("high") : head->effort;
+	if (effort.n && !(quirks & CHAT_NO_EFFORT)) {
+		buf_addstr(out, ",\"reasoning_effort\":");
+		json_add_quoted(out, effort);
+	}
+	if (quirks & CHAT_SESSION_KEY && model->session) {
+		buf_addstr(out, ",\"prompt_cache_key\":");
+		json_add_quoted(out, str_from(model->session));
+	}
+	buf_addch(out, '}');
+}
+
+static struct str chat_piece(struct wire_body *b, const struct translation *part, size_t at, size_t *ret_count)
+{
+	struct str piece = part->pieces[at];
+
+	if (piece.p == chat_between && !(b->quirks & CHAT_ANSWER_BETWEEN))
+		return STR("");
+	if (piece.p == chat_no_signature && (!(b->quirks & GEMINI_SIGNED) || wire_seal_is_sent(b, part, at - 1)))
+		return STR("");
+	if (piece.p == chat_thought_open && !(b->quirks & CHAT_ECHO)) {
+		while (part->pieces[at + *ret_count - 1].p != chat_thought_close)
+			++*ret_count;
+		return STR("");
+	}
+	if (b->quirks & CHAT_SHORT_IDS && at &&
+	    (part->pieces[at - 1].p == chat_call_open || part->pieces[at - 1].p == chat_result_open)) {
+		uint64_t hash = str_hash(piece);
+		for (size_t i = 0; i < 9; i++, hash /= 36)
+			b->short_id[i] = "0123456789abcdefghijklmnopqrstuvwxyz"[hash % 36];
+		piece = (struct str){ b->short_id, 9 };
+	}
+	return piece;
+}
+
+const struct wire_form form_chat = {
+	.name = "chat",
+	.slot = TRANSLATION_CHAT,
+	.head = chat_write_head,
+	.run = chat_run,
+	.user = add_user,
+	.close = close_message,
+	.ending = chat_ending,
+	.piece = chat_piece,
+	.image_open = chat_image_open,
+	.image_close = chat_image_close,
+	.image_instead = "{\"type\":\"text\",\"text\":\"[An image was left out: this server takes none.]\"}",
+	.take = chat_take,
+};

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT
+ * chat_stream.c - chat-completion chunks in, events out. Servers differ: missing parts are generated, repeated ones
+ * are used once, unknown ones are skipped. */
+#include "core/wire/wire.h"
+
+/* Templates without a parser leave what a model thought in front of its text, between two tags. A tag may come in pieces: what
+ * can be the beginning of one is held. */
+static void add_text(struct wire_stream *s, const struct json *piece)
+{
+	const struct str tags[] = { STR("<think>"), STR("</think>") };
+	struct str text = json_str(piece, &s->scratch);
+
+	if (s->think == THINK_OVER || !json_is(piece, JSON_STRING)) {
+		wire_piece(s, false, piece);
+		return;
+	}
+	buf_add(&s->held, text.p, text.n);
+	while (s->think != THINK_OVER && s->held.n) {
+		struct str tag = tags[s->think], held = buf_str(&s->held);
+		const char *at = memmem(held.p, held.n, tag.p, tag.n);
+		size_t before = at ? (size_t)(at - held.p) : held.n;
+		if (!at) /* the longest end that may begin a tag */
+			for (size_t n = MIN(held.n, tag.n - 1); n && before == held.n; n--)
+				if (!memcmp(held.p + held.n - n, tag.p, n))
+					before = held.n - n;
+		if (s->think == THINK_FIRST && str_trim((struct str){ held.p, before }).n) {
+			s->think = THINK_OVER; /* it begins with something else */
+			break;
+		}
+		if (s->think == THINK_INSIDE)
+			wire_text(s, true, (struct str){ held.p, before });
+		if (at || s->think == THINK_INSIDE)
+			buf_drop(&s->held, before + (at ? tag.n : 0));
+		if (!at)
+			return;
+		s->think++;
+	}
+	struct str rest = buf_str(&s->held);
+	while (s->open == WIRE_THINKING && rest.n && (rest.p[0] == '\n' || rest.p[0] == '\r')) {
+		rest.p++;
+		rest.n--;
+	}
+	wire_text(s, false, rest);
+	buf_clear(&s->held);
+}
+
+/* OpenRouter: pieces of one text have the same index; all other details are whole. They go back as they came. */
+static void add_details(struct wire_stream *s, const struct json *list)
+{
+	for (const struct json *d = json_first(list); json_is(list, JSON_ARRAY) && d; d = json_next(list, d)) {
+		struct str raw = json_raw(d), text = wire_raw(json_get(d, "text")),
+			   index = json_raw(json_get(d, "index"));
+		const char *key =
+			arena_printf(&s->scratch, "{\"type\":\"reasoning.text\",\"index\":" STR_FMT ",\"text\":\"",
+				     STR_ARG(index.n ? index : STR("0")));
+		struct str open = buf_str(&s->details);
+		const char *last = open.n ? memrchr(open.p, '\n', open.n) : NULL; /* begins the detail that is open */
+		bool is_text = json_str_is(json_get(d, "type"), "reasoning.text") &&
+			       json_is(json_get(d, "text"), JSON_STRING) && !wire_raw(json_get(d, "signature")).n;
+		if (is_text && last && !strncmp(last + 1, key, strlen(key))) {
+			s->details.n -= 2; /* "} */
+			buf_addf(&s->details, STR_FMT "\"}", STR_ARG(text));
+		} else if (is_text) {
+			buf_addf(&s->details, "%s\n%s" STR_FMT "\"}", open.n ? "," : "", key, STR_ARG(text));
+		} else if (json_is(d, JSON_OBJECT)) {
+			buf_addf(&s->details, "%s\n" STR_FMT, open.n ? "," : "", STR_ARG(raw));
+		}
+	}
+}
+
+/* Most servers send a string, some a list of parts: texts, thoughts (which may be parts again), a refusal. */
+static void add_content(struct wire_stream *s, bool thinking, const struct json *content)
+{
+	if (!json_is(content, JSON_ARRAY)) {
+		if (thinking)
+			wire_piece(s, true, content);
+		else
+			add_text(s, content);
+		return;
+	}
+	for (const struct json *part = json_first(content); part; part = json_next(content, part)) {
+		const struct json *type = json_get(part, "type");
+		struct str refusal = json_str(json_get(part, "refusal"), &s->scratch);
+		if (json_str_is(type, "thinking") || json_str_is(type, "reasoning"))
+			add_content(s, true, json_get(part, json_get(part, "thinking") ? "thinking" : "text"));
+		else
+			wire_piece(s, thinking, json_is(part, JSON_STRING) ? part : json_get(part, "text"));
+		buf_add(&s->refusal, refusal.p, refusal.n);
+	}
+}
+
+/* ---- calls ----------------------------------------------------------------------------------------------------- */
+
+/* Adds one element of tool_calls. Pieces belong together by their index. Without one they belong to the call before, unless
+ * they name a tool. Some servers give every call the same index, and a new id. */
+static void add_call_piece(struct wire_stream *s, const struct json *piece)
+{
+	struct wire_calls *c = &s->calls;
+	const struct json *function = json_get(piece, "function");
+	const struct json *arguments = json_get(function, "arguments");
+	struct str id = json_str(json_get(piece, "id"), &s->scratch);
+	struct str name = json_str(json_get(function, "name"), &s->scratch);
+	struct str text = json_is(arguments, JSON_OBJECT) ? json_raw(arguments) : json_str(arguments, &s->scratch);
+	struct wire_call *call = NULL;
+	int64_t index = -1;
+
+	(void)json_i64(json_get(piece, "index"), &index);
+	for (uint32_t i = c->count; i-- > 0 && !call;) {
+		struct wire_call *old = &c->list[i];
+		bool other_id = id.n && old->id.n && !str_eq(id, buf_str(&old->id));
+		if (old->index == index && !other_id && (index >= 0 || !name.n || (id.n && old->id.n)))
+			call = old;
+	}
+	if (!call)
+		call = wire_call_add(s, index);
+	if (!call)
+		return;
+	if (!call->id.n)
+		buf_add(&call->id, id.p, id.n);
+	if (!call->name.n)
+		buf_add(&call->name, name.p, name.n);
+	buf_add(&call->arguments, text.p, text.n);
+	s->answer_bytes += text.n;
+	struct str extra = json_raw(json_get(piece, "extra_content")); /* Gemini: with a signature in it */
+	if (json_is(json_get(piece, "extra_content"), JSON_OBJECT) && !call->seal.n)
+		buf_addf(&call->seal, "{\"extra_content\":" STR_FMT "}", STR_ARG(extra));
+}
+
+void chat_stop(struct wire_stream *s, struct str reason)
+{
+	/* DeepSeek, OpenRouter, Z.ai, vLLM: the answer is torn. */
+	static const char *const torn[] = { "insufficient_system_resource", "error", "network_error", "abort" };
+
+	for (size_t i = 0; i < COUNT_OF(torn); i++) {
+		if (!str_is(reason, torn[i]))
+			continue;
+		failure_set(&s->answer->failure, FAIL_GARBAGE, "the server gave up in the middle of its answer (%s)",
+			    torn[i]);
+		return;
+	}
+	if (s->held.n)
+		wire_text(s, s->think == THINK_INSIDE, buf_str(&s->held));
+	buf_clear(&s->held);
+	s->think = THINK_OVER;
+	if (s->details.n && !s->stop_reason)
+		wire_seal(s, str_from(arena_printf(&s->scratch, "{\"reasoning_details\":[%s]}", s->details.p)));
+	if (str_is(reason, "content_filter") || str_is(reason, "sensitive") || s->refusal.n)
+		wire_finish(s, "refusal");
+	else if (str_is(reason, "length"))
+		wire_finish(s, "max_tokens");
+	else if (str_is(reason, "model_context_window_exceeded") || str_is(reason, "model_length")) /* Z.ai, Mistral */
+		wire_finish(s, "model_context_window_exceeded");
+	else
+		wire_finish(s, s->calls.count ? "tool_use" : "end_turn"); /* some servers report "stop" after a call */
+}
+
+/* ---- chunks ---------------------------------------------------------------------------------------------------- */
+
+/* Servers report what came from their cache under four names. xAI and Gemini count reasoning in the total only. */
+static void take_usage(struct wire_stream *s, const struct json *usage)
+{
+	const struct json *details = json_get(usage, "prompt_tokens_details");
+	const struct json *cache[] = { json_get(details, "cached_tokens"), json_get(usage, "prompt_cache_hit_tokens"),
+				       json_get(usage, "cached_tokens"), json_get(usage, "cache_read_input_tokens") };
+	int64_t input = 0, output = 0, cached = 0, written = 0, total = 0;
+
+	if (!json_i64(json_get(usage, "prompt_tokens"), &input) || input < 0)
+		return;
+	(void)json_i64(json_get(usage, "completion_tokens"), &output);
+	for (size_t i = 0; i < COUNT_OF(cache) && !cached; i++)
+		(void)json_i64(cache[i], &cached);
+	if (!json_i64(json_get(details, "cache_write_tokens"), &written))
+		(void)json_i64(json_get(usage, "cache_creation_input_tokens"), &written);
+	if (json_i64(json_get(usage, "total_tokens"), &total) && total > input + output)
+		output = total - input;
+	cached = MAX(0, MIN(cached, input));
+	written = MAX(0, MIN(written, input - cached));
+	s->usage = (struct usage){ .input = input - cached - written,
+				   .cache_read = cached,
+				   .cache_write = written,
+				   .output = MAX(output, 0) };
+	s->has_usage = true;
+}
+
+void chat_take(struct wire_stream *s, const struct json *chunk)
+{
+	const struct json *choices = json_get(chunk, "choices");
+	const struct json *choice = json_is(choices, JSON_ARRAY) ? json_first(choices) : NULL;
+	const struct json *error = json_get(chunk, "error");
+
+	if (error && !json_is(error, JSON_NULL)) {
+		failure_from_error(&s->answer->failure, chunk);
+		return;
+	}
+	if (json_is(choices, JSON_ARRAY)) /* there are servers that number their answers from 0 to 999 */
+		wire_start(s, json_str(json_get(chunk, "id"), &s->scratch), "chatcmpl",
+			   json_str(json_get(chunk, "model"), &s->scratch));
+	take_usage(s, json_get(chunk, "usage"));
+	take_usage(s, json_get(choice, "usage"));                    /* Kimi */
+	take_usage(s, json_get(json_get(chunk, "x_groq"), "usage")); /* Groq */
+	if (!choice || s->stop_reason)
+		return;
+	const struct json *delta = json_get(choice, "delta");
+	const struct json *finish_reason = json_get(choice, "finish_reason");
+	if (!delta)
+		delta = json_get(choice, "message"); /* an answer that came whole */
+	const struct json *reasoning = json_get(delta, "reasoning_content");
+	struct str refusal = json_str(json_get(delta, "refusal"), &s->scratch);
+	wire_piece(s, true, json_is(reasoning, JSON_STRING) ? reasoning : json_get(delta, "reasoning"));
+	add_details(s, json_get(delta, "reasoning_details"));
+	add_content(s, false, json_get(delta, "content"));
+	const struct json *pieces = json_get(delta, "tool_calls");
+	if (json_is(pieces, JSON_ARRAY))
+		for (const struct json *p = json_first(pieces); p; p = json_next(pieces, p))
+			add_call_piece(s, p);
+	buf_add(&s->refusal, refusal.p, refusal.n);
+	if (json_is(finish_reason, JSON_STRING) && finish_reason->len) /* xAI sends "" on the way */
+		chat_stop(s, json_str(finish_reason, &s->scratch));
+}

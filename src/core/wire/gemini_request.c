@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT
+ * gemini_request.c - translates a request to generateContent of Gemini. Blocks are parts of turns of the user and the model.
+ * A result names the tool of its call. Results come first in a turn, then their images, then everything else.
+ *
+ * A seal is the signature of the part that it belongs to. */
+#include "core/wire/wire.h"
+
+enum gemini_state { TURN_NONE, TURN_USER, TURN_MODEL /* its list of parts is open */ };
+
+/* Pieces that are compared by address */
+static const char image_open[] = "{\"inlineData\":{\"mimeType\":\"";
+static const char image_close[] = "\"}}";
+static const char id_open[] = "\"id\":\"";
+static const char id_close[] = "\",";
+/* Google accepts this where the signature is lost, or the call is one of another model. */
+static const char no_signature[] = "\"thoughtSignature\":\"skip_thought_signature_validator\",";
+
+static void close_turn(struct wire_writer *w)
+{
+	if (w->state != TURN_NONE)
+		wire_put(w, "]}");
+}
+
+static void open_part(struct wire_writer *w, int turn)
+{
+	if (w->state == turn) {
+		wire_put(w, ",");
+		return;
+	}
+	close_turn(w);
+	if (w->state != TURN_NONE)
+		wire_put(w, ",");
+	wire_put(w, turn == TURN_USER ? "{\"role\":\"user\",\"parts\":[" : "{\"role\":\"model\",\"parts\":[");
+	w->state = turn;
+}
+
+static bool is_inline(const struct json *block)
+{
+	const struct json *type = json_get(block, "type"), *source = json_get(block, "source");
+
+	return (json_str_is(type, "image") || json_str_is(type, "document")) &&
+	       json_str_is(json_get(source, "type"), "base64") && json_get(source, "data");
+}
+
+static void put_inline(struct translation *out, const struct json *block)
+{
+	const struct json *source = json_get(block, "source");
+
+	translation_add(out, str_from(image_open));
+	translation_add(out, wire_raw(json_get(source, "media_type")));
+	translation_add(out, STR("\",\"data\":\""));
+	translation_add(out, wire_raw(json_get(source, "data")));
+	translation_add(out, str_from(image_close));
+}
+
+static void put_id(struct wire_writer *w, struct str id)
+{
+	translation_add_optional(w->out, str_from(id_open));
+	translation_add_optional(w->out, id);
+	translation_add_optional(w->out, str_from(id_close));
+}
+
+static void put_user(struct wire_writer *w, const struct block *b, bool parts)
+{
+	const struct json *block;
+
+	(void)parts;
+	if (json_parse(&w->reader, b->json.p, b->json.n, &block, NULL) < 0)
+		return;
+	open_part(w, TURN_USER);
+	if (is_inline(block)) {
+		put_inline(w->out, block);
+		return;
+	}
+	wire_put(w, "{\"text\":\"");
+	translation_add(w->out,
+			b->kind == SEGMENT_TEXT ? wire_raw(json_get(block, "text")) : wire_description(w, block));
+	wire_put(w, "\"}");
+}
+
+/* ---- results ----------------------------------------------------------------------------------------------------- */
+
+struct answered_call {
+	struct str id, name;
+};
+
+/* The calls of the answer before block `from`, oldest first. */
+static struct answered_call *calls_before(struct wire_writer *w, uint32_t from, size_t *ret_count)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	uint32_t end = from, first;
+	size_t count = 0;
+
+	while (end && transcript_block(w->t, end - 1).role == ROLE_USER)
+		end--;
+	for (first = end; first && transcript_block(w->t, first - 1).role == ROLE_ASSISTANT; first--)
+		;
+	struct answered_call *calls = arena_alloc(&w->out->arena, (end - first + 1) * sizeof *calls);
+	for (uint32_t i = first; i < end; i++) {
+		struct block b = transcript_block(w->t, i);
+		const struct json *block;
+		if (b.kind == SEGMENT_TOOL_USE && json_parse(&reader, b.json.p, b.json.n, &block, NULL) == 0)
+			calls[count++] = (struct answered_call){ wire_raw(json_get(block, "id")),
+								 wire_raw(json_get(block, "name")) };
+	}
+	*ret_count = count;
+	return calls;
+}
+
+static void put_result(struct wire_writer *w, const struct json *block, struct str name)
+{
+	const struct json *content = json_get(block, "content");
+
+	open_part(w, TURN_USER);
+	wire_put(w, "{\"functionResponse\":{");
+	put_id(w, wire_raw(json_get(block, "tool_use_id")));
+	wire_put(w, "\"name\":\"");
+	translation_add(w->out, wire_name(&w->out->arena, name));
+	wire_put(w, json_bool(json_get(block, "is_error")) ? "\",\"response\":{\"error\":\""
+							   : "\",\"response\":{\"output\":\"");
+	if (json_is(content, JSON_STRING))
+		translation_add(w->out, wire_raw(content));
+	else if (json_is(content, JSON_ARRAY))
+		for (const struct json *p = json_first(content); p; p = json_next(content, p)) {
+			if (p != json_first(content))
+				wire_put(w, "\\n");
+			if (json_str_is(json_get(p, "type"), "text")) {
+				translation_add(w->out, wire_raw(json_get(p, "text")));
+			} else if (is_inline(p)) {
+				if (!w->images)
+					w->images = xcalloc(1, sizeof(struct translation));
+				if (w->image_count++)
+					translation_add(w->images, STR(","));
+				put_inline(w->images, p);
+				wire_put(w, "[It is behind the results.]");
+			} else {
+				translation_add(w->out, wire_description(w, p));
+			}
+		}
+	wire_put(w, "\"}}}");
+}
+
+static void put_users(struct wire_writer *w, uint32_t from, uint32_t to)
+{
+	struct answered_call *calls = NULL;
+	size_t count = 0, number = 0;
+
+	for (uint32_t i = from; i < to; i++) {
+		struct block b = transcript_block(w->t, i);
+		const struct json *block;
+		struct str name = STR("unknown");
+		if (b.kind != SEGMENT_TOOL_RESULT || json_parse(&w->reader, b.json.p, b.json.n, &block, NULL) < 0)
+			continue;
+		if (!calls)
+			calls = calls_before(w, from, &count);
+		struct str id = wire_raw(json_get(block, "tool_use_id"));
+		for (size_t k = 0; k < count; k++) /* results are in the order of their calls */
+			if (str_eq(calls[(number + k) % count].id, id)) {
+				number = number + k;
+				name = calls[number++ % count].name;
+				break;
+			}
+		put_result(w, block, name);
+	}
+	if (w->images) {
+		open_part(w, TURN_USER);
+		translation_append(w->out, w->images);
+		translation_free(w->images);
+		w->images = NULL;
+		w->image_count = 0;
+	}
+	for (uint32_t i = from; i < to; i++) {
+		struct block b = transcript_block(w->t, i);
+		if (b.kind != SEGMENT_TOOL_RESULT)
+			put_user(w, &b, false);
+	}
+}
+
+/* ---- answers ----------------------------------------------------------------------------------------------------- */
+
+static void put_signature(struct wire_writer *w, struct str thought)
+{
+	struct str origin, signature, last_origin = STR(""), last = STR("");
+	size_t at = 0;
+
+	while (wire_next_seal(w, thought, &at, &origin, &signature)) {
+		last_origin = origin;
+		last = signature;
+	}
+	if (!last.n)
+		return;
+	wire_seal_open(w, last_origin);
+	translation_add_optional(w->out, STR("\"thoughtSignature\":\""));
+	translation_add_optional(w->out, last);
+	translation_add_optional(w->out, STR("\","));
+	wire_seal_close(w);
+}
+
+static void put_answer(struct wire_writer *w, uint32_t from, uint32_t to)
+{
+	bool first = w->state != TURN_MODEL; /* call of this answer */
+	const struct json *block;
+
+	for (uint32_t i = from; i < to; i++) {
+		struct block b = transcript_block(w->t, i);
+		if ((b.kind != SEGMENT_TEXT && b.kind != SEGMENT_TOOL_USE) ||
+		    json_parse(&w->reader, b.json.p, b.json.n, &block, NULL) < 0)
+			continue;
+		open_part(w, TURN_MODEL);
+		wire_put(w, "{");
+		put_signature(w, b.thought);
+		if (b.kind == SEGMENT_TEXT) {
+			wire_put(w, "\"text\":\"");
+			translation_add(w->out, wire_raw(json_get(block, "text")));
+			wire_put(w, "\"}");
+			continue;
+		}
+		if (first)
+			translation_add_optional(w->out, str_from(no_signature));
+		first = false;
+		wire_put(w, "\"functionCall\":{");
+		put_id(w, wire_raw(json_get(block, "id")));
+		wire_put(w, "\"name\":\"");
+		translation_add(w->out, wire_name(&w->out->arena, wire_raw(json_get(block, "name"))));
+		wire_put(w, "\",\"args\":");
+		translation_add(w->out, json_raw(json_get(block, "input")));
+		wire_put(w, "}}");
+	}
+}
+
+static void gemini_run(struct wire_writer *w, uint32_t from, uint32_t to, enum role role)
+{
+	if (role == ROLE_USER)
+		put_users(w, from, to);
+	else
+		put_answer(w, from, to);
+}
+
+/* ---- the rest of a request ----------------------------------------------------------------------------------------- */
+
+static void gemini_write_head(struct wire_writer *w, struct wire_head *facts, const struct json *root)
+{
+	const struct json *tools = json_get(root, "tools"), *system = json_get(root, "system");
+	const char *before = "{\"systemInstruction\":{\"parts\":[{\"text\":\"";
+
+	for (const struct json *b = json_first(system); b; b = json_next(system, b)) {
+		if (!json_is(json_get(b, "text"), JSON_STRING))
+			continue;
+		wire_put(w, before);
+		translation_add(w->out, wire_raw(json_get(b, "text")));
+		before = "\"},{\"text\":\"";
+	}
+	wire_put(w, before[0] == '{' ? "{" : "\"}]},");
+	for (const struct json *t = json_first(tools); t; t = json_next(tools, t)) {
+		if (!json_get(t, "input_schema"))
+			continue; /* it runs at the server of another API */
+		wire_put(w, facts->has_tools ? "," : "\"tools\":[{\"functionDeclarations\":[");
+		facts->has_tools = true;
+		wire_put(w, "{\"name\":\"");
+		translation_add(w->out, wire_tool_name(w, facts, t));
+		wire_put(w, "\",\"description\":");
+		translation_add(w->out,
+				json_get(t, "description") ? json_raw(json_get(t, "description")) : STR("\"\""));
+		wire_put(w, ",\"parametersJsonSchema\":");
+		wire_put_schema(w, json_get(t, "input_schema"));
+		wire_put(w, "}");
+	}
+	wire_put(w, facts->has_tools ? "]}],\"contents\":[" : "\"contents\":[");
+	w->state = TURN_NONE;
+}
+
+static void gemini_ending(struct buf *out, const struct wire_head *head, const struct wire_model *model)
+{
+	static const struct {
+		const char *effort, *level;
+		int64_t budget;
+	} efforts[] = { { "low", "low", 1024 },
+			{ "medium", "medium", 8192 },
+			{ "high", "high", 24576 },
+			{ "xhigh", "high", 24576 },
+			{ "max", "high", 24576 } };
+	int64_t limit = model->limit ? MIN(model->limit, head->max_tokens) : head->max_tokens;
+	struct json_out w = { .buf = out, .objects = 1, .depth = 1, .comma = true }; /* inside the request's object */
+
+	buf_addstr(out, "]");
+	json_kopen(&w, "generationConfig", '{');
+	if (!(model->quirks & CHAT_NO_LIMIT))
+		json_ki64(&w, "maxOutputTokens", limit);
+	if (!(model->quirks & WIRE_NO_REASONING)) {
+		json_kopen(&w, "thinkingConfig", '{');
+		json_kbool(&w, "includeThoughts", true);
+		for (size_t i = 0; i < COUNT_OF(efforts) && !(model->quirks & CHAT_NO_EFFORT); i++) {
+			if (!str_is(head->effort, efforts[i].effort))
+				continue;
+			if (model->quirks & GEMINI_BUDGET)
+				json_ki64(&w, "thinkingBudget", efforts[i].budget);
+			else
+				json_kcstr(&w, "thinkingLevel", efforts[i].level);
+		}
+		json_close(&w);
+	}
+	json_close(&w);
+	json_close(&w);
+}
+
+static struct str gemini_piece(struct wire_body *b, const struct translation *part, size_t at, size_t *ret_count)
+{
+	struct str piece = part->pieces[at];
+	bool is_signed = b->quirks & GEMINI_SIGNED;
+
+	if (piece.p == no_signature && (!is_signed || wire_seal_is_sent(b, part, at - 1)))
+		return STR("");
+	if (piece.p == id_open && !is_signed) {
+		*ret_count = 3;
+		return STR("");
+	}
+	return piece;
+}
+
+const struct wire_form form_gemini = {
+	.name = "gemini",
+	.slot = TRANSLATION_GEMINI,
+	.head = gemini_write_head,
+	.run = gemini_run,
+	.user = put_user,
+	.close = close_turn,
+	.ending = gemini_ending,
+	.piece = gemini_piece,
+	.image_open = image_open,
+	.image_close = image_close,
+	.image_instead = "{\"text\":\"[An image was left out: this server takes none.]\"}",
+	.take = gemini_take,
+};

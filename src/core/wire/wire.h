@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT
+ * wire.h - requests in other APIs than the Messages API, and their answers as its events (docs/internals/wires.md).
+ *
+ * A head or a chunk is translated once per API and kept in its slot. A body is read like a struct body. An answer passes
+ * as events to answer.h.
+ *
+ * How to add one: 1. a slot in message.h; 2. NAME_request.c with a const struct wire_form, NAME_stream.c with its take();
+ * 3. core/model/wire_form.c; 4. tests/unit/wire, a fuzz target, and the same API in core/scenario. */
+#pragma once
+#include "lib/io/sse.h"
+#include "core/message/body.h"
+#include "core/wire/answer.h"
+
+struct wire_body;
+struct wire_stream;
+struct wire_writer;
+
+/* Parameters that a server rejects or names differently */
+enum form_quirk {
+	CHAT_COMPLETION_TOKENS = 1 << 0, /* the output limit is called max_completion_tokens */
+	CHAT_NO_LIMIT = 1 << 1,
+	CHAT_NO_STREAM_OPTIONS = 1 << 2,
+	CHAT_NO_PARALLEL_CALLS = 1 << 3,
+	CHAT_NO_EFFORT = 1 << 4,
+	CHAT_NO_IMAGES = 1 << 5,      /* replaced by a line of text */
+	CHAT_EFFORT_NONE = 1 << 6,    /* takes tools only with reasoning_effort "none" */
+	CHAT_ANSWER_BETWEEN = 1 << 7, /* needs an assistant message between a tool message and a user message */
+	CHAT_SHORT_IDS = 1 << 8,      /* call ids have nine letters and digits */
+	CHAT_SESSION_KEY = 1 << 9,    /* takes prompt_cache_key */
+	CHAT_ECHO = 1 << 10,          /* wants its reasoning back, in reasoning_content of every answer */
+	WIRE_NO_REASONING = 1 << 11,  /* the model does not reason: no encrypted reasoning, no thoughts */
+	WIRE_NO_SUMMARY = 1 << 12,    /* the account gets no summaries of reasoning */
+	GEMINI_SIGNED = 1 << 13,      /* the first call of an answer must have a signature; calls have ids */
+	GEMINI_BUDGET = 1 << 14,      /* thinking has a budget in tokens, not a level */
+	WIRE_EFFORT_HIGH = 1 << 15,   /* no effort above high */
+};
+
+/* Limits and quirks of one model at one server */
+struct wire_model {
+	unsigned quirks;
+	int64_t limit;       /* most output tokens; 0: not known */
+	const char *session; /* for CHAT_SESSION_KEY; borrowed */
+	struct str origin;   /* wire_origin() of the model; borrowed */
+};
+
+/* A tool name that the API does not accept, and its replacement */
+struct wire_name {
+	struct str sent, own;
+	const struct wire_name *next;
+};
+
+/* Of a head: translation.facts */
+struct wire_head {
+	struct str model; /* as it is sent */
+	int64_t max_tokens;
+	struct str effort; /* low .. max; empty: not set */
+	bool has_tools;
+	const struct wire_name *names; /* NULL: no name was replaced */
+};
+
+/* One API. States of a writer are the form's own; 0: nothing was written. */
+struct wire_form {
+	const char *name;
+	enum translation_slot slot;
+	/* The text of a head ends inside the list of messages; sets w->state. */
+	void (*head)(struct wire_writer *w, struct wire_head *facts, const struct json *root);
+	/* Blocks from..to of the transcript, all of one role. */
+	void (*run)(struct wire_writer *w, uint32_t from, uint32_t to, enum role role);
+	void (*user)(struct wire_writer *w, const struct block *b, bool parts);
+	void (*close)(struct wire_writer *w); /* the open message */
+	/* All other members follow the messages, so that dropping an unsupported one does not change the prefix. */
+	void (*ending)(struct buf *out, const struct wire_head *head, const struct wire_model *model);
+	/* The bytes to send for this piece, and the number of pieces that they replace; NULL: as they are. */
+	struct str (*piece)(struct wire_body *b, const struct translation *part, size_t at, size_t *ret_count);
+	/* Constants around an image, and what stands in its place for CHAT_NO_IMAGES */
+	const char *image_open, *image_close, *image_instead;
+	/* Whether events of that name say nothing new: they are not even parsed; may be NULL */
+	bool (*skips)(struct str name);
+	/* One event of the stream, or a whole answer. */
+	void (*take)(struct wire_stream *s, const struct json *event);
+};
+
+extern const struct wire_form form_chat, form_responses, form_gemini;
+
+/* NAME_stream.c */
+void chat_take(struct wire_stream *s, const struct json *chunk);
+void chat_stop(struct wire_stream *s, struct str reason);
+void responses_take(struct wire_stream *s, const struct json *event);
+bool responses_skips(struct str name);
+void gemini_take(struct wire_stream *s, const struct json *chunk);
+
+/* ---- requests --------------------------------------------------------------------------------------------------- */
+
+struct wire_body {
+	const struct wire_form *form;
+	const struct body *body;  /* borrowed, with its head and transcript */
+	struct translation *tail; /* owned */
+	uint64_t size;
+	unsigned quirks;
+	struct str origin;
+	char short_id[12]; /* the id that is being read */
+	uint32_t part;     /* read position: 0 the head, then the packed_chunks, then the tail */
+	size_t piece, offset;
+};
+
+const struct wire_head *wire_head(const struct wire_form *form, struct head *h); /* translates it on first use */
+void wire_body_init(struct wire_body *b, const struct wire_form *form, const struct body *body,
+		    const struct wire_model *model);
+void wire_body_release(struct wire_body *b);
+size_t wire_body_read(struct wire_body *b, char *out, size_t room); /* 0 at the end */
+void wire_body_rewind(struct wire_body *b);
+
+enum { WIRE_ORIGIN = 16, WIRE_LONGEST_ID = 40 }; /* the limit of OpenAI */
+
+/* Names a model at a server, in seals; in the arena. */
+struct str wire_origin(struct arena *a, const char *base, struct str model);
+
+/* For forms: consecutive blocks, being translated */
+struct wire_writer {
+	const struct wire_form *form;
+	struct translation *out;
+	int state;
+	struct json_reader reader;
+	const struct transcript *t;
+	struct translation *images; /* parts that wait for the last result; NULL: none */
+	size_t image_count;
+};
+
+void wire_put(struct wire_writer *w, const char *constant); /* a piece that is compared by address */
+struct str wire_raw(const struct json *v);                  /* the raw content of a JSON string, or empty */
+/* The API accepts up to 64 letters, digits, '_' and '-'. Other names are cut and get a hash as suffix. */
+struct str wire_name(struct arena *a, struct str own);
+void wire_put_id(struct wire_writer *w, struct str id);
+/* The own name of a tool; remembers it in facts if it is replaced. */
+struct str wire_tool_name(struct wire_writer *w, struct wire_head *facts, const struct json *tool);
+bool wire_is_image(const struct json *block);
+void wire_put_source(struct translation *out, const struct json *block); /* data: address, or the address it has */
+/* A block without an equivalent: its text, otherwise a line that names what is missing. */
+struct str wire_description(struct wire_writer *w, const struct json *block);
+/* Writes the part of a schema that all servers accept. */
+void wire_put_schema(struct wire_writer *w, const struct json *schema);
+/* Walks the thinking of a block that has a seal of this form: NAME:ORIGIN:REST. *at: 0 at first. Texts are in the arena of
+ * the translation. False: no more. */
+bool wire_next_seal(struct wire_writer *w, struct str thought, size_t *at, struct str *ret_origin,
+		    struct str *ret_rest);
+/* Pieces between the two are sent only to the server and the model that they came from. */
+void wire_seal_open(struct wire_writer *w, struct str origin);
+void wire_seal_close(struct wire_writer *w);
+bool wire_seal_is_sent(const struct wire_body *b, const struct translation *part,
+		       size_t end); /* pieces[end] closes it */
+
+/* ---- answers ---------------------------------------------------------------------------------------------------- */
+
+struct wire_call {
+	int64_t index; /* -1: the server gave none */
+	struct buf id, name, arguments;
+	struct buf seal; /* stands before the call; empty: none */
+};
+
+/* The calls of an answer, assembled from pieces that may interleave. A zeroed struct is empty. */
+struct wire_calls {
+	struct wire_call *list;
+	uint32_t count, cap;
+	uint32_t sent; /* so many were passed on */
+};
+
+enum wire_block { WIRE_NO_BLOCK, WIRE_TEXT, WIRE_THINKING, WIRE_CALL };
+
+struct wire_stream {
+	const struct wire_form *form;
+	struct answer *answer;            /* borrowed: gets the events */
+	const struct transcript *history; /* borrowed: call ids in use; NULL: none */
+	const struct wire_name *names;    /* borrowed: tools that were sent under another name */
+	struct str origin;                /* borrowed: goes into seals */
+	uint64_t request_bytes;           /* for an estimate of the usage */
+	struct sse sse;
+	struct json_reader reader;
+	struct arena scratch; /* reset after each event */
+	struct buf event;
+	enum wire_block open;
+	unsigned blocks; /* blocks so far: the index of the next one */
+	int64_t item;    /* Responses: the item that the open block belongs to */
+	struct buf seal; /* of the open thinking; goes in when a block follows it */
+	bool sealed;     /* there was one */
+	struct wire_calls calls;
+	const char *stop_reason; /* Messages API stop reason; NULL: none yet */
+	struct buf refusal;      /* its own words */
+	struct usage usage;
+	bool has_usage, over;
+	/* Chat */
+	enum { THINK_FIRST, THINK_INSIDE, THINK_OVER } think; /* of <think>...</think> in front of the text */
+	struct buf held;                                      /* what may be one of these tags, or a part of it */
+	struct buf details;                                   /* reasoning_details, with commas between them */
+	uint64_t answer_bytes;                                /* so far */
+};
+
+void wire_stream_init(struct wire_stream *s, const struct wire_form *form, struct answer *answer,
+		      const struct transcript *history, uint64_t request_bytes);
+void wire_stream_feed(struct wire_stream *s, const char *p, size_t n); /* after a failure it does nothing */
+/* A non-streamed answer, one JSON object. False: not an answer. */
+bool wire_stream_whole(struct wire_stream *s, struct str json);
+/* The end of the stream: closes an answer that has a stop reason. */
+void wire_stream_end(struct wire_stream *s);
+void wire_stream_release(struct wire_stream *s);
+
+/* For forms */
+void wire_error(struct wire_stream *s, const char *what);
+void wire_start(struct wire_stream *s, struct str id, const char *prefix, struct str model); /* once */
+void wire_stop_block(struct wire_stream *s);
+void wire_piece(struct wire_stream *s, bool thinking, const struct json *piece); /* opens a block if needed */
+void wire_text(struct wire_stream *s, bool thinking, struct str text);           /* the same; any bytes */
+/* Seals what was thought, or makes an empty thinking block that only has the seal. */
+void wire_seal(struct wire_stream *s, struct str rest);
+struct wire_call *wire_call_add(struct wire_stream *s, int64_t index); /* NULL: too many */
+void wire_call_send(struct wire_stream *s, struct wire_call *call);    /* all of it is there */
+/* The server said why it stopped: calls that wait are passed on. */
+void wire_finish(struct wire_stream *s, const char *stop_reason);
+void wire_close(struct wire_stream *s); /* after wire_finish: no more events */

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT
+ * wire_request.c - what requests of all APIs share: translations in their slots, reading them as one body, and what servers
+ * accept of names, ids and schemas. JSON strings are passed on raw, with their escapes. */
+#include "core/wire/wire.h"
+
+/* Pieces that are compared by address, and never sent */
+static const char seal_mark[] = "\1", seal_end[] = "\2";
+
+void wire_put(struct wire_writer *w, const char *constant)
+{
+	translation_add(w->out, str_from(constant));
+}
+
+struct str wire_raw(const struct json *v)
+{
+	return json_is(v, JSON_STRING) ? (struct str){ v->text, v->len } : STR("");
+}
+
+struct str wire_origin(struct arena *a, const char *base, struct str model)
+{
+	const char *both = arena_printf(a, "%s " STR_FMT, base, STR_ARG(model));
+
+	return str_from(arena_printf(a, "%016llx", (unsigned long long)str_hash(str_from(both))));
+}
+
+/* ---- names and ids ---------------------------------------------------------------------------------------------- */
+
+struct str wire_name(struct arena *a, struct str own)
+{
+	static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+	bool letter = own.n && !char_in(own.p[0], "0123456789_-"); /* Gemini wants one in front */
+	size_t n = 0;
+
+	while (n < own.n && char_in(own.p[n], allowed))
+		n++;
+	if (n == own.n && n <= 64 && letter)
+		return own;
+	char *name = arena_printf(a, "%s" STR_FMT "_%08x", letter ? "" : "t", (int)MIN(own.n, (size_t)54), own.p,
+				  (unsigned)str_hash(own));
+	for (char *p = name; *p; p++)
+		if (!char_in(*p, allowed))
+			*p = '_';
+	return str_from(name);
+}
+
+void wire_put_id(struct wire_writer *w, struct str id)
+{
+	if (id.n > WIRE_LONGEST_ID)
+		id = str_from(arena_printf(&w->out->arena, "call_%016llx", (unsigned long long)str_hash(id)));
+	translation_add(w->out, id);
+}
+
+struct str wire_tool_name(struct wire_writer *w, struct wire_head *facts, const struct json *tool)
+{
+	struct str own = wire_raw(json_get(tool, "name"));
+	struct str sent = wire_name(&w->out->arena, own);
+
+	if (sent.p != own.p) {
+		struct wire_name *name = arena_alloc(&w->out->arena, sizeof *name);
+		*name = (struct wire_name){ sent, arena_str(&w->out->arena, own), facts->names };
+		facts->names = name;
+	}
+	return sent;
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
+
+bool wire_is_image(const struct json *block)
+{
+	const struct json *source = json_get(block, "source");
+
+	return json_str_is(json_get(block, "type"), "image") && (json_get(source, "data") || json_get(source, "url"));
+}
+
+void wire_put_source(struct translation *out, const struct json *block)
+{
+	const struct json *source = json_get(block, "source");
+
+	if (!json_get(source, "data")) {
+		translation_add(out, wire_raw(json_get(source, "url")));
+		return;
+	}
+	translation_add(out, STR("data:"));
+	translation_add(out, wire_raw(json_get(source, "media_type")));
+	translation_add(out, STR(";base64,"));
+	translation_add(out, wire_raw(json_get(source, "data")));
+}
+
+struct str wire_description(struct wire_writer *w, const struct json *block)
+{
+	const struct json *source = json_get(block, "source");
+
+	if (json_str_is(json_get(source, "type"), "text"))
+		return wire_raw(json_get(source, "data"));
+	struct str type = wire_raw(json_get(block, "type"));
+	return str_from(arena_printf(&w->out->arena,
+				     "[A block of type " STR_FMT " was left out: it cannot be sent to this model.]",
+				     STR_ARG(type)));
+}
+
+/* ---- seals ------------------------------------------------------------------------------------------------------- */
+
+bool wire_next_seal(struct wire_writer *w, struct str thought, size_t *at, struct str *ret_origin, struct str *ret_rest)
+{
+	AUTO_BUF struct buf list = { 0 };
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *root = NULL;
+	const char *name = w->form->name;
+	size_t i = 0;
+
+	if (!thought.n)
+		return false;
+	buf_addf(&list, "[" STR_FMT "]", STR_ARG(thought));
+	(void)json_parse(&reader, list.p, list.n, &root, NULL);
+	for (const struct json *b = json_first(root); b; b = json_next(root, b), i++) {
+		AUTO_ARENA struct arena scratch = { 0 };
+		struct str rest = json_str(json_get(b, "signature"), &scratch);
+		if (i < *at || !str_is(str_cut(&rest, ':'), name))
+			continue;
+		struct str origin = str_cut(&rest, ':');
+		if (origin.n != WIRE_ORIGIN || !rest.p)
+			continue;
+		*ret_origin = arena_str(&w->out->arena, origin);
+		*ret_rest = arena_str(&w->out->arena, rest);
+		*at = i + 1;
+		return true;
+	}
+	return false;
+}
+
+void wire_seal_open(struct wire_writer *w, struct str origin)
+{
+	translation_add_optional(w->out, str_from(seal_mark));
+	translation_add_optional(w->out, origin);
+}
+
+void wire_seal_close(struct wire_writer *w)
+{
+	translation_add_optional(w->out, str_from(seal_end));
+}
+
+bool wire_seal_is_sent(const struct wire_body *b, const struct translation *part, size_t end)
+{
+	if (part->pieces[end].p != seal_end)
+		return false;
+	while (part->pieces[end].p != seal_mark)
+		end--;
+	return str_eq(part->pieces[end + 1], b->origin);
+}
+
+/* ---- schemas ----------------------------------------------------------------------------------------------------- */
+
+static bool key_is_any(const struct json *key, const char *const *words)
+{
+	for (; *words; words++)
+		if (json_str_is(key, *words))
+			return true;
+	return false;
+}
+
+/* Writes the part of a schema that all servers accept. llama.cpp makes a grammar of every constraint and fails on some,
+ * Mistral and Gemini reject others. The tools check their input themselves. */
+static void add_schema(struct buf *out, const struct json *schema, bool root)
+{
+	static const char *const dropped[] = {
+		"$schema",          "$id",       "$comment",      "pattern",       "format",
+		"minLength",        "maxLength", "minimum",       "maximum",       "exclusiveMinimum",
+		"exclusiveMaximum", "minItems",  "maxItems",      "propertyNames", "multipleOf",
+		"uniqueItems",      "default",   "minProperties", "maxProperties", NULL
+	};
+	static const char *const not_at_root[] = { "anyOf", "oneOf", "allOf", "enum", "not", "type", NULL };
+	static const char *const maps[] = { "properties", "$defs", "definitions", NULL };
+	static const char *const inner[] = { "items", "not", "additionalProperties", NULL };
+	static const char *const lists[] = { "anyOf", "oneOf", "allOf", "prefixItems", NULL };
+	const char *before = "";
+
+	buf_addch(out, '{');
+	if (root) {
+		buf_addstr(out, "\"type\":\"object\"");
+		if (!json_get(schema, "properties"))
+			buf_addstr(out, ",\"properties\":{}");
+		before = ",";
+	}
+	for (struct json_member m = json_members(schema); m.key; m = json_member_next(schema, m)) {
+		bool closed = json_str_is(m.key, "additionalProperties") && !json_is(m.value, JSON_OBJECT);
+		if (key_is_any(m.key, dropped) || closed || (root && key_is_any(m.key, not_at_root)))
+			continue;
+		struct str key = json_raw(m.key), value = json_raw(m.value);
+		bool is_const = json_str_is(m.key, "const");
+		buf_addf(out, "%s" STR_FMT ":", before, STR_ARG(is_const ? STR("\"enum\"") : key));
+		before = ",";
+		if (is_const) {
+			buf_addf(out, "[" STR_FMT "]", STR_ARG(value));
+		} else if (key_is_any(m.key, inner)) {
+			add_schema(out, m.value, false); /* true and false become {} */
+		} else if (key_is_any(m.key, lists) && json_is(m.value, JSON_ARRAY)) {
+			for (const struct json *v = json_first(m.value); v; v = json_next(m.value, v)) {
+				buf_addch(out, v == json_first(m.value) ? '[' : ',');
+				add_schema(out, v, false);
+			}
+			buf_addstr(out, json_first(m.value) ? "]" : "[]");
+		} else if (key_is_any(m.key, maps) && json_is(m.value, JSON_OBJECT)) {
+			const char *comma = "{";
+			for (struct json_member p = json_members(m.value); p.key; p = json_member_next(m.value, p)) {
+				struct str name = json_raw(p.key);
+				buf_addf(out, "%s" STR_FMT ":", comma, STR_ARG(name));
+				add_schema(out, p.value, false);
+				comma = ",";
+			}
+			buf_addstr(out, comma[0] == '{' ? "{}" : "}");
+		} else {
+			buf_add(out, value.p, value.n);
+		}
+	}
+	buf_addch(out, '}');
+}
+
+void wire_put_schema(struct wire_writer *w, const struct json *schema)
+{
+	AUTO_BUF struct buf lowered = { 0 };
+
+	add_schema(&lowered, schema, true);
+	translation_add(w->out, arena_str(&w->out->arena, buf_str(&lowered)));
+}
+
+/* ---- the body ---------------------------------------------------------------------------------------------------- */
+
+const struct wire_head *wire_head(const struct wire_form *form, struct head *h)
+{
+	if (h->translations[form->slot])
+		return h->translations[form->slot]->facts;
+	AUTO_JSON struct json_reader reader = { 0 };
+	struct translation *out = xcalloc(1, sizeof(struct translation));
+	const struct json *root = head_parse(&reader, &out->arena, h->bytes);
+	struct wire_head *facts = arena_calloc(&out->arena, sizeof *facts);
+	struct wire_writer w = { .out = out };
+
+	facts->model = json_str(json_get(root, "model"), &out->arena);
+	facts->effort = json_str(json_get(json_get(root, "output_config"), "effort"), &out->arena);
+	(void)json_i64(json_get(root, "max_tokens"), &facts->max_tokens);
+	out->facts = facts;
+	form->head(&w, facts, root);
+	out->state = w.state;
+	h->translations[form->slot] = out;
+	return facts;
+}
+
+static struct str piece_at(struct wire_body *b, const struct translation *part, size_t at, size_t *ret_count)
+{
+	const struct wire_form *form = b->form;
+	struct str piece = part->pieces[at];
+	const char *end = NULL;
+
+	*ret_count = 1;
+	if (piece.p == seal_end)
+		return STR("");
+	if (piece.p == seal_mark && str_eq(part->pieces[at + 1], b->origin)) {
+		*ret_count = 2;
+		return STR("");
+	}
+	if (piece.p == seal_mark)
+		end = seal_end;
+	else if (piece.p == form->image_open && b->quirks & CHAT_NO_IMAGES)
+		end = form->image_close;
+	if (!end)
+		return form->piece ? form->piece(b, part, at, ret_count) : piece;
+	while (part->pieces[at + *ret_count - 1].p != end)
+		++*ret_count;
+	return str_from(end == seal_end ? "" : form->image_instead);
+}
+
+static uint64_t part_size(struct wire_body *b, const struct translation *part)
+{
+	const unsigned rewriting = CHAT_NO_IMAGES | CHAT_ANSWER_BETWEEN | CHAT_SHORT_IDS | CHAT_ECHO;
+	uint64_t size = 0;
+
+	if (!part->optional && !(b->quirks & rewriting))
+		return part->size;
+	for (size_t i = 0, count; i < part->count; i += count)
+		size += piece_at(b, part, i, &count).n;
+	return size;
+}
+
+/* Translates the blocks up to `to`. Returns owned. */
+static struct translation *translate_blocks(const struct wire_form *form, const struct transcript *t, uint32_t from,
+					    uint32_t to, int state, struct str reminder, bool is_last)
+{
+	struct wire_writer w = { .form = form, .out = xcalloc(1, sizeof(struct translation)), .state = state, .t = t };
+
+	for (uint32_t i = from, end; i < to; i = end) {
+		enum role role = transcript_block(t, i).role;
+		end = i + 1;
+		while (end < to && transcript_block(t, end).role == role)
+			end++;
+		form->run(&w, i, end, role);
+	}
+	if (reminder.n) { /* with its comma, see body.h */
+		struct block b = { { reminder.p + 1, reminder.n - 1 }, ROLE_USER, SEGMENT_TEXT, false, STR("") };
+		form->user(&w, &b, false);
+	}
+	if (is_last)
+		form->close(&w);
+	w.out->state = w.state;
+	json_reader_release(&w.reader);
+	return w.out;
+}
+
+void wire_body_init(struct wire_body *b, const struct wire_form *form, const struct body *body,
+		    const struct wire_model *model)
+{
+	const struct transcript *t = body->transcript;
+	const struct wire_head *head = wire_head(form, body->head);
+	int state = body->head->translations[form->slot]->state;
+	AUTO_BUF struct buf end = { 0 };
+
+	*b = (struct wire_body){ .form = form,
+				 .body = body,
+				 .quirks = model->quirks,
+				 .origin = model->origin,
+				 .size = body->head->translations[form->slot]->size };
+	for (uint32_t i = 0; i < t->packed_chunk_count; i++) {
+		struct packed_chunk *s = t->packed_chunks[i];
+		struct translation **kept = &s->translations[form->slot];
+		if (!*kept)
+			*kept = translate_blocks(form, t, s->before, s->before + s->count, state, STR(""), false);
+		state = (*kept)->state;
+		b->size += part_size(b, *kept);
+	}
+	b->tail = translate_blocks(form, t, transcript_packed_count(t), body->count, state, body->reminder, true);
+	form->ending(&end, head, model);
+	translation_add(b->tail, arena_str(&b->tail->arena, buf_str(&end)));
+	b->size += part_size(b, b->tail);
+}
+
+void wire_body_release(struct wire_body *b)
+{
+	translation_free(b->tail);
+	b->tail = NULL;
+}
+
+void wire_body_rewind(struct wire_body *b)
+{
+	b->part = 0;
+	b->piece = b->offset = 0;
+}
+
+size_t wire_body_read(struct wire_body *b, char *out, size_t room)
+{
+	const struct transcript *t = b->body->transcript;
+	size_t done = 0, count;
+
+	while (done < room && b->part <= t->packed_chunk_count + 1) {
+		const struct translation *part = !b->part ? b->body->head->translations[b->form->slot]
+						 : b->part <= t->packed_chunk_count
+							 ? t->packed_chunks[b->part - 1]->translations[b->form->slot]
+							 : b->tail;
+		if (b->piece == part->count) {
+			b->part++;
+			b->piece = 0;
+			continue;
+		}
+		struct str piece = piece_at(b, part, b->piece, &count);
+		size_t n = MIN(piece.n - b->offset, room - done);
+		memcpy(out + done, piece.p + b->offset, n);
+		done += n;
+		b->offset += n;
+		if (b->offset == piece.n) {
+			b->piece += count;
+			b->offset = 0;
+		}
+	}
+	return done;
+}

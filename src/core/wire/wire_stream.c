@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT
+ * wire_stream.c - what answers of all APIs share: they become events of the Messages API. Text and reasoning pass at once,
+ * calls when they are complete. */
+#include "core/wire/wire.h"
+#include "lib/base/id.h"
+#include "lib/json/json_write.h"
+
+enum { BYTES_PER_TOKEN = 4 }; /* of an estimate */
+enum { SHORTEST_MESSAGE_ID = 20, MESSAGE_ID_DIGITS = 16, CALL_ID_DIGITS = 24, MOST_CALLS = 1024 };
+
+void wire_error(struct wire_stream *s, const char *what)
+{
+	if (!s->answer->failure.kind)
+		failure_set(&s->answer->failure, FAIL_GARBAGE, "the answer breaks the protocol: %s", what);
+}
+
+static void send_event(struct wire_stream *s)
+{
+	answer_event(s->answer, buf_str(&s->event));
+	buf_clear(&s->event);
+}
+
+void wire_start(struct wire_stream *s, struct str id, const char *prefix, struct str model)
+{
+	struct json_out w = json_out(&s->event);
+	char made[72], digits[MESSAGE_ID_DIGITS + 1];
+
+	if (s->answer->started)
+		return;
+	id_random(digits, MESSAGE_ID_DIGITS, "0123456789abcdef");
+	if (id.n < SHORTEST_MESSAGE_ID)
+		snprintf(made, sizeof made, STR_FMT "-%s", STR_ARG(id.n ? id : str_from(prefix)), digits);
+	buf_addstr(&s->event, "{\"type\":\"message_start\",\"message\":{\"id\":");
+	json_add_quoted(&s->event, id.n < SHORTEST_MESSAGE_ID ? str_from(made) : id);
+	buf_addstr(&s->event, ",\"type\":\"message\",\"role\":\"assistant\",\"model\":");
+	json_add_quoted(&s->event, model);
+	buf_addstr(&s->event, ",\"content\":[],\"stop_reason\":null,\"stop_sequence\":null,\"usage\":");
+	usage_write(&w, &s->usage);
+	buf_addstr(&s->event, "}}");
+	send_event(s);
+}
+
+/* ---- text and reasoning ------------------------------------------------------------------------------------------ */
+
+void wire_stop_block(struct wire_stream *s)
+{
+	if (s->open == WIRE_NO_BLOCK)
+		return;
+	if (s->open == WIRE_THINKING && s->seal.n) {
+		buf_addf(&s->event,
+			 "{\"type\":\"content_block_delta\",\"index\":%u,\"delta\":{\"type\":\"signature_delta\","
+			 "\"signature\":",
+			 s->blocks - 1);
+		json_add_quoted(&s->event, buf_str(&s->seal));
+		buf_addstr(&s->event, "}}");
+		send_event(s);
+	}
+	buf_clear(&s->seal);
+	buf_addf(&s->event, "{\"type\":\"content_block_stop\",\"index\":%u}", s->blocks - 1);
+	send_event(s);
+	s->open = WIRE_NO_BLOCK;
+}
+
+static void start_block(struct wire_stream *s, enum wire_block kind)
+{
+	const char *type = kind == WIRE_THINKING ? "thinking" : "text";
+
+	if (s->open == kind)
+		return;
+	wire_stop_block(s);
+	buf_addf(&s->event,
+		 "{\"type\":\"content_block_start\",\"index\":%u,\"content_block\":{\"type\":\"%s\",\"%s\":\"\"%s}}",
+		 s->blocks++, type, type, kind == WIRE_THINKING ? ",\"signature\":\"\"" : "");
+	send_event(s);
+	s->open = kind;
+}
+
+/* raw: a string of JSON, with its quotes. */
+static void put_piece(struct wire_stream *s, bool thinking, struct str raw)
+{
+	const char *type = thinking ? "thinking" : "text";
+
+	start_block(s, thinking ? WIRE_THINKING : WIRE_TEXT);
+	s->answer_bytes += raw.n - 2;
+	buf_addf(&s->event,
+		 "{\"type\":\"content_block_delta\",\"index\":%u,\"delta\":{\"type\":\"%s_delta\",\"%s\":" STR_FMT "}}",
+		 s->blocks - 1, type, type, STR_ARG(raw));
+	send_event(s);
+}
+
+void wire_piece(struct wire_stream *s, bool thinking, const struct json *piece)
+{
+	if (json_is(piece, JSON_STRING) && piece->len)
+		put_piece(s, thinking, json_raw(piece));
+}
+
+void wire_text(struct wire_stream *s, bool thinking, struct str text)
+{
+	AUTO_BUF struct buf quoted = { 0 };
+
+	json_add_quoted(&quoted, text);
+	if (text.n)
+		put_piece(s, thinking, buf_str(&quoted));
+}
+
+void wire_seal(struct wire_stream *s, struct str rest)
+{
+	s->sealed = true;
+	start_block(s, WIRE_THINKING);
+	if (s->seal.n) { /* the thinking before has its own */
+		wire_stop_block(s);
+		start_block(s, WIRE_THINKING);
+	}
+	buf_addf(&s->seal, "%s:" STR_FMT ":" STR_FMT, s->form->name, STR_ARG(s->origin), STR_ARG(rest));
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
+
+struct wire_call *wire_call_add(struct wire_stream *s, int64_t index)
+{
+	struct wire_calls *c = &s->calls;
+
+	if (c->count == MOST_CALLS) {
+		wire_error(s, "too many calls");
+		return NULL;
+	}
+	if (c->count == c->cap) {
+		c->cap = c->cap ? c->cap * 2 : 4;
+		c->list = xrealloc(c->list, c->cap * sizeof *c->list);
+	}
+	c->list[c->count] = (struct wire_call){ .index = index };
+	return &c->list[c->count++];
+}
+
+/* An id must match the pattern of the Messages API, because the session may continue there, and be unique. A text that
+ * quotes the id also counts as a duplicate, which only costs a new id. */
+static bool is_usable_id(const struct wire_stream *s, uint32_t call)
+{
+	AUTO_BUF struct buf quoted = { 0 };
+	struct str id = buf_str(&s->calls.list[call].id);
+	const struct transcript *t = s->history;
+
+	if (!id.n || id.n > WIRE_LONGEST_ID)
+		return false;
+	for (size_t i = 0; i < id.n; i++)
+		if (!char_in(id.p[i], "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"))
+			return false;
+	for (uint32_t i = 0; i < call; i++)
+		if (str_eq(buf_str(&s->calls.list[i].id), id))
+			return false;
+	json_add_quoted(&quoted, id);
+	for (uint32_t i = 0; t && i < t->packed_chunk_count; i++)
+		if (str_has((struct str){ t->packed_chunks[i]->bytes, t->packed_chunks[i]->len }, buf_str(&quoted)))
+			return false;
+	for (uint32_t i = 0; t && i < t->tail_count; i++)
+		if (str_has(segment_json(t->tail[i].segment), buf_str(&quoted)))
+			return false;
+	return true;
+}
+
+void wire_call_send(struct wire_stream *s, struct wire_call *call)
+{
+	struct str name = buf_str(&call->name);
+
+	if (!is_usable_id(s, (uint32_t)(call - s->calls.list))) {
+		char digits[CALL_ID_DIGITS + 1];
+		id_random(digits, CALL_ID_DIGITS, "0123456789abcdefghijklmnopqrstuvwxyz");
+		buf_clear(&call->id);
+		buf_addf(&call->id, "call_%s", digits);
+	}
+	for (const struct wire_name *n = s->names; n; n = n->next)
+		if (str_eq(n->sent, name))
+			name = n->own;
+	if (call->seal.n)
+		wire_seal(s, buf_str(&call->seal));
+	wire_stop_block(s);
+	buf_addf(
+		&s->event,
+		"{\"type\":\"content_block_start\",\"index\":%u,\"content_block\":{\"type\":\"tool_use\",\"id\":\"%s\","
+		"\"name\":",
+		s->blocks++, call->id.p);
+	json_add_quoted(&s->event, name);
+	buf_addstr(&s->event, ",\"input\":{}}}");
+	send_event(s);
+	buf_addf(
+		&s->event,
+		"{\"type\":\"content_block_delta\",\"index\":%u,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":",
+		s->blocks - 1);
+	json_add_quoted(&s->event, buf_str(&call->arguments));
+	buf_addstr(&s->event, "}}");
+	send_event(s);
+	s->open = WIRE_CALL;
+	wire_stop_block(s);
+	s->calls.sent = (uint32_t)(call - s->calls.list) + 1;
+}
+
+/* ---- the end ----------------------------------------------------------------------------------------------------- */
+
+void wire_finish(struct wire_stream *s, const char *stop_reason)
+{
+	uint32_t count = s->calls.count;
+
+	if (s->stop_reason)
+		return;
+	/* A call that the limit cut before its arguments must not run without any. */
+	if (count && !strcmp(stop_reason, "max_tokens") && !s->calls.list[count - 1].arguments.n)
+		count--;
+	wire_stop_block(s);
+	for (uint32_t i = s->calls.sent; i < count; i++)
+		wire_call_send(s, &s->calls.list[i]);
+	s->stop_reason = stop_reason;
+}
+
+void wire_close(struct wire_stream *s)
+{
+	if (s->over)
+		return;
+	s->over = true;
+	if (!s->has_usage)
+		s->usage = (struct usage){ .input = (int64_t)(s->request_bytes / BYTES_PER_TOKEN),
+					   .output = (int64_t)(s->answer_bytes / BYTES_PER_TOKEN) + 1,
+					   .estimated = true };
+	struct json_out w = json_out(&s->event);
+	buf_addf(&s->event, "{\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"%s\",\"stop_sequence\":null",
+		 s->stop_reason);
+	if (!strcmp(s->stop_reason, "refusal")) {
+		buf_addstr(&s->event, ",\"stop_details\":{\"type\":\"refusal\",\"explanation\":");
+		json_add_quoted(&s->event, s->refusal.n ? buf_str(&s->refusal) : STR("the server's content filter"));
+		buf_addch(&s->event, '}');
+	}
+	buf_addstr(&s->event, "},\"usage\":");
+	usage_write(&w, &s->usage);
+	buf_addch(&s->event, '}');
+	send_event(s);
+	buf_addstr(&s->event, "{\"type\":\"message_stop\"}");
+	send_event(s);
+}
+
+static int on_sse(void *data, struct str name, struct str payload)
+{
+	struct wire_stream *s = data;
+	struct err err = { 0 };
+	const struct json *event;
+
+	if (s->answer->failure.kind || s->over || (s->form->skips && s->form->skips(name)))
+		return 0;
+	if (!str_is(str_trim(payload), "[DONE]")) {
+		if (json_parse(&s->reader, payload.p, payload.n, &event, &err) < 0)
+			wire_error(s, err.text);
+		else
+			s->form->take(s, event);
+		arena_reset(&s->scratch);
+	} else if (s->answer->started && s->form == &form_chat) {
+		chat_stop(s, STR("stop")); /* where the server forgot to say it */
+		wire_close(s);
+	}
+	return 0;
+}
+
+void wire_stream_init(struct wire_stream *s, const struct wire_form *form, struct answer *answer,
+		      const struct transcript *history, uint64_t request_bytes)
+{
+	*s = (struct wire_stream){
+		.form = form, .answer = answer, .history = history, .request_bytes = request_bytes, .item = -1
+	};
+	s->origin = STR("0000000000000000");
+	s->sse.event = on_sse;
+	s->sse.data = s;
+}
+
+void wire_stream_feed(struct wire_stream *s, const char *p, size_t n)
+{
+	struct err err = { 0 };
+
+	if (s->answer->failure.kind)
+		return;
+	if (sse_feed(&s->sse, p, n, &err) < 0)
+		wire_error(s, err.text);
+}
+
+bool wire_stream_whole(struct wire_stream *s, struct str json)
+{
+	const struct json *root;
+
+	if (json_parse(&s->reader, json.p, json.n, &root, NULL) < 0)
+		return false;
+	s->form->take(s, root);
+	arena_reset(&s->scratch);
+	return s->answer->started || s->answer->failure.kind;
+}
+
+void wire_stream_end(struct wire_stream *s)
+{
+	if (s->stop_reason && !s->answer->failure.kind)
+		wire_close(s);
+}
+
+void wire_stream_release(struct wire_stream *s)
+{
+	for (uint32_t i = 0; i < s->calls.count; i++) {
+		buf_release(&s->calls.list[i].id);
+		buf_release(&s->calls.list[i].name);
+		buf_release(&s->calls.list[i].arguments);
+		buf_release(&s->calls.list[i].seal);
+	}
+	free(s->calls.list);
+	sse_release(&s->sse);
+	json_reader_release(&s->reader);
+	arena_release(&s->scratch);
+	buf_release(&s->event);
+	buf_release(&s->seal);
+	buf_release(&s->refusal);
+	buf_release(&s->held);
+	buf_release(&s->details);
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT
+ * models.c - `cadre models`: what there is, how a name is resolved, and the catalog of prices and windows. The test is in models_test.c. */
+#include "product/command/models.h"
+#include "core/model/http_endpoint.h"
+#include "lib/io/file.h"
+
+static int models_list(struct cadre_call *call);
+static int models_show(struct cadre_call *call);
+static int models_update(struct cadre_call *call);
+
+const struct cadre_command command_models = {
+	.name = "models",
+	.summary = "list, show and test models and the places that serve them",
+	.help = "Usage: cadre models [list] [PLACE]       models with window and price, and where each fact is from\n"
+		"       cadre models show NAME           how a name is resolved: place, address, wire, credential, facts\n"
+		"       cadre models test [NAME]         one tiny request; says in one line why it fails\n"
+		"       cadre models update FILE         installs a catalog of prices and windows that its maker has signed\n"
+		"\n"
+		"NAME is a model as --model takes it: sonnet, claude-opus-5-5, ollama/qwen3, work/fast. Without one, test takes\n"
+		"the model of the settings. Places of your own stand in the setting `providers`. A window with '!' is\n"
+		"assumed. test sends 16 tokens at most; --tools adds a second request that must call a tool. It ends with 1 if\n"
+		"a request fails. A catalog counts if a key of the setting modelCatalogKeys has signed it.\n"
+		"\n"
+		"Examples:\n"
+		"  cadre models test ollama/qwen3 --tools\n"
+		"  cadre models show sonnet --provider bedrock\n",
+	.words =
+		(const struct cadre_command_word[]){
+			{ "list", "[PLACE]", 0, models_list },
+			{ "show", "NAME", 0, models_show },
+			{ "test", "[NAME]", CADRE_COMMAND_BLOCKS, models_test },
+			{ "update", "PATH", 0, models_update },
+			{ .name = NULL },
+		},
+	.options =
+		(const struct cadre_option[]){
+			{ "tools", NULL, 0, CADRE_OPTION_NONE, 0, NULL,
+			  .help = "With test: a second request, which must call a tool and read its result." },
+			{ .name = NULL } },
+	.settings = (const char *const[]){ "base-url", "model", "provider", "scenario", "setting-sources", "settings",
+					   "trust-project", NULL },
+};
+
+int models_open(struct cadre_call *call)
+{
+	if (policy_load(call->services, call->err) < 0)
+		return -(int)call->err->kind;
+	return app_open_endpoints(call->services, call->err);
+}
+
+/* ---- list -------------------------------------------------------------------------------------------------------- */
+
+struct model_list {
+	struct cadre_report *report;
+	struct json_out w;
+	const struct places *places;
+	unsigned count;
+};
+
+static void add_price(struct buf *out, const struct model_info *m)
+{
+	if (!m->price_source) {
+		buf_addstr(out, "unknown");
+		return;
+	}
+	buf_addf(out, "%g / %g", m->price.input, m->price.output);
+	for (size_t i = 0; i < MOST_TIERS && m->tiers[i].above; i++)
+		buf_addf(out, "; above %lldk %g / %g", (long long)m->tiers[i].above / 1000, m->tiers[i].price.input,
+			 m->tiers[i].price.output);
+}
+
+static void put_price(struct json_out *w, const char *key, const struct model_price *p)
+{
+	const struct {
+		const char *name;
+		double usd;
+	} members[] = { { "input", p->input },
+			{ "output", p->output },
+			{ "cacheRead", p->read },
+			{ "cacheWrite", p->write_5m },
+			{ "cacheWrite1h", p->write_1h } };
+
+	json_kopen(w, key, '{');
+	for (size_t i = 0; i < COUNT_OF(members); i++) {
+		json_key(w, members[i].name);
+		json_put_double(w, members[i].usd);
+	}
+	json_close(w);
+}
+
+static void put_facts(struct json_out *w, const struct model_info *m)
+{
+	json_ki64(w, "context", m->context);
+	json_ki64(w, "maxOutput", m->max_output);
+	json_kcstr(w, "windowSource", m->window_source ? m->window_source : "assumed");
+	json_kcstr(w, "priceSource", m->price_source);
+	if (m->price_source)
+		put_price(w, "price", &m->price);
+	json_kopen(w, "tiers", '[');
+	for (size_t i = 0; i < MOST_TIERS && m->tiers[i].above; i++) {
+		json_open(w, '{');
+		json_ki64(w, "above", m->tiers[i].above);
+		put_price(w, "price", &m->tiers[i].price);
+		json_close(w);
+	}
+	json_close(w);
+}
+
+static void list_model(struct model_list *l, const char *place, const char *name)
+{
+	AUTO_BUF struct buf full = { 0 };
+	AUTO_BUF struct buf price = { 0 };
+	char window[32], output[32];
+
+	buf_addf(&full, "%s%s%s", place, place[0] ? "/" : "", name);
+	struct model_info m = model_find(l->places, full.p);
+	snprintf(window, sizeof window, "%lld%s", (long long)m.context, m.window_source ? "" : " !");
+	snprintf(output, sizeof output, "%lld", (long long)m.max_output);
+	add_price(&price, &m);
+	report_row(l->report, CADRE_PLAIN, full.p, window, output, price.p,
+		   m.window_source ? m.window_source : "assumed", NULL);
+	json_open(&l->w, '{');
+	json_kcstr(&l->w, "model", full.p);
+	put_facts(&l->w, &m);
+	json_close(&l->w);
+	l->count++;
+}
+
+/* Whose API has these names. The rows of other vendors are shown with their place. */
+static const char *home_of(const struct model_info *row)
+{
+	if (row->place)
+		return row->place;
+	return str_starts(str_from(row->id), STR("claude-"))   ? "anthropic"
+	       : str_starts(str_from(row->id), STR("gemini-")) ? "gemini"
+							       : "openai";
+}
+
+static int models_list(struct cadre_call *call)
+{
+	const char *only = call->count ? call->operands[0] : NULL;
+	size_t count;
+	const struct model_info *rows = model_rows(&count);
+
+	if (models_open(call) < 0)
+		return -(int)call->err->kind;
+	struct places *places = &call->services->endpoints.places;
+	struct model_list l = { .report = call->report, .w = json_out(&call->report->json), .places = places };
+	if (only && !place_find(places, str_from(only)))
+		return err_set(call->err, ERR_NOT_FOUND, "no such provider: %.80s", only);
+	report_row(call->report, CADRE_HEAD, "MODEL", "WINDOW", "OUTPUT", "USD PER MILLION IN / OUT", "SOURCE", NULL);
+	json_open(&l.w, '{');
+	json_kcstr(&l.w, "provider", places->usual->name);
+	json_kopen(&l.w, "models", '[');
+	for (size_t i = 0; i < places->own_count; i++) {
+		const struct json *models = json_get(places->own[i]->own, "models");
+		AUTO_ARENA struct arena a = { 0 };
+		for (struct json_member m = json_members(models); m.key; m = json_member_next(models, m))
+			if (!json_str_is(m.key, "*") && (!only || !strcmp(only, places->own[i]->name)))
+				list_model(&l, places->own[i]->name, json_cstr(m.key, &a));
+	}
+	for (int from_file = 1; from_file >= 0; from_file--) {
+		const struct model_info *list = from_file ? places->file : rows;
+		for (size_t i = 0; i < (from_file ? places->file_count : count); i++)
+			if (!only || !strcmp(only, home_of(&list[i])))
+				list_model(&l, home_of(&list[i]), list[i].id);
+	}
+	json_close(&l.w);
+	json_kopen(&l.w, "providers", '[');
+	for (size_t i = 0; i < places->own_count; i++)
+		json_put_cstr(&l.w, places->own[i]->name);
+	for (size_t i = 0; provider_table[i]; i++)
+		json_put_cstr(&l.w, provider_table[i]->name);
+	json_close(&l.w);
+	json_close(&l.w);
+	if (!l.count)
+		report_line(call->report, CADRE_NOTE, "No model of %s is known by name; any name is passed through.",
+			    only);
+	return 0;
+}
+
+/* ---- show -------------------------------------------------------------------------------------------------------- */
+
+const char *models_credential(struct services *sv, const struct provider *p, struct arena *a)
+{
+	const char *names[] = { p->env.auth_token, p->env.api_key };
+	const struct json *helper = json_get(p->own, "keyHelper"), *key = json_get(p->own, "key");
+	bool usual = p == sv->endpoints.places.usual;
+
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
+		const char *value = names[i] ? services_getenv(sv, sv->policy.settings,
+							       sv->policy.trusted ? ENV_ALL : ENV_SAFE, names[i])
+					     : NULL;
+		if (usual && (i ? sv->options.api_key : sv->options.auth_token))
+			return "an option of the host";
+		if (value && value[0])
+			return arena_printf(a, "the variable %s", names[i]);
+	}
+	if (helper || key)
+		return arena_printf(a, "%s of providers.%s", helper ? "keyHelper" : "key", p->name);
+	if (p == &provider_anthropic)
+		return settings_get(sv->policy.settings, "apiKeyHelper", NULL) ? "apiKeyHelper" : "none";
+	if (p->local || p->base || !p->wire)
+		return "none";
+	return "the credentials of the cloud";
+}
+
+static void show_row(struct model_list *l, const char *field, const char *text)
+{
+	json_kcstr(&l->w, field, text);
+	report_row(l->report, CADRE_PLAIN, field, text ? text : "-", NULL);
+}
+
+/* Bits of quirks by name. */
+static void show_quirks(struct model_list *l, const struct http_endpoint *p, unsigned bits)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	json_kopen(&l->w, "quirks", '[');
+	for (const struct wire_quirk *q = p->endpoint.provider->wire->quirks; q && q->name; q++) {
+		if (!(bits & q->bit))
+			continue;
+		json_put_cstr(&l->w, q->name);
+		buf_addf(&text, "%s%s", text.n ? ", " : "", q->name);
+	}
+	json_close(&l->w);
+	report_row(l->report, CADRE_PLAIN, "quirks", text.n ? text.p : "none", NULL);
+}
+
+static int models_show(struct cadre_call *call)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf price = { 0 };
+	struct services *sv = call->services;
+	struct places *places = &sv->endpoints.places;
+	const char *id, *name;
+	struct endpoint *endpoint = NULL;
+	struct err why = { 0 };
+
+	if (models_open(call) < 0 || model_resolve_at(&a, places, call->operands[0], &id, call->err) < 0)
+		return -(int)call->err->kind;
+	const struct provider *place = place_of(places, id, &name);
+	place = place ? place : places->usual;
+	struct model_list l = { .report = call->report, .w = json_out(&call->report->json), .places = places };
+	bool open = endpoints_find(&sv->endpoints, id, &endpoint, &why) == 0;
+	const struct http_endpoint *http =
+		open && place->wire ? CONTAINER_OF(endpoint, struct http_endpoint, endpoint) : NULL;
+	const char *sent = place_sent_name(places, id, &a);
+	json_open(&l.w, '{');
+	show_row(&l, "name", call->operands[0]);
+	show_row(&l, "model", id);
+	show_row(&l, "provider", place->name);
+	show_row(&l, "sent", http && place->model_name ? place->model_name(http, sent, &a) : sent);
+	show_row(&l, "address", http ? http->base[0] ? http->base : "of the region" : NULL);
+	show_row(&l, "wire", place->wire ? place->wire->name : NULL);
+	show_row(&l, "credential", models_credential(sv, place, &a));
+	struct model_info m = model_find(places, id);
+	put_facts(&l.w, &m);
+	report_row(call->report, CADRE_PLAIN, "window",
+		   arena_printf(&a, "%lld (%s), output %lld", (long long)m.context,
+				m.window_source ? m.window_source : "assumed", (long long)m.max_output),
+		   NULL);
+	add_price(&price, &m);
+	report_row(call->report, CADRE_PLAIN, "price", price.p, m.price_source ? m.price_source : "", NULL);
+	show_row(&l, "thinking", model_thinking(places, id));
+	if (http)
+		show_quirks(&l, http,
+			    http_endpoint_quirks(CONTAINER_OF(endpoint, struct http_endpoint, endpoint), sent)->bits);
+	json_kcstr(&l.w, "problem", open ? NULL : why.text);
+	if (!open)
+		report_row(call->report, CADRE_BAD, "problem", why.text, NULL);
+	call->report->bad = !open;
+	json_close(&l.w);
+	return 0;
+}
+
+/* ---- update ------------------------------------------------------------------------------------------------------ */
+
+static int models_update(struct cadre_call *call)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf bytes = { 0 };
+	struct services *sv = call->services;
+	const struct model_info *rows;
+	size_t count;
+
+	if (policy_load(sv, call->err) < 0)
+		return -(int)call->err->kind;
+	const char *path = call->operands[0], *to = services_catalog_file(sv, &a);
+	const char *const *keys = settings_texts(sv->policy.settings, "modelCatalogKeys", &a);
+	if (file_read(path, LARGEST_CATALOG, &bytes, call->err) < 0)
+		return -(int)call->err->kind;
+	if (catalog_read(&a, buf_str(&bytes), keys, &rows, &count, call->err) < 0)
+		return err_wrap(call->err, "%s is refused", path);
+	if (file_make_parents(to, call->err) < 0 || file_replace(to, bytes.p, bytes.n, call->err) < 0)
+		return -(int)call->err->kind;
+	struct json_out w = json_out(&call->report->json);
+	json_open(&w, '{');
+	json_kcstr(&w, "file", to);
+	json_ki64(&w, "models", (int64_t)count);
+	json_close(&w);
+	report_line(call->report, CADRE_GOOD, "%zu models are in %s; new sessions use it.", count, to);
+	return 0;
+}

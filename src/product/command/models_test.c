@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT
+ * models_test.c - `cadre models test`: one tiny request to a model, a second one with a tool, and the cause of a failure in one line. */
+#include "product/command/models.h"
+#include <openssl/x509.h>
+#include "core/model/head_json.h"
+#include "core/model/http_endpoint.h"
+
+enum {
+	TRIAL_TOKENS = 16,
+	TOOL_TOKENS = 200,
+	SLOW_MS = 2000,
+	TOGETHER_MS = 20,
+	PADDING_WORDS = 6000,
+	BYTES_PER_TOKEN = 4
+};
+
+static const char trial_tool[] =
+	"{\"name\":\"add\",\"description\":\"Adds two numbers.\",\"input_schema\":{\"type\":\"object\",\"properties\":"
+	"{\"a\":{\"type\":\"integer\"},\"b\":{\"type\":\"integer\"}},\"required\":[\"a\",\"b\"]}}";
+
+/* One request after the other: text, then a call and its result */
+struct model_trial {
+	struct services *services;
+	const struct provider *place;
+	const char *id, *sent;
+	struct model_call call;
+	struct transcript transcript;
+	struct head *head;
+	bool over;
+	uint64_t began_ms, first_ms, ended_ms; /* first: of the first byte of an answer; 0: none came */
+	struct segment *tool_use;              /* of the last answer; NULL: it made no call */
+	unsigned texts;
+};
+
+static void on_block(void *data, struct segment *block)
+{
+	struct model_trial *t = data;
+
+	if (block->kind == SEGMENT_TOOL_USE && !t->tool_use)
+		t->tool_use = segment_ref(block);
+	t->texts += block->kind == SEGMENT_TEXT;
+	transcript_add(&t->transcript, ROLE_ASSISTANT, block);
+}
+
+static void on_event(void *data, struct str json)
+{
+	struct model_trial *t = data;
+
+	(void)json;
+	if (!t->first_ms)
+		t->first_ms = loop_now_ms(t->services->loop);
+}
+
+static void on_done(struct model_call *call)
+{
+	struct model_trial *t = call->owner;
+
+	t->over = true;
+	loop_stop(t->services->loop);
+}
+
+static void trial_ask(struct model_trial *t, struct endpoint *endpoint)
+{
+	static const struct answer_sink sink = { on_block, NULL, on_event };
+	struct loop *loop = t->services->loop;
+	struct err err = { 0 };
+
+	model_call_reset(&t->call);
+	t->call = (struct model_call){ .endpoint = endpoint,
+				       .session_id = "models-test",
+				       .agent = "",
+				       .sink = &sink,
+				       .on_done = on_done,
+				       .owner = t };
+	t->over = false;
+	t->first_ms = 0;
+	t->texts = 0;
+	segment_unref(TAKE(t->tool_use));
+	body_init(&t->call.body, t->head, &t->transcript, UINT32_MAX);
+	t->began_ms = loop_now_ms(loop);
+	if (model_call_start(&t->call, &err) < 0 && !t->call.failure.kind)
+		failure_set(&t->call.failure, FAIL_CONNECT, "%s", err.text);
+	else if (!t->call.failure.kind)
+		while (!t->over)
+			loop_run(loop);
+	t->ended_ms = loop_now_ms(loop);
+}
+
+/* ---- the cause in one line --------------------------------------------------------------------------------------- */
+
+static const char *proxy_in_use(const struct services *sv)
+{
+	static const char *const names[] = { "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY" };
+
+	for (size_t i = 0; i < COUNT_OF(names); i++)
+		if (services_getenv(sv, NULL, ENV_OWN, names[i]))
+			return names[i];
+	return NULL;
+}
+
+/* What to do about a failure; NULL: its own text says enough. */
+static const char *trial_advice(struct model_trial *t, const char *address, struct arena *a)
+{
+	const struct failure *f = &t->call.failure;
+	const struct provider *p = t->place;
+	const char *proxy = proxy_in_use(t->services), *ca = getenv("SSL_CERT_FILE");
+	bool is_chat = p->wire == &wire_chat;
+	size_t n = strlen(address);
+
+	switch (f->kind) {
+	case FAIL_CONNECT:
+		return arena_printf(a, "nothing answers at %s%s%s: is the server running? Check %s", address,
+				    proxy ? " through the proxy of " : "", proxy ? proxy : "",
+				    p->own            ? "baseUrl"
+				    : p->env.base_url ? p->env.base_url
+						      : "the network");
+	case FAIL_TLS:
+		return arena_printf(
+			a,
+			"the certificate of %s is not accepted (CA file: %s): set SSL_CERT_FILE to the file of your "
+			"company's authority",
+			address, ca ? ca : X509_get_default_cert_file());
+	case FAIL_CREDENTIAL:
+		return arena_printf(a, "no credential could be had from %s", models_credential(t->services, p, a));
+	case FAIL_GARBAGE:
+		if (p->wire == &wire_invoke)
+			return "the gateway rewrites the stream: Bedrock answers in frames (application/vnd.amazon.eventstream)";
+		return arena_printf(
+			a,
+			"%s does not answer with an event stream: a proxy or a login page answers, or the path is wrong",
+			address);
+	case FAIL_STALL:
+		return "the server accepted the request and sent nothing: a model that still loads needs a longer stallMs";
+	case FAIL_STATUS:
+	case FAIL_EVENT:
+		break;
+	default:
+		return NULL;
+	}
+	if (f->status == 401 || f->status == 403)
+		return arena_printf(a, "the credential is refused; it is from %s and was sent to %s as %s",
+				    models_credential(t->services, p, a), address,
+				    p->key_header    ? p->key_header
+				    : p->has_aliases ? "x-api-key or authorization"
+						     : "authorization");
+	if (f->status == 404 && is_chat && (n < 3 || strcmp(address + n - 3, "/v1") != 0))
+		return arena_printf(a, "the path is wrong: base URLs of chat servers end with /v1; try %s/v1", address);
+	if (f->status == 404)
+		return arena_printf(a, "%s has no model %s, or no %s", address, t->sent,
+				    p->wire ? p->wire->path : "such path");
+	if (f->unpaid)
+		return "the account has no balance or quota left";
+	if (f->status == 429 || f->status == 529 || f->status == 503)
+		return "the server is busy or limits requests; the address and the credential are right";
+	return NULL;
+}
+
+/* Something is wrong although an answer came; NULL: nothing. */
+static const char *trial_doubt(const struct model_trial *t, bool tools, struct arena *a)
+{
+	const struct answer *answer = &t->call.answer;
+	const struct usage *u = &answer->usage;
+	int64_t prompt = u->input + u->cache_read + u->cache_write;
+	int64_t sent = (int64_t)(t->call.body.size / BYTES_PER_TOKEN);
+
+	if (tools && !t->tool_use)
+		return "text came instead of a call: start the server with tools enabled (llama.cpp: --jinja, vLLM: "
+		       "--enable-auto-tool-choice), or take another model";
+	if (t->place->may_cut && !u->estimated && prompt && prompt < sent * 6 / 10)
+		return arena_printf(a,
+				    "the server cuts the prompt (%lld of about %lld tokens): raise its context "
+				    "(OLLAMA_CONTEXT_LENGTH)",
+				    (long long)prompt, (long long)sent);
+	if (t->first_ms - t->began_ms > SLOW_MS && t->ended_ms - t->first_ms < TOGETHER_MS && u->output > 4)
+		return "all bytes came at once: a proxy between here and the model collects the stream";
+	if (answer->model[0] && !str_has(str_from(answer->model), str_from(t->sent)) &&
+	    !str_has(str_from(t->sent), str_from(answer->model)))
+		return arena_printf(a, "the server mapped the name to %s", answer->model);
+	return NULL;
+}
+
+/* ---- the requests ------------------------------------------------------------------------------------------------ */
+
+/* A server that cuts prompts does so above its context: its request is longer than the smallest one. */
+static void trial_head(struct model_trial *t, bool tools)
+{
+	AUTO_BUF struct buf bytes = { 0 };
+	AUTO_BUF struct buf system = { 0 };
+	const char *definitions[] = { tools ? trial_tool : NULL, NULL };
+
+	for (int i = 0; t->place->may_cut && i < PADDING_WORDS; i++)
+		buf_addstr(&system, "word ");
+	head_write(&bytes, &(struct head_spec){ .model = t->sent,
+						.max_tokens = tools ? TOOL_TOKENS : TRIAL_TOKENS,
+						.system = system.n ? buf_str(&system) : STR("Answer briefly."),
+						.tools = definitions });
+	head_unref(t->head);
+	t->head = head_intern(&t->services->heads, buf_str(&bytes));
+}
+
+static bool trial_report(struct model_trial *t, struct cadre_report *report, struct json_out *w, const char *what,
+			 const char *address, bool tools)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const struct failure *f = &t->call.failure;
+	const struct answer *answer = &t->call.answer;
+	const char *advice = f->kind ? trial_advice(t, address, &a) : trial_doubt(t, tools, &a);
+	bool bad = f->kind || (advice && (tools || t->place->may_cut) && strncmp(advice, "the server mapped", 17) != 0);
+
+	json_open(w, '{');
+	json_kcstr(w, "request", what);
+	json_kbool(w, "good", !bad);
+	json_ki64(w, "firstByteMs", t->first_ms ? (int64_t)(t->first_ms - t->began_ms) : -1);
+	json_kcstr(w, "answeredBy", answer->model[0] ? answer->model : NULL);
+	json_key(w, "usage");
+	usage_write(w, &answer->usage);
+	json_kcstr(w, "failure", f->kind ? f->text : NULL);
+	json_kcstr(w, "advice", advice);
+	json_close(w);
+	if (f->kind)
+		report_row(report, CADRE_BAD, what, advice ? advice : f->text, advice ? f->text : "", NULL);
+	else
+		report_row(report, bad ? CADRE_BAD : CADRE_GOOD, what,
+			   arena_printf(&a, "%s: first byte after %lld ms, %lld tokens in (%lld cached), %lld out",
+					answer->model[0] ? answer->model : t->sent,
+					(long long)(t->first_ms - t->began_ms), (long long)answer->usage.input,
+					(long long)answer->usage.cache_read, (long long)answer->usage.output),
+			   NULL);
+	if (!f->kind && advice)
+		report_row(report, bad ? CADRE_BAD : CADRE_WARN, "", advice, NULL);
+	report->bad = report->bad || bad;
+	return !bad;
+}
+
+/* The call and its result go back: that proves the loop. */
+static bool trial_tools(struct model_trial *t, struct endpoint *endpoint, struct cadre_report *report,
+			struct json_out *w, const char *address)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *block;
+
+	transcript_release(&t->transcript);
+	transcript_add(&t->transcript, ROLE_USER,
+		       segment_text(STR("Call the tool add with a = 2 and b = 3. Then say the sum.")));
+	trial_head(t, true);
+	trial_ask(t, endpoint);
+	if (!trial_report(t, report, w, "call", address, true))
+		return false;
+	struct str json = segment_json(t->tool_use);
+	if (json_parse(&reader, json.p, json.n, &block, NULL) < 0)
+		return false;
+	transcript_add(&t->transcript, ROLE_USER,
+		       segment_tool_result(json_str(json_get(block, "id"), &a), STR("5"), false));
+	trial_ask(t, endpoint);
+	return trial_report(t, report, w, "result", address, false);
+}
+
+int models_test(struct cadre_call *call)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct services *sv = call->services;
+	struct places *places = &sv->endpoints.places;
+	struct model_trial t = { .services = sv };
+	const char *name = call->count ? call->operands[0] : sv->options.model;
+	struct json_out w = json_out(&call->report->json);
+	struct endpoint *endpoint;
+
+	if (models_open(call) < 0)
+		return -(int)call->err->kind;
+	const char *setting = settings_cstr(sv->policy.settings, "model", &a, NULL);
+	if ((!name && model_default_at(places, setting, &name, call->err) < 0) ||
+	    model_resolve_at(&a, places, name, &t.id, call->err) < 0)
+		return -(int)call->err->kind;
+	t.place = place_of(places, t.id, NULL);
+	t.place = t.place ? t.place : places->usual;
+	t.sent = place_sent_name(places, t.id, &a);
+	if (endpoints_find(&sv->endpoints, t.id, &endpoint, call->err) < 0)
+		return -(int)call->err->kind;
+	const char *address = t.place->wire ? CONTAINER_OF(endpoint, struct http_endpoint, endpoint)->base : "";
+	json_open(&w, '{');
+	json_kcstr(&w, "model", t.id);
+	json_kcstr(&w, "provider", t.place->name);
+	json_kcstr(&w, "address", address);
+	json_kopen(&w, "requests", '[');
+	transcript_add(&t.transcript, ROLE_USER, segment_text(STR("Say: yes")));
+	trial_head(&t, false);
+	trial_ask(&t, endpoint);
+	if (trial_report(&t, call->report, &w, "text", address, false) && args_has(&call->args, "tools"))
+		(void)trial_tools(&t, endpoint, call->report, &w, address);
+	json_close(&w);
+	json_close(&w);
+	model_call_reset(&t.call);
+	segment_unref(t.tool_use);
+	transcript_release(&t.transcript);
+	head_unref(t.head);
+	return 0;
+}

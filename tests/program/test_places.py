@@ -1,0 +1,437 @@
+# SPDX-License-Identifier: MIT
+"""Places of the settings, what is known of models, and `cadre models`: a small server with a script stands for each place."""
+import base64
+import json
+import os
+import re
+import subprocess
+
+from lab import main
+from test_providers import SSE, Mock, call, chunks, delta, message, result, said
+
+
+def place(lab, providers, *args, name="work", **more):
+    settings = {"provider": name, "providers": providers, **more}
+    return lab.cadre("-p", "--output-format", "json", "--settings", json.dumps(settings), *(args or ("--model", "fast", "hi")))
+
+
+# ---- places of the settings
+
+
+def a_place_of_the_settings_has_address_headers_key_and_names(lab):
+    mock = Mock(lambda n, r: message("yes"))
+    lab.env.update(TENANT="blue", WORK_KEY="k-work", ANTHROPIC_API_KEY="k-private")
+    own = {"wire": "messages", "baseUrl": mock.url + "/llm", "query": {"api-version": "1 2"}, "keyEnv": "WORK_KEY",
+           "headers": {"X-Tenant": "${TENANT}"}, "extraBody": {"metadata": {"team": "a"}},
+           "models": {"fast": {"like": "claude-haiku-5-5", "context": 200000}}, "aliases": {"sonnet": "fast"}}
+    for model in ("fast", "sonnet", "work/fast", "work/sonnet"):
+        done = place(lab, {"work": own}, "--model", model, "hi")
+        assert result(done)["result"] == "yes", (model, done)
+        request = mock.seen[-1]
+        assert request["path"] == "/llm/v1/messages?api-version=1%202", request["path"]
+        assert request["body"]["model"] == "fast" and request["body"]["metadata"] == {"team": "a"}, request["body"]
+        headers = request["headers"]
+        assert headers["x-tenant"] == "blue" and headers["x-api-key"] == "k-work", headers
+        assert "authorization" not in headers and "k-private" not in str(headers), headers
+        usage = result(done)["modelUsage"]
+        (facts,) = usage.values()
+        assert facts["contextWindow"] == 200000 and "unknownPrice" not in facts, usage
+
+
+def each_wire_and_header_of_a_place_is_used(lab):
+    rows = (("chat", {"key": "${K}"}, "/v1/chat/completions", {"authorization": "Bearer kk"}),
+            ("chat", {"key": "${K}", "keyHeader": "api-key"}, "/v1/chat/completions", {"api-key": "kk"}),
+            ("chat", {"keyHelper": "echo from-helper"}, "/v1/chat/completions", {"authorization": "Bearer from-helper"}),
+            ("chat", {}, "/v1/chat/completions", {"authorization": None}),
+            ("messages", {"keyHelper": "echo h", "keyHeader": "Authorization"}, "/v1/v1/messages", {"authorization": "Bearer h"}))
+    for wire, own, path, headers in rows:
+        mock = Mock(lambda n, r: said("yes") if wire == "chat" else message("yes"))
+        lab.env.update(K="kk")
+        done = place(lab, {"work": {"wire": wire, "baseUrl": mock.url + "/v1", **own}}, "--model", "claude-x-1", "hi")
+        assert result(done)["result"] == "yes" and mock.seen[0]["path"] == path, (own, done)
+        for name, value in headers.items():
+            assert mock.seen[0]["headers"].get(name) == value, (own, mock.seen[0]["headers"])
+
+
+def a_helper_of_a_chat_place_is_asked_again_when_its_key_is_refused(lab):
+    counter = os.path.join(lab.folder, "count")
+
+    def reply(n, request):
+        if request["headers"]["authorization"] != "Bearer key2":
+            return 401, {}, '{"error":{"message":"expired","type":"authentication_error"}}'
+        return said("yes")
+
+    helper = "echo x >> %s; echo key$(wc -l < %s)" % (counter, counter)
+    mock = Mock(reply)
+    done = place(lab, {"work": {"wire": "chat", "baseUrl": mock.url, "keyHelper": helper}})
+    assert result(done)["result"] == "yes" and len(mock.seen) == 2, done
+
+
+def a_place_that_is_wrong_is_named_with_its_member(lab):
+    rows = (({"wire": "chat"}, "providers.work has no baseUrl"),
+            ({"baseURL": "http://127.0.0.1:9"}, "providers.work.baseURL is not known"),
+            ({"wire": "smtp", "baseUrl": "http://127.0.0.1:9"}, "there is no wire 'smtp'"),
+            ({"wire": "chat", "baseUrl": "nowhere"}, "providers.work.baseUrl is not an address"),
+            ({"wire": "chat", "baseUrl": "http://127.0.0.1:9", "headers": {"A": "${NOT_SET}"}}, "NOT_SET is not set"),
+            ({"wire": "chat", "baseUrl": "http://127.0.0.1:9", "keyEnv": "NOT_SET"}, "set NOT_SET (keyEnv of providers.work)"),
+            ({"wire": "chat", "baseUrl": "http://127.0.0.1:9", "quirks": ["nope"]}, 'has no quirk "nope"'),
+            ({"wire": "chat", "baseUrl": "http://127.0.0.1:9", "models": {"m": {"window": 1}}}, "models.m.window is not known"),
+            ({"wire": "chat", "baseUrl": "http://127.0.0.1:9", "models": {"m": {"context": "1"}}}, "context is not a number"))
+    for own, words in rows:
+        done = place(lab, {"work": own})
+        assert done.code == 2 and words in done.err, (own, done)
+    done = place(lab, {"bedrock": {"baseUrl": "http://127.0.0.1:9"}}, name="bedrock")
+    assert done.code == 2 and "this name is taken" in done.err, done
+    done = lab.cadre("-p", "--provider", "elsewhere", "hi")
+    assert done.code == 2 and "unknown provider 'elsewhere': expected one of anthropic, bedrock" in done.err, done
+
+
+def a_project_chooses_a_place_in_a_trusted_folder_only(lab):
+    mock = Mock(lambda n, r: message("from the place"))
+    os.makedirs(os.path.join(lab.work, ".claude"))
+    with open(os.path.join(lab.work, ".claude", "settings.json"), "w", encoding="utf-8") as f:
+        json.dump({"provider": "work", "providers": {"work": {"baseUrl": mock.url}}}, f)
+    lab.model("rule\n  text from the usual one")
+    done = lab.cadre("-p", "--model", "claude-x-1", "hi")
+    assert done.out == "from the usual one\n" and not mock.seen, done
+    done = lab.cadre("-p", "--trust-project", "--model", "claude-x-1", "hi")
+    assert done.out == "from the place\n" and len(mock.seen) == 1, done
+
+
+def a_pin_keeps_requests_from_places_of_the_settings(lab):
+    mock = Mock(lambda n, r: message("no"))
+    lab.env.update(CLAUDE_CODE_USE_BEDROCK="1", ANTHROPIC_BEDROCK_BASE_URL="http://127.0.0.1:9",
+                   AWS_BEARER_TOKEN_BEDROCK="t")
+    done = lab.cadre("-p", "--model", "work/fast", "--settings",
+                     json.dumps({"providers": {"work": {"baseUrl": mock.url}}}), "hi")
+    assert done.code == 2 and "CLAUDE_CODE_USE_BEDROCK pins" in done.err and not mock.seen, done
+
+
+def behind_a_gateway_a_vendor_is_part_of_the_name(lab):
+    mock = Mock(lambda n, r: said("yes"))
+    done = place(lab, {"work": {"wire": "chat", "baseUrl": mock.url}}, "--model", "anthropic/claude-opus-5", "hi")
+    assert result(done)["result"] == "yes" and mock.bodies()[0]["model"] == "anthropic/claude-opus-5", done
+    lab.env.update(OPENROUTER_BASE_URL=mock.url, OPENROUTER_API_KEY="k")
+    done = lab.cadre("-p", "--provider", "openrouter", "--model", "openai/gpt-5", "hi")
+    assert done.out == "yes\n" and [b for b in mock.bodies() if b][1]["model"] == "openai/gpt-5", done
+
+
+def a_key_variable_is_enough_for_a_place_of_the_program(lab):
+    for name, variable in (("deepseek", "DEEPSEEK"), ("mistral", "MISTRAL"), ("groq", "GROQ"), ("xai", "XAI"),
+                           ("moonshot", "MOONSHOT"), ("zai", "ZAI"), ("openrouter", "OPENROUTER"), ("gemini", "GEMINI")):
+        done = lab.cadre("models", "show", name + "/m-1", "--json")
+        assert done.code == 1 and variable + "_API_KEY" in json.loads(done.out)["problem"], (name, done)
+        lab.env[variable + "_API_KEY"] = "k"
+        shown = json.loads(lab.cadre("models", "show", name + "/m-1", "--json").out)
+        assert shown["address"].startswith("https://") and shown["problem"] is None, shown
+        assert shown["credential"] == "the variable %s_API_KEY" % variable, shown
+    for name in ("ollama", "lmstudio", "llamacpp", "vllm"):
+        shown = json.loads(lab.cadre("models", "show", name + "/m-1", "--json").out)
+        assert shown["address"].startswith("http://127.0.0.1:") and shown["context"] == 32768, shown
+        assert shown["windowSource"] == "assumed" and shown["priceSource"] == "local", shown
+
+
+# ---- names that stand for others
+
+
+def an_override_is_sent_by_every_agent_and_priced_by_its_left_side(lab):
+    mock = Mock(lambda n, r: message("yes"))
+    lab.env["ANTHROPIC_BASE_URL"] = mock.url
+    settings = {"modelOverrides": {"claude-haiku-5-5": "our-deployment"}, "availableModels": ["haiku"]}
+    done = lab.cadre("-p", "--output-format", "json", "--model", "haiku", "--settings", json.dumps(settings), "hi")
+    assert mock.bodies()[0]["model"] == "our-deployment", mock.bodies()
+    usage = result(done)["modelUsage"]
+    assert list(usage) == ["claude-haiku-5-5"] and "unknownPrice" not in usage["claude-haiku-5-5"], usage
+
+
+# ---- prices
+
+
+def cost_is_counted_request_by_request(lab):
+    """Two prompts below the tier of Haiku 5.5 cost the lower price, although their sum is above it."""
+    usage = {"prompt_tokens": 60000, "completion_tokens": 1000}
+
+    def reply(n, request):
+        if n > 1:
+            return said("done", usage=usage)
+        function = {"name": "Bash", "arguments": json.dumps({"command": "true"})}
+        return 200, SSE, chunks(delta(tool_calls=[{"index": 0, "id": "call_1", "type": "function", "function": function}]),
+                                delta("tool_calls", usage))
+
+    mock = Mock(reply)
+    own = {"wire": "chat", "baseUrl": mock.url, "models": {"fast": {"like": "claude-haiku-5-5"}}}
+    done = place(lab, {"work": own}, "--model", "fast", "--allowed-tools", "Bash(true)", "--", "hi")
+    assert len(mock.seen) == 2, done
+    cost = result(done)["total_cost_usd"]
+    assert abs(cost - 2 * (60000 * 0.1 + 1000 * 0.5) / 1e6) < 1e-9, cost
+
+
+def a_price_of_the_settings_counts_with_its_tiers(lab):
+    mock = Mock(lambda n, r: said("x", usage={"prompt_tokens": 300, "completion_tokens": 10,
+                                             "prompt_tokens_details": {"cached_tokens": 100}}))
+    price = {"input": 1, "output": 10, "cacheRead": 0.5, "tiers": [{"above": 250, "input": 2, "output": 20, "cacheRead": 1}]}
+    own = {"wire": "chat", "baseUrl": mock.url, "models": {"*": {"price": price}}}
+    done = place(lab, {"work": own})
+    assert abs(result(done)["total_cost_usd"] - (200 * 2 + 100 * 1 + 10 * 20) / 1e6) < 1e-12, done
+
+
+def a_money_limit_needs_a_known_price(lab):
+    mock = Mock(lambda n, r: said("x"))
+    own = {"wire": "chat", "baseUrl": "http://127.0.0.2:9", "models": {}}
+    done = place(lab, {"work": {**own, "baseUrl": mock.url.replace("127.0.0.1", "localhost")}}, "--max-budget-usd", "1",
+                 "--model", "fast", "hi")
+    assert done.code == 0, done  # a server of the user costs nothing
+    lab.env.update(OPENAI_BASE_URL=mock.url, OPENAI_API_KEY="k")
+    before = len(mock.seen)
+    done = lab.cadre("-p", "--provider", "openai", "--model", "m-unknown", "--max-budget-usd", "1", "hi")
+    assert done.code == 2 and "price of m-unknown is unknown" in done.err and len(mock.seen) == before, done
+    done = lab.cadre("-p", "--provider", "openai", "--model", "m-unknown", "--max-budget-usd", "1", "--allow-unknown-price",
+                     "hi")
+    assert done.code == 0, done
+
+
+# ---- marks
+
+
+def variables_say_how_long_prompts_are_cached(lab):
+    def marks(**env):
+        mock = Mock(lambda n, r: message("yes"))
+        lab.env["ANTHROPIC_BASE_URL"] = mock.url
+        done = lab.cadre("-p", "--model", "claude-opus-5-5", "--system-prompt", "s", "hi", env=env)
+        assert done.out == "yes\n", done
+        body = mock.bodies()[0]
+        blocks = [*body["system"], *(b for m in body["messages"] for b in m["content"])]
+        return [b["cache_control"].get("ttl") for b in blocks if "cache_control" in b]
+
+    usual = marks()
+    assert len(usual) >= 2 and set(usual) == {None}, usual
+    assert marks(ENABLE_PROMPT_CACHING_1H="1") == ["1h"] * len(usual)
+    assert marks(ENABLE_PROMPT_CACHING_1H="1", FORCE_PROMPT_CACHING_5M="1") == usual
+    assert marks(DISABLE_PROMPT_CACHING="1") == [] and marks(DISABLE_PROMPT_CACHING_OPUS="1") == []
+    assert marks(DISABLE_PROMPT_CACHING_HAIKU="1") == usual and marks(DISABLE_PROMPT_CACHING="0") == usual
+
+
+def thinking_that_a_server_takes_out_is_told_once(lab):
+    def reply(n, request):
+        status, headers, body = message("yes")
+        change = {"type": "thinking_dropped", "path": "messages.1.content.0", "reason": "prefix_binding_mismatch"}
+        return status, headers, body.replace('"usage": {"input_tokens": 1}',
+                                             '"usage": {"input_tokens": 1}, "input_transformations": [%s]' % json.dumps(change), 1)
+
+    lab.env["ANTHROPIC_BASE_URL"] = Mock(reply).url
+    done = lab.cadre("-p", "--model", "claude-opus-5-5", "hi")
+    assert done.out == "yes\n" and done.err.count("took 1 blocks of thinking out of the request: prefix_binding_mismatch") == 1, done
+
+
+# ---- the catalog
+
+
+SIGN = os.path.join(os.path.dirname(__file__), "..", "..", "scripts", "sign-catalog.sh")
+
+
+def signed(catalog, key):
+    """A catalog file, as its maker makes it."""
+    file = os.path.join(key, "catalog.json")
+    with open(file, "w", encoding="utf-8") as f:
+        json.dump(catalog, f, indent=1)
+    return subprocess.run([SIGN, os.path.join(key, "key.pem"), file], capture_output=True, check=True, text=True).stdout
+
+
+def maker(at):
+    """A new key; returns its folder and its public half as the setting wants it."""
+    folder = os.path.join(at, "maker")
+    os.makedirs(folder)
+    pem = os.path.join(folder, "key.pem")
+    subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", pem], capture_output=True, check=True)
+    public = subprocess.run(["openssl", "pkey", "-in", pem, "-pubout", "-outform", "DER"], capture_output=True, check=True)
+    return folder, base64.b64encode(public.stdout[-32:]).decode()
+
+
+NEW = {"openai": {"models": {"gpt-9": {"cost": {"input": 3, "output": 30, "cache_read": 0.3,
+                                               "tiers": [{"above": 272000, "input": 6, "output": 45}]},
+                                      "limit": {"context": 2000000, "output": 64000}}}},
+       "anthropic": {"models": {"claude-opus-5-5": {"cost": {"input": 7, "output": 70}, "limit": {"context": 500000}}}}}
+
+
+def a_catalog_changes_prices_without_a_release_and_a_changed_one_is_refused(lab):
+    folder, key = maker(lab.folder)
+    file = os.path.join(lab.folder, "models.json")
+    settings = json.dumps({"modelCatalogKeys": [key]})
+
+    def update(text, **more):
+        with open(file, "w", encoding="utf-8") as f:
+            f.write(text)
+        return lab.cadre("models", "update", file, "--settings", settings, **more)
+
+    def opus():
+        return json.loads(lab.cadre("models", "show", "opus", "--json", "--settings", settings).out)
+
+    good = signed(NEW, folder)
+    assert opus()["price"]["input"] == 4 and opus()["priceSource"] == "built in", opus()
+    for bad, words in ((good.replace('"input": 7', '"input": 1'), "signature"), (re.sub('"signature": ".*"', '"signature": "??"', good), "not a catalog"),
+                       (good.replace("gpt-9", "gpt-8"), "signature"), ("{", "JSON"), ("{}", "not a catalog"),
+                       (signed({"openai": {"models": {"m": {"cost": {"input": 1001, "output": 1}}}}}, folder), "between 0 and 1000"),
+                       (signed({"openai": {"models": {"m": {"limit": {"context": 10}}}}}, folder), "limit"),
+                       (signed({"openai": {"models": {"m": {"cots": {}}}}}, folder), "not known"),
+                       (signed({"openai": {"keys": 1, "models": {}}}, folder), "expected")):
+        done = update(bad)
+        assert done.code == 1 and words in done.err and "refused" in done.err, (bad[:80], done)
+    assert opus()["price"]["input"] == 4, opus()
+    done = update(good)
+    assert done.code == 0 and "2 models" in done.out, done
+    assert opus()["price"]["input"] == 7 and opus()["context"] == 500000 and opus()["priceSource"] == "catalog", opus()
+    installed = os.path.join(lab.home, ".claude", "cache", "models.json")
+    with open(installed, encoding="utf-8") as f:
+        text = f.read()
+    with open(installed, "w", encoding="utf-8") as f:
+        f.write(text.replace('"input": 7', '"input": 1'))  # behind our back
+    assert opus()["price"]["input"] == 4 and opus()["priceSource"] == "built in", opus()
+    lab.env.pop("X", None)
+    done = lab.cadre("models", "update", file)
+    assert done.code == 1 and "modelCatalogKeys" in done.err, done
+
+
+# ---- windows
+
+
+def a_server_is_asked_for_the_window_of_its_model(lab):
+    """The request and the question are on their way together: a second request sees the answer."""
+    answers = {"ollama": ("/api/ps", {"models": [{"name": "other", "context_length": 1}, {"name": "m1:latest",
+                                                                                        "context_length": 8192}]}),
+               "llamacpp": ("/props", {"default_generation_settings": {"n_ctx": 8192}}),
+               "vllm": ("/v1/models", {"data": [{"id": "m1", "max_model_len": 8192}]}),
+               "lmstudio": ("/api/v0/models", {"data": [{"id": "m1", "loaded_context_length": 8192,
+                                                        "max_context_length": 40960}]})}
+    for name, (path, answer) in answers.items():
+        def reply(n, request):
+            if request["path"] == path:
+                return 200, {"content-type": "application/json"}, json.dumps(answer)
+            assert request["path"] == "/v1/chat/completions", request["path"]
+            mock.wait_for_answer(path)
+            if request["body"]["messages"][-1]["role"] == "tool":
+                return said("done")
+            return call("Bash", {"command": "true"})
+
+        mock = Mock(reply)
+        lab.env[name.upper() + "_BASE_URL"] = mock.url + "/v1"
+        done = lab.cadre("-p", "--output-format", "json", "--provider", name, "--model", "m1", "--tools", "Bash",
+                         "--allowed-tools", "Bash(true)", "--", "hi")
+        assert result(done)["result"] == "done", (name, done)
+        (facts,) = result(done)["modelUsage"].values()
+        assert facts["contextWindow"] == 8192 and "assumedWindow" not in facts, (name, facts)
+        assert facts["maxOutputTokens"] == 2048, (name, facts)
+        assert [r for r in mock.bodies() if r][-1]["max_tokens"] <= 8192, name
+
+
+def a_window_of_8k_finishes_with_compactions_and_nothing_is_cut(lab):
+    """llama.cpp refuses what is too long and names its window; Ollama cuts it, which the usage tells."""
+    work = "x" * 9000
+
+    def tokens(request):
+        return len(json.dumps(request["body"])) // 4
+
+    for name in ("llamacpp", "ollama"):
+        state = {"calls": 0, "summaries": 0}
+
+        def reply(n, request):
+            if request["body"] is None:
+                return 404, {}, "{}"
+            size, last = tokens(request), request["body"]["messages"][-1]
+            usage = {"prompt_tokens": size if size <= 8192 else 8000, "completion_tokens": 5}
+            if size > 8192 and name == "llamacpp":
+                return 400, {}, json.dumps({"error": {"code": 400, "type": "exceed_context_size_error", "n_ctx": 8192,
+                                                     "message": "the request exceeds the available context size"}})
+            if "replaced by a summary" in str(last["content"]):
+                state["summaries"] += size <= 8192
+                return said("a summary", usage=usage)
+            if state["calls"] >= 12:
+                return said("done", usage=usage)
+            state["calls"] += size <= 8192
+            function = {"name": "Bash", "arguments": json.dumps({"command": "cat big"})}
+            return 200, SSE, chunks(delta(tool_calls=[{"index": 0, "id": "call_%d" % n, "type": "function",
+                                                      "function": function}]), delta("tool_calls", usage))
+
+        with open(os.path.join(lab.work, "big"), "w", encoding="utf-8") as f:
+            f.write(work)
+        mock = Mock(reply)
+        lab.env[name.upper() + "_BASE_URL"] = mock.url + "/v1"
+        done = lab.cadre("-p", "--output-format", "json", "--provider", name, "--model", "m1", "--tools", "Bash",
+                         "--system-prompt", "Work.", "--allowed-tools", "Bash(cat big)", "--", "hi")
+        assert done.code == 0 and result(done)["result"] == "done", (name, done, state)
+        assert state["summaries"] >= 2, (name, state)
+        (facts,) = result(done)["modelUsage"].values()
+        assert facts["contextWindow"] <= 8192, (name, facts)
+
+
+def a_prompt_that_cannot_be_shortened_says_why_in_one_line(lab):
+    mock = Mock(lambda n, r: said("x", usage={"prompt_tokens": 100, "completion_tokens": 1}) if r["body"] else (404, {}, ""))
+    lab.env["OLLAMA_BASE_URL"] = mock.url + "/v1"
+    done = lab.cadre("-p", "--provider", "ollama", "--model", "m1", "word " * 4000)
+    assert done.code == 1 and "the server has cut the prompt: it took 100 tokens of at least" in done.out, done
+    assert len(done.out.strip().splitlines()) == 1 and not done.err.strip(), done
+
+
+# ---- cadre models test
+
+
+def tests_name_the_cause_of_a_failure_in_one_line(lab):
+    def chat_test(reply, *args, **env):
+        mock = Mock(reply)
+        lab.env.update({"OPENAI_BASE_URL": mock.url + "/v1", "OPENAI_API_KEY": "k-secret", **env})
+        done = lab.cadre("models", "test", "--provider", "openai", "--model", "m1", *args)
+        assert "k-secret" not in done.out + done.err, done
+        return done
+
+    done = chat_test(lambda n, r: said("yes"))
+    assert done.code == 0 and "m1: first byte after" in done.out, done
+    error = '{"error":{"message":"%s","type":"invalid_request_error"}}'
+    rows = (
+        (lambda n, r: said("x"), {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}, (), "nothing answers at http://127.0.0.1:9/v1"),
+        (lambda n, r: (404, {"content-type": "text/html"}, "<html><title>page not found</title></html>"), {"NO_V1": "1"}, (),
+         "base URLs of chat servers end with /v1"),
+        (lambda n, r: (404, {}, error % "no such model"), {}, (), "has no model m1"),
+        (lambda n, r: (401, {}, error % "bad key"), {}, (), "the credential is refused; it is from the variable OPENAI_API_KEY"),
+        (lambda n, r: (403, {}, error % "not allowed"), {}, (), "the credential is refused"),
+        (lambda n, r: (429, {}, error % "insufficient_quota"), {}, (), "no balance or quota"),
+        (lambda n, r: (200, {"content-type": "text/html"}, "<html>log in</html>"), {}, (), "a login page answers"),
+        (lambda n, r: said("2 + 3 = 5"), {}, ("--tools",), "text came instead of a call"),
+        (lambda n, r: said("x") if n == 1 else (400, {}, error % "m1 does not support tools"), {}, ("--tools",),
+         "cannot call tools at this server"),
+    )
+    for reply, env, args, words in rows:
+        if "NO_V1" in env:
+            mock = Mock(reply)
+            lab.env.update(OPENAI_BASE_URL=mock.url)
+            done = lab.cadre("models", "test", "--provider", "openai", "--model", "m1")
+        else:
+            done = chat_test(reply, *args, **env)
+        assert done.code == 1 and words in done.out, (words, done)
+        line = next(line for line in done.out.splitlines() if words in line)
+        assert len(done.out.splitlines()) <= 3, (line, done)
+    done = chat_test(lambda n, r: (200, SSE, chunks({**delta("stop", content="x"), "model": "another"})))
+    assert done.code == 0 and "the server mapped the name to another" in done.out, done
+    lab.env.update(AWS_BEARER_TOKEN_BEDROCK="t", ANTHROPIC_BEDROCK_BASE_URL=Mock(lambda n, r: message("x")).url)
+    done = lab.cadre("models", "test", "claude-opus-5-5", "--provider", "bedrock")
+    assert done.code == 1 and "the gateway rewrites the stream" in done.out, done
+
+
+def a_test_with_tools_proves_the_loop(lab):
+    def reply(n, request):
+        if n == 2:
+            return call("add", {"a": 2, "b": 3})
+        if n == 3:
+            assert request["body"]["messages"][-1] == {"role": "tool", "tool_call_id": "call_1", "content": "5"}, request["body"]
+        return said("5")
+
+    mock = Mock(reply)
+    lab.env.update(OPENAI_BASE_URL=mock.url + "/v1")
+    done = lab.cadre("models", "test", "--provider", "openai", "--model", "m1", "--tools", "--json")
+    shown = json.loads(done.out)
+    assert done.code == 0 and [r["request"] for r in shown["requests"]] == ["text", "call", "result"], done
+    assert all(r["good"] for r in shown["requests"]) and len(mock.seen) == 3, shown
+
+
+if __name__ == "__main__":
+    main(*(v for k, v in list(globals().items()) if callable(v) and getattr(v, "__module__", "") == "__main__"
+           and getattr(v, "__code__", None) and v.__code__.co_varnames[:1] == ("lab",)
+           and v.__code__.co_argcount == 1))

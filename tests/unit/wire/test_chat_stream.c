@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT
+ * test_chat_stream.c - chunks of chat completions become blocks, deltas and an end, whatever a server leaves out. */
+#include "unit.h"
+#include "core/wire/wire.h"
+#include "test_wire.h"
+
+/* clang-format off */
+#define ID             "chatcmpl-0123456789abcdef"
+#define CHUNK(choices) "data: {\"id\":\"" ID "\",\"model\":\"m\",\"choices\":[" choices "]}\n\n"
+#define DELTA(delta)   CHUNK("{\"index\":0,\"delta\":" delta ",\"finish_reason\":null}")
+#define FINISH(why)    CHUNK("{\"index\":0,\"delta\":{},\"finish_reason\":\"" why "\"}")
+#define TEXT(text)     DELTA("{\"content\":\"" text "\"}")
+#define CALLS(calls)   DELTA("{\"tool_calls\":[" calls "]}")
+#define CALL(index, id, name, arguments) "{\"index\":" #index ",\"id\":\"" id "\",\"type\":\"function\",\"function\":" \
+	"{\"name\":\"" name "\",\"arguments\":\"" arguments "\"}}"
+#define MORE(index, arguments) "{\"index\":" #index ",\"function\":{\"arguments\":\"" arguments "\"}}"
+#define USAGE          "data: {\"id\":\"" ID "\",\"choices\":[],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":4," \
+	"\"prompt_tokens_details\":{\"cached_tokens\":6}}}\n\n"
+#define DONE           "data: [DONE]\n\n"
+#define A_BLOCK(text)  "{\"type\":\"text\",\"text\":\"" text "\"}\n"
+#define A_CALL(id, input) "{\"type\":\"tool_use\",\"id\":\"" id "\",\"name\":\"Read\",\"input\":" input "}\n"
+
+/* expected: deltas, then blocks, a line each, then how it ended. */
+static const struct {
+	const char *what, *stream, *expected;
+} streams[] = {
+	{ "text", DELTA("{\"role\":\"assistant\",\"content\":\"\"}") TEXT("Hel") TEXT("lo \\u00e9\\n") FINISH("stop") USAGE DONE,
+	  "text<Hel>text<lo \xc3\xa9\n>" A_BLOCK("Hello \\u00e9\\n") "end_turn complete 4+6/4" },
+	{ "no last word", TEXT("a") FINISH("stop") USAGE, "text<a>" A_BLOCK("a") "end_turn complete 4+6/4" },
+	{ "no usage", TEXT("a") FINISH("stop") DONE, "text<a>" A_BLOCK("a") "end_turn complete 25+0/1 estimated" },
+	{ "usage with the end", TEXT("a") "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}],"
+	  "\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":1}}\n\n", "text<a>" A_BLOCK("a") "end_turn complete 3+0/1" },
+	{ "no reason, only the last word", TEXT("a") USAGE DONE, "text<a>" A_BLOCK("a") "end_turn complete 4+6/4" },
+	{ "cut", TEXT("a") CALLS(CALL(0, "call_a", "Read", "{}")), "text<a> open" },
+	{ "a call in pieces", CALLS(CALL(0, "call_a", "Read", "")) CALLS(MORE(0, "{\\\"a\\\"")) CALLS(MORE(0, ":1}"))
+	  FINISH("tool_calls") USAGE DONE, A_CALL("call_a", "{\"a\":1}") "tool_use complete 4+6/4" },
+	{ "a call that came whole, and a server that says stop", CALLS(CALL(0, "call_a", "Read", "{\\\"a\\\":1}"))
+	  FINISH("stop") USAGE, A_CALL("call_a", "{\"a\":1}") "tool_use complete 4+6/4" },
+	{ "two calls, interleaved", CALLS(CALL(0, "call_a", "Read", "") "," CALL(1, "call_b", "Read", "{"))
+	  CALLS(MORE(0, "{\\\"a\\\":1}")) CALLS(MORE(1, "\\\"b\\\":2}")) FINISH("tool_calls") USAGE,
+	  A_CALL("call_a", "{\"a\":1}") A_CALL("call_b", "{\"b\":2}") "tool_use complete 4+6/4" },
+	{ "two calls without an index", CALLS("{\"id\":\"call_a\",\"function\":{\"name\":\"Read\",\"arguments\":\"{}\"}},"
+	  "{\"id\":\"call_b\",\"function\":{\"name\":\"Read\",\"arguments\":\"{}\"}}") FINISH("tool_calls") USAGE,
+	  A_CALL("call_a", "{}") A_CALL("call_b", "{}") "tool_use complete 4+6/4" },
+	{ "two calls with the same index", CALLS(CALL(0, "call_a", "Read", "{}")) CALLS(CALL(0, "call_b", "Read", "{}"))
+	  FINISH("tool_calls") USAGE, A_CALL("call_a", "{}") A_CALL("call_b", "{}") "tool_use complete 4+6/4" },
+	{ "name and id again with each piece", CALLS(CALL(0, "call_a", "Read", "{")) CALLS(CALL(0, "call_a", "Read", "}"))
+	  FINISH("tool_calls") USAGE, A_CALL("call_a", "{}") "tool_use complete 4+6/4" },
+	{ "arguments that are an object", CALLS("{\"index\":0,\"id\":\"call_a\",\"function\":{\"name\":\"Read\","
+	  "\"arguments\":{\"a\":1}}}") FINISH("tool_calls") USAGE, A_CALL("call_a", "{\"a\":1}") "tool_use complete 4+6/4" },
+	{ "arguments that are no JSON", CALLS(CALL(0, "call_a", "Read", "{a")) FINISH("tool_calls") USAGE,
+	  A_CALL("call_a", "{\"INVALID_JSON\":\"{a\"}") "tool_use complete 4+6/4" },
+	{ "text behind calls", TEXT("a") CALLS(CALL(0, "call_a", "Read", "{}")) TEXT("b") FINISH("tool_calls") USAGE,
+	  "text<a>text<b>" A_BLOCK("ab") A_CALL("call_a", "{}") "tool_use complete 4+6/4" },
+	{ "cut at the limit", TEXT("a") FINISH("length") USAGE, "text<a>" A_BLOCK("a") "max_tokens complete 4+6/4" },
+	{ "cut at the limit before the arguments", CALLS(CALL(0, "call_a", "Read", "{}")) CALLS(CALL(1, "call_b", "Read", ""))
+	  FINISH("length") USAGE, A_CALL("call_a", "{}") "max_tokens complete 4+6/4" },
+	{ "the content filter", TEXT("a") FINISH("content_filter") USAGE,
+	  "text<a>" A_BLOCK("a") "refusal complete 4+6/4" },
+	{ "a refusal", DELTA("{\"refusal\":\"No.\"}") FINISH("stop") USAGE, "refusal complete 4+6/4" },
+	{ "reasoning, then text", DELTA("{\"reasoning_content\":\"hm\"}") DELTA("{\"reasoning\":\"m\"}") TEXT("a")
+	  FINISH("stop") USAGE, "thinking<hm>thinking<m>{\"type\":\"thinking\",\"thinking\":\"hmm\",\"signature\":\"\"}\n"
+	  "text<a>" A_BLOCK("a") "end_turn complete 4+6/4" },
+	{ "a list of parts", DELTA("{\"content\":[{\"type\":\"text\",\"text\":\"a\"},{\"type\":\"text\",\"text\":\"b\"},\"c\","
+	  "{\"type\":\"image\"},7]}") TEXT("d") FINISH("stop") USAGE,
+	  "text<a>text<b>text<c>text<d>" A_BLOCK("abcd") "end_turn complete 4+6/4" },
+	{ "thoughts among the parts", DELTA("{\"content\":[{\"type\":\"thinking\",\"thinking\":[{\"type\":\"text\",\"text\":\"hm\"}]},"
+	  "{\"type\":\"reasoning\",\"text\":\"m\"},{\"type\":\"text\",\"text\":\"a\"}]}") FINISH("stop") USAGE,
+	  "thinking<hm>thinking<m>{\"type\":\"thinking\",\"thinking\":\"hmm\",\"signature\":\"\"}\n"
+	  "text<a>" A_BLOCK("a") "end_turn complete 4+6/4" },
+	{ "a refusal among the parts", DELTA("{\"content\":[{\"type\":\"refusal\",\"refusal\":\"No.\"}]}") FINISH("stop") USAGE,
+	  "refusal complete 4+6/4" },
+	{ "an error that is null", "data: {\"error\":null,\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\n"
+	  USAGE, "text<a>" A_BLOCK("a") "end_turn complete 4+6/4" },
+	{ "members that are null", DELTA("{\"role\":\"assistant\",\"content\":null,\"tool_calls\":null,\"refusal\":null,"
+	  "\"reasoning_content\":null}") TEXT("a") FINISH("stop") USAGE, "text<a>" A_BLOCK("a") "end_turn complete 4+6/4" },
+	{ "pieces behind the end", TEXT("a") FINISH("stop") TEXT("b") FINISH("length") USAGE DONE TEXT("c"),
+	  "text<a>" A_BLOCK("a") "end_turn complete 4+6/4" },
+	{ "an empty answer", FINISH("stop") USAGE DONE, "end_turn complete 4+6/4" },
+	{ "an error", TEXT("a") "data: {\"error\":{\"message\":\"busy\",\"type\":\"rate_limit_exceeded\"}}\n\n" TEXT("b"),
+	  "text<a> event 429: 429 rate_limit_exceeded: busy" },
+	{ "an error with a number", "data: {\"error\":{\"message\":\"loading\",\"type\":\"unavailable_error\",\"code\":503}}\n\n",
+	  " event 503: 503 unavailable_error: loading" },
+	{ "an error with a word that says more", "data: {\"error\":{\"message\":\"long\",\"type\":\"invalid_request_error\","
+	  "\"code\":\"context_length_exceeded\"}}\n\n", " event 400: 400 context_length_exceeded: long" },
+	{ "an error that is a text", "data: {\"error\":\"broken\"}\n\n", " event 500: 500 broken" },
+	{ "garbage", TEXT("a") "data: oops\n\n", "text<a> garbage" },
+	{ "a call without a name", CALLS(MORE(0, "{}")) FINISH("tool_calls"), " garbage" },
+	{ "comments and other objects", ": ping\n\ndata: {\"object\":\"other\"}\n\ndata: 7\n\n" TEXT("a") FINISH("stop") USAGE,
+	  "text<a>" A_BLOCK("a") "end_turn complete 4+6/4" },
+	{ "only the last word", DONE, " open" },
+	{ "nothing", "", " open" },
+};
+/* clang-format on */
+
+TEST(each_chat_stream_gives_its_blocks)
+{
+	AUTO_BUF struct buf seen = { 0 };
+
+	for (size_t i = 0; i < COUNT_OF(streams); i++) {
+		print_message("# %s\n", streams[i].what);
+		CHECK_CSTR(play_stream(&seen, &form_chat, streams[i].stream, SIZE_MAX, SIZE_MAX), streams[i].expected);
+	}
+}
+
+TEST(where_a_chat_stream_is_split_does_not_matter)
+{
+	AUTO_BUF struct buf seen = { 0 };
+
+	for (size_t i = 0; i < COUNT_OF(streams); i++) {
+		CHECK_CSTR(play_stream(&seen, &form_chat, streams[i].stream, 0, 1), streams[i].expected);
+		for (size_t split = 0; split <= strlen(streams[i].stream); split += 7)
+			CHECK_CSTR(play_stream(&seen, &form_chat, streams[i].stream, split, SIZE_MAX),
+				   streams[i].expected);
+	}
+}
+
+/* The ids of the calls, a blank behind each */
+static void note_id(void *data, struct segment *block)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena arena = { 0 };
+	const struct json *root;
+
+	if (json_parse(&reader, block->bytes, block->len, &root, NULL) == 0)
+		buf_addf(data, STR_FMT " ", STR_ARG(json_str(json_get(root, "id"), &arena)));
+	segment_unref(block);
+}
+
+static void play_ids(struct buf *seen, const struct transcript *history, const char *stream)
+{
+	static const struct answer_sink ids = { note_id, NULL, NULL };
+	struct answer a;
+	struct wire_stream s;
+
+	answer_init(&a, &ids, seen);
+	wire_stream_init(&s, &form_chat, &a, history, 100);
+	wire_stream_feed(&s, stream, strlen(stream));
+	wire_stream_end(&s);
+	CHECK(answer_complete(&a));
+	wire_stream_release(&s);
+	answer_release(&a);
+}
+
+TEST(an_id_that_cannot_be_used_is_made_anew)
+{
+	static const char *const unusable[] = {
+		CALLS(CALL(0, "", "Read", "{}")) FINISH("stop"),
+		CALLS(CALL(0, "old", "Read", "{}")) FINISH("stop"),
+		CALLS("{\"index\":0,\"function\":{\"name\":\"Read\"}}") FINISH("stop"),
+	};
+	struct transcript history = { 0 };
+	transcript_add(&history, ROLE_ASSISTANT,
+		       segment_new(SEGMENT_TOOL_USE,
+				   STR("{\"type\":\"tool_use\",\"id\":\"old\",\"name\":\"Read\",\"input\":{}}")));
+
+	for (size_t i = 0; i < COUNT_OF(unusable); i++) {
+		AUTO_BUF struct buf seen = { 0 };
+		play_ids(&seen, &history, unusable[i]);
+		CHECK(str_starts(buf_str(&seen), STR("call_")));
+		CHECK_INT(seen.n, strlen("call_") + 24 + 1);
+	}
+	transcript_release(&history);
+}
+
+TEST(two_calls_never_get_the_same_id)
+{
+	AUTO_BUF struct buf seen = { 0 };
+	struct str rest;
+
+	play_ids(&seen, NULL, CALLS(CALL(0, "x", "Read", "{}") "," CALL(1, "x", "Read", "{}")) FINISH("stop"));
+
+	rest = buf_str(&seen);
+	CHECK_STR(str_cut(&rest, ' '), "x");
+	CHECK(str_starts(rest, STR("call_")));
+}
+
+TEST(calls_without_index_and_id_are_told_apart_by_their_names)
+{
+	AUTO_BUF struct buf seen = { 0 };
+	size_t ids = 0;
+
+	play_ids(&seen, NULL,
+		 CALLS("{\"function\":{\"name\":\"Read\",\"arguments\":\"{\"}}")
+			 CALLS("{\"function\":{\"arguments\":\"}\"}}")
+				 CALLS("{\"function\":{\"name\":\"Read\",\"arguments\":\"{}\"}}") FINISH("stop"));
+
+	for (size_t i = 0; i < seen.n; i++)
+		ids += seen.p[i] == ' ';
+	CHECK_INT(ids, 2);
+}
+
+TEST(a_short_message_id_is_made_longer_and_a_long_one_is_kept)
+{
+	static const struct {
+		const char *given;
+		size_t len;
+	} ids[] = { { ID, strlen(ID) }, { "chatcmpl-17", 11 + 17 }, { "", 8 + 17 } };
+
+	for (size_t i = 0; i < COUNT_OF(ids); i++) {
+		AUTO_BUF struct buf stream = { 0 };
+		AUTO_BUF struct buf seen = { 0 };
+		struct answer a;
+		struct wire_stream s;
+		buf_addf(&stream, "data: {\"id\":\"%s\",\"choices\":[]}\n\n", ids[i].given);
+		answer_init(&a, &note_sink, &seen);
+		wire_stream_init(&s, &form_chat, &a, NULL, 0);
+		wire_stream_feed(&s, stream.p, stream.n);
+		CHECK_INT(strlen(a.message_id), ids[i].len);
+		CHECK(str_starts(str_from(a.message_id), str_from(ids[i].given)));
+		wire_stream_release(&s);
+		answer_release(&a);
+	}
+}
+
+TEST(an_answer_that_came_whole_is_one_and_other_json_is_none)
+{
+	static const struct {
+		const char *json;
+		bool is_one;
+		const char *expected;
+	} bodies[] = {
+		{ "{\"id\":\"" ID "\",\"choices\":[{\"message\":{\"content\":\"a\",\"tool_calls\":[" CALL(
+			  0, "call_a", "Read",
+			  "{}") "]},\"finish_reason\":\"tool_calls\"}],\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":2}}",
+		  true, "text<a>" A_BLOCK("a") A_CALL("call_a", "{}") "tool_use complete 1+0/2" },
+		{ "{\"error\":{\"message\":\"no\",\"code\":402}}", true, " event 402: 402 no" },
+		{ "{\"object\":\"list\"}", false, " open" },
+		{ "<html>", false, " open" },
+		{ "", false, " open" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(bodies); i++) {
+		AUTO_BUF struct buf seen = { 0 };
+		struct answer a;
+		struct wire_stream s;
+		answer_init(&a, &note_sink, &seen);
+		wire_stream_init(&s, &form_chat, &a, NULL, 100);
+		CHECK_INT(wire_stream_whole(&s, str_from(bodies[i].json)), bodies[i].is_one);
+		wire_stream_end(&s);
+		note_answer_end(&seen, &a);
+		CHECK_CSTR(seen.p, bodies[i].expected);
+		wire_stream_release(&s);
+		answer_release(&a);
+	}
+}
+
+int test_chat_stream(void)
+{
+	return RUN_TESTS(T(each_chat_stream_gives_its_blocks), T(where_a_chat_stream_is_split_does_not_matter),
+			 T(an_id_that_cannot_be_used_is_made_anew), T(two_calls_never_get_the_same_id),
+			 T(calls_without_index_and_id_are_told_apart_by_their_names),
+			 T(a_short_message_id_is_made_longer_and_a_long_one_is_kept),
+			 T(an_answer_that_came_whole_is_one_and_other_json_is_none));
+}
