@@ -71,6 +71,8 @@ def local_settings_of_the_repository_count(lab):
     put(lab.work, ".claude/settings.local.json", {"model": "root", "agents": {"loc": {"description": "d", "prompt": "p"}}})
     put(lab.work, "sub/.claude/settings.local.json", {"model": "sub"})
     sub = os.path.join(lab.work, "sub")
+    put(lab.work, "a.json", {})
+    subprocess.run(["git", "-C", lab.work, "add", "a.json"], check=True)  # the folder is the repository's: git can tell
     assert lab.cadre("config", "get", "model", cwd=sub).out == "root\n"
     assert '"loc"' in lab.cadre("agents", "--json", cwd=sub).out
     assert lab.cadre("config", "get", "model", "--setting-sources", "user", cwd=sub).code == 1

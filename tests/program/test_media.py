@@ -9,6 +9,8 @@ import pathlib
 import random
 import resource
 import signal
+import time
+import socket
 import struct
 import zlib
 
@@ -200,16 +202,44 @@ def a_short_pdf_is_a_document_and_pages_are_images(lab):
     assert heavy["is_error"] and "more than 20 MB" in heavy["content"]
 
 
+def a_converter_that_runs_commands_writes_nothing_and_reaches_no_one(lab):                                         # check 86
+    """A hole in a converter is a program of a stranger's: it is held, whether a sandbox is asked for or not."""
+    put(lab, "a.pdf", pdf(3))
+    programs = pathlib.Path(lab.folder, "bin")
+    programs.mkdir()
+    listener = socket.create_server(("127.0.0.1", 0))
+    listener.setblocking(False)
+    attack = ("for f in ~/PWNED %s/PWNED /tmp/cadre-PWNED-%d; do echo x >$f; done; exec 3<>/dev/tcp/127.0.0.1/%d; kill -9 $PPID; unshare -U true && echo x >&2; "
+              "echo mine >$TMPDIR/f && cat $TMPDIR/f; " % (lab.work, os.getpid(), listener.getsockname()[1]))
+    for name, text in (("pdfinfo", attack + "echo Pages: 3"), ("pdftoppm", attack + "exit 1")):
+        (programs / name).write_text("#!/bin/bash\n%s\n" % text)
+        (programs / name).chmod(0o755)
+    lab.model(READ % '  call Read {"file_path": "a.pdf", "pages": "1-3"}\n')
+    done = lab.cadre("-p", "look", env={"PATH": "%s:%s" % (programs, os.environ["PATH"])})
+    assert done.code == 0, done
+    made = [p for p in (lab.home + "/PWNED", lab.work + "/PWNED", "/tmp/cadre-PWNED-%d" % os.getpid()) if os.path.exists(p)]
+    assert not made, made
+    try:
+        listener.accept()
+        raise AssertionError("it was reached")
+    except BlockingIOError:
+        pass
+    listener.close()
+
+
 def a_program_that_hangs_ends_with_the_agent(lab):
     put(lab, "a.pdf", pdf(3))
-    told, programs = lab.fifo("told"), pathlib.Path(lab.folder, "bin")
+    programs = pathlib.Path(lab.folder, "bin")
     programs.mkdir()
-    for name, text in (("pdfinfo", "echo Pages: 3"), ("pdftoppm", "echo on > %s/told; exec sleep 600" % lab.work)):
+    for name, text in (("pdfinfo", "echo Pages: 3"), ("pdftoppm", "exec sleep 600")):  # it is held, and can tell us nothing
         (programs / name).write_text("#!/bin/sh\n%s\n" % text)
         (programs / name).chmod(0o755)
     lab.model(READ % '  call Read {"file_path": "a.pdf", "pages": "1-3"}\n')
     run = lab.start("-p", "look", env={"PATH": "%s:%s" % (programs, os.environ["PATH"])})
-    told.line()
+    until = time.monotonic() + 60
+    while not any(command.startswith("sleep 600") for _, command in lab.left()):
+        assert time.monotonic() < until, "it was not started"
+        time.sleep(0.01)
     run.kill(signal.SIGINT)
     run.wait()
     lab.wait_for_nobody()
@@ -247,7 +277,8 @@ rule
 
 
 if __name__ == "__main__":
-    main(small_images_reach_the_model_byte_for_byte, large_images_are_made_to_fit_the_api,
+    main(a_converter_that_runs_commands_writes_nothing_and_reaches_no_one,
+         small_images_reach_the_model_byte_for_byte, large_images_are_made_to_fit_the_api,
          hostile_files_are_errors_and_take_bounded_memory,
          an_image_in_a_result_is_the_same_after_the_session_is_resumed,
          a_short_pdf_is_a_document_and_pages_are_images, a_program_that_hangs_ends_with_the_agent,

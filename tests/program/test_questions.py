@@ -202,8 +202,30 @@ def a_child_that_plans_leaves_plan_mode_alone_and_with_edits_accepted(lab):
     assert [p.read_text() for p in plans] == ["# A child's plan\n"], plans
 
 
+def a_yes_is_for_the_file_that_was_shown(lab):
+    """While the question stands, a directory becomes a link into a place that a rule forbids: the yes is checked again."""
+    secret = pathlib.Path(lab.work, "secret")
+    place = pathlib.Path(lab.work, "dd")
+    secret.mkdir()
+    place.mkdir()
+    settings = pathlib.Path(lab.home, ".claude", "settings.json")
+    settings.parent.mkdir(exist_ok=True)
+    settings.write_text('{"permissions": {"deny": ["Edit(/%s/**)"]}}' % secret)
+    with start(lab, 'rule\n  turn 1\n  call Write {"file_path": "%s/f.txt", "content": "x"}\nrule\n  text "it said: {{last_result}}"\n' % place) as t:
+        t.expect("> ")
+        t.type("go")
+        t.expect("say why: ")
+        place.rmdir()
+        place.symlink_to(secret)
+        t.type("yes")
+        t.expect("it said: ")
+        t.expect("> ")
+        leave(t)
+    assert not list(secret.iterdir()), list(secret.iterdir())
+
+
 if __name__ == "__main__":
-    main(a_question_from_depth_two_is_answered_by_the_user,
+    main(a_yes_is_for_the_file_that_was_shown, a_question_from_depth_two_is_answered_by_the_user,
          a_question_of_a_child_in_the_background_is_answered_while_the_main_agent_is_idle,
          planning_changes_nothing_until_the_plan_is_approved,
          a_child_that_plans_leaves_plan_mode_alone_and_with_edits_accepted)

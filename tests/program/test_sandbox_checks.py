@@ -39,6 +39,22 @@ ROWS = [
     ("14", "where core.hooksPath leads", "echo x >own-hooks/pre-commit && echo DID", ["Read-only"], ["DID"], {}, ["!{work}/own-hooks/pre-commit"]),
     ("17", "hooks of git stay, whatever allowWrite says", "echo x >.git/hooks/pre-commit && echo DID", [], ["DID"],
      {"filesystem": {"allowWrite": ["{work}/.git/hooks"]}}, []),
+    ("17", "a name that projects track, opened by the user", "echo x >.vscode/s.json && cat .vscode/s.json; echo x >.husky/h && echo DID", ["x", "Read-only"], ["DID"],
+     {"filesystem": {"allowWrite": ["{work}/.vscode"]}}, ["{work}/.vscode/s.json"]),
+    ("17", "the same, denied too", "echo x >.vscode/s.json && echo DID", ["Read-only"], ["DID"],
+     {"filesystem": {"allowWrite": ["{work}/.vscode"], "denyWrite": ["{work}/.vscode"]}}, []),
+    ("17", "configuration of cadre stays", "echo x >there/.mcp.json && echo DID; echo x >.git/config && echo DID", ["Read-only"], ["DID"],
+     {"filesystem": {"allowWrite": ["{work}/there/.mcp.json", "{work}/.git/config", "{work}/.git"]}}, []),
+    ("2", "no rules for files, those for the network stay", "echo x >{home}/f && echo x >{home}/cache/g && cat {home}/f; echo x >/proc/sys/kernel/hostname && echo DID; "
+     "curl -s http://evil.test/; echo x >.git/hooks/h && echo HOOK", ["x\n", "not among", "HOOK"], ["DID"], {"filesystem": {"disabled": True}}, ["{home}/f", "{home}/cache/g"]),
+    ("4", "a configuration of git that may be written", "git config branch.m.remote origin && git config branch.m.merge refs/heads/m && git config remote.origin.url https://x.test/y && echo SET; "
+     "git config branch.m.remote", ["SET", "origin"], ["put back"], {"cadre": {"gitConfig": True}}, []),
+    ("4", "and names no program", "git config core.fsmonitor 'touch x' && git config branch.m.remote o; echo TRIED", ["TRIED", "put back", "fsmonitor"], [], {"cadre": {"gitConfig": True}}, []),
+    ("4", "by no other spelling", "printf '[core] pager = x\\n' >>.git/config; echo TRIED", ["TRIED", "put back"], [], {"cadre": {"gitConfig": True}}, []),
+    ("4", "by no remote", "git remote add e 'ext::sh -c x'; echo TRIED", ["TRIED", "put back"], [], {"cadre": {"gitConfig": True}}, []),
+    ("4", "by no section that goes away", "sed -i 's/^.core.$//' .git/config; echo TRIED", ["TRIED", "put back"], [], {"cadre": {"gitConfig": True}}, []),
+    ("6", "devices that the settings name", "test -c {device} && echo THERE; ls /dev/vda 2>/dev/null && echo DID; true", ["THERE"], ["DID"], {"cadre": {"devices": ["{device}", "/etc/passwd"]}}, []),
+    ("6", "and no others", "test -c {device} && echo DID; echo done", ["done"], ["DID"], {}, []),
     ("18", "a denyWrite from above wins", "echo x >x/f && echo DID", [], ["DID"], {"filesystem": {"denyWrite": ["/"], "allowWrite": ["{work}/x"]}}, []),
     ("19", "an allowWrite with a wildcard opens nothing", "echo x >{home}/cache/f && echo DID", [], ["DID"], {"filesystem": {"allowWrite": ["~/c*"]}}, []),
     ("21", "truncation, O_TMPFILE and renames into what is protected",
@@ -53,7 +69,15 @@ ROWS = [
      ["HIDDENVALUE", "DID"], {"filesystem": {"denyRead": ["{work}/deep/.env"]}}, []),
     ("28", "variables that are denied", "env; cat /proc/*/environ | tr '\\0' '\\n'", ["HOME="], ["HIDDENVALUE"],
      {"credentials": {"envVars": [{"name": "MY_TOKEN", "mode": "deny"}]}}, []),
+    ("29", "what credentials name, with an allowRead of the project", "cat {home}/token && echo DID; cat {home}/open", ["ermission denied", "fine"], ["DID", "TOPSECRET"],
+     {"credentials": {"files": [{"path": "~/token", "mode": "deny"}]}, "filesystem": {"denyRead": ["~/open"]}}, [],
+     {"filesystem": {"allowRead": ["~/token", "~/open"]}}),
+    ("29", "and with one of the user's own", "cat {home}/token", ["TOPSECRET"], [],
+     {"credentials": {"files": [{"path": "~/token", "mode": "deny"}]}, "filesystem": {"allowRead": ["~/token"]}}, []),
+    ("17", "a project's allowWrite lifts no protection", "echo x >.vscode/s.json && echo DID", ["Read-only"], ["DID"], {}, [],
+     {"filesystem": {"allowWrite": ["./.vscode"]}}),
     ("31", "cadre's credentials", "cat {home}/.claude/.credentials.json && echo DID", ["ermission denied"], ["DID", "TOPSECRET"], {}, []),
+    ("31", "the sockets of sessions", "ls {runtime}/cadre && echo DID; cat {runtime}/cadre/x && echo DID", ["ermission denied"], ["DID", "TOPSECRET"], {}, []),
     # ---- processes
     ("32", "signals to all", "kill -9 -1; echo alive; pkill cadre; echo alive", ["alive\nalive"], [], {}, []),
     ("33", "only processes of the cell are seen", "test $(ls /proc | grep -c '^[0-9]') -lt 10 && echo few", ["few"], [], {}, []),
@@ -61,7 +85,8 @@ ROWS = [
      + PY % ("import ctypes, os, signal, time\nl = ctypes.CDLL(None, use_errno=True)\nprint(\"init\", l.ptrace(16, 1, 0, 0))\n"
              "p = os.fork()\nif p == 0:\n  time.sleep(20)\nprint(\"own\", l.ptrace(16, p, 0, 0))\nos.kill(p, 9)"), ["init -1", "own 0"], ["DID"], {}, []),
     ("38", "user namespaces", "unshare -U true && echo DID", ["not permitted"], ["DID"], {}, []),
-    ("38", "user namespaces where they may be made", "unshare -U true && echo DID; unshare -Urm mount -t tmpfs none /mnt && echo MOUNTED", ["DID"], ["MOUNTED"],
+    ("38", "user namespaces where they may be made", "unshare -U true && echo DID; test $(id -u) = 0 || unshare -Ur true && echo MAPPED; unshare -Urm mount -t tmpfs none /mnt && echo MOUNTED; "
+     "echo x >/proc/sys/kernel/core_pattern && echo WROTE; echo h >/proc/sysrq-trigger && echo WROTE; true", ["DID", "MAPPED"], ["MOUNTED", "WROTE"],
      {"allowNestedUserNamespaces": True}, []),
     ("39", "io_uring", CALL.format(425), ["Function not implemented"], ["DID"], {}, []),
     ("40", "calls of another architecture", CALL.format("0x40000000 + 39"), ["Function not implemented"], ["DID"], {}, []),
@@ -116,6 +141,11 @@ except OSError as why:
 """
 
 
+# A device that is not among the plain ones
+DEVICE = next((str(p) for p in sorted(pathlib.Path("/dev").iterdir()) if p.is_char_device()
+               and p.name not in ("null", "zero", "full", "random", "urandom", "tty", "console", "ptmx")), "/dev/ptmx")
+
+
 def put(path, text, mode=0o644):
     path = pathlib.Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -133,8 +163,13 @@ def tree(lab, row):
     put(lab.home + "/.bashrc", "canary\n")
     put(lab.home + "/.ssh/id", "TOPSECRET\n", 0o600)
     put(lab.home + "/.claude/.credentials.json", "TOPSECRET\n", 0o600)
+    put(lab.folder + "/runtime/cadre/x", "TOPSECRET\n")
     os.makedirs(lab.home + "/cache")
+    put(lab.home + "/token", "TOPSECRET\n", 0o600)
+    put(lab.home + "/open", "fine\n")
     os.makedirs(lab.work + "/x")
+    os.makedirs(lab.work + "/.vscode")
+    os.makedirs(lab.work + "/.husky")
     os.makedirs(lab.work + "/own-hooks")
     put(lab.work + "/f0", "seen\n")
     put(lab.work + "/deep/.env", "HIDDENVALUE\n")
@@ -156,13 +191,13 @@ def tree(lab, row):
     abstract.listen(8)
     port = socket.create_server(("127.0.0.1", 0))
     os.chmod(lab.folder, 0o755)
-    return {"home": lab.home, "work": lab.work, "top": lab.folder, "tools": lab.folder + "/tools",
-            "port": port.getsockname()[1], "kept": (outside, abstract, port)}
+    return {"home": lab.home, "work": lab.work, "top": lab.folder, "tools": lab.folder + "/tools", "runtime": lab.folder + "/runtime",
+            "port": port.getsockname()[1], "device": DEVICE, "kept": (outside, abstract, port)}
 
 
 def fill(value, places):
     if isinstance(value, str):
-        for name in ("home", "work", "top", "tools", "port"):
+        for name in ("home", "work", "top", "tools", "runtime", "device", "port"):
             value = value.replace("{%s}" % name, str(places[name]))
         return value.replace("{{", "{").replace("}}", "}")
     if isinstance(value, dict):
@@ -176,7 +211,7 @@ def run_inside(lab, command, settings=None, user=None, options=()):
     if user is not None:
         subprocess.run(["chown", "-R", "%d:%d" % (user, user), lab.home, lab.work], check=True)
         more = {"user": user, "group": user, "extra_groups": []}
-    env = {**lab.env, "MY_TOKEN": "HIDDENVALUE", "TMPDIR": "/tmp"}
+    env = {**lab.env, "MY_TOKEN": "HIDDENVALUE", "TMPDIR": "/tmp", "XDG_RUNTIME_DIR": lab.folder + "/runtime"}
     done = subprocess.run([CADRE, "sandbox", "run", *options, "--", "bash", "-c", command], env=env, cwd=lab.work, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60, **more)
     return done.stdout
@@ -185,9 +220,11 @@ def run_inside(lab, command, settings=None, user=None, options=()):
 def check(lab, rows, user=None):
     bad = []
     for row in rows:
-        number, what, command, has, lacks, settings, files = row
+        number, what, command, has, lacks, settings, files, *project = row
         places = tree(lab, row)
-        out = run_inside(lab, fill(command, places), fill(settings, places), user)
+        if project:
+            put(lab.work + "/.claude/settings.json", json.dumps({"sandbox": fill(project[0], places)}))
+        out = run_inside(lab, fill(command, places), fill(settings, places), user, options=("--trust-project",) if project else ())
         wrong = [w for w in has if w not in out] + ["not " + w for w in lacks if w in out]
         for name in fill(files, places):
             there = os.path.lexists(name.lstrip("!"))
@@ -337,6 +374,40 @@ def rules_for_tools_count_inside_too(lab):
     assert not explain(lab.work + "/deep/.env")["readable"]
 
 
+LOOKUP = """import socket, struct, sys
+def ask(s, name):
+    q = struct.pack(">HHHHHH", 7, 256, 1, 0, 0, 0) + b"".join(bytes([len(p)]) + p.encode() for p in name.split(".")) + b"\\0" + struct.pack(">HH", 1, 1)
+    s.sendall(struct.pack(">H", len(q)) + q if s.type == socket.SOCK_STREAM else q)
+    a = s.recv(2, socket.MSG_WAITALL) if s.type == socket.SOCK_STREAM else b""
+    a = s.recv(struct.unpack(">H", a)[0], socket.MSG_WAITALL) if a else s.recv(512)
+    return socket.inet_ntoa(a[-4:])
+for family, host in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
+    for kind in (socket.SOCK_DGRAM, socket.SOCK_STREAM):
+        s = socket.socket(family, kind)
+        s.settimeout(9)
+        s.connect((host, 53))
+        print(ask(s, "a.test"), ask(s, "b.test"))
+s = socket.create_connection(("127.0.0.1", 53), 9)
+s.sendall(b"\\xff\\xff" + b"x" * 600)
+try: print("closed", s.recv(1))
+except ConnectionError: print("closed", b"")
+"""
+
+
+def lookups_and_literals_of_both_families_end_here(lab):
+    server = Server()
+    tree(lab, ("63",))
+    put(lab.folder + "/tools/lookup", LOOKUP)
+    lists = {"network": {"allowedDomains": ["localhost:%d" % server.port, "[::1]:%d" % server.port]}}
+    for user in (None, OTHER) if os.geteuid() == 0 else (None,):
+        out = run_inside(lab, "python3 %s/tools/lookup" % lab.folder, lists, user)
+        assert out == "198.18.0.1 198.18.0.2\n" * 4 + "closed b''\n", out
+        out = run_inside(lab, NO_PROXY + "curl -s 'http://[::1]:%d/'" % server.port, lists, user)                      # our loopback is the machine's, if listed
+        assert out == "hello\n", out
+        out = run_inside(lab, NO_PROXY + "curl -s -m 9 'http://[2001:db8::5]/'; " + NO_PROXY + "curl -s -m 9 'http://[::ffff:127.0.0.1]/'", lists, user)
+        assert "[2001:db8::5]: not among" in out and "localhost: not among" in out, out
+
+
 def a_strict_list_is_not_widened_by_a_project(lab):
     tree(lab, ("strict",))
     put(lab.work + "/.claude/settings.json", json.dumps({"sandbox": {"network": {"allowedDomains": ["a.test"]}}}))
@@ -474,6 +545,27 @@ def connections_that_never_speak_are_closed(lab):
     assert out == "44 True\n", out
 
 
+OVERLAY = """cd %s && mkdir -p low mem over && mount -t tmpfs none mem && mkdir mem/up mem/tmp || exit 77
+mount -t overlay none -o lowerdir=low,upperdir=mem/up,workdir=mem/tmp over || exit 77
+cd over && exec "$@"
+"""
+
+
+def a_file_system_that_shows_other_numbers_lets_own_sockets_pass_and_no_others(lab):
+    """In overlayfs stat(2) and the kernel's list of sockets name a file by different devices: containers have it."""
+    if os.geteuid() != 0:
+        raise Skip("only root mounts")
+    tree(lab, ("50",))
+    inside = ("{0}/connect --bind own.sock >out & until grep -sq bound out; do :; done; {0}/connect own.sock; {0}/connect out.sock").format(lab.folder + "/tools")
+    outside = "python3 -c 'import socket, subprocess, sys; s = socket.socket(socket.AF_UNIX); s.bind(\"out.sock\"); s.listen(1); subprocess.run(sys.argv[1:])' \"$@\""
+    done = subprocess.run(["unshare", "-m", "sh", "-c", OVERLAY % lab.folder, "sh", "sh", "-c", outside, "sh", CADRE, "sandbox", "run", "--", "bash", "-c", inside],
+                          env={**lab.env, "TMPDIR": "/tmp"}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
+    if done.returncode == 77:
+        raise Skip("no overlayfs")
+    said = [line for line in done.stdout.splitlines() if line.startswith(("DID", "refused"))]
+    assert len(said) == 2 and said[0].startswith("DID") and said[1].startswith("refused"), done.stdout
+
+
 def the_checks_hold_as_root(lab):
     if os.geteuid() == 0:
         check(lab, ROWS)
@@ -484,7 +576,8 @@ def the_checks_hold_as_an_ordinary_user(lab):
 
 
 if __name__ == "__main__":
-    main(a_proxy_of_the_user_gets_what_the_lists_let_pass, rules_for_tools_count_inside_too, a_strict_list_is_not_widened_by_a_project,
+    main(lookups_and_literals_of_both_families_end_here, a_proxy_of_the_user_gets_what_the_lists_let_pass, rules_for_tools_count_inside_too, a_strict_list_is_not_widened_by_a_project,
          programs_that_know_no_proxy_reach_listed_hosts_and_no_others, requests_that_mean_two_things_are_refused,
          a_name_behind_an_allowed_one_is_not_asked_for, what_the_settings_cannot_mean_is_said, explain_says_what_the_kernel_does,
-         the_walls_hold_under_every_condition, a_killed_cadre_leaves_no_process_and_no_change, connections_that_never_speak_are_closed, the_checks_hold_as_root, the_checks_hold_as_an_ordinary_user)
+         the_walls_hold_under_every_condition, a_killed_cadre_leaves_no_process_and_no_change, connections_that_never_speak_are_closed,
+         a_file_system_that_shows_other_numbers_lets_own_sockets_pass_and_no_others, the_checks_hold_as_root, the_checks_hold_as_an_ordinary_user)

@@ -496,6 +496,9 @@ struct tool_call *agent_question(struct agent *a, const char *call_id)
 		    !call->pass)
 			return call;
 	}
+	for (const struct host_question *q = a == &a->tree->main ? a->tree->host_questions : NULL; q; q = q->next)
+		if (!strcmp(q->call->id, call_id) && !q->call->running && !q->call->finished && !q->call->pass)
+			return q->call;
 	return skill_use_question(a, call_id);
 }
 

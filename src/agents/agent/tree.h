@@ -178,6 +178,15 @@ struct model_spending {
 
 /* The first part is filled by the composition root before agent_tree_open; all borrowed. */
 struct hook_outcome;
+/* May commands inside reach this host? */
+struct host_question {
+	struct agent_tree *tree;
+	struct host_question *next, **prev;
+	struct tool_call *call;
+	char *host;
+	unsigned port;
+};
+
 struct agent_tree {
 	struct agent_tree *next, **prev; /* of the same runtime: services->trees */
 	struct services *services;       /* borrowed */
@@ -206,10 +215,12 @@ struct agent_tree {
 	const char *session_dir; /* <config>/projects/<key>/<session>; NULL: nothing is kept */
 	const char *agents_dir;  /* <session_dir>/subagents; the same */
 	const char *results_dir, *tasks_dir;
-	const char *todo_dir;    /* <config>/tasks/<list>; NULL: nothing is kept */
-	struct todo_book *todos; /* how its agents have that open; freed with the main agent's env */
-	struct sandbox *sandbox; /* what holds commands, of the session; NULL: nothing */
-	const char *no_shell;    /* why Bash must not run; NULL: it may */
+	const char *todo_dir;                 /* <config>/tasks/<list>; NULL: nothing is kept */
+	struct todo_book *todos;              /* how its agents have that open; freed with the main agent's env */
+	struct host_question *host_questions; /* open ones of the sandbox (agents/life/host_question.c) */
+	unsigned host_question_count;         /* that were asked */
+	struct sandbox *sandbox;              /* what holds commands, of the session; NULL: nothing */
+	const char *no_shell;                 /* why Bash must not run; NULL: it may */
 	struct tool_settings tool_settings;
 	const char *memory_dir;             /* of the main conversation; NULL: it has none */
 	const char *git_text;               /* of the policy */
@@ -269,12 +280,12 @@ struct agent_tree {
 	bool closing;             /* children are suspended, not ended */
 	struct tree_instructions {
 		bool collected;
-		struct segment *text; /* owned; NULL: there are none */
-	} instructions[2];            /* all; managed ones only */
-	struct tool agent_tool;       /* the Agent tool with the roster in its description */
-	struct tool send_tool;        /* SendMessage where there are teams */
+		struct segment *text;  /* owned; NULL: there are none */
+	} instructions[2];             /* all; managed ones only */
+	struct tool agent_tool;        /* the Agent tool with the roster in its description */
+	struct tool send_tool;         /* SendMessage where there are teams */
 	struct head *agent_definition; /* a reference; shared with other sessions: it has several KB */
-	const char *agent_base; /* the definition without whom one can call */
+	const char *agent_base;        /* the definition without whom one can call */
 	struct {
 		const char *file; /* borrowed from the set */
 		struct hook_set *set;

@@ -5,9 +5,11 @@
 #include <assert.h>
 #include <sys/stat.h>
 #include "lib/base/crash.h"
+#include "lib/git/git_objects.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
 #include "lib/io/landlock.h"
+#include "guard/sandbox/sandbox.h"
 #include "agents/agent/context.h"
 #include "agents/agent/hooks.h"
 #include "agents/agent/record.h"
@@ -146,9 +148,17 @@ static int confine_processes(struct agent *a, struct err *err)
 		w->by_hook ? file_make_dirs(env->temp_dir, 0700, err) : file_below_make_dir(w->admin, "tmp", 0700, err);
 	if (rc < 0)
 		return rc;
+	/* With a view of its own, it gets an object store of its own too. */
+	if (!w->by_hook && a->tree->sandbox && sandbox_strength(a->tree->sandbox, NULL) == SANDBOX_FULL) {
+		struct git_objects *own = arena_calloc(&a->arena, sizeof *own);
+		rc = git_objects_prepare(own, w->admin, w->common, &a->arena, err);
+		if (rc < 0)
+			return rc;
+		env->objects = own;
+	}
 	const struct landlock_rules rules = { .dirs = (const char *[]){ w->path, env->temp_dir, NULL },
 					      .files = (const char *const[]){ "/dev/null", "/dev/tty", NULL } };
-	int fd = w->by_hook ? landlock_new(&rules, err) : worktree_landlock(w, NULL, err);
+	int fd = w->by_hook ? landlock_new(&rules, err) : worktree_landlock(w, env->objects != NULL, NULL, err);
 	if (fd <= 0)
 		return fd < 0 ? err_wrap(err, "the agent cannot be held to its worktree") : 0;
 	const char **dirs = arena_calloc(&a->arena, 6 * sizeof *dirs);
@@ -160,7 +170,8 @@ static int confine_processes(struct agent *a, struct err *err)
 	if (w->by_hook)
 		return 0;
 	dirs[n++] = w->admin;
-	dirs[n++] = arena_printf(&a->arena, "%s/objects", w->common);
+	if (!env->objects)
+		dirs[n++] = arena_printf(&a->arena, "%s/objects", w->common);
 	dirs[n++] = arena_printf(&a->arena, "%s/lfs", w->common);
 	return 0;
 }
@@ -244,6 +255,7 @@ static int step_cwd(struct agent *a, struct err *err)
 	if (!a->worktree) { /* its parent may be held to one */
 		a->env.landlock_fd = a->parent->env.landlock_fd;
 		a->env.write_dirs = a->parent->env.write_dirs;
+		a->env.objects = a->parent->env.objects;
 		a->env.temp_dir = a->parent->env.temp_dir;
 		return 0;
 	}
@@ -268,6 +280,7 @@ static int step_leave_cwd(struct agent *a, struct err *err)
 		close(fd);
 	a->env.landlock_fd = 0;
 	a->env.write_dirs = NULL;
+	a->env.objects = NULL;
 	return 0;
 }
 

@@ -19,6 +19,11 @@ extern const size_t life_count;
 int agent_come_up(struct agent *a, struct err *err);
 void agent_go_down(struct agent *a); /* also when it is down */
 
+/* ---- host_question.c: hosts that no list of the sandbox names ---- */
+
+void host_questions_open(struct agent_tree *t);
+void host_questions_close(struct agent_tree *t);
+
 int agent_release_worktree(struct agent *a, struct err *err);
 
 /* ---- access.c: what an agent may use, two steps of life[], and the pool of tools that changes with the servers ---- */

@@ -195,7 +195,10 @@ void agent_tree_warn_sandbox(struct agent_tree *t)
 	if (t->no_shell)
 		buf_addf(&t->main.notes, "%s\n", t->no_shell);
 	else if (p->enabled && sandbox_strength(t->sandbox, &why) != SANDBOX_FULL)
-		buf_addf(&t->main.notes, "sandbox.enabled: commands are not confined: %s\n", why);
+		buf_addf(&t->main.notes, "sandbox.enabled: %s: %s\n",
+			 sandbox_may_reduce(t->sandbox) ? "commands run in a reduced sandbox"
+							: "commands are not confined",
+			 why);
 	if (warning)
 		buf_addf(&t->main.notes, "%s\n", warning);
 	for (const char *const *note = p->enabled ? p->notes : NULL; note && *note; note++)
@@ -205,6 +208,7 @@ void agent_tree_warn_sandbox(struct agent_tree *t)
 /* Up to claude-UID, as long as there is nothing in them: what shells in the background printed stays. */
 void agent_tree_remove_dirs(struct agent_tree *t)
 {
+	host_questions_close(t);
 	sandbox_free(TAKE(t->sandbox));
 	env_files_remove(t);
 	char *path = arena_strdup(t->arena, t->tasks_dir);
@@ -236,6 +240,7 @@ void agent_tree_configure(struct agent_tree *t, const char *session_id, const ch
 	find_switches(t->services, &t->switches, &t->main.notes);
 	t->sandbox = sandbox_new(&(struct sandbox_options){ t->services->loop, t->config_dir,
 							    arena_printf(t->arena, "%s/tmp", t->tasks_dir) });
+	host_questions_open(t);
 	t->state = t->session_dir ? t->services->state : NULL;
 	const char *host = getenv("CLAUDE_CODE_ENTRYPOINT");
 	t->entrypoint = o->entrypoint ? o->entrypoint : host && *host ? host : "sdk-cli";

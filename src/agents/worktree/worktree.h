@@ -74,7 +74,7 @@ void worktree_job_cancel(struct worktree_job *job);
 void worktree_free(struct worktree *w);
 
 /* Returns a ruleset for the agent's child processes (spawn.h), which the caller closes: writes only in the worktree,
- * its part of the git directory, the object store, dirs (ends with NULL, or NULL) and /dev/null and /dev/tty. ERR_LIMIT
+ * its part of the git directory, the object store (own_objects: that of <admin> in its place), dirs (ends with NULL, or NULL) and /dev/null and /dev/tty. ERR_LIMIT
  * where that cannot be enforced. git updates a branch by renaming a new file over it, which no ruleset can allow for
  * one branch alone. So HEAD is detached here, commits go to it, and the release sets the branch. */
-int worktree_landlock(const struct worktree *w, const char *const *dirs, struct err *err);
+int worktree_landlock(const struct worktree *w, bool own_objects, const char *const *dirs, struct err *err);

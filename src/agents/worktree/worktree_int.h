@@ -115,7 +115,7 @@ bool admin_is_of(const char *admin, const char *common); /* right below <common>
 
 /* Deletes it if it is at w->base, leaves it otherwise. false: packed, locked or in a reftable; git must do it. */
 bool branch_delete(const struct worktree *w, bool owner_dead);
-int worktree_ruleset(const struct worktree *w, const char *const *dirs, struct err *err);
+int worktree_ruleset(const struct worktree *w, bool own_objects, const char *const *dirs, struct err *err);
 
 /* ---- worktree_job.c: the engine ---- */
 

@@ -157,7 +157,7 @@ void job_git(struct worktree_job *job, const struct git_command *command)
 void job_git_confined(struct worktree_job *job, const char *const *args, bool abortable)
 {
 	struct err err = { 0 };
-	AUTO_CLOSE int ruleset = worktree_ruleset(job->w, NULL, &err);
+	AUTO_CLOSE int ruleset = worktree_ruleset(job->w, true, NULL, &err);
 
 	if (ruleset < 0 && ruleset != -ERR_LIMIT) {
 		job_git_not_started(job, err.text);

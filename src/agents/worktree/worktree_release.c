@@ -8,6 +8,7 @@
  *
  * Only inspect and flags together may decide "no work here"; any doubt, including a failed command, leads to keep.
  * From that decision on the record is "spare", and any process may remove what a crash leaves. */
+#include "lib/git/git_objects.h"
 #include "agents/worktree/worktree_int.h"
 #include <dirent.h>
 #include <limits.h>
@@ -54,6 +55,10 @@ static void inspect_begin(struct worktree_job *job)
 		keep_worktree(job, job->err.text);
 		return;
 	}
+	/* Commits of a process that was killed may be in its own store still. */
+	AUTO_ARENA struct arena a = { 0 };
+	git_objects_move(&(struct git_objects){ .admin = job->w->admin,
+						.shared = arena_printf(&a, "%s/objects", job->w->common) });
 	job_git_confined(job,
 			 ARGS("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all",
 			      "--ignore-submodules=none", "--no-renames"),

@@ -219,7 +219,7 @@ bool branch_delete(const struct worktree *w, bool owner_dead)
 /* ---- confines an agent to its worktree: the write paths of its child processes, and detection of copies
  * of files in the main checkout. (File tools are judged by guard/permission/evaluate_file.c.)  */
 
-int worktree_ruleset(const struct worktree *w, const char *const *dirs, struct err *err)
+int worktree_ruleset(const struct worktree *w, bool own_objects, const char *const *dirs, struct err *err)
 {
 	static const char *const terminals[] = { "/dev/null", "/dev/tty", NULL };
 	AUTO_BUF struct buf objects = { 0 };
@@ -227,11 +227,12 @@ int worktree_ruleset(const struct worktree *w, const char *const *dirs, struct e
 	const char *all[DIRS_MAX + 5];
 	size_t n = 0;
 
-	buf_addf(&objects, "%s/objects", w->common);
+	buf_addf(&objects, "%s/objects", own_objects ? w->admin : w->common);
 	buf_addf(&large, "%s/lfs", w->common); /* the object store of git-lfs, without which add fails */
 	all[n++] = w->path;
 	all[n++] = w->admin;
-	all[n++] = objects.p;
+	if (!own_objects || file_exists(objects.p))
+		all[n++] = objects.p;
 	if (file_exists(large.p))
 		all[n++] = large.p;
 	for (; dirs && *dirs; dirs++) {
@@ -262,9 +263,9 @@ static int detach_head(const struct worktree *w, struct err *err)
 	return file_below_replace(w->admin, "HEAD", buf_str(&commit), err);
 }
 
-int worktree_landlock(const struct worktree *w, const char *const *dirs, struct err *err)
+int worktree_landlock(const struct worktree *w, bool own_objects, const char *const *dirs, struct err *err)
 {
-	int fd = worktree_ruleset(w, dirs, err);
+	int fd = worktree_ruleset(w, own_objects, dirs, err);
 	if (fd < 0)
 		return fd;
 	int rc = detach_head(w, err);

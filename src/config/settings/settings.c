@@ -83,7 +83,7 @@ static int read_all_files(struct settings *s, struct err *err)
 		status = read_file(s, f, &places.list[i], err);
 		if (status < 0)
 			return status;
-		f->believed = s->spec.trusted || settings_is_own(f->layer, f->file.path);
+		f->believed = s->spec.trusted || settings_is_own(f->layer, f->file.path, s->spec.config_dir);
 	}
 	for (size_t i = 0; i < s->file_count; i++)
 		if (s->files[i].file.root)

@@ -69,7 +69,7 @@ size_t settings_winner(const struct setting_key *key, bool whole, const struct s
 		       size_t *ret_first);
 
 /* Whether the file was written by the user, not by the author of the project. */
-bool settings_is_own(enum settings_layer layer, const char *file);
+bool settings_is_own(enum settings_layer layer, const char *file, const char *config_dir);
 
 /* settings_env.c */
 void settings_env_add(struct settings *s, const struct layer_file *from, const struct json *env);

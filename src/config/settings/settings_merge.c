@@ -8,11 +8,13 @@
 #include "lib/json/json_write.h"
 #include "lib/git/git_head.h"
 #include "config/settings/settings_int.h"
+#include "config/settings/trust.h"
 
 /* ---- which files may widen permissions: a cloned repository contains settings of its author ------------------------ */
 
-/* The local file is the user's own, unless the project brought it, or the link that its directory is. */
-bool settings_is_own(enum settings_layer layer, const char *file)
+/* The local file is the user's own if it was made here (trust.h), or git says so: its index has files of the project, and not
+ * this one. An archive can bring such a file, without an index or below another repository. */
+bool settings_is_own(enum settings_layer layer, const char *file, const char *config_dir)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct stat st;
@@ -23,8 +25,15 @@ bool settings_is_own(enum settings_layer layer, const char *file)
 	const char *dir = slash && slash > file ? arena_dup(&a, file, (size_t)(slash - file)) : "/";
 	if (lstat(dir, &st) == 0 && S_ISLNK(st.st_mode))
 		return false;
+	if (trust_made_local(config_dir, file))
+		return true;
 	const char *root = git_root(&a, dir);
-	return !root || !git_tracks(root, file + strlen(root) + (root[1] ? 1 : 0));
+	if (!root)
+		return false;
+	size_t at = strlen(root) + (root[1] ? 1 : 0);
+	size_t project = (size_t)(strrchr(dir, '/') + 1 - dir); /* where .claude begins */
+	bool has_folder;
+	return project >= at && !git_tracks(root, file + at, project - at, &has_folder) && has_folder;
 }
 
 /* How much a value allows, for keys with SETTING_IF_NARROWER. Permission modes are the choices of such a key; their order is

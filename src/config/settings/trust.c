@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * trust.c - the folders that the user trusts. */
 #include "config/settings/trust.h"
+#include <fcntl.h>
 #include <sys/stat.h>
+#include "lib/base/buf.h"
 #include "lib/git/git_head.h"
+#include "lib/io/file.h"
 #include "config/settings/settings_store.h"
 
 int trust_read(struct trust *t, const char *state_file, struct err *err)
@@ -66,4 +69,36 @@ int trust_record(struct arena *a, const char *state_file, const char *folder, bo
 	if (status == 0)
 		*ret_folder = arena_strdup(a, real);
 	return status;
+}
+
+/* ---- local settings ---- */
+
+static const char notes_name[] = "local-settings";
+
+bool trust_made_local(const char *config_dir, const char *file)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+
+	if (!config_dir || file_read(path_join(&a, config_dir, notes_name), 16 << 20, &text, NULL) < 0)
+		return false;
+	for (struct str rest = buf_str(&text); rest.p;)
+		if (str_is(str_cut(&rest, '\n'), file))
+			return true;
+	return false;
+}
+
+void trust_note_local(const char *config_dir, const char *file)
+{
+	AUTO_ARENA struct arena a = { 0 };
+
+	if (!config_dir || !str_ends(str_from(file), STR("/.claude/settings.local.json")) || strchr(file, '\n') ||
+	    file_exists(file) || trust_made_local(config_dir, file))
+		return;
+	/* One write: lines of two processes do not mix. Without the note the file needs trust, and that is said. */
+	AUTO_CLOSE int fd =
+		open(path_join(&a, config_dir, notes_name), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+	const char *line = arena_printf(&a, "%s\n", file);
+	if (fd >= 0)
+		(void)file_write_all(fd, line, strlen(line));
 }

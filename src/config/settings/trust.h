@@ -34,3 +34,9 @@ const char *trust_folder(struct arena *a, const char *dir);
  * was changed. */
 int trust_record(struct arena *a, const char *state_file, const char *folder, bool trusted, const char **ret_folder,
 		 bool *ret_changed, struct err *err);
+
+/* Local settings of a project that were made here by a decision of the user: an archive can bring a file of that name, and not
+ * this note about it. `<config>/local-settings` has a path a line. Call it before the file is written; one that is there already
+ * is not noted, other files neither. */
+void trust_note_local(const char *config_dir, const char *file);
+bool trust_made_local(const char *config_dir, const char *file);

@@ -69,14 +69,16 @@ struct tool_env {
 	const char *temp_dir;                 /* their TMPDIR; NULL: that of the environment */
 	int landlock_fd;                      /* ruleset that confines them; 0: none */
 	const char *const *write_dirs; /* what that ruleset lets them write, NULL-terminated; NULL: no such limit */
-	struct sandbox *sandbox;       /* what else holds commands (guard/sandbox/sandbox.h); NULL: nothing */
-	struct file_state *files;      /* what this agent has read (tools/files/text_file.h) */
-	struct shell_set *shells;      /* its background shells (tools/shell/shell_set.h) */
-	struct mcp_selection *servers; /* what it has joined (mcp/client/pool.h); NULL: none */
-	struct web *web;               /* the way to pages and searches (tools/web/web.h); NULL: there is none */
-	struct deferral *deferral;     /* which of its tools wait (core/tool/deferral.h); NULL: none */
-	const struct permission *permission;                     /* its rules (guard/permission); NULL: none */
-	bool main_thread;                                        /* cwd persists between Bash calls only here */
+	const struct git_objects
+		*objects;         /* the object store of its commands (lib/git/git_objects.h); NULL: the shared one */
+	struct sandbox *sandbox;  /* what else holds commands (guard/sandbox/sandbox.h); NULL: nothing */
+	struct file_state *files; /* what this agent has read (tools/files/text_file.h) */
+	struct shell_set *shells; /* its background shells (tools/shell/shell_set.h) */
+	struct mcp_selection *servers;       /* what it has joined (mcp/client/pool.h); NULL: none */
+	struct web *web;                     /* the way to pages and searches (tools/web/web.h); NULL: there is none */
+	struct deferral *deferral;           /* which of its tools wait (core/tool/deferral.h); NULL: none */
+	const struct permission *permission; /* its rules (guard/permission); NULL: none */
+	bool main_thread;                    /* cwd persists between Bash calls only here */
 	void (*set_cwd)(struct tool_env *env, const char *path); /* copies path */
 	/* A background task ended: text becomes a notification to the agent's model. May be NULL. */
 	void (*notify)(struct tool_env *env, struct str text);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * cage.c - programs of others, inside: hooks and MCP servers that a project or plugin brings (sandbox.cadre.*). They get the
  * policy of the session, without questions. What cannot be held does not run. */
+#include <limits.h>
 #include "lib/io/spawn.h"
 #include "guard/sandbox/sandbox_int.h"
 
@@ -42,19 +43,28 @@ static int cage_hold(void *data, struct child_options *o, void **ret_held, struc
 	const char *key = hook ? "sandbox.cadre.hooks" : "sandbox.cadre.mcpServers";
 	const char *why = NULL;
 
-	if (wanted < least)
+	bool converts = o->of == CHILD_OF_CONVERTER;
+	if (!converts && wanted < least)
 		return 0;
 	if (sandbox_strength(s, &why) != SANDBOX_FULL)
-		return err_set(err, ERR_LIMIT, "%s wants it in a sandbox, and there is none: %s", key, why);
+		return converts ? 0
+				: err_set(err, ERR_LIMIT, "%s wants it in a sandbox, and there is none: %s", key, why);
 	const char *const *envp = o->envp ? o->envp : (const char *const *)environ;
-	struct tool_env env = { .cwd = o->cwd, .root = o->cwd, .envp = envp };
+	char here[PATH_MAX] = "/";
+	if (!o->cwd)
+		(void)!getcwd(here, sizeof here);
+	const char *cwd = o->cwd ? o->cwd : here;
+	struct tool_env env = { .cwd = cwd, .root = cwd, .envp = envp };
 	struct sandbox_held *held = NULL;
 	int rc = sandbox_hold(
-		s, &(struct sandbox_request){ .env = &env, .cwd = o->cwd, .command = o->argv[0], .where = WHERE_IN },
+		s,
+		&(struct sandbox_request){
+			.env = &env, .cwd = cwd, .command = o->argv[0], .where = WHERE_IN, .converts = converts },
 		&held, err);
 	if (rc < 0)
 		return rc;
 	o->confine = &held->confine;
+	o->cwd = held->cwd; /* who enters a view stands at its root */
 	o->envp = sandbox_envp(&held->arena, held, envp);
 	*ret_held = held;
 	return 0;

@@ -25,7 +25,14 @@
 #include "guard/permission/resolved_path.h"
 #include "guard/sandbox/sandbox_int.h"
 
+#ifndef SO_PEERPIDFD /* Linux 6.5 */
+#define SO_PEERPIDFD 77
+#endif
+
 enum { RETRY_MS = 5, PATIENCE_MS = 30 * 1000, PIDFD_OF_THREAD = O_EXCL };
+
+/* Who bound the socket that a path names */
+enum bound { BOUND_ELSEWHERE, BOUND_PERHAPS /* only the peer of a connection can tell */, BOUND_INSIDE };
 
 /* A listener of one command */
 struct watch {
@@ -41,7 +48,9 @@ struct pending {
 	struct pending *next, **prev;
 	struct timer timer;
 	uint64_t id;
+	pid_t pid;                /* of the caller */
 	int listener, fd, target; /* target: the socket's file, -1: none */
+	bool must_be_inside;      /* its peer, when there is one */
 	unsigned waited_ms;
 	struct sockaddr_storage address;
 	socklen_t length;
@@ -95,10 +104,45 @@ static int try_connect(int fd, int target, const struct sockaddr_storage *addres
 	return connect(fd, (struct sockaddr *)&through, sizeof through) < 0 ? errno : 0;
 }
 
+/* The process that listens lives, and in the same PID namespace as the caller, which is the cell's. */
+static bool peer_is_inside(int fd, pid_t caller)
+{
+	int peer = -1;
+	socklen_t n = sizeof peer;
+	char path[64];
+	AUTO_BUF struct buf text = { 0 };
+	struct stat ours;
+	struct stat theirs;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &peer, &n) < 0)
+		return false;
+	AUTO_CLOSE int pidfd = peer;
+	snprintf(path, sizeof path, "/proc/self/fdinfo/%d", pidfd);
+	const char *line = file_read(path, 4096, &text, NULL) < 0 ? NULL : strstr(text.p, "\nPid:");
+	int pid = line ? atoi(line + 5) : -1;
+	snprintf(path, sizeof path, "/proc/%d/ns/pid", pid);
+	bool found = pid > 0 && stat(path, &theirs) == 0;
+	snprintf(path, sizeof path, "/proc/%d/ns/pid", (int)caller);
+	found = found && stat(path, &ours) == 0 && ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev;
+	/* The number may belong to another process by now, unless this one still lives. */
+	return found && poll(&(struct pollfd){ .fd = pidfd, .events = POLLIN }, 1, 0) == 0;
+}
+
+/* The error for the caller, of a connection that may be one to the outside. */
+static int check_peer(int fd, pid_t caller, int error)
+{
+	if (error || peer_is_inside(fd, caller))
+		return error;
+	(void)shutdown(fd, SHUT_RDWR);
+	return EACCES;
+}
+
 static void pending_end(struct pending *p, int error)
 {
 	int flags = fcntl(p->fd, F_GETFL);
 
+	if (p->must_be_inside)
+		error = check_peer(p->fd, p->pid, error);
 	timer_stop(p->all->loop, &p->timer);
 	(void)fcntl(p->fd, F_SETFL, flags & ~O_NONBLOCK);
 	answer(p->listener, p->id, error);
@@ -132,8 +176,9 @@ static void on_retry(struct timer *timer)
 
 /* ---- the decision ---- */
 
-/* A socket that was bound in the cell's network namespace has this file. The kernel names inodes by 32 bits here. */
-static bool is_bound_inside(int diag, const struct stat *st)
+/* Whether a socket that was bound in the cell's network namespace has this file. The kernel names it by the device of its file
+ * system and 32 bits of the inode here: where stat(2) says more (large inodes, btrfs, overlayfs), the peer must tell. */
+static enum bound find_bound(int diag, const struct stat *st)
 {
 	const struct {
 		struct nlmsghdr head;
@@ -144,8 +189,8 @@ static bool is_bound_inside(int diag, const struct stat *st)
 		       { .sdiag_family = AF_UNIX, .udiag_states = ~0U, .udiag_show = UDIAG_SHOW_VFS } };
 	uint32_t device = (uint32_t)(major(st->st_dev) << 20 | minor(st->st_dev));
 	char answers[32 * 1024] __attribute__((aligned(8)));
-	bool found = false;
-	bool over = diag < 0 || st->st_ino > UINT32_MAX || send(diag, &question, sizeof question, 0) < 0;
+	enum bound found = BOUND_ELSEWHERE;
+	bool over = diag < 0 || send(diag, &question, sizeof question, 0) < 0;
 
 	while (!over) {
 		ssize_t got = recv(diag, answers, sizeof answers, MSG_DONTWAIT);
@@ -160,8 +205,10 @@ static bool is_bound_inside(int diag, const struct stat *st)
 			unsigned room = NLMSG_PAYLOAD(m, sizeof *d);
 			for (const struct rtattr *r = (const void *)(d + 1); RTA_OK(r, room); r = RTA_NEXT(r, room)) {
 				const struct unix_diag_vfs *v = RTA_DATA(r);
-				found = found || (r->rta_type == UNIX_DIAG_VFS && v->udiag_vfs_ino == st->st_ino &&
-						  v->udiag_vfs_dev == device);
+				if (r->rta_type != UNIX_DIAG_VFS || v->udiag_vfs_ino != (uint32_t)st->st_ino)
+					continue;
+				bool same = st->st_ino <= UINT32_MAX && v->udiag_vfs_dev == device;
+				found = same ? BOUND_INSIDE : MAX(found, BOUND_PERHAPS);
 			}
 		}
 	}
@@ -186,15 +233,6 @@ static int open_target(pid_t pid, const char *path, char *named)
 	return root < 0 ? -1 : (int)syscall(SYS_openat2, root, named, &how, sizeof how);
 }
 
-static void report_socket(struct sandbox *s, const char *path)
-{
-	for (struct sandbox_held *h = s->held; h; h = h->next)
-		if (h->profile.hold == HOLD_INSIDE)
-			paths_add(
-				&h->refused_hosts, &h->arena,
-				arena_printf(&h->arena, "blocked: socket %s (it belongs to a process outside)", path));
-}
-
 bool sandbox_may_connect(const struct sandbox_policy *p, const char *path)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -208,8 +246,9 @@ bool sandbox_may_connect(const struct sandbox_policy *p, const char *path)
 	return false;
 }
 
-/* 0 and *ret_target, or an error for the caller. */
-static int judge_unix(struct connects *c, pid_t pid, const struct sockaddr_un *at, socklen_t length, int *ret_target)
+/* 0 and *ret_target, or an error for the caller. *ret_check: the peer of the connection must be inside. */
+static int judge_unix(struct connects *c, pid_t pid, const struct sockaddr_un *at, socklen_t length, int *ret_target,
+		      bool *ret_check)
 {
 	char path[sizeof at->sun_path + 1] = "";
 	char named[PATH_MAX];
@@ -230,11 +269,12 @@ static int judge_unix(struct connects *c, pid_t pid, const struct sockaddr_un *a
 		return ECONNREFUSED;
 	}
 	ssize_t n = readlink(link, found, sizeof found - 1);
-	bool allowed = is_bound_inside(c->diag, &st) ||
-		       (n > 0 && !strcmp(found, named) && sandbox_may_connect(c->sandbox->policy, named)) ||
+	bool allowed = (n > 0 && !strcmp(found, named) && sandbox_may_connect(c->sandbox->policy, named)) ||
 		       (c->sandbox->policy && c->sandbox->policy->all_unix_sockets);
-	if (!allowed) {
-		report_socket(c->sandbox, named);
+	enum bound bound = allowed ? BOUND_INSIDE : find_bound(c->diag, &st);
+	*ret_check = bound == BOUND_PERHAPS;
+	if (bound == BOUND_ELSEWHERE) {
+		sandbox_note_refusal(c->sandbox, "blocked: socket %s (it belongs to a process outside)", named);
 		close(fd);
 		return EACCES;
 	}
@@ -281,8 +321,9 @@ static void serve(struct connects *c, int listener, const struct seccomp_notif *
 		return;
 	}
 	int target = -1;
+	bool check = false;
 	int error = domain == AF_UNIX && at.ss_family == AF_UNIX
-			    ? judge_unix(c, pid, (struct sockaddr_un *)&at, length, &target)
+			    ? judge_unix(c, pid, (struct sockaddr_un *)&at, length, &target, &check)
 			    : 0;
 	/* All that was read was read of this very caller: it still waits. */
 	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) < 0)
@@ -300,6 +341,8 @@ static void serve(struct connects *c, int listener, const struct seccomp_notif *
 				       .prev = &c->pending,
 				       .timer.fire = on_retry,
 				       .id = id,
+				       .pid = pid,
+				       .must_be_inside = check,
 				       .listener = fcntl(listener, F_DUPFD_CLOEXEC, 3),
 				       .fd = fcntl(fd, F_DUPFD_CLOEXEC, 3),
 				       .target = target,
@@ -311,6 +354,8 @@ static void serve(struct connects *c, int listener, const struct seccomp_notif *
 		timer_start(c->loop, &p->timer, RETRY_MS);
 		return;
 	}
+	if (check)
+		error = check_peer(fd, pid, error);
 	if (blocks)
 		(void)fcntl(fd, F_SETFL, flags);
 	if (target >= 0)

@@ -22,6 +22,8 @@ struct find {
 	size_t glob_count;
 	const struct permission *permission;
 	struct path_anchors anchors;
+	const struct profile *profile;
+	const char *root;
 	bool inside, full;
 	bool links; /* are judged by their names */
 };
@@ -151,6 +153,23 @@ static void add_hooks_path(struct find *f, const char *git_dir)
 	}
 }
 
+/* Names that a project may track for good: an allowWrite of the user's that names exactly this path lifts the protection. Never of
+ * what cadre, git and shells run by themselves. */
+static bool is_lifted(const struct find *f, const char *path)
+{
+	static const char *const hard[] = { ".git",        ".claude", ".mcp.json", ".claude.json",  ".gitconfig",
+					    ".gitmodules", ".bashrc", ".profile",  ".bash_profile", ".bash_login",
+					    ".zshrc",      ".zshenv", ".zprofile", ".config" };
+
+	for (size_t i = 0; i < COUNT_OF(hard); i++)
+		if (strstr(path, arena_printf(f->arena, "/%s/", hard[i])) || !strcmp(strrchr(path, '/') + 1, hard[i]))
+			return false;
+	for (size_t i = 0; i < f->profile->lifts.count; i++)
+		if (path_is_inside(path, f->profile->lifts.list[i]) && path_is_protected(f->profile->lifts.list[i]))
+			return true;
+	return false;
+}
+
 static enum find_answer judge_protected(struct find *f, const char *path, bool is_dir)
 {
 	static const char *const git_parts[] = { "hooks",     "config",          "config.worktree",
@@ -160,13 +179,16 @@ static enum find_answer judge_protected(struct find *f, const char *path, bool i
 	for (struct rule_walk w = { .owner = f->permission, .list = RULE_DENY }; rule_walk_next(&w);)
 		if (rule_set_path(w.set, RULE_DENY, true, path, &f->anchors))
 			return FIND_TAKE;
-	if (!path_is_protected(path))
+	if (!path_is_protected(path) || is_lifted(f, path))
 		return is_dir && !strcmp(name, "node_modules") ? FIND_SKIP : FIND_ENTER;
 	if (!f->inside || !is_dir || strcmp(name, ".git") != 0)
 		return FIND_TAKE;
 	/* Git runs what these name; the rest of a .git it must write. */
 	add_hooks_path(f, path);
+	bool own = f->profile->git_config && !strcmp(path, path_join(f->arena, f->root, ".git"));
 	for (size_t i = 0; i < COUNT_OF(git_parts); i++) {
+		if (own && !strcmp(git_parts[i], "config"))
+			continue;
 		const char *part = path_join(f->arena, path, git_parts[i]);
 		if (file_exists(part))
 			paths_add(f->found, f->arena, part);
@@ -174,8 +196,8 @@ static enum find_answer judge_protected(struct find *f, const char *path, bool i
 	return FIND_SKIP;
 }
 
-int find_protected(struct paths *found, struct arena *a, const struct tool_env *env, const char *root, bool inside,
-		   struct err *err)
+int find_protected(struct paths *found, struct arena *a, const struct tool_env *env, const char *root,
+		   const struct profile *p, struct err *err)
 {
 	struct find f = { .arena = a,
 			  .found = found,
@@ -183,14 +205,16 @@ int find_protected(struct paths *found, struct arena *a, const struct tool_env *
 			  .deepest = FIND_PROTECTED_DEPTH,
 			  .judge = judge_protected,
 			  .permission = env->permission,
-			  .inside = inside,
+			  .profile = p,
+			  .root = root,
+			  .inside = p->hold == HOLD_INSIDE,
 			  .links = true };
 	size_t before = found->count;
 
 	path_anchors_add(&f.anchors, a, env->root);
 	path_anchors_add(&f.anchors, a, env->cwd);
-	for (const struct permission *p = env->permission; p; p = p->parent)
-		path_anchors_add(&f.anchors, a, p->root);
+	for (const struct permission *up = env->permission; up; up = up->parent)
+		path_anchors_add(&f.anchors, a, up->root);
 	find_walk(&f, AT_FDCWD, root, root, 1);
 	if (found->count - before > FIND_HIDDEN_MAX)
 		return err_set(err, ERR_LIMIT, "there are more than %d protected files in %s", FIND_HIDDEN_MAX, root);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include "lib/git/git_objects.h"
 #include "lib/io/file.h"
 #include "lib/io/landlock.h"
 #include "guard/permission/resolved_path.h"
@@ -131,7 +132,11 @@ static int plan_ruleset(struct sandbox *s, struct sandbox_held *held, struct err
 		paths_add(&reads, a, cell_proc(held->confine.cell));
 	if (held->confine.cell && p->hold == HOLD_INSIDE)
 		paths_add(&dirs, a, cell_shm(held->confine.cell));
-	buf_addf(&key, "%d\n", p->hold);
+	if (held->confine.cell && s->policy && s->policy->nested_user_namespaces)
+		paths_add(&files, a, cell_proc(held->confine.cell)); /* rights of files, below it */
+	for (const char *const *d = held->confine.cell && s->policy ? s->policy->devices : NULL; d && *d; d++)
+		paths_add(&files, a, *d);
+	buf_addf(&key, "%d%d\n", p->hold, held->reduced);
 	add_to_key(&key, &dirs, 0);
 	add_to_key(&key, &files, device_count);
 	add_to_key(&key, &reads, p->program_count);
@@ -143,7 +148,7 @@ static int plan_ruleset(struct sandbox *s, struct sandbox_held *held, struct err
 		fd = landlock_new(&(struct landlock_rules){ .dirs = dirs.list,
 							    .files = files.list,
 							    .reads = p->limits_reads ? reads.list : NULL,
-							    .alone = p->hold == HOLD_READS },
+							    .alone = p->hold == HOLD_READS || held->reduced },
 				  err);
 		if (fd < 0)
 			return fd;
@@ -153,11 +158,14 @@ static int plan_ruleset(struct sandbox *s, struct sandbox_held *held, struct err
 	return held->confine.landlock_fd < 0 ? err_set(err, ERR_IO, "cannot confine this command: %m") : 0;
 }
 
-/* Root of a cell may open any file of the users that it knows. So its placeholders belong to nobody there; they lie beside the
- * temporary directory, where no command can put another file in their place. */
-static int plan_placeholders(struct sandbox *s, struct confine *c, struct err *err)
+/* What stands in hidden places. A whole cell has its own; a view has none, and root of a cell may open any file of the users
+ * that it knows: its placeholders belong to no user there. They lie beside the temporary directory, where no command can put
+ * another file in their place. */
+static int plan_placeholders(struct sandbox *s, struct confine *c, bool whole, struct err *err)
 {
-	if (geteuid() != 0)
+	bool root = geteuid() == 0;
+
+	if (!root && whole)
 		return 0;
 	if (!s->empty_file) {
 		AUTO_BUF struct buf path = { 0 };
@@ -165,14 +173,15 @@ static int plan_placeholders(struct sandbox *s, struct confine *c, struct err *e
 		AUTO_CLOSE int fd = file_make_parents(path.p, err) < 0
 					    ? -1
 					    : open(path.p, O_CREAT | O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
-		if (fd < 0 || fchmod(fd, 0) < 0 || fchown(fd, CELL_NOBODY, CELL_NOBODY) < 0)
+		if (fd < 0 || fchmod(fd, 0) < 0 || (root && fchown(fd, CELL_NOBODY, CELL_NOBODY) < 0))
 			return err_set(err, ERR_IO, "cannot make %s: %m", path.p);
 		s->empty_file = buf_take(&path, NULL);
 	}
 	if (!s->empty_dir) {
 		AUTO_BUF struct buf path = { 0 };
 		buf_addf(&path, "%s.hidden.d", s->temp_dir);
-		if ((mkdir(path.p, 0111) < 0 && errno != EEXIST) || lchown(path.p, CELL_NOBODY, CELL_NOBODY) < 0)
+		if ((mkdir(path.p, 0111) < 0 && errno != EEXIST) ||
+		    (root && lchown(path.p, CELL_NOBODY, CELL_NOBODY) < 0))
 			return err_set(err, ERR_IO, "cannot make %s: %m", path.p);
 		s->empty_dir = buf_take(&path, NULL);
 	}
@@ -183,27 +192,36 @@ static int plan_placeholders(struct sandbox *s, struct confine *c, struct err *e
 
 int plan_make(struct sandbox *s, struct sandbox_held *held, struct err *err)
 {
-	static const enum sandbox_filter filters[] = {
-		[HOLD_READS] = FILTER_READS, [HOLD_EDITS] = FILTER_EDITS, [HOLD_INSIDE] = FILTER_INSIDE
-	};
+	static const enum sandbox_filter filters[] = { [HOLD_READS] = FILTER_READS,
+						       [HOLD_EDITS] = FILTER_EDITS,
+						       [HOLD_CONVERTS] = FILTER_EDITS,
+						       [HOLD_INSIDE] = FILTER_INSIDE };
 	struct profile *p = &held->profile;
 	struct cell *cell = NULL;
+	bool whole = p->hold != HOLD_WORKTREE;
 	int rc = 0;
 
-	if (p->hold != HOLD_READS || p->hides.count || p->emptied.count) {
-		rc = sandbox_cell(s, p->hold == HOLD_WORKTREE ? CELL_VIEW : CELL_WHOLE, &cell, err);
+	if (!held->reduced && (p->hold != HOLD_READS || p->hides.count || p->emptied.count)) {
+		rc = sandbox_cell(s, whole ? CELL_WHOLE : CELL_VIEW, &cell, err);
 		if (rc == 0)
 			plan_mounts(held);
 		if (rc == 0 && p->hides.count)
-			rc = plan_placeholders(s, &held->confine, err);
+			rc = plan_placeholders(s, &held->confine, whole, err);
 	}
 	held->confine.cell = cell;
+	if (cell && held->objects) {
+		held->confine.covered = held->objects->shared;
+		held->confine.cover = held->objects->own;
+		held->confine.covered_at = held->objects->seen;
+	}
 	held->confine.no_cores = p->hold != HOLD_WORKTREE;
-	held->confine.keep_capabilities = geteuid() == 0 && p->hold != HOLD_READS;
+	held->confine.keep_capabilities =
+		geteuid() == 0 && p->hold != HOLD_READS && p->hold != HOLD_CONVERTS && !held->reduced;
 	if (rc == 0 && p->hold != HOLD_WORKTREE) {
-		bool supervised = p->hold == HOLD_INSIDE && s->connects;
+		bool supervised = p->hold == HOLD_INSIDE && s->connects && !held->reduced;
 		held->confine.filter =
-			sandbox_filter(s, !supervised                                      ? filters[p->hold]
+			sandbox_filter(s, held->reduced                                    ? FILTER_REDUCED
+					  : !supervised                                    ? filters[p->hold]
 					  : s->policy && s->policy->nested_user_namespaces ? FILTER_NESTED
 											   : FILTER_SUPERVISED);
 		held->confine.listener_to = supervised ? connects_fd(s->connects) : 0;

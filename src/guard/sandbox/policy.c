@@ -3,6 +3,7 @@
  * (settings_belief.c); here a path becomes a real one, and what cannot be meant becomes a note. */
 #include "guard/sandbox/policy.h"
 #include <ctype.h>
+#include <glob.h>
 #include <limits.h>
 #include "lib/io/address.h"
 #include "lib/io/file.h"
@@ -64,8 +65,10 @@ static void reading_keep(struct reading *r, const struct settings_origin *at, st
 			memcpy(list, r->entries, r->entry_count * sizeof *list);
 		r->entries = list;
 	}
-	r->entries[r->entry_count++] = (struct policy_entry){ r->key, arena_str(a, text).p, value,
-							      at->file ? arena_strdup(a, at->file) : NULL, at->line };
+	r->entries[r->entry_count++] =
+		(struct policy_entry){ r->key,   arena_str(a, text).p,
+				       value,    at->file ? arena_strdup(a, at->file) : NULL,
+				       at->line, at->layer == LAYER_PROJECT || at->layer == LAYER_LOCAL };
 }
 
 /* ---- paths ---- */
@@ -200,7 +203,7 @@ static struct host_list read_hosts(struct reading *r, const char *key, bool allo
 	r->hosts = NULL;
 	r->host_count = r->host_cap = 0;
 	r->managed_only = allows && r->policy->managed_domains_only;
-	r->own_only = allows && settings_bool(r->settings, "sandbox.network.strictAllowlist", false);
+	r->own_only = allows && r->policy->strict_domains;
 	settings_each(r->settings, key, on_host, r);
 	r->key = allows ? "permissions.allow" : "permissions.deny";
 	settings_each(r->settings, r->key, on_host, r);
@@ -249,6 +252,50 @@ static void on_ignored(void *data, const struct settings_item *item)
 	}
 }
 
+/* ---- devices ---- */
+
+static void on_device(void *data, const struct settings_item *item)
+{
+	struct reading *r = data;
+	struct arena *a = &r->policy->arena;
+	const char *text = json_cstr(item->value, a);
+	glob_t found;
+
+	if (!text || strncmp(text, "/dev/", 5) != 0 || strstr(text, "/..")) {
+		reading_note(r, &item->origin, str_from(text ? text : ""), "is not in /dev: it has no effect");
+		return;
+	}
+	if (glob(text, 0, NULL, &found) == 0) {
+		for (size_t i = 0; i < found.gl_pathc; i++)
+			paths_add(r->paths, a, arena_strdup(a, found.gl_pathv[i]));
+		globfree(&found);
+	}
+}
+
+static void on_managed(void *data, const struct settings_item *item)
+{
+	bool *managed = data;
+
+	*managed = *managed || item->origin.layer == LAYER_MANAGED;
+}
+
+/* Managed settings that speak of files are not undone by others. */
+static bool read_files_open(const struct settings *s)
+{
+	struct settings_origin at = { 0 };
+	const struct json *open = settings_get(s, "sandbox.filesystem.disabled", &at);
+	static const char *const keys[] = {
+		"sandbox.filesystem.allowRead", "sandbox.filesystem.allowWrite",
+		"sandbox.filesystem.denyRead",  "sandbox.filesystem.denyWrite",
+		"sandbox.credentials",          "sandbox.filesystem.allowManagedReadPathsOnly"
+	};
+	bool managed = false;
+
+	for (size_t i = 0; i < COUNT_OF(keys); i++)
+		settings_each(s, keys[i], on_managed, &managed);
+	return open && json_bool(open) && (at.layer == LAYER_MANAGED || !managed);
+}
+
 /* ---- all ---- */
 
 static enum cage_level cage_level(const char *text)
@@ -271,8 +318,17 @@ struct sandbox_policy *sandbox_policy_new(const struct settings *s, const char *
 	p->hooks = cage_level(settings_cstr(s, "sandbox.cadre.hooks", a, "off"));
 	p->servers = cage_level(settings_cstr(s, "sandbox.cadre.mcpServers", a, "off"));
 	p->managed_domains_only = settings_bool(s, "sandbox.network.allowManagedDomainsOnly", false);
+	p->strict_domains = settings_bool(s, "sandbox.network.strictAllowlist", false);
 	p->http_port = (uint64_t)settings_i64(s, "sandbox.network.httpProxyPort", 0);
 	p->socks_port = (uint64_t)settings_i64(s, "sandbox.network.socksProxyPort", 0);
+	p->files_open = read_files_open(s);
+	p->weaker = settings_bool(s, "sandbox.enableWeakerNestedSandbox", false);
+	p->git_config = settings_bool(s, "sandbox.cadre.gitConfig", false);
+	struct paths devices = { 0 };
+	r.key = "sandbox.cadre.devices";
+	r.paths = &devices;
+	settings_each(s, "sandbox.cadre.devices", on_device, &r);
+	p->devices = devices.list;
 	p->nested_user_namespaces = settings_bool(s, "sandbox.allowNestedUserNamespaces", false);
 	settings_each(s, "sandbox.ignoreViolations", on_ignored, &r);
 	p->ignored = r.ignored;
@@ -292,16 +348,23 @@ struct sandbox_policy *sandbox_policy_new(const struct settings *s, const char *
 	const char *const *denied = read_paths(&r, "sandbox.filesystem.denyRead", false, &patterns);
 	for (; denied && *denied; denied++)
 		paths_add(&hidden, a, *denied);
+	struct paths sealed = { 0 };
 	r.key = "sandbox.credentials";
-	r.paths = &hidden;
+	r.paths = &sealed;
 	r.patterns = &patterns;
 	r.variables = &variables;
 	settings_each(s, "sandbox.credentials", on_credentials, &r);
+	for (size_t i = 0; i < sealed.count; i++)
+		paths_add(&hidden, a, sealed.list[i]);
+	p->sealed = sealed.list;
 	p->deny_read = hidden.list;
 	p->deny_read_patterns = patterns.list;
 	p->deny_variables = variables.list;
 	p->denied = read_hosts(&r, "sandbox.network.deniedDomains", false);
 	p->allowed = read_hosts(&r, "sandbox.network.allowedDomains", true);
+	r.key = "sandbox.network.tlsTerminate";
+	if (settings_get(s, r.key, &at))
+		reading_note(&r, &at, STR("tlsTerminate"), "has no effect: the proxy passes TLS on unread");
 	p->notes = r.notes.list;
 	p->entries = r.entries;
 	p->entry_count = r.entry_count;
@@ -384,6 +447,8 @@ static const struct host_entry *host_find(const struct host_list *list, struct s
 	return NULL;
 }
 
+static const char not_listed[] = "not among sandbox.network.allowedDomains";
+
 const char *host_refusal(const struct sandbox_policy *p, struct str host, unsigned port)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -397,8 +462,20 @@ const char *host_refusal(const struct sandbox_policy *p, struct str host, unsign
 	if (host_find(&p->denied, name, port, false))
 		return "denied by sandbox.network.deniedDomains";
 	if (!host_find(&p->allowed, name, port, true))
-		return "not among sandbox.network.allowedDomains";
+		return not_listed;
 	return NULL;
+}
+
+bool host_may_be_asked(const struct sandbox_policy *p, struct str host, unsigned port)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct str name = host_normal(&a, host);
+	const char *why = host_refusal(p, host, port);
+	unsigned kind = address_kind_of_host(name);
+
+	return why && !strcmp(why, not_listed) && !p->managed_domains_only && !p->strict_domains &&
+	       !str_is(name, "localhost") && !str_ends(name, STR(".localhost")) &&
+	       (!kind || kind & (ADDRESS_PUBLIC | ADDRESS_PRIVATE)) && name.p[0] != '[';
 }
 
 unsigned host_addresses(const struct sandbox_policy *p, struct str host, unsigned port)

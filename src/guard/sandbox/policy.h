@@ -30,6 +30,7 @@ struct policy_entry {
 	const char *value;      /* the path, pattern or host that it means */
 	const char *file;
 	unsigned line;
+	bool of_project; /* a file of the project, also the local one */
 };
 
 /* Which programs of others run inside */
@@ -52,11 +53,16 @@ struct sandbox_policy {
 	const char *const *excluded;           /* as in Bash(...) */
 	const char *const *deny_variables;
 	struct host_list allowed, denied;
-	bool managed_domains_only;
-	const char *const *unix_sockets;      /* outside, that may be reached: real paths */
-	bool all_unix_sockets;                /* no check */
-	uint64_t http_port, socks_port;       /* of the user's own proxy; 0: none */
-	bool nested_user_namespaces;          /* may be made inside */
+	bool managed_domains_only, strict_domains; /* hosts that no list names are not asked about */
+	const char *const *unix_sockets;           /* outside, that may be reached: real paths */
+	bool all_unix_sockets;                     /* no check */
+	uint64_t http_port, socks_port;            /* of the user's own proxy; 0: none */
+	bool nested_user_namespaces;               /* may be made inside */
+	bool files_open;                           /* filesystem.disabled: no rules for files */
+	bool weaker;                               /* enableWeakerNestedSandbox */
+	bool git_config;                           /* cadre.gitConfig */
+	const char *const *devices; /* that are there inside; as they were found when the policy was made */
+	const char *const *sealed;  /* of deny_read, by credentials.files: no allowRead of a project opens them */
 	const struct violation_rule *ignored; /* reports that are left out */
 	size_t ignored_count;
 	const struct policy_entry *entries; /* of all lists of paths and hosts, lowest layer first */
@@ -75,6 +81,8 @@ int sandbox_policy_widen(struct sandbox_policy *p, const char *cwd, const char *
 bool host_split(struct str text, struct str *ret_name, uint64_t *port);
 /* NULL: a command may reach this host; else why not. port needs a look for names that are allowed without one. */
 const char *host_refusal(const struct sandbox_policy *p, struct str host, unsigned port);
+/* Whether a person may be asked about a host that is refused: no list speaks of it, and it is not this machine. */
+bool host_may_be_asked(const struct sandbox_policy *p, struct str host, unsigned port);
 /* Whether a socket of a program outside may be reached; path is absolute. */
 bool sandbox_may_connect(const struct sandbox_policy *p, const char *path);
 /* The kinds of addresses (lib/io/address.h) that a name which may be reached may lead to. */

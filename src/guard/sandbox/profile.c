@@ -2,9 +2,11 @@
  * profile.c - from belief to paths. A command that passed as reading may read what a command of its kind may name without a
  * question (evaluate_file.c), and what programs need to run at all. */
 #include "guard/sandbox/profile.h"
+#include <dirent.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include "lib/git/git_head.h"
+#include "lib/git/git_objects.h"
 #include "lib/io/file.h"
 #include "guard/permission/permission.h"
 #include "guard/permission/resolved_path.h"
@@ -265,6 +267,15 @@ static void profile_limit_reads(struct profile *p, struct arena *a, const struct
 
 /* ---- writing ---- */
 
+/* A file of the user's, not of a project, has this path under this key. */
+static bool policy_has_own(const struct sandbox_policy *p, const char *key, const char *path)
+{
+	for (size_t i = 0; p && i < p->entry_count; i++)
+		if (!p->entries[i].of_project && !strcmp(p->entries[i].key, key) && !strcmp(p->entries[i].value, path))
+			return true;
+	return false;
+}
+
 static int add_roots(struct profile *p, struct arena *a, const struct profile_facts *f, struct err *err)
 {
 	/* These hold what others run or trust; nothing makes all of them writable. */
@@ -288,6 +299,23 @@ static int add_roots(struct profile *p, struct arena *a, const struct profile_fa
 		paths_add(&p->writes, a, root);
 	}
 	return 0;
+}
+
+/* All but what is the kernel's or made for the inside: as root, a file of /proc or /sys can be a way out. */
+static void add_all_places(struct profile *p, struct arena *a)
+{
+	static const char *const made[] = { "proc", "sys", "dev", "run", ".", ".." };
+	DIR *root = opendir("/");
+
+	for (struct dirent *e; root && (e = readdir(root));) {
+		bool is_made = e->d_type == DT_LNK;
+		for (size_t i = 0; i < COUNT_OF(made); i++)
+			is_made = is_made || !strcmp(e->d_name, made[i]);
+		if (!is_made)
+			paths_add(&p->writes, a, arena_printf(a, "/%s", e->d_name));
+	}
+	if (root)
+		closedir(root);
 }
 
 /* What rules let the agent edit without a question, by a path or a directory with all in it. A rule about all files adds nothing. */
@@ -368,10 +396,15 @@ static void add_hidden(struct profile *p, struct arena *a, const struct profile_
 {
 	const char *const *allow = f->policy ? f->policy->allow_read : NULL;
 	bool parts = false;
+	bool sealed = false;
 
 	if (!file_exists(path))
 		return;
+	for (const char *const *s = f->policy ? f->policy->sealed : NULL; s && *s; s++)
+		sealed = sealed || !strcmp(*s, path);
 	for (; allow && *allow; allow++) {
+		if (sealed && !policy_has_own(f->policy, "sandbox.filesystem.allowRead", *allow))
+			continue;
 		if (!strcmp(*allow, path))
 			return;
 		if (path_is_inside(*allow, path) && file_exists(*allow)) {
@@ -389,20 +422,19 @@ static void add_hidden(struct profile *p, struct arena *a, const struct profile_
 	paths_add(parts ? &p->emptied : &p->hides, a, path);
 }
 
-/* Who reaches the socket of a session can stop it and its agents (product/observe/control_socket.c). Other commands have no sockets of this
- * kind. Emptied, because the place of hidden files is in a whole cell only. */
-static void hide_control_sockets(struct profile *p, struct arena *a)
+/* Who reaches the socket of a session can stop it and its agents (product/observe/control_socket.c). */
+static void find_control_sockets(struct paths *found, struct arena *a)
 {
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
 
 	if (runtime && runtime[0] == '/')
-		paths_add(&p->emptied, a, arena_printf(a, "%s/cadre", runtime));
-	paths_add(&p->emptied, a, arena_printf(a, "/tmp/cadre-%u", (unsigned)getuid()));
+		paths_add(found, a, arena_printf(a, "%s/cadre", runtime));
+	paths_add(found, a, arena_printf(a, "/tmp/cadre-%u", (unsigned)getuid()));
 }
 
 static int profile_hide(struct profile *p, struct arena *a, const struct profile_facts *f, struct err *err)
 {
-	static const char *const own[] = { ".credentials.json", ".claude.json", "mcp-oauth", "control" };
+	static const char *const own[] = { ".credentials.json", ".claude.json", "mcp-oauth" };
 	const struct sandbox_policy *policy = f->policy && f->policy->enabled ? f->policy : NULL;
 	const char *const *denied = policy ? policy->deny_read : NULL;
 	struct paths dirs = { 0 };
@@ -414,6 +446,7 @@ static int profile_hide(struct profile *p, struct arena *a, const struct profile
 		paths_add(&found, a, path_join(a, f->config_dir, own[i]));
 	if (f->home)
 		paths_add(&found, a, path_join(a, f->home, ".claude.json"));
+	find_control_sockets(&found, a);
 	add_working_dirs(&dirs, a, f);
 	for (size_t i = 0; i < dirs.count; i++) {
 		int rc = find_denied(&found, a, f->env, dirs.list[i], policy ? policy->deny_read_patterns : NULL, err);
@@ -441,22 +474,40 @@ int profile_make(struct profile *p, struct arena *a, const struct profile_facts 
 	case HOLD_READS:
 		profile_limit_reads(p, a, f);
 		break;
+	case HOLD_CONVERTS:
+		return 0;
 	case HOLD_WORKTREE:
 		paths_add_all(&p->writes, a, f->env->write_dirs);
 		protect_worktree(p, a);
-		hide_control_sockets(p, a);
+		find_control_sockets(&p->hides, a);
 		return 0;
 	default:
+		if (f->hold == HOLD_INSIDE && f->policy->files_open) {
+			p->network = true;
+			add_all_places(p, a);
+			return 0;
+		}
 		rc = add_roots(p, a, f, err);
 		p->network = f->hold == HOLD_INSIDE;
 		if (rc == 0 && f->hold == HOLD_INSIDE)
 			paths_add_all(&p->writes, a, f->policy->allow_write);
 		if (rc == 0 && f->hold == HOLD_INSIDE)
 			add_edit_rules(p, a, f);
+		if (rc == 0 && f->hold == HOLD_INSIDE &&
+		    f->env->write_dirs) { /* an agent in a worktree commits there */
+			paths_add_all(&p->writes, a, f->env->write_dirs);
+			if (f->env->objects) /* where it is seen, no directory above it is the one that it has here */
+				paths_add(&p->writes, a, f->env->objects->own);
+			protect_worktree(p, a);
+		}
 		if (rc == 0)
 			add_denied_writes(p, a, f);
+		for (size_t i = 0; f->hold == HOLD_INSIDE && i < f->policy->entry_count; i++)
+			if (policy_has_own(f->policy, "sandbox.filesystem.allowWrite", f->policy->entries[i].value))
+				paths_add(&p->lifts, a, f->policy->entries[i].value);
+		p->git_config = f->hold == HOLD_INSIDE && f->policy->git_config;
 		for (size_t i = 0; i < p->roots.count && rc == 0; i++)
-			rc = find_protected(&p->protects, a, f->env, p->roots.list[i], f->hold == HOLD_INSIDE, err);
+			rc = find_protected(&p->protects, a, f->env, p->roots.list[i], p, err);
 		for (size_t i = 0; i < p->protects.count; i++) {
 			struct stat st;
 			if (lstat(p->protects.list[i], &st) == 0 && S_ISLNK(st.st_mode))

@@ -6,10 +6,11 @@
 #include "guard/sandbox/policy.h"
 
 enum sandbox_hold {
-	HOLD_NONE,     /* it runs free */
-	HOLD_READS,    /* it was believed to change nothing */
-	HOLD_EDITS,    /* it was believed to change files in the working directories */
-	HOLD_INSIDE,   /* the settings want it in the sandbox */
+	HOLD_NONE,   /* it runs free */
+	HOLD_READS,  /* it was believed to change nothing */
+	HOLD_EDITS,  /* it was believed to change files in the working directories */
+	HOLD_INSIDE, /* the settings want it in the sandbox */
+	HOLD_CONVERTS, /* it reads, and writes nothing but its temporary directory; it was not asked about and needs no more */
 	HOLD_WORKTREE, /* its agent writes in a worktree only */
 };
 
@@ -19,6 +20,7 @@ struct profile {
 	struct paths reads;    /* only with limits_reads; begins with the programs */
 	size_t program_count;  /* of these */
 	struct paths protects; /* in writes, but not to be written: they exist */
+	struct paths lifts;    /* names that a custom protects and a setting of the user's opens */
 	struct paths links;    /* those of protects that are links */
 	struct paths pins;     /* directories between writes and protects, which must not be moved away */
 	struct paths hides;    /* they exist */
@@ -27,7 +29,8 @@ struct profile {
 	struct paths roots;    /* of writes: directories whose protected names are watched */
 	const char *temp_dir;
 	bool limits_reads;
-	bool network; /* through the proxy */
+	bool git_config; /* of the roots is writable, and looked at when the command has ended */
+	bool network;    /* through the proxy */
 };
 
 /* What it is made from. All borrowed. */

@@ -5,14 +5,19 @@
  *
  *     head --(a whole request)--> naming --(resolved)--> dialling --(connected)--> flowing --(both sides at their end)--> closed
  *       \---------- refused: an answer that says why, then closed ----------/ */
-#include <ctype.h>
 #include "lib/base/buf.h"
 #include "lib/io/address.h"
 #include "guard/sandbox/sandbox_int.h"
 
-enum { LINKS_MAX = 256, HEAD_MAX = 16 * 1024, FIRST_BYTES_MS = 10 * 1000, FLOW_MAX = 64 * 1024, CHUNK = 32 * 1024 };
+enum {
+	LINKS_MAX = 256,
+	HEAD_MAX = 16 * 1024,
+	FIRST_BYTES_MS = 10 * 1000,
+	ANSWER_MS = 60 * 1000,
+	FLOW_MAX = 64 * 1024,
+	CHUNK = 32 * 1024
+};
 
-enum link_kind { LINK_CONNECT, LINK_PLAIN, LINK_SOCKS, LINK_CLEAR /* of a program that knows no proxy */ };
 enum link_side { SIDE_IN, SIDE_OUT, SIDES };
 
 struct link {
@@ -21,14 +26,12 @@ struct link {
 	uv_tcp_t side[SIDES];
 	bool opened[SIDES], ended[SIDES], stopped[SIDES];
 	unsigned handles; /* open; the struct lives until the last close callback */
-	enum link_kind kind;
-	bool greeted, busy, closing, flowing;
+	bool busy, closing, flowing;
+	bool waiting;         /* for the answer of a user */
 	bool upstream, socks; /* dialled through the user's proxy, which speaks SOCKS */
 	bool hello_seen;      /* what a TLS client asks for is known */
 	struct buf head;      /* what the client has said so far */
-	struct buf first;     /* what goes out before all else */
-	char *host;
-	unsigned port;
+	struct proxy_request asked;
 	struct timer timer;
 	uv_getaddrinfo_t lookup;
 	uv_connect_t connect;
@@ -73,8 +76,7 @@ static void on_link_closed(uv_handle_t *handle)
 		l->next->prev = l->prev;
 	p->count--;
 	buf_release(&l->head);
-	buf_release(&l->first);
-	free(l->host);
+	proxy_request_release(&l->asked);
 	free(l);
 	proxy_maybe_free(p);
 }
@@ -95,6 +97,7 @@ static void link_close(struct link *l)
 /* ---- writing ---- */
 
 static void link_pause(struct link *l, enum link_side from, bool stop);
+static void on_silence(struct timer *timer);
 
 static void on_written(uv_write_t *request, int status)
 {
@@ -146,12 +149,12 @@ static void link_refuse_clear(struct link *l, const char *why)
 	AUTO_BUF struct buf text = { 0 };
 	AUTO_BUF struct buf out = { 0 };
 
-	if (l->port != 22) {
+	if (l->asked.port != 22) {
 		l->opened[SIDE_IN] = !l->closing && uv_tcp_close_reset(&l->side[SIDE_IN], on_link_closed) < 0;
 		link_close(l);
 		return;
 	}
-	buf_addf(&text, "sandbox: %s: %s", l->host ? l->host : "", why);
+	buf_addf(&text, "sandbox: %s: %s", l->asked.host ? l->asked.host : "", why);
 	size_t payload = 1 + 4 + 4 + text.n + 4;
 	size_t padding = 8 - (payload + 5) % 8 + 8;
 	buf_addstr(&out, "SSH-2.0-cadre\r\n");
@@ -178,20 +181,19 @@ static void link_refuse(struct link *l, int status, const char *why)
 	AUTO_BUF struct buf out = { 0 };
 
 	uv_read_stop((uv_stream_t *)&l->side[SIDE_IN]);
-	for (struct sandbox_held *h = l->proxy->sandbox->held; status == 403 && l->host && h; h = h->next)
-		if (h->profile.hold == HOLD_INSIDE)
-			paths_add(&h->refused_hosts, &h->arena,
-				  arena_printf(&h->arena, "blocked: network %s:%u (%s)", l->host, l->port, why));
-	if (l->kind == LINK_CLEAR && l->port != 80) {
+	if (status == 403 && l->asked.host)
+		sandbox_note_refusal(l->proxy->sandbox, "blocked: network %s:%u (%s)", l->asked.host, l->asked.port,
+				     why);
+	if (l->asked.kind == PROXY_CLEAR && l->asked.port != 80) {
 		link_refuse_clear(l, why);
 		return;
 	}
-	if (l->kind == LINK_SOCKS) {
+	if (l->asked.kind == PROXY_SOCKS) {
 		link_write(l, SIDE_IN, status == 403 ? "\5\2\0\1\0\0\0\0\0\0" : "\5\4\0\1\0\0\0\0\0\0", 10, true);
 		return;
 	}
 	AUTO_BUF struct buf body = { 0 };
-	buf_addf(&body, "sandbox: %s%s%s\n", l->host ? l->host : "", l->host ? ": " : "", why);
+	buf_addf(&body, "sandbox: %s%s%s\n", l->asked.host ? l->asked.host : "", l->asked.host ? ": " : "", why);
 	buf_addf(
 		&out,
 		"HTTP/1.1 %d %s\r\nX-Cadre-Sandbox: denied\r\nContent-Type: text/plain\r\nContent-Length: %zu\r\nConnection: "
@@ -223,14 +225,10 @@ static void link_check_hello(struct link *l)
 	if (hello == HELLO_PART)
 		return;
 	l->hello_seen = true;
-	if (hello == HELLO_NAMED && !str_is_nocase(name, l->host) &&
-	    host_refusal(l->proxy->sandbox->policy, name, l->port)) {
-		for (struct sandbox_held *h = l->proxy->sandbox->held; h; h = h->next)
-			if (h->profile.hold == HOLD_INSIDE)
-				paths_add(&h->refused_hosts, &h->arena,
-					  arena_printf(&h->arena,
-						       "blocked: network " STR_FMT ":%u (asked for behind %s)",
-						       STR_ARG(name), l->port, l->host));
+	if (hello == HELLO_NAMED && !str_is_nocase(name, l->asked.host) &&
+	    host_refusal(l->proxy->sandbox->policy, name, l->asked.port)) {
+		sandbox_note_refusal(l->proxy->sandbox, "blocked: network " STR_FMT ":%u (asked for behind %s)",
+				     STR_ARG(name), l->asked.port, l->asked.host);
 		link_close(l);
 		return;
 	}
@@ -244,7 +242,7 @@ static void on_flow(uv_stream_t *stream, ssize_t n, const uv_buf_t *part)
 	enum link_side from = stream == (uv_stream_t *)&l->side[SIDE_IN] ? SIDE_IN : SIDE_OUT;
 	enum link_side to = from == SIDE_IN ? SIDE_OUT : SIDE_IN;
 
-	if (n > 0 && !l->closing && from == SIDE_IN && l->port == 443 && !l->hello_seen) {
+	if (n > 0 && !l->closing && from == SIDE_IN && l->asked.port == 443 && !l->hello_seen) {
 		buf_add(&l->head, part->base, (size_t)n);
 		link_check_hello(l);
 	} else if (n > 0 && !l->closing) {
@@ -284,16 +282,16 @@ static void link_flow(struct link *l)
 {
 	l->flowing = true;
 	timer_stop(l->proxy->loop, &l->timer);
-	if (l->kind == LINK_CONNECT)
+	if (l->asked.kind == PROXY_CONNECT)
 		link_write(l, SIDE_IN, "HTTP/1.1 200 Connection established\r\n\r\n", 39, false);
-	else if (l->kind == LINK_SOCKS)
+	else if (l->asked.kind == PROXY_SOCKS)
 		link_write(l, SIDE_IN, "\5\0\0\1\0\0\0\0\0\0", 10, false);
 	buf_clear(&l->head);
-	if (l->port == 443 && l->kind != LINK_PLAIN && l->first.n && !l->closing) {
-		buf_add(&l->head, l->first.p, l->first.n);
+	if (l->asked.port == 443 && l->asked.kind != PROXY_PLAIN && l->asked.first.n && !l->closing) {
+		buf_add(&l->head, l->asked.first.p, l->asked.first.n);
 		link_check_hello(l);
-	} else if (l->first.n && !l->closing) {
-		link_write(l, SIDE_OUT, l->first.p, l->first.n, false);
+	} else if (l->asked.first.n && !l->closing) {
+		link_write(l, SIDE_OUT, l->asked.first.p, l->asked.first.n, false);
 	}
 	for (int i = 0; i < SIDES && !l->closing; i++)
 		if (uv_read_start((uv_stream_t *)&l->side[i], on_alloc, on_flow) < 0)
@@ -353,7 +351,7 @@ static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *
 		}
 		return;
 	}
-	kinds = policy ? host_addresses(policy, str_from(l->host), l->port) : 0;
+	kinds = policy ? host_addresses(policy, str_from(l->asked.host), l->asked.port) : 0;
 	for (const struct addrinfo *at = list; status == 0 && at && !good; at = at->ai_next)
 		if (address_kind(at->ai_addr) & kinds)
 			good = at;
@@ -371,15 +369,16 @@ static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *
 static void link_ask_upstream(struct link *l)
 {
 	AUTO_BUF struct buf out = { 0 };
-	size_t n = strlen(l->host);
+	size_t n = strlen(l->asked.host);
 
 	if (!l->socks) {
-		buf_addf(&out, "CONNECT %s:%u HTTP/1.1\r\nHost: %s:%u\r\n\r\n", l->host, l->port, l->host, l->port);
+		buf_addf(&out, "CONNECT %s:%u HTTP/1.1\r\nHost: %s:%u\r\n\r\n", l->asked.host, l->asked.port,
+			 l->asked.host, l->asked.port);
 	} else { /* greeting and request in one: both are known, and servers read them one behind the other */
 		const char head[] = { 5, 1, 0, 5, 1, 0, 3, (char)n };
-		const char port[] = { (char)(l->port >> 8), (char)l->port };
+		const char port[] = { (char)(l->asked.port >> 8), (char)l->asked.port };
 		buf_add(&out, head, sizeof head);
-		buf_add(&out, l->host, n);
+		buf_add(&out, l->asked.host, n);
 		buf_add(&out, port, sizeof port);
 	}
 	link_write(l, SIDE_OUT, out.p, out.n, false);
@@ -436,6 +435,14 @@ static void link_dial_proxy(struct link *l, bool socks, unsigned port)
 	link_dial(l, (struct sockaddr *)&at);
 }
 
+static void on_no_answer(struct timer *timer)
+{
+	struct link *l = CONTAINER_OF(timer, struct link, timer);
+
+	l->waiting = false;
+	link_refuse(l, 403, "no user has answered yet");
+}
+
 static void link_reach(struct link *l)
 {
 	const struct sandbox_policy *policy = l->proxy->sandbox->policy;
@@ -443,7 +450,13 @@ static void link_reach(struct link *l)
 	char port[8];
 
 	uv_read_stop((uv_stream_t *)&l->side[SIDE_IN]);
-	const char *why = host_refusal(policy, str_from(l->host), l->port);
+	const char *why = sandbox_host_refusal(l->proxy->sandbox, l->asked.host, l->asked.port, &l->waiting);
+	if (why && l->waiting) {
+		timer_stop(l->proxy->loop, &l->timer);
+		l->timer.fire = on_no_answer;
+		timer_start(l->proxy->loop, &l->timer, ANSWER_MS);
+		return;
+	}
 	if (why) {
 		link_refuse(l, 403, why);
 		return;
@@ -453,10 +466,10 @@ static void link_reach(struct link *l)
 				(unsigned)(policy->http_port ? policy->http_port : policy->socks_port));
 		return;
 	}
-	snprintf(port, sizeof port, "%u", l->port);
+	snprintf(port, sizeof port, "%u", l->asked.port);
 	l->lookup.data = l;
 	l->busy = true;
-	const char *name = l->host;
+	const char *name = l->asked.host;
 	AUTO_FREE char *bare = name[0] == '[' ? xstrndup(name + 1, strlen(name) - 2) : NULL;
 	int rc = uv_getaddrinfo(loop_uv(l->proxy->loop), &l->lookup, on_resolved, bare ? bare : name, port, &hints);
 	if (rc < 0) {
@@ -467,133 +480,10 @@ static void link_reach(struct link *l)
 
 /* ---- requests ---- */
 
-static bool link_take_host(struct link *l, struct str text, uint64_t port)
-{
-	struct str name;
-
-	if (!host_split(text, &name, &port) || !name.n || memchr(name.p, '\0', name.n))
-		return false;
-	l->host = xstrndup(name.p, name.n);
-	for (char *c = l->host; *c; c++)
-		*c = (char)tolower((unsigned char)*c);
-	l->port = (unsigned)port;
-	return true;
-}
-
-static struct str header_value(struct str line, const char *name)
-{
-	size_t n = strlen(name);
-
-	if (line.n <= n || line.p[n] != ':' || !str_is_nocase((struct str){ line.p, n }, name))
-		return (struct str){ 0 };
-	return str_trim((struct str){ line.p + n + 1, line.n - n - 1 });
-}
-
-/* GET http://host/path: the server gets "GET /path", without what was meant for us. */
-static bool link_rewrite(struct link *l, struct str method, struct str target, struct str headers, struct str body)
-{
-	if (!str_starts(target, STR("http://")))
-		return false;
-	struct str rest = { target.p + 7, target.n - 7 };
-	size_t n = 0;
-	while (n < rest.n && rest.p[n] != '/' && rest.p[n] != '?')
-		n++;
-	struct str authority = { rest.p, n };
-	if (memchr(authority.p, '@', authority.n) || !link_take_host(l, authority, 80))
-		return false;
-	buf_addf(&l->first, STR_FMT " %s" STR_FMT " HTTP/1.1\r\n", STR_ARG(method),
-		 n < rest.n && rest.p[n] == '/' ? "" : "/", STR_ARG(((struct str){ rest.p + n, rest.n - n })));
-	while (headers.p) {
-		struct str line = str_cut(&headers, '\n');
-		while (line.n && line.p[line.n - 1] == '\r')
-			line.n--;
-		struct str host = header_value(line, "Host");
-		AUTO_FREE char *wanted = xstrndup(authority.p, authority.n);
-		if (host.p && !str_is_nocase(host, wanted))
-			return false;
-		bool ours = line.n > 6 && str_is_nocase((struct str){ line.p, 6 }, "Proxy-");
-		if (line.n && !ours && !header_value(line, "Connection").p)
-			buf_addf(&l->first, STR_FMT "\r\n", STR_ARG(line));
-	}
-	buf_addstr(&l->first, "Connection: close\r\n\r\n");
-	buf_add(&l->first, body.p, body.n);
-	return true;
-}
-
-/* True: all of the request is there. */
-static bool link_read_http(struct link *l)
-{
-	struct str all = buf_str(&l->head);
-	const char *end = all.n ? memmem(all.p, all.n, "\r\n\r\n", 4) : NULL;
-
-	if (!end)
-		return false;
-	struct str body = { end + 4, all.n - (size_t)(end + 4 - all.p) };
-	struct str headers = { all.p, (size_t)(end - all.p) };
-	struct str line = str_cut(&headers, '\n');
-	while (line.n && line.p[line.n - 1] == '\r')
-		line.n--;
-	struct str method = str_cut(&line, ' ');
-	struct str target = line.p ? str_cut(&line, ' ') : STR("");
-	l->kind = str_is(method, "CONNECT") ? LINK_CONNECT : LINK_PLAIN;
-	bool good = l->kind == LINK_CONNECT ? link_take_host(l, target, 443)
-					    : link_rewrite(l, method, target, headers, body);
-	if (good && l->kind == LINK_CONNECT)
-		buf_add(&l->first, body.p, body.n);
-	if (good && !memchr(all.p, '\0', all.n))
-		link_reach(l);
-	else
-		link_refuse(l, 400, "this is not a request to a proxy");
-	return true;
-}
-
-/* 5, count, methods; then 5, 1 (connect), 0, 1|3|4, address, port. */
-static bool link_read_socks(struct link *l)
-{
-	const unsigned char *p = (const unsigned char *)l->head.p;
-	size_t n = l->head.n;
-	char text[64];
-
-	l->kind = LINK_SOCKS;
-	if (!l->greeted) {
-		if (n < 2 || n < 2 + (size_t)p[1])
-			return false;
-		l->greeted = true;
-		link_write(l, SIDE_IN, "\5\0", 2, false);
-		buf_drop(&l->head, 2 + (size_t)p[1]);
-		return link_read_socks(l);
-	}
-	if (n < 5)
-		return false;
-	size_t size = p[3] == 1 ? 4 : p[3] == 3 ? 1 + (size_t)p[4] : p[3] == 4 ? 16 : 0;
-	if (n < 4 + size + 2)
-		return false;
-	unsigned port = (unsigned)p[4 + size] << 8 | p[5 + size];
-	bool good = p[0] == 5 && p[1] == 1 && size && port;
-	if (good && p[3] == 3) {
-		good = p[4] && !memchr(p + 5, '\0', p[4]);
-		l->host = good ? xstrndup((const char *)p + 5, p[4]) : NULL;
-	} else if (good) {
-		char *at = text + (p[3] == 4);
-		text[0] = '[';
-		good = uv_inet_ntop(p[3] == 1 ? AF_INET : AF_INET6, p + 4, at, sizeof text - 2) == 0;
-		if (p[3] == 4)
-			memcpy(text + strlen(text), "]", 2);
-		l->host = good ? xstrdup(text) : NULL;
-	}
-	l->port = port;
-	for (char *c = l->host; c && *c; c++)
-		*c = (char)tolower((unsigned char)*c);
-	if (good)
-		link_reach(l);
-	else
-		link_refuse(l, 400, "");
-	return true;
-}
-
 static void on_head(uv_stream_t *stream, ssize_t n, const uv_buf_t *part)
 {
 	struct link *l = stream->data;
+	enum request_state state = REQUEST_PART;
 
 	if (n > 0)
 		buf_add(&l->head, part->base, (size_t)n);
@@ -602,9 +492,34 @@ static void on_head(uv_stream_t *stream, ssize_t n, const uv_buf_t *part)
 		link_close(l);
 		return;
 	}
-	bool whole = l->head.n && (l->greeted || l->head.p[0] == 5) ? link_read_socks(l) : link_read_http(l);
-	if (!whole && l->head.n > HEAD_MAX && !l->closing)
+	for (size_t taken = 0;
+	     l->head.n && (state = proxy_request_read(&l->asked, buf_str(&l->head), &taken)) == REQUEST_GREETED;) {
+		link_write(l, SIDE_IN, "\5\0", 2, false);
+		buf_drop(&l->head, taken);
+	}
+	if (l->closing)
+		return;
+	if (state == REQUEST_WHOLE)
+		link_reach(l);
+	else if (state == REQUEST_BAD)
+		link_refuse(l, 400, "this is not a request to a proxy");
+	else if (l->head.n > HEAD_MAX)
 		link_refuse(l, 400, "this request is too long");
+}
+
+void proxy_answered(struct proxy *p, const char *host, unsigned port)
+{
+	struct link *next;
+
+	for (struct link *l = p ? p->links : NULL; l; l = next) {
+		next = l->next;
+		if (!l->waiting || l->closing || l->asked.port != port || strcmp(l->asked.host, host) != 0)
+			continue;
+		timer_stop(p->loop, &l->timer);
+		l->timer.fire = on_silence;
+		timer_start(p->loop, &l->timer, FIRST_BYTES_MS);
+		link_reach(l);
+	}
 }
 
 static void on_silence(struct timer *timer)
@@ -615,20 +530,28 @@ static void on_silence(struct timer *timer)
 /* The address that the program dialled: an invented one, our loopback, or a literal. */
 static void link_take_clear(struct link *l)
 {
-	struct sockaddr_in at = { 0 };
+	struct sockaddr_storage at = { 0 };
+	struct sockaddr_in6 *six = (struct sockaddr_in6 *)&at;
 	int n = sizeof at;
-	char text[INET_ADDRSTRLEN] = "";
+	char text[INET6_ADDRSTRLEN + 3] = "[";
 
-	l->kind = LINK_CLEAR;
-	if (uv_tcp_getsockname(&l->side[SIDE_IN], (struct sockaddr *)&at, &n) < 0 ||
-	    uv_ip4_name(&at, text, sizeof text) < 0) {
+	l->asked.kind = PROXY_CLEAR;
+	if (uv_tcp_getsockname(&l->side[SIDE_IN], (struct sockaddr *)&at, &n) < 0) {
 		link_close(l);
 		return;
 	}
-	const char *name = names_find(l->proxy->names, ntohl(at.sin_addr.s_addr));
-	bool loopback = ntohl(at.sin_addr.s_addr) >> 24 == 127;
-	l->port = ntohs(at.sin_port);
-	l->host = xstrdup(name ? name : loopback ? "localhost" : text);
+	bool is_four = at.ss_family == AF_INET || IN6_IS_ADDR_V4MAPPED(&six->sin6_addr);
+	uint32_t four = ((struct sockaddr_in *)&at)->sin_addr.s_addr;
+	if (at.ss_family == AF_INET6)
+		memcpy(&four, six->sin6_addr.s6_addr + 12, sizeof four);
+	bool loopback = is_four ? ntohl(four) >> 24 == 127 : IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
+	const char *name = is_four ? names_find(l->proxy->names, ntohl(four)) : NULL;
+	if (is_four)
+		(void)uv_inet_ntop(AF_INET, &four, text, sizeof text);
+	else if (uv_inet_ntop(AF_INET6, &six->sin6_addr, text + 1, INET6_ADDRSTRLEN) == 0)
+		memcpy(text + strlen(text), "]", 2);
+	l->asked.port = ntohs(at.ss_family == AF_INET6 ? six->sin6_port : ((struct sockaddr_in *)&at)->sin_port);
+	l->asked.host = xstrdup(name ? name : loopback ? "localhost" : text);
 	link_reach(l);
 }
 
@@ -681,7 +604,7 @@ struct proxy *proxy_new(struct sandbox *s, const struct cell *cell)
 
 	p->sandbox = s;
 	p->loop = s->loop;
-	p->names = names_new(p->loop, cell_dns_fd(cell));
+	p->names = names_new(p->loop, cell);
 	proxy_listen(p, &p->listener, cell_proxy_fd(cell));
 	for (size_t i = 0; i < CELL_PORTS_MAX; i++)
 		if (cell_port_fd(cell, i) >= 0)

@@ -119,6 +119,7 @@ static const char *const hold_texts[] = {
 	[HOLD_INSIDE] =
 		"The command ran in the sandbox of the settings: it writes the working directories and $TMPDIR, and "
 		"reaches allowed hosts only.",
+	[HOLD_CONVERTS] = "",
 	[HOLD_WORKTREE] = "This agent's commands write in its worktree only.",
 };
 
@@ -132,12 +133,13 @@ void sandbox_report(struct sandbox_held *held, struct str output, bool failed, s
 	struct paths now = { 0 };
 
 	for (size_t i = 0; i < held->profile.roots.count; i++)
-		(void)find_protected(&now, &held->arena, &no_rules, held->profile.roots.list[i], inside, NULL);
+		(void)find_protected(&now, &held->arena, &no_rules, held->profile.roots.list[i], &held->profile, NULL);
 	/* In the sandbox of the settings a repository that was cloned or made is what the command was for, and its hooks do
 	 * not run by themselves. */
 	for (size_t i = 0; i < now.count; i++)
 		if (!was_there(held, now.list[i]) && !(inside && strstr(now.list[i], "/.git/")))
 			move_away(held, now.list[i], &text);
+	git_config_check(held, &text);
 	for (size_t i = 0; i < held->refused_hosts.count; i++)
 		add_line(held, &text, &lines, held->refused_hosts.list[i]);
 	for (struct str rest = seen; rest.p && lines < REPORT_LINES && held->profile.hold != HOLD_NONE;) {
@@ -157,6 +159,11 @@ void sandbox_report(struct sandbox_held *held, struct str output, bool failed, s
 		add_line(held, &text, &lines, "blocked: network");
 	if (held->why_out)
 		buf_addf(out, "\n<sandbox>\nThis command ran outside the sandbox: %s.\n</sandbox>", held->why_out);
+	if (held->reduced)
+		buf_addstr(
+			out,
+			"\n<sandbox>\nThis command ran in a reduced sandbox: without namespaces it writes the working "
+			"directories only and has no network, but nothing is hidden from it.\n</sandbox>");
 	if (!text.n)
 		return;
 	buf_addf(out,

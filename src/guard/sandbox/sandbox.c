@@ -2,7 +2,9 @@
  * sandbox.c - what the commands of a session share: what the kernel can, cells, filters, the temporary directory; and which of
  * the profiles holds a command. */
 #include "guard/sandbox/sandbox.h"
+#include <stdarg.h>
 #include "lib/base/buf.h"
+#include "lib/git/git_objects.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
 #include "lib/io/landlock.h"
@@ -45,6 +47,10 @@ void sandbox_free(struct sandbox *s)
 	free(s->empty_file);
 	free(s->empty_dir);
 	sandbox_policy_free(s->policy);
+	buf_release(&s->refusals);
+	for (size_t i = 0; i < s->wish_count; i++)
+		free(s->wishes[i].host);
+	free(s->wishes);
 	arena_release(&s->programs_arena);
 	free(s->programs_of);
 	free(s->config_dir);
@@ -52,10 +58,74 @@ void sandbox_free(struct sandbox *s)
 	free(s);
 }
 
+/* The answer of a user is a line of the list, for the session. */
+static void grant_host(struct sandbox *s, const struct host_wish *w)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	buf_addf(&text, "%s:%u", w->host, w->port);
+	if (s->policy)
+		(void)sandbox_policy_widen(s->policy, "/", NULL, (const char *const[]){ text.p, NULL }, NULL);
+}
+
 void sandbox_use_policy(struct sandbox *s, struct sandbox_policy *policy)
 {
 	sandbox_policy_free(s->policy);
 	s->policy = policy;
+	for (size_t i = 0; i < s->wish_count; i++)
+		if (s->wishes[i].allowed)
+			grant_host(s, &s->wishes[i]);
+}
+
+void sandbox_set_asker(struct sandbox *s, sandbox_ask_fn *ask, void *data)
+{
+	s->ask = ask;
+	s->ask_data = data;
+}
+
+static struct host_wish *find_wish(struct sandbox *s, const char *host, unsigned port)
+{
+	for (size_t i = 0; i < s->wish_count; i++)
+		if (s->wishes[i].port == port && !strcmp(s->wishes[i].host, host))
+			return &s->wishes[i];
+	return NULL;
+}
+
+const char *sandbox_host_refusal(struct sandbox *s, const char *host, unsigned port, bool *ret_wait)
+{
+	const char *why = host_refusal(s->policy, str_from(host), port);
+	const struct host_wish *w = find_wish(s, host, port);
+	size_t open = 0;
+
+	*ret_wait = false;
+	if (!why || !s->ask || !host_may_be_asked(s->policy, str_from(host), port))
+		return why;
+	if (w && w->answered)
+		return "not among sandbox.network.allowedDomains, and no user allowed it";
+	for (size_t i = 0; i < s->wish_count; i++)
+		open += !s->wishes[i].answered;
+	if (!w && (open >= HOST_QUESTIONS_MAX || s->wish_count >= HOST_ANSWERS_MAX))
+		return why;
+	*ret_wait = true;
+	if (!w) {
+		s->wishes = xrealloc(s->wishes, (s->wish_count + 1) * sizeof *s->wishes);
+		s->wishes[s->wish_count++] = (struct host_wish){ .host = xstrdup(host), .port = port };
+		s->ask(s->ask_data, host, port);
+	}
+	return why;
+}
+
+void sandbox_answer_host(struct sandbox *s, const char *host, unsigned port, bool allow)
+{
+	struct host_wish *w = find_wish(s, host, port);
+
+	if (!w)
+		return;
+	w->answered = true;
+	w->allowed = allow;
+	if (allow)
+		grant_host(s, w);
+	proxy_answered(s->proxy, host, port);
 }
 
 const struct sandbox_policy *sandbox_get_policy(const struct sandbox *s)
@@ -86,8 +156,15 @@ static void choose_ports(const struct sandbox_policy *p, uint16_t ports[CELL_POR
 int sandbox_cell(struct sandbox *s, enum cell_kind kind, struct cell **ret_cell, struct err *err)
 {
 	uint16_t ports[CELL_PORTS_MAX + 1];
-	choose_ports(s->policy, ports);
-	int rc = s->cells[kind] ? 0 : cell_new(kind, ports, &s->cells[kind], err);
+	const struct sandbox_policy *p = s->policy;
+	choose_ports(p, ports);
+	int rc = s->cells[kind] ? 0
+				: cell_new(&(struct cell_options){ .kind = kind,
+								   .ports = ports,
+								   .devices = p ? p->devices : NULL,
+								   .keep_proc = p && p->weaker,
+								   .own_proc = p && p->nested_user_namespaces },
+					   &s->cells[kind], err);
 
 	if (rc < 0)
 		return err_wrap(err, "cannot confine this command");
@@ -103,6 +180,7 @@ const struct sock_fprog *sandbox_filter(struct sandbox *s, enum sandbox_filter w
 {
 	static const struct seccomp_rules rules[FILTER_COUNT] = {
 		[FILTER_READS] = { .network = SECCOMP_NO_SOCKET, .keep_attributes = true, .no_tracing = true },
+		[FILTER_REDUCED] = { .network = SECCOMP_NO_SOCKET, .no_tracing = true },
 		[FILTER_EDITS] = { .network = SECCOMP_NO_SOCKET, .no_tracing = true },
 		[FILTER_INSIDE] = { .network = SECCOMP_INET_SOCKET },
 		[FILTER_SUPERVISED] = { .network = SECCOMP_INET_SOCKET, .unix_sockets = true, .supervise = true },
@@ -115,6 +193,27 @@ const struct sock_fprog *sandbox_filter(struct sandbox *s, enum sandbox_filter w
 	if (!s->filters[which])
 		s->filters[which] = seccomp_new(&rules[which]);
 	return s->filters[which];
+}
+
+void sandbox_note_refusal(struct sandbox *s, const char *format, ...)
+{
+	enum { REFUSALS_MAX = 32, REFUSALS_BYTES = 2048 };
+	char text[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	for (struct sandbox_held *h = s->held; h; h = h->next)
+		if (h->profile.hold == HOLD_INSIDE && h->refused_hosts.count < REFUSALS_MAX)
+			paths_add(&h->refused_hosts, &h->arena, arena_strdup(&h->arena, text));
+	if (s->refusals.n < REFUSALS_BYTES && !str_has(buf_str(&s->refusals), str_from(text)))
+		buf_addf(&s->refusals, "%s\n", text);
+}
+
+struct str sandbox_refusals(const struct sandbox *s)
+{
+	return buf_str(&s->refusals);
 }
 
 static enum sandbox_strength probe_reading(struct sandbox *s)
@@ -187,6 +286,15 @@ const char *sandbox_refusal(struct sandbox *s)
 	return s->refusal;
 }
 
+/* Without namespaces, if the settings take less: Landlock holds what is written, and nothing can be hidden. */
+bool sandbox_may_reduce(struct sandbox *s)
+{
+	const struct sandbox_policy *p = s->policy;
+
+	return p && p->weaker && !p->deny_read && !p->deny_read_patterns &&
+	       sandbox_strength(s, NULL) == SANDBOX_READING;
+}
+
 /* ---- where ---- */
 
 /* Each command of the text is named by an entry, and nothing in it moves, substitutes or redirects. */
@@ -236,7 +344,7 @@ enum tool_where sandbox_where_command(struct sandbox *s, const char *command, bo
 	if (command && is_excluded(p, command))
 		return WHERE_OUT_BY_LIST;
 	if (sandbox_strength(s, NULL) != SANDBOX_FULL)
-		return WHERE_OUT_BY_NEED;
+		return sandbox_may_reduce(s) ? WHERE_IN : WHERE_OUT_BY_NEED;
 	return p->auto_allow ? WHERE_IN_UNASKED : WHERE_IN;
 }
 
@@ -244,6 +352,8 @@ enum tool_where sandbox_where_command(struct sandbox *s, const char *command, bo
 
 static enum sandbox_hold choose_hold(const struct sandbox_request *r)
 {
+	if (r->converts)
+		return HOLD_CONVERTS;
 	if (r->belief == BELIEF_READS)
 		return HOLD_READS;
 	if (r->where == WHERE_IN || r->where == WHERE_IN_UNASKED)
@@ -345,17 +455,30 @@ static int fill_held(struct sandbox *s, const struct sandbox_request *r, struct 
 			held->why_out = s->why.text;
 		return 0;
 	}
+	if (r->env->objects && facts.hold != HOLD_READS) {
+		const struct git_objects *o = r->env->objects;
+		struct git_objects *copy = arena_alloc(&held->arena, sizeof *copy);
+		*copy = (struct git_objects){ arena_strdup(&held->arena, o->admin),
+					      arena_strdup(&held->arena, o->shared), arena_strdup(&held->arena, o->own),
+					      arena_strdup(&held->arena, o->seen) };
+		held->objects = copy;
+	}
 	if (facts.hold == HOLD_EDITS && sandbox_strength(s, NULL) != SANDBOX_FULL)
 		return err_set(err, ERR_LIMIT, "the kernel cannot hold this command to the working directories: %s",
 			       s->why.text);
+	held->reduced = facts.hold == HOLD_INSIDE && sandbox_strength(s, NULL) != SANDBOX_FULL;
+	if (held->reduced && !sandbox_may_reduce(s))
+		return err_set(err, ERR_LIMIT, "the kernel has no sandbox for this command: %s", s->why.text);
 	int rc = s->temp_made || r->env->temp_dir ? 0 : file_make_dirs(s->temp_dir, 0700, err);
 	s->temp_made = s->temp_made || (rc == 0 && !r->env->temp_dir);
 	facts.temp_dir = held->temp_dir = r->env->temp_dir ? r->env->temp_dir : s->temp_dir;
 	if (rc == 0)
 		rc = profile_make(&held->profile, &held->arena, &facts, err);
 	if (rc == 0)
+		git_config_keep(held);
+	if (rc == 0)
 		rc = plan_make(s, held, err);
-	if (rc == 0 && facts.hold == HOLD_INSIDE)
+	if (rc == 0 && facts.hold == HOLD_INSIDE && !held->reduced)
 		held->variables = choose_variables(held, s->policy, r->env);
 	held->may_leave = facts.hold != HOLD_WORKTREE && (!s->policy || s->policy->may_leave);
 	return rc;
@@ -388,6 +511,8 @@ void sandbox_held_free(struct sandbox_held *held)
 		if (held->next)
 			held->next->prev = held->prev;
 	}
+	if (held->objects)
+		git_objects_move(held->objects);
 	plan_release(held);
 	arena_release(&held->arena);
 	free(held);

@@ -41,6 +41,15 @@ const char *sandbox_warning(struct sandbox *s, enum permission_mode mode, struct
 /* Why no command may run: failIfUnavailable. NULL: they may. */
 const char *sandbox_refusal(struct sandbox *s);
 
+/* The settings take a sandbox without namespaces, and that is what there is: no hiding, no network, no command unasked. */
+bool sandbox_may_reduce(struct sandbox *s);
+
+/* Asks whether a host that no list names may be reached; the answer comes later, by sandbox_answer_host(). Without one it is
+ * refused. At most HOST_QUESTIONS_MAX are open; one is asked once in a session. */
+typedef void sandbox_ask_fn(void *data, const char *host, unsigned port);
+void sandbox_set_asker(struct sandbox *s, sandbox_ask_fn *ask, void *data);
+void sandbox_answer_host(struct sandbox *s, const char *host, unsigned port, bool allow);
+
 enum tool_where sandbox_where(struct sandbox *s, const struct tool_call *call);
 /* The same for a command by itself; wish: it is called with dangerouslyDisableSandbox. */
 enum tool_where sandbox_where_command(struct sandbox *s, const char *command, bool wish);
@@ -52,8 +61,11 @@ struct sandbox_request {
 	const char *shell; /* NULL: found in PATH */
 	enum tool_belief belief;
 	enum tool_where where;
+	bool converts; /* HOLD_CONVERTS, whatever the rest says */
 };
 
+/* What was refused to programs inside by cadre itself (hosts, sockets), the first few, a line each. Borrowed. */
+struct str sandbox_refusals(const struct sandbox *s);
 /* Hooks and servers that the policy wants inside are held by this sandbox from now on. */
 void sandbox_serve(struct sandbox *s, struct spawner *spawner);
 
@@ -72,6 +84,13 @@ struct sandbox_held {
 	const char *why_out;        /* it runs outside though the settings want a sandbox; NULL: it does not */
 	struct paths refused_hosts; /* "host:port (why)" */
 	struct sandbox_held *next, **prev;
+	struct kept_config {
+		const char *root;
+		struct str text;
+	} * configs; /* of git, before the command; in the arena */
+	size_t config_count;
+	const struct git_objects *objects; /* in the arena; NULL: git writes the shared ones, or none */
+	bool reduced;                      /* inside without namespaces */
 	bool may_leave;
 };
 

@@ -8,7 +8,15 @@
 
 struct proxy;
 
-enum sandbox_filter { FILTER_READS, FILTER_EDITS, FILTER_INSIDE, FILTER_SUPERVISED, FILTER_NESTED, FILTER_COUNT };
+enum sandbox_filter {
+	FILTER_READS,
+	FILTER_EDITS,
+	FILTER_REDUCED,
+	FILTER_INSIDE,
+	FILTER_SUPERVISED,
+	FILTER_NESTED,
+	FILTER_COUNT
+};
 
 enum { RULESETS_MAX = 8 };
 
@@ -16,6 +24,15 @@ enum { RULESETS_MAX = 8 };
 struct kept_ruleset {
 	struct buf key; /* the lists, and which files they meant */
 	int fd;
+};
+
+enum { HOST_QUESTIONS_MAX = 4, HOST_ANSWERS_MAX = 256 };
+
+/* A host that was asked about */
+struct host_wish {
+	char *host;
+	unsigned port;
+	bool answered, allowed;
 };
 
 struct sandbox {
@@ -37,6 +54,11 @@ struct sandbox {
 	struct connects *connects; /* NULL: not yet, or it cannot be done */
 	struct proxy *proxy;       /* of the whole cell; NULL: not yet */
 	struct sandbox_held *held;
+	struct buf refusals; /* lines */
+	sandbox_ask_fn *ask; /* NULL: hosts that no list names are refused */
+	void *ask_data;
+	struct host_wish *wishes;
+	size_t wish_count;
 };
 
 /* plan.c: mounts, ruleset and filter of a profile. Closed by plan_release. */
@@ -45,6 +67,8 @@ void plan_release(struct sandbox_held *held);
 void plan_forget(struct sandbox *s); /* rulesets that are kept */
 /* sandbox.c */
 int sandbox_cell(struct sandbox *s, enum cell_kind kind, struct cell **ret_cell, struct err *err);
+/* Something was refused, by cadre itself: all commands that run inside are told, and the last ones are kept. */
+void sandbox_note_refusal(struct sandbox *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 const struct sock_fprog *sandbox_filter(struct sandbox *s, enum sandbox_filter which);
 
 /* find.c: files that exist now and that rules or customs set apart, found by walking. Links are not followed: a mount on
@@ -57,20 +81,27 @@ int find_denied(struct paths *found, struct arena *a, const struct tool_env *env
 		const char *const *patterns, struct err *err);
 /* What deny rules name elsewhere, by a path of their own. */
 int find_named_by_rules(struct paths *found, struct arena *a, const struct tool_env *env);
-/* Below root, some levels deep: names that make other programs run something, and what Edit rules deny. inside: git must be
- * able to commit, so of a .git only that is taken which makes it run programs. */
-int find_protected(struct paths *found, struct arena *a, const struct tool_env *env, const char *root, bool inside,
-		   struct err *err);
+/* Below root, some levels deep: names that make other programs run something, and what Edit rules deny. In a profile for the
+ * inside, git must be able to commit: of a .git only that is taken which makes it run programs. */
+int find_protected(struct paths *found, struct arena *a, const struct tool_env *env, const char *root,
+		   const struct profile *p, struct err *err);
+
+/* git_config.c: what the configuration of git was before a command, and what must not be in it afterwards. */
+void git_config_keep(struct sandbox_held *held);
+void git_config_check(struct sandbox_held *held, struct buf *out);
 
 /* connects.c: answers connect(2) of what runs inside. diag_fd: cell_diag_fd(), borrowed. NULL: it cannot be done. */
 struct connects *connects_new(struct sandbox *s, int diag_fd);
 int connects_fd(const struct connects *c); /* for confine.listener_to; 0 for NULL */
 void connects_free(struct connects *c);
 
-/* names.c: answers lookups of the inside with invented addresses; nothing is asked outside. fd is borrowed, -1: none. */
+/* names.c: answers lookups of the inside with invented addresses; nothing is asked outside. */
+enum { NAMES_PACKET_MAX = 512 };
 struct names;
-struct names *names_new(struct loop *loop, int fd);
+struct names *names_new(struct loop *loop, const struct cell *cell); /* NULL for both: it has no sockets */
 void names_free(struct names *n);
+/* The answer to a packet, in its place, which has room for NAMES_PACKET_MAX bytes. Returns its size; 0: none. */
+size_t names_answer(struct names *n, unsigned char *packet, size_t size);
 const char *names_find(const struct names *n,
 		       uint32_t address); /* the name that got this address (host order); NULL: none */
 
@@ -78,6 +109,29 @@ const char *names_find(const struct names *n,
 enum hello { HELLO_PART, HELLO_NONE, HELLO_NAMED };
 enum hello tls_hello_name(struct str bytes,
 			  struct str *ret_name); /* of the first bytes of a connection; borrowed from them */
+
+/* NULL: the host may be reached. *ret_wait: it is being asked about, and proxy_answered() comes. */
+const char *sandbox_host_refusal(struct sandbox *s, const char *host, unsigned port, bool *ret_wait);
+void proxy_answered(struct proxy *p, const char *host, unsigned port); /* p may be NULL */
+
+/* proxy_request.c: the first bytes of a client of the proxy. */
+enum proxy_kind { PROXY_CONNECT, PROXY_PLAIN, PROXY_SOCKS, PROXY_CLEAR /* of a program that knows no proxy */ };
+struct proxy_request {
+	enum proxy_kind kind;
+	bool greeted; /* SOCKS: its first message was read */
+	char *host;   /* owned; as it was written, in lower case */
+	unsigned port;
+	struct buf first; /* what goes to the host before all else */
+};
+enum request_state {
+	REQUEST_PART,
+	REQUEST_GREETED, /* *ret_taken bytes were read, 5 and 0 is the answer, more follows */
+	REQUEST_WHOLE,
+	REQUEST_BAD
+};
+/* said: all that has come and was not taken. */
+enum request_state proxy_request_read(struct proxy_request *r, struct str said, size_t *ret_taken);
+void proxy_request_release(struct proxy_request *r);
 
 /* proxy.c: serves the cell's listening socket on the loop. */
 struct proxy *proxy_new(struct sandbox *s, const struct cell *cell);

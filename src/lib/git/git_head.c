@@ -80,7 +80,9 @@ struct index {
 	struct str rest;
 	size_t hash_bytes;
 	uint32_t version;
-	struct buf name; /* of the entry that was read last */
+	struct buf name;   /* of the entry that was read last */
+	struct str folder; /* "" or with a slash at its end */
+	bool has_folder;   /* an entry is in it */
 };
 
 static uint32_t read_be32(const char *p)
@@ -149,6 +151,7 @@ static bool index_may_have(struct index *x, struct str path)
 		if (!read_entry(x))
 			return true;
 		struct str name = buf_str(&x->name);
+		x->has_folder = x->has_folder || str_starts(name, x->folder);
 		/* In a sparse checkout a directory stands for everything in it. */
 		if (str_eq(name, path) || (str_ends(name, STR("/")) && str_starts(path, name)))
 			return true;
@@ -163,7 +166,7 @@ static bool index_may_have(struct index *x, struct str path)
 	return false;
 }
 
-bool git_tracks(const char *root, const char *path)
+bool git_tracks(const char *root, const char *path, size_t folder_len, bool *ret_has_folder)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf bytes = { 0 };
@@ -171,13 +174,15 @@ bool git_tracks(const char *root, const char *path)
 	const char *main_root = git_main_checkout(&a, root);
 	int status = file_read(path_join(&a, git_dir(&a, root), "index"), INDEX_MAX_BYTES, &bytes, NULL);
 
+	*ret_has_folder = false;
 	if (status < 0)
 		return status != -ERR_NOT_FOUND;
 	const char *main_dir = git_dir(&a, main_root ? main_root : root);
 	(void)file_read(path_join(&a, main_dir, "config"), CONFIG_MAX_BYTES, &config, NULL);
 	bool sha256 = str_has(buf_str(&config), STR("sha256"));
-	struct index x = { .rest = buf_str(&bytes), .hash_bytes = sha256 ? 32 : 20 };
+	struct index x = { .rest = buf_str(&bytes), .hash_bytes = sha256 ? 32 : 20, .folder = { path, folder_len } };
 	bool tracked = index_may_have(&x, str_from(path));
+	*ret_has_folder = x.has_folder;
 	buf_release(&x.name);
 	return tracked;
 }

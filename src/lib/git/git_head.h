@@ -13,5 +13,6 @@ char *git_dir(struct arena *a, const char *root);
 /* The branch that HEAD names, a short commit id when it is detached, "" if it cannot be read. */
 char *git_branch(struct arena *a, const char *root);
 /* Whether a file is tracked. path is relative to root, a directory that holds .git. Also true if unknown: the index exists
- * but cannot be parsed completely. */
-bool git_tracks(const char *root, const char *path);
+ * but cannot be parsed completely. *ret_has_folder: the index has a file whose path begins with the same folder_len bytes, so
+ * that the folder belongs to the repository and was not unpacked into it. */
+bool git_tracks(const char *root, const char *path, size_t folder_len, bool *ret_has_folder);

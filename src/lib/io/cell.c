@@ -3,6 +3,7 @@
  * live in a host that installs no second program; it cannot be traced or read by processes in the cell, because its memory
  * belongs to the user namespace outside. */
 #include "lib/io/cell.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -36,7 +37,8 @@ enum cell_gift {
 	CELL_PROXY,
 	CELL_PROC_DIR,
 	CELL_DIAG,
-	CELL_DNS,
+	CELL_DNS, /* UDP, and TCP; then both for IPv6 */
+	CELL_DNS_LAST = CELL_DNS + 3,
 	CELL_SHM_DIR,
 	CELL_PORTS,
 	CELL_GIFTS = CELL_PORTS + CELL_PORTS_MAX
@@ -73,7 +75,54 @@ struct cell_report {
 
 /* ---- in process 1: no malloc, no stdio ---- */
 
-static int cell_make_devices(void)
+/* A tree from outside in the new /dev, with the directories above it. */
+static int cell_add_device(const char *path, int tree)
+{
+	char part[PATH_MAX];
+	struct stat st;
+	size_t n = strlen(path);
+
+	for (size_t i = 5; i < n && i < sizeof part - 1; i++) {
+		memcpy(part, path, i);
+		part[i] = '\0';
+		if (path[i] == '/')
+			(void)mkdir(part, 0755);
+	}
+	if (fstat(tree, &st) < 0)
+		return -1;
+	if (S_ISDIR(st.st_mode))
+		(void)mkdir(path, 0755);
+	else
+		(void)mknod(path, S_IFREG | 0600, 0);
+	return (int)syscall(SYS_move_mount, tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH);
+}
+
+/* Files of processes stay writable, all else in /proc is bound onto itself, and so becomes read-only with the rest. */
+static void cell_pin_proc(void)
+{
+	struct {
+		uint64_t inode, offset;
+		uint16_t length;
+		uint8_t type;
+		char name[];
+	} * e;
+	char entries[8192] __attribute__((aligned(8)));
+	char path[300];
+	int fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	long n;
+
+	while ((n = syscall(SYS_getdents64, fd, entries, sizeof entries)) > 0)
+		for (long at = 0; at < n; at += e->length) {
+			e = (void *)(entries + at);
+			if (e->type == DT_LNK || e->name[0] == '.' || (e->name[0] >= '0' && e->name[0] <= '9'))
+				continue;
+			snprintf(path, sizeof path, "/proc/%s", e->name);
+			(void)mount(path, path, NULL, MS_BIND, NULL);
+		}
+	(void)close(fd);
+}
+
+static int cell_make_devices(const char *const *devices)
 {
 	static const char *const names[] = { "/dev/null",   "/dev/zero",    "/dev/full",
 					     "/dev/random", "/dev/urandom", "/dev/tty" };
@@ -83,7 +132,12 @@ static int cell_make_devices(void)
 						{ "/proc/self/fd/2", "/dev/stderr" },
 						{ "pts/ptmx", "/dev/ptmx" } };
 	int trees[COUNT_OF(names)];
+	int more[CELL_DEVICES_MAX];
+	size_t more_count = 0;
 
+	for (; devices && devices[more_count] && more_count < CELL_DEVICES_MAX; more_count++)
+		more[more_count] = (int)syscall(SYS_open_tree, AT_FDCWD, devices[more_count],
+						OPEN_TREE_CLONE | AT_RECURSIVE | O_CLOEXEC);
 	for (size_t i = 0; i < COUNT_OF(names); i++)
 		trees[i] = (int)syscall(SYS_open_tree, AT_FDCWD, names[i], OPEN_TREE_CLONE | O_CLOEXEC);
 	if (mount("cadre", "/dev", "tmpfs", MS_NOSUID, "mode=755,size=1m") < 0)
@@ -97,6 +151,9 @@ static int cell_make_devices(void)
 		(void)close(fd);
 		(void)close(trees[i]);
 	}
+	for (size_t i = 0; i < more_count; i++)
+		if (more[i] >= 0 && cell_add_device(devices[i], more[i]) < 0)
+			return -1;
 	for (size_t i = 0; i < COUNT_OF(links); i++)
 		(void)symlink(links[i][0], links[i][1]);
 	int empty = open(CELL_EMPTY_FILE, O_CREAT | O_CLOEXEC | O_WRONLY, 0);
@@ -107,20 +164,35 @@ static int cell_make_devices(void)
 	return 0;
 }
 
-static int cell_listen(int type, uint32_t address, uint16_t port)
+static int cell_listen_at(int type, const struct sockaddr *at, socklen_t size)
 {
-	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(address) };
-	int fd = socket(AF_INET, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = socket(at->sa_family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	static const int no;
 
-	if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof at) < 0 || (type == SOCK_STREAM && listen(fd, 128) < 0)) {
+	if (at->sa_family == AF_INET6) /* on all addresses it serves both families */
+		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
+	if (fd < 0 || bind(fd, at, size) < 0 || (type == SOCK_STREAM && listen(fd, 128) < 0)) {
 		(void)close(fd);
 		return -1;
 	}
 	return fd;
 }
 
+static int cell_listen(int type, bool six, bool loopback, uint16_t port)
+{
+	struct sockaddr_in four = { .sin_family = AF_INET,
+				    .sin_port = htons(port),
+				    .sin_addr.s_addr = htonl(loopback ? INADDR_LOOPBACK : INADDR_ANY) };
+	struct sockaddr_in6 wide = { .sin6_family = AF_INET6,
+				     .sin6_port = htons(port),
+				     .sin6_addr = loopback ? in6addr_loopback : in6addr_any };
+
+	return six ? cell_listen_at(type, (struct sockaddr *)&wide, sizeof wide)
+		   : cell_listen_at(type, (struct sockaddr *)&four, sizeof four);
+}
+
 /* `ip route add local default dev lo`: every address ends at the sockets of the inside. */
-static int cell_route_all(void)
+static int cell_route_all(int family)
 {
 	struct {
 		struct nlmsghdr head;
@@ -130,7 +202,7 @@ static int cell_route_all(void)
 	} ask = { { .nlmsg_len = sizeof ask,
 		    .nlmsg_type = RTM_NEWROUTE,
 		    .nlmsg_flags = NLM_F_REQUEST | NLM_F_CREATE | NLM_F_ACK },
-		  { .rtm_family = AF_INET,
+		  { .rtm_family = (unsigned char)family,
 		    .rtm_table = RT_TABLE_LOCAL,
 		    .rtm_protocol = RTPROT_BOOT,
 		    .rtm_scope = RT_SCOPE_HOST,
@@ -174,14 +246,16 @@ static void cell_name_server(const char *resolv)
 		(void)mount(path, resolv, NULL, MS_BIND, NULL);
 }
 
-static int cell_prepare(enum cell_kind kind, const uint16_t *ports, struct cell_report *r, int gifts[CELL_GIFTS])
+static int cell_prepare(const struct cell_options *o, struct cell_report *r, int gifts[CELL_GIFTS])
 {
+	static const struct mount_attr writable = { .attr_clr = MOUNT_ATTR_RDONLY };
 	static const struct mount_attr read_only = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID };
 	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
 	struct sockaddr_in at = { .sin_family = AF_INET,
 				  .sin_port = htons(CELL_PROXY_PORT),
 				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	bool whole = kind == CELL_WHOLE;
+	bool whole = o->kind == CELL_WHOLE;
+	const uint16_t *ports = o->ports;
 
 	char resolv[PATH_MAX] = "";
 	(void)!realpath("/etc/resolv.conf", resolv);
@@ -189,10 +263,12 @@ static int cell_prepare(enum cell_kind kind, const uint16_t *ports, struct cell_
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return -1;
 	r->step = CELL_PROC;
-	if (whole && mount("cadre", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
+	if (whole && mount("cadre", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0 && !o->keep_proc)
 		return -1;
+	if (whole && o->own_proc)
+		cell_pin_proc();
 	r->step = CELL_DEVICES;
-	if (whole && cell_make_devices() < 0)
+	if (whole && cell_make_devices(o->devices) < 0)
 		return -1;
 	r->step = CELL_RUN;
 	if (whole && mount("cadre", "/run", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755") < 0 && errno != ENOENT)
@@ -201,6 +277,8 @@ static int cell_prepare(enum cell_kind kind, const uint16_t *ports, struct cell_
 		cell_name_server(resolv);
 	r->step = CELL_READ_ONLY;
 	if (syscall(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &read_only, sizeof read_only) < 0)
+		return -1;
+	if (whole && o->own_proc && syscall(SYS_mount_setattr, AT_FDCWD, "/proc", 0, &writable, sizeof writable) < 0)
 		return -1;
 	/* Processes in the cell may share memory. */
 	if (whole && mount("cadre", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") < 0)
@@ -212,10 +290,14 @@ static int cell_prepare(enum cell_kind kind, const uint16_t *ports, struct cell_
 		    bind(listener, (struct sockaddr *)&at, sizeof at) < 0 || listen(listener, 128) < 0)
 			return -1;
 		gifts[CELL_PROXY] = listener;
-		gifts[CELL_DNS] = cell_listen(SOCK_DGRAM, INADDR_LOOPBACK, 53);
-		if (cell_route_all() == 0)
-			for (size_t i = 0; ports && ports[i] && i < CELL_PORTS_MAX; i++)
-				gifts[CELL_PORTS + i] = cell_listen(SOCK_STREAM, INADDR_ANY, ports[i]);
+		for (int i = 0; i < 4; i++)
+			gifts[CELL_DNS + i] = cell_listen(i & 1 ? SOCK_STREAM : SOCK_DGRAM, i & 2, true, 53);
+		(void)cell_route_all(AF_INET6); /* without IPv6 there is none to lead anywhere */
+		bool routed = cell_route_all(AF_INET) == 0;
+		for (size_t i = 0; routed && ports && ports[i] && i < CELL_PORTS_MAX; i++) {
+			int fd = cell_listen(SOCK_STREAM, true, false, ports[i]);
+			gifts[CELL_PORTS + i] = fd < 0 ? cell_listen(SOCK_STREAM, false, false, ports[i]) : fd;
+		}
 		gifts[CELL_DIAG] = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
 		if (gifts[CELL_DIAG] < 0) /* no unix_diag: nothing is found with it */
 			gifts[CELL_DIAG] = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -250,7 +332,7 @@ static void cell_send_report(int to, const struct cell_report *r, const int gift
 	(void)sendmsg(to, &m, MSG_NOSIGNAL);
 }
 
-static noreturn_fn void cell_init(enum cell_kind kind, const uint16_t *ports, int talk, int life)
+static noreturn_fn void cell_init(const struct cell_options *o, int talk, int life)
 {
 	struct cell_report r = { 0 };
 	int gifts[CELL_GIFTS];
@@ -265,7 +347,7 @@ static noreturn_fn void cell_init(enum cell_kind kind, const uint16_t *ports, in
 	(void)prctl(PR_SET_NAME, "cadre-cell");
 	if (read(talk, &byte, 1) != 1) /* the maps are written */
 		_exit(1);
-	if (cell_prepare(kind, ports, &r, gifts) < 0)
+	if (cell_prepare(o, &r, gifts) < 0)
 		r.error = errno;
 	cell_send_report(talk, &r, gifts);
 	if (r.error || read(talk, &byte, 1) != 1) /* our namespaces have been opened */
@@ -361,9 +443,9 @@ static int cell_handshake(enum cell_kind kind, struct cell *cell, int talk, stru
 	return send(talk, "g", 1, MSG_NOSIGNAL) < 0 ? err_set(err, ERR_LIMIT, "the namespaces are gone: %m") : 0;
 }
 
-int cell_new(enum cell_kind kind, const uint16_t *ports, struct cell **ret_cell, struct err *err)
+int cell_new(const struct cell_options *o, struct cell **ret_cell, struct err *err)
 {
-	int others = kind == CELL_WHOLE ? CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC : 0;
+	int others = o->kind == CELL_WHOLE ? CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC : 0;
 	struct cell *cell = xcalloc(1, sizeof *cell);
 	int talk[2];
 	int life[2];
@@ -379,14 +461,14 @@ int cell_new(enum cell_kind kind, const uint16_t *ports, struct cell **ret_cell,
 	if (pid == 0) {
 		(void)close(talk[0]);
 		(void)close(life[1]);
-		cell_init(kind, ports, talk[1], life[0]);
+		cell_init(o, talk[1], life[0]);
 	}
 	cell->init = pid;
 	int rc = pid < 0 ? err_set(err, ERR_LIMIT, "making namespaces: %m") : 0;
 	close(talk[1]);
 	close(life[0]);
 	if (rc == 0)
-		rc = cell_handshake(kind, cell, talk[0], err);
+		rc = cell_handshake(o->kind, cell, talk[0], err);
 	close(talk[0]);
 	if (rc < 0) {
 		cell_free(cell);
@@ -421,9 +503,9 @@ int cell_port_fd(const struct cell *cell, size_t n)
 	return n < CELL_PORTS_MAX ? cell->gifts[CELL_PORTS + n] : -1;
 }
 
-int cell_dns_fd(const struct cell *cell)
+int cell_dns_fd(const struct cell *cell, int type, bool six)
 {
-	return cell->gifts[CELL_DNS];
+	return cell->gifts[CELL_DNS + (type == SOCK_STREAM) + 2 * six];
 }
 
 int cell_diag_fd(const struct cell *cell)
@@ -506,7 +588,12 @@ static int confine_mount(const struct confine *c, const struct confine_mount *m)
 	case CONFINE_EMPTIED:
 		return (int)syscall(SYS_mount, "cadre", m->path, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0111,size=64k");
 	default:
-		return bind_over(m->is_dir ? dir : file, m->path, &read_only, false);
+		if (bind_over(m->is_dir ? dir : file, m->path, &read_only, false) == 0)
+			return 0;
+		/* ENOENT is for a place that is gone, which need not be hidden; not for one that has nothing to stand in it. */
+		if (errno == ENOENT && syscall(SYS_faccessat, AT_FDCWD, m->is_dir ? dir : file, F_OK) < 0)
+			errno = ENXIO;
+		return -1;
 	}
 }
 
@@ -514,9 +601,12 @@ static int confine_mount(const struct confine *c, const struct confine_mount *m)
 static int confine_mounts(const struct confine *c, size_t *ret_at)
 {
 	static const struct mount_attr read_only = { .attr_set = MOUNT_ATTR_RDONLY };
+	static const struct mount_attr writable = { .attr_clr = MOUNT_ATTR_RDONLY };
 	int trees[CONFINE_BACK_MAX];
 	size_t back = 0;
 
+	/* Before anything else is writable, so that what is seen elsewhere is read-only. */
+	int covered = c->cover ? (int)syscall(SYS_open_tree, AT_FDCWD, c->covered, OPEN_TREE_CLONE | O_CLOEXEC) : -1;
 	for (size_t i = 0; i < c->count && back < CONFINE_BACK_MAX; i++)
 		if (c->list[i].kind == CONFINE_BACK)
 			trees[back++] = (int)syscall(SYS_open_tree, AT_FDCWD, c->list[i].path,
@@ -535,7 +625,12 @@ static int confine_mounts(const struct confine *c, size_t *ret_at)
 		    syscall(SYS_mount_setattr, AT_FDCWD, c->list[i].path, 0, &read_only, sizeof read_only) < 0 &&
 		    errno != ENOENT)
 			return -1;
-	return 0;
+	*ret_at = c->count;
+	if (!c->cover)
+		return 0;
+	if (covered < 0 || syscall(SYS_move_mount, covered, "", AT_FDCWD, c->covered_at, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return -1;
+	return bind_over(c->cover, c->covered, &writable, false);
 }
 
 int confine_enter_cell(const struct confine *c, size_t *ret_at)

@@ -28,10 +28,13 @@ struct confine {
 	int landlock_fd;                  /* 0: none; beside the one of child_options */
 	const struct sock_fprog *filter;  /* NULL: none */
 	int listener_to;                  /* > 0: the filter supervises, and its listener is sent to this socket */
-	const struct cell *cell;          /* NULL: no namespaces, and no mounts. Hidden ones need CELL_WHOLE */
+	const struct cell *cell;          /* NULL: no namespaces, and no mounts */
 	const struct confine_mount *list; /* in this order: a deeper one comes later */
 	size_t count;
-	/* What stands in hidden places; NULL: the cell's own, which root of the cell can still open. */
+	/* NULL: none. This directory is covered by another, which is writable, and is itself seen, read-only, in a third. All are
+	 * there; the plan must not name them. */
+	const char *covered, *cover, *covered_at;
+	/* What stands in hidden places; NULL: the cell's own, which root of the cell can still open, and a view does not have. */
 	const char *empty_file, *empty_dir;
 	bool keep_capabilities; /* root of the cell may still use files of others in the writable places */
 	bool no_cores;

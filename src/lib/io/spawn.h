@@ -25,7 +25,14 @@ struct child_handlers {
 };
 
 /* Whose program it is, for the confiner of the spawner */
-enum child_of { CHILD_OF_US, CHILD_OF_HOOK, CHILD_OF_PROJECT_HOOK, CHILD_OF_SERVER, CHILD_OF_PROJECT_SERVER };
+enum child_of {
+	CHILD_OF_US,
+	CHILD_OF_HOOK,
+	CHILD_OF_PROJECT_HOOK,
+	CHILD_OF_SERVER,
+	CHILD_OF_PROJECT_SERVER,
+	CHILD_OF_CONVERTER, /* reads one file of a stranger's, and writes to its output */
+};
 
 /* Borrowed until spawn_start returns */
 struct child_options {

@@ -5,6 +5,7 @@
 #include "defs/policy/sources.h"
 #include "product/session/server_pool.h"
 #include "lib/git/git_head.h"
+#include "guard/sandbox/sandbox.h"
 
 enum { MOST_LOG_BYTES = 4096 };
 
@@ -168,11 +169,17 @@ static void report_trial(struct trial *t)
 		  mcp_state_word(state), error[0] ? error : NULL);
 	if (catalog)
 		report_offers(t, &w, catalog);
-	json_putf(&w, "log:'%.*s'}", STR_ARG(t->log));
+	json_putf(&w, "log:'%.*s', sandbox:'%.*s'}", STR_ARG(buf_str(&t->log)),
+		  STR_ARG(t->services->cage ? sandbox_refusals(t->services->cage) : STR("")));
 	for (struct str rest = buf_str(&t->log); !catalog && rest.p;) {
 		struct str line = str_cut(&rest, '\n');
 		if (line.n)
 			report_line(t->report, CADRE_NOTE, STR_FMT, STR_ARG(line));
+	}
+	for (struct str rest = t->services->cage ? sandbox_refusals(t->services->cage) : STR(""); rest.p;) {
+		struct str line = str_cut(&rest, '\n');
+		if (line.n)
+			report_line(t->report, CADRE_WARN, STR_FMT, STR_ARG(line));
 	}
 	mcp_catalog_unref(catalog);
 }
@@ -196,6 +203,8 @@ int mcp_test(struct cadre_call *call)
 	if (status == 0 && (policy_load(sv, call->err) < 0 || app_open_hooks(sv, call->err) < 0 ||
 			    app_open_servers(sv, call->err) < 0))
 		status = -(int)call->err->kind;
+	if (status == 0 && sv->cage) /* as in a session: the settings may want it inside */
+		sandbox_use_policy(sv->cage, sandbox_policy_new(sv->policy.settings, cwd, config));
 	if (status == 0 && url)
 		status = make_server(&t, transport ? transport : "http", (const char *const[]){ url, NULL }, call->err);
 	else if (status == 0)

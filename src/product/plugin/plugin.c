@@ -9,6 +9,7 @@
 #include "product/plugin/marketplaces.h"
 #include "defs/plugin/install.h"
 #include "config/settings/settings_store.h"
+#include "config/settings/trust.h"
 
 static int plugin_list_run(struct cadre_call *call);
 static int plugin_change_run(struct cadre_call *call);
@@ -304,8 +305,10 @@ static int record_wish(struct change *k, const char *id, enum wish wish, struct 
 	const char *path = NULL;
 	int status = settings_path(k, &path, err);
 
-	if (status == 0)
+	if (status == 0) {
+		trust_note_local(k->ctx.config_dir, path);
 		status = settings_set_member(path, names, COUNT_OF(names), words[wish], err);
+	}
 	if (status == 0)
 		report_line(k->report, CADRE_NOTE, "Recorded in %s.", path);
 	return status;

@@ -6,6 +6,7 @@
 #include "lib/json/json_write.h"
 #include "guard/permission/permission.h"
 #include "config/settings/settings_store.h"
+#include "config/settings/trust.h"
 #include "agents/agent/gate.h"
 #include "agents/agent/question.h"
 #include "product/session/schema.h"
@@ -75,6 +76,7 @@ int session_store_setting(struct cadre_session *s, const struct settings_change 
 
 	to->services = sv;
 	snprintf(to->session_id, sizeof to->session_id, "%s", s->id);
+	trust_note_local(sv->store.config_dir, c->path);
 	int status = settings_store(&sv->changes, c, on_setting_stored, to, err);
 	if (status == CHANGE_LATER)
 		services_busy(sv, 1); /* a run does not end before its changes are made */

@@ -2,6 +2,7 @@
  * session_prompt.c - the beginning of a turn: keeps the prompt while hooks see it, then writes it to disk, with the title of the
  * session and the context that the model needs before it. */
 #include "product/session/session_int.h"
+#include "guard/sandbox/sandbox.h"
 #include "product/session/rewind.h"
 #include "product/session/skills.h"
 #include "lib/json/json_write.h"
@@ -381,6 +382,10 @@ int session_apply_settings(struct cadre_session *s, const struct json *more, str
 		return -(int)err->kind;
 	if (given && given[0] && json_parse(&reader, layer.p, layer.n, &old, err) < 0)
 		return -(int)err->kind;
+	const struct sandbox_policy *held = sandbox_get_policy(s->tree.sandbox);
+	const struct json *wish = json_get(json_get(more, "sandbox"), "enabled");
+	if (held && held->enabled && wish && !json_bool(wish))
+		return err_set(err, ERR_DENIED, "sandbox.enabled cannot be switched off while the session runs");
 	merge_settings(&merged, &a, old, more);
 	sv->options.settings = arena_strdup(&sv->options.arena, merged.p);
 	if (policy_renew(sv, &changed, err) < 0) {

@@ -135,6 +135,7 @@ void pdf_program_start(struct pdf_program *p, const char *const *words, size_t l
 		.argv = argv,
 		.envp = p->env->envp,
 		.landlock_fd = p->env->landlock_fd,
+		.of = CHILD_OF_CONVERTER,
 	};
 	buf_clear(&p->out);
 	buf_clear(&p->errors);

@@ -97,7 +97,7 @@ TEST(a_confined_agent_works_and_commits_and_cannot_write_elsewhere)
 	setenv("TMP", tmp.p, 1);
 	const char *const dirs[] = { tmp.p, NULL };
 	struct err err = { 0 };
-	int ruleset = worktree_landlock(w, dirs, &err);
+	int ruleset = worktree_landlock(w, false, dirs, &err);
 	if (ruleset < 0)
 		fail_msg("%s", err.text);
 
@@ -126,7 +126,7 @@ TEST(a_confined_agent_without_work_leaves_nothing)
 	stage_init(&st);
 	struct worktree *w = stage_take(&st, ID_1);
 	struct err err = { 0 };
-	int ruleset = worktree_landlock(w, NULL, &err);
+	int ruleset = worktree_landlock(w, false, NULL, &err);
 	CHECK(ruleset > 0 || ruleset == -ERR_LIMIT);
 	if (ruleset > 0)
 		close(ruleset);

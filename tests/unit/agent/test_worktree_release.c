@@ -312,7 +312,7 @@ TEST(what_an_agent_links_to_from_its_admin_directory_is_never_changed)
 		struct stage st;
 		stage_init(&st);
 		struct worktree *w = stage_take(&st, ID_1);
-		int ruleset = worktree_landlock(w, NULL, NULL);
+		int ruleset = worktree_landlock(w, false, NULL, NULL);
 		if (ruleset > 0)
 			close(ruleset);
 		stage_must(&st,
@@ -323,7 +323,7 @@ TEST(what_an_agent_links_to_from_its_admin_directory_is_never_changed)
 
 		stage_give_back(&st, w);
 		if (st.kept && (w = stage_adopt(&st, ID_1, NULL))) {
-			if ((ruleset = worktree_landlock(w, NULL, NULL)) > 0)
+			if ((ruleset = worktree_landlock(w, false, NULL, NULL)) > 0)
 				close(ruleset);
 			stage_give_back(&st, w);
 		}

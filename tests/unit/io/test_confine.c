@@ -25,7 +25,7 @@ static void walled_init(struct walled *w, const struct seccomp_rules *rules)
 	folder_make(w->dir);
 	w->filter = seccomp_new(rules);
 	w->cell = NULL;
-	if (cell_new(CELL_WHOLE, NULL, &w->cell, &err) < 0) {
+	if (cell_new(&(struct cell_options){ .kind = CELL_WHOLE }, &w->cell, &err) < 0) {
 		CHECK(err.text[0]);
 		print_message("no cell here: %s\n", err.text);
 	}
@@ -174,7 +174,7 @@ TEST(a_view_alone_holds_attributes_outside_and_leaves_the_rest)
 	file_put(arena_printf(&a, "%s/in/f", w.dir), STR(""));
 	file_put(arena_printf(&a, "%s/out/f", w.dir), STR(""));
 	const struct confine_mount mounts[] = { { CONFINE_WRITABLE, true, arena_printf(&a, "%s/in", w.dir) } };
-	if (cell_new(CELL_VIEW, NULL, &view, NULL) == 0) {
+	if (cell_new(&(struct cell_options){ .kind = CELL_VIEW }, &view, NULL) == 0) {
 		struct confine c = { .cell = view, .list = mounts, .count = 1 };
 		CHECK_STR(
 			walled_run(&w, &c,

@@ -121,8 +121,10 @@ TEST(the_verdict_about_each_hostile_command_is_as_strict_as_written)
 		}
 	}
 	jail_close(&j);
-	if (failures.n)
-		fail_msg("%s", failures.p);
+	if (failures.n) { /* a message of cmocka has a limit */
+		fputs(failures.p, stderr);
+		fail_msg("verdicts are less strict than written");
+	}
 	CHECK(commands >= 400);
 }
 
@@ -222,8 +224,10 @@ static void hold_alone(enum tool_belief belief, bool bare)
 		CHECK_INT(waitpid(pids[i], &status, 0), pids[i]);
 		good = good && status == 0 && !report[i * FAILURES_MAX];
 	}
-	if (!good)
-		fail_msg("%s%s", report, report + FAILURES_MAX);
+	if (!good) {
+		fprintf(stderr, "%s%s", report, report + FAILURES_MAX);
+		fail_msg("the kernel did not hold all of them, or did not say so");
+	}
 	munmap(report, WORKERS * FAILURES_MAX);
 }
 

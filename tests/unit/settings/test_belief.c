@@ -151,8 +151,20 @@ TEST(a_local_file_is_the_users_own_unless_the_project_brought_it)
 	struct stage s;
 
 	stage_init(&s);
-	stage_git(&s, "top", "git init -q .");
+	/* Without a repository, in one that has no index yet, in one that knows nothing of this folder: an archive can bring it. */
 	put_key(&s, local_file, key->path, "true");
+	CHECK_CSTR(value_with(&s, key, false), "-");
+	CHECK_CSTR(value_with(&s, key, true), "true");
+	stage_git(&s, "top", "git init -q .");
+	CHECK_CSTR(value_with(&s, key, false), "-");
+	stage_put(&s, "top/beside", "x");
+	stage_git(&s, "top", "git add beside");
+	CHECK_CSTR(value_with(&s, key, false), "-");
+	stage_put(&s, "top/project2", "x");
+	stage_git(&s, "top", "git add project2");
+	CHECK_CSTR(value_with(&s, key, false), "-");
+	stage_put(&s, "top/project/src/main.c", "x");
+	stage_git(&s, "top", "git add project/src");
 	CHECK_CSTR(value_with(&s, key, false), "true");
 	stage_git(&s, "top", "git add -f project/.claude/settings.local.json");
 	CHECK_CSTR(value_with(&s, key, false), "-");

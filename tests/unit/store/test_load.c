@@ -50,6 +50,8 @@ static const struct {
 	{ "a torn last line",
 	  PROMPT("1", NONE, "hi") PART("2", OF("1"), "m1", TEXT_BLOCK("yo")) CLOSE("3", OF("2"), "m1", "end_turn")
 	  "{\"parentUuid\":\"3\",\"type\":\"us", "u:hi, a:yo; repaired" },
+	{ "no lines", "", "" },
+	{ "an empty line", "\n", "" },
 	{ "a torn first line", "{\"parentUuid\":nul", "; repaired" },
 	{ "a blank in place of a line", PROMPT("1", NONE, "hi") " ", "u:hi; interrupted; repaired" },
 	{ "a whole last line without its end",
