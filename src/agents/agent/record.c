@@ -100,7 +100,9 @@ static void put_member(struct json_out *w, const struct agent_record *t)
 	json_putf(w, "taskKind:'in_process_teammate', teamName:'%s', color:'%s', planModeRequired:!!%d", m->team,
 		  m->color, m->plan_required);
 	json_putf(w, "spawnedAgentType:'%s', permissionMode?:'%s', team:{backend:'%s'", t->type, m->mode,
-		  m->foreign ? "foreign" : m->in_pane ? "tmux" : "in-process");
+		  m->foreign   ? "foreign"
+		  : m->in_pane ? "tmux"
+			       : "in-process");
 	if (m->in_pane)
 		json_putf(w, "pane:'%s', pid:%lld, pidStart:%lld, agentSession?:'%s'", m->pane, (long long)m->pid,
 			  (long long)m->pid_start, m->session);

@@ -133,7 +133,7 @@ struct agent_record *agent_tree_member(struct agent_tree *t, struct str name)
 bool agent_tree_bars(const struct agent_tree *t, enum definition_source source, const char *kind)
 {
 	return (source == SOURCE_USER || source == SOURCE_PROJECT || source == SOURCE_FLAG) &&
-	       app_plugins_only(t->services->policy.settings, kind);
+	       policy_plugins_only(t->services->policy.settings, kind);
 }
 
 void agent_wait_remove(struct agent_record *record, struct agent_wait *wait)

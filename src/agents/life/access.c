@@ -453,8 +453,8 @@ static int make_main_permission(struct agent *a, struct err *err)
 	p->can_ask = options_can_ask(&sv->options);
 	p->root = a->cwd;
 	p->dirs = a->env.dirs;
-	app_add_flag_rules(p, &sv->options, NULL, NULL);
-	if (app_start_mode(sv->policy.settings, &sv->options, &p->mode, err) < 0)
+	policy_add_flag_rules(p, &sv->options, NULL, NULL);
+	if (policy_start_mode(sv->policy.settings, &sv->options, &p->mode, err) < 0)
 		return -(int)err->kind;
 	use_mode_of_definition(a, &p->mode);
 	apply_limits(a);

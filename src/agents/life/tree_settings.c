@@ -33,7 +33,7 @@ static void find_switches(const struct services *sv, struct tree_switches *w, st
 	const char *fork = getenv("CLAUDE_CODE_FORK_SUBAGENT");
 	const struct json *teams = settings_get(p->settings, "teams.enabled", NULL);
 
-	w->coordinator = app_coordinates(sv);
+	w->coordinator = policy_coordinates(sv);
 	/* An omitted type is a fork only where a user watches and no workers are coordinated; the environment wins. */
 	w->fork_mode = o->interactive && !w->coordinator &&
 		       (fork && fork[0] ? env_is_on("CLAUDE_CODE_FORK_SUBAGENT")
@@ -87,7 +87,7 @@ void agent_tree_use_policy(struct agent_tree *t)
 	unsigned alive = (unsigned)settings_i64(p->settings, "subagents.maxAlive", DEFAULT_ALIVE);
 
 	permission_use_rules(&t->main.permission, p->rules);
-	app_limit_modes(&t->main.permission, p->settings);
+	policy_limit_modes(&t->main.permission, p->settings);
 	t->limits = (struct tree_limits){
 		/* the environment is closer to the run than a file */
 		.depth = env_number("CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH", 0, 100, depth),

@@ -33,7 +33,7 @@ int main_definition_find(const struct services *sv, const char *stored, struct b
 		{ sv->options.agent, "--agent" },
 		{ stored, "this session ran as" },
 		{ settings_cstr(sv->policy.settings, "agent", &arena, NULL), "the setting agent names" },
-		{ app_plugin_main_agent(sv->plugins), "a plugin's settings name" },
+		{ plugin_list_main_agent(sv->plugins), "a plugin's settings name" },
 	};
 	struct catalog *r = sv->registry;
 	AUTO_BUF struct buf available = { 0 };

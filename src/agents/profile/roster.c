@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * roster.c - the list of agents for a main agent. */
 #include "agents/profile/roster.h"
-#include "lib/base/shortlist.h"
+#include "lib/base/budgeted_list.h"
 #include "lib/base/utf8.h"
 
 enum { SHORT_TOOLS = 60, REST_RESERVE = 300 };
 
 struct roster {
 	struct arena arena; /* has the texts of the items */
-	struct shortlist_item *items;
+	struct budgeted_item *items;
 	size_t count;
 };
 
@@ -94,12 +94,12 @@ static struct str tail_of(struct arena *a, const struct agent_definition *d, boo
 static void add_lines(struct buf *out, const struct roster *l, size_t room)
 {
 	size_t named;
-	enum shortlist_form form =
-		shortlist_write(out, &(struct shortlist){ l->items, l->count }, room, REST_RESERVE, &named);
+	enum budgeted_form form =
+		budgeted_list_write(out, &(struct budgeted_list){ l->items, l->count }, room, REST_RESERVE, &named);
 
-	if (form == SHORTLIST_WHOLE)
+	if (form == BUDGETED_WHOLE)
 		return;
-	if (form == SHORTLIST_SHORTENED) {
+	if (form == BUDGETED_SHORTENED) {
 		buf_addstr(out, "(Shortened. `cadre agents show NAME` prints all about one type.)\n");
 		return;
 	}
@@ -124,9 +124,9 @@ void roster_write(struct buf *out, const struct catalog *r, const struct roster_
 		const struct agent_definition *d = r->active[i]->definition;
 		if (!roster_has(r, d, spec))
 			continue;
-		l.items[l.count++] = (struct shortlist_item){ roster_fold(&l.arena, str_from(d->name)),
-							      roster_fold(&l.arena, str_from(d->description)),
-							      tail_of(&l.arena, d, true), tail_of(&l.arena, d, false) };
+		l.items[l.count++] = (struct budgeted_item){ roster_fold(&l.arena, str_from(d->name)),
+							     roster_fold(&l.arena, str_from(d->description)),
+							     tail_of(&l.arena, d, true), tail_of(&l.arena, d, false) };
 		context |= d->fork_context;
 	}
 	if (l.count) {

@@ -85,7 +85,7 @@ void mail_learn(struct team *t,
 void mail_learn_ids(const char *path, struct map *ids); /* of texts that were queued in a transcript */
 void mail_write(struct buf *out, const struct mail *m); /* as a model sees it */
 void mail_add_attribute(struct buf *out, const char *name, struct str value);
-void mail_summary(struct buf *out, struct str text);  /* the first line, cut */
+void mail_summary(struct buf *out, struct str text); /* the first line, cut */
 
 /* ---- send.c ---------------------------------------------------------------------------------------------------- */
 

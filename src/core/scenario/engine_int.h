@@ -182,5 +182,4 @@ const char *reply_stop_reason(const struct reply *r);
 /* Writes the next event of r->stage and advances the stage. */
 void event_next(struct reply *r, struct buf *out);
 void event_error(struct reply *r, const struct fault *fault);
-void event_add_message(struct buf *out, const struct reply *r, bool begun); /* begun: without content */
 void message_json(const struct reply *r, struct buf *out);

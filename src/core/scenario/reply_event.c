@@ -126,7 +126,7 @@ static void add_usage(struct buf *out, const struct reply *r, unsigned long long
 	buf_addstr(out, ",\"service_tier\":\"standard\"}");
 }
 
-void event_add_message(struct buf *out, const struct reply *r, bool begun)
+static void event_add_message(struct buf *out, const struct reply *r, bool begun)
 {
 	char id[DIGEST_ID_MAX];
 

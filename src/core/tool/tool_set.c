@@ -3,7 +3,7 @@
 #include "core/tool/tool.h"
 #include "lib/io/file.h"
 #include "core/tool/deferral.h"
-#include "lib/base/shortlist.h"
+#include "lib/base/budgeted_list.h"
 #include "lib/json/json_write.h"
 
 /* ---- the tools of one agent, in the order in which the model sees them ------------------------------------------ */
@@ -150,8 +150,8 @@ void deferral_describe(struct buf *out, const struct deferral *d, const char *de
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_ARENA struct arena arena = { 0 };
 	AUTO_BUF struct buf text = { 0 };
-	AUTO_FREE struct shortlist_item *items = xcalloc(d->known.count + 1, sizeof *items);
-	struct shortlist list = { items, d->known.count };
+	AUTO_FREE struct budgeted_item *items = xcalloc(d->known.count + 1, sizeof *items);
+	struct budgeted_list list = { items, d->known.count };
 	struct json_out w = json_out(out);
 	const struct json *root = NULL;
 	size_t named;
@@ -161,7 +161,7 @@ void deferral_describe(struct buf *out, const struct deferral *d, const char *de
 		 STR_ARG(json_str(json_get(root, "description"), &arena)));
 	for (size_t i = 0; i < list.count; i++)
 		items[i].name = str_from(d->known.tools[i]->name);
-	shortlist_write(&text, &list, LIST_BYTES, LIST_RESERVE, &named);
+	budgeted_list_write(&text, &list, LIST_BYTES, LIST_RESERVE, &named);
 	if (named < list.count)
 		buf_addf(&text, "and %zu more, which only a search by keywords finds\n", list.count - named);
 	json_open(&w, '{');

@@ -80,7 +80,7 @@ static void add_rule(void *data, const struct settings_item *item)
 	}
 }
 
-struct rule_set *app_rules(const struct settings *s, rule_warn_fn *warn, void *data, struct err *refusal)
+struct rule_set *policy_rules(const struct settings *s, rule_warn_fn *warn, void *data, struct err *refusal)
 {
 	static const char *const paths[] = {
 		[RULE_DENY] = "permissions.deny", [RULE_ASK] = "permissions.ask", [RULE_ALLOW] = "permissions.allow"
@@ -102,7 +102,7 @@ struct rule_set *app_rules(const struct settings *s, rule_warn_fn *warn, void *d
 
 /* ---- from options to rules ------------------------------------------------------------------------------------- */
 
-void app_add_flag_rules(struct permission *p, const struct options *o, rule_warn_fn *warn, void *data)
+void policy_add_flag_rules(struct permission *p, const struct options *o, rule_warn_fn *warn, void *data)
 {
 	static const struct rule_origin origin = { .layer = "cliArg" };
 	const struct {
@@ -128,7 +128,8 @@ static bool is_off(const struct settings *s, enum permission_mode mode, struct s
 					   settings_get(s, "disableAutoMode", ret_origin));
 }
 
-int app_start_mode(const struct settings *s, const struct options *o, enum permission_mode *ret_mode, struct err *err)
+int policy_start_mode(const struct settings *s, const struct options *o, enum permission_mode *ret_mode,
+		      struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct settings_origin origin;
@@ -148,7 +149,7 @@ int app_start_mode(const struct settings *s, const struct options *o, enum permi
 	return permission_check_mode(mode, err);
 }
 
-void app_limit_modes(struct permission *p, const struct settings *s)
+void policy_limit_modes(struct permission *p, const struct settings *s)
 {
 	p->bypass_off = is_off(s, PERMISSION_BYPASS, NULL) || permission_check_mode(PERMISSION_BYPASS, NULL) < 0;
 	p->auto_off = is_off(s, PERMISSION_AUTO, NULL);
@@ -157,28 +158,28 @@ void app_limit_modes(struct permission *p, const struct settings *s)
 
 /* ---- both ------------------------------------------------------------------------------------------------------ */
 
-int app_permission_open(struct services *sv, struct arena *a, struct app_permission *ret_p, rule_warn_fn *warn,
-			void *data, struct err *err)
+int permission_setup_open(struct services *sv, struct arena *a, struct permission_setup *ret_p, rule_warn_fn *warn,
+			  void *data, struct err *err)
 {
-	struct app_permission p = { .permission = { .can_ask = true } };
+	struct permission_setup p = { .permission = { .can_ask = true } };
 	struct err refusal = { 0 };
 	struct err mode = { 0 };
 
-	if (app_settings_spec(sv, a, &p.spec, err) < 0 || settings_load(&p.spec, &p.settings, err) < 0)
+	if (services_settings_spec(sv, a, &p.spec, err) < 0 || settings_load(&p.spec, &p.settings, err) < 0)
 		return -(int)err->kind;
 	p.trusted = p.spec.trusted;
-	app_warn_settings(p.settings, warn, data);
-	app_limit_modes(&p.permission, p.settings);
-	struct rule_set *rules = app_rules(p.settings, warn, data, &refusal);
+	policy_warn_settings(p.settings, warn, data);
+	policy_limit_modes(&p.permission, p.settings);
+	struct rule_set *rules = policy_rules(p.settings, warn, data, &refusal);
 	if (refusal.text[0] && warn)
 		warn(data, refusal.text);
 	if (refusal.text[0] || settings_refusal(p.settings, &refusal) < 0)
 		p.refusal = arena_strdup(a, refusal.text);
-	if (app_start_mode(p.settings, &sv->options, &p.permission.mode, &mode) < 0 && warn)
+	if (policy_start_mode(p.settings, &sv->options, &p.permission.mode, &mode) < 0 && warn)
 		warn(data, mode.text);
 	permission_use_rules(&p.permission, rules);
 	rule_set_unref(rules);
-	app_add_flag_rules(&p.permission, &sv->options, warn, data);
+	policy_add_flag_rules(&p.permission, &sv->options, warn, data);
 	p.env.cwd = p.env.root = p.permission.root = p.spec.cwd;
 	const char **dirs = arena_alloc(a, (sv->options.add_dir_count + 2) * sizeof *dirs);
 	size_t n = 0;
@@ -191,7 +192,7 @@ int app_permission_open(struct services *sv, struct arena *a, struct app_permiss
 	return 0;
 }
 
-void app_permission_release(struct app_permission *p)
+void permission_setup_release(struct permission_setup *p)
 {
 	permission_release(&p->permission);
 	settings_unref(p->settings);

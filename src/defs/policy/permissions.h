@@ -7,17 +7,18 @@
 /* The rules of all settings files that count; with allowManagedPermissionRulesOnly only the managed ones. Returns
  * a reference. warn gets a line for each rule that has no effect; may be NULL. A rule that denies or asks and cannot be
  * understood is left out, and *refusal, which the caller has zeroed, names its file and line: no agent may run. */
-struct rule_set *app_rules(const struct settings *s, rule_warn_fn *warn, void *data, struct err *refusal);
+struct rule_set *policy_rules(const struct settings *s, rule_warn_fn *warn, void *data, struct err *refusal);
 /* The mode that a session of these options begins in. -ERR_USAGE: a file has switched it off, or root may not. */
-int app_start_mode(const struct settings *s, const struct options *o, enum permission_mode *ret_mode, struct err *err);
+int policy_start_mode(const struct settings *s, const struct options *o, enum permission_mode *ret_mode,
+		      struct err *err);
 /* Modes that no agent of a session may be in, as the settings are now; p is the main agent's. */
-void app_limit_modes(struct permission *p, const struct settings *s);
+void policy_limit_modes(struct permission *p, const struct settings *s);
 /* Those of the options allowed-tools and disallowed-tools, added to p->own. */
-void app_add_flag_rules(struct permission *p, const struct options *o, rule_warn_fn *warn, void *data);
+void policy_add_flag_rules(struct permission *p, const struct options *o, rule_warn_fn *warn, void *data);
 
 /* What a session of these options would be allowed. Borrows from the arena; release permission and settings. What would keep
- * agents from running (settings_refusal(), app_rules(), app_start_mode()) is a line for warn. */
-struct app_permission {
+ * agents from running (settings_refusal(), policy_rules(), policy_start_mode()) is a line for warn. */
+struct permission_setup {
 	struct permission permission; /* of the main agent */
 	struct settings *settings;
 	struct settings_spec spec;
@@ -25,7 +26,7 @@ struct app_permission {
 	bool trusted;
 	const char *refusal; /* why no agent may run; NULL: one may */
 };
-int app_permission_open(struct services *sv, struct arena *a, struct app_permission *ret_p, rule_warn_fn *warn,
-			void *data, struct err *err);
-void app_permission_release(struct app_permission *p);
-#define AUTO_APP_PERMISSION CLEANUP(app_permission_release)
+int permission_setup_open(struct services *sv, struct arena *a, struct permission_setup *ret_p, rule_warn_fn *warn,
+			  void *data, struct err *err);
+void permission_setup_release(struct permission_setup *p);
+#define AUTO_APP_PERMISSION CLEANUP(permission_setup_release)

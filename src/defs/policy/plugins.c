@@ -9,7 +9,7 @@
 
 /* ---- finding ----------------------------------------------------------------------------------------------------- */
 
-int app_plugins_dir(struct services *sv, struct arena *a, const char **ret_dir, struct err *err)
+int services_plugins_dir(struct services *sv, struct arena *a, const char **ret_dir, struct err *err)
 {
 	const char *own = getenv("CLAUDE_CODE_PLUGIN_CACHE_DIR");
 	const char *cwd;
@@ -21,8 +21,8 @@ int app_plugins_dir(struct services *sv, struct arena *a, const char **ret_dir, 
 	return status;
 }
 
-int app_plugins_find(struct services *sv, const struct settings *settings, struct plugin_list **ret_list,
-		     struct err *err)
+int services_find_plugins(struct services *sv, const struct settings *settings, struct plugin_list **ret_list,
+			  struct err *err)
 {
 	const struct options *o = &sv->options;
 	AUTO_ARENA struct arena a = { 0 };
@@ -31,8 +31,8 @@ int app_plugins_find(struct services *sv, const struct settings *settings, struc
 	struct plugin_spec spec = { .settings = settings, .trust = &trust };
 	const char *state_file;
 
-	if (app_plugins_dir(sv, &a, &spec.plugins_dir, err) < 0 || app_state_file(sv, &a, &state_file, err) < 0 ||
-	    trust_read(&trust, state_file, err) < 0)
+	if (services_plugins_dir(sv, &a, &spec.plugins_dir, err) < 0 ||
+	    services_state_file(sv, &a, &state_file, err) < 0 || trust_read(&trust, state_file, err) < 0)
 		return -(int)err->kind;
 	const char *root = git_root(&a, from->cwd);
 	spec.project_dir = root ? root : from->cwd;
@@ -61,9 +61,9 @@ int app_plugins_find(struct services *sv, const struct settings *settings, struc
 	return 0;
 }
 
-int app_plugins_open(struct services *sv, const struct settings *settings, struct err *err)
+int services_open_plugins(struct services *sv, const struct settings *settings, struct err *err)
 {
-	int status = sv->plugins ? 0 : app_plugins_find(sv, settings, &sv->plugins, err);
+	int status = sv->plugins ? 0 : services_find_plugins(sv, settings, &sv->plugins, err);
 
 	if (status < 0)
 		return status;
@@ -89,7 +89,7 @@ static void add_paths(struct catalog_plugin_path *to, size_t *count, const struc
 
 /* Of a plugin that failed all problems count; otherwise those about its files of agents, and the catalog finds what is wrong
  * inside them. */
-const struct catalog_plugin *app_plugin_agents(const struct plugin_list *list, struct arena *a, size_t *ret_count)
+const struct catalog_plugin *plugin_list_agents(const struct plugin_list *list, struct arena *a, size_t *ret_count)
 {
 	struct catalog_plugin *found = arena_calloc(a, (list->count + 1) * sizeof *found);
 	size_t n = 0;
@@ -115,7 +115,7 @@ const struct catalog_plugin *app_plugin_agents(const struct plugin_list *list, s
 	return found;
 }
 
-const struct catalog_plugin *app_plugin_skills(const struct plugin_list *list, struct arena *a, size_t *ret_count)
+const struct catalog_plugin *plugin_list_skills(const struct plugin_list *list, struct arena *a, size_t *ret_count)
 {
 	struct catalog_plugin *found = arena_calloc(a, (list->enabled_count + 1) * sizeof *found);
 
@@ -135,7 +135,7 @@ const struct catalog_plugin *app_plugin_skills(const struct plugin_list *list, s
 
 /* ---- hooks ------------------------------------------------------------------------------------------------------- */
 
-size_t app_plugin_hook_count(const struct plugin_list *list)
+size_t plugin_list_hook_count(const struct plugin_list *list)
 {
 	size_t n = 0;
 
@@ -144,7 +144,7 @@ size_t app_plugin_hook_count(const struct plugin_list *list)
 	return n;
 }
 
-void app_plugin_hooks(const struct plugin_list *list, struct hook_source *ret_sources)
+void plugin_list_hooks(const struct plugin_list *list, struct hook_source *ret_sources)
 {
 	for (size_t i = 0; list && i < list->enabled_count; i++) {
 		const struct plugin *p = list->enabled[i];
@@ -162,7 +162,7 @@ void app_plugin_hooks(const struct plugin_list *list, struct hook_source *ret_so
 	}
 }
 
-bool app_plugins_only(const struct settings *settings, const char *kind)
+bool policy_plugins_only(const struct settings *settings, const char *kind)
 {
 	const struct json *lock = settings_get(settings, "strictPluginOnlyCustomization", NULL);
 
@@ -182,7 +182,7 @@ static const char *look_up(void *data, struct str name)
 	return value ? value : getenv(arena_str(&a, name).p);
 }
 
-const struct mcp_entry *app_plugin_servers(const struct plugin_list *list, struct arena *a, size_t *ret_count)
+const struct mcp_entry *plugin_list_servers(const struct plugin_list *list, struct arena *a, size_t *ret_count)
 {
 	size_t n = 0;
 
@@ -223,7 +223,7 @@ const struct mcp_entry *app_plugin_servers(const struct plugin_list *list, struc
 
 /* ---- the rest ---------------------------------------------------------------------------------------------------- */
 
-const char *app_plugin_main_agent(const struct plugin_list *list)
+const char *plugin_list_main_agent(const struct plugin_list *list)
 {
 	for (size_t i = 0; i < list->enabled_count; i++)
 		if (list->enabled[i]->agent)
@@ -232,7 +232,7 @@ const char *app_plugin_main_agent(const struct plugin_list *list)
 }
 
 /* Behind: a plugin must not stand in for the programs that are there. */
-const char *app_plugin_path(const struct plugin_list *list, struct arena *a, const char *path)
+const char *plugin_list_path(const struct plugin_list *list, struct arena *a, const char *path)
 {
 	AUTO_BUF struct buf out = { 0 };
 	bool any = false;
@@ -248,7 +248,7 @@ const char *app_plugin_path(const struct plugin_list *list, struct arena *a, con
 	return any ? arena_strdup(a, out.p) : NULL;
 }
 
-void app_put_plugins(struct json_out *w, const struct plugin_list *list)
+void plugin_list_put(struct json_out *w, const struct plugin_list *list)
 {
 	bool any = false;
 

@@ -51,11 +51,11 @@ static void compile_hooks(struct services *sv, struct policy *p)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	struct diagnostics problems = { .arena = &p->arena };
-	struct sources sources = { .plugins_only = app_plugins_only(p->settings, "hooks") };
+	struct sources sources = { .plugins_only = policy_plugins_only(p->settings, "hooks") };
 	struct settings_origin origin;
 	const struct json *root;
 	const char *host = sv->options.hooks;
-	size_t n = app_plugin_hook_count(sv->plugins);
+	size_t n = plugin_list_hook_count(sv->plugins);
 
 	bool off = json_bool(settings_get(p->settings, "disableAllHooks", &origin));
 	p->hook_policy = (struct hook_policy){
@@ -67,7 +67,7 @@ static void compile_hooks(struct services *sv, struct policy *p)
 	};
 	settings_explain(p->settings, "hooks", add_source, &sources);
 	struct hook_source *all = arena_calloc(&p->arena, (n + sources.count + 1) * sizeof *all);
-	app_plugin_hooks(sv->plugins, all);
+	plugin_list_hooks(sv->plugins, all);
 	while (sources.count)
 		all[n++] = sources.list[--sources.count];
 	free(sources.list);
@@ -169,7 +169,7 @@ static void make_env(const struct services *sv, struct policy *p)
 		env_set(&env, v->name, v->value);
 	settings_env_each(p->settings, trust, set_variable, &env);
 	const char *path = services_getenv(sv, p->settings, trust, "PATH");
-	path = sv->plugins ? app_plugin_path(sv->plugins, env.arena, path) : NULL;
+	path = sv->plugins ? plugin_list_path(sv->plugins, env.arena, path) : NULL;
 	if (path)
 		env_set(&env, "PATH", path);
 	p->own_envp = env.list;
@@ -230,10 +230,10 @@ static int policy_compile(struct services *sv, struct settings *settings, struct
 	struct err refusal = { 0 };
 
 	*p = (struct policy){ .settings = settings, .trusted = settings_trusted(settings) };
-	app_warn_settings(settings, policy_warn, p);
+	policy_warn_settings(settings, policy_warn, p);
 	int status = settings_refusal(settings, err);
 	if (status == 0)
-		p->rules = app_rules(settings, policy_warn, p, &refusal);
+		p->rules = policy_rules(settings, policy_warn, p, &refusal);
 	if (refusal.text[0])
 		status = err_set(err, ERR_USAGE, "%s", refusal.text);
 	if (status < 0) {
@@ -265,9 +265,9 @@ int policy_load(struct services *sv, struct err *err)
 
 	if (sv->policy.settings)
 		return 0;
-	if (app_settings(sv, &settings, err) < 0)
+	if (services_settings(sv, &settings, err) < 0)
 		return -(int)err->kind;
-	if (app_plugins_open(sv, settings, err) < 0) {
+	if (services_open_plugins(sv, settings, err) < 0) {
 		settings_unref(settings);
 		return -(int)err->kind;
 	}
@@ -290,7 +290,7 @@ int policy_look(struct services *sv, struct policy **ret_changed, struct err *er
 int policy_renew(struct services *sv, struct policy **ret_changed, struct err *err)
 {
 	struct settings *settings;
-	int status = app_settings(sv, &settings, err);
+	int status = services_settings(sv, &settings, err);
 
 	return status < 0 ? status : policy_compile_new(sv, settings, ret_changed, err);
 }

@@ -30,9 +30,9 @@ int policy_load(struct services *sv, struct err *err); /* once; -ERR_USAGE names
 int policy_look(struct services *sv, struct policy **ret_changed, struct err *err);
 /* As options and files are now, changed or not. Returns owned. */
 int policy_renew(struct services *sv, struct policy **ret_changed, struct err *err);
-/* Takes it: it holds from now on, and the one before it is gone. app_use_policy() brings it to the sessions, which borrow. */
+/* Takes it: it holds from now on, and the one before it is gone. policy_apply() brings it to the sessions, which borrow. */
 void policy_adopt(struct services *sv, struct policy *changed);
-void policy_renew_env(struct services *sv); /* a variable has changed; app_use_env() brings it to the sessions */
+void policy_renew_env(struct services *sv); /* a variable has changed; session_use_env() brings it to the sessions */
 void policy_decline(struct services *sv,
 		    struct policy *changed); /* takes it: the old one holds until files change again */
 void policy_release(struct policy *p);

@@ -289,7 +289,7 @@ const char *services_catalog_file(const struct services *sv, struct arena *a)
 }
 
 /* The command line or the host, then a pin, then the settings. */
-int app_open_endpoints(struct services *sv, struct err *err)
+int services_open_endpoints(struct services *sv, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf names = { 0 };
@@ -332,7 +332,7 @@ int app_open_endpoints(struct services *sv, struct err *err)
 
 /* As many requests as agents may be alive: the children, and the main agent of each session. Each needs a descriptor; a
  * quarter of the others stays free for idle connections, files and child processes. */
-void app_adjust_governor(struct services *sv)
+void services_adjust_governor(struct services *sv)
 {
 	size_t taken = store_open_files(sv->descriptor_limit) + SPARE_DESCRIPTORS;
 	size_t room = sv->descriptor_limit > taken ? (sv->descriptor_limit - taken) * 3 / 4 : 1;

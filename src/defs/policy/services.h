@@ -116,10 +116,10 @@ void services_setenv(struct services *sv, const char *name, const char *value);
 void services_free_variables(struct services *sv);
 void services_busy(struct services *sv, int change); /* cadre_run() returns when it is 0 */
 /* services.c */
-int app_open_endpoints(struct services *sv, struct err *err); /* the places, and that of the run; once */
+int services_open_endpoints(struct services *sv, struct err *err); /* the places, and that of the run; once */
 const char *services_catalog_file(const struct services *sv,
 				  struct arena *a); /* of models that was installed; NULL: none */
-void app_adjust_governor(struct services *sv);      /* as many requests as agents may be alive */
+void services_adjust_governor(struct services *sv); /* as many requests as agents may be alive */
 /* For functions that block: -ERR_BUSY inside of cadre_run() and of event callbacks, where the loop cannot run. */
 int services_may_block(const struct services *sv, struct err *err);
 /* All sessions of the working directory's project; as session_list_read(). */

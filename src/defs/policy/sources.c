@@ -12,7 +12,7 @@
 
 static const char managed_dir[] = "/etc/claude-code";
 
-bool app_coordinates(const struct services *sv)
+bool policy_coordinates(const struct services *sv)
 {
 	if (sv->recorded_mode)
 		return !strcmp(sv->recorded_mode, "coordinator");
@@ -20,7 +20,7 @@ bool app_coordinates(const struct services *sv)
 	       (sv->policy.settings && settings_bool(sv->policy.settings, "coordinator", false));
 }
 
-int app_agent_sources(struct services *sv, struct arena *a, struct catalog_sources *ret_sources, struct err *err)
+int services_agent_sources(struct services *sv, struct arena *a, struct catalog_sources *ret_sources, struct err *err)
 {
 	const struct options *o = &sv->options;
 	const char *entrypoint = o->entrypoint ? o->entrypoint : getenv("CLAUDE_CODE_ENTRYPOINT");
@@ -48,7 +48,7 @@ int app_agent_sources(struct services *sv, struct arena *a, struct catalog_sourc
 	s.bare = env_is_on("CLAUDE_CODE_SIMPLE");
 	s.sdk = str_starts(str_from(entrypoint), STR("sdk-"));
 	s.builtin = builtin_switches_find(entrypoint);
-	if (app_coordinates(sv))
+	if (policy_coordinates(sv))
 		s.builtin |= BUILTIN_COORDINATOR;
 	*ret_sources = s;
 	return 0;
@@ -81,21 +81,21 @@ static void log_agents(struct services *sv, const struct catalog_sources *source
 }
 
 /* With the plugins of the sessions, or without sessions as they are now. */
-int app_agents(struct services *sv, struct arena *a, struct catalog **ret_registry, struct err *err)
+int services_agents(struct services *sv, struct arena *a, struct catalog **ret_registry, struct err *err)
 {
 	struct catalog_sources sources;
 	struct plugin_list *plugins = plugin_list_ref(sv->plugins);
 	struct settings *settings = NULL;
-	int status = app_agent_sources(sv, a, &sources, err);
+	int status = services_agent_sources(sv, a, &sources, err);
 
 	if (status == 0 && !plugins) {
-		status = app_settings(sv, &settings, err);
+		status = services_settings(sv, &settings, err);
 		if (status == 0)
-			status = app_plugins_find(sv, settings, &plugins, err);
+			status = services_find_plugins(sv, settings, &plugins, err);
 		settings_unref(settings);
 	}
 	if (status == 0) {
-		sources.plugins = app_plugin_agents(plugins, a, &sources.plugin_count);
+		sources.plugins = plugin_list_agents(plugins, a, &sources.plugin_count);
 		status = agent_registry_new(&sources, ret_registry, err);
 	}
 	if (status == 0)
@@ -157,14 +157,14 @@ static int parent_settings(const struct options *o, struct arena *a, const char 
 	return 0;
 }
 
-int app_settings_spec(struct services *sv, struct arena *a, struct settings_spec *ret_spec, struct err *err)
+int services_settings_spec(struct services *sv, struct arena *a, struct settings_spec *ret_spec, struct err *err)
 {
 	AUTO_TRUST struct trust trust = { 0 };
 	struct catalog_sources sources;
 	const char *managed = NULL, *state_file;
 
-	if (app_agent_sources(sv, a, &sources, err) < 0 || parent_settings(&sv->options, a, &managed, err) < 0 ||
-	    app_state_file(sv, a, &state_file, err) < 0 || trust_read(&trust, state_file, err) < 0)
+	if (services_agent_sources(sv, a, &sources, err) < 0 || parent_settings(&sv->options, a, &managed, err) < 0 ||
+	    services_state_file(sv, a, &state_file, err) < 0 || trust_read(&trust, state_file, err) < 0)
 		return -(int)err->kind;
 	*ret_spec = (struct settings_spec){
 		.cwd = sources.cwd,
@@ -181,16 +181,16 @@ int app_settings_spec(struct services *sv, struct arena *a, struct settings_spec
 	return 0;
 }
 
-int app_settings(struct services *sv, struct settings **ret_settings, struct err *err)
+int services_settings(struct services *sv, struct settings **ret_settings, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct settings_spec spec;
-	int status = app_settings_spec(sv, &a, &spec, err);
+	int status = services_settings_spec(sv, &a, &spec, err);
 
 	return status < 0 ? status : settings_load(&spec, ret_settings, err);
 }
 
-int app_state_file(struct services *sv, struct arena *a, const char **ret_path, struct err *err)
+int services_state_file(struct services *sv, struct arena *a, const char **ret_path, struct err *err)
 {
 	const char *cwd;
 	const char *config_dir;
@@ -228,7 +228,7 @@ static void warn_kind(const struct settings *s, enum settings_note_kind kind, co
 	warn(data, text.p);
 }
 
-void app_warn_settings(const struct settings *s, settings_warn_fn *warn, void *data)
+void policy_warn_settings(const struct settings *s, settings_warn_fn *warn, void *data)
 {
 	size_t count;
 	const struct settings_note *notes = settings_notes(s, &count);
@@ -274,8 +274,8 @@ static const char *look_up(void *data, struct str name)
 	return services_getenv(l->sv, l->settings, l->trust, copy);
 }
 
-int app_mcp_config(struct services *sv, const struct settings *settings, const struct plugin_list *plugins,
-		   struct mcp_config **ret_config, struct err *err)
+int services_mcp_config(struct services *sv, const struct settings *settings, const struct plugin_list *plugins,
+			struct mcp_config **ret_config, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	enum env_trust trust = settings_trusted(settings) ? ENV_ALL : sv->options.interactive ? ENV_OWN : ENV_SAFE;
@@ -283,7 +283,7 @@ int app_mcp_config(struct services *sv, const struct settings *settings, const s
 	const struct settings_spec *files = settings_source(settings);
 	struct mcp_config_spec spec = { 0 };
 
-	if (app_state_file(sv, &a, &spec.state_file, err) < 0)
+	if (services_state_file(sv, &a, &spec.state_file, err) < 0)
 		return -(int)err->kind;
 	spec.cwd = files->cwd;
 	spec.managed_dir = files->managed_dir;
@@ -293,43 +293,43 @@ int app_mcp_config(struct services *sv, const struct settings *settings, const s
 	spec.sources = files->bare ? 0 : files->sources;
 	spec.settings = settings;
 	spec.interactive = sv->options.interactive;
-	spec.plugins = plugins ? app_plugin_servers(plugins, &a, &spec.plugin_count) : NULL;
+	spec.plugins = plugins ? plugin_list_servers(plugins, &a, &spec.plugin_count) : NULL;
 	spec.lookup = look_up;
 	spec.lookup_data = &lookup;
 	return mcp_config_load(&spec, ret_config, err);
 }
 
-int app_mcp_look(struct services *sv, struct mcp_config **ret_config, struct err *err)
+int services_mcp_look(struct services *sv, struct mcp_config **ret_config, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct settings *settings = NULL;
 	struct plugin_list *plugins = NULL;
 	struct settings_spec files;
-	int status = app_settings_spec(sv, &a, &files, err);
+	int status = services_settings_spec(sv, &a, &files, err);
 
 	if (status == 0)
 		status = settings_load(&files, &settings, err);
 	if (status == 0)
-		status = app_plugins_find(sv, settings, &plugins, err);
+		status = services_find_plugins(sv, settings, &plugins, err);
 	if (status == 0)
-		status = app_mcp_config(sv, settings, plugins, ret_config, err);
+		status = services_mcp_config(sv, settings, plugins, ret_config, err);
 	plugin_list_unref(plugins);
 	settings_unref(settings);
 	return status;
 }
 
-int app_mcp_locations(struct services *sv, struct arena *a, struct mcp_locations *ret_places, struct err *err)
+int services_mcp_locations(struct services *sv, struct arena *a, struct mcp_locations *ret_places, struct err *err)
 {
 	struct settings_spec files;
 	const char *state_file;
 
-	if (app_settings_spec(sv, a, &files, err) < 0 || app_state_file(sv, a, &state_file, err) < 0)
+	if (services_settings_spec(sv, a, &files, err) < 0 || services_state_file(sv, a, &state_file, err) < 0)
 		return -(int)err->kind;
 	mcp_locations_find(ret_places, a, files.cwd, state_file, SETTINGS_ALL);
 	return 0;
 }
 
-const struct mcp_item *app_mcp_item(const struct mcp_config *config, const char *name)
+const struct mcp_item *mcp_config_item(const struct mcp_config *config, const char *name)
 {
 	const struct mcp_item *found = NULL;
 

@@ -7,25 +7,26 @@
 #include "mcp/servers/config.h"
 
 /* All texts are in the arena. */
-int app_settings_spec(struct services *sv, struct arena *a, struct settings_spec *ret_spec, struct err *err);
-int app_settings(struct services *sv, struct settings **ret_settings, struct err *err); /* returns a reference */
+int services_settings_spec(struct services *sv, struct arena *a, struct settings_spec *ret_spec, struct err *err);
+int services_settings(struct services *sv, struct settings **ret_settings, struct err *err); /* returns a reference */
 typedef void settings_warn_fn(void *data, const char *message);
 /* A line each: values that are held, left out or without effect. warn may be NULL. */
-void app_warn_settings(const struct settings *s, settings_warn_fn *warn, void *data);
-int app_state_file(struct services *sv, struct arena *a, const char **ret_path, struct err *err); /* .claude.json */
-int app_agent_sources(struct services *sv, struct arena *a, struct catalog_sources *ret_sources, struct err *err);
+void policy_warn_settings(const struct settings *s, settings_warn_fn *warn, void *data);
+int services_state_file(struct services *sv, struct arena *a, const char **ret_path,
+			struct err *err); /* .claude.json */
+int services_agent_sources(struct services *sv, struct arena *a, struct catalog_sources *ret_sources, struct err *err);
 /* Whether main agents coordinate workers: a session that is resumed stays what it was. */
-bool app_coordinates(const struct services *sv);
-int app_agents(struct services *sv, struct arena *a, struct catalog **ret_registry, struct err *err);
+bool policy_coordinates(const struct services *sv);
+int services_agents(struct services *sv, struct arena *a, struct catalog **ret_registry, struct err *err);
 
 /* From the options of a runtime to its MCP servers. */
 
 /* As the disk is now. Borrows settings and plugins (NULL: none) until return. Returns owned; -ERR_USAGE names file and line. */
-int app_mcp_config(struct services *sv, const struct settings *settings, const struct plugin_list *plugins,
-		   struct mcp_config **ret_config, struct err *err);
+int services_mcp_config(struct services *sv, const struct settings *settings, const struct plugin_list *plugins,
+			struct mcp_config **ret_config, struct err *err);
 /* The same with settings, trust and plugins as they are now, for commands without a session. */
-int app_mcp_look(struct services *sv, struct mcp_config **ret_config, struct err *err);
+int services_mcp_look(struct services *sv, struct mcp_config **ret_config, struct err *err);
 /* The one of that name that counts, else the highest that does not; NULL: no such server. */
-const struct mcp_item *app_mcp_item(const struct mcp_config *config, const char *name);
+const struct mcp_item *mcp_config_item(const struct mcp_config *config, const char *name);
 /* Where the options let a user's servers stand; in the arena. */
-int app_mcp_locations(struct services *sv, struct arena *a, struct mcp_locations *ret_places, struct err *err);
+int services_mcp_locations(struct services *sv, struct arena *a, struct mcp_locations *ret_places, struct err *err);

@@ -3,7 +3,7 @@
 #include "defs/skill/registry.h"
 #include <ctype.h>
 #include "config/settings/settings_file.h"
-#include "lib/base/shortlist.h"
+#include "lib/base/budgeted_list.h"
 #include "lib/base/utf8.h"
 #include "lib/git/git_head.h"
 #include "lib/io/file.h"
@@ -224,7 +224,7 @@ unsigned skill_views(const struct catalog_entry *e, const struct json *overrides
 void skill_listing_write(struct buf *out, const struct catalog *r, const struct skill_listing_spec *spec)
 {
 	AUTO_ARENA struct arena descriptions = { 0 };
-	AUTO_FREE struct shortlist_item *items = xcalloc(r->active_count + 1, sizeof *items);
+	AUTO_FREE struct budgeted_item *items = xcalloc(r->active_count + 1, sizeof *items);
 	struct str title = str_from(spec->title ? spec->title : "Skills that the Skill tool can use:");
 	size_t budget = spec->budget_bytes ? spec->budget_bytes : SKILL_LISTING_BUDGET;
 	size_t room = budget > title.n + 1 ? budget - title.n - 1 : 0;
@@ -245,12 +245,12 @@ void skill_listing_write(struct buf *out, const struct catalog *r, const struct 
 			buf_addfolded(&text, str_from(e->skill->when_to_use));
 		}
 		struct str description = arena_str(&descriptions, utf8_cut(buf_str(&text), most));
-		items[count++] = (struct shortlist_item){ .name = str_from(e->name), .description = description };
+		items[count++] = (struct budgeted_item){ .name = str_from(e->name), .description = description };
 	}
 	if (!count)
 		return;
 	buf_addf(out, STR_FMT "\n", STR_ARG(title));
-	shortlist_write(out, &(struct shortlist){ items, count }, room, REST_RESERVE, &named);
+	budgeted_list_write(out, &(struct budgeted_list){ items, count }, room, REST_RESERVE, &named);
 	if (named < count)
 		buf_addf(out, "(%zu more are not named here; `cadre skills` lists all.)\n", count - named);
 }

@@ -35,15 +35,17 @@ void sandbox_free(struct sandbox *s)
 		cell_free(s->cells[i]);
 	for (size_t i = 0; i < FILTER_COUNT; i++)
 		free(s->filters[i]);
+	/* also what an earlier process of the session left when it was killed */
 	AUTO_FILE_AT struct file_at at = { .dir = -1 };
+	AUTO_BUF struct buf placeholder = { 0 };
+	buf_addf(&placeholder, "%s.hidden", s->temp_dir);
+	(void)unlink(placeholder.p);
+	buf_addstr(&placeholder, ".d");
+	(void)rmdir(placeholder.p);
 	char *slash = strrchr(s->temp_dir, '/');
 	*slash = '\0';
-	if (s->temp_made && file_at_find(s->temp_dir, slash + 1, 0, &at, NULL) == 0)
+	if (file_at_find(s->temp_dir, slash + 1, 0, &at, NULL) == 0)
 		(void)file_at_remove_tree(&at, NULL);
-	if (s->empty_file)
-		(void)unlink(s->empty_file);
-	if (s->empty_dir)
-		(void)rmdir(s->empty_dir);
 	free(s->empty_file);
 	free(s->empty_dir);
 	sandbox_policy_free(s->policy);

@@ -93,7 +93,7 @@ static int agents_list(struct cadre_call *call)
 	struct json_out w = json_out(&report->json);
 	struct catalog *r;
 	bool first = true;
-	int status = app_agents(call->services, &a, &r, call->err);
+	int status = services_agents(call->services, &a, &r, call->err);
 
 	if (status < 0)
 		return status;
@@ -269,10 +269,10 @@ static int agents_show(struct cadre_call *call)
 	AUTO_ARENA struct arena a = { 0 };
 	struct settings *settings = NULL;
 	struct catalog *r = NULL;
-	int status = app_settings(call->services, &settings, call->err);
+	int status = services_settings(call->services, &settings, call->err);
 
 	if (status == 0)
-		status = app_agents(call->services, &a, &r, call->err);
+		status = services_agents(call->services, &a, &r, call->err);
 	if (status == 0) {
 		struct show s = { .report = call->report,
 				  .w = json_out(&call->report->json),
@@ -361,7 +361,7 @@ static int check_places(struct check *k, struct services *sv, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct catalog *r;
-	int status = app_agents(sv, &a, &r, err);
+	int status = services_agents(sv, &a, &r, err);
 
 	if (status < 0)
 		return status;
@@ -426,7 +426,7 @@ static int agents_memory(struct cadre_call *call)
 	size_t files = 0;
 
 	if (options_directories(&call->services->options, &a, &cwd, &places.config_dir, call->err) < 0 ||
-	    app_agents(call->services, &a, &r, call->err) < 0)
+	    services_agents(call->services, &a, &r, call->err) < 0)
 		return -(int)call->err->kind;
 	const char *root = git_root(&a, cwd);
 	places.project_dir = root ? root : cwd;
@@ -454,7 +454,7 @@ static int agents_new(struct cadre_call *call)
 	const char *name = call->operands[0];
 	const char *gap = strstr(agent_template_text, "NAME");
 	struct catalog_sources sources;
-	int status = app_agent_sources(call->services, &a, &sources, call->err);
+	int status = services_agent_sources(call->services, &a, &sources, call->err);
 
 	if (status < 0)
 		return status;

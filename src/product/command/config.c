@@ -99,7 +99,7 @@ static int config_list(struct cadre_call *call)
 	struct list l = { .report = call->report, .w = json_out(&call->report->json) };
 	struct settings *s;
 	size_t count;
-	int status = app_settings(call->services, &s, call->err);
+	int status = services_settings(call->services, &s, call->err);
 
 	if (status < 0)
 		return status;
@@ -280,7 +280,7 @@ static int with_key(struct cadre_call *call,
 	const char *name = call->operands[0];
 	struct str path = str_from(name);
 	struct settings *s;
-	int status = app_settings(call->services, &s, call->err);
+	int status = services_settings(call->services, &s, call->err);
 
 	if (status < 0)
 		return status;

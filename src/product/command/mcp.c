@@ -105,7 +105,7 @@ static int mcp_list(struct cadre_call *call)
 	struct json_out w = json_out(&r->json);
 	struct mcp_config *config = NULL;
 
-	if (app_mcp_look(call->services, &config, call->err) < 0)
+	if (services_mcp_look(call->services, &config, call->err) < 0)
 		return -(int)call->err->kind;
 	json_putf(&w, "{servers:[");
 	if (config->count)
@@ -196,9 +196,9 @@ static int mcp_get(struct cadre_call *call)
 	struct mcp_config *config = NULL;
 	struct json_out w = json_out(&call->report->json);
 
-	if (app_mcp_look(call->services, &config, call->err) < 0)
+	if (services_mcp_look(call->services, &config, call->err) < 0)
 		return -(int)call->err->kind;
-	const struct mcp_item *item = app_mcp_item(config, call->operands[0]);
+	const struct mcp_item *item = mcp_config_item(config, call->operands[0]);
 	if (item) {
 		put_item(&w, item);
 		report_item(call->report, item);
@@ -300,7 +300,7 @@ static void report_standing(struct services *sv, struct cadre_report *r, const s
 	struct mcp_config *config = NULL;
 	struct err err = { 0 };
 
-	if (app_mcp_look(sv, &config, &err) < 0) {
+	if (services_mcp_look(sv, &config, &err) < 0) {
 		report_line(r, CADRE_WARN, "%s", err.text);
 		return;
 	}
@@ -353,7 +353,7 @@ static int add_entry(struct cadre_call *call, struct str json)
 	if (mcp_server_read(&entry, NULL, &server, NULL, err) < 0) /* it must count when it is read again */
 		return -ERR_USAGE;
 	mcp_server_unref(server);
-	if (app_mcp_locations(call->services, &a, &places, err) < 0)
+	if (services_mcp_locations(call->services, &a, &places, err) < 0)
 		return -(int)err->kind;
 	const struct mcp_location *place = mcp_locations_first(&places, entry.scope);
 	int status = mcp_location_has(place, str_from(name), &there, err);
@@ -429,7 +429,7 @@ static int mcp_remove(struct cadre_call *call)
 	struct mcp_locations places;
 	const char *name = call->operands[0];
 
-	if (app_mcp_locations(call->services, &a, &places, call->err) < 0 ||
+	if (services_mcp_locations(call->services, &a, &places, call->err) < 0 ||
 	    find_entry(&places, name, args_value(&call->args, "scope"), &place, call->err) < 0 ||
 	    mcp_location_set(place, str_from(name), (struct str){ 0 }, call->err) < 0)
 		return -(int)call->err->kind;

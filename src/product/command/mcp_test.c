@@ -49,7 +49,7 @@ static int make_server(struct trial *t, const char *transport, const char *const
 /* A project's server may be tested before it is approved: the user names it. */
 static int find_server(struct trial *t, const char *name, struct err *err)
 {
-	const struct mcp_item *found = app_mcp_item(t->services->mcp_config, name);
+	const struct mcp_item *found = mcp_config_item(t->services->mcp_config, name);
 
 	if (!found)
 		return err_set(err, ERR_NOT_FOUND, "no such MCP server: %.80s; `cadre mcp list` lists them", name);
@@ -200,8 +200,8 @@ int mcp_test(struct cadre_call *call)
 	int status = options_directories(&sv->options, &a, &cwd, &config, call->err);
 	if (status == 0 && !sv->store.config_dir)
 		store_init(&sv->store, sv->loop, config);
-	if (status == 0 && (policy_load(sv, call->err) < 0 || app_open_hooks(sv, call->err) < 0 ||
-			    app_open_servers(sv, call->err) < 0))
+	if (status == 0 && (policy_load(sv, call->err) < 0 || services_open_hooks(sv, call->err) < 0 ||
+			    services_open_servers(sv, call->err) < 0))
 		status = -(int)call->err->kind;
 	if (status == 0 && sv->cage) /* as in a session: the settings may want it inside */
 		sandbox_use_policy(sv->cage, sandbox_policy_new(sv->policy.settings, cwd, config));

@@ -45,7 +45,7 @@ int models_open(struct cadre_call *call)
 {
 	if (policy_load(call->services, call->err) < 0)
 		return -(int)call->err->kind;
-	return app_open_endpoints(call->services, call->err);
+	return services_open_endpoints(call->services, call->err);
 }
 
 /* ---- list -------------------------------------------------------------------------------------------------------- */

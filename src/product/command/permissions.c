@@ -83,11 +83,11 @@ static void list_set(struct cadre_report *report, struct json_out *w, const stru
 static int permissions_list(struct cadre_call *call)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	AUTO_APP_PERMISSION struct app_permission p = { 0 };
+	AUTO_APP_PERMISSION struct permission_setup p = { 0 };
 	struct json_out w = json_out(&call->report->json);
 	struct warnings warnings = { .report = call->report, .style = CADRE_WARN };
 
-	if (app_permission_open(call->services, &a, &p, note_warning, &warnings, call->err) < 0) {
+	if (permission_setup_open(call->services, &a, &p, note_warning, &warnings, call->err) < 0) {
 		buf_release(&warnings.json);
 		return -(int)call->err->kind;
 	}
@@ -177,14 +177,14 @@ static int read_short(struct trial *t, struct str text, struct err *err)
 /* ---- the agent ------------------------------------------------------------------------------------------------- */
 
 /* The permission of an agent of this type. *ret_child need not be initialised. */
-static int derive_agent(struct services *sv, struct trial *t, const struct app_permission *p, const char *type,
+static int derive_agent(struct services *sv, struct trial *t, const struct permission_setup *p, const char *type,
 			struct permission *ret_child, struct err *err)
 {
 	struct tool_set pool = { 0 };
 	struct tool_choice choice;
 	struct catalog *registry;
 
-	if (app_agents(sv, &t->arena, &registry, err) < 0)
+	if (services_agents(sv, &t->arena, &registry, err) < 0)
 		return -(int)err->kind;
 	const struct catalog_entry *e = agent_registry_find(registry, str_from(type));
 	if (!e) {
@@ -253,13 +253,13 @@ static void report_trial_verdict(struct trial *t, const struct permission_verdic
 
 static int run_trial(struct services *sv, struct trial *t, const char *call, const char *agent, struct err *err)
 {
-	AUTO_APP_PERMISSION struct app_permission p = { 0 };
+	AUTO_APP_PERMISSION struct permission_setup p = { 0 };
 	struct permission child = { 0 };
 	struct permission_verdict v = { 0 };
 	struct str text = str_trim(str_from(call));
 
 	if ((str_starts(text, STR("{")) ? read_json(t, text, err) : read_short(t, text, err)) < 0 ||
-	    app_permission_open(sv, &t->arena, &p, note_warning, &t->warnings, err) < 0)
+	    permission_setup_open(sv, &t->arena, &p, note_warning, &t->warnings, err) < 0)
 		return -(int)err->kind;
 	if (agent && derive_agent(sv, t, &p, agent, &child, err) < 0)
 		return -(int)err->kind;

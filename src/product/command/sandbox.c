@@ -71,7 +71,7 @@ const struct cadre_command command_sandbox = {
 
 struct room {
 	struct arena arena;
-	struct app_permission permission;
+	struct permission_setup permission;
 	struct sandbox *sandbox;
 	const struct sandbox_policy *policy;
 	struct sandbox_held *held;
@@ -82,7 +82,7 @@ static void room_close(struct room *r)
 {
 	sandbox_held_free(r->held);
 	sandbox_free(r->sandbox);
-	app_permission_release(&r->permission);
+	permission_setup_release(&r->permission);
 	arena_release(&r->arena);
 }
 #define AUTO_ROOM CLEANUP(room_close)
@@ -103,7 +103,7 @@ static int room_open(struct room *r, struct cadre_call *call)
 	struct services *sv = call->services;
 
 	*r = (struct room){ 0 };
-	if (app_permission_open(sv, &r->arena, &r->permission, NULL, NULL, call->err) < 0)
+	if (permission_setup_open(sv, &r->arena, &r->permission, NULL, NULL, call->err) < 0)
 		return -(int)call->err->kind;
 	struct tool_env *env = &r->permission.env;
 	env->loop = sv->loop;

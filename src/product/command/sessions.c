@@ -454,7 +454,7 @@ static int sessions_prune(struct cadre_call *call)
 		if (parse_age(older_than, &seconds, call->err) < 0)
 			return -ERR_USAGE;
 	} else {
-		if (app_settings(call->services, &settings, call->err) < 0)
+		if (services_settings(call->services, &settings, call->err) < 0)
 			return -(int)call->err->kind;
 		const struct settings_note *bad = settings_misfit_of(settings, "cleanupPeriodDays");
 		if (bad) /* the default could remove what was to be kept */

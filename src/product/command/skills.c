@@ -43,7 +43,7 @@ static int skill_lookup_open(struct services *sv, struct skill_lookup *lookup, s
 	struct catalog_sources sources;
 
 	*lookup = (struct skill_lookup){ 0 };
-	if (app_skill_sources(sv, &lookup->arena, &sources, err) < 0)
+	if (services_skill_sources(sv, &lookup->arena, &sources, err) < 0)
 		return -(int)err->kind;
 	lookup->registry = skill_registry_new(&sources);
 	lookup->overrides = settings_get(sv->policy.settings, "skillOverrides", NULL);

@@ -68,7 +68,7 @@ static int trust_run(struct cadre_call *call)
 	if (list && (!trusted || dir))
 		return err_set(call->err, ERR_USAGE, "--list stands alone: cadre trust --list");
 	if (options_directories(&call->services->options, &a, &cwd, &config_dir, call->err) < 0 ||
-	    app_state_file(call->services, &a, &state_file, call->err) < 0)
+	    services_state_file(call->services, &a, &state_file, call->err) < 0)
 		return -(int)call->err->kind;
 	if (list) {
 		int status = trust_read(&trust, state_file, call->err);

@@ -17,8 +17,8 @@ int marketplace_ctx_open(struct marketplace_ctx *ctx, struct services *sv, struc
 {
 	*ctx = (struct marketplace_ctx){ .services = sv };
 	if (options_directories(&sv->options, &ctx->arena, &ctx->cwd, &ctx->config_dir, err) < 0 ||
-	    app_plugins_dir(sv, &ctx->arena, &ctx->plugins_dir, err) < 0 || app_settings(sv, &ctx->settings, err) < 0 ||
-	    marketplace_ctx_reread(ctx, err) < 0) {
+	    services_plugins_dir(sv, &ctx->arena, &ctx->plugins_dir, err) < 0 ||
+	    services_settings(sv, &ctx->settings, err) < 0 || marketplace_ctx_reread(ctx, err) < 0) {
 		marketplace_ctx_release(ctx);
 		return -(int)err->kind;
 	}

@@ -152,11 +152,11 @@ static int plugin_list_run(struct cadre_call *call)
 	struct json_out w = json_out(&r->json);
 	struct settings *settings;
 	struct plugin_list *list;
-	int status = app_settings(call->services, &settings, call->err);
+	int status = services_settings(call->services, &settings, call->err);
 
 	if (status < 0)
 		return status;
-	status = app_plugins_find(call->services, settings, &list, call->err);
+	status = services_find_plugins(call->services, settings, &list, call->err);
 	settings_unref(settings);
 	if (status < 0)
 		return status;
@@ -242,7 +242,7 @@ static int plugin_validate_run(struct cadre_call *call)
 	int status = options_directories(&sv->options, &a, &cwd, &config_dir, err);
 
 	if (status == 0)
-		status = app_plugins_dir(sv, &a, &plugins_dir, err);
+		status = services_plugins_dir(sv, &a, &plugins_dir, err);
 	if (status < 0)
 		return status;
 	dir = path_absolute(&a, cwd, str_from(call->operands[0]));
@@ -281,7 +281,7 @@ static int settings_path(struct change *k, const char **ret_path, struct err *er
 {
 	struct marketplace_ctx *ctx = &k->ctx;
 	struct settings_spec spec;
-	int status = app_settings_spec(ctx->services, &ctx->arena, &spec, err);
+	int status = services_settings_spec(ctx->services, &ctx->arena, &spec, err);
 
 	if (status < 0)
 		return status;
@@ -321,9 +321,9 @@ static int report_change(struct change *k, const char *id, const char *did, stru
 	struct settings *settings;
 	struct plugin_list *list;
 
-	if (app_settings(k->ctx.services, &settings, err) < 0)
+	if (services_settings(k->ctx.services, &settings, err) < 0)
 		return -(int)err->kind;
-	int status = app_plugins_find(k->ctx.services, settings, &list, err);
+	int status = services_find_plugins(k->ctx.services, settings, &list, err);
 	settings_unref(settings);
 	if (status < 0)
 		return status;
@@ -417,7 +417,7 @@ static int install_plugin(struct change *k, struct err *err)
 static int find_plugin(struct change *k, const char **ret_id, const char **ret_root, struct err *err)
 {
 	struct plugin_list *list;
-	int status = app_plugins_find(k->ctx.services, k->ctx.settings, &list, err);
+	int status = services_find_plugins(k->ctx.services, k->ctx.settings, &list, err);
 
 	if (status < 0)
 		return status;

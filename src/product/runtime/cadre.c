@@ -155,7 +155,7 @@ struct cadre_writer {
 	void *data, *drained_data;
 };
 
-void app_check_backlog(struct services *sv)
+void services_check_backlog(struct services *sv)
 {
 	struct cadre *c = sv->owner;
 	bool behind = false;
@@ -173,7 +173,7 @@ static void on_drained(struct writer *writer, void *data)
 {
 	struct cadre_writer *w = data;
 
-	app_check_backlog(&w->cadre->services);
+	services_check_backlog(&w->cadre->services);
 	if (w->on_drained)
 		w->on_drained(w, w->drained_data);
 }
@@ -330,14 +330,14 @@ void cadre_free(struct cadre *c)
 		cadre_run(c);
 	while (c->writers)
 		cadre_writer_free(c->writers);
-	app_close_servers(sv);
+	services_close_servers(sv);
 	change_queue_drain(&sv->changes); /* tokens of the servers, too */
 	classifier_free(sv->classifier);
-	app_close_hooks(sv); /* some of them ask the model */
+	services_close_hooks(sv); /* some of them ask the model */
 	web_free(sv->web);
 	if (sv->worktrees) {
 		sv->draining++;
-		worktree_pool_drain(sv->worktrees, app_drained, sv);
+		worktree_pool_drain(sv->worktrees, services_drained, sv);
 		while (sv->draining)
 			loop_run(sv->loop);
 		worktree_pool_free(sv->worktrees);

@@ -52,7 +52,7 @@ static void serve_send(struct serve *s, struct str id, const char *method, const
 	json_close(&w);
 	buf_addch(&line, '\n');
 	cadre_write(s->out, line.p, line.n);
-	app_check_backlog(s->services);
+	services_check_backlog(s->services);
 }
 
 printf_like(4, 5) static void serve_refuse(struct serve *s, struct str id, int code, const char *fmt, ...)

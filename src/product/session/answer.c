@@ -33,7 +33,7 @@ static const char *rules_file(struct cadre_session *s, struct arena *a, struct e
 {
 	struct settings_spec spec;
 
-	if (app_settings_spec(s->services, a, &spec, err) < 0)
+	if (services_settings_spec(s->services, a, &spec, err) < 0)
 		return NULL;
 	return settings_local_path(a, &spec);
 }

@@ -239,7 +239,7 @@ static void on_asked(void *data, const struct hook_outcome *outcome)
 
 /* ---- from the pool and the host ---------------------------------------------------------------------------------- */
 
-void app_elicit(void *data, const struct mcp_server *server, struct mcp_elicitation *asked)
+void services_elicit(void *data, const struct mcp_server *server, struct mcp_elicitation *asked)
 {
 	struct services *sv = data;
 	struct cadre_session *s = sv->sessions;
@@ -276,7 +276,7 @@ void app_elicit(void *data, const struct mcp_server *server, struct mcp_elicitat
 		elicitation_ask_host(e);
 }
 
-void app_elicit_gone(void *data, struct mcp_elicitation *asked)
+void services_elicit_gone(void *data, struct mcp_elicitation *asked)
 {
 	struct elicitation *e = asked->owner;
 

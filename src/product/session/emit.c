@@ -32,7 +32,7 @@ void session_emit(void *data, const struct event *event)
 	buf_release(&e.frame);
 	json_reader_release(&e.reader);
 	arena_release(&e.arena);
-	app_check_backlog(s->services);
+	services_check_backlog(s->services);
 }
 
 void session_emit_error(struct cadre_session *s, const char *format, ...)

@@ -180,7 +180,7 @@ static struct hook_runner *runner_new(struct services *sv, const struct hook_run
 
 /* ---- its life -------------------------------------------------------------------------------------------------- */
 
-int app_open_hooks(struct services *sv, struct err *err)
+int services_open_hooks(struct services *sv, struct err *err)
 {
 	const char *limit = getenv("CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS");
 	uint64_t end_ms = 0;
@@ -219,11 +219,11 @@ int app_open_hooks(struct services *sv, struct err *err)
 	return 0;
 }
 
-void app_close_hooks(struct services *sv)
+void services_close_hooks(struct services *sv)
 {
 	if (sv->hooks) {
 		sv->draining++;
-		hook_engine_drain(sv->hooks, app_drained, sv);
+		hook_engine_drain(sv->hooks, services_drained, sv);
 		while (sv->draining)
 			loop_run(sv->loop);
 		hook_engine_free(sv->hooks);

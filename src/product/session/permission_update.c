@@ -30,7 +30,7 @@ static int find_file(struct update *u, struct err *err)
 
 	if (str_is(to, "session") || str_is(to, "cliArg"))
 		return 0;
-	if (app_settings_spec(u->session->services, &u->arena, &spec, err) < 0)
+	if (services_settings_spec(u->session->services, &u->arena, &spec, err) < 0)
 		return -(int)err->kind;
 	if (str_is(to, "userSettings"))
 		u->file = path_join(&u->arena, spec.config_dir, "settings.json");

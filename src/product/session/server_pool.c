@@ -43,11 +43,11 @@ static struct mcp_transport *make_transport(void *data, struct mcp_server *serve
 	return sv->host_transport ? sv->host_transport(sv, server, handlers, handler_data) : NULL;
 }
 
-int app_open_servers(struct services *sv, struct err *err)
+int services_open_servers(struct services *sv, struct err *err)
 {
 	if (sv->server_pool)
 		return 0;
-	if (app_mcp_config(sv, sv->policy.settings, sv->plugins, &sv->mcp_config, err) < 0)
+	if (services_mcp_config(sv, sv->policy.settings, sv->plugins, &sv->mcp_config, err) < 0)
 		return -(int)err->kind;
 	sv->server_env = (struct mcp_env){ .loop = sv->loop,
 					   .spawner = sv->spawner,
@@ -57,8 +57,8 @@ int app_open_servers(struct services *sv, struct err *err)
 					   .auth_file = arena_printf(&sv->options.arena, "%s/cadre/mcp-auth.json",
 								     sv->store.config_dir) };
 	struct mcp_host_events events = { .on_log = on_log,
-					  .on_elicitation = app_elicit,
-					  .on_elicitation_gone = app_elicit_gone,
+					  .on_elicitation = services_elicit,
+					  .on_elicitation_gone = services_elicit_gone,
 					  .roots = pool_roots,
 					  .make_transport = make_transport,
 					  .data = sv };
@@ -66,11 +66,11 @@ int app_open_servers(struct services *sv, struct err *err)
 	return 0;
 }
 
-void app_close_servers(struct services *sv)
+void services_close_servers(struct services *sv)
 {
 	if (sv->server_pool) {
 		sv->draining++;
-		mcp_pool_drain(sv->server_pool, app_drained, sv);
+		mcp_pool_drain(sv->server_pool, services_drained, sv);
 		while (sv->draining)
 			loop_run(sv->loop);
 		mcp_pool_free(TAKE(sv->server_pool));

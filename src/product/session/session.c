@@ -80,7 +80,7 @@ static void link_session(struct cadre_session *s)
 	s->services->sessions = s;
 	map_set(&s->services->sessions_by_id, str_from(s->id), s);
 	s->services->session_count++;
-	app_adjust_governor(s->services);
+	services_adjust_governor(s->services);
 }
 
 static void on_state(struct query *q, const char *to)
@@ -103,7 +103,7 @@ void session_use_policy(struct cadre_session *s)
 
 	agent_tree_use_policy(&s->tree);
 	sv->most_children = s->tree.limits.alive;
-	app_adjust_governor(sv);
+	services_adjust_governor(sv);
 	sv->store.power = !strcmp(settings_cstr(sv->policy.settings, "durability", &s->arena, "process"), "power");
 	if (!sv->web) {
 		sv->web = web_new(sv->loop);
@@ -125,14 +125,15 @@ static int open_tree(struct cadre_session *s, const struct options *o, struct er
 		return -(int)err->kind;
 	s->mode_recorded = t->main.load && t->main.load->coordinator && !o->fork_session;
 	if (t->main.load && !sv->registry) { /* its workers and its transcript fit that mode alone */
-		bool wished = app_coordinates(sv), recorded = t->main.load->coordinator;
+		bool wished = policy_coordinates(sv), recorded = t->main.load->coordinator;
 		sv->recorded_mode = recorded ? "coordinator" : "normal";
 		if (wished != recorded)
 			buf_addf(&t->main.notes, "this session was %s coordinator mode, and stays so\n",
 				 recorded ? "begun in" : "not begun in");
 	}
-	if (app_open_endpoints(sv, err) < 0 || (!sv->registry && app_agents(sv, &a, &sv->registry, err) < 0) ||
-	    app_open_skills(sv, err) < 0 || app_open_hooks(sv, err) < 0 || app_open_servers(sv, err) < 0)
+	if (services_open_endpoints(sv, err) < 0 ||
+	    (!sv->registry && services_agents(sv, &a, &sv->registry, err) < 0) || services_open_skills(sv, err) < 0 ||
+	    services_open_hooks(sv, err) < 0 || services_open_servers(sv, err) < 0)
 		return -(int)err->kind;
 	if (!sv->state)
 		sv->state = state_new(sv->loop, sv->store.config_dir);
@@ -178,7 +179,7 @@ static int open_session(struct cadre_session *s, struct err *err)
 	const char *root = git_root(&s->arena, a->cwd);
 	a->branch = root ? git_branch(&s->arena, root) : "";
 	/* The model is checked before anything is written: without an endpoint a session leaves no trace. */
-	if (policy_load(sv, err) < 0 || app_open_endpoints(sv, err) < 0 || agent_set_model(a, NULL, err) < 0 ||
+	if (policy_load(sv, err) < 0 || services_open_endpoints(sv, err) < 0 || agent_set_model(a, NULL, err) < 0 ||
 	    open_tree(s, o, err) < 0)
 		return -(int)err->kind;
 	const char *stored = a->load ? a->load->agent : NULL;
@@ -275,7 +276,7 @@ void session_free(struct cadre_session *s)
 		if (map_get(&s->services->sessions_by_id, str_from(s->id)) == s)
 			map_remove(&s->services->sessions_by_id, str_from(s->id));
 		s->services->session_count--;
-		app_adjust_governor(s->services);
+		services_adjust_governor(s->services);
 	}
 	session_unwatch_files(s);
 	turn_release(s);

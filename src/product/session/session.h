@@ -90,10 +90,11 @@ int session_apply_settings(struct cadre_session *s, const struct json *more, str
 struct settings_change;
 int session_store_setting(struct cadre_session *s, const struct settings_change *c, struct err *err);
 
-void app_use_env(struct services *sv); /* policy_renew_env() has made another environment for programs of all agents */
-void app_use_policy(struct services *sv, struct policy *changed); /* takes it: it holds for all sessions from now on */
+void session_use_env(
+	struct services *sv); /* policy_renew_env() has made another environment for programs of all agents */
+void policy_apply(struct services *sv, struct policy *changed); /* takes it: it holds for all sessions from now on */
 
-void app_check_backlog(struct services *sv); /* pauses or resumes all sessions */
+void services_check_backlog(struct services *sv); /* pauses or resumes all sessions */
 
 struct json_out;
 void session_put_commands(struct json_out *w, const struct cadre_session *s); /* an array: what a user calls by /name */
@@ -114,9 +115,9 @@ static inline void session_note(struct cadre_session *s,
 }
 
 /* hook_engine.c: the one of a runtime */
-int app_open_hooks(struct services *sv, struct err *err);
-void app_close_hooks(struct services *sv);
-static inline void app_drained(void *data) /* a drain that sv->draining counts is over */
+int services_open_hooks(struct services *sv, struct err *err);
+void services_close_hooks(struct services *sv);
+static inline void services_drained(void *data) /* a drain that sv->draining counts is over */
 {
 	struct services *sv = data;
 

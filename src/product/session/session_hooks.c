@@ -233,7 +233,7 @@ void session_drop_change(struct cadre_session *s)
 	free(c);
 }
 
-void app_use_env(struct services *sv)
+void session_use_env(struct services *sv)
 {
 	sv->server_env.envp = sv->policy.envp;
 	for (struct cadre_session *s = sv->sessions; s; s = s->next) {
@@ -243,12 +243,12 @@ void app_use_env(struct services *sv)
 	}
 }
 
-void app_use_policy(struct services *sv, struct policy *changed)
+void policy_apply(struct services *sv, struct policy *changed)
 {
 	policy_adopt(sv, changed);
 	for (struct cadre_session *s = sv->sessions; s; s = s->next)
 		session_use_policy(s);
-	app_use_env(sv);
+	session_use_env(sv);
 }
 
 static bool show_next_change(struct cadre_session *s);
@@ -293,7 +293,7 @@ static bool show_next_change(struct cadre_session *s)
 			return true;
 	}
 	if (!c->blocked || c->forced) {
-		app_use_policy(s->services, TAKE(c->policy));
+		policy_apply(s->services, TAKE(c->policy));
 		session_drop_change(s);
 		return false;
 	}

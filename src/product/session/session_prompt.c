@@ -266,7 +266,7 @@ static int set_mode(struct cadre_session *s, const char *name, struct err *err)
 		return err_set(err, ERR_DENIED,
 			       "bypassPermissions was not allowed at the start: it needs "
 			       "--allow-dangerously-skip-permissions");
-	if (app_start_mode(s->services->policy.settings, &o, &mode, err) < 0)
+	if (policy_start_mode(s->services->policy.settings, &o, &mode, err) < 0)
 		return -(int)err->kind;
 	permission_choose_mode(&s->tree.main.permission, mode);
 	agent_follow_mode(&s->tree.main);
@@ -392,7 +392,7 @@ int session_apply_settings(struct cadre_session *s, const struct json *more, str
 		sv->options.settings = given;
 		return -(int)err->kind;
 	}
-	app_use_policy(sv, changed);
+	policy_apply(sv, changed);
 	for (size_t i = 0; i < COUNT_OF(steered); i++) {
 		const struct json *v = json_get(more, steered[i].key);
 		int status =

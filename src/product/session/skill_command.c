@@ -443,23 +443,23 @@ void session_expand_cancel(struct cadre_session *s)
 
 /* ---- the skills of a runtime ----------------------------------------------------------------------------------------- */
 
-int app_skill_sources(struct services *sv, struct arena *a, struct catalog_sources *ret_sources, struct err *err)
+int services_skill_sources(struct services *sv, struct arena *a, struct catalog_sources *ret_sources, struct err *err)
 {
-	if (app_agent_sources(sv, a, ret_sources, err) < 0 || policy_load(sv, err) < 0)
+	if (services_agent_sources(sv, a, ret_sources, err) < 0 || policy_load(sv, err) < 0)
 		return -(int)err->kind;
-	ret_sources->plugins = app_plugin_skills(sv->plugins, a, &ret_sources->plugin_count);
-	ret_sources->plugins_only = app_plugins_only(sv->policy.settings, "skills");
+	ret_sources->plugins = plugin_list_skills(sv->plugins, a, &ret_sources->plugin_count);
+	ret_sources->plugins_only = policy_plugins_only(sv->policy.settings, "skills");
 	return 0;
 }
 
-int app_open_skills(struct services *sv, struct err *err)
+int services_open_skills(struct services *sv, struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct catalog_sources sources;
 
 	if (sv->skills || sv->options.no_slash_commands)
 		return 0;
-	if (app_skill_sources(sv, &a, &sources, err) < 0)
+	if (services_skill_sources(sv, &a, &sources, err) < 0)
 		return -(int)err->kind;
 	sv->skills = skill_registry_new(&sources);
 	return 0;

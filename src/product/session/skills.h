@@ -5,9 +5,9 @@
 #include "defs/skill/registry.h"
 
 /* Where the skills of these options are; all texts are in the arena. */
-int app_skill_sources(struct services *sv, struct arena *a, struct catalog_sources *ret_sources, struct err *err);
+int services_skill_sources(struct services *sv, struct arena *a, struct catalog_sources *ret_sources, struct err *err);
 /* c->skills, made with the first session; it stays NULL if there are to be none. */
-int app_open_skills(struct services *sv, struct err *err);
+int services_open_skills(struct services *sv, struct err *err);
 
 /* skill_command.c: "/name arguments" as a prompt.
  *

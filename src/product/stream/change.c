@@ -143,7 +143,7 @@ static int store_setting(const struct wire_request *r, struct json_member m, str
 		i++;
 	if (i == COUNT_OF(storable) || !json_is(m.value, JSON_STRING))
 		return err_set(err, ERR_USAGE, "'" STR_FMT "' cannot be stored in this file", STR_ARG(key));
-	if (app_settings_spec(r->wire->services, r->arena, &spec, err) < 0)
+	if (services_settings_spec(r->wire->services, r->arena, &spec, err) < 0)
 		return -(int)err->kind;
 	if (spec.bare || !(spec.sources & storable[i].needs))
 		return err_set(err, ERR_DENIED, "the session does not read this file");
@@ -166,7 +166,7 @@ int wire_update_settings(struct wire_request *r, struct err *err)
 		status = store_setting(r, m, err);
 	if (status < 0 || (status = policy_renew(s->services, &changed, err)) < 0)
 		return status;
-	app_use_policy(s->services, changed);
+	policy_apply(s->services, changed);
 	session_find_style(s);
 	agent_renew_head(&s->tree.main);
 	return 0;
@@ -361,7 +361,7 @@ int wire_reload_plugins(struct wire_request *r, struct err *err)
 	json_key(&r->out, "commands");
 	session_put_commands(&r->out, s);
 	wire_put_agents(&r->out, &s->tree);
-	app_put_plugins(&r->out, plugins);
+	plugin_list_put(&r->out, plugins);
 	wire_put_servers(&r->out, w);
 	json_ki64(&r->out, "error_count", (int64_t)errors);
 	if (json_bool(json_get(r->body, "hold_on_cache_impact")))

@@ -36,7 +36,8 @@ static void ask_client(struct cadre_wire *w, const struct event *e, const char *
 	*q = (struct question){ .wire = w,
 				.agent_id = xstrdup(e->agent ? e->agent->id : ""),
 				.call_id = xstrdup(e->id) };
-	json_putf(&out, "{subtype:'can_use_tool', tool_name:'%s', input:%.*s, tool_use_id:'%s'", tool, STR_ARG(input), e->id);
+	json_putf(&out, "{subtype:'can_use_tool', tool_name:'%s', input:%.*s, tool_use_id:'%s'", tool, STR_ARG(input),
+		  e->id);
 	question_put_suggestions(&out, e->rules, e->rule_count);
 	if (e->why.n)
 		json_kstr(&out, "decision_reason", e->why);

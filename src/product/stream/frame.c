@@ -102,7 +102,7 @@ static void frame_init(struct json_out *w, const struct cadre_event *e)
 	json_putf(w, "], skills:[");
 	put_skill_names(w, &s->tree, SKILL_FOR_MODEL);
 	json_close(w);
-	app_put_plugins(w, s->services->plugins);
+	plugin_list_put(w, s->services->plugins);
 	put_server_errors(w, s->services->mcp_config);
 }
 

@@ -153,7 +153,7 @@ int wire_initialize(struct wire_request *r, struct err *err)
 		if (set_option(r, "hooks", arena_str(r->arena, json_raw(hooks)).p, err) < 0 ||
 		    policy_renew(sv, &changed, err) < 0)
 			return -(int)err->kind;
-		app_use_policy(sv, changed);
+		policy_apply(sv, changed);
 	} else if (!w->session && open_session(r, err) < 0) {
 		/* Without a session there is no answer: the result and the exit code have the reason, and SDKs raise it. */
 		wire_fail_start(w, err->text);

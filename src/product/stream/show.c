@@ -235,7 +235,7 @@ int wire_list_hooks(struct wire_request *r, struct err *err)
 	json_putf(&r->out, "], policy:{disabledByPolicy:!!%d, managedOnly:!!%d", p->hook_policy.disable_managed,
 		  p->hook_policy.managed_only);
 	json_putf(&r->out, "pluginOnly:!!%d, allDisabled:!!%d, policyHookCount:%zu}",
-		  app_plugins_only(p->settings, "hooks"), p->hook_policy.disable_all, managed);
+		  policy_plugins_only(p->settings, "hooks"), p->hook_policy.disable_all, managed);
 	return 0;
 }
 

@@ -212,7 +212,7 @@ static void set_variables(struct cadre_wire *w, const struct json *message)
 			services_setenv(w->services, name, value);
 	}
 	policy_renew_env(w->services);
-	app_use_env(w->services);
+	session_use_env(w->services);
 }
 
 static const struct {

@@ -78,7 +78,7 @@ static inline void wire_send(struct cadre_wire *w, struct buf *line) /* a frame 
 	buf_addch(line, '\n');
 	w->out(w->data, line->p, line->n);
 	buf_clear(line);
-	app_check_backlog(w->services);
+	services_check_backlog(w->services);
 }
 struct json_out wire_frame_begin(struct buf *line, const char *type, const char *subtype); /* subtype may be NULL */
 void wire_frame_end(struct cadre_wire *w, struct json_out *out, const char *session_id);   /* adds a uuid; sends it */

@@ -7,7 +7,7 @@
 #include "lib/base/id.h"
 #include "lib/base/library.h"
 #include "lib/base/map.h"
-#include "lib/base/shortlist.h"
+#include "lib/base/budgeted_list.h"
 #include "lib/base/utf8.h"
 
 TEST(an_error_carries_kind_and_text_and_context_goes_in_front)
@@ -269,35 +269,34 @@ TEST(a_library_that_is_missing_or_lacks_a_name_says_so_and_leaves_the_pointers)
 	CHECK(math.cosine(0) == 1);
 }
 
-TEST(a_shortlist_gives_up_descriptions_before_names_and_stays_in_its_room)
+TEST(a_budgeted_list_gives_up_descriptions_before_names_and_stays_in_its_room)
 {
-	struct shortlist_item items[40];
+	struct budgeted_item items[40];
 	char names[40][8], long_text[101] = { 0 };
-	struct shortlist l = { items, COUNT_OF(items) };
+	struct budgeted_list l = { items, COUNT_OF(items) };
 	size_t named;
 
 	memset(long_text, 'x', 100);
 	for (size_t i = 0; i < COUNT_OF(items); i++) {
 		snprintf(names[i], sizeof names[i], "n%zu", i);
-		items[i] =
-			(struct shortlist_item){ str_from(names[i]), str_from(long_text), STR(" [all]"), STR(" []") };
+		items[i] = (struct budgeted_item){ str_from(names[i]), str_from(long_text), STR(" [all]"), STR(" []") };
 	}
 	static const struct {
 		size_t room;
-		enum shortlist_form form;
+		enum budgeted_form form;
 		bool all_named;
-	} cases[] = { { 10000, SHORTLIST_WHOLE, true },
-		      { 4000, SHORTLIST_SHORTENED, true },
-		      { 400, SHORTLIST_NAMES, true },
-		      { 150, SHORTLIST_NAMES, false },
-		      { 0, SHORTLIST_NAMES, false } };
+	} cases[] = { { 10000, BUDGETED_WHOLE, true },
+		      { 4000, BUDGETED_SHORTENED, true },
+		      { 400, BUDGETED_NAMES, true },
+		      { 150, BUDGETED_NAMES, false },
+		      { 0, BUDGETED_NAMES, false } };
 
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		AUTO_BUF struct buf out = { 0 };
-		CHECK_INT(shortlist_write(&out, &l, cases[i].room, 100, &named), cases[i].form);
+		CHECK_INT(budgeted_list_write(&out, &l, cases[i].room, 100, &named), cases[i].form);
 		CHECK_INT(named == l.count, cases[i].all_named);
 		CHECK(out.n <= MAX(cases[i].room, 1));
-		CHECK_INT(strstr(out.p, " []") != NULL, cases[i].form == SHORTLIST_SHORTENED);
+		CHECK_INT(strstr(out.p, " []") != NULL, cases[i].form == BUDGETED_SHORTENED);
 	}
 }
 
@@ -339,7 +338,7 @@ int main(void)
 		  T(a_cut_never_splits_a_character), T(a_uuid_has_its_form_and_is_not_repeated),
 		  T(a_time_is_written_with_milliseconds_in_utc),
 		  T(a_library_that_is_missing_or_lacks_a_name_says_so_and_leaves_the_pointers),
-		  T(a_shortlist_gives_up_descriptions_before_names_and_stays_in_its_room),
+		  T(a_budgeted_list_gives_up_descriptions_before_names_and_stays_in_its_room),
 		  T(base64_reads_back_what_it_wrote_and_refuses_the_rest));
 	return tests_run();
 }

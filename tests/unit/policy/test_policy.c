@@ -138,7 +138,7 @@ TEST(the_mode_at_the_start)
 		if (rows[i].option)
 			CHECK_INT(cadre_set(s.c, "permission-mode", rows[i].option, NULL, 0), 0);
 		CHECK_INT(policy_load(s.sv, &err), 0);
-		int status = app_start_mode(s.sv->policy.settings, &s.sv->options, &mode, &err);
+		int status = policy_start_mode(s.sv->policy.settings, &s.sv->options, &mode, &err);
 		CHECK_INT(status, rows[i].mode ? 0 : -ERR_USAGE);
 		if (rows[i].mode)
 			CHECK_CSTR(permission_mode_name(mode), rows[i].mode);
@@ -153,15 +153,15 @@ TEST(deny_rules_of_settings_and_options_join)
 	struct stage s;
 	struct err err = { 0 };
 	AUTO_ARENA struct arena a = { 0 };
-	struct app_permission p;
+	struct permission_setup p;
 
 	stage_open(&s, "{\"permissions\":{\"deny\":[\"Read\"],\"allow\":[\"WebFetch\"]}}");
 	CHECK_INT(cadre_set(s.c, "disallowed-tools", "Bash", NULL, 0), 0);
-	CHECK_INT(app_permission_open(s.sv, &a, &p, NULL, NULL, &err), 0);
+	CHECK_INT(permission_setup_open(s.sv, &a, &p, NULL, NULL, &err), 0);
 	CHECK(permission_forbids(&p.permission, &(struct tool){ .name = "Read" }));
 	CHECK(permission_forbids(&p.permission, &(struct tool){ .name = "Bash" }));
 	CHECK(!permission_forbids(&p.permission, &(struct tool){ .name = "WebFetch" }));
-	app_permission_release(&p);
+	permission_setup_release(&p);
 	stage_close(&s);
 }
 

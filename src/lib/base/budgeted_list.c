@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * shortlist.c - a list within its budget. */
-#include "lib/base/shortlist.h"
+ * budgeted_list.c - a list within its budget. */
+#include "lib/base/budgeted_list.h"
 #include "lib/base/utf8.h"
 
 enum { SHORTEST_DESCRIPTION = 40 };
 
-static void add_lines(struct buf *out, const struct shortlist *l, size_t limit)
+static void add_lines(struct buf *out, const struct budgeted_list *l, size_t limit)
 {
 	for (size_t i = 0; i < l->count; i++) {
-		const struct shortlist_item *item = &l->items[i];
+		const struct budgeted_item *item = &l->items[i];
 		struct str whole = item->description;
 		struct str shown = whole.n <= limit ? whole : str_trim(utf8_cut(whole, limit - 3));
 		struct str tail = limit == SIZE_MAX ? item->tail : item->short_tail;
@@ -17,7 +17,7 @@ static void add_lines(struct buf *out, const struct shortlist *l, size_t limit)
 	}
 }
 
-static bool list_fits(const struct shortlist *l, size_t limit, size_t room)
+static bool list_fits(const struct budgeted_list *l, size_t limit, size_t room)
 {
 	AUTO_BUF struct buf text = { 0 };
 
@@ -26,7 +26,7 @@ static bool list_fits(const struct shortlist *l, size_t limit, size_t room)
 }
 
 /* The longest limit for descriptions whose lines fit; 0: not even the shortest does. */
-static size_t find_limit(const struct shortlist *l, size_t room)
+static size_t find_limit(const struct budgeted_list *l, size_t room)
 {
 	size_t low = SHORTEST_DESCRIPTION;
 	size_t high = low;
@@ -46,8 +46,8 @@ static size_t find_limit(const struct shortlist *l, size_t room)
 	return best;
 }
 
-enum shortlist_form shortlist_write(struct buf *out, const struct shortlist *l, size_t room, size_t reserve,
-				    size_t *ret_named)
+enum budgeted_form budgeted_list_write(struct buf *out, const struct budgeted_list *l, size_t room, size_t reserve,
+				       size_t *ret_named)
 {
 	size_t less = room > reserve ? room - reserve : 0;
 	size_t limit = list_fits(l, SIZE_MAX, room) ? SIZE_MAX : find_limit(l, less);
@@ -63,5 +63,5 @@ enum shortlist_form shortlist_write(struct buf *out, const struct shortlist *l, 
 	}
 	if (ret_named)
 		*ret_named = named;
-	return limit == SIZE_MAX ? SHORTLIST_WHOLE : limit ? SHORTLIST_SHORTENED : SHORTLIST_NAMES;
+	return limit == SIZE_MAX ? BUDGETED_WHOLE : limit ? BUDGETED_SHORTENED : BUDGETED_NAMES;
 }
