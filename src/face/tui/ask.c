@@ -196,7 +196,6 @@ void ask_add(struct tui *t, const struct cadre_event *e)
 	struct ask **at = &t->asks, *ask = xcalloc(1, sizeof *ask);
 
 	*ask = (struct ask){ .id = xstrdup(cadre_event_id(e)), .agent = xstrdup(cadre_event_agent(e)) };
-	ask->permission = cadre_event_kind(e) == CADRE_PERMISSION_ASKED;
 	while (cadre_event_question(e, ask->count))
 		ask->count++;
 	ask->permission = !ask->count;

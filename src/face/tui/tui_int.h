@@ -21,7 +21,7 @@ enum tui_timer {
 	TIMER_COUNT
 };
 
-enum tui_wanted { TUI_FIRST /* by the command line */, TUI_NEW, TUI_OLD, TUI_LATEST, TUI_FORK };
+enum tui_wanted { TUI_FIRST /* by the command line */, TUI_NEW, TUI_OLD, TUI_LATEST };
 
 struct ask;        /* ask.c */
 struct job;        /* job.c */
