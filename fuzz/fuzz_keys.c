@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * fuzz_keys.c - bytes of a terminal as keys and a draft. The first byte says in which pieces they come. The text stays valid UTF-8
  * with the cursor between characters, everything can be undone, and what is drawn has no byte of a sequence that was typed. */
-#include "../src/face/tui/key.c"
-#include "../src/face/tui/paint.c"
-#include "../src/face/tui/region.c"
+#include "../src/face/draft/key.c"
+#include "../src/face/screen/paint.c"
+#include "../src/face/screen/region.c"
 #undef PASTE_END
 #define is_word draft_is_word
-#include "../src/face/tui/draft.c"
+#include "../src/face/draft/draft.c"
 #include "../src/face/cli/view.c"
 #include "../src/face/cli/tree_view.c"
 

@@ -5,7 +5,7 @@
 #include "face/cli/command.h"
 #include "face/cli/configure.h"
 #include "face/cli/run.h"
-#include "face/tui/term.h"
+#include "face/screen/term.h"
 #include "face/tui/tui.h"
 
 /* The command that was probably meant by a word that stands alone; NULL: it is a prompt. */

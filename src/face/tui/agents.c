@@ -2,7 +2,7 @@
  * agents.c - what is known about all agents of a session. */
 #include "face/tui/agents.h"
 #include "face/cli/view.h"
-#include "face/tui/paint.h"
+#include "face/screen/paint.h"
 
 enum { SHOWN_AFTER_END_MS = 5000 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * feed.c - what is finished: each event as lines for the terminal's scrollback, written once. What is not finished (the end of a
  * streamed answer, running tools) is shown in the live region. */
-#include "face/tui/markdown.h"
+#include "face/screen/markdown.h"
 #include "face/tui/tui_int.h"
 #include "face/cli/view.h"
 #include "lib/base/utf8.h"

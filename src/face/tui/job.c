@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "face/tui/term.h"
+#include "face/screen/term.h"
 #include "face/tui/tui_int.h"
 
 enum { KEPT_BYTES = 1 << 20, SHOWN_LINES = 400, MOST_WORDS = 16 };

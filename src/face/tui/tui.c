@@ -15,7 +15,7 @@
 #include "face/cli/configure.h"
 #include "face/cli/run.h"
 #include "face/cli/view.h"
-#include "face/tui/term.h"
+#include "face/screen/term.h"
 #include "face/tui/tui.h"
 #include "face/tui/tui_int.h"
 #include "lib/base/utf8.h"

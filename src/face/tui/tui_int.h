@@ -5,9 +5,9 @@
 #include <sys/types.h>
 #include "face/cli/flag.h"
 #include "face/tui/agents.h"
-#include "face/tui/draft.h"
-#include "face/tui/key.h"
-#include "face/tui/region.h"
+#include "face/draft/draft.h"
+#include "face/draft/key.h"
+#include "face/screen/region.h"
 #include "lib/base/map.h"
 
 enum tui_timer {

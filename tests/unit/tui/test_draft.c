@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * test_draft.c - the text that is being typed. */
 #include "test_tui.h"
-#include "face/tui/draft.h"
-#include "face/tui/paint.h"
+#include "face/draft/draft.h"
+#include "face/screen/paint.h"
 #include "lib/base/utf8.h"
 
 TEST(moves_and_kills_are_those_of_readline)

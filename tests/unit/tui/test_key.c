@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_key.c - what the bytes of a terminal mean, in whatever pieces they come. */
 #include "test_tui.h"
-#include "face/tui/key.h"
+#include "face/draft/key.h"
 
 /* One word for each key, as in the table below */
 static void add_key(struct buf *out, const struct key *k)

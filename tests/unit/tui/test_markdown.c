@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_markdown.c - Markdown as lines, and which part of a growing text is complete. */
 #include "test_tui.h"
-#include "face/tui/markdown.h"
+#include "face/screen/markdown.h"
 
 TEST(blocks_become_lines)
 {

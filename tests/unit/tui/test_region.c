@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_region.c - the live region against a small terminal: what it shows is what was meant, and nothing above it changes. */
 #include "test_tui.h"
-#include "face/tui/region.h"
+#include "face/screen/region.h"
 
 enum { COLUMNS = 40, ROWS = 400 };
 

@@ -2,7 +2,7 @@
  * markdown.h - Markdown as lines for a terminal. Prose is wrapped at words; code is neither wrapped nor indented, so that it can be
  * copied. Without libmd4c the text is shown as it is, wrapped. */
 #pragma once
-#include "face/tui/paint.h"
+#include "face/screen/paint.h"
 
 /* Appends lines, each with its line end, of foreign text. */
 void markdown_render(struct str text, unsigned columns, struct styled *out);

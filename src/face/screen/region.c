@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * region.c - the live region. */
-#include "face/tui/region.h"
+#include "face/screen/region.h"
 
 void region_init(struct region *r)
 {

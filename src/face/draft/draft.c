@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * draft.c - the text that is being typed. */
-#include "face/tui/draft.h"
-#include "face/tui/paint.h"
+#include "face/draft/draft.h"
+#include "face/screen/paint.h"
 #include "lib/base/utf8.h"
 
 enum { FIRST_MARK = 0xf0000, LAST_MARK = 0xffffd };

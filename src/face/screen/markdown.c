@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * markdown.c - Markdown as lines for a terminal. md4c reads it and calls us for blocks, spans and text; a paragraph, a cell or the
  * text of a list item is gathered in `text` and written when its block ends. */
-#include "face/tui/markdown.h"
+#include "face/screen/markdown.h"
 #include <md4c.h>
 #include "face/cli/view.h"
-#include "face/tui/code.h"
+#include "face/screen/code.h"
 #include "lib/base/library.h"
 #include "lib/base/utf8.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * term.c - the terminal is ours and is always given back. */
-#include "face/tui/term.h"
+#include "face/screen/term.h"
 #include <langinfo.h>
 #include <locale.h>
 #include <signal.h>

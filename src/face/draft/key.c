@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * key.c - what the bytes of a terminal mean. */
-#include "face/tui/key.h"
+#include "face/draft/key.h"
 #include "lib/base/utf8.h"
 
 #define PASTE_END "\033[201~"

@@ -5,7 +5,7 @@
  * finished goes above the region once and belongs to the terminal from then on. Nothing is scrolled, erased or moved above the
  * region's first row. */
 #pragma once
-#include "face/tui/paint.h"
+#include "face/screen/paint.h"
 
 struct region {
 	unsigned columns, rows; /* of the window */

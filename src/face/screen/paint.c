@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * paint.c - text with looks, and how wide it is on a terminal. */
-#include "face/tui/paint.h"
+#include "face/screen/paint.h"
 #include <stdarg.h>
 #include <utf8proc.h>
 #include "face/cli/view.h"

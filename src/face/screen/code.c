@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * code.c - source code with colours. A language is a row: its names, how comments and strings begin, and its words. */
-#include "face/tui/code.h"
+#include "face/screen/code.h"
 
 struct language {
 	const char *names; /* blanks between and around */
