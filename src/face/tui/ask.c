@@ -232,6 +232,21 @@ void ask_open(struct tui *t)
 	tui_changed(t);
 }
 
+void ask_open_of(struct tui *t, const char *agent)
+{
+	struct ask **at = &t->asks;
+
+	while (*at && strcmp((*at)->agent, agent) != 0)
+		at = &(*at)->next;
+	struct ask *found = *at;
+	if (!found || t->asking)
+		return;
+	*at = found->next;
+	found->next = t->asks;
+	t->asks = found;
+	ask_open(t);
+}
+
 void ask_consider(struct tui *t)
 {
 	int64_t quiet_ms = tui_now_ms() - t->key_ms;

@@ -146,6 +146,11 @@ void job_shell(struct tui *t, struct str command, bool joins)
 	job_start(t, text, argv, true, joins, NULL);
 }
 
+void job_program(struct tui *t, const char *const *argv, job_done_fn *done)
+{
+	job_start(t, argv[0], argv, false, false, done);
+}
+
 void job_cadre(struct tui *t, const char *words, struct str more, job_done_fn *done)
 {
 	AUTO_FREE char *all = xmalloc(strlen(words) + more.n + 2);
@@ -189,17 +194,36 @@ static void read_back(struct tui *t, int fd)
 	(void)draft_paste(&t->draft, s);
 }
 
-void job_edit_draft(struct tui *t)
+bool job_edit_file(struct tui *t, const char *path)
 {
-	const char *editor = getenv("VISUAL"), *dir = getenv("XDG_RUNTIME_DIR");
-	AUTO_BUF struct buf path = { 0 }, text = { 0 }, erase = { 0 }, command = { 0 };
-	const char *argv[] = { "/bin/sh", "-c", NULL, "cadre", NULL, NULL };
+	const char *editor = getenv("VISUAL");
+	AUTO_BUF struct buf erase = { 0 }, command = { 0 };
+	const char *argv[] = { "/bin/sh", "-c", NULL, "cadre", path, NULL };
+	int status = -1;
 	pid_t pid;
 
 	if (!editor || !*editor)
 		editor = getenv("EDITOR");
 	if (!editor || !*editor)
 		editor = "vi";
+	region_erase(&t->region, &erase);
+	cadre_write(t->out, erase.p, erase.n);
+	(void)cadre_writer_flush(t->out, 1000, NULL, 0);
+	term_give_back();
+	buf_addf(&command, "%s \"$1\"", editor); /* it may have arguments of its own */
+	argv[2] = command.p;
+	if (posix_spawn(&pid, argv[0], NULL, NULL, (char *const *)argv, environ) == 0)
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
+	(void)term_take();
+	return WIFEXITED(status) && !WEXITSTATUS(status);
+}
+
+void job_edit_draft(struct tui *t)
+{
+	const char *dir = getenv("XDG_RUNTIME_DIR");
+	AUTO_BUF struct buf path = { 0 }, text = { 0 };
+
 	buf_addf(&path, "%s/cadre-prompt-XXXXXX.md", dir && *dir ? dir : "/tmp");
 	int fd = mkostemps(path.p, 3, O_CLOEXEC);
 	if (fd < 0) {
@@ -209,21 +233,10 @@ void job_edit_draft(struct tui *t)
 	draft_expand(&t->draft, &text);
 	if (text.n && write(fd, text.p, text.n) < (ssize_t)text.n)
 		tui_note(t, "the draft was not written whole");
-	region_erase(&t->region, &erase);
-	cadre_write(t->out, erase.p, erase.n);
-	(void)cadre_writer_flush(t->out, 1000, NULL, 0);
-	term_give_back();
-	buf_addf(&command, "%s \"$1\"", editor); /* it may have arguments of its own */
-	argv[2] = command.p;
-	argv[4] = path.p;
-	int status = -1;
-	if (posix_spawn(&pid, argv[0], NULL, NULL, (char *const *)argv, environ) == 0)
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
-	(void)term_take();
 	close(fd);
+	bool changed = job_edit_file(t, path.p);
 	fd = open(path.p, O_RDONLY | O_CLOEXEC | O_NOFOLLOW); /* editors replace the file */
-	if (fd >= 0 && WIFEXITED(status) && !WEXITSTATUS(status))
+	if (fd >= 0 && changed)
 		read_back(t, fd);
 	if (fd >= 0)
 		close(fd);
