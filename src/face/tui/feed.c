@@ -250,10 +250,11 @@ static void tool_started(struct tui *t, const struct cadre_event *e)
 
 	feed_blocks(t, t->answer.n);
 	end_thinking(t);
-	render_line(&summary, utf8_cut(str_cut(&rest, '\n'), SUMMARY_BYTES));
+	if (!str_starts(rest, STR("{\""))) /* an input without a subject: JSON says nothing to a person */
+		render_line(&summary, utf8_cut(str_cut(&rest, '\n'), SUMMARY_BYTES));
 	*run = (struct tool_run){ .id = xstrdup(cadre_event_id(e)),
 				  .name = xstrdup(cadre_event_name(e)),
-				  .summary = buf_take(&summary, NULL),
+				  .summary = summary.n ? buf_take(&summary, NULL) : xstrdup(""),
 				  .started_ms = tui_now_ms() };
 	while (*at)
 		at = &(*at)->next;
@@ -492,6 +493,8 @@ void feed_event(struct tui *t, const struct cadre_event *e)
 		break;
 	case CADRE_ERROR:
 		feed_line(t, LOOK_RED, tui_mark(t, MARK_FAILED), text);
+		if (text.n && memmem(text.p, text.n, "`cadre trust`", 13))
+			ask_trust(t, text);
 		break;
 	case CADRE_PERMISSION_DENIED:
 		feed_line(t, LOOK_DIM, "denied:", text);

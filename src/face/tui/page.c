@@ -41,6 +41,7 @@ void page_close(struct tui *t)
 	free(p->lines);
 	free(p->title);
 	free(p->path);
+	free(p->ask_id);
 	styled_release(&p->text);
 	buf_release(&p->filter);
 	buf_release(&p->message);
@@ -160,6 +161,8 @@ static void add_text_rows(struct tui *t, struct page *p, size_t room)
 
 	wrap_text(p, columns);
 	p->top = MIN(p->top, p->line_count > room ? p->line_count - room : 0);
+	if (p->ask_id && p->top + room >= p->line_count)
+		ask_saw_end(t, p->ask_id);
 	for (size_t i = p->top; i < p->line_count && i < p->top + room; i++) {
 		size_t end = cells_wrap(buf_str(&p->text.text), p->lines[i], columns, &next);
 		struct styled *row = rows_add(t);

@@ -105,8 +105,9 @@ struct tui {
 	char **queue;              /* prompts for the next turns; owned */
 	size_t queue_count;
 	struct agents agents;
-	struct ask *asks;              /* oldest first */
-	bool asking;                   /* the first of asks is open */
+	struct ask *asks; /* oldest first */
+	bool asking;      /* the first of asks is open */
+	bool trust_asked;
 	struct job *job;               /* a program whose output is shown; NULL: none */
 	struct buf joined;             /* output of `!` that the next prompt brings along */
 	struct page *page;             /* on the alternate screen; NULL: none */
@@ -165,6 +166,8 @@ void input_key(struct tui *t, const struct key *key);
 /* ---- ask.c: questions ---------------------------------------------------------------------------------------------- */
 
 void ask_add(struct tui *t, const struct cadre_event *e);
+void ask_trust(struct tui *t, struct str why);     /* whether this folder is trusted; once */
+void ask_saw_end(struct tui *t, const char *id);   /* the whole text was on the screen */
 void ask_forget(struct tui *t, const char *agent); /* it has ended */
 void ask_release(struct tui *t);
 void ask_consider(struct tui *t);                   /* opens the first one if that cannot surprise */
@@ -173,6 +176,16 @@ void ask_open_of(struct tui *t, const char *agent); /* the same for the question
 bool ask_takes_keys(const struct tui *t);           /* false: they go into the draft */
 void ask_key(struct tui *t, const struct key *key);
 void ask_add_rows(struct tui *t, size_t *ret_row, unsigned *ret_column);
+
+/* ---- form.c: forms of servers --------------------------------------------------------------------------------------- */
+
+struct form;
+struct form *form_new(const struct cadre_event *e); /* NULL: it is no form */
+void form_free(struct form *f);
+bool form_key(struct form *f, const struct key *key); /* true: it is complete and can be sent */
+size_t form_count(const struct form *f);
+char *form_answer(const struct form *f, size_t i); /* owned; NULL: none */
+void form_add_rows(struct tui *t, const struct form *f, size_t *ret_row, unsigned *ret_column);
 
 /* ---- menu.c: suggestions ------------------------------------------------------------------------------------------- */
 
@@ -209,6 +222,7 @@ struct page {
 	unsigned wrapped; /* the width that lines were made for */
 	char *path;       /* of the transcript that it follows; NULL: none */
 	off_t size;       /* of what was read of it */
+	char *ask_id;     /* it is the text of this question; NULL: of none */
 	/* PAGE_LIST */
 	struct page_item *items;
 	size_t count, previewed; /* previewed: the item whose preview text is */
