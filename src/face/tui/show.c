@@ -384,14 +384,13 @@ static void on_tasks(struct tui *t, struct str output, bool ok)
 
 	if (!ok || json_parse(&reader, output.p, output.n, &root, NULL) < 0)
 		return;
-	const struct json *sessions = json_is(root, JSON_ARRAY) ? root : json_get(root, "sessions");
+	const struct json *sessions = json_get(root, "sessions");
 	for (EACH(one, sessions)) {
 		const struct json *tasks = json_get(one, "tasks");
 		for (EACH(k, tasks)) {
-			const struct json *state = json_get(k, "state") ? json_get(k, "state") : json_get(k, "status");
-			if (!json_str_is(state, "running") && !json_str_is(state, "suspended"))
+			if (!json_str_is(json_get(k, "state"), "interrupted") || json_str(json_get(k, "parentAgentId"), &a).n)
 				continue;
-			styled_addf(&s, LOOK_DIM, "%s agent continues: ", tui_mark(t, MARK_RUNS));
+			styled_addf(&s, LOOK_DIM, "%s agent continues with the next prompt: ", tui_mark(t, MARK_RUNS));
 			styled_add_foreign(&s, LOOK_DIM, json_str(json_get(k, "description"), &a), true);
 			styled_add(&s, LOOK_PLAIN, STR("\n"));
 		}

@@ -43,7 +43,7 @@ struct tool_run {
 /* Reads and searches that follow each other, until something else is written */
 struct folded {
 	struct styled lines; /* of the first one */
-	unsigned reads, searches;
+	unsigned reads, searches, starts; /* starts: of agents */
 };
 
 struct tui {
