@@ -201,19 +201,14 @@ static void list_points(struct tui *t, struct str output, bool ok)
 	}
 }
 
-void command_rewind(struct tui *t)
+static void run_rewind(struct tui *t, const struct slash *slash, struct str rest)
 {
 	AUTO_BUF struct buf words = { 0 };
 
-	buf_addf(&words, "%s --list", cadre_session_id(t->session));
-	job_cadre(t, "rewind", buf_str(&words), list_points);
-}
-
-static void run_rewind(struct tui *t, const struct slash *slash, struct str rest)
-{
 	(void)slash;
 	(void)rest;
-	command_rewind(t);
+	buf_addf(&words, "%s --list", cadre_session_id(t->session));
+	job_cadre(t, "rewind", buf_str(&words), list_points);
 }
 
 /* ---- what the session is set to ------------------------------------------------------------------------------------- */

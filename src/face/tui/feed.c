@@ -7,7 +7,15 @@
 #include "lib/base/utf8.h"
 #include "lib/json/json.h"
 
-enum { HEAD_ROWS = 3, TAIL_ROWS = 5, PROMPT_ROWS = 20, LIVE_ROWS = 6, SUMMARY_BYTES = 200, STARTS_SHOWN = 6 /* agents that begin together */, SLOW_MS = 1000 };
+enum {
+	HEAD_ROWS = 3,
+	TAIL_ROWS = 5,
+	PROMPT_ROWS = 20,
+	LIVE_ROWS = 6,
+	SUMMARY_BYTES = 200,
+	STARTS_SHOWN = 6 /* agents that begin together */,
+	SLOW_MS = 1000
+};
 
 const char *tui_mark(const struct tui *t, enum tui_mark mark)
 {
@@ -457,8 +465,7 @@ static void feed_child(struct tui *t, const struct cadre_event *e)
 			styled_add(&t->folded.lines, LOOK_PLAIN, STR("\n"));
 			return;
 		}
-		feed_line(t, bad ? LOOK_RED : LOOK_DIM,
-			  tui_mark(t, bad ? MARK_FAILED : MARK_DONE), buf_str(&b));
+		feed_line(t, bad ? LOOK_RED : LOOK_DIM, tui_mark(t, bad ? MARK_FAILED : MARK_DONE), buf_str(&b));
 	} else if (kind == CADRE_ERROR) {
 		agent_title(&b, e);
 		buf_addstr(&b, ": ");

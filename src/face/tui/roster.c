@@ -220,7 +220,7 @@ void roster_send(struct tui *t, struct page *p)
 	buf_clear(&p->message);
 }
 
-void roster_show(struct tui *t, const char *id)
+static void roster_show(struct tui *t, const char *id)
 {
 	const struct agent_row *r = map_get(&t->agents.by_id, str_from(id));
 	struct str session = str_from(cadre_session_file(t->session));

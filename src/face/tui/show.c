@@ -388,7 +388,8 @@ static void on_tasks(struct tui *t, struct str output, bool ok)
 	for (EACH(one, sessions)) {
 		const struct json *tasks = json_get(one, "tasks");
 		for (EACH(k, tasks)) {
-			if (!json_str_is(json_get(k, "state"), "interrupted") || json_str(json_get(k, "parentAgentId"), &a).n)
+			if (!json_str_is(json_get(k, "state"), "interrupted") ||
+			    json_str(json_get(k, "parentAgentId"), &a).n)
 				continue;
 			styled_addf(&s, LOOK_DIM, "%s agent continues with the next prompt: ", tui_mark(t, MARK_RUNS));
 			styled_add_foreign(&s, LOOK_DIM, json_str(json_get(k, "description"), &a), true);

@@ -522,6 +522,15 @@ int tui_run(const struct args *args)
 		tui_release(&t);
 		return run_fail(&err);
 	}
+	if (str_is(tui_setting(&t, "axScreenReader"), "true")) {
+		(void)setenv("CLAUDE_AX_SCREEN_READER", "1", 1);
+		cadre_unwatch_fd(t.c, STDIN_FILENO);
+		cadre_close(t.session);
+		cadre_writer_free(t.out);
+		cadre_free(t.c);
+		tui_release(&t);
+		return TUI_WANTS_LINES;
+	}
 	(void)term_take();
 	buf_addf(&text, "cadre %s . %s", cadre_version(), cadre_session_model(t.session));
 	feed_foreign(&t, LOOK_DIM, buf_str(&text));

@@ -42,7 +42,7 @@ struct tool_run {
 
 /* Reads and searches that follow each other, until something else is written */
 struct folded {
-	struct styled lines; /* of the first one */
+	struct styled lines;              /* of the first one */
 	unsigned reads, searches, starts; /* starts: of agents */
 };
 
@@ -257,13 +257,11 @@ void page_open_agents(struct tui *t);
 void roster_add_rows(struct tui *t, struct page *p, size_t room);
 void roster_key(struct tui *t, struct page *p, const struct key *key, char letter);
 void roster_send(struct tui *t, struct page *p);
-void roster_show(struct tui *t, const char *id); /* one agent: what it did, or what it asks */
 
 /* ---- command.c ------------------------------------------------------------------------------------------------------ */
 
 void command_show_transcript(struct tui *t);           /* Ctrl-O */
 void command_remember(struct tui *t, struct str text); /* # */
-void command_rewind(struct tui *t);                    /* the points that files can be set back to */
 struct slash {
 	const char *name;
 	const char *aliases; /* each with its NUL, then an empty one */
