@@ -89,10 +89,7 @@ struct segment *segment_text(struct str text)
 	AUTO_BUF struct buf b = { 0 };
 	struct json_out w = json_out(&b);
 
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "text");
-	json_kstr(&w, "text", text);
-	json_close(&w);
+	json_putf(&w, "{type:'text', text:'%.*s'}", STR_ARG(text));
 	return segment_new(SEGMENT_TEXT, buf_str(&b));
 }
 
@@ -117,13 +114,8 @@ struct segment *segment_tool_blocks(struct str call_id, struct str content, bool
 	AUTO_BUF struct buf b = { 0 };
 	struct json_out w = json_out(&b);
 
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "tool_result");
-	json_kstr(&w, "tool_use_id", call_id);
-	json_kraw(&w, "content", content);
-	if (is_error)
-		json_kbool(&w, "is_error", true);
-	json_close(&w);
+	json_putf(&w, "{type:'tool_result', tool_use_id:'%.*s', content:%.*s, is_error?:!!%d}", STR_ARG(call_id),
+		  STR_ARG(content), is_error);
 	return segment_new(SEGMENT_TOOL_RESULT, buf_str(&b));
 }
 

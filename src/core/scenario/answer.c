@@ -118,19 +118,11 @@ static void error_body(struct engine *e, struct buf *out, unsigned status, struc
 		return;
 	}
 	if (e->frames) {
-		json_open(&w, '{');
-		json_kstr(&w, "message", message);
-		json_close(&w);
+		json_putf(&w, "{message:'%.*s'}", STR_ARG(message));
 		return;
 	}
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "error");
-	json_kopen(&w, "error", '{');
-	json_kstr(&w, "type", type);
-	json_kstr(&w, "message", message);
-	json_close(&w);
-	json_kcstr(&w, "request_id", digest_id(id, "req_", e->scenario->seed, digest_mix(e->given, e->scenario->seed)));
-	json_close(&w);
+	json_putf(&w, "{type:'error', error:{type:'%.*s', message:'%.*s'}, request_id:'%s'}", STR_ARG(type),
+		  STR_ARG(message), digest_id(id, "req_", e->scenario->seed, digest_mix(e->given, e->scenario->seed)));
 }
 
 struct reply *answer_error(struct engine *e, unsigned status, const char *header, const char *fmt, ...)

@@ -53,10 +53,7 @@ static int refuse_message(const struct chat_reader *c, const char *what)
 
 static void put_text(struct chat_reader *c, const struct json *text)
 {
-	json_open(&c->w, '{');
-	json_kcstr(&c->w, "type", "text");
-	json_kraw(&c->w, "text", json_raw(text));
-	json_close(&c->w);
+	json_putf(&c->w, "{type:'text', text:%.*s}", STR_ARG(json_raw(text)));
 }
 
 static int put_image(struct chat_reader *c, const struct json *image)
@@ -68,14 +65,8 @@ static int put_image(struct chat_reader *c, const struct json *image)
 
 	if (!str_is(scheme, "data") || !str_is(encoding, "base64") || !rest.n)
 		return refuse_message(c, "image_url: must be a data: address in base64");
-	json_open(&c->w, '{');
-	json_kcstr(&c->w, "type", "image");
-	json_kopen(&c->w, "source", '{');
-	json_kcstr(&c->w, "type", "base64");
-	json_kstr(&c->w, "media_type", type);
-	json_kstr(&c->w, "data", rest);
-	json_close(&c->w);
-	json_close(&c->w);
+	json_putf(&c->w, "{type:'image', source:{type:'base64', media_type:'%.*s', data:'%.*s'}}", STR_ARG(type),
+		  STR_ARG(rest));
 	return 0;
 }
 
@@ -116,9 +107,7 @@ static void close_message(struct chat_reader *c)
 static void open_message(struct chat_reader *c, const char *role)
 {
 	close_message(c);
-	json_open(&c->w, '{');
-	json_kcstr(&c->w, "role", role);
-	json_kopen(&c->w, "content", '[');
+	json_putf(&c->w, "{role:'%s', content:[", role);
 }
 
 static int put_call(struct chat_reader *c, const struct json *call)
@@ -133,12 +122,8 @@ static int put_call(struct chat_reader *c, const struct json *call)
 		return refuse_message(c, "tool_calls: a call has id, type function and a name");
 	if (json_parse(&reader, arguments.p, arguments.n, &input, NULL) < 0 || !json_is(input, JSON_OBJECT))
 		return refuse_message(c, "tool_calls: arguments must be an object of JSON in a string");
-	json_open(&c->w, '{');
-	json_kcstr(&c->w, "type", "tool_use");
-	json_kraw(&c->w, "id", json_raw(json_get(call, "id")));
-	json_kraw(&c->w, "name", json_raw(json_get(function, "name")));
-	json_kraw(&c->w, "input", arguments);
-	json_close(&c->w);
+	json_putf(&c->w, "{type:'tool_use', id:%.*s, name:%.*s, input:%.*s}", STR_ARG(json_raw(json_get(call, "id"))),
+		  STR_ARG(json_raw(json_get(function, "name"))), STR_ARG(arguments));
 	return 0;
 }
 
@@ -174,11 +159,8 @@ static int put_tool(struct chat_reader *c, const struct json *message)
 		return refuse_message(c, "content: a result is a string");
 	if (c->last != ROLE_TOOL)
 		open_message(c, "user");
-	json_open(&c->w, '{');
-	json_kcstr(&c->w, "type", "tool_result");
-	json_kraw(&c->w, "tool_use_id", json_raw(json_get(message, "tool_call_id")));
-	json_kraw(&c->w, "content", json_raw(content));
-	json_close(&c->w);
+	json_putf(&c->w, "{type:'tool_result', tool_use_id:%.*s, content:%.*s}",
+		  STR_ARG(json_raw(json_get(message, "tool_call_id"))), STR_ARG(json_raw(content)));
 	return 0;
 }
 
@@ -247,8 +229,7 @@ static int put_tools(struct chat_reader *c, const struct json *tools)
 		const struct json *schema = json_get(function, "parameters");
 		if (!json_str_is(json_get(t, "type"), "function") || !json_is(json_get(function, "name"), JSON_STRING))
 			return err_set(c->err, ERR_PARSE, "tools: a tool is of type function and has a name");
-		json_open(&c->w, '{');
-		json_kraw(&c->w, "name", json_raw(json_get(function, "name")));
+		json_putf(&c->w, "{name:%.*s", STR_ARG(json_raw(json_get(function, "name"))));
 		if (json_get(function, "description"))
 			json_kraw(&c->w, "description", json_raw(json_get(function, "description")));
 		json_kraw(&c->w, "input_schema", schema ? json_raw(schema) : STR("{\"type\":\"object\"}"));

@@ -225,14 +225,10 @@ static struct reply *ask_count(struct engine *e, const struct engine_request *as
 
 static void put_model(struct json_out *w, const char *id)
 {
-	json_open(w, '{');
-	json_kcstr(w, "type", "model");
-	json_kcstr(w, "id", id);
-	json_kcstr(w, "display_name", id);
-	json_kcstr(w, "created_at", "2026-01-01T00:00:00Z");
-	json_ki64(w, "max_input_tokens", 1000000);
-	json_ki64(w, "max_tokens", 128000);
-	json_close(w);
+	json_putf(w,
+		  "{type:'model', id:'%s', display_name:'%s', created_at:'2026-01-01T00:00:00Z', "
+		  "max_input_tokens:1000000, max_tokens:128000}",
+		  id, id);
 }
 
 static struct reply *list_models(struct engine *e, struct str id)
@@ -250,15 +246,10 @@ static struct reply *list_models(struct engine *e, struct str id)
 	}
 	if (id.n)
 		return answer_error(e, 404, NULL, "there is no model " STR_FMT, STR_ARG(id));
-	json_open(&w, '{');
-	json_kopen(&w, "data", '[');
+	json_putf(&w, "{data:[");
 	for (size_t i = 0; i < COUNT_OF(models); i++)
 		put_model(&w, models[i]);
-	json_close(&w);
-	json_kbool(&w, "has_more", false);
-	json_kcstr(&w, "first_id", models[0]);
-	json_kcstr(&w, "last_id", models[COUNT_OF(models) - 1]);
-	json_close(&w);
+	json_putf(&w, "], has_more:false, first_id:'%s', last_id:'%s'}", models[0], models[COUNT_OF(models) - 1]);
 	return answer_json(e, buf_str(&body));
 }
 
@@ -431,41 +422,24 @@ void engine_stats(const struct engine *e, struct buf *out_json)
 	const struct counters *c = &e->counters;
 	struct json_out w = json_out(out_json);
 
-	json_open(&w, '{');
-	json_ki64(&w, "requests", (int64_t)c->requests);
-	json_ki64(&w, "answered", (int64_t)c->answered);
-	json_ki64(&w, "invalid", (int64_t)c->invalid);
-	json_ki64(&w, "limited", (int64_t)c->limited);
-	json_ki64(&w, "unmatched", (int64_t)c->unmatched);
-	json_ki64(&w, "in_flight", (int64_t)e->in_flight);
-	json_ki64(&w, "in_flight_max", (int64_t)c->in_flight_max);
-	json_ki64(&w, "bytes_in", (int64_t)c->bytes_in);
-	json_ki64(&w, "bytes_out", (int64_t)c->bytes_out);
-	json_kcstr(&w, "last_invalid", c->last_invalid.kind ? c->last_invalid.text : NULL);
+	json_putf(&w,
+		  "{requests:%lld, answered:%lld, invalid:%lld, limited:%lld, unmatched:%lld, "
+		  "in_flight:%lld, in_flight_max:%lld, bytes_in:%lld, bytes_out:%lld, last_invalid:'%s'",
+		  (long long)c->requests, (long long)c->answered, (long long)c->invalid, (long long)c->limited,
+		  (long long)c->unmatched, (long long)e->in_flight, (long long)c->in_flight_max, (long long)c->bytes_in,
+		  (long long)c->bytes_out, c->last_invalid.kind ? c->last_invalid.text : NULL);
 	uint64_t first = c->recent_count > RECENT_REQUESTS ? c->recent_count - RECENT_REQUESTS : 0;
-	json_kopen(&w, "cache", '{');
-	json_ki64(&w, "prefix_bytes", (int64_t)c->prefix_bytes);
-	json_ki64(&w, "read_bytes", (int64_t)c->read_bytes);
-	json_kopen(&w, "requests", '[');
+	json_putf(&w, "cache:{prefix_bytes:%lld, read_bytes:%lld, requests:[", (long long)c->prefix_bytes,
+		  (long long)c->read_bytes);
 	for (uint64_t i = first; i < c->recent_count; i++) {
 		const struct recent *r = &c->recent[i % RECENT_REQUESTS];
-		json_open(&w, '{');
-		json_ki64(&w, "request", (int64_t)r->number);
-		json_ki64(&w, "prefix_bytes", (int64_t)r->prefix_bytes);
-		json_ki64(&w, "read_bytes", (int64_t)r->read_bytes);
-		json_close(&w);
+		json_putf(&w, "{request:%lld, prefix_bytes:%lld, read_bytes:%lld}", (long long)r->number,
+			  (long long)r->prefix_bytes, (long long)r->read_bytes);
 	}
-	json_close(&w);
-	json_close(&w);
-	json_kopen(&w, "rules", '[');
-	for (const struct rule *rule = e->scenario->rules; rule; rule = rule->next) {
-		json_open(&w, '{');
-		json_kstr(&w, "name", rule->name);
-		json_ki64(&w, "line", rule->line);
-		json_ki64(&w, "seen", (int64_t)e->rules[rule->index].seen);
-		json_ki64(&w, "matched", (int64_t)e->rules[rule->index].matched);
-		json_close(&w);
-	}
-	json_close(&w);
-	json_close(&w);
+	json_putf(&w, "]}, rules:[");
+	for (const struct rule *rule = e->scenario->rules; rule; rule = rule->next)
+		json_putf(&w, "{name:'%.*s', line:%lld, seen:%lld, matched:%lld}", STR_ARG(rule->name),
+			  (long long)rule->line, (long long)e->rules[rule->index].seen,
+			  (long long)e->rules[rule->index].matched);
+	json_putf(&w, "]}");
 }

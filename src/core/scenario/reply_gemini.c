@@ -63,11 +63,8 @@ static int put_signature(struct turns_reader *c, struct str sealed)
 	struct str text = buf_str(&plain);
 	if (!str_eq(str_cut(&text, '\n'), c->model) || !text.p)
 		return refuse_turn(c, "Thought signature is not valid: it is that of another model.");
-	json_open(&c->w, '{');
-	json_kcstr(&c->w, "type", "thinking");
-	json_kstr(&c->w, "thinking", text);
-	json_kcstr(&c->w, "signature", signature_of(signature, text));
-	json_close(&c->w);
+	json_putf(&c->w, "{type:'thinking', thinking:'%.*s', signature:'%s'}", STR_ARG(text),
+		  signature_of(signature, text));
 	return 0;
 }
 
@@ -83,10 +80,7 @@ static int put_call(struct turns_reader *c, const struct json *call)
 	c->calls[c->call_count].id = id;
 	c->calls[c->call_count].name = name;
 	c->calls[c->call_count++].answered = false;
-	json_open(&c->w, '{');
-	json_kcstr(&c->w, "type", "tool_use");
-	json_kstr(&c->w, "id", id);
-	json_kstr(&c->w, "name", name);
+	json_putf(&c->w, "{type:'tool_use', id:'%.*s', name:'%.*s'", STR_ARG(id), STR_ARG(name));
 	json_kraw(&c->w, "input", args ? json_raw(args) : STR("{}"));
 	json_close(&c->w);
 	return 0;
@@ -112,12 +106,9 @@ static int put_result(struct turns_reader *c, const struct json *result)
 		c->next_call++;
 	if (!json_is(response, JSON_OBJECT))
 		return refuse_turn(c, "functionResponse: response must be an object");
-	json_open(&c->w, '{');
-	json_kcstr(&c->w, "type", "tool_result");
-	json_kstr(&c->w, "tool_use_id", c->calls[i].id);
+	json_putf(&c->w, "{type:'tool_result', tool_use_id:'%.*s'", STR_ARG(c->calls[i].id));
 	if (json_is(error, JSON_STRING)) {
-		json_kbool(&c->w, "is_error", true);
-		json_kraw(&c->w, "content", json_raw(error));
+		json_putf(&c->w, "is_error:true, content:%.*s", STR_ARG(json_raw(error)));
 	} else if (json_is(output, JSON_STRING)) {
 		json_kraw(&c->w, "content", json_raw(output));
 	} else {
@@ -139,22 +130,14 @@ static int put_part(struct turns_reader *c, const struct json *part, bool user)
 	if (json_is(text, JSON_STRING)) {
 		if (!text->len)
 			return 0; /* it only had a signature */
-		json_open(&c->w, '{');
-		json_kcstr(&c->w, "type", "text");
-		json_kraw(&c->w, "text", json_raw(text));
-		json_close(&c->w);
+		json_putf(&c->w, "{type:'text', text:%.*s}", STR_ARG(json_raw(text)));
 		return 0;
 	}
 	if (!json_is(json_get(data, "data"), JSON_STRING) || !user)
 		return refuse_turn(c, "a part has text, inlineData, functionCall or functionResponse");
-	json_open(&c->w, '{');
-	json_kcstr(&c->w, "type", json_str_is(json_get(data, "mimeType"), "application/pdf") ? "document" : "image");
-	json_kopen(&c->w, "source", '{');
-	json_kcstr(&c->w, "type", "base64");
-	json_kraw(&c->w, "media_type", json_raw(json_get(data, "mimeType")));
-	json_kraw(&c->w, "data", json_raw(json_get(data, "data")));
-	json_close(&c->w);
-	json_close(&c->w);
+	json_putf(&c->w, "{type:'%s', source:{type:'base64', media_type:%.*s, data:%.*s}}",
+		  json_str_is(json_get(data, "mimeType"), "application/pdf") ? "document" : "image",
+		  STR_ARG(json_raw(json_get(data, "mimeType"))), STR_ARG(json_raw(json_get(data, "data"))));
 	return 0;
 }
 
@@ -165,9 +148,7 @@ static int put_turn(struct turns_reader *c, const struct json *turn)
 
 	if ((!user && !json_str_is(role, "model")) || !json_is(parts, JSON_ARRAY) || !parts->count)
 		return refuse_turn(c, "a turn has the role user or model, and parts");
-	json_open(&c->w, '{');
-	json_kcstr(&c->w, "role", user ? "user" : "assistant");
-	json_kopen(&c->w, "content", '[');
+	json_putf(&c->w, "{role:'%s', content:[", user ? "user" : "assistant");
 	if (!user) {
 		c->calls = arena_alloc(c->arena, parts->count * sizeof *c->calls);
 		c->call_count = c->next_call = 0;
@@ -184,8 +165,7 @@ static int put_turn(struct turns_reader *c, const struct json *turn)
 	for (const struct json *p = json_first(parts); p; p = json_next(parts, p))
 		if (!json_bool(json_get(p, "thought")) && put_part(c, p, user) < 0)
 			return -(int)c->err->kind;
-	json_close(&c->w);
-	json_close(&c->w);
+	json_putf(&c->w, "]}");
 	return 0;
 }
 
@@ -202,8 +182,7 @@ static int put_tools(struct turns_reader *c, const struct json *tools)
 				schema = json_get(f, "parameters");
 			if (json_get(schema, "$schema") || json_get(schema, "$id"))
 				return err_set(c->err, ERR_PARSE, "tools: Unknown name \"$schema\"");
-			json_open(&c->w, '{');
-			json_kraw(&c->w, "name", json_raw(json_get(f, "name")));
+			json_putf(&c->w, "{name:%.*s", STR_ARG(json_raw(json_get(f, "name"))));
 			if (json_get(f, "description"))
 				json_kraw(&c->w, "description", json_raw(json_get(f, "description")));
 			json_kraw(&c->w, "input_schema",
@@ -240,10 +219,7 @@ int gemini_request(struct json_reader *reader, struct arena *arena, struct str m
 	contents = json_get(root, "contents");
 	system = json_get(json_get(root, "systemInstruction"), "parts");
 	(void)json_i64(json_get(json_get(root, "generationConfig"), "maxOutputTokens"), &tokens);
-	json_open(&c.w, '{');
-	json_kstr(&c.w, "model", model);
-	json_ki64(&c.w, "max_tokens", tokens);
-	json_kbool(&c.w, "stream", stream);
+	json_putf(&c.w, "{model:'%.*s', max_tokens:%lld, stream:!!%d", STR_ARG(model), (long long)tokens, stream);
 	json_kraw(&c.w, "cache_control", STR("{\"type\":\"ephemeral\"}")); /* prefixes are cached by themselves */
 	if (put_tools(&c, json_get(root, "tools")) < 0)
 		return -(int)err->kind;
@@ -260,8 +236,7 @@ int gemini_request(struct json_reader *reader, struct arena *arena, struct str m
 	for (const struct json *t = json_first(contents); t; t = json_next(contents, t), c.turn++)
 		if (put_turn(&c, t) < 0)
 			return -(int)err->kind;
-	json_close(&c.w);
-	json_close(&c.w);
+	json_putf(&c.w, "]}");
 	return 0;
 }
 
@@ -327,16 +302,13 @@ static void end_chunk(struct buf *out, const struct reply *r, bool over)
 			 : !strcmp(reason, "refusal")  ? "SAFETY"
 						       : "STOP");
 	buf_addstr(out, ",\"index\":0}]");
-	json_kopen(&w, "usageMetadata", '{');
-	json_ki64(&w, "promptTokenCount", (int64_t)input);
-	if (r->usage.cache_read)
-		json_ki64(&w, "cachedContentTokenCount", (int64_t)r->usage.cache_read);
+	json_putf(&w, "usageMetadata:{promptTokenCount:%lld, cachedContentTokenCount?:%lld", (long long)input,
+		  (long long)r->usage.cache_read);
 	if (over)
 		json_ki64(&w, "candidatesTokenCount", (int64_t)r->usage.output);
-	json_ki64(&w, "totalTokenCount", (int64_t)(input + (over ? r->usage.output : 0)));
-	json_close(&w);
-	json_kstr(&w, "modelVersion", r->model);
-	json_kcstr(&w, "responseId", digest_id(id, "gemini", r->id_a, r->id_b));
+	json_putf(&w, "totalTokenCount:%lld}, modelVersion:'%.*s', responseId:'%s'",
+		  (long long)(input + (over ? r->usage.output : 0)), STR_ARG(r->model),
+		  digest_id(id, "gemini", r->id_a, r->id_b));
 	json_close(&w);
 }
 
@@ -412,11 +384,7 @@ void gemini_error(struct buf *out, unsigned status, struct str type, struct str 
 	for (size_t i = 0; i < COUNT_OF(names); i++)
 		if (names[i].status == status)
 			name = names[i].name;
-	json_open(&w, '{');
-	json_kopen(&w, "error", '{');
-	json_ki64(&w, "code", status);
-	json_kstr(&w, "message", message);
+	json_putf(&w, "{error:{code:%lld, message:'%.*s'", (long long)status, STR_ARG(message));
 	json_kstr(&w, "status", name ? str_from(name) : type);
-	json_close(&w);
-	json_close(&w);
+	json_putf(&w, "}}");
 }

@@ -34,18 +34,13 @@ static void open_message(struct items_reader *c, const char *role)
 		json_close(&c->w);
 		json_close(&c->w);
 	}
-	json_open(&c->w, '{');
-	json_kcstr(&c->w, "role", role);
-	json_kopen(&c->w, "content", '[');
+	json_putf(&c->w, "{role:'%s', content:[", role);
 	c->role = role;
 }
 
 static void put_text(struct items_reader *c, const struct json *text)
 {
-	json_open(&c->w, '{');
-	json_kcstr(&c->w, "type", "text");
-	json_kraw(&c->w, "text", json_raw(text));
-	json_close(&c->w);
+	json_putf(&c->w, "{type:'text', text:%.*s}", STR_ARG(json_raw(text)));
 }
 
 static int put_source(struct items_reader *c, const char *kind, const struct json *address)
@@ -57,14 +52,8 @@ static int put_source(struct items_reader *c, const char *kind, const struct jso
 
 	if (!str_is(scheme, "data") || !str_is(encoding, "base64") || !rest.n)
 		return refuse_item(c, "an image or a file must be a data: address in base64");
-	json_open(&c->w, '{');
-	json_kcstr(&c->w, "type", kind);
-	json_kopen(&c->w, "source", '{');
-	json_kcstr(&c->w, "type", "base64");
-	json_kstr(&c->w, "media_type", type);
-	json_kstr(&c->w, "data", rest);
-	json_close(&c->w);
-	json_close(&c->w);
+	json_putf(&c->w, "{type:'%s', source:{type:'base64', media_type:'%.*s', data:'%.*s'}}", kind, STR_ARG(type),
+		  STR_ARG(rest));
 	return 0;
 }
 
@@ -104,8 +93,7 @@ static int put_reasoning(struct items_reader *c, const struct json *item)
 		return refuse_item(c, "summary: required, a list");
 	if (str_starts(sealed, STR("red."))) {
 		open_message(c, "assistant");
-		json_open(&c->w, '{');
-		json_kcstr(&c->w, "type", "redacted_thinking");
+		json_putf(&c->w, "{type:'redacted_thinking'");
 		json_kstr(&c->w, "data", (struct str){ sealed.p + 4, sealed.n - 4 });
 		json_close(&c->w);
 		return 0;
@@ -117,11 +105,8 @@ static int put_reasoning(struct items_reader *c, const struct json *item)
 	if (!str_eq(str_cut(&text, '\n'), c->model) || !text.p)
 		return refuse_item(c, "invalid_encrypted_content: it is that of another model");
 	open_message(c, "assistant");
-	json_open(&c->w, '{');
-	json_kcstr(&c->w, "type", "thinking");
-	json_kstr(&c->w, "thinking", text);
-	json_kcstr(&c->w, "signature", signature_of(signature, text));
-	json_close(&c->w);
+	json_putf(&c->w, "{type:'thinking', thinking:'%.*s', signature:'%s'}", STR_ARG(text),
+		  signature_of(signature, text));
 	return 0;
 }
 
@@ -136,12 +121,9 @@ static int put_call(struct items_reader *c, const struct json *item)
 	if (json_parse(&reader, arguments.p, arguments.n, &input, NULL) < 0 || !json_is(input, JSON_OBJECT))
 		return refuse_item(c, "arguments: must be an object of JSON in a string");
 	open_message(c, "assistant");
-	json_open(&c->w, '{');
-	json_kcstr(&c->w, "type", "tool_use");
-	json_kraw(&c->w, "id", json_raw(json_get(item, "call_id")));
-	json_kraw(&c->w, "name", json_raw(json_get(item, "name")));
-	json_kraw(&c->w, "input", arguments);
-	json_close(&c->w);
+	json_putf(&c->w, "{type:'tool_use', id:%.*s, name:%.*s, input:%.*s}",
+		  STR_ARG(json_raw(json_get(item, "call_id"))), STR_ARG(json_raw(json_get(item, "name"))),
+		  STR_ARG(arguments));
 	return 0;
 }
 
@@ -166,9 +148,7 @@ static int put_item(struct items_reader *c, const struct json *item)
 	if (!json_str_is(type, "function_call_output") || !json_is(json_get(item, "call_id"), JSON_STRING))
 		return refuse_item(c, "an item is a message, reasoning, a call or its output");
 	open_message(c, "user");
-	json_open(&c->w, '{');
-	json_kcstr(&c->w, "type", "tool_result");
-	json_kraw(&c->w, "tool_use_id", json_raw(json_get(item, "call_id")));
+	json_putf(&c->w, "{type:'tool_result', tool_use_id:%.*s", STR_ARG(json_raw(json_get(item, "call_id"))));
 	if (json_is(json_get(item, "output"), JSON_STRING)) {
 		json_kraw(&c->w, "content", json_raw(json_get(item, "output")));
 	} else {
@@ -192,12 +172,10 @@ static int put_tools(struct items_reader *c, const struct json *tools)
 			return err_set(c->err, ERR_PARSE, "tools: a name has 1 to 64 characters");
 		if (json_get(json_get(t, "parameters"), "$schema"))
 			return err_set(c->err, ERR_PARSE, "tools: $schema is not permitted");
-		json_open(&c->w, '{');
-		json_kraw(&c->w, "name", json_raw(json_get(t, "name")));
+		json_putf(&c->w, "{name:%.*s", STR_ARG(json_raw(json_get(t, "name"))));
 		if (json_get(t, "description"))
 			json_kraw(&c->w, "description", json_raw(json_get(t, "description")));
-		json_kraw(&c->w, "input_schema", json_raw(json_get(t, "parameters")));
-		json_close(&c->w);
+		json_putf(&c->w, "input_schema:%.*s}", STR_ARG(json_raw(json_get(t, "parameters"))));
 	}
 	json_close(&c->w);
 	return 0;
@@ -268,10 +246,7 @@ int responses_request(struct json_reader *reader, struct arena *arena, struct st
 			if (put_item(&c, i) < 0)
 				return -(int)err->kind;
 	}
-	json_close(&c.w);
-	json_close(&c.w);
-	json_close(&c.w);
-	json_close(&c.w);
+	json_putf(&c.w, "]}]}");
 	return 0;
 }
 
@@ -296,26 +271,18 @@ static void add_item(struct buf *out, const struct reply *r, size_t block, bool 
 	struct json_out w = json_out(out);
 	char id[REDACTED_MAX];
 
-	json_open(&w, '{');
-	json_kcstr(&w, "id", item_id(id, r, block));
+	json_putf(&w, "{id:'%s'", item_id(id, r, block));
 	switch (b->block->kind) {
 	case BLOCK_CALL:
-		json_kcstr(&w, "type", "function_call");
-		json_kcstr(&w, "status", begun ? "in_progress" : "completed");
-		json_kcstr(&w, "call_id", reply_tool_id(id, r, block));
-		json_kstr(&w, "name", b->block->name);
+		json_putf(&w, "type:'function_call', status:'%s', call_id:'%s', name:'%.*s'",
+			  begun ? "in_progress" : "completed", reply_tool_id(id, r, block), STR_ARG(b->block->name));
 		json_kstr(&w, "arguments", begun ? STR("") : b->text);
 		break;
 	case BLOCK_THINKING:
 	case BLOCK_REDACTED:
-		json_kcstr(&w, "type", "reasoning");
-		json_kopen(&w, "summary", '[');
-		if (!begun && b->block->kind == BLOCK_THINKING) {
-			json_open(&w, '{');
-			json_kcstr(&w, "type", "summary_text");
-			json_kstr(&w, "text", b->text);
-			json_close(&w);
-		}
+		json_putf(&w, "type:'reasoning', summary:[");
+		if (!begun && b->block->kind == BLOCK_THINKING)
+			json_putf(&w, "{type:'summary_text', text:'%.*s'}", STR_ARG(b->text));
 		json_close(&w);
 		if (!begun) {
 			buf_addf(&plain, STR_FMT "\n" STR_FMT, STR_ARG(r->model), STR_ARG(b->text));
@@ -330,15 +297,11 @@ static void add_item(struct buf *out, const struct reply *r, size_t block, bool 
 	default:
 		if (b->block->kind == BLOCK_FILLER && !begun)
 			reply_add_filler(&made, 0, b->text.n);
-		json_kcstr(&w, "type", "message");
-		json_kcstr(&w, "status", begun ? "in_progress" : "completed");
-		json_kcstr(&w, "role", "assistant");
-		json_kcstr(&w, "phase", strcmp(reply_stop_reason(r), "tool_use") ? "final_answer" : "commentary");
-		json_kopen(&w, "content", '[');
+		json_putf(&w, "type:'message', status:'%s', role:'assistant', phase:'%s', content:[",
+			  begun ? "in_progress" : "completed",
+			  strcmp(reply_stop_reason(r), "tool_use") ? "final_answer" : "commentary");
 		if (!begun) {
-			json_open(&w, '{');
-			json_kcstr(&w, "type", "output_text");
-			json_kraw(&w, "annotations", STR("[]"));
+			json_putf(&w, "{type:'output_text', annotations:[]");
 			json_kstr(&w, "text", b->block->kind == BLOCK_FILLER ? buf_str(&made) : b->text);
 			json_close(&w);
 		}
@@ -356,27 +319,17 @@ static void add_response(struct buf *out, const struct reply *r, const char *sta
 	struct json_out w = json_out(out);
 	char id[DIGEST_ID_MAX];
 
-	json_open(&w, '{');
-	json_kcstr(&w, "id", digest_id(id, "resp_", r->id_a, r->id_b));
-	json_kcstr(&w, "object", "response");
-	json_ki64(&w, "created_at", CREATED_S);
-	json_kcstr(&w, "status", status);
-	json_kstr(&w, "model", r->model);
-	json_key(&w, "error");
+	json_putf(&w, "{id:'%s', object:'response', created_at:%lld, status:'%s', model:'%.*s', error:",
+		  digest_id(id, "resp_", r->id_a, r->id_b), (long long)CREATED_S, status, STR_ARG(r->model));
 	if (fault) {
-		json_open(&w, '{');
-		json_kstr(&w, "code", fault->type);
-		json_kstr(&w, "message", fault->message);
-		json_close(&w);
+		json_putf(&w, "{code:'%.*s', message:'%.*s'}", STR_ARG(fault->type), STR_ARG(fault->message));
 	} else {
 		json_put_null(&w);
 	}
 	json_key(&w, "incomplete_details");
 	if (!strcmp(status, "incomplete")) {
-		json_open(&w, '{');
-		json_kcstr(&w, "reason",
-			   strcmp(reply_stop_reason(r), "refusal") ? "max_output_tokens" : "content_filter");
-		json_close(&w);
+		json_putf(&w, "{reason:'%s'}",
+			  strcmp(reply_stop_reason(r), "refusal") ? "max_output_tokens" : "content_filter");
 	} else {
 		json_put_null(&w);
 	}
@@ -388,20 +341,12 @@ static void add_response(struct buf *out, const struct reply *r, const char *sta
 		add_item(&item, r, i, false);
 		json_put_raw(&w, buf_str(&item));
 	}
-	json_close(&w);
-	json_kraw(&w, "tools", STR("[]"));
-	json_kbool(&w, "parallel_tool_calls", true);
-	json_key(&w, "usage");
+	json_putf(&w, "], tools:[], parallel_tool_calls:true, usage:");
 	if (done) {
-		json_open(&w, '{');
-		json_ki64(&w, "input_tokens", (int64_t)input);
-		json_kopen(&w, "input_tokens_details", '{');
-		json_ki64(&w, "cached_tokens", (int64_t)u->cache_read);
-		json_close(&w);
-		json_ki64(&w, "output_tokens", (int64_t)u->output);
+		json_putf(&w, "{input_tokens:%lld, input_tokens_details:{cached_tokens:%lld}, output_tokens:%lld",
+			  (long long)input, (long long)u->cache_read, (long long)u->output);
 		json_kraw(&w, "output_tokens_details", STR("{\"reasoning_tokens\":0}"));
-		json_ki64(&w, "total_tokens", (int64_t)(input + u->output));
-		json_close(&w);
+		json_putf(&w, "total_tokens:%lld}", (long long)(input + u->output));
 	} else {
 		json_put_null(&w);
 	}
