@@ -62,8 +62,8 @@ struct segment *segment_from_json(const struct json *block)
 	if (json_get(block, "cache_control")) {
 		for (struct json_member m = json_members(block); m.key; m = json_member_next(block, m))
 			if (!json_str_is(m.key, "cache_control"))
-				buf_addf(&unmarked, "%c" STR_FMT ":" STR_FMT, unmarked.n ? ',' : '{',
-					 STR_ARG(json_raw(m.key)), STR_ARG(json_raw(m.value)));
+				buf_addf(&unmarked, "%c" STR_FMT ":" STR_FMT, unmarked.n ? ',' : '{', JSON_ARG(m.key),
+					 JSON_ARG(m.value));
 		buf_addch(&unmarked, '}');
 	}
 	struct segment *s = segment_new(kind, unmarked.n ? buf_str(&unmarked) : json_raw(block));

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * answer.c - builds the reply to a request (the answer of a rule, an error, or a page) and delivers it in steps, with
  * the faults of the rule. */
-#include "lib/json/json_write.h"
 #include "core/scenario/engine_int.h"
 
 enum { BYTES_PER_TOKEN = 4 };
@@ -352,12 +351,6 @@ struct reply_step reply_next(struct reply *r)
 	else if (pace && !r->faulty && r->stage != STAGE_OVER)
 		r->delay_ms = range_pick(&pace->delay_ms, &r->random);
 	return step;
-}
-
-void reply_begun(struct reply *r)
-{
-	prompt_cache_write(&r->engine->cache, r->writes, r->write_count, r->engine->now_ms);
-	r->write_count = 0;
 }
 
 void reply_free(struct reply *r)

@@ -407,7 +407,7 @@ static void put_servers(struct definition_reader *r, struct json_out *w, const s
 		} else if (!is_named && json_is(m.value, JSON_OBJECT)) {
 			json_open(w, '{');
 			json_key_str(w, key);
-			json_putf(w, "%.*s}", STR_ARG(json_raw(m.value)));
+			json_putf(w, "%.*s}", JSON_ARG(m.value));
 		} else if (!is_named) {
 			definition_note(r, DIAGNOSTIC_WARNING, "mcpServers: " STR_FMT " has no settings and is ignored",
 					STR_ARG(key));

@@ -316,7 +316,7 @@ static void tool_run_start(struct tool_call *call)
 			       ctx->tool->name, ctx->set->server);
 		return;
 	}
-	json_putf(&w, "{name:'%s', arguments:%.*s}", ctx->tool->name, STR_ARG(json_raw(call->input)));
+	json_putf(&w, "{name:'%s', arguments:%.*s}", ctx->tool->name, JSON_ARG(call->input));
 	struct tool_run *tool_run = arena_calloc(&call->arena, sizeof *tool_run);
 	tool_run->server = arena_strdup(&call->arena, ctx->set->server);
 	tool_run->tool = arena_strdup(&call->arena, ctx->tool->name);

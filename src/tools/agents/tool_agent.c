@@ -151,7 +151,7 @@ static bool send_rewrite(const struct json *input, struct arena *a, struct buf *
 		json_kstr(&w, "message", content);
 	} else {
 		bool plan = json_str_is(type, "plan_approval_response");
-		json_putf(&w, "message:{type:%.*s", STR_ARG(json_raw(type)));
+		json_putf(&w, "message:{type:%.*s", JSON_ARG(type));
 		if (request)
 			json_kraw(&w, "request_id", json_raw(request));
 		if (json_get(input, "approve"))

@@ -111,7 +111,7 @@ static void resource_start(struct tool_call *call)
 
 	if (!lease)
 		return;
-	json_putf(&w, "{uri:%.*s}", STR_ARG(json_raw(json_get(call->input, "uri"))));
+	json_putf(&w, "{uri:%.*s}", JSON_ARG(json_get(call->input, "uri")));
 	call->state = mcp_lease_call(lease, &(struct mcp_call){ .method = "resources/read",
 								.params = buf_str(&params),
 								.tool_use_id = call->id,
