@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * pane_member.c - a session that is a member of a team in another process: it joins its lead, takes its mail, tells its state,
+ * lead.c - a session that is a member of a team in another process: it joins its lead, takes its mail, tells its state,
  * runs SendMessage at the lead, asks there for permission, and leaves when its lead is gone.
  *
  *     JOINED --up--> its task, or the turn that was cut --> works <--> idle --lead gone, 30 s, or told to end--> leaves */
@@ -8,7 +8,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "agents/team/pane.h"
+#include "agents/member/lead.h"
 #include "agents/agent/context.h"
 #include "agents/agent/gate.h"
 #include "agents/agent/hooks.h"
