@@ -31,7 +31,8 @@ struct pane {
 	bool by_user, by_hook;  /* ... because its user left, or a hook ended it */
 	bool late;              /* it was not up in time */
 	bool up;                /* it reads its mailbox ... */
-	int64_t sent;           /* ... and so many lines of it were sent to this process */
+	int64_t sent;           /* ... and so many lines of it were sent to this process ... */
+	int64_t sent_bytes;     /* ... of so many bytes */
 	struct tool_call *call; /* of the lead, to be answered when the pane is recorded; NULL: none */
 	char *note;
 	struct child *tmux; /* a command that runs; NULL: none */
@@ -44,6 +45,7 @@ struct pane {
 	struct pane_ask *asks;
 	struct remote_call *calls; /* of the member, that run here */
 	struct agent *proxy;       /* what calls of the member run as at the lead */
+	bool announced;            /* hosts and observers know that it is there */
 };
 
 struct pane_guest; /* a connection that has not said who it is, or comes before tmux said who that is */
@@ -69,6 +71,7 @@ void pane_spawn(struct agent_record *record, struct tool_call *call, const char 
 bool pane_restore(struct agent_record *record); /* of an earlier process of the lead; false: there is no tmux now */
 void pane_end(struct agent_record *record, bool suspend);
 void pane_start(struct pane *p);
+void pane_emit(struct pane *p, enum event_kind kind);    /* the member as it is now, for hosts and observers */
 struct pane *pane_of(const struct agent_record *record); /* NULL: none */
 /* What works for the team outside of this loop: members in panes, and threads for members here */
 unsigned team_working(const struct agent_tree *t);
