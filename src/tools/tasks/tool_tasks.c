@@ -2,7 +2,7 @@
  * tool_tasks.c - the tools of the task list (TaskCreate, TaskGet, TaskList, TaskUpdate) and TodoWrite, the agent's own list. Hooks
  * see a new item and one that is about to be completed; while they look nothing is locked, so the list is read again. */
 #include "agents/agent/hooks.h"
-#include "agents/team/pane.h"
+#include "agents/member/lead.h"
 #include "config/settings/settings.h"
 #include "lib/base/crash.h"
 #include "lib/io/file.h"
