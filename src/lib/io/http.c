@@ -16,6 +16,7 @@
  * added when all are full and stay. */
 #include "lib/io/http_int.h"
 #include <assert.h>
+#include <openssl/ssl.h>
 
 enum {
 	DEFAULT_SHARD_SIZE = 100,
@@ -23,6 +24,17 @@ enum {
 	DEFAULT_STALL_MS = 120000,
 	DEFAULT_LIMIT_BYTES = 256 << 20,
 };
+
+/* What curl_global_init() spends its time on. curl's own lock spins, so that call stays on the loop. */
+static void on_prepare(void *unused)
+{
+	(void)OPENSSL_init_ssl(OPENSSL_INIT_LOAD_CONFIG, NULL);
+}
+
+bool http_prepare(uv_thread_t *ret_thread)
+{
+	return uv_thread_create(ret_thread, on_prepare, NULL) == 0;
+}
 
 struct http *http_new(struct loop *loop, const struct http_options *options, struct err *err)
 {
