@@ -89,16 +89,20 @@ def a_value_that_restricts_and_cannot_be_read_stops_agents_but_no_command_that_l
                         ('{"permissions": {"ask": [7]}}', ":1:26: permissions.ask: expected an array of rules"),
                         ('{"hooks": {"PreToolUse": {}}}', ":1:26: hooks: expected an object of arrays"),
                         ('{"sandbox": {"enabled": "yes"}}', ":1:25: sandbox.enabled: expected true or false"),
+                        ('{"hooks": {"PreToolUse": [\n{"matcher": "Bash("}]}}', ":2: hooks.PreToolUse: the matcher is not a "),
+                        ('{"hooks": {"PreToolUse": [\n{"type": "command"}]}}', ':2: hooks.PreToolUse: an entry without a list "hooks"'),
+                        ('{"hooks": {"UserPromptSubmit": [{"hooks": [\n{}]}]}}', ":2: hooks.UserPromptSubmit: the type must be "),
                         ('{\n  "a": 1,\n}', ":3:1: ")):
         path = put(lab.home, ".claude/settings.json", text)
         done = lab.cadre("-p", "hi")
         assert done.code == 2 and done.out == "" and f"{path}{where}" in done.err, done
-        assert "agents do not run until this is right (`cadre config`)" in done.err, done
+        assert "agents do not run until this is right (`cadre config" in done.err, done
         for words in LOOKS:
             done = lab.cadre(*words)
             assert done.code == 0 and done.out, (words, done)
-        assert f"{path}{where}" in lab.cadre("config").out, lab.cadre("config")
-        assert f"{path}{where}" in lab.cadre("permissions").out, lab.cadre("permissions")
+        explains = [["config", "explain", "hooks"]] if ": hooks." in where else [["config"], ["permissions"]]
+        for words in explains:
+            assert f"{path}{where}" in lab.cadre(*words).out, lab.cadre(*words)
 
 
 def a_value_that_only_adds_and_does_not_fit_is_left_out_and_said(lab):

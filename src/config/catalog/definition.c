@@ -327,7 +327,7 @@ void diagnostics_add(struct diagnostics *d, enum diagnostic_level level, unsigne
 
 const char *diagnostic_level_name(enum diagnostic_level level)
 {
-	static const char *const names[] = { "note", "warning", "error" };
+	static const char *const names[] = { "note", "warning", "warning", "error" };
 
 	return names[level];
 }

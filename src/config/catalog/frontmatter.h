@@ -12,6 +12,7 @@
 enum diagnostic_level {
 	DIAGNOSTIC_NOTE,    /* untidy, but the meaning is clear */
 	DIAGNOSTIC_WARNING, /* something that was written has no effect */
+	DIAGNOSTIC_LOST,    /* the same, and it was meant to restrict: a run says so at its start */
 	DIAGNOSTIC_ERROR,   /* the file is not used */
 };
 
@@ -35,7 +36,7 @@ void diagnostics_add(struct diagnostics *d, enum diagnostic_level level, unsigne
 	printf_like(4, 5);
 void diagnostics_addv(struct diagnostics *d, enum diagnostic_level level, unsigned line, const char *fmt, va_list args)
 	printf_like(4, 0);
-const char *diagnostic_level_name(enum diagnostic_level level); /* "note", "warning", "error" */
+const char *diagnostic_level_name(enum diagnostic_level level); /* "note", "warning" (two levels), "error" */
 
 enum frontmatter_flags {
 	FRONTMATTER_KNOWN = 1 << 0,       /* starts a field even in the middle of prose, in any case, without a space */

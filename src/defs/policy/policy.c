@@ -33,7 +33,11 @@ static void add_source(void *data, const struct settings_view *view)
 		return;
 	s->list = xrealloc(s->list, (s->count + 1) * sizeof *s->list);
 	s->list[s->count++] = (struct hook_source){
-		.layer = layers[layer], .file = view->origin.file, .hooks = view->value, .trusted = true
+		.layer = layers[layer],
+		.file = view->origin.file,
+		.hooks = view->value,
+		.lines = view->file,
+		.trusted = true,
 	};
 }
 
@@ -46,8 +50,22 @@ static bool is_of_plugin(const struct plugin_list *list, const char *message)
 	return false;
 }
 
-/* Hooks run in this order: those of plugins, of the files from the lowest on, of the host, which is above all files. */
-static void compile_hooks(struct services *sv, struct policy *p)
+void policy_warn_hooks(const struct settings *s, settings_warn_fn *warn, void *data)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct diagnostics problems = { .arena = &a };
+	struct sources sources = { 0 };
+
+	settings_explain(s, "hooks", add_source, &sources);
+	hook_set_unref(hook_set_new(sources.list, sources.count, NULL, &problems));
+	free(sources.list);
+	for (size_t i = 0; i < problems.count; i++)
+		warn(data, problems.list[i].message);
+}
+
+/* Hooks run in this order: those of plugins, of the files from the lowest on, of the host, which is above all files.
+ * A guard of a settings file that cannot be read is an error: nothing would stop what it was meant to stop. */
+static int compile_hooks(struct services *sv, struct policy *p, struct err *err)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	struct diagnostics problems = { .arena = &p->arena };
@@ -77,9 +95,18 @@ static void compile_hooks(struct services *sv, struct policy *p)
 		};
 	if (n)
 		p->hooks = hook_set_new(all, n, &p->hook_policy, &problems);
-	for (size_t i = 0; i < problems.count; i++)
-		buf_addf(&p->notes, "%s (`cadre %s`)\n", problems.list[i].message,
-			 is_of_plugin(sv->plugins, problems.list[i].message) ? "plugin list" : "config explain hooks");
+	for (size_t i = 0; i < problems.count; i++) {
+		const char *message = problems.list[i].message;
+		const char *so = strstr(message, ", so "); /* ... this hook does not run: nothing does */
+		bool of_plugin = is_of_plugin(sv->plugins, message);
+		if (problems.list[i].level == DIAGNOSTIC_ERROR && !of_plugin &&
+		    !str_starts(str_from(message), STR("the host")))
+			return err_set(err, ERR_USAGE,
+				       "%.*s; agents do not run until this is right (`cadre config explain hooks`)",
+				       so ? (int)(so - message) : (int)strlen(message), message);
+		buf_addf(&p->notes, "%s (`cadre %s`)\n", message, of_plugin ? "plugin list" : "config explain hooks");
+	}
+	return 0;
 }
 
 /* ---- environment ------------------------------------------------------------------------------------------------- */
@@ -224,6 +251,16 @@ static const char *write_git_text(struct policy *p)
 
 /* ---- all of it ----------------------------------------------------------------------------------------------- */
 
+/* An allow rule of the command line that cannot be read; one that forbids is refused with its option. */
+static void warn_flag_rule(void *data, const char *message)
+{
+	const char *rule = strchr(message, '"');
+	struct policy *p = data;
+
+	if (rule && strstr(message, " is left out: "))
+		buf_addf(&p->notes, "--allowed-tools: %s (`cadre permissions list`)\n", rule);
+}
+
 /* Takes settings. *p need not be initialised. */
 static int policy_compile(struct services *sv, struct settings *settings, struct policy *p, struct err *err)
 {
@@ -236,11 +273,15 @@ static int policy_compile(struct services *sv, struct settings *settings, struct
 		p->rules = policy_rules(settings, policy_warn, p, &refusal);
 	if (refusal.text[0])
 		status = err_set(err, ERR_USAGE, "%s", refusal.text);
+	if (status == 0)
+		status = compile_hooks(sv, p, err);
 	if (status < 0) {
 		policy_release(p);
 		return status;
 	}
-	compile_hooks(sv, p);
+	struct permission flags = { 0 };
+	policy_add_flag_rules(&flags, &sv->options, warn_flag_rule, p);
+	permission_release(&flags);
 	make_env(sv, p);
 	p->git_text = write_git_text(p);
 	return 0;

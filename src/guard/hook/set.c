@@ -18,18 +18,30 @@ void hook_builder_note(struct hook_builder *b, enum diagnostic_level level, cons
 {
 	char text[300];
 	va_list args;
+	unsigned line = b->diagnostics ? hook_builder_line(b, where) : 0;
 
 	if (!b->diagnostics)
 		return;
 	va_start(args, fmt);
 	vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
-	diagnostics_add(b->diagnostics, level, hook_builder_line(b, where), "%s: %s", b->source->file, text);
+	if (line)
+		diagnostics_add(b->diagnostics, level, line, "%s:%u: %s", b->source->file, line, text);
+	else
+		diagnostics_add(b->diagnostics, level, line, "%s: %s", b->source->file, text);
 }
 
-static void builder_warn(struct hook_builder *b, const struct json *where, const char *what)
+void hook_builder_warn(struct hook_builder *b, const struct json *where, const char *fmt, ...)
 {
-	hook_builder_note(b, DIAGNOSTIC_WARNING, where, "hooks.%s: %s", hook_event_info(b->event)->name, what);
+	const struct hook_event_info *info = hook_event_info(b->event);
+	char text[240];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	hook_builder_note(b, info->flags & HOOK_GUARDS ? DIAGNOSTIC_ERROR : DIAGNOSTIC_WARNING, where, "hooks.%s: %s",
+			  info->name, text);
 }
 
 /* ---- one entry: a matcher and its hooks ---- */
@@ -42,14 +54,13 @@ static bool read_matcher(struct hook_builder *b, const struct json *entry)
 	struct err err = { 0 };
 
 	if (text && !json_is(text, JSON_STRING) && !json_is(text, JSON_NULL)) {
-		builder_warn(b, text, "the matcher must be a text, so its hooks do not run");
+		hook_builder_warn(b, text, "the matcher must be a text, so its hooks do not run");
 		return false;
 	}
 	bool narrow = info->flags & HOOK_NARROW_NAMES;
 	if (hook_matcher_init(m, &b->set->arena, json_str(text, &b->set->arena), narrow, &err) < 0) {
-		hook_builder_note(b, DIAGNOSTIC_WARNING, text,
-				  "hooks.%s: the matcher is not a regular expression, so its hooks do not run: %s",
-				  info->name, err.text);
+		hook_builder_warn(b, text, "the matcher is not a regular expression (%s), so its hooks do not run",
+				  err.text);
 		return false;
 	}
 	struct hook_set *set = b->set;
@@ -68,7 +79,7 @@ static void read_entry(struct hook_builder *b, const struct json *entry)
 	const struct json *hooks = json_get(entry, "hooks");
 
 	if (!json_is(entry, JSON_OBJECT)) {
-		builder_warn(b, entry, "an entry must be an object with \"hooks\" and is ignored");
+		hook_builder_warn(b, entry, "an entry must be an object with \"hooks\" and is ignored");
 		return;
 	}
 	if (!read_matcher(b, entry))
@@ -80,7 +91,7 @@ static void read_entry(struct hook_builder *b, const struct json *entry)
 		return;
 	}
 	if (!json_is(hooks, JSON_ARRAY)) {
-		builder_warn(b, entry, "an entry without a list \"hooks\" is ignored");
+		hook_builder_warn(b, entry, "an entry without a list \"hooks\" is ignored");
 		return;
 	}
 	for (const struct json *h = json_first(hooks); h; h = json_next(hooks, h))
@@ -148,7 +159,7 @@ static void read_source(struct hook_builder *b, const struct hook_source *source
 		if (source->of_subagent && b->event == HOOK_STOP)
 			b->event = HOOK_SUBAGENT_STOP;
 		if (!json_is(m.value, JSON_ARRAY)) {
-			builder_warn(b, m.value, "must be a list and is ignored");
+			hook_builder_warn(b, m.value, "must be a list and is ignored");
 			continue;
 		}
 		for (const struct json *e = json_first(m.value); e; e = json_next(m.value, e))
