@@ -161,8 +161,7 @@ static void fill_blocks(struct asking *a, const struct rule *rule)
 				expand(a, &b->text, &e->text);
 				text.n = e->text.n - begin;
 			}
-			e->blocks = xgrow(e->blocks, e->block_count, &e->block_cap, sizeof *e->blocks);
-			e->blocks[e->block_count++] = (struct reply_block){ b, text };
+			*xpush(e->blocks, e->block_count, e->block_cap) = (struct reply_block){ b, text };
 		}
 	}
 }

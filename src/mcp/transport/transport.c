@@ -136,10 +136,8 @@ void mcp_core_release(struct mcp_core *c)
 
 void mcp_core_lose(struct mcp_core *c, int64_t id, const struct err *err)
 {
-	struct mcp_loss *l = xcalloc(1, sizeof *l);
+	struct mcp_loss *l = xnew(struct mcp_loss, .id = id, .err = *err);
 
-	l->id = id;
-	l->err = *err;
 	*c->losses_end = l;
 	c->losses_end = &l->next;
 	loop_kick(c->t.env->loop, &c->kick);
