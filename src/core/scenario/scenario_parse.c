@@ -4,7 +4,12 @@
 #include "core/scenario/parse_int.h"
 #include "lib/json/json.h"
 
-static int take_end(struct parser *p, struct err *err);
+static int take_end(struct parser *p, struct err *err)
+{
+	if (p->rest.n)
+		return parse_fail(p, err, "unexpected '" STR_FMT "'", STR_ARG(p->rest));
+	return 0;
+}
 
 /* The format; docs/scenarios.md has examples.
  *
@@ -232,11 +237,8 @@ enum { LIMIT_SIZE_MB = 1024, LIMIT_TIME_MS = 24 * 3600 * 1000 };
 int parse_fail(const struct parser *p, struct err *err, const char *fmt, ...)
 {
 	char text[sizeof err->text];
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
+	PRINT_ARGS(text, fmt);
 	return err_set(err, ERR_PARSE, "%s:%u: %s", p->name, p->line, text);
 }
 
@@ -430,12 +432,5 @@ int take_text(struct parser *p, struct str *ret, struct err *err)
 	if (str_starts(rest, STR("<<")))
 		return take_block(p, str_trim(str_tail(rest, 2)), ret, err);
 	*ret = arena_str(&p->scenario->arena, rest);
-	return 0;
-}
-
-static int take_end(struct parser *p, struct err *err)
-{
-	if (p->rest.n)
-		return parse_fail(p, err, "unexpected '" STR_FMT "'", STR_ARG(p->rest));
 	return 0;
 }

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include "core/store/line_file.h"
 #include "core/store/session_list.h"
-#include "lib/io/file.h"
 #include "lib/json/json_write.h"
 #include "lib/json/json.h"
 #include "lib/base/id.h"

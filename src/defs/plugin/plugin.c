@@ -3,7 +3,6 @@
 #include "defs/plugin/plugin_int.h"
 #include <sys/stat.h>
 #include "config/settings/settings.h"
-#include "lib/io/file.h"
 
 enum { LONGEST_NAME = 64, MOST_ERRORS = 200 };
 

@@ -17,13 +17,10 @@ void hook_builder_note(struct hook_builder *b, enum diagnostic_level level, cons
 		       ...)
 {
 	char text[300];
-	va_list args;
 
 	if (!b->diagnostics)
 		return;
-	va_start(args, fmt);
-	vsnprintf(text, sizeof text, fmt, args);
-	va_end(args);
+	PRINT_ARGS(text, fmt);
 	diagnostics_add(b->diagnostics, level, hook_builder_line(b, where), "%s: %s", b->source->file, text);
 }
 

@@ -58,6 +58,15 @@ static inline void cleanup_closep(const int *fd)
 		take_;                     \
 	})
 
+/* In a function with a variable number of arguments: prints those behind fmt into the array text. */
+#define PRINT_ARGS(text, fmt)                                   \
+	do {                                                    \
+		va_list args_;                                  \
+		va_start(args_, fmt);                           \
+		(void)vsnprintf(text, sizeof text, fmt, args_); \
+		va_end(args_);                                  \
+	} while (0)
+
 #define COUNT_OF(a)                   (sizeof(a) / sizeof *(a))
 #define CONTAINER_OF(p, type, member) ((type *)(void *)((char *)(p)-offsetof(type, member)))
 #define MIN(a, b)                     ((a) < (b) ? (a) : (b))

@@ -235,13 +235,10 @@ void mcp_client_set_phase(struct mcp_client *c, enum mcp_phase phase)
 void mcp_client_log(struct mcp_client *c, const char *level, const char *fmt, ...)
 {
 	char text[LOG_LINE];
-	va_list ap;
 
 	if (!c->options.host.on_log || c->closing)
 		return;
-	va_start(ap, fmt);
-	(void)vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
+	PRINT_ARGS(text, fmt);
 	c->options.host.on_log(c->options.host.data, c->server, level, str_from(text));
 }
 

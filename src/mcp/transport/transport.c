@@ -64,13 +64,10 @@ static bool log_has_room(struct mcp_core *c)
 void mcp_core_log(struct mcp_core *c, const char *fmt, ...)
 {
 	char text[LOG_LINE_BYTES + 200];
-	va_list ap;
 
 	if (c->closing || !c->t.handlers.on_log || !log_has_room(c))
 		return;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
+	PRINT_ARGS(text, fmt);
 	struct str line = str_from(text);
 	c->t.handlers.on_log(c->t.data, utf8_cut(line, LOG_LINE_BYTES));
 }

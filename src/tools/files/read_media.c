@@ -149,15 +149,11 @@ static void pdf_release(struct tool_job *job)
 	media_release(job);
 }
 
-static void pdf_fail(struct pdf_job *job, const char *fmt, ...) printf_like(2, 3);
-static void pdf_fail(struct pdf_job *job, const char *fmt, ...)
+printf_like(2, 3) static void pdf_fail(struct pdf_job *job, const char *fmt, ...)
 {
 	struct err err;
-	va_list ap;
 
-	va_start(ap, fmt);
-	(void)vsnprintf(err.text, sizeof err.text, fmt, ap);
-	va_end(ap);
+	PRINT_ARGS(err.text, fmt);
 	if (job->program.cancelled)
 		tool_call_fail(job->media.job.call, "The call was cancelled.");
 	else

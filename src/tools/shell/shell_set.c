@@ -9,7 +9,6 @@
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
 #include "lib/io/spawn.h"
-#include "tools/files/text_file.h"
 
 /* ---- output ----------------------------------------------------------------------------------------------------- */
 
