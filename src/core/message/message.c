@@ -253,8 +253,7 @@ void translation_add(struct translation *t, struct str piece)
 {
 	if (!piece.n)
 		return;
-	t->pieces = xgrow(t->pieces, t->count, &t->cap, sizeof *t->pieces);
-	t->pieces[t->count++] = piece;
+	*xpush(t->pieces, t->count, t->cap) = piece;
 	t->size += piece.n;
 }
 
