@@ -444,6 +444,7 @@ void query_init(struct query *q, const struct query_config *config)
 		.endpoint = config->endpoint,
 		.session_id = config->session_id,
 		.agent = config->agent,
+		.parent_agent = config->parent_agent,
 		.sink = &sink,
 		.on_done = on_request_over,
 		.owner = q,

@@ -48,6 +48,7 @@ struct query_config {
 	struct tool_gate *gate;
 	struct recorder *recorder;
 	const char *session_id, *agent;
+	const char *parent_agent; /* its id, "" for the main agent; NULL: this query is not an agent */
 	const char *model;
 	struct slot_pool *slots;    /* limits concurrent agents; NULL: no limit for this one */
 	struct budget *budget;      /* NULL: none */

@@ -71,6 +71,7 @@ struct http_endpoint {
 	struct window_ask *ask; /* owned; NULL: none runs */
 	bool closing;
 	bool has_key;
+	bool any_type;      /* an answer of Bedrock may have any content type */
 	unsigned quirks;    /* of all its models */
 	struct map learned; /* model name -> struct model_quirks, in the arena */
 };
@@ -126,6 +127,7 @@ const char *bedrock_prefix(const struct endpoint_options *o,
 			   const char *region); /* of inference profiles in a region */
 const char *vertex_model_name(const struct http_endpoint *p, const char *model, struct arena *a);
 bool url_is_loopback(const char *url);
+int64_t refused_limit(struct str said); /* the most output tokens that a refusal names; 0: none */
 #define HTTP_PLACE                                                                                  \
 	.close = http_endpoint_close, .start = http_endpoint_start, .cancel = http_endpoint_cancel, \
 	.pause = http_endpoint_pause

@@ -103,14 +103,16 @@ static const struct {
 	{ "thinking_config", NULL, WIRE_NO_REASONING },
 };
 
-/* The most output tokens that a refusal names; 0: it names none. "the valid range of max_tokens is [1, 8192]", "must be less
- * than or equal to `8192`", "supports at most 16384 completion tokens" */
-static int64_t limit_in(struct str said)
+/* "the valid range of max_tokens is [1, 8192]", "must be less
+ * than or equal to `8192`", "supports at most 16384 completion tokens", "max_tokens: 128000 > 64000, which is the maximum" */
+int64_t refused_limit(struct str said)
 {
-	static const char *const marks[] = { "[1, ", "less than or equal to", "at most", "maximum allowed",
-					     "must be <=" };
+	static const char *const marks[] = { "[1, ",       "less than or equal to",
+					     "at most",    "maximum allowed",
+					     "must be <=", " > " };
 
-	if (!str_has(said, STR("max_tokens")) && !str_has(said, STR("max_completion_tokens")))
+	if ((!str_has(said, STR("max_tokens")) && !str_has(said, STR("max_completion_tokens"))) ||
+	    str_has(said, STR("context limit")))
 		return 0;
 	for (size_t i = 0; i < COUNT_OF(marks); i++) {
 		const char *p = memmem(said.p, said.n, marks[i], strlen(marks[i]));
@@ -135,7 +137,7 @@ static bool chat_learn(struct http_call *c)
 	struct chat_exchange *x = CONTAINER_OF(c, struct chat_exchange, http);
 	struct str said = buf_str(&c->call->error_body);
 	int64_t sent = wire_head(c->wire->form, c->call->body.head)->max_tokens;
-	int64_t limit = limit_in(said);
+	int64_t limit = refused_limit(said);
 	bool missing = c->call->status == 404 || c->call->status == 405;
 
 	/* "This model is only supported in v1/responses", "use /v1/responses": as long as the server has it. */

@@ -33,6 +33,9 @@ struct http *http_new(struct loop *loop, const struct http_options *options, str
 	h->most_uploads = options->uploads ? options->uploads : DEFAULT_UPLOADS;
 	h->ca_file = options->ca_file ? xstrdup(options->ca_file) : NULL;
 	h->user_agent = options->user_agent ? xstrdup(options->user_agent) : NULL;
+	h->client_cert = options->client_cert ? xstrdup(options->client_cert) : NULL;
+	h->client_key = options->client_key ? xstrdup(options->client_key) : NULL;
+	h->client_key_password = options->client_key_password ? xstrdup(options->client_key_password) : NULL;
 	return h;
 }
 
@@ -56,6 +59,9 @@ void http_free(struct http *h)
 	}
 	free(h->ca_file);
 	free(h->user_agent);
+	free(h->client_cert);
+	free(h->client_key);
+	free(h->client_key_password);
 	free(h);
 }
 
