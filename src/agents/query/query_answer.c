@@ -323,7 +323,8 @@ static void make_body(struct query *q)
 	}
 	transcript_pack(&q->transcript);
 	body_init(b, q->config.head, &q->transcript, q->last_mark);
-	body_remind(b, buf_str(&q->reminder));
+	if (!q->keeps_reminder)
+		body_remind(b, buf_str(&q->reminder));
 }
 
 enum step step_gate(struct query *q)

@@ -133,7 +133,7 @@ struct model_quirks *http_endpoint_quirks(struct http_endpoint *p, const char *m
 		known = arena_calloc(&p->arena, sizeof *known);
 		known->bits = p->quirks;
 		if (p->endpoint.provider->wire->model_at)
-			p->endpoint.provider->wire->model_at(p->base, model, known);
+			p->endpoint.provider->wire->model_at(p, model, known);
 		if (p->endpoint.provider->own)
 			place_own_quirks(p->endpoint.provider, model, known);
 		(void)map_set(&p->learned, str_from(arena_strdup(&p->arena, model)), known);

@@ -11,6 +11,7 @@ enum { LARGEST_ANSWER = 64 << 20, LARGEST_ERROR_BODY = 64 << 10 };
 enum { WIRE_MOST_HEADERS = 4 };
 
 struct http_call;
+struct http_endpoint;
 struct model_quirks;
 struct wire_form;
 
@@ -27,7 +28,7 @@ struct wire {
 	const struct wire_quirk *quirks;         /* NULL-terminated; NULL: none */
 	unsigned (*quirks_at)(const char *base); /* of all models of a host that is known; may be NULL */
 	/* Of one model: adds to what is known, also the wire that it is better reached by; may be NULL */
-	void (*model_at)(const char *base, const char *model, struct model_quirks *quirks);
+	void (*model_at)(const struct http_endpoint *p, const char *model, struct model_quirks *quirks);
 	const struct wire_form *form; /* of wire_chat.c: what it writes and reads; NULL: none */
 	size_t call_size;             /* of its struct for one request, which begins with a struct http_call */
 	/* Before each sending: makes c->size and what read needs. May set c->url and c->own_headers. */

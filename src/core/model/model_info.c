@@ -201,6 +201,8 @@ double model_cost_usd(const struct places *at, const char *id, const struct usag
 {
 	struct model_info m = model_find(at, id);
 	const struct model_price *price = &m.price;
+	if (u->cost_usd > 0)
+		return u->cost_usd;
 	int64_t long_writes = MIN(u->cache_write_1h, u->cache_write);
 	int64_t writes = u->cache_write - long_writes;
 	int64_t prompt = u->input + u->cache_write + u->cache_read;

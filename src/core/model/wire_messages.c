@@ -51,6 +51,15 @@ static const char *betas_of(const struct http_call *c)
 	return c->quirks->bits & NO_BETAS ? NULL : c->server->betas;
 }
 
+/* Beta: the server reports thinking that it took out, and takes it out in place of refusing the request. */
+#define BINDING_BETA  "thinking-binding-controls"
+#define BINDING_WORDS ",\"block_binding\":{\"prefix_mismatch_behavior\":\"drop_block\"}}"
+
+static bool reports_thinking(const struct http_call *c)
+{
+	return betas_of(c) && strstr(betas_of(c), BINDING_BETA);
+}
+
 /* The end of the object member that `p` begins with, or p. Its texts have no brackets. */
 static const char *member_end(const char *p, const char *end, const char *key)
 {
@@ -83,8 +92,9 @@ static void rewrite_beginning(struct messages_call *m, const char *version)
 	struct str betas = list ? str_from(list) : (struct str){ 0 };
 	AUTO_BUF struct buf out = { 0 };
 
-	if ((!version && c->name == c->model && !c->quirks->limit && !(c->quirks->bits & (NO_EFFORT | NO_THINKING))) ||
-	    !limit || !end)
+	bool as_it_is = !version && c->name == c->model && !c->quirks->limit &&
+			!(c->quirks->bits & (NO_EFFORT | NO_THINKING)) && !reports_thinking(c);
+	if (as_it_is || !limit || !end)
 		return;
 	struct json_out w = json_out(&out);
 	json_open(&w, '{');
@@ -105,8 +115,9 @@ static void rewrite_beginning(struct messages_call *m, const char *version)
 	end += stream.n;
 	for (size_t i = 0; i < COUNT_OF(optional); i++) {
 		const char *next = member_end(end, head.p + head.n, optional[i].key);
+		bool binds = next > end && optional[i].quirk == NO_THINKING && reports_thinking(c);
 		if (!(c->quirks->bits & optional[i].quirk))
-			buf_add(&out, end, (size_t)(next - end));
+			buf_addf(&out, STR_FMT "%s", (int)(next - end) - binds, end, binds ? BINDING_WORDS : "");
 		end = next;
 	}
 	m->beginning = arena_str(&m->http.arena, buf_str(&out));
