@@ -42,7 +42,10 @@ struct http *http_new(struct loop *loop, const struct http_options *options, str
 		    .shard_size = options->shard_size ? options->shard_size : DEFAULT_SHARD_SIZE,
 		    .most_uploads = options->uploads ? options->uploads : DEFAULT_UPLOADS,
 		    .ca_file = options->ca_file ? xstrdup(options->ca_file) : NULL,
-		    .user_agent = options->user_agent ? xstrdup(options->user_agent) : NULL);
+		    .user_agent = options->user_agent ? xstrdup(options->user_agent) : NULL,
+		    .client_cert = options->client_cert ? xstrdup(options->client_cert) : NULL,
+		    .client_key = options->client_key ? xstrdup(options->client_key) : NULL,
+		    .client_key_password = options->client_key_password ? xstrdup(options->client_key_password) : NULL);
 }
 
 void http_free(struct http *h)
@@ -65,6 +68,9 @@ void http_free(struct http *h)
 	}
 	free(h->ca_file);
 	free(h->user_agent);
+	free(h->client_cert);
+	free(h->client_key);
+	free(h->client_key_password);
 	free(h);
 }
 
