@@ -408,6 +408,7 @@ static int tui_open(struct tui *t, struct err *err)
 	t->c = c;
 	t->session = session;
 	t->out = cadre_writer_new(c, STDOUT_FILENO);
+	input_configure(t);
 	t->worked = false;
 	t->cost_usd = 0;
 	t->context = t->window = 0;
@@ -442,6 +443,8 @@ static void tui_release(struct tui *t)
 	feed_release(t);
 	agents_release(&t->agents);
 	keys_release(&t->keys);
+	keymap_release(&t->keymap);
+	vim_release(&t->vim);
 	draft_release(&t->draft);
 	region_release(&t->region);
 	for (size_t i = 0; i < t->row_cap; i++)

@@ -7,6 +7,8 @@
 #include "face/tui/agents.h"
 #include "face/draft/draft.h"
 #include "face/draft/key.h"
+#include "face/draft/keymap.h"
+#include "face/draft/vim.h"
 #include "face/screen/region.h"
 #include "lib/base/map.h"
 
@@ -48,6 +50,9 @@ struct tui {
 	/* the terminal */
 	struct keys keys;
 	struct draft draft;
+	struct keymap keymap;
+	struct vim vim;
+	size_t agent_focus; /* the row of agents that has the keys, from 1 on; 0: none */
 	struct region region;
 	struct styled *rows; /* of the next frame */
 	size_t row_count, row_cap;
@@ -68,7 +73,9 @@ struct tui {
 	enum tui_wanted wanted;
 	char *wanted_id;
 	bool switching;
-	int64_t turn_ms, thinking_ms, interrupted_ms, esc_ms;
+	int64_t turn_ms, thinking_ms, interrupted_ms, esc_ms, kill_ms;
+	bool readline;     /* keybindingFlavor */
+	bool thinks_not;   /* thinking was switched off by its key */
 	struct buf answer; /* Markdown that is not complete */
 	struct buf copied; /* all of the last answer, for /copy */
 	bool thinking;
@@ -127,6 +134,11 @@ void rows_frame(struct tui *t, size_t *ret_row, unsigned *ret_column); /* all of
 /* ---- input.c: keys ------------------------------------------------------------------------------------------------- */
 
 void input_key(struct tui *t, const struct key *key);
+void input_action(struct tui *t, enum action action);
+void input_configure(struct tui *t);     /* settings and keybindings.json, for a session that was opened */
+void input_toggle_vim(struct tui *t);    /* /vim */
+void input_edit_bindings(struct tui *t); /* /keybindings */
+bool input_problems(struct buf *out);    /* of keybindings.json, a line each; false: there is no such file */
 
 /* ---- ask.c: questions ---------------------------------------------------------------------------------------------- */
 
@@ -191,6 +203,7 @@ void status_cancel(struct tui *t);
 bool status_add_rows(struct tui *t); /* false: there is nothing to show */
 void history_load(struct tui *t);    /* once */
 void history_append(struct tui *t, struct str shown);
+bool tui_config_path(struct buf *path, const char *name); /* a file of the user's configuration; false: there is none */
 
 /* ---- job.c: programs ------------------------------------------------------------------------------------------------ */
 
@@ -203,3 +216,4 @@ void job_cancel(struct tui *t);
 void job_release(struct tui *t);
 /* $VISUAL or $EDITOR on the draft; the terminal is the editor's meanwhile */
 void job_edit_draft(struct tui *t);
+bool job_edit_file(struct tui *t, const char *path); /* false: the editor failed */
