@@ -79,6 +79,8 @@ struct agent_member {
 	const char *session;    /* ... and this session; NULL: it is not */
 	char pane[16];          /* of its newest process; "": none */
 	int64_t pid, pid_start; /* the same */
+	uint32_t unread;        /* messages that wait for its process ... */
+	size_t unread_bytes;    /* ... and their size */
 };
 
 /* Of a session that is such a member itself: its lead is another process */

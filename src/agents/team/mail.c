@@ -114,12 +114,12 @@ int mail_put(struct team *t, struct agent_record *to, const struct mail *m, bool
 		mail_learn(t, to);
 	if (map_get(&t->sent, str_from(m->id)))
 		return 0;
-	if (a && !before &&
-	    (a->query.notice_count >= MOST_WAITING || a->query.notice_bytes + m->text.n > MOST_WAITING_BYTES))
+	uint32_t waiting = a ? a->query.notice_count : to->member->unread;
+	size_t bytes = a ? a->query.notice_bytes : to->member->unread_bytes;
+	if (!before && (waiting >= MOST_WAITING || bytes + m->text.n > MOST_WAITING_BYTES))
 		return err_set(err, ERR_LIMIT,
 			       "%u messages wait there already (%zu KB); the limit is %d or %d MB: send it later",
-			       a->query.notice_count, a->query.notice_bytes >> 10, MOST_WAITING,
-			       MOST_WAITING_BYTES >> 20);
+			       waiting, bytes >> 10, MOST_WAITING, MOST_WAITING_BYTES >> 20);
 	if (to && to->member->in_pane) {
 		if (pane_put(to, m, err) < 0)
 			return -(int)err->kind;

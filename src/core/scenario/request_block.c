@@ -116,9 +116,9 @@ static int check_tool_use(struct checker *c, const struct view *v, struct messag
 		return check_fail(c, "name: must match ^[a-zA-Z0-9_-]{1,128}$");
 	if (!json_is(v->input, JSON_OBJECT))
 		return check_fail(c, "input: must be an object");
-	if (!idset_add(&c->ids, id))
+	if (map_set(&c->ids, id, c))
 		return check_fail(c, "id: " STR_FMT " was used before; tool_use ids must be unique", STR_ARG(id));
-	if (!(c->flags & REQUEST_UNKNOWN_TOOLS) && !idset_has(&c->tools, name))
+	if (!(c->flags & REQUEST_UNKNOWN_TOOLS) && !map_get(&c->tools, name))
 		return check_fail(c, "name: there is no tool " STR_FMT " in tools", STR_ARG(name));
 	/* Ids that begin so belong to answers that thought first (reply_event.c). */
 	if ((str_starts(id, STR("toolu_0T")) || (str_starts(id, STR("call_0T")) && c->flags & REQUEST_SEALED)) &&

@@ -87,9 +87,7 @@ static void render_run_command(struct skill_render *r, struct str command)
 		render_fail(r, "it runs a command", STR("this agent has no Bash tool"));
 		return;
 	}
-	json_open(&w, '{');
-	json_kstr(&w, "command", buf_str(&filled));
-	json_ki64(&w, "timeout", COMMAND_MS);
+	json_putf(&w, "{command:'%.*s', timeout:%lld", STR_ARG(buf_str(&filled)), (long long)COMMAND_MS);
 	render_start_call(r, r->spec.shell, &w);
 }
 
@@ -155,8 +153,7 @@ static void render_step_files(struct skill_render *r)
 		if (stat(r->path, &st) < 0 || !S_ISREG(st.st_mode) || map_get(&r->files, str_from(r->path)))
 			continue;
 		map_set(&r->files, str_from(r->path), r);
-		json_open(&w, '{');
-		json_kcstr(&w, "file_path", r->path);
+		json_putf(&w, "{file_path:'%s'", r->path);
 		render_start_call(r, r->spec.reader, &w);
 	}
 	if (!r->call)

@@ -74,10 +74,12 @@ struct tui {
 	char *wanted_id;
 	bool switching;
 	int64_t turn_ms, thinking_ms, interrupted_ms, esc_ms, kill_ms;
-	bool readline;     /* keybindingFlavor */
-	bool thinks_not;   /* thinking was switched off by its key */
-	struct buf answer; /* Markdown that is not complete */
-	struct buf copied; /* all of the last answer, for /copy */
+	bool readline;      /* keybindingFlavor */
+	bool thinks_not;    /* thinking was switched off by its key */
+	struct buf answer;  /* Markdown that is not complete */
+	struct styled tail; /* what is shown of it */
+	bool tail_moved;    /* its first rows are not shown any more */
+	struct buf copied;  /* all of the last answer, for /copy */
 	bool thinking;
 	struct tool_run *tools;  /* those of the main agent that run; oldest first */
 	struct buf retry;        /* "" or what the activity row says */

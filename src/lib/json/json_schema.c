@@ -136,7 +136,7 @@ static int check_enum(const struct site *site)
 	for (const struct json *e = json_first(list); e; e = json_next(list, e)) {
 		if (json_same(e, site->v))
 			return 0;
-		buf_addf(&names, "%s" STR_FMT, names.n ? ", " : "", STR_ARG(json_raw(e)));
+		buf_addf(&names, "%s" STR_FMT, names.n ? ", " : "", JSON_ARG(e));
 	}
 	return schema_fault(site, site->path, "expected one of %s", names.n ? names.p : "no value at all");
 }
@@ -147,7 +147,7 @@ static int check_const(const struct site *site)
 
 	if (!want || json_same(want, site->v))
 		return 0;
-	return schema_fault(site, site->path, "expected " STR_FMT, STR_ARG(json_raw(want)));
+	return schema_fault(site, site->path, "expected " STR_FMT, JSON_ARG(want));
 }
 
 static int check_range(const struct site *site)
@@ -169,8 +169,7 @@ static int check_range(const struct site *site)
 			continue;
 		double a = json_double(site->v), b = json_double(bound);
 		if ((a > b) - (a < b) == bounds[i].sign || (a == b && bounds[i].at_bound))
-			return schema_fault(site, site->path, "must be %s " STR_FMT, bounds[i].phrase,
-					    STR_ARG(json_raw(bound)));
+			return schema_fault(site, site->path, "must be %s " STR_FMT, bounds[i].phrase, JSON_ARG(bound));
 	}
 	return 0;
 }
@@ -278,7 +277,7 @@ static int check_ref(const struct site *site)
 		at = json_get_str(at, (struct str){ name, n });
 	}
 	if (!at)
-		return schema_fault(site, site->path, "the schema has no " STR_FMT, STR_ARG(json_raw(ref)));
+		return schema_fault(site, site->path, "the schema has no " STR_FMT, JSON_ARG(ref));
 	return check_value(c, at, site->v, site->path, site->err);
 }
 

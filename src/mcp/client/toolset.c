@@ -227,14 +227,10 @@ static void finish_result(struct mapping *m, size_t most_chars, bool is_error)
 			buf_append(out, p->text);
 		if (!m->images)
 			continue;
-		json_open(&w, '{');
-		json_kcstr(&w, "type", p->image.n ? "image" : "text");
+		json_putf(&w, "{type:'%s'", p->image.n ? "image" : "text");
 		if (p->image.n) {
-			json_kopen(&w, "source", '{');
-			json_kcstr(&w, "type", "base64");
-			json_kstr(&w, "media_type", p->mime);
-			json_kstr(&w, "data", p->image);
-			json_close(&w);
+			json_putf(&w, "source:{type:'base64', media_type:'%.*s', data:'%.*s'}", STR_ARG(p->mime),
+				  STR_ARG(p->image));
 		} else {
 			json_kstr(&w, "text", p->text);
 		}
@@ -320,10 +316,7 @@ static void tool_run_start(struct tool_call *call)
 			       ctx->tool->name, ctx->set->server);
 		return;
 	}
-	json_open(&w, '{');
-	json_kcstr(&w, "name", ctx->tool->name);
-	json_kraw(&w, "arguments", json_raw(call->input));
-	json_close(&w);
+	json_putf(&w, "{name:'%s', arguments:%.*s}", ctx->tool->name, JSON_ARG(call->input));
 	struct tool_run *tool_run = arena_calloc(&call->arena, sizeof *tool_run);
 	tool_run->server = arena_strdup(&call->arena, ctx->set->server);
 	tool_run->tool = arena_strdup(&call->arena, ctx->tool->name);
@@ -357,11 +350,8 @@ static char *write_definition(const char *name, const struct mcp_tool *t, struct
 	buf_append(&description, utf8_cut(str_from(t->description), DESCRIPTION_LIMIT));
 	if (strlen(t->description) > DESCRIPTION_LIMIT)
 		buf_addstr(&description, " [...]");
-	json_open(&w, '{');
-	json_kcstr(&w, "name", name);
-	json_kstr(&w, "description", buf_str(&description));
-	json_kraw(&w, "input_schema", str_from(t->schema));
-	json_close(&w);
+	json_putf(&w, "{name:'%s', description:'%.*s', input_schema:%s}", name, STR_ARG(buf_str(&description)),
+		  t->schema);
 	return arena_dup(a, out.p, out.n);
 }
 

@@ -76,9 +76,7 @@ static struct json_out object_open(struct buf *out, const char *type)
 {
 	struct json_out w = json_out(out);
 
-	json_open(&w, '{');
-	json_kcstr(&w, "type", type);
-	json_kopen(&w, "file", '{');
+	json_putf(&w, "{type:'%s', file:{", type);
 	return w;
 }
 
@@ -110,15 +108,11 @@ static void image_run(struct tool_job *job)
 	struct json_out w = object_open(&m->object, "image");
 	AUTO_BUF struct buf text = { 0 };
 	base64_add(&text, buf_str(&i.bytes));
-	json_kstr(&w, "base64", buf_str(&text));
-	json_kcstr(&w, "type", image_media_type(i.type));
-	json_ki64(&w, "originalSize", (int64_t)bytes.n);
-	json_kopen(&w, "dimensions", '{');
-	json_ki64(&w, "originalWidth", i.original.width);
-	json_ki64(&w, "originalHeight", i.original.height);
-	json_ki64(&w, "displayWidth", i.width);
-	json_ki64(&w, "displayHeight", i.height);
-	json_close(&w);
+	json_putf(&w,
+		  "base64:'%.*s', type:'%s', originalSize:%lld, dimensions:{originalWidth:%lld, "
+		  "originalHeight:%lld, displayWidth:%lld, displayHeight:%lld}",
+		  STR_ARG(buf_str(&text)), image_media_type(i.type), (long long)bytes.n, (long long)i.original.width,
+		  (long long)i.original.height, (long long)i.width, (long long)i.height);
 	json_close(&w);
 	json_close(&w);
 }
@@ -196,9 +190,8 @@ static void pdf_run(struct tool_job *job)
 	read_blocks_media(&m->blocks, "document", "application/pdf", buf_str(&bytes), "[document, application/pdf]");
 	struct json_out w = object_open(&m->object, "pdf");
 	base64_add(&text, buf_str(&bytes));
-	json_kcstr(&w, "filePath", m->args.path);
-	json_kstr(&w, "base64", buf_str(&text));
-	json_ki64(&w, "originalSize", (int64_t)bytes.n);
+	json_putf(&w, "filePath:'%s', base64:'%.*s', originalSize:%lld", m->args.path, STR_ARG(buf_str(&text)),
+		  (long long)bytes.n);
 	json_close(&w);
 	json_close(&w);
 }
@@ -212,9 +205,8 @@ static void pdf_finish_pages(struct pdf_job *job)
 	struct stat st = { 0 };
 
 	(void)lstat(m->args.target, &st);
-	json_kcstr(&w, "filePath", m->args.path);
-	json_ki64(&w, "originalSize", st.st_size);
-	json_ki64(&w, "count", job->page - job->wanted.first);
+	json_putf(&w, "filePath:'%s', originalSize:%lld, count:%lld", m->args.path, (long long)st.st_size,
+		  (long long)(job->page - job->wanted.first));
 	json_kcstr(&w, "outputDir", ""); /* the images are in the result alone */
 	json_close(&w);
 	json_ki64(&w, "firstPage", job->wanted.first);
@@ -358,8 +350,7 @@ static void notebook_run(struct tool_job *job)
 	view.blocks = (struct read_blocks){ 0 };
 	m->stamp.partial = view.cut;
 	struct json_out w = object_open(&m->object, "notebook");
-	json_kcstr(&w, "filePath", m->args.path);
-	json_kraw(&w, "cells", buf_str(&view.cells));
+	json_putf(&w, "filePath:'%s', cells:%.*s", m->args.path, STR_ARG(buf_str(&view.cells)));
 	json_close(&w);
 	json_close(&w);
 	notebook_view_release(&view);

@@ -96,19 +96,14 @@ static void glob_report(struct tool_job *job)
 	}
 	if (!g->count)
 		buf_addstr(out, "No files found");
-	json_open(&w, '{');
-	json_ki64(&w, "durationMs", (int64_t)(loop_now_ms(call->env->loop) - call->started_ms));
-	json_ki64(&w, "numFiles", (int64_t)g->count);
-	json_kopen(&w, "filenames", '[');
+	json_putf(&w, "{durationMs:%lld, numFiles:%lld, filenames:[",
+		  (long long)(loop_now_ms(call->env->loop) - call->started_ms), (long long)g->count);
 	for (size_t i = 0; i < g->count; i++) {
 		const char *shown = tool_env_shown_path(call->env, g->hits[i].path);
 		json_put_cstr(&w, shown);
 		buf_addf(out, "%s%s", i ? "\n" : "", shown);
 	}
-	json_close(&w);
-	json_kbool(&w, "truncated", g->total > g->count);
-	json_ki64(&w, "totalMatches", (int64_t)g->total);
-	json_close(&w);
+	json_putf(&w, "], truncated:!!%d, totalMatches:%lld}", g->total > g->count, (long long)g->total);
 	if (g->total > g->count)
 		buf_addf(out,
 			 "\n(Results are truncated: the newest %d of %llu files. Use a more specific pattern or path.)",

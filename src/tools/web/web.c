@@ -187,9 +187,7 @@ enum web_redirect web_check_redirect(const struct tool_call *call, const struct 
 	struct json_out w = json_out(&input);
 	enum web_redirect redirect = WEB_REPORT;
 
-	json_open(&w, '{');
-	json_kcstr(&w, "url", to->text);
-	json_close(&w);
+	json_putf(&w, "{url:'%s'}", to->text);
 	if (call->env->permission && json_parse(&reader, input.p, input.n, &use.input, NULL) == 0)
 		permission_explain(call->env->permission, use, PERMISSION_HINT_NONE, &verdict);
 	if (verdict.decision == PERMISSION_DENY && !verdict.unanswerable) {
