@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 
 from lab import CADRE, main
 from test_tui import PLAIN, SCENARIO, leave, prompts, ready
@@ -204,7 +205,270 @@ def the_keys_of_vim_edit_and_the_mode_is_shown(lab):
     assert json.load(open(os.path.join(lab.work, "state")))["hook_event_name"] == "Status"
 
 
+# ---- pastes ------------------------------------------------------------------------------------------------------------------
+
+
+def five_thousand_letters_are_one_prompt_with_and_without_brackets(lab):
+    for bracketed in (True, False):
+        with screen(lab) as s:
+            ready(s)
+            if bracketed:
+                s.paste("x" * 5000)
+            else:
+                s.send("x" * 5000)
+            s.until("[paste 1: 1 line, 4.9KB]")
+            s.press("enter")
+            s.seen("I hear you.")
+            ready(s)
+            s.press("C-d")
+            assert s.wait() == 0
+        assert prompts(lab)[-1] == "x" * 5000, len(prompts(lab)[-1])
+    assert len(prompts(lab)) == 2
+
+
+def three_pasted_lines_are_one_request(lab):
+    with screen(lab) as s:
+        ready(s)
+        s.paste("one\rtwo\rthree")
+        s.until("three")
+        s.press("enter")
+        s.seen("I hear you.")
+        leave(s)
+    assert prompts(lab) == ["one\ntwo\nthree"], prompts(lab)
+
+
+def a_line_of_ten_megabytes_and_broken_characters_are_pasted(lab):
+    with screen(lab) as s:
+        ready(s)
+        before = len(s.raw)
+        s.paste("y" * (10 << 20))
+        s.until("[paste 1: 1 line, 10.0MB]")
+        s.send(b"\x1b[200~ bad \xff\xc3\x28 end\x1b[201~")
+        s.until("bad")
+        s.send(b"\xc3\x28\xff!")
+        s.until("!")
+        assert len(s.raw) - before < 2000, len(s.raw) - before
+        s.press("C-u", "small", "enter")
+        s.seen("I hear you.")
+        leave(s)
+    assert prompts(lab) == ["small"], [p[:80] for p in prompts(lab)]
+
+
+def megabytes_without_brackets_are_one_mark(lab):
+    text = "".join("line %d of what is pasted\r" % i for i in range(40000))
+    with screen(lab) as s:
+        ready(s)
+        s.send(text)
+        s.until(lambda rows: any("[paste 1: 40000 lines, 1." in r for r in rows) or any("[paste 2" in r for r in rows))
+        assert not any("[paste 2" in r for r in s.rows()), s.rows()
+        s.press("enter")
+        s.seen("I hear you.")
+        leave(s)
+    assert prompts(lab) == [text.replace("\r", "\n").strip()], [p[-80:] for p in prompts(lab)]
+
+
+# ---- the terminal is asked ---------------------------------------------------------------------------------------------------
+
+
+def widths_are_asked_and_kept(lab):
+    path = os.path.join(lab.env["HOME"], ".claude", "cadre", "terminals.json")
+    with screen(lab) as s:
+        ready(s)
+        s.press("a")  # behind the answers
+        s.until("❯ a")
+        assert json.load(open(path)) == {"xterm": "4 8 1"}, open(path).read()
+        family = "👨‍👩‍👧‍👦"
+        s.press("C-u", family)
+        s.until(lambda rows: s.cursor()[1] == 10)
+        s.press("x", "left", "left", "y")
+        s.until(lambda rows: s.cursor()[1] == 3 and rows[s.cursor()[0]].startswith("❯ y"))
+        s.press("C-u", "end", "C-u")
+        leave(s)
+    with screen(lab, answers=False) as s:  # no answer: nothing waits, and what is known stays
+        ready(s)
+        s.press("hello", "enter")
+        s.seen("I hear you.")
+        leave(s)
+    assert json.load(open(path)) == {"xterm": "4 8 1"}
+
+
+def keys_of_kitty_are_used_where_the_terminal_has_them(lab):
+    with screen(lab, kitty=True) as s:
+        ready(s)
+        s.until_raw(lambda raw: b"\x1b[>1u" in raw)
+        s.press("one", "\x1b[13;2u", "two", "\x1b[106;5u", "three", "\x1b[119;5u", "four")  # shift+enter, ctrl+j, ctrl+w
+        s.until("  four")
+        s.press("enter")
+        s.seen("I hear you.")
+        leave(s)
+        assert s.raw.rfind(b"\x1b[<u") > s.raw.rfind(b"\x1b[>1u")
+    with screen(lab) as s:
+        ready(s)
+        s.press("hello", "enter")
+        s.seen("I hear you.")
+        leave(s)
+        assert b"\x1b[>1u" not in s.raw and b"\x1b[<u" not in s.raw
+    assert prompts(lab)[0] == "one\ntwo\nfour", prompts(lab)
+
+
+# ---- the terminal is given back ----------------------------------------------------------------------------------------------
+
+
+def modes_of(rows):
+    return [r for r in rows if re.fullmatch(r"[0-9a-f:]{30,}", r)]
+
+
+def child_of(pid):
+    return int(subprocess.run(["pgrep", "-P", str(pid), "cadre"], check=True, stdout=subprocess.PIPE).stdout.split()[0])
+
+
+def a_kill_gives_the_terminal_back(lab):
+    script = 'stty -g; "$0"; read line; stty -g; echo over'
+    for how, where in ((signal.SIGKILL, ""), (signal.SIGKILL, "page"), (signal.SIGKILL, "turn"), (signal.SIGSEGV, "page"), (signal.SIGBUS, "")):
+        with screen(lab, "-c", script, CADRE, program="sh", kitty=True) as s:
+            ready(s)
+            s.until_raw(lambda raw: b"\x1b[>1u" in raw)
+            if where == "page":
+                s.press("C-x", "t")
+                s.until("Agents: ")
+            elif where == "turn":
+                s.press("slowly", "enter")
+                s.until("fills the line")
+            before = modes_of(s.all()) or None
+            os.kill(child_of(s.pid), how)
+            s.until_raw(lambda raw: raw.rfind(b"\x1b[?2004l") > raw.rfind(b"\x1b[?2004h"))
+            s.press("echoed", "enter")
+            s.seen("over")
+            modes = modes_of(s.all())
+            assert len(set(modes)) == 1 and len(modes) == 2, (how, where, before, s.all())
+            assert any("echoed" in r for r in s.all()), s.all()
+            assert s.raw.rfind(b"\x1b[<u") > s.raw.rfind(b"\x1b[>1u")
+            if where == "page":
+                assert s.raw.rfind(b"\x1b[?1047l") > s.raw.rfind(b"\x1b[?1049h")
+
+
+def a_stopped_program_gives_the_terminal_to_the_shell_and_comes_back(lab):
+    with screen(lab, "--norc", "--noprofile", "-i", program="bash", env={**PLAIN, "PS1": "shell> "}) as s:
+        s.until("shell>")
+        s.press("stty -g; " + CADRE, "enter")
+        ready(s)
+        s.press("half a line")
+        s.until("❯ half a line")
+        for how in ("key", "signal"):
+            if how == "key":
+                s.press("C-z")
+            else:
+                os.kill(child_of(s.pid), signal.SIGTSTP)
+            s.until(lambda rows: rows[s.cursor()[0]] == "shell>")
+            assert s.raw.rfind(b"\x1b[?2004l") > 0
+            s.press("stty -g", "enter")
+            s.until(lambda rows: rows[s.cursor()[0]] == "shell>" and len(modes_of(s.all())) > 1)
+            assert len(set(modes_of(s.all()))) == 1, s.all()
+            s.press("fg", "enter")
+            s.until(lambda rows: rows[s.cursor()[0]] == "❯ half a line")
+        s.press(" more", "enter")
+        s.seen("I hear you.")
+        s.press("C-d")
+        s.until(lambda rows: rows[s.cursor()[0]] == "shell>")
+    assert prompts(lab) == ["half a line more"], prompts(lab)
+
+
+def a_terminal_that_vanishes_leaves_a_session_that_can_be_resumed(lab):
+    with screen(lab) as s:
+        ready(s)
+        s.press("hello", "enter")
+        s.seen("I hear you.")
+        ready(s)
+        s.press("slowly", "enter")
+        s.until("fills the line")
+        pid = s.pid
+        os.close(s.fd)
+        s.fd = os.open("/dev/null", os.O_RDONLY)
+        _, status = os.waitpid(pid, 0)
+        s.pid = 0
+        assert os.waitstatus_to_exitcode(status) == 128 + signal.SIGHUP, status
+    with screen(lab, "--continue") as s:
+        ready(s)
+        s.press("again", "enter")
+        s.until("fills the line")
+        s.press("esc")
+        s.seen("Interrupted.")
+        ready(s)
+        leave(s)
+    messages = lab.models[0].bodies()[-1]["messages"]
+    assert "hello" in str(messages[0]) and "again" in str(messages[-1]), messages
+
+
+# ---- questions, interrupts, idleness -----------------------------------------------------------------------------------------
+
+
+def a_letter_before_the_question_of_a_background_agent_is_a_prompt(lab):
+    lab.model("""
+rule delegates
+  agent main
+  prompt contains "delegate it"
+  turn 1
+  call Agent {"description": "Remove it", "prompt": "remove it", "subagent_type": "general-purpose", "run_in_background": true}
+rule removes
+  prompt contains "remove it"
+  turn 1
+  call Bash {"command": "touch removed", "description": "r"}
+rule says
+  text I hear you.
+""", log=True)
+    with screen(lab) as s:
+        ready(s)
+        s.press("delegate it", "enter")
+        s.seen("I hear you.")
+        s.press("y")
+        s.until("a question waits: tab")
+        s.until("❯ y")
+        s.press("enter")
+        s.seen("❯ y")
+        s.until(lambda rows: sum("I hear you." in r for r in s.above + rows) == 2)
+        assert "y" in prompts(lab), prompts(lab)
+        assert not os.path.exists(os.path.join(lab.work, "removed"))
+        if not any("wants to use Bash" in r for r in s.rows()):
+            s.until("question waits")
+            s.press("tab")
+        s.until("wants to use Bash")
+        s.until("in a moment", gone=True)
+        s.press("1", "enter")
+        s.seen('Agent "Remove it" finished')
+        assert os.path.exists(os.path.join(lab.work, "removed"))
+        leave(s)
+
+
+def switches(pid):
+    total = 0
+    for task in os.listdir("/proc/%d/task" % pid):
+        status = open("/proc/%d/task/%s/status" % (pid, task)).read()
+        total += sum(int(n) for n in re.findall(r"voluntary_ctxt_switches:\s+(\d+)", status))
+    return total
+
+
+def an_idle_prompt_does_nothing(lab):
+    with screen(lab) as s:
+        ready(s)
+        s.press("hello", "enter")
+        s.seen("I hear you.")
+        ready(s)
+        s.until("❯")
+        while s._pump(time.monotonic() + 1):
+            pass
+        before, written = switches(s.pid), len(s.raw)
+        seconds = float(os.environ.get("CADRE_IDLE_SECONDS", "3"))
+        assert not s._pump(time.monotonic() + seconds)
+        assert switches(s.pid) == before and len(s.raw) == written
+        leave(s)
+
+
 if __name__ == "__main__":
     main(keys_are_those_of_the_file, the_help_and_the_documentation_name_every_key, the_keys_of_the_prompt_do_what_they_say,
          what_is_sent_now_interrupts_the_turn, twelve_agents_are_seven_rows_and_the_second_is_stopped,
-         the_keys_of_vim_edit_and_the_mode_is_shown)
+         the_keys_of_vim_edit_and_the_mode_is_shown, five_thousand_letters_are_one_prompt_with_and_without_brackets,
+         three_pasted_lines_are_one_request, a_line_of_ten_megabytes_and_broken_characters_are_pasted,
+         megabytes_without_brackets_are_one_mark, widths_are_asked_and_kept, keys_of_kitty_are_used_where_the_terminal_has_them,
+         a_kill_gives_the_terminal_back, a_stopped_program_gives_the_terminal_to_the_shell_and_comes_back,
+         a_terminal_that_vanishes_leaves_a_session_that_can_be_resumed,
+         a_letter_before_the_question_of_a_background_agent_is_a_prompt, an_idle_prompt_does_nothing)

@@ -7,7 +7,7 @@
 #include "face/cli/view.h"
 #include "lib/json/json.h"
 
-enum { TWICE_MS = 2000 };
+enum { TWICE_MS = 2000, BURST_MS = 30 };
 
 static const char *const modes[] = { "default", "acceptEdits", "plan" };
 
@@ -447,8 +447,9 @@ void input_key(struct tui *t, const struct key *pressed)
 
 	if (key->code == KEY_FOCUS_IN || key->code == KEY_FOCUS_OUT)
 		t->unfocused = key->code == KEY_FOCUS_OUT;
-	if (key->code == KEY_MORE || key->code == KEY_UNKNOWN || key->code == KEY_POSITION ||
-	    key->code == KEY_FOCUS_IN || key->code == KEY_FOCUS_OUT)
+	if (key->code == KEY_POSITION || key->code == KEY_KITTY)
+		probe_key(t, key);
+	if (key->code == KEY_MORE || key->code >= KEY_FOCUS_IN)
 		return;
 	if (t->page) {
 		if (keymap_translate(&t->keymap, 1u << CONTEXT_TRANSCRIPT | 1u << CONTEXT_SELECT, &translated))
@@ -485,6 +486,39 @@ void input_key(struct tui *t, const struct key *pressed)
 		menu_close(t);
 	if (t->asks && !t->asking)
 		ask_consider(t);
+}
+
+/* Terminals without bracketed paste: what comes in one rush is text, also its line ends. */
+void input_burst_end(struct tui *t)
+{
+	AUTO_BUF struct buf raw = t->burst, text = { 0 };
+
+	t->burst = (struct buf){ 0 };
+	t->due[TIMER_BURST] = 0;
+	keys_clean_paste(&raw, &text);
+	if (text.n)
+		input_key(t, &(struct key){ .code = KEY_PASTE, .text = buf_str(&text) });
+}
+
+void input_bytes(struct tui *t, const char *bytes, size_t n)
+{
+	struct key key;
+
+	for (size_t at = 0; at < n && !t->over;) {
+		const char *esc = memchr(bytes + at, '\033', n - at);
+		size_t plain = esc ? (size_t)(esc - bytes) - at : n - at;
+		bool free = !t->keys.n && !t->keys.pasting && plain;
+		if (free && (t->burst.n || keys_is_burst(&t->keys, bytes + at, plain))) {
+			buf_add(&t->burst, bytes + at, MIN(plain, KEY_PASTE_BYTES - t->burst.n));
+			tui_set_timer(t, TIMER_BURST, BURST_MS);
+			at += plain;
+			continue;
+		}
+		at += keys_feed(&t->keys, bytes + at, n - at, &key);
+		if (t->burst.n && key.code != KEY_MORE && key.code != KEY_POSITION && key.code != KEY_KITTY)
+			input_burst_end(t);
+		input_key(t, &key);
+	}
 }
 
 /* ---- configuration ------------------------------------------------------------------------------------------------------ */

@@ -20,6 +20,8 @@ enum tui_timer {
 	TIMER_ASK,    /* a question may open, or takes keys */
 	TIMER_NOTE,   /* the note in the status row goes */
 	TIMER_STATUS, /* the status command has taken too long */
+	TIMER_BURST,  /* no more text comes in one rush: it was a paste */
+	TIMER_ANSWER, /* the terminal does not say where its cursor is */
 	TIMER_COUNT
 };
 
@@ -49,6 +51,7 @@ struct tui {
 
 	/* the terminal */
 	struct keys keys;
+	struct buf burst; /* text that comes in one rush, without the marks of a paste */
 	struct draft draft;
 	struct keymap keymap;
 	struct vim vim;
@@ -62,6 +65,9 @@ struct tui {
 	bool history_read, skills_read;
 	struct map skills; /* name -> what it does; owned texts */
 	bool unfocused;    /* known during a turn only */
+	bool resizing;     /* the window has changed: no frame is drawn until the region was taken off */
+	unsigned probes, probe_column,
+		answers[3]; /* questions about widths that are not answered yet, and the answers */
 
 	/* the conversation */
 	bool in_turn;
@@ -112,6 +118,7 @@ void tui_leave(struct tui *t, int code);
 void tui_want(struct tui *t, enum tui_wanted wanted, struct str id); /* another session */
 void tui_suspend(struct tui *t);                                     /* Ctrl-Z */
 void tui_interrupt(struct tui *t);
+void tui_resize(struct tui *t, unsigned column); /* column: see region_resize() */
 
 /* ---- feed.c: what is finished -------------------------------------------------------------------------------------- */
 
@@ -133,8 +140,18 @@ void rows_cut(struct tui *t, struct styled *s); /* to the width of the window */
 void rows_add_agent(struct tui *t, const struct agent_row *r);
 void rows_frame(struct tui *t, size_t *ret_row, unsigned *ret_column); /* all of them, and where the cursor is */
 
+/* ---- probe.c: what the terminal is asked ----------------------------------------------------------------------------- */
+
+void probe_load(void);            /* what it answered the last time */
+void probe_start(struct tui *t);  /* behind the first paint */
+void probe_resize(struct tui *t); /* the window has settled */
+void probe_late(struct tui *t);
+void probe_key(struct tui *t, const struct key *key); /* KEY_POSITION, KEY_KITTY */
+
 /* ---- input.c: keys ------------------------------------------------------------------------------------------------- */
 
+void input_bytes(struct tui *t, const char *bytes, size_t n); /* of the terminal */
+void input_burst_end(struct tui *t);
 void input_key(struct tui *t, const struct key *key);
 void input_action(struct tui *t, enum action action);
 void input_configure(struct tui *t);     /* settings and keybindings.json, for a session that was opened */
