@@ -279,6 +279,9 @@ typedef void cadre_watch_fn(struct cadre *c, int fd_or_signal, void *data);
 CADRE_API int cadre_watch_fd(struct cadre *c, int fd, int keep, cadre_watch_fn *fn, void *data);
 CADRE_API int cadre_watch_signal(struct cadre *c, int signal, cadre_watch_fn *fn, void *data);
 CADRE_API void cadre_unwatch_fd(struct cadre *c, int fd);
+/* For a face that changes the terminal of standard input: when the process is killed (kill -9), the keeper restores modes, a
+ * struct termios, and writes reset to the terminal. The keeper starts with this call. */
+CADRE_API int cadre_keep_terminal(struct cadre *c, const void *modes, const char *reset, char *why, size_t why_size);
 
 /* Output that never blocks the loop. While more than 8 MB are queued in any writer, agents stop stepping and transfers
  * pause. flush waits at most timeout_ms and returns 0, or -1 with the reason of a failed writer (EPIPE) in why. */

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <utf8proc.h>
 #include "face/cli/view.h"
+#include "face/screen/width.h"
 #include "lib/base/library.h"
 #include "lib/base/utf8.h"
 
@@ -179,12 +180,13 @@ size_t cells_next(struct str s, size_t at, unsigned *ret_width)
 	utf8proc_int32_t state = 0;
 	uint32_t cp, next;
 	size_t end = at + utf8_decode(s.p + at, &cp);
-	*ret_width = !u->width ? (c < 0x80 ? 1 : 2) : (unsigned)MAX(u->width((utf8proc_int32_t)cp), 0);
+	*ret_width =
+		width_add(0, 0, cp, !u->width ? (c < 0x80 ? 1 : 2) : (unsigned)MAX(u->width((utf8proc_int32_t)cp), 0));
 	while (u->breaks && end < s.n && s.p[end] != '\n') {
 		size_t n = utf8_decode(s.p + end, &next);
 		if (u->breaks((utf8proc_int32_t)cp, (utf8proc_int32_t)next, &state))
 			break;
-		*ret_width += (unsigned)MAX(u->width((utf8proc_int32_t)next), 0);
+		*ret_width = width_add(*ret_width, cp, next, (unsigned)MAX(u->width((utf8proc_int32_t)next), 0));
 		cp = next;
 		end += n;
 	}

@@ -417,12 +417,8 @@ static void run_version(struct tui *t, const struct slash *slash, struct str res
 /* Keys by another name */
 static void run_key(struct tui *t, const struct slash *slash, struct str rest)
 {
-	struct key key = { .code = KEY_CTRL, .letter = slash->words[0] };
-
 	(void)rest;
-	if (slash->words[0] == '?')
-		key = (struct key){ .code = KEY_TEXT, .text = STR("?") };
-	input_key(t, &key);
+	input_action(t, slash->words[0] == '?' ? ACTION_KEYS : ACTION_BACKGROUND);
 }
 
 static void run_todo(struct tui *t, const struct slash *slash, struct str rest)
@@ -530,6 +526,31 @@ static void run_statusline(struct tui *t, const struct slash *slash, struct str 
 	status_refresh(t);
 }
 
+static void run_vim(struct tui *t, const struct slash *slash, struct str rest)
+{
+	(void)slash;
+	(void)rest;
+	input_toggle_vim(t);
+}
+
+static void run_keybindings(struct tui *t, const struct slash *slash, struct str rest)
+{
+	(void)slash;
+	(void)rest;
+	input_edit_bindings(t);
+}
+
+/* What is wrong with the user's own files, then what a subcommand finds */
+static void run_doctor(struct tui *t, const struct slash *slash, struct str rest)
+{
+	AUTO_BUF struct buf problems = { 0 };
+
+	if (input_problems(&problems))
+		feed_foreign(t, problems.n ? LOOK_RED : LOOK_PLAIN,
+			     problems.n ? buf_str(&problems) : STR("keybindings.json: ok"));
+	run_cadre(t, slash, rest);
+}
+
 /* ---- memory and clipboard -------------------------------------------------------------------------------------------- */
 
 static void choose_memory(struct tui *t, const char *path)
@@ -630,7 +651,7 @@ const struct slash slash_table[] = {
 	{ "context", "", "", "how full the model's window is, by kind", run_shown, NULL },
 	{ "copy", "", "[n]", "the last answer, or the n-th last, into the clipboard", run_copy, NULL },
 	{ "diff", "", "", "what differs from the last commit", run_diff, NULL },
-	{ "doctor", "", "", "checks of the terminal and the installation", run_cadre, "doctor" },
+	{ "doctor", "", "", "checks of the terminal, your keys and the installation", run_doctor, "doctor" },
 	{ "effort", "", "[level]", "low, medium, high, xhigh or max, from the next request on", run_choice,
 	  "low medium high xhigh max" },
 	{ "exit", "quit\0", "", "leave (also Ctrl-D)", run_exit, NULL },
@@ -641,6 +662,7 @@ const struct slash slash_table[] = {
 	{ "init", "", "", "write a CLAUDE.md for this project", run_words,
 	  "Look at this project: how it is built, tested and run, how its parts fit together, and what a newcomer must know. Write "
 	  "that into CLAUDE.md in the project's root, short and with commands that can be copied. If the file exists, improve it." },
+	{ "keybindings", "", "", "your keys: keybindings.json in $EDITOR", run_keybindings, NULL },
 	{ "keys", "", "", "the keys (also ? on an empty line)", run_key, "?" },
 	{ "logs", "", "AGENT", "what an agent did", run_cadre, "logs" },
 	{ "mcp", "", "[command]", "MCP servers and their state", run_shown, "mcp" },
@@ -676,6 +698,7 @@ const struct slash slash_table[] = {
 	{ "trust", "", "[DIR]", "trust this folder: its hooks, servers and rules count", run_cadre, "trust" },
 	{ "usage", "cost\0", "", "cost and tokens by model and agent", run_shown, NULL },
 	{ "version", "", "", "the version", run_version, NULL },
+	{ "vim", "", "", "keys of vim, on and off", run_vim, NULL },
 };
 const size_t slash_count = COUNT_OF(slash_table);
 

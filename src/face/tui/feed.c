@@ -180,6 +180,17 @@ void feed_prompt(struct tui *t, struct str text)
 
 /* ---- the answer ----------------------------------------------------------------------------------------------------- */
 
+/* Shown in the live region until its block is complete */
+static void add_to_tail(struct tui *t, struct str text)
+{
+	size_t from = t->tail.text.n;
+
+	styled_add_foreign(&t->tail, LOOK_PLAIN, text, false);
+	for (size_t i = from; i < t->tail.text.n; i++)
+		if (t->tail.text.p[i] == '\t')
+			t->tail.text.p[i] = ' ';
+}
+
 static void feed_blocks(struct tui *t, size_t n)
 {
 	AUTO_STYLED struct styled lines = { 0 };
@@ -188,6 +199,9 @@ static void feed_blocks(struct tui *t, size_t n)
 		return;
 	markdown_render((struct str){ t->answer.p, n }, t->region.columns - 1, !t->wraps_itself, &lines);
 	buf_drop(&t->answer, n);
+	styled_clear(&t->tail);
+	t->tail_moved = false;
+	add_to_tail(t, buf_str(&t->answer));
 	if (!lines.text.n)
 		return;
 	feed_gap(t, "");
@@ -227,6 +241,7 @@ static void feed_delta(struct tui *t, const struct cadre_event *e)
 		end_thinking(t);
 		buf_add(&t->answer, text.p, text.n);
 		buf_add(&t->copies[0], text.p, text.n);
+		add_to_tail(t, text);
 		feed_blocks(t, markdown_complete(buf_str(&t->answer)));
 	}
 	tui_changed(t);
@@ -537,39 +552,38 @@ void feed_release(struct tui *t)
 	styled_release(&t->folded.lines);
 	buf_release(&t->thought);
 	buf_release(&t->answer);
+	styled_release(&t->tail);
 	buf_release(&t->retry);
 	buf_release(&t->above);
 }
 
 /* ---- while it lasts ------------------------------------------------------------------------------------------------- */
 
+/* Rows start where they started before, so text that is added changes the last row alone. A full tail moves up by half of its
+ * rows at once, because a move draws all of them; it keeps its height. */
 void feed_add_tail(struct tui *t)
 {
-	AUTO_STYLED struct styled s = { 0 };
-	size_t starts[LIVE_ROWS + 1], count = 0, from = 0, next;
-	unsigned columns = t->region.columns - 1;
+	struct styled *s = &t->tail;
+	size_t starts[LIVE_ROWS + 1], count, next;
 
-	if (!t->answer.n)
-		return;
-	/* only its end is seen: what is far above needs no work */
-	size_t most = (size_t)columns * LIVE_ROWS * 4;
-	size_t skip = t->answer.n > most ? t->answer.n - most : 0;
-	while (skip && skip < t->answer.n && ((unsigned char)t->answer.p[skip] & 0xc0) == 0x80)
-		skip++;
-	styled_add_foreign(&s, LOOK_PLAIN, (struct str){ t->answer.p + skip, t->answer.n - skip }, false);
-	for (size_t i = 0; i < s.text.n; i++)
-		if (s.text.p[i] == '\t')
-			s.text.p[i] = ' ';
-	struct str text = buf_str(&s.text);
-	do {
-		if (count == LIVE_ROWS)
-			memmove(starts, starts + 1, (--count) * sizeof *starts);
-		starts[count++] = from;
-		(void)cells_wrap(text, from, columns, &next);
-		from = next;
-	} while (from < text.n);
-	for (size_t i = 0; i < count; i++)
-		styled_append(rows_add(t), &s, starts[i], cells_wrap(text, starts[i], columns, &next));
+	for (;;) {
+		count = 0;
+		for (size_t from = 0; from < s->text.n && count <= LIVE_ROWS; from = next) {
+			starts[count++] = from;
+			(void)cells_wrap(buf_str(&s->text), from, t->region.columns - 1, &next);
+		}
+		if (count <= LIVE_ROWS)
+			break;
+		buf_drop(&s->text, starts[LIVE_ROWS / 2]);
+		buf_drop(&s->looks, starts[LIVE_ROWS / 2]);
+		t->tail_moved = true;
+	}
+	for (size_t i = 0; i < (t->tail_moved ? LIVE_ROWS : count); i++) {
+		struct styled *row = rows_add(t);
+		if (i < count)
+			styled_append(row, s, starts[i],
+				      cells_wrap(buf_str(&s->text), starts[i], t->region.columns - 1, &next));
+	}
 }
 
 void feed_add_activity(struct tui *t)

@@ -63,6 +63,7 @@ static void add_agents(struct tui *t, bool small)
 	int64_t now = tui_now_ms();
 	AUTO_BUF struct buf b = { 0 };
 
+	a->shown_ms = now;
 	if (!a->running && a->recent_until_ms <= now)
 		return;
 	if (a->recent_until_ms > now && !t->in_turn && !t->due[TIMER_TICK])
@@ -82,11 +83,22 @@ static void add_agents(struct tui *t, bool small)
 		styled_addf(row, LOOK_YELLOW, ", %zu ask%s", a->asking, a->asking == 1 ? "s" : "");
 	if (a->cost_usd > 0)
 		styled_addf(row, LOOK_DIM, " . $%.2f", a->cost_usd);
-	for (int of = 0; of < 3 && !small; of++)
-		for (size_t i = 0; i < counts[of] && shown < AGENT_ROWS; i++, shown++)
-			rows_add_agent(t, picked[of][i], false);
-	if (!small && alive > shown)
-		styled_addf(row, LOOK_DIM, " . %zu more, ctrl+t", alive - shown);
+	if (!small && alive > AGENT_ROWS)
+		styled_addf(row, LOOK_DIM, " . %zu more, ctrl+t", alive - AGENT_ROWS);
+	if (t->agent_focus > AGENT_ROWS && !small) { /* the selected one is the last row */
+		for (size_t i = t->agent_focus - AGENT_ROWS; i < t->agent_focus; i++)
+			if (agents_shown(a, i))
+				rows_add_agent(t, agents_shown(a, i), false);
+	} else {
+		for (int of = 0; of < 3 && !small; of++)
+			for (size_t i = 0; i < counts[of] && shown < AGENT_ROWS; i++, shown++)
+				rows_add_agent(t, picked[of][i], false);
+	}
+	if (t->agent_focus && !small && alive) {
+		size_t below = t->agent_focus < shown ? shown - t->agent_focus : 0;
+		struct styled *focus = &t->rows[t->row_count - 1 - below];
+		memset(focus->looks.p, LOOK_BOLD | LOOK_UNDERLINE, focus->looks.n);
+	}
 }
 
 /* ---- the input ------------------------------------------------------------------------------------------------------ */
@@ -96,7 +108,9 @@ static void add_input_row(struct tui *t, size_t from, size_t to, bool first)
 {
 	struct styled *row = rows_add(t);
 	struct str text = buf_str(&t->draft.text);
+	size_t selected, selected_end;
 
+	vim_selection(&t->vim, &t->draft, &selected, &selected_end);
 	styled_addf(row, LOOK_BOLD, "%s ", first ? tui_mark(t, MARK_PROMPT) : " ");
 	for (size_t at = from; at < to;) {
 		const char *label = draft_mark_at(&t->draft, at);
@@ -105,7 +119,8 @@ static void add_input_row(struct tui *t, size_t from, size_t to, bool first)
 		if (label)
 			styled_addf(row, LOOK_CYAN, "[%s]", label);
 		else
-			styled_add_foreign(row, LOOK_PLAIN, (struct str){ text.p + at, end - at }, true);
+			styled_add_foreign(row, at >= selected && at < selected_end ? LOOK_UNDERLINE : LOOK_PLAIN,
+					   (struct str){ text.p + at, end - at }, true);
 		at = end;
 	}
 }
@@ -188,6 +203,8 @@ static void add_status(struct tui *t)
 	if (t->note.n) {
 		styled_add_foreign(row, LOOK_YELLOW, buf_str(&t->note), true);
 	} else {
+		if (t->vim.on)
+			styled_addf(row, LOOK_BOLD, "%s ", vim_mode_name(&t->vim));
 		styled_add_foreign(row, LOOK_DIM, str_from(cadre_session_model(t->session)), true);
 		if (t->window)
 			styled_addf(row, LOOK_DIM, " . ctx %lld%%", (long long)(t->context * 100 / t->window));

@@ -7,6 +7,8 @@
 #include "face/tui/agents.h"
 #include "face/draft/draft.h"
 #include "face/draft/key.h"
+#include "face/draft/keymap.h"
+#include "face/draft/vim.h"
 #include "face/screen/region.h"
 #include "lib/base/map.h"
 
@@ -18,6 +20,8 @@ enum tui_timer {
 	TIMER_ASK,    /* a question may open, or takes keys */
 	TIMER_NOTE,   /* the note in the status row goes */
 	TIMER_STATUS, /* the status command has taken too long */
+	TIMER_BURST,  /* no more text comes in one rush: it was a paste */
+	TIMER_ANSWER, /* the terminal does not say where its cursor is */
 	TIMER_COUNT
 };
 
@@ -61,7 +65,11 @@ struct tui {
 
 	/* the terminal */
 	struct keys keys;
+	struct buf burst; /* text that comes in one rush, without the marks of a paste */
 	struct draft draft;
+	struct keymap keymap;
+	struct vim vim;
+	size_t agent_focus; /* the row of agents that has the keys, from 1 on; 0: none */
 	struct region region;
 	struct styled *rows; /* of the next frame */
 	size_t row_count, row_cap;
@@ -71,6 +79,9 @@ struct tui {
 	bool history_read;
 	struct map skills; /* name -> what it does; owned texts */
 	bool unfocused;    /* known during a turn only */
+	bool resizing;     /* the window has changed: no frame is drawn until the region was taken off */
+	unsigned probes, probe_column,
+		answers[3]; /* questions about widths that are not answered yet, and the answers */
 
 	/* the conversation */
 	bool in_turn;
@@ -82,8 +93,12 @@ struct tui {
 	enum tui_wanted wanted;
 	char *wanted_id, *wanted_at; /* wanted_at: the last line that counts; NULL: all do */
 	bool switching;
-	int64_t turn_ms, thinking_ms, interrupted_ms, esc_ms;
+	int64_t turn_ms, thinking_ms, interrupted_ms, esc_ms, kill_ms;
+	bool readline;             /* keybindingFlavor */
+	bool thinks_not;           /* thinking was switched off by its key */
 	struct buf answer;         /* Markdown that is not complete */
+	struct styled tail;        /* what is shown of it */
+	bool tail_moved;           /* its first rows are not shown any more */
 	struct buf copies[COPIES]; /* whole answers, the last one first, for /copy */
 	bool thinking;
 	struct tool_run *tools; /* those of the main agent that run; oldest first */
@@ -130,6 +145,7 @@ struct str tui_setting(struct tui *t, const char *path);             /* its valu
 void tui_read_settings(struct tui *t);                               /* those that decide how it looks */
 void tui_suspend(struct tui *t);                                     /* Ctrl-Z */
 void tui_interrupt(struct tui *t);
+void tui_resize(struct tui *t, unsigned column); /* column: see region_resize() */
 
 /* ---- feed.c: what is finished -------------------------------------------------------------------------------------- */
 
@@ -159,9 +175,24 @@ void rows_cut(struct tui *t, struct styled *s); /* to the width of the window */
 void rows_add_agent(struct tui *t, const struct agent_row *r, bool folded);
 void rows_frame(struct tui *t, size_t *ret_row, unsigned *ret_column); /* all of them, and where the cursor is */
 
+/* ---- probe.c: what the terminal is asked ----------------------------------------------------------------------------- */
+
+void probe_load(void);            /* what it answered the last time */
+void probe_start(struct tui *t);  /* behind the first paint */
+void probe_resize(struct tui *t); /* the window has settled */
+void probe_late(struct tui *t);
+void probe_key(struct tui *t, const struct key *key); /* KEY_POSITION, KEY_KITTY */
+
 /* ---- input.c: keys ------------------------------------------------------------------------------------------------- */
 
+void input_bytes(struct tui *t, const char *bytes, size_t n); /* of the terminal */
+void input_burst_end(struct tui *t);
 void input_key(struct tui *t, const struct key *key);
+void input_action(struct tui *t, enum action action);
+void input_configure(struct tui *t);     /* settings and keybindings.json, for a session that was opened */
+void input_toggle_vim(struct tui *t);    /* /vim */
+void input_edit_bindings(struct tui *t); /* /keybindings */
+bool input_problems(struct buf *out);    /* of keybindings.json, a line each; false: there is no such file */
 
 /* ---- ask.c: questions ---------------------------------------------------------------------------------------------- */
 
@@ -317,6 +348,7 @@ void status_cancel(struct tui *t);
 bool status_add_rows(struct tui *t); /* false: there is nothing to show */
 void history_load(struct tui *t);    /* once */
 void history_append(struct tui *t, struct str shown);
+bool tui_config_path(struct buf *path, const char *name); /* a file of the user's configuration; false: there is none */
 
 /* ---- job.c: programs ------------------------------------------------------------------------------------------------ */
 
@@ -331,3 +363,4 @@ void job_release(struct tui *t);
 /* $VISUAL or $EDITOR on a file, or on the draft; the terminal is the editor's meanwhile. False: it failed. */
 bool job_edit_file(struct tui *t, const char *path);
 void job_edit_draft(struct tui *t);
+bool job_edit_file(struct tui *t, const char *path); /* false: the editor failed */

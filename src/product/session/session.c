@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * session.c - one conversation: opened, forked, closed. Its turns are in turn.c, where it is closed as well. */
+#include "agents/member/lead.h"
 #include "agents/team/pane.h"
 #include "product/session/session_int.h"
 #include "product/session/schema.h"
