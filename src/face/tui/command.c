@@ -9,6 +9,7 @@
 #include "face/cli/run.h"
 #include "face/cli/view.h"
 #include "face/tui/tui_int.h"
+#include "lib/base/utf8.h"
 #include "lib/json/json_write.h"
 
 static void run_help(struct tui *t, const struct slash *slash, struct str rest)
@@ -195,9 +196,17 @@ static void list_points(struct tui *t, struct str output, bool ok)
 	struct page *p = page_open_list(t, "Back to before", choose_point);
 	p->preview = preview_point;
 	p->previewed = SIZE_MAX - 1;
-	for (struct str rest = str_trim(output); rest.p;) {
-		struct str line = str_cut(&rest, '\n'), id = str_trim(line);
-		page_add_item(p, str_cut(&id, ' '), line);
+	for (struct str rest = str_trim(output); rest.n;) { /* the newest first: lines are ID  TIME  N files */
+		const char *before = memrchr(rest.p, '\n', rest.n);
+		struct str line = before ? (struct str){ before + 1, (size_t)(rest.p + rest.n - before) - 1 } : rest;
+		struct str about = str_trim(line), id = str_cut(&about, ' ');
+		AUTO_BUF struct buf prompt = { 0 }, parent = { 0 }, text = { 0 };
+		(void)past_find(cadre_session_file(t->session), id, &prompt, &parent);
+		struct str words = str_trim(buf_str(&prompt)), first = str_cut(&words, '\n');
+		buf_addf(&text, STR_FMT "  (" STR_FMT ")", STR_ARG(utf8_cut(first, 60)),
+			 STR_ARG(about.p ? str_trim(about) : id));
+		page_add_item(p, id, buf_str(&text));
+		rest.n = before ? (size_t)(before - rest.p) : 0;
 	}
 }
 
