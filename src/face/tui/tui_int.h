@@ -154,6 +154,7 @@ void feed_say(struct tui *t, unsigned look, struct str ours);     /* lines of ou
 void feed_foreign(struct tui *t, unsigned look, struct str text); /* lines of others, unwrapped */
 void feed_styled(struct tui *t, const struct styled *lines);
 void feed_prompt(struct tui *t, struct str text);
+struct str feed_result_text(struct str text); /* a result without the marks for the model around it */
 void feed_release(struct tui *t);
 void feed_add_tail(struct tui *t);     /* rows: the end of the unfinished block */
 void feed_add_activity(struct tui *t); /* row: what runs, since when */
@@ -259,6 +260,7 @@ struct page {
 	size_t count, previewed; /* previewed: the item whose preview text is */
 	page_choose_fn *choose;
 	page_preview_fn *preview; /* NULL: none */
+	bool preview_end;         /* its end is shown, if not all fits */
 	/* PAGE_AGENTS (roster.c) */
 	struct roster_row *rows;
 	size_t row_count, row_cap;
