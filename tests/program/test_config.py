@@ -89,6 +89,7 @@ def a_value_that_restricts_and_cannot_be_read_stops_agents_but_no_command_that_l
                         ('{"permissions": {"ask": [7]}}', ":1:26: permissions.ask: expected an array of rules"),
                         ('{"hooks": {"PreToolUse": {}}}', ":1:26: hooks: expected an object of arrays"),
                         ('{"sandbox": {"enabled": "yes"}}', ":1:25: sandbox.enabled: expected true or false"),
+                        ('{"sandbox": {"credentials": ["KEY"]}}', ":1:29: sandbox.credentials: expected an object"),
                         ('{"hooks": {"PreToolUse": [\n{"matcher": "Bash("}]}}', ":2: hooks.PreToolUse: the matcher is not a "),
                         ('{"hooks": {"PreToolUse": [\n{"type": "command"}]}}', ':2: hooks.PreToolUse: an entry without a list "hooks"'),
                         ('{"hooks": {"UserPromptSubmit": [{"hooks": [\n{}]}]}}', ":2: hooks.UserPromptSubmit: the type must be "),
