@@ -42,6 +42,7 @@ def sessions_are_listed_newest_first_with_title_or_prompt(lab):
     assert [s["sessionId"] for s in sessions] == [new, old], sessions
     assert sessions[0]["title"] == "On theorems" and sessions[0]["firstPrompt"] == "And a theorem?", sessions
     assert sessions[1]["title"] is None and sessions[1]["firstPrompt"] == "What is a lemma?", sessions
+    assert [s["messages"] for s in sessions] == [2, 2], "what the program adds was not said by anybody"
     table = lab.cadre("sessions").out.splitlines()
     assert len(table) == 3 and "On theorems" in table[1] and "What is a lemma?" in table[2], table
 

@@ -246,7 +246,7 @@ TEST(every_command_does_what_its_words_say)
 		{ { "skills", "list" }, 0, "skills.0.kind", "skill" },
 		{ { "skills", "show", "greet" }, 0, "description", "Says hello" },
 		{ { "skills", "check" }, 0, "files.0.refused", "false" },
-		{ { "tasks" }, CADRE_NOT_FOUND, NULL, "no session of this directory had agents" },
+		{ { "tasks" }, 0, "sessions", "[]" },
 		{ { "tasks", "12", "--all" }, CADRE_USAGE, NULL, "expected one session, or --all" },
 		{ { "stop" }, CADRE_USAGE, NULL, "expected one agent, or --all" },
 		{ { "stop", "--all", "x" }, CADRE_USAGE, NULL, "expected one agent, or --all" },
