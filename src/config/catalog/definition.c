@@ -196,8 +196,7 @@ static void list_add_name(struct list_reader *l, struct str name)
 		l->full = true;
 		return;
 	}
-	list->names = arena_grow(&l->r->d->arena, list->names, list->count, sizeof *list->names);
-	list->names[list->count++] = arena_dup(&l->r->d->arena, name.p, name.n);
+	*arena_push(&l->r->d->arena, list->names, list->count) = arena_dup(&l->r->d->arena, name.p, name.n);
 	list->all = list->all || str_is(name, "*");
 }
 

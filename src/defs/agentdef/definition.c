@@ -309,8 +309,7 @@ static bool put_entry(struct definition_reader *r, struct json_out *w, const str
 			return false;
 		put_handler(r, w, h);
 	}
-	json_close(w);
-	json_close(w);
+	json_putf(w, "]}");
 	return true;
 }
 
@@ -409,17 +408,14 @@ static void put_servers(struct definition_reader *r, struct json_out *w, const s
 		} else if (!is_named && json_is(m.value, JSON_OBJECT)) {
 			json_open(w, '{');
 			json_key_str(w, key);
-			json_put_raw(w, json_raw(m.value));
-			json_close(w);
+			json_putf(w, "%.*s}", JSON_ARG(m.value));
 		} else if (!is_named) {
 			definition_note(r, DIAGNOSTIC_WARNING, "mcpServers: " STR_FMT " has no settings and is ignored",
 					STR_ARG(key));
 		}
 	}
-	if (is_named) {
-		json_close(w);
-		json_close(w);
-	}
+	if (is_named)
+		json_putf(w, "}}");
 }
 
 static void read_mcp_servers(struct definition_reader *r, const struct json *value, void *at)

@@ -44,8 +44,7 @@ const char *component_locate(struct manifest *m, const char *below, const struct
 
 static void add_path(struct plugin_paths *to, const char *path, bool is_dir)
 {
-	to->list = xgrow(to->list, to->count, &to->cap, sizeof *to->list);
-	to->list[to->count++] = (struct plugin_path){ path, is_dir };
+	*xpush(to->list, to->count, to->cap) = (struct plugin_path){ path, is_dir };
 }
 
 static bool is_directory(const char *path)

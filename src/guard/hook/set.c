@@ -17,14 +17,11 @@ void hook_builder_note(struct hook_builder *b, enum diagnostic_level level, cons
 		       ...)
 {
 	char text[300];
-	va_list args;
-	unsigned line = b->diagnostics ? hook_builder_line(b, where) : 0;
 
 	if (!b->diagnostics)
 		return;
-	va_start(args, fmt);
-	vsnprintf(text, sizeof text, fmt, args);
-	va_end(args);
+	unsigned line = hook_builder_line(b, where);
+	PRINT_ARGS(text, fmt);
 	if (line)
 		diagnostics_add(b->diagnostics, level, line, "%s:%u: %s", b->source->file, line, text);
 	else
@@ -35,11 +32,8 @@ void hook_builder_warn(struct hook_builder *b, const struct json *where, const c
 {
 	const struct hook_event_info *info = hook_event_info(b->event);
 	char text[240];
-	va_list args;
 
-	va_start(args, fmt);
-	vsnprintf(text, sizeof text, fmt, args);
-	va_end(args);
+	PRINT_ARGS(text, fmt);
 	hook_builder_note(b, info->flags & HOOK_GUARDS ? DIAGNOSTIC_ERROR : DIAGNOSTIC_WARNING, where, "hooks.%s: %s",
 			  info->name, text);
 }
@@ -122,15 +116,10 @@ static void read_source(struct hook_builder *b, const struct hook_source *source
 
 	b->source = source;
 	b->cursor = (struct settings_cursor){ 0 };
-	b->origin = arena_calloc(&b->set->arena, sizeof *b->origin);
-	*b->origin = (struct hook_origin){
-		.layer = source->layer,
-		.file = copy_text(b, source->file),
-		.plugin_root = copy_text(b, source->plugin_root),
-		.plugin_data = copy_text(b, source->plugin_data),
-		.plugin_options = hook_copy_list(&b->set->arena, source->plugin_options),
-		.trusted = source->trusted,
-	};
+	b->origin = arena_new(
+		&b->set->arena, struct hook_origin, .layer = source->layer, .file = copy_text(b, source->file),
+		.plugin_root = copy_text(b, source->plugin_root), .plugin_data = copy_text(b, source->plugin_data),
+		.plugin_options = hook_copy_list(&b->set->arena, source->plugin_options), .trusted = source->trusted);
 	if (!hooks || json_is(hooks, JSON_NULL))
 		return;
 	if (!json_is(hooks, JSON_OBJECT)) {

@@ -154,8 +154,7 @@ static void add_entry(struct loading *w, const struct mcp_entry *entry)
 	struct arena *a = &c->arena;
 	struct err err = { 0 };
 
-	c->items = arena_grow(a, c->items, c->count, sizeof *c->items);
-	struct mcp_item *item = &c->items[c->count++];
+	struct mcp_item *item = arena_push(a, c->items, c->count);
 	*item = (struct mcp_item){
 		.name = arena_str(a, entry->name).p,
 		.scope = entry->scope,
