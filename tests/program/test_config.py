@@ -24,7 +24,7 @@ def ask(lab, *words, code=0):
 
 
 def settings_are_listed_with_the_file_that_won(lab):
-    user = put(lab.home, ".claude/settings.json", {"model": "haiku", "permissions": {"deny": ["WebFetch"]}, "theme": "dark"})
+    user = put(lab.home, ".claude/settings.json", {"model": "haiku", "permissions": {"deny": ["WebFetch"]}, "favourite": "dark"})
     project = put(lab.work, ".claude/settings.json", '{\n  "model": "opus",\n  "permissions": {"deny": ["Bash(rm *)"]}\n}')
     held = {s["key"]: s["value"] for s in ask(lab, "config", "list")["settings"]}
     assert held["model"] == "haiku" and held["permissions.deny"] == ["WebFetch", "Bash(rm *)"], held
@@ -34,11 +34,11 @@ def settings_are_listed_with_the_file_that_won(lab):
     assert values["model"] == {"key": "model", "value": "opus", "layer": "project", "file": project, "line": 2}, values
     assert values["permissions.deny"]["value"] == ["WebFetch", "Bash(rm *)"], values
     assert [f["file"] for f in found["files"] if f["exists"]] == [project, user], found
-    assert ["theme is not known" in n["message"] for n in found["notes"]] == [True], found
+    assert ["favourite is not known" in n["message"] for n in found["notes"]] == [True], found
     text = lab.cadre("config").out
     assert re.search(r"^model +project +\S+settings.json:2 +\"opus\"$", text, re.M), text
     assert re.search(r"^permissions.deny +project +\S+:3 and 1 more ", text, re.M), text
-    assert f"{user}:1:" in text and "theme is not known; it is kept" in text, text
+    assert f"{user}:1:" in text and "favourite is not known; it is kept" in text, text
 
 
 def get_prints_the_plain_value_or_the_default(lab):
@@ -218,6 +218,16 @@ def a_broken_state_file_is_never_overwritten(lab):
     assert pathlib.Path(state).read_text() == '{"oauth": 1,'
 
 
+def a_broken_state_file_stops_agents_but_no_command_that_looks(lab):
+    lab.model("rule\n  text hi")
+    state = put(lab.home, ".claude.json", '{"oauth": 1,')
+    done = lab.cadre("-p", "hi")
+    assert done.code == 2 and f"{state}:1:13: " in done.err and "agents do not run until this is right" in done.err, done
+    for words in LOOKS:
+        assert lab.cadre(*words).code == 0, words
+    assert f"{state}:1:13: " in lab.cadre("config").out and f"{state}:1:13: " in lab.cadre("permissions").out
+
+
 def words_that_make_no_sense_are_told(lab):
     for words, expected in ((("config", "set", "a"), "expected list, explain, get or keys"), (("config", "get"), "expected: cadre config get KEY"),
                             (("trust", "a", "b"), "expected: cadre trust [DIR]"), (("trust", "nowhere"), "nowhere: No such file"),
@@ -242,4 +252,5 @@ if __name__ == "__main__":
          trust_is_recorded_for_the_repository_and_nothing_else_changes,
          the_state_file_follows_the_configuration_directory,
          a_broken_state_file_is_never_overwritten,
+         a_broken_state_file_stops_agents_but_no_command_that_looks,
          words_that_make_no_sense_are_told)

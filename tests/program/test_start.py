@@ -38,9 +38,9 @@ def a_run_without_anything_to_tell_tells_nothing(lab):
 
 
 def a_setting_that_is_not_known_is_told_in_one_line_with_what_was_meant(lab):
-    path = put(lab.home, ".claude/settings.json", '{"modle": "opus",\n"permissions": {"alow": ["Bash"]},\n"theme": "dark"}')
+    path = put(lab.home, ".claude/settings.json", '{"modle": "opus",\n"permissions": {"alow": ["Bash"]},\n"favourite": "dark"}')
     assert told(lab) == [f"settings that are not known: modle ({path}:1; did you mean model?), permissions.alow ({path}:2; "
-                         f"did you mean permissions.allow?), theme ({path}:3); `cadre config keys` lists those that are"]
+                         f"did you mean permissions.allow?), favourite ({path}:3); `cadre config keys` lists those that are"]
     assert f"{path}:1:2: modle is not known (did you mean model?); it is kept" in lab.cadre("config").out
     assert "did you mean permissions.allow?" in lab.cadre("config", "get", "permissions.alowe").err
 

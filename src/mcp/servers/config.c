@@ -248,33 +248,38 @@ static int read_flag(struct loading *w, const char *value)
 	return status < 0 ? status : add_file(w, &f, MCP_SCOPE_FLAG);
 }
 
+/* A file that can only add servers: the run continues without them. */
+static void skip_file(struct loading *w)
+{
+	buf_addf(&w->config->notes, "%s; none of its servers runs\n", w->err->text);
+	buf_addf(&w->config->bad_files, "%s\n", w->err->text);
+	*w->err = (struct err){ 0 };
+}
+
 /* Of the state file and the project's files. */
-static int read_locations(struct loading *w)
+static void read_locations(struct loading *w)
 {
 	AUTO_SETTINGS_FILE struct settings_file state = { 0 };
 	AUTO_ARENA struct arena a = { 0 };
 	struct mcp_locations locations;
-	int status = 0;
 
 	mcp_locations_find(&locations, &a, w->spec->cwd, w->spec->state_file, w->spec->sources);
-	if (w->spec->sources & (SETTINGS_LOCAL | SETTINGS_USER))
-		status = settings_file_read_up_to(&state, w->spec->state_file, TRUST_FILE_LIMIT, w->err);
-	for (size_t i = 0; status == 0 && i < locations.count; i++) {
+	if ((w->spec->sources & (SETTINGS_LOCAL | SETTINGS_USER)) &&
+	    settings_file_read_up_to(&state, w->spec->state_file, TRUST_FILE_LIMIT, w->err) < 0)
+		skip_file(w);
+	for (size_t i = 0; i < locations.count; i++) {
 		const struct mcp_location *location = &locations.list[i];
 		AUTO_SETTINGS_FILE struct settings_file f = { 0 };
 		const struct json *map = NULL;
-		if (is_in_state_file(location)) {
-			status = location_servers(location, &state, &map, w->err);
-			if (status == 0)
-				add_servers(w, &state, map, location->scope);
-		} else if (settings_file_read(&f, location->file, w->err) < 0 || add_file(w, &f, location->scope) < 0) {
-			/* It could only add servers. */
-			buf_addf(&w->config->notes, "%s; none of its servers runs\n", w->err->text);
-			buf_addf(&w->config->bad_files, "%s\n", w->err->text);
-			*w->err = (struct err){ 0 };
+		if (!is_in_state_file(location)) {
+			if (settings_file_read(&f, location->file, w->err) < 0 || add_file(w, &f, location->scope) < 0)
+				skip_file(w);
+		} else if (state.root && location_servers(location, &state, &map, w->err) < 0) {
+			skip_file(w);
+		} else if (state.root) {
+			add_servers(w, &state, map, location->scope);
 		}
 	}
-	return status;
 }
 
 /* ---- deciding ---- */
@@ -403,12 +408,12 @@ int mcp_config_load(const struct mcp_config_spec *spec, struct mcp_config **ret_
 		status = read_managed(&w);
 	for (size_t i = spec->flag_count; status == 0 && i > 0; i--)
 		status = read_flag(&w, spec->flags[i - 1]);
-	if (status == 0 && !spec->strict)
-		status = read_locations(&w);
 	if (status < 0) {
 		mcp_config_free(c);
 		return status;
 	}
+	if (!spec->strict)
+		read_locations(&w);
 	for (size_t i = 0; !spec->strict && i < spec->plugin_count; i++)
 		add_entry(&w, &spec->plugins[i]);
 	for (size_t i = 0; i < c->count; i++)
