@@ -24,7 +24,7 @@ def ask(lab, *words, code=0):
 
 
 def settings_are_listed_with_the_file_that_won(lab):
-    user = put(lab.home, ".claude/settings.json", {"model": "haiku", "permissions": {"deny": ["WebFetch"]}, "favourite": "dark"})
+    user = put(lab.home, ".claude/settings.json", {"model": "haiku", "permissions": {"deny": ["WebFetch"]}, "wallpaper": "dark"})
     project = put(lab.work, ".claude/settings.json", '{\n  "model": "opus",\n  "permissions": {"deny": ["Bash(rm *)"]}\n}')
     held = {s["key"]: s["value"] for s in ask(lab, "config", "list")["settings"]}
     assert held["model"] == "haiku" and held["permissions.deny"] == ["WebFetch", "Bash(rm *)"], held
@@ -34,11 +34,11 @@ def settings_are_listed_with_the_file_that_won(lab):
     assert values["model"] == {"key": "model", "value": "opus", "layer": "project", "file": project, "line": 2}, values
     assert values["permissions.deny"]["value"] == ["WebFetch", "Bash(rm *)"], values
     assert [f["file"] for f in found["files"] if f["exists"]] == [project, user], found
-    assert ["favourite is not known" in n["message"] for n in found["notes"]] == [True], found
+    assert ["wallpaper is not known" in n["message"] for n in found["notes"]] == [True], found
     text = lab.cadre("config").out
     assert re.search(r"^model +project +\S+settings.json:2 +\"opus\"$", text, re.M), text
     assert re.search(r"^permissions.deny +project +\S+:3 and 1 more ", text, re.M), text
-    assert f"{user}:1:" in text and "favourite is not known; it is kept" in text, text
+    assert f"{user}:1:" in text and "wallpaper is not known; it is kept" in text, text
 
 
 def get_prints_the_plain_value_or_the_default(lab):

@@ -38,9 +38,9 @@ def a_run_without_anything_to_tell_tells_nothing(lab):
 
 
 def a_setting_that_is_not_known_is_told_in_one_line_with_what_was_meant(lab):
-    path = put(lab.home, ".claude/settings.json", '{"modle": "opus",\n"permissions": {"alow": ["Bash"]},\n"favourite": "dark"}')
+    path = put(lab.home, ".claude/settings.json", '{"modle": "opus",\n"permissions": {"alow": ["Bash"]},\n"wallpaper": "dark"}')
     assert told(lab) == [f"settings that are not known: modle ({path}:1; did you mean model?), permissions.alow ({path}:2; "
-                         f"did you mean permissions.allow?), favourite ({path}:3); `cadre config keys` lists those that are"]
+                         f"did you mean permissions.allow?), wallpaper ({path}:3); `cadre config keys` lists those that are"]
     assert f"{path}:1:2: modle is not known (did you mean model?); it is kept" in lab.cadre("config").out
     assert "did you mean permissions.allow?" in lab.cadre("config", "get", "permissions.alowe").err
 
@@ -92,8 +92,8 @@ def a_hook_that_cannot_be_read_is_told_with_its_line(lab):
 
 
 def an_allow_rule_of_the_command_line_that_cannot_be_read_is_told(lab):
-    assert told(lab, "--allowed-tools", "Bash(ls") == ['--allowed-tools: "Bash(ls" is left out: "Bash(ls" has no closing '
-                                                       "parenthesis at its end (`cadre permissions list`)"]
+    assert told(lab, "--allowed-tools", "Bash(ls") == ['command line: permissions.allow: "Bash(ls" is left out: "Bash(ls" has '
+                                                       "no closing parenthesis at its end (`cadre permissions list`)"]
 
 
 def a_plugin_that_was_refused_wholly_or_in_part_is_told(lab):

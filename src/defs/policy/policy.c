@@ -41,15 +41,6 @@ static void add_source(void *data, const struct settings_view *view)
 	};
 }
 
-/* A message begins with the path of its file. */
-static bool is_of_plugin(const struct plugin_list *list, const char *message)
-{
-	for (size_t i = 0; list && i < list->enabled_count; i++)
-		if (str_starts(str_from(message), str_from(list->enabled[i]->root)))
-			return true;
-	return false;
-}
-
 void policy_warn_hooks(const struct settings *s, settings_warn_fn *warn, void *data)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -96,15 +87,14 @@ static int compile_hooks(struct services *sv, struct policy *p, struct err *err)
 	if (n)
 		p->hooks = hook_set_new(all, n, &p->hook_policy, &problems);
 	for (size_t i = 0; i < problems.count; i++) {
-		const char *message = problems.list[i].message;
-		const char *so = strstr(message, ", so "); /* ... this hook does not run: nothing does */
-		bool of_plugin = is_of_plugin(sv->plugins, message);
-		if (problems.list[i].level == DIAGNOSTIC_ERROR && !of_plugin &&
-		    !str_starts(str_from(message), STR("the host")))
+		const struct diagnostic *problem = &problems.list[i];
+		enum hook_layer from = ((const struct hook_source *)problem->about)->layer;
+		if (problem->level == DIAGNOSTIC_ERROR && from != HOOK_FROM_PLUGIN && from != HOOK_FROM_SDK)
 			return err_set(err, ERR_USAGE,
-				       "%.*s; agents do not run until this is right (`cadre config explain hooks`)",
-				       so ? (int)(so - message) : (int)strlen(message), message);
-		buf_addf(&p->notes, "%s (`cadre %s`)\n", message, of_plugin ? "plugin list" : "config explain hooks");
+				       "%.160s; agents do not run until this is right (`cadre config explain hooks`)",
+				       problem->message);
+		buf_addf(&p->notes, "%s (`cadre %s`)\n", problem->message,
+			 from == HOOK_FROM_PLUGIN ? "plugin list" : "config explain hooks");
 	}
 	return 0;
 }
@@ -251,14 +241,11 @@ static const char *write_git_text(struct policy *p)
 
 /* ---- all of it ----------------------------------------------------------------------------------------------- */
 
-/* An allow rule of the command line that cannot be read; one that forbids is refused with its option. */
 static void warn_flag_rule(void *data, const char *message)
 {
-	const char *rule = strchr(message, '"');
 	struct policy *p = data;
 
-	if (rule && strstr(message, " is left out: "))
-		buf_addf(&p->notes, "--allowed-tools: %s (`cadre permissions list`)\n", rule);
+	buf_addf(&p->notes, "command line: %s (`cadre permissions list`)\n", message);
 }
 
 /* Takes settings. *p need not be initialised. */

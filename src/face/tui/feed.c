@@ -7,14 +7,7 @@
 #include "lib/base/utf8.h"
 #include "lib/json/json.h"
 
-enum {
-	HEAD_ROWS = 3,
-	TAIL_ROWS = 5,
-	PROMPT_ROWS = 20,
-	LIVE_ROWS = 6,
-	SUMMARY_BYTES = 200,
-	SLOW_MS = 1000
-};
+enum { HEAD_ROWS = 3, TAIL_ROWS = 5, PROMPT_ROWS = 20, LIVE_ROWS = 6, SUMMARY_BYTES = 200, SLOW_MS = 1000 };
 
 const char *tui_mark(const struct tui *t, enum tui_mark mark)
 {

@@ -27,7 +27,7 @@ enum tui_timer {
 
 enum tui_wanted { TUI_FIRST /* by the command line */, TUI_NEW, TUI_OLD, TUI_LATEST };
 
-struct ask;        /* ask.c */
+struct ask; /* ask.c */
 struct json;
 struct todo;       /* todo.c */
 struct job;        /* job.c */
@@ -100,7 +100,7 @@ struct tui {
 	bool tail_moved;    /* its first rows are not shown any more */
 	struct buf copied;  /* all of the last answer, for /copy */
 	bool thinking;
-	struct tool_run *tools;  /* those of the main agent that run; oldest first */
+	struct tool_run *tools; /* those of the main agent that run; oldest first */
 	struct folded folded;
 	struct buf thought; /* of the model, if it is shown */
 	struct buf retry;   /* "" or what the activity row says */
@@ -108,13 +108,13 @@ struct tui {
 	int64_t retry_ms;   /* when the first of them began */
 	struct todo *todos;
 	size_t todo_count;
-	bool todo_open;                      /* in more than one row */
-	double cost_usd, turn_usd;           /* of all agents so far; of the last turn */
-	int64_t turn_tokens;                 /* of the last turn */
-	int64_t context, window; /* tokens of the last request, and what the model takes; 0: not known */
-	char *mode;              /* permission mode, as shown */
-	char *remembered;        /* a line for a memory file that is being chosen */
-	char **queue;            /* prompts for the next turns; owned */
+	bool todo_open;            /* in more than one row */
+	double cost_usd, turn_usd; /* of all agents so far; of the last turn */
+	int64_t turn_tokens;       /* of the last turn */
+	int64_t context, window;   /* tokens of the last request, and what the model takes; 0: not known */
+	char *mode;                /* permission mode, as shown */
+	char *remembered;          /* a line for a memory file that is being chosen */
+	char **queue;              /* prompts for the next turns; owned */
 	size_t queue_count;
 	struct agents agents;
 	struct ask *asks;              /* oldest first */

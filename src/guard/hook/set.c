@@ -22,10 +22,11 @@ void hook_builder_note(struct hook_builder *b, enum diagnostic_level level, cons
 		return;
 	unsigned line = hook_builder_line(b, where);
 	PRINT_ARGS(text, fmt);
-	if (line)
-		diagnostics_add(b->diagnostics, level, line, "%s:%u: %s", b->source->file, line, text);
-	else
-		diagnostics_add(b->diagnostics, level, line, "%s: %s", b->source->file, text);
+	struct diagnostic *one =
+		line ? diagnostics_add(b->diagnostics, level, line, "%s:%u: %s", b->source->file, line, text)
+		     : diagnostics_add(b->diagnostics, level, line, "%s: %s", b->source->file, text);
+	if (one)
+		one->about = b->source;
 }
 
 void hook_builder_warn(struct hook_builder *b, const struct json *where, const char *fmt, ...)
