@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """The terminal's view: what it costs while nothing happens, for a key, for streamed text, for many agents. The pty is read by this
 program as fast as it can; figures of the view are of its process alone."""
+import json
 import os
 import pathlib
 import re
 import select
 import sys
 import time
+import urllib.request
 
 from measure import BUILD, ROOT, figure
 
@@ -68,6 +70,31 @@ def key_cpu_ms(s, keys=400):
     return (cpu_ms(s.pid) - before) / keys
 
 
+def requests(model):
+    with urllib.request.urlopen(model.url + "/stats") as answer:
+        return json.load(answer)["requests"]
+
+
+def agents_cpu(pid, model, pump, seconds=4):
+    """Percent of a core, and turns a second, while the agents work; the terminal is read meanwhile."""
+    turns, before, began = requests(model), cpu_ms(pid), time.monotonic()
+    while (left := began + seconds - time.monotonic()) > 0:
+        pump(time.monotonic() + left)
+    took = time.monotonic() - began
+    return (cpu_ms(pid) - before) / took / 10, (requests(model) - turns) / took
+
+
+def print_agents_cpu(lab, model):
+    """The same without a view. What the view costs is the difference for as many turns."""
+    first = requests(model)
+    run = lab.start("-p", "agents")
+    while requests(model) - first < 1001:
+        select.select([], [], [], 0.05)
+    found = agents_cpu(run.process.pid, model, lambda until: select.select([], [], [], until - time.monotonic()))
+    run.kill()
+    return found
+
+
 def fastest(lab, runs=9):
     """Milliseconds from the start to the end of --version, and to the first prompt; the best of some runs, in turns."""
     best = [1e9, 1e9]
@@ -84,7 +111,7 @@ def bench_terminal():
     lab = Lab()
     try:
         pathlib.Path(lab.work, "a.txt").write_text("x\n")
-        lab.model(SCENARIO)
+        model = lab.model(SCENARIO)
         version, prompt = fastest(lab)
         figure("first prompt, over `cadre --version` and 10 ms", prompt / (version * 1.3 + 10), "x", 1)
         with Screen(lab, size=(110, 40), env={}) as s:
@@ -109,10 +136,11 @@ def bench_terminal():
             figure("CPU of a key after it", key_cpu_ms(s), "ms", 2)
             s.press("agents", "enter")
             s.until("1000 run")
-            before, began = cpu_ms(s.pid), time.monotonic()
-            select.select([], [], [], 3)
-            while s._pump(0):
-                pass
-            figure("CPU of process and view with 1,000 agents at work", (cpu_ms(s.pid) - before) / (time.monotonic() - began) / 10, "%", None)
+            with_view = agents_cpu(s.pid, model, s._pump)
+        without = print_agents_cpu(lab, model)
+        for name, (percent, turns) in (("terminal", with_view), ("-p", without)):
+            figure(f"1,000 agents at work, {name}: CPU of the process", percent, "%")
+            figure(f"  {name}: CPU for each turn of an agent", percent * 10 / turns, "ms")
+        figure("1,000 agents at work: the view alone", with_view[0] - without[0] / without[1] * with_view[1], "%", 5)
     finally:
         lab.close()
