@@ -344,7 +344,8 @@ void settings_explain(const struct settings *s, const char *path, settings_view_
 	for (size_t i = s->file_count; i-- > 0;) {
 		const struct layer_file *f = &s->files[i];
 		struct settings_cursor at = { 0 };
-		struct settings_view view = { .value = name.n ? json_at_path(f->file.root, name) : NULL };
+		struct settings_view view = { .value = name.n ? json_at_path(f->file.root, name) : NULL,
+					      .file = &f->file };
 		size_t part = 0;
 
 		while (part < count && parts[part].from != f)

@@ -7,7 +7,13 @@
 #include <unistd.h>
 #include "lib/base/id.h"
 
-enum { MOST_REFUSALS = 2, LONGEST_KEY = 16384, HELPER_LIMIT_MS = 60000, REFRESH_LIMIT_MS = 180000 };
+enum {
+	MOST_REFUSALS = 2,
+	LONGEST_KEY = 16384,
+	HELPER_LIMIT_MS = 60000,
+	REFRESH_LIMIT_MS = 180000,
+	LEAST_SKEW_MS = 60000
+};
 
 const char *variables_get(const struct variables *v, const char *name)
 {
@@ -146,6 +152,16 @@ bool credential_refused(struct credential *c, unsigned generation)
 	if (c->refusals++ >= MOST_REFUSALS)
 		return false;
 	c->valid = false;
+	return true;
+}
+
+bool credential_note_time(struct credential *c, int64_t server_ms)
+{
+	int64_t skew_ms = server_ms - id_wall_ms();
+
+	if (!c->ops->needs_hash || !server_ms || llabs(skew_ms - c->skew_ms) < LEAST_SKEW_MS)
+		return false;
+	c->skew_ms = skew_ms;
 	return true;
 }
 

@@ -18,7 +18,7 @@ enum { CHAIN_LIMIT_MS = 60000, INSTANCE_LIMIT_MS = 1000, LARGEST_PROFILES = 1 <<
 
 static void aws_sign(struct credential *c, const struct credential_request *r, struct arena *a, const char **headers)
 {
-	int64_t now_s = id_wall_ms() / 1000;
+	int64_t now_s = (id_wall_ms() + c->skew_ms) / 1000;
 	time_t clock = (time_t)now_s;
 	char stamp[20];
 	struct tm tm;
@@ -72,7 +72,16 @@ static void take_keys(struct credential *c, struct str id, struct str secret, st
 	credential_put(&c->secret, secret);
 	sigv4_key_clear(&c->signing_key);
 	credential_put(&c->session, session);
-	credential_got(c, renew_ms);
+	/* Without a cache they are valid for the requests that wait. */
+	credential_got(c, credential_env(c, "CLAUDE_CODE_SKIP_AWS_CRED_CACHE") ? 1 : renew_ms);
+}
+
+static uint64_t chain_limit_ms(const struct credential *c)
+{
+	const char *given = credential_env(c, "CLAUDE_CODE_AWS_CHAIN_RESOLVE_TIMEOUT_MS");
+	uint64_t ms = 0;
+
+	return given && str_to_u64(str_from(given), &ms) && ms ? ms : CHAIN_LIMIT_MS;
 }
 
 /* The JSON of a command, a container or an instance; awsCredentialExport may put it under Credentials. */
@@ -217,7 +226,7 @@ static bool ask_container(struct credential *c)
 		buf_addstr(&token, given);
 	struct str value = str_trim(buf_str(&token));
 	const char *header = value.n ? arena_printf(&a, "authorization: " STR_FMT, STR_ARG(value)) : NULL;
-	credential_ask(c, "GET", url, (const char *const[]){ header, NULL }, NULL, CHAIN_LIMIT_MS, after_keys);
+	credential_ask(c, "GET", url, (const char *const[]){ header, NULL }, NULL, chain_limit_ms(c), after_keys);
 	return true;
 }
 
@@ -231,7 +240,7 @@ static void aws_fetch(struct credential *c)
 		   *off = credential_env(c, "AWS_EC2_METADATA_DISABLED");
 
 	if (c->options.export_command) {
-		credential_run(c, c->options.export_command, CHAIN_LIMIT_MS, after_keys);
+		credential_run(c, c->options.export_command, chain_limit_ms(c), after_keys);
 		return;
 	}
 	if (id && secret) {
@@ -246,7 +255,7 @@ static void aws_fetch(struct credential *c)
 	for (size_t i = 0; i < COUNT_OF(program_keys); i++)
 		needs_program = needs_program || credential_aws_profile_value(&a, v, program_keys[i]);
 	if (needs_program && credential_runs_program(c, "aws")) {
-		credential_run(c, "aws configure export-credentials --format process", CHAIN_LIMIT_MS, after_keys);
+		credential_run(c, "aws configure export-credentials --format process", chain_limit_ms(c), after_keys);
 	} else if (needs_program) {
 		credential_failed(c,
 				  "the AWS profile needs the program aws (single sign-on, roles): install it, or set "
@@ -255,7 +264,7 @@ static void aws_fetch(struct credential *c)
 		take_keys(c, str_from(id), str_from(secret), session ? str_from(session) : STR(""),
 			  id_wall_ms() + USUAL_LIFE_MS);
 	} else if (process) {
-		credential_run(c, process, CHAIN_LIMIT_MS, after_keys);
+		credential_run(c, process, chain_limit_ms(c), after_keys);
 	} else if (ask_container(c)) {
 		return;
 	} else if (off && !strcasecmp(off, "true")) {

@@ -31,6 +31,7 @@ struct credential {
 	bool refreshed; /* by this fetch already */
 	bool stopped;
 	int64_t renew_ms; /* wall clock: it is fetched again from then on; 0: never */
+	int64_t skew_ms;  /* the server's clock minus ours */
 	struct kick kick;
 	struct err failure;
 	/* the step that runs */

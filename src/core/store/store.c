@@ -68,12 +68,7 @@ char *store_project_dir(struct arena *a, const char *config_dir, const char *cwd
 
 struct journal *journal_new(struct store *s, const char *path)
 {
-	struct journal *j = xcalloc(1, sizeof *j);
-
-	j->store = s;
-	j->path = xstrdup(path);
-	j->fd = -1;
-	return j;
+	return xnew(struct journal, .store = s, .path = xstrdup(path), .fd = -1);
 }
 
 const char *journal_path(const struct journal *j)
@@ -139,8 +134,7 @@ static void queue_sync(struct journal *j)
 
 	if (j->queued)
 		return;
-	j->queued = xcalloc(1, sizeof *j->queued);
-	*j->queued = (struct sync_item){ .journal = j, .path = xstrdup(j->path), .named = j->named };
+	j->queued = xnew(struct sync_item, .journal = j, .path = xstrdup(j->path), .named = j->named);
 	*s->queue_end = j->queued;
 	s->queue_end = &j->queued->next;
 }

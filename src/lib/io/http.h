@@ -16,6 +16,8 @@ struct http_options {
 	unsigned uploads;    /* large bodies on their way to a host at a time, the others wait; 0: 64 */
 	const char *ca_file; /* NULL: system bundle; SSL_CERT_FILE, CURL_CA_BUNDLE, NODE_EXTRA_CA_CERTS honoured */
 	const char *user_agent;
+	const char *client_cert, *client_key,
+		*client_key_password; /* files of PEM, and what opens the key; NULL: none */
 };
 
 struct http_body {

@@ -118,6 +118,15 @@ int cadre_watch_fd(struct cadre *c, int fd, int keep, cadre_watch_fn *fn, void *
 	return CADRE_OK;
 }
 
+int cadre_keep_terminal(struct cadre *c, const void *modes, const char *reset, char *why, size_t why_size)
+{
+	struct err err = { 0 };
+
+	if (!c || !modes || !reset)
+		return CADRE_USAGE;
+	return api_status(spawner_keep_terminal(c->services.spawner, modes, reset, &err), &err, why, why_size);
+}
+
 void cadre_unwatch_fd(struct cadre *c, int fd)
 {
 	if (c)
