@@ -144,6 +144,8 @@ static int plan_ruleset(struct sandbox *s, struct sandbox_held *held, struct err
 	for (size_t i = 0; i < s->ruleset_count && fd < 0; i++)
 		if (str_eq(buf_str(&s->rulesets[i].key), buf_str(&key)))
 			fd = s->rulesets[i].fd;
+	if (fd < 0 && p->limits_reads && profile_identify(&s->programs, s->program_ids))
+		return PLAN_MOVED;
 	if (fd < 0) {
 		fd = landlock_new(&(struct landlock_rules){ .dirs = dirs.list,
 							    .files = files.list,

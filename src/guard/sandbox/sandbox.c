@@ -407,6 +407,8 @@ static const struct paths *find_programs(struct sandbox *s, const struct sandbox
 	plan_forget(s);
 	arena_release(&s->programs_arena);
 	profile_programs(&s->programs, &s->programs_arena, path, home, r->shell);
+	s->program_ids = arena_calloc(&s->programs_arena, (s->programs.count + 1) * sizeof *s->program_ids);
+	(void)profile_identify(&s->programs, s->program_ids);
 	return &s->programs;
 }
 
@@ -444,6 +446,7 @@ static int fill_held(struct sandbox *s, const struct sandbox_request *r, struct 
 		.config_dir = s->config_dir,
 	};
 
+	facts.program_ids = s->program_ids;
 	if (facts.hold == HOLD_WORKTREE && sandbox_strength(s, NULL) != SANDBOX_FULL)
 		facts.hold = HOLD_NONE; /* its Landlock ruleset holds it, as far as that goes */
 	if (facts.hold == HOLD_READS && probe_reading(s) == SANDBOX_NONE)
@@ -480,6 +483,13 @@ static int fill_held(struct sandbox *s, const struct sandbox_request *r, struct 
 		git_config_keep(held);
 	if (rc == 0)
 		rc = plan_make(s, held, err);
+	if (rc == PLAN_MOVED) { /* once more, with what is there now */
+		held->confine = (struct confine){ 0 };
+		rc = profile_make(&held->profile, &held->arena, &facts, err);
+		rc = rc == 0 ? plan_make(s, held, err) : rc;
+		if (rc == PLAN_MOVED)
+			rc = err_set(err, ERR_IO, "directories of programs are being replaced");
+	}
 	if (rc == 0 && facts.hold == HOLD_INSIDE && !held->reduced)
 		held->variables = choose_variables(held, s->policy, r->env);
 	held->may_leave = facts.hold != HOLD_WORKTREE && (!s->policy || s->policy->may_leave);
@@ -502,6 +512,12 @@ int sandbox_hold(struct sandbox *s, const struct sandbox_request *r, struct sand
 		sandbox_held_free(TAKE(held));
 	*ret_held = held;
 	return rc;
+}
+
+void sandbox_started(struct sandbox_held *held)
+{
+	if (held)
+		plan_release(held);
 }
 
 void sandbox_held_free(struct sandbox_held *held)

@@ -48,6 +48,7 @@ struct sandbox {
 	struct sock_fprog *filters[FILTER_COUNT];
 	struct arena programs_arena; /* of the PATH that was looked at last */
 	struct paths programs;
+	struct file_id *program_ids;
 	char *programs_of;
 	struct kept_ruleset rulesets[RULESETS_MAX];
 	size_t ruleset_count, ruleset_next;
@@ -62,6 +63,8 @@ struct sandbox {
 };
 
 /* plan.c: mounts, ruleset and filter of a profile. Closed by plan_release. */
+/* PLAN_MOVED: directories of programs lead elsewhere since they were looked at (the profile was made by that): make the profile again. */
+enum { PLAN_MOVED = 1 };
 int plan_make(struct sandbox *s, struct sandbox_held *held, struct err *err);
 void plan_release(struct sandbox_held *held);
 void plan_forget(struct sandbox *s); /* rulesets that are kept */

@@ -387,6 +387,7 @@ static int shell_spawn(struct shell *shell, const struct shell_options *o, struc
 		argv[0] = argv[3] = "sh";
 		rc = spawn_start(env->spawner, &options, &shell_handlers, shell, &shell->child, err);
 	}
+	sandbox_started(shell->held);
 	return rc;
 }
 

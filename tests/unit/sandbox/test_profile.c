@@ -159,10 +159,46 @@ TEST(a_root_that_is_too_wide_is_refused_with_the_key_that_helps)
 	jail_close(&j);
 }
 
+/* Which files programs are is known from an earlier command; what is hidden must follow when one of them becomes a link. */
+TEST(a_directory_of_programs_that_comes_to_lead_to_a_secret_hides_it)
+{
+	struct jail j;
+	jail_open(&j);
+	struct paths programs = { 0 };
+	struct profile p;
+	struct err err = { 0 };
+	const char *tools = arena_printf(&j.arena, "%s/tools", j.dir);
+	const char *secret = arena_printf(&j.arena, "%s/.claude.json", j.home);
+	file_put(secret, STR("{}"));
+	CHECK_INT(mkdir(tools, 0755), 0);
+	profile_programs(&programs, &j.arena, tools, j.home, NULL);
+	struct file_id *ids = arena_calloc(&j.arena, programs.count * sizeof *ids);
+	CHECK(profile_identify(&programs, ids) && !profile_identify(&programs, ids));
+	struct profile_facts facts = { .hold = HOLD_READS,
+				       .env = &j.env,
+				       .cwd = j.work,
+				       .command = "ls",
+				       .temp_dir = arena_printf(&j.arena, "%s/tmp", j.dir),
+				       .programs = &programs,
+				       .program_ids = ids,
+				       .home = j.home };
+
+	CHECK_INT(profile_make(&p, &j.arena, &facts, &err), 0);
+	CHECK(!paths_hold(&p.hides, secret));
+	CHECK_INT(rmdir(tools), 0);
+	CHECK_INT(symlink(j.home, tools), 0);
+	CHECK(profile_identify(&programs, ids));
+	CHECK_INT(profile_make(&p, &j.arena, &facts, &err), 0);
+
+	CHECK(paths_hold(&p.hides, secret));
+	jail_close(&j);
+}
+
 int test_profile(void)
 {
 	return RUN_TESTS(
 		T(each_profile_holds_what_was_believed), T(limits_of_an_ancestor_narrow_what_may_be_read_and_written),
 		T(a_rule_that_allows_reading_opens_what_it_names), T(a_deny_from_above_takes_what_is_writable_below_it),
-		T(a_root_that_is_too_wide_is_refused_with_the_key_that_helps));
+		T(a_root_that_is_too_wide_is_refused_with_the_key_that_helps),
+		T(a_directory_of_programs_that_comes_to_lead_to_a_secret_hides_it));
 }
