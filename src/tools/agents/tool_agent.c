@@ -256,11 +256,7 @@ static void send_start(struct tool_call *call)
 static void output_start(struct tool_call *call);
 static void output_cancel(struct tool_call *call);
 
-const struct tool tool_task_output = {
-	TOOL_TASK_OUTPUT_FACTS,
-	.start = output_start,
-	.cancel = output_cancel,
-};
+const struct tool tool_task_output = { TOOL_TASK_OUTPUT_FACTS, .start = output_start, .cancel = output_cancel };
 
 enum { DEFAULT_WAIT_MS = 30000, SHELL_TAIL = 30000 };
 
@@ -364,10 +360,7 @@ static void output_start(struct tool_call *call)
 
 static void stop_start(struct tool_call *call);
 
-const struct tool tool_task_stop = {
-	TOOL_TASK_STOP_FACTS,
-	.start = stop_start,
-};
+const struct tool tool_task_stop = { TOOL_TASK_STOP_FACTS, .start = stop_start };
 
 static void stop_answer(struct tool_call *call, const char *id, const char *type, const char *what)
 {

@@ -45,10 +45,7 @@ static void put_listed(struct json_out *w, struct str json, const struct mcp_lea
 
 static void list_start(struct tool_call *call);
 
-const struct tool tool_list_mcp_resources = {
-	TOOL_LIST_MCP_RESOURCES_FACTS,
-	.start = list_start,
-};
+const struct tool tool_list_mcp_resources = { TOOL_LIST_MCP_RESOURCES_FACTS, .start = list_start };
 
 static void list_start(struct tool_call *call)
 {

@@ -6,10 +6,7 @@
 
 static void create_start(struct tool_call *call);
 
-const struct tool tool_team_create = {
-	TOOL_TEAM_CREATE_FACTS,
-	.start = create_start,
-};
+const struct tool tool_team_create = { TOOL_TEAM_CREATE_FACTS, .start = create_start };
 
 static void create_start(struct tool_call *call)
 {
@@ -44,10 +41,7 @@ static void create_start(struct tool_call *call)
 
 static void list_start(struct tool_call *call);
 
-const struct tool tool_list_agents = {
-	TOOL_LIST_AGENTS_FACTS,
-	.start = list_start,
-};
+const struct tool tool_list_agents = { TOOL_LIST_AGENTS_FACTS, .start = list_start };
 
 static void list_start(struct tool_call *call)
 {
@@ -61,10 +55,7 @@ static void list_start(struct tool_call *call)
 
 static void delete_start(struct tool_call *call);
 
-const struct tool tool_team_delete = {
-	TOOL_TEAM_DELETE_FACTS,
-	.start = delete_start,
-};
+const struct tool tool_team_delete = { TOOL_TEAM_DELETE_FACTS, .start = delete_start };
 
 static void delete_answer(struct tool_call *call, bool success, const char *message, const char *team)
 {

@@ -96,10 +96,7 @@ static void text_replace(struct str text, struct str needle, struct str with, si
 
 static void edit_start(struct tool_call *call);
 
-const struct tool tool_edit = {
-	TOOL_EDIT_FACTS,
-	.start = edit_start,
-};
+const struct tool tool_edit = { TOOL_EDIT_FACTS, .start = edit_start };
 
 struct edit {
 	struct tool_call *call;
@@ -218,10 +215,7 @@ static void edit_start(struct tool_call *call)
 
 static void write_start(struct tool_call *call);
 
-const struct tool tool_write = {
-	TOOL_WRITE_FACTS,
-	.start = write_start,
-};
+const struct tool tool_write = { TOOL_WRITE_FACTS, .start = write_start };
 
 static void write_start(struct tool_call *call)
 {

@@ -254,11 +254,7 @@ static void read_text(struct read_job *r)
 
 static void read_start(struct tool_call *call);
 
-const struct tool tool_read = {
-	TOOL_READ_FACTS,
-	.start = read_start,
-	.cancel = tool_job_cancel,
-};
+const struct tool tool_read = { TOOL_READ_FACTS, .start = read_start, .cancel = tool_job_cancel };
 
 enum {
 	MOST_TOKENS = 8 << 20,

@@ -87,10 +87,7 @@ static void create_start(struct tool_call *call)
 
 static void get_start(struct tool_call *call);
 
-const struct tool tool_task_get = {
-	TOOL_TASK_GET_FACTS,
-	.start = get_start,
-};
+const struct tool tool_task_get = { TOOL_TASK_GET_FACTS, .start = get_start };
 
 static void get_start(struct tool_call *call)
 {
@@ -129,10 +126,7 @@ static void get_start(struct tool_call *call)
 
 static void list_start(struct tool_call *call);
 
-const struct tool tool_task_list = {
-	TOOL_TASK_LIST_FACTS,
-	.start = list_start,
-};
+const struct tool tool_task_list = { TOOL_TASK_LIST_FACTS, .start = list_start };
 
 static void list_start(struct tool_call *call)
 {
@@ -515,10 +509,7 @@ enum { LARGEST_LIST = 1 << 20 };
 
 static void todo_write_start(struct tool_call *call);
 
-const struct tool tool_todo_write = {
-	TOOL_TODO_WRITE_FACTS,
-	.start = todo_write_start,
-};
+const struct tool tool_todo_write = { TOOL_TODO_WRITE_FACTS, .start = todo_write_start };
 
 static void todo_write_start(struct tool_call *call)
 {

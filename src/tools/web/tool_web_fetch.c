@@ -69,11 +69,7 @@ static const char *status_text(int status)
 static void fetch_start(struct tool_call *call);
 static void fetch_cancel(struct tool_call *call);
 
-const struct tool tool_web_fetch = {
-	TOOL_WEB_FETCH_FACTS,
-	.start = fetch_start,
-	.cancel = fetch_cancel,
-};
+const struct tool tool_web_fetch = { TOOL_WEB_FETCH_FACTS, .start = fetch_start, .cancel = fetch_cancel };
 
 enum {
 	MOST_REDIRECTS = 5,
