@@ -68,6 +68,7 @@ bool str_is_name(struct str s, const char *more); /* not empty; ASCII letters, d
 bool str_is_hex(struct str s);                    /* lower-case hexadecimal digits only */
 /* A list such as "a|b|c"; none of its members is empty. */
 bool str_is_one_of(struct str s, const char *list);
+bool str_fits_one_of(struct str s, const char *list); /* a member that ends with '*' stands for all that begin so */
 bool str_is_one_of_nocase(struct str s, const char *list);
 bool str_starts_with_one_of(struct str s, const char *list);
 
