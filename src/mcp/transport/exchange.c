@@ -136,15 +136,12 @@ static void exchange_begin_transfer(struct exchange *x)
 static bool exchange_redirect(struct exchange *x)
 {
 	AUTO_ARENA struct arena arena = { 0 };
-	struct oauth_url from;
-	struct oauth_url to;
 
 	if (!x->location.n || (x->status != 307 && x->status != 308 && x->status != 301 && x->status != 302) ||
 	    x->moves++ >= MOVES_MOST)
 		return false;
 	const char *url = url_resolve(&arena, x->url, x->location.p);
-	if (!url || oauth_url_parse(&arena, x->url, &from, NULL) < 0 || oauth_url_parse(&arena, url, &to, NULL) < 0 ||
-	    strcmp(from.origin, to.origin) != 0)
+	if (!url || !oauth_same_origin(x->url, url))
 		return false;
 	if (!strcmp(x->remote->url, x->url)) {
 		free(x->remote->url);

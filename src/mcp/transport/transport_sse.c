@@ -57,14 +57,11 @@ static const struct exchange_class message = { .end = on_post_end };
 static void take_endpoint(struct sse_transport *s, struct str text)
 {
 	AUTO_ARENA struct arena arena = { 0 };
-	struct oauth_url from;
-	struct oauth_url to;
 	const char *url = url_resolve(&arena, s->remote.url, arena_str(&arena, str_trim(text)).p);
 
 	if (s->endpoint)
 		return;
-	if (!url || oauth_url_parse(&arena, s->remote.url, &from, NULL) < 0 ||
-	    oauth_url_parse(&arena, url, &to, NULL) < 0 || strcmp(from.origin, to.origin) != 0) {
+	if (!url || !oauth_same_origin(s->remote.url, url)) {
 		sse_fail(s, ERR_PROTOCOL, "the server's event stream redirects messages to another origin");
 		return;
 	}

@@ -365,10 +365,10 @@ const struct tool tool_task_stop = { TOOL_TASK_STOP_FACTS, .start = stop_start }
 static void stop_answer(struct tool_call *call, const char *id, const char *type, const char *what)
 {
 	AUTO_BUF struct buf message = { 0 };
-	struct json_out w = json_out(&call->result);
 
 	buf_addf(&message, "Successfully stopped task: %s (%s)", id, what);
-	json_putf(&w, "{message:'%s', task_id:'%s', task_type:'%s', command:'%s'}", message.p, id, type, what);
+	json_addf(&call->result, "{message:'%s', task_id:'%s', task_type:'%s', command:'%s'}", message.p, id, type,
+		  what);
 	tool_call_end(call, false);
 }
 

@@ -185,7 +185,6 @@ static void text_report(struct tool_job *job)
 	struct read_job *r = CONTAINER_OF(job, struct read_job, job);
 	struct file_state *files = job->call->env->files;
 	struct buf *result = &job->call->result;
-	struct json_out w = json_out(&job->call->result_json);
 	AUTO_BUF struct buf content = { 0 };
 
 	bool too_long = r->args.ranged && r->cut;
@@ -199,7 +198,7 @@ static void text_report(struct tool_job *job)
 	if (files)
 		file_state_note(files, r->args.path, stamp);
 	read_blocks_clean(&content, buf_str(&r->text));
-	json_putf(&w,
+	json_addf(&job->call->result_json,
 		  "{type:'text', file:{filePath:'%s', content:'%.*s', numLines:%lld, startLine:%lld, "
 		  "totalLines:%lld}}",
 		  r->args.path, STR_ARG(buf_str(&content)), (long long)r->shown, (long long)r->args.first,

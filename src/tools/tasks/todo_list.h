@@ -56,6 +56,8 @@ bool todo_read_id(struct str text, unsigned *ret_id);
 bool todo_add_id(struct arena *a, struct todo_ids *ids, unsigned id); /* a new array; false: it is there already */
 /* Texts in the arena. False: it is no item. */
 bool todo_read_text(struct str text, unsigned id, struct arena *a, struct todo *ret);
+/* A member with an array: those that are open in this list; NULL: all */
+void todo_put_ids(struct json_out *w, const char *key, const struct todo_ids *ids, struct todo_list *open_in);
 void todo_put(struct json_out *w, const struct todo *t, bool whole); /* an object; whole: with what only the file has */
 
 /* ---- todo_list.c ---- */
@@ -68,6 +70,8 @@ void todo_list_close(struct todo_list *l); /* also of one that could not be open
 #define AUTO_TODO_LIST CLEANUP(todo_list_close)
 
 struct todo *todo_find(struct todo_list *l, struct str id); /* NULL: there is none */
+struct todo *todo_find_id(struct todo_list *l, unsigned id);
+bool todo_is_open(struct todo_list *l, unsigned id); /* it is there and not completed */
 /* `blocker` comes first, in both items. True: that is new. Neither is written. */
 bool todo_block(struct todo_list *l, struct todo *blocker, struct todo *blocked);
 
@@ -88,8 +92,6 @@ bool todo_open(struct tool_call *call, struct todo_list *l, todo_again_fn *again
 /* The same; an item is read when todo_find() finds it. */
 bool todo_open_parts(struct tool_call *call, struct todo_list *l, todo_again_fn *again);
 bool todo_try_again(struct tool_call *call, todo_again_fn *again); /* false: the call has waited long enough */
-/* A member with an array of those that are open in this list */
-void todo_put_ids(struct json_out *w, const char *key, const struct todo_ids *ids, struct todo_list *l);
 /* "#1, #3": those of them that are open. Nothing if none is. */
 void todo_add_open(struct buf *out, struct todo_list *l, const struct todo_ids *ids);
 /* As tasks_of, release_tasks, claim_task, task_at and open_tasks of struct tool_runtime. */
