@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * exchange.c - one message on its way over HTTP (exchange.h has its states). Callbacks of the transfer record and kick;
+ * exchange.c - one message on its way over HTTP (remote.h has its states). Callbacks of the transfer record and kick;
  * only events are handed on at once, because they are borrowed. */
-#include "mcp/transport/exchange.h"
+#include "mcp/transport/remote.h"
 #include "lib/base/list.h"
 #include "lib/base/utf8.h"
 #include "lib/io/url.h"

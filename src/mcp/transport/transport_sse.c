@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * transport_sse.c - HTTP with the older event stream (protocol 2024-11-05): a GET opens the stream, its first event has
  * the URL for messages, and all answers come on the stream. Its end is the end of the connection. */
-#include "mcp/transport/exchange.h"
+#include "mcp/transport/remote.h"
 #include "lib/io/url.h"
 #include "mcp/auth/oauth_http.h"
 

@@ -2,7 +2,6 @@
  * tool_edit.c - Edit and Write: change a text file that the agent has seen, or make a new one. */
 #include "lib/json/json_write.h"
 #include "tools/files/text_file.h"
-#include "tools/files/line_diff.h"
 #include "core/tool/tool_list.h"
 
 /* ---- finding and replacing text --------------------------------------------------------------------------------- */

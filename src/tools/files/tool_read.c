@@ -13,7 +13,6 @@
 #include "tools/files/text_file.h"
 #include "tools/media/image.h"
 #include "tools/media/read_blocks.h"
-#include "tools/files/read.h"
 #include "core/tool/tool.h"
 #include "core/tool/tool_list.h"
 

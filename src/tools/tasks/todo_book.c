@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * todo_book.c - the task list as one session has it open. */
-#include "tools/tasks/todo_book.h"
+#include "tools/tasks/todo_list.h"
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <time.h>

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include "lib/io/file.h"
 #include "lib/json/json.h"
-#include "tools/tasks/todo_book.h"
 
 enum { CALL_WAIT_MS = 30000, CALL_PAUSE_MS = 10 };
 

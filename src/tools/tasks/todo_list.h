@@ -35,7 +35,7 @@ struct todo {
 struct todo_book;
 struct todo_list {
 	struct arena arena;     /* holds the texts */
-	struct todo_book *book; /* of its session (todo_book.h); NULL: none */
+	struct todo_book *book; /* of its session (todo_book.c); NULL: none */
 	const char *dir;
 	int lock;                /* descriptor; -1: the list is only read */
 	struct dir_lock whole;   /* the same as other programs lock it */
@@ -102,3 +102,25 @@ bool todo_task_at(const char *dir, const char *owner, unsigned n, struct arena *
 void todo_open_tasks(const char *dir, struct buf *out);
 /* The open items of both lists of this agent, a line each. */
 void todo_add_reminder(struct tool_env *env, struct buf *out);
+
+/* ---- todo_book.c: the task list as one session has it open. The files stay the truth; the book saves work while many agents use
+ * the list at once: an item whose file has not changed is not read again, and the locks of a change are kept for a few
+ * milliseconds, because the next change mostly follows (docs/internals/todo.md). */
+
+/* The book of the agent's session; NULL: it has none. Made when first wanted. */
+struct todo_book *todo_book_of(const struct tool_env *env);
+void todo_book_free(struct todo_book *b); /* gives the locks back; NULL is allowed */
+
+/* A list is opened and closed with the book. Texts of items that it knows hold until the list is closed. False: a list of another
+ * directory is open. */
+bool todo_book_begin(struct todo_book *b, const char *dir);
+void todo_book_end(struct todo_book *b);
+/* The item as the book knows it, if its file is the same still. Otherwise it is to be read, and noted. */
+bool todo_book_find(struct todo_book *b, unsigned id, struct todo *ret);
+struct arena *todo_book_arena(struct todo_book *b); /* for the texts of an item that todo_book_note() gets */
+void todo_book_note(struct todo_book *b, const struct todo *t);
+
+/* Moves the locks of the change before into the list. 1: done; 0: it holds none; -ERR_BUSY: it had them long enough, others may
+ * wait for them. */
+int todo_book_lend(struct todo_book *b, struct todo_list *l);
+void todo_book_return(struct todo_book *b, struct todo_list *l); /* takes the locks of a list that is closed */
