@@ -60,7 +60,7 @@ struct tool_env {
 	const char *agents_dir;   /* transcripts of the session's agents; NULL: none are kept */
 	const char *tasks_dir;    /* output files of background shells; made when first needed */
 	const char *todo_dir;     /* the task list of the session (tools/tasks/todo_list.h); NULL: none is kept */
-	struct todo_book **todos; /* how the session has it open (tools/tasks/todo_book.h); NULL: by itself each time */
+	struct todo_book **todos; /* how the session has it open (tools/tasks/todo_book.c); NULL: by itself each time */
 	const char *todo_file;    /* the agent's own list (TodoWrite); NULL: the same */
 	const char *const *envp;  /* environment of child processes */
 	const char *env_dir;      /* *.sh in it are read by each shell first; need not be there; NULL: none */

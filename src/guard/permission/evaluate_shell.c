@@ -4,7 +4,7 @@
 #include <dirent.h>
 #include "lib/io/file.h"
 #include "guard/permission/evaluate_shell_int.h"
-#include "guard/shell/shell_files.h"
+#include "guard/shell/shell_command.h"
 #include "guard/shell/shell_options.h"
 
 /* ---- what the text could start --------------------------------------------------------------------------------- */

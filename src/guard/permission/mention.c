@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * mention.c - files that the words of a command may mean, and what is below a directory. */
-#include "guard/permission/mention.h"
+#include "guard/permission/evaluate_shell_int.h"
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include "guard/shell/shell_files.h"
+#include "guard/shell/shell_command.h"
 #include "lib/base/buf.h"
 #include "lib/io/file.h"
 

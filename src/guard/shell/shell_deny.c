@@ -2,7 +2,7 @@
  * shell_deny.c - every command that a command may start, as rules that forbid see it. Here too much is better than too
  * little: where it is not known whether an option has an argument, both readings are listed. */
 #include <ctype.h>
-#include "guard/shell/shell_files.h"
+#include "guard/shell/shell_command.h"
 #include "guard/shell/shell_options.h"
 #include "guard/shell/shell_parse_int.h"
 

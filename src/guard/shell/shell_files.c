@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * shell_files.c - files as rules that forbid see them. A command that is not known to read only may use each of its words as a file;
  * here is which of them it may write, and which programs take a directory for all that is in it. Too much is better than too little. */
-#include "guard/shell/shell_files.h"
+#include "guard/shell/shell_command.h"
 #include "guard/shell/shell_options.h"
 
 static bool has_letter(const struct shell_command *c, const char *letters)

@@ -256,11 +256,7 @@ static void send_start(struct tool_call *call)
 static void output_start(struct tool_call *call);
 static void output_cancel(struct tool_call *call);
 
-const struct tool tool_task_output = {
-	TOOL_TASK_OUTPUT_FACTS,
-	.start = output_start,
-	.cancel = output_cancel,
-};
+const struct tool tool_task_output = { TOOL_TASK_OUTPUT_FACTS, .start = output_start, .cancel = output_cancel };
 
 enum { DEFAULT_WAIT_MS = 30000, SHELL_TAIL = 30000 };
 
@@ -364,18 +360,15 @@ static void output_start(struct tool_call *call)
 
 static void stop_start(struct tool_call *call);
 
-const struct tool tool_task_stop = {
-	TOOL_TASK_STOP_FACTS,
-	.start = stop_start,
-};
+const struct tool tool_task_stop = { TOOL_TASK_STOP_FACTS, .start = stop_start };
 
 static void stop_answer(struct tool_call *call, const char *id, const char *type, const char *what)
 {
 	AUTO_BUF struct buf message = { 0 };
-	struct json_out w = json_out(&call->result);
 
 	buf_addf(&message, "Successfully stopped task: %s (%s)", id, what);
-	json_putf(&w, "{message:'%s', task_id:'%s', task_type:'%s', command:'%s'}", message.p, id, type, what);
+	json_addf(&call->result, "{message:'%s', task_id:'%s', task_type:'%s', command:'%s'}", message.p, id, type,
+		  what);
 	tool_call_end(call, false);
 }
 
