@@ -545,6 +545,63 @@ def connections_that_never_speak_are_closed(lab):
     assert out == "44 True\n", out
 
 
+def until_listening(port, wanted, run=None):
+    until = time.monotonic() + 20
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), 9).close()
+            there = True
+        except ConnectionRefusedError:
+            there = False
+        if there == wanted:
+            return
+        assert time.monotonic() < until, (port, wanted)
+        time.sleep(0.02)
+
+
+SERVE = PY % ("import socket, sys\ns = socket.create_server((\"127.0.0.1\", {0}))\nprint(\"ready\", flush=True)\n"
+              "for i in range({1}):\n  c = s.accept()[0]\n  d = c.recv(9)\n  c.sendall(d.upper()) if d else None\n  c.close()\ns.close()\nprint(\"done\", flush=True)")
+
+
+def ports_of_the_inside_appear_outside_if_the_settings_say_so(lab):
+    """allowLocalBinding: more connections than there are sockets of the inside, one after the other; a port goes with its program."""
+    free = socket.create_server(("127.0.0.1", 0))
+    port = free.getsockname()[1]
+    free.close()
+    taken = socket.create_server(("127.0.0.1", 0))
+    for user in (None, OTHER) if os.geteuid() == 0 else (None,):
+        for opened in (False, True):
+            tree(lab, ("binding",))
+            put(lab.home + "/.claude/settings.json", json.dumps({"sandbox": {"enabled": True, "network": {"allowLocalBinding": opened}}}))
+            more = {}
+            if user is not None:
+                subprocess.run(["chown", "-R", "%d:%d" % (user, user), lab.home, lab.work], check=True)
+                more = {"user": user, "group": user, "extra_groups": []}
+            script = SERVE.format(taken.getsockname()[1], 1) + " >o & until grep -sq ready o; do :; done; " + SERVE.format(port, 61) + "; kill $!; echo more; until test -e go; do :; done"
+            run = subprocess.Popen([CADRE, "sandbox", "run", "--", "bash", "-c", script], env={**lab.env, "TMPDIR": "/tmp"}, cwd=lab.work, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
+            assert run.stdout.readline() == "ready\n"
+            if opened:
+                until_listening(port, True)  # the first of the visitors
+                for i in range(60):
+                    with socket.create_connection(("127.0.0.1", port), 9) as s:
+                        s.sendall(b"hello")
+                        assert s.recv(9) == b"HELLO", i
+                assert run.stdout.readline() == "done\n" and run.stdout.readline() == "more\n"
+                until_listening(port, False)
+                put(lab.work + "/go", "")
+            else:
+                try:
+                    socket.create_connection(("127.0.0.1", port), 9)
+                    raise AssertionError("it appeared")
+                except ConnectionRefusedError:
+                    run.terminate()
+            out = run.communicate()[0]
+            assert not opened or "does not appear outside: it is taken there" in out, out
+            until_listening(port, False)
+    taken.close()
+
+
 OVERLAY = """cd %s && mkdir -p low mem over && mount -t tmpfs none mem && mkdir mem/up mem/tmp || exit 77
 mount -t overlay none -o lowerdir=low,upperdir=mem/up,workdir=mem/tmp over || exit 77
 cd over && exec "$@"
@@ -579,5 +636,5 @@ if __name__ == "__main__":
     main(lookups_and_literals_of_both_families_end_here, a_proxy_of_the_user_gets_what_the_lists_let_pass, rules_for_tools_count_inside_too, a_strict_list_is_not_widened_by_a_project,
          programs_that_know_no_proxy_reach_listed_hosts_and_no_others, requests_that_mean_two_things_are_refused,
          a_name_behind_an_allowed_one_is_not_asked_for, what_the_settings_cannot_mean_is_said, explain_says_what_the_kernel_does,
-         the_walls_hold_under_every_condition, a_killed_cadre_leaves_no_process_and_no_change, connections_that_never_speak_are_closed,
+         the_walls_hold_under_every_condition, ports_of_the_inside_appear_outside_if_the_settings_say_so, a_killed_cadre_leaves_no_process_and_no_change, connections_that_never_speak_are_closed,
          a_file_system_that_shows_other_numbers_lets_own_sockets_pass_and_no_others, the_checks_hold_as_root, the_checks_hold_as_an_ordinary_user)

@@ -60,6 +60,7 @@ struct sandbox_policy {
 	bool nested_user_namespaces;               /* may be made inside */
 	bool files_open;                           /* filesystem.disabled: no rules for files */
 	bool weaker;                               /* enableWeakerNestedSandbox */
+	bool local_binding;                        /* what listens inside is reached from the machine too */
 	bool git_config;                           /* cadre.gitConfig */
 	const char *const *devices; /* that are there inside; as they were found when the policy was made */
 	const char *const *sealed;  /* of deny_read, by credentials.files: no allowRead of a project opens them */

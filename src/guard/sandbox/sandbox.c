@@ -28,6 +28,7 @@ void sandbox_free(struct sandbox *s)
 		return;
 	for (struct sandbox_held *h = s->held; h; h = h->next)
 		h->prev = NULL; /* their processes are being ended; they go with those */
+	publish_free(s->publish);
 	proxy_free(s->proxy);
 	connects_free(s->connects);
 	plan_forget(s);
@@ -165,6 +166,7 @@ int sandbox_cell(struct sandbox *s, enum cell_kind kind, struct cell **ret_cell,
 								   .ports = ports,
 								   .devices = p ? p->devices : NULL,
 								   .keep_proc = p && p->weaker,
+								   .spares = p && p->local_binding,
 								   .own_proc = p && p->nested_user_namespaces },
 					   &s->cells[kind], err);
 
@@ -482,6 +484,8 @@ static int fill_held(struct sandbox *s, const struct sandbox_request *r, struct 
 		rc = plan_make(s, held, err);
 	if (rc == 0 && facts.hold == HOLD_INSIDE && !held->reduced)
 		held->variables = choose_variables(held, s->policy, r->env);
+	if (rc == 0 && facts.hold == HOLD_INSIDE && !held->reduced && s->policy->local_binding)
+		publish_watch(s);
 	held->may_leave = facts.hold != HOLD_WORKTREE && (!s->policy || s->policy->may_leave);
 	return rc;
 }
