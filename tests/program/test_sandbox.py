@@ -505,7 +505,16 @@ def a_sandbox_that_is_asked_for_and_not_there_is_said_or_refused(lab):
                         preexec_fn=hide(*USERS))
     assert text.startswith("ran") and "ran outside the sandbox" in text, text
     assert "commands are not confined" in told(lab, preexec_fn=hide(*USERS))
+    assert done.frames()[0]["sandbox"] == "none"
     os.unlink(lab.work + "/ran")
+    settings = {"sandbox": {"enabled": True, "autoAllowBashIfSandboxed": True}}
+    (text,), done = run(lab, "touch ran", settings=settings, preexec_fn=hide(*USERS))
+    assert "denied" in text and not os.path.exists(lab.work + "/ran"), text
+    (text,), done = run(lab, "touch ran", settings=settings)
+    assert os.path.exists(lab.work + "/ran") and done.frames()[0]["sandbox"] == "full", (text, done.frames()[0])
+    os.unlink(lab.work + "/ran")
+    (text,), done = run(lab, "echo", settings={"sandbox": {}})
+    assert "sandbox" not in done.frames()[0]
     write(lab.home + "/.claude/settings.json", json.dumps(on()))
     lab.model("rule\n  turn 1\n%s\nrule\n  text ok\n" % call("Bash", command="touch ran"))
     done = lab.cadre("-p", "--dangerously-skip-permissions", "--", "hi", preexec_fn=hide(*USERS), env={"IS_SANDBOX": "1"})
