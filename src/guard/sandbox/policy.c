@@ -384,7 +384,10 @@ struct sandbox_policy *sandbox_policy_new(const struct settings *s, const char *
 	struct paths hidden = { 0 };
 	struct paths variables = { 0 };
 
-	r.locked = read_lock(s);
+	p->settings = settings_ref((struct settings *)s);
+	p->cwd = arena_strdup(a, cwd);
+	p->config_dir = config_dir ? arena_strdup(a, config_dir) : NULL;
+	p->locked = r.locked = read_lock(s);
 	p->enabled = read_strict(s, "sandbox.enabled", true, false);
 	p->fail_if_unavailable = p->enabled && read_strict(s, "sandbox.failIfUnavailable", true, false);
 	p->auto_allow = read_opening(s, "sandbox.autoAllowBashIfSandboxed", r.locked);
@@ -450,21 +453,28 @@ struct sandbox_policy *sandbox_policy_new(const struct settings *s, const char *
 }
 
 int sandbox_policy_widen(struct sandbox_policy *p, const char *cwd, const char *const *writes, const char *const *hosts,
-			 struct err *err)
+			 const char *const *sockets, struct err *err)
 {
 	struct arena *a = &p->arena;
 	struct paths all = { 0 };
+	struct paths reached = { 0 };
 	struct host_entry *list = arena_alloc(a, (p->allowed.count + str_count(hosts) + 1) * sizeof *list);
 	size_t count = p->allowed.count;
 
 	for (const char *const *w = p->allow_write; w && *w; w++)
 		paths_add(&all, a, *w);
 	for (; writes && *writes; writes++) {
-		struct resolved_path file = resolved_path_find(a, cwd, str_from(*writes));
+		struct resolved_path file =
+			resolved_path_find(a, "/", str_from(path_absolute(a, cwd, str_from(*writes))));
 		if (!file.target)
 			return err_set(err, ERR_USAGE, "--write %s: there is no such place", *writes);
 		paths_add(&all, a, file.target);
 	}
+	for (const char *const *u = p->unix_sockets; u && *u; u++)
+		paths_add(&reached, a, *u);
+	for (; sockets && *sockets; sockets++)
+		paths_add(&reached, a,
+			  resolved_path_find(a, "/", str_from(path_absolute(a, cwd, str_from(*sockets)))).target);
 	if (count)
 		memcpy(list, p->allowed.list, count * sizeof *list);
 	for (; hosts && *hosts; hosts++) {
@@ -476,6 +486,7 @@ int sandbox_policy_widen(struct sandbox_policy *p, const char *cwd, const char *
 		list[count++] = (struct host_entry){ arena_str(a, host_normal(a, name)).p, port };
 	}
 	p->allow_write = all.list;
+	p->unix_sockets = reached.list;
 	p->allowed = (struct host_list){ list, count };
 	return 0;
 }
@@ -484,8 +495,14 @@ void sandbox_policy_free(struct sandbox_policy *p)
 {
 	if (!p)
 		return;
+	settings_unref(p->settings);
 	arena_release(&p->arena);
 	free(p);
+}
+
+struct sandbox_policy *sandbox_policy_again(const struct sandbox_policy *p)
+{
+	return p->settings ? sandbox_policy_new(p->settings, p->cwd, p->config_dir) : NULL;
 }
 
 /* ---- may a command reach this host? ---- */

@@ -56,7 +56,10 @@ struct sandbox {
 	struct proxy *proxy;       /* of the whole cell; NULL: not yet */
 	struct publish *publish;   /* NULL: not yet */
 	struct sandbox_held *held;
-	struct buf refusals; /* lines */
+	struct buf refusals;            /* lines */
+	struct sandbox *cages;          /* of servers that want more than others; they go with us */
+	struct sandbox *next_cage, *of; /* of such a one */
+	struct buf cage_key; /* of such a one: what it was made for; empty: the settings have changed since */
 	sandbox_ask_fn *ask; /* NULL: hosts that no list names are refused */
 	void *ask_data;
 	struct host_wish *wishes;

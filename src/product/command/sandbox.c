@@ -124,7 +124,7 @@ static int room_open(struct room *r, struct cadre_call *call)
 	policy->enabled = true; /* what is shown and tried here is the inside */
 	r->policy = policy;
 	int rc = sandbox_policy_widen(policy, env->cwd, args_values(&call->args, "write"),
-				      args_values(&call->args, "host"), call->err);
+				      args_values(&call->args, "host"), NULL, call->err);
 	sandbox_use_policy(r->sandbox, policy);
 	return rc;
 }
