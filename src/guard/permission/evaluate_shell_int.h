@@ -54,8 +54,9 @@ struct shell_case {
 	bool mentioned;                       /* they have been looked for */
 	const char *cwds[SHELL_CWDS_MAX + 1]; /* where its commands may run, NULL-terminated */
 	size_t cwd_count;
-	bool lost;                 /* the directory is not known: cd to an expansion */
-	struct command_text asked; /* the one that rules are looked for */
+	bool lost;                          /* the directory is not known: cd to an expansion */
+	const struct shell_command *finder; /* while the tree is searched for what this find names */
+	struct command_text asked;          /* the one that rules are looked for */
 	bool exact_only;
 };
 

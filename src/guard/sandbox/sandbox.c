@@ -26,8 +26,14 @@ void sandbox_free(struct sandbox *s)
 {
 	if (!s)
 		return;
+	for (struct sandbox *cage = s->cages, *next; cage; cage = next) {
+		next = cage->next_cage;
+		sandbox_free(cage);
+	}
+	buf_release(&s->cage_key);
 	for (struct sandbox_held *h = s->held; h; h = h->next)
 		h->prev = NULL; /* their processes are being ended; they go with those */
+	publish_free(s->publish);
 	proxy_free(s->proxy);
 	connects_free(s->connects);
 	plan_forget(s);
@@ -67,11 +73,13 @@ static void grant_host(struct sandbox *s, const struct host_wish *w)
 
 	buf_addf(&text, "%s:%u", w->host, w->port);
 	if (s->policy)
-		(void)sandbox_policy_widen(s->policy, "/", NULL, (const char *const[]){ text.p, NULL }, NULL);
+		(void)sandbox_policy_widen(s->policy, "/", NULL, (const char *const[]){ text.p, NULL }, NULL, NULL);
 }
 
 void sandbox_use_policy(struct sandbox *s, struct sandbox_policy *policy)
 {
+	for (struct sandbox *cage = s->cages; cage; cage = cage->next_cage)
+		buf_clear(&cage->cage_key); /* the next one that is started gets another */
 	sandbox_policy_free(s->policy);
 	s->policy = policy;
 	for (size_t i = 0; i < s->wish_count; i++)
@@ -165,6 +173,7 @@ int sandbox_cell(struct sandbox *s, enum cell_kind kind, struct cell **ret_cell,
 								   .ports = ports,
 								   .devices = p ? p->devices : NULL,
 								   .keep_proc = p && p->weaker,
+								   .spares = p && p->local_binding,
 								   .own_proc = p && p->nested_user_namespaces },
 					   &s->cells[kind], err);
 
@@ -211,6 +220,8 @@ void sandbox_note_refusal(struct sandbox *s, const char *format, ...)
 			paths_add(&h->refused_hosts, &h->arena, arena_strdup(&h->arena, text));
 	if (s->refusals.n < REFUSALS_BYTES && !str_has(buf_str(&s->refusals), str_from(text)))
 		buf_addf(&s->refusals, "%s\n", text);
+	if (s->of)
+		sandbox_note_refusal(s->of, "%s", text);
 }
 
 struct str sandbox_refusals(const struct sandbox *s)
@@ -492,6 +503,8 @@ static int fill_held(struct sandbox *s, const struct sandbox_request *r, struct 
 	}
 	if (rc == 0 && facts.hold == HOLD_INSIDE && !held->reduced)
 		held->variables = choose_variables(held, s->policy, r->env);
+	if (rc == 0 && facts.hold == HOLD_INSIDE && !held->reduced && s->policy->local_binding)
+		publish_watch(s);
 	held->may_leave = facts.hold != HOLD_WORKTREE && (!s->policy || s->policy->may_leave);
 	return rc;
 }
