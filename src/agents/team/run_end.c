@@ -246,6 +246,7 @@ static void member_waits(struct agent *a)
 	m->by_lead = m->told_lead = false;
 	team_files_changed(t->files);
 	team_files_drain(t->files);
+	team_limit_idle(t);
 	if (!timer_running(&t->park))
 		timer_start(a->tree->services->loop, &t->park, (uint64_t)t->park_after_ms);
 }

@@ -62,7 +62,8 @@ struct tool_env {
 	const char *todo_dir;     /* the task list of the session (tools/tasks/todo_list.h); NULL: none is kept */
 	struct todo_book **todos; /* how the session has it open (tools/tasks/todo_book.h); NULL: by itself each time */
 	const char *todo_file;    /* the agent's own list (TodoWrite); NULL: the same */
-	const char *const *envp;  /* environment of child processes */
+	const char *const *envp;  /* environment of child processes ... */
+	const char *const *own;   /* ... and what this agent adds to it, NULL-terminated; NULL: nothing */
 	const char *env_dir;      /* *.sh in it are read by each shell first; need not be there; NULL: none */
 	const char *no_shell;     /* why Bash must not run; NULL: it may */
 	const struct tool_settings *settings; /* NULL: nothing is set */
