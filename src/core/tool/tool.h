@@ -29,8 +29,9 @@ struct tool {
 	const char *const *aliases; /* older names, NULL-terminated; NULL: none */
 	const char *definition;     /* {"name":..,"description":..,"input_schema":..}: the JSON of the request */
 	const char *accepts;        /* another definition, whose schema checks the input; NULL: the one above */
-	const char *subject;        /* the input member that describes a call best; NULL: none */
-	unsigned flags;             /* enum tool_flags */
+	const char *subject;        /* the input member that describes a call best; NULL: none ... */
+	const char *detail; /* ... and what people want to know besides: a member, or "*" for all others; NULL */
+	unsigned flags;     /* enum tool_flags */
 	const char *server; /* of an MCP server: what the names of all its tools begin with, mcp__SERVER__; else NULL */
 	void *ctx;          /* of dynamic members (MCP); NULL for built-in ones */
 	/* An older form of the input as the one that the definition has; false: it is that already. NULL: there are none. */
