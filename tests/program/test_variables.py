@@ -322,10 +322,13 @@ def google_cloud_has_its_workspace_in_the_address(lab):
     kept = []
     machine = Mock(lambda n, r: (200, {}, json.dumps({"access_token": "machine", "expires_in": 3600})))
     lab.env.update(ANTHROPIC_GOOGLE_CLOUD_PROJECT="p1", ANTHROPIC_GOOGLE_CLOUD_WORKSPACE_ID="w1", GCE_METADATA_HOST=machine.url[7:])
-    lab.env["ANTHROPIC_GOOGLE_CLOUD_BASE_URL"] = front(model.url, kept, cut="/v1/messages").url + "/v1"
+    shown = json.loads(lab.cadre("models", "show", "opus", "--provider", "google-cloud", "--json").out)
+    assert shown["address"] == "https://claude.googleapis.com/v1/projects/p1/locations/global/workspaces/w1/invoke", shown
+    path = shown["address"][len("https://claude.googleapis.com"):]
+    lab.env["ANTHROPIC_GOOGLE_CLOUD_BASE_URL"] = front(model.url, kept).url + path
     done = lab.cadre("-p", "--provider", "google-cloud", "hi")
     assert done.out == "yes\n" and kept[0]["headers"]["authorization"] == "Bearer machine", done
-    assert kept[0]["path"] == "/v1/projects/p1/locations/global/workspaces/w1/invoke/v1/messages", kept[0]["path"]
+    assert kept[0]["path"] == path + "/v1/messages", kept[0]["path"]
 
 
 def foundry_takes_a_federated_token_and_a_managed_identity(lab):

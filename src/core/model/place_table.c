@@ -303,19 +303,26 @@ static int google_cloud_open(const struct provider *provider, const struct endpo
 	const char *location = env(o, "ANTHROPIC_GOOGLE_CLOUD_LOCATION");
 	struct http_endpoint *p;
 
-	if (!project || !workspace)
+	if (!base && (!project || !workspace))
 		return err_set(err, ERR_USAGE,
 			       "Google Cloud needs the project and the workspace: set "
 			       "ANTHROPIC_GOOGLE_CLOUD_PROJECT and ANTHROPIC_GOOGLE_CLOUD_WORKSPACE_ID");
+	if (!base) /* another one is the whole of it, as for the client of Anthropic */
+		base = arena_printf(&a,
+				    "https://claude.googleapis.com/v1/projects/%s/locations/%s/workspaces/%s/invoke",
+				    project, location ? location : "global", workspace);
 	if (http_endpoint_check(provider, o, err) < 0)
 		return -(int)err->kind;
+	struct endpoint_options no_key = *o;
+	no_key.api_key = no_key.auth_token = NULL; /* Google takes neither */
 	struct credential_options google = {
 		.loop = o->loop, .spawner = o->spawner, .variables = o->variables, .refresh_command = o->gcp_refresh
 	};
-	struct http_address at = { .base = arena_printf(&a, "%s/projects/%s/locations/%s/workspaces/%s/invoke",
-							base ? base : "https://claude.googleapis.com/v1", project,
-							location ? location : "global", workspace),
-				   .credential = credential_new(CREDENTIAL_GOOGLE, &google) };
+	struct http_address at = { .base = base,
+				   .credential =
+					   given_credential(&no_key, "CLAUDE_CODE_SKIP_ANTHROPIC_GOOGLE_CLOUD_AUTH") };
+	if (!at.credential)
+		at.credential = credential_new(CREDENTIAL_GOOGLE, &google);
 	if (http_endpoint_open(provider, o, &at, &p, err) < 0)
 		return -(int)err->kind;
 	*ret = &p->endpoint;
@@ -326,6 +333,7 @@ static const struct provider provider_google_cloud = {
 	MESSAGES_PLACE,
 	.name = "google-cloud",
 	.summary = "Claude on Google Cloud, managed by Anthropic",
+	.pin = "CLAUDE_CODE_USE_ANTHROPIC_GOOGLE_CLOUD",
 	.env.base_url = "ANTHROPIC_GOOGLE_CLOUD_BASE_URL",
 	.wire = &wire_messages,
 	.open = google_cloud_open,

@@ -82,6 +82,7 @@ const struct provider *place_of(const struct places *p, const char *model, const
 const char *place_sent_name(const struct places *p, const char *model, struct arena *a);
 /* A member of a model in providers.NAME.models, or of "*"; NULL: it has none. */
 const struct json *place_model(const struct provider *p, const char *model, const char *key);
+size_t place_most_tools(const struct places *p, const char *model); /* that its wire takes; 0: any number */
 void places_learn(struct places *p, const struct provider *place, const char *name, int64_t window, const char *source);
 
 extern const struct provider provider_anthropic, provider_bedrock, provider_scripted;
