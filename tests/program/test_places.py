@@ -167,6 +167,25 @@ def cost_is_counted_request_by_request(lab):
     assert abs(cost - 2 * (60000 * 0.1 + 1000 * 0.5) / 1e6) < 1e-9, cost
 
 
+def an_answer_of_one_region_costs_a_tenth_more(lab):
+    """Bedrock's profiles of a region, and every region of Vertex but `global`."""
+    usage = {"input_tokens": 1000000, "output_tokens": 0}
+
+    def reply(n, request):
+        status, headers, body = message("yes")
+        return status, headers, body.replace('{"input_tokens": 1}', json.dumps(usage), 1)
+
+    lab.env.update(ANTHROPIC_VERTEX_BASE_URL=Mock(reply).url, ANTHROPIC_VERTEX_PROJECT_ID="p", CLAUDE_CODE_SKIP_VERTEX_AUTH="1")
+    for region, cost in (("global", 4), ("us-east5", 4.4), ("eu", 4.4)):
+        done = lab.cadre("-p", "--output-format", "json", "--provider", "vertex", "--model", "claude-opus-5-5", "hi",
+                         env={"CLOUD_ML_REGION": region})
+        assert abs(result(done)["total_cost_usd"] - cost - 20 / 1e6 * (1.1 if cost > 4 else 1)) < 1e-9, (region, done)
+    for env, name, price in (({"AWS_REGION": "us-east-1"}, "claude-opus-5-5", 4.4), ({"AWS_REGION": "me-south-1"}, "claude-opus-5-5", 4),
+                             ({}, "global.anthropic.claude-opus-5-5", 4), ({}, "eu.anthropic.claude-opus-5-5", 4.4)):
+        shown = json.loads(lab.cadre("models", "show", name, "--provider", "bedrock", "--json", env={**env, "AWS_BEARER_TOKEN_BEDROCK": "b"}).out)
+        assert abs(shown["price"]["input"] - price) < 1e-9, (env, name, shown)
+
+
 def a_price_of_the_settings_counts_with_its_tiers(lab):
     mock = Mock(lambda n, r: said("x", usage={"prompt_tokens": 300, "completion_tokens": 10,
                                              "prompt_tokens_details": {"cached_tokens": 100}}))

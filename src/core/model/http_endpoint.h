@@ -127,6 +127,8 @@ void place_own_quirks(const struct provider *place, const char *model, struct mo
 const char *bedrock_prefix(const struct endpoint_options *o,
 			   const char *region); /* of inference profiles in a region */
 const char *vertex_model_name(const struct http_endpoint *p, const char *model, struct arena *a);
+/* VERTEX_REGION_CLAUDE_SONNET_4_5 is that of claude-sonnet-4-5 and its dated versions, CLOUD_ML_REGION of all others; NULL: unset */
+const char *vertex_region(const struct variables *v, const char *model);
 bool url_is_loopback(const char *url);
 int64_t refused_limit(struct str said); /* the most output tokens that a refusal names; 0: none */
 #define HTTP_PLACE                                                                                  \

@@ -95,19 +95,47 @@ const struct provider provider_anthropic = {
 
 /* ---- AWS ------------------------------------------------------------------------------------------------------- */
 
-const char *bedrock_prefix(const struct endpoint_options *o, const char *region)
+static const char *prefix_of(const struct variables *v, const char *region)
 {
 	static const struct {
 		const char *region, *prefix;
 	} prefixes[] = {
 		{ "us-gov-", "us-gov" }, { "us-", "us" }, { "ca-", "us" }, { "eu-", "eu" }, { "ap-", "apac" }
 	};
-	const char *given = env(o, "ANTHROPIC_BEDROCK_REGION_PREFIX");
+	const char *given = variables_get(v, "ANTHROPIC_BEDROCK_REGION_PREFIX");
 
 	for (size_t i = 0; !given && i < COUNT_OF(prefixes); i++)
 		if (str_starts(str_from(region), str_from(prefixes[i].region)))
 			given = prefixes[i].prefix;
 	return given ? given : "global";
+}
+
+const char *bedrock_prefix(const struct endpoint_options *o, const char *region)
+{
+	return prefix_of(&o->variables, region);
+}
+
+/* A value that is not the name of a region counts as unset. */
+static const char *aws_region(struct arena *a, const struct variables *v)
+{
+	for (int i = 0; i < 3; i++) {
+		const char *region = i == 0   ? variables_get(v, "AWS_REGION")
+				     : i == 1 ? variables_get(v, "AWS_DEFAULT_REGION")
+					      : credential_aws_profile_value(a, v, "region");
+		if (region && !strpbrk(region, "/. :@"))
+			return region;
+	}
+	return "us-east-1";
+}
+
+/* Profiles of one region; "global." is answered anywhere. */
+static bool bedrock_is_regional(const struct places *at, const char *model)
+{
+	AUTO_ARENA struct arena a = { 0 };
+
+	if (str_starts(str_from(model), STR("claude-")))
+		return strcmp(prefix_of(&at->variables, aws_region(&a, &at->variables)), "global") != 0;
+	return str_has(str_from(model), STR(".anthropic.")) && !str_starts(str_from(model), STR("global."));
 }
 
 /* Names of Anthropic become inference profiles of the region; ARNs and names of Bedrock stay. */
@@ -162,9 +190,7 @@ static int aws_open(const struct provider *provider, const struct endpoint_optio
 		    struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	const char *regions[] = { env(o, "AWS_REGION"), env(o, "AWS_DEFAULT_REGION"),
-				  credential_aws_profile_value(&a, &o->variables, "region") };
-	const char *region = NULL, *base = o->base_url;
+	const char *region = aws_region(&a, &o->variables), *base = o->base_url;
 	const struct aws_service *s = aws_services;
 	struct http_endpoint *p;
 
@@ -175,10 +201,6 @@ static int aws_open(const struct provider *provider, const struct endpoint_optio
 		return err_set(err, ERR_USAGE, "%s: set %s", s->missing, s->variable);
 	if (http_endpoint_check(provider, o, err) < 0)
 		return -(int)err->kind;
-	/* A value that is not the name of a region counts as unset. */
-	for (size_t i = 0; i < COUNT_OF(regions) && !region; i++)
-		region = regions[i] && !strpbrk(regions[i], "/. :@") ? regions[i] : NULL;
-	region = region ? region : "us-east-1";
 	if (!base)
 		base = arena_printf(&a, "https://%s.%s.%s", s->host, region, s->domain);
 	struct credential *credential = given_credential(o, s->skip);
@@ -208,6 +230,7 @@ const struct provider provider_bedrock = {
 	.env.base_url = "ANTHROPIC_BEDROCK_BASE_URL",
 	.env.auth_token = "AWS_BEARER_TOKEN_BEDROCK",
 	.wire = &wire_invoke,
+	.is_regional = bedrock_is_regional,
 	.model_name = bedrock_name,
 	.own_names = true,
 	.open = aws_open,
@@ -250,6 +273,14 @@ const char *vertex_model_name(const struct http_endpoint *p, const char *model, 
 	return arena_printf(a, "%.*s@%s", (int)at, model, model + at + 1);
 }
 
+static bool vertex_is_regional(const struct places *at, const char *model)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const char *region = vertex_region(&at->variables, vertex_model_name(NULL, model, &a));
+
+	return !region || strcmp(region, "global") != 0;
+}
+
 static int vertex_open(const struct provider *provider, const struct endpoint_options *o, struct endpoint **ret,
 		       struct err *err)
 {
@@ -288,6 +319,7 @@ static const struct provider provider_vertex = {
 	.pin = "CLAUDE_CODE_USE_VERTEX",
 	.env.base_url = "ANTHROPIC_VERTEX_BASE_URL",
 	.wire = &wire_rawpredict,
+	.is_regional = vertex_is_regional,
 	.model_name = vertex_model_name,
 	.own_names = true,
 	.open = vertex_open,
