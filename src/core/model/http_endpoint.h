@@ -121,6 +121,7 @@ int http_endpoint_check(const struct provider *p, const struct endpoint_options 
 
 /* Asks for the window of a model, if its server can be asked and has not said it (window.c). */
 void window_ask_start(struct http_endpoint *p, const char *model, struct model_quirks *quirks);
+int64_t window_of(const struct json *entry);     /* that an entry of a server's list names; 0: none */
 void window_ask_cancel(struct http_endpoint *p); /* runs the loop until it is over */
 /* For places of the settings (place_own.c, place_table.c) */
 void place_own_quirks(const struct provider *place, const char *model, struct model_quirks *ret);
