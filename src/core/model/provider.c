@@ -83,7 +83,7 @@ void model_call_finish(struct model_call *call, enum failure_kind transport, con
 	if (retry_after_ms >= 0)
 		f->retry_after_ms = retry_after_ms;
 	f->retry = retry;
-	if (f->kind == FAIL_STATUS && call->explain)
+	if (f->kind && f->kind != FAIL_CANCELLED && call->explain)
 		call->explain(call);
 	size_t n = strlen(f->text);
 	if (f->kind == FAIL_STATUS && call->gateway_id[0])
