@@ -8,7 +8,7 @@ import subprocess
 import time
 
 from lab import main
-from test_providers import AWS_KEYS, SSE, Mock, chunks, delta, front, gateway, message, pinned, result, said
+from test_providers import AWS_KEYS, SSE, Mock, chunks, delta, front, gateway, message, pinned, result, said, signature_of
 
 REFUSED = '{"type":"error","error":{"type":"invalid_request_error","message":%s}}'
 
@@ -288,6 +288,21 @@ def keys_come_from_the_container_and_the_instance(lab):
     assert all("Credential=AKC/" in r["headers"]["authorization"] for r in kept), kept
     done = lab.cadre("-p", "hi", env={"AWS_CONTAINER_CREDENTIALS_FULL_URI": "http://example.com/keys"})
     assert done.code == 1 and "http only for loopback" in done.out, done
+
+
+def a_request_above_a_megabyte_is_signed_whole(lab):
+    model = lab.model("rule\n  text yes")
+    pinned(lab, "CLAUDE_CODE_USE_BEDROCK", **AWS_KEYS, AWS_SESSION_TOKEN="to+ken/==")
+    kept = []
+    cloud = front(model.url, kept)
+    lab.env["ANTHROPIC_BEDROCK_BASE_URL"] = cloud.url
+    run = lab.start("-p", "--model", "arn:aws:bedrock:us-west-2:123456789012:application-inference-profile/abc", stdin=subprocess.PIPE)
+    run.process.stdin.write(b"word " * 260000)
+    run.process.stdin.close()
+    done = run.wait()
+    assert done.out == "yes\n" and len(kept[0]["raw"]) > 1 << 20, done
+    ours, given = signature_of(kept[0], AWS_KEYS["AWS_SECRET_ACCESS_KEY"], "us-west-2", "bedrock", cloud.url[7:])
+    assert ours == given, kept[0]["headers"]
 
 
 def bedrock_and_mantle_share_a_run_by_the_names_of_models(lab):
