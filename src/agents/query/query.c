@@ -195,6 +195,8 @@ static int take_notices(struct query *q, struct err *err)
 			blocks[n++] = segment_text(str_from(q->mail_after));
 		if (notice->id)
 			ids[id_count++] = notice->id;
+		if (notice->id && notice->mail && q->mail_before)
+			buf_add(&q->mail_ids, notice->id, strlen(notice->id) + 1);
 	}
 	struct user_line line = { .blocks = blocks, .count = n, .meta = true, .notice_ids = ids, .mail = mail };
 	int status = query_add_line(q, &line, err);
@@ -485,6 +487,7 @@ void query_release(struct query *q)
 	transcript_release(&q->transcript);
 	buf_release(&q->text);
 	buf_release(&q->reminder);
+	buf_release(&q->mail_ids);
 	head_unref(q->config.head);
 	head_unref(q->next_head);
 }
@@ -501,6 +504,7 @@ void query_start(struct query *q)
 	q->api_ms = 0;
 	q->stop_reason[0] = '\0';
 	buf_clear(&q->text);
+	buf_clear(&q->mail_ids);
 	query_set_state(q, q->call_count ? QUERY_TOOLS : QUERY_ASK);
 	query_kick(q);
 }

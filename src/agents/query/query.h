@@ -164,6 +164,7 @@ struct query {
 	uint32_t notice_count;
 	size_t notice_bytes;                            /* of their texts */
 	const char *mail_before, *mail_after;           /* around mail of one request; NULL: nothing; borrowed */
+	struct buf mail_ids;                            /* of mail of this run, with such words; each has its NUL */
 	void (*trace)(struct query *q, const char *to); /* called at each change of state; may be NULL */
 };
 

@@ -170,7 +170,7 @@ void credential_accepted(struct credential *c)
 	c->refusals = 0;
 }
 
-void credential_sign(const struct credential *c, const struct credential_request *r, struct arena *a,
+void credential_sign(struct credential *c, const struct credential_request *r, struct arena *a,
 		     const char *ret_headers[CREDENTIAL_MOST_HEADERS + 1], unsigned *ret_generation)
 {
 	memset(ret_headers, 0, (CREDENTIAL_MOST_HEADERS + 1) * sizeof *ret_headers);
@@ -305,15 +305,14 @@ void credential_ask(struct credential *c, const char *method, const char *url, c
 
 /* ---- fixed headers, and a helper -------------------------------------------------------------------------------- */
 
-static void sign_headers(const struct credential *c, const struct credential_request *r, struct arena *a,
+static void sign_headers(struct credential *c, const struct credential_request *r, struct arena *a,
 			 const char **headers)
 {
 	for (size_t i = 0; c->options.headers && c->options.headers[i] && i < CREDENTIAL_MOST_HEADERS; i++)
 		headers[i] = c->options.headers[i];
 }
 
-static void sign_helper(const struct credential *c, const struct credential_request *r, struct arena *a,
-			const char **headers)
+static void sign_helper(struct credential *c, const struct credential_request *r, struct arena *a, const char **headers)
 {
 	size_t n = 0;
 
@@ -403,6 +402,7 @@ void credential_free(struct credential *c)
 	char **values[] = { &c->token, &c->key_id, &c->secret, &c->session, &c->extra };
 	for (size_t i = 0; i < COUNT_OF(values); i++)
 		credential_put(values[i], STR(""));
+	sigv4_key_clear(&c->signing_key);
 	buf_release(&c->output);
 	buf_release(&c->errors);
 	buf_release(&c->body);

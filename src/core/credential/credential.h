@@ -74,7 +74,7 @@ void credential_want(struct credential *c, struct credential_wait *w);
 void credential_cancel(struct credential *c,
 		       struct credential_wait *w); /* no callback comes; also if it does not wait */
 /* Headers for a request, in the arena. *ret_generation: for credential_refused. */
-void credential_sign(const struct credential *c, const struct credential_request *r, struct arena *a,
+void credential_sign(struct credential *c, const struct credential_request *r, struct arena *a,
 		     const char *ret_headers[CREDENTIAL_MOST_HEADERS + 1], unsigned *ret_generation);
 /* The server refused the credential of that generation. True: try again with another one. */
 bool credential_refused(struct credential *c, unsigned generation);

@@ -14,8 +14,7 @@
 
 enum { ASK_LIMIT_MS = 30000, MACHINE_LIMIT_MS = 3000, TOKEN_LIFE_S = 3600 };
 
-static void bearer_sign(const struct credential *c, const struct credential_request *r, struct arena *a,
-			const char **headers)
+static void bearer_sign(struct credential *c, const struct credential_request *r, struct arena *a, const char **headers)
 {
 	headers[0] = arena_printf(a, "authorization: Bearer %s", c->token);
 	if (c->extra)

@@ -62,8 +62,8 @@ struct segment *segment_from_json(const struct json *block)
 	if (json_get(block, "cache_control")) {
 		for (struct json_member m = json_members(block); m.key; m = json_member_next(block, m))
 			if (!json_str_is(m.key, "cache_control"))
-				buf_addf(&unmarked, "%c" STR_FMT ":" STR_FMT, unmarked.n ? ',' : '{',
-					 STR_ARG(json_raw(m.key)), STR_ARG(json_raw(m.value)));
+				buf_addf(&unmarked, "%c" STR_FMT ":" STR_FMT, unmarked.n ? ',' : '{', JSON_ARG(m.key),
+					 JSON_ARG(m.value));
 		buf_addch(&unmarked, '}');
 	}
 	struct segment *s = segment_new(kind, unmarked.n ? buf_str(&unmarked) : json_raw(block));
@@ -89,10 +89,7 @@ struct segment *segment_text(struct str text)
 	AUTO_BUF struct buf b = { 0 };
 	struct json_out w = json_out(&b);
 
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "text");
-	json_kstr(&w, "text", text);
-	json_close(&w);
+	json_putf(&w, "{type:'text', text:'%.*s'}", STR_ARG(text));
 	return segment_new(SEGMENT_TEXT, buf_str(&b));
 }
 
@@ -117,13 +114,8 @@ struct segment *segment_tool_blocks(struct str call_id, struct str content, bool
 	AUTO_BUF struct buf b = { 0 };
 	struct json_out w = json_out(&b);
 
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "tool_result");
-	json_kstr(&w, "tool_use_id", call_id);
-	json_kraw(&w, "content", content);
-	if (is_error)
-		json_kbool(&w, "is_error", true);
-	json_close(&w);
+	json_putf(&w, "{type:'tool_result', tool_use_id:'%.*s', content:%.*s, is_error?:!!%d}", STR_ARG(call_id),
+		  STR_ARG(content), is_error);
 	return segment_new(SEGMENT_TOOL_RESULT, buf_str(&b));
 }
 
@@ -270,8 +262,7 @@ void translation_add(struct translation *t, struct str piece)
 {
 	if (!piece.n)
 		return;
-	t->pieces = xgrow(t->pieces, t->count, &t->cap, sizeof *t->pieces);
-	t->pieces[t->count++] = piece;
+	*xpush(t->pieces, t->count, t->cap) = piece;
 	t->size += piece.n;
 }
 

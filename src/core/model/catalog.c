@@ -162,7 +162,7 @@ int model_resolve_allowed(struct arena *a, const struct json *list, const struct
 	}
 	if (!allowed && !newest)
 		return err_set(err, ERR_USAGE, "the model '%s' is not among availableModels (" STR_FMT ")", name,
-			       STR_ARG(json_raw(list)));
+			       JSON_ARG(list));
 	*ret_id = allowed ? id : newest;
 	return 0;
 }

@@ -438,8 +438,7 @@ static struct str body_hash(struct http_call *c)
 	EVP_MD_CTX_free(context);
 	rewind_body(c);
 	char *hex = arena_alloc(&c->arena, SHA256_HEX + 1);
-	for (size_t i = 0; i < sizeof digest; i++)
-		snprintf(hex + 2 * i, 3, "%02x", digest[i]);
+	hex_encode(digest, sizeof digest, hex);
 	return (struct str){ hex, SHA256_HEX };
 }
 

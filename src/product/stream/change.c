@@ -129,7 +129,9 @@ static const struct {
 	enum setting_sources needs;
 } storable[] = {
 	{ "localSettings", "outputStyle", SETTINGS_LOCAL },
+	{ "userSettings", "editorMode", SETTINGS_USER },
 	{ "userSettings", "effortLevel", SETTINGS_USER },
+	{ "userSettings", "theme", SETTINGS_USER },
 };
 
 static int store_setting(const struct wire_request *r, struct json_member m, struct err *err)

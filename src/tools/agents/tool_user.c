@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * tool_user.c - the tools that need the user: AskUserQuestion, EnterPlanMode and ExitPlanMode. The permission to run one of the last
  * two is the user's agreement, to plan first or to the plan (agents/agent/plan.h). */
-#include "agents/team/pane.h"
+#include "agents/member/lead.h"
 #include "agents/agent/plan.h"
 #include "agents/agent/question.h"
 #include "agents/agent/tree.h"
@@ -103,9 +103,7 @@ static void exit_start(struct tool_call *call)
 	plan_leave(a);
 	json_open(&w, '{');
 	json_kstr(&w, "plan", json_str(json_get(call->input, "plan"), &call->arena));
-	json_kbool(&w, "isAgent", a->parent != NULL);
-	json_kcstr(&w, "filePath", plan_path(a));
-	json_close(&w);
+	json_putf(&w, "isAgent:!!%d, filePath:'%s'}", a->parent != NULL, plan_path(a));
 	buf_addf(&call->result,
 		 "The user approved the plan, and plan mode is over%s. The plan is kept in %s. Begin with it.",
 		 permission_mode(&a->permission) == PERMISSION_ACCEPT_EDITS ? "; edits are accepted without asking"

@@ -2,7 +2,7 @@
  * tool_tasks.c - the tools of the task list (TaskCreate, TaskGet, TaskList, TaskUpdate) and TodoWrite, the agent's own list. Hooks
  * see a new item and one that is about to be completed; while they look nothing is locked, so the list is read again. */
 #include "agents/agent/hooks.h"
-#include "agents/team/pane.h"
+#include "agents/member/lead.h"
 #include "config/settings/settings.h"
 #include "lib/base/crash.h"
 #include "lib/io/file.h"
@@ -78,13 +78,7 @@ static void create_start(struct tool_call *call)
 	}
 	todo_list_close(&list); /* hooks may use it */
 	snprintf(id, sizeof id, "%u", t.id);
-	json_open(&w, '{');
-	json_kopen(&w, "task", '{');
-	json_kcstr(&w, "id", id);
-	json_kcstr(&w, "subject", t.subject);
-	json_kcstr(&w, "description", t.description);
-	json_close(&w);
-	json_close(&w);
+	json_putf(&w, "{task:{id:'%s', subject:'%s', description:'%s'}}", id, t.subject, t.description);
 	buf_addf(&call->result, "Task #%s created successfully: %s", id, t.subject);
 	todo_run_hooks(call, false, &(struct todo_info){ id, t.subject, t.description }, on_creation_seen);
 }
@@ -106,8 +100,7 @@ static void get_start(struct tool_call *call)
 	if (!todo_open(call, &list, NULL))
 		return;
 	const struct todo *t = todo_find(&list, json_str(json_get(call->input, "taskId"), &call->arena));
-	json_open(&w, '{');
-	json_key(&w, "task");
+	json_putf(&w, "{task:");
 	if (t) {
 		todo_put(&w, t, false);
 		struct buf *out = &call->result;
@@ -148,8 +141,7 @@ static void list_start(struct tool_call *call)
 
 	if (!todo_open(call, &list, NULL))
 		return;
-	json_open(&w, '{');
-	json_kopen(&w, "tasks", '[');
+	json_putf(&w, "{tasks:[");
 	for (size_t i = 0; i < list.count; i++) {
 		/* An item of the list: an object for w, a line for out. */
 		struct buf *out = &call->result;
@@ -158,11 +150,8 @@ static void list_start(struct tool_call *call)
 		char id[16];
 
 		snprintf(id, sizeof id, "%u", t->id);
-		json_open(&w, '{');
-		json_kcstr(&w, "id", id);
-		json_kcstr(&w, "subject", t->subject);
-		json_kcstr(&w, "status", todo_status_name(t->status));
-		json_kcstr_if(&w, "owner", t->owner);
+		json_putf(&w, "{id:'%s', subject:'%s', status:'%s', owner?:'%s'", id, t->subject,
+			  todo_status_name(t->status), t->owner);
 		todo_put_ids(&w, "blockedBy", &t->blocked_by, &list);
 		json_close(&w);
 		buf_addf(out, "%s#%u [%s] %s", out->n ? "\n" : "", t->id, todo_status_name(t->status), t->subject);
@@ -172,8 +161,7 @@ static void list_start(struct tool_call *call)
 		if (blockers.n)
 			buf_addf(out, " [blocked by %s]", blockers.p);
 	}
-	json_close(&w);
-	json_close(&w);
+	json_putf(&w, "]}");
 	if (!list.count)
 		buf_addstr(&call->result, "No tasks found");
 	tool_call_end(call, false);
@@ -219,20 +207,15 @@ static void put_updated(struct tool_call *call, const struct update *u, const ch
 {
 	struct json_out w = json_out(&call->result_json);
 
-	json_open(&w, '{');
-	json_kbool(&w, "success", !why);
+	json_putf(&w, "{success:!!%d", !why);
 	json_kstr(&w, "taskId", json_str(json_get(call->input, "taskId"), &call->arena));
 	json_kopen(&w, "updatedFields", '[');
 	if (u && u->fields.n)
 		json_put_raw(&w, buf_str(&u->fields));
-	json_close(&w);
-	json_kcstr_if(&w, "error", why);
-	if (u && u->item && (u->removed || u->item->status != u->before)) {
-		json_kopen(&w, "statusChange", '{');
-		json_kcstr(&w, "from", todo_status_name(u->before));
-		json_kcstr(&w, "to", u->removed ? "deleted" : todo_status_name(u->item->status));
-		json_close(&w);
-	}
+	json_putf(&w, "], error?:'%s'", why);
+	if (u && u->item && (u->removed || u->item->status != u->before))
+		json_putf(&w, "statusChange:{from:'%s', to:'%s'}", todo_status_name(u->before),
+			  u->removed ? "deleted" : todo_status_name(u->item->status));
 	json_close(&w);
 }
 
@@ -317,16 +300,17 @@ static int check_rules(struct update *u, struct agent *a, struct err *err)
 	return 0;
 }
 
-static void notify_owner(const struct update *u, const struct agent *a, const struct todo *t)
+/* TEAM_LEAD: nobody owns it, and it can be given to somebody now. */
+static void notify_owner(const struct update *u, const struct agent *a, const struct todo *t, const char *owner)
 {
 	char id[16];
 
 	snprintf(id, sizeof id, "%u", t->id);
 	struct todo_info info = { id, t->subject, t->description };
 	if (a->tree->lead)
-		lead_assign(a->tree, t->owner, &info, u->call->id);
+		lead_assign(a->tree, owner, &info, u->call->id);
 	else
-		team_assign(a->tree->team, t->owner, &info, actor_name(a), u->call->id, u->call->again);
+		team_assign(a->tree->team, owner, &info, actor_name(a), u->call->id, u->call->again);
 }
 
 /* Notifies a member that gets a task or can begin with one of its own. */
@@ -339,15 +323,17 @@ static void notify_owners(struct update *u, const struct agent *a, const char *b
 		     (!before || strcmp(before, t->owner) != 0 || (again && json_get(u->call->input, "owner")));
 
 	if (given && t->status != TODO_COMPLETED && strcmp(t->owner, actor_name(a)) != 0)
-		notify_owner(u, a, t);
+		notify_owner(u, a, t, t->owner);
 	for (size_t i = 0; completed && i < t->blocks.count; i++) {
 		const struct todo *next = find_number(&u->list, t->blocks.ids[i]);
 		AUTO_BUF struct buf open = { 0 };
 		if (next)
 			todo_add_open(&open, &u->list, &next->blocked_by);
-		if (next && !open.n && next->owner && next->status == TODO_PENDING &&
-		    strcmp(next->owner, actor_name(a)) != 0)
-			notify_owner(u, a, next);
+		if (!next || open.n || next->status != TODO_PENDING)
+			continue;
+		bool owned = next->owner && next->owner[0];
+		if (owned ? strcmp(next->owner, actor_name(a)) != 0 : !acts_as_lead(a))
+			notify_owner(u, a, next, owned ? next->owner : TEAM_LEAD);
 	}
 }
 
@@ -458,6 +444,16 @@ static int update_apply(struct update *u, struct err *err)
 	return u->fields.n ? todo_write(&u->list, u->item, err) : 0;
 }
 
+/* For the notification at the end of its run */
+static void note_completed(const struct agent *a, unsigned id, struct buf *out)
+{
+	struct agent_member *m = a->parent ? a->record->member : NULL;
+	char *at = m ? m->completed : a->tree->lead->completed;
+
+	snprintf(at, sizeof m->completed, "%u", id);
+	buf_addstr(out, ". Look at TaskList for the next one.");
+}
+
 static void update_commit(struct tool_call *call)
 {
 	CLEANUP(update_release) struct update u = { .call = call, .list = { .lock = -1 } };
@@ -493,7 +489,7 @@ static void update_commit(struct tool_call *call)
 	if (u.in_team && !u.removed) {
 		notify_owners(&u, a, owner);
 		if (u.item->status == TODO_COMPLETED && (u.before != TODO_COMPLETED || call->again) && !acts_as_lead(a))
-			buf_addstr(&call->result, ". Look at TaskList for the next one.");
+			note_completed(a, u.item->id, &call->result);
 	}
 	tool_call_end(call, false);
 }
@@ -565,8 +561,7 @@ static void todo_write_start(struct tool_call *call)
 	}
 	json_open(&w, '{');
 	json_kraw(&w, "oldTodos", readable ? str_trim(buf_str(&old)) : STR("[]"));
-	json_kraw(&w, "newTodos", list);
-	json_close(&w);
+	json_putf(&w, "newTodos:%.*s}", STR_ARG(list));
 	buf_addstr(&call->result,
 		   "The list was replaced. Keep it true while you work: one item in progress at a time, and each "
 		   "one completed as soon as it is.");
