@@ -194,6 +194,27 @@ def bedrock_follows_its_variables(lab):
     assert "x-amzn-bedrock-guardrailidentifier" in headers["authorization"], headers
 
 
+def the_small_model_may_have_another_region(lab):
+    model = lab.model("rule\n  text yes")
+    pinned(lab, "CLAUDE_CODE_USE_BEDROCK", **AWS_KEYS, ANTHROPIC_SMALL_FAST_MODEL_AWS_REGION="eu-west-1")
+    kept = []
+    cloud = front(model.url, kept)
+    lab.env["ANTHROPIC_BEDROCK_BASE_URL"] = cloud.url
+    for name, prefix, region in (("opus", "us", "us-west-2"), ("haiku", "eu", "eu-west-1"), ("opus", "us", "us-west-2")):
+        done = lab.cadre("-p", "--model", name, "hi")
+        assert done.out == "yes\n" and kept[-1]["path"].startswith("/model/%s.anthropic.claude-%s" % (prefix, name)), kept[-1]["path"]
+        ours, given = signature_of(kept[-1], AWS_KEYS["AWS_SECRET_ACCESS_KEY"], region, "bedrock", cloud.url[7:])
+        assert ours == given, name
+
+
+def efforts_of_a_place_are_those_of_its_settings(lab):
+    mock = Mock(lambda n, r: message("yes"))
+    settings = {"providers": {"lab": {"baseUrl": mock.url, "models": {"m-1": {"effort": ["low", "high"]}}}}}
+    for effort, sent in (("high", "high"), ("max", None)):
+        done = lab.cadre("-p", "--settings", json.dumps(settings), "--model", "lab/m-1", "--effort", effort, "hi")
+        assert done.out == "yes\n" and mock.bodies()[-1].get("output_config", {}).get("effort") == sent, (effort, mock.bodies()[-1])
+
+
 def a_bedrock_gateway_may_change_the_content_type(lab):
     model = lab.model("rule\n  text yes")
     inner = front(model.url, [])

@@ -450,7 +450,9 @@ static void http_call_send(struct http_call *c)
 	size_t n = p->header_count;
 	const char **headers =
 		arena_alloc(&c->arena, (n + CREDENTIAL_MOST_HEADERS + WIRE_MOST_HEADERS + 4) * sizeof *headers);
-	struct credential_request request = { .method = "POST", .url = c->url, .headers = p->headers };
+	struct credential_request request = {
+		.method = "POST", .url = c->url, .headers = p->headers, .region = c->region
+	};
 	struct err err = { 0 };
 
 	memcpy(headers, p->headers, n * sizeof *headers);

@@ -287,7 +287,13 @@ bool model_takes_effort(const struct places *at, const char *id, const char *eff
 						     : "effort";
 	bool has;
 
-	(void)place_of(at, id, &id);
+	const struct provider *place = place_of(at, id, &id);
+	const struct json *list = place_model(place ? place : at ? at->usual : NULL, id, "effort");
+	for (const struct json *v = json_first(list); v; v = json_next(list, v))
+		if (json_str_is(v, effort))
+			return true;
+	if (list)
+		return false;
 	return places_env_is_on(at, "CLAUDE_CODE_ALWAYS_ENABLE_EFFORT") || !stated_capability(at, id, level, &has) ||
 	       has;
 }

@@ -138,6 +138,12 @@ static bool bedrock_is_regional(const struct places *at, const char *model)
 	return str_has(str_from(model), STR(".anthropic.")) && !str_starts(str_from(model), STR("global."));
 }
 
+const char *bedrock_small_region(const struct variables *v, const char *model)
+{
+	return str_has(str_from(model), STR("haiku")) ? variables_get(v, "ANTHROPIC_SMALL_FAST_MODEL_AWS_REGION")
+						      : NULL;
+}
+
 /* Names of Anthropic become inference profiles of the region; ARNs and names of Bedrock stay. */
 static const char *bedrock_name(const struct http_endpoint *p, const char *model, struct arena *a)
 {
@@ -145,7 +151,9 @@ static const char *bedrock_name(const struct http_endpoint *p, const char *model
 
 	if (!str_starts(str_from(model), STR("claude-")))
 		return model;
-	return arena_printf(a, "%s.anthropic.%s%s", p->prefix, model, is_dated(model, &at) ? "-v1:0" : "");
+	const char *small = bedrock_small_region(&p->variables, model);
+	return arena_printf(a, "%s.anthropic.%s%s", small ? prefix_of(&p->variables, small) : p->prefix, model,
+			    is_dated(model, &at) ? "-v1:0" : "");
 }
 
 static const char *mantle_name(const struct http_endpoint *p, const char *model, struct arena *a)

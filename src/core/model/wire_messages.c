@@ -321,7 +321,11 @@ static void invoke_begin(struct http_call *c)
 	struct messages_call *m = CONTAINER_OF(c, struct messages_call, http);
 	AUTO_BUF struct buf url = { 0 };
 
-	buf_addf(&url, "%s/model/", c->server->base);
+	const char *base = c->server->base;
+	c->region = bedrock_small_region(&c->server->variables, c->model);
+	if (c->region && strstr(base, ".amazonaws.com")) /* else a gateway, which has no regions */
+		base = arena_printf(&c->arena, "https://bedrock-runtime.%s.amazonaws.com", c->region);
+	buf_addf(&url, "%s/model/", base);
 	percent_encode(&url, str_from(c->name), ":");
 	buf_addstr(&url, "/invoke-with-response-stream");
 	c->url = arena_dup(&c->arena, url.p, url.n);
