@@ -33,6 +33,7 @@ static void drop_marks(struct draft_mark **marks, size_t *count)
 {
 	for (size_t i = 0; i < *count; i++) {
 		free((*marks)[i].label);
+		free((*marks)[i].block);
 		buf_release(&(*marks)[i].content);
 	}
 	free(TAKE(*marks));
@@ -149,11 +150,20 @@ bool draft_type(struct draft *d, struct str text)
 	return true;
 }
 
+static void add_mark(struct draft *d, struct draft_mark mark) /* takes it */
+{
+	char character[4];
+
+	d->marks = xrealloc(d->marks, (d->mark_count + 1) * sizeof *d->marks);
+	d->marks[d->mark_count] = mark;
+	size_t n = utf8_encode(FIRST_MARK + (uint32_t)d->mark_count++, character);
+	draft_replace(d, d->cursor, d->cursor, (struct str){ character, n });
+}
+
 bool draft_paste(struct draft *d, struct str text)
 {
 	AUTO_BUF struct buf clean = { 0 }, label = { 0 };
 	size_t lines = 1;
-	char mark[4];
 
 	for (size_t i = 0; i < text.n;) { /* characters that would look like our marks are replaced */
 		uint32_t cp;
@@ -174,11 +184,23 @@ bool draft_paste(struct draft *d, struct str text)
 	}
 	buf_addf(&label, "paste %zu: %zu line%s, ", d->mark_count + 1, lines, lines == 1 ? "" : "s");
 	buf_addsize(&label, clean.n);
-	d->marks = xrealloc(d->marks, (d->mark_count + 1) * sizeof *d->marks);
-	d->marks[d->mark_count] = (struct draft_mark){ .label = buf_take(&label, NULL), .content = clean };
+	add_mark(d, (struct draft_mark){ .label = buf_take(&label, NULL), .content = clean });
 	clean = (struct buf){ 0 };
-	size_t n = utf8_encode(FIRST_MARK + (uint32_t)d->mark_count++, mark);
-	draft_replace(d, d->cursor, d->cursor, (struct str){ mark, n });
+	return true;
+}
+
+bool draft_attach(struct draft *d, struct str label, struct str block)
+{
+	struct draft_mark mark = { .label = xstrndup(label.p, label.n), .block = xstrndup(block.p, block.n) };
+
+	if (d->mark_count >= LAST_MARK - FIRST_MARK) {
+		free(mark.label);
+		free(mark.block);
+		return false;
+	}
+	buf_addf(&mark.content, "[" STR_FMT "]", STR_ARG(label));
+	d->typing = false;
+	add_mark(d, mark);
 	return true;
 }
 
@@ -208,6 +230,16 @@ void draft_expand(const struct draft *d, struct buf *out)
 			buf_addch(out, d->text.p[i]);
 		i += mark ? 4 : 1;
 	}
+}
+
+void draft_blocks(const struct draft *d, struct buf *out)
+{
+	for (size_t i = 0; i < d->text.n; i++) {
+		const struct draft_mark *mark = mark_at(d, i);
+		if (mark && mark->block)
+			buf_addf(out, "%s%s", out->n ? "," : "[", mark->block);
+	}
+	buf_addstr(out, out->n ? "]" : "");
 }
 
 /* ---- the cursor ---------------------------------------------------------------------------------------------------- */
