@@ -9,7 +9,8 @@ enum {
 	DRAFT_CHANGES = 200,
 	DRAFT_MARK_LINES = 3,
 	DRAFT_MARK_BYTES = 800,
-	DRAFT_LIMIT_BYTES = 64 << 20
+	DRAFT_LIMIT_BYTES = 64 << 20,
+	DRAFT_HISTORY_LINE = 64 << 10,
 };
 
 struct draft_change;
@@ -77,5 +78,7 @@ void draft_blocks(const struct draft *d,
 bool draft_stash(struct draft *d); /* puts the text aside; an empty draft gets it back. false: there is nothing */
 
 void draft_add_history(struct draft *d, struct str text);
+/* Lines of history.jsonl, oldest first; those of this project come before what was typed so far. Others are skipped. */
+void draft_read_history(struct draft *d, struct str jsonl, const char *project);
 bool draft_older(struct draft *d); /* false: there is none */
 bool draft_newer(struct draft *d);
