@@ -82,11 +82,17 @@ void tui_draw(struct tui *t)
 {
 	AUTO_BUF struct buf out = { 0 };
 	size_t row;
-	unsigned column;
+	unsigned column, columns, rows;
 
 	t->due[TIMER_FRAME] = 0;
 	if (!t->out || t->over || t->resizing)
 		return;
+	term_size(&columns, &rows);
+	if (MAX(columns, 2u) != t->region.columns || MAX(rows, 2u) != t->region.rows) { /* its signal is on the way */
+		t->resizing = true;
+		tui_set_timer(t, TIMER_RESIZE, RESIZE_MS);
+		return;
+	}
 	if (t->page) {
 		page_draw(t, &out);
 	} else {
@@ -127,8 +133,8 @@ void tui_resize(struct tui *t, unsigned column)
 	t->due[TIMER_ANSWER] = 0;
 	term_size(&columns, &rows);
 	if (t->page) { /* what is below the view is drawn anew when it closes */
-		t->region.columns = columns;
-		t->region.rows = rows;
+		t->region.columns = MAX(columns, 2u);
+		t->region.rows = MAX(rows, 2u);
 		tui_draw(t);
 		return;
 	}
@@ -328,6 +334,9 @@ void tui_suspend(struct tui *t)
 		(void)raise(SIGTSTP);
 		(void)sigaction(SIGTSTP, &ours, NULL);
 	}
+	/* also if nothing stopped us: the kernel ignores the signal where no shell could continue us */
+	(void)term_take();
+	tui_resize(t, REGION_COLUMN_UNKNOWN);
 }
 
 static const int tui_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP, SIGCONT };
