@@ -10,7 +10,8 @@
 struct region {
 	unsigned columns, rows; /* of the window */
 	bool colour;
-	bool rewraps_caret;   /* a narrower window wraps the row of the cursor too (tmux) */
+	bool rewraps_caret; /* a narrower window wraps the row of the cursor too (tmux) */
+	bool is_xterm_js;
 	bool cuts;            /* it cuts rows instead of wrapping them */
 	struct styled *shown; /* the rows on the terminal */
 	size_t shown_count, cap;
