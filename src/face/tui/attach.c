@@ -111,9 +111,9 @@ void attach_clipboard(struct tui *t)
 	const char *wayland = getenv("WAYLAND_DISPLAY"), *x = getenv("DISPLAY");
 
 	if (wayland && *wayland)
-		job_program(t, "wl-paste --no-newline --type image/png 2>/dev/null", IMAGE_BYTES + 1, on_clipboard);
+		job_command(t, "wl-paste --no-newline --type image/png 2>/dev/null", IMAGE_BYTES + 1, on_clipboard);
 	else if (x && *x)
-		job_program(t, "xclip -selection clipboard -t image/png -o 2>/dev/null", IMAGE_BYTES + 1, on_clipboard);
+		job_command(t, "xclip -selection clipboard -t image/png -o 2>/dev/null", IMAGE_BYTES + 1, on_clipboard);
 	else
 		cadre_write(t->out, "\033]52;c;?\a", 9); /* the terminal answers, or does not */
 }

@@ -151,6 +151,11 @@ void job_shell(struct tui *t, struct str command, bool joins)
 	job_start(t, text, argv, true, joins, NULL);
 }
 
+void job_program(struct tui *t, const char *const *argv, job_done_fn *done)
+{
+	job_start(t, argv[0], argv, false, false, done);
+}
+
 void job_cadre(struct tui *t, const char *words, struct str more, job_done_fn *done)
 {
 	AUTO_FREE char *all = xmalloc(strlen(words) + more.n + 2);
@@ -164,7 +169,7 @@ void job_cadre(struct tui *t, const char *words, struct str more, job_done_fn *d
 	job_start(t, words, argv, false, false, done);
 }
 
-void job_program(struct tui *t, const char *command, size_t limit, job_done_fn *done)
+void job_command(struct tui *t, const char *command, size_t limit, job_done_fn *done)
 {
 	const char *const argv[] = { "/bin/sh", "-c", command, NULL };
 	bool busy = t->job;
