@@ -117,7 +117,10 @@ struct tui {
 	char *remembered;          /* a line for a memory file that is being chosen */
 	char *export_path;         /* that was named to /export; NULL: none */
 	bool leave_asked;          /* /exit while agents run: not for the first time */
-	char **queue;              /* prompts for the next turns; owned */
+	struct buf attached;       /* content blocks for the prompt that is submitted next; "": none */
+	struct queued {
+		char *text, *blocks;
+	} * queue; /* prompts for the next turns; owned */
 	size_t queue_count;
 	struct agents agents;
 	struct ask *asks; /* oldest first */
@@ -194,6 +197,12 @@ void input_configure(struct tui *t);     /* settings and keybindings.json, for a
 void input_toggle_vim(struct tui *t);    /* /vim */
 void input_edit_bindings(struct tui *t); /* /keybindings */
 bool input_problems(struct buf *out);    /* of keybindings.json, a line each; false: there is no such file */
+
+/* ---- attach.c: images and PDF files ----------------------------------------------------------------------------------- */
+
+bool attach_paths(struct tui *t, struct str pasted);          /* true: it was nothing but paths of such files */
+void attach_clipboard(struct tui *t);                         /* Ctrl-V */
+void attach_clipboard_bytes(struct tui *t, struct str bytes); /* the terminal's answer */
 
 /* ---- ask.c: questions ---------------------------------------------------------------------------------------------- */
 
@@ -360,9 +369,10 @@ void job_shell(struct tui *t, struct str command, bool joins);
 typedef void job_done_fn(struct tui *t, struct str output, bool ok);
 void job_cadre(struct tui *t, const char *words, struct str more, job_done_fn *done);
 void job_program(struct tui *t, const char *const *argv, job_done_fn *done);
+void job_command(struct tui *t, const char *command, size_t limit,
+		 job_done_fn *done); /* of the shell; limit: bytes of output */
 void job_cancel(struct tui *t);
 void job_release(struct tui *t);
 /* $VISUAL or $EDITOR on a file, or on the draft; the terminal is the editor's meanwhile. False: it failed. */
 bool job_edit_file(struct tui *t, const char *path);
 void job_edit_draft(struct tui *t);
-bool job_edit_file(struct tui *t, const char *path); /* false: the editor failed */
