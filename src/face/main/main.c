@@ -5,6 +5,7 @@
 #include "face/cli/command.h"
 #include "face/cli/configure.h"
 #include "face/cli/run.h"
+#include "face/cli/view.h"
 #include "face/screen/term.h"
 #include "face/tui/tui.h"
 
@@ -56,8 +57,11 @@ static int run_conversation(const struct args *args)
 	if (!interactive)
 		return wired ? wire_run(args) : print_run(args);
 	/* a member in a pane takes its words from the lead: lines are enough */
-	bool plain = args_has(args, "plain") || args_has(args, "agent-id") || !term_fits();
-	return plain ? line_run(args) : tui_run(args);
+	if (args_has(args, "ax-screen-reader"))
+		(void)setenv("CLAUDE_AX_SCREEN_READER", "1", 1);
+	bool plain = view_is_for_reader() || args_has(args, "plain") || args_has(args, "agent-id") || !term_fits();
+	int code = plain ? TUI_WANTS_LINES : tui_run(args);
+	return code == TUI_WANTS_LINES ? line_run(args) : code;
 }
 
 int main(int argc, char **argv)
@@ -71,11 +75,14 @@ int main(int argc, char **argv)
 	sigaction(SIGPIPE, &ignore, NULL); /* a closed standard output is an error with a message */
 	run_leave_on_signal();
 	const struct cadre_command *command = NULL;
+	const char *const asked[] = { words[0], argc == 3 ? words[2] : "--help", argc == 3 ? "--help" : NULL, NULL };
+	bool helps = (argc == 2 || argc == 3) && !strcmp(words[1], "help"); /* cadre help [COMMAND] */
+	words = helps ? asked : words;
 	while (argc > 1 && (command = command_next(command)) && strcmp(command->name, words[1]) != 0)
 		;
 	if (command)
 		return command_run(command, argc, words);
-	const char *meant = argc == 2 ? command_meant(words[1]) : NULL;
+	const char *meant = argc == 2 || helps ? command_meant(words[1]) : NULL;
 	if (meant) {
 		err_set(&err, ERR_USAGE, "'%s' is not a command (did you mean %s?); as a prompt: cadre -p %s", words[1],
 			meant, words[1]);

@@ -82,11 +82,17 @@ void tui_draw(struct tui *t)
 {
 	AUTO_BUF struct buf out = { 0 };
 	size_t row;
-	unsigned column;
+	unsigned column, columns, rows;
 
 	t->due[TIMER_FRAME] = 0;
 	if (!t->out || t->over || t->resizing)
 		return;
+	term_size(&columns, &rows);
+	if (MAX(columns, 2u) != t->region.columns || MAX(rows, 2u) != t->region.rows) { /* its signal is on the way */
+		t->resizing = true;
+		tui_set_timer(t, TIMER_RESIZE, RESIZE_MS);
+		return;
+	}
 	if (t->page) {
 		page_draw(t, &out);
 	} else {
@@ -127,8 +133,8 @@ void tui_resize(struct tui *t, unsigned column)
 	t->due[TIMER_ANSWER] = 0;
 	term_size(&columns, &rows);
 	if (t->page) { /* what is below the view is drawn anew when it closes */
-		t->region.columns = columns;
-		t->region.rows = rows;
+		t->region.columns = MAX(columns, 2u);
+		t->region.rows = MAX(rows, 2u);
 		tui_draw(t);
 		return;
 	}
@@ -184,7 +190,8 @@ void tui_submit(struct tui *t, struct str prompt)
 
 	if (t->in_turn) {
 		t->queue = xrealloc(t->queue, (t->queue_count + 1) * sizeof *t->queue);
-		t->queue[t->queue_count++] = xstrndup(prompt.p, prompt.n);
+		t->queue[t->queue_count++] =
+			(struct queued){ xstrndup(prompt.p, prompt.n), buf_take(&t->attached, NULL) };
 		return;
 	}
 	utf8_add_repaired(&text, buf_str(&t->joined));
@@ -194,8 +201,15 @@ void tui_submit(struct tui *t, struct str prompt)
 	t->turn_ms = tui_now_ms();
 	notice_title(t, prompt);
 	notice_turn(t, true);
-	buf_clear(&t->copied);
-	if (cadre_prompt(t->session, buf_str(&text).p, text.n, why, sizeof why) == 0) {
+	if (t->copies[0].n) {
+		buf_release(&t->copies[COPIES - 1]);
+		memmove(t->copies + 1, t->copies, (COPIES - 1) * sizeof *t->copies);
+		t->copies[0] = (struct buf){ 0 };
+	}
+	AUTO_BUF struct buf blocks = t->attached;
+	t->attached = (struct buf){ 0 };
+	if (cadre_prompt_blocks(t->session, buf_str(&text).p, text.n, blocks.n ? blocks.p : NULL, blocks.n, why,
+				sizeof why) == 0) {
 		t->worked = true;
 	} else {
 		t->in_turn = false;
@@ -253,9 +267,10 @@ static void next_of_queue(struct tui *t)
 {
 	if (!t->queue_count || t->in_turn || t->leaving)
 		return;
-	AUTO_FREE char *first = t->queue[0];
+	AUTO_FREE char *first = t->queue[0].text, *blocks = t->queue[0].blocks;
 	memmove(t->queue, t->queue + 1, --t->queue_count * sizeof *t->queue);
 	feed_prompt(t, str_from(first));
+	buf_addstr(&t->attached, blocks);
 	tui_submit(t, str_from(first));
 }
 
@@ -306,7 +321,7 @@ static void on_stdin(struct cadre *c, int fd, void *data)
 		return;
 	}
 	input_bytes(t, bytes, (size_t)n);
-	t->due[TIMER_ESC] = t->keys.n && !t->keys.pasting ? tui_now_ms() + ESC_MS : 0;
+	t->due[TIMER_ESC] = (t->keys.n || t->keys.reporting) && !t->keys.pasting ? tui_now_ms() + ESC_MS : 0;
 	if (!t->keys.pasting && !t->burst.n)
 		tui_draw(t);
 	else
@@ -323,6 +338,9 @@ void tui_suspend(struct tui *t)
 		(void)raise(SIGTSTP);
 		(void)sigaction(SIGTSTP, &ours, NULL);
 	}
+	/* also if nothing stopped us: the kernel ignores the signal where no shell could continue us */
+	(void)term_take();
+	tui_resize(t, REGION_COLUMN_UNKNOWN);
 }
 
 static const int tui_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP, SIGCONT };
@@ -394,8 +412,12 @@ static int tui_open(struct tui *t, struct err *err)
 		return rc;
 	if (t->wanted == TUI_OLD)
 		rc = configure_set(c, "resume", t->wanted_id, err);
-	else if (t->wanted == TUI_LATEST)
-		rc = configure_set(c, "continue", "", err);
+	else if (t->wanted == TUI_FORK && (rc = configure_set(c, "resume", t->wanted_id, err)) == 0)
+		rc = configure_set(c, "fork-session", "", err);
+	if (rc == 0 && t->wanted == TUI_FORK && t->wanted_at)
+		rc = configure_set(c, "resume-session-at", t->wanted_at, err);
+	if (rc == 0 && t->wanted == TUI_NEW && t->wanted_id && t->wanted_id[0])
+		rc = configure_set(c, "name", t->wanted_id, err);
 	if (rc == 0) {
 		t->session = NULL; /* its first events come now */
 		rc = cadre_open(c, on_event, t, &session, why, sizeof why);
@@ -445,15 +467,18 @@ static void tui_switch(struct tui *t)
 
 	t->switching = false;
 	int rc = tui_open(t, &err);
+	free(TAKE(t->wanted_at));
 	if (rc == -ERR_BUSY)
 		buf_addstr(&b, "That session is in use, here or in another process.");
 	else if (rc < 0)
 		buf_addstr(&b, err.text);
 	else if (t->wanted == TUI_NEW)
 		buf_addstr(&b, "New session: it does not contain the conversation so far.");
+	else if (t->wanted == TUI_FORK)
+		buf_addf(&b, "Session %s: a copy of %s, which stays as it is.", cadre_session_id(t->session),
+			 t->wanted_id);
 	else
-		buf_addf(&b, "Continuing session %s.%s", cadre_session_id(t->session),
-			 cadre_has_interrupted_turn(t->session) ? " Its last turn was interrupted." : "");
+		show_past(t);
 	feed_foreign(t, rc < 0 ? LOOK_RED : LOOK_DIM, buf_str(&b));
 	tui_draw(t);
 }
@@ -473,8 +498,11 @@ static void tui_release(struct tui *t)
 	region_release(&t->region);
 	for (size_t i = 0; i < t->row_cap; i++)
 		styled_release(&t->rows[i]);
-	for (size_t i = 0; i < t->queue_count; i++)
-		free(t->queue[i]);
+	for (size_t i = 0; i < t->queue_count; i++) {
+		free(t->queue[i].text);
+		free(t->queue[i].blocks);
+	}
+	buf_release(&t->attached);
 	for (struct map_entry *e = map_next(&t->skills, NULL); e; e = map_next(&t->skills, e))
 		free(e->value);
 	map_release(&t->skills);
@@ -486,7 +514,10 @@ static void tui_release(struct tui *t)
 	buf_release(&t->note);
 	buf_release(&t->burst);
 	buf_release(&t->joined);
-	buf_release(&t->copied);
+	for (size_t i = 0; i < COPIES; i++)
+		buf_release(&t->copies[i]);
+	free(t->wanted_at);
+	free(t->export_path);
 	buf_release(&t->status_text);
 	close(t->timer_fd);
 }
@@ -517,10 +548,21 @@ int tui_run(const struct args *args)
 		tui_release(&t);
 		return run_fail(&err);
 	}
+	if (str_is(tui_setting(&t, "axScreenReader"), "true")) {
+		(void)setenv("CLAUDE_AX_SCREEN_READER", "1", 1);
+		cadre_unwatch_fd(t.c, STDIN_FILENO);
+		cadre_close(t.session);
+		cadre_writer_free(t.out);
+		cadre_free(t.c);
+		tui_release(&t);
+		return TUI_WANTS_LINES;
+	}
 	(void)term_take();
 	probe_load();
 	buf_addf(&text, "cadre %s . %s", cadre_version(), cadre_session_model(t.session));
 	feed_foreign(&t, LOOK_DIM, buf_str(&text));
+	if (args_has(args, "continue") || args_has(args, "resume"))
+		show_past(&t);
 	if ((prompt && str_trim(str_from(prompt)).n) || cadre_has_initial_prompt(t.session)) {
 		feed_prompt(&t, str_from(prompt));
 		tui_submit(&t, str_from(prompt ? prompt : ""));
