@@ -118,6 +118,10 @@ CADRE_API int cadre_fork(struct cadre_session *s, cadre_event_fn *on_event, void
  * or its background agents, whose reports start a turn (CADRE_USAGE if there is neither). While a turn runs:
  * CADRE_BUSY. */
 CADRE_API int cadre_prompt(struct cadre_session *s, const char *text, size_t n, char *why, size_t why_size);
+/* The same with files: blocks is a JSON array of content blocks of the API (image, document), which stand before the text. NULL:
+ * none. */
+CADRE_API int cadre_prompt_blocks(struct cadre_session *s, const char *text, size_t n, const char *blocks,
+				  size_t blocks_n, char *why, size_t why_size);
 /* Runs only the hooks before a first turn (Setup, with the option setup, and SessionStart). Otherwise as
  * cadre_prompt(). */
 CADRE_API int cadre_prepare(struct cadre_session *s, char *why, size_t why_size);

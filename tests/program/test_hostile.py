@@ -215,6 +215,16 @@ def make_project(lab):
 
 
 def commands_of_every_day_pass_and_do_what_they_do_without_cadre(lab):
+    harmless(lab)
+
+
+def commands_of_every_day_do_the_same_inside_the_sandbox(lab):
+    put(lab.home, {".claude/settings.json": json.dumps({"sandbox": {"enabled": True, "autoAllowBashIfSandboxed": True}})})
+    assert "127.0.0.1:61080" in run(lab, ["ls; printenv HTTPS_PROXY"])[0][0], "it is not inside"
+    harmless(lab)
+
+
+def harmless(lab):
     make_project(lab)
     lab.env["NPM_CONFIG_UPDATE_NOTIFIER"] = "false"  # it would ask the registry
     plain, wanted = {}, []
@@ -272,6 +282,7 @@ def every_line_about_a_threat_names_a_test_that_exists(lab):
 if __name__ == "__main__":
     main(every_line_about_a_threat_names_a_test_that_exists,
          commands_of_every_day_pass_and_do_what_they_do_without_cadre,
+         commands_of_every_day_do_the_same_inside_the_sandbox,
          hostile_commands_touch_nothing_where_no_rule_hides_a_file,
          hostile_commands_touch_nothing_in_default,
          hostile_commands_touch_nothing_but_ordinary_files_in_acceptEdits,

@@ -1192,6 +1192,44 @@ def row_68_a_member_of_the_current_product_works_in_the_team(t):
     t.nothing_left()
 
 
+OUTPUT = r"""
+rule starts
+  prompt contains "Make a team"
+  turn 1
+  call Agent {"description": "A", "prompt": "Task of ann.", "name": "ann"}
+rule lead approves
+  last contains "plan_approval_request"
+  capture id last "\"requestId\":\"" until "\""
+  call SendMessage {"to": "ann", "message": {"type": "plan_approval_response", "request_id": "{{id}}", "approve": true}}
+rule lead waits
+  prompt contains "Make a team"
+  turn 2
+  call TaskOutput {"task_id": "ann", "timeout": 60000}
+rule ann plans
+  prompt contains "Task of ann."
+  turn 1
+  call ExitPlanMode {"plan": "Write the file."}
+rule lead waits again
+  last_result contains "Plan approved for ann."
+  call TaskOutput {"task_id": "ann", "timeout": 60000}
+rule ann may
+  last contains "[Plan Approved]"
+  call Write {"file_path": "@WORK@/planned.txt", "content": "x"}
+rule other
+  text The last text.
+"""
+
+
+@in_terminal(OUTPUT)
+def the_output_of_a_member_is_waited_for_and_a_variable_asks_it_for_a_plan(t):
+    done = printed_in_pane(t, "--permission-mode", "acceptEdits", CLAUDE_CODE_PLAN_MODE_REQUIRED="true").wait()
+    assert done.code == 0, done
+    assert t.heard("plan_approval_request") == 1 and pathlib.Path(t.lab.work, "planned.txt").exists(), t.texts(t.session)
+    assert t.heard("<status>completed</status>") == 0, t.texts(t.session)
+    assert t.heard("<task_type>in_process_teammate</task_type>\\n<status>idle</status>\\n<output>\\nThe last text.\\n</output>") == 1, t.texts(t.session)
+    t.nothing_left()
+
+
 def a_member_without_its_lead_is_refused(lab):
     lab.model("rule\n  text hello")
     flags = ["--agent-id", "ann@alpha", "--agent-name", "ann", "--team-name", "alpha", "--parent-session-id", str(uuid.uuid4())]
@@ -1227,6 +1265,7 @@ if __name__ == "__main__":
          row_31_a_message_to_a_pane_does_not_wait_for_a_database_that_is_locked,
          row_33_for_a_member_in_a_pane_so_much_waits_as_for_any_other,
          members_in_panes_are_shown_to_hosts_and_commands_as_all_others,
+         the_output_of_a_member_is_waited_for_and_a_variable_asks_it_for_a_plan,
          row_68_a_member_of_the_current_product_works_in_the_team,
          a_user_who_leaves_a_pane_ends_that_member_and_no_other,
          a_lead_that_prints_uses_panes_only_if_it_is_asked_to,

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """What is typed into cadre on a terminal: keys and their file, vim, pastes, images, widths, and the terminal's own state."""
+import base64
 import json
 import os
 import re
 import signal
+import struct
 import subprocess
 import time
+import zlib
 
 from lab import CADRE, main
 from test_tui import PLAIN, SCENARIO, leave, prompts, ready
@@ -267,6 +270,87 @@ def megabytes_without_brackets_are_one_mark(lab):
     assert prompts(lab) == [text.replace("\r", "\n").strip()], [p[-80:] for p in prompts(lab)]
 
 
+# ---- images ------------------------------------------------------------------------------------------------------------------
+
+
+def png(width, height):
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    rows = b"".join(b"\0" + b"\x40\x80\xc0" * width for _ in range(height))
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)) +
+            chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+def blocks_of(lab):
+    """Of the last prompt, without what the session tells the model before the first one."""
+    return [b for b in lab.models[0].bodies()[-1]["messages"][-1]["content"] if not b.get("text", "").startswith("<")]
+
+
+def images_and_pdf_files_that_are_dropped_are_sent(lab):
+    path, pdf = os.path.join(lab.work, "a picture.png"), os.path.join(lab.work, "text.pdf")
+    with open(path, "wb") as f:
+        f.write(png(64, 48))
+    with open(pdf, "wb") as f:
+        f.write(b"%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n")
+    with screen(lab) as s:
+        ready(s)
+        s.paste(path.replace(" ", "\\ ") + " '" + pdf + "'")
+        s.until("[image 1: 64x48] [pdf 2: ")
+        s.press("what is it?", "enter")
+        s.seen("I hear you.")
+        ready(s)
+        blocks = blocks_of(lab)
+        assert [b["type"] for b in blocks] == ["image", "document", "text"], [b["type"] for b in blocks]
+        assert base64.b64decode(blocks[0]["source"]["data"]) == png(64, 48) and blocks[0]["source"]["media_type"] == "image/png"
+        assert blocks[1]["source"]["media_type"] == "application/pdf"
+        assert blocks[2]["text"].startswith("[image 1: 64x48] [pdf 2: ") and blocks[2]["text"].endswith("] what is it?"), blocks[2]
+        s.paste("see " + path)  # not a path alone: text
+        s.until("picture.png")
+        s.press("C-u", "slowly", "enter")
+        s.until("fills the line")
+        s.paste(path.replace(" ", "\\ "))
+        s.until("[image 1: 64x48]")
+        s.press("queued words", "enter")
+        s.until("queued: [image 1: 64x48] queued words")
+        s.press("esc")
+        s.until(lambda rows: sum("I hear you." in r for r in s.above + rows) == 2)
+        ready(s)
+        leave(s)
+    assert [b["type"] for b in blocks_of(lab)][-2:] == ["image", "text"], blocks_of(lab)
+
+
+def an_image_of_the_clipboard_is_sent(lab):
+    tools = os.path.join(lab.work, "tools")
+    os.mkdir(tools)
+    with open(os.path.join(lab.work, "clip.png"), "wb") as f:
+        f.write(png(1200, 900))
+    for name in ("xclip", "wl-paste"):  # stand-ins: there is no display here
+        with open(os.path.join(tools, name), "w") as f:
+            f.write("#!/bin/sh\ncase \"$*\" in *image/png*) exec cat %s/clip.png;; esac\nexit 1\n" % lab.work)
+        os.chmod(os.path.join(tools, name), 0o755)
+    for number, variable in enumerate(("DISPLAY", "WAYLAND_DISPLAY")):
+        with screen(lab, env={**PLAIN, variable: ":0", "PATH": tools + ":" + os.environ["PATH"]}) as s:
+            ready(s)
+            s.press("C-v")
+            s.until("[image 1: 1200x900]")
+            s.press("enter")
+            s.seen("I hear you.")
+            ready(s)
+            leave(s)
+        assert blocks_of(lab)[0]["type"] == "image" and len(lab.models[0].bodies()) == number + 1
+    with screen(lab) as s:  # without a display the terminal is asked
+        ready(s)
+        s.press("C-v")
+        s.until_raw(lambda raw: b"\x1b]52;c;?\a" in raw)
+        s.send(b"\x1b]52;c;" + base64.b64encode(png(3, 2)) + b"\x1b\\")
+        s.until("[image 1: 3x2]")
+        s.press("C-v")
+        s.send(b"\x1b]52;c;" + base64.b64encode(b"some text") + b"\a")
+        s.until("some text")
+        s.press("C-u")
+        leave(s)
+
+
 # ---- the terminal is asked ---------------------------------------------------------------------------------------------------
 
 
@@ -468,7 +552,8 @@ if __name__ == "__main__":
          what_is_sent_now_interrupts_the_turn, twelve_agents_are_seven_rows_and_the_second_is_stopped,
          the_keys_of_vim_edit_and_the_mode_is_shown, five_thousand_letters_are_one_prompt_with_and_without_brackets,
          three_pasted_lines_are_one_request, a_line_of_ten_megabytes_and_broken_characters_are_pasted,
-         megabytes_without_brackets_are_one_mark, widths_are_asked_and_kept, keys_of_kitty_are_used_where_the_terminal_has_them,
+         megabytes_without_brackets_are_one_mark, images_and_pdf_files_that_are_dropped_are_sent,
+         an_image_of_the_clipboard_is_sent, widths_are_asked_and_kept, keys_of_kitty_are_used_where_the_terminal_has_them,
          a_kill_gives_the_terminal_back, a_stopped_program_gives_the_terminal_to_the_shell_and_comes_back,
          a_terminal_that_vanishes_leaves_a_session_that_can_be_resumed,
          a_letter_before_the_question_of_a_background_agent_is_a_prompt, an_idle_prompt_does_nothing)

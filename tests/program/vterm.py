@@ -73,15 +73,7 @@ class Screen:
         self.kitty = kitty  # True: it has kitty's keys
         self.answers = answers  # False: a terminal that says nothing about itself
         self.above = []  # rows that left the screen
-        self.v = library()
-        self.vt = ctypes.c_void_p(self.v.vterm_new(self.height, self.columns))
-        self.v.vterm_set_utf8(self.vt, 1)
-        self.screen = ctypes.c_void_p(self.v.vterm_obtain_screen(self.vt))
-        self.state = ctypes.c_void_p(self.v.vterm_obtain_state(self.vt))
-        self.callbacks = Callbacks(sb_pushline=PUSH(self._pushed))
-        self.v.vterm_screen_set_callbacks(self.screen, ctypes.byref(self.callbacks), None)
-        self.v.vterm_screen_enable_altscreen(self.screen, 1)
-        self.v.vterm_screen_reset(self.screen, 1)
+        self._open()
         if before:
             self._feed(before.replace("\n", "\r\n").encode())
         self.pid, self.fd = pty.fork()
@@ -93,6 +85,30 @@ class Screen:
             finally:
                 os._exit(127)
 
+    def _open(self):
+        self.v = library()
+        self.vt = ctypes.c_void_p(self.v.vterm_new(self.height, self.columns))
+        self.v.vterm_set_utf8(self.vt, 1)
+        self.screen = ctypes.c_void_p(self.v.vterm_obtain_screen(self.vt))
+        self.state = ctypes.c_void_p(self.v.vterm_obtain_state(self.vt))
+        self.callbacks = Callbacks(sb_pushline=PUSH(self._pushed))
+        self.v.vterm_screen_set_callbacks(self.screen, ctypes.byref(self.callbacks), None)
+        self.v.vterm_screen_enable_altscreen(self.screen, 1)
+        self.v.vterm_screen_reset(self.screen, 1)
+
+    def _close(self):
+        self.v.vterm_free(self.vt)
+
+    def _show(self, data):
+        """Shows bytes; returns what the terminal answers to them."""
+        self.v.vterm_input_write(self.vt, data, ctypes.c_size_t(len(data)))
+        answer = ctypes.create_string_buffer(4096)
+        n = self.v.vterm_output_read(self.vt, answer, ctypes.c_size_t(4096))
+        return answer.raw[:n]
+
+    def _resize(self, height, columns):
+        self.v.vterm_set_size(self.vt, height, columns)
+
     def __enter__(self):
         return self
 
@@ -101,7 +117,7 @@ class Screen:
             os.kill(self.pid, signal.SIGKILL)
             os.waitpid(self.pid, 0)
         os.close(self.fd)
-        self.v.vterm_free(self.vt)
+        self._close()
 
     def _pushed(self, columns, cells, _):
         self.above.append(text_of(cells[i] for i in range(columns)))
@@ -109,13 +125,11 @@ class Screen:
 
     def _feed(self, data):
         self.raw += data
-        self.v.vterm_input_write(self.vt, data, ctypes.c_size_t(len(data)))
-        answer = ctypes.create_string_buffer(4096)  # to questions for the cursor
-        n = self.v.vterm_output_read(self.vt, answer, ctypes.c_size_t(4096))
+        answer = self._show(data)
         if self.kitty and b"\x1b[?u" in data:
             os.write(self.fd, b"\x1b[?0u")
-        if n and self.answers:
-            os.write(self.fd, answer.raw[:n])
+        if answer and self.answers:
+            os.write(self.fd, answer)
 
     def _pump(self, until):
         ready, _, _ = select.select([self.fd], [], [], max(0, until - time.monotonic()))
@@ -186,7 +200,7 @@ class Screen:
 
     def resize(self, columns, height):
         self.columns, self.height = columns, height
-        self.v.vterm_set_size(self.vt, height, columns)
+        self._resize(height, columns)
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", height, columns, 0, 0))
 
     def ended(self):

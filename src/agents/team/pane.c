@@ -65,7 +65,8 @@ unsigned team_working(const struct agent_tree *t)
 
 	for (const struct pane *p = t->panes ? t->panes->first : NULL; p; p = p->next) {
 		enum member_state state = p->record->member->state;
-		n += p->state != PANE_OVER && (state == MEMBER_STARTS || state == MEMBER_WORKS);
+		n += p->state != PANE_OVER &&
+		     (state == MEMBER_STARTS || state == MEMBER_WORKS || p->record->member->unread);
 	}
 	return n;
 }

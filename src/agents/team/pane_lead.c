@@ -99,6 +99,7 @@ static void on_state(struct pane *p, const struct json *line)
 		(void)json_i64(json_get(line, "seen"), &seen);
 		team_run_over(p->proxy, json_bool(json_get(line, "again")), seen == p->sent);
 		(void)meta_write(r, &ignored);
+		agent_record_end_waits(r);
 	}
 	pane_emit(p, EVENT_MEMBER_STATE);
 	team_files_changed(t->files);
@@ -118,8 +119,12 @@ static void on_waiting(struct pane *p, const struct json *line)
 	(void)json_i64(json_get(line, "bytes"), &bytes);
 	m->unread = (uint32_t)MAX(p->sent - seen + count, 0);
 	m->unread_bytes = (size_t)MAX(p->sent_bytes - seen_bytes + bytes, 0);
-	if (!m->unread && p->record->tree->team)
+	if (m->unread)
+		return;
+	if (p->record->tree->team)
 		team_files_drain(p->record->tree->team->files); /* what did not fit into its mailbox is in its inbox */
+	if (p->record->tree->on_idle)
+		p->record->tree->on_idle(p->record->tree);
 }
 
 /* ---- its calls ---------------------------------------------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
 #include "lib/base/crash.h"
 #include "lib/base/utf8.h"
 
-enum { LONGEST_SUMMARY = 200, LONGEST_PLAN = 40000 };
+enum { LONGEST_SUMMARY = 200, LONGEST_PLAN = 40000, REF_LEN = 6 };
 
 /* One call, as it is understood. Texts are in the call's arena. */
 struct sending {
@@ -629,6 +629,11 @@ static bool send_to_address(struct sending *s)
 	}
 	if (str_starts(name, STR("@")))
 		name = (struct str){ name.p + 1, name.n - 1 };
+	const char *ref = memchr(name.p, '[', name.n); /* NAME [REF], as ListAgents writes it */
+	for (const struct agent_record *r = ref ? tree->records : NULL; r; r = r->next)
+		if (r->member && (size_t)(name.p + name.n - ref) == REF_LEN + 2 &&
+		    !strncmp(ref + 1, r->id + 1, REF_LEN))
+			name = str_from(r->id);
 	const char *at = memchr(name.p, '@', name.n);
 	if (at) {
 		struct str team = { at + 1, (size_t)(name.p + name.n - at - 1) };

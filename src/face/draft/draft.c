@@ -3,6 +3,7 @@
 #include "face/draft/draft.h"
 #include "face/screen/paint.h"
 #include "lib/base/utf8.h"
+#include "lib/json/json.h"
 
 enum { FIRST_MARK = 0xf0000, LAST_MARK = 0xffffd };
 
@@ -33,6 +34,7 @@ static void drop_marks(struct draft_mark **marks, size_t *count)
 {
 	for (size_t i = 0; i < *count; i++) {
 		free((*marks)[i].label);
+		free((*marks)[i].block);
 		buf_release(&(*marks)[i].content);
 	}
 	free(TAKE(*marks));
@@ -136,12 +138,36 @@ void draft_set(struct draft *d, struct str text)
 	draft_replace(d, 0, d->text.n, buf_str(&copy));
 }
 
+/* Characters that would look like our marks are replaced. Returns the number of lines. */
+static size_t add_clean(struct buf *out, struct str text)
+{
+	size_t lines = 1;
+
+	buf_reserve(out, text.n);
+	for (size_t i = 0; i < text.n;) {
+		uint32_t cp;
+		size_t n = utf8_decode(text.p + i, &cp);
+		lines += cp == '\n' && i + 1 < text.n;
+		if (cp >= FIRST_MARK)
+			buf_addstr(out, "\xef\xbf\xbd");
+		else
+			buf_add(out, text.p + i, n);
+		i += n;
+	}
+	return lines;
+}
+
 bool draft_type(struct draft *d, struct str text)
 {
+	AUTO_BUF struct buf clean = { 0 };
 	bool typed = text.n == 1 && text.p[0] != ' ';
 
 	if (d->text.n + text.n > DRAFT_LIMIT_BYTES)
 		return false;
+	if (text.n && (unsigned char)text.p[0] >= 0xf3) {
+		(void)add_clean(&clean, text);
+		text = buf_str(&clean);
+	}
 	bool joins = d->typing && typed;
 	d->typing = joins;
 	draft_replace(d, d->cursor, d->cursor, text);
@@ -149,22 +175,21 @@ bool draft_type(struct draft *d, struct str text)
 	return true;
 }
 
+static void add_mark(struct draft *d, struct draft_mark mark) /* takes it */
+{
+	char character[4];
+
+	d->marks = xrealloc(d->marks, (d->mark_count + 1) * sizeof *d->marks);
+	d->marks[d->mark_count] = mark;
+	size_t n = utf8_encode(FIRST_MARK + (uint32_t)d->mark_count++, character);
+	draft_replace(d, d->cursor, d->cursor, (struct str){ character, n });
+}
+
 bool draft_paste(struct draft *d, struct str text)
 {
 	AUTO_BUF struct buf clean = { 0 }, label = { 0 };
-	size_t lines = 1;
-	char mark[4];
+	size_t lines = add_clean(&clean, text);
 
-	for (size_t i = 0; i < text.n;) { /* characters that would look like our marks are replaced */
-		uint32_t cp;
-		size_t n = utf8_decode(text.p + i, &cp);
-		lines += cp == '\n' && i + 1 < text.n;
-		if (cp >= FIRST_MARK)
-			buf_addstr(&clean, "\xef\xbf\xbd");
-		else
-			buf_add(&clean, text.p + i, n);
-		i += n;
-	}
 	d->typing = false;
 	if (d->text.n + clean.n > DRAFT_LIMIT_BYTES || d->mark_count >= LAST_MARK - FIRST_MARK)
 		return false;
@@ -174,11 +199,23 @@ bool draft_paste(struct draft *d, struct str text)
 	}
 	buf_addf(&label, "paste %zu: %zu line%s, ", d->mark_count + 1, lines, lines == 1 ? "" : "s");
 	buf_addsize(&label, clean.n);
-	d->marks = xrealloc(d->marks, (d->mark_count + 1) * sizeof *d->marks);
-	d->marks[d->mark_count] = (struct draft_mark){ .label = buf_take(&label, NULL), .content = clean };
+	add_mark(d, (struct draft_mark){ .label = buf_take(&label, NULL), .content = clean });
 	clean = (struct buf){ 0 };
-	size_t n = utf8_encode(FIRST_MARK + (uint32_t)d->mark_count++, mark);
-	draft_replace(d, d->cursor, d->cursor, (struct str){ mark, n });
+	return true;
+}
+
+bool draft_attach(struct draft *d, struct str label, struct str block)
+{
+	struct draft_mark mark = { .label = xstrndup(label.p, label.n), .block = xstrndup(block.p, block.n) };
+
+	if (d->mark_count >= LAST_MARK - FIRST_MARK) {
+		free(mark.label);
+		free(mark.block);
+		return false;
+	}
+	buf_addf(&mark.content, "[" STR_FMT "]", STR_ARG(label));
+	d->typing = false;
+	add_mark(d, mark);
 	return true;
 }
 
@@ -208,6 +245,16 @@ void draft_expand(const struct draft *d, struct buf *out)
 			buf_addch(out, d->text.p[i]);
 		i += mark ? 4 : 1;
 	}
+}
+
+void draft_blocks(const struct draft *d, struct buf *out)
+{
+	for (size_t i = 0; i < d->text.n; i++) {
+		const struct draft_mark *mark = mark_at(d, i);
+		if (mark && mark->block)
+			buf_addf(out, "%s%s", out->n ? "," : "[", mark->block);
+	}
+	buf_addstr(out, out->n ? "]" : "");
 }
 
 /* ---- the cursor ---------------------------------------------------------------------------------------------------- */
@@ -358,6 +405,33 @@ void draft_add_history(struct draft *d, struct str text)
 		d->history[d->history_count++] = xstrndup(text.p, text.n);
 	}
 	d->history_at = d->history_count;
+}
+
+void draft_read_history(struct draft *d, struct str jsonl, const char *project)
+{
+	AUTO_JSON struct json_reader reader = { .limits = { .bytes = DRAFT_HISTORY_LINE, .depth = 16 } };
+	char **typed = d->history; /* of this session: the newest */
+	size_t typed_count = d->history_count;
+	const struct json *root;
+
+	d->history = NULL;
+	d->history_count = 0;
+	for (struct str rest = jsonl; rest.p && rest.n;) {
+		AUTO_ARENA struct arena arena = { 0 };
+		AUTO_BUF struct buf clean = { 0 };
+		struct str line = str_cut(&rest, '\n');
+		if (json_parse(&reader, line.p, line.n, &root, NULL) < 0 ||
+		    !json_str_is(json_get(root, "project"), project))
+			continue;
+		struct str shown = json_str(json_get(root, "display"), &arena);
+		(void)add_clean(&clean, (struct str){ shown.p, strnlen(shown.n ? shown.p : "", shown.n) });
+		draft_add_history(d, buf_str(&clean));
+	}
+	for (size_t i = 0; i < typed_count; i++) {
+		draft_add_history(d, str_from(typed[i]));
+		free(typed[i]);
+	}
+	free(typed);
 }
 
 static void show_history(struct draft *d, size_t at)

@@ -9,7 +9,8 @@ enum {
 	DRAFT_CHANGES = 200,
 	DRAFT_MARK_LINES = 3,
 	DRAFT_MARK_BYTES = 800,
-	DRAFT_LIMIT_BYTES = 64 << 20
+	DRAFT_LIMIT_BYTES = 64 << 20,
+	DRAFT_HISTORY_LINE = 64 << 10,
 };
 
 struct draft_change;
@@ -17,6 +18,7 @@ struct draft_change;
 struct draft_mark {
 	char *label;        /* "paste 1: 23 lines, 1.2KB" */
 	struct buf content; /* sent in its place */
+	char *block;        /* of a file: a content block of the prompt, as JSON; NULL: none */
 };
 
 struct draft {
@@ -56,6 +58,8 @@ void draft_release(struct draft *d);
 void draft_clear(struct draft *d);                  /* text, marks and undo; history and kills stay */
 bool draft_type(struct draft *d, struct str text);  /* false: it does not fit */
 bool draft_paste(struct draft *d, struct str text); /* as text, or as a mark if it is long */
+bool draft_attach(struct draft *d, struct str label,
+		  struct str block); /* a file as a mark; false: there are too many */
 size_t draft_position(const struct draft *d, enum draft_move move);
 void draft_move(struct draft *d, enum draft_move move);
 void draft_delete(struct draft *d, enum draft_move until); /* not killed */
@@ -68,9 +72,13 @@ void draft_set(struct draft *d, struct str text);                             /*
 /* Its label if a mark stands at this offset; NULL: none */
 const char *draft_mark_at(const struct draft *d, size_t at);
 void draft_expand(const struct draft *d, struct buf *out); /* the text with what its marks stand for */
+void draft_blocks(const struct draft *d,
+		  struct buf *out); /* of files whose marks are in the text, as a JSON array; "": none */
 
 bool draft_stash(struct draft *d); /* puts the text aside; an empty draft gets it back. false: there is nothing */
 
 void draft_add_history(struct draft *d, struct str text);
+/* Lines of history.jsonl, oldest first; those of this project come before what was typed so far. Others are skipped. */
+void draft_read_history(struct draft *d, struct str jsonl, const char *project);
 bool draft_older(struct draft *d); /* false: there is none */
 bool draft_newer(struct draft *d);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * key.c - what the bytes of a terminal mean. */
 #include "face/draft/key.h"
+#include "lib/base/base64.h"
 #include "lib/base/utf8.h"
 
 #define PASTE_END "\033[201~"
@@ -80,6 +81,42 @@ bool keys_is_burst(const struct keys *k, const char *p, size_t n)
 		return true;
 	const char *end = memchr(p, '\r', n - 1); /* one at the end is Enter */
 	return end || memchr(p, '\n', n - 1);
+}
+
+/* ---- reports (OSC): only the clipboard's is of use -------------------------------------------------------------------- */
+
+static void end_report(struct keys *k, struct key *ret)
+{
+	AUTO_BUF struct buf raw = k->pasted;
+	struct str rest = buf_str(&raw);
+
+	k->reporting = false;
+	k->pasted = (struct buf){ 0 };
+	*ret = (struct key){ .code = KEY_UNKNOWN };
+	if (!str_is(str_cut(&rest, ';'), "52") || !rest.p)
+		return;
+	(void)str_cut(&rest, ';');
+	if (rest.p && base64_decode(&k->pasted, rest, NULL) == 0)
+		*ret = (struct key){ .code = KEY_CLIPBOARD, .text = buf_str(&k->pasted) };
+}
+
+/* Ends with BEL, or with ESC and a backslash */
+static size_t feed_report(struct keys *k, const char *p, size_t n, struct key *ret)
+{
+	size_t i = 0;
+
+	while (i < n && p[i] != '\a' && p[i] != '\033' && k->n == 0)
+		i++;
+	paste_add(k, p, i);
+	if (i == n)
+		return n;
+	if (p[i] == '\033' && !k->n) {
+		k->sequence[k->n++] = p[i];
+		return i + 1;
+	}
+	k->n = 0;
+	end_report(k, ret);
+	return i + 1;
 }
 
 /* ---- sequences ---------------------------------------------------------------------------------------------------- */
@@ -223,6 +260,12 @@ static bool sequence_is_whole(struct keys *k, struct key *ret)
 	const char *s = k->sequence;
 	size_t at = s[0] == '\033' ? 1 : 0;
 
+	if (k->n == 2 && at && s[1] == ']') {
+		k->reporting = true;
+		buf_clear(&k->pasted);
+		*ret = (struct key){ .code = KEY_MORE };
+		return true;
+	}
 	if (!at || (k->n > 1 && s[1] != '[' && s[1] != 'O')) { /* a character, with Alt behind an Esc */
 		if (k->n <= at)
 			return false;
@@ -260,6 +303,8 @@ size_t keys_feed(struct keys *k, const char *p, size_t n, struct key *ret)
 	*ret = (struct key){ .code = KEY_MORE };
 	if (k->pasting)
 		return feed_paste(k, p, n, ret);
+	if (k->reporting)
+		return feed_report(k, p, n, ret);
 	size_t run = 0; /* typed quickly, or what came while nothing was read */
 	while (!k->n && run < n && p[run] >= 0x20 && p[run] < 0x7f)
 		run++;
@@ -284,7 +329,14 @@ size_t keys_feed(struct keys *k, const char *p, size_t n, struct key *ret)
 void keys_settle(struct keys *k, struct key *ret)
 {
 	*ret = (struct key){ .code = KEY_MORE };
-	if (k->pasting || !k->n)
+	if (k->reporting && !k->pasted.n) { /* Alt-] */
+		k->reporting = false;
+		k->n = 0;
+		k->one[0] = ']';
+		*ret = (struct key){ .code = KEY_TEXT, .alt = true, .text = { k->one, 1 } };
+		return;
+	}
+	if (k->pasting || k->reporting || !k->n)
 		return;
 	ret->code = k->n == 1 && k->sequence[0] == '\033' ? KEY_ESC : KEY_UNKNOWN;
 	k->n = 0;

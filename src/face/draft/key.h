@@ -26,6 +26,7 @@ enum key_code {
 	KEY_FOCUS_OUT, /* it lost it */
 	KEY_POSITION,  /* row, column: where the cursor is, as asked */
 	KEY_KITTY,     /* the terminal has kitty's keys, as asked */
+	KEY_CLIPBOARD, /* text: what the clipboard has, as asked; any bytes */
 	KEY_UNKNOWN,   /* a sequence that means nothing to us */
 };
 
@@ -45,8 +46,9 @@ struct keys {
 	size_t n;
 	bool pasting, paste_cut; /* paste_cut: more came than KEY_PASTE_BYTES */
 	size_t paste_end_n;      /* bytes seen of the sequence that ends the paste */
-	struct buf pasted;
-	char one[8]; /* KEY_TEXT */
+	struct buf pasted;       /* also what the terminal reports */
+	bool reporting;          /* in an OSC sequence */
+	char one[8];             /* KEY_TEXT */
 };
 
 void keys_release(struct keys *k);

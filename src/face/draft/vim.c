@@ -468,7 +468,7 @@ static void start_insert(struct vim *v, struct draft *d, size_t at)
 	buf_clear(&v->typed);
 }
 
-static void yank(struct vim *v, struct str s, size_t from, size_t to, bool lines)
+static void vim_yank(struct vim *v, struct str s, size_t from, size_t to, bool lines)
 {
 	buf_clear(&v->yanked);
 	buf_add(&v->yanked, s.p + from, to - from);
@@ -537,7 +537,7 @@ static void operate(struct vim *v, struct draft *d, char operator, size_t from, 
 		shift_lines(d, from, to > from && !lines ? to - 1 : to, operator== '>');
 		return;
 	}
-	yank(v, s, from, to, lines);
+	vim_yank(v, s, from, to, lines);
 	if (operator== 'y') {
 		d->cursor = lines ? d->cursor : from;
 		return;
@@ -1008,7 +1008,7 @@ static void visual_command(struct vim *v, struct draft *d, struct str command)
 		AUTO_BUF struct buf text = { 0 };
 		bool yanked_lines = v->yanked_lines;
 		buf_append(&text, buf_str(&v->yanked));
-		yank(v, buf_str(&d->text), from, to, lines);
+		vim_yank(v, buf_str(&d->text), from, to, lines);
 		AUTO_BUF struct buf b = { 0 };
 		buf_addstr(&b, yanked_lines && !lines ? "\n" : "");
 		buf_append(&b, buf_str(&text));

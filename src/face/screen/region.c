@@ -6,10 +6,11 @@
 
 void region_init(struct region *r)
 {
-	const char *term = getenv("TERM"), *tmux = getenv("TMUX");
+	const char *term = getenv("TERM"), *tmux = getenv("TMUX"), *program = getenv("TERM_PROGRAM");
 
 	*r = (struct region){ .columns = 80, .rows = 24 };
 	r->rewraps_caret = tmux && *tmux;
+	r->is_xterm_js = program && !strcmp(program, "vscode");
 	r->cuts = !r->rewraps_caret &&
 		  ((term && (!strcmp(term, "linux") || !strncmp(term, "rxvt", 4))) || getenv("XTERM_VERSION") ||
 		   getenv("STY") || getenv("VIM_TERMINAL") || getenv("NVIM") || getenv("INSIDE_EMACS"));
@@ -53,7 +54,7 @@ static void write_row(struct region *r, const struct styled *row, size_t from, s
 			end = cells_next(s, end, &width);
 			r->at_column += width;
 			bool single = utf8_decode(s.p + one, &cp) == end - one;
-			sure = width_is_sure(cp, single);
+			sure = width_is_sure(cp, single, width);
 		}
 		styled_write(row, at, end, r->colour, out);
 		if (!sure)
@@ -147,6 +148,25 @@ void region_erase(struct region *r, struct buf *out)
 	r->shown_count = 0;
 }
 
+static size_t wrapped_rows(const struct region *r, size_t i, unsigned columns)
+{
+	unsigned width = cells_width(buf_str(&r->shown[i].text));
+
+	return width ? (width + columns - 1) / columns : 1;
+}
+
+/* xterm.js wraps from the bottom to the top, except the row that it believes to be the cursor's: each row that it inserts moves that
+ * belief down, also for rows below the cursor. */
+static size_t rows_up_in_xterm_js(const struct region *r, unsigned columns)
+{
+	size_t at = r->at_row;
+
+	for (size_t i = r->shown_count; i-- > 0;)
+		if (at != i)
+			at += wrapped_rows(r, i, columns) - 1;
+	return at;
+}
+
 void region_resize(struct region *r, unsigned columns, unsigned rows, unsigned column, struct buf *out)
 {
 	bool known = column != REGION_COLUMN_UNKNOWN && columns && r->at_column >= columns;
@@ -155,13 +175,11 @@ void region_resize(struct region *r, unsigned columns, unsigned rows, unsigned c
 	size_t up = r->at_row;
 
 	if (!r->cuts && columns < r->columns && columns && fits) {
-		up = 0;
-		for (size_t i = 0; i < r->at_row; i++) {
-			unsigned width = cells_width(buf_str(&r->shown[i].text));
-			up += width ? (width + columns - 1) / columns : 1;
-		}
-		if (wrapped)
-			up += r->at_column / columns;
+		up = wrapped ? r->at_column / columns : 0;
+		for (size_t i = 0; i < r->at_row; i++)
+			up += wrapped_rows(r, i, columns);
+		if (r->is_xterm_js)
+			up = rows_up_in_xterm_js(r, columns);
 	}
 	r->columns = MAX(columns, 2u);
 	r->rows = MAX(rows, 2u);

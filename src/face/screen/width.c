@@ -51,7 +51,7 @@ unsigned width_add(unsigned so_far, uint32_t previous, uint32_t cp, unsigned own
 	return tone && !model.tones ? so_far : so_far + own;
 }
 
-bool width_is_sure(uint32_t cp, bool single)
+bool width_is_sure(uint32_t cp, bool single, unsigned width)
 {
-	return single && !is_pictograph(cp);
+	return single && (cp >= 0x20000 || (cp < 0x1f000 && (width < 2 || !is_pictograph(cp))));
 }

@@ -18,4 +18,4 @@ bool width_learn(const unsigned answers[WIDTH_PROBES]);
 /* The width of a cluster with one code point more: so_far 0 at its start, with the code point's own width */
 unsigned width_add(unsigned so_far, uint32_t previous, uint32_t cp, unsigned own);
 /* false: the terminal may think otherwise, and what follows in the row is placed */
-bool width_is_sure(uint32_t cp, bool single);
+bool width_is_sure(uint32_t cp, bool single, unsigned width);

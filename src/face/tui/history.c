@@ -7,10 +7,9 @@
 #include <time.h>
 #include <unistd.h>
 #include "face/tui/tui_int.h"
-#include "lib/json/json.h"
 #include "lib/json/json_write.h"
 
-enum { READ_BYTES = 1 << 20, MOST_LINES = 500, LONGEST_LINE = 64 << 10 };
+enum { READ_BYTES = 1 << 20 };
 
 bool tui_config_path(struct buf *path, const char *name)
 {
@@ -32,11 +31,8 @@ static int open_history(int flags)
 
 void history_load(struct tui *t)
 {
-	AUTO_JSON struct json_reader reader = { .limits = { .bytes = LONGEST_LINE, .depth = 16 } };
-	AUTO_ARENA struct arena arena = { 0 };
 	AUTO_FREE char *cwd = getcwd(NULL, 0);
 	AUTO_BUF struct buf text = { 0 };
-	const struct json *root;
 	struct stat st;
 	int fd;
 
@@ -53,22 +49,8 @@ void history_load(struct tui *t)
 		text.n = n > 0 ? (size_t)n : 0;
 	}
 	close(fd);
-	char **typed = t->draft.history; /* of this session: the newest */
-	size_t typed_count = t->draft.history_count;
-	t->draft.history = NULL;
-	t->draft.history_count = 0;
-	for (struct str rest = buf_str(&text); rest.p && rest.n;) {
-		struct str line = str_cut(&rest, '\n');
-		if (json_parse(&reader, line.p, line.n, &root, NULL) < 0 || !cwd ||
-		    !json_str_is(json_get(root, "project"), cwd))
-			continue;
-		draft_add_history(&t->draft, json_str(json_get(root, "display"), &arena));
-	}
-	for (size_t i = 0; i < typed_count; i++) {
-		draft_add_history(&t->draft, str_from(typed[i]));
-		free(typed[i]);
-	}
-	free(typed);
+	if (cwd)
+		draft_read_history(&t->draft, buf_str(&text), cwd);
 }
 
 void history_append(struct tui *t, struct str shown)
@@ -78,7 +60,7 @@ void history_append(struct tui *t, struct str shown)
 	struct json_out w = json_out(&line);
 	struct timespec now;
 
-	if (shown.n > LONGEST_LINE / 2 || args_has(t->args, "no-session-persistence"))
+	if (shown.n > DRAFT_HISTORY_LINE / 2 || args_has(t->args, "no-session-persistence"))
 		return;
 	(void)clock_gettime(CLOCK_REALTIME, &now);
 	json_open(&w, '{');

@@ -74,6 +74,8 @@ static void enter_line(struct tui *t)
 			buf_addch(&shown, d->text.p[i]);
 		i += label ? 4 : 1;
 	}
+	buf_clear(&t->attached);
+	draft_blocks(d, &t->attached);
 	draft_add_history(d, str_trim(buf_str(&shown)));
 	history_append(t, str_trim(buf_str(&shown)));
 	draft_clear(d);
@@ -103,10 +105,11 @@ static void enter_line(struct tui *t)
 
 static void take_back_queued(struct tui *t)
 {
-	char *last = t->queue[--t->queue_count];
+	struct queued last = t->queue[--t->queue_count];
 
-	draft_set(&t->draft, str_from(last));
-	free(last);
+	draft_set(&t->draft, str_from(last.text));
+	free(last.text);
+	free(last.blocks);
 }
 
 static void move_to_background(struct tui *t)
@@ -198,7 +201,7 @@ static void submit_now(struct tui *t)
 	enter_line(t);
 	if (t->queue_count <= queued)
 		return;
-	char *last = t->queue[queued];
+	struct queued last = t->queue[queued];
 	memmove(t->queue + 1, t->queue, queued * sizeof *t->queue);
 	t->queue[0] = last;
 	tui_interrupt(t);
@@ -316,6 +319,9 @@ void input_action(struct tui *t, enum action action)
 	case ACTION_EDITOR:
 		job_edit_draft(t);
 		break;
+	case ACTION_IMAGE:
+		attach_clipboard(t);
+		break;
 	case ACTION_UNDO:
 		draft_undo(d);
 		break;
@@ -427,7 +433,7 @@ static void prompt_key(struct tui *t, const struct key *key)
 	if (by_vim != VIM_OTHER)
 		return;
 	if (key->code == KEY_PASTE) {
-		if (!draft_paste(d, key->text))
+		if (!attach_paths(t, key->text) && !draft_paste(d, key->text))
 			tui_note(t, "the paste is too long");
 		return;
 	}
@@ -449,6 +455,8 @@ void input_key(struct tui *t, const struct key *pressed)
 		t->unfocused = key->code == KEY_FOCUS_OUT;
 	if (key->code == KEY_POSITION || key->code == KEY_KITTY)
 		probe_key(t, key);
+	else if (key->code == KEY_CLIPBOARD && !t->page && !t->asking)
+		attach_clipboard_bytes(t, key->text);
 	if (key->code == KEY_MORE || key->code >= KEY_FOCUS_IN)
 		return;
 	if (t->page) {
@@ -507,7 +515,7 @@ void input_bytes(struct tui *t, const char *bytes, size_t n)
 	for (size_t at = 0; at < n && !t->over;) {
 		const char *esc = memchr(bytes + at, '\033', n - at);
 		size_t plain = esc ? (size_t)(esc - bytes) - at : n - at;
-		bool free = !t->keys.n && !t->keys.pasting && plain;
+		bool free = !t->keys.n && !t->keys.pasting && !t->keys.reporting && plain;
 		if (free && (t->burst.n || keys_is_burst(&t->keys, bytes + at, plain))) {
 			buf_add(&t->burst, bytes + at, MIN(plain, KEY_PASTE_BYTES - t->burst.n));
 			tui_set_timer(t, TIMER_BURST, BURST_MS);

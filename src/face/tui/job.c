@@ -21,6 +21,7 @@ struct job {
 	char *title;
 	struct buf output;
 	bool cut, joins, shell;
+	size_t limit;      /* bytes that are kept */
 	job_done_fn *done; /* NULL: the output is shown */
 };
 
@@ -93,7 +94,7 @@ static void on_output(struct cadre *c, int fd, void *data)
 		job_end(t);
 		return;
 	}
-	size_t fits = MIN((size_t)n, KEPT_BYTES - j->output.n);
+	size_t fits = MIN((size_t)n, j->limit - j->output.n);
 	buf_add(&j->output, bytes, fits);
 	j->cut = j->cut || fits < (size_t)n;
 }
@@ -131,9 +132,13 @@ static void job_start(struct tui *t, const char *title, const char *const *argv,
 		return;
 	}
 	t->job = xcalloc(1, sizeof *t->job);
-	*t->job = (struct job){
-		.pid = pid, .fd = pipes[0], .title = xstrdup(title), .shell = shell, .joins = joins, .done = done
-	};
+	*t->job = (struct job){ .pid = pid,
+				.fd = pipes[0],
+				.title = xstrdup(title),
+				.shell = shell,
+				.joins = joins,
+				.limit = KEPT_BYTES,
+				.done = done };
 	(void)cadre_watch_fd(t->c, pipes[0], 1, on_output, t);
 	tui_changed(t);
 }
@@ -157,6 +162,16 @@ void job_cadre(struct tui *t, const char *words, struct str more, job_done_fn *d
 		if (*word)
 			argv[n++] = word;
 	job_start(t, words, argv, false, false, done);
+}
+
+void job_program(struct tui *t, const char *command, size_t limit, job_done_fn *done)
+{
+	const char *const argv[] = { "/bin/sh", "-c", command, NULL };
+	bool busy = t->job;
+
+	job_start(t, command, argv, false, false, done);
+	if (!busy && t->job)
+		t->job->limit = limit;
 }
 
 void job_cancel(struct tui *t)

@@ -218,7 +218,7 @@ void rows_frame(struct tui *t, size_t *ret_row, unsigned *ret_column)
 		for (size_t i = 0; i < t->queue_count && i < QUEUE_ROWS && !small; i++) {
 			struct styled *row = rows_add(t);
 			styled_add(row, LOOK_DIM, STR("queued: "));
-			styled_add_foreign(row, LOOK_DIM, str_from(t->queue[i]), true);
+			styled_add_foreign(row, LOOK_DIM, str_from(t->queue[i].text), true);
 		}
 		add_input(t, most, ret_row, ret_column);
 		if (t->menu)

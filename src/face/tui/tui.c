@@ -82,11 +82,17 @@ void tui_draw(struct tui *t)
 {
 	AUTO_BUF struct buf out = { 0 };
 	size_t row;
-	unsigned column;
+	unsigned column, columns, rows;
 
 	t->due[TIMER_FRAME] = 0;
 	if (!t->out || t->over || t->resizing)
 		return;
+	term_size(&columns, &rows);
+	if (MAX(columns, 2u) != t->region.columns || MAX(rows, 2u) != t->region.rows) { /* its signal is on the way */
+		t->resizing = true;
+		tui_set_timer(t, TIMER_RESIZE, RESIZE_MS);
+		return;
+	}
 	if (t->page) {
 		page_draw(t, &out);
 	} else {
@@ -127,8 +133,8 @@ void tui_resize(struct tui *t, unsigned column)
 	t->due[TIMER_ANSWER] = 0;
 	term_size(&columns, &rows);
 	if (t->page) { /* what is below the view is drawn anew when it closes */
-		t->region.columns = columns;
-		t->region.rows = rows;
+		t->region.columns = MAX(columns, 2u);
+		t->region.rows = MAX(rows, 2u);
 		tui_draw(t);
 		return;
 	}
@@ -184,7 +190,8 @@ void tui_submit(struct tui *t, struct str prompt)
 
 	if (t->in_turn) {
 		t->queue = xrealloc(t->queue, (t->queue_count + 1) * sizeof *t->queue);
-		t->queue[t->queue_count++] = xstrndup(prompt.p, prompt.n);
+		t->queue[t->queue_count++] =
+			(struct queued){ xstrndup(prompt.p, prompt.n), buf_take(&t->attached, NULL) };
 		return;
 	}
 	utf8_add_repaired(&text, buf_str(&t->joined));
@@ -195,7 +202,10 @@ void tui_submit(struct tui *t, struct str prompt)
 	notice_title(t, prompt);
 	notice_turn(t, true);
 	buf_clear(&t->copied);
-	if (cadre_prompt(t->session, buf_str(&text).p, text.n, why, sizeof why) == 0) {
+	AUTO_BUF struct buf blocks = t->attached;
+	t->attached = (struct buf){ 0 };
+	if (cadre_prompt_blocks(t->session, buf_str(&text).p, text.n, blocks.n ? blocks.p : NULL, blocks.n, why,
+				sizeof why) == 0) {
 		t->worked = true;
 	} else {
 		t->in_turn = false;
@@ -253,9 +263,10 @@ static void next_of_queue(struct tui *t)
 {
 	if (!t->queue_count || t->in_turn || t->leaving)
 		return;
-	AUTO_FREE char *first = t->queue[0];
+	AUTO_FREE char *first = t->queue[0].text, *blocks = t->queue[0].blocks;
 	memmove(t->queue, t->queue + 1, --t->queue_count * sizeof *t->queue);
 	feed_prompt(t, str_from(first));
+	buf_addstr(&t->attached, blocks);
 	tui_submit(t, str_from(first));
 }
 
@@ -306,7 +317,7 @@ static void on_stdin(struct cadre *c, int fd, void *data)
 		return;
 	}
 	input_bytes(t, bytes, (size_t)n);
-	t->due[TIMER_ESC] = t->keys.n && !t->keys.pasting ? tui_now_ms() + ESC_MS : 0;
+	t->due[TIMER_ESC] = (t->keys.n || t->keys.reporting) && !t->keys.pasting ? tui_now_ms() + ESC_MS : 0;
 	if (!t->keys.pasting && !t->burst.n)
 		tui_draw(t);
 	else
@@ -323,6 +334,9 @@ void tui_suspend(struct tui *t)
 		(void)raise(SIGTSTP);
 		(void)sigaction(SIGTSTP, &ours, NULL);
 	}
+	/* also if nothing stopped us: the kernel ignores the signal where no shell could continue us */
+	(void)term_take();
+	tui_resize(t, REGION_COLUMN_UNKNOWN);
 }
 
 static const int tui_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP, SIGCONT };
@@ -473,8 +487,11 @@ static void tui_release(struct tui *t)
 	region_release(&t->region);
 	for (size_t i = 0; i < t->row_cap; i++)
 		styled_release(&t->rows[i]);
-	for (size_t i = 0; i < t->queue_count; i++)
-		free(t->queue[i]);
+	for (size_t i = 0; i < t->queue_count; i++) {
+		free(t->queue[i].text);
+		free(t->queue[i].blocks);
+	}
+	buf_release(&t->attached);
 	for (struct map_entry *e = map_next(&t->skills, NULL); e; e = map_next(&t->skills, e))
 		free(e->value);
 	map_release(&t->skills);

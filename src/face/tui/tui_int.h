@@ -114,7 +114,10 @@ struct tui {
 	int64_t context, window;   /* tokens of the last request, and what the model takes; 0: not known */
 	char *mode;                /* permission mode, as shown */
 	char *remembered;          /* a line for a memory file that is being chosen */
-	char **queue;              /* prompts for the next turns; owned */
+	struct buf attached;       /* content blocks for the prompt that is submitted next; "": none */
+	struct queued {
+		char *text, *blocks;
+	} * queue; /* prompts for the next turns; owned */
 	size_t queue_count;
 	struct agents agents;
 	struct ask *asks;              /* oldest first */
@@ -190,6 +193,12 @@ void input_toggle_vim(struct tui *t);    /* /vim */
 void input_edit_bindings(struct tui *t); /* /keybindings */
 bool input_problems(struct buf *out);    /* of keybindings.json, a line each; false: there is no such file */
 
+/* ---- attach.c: images and PDF files ----------------------------------------------------------------------------------- */
+
+bool attach_paths(struct tui *t, struct str pasted);          /* true: it was nothing but paths of such files */
+void attach_clipboard(struct tui *t);                         /* Ctrl-V */
+void attach_clipboard_bytes(struct tui *t, struct str bytes); /* the terminal's answer */
+
 /* ---- ask.c: questions ---------------------------------------------------------------------------------------------- */
 
 void ask_add(struct tui *t, const struct cadre_event *e);
@@ -262,6 +271,8 @@ void job_shell(struct tui *t, struct str command, bool joins);
 /* done: gets the output in place of the screen; ok: the program ended with 0 */
 typedef void job_done_fn(struct tui *t, struct str output, bool ok);
 void job_cadre(struct tui *t, const char *words, struct str more, job_done_fn *done);
+void job_program(struct tui *t, const char *command, size_t limit,
+		 job_done_fn *done); /* a command of ours; limit: bytes of output */
 void job_cancel(struct tui *t);
 void job_release(struct tui *t);
 /* $VISUAL or $EDITOR on the draft; the terminal is the editor's meanwhile */

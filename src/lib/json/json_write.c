@@ -130,6 +130,7 @@ static const char *put_template_value(struct json_out *w, struct str key, bool o
 	struct str text = { 0 };
 	uint64_t number = 0;
 	double real = 0;
+	char digits[24];
 
 	p += or_null;
 	bool quoted = *p == '\'', boolean = *p == '!';
@@ -171,6 +172,9 @@ static const char *put_template_value(struct json_out *w, struct str key, bool o
 		json_put_raw(w, text);
 	else if (end[-1] == 'g')
 		json_put_double(w, real);
+	else if (quoted)
+		json_put_str(w, (struct str){ digits, (size_t)snprintf(digits, sizeof digits, "%llu",
+								       (unsigned long long)number) });
 	else
 		put_integer(w, end[-1] == 'd' && (int64_t)number < 0,
 			    end[-1] == 'd' && (int64_t)number < 0 ? 0 - number : number);
@@ -219,6 +223,16 @@ void json_putf(struct json_out *w, const char *template, ...)
 
 	va_start(args, template);
 	json_vputf(w, template, args);
+	va_end(args);
+}
+
+void json_addf(struct buf *out, const char *template, ...)
+{
+	struct json_out w = json_out(out);
+	va_list args;
+
+	va_start(args, template);
+	json_vputf(&w, template, args);
 	va_end(args);
 }
 

@@ -75,9 +75,8 @@ void mcp_rpc_reply(struct mcp_rpc *rpc, struct str id, const char *member, struc
 void mcp_rpc_error(struct mcp_rpc *rpc, struct str id, int code, const char *text)
 {
 	AUTO_BUF struct buf b = { 0 };
-	struct json_out w = json_out(&b);
 
-	json_putf(&w, "{code:%lld, message:'%s'}", (long long)code, text);
+	json_addf(&b, "{code:%lld, message:'%s'}", (long long)code, text);
 	mcp_rpc_reply(rpc, id, "error", buf_str(&b));
 }
 

@@ -307,6 +307,29 @@ static void set_standing(struct mcp_item *item, enum mcp_standing standing, cons
 	item->reason = reason;
 }
 
+/* What a server that is not the user's own wants in the sandbox must have been approved with these very words. Where the user
+ * cannot be asked it runs without. */
+static void decide_wishes(struct mcp_config *c, struct mcp_item *item, const struct mcp_config_spec *spec)
+{
+	struct mcp_server *s = item->server;
+
+	if (!s->wishes_text || mcp_server_origin(s) == CHILD_OF_SERVER)
+		return;
+	struct named approved = { .name = arena_printf(&c->arena, "%s sandbox %s", item->name, s->wishes_text) };
+	if (item->scope == MCP_SCOPE_PROJECT)
+		settings_each(spec->settings, "enabledMcpjsonServers", find_name, &approved);
+	if (approved.found)
+		return;
+	item->wanted = s->wishes;
+	s->wishes = (struct child_wishes){ 0 };
+	if (item->scope == MCP_SCOPE_PROJECT && spec->interactive) {
+		item->wishes = approved.name;
+		return;
+	}
+	buf_addf(&c->notes, "%s:%u: server '%s': its \"sandbox\" has no effect: it was not approved\n",
+		 item->file ? item->file : "plugin", item->line, item->name);
+}
+
 static void decide_item(struct mcp_config *c, struct mcp_item *item, const struct mcp_config_spec *spec)
 {
 	AUTO_BUF struct buf why = { 0 };
@@ -325,7 +348,10 @@ static void decide_item(struct mcp_config *c, struct mcp_item *item, const struc
 		set_standing(item, MCP_REFUSED, "managed settings do not allow servers of --mcp-config");
 	else if (!mcp_policy_allows(c->policy, item->server, &why))
 		set_standing(item, MCP_REFUSED, arena_str(&c->arena, buf_str(&why)).p);
-	if (item->standing == MCP_REFUSED || item->scope != MCP_SCOPE_PROJECT)
+	if (item->standing == MCP_REFUSED)
+		return;
+	decide_wishes(c, item, spec);
+	if (item->scope != MCP_SCOPE_PROJECT)
 		return;
 	settings_each(spec->settings, "disabledMcpjsonServers", find_name, &disabled);
 	settings_each(spec->settings, "enabledMcpjsonServers", find_name, &enabled);
@@ -334,6 +360,8 @@ static void decide_item(struct mcp_config *c, struct mcp_item *item, const struc
 		set_standing(item, MCP_REFUSED,
 			     arena_printf(&c->arena, "refused by disabledMcpjsonServers in %s:%u", disabled.at.file,
 					  disabled.at.line));
+	else if (item->wishes && spec->interactive)
+		set_standing(item, MCP_UNAPPROVED, "it wants more in the sandbox than was approved");
 	else if (!enabled.found && !settings_bool(spec->settings, "enableAllProjectMcpServers", false) &&
 		 (spec->interactive || !settings_trusted(spec->settings)))
 		set_standing(item, MCP_UNAPPROVED,
@@ -376,6 +404,8 @@ void mcp_config_answer(struct mcp_config *c, const struct mcp_item *which, bool 
 		return;
 	}
 	set_standing(item, MCP_COUNTS, "");
+	if (item->wishes)
+		item->server->wishes = item->wanted;
 	for (size_t i = 0; i < c->count; i++)
 		if (c->items[i].standing == MCP_COUNTS)
 			decide_shadow(c, &c->items[i]);

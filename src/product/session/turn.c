@@ -587,6 +587,36 @@ int cadre_prompt(struct cadre_session *s, const char *text, size_t n, char *why,
 	return api_status(session_prompt(s, &p, &err), &err, why, why_size);
 }
 
+int cadre_prompt_blocks(struct cadre_session *s, const char *text, size_t n, const char *blocks, size_t blocks_n,
+			char *why, size_t why_size)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	struct session_prompt p = { .text = { text, n } };
+	const struct json *list;
+	struct err err = { 0 };
+
+	if (!blocks)
+		return cadre_prompt(s, text, n, why, why_size);
+	if (!s || !text)
+		return CADRE_USAGE;
+	int rc = json_parse(&reader, blocks, blocks_n, &list, &err);
+	if (rc == 0 && !json_is(list, JSON_ARRAY))
+		rc = err_set(&err, ERR_USAGE, "the blocks of a prompt are no list");
+	if (rc < 0)
+		return api_status(rc, &err, why, why_size);
+	p.blocks = xmalloc((list->count + 1) * sizeof *p.blocks);
+	for (const struct json *v = json_first(list); v; v = json_next(list, v))
+		if (json_is(json_get(v, "type"), JSON_STRING))
+			p.blocks[p.block_count++] = segment_new(SEGMENT_OTHER, json_raw(v));
+	if (n)
+		p.blocks[p.block_count++] = segment_text(p.text);
+	rc = session_prompt(s, &p, &err);
+	for (size_t i = 0; i < p.block_count; i++)
+		segment_unref(p.blocks[i]);
+	free(p.blocks);
+	return api_status(rc, &err, why, why_size);
+}
+
 int cadre_prepare(struct cadre_session *s, char *why, size_t why_size)
 {
 	struct err err = { 0 };

@@ -8,7 +8,6 @@
 #include "tools/media/notebook.h"
 #include "tools/media/pdf.h"
 #include "tools/media/read_blocks.h"
-#include "tools/files/read.h"
 #include "core/tool/tool.h"
 
 /* The result of a worker, for an image, a whole PDF document or a notebook */

@@ -8,10 +8,7 @@
 
 static void notebook_edit_start(struct tool_call *call);
 
-const struct tool tool_notebook_edit = {
-	TOOL_NOTEBOOK_EDIT_FACTS,
-	.start = notebook_edit_start,
-};
+const struct tool tool_notebook_edit = { TOOL_NOTEBOOK_EDIT_FACTS, .start = notebook_edit_start };
 
 enum {
 	ID_DIGITS = 8,

@@ -90,11 +90,7 @@ static int web_search_read(struct tool_call *call, struct str blocks, unsigned *
 static void search_start(struct tool_call *call);
 static void search_cancel(struct tool_call *call);
 
-const struct tool tool_web_search = {
-	TOOL_WEB_SEARCH_FACTS,
-	.start = search_start,
-	.cancel = search_cancel,
-};
+const struct tool tool_web_search = { TOOL_WEB_SEARCH_FACTS, .start = search_start, .cancel = search_cancel };
 
 enum { MOST_SEARCHES = 8, MOST_IN_SESSION = 200 };
 

@@ -227,6 +227,7 @@ TEST(every_command_does_what_its_words_say)
 		{ { "sandbox", "status" }, 0, "entries", "[]" },
 		{ { "sandbox", "explain", "x.test:80" }, 0, "reachable", "false" },
 		{ { "sandbox", "explain", "ls -la" }, 0, "inside", "false" },
+		{ { "sandbox", "apparmor" }, 0, "commands.1", "sudo apparmor_parser -r /etc/apparmor.d/cadre" },
 		{ { "sandbox", "explain" }, CADRE_USAGE, NULL, "expected: cadre sandbox explain WHAT" },
 		{ { "sandbox", "run", "--host=*", "true" }, CADRE_USAGE, NULL, "--host *: expected NAME" },
 		{ { "sandbox", "test", "--attempt=unix-socket" }, 0, "did", "false" },

@@ -2,6 +2,7 @@
  * test_draft.c - the text that is being typed. */
 #include "test_tui.h"
 #include "face/draft/draft.h"
+#include "face/draft/image.h"
 #include "face/screen/paint.h"
 #include "lib/base/utf8.h"
 
@@ -128,10 +129,79 @@ TEST(rows_break_at_blanks_and_never_inside_a_cluster)
 	CHECK_INT(cells_width(STR("\xe6\x97\xa5x")), 3);
 }
 
+TEST(a_file_is_a_mark_with_a_block)
+{
+	struct draft d = { 0 };
+	AUTO_BUF struct buf sent = { 0 }, blocks = { 0 };
+
+	CHECK(draft_attach(&d, STR("image 1: 2x3"), STR("{\"type\":\"image\"}")));
+	CHECK(draft_attach(&d, STR("pdf 2: 1KB"), STR("{\"type\":\"document\"}")));
+	draft_type(&d, STR(" what is it?"));
+	draft_expand(&d, &sent);
+	CHECK_STR(buf_str(&sent), "[image 1: 2x3][pdf 2: 1KB] what is it?");
+	draft_blocks(&d, &blocks);
+	CHECK_STR(buf_str(&blocks), "[{\"type\":\"image\"},{\"type\":\"document\"}]");
+	draft_move(&d, MOVE_START);
+	draft_delete(&d, MOVE_RIGHT);
+	CHECK(draft_stash(&d) && !d.text.n && draft_stash(&d) && !draft_mark_at(&d, 4));
+	buf_clear(&blocks);
+	draft_blocks(&d, &blocks);
+	CHECK_STR(buf_str(&blocks), "[{\"type\":\"document\"}]");
+	draft_release(&d);
+}
+
+TEST(heads_of_files_are_read_and_paths_as_terminals_write_them)
+{
+	static const struct {
+		struct str bytes;
+		const char *type;
+		unsigned width, height;
+	} heads[] = {
+		{ STR("\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\2\x80\0\0\1\xe0"), "image/png", 640, 480 },
+		{ STR("GIF89a\x0a\0\x14\0"), "image/gif", 10, 20 },
+		{ STR("\xff\xd8\xff\xe0\0\x04xx\xff\xc0\0\x0b\x08\0\x10\0\x20\x01\x01\x11\0"), "image/jpeg", 32, 16 },
+		{ STR("RIFF\0\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0\x3f\0\0\x1f\0\0"), "image/webp", 64, 32 },
+		{ STR("%PDF-1.4\n"), "application/pdf", 0, 0 },
+		{ STR("\x89PNG\r\n\x1a\n"), NULL, 0, 0 },
+		{ STR("\xff\xd8\xff\xe0\0\0"), NULL, 0, 0 },
+		{ STR("words"), NULL, 0, 0 },
+		{ STR(""), NULL, 0, 0 },
+	};
+	static const char *const paths[][2] = {
+		{ "/tmp/a.png", "/tmp/a.png" },
+		{ "'/tmp/a b.png' ", "/tmp/a b.png" },
+		{ "/tmp/a\\ b.png", "/tmp/a b.png" },
+		{ "file:///tmp/a%20b.png", "/tmp/a b.png" },
+		{ "file://host/tmp/a.png", "/tmp/a.png" },
+		{ "\"x.pdf\"", "x.pdf" },
+		{ "word", NULL },
+		{ "'/tmp/open", NULL },
+		{ "", NULL },
+	};
+	AUTO_BUF struct buf path = { 0 };
+
+	for (size_t i = 0; i < COUNT_OF(heads); i++) {
+		struct image_head head;
+		bool known = image_head_of(heads[i].bytes, &head);
+		CHECK_INT(known, heads[i].type != NULL);
+		if (known)
+			CHECK_CSTR(head.media_type, heads[i].type);
+		if (known)
+			CHECK(head.width == heads[i].width && head.height == heads[i].height);
+	}
+	for (size_t i = 0; i < COUNT_OF(paths); i++) {
+		struct str rest = str_from(paths[i][0]);
+		CHECK_INT(image_next_path(&rest, &path), paths[i][1] != NULL);
+		if (paths[i][1])
+			CHECK_STR(buf_str(&path), paths[i][1]);
+	}
+}
+
 int test_draft(void)
 {
 	return RUN_TESTS(
 		T(moves_and_kills_are_those_of_readline), T(the_cursor_stands_between_clusters),
 		T(every_change_can_be_undone_in_its_order), T(a_long_paste_is_one_character_that_is_sent_whole),
-		T(the_history_keeps_the_line_that_was_left_for_it), T(rows_break_at_blanks_and_never_inside_a_cluster));
+		T(the_history_keeps_the_line_that_was_left_for_it), T(rows_break_at_blanks_and_never_inside_a_cluster),
+		T(a_file_is_a_mark_with_a_block), T(heads_of_files_are_read_and_paths_as_terminals_write_them));
 }

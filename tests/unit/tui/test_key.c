@@ -26,6 +26,8 @@ static void add_key(struct buf *out, const struct key *k)
 		buf_add(out, k->text.p, k->text.n);
 	else if (k->code == KEY_PASTE)
 		buf_addf(out, "paste " STR_FMT, STR_ARG(k->text));
+	else if (k->code == KEY_CLIPBOARD)
+		buf_addf(out, "clipboard " STR_FMT, STR_ARG(k->text));
 	else if (k->code == KEY_CTRL)
 		buf_addf(out, "C-%c", k->letter);
 	else if (k->code == KEY_POSITION)
@@ -87,6 +89,10 @@ TEST(each_sequence_means_the_same_wherever_it_is_cut)
 		{ "\033[97:65;2u\033[1;5:1C\033[1;1:3A", "A <ctrl+right>  <up> " },
 		{ "\033[118;9u\033[57376u", " <unknown>  <unknown> " },
 		{ "\033[57404u\033[57409u\033[57414u\033[57419u\033[57426u", "5. <enter>  <up>  <delete> " },
+		{ "\033]52;c;aGkh\007x", " <clipboard hi!> x" },
+		{ "\033]52;c;aGkh\033\\x", " <clipboard hi!> x" },
+		{ "\033]11;rgb:0/0/0\007x", " <unknown> x" },
+		{ "\033]", " <alt+]> " },
 		{ "\033[228u", "\303\244" },
 		{ "\303\244\346\227\245\360\237\230\200", "\303\244\346\227\245\360\237\230\200" },
 		{ "\303x", "\357\277\275x" },

@@ -118,23 +118,29 @@ TEST(a_narrower_window_never_takes_a_row_above_the_region)
 {
 	/* rows of 10, 75 and 10 or 60 columns, the cursor in the last one; the window gets 40 columns */
 	static const struct {
-		bool cuts, tmux;
+		bool cuts, tmux, xterm_js;
 		unsigned caret, answer;
 		const char *bytes;
 	} cases[] = {
-		{ false, false, 5, REGION_COLUMN_UNKNOWN, "\r\033[3A\033[J" },
-		{ true, false, 5, REGION_COLUMN_UNKNOWN, "\r\033[2A\033[J" },
-		{ false, false, 59, REGION_COLUMN_UNKNOWN, "\r\033[3A\033[J" }, /* the smaller sum */
-		{ false, true, 59, REGION_COLUMN_UNKNOWN, "\r\033[4A\033[J" },
-		{ false, false, 59, 19, "\r\033[4A\033[J" }, /* wrapped, as in tmux */
-		{ false, false, 59, 39, "\r\033[3A\033[J" }, /* its row was cut, as in xterm.js */
-		{ false, true, 59, 39, "\r\033[3A\033[J" },
-		{ false, false, 59, 7, "\r\033[2A\033[J" }, /* as in no terminal that we know */
-		{ true, false, 59, 39, "\r\033[2A\033[J" },
+		{ false, false, false, 5, REGION_COLUMN_UNKNOWN, "\r\033[3A\033[J" },
+		{ true, false, false, 5, REGION_COLUMN_UNKNOWN, "\r\033[2A\033[J" },
+		{ false, false, false, 59, REGION_COLUMN_UNKNOWN, "\r\033[3A\033[J" }, /* the smaller sum */
+		{ false, true, false, 59, REGION_COLUMN_UNKNOWN, "\r\033[4A\033[J" },
+		{ false, false, false, 59, 19, "\r\033[4A\033[J" }, /* wrapped, as in tmux */
+		{ false, false, false, 59, 39, "\r\033[3A\033[J" }, /* its row was cut, as in xterm.js */
+		{ false, true, false, 59, 39, "\r\033[3A\033[J" },
+		{ false, false, false, 59, 7, "\r\033[2A\033[J" }, /* as in no terminal that we know */
+		{ true, false, false, 59, 39, "\r\033[2A\033[J" },
+		{ false, false, true, 59, 39, "\r\033[3A\033[J" },
+		{ false, false, true, 5, REGION_COLUMN_UNKNOWN, "\r\033[3A\033[J" },
 	};
 
 	for (size_t k = 0; k < COUNT_OF(cases); k++) {
-		struct region r = { .columns = 80, .rows = 24, .cuts = cases[k].cuts, .rewraps_caret = cases[k].tmux };
+		struct region r = { .columns = 80,
+				    .rows = 24,
+				    .cuts = cases[k].cuts,
+				    .rewraps_caret = cases[k].tmux,
+				    .is_xterm_js = cases[k].xterm_js };
 		struct styled rows[3] = { 0 };
 		AUTO_BUF struct buf out = { 0 }, after = { 0 };
 		for (size_t i = 0; i < 3; i++)

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The same conversation in xterm.js, the terminal of VS Code, and in tmux: both wrap rows again when the window changes its size."""
+import json
+import os
+import re
+import select
+import subprocess
+import time
+import uuid
+
+from lab import CADRE, Late, main
+from test_tui import PLAIN, SCENARIO, leave, prompts, ready
+from xterm import Xterm
+
+
+def screen(lab, *args, **more):
+    if not lab.models:
+        lab.model(SCENARIO, log=True)
+    return Xterm(lab, *args, **{"env": {**PLAIN, "TERM_PROGRAM": "vscode"}, **more})
+
+
+def quiet(s):
+    while s._pump(time.monotonic() + 0.3):
+        pass
+
+
+def every_line_is_there_once(rows):
+    for i in range(60):
+        assert rows.count("shell line %02d" % i) == 1, (i, rows.count("shell line %02d" % i))
+    found = [r for r in rows if re.fullmatch(r"finished line \d+\.", r)]
+    assert found == ["finished line %03d." % i for i in range(300)], [r for r in found if found.count(r) != 1] or len(found)
+
+
+def a_resize_of_xterm_js_keeps_every_line_once(lab):
+    before = "".join("shell line %02d\n" % i for i in range(60))
+    with screen(lab, size=(110, 40), before=before) as s:
+        ready(s)
+        s.press("lines", "enter")
+        s.seen("finished line 299.")
+        ready(s)
+        long = "a line that is longer than a narrow window, with the cursor at its end, as long as it may get here ok"
+        s.press(long)
+        s.until(long)
+        for columns in (70, 30, 110, 45, 90, 110):
+            s.resize(columns, 40)
+            quiet(s)
+            s.press("x")
+            long += "x"
+        s.until("❯ " + long)
+        every_line_is_there_once(s.all())
+        assert sum("a line that is longer" in r for r in s.all()) == 1, s.all()[-20:]
+        assert json.load(open(os.path.join(lab.env["HOME"], ".claude", "cadre", "terminals.json"))) == {"vscode": "2 4 1"}
+        s.press("C-u")
+        leave(s)
+
+
+def a_resize_of_tmux_keeps_every_line_once(lab):
+    lab.model(SCENARIO)
+    name = "cadre-" + uuid.uuid4().hex[:8]
+    env = {**lab.env, "NO_COLOR": "1", "LANG": "C.UTF-8", "TERM": "screen"}
+    conf = os.path.join(lab.work, "tmux.conf")
+    with open(conf, "w") as f:
+        f.write("set -g history-limit 5000\nset -g status off\n")
+
+    def tmux(*words):
+        return subprocess.run(["tmux", "-L", name, "-f", conf, *words], env=env, check=True, text=True, stdout=subprocess.PIPE).stdout
+
+    def seen(text):
+        until = time.monotonic() + 60
+        while text not in tmux("capture-pane", "-p", "-J", "-S", "-"):
+            if time.monotonic() > until:
+                raise Late("%r is not on the terminal: %s" % (text, tmux("capture-pane", "-p", "-S", "-")))
+            select.select([], [], [], 0.02)
+    try:
+        tmux("new-session", "-d", "-x", "110", "-y", "40", "-c", lab.work, "sh", "-c",
+             'i=0; while [ $i -lt 60 ]; do printf "shell line %02d\\n" $i; i=$((i+1)); done; stty -g > before; ' + CADRE +
+             '; stty -g > after; echo over; exec cat')
+        seen("? keys")
+        tmux("send-keys", "lines", "Enter")
+        seen("finished line 299.")
+        seen("? keys")
+        tmux("send-keys", "-l", "a line that is longer than a narrow window, with the cursor at its end, as long as it may get ok")
+        seen("as it may get ok")
+        for number, columns in enumerate(("70", "30", "110", "45", "110")):
+            tmux("resize-window", "-x", columns, "-y", "40")
+            select.select([], [], [], 0.4)  # the window has settled, and what follows is typed in it
+            tmux("send-keys", "x")
+        seen("as it may get okxxxxx")
+        rows = [r.rstrip() for r in tmux("capture-pane", "-p", "-J", "-S", "-").split("\n")]
+        every_line_is_there_once(rows)
+        assert json.load(open(os.path.join(lab.env["HOME"], ".claude", "cadre", "terminals.json"))) == {"tmux": "4 2 1"}
+        # kill -9: nothing is left on
+        tmux("send-keys", "C-u", "C-x", "t")
+        seen("no agent runs")
+        pane = int(tmux("display", "-p", "#{pane_pid}"))
+        pid = subprocess.run(["pgrep", "-P", str(pane), "cadre"], check=True, stdout=subprocess.PIPE, text=True).stdout.split()[0]
+        os.kill(int(pid), 9)
+        seen("over")
+        until = time.monotonic() + 30
+        while tmux("display", "-p", "#{mouse_any_flag}#{alternate_on}").strip() != "00" and time.monotonic() < until:
+            select.select([], [], [], 0.02)
+        assert tmux("display", "-p", "#{mouse_any_flag}#{alternate_on}").strip() == "00"
+        tmux("send-keys", "-l", "typed and seen")
+        seen("typed and seen")
+    finally:
+        subprocess.run(["tmux", "-L", name, "kill-server"], env=env, check=False, stderr=subprocess.DEVNULL)
+
+
+def what_is_typed_in_a_turn_is_not_in_the_answer(lab):
+    with screen(lab, size=(80, 24)) as s:
+        ready(s)
+        s.press("slowly please", "enter")
+        s.until("fills the line")
+        s.press("hello")
+        s.until("❯ hello")
+        s.press("esc")
+        s.seen("Interrupted.")
+        s.until("❯ hello")
+        ready(s)
+        answer = [row for row in s.all() if "hello" in row]
+        assert answer == ["❯ hello"] and not any("^[" in row for row in s.all()), answer
+        s.press("C-u")
+        leave(s)
+
+
+def marks_and_pastes_work_in_xterm_js(lab):
+    with screen(lab) as s:
+        ready(s)
+        s.paste("x" * 5000)
+        s.until("[paste 1: 1 line, 4.9KB]")
+        s.press("enter")
+        s.seen("I hear you.")
+        ready(s)
+        s.press("😀👍🏽日本", "left", "left", "x")
+        s.until(lambda rows: "❯ 😀👍🏽x日本" in rows)
+        s.press("end", "C-u")
+        leave(s)
+    assert prompts(lab) == ["x" * 5000]
+
+
+if __name__ == "__main__":
+    main(a_resize_of_xterm_js_keeps_every_line_once, a_resize_of_tmux_keeps_every_line_once, what_is_typed_in_a_turn_is_not_in_the_answer,
+         marks_and_pastes_work_in_xterm_js)
