@@ -422,7 +422,8 @@ def a_lead_that_is_resumed_without_tmux_has_its_members_in_its_process(t):
     allowed = ["--settings", '{"permissions": {"allow": ["Bash"]}}']
     t.lead("--teammate-mode", "auto", "--session-id", t.session, *allowed)
     t.type("Make a team")
-    until(lambda: t.heard("Report of ann.") and pathlib.Path(t.lab.work, "ran").exists(), lambda: (t.texts(t.session), t.screen()))
+    ran = pathlib.Path(t.lab.work, "ran")
+    until(lambda: t.heard("Report of ann.") and ran.exists() and ran.read_text(), lambda: (t.texts(t.session), t.screen()))
     sessions = {name: t.meta()[name]["team"]["agentSession"] for name in ("ann", "ben")}
     os.kill(t.pid, signal.SIGKILL)
     os.kill(t.meta()["ben"]["team"]["pid"], signal.SIGKILL)  # its command would hold it for ten minutes
@@ -432,7 +433,7 @@ def a_lead_that_is_resumed_without_tmux_has_its_members_in_its_process(t):
     until(lambda: t.heard("The second report.") and t.heard("Report of ben."), lambda: (t.texts(t.session), t.screen()))
     assert t.heard("lives in this process now: tmux is not installed") == 2, t.texts(t.session)
     assert t.heard("Report of ann.") == 1 and t.heard("Report of ben.") == 1, t.texts(t.session)
-    assert pathlib.Path(t.lab.work, "ran").read_text() == "ben\n"
+    assert ran.read_text() == "ben\n"
     assert {m["team"]["backend"] for m in t.meta().values()} == {"in-process"}, t.meta()
     (whole,) = [text for text in (p.read_text() for p in t.config().glob("projects/*/%s/subagents/agent-*.jsonl" % t.session))
                 if "The second report." in text]

@@ -62,8 +62,8 @@ struct segment *segment_from_json(const struct json *block)
 	if (json_get(block, "cache_control")) {
 		for (struct json_member m = json_members(block); m.key; m = json_member_next(block, m))
 			if (!json_str_is(m.key, "cache_control"))
-				buf_addf(&unmarked, "%c" STR_FMT ":" STR_FMT, unmarked.n ? ',' : '{',
-					 STR_ARG(json_raw(m.key)), STR_ARG(json_raw(m.value)));
+				buf_addf(&unmarked, "%c" STR_FMT ":" STR_FMT, unmarked.n ? ',' : '{', JSON_ARG(m.key),
+					 JSON_ARG(m.value));
 		buf_addch(&unmarked, '}');
 	}
 	struct segment *s = segment_new(kind, unmarked.n ? buf_str(&unmarked) : json_raw(block));
@@ -89,10 +89,7 @@ struct segment *segment_text(struct str text)
 	AUTO_BUF struct buf b = { 0 };
 	struct json_out w = json_out(&b);
 
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "text");
-	json_kstr(&w, "text", text);
-	json_close(&w);
+	json_putf(&w, "{type:'text', text:'%.*s'}", STR_ARG(text));
 	return segment_new(SEGMENT_TEXT, buf_str(&b));
 }
 
@@ -117,13 +114,8 @@ struct segment *segment_tool_blocks(struct str call_id, struct str content, bool
 	AUTO_BUF struct buf b = { 0 };
 	struct json_out w = json_out(&b);
 
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "tool_result");
-	json_kstr(&w, "tool_use_id", call_id);
-	json_kraw(&w, "content", content);
-	if (is_error)
-		json_kbool(&w, "is_error", true);
-	json_close(&w);
+	json_putf(&w, "{type:'tool_result', tool_use_id:'%.*s', content:%.*s, is_error?:!!%d}", STR_ARG(call_id),
+		  STR_ARG(content), is_error);
 	return segment_new(SEGMENT_TOOL_RESULT, buf_str(&b));
 }
 
@@ -186,7 +178,8 @@ void head_pool_release(struct head_pool *pool)
 
 /* ---- token counts in and out of JSON ----------------------------------------------------------------------------- */
 
-#define MOST_TOKENS (INT64_C(1) << 48) /* larger values are not token counts; sums of smaller ones never overflow */
+#define MOST_COST_USD 1e6
+#define MOST_TOKENS   (INT64_C(1) << 48) /* larger values are not token counts; sums of smaller ones never overflow */
 
 static const struct {
 	const char *name;
@@ -215,6 +208,9 @@ void usage_merge(struct usage *u, const struct json *object)
 		if (json_i64(json_get(from, fields[i].name), &v) && v >= 0 && v <= MOST_TOKENS)
 			*usage_field(u, i) = v;
 	}
+	double cost = json_double(json_get(object, "cost"));
+	if (cost > 0 && cost < MOST_COST_USD)
+		u->cost_usd = cost;
 	u->estimated = u->estimated || json_bool(json_get(object, "estimated"));
 }
 
@@ -222,6 +218,7 @@ void usage_add(struct usage *sum, const struct usage *u)
 {
 	for (size_t i = 0; i < COUNT_OF(fields); i++)
 		*usage_field(sum, i) += *usage_field(u, i);
+	sum->cost_usd += u->cost_usd;
 	sum->estimated = sum->estimated || u->estimated;
 }
 
@@ -241,6 +238,10 @@ void usage_write(struct json_out *w, const struct usage *u)
 	}
 	if (inside)
 		json_close(w);
+	if (u->cost_usd > 0) {
+		json_key(w, "cost");
+		json_put_double(w, u->cost_usd);
+	}
 	if (u->estimated)
 		json_kbool(w, "estimated", true);
 	json_close(w);
@@ -261,8 +262,7 @@ void translation_add(struct translation *t, struct str piece)
 {
 	if (!piece.n)
 		return;
-	t->pieces = xgrow(t->pieces, t->count, &t->cap, sizeof *t->pieces);
-	t->pieces[t->count++] = piece;
+	*xpush(t->pieces, t->count, t->cap) = piece;
 	t->size += piece.n;
 }
 

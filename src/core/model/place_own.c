@@ -77,7 +77,7 @@ static int read_quirks(const struct wire *wire, const struct json *list, const c
 			q++;
 		if (!q || !q->name)
 			return err_set(err, ERR_USAGE, "%s.quirks: the wire %s has no quirk " STR_FMT, path, wire->name,
-				       STR_ARG(json_raw(v)));
+				       JSON_ARG(v));
 		*ret_bits |= q->bit;
 	}
 	return 0;

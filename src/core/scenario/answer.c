@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * answer.c - builds the reply to a request (the answer of a rule, an error, or a page) and delivers it in steps, with
  * the faults of the rule. */
-#include "lib/json/json_write.h"
 #include "core/scenario/engine_int.h"
 
 enum { BYTES_PER_TOKEN = 4 };
@@ -118,30 +117,19 @@ static void error_body(struct engine *e, struct buf *out, unsigned status, struc
 		return;
 	}
 	if (e->frames) {
-		json_open(&w, '{');
-		json_kstr(&w, "message", message);
-		json_close(&w);
+		json_putf(&w, "{message:'%.*s'}", STR_ARG(message));
 		return;
 	}
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "error");
-	json_kopen(&w, "error", '{');
-	json_kstr(&w, "type", type);
-	json_kstr(&w, "message", message);
-	json_close(&w);
-	json_kcstr(&w, "request_id", digest_id(id, "req_", e->scenario->seed, digest_mix(e->given, e->scenario->seed)));
-	json_close(&w);
+	json_putf(&w, "{type:'error', error:{type:'%.*s', message:'%.*s'}, request_id:'%s'}", STR_ARG(type),
+		  STR_ARG(message), digest_id(id, "req_", e->scenario->seed, digest_mix(e->given, e->scenario->seed)));
 }
 
 struct reply *answer_error(struct engine *e, unsigned status, const char *header, const char *fmt, ...)
 {
 	AUTO_BUF struct buf body = { 0 };
 	char text[512];
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
+	PRINT_ARGS(text, fmt);
 	error_body(e, &body, status, str_from(error_type(status)), str_from(text));
 	struct reply *r = reply_new(e, &(struct parts){ .body = buf_str(&body), .header = header });
 	r->head.status = (int)status;
@@ -170,8 +158,7 @@ static void fill_blocks(struct asking *a, const struct rule *rule)
 				expand(a, &b->text, &e->text);
 				text.n = e->text.n - begin;
 			}
-			e->blocks = xgrow(e->blocks, e->block_count, &e->block_cap, sizeof *e->blocks);
-			e->blocks[e->block_count++] = (struct reply_block){ b, text };
+			*xpush(e->blocks, e->block_count, e->block_cap) = (struct reply_block){ b, text };
 		}
 	}
 }
@@ -360,12 +347,6 @@ struct reply_step reply_next(struct reply *r)
 	else if (pace && !r->faulty && r->stage != STAGE_OVER)
 		r->delay_ms = range_pick(&pace->delay_ms, &r->random);
 	return step;
-}
-
-void reply_begun(struct reply *r)
-{
-	prompt_cache_write(&r->engine->cache, r->writes, r->write_count, r->engine->now_ms);
-	r->write_count = 0;
 }
 
 void reply_free(struct reply *r)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * digest.c - the hash of prompt prefixes, ids and signatures, and a set of ids. */
+ * digest.c - the hash of prompt prefixes, ids and signatures. */
 #include "core/scenario/digest.h"
 
 enum { ID_CHARS = 24 };
@@ -90,65 +90,4 @@ bool redacted_is_ours(struct str data)
 	struct str random = { data.p, (size_t)(split - data.p) };
 	struct str rest = { split, data.n - random.n };
 	return str_is(rest, digest_id(check, "_", digest(SALT_REDACTED, random), random.n));
-}
-
-/* ---- open addressing; a round number says which slots are of this request ---------------------------------------- */
-
-static struct idset_slot *idset_find(const struct idset *s, struct str text, uint32_t hash)
-{
-	size_t i = hash & (s->cap - 1);
-
-	for (; s->slots[i].round == s->round; i = (i + 1) & (s->cap - 1))
-		if (s->slots[i].hash == hash && str_eq(s->slots[i].text, text))
-			break;
-	return &s->slots[i];
-}
-
-static void idset_resize(struct idset *s, size_t cap)
-{
-	struct idset bigger = { .slots = xcalloc(cap, sizeof *s->slots), .cap = cap, .used = s->used, .round = 1 };
-
-	for (size_t i = 0; i < s->cap; i++) {
-		const struct idset_slot *old = &s->slots[i];
-		if (old->round == s->round)
-			*idset_find(&bigger, old->text, old->hash) = (struct idset_slot){ old->text, old->hash, 1 };
-	}
-	free(s->slots);
-	*s = bigger;
-}
-
-void idset_clear(struct idset *s)
-{
-	s->used = 0;
-	if (!s->slots)
-		idset_resize(s, 64);
-	if (++s->round == 0) {
-		memset(s->slots, 0, s->cap * sizeof *s->slots);
-		s->round = 1;
-	}
-}
-
-bool idset_add(struct idset *s, struct str text)
-{
-	if (s->used * 2 >= s->cap)
-		idset_resize(s, s->cap * 2);
-
-	uint32_t hash = (uint32_t)digest(0, text);
-	struct idset_slot *slot = idset_find(s, text, hash);
-	if (slot->round == s->round)
-		return false;
-	*slot = (struct idset_slot){ text, hash, s->round };
-	s->used++;
-	return true;
-}
-
-bool idset_has(const struct idset *s, struct str text)
-{
-	return idset_find(s, text, (uint32_t)digest(0, text))->round == s->round;
-}
-
-void idset_release(struct idset *s)
-{
-	free(s->slots);
-	*s = (struct idset){ 0 };
 }

@@ -1,72 +1,48 @@
 /* SPDX-License-Identifier: MIT
  * engine.c - checks capacity and validity of a request, finds its rule, and counts. */
-#include "lib/json/json_write.h"
 #include "core/scenario/engine_int.h"
-#include "core/scenario/prompt_cache.h"
 
-/* A hash table of prompt prefixes. */
+enum { BYTES_PER_TOKEN = 4, KEEP_SCRATCH_BYTES = 1 << 20, LOOK_BACK_BLOCKS = 20, CACHE_SWEEP_LEAST = 256 };
 
-enum { LOOK_BACK_BLOCKS = 20, FIRST_CAP = 256 };
-
-static struct cache_entry *prompt_cache_find(const struct prompt_cache *c, uint64_t hash)
+static uint64_t cache_expiry(const struct engine *e, uint64_t hash)
 {
-	size_t i = hash & (c->cap - 1);
-
-	while (c->entries[i].hash && c->entries[i].hash != hash)
-		i = (i + 1) & (c->cap - 1);
-	return &c->entries[i];
+	return (uintptr_t)map_get(&e->cache, (struct str){ (const char *)&hash, sizeof hash });
 }
 
-/* Drops expired entries, and doubles the table if that freed little. */
-static void prompt_cache_grow(struct prompt_cache *c, uint64_t now_ms)
+static void cache_renew(struct engine *e, uint64_t hash, uint64_t ttl_ms)
 {
-	size_t live = 0;
+	uint64_t expires_ms = MAX(cache_expiry(e, hash), e->now_ms + ttl_ms);
 
-	for (size_t i = 0; i < c->cap; i++)
-		live += c->entries[i].hash && c->entries[i].expires_ms > now_ms;
-	struct prompt_cache fresh = { .cap = c->cap ? c->cap : FIRST_CAP };
-	while (live * 4 > fresh.cap)
-		fresh.cap *= 2;
-	fresh.entries = xcalloc(fresh.cap, sizeof *fresh.entries);
-	for (size_t i = 0; i < c->cap; i++) {
-		if (!c->entries[i].hash || c->entries[i].expires_ms <= now_ms)
-			continue;
-		*prompt_cache_find(&fresh, c->entries[i].hash) = c->entries[i];
-		fresh.used++;
-	}
-	free(c->entries);
-	*c = fresh;
+	map_set(&e->cache, (struct str){ (const char *)&hash, sizeof hash }, (void *)(uintptr_t)expires_ms);
 }
 
 /* The longest live prefix that a mark finds: block + 1, or 0. A hit lives on. */
-static size_t look_back(struct prompt_cache *c, const struct request *r, const struct mark *mark, uint64_t now_ms)
+static size_t look_back(struct engine *e, const struct request *r, const struct mark *mark)
 {
 	size_t last = mark->block + 1;
 	size_t first = last > LOOK_BACK_BLOCKS ? last - LOOK_BACK_BLOCKS : 0;
 
-	for (size_t end = last; c->cap && end > first; end--) {
-		struct cache_entry *e = prompt_cache_find(c, r->prefixes[end - 1].hash);
-		if (e->hash && e->expires_ms > now_ms) {
-			e->expires_ms = MAX(e->expires_ms, now_ms + mark->ttl_ms);
+	for (size_t end = last; end > first; end--) {
+		uint64_t hash = r->prefixes[end - 1].hash;
+		if (cache_expiry(e, hash) > e->now_ms) {
+			cache_renew(e, hash, mark->ttl_ms);
 			return end;
 		}
 	}
 	return 0;
 }
 
-static struct cache_look prompt_cache_look(struct prompt_cache *c, const struct request *r, uint64_t min_bytes,
-					   uint64_t now_ms)
+static struct cache_look cache_find(struct engine *e, const struct request *r)
 {
-	struct cache_look look = { 0 };
+	struct cache_look look = { .total_bytes = r->prefixes[r->prefix_count - 1].bytes };
+	uint64_t min_bytes = e->scenario->cache_min_tokens * BYTES_PER_TOKEN;
 
-	if (r->prefix_count)
-		look.total_bytes = r->prefixes[r->prefix_count - 1].bytes;
-	for (unsigned i = 0; i < r->mark_count; i++) {
+	for (unsigned i = 0; e->scenario->cache && i < r->mark_count; i++) {
 		const struct mark *mark = &r->marks[i];
 		const struct prefix *prefix = &r->prefixes[mark->block];
 		if (prefix->bytes < min_bytes)
 			continue;
-		size_t hit = look_back(c, r, mark, now_ms);
+		size_t hit = look_back(e, r, mark);
 		if (hit)
 			look.read_bytes = MAX(look.read_bytes, r->prefixes[hit - 1].bytes);
 		look.prefix_bytes = MAX(look.prefix_bytes, prefix->bytes);
@@ -75,35 +51,27 @@ static struct cache_look prompt_cache_look(struct prompt_cache *c, const struct 
 	return look;
 }
 
-void prompt_cache_write(struct prompt_cache *c, const struct cache_write *writes, unsigned n, uint64_t now_ms)
+void reply_begun(struct reply *r)
 {
-	for (unsigned i = 0; i < n; i++) {
-		if (!writes[i].hash)
-			continue;
-		if ((c->used + 1) * 2 > c->cap)
-			prompt_cache_grow(c, now_ms);
-		struct cache_entry *e = prompt_cache_find(c, writes[i].hash);
-		c->used += !e->hash;
-		*e = (struct cache_entry){ writes[i].hash, MAX(e->expires_ms, now_ms + writes[i].ttl_ms) };
-	}
-}
+	struct engine *e = r->engine;
 
-static void prompt_cache_release(struct prompt_cache *c)
-{
-	free(c->entries);
-	*c = (struct prompt_cache){ 0 };
+	for (unsigned i = 0; i < r->write_count; i++)
+		cache_renew(e, r->writes[i].hash, r->writes[i].ttl_ms);
+	r->write_count = 0;
+	if (e->cache.count < e->cache_sweep_at)
+		return;
+	for (struct map_entry *m = map_next(&e->cache, NULL); m; m = map_next(&e->cache, m))
+		if ((uintptr_t)m->value <= e->now_ms)
+			map_remove(&e->cache, (struct str){ m->key, m->key_len });
+	e->cache_sweep_at = MAX(e->cache.count * 2, CACHE_SWEEP_LEAST);
 }
 
 static const struct rule *match_rule(struct asking *a);
 
-enum { BYTES_PER_TOKEN = 4, KEEP_SCRATCH_BYTES = 1 << 20 };
-
 struct engine *engine_new(const struct scenario *scenario)
 {
-	struct engine *e = xcalloc(1, sizeof *e);
+	struct engine *e = xnew(struct engine, .scenario = scenario, .checker = checker_new());
 
-	e->scenario = scenario;
-	e->checker = checker_new();
 	e->rules = xcalloc(scenario->rule_count, sizeof *e->rules);
 	engine_reset(e);
 	return e;
@@ -114,7 +82,7 @@ void engine_free(struct engine *e)
 	if (!e)
 		return;
 	checker_free(e->checker);
-	prompt_cache_release(&e->cache);
+	map_release(&e->cache);
 	arena_release(&e->scratch);
 	buf_release(&e->text);
 	buf_release(&e->chat_body);
@@ -128,7 +96,7 @@ void engine_reset(struct engine *e)
 {
 	memset(&e->counters, 0, sizeof e->counters);
 	memset(e->rules, 0, e->scenario->rule_count * sizeof *e->rules);
-	prompt_cache_release(&e->cache);
+	map_release(&e->cache);
 	e->counters.in_flight_max = e->in_flight;
 	e->random = e->scenario->seed;
 	e->rate_left = (double)e->scenario->rate_per_s;
@@ -187,10 +155,7 @@ static struct reply *ask_message(struct engine *e, const struct engine_request *
 	const struct rule *rule = match_rule(&a);
 	struct reply *r;
 	if (rule) {
-		struct cache_look look = { .total_bytes = request.prefixes[request.prefix_count - 1].bytes };
-		if (e->scenario->cache)
-			look = prompt_cache_look(&e->cache, &request, e->scenario->cache_min_tokens * BYTES_PER_TOKEN,
-						 e->now_ms);
+		struct cache_look look = cache_find(e, &request);
 		c->prefix_bytes += look.prefix_bytes;
 		c->read_bytes += look.read_bytes;
 		c->recent[c->recent_count++ % RECENT_REQUESTS] =
@@ -225,14 +190,10 @@ static struct reply *ask_count(struct engine *e, const struct engine_request *as
 
 static void put_model(struct json_out *w, const char *id)
 {
-	json_open(w, '{');
-	json_kcstr(w, "type", "model");
-	json_kcstr(w, "id", id);
-	json_kcstr(w, "display_name", id);
-	json_kcstr(w, "created_at", "2026-01-01T00:00:00Z");
-	json_ki64(w, "max_input_tokens", 1000000);
-	json_ki64(w, "max_tokens", 128000);
-	json_close(w);
+	json_putf(w,
+		  "{type:'model', id:'%s', display_name:'%s', created_at:'2026-01-01T00:00:00Z', "
+		  "max_input_tokens:1000000, max_tokens:128000}",
+		  id, id);
 }
 
 static struct reply *list_models(struct engine *e, struct str id)
@@ -250,15 +211,10 @@ static struct reply *list_models(struct engine *e, struct str id)
 	}
 	if (id.n)
 		return answer_error(e, 404, NULL, "there is no model " STR_FMT, STR_ARG(id));
-	json_open(&w, '{');
-	json_kopen(&w, "data", '[');
+	json_putf(&w, "{data:[");
 	for (size_t i = 0; i < COUNT_OF(models); i++)
 		put_model(&w, models[i]);
-	json_close(&w);
-	json_kbool(&w, "has_more", false);
-	json_kcstr(&w, "first_id", models[0]);
-	json_kcstr(&w, "last_id", models[COUNT_OF(models) - 1]);
-	json_close(&w);
+	json_putf(&w, "], has_more:false, first_id:'%s', last_id:'%s'}", models[0], models[COUNT_OF(models) - 1]);
 	return answer_json(e, buf_str(&body));
 }
 
@@ -431,41 +387,24 @@ void engine_stats(const struct engine *e, struct buf *out_json)
 	const struct counters *c = &e->counters;
 	struct json_out w = json_out(out_json);
 
-	json_open(&w, '{');
-	json_ki64(&w, "requests", (int64_t)c->requests);
-	json_ki64(&w, "answered", (int64_t)c->answered);
-	json_ki64(&w, "invalid", (int64_t)c->invalid);
-	json_ki64(&w, "limited", (int64_t)c->limited);
-	json_ki64(&w, "unmatched", (int64_t)c->unmatched);
-	json_ki64(&w, "in_flight", (int64_t)e->in_flight);
-	json_ki64(&w, "in_flight_max", (int64_t)c->in_flight_max);
-	json_ki64(&w, "bytes_in", (int64_t)c->bytes_in);
-	json_ki64(&w, "bytes_out", (int64_t)c->bytes_out);
-	json_kcstr(&w, "last_invalid", c->last_invalid.kind ? c->last_invalid.text : NULL);
+	json_putf(&w,
+		  "{requests:%lld, answered:%lld, invalid:%lld, limited:%lld, unmatched:%lld, "
+		  "in_flight:%lld, in_flight_max:%lld, bytes_in:%lld, bytes_out:%lld, last_invalid:'%s'",
+		  (long long)c->requests, (long long)c->answered, (long long)c->invalid, (long long)c->limited,
+		  (long long)c->unmatched, (long long)e->in_flight, (long long)c->in_flight_max, (long long)c->bytes_in,
+		  (long long)c->bytes_out, c->last_invalid.kind ? c->last_invalid.text : NULL);
 	uint64_t first = c->recent_count > RECENT_REQUESTS ? c->recent_count - RECENT_REQUESTS : 0;
-	json_kopen(&w, "cache", '{');
-	json_ki64(&w, "prefix_bytes", (int64_t)c->prefix_bytes);
-	json_ki64(&w, "read_bytes", (int64_t)c->read_bytes);
-	json_kopen(&w, "requests", '[');
+	json_putf(&w, "cache:{prefix_bytes:%lld, read_bytes:%lld, requests:[", (long long)c->prefix_bytes,
+		  (long long)c->read_bytes);
 	for (uint64_t i = first; i < c->recent_count; i++) {
 		const struct recent *r = &c->recent[i % RECENT_REQUESTS];
-		json_open(&w, '{');
-		json_ki64(&w, "request", (int64_t)r->number);
-		json_ki64(&w, "prefix_bytes", (int64_t)r->prefix_bytes);
-		json_ki64(&w, "read_bytes", (int64_t)r->read_bytes);
-		json_close(&w);
+		json_putf(&w, "{request:%lld, prefix_bytes:%lld, read_bytes:%lld}", (long long)r->number,
+			  (long long)r->prefix_bytes, (long long)r->read_bytes);
 	}
-	json_close(&w);
-	json_close(&w);
-	json_kopen(&w, "rules", '[');
-	for (const struct rule *rule = e->scenario->rules; rule; rule = rule->next) {
-		json_open(&w, '{');
-		json_kstr(&w, "name", rule->name);
-		json_ki64(&w, "line", rule->line);
-		json_ki64(&w, "seen", (int64_t)e->rules[rule->index].seen);
-		json_ki64(&w, "matched", (int64_t)e->rules[rule->index].matched);
-		json_close(&w);
-	}
-	json_close(&w);
-	json_close(&w);
+	json_putf(&w, "]}, rules:[");
+	for (const struct rule *rule = e->scenario->rules; rule; rule = rule->next)
+		json_putf(&w, "{name:'%.*s', line:%lld, seen:%lld, matched:%lld}", STR_ARG(rule->name),
+			  (long long)rule->line, (long long)e->rules[rule->index].seen,
+			  (long long)e->rules[rule->index].matched);
+	json_putf(&w, "]}");
 }

@@ -3,11 +3,12 @@
  *
  *     engine.c   checks, limits, finds the rule     template.c      fills in the {{names}}
  *     answer.c   makes the reply and its steps      reply_event.c   writes events and messages
- *     chat_request.c, reply_chat.c   the same for chat completions      reply_frames.c   for clouds
- *     reply_responses.c, reply_gemini.c   and for the Responses API and Gemini */
+ *     reply_chat.c, reply_responses.c, reply_gemini.c, reply_frames.c   both directions of other APIs and of clouds */
 #pragma once
+#include "lib/base/map.h"
+#include "lib/json/json_write.h"
 #include "core/scenario/digest.h"
-#include "core/scenario/prompt_cache.h"
+#include "core/scenario/request.h"
 #include "core/scenario/scenario.h"
 
 enum { RECENT_REQUESTS = 2048 };
@@ -40,10 +41,27 @@ struct reply_block {
 	struct str text;           /* filler: only n is set */
 };
 
+/* The prompt cache: a prefix is written at each mark, once the answer has begun; a later request reads the longest written
+ * prefix that one of its marks finds within 20 blocks, the marked one included. Each use renews the lifetime of an entry,
+ * which its mark sets. A write is kept by a reply until it has begun. */
+struct cache_write {
+	uint64_t hash;
+	uint64_t ttl_ms;
+};
+
+struct cache_look {
+	uint64_t read_bytes;   /* found */
+	uint64_t prefix_bytes; /* up to the last mark that is long enough */
+	uint64_t total_bytes;
+	struct cache_write writes[REQUEST_MAX_MARKS];
+	unsigned write_count;
+};
+
 struct engine {
 	const struct scenario *scenario;
 	struct checker *checker;
-	struct prompt_cache cache;
+	struct map cache;      /* from the hash of a prefix to the time at which it expires, as a pointer */
+	size_t cache_sweep_at; /* entries, when those that expired are removed */
 	struct rule_state *rules;
 	struct counters counters;
 	uint64_t in_flight;
@@ -139,17 +157,35 @@ struct reply *answer_error(struct engine *e, unsigned status, const char *header
 	printf_like(4, 5);
 struct reply *answer_json(struct engine *e, struct str body);
 
-/* chat_request.c: converts a chat-completions request to the Messages API. Appends it to out, which is undefined after a failure (-ERR_PARSE: the text of a 400). *ret_usage: the client asked
- * for usage. Borrows body and reader until return; arena is for scratch. */
+/* The requests of other APIs. Each converter appends the same request in the format of the Messages API to out, which is
+ * undefined after a failure (-ERR_PARSE: the text of a 400). They borrow body and reader until return; arena is for scratch. The
+ * other_ functions, in reply_chat.c, are what they share. */
+enum { OTHER_NO_LIMIT_TOKENS = 1000000 };
+struct other_members {
+	const char *names;          /* "a|b|c" */
+	const char *before, *after; /* of the name, in the error for any other */
+};
+int other_request(struct json_reader *reader, struct arena *arena, struct str body, const struct other_members *known,
+		  const struct json **ret_root, struct err *err);
+void other_put_text(struct json_out *w, const struct json *text);
+bool other_put_data(struct json_out *w, const char *kind,
+		    struct str address); /* false: not a data: address in base64 */
+/* False: the arguments are not an object. */
+bool other_put_call(struct json_out *w, const struct json *id, const struct json *name, struct str arguments);
+void other_put_tool(struct json_out *w, const struct json *tool, const struct json *schema); /* NULL: any object */
+/* The thinking block of a sealed text (base64 of model and text, which the answer carried). -1: not a sealed text;
+ * -2: of another model. */
+int other_put_sealed(struct json_out *w, struct str model, struct str sealed);
+void other_add_sealed(struct buf *out, struct str model, struct str text);
+
+/* reply_chat.c. *ret_usage: the client asked for usage. The others are those of reply_event.c for this API. */
 int chat_request(struct json_reader *reader, struct arena *arena, struct str body, struct buf *out, bool *ret_usage,
 		 struct err *err);
-
-/* reply_chat.c: the same as reply_event.c for chat completions. */
 void chat_event_next(struct reply *r, struct buf *out);
 void chat_error(struct buf *out, struct str type, struct str message);
 void chat_json(const struct reply *r, struct buf *out);
 
-/* reply_responses.c and reply_gemini.c: both directions of these two. Requests are converted like those of chat_request(). */
+/* reply_responses.c and reply_gemini.c: the same for these two */
 int responses_request(struct json_reader *reader, struct arena *arena, struct str body, struct buf *out,
 		      struct err *err);
 void responses_event_next(struct reply *r, struct buf *out);
@@ -177,6 +213,8 @@ void frames_wrap(struct buf *out, size_t from); /* events from there on become f
 /* reply_event.c: what both have */
 void reply_add_filler(struct buf *out, uint64_t at, uint64_t n);
 size_t reply_delta_len(const struct reply *r, const struct reply_block *b);
+/* n bytes of the text of a block; those of a filler are made in *made. */
+struct str reply_piece(const struct reply_block *b, uint64_t at, uint64_t n, struct buf *made);
 const char *reply_tool_id(char out[DIGEST_ID_MAX], const struct reply *r, size_t block);
 const char *reply_stop_reason(const struct reply *r);
 /* Writes the next event of r->stage and advances the stage. */

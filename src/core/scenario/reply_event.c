@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * reply_event.c - an answer as server-sent events, one at a time, or as one JSON message. */
-#include "lib/json/json_write.h"
 #include "core/scenario/engine_int.h"
 
 enum { FILLER_PIECE = 4096 };
@@ -21,6 +20,14 @@ void reply_add_filler(struct buf *out, uint64_t at, uint64_t n)
 	}
 }
 
+struct str reply_piece(const struct reply_block *b, uint64_t at, uint64_t n, struct buf *made)
+{
+	if (b->block->kind != BLOCK_FILLER)
+		return (struct str){ b->text.p + at, n };
+	reply_add_filler(made, at, n);
+	return buf_str(made);
+}
+
 /* The id says whether thinking stood before the call, so that a request that lost it can be found out. Chat completions do
  * not bring it back. */
 const char *reply_tool_id(char out[DIGEST_ID_MAX], const struct reply *r, size_t block)
@@ -35,44 +42,34 @@ const char *reply_tool_id(char out[DIGEST_ID_MAX], const struct reply *r, size_t
 }
 
 /* Begun blocks are empty: their content comes in deltas. */
-static void add_block(struct buf *out, const struct reply *r, size_t index, bool begun)
+static void put_block(struct json_out *w, const struct reply *r, size_t index, bool begun)
 {
 	const struct reply_block *b = &r->blocks[index];
-	struct str text = begun ? STR("") : b->text;
 	AUTO_BUF struct buf made = { 0 };
+	struct str text = begun ? STR("") : reply_piece(b, 0, b->text.n, &made);
 	char id[REDACTED_MAX];
 
 	switch (b->block->kind) {
 	case BLOCK_FILLER:
-		if (!begun)
-			reply_add_filler(&made, 0, b->text.n);
-		text = buf_str(&made);
-		__attribute__((fallthrough));
 	case BLOCK_TEXT:
-		buf_addstr(out, "{\"type\":\"text\",\"text\":");
-		json_add_quoted(out, text);
+		json_putf(w, "{type:'text', text:'%.*s'}", STR_ARG(text));
 		break;
 	case BLOCK_THINKING:
-		buf_addstr(out, "{\"type\":\"thinking\",\"thinking\":");
-		json_add_quoted(out, text);
-		buf_addf(out, ",\"signature\":\"%s\"", begun ? "" : signature_of(id, text));
+		json_putf(w, "{type:'thinking', thinking:'%.*s', signature:'%s'}", STR_ARG(text),
+			  begun ? "" : signature_of(id, text));
 		break;
 	case BLOCK_REDACTED:
-		buf_addf(out, "{\"type\":\"redacted_thinking\",\"data\":\"%s\"",
-			 redacted_make(id, r->id_a, digest_mix(r->id_b, index + 1)));
+		json_putf(w, "{type:'redacted_thinking', data:'%s'}",
+			  redacted_make(id, r->id_a, digest_mix(r->id_b, index + 1)));
 		break;
 	case BLOCK_CALL:
-		buf_addf(out, "{\"type\":\"tool_use\",\"id\":\"%s\",\"name\":", reply_tool_id(id, r, index));
-		json_add_quoted(out, b->block->name);
 		text = begun ? STR("{}") : text;
-		buf_addstr(out, ",\"input\":");
-		buf_append(out, text);
+		json_putf(w, "{type:'tool_use', id:'%s', name:'%.*s', input:%.*s}", reply_tool_id(id, r, index),
+			  STR_ARG(b->block->name), STR_ARG(text));
 		break;
 	case BLOCK_GIVEN:
-		buf_append(out, b->text);
-		return;
+		json_put_raw(w, b->text);
 	}
-	buf_addch(out, '}');
 }
 
 const char *reply_stop_reason(const struct reply *r)
@@ -85,71 +82,54 @@ const char *reply_stop_reason(const struct reply *r)
 	return "end_turn";
 }
 
-static void add_text_or_null(struct buf *out, const char *before, struct str text)
+static void put_stop(struct json_out *w, const struct reply *r)
 {
-	buf_addstr(out, before);
-	if (text.n)
-		json_add_quoted(out, text);
-	else
-		buf_addstr(out, "null");
-}
-
-static void add_stop(struct buf *out, const struct reply *r)
-{
+	const struct rule *rule = r->rule;
 	const char *reason = reply_stop_reason(r);
 
-	buf_addf(out, "\"stop_reason\":\"%s\"", reason);
-	add_text_or_null(out, ",\"stop_sequence\":", r->rule->stop_sequence);
-	if (strcmp(reason, "refusal") != 0) {
-		buf_addstr(out, ",\"stop_details\":null");
-		return;
-	}
-	add_text_or_null(out, ",\"stop_details\":{\"type\":\"refusal\",\"category\":", r->rule->stop_category);
-	add_text_or_null(out, ",\"explanation\":", r->rule->stop_explanation);
-	buf_addch(out, '}');
+	json_putf(w, "stop_reason:'%s', stop_sequence:?'%.*s'", reason, STR_ARG(rule->stop_sequence));
+	if (!strcmp(reason, "refusal"))
+		json_putf(w, "stop_details:{type:'refusal', category:?'%.*s', explanation:?'%.*s'}",
+			  STR_ARG(rule->stop_category), STR_ARG(rule->stop_explanation));
+	else
+		json_putf(w, "stop_details:null");
 }
 
-static void add_usage(struct buf *out, const struct reply *r, unsigned long long output)
+static void put_usage(struct json_out *w, const struct reply *r, unsigned long long output)
 {
 	const struct usage *u = &r->usage;
 	unsigned long long input = u->input, written = u->cache_write, read = u->cache_read;
 
-	buf_addf(
-		out,
-		",\"usage\":{\"input_tokens\":%llu,\"cache_creation_input_tokens\":%llu,\"cache_read_input_tokens\":%llu,"
-		"\"cache_creation\":{\"ephemeral_5m_input_tokens\":%llu,\"ephemeral_1h_input_tokens\":%llu},"
-		"\"output_tokens\":%llu",
-		input, written, read, u->long_lived ? 0 : written, u->long_lived ? written : 0, output);
+	json_putf(w,
+		  "usage:{input_tokens:%llu, cache_creation_input_tokens:%llu, cache_read_input_tokens:%llu, "
+		  "cache_creation:{ephemeral_5m_input_tokens:%llu, ephemeral_1h_input_tokens:%llu}, output_tokens:%llu",
+		  input, written, read, u->long_lived ? 0 : written, u->long_lived ? written : 0, output);
 	if (r->rule->usage.searches >= 0)
-		buf_addf(out, ",\"server_tool_use\":{\"web_search_requests\":%lld}",
-			 (long long)r->rule->usage.searches);
-	buf_addstr(out, ",\"service_tier\":\"standard\"}");
+		json_putf(w, "server_tool_use:{web_search_requests:%lld}", (long long)r->rule->usage.searches);
+	json_putf(w, "service_tier:'standard'}");
 }
 
-static void event_add_message(struct buf *out, const struct reply *r, bool begun)
+static void put_message(struct json_out *w, const struct reply *r, bool begun)
 {
 	char id[DIGEST_ID_MAX];
 
-	buf_addf(out, "{\"id\":\"%s\",\"type\":\"message\",\"role\":\"assistant\",\"model\":",
-		 digest_id(id, "msg_01", r->id_a, r->id_b));
-	json_add_quoted(out, r->model);
-	buf_addstr(out, ",\"content\":[");
-	for (size_t i = 0; !begun && i < r->block_count; i++) {
-		if (i)
-			buf_addch(out, ',');
-		add_block(out, r, i, false);
-	}
-	buf_addstr(out, "],");
+	json_putf(w, "{id:'%s', type:'message', role:'assistant', model:'%.*s', content:[",
+		  digest_id(id, "msg_01", r->id_a, r->id_b), STR_ARG(r->model));
+	for (size_t i = 0; !begun && i < r->block_count; i++)
+		put_block(w, r, i, false);
+	json_close(w);
 	if (begun)
-		buf_addstr(out, "\"stop_reason\":null,\"stop_sequence\":null");
+		json_putf(w, "stop_reason:null, stop_sequence:null");
 	else
-		add_stop(out, r);
-	add_usage(out, r, begun ? 1 : r->usage.output);
-	buf_addch(out, '}');
+		put_stop(w, r);
+	put_usage(w, r, begun ? 1 : r->usage.output);
+	json_close(w);
 }
 
 void message_json(const struct reply *r, struct buf *out)
 {
+	struct json_out w = json_out(out);
+
 	if (r->dialect == DIALECT_CHAT)
 		chat_json(r, out);
 	else if (r->dialect == DIALECT_RESPONSES)
@@ -157,15 +137,24 @@ void message_json(const struct reply *r, struct buf *out)
 	else if (r->dialect == DIALECT_GEMINI)
 		gemini_json(r, out);
 	else
-		event_add_message(out, r, false);
+		put_message(&w, r, false);
 }
 
-/* index: of a block; -1: not about a block. The caller adds the other members and "}\n\n". */
-static void begin_event(struct buf *out, const char *name, int64_t index)
+/* index: of a block; -1: not about a block. The caller adds the other members and ends the event. */
+static struct json_out begin_event(struct buf *out, const char *name, int64_t index)
 {
-	buf_addf(out, "event: %s\ndata: {\"type\":\"%s\"", name, name);
+	buf_addf(out, "event: %s\ndata: ", name);
+	struct json_out w = json_out(out);
+	json_putf(&w, "{type:'%s'", name);
 	if (index >= 0)
-		buf_addf(out, ",\"index\":%lld", (long long)index);
+		json_ki64(&w, "index", index);
+	return w;
+}
+
+static void end_event(struct json_out *w)
+{
+	json_close(w);
+	buf_addstr(w->buf, "\n\n");
 }
 
 static const struct {
@@ -202,18 +191,13 @@ static void put_delta(struct reply *r, struct buf *out)
 {
 	const struct reply_block *b = &r->blocks[r->block];
 	size_t n = reply_delta_len(r, b);
+	AUTO_BUF struct buf made = { 0 };
+	struct json_out w = begin_event(out, "content_block_delta", (int64_t)r->block);
 
-	begin_event(out, "content_block_delta", (int64_t)r->block);
-	buf_addf(out, ",\"delta\":{\"type\":\"%s\",\"%s\":", deltas[b->block->kind].type,
-		 deltas[b->block->kind].member);
-	if (b->block->kind == BLOCK_FILLER) {
-		buf_addch(out, '"');
-		reply_add_filler(out, r->at, n);
-		buf_addch(out, '"');
-	} else {
-		json_add_quoted(out, (struct str){ b->text.p + r->at, n });
-	}
-	buf_addstr(out, "}}\n\n");
+	json_putf(&w, "delta:{type:'%s'", deltas[b->block->kind].type);
+	json_kstr(&w, deltas[b->block->kind].member, reply_piece(b, r->at, n, &made));
+	json_close(&w);
+	end_event(&w);
 	r->at += n;
 }
 
@@ -228,60 +212,59 @@ static enum stage stage_in_block(const struct reply *r)
 
 static void put_event(struct reply *r, struct buf *out)
 {
-	int64_t index = (int64_t)r->block;
+	/* The event of a stage, and whether it is about a block */
+	static const struct {
+		const char *name;
+		bool of_block;
+	} events[] = {
+		[STAGE_START] = { "message_start" },
+		[STAGE_BLOCK_START] = { "content_block_start", true },
+		[STAGE_SIGNATURE] = { "content_block_delta", true },
+		[STAGE_BLOCK_STOP] = { "content_block_stop", true },
+		[STAGE_MESSAGE_DELTA] = { "message_delta" },
+		[STAGE_MESSAGE_STOP] = { "message_stop" },
+	};
 	char signature[DIGEST_ID_MAX];
 
+	if (r->stage == STAGE_DELTA) {
+		put_delta(r, out);
+		r->stage = stage_in_block(r);
+		return;
+	}
+	struct json_out w = begin_event(out, events[r->stage].name, events[r->stage].of_block ? (int64_t)r->block : -1);
 	switch (r->stage) {
 	case STAGE_START:
-		begin_event(out, "message_start", -1);
-		buf_addstr(out, ",\"message\":");
-		event_add_message(out, r, true);
-		buf_addstr(out, "}\n\n");
+		json_key(&w, "message");
+		put_message(&w, r, true);
 		r->stage = r->block_count ? STAGE_BLOCK_START : STAGE_MESSAGE_DELTA;
 		break;
 	case STAGE_BLOCK_START:
 		r->at = 0;
-		begin_event(out, "content_block_start", index);
-		buf_addstr(out, ",\"content_block\":");
-		add_block(out, r, r->block, true);
-		buf_addstr(out, "}\n\n");
-		r->stage = stage_in_block(r);
-		break;
-	case STAGE_DELTA:
-		put_delta(r, out);
+		json_key(&w, "content_block");
+		put_block(&w, r, r->block, true);
 		r->stage = stage_in_block(r);
 		break;
 	case STAGE_SIGNATURE:
-		begin_event(out, "content_block_delta", index);
-		buf_addf(out, ",\"delta\":{\"type\":\"signature_delta\",\"signature\":\"%s\"}}\n\n",
-			 signature_of(signature, r->blocks[r->block].text));
+		json_putf(&w, "delta:{type:'signature_delta', signature:'%s'}",
+			  signature_of(signature, r->blocks[r->block].text));
 		r->stage = STAGE_BLOCK_STOP;
 		break;
 	case STAGE_BLOCK_STOP:
-		begin_event(out, "content_block_stop", index);
-		buf_addstr(out, "}\n\n");
 		r->calls += r->blocks[r->block].block->kind == BLOCK_CALL;
 		r->block++;
 		r->stage = r->block < r->block_count ? STAGE_BLOCK_START : STAGE_MESSAGE_DELTA;
 		break;
 	case STAGE_MESSAGE_DELTA:
-		begin_event(out, "message_delta", -1);
-		buf_addstr(out, ",\"delta\":{");
-		add_stop(out, r);
-		buf_addch(out, '}');
-		add_usage(out, r, r->usage.output);
-		buf_addstr(out, "}\n\n");
+		json_putf(&w, "delta:{");
+		put_stop(&w, r);
+		json_close(&w);
+		put_usage(&w, r, r->usage.output);
 		r->stage = STAGE_MESSAGE_STOP;
 		break;
-	case STAGE_MESSAGE_STOP:
-		begin_event(out, "message_stop", -1);
-		buf_addstr(out, "}\n\n");
+	default:
 		r->stage = STAGE_OVER;
-		break;
-	case STAGE_USAGE:
-	case STAGE_OVER:
-		break;
 	}
+	end_event(&w);
 }
 
 void event_next(struct reply *r, struct buf *out)
@@ -324,10 +307,7 @@ void event_error(struct reply *r, const struct fault *fault)
 		buf_addstr(out, "\n\n");
 		return;
 	}
-	begin_event(out, "error", -1);
-	buf_addstr(out, ",\"error\":{\"type\":");
-	json_add_quoted(out, fault->type);
-	buf_addstr(out, ",\"message\":");
-	json_add_quoted(out, fault->message);
-	buf_addstr(out, "}}\n\n");
+	struct json_out w = begin_event(out, "error", -1);
+	json_putf(&w, "error:{type:'%.*s', message:'%.*s'}", STR_ARG(fault->type), STR_ARG(fault->message));
+	end_event(&w);
 }

@@ -3,10 +3,6 @@
  * thought leaves as a signature (base64 of model and text) on the first call, without a call on an empty text at the end; it
  * must come back unchanged. Gemini 2 has calls without ids. */
 #include "core/scenario/engine_int.h"
-#include "lib/base/base64.h"
-#include "lib/json/json_write.h"
-
-enum { NO_LIMIT_TOKENS = 1000000 };
 
 static bool has_ids(struct str model)
 {
@@ -50,45 +46,18 @@ static int refuse_turn(const struct turns_reader *c, const char *what)
 	return err_set(c->err, ERR_PARSE, "contents[%zu]: %s", c->turn, what);
 }
 
-static int put_signature(struct turns_reader *c, struct str sealed)
-{
-	AUTO_BUF struct buf plain = { 0 };
-	char signature[DIGEST_ID_MAX];
-	struct err why;
-
-	if (!sealed.n || str_is(sealed, "skip_thought_signature_validator"))
-		return 0;
-	if (base64_decode(&plain, sealed, &why) < 0)
-		return refuse_turn(c, "Thought signature is not valid.");
-	struct str text = buf_str(&plain);
-	if (!str_eq(str_cut(&text, '\n'), c->model) || !text.p)
-		return refuse_turn(c, "Thought signature is not valid: it is that of another model.");
-	json_open(&c->w, '{');
-	json_kcstr(&c->w, "type", "thinking");
-	json_kstr(&c->w, "thinking", text);
-	json_kcstr(&c->w, "signature", signature_of(signature, text));
-	json_close(&c->w);
-	return 0;
-}
-
 static int put_call(struct turns_reader *c, const struct json *call)
 {
-	const struct json *args = json_get(call, "args");
+	struct str input = json_get(call, "args") ? json_raw(json_get(call, "args")) : STR("{}");
 	struct str id = json_str(json_get(call, "id"), c->arena), name = json_str(json_get(call, "name"), c->arena);
 
 	if (!name.n)
 		return refuse_turn(c, "functionCall: a name is required");
 	if (!id.n)
 		id = str_from(arena_printf(c->arena, "call_g%zu", c->made++));
-	c->calls[c->call_count].id = id;
-	c->calls[c->call_count].name = name;
-	c->calls[c->call_count++].answered = false;
-	json_open(&c->w, '{');
-	json_kcstr(&c->w, "type", "tool_use");
-	json_kstr(&c->w, "id", id);
-	json_kstr(&c->w, "name", name);
-	json_kraw(&c->w, "input", args ? json_raw(args) : STR("{}"));
-	json_close(&c->w);
+	c->calls[c->call_count++] = (struct turn_call){ .id = id, .name = name };
+	json_putf(&c->w, "{type:'tool_use', id:'%.*s', name:'%.*s', input:%.*s}", STR_ARG(id), STR_ARG(name),
+		  STR_ARG(input));
 	return 0;
 }
 
@@ -112,17 +81,12 @@ static int put_result(struct turns_reader *c, const struct json *result)
 		c->next_call++;
 	if (!json_is(response, JSON_OBJECT))
 		return refuse_turn(c, "functionResponse: response must be an object");
-	json_open(&c->w, '{');
-	json_kcstr(&c->w, "type", "tool_result");
-	json_kstr(&c->w, "tool_use_id", c->calls[i].id);
-	if (json_is(error, JSON_STRING)) {
-		json_kbool(&c->w, "is_error", true);
-		json_kraw(&c->w, "content", json_raw(error));
-	} else if (json_is(output, JSON_STRING)) {
-		json_kraw(&c->w, "content", json_raw(output));
-	} else {
+	json_putf(&c->w, "{type:'tool_result', tool_use_id:'%.*s', is_error?:!!%d", STR_ARG(c->calls[i].id),
+		  json_is(error, JSON_STRING));
+	if (json_is(error, JSON_STRING) || json_is(output, JSON_STRING))
+		json_kraw(&c->w, "content", json_raw(json_is(error, JSON_STRING) ? error : output));
+	else
 		json_kstr(&c->w, "content", json_raw(response));
-	}
 	json_close(&c->w);
 	return 0;
 }
@@ -137,24 +101,15 @@ static int put_part(struct turns_reader *c, const struct json *part, bool user)
 	if (call && !user)
 		return put_call(c, call);
 	if (json_is(text, JSON_STRING)) {
-		if (!text->len)
-			return 0; /* it only had a signature */
-		json_open(&c->w, '{');
-		json_kcstr(&c->w, "type", "text");
-		json_kraw(&c->w, "text", json_raw(text));
-		json_close(&c->w);
+		if (text->len) /* else it only had a signature */
+			other_put_text(&c->w, text);
 		return 0;
 	}
 	if (!json_is(json_get(data, "data"), JSON_STRING) || !user)
 		return refuse_turn(c, "a part has text, inlineData, functionCall or functionResponse");
-	json_open(&c->w, '{');
-	json_kcstr(&c->w, "type", json_str_is(json_get(data, "mimeType"), "application/pdf") ? "document" : "image");
-	json_kopen(&c->w, "source", '{');
-	json_kcstr(&c->w, "type", "base64");
-	json_kraw(&c->w, "media_type", json_raw(json_get(data, "mimeType")));
-	json_kraw(&c->w, "data", json_raw(json_get(data, "data")));
-	json_close(&c->w);
-	json_close(&c->w);
+	json_putf(&c->w, "{type:'%s', source:{type:'base64', media_type:%.*s, data:%.*s}}",
+		  json_str_is(json_get(data, "mimeType"), "application/pdf") ? "document" : "image",
+		  JSON_ARG(json_get(data, "mimeType")), JSON_ARG(json_get(data, "data")));
 	return 0;
 }
 
@@ -165,9 +120,7 @@ static int put_turn(struct turns_reader *c, const struct json *turn)
 
 	if ((!user && !json_str_is(role, "model")) || !json_is(parts, JSON_ARRAY) || !parts->count)
 		return refuse_turn(c, "a turn has the role user or model, and parts");
-	json_open(&c->w, '{');
-	json_kcstr(&c->w, "role", user ? "user" : "assistant");
-	json_kopen(&c->w, "content", '[');
+	json_putf(&c->w, "{role:'%s', content:[", user ? "user" : "assistant");
 	if (!user) {
 		c->calls = arena_alloc(c->arena, parts->count * sizeof *c->calls);
 		c->call_count = c->next_call = 0;
@@ -175,8 +128,13 @@ static int put_turn(struct turns_reader *c, const struct json *turn)
 	/* One thinking block in front stands for all signatures of the turn. */
 	for (const struct json *p = json_first(parts); p && !user; p = json_next(parts, p)) {
 		struct str sealed = json_str(json_get(p, "thoughtSignature"), c->arena);
-		if (sealed.n && put_signature(c, sealed) < 0)
-			return -(int)c->err->kind;
+		int rc = 0;
+		if (sealed.n && !str_is(sealed, "skip_thought_signature_validator"))
+			rc = other_put_sealed(&c->w, c->model, sealed);
+		if (rc < 0)
+			return refuse_turn(c, rc == -1
+						      ? "Thought signature is not valid."
+						      : "Thought signature is not valid: it is that of another model.");
 		if (json_get(p, "functionCall") && first && !sealed.n && has_ids(c->model))
 			return refuse_turn(c, "Function call is missing a thought_signature in functionCall parts.");
 		first = first && !json_get(p, "functionCall");
@@ -184,8 +142,7 @@ static int put_turn(struct turns_reader *c, const struct json *turn)
 	for (const struct json *p = json_first(parts); p; p = json_next(parts, p))
 		if (!json_bool(json_get(p, "thought")) && put_part(c, p, user) < 0)
 			return -(int)c->err->kind;
-	json_close(&c->w);
-	json_close(&c->w);
+	json_putf(&c->w, "]}");
 	return 0;
 }
 
@@ -202,15 +159,7 @@ static int put_tools(struct turns_reader *c, const struct json *tools)
 				schema = json_get(f, "parameters");
 			if (json_get(schema, "$schema") || json_get(schema, "$id"))
 				return err_set(c->err, ERR_PARSE, "tools: Unknown name \"$schema\"");
-			json_open(&c->w, '{');
-			json_kraw(&c->w, "name", json_raw(json_get(f, "name")));
-			if (json_get(f, "description"))
-				json_kraw(&c->w, "description", json_raw(json_get(f, "description")));
-			json_kraw(&c->w, "input_schema",
-				  json_get(schema, "type") && json_str_is(json_get(schema, "type"), "object")
-					  ? json_raw(schema)
-					  : STR("{\"type\":\"object\"}"));
-			json_close(&c->w);
+			other_put_tool(&c->w, f, json_str_is(json_get(schema, "type"), "object") ? schema : NULL);
 		}
 	}
 	json_close(&c->w);
@@ -220,31 +169,23 @@ static int put_tools(struct turns_reader *c, const struct json *tools)
 int gemini_request(struct json_reader *reader, struct arena *arena, struct str model, bool stream, struct str body,
 		   struct buf *out, struct err *err)
 {
-	static const char *const known[] = { "contents",   "systemInstruction", "tools",
-					     "toolConfig", "generationConfig",  "safetySettings" };
+	static const struct other_members known = {
+		"contents|systemInstruction|tools|toolConfig|generationConfig|safetySettings",
+		.before = "Invalid JSON payload received. Unknown name \"",
+		.after = "\"",
+	};
 	struct turns_reader c = { .w = json_out(out), .arena = arena, .err = err, .model = model };
-	const struct json *root, *contents, *system;
-	int64_t tokens = NO_LIMIT_TOKENS;
-	struct err why;
+	const struct json *root;
+	int64_t tokens = OTHER_NO_LIMIT_TOKENS;
 
-	if (json_parse(reader, body.n ? body.p : "", body.n, &root, &why) < 0)
-		return err_set(err, ERR_PARSE, "the body is not valid JSON: %s", why.text);
-	for (struct json_member m = json_members(root); m.key; m = json_member_next(root, m)) {
-		size_t i = 0;
-		while (i < COUNT_OF(known) && !json_str_is(m.key, known[i]))
-			i++;
-		if (i == COUNT_OF(known))
-			return err_set(err, ERR_PARSE, "Invalid JSON payload received. Unknown name \"" STR_FMT "\"",
-				       STR_ARG(json_str(m.key, arena)));
-	}
-	contents = json_get(root, "contents");
-	system = json_get(json_get(root, "systemInstruction"), "parts");
+	if (other_request(reader, arena, body, &known, &root, err) < 0)
+		return -(int)err->kind;
+	const struct json *contents = json_get(root, "contents");
+	const struct json *system = json_get(json_get(root, "systemInstruction"), "parts");
 	(void)json_i64(json_get(json_get(root, "generationConfig"), "maxOutputTokens"), &tokens);
-	json_open(&c.w, '{');
-	json_kstr(&c.w, "model", model);
-	json_ki64(&c.w, "max_tokens", tokens);
-	json_kbool(&c.w, "stream", stream);
-	json_kraw(&c.w, "cache_control", STR("{\"type\":\"ephemeral\"}")); /* prefixes are cached by themselves */
+	/* prefixes are cached by themselves */
+	json_putf(&c.w, "{model:'%.*s', max_tokens:%lld, stream:!!%d, cache_control:{type:'ephemeral'}", STR_ARG(model),
+		  (long long)tokens, stream);
 	if (put_tools(&c, json_get(root, "tools")) < 0)
 		return -(int)err->kind;
 	if (json_is(system, JSON_ARRAY) && system->count) {
@@ -260,84 +201,69 @@ int gemini_request(struct json_reader *reader, struct arena *arena, struct str m
 	for (const struct json *t = json_first(contents); t; t = json_next(contents, t), c.turn++)
 		if (put_turn(&c, t) < 0)
 			return -(int)err->kind;
-	json_close(&c.w);
-	json_close(&c.w);
+	json_putf(&c.w, "]}");
 	return 0;
 }
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
 
-/* The signature of the answer as a member with a comma behind it; nothing if it did not think. */
-static void add_signature(struct buf *out, const struct reply *r)
+/* The signature of the answer; nothing if it did not think. */
+static void put_signature(struct json_out *w, const struct reply *r)
 {
-	AUTO_BUF struct buf plain = { 0 };
+	AUTO_BUF struct buf sealed = { 0 };
 
 	if (r->first_thinking == SIZE_MAX || r->blocks[r->first_thinking].block->kind != BLOCK_THINKING)
 		return;
-	buf_addf(&plain, STR_FMT "\n" STR_FMT, STR_ARG(r->model), STR_ARG(r->blocks[r->first_thinking].text));
-	buf_addstr(out, "\"thoughtSignature\":\"");
-	base64_add(out, buf_str(&plain));
-	buf_addstr(out, "\",");
+	other_add_sealed(&sealed, r->model, r->blocks[r->first_thinking].text);
+	json_kstr(w, "thoughtSignature", buf_str(&sealed));
 }
 
-static void add_call(struct buf *out, const struct reply *r, size_t block, bool first)
+static void put_call_part(struct json_out *w, const struct reply *r, size_t block, bool first)
 {
 	char id[DIGEST_ID_MAX];
 
-	buf_addch(out, '{');
+	json_open(w, '{');
 	if (first)
-		add_signature(out, r);
-	buf_addstr(out, "\"functionCall\":{");
-	if (has_ids(r->model))
-		buf_addf(out, "\"id\":\"%s\",", reply_tool_id(id, r, block));
-	buf_addstr(out, "\"name\":");
-	json_add_quoted(out, r->blocks[block].block->name);
-	buf_addstr(out, ",\"args\":");
-	buf_add(out, r->blocks[block].text.p, r->blocks[block].text.n);
-	buf_addstr(out, "}}");
+		put_signature(w, r);
+	json_putf(w, "functionCall:{id?:'%s', name:'%.*s', args:%.*s}}",
+		  has_ids(r->model) ? reply_tool_id(id, r, block) : NULL, STR_ARG(r->blocks[block].block->name),
+		  STR_ARG(r->blocks[block].text));
 }
 
-static void add_text(struct buf *out, const struct reply_block *b, uint64_t at, size_t n)
+static void put_text_part(struct json_out *w, const struct reply_block *b, uint64_t at, size_t n)
 {
 	AUTO_BUF struct buf made = { 0 };
+	struct str text = reply_piece(b, at, n, &made);
 
-	if (b->block->kind == BLOCK_FILLER)
-		reply_add_filler(&made, at, n);
-	buf_addstr(out, "{\"text\":");
-	json_add_quoted(out, made.n ? buf_str(&made) : (struct str){ b->text.p + at, n });
-	buf_addstr(out, b->block->kind == BLOCK_THINKING ? ",\"thought\":true}" : "}");
+	json_putf(w, "{text:'%.*s', thought?:!!%d}", STR_ARG(text), b->block->kind == BLOCK_THINKING);
 }
 
-static void begin_chunk(struct buf *out)
+static struct json_out begin_chunk(struct buf *out)
 {
-	buf_addstr(out, "data: {\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[");
+	struct json_out w = json_out(out);
+
+	json_putf(&w, "{candidates:[{content:{role:'model', parts:[");
+	return w;
 }
 
-static void end_chunk(struct buf *out, const struct reply *r, bool over)
+static void end_chunk(struct json_out *w, const struct reply *r, bool over)
 {
 	const char *reason = reply_stop_reason(r);
-	uint64_t input = r->usage.input + r->usage.cache_read + r->usage.cache_write;
-	struct json_out w = { .buf = out, .objects = 1, .depth = 1, .comma = true };
+	unsigned long long input = r->usage.input + r->usage.cache_read + r->usage.cache_write;
+	unsigned long long output = over ? r->usage.output : 0;
 	char id[DIGEST_ID_MAX];
 
-	buf_addstr(out, "]}");
+	json_putf(w, "]}, finishReason?:'%s', index:0}]",
+		  !over                           ? NULL
+		  : !strcmp(reason, "max_tokens") ? "MAX_TOKENS"
+		  : !strcmp(reason, "refusal")    ? "SAFETY"
+						  : "STOP");
+	json_putf(w, "usageMetadata:{promptTokenCount:%llu, cachedContentTokenCount?:%llu", input,
+		  (unsigned long long)r->usage.cache_read);
 	if (over)
-		buf_addf(out, ",\"finishReason\":\"%s\"",
-			 !strcmp(reason, "max_tokens") ? "MAX_TOKENS"
-			 : !strcmp(reason, "refusal")  ? "SAFETY"
-						       : "STOP");
-	buf_addstr(out, ",\"index\":0}]");
-	json_kopen(&w, "usageMetadata", '{');
-	json_ki64(&w, "promptTokenCount", (int64_t)input);
-	if (r->usage.cache_read)
-		json_ki64(&w, "cachedContentTokenCount", (int64_t)r->usage.cache_read);
-	if (over)
-		json_ki64(&w, "candidatesTokenCount", (int64_t)r->usage.output);
-	json_ki64(&w, "totalTokenCount", (int64_t)(input + (over ? r->usage.output : 0)));
-	json_close(&w);
-	json_kstr(&w, "modelVersion", r->model);
-	json_kcstr(&w, "responseId", digest_id(id, "gemini", r->id_a, r->id_b));
-	json_close(&w);
+		json_ki64(w, "candidatesTokenCount", (int64_t)output);
+	json_putf(w, "totalTokenCount:%llu}, modelVersion:'%.*s', responseId:'%s'}", input + output, STR_ARG(r->model),
+		  digest_id(id, "gemini", r->id_a, r->id_b));
 }
 
 static bool is_silent(const struct reply_block *b)
@@ -356,46 +282,43 @@ void gemini_event_next(struct reply *r, struct buf *out)
 		r->block++;
 		r->at = 0;
 	}
-	begin_chunk(out);
-	if (r->block == r->block_count) {
+	buf_addstr(out, "data: ");
+	struct json_out w = begin_chunk(out);
+	bool over = r->block == r->block_count;
+	if (over) {
 		if (!r->calls && r->first_thinking != SIZE_MAX) {
-			buf_addch(out, '{');
-			add_signature(out, r);
-			buf_addstr(out, "\"text\":\"\"}");
+			json_open(&w, '{');
+			put_signature(&w, r);
+			json_putf(&w, "text:''}");
 		}
-		end_chunk(out, r, true);
 		r->stage = STAGE_OVER;
 	} else if (r->blocks[r->block].block->kind == BLOCK_CALL) {
-		add_call(out, r, r->block++, r->calls++ == 0);
-		end_chunk(out, r, false);
+		put_call_part(&w, r, r->block++, r->calls++ == 0);
 	} else {
 		const struct reply_block *b = &r->blocks[r->block];
 		size_t n = reply_delta_len(r, b);
-		add_text(out, b, r->at, n);
+		put_text_part(&w, b, r->at, n);
 		r->at += n;
-		end_chunk(out, r, false);
 	}
+	end_chunk(&w, r, over);
 	buf_addstr(out, "\n\n");
 }
 
 void gemini_json(const struct reply *r, struct buf *out)
 {
-	AUTO_BUF struct buf parts = { 0 };
+	struct json_out w = begin_chunk(out);
 	bool called = false;
 
 	for (size_t i = 0; i < r->block_count; i++) {
 		if (is_silent(&r->blocks[i]))
 			continue;
-		if (parts.n)
-			buf_addch(&parts, ',');
 		if (r->blocks[i].block->kind == BLOCK_CALL)
-			add_call(&parts, r, i, !called);
+			put_call_part(&w, r, i, !called);
 		else
-			add_text(&parts, &r->blocks[i], 0, r->blocks[i].text.n);
+			put_text_part(&w, &r->blocks[i], 0, r->blocks[i].text.n);
 		called = called || r->blocks[i].block->kind == BLOCK_CALL;
 	}
-	buf_addf(out, "{\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[%s", parts.n ? parts.p : "");
-	end_chunk(out, r, true);
+	end_chunk(&w, r, true);
 }
 
 void gemini_error(struct buf *out, unsigned status, struct str type, struct str message)
@@ -407,16 +330,9 @@ void gemini_error(struct buf *out, unsigned status, struct str type, struct str 
 		      { 404, "NOT_FOUND" },        { 429, "RESOURCE_EXHAUSTED" }, { 503, "UNAVAILABLE" },
 		      { 529, "UNAVAILABLE" } };
 	struct json_out w = json_out(out);
-	const char *name = NULL;
 
 	for (size_t i = 0; i < COUNT_OF(names); i++)
 		if (names[i].status == status)
-			name = names[i].name;
-	json_open(&w, '{');
-	json_kopen(&w, "error", '{');
-	json_ki64(&w, "code", status);
-	json_kstr(&w, "message", message);
-	json_kstr(&w, "status", name ? str_from(name) : type);
-	json_close(&w);
-	json_close(&w);
+			type = str_from(names[i].name);
+	json_putf(&w, "{error:{code:%u, message:'%.*s', status:'%.*s'}}", status, STR_ARG(message), STR_ARG(type));
 }

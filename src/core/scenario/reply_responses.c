@@ -5,10 +5,8 @@
  *     instructions, system, developer -> system       function_call_output -> tool_result
  *     reasoning                       -> thinking     function_call        -> tool_use */
 #include "core/scenario/engine_int.h"
-#include "lib/base/base64.h"
-#include "lib/json/json_write.h"
 
-enum { NO_LIMIT_TOKENS = 1000000, CREATED_S = 1767225600 };
+enum { CREATED_S = 1767225600 };
 
 /* ---- requests -------------------------------------------------------------------------------------------------- */
 
@@ -30,118 +28,66 @@ static void open_message(struct items_reader *c, const char *role)
 {
 	if (c->role && !strcmp(c->role, role))
 		return;
-	if (c->role) {
-		json_close(&c->w);
-		json_close(&c->w);
-	}
-	json_open(&c->w, '{');
-	json_kcstr(&c->w, "role", role);
-	json_kopen(&c->w, "content", '[');
+	if (c->role)
+		json_putf(&c->w, "]}");
+	json_putf(&c->w, "{role:'%s', content:[", role);
 	c->role = role;
-}
-
-static void put_text(struct items_reader *c, const struct json *text)
-{
-	json_open(&c->w, '{');
-	json_kcstr(&c->w, "type", "text");
-	json_kraw(&c->w, "text", json_raw(text));
-	json_close(&c->w);
-}
-
-static int put_source(struct items_reader *c, const char *kind, const struct json *address)
-{
-	struct str rest = json_str(address, c->arena);
-	struct str scheme = str_cut(&rest, ':');
-	struct str type = str_cut(&rest, ';');
-	struct str encoding = str_cut(&rest, ',');
-
-	if (!str_is(scheme, "data") || !str_is(encoding, "base64") || !rest.n)
-		return refuse_item(c, "an image or a file must be a data: address in base64");
-	json_open(&c->w, '{');
-	json_kcstr(&c->w, "type", kind);
-	json_kopen(&c->w, "source", '{');
-	json_kcstr(&c->w, "type", "base64");
-	json_kstr(&c->w, "media_type", type);
-	json_kstr(&c->w, "data", rest);
-	json_close(&c->w);
-	json_close(&c->w);
-	return 0;
 }
 
 static int put_content(struct items_reader *c, const struct json *content, const char *text_type)
 {
+	bool data_allowed = !strcmp(text_type, "input_text");
+
 	if (json_is(content, JSON_STRING)) {
-		put_text(c, content);
+		other_put_text(&c->w, content);
 		return 0;
 	}
 	if (!json_is(content, JSON_ARRAY) || !content->count)
 		return refuse_item(c, "content: required, a string or a list of parts");
 	for (const struct json *p = json_first(content); p; p = json_next(content, p)) {
 		const struct json *type = json_get(p, "type");
-		int rc = 0;
+		bool image = json_str_is(type, "input_image"), file = json_str_is(type, "input_file");
+		struct str data = json_str(json_get(p, image ? "image_url" : "file_data"), c->arena);
 		if (json_str_is(type, text_type) && json_is(json_get(p, "text"), JSON_STRING))
-			put_text(c, json_get(p, "text"));
-		else if (json_str_is(type, "input_image") && !strcmp(text_type, "input_text"))
-			rc = put_source(c, "image", json_get(p, "image_url"));
-		else if (json_str_is(type, "input_file") && !strcmp(text_type, "input_text"))
-			rc = put_source(c, "document", json_get(p, "file_data"));
-		else
+			other_put_text(&c->w, json_get(p, "text"));
+		else if (!data_allowed || (!image && !file))
 			return refuse_item(c, "content: a part of this type cannot stand here");
-		if (rc < 0)
-			return rc;
+		else if (!other_put_data(&c->w, image ? "image" : "document", data))
+			return refuse_item(c, "an image or a file must be a data: address in base64");
 	}
 	return 0;
 }
 
 static int put_reasoning(struct items_reader *c, const struct json *item)
 {
-	AUTO_BUF struct buf plain = { 0 };
 	struct str sealed = json_str(json_get(item, "encrypted_content"), c->arena);
-	char signature[DIGEST_ID_MAX];
-	struct err why;
+	bool redacted = str_starts(sealed, STR("red."));
 
 	if (!json_is(json_get(item, "summary"), JSON_ARRAY))
 		return refuse_item(c, "summary: required, a list");
-	if (str_starts(sealed, STR("red."))) {
-		open_message(c, "assistant");
-		json_open(&c->w, '{');
-		json_kcstr(&c->w, "type", "redacted_thinking");
-		json_kstr(&c->w, "data", (struct str){ sealed.p + 4, sealed.n - 4 });
-		json_close(&c->w);
+	if (!redacted && !str_starts(sealed, STR("enc.")))
+		return refuse_item(c, "invalid_encrypted_content: it could not be verified");
+	sealed = str_tail(sealed, 4);
+	open_message(c, "assistant");
+	if (redacted) {
+		json_putf(&c->w, "{type:'redacted_thinking', data:'%.*s'}", STR_ARG(sealed));
 		return 0;
 	}
-	if (!str_starts(sealed, STR("enc.")) ||
-	    base64_decode(&plain, (struct str){ sealed.p + 4, sealed.n - 4 }, &why) < 0)
-		return refuse_item(c, "invalid_encrypted_content: it could not be verified");
-	struct str text = buf_str(&plain);
-	if (!str_eq(str_cut(&text, '\n'), c->model) || !text.p)
-		return refuse_item(c, "invalid_encrypted_content: it is that of another model");
-	open_message(c, "assistant");
-	json_open(&c->w, '{');
-	json_kcstr(&c->w, "type", "thinking");
-	json_kstr(&c->w, "thinking", text);
-	json_kcstr(&c->w, "signature", signature_of(signature, text));
-	json_close(&c->w);
-	return 0;
+	int rc = other_put_sealed(&c->w, c->model, sealed);
+	return rc == -1  ? refuse_item(c, "invalid_encrypted_content: it could not be verified")
+	       : rc < -1 ? refuse_item(c, "invalid_encrypted_content: it is that of another model")
+			 : 0;
 }
 
 static int put_call(struct items_reader *c, const struct json *item)
 {
-	AUTO_JSON struct json_reader reader = { 0 };
-	struct str arguments = json_str(json_get(item, "arguments"), c->arena);
-	const struct json *input;
+	const struct json *id = json_get(item, "call_id"), *name = json_get(item, "name");
 
-	if (!json_is(json_get(item, "call_id"), JSON_STRING) || !json_is(json_get(item, "name"), JSON_STRING))
+	if (!json_is(id, JSON_STRING) || !json_is(name, JSON_STRING))
 		return refuse_item(c, "a call has call_id and name");
-	if (json_parse(&reader, arguments.p, arguments.n, &input, NULL) < 0 || !json_is(input, JSON_OBJECT))
-		return refuse_item(c, "arguments: must be an object of JSON in a string");
 	open_message(c, "assistant");
-	json_open(&c->w, '{');
-	json_kcstr(&c->w, "type", "tool_use");
-	json_kraw(&c->w, "id", json_raw(json_get(item, "call_id")));
-	json_kraw(&c->w, "name", json_raw(json_get(item, "name")));
-	json_kraw(&c->w, "input", arguments);
-	json_close(&c->w);
+	if (!other_put_call(&c->w, id, name, json_str(json_get(item, "arguments"), c->arena)))
+		return refuse_item(c, "arguments: must be an object of JSON in a string");
 	return 0;
 }
 
@@ -166,13 +112,11 @@ static int put_item(struct items_reader *c, const struct json *item)
 	if (!json_str_is(type, "function_call_output") || !json_is(json_get(item, "call_id"), JSON_STRING))
 		return refuse_item(c, "an item is a message, reasoning, a call or its output");
 	open_message(c, "user");
-	json_open(&c->w, '{');
-	json_kcstr(&c->w, "type", "tool_result");
-	json_kraw(&c->w, "tool_use_id", json_raw(json_get(item, "call_id")));
+	json_putf(&c->w, "{type:'tool_result', tool_use_id:%.*s, content:", JSON_ARG(json_get(item, "call_id")));
 	if (json_is(json_get(item, "output"), JSON_STRING)) {
-		json_kraw(&c->w, "content", json_raw(json_get(item, "output")));
+		json_put_raw(&c->w, json_raw(json_get(item, "output")));
 	} else {
-		json_kopen(&c->w, "content", '[');
+		json_open(&c->w, '[');
 		rc = put_content(c, json_get(item, "output"), "input_text");
 		json_close(&c->w);
 	}
@@ -186,18 +130,14 @@ static int put_tools(struct items_reader *c, const struct json *tools)
 		return 0;
 	json_kopen(&c->w, "tools", '[');
 	for (const struct json *t = json_first(tools); t; t = json_next(tools, t)) {
-		if (!json_str_is(json_get(t, "type"), "function") || !json_is(json_get(t, "name"), JSON_STRING))
+		const struct json *name = json_get(t, "name"), *schema = json_get(t, "parameters");
+		if (!json_str_is(json_get(t, "type"), "function") || !json_is(name, JSON_STRING))
 			return err_set(c->err, ERR_PARSE, "tools: a tool is of type function and has a name");
-		if (json_str_is(json_get(t, "name"), "") || json_raw(json_get(t, "name")).n > 64 + 2)
+		if (!name->len || name->len > 64)
 			return err_set(c->err, ERR_PARSE, "tools: a name has 1 to 64 characters");
-		if (json_get(json_get(t, "parameters"), "$schema"))
+		if (json_get(schema, "$schema"))
 			return err_set(c->err, ERR_PARSE, "tools: $schema is not permitted");
-		json_open(&c->w, '{');
-		json_kraw(&c->w, "name", json_raw(json_get(t, "name")));
-		if (json_get(t, "description"))
-			json_kraw(&c->w, "description", json_raw(json_get(t, "description")));
-		json_kraw(&c->w, "input_schema", json_raw(json_get(t, "parameters")));
-		json_close(&c->w);
+		other_put_tool(&c->w, t, schema);
 	}
 	json_close(&c->w);
 	return 0;
@@ -206,61 +146,33 @@ static int put_tools(struct items_reader *c, const struct json *tools)
 int responses_request(struct json_reader *reader, struct arena *arena, struct str body, struct buf *out,
 		      struct err *err)
 {
-	static const char *const known[] = { "model",
-					     "input",
-					     "instructions",
-					     "tools",
-					     "tool_choice",
-					     "stream",
-					     "store",
-					     "include",
-					     "reasoning",
-					     "text",
-					     "max_output_tokens",
-					     "parallel_tool_calls",
-					     "temperature",
-					     "top_p",
-					     "metadata",
-					     "prompt_cache_key",
-					     "service_tier",
-					     "truncation",
-					     "user",
-					     "safety_identifier" };
+	static const struct other_members known = {
+		"model|input|instructions|tools|tool_choice|stream|store|include|reasoning|text|max_output_tokens|"
+		"parallel_tool_calls|temperature|top_p|metadata|prompt_cache_key|service_tier|truncation|user|"
+		"safety_identifier",
+		.before = "Unknown parameter: '",
+		.after = "'.",
+	};
 	struct items_reader c = { .w = json_out(out), .arena = arena, .err = err };
-	const struct json *root, *input, *limit;
-	int64_t tokens = NO_LIMIT_TOKENS;
-	struct err why;
+	const struct json *root;
+	int64_t tokens = OTHER_NO_LIMIT_TOKENS;
 
-	if (json_parse(reader, body.n ? body.p : "", body.n, &root, &why) < 0)
-		return err_set(err, ERR_PARSE, "the body is not valid JSON: %s", why.text);
-	for (struct json_member m = json_members(root); m.key; m = json_member_next(root, m)) {
-		size_t i = 0;
-		while (i < COUNT_OF(known) && !json_str_is(m.key, known[i]))
-			i++;
-		if (i == COUNT_OF(known))
-			return err_set(err, ERR_PARSE, "Unknown parameter: '" STR_FMT "'.",
-				       STR_ARG(json_str(m.key, arena)));
-	}
-	input = json_get(root, "input");
-	limit = json_get(root, "max_output_tokens");
+	if (other_request(reader, arena, body, &known, &root, err) < 0)
+		return -(int)err->kind;
+	const struct json *input = json_get(root, "input"), *limit = json_get(root, "max_output_tokens");
+	const struct json *system = json_get(root, "instructions");
 	c.model = json_str(json_get(root, "model"), arena);
 	if (limit && (!json_i64(limit, &tokens) || tokens < 16))
 		return err_set(err, ERR_PARSE, "max_output_tokens: at least 16");
-	json_open(&c.w, '{');
-	if (json_get(root, "model"))
-		json_kraw(&c.w, "model", json_raw(json_get(root, "model")));
-	json_ki64(&c.w, "max_tokens", tokens);
-	json_kraw(&c.w, "cache_control", STR("{\"type\":\"ephemeral\"}")); /* prefixes are cached by themselves */
-	if (json_get(root, "stream"))
-		json_kraw(&c.w, "stream", json_raw(json_get(root, "stream")));
+	/* prefixes are cached by themselves */
+	json_putf(&c.w, "{model?:%.*s, max_tokens:%lld, cache_control:{type:'ephemeral'}, stream?:%.*s",
+		  JSON_ARG(json_get(root, "model")), (long long)tokens, JSON_ARG(json_get(root, "stream")));
 	if (put_tools(&c, json_get(root, "tools")) < 0)
 		return -(int)err->kind;
-	if (json_is(json_get(root, "instructions"), JSON_STRING))
-		json_kraw(&c.w, "system", json_raw(json_get(root, "instructions")));
-	json_kopen(&c.w, "messages", '[');
+	json_putf(&c.w, "system?:%.*s, messages:[", JSON_ARG(json_is(system, JSON_STRING) ? system : NULL));
 	if (json_is(input, JSON_STRING)) {
 		open_message(&c, "user");
-		put_text(&c, input);
+		other_put_text(&c.w, input);
 	} else if (!json_is(input, JSON_ARRAY) || !input->count) {
 		return err_set(err, ERR_PARSE, "input: required, a string or a list of items");
 	} else {
@@ -268,10 +180,7 @@ int responses_request(struct json_reader *reader, struct arena *arena, struct st
 			if (put_item(&c, i) < 0)
 				return -(int)err->kind;
 	}
-	json_close(&c.w);
-	json_close(&c.w);
-	json_close(&c.w);
-	json_close(&c.w);
+	json_putf(&c.w, "]}]}");
 	return 0;
 }
 
@@ -288,124 +197,79 @@ static const char *item_id(char out[DIGEST_ID_MAX], const struct reply *r, size_
 }
 
 /* Begun items are empty: their content comes in deltas. */
-static void add_item(struct buf *out, const struct reply *r, size_t block, bool begun)
+static void put_item_value(struct json_out *w, const struct reply *r, size_t block, bool begun)
 {
 	const struct reply_block *b = &r->blocks[block];
+	const char *status = begun ? "in_progress" : "completed";
+	struct str text = begun ? STR("") : b->text;
 	AUTO_BUF struct buf made = { 0 };
-	AUTO_BUF struct buf plain = { 0 };
-	struct json_out w = json_out(out);
-	char id[REDACTED_MAX];
+	char id[REDACTED_MAX], call_id[DIGEST_ID_MAX];
 
-	json_open(&w, '{');
-	json_kcstr(&w, "id", item_id(id, r, block));
+	json_putf(w, "{id:'%s'", item_id(id, r, block));
 	switch (b->block->kind) {
 	case BLOCK_CALL:
-		json_kcstr(&w, "type", "function_call");
-		json_kcstr(&w, "status", begun ? "in_progress" : "completed");
-		json_kcstr(&w, "call_id", reply_tool_id(id, r, block));
-		json_kstr(&w, "name", b->block->name);
-		json_kstr(&w, "arguments", begun ? STR("") : b->text);
+		json_putf(w, "type:'function_call', status:'%s', call_id:'%s', name:'%.*s', arguments:'%.*s'", status,
+			  reply_tool_id(call_id, r, block), STR_ARG(b->block->name), STR_ARG(text));
 		break;
 	case BLOCK_THINKING:
-	case BLOCK_REDACTED:
-		json_kcstr(&w, "type", "reasoning");
-		json_kopen(&w, "summary", '[');
-		if (!begun && b->block->kind == BLOCK_THINKING) {
-			json_open(&w, '{');
-			json_kcstr(&w, "type", "summary_text");
-			json_kstr(&w, "text", b->text);
-			json_close(&w);
-		}
-		json_close(&w);
+		json_putf(w, "type:'reasoning', summary:[");
 		if (!begun) {
-			buf_addf(&plain, STR_FMT "\n" STR_FMT, STR_ARG(r->model), STR_ARG(b->text));
-			buf_addstr(&made, b->block->kind == BLOCK_THINKING ? "enc." : "red.");
-			if (b->block->kind == BLOCK_THINKING)
-				base64_add(&made, buf_str(&plain));
-			else
-				buf_addstr(&made, redacted_make(id, r->id_a, digest_mix(r->id_b, block + 1)));
-			json_kstr(&w, "encrypted_content", buf_str(&made));
+			buf_addstr(&made, "enc.");
+			other_add_sealed(&made, r->model, text);
+			json_putf(w, "{type:'summary_text', text:'%.*s'}", STR_ARG(text));
+		}
+		json_putf(w, "], encrypted_content?:'%.*s'", STR_ARG(buf_str(&made)));
+		break;
+	case BLOCK_REDACTED:
+		json_putf(w, "type:'reasoning', summary:[]");
+		if (!begun) {
+			buf_addf(&made, "red.%s", redacted_make(id, r->id_a, digest_mix(r->id_b, block + 1)));
+			json_kstr(w, "encrypted_content", buf_str(&made));
 		}
 		break;
 	default:
-		if (b->block->kind == BLOCK_FILLER && !begun)
-			reply_add_filler(&made, 0, b->text.n);
-		json_kcstr(&w, "type", "message");
-		json_kcstr(&w, "status", begun ? "in_progress" : "completed");
-		json_kcstr(&w, "role", "assistant");
-		json_kcstr(&w, "phase", strcmp(reply_stop_reason(r), "tool_use") ? "final_answer" : "commentary");
-		json_kopen(&w, "content", '[');
+		json_putf(w, "type:'message', status:'%s', role:'assistant', phase:'%s', content:[", status,
+			  strcmp(reply_stop_reason(r), "tool_use") ? "final_answer" : "commentary");
 		if (!begun) {
-			json_open(&w, '{');
-			json_kcstr(&w, "type", "output_text");
-			json_kraw(&w, "annotations", STR("[]"));
-			json_kstr(&w, "text", b->block->kind == BLOCK_FILLER ? buf_str(&made) : b->text);
-			json_close(&w);
+			text = reply_piece(b, 0, b->text.n, &made);
+			json_putf(w, "{type:'output_text', annotations:[], text:'%.*s'}", STR_ARG(text));
 		}
-		json_close(&w);
+		json_close(w);
 	}
-	json_close(&w);
+	json_close(w);
 }
 
 /* status: in_progress, completed, incomplete, failed */
-static void add_response(struct buf *out, const struct reply *r, const char *status, const struct fault *fault)
+static void put_response(struct json_out *w, const struct reply *r, const char *status, const struct fault *fault)
 {
 	const struct usage *u = &r->usage;
-	uint64_t input = u->input + u->cache_read + u->cache_write;
-	bool done = !strcmp(status, "completed") || !strcmp(status, "incomplete");
-	struct json_out w = json_out(out);
+	unsigned long long input = u->input + u->cache_read + u->cache_write, output = u->output;
+	bool incomplete = !strcmp(status, "incomplete"), done = incomplete || !strcmp(status, "completed");
 	char id[DIGEST_ID_MAX];
 
-	json_open(&w, '{');
-	json_kcstr(&w, "id", digest_id(id, "resp_", r->id_a, r->id_b));
-	json_kcstr(&w, "object", "response");
-	json_ki64(&w, "created_at", CREATED_S);
-	json_kcstr(&w, "status", status);
-	json_kstr(&w, "model", r->model);
-	json_key(&w, "error");
-	if (fault) {
-		json_open(&w, '{');
-		json_kstr(&w, "code", fault->type);
-		json_kstr(&w, "message", fault->message);
-		json_close(&w);
-	} else {
-		json_put_null(&w);
-	}
-	json_key(&w, "incomplete_details");
-	if (!strcmp(status, "incomplete")) {
-		json_open(&w, '{');
-		json_kcstr(&w, "reason",
-			   strcmp(reply_stop_reason(r), "refusal") ? "max_output_tokens" : "content_filter");
-		json_close(&w);
-	} else {
-		json_put_null(&w);
-	}
-	json_kopen(&w, "output", '[');
-	for (size_t i = 0; done && i < r->block_count; i++) {
-		if (r->blocks[i].block->kind == BLOCK_GIVEN)
-			continue;
-		AUTO_BUF struct buf item = { 0 };
-		add_item(&item, r, i, false);
-		json_put_raw(&w, buf_str(&item));
-	}
-	json_close(&w);
-	json_kraw(&w, "tools", STR("[]"));
-	json_kbool(&w, "parallel_tool_calls", true);
-	json_key(&w, "usage");
-	if (done) {
-		json_open(&w, '{');
-		json_ki64(&w, "input_tokens", (int64_t)input);
-		json_kopen(&w, "input_tokens_details", '{');
-		json_ki64(&w, "cached_tokens", (int64_t)u->cache_read);
-		json_close(&w);
-		json_ki64(&w, "output_tokens", (int64_t)u->output);
-		json_kraw(&w, "output_tokens_details", STR("{\"reasoning_tokens\":0}"));
-		json_ki64(&w, "total_tokens", (int64_t)(input + u->output));
-		json_close(&w);
-	} else {
-		json_put_null(&w);
-	}
-	json_close(&w);
+	json_putf(w, "{id:'%s', object:'response', created_at:%d, status:'%s', model:'%.*s'",
+		  digest_id(id, "resp_", r->id_a, r->id_b), CREATED_S, status, STR_ARG(r->model));
+	if (fault)
+		json_putf(w, "error:{code:'%.*s', message:'%.*s'}", STR_ARG(fault->type), STR_ARG(fault->message));
+	else
+		json_putf(w, "error:null");
+	if (incomplete)
+		json_putf(w, "incomplete_details:{reason:'%s'}",
+			  strcmp(reply_stop_reason(r), "refusal") ? "max_output_tokens" : "content_filter");
+	else
+		json_putf(w, "incomplete_details:null");
+	json_kopen(w, "output", '[');
+	for (size_t i = 0; done && i < r->block_count; i++)
+		if (r->blocks[i].block->kind != BLOCK_GIVEN)
+			put_item_value(w, r, i, false);
+	json_putf(w, "], tools:[], parallel_tool_calls:true");
+	if (done)
+		json_putf(w,
+			  "usage:{input_tokens:%llu, input_tokens_details:{cached_tokens:%llu}, output_tokens:%llu, "
+			  "output_tokens_details:{reasoning_tokens:0}, total_tokens:%llu}}",
+			  input, (unsigned long long)u->cache_read, output, input + output);
+	else
+		json_putf(w, "usage:null}");
 }
 
 static const char *end_status(const struct reply *r)
@@ -415,39 +279,50 @@ static const char *end_status(const struct reply *r)
 	return !strcmp(reason, "max_tokens") || !strcmp(reason, "refusal") ? "incomplete" : "completed";
 }
 
-static void begin_event(struct reply *r, struct buf *out, const char *name)
+static struct json_out begin_event(struct reply *r, struct buf *out, const char *name)
 {
-	buf_addf(out, "event: %s\ndata: {\"type\":\"%s\",\"sequence_number\":%llu", name, name,
-		 (unsigned long long)r->sequence++);
+	buf_addf(out, "event: %s\ndata: ", name);
+	struct json_out w = json_out(out);
+	json_putf(&w, "{type:'%s', sequence_number:%llu", name, (unsigned long long)r->sequence++);
+	return w;
 }
 
-static void put_response(struct reply *r, struct buf *out, const char *name, const char *status,
-			 const struct fault *fault)
+static void end_event(struct json_out *w)
 {
-	begin_event(r, out, name);
-	buf_addstr(out, ",\"response\":");
-	add_response(out, r, status, fault);
-	buf_addstr(out, "}\n\n");
+	json_close(w);
+	buf_addstr(w->buf, "\n\n");
 }
 
-static void put_item_event(struct reply *r, struct buf *out, const char *name, bool begun)
+static void response_event(struct reply *r, struct buf *out, const char *name, const char *status,
+			   const struct fault *fault)
 {
-	begin_event(r, out, name);
-	buf_addf(out, ",\"output_index\":%zu,\"item\":", r->block);
-	add_item(out, r, r->block, begun);
-	buf_addstr(out, "}\n\n");
+	struct json_out w = begin_event(r, out, name);
+
+	json_key(&w, "response");
+	put_response(&w, r, status, fault);
+	end_event(&w);
 }
 
-/* Up to the value that the event is about; the caller closes it */
-static void begin_part(struct reply *r, struct buf *out, const char *name)
+static void item_event(struct reply *r, struct buf *out, const char *name, bool begun)
+{
+	struct json_out w = begin_event(r, out, name);
+
+	json_putf(&w, "output_index:%zu, item:", r->block);
+	put_item_value(&w, r, r->block, begun);
+	end_event(&w);
+}
+
+/* Up to what the event is about; the caller ends it */
+static struct json_out begin_part(struct reply *r, struct buf *out, const char *name)
 {
 	enum block_kind kind = r->blocks[r->block].block->kind;
+	struct json_out w = begin_event(r, out, name);
 	char id[DIGEST_ID_MAX];
 
-	begin_event(r, out, name);
-	buf_addf(out, ",\"item_id\":\"%s\",\"output_index\":%zu", item_id(id, r, r->block), r->block);
+	json_putf(&w, "item_id:'%s', output_index:%zu", item_id(id, r, r->block), r->block);
 	if (kind != BLOCK_CALL)
-		buf_addf(out, ",\"%s\":0", kind == BLOCK_THINKING ? "summary_index" : "content_index");
+		json_ki64(&w, kind == BLOCK_THINKING ? "summary_index" : "content_index", 0);
+	return w;
 }
 
 static void put_delta(struct reply *r, struct buf *out)
@@ -461,51 +336,47 @@ static void put_delta(struct reply *r, struct buf *out)
 	const struct reply_block *b = &r->blocks[r->block];
 	size_t n = reply_delta_len(r, b);
 	AUTO_BUF struct buf made = { 0 };
+	struct json_out w = begin_part(r, out, names[b->block->kind]);
 
-	begin_part(r, out, names[b->block->kind]);
-	buf_addstr(out, ",\"delta\":");
-	if (b->block->kind == BLOCK_FILLER)
-		reply_add_filler(&made, r->at, n);
-	json_add_quoted(out, made.n ? buf_str(&made) : (struct str){ b->text.p + r->at, n });
-	buf_addstr(out, "}\n\n");
+	json_kstr(&w, "delta", reply_piece(b, r->at, n, &made));
+	end_event(&w);
 	r->at += n;
 }
 
 static void begin_block(struct reply *r, struct buf *out)
 {
 	enum block_kind kind = r->blocks[r->block].block->kind;
+	struct json_out w;
 
 	r->at = 0;
 	if (kind == BLOCK_GIVEN)
 		return;
-	put_item_event(r, out, "response.output_item.added", true);
+	item_event(r, out, "response.output_item.added", true);
 	if (kind == BLOCK_THINKING) {
-		begin_part(r, out, "response.reasoning_summary_part.added");
-		buf_addstr(out, ",\"part\":{\"type\":\"summary_text\",\"text\":\"\"}}\n\n");
+		w = begin_part(r, out, "response.reasoning_summary_part.added");
+		json_putf(&w, "part:{type:'summary_text', text:''}");
+		end_event(&w);
 	} else if (kind == BLOCK_TEXT || kind == BLOCK_FILLER) {
-		begin_part(r, out, "response.content_part.added");
-		buf_addstr(out, ",\"part\":{\"type\":\"output_text\",\"annotations\":[],\"text\":\"\"}}\n\n");
+		w = begin_part(r, out, "response.content_part.added");
+		json_putf(&w, "part:{type:'output_text', annotations:[], text:''}");
+		end_event(&w);
 	}
 }
 
 static void end_block(struct reply *r, struct buf *out)
 {
 	const struct reply_block *b = &r->blocks[r->block];
+	bool call = b->block->kind == BLOCK_CALL;
 
-	if (b->block->kind == BLOCK_CALL) {
-		begin_part(r, out, "response.function_call_arguments.done");
-		buf_addstr(out, ",\"arguments\":");
-		json_add_quoted(out, b->text);
-		buf_addstr(out, "}\n\n");
-	} else if (b->block->kind == BLOCK_TEXT) {
-		begin_part(r, out, "response.output_text.done");
-		buf_addstr(out, ",\"text\":");
-		json_add_quoted(out, b->text);
-		buf_addstr(out, "}\n\n");
+	if (call || b->block->kind == BLOCK_TEXT) {
+		struct json_out w = begin_part(
+			r, out, call ? "response.function_call_arguments.done" : "response.output_text.done");
+		json_kstr(&w, call ? "arguments" : "text", b->text);
+		end_event(&w);
 	}
 	if (b->block->kind != BLOCK_GIVEN)
-		put_item_event(r, out, "response.output_item.done", false);
-	r->calls += b->block->kind == BLOCK_CALL;
+		item_event(r, out, "response.output_item.done", false);
+	r->calls += call;
 	r->block++;
 }
 
@@ -524,7 +395,7 @@ void responses_event_next(struct reply *r, struct buf *out)
 	while (out->n == from && r->stage != STAGE_OVER) {
 		switch (r->stage) {
 		case STAGE_START:
-			put_response(r, out, "response.created", "in_progress", NULL);
+			response_event(r, out, "response.created", "in_progress", NULL);
 			r->stage = r->block_count ? STAGE_BLOCK_START : STAGE_MESSAGE_DELTA;
 			break;
 		case STAGE_BLOCK_START:
@@ -540,9 +411,10 @@ void responses_event_next(struct reply *r, struct buf *out)
 			r->stage = r->block < r->block_count ? STAGE_BLOCK_START : STAGE_MESSAGE_DELTA;
 			break;
 		default:
-			put_response(r, out,
-				     strcmp(end_status(r), "completed") ? "response.incomplete" : "response.completed",
-				     end_status(r), NULL);
+			response_event(r, out,
+				       strcmp(end_status(r), "completed") ? "response.incomplete"
+									  : "response.completed",
+				       end_status(r), NULL);
 			r->stage = STAGE_OVER;
 		}
 	}
@@ -550,10 +422,12 @@ void responses_event_next(struct reply *r, struct buf *out)
 
 void responses_event_error(struct reply *r, const struct fault *fault, struct buf *out)
 {
-	put_response(r, out, "response.failed", "failed", fault);
+	response_event(r, out, "response.failed", "failed", fault);
 }
 
 void responses_json(const struct reply *r, struct buf *out)
 {
-	add_response(out, r, end_status(r), NULL);
+	struct json_out w = json_out(out);
+
+	put_response(&w, r, end_status(r), NULL);
 }

@@ -116,16 +116,15 @@ static int check_tool_use(struct checker *c, const struct view *v, struct messag
 		return check_fail(c, "name: must match ^[a-zA-Z0-9_-]{1,128}$");
 	if (!json_is(v->input, JSON_OBJECT))
 		return check_fail(c, "input: must be an object");
-	if (!idset_add(&c->ids, id))
+	if (map_set(&c->ids, id, c))
 		return check_fail(c, "id: " STR_FMT " was used before; tool_use ids must be unique", STR_ARG(id));
-	if (!(c->flags & REQUEST_UNKNOWN_TOOLS) && !idset_has(&c->tools, name))
+	if (!(c->flags & REQUEST_UNKNOWN_TOOLS) && !map_get(&c->tools, name))
 		return check_fail(c, "name: there is no tool " STR_FMT " in tools", STR_ARG(name));
 	/* Ids that begin so belong to answers that thought first (reply_event.c). */
 	if ((str_starts(id, STR("toolu_0T")) || (str_starts(id, STR("call_0T")) && c->flags & REQUEST_SEALED)) &&
 	    !facts->has_thinking)
 		return check_fail(c, "the thinking block before tool_use " STR_FMT " is missing", STR_ARG(id));
-	c->calls = xgrow(c->calls, c->call_count, &c->call_cap, sizeof *c->calls);
-	c->calls[c->call_count++] = (struct pending_call){ .id = id };
+	*xpush(c->calls, c->call_count, c->call_cap) = (struct pending_call){ .id = id };
 	return 0;
 }
 

@@ -28,8 +28,8 @@ void checker_free(struct checker *c)
 		return;
 	json_reader_release(&c->reader);
 	arena_release(&c->arena);
-	idset_release(&c->tools);
-	idset_release(&c->ids);
+	map_release(&c->tools);
+	map_release(&c->ids);
 	free(c->prefixes);
 	free(c->calls);
 	free(c);
@@ -38,11 +38,8 @@ void checker_free(struct checker *c)
 int check_fail(const struct checker *c, const char *fmt, ...)
 {
 	char text[sizeof c->err->text];
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
+	PRINT_ARGS(text, fmt);
 	if (!c->list)
 		return err_set(c->err, ERR_PARSE, "%s", text);
 	if (!c->in_block)
@@ -140,7 +137,7 @@ static int check_tools(struct checker *c, const struct json *root)
 		bool client_tool = !json_get(t, "type") || json_str_is(json_get(t, "type"), "custom");
 		if (!is_tool_name(name))
 			return check_fail(c, "name: must match ^[a-zA-Z0-9_-]{1,128}$");
-		if (!idset_add(&c->tools, name))
+		if (map_set(&c->tools, name, c))
 			return check_fail(c, "name: there are two tools " STR_FMT, STR_ARG(name));
 		if (client_tool && !json_str_is(json_get(json_get(t, "input_schema"), "type"), "object"))
 			return check_fail(c, "input_schema: required, of type object");
@@ -155,7 +152,7 @@ static int check_tools(struct checker *c, const struct json *root)
 		return 0;
 	if (!json_str_is(type, "tool"))
 		return check_fail(c, "tool_choice: type must be auto, any, tool or none");
-	if (!idset_has(&c->tools, json_str(json_get(choice, "name"), &c->arena)))
+	if (!map_get(&c->tools, json_str(json_get(choice, "name"), &c->arena)))
 		return check_fail(c, "tool_choice: name must be one of tools");
 	return 0;
 }
@@ -310,8 +307,8 @@ int request_check(struct checker *c, struct str body, unsigned flags, struct req
 	if (!json_is(root, JSON_OBJECT))
 		return err_set(err, ERR_PARSE, "the body must be a JSON object");
 	arena_reset(&c->arena);
-	idset_clear(&c->tools);
-	idset_clear(&c->ids);
+	map_release(&c->tools);
+	map_release(&c->ids);
 	c->prefix_count = c->call_count = c->last_markable = 0;
 	c->marks = 0;
 	c->beside = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * request_int.h - internals of a check: request_check.c checks the whole, request_block.c one block. */
 #pragma once
+#include "lib/base/map.h"
 #include "core/scenario/digest.h"
 #include "core/scenario/request.h"
 
@@ -14,8 +15,8 @@ struct pending_call {
 
 struct checker {
 	struct json_reader reader;
-	struct arena arena;      /* decoded texts, of one check */
-	struct idset tools, ids; /* names offered; ids of tool_use blocks so far */
+	struct arena arena;    /* decoded texts, of one check */
+	struct map tools, ids; /* names offered; ids of tool_use blocks so far */
 	struct prefix *prefixes;
 	size_t prefix_count, prefix_cap;
 	uint64_t beside;            /* goes into the hash of the next block */

@@ -31,13 +31,10 @@ char *checkpoint_content_path(struct arena *a, const char *dir, const struct fil
 
 struct checkpoint *checkpoint_new(struct store *store, const char *dir)
 {
-	struct checkpoint *c = xcalloc(1, sizeof *c);
 	AUTO_ARENA struct arena a = { 0 };
 
-	c->store = store;
-	c->dir = xstrdup(dir);
-	c->journal = journal_new(store, checkpoint_history_path(&a, dir));
-	return c;
+	return xnew(struct checkpoint, .store = store, .dir = xstrdup(dir),
+		    .journal = journal_new(store, checkpoint_history_path(&a, dir)));
 }
 
 void checkpoint_free(struct checkpoint *c)
@@ -69,9 +66,7 @@ static struct json_out begin_line(struct checkpoint *c, const char *type)
 	}
 	id_iso_time(id_wall_ms(), time);
 	struct json_out w = json_out(line);
-	json_open(&w, '{');
-	json_kcstr(&w, "type", type);
-	json_kcstr(&w, "time", time);
+	json_putf(&w, "{type:'%s', time:'%s'", type, time);
 	return w;
 }
 
@@ -88,9 +83,7 @@ int checkpoint_mark(struct checkpoint *c, const char *uuid, const char *rewind_t
 {
 	struct json_out w = begin_line(c, "mark");
 
-	json_kcstr(&w, "uuid", uuid);
-	if (rewind_to)
-		json_kcstr(&w, "rewindTo", rewind_to);
+	json_putf(&w, "uuid:'%s', rewindTo?:'%s'", uuid, rewind_to);
 	return end_line(c, &w, err);
 }
 
@@ -101,11 +94,7 @@ static void put_version(struct json_out *w, const char *key, const struct file_v
 		json_put_null(w);
 		return;
 	}
-	json_open(w, '{');
-	json_kcstr(w, "sha256", v->sha256);
-	if (v->mode)
-		json_ki64(w, "mode", v->mode);
-	json_close(w);
+	json_putf(w, "{sha256:'%s', mode?:%lld}", v->sha256, (long long)v->mode);
 }
 
 int checkpoint_change(struct checkpoint *c, const char *path, const struct file_version *after, struct err *err)

@@ -18,20 +18,12 @@ static struct json_out record_begin(struct recorder *r, const char *type, const 
 	buf_clear(&r->store->line);
 	struct json_out w = json_out(&r->store->line);
 	id_iso_time(id_wall_ms(), now);
-	json_open(&w, '{');
-	json_kcstr(&w, "parentUuid", r->last[0] ? r->last : NULL);
-	json_kbool(&w, "isSidechain", c->agent_id != NULL);
-	if (c->agent_id)
-		json_kcstr(&w, "agentId", c->agent_id);
-	json_kcstr(&w, "type", type);
-	json_kcstr(&w, "uuid", uuid);
-	json_kcstr(&w, "timestamp", now);
-	json_kcstr(&w, "userType", "external");
-	json_kcstr(&w, "entrypoint", c->entrypoint);
-	json_kcstr(&w, "cwd", c->cwd);
-	json_kcstr(&w, "sessionId", c->session_id);
-	json_kcstr(&w, "version", c->version);
-	json_kcstr(&w, "gitBranch", c->git_branch);
+	json_putf(&w,
+		  "{parentUuid:'%s', isSidechain:!!%d, agentId?:'%s', type:'%s', uuid:'%s', timestamp:'%s', "
+		  "userType:'external', entrypoint:'%s', cwd:'%s', sessionId:'%s', version:'%s', "
+		  "gitBranch:'%s'",
+		  r->last[0] ? r->last : NULL, c->agent_id != NULL, c->agent_id, type, uuid, now, c->entrypoint, c->cwd,
+		  c->session_id, c->version, c->git_branch);
 	return w;
 }
 
@@ -50,10 +42,7 @@ static int record_commit(struct recorder *r, struct json_out *w, const char *uui
 /* A single text is a string: other programs expect a prompt to be one. */
 static void put_user_message(struct json_out *w, struct segment *const *blocks, size_t count)
 {
-	json_key(w, "message");
-	json_open(w, '{');
-	json_kcstr(w, "role", "user");
-	json_key(w, "content");
+	json_putf(w, "message:{role:'user', content:");
 	struct str text = count == 1 ? segment_plain_text(blocks[0]) : (struct str){ 0 };
 	if (text.n) {
 		json_put_raw(w, text);
@@ -74,15 +63,10 @@ int recorder_user(struct recorder *r, const struct user_line *line, char uuid[UU
 		json_kbool(&w, "isMeta", true);
 	if (line->notice_ids) {
 		const char *const *ids = line->notice_ids;
-		json_key(&w, "origin");
-		json_open(&w, '{');
-		json_kcstr(&w, "kind", line->mail ? "teammate" : "task-notification");
-		json_key(&w, "ids");
-		json_open(&w, '[');
+		json_putf(&w, "origin:{kind:'%s', ids:[", line->mail ? "teammate" : "task-notification");
 		for (; *ids; ids++)
 			json_put_cstr(&w, *ids);
-		json_close(&w);
-		json_close(&w);
+		json_putf(&w, "]}");
 	}
 	put_user_message(&w, line->blocks, line->count);
 	return record_commit(r, &w, uuid, err);
@@ -115,18 +99,11 @@ int recorder_block(struct recorder *r, const struct answer_ids *ids, const struc
 	json_kcstr(&w, "requestId", ids->request_id && ids->request_id[0] ? ids->request_id : ids->message_id);
 	if (ids->asked && strcmp(ids->asked, ids->model) != 0)
 		json_kcstr(&w, "requestedModel", ids->asked);
-	json_key(&w, "message");
-	json_open(&w, '{');
-	json_kcstr(&w, "id", ids->message_id);
-	json_kcstr(&w, "type", "message");
-	json_kcstr(&w, "role", "assistant");
-	json_kcstr(&w, "model", ids->model);
-	json_key(&w, "content");
-	json_open(&w, '[');
-	json_put_raw(&w, segment_json(block));
-	json_close(&w);
-	json_kcstr(&w, "stop_reason", end ? end->reason : NULL);
-	json_kcstr(&w, "stop_sequence", end ? end->sequence : NULL);
+	json_putf(&w,
+		  "message:{id:'%s', type:'message', role:'assistant', model:'%s', content:[%.*s], "
+		  "stop_reason:'%s', stop_sequence:'%s'",
+		  ids->message_id, ids->model, STR_ARG(segment_json(block)), end ? end->reason : NULL,
+		  end ? end->sequence : NULL);
 	if (end) {
 		json_key(&w, "usage");
 		usage_write(&w, end->usage);
@@ -146,23 +123,16 @@ int recorder_compact(struct recorder *r, const struct compact_line *line, char u
 	memcpy(before, r->last, sizeof before);
 	r->last[0] = '\0';
 	struct json_out w = record_begin(r, "system", NULL, boundary);
-	json_kcstr(&w, "logicalParentUuid", before[0] ? before : NULL);
-	json_kcstr(&w, "subtype", "compact_boundary");
-	json_kcstr(&w, "content", "Conversation compacted");
-	json_kcstr(&w, "level", "info");
-	json_key(&w, "compactMetadata");
-	json_open(&w, '{');
-	json_kcstr(&w, "trigger", line->trigger);
-	json_ki64(&w, "preTokens", line->tokens_before);
-	json_close(&w);
+	json_putf(&w,
+		  "logicalParentUuid:'%s', subtype:'compact_boundary', content:'Conversation compacted', "
+		  "level:'info', compactMetadata:{trigger:'%s', preTokens:%lld}",
+		  before[0] ? before : NULL, line->trigger, (long long)line->tokens_before);
 	int status = record_commit(r, &w, boundary, err);
 	if (status == 0) {
 		crash_point(compact_boundary);
 		w = record_begin(r, "user", NULL, uuid);
-		if (line->between_turns)
-			json_kbool(&w, "isMeta", true);
-		json_kbool(&w, "isCompactSummary", true);
-		json_kbool(&w, "isVisibleInTranscriptOnly", true);
+		json_putf(&w, "isMeta?:!!%d, isCompactSummary:true, isVisibleInTranscriptOnly:true",
+			  line->between_turns);
 		put_user_message(&w, line->blocks, line->count);
 		status = record_commit(r, &w, uuid, err);
 	}
@@ -176,15 +146,8 @@ int recorder_fork_origin(struct recorder *r, const struct fork_origin *origin, s
 	char uuid[UUID_LEN + 1];
 	struct json_out w = record_begin(r, "fork-origin", NULL, uuid);
 
-	json_key(&w, "forkedFrom");
-	json_open(&w, '{');
-	json_kcstr(&w, "sessionId", origin->session_id);
-	if (origin->agent_id)
-		json_kcstr(&w, "agentId", origin->agent_id);
-	json_kcstr(&w, "uuid", origin->uuid);
-	if (origin->placeholder)
-		json_kcstr(&w, "placeholder", origin->placeholder);
-	json_close(&w);
+	json_putf(&w, "forkedFrom:{sessionId:'%s', agentId?:'%s', uuid:'%s', placeholder?:'%s'}", origin->session_id,
+		  origin->agent_id, origin->uuid, origin->placeholder);
 	return record_commit(r, &w, uuid, err);
 }
 
@@ -194,11 +157,9 @@ int recorder_setting(struct recorder *r, const char *type, const char *key, cons
 		return 0;
 	buf_clear(&r->store->line);
 	struct json_out w = json_out(&r->store->line);
-	json_open(&w, '{');
-	json_kcstr(&w, "type", type);
+	json_putf(&w, "{type:'%s'", type);
 	json_kcstr(&w, key, value);
-	json_kcstr(&w, "sessionId", r->context->session_id);
-	json_close(&w);
+	json_putf(&w, "sessionId:'%s'}", r->context->session_id);
 	return journal_append(r->journal, w.buf, err);
 }
 
@@ -210,11 +171,8 @@ static struct json_out operation_begin(struct recorder *r, const char *type, con
 	id_iso_time(id_wall_ms(), time);
 	buf_clear(&r->store->line);
 	struct json_out w = json_out(&r->store->line);
-	json_open(&w, '{');
-	json_kcstr(&w, "type", type);
-	json_kcstr(&w, "operation", operation);
-	json_kcstr(&w, "timestamp", time);
-	json_kcstr(&w, "sessionId", r->context->session_id);
+	json_putf(&w, "{type:'%s', operation:'%s', timestamp:'%s', sessionId:'%s'", type, operation, time,
+		  r->context->session_id);
 	return w;
 }
 
@@ -224,22 +182,13 @@ int recorder_queue(struct recorder *r, const struct queue_line *line, struct err
 		return 0;
 	struct json_out w = operation_begin(r, "queue-operation", "enqueue");
 	json_kcstr(&w, "id", line->id);
-	if (line->from) {
-		json_kcstr(&w, "kind", "teammate");
-		json_kcstr(&w, "from", line->from);
-		json_kcstr(&w, "team", line->team);
-	}
+	if (line->from)
+		json_putf(&w, "kind:'teammate', from:'%s', team:'%s'", line->from, line->team);
 	if (line->about)
 		json_kcstr(&w, "about", line->about);
-	if (line->replaces) {
-		json_key(&w, "replaces");
-		json_open(&w, '[');
-		json_put_cstr(&w, line->replaces);
-		json_close(&w);
-	}
-	if (line->quiet)
-		json_kbool(&w, "quiet", true);
-	json_kstr(&w, "content", line->text);
+	if (line->replaces)
+		json_putf(&w, "replaces:['%s']", line->replaces);
+	json_putf(&w, "quiet?:!!%d, content:'%.*s'", line->quiet, STR_ARG(line->text));
 	json_close(&w);
 	return journal_append(r->journal, w.buf, err);
 }

@@ -164,11 +164,8 @@ void deferral_describe(struct buf *out, const struct deferral *d, const char *de
 	budgeted_list_write(&text, &list, LIST_BYTES, LIST_RESERVE, &named);
 	if (named < list.count)
 		buf_addf(&text, "and %zu more, which only a search by keywords finds\n", list.count - named);
-	json_open(&w, '{');
-	json_kraw(&w, "name", json_raw(json_get(root, "name")));
-	json_kstr(&w, "description", str_trim(buf_str(&text)));
-	json_kraw(&w, "input_schema", json_raw(json_get(root, "input_schema")));
-	json_close(&w);
+	json_putf(&w, "{name:%.*s, description:'%.*s', input_schema:%.*s}", JSON_ARG(json_get(root, "name")),
+		  STR_ARG(str_trim(buf_str(&text))), JSON_ARG(json_get(root, "input_schema")));
 }
 
 void deferral_release(struct deferral *d)

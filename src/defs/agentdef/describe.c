@@ -116,33 +116,22 @@ void agent_check_json(struct json_out *w, const struct agent_definition *d)
 	char hex[SHA256_DIGITS + 1];
 
 	sha256_hex((struct str){ d->prompt, d->prompt_len }, hex);
-	json_open(w, '{');
-	json_kcstr(w, "file", d->file);
-	json_kbool(w, "loaded", !d->ignored && !d->refused);
-	json_kbool(w, "is_agent", !d->ignored);
-	json_kcstr(w, "name", d->name);
-	json_kcstr(w, "description", d->description);
-	json_kcstr(w, "model", d->model);
-	json_key(w, "tools");
+	json_putf(w, "{file:'%s', loaded:!!%d, is_agent:!!%d, name:'%s', description:'%s', model:'%s', tools:", d->file,
+		  !!(!d->ignored && !d->refused), !d->ignored, d->name, d->description, d->model);
 	put_names(w, &d->tools);
 	json_key(w, "disallowedTools");
 	put_names(w, &d->disallowed_tools);
-	json_kcstr(w, "body_sha256", hex);
-	json_kopen(w, "diagnostics", '[');
+	json_putf(w, "body_sha256:'%s', diagnostics:[", hex);
 	for (size_t i = 0; i < d->diagnostic_count; i++) {
 		const struct diagnostic *g = &d->diagnostics[i];
-		json_open(w, '{');
-		json_kcstr(w, "level", diagnostic_level_name(g->level));
-		json_key(w, "line");
+		json_putf(w, "{level:'%s', line:", diagnostic_level_name(g->level));
 		if (g->line)
 			json_put_u64(w, g->line);
 		else
 			json_put_null(w);
-		json_kcstr(w, "message", g->message);
-		json_close(w);
+		json_putf(w, "message:'%s'}", g->message);
 	}
-	json_close(w);
-	json_close(w);
+	json_putf(w, "]}");
 }
 
 /* FNV-1a: the colour of a type must be the same in every run and every version, which str_hash() does not promise. */

@@ -101,9 +101,7 @@ int record_market(const char *plugins_dir, const char *name, struct str source_j
 	AUTO_BUF struct buf out = { 0 };
 	struct json_out w = json_out(&out);
 
-	json_open(&w, '{');
-	json_kraw(&w, "source", source_json);
-	json_kcstr(&w, "installLocation", dir);
+	json_putf(&w, "{source:%.*s, installLocation:'%s'", STR_ARG(source_json), dir);
 	put_now(&w, "lastUpdated");
 	json_close(&w);
 	return record_set(plugins_dir, known_name, &(struct str){ name, strlen(name) }, 1, buf_str(&out), err);
@@ -195,15 +193,10 @@ static int record_installed(const char *plugins_dir, const struct installed_plug
 	AUTO_BUF struct buf out = { 0 };
 	struct json_out w = json_out(&out);
 
-	json_open(&w, '[');
-	json_open(&w, '{');
-	json_kcstr(&w, "scope", entry->scope);
-	json_kcstr(&w, "installPath", entry->path);
-	json_kcstr(&w, "version", entry->version);
+	json_putf(&w, "[{scope:'%s', installPath:'%s', version:'%s'", entry->scope, entry->path, entry->version);
 	put_now(&w, "installedAt");
 	put_now(&w, "lastUpdated");
-	json_close(&w);
-	json_close(&w);
+	json_putf(&w, "}]");
 	int status = record_set(plugins_dir, installed_name, version, 1, STR("2"), err);
 	return status < 0 ? status
 			  : record_set(plugins_dir, installed_name, names, COUNT_OF(names), buf_str(&out), err);

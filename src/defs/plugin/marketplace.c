@@ -34,7 +34,7 @@ int git_source_read(struct arena *a, const struct json *source, struct git_sourc
 		good = good || (str_starts(str_from(s.url), str_from(prefixes[i])) && !strstr(s.url, "::"));
 	if (!good)
 		return err_set(err, ERR_USAGE, "the source is not a repository that git can reach: " STR_FMT,
-			       STR_ARG(json_raw(source)));
+			       JSON_ARG(source));
 	if (s.ref && (!s.ref[0] || s.ref[0] == '-' || strlen(s.ref) >= 256))
 		return err_set(err, ERR_USAGE, "ref: expected the name of a branch or a tag");
 	size_t digits = s.sha ? strspn(s.sha, "0123456789abcdefABCDEF") : 0;

@@ -2,7 +2,6 @@
  * plugins.c - which plugins a runtime has, and what they bring to agents, servers and processes. */
 #include "defs/policy/plugins.h"
 #include "defs/policy/sources.h"
-#include "defs/policy/permissions.h"
 #include "lib/io/file.h"
 #include "lib/git/git_head.h"
 #include "config/settings/trust.h"
@@ -253,13 +252,9 @@ void plugin_list_put(struct json_out *w, const struct plugin_list *list)
 	bool any = false;
 
 	json_kopen(w, "plugins", '[');
-	for (size_t i = 0; list && i < list->enabled_count; i++) {
-		json_open(w, '{');
-		json_kcstr(w, "name", list->enabled[i]->name);
-		json_kcstr(w, "path", list->enabled[i]->root);
-		json_kcstr_if(w, "version", list->enabled[i]->version);
-		json_close(w);
-	}
+	for (size_t i = 0; list && i < list->enabled_count; i++)
+		json_putf(w, "{name:'%s', path:'%s', version?:'%s'}", list->enabled[i]->name, list->enabled[i]->root,
+			  list->enabled[i]->version);
 	json_close(w);
 	for (size_t i = 0; list && i < list->count; i++) {
 		const struct plugin *p = list->all[i];
@@ -267,19 +262,15 @@ void plugin_list_put(struct json_out *w, const struct plugin_list *list)
 			const struct plugin_error *e = &p->errors[k];
 			AUTO_BUF struct buf message = { 0 };
 
-			if (!any) {
+			if (!any)
 				json_kopen(w, "plugin_errors", '[');
-			}
 			any = true;
 			buf_addstr(&message, e->file);
 			if (e->line)
 				buf_addf(&message, ":%u", e->line);
 			buf_addf(&message, ": %s", e->message);
-			json_open(w, '{');
-			json_kcstr(w, "plugin", p->id);
-			json_kcstr(w, "type", plugin_fault_name(e->fault));
-			json_kstr(w, "message", buf_str(&message));
-			json_close(w);
+			json_putf(w, "{plugin:'%s', type:'%s', message:'%.*s'}", p->id, plugin_fault_name(e->fault),
+				  STR_ARG(buf_str(&message)));
 		}
 	}
 	if (any)

@@ -87,9 +87,7 @@ static void render_run_command(struct skill_render *r, struct str command)
 		render_fail(r, "it runs a command", STR("this agent has no Bash tool"));
 		return;
 	}
-	json_open(&w, '{');
-	json_kstr(&w, "command", buf_str(&filled));
-	json_ki64(&w, "timeout", COMMAND_MS);
+	json_putf(&w, "{command:'%.*s', timeout:%lld", STR_ARG(buf_str(&filled)), (long long)COMMAND_MS);
 	render_start_call(r, r->spec.shell, &w);
 }
 
@@ -155,8 +153,7 @@ static void render_step_files(struct skill_render *r)
 		if (stat(r->path, &st) < 0 || !S_ISREG(st.st_mode) || map_get(&r->files, str_from(r->path)))
 			continue;
 		map_set(&r->files, str_from(r->path), r);
-		json_open(&w, '{');
-		json_kcstr(&w, "file_path", r->path);
+		json_putf(&w, "{file_path:'%s'", r->path);
 		render_start_call(r, r->spec.reader, &w);
 	}
 	if (!r->call)
@@ -200,14 +197,11 @@ static void render_step(struct kick *kick)
 
 struct skill_render *skill_render_start(const struct skill_render_spec *spec, skill_render_fn *done, void *data)
 {
-	struct skill_render *r = xcalloc(1, sizeof *r);
+	struct skill_render *r =
+		xnew(struct skill_render, .spec = *spec, .done = done, .data = data, .kick.step = render_step);
 
-	r->spec = *spec;
 	r->spec.skill = skill_ref(spec->skill);
 	r->spec.arguments = arena_str(&r->arena, spec->arguments);
-	r->done = done;
-	r->data = data;
-	r->kick.step = render_step;
 	r->values = (struct template_values){ .skill = r->spec.skill,
 					      .arguments = r->spec.arguments,
 					      .session_id = spec->session_id,

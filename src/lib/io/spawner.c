@@ -21,10 +21,8 @@ enum {
 
 struct spawner *spawner_new(struct loop *loop, struct err *err)
 {
-	struct spawner *s = xcalloc(1, sizeof *s);
+	struct spawner *s = xnew(struct spawner, .loop = loop, .keeper.fd = -1);
 
-	s->loop = loop;
-	s->keeper.fd = -1;
 	id_random(s->id, SPAWN_ID_LEN, "0123456789abcdef");
 	return s;
 }
@@ -77,6 +75,19 @@ int spawner_new_keeper(struct spawner *s, struct err *err)
 	for (const struct child *c = s->children; c && told; c = c->next)
 		told = c->exited || keeper_send(&s->keeper, &c->pid, 1);
 	return told ? 0 : err_set(err, ERR_IO, "the keeper process does not answer: %m");
+}
+
+int spawner_keep_terminal(struct spawner *s, const struct termios *modes, const char *reset, struct err *err)
+{
+	struct keeper_terminal t = { .modes = *modes };
+
+	if (s->no_keeper)
+		return 0;
+	if (ttyname_r(STDIN_FILENO, t.path, sizeof t.path) != 0 || strlen(reset) >= sizeof t.reset)
+		return err_set(err, ERR_IO, "standard input is no terminal that can be kept");
+	snprintf(t.reset, sizeof t.reset, "%s", reset);
+	s->keeper.terminal = t;
+	return s->prepared ? spawner_new_keeper(s, err) : spawner_prepare(s, err);
 }
 
 /* ---- groups and orphans ---- */

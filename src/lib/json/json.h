@@ -117,6 +117,8 @@ static inline struct str json_raw(const struct json *v)
 	return (struct str){ v->text, v->len };
 }
 
+#define JSON_ARG(v) STR_ARG(json_raw(v)) /* for %.*s of json_putf: the value; none for NULL */
+
 /* The value of a string: borrowed from the text when nothing is escaped, else decoded into the arena. */
 struct str json_str(const struct json *v, struct arena *arena);
 /* A copy with NUL; NULL if v is not a string or has a NUL inside. */

@@ -63,16 +63,12 @@ static void add_path(struct buf *out, struct check *c, const struct path *path)
 	buf_append(out, name);
 }
 
-static int schema_fault(const struct site *site, const struct path *path, const char *fmt, ...) printf_like(3, 4);
-static int schema_fault(const struct site *site, const struct path *path, const char *fmt, ...)
+printf_like(3, 4) static int schema_fault(const struct site *site, const struct path *path, const char *fmt, ...)
 {
 	AUTO_BUF struct buf where = { 0 };
 	char what[sizeof site->err->text];
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(what, sizeof what, fmt, ap);
-	va_end(ap);
+	PRINT_ARGS(what, fmt);
 	add_path(&where, site->c, path);
 	return err_set(site->err, ERR_PARSE, "%s%s%s", where.n ? where.p : "", where.n ? ": " : "", what);
 }
@@ -136,7 +132,7 @@ static int check_enum(const struct site *site)
 	for (const struct json *e = json_first(list); e; e = json_next(list, e)) {
 		if (json_same(e, site->v))
 			return 0;
-		buf_addf(&names, "%s" STR_FMT, names.n ? ", " : "", STR_ARG(json_raw(e)));
+		buf_addf(&names, "%s" STR_FMT, names.n ? ", " : "", JSON_ARG(e));
 	}
 	return schema_fault(site, site->path, "expected one of %s", names.n ? names.p : "no value at all");
 }
@@ -147,7 +143,7 @@ static int check_const(const struct site *site)
 
 	if (!want || json_same(want, site->v))
 		return 0;
-	return schema_fault(site, site->path, "expected " STR_FMT, STR_ARG(json_raw(want)));
+	return schema_fault(site, site->path, "expected " STR_FMT, JSON_ARG(want));
 }
 
 static int check_range(const struct site *site)
@@ -169,8 +165,7 @@ static int check_range(const struct site *site)
 			continue;
 		double a = json_double(site->v), b = json_double(bound);
 		if ((a > b) - (a < b) == bounds[i].sign || (a == b && bounds[i].at_bound))
-			return schema_fault(site, site->path, "must be %s " STR_FMT, bounds[i].phrase,
-					    STR_ARG(json_raw(bound)));
+			return schema_fault(site, site->path, "must be %s " STR_FMT, bounds[i].phrase, JSON_ARG(bound));
 	}
 	return 0;
 }
@@ -278,7 +273,7 @@ static int check_ref(const struct site *site)
 		at = json_get_str(at, (struct str){ name, n });
 	}
 	if (!at)
-		return schema_fault(site, site->path, "the schema has no " STR_FMT, STR_ARG(json_raw(ref)));
+		return schema_fault(site, site->path, "the schema has no " STR_FMT, JSON_ARG(ref));
 	return check_value(c, at, site->v, site->path, site->err);
 }
 

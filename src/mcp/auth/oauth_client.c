@@ -125,14 +125,8 @@ int oauth_jwt_client(struct arena *arena, const char *private_key, const char *c
 	buf_addch(&jwt, '.');
 	buf_clear(&json);
 	id_uuid(id);
-	json_open(&w, '{');
-	json_kcstr(&w, "iss", client_id);
-	json_kcstr(&w, "sub", client_id);
-	json_kcstr(&w, "aud", audience);
-	json_kcstr(&w, "jti", id);
-	json_ki64(&w, "iat", now_s);
-	json_ki64(&w, "exp", now_s + JWT_LIFE_S);
-	json_close(&w);
+	json_putf(&w, "{iss:'%s', sub:'%s', aud:'%s', jti:'%s', iat:%lld, exp:%lld}", client_id, client_id, audience,
+		  id, (long long)now_s, (long long)(now_s + JWT_LIFE_S));
 	oauth_base64url(&jwt, json.p, json.n);
 	if (!jwt_sign(&signature, key, buf_str(&jwt)))
 		return err_set(err, ERR_IO, "cannot sign with the client's private key");
@@ -214,17 +208,10 @@ void oauth_register_write(struct buf *out, const char *redirect, unsigned method
 				   : methods & 1u << OAUTH_BASIC          ? OAUTH_BASIC
 									  : OAUTH_POST;
 
-	json_open(&w, '{');
-	json_kcstr(&w, "client_name", "cadre");
-	json_kcstr(&w, "application_type", "native");
-	json_kopen(&w, "redirect_uris", '[');
-	json_put_cstr(&w, redirect);
-	json_close(&w);
+	json_putf(&w, "{client_name:'cadre', application_type:'native', redirect_uris:['%s']", redirect);
 	json_kraw(&w, "grant_types", STR("[\"authorization_code\",\"refresh_token\"]"));
 	json_kraw(&w, "response_types", STR("[\"code\"]"));
-	json_kcstr(&w, "token_endpoint_auth_method", oauth_method_words[method]);
-	json_kcstr_if(&w, "scope", scope);
-	json_close(&w);
+	json_putf(&w, "token_endpoint_auth_method:'%s', scope?:'%s'}", oauth_method_words[method], scope);
 }
 
 int oauth_register_read(struct arena *arena, struct str answer, unsigned methods, struct oauth_client *ret_client,

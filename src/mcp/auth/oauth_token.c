@@ -446,28 +446,14 @@ int oauth_store_get(const char *file, const char *key, struct oauth_grant **ret_
 
 static void put_grant(struct json_out *w, const char *url, const struct oauth_grant *g)
 {
-	json_open(w, '{');
-	json_kcstr(w, "url", url);
-	json_kcstr_if(w, "issuer", g->issuer);
-	json_kcstr_if(w, "token_url", g->token_url);
-	json_kcstr_if(w, "resource", g->resource);
-	json_kcstr_if(w, "scope", g->scope);
-	json_kopen(w, "client", '{');
-	json_kcstr(w, "id", g->client.id);
-	json_kcstr_if(w, "secret", g->client.secret);
-	json_kcstr(w, "method", oauth_method_words[g->client.method]);
-	json_kbool(w, "registered", g->client.registered);
-	json_ki64(w, "port", g->client.port);
-	json_ki64(w, "expires_ms", g->client.expires_ms);
-	json_close(w);
-	json_kopen(w, "token", '{');
-	json_kcstr_if(w, "access", g->token.access);
-	json_kcstr_if(w, "refresh", g->token.refresh);
-	json_kcstr_if(w, "scope", g->token.scope);
-	json_ki64(w, "expires_ms", g->token.expires_ms);
-	json_ki64(w, "renew_ms", g->token.renew_ms);
-	json_close(w);
-	json_close(w);
+	json_putf(w,
+		  "{url:'%s', issuer?:'%s', token_url?:'%s', resource?:'%s', scope?:'%s', client:{id:'%s', "
+		  "secret?:'%s', method:'%s', registered:!!%d, port:%lld, expires_ms:%lld}, "
+		  "token:{access?:'%s', refresh?:'%s', scope?:'%s', expires_ms:%lld, renew_ms:%lld}}",
+		  url, g->issuer, g->token_url, g->resource, g->scope, g->client.id, g->client.secret,
+		  oauth_method_words[g->client.method], g->client.registered, (long long)g->client.port,
+		  (long long)g->client.expires_ms, g->token.access, g->token.refresh, g->token.scope,
+		  (long long)g->token.expires_ms, (long long)g->token.renew_ms);
 }
 
 /* Copies all members but one. */
@@ -511,8 +497,7 @@ static int oauth_store_write(const char *file, const char *key, const char *url,
 	put_others(&w, json_get(t.root, "servers"), key, &arena);
 	json_key(&w, key);
 	put_grant(&w, url, grant);
-	json_close(&w);
-	json_close(&w);
+	json_putf(&w, "}}");
 	buf_addch(&out, '\n');
 	return file_replace_linked(file, buf_str(&out), err);
 }

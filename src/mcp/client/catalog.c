@@ -110,9 +110,7 @@ static void write_flat(struct buf *out, const struct flat_schema *f)
 	};
 	struct json_out w = json_out(out);
 
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "object");
-	json_kopen(&w, "properties", '{');
+	json_putf(&w, "{type:'object', properties:{");
 	for (struct map_entry *e = map_next(&f->properties, NULL); e; e = map_next(&f->properties, e)) {
 		const struct property *p = e->value;
 		json_key_str(&w, (struct str){ e->key, e->key_len });
@@ -120,12 +118,10 @@ static void write_flat(struct buf *out, const struct flat_schema *f)
 			json_put_raw(&w, json_raw(p->schemas[0]));
 			continue;
 		}
-		json_open(&w, '{');
-		json_kopen(&w, "anyOf", '[');
+		json_putf(&w, "{anyOf:[");
 		for (size_t i = 0; i < p->count; i++)
 			json_put_raw(&w, json_raw(p->schemas[i]));
-		json_close(&w);
-		json_close(&w);
+		json_putf(&w, "]}");
 	}
 	json_close(&w);
 	if (f->required.count) {
@@ -291,13 +287,11 @@ struct mcp_catalog *mcp_catalog_new(struct str hello, const struct str texts[MCP
 		[MCP_LIST_PROMPTS] = read_prompts,
 		[MCP_LIST_RESOURCES] = read_resources,
 	};
-	struct mcp_catalog *c = xcalloc(1, sizeof *c);
 	AUTO_JSON struct json_reader reader = { 0 };
 	const struct json *root = NULL;
 	const struct json *list;
+	struct mcp_catalog *c = xnew(struct mcp_catalog, .refs = 1, .has_resources = has_resources);
 
-	c->refs = 1;
-	c->has_resources = has_resources;
 	(void)json_parse(&reader, hello.p, hello.n, &root, NULL);
 	c->instructions = text_of(root, "instructions", &c->arena);
 	c->server_name = text_of(json_get(root, "serverInfo"), "name", &c->arena);

@@ -46,10 +46,9 @@ static void elicitation_drop(struct elicitation *e)
 /* id: empty for one of an error. */
 static struct elicitation *elicitation_new(struct mcp_client *c, struct str id, const struct json *params)
 {
-	struct elicitation *e = xcalloc(1, sizeof *e);
 	const struct json *schema = json_get(params, "requestedSchema");
+	struct elicitation *e = xnew(struct elicitation, .client = c);
 
-	e->client = c;
 	e->request_id = arena_str(&e->arena, id);
 	e->public.server = c->server->name;
 	e->public.mode = json_str_is(json_get(params, "mode"), "url") ? "url" : "form";
@@ -119,8 +118,7 @@ void mcp_elicitation_answer(struct mcp_elicitation *public, const char *action, 
 	if (!e->held) {
 		AUTO_BUF struct buf result = { 0 };
 		struct json_out w = json_out(&result);
-		json_open(&w, '{');
-		json_kcstr(&w, "action", action);
+		json_putf(&w, "{action:'%s'", action);
 		if (accepted && !strcmp(public->mode, "form"))
 			put_accepted(&w, public->schema, content);
 		json_close(&w);
@@ -194,17 +192,12 @@ static void on_request(void *data, struct str id, struct str method, const struc
 		struct json_out w = json_out(&result);
 		const struct mcp_host_events *host = &c->options.host;
 		const char *const *roots = host->roots ? host->roots(host->data) : NULL;
-		json_open(&w, '{');
-		json_kopen(&w, "roots", '[');
+		json_putf(&w, "{roots:[");
 		for (; roots && *roots; roots++) {
 			const char *slash = strrchr(*roots, '/');
-			json_open(&w, '{');
-			json_kcstr(&w, "uri", *roots);
-			json_kcstr(&w, "name", slash && slash[1] ? slash + 1 : *roots);
-			json_close(&w);
+			json_putf(&w, "{uri:'%s', name:'%s'}", *roots, slash && slash[1] ? slash + 1 : *roots);
 		}
-		json_close(&w);
-		json_close(&w);
+		json_putf(&w, "]}");
 		mcp_rpc_reply(&c->rpc, id, "result", buf_str(&result));
 	} else if (str_is(method, "elicitation/create"))
 		elicitation_start(c, id, params);

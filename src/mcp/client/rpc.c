@@ -52,9 +52,7 @@ void mcp_rpc_notify(struct mcp_rpc *rpc, const char *method, struct str params)
 
 	if (!rpc->transport)
 		return;
-	json_open(&w, '{');
-	json_kcstr(&w, "jsonrpc", "2.0");
-	json_kcstr(&w, "method", method);
+	json_putf(&w, "{jsonrpc:'2.0', method:'%s'", method);
 	if (params.n)
 		json_kraw(&w, "params", params);
 	json_close(&w);
@@ -68,9 +66,7 @@ void mcp_rpc_reply(struct mcp_rpc *rpc, struct str id, const char *member, struc
 
 	if (!rpc->transport)
 		return;
-	json_open(&w, '{');
-	json_kcstr(&w, "jsonrpc", "2.0");
-	json_kraw(&w, "id", id);
+	json_putf(&w, "{jsonrpc:'2.0', id:%.*s", STR_ARG(id));
 	json_kraw(&w, member, json);
 	json_close(&w);
 	rpc_send(rpc, 0, &b);
@@ -81,10 +77,7 @@ void mcp_rpc_error(struct mcp_rpc *rpc, struct str id, int code, const char *tex
 	AUTO_BUF struct buf b = { 0 };
 	struct json_out w = json_out(&b);
 
-	json_open(&w, '{');
-	json_ki64(&w, "code", code);
-	json_kcstr(&w, "message", text);
-	json_close(&w);
+	json_putf(&w, "{code:%lld, message:'%s'}", (long long)code, text);
 	mcp_rpc_reply(rpc, id, "error", buf_str(&b));
 }
 
@@ -159,9 +152,7 @@ static void request_withdraw(struct mcp_request *r, const char *reason)
 		return;
 	if (strcmp(r->method, "initialize") != 0) { /* which may not be withdrawn */
 		json_open(&w, '{');
-		json_ki64(&w, "requestId", r->id);
-		json_kcstr(&w, "reason", reason);
-		json_close(&w);
+		json_putf(&w, "requestId:%lld, reason:'%s'}", (long long)r->id, reason);
 		mcp_rpc_notify(r->rpc, "notifications/cancelled", buf_str(&params));
 	}
 	if (t->class->drop)
@@ -235,17 +226,13 @@ static void request_send(struct mcp_request *r)
 	bool has_meta = r->tool_use_id || r->progress;
 
 	r->sent = true;
-	json_open(&w, '{');
-	json_kcstr(&w, "jsonrpc", "2.0");
-	json_ki64(&w, "id", r->id);
-	json_kcstr(&w, "method", r->method);
+	json_putf(&w, "{jsonrpc:'2.0', id:%lld, method:'%s'", (long long)r->id, r->method);
 	if (members.n || has_meta) {
 		json_kopen(&w, "params", '{');
 		buf_append(w.buf, members);
 		w.comma = members.n;
 		if (has_meta) {
-			json_kopen(&w, "_meta", '{');
-			json_kcstr_if(&w, "claudecode/toolUseId", r->tool_use_id);
+			json_putf(&w, "_meta:{claudecode/toolUseId?:'%s'", r->tool_use_id);
 			if (r->progress)
 				json_ki64(&w, "progressToken", r->id);
 			json_close(&w);
@@ -259,21 +246,13 @@ static void request_send(struct mcp_request *r)
 struct mcp_request *mcp_rpc_call(struct mcp_rpc *rpc, const struct mcp_call *call, uint64_t timeout_ms,
 				 uint64_t idle_ms, bool urgent)
 {
-	struct mcp_request *r = xcalloc(1, sizeof *r);
+	struct mcp_request *r = xnew(struct mcp_request, .rpc = rpc, .answer = call->answer, .progress = call->progress,
+				     .data = call->data, .owner = call->owner, .timer.fire = on_request_limit,
+				     .kick.step = on_request_over, .timeout_ms = timeout_ms, .idle_ms = idle_ms,
+				     .deadline_ms = loop_now_ms(rpc->loop) + timeout_ms, .urgent = urgent,
+				     .method = xstrdup(call->method),
+				     .tool_use_id = call->tool_use_id ? xstrdup(call->tool_use_id) : NULL);
 
-	*r = (struct mcp_request){ .rpc = rpc,
-				   .answer = call->answer,
-				   .progress = call->progress,
-				   .data = call->data,
-				   .owner = call->owner,
-				   .timer.fire = on_request_limit,
-				   .kick.step = on_request_over,
-				   .timeout_ms = timeout_ms,
-				   .idle_ms = idle_ms,
-				   .deadline_ms = loop_now_ms(rpc->loop) + timeout_ms,
-				   .urgent = urgent,
-				   .method = xstrdup(call->method),
-				   .tool_use_id = call->tool_use_id ? xstrdup(call->tool_use_id) : NULL };
 	buf_append(&r->params, call->params);
 	request_take_slot(rpc, r);
 	request_arm(r);

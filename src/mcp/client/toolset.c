@@ -54,8 +54,7 @@ struct mapping {
 
 static void add_piece(struct mapping *m, struct piece piece)
 {
-	m->pieces = xgrow(m->pieces, m->count, &m->cap, sizeof *m->pieces);
-	m->pieces[m->count++] = piece;
+	*xpush(m->pieces, m->count, m->cap) = piece;
 }
 
 static void end_run(struct mapping *m)
@@ -227,14 +226,10 @@ static void finish_result(struct mapping *m, size_t most_chars, bool is_error)
 			buf_append(out, p->text);
 		if (!m->images)
 			continue;
-		json_open(&w, '{');
-		json_kcstr(&w, "type", p->image.n ? "image" : "text");
+		json_putf(&w, "{type:'%s'", p->image.n ? "image" : "text");
 		if (p->image.n) {
-			json_kopen(&w, "source", '{');
-			json_kcstr(&w, "type", "base64");
-			json_kstr(&w, "media_type", p->mime);
-			json_kstr(&w, "data", p->image);
-			json_close(&w);
+			json_putf(&w, "source:{type:'base64', media_type:'%.*s', data:'%.*s'}", STR_ARG(p->mime),
+				  STR_ARG(p->image));
 		} else {
 			json_kstr(&w, "text", p->text);
 		}
@@ -320,14 +315,10 @@ static void tool_run_start(struct tool_call *call)
 			       ctx->tool->name, ctx->set->server);
 		return;
 	}
-	json_open(&w, '{');
-	json_kcstr(&w, "name", ctx->tool->name);
-	json_kraw(&w, "arguments", json_raw(call->input));
-	json_close(&w);
-	struct tool_run *tool_run = arena_calloc(&call->arena, sizeof *tool_run);
-	tool_run->server = arena_strdup(&call->arena, ctx->set->server);
-	tool_run->tool = arena_strdup(&call->arena, ctx->tool->name);
-	tool_run->most_chars = ctx->tool->most_chars;
+	json_putf(&w, "{name:'%s', arguments:%.*s}", ctx->tool->name, JSON_ARG(call->input));
+	struct tool_run *tool_run =
+		arena_new(&call->arena, struct tool_run, .server = arena_strdup(&call->arena, ctx->set->server),
+			  .tool = arena_strdup(&call->arena, ctx->tool->name), .most_chars = ctx->tool->most_chars);
 	call->state = tool_run;
 	tool_run->open = mcp_lease_call(lease, &(struct mcp_call){ .method = "tools/call",
 								   .params = buf_str(&params),
@@ -357,21 +348,16 @@ static char *write_definition(const char *name, const struct mcp_tool *t, struct
 	buf_append(&description, utf8_cut(str_from(t->description), DESCRIPTION_LIMIT));
 	if (strlen(t->description) > DESCRIPTION_LIMIT)
 		buf_addstr(&description, " [...]");
-	json_open(&w, '{');
-	json_kcstr(&w, "name", name);
-	json_kstr(&w, "description", buf_str(&description));
-	json_kraw(&w, "input_schema", str_from(t->schema));
-	json_close(&w);
+	json_putf(&w, "{name:'%s', description:'%.*s', input_schema:%s}", name, STR_ARG(buf_str(&description)),
+		  t->schema);
 	return arena_dup(a, out.p, out.n);
 }
 
 struct mcp_toolset *mcp_toolset_new(struct mcp_catalog *catalog, const struct mcp_server *server)
 {
-	struct mcp_toolset *b = xcalloc(1, sizeof *b);
 	struct map names = { 0 };
+	struct mcp_toolset *b = xnew(struct mcp_toolset, .refs = 1, .catalog = mcp_catalog_ref(catalog));
 
-	b->refs = 1;
-	b->catalog = mcp_catalog_ref(catalog);
 	b->server = arena_strdup(&b->arena, server->name);
 	b->always_load = server->always_load;
 	b->comms = server->comms;

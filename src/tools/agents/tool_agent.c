@@ -151,9 +151,7 @@ static bool send_rewrite(const struct json *input, struct arena *a, struct buf *
 		json_kstr(&w, "message", content);
 	} else {
 		bool plan = json_str_is(type, "plan_approval_response");
-		json_key(&w, "message");
-		json_open(&w, '{');
-		json_kraw(&w, "type", json_raw(type));
+		json_putf(&w, "message:{type:%.*s", JSON_ARG(type));
 		if (request)
 			json_kraw(&w, "request_id", json_raw(request));
 		if (json_get(input, "approve"))
@@ -183,17 +181,10 @@ static void send_answer(struct tool_call *call, struct str message, const struct
 {
 	struct json_out w = json_out(&call->result);
 
-	json_open(&w, '{');
-	json_kbool(&w, "success", record != NULL);
-	json_kstr(&w, "message", message);
-	if (resumed)
-		json_kcstr(&w, "resumedAgentId", record->id);
-	if (record) {
-		json_kopen(&w, "pin", '{');
-		json_kcstr(&w, "id", record->id);
-		json_kcstr_if(&w, "name", record->name);
-		json_close(&w);
-	}
+	json_putf(&w, "{success:!!%d, message:'%.*s', resumedAgentId?:'%s'", record != NULL, STR_ARG(message),
+		  resumed ? record->id : NULL);
+	if (record)
+		json_putf(&w, "pin:{id:'%s', name?:'%s'}", record->id, record->name);
 	json_close(&w);
 	tool_call_end(call, false);
 }
@@ -373,11 +364,8 @@ static void output_start(struct tool_call *call)
 		add_running_agents(&running, a->tree);
 		tool_call_reject(call, "No task found with ID: %s.%s", id, running.n ? running.p : "");
 	} else if (agent_works(record) && (!block || json_bool(block))) {
-		struct waiting *w = arena_alloc(&call->arena, sizeof *w);
-		*w = (struct waiting){ .wait = { .on_end = on_agent_end },
-				       .timer = { .fire = on_wait_over },
-				       .call = call,
-				       .record = record };
+		struct waiting *w = arena_new(&call->arena, struct waiting, .wait = { .on_end = on_agent_end },
+					      .timer = { .fire = on_wait_over }, .call = call, .record = record);
 		call->state = w;
 		agent_wait_add(record, &w->wait);
 		timer_start(call->env->loop, &w->timer, limit ? (uint64_t)json_double(limit) : DEFAULT_WAIT_MS);
@@ -401,12 +389,7 @@ static void stop_answer(struct tool_call *call, const char *id, const char *type
 	struct json_out w = json_out(&call->result);
 
 	buf_addf(&message, "Successfully stopped task: %s (%s)", id, what);
-	json_open(&w, '{');
-	json_kcstr(&w, "message", message.p);
-	json_kcstr(&w, "task_id", id);
-	json_kcstr(&w, "task_type", type);
-	json_kcstr(&w, "command", what);
-	json_close(&w);
+	json_putf(&w, "{message:'%s', task_id:'%s', task_type:'%s', command:'%s'}", message.p, id, type, what);
 	tool_call_end(call, false);
 }
 

@@ -38,8 +38,7 @@ static void put_listed(struct json_out *w, struct str json, const struct mcp_lea
 		json_key_str(w, json_str(m.key, a));
 		json_put_raw(w, json_raw(m.value));
 	}
-	json_kcstr(w, "server", mcp_lease_server(lease)->name);
-	json_close(w);
+	json_putf(w, "server:'%s'}", mcp_lease_server(lease)->name);
 }
 
 /* ---- ListMcpResourcesTool --------------------------------------------------------------------------------------- */
@@ -112,9 +111,7 @@ static void resource_start(struct tool_call *call)
 
 	if (!lease)
 		return;
-	json_open(&w, '{');
-	json_kraw(&w, "uri", json_raw(json_get(call->input, "uri")));
-	json_close(&w);
+	json_putf(&w, "{uri:%.*s}", JSON_ARG(json_get(call->input, "uri")));
 	call->state = mcp_lease_call(lease, &(struct mcp_call){ .method = "resources/read",
 								.params = buf_str(&params),
 								.tool_use_id = call->id,

@@ -49,14 +49,10 @@ static void on_ready(void *data, const struct skill_result *result)
 		struct tool_call *call = k->call;
 		struct json_out w = json_out(&call->result_json);
 
-		json_open(&w, '{');
-		json_kbool(&w, "success", true);
-		json_kcstr(&w, "commandName", s->name);
-		json_kopen(&w, "allowedTools", '[');
+		json_putf(&w, "{success:true, commandName:'%s', allowedTools:[", s->name);
 		for (size_t i = 0; i < s->allowed_tools.count; i++)
 			json_put_cstr(&w, s->allowed_tools.names[i]);
-		json_close(&w);
-		json_close(&w);
+		json_putf(&w, "]}");
 		if (result->is_known)
 			buf_addf(&call->result,
 				 "Skill %s: its text is in this conversation already, unchanged. Follow it.", s->name);

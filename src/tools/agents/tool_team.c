@@ -31,11 +31,9 @@ static void create_start(struct tool_call *call)
 		tool_call_fail(call, "%s", err.text);
 		return;
 	}
-	json_open(&w, '{');
-	json_kcstr(&w, "team_name", name);
-	json_kcstr(&w, "team_file_path", arena_printf(arena, "%s/teams/%s/config.json", a->tree->config_dir, name));
-	json_kcstr(&w, "lead_agent_id", arena_printf(arena, "%s@%s", TEAM_LEAD, name));
-	json_close(&w);
+	json_putf(&w, "{team_name:'%s', team_file_path:'%s', lead_agent_id:'%s'}", name,
+		  arena_printf(arena, "%s/teams/%s/config.json", a->tree->config_dir, name),
+		  arena_printf(arena, "%s@%s", TEAM_LEAD, name));
 	buf_append(&call->result, buf_str(&call->result_json));
 	if (note.n)
 		buf_addf(&call->result, "\n%s", note.p);
@@ -72,11 +70,7 @@ static void delete_answer(struct tool_call *call, bool success, const char *mess
 {
 	struct json_out w = json_out(&call->result);
 
-	json_open(&w, '{');
-	json_kbool(&w, "success", success);
-	json_kcstr(&w, "message", message);
-	json_kcstr_if(&w, "team_name", team);
-	json_close(&w);
+	json_putf(&w, "{success:!!%d, message:'%s', team_name?:'%s'}", success, message, team);
 	buf_append(&call->result_json, buf_str(&call->result));
 	tool_call_end(call, false);
 }

@@ -202,16 +202,12 @@ static void search_start(struct tool_call *call)
 		return;
 	}
 	find_tools(&f, &d->known, query);
-	json_open(&w, '{');
-	json_kopen(&w, "matches", '[');
+	json_putf(&w, "{matches:[");
 	for (size_t i = 0; i < f.tools.count; i++) {
 		deferral_want(d, f.tools.tools[i]->name);
 		json_put_cstr(&w, f.tools.tools[i]->name);
 	}
-	json_close(&w);
-	json_kstr(&w, "query", query);
-	json_ki64(&w, "total_deferred_tools", (int64_t)d->known.count);
-	json_close(&w);
+	json_putf(&w, "], query:'%.*s', total_deferred_tools:%lld}", STR_ARG(query), (long long)d->known.count);
 	add_found_text(&f);
 	tool_set_release(&f.tools);
 	buf_release(&f.unknown);

@@ -103,9 +103,7 @@ static void exit_start(struct tool_call *call)
 	plan_leave(a);
 	json_open(&w, '{');
 	json_kstr(&w, "plan", json_str(json_get(call->input, "plan"), &call->arena));
-	json_kbool(&w, "isAgent", a->parent != NULL);
-	json_kcstr(&w, "filePath", plan_path(a));
-	json_close(&w);
+	json_putf(&w, "isAgent:!!%d, filePath:'%s'}", a->parent != NULL, plan_path(a));
 	buf_addf(&call->result,
 		 "The user approved the plan, and plan mode is over%s. The plan is kept in %s. Begin with it.",
 		 permission_mode(&a->permission) == PERMISSION_ACCEPT_EDITS ? "; edits are accepted without asking"

@@ -146,12 +146,9 @@ static void put_hunk(struct json_out *w, const struct lines *old, const struct l
 	size_t x = h.old_from;
 	size_t y = h.new_from;
 
-	json_open(w, '{');
-	json_ki64(w, "oldStart", (int64_t)h.old_from + (h.old_to > h.old_from));
-	json_ki64(w, "oldLines", (int64_t)(h.old_to - h.old_from));
-	json_ki64(w, "newStart", (int64_t)h.new_from + (h.new_to > h.new_from));
-	json_ki64(w, "newLines", (int64_t)(h.new_to - h.new_from));
-	json_kopen(w, "lines", '[');
+	json_putf(w, "{oldStart:%lld, oldLines:%lld, newStart:%lld, newLines:%lld, lines:[",
+		  (long long)h.old_from + (h.old_to > h.old_from), (long long)(h.old_to - h.old_from),
+		  (long long)h.new_from + (h.new_to > h.new_from), (long long)(h.new_to - h.new_from));
 	while (x < h.old_to || y < h.new_to) {
 		if (x < h.old_to && old->changed[x])
 			put_line(w, '-', old->at[x++]);
@@ -162,8 +159,7 @@ static void put_hunk(struct json_out *w, const struct lines *old, const struct l
 			y++;
 		}
 	}
-	json_close(w);
-	json_close(w);
+	json_putf(w, "]}");
 }
 
 /* The hunk that begins with the change at x, y: changes with at most two contexts of same lines between them. */

@@ -64,10 +64,10 @@ static void media_release(struct tool_job *job)
 
 static void media_start(struct tool_call *call, const struct read_args *args, void (*run)(struct tool_job *job))
 {
-	struct media_job *m = arena_calloc(&call->arena, sizeof *m);
+	struct media_job *m =
+		arena_new(&call->arena, struct media_job,
+			  .job = { .run = run, .report = media_report, .release = media_release }, .args = *args);
 
-	m->job = (struct tool_job){ .run = run, .report = media_report, .release = media_release };
-	m->args = *args;
 	tool_job_start(&m->job, call);
 }
 
@@ -76,9 +76,7 @@ static struct json_out object_open(struct buf *out, const char *type)
 {
 	struct json_out w = json_out(out);
 
-	json_open(&w, '{');
-	json_kcstr(&w, "type", type);
-	json_kopen(&w, "file", '{');
+	json_putf(&w, "{type:'%s', file:{", type);
 	return w;
 }
 
@@ -110,15 +108,11 @@ static void image_run(struct tool_job *job)
 	struct json_out w = object_open(&m->object, "image");
 	AUTO_BUF struct buf text = { 0 };
 	base64_add(&text, buf_str(&i.bytes));
-	json_kstr(&w, "base64", buf_str(&text));
-	json_kcstr(&w, "type", image_media_type(i.type));
-	json_ki64(&w, "originalSize", (int64_t)bytes.n);
-	json_kopen(&w, "dimensions", '{');
-	json_ki64(&w, "originalWidth", i.original.width);
-	json_ki64(&w, "originalHeight", i.original.height);
-	json_ki64(&w, "displayWidth", i.width);
-	json_ki64(&w, "displayHeight", i.height);
-	json_close(&w);
+	json_putf(&w,
+		  "base64:'%.*s', type:'%s', originalSize:%lld, dimensions:{originalWidth:%lld, "
+		  "originalHeight:%lld, displayWidth:%lld, displayHeight:%lld}",
+		  STR_ARG(buf_str(&text)), image_media_type(i.type), (long long)bytes.n, (long long)i.original.width,
+		  (long long)i.original.height, (long long)i.width, (long long)i.height);
 	json_close(&w);
 	json_close(&w);
 }
@@ -155,15 +149,11 @@ static void pdf_release(struct tool_job *job)
 	media_release(job);
 }
 
-static void pdf_fail(struct pdf_job *job, const char *fmt, ...) printf_like(2, 3);
-static void pdf_fail(struct pdf_job *job, const char *fmt, ...)
+printf_like(2, 3) static void pdf_fail(struct pdf_job *job, const char *fmt, ...)
 {
 	struct err err;
-	va_list ap;
 
-	va_start(ap, fmt);
-	(void)vsnprintf(err.text, sizeof err.text, fmt, ap);
-	va_end(ap);
+	PRINT_ARGS(err.text, fmt);
 	if (job->program.cancelled)
 		tool_call_fail(job->media.job.call, "The call was cancelled.");
 	else
@@ -196,9 +186,8 @@ static void pdf_run(struct tool_job *job)
 	read_blocks_media(&m->blocks, "document", "application/pdf", buf_str(&bytes), "[document, application/pdf]");
 	struct json_out w = object_open(&m->object, "pdf");
 	base64_add(&text, buf_str(&bytes));
-	json_kcstr(&w, "filePath", m->args.path);
-	json_kstr(&w, "base64", buf_str(&text));
-	json_ki64(&w, "originalSize", (int64_t)bytes.n);
+	json_putf(&w, "filePath:'%s', base64:'%.*s', originalSize:%lld", m->args.path, STR_ARG(buf_str(&text)),
+		  (long long)bytes.n);
 	json_close(&w);
 	json_close(&w);
 }
@@ -212,9 +201,8 @@ static void pdf_finish_pages(struct pdf_job *job)
 	struct stat st = { 0 };
 
 	(void)lstat(m->args.target, &st);
-	json_kcstr(&w, "filePath", m->args.path);
-	json_ki64(&w, "originalSize", st.st_size);
-	json_ki64(&w, "count", job->page - job->wanted.first);
+	json_putf(&w, "filePath:'%s', originalSize:%lld, count:%lld", m->args.path, (long long)st.st_size,
+		  (long long)(job->page - job->wanted.first));
 	json_kcstr(&w, "outputDir", ""); /* the images are in the result alone */
 	json_close(&w);
 	json_ki64(&w, "firstPage", job->wanted.first);
@@ -307,14 +295,15 @@ static void pdf_cancel(struct tool_job *job)
 
 void read_pdf(struct tool_call *call, const struct read_args *args)
 {
-	struct pdf_job *job = arena_calloc(&call->arena, sizeof *job);
 	struct err err = { 0 };
+	struct pdf_job *job = arena_new(&call->arena, struct pdf_job,
+					.media.job = { .call = call,
+						       .run = pdf_run,
+						       .report = media_report,
+						       .release = pdf_release,
+						       .cancel = pdf_cancel },
+					.media.args = *args, .program = { .env = call->env, .done = on_info });
 
-	job->media.job = (struct tool_job){
-		.call = call, .run = pdf_run, .report = media_report, .release = pdf_release, .cancel = pdf_cancel
-	};
-	job->media.args = *args;
-	job->program = (struct pdf_program){ .env = call->env, .done = on_info };
 	call->state = &job->media.job;
 	if (args->pages.p && pdf_pages_parse(args->pages, &job->wanted, &err) < 0) {
 		tool_call_reject(call, "%s", err.text);
@@ -358,8 +347,7 @@ static void notebook_run(struct tool_job *job)
 	view.blocks = (struct read_blocks){ 0 };
 	m->stamp.partial = view.cut;
 	struct json_out w = object_open(&m->object, "notebook");
-	json_kcstr(&w, "filePath", m->args.path);
-	json_kraw(&w, "cells", buf_str(&view.cells));
+	json_putf(&w, "filePath:'%s', cells:%.*s", m->args.path, STR_ARG(buf_str(&view.cells)));
 	json_close(&w);
 	json_close(&w);
 	notebook_view_release(&view);

@@ -173,16 +173,11 @@ static void edit_apply(struct edit *e)
 	if (e->known != FILE_CHANGED || !e->old.n)
 		file_state_note(e->call->env->files, e->path, stamp);
 	struct json_out w = json_out(&e->call->result_json);
-	json_open(&w, '{');
-	json_kcstr(&w, "filePath", e->path);
-	json_kstr(&w, "oldString", e->old);
-	json_kstr(&w, "newString", e->new);
-	json_kstr(&w, "originalFile", buf_str(&e->file.text));
-	json_key(&w, "structuredPatch");
+	json_putf(&w,
+		  "{filePath:'%s', oldString:'%.*s', newString:'%.*s', originalFile:'%.*s', structuredPatch:", e->path,
+		  STR_ARG(e->old), STR_ARG(e->new), STR_ARG(buf_str(&e->file.text)));
 	line_diff_put(&w, buf_str(&e->file.text), buf_str(&e->text));
-	json_kbool(&w, "userModified", false);
-	json_kbool(&w, "replaceAll", e->all);
-	json_close(&w);
+	json_putf(&w, "userModified:false, replaceAll:!!%d}", e->all);
 	buf_addf(&e->call->result, "The file %s has been updated successfully.", e->path);
 	if (e->known == FILE_CHANGED && e->old.n)
 		buf_addstr(&e->call->result,
@@ -251,18 +246,13 @@ static void write_start(struct tool_call *call)
 	}
 	file_state_note(call->env->files, path, stamp);
 	struct json_out w = json_out(&call->result_json);
-	json_open(&w, '{');
-	json_kcstr(&w, "type", file.exists ? "update" : "create");
-	json_kcstr(&w, "filePath", path);
-	json_kstr(&w, "content", content);
-	json_key(&w, "structuredPatch");
+	json_putf(&w, "{type:'%s', filePath:'%s', content:'%.*s', structuredPatch:", file.exists ? "update" : "create",
+		  path, STR_ARG(content));
 	if (file.exists) {
 		line_diff_put(&w, buf_str(&file.text), content);
 		json_kstr(&w, "originalFile", buf_str(&file.text));
 	} else {
-		json_put_raw(&w, STR("[]"));
-		json_key(&w, "originalFile");
-		json_put_null(&w);
+		json_putf(&w, "[], originalFile:null");
 	}
 	json_close(&w);
 	buf_addf(&call->result,

@@ -104,8 +104,7 @@ static void put_result(struct change *c)
 	struct json_out w = json_out(&c->call->result_json);
 	bool is_code = c->edit.type ? !strcmp(c->edit.type, "code") : notebook_cell_is(c->edit.cell, "code");
 
-	json_open(&w, '{');
-	json_kstr(&w, "new_source", c->edit.source);
+	json_putf(&w, "{new_source:'%.*s'", STR_ARG(c->edit.source));
 	if (c->edit.verb != NOTEBOOK_INSERT) {
 		AUTO_BUF struct buf source = { 0 };
 		notebook_add_text(&source, json_get(c->edit.cell, "source"));

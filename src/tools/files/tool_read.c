@@ -199,16 +199,11 @@ static void text_report(struct tool_job *job)
 	if (files)
 		file_state_note(files, r->args.path, stamp);
 	read_blocks_clean(&content, buf_str(&r->text));
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "text");
-	json_kopen(&w, "file", '{');
-	json_kcstr(&w, "filePath", r->args.path);
-	json_kstr(&w, "content", buf_str(&content));
-	json_ki64(&w, "numLines", (int64_t)r->shown);
-	json_ki64(&w, "startLine", (int64_t)r->args.first);
-	json_ki64(&w, "totalLines", (int64_t)r->total);
-	json_close(&w);
-	json_close(&w);
+	json_putf(&w,
+		  "{type:'text', file:{filePath:'%s', content:'%.*s', numLines:%lld, startLine:%lld, "
+		  "totalLines:%lld}}",
+		  r->args.path, STR_ARG(buf_str(&content)), (long long)r->shown, (long long)r->args.first,
+		  (long long)r->total);
 	read_blocks_clean(result, buf_str(&r->numbered));
 	if (!r->total)
 		buf_addstr(result,

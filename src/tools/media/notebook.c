@@ -359,10 +359,7 @@ static void show_text(struct view_writer *s, struct str type, struct str text)
 	buf_addstr(&tagged, "\n</output>");
 	read_blocks_text(&s->view->blocks, buf_str(&tagged));
 	s->text_bytes += shown.n;
-	json_open(&s->object, '{');
-	json_kstr(&s->object, "output_type", type);
-	json_kstr(&s->object, "text", buf_str(&shown));
-	json_close(&s->object);
+	json_putf(&s->object, "{output_type:'%.*s', text:'%.*s'}", STR_ARG(type), STR_ARG(buf_str(&shown)));
 }
 
 /* A picture that cannot be shown is replaced by the reason. */
@@ -381,10 +378,7 @@ static void show_picture(struct view_writer *s, const char *media_type, const st
 		err_set(&err, ERR_LIMIT, "too large");
 	else if (base64_decode(&bytes, buf_str(&text), &err) == 0)
 		(void)image_fit(buf_str(&bytes), &image, &err);
-	json_open(&s->object, '{');
-	json_kcstr(&s->object, "output_type", "display_data");
-	json_kcstr(&s->object, "media_type", media_type);
-	json_close(&s->object);
+	json_putf(&s->object, "{output_type:'display_data', media_type:'%s'}", media_type);
 	if (err.kind)
 		read_blocks_textf(blocks, "[%s, left out: %s]", media_type, err.text);
 	else
@@ -468,10 +462,8 @@ static bool show_cell(struct view_writer *s, const struct json *cell, size_t ind
 	buf_addstr(&text, "\n</cell>");
 	read_blocks_text(&s->view->blocks, buf_str(&text));
 	s->text_bytes += text.n;
-	json_open(&s->object, '{');
-	json_kstr(&s->object, "cell_id", buf_str(&name));
-	json_kstr(&s->object, "cellType", type);
-	json_kstr(&s->object, "source", buf_str(&source));
+	json_putf(&s->object, "{cell_id:'%.*s', cellType:'%.*s', source:'%.*s'", STR_ARG(buf_str(&name)), STR_ARG(type),
+		  STR_ARG(buf_str(&source)));
 	if (json_is(json_get(cell, "execution_count"), JSON_NUMBER))
 		json_kraw(&s->object, "execution_count", json_raw(json_get(cell, "execution_count")));
 	show_outputs(s, json_get(cell, "outputs"));

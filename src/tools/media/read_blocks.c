@@ -18,10 +18,7 @@ static void end_run(struct read_blocks *b)
 	if (!b->run.n)
 		return;
 	buf_addch(&b->blocks, b->blocks.n ? ',' : '[');
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "text");
-	json_kstr(&w, "text", buf_str(&b->run));
-	json_close(&w);
+	json_putf(&w, "{type:'text', text:'%.*s'}", STR_ARG(buf_str(&b->run)));
 	buf_clear(&b->run);
 }
 

@@ -66,8 +66,7 @@ static bool on_file(void *data, unsigned worker, struct str path)
 	if (stat(path.p, &st) == 0)
 		hit.mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
 	pthread_mutex_lock(&g->lock);
-	g->hits = xgrow(g->hits, g->count, &g->cap, sizeof *g->hits);
-	g->hits[g->count++] = hit;
+	*xpush(g->hits, g->count, g->cap) = hit;
 	g->total++;
 	if (g->count == KEEP) /* so that a tree of millions costs no more than one of thousands */
 		keep_newest(g);
@@ -96,19 +95,14 @@ static void glob_report(struct tool_job *job)
 	}
 	if (!g->count)
 		buf_addstr(out, "No files found");
-	json_open(&w, '{');
-	json_ki64(&w, "durationMs", (int64_t)(loop_now_ms(call->env->loop) - call->started_ms));
-	json_ki64(&w, "numFiles", (int64_t)g->count);
-	json_kopen(&w, "filenames", '[');
+	json_putf(&w, "{durationMs:%lld, numFiles:%lld, filenames:[",
+		  (long long)(loop_now_ms(call->env->loop) - call->started_ms), (long long)g->count);
 	for (size_t i = 0; i < g->count; i++) {
 		const char *shown = tool_env_shown_path(call->env, g->hits[i].path);
 		json_put_cstr(&w, shown);
 		buf_addf(out, "%s%s", i ? "\n" : "", shown);
 	}
-	json_close(&w);
-	json_kbool(&w, "truncated", g->total > g->count);
-	json_ki64(&w, "totalMatches", (int64_t)g->total);
-	json_close(&w);
+	json_putf(&w, "], truncated:!!%d, totalMatches:%lld}", g->total > g->count, (long long)g->total);
 	if (g->total > g->count)
 		buf_addf(out,
 			 "\n(Results are truncated: the newest %d of %llu files. Use a more specific pattern or path.)",
@@ -185,9 +179,10 @@ static bool set_pattern(struct glob_job *g, struct tool_call *call)
 
 static void glob_start(struct tool_call *call)
 {
-	struct glob_job *g = arena_calloc(&call->arena, sizeof *g);
+	struct glob_job *g =
+		arena_new(&call->arena, struct glob_job,
+			  .job = { .run = glob_run, .report = glob_report, .release = glob_release_job, .call = call });
 
-	g->job = (struct tool_job){ .run = glob_run, .report = glob_report, .release = glob_release_job, .call = call };
 	pthread_mutex_init(&g->lock, NULL);
 	g->walk = (struct walk_options){
 		.hidden = !is_off(call->env, "CLAUDE_CODE_GLOB_HIDDEN"),

@@ -70,10 +70,8 @@ static void put_result(struct grep_job *g, struct str entries, uint64_t matches)
 	enum grep_mode mode = g->query.want.mode;
 	struct json_out w = json_out(&g->job.call->result_json);
 
-	json_open(&w, '{');
-	json_kcstr(&w, "mode", modes[mode]);
-	json_ki64(&w, "numFiles", mode == GREP_CONTENT ? 0 : (int64_t)g->results.count);
-	json_kopen(&w, "filenames", '[');
+	json_putf(&w, "{mode:'%s', numFiles:%lld, filenames:[", modes[mode],
+		  (long long)(mode == GREP_CONTENT ? 0 : (int64_t)g->results.count));
 	for (struct str rest = entries; mode == GREP_FILES && rest.n;)
 		json_put_str(&w, str_cut(&rest, '\n'));
 	json_close(&w);
@@ -85,9 +83,7 @@ static void put_result(struct grep_job *g, struct str entries, uint64_t matches)
 		json_ki64(&w, "numMatches", (int64_t)matches);
 	if (g->limited)
 		json_ki64(&w, "appliedLimit", (int64_t)g->limit);
-	if (g->offset)
-		json_ki64(&w, "appliedOffset", (int64_t)g->offset);
-	json_close(&w);
+	json_putf(&w, "appliedOffset?:%lld}", (long long)g->offset);
 }
 
 static void add_report(struct grep_job *g, struct str entries, uint64_t matches, struct buf *out)
@@ -228,9 +224,10 @@ static bool grep_set_query(struct grep_job *g, struct tool_call *call)
 
 static void grep_start(struct tool_call *call)
 {
-	struct grep_job *g = arena_calloc(&call->arena, sizeof *g);
+	struct grep_job *g =
+		arena_new(&call->arena, struct grep_job,
+			  .job = { .run = grep_run_job, .report = grep_report, .release = grep_release, .call = call });
 
-	g->job = (struct tool_job){ .run = grep_run_job, .report = grep_report, .release = grep_release, .call = call };
 	const struct json *mode = json_get(call->input, "output_mode");
 	struct grep_want *want = &g->query.want;
 	want->mode = json_str_is(mode, "content") ? GREP_CONTENT : json_str_is(mode, "count") ? GREP_COUNT : GREP_FILES;

@@ -4,7 +4,6 @@
 #include "lib/base/utf8.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
-#include "tools/files/text_file.h"
 #include "tools/shell/shell_set.h"
 #include "core/tool/tool_list.h"
 
@@ -60,12 +59,8 @@ static struct json_out open_json(struct tool_call *call, struct str text)
 	buf_clear(&call->result_json);
 	struct json_out w = json_out(&call->result_json);
 
-	json_open(&w, '{');
-	json_kstr(&w, "stdout", text);
-	json_kcstr(&w, "stderr", "");
-	json_kbool(&w, "interrupted", false);
-	json_kbool(&w, "isImage", false);
-	json_kbool(&w, "noOutputExpected", false);
+	json_putf(&w, "{stdout:'%.*s', stderr:'', interrupted:false, isImage:false, noOutputExpected:false",
+		  STR_ARG(text));
 	return w;
 }
 
@@ -115,9 +110,7 @@ static void bash_result_background(struct tool_call *call, const struct shell *s
 		 "shows what that file has so far.",
 		 shell->output.path);
 	struct json_out w = open_json(call, STR(""));
-	json_kcstr(&w, "backgroundTaskId", shell->id);
-	if (timed_out_ms)
-		json_ki64(&w, "timedOutAfterMs", (int64_t)timed_out_ms);
+	json_putf(&w, "backgroundTaskId:'%s', timedOutAfterMs?:%lld", shell->id, (long long)timed_out_ms);
 	json_close(&w);
 }
 
@@ -250,8 +243,7 @@ static void on_shell_end(struct shell *shell)
 		else
 			add_ends(&call->result, o);
 		struct json_out w = open_json(call, whole ? text : utf8_cut(text, b->inline_chars));
-		json_kcstr_if(&w, "persistedOutputPath", o->path);
-		json_kcstr_if(&w, "returnCodeInterpretation", meaning);
+		json_putf(&w, "persistedOutputPath?:'%s', returnCodeInterpretation?:'%s'", o->path, meaning);
 		json_close(&w);
 	}
 	if (shell->held)

@@ -101,10 +101,7 @@ void todo_put(struct json_out *w, const struct todo *t, bool whole)
 	char id[16];
 
 	snprintf(id, sizeof id, "%u", t->id);
-	json_open(w, '{');
-	json_kcstr(w, "id", id);
-	json_kcstr(w, "subject", t->subject);
-	json_kcstr(w, "description", t->description);
+	json_putf(w, "{id:'%s', subject:'%s', description:'%s'", id, t->subject, t->description);
 	if (whole && t->active_form)
 		json_kcstr(w, "activeForm", t->active_form);
 	if (whole && t->owner)

@@ -78,13 +78,7 @@ static void create_start(struct tool_call *call)
 	}
 	todo_list_close(&list); /* hooks may use it */
 	snprintf(id, sizeof id, "%u", t.id);
-	json_open(&w, '{');
-	json_kopen(&w, "task", '{');
-	json_kcstr(&w, "id", id);
-	json_kcstr(&w, "subject", t.subject);
-	json_kcstr(&w, "description", t.description);
-	json_close(&w);
-	json_close(&w);
+	json_putf(&w, "{task:{id:'%s', subject:'%s', description:'%s'}}", id, t.subject, t.description);
 	buf_addf(&call->result, "Task #%s created successfully: %s", id, t.subject);
 	todo_run_hooks(call, false, &(struct todo_info){ id, t.subject, t.description }, on_creation_seen);
 }
@@ -106,8 +100,7 @@ static void get_start(struct tool_call *call)
 	if (!todo_open(call, &list, NULL))
 		return;
 	const struct todo *t = todo_find(&list, json_str(json_get(call->input, "taskId"), &call->arena));
-	json_open(&w, '{');
-	json_key(&w, "task");
+	json_putf(&w, "{task:");
 	if (t) {
 		todo_put(&w, t, false);
 		struct buf *out = &call->result;
@@ -148,8 +141,7 @@ static void list_start(struct tool_call *call)
 
 	if (!todo_open(call, &list, NULL))
 		return;
-	json_open(&w, '{');
-	json_kopen(&w, "tasks", '[');
+	json_putf(&w, "{tasks:[");
 	for (size_t i = 0; i < list.count; i++) {
 		/* An item of the list: an object for w, a line for out. */
 		struct buf *out = &call->result;
@@ -158,11 +150,8 @@ static void list_start(struct tool_call *call)
 		char id[16];
 
 		snprintf(id, sizeof id, "%u", t->id);
-		json_open(&w, '{');
-		json_kcstr(&w, "id", id);
-		json_kcstr(&w, "subject", t->subject);
-		json_kcstr(&w, "status", todo_status_name(t->status));
-		json_kcstr_if(&w, "owner", t->owner);
+		json_putf(&w, "{id:'%s', subject:'%s', status:'%s', owner?:'%s'", id, t->subject,
+			  todo_status_name(t->status), t->owner);
 		todo_put_ids(&w, "blockedBy", &t->blocked_by, &list);
 		json_close(&w);
 		buf_addf(out, "%s#%u [%s] %s", out->n ? "\n" : "", t->id, todo_status_name(t->status), t->subject);
@@ -172,8 +161,7 @@ static void list_start(struct tool_call *call)
 		if (blockers.n)
 			buf_addf(out, " [blocked by %s]", blockers.p);
 	}
-	json_close(&w);
-	json_close(&w);
+	json_putf(&w, "]}");
 	if (!list.count)
 		buf_addstr(&call->result, "No tasks found");
 	tool_call_end(call, false);
@@ -219,20 +207,15 @@ static void put_updated(struct tool_call *call, const struct update *u, const ch
 {
 	struct json_out w = json_out(&call->result_json);
 
-	json_open(&w, '{');
-	json_kbool(&w, "success", !why);
+	json_putf(&w, "{success:!!%d", !why);
 	json_kstr(&w, "taskId", json_str(json_get(call->input, "taskId"), &call->arena));
 	json_kopen(&w, "updatedFields", '[');
 	if (u && u->fields.n)
 		json_put_raw(&w, buf_str(&u->fields));
-	json_close(&w);
-	json_kcstr_if(&w, "error", why);
-	if (u && u->item && (u->removed || u->item->status != u->before)) {
-		json_kopen(&w, "statusChange", '{');
-		json_kcstr(&w, "from", todo_status_name(u->before));
-		json_kcstr(&w, "to", u->removed ? "deleted" : todo_status_name(u->item->status));
-		json_close(&w);
-	}
+	json_putf(&w, "], error?:'%s'", why);
+	if (u && u->item && (u->removed || u->item->status != u->before))
+		json_putf(&w, "statusChange:{from:'%s', to:'%s'}", todo_status_name(u->before),
+			  u->removed ? "deleted" : todo_status_name(u->item->status));
 	json_close(&w);
 }
 
@@ -578,8 +561,7 @@ static void todo_write_start(struct tool_call *call)
 	}
 	json_open(&w, '{');
 	json_kraw(&w, "oldTodos", readable ? str_trim(buf_str(&old)) : STR("[]"));
-	json_kraw(&w, "newTodos", list);
-	json_close(&w);
+	json_putf(&w, "newTodos:%.*s}", STR_ARG(list));
 	buf_addstr(&call->result,
 		   "The list was replaced. Keep it true while you work: one item in progress at a time, and each "
 		   "one completed as soon as it is.");

@@ -15,7 +15,6 @@
 #include "lib/io/address.h"
 #include "lib/io/url.h"
 #include "lib/json/json_write.h"
-#include "tools/files/text_file.h"
 #include "tools/web/web.h"
 #include "tools/web/web_page.h"
 
@@ -141,14 +140,9 @@ static void fetch_finish(struct fetch *f, struct str text)
 	utf8_add_repaired(&call->result, text);
 	buf_append(&call->result, buf_str(&f->note));
 	struct json_out w = json_out(&call->result_json);
-	json_open(&w, '{');
-	json_ki64(&w, "bytes", (int64_t)f->bytes);
-	json_ki64(&w, "code", f->status);
-	json_kcstr(&w, "codeText", status_text(f->status));
-	json_kstr(&w, "result", buf_str(&call->result));
-	json_ki64(&w, "durationMs", (int64_t)(loop_now_ms(call->env->loop) - call->started_ms));
-	json_kcstr(&w, "url", f->url.text);
-	json_close(&w);
+	json_putf(&w, "{bytes:%lld, code:%lld, codeText:'%s', result:'%.*s', durationMs:%lld, url:'%s'}",
+		  (long long)f->bytes, (long long)f->status, status_text(f->status), STR_ARG(buf_str(&call->result)),
+		  (long long)(loop_now_ms(call->env->loop) - call->started_ms), f->url.text);
 	fetch_release(f);
 	tool_call_end(call, false);
 }

@@ -2,7 +2,6 @@
  * tool_web_search.c - WebSearch: a small model searches with the tool that the model's server runs. */
 #include "core/tool/tool_list.h"
 #include "lib/json/json_write.h"
-#include "tools/files/text_file.h"
 #include "tools/web/web.h"
 
 /* ---- the answer of a search as text ----------------------------------------------------------------------------- */
@@ -36,10 +35,7 @@ static void add_link(struct finding *f, const struct json *hit)
 	buf_addstr(&f->call->result, "- [");
 	buf_addfolded(&f->call->result, title.n ? title : url);
 	buf_addf(&f->call->result, "](" STR_FMT ")\n", STR_ARG(url));
-	json_open(&f->w, '{');
-	json_kstr(&f->w, "title", title);
-	json_kstr(&f->w, "url", url);
-	json_close(&f->w);
+	json_putf(&f->w, "{title:'%.*s', url:'%.*s'}", STR_ARG(title), STR_ARG(url));
 }
 
 static void add_hits(struct finding *f, const struct json *block)
@@ -60,8 +56,7 @@ static void add_hits(struct finding *f, const struct json *block)
 	buf_addstr(&f->call->result, json_first(content) ? "\nLinks:\n" : "\nNo links were found.\n");
 	for (const struct json *hit = json_first(content); hit; hit = json_next(content, hit))
 		add_link(f, hit);
-	json_close(&f->w);
-	json_close(&f->w);
+	json_putf(&f->w, "]}");
 }
 
 /* blocks: the JSON array of the blocks of an answer. Writes text and object of the result from the text and the search results;
@@ -76,20 +71,16 @@ static int web_search_read(struct tool_call *call, struct str blocks, unsigned *
 	if (json_parse(&reader, blocks.p, blocks.n, &root, err) < 0 || !json_is(root, JSON_ARRAY))
 		return err_set(err, ERR_PROTOCOL, "the answer of the search cannot be read");
 	buf_addf(&call->result, "Results of a web search for \"" STR_FMT "\":\n", STR_ARG(query));
-	json_open(&f.w, '{');
-	json_kstr(&f.w, "query", query);
-	json_kopen(&f.w, "results", '[');
+	json_putf(&f.w, "{query:'%.*s', results:[", STR_ARG(query));
 	for (const struct json *block = json_first(root); block; block = json_next(root, block)) {
 		if (json_str_is(json_get(block, "type"), "text"))
 			add_text(&f, json_str(json_get(block, "text"), &call->arena));
 		else if (json_str_is(json_get(block, "type"), "web_search_tool_result"))
 			add_hits(&f, block);
 	}
-	json_close(&f.w);
-	json_key(&f.w, "durationSeconds");
+	json_putf(&f.w, "], durationSeconds:");
 	json_put_double(&f.w, (double)(loop_now_ms(call->env->loop) - call->started_ms) / 1000);
-	json_ki64(&f.w, "searchCount", f.searches);
-	json_close(&f.w);
+	json_putf(&f.w, "searchCount:%lld}", (long long)f.searches);
 	*ret_searches = f.searches;
 	return 0;
 }
@@ -157,10 +148,7 @@ static void search_ask(struct search *s)
 	struct json_out w = json_out(&tool);
 	struct err err = { 0 };
 
-	json_open(&w, '{');
-	json_kcstr(&w, "type", "web_search_20250305");
-	json_kcstr(&w, "name", "web_search");
-	json_ki64(&w, "max_uses", s->taken);
+	json_putf(&w, "{type:'web_search_20250305', name:'web_search', max_uses:%lld", (long long)s->taken);
 	if (has_members(allowed))
 		json_kraw(&w, "allowed_domains", json_raw(allowed));
 	if (has_members(blocked))

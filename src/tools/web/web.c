@@ -76,9 +76,8 @@ void web_cache_release(struct web_cache *c)
 struct web *web_new(struct loop *loop)
 {
 	struct http_options options = { .user_agent = "cadre/" CADRE_VERSION " (a user's agent reads a page)" };
-	struct web *web = xcalloc(1, sizeof *web);
+	struct web *web = xnew(struct web, .loop = loop);
 
-	web->loop = loop;
 	web->http = http_new(loop, &options, NULL); /* opens nothing before the first request: it cannot fail */
 	return web;
 }
@@ -187,9 +186,7 @@ enum web_redirect web_check_redirect(const struct tool_call *call, const struct 
 	struct json_out w = json_out(&input);
 	enum web_redirect redirect = WEB_REPORT;
 
-	json_open(&w, '{');
-	json_kcstr(&w, "url", to->text);
-	json_close(&w);
+	json_putf(&w, "{url:'%s'}", to->text);
 	if (call->env->permission && json_parse(&reader, input.p, input.n, &use.input, NULL) == 0)
 		permission_explain(call->env->permission, use, PERMISSION_HINT_NONE, &verdict);
 	if (verdict.decision == PERMISSION_DENY && !verdict.unanswerable) {
