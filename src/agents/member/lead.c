@@ -426,6 +426,11 @@ static void tell_state(struct lead *l, bool works)
 		json_kstr(&w, "report", buf_str(&report));
 		if (failed)
 			json_kstr(&w, "failure", buf_str(&why));
+		if (l->told && a->query.end == QUERY_CANCELLED)
+			json_kbool(&w, "interrupted", true);
+		if (l->info.completed[0])
+			json_kcstr(&w, "completed", l->info.completed);
+		l->info.completed[0] = '\0';
 		json_ki64(&w, "seen", l->seen);
 		json_kbool(&w, "again", !l->told);
 	}

@@ -124,6 +124,7 @@ int mail_put(struct team *t, struct agent_record *to, const struct mail *m, bool
 		if (pane_put(to, m, err) < 0)
 			return -(int)err->kind;
 		map_set(&t->sent, str_from(m->id), t);
+		team_files_mirror(to->member->foreign ? NULL : t->files, to->name, m);
 		return 0;
 	}
 	mail_write(&text, m);
@@ -150,6 +151,7 @@ int mail_put(struct team *t, struct agent_record *to, const struct mail *m, bool
 		return status;
 	map_set(&t->sent, str_from(m->id), t);
 	crash_point(mail_queued);
+	team_files_mirror(t->files, to ? to->name : TEAM_LEAD, m);
 	if (!a) {
 		to->member->mail_came = true;
 		/* It is on disk: one whose transcript is being read, or whose session is being closed, gets it later. */

@@ -75,6 +75,7 @@ static void on_state(struct pane *p, const struct json *line)
 		return;
 	m->active_ms = id_wall_ms();
 	if (json_str_is(json_get(line, "state"), "works")) {
+		team_run_begins(r);
 		m->state = MEMBER_WORKS;
 		r->state = AGENT_RUNNING;
 		r->run++;
@@ -87,6 +88,10 @@ static void on_state(struct pane *p, const struct json *line)
 		buf_clear(&r->report);
 		buf_add(&r->report, report.p, report.n);
 		m->failed = failure != NULL;
+		m->interrupted = json_bool(json_get(line, "interrupted"));
+		const char *completed = json_cstr(json_get(line, "completed"), &a);
+		if (completed)
+			snprintf(m->completed, sizeof m->completed, "%s", completed);
 		r->failure = failure;
 		r->state = failure ? AGENT_FAILED : AGENT_IDLE;
 		m->state = m->plan ? MEMBER_AWAITS : failure ? MEMBER_FAILED : MEMBER_IDLE;

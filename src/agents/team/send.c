@@ -115,6 +115,11 @@ static int put_plain(struct sending *s, struct agent_record *to, char id[UUID_LE
 		s->from->record->member->told_lead = true;
 	if (status == 0 && to)
 		s->team->closing_told = false;
+	struct agent_member *m = status == 0 && to && s->from->record ? s->from->record->member : NULL;
+	size_t n = m ? strlen(m->said) : 0;
+	if (m)
+		snprintf(m->said + n, sizeof m->said - n, "%s[to %s] " STR_FMT, n ? "; " : "", to->name,
+			 STR_ARG(utf8_cut(s->summary, 60)));
 	return status;
 }
 

@@ -12,8 +12,7 @@ enum { MOST_INODE_KEY = 128 };
 struct catalog_location *catalog_add_location(struct catalog_locations *places, enum catalog_location_kind kind,
 					      enum definition_source source, const char *path)
 {
-	places->list = xgrow(places->list, places->count, &places->cap, sizeof *places->list);
-	struct catalog_location *place = &places->list[places->count++];
+	struct catalog_location *place = xpush(places->list, places->count, places->cap);
 	*place = (struct catalog_location){ .kind = kind, .source = source, .group = places->groups++, .below = "" };
 	place->path = arena_strdup(&places->arena, path);
 	return place;

@@ -137,8 +137,7 @@ int setting_sources_parse(struct str list, unsigned *ret_sources, struct err *er
 
 static void add_layer_file(struct settings_paths *p, enum settings_layer layer, const char *path)
 {
-	p->list = arena_grow(p->arena, p->list, p->count, sizeof *p->list);
-	p->list[p->count++] = (struct settings_path){ layer, path };
+	*arena_push(p->arena, p->list, p->count) = (struct settings_path){ layer, path };
 }
 
 static void add_local(struct settings_paths *p, const struct settings_spec *spec)

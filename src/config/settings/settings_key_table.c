@@ -256,6 +256,8 @@ const struct setting_key setting_table[] = {
 	{ "teams.leadTools", SETTING_CHOICE, .flags = SETTING_OURS | SETTING_ANYONE | SETTING_AT_START,
 	  .choices = WORDS("all", "coordinate"), .fallback = "\"all\"",
 	  .summary = "\"coordinate\": the lead of a team has only the tools to lead it and to read" },
+	{ "teams.mirrorInboxes", SETTING_BOOL, .flags = SETTING_OURS | SETTING_ANYONE, .fallback = "false",
+	  .summary = "messages that wait for members are shown in the inbox files, marked as read" },
 	{ "teams.oneTask", SETTING_BOOL, .flags = SETTING_OURS | SETTING_ANYONE, .fallback = "false",
 	  .summary = "a member takes a task only when it has no other open one" },
 	{ "teams.paneStartMs", SETTING_INTEGER, .flags = SETTING_OURS | SETTING_ANYONE, .least = 1000, .most = 3600000,

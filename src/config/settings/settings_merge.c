@@ -200,8 +200,7 @@ static void add_part(struct merge *m, struct member *member, struct settings_par
 		member->parts[member->count - 1] = part; /* the last of duplicate keys wins */
 		return;
 	}
-	member->parts = arena_grow(&m->arena, member->parts, member->count, sizeof *member->parts);
-	member->parts[member->count++] = part;
+	*arena_push(&m->arena, member->parts, member->count) = part;
 }
 
 static void merge_objects(struct merge *m, const struct member *object, size_t first)
@@ -290,8 +289,8 @@ static void add_note(struct settings *s, const struct layer_file *from, const st
 	if (*count == SETTINGS_NOTES_LIMIT)
 		return;
 	++*count;
-	s->notes = xgrow(s->notes, s->note_count, &s->note_cap, sizeof *s->notes);
-	s->notes[s->note_count++] = (struct settings_note){ settings_origin_of(from, &at, value), kind, key, message };
+	*xpush(s->notes, s->note_count, s->note_cap) =
+		(struct settings_note){ settings_origin_of(from, &at, value), kind, key, message };
 }
 
 /* ---- what does not fit ------------------------------------------------------------------------------------------- */

@@ -37,12 +37,8 @@ static int scripted_open(const struct provider *provider, const struct endpoint_
 	struct str source = o->scenario ? buf_str(&text) : str_from(scenario_demo);
 	if (scenario_parse(o->scenario ? o->scenario : "the built-in scenario", source, &scenario, err) < 0)
 		return -(int)err->kind;
-	struct scripted *s = xcalloc(1, sizeof *s);
-	s->endpoint.provider = provider;
-	s->loop = o->loop;
-	s->scenario = scenario;
-	s->engine = engine_new(scenario);
-	s->stall_ms = o->stall_ms ? o->stall_ms : 120000;
+	struct scripted *s = xnew(struct scripted, .endpoint.provider = provider, .loop = o->loop, .scenario = scenario,
+				  .engine = engine_new(scenario), .stall_ms = o->stall_ms ? o->stall_ms : 120000);
 	*ret_endpoint = &s->endpoint;
 	return 0;
 }

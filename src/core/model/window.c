@@ -118,9 +118,7 @@ void window_ask_start(struct http_endpoint *p, const char *model, struct model_q
 	const char *url = arena_printf(&a, STR_FMT "%s", STR_ARG(root), dialects[i].path);
 	credential_sign(p->endpoint.credential, &(struct credential_request){ .method = "GET", .url = url }, &a,
 			headers, &generation);
-	struct window_ask *ask = xcalloc(1, sizeof *ask);
-	ask->server = p;
-	ask->model = xstrdup(model);
+	struct window_ask *ask = xnew(struct window_ask, .server = p, .model = xstrdup(model));
 	struct http_request request = {
 		.method = "GET", .url = url, .headers = headers, .stall_ms = ASK_MS, .limit_bytes = LARGEST_LIST
 	};

@@ -128,11 +128,8 @@ struct reply *answer_error(struct engine *e, unsigned status, const char *header
 {
 	AUTO_BUF struct buf body = { 0 };
 	char text[512];
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
+	PRINT_ARGS(text, fmt);
 	error_body(e, &body, status, str_from(error_type(status)), str_from(text));
 	struct reply *r = reply_new(e, &(struct parts){ .body = buf_str(&body), .header = header });
 	r->head.status = (int)status;
@@ -161,8 +158,7 @@ static void fill_blocks(struct asking *a, const struct rule *rule)
 				expand(a, &b->text, &e->text);
 				text.n = e->text.n - begin;
 			}
-			e->blocks = xgrow(e->blocks, e->block_count, &e->block_cap, sizeof *e->blocks);
-			e->blocks[e->block_count++] = (struct reply_block){ b, text };
+			*xpush(e->blocks, e->block_count, e->block_cap) = (struct reply_block){ b, text };
 		}
 	}
 }

@@ -70,10 +70,8 @@ static const struct rule *match_rule(struct asking *a);
 
 struct engine *engine_new(const struct scenario *scenario)
 {
-	struct engine *e = xcalloc(1, sizeof *e);
+	struct engine *e = xnew(struct engine, .scenario = scenario, .checker = checker_new());
 
-	e->scenario = scenario;
-	e->checker = checker_new();
 	e->rules = xcalloc(scenario->rule_count, sizeof *e->rules);
 	engine_reset(e);
 	return e;

@@ -124,8 +124,7 @@ static int check_tool_use(struct checker *c, const struct view *v, struct messag
 	if ((str_starts(id, STR("toolu_0T")) || (str_starts(id, STR("call_0T")) && c->flags & REQUEST_SEALED)) &&
 	    !facts->has_thinking)
 		return check_fail(c, "the thinking block before tool_use " STR_FMT " is missing", STR_ARG(id));
-	c->calls = xgrow(c->calls, c->call_count, &c->call_cap, sizeof *c->calls);
-	c->calls[c->call_count++] = (struct pending_call){ .id = id };
+	*xpush(c->calls, c->call_count, c->call_cap) = (struct pending_call){ .id = id };
 	return 0;
 }
 

@@ -38,11 +38,8 @@ void checker_free(struct checker *c)
 int check_fail(const struct checker *c, const char *fmt, ...)
 {
 	char text[sizeof c->err->text];
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
+	PRINT_ARGS(text, fmt);
 	if (!c->list)
 		return err_set(c->err, ERR_PARSE, "%s", text);
 	if (!c->in_block)

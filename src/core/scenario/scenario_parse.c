@@ -4,7 +4,12 @@
 #include "core/scenario/parse_int.h"
 #include "lib/json/json.h"
 
-static int take_end(struct parser *p, struct err *err);
+static int take_end(struct parser *p, struct err *err)
+{
+	if (p->rest.n)
+		return parse_fail(p, err, "unexpected '" STR_FMT "'", STR_ARG(p->rest));
+	return 0;
+}
 
 /* The format; docs/scenarios.md has examples.
  *
@@ -152,13 +157,9 @@ static int begin_rule(struct parser *p, struct err *err)
 
 	if (rc < 0)
 		return rc;
-	struct rule *rule = arena_calloc(&s->arena, sizeof *rule);
-	rule->index = s->rule_count++;
-	rule->name = arena_str(&s->arena, p->rest);
-	rule->line = p->line;
-	rule->chance = -1;
-	rule->usage = (struct usage_override){ -1, -1, -1, -1, -1 };
-	rule->pace = s->pace;
+	struct rule *rule =
+		arena_new(&s->arena, struct rule, .index = s->rule_count++, .name = arena_str(&s->arena, p->rest),
+			  .line = p->line, .chance = -1, .usage = { -1, -1, -1, -1, -1 }, .pace = s->pace);
 	p->rest.n = 0;
 
 	*p->next_rule = p->rule = rule;
@@ -201,11 +202,8 @@ int scenario_parse(const char *name, struct str text, struct scenario **ret_scen
 	if (!utf8_valid(text) || memchr(text.p, '\0', text.n))
 		return err_set(err, ERR_PARSE, "%s: a scenario is UTF-8 text without NUL", name);
 
-	struct scenario *s = xcalloc(1, sizeof *s);
-	s->seed = 1;
-	s->retry_after_s = 1;
-	s->cache = true;
-	s->cache_min_tokens = DEFAULT_CACHE_MIN_TOKENS;
+	struct scenario *s = xnew(struct scenario, .seed = 1, .retry_after_s = 1, .cache = true,
+				  .cache_min_tokens = DEFAULT_CACHE_MIN_TOKENS);
 	struct parser p = { .name = name, .text = text, .scenario = s, .pace = &s->pace, .next_rule = &s->rules };
 	int rc = 0;
 	while (rc == 0 && p.text.p) {
@@ -239,11 +237,8 @@ enum { LIMIT_SIZE_MB = 1024, LIMIT_TIME_MS = 24 * 3600 * 1000 };
 int parse_fail(const struct parser *p, struct err *err, const char *fmt, ...)
 {
 	char text[sizeof err->text];
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
+	PRINT_ARGS(text, fmt);
 	return err_set(err, ERR_PARSE, "%s:%u: %s", p->name, p->line, text);
 }
 
@@ -437,12 +432,5 @@ int take_text(struct parser *p, struct str *ret, struct err *err)
 	if (str_starts(rest, STR("<<")))
 		return take_block(p, str_trim(str_tail(rest, 2)), ret, err);
 	*ret = arena_str(&p->scenario->arena, rest);
-	return 0;
-}
-
-static int take_end(struct parser *p, struct err *err)
-{
-	if (p->rest.n)
-		return parse_fail(p, err, "unexpected '" STR_FMT "'", STR_ARG(p->rest));
 	return 0;
 }

@@ -6,9 +6,8 @@ enum { LIMIT_HEADERS = 32, LIMIT_REPEAT = 100000, LIMIT_LINE_MB = 64 };
 
 static int parse_condition(struct parser *p, const struct statement *s, struct err *err)
 {
-	struct condition *c = arena_calloc(&p->scenario->arena, sizeof *c);
+	struct condition *c = arena_new(&p->scenario->arena, struct condition, .kind = (enum condition_kind)s->kind);
 
-	c->kind = (enum condition_kind)s->kind;
 	*p->next_condition = c;
 	p->next_condition = &c->next;
 	if (c->kind == CONDITION_TURN)
@@ -62,13 +61,11 @@ static int parse_chance(struct parser *p, const struct statement *s, struct err 
 
 static int parse_block(struct parser *p, const struct statement *s, struct err *err)
 {
-	struct block *b = arena_calloc(&p->scenario->arena, sizeof *b);
 	bool json = s->kind == BLOCK_CALL || s->kind == BLOCK_GIVEN;
 	struct str text;
 	int rc = 0;
+	struct block *b = arena_new(&p->scenario->arena, struct block, .kind = (enum block_kind)s->kind, .repeat = 1);
 
-	b->kind = (enum block_kind)s->kind;
-	b->repeat = 1;
 	*p->next_block = b;
 	p->next_block = &b->next;
 	if (b->kind == BLOCK_REDACTED)

@@ -31,10 +31,8 @@ struct splitter {
 
 static struct piece *add_piece(struct splitter *s, enum piece_kind kind)
 {
-	struct piece *piece = arena_calloc(&s->p->scenario->arena, sizeof *piece);
+	struct piece *piece = arena_new(&s->p->scenario->arena, struct piece, .kind = kind, .quoted = s->quoted);
 
-	piece->kind = kind;
-	piece->quoted = s->quoted;
 	*s->next = piece;
 	s->next = &piece->next;
 	return piece;

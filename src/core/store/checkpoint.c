@@ -31,13 +31,10 @@ char *checkpoint_content_path(struct arena *a, const char *dir, const struct fil
 
 struct checkpoint *checkpoint_new(struct store *store, const char *dir)
 {
-	struct checkpoint *c = xcalloc(1, sizeof *c);
 	AUTO_ARENA struct arena a = { 0 };
 
-	c->store = store;
-	c->dir = xstrdup(dir);
-	c->journal = journal_new(store, checkpoint_history_path(&a, dir));
-	return c;
+	return xnew(struct checkpoint, .store = store, .dir = xstrdup(dir),
+		    .journal = journal_new(store, checkpoint_history_path(&a, dir)));
 }
 
 void checkpoint_free(struct checkpoint *c)

@@ -34,8 +34,7 @@ static void take_mark(struct loading *l, const struct json *line)
 
 	if (!id_is_uuid(uuid))
 		return;
-	h->marks = xgrow(h->marks, h->mark_count, &l->mark_cap, sizeof *h->marks);
-	struct history_mark *m = &h->marks[h->mark_count++];
+	struct history_mark *m = xpush(h->marks, h->mark_count, l->mark_cap);
 	*m = (struct history_mark){ .time = time ? time : "",
 				    .is_rewind = json_get(line, "rewindTo"),
 				    .first_change = h->change_count };
@@ -71,8 +70,7 @@ static void take_change(struct loading *l, const struct json *line)
 	if (!change.path || change.path[0] != '/' || !read_version(json_get(line, "before"), &change.before) ||
 	    !read_version(json_get(line, "after"), &change.after))
 		return;
-	h->changes = xgrow(h->changes, h->change_count, &l->change_cap, sizeof *h->changes);
-	h->changes[h->change_count++] = change;
+	*xpush(h->changes, h->change_count, l->change_cap) = change;
 	if (h->mark_count && !map_set(&l->seen, str_from(change.path), l))
 		h->marks[h->mark_count - 1].files++;
 }

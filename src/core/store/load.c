@@ -89,8 +89,7 @@ static bool index_line(struct reading *r, struct json_reader *reader, struct str
 
 	if (json_parse(reader, text.p, text.n, &root, NULL) < 0 || !json_is(root, JSON_OBJECT))
 		return false;
-	r->lines = xgrow(r->lines, r->count, &r->cap, sizeof *r->lines);
-	struct line *l = &r->lines[r->count++];
+	struct line *l = xpush(r->lines, r->count, r->cap);
 	*l = (struct line){ .place = place };
 	line_classify(r, l, root);
 	/* From all lines, including compacted ones: a delivered notice is not delivered again. */
@@ -102,14 +101,12 @@ static bool index_line(struct reading *r, struct json_reader *reader, struct str
 	const struct json *session = json_get(root, "sessionId");
 	bool ours = !r->session.n || !session || str_eq((struct str){ session->text, session->len }, r->session);
 	if (json_str_is(type, "queue-operation") && json_is(id, JSON_STRING) && ours) {
-		struct loaded_notice *n = arena_alloc(&out->arena, sizeof *n);
-		*n = (struct loaded_notice){
-			.id = json_cstr(id, &out->arena),
-			.text = arena_str(&out->arena, json_str(json_get(root, "content"), &out->arena)),
-			.about = json_cstr(json_get(root, "about"), &out->arena),
-			.mail = json_str_is(json_get(root, "kind"), "teammate"),
-			.quiet = json_bool(json_get(root, "quiet")),
-		};
+		struct loaded_notice *n =
+			arena_new(&out->arena, struct loaded_notice, .id = json_cstr(id, &out->arena),
+				  .text = arena_str(&out->arena, json_str(json_get(root, "content"), &out->arena)),
+				  .about = json_cstr(json_get(root, "about"), &out->arena),
+				  .mail = json_str_is(json_get(root, "kind"), "teammate"),
+				  .quiet = json_bool(json_get(root, "quiet")));
 		map_set(&r->queued, str_from(n->id), n);
 		const struct json *replaced = json_get(root, "replaces");
 		for (const struct json *v = json_first(replaced); v; v = json_next(replaced, v))

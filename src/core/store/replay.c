@@ -77,12 +77,10 @@ static void replay_answer(struct replay *r, const struct json *root)
 		struct segment *s = segment_from_json(b);
 		if (!s)
 			continue;
-		a->blocks = xgrow(a->blocks, a->block_count, &a->block_cap, sizeof *a->blocks);
-		a->blocks[a->block_count++] = s;
+		*xpush(a->blocks, a->block_count, a->block_cap) = s;
 		if (s->kind != SEGMENT_TOOL_USE)
 			continue;
-		out->calls = xgrow(out->calls, out->call_count, &r->call_cap, sizeof *out->calls);
-		out->calls[out->call_count++] = (struct loaded_call){
+		*xpush(out->calls, out->call_count, r->call_cap) = (struct loaded_call){
 			.id = arena_str(&out->arena, json_str(json_get(b, "id"), &out->arena)),
 			.name = arena_str(&out->arena, json_str(json_get(b, "name"), &out->arena)),
 			.input = arena_str(&out->arena, json_raw(json_get(b, "input"))),
@@ -251,7 +249,6 @@ void replay_trace(struct replay *r, const struct line_trace *trace)
 		out->files[out->file_count++].path = arena_strdup(&out->arena, trace->file.path);
 	}
 	for (size_t i = 0; i < trace->tool_count; i++) {
-		out->tools = xgrow(out->tools, out->tool_count, &r->tool_cap, sizeof *out->tools);
-		out->tools[out->tool_count++] = arena_strdup(&out->arena, trace->tools[i]);
+		*xpush(out->tools, out->tool_count, r->tool_cap) = arena_strdup(&out->arena, trace->tools[i]);
 	}
 }

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include "core/store/line_file.h"
 #include "core/store/session_list.h"
-#include "lib/io/file.h"
 #include "lib/json/json_write.h"
 #include "lib/json/json.h"
 #include "lib/base/id.h"
@@ -191,8 +190,7 @@ void session_list_read(const char *project_dir, const char *text, struct session
 
 	ret->project_dir = arena_strdup(&ret->arena, project_dir);
 	while (next_session_file(d, &id, &st)) {
-		ret->entries = xgrow(ret->entries, ret->count, &ret->cap, sizeof *ret->entries);
-		ret->entries[ret->count++] = (struct session_entry){
+		*xpush(ret->entries, ret->count, ret->cap) = (struct session_entry){
 			.id = arena_str(&ret->arena, id).p,
 			.path = arena_printf(&ret->arena, "%s/" STR_FMT ".jsonl", project_dir, STR_ARG(id)),
 			.changed_ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000,

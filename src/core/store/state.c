@@ -129,11 +129,9 @@ static void on_turn_over(struct kick *kick)
 
 struct state *state_new(struct loop *loop, const char *config_dir)
 {
-	struct state *s = xcalloc(1, sizeof *s);
+	struct state *s =
+		xnew(struct state, .loop = loop, .config_dir = xstrdup(config_dir), .kick.step = on_turn_over);
 
-	s->loop = loop;
-	s->config_dir = xstrdup(config_dir);
-	s->kick.step = on_turn_over;
 	if (uv_mutex_init(&s->mutex) < 0 || uv_cond_init(&s->work) < 0)
 		base_oom(sizeof *s);
 	return s;

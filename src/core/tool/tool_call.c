@@ -74,12 +74,8 @@ static void take_input(struct tool_call *call, struct str json)
 struct tool_call *tool_call_new(struct tool_env *env, struct tool_gate *gate, const struct tool *tool, struct str id,
 				struct str name, struct str input_json)
 {
-	struct tool_call *call = xcalloc(1, sizeof *call);
+	struct tool_call *call = xnew(struct tool_call, .env = env, .gate = gate, .tool = tool, .kick.step = on_kick);
 
-	call->env = env;
-	call->gate = gate;
-	call->tool = tool;
-	call->kick.step = on_kick;
 	call->id = arena_dup(&call->arena, id.p, id.n);
 	call->name = arena_dup(&call->arena, name.p, name.n);
 	take_input(call, input_json);

@@ -31,8 +31,7 @@ bool agent_type_same(struct str a, struct str b)
 
 static void add_denial(struct agent_denials *d, struct str type, const char *origin)
 {
-	d->list = xgrow(d->list, d->count, &d->cap, sizeof *d->list);
-	d->list[d->count++] = (struct agent_denial){
+	*xpush(d->list, d->count, d->cap) = (struct agent_denial){
 		.type = type.n ? arena_str(&d->arena, type).p : NULL,
 		.rule = type.n ? arena_printf(&d->arena, "Agent(" STR_FMT ")", STR_ARG(type)) : "Agent",
 		.origin = arena_strdup(&d->arena, origin),

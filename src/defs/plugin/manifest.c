@@ -32,11 +32,8 @@ static unsigned line_of(const struct manifest *m, const struct json *value)
 printf_like(3, 4) static void manifest_fail(struct manifest *m, const struct json *value, const char *fmt, ...)
 {
 	char text[300];
-	va_list args;
 
-	va_start(args, fmt);
-	vsnprintf(text, sizeof text, fmt, args);
-	va_end(args);
+	PRINT_ARGS(text, fmt);
 	plugin_fail(m->plugin, PLUGIN_BAD_MANIFEST, m->plugin->manifest, line_of(m, value), "%s", text);
 }
 

@@ -3,7 +3,6 @@
 #include "defs/plugin/plugin_int.h"
 #include <sys/stat.h>
 #include "config/settings/settings.h"
-#include "lib/io/file.h"
 
 enum { LONGEST_NAME = 64, MOST_ERRORS = 200 };
 
@@ -85,12 +84,10 @@ bool plugin_name_is_good(struct str name)
 
 struct plugin *plugin_read_named(const char *dir, enum plugin_origin origin, const char *name, const char *marketplace)
 {
-	struct plugin *p = xcalloc(1, sizeof *p);
 	AUTO_FREE char *real = realpath(dir, NULL);
 	struct stat st;
+	struct plugin *p = xnew(struct plugin, .origin = origin, .default_enabled = true);
 
-	p->origin = origin;
-	p->default_enabled = true;
 	p->notes.arena = &p->arena;
 	p->root = arena_strdup(&p->arena, real ? real : dir);
 	p->vars.root = p->root;

@@ -257,10 +257,10 @@ int options_set(struct options *o, const char *name, const char *value, struct e
 	case PLUGIN:
 	case PLUGIN_NO_MCP:
 	case PLUGIN_URL:
-		o->plugin_dirs = arena_grow(&o->arena, o->plugin_dirs, o->plugin_dir_count, sizeof *o->plugin_dirs);
-		o->plugin_dirs[o->plugin_dir_count++] = (struct plugin_given){ .path = arena_strdup(&o->arena, value),
-									       .no_mcp = option->kind == PLUGIN_NO_MCP,
-									       .is_url = option->kind == PLUGIN_URL };
+		*arena_push(&o->arena, o->plugin_dirs, o->plugin_dir_count) =
+			(struct plugin_given){ .path = arena_strdup(&o->arena, value),
+					       .no_mcp = option->kind == PLUGIN_NO_MCP,
+					       .is_url = option->kind == PLUGIN_URL };
 		return 0;
 	case SOURCES:
 		o->some_sources = true;

@@ -2,7 +2,6 @@
  * plugins.c - which plugins a runtime has, and what they bring to agents, servers and processes. */
 #include "defs/policy/plugins.h"
 #include "defs/policy/sources.h"
-#include "defs/policy/permissions.h"
 #include "lib/io/file.h"
 #include "lib/git/git_head.h"
 #include "config/settings/trust.h"

@@ -8,7 +8,6 @@
 #include "config/settings/trust.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
-#include "defs/policy/permissions.h"
 
 static const char managed_dir[] = "/etc/claude-code";
 

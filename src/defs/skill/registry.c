@@ -160,8 +160,7 @@ bool skill_registry_add_nested(struct catalog *r, const char *dir)
 			return false;
 	if (s->nested_count == SKILL_MOST_NESTED)
 		return false;
-	s->nested = arena_grow(&r->arena, s->nested, s->nested_count, sizeof *s->nested);
-	s->nested[s->nested_count++] = arena_strdup(&r->arena, dir);
+	*arena_push(&r->arena, s->nested, s->nested_count) = arena_strdup(&r->arena, dir);
 	return true;
 }
 

@@ -197,14 +197,11 @@ static void render_step(struct kick *kick)
 
 struct skill_render *skill_render_start(const struct skill_render_spec *spec, skill_render_fn *done, void *data)
 {
-	struct skill_render *r = xcalloc(1, sizeof *r);
+	struct skill_render *r =
+		xnew(struct skill_render, .spec = *spec, .done = done, .data = data, .kick.step = render_step);
 
-	r->spec = *spec;
 	r->spec.skill = skill_ref(spec->skill);
 	r->spec.arguments = arena_str(&r->arena, spec->arguments);
-	r->done = done;
-	r->data = data;
-	r->kick.step = render_step;
 	r->values = (struct template_values){ .skill = r->spec.skill,
 					      .arguments = r->spec.arguments,
 					      .session_id = spec->session_id,

@@ -141,8 +141,7 @@ static void add_pattern(struct definition_reader *r, struct str pattern)
 	pattern = str_trim(pattern);
 	if (!pattern.n || paths->count == MOST_PATTERNS)
 		return;
-	paths->names = arena_grow(&s->arena, paths->names, paths->count, sizeof *paths->names);
-	paths->names[paths->count++] = arena_dup(&s->arena, pattern.p, pattern.n);
+	*arena_push(&s->arena, paths->names, paths->count) = arena_dup(&s->arena, pattern.p, pattern.n);
 	if (paths->count == MOST_PATTERNS)
 		definition_note(r, DIAGNOSTIC_WARNING, "paths: only the first %d patterns count", MOST_PATTERNS);
 	if (str_starts(pattern, STR("./")))

@@ -13,8 +13,7 @@ static void add_part(struct template_parts *p, bool is_command, const char *from
 {
 	if (from == to && !is_command)
 		return;
-	p->list = xgrow(p->list, p->count, &p->cap, sizeof *p->list);
-	p->list[p->count++] = (struct template_part){ is_command, { from, (size_t)(to - from) } };
+	*xpush(p->list, p->count, p->cap) = (struct template_part){ is_command, { from, (size_t)(to - from) } };
 }
 
 static const char *line_end(const char *p, const char *end)

@@ -9,7 +9,7 @@
 
 struct region {
 	unsigned columns, rows; /* of the window */
-	bool colour;
+	enum theme colour;
 	bool rewraps_caret; /* a narrower window wraps the row of the cursor too (tmux) */
 	bool is_xterm_js;
 	bool cuts;            /* it cuts rows instead of wrapping them */

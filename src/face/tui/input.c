@@ -298,6 +298,12 @@ void input_action(struct tui *t, enum action action)
 	case ACTION_TRANSCRIPT:
 		command_show_transcript(t);
 		break;
+	case ACTION_TODOS:
+		if (t->todo_count)
+			t->todo_open = !t->todo_open;
+		else
+			page_open_agents(t);
+		break;
 	case ACTION_AGENTS:
 		page_open_agents(t);
 		break;

@@ -213,6 +213,8 @@ void rows_frame(struct tui *t, size_t *ret_row, unsigned *ret_column)
 			feed_add_tail(t);
 		feed_add_activity(t);
 		add_agents(t, small);
+		if (!small)
+			todo_add_rows(t);
 		for (size_t i = 0; i < t->queue_count && i < QUEUE_ROWS && !small; i++) {
 			struct styled *row = rows_add(t);
 			styled_add(row, LOOK_DIM, STR("queued: "));

@@ -367,6 +367,31 @@ static void on_signal(struct cadre *c, int signal, void *data)
 	}
 }
 
+/* ---- settings ------------------------------------------------------------------------------------------------------- */
+
+struct str tui_setting(struct tui *t, const char *path)
+{
+	size_t n = 0;
+	const char *value = cadre_session_setting(t->session, path, &n);
+
+	if (value && n > 1 && value[0] == '"')
+		return (struct str){ value + 1, n - 2 };
+	return value ? (struct str){ value, n } : STR("");
+}
+
+void tui_read_settings(struct tui *t)
+{
+	const char *term = getenv("TERM");
+
+	t->ascii = !term_has_utf8() || str_is(tui_setting(t, "cadre.ascii"), "true");
+	t->still = str_is(tui_setting(t, "prefersReducedMotion"), "true");
+	t->wraps_itself = str_is(tui_setting(t, "cadre.wrap"), "terminal");
+	t->shows_thinking = str_is(tui_setting(t, "showThinking"), "true");
+	t->osc = !term || strcmp(term, "linux") != 0; /* its console would print them */
+	t->region.colour = view_wants_colour() ? theme_find(tui_setting(t, "theme")) : THEME_NONE;
+	tui_changed(t);
+}
+
 /* ---- sessions ------------------------------------------------------------------------------------------------------- */
 
 /* Opens the wanted session in place of the current one, which is closed; on failure the current one stays. Each session has a
@@ -412,6 +437,7 @@ static int tui_open(struct tui *t, struct err *err)
 		cadre_free(t->c);
 		agents_release(&t->agents);
 		ask_release(t);
+		todo_release(t);
 		t->asking = false;
 	}
 	(void)cadre_watch_fd(c, STDIN_FILENO, 1, on_stdin, t);
@@ -419,6 +445,7 @@ static int tui_open(struct tui *t, struct err *err)
 	t->session = session;
 	t->out = cadre_writer_new(c, STDOUT_FILENO);
 	input_configure(t);
+	tui_read_settings(t);
 	t->worked = false;
 	t->cost_usd = 0;
 	t->context = t->window = 0;
@@ -451,6 +478,7 @@ static void tui_release(struct tui *t)
 	menu_close(t);
 	ask_release(t);
 	feed_release(t);
+	todo_release(t);
 	agents_release(&t->agents);
 	keys_release(&t->keys);
 	keymap_release(&t->keymap);
@@ -496,9 +524,7 @@ int tui_run(const struct args *args)
 	AUTO_BUF struct buf text = { 0 };
 	struct err err = { 0 };
 
-	t.ascii = !term_has_utf8();
 	region_init(&t.region);
-	t.region.colour = view_wants_colour();
 	term_size(&t.region.columns, &t.region.rows);
 	t.mode = mode && strcmp(mode, "default") != 0 ? xstrdup(mode) : NULL;
 	t.timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);

@@ -27,7 +27,9 @@ enum tui_timer {
 
 enum tui_wanted { TUI_FIRST /* by the command line */, TUI_NEW, TUI_OLD, TUI_LATEST };
 
-struct ask;        /* ask.c */
+struct ask; /* ask.c */
+struct json;
+struct todo;       /* todo.c */
 struct job;        /* job.c */
 struct menu;       /* menu.c */
 struct page;       /* page.c */
@@ -38,6 +40,13 @@ struct tool_run {
 	char *id, *name, *summary; /* summary: harmless */
 	int64_t started_ms;
 	struct styled patch; /* of an edit: shown below its line */
+	size_t added, removed;
+};
+
+/* Reads and searches that follow each other, until something else is written */
+struct folded {
+	struct styled lines; /* of the first one */
+	unsigned reads, searches;
 };
 
 struct tui {
@@ -45,7 +54,11 @@ struct tui {
 	struct cadre *c;
 	struct cadre_session *session;
 	struct cadre_writer *out;
-	bool ascii; /* marks of the terminal's character set */
+	bool ascii;          /* marks of the terminal's character set */
+	bool still;          /* no mark turns */
+	bool wraps_itself;   /* prose is left to the terminal's own wrapping */
+	bool shows_thinking; /* in the conversation */
+	bool osc;            /* it takes operating system commands: title, marks of turns, notices */
 	int timer_fd;
 	int64_t due[TIMER_COUNT]; /* monotonic ms; 0: not set */
 
@@ -87,13 +100,21 @@ struct tui {
 	bool tail_moved;    /* its first rows are not shown any more */
 	struct buf copied;  /* all of the last answer, for /copy */
 	bool thinking;
-	struct tool_run *tools;  /* those of the main agent that run; oldest first */
-	struct buf retry;        /* "" or what the activity row says */
-	double cost_usd;         /* of all agents so far */
-	int64_t context, window; /* tokens of the last request, and what the model takes; 0: not known */
-	char *mode;              /* permission mode, as shown */
-	char *remembered;        /* a line for a memory file that is being chosen */
-	struct buf attached;     /* content blocks for the prompt that is submitted next; "": none */
+	struct tool_run *tools; /* those of the main agent that run; oldest first */
+	struct folded folded;
+	struct buf thought; /* of the model, if it is shown */
+	struct buf retry;   /* "" or what the activity row says */
+	unsigned retries;   /* of the request that waits */
+	int64_t retry_ms;   /* when the first of them began */
+	struct todo *todos;
+	size_t todo_count;
+	bool todo_open;            /* in more than one row */
+	double cost_usd, turn_usd; /* of all agents so far; of the last turn */
+	int64_t turn_tokens;       /* of the last turn */
+	int64_t context, window;   /* tokens of the last request, and what the model takes; 0: not known */
+	char *mode;                /* permission mode, as shown */
+	char *remembered;          /* a line for a memory file that is being chosen */
+	struct buf attached;       /* content blocks for the prompt that is submitted next; "": none */
 	struct queued {
 		char *text, *blocks;
 	} * queue; /* prompts for the next turns; owned */
@@ -119,6 +140,8 @@ void tui_note(struct tui *t, const char *text);                         /* in th
 void tui_submit(struct tui *t, struct str prompt);                      /* a prompt, at once or queued */
 void tui_leave(struct tui *t, int code);
 void tui_want(struct tui *t, enum tui_wanted wanted, struct str id); /* another session */
+struct str tui_setting(struct tui *t, const char *path);             /* its value, a text without quotes; "": not set */
+void tui_read_settings(struct tui *t);                               /* those that decide how it looks */
 void tui_suspend(struct tui *t);                                     /* Ctrl-Z */
 void tui_interrupt(struct tui *t);
 void tui_resize(struct tui *t, unsigned column); /* column: see region_resize() */
@@ -135,6 +158,14 @@ void feed_add_tail(struct tui *t);     /* rows: the end of the unfinished block 
 void feed_add_activity(struct tui *t); /* row: what runs, since when */
 enum tui_mark { MARK_RUNS, MARK_DONE, MARK_FAILED, MARK_ASKS, MARK_PROMPT, MARK_TOOL, MARK_MORE };
 const char *tui_mark(const struct tui *t, enum tui_mark mark);
+
+/* ---- diff.c, todo.c -------------------------------------------------------------------------------------------------- */
+
+void diff_paint(struct tui *t, const struct json *patch, struct styled *s, size_t *ret_added, size_t *ret_removed);
+void todo_message(struct tui *t, const struct cadre_event *e); /* of the main agent */
+void todo_created(struct tui *t, struct str result);
+void todo_add_rows(struct tui *t);
+void todo_release(struct tui *t);
 
 /* ---- rows.c: the live region --------------------------------------------------------------------------------------- */
 

@@ -45,10 +45,9 @@ static void batch_add_run(struct hook_batch *batch, struct hook *hook)
 	for (const struct hook_run *run = batch->runs; run; run = run->next)
 		if (str_eq(run->hook->identity, hook->identity))
 			return;
-	struct hook_run *run = arena_calloc(&batch->arena, sizeof *run);
-	run->batch = batch;
-	run->hook = hook;
-	run->async = hook->async && !(hook->rewake && batch->engine->options.awaits_rewake);
+	struct hook_run *run =
+		arena_new(&batch->arena, struct hook_run, .batch = batch, .hook = hook,
+			  .async = hook->async && !(hook->rewake && batch->engine->options.awaits_rewake));
 	hook->ran = true;
 	*batch->runs_end = run;
 	batch->runs_end = &run->next;
@@ -180,10 +179,8 @@ static void batch_step(struct kick *kick)
 
 static struct hook_batch *batch_new(struct hook_engine *e, const struct hook_event_spec *spec)
 {
-	struct hook_batch *batch = xcalloc(1, sizeof *batch);
+	struct hook_batch *batch = xnew(struct hook_batch, .engine = e, .event = spec->event);
 
-	batch->engine = e;
-	batch->event = spec->event;
 	batch->runs_end = &batch->runs;
 	batch->kick.step = batch_step;
 	batch->set_count = spec->set_count;
@@ -335,9 +332,8 @@ void hook_engine_drain(struct hook_engine *e, void (*done)(void *data), void *da
 
 struct hook_engine *hook_engine_new(const struct hook_engine_options *options)
 {
-	struct hook_engine *e = xcalloc(1, sizeof *e);
+	struct hook_engine *e = xnew(struct hook_engine, .options = *options);
 
-	e->options = *options;
 	e->queue_end = &e->queue;
 	e->start_kick.step = hook_engine_start_some;
 	e->drain_kick.step = drain_step;

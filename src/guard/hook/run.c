@@ -163,13 +163,10 @@ void hook_run_fail(struct hook_run *run, const char *fmt, ...)
 {
 	AUTO_BUF struct buf out = { 0 };
 	char text[400];
-	va_list args;
 
 	if (run->failure)
 		return;
-	va_start(args, fmt);
-	vsnprintf(text, sizeof text, fmt, args);
-	va_end(args);
+	PRINT_ARGS(text, fmt);
 	utf8_add_repaired(&out, utf8_cut(str_from(text), sizeof text - 4));
 	run->failure = arena_str(&run->batch->arena, buf_str(&out)).p;
 }

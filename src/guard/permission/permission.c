@@ -36,10 +36,8 @@ int permission_add_rule(struct permission *p, enum rule_list list, struct str te
 
 struct permission_grant *permission_grant(struct permission *p)
 {
-	struct permission_grant *g = xcalloc(1, sizeof *g);
+	struct permission_grant *g = xnew(struct permission_grant, .rules = rule_set_new(), .next = p->grants);
 
-	g->rules = rule_set_new();
-	g->next = p->grants;
 	p->grants = g;
 	return g;
 }

@@ -134,11 +134,10 @@ int rule_set_add(struct rule_set *s, enum rule_list list, struct str text, const
 	/* The rules of one file share their origin. */
 	if (!last || !same_text(last->layer, o->layer) || !same_text(last->file, o->file) || last->line != o->line ||
 	    !same_text(last->base, o->base)) {
-		struct rule_origin *copy = arena_alloc(a, sizeof *copy);
-		*copy = (struct rule_origin){ .layer = o->layer ? arena_strdup(a, o->layer) : NULL,
-					      .file = o->file ? arena_strdup(a, o->file) : NULL,
-					      .line = o->line,
-					      .base = o->base ? arena_strdup(a, o->base) : NULL };
+		struct rule_origin *copy =
+			arena_new(a, struct rule_origin, .layer = o->layer ? arena_strdup(a, o->layer) : NULL,
+				  .file = o->file ? arena_strdup(a, o->file) : NULL, .line = o->line,
+				  .base = o->base ? arena_strdup(a, o->base) : NULL);
 		s->last_origin = copy;
 	}
 	struct rule *r = arena_calloc(a, sizeof *r);

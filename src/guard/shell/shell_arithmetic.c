@@ -82,11 +82,9 @@ static void use_in_arithmetic(struct shell_parser *p, struct str name)
 
 void shell_know(struct shell_parser *p, struct str name)
 {
-	struct shell_known *k = arena_calloc(p->sink->arena, sizeof *k);
+	struct shell_known *k = arena_new(p->sink->arena, struct shell_known, .before = p->known, .name = name,
+					  .doubtful = p->sink->can_fail || p->pending);
 
-	k->before = p->known;
-	k->name = name;
-	k->doubtful = p->sink->can_fail || p->pending;
 	p->known = k;
 }
 

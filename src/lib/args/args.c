@@ -127,8 +127,8 @@ static int take_option(struct parser *p, const struct cadre_option *opt, const c
 		return err_set(p->err, ERR_USAGE, "--%s: '" STR_FMT "' is not known; expected: %s", opt->name,
 			       STR_ARG(shown), expected.p);
 	}
-	args->given = xgrow(args->given, args->given_count, &args->given_cap, sizeof *args->given);
-	args->given[args->given_count++] = (struct args_value){ opt, opt->arg == CADRE_OPTION_NONE ? "" : value };
+	*xpush(args->given, args->given_count, args->given_cap) =
+		(struct args_value){ opt, opt->arg == CADRE_OPTION_NONE ? "" : value };
 	if ((opt->flags & CADRE_OPTION_WORD) && value) {
 		p->args->words[p->args->word_count++] = value;
 		p->args->plain_words += !p->literal;

@@ -20,8 +20,17 @@ static inline void *arena_calloc(struct arena *a, size_t n)
 	return memset(arena_alloc(a, n), 0, n);
 }
 
+#define arena_new(arena, type, ...) /* as xnew() */              \
+	__extension__({                                          \
+		type *new_ = arena_alloc((arena), sizeof *new_); \
+		*new_ = (type){ __VA_ARGS__ };                   \
+		new_;                                            \
+	})
+
 /* A list with room for one more element; it moves when count is a power of two. All elements were added this way. */
 void *arena_grow(struct arena *a, void *list, size_t count, size_t size);
+#define arena_push(arena, list, count) /* as xpush() */ \
+	((list) = arena_grow((arena), (list), (count), sizeof *(list)), &(list)[(count)++])
 /* NULL stays NULL. */
 static inline char *arena_strdup(struct arena *a, const char *s)
 {

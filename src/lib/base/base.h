@@ -58,6 +58,15 @@ static inline void cleanup_closep(const int *fd)
 		take_;                     \
 	})
 
+/* In a function with a variable number of arguments: prints those behind fmt into the array text. */
+#define PRINT_ARGS(text, fmt)                                   \
+	do {                                                    \
+		va_list args_;                                  \
+		va_start(args_, fmt);                           \
+		(void)vsnprintf(text, sizeof text, fmt, args_); \
+		va_end(args_);                                  \
+	} while (0)
+
 #define COUNT_OF(a)                   (sizeof(a) / sizeof *(a))
 #define CONTAINER_OF(p, type, member) ((type *)(void *)((char *)(p)-offsetof(type, member)))
 #define MIN(a, b)                     ((a) < (b) ? (a) : (b))
@@ -68,8 +77,17 @@ noreturn_fn void base_oom(size_t wanted);
 void *xmalloc(size_t n) __attribute__((malloc, alloc_size(1), returns_nonnull));
 void *xcalloc(size_t count, size_t n) __attribute__((malloc, alloc_size(1, 2), returns_nonnull));
 void *xrealloc(void *p, size_t n) __attribute__((alloc_size(2), returns_nonnull));
+/* A new object with these members, the others zeroed: struct x *x = xnew(struct x, .a = 1, .b = b); */
+#define xnew(type, ...)                             \
+	__extension__({                             \
+		type *new_ = xmalloc(sizeof *new_); \
+		*new_ = (type){ __VA_ARGS__ };      \
+		new_;                               \
+	})
 /* Returns list, moved if need be, with room for one more element of this size than count. */
 void *xgrow(void *list, size_t count, size_t *cap, size_t size) __attribute__((returns_nonnull));
+/* The place of one more element at the end of a list: *xpush(o->list, o->count, o->cap) = value; */
+#define xpush(list, count, cap) ((list) = xgrow((list), (count), &(cap), sizeof *(list)), &(list)[(count)++])
 
 char *xstrndup(const char *s, size_t n) __attribute__((malloc, returns_nonnull));
 

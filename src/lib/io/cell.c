@@ -446,11 +446,10 @@ static int cell_handshake(enum cell_kind kind, struct cell *cell, int talk, stru
 int cell_new(const struct cell_options *o, struct cell **ret_cell, struct err *err)
 {
 	int others = o->kind == CELL_WHOLE ? CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC : 0;
-	struct cell *cell = xcalloc(1, sizeof *cell);
 	int talk[2];
 	int life[2];
+	struct cell *cell = xnew(struct cell, .life = -1, .namespaces = { -1, -1, -1, -1, -1 });
 
-	*cell = (struct cell){ .life = -1, .namespaces = { -1, -1, -1, -1, -1 } };
 	memset(cell->gifts, -1, sizeof cell->gifts);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, talk) < 0 || pipe2(life, O_CLOEXEC) < 0) {
 		free(cell);

@@ -16,6 +16,7 @@
  * added when all are full and stay. */
 #include "lib/io/http_int.h"
 #include <assert.h>
+#include <openssl/ssl.h>
 
 enum {
 	DEFAULT_SHARD_SIZE = 100,
@@ -24,16 +25,27 @@ enum {
 	DEFAULT_LIMIT_BYTES = 256 << 20,
 };
 
+/* What curl_global_init() spends its time on. curl's own lock spins, so that call stays on the loop. */
+static void on_prepare(void *unused)
+{
+	(void)OPENSSL_init_ssl(OPENSSL_INIT_LOAD_CONFIG, NULL);
+}
+
+bool http_prepare(uv_thread_t *ret_thread)
+{
+	return uv_thread_create(ret_thread, on_prepare, NULL) == 0;
+}
+
 struct http *http_new(struct loop *loop, const struct http_options *options, struct err *err)
 {
-	struct http *h = xcalloc(1, sizeof *h);
-
-	h->loop = loop;
-	h->shard_size = options->shard_size ? options->shard_size : DEFAULT_SHARD_SIZE;
-	h->most_uploads = options->uploads ? options->uploads : DEFAULT_UPLOADS;
-	h->ca_file = options->ca_file ? xstrdup(options->ca_file) : NULL;
-	h->user_agent = options->user_agent ? xstrdup(options->user_agent) : NULL;
-	return h;
+	return xnew(struct http, .loop = loop,
+		    .shard_size = options->shard_size ? options->shard_size : DEFAULT_SHARD_SIZE,
+		    .most_uploads = options->uploads ? options->uploads : DEFAULT_UPLOADS,
+		    .ca_file = options->ca_file ? xstrdup(options->ca_file) : NULL,
+		    .user_agent = options->user_agent ? xstrdup(options->user_agent) : NULL,
+		    .client_cert = options->client_cert ? xstrdup(options->client_cert) : NULL,
+		    .client_key = options->client_key ? xstrdup(options->client_key) : NULL,
+		    .client_key_password = options->client_key_password ? xstrdup(options->client_key_password) : NULL);
 }
 
 void http_free(struct http *h)
@@ -56,6 +68,9 @@ void http_free(struct http *h)
 	}
 	free(h->ca_file);
 	free(h->user_agent);
+	free(h->client_cert);
+	free(h->client_key);
+	free(h->client_key_password);
 	free(h);
 }
 
@@ -261,11 +276,8 @@ static int on_timeout(CURLM *multi, long timeout_ms, void *shard)
 
 static struct http_shard *shard_new(struct http *h)
 {
-	struct http_shard *s = xcalloc(1, sizeof *s);
+	struct http_shard *s = xnew(struct http_shard, .http = h, .timer.fire = on_due, .multi = curl_multi_init());
 
-	s->http = h;
-	s->timer.fire = on_due;
-	s->multi = curl_multi_init();
 	if (!s->multi)
 		base_oom(0);
 	curl_multi_setopt(s->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
@@ -361,17 +373,10 @@ int http_start(struct http *h, const struct http_request *request, const struct 
 		curl_share_setopt(h->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
 		h->is_open = true;
 	}
-	struct http_req *r = xcalloc(1, sizeof *r);
-	r->http = h;
-	r->handlers = *handlers;
-	r->data = data;
-	r->kick.step = http_req_step;
-	r->stall.fire = on_stall;
-	r->shard_number = request->shard;
-	r->refused = request->refused;
-	r->body = request->body;
-	r->body_data = request->body_data;
-	r->body_text = request->text.p;
+	struct http_req *r =
+		xnew(struct http_req, .http = h, .handlers = *handlers, .data = data, .kick.step = http_req_step,
+		     .stall.fire = on_stall, .shard_number = request->shard, .refused = request->refused,
+		     .body = request->body, .body_data = request->body_data, .body_text = request->text.p);
 	if (r->body_text)
 		r->body.size = request->text.n;
 	r->stall_ms = request->stall_ms ? request->stall_ms : DEFAULT_STALL_MS;

@@ -407,13 +407,8 @@ int spawn_start(struct spawner *s, const struct child_options *options, const st
 		close_all(st.own, COUNT_OF(st.own));
 		return rc;
 	}
-	struct child *c = xcalloc(1, sizeof *c);
-	*c = (struct child){ .spawner = s,
-			     .handlers = *handlers,
-			     .data = data,
-			     .pid = pid,
-			     .stdin_open = options->keep_stdin,
-			     .tell_end = options->tell_end };
+	struct child *c = xnew(struct child, .spawner = s, .handlers = *handlers, .data = data, .pid = pid,
+			       .stdin_open = options->keep_stdin, .tell_end = options->tell_end);
 	buf_append(&c->input, options->input);
 	rc = child_begin(c, st.own, err);
 	if (rc == 0 && ret_child)

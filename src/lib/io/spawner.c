@@ -21,10 +21,8 @@ enum {
 
 struct spawner *spawner_new(struct loop *loop, struct err *err)
 {
-	struct spawner *s = xcalloc(1, sizeof *s);
+	struct spawner *s = xnew(struct spawner, .loop = loop, .keeper.fd = -1);
 
-	s->loop = loop;
-	s->keeper.fd = -1;
 	id_random(s->id, SPAWN_ID_LEN, "0123456789abcdef");
 	return s;
 }

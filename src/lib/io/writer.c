@@ -145,16 +145,11 @@ static struct watcher *watcher_new(struct writer *w)
 
 struct writer *writer_new(struct loop *loop, int fd, writer_fn *drained, writer_fn *failed, void *data)
 {
-	struct writer *w = xcalloc(1, sizeof *w);
 	char path[40];
 	struct stat st;
+	struct writer *w = xnew(struct writer, .loop = loop, .drained = drained, .failed = failed, .data = data,
+				.kick.step = writer_step, .is_socket = fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode));
 
-	w->loop = loop;
-	w->drained = drained;
-	w->failed = failed;
-	w->data = data;
-	w->kick.step = writer_step;
-	w->is_socket = fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode);
 	/* A terminal may be ready for one byte and block on the next (Ctrl-S, a slow pty), but it can be opened a
 	 * second time with flags of its own. */
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);

@@ -63,16 +63,12 @@ static void add_path(struct buf *out, struct check *c, const struct path *path)
 	buf_append(out, name);
 }
 
-static int schema_fault(const struct site *site, const struct path *path, const char *fmt, ...) printf_like(3, 4);
-static int schema_fault(const struct site *site, const struct path *path, const char *fmt, ...)
+printf_like(3, 4) static int schema_fault(const struct site *site, const struct path *path, const char *fmt, ...)
 {
 	AUTO_BUF struct buf where = { 0 };
 	char what[sizeof site->err->text];
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(what, sizeof what, fmt, ap);
-	va_end(ap);
+	PRINT_ARGS(what, fmt);
 	add_path(&where, site->c, path);
 	return err_set(site->err, ERR_PARSE, "%s%s%s", where.n ? where.p : "", where.n ? ": " : "", what);
 }

@@ -274,13 +274,11 @@ static void on_consent_limit(struct timer *timer)
 
 static struct auth_flow *auth_flow_start(const struct auth_wish *wish, auth_flow_fn *fn, void *data)
 {
-	struct auth_flow *f = xcalloc(1, sizeof *f);
 	const struct oauth_challenge *c = &wish->challenge;
 	struct oauth_url url = { 0 };
+	struct auth_flow *f = xnew(struct auth_flow, .env = wish->env, .server = wish->server,
+				   .had = wish->grant ? oauth_grant_copy(wish->grant) : NULL);
 
-	f->env = wish->env;
-	f->server = wish->server;
-	f->had = wish->grant ? oauth_grant_copy(wish->grant) : NULL;
 	f->store_key = arena_strdup(&f->arena, wish->store_key);
 	f->challenge.metadata_url = arena_strdup(&f->arena, c->metadata_url);
 	f->challenge.scope = arena_strdup(&f->arena, c->scope);
@@ -388,11 +386,9 @@ static void save_grant(struct mcp_auth *a)
 
 struct mcp_auth *mcp_auth_new(const struct mcp_env *env, const struct mcp_server *server)
 {
-	struct mcp_auth *a = xcalloc(1, sizeof *a);
 	struct oauth_grant *stored = NULL;
+	struct mcp_auth *a = xnew(struct mcp_auth, .env = env, .server = server);
 
-	a->env = env;
-	a->server = server;
 	a->last = &a->first;
 	a->kick.step = on_auth_kick;
 	a->store_key = oauth_store_key(&a->arena, server);
@@ -459,11 +455,9 @@ static void on_flow_end(void *data, const struct auth_end *end)
 void mcp_auth_challenge(struct mcp_auth *a, int status, struct str www_authenticate, mcp_auth_fn *done, void *data)
 {
 	AUTO_ARENA struct arena arena = { 0 };
-	struct waiter *w = xcalloc(1, sizeof *w);
 	struct err err = { 0 };
+	struct waiter *w = xnew(struct waiter, .done = done, .data = data);
 
-	w->done = done;
-	w->data = data;
 	*a->last = w;
 	a->last = &w->next;
 	if (a->flow)

@@ -150,8 +150,7 @@ static void on_connection(uv_stream_t *server, int status)
 
 	if (status < 0)
 		return;
-	struct conn *v = xcalloc(1, sizeof *v);
-	v->callback = c;
+	struct conn *v = xnew(struct conn, .callback = c);
 	v->tcp.data = v;
 	if (uv_tcp_init(server->loop, &v->tcp) < 0) {
 		free(v);
@@ -171,14 +170,12 @@ static void on_connection(uv_stream_t *server, int status)
 int oauth_callback_open(struct loop *loop, unsigned port, const char *state, void (*notify)(void *data), void *data,
 			struct oauth_callback **ret_callback, struct err *err)
 {
-	struct oauth_callback *c = xcalloc(1, sizeof *c);
 	struct sockaddr_in at = { .sin_family = AF_INET,
 				  .sin_port = htons((uint16_t)port),
 				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	int length = sizeof at;
+	struct oauth_callback *c = xnew(struct oauth_callback, .notify = notify, .data = data);
 
-	c->notify = notify;
-	c->data = data;
 	c->state = arena_strdup(&c->arena, state);
 	c->server.data = c;
 	c->handles = 1;

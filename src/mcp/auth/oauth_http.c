@@ -235,13 +235,9 @@ static void fetch_begin(struct oauth_fetch *f)
 struct oauth_fetch *oauth_fetch_start(struct loop *loop, struct http *http, const struct oauth_request *request,
 				      void (*notify)(void *data), void *data)
 {
-	struct oauth_fetch *f = xcalloc(1, sizeof *f);
+	struct oauth_fetch *f = xnew(struct oauth_fetch, .loop = loop, .http = http, .notify = notify, .data = data,
+				     .redirects = request->redirects);
 
-	f->loop = loop;
-	f->http = http;
-	f->notify = notify;
-	f->data = data;
-	f->redirects = request->redirects;
 	f->url = arena_strdup(&f->arena, request->url);
 	f->is_post = request->body_type != NULL;
 	buf_append(&f->body, request->body);

@@ -287,13 +287,11 @@ struct mcp_catalog *mcp_catalog_new(struct str hello, const struct str texts[MCP
 		[MCP_LIST_PROMPTS] = read_prompts,
 		[MCP_LIST_RESOURCES] = read_resources,
 	};
-	struct mcp_catalog *c = xcalloc(1, sizeof *c);
 	AUTO_JSON struct json_reader reader = { 0 };
 	const struct json *root = NULL;
 	const struct json *list;
+	struct mcp_catalog *c = xnew(struct mcp_catalog, .refs = 1, .has_resources = has_resources);
 
-	c->refs = 1;
-	c->has_resources = has_resources;
 	(void)json_parse(&reader, hello.p, hello.n, &root, NULL);
 	c->instructions = text_of(root, "instructions", &c->arena);
 	c->server_name = text_of(json_get(root, "serverInfo"), "name", &c->arena);

@@ -235,13 +235,10 @@ void mcp_client_set_phase(struct mcp_client *c, enum mcp_phase phase)
 void mcp_client_log(struct mcp_client *c, const char *level, const char *fmt, ...)
 {
 	char text[LOG_LINE];
-	va_list ap;
 
 	if (!c->options.host.on_log || c->closing)
 		return;
-	va_start(ap, fmt);
-	(void)vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
+	PRINT_ARGS(text, fmt);
 	c->options.host.on_log(c->options.host.data, c->server, level, str_from(text));
 }
 
@@ -315,14 +312,12 @@ uint64_t mcp_env_number(const char *variable, uint64_t otherwise)
 
 struct mcp_client *mcp_client_new(const struct mcp_client_options *options)
 {
-	struct mcp_client *c = xcalloc(1, sizeof *c);
+	struct mcp_client *c =
+		xnew(struct mcp_client, .options = *options, .loop = options->env->loop,
+		     .server = mcp_server_ref(options->server), .connect_ms = mcp_env_number("MCP_TIMEOUT", CONNECT_MS),
+		     .call_ms = mcp_env_number("MCP_TOOL_TIMEOUT", CALL_MS),
+		     .idle_ms = mcp_env_number("CLAUDE_CODE_MCP_TOOL_IDLE_TIMEOUT", 0));
 
-	c->options = *options;
-	c->loop = options->env->loop;
-	c->server = mcp_server_ref(options->server);
-	c->connect_ms = mcp_env_number("MCP_TIMEOUT", CONNECT_MS);
-	c->call_ms = mcp_env_number("MCP_TOOL_TIMEOUT", CALL_MS);
-	c->idle_ms = mcp_env_number("CLAUDE_CODE_MCP_TOOL_IDLE_TIMEOUT", 0);
 	c->is_remote = c->server->kind == MCP_HTTP || c->server->kind == MCP_SSE;
 	c->kick.step = on_client_kick;
 	c->timer.fire = on_retry_timer;

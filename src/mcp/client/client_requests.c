@@ -46,10 +46,9 @@ static void elicitation_drop(struct elicitation *e)
 /* id: empty for one of an error. */
 static struct elicitation *elicitation_new(struct mcp_client *c, struct str id, const struct json *params)
 {
-	struct elicitation *e = xcalloc(1, sizeof *e);
 	const struct json *schema = json_get(params, "requestedSchema");
+	struct elicitation *e = xnew(struct elicitation, .client = c);
 
-	e->client = c;
 	e->request_id = arena_str(&e->arena, id);
 	e->public.server = c->server->name;
 	e->public.mode = json_str_is(json_get(params, "mode"), "url") ? "url" : "form";

@@ -203,12 +203,9 @@ static void on_drained(struct kick *kick)
 
 struct mcp_pool *mcp_pool_new(const struct mcp_env *env, const struct mcp_host_events *events)
 {
-	struct mcp_pool *p = xcalloc(1, sizeof *p);
+	struct mcp_pool *p = xnew(struct mcp_pool, .env = env, .events = *events, .kick.step = on_drained,
+				  .nowhere.loop = env->loop);
 
-	p->env = env;
-	p->events = *events;
-	p->kick.step = on_drained;
-	p->nowhere.loop = env->loop;
 	p->lanes[MCP_LANE_PROCESS].limit = mcp_env_number("MCP_SERVER_CONNECTION_BATCH_SIZE", PROCESS_SLOTS);
 	p->lanes[MCP_LANE_REMOTE].limit = mcp_env_number("MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE", REMOTE_SLOTS);
 	for (size_t i = 0; i < MCP_LANES; i++)
@@ -266,13 +263,9 @@ static void on_lease_kick(struct kick *kick)
 struct mcp_lease *mcp_pool_join(struct mcp_pool *p, struct mcp_server *server, void (*on_change)(void *data),
 				void *data)
 {
-	struct mcp_lease *l = xcalloc(1, sizeof *l);
+	struct mcp_lease *l = xnew(struct mcp_lease, .pool = p, .server = mcp_server_ref(server),
+				   .kick.step = on_lease_kick, .on_change = on_change, .data = data);
 
-	l->pool = p;
-	l->server = mcp_server_ref(server);
-	l->kick.step = on_lease_kick;
-	l->on_change = on_change;
-	l->data = data;
 	conn_attach(l);
 	return l;
 }
@@ -419,14 +412,8 @@ static void on_lease_change(void *data)
 
 struct mcp_selection *mcp_selection_new(struct mcp_pool *pool)
 {
-	struct mcp_selection *s = xcalloc(1, sizeof *s);
-
-	s->pool = pool;
-	s->loop = pool->env->loop;
-	s->change_kick.step = on_selection_change;
-	s->wait_kick.step = on_wait;
-	s->timer.fire = on_wait_timeout;
-	return s;
+	return xnew(struct mcp_selection, .pool = pool, .loop = pool->env->loop,
+		    .change_kick.step = on_selection_change, .wait_kick.step = on_wait, .timer.fire = on_wait_timeout);
 }
 
 void mcp_selection_free(struct mcp_selection *s)

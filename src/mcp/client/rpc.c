@@ -246,21 +246,13 @@ static void request_send(struct mcp_request *r)
 struct mcp_request *mcp_rpc_call(struct mcp_rpc *rpc, const struct mcp_call *call, uint64_t timeout_ms,
 				 uint64_t idle_ms, bool urgent)
 {
-	struct mcp_request *r = xcalloc(1, sizeof *r);
+	struct mcp_request *r = xnew(struct mcp_request, .rpc = rpc, .answer = call->answer, .progress = call->progress,
+				     .data = call->data, .owner = call->owner, .timer.fire = on_request_limit,
+				     .kick.step = on_request_over, .timeout_ms = timeout_ms, .idle_ms = idle_ms,
+				     .deadline_ms = loop_now_ms(rpc->loop) + timeout_ms, .urgent = urgent,
+				     .method = xstrdup(call->method),
+				     .tool_use_id = call->tool_use_id ? xstrdup(call->tool_use_id) : NULL);
 
-	*r = (struct mcp_request){ .rpc = rpc,
-				   .answer = call->answer,
-				   .progress = call->progress,
-				   .data = call->data,
-				   .owner = call->owner,
-				   .timer.fire = on_request_limit,
-				   .kick.step = on_request_over,
-				   .timeout_ms = timeout_ms,
-				   .idle_ms = idle_ms,
-				   .deadline_ms = loop_now_ms(rpc->loop) + timeout_ms,
-				   .urgent = urgent,
-				   .method = xstrdup(call->method),
-				   .tool_use_id = call->tool_use_id ? xstrdup(call->tool_use_id) : NULL };
 	buf_append(&r->params, call->params);
 	request_take_slot(rpc, r);
 	request_arm(r);

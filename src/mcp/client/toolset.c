@@ -54,8 +54,7 @@ struct mapping {
 
 static void add_piece(struct mapping *m, struct piece piece)
 {
-	m->pieces = xgrow(m->pieces, m->count, &m->cap, sizeof *m->pieces);
-	m->pieces[m->count++] = piece;
+	*xpush(m->pieces, m->count, m->cap) = piece;
 }
 
 static void end_run(struct mapping *m)
@@ -317,10 +316,9 @@ static void tool_run_start(struct tool_call *call)
 		return;
 	}
 	json_putf(&w, "{name:'%s', arguments:%.*s}", ctx->tool->name, JSON_ARG(call->input));
-	struct tool_run *tool_run = arena_calloc(&call->arena, sizeof *tool_run);
-	tool_run->server = arena_strdup(&call->arena, ctx->set->server);
-	tool_run->tool = arena_strdup(&call->arena, ctx->tool->name);
-	tool_run->most_chars = ctx->tool->most_chars;
+	struct tool_run *tool_run =
+		arena_new(&call->arena, struct tool_run, .server = arena_strdup(&call->arena, ctx->set->server),
+			  .tool = arena_strdup(&call->arena, ctx->tool->name), .most_chars = ctx->tool->most_chars);
 	call->state = tool_run;
 	tool_run->open = mcp_lease_call(lease, &(struct mcp_call){ .method = "tools/call",
 								   .params = buf_str(&params),
@@ -357,11 +355,9 @@ static char *write_definition(const char *name, const struct mcp_tool *t, struct
 
 struct mcp_toolset *mcp_toolset_new(struct mcp_catalog *catalog, const struct mcp_server *server)
 {
-	struct mcp_toolset *b = xcalloc(1, sizeof *b);
 	struct map names = { 0 };
+	struct mcp_toolset *b = xnew(struct mcp_toolset, .refs = 1, .catalog = mcp_catalog_ref(catalog));
 
-	b->refs = 1;
-	b->catalog = mcp_catalog_ref(catalog);
 	b->server = arena_strdup(&b->arena, server->name);
 	b->always_load = server->always_load;
 	b->comms = server->comms;

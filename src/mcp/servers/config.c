@@ -154,8 +154,7 @@ static void add_entry(struct loading *w, const struct mcp_entry *entry)
 	struct arena *a = &c->arena;
 	struct err err = { 0 };
 
-	c->items = arena_grow(a, c->items, c->count, sizeof *c->items);
-	struct mcp_item *item = &c->items[c->count++];
+	struct mcp_item *item = arena_push(a, c->items, c->count);
 	*item = (struct mcp_item){
 		.name = arena_str(a, entry->name).p,
 		.scope = entry->scope,
@@ -268,10 +267,11 @@ static int read_locations(struct loading *w)
 			status = location_servers(location, &state, &map, w->err);
 			if (status == 0)
 				add_servers(w, &state, map, location->scope);
-		} else {
-			status = settings_file_read(&f, location->file, w->err);
-			if (status == 0)
-				status = add_file(w, &f, location->scope);
+		} else if (settings_file_read(&f, location->file, w->err) < 0 || add_file(w, &f, location->scope) < 0) {
+			/* It could only add servers. */
+			buf_addf(&w->config->notes, "%s; none of its servers runs\n", w->err->text);
+			buf_addf(&w->config->bad_files, "%s\n", w->err->text);
+			*w->err = (struct err){ 0 };
 		}
 	}
 	return status;
@@ -428,6 +428,7 @@ void mcp_config_free(struct mcp_config *c)
 		mcp_server_unref(c->items[i].server);
 	mcp_policy_free(c->policy);
 	buf_release(&c->notes);
+	buf_release(&c->bad_files);
 	arena_release(&c->arena);
 	free(c);
 }

@@ -175,8 +175,7 @@ static void read_item(void *data, const struct settings_item *item)
 				    item->origin.column, expected);
 	if (!good)
 		return;
-	rules->list = arena_grow(a, rules->list, rules->count, sizeof *rules->list);
-	rules->list[rules->count++] = rule;
+	*arena_push(a, rules->list, rules->count) = rule;
 }
 
 /* The list of an untrusted project allows nothing, but its existence still restricts. */

@@ -89,15 +89,11 @@ static const char *expand_text(struct entry_reader *r, const char *text)
 /* The texts of one entry together are bounded by the file; what is compared with each other is bounded here. */
 enum { LEAST_TIMEOUT_MS = 1000, MOST_MEMBERS = 1000 };
 
-static int entry_fail(struct entry_reader *r, const char *type, const char *fmt, ...) printf_like(3, 4);
-static int entry_fail(struct entry_reader *r, const char *type, const char *fmt, ...)
+printf_like(3, 4) static int entry_fail(struct entry_reader *r, const char *type, const char *fmt, ...)
 {
 	char text[sizeof r->err->text];
-	va_list args;
 
-	va_start(args, fmt);
-	vsnprintf(text, sizeof text, fmt, args);
-	va_end(args);
+	PRINT_ARGS(text, fmt);
 	if (r->ret_type)
 		*r->ret_type = type;
 	return err_set(r->err, ERR_USAGE, "%s: %s", r->place, text);

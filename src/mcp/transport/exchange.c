@@ -235,16 +235,12 @@ static void on_exchange_timer(struct timer *timer)
 struct exchange *exchange_start(struct remote *r, const struct exchange_class *class, const char *method,
 				const char *url, int64_t id, struct str body)
 {
-	struct exchange *x = xcalloc(1, sizeof *x);
 	bool is_last = !strcmp(method, "DELETE");
+	struct exchange *x = xnew(
+		struct exchange, .remote = r, .class = class, .method = method, .url = xstrdup(url), .id = id,
+		.is_last = is_last,
+		.first_byte_ms = is_last ? GOODBYE_MS : MAX((uint64_t)FIRST_BYTE_MS, r->core.t.server->timeout_ms));
 
-	x->remote = r;
-	x->class = class;
-	x->method = method;
-	x->url = xstrdup(url);
-	x->id = id;
-	x->is_last = is_last;
-	x->first_byte_ms = is_last ? GOODBYE_MS : MAX((uint64_t)FIRST_BYTE_MS, r->core.t.server->timeout_ms);
 	buf_append(&x->body, body);
 	x->kick.step = on_exchange_kick;
 	x->timer.fire = on_exchange_timer;

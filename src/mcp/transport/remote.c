@@ -20,16 +20,12 @@ void remote_kick(struct remote *r)
 
 enum { HELPER_MS = 10 * 1000, HELPER_BYTES = 64 << 10 };
 
-static void helper_fail(struct remote *r, const char *fmt, ...) printf_like(2, 3);
-static void helper_fail(struct remote *r, const char *fmt, ...)
+printf_like(2, 3) static void helper_fail(struct remote *r, const char *fmt, ...)
 {
 	struct remote_helper *h = &r->helper;
 	char text[200];
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
+	PRINT_ARGS(text, fmt);
 	if (!h->failed)
 		err_set(&h->err, ERR_IO, "headersHelper: %s", text);
 	h->failed = true;

@@ -64,13 +64,10 @@ static bool log_has_room(struct mcp_core *c)
 void mcp_core_log(struct mcp_core *c, const char *fmt, ...)
 {
 	char text[LOG_LINE_BYTES + 200];
-	va_list ap;
 
 	if (c->closing || !c->t.handlers.on_log || !log_has_room(c))
 		return;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
+	PRINT_ARGS(text, fmt);
 	struct str line = str_from(text);
 	c->t.handlers.on_log(c->t.data, utf8_cut(line, LOG_LINE_BYTES));
 }
@@ -136,10 +133,8 @@ void mcp_core_release(struct mcp_core *c)
 
 void mcp_core_lose(struct mcp_core *c, int64_t id, const struct err *err)
 {
-	struct mcp_loss *l = xcalloc(1, sizeof *l);
+	struct mcp_loss *l = xnew(struct mcp_loss, .id = id, .err = *err);
 
-	l->id = id;
-	l->err = *err;
 	*c->losses_end = l;
 	c->losses_end = &l->next;
 	loop_kick(c->t.env->loop, &c->kick);

@@ -142,8 +142,11 @@ void session_put_model_usage(struct json_out *w, const struct cadre_session *s)
 			  (long long)u->output, (long long)u->cache_read);
 		json_putf(w, "cacheCreationInputTokens:%lld, webSearchRequests:%lld, costUSD:%g",
 			  (long long)u->cache_write, (long long)u->web_searches, t->spending[i].usd);
-		json_putf(w, "unknownPrice?:!!%d, contextWindow:%lld, assumedWindow?:!!%d, maxOutputTokens:%lld}",
-			  !m.price_source, (long long)m.context, !m.window_source, (long long)m.max_output);
+		json_putf(
+			w,
+			"unknownPrice?:!!%d, reportedCost?:!!%d, contextWindow:%lld, assumedWindow?:!!%d, maxOutputTokens:%lld}",
+			!m.price_source && u->cost_usd <= 0, u->cost_usd > 0, (long long)m.context, !m.window_source,
+			(long long)m.max_output);
 	}
 	json_close(w);
 }

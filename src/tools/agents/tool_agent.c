@@ -350,11 +350,8 @@ static void output_start(struct tool_call *call)
 		add_running_agents(&running, a->tree);
 		tool_call_reject(call, "No task found with ID: %s.%s", id, running.n ? running.p : "");
 	} else if (record->live && record->live->phase != CHILD_WAITS && (!block || json_bool(block))) {
-		struct waiting *w = arena_alloc(&call->arena, sizeof *w);
-		*w = (struct waiting){ .wait = { .on_end = on_agent_end },
-				       .timer = { .fire = on_wait_over },
-				       .call = call,
-				       .record = record };
+		struct waiting *w = arena_new(&call->arena, struct waiting, .wait = { .on_end = on_agent_end },
+					      .timer = { .fire = on_wait_over }, .call = call, .record = record);
 		call->state = w;
 		agent_wait_add(record, &w->wait);
 		timer_start(call->env->loop, &w->timer, limit ? (uint64_t)json_double(limit) : DEFAULT_WAIT_MS);

@@ -64,10 +64,10 @@ static void media_release(struct tool_job *job)
 
 static void media_start(struct tool_call *call, const struct read_args *args, void (*run)(struct tool_job *job))
 {
-	struct media_job *m = arena_calloc(&call->arena, sizeof *m);
+	struct media_job *m =
+		arena_new(&call->arena, struct media_job,
+			  .job = { .run = run, .report = media_report, .release = media_release }, .args = *args);
 
-	m->job = (struct tool_job){ .run = run, .report = media_report, .release = media_release };
-	m->args = *args;
 	tool_job_start(&m->job, call);
 }
 
@@ -149,15 +149,11 @@ static void pdf_release(struct tool_job *job)
 	media_release(job);
 }
 
-static void pdf_fail(struct pdf_job *job, const char *fmt, ...) printf_like(2, 3);
-static void pdf_fail(struct pdf_job *job, const char *fmt, ...)
+printf_like(2, 3) static void pdf_fail(struct pdf_job *job, const char *fmt, ...)
 {
 	struct err err;
-	va_list ap;
 
-	va_start(ap, fmt);
-	(void)vsnprintf(err.text, sizeof err.text, fmt, ap);
-	va_end(ap);
+	PRINT_ARGS(err.text, fmt);
 	if (job->program.cancelled)
 		tool_call_fail(job->media.job.call, "The call was cancelled.");
 	else
@@ -299,14 +295,15 @@ static void pdf_cancel(struct tool_job *job)
 
 void read_pdf(struct tool_call *call, const struct read_args *args)
 {
-	struct pdf_job *job = arena_calloc(&call->arena, sizeof *job);
 	struct err err = { 0 };
+	struct pdf_job *job = arena_new(&call->arena, struct pdf_job,
+					.media.job = { .call = call,
+						       .run = pdf_run,
+						       .report = media_report,
+						       .release = pdf_release,
+						       .cancel = pdf_cancel },
+					.media.args = *args, .program = { .env = call->env, .done = on_info });
 
-	job->media.job = (struct tool_job){
-		.call = call, .run = pdf_run, .report = media_report, .release = pdf_release, .cancel = pdf_cancel
-	};
-	job->media.args = *args;
-	job->program = (struct pdf_program){ .env = call->env, .done = on_info };
 	call->state = &job->media.job;
 	if (args->pages.p && pdf_pages_parse(args->pages, &job->wanted, &err) < 0) {
 		tool_call_reject(call, "%s", err.text);

@@ -75,8 +75,7 @@ static void keep_hits(struct grep *g, const char *path, const char *shown, struc
 	if (g->q->want.mode == GREP_FILES && stat(path, &st) == 0)
 		file.mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
 	pthread_mutex_lock(&g->lock);
-	r->files = xgrow(r->files, r->count, &r->cap, sizeof *r->files);
-	r->files[r->count++] = file;
+	*xpush(r->files, r->count, r->cap) = file;
 	r->lines += file.hits.lines;
 	drop_useless_files(g);
 	pthread_mutex_unlock(&g->lock);

@@ -164,16 +164,11 @@ static int check_deadline(struct grep_scanner *s)
 struct grep_scanner *grep_scanner_new(const struct pattern *pattern, const struct grep_want *want,
 				      const atomic_bool *stop, uint64_t limit_ms)
 {
-	struct grep_scanner *s = xcalloc(1, sizeof *s);
+	struct grep_scanner *s =
+		xnew(struct grep_scanner, .limit_ms = limit_ms,
+		     .deadline_ms = limit_ms ? clock_ms(CLOCK_MONOTONIC) + limit_ms : 0, .pattern = pattern,
+		     .want = want, .stop = stop, .matcher = matcher_new(pattern), .room = PIECE);
 
-	s->limit_ms = limit_ms;
-	s->deadline_ms = limit_ms ? clock_ms(CLOCK_MONOTONIC) + limit_ms : 0;
-
-	s->pattern = pattern;
-	s->want = want;
-	s->stop = stop;
-	s->matcher = matcher_new(pattern);
-	s->room = PIECE;
 	s->window = xmalloc(s->room);
 	return s;
 }

@@ -241,11 +241,9 @@ void pattern_release(struct pattern *p)
 
 struct matcher *matcher_new(const struct pattern *p)
 {
-	struct matcher *m = xcalloc(1, sizeof *m);
+	struct matcher *m = xnew(struct matcher, .pattern = p, .data = pcre2_match_data_create(1, NULL),
+				 .context = pcre2_match_context_create(NULL));
 
-	m->pattern = p;
-	m->data = pcre2_match_data_create(1, NULL);
-	m->context = pcre2_match_context_create(NULL);
 	m->stack = pcre2_jit_stack_create(JIT_STACK_MIN, JIT_STACK_MAX, NULL); /* NULL where there is no JIT */
 	if (!m->data || !m->context)
 		base_oom(0);

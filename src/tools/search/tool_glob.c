@@ -66,8 +66,7 @@ static bool on_file(void *data, unsigned worker, struct str path)
 	if (stat(path.p, &st) == 0)
 		hit.mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
 	pthread_mutex_lock(&g->lock);
-	g->hits = xgrow(g->hits, g->count, &g->cap, sizeof *g->hits);
-	g->hits[g->count++] = hit;
+	*xpush(g->hits, g->count, g->cap) = hit;
 	g->total++;
 	if (g->count == KEEP) /* so that a tree of millions costs no more than one of thousands */
 		keep_newest(g);
@@ -180,9 +179,10 @@ static bool set_pattern(struct glob_job *g, struct tool_call *call)
 
 static void glob_start(struct tool_call *call)
 {
-	struct glob_job *g = arena_calloc(&call->arena, sizeof *g);
+	struct glob_job *g =
+		arena_new(&call->arena, struct glob_job,
+			  .job = { .run = glob_run, .report = glob_report, .release = glob_release_job, .call = call });
 
-	g->job = (struct tool_job){ .run = glob_run, .report = glob_report, .release = glob_release_job, .call = call };
 	pthread_mutex_init(&g->lock, NULL);
 	g->walk = (struct walk_options){
 		.hidden = !is_off(call->env, "CLAUDE_CODE_GLOB_HIDDEN"),

@@ -224,9 +224,10 @@ static bool grep_set_query(struct grep_job *g, struct tool_call *call)
 
 static void grep_start(struct tool_call *call)
 {
-	struct grep_job *g = arena_calloc(&call->arena, sizeof *g);
+	struct grep_job *g =
+		arena_new(&call->arena, struct grep_job,
+			  .job = { .run = grep_run_job, .report = grep_report, .release = grep_release, .call = call });
 
-	g->job = (struct tool_job){ .run = grep_run_job, .report = grep_report, .release = grep_release, .call = call };
 	const struct json *mode = json_get(call->input, "output_mode");
 	struct grep_want *want = &g->query.want;
 	want->mode = json_str_is(mode, "content") ? GREP_CONTENT : json_str_is(mode, "count") ? GREP_COUNT : GREP_FILES;

@@ -253,11 +253,7 @@ static bool walk_over(struct walk *w)
 
 static struct task *task_new(const struct ignore_level *level, bool is_dir)
 {
-	struct task *task = xcalloc(1, sizeof *task);
-
-	task->level = level;
-	task->is_dir = is_dir;
-	return task;
+	return xnew(struct task, .level = level, .is_dir = is_dir);
 }
 
 /* The next task; waits while others may still push some. NULL: the walk is over. */

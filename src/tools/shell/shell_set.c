@@ -9,7 +9,6 @@
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
 #include "lib/io/spawn.h"
-#include "tools/files/text_file.h"
 
 /* ---- output ----------------------------------------------------------------------------------------------------- */
 
@@ -110,11 +109,7 @@ static const char wrapper[] = "__cadre_dir=$1 __cadre_command=$2 __cadre_env=$3;
 
 struct shell_set *shell_set_new(struct tool_env *env)
 {
-	struct shell_set *set = xcalloc(1, sizeof *set);
-
-	set->env = env;
-	set->flood_bytes = flood_default;
-	return set;
+	return xnew(struct shell_set, .env = env, .flood_bytes = flood_default);
 }
 
 int shell_exit_code(const struct shell *shell)
@@ -405,10 +400,8 @@ static int shell_save_output(struct shell *shell, struct err *err)
 
 static struct shell *shell_new(struct shell_set *set, const struct shell_options *o)
 {
-	struct shell *shell = xcalloc(1, sizeof *shell);
+	struct shell *shell = xnew(struct shell, .set = set, .loop = set->env->loop);
 
-	shell->set = set;
-	shell->loop = set->env->loop;
 	shell->id[0] = 'b';
 	id_random(shell->id + 1, SHELL_ID_LEN - 1, "0123456789abcdefghijklmnopqrstuvwxyz");
 	shell->label = xstrdup(o->description && *o->description ? o->description : o->command);

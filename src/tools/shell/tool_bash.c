@@ -4,7 +4,6 @@
 #include "lib/base/utf8.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
-#include "tools/files/text_file.h"
 #include "tools/shell/shell_set.h"
 #include "core/tool/tool_list.h"
 

@@ -511,8 +511,7 @@ static void on_begin(void *data, const xmlChar *name, const xmlChar **attributes
 			begin_element(m, &e, attributes);
 		e.inside = m->writer.out->n;
 		m->hidden += e.hidden;
-		m->open = xgrow(m->open, m->count, &m->cap, sizeof *m->open);
-		m->open[m->count++] = e;
+		*xpush(m->open, m->count, m->cap) = e;
 	}
 	check_limits(m);
 }

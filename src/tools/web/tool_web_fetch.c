@@ -15,7 +15,6 @@
 #include "lib/io/address.h"
 #include "lib/io/url.h"
 #include "lib/json/json_write.h"
-#include "tools/files/text_file.h"
 #include "tools/web/web.h"
 #include "tools/web/web_page.h"
 

@@ -2,7 +2,6 @@
  * tool_web_search.c - WebSearch: a small model searches with the tool that the model's server runs. */
 #include "core/tool/tool_list.h"
 #include "lib/json/json_write.h"
-#include "tools/files/text_file.h"
 #include "tools/web/web.h"
 
 /* ---- the answer of a search as text ----------------------------------------------------------------------------- */

@@ -76,9 +76,8 @@ void web_cache_release(struct web_cache *c)
 struct web *web_new(struct loop *loop)
 {
 	struct http_options options = { .user_agent = "cadre/" CADRE_VERSION " (a user's agent reads a page)" };
-	struct web *web = xcalloc(1, sizeof *web);
+	struct web *web = xnew(struct web, .loop = loop);
 
-	web->loop = loop;
 	web->http = http_new(loop, &options, NULL); /* opens nothing before the first request: it cannot fail */
 	return web;
 }
