@@ -135,7 +135,7 @@ CADRE_API void cadre_interrupt(struct cadre_session *s);
  * the main agent's. Returns the number of calls moved to the background, or CADRE_USAGE. */
 CADRE_API int cadre_background(struct cadre_session *s, const char *tool_use_id);
 /* Answers a CADRE_PERMISSION_ASKED by its id. reason (may be NULL) goes to the model when denied. CADRE_FOR_SESSION and
- * CADRE_ALWAYS allow the rules of cadre_event_rule(); CADRE_ALWAYS stores them in cadre_rules_file(), and the status
+ * CADRE_ALWAYS allow the rules of cadre_event_rule(), or the rule that reason is; CADRE_ALWAYS stores them in cadre_rules_file(), and the status
  * reports a failure to do so, though the call runs. CADRE_ACCEPT_EDITS: once, and later edits need no question; only if
  * cadre_event_offers_edits(), otherwise as CADRE_ONCE. */
 enum cadre_scope { CADRE_ONCE, CADRE_FOR_SESSION, CADRE_ALWAYS, CADRE_ACCEPT_EDITS };
@@ -195,7 +195,7 @@ enum cadre_event_kind {
 	CADRE_HOOK_STARTED,   /* text: PreToolUse:Bash, id; if asked for; frame: system/hook_started */
 	CADRE_HOOK_ENDED,     /* the same with is_error; frame: system/hook_response */
 	CADRE_ELICITATION_ASKED, /* name: an MCP server with a question to the user; as CADRE_QUESTION_ASKED, or
-				    * id: for cadre_answer_elicitation */
+				    * id: for cadre_answer_elicitation; of a form each question also has name, required and schema */
 	CADRE_COMPACTING,        /* start or end of a compaction; frame: system/status */
 	CADRE_COMPACTED,         /* the summary is on disk; frame: system/compact_boundary */
 	CADRE_MEMBER_STATE       /* a member of a team works, waits or fails; frame: system/task_updated */

@@ -550,7 +550,8 @@ def a_hangup_leaves_a_session_that_can_be_resumed(lab):
     with screen(lab, "--continue") as s:
         ready(s)
         s.press("again", "enter")
-        s.seen("I hear you.")
+        s.until(lambda rows: sum("I hear you." in r for r in s.above + rows) == 2)
+        ready(s)
         leave(s)
     messages = lab.models[0].bodies()[-1]["messages"]
     assert "hello" in str(messages[0]) and "again" in str(messages[-1]), messages
@@ -601,11 +602,14 @@ def an_earlier_session_is_chosen_from_a_list(lab):
         s.press("/resume", "enter")
         s.until("Sessions")
         s.press("first")
-        s.until(lambda rows: sum("subject" in r for r in rows) == 1)
+        s.until("ago  the first subject  (")
+        s.until("❯ the first subject")  # the preview
         s.press("enter")
         s.seen("Continuing session")
+        ready(s)
         s.press("more", "enter")
-        s.until(lambda rows: sum("I hear you." in r for r in s.above + rows) == 3)
+        s.until(lambda rows: sum("I hear you." in r for r in s.above + rows) == 4)  # one is the past
+        ready(s)
         leave(s)
     assert "the first subject" in str(lab.models[0].bodies()[-1]["messages"][0])
 

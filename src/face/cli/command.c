@@ -6,6 +6,7 @@
 #include "face/cli/command.h"
 #include "face/cli/completion.h"
 #include "face/cli/configure.h"
+#include "face/cli/doctor.h"
 #include "face/cli/run.h"
 #include "face/cli/view.h"
 
@@ -14,7 +15,7 @@
 /* The first one behind name in the order of the alphabet. */
 const struct cadre_command *command_next(const struct cadre_command *before)
 {
-	static const struct cadre_command *const own[] = { &completion_command, &manual_command };
+	static const struct cadre_command *const own[] = { &completion_command, &doctor_command, &manual_command };
 	const struct cadre_command *next = NULL;
 	const char *name = before ? before->name : "";
 
@@ -191,7 +192,10 @@ int command_run(const struct cadre_command *command, int argc, const char *const
 		help_write_command(&text, command);
 	else if (command->words->run)
 		return run_in_library(command, &args);
-	else if (completion_run(command, &args, &text, &err) < 0)
+	else if (command == &doctor_command) {
+		int found = doctor_run(&text), printed = print_text(buf_str(&text));
+		return MAX(found, printed);
+	} else if (completion_run(command, &args, &text, &err) < 0)
 		return run_fail(&err);
 	return print_text(buf_str(&text));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * command.h - `cadre COMMAND ...`: subcommands inspect or change configuration without starting a session. The library knows and
- * runs them (cadre_command.h); the program adds the two that are about its own flags, and prints what they answer. */
+ * runs them (cadre_command.h); the program adds those that are about its own flags and the terminal, and prints what they answer. */
 #pragma once
 #include <cadre_command.h>
 #include "face/cli/flag.h"

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <time.h>
+#include "face/cli/view.h"
 
 enum { ESC_MS = 100 /* a sequence comes faster */, CHUNK_BYTES = 4096 /* a terminal gives no more */ };
 
@@ -17,6 +18,7 @@ void edit_init(struct edit *e)
 {
 	*e = (struct edit){ 0 };
 	screen_init(&e->screen);
+	e->screen.dumb = e->screen.dumb || view_is_for_reader();
 	/* Widths are asked of the locale; that of C has none for letters outside ASCII. */
 	setlocale(LC_CTYPE, "");
 	if (strcmp(nl_langinfo(CODESET), "UTF-8") != 0)

@@ -130,6 +130,11 @@ static void line_note(struct view *v, const char *colour, const char *mark, stru
 	view_write(v, buf_str(&b));
 }
 
+static const char *error_label(const struct view *v)
+{
+	return v->reader ? "error: " : "Error: ";
+}
+
 static struct str first_line(struct str text)
 {
 	struct str rest = str_trim(text);
@@ -145,6 +150,8 @@ static void line_add_delta(struct view *v, const struct cadre_event *e)
 
 	if (!text.n || (thinking && !v->verbose))
 		return;
+	if (v->reader && !v->mid_line && !v->streamed && !thinking)
+		buf_addstr(&b, "agent: ");
 	if (thinking && v->colour)
 		buf_addstr(&b, DIM);
 	render_text(&b, text);
@@ -162,14 +169,14 @@ static void line_add_child(struct view *v, const struct cadre_event *e)
 	enum cadre_event_kind kind = cadre_event_kind(e);
 	struct str text = view_event_text(e);
 
-	if (kind == CADRE_AGENT_ENDED) {
+	if (kind == CADRE_AGENT_ENDED || (kind == CADRE_AGENT_STARTED && !v->live)) {
 		agent_note(&b, e);
-		line_note(v, cadre_event_is_error(e) ? RED : DIM, "", buf_str(&b));
+		line_note(v, cadre_event_is_error(e) ? RED : DIM, v->reader ? "subagent: " : "", buf_str(&b));
 	} else if (kind == CADRE_RETRY || kind == CADRE_ERROR) {
 		agent_title(&b, e);
 		buf_addstr(&b, b.n ? ": " : "");
 		buf_add(&b, text.p, text.n);
-		line_note(v, kind == CADRE_ERROR ? RED : DIM, kind == CADRE_ERROR ? "Error: " : "", buf_str(&b));
+		line_note(v, kind == CADRE_ERROR ? RED : DIM, kind == CADRE_ERROR ? error_label(v) : "", buf_str(&b));
 	}
 }
 
@@ -200,26 +207,27 @@ static void line_face_event(struct view *v, const struct cadre_event *e)
 	case CADRE_TOOL_STARTED:
 		summary = first_line(text);
 		buf_addf(&b, "%s " STR_FMT, cadre_event_name(e), STR_ARG(summary));
-		line_note(v, CYAN, "* ", buf_str(&b));
+		line_note(v, CYAN, v->reader ? "tool: " : "* ", buf_str(&b));
 		break;
 	case CADRE_TOOL_ENDED:
 		if (cadre_event_is_error(e))
-			line_note(v, RED, "  ", first_line(text));
+			line_note(v, RED, v->reader ? "tool failed: " : "  ", first_line(text));
 		break;
 	case CADRE_RETRY:
 	case CADRE_NOTIFICATION:
 		line_note(v, DIM, "", text);
 		break;
 	case CADRE_ERROR:
-		line_note(v, RED, "Error: ", text);
+		line_note(v, RED, error_label(v), text);
 		break;
 	case CADRE_TURN_ENDED:
 		view_end_line(v);
 		if (v->cancelled) {
 			line_note(v, DIM, "", STR("Interrupted. What should be done instead?"));
 		} else if (cadre_event_is_error(e)) {
-			line_note(v, RED, "Error: ", text.n ? text : str_from(cadre_event_subtype(e)));
+			line_note(v, RED, error_label(v), text.n ? text : str_from(cadre_event_subtype(e)));
 		} else if (!v->streamed && text.n) {
+			buf_addstr(&b, v->reader ? "agent: " : "");
 			render_text(&b, text);
 			buf_addch(&b, '\n');
 			view_write(v, buf_str(&b));

@@ -44,6 +44,9 @@ const struct flag flag_table[] = {
 	       "Show tool calls, denials and retries on standard error, and thinking on the terminal."),
 	SWITCH("plain", GROUP_RUN, FLAG_OWN,
 	       "On a terminal: lines instead of the live view. The default where TERM is unset or dumb."),
+	SWITCH("ax-screen-reader", GROUP_RUN, FLAG_OWN,
+	       "For screen readers: lines with labels, numbered lists, nothing that moves. Also "
+	       "CLAUDE_AX_SCREEN_READER=1 and the setting axScreenReader."),
 	VALUE("json-schema", "json|file", GROUP_RUN, 0,
 	      "Answer with JSON that matches this schema, in structured_output of the result: a JSON Schema of "
 	      "an object, or a file with one."),

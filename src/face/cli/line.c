@@ -25,10 +25,15 @@ enum {
 	FLUSH_MS = 2000,
 	QUIET_MS = 400 /* before a question takes an answer */,
 	CTRL_B = 2,
-	HINT_S = 3
+	HINT_S = 3,
+	PROGRESS_FIRST_S = 15,
+	PROGRESS_S = 60
 };
 
-#define PROMPT "> "
+static const char *prompt_of(const struct line *l)
+{
+	return l->view.reader ? "you: " : "> ";
+}
 
 static void line_read(struct line *l);
 static void line_leave(struct line *l, int code);
@@ -75,6 +80,38 @@ static void on_hint(struct cadre *c, int fd, void *data)
 		return;
 	l->hinted = true;
 	line_say(l, "Ctrl-B sends the agents that are waited for to the background.");
+}
+
+/* ---- a turn that takes long, where nothing moves --------------------------------------------------------- */
+
+static void line_time_turn(struct line *l, bool begins)
+{
+	struct itimerspec when = { .it_value = { PROGRESS_FIRST_S, 0 }, .it_interval = { PROGRESS_S, 0 } };
+	struct itimerspec never = { 0 };
+	AUTO_BUF struct buf b = { 0 };
+
+	if (l->view.live)
+		return;
+	if (!begins && l->turn_ms && l->view.reader) {
+		buf_addstr(&b, "done, ");
+		buf_addspan(&b, edit_now_ms() - l->turn_ms);
+		line_say(l, b.p);
+	}
+	l->turn_ms = begins ? edit_now_ms() : 0;
+	(void)timerfd_settime(l->progress_fd, 0, begins ? &when : &never, NULL);
+}
+
+static void on_progress(struct cadre *c, int fd, void *data)
+{
+	struct line *l = data;
+	AUTO_BUF struct buf b = { 0 };
+	uint64_t count;
+
+	if (read(fd, &count, sizeof count) < 0 || l->state != LINE_WORKING)
+		return;
+	buf_addstr(&b, "still working, ");
+	buf_addspan(&b, (edit_now_ms() - l->turn_ms) / 1000 * 1000);
+	line_say(l, b.p);
 }
 
 /* ---- the input line ---------------------------------------------------------------------------------- */
@@ -140,7 +177,7 @@ void line_show(struct line *l, enum edit_kind kind, const char *prompt, edit_lin
 
 void line_wait(struct line *l)
 {
-	line_show(l, EDIT_WAITING, PROMPT, NULL);
+	line_show(l, EDIT_WAITING, prompt_of(l), NULL);
 	line_set_timer(l, QUIET_MS);
 }
 
@@ -285,7 +322,7 @@ static void on_line(const char *text, void *data)
 static void line_read(struct line *l)
 {
 	l->state = LINE_READING;
-	line_show(l, EDIT_PROMPT, PROMPT, on_line);
+	line_show(l, EDIT_PROMPT, prompt_of(l), on_line);
 }
 
 /* ---- questions (line_ask.c) ---------------------------------------------------------------------------- */
@@ -331,6 +368,8 @@ static void line_on_event(const struct cadre_event *e, void *data)
 		line_work(l); /* a background task that ended starts a turn of its own */
 	view_event(&l->view, e);
 	line_note_agent(l, e);
+	if (kind == CADRE_SESSION_STARTED || (kind == CADRE_TURN_ENDED && !cadre_event_agent(e)[0]))
+		line_time_turn(l, kind == CADRE_SESSION_STARTED);
 
 	bool asking = l->state == LINE_ASKING; /* then a turn's end is settled with the question that is shown */
 	if (kind == CADRE_AGENT_ENDED || kind == CADRE_TURN_ENDED)
@@ -478,6 +517,7 @@ static int line_open(struct line *l, struct err *err)
 		(void)cadre_watch_signal(c, line_signals[i], on_signal, l);
 	(void)cadre_watch_fd(c, l->timer_fd, 0, on_timer, l);
 	(void)cadre_watch_fd(c, l->hint_fd, 0, on_hint, l);
+	(void)cadre_watch_fd(c, l->progress_fd, 0, on_progress, l);
 	if (l->c) {
 		view_move(&l->view, c);
 		cadre_close(l->session);
@@ -520,9 +560,11 @@ int line_run(const struct args *args)
 	edit_init(&l.edit);
 	l.timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	l.hint_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (l.timer_fd < 0 || l.hint_fd < 0)
+	l.progress_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	bool timers = l.timer_fd >= 0 && l.hint_fd >= 0 && l.progress_fd >= 0;
+	if (!timers)
 		err_set(&err, ERR_IO, "cannot make a timer: %m");
-	if (l.timer_fd < 0 || l.hint_fd < 0 || line_open(&l, &err) < 0)
+	if (!timers || line_open(&l, &err) < 0)
 		return run_fail(&err);
 	view_init(&l.view, l.c, &face_line, args_has(args, "verbose"));
 	if ((prompt && str_trim(str_from(prompt)).n) || cadre_has_initial_prompt(l.session))
@@ -548,6 +590,7 @@ int line_run(const struct args *args)
 	edit_release(&l.edit);
 	close(l.timer_fd);
 	close(l.hint_fd);
+	close(l.progress_fd);
 	free(l.wanted_id);
 	return l.code;
 }

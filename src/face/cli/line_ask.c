@@ -143,7 +143,18 @@ void line_ask_add(struct line *l, const struct cadre_event *e)
 		ask_add_inquiry(ask, e);
 	agent_title(&who, e);
 	if (!ask->count) {
+		buf_addstr(&text, l->view.reader ? "Permission Required: " : "");
 		describe_call(&text, l, e, buf_str(&who).p);
+		int number = 0;
+		if (l->view.reader) { /* in the order of answer_of() */
+			buf_addf(&text, "\n%d. Yes", ++number);
+			if (ask->has_rule)
+				buf_addf(&text, "\n%d. Yes, for this session\n%d. Yes, always", number + 1, number + 2);
+			number += 2 * ask->has_rule;
+			if (ask->has_edits)
+				buf_addf(&text, "\n%d. Yes, and accept edits from now on", ++number);
+			buf_addf(&text, "\n%d. No", number + 1);
+		}
 	} else if (who.n) {
 		render_line(&text, buf_str(&who));
 		buf_addstr(&text, " asks:");
@@ -165,7 +176,14 @@ struct answer {
 };
 
 /* What stands for an answer; anything else is a no with a reason. An answer that was not offered is asked again. */
-static struct answer answer_of(const struct ask *ask, struct str s)
+static bool is_offered(const struct ask *ask, enum cadre_scope scope)
+{
+	bool lasting = scope == CADRE_FOR_SESSION || scope == CADRE_ALWAYS;
+
+	return lasting ? ask->has_rule : scope != CADRE_ACCEPT_EDITS || ask->has_edits;
+}
+
+static struct answer answer_of(const struct ask *ask, struct str s, bool numbered)
 {
 	static const struct {
 		const char *letter, *word;
@@ -177,12 +195,17 @@ static struct answer answer_of(const struct ask *ask, struct str s)
 		{ "n", "no", false, CADRE_ONCE },
 	};
 
+	uint64_t number = 0;
+	if (numbered && str_to_u64(s, &number)) { /* in the order of the list */
+		for (size_t i = 0; i < COUNT_OF(words) && number; i++)
+			if (is_offered(ask, words[i].scope) && --number == 0)
+				return (struct answer){ true, words[i].allow, words[i].scope };
+		return (struct answer){ .known = false };
+	}
 	for (size_t i = 0; i < COUNT_OF(words); i++) {
 		if (!str_is_nocase(s, words[i].letter) && !str_is_nocase(s, words[i].word))
 			continue;
-		bool lasting = words[i].scope == CADRE_FOR_SESSION || words[i].scope == CADRE_ALWAYS;
-		bool offered = lasting ? ask->has_rule : words[i].scope != CADRE_ACCEPT_EDITS || ask->has_edits;
-		return (struct answer){ offered, words[i].allow, words[i].scope };
+		return (struct answer){ is_offered(ask, words[i].scope), words[i].allow, words[i].scope };
 	}
 	return (struct answer){ .known = s.n > 0 };
 }
@@ -191,8 +214,10 @@ static void on_answer(const char *text, void *data)
 {
 	struct line *l = data;
 	struct str s = text ? str_trim(str_from(text)) : STR("no"); /* Ctrl-D */
-	struct answer answer = answer_of(l->asks, s);
-	bool plain = answer.allow || str_is_nocase(s, "n") || str_is_nocase(s, "no");
+	struct answer answer = answer_of(l->asks, s, l->view.reader);
+	uint64_t number;
+	bool plain = answer.allow || str_is_nocase(s, "n") || str_is_nocase(s, "no") ||
+		     (l->view.reader && str_to_u64(s, &number));
 	AUTO_FREE char *reason = plain ? NULL : xstrndup(s.p, s.n);
 	char why[240] = "";
 
@@ -267,7 +292,9 @@ void line_ask_open(struct line *l)
 	const struct ask *ask = l->asks;
 	AUTO_BUF struct buf prompt = { 0 };
 
-	if (!ask->count)
+	if (!ask->count && l->view.reader)
+		buf_addf(&prompt, "Enter 1 to %d, or say why not: ", 2 + ask->has_edits + 2 * ask->has_rule);
+	else if (!ask->count)
 		buf_addf(&prompt, "[y]es / %s%s[n]o, or say why: ", ask->has_edits ? "yes and accept [e]dits / " : "",
 			 ask->has_rule ? "for this [s]ession / [a]lways / " : "");
 	else if (ask->inquiries[ask->at].choices.several)

@@ -37,6 +37,8 @@ struct line {
 	int hint_fd;           /* when an agent has been waited for so long that Ctrl-B is worth a line */
 	char waited_agent[64]; /* the first of those that the turn waits for; "": none */
 	bool hinted;           /* once is enough */
+	int progress_fd;       /* without a live view: when a turn that takes long is worth a line */
+	int64_t turn_ms;       /* when it began; 0: none */
 	int timer_fd;          /* when a question takes answers, or kept input is read */
 	cc_t quit_key;         /* of the terminal, while key_bound */
 	bool key_bound;

@@ -13,6 +13,13 @@ static bool is_dumb(void)
 	return !term || !strcmp(term, "dumb");
 }
 
+bool view_is_for_reader(void)
+{
+	const char *wanted = getenv("CLAUDE_AX_SCREEN_READER");
+
+	return wanted && *wanted && strcmp(wanted, "0") != 0;
+}
+
 bool view_wants_colour(void)
 {
 	const char *no = getenv("NO_COLOR");
@@ -24,9 +31,10 @@ void view_init(struct view *v, struct cadre *c, const struct face *face, bool ve
 {
 	*v = (struct view){ .face = face, .verbose = verbose };
 	v->terminal = isatty(STDOUT_FILENO);
-	v->colour = v->terminal && view_wants_colour();
+	v->reader = view_is_for_reader();
+	v->colour = v->terminal && view_wants_colour() && !v->reader;
 	v->notes = verbose || isatty(STDERR_FILENO);
-	v->live = face->tree_fd && isatty(face->tree_fd) && !is_dumb();
+	v->live = face->tree_fd && isatty(face->tree_fd) && !is_dumb() && !v->reader;
 	v->tree.colour = v->live && view_wants_colour();
 	v->out = cadre_writer_new(c, STDOUT_FILENO);
 	if (face->start)

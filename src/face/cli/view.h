@@ -28,7 +28,8 @@ struct view {
 	bool colour;
 	bool notes; /* progress goes to standard error */
 	bool verbose;
-	bool live; /* running children are shown as a tree */
+	bool live;   /* running children are shown as a tree */
+	bool reader; /* lines have labels, for screen readers */
 	struct tree_view tree;
 	bool hold; /* an input line is shown: keep what is written until view_release_held() */
 	struct buf held;
@@ -41,7 +42,8 @@ struct view {
 	bool cancelled;   /* line: the user ended this turn, so its end is not an error */
 };
 
-bool view_wants_colour(void); /* NO_COLOR and TERM allow it */
+bool view_wants_colour(void);  /* NO_COLOR and TERM allow it */
+bool view_is_for_reader(void); /* CLAUDE_AX_SCREEN_READER */
 void view_init(struct view *v, struct cadre *c, const struct face *face, bool verbose);
 void view_move(struct view *v, struct cadre *c); /* continues in another runtime */
 void view_release(struct view *v);

@@ -5,6 +5,7 @@
 #include "face/cli/command.h"
 #include "face/cli/configure.h"
 #include "face/cli/run.h"
+#include "face/cli/view.h"
 #include "face/screen/term.h"
 #include "face/tui/tui.h"
 
@@ -56,8 +57,11 @@ static int run_conversation(const struct args *args)
 	if (!interactive)
 		return wired ? wire_run(args) : print_run(args);
 	/* a member in a pane takes its words from the lead: lines are enough */
-	bool plain = args_has(args, "plain") || args_has(args, "agent-id") || !term_fits();
-	return plain ? line_run(args) : tui_run(args);
+	if (args_has(args, "ax-screen-reader"))
+		(void)setenv("CLAUDE_AX_SCREEN_READER", "1", 1);
+	bool plain = view_is_for_reader() || args_has(args, "plain") || args_has(args, "agent-id") || !term_fits();
+	int code = plain ? TUI_WANTS_LINES : tui_run(args);
+	return code == TUI_WANTS_LINES ? line_run(args) : code;
 }
 
 int main(int argc, char **argv)

@@ -4,8 +4,6 @@
 #include "face/cli/view.h"
 #include "face/screen/paint.h"
 
-enum { SHOWN_AFTER_END_MS = 5000 };
-
 static void row_free(struct agent_row *r)
 {
 	buf_release(&r->last_tool);
@@ -13,6 +11,10 @@ static void row_free(struct agent_row *r)
 	free(r->title);
 	free(r->type);
 	free(r->state);
+	free(r->parent);
+	free(r->model);
+	free(r->worktree);
+	free(r->team);
 	free(r);
 }
 
@@ -65,6 +67,10 @@ static void add_row(struct agents *a, const struct cadre_event *e, int64_t now_m
 				 .id = xstrdup(cadre_event_agent(e)),
 				 .title = harmless(cadre_event_detail(e, CADRE_DETAIL_DESCRIPTION)),
 				 .type = harmless(cadre_event_detail(e, CADRE_DETAIL_TYPE)),
+				 .parent = harmless(cadre_event_detail(e, CADRE_DETAIL_PARENT)),
+				 .model = harmless(cadre_event_detail(e, CADRE_DETAIL_MODEL)),
+				 .worktree = harmless(cadre_event_detail(e, CADRE_DETAIL_WORKTREE)),
+				 .team = harmless(cadre_event_detail(e, CADRE_DETAIL_TEAM)),
 				 .look = look_of_colour(cadre_event_detail(e, CADRE_DETAIL_COLOR)),
 				 .depth = cadre_event_figure(e, CADRE_FIGURE_DEPTH),
 				 .started_ms = now_ms };
@@ -88,6 +94,9 @@ bool agents_event(struct agents *a, const struct cadre_event *e, int64_t now_ms)
 	if (kind == CADRE_AGENT_PROGRESS || kind == CADRE_TOOL_ENDED || kind == CADRE_AGENT_ENDED) {
 		r->turns = cadre_event_figure(e, CADRE_FIGURE_TURNS);
 		r->tokens = cadre_event_figure(e, CADRE_FIGURE_TOKENS);
+		int64_t cost_micros = cadre_event_figure(e, CADRE_FIGURE_COST_MICROS);
+		a->cost_usd += (double)(cost_micros - r->cost_micros) / 1e6;
+		r->cost_micros = cost_micros;
 		buf_clear(&r->last_tool);
 		render_line(&r->last_tool, str_from(cadre_event_detail(e, CADRE_DETAIL_LAST_TOOL)));
 	}
@@ -95,6 +104,7 @@ bool agents_event(struct agents *a, const struct cadre_event *e, int64_t now_ms)
 		agents_set_asking(a, r->id, false);
 		a->running--;
 		r->ended_ms = now_ms;
+		a->recent_until_ms = now_ms + AGENTS_RECENT_MS;
 		r->failed = cadre_event_is_error(e);
 		r->state = harmless(cadre_event_detail(e, CADRE_DETAIL_STATE));
 	}
@@ -111,28 +121,13 @@ void agents_set_asking(struct agents *a, const char *id, bool asks)
 	a->asking = asks ? a->asking + 1 : a->asking - 1;
 }
 
-const struct agent_row *agents_shown(const struct agents *a, size_t index)
+const struct agent_row *agents_shown(const struct agents *a, size_t index, int64_t now_ms)
 {
-	for (int pass = 0; pass < 3; pass++)
-		for (const struct agent_row *r = a->first; r; r = r->next)
-			if ((r->asks ? 0 : r->ended_ms ? 2 : 1) == pass && !index--)
+	for (int pass = 0; pass < 3 && index < AGENTS_SHOWN; pass++)
+		for (const struct agent_row *r = a->first; r; r = r->next) {
+			int of = r->asks ? 0 : !r->ended_ms ? 1 : r->ended_ms + AGENTS_RECENT_MS > now_ms ? 2 : 3;
+			if (of == pass && !index--)
 				return r;
+		}
 	return NULL;
-}
-
-int64_t agents_prune(struct agents *a, int64_t now_ms)
-{
-	int64_t next_ms = 0;
-
-	for (struct agent_row *r = a->first, *next; r; r = next) {
-		next = r->next;
-		if (!r->ended_ms)
-			continue;
-		int64_t gone_ms = r->ended_ms + SHOWN_AFTER_END_MS;
-		if (gone_ms <= now_ms)
-			remove_row(a, r);
-		else if (!next_ms || gone_ms < next_ms)
-			next_ms = gone_ms;
-	}
-	return next_ms;
 }

@@ -6,9 +6,11 @@
  *
  * What was typed before never answers: until a question takes keys they go into the draft. */
 #include <unistd.h>
-#include "face/tui/tui_int.h"
 #include "face/cli/view.h"
+#include "face/screen/markdown.h"
+#include "face/tui/tui_int.h"
 #include "lib/base/utf8.h"
+#include "lib/json/json.h"
 
 enum { QUIET_MS = 1000, SETTLE_MS = 400 };
 
@@ -32,6 +34,8 @@ struct ask {
 	struct ask *next;
 	char *id, *agent;
 	bool permission;
+	struct form *form;         /* of a server; NULL: questions with choices */
+	char *rule;                /* that "always" would store; NULL: none */
 	struct inquiry *inquiries; /* a permission has one */
 	size_t count, at;
 	/* while it is open */
@@ -39,9 +43,12 @@ struct ask {
 	size_t scroll;   /* first row of the text that is shown */
 	bool saw_end;    /* the whole text was on the screen */
 	bool takes_keys; /* it has been on the screen long enough */
-	bool in_words;   /* a text is typed: own words, or why not */
+	bool in_words;   /* a text is typed: own words, why not, or a rule */
+	bool in_rule;
 	struct draft words;
 };
+
+#define TRUST_ID "trust of this folder"
 
 /* ---- the row -------------------------------------------------------------------------------------------------------- */
 
@@ -61,6 +68,8 @@ static void drop_ask(struct ask **at)
 		styled_release(&q->text);
 	}
 	draft_release(&gone->words);
+	form_free(gone->form);
+	free(gone->rule);
 	free(gone->inquiries);
 	free(gone->id);
 	free(gone->agent);
@@ -113,8 +122,9 @@ static struct choice *add_choice(struct inquiry *q, const char *label)
 	return c;
 }
 
-static void add_permission_choices(struct tui *t, struct inquiry *q, const struct cadre_event *e)
+static void add_permission_choices(struct tui *t, struct ask *ask, const struct cadre_event *e)
 {
+	struct inquiry *q = &ask->inquiries[0];
 	AUTO_BUF struct buf rules = { 0 }, label = { 0 };
 	AUTO_FREE char *cwd = getcwd(NULL, 0);
 	const char *rule, *file = cadre_rules_file(t->session);
@@ -131,12 +141,27 @@ static void add_permission_choices(struct tui *t, struct inquiry *q, const struc
 		buf_clear(&label);
 		buf_addf(&label, "Yes, always, kept in %s: %s", file + below, rules.p);
 		add_choice(q, label.p)->scope = CADRE_ALWAYS;
+		ask->rule = xstrdup(cadre_event_rule(e, 0));
 	}
 	add_choice(q, "No")->kind = CHOICE_DENY;
 	add_choice(q, "No, and say why")->kind = CHOICE_DENY_WHY;
 }
 
-static void describe_call(struct styled *out, const struct cadre_event *e)
+/* The plan of ExitPlanMode, as Markdown */
+static bool describe_plan(struct tui *t, struct styled *out, struct str text)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	const struct json *root = NULL;
+
+	if (json_parse(&reader, text.p, text.n, &root, NULL) == 0)
+		text = json_str(json_get(root, "plan"), &a);
+	if (text.n)
+		markdown_render(text, t->region.columns - 1, true, out);
+	return text.n > 0;
+}
+
+static void describe_call(struct tui *t, struct styled *out, const struct cadre_event *e)
 {
 	AUTO_BUF struct buf who = { 0 };
 	struct str text = view_event_text(e);
@@ -145,6 +170,11 @@ static void describe_call(struct styled *out, const struct cadre_event *e)
 	if (who.n && cadre_event_figure(e, CADRE_FIGURE_DEPTH) > 1)
 		buf_addf(&who, ", %s,", cadre_event_detail(e, CADRE_DETAIL_PATH));
 	styled_add_foreign(out, LOOK_BOLD, who.n ? buf_str(&who) : STR("cadre"), true);
+	if (!strcmp(cadre_event_name(e), "ExitPlanMode")) {
+		styled_add(out, LOOK_BOLD, STR(" has a plan:\n"));
+		if (describe_plan(t, out, text))
+			return;
+	}
 	styled_add(out, LOOK_BOLD, STR(" wants to use "));
 	styled_add_foreign(out, LOOK_BOLD, str_from(cadre_event_name(e)), true);
 	styled_add(out, LOOK_BOLD, STR(":\n"));
@@ -154,8 +184,8 @@ static void describe_call(struct styled *out, const struct cadre_event *e)
 		bool diff = cadre_event_offers_edits(e);
 		styled_add(out, LOOK_PLAIN, STR("  "));
 		styled_add_foreign(out,
-				   diff && sign == '+'   ? LOOK_GREEN
-				   : diff && sign == '-' ? LOOK_RED
+				   diff && sign == '+'   ? LOOK_ADDED
+				   : diff && sign == '-' ? LOOK_REMOVED
 							 : LOOK_PLAIN,
 				   line, true);
 		styled_add(out, LOOK_PLAIN, STR("\n"));
@@ -191,9 +221,22 @@ static void add_inquiry(struct ask *ask, const struct cadre_event *e, size_t i)
 	add_choice(q, "Other: in your own words")->kind = CHOICE_OWN;
 }
 
+static void ask_queue(struct tui *t, struct ask *ask)
+{
+	struct ask **at = &t->asks;
+
+	agents_set_asking(&t->agents, ask->agent, true);
+	while (*at)
+		at = &(*at)->next;
+	*at = ask;
+	notice_user(t, "a question waits");
+	ask_consider(t);
+	tui_changed(t);
+}
+
 void ask_add(struct tui *t, const struct cadre_event *e)
 {
-	struct ask **at = &t->asks, *ask = xcalloc(1, sizeof *ask);
+	struct ask *ask = xcalloc(1, sizeof *ask);
 
 	*ask = (struct ask){ .id = xstrdup(cadre_event_id(e)), .agent = xstrdup(cadre_event_agent(e)) };
 	while (cadre_event_question(e, ask->count))
@@ -202,18 +245,53 @@ void ask_add(struct tui *t, const struct cadre_event *e)
 	ask->count = MAX(ask->count, (size_t)1);
 	ask->inquiries = xcalloc(ask->count, sizeof *ask->inquiries);
 	if (ask->permission) {
-		describe_call(&ask->inquiries[0].text, e);
-		add_permission_choices(t, &ask->inquiries[0], e);
+		describe_call(t, &ask->inquiries[0].text, e);
+		add_permission_choices(t, ask, e);
 	}
 	for (size_t i = 0; !ask->permission && i < ask->count; i++)
 		add_inquiry(ask, e, i);
-	agents_set_asking(&t->agents, ask->agent, true);
-	while (*at)
-		at = &(*at)->next;
-	*at = ask;
-	notice_user(t, "a question waits");
-	ask_consider(t);
-	tui_changed(t);
+	if (cadre_event_kind(e) == CADRE_ELICITATION_ASKED)
+		ask->form = form_new(e);
+	if (ask->form) { /* one question with all fields */
+		struct styled *text = &ask->inquiries[0].text;
+		struct str rest = str_from(cadre_event_question(e, 0)), message = str_cut(&rest, '\n');
+		styled_clear(text);
+		styled_add(text, LOOK_BOLD, STR("server "));
+		styled_add_foreign(text, LOOK_BOLD, str_from(cadre_event_name(e)), true);
+		styled_add(text, LOOK_BOLD, STR(" asks: "));
+		if (rest.p)
+			styled_add_foreign(text, LOOK_BOLD, message, true);
+		styled_add(text, LOOK_PLAIN, STR("\n"));
+	}
+	ask_queue(t, ask);
+}
+
+/* A folder whose files do not count until the user trusts it: asked once. */
+void ask_trust(struct tui *t, struct str why)
+{
+	struct ask *ask = xcalloc(1, sizeof *ask);
+
+	if (t->trust_asked) {
+		free(ask);
+		return;
+	}
+	t->trust_asked = true;
+	*ask = (struct ask){ .id = xstrdup(TRUST_ID),
+			     .agent = xstrdup("-"),
+			     .count = 1 }; /* no agent: no end takes it away */
+	ask->inquiries = xcalloc(1, sizeof *ask->inquiries);
+	struct inquiry *q = &ask->inquiries[0];
+	styled_add(&q->text, LOOK_BOLD, STR("Do you trust this folder?\n"));
+	styled_add_foreign(&q->text, LOOK_PLAIN, why, true);
+	styled_add(&q->text, LOOK_DIM,
+		   STR("\nRead its .claude folder first: rules, hooks and servers in it act for you.\n"));
+	struct choice *no = add_choice(q, "No, not now");
+	no->kind = CHOICE_ANSWER;
+	no->value = xstrdup("no");
+	struct choice *yes = add_choice(q, "Yes, always: kept as `cadre trust` keeps it");
+	yes->kind = CHOICE_ANSWER;
+	yes->value = xstrdup("yes");
+	ask_queue(t, ask);
 }
 
 /* ---- opening -------------------------------------------------------------------------------------------------------- */
@@ -227,9 +305,24 @@ void ask_open(struct tui *t)
 	menu_close(t);
 	t->asking = true;
 	ask->selected = ask->scroll = 0;
-	ask->saw_end = ask->takes_keys = ask->in_words = false;
+	ask->saw_end = ask->takes_keys = ask->in_words = ask->in_rule = false;
 	tui_set_timer(t, TIMER_ASK, SETTLE_MS);
 	tui_changed(t);
+}
+
+void ask_open_of(struct tui *t, const char *agent)
+{
+	struct ask **at = &t->asks;
+
+	while (*at && strcmp((*at)->agent, agent) != 0)
+		at = &(*at)->next;
+	struct ask *found = *at;
+	if (!found || t->asking)
+		return;
+	*at = found->next;
+	found->next = t->asks;
+	t->asks = found;
+	ask_open(t);
 }
 
 void ask_consider(struct tui *t)
@@ -254,6 +347,31 @@ void ask_consider(struct tui *t)
 
 /* ---- answering ------------------------------------------------------------------------------------------------------ */
 
+/* The next question that waits, or the one before */
+static void walk(struct tui *t, bool back)
+{
+	struct ask *first = t->asks, **last = &t->asks;
+
+	if (!first->next)
+		return;
+	if (back) { /* the last one comes to the front */
+		while ((*last)->next)
+			last = &(*last)->next;
+		struct ask *moved = *last;
+		*last = NULL;
+		moved->next = first;
+		t->asks = moved;
+	} else {
+		t->asks = first->next;
+		first->next = NULL;
+		while (*last)
+			last = &(*last)->next;
+		*last = first;
+	}
+	t->asking = false;
+	ask_open(t);
+}
+
 static void say_answer(struct tui *t, const struct ask *ask, const char *answer)
 {
 	AUTO_STYLED struct styled s = { 0 };
@@ -272,7 +390,18 @@ static void answer_permission(struct tui *t, const struct choice *c, const char 
 	struct ask *ask = t->asks;
 	char why[240] = "";
 
-	say_answer(t, ask, reason ? reason : c->label);
+	const char *given = reason ? reason : c->label;
+	if (c->kind == CHOICE_ALLOW && reason) { /* a rule of the user's own: asked again if it is none */
+		if (cadre_answer(t->session, ask->id, true, c->scope, reason, why, sizeof why) < 0) {
+			tui_note(t, why);
+			return;
+		}
+		say_answer(t, ask, given);
+		agents_set_asking(&t->agents, ask->agent, false);
+		close_first(t);
+		return;
+	}
+	say_answer(t, ask, given);
 	if (cadre_answer(t->session, ask->id, c->kind == CHOICE_ALLOW, c->scope, reason, why, sizeof why) < 0)
 		feed_foreign(t, LOOK_RED, str_from(why));
 	agents_set_asking(&t->agents, ask->agent, false);
@@ -286,7 +415,13 @@ static void give_answers(struct tui *t, bool declined)
 
 	for (size_t i = 0; i < ask->count; i++)
 		answers[i] = ask->inquiries[i].answer;
-	(void)cadre_answer_question(t->session, ask->id, answers, declined ? 0 : ask->count);
+	if (strcmp(ask->id, TRUST_ID) != 0) {
+		if (cadre_answer_question(t->session, ask->id, answers, declined ? 0 : ask->count) == CADRE_NOT_FOUND)
+			feed_say(t, LOOK_DIM, STR("The question was answered elsewhere."));
+	} else if (!declined && answers[0] && !strcmp(answers[0], "yes")) {
+		job_cadre(t, "trust", STR(""), NULL);
+		feed_say(t, LOOK_DIM, STR("A new session uses what this folder brings: /clear begins one."));
+	}
 	free(answers);
 	agents_set_asking(&t->agents, ask->agent, false);
 	close_first(t);
@@ -299,14 +434,34 @@ static void answer_inquiry(struct tui *t, char *answer)
 	say_answer(t, ask, answer);
 	free(ask->inquiries[ask->at].answer);
 	ask->inquiries[ask->at].answer = answer;
-	ask->at++;
 	ask->selected = ask->scroll = 0;
 	ask->in_words = false;
 	draft_clear(&ask->words);
-	if (ask->at == ask->count)
-		give_answers(t, false);
-	else
-		tui_changed(t);
+	/* the next one without an answer; a tab may have passed some by */
+	for (size_t i = 1; i <= ask->count; i++) {
+		size_t next = (ask->at + i) % ask->count;
+		if (!ask->inquiries[next].answer) {
+			ask->at = next;
+			tui_changed(t);
+			return;
+		}
+	}
+	give_answers(t, false);
+}
+
+/* A form that is complete */
+static void send_form(struct tui *t)
+{
+	struct ask *ask = t->asks;
+	AUTO_BUF struct buf said = { 0 };
+
+	for (size_t i = 0; i < ask->count && i < form_count(ask->form); i++) {
+		ask->inquiries[i].answer = form_answer(ask->form, i);
+		if (ask->inquiries[i].answer)
+			buf_addf(&said, "%s%s", said.n ? ", " : "", ask->inquiries[i].answer);
+	}
+	say_answer(t, ask, buf_str(&said).p);
+	give_answers(t, false);
 }
 
 static void confirm(struct tui *t)
@@ -318,7 +473,9 @@ static void confirm(struct tui *t)
 
 	if (ask->in_words) {
 		AUTO_FREE char *words = xstrndup(ask->words.text.n ? ask->words.text.p : "", ask->words.text.n);
-		if (ask->permission)
+		if (ask->in_rule)
+			answer_permission(t, &(struct choice){ .kind = CHOICE_ALLOW, .scope = CADRE_ALWAYS }, words);
+		else if (ask->permission)
 			answer_permission(t, c, words);
 		else
 			answer_inquiry(t, TAKE(words));
@@ -366,7 +523,30 @@ static void words_key(struct tui *t, struct draft *words, const struct key *key)
 	else if (key->code == KEY_ENTER && words->text.n)
 		confirm(t);
 	else if (key->code == KEY_ESC)
-		t->asks->in_words = false;
+		t->asks->in_words = t->asks->in_rule = false;
+}
+
+void ask_saw_end(struct tui *t, const char *id)
+{
+	for (struct ask *ask = t->asks; ask; ask = ask->next)
+		if (!strcmp(ask->id, id))
+			ask->saw_end = true;
+}
+
+static void letter_key(struct tui *t, struct ask *ask, struct inquiry *q, char letter)
+{
+	if (letter >= '1' && (size_t)(letter - '1') < q->count) {
+		ask->selected = (size_t)(letter - '1');
+	} else if (letter == ' ' && q->several && q->choices[ask->selected].kind == CHOICE_ANSWER) {
+		q->choices[ask->selected].chosen = !q->choices[ask->selected].chosen;
+	} else if (letter == 'n' || letter == 'p') {
+		walk(t, letter == 'p');
+	} else if (letter == 'e' && ask->rule && !ask->saw_end) {
+		tui_note(t, "the end has not been shown: PgDn shows it");
+	} else if (letter == 'e' && ask->rule) {
+		ask->in_words = ask->in_rule = true;
+		draft_set(&ask->words, str_from(ask->rule));
+	}
 }
 
 void ask_key(struct tui *t, const struct key *key)
@@ -384,6 +564,19 @@ void ask_key(struct tui *t, const struct key *key)
 		words_key(t, &ask->words, key);
 		return;
 	}
+	if (ask->form) {
+		if (key->code == KEY_ESC)
+			refuse(t);
+		else if (form_key(ask->form, key))
+			send_form(t);
+		return;
+	}
+	if (key->code == KEY_CTRL && key->letter == 'o') { /* all of it, on the whole screen */
+		struct page *p = page_open(t, PAGE_TEXT, "The question");
+		styled_append(&p->text, &q->text, 0, q->text.text.n);
+		p->ask_id = xstrdup(ask->id);
+		return;
+	}
 	switch (key->code) {
 	case KEY_UP:
 	case KEY_DOWN:
@@ -396,10 +589,14 @@ void ask_key(struct tui *t, const struct key *key)
 		ask->scroll += page; /* rows are counted when they are drawn */
 		break;
 	case KEY_TEXT:
-		if (key->text.n == 1 && key->text.p[0] >= '1' && (size_t)(key->text.p[0] - '1') < q->count)
-			ask->selected = (size_t)(key->text.p[0] - '1');
-		else if (q->several && str_is(key->text, " ") && q->choices[ask->selected].kind == CHOICE_ANSWER)
-			q->choices[ask->selected].chosen = !q->choices[ask->selected].chosen;
+		if (key->text.n == 1)
+			letter_key(t, ask, q, key->text.p[0]);
+		break;
+	case KEY_TAB:
+	case KEY_LEFT:
+	case KEY_RIGHT: /* the questions of one call are tabs */
+		ask->at = (ask->at + (key->code == KEY_LEFT || key->shift ? ask->count - 1 : 1)) % ask->count;
+		ask->selected = ask->scroll = 0;
 		break;
 	case KEY_ENTER:
 		confirm(t);
@@ -433,8 +630,8 @@ static void add_text_rows(struct tui *t, struct ask *ask, size_t room)
 			styled_append(rows_add(t), text, from, end);
 	}
 	if (count > room)
-		styled_addf(rows_add(t), LOOK_YELLOW, "%s rows %zu-%zu of %zu, PgUp PgDn", tui_mark(t, MARK_MORE),
-			    ask->scroll + 1, ask->scroll + room, count);
+		styled_addf(rows_add(t), LOOK_YELLOW, "%s rows %zu-%zu of %zu, PgUp PgDn, ctrl+o",
+			    tui_mark(t, MARK_MORE), ask->scroll + 1, ask->scroll + room, count);
 }
 
 void ask_add_rows(struct tui *t, size_t *ret_row, unsigned *ret_column)
@@ -446,8 +643,21 @@ void ask_add_rows(struct tui *t, size_t *ret_row, unsigned *ret_column)
 
 	for (const struct ask *a = ask->next; a; a = a->next)
 		waiting++;
+	if (ask->form)
+		used += form_count(ask->form) - q->count;
+	if (ask->count > 1 && !ask->form) { /* tabs: which are answered, which one is shown */
+		struct styled *tabs = rows_add(t);
+		for (size_t i = 0; i < ask->count; i++)
+			styled_addf(tabs, i == ask->at ? LOOK_BOLD | LOOK_CYAN : LOOK_DIM, "%s%zu%s ",
+				    i == ask->at ? "[" : " ", i + 1,
+				    i == ask->at               ? "]"
+				    : ask->inquiries[i].answer ? "x"
+							       : " ");
+	}
 	add_text_rows(t, ask, t->region.rows > used + 3 ? t->region.rows - used : 3);
-	for (size_t i = 0; i < q->count; i++) {
+	if (ask->form)
+		form_add_rows(t, ask->form, ret_row, ret_column);
+	for (size_t i = 0; !ask->form && i < q->count; i++) {
 		const struct choice *c = &q->choices[i];
 		bool selected = i == ask->selected;
 		struct styled *row = rows_add(t);
@@ -471,11 +681,26 @@ void ask_add_rows(struct tui *t, size_t *ret_row, unsigned *ret_column)
 	struct styled *hint = rows_add(t);
 	if (!ask->takes_keys)
 		styled_add(hint, LOOK_DIM, STR("in a moment: "));
-	styled_add(hint, LOOK_DIM, ask->in_words ? STR("enter sends . esc back") : STR("enter . 1-9 choose . esc no"));
+	if (t->note.n)
+		styled_add_foreign(hint, LOOK_YELLOW, buf_str(&t->note), true);
+	else
+		styled_add(
+			hint, LOOK_DIM,
+			ask->in_rule    ? STR("the rule that is kept . enter . esc back")
+			: ask->in_words ? STR("enter sends . esc back")
+			: ask->form
+				? STR("tab field . space, left, right choose . enter next, then sends . esc declines")
+				: STR("enter . 1-9 choose . esc no"));
+	if (ask->in_words || ask->form || t->note.n)
+		return;
 	if (q->several)
 		styled_add(hint, LOOK_DIM, STR(" . space marks"));
+	if (ask->count > 1)
+		styled_add(hint, LOOK_DIM, STR(" . tab next"));
+	if (ask->rule)
+		styled_add(hint, LOOK_DIM, STR(" . e edits the rule"));
 	if (waiting)
-		styled_addf(hint, LOOK_DIM, " . %zu more wait", waiting);
+		styled_addf(hint, LOOK_DIM, " . %zu more wait: n p", waiting);
 }
 
 bool ask_takes_keys(const struct tui *t)

@@ -6,27 +6,35 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "face/tui/tui_int.h"
 #include "face/cli/run.h"
 #include "face/cli/view.h"
+#include "face/tui/tui_int.h"
+#include "lib/json/json_write.h"
 
 static void run_help(struct tui *t, const struct slash *slash, struct str rest)
 {
 	AUTO_BUF struct buf b = { 0 };
 
 	(void)slash;
+	if (str_starts(rest, STR("/")))
+		rest = (struct str){ rest.p + 1, rest.n - 1 };
 	for (size_t i = 0; i < slash_count; i++) {
 		const struct slash *s = &slash_table[i];
 		size_t start = b.n;
-		if (rest.n && !str_is(rest, s->name))
+		if (rest.n && !command_is(s, rest))
 			continue;
 		buf_addf(&b, "/%s%s%s", s->name, s->args[0] ? " " : "", s->args);
-		if (s->alias)
-			buf_addf(&b, ", /%s", s->alias);
-		buf_addf(&b, "%*s%s\n", (int)(b.n - start < 28 ? 28 - (b.n - start) : 1), "", s->help);
+		for (const char *alias = s->aliases; *alias; alias += strlen(alias) + 1)
+			buf_addf(&b, ", /%s", alias);
+		buf_addf(&b, "%*s%s\n", (int)(b.n - start < 34 ? 34 - (b.n - start) : 1), "", s->help);
 	}
-	buf_addstr(&b, rest.n ? "" : "/NAME uses a skill: /skills lists them. ? on an empty line shows the keys.\n");
-	feed_say(t, LOOK_PLAIN, buf_str(&b));
+	if (!b.n)
+		buf_addf(&b, "no command /" STR_FMT "\n", STR_ARG(rest));
+	buf_addstr(
+		&b,
+		rest.n ? ""
+		       : "/NAME uses a skill or a prompt of a server: / lists them. ? on an empty line shows the keys.\n");
+	feed_foreign(t, LOOK_PLAIN, buf_str(&b));
 }
 
 static void run_cadre(struct tui *t, const struct slash *slash, struct str rest)
@@ -34,47 +42,39 @@ static void run_cadre(struct tui *t, const struct slash *slash, struct str rest)
 	job_cadre(t, slash->words, rest, NULL);
 }
 
-static void run_of_session(struct tui *t, const struct slash *slash, struct str rest)
-{
-	AUTO_BUF struct buf b = { 0 };
-	char id[128];
-
-	(void)rest;
-	snprintf(id, sizeof id, "%s", cadre_session_id(t->session));
-	buf_addstr(&b, slash->words);
-	job_cadre(t, b.p, str_from(id), NULL);
-}
-
 static void run_clear(struct tui *t, const struct slash *slash, struct str rest)
 {
 	(void)slash;
+	tui_want(t, TUI_NEW, rest);
+}
+
+static void run_fork(struct tui *t, const struct slash *slash, struct str rest)
+{
+	(void)slash;
 	(void)rest;
-	tui_want(t, TUI_NEW, STR(""));
+	tui_want(t, TUI_FORK, str_from(cadre_session_id(t->session)));
 }
 
 static void run_exit(struct tui *t, const struct slash *slash, struct str rest)
 {
 	(void)slash;
 	(void)rest;
+	if (t->agents.running && !t->leave_asked) {
+		t->leave_asked = true;
+		feed_say(t, LOOK_YELLOW,
+			 STR("Agents run: /exit again leaves, and --resume continues them; /stop all ends them.\n"));
+		return;
+	}
 	tui_leave(t, EXIT_ANSWER);
 }
 
+/* ---- sessions ------------------------------------------------------------------------------------------------------- */
+
 static void choose_session(struct tui *t, const char *id)
 {
-	tui_want(t, TUI_OLD, str_from(id));
-}
+	struct str rest = str_from(id);
 
-static void list_sessions(struct tui *t, struct str output, bool ok)
-{
-	if (!ok || !str_trim(output).n) {
-		feed_foreign(t, LOOK_RED, ok ? STR("there is no earlier session") : output);
-		return;
-	}
-	struct page *p = page_open_list(t, "Sessions", choose_session);
-	for (struct str rest = str_trim(output); rest.p;) {
-		struct str line = str_cut(&rest, '\n'), id = line;
-		page_add_item(p, str_cut(&id, '\t'), line);
-	}
+	tui_want(t, TUI_OLD, str_cut(&rest, ' '));
 }
 
 static void run_resume(struct tui *t, const struct slash *slash, struct str rest)
@@ -82,19 +82,29 @@ static void run_resume(struct tui *t, const struct slash *slash, struct str rest
 	(void)slash;
 	if (rest.n)
 		tui_want(t, TUI_OLD, rest);
-	else
-		job_cadre(t, "sessions ids", STR(""), list_sessions);
+	else if (!show_sessions(t, choose_session))
+		feed_say(t, LOOK_DIM, STR("There is no earlier session in this project.\n"));
 }
 
-static void show_transcript(struct tui *t, struct str output, bool ok)
+static void run_rename(struct tui *t, const struct slash *slash, struct str rest)
 {
-	(void)ok;
-	page_open_text(t, "Conversation", output);
+	AUTO_BUF struct buf request = { 0 };
+	struct json_out w = json_out(&request);
+	char why[240] = "";
+
+	(void)slash;
+	json_putf(&w, "{subtype:'rename_session', title:'%.*s'}", STR_ARG(rest));
+	if (!cadre_request(t->session, request.p, request.n, NULL, why, sizeof why)) {
+		feed_foreign(t, LOOK_RED, str_from(why));
+		return;
+	}
+	notice_title(t, rest);
+	tui_note(t, "the session has this title now");
 }
 
 void command_show_transcript(struct tui *t)
 {
-	job_cadre(t, "sessions show", str_from(cadre_session_id(t->session)), show_transcript);
+	page_open_transcript(t, "Conversation", cadre_session_file(t->session));
 }
 
 static void run_transcript(struct tui *t, const struct slash *slash, struct str rest)
@@ -104,13 +114,76 @@ static void run_transcript(struct tui *t, const struct slash *slash, struct str 
 	command_show_transcript(t);
 }
 
-/* Points of the session: files are set back to the one that is chosen */
+/* The conversation as Markdown into a file */
+static void write_export(struct tui *t, struct str output, bool ok)
+{
+	AUTO_BUF struct buf name = { 0 };
+	AUTO_FREE char *path = TAKE(t->export_path);
+
+	if (!path) {
+		buf_addf(&name, "cadre-%.8s.md", cadre_session_id(t->session));
+		path = buf_take(&name, NULL);
+	}
+	int fd = ok ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
+	if (!ok)
+		feed_foreign(t, LOOK_RED, output);
+	else if (fd < 0 || write(fd, output.p, output.n) < (ssize_t)output.n)
+		feed_foreign(t, LOOK_RED,
+			     str_from(errno == EEXIST ? "the file exists: name another one" : strerror(errno)));
+	else
+		feed_foreign(t, LOOK_DIM, str_from(path));
+	if (fd >= 0)
+		close(fd);
+}
+
+static void run_export(struct tui *t, const struct slash *slash, struct str rest)
+{
+	(void)slash;
+	free(t->export_path);
+	t->export_path = rest.n ? xstrndup(rest.p, rest.n) : NULL;
+	job_cadre(t, "sessions export", str_from(cadre_session_id(t->session)), write_export);
+}
+
+/* Points of the session: files, the conversation or both are set back to the one that is chosen. The conversation continues in a
+ * copy, so the one so far stays as it is. */
+static void rewind_to(struct tui *t, const char *what)
+{
+	struct str point = str_from(what), kind = str_cut(&point, ' ');
+	AUTO_BUF struct buf prompt = { 0 }, before = { 0 };
+
+	if (!str_is(kind, "conversation"))
+		show_rewind(t, point.p, false, NULL);
+	if (str_is(kind, "files"))
+		return;
+	if (!past_find(cadre_session_file(t->session), point, &prompt, &before)) {
+		feed_say(t, LOOK_RED, STR("The message is not in the transcript.\n"));
+		return;
+	}
+	draft_set(&t->draft, buf_str(&prompt));
+	free(t->wanted_at);
+	t->wanted_at = before.n ? buf_take(&before, NULL) : NULL;
+	tui_want(t, t->wanted_at ? TUI_FORK : TUI_NEW, t->wanted_at ? str_from(cadre_session_id(t->session)) : STR(""));
+}
+
 static void choose_point(struct tui *t, const char *id)
 {
-	AUTO_BUF struct buf words = { 0 };
+	static const char *const kinds[][2] = { { "files", "files, as they were before this message" },
+						{ "conversation",
+						  "conversation: it continues from before this message" },
+						{ "both", "both" } };
+	struct page *p = page_open_list(t, "Set back", rewind_to);
 
-	buf_addf(&words, "%s --to %s", cadre_session_id(t->session), id);
-	job_cadre(t, "rewind", buf_str(&words), NULL);
+	for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+		AUTO_BUF struct buf what = { 0 };
+		buf_addf(&what, "%s %s", kinds[i][0], id);
+		page_add_item(p, buf_str(&what), str_from(kinds[i][1]));
+	}
+}
+
+static void preview_point(struct tui *t, struct page *p, const char *id, struct styled *out)
+{
+	(void)p;
+	show_rewind(t, id, true, out);
 }
 
 static void list_points(struct tui *t, struct str output, bool ok)
@@ -119,7 +192,9 @@ static void list_points(struct tui *t, struct str output, bool ok)
 		feed_foreign(t, LOOK_DIM, ok ? STR("no message changed files") : output);
 		return;
 	}
-	struct page *p = page_open_list(t, "Set files back to before", choose_point);
+	struct page *p = page_open_list(t, "Back to before", choose_point);
+	p->preview = preview_point;
+	p->previewed = SIZE_MAX - 1;
 	for (struct str rest = str_trim(output); rest.p;) {
 		struct str line = str_cut(&rest, '\n'), id = str_trim(line);
 		page_add_item(p, str_cut(&id, ' '), line);
@@ -136,69 +211,214 @@ static void run_rewind(struct tui *t, const struct slash *slash, struct str rest
 	job_cadre(t, "rewind", buf_str(&words), list_points);
 }
 
-static void run_set(struct tui *t, const struct slash *slash, struct str rest)
+/* ---- what the session is set to ------------------------------------------------------------------------------------- */
+
+static void set_option(struct tui *t, const char *option, const char *value)
 {
-	AUTO_FREE char *value = rest.n ? xstrndup(rest.p, rest.n) : NULL;
 	AUTO_BUF struct buf b = { 0 };
 	char why[240] = "";
 
-	if (!value) {
-		buf_addf(&b, "/%s %s", slash->name, slash->args);
-		tui_note(t, b.p);
-		return;
-	}
-	if (cadre_session_set(t->session, slash->words, value, why, sizeof why) < 0) {
+	if (cadre_session_set(t->session, option, value, why, sizeof why) < 0) {
 		feed_foreign(t, LOOK_RED, str_from(why));
 		return;
 	}
-	if (!strcmp(slash->words, "permission-mode")) {
+	if (!strcmp(option, "permission-mode")) {
 		free(t->mode);
-		t->mode = strcmp(value, "default") != 0 ? TAKE(value) : NULL;
+		t->mode = strcmp(value, "default") != 0 ? xstrdup(value) : NULL;
 	}
-	buf_addf(&b, "%s: " STR_FMT, slash->words, STR_ARG(rest));
-	feed_say(t, LOOK_DIM, buf_str(&b));
+	buf_addf(&b, "%s: %s\n", option, value);
+	feed_foreign(t, LOOK_DIM, buf_str(&b));
+	status_refresh(t);
+}
+
+static void choose_model(struct tui *t, const char *value)
+{
+	set_option(t, "model", value);
+}
+
+static void choose_effort(struct tui *t, const char *value)
+{
+	set_option(t, "effort", value);
+}
+
+static void choose_mode(struct tui *t, const char *value)
+{
+	set_option(t, "permission-mode", value);
+}
+
+static void choose_style(struct tui *t, const char *value)
+{
+	if (show_store(t, "localSettings", "outputStyle", value))
+		tui_note(t, "this output style holds from the next request on");
+}
+
+static void choose_theme(struct tui *t, const char *value)
+{
+	if (show_store(t, "userSettings", "theme", value))
+		tui_note(t, "the theme is kept in your settings");
+}
+
+/* What the theme looks like: a difference, code, a question */
+static void preview_theme(struct tui *t, struct page *p, const char *id, struct styled *out)
+{
+	(void)t;
+	p->screen.colour = view_wants_colour() ? theme_find(str_from(id)) : THEME_NONE;
+	p->screen.columns = 0; /* all rows get the new colours */
+	styled_add(out, LOOK_CYAN, STR("* "));
+	styled_add(out, LOOK_BOLD, STR("Edit"));
+	styled_add(out, LOOK_PLAIN, STR(" src/parse.c\n"));
+	styled_add(out, LOOK_REMOVED, STR("  87 - while (p "));
+	styled_add(out, LOOK_REMOVED_WORD, STR("<"));
+	styled_add(out, LOOK_REMOVED, STR(" end)"));
+	styled_add(out, LOOK_ADDED, STR("\n  87 + while (p "));
+	styled_add(out, LOOK_ADDED_WORD, STR("<="));
+	styled_add(out, LOOK_ADDED, STR(" end)"));
+	styled_add(out, LOOK_GREEN, STR("\ndone"));
+	styled_add(out, LOOK_RED, STR("  failed"));
+	styled_add(out, LOOK_YELLOW, STR("  a question waits"));
+	styled_add(out, LOOK_DIM, STR("  the turn took 3 s\n"));
+}
+
+/* One of a few words: given, or from a list. words: those, with blanks between */
+static void run_choice(struct tui *t, const struct slash *slash, struct str rest)
+{
+	static const struct {
+		const char *name, *title;
+		page_choose_fn *choose;
+	} kinds[] = { { "effort", "Effort from the next request on", choose_effort },
+		      { "mode", "Permission mode", choose_mode },
+		      { "theme", "Theme", choose_theme },
+		      { "output-style", "", choose_style },
+		      { "model", "", choose_model } };
+	size_t k = 0;
+
+	while (strcmp(kinds[k].name, slash->name) != 0)
+		k++;
+	if (rest.n) {
+		AUTO_FREE char *value = xstrndup(rest.p, rest.n);
+		kinds[k].choose(t, value);
+	} else if (kinds[k].choose == choose_model) {
+		show_models(t, choose_model);
+	} else if (kinds[k].choose == choose_style) {
+		show_styles(t, choose_style);
+	} else {
+		struct page *p = page_open_list(t, kinds[k].title, kinds[k].choose);
+		for (struct str words = str_from(slash->words); words.p;) {
+			struct str word = str_cut(&words, ' ');
+			page_add_item(p, word, word);
+		}
+		if (kinds[k].choose == choose_theme) {
+			p->preview = preview_theme;
+			p->previewed = SIZE_MAX - 1;
+		}
+	}
 }
 
 static void run_plan(struct tui *t, const struct slash *slash, struct str rest)
 {
-	static const struct slash mode = { .name = "mode", .words = "permission-mode" };
-
 	(void)slash;
 	(void)rest;
-	run_set(t, &mode, STR("plan"));
+	set_option(t, "permission-mode", "plan");
+}
+
+static void run_thinking(struct tui *t, const struct slash *slash, struct str rest)
+{
+	char why[240] = "";
+
+	(void)slash;
+	if (str_is(rest, "show") || str_is(rest, "hide"))
+		t->shows_thinking = str_is(rest, "show");
+	else if (cadre_session_set(t->session, "max-thinking-tokens", str_is(rest, "off") ? "0" : NULL, why,
+				   sizeof why) < 0)
+		feed_foreign(t, LOOK_RED, str_from(why));
+	tui_note(t, str_is(rest, "show")   ? "thinking is shown"
+		    : str_is(rest, "hide") ? "thinking is not shown: ctrl+o does"
+		    : str_is(rest, "off")  ? "the model does not think from the next request on"
+					   : "the model thinks from the next request on");
+}
+
+static void run_add_dir(struct tui *t, const struct slash *slash, struct str rest)
+{
+	AUTO_FREE char *wish = xstrndup(rest.p, rest.n), *real = rest.n ? realpath(wish, NULL) : NULL;
+
+	(void)slash;
+	set_option(t, "add-dir", real ? real : wish);
+}
+
+/* KEY=VALUE is stored where it can be; KEY alone is explained */
+static void run_config(struct tui *t, const struct slash *slash, struct str rest)
+{
+	struct str value = rest, key = str_cut(&value, '=');
+
+	if (!value.p) {
+		job_cadre(t, rest.n ? slash->words : "config", rest, NULL);
+		return;
+	}
+	AUTO_FREE char *name = xstrndup(key.p, key.n), *text = xstrndup(value.p, value.n);
+	if (show_store(t, str_is(key, "outputStyle") ? "localSettings" : "userSettings", name, text))
+		tui_note(t, "stored in your settings");
+}
+
+/* ---- what is ---------------------------------------------------------------------------------------------------------- */
+
+static void run_shown(struct tui *t, const struct slash *slash, struct str rest)
+{
+	static const struct {
+		const char *name;
+		void (*show)(struct tui *t);
+	} shown[] = { { "context", show_context },
+		      { "usage", show_usage },
+		      { "mcp", show_servers },
+		      { "hooks", show_hooks },
+		      { "tasks", page_open_agents } };
+	AUTO_BUF struct buf words = { 0 };
+
+	for (size_t i = 0; !rest.n && i < COUNT_OF(shown); i++)
+		if (!strcmp(shown[i].name, slash->name)) {
+			shown[i].show(t);
+			return;
+		}
+	buf_addf(&words, "%s", slash->words ? slash->words : slash->name);
+	job_cadre(t, words.p, rest, NULL);
 }
 
 static void run_status(struct tui *t, const struct slash *slash, struct str rest)
+{
+	AUTO_FREE char *cwd = getcwd(NULL, 0);
+	AUTO_BUF struct buf b = { 0 };
+	static const char *const keys[] = { "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY", "OPENAI_API_KEY" };
+	const char *address = getenv("ANTHROPIC_BASE_URL"), *key = "settings or helper";
+
+	(void)slash;
+	(void)rest;
+	for (size_t i = 0; i < COUNT_OF(keys); i++)
+		if (getenv(keys[i]) && *getenv(keys[i])) {
+			key = keys[i];
+			break;
+		}
+	buf_addf(&b, "session  %s\nfile     %s\nmodel    %s\naddress  %s\nkey      %s\nmode     %s\nfolder   %s\n",
+		 cadre_session_id(t->session), cadre_session_file(t->session), cadre_session_model(t->session),
+		 address && *address ? address : "of the provider", key, t->mode ? t->mode : "default",
+		 cwd ? cwd : "?");
+	buf_addf(&b, "agents   %zu run\nversion  %s\n", t->agents.running, cadre_version());
+	feed_foreign(t, LOOK_PLAIN, buf_str(&b));
+}
+
+static void run_version(struct tui *t, const struct slash *slash, struct str rest)
 {
 	AUTO_BUF struct buf b = { 0 };
 
 	(void)slash;
 	(void)rest;
-	buf_addf(&b, "session  %s\nmodel    %s\nmode     %s\nversion  %s\nagents   %zu run\n",
-		 cadre_session_id(t->session), cadre_session_model(t->session), t->mode ? t->mode : "default",
-		 cadre_version(), t->agents.running);
-	feed_foreign(t, LOOK_PLAIN, buf_str(&b));
+	buf_addf(&b, "cadre %s (protocol " CADRE_PROTOCOL_VERSION ")\n", cadre_version());
+	feed_say(t, LOOK_PLAIN, buf_str(&b));
 }
 
-static void run_background(struct tui *t, const struct slash *slash, struct str rest)
+/* Keys by another name */
+static void run_key(struct tui *t, const struct slash *slash, struct str rest)
 {
-	(void)slash;
 	(void)rest;
-	input_action(t, ACTION_BACKGROUND);
-}
-
-static void run_redraw(struct tui *t, const struct slash *slash, struct str rest)
-{
-	(void)slash;
-	(void)rest;
-	input_action(t, ACTION_REDRAW);
-}
-
-static void run_keys(struct tui *t, const struct slash *slash, struct str rest)
-{
-	(void)slash;
-	(void)rest;
-	input_action(t, ACTION_KEYS);
+	input_action(t, slash->words[0] == '?' ? ACTION_KEYS : ACTION_BACKGROUND);
 }
 
 static void run_vim(struct tui *t, const struct slash *slash, struct str rest)
@@ -215,7 +435,7 @@ static void run_keybindings(struct tui *t, const struct slash *slash, struct str
 	input_edit_bindings(t);
 }
 
-/* What is wrong with the user's own files, then what a subcommand finds */
+/* What is wrong with the user's keys, then what a subcommand finds */
 static void run_doctor(struct tui *t, const struct slash *slash, struct str rest)
 {
 	AUTO_BUF struct buf problems = { 0 };
@@ -224,6 +444,111 @@ static void run_doctor(struct tui *t, const struct slash *slash, struct str rest
 		feed_foreign(t, problems.n ? LOOK_RED : LOOK_PLAIN,
 			     problems.n ? buf_str(&problems) : STR("keybindings.json: ok"));
 	run_cadre(t, slash, rest);
+}
+
+static void run_todo(struct tui *t, const struct slash *slash, struct str rest)
+{
+	(void)slash;
+	(void)rest;
+	t->todo_open = !t->todo_open;
+	if (!t->todo_count)
+		tui_note(t, "there is no list of what is to be done");
+}
+
+static void run_redraw(struct tui *t, const struct slash *slash, struct str rest)
+{
+	AUTO_STYLED struct styled lines = { 0 };
+	struct past past = { .tui = t, .columns = t->region.columns - 1, .out = &lines };
+
+	(void)slash;
+	(void)rest;
+	(void)past_read(&past, cadre_session_file(t->session), t->region.rows);
+	buf_release(&past.title);
+	feed_styled(t, &lines);
+}
+
+static void show_diff(struct tui *t, struct str output, bool ok)
+{
+	if (!ok || !str_trim(output).n) {
+		feed_foreign(t, LOOK_DIM, ok ? STR("Nothing differs from the last commit.") : output);
+		return;
+	}
+	struct page *p = page_open_text(t, "Changes since the last commit", output);
+	for (size_t at = 0; at < p->text.text.n;) {
+		const char *line = p->text.text.p + at, *end = memchr(line, '\n', p->text.text.n - at);
+		size_t n = end ? (size_t)(end - line) + 1 : p->text.text.n - at;
+		bool head = n > 2 && (!memcmp(line, "+++", 3) || !memcmp(line, "---", 3) || !memcmp(line, "dif", 3));
+		unsigned look = head           ? LOOK_BOLD
+				: *line == '+' ? LOOK_ADDED
+				: *line == '-' ? LOOK_REMOVED
+				: *line == '@' ? LOOK_CYAN
+					       : LOOK_PLAIN;
+		memset(p->text.looks.p + at, (int)look, n);
+		at += n;
+	}
+}
+
+static void run_diff(struct tui *t, const struct slash *slash, struct str rest)
+{
+	static const char *const argv[] = { "/bin/sh", "-c",
+					    "git diff HEAD; git ls-files --others --exclude-standard | "
+					    "sed 's/^/new file: /'",
+					    NULL };
+
+	(void)slash;
+	(void)rest;
+	job_program(t, argv, show_diff);
+}
+
+/* A question aside: a copy of the conversation without tools answers it, and neither is kept */
+static void run_btw(struct tui *t, const struct slash *slash, struct str rest)
+{
+	AUTO_FREE char *text = xstrndup(rest.p, rest.n);
+	const char *const argv[] = { "/proc/self/exe",
+				     "-p",
+				     "--resume",
+				     cadre_session_id(t->session),
+				     "--fork-session",
+				     "--no-session-persistence",
+				     "--tools",
+				     "",
+				     "--model",
+				     cadre_session_model(t->session),
+				     "--",
+				     text,
+				     NULL };
+
+	if (!rest.n)
+		tui_note(t, slash->args);
+	else if (!t->worked)
+		tui_note(t, "there is no conversation yet");
+	else
+		job_program(t, argv, NULL);
+}
+
+static void run_stop(struct tui *t, const struct slash *slash, struct str rest)
+{
+	AUTO_BUF struct buf words = { 0 };
+
+	if (str_is(rest, "all"))
+		buf_addf(&words, "--all --session %s", cadre_session_id(t->session));
+	else
+		buf_add(&words, rest.p, rest.n);
+	job_cadre(t, slash->words, buf_str(&words), NULL);
+}
+
+static void run_statusline(struct tui *t, const struct slash *slash, struct str rest)
+{
+	size_t n = 0;
+	const char *now = cadre_session_setting(t->session, "statusLine", &n);
+
+	(void)slash;
+	(void)rest;
+	feed_foreign(t, LOOK_PLAIN, now ? (struct str){ now, n } : STR("statusLine is not set"));
+	feed_say(
+		t, LOOK_DIM,
+		STR("{\"statusLine\": {\"type\": \"command\", \"command\": \"...\"}} in settings.json: docs/terminal.md\n"));
+	status_refresh(t);
 }
 
 /* ---- memory and clipboard -------------------------------------------------------------------------------------------- */
@@ -243,14 +568,12 @@ static void choose_memory(struct tui *t, const char *path)
 		close(fd);
 }
 
-void command_remember(struct tui *t, struct str text)
+static void list_memories(struct tui *t, const char *title, page_choose_fn *choose)
 {
 	const char *config = getenv("CLAUDE_CONFIG_DIR"), *home = getenv("HOME");
 	AUTO_BUF struct buf user = { 0 };
+	struct page *p = page_open_list(t, title, choose);
 
-	free(t->remembered);
-	t->remembered = xstrndup(text.p, text.n);
-	struct page *p = page_open_list(t, "Keep this in", choose_memory);
 	page_add_item(p, STR("CLAUDE.md"), STR("CLAUDE.md: this project, for everyone who works on it"));
 	page_add_item(p, STR("CLAUDE.local.md"), STR("CLAUDE.local.md: this project, for you"));
 	buf_addf(&user, "%s%s/CLAUDE.md",
@@ -261,28 +584,40 @@ void command_remember(struct tui *t, struct str text)
 	page_add_item(p, buf_str(&user), STR("your own memory: all projects"));
 }
 
-/* The clipboard through the terminal (OSC 52) */
-static void run_copy(struct tui *t, const struct slash *slash, struct str rest)
+void command_remember(struct tui *t, struct str text)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	AUTO_BUF struct buf b = { 0 };
-	const unsigned char *p = (const unsigned char *)buf_str(&t->copied).p;
-	size_t n = t->copied.n;
+	free(t->remembered);
+	t->remembered = xstrndup(text.p, text.n);
+	list_memories(t, "Keep this in", choose_memory);
+}
 
+static void choose_memory_file(struct tui *t, const char *path)
+{
+	if (job_edit_file(t, path))
+		tui_note(t, "a new session reads it");
+	tui_draw(t);
+}
+
+static void run_memory(struct tui *t, const struct slash *slash, struct str rest)
+{
 	(void)slash;
 	(void)rest;
-	buf_addstr(&b, "\033]52;c;");
-	for (size_t i = 0; i < n; i += 3) {
-		unsigned v =
-			(unsigned)p[i] << 16 | (i + 1 < n ? (unsigned)p[i + 1] << 8 : 0) | (i + 2 < n ? p[i + 2] : 0);
-		char four[4] = { digits[v >> 18], digits[v >> 12 & 63], i + 1 < n ? digits[v >> 6 & 63] : '=',
-				 i + 2 < n ? digits[v & 63] : '=' };
-		buf_add(&b, four, 4);
-	}
-	buf_addstr(&b, "\a");
-	if (n)
-		cadre_write(t->out, b.p, b.n);
-	tui_note(t, n ? "the last answer is in the clipboard" : "there is no answer yet");
+	list_memories(t, "Edit memory", choose_memory_file);
+}
+
+static void run_copy(struct tui *t, const struct slash *slash, struct str rest)
+{
+	uint64_t back = 1;
+
+	(void)slash;
+	if (rest.n && (!str_to_u64(rest, &back) || !back))
+		back = COPIES + 1;
+	const struct buf *text = back <= COPIES ? &t->copies[back - 1] : NULL;
+	if (text && text->n)
+		tui_copy(t, buf_str(text));
+	tui_note(t, !text || !text->n ? "there is no such answer"
+		    : back == 1       ? "the last answer is in the clipboard"
+				      : "the answer is in the clipboard");
 }
 
 /* Prompts that we give in the user's name */
@@ -292,20 +627,6 @@ static void run_words(struct tui *t, const struct slash *slash, struct str rest)
 
 	buf_addf(&b, "%s%s" STR_FMT, slash->words, rest.n ? "\n\n" : "", STR_ARG(rest));
 	tui_submit(t, buf_str(&b));
-}
-
-static void run_usage(struct tui *t, const struct slash *slash, struct str rest)
-{
-	AUTO_BUF struct buf b = { 0 };
-
-	(void)slash;
-	(void)rest;
-	buf_addf(&b, "cost     $%.4f of all agents so far\ncontext  ", t->cost_usd);
-	buf_addcount(&b, t->context);
-	buf_addstr(&b, " of ");
-	buf_addcount(&b, t->window);
-	buf_addstr(&b, " tokens\n");
-	feed_say(t, LOOK_PLAIN, buf_str(&b));
 }
 
 /* Whole lines that the session answers itself */
@@ -320,63 +641,89 @@ static void run_prompt(struct tui *t, const struct slash *slash, struct str rest
 }
 
 const struct slash slash_table[] = {
-	{ "agents", NULL, "[name]", "the agents that can be used", run_cadre, "agents" },
-	{ "bg", NULL, "", "agents that are waited for continue in the background", run_background, NULL },
-	{ "clear", "new", "", "start a new session", run_clear, NULL },
-	{ "compact", NULL, "[instructions]", "replace the conversation by a summary of it", run_prompt, NULL },
-	{ "config", NULL, "[key]", "settings with their sources", run_cadre, "config explain" },
-	{ "context", NULL, "", "how full the model's window is", run_usage, NULL },
-	{ "copy", NULL, "", "the last answer into the clipboard", run_copy, NULL },
-	{ "doctor", NULL, "", "checks of the installation: keys, the sandbox, servers, settings", run_doctor,
-	  "sandbox status" },
-	{ "effort", NULL, "LEVEL", "low, medium, high, xhigh or max, from the next request on", run_set, "effort" },
-	{ "exit", "quit", "", "leave (also Ctrl-D)", run_exit, NULL },
-	{ "export", NULL, "", "the conversation as text", run_of_session, "sessions show" },
-	{ "help", NULL, "[command]", "this list", run_help, NULL },
-	{ "init", NULL, "", "write a CLAUDE.md for this project", run_words,
+	{ "add-dir", "", "DIR", "one more directory that tools may work in", run_add_dir, NULL },
+	{ "agents", "", "[name]", "the agents that can be used", run_cadre, "agents" },
+	{ "bg", "background\0", "", "agents that are waited for continue in the background", run_key, "b" },
+	{ "btw", "", "QUESTION", "a question aside: answered without tools, and not kept", run_btw, NULL },
+	{ "clear", "new\0reset\0", "[title]", "start a new session", run_clear, NULL },
+	{ "compact", "", "[instructions]", "replace the conversation by a summary of it", run_prompt, NULL },
+	{ "config", "settings\0", "[key[=value]]", "settings with their sources", run_config, "config explain" },
+	{ "context", "", "", "how full the model's window is, by kind", run_shown, NULL },
+	{ "copy", "", "[n]", "the last answer, or the n-th last, into the clipboard", run_copy, NULL },
+	{ "diff", "", "", "what differs from the last commit", run_diff, NULL },
+	{ "doctor", "", "", "checks of the terminal and the installation", run_doctor, "doctor" },
+	{ "effort", "", "[level]", "low, medium, high, xhigh or max, from the next request on", run_choice,
+	  "low medium high xhigh max" },
+	{ "exit", "quit\0", "", "leave (also Ctrl-D)", run_exit, NULL },
+	{ "export", "", "[file]", "the conversation as Markdown into a file", run_export, NULL },
+	{ "fork", "branch\0", "", "continue as a copy; this session stays as it is", run_fork, NULL },
+	{ "help", "", "[command]", "this list", run_help, NULL },
+	{ "hooks", "", "", "hooks and where they come from", run_shown, NULL },
+	{ "init", "", "", "write a CLAUDE.md for this project", run_words,
 	  "Look at this project: how it is built, tested and run, how its parts fit together, and what a newcomer must know. Write "
 	  "that into CLAUDE.md in the project's root, short and with commands that can be copied. If the file exists, improve it." },
-	{ "keybindings", NULL, "", "your keys: keybindings.json in $EDITOR", run_keybindings, NULL },
-	{ "keys", NULL, "", "the keys (also ? on an empty line)", run_keys, NULL },
-	{ "logs", NULL, "AGENT", "what an agent did", run_cadre, "logs" },
-	{ "mcp", NULL, "", "MCP servers and their state", run_cadre, "mcp list" },
-	{ "mode", NULL, "NAME", "permission mode: default, acceptEdits, plan ...", run_set, "permission-mode" },
-	{ "model", NULL, "NAME", "another model, from the next request on", run_set, "model" },
-	{ "permissions", NULL, "[call]", "permission rules with their files", run_cadre, "permissions" },
-	{ "plan", NULL, "", "plan mode", run_plan, NULL },
-	{ "plugin", NULL, "", "plugins that are installed", run_cadre, "plugin list" },
-	{ "redraw", NULL, "", "draw the last rows again", run_redraw, NULL },
-	{ "resume", NULL, "[session]", "continue an earlier session, by id or title; without one the latest",
-	  run_resume, NULL },
-	{ "review", NULL, "[what]", "review the changes of the working tree", run_words,
+	{ "keybindings", "", "", "your keys: keybindings.json in $EDITOR", run_keybindings, NULL },
+	{ "keys", "", "", "the keys (also ? on an empty line)", run_key, "?" },
+	{ "logs", "", "AGENT", "what an agent did", run_cadre, "logs" },
+	{ "mcp", "", "[command]", "MCP servers and their state", run_shown, "mcp" },
+	{ "memory", "", "", "edit a memory file", run_memory, NULL },
+	{ "mode", "", "[name]", "permission mode: default, acceptEdits, plan ...", run_choice,
+	  "default acceptEdits plan dontAsk auto bypassPermissions" },
+	{ "model", "", "[name]", "another model, from the next request on", run_choice, NULL },
+	{ "output-style", "", "[name]", "how the main agent talks", run_choice, NULL },
+	{ "permissions", "", "[test CALL]", "permission rules with their files", run_cadre, "permissions" },
+	{ "plan", "", "", "plan mode", run_plan, NULL },
+	{ "plugin", "plugins\0", "[command]", "plugins that are installed", run_cadre, "plugin" },
+	{ "redraw", "", "", "print the last messages again", run_redraw, NULL },
+	{ "rename", "", "TITLE", "give the session a title", run_rename, NULL },
+	{ "resume", "continue\0", "[session]", "continue an earlier session: a list, or by id or title", run_resume,
+	  NULL },
+	{ "review", "", "[what]", "review the changes of the working tree", run_words,
 	  "Review the changes that are not committed yet (git diff, and new files), or what is named below: bugs first, with file and "
 	  "line, then what is missing, then what could be simpler. Do not change anything." },
-	{ "rewind", NULL, "", "set files back to before a message", run_rewind, NULL },
-	{ "sandbox", NULL, "", "what the kernel enforces", run_cadre, "sandbox status" },
-	{ "sessions", NULL, "", "stored sessions", run_cadre, "sessions" },
-	{ "skills", NULL, "", "skills and commands of the user, the project and plugins", run_cadre, "skills" },
-	{ "status", NULL, "", "session, model, mode", run_status, NULL },
-	{ "stop", NULL, "AGENT", "end an agent and all below it", run_cadre, "stop" },
-	{ "tasks", NULL, "", "agents of this and other sessions", run_cadre, "tasks" },
-	{ "team", NULL, "", "teams and their members", run_cadre, "team" },
-	{ "transcript", NULL, "", "the whole conversation (also Ctrl-O)", run_transcript, NULL },
-	{ "usage", "cost", "", "cost and tokens so far", run_usage, NULL },
-	{ "vim", NULL, "", "keys of vim, on and off", run_vim, NULL },
+	{ "rewind", "checkpoint\0", "", "set files or the conversation back to before a message", run_rewind, NULL },
+	{ "sandbox", "", "", "what the kernel enforces", run_cadre, "sandbox status" },
+	{ "sessions", "", "", "stored sessions", run_cadre, "sessions" },
+	{ "skills", "", "[name]", "skills and commands of the user, the project and plugins", run_cadre, "skills" },
+	{ "status", "", "", "session, model, address, mode", run_status, NULL },
+	{ "statusline", "", "", "your status command, run again", run_statusline, NULL },
+	{ "stop", "", "AGENT", "end an agent and all below it; all: every agent", run_stop, "stop" },
+	{ "tasks", "", "", "all agents of this session (also Ctrl-T)", run_shown, "tasks" },
+	{ "team", "", "[command]", "teams and their members", run_cadre, "team" },
+	{ "tell", "", "MEMBER TEXT", "a message to a member of a team", run_cadre, "team message" },
+	{ "theme", "", "[name]", "colours", run_choice, "auto dark light dark-daltonized light-daltonized ansi" },
+	{ "thinking", "", "on|off|show|hide", "whether the model thinks, and whether it is shown", run_thinking, NULL },
+	{ "todo", "", "", "the list of what is to be done: open or closed", run_todo, NULL },
+	{ "transcript", "", "", "the whole conversation (also Ctrl-O)", run_transcript, NULL },
+	{ "trust", "", "[DIR]", "trust this folder: its hooks, servers and rules count", run_cadre, "trust" },
+	{ "usage", "cost\0", "", "cost and tokens by model and agent", run_shown, NULL },
+	{ "version", "", "", "the version", run_version, NULL },
+	{ "vim", "", "", "keys of vim, on and off", run_vim, NULL },
 };
 const size_t slash_count = COUNT_OF(slash_table);
 
-/* The command that was probably meant: almost the name of one of ours */
-static const char *name_meant(struct str name)
+bool command_is(const struct slash *s, struct str name)
 {
-	size_t limit = name.n > 3 ? 2 : 1;
+	const char *alias = s->aliases;
+
+	while (*alias && !str_is(name, alias))
+		alias += strlen(alias) + 1;
+	return *alias || str_is(name, s->name);
+}
+
+/* The command or skill that was probably meant: almost its name */
+static const char *name_meant(struct tui *t, struct str name)
+{
+	size_t limit = name.n > 3 ? 2 : 1, i = 0;
+	const struct map_entry *e = NULL;
 	const char *best = NULL;
 
-	for (size_t i = 0; i < slash_count; i++) {
-		struct str known = str_from(slash_table[i].name);
-		size_t d = str_distance(name, known);
+	while (i < slash_count || (e = map_next(&t->skills, e))) {
+		const char *known = i < slash_count ? slash_table[i++].name : e->key;
+		size_t d = str_distance(name, str_from(known));
 		/* of two that are as near, the one that is as long */
-		if (d && (d < limit || (d == limit && (!best || known.n == name.n)))) {
-			best = slash_table[i].name;
+		if (d < limit || (d == limit && (!best || strlen(known) == name.n))) {
+			best = known;
 			limit = d;
 		}
 	}
@@ -386,24 +733,27 @@ static const char *name_meant(struct str name)
 bool command_slash(struct tui *t, struct str line)
 {
 	struct str rest = line, name = str_cut(&rest, ' ');
+	AUTO_BUF struct buf b = { 0 };
 
 	name = (struct str){ name.p + 1, name.n - 1 };
 	rest = rest.p ? str_trim(rest) : STR("");
 	for (size_t i = 0; i < slash_count; i++) {
 		const struct slash *s = &slash_table[i];
-		if (!str_is(name, s->name) && !(s->alias && str_is(name, s->alias)))
+		if (!command_is(s, name))
 			continue;
 		if (s->run != run_prompt)
 			feed_prompt(t, line);
 		s->run(t, s, rest);
 		return true;
 	}
-	const char *meant = memchr(name.p, '/', name.n) ? NULL : name_meant(name);
-	if (meant) {
-		AUTO_BUF struct buf b = { 0 };
-		buf_addf(&b, "no command /" STR_FMT "; did you mean /%s?", STR_ARG(name), meant);
-		feed_foreign(t, LOOK_YELLOW, buf_str(&b));
-		return true;
-	}
-	return false;
+	if (memchr(name.p, '/', name.n) || memchr(name.p, '\n', name.n))
+		return false; /* a path, or a text */
+	show_read_skills(t);
+	if (map_get(&t->skills, name))
+		return false;
+	const char *meant = name_meant(t, name);
+	buf_addf(&b, "no command /" STR_FMT "%s%s%s\n", STR_ARG(name), meant ? "; did you mean /" : "; / lists them",
+		 meant ? meant : "", meant ? "?" : "");
+	feed_foreign(t, LOOK_YELLOW, buf_str(&b));
+	return true;
 }

@@ -7,7 +7,15 @@
 #include "lib/base/utf8.h"
 #include "lib/json/json.h"
 
-enum { HEAD_ROWS = 3, TAIL_ROWS = 5, PROMPT_ROWS = 20, LIVE_ROWS = 6, SUMMARY_BYTES = 200, SLOW_MS = 1000 };
+enum {
+	HEAD_ROWS = 3,
+	TAIL_ROWS = 5,
+	PROMPT_ROWS = 20,
+	LIVE_ROWS = 6,
+	SUMMARY_BYTES = 200,
+	STARTS_SHOWN = 6 /* agents that begin together */,
+	SLOW_MS = 1000
+};
 
 const char *tui_mark(const struct tui *t, enum tui_mark mark)
 {
@@ -74,7 +82,11 @@ static void feed_folded(struct tui *t)
 		styled_add(&f->lines, LOOK_PLAIN, buf_str(&b));
 		styled_add(&f->lines, LOOK_PLAIN, STR("\n"));
 	}
-	f->reads = f->searches = 0;
+	if (f->starts > STARTS_SHOWN) {
+		styled_clear(&f->lines);
+		styled_addf(&f->lines, LOOK_DIM, "%s %u agents begin\n", tui_mark(t, MARK_TOOL), f->starts);
+	}
+	f->reads = f->searches = f->starts = 0;
 	write_lines(t, &f->lines);
 	styled_clear(&f->lines);
 }
@@ -228,7 +240,7 @@ static void feed_delta(struct tui *t, const struct cadre_event *e)
 	} else {
 		end_thinking(t);
 		buf_add(&t->answer, text.p, text.n);
-		buf_add(&t->copied, text.p, text.n);
+		buf_add(&t->copies[0], text.p, text.n);
 		add_to_tail(t, text);
 		feed_blocks(t, markdown_complete(buf_str(&t->answer)));
 	}
@@ -265,10 +277,11 @@ static void tool_started(struct tui *t, const struct cadre_event *e)
 
 	feed_blocks(t, t->answer.n);
 	end_thinking(t);
-	render_line(&summary, utf8_cut(str_cut(&rest, '\n'), SUMMARY_BYTES));
+	if (!str_starts(rest, STR("{\""))) /* an input without a subject: JSON says nothing to a person */
+		render_line(&summary, utf8_cut(str_cut(&rest, '\n'), SUMMARY_BYTES));
 	*run = (struct tool_run){ .id = xstrdup(cadre_event_id(e)),
 				  .name = xstrdup(cadre_event_name(e)),
-				  .summary = buf_take(&summary, NULL),
+				  .summary = summary.n ? buf_take(&summary, NULL) : xstrdup(""),
 				  .started_ms = tui_now_ms() };
 	while (*at)
 		at = &(*at)->next;
@@ -352,6 +365,8 @@ static void tool_ended(struct tui *t, const struct cadre_event *e)
 		if (failed || !is_quiet_tool(run->name))
 			add_excerpt(t, &s, failed ? LOOK_RED : LOOK_DIM, text, HEAD_ROWS, TAIL_ROWS);
 	}
+	if ((reads || searches) && t->folded.starts)
+		feed_folded(t);
 	if (reads || searches) {
 		t->folded.reads += reads;
 		t->folded.searches += searches;
@@ -455,11 +470,17 @@ static void feed_child(struct tui *t, const struct cadre_event *e)
 	if (kind == CADRE_AGENT_STARTED || kind == CADRE_AGENT_ENDED) {
 		bool bad = kind == CADRE_AGENT_ENDED && cadre_event_is_error(e);
 		agent_note(&b, e);
-		feed_line(t, bad ? LOOK_RED : LOOK_DIM,
-			  tui_mark(t, kind == CADRE_AGENT_STARTED ? MARK_TOOL
-				      : bad                       ? MARK_FAILED
-								  : MARK_DONE),
-			  buf_str(&b));
+		if (kind == CADRE_AGENT_STARTED) {
+			if (t->folded.reads + t->folded.searches)
+				feed_folded(t);
+			if (++t->folded.starts > STARTS_SHOWN)
+				return;
+			styled_addf(&t->folded.lines, LOOK_DIM, "%s ", tui_mark(t, MARK_TOOL));
+			styled_add_foreign(&t->folded.lines, LOOK_DIM, buf_str(&b), true);
+			styled_add(&t->folded.lines, LOOK_PLAIN, STR("\n"));
+			return;
+		}
+		feed_line(t, bad ? LOOK_RED : LOOK_DIM, tui_mark(t, bad ? MARK_FAILED : MARK_DONE), buf_str(&b));
 	} else if (kind == CADRE_ERROR) {
 		agent_title(&b, e);
 		buf_addstr(&b, ": ");
@@ -507,6 +528,8 @@ void feed_event(struct tui *t, const struct cadre_event *e)
 		break;
 	case CADRE_ERROR:
 		feed_line(t, LOOK_RED, tui_mark(t, MARK_FAILED), text);
+		if (text.n && memmem(text.p, text.n, "`cadre trust`", 13))
+			ask_trust(t, text);
 		break;
 	case CADRE_PERMISSION_DENIED:
 		feed_line(t, LOOK_DIM, "denied:", text);

@@ -94,7 +94,7 @@ static void on_output(struct cadre *c, int fd, void *data)
 		job_end(t);
 		return;
 	}
-	size_t fits = MIN((size_t)n, j->limit - j->output.n);
+	size_t fits = MIN((size_t)n, j->limit - MIN(j->limit, j->output.n));
 	buf_add(&j->output, bytes, fits);
 	j->cut = j->cut || fits < (size_t)n;
 }
@@ -151,6 +151,11 @@ void job_shell(struct tui *t, struct str command, bool joins)
 	job_start(t, text, argv, true, joins, NULL);
 }
 
+void job_program(struct tui *t, const char *const *argv, job_done_fn *done)
+{
+	job_start(t, argv[0], argv, false, false, done);
+}
+
 void job_cadre(struct tui *t, const char *words, struct str more, job_done_fn *done)
 {
 	AUTO_FREE char *all = xmalloc(strlen(words) + more.n + 2);
@@ -164,14 +169,10 @@ void job_cadre(struct tui *t, const char *words, struct str more, job_done_fn *d
 	job_start(t, words, argv, false, false, done);
 }
 
-void job_program(struct tui *t, const char *command, size_t limit, job_done_fn *done)
+void job_limit(struct tui *t, size_t bytes)
 {
-	const char *const argv[] = { "/bin/sh", "-c", command, NULL };
-	bool busy = t->job;
-
-	job_start(t, command, argv, false, false, done);
-	if (!busy && t->job)
-		t->job->limit = limit;
+	if (t->job)
+		t->job->limit = bytes;
 }
 
 void job_cancel(struct tui *t)
@@ -196,6 +197,7 @@ static void read_back(struct tui *t, int fd)
 	AUTO_BUF struct buf text = { 0 };
 	char bytes[8192];
 
+	(void)lseek(fd, 0, SEEK_SET);
 	for (ssize_t n; (n = read(fd, bytes, sizeof bytes)) > 0 && text.n < DRAFT_LIMIT_BYTES;)
 		buf_add(&text, bytes, (size_t)n);
 	struct str s = str_trim(buf_str(&text));
@@ -207,8 +209,9 @@ bool job_edit_file(struct tui *t, const char *path)
 {
 	const char *editor = getenv("VISUAL");
 	AUTO_BUF struct buf erase = { 0 }, command = { 0 };
-	pid_t pid;
+	const char *argv[] = { "/bin/sh", "-c", NULL, "cadre", path, NULL };
 	int status = -1;
+	pid_t pid;
 
 	if (!editor || !*editor)
 		editor = getenv("EDITOR");
@@ -219,12 +222,11 @@ bool job_edit_file(struct tui *t, const char *path)
 	(void)cadre_writer_flush(t->out, 1000, NULL, 0);
 	term_give_back();
 	buf_addf(&command, "%s \"$1\"", editor); /* it may have arguments of its own */
-	const char *const argv[] = { "/bin/sh", "-c", command.p, "cadre", path, NULL };
+	argv[2] = command.p;
 	if (posix_spawn(&pid, argv[0], NULL, NULL, (char *const *)argv, environ) == 0)
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 			;
 	(void)term_take();
-	tui_changed(t);
 	return WIFEXITED(status) && !WEXITSTATUS(status);
 }
 
@@ -243,9 +245,9 @@ void job_edit_draft(struct tui *t)
 	if (text.n && write(fd, text.p, text.n) < (ssize_t)text.n)
 		tui_note(t, "the draft was not written whole");
 	close(fd);
-	bool edited = job_edit_file(t, path.p);
+	bool changed = job_edit_file(t, path.p);
 	fd = open(path.p, O_RDONLY | O_CLOEXEC | O_NOFOLLOW); /* editors replace the file */
-	if (fd >= 0 && edited)
+	if (fd >= 0 && changed)
 		read_back(t, fd);
 	if (fd >= 0)
 		close(fd);

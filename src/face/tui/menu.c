@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include "face/tui/tui_int.h"
 #include "face/cli/view.h"
-#include "lib/json/json.h"
 
 enum { MENU_ROWS = 8, MOST_ITEMS = 2000 };
 
@@ -74,33 +73,10 @@ static void add_command(struct menu *m, struct str typed, bool starting, const c
 	menu_add(m, buf_str(&b), help);
 }
 
-/* What `cadre skills --json` says; what is meant for the model alone is left out. */
-static void on_skills(struct tui *t, struct str output, bool ok)
-{
-	AUTO_JSON struct json_reader reader = { 0 };
-	AUTO_ARENA struct arena arena = { 0 };
-	const struct json *root;
-
-	if (!ok || json_parse(&reader, output.p, output.n, &root, NULL) < 0)
-		return;
-	const struct json *skills = json_get(root, "skills");
-	for (const struct json *k = json_is(skills, JSON_ARRAY) ? json_first(skills) : NULL; k;
-	     k = json_next(skills, k)) {
-		const char *name = json_cstr(json_get(k, "name"), &arena);
-		const char *help = json_cstr(json_get(k, "description"), &arena);
-		if (name && json_bool(json_get(k, "user")))
-			free(map_set(&t->skills, str_from(name), xstrdup(help ? help : "")));
-	}
-	if (!t->page && !t->asking)
-		menu_update(t);
-}
-
 static void add_commands(struct tui *t, struct menu *m, struct str typed)
 {
-	if (!t->skills_read && !t->job) {
-		t->skills_read = true;
-		job_cadre(t, "skills --json", STR(""), on_skills);
-	}
+	if (!typed.n || !t->skills.count)
+		show_read_skills(t);
 	for (int starting = 1; starting >= 0; starting--) { /* those that begin so come first */
 		for (size_t i = 0; i < slash_count; i++)
 			add_command(m, typed, starting, slash_table[i].name, slash_table[i].help);

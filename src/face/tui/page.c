@@ -1,40 +1,25 @@
 /* SPDX-License-Identifier: MIT
- * page.c - views on the alternate screen: a pager, a list to choose from, and all agents. The conversation continues below them;
- * what it writes is shown when the view is closed. */
-#include "face/tui/tui_int.h"
+ * page.c - views on the alternate screen: a pager, and a list to choose from with a preview; roster.c has the agents. The
+ * conversation continues below them; what it writes is shown when the view is closed. */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include "face/cli/view.h"
-
-enum { TWICE_MS = 2000 };
-
-struct page {
-	enum { PAGE_TEXT, PAGE_LIST, PAGE_AGENTS } kind;
-	char *title;
-	struct region screen; /* all rows of the window */
-	struct styled text;   /* PAGE_TEXT */
-	size_t *lines;        /* starts of its rows at this width */
-	size_t line_count;
-	unsigned wrapped; /* the width that lines were made for */
-	struct page_item *items;
-	size_t count;
-	page_choose_fn *choose;
-	size_t selected, top;
-	struct buf filter;
-	bool filtering;     /* letters change the filter; a list always does */
-	struct buf message; /* PAGE_AGENTS: to the selected one */
-	bool writing;
-	char stop_id[64]; /* asked once whether this one is to be stopped */
-	int64_t stop_ms;
-};
+#include "face/tui/tui_int.h"
+#include "lib/base/base64.h"
 
 /* ---- opening and closing -------------------------------------------------------------------------------------------- */
 
-static struct page *page_open(struct tui *t, int kind, const char *title)
+struct page *page_open(struct tui *t, enum page_kind kind, const char *title)
 {
+	AUTO_BUF struct buf safe = { 0 };
+
 	page_close(t);
 	menu_close(t);
+	render_line(&safe, str_from(title));
 	struct page *p = xcalloc(1, sizeof *p);
 	p->kind = kind;
-	p->title = xstrdup(title);
+	p->title = buf_take(&safe, NULL);
 	p->screen.colour = t->region.colour;
 	t->page = p;
 	cadre_write(t->out, "\033[?1049h\033[H\033[J", 14);
@@ -55,24 +40,62 @@ void page_close(struct tui *t)
 	free(p->items);
 	free(p->lines);
 	free(p->title);
+	free(p->path);
+	free(p->ask_id);
 	styled_release(&p->text);
 	buf_release(&p->filter);
 	buf_release(&p->message);
+	map_release(&p->folds);
+	free(p->rows);
 	region_release(&p->screen);
 	free(p);
 	cadre_write(t->out, "\033[?1049l", 8);
 	tui_changed(t);
 }
 
-void page_open_text(struct tui *t, const char *title, struct str foreign)
+static void tabs_to_blanks(struct styled *s)
+{
+	for (size_t i = 0; i < s->text.n; i++)
+		if (s->text.p[i] == '\t')
+			s->text.p[i] = ' ';
+}
+
+struct page *page_open_text(struct tui *t, const char *title, struct str foreign)
 {
 	struct page *p = page_open(t, PAGE_TEXT, title);
 
 	styled_add_foreign(&p->text, LOOK_PLAIN, foreign, false);
-	for (size_t i = 0; i < p->text.text.n; i++)
-		if (p->text.text.p[i] == '\t')
-			p->text.text.p[i] = ' ';
-	p->top = SIZE_MAX; /* its end */
+	tabs_to_blanks(&p->text);
+	return p;
+}
+
+/* The file again, if it has grown; a view that is at its end stays there. */
+static void page_read_file(struct tui *t, struct page *p)
+{
+	struct past past = { .tui = t, .columns = t->region.columns - 1, .out = &p->text };
+	struct stat st;
+
+	if (!p->path || stat(p->path, &st) < 0 || st.st_size == p->size)
+		return;
+	p->size = st.st_size;
+	bool at_end = p->top + p->room >= p->line_count;
+	styled_clear(&p->text);
+	(void)past_read(&past, p->path, 0);
+	buf_release(&past.title);
+	tabs_to_blanks(&p->text);
+	p->wrapped = 0;
+	if (at_end)
+		p->top = SIZE_MAX;
+}
+
+void page_open_transcript(struct tui *t, const char *title, const char *path)
+{
+	struct page *p = page_open(t, PAGE_TEXT, title);
+
+	p->path = xstrdup(path);
+	page_read_file(t, p);
+	if (!p->text.text.n)
+		styled_add(&p->text, LOOK_DIM, STR("Nothing was said yet.\n"));
 }
 
 struct page *page_open_list(struct tui *t, const char *title, page_choose_fn *choose)
@@ -92,9 +115,14 @@ void page_add_item(struct page *p, struct str id, struct str foreign)
 	p->items[p->count++] = (struct page_item){ xstrndup(id.p, id.n), buf_take(&safe, NULL) };
 }
 
-void page_open_agents(struct tui *t)
+void tui_copy(struct tui *t, struct str text)
 {
-	(void)page_open(t, PAGE_AGENTS, "Agents");
+	AUTO_BUF struct buf b = { 0 };
+
+	buf_addstr(&b, "\033]52;c;");
+	base64_add(&b, text);
+	buf_addstr(&b, "\a");
+	cadre_write(t->out, b.p, b.n);
 }
 
 /* ---- rows ----------------------------------------------------------------------------------------------------------- */
@@ -118,7 +146,7 @@ static void wrap_text(struct page *p, unsigned columns)
 	}
 }
 
-static bool has_text(struct str s, struct str part)
+bool page_has_text(struct str s, struct str part)
 {
 	for (size_t i = 0; part.n && i + part.n <= s.n; i++)
 		if (!strncasecmp(s.p + i, part.p, part.n))
@@ -133,11 +161,13 @@ static void add_text_rows(struct tui *t, struct page *p, size_t room)
 
 	wrap_text(p, columns);
 	p->top = MIN(p->top, p->line_count > room ? p->line_count - room : 0);
+	if (p->ask_id && p->top + room >= p->line_count)
+		ask_saw_end(t, p->ask_id);
 	for (size_t i = p->top; i < p->line_count && i < p->top + room; i++) {
 		size_t end = cells_wrap(buf_str(&p->text.text), p->lines[i], columns, &next);
 		struct styled *row = rows_add(t);
 		struct str line = { p->text.text.p + p->lines[i], end - p->lines[i] };
-		if (p->filter.n && has_text(line, buf_str(&p->filter)))
+		if (p->filter.n && page_has_text(line, buf_str(&p->filter)))
 			styled_add(row, LOOK_BOLD | LOOK_YELLOW, line);
 		else
 			styled_append(row, &p->text, p->lines[i], end);
@@ -146,17 +176,51 @@ static void add_text_rows(struct tui *t, struct page *p, size_t room)
 
 static bool item_fits(const struct page *p, size_t i)
 {
-	return has_text(str_from(p->items[i].text), buf_str(&p->filter));
+	return page_has_text(str_from(p->items[i].text), buf_str(&p->filter));
+}
+
+/* The selected item; SIZE_MAX: nothing fits */
+static size_t item_selected(const struct page *p)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < p->count; i++)
+		if (item_fits(p, i) && at++ == p->selected)
+			return i;
+	return SIZE_MAX;
+}
+
+/* A preview of the selected item has the lower half. */
+static void add_preview(struct tui *t, struct page *p, size_t room)
+{
+	size_t chosen = item_selected(p), next, rows = 0;
+
+	if (chosen != p->previewed) {
+		p->previewed = chosen;
+		styled_clear(&p->text);
+		if (chosen != SIZE_MAX)
+			p->preview(t, p, p->items[chosen].id, &p->text);
+		tabs_to_blanks(&p->text);
+	}
+	styled_add(rows_add(t), LOOK_DIM, STR("---"));
+	struct str s = buf_str(&p->text.text);
+	for (size_t from = 0; from < s.n && rows + 1 < room; from = next, rows++) {
+		size_t end = cells_wrap(s, from, p->screen.columns - 1, &next);
+		styled_append(rows_add(t), &p->text, from, end);
+	}
 }
 
 static void add_list_rows(struct tui *t, struct page *p, size_t room)
 {
-	size_t at = 0, first = p->selected >= room ? p->selected - room + 1 : 0;
+	size_t lower = p->preview && room > 6 ? room / 2 : 0, upper = room - lower, fitting = 0, at = 0;
+	size_t first = p->selected >= upper ? p->selected - upper + 1 : 0;
 
+	for (size_t i = 0; i < p->count; i++)
+		fitting += item_fits(p, i);
 	for (size_t i = 0; i < p->count; i++) {
 		if (!item_fits(p, i))
 			continue;
-		if (at >= first && at < first + room) {
+		if (at >= first && at < first + upper) {
 			struct styled *row = rows_add(t);
 			unsigned look = at == p->selected ? LOOK_BOLD | LOOK_CYAN : LOOK_PLAIN;
 			styled_addf(row, look, "%s ", at == p->selected ? tui_mark(t, MARK_PROMPT) : " ");
@@ -166,32 +230,9 @@ static void add_list_rows(struct tui *t, struct page *p, size_t room)
 	}
 	if (!at)
 		styled_add(rows_add(t), LOOK_DIM, STR("  nothing fits"));
-}
-
-static const struct agent_row *agent_at(const struct tui *t, size_t index)
-{
-	const struct agent_row *r = t->agents.first;
-
-	for (size_t i = 0; r && i < index; i++)
-		r = r->next;
-	return r;
-}
-
-static void add_agents_rows(struct tui *t, struct page *p, size_t room)
-{
-	size_t count = t->agents.by_id.count;
-
-	p->selected = MIN(p->selected, count ? count - 1 : 0);
-	size_t first = p->selected >= room ? p->selected - room + 1 : 0;
-	const struct agent_row *r = agent_at(t, first);
-	for (size_t i = first; r && i < first + room; i++, r = r->next) {
-		rows_add_agent(t, r);
-		if (i == p->selected)
-			memset(t->rows[t->row_count - 1].looks.p, LOOK_BOLD | LOOK_CYAN,
-			       t->rows[t->row_count - 1].looks.n);
-	}
-	if (!count)
-		styled_add(rows_add(t), LOOK_DIM, STR("  no agent runs"));
+	styled_addf(&t->rows[0], LOOK_DIM, "  %zu of %zu", fitting, p->count);
+	if (lower)
+		add_preview(t, p, lower);
 }
 
 void page_draw(struct tui *t, struct buf *out)
@@ -200,40 +241,40 @@ void page_draw(struct tui *t, struct buf *out)
 	size_t room = t->region.rows > 3 ? t->region.rows - 2 : 1;
 	struct styled *row;
 
+	p->room = room;
 	if (p->screen.columns != t->region.columns || p->screen.rows != t->region.rows) {
 		p->screen.columns = t->region.columns;
 		p->screen.rows = t->region.rows;
 		p->screen.shown_count = p->screen.at_row = p->screen.at_column = 0;
 		buf_addstr(out, "\033[H\033[J");
 	}
+	page_read_file(t, p);
 	t->row_count = 0;
-	row = rows_add(t);
-	styled_add_foreign(row, LOOK_BOLD, str_from(p->title), true);
-	if (p->kind == PAGE_AGENTS)
-		styled_addf(row, LOOK_BOLD, ": %zu, %zu run, %zu ask", t->agents.by_id.count, t->agents.running,
-			    t->agents.asking);
+	styled_add(rows_add(t), LOOK_BOLD, str_from(p->title));
 	if (p->kind == PAGE_TEXT)
 		add_text_rows(t, p, room);
 	else if (p->kind == PAGE_LIST)
 		add_list_rows(t, p, room);
 	else
-		add_agents_rows(t, p, room);
+		roster_add_rows(t, p, room);
 	while (t->row_count < room + 1)
 		(void)rows_add(t);
 	row = rows_add(t);
-	if (p->filtering || p->kind == PAGE_LIST) {
+	if (p->writing) {
+		styled_add(row, LOOK_PLAIN, STR("message: "));
+		styled_add_foreign(row, LOOK_PLAIN, buf_str(&p->message), true);
+	} else if (p->filtering || p->kind == PAGE_LIST) {
 		styled_add(row, LOOK_PLAIN, STR("/"));
 		styled_add_foreign(row, LOOK_PLAIN, buf_str(&p->filter), true);
 		styled_add(row, LOOK_DIM, STR("   enter takes . esc leaves"));
-	} else if (p->writing) {
-		styled_add(row, LOOK_PLAIN, STR("message: "));
-		styled_add_foreign(row, LOOK_PLAIN, buf_str(&p->message), true);
 	} else if (t->note.n) {
 		styled_add_foreign(row, LOOK_YELLOW, buf_str(&t->note), true);
+	} else if (p->kind == PAGE_TEXT) {
+		styled_add(row, LOOK_DIM, STR("q leaves . / searches . n N . PgUp PgDn g G . y copies . v editor"));
 	} else {
 		styled_add(row, LOOK_DIM,
-			   p->kind == PAGE_TEXT ? STR("q leaves . / searches . n next . PgUp PgDn g G")
-						: STR("enter shows . m message . x stop . q leaves"));
+			   STR("q leaves . enter shows . m message . x stop . b background . left right fold . "
+			       "/ find . s sort . h hide ended"));
 	}
 	for (size_t i = 0; i < t->row_count; i++)
 		rows_cut(t, &t->rows[i]);
@@ -242,81 +283,32 @@ void page_draw(struct tui *t, struct buf *out)
 
 /* ---- keys ----------------------------------------------------------------------------------------------------------- */
 
-/* Of a program that was run for the view: its last line, if it failed */
-static void page_say_result(struct tui *t, struct str output, bool ok)
-{
-	AUTO_BUF struct buf line = { 0 };
-	struct str rest = str_trim(output);
-
-	render_line(&line, str_cut(&rest, '\n'));
-	tui_note(t, ok ? "done" : buf_str(&line).p);
-}
-
-static void show_log(struct tui *t, struct str output, bool ok)
-{
-	(void)ok;
-	page_open_text(t, "Agent", output);
-}
-
-/* The next row below the first one that has the text */
-static void find_next(struct page *p)
+/* The next row that has the text, downwards or upwards */
+static void find_next(struct page *p, bool up)
 {
 	struct str s = buf_str(&p->text.text);
 
 	for (size_t k = 1; k <= p->line_count; k++) {
-		size_t i = (MIN(p->top, p->line_count - 1) + k) % p->line_count;
+		size_t at = MIN(p->top, p->line_count - 1);
+		size_t i = (at + (up ? p->line_count - k : k)) % p->line_count;
 		size_t end = i + 1 < p->line_count ? p->lines[i + 1] : s.n;
-		if (has_text((struct str){ s.p + p->lines[i], end - p->lines[i] }, buf_str(&p->filter))) {
+		if (page_has_text((struct str){ s.p + p->lines[i], end - p->lines[i] }, buf_str(&p->filter))) {
 			p->top = i;
 			return;
 		}
 	}
 }
 
-static void agents_letter(struct tui *t, struct page *p, char letter)
-{
-	const struct agent_row *r = agent_at(t, p->selected);
-	int64_t now = tui_now_ms();
-
-	if (!r)
-		return;
-	if (letter == 'm') {
-		p->writing = true;
-	} else if (letter == 'x' && !strcmp(p->stop_id, r->id) && now - p->stop_ms < TWICE_MS) {
-		job_cadre(t, "stop", str_from(r->id), page_say_result);
-		p->stop_id[0] = '\0';
-	} else if (letter == 'x') {
-		snprintf(p->stop_id, sizeof p->stop_id, "%s", r->id);
-		p->stop_ms = now;
-		tui_note(t, "x again stops it and all below it");
-	}
-}
-
-static void send_message(struct tui *t, struct page *p)
-{
-	const struct agent_row *r = agent_at(t, p->selected);
-	AUTO_BUF struct buf words = { 0 };
-
-	p->writing = false;
-	if (r && p->message.n) {
-		buf_addf(&words, "%s " STR_FMT, r->id, STR_ARG(buf_str(&p->message)));
-		job_cadre(t, "team message", buf_str(&words), page_say_result);
-	}
-	buf_clear(&p->message);
-}
-
 static void choose(struct tui *t, struct page *p)
 {
-	size_t at = 0;
+	size_t i = item_selected(p);
 
-	for (size_t i = 0; i < p->count; i++)
-		if (item_fits(p, i) && at++ == p->selected) {
-			AUTO_FREE char *id = xstrdup(p->items[i].id);
-			page_choose_fn *fn = p->choose;
-			page_close(t);
-			fn(t, id);
-			return;
-		}
+	if (i == SIZE_MAX)
+		return;
+	AUTO_FREE char *id = xstrdup(p->items[i].id);
+	page_choose_fn *fn = p->choose;
+	page_close(t);
+	fn(t, id);
 }
 
 /* Letters of the line at the bottom */
@@ -324,66 +316,107 @@ static void line_key(struct tui *t, struct page *p, const struct key *key, struc
 {
 	if (key->code == KEY_TEXT && !key->alt) {
 		buf_add(line, key->text.p, key->text.n);
-		p->selected = p->kind == PAGE_LIST ? 0 : p->selected;
+		p->selected = p->writing ? p->selected : 0;
 	} else if (key->code == KEY_BACKSPACE && line->n) {
 		line->n = cells_previous(buf_str(line), line->n);
 	} else if (key->code == KEY_ENTER && p->writing) {
-		send_message(t, p);
+		roster_send(t, p);
 	} else if (key->code == KEY_ENTER && p->kind == PAGE_LIST) {
 		choose(t, p);
 	} else if (key->code == KEY_ENTER) {
 		p->filtering = false;
-		find_next(p);
+		if (p->kind == PAGE_TEXT && p->filter.n)
+			find_next(p, false);
 	}
 }
 
-static void move(struct tui *t, struct page *p, int64_t by)
+static void move(struct page *p, int64_t by)
 {
-	size_t *at = p->kind == PAGE_TEXT ? &p->top : &p->selected;
-	size_t fitting = 0;
+	size_t *at = p->kind == PAGE_TEXT ? &p->top : &p->selected, last = p->line_count;
 
-	for (size_t i = 0; p->kind == PAGE_LIST && i < p->count; i++)
-		fitting += item_fits(p, i);
-	size_t last = p->kind == PAGE_TEXT ? p->line_count : p->kind == PAGE_LIST ? fitting : t->agents.by_id.count;
+	if (p->kind == PAGE_LIST) {
+		last = 0;
+		for (size_t i = 0; i < p->count; i++)
+			last += item_fits(p, i);
+	} else if (p->kind == PAGE_AGENTS) {
+		last = p->row_count;
+	}
 	last = last ? last - 1 : 0;
 	*at = by < 0 ? *at - MIN(*at, (size_t)-by) : MIN(*at + (size_t)by, last);
+}
+
+/* The text of the view in the user's editor; what is changed there is not kept. */
+static void open_editor(struct tui *t, struct page *p)
+{
+	const char *dir = getenv("XDG_RUNTIME_DIR");
+	AUTO_BUF struct buf path = { 0 };
+
+	buf_addf(&path, "%s/cadre-view-XXXXXX.md", dir && *dir ? dir : "/tmp");
+	int fd = mkostemps(path.p, 3, O_CLOEXEC);
+	if (fd < 0 || write(fd, p->text.text.p, p->text.text.n) < 0)
+		tui_note(t, "the text cannot be written");
+	else
+		(void)job_edit_file(t, path.p);
+	if (fd >= 0) {
+		close(fd);
+		(void)unlink(path.p);
+	}
+	cadre_write(t->out, "\033[?1049h", 8);
+	p->screen.columns = 0; /* all of it is drawn again */
+}
+
+static bool text_letter(struct tui *t, struct page *p, char letter)
+{
+	if ((letter == 'n' || letter == 'N') && p->filter.n) {
+		find_next(p, letter == 'N');
+	} else if (letter == 'y') {
+		tui_copy(t, buf_str(&p->text.text));
+		tui_note(t, "the text is in the clipboard");
+	} else if (letter == 'v') {
+		open_editor(t, p);
+	} else if (letter == ' ') {
+		move(p, (int64_t)p->room - 1);
+	} else {
+		return false;
+	}
+	return true;
 }
 
 void page_key(struct tui *t, const struct key *key)
 {
 	struct page *p = t->page;
-	int64_t half = MAX((int64_t)t->region.rows - 3, (int64_t)1);
+	int64_t screenful = MAX((int64_t)p->room - 1, (int64_t)1);
 	char letter = key->code == KEY_TEXT && key->text.n == 1 ? key->text.p[0] : 0;
+	bool typing = p->filtering || p->writing || p->kind == PAGE_LIST;
 
 	tui_changed(t);
 	if (key->code == KEY_ESC || (key->code == KEY_CTRL && key->letter == 'c')) {
 		if (p->filtering || p->writing) {
 			p->filtering = p->writing = false;
 			buf_clear(&p->message);
+			buf_clear(&p->filter);
 		} else {
 			page_close(t);
 		}
 		return;
 	}
 	if (key->code == KEY_UP || key->code == KEY_DOWN)
-		move(t, p, key->code == KEY_UP ? -1 : 1);
+		move(p, key->code == KEY_UP ? -1 : 1);
 	else if (key->code == KEY_PAGE_UP || key->code == KEY_PAGE_DOWN)
-		move(t, p, key->code == KEY_PAGE_UP ? -half : half);
-	else if (p->filtering || p->writing || p->kind == PAGE_LIST)
+		move(p, key->code == KEY_PAGE_UP ? -screenful : screenful);
+	else if (typing)
 		line_key(t, p, key, p->writing ? &p->message : &p->filter);
 	else if (letter == 'q' || (key->code == KEY_CTRL && key->letter == 'o'))
 		page_close(t);
-	else if (letter == '/' && p->kind == PAGE_TEXT) {
+	else if (letter == '/') {
 		p->filtering = true;
 		buf_clear(&p->filter);
-	} else if (letter == 'n' && p->kind == PAGE_TEXT && p->filter.n)
-		find_next(p);
-	else if (letter == 'g' || letter == 'G')
-		move(t, p, letter == 'g' ? -(int64_t)(1LL << 40) : (int64_t)1 << 40);
+	} else if (letter == 'g' || letter == 'G')
+		move(p, letter == 'g' ? -((int64_t)1 << 40) : (int64_t)1 << 40);
 	else if (letter == 'j' || letter == 'k')
-		move(t, p, letter == 'k' ? -1 : 1);
-	else if (p->kind == PAGE_AGENTS && key->code == KEY_ENTER && agent_at(t, p->selected))
-		job_cadre(t, "logs", str_from(agent_at(t, p->selected)->id), show_log);
-	else if (p->kind == PAGE_AGENTS && letter)
-		agents_letter(t, p, letter);
+		move(p, letter == 'k' ? -1 : 1);
+	else if (p->kind == PAGE_AGENTS)
+		roster_key(t, p, key, letter);
+	else
+		(void)text_letter(t, p, letter);
 }

@@ -3,7 +3,7 @@
  * a question, suggestions, the status. When the window has few rows, some are left out. */
 #include "face/tui/tui_int.h"
 
-enum { AGENT_ROWS = 6, QUEUE_ROWS = 3, SMALL_COLUMNS = 40, SMALL_ROWS = 8 };
+enum { AGENT_ROWS = AGENTS_SHOWN, QUEUE_ROWS = 3, SMALL_COLUMNS = 40, SMALL_ROWS = 8 };
 
 struct styled *rows_add(struct tui *t)
 {
@@ -26,17 +26,22 @@ void rows_cut(struct tui *t, struct styled *s)
 
 /* ---- agents --------------------------------------------------------------------------------------------------------- */
 
-void rows_add_agent(struct tui *t, const struct agent_row *r)
+void rows_add_agent(struct tui *t, const struct agent_row *r, bool folded)
 {
 	struct styled *row = rows_add(t);
 	enum tui_mark mark = r->asks ? MARK_ASKS : !r->ended_ms ? MARK_RUNS : r->failed ? MARK_FAILED : MARK_DONE;
 	AUTO_BUF struct buf b = { 0 };
 
-	styled_addf(row, r->look, "%*s%s %s ", (int)MIN(r->depth, (int64_t)6) * 2, "", tui_mark(t, mark), r->type);
+	styled_addf(row, r->look, "%*s%s%s %s ", (int)MIN(r->depth, (int64_t)6) * 2, "", folded ? "+" : "",
+		    tui_mark(t, mark), r->type);
+	if (r->team[0])
+		styled_addf(row, LOOK_DIM, "@%s ", r->team);
 	styled_add(row, LOOK_PLAIN, str_from(r->title));
 	buf_addf(&b, "  %lld turn%s, ", (long long)r->turns, r->turns == 1 ? "" : "s");
 	buf_addcount(&b, r->tokens);
 	buf_addstr(&b, " tokens, ");
+	if (r->cost_micros)
+		buf_addf(&b, "$%.2f, ", (double)r->cost_micros / 1e6);
 	buf_addspan(&b, ((r->ended_ms ? r->ended_ms : tui_now_ms()) - r->started_ms) / 1000 * 1000);
 	styled_add(row, LOOK_DIM, buf_str(&b));
 	if (r->asks)
@@ -49,34 +54,43 @@ void rows_add_agent(struct tui *t, const struct agent_row *r)
 	}
 }
 
+/* Those that ask, then those that run, then those that have just ended: one walk, however many there are */
 static void add_agents(struct tui *t, bool small)
 {
 	struct agents *a = &t->agents;
-	size_t shown = 0;
+	const struct agent_row *picked[3][AGENT_ROWS];
+	size_t counts[3] = { 0 }, alive = 0, shown = 0;
+	int64_t now = tui_now_ms();
+	AUTO_BUF struct buf b = { 0 };
 
-	if (!a->first)
+	if (!a->running && a->recent_until_ms <= now)
 		return;
-	int64_t next_ms = agents_prune(a, tui_now_ms());
-	if (next_ms && !t->in_turn && !t->due[TIMER_TICK])
-		tui_set_timer(t, TIMER_TICK, next_ms - tui_now_ms() + 1);
-	if (!a->first)
-		return;
+	if (a->recent_until_ms > now && !t->in_turn && !t->due[TIMER_TICK])
+		tui_set_timer(t, TIMER_TICK, a->recent_until_ms - now + 1);
+	for (const struct agent_row *r = a->first; r; r = r->next) {
+		int of = r->asks ? 0 : !r->ended_ms ? 1 : 2;
+		if (of == 2 && r->ended_ms + AGENTS_RECENT_MS <= now)
+			continue;
+		alive++;
+		if (counts[of] < AGENT_ROWS)
+			picked[of][counts[of]++] = r;
+	}
 	struct styled *row = rows_add(t);
-	styled_addf(row, LOOK_PLAIN, "%s %zu agent%s: %zu run%s", tui_mark(t, MARK_TOOL), a->by_id.count,
-		    a->by_id.count == 1 ? "" : "s", a->running, a->running == 1 ? "s" : "");
+	styled_addf(row, LOOK_PLAIN, "%s %zu agent%s: %zu run%s", tui_mark(t, MARK_TOOL), alive, alive == 1 ? "" : "s",
+		    a->running, a->running == 1 ? "s" : "");
 	if (a->asking)
 		styled_addf(row, LOOK_YELLOW, ", %zu ask%s", a->asking, a->asking == 1 ? "s" : "");
-	for (const struct agent_row *r;
-	     !small && shown < MAX((size_t)AGENT_ROWS, t->agent_focus) && (r = agents_shown(a, shown)); shown++) {
-		if (shown + AGENT_ROWS < t->agent_focus)
-			continue;
-		rows_add_agent(t, r);
-		if (shown + 1 == t->agent_focus)
-			memset(t->rows[t->row_count - 1].looks.p, LOOK_BOLD | LOOK_UNDERLINE,
-			       t->rows[t->row_count - 1].looks.n);
-	}
-	if (!small && a->by_id.count > shown)
-		styled_addf(rows_add(t), LOOK_DIM, "  and %zu more", a->by_id.count - shown);
+	if (a->cost_usd > 0)
+		styled_addf(row, LOOK_DIM, " . $%.2f", a->cost_usd);
+	for (int of = 0; of < 3 && !small; of++)
+		for (size_t i = 0; i < counts[of] && shown < AGENT_ROWS; i++) {
+			rows_add_agent(t, picked[of][i], false);
+			struct buf *looks = &t->rows[t->row_count - 1].looks;
+			if (++shown == t->agent_focus)
+				memset(looks->p, LOOK_BOLD | LOOK_UNDERLINE, looks->n);
+		}
+	if (!small && alive > shown)
+		styled_addf(row, LOOK_DIM, " . %zu more, ctrl+t", alive - shown);
 }
 
 /* ---- the input ------------------------------------------------------------------------------------------------------ */

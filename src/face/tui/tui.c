@@ -201,7 +201,11 @@ void tui_submit(struct tui *t, struct str prompt)
 	t->turn_ms = tui_now_ms();
 	notice_title(t, prompt);
 	notice_turn(t, true);
-	buf_clear(&t->copied);
+	if (t->copies[0].n) {
+		buf_release(&t->copies[COPIES - 1]);
+		memmove(t->copies + 1, t->copies, (COPIES - 1) * sizeof *t->copies);
+		t->copies[0] = (struct buf){ 0 };
+	}
 	AUTO_BUF struct buf blocks = t->attached;
 	t->attached = (struct buf){ 0 };
 	if (cadre_prompt_blocks(t->session, buf_str(&text).p, text.n, blocks.n ? blocks.p : NULL, blocks.n, why,
@@ -408,8 +412,12 @@ static int tui_open(struct tui *t, struct err *err)
 		return rc;
 	if (t->wanted == TUI_OLD)
 		rc = configure_set(c, "resume", t->wanted_id, err);
-	else if (t->wanted == TUI_LATEST)
-		rc = configure_set(c, "continue", "", err);
+	else if (t->wanted == TUI_FORK && (rc = configure_set(c, "resume", t->wanted_id, err)) == 0)
+		rc = configure_set(c, "fork-session", "", err);
+	if (rc == 0 && t->wanted == TUI_FORK && t->wanted_at)
+		rc = configure_set(c, "resume-session-at", t->wanted_at, err);
+	if (rc == 0 && t->wanted == TUI_NEW && t->wanted_id && t->wanted_id[0])
+		rc = configure_set(c, "name", t->wanted_id, err);
 	if (rc == 0) {
 		t->session = NULL; /* its first events come now */
 		rc = cadre_open(c, on_event, t, &session, why, sizeof why);
@@ -459,15 +467,18 @@ static void tui_switch(struct tui *t)
 
 	t->switching = false;
 	int rc = tui_open(t, &err);
+	free(TAKE(t->wanted_at));
 	if (rc == -ERR_BUSY)
 		buf_addstr(&b, "That session is in use, here or in another process.");
 	else if (rc < 0)
 		buf_addstr(&b, err.text);
 	else if (t->wanted == TUI_NEW)
 		buf_addstr(&b, "New session: it does not contain the conversation so far.");
+	else if (t->wanted == TUI_FORK)
+		buf_addf(&b, "Session %s: a copy of %s, which stays as it is.", cadre_session_id(t->session),
+			 t->wanted_id);
 	else
-		buf_addf(&b, "Continuing session %s.%s", cadre_session_id(t->session),
-			 cadre_has_interrupted_turn(t->session) ? " Its last turn was interrupted." : "");
+		show_past(t);
 	feed_foreign(t, rc < 0 ? LOOK_RED : LOOK_DIM, buf_str(&b));
 	tui_draw(t);
 }
@@ -503,7 +514,10 @@ static void tui_release(struct tui *t)
 	buf_release(&t->note);
 	buf_release(&t->burst);
 	buf_release(&t->joined);
-	buf_release(&t->copied);
+	for (size_t i = 0; i < COPIES; i++)
+		buf_release(&t->copies[i]);
+	free(t->wanted_at);
+	free(t->export_path);
 	buf_release(&t->status_text);
 	close(t->timer_fd);
 }
@@ -534,10 +548,21 @@ int tui_run(const struct args *args)
 		tui_release(&t);
 		return run_fail(&err);
 	}
+	if (str_is(tui_setting(&t, "axScreenReader"), "true")) {
+		(void)setenv("CLAUDE_AX_SCREEN_READER", "1", 1);
+		cadre_unwatch_fd(t.c, STDIN_FILENO);
+		cadre_close(t.session);
+		cadre_writer_free(t.out);
+		cadre_free(t.c);
+		tui_release(&t);
+		return TUI_WANTS_LINES;
+	}
 	(void)term_take();
 	probe_load();
 	buf_addf(&text, "cadre %s . %s", cadre_version(), cadre_session_model(t.session));
 	feed_foreign(&t, LOOK_DIM, buf_str(&text));
+	if (args_has(args, "continue") || args_has(args, "resume"))
+		show_past(&t);
 	if ((prompt && str_trim(str_from(prompt)).n) || cadre_has_initial_prompt(t.session)) {
 		feed_prompt(&t, str_from(prompt));
 		tui_submit(&t, str_from(prompt ? prompt : ""));

@@ -3,4 +3,5 @@
 #pragma once
 #include "face/cli/flag.h"
 
+enum { TUI_WANTS_LINES = -1 }; /* the setting axScreenReader is on: the line loop is to run, and nothing was shown */
 int tui_run(const struct args *args); /* returns the exit code of the program */

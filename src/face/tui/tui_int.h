@@ -25,7 +25,8 @@ enum tui_timer {
 	TIMER_COUNT
 };
 
-enum tui_wanted { TUI_FIRST /* by the command line */, TUI_NEW, TUI_OLD, TUI_LATEST };
+enum tui_wanted { TUI_FIRST /* by the command line */, TUI_NEW, TUI_OLD, TUI_FORK };
+enum { COPIES = 10 }; /* answers that /copy knows */
 
 struct ask; /* ask.c */
 struct json;
@@ -45,8 +46,8 @@ struct tool_run {
 
 /* Reads and searches that follow each other, until something else is written */
 struct folded {
-	struct styled lines; /* of the first one */
-	unsigned reads, searches;
+	struct styled lines;              /* of the first one */
+	unsigned reads, searches, starts; /* starts: of agents */
 };
 
 struct tui {
@@ -75,7 +76,7 @@ struct tui {
 	struct buf above; /* finished text that the next frame writes above the region */
 	int64_t drawn_ms, key_ms;
 	struct buf note; /* for a moment in the status row */
-	bool history_read, skills_read;
+	bool history_read;
 	struct map skills; /* name -> what it does; owned texts */
 	bool unfocused;    /* known during a turn only */
 	bool resizing;     /* the window has changed: no frame is drawn until the region was taken off */
@@ -90,15 +91,15 @@ struct tui {
 	bool leaving, over;
 	int code; /* of the program */
 	enum tui_wanted wanted;
-	char *wanted_id;
+	char *wanted_id, *wanted_at; /* wanted_at: the last line that counts; NULL: all do */
 	bool switching;
 	int64_t turn_ms, thinking_ms, interrupted_ms, esc_ms, kill_ms;
-	bool readline;      /* keybindingFlavor */
-	bool thinks_not;    /* thinking was switched off by its key */
-	struct buf answer;  /* Markdown that is not complete */
-	struct styled tail; /* what is shown of it */
-	bool tail_moved;    /* its first rows are not shown any more */
-	struct buf copied;  /* all of the last answer, for /copy */
+	bool readline;             /* keybindingFlavor */
+	bool thinks_not;           /* thinking was switched off by its key */
+	struct buf answer;         /* Markdown that is not complete */
+	struct styled tail;        /* what is shown of it */
+	bool tail_moved;           /* its first rows are not shown any more */
+	struct buf copies[COPIES]; /* whole answers, the last one first, for /copy */
 	bool thinking;
 	struct tool_run *tools; /* those of the main agent that run; oldest first */
 	struct folded folded;
@@ -114,14 +115,17 @@ struct tui {
 	int64_t context, window;   /* tokens of the last request, and what the model takes; 0: not known */
 	char *mode;                /* permission mode, as shown */
 	char *remembered;          /* a line for a memory file that is being chosen */
+	char *export_path;         /* that was named to /export; NULL: none */
+	bool leave_asked;          /* /exit while agents run: not for the first time */
 	struct buf attached;       /* content blocks for the prompt that is submitted next; "": none */
 	struct queued {
 		char *text, *blocks;
 	} * queue; /* prompts for the next turns; owned */
 	size_t queue_count;
 	struct agents agents;
-	struct ask *asks;              /* oldest first */
-	bool asking;                   /* the first of asks is open */
+	struct ask *asks; /* oldest first */
+	bool asking;      /* the first of asks is open */
+	bool trust_asked;
 	struct job *job;               /* a program whose output is shown; NULL: none */
 	struct buf joined;             /* output of `!` that the next prompt brings along */
 	struct page *page;             /* on the alternate screen; NULL: none */
@@ -171,7 +175,7 @@ void todo_release(struct tui *t);
 
 struct styled *rows_add(struct tui *t);         /* an empty one at the end */
 void rows_cut(struct tui *t, struct styled *s); /* to the width of the window */
-void rows_add_agent(struct tui *t, const struct agent_row *r);
+void rows_add_agent(struct tui *t, const struct agent_row *r, bool folded);
 void rows_frame(struct tui *t, size_t *ret_row, unsigned *ret_column); /* all of them, and where the cursor is */
 
 /* ---- probe.c: what the terminal is asked ----------------------------------------------------------------------------- */
@@ -202,13 +206,26 @@ void attach_clipboard_bytes(struct tui *t, struct str bytes); /* the terminal's 
 /* ---- ask.c: questions ---------------------------------------------------------------------------------------------- */
 
 void ask_add(struct tui *t, const struct cadre_event *e);
+void ask_trust(struct tui *t, struct str why);     /* whether this folder is trusted; once */
+void ask_saw_end(struct tui *t, const char *id);   /* the whole text was on the screen */
 void ask_forget(struct tui *t, const char *agent); /* it has ended */
 void ask_release(struct tui *t);
-void ask_consider(struct tui *t);         /* opens the first one if that cannot surprise */
-void ask_open(struct tui *t);             /* by the user: Tab */
-bool ask_takes_keys(const struct tui *t); /* false: they go into the draft */
+void ask_consider(struct tui *t);                   /* opens the first one if that cannot surprise */
+void ask_open(struct tui *t);                       /* by the user: Tab */
+void ask_open_of(struct tui *t, const char *agent); /* the same for the question of this agent */
+bool ask_takes_keys(const struct tui *t);           /* false: they go into the draft */
 void ask_key(struct tui *t, const struct key *key);
 void ask_add_rows(struct tui *t, size_t *ret_row, unsigned *ret_column);
+
+/* ---- form.c: forms of servers --------------------------------------------------------------------------------------- */
+
+struct form;
+struct form *form_new(const struct cadre_event *e); /* NULL: it is no form */
+void form_free(struct form *f);
+bool form_key(struct form *f, const struct key *key); /* true: it is complete and can be sent */
+size_t form_count(const struct form *f);
+char *form_answer(const struct form *f, size_t i); /* owned; NULL: none */
+void form_add_rows(struct tui *t, const struct form *f, size_t *ret_row, unsigned *ret_column);
 
 /* ---- menu.c: suggestions ------------------------------------------------------------------------------------------- */
 
@@ -225,28 +242,106 @@ struct page_item {
 	char *text; /* harmless; searched too */
 };
 
+enum page_kind { PAGE_TEXT, PAGE_LIST, PAGE_AGENTS };
+struct page;
 typedef void page_choose_fn(struct tui *t, const char *id);
+typedef void page_preview_fn(struct tui *t, struct page *p, const char *id, struct styled *out);
 
-void page_open_text(struct tui *t, const char *title, struct str foreign); /* a pager, at its end */
+struct page {
+	enum page_kind kind;
+	char *title;          /* harmless */
+	struct region screen; /* all rows of the window */
+	size_t room;          /* rows between the title and the line at the bottom */
+	struct buf filter;    /* what is searched */
+	bool filtering;       /* letters change the filter; in a list they always do */
+	size_t selected, top;
+	/* PAGE_TEXT, and the preview of a list */
+	struct styled text;
+	size_t *lines; /* starts of its rows at this width */
+	size_t line_count;
+	unsigned wrapped; /* the width that lines were made for */
+	char *path;       /* of the transcript that it follows; NULL: none */
+	off_t size;       /* of what was read of it */
+	char *ask_id;     /* it is the text of this question; NULL: of none */
+	/* PAGE_LIST */
+	struct page_item *items;
+	size_t count, previewed; /* previewed: the item whose preview text is */
+	page_choose_fn *choose;
+	page_preview_fn *preview; /* NULL: none */
+	/* PAGE_AGENTS (roster.c) */
+	struct roster_row *rows;
+	size_t row_count, row_cap;
+	unsigned sort;
+	bool hide_ended;
+	struct map folds;
+	struct buf message; /* to the selected one */
+	bool writing;
+	char stop_id[64]; /* asked once whether this one is to be stopped */
+	int64_t stop_ms;
+};
+
+struct page *page_open(struct tui *t, enum page_kind kind, const char *title);
+struct page *page_open_text(struct tui *t, const char *title, struct str foreign); /* at its start */
+void page_open_transcript(struct tui *t, const char *title, const char *path);     /* at its end; it follows it */
 struct page *page_open_list(struct tui *t, const char *title, page_choose_fn *choose);
 void page_add_item(struct page *p, struct str id, struct str foreign);
-void page_open_agents(struct tui *t); /* all agents, live */
 void page_close(struct tui *t);
 void page_key(struct tui *t, const struct key *key);
 void page_draw(struct tui *t, struct buf *out);
+bool page_has_text(struct str s, struct str part); /* case is ignored */
+void tui_copy(struct tui *t, struct str text);     /* into the clipboard of the terminal (OSC 52) */
+
+/* ---- roster.c: the view of all agents ------------------------------------------------------------------------------- */
+
+void page_open_agents(struct tui *t);
+void roster_add_rows(struct tui *t, struct page *p, size_t room);
+void roster_key(struct tui *t, struct page *p, const struct key *key, char letter);
+void roster_send(struct tui *t, struct page *p);
 
 /* ---- command.c ------------------------------------------------------------------------------------------------------ */
 
 void command_show_transcript(struct tui *t);           /* Ctrl-O */
 void command_remember(struct tui *t, struct str text); /* # */
 struct slash {
-	const char *name, *alias, *args, *help;
+	const char *name;
+	const char *aliases; /* each with its NUL, then an empty one */
+	const char *args, *help;
 	void (*run)(struct tui *t, const struct slash *slash, struct str rest);
-	const char *words; /* of the subcommand that answers it */
+	const char *words; /* of the subcommand that answers it; of a list; a key; a prompt */
 };
+bool command_is(const struct slash *s, struct str name); /* its name or one of its aliases */
 extern const struct slash slash_table[];
 extern const size_t slash_count;
 bool command_slash(struct tui *t, struct str line); /* true: it was one of ours, or is known to be none */
+
+/* ---- show.c: what commands show of the session ------------------------------------------------------------------------ */
+
+void show_context(struct tui *t);
+void show_usage(struct tui *t);
+void show_servers(struct tui *t);
+void show_hooks(struct tui *t);
+void show_models(struct tui *t, page_choose_fn *choose);
+void show_styles(struct tui *t, page_choose_fn *choose);
+bool show_sessions(struct tui *t, page_choose_fn *choose); /* false: there is none; what is chosen: ID PATH */
+void show_read_skills(struct tui *t);                      /* into t->skills */
+void show_past(struct tui *t);                             /* of the session that was continued */
+void show_rewind(struct tui *t, const char *point, bool dry, struct styled *out);
+bool show_store(struct tui *t, const char *source, const char *key, const char *value);
+
+/* ---- past.c: transcripts ---------------------------------------------------------------------------------------------- */
+
+struct past {
+	struct tui *tui;
+	unsigned columns;
+	struct styled *out;
+	struct buf title; /* of the session, if it has one; the caller's */
+	bool whole;       /* results are not cut */
+	bool earlier;     /* there is more above */
+};
+/* Appends the last messages of a transcript, 0: all. False: there is no such file. */
+bool past_read(struct past *p, const char *path, size_t last);
+/* The prompt with this id, and the id of the line before it ("": it is the first). False: it is not there. */
+bool past_find(const char *path, struct str uuid, struct buf *ret_prompt, struct buf *ret_before);
 
 /* ---- notice.c -------------------------------------------------------------------------------------------------------- */
 
@@ -271,10 +366,10 @@ void job_shell(struct tui *t, struct str command, bool joins);
 /* done: gets the output in place of the screen; ok: the program ended with 0 */
 typedef void job_done_fn(struct tui *t, struct str output, bool ok);
 void job_cadre(struct tui *t, const char *words, struct str more, job_done_fn *done);
-void job_program(struct tui *t, const char *command, size_t limit,
-		 job_done_fn *done); /* a command of ours; limit: bytes of output */
+void job_program(struct tui *t, const char *const *argv, job_done_fn *done);
+void job_limit(struct tui *t, size_t bytes); /* of output that is kept, for the job that was started last */
 void job_cancel(struct tui *t);
 void job_release(struct tui *t);
-/* $VISUAL or $EDITOR on the draft; the terminal is the editor's meanwhile */
+/* $VISUAL or $EDITOR on a file, or on the draft; the terminal is the editor's meanwhile. False: it failed. */
+bool job_edit_file(struct tui *t, const char *path);
 void job_edit_draft(struct tui *t);
-bool job_edit_file(struct tui *t, const char *path); /* false: the editor failed */

@@ -138,9 +138,19 @@ int cadre_answer(struct cadre_session *s, const char *id, int allow, enum cadre_
 	}
 	if (!call)
 		return api_status(err_set(&err, ERR_NOT_FOUND, "no such question"), &err, why, why_size);
+	if (keeps && reason && reason[0]) {
+		static const struct rule_origin origin = { .layer = "session" };
+		struct rule checked;
+		if (rule_parse(&call->arena, RULE_ALLOW, str_from(reason), &origin, NULL, NULL, &checked, &err) < 1)
+			return api_status(err_set(&err, ERR_USAGE, "'%s' is not a rule", reason), &err, why, why_size);
+		rule_release(&checked);
+	}
 	if (keeps)
-		status = add_allow_rule(s, permission_suggest(&call->arena, &agent->permission, tool_call_use(call)),
-					scope, &err);
+		status = add_allow_rule(
+			s,
+			reason && reason[0] ? reason
+					    : permission_suggest(&call->arena, &agent->permission, tool_call_use(call)),
+			scope, &err);
 	if (allow && scope == CADRE_ACCEPT_EDITS && (call->flags & TOOL_ENDS_PLAN))
 		(agent->plan.accept_edits = true);
 	if (!allow)

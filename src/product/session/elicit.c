@@ -48,6 +48,7 @@ static void form_questions(struct buf *out, const struct json *elicitation)
 	const struct json *p = form_properties(elicitation);
 	struct str message = json_str(json_get(elicitation, "message"), &a);
 	struct str url = json_str(json_get(elicitation, "url"), &a);
+	const struct json *required = json_get(json_get(elicitation, "requested_schema"), "required");
 	struct json_out w = json_out(out);
 
 	json_putf(&w, "{questions:[");
@@ -66,7 +67,14 @@ static void form_questions(struct buf *out, const struct json *elicitation)
 			buf_addf(&text, " [" STR_FMT "]", STR_ARG(json_raw(otherwise)));
 		json_putf(&w, "{question:'%.*s', options:[", STR_ARG(text));
 		put_values(&w, m.value, &a);
-		json_putf(&w, "], multiSelect:!!%d}", json_str_is(json_get(m.value, "type"), "array"));
+		const struct json *need = json_is(required, JSON_ARRAY) ? json_first(required) : NULL;
+		struct str name = json_str(m.key, &a);
+		while (need && !str_eq(json_str(need, &a), name))
+			need = json_next(required, need);
+		json_putf(&w, "], multiSelect:!!%d, name:'%.*s', required:!!%d",
+			  json_str_is(json_get(m.value, "type"), "array"), STR_ARG(name), need != NULL);
+		json_kraw(&w, "schema", json_raw(m.value));
+		json_putf(&w, "}");
 		message = STR(""); /* above the first one only */
 	}
 	if (!p) {

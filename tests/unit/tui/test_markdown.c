@@ -21,13 +21,15 @@ TEST(blocks_become_lines)
 		{ 80, "a [link](http://x.y) and <b>html</b>", "a link (http://x.y) and <b>html</b>\n" },
 		{ 80, "- [x] done\n- [ ] open", "• ☑ done\n• ☐ open\n" },
 		{ 80, "| a | bb |\n|---|---|\n| 1 | 2 |", "│ a   │ bb  │\n├─────┼─────┤\n│ 1   │ 2   │\n" },
-		{ 80, "| name | x |\n|---|---|\n| 日本語 | 1 |", "│ name   │ x   │\n├────────┼─────┤\n│ 日本語 │ 1   │\n" },
+		{ 80, "| name | x |\n|---|---|\n| 日本語 | 1 |",
+		  "│ name   │ x   │\n├────────┼─────┤\n│ 日本語 │ 1   │\n" },
 		{ 62, "| k | text |\n|---|---|\n| a | one two three four five six seven eight nine ten eleven twelve |",
 		  "│ k   │ text                                                 │\n"
 		  "├─────┼──────────────────────────────────────────────────────┤\n"
 		  "│ a   │ one two three four five six seven eight nine ten     │\n"
 		  "│     │ eleven twelve                                        │\n" },
-		{ 20, "| key | value |\n|---|---|\n| one | a long cell of it |", "key: one\nvalue: a long cell\nof it\n" },
+		{ 20, "| key | value |\n|---|---|\n| one | a long cell of it |",
+		  "key: one\nvalue: a long cell\nof it\n" },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -41,7 +43,8 @@ TEST(prose_is_left_to_the_terminal_if_wanted_and_tables_are_fitted)
 {
 	AUTO_STYLED struct styled out = { 0 };
 
-	markdown_render(STR("words that would wrap\n\n| key | value |\n|---|---|\n| one | a long cell of it |"), 12, false, &out);
+	markdown_render(STR("words that would wrap\n\n| key | value |\n|---|---|\n| one | a long cell of it |"), 12,
+			false, &out);
 	CHECK_STR(buf_str(&out.text), "words that would wrap\n\nkey: one\nvalue: a long cell of it\n");
 }
 
@@ -108,8 +111,8 @@ TEST(no_byte_of_a_sequence_comes_out)
 {
 	AUTO_STYLED struct styled out = { 0 };
 
-	markdown_render(STR("a\033[31m `\033]0;x\a` [t](\033c)\n\n```\n\033[2J\n```\n\n| \033 |\n|-|\n| \x9b |\n"), 80, true,
-			&out);
+	markdown_render(STR("a\033[31m `\033]0;x\a` [t](\033c)\n\n```\n\033[2J\n```\n\n| \033 |\n|-|\n| \x9b |\n"), 80,
+			true, &out);
 	for (size_t i = 0; i < out.text.n; i++)
 		CHECK((unsigned char)out.text.p[i] >= 0x20 || out.text.p[i] == '\n');
 }

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT
+ * doctor.c - `cadre doctor`: what the terminal, this installation and its configuration lack, with what to do about it. */
+#include <dlfcn.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <sys/ioctl.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+#include "face/cli/doctor.h"
+#include "face/cli/run.h"
+#include "face/cli/view.h"
+
+const struct cadre_command doctor_command = {
+	.name = "doctor",
+	.summary = "check the terminal and the installation",
+	.help = "Usage: cadre doctor    what is found, one line each; ends with 1 if something has to be done\n"
+		"\n"
+		"The terminal: kind, size, colours, characters, what it can show. The installation: libraries that are loaded\n"
+		"when they are needed, programs that tools run, the configuration directory, a key, settings, the sandbox.\n",
+	.words = (const struct cadre_command_word[]){ { "", "", 0, NULL }, { .name = NULL } },
+	.options = (const struct cadre_option[]){ { .name = NULL } },
+	.settings = (const char *const[]){ NULL },
+};
+
+struct doctor {
+	struct buf *out;
+	bool colour;
+	size_t bad;
+};
+
+enum finding { FINDING_GOOD, FINDING_NOTE, FINDING_BAD };
+
+static void doctor_say(struct doctor *d, enum finding what, const char *subject, const char *fmt, ...)
+	printf_like(4, 5);
+
+static void doctor_say(struct doctor *d, enum finding what, const char *subject, const char *fmt, ...)
+{
+	static const char *const marks[] = { "ok  ", "note", "BAD " }, *const colours[] = { "\033[32m", "\033[33m",
+											    "\033[31m" };
+	AUTO_BUF struct buf line = { 0 };
+	char text[600];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	render_line(&line, str_from(text));
+	buf_addf(d->out, "%s%s%s  %-14s %s\n", d->colour ? colours[what] : "", marks[what], d->colour ? "\033[0m" : "",
+		 subject, buf_str(&line).p);
+	d->bad += what == FINDING_BAD;
+}
+
+static const char *env_or(const char *name, const char *otherwise)
+{
+	const char *value = getenv(name);
+
+	return value && *value ? value : otherwise;
+}
+
+/* ---- the terminal ---------------------------------------------------------------------------------------------------- */
+
+static void check_terminal(struct doctor *d)
+{
+	const char *term = env_or("TERM", ""), *no_colour = env_or("NO_COLOR", "");
+	struct winsize size = { 0 };
+	bool tty = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO), dumb = !*term || !strcmp(term, "dumb");
+
+	setlocale(LC_CTYPE, "");
+	if (dumb)
+		doctor_say(d, FINDING_NOTE, "terminal", "TERM is %s: lines only, no live view",
+			   *term ? term : "not set");
+	else
+		doctor_say(d, FINDING_GOOD, "terminal", "TERM %s%s%s%s%s", term,
+			   *env_or("TERM_PROGRAM", "") ? ", " : "", env_or("TERM_PROGRAM", ""),
+			   *env_or("TMUX", "") ? ", inside tmux" : "",
+			   *env_or("STY", "")       ? ", inside screen"
+			   : *env_or("SSH_TTY", "") ? ", over ssh"
+						    : "");
+	if (tty && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col && (size.ws_col < 40 || size.ws_row < 8))
+		doctor_say(d, FINDING_NOTE, "size", "%ux%u: below 40x8 only the input and what runs are shown",
+			   size.ws_col, size.ws_row);
+	else if (size.ws_col)
+		doctor_say(d, FINDING_GOOD, "size", "%ux%u", size.ws_col, size.ws_row);
+	if (!strcmp(nl_langinfo(CODESET), "UTF-8"))
+		doctor_say(d, FINDING_GOOD, "characters", "UTF-8");
+	else
+		doctor_say(d, FINDING_NOTE, "characters", "%s: marks are ASCII; set LANG to a UTF-8 locale",
+			   nl_langinfo(CODESET));
+	if (*no_colour)
+		doctor_say(d, FINDING_NOTE, "colours", "NO_COLOR is set: none");
+	else
+		doctor_say(d, FINDING_GOOD, "colours", "setting theme; background %s",
+			   *env_or("COLORFGBG", "") ? "known by COLORFGBG" : "not known");
+	if (view_is_for_reader())
+		doctor_say(d, FINDING_GOOD, "screen reader", "lines with labels (CLAUDE_AX_SCREEN_READER)");
+	if (!*env_or("VISUAL", env_or("EDITOR", "")))
+		doctor_say(d, FINDING_NOTE, "editor", "neither VISUAL nor EDITOR is set: Ctrl-G uses vi");
+}
+
+/* ---- the installation -------------------------------------------------------------------------------------------------- */
+
+static void check_library(struct doctor *d, const char *const *files, const char *what)
+{
+	for (size_t i = 0; files[i]; i++) {
+		void *library = dlopen(files[i], RTLD_LAZY | RTLD_LOCAL);
+		if (!library)
+			continue;
+		dlclose(library);
+		doctor_say(d, FINDING_GOOD, "library", "%s: %s", files[i], what);
+		return;
+	}
+	doctor_say(d, FINDING_NOTE, "library", "%s is missing: no %s", files[0], what);
+}
+
+static void check_program(struct doctor *d, const char *name, const char *what)
+{
+	struct str rest = str_from(env_or("PATH", ""));
+
+	while (rest.p) {
+		AUTO_BUF struct buf path = { 0 };
+		struct str dir = str_cut(&rest, ':');
+		buf_addf(&path, STR_FMT "/%s", STR_ARG(dir), name);
+		if (dir.n && access(path.p, X_OK) == 0) {
+			doctor_say(d, FINDING_GOOD, "program", "%s", path.p);
+			return;
+		}
+	}
+	doctor_say(d, FINDING_NOTE, "program", "%s is not in PATH: %s", name, what);
+}
+
+static void check_directory(struct doctor *d)
+{
+	AUTO_BUF struct buf dir = { 0 };
+	struct statvfs fs;
+
+	if (*env_or("CLAUDE_CONFIG_DIR", ""))
+		buf_addstr(&dir, getenv("CLAUDE_CONFIG_DIR"));
+	else
+		buf_addf(&dir, "%s/.claude", env_or("HOME", ""));
+	if (access(dir.p, F_OK) < 0)
+		doctor_say(d, FINDING_NOTE, "configuration", "%s does not exist yet: the first session makes it",
+			   dir.p);
+	else if (access(dir.p, W_OK) < 0)
+		doctor_say(d, FINDING_BAD, "configuration", "%s cannot be written: sessions are lost", dir.p);
+	else if (statvfs(dir.p, &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize < 100u << 20)
+		doctor_say(d, FINDING_BAD, "configuration", "less than 100 MB are free at %s", dir.p);
+	else
+		doctor_say(d, FINDING_GOOD, "configuration", "%s", dir.p);
+}
+
+static void check_key(struct doctor *d)
+{
+	static const char *const names[] = { "ANTHROPIC_AUTH_TOKEN",    "ANTHROPIC_API_KEY",
+					     "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX",
+					     "CLAUDE_CODE_USE_FOUNDRY", "OPENAI_API_KEY" };
+
+	for (size_t i = 0; i < COUNT_OF(names); i++)
+		if (*env_or(names[i], "")) {
+			doctor_say(d, FINDING_GOOD, "key", "%s is set; address: %s", names[i],
+				   env_or("ANTHROPIC_BASE_URL", "that of the provider"));
+			return;
+		}
+	doctor_say(d, FINDING_NOTE, "key",
+		   "no key in the environment: set ANTHROPIC_API_KEY, or apiKeyHelper in the settings");
+}
+
+/* Rows of a command of the library that say that something is wrong */
+static void check_command(struct doctor *d, struct cadre *c, const char *subject, const char *const *words, int count)
+{
+	struct cadre_report *report = NULL;
+	char why[400] = "";
+	size_t found = 0;
+
+	if (cadre_command(c, count, words, NULL, &report, why, sizeof why) != CADRE_OK) {
+		doctor_say(d, FINDING_BAD, subject, "%s", why);
+		return;
+	}
+	for (size_t i = 0; i < cadre_report_rows(report); i++) {
+		enum cadre_style style = cadre_report_style(report, i);
+		AUTO_BUF struct buf text = { 0 };
+		if (style != CADRE_WARN && style != CADRE_BAD)
+			continue;
+		for (size_t k = 0; k < cadre_report_cells(report, i); k++)
+			buf_addf(&text, "%s%s", k ? " " : "", cadre_report_cell(report, i, k));
+		doctor_say(d, style == CADRE_BAD ? FINDING_BAD : FINDING_NOTE, subject, "%s", buf_str(&text).p);
+		found++;
+	}
+	if (!found)
+		doctor_say(d, FINDING_GOOD, subject, "nothing to say");
+	cadre_report_free(report);
+}
+
+int doctor_run(struct buf *out)
+{
+	static const char *const settings[] = { "config", "list" }, *const agents[] = { "agents", "check" };
+	static const char *const sandbox[] = { "sandbox", "status" };
+	static const char *const markdown[] = { "libmd4c.so.0", NULL };
+	static const char *const unicode[] = { "libutf8proc.so.2", "libutf8proc.so.3", NULL };
+	struct doctor d = { .out = out, .colour = isatty(STDOUT_FILENO) && view_wants_colour() };
+	char why[240] = "";
+
+	doctor_say(&d, FINDING_GOOD, "version", "cadre %s, protocol " CADRE_PROTOCOL_VERSION, cadre_version());
+	check_terminal(&d);
+	check_library(&d, markdown, "Markdown on the terminal");
+	check_library(&d, unicode, "exact widths of characters");
+	check_program(&d, "git", "no worktrees, no /diff");
+	check_program(&d, "tmux", "members of teams have no panes");
+	check_directory(&d);
+	check_key(&d);
+	struct cadre *c = cadre_new(why, sizeof why);
+	if (!c) {
+		doctor_say(&d, FINDING_BAD, "runtime", "%s", why);
+		return EXIT_RUN;
+	}
+	check_command(&d, c, "settings", settings, COUNT_OF(settings));
+	check_command(&d, c, "agents", agents, COUNT_OF(agents));
+	check_command(&d, c, "sandbox", sandbox, COUNT_OF(sandbox));
+	cadre_free(c);
+	return d.bad ? EXIT_RUN : EXIT_ANSWER;
+}

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: MIT
+ * show.c - what commands show of the session: context, usage, models, servers, hooks, styles; and its past. Answers come from
+ * cadre_request(), as clients of the wire get them. */
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <cadre_command.h>
+#include "face/cli/view.h"
+#include "face/tui/tui_int.h"
+#include "lib/json/json.h"
+#include "lib/json/json_write.h"
+
+enum { BAR_CELLS = 40, PAST_MESSAGES = 10 };
+
+/* The answer of the session; NULL: it was refused, which is said */
+static const struct json *show_request(struct tui *t, struct json_reader *reader, const char *request)
+{
+	const struct json *root = NULL;
+	char why[240] = "";
+	size_t n = 0;
+	const char *answer = cadre_request(t->session, request, strlen(request), &n, why, sizeof why);
+
+	if (!answer)
+		feed_foreign(t, LOOK_RED, str_from(why));
+	else if (json_parse(reader, answer, n, &root, NULL) < 0)
+		root = NULL;
+	return root;
+}
+
+#define EACH(name, list)                                                               \
+	const struct json *name = json_is(list, JSON_ARRAY) ? json_first(list) : NULL; \
+	name;                                                                          \
+	name = json_next(list, name)
+
+/* ---- context, usage ------------------------------------------------------------------------------------------------- */
+
+void show_context(struct tui *t)
+{
+	static const unsigned looks[] = { LOOK_BLUE,   LOOK_CYAN,  LOOK_MAGENTA, LOOK_ORANGE,
+					  LOOK_YELLOW, LOOK_GREEN, LOOK_DIM };
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_STYLED struct styled s = { 0 }, bar = { 0 };
+	AUTO_BUF struct buf b = { 0 };
+	int64_t used = 0, most = 0, tokens, at = 0;
+	size_t i = 0;
+	const struct json *root = show_request(t, &reader, "{\"subtype\":\"get_context_usage\"}");
+
+	if (!root)
+		return;
+	(void)json_i64(json_get(root, "totalTokens"), &used);
+	(void)json_i64(json_get(root, "maxTokens"), &most);
+	buf_addcount(&b, used);
+	buf_addstr(&b, " of ");
+	buf_addcount(&b, most);
+	styled_addf(&s, LOOK_BOLD, "%s tokens (%lld%%), %s\n", b.p, (long long)(most ? used * 100 / most : 0),
+		    cadre_session_model(t->session));
+	const struct json *kinds = json_get(root, "categories");
+	for (EACH(kind, kinds)) {
+		unsigned look = looks[MIN(i, COUNT_OF(looks) - 1)];
+		bool free_space = json_str_is(json_get(kind, "name"), "Free space");
+		tokens = 0;
+		(void)json_i64(json_get(kind, "tokens"), &tokens);
+		/* what is there is seen, however little it is */
+		int64_t cells = free_space ? BAR_CELLS - at
+				: most     ? MAX(tokens * BAR_CELLS / most, (int64_t)(tokens > 0))
+					   : 0;
+		for (; cells > 0 && at < BAR_CELLS; cells--, at++)
+			styled_add(&bar, look,
+				   t->ascii     ? (free_space ? STR(".") : STR("#"))
+				   : free_space ? STR("░")
+						: STR("█"));
+		buf_clear(&b);
+		buf_addcount(&b, tokens);
+		styled_addf(&s, look, "  %s ", t->ascii ? "#" : "█");
+		styled_addf(&s, LOOK_PLAIN, "%-15s %8s", json_cstr(json_get(kind, "name"), &a), b.p);
+		styled_addf(&s, LOOK_DIM, "  %4.1f%%\n", most ? (double)tokens * 100 / (double)most : 0);
+		i++;
+	}
+	styled_add(&bar, LOOK_PLAIN, STR("\n"));
+	feed_styled(t, &bar);
+	feed_styled(t, &s);
+}
+
+void show_usage(struct tui *t)
+{
+	static const struct {
+		const char *name, *label;
+	} parts[] = { { "inputTokens", "in" },
+		      { "cacheReadInputTokens", "cache read" },
+		      { "cacheCreationInputTokens", "cache written" },
+		      { "outputTokens", "out" } };
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_STYLED struct styled s = { 0 };
+	AUTO_BUF struct buf b = { 0 };
+	const struct json *root = show_request(t, &reader, "{\"subtype\":\"get_usage\"}");
+	const struct json *models = json_get(json_get(root, "session"), "model_usage");
+
+	if (!root)
+		return;
+	styled_addf(&s, LOOK_BOLD, "$%.4f of all agents so far\n",
+		    json_double(json_get(json_get(root, "session"), "total_cost_usd")));
+	for (struct json_member m = json_members(models); m.key; m = json_member_next(models, m)) {
+		buf_clear(&b);
+		for (size_t i = 0; i < COUNT_OF(parts); i++) {
+			int64_t tokens = 0;
+			(void)json_i64(json_get(m.value, parts[i].name), &tokens);
+			buf_addf(&b, "%s%s ", i ? ", " : "", parts[i].label);
+			buf_addcount(&b, tokens);
+		}
+		styled_addf(&s, LOOK_PLAIN, "  %-24s $%.4f  ", json_cstr(m.key, &a),
+			    json_double(json_get(m.value, "costUSD")));
+		styled_add(&s, LOOK_DIM, buf_str(&b));
+		styled_add(&s, LOOK_PLAIN, STR("\n"));
+	}
+	for (const struct agent_row *r = t->agents.first; r; r = r->next) {
+		buf_clear(&b);
+		buf_addcount(&b, r->tokens);
+		styled_addf(&s, LOOK_DIM, "  %s %s: %s tokens, $%.4f\n", r->type, r->title, b.p,
+			    (double)r->cost_micros / 1e6);
+	}
+	feed_styled(t, &s);
+}
+
+/* ---- lists ---------------------------------------------------------------------------------------------------------- */
+
+void show_models(struct tui *t, page_choose_fn *choose)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	const struct json *root = show_request(t, &reader, "{\"subtype\":\"list_models\"}"),
+			  *list = json_get(root, "models");
+
+	if (!root)
+		return;
+	struct page *p = page_open_list(t, "Model from the next request on", choose);
+	for (EACH(m, list)) {
+		const char *value = json_cstr(json_get(m, "value"), &a),
+			   *id = json_cstr(json_get(m, "resolvedModel"), &a);
+		const char *what = json_cstr(json_get(m, "description"), &a);
+		AUTO_BUF struct buf b = { 0 };
+		buf_addf(&b, "%-12s %s%s%s%s", value, id ? id : "", what ? ": " : "", what ? what : "",
+			 id && !strcmp(id, cadre_session_model(t->session)) ? " (now)" : "");
+		page_add_item(p, str_from(value), buf_str(&b));
+	}
+}
+
+void show_servers(struct tui *t)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_STYLED struct styled s = { 0 };
+	const struct json *root = show_request(t, &reader, "{\"subtype\":\"mcp_status\"}");
+	const struct json *list = json_get(root, "mcpServers");
+
+	if (!root)
+		return;
+	for (EACH(m, list)) {
+		const struct json *status = json_get(m, "status"), *tools = json_get(m, "tools"),
+				  *info = json_get(m, "error");
+		bool good = json_str_is(status, "connected"), bad = json_str_is(status, "failed");
+		styled_addf(&s,
+			    good  ? LOOK_GREEN
+			    : bad ? LOOK_RED
+				  : LOOK_DIM,
+			    "%s ",
+			    tui_mark(t, good  ? MARK_DONE
+					: bad ? MARK_FAILED
+					      : MARK_RUNS));
+		styled_add_foreign(&s, LOOK_BOLD, json_str(json_get(m, "name"), &a), true);
+		styled_addf(&s, LOOK_PLAIN, "  %s", json_cstr(status, &a));
+		if (json_is(tools, JSON_ARRAY))
+			styled_addf(&s, LOOK_DIM, ", %zu tools", (size_t)tools->count);
+		if (info) {
+			styled_add(&s, LOOK_DIM, STR("  "));
+			styled_add_foreign(&s, LOOK_DIM, json_str(info, &a), true);
+		}
+		styled_add(&s, LOOK_PLAIN, STR("\n"));
+	}
+	if (!s.text.n)
+		styled_add(&s, LOOK_DIM, STR("No MCP server is used. `cadre mcp add` adds one.\n"));
+	feed_styled(t, &s);
+}
+
+void show_hooks(struct tui *t)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_STYLED struct styled s = { 0 };
+	const struct json *root = show_request(t, &reader, "{\"subtype\":\"get_hooks_listing\"}"),
+			  *list = json_get(root, "hooks");
+
+	if (!root)
+		return;
+	for (EACH(h, list)) {
+		struct str matcher = json_str(json_get(h, "matcher"), &a);
+		styled_add_foreign(&s, LOOK_BOLD, json_str(json_get(h, "event"), &a), true);
+		if (matcher.n) {
+			styled_add(&s, LOOK_PLAIN, STR(" "));
+			styled_add_foreign(&s, LOOK_PLAIN, matcher, true);
+		}
+		styled_addf(&s, LOOK_PLAIN, "  %s: ", json_cstr(json_get(h, "type"), &a));
+		styled_add_foreign(&s, LOOK_PLAIN, json_str(json_get(h, "commandText"), &a), true);
+		styled_addf(&s, LOOK_DIM, "  (%s%s)\n", json_cstr(json_get(h, "sourceLabel"), &a),
+			    json_bool(json_get(h, "disabled")) ? ", off" : "");
+	}
+	if (!s.text.n)
+		styled_add(&s, LOOK_DIM, STR("No hooks are set (docs/hooks.md).\n"));
+	feed_styled(t, &s);
+}
+
+void show_styles(struct tui *t, page_choose_fn *choose)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	const struct json *root = show_request(t, &reader, "{\"subtype\":\"reload_output_styles\"}");
+	const struct json *list = json_get(root, "available_output_styles");
+	struct str now = json_str(json_get(root, "output_style"), &a);
+
+	if (!root)
+		return;
+	struct page *p = page_open_list(t, "Output style", choose);
+	for (EACH(m, list)) {
+		struct str name = json_str(m, &a);
+		AUTO_BUF struct buf b = { 0 };
+		buf_addf(&b, STR_FMT "%s", STR_ARG(name), str_eq(name, now) ? " (now)" : "");
+		page_add_item(p, name, buf_str(&b));
+	}
+}
+
+/* What a user calls by /NAME besides our own commands: skills, commands of files, prompts of servers */
+void show_read_skills(struct tui *t)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	const struct json *root = show_request(t, &reader, "{\"subtype\":\"reload_skills\"}"),
+			  *list = json_get(root, "skills");
+
+	for (struct map_entry *e = map_next(&t->skills, NULL); e; e = map_next(&t->skills, e))
+		free(e->value);
+	map_release(&t->skills);
+	t->skills = (struct map){ 0 };
+	for (EACH(k, list)) {
+		const char *help = json_cstr(json_get(k, "description"), &a);
+		struct str name = json_str(json_get(k, "name"), &a);
+		size_t own = 0;
+		while (own < slash_count && !command_is(&slash_table[own], name))
+			own++;
+		if (name.n && own == slash_count)
+			free(map_set(&t->skills, name, xstrdup(help ? help : "")));
+	}
+}
+
+/* Stores a setting of the user; false: it was refused, which is said. */
+bool show_store(struct tui *t, const char *source, const char *key, const char *value)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_BUF struct buf request = { 0 };
+	struct json_out w = json_out(&request);
+
+	json_putf(&w, "{subtype:'update_settings', source:'%s', settings:{", source);
+	json_kcstr(&w, key, value);
+	json_putf(&w, "}}");
+	bool stored = show_request(t, &reader, request.p) != NULL;
+	tui_read_settings(t);
+	return stored;
+}
+
+/* Sets files back to before a message, or says what that would do. out: NULL: into the conversation */
+void show_rewind(struct tui *t, const char *point, bool dry, struct styled *out)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_STYLED struct styled s = { 0 };
+	AUTO_BUF struct buf request = { 0 };
+	struct json_out w = json_out(&request);
+
+	json_putf(&w, "{subtype:'rewind_files', user_message_id:'%s', dry_run:!!%d}", point, dry);
+	const struct json *root = show_request(t, &reader, request.p), *files = json_get(root, "filesChanged");
+	int64_t added = 0, removed = 0;
+	if (!root)
+		return;
+	(void)json_i64(json_get(root, "insertions"), &added);
+	(void)json_i64(json_get(root, "deletions"), &removed);
+	if (!json_bool(json_get(root, "canRewind")))
+		styled_add_foreign(&s, LOOK_DIM, json_str(json_get(root, "error"), &a), true);
+	else
+		styled_addf(&s, LOOK_BOLD, "%zu file%s %s: +%lld -%lld lines", (size_t)files->count,
+			    files->count == 1 ? "" : "s", dry ? "would change" : "set back", (long long)added,
+			    (long long)removed);
+	styled_add(&s, LOOK_PLAIN, STR("\n"));
+	for (EACH(f, files)) {
+		styled_add(&s, LOOK_PLAIN, STR("  "));
+		styled_add_foreign(&s, LOOK_PLAIN, json_str(f, &a), true);
+		styled_add(&s, LOOK_PLAIN, STR("\n"));
+	}
+	if (out)
+		styled_append(out, &s, 0, s.text.n);
+	else
+		feed_styled(t, &s);
+}
+
+/* ---- sessions ------------------------------------------------------------------------------------------------------- */
+
+/* `cadre WORD...` in this process, as JSON; NULL: it failed, which is said */
+static const struct json *show_command(struct tui *t, struct json_reader *reader, struct cadre_report **ret,
+				       const char *const *words, int count)
+{
+	const struct json *root = NULL;
+	char why[240] = "";
+	size_t n = 0;
+
+	if (cadre_command(t->c, count, words, NULL, ret, why, sizeof why) != CADRE_OK) {
+		feed_foreign(t, LOOK_RED, str_from(why));
+		return NULL;
+	}
+	const char *json = cadre_report_json(*ret, &n);
+	return json_parse(reader, json, n, &root, NULL) == 0 ? root : NULL;
+}
+
+static void add_age(struct buf *out, struct str iso)
+{
+	struct tm when = { 0 };
+	AUTO_FREE char *text = xstrndup(iso.p, iso.n);
+
+	if (strptime(text, "%Y-%m-%dT%H:%M:%S", &when))
+		buf_addspan(out, MAX((int64_t)(time(NULL) - timegm(&when)), (int64_t)0) * 1000);
+}
+
+/* The path of a session's transcript stands behind its id: ID PATH */
+static void preview_session(struct tui *t, struct page *p, const char *id, struct styled *out)
+{
+	struct past past = { .tui = t, .columns = p->screen.columns - 1, .out = out };
+	const char *path = strchr(id, ' ');
+
+	if (path)
+		(void)past_read(&past, path + 1, PAST_MESSAGES);
+	buf_release(&past.title);
+}
+
+bool show_sessions(struct tui *t, page_choose_fn *choose)
+{
+	static const char *const words[] = { "sessions", "list" };
+	AUTO_JSON struct json_reader reader = { .limits = { .bytes = 64 << 20, .depth = 16 } };
+	AUTO_ARENA struct arena a = { 0 };
+	struct cadre_report *report = NULL;
+	const struct json *list = show_command(t, &reader, &report, words, COUNT_OF(words));
+	struct page *p = NULL;
+
+	for (EACH(e, list)) {
+		AUTO_BUF struct buf id = { 0 }, text = { 0 };
+		struct str title = json_str(json_get(e, "title"), &a),
+			   prompt = json_str(json_get(e, "firstPrompt"), &a);
+		int64_t messages = 0, bytes = 0;
+		if (json_str_is(json_get(e, "sessionId"), cadre_session_id(t->session)))
+			continue;
+		(void)json_i64(json_get(e, "messages"), &messages);
+		(void)json_i64(json_get(e, "bytes"), &bytes);
+		add_age(&text, json_str(json_get(e, "lastModified"), &a));
+		buf_addf(&text, " ago  " STR_FMT "  (%lld messages, ", STR_ARG(title.n ? title : prompt),
+			 (long long)messages);
+		buf_addsize(&text, (uint64_t)bytes);
+		buf_addf(&text, ", %.8s)", json_cstr(json_get(e, "sessionId"), &a));
+		buf_addf(&id, "%s %s", json_cstr(json_get(e, "sessionId"), &a), json_cstr(json_get(e, "path"), &a));
+		if (!p) {
+			p = page_open_list(t, "Sessions", choose);
+			p->preview = preview_session;
+			p->previewed = SIZE_MAX - 1;
+		}
+		page_add_item(p, buf_str(&id), buf_str(&text));
+	}
+	cadre_report_free(report);
+	return p != NULL;
+}
+
+/* Agents that an earlier process left, as `cadre tasks` knows them */
+static void on_tasks(struct tui *t, struct str output, bool ok)
+{
+	AUTO_JSON struct json_reader reader = { .limits = { .bytes = 16 << 20, .depth = 64 } };
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_STYLED struct styled s = { 0 };
+	const struct json *root = NULL;
+
+	if (!ok || json_parse(&reader, output.p, output.n, &root, NULL) < 0)
+		return;
+	const struct json *sessions = json_get(root, "sessions");
+	for (EACH(one, sessions)) {
+		const struct json *tasks = json_get(one, "tasks");
+		for (EACH(k, tasks)) {
+			if (!json_str_is(json_get(k, "state"), "interrupted") ||
+			    json_str(json_get(k, "parentAgentId"), &a).n)
+				continue;
+			styled_addf(&s, LOOK_DIM, "%s agent continues with the next prompt: ", tui_mark(t, MARK_RUNS));
+			styled_add_foreign(&s, LOOK_DIM, json_str(json_get(k, "description"), &a), true);
+			styled_add(&s, LOOK_PLAIN, STR("\n"));
+		}
+	}
+	feed_styled(t, &s);
+}
+
+void show_past(struct tui *t)
+{
+	AUTO_STYLED struct styled lines = { 0 }, head = { 0 };
+	AUTO_BUF struct buf age = { 0 }, agents = { 0 };
+	const char *path = cadre_session_file(t->session);
+	struct past past = { .tui = t, .columns = t->region.columns - 1, .out = &lines };
+	struct stat st;
+
+	if (!path[0] || stat(path, &st) < 0 || !past_read(&past, path, PAST_MESSAGES))
+		return;
+	buf_addspan(&age, MAX((int64_t)(time(NULL) - st.st_mtime), (int64_t)0) * 1000);
+	styled_addf(&head, LOOK_DIM, "Continuing session %s%s%s, %s old%s\n", cadre_session_id(t->session),
+		    past.title.n ? ": " : "", buf_str(&past.title).p, age.p,
+		    cadre_has_interrupted_turn(t->session) ? ". Its last turn was interrupted." : "");
+	if (past.earlier)
+		styled_addf(&head, LOOK_DIM, "%s earlier messages: ctrl+o\n", tui_mark(t, MARK_MORE));
+	buf_release(&past.title);
+	feed_styled(t, &head);
+	for (size_t i = 0; i < lines.looks.n; i++) /* it is past: no colours */
+		lines.looks.p[i] = LOOK_DIM;
+	feed_styled(t, &lines);
+	buf_addf(&agents, "%.*s/subagents", (int)strlen(path) - 6, path);
+	if (access(agents.p, F_OK) == 0) {
+		buf_clear(&agents);
+		buf_addf(&agents, "%s --json", cadre_session_id(t->session));
+		job_cadre(t, "tasks", buf_str(&agents), on_tasks);
+	}
+}

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Lines for screen readers and dumb terminals: labels, numbered lists, no sequence at all; and `cadre doctor`."""
+import json
+import os
+import subprocess
+import sys
+
+from lab import CADRE, ROOT, main
+
+sys.path.insert(0, str(ROOT / "scripts"))
+from pty_test import Terminal  # noqa: E402
+
+SCENARIO = r"""
+rule runs
+  prompt contains "run it"
+  turn 1
+  call Bash {"command": "touch ran", "description": "r"}
+rule delegates
+  agent main
+  prompt contains "delegate"
+  turn 1
+  call Agent {"description": "Map it", "prompt": "map", "subagent_type": "general-purpose"}
+rule late
+  prompt contains "late"
+  delay 16000
+  text Late.
+rule says
+  text I hear you.
+"""
+
+
+def reader(lab, *args, **env):
+    if not lab.models:
+        lab.model(SCENARIO, log=True)
+    return Terminal([CADRE, *args], {**lab.env, "LANG": "C.UTF-8", **env}, lab.work, deadline_s=60)
+
+
+def labels_stand_before_what_is_said(lab):
+    for args, env in ((["--ax-screen-reader"], {"TERM": "xterm"}), ([], {"TERM": "xterm", "CLAUDE_AX_SCREEN_READER": "1"})):
+        with reader(lab, *args, **env) as t:
+            t.expect("you: ")
+            t.type("hello")
+            t.expect("agent: I hear you.")
+            t.expect("done, ")
+            t.expect("you: ")
+            t.type("delegate")
+            t.expect('subagent: Agent "Map it" begins')
+            t.expect('subagent: Agent "Map it" finished')
+            t.expect("you: ")
+            t.key("C-d")
+            assert t.wait() == 0
+            assert b"\x1b" not in t.raw, t.raw
+
+
+def the_setting_does_the_same(lab):
+    path = os.path.join(lab.env["HOME"], ".claude")
+    os.makedirs(path)
+    with open(os.path.join(path, "settings.json"), "w") as f:
+        json.dump({"axScreenReader": True}, f)
+    with reader(lab, TERM="xterm") as t:
+        t.expect("you: ")
+        t.type("hello")
+        t.expect("agent: I hear you.")
+        t.expect("you: ")
+        t.key("C-d")
+        assert t.wait() == 0
+        assert b"\x1b" not in t.raw, t.raw
+
+
+def a_permission_is_a_numbered_list(lab):
+    with reader(lab, "--ax-screen-reader", TERM="xterm") as t:
+        t.expect("you: ")
+        t.type("run it")
+        t.expect("tool: Bash touch ran")
+        t.expect("Permission Required: Allow Bash")
+        t.expect("1. Yes")
+        t.expect("2. Yes, for this session")
+        t.expect("3. Yes, always")
+        t.expect("4. No")
+        t.expect("Enter 1 to 4")
+        t.type("9")
+        t.expect("Enter 1 to 4")
+        t.type("1")
+        t.expect("agent: I hear you.")
+        t.expect("you: ")
+        t.key("C-d")
+        assert t.wait() == 0
+    assert os.path.exists(os.path.join(lab.work, "ran"))
+
+
+def a_dumb_terminal_gets_no_sequence_and_is_told_of_children_and_time(lab):
+    with reader(lab, TERM="dumb") as t:
+        t.expect("> ")
+        t.type("delegate")
+        t.expect('Agent "Map it" begins')
+        t.expect('Agent "Map it" finished')
+        t.expect("> ")
+        t.type("late")
+        t.expect("still working, 15")
+        t.expect("Late.")
+        t.expect("> ")
+        t.key("C-d")
+        assert t.wait() == 0
+        assert b"\x1b" not in t.raw, t.raw
+
+
+def the_doctor_names_what_is_wrong(lab):
+    def doctor(**env):
+        return subprocess.run([CADRE, "doctor"], cwd=lab.work, env={**lab.env, **env}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    good = doctor(TERM="xterm-256color", LANG="C.UTF-8")
+    lines = dict(line[6:].split(None, 1) for line in good.stdout.splitlines())
+    assert good.returncode == 0 and "xterm-256color" in lines["terminal"] and lines["characters"] == "UTF-8", good
+    assert "ANTHROPIC_API_KEY is set" in lines["key"], good
+    path = os.path.join(lab.env["HOME"], ".claude")
+    os.makedirs(path, exist_ok=True)
+    with open(os.path.join(path, "settings.json"), "w") as f:
+        f.write('{"theme": "mauve"}')
+    odd = doctor(TERM="dumb", LANG="C", LC_ALL="C", ANTHROPIC_API_KEY="", NO_COLOR="1")
+    assert "TERM is dumb: lines only" in odd.stdout and "set LANG to a UTF-8 locale" in odd.stdout, odd.stdout
+    assert "no key in the environment" in odd.stdout and "NO_COLOR is set" in odd.stdout and "theme" in odd.stdout, odd.stdout
+    with open(os.path.join(path, "settings.json"), "w") as f:
+        f.write('{"permissions": {"deny": "Bash"')
+    bad = doctor()
+    assert bad.returncode == 1 and "BAD   agents" in bad.stdout and "settings.json:1:32" in bad.stdout, (bad.returncode, bad.stdout)
+
+
+if __name__ == "__main__":
+    main(labels_stand_before_what_is_said, the_setting_does_the_same, a_permission_is_a_numbered_list,
+         a_dumb_terminal_gets_no_sequence_and_is_told_of_children_and_time, the_doctor_names_what_is_wrong)

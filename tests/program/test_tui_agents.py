@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The view of all agents on the terminal, with few and with many of them; what is shown when a session is continued; notices."""
+import os
+import re
+
+from lab import main
+from test_tui import PLAIN, leave, ready, screen
+
+TREE = r"""
+rule delegates
+  agent main
+  prompt contains "delegate it"
+  turn 1
+  call Agent {"description": "Split it", "prompt": "split this", "subagent_type": "general-purpose", "run_in_background": true}
+  call Agent {"description": "Plan it", "prompt": "plan this", "subagent_type": "Plan", "run_in_background": true}
+rule splits
+  prompt contains "split this"
+  turn 1
+  call Agent {"description": "Leaf", "prompt": "leaf work", "subagent_type": "general-purpose"}
+rule works
+  prompt contains "leaf work"
+  turn 1
+  call Bash {"command": "echo > up; read line < down; echo went on", "description": "w"}
+rule says
+  text I hear you.
+"""
+
+MANY = "rule delegates\n  agent main\n  prompt contains \"delegate it\"\n  turn 1\n" + "".join(
+    '  call Agent {"description": "Part %03d", "prompt": "wait part", "subagent_type": "general-purpose", "run_in_background": true}\n' % i
+    for i in range(120)) + r"""
+rule waits
+  prompt contains "wait part"
+  delay 600000
+  text late
+rule says
+  text I hear you.
+"""
+
+
+def selected(s, text):
+    """The row is the selected one: it is bold."""
+    return s.until(lambda rows: any(text in r and s.cells(i)[r.index(text)].attrs & 1 for i, r in enumerate(rows)))
+
+
+def the_tree_folds_sorts_finds_and_follows_one_agent(lab):
+    up = lab.fifo("up")
+    os.mkfifo(os.path.join(lab.work, "down"))
+    lab.model(TREE, log=True)
+    with screen(lab, "--allowedTools=Bash", size=(120, 30)) as s:
+        ready(s)
+        s.press("delegate it", "enter")
+        up.line()
+        s.until("2 run")
+        s.press("C-t")
+        s.until("by tree")
+        s.until("Leaf")
+        s.press("left")
+        s.until("Leaf", gone=True)
+        s.until("+◐")
+        s.press("right")
+        s.until("Leaf")
+        s.press("s")
+        s.until("by cost")
+        s.press("s", "s", "s")
+        s.until("by state")
+        s.press("s")
+        s.until("by tree")
+        s.press("/", "leaf", "enter")
+        s.until("Split it", gone=True)
+        s.press("enter")  # its transcript
+        s.until("❯ leaf work")
+        s.until("model ")
+        s.until("    went on", gone=True)
+        with open(os.path.join(lab.work, "down"), "w") as f:
+            f.write("now\n")
+        s.until("    went on")
+        s.press("q")
+        s.seen('Agent "Split it" finished')
+        s.press("C-t")
+        s.until("0 run")
+        s.until("Plan it")
+        s.press("h")
+        s.until("ended hidden")
+        s.until("Plan it", gone=True)
+        s.press("q")
+        s.until("❯")
+        ready(s)
+        leave(s)
+
+
+def many_agents_are_grouped_and_counted(lab):
+    lab.model(MANY, log=True)
+    with screen(lab, size=(100, 30)) as s:
+        ready(s)
+        s.press("delegate it", "enter")
+        s.until("120 agents: 120 run")
+        s.until(" more, ctrl+t")
+        s.seen("120 agents begin")
+        s.seen("I hear you.")
+        rows = s.all()
+        assert sum("Part " in r for r in rows) <= 6, rows
+        s.press("C-t")
+        s.until("120 general-purpose: 120 run, 0 ended")
+        s.press("right")
+        s.until("Part 000")
+        s.press("G")
+        s.until("Part 119")
+        s.press("left")
+        s.until("120 general-purpose: 120 run")
+        s.press("/", "part 07", "enter")
+        s.until(lambda rows: sum("Part 07" in r for r in rows) == 10)
+        s.press("q")
+        s.until("❯")
+
+
+def a_session_that_is_continued_shows_its_title_its_age_its_messages_and_its_agents(lab):
+    up = lab.fifo("up")
+    lab.model(TREE.replace("read line < down", "exec sleep 600"), log=True)
+    with screen(lab, "--allowedTools=Bash", "--name", "A fine title") as s:
+        for i in range(8):
+            ready(s)
+            s.press("words %d" % i, "enter")
+            s.until(lambda rows: sum("I hear you." in r for r in s.above + rows) == i + 1)
+        ready(s)
+        s.press("delegate it", "enter")
+        up.line()
+        s.until(lambda rows: sum("I hear you." in r for r in s.above + rows) >= 9)
+    with screen(lab, "--continue") as s:
+        ready(s)
+        s.seen("A fine title")
+        s.seen("agent continues with the next prompt: Split it")
+        rows = s.all()
+        head = next(i for i, r in enumerate(rows) if r.startswith("Continuing session"))
+        assert re.match(r"Continuing session [-0-9a-f]{36}: A fine title, .* s old", rows[head] + rows[head + 1]), rows
+        assert any("earlier messages: ctrl+o" in r for r in rows), rows
+        assert not any("❯ words 0" in r for r in rows) and any("❯ words 7" in r for r in rows), rows
+
+
+def notices_go_the_way_of_the_terminal(lab):
+    lab.model('rule asks\n  turn 1\n  delay 700\n  call Bash {"command": "touch x", "description": "d"}\nrule says\n  text ok\n', log=True)
+    for env, wanted in (({"TERM_PROGRAM": "iTerm.app"}, b"\x1b]9;a question waits\a"), ({"TERM": "xterm-kitty"}, b"\x1b]99;;a question waits\x1b\\"),
+                        ({"TERM_PROGRAM": "ghostty"}, b"\x1b]777;notify;cadre;a question waits\a"), ({}, b"\a")):
+        with screen(lab, env={**PLAIN, **env}) as s:
+            ready(s)
+            assert b"\x1b[?1004h" not in s.raw  # focus is asked for during a turn only
+            s.press("go", "enter")
+            s.until("esc interrupts")
+            assert b"\x1b[?1004h" in s.raw
+            s.send("\x1b[O")  # the focus goes
+            before = len(s.raw)
+            s.until("wants to use Bash")
+            assert wanted in s.raw[before:], (env, s.raw[before:])
+            progress = b"\x1b]9;4;3" in s.raw
+            assert progress == (env.get("TERM_PROGRAM") == "ghostty"), env
+
+
+if __name__ == "__main__":
+    main(the_tree_folds_sorts_finds_and_follows_one_agent, many_agents_are_grouped_and_counted,
+         a_session_that_is_continued_shows_its_title_its_age_its_messages_and_its_agents, notices_go_the_way_of_the_terminal)

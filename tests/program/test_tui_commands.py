@@ -1,0 +1,243 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Commands behind a slash on the terminal: what they show, change and store, and that none of them reaches the model."""
+import base64
+import json
+import os
+import re
+import subprocess
+
+from lab import CADRE, main
+from test_tui import leave, prompts, ready, screen
+
+SCENARIO = r"""
+rule aside
+  prompt contains "what is it called"
+  text It is called cadre.
+rule edits
+  prompt contains "write it"
+  turn 1
+  call Write {"file_path": "a.txt", "content": "one\n"}
+rule says
+  text I hear you.
+"""
+
+
+def view(lab, *args, **more):
+    if not lab.models:
+        lab.model(SCENARIO, log=True)
+    return screen(lab, *args, **more)
+
+
+def config(lab, name="settings.json"):
+    return os.path.join(lab.env["HOME"], ".claude", name)
+
+
+def run(s, line, *shown):
+    """A command, and what it shows below its own line."""
+    ready(s)
+    s.press(line, "enter")
+    for text in shown:
+        s.seen(text)
+    return s
+
+
+def said(s, words="hello"):
+    run(s, words, "I hear you.")
+    ready(s)
+
+
+def every_command_is_in_the_help_and_the_menu(lab):
+    with view(lab, size=(110, 80)) as s:
+        run(s, "/help", "/version", "? on an empty line")
+        rows = s.all()
+        names = [m.group(1) for r in rows for m in [re.match(r"/([a-z-]+)[ ,]", r)] if m]
+        wanted = """help clear compact context usage model effort agents tasks resume rewind permissions hooks mcp plugin skills memory
+            init config status doctor export theme add-dir review exit mode plan trust stop tell bg rename fork copy diff btw redraw
+            transcript todo output-style keys version statusline thinking""".split()
+        assert not [w for w in wanted if w not in names], [w for w in wanted if w not in names]
+        assert names == sorted(names), names
+        assert any(re.match(r"/usage, /cost +cost and tokens", r) for r in rows), rows
+        ready(s)
+        s.press("/")
+        s.until("of %d" % len(names))
+        s.press("C-u")
+        run(s, "/help cost", "/usage, /cost")
+        leave(s)
+    assert not prompts(lab), prompts(lab)
+
+
+def unknown_names_are_never_sent_and_skills_and_paths_are(lab):
+    os.makedirs(os.path.join(lab.work, ".claude", "skills", "polish"))
+    with open(os.path.join(lab.work, ".claude", "skills", "polish", "SKILL.md"), "w") as f:
+        f.write("---\nname: polish\ndescription: makes it shine\n---\nShine.\n")
+    with view(lab) as s:
+        run(s, "/hepl", "did you mean /help?")
+        run(s, "/modle opus", "did you mean /model?")
+        run(s, "/polihs", "did you mean /polish?")
+        run(s, "/wxyzwxyz", "no command /wxyzwxyz")
+        assert not prompts(lab), prompts(lab)
+        said(s, "/usr/bin is full")
+        run(s, "/polish it")
+        s.until(lambda rows: sum("I hear you." in r for r in s.above + rows) == 2)
+        leave(s)
+    assert prompts(lab)[0] == "/usr/bin is full" and "Shine." in str(lab.models[0].bodies()[-1]), prompts(lab)
+
+
+def the_context_is_shown_by_kind(lab):
+    with open(os.path.join(lab.work, "CLAUDE.md"), "w") as f:
+        f.write("Remember this. " * 400)
+    with view(lab) as s:
+        said(s)
+        run(s, "/context", "Free space")
+        rows = s.all()
+        kinds = ["System prompt", "System tools", "MCP tools", "Custom agents", "Memory files", "Messages", "Free space"]
+        figures = {k: [r for r in rows if k in r] for k in kinds}
+        assert all(len(v) == 1 for v in figures.values()), figures
+        assert "0  " not in figures["Memory files"][0].split("files")[1][:10], figures["Memory files"]
+        assert any(re.fullmatch("█+░+", r) and len(r) == 40 for r in rows), rows
+        run(s, "/cost", "of all agents so far", "cache read")
+        leave(s)
+
+
+def the_model_and_other_choices_come_from_lists(lab):
+    with view(lab) as s:
+        run(s, "/model")
+        s.until("Model from the next request on")
+        s.press("haiku")
+        s.until("1 of ")
+        s.press("enter")
+        s.seen("model: haiku")
+        said(s)
+        run(s, "/effort")
+        s.until("Effort")
+        s.press("esc")
+        run(s, "/effort low", "effort: low")
+        run(s, "/mode plan", "permission-mode: plan")
+        s.until(". plan")
+        run(s, "/mode nonsense", "unknown permission mode")
+        leave(s)
+    assert "haiku" in lab.models[0].bodies()[-1]["model"], lab.models[0].bodies()[-1]["model"]
+
+
+def a_theme_is_previewed_and_kept(lab):
+    with view(lab, env={}) as s:
+        run(s, "/theme")
+        s.until("Theme")
+        s.press("down")
+        s.until("while (p <= end)")
+        assert b"\x1b[0;48;5;22m" in s.raw  # dark, before it is chosen
+        s.press("down", "enter")
+        s.until("kept in your settings")
+        leave(s)
+    assert json.load(open(config(lab)))["theme"] == "light"
+    with view(lab, env={}) as s:
+        ready(s)
+        s.press("/")
+        s.until("add-dir")
+        assert b"\x1b[0;1;38;5;30m" in s.raw  # the cyan of the light theme
+        s.press("C-u")
+        leave(s)
+
+
+def a_session_is_named_copied_and_exported(lab):
+    with view(lab, size=(120, 40)) as s:
+        said(s)
+        first = json.loads(subprocess.run([CADRE, "sessions", "--json"], cwd=lab.work, env=lab.env, stdout=subprocess.PIPE).stdout)[0]
+        run(s, "/rename A fine title")
+        s.until("has this title")
+        run(s, "/export out.md", "out.md")
+        ready(s)
+        assert "I hear you." in open(os.path.join(lab.work, "out.md")).read()
+        run(s, "/export out.md", "the file exists")
+        run(s, "/fork", "a copy of " + first["sessionId"])
+        run(s, "more")
+        s.until(lambda rows: sum("I hear you." in r for r in s.above + rows) == 2)
+        ready(s)
+        run(s, "/copy 2", "in the clipboard")
+        leave(s)
+    assert b"\x1b]52;c;" + base64.b64encode(b"I hear you.") in s.raw
+    listed = json.loads(subprocess.run([CADRE, "sessions", "--json"], cwd=lab.work, env=lab.env, stdout=subprocess.PIPE).stdout)
+    assert len(listed) == 2 and {e["title"] for e in listed} >= {"A fine title"}, listed
+    assert [m["content"] for m in lab.models[0].bodies()[-1]["messages"] if m["role"] == "assistant"], "the copy has the past"
+
+
+def a_question_aside_is_answered_and_not_kept(lab):
+    with view(lab) as s:
+        said(s)
+        run(s, "/btw what is it called", "It is called cadre.")
+        said(s, "and now")
+        leave(s)
+    bodies = lab.models[0].bodies()
+    aside = [b for b in bodies if "what is it called" in str(b["messages"][-1])]
+    assert len(aside) == 1 and not aside[0].get("tools"), aside
+    assert "what is it called" not in str(bodies[-1]["messages"]), bodies[-1]
+
+
+def what_the_session_has_is_shown(lab):
+    os.makedirs(os.path.dirname(config(lab)), exist_ok=True)
+    with open(config(lab), "w") as f:
+        json.dump({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "echo stopped >/dev/null"}]}]}}, f)
+    with view(lab, size=(120, 40)) as s:
+        run(s, "/hooks", "Stop  command: echo stopped >/dev/null")
+        run(s, "/mcp", "No MCP server is used")
+        run(s, "/status", "key      ANTHROPIC_API_KEY", "file     ")
+        run(s, "/agents", "general-purpose")
+        run(s, "/permissions test Bash(ls)", "Bash")
+        run(s, "/statusline", "statusLine is not set")
+        run(s, "/version", "cadre 0.")
+        run(s, "/todo", "no list of what is to be done")
+        run(s, "/output-style")
+        s.until("Output style")
+        s.press("esc")
+        run(s, "/config theme", "theme")
+        run(s, "/config theme=ansi", "stored in your settings")
+        run(s, "/thinking show", "thinking is shown")
+        leave(s)
+    assert json.load(open(config(lab)))["theme"] == "ansi"
+    assert not prompts(lab), prompts(lab)
+
+
+def directories_and_differences(lab):
+    more = os.path.join(lab.folder, "more")
+    os.mkdir(more)
+    for words in (["init", "-q"], ["add", "."], ["-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qm", "x", "--allow-empty"]):
+        subprocess.run(["git", *words], cwd=lab.work, env=lab.env, check=True)
+    with view(lab, "--permission-mode", "acceptEdits") as s:
+        run(s, "/diff", "Nothing differs")
+        said(s, "first words")
+        run(s, "write it")
+        s.until(lambda rows: sum("I hear you." in r for r in s.above + rows) == 2)
+        run(s, "/diff")
+        s.until("new file: a.txt")
+        s.press("q")
+        run(s, "/add-dir " + more, "add-dir: " + more)
+        run(s, "/add-dir /no/such", "is not the absolute path of a directory")
+        run(s, "/rewind")
+        s.until("Back to before")
+        s.until("1 file would change: ")
+        s.press("enter")
+        s.until("Set back")
+        s.press("both", "enter")
+        s.seen("1 file set back")
+        s.until("❯ write it")  # its prompt, to be changed
+        s.press("C-u")
+        leave(s)
+    assert not os.path.exists(os.path.join(lab.work, "a.txt"))
+
+
+def a_memory_file_is_edited(lab):
+    with view(lab, env={"NO_COLOR": "1", "EDITOR": "sh -c 'echo remembered >> \"$1\"' x"}) as s:
+        run(s, "/memory")
+        s.until("Edit memory")
+        s.press("enter")
+        s.until("a new session reads it")
+        ready(s)
+        leave(s)
+    assert open(os.path.join(lab.work, "CLAUDE.md")).read() == "remembered\n"
+
+
+if __name__ == "__main__":
+    main(every_command_is_in_the_help_and_the_menu, unknown_names_are_never_sent_and_skills_and_paths_are, the_context_is_shown_by_kind,
+         the_model_and_other_choices_come_from_lists, a_theme_is_previewed_and_kept, a_session_is_named_copied_and_exported,
+         a_question_aside_is_answered_and_not_kept, what_the_session_has_is_shown, directories_and_differences, a_memory_file_is_edited)

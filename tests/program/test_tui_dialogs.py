@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Dialogs on the terminal: questions with tabs, forms of servers, plans, rules that are kept, several questions at once, the trust
+of a folder."""
+import json
+import os
+import re
+import sys
+
+from lab import main
+from test_tui import leave, prompts, ready, screen
+
+QUESTIONS = json.dumps({"questions": [
+    {"question": "Which colour?", "header": "Colour", "multiSelect": False,
+     "options": [{"label": "Red", "description": "warm"}, {"label": "Blue", "description": "cold"}]},
+    {"question": "Which sizes?", "header": "Size", "multiSelect": True,
+     "options": [{"label": "Small", "description": ""}, {"label": "Large", "description": ""}]}]})
+SCENARIO = r"""
+rule asks
+  prompt contains "ask me"
+  turn 1
+  call AskUserQuestion %s
+rule asked
+  prompt contains "ask me"
+  text "The tool said: {{last_result}}"
+rule runs
+  prompt contains "run it"
+  turn 1
+  call Bash {"command": "touch ran-one", "description": "r"}
+rule ran
+  prompt contains "run it"
+  text Ran.
+rule long
+  prompt contains "long one"
+  turn 1
+  call Bash {"command": "%s", "description": "long"}
+rule plans
+  prompt contains "plan this"
+  turn 1
+  call ExitPlanMode {"plan": "# The plan\n\n1. **First** do it\n2. Then test it"}
+rule planned
+  prompt contains "plan this"
+  text "The tool said: {{last_result}}"
+rule calls
+  prompt contains "use the server"
+  turn 1
+  call mcp__clerk__book {}
+rule called
+  prompt contains "use the server"
+  text "The tool said: {{last_result}}"
+rule both
+  agent main
+  prompt contains "delegate"
+  turn 1
+  call Agent {"description": "Do one", "prompt": "job one", "subagent_type": "general-purpose"}
+  call Agent {"description": "Do two", "prompt": "job two", "subagent_type": "general-purpose"}
+rule one
+  prompt contains "job one"
+  turn 1
+  call Bash {"command": "touch from-one", "description": "r"}
+rule two
+  prompt contains "job two"
+  turn 1
+  call Bash {"command": "touch from-two", "description": "r"}
+rule says
+  text I hear you.
+""" % (QUESTIONS, "; ".join("touch line %d" % i for i in range(60)))
+
+SERVER = r'''
+import json, sys
+def say(m): print(json.dumps({"jsonrpc": "2.0", **m}), flush=True)
+for line in sys.stdin:
+    m = json.loads(line)
+    if m.get("method") == "initialize":
+        say({"id": m["id"], "result": {"protocolVersion": m["params"]["protocolVersion"], "capabilities": {"tools": {}},
+             "serverInfo": {"name": "clerk", "version": "1"}}})
+    elif m.get("method") == "tools/list":
+        say({"id": m["id"], "result": {"tools": [{"name": "book", "description": "books", "inputSchema": {"type": "object"}}]}})
+    elif m.get("method") == "tools/call":
+        call = m["id"]
+        say({"id": 77, "method": "elicitation/create", "params": {"message": "A table for whom?", "requestedSchema": {
+            "type": "object", "required": ["name", "guests"], "properties": {
+                "name": {"type": "string", "minLength": 2, "description": "as on the door"},
+                "guests": {"type": "integer", "minimum": 1, "maximum": 8},
+                "place": {"type": "string", "enum": ["inside", "garden"]},
+                "dog": {"type": "boolean"}}}}})
+    elif m.get("id") == 77:
+        say({"id": call, "result": {"content": [{"type": "text", "text": json.dumps(m["result"], sort_keys=True)}]}})
+    elif "id" in m:
+        say({"id": m["id"], "result": {}})
+'''
+
+
+def view(lab, *args, **more):
+    if not lab.models:
+        lab.model(SCENARIO, log=True)
+    return screen(lab, *args, **more)
+
+
+def opened(s, words, text):
+    ready(s) if s.columns >= 40 else s.until("❯")
+    s.press(words, "enter")
+    s.until(text)
+    return s.until("in a moment", gone=True)
+
+
+def questions_are_tabs_and_take_several_answers(lab):
+    with view(lab) as s:
+        opened(s, "ask me", "[1]")
+        s.until("Which colour?")
+        s.press("tab")
+        s.until("Which sizes?")
+        s.press("1", " ", "2", " ")
+        s.until(lambda rows: sum("[x]" in r for r in rows) == 2)
+        s.press("enter")  # back to the one without an answer
+        s.until("Which colour?")
+        s.until("2x")
+        s.press("2", "enter")
+        s.seen("The tool said:")
+        ready(s)
+        leave(s)
+    said = str(lab.models[0].bodies()[-1]["messages"][-1])
+    assert "Blue" in said and "Small, Large" in said, said
+
+
+def a_form_is_checked_before_it_is_sent(lab):
+    with open(os.path.join(lab.work, "clerk.py"), "w") as f:
+        f.write(SERVER)
+    servers = json.dumps({"mcpServers": {"clerk": {"command": sys.executable, "args": [os.path.join(lab.work, "clerk.py")]}}})
+    with view(lab, "--mcp-config", servers, "--allowedTools=mcp__clerk__book") as s:
+        opened(s, "use the server", "server clerk asks: A table for whom?")
+        s.until("as on the door")
+        s.press("A", "enter")
+        s.until("is too short")
+        s.press("da", "enter")
+        s.press("many", "enter")
+        s.until("must be a whole number")
+        s.press("backspace", "backspace", "backspace", "backspace", "9", "enter")
+        s.until("is too large")
+        s.press("backspace", "4", "enter", "right", "right", "enter", " ")
+        s.until("place: garden")
+        s.until("dog: [x]")
+        s.press("enter")
+        s.seen("The tool said:")
+        ready(s)
+        leave(s)
+    said = str(lab.models[0].bodies()[-1]["messages"][-1])
+    for part in ('"action": "accept"', '"name": "Ada"', '"guests": 4', '"place": "garden"', '"dog": true'):
+        assert part in said.replace('\\', ''), (part, said)
+
+
+def the_rule_that_is_kept_can_be_changed(lab):
+    with view(lab) as s:
+        opened(s, "run it", "wants to use Bash")
+        s.until("e edits the rule")
+        s.press("e")
+        s.until("the rule that is kept")
+        s.press(*["backspace"] * 40)
+        s.press("Bash(touch ran-*)", "enter")
+        s.seen("Ran.")
+        ready(s)
+        leave(s)
+    kept = json.load(open(os.path.join(lab.work, ".claude", "settings.local.json")))
+    assert kept["permissions"]["allow"] == ["Bash(touch ran-*)"], kept
+    assert os.path.exists(os.path.join(lab.work, "ran-one"))
+
+
+def a_command_that_does_not_fit_is_shown_whole_before_yes_works(lab):
+    with view(lab, size=(30, 12)) as s:
+        opened(s, "long one", "PgUp PgDn")
+        s.press("1", "enter")
+        s.until("has not been")
+        s.press("C-o")
+        s.until("The question")
+        s.until("touch line 0;")
+        s.press("G")
+        s.until("line 59")
+        s.press("q")
+        s.until("❯ 1 Yes")
+        s.press("1", "enter")
+        s.seen("I hear you.")
+    assert len(lab.models[0].bodies()) == 2
+
+
+def questions_of_two_agents_are_walked_through(lab):
+    with view(lab) as s:
+        ready(s)
+        s.press("delegate", "enter")
+        s.until("1 more wait: n p")
+        s.until("in a moment", gone=True)
+        first = "one" if any("touch from-one" in r for r in s.rows()) else "two"
+        other = "two" if first == "one" else "one"
+        s.press("n")
+        s.until("touch from-" + other)
+        s.until("in a moment", gone=True)
+        s.press("1", "enter")
+        s.until("touch from-" + first)
+        s.until("in a moment", gone=True)
+        s.press("esc")
+        s.seen('finished')
+        s.seen("I hear you.")
+        ready(s)
+        leave(s)
+    assert os.path.exists(os.path.join(lab.work, "from-" + other)) and not os.path.exists(os.path.join(lab.work, "from-" + first))
+
+
+def a_plan_is_shown_as_markdown_and_approved(lab):
+    with view(lab, "--permission-mode", "plan") as s:
+        opened(s, "plan this", "has a plan:")
+        s.until("1. First do it")
+        assert not any("**First**" in r for r in s.rows()), s.rows()
+        s.press("1", "enter")
+        s.seen("The tool said: ")
+        ready(s)
+        leave(s)
+    assert "approved the plan" in str(lab.models[0].bodies()[-1]["messages"][-1])
+
+
+def the_trust_of_a_folder_is_asked_once_and_kept(lab):
+    os.makedirs(os.path.join(lab.work, ".claude"))
+    with open(os.path.join(lab.work, ".claude", "settings.json"), "w") as f:
+        json.dump({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "touch hooked"}]}]}}, f)
+    with view(lab) as s:
+        ready(s)
+        s.press("hello", "enter")
+        s.until("Do you trust this folder?")
+        s.until("in a moment", gone=True)
+        s.press("2", "enter")
+        s.seen("is trusted now")
+        s.seen("I hear you.")
+        ready(s)
+        s.press("/clear", "enter")
+        s.seen("New session")
+        ready(s)
+        s.press("again", "enter")
+        s.until(lambda rows: sum("I hear you." in r for r in s.above + rows) == 2)
+        ready(s)
+        leave(s)
+    assert os.path.exists(os.path.join(lab.work, "hooked"))
+    assert prompts(lab) == ["hello", "again"], prompts(lab)
+
+
+if __name__ == "__main__":
+    main(questions_are_tabs_and_take_several_answers, a_form_is_checked_before_it_is_sent, the_rule_that_is_kept_can_be_changed,
+         a_command_that_does_not_fit_is_shown_whole_before_yes_works, questions_of_two_agents_are_walked_through,
+         a_plan_is_shown_as_markdown_and_approved, the_trust_of_a_folder_is_asked_once_and_kept)
