@@ -108,6 +108,10 @@ def picture(s, path):
             if text.strip():
                 kind, index = cells[column].fg & 0xff, cells[column].fg >> 8 & 0xff
                 fill = colours.get(index, "#d8dee9") if kind & 1 else "#d8dee9"
+                if cells[column].attrs & 1 << 5:  # reverse
+                    out.append('<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s"/>' % (
+                        10 + column * wide, 10 + row * high, len(text) * wide, high, fill))
+                    fill = "#1d2128"
                 out.append('<text x="%.1f" y="%d" fill="%s"%s xml:space="preserve">%s</text>' % (
                     10 + column * wide, 10 + row * high + 13, fill, ' font-weight="bold"' if cells[column].attrs & 1 else "",
                     html.escape(text.rstrip())))
@@ -155,7 +159,7 @@ def main():
             picture(s, folder / "tour-diff.svg")
             s.type("/rewind")
             s.press("enter")
-            s.until("Set files back")
+            s.until("would change")
             s.pause(1)
             picture(s, folder / "tour-rewind.svg")
             s.press("esc")

@@ -216,6 +216,7 @@ def directories_and_differences(lab):
         run(s, "/rewind")
         s.until("Back to before")
         s.until("1 file would change: ")
+        s.until("❯ write it  (")
         s.press("enter")
         s.until("Set back")
         s.press("both", "enter")

@@ -21,15 +21,14 @@ struct agents {
 	struct agent_row *first;
 	size_t running, asking;
 	double cost_usd;
+	int64_t shown_ms;        /* when the rows were made */
 	int64_t recent_until_ms; /* the newest end is no news from then on */
 };
 
 enum { AGENTS_RECENT_MS = 5000 }; /* so long an agent that has ended stays below the answer */
 
-enum { AGENTS_SHOWN = 6 }; /* rows at the prompt */
-
 void agents_release(struct agents *a);
-/* The row at the prompt with this index: those that ask, that run, that have just ended. NULL: there are fewer */
-const struct agent_row *agents_shown(const struct agents *a, size_t index, int64_t now_ms);
 bool agents_event(struct agents *a, const struct cadre_event *e, int64_t now_ms); /* true: something changed */
 void agents_set_asking(struct agents *a, const char *id, bool asks);
+/* The order of the rows at the prompt: those that ask, that run, that have just ended. NULL: there are fewer */
+const struct agent_row *agents_shown(const struct agents *a, size_t index);

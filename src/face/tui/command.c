@@ -9,6 +9,7 @@
 #include "face/cli/run.h"
 #include "face/cli/view.h"
 #include "face/tui/tui_int.h"
+#include "lib/base/utf8.h"
 #include "lib/json/json_write.h"
 
 static void run_help(struct tui *t, const struct slash *slash, struct str rest)
@@ -195,9 +196,17 @@ static void list_points(struct tui *t, struct str output, bool ok)
 	struct page *p = page_open_list(t, "Back to before", choose_point);
 	p->preview = preview_point;
 	p->previewed = SIZE_MAX - 1;
-	for (struct str rest = str_trim(output); rest.p;) {
-		struct str line = str_cut(&rest, '\n'), id = str_trim(line);
-		page_add_item(p, str_cut(&id, ' '), line);
+	for (struct str rest = str_trim(output); rest.n;) { /* the newest first: lines are ID  TIME  N files */
+		const char *before = memrchr(rest.p, '\n', rest.n);
+		struct str line = before ? (struct str){ before + 1, (size_t)(rest.p + rest.n - before) - 1 } : rest;
+		struct str about = str_trim(line), id = str_cut(&about, ' ');
+		AUTO_BUF struct buf prompt = { 0 }, parent = { 0 }, text = { 0 };
+		(void)past_find(cadre_session_file(t->session), id, &prompt, &parent);
+		struct str words = str_trim(buf_str(&prompt)), first = str_cut(&words, '\n');
+		buf_addf(&text, STR_FMT "  (" STR_FMT ")", STR_ARG(utf8_cut(first, 60)),
+			 STR_ARG(about.p ? str_trim(about) : id));
+		page_add_item(p, id, buf_str(&text));
+		rest.n = before ? (size_t)(before - rest.p) : 0;
 	}
 }
 
@@ -421,31 +430,6 @@ static void run_key(struct tui *t, const struct slash *slash, struct str rest)
 	input_action(t, slash->words[0] == '?' ? ACTION_KEYS : ACTION_BACKGROUND);
 }
 
-static void run_vim(struct tui *t, const struct slash *slash, struct str rest)
-{
-	(void)slash;
-	(void)rest;
-	input_toggle_vim(t);
-}
-
-static void run_keybindings(struct tui *t, const struct slash *slash, struct str rest)
-{
-	(void)slash;
-	(void)rest;
-	input_edit_bindings(t);
-}
-
-/* What is wrong with the user's keys, then what a subcommand finds */
-static void run_doctor(struct tui *t, const struct slash *slash, struct str rest)
-{
-	AUTO_BUF struct buf problems = { 0 };
-
-	if (input_problems(&problems))
-		feed_foreign(t, problems.n ? LOOK_RED : LOOK_PLAIN,
-			     problems.n ? buf_str(&problems) : STR("keybindings.json: ok"));
-	run_cadre(t, slash, rest);
-}
-
 static void run_todo(struct tui *t, const struct slash *slash, struct str rest)
 {
 	(void)slash;
@@ -551,6 +535,31 @@ static void run_statusline(struct tui *t, const struct slash *slash, struct str 
 	status_refresh(t);
 }
 
+static void run_vim(struct tui *t, const struct slash *slash, struct str rest)
+{
+	(void)slash;
+	(void)rest;
+	input_toggle_vim(t);
+}
+
+static void run_keybindings(struct tui *t, const struct slash *slash, struct str rest)
+{
+	(void)slash;
+	(void)rest;
+	input_edit_bindings(t);
+}
+
+/* What is wrong with the user's own files, then what a subcommand finds */
+static void run_doctor(struct tui *t, const struct slash *slash, struct str rest)
+{
+	AUTO_BUF struct buf problems = { 0 };
+
+	if (input_problems(&problems))
+		feed_foreign(t, problems.n ? LOOK_RED : LOOK_PLAIN,
+			     problems.n ? buf_str(&problems) : STR("keybindings.json: ok"));
+	run_cadre(t, slash, rest);
+}
+
 /* ---- memory and clipboard -------------------------------------------------------------------------------------------- */
 
 static void choose_memory(struct tui *t, const char *path)
@@ -651,7 +660,7 @@ const struct slash slash_table[] = {
 	{ "context", "", "", "how full the model's window is, by kind", run_shown, NULL },
 	{ "copy", "", "[n]", "the last answer, or the n-th last, into the clipboard", run_copy, NULL },
 	{ "diff", "", "", "what differs from the last commit", run_diff, NULL },
-	{ "doctor", "", "", "checks of the terminal and the installation", run_doctor, "doctor" },
+	{ "doctor", "", "", "checks of the terminal, your keys and the installation", run_doctor, "doctor" },
 	{ "effort", "", "[level]", "low, medium, high, xhigh or max, from the next request on", run_choice,
 	  "low medium high xhigh max" },
 	{ "exit", "quit\0", "", "leave (also Ctrl-D)", run_exit, NULL },

@@ -5,10 +5,19 @@
 
 enum { DIFF_ROWS = 30, MOST_PAIRS = 64 };
 
-static bool is_word(char c)
+/* Blanks, signs, or the characters of words: a difference is made of whole runs of them. */
+static int class_of(char c)
 {
-	return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '_' ||
-	       (unsigned char)c >= 0x80;
+	bool word = (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '_' ||
+		    (unsigned char)c >= 0x80;
+
+	return c == ' ' || c == '\t' ? 0 : word ? 1 : 2;
+}
+
+/* Whether the run of characters that ends before the end of one line goes on in this one */
+static bool goes_on(char last, struct str s, size_t at)
+{
+	return at < s.n && class_of(last) && class_of(s.p[at]) == class_of(last);
 }
 
 /* The part of a that b does not have, in whole words: *ret_from to *ret_to. Two lines that share little have no such part. */
@@ -20,11 +29,12 @@ static void differing_words(struct str a, struct str b, size_t *ret_from, size_t
 		head++;
 	while (tail < shorter - head && a.p[a.n - tail - 1] == b.p[b.n - tail - 1])
 		tail++;
-	while (head && is_word(a.p[head - 1]) &&
-	       ((head < a.n && is_word(a.p[head])) || (head < b.n && is_word(b.p[head]))))
+	while (head && (goes_on(a.p[head - 1], a, head) || goes_on(a.p[head - 1], b, head)))
 		head--;
-	while (tail && is_word(a.p[a.n - tail]) &&
-	       ((tail < a.n && is_word(a.p[a.n - tail - 1])) || (tail < b.n && is_word(b.p[b.n - tail - 1]))))
+	while (tail && ((tail < a.n && class_of(a.p[a.n - tail]) &&
+			 class_of(a.p[a.n - tail]) == class_of(a.p[a.n - tail - 1])) ||
+			(tail < b.n && class_of(a.p[a.n - tail]) &&
+			 class_of(a.p[a.n - tail]) == class_of(b.p[b.n - tail - 1]))))
 		tail--;
 	bool alike = (head + tail) * 3 >= MAX(a.n, b.n);
 	*ret_from = alike ? head : a.n;

@@ -197,7 +197,6 @@ static void read_back(struct tui *t, int fd)
 	AUTO_BUF struct buf text = { 0 };
 	char bytes[8192];
 
-	(void)lseek(fd, 0, SEEK_SET);
 	for (ssize_t n; (n = read(fd, bytes, sizeof bytes)) > 0 && text.n < DRAFT_LIMIT_BYTES;)
 		buf_add(&text, bytes, (size_t)n);
 	struct str s = str_trim(buf_str(&text));
@@ -209,9 +208,8 @@ bool job_edit_file(struct tui *t, const char *path)
 {
 	const char *editor = getenv("VISUAL");
 	AUTO_BUF struct buf erase = { 0 }, command = { 0 };
-	const char *argv[] = { "/bin/sh", "-c", NULL, "cadre", path, NULL };
-	int status = -1;
 	pid_t pid;
+	int status = -1;
 
 	if (!editor || !*editor)
 		editor = getenv("EDITOR");
@@ -222,11 +220,12 @@ bool job_edit_file(struct tui *t, const char *path)
 	(void)cadre_writer_flush(t->out, 1000, NULL, 0);
 	term_give_back();
 	buf_addf(&command, "%s \"$1\"", editor); /* it may have arguments of its own */
-	argv[2] = command.p;
+	const char *const argv[] = { "/bin/sh", "-c", command.p, "cadre", path, NULL };
 	if (posix_spawn(&pid, argv[0], NULL, NULL, (char *const *)argv, environ) == 0)
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 			;
 	(void)term_take();
+	tui_changed(t);
 	return WIFEXITED(status) && !WEXITSTATUS(status);
 }
 
@@ -245,9 +244,9 @@ void job_edit_draft(struct tui *t)
 	if (text.n && write(fd, text.p, text.n) < (ssize_t)text.n)
 		tui_note(t, "the draft was not written whole");
 	close(fd);
-	bool changed = job_edit_file(t, path.p);
+	bool edited = job_edit_file(t, path.p);
 	fd = open(path.p, O_RDONLY | O_CLOEXEC | O_NOFOLLOW); /* editors replace the file */
-	if (fd >= 0 && changed)
+	if (fd >= 0 && edited)
 		read_back(t, fd);
 	if (fd >= 0)
 		close(fd);

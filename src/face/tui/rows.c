@@ -3,7 +3,7 @@
  * a question, suggestions, the status. When the window has few rows, some are left out. */
 #include "face/tui/tui_int.h"
 
-enum { AGENT_ROWS = AGENTS_SHOWN, QUEUE_ROWS = 3, SMALL_COLUMNS = 40, SMALL_ROWS = 8 };
+enum { AGENT_ROWS = 6, QUEUE_ROWS = 3, SMALL_COLUMNS = 40, SMALL_ROWS = 8 };
 
 struct styled *rows_add(struct tui *t)
 {
@@ -63,6 +63,7 @@ static void add_agents(struct tui *t, bool small)
 	int64_t now = tui_now_ms();
 	AUTO_BUF struct buf b = { 0 };
 
+	a->shown_ms = now;
 	if (!a->running && a->recent_until_ms <= now)
 		return;
 	if (a->recent_until_ms > now && !t->in_turn && !t->due[TIMER_TICK])
@@ -82,15 +83,22 @@ static void add_agents(struct tui *t, bool small)
 		styled_addf(row, LOOK_YELLOW, ", %zu ask%s", a->asking, a->asking == 1 ? "s" : "");
 	if (a->cost_usd > 0)
 		styled_addf(row, LOOK_DIM, " . $%.2f", a->cost_usd);
-	for (int of = 0; of < 3 && !small; of++)
-		for (size_t i = 0; i < counts[of] && shown < AGENT_ROWS; i++) {
-			rows_add_agent(t, picked[of][i], false);
-			struct buf *looks = &t->rows[t->row_count - 1].looks;
-			if (++shown == t->agent_focus)
-				memset(looks->p, LOOK_BOLD | LOOK_UNDERLINE, looks->n);
-		}
-	if (!small && alive > shown)
-		styled_addf(row, LOOK_DIM, " . %zu more, ctrl+t", alive - shown);
+	if (!small && alive > AGENT_ROWS)
+		styled_addf(row, LOOK_DIM, " . %zu more, ctrl+t", alive - AGENT_ROWS);
+	if (t->agent_focus > AGENT_ROWS && !small) { /* the selected one is the last row */
+		for (size_t i = t->agent_focus - AGENT_ROWS; i < t->agent_focus; i++)
+			if (agents_shown(a, i))
+				rows_add_agent(t, agents_shown(a, i), false);
+	} else {
+		for (int of = 0; of < 3 && !small; of++)
+			for (size_t i = 0; i < counts[of] && shown < AGENT_ROWS; i++, shown++)
+				rows_add_agent(t, picked[of][i], false);
+	}
+	if (t->agent_focus && !small && alive) {
+		size_t below = t->agent_focus < shown ? shown - t->agent_focus : 0;
+		struct styled *focus = &t->rows[t->row_count - 1 - below];
+		memset(focus->looks.p, LOOK_BOLD | LOOK_UNDERLINE, focus->looks.n);
+	}
 }
 
 /* ---- the input ------------------------------------------------------------------------------------------------------ */
