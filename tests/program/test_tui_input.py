@@ -67,6 +67,8 @@ def keys_are_those_of_the_file(lab):
         s.press("C-d")
         assert s.wait() == 0
     assert prompts(lab) == ["a line"], prompts(lab)
+    done = lab.cadre("doctor")
+    assert done.code == 1 and 'Chat: ctrl+n: there is no action "chat:fly"' in done.out, done
 
 
 def the_help_and_the_documentation_name_every_key(lab):
