@@ -48,9 +48,9 @@ def keys_are_those_of_the_file(lab):
     with screen(lab) as s:
         s.until("keybindings.json has errors")
         s.press("/statu")
-        s.until("session, model, address")
+        s.until("session, model, mode")
         s.press("C-f")
-        s.until(lambda rows: not any("session, model, address" in r for r in rows) and "❯ /status" in rows)
+        s.until(lambda rows: not any("session, model, mode" in r for r in rows) and "❯ /status" in rows)
         s.press("C-u", "a line", "home", "C-k", "end", "\x1bs")
         s.until("a line", gone=True)
         s.press("\x1bs")
