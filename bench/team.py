@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Benchmarks of teams: many members in one process that work, talk and wait."""
 import collections
-import contextlib
 import json
 import os
 import pathlib
@@ -263,9 +262,11 @@ def sent_messages(path):
 
 
 def bench_storm(members=100, each=100, kills=5):
-    """Members that write to each other; killed from outside at random moments, and resumed."""
-    session, seed, killed, prompt = str(uuid.uuid4()), random.Random(), 0, ["Make a team"]
+    """Members that write to each other; killed from outside at random moments of the work, and resumed."""
+    session, prompt = str(uuid.uuid4()), ["Make a team"]
     count = members * each
+    moments = sorted(random.Random().sample(range(members, count), kills))  # requests that the server has had by then
+    killed = 0
     with Modeld(storm_story(members, range(1, each + 1))) as m:
         m.env |= TEAMS
         started = time.perf_counter()
@@ -273,11 +274,11 @@ def bench_storm(members=100, each=100, kills=5):
             words = ["--session-id" if prompt == ["Make a team"] else "--resume", session, *prompt]
             process = subprocess.Popen([BUILD / "cadre", "-p", *words], cwd=m.cwd, env=m.env, stdin=subprocess.DEVNULL,
                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-            if killed < kills:
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(seed.uniform(0.5, 2.5))
-                killed += process.poll() is None
-                process.kill()
+            while killed < kills and process.poll() is None:
+                if m.stats()["requests"] >= moments[killed]:
+                    killed += 1
+                    process.kill()
+                    break
             _, said = process.communicate()
             if process.returncode == 0:
                 break
@@ -290,7 +291,8 @@ def bench_storm(members=100, each=100, kills=5):
         sent = [pair for path in files[1:] for pair in sent_messages(path)]
         heard = sum((deliveries(path) for path in files), collections.Counter())
     ids = {i for _, i in sent if i}
-    figure(f"{count} messages, {killed} kill -9: texts sent", len({text for text, _ in sent}), "", count, at_least=True)
+    figure(f"{count} messages between {members} members: kill -9 at random", killed, "", kills, at_least=True)
+    figure("  texts sent", len({text for text, _ in sent}), "", count, at_least=True)
     figure("  calls more than that, or without one result with an id", len(sent) - count + sum(not i for _, i in sent), "", 0)
     figure("  delivered, each once", sum(heard[i] == 1 for i in ids), "", count, at_least=True)
     figure("  delivered twice or more", sum(n > 1 for n in heard.values()), "", 0)

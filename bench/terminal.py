@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import select
+import subprocess
 import sys
 import time
 
@@ -12,15 +13,23 @@ from measure import BUILD, ROOT, figure
 
 os.environ["TEST_BUILD"] = os.path.relpath(BUILD, ROOT)
 sys.path.insert(0, str(ROOT / "tests" / "program"))
-from lab import Lab  # noqa: E402
+from lab import CADRE, Lab  # noqa: E402
 from vterm import Screen  # noqa: E402
 
 SCENARIO = """
 rule streams
   prompt contains "stream"
   delay 5
-  chunk 20
-  filler 20000
+  chunk 4
+  filler 8000
+rule slow
+  prompt contains "slowly"
+  latency 10000
+  text I was slow.
+rule history
+  prompt contains "history"
+  turn 1-5000
+  call Read {"file_path": "a.txt"}
 rule large
   prompt contains "large"
   filler 1000000
@@ -56,28 +65,100 @@ def rss_mb(pid):
     return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path("/proc/%d/status" % pid).read_text()).group(1)) / 1024
 
 
-def key_cpu_ms(s, keys=400):
-    """CPU of one letter at the end of the line."""
-    before = cpu_ms(s.pid)
+def press_letters(s, keys=400):
+    """CPU, bytes, and the median time to the first byte, of one letter at the end of the line."""
+    before, raw, waits = cpu_ms(s.pid), len(s.raw), []
     for i in range(keys):
+        began = time.monotonic()
         s.send("x")
-        s._pump(time.monotonic() + 1)
+        s._pump(began + 1)
+        waits.append((time.monotonic() - began) * 1000)
         if i % 40 == 39:
             s.send("\x15")
             s._pump(time.monotonic() + 1)
-    return (cpu_ms(s.pid) - before) / keys
+    return (cpu_ms(s.pid) - before) / keys, (len(s.raw) - raw) / keys, sorted(waits)[keys // 2]
 
 
-def fastest(lab, runs=9):
-    """Milliseconds from the start to the end of --version, and to the first prompt; the best of some runs, in turns."""
-    best = [1e9, 1e9]
+def start_ms(lab, *args, text="? keys"):
+    began = time.monotonic()
+    with Screen(lab, *args, size=(110, 40), env={}) as s:
+        s.until(text) if text else s.wait()
+        return (time.monotonic() - began) * 1000, rss_mb(s.pid) if s.pid else 0
+
+
+def bench_start(lab, runs=9):
+    """The best of some runs, in turns."""
+    ways = {"version": (["--version"], None), "view": ([], "? keys"), "plain": (["--plain"], ">")}
+    best = dict.fromkeys(ways, 1e9)
     for _ in range(runs):
-        for which, words in enumerate((["--version"], [])):
-            began = time.monotonic()
-            with Screen(lab, *words, size=(110, 40), env={}) as s:
-                s.wait() if words else s.until("? keys")
-                best[which] = min(best[which], (time.monotonic() - began) * 1000)
-    return best
+        for name, (words, text) in ways.items():
+            best[name] = min(best[name], start_ms(lab, *words, text=text)[0])
+    figure("first prompt, over `cadre --version` and 10 ms", best["view"] / (best["version"] * 1.3 + 10), "x", 1)
+    figure("first prompt", best["view"], "ms", 25)
+    figure("first prompt, over the plain line loop", best["view"] / best["plain"], "x", 1.3)
+
+
+def bench_waiting(lab):
+    """The model takes 10 s for its first byte; the one repaint a second is of the row that counts."""
+    with Screen(lab, size=(110, 40), env={}) as s:
+        s.until("? keys")
+        s.press("slowly", "enter")
+        s.until("waiting for the model")
+        started = time.monotonic() + 1.5  # the request is out
+        while time.monotonic() < started:
+            s._pump(started)
+        before, raw, woken = cpu_ms(s.pid), len(s.raw), switches(s.pid)
+        until = time.monotonic() + 7
+        while time.monotonic() < until:
+            s._pump(until)
+        figure("wakeups in 10 s of waiting for the model", (switches(s.pid) - woken) * 10 / 7, "", 12)
+        figure("CPU in 10 s of waiting", (cpu_ms(s.pid) - before) * 10 / 7, "ms", 10)
+        figure("bytes in 10 s of waiting", (len(s.raw) - raw) * 10 / 7, "", 1024)
+        s.until("I was slow.")
+
+
+def bench_stream(s):
+    """200 tokens a second, then 1 MB at once."""
+    began, raw = time.monotonic(), len(s.raw)
+    s.press("stream", "enter")
+    s.until("✔")
+    seconds, written = time.monotonic() - began, len(s.raw) - raw
+    frames = s.raw[raw:].count(b"\x1b[3G")  # the cursor back at the input line, behind each frame
+    figure("bytes for each frame of streamed text", written / max(frames, 1), "", 3072)
+    figure("bytes of streamed text, over 1.3 x of it and 64 a frame", written / (8000 * 1.3 + 64 * frames), "x", 1)
+    figure("frames a second", frames / seconds, "", 31)
+    before = cpu_ms(s.pid)
+    s.press("large", "enter")
+    s.until(lambda rows: sum("✔" in r for r in s.above + rows) == 2)
+    figure("CPU for 1 MB of an answer, with its turn", cpu_ms(s.pid) - before, "ms", None)
+
+
+def bench_paste(lab):
+    with Screen(lab, size=(110, 40), env={}) as s:
+        s.until("? keys")
+        memory, raw, began = rss_mb(s.pid), len(s.raw), time.monotonic()
+        s.send("\x1b[200~" + "a line of forty-three characters, as pasted\n" * 23831 + "\x1b[201~")
+        s.until("[paste 1")
+        figure("1 MB pasted, to its mark", (time.monotonic() - began) * 1000, "ms", 150)
+        figure("bytes written for it", len(s.raw) - raw, "", 300)
+        figure("memory for it", rss_mb(s.pid) - memory, "MB", 2.5)
+
+
+def bench_long_session(lab, letter_ms):
+    """A session of 10,000 messages is continued."""
+    subprocess.run([CADRE, "-p", "history", "--max-turns", "6000"], cwd=lab.work, env=lab.env, check=True, stdout=subprocess.DEVNULL)
+    new, plain = [], []  # what the view has, above the plain line loop, which has the conversation too
+    for _ in range(3):
+        new.append(start_ms(lab)[1] - start_ms(lab, "--plain", text=">")[1])
+        plain.append(start_ms(lab, "--continue", "--plain", text=">")[1])
+    runs = [start_ms(lab, "--continue") for _ in range(5)]
+    figure("first prompt of 10,000 messages", min(ms for ms, _ in runs), "ms", 60)
+    figure("memory of the view for them", min(mb for _, mb in runs) - min(plain) - min(new), "MB", 2)
+    with Screen(lab, "--continue", size=(110, 40), env={}) as s:
+        s.until("? keys")
+        cpu, _, wait = press_letters(s)
+        figure("CPU of a key in it", cpu, "ms", 2)
+        figure("time to the first byte in it, over a new session", wait / letter_ms, "x", 1.1)
 
 
 def bench_terminal():
@@ -85,28 +166,19 @@ def bench_terminal():
     try:
         pathlib.Path(lab.work, "a.txt").write_text("x\n")
         lab.model(SCENARIO)
-        version, prompt = fastest(lab)
-        figure("first prompt, over `cadre --version` and 10 ms", prompt / (version * 1.3 + 10), "x", 1)
+        bench_start(lab)
         with Screen(lab, size=(110, 40), env={}) as s:
             s.until("? keys")
-            figure("memory at the first prompt", rss_mb(s.pid), "MB", 25)
+            figure("memory at the first prompt", rss_mb(s.pid), "MB", 14)
             before = switches(s.pid)
-            select.select([], [], [], 5)
-            figure("wakeups in 5 idle seconds", switches(s.pid) - before, "", 0)
-            first = key_cpu_ms(s)
-            figure("CPU of a key", first, "ms", 2)
-            before, began, raw = cpu_ms(s.pid), time.monotonic(), len(s.raw)
-            s.press("stream", "enter")
-            s.until("✔")
-            seconds = time.monotonic() - began
-            frames = s.raw[raw:].count(b"\x1b[?2026l")
-            figure("bytes for each frame of streamed text", (len(s.raw) - raw) / max(frames, 1), "", 3072)
-            figure("frames a second", frames / seconds, "", 31)
-            before = cpu_ms(s.pid)
-            s.press("large", "enter")
-            s.until(lambda rows: sum("✔" in r for r in s.above + rows) == 2)
-            figure("CPU for 1 MB of an answer, with its turn", cpu_ms(s.pid) - before, "ms", None)
-            figure("CPU of a key after it", key_cpu_ms(s), "ms", 2)
+            select.select([], [], [], 60 if "--full" in sys.argv else 5)
+            figure("wakeups of an idle prompt", switches(s.pid) - before, "", 0)
+            cpu, count, letter_ms = press_letters(s)
+            figure("CPU of a key", cpu, "ms", 0.2)
+            figure("bytes of a key", count, "", 24)
+            figure("median time to its first byte", letter_ms, "ms", 1)
+            bench_stream(s)
+            figure("CPU of a key after it", press_letters(s)[0], "ms", 2)
             s.press("agents", "enter")
             s.until("1000 run")
             before, began = cpu_ms(s.pid), time.monotonic()
@@ -114,5 +186,8 @@ def bench_terminal():
             while s._pump(0):
                 pass
             figure("CPU of process and view with 1,000 agents at work", (cpu_ms(s.pid) - before) / (time.monotonic() - began) / 10, "%", None)
+        bench_waiting(lab)
+        bench_paste(lab)
+        bench_long_session(lab, letter_ms)
     finally:
         lab.close()

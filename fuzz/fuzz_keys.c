@@ -4,6 +4,7 @@
 #include "../src/face/draft/key.c"
 #include "../src/face/screen/paint.c"
 #include "../src/face/screen/region.c"
+#include "../src/face/screen/width.c"
 #undef PASTE_END
 #define is_word draft_is_word
 #include "../src/face/draft/draft.c"

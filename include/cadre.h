@@ -147,8 +147,8 @@ CADRE_API int cadre_answer_question(struct cadre_session *s, const char *id, con
 CADRE_API int cadre_answer_elicitation(struct cadre_session *s, const char *id, const char *action,
 				       const char *content);
 /* Changes an option of an open session, from its next request on: model ("default" or NULL: the initial one),
- * permission-mode, max-thinking-tokens (NULL: the initial value), thinking-display and effort (NULL: the model's
- * default). */
+ * permission-mode, max-thinking-tokens (NULL: the initial value), thinking-display, effort (NULL: the model's
+ * default) and add-dir (one more directory that tools may work in: an absolute path). */
 CADRE_API int cadre_session_set(struct cadre_session *s, const char *option, const char *value, char *why,
 				size_t why_size);
 /* Closes the session; interrupts a running turn first. It is freed inside cadre_run() or cadre_free(), after its last
@@ -156,9 +156,17 @@ CADRE_API int cadre_session_set(struct cadre_session *s, const char *option, con
 CADRE_API void cadre_close(struct cadre_session *s);
 CADRE_API const char *cadre_session_id(const struct cadre_session *s);
 CADRE_API const char *cadre_session_model(const struct cadre_session *s);
+CADRE_API const char *cadre_session_file(const struct cadre_session *s); /* its transcript; "": nothing is written */
 /* The value of a setting as JSON, as all files that count give it to this session ("statusLine", "worktree.baseRef"); NULL: not
  * set. Not NUL-terminated; borrowed until the next call of cadre_run(). */
 CADRE_API const char *cadre_session_setting(const struct cadre_session *s, const char *path, size_t *ret_n);
+/* A control request of the stream-json protocol without a wire, {"subtype":"get_context_usage"}, for those that are answered at
+ * once: apply_flag_settings, get_context_usage, get_hooks_listing, get_session_cost, get_settings, get_task_output, get_usage,
+ * list_models, list_permission_rules, mcp_status, reload_output_styles, reload_skills, rename_session, rewind_files,
+ * update_settings. The answer is a JSON object,
+ * borrowed until the next request of this session. NULL: refused, see why. */
+CADRE_API const char *cadre_request(struct cadre_session *s, const char *request, size_t n, size_t *ret_n, char *why,
+				    size_t why_size);
 
 /* ---- events -------------------------------------------------------------------------------------------------- */
 
@@ -221,14 +229,18 @@ enum cadre_detail {
 	CADRE_DETAIL_STATE,     /* running, completed, turn_limit, failed, refused, budget, killed or suspended */
 	CADRE_DETAIL_END,       /* the same as text after: Agent "DESCRIPTION" */
 	CADRE_DETAIL_LAST_TOOL, /* its last tool */
-	CADRE_DETAIL_PATH       /* descriptions of its ancestors and its own, joined by " > " */
+	CADRE_DETAIL_PATH,      /* descriptions of its ancestors and its own, joined by " > " */
+	CADRE_DETAIL_MODEL,
+	CADRE_DETAIL_WORKTREE, /* its directory, if it has one of its own */
+	CADRE_DETAIL_TEAM      /* of a member */
 };
 enum cadre_figure {
 	CADRE_FIGURE_DEPTH, /* 1 for a child of the main agent */
 	CADRE_FIGURE_TURNS,
 	CADRE_FIGURE_TOOL_USES,
 	CADRE_FIGURE_TOKENS,
-	CADRE_FIGURE_MS /* since it began, until now or its end */
+	CADRE_FIGURE_MS,         /* since it began, until now or its end */
+	CADRE_FIGURE_COST_MICROS /* millionths of a dollar */
 };
 CADRE_API const char *cadre_event_detail(const struct cadre_event *e, enum cadre_detail which);
 CADRE_API int64_t cadre_event_figure(const struct cadre_event *e, enum cadre_figure which);
@@ -267,6 +279,9 @@ typedef void cadre_watch_fn(struct cadre *c, int fd_or_signal, void *data);
 CADRE_API int cadre_watch_fd(struct cadre *c, int fd, int keep, cadre_watch_fn *fn, void *data);
 CADRE_API int cadre_watch_signal(struct cadre *c, int signal, cadre_watch_fn *fn, void *data);
 CADRE_API void cadre_unwatch_fd(struct cadre *c, int fd);
+/* For a face that changes the terminal of standard input: when the process is killed (kill -9), the keeper restores modes, a
+ * struct termios, and writes reset to the terminal. The keeper starts with this call. */
+CADRE_API int cadre_keep_terminal(struct cadre *c, const void *modes, const char *reset, char *why, size_t why_size);
 
 /* Output that never blocks the loop. While more than 8 MB are queued in any writer, agents stop stepping and transfers
  * pause. flush waits at most timeout_ms and returns 0, or -1 with the reason of a failed writer (EPIPE) in why. */

@@ -24,7 +24,7 @@ def ask(lab, *words, code=0):
 
 
 def settings_are_listed_with_the_file_that_won(lab):
-    user = put(lab.home, ".claude/settings.json", {"model": "haiku", "permissions": {"deny": ["WebFetch"]}, "theme": "dark"})
+    user = put(lab.home, ".claude/settings.json", {"model": "haiku", "permissions": {"deny": ["WebFetch"]}, "wallpaper": "dark"})
     project = put(lab.work, ".claude/settings.json", '{\n  "model": "opus",\n  "permissions": {"deny": ["Bash(rm *)"]}\n}')
     held = {s["key"]: s["value"] for s in ask(lab, "config", "list")["settings"]}
     assert held["model"] == "haiku" and held["permissions.deny"] == ["WebFetch", "Bash(rm *)"], held
@@ -34,11 +34,11 @@ def settings_are_listed_with_the_file_that_won(lab):
     assert values["model"] == {"key": "model", "value": "opus", "layer": "project", "file": project, "line": 2}, values
     assert values["permissions.deny"]["value"] == ["WebFetch", "Bash(rm *)"], values
     assert [f["file"] for f in found["files"] if f["exists"]] == [project, user], found
-    assert ["theme is not known" in n["message"] for n in found["notes"]] == [True], found
+    assert ["wallpaper is not known" in n["message"] for n in found["notes"]] == [True], found
     text = lab.cadre("config").out
     assert re.search(r"^model +project +\S+settings.json:2 +\"opus\"$", text, re.M), text
     assert re.search(r"^permissions.deny +project +\S+:3 and 1 more ", text, re.M), text
-    assert f"{user}:1:" in text and "theme is not known; it is kept" in text, text
+    assert f"{user}:1:" in text and "wallpaper is not known; it is kept" in text, text
 
 
 def get_prints_the_plain_value_or_the_default(lab):
@@ -89,16 +89,20 @@ def a_value_that_restricts_and_cannot_be_read_stops_agents_but_no_command_that_l
                         ('{"permissions": {"ask": [7]}}', ":1:26: permissions.ask: expected an array of rules"),
                         ('{"hooks": {"PreToolUse": {}}}', ":1:26: hooks: expected an object of arrays"),
                         ('{"sandbox": {"enabled": "yes"}}', ":1:25: sandbox.enabled: expected true or false"),
+                        ('{"hooks": {"PreToolUse": [\n{"matcher": "Bash("}]}}', ":2: hooks.PreToolUse: the matcher is not a "),
+                        ('{"hooks": {"PreToolUse": [\n{"type": "command"}]}}', ':2: hooks.PreToolUse: an entry without a list "hooks"'),
+                        ('{"hooks": {"UserPromptSubmit": [{"hooks": [\n{}]}]}}', ":2: hooks.UserPromptSubmit: the type must be "),
                         ('{\n  "a": 1,\n}', ":3:1: ")):
         path = put(lab.home, ".claude/settings.json", text)
         done = lab.cadre("-p", "hi")
         assert done.code == 2 and done.out == "" and f"{path}{where}" in done.err, done
-        assert "agents do not run until this is right (`cadre config`)" in done.err, done
+        assert "agents do not run until this is right (`cadre config" in done.err, done
         for words in LOOKS:
             done = lab.cadre(*words)
             assert done.code == 0 and done.out, (words, done)
-        assert f"{path}{where}" in lab.cadre("config").out, lab.cadre("config")
-        assert f"{path}{where}" in lab.cadre("permissions").out, lab.cadre("permissions")
+        explains = [["config", "explain", "hooks"]] if ": hooks." in where else [["config"], ["permissions"]]
+        for words in explains:
+            assert f"{path}{where}" in lab.cadre(*words).out, lab.cadre(*words)
 
 
 def a_value_that_only_adds_and_does_not_fit_is_left_out_and_said(lab):

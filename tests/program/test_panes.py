@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: MIT
 """Members of a team in panes of a real tmux: started, asked, killed, resumed, shut down; nothing is left, and nothing that the
 user has in tmux is touched. Numbers are rows of the team's acceptance list (tests/scenarios/team/README.md)."""
+import contextlib
 import json
 import os
 import pathlib
 import shutil
 import signal
+import sqlite3
 import subprocess
 import time
 import uuid
@@ -127,7 +129,8 @@ class Terminal:
         locks = [path for path in self.config().rglob("*.lock") if path.is_dir()]
         assert killed or not locks, locks
         assert not list(pathlib.Path(self.lab.folder).glob("tmux-*/cadre-*"))
-        assert "cadre-team." + self.session not in pathlib.Path("/proc/net/unix").read_text()
+        sockets = lambda: [row for row in pathlib.Path("/proc/net/unix").read_text().splitlines() if "cadre-team." + self.session in row]
+        until(lambda: not sockets(), sockets)  # a process that was killed has a moment of its own
 
     def close(self):
         self.run("kill-server", check=False)
@@ -419,7 +422,8 @@ def a_lead_that_is_resumed_without_tmux_has_its_members_in_its_process(t):
     allowed = ["--settings", '{"permissions": {"allow": ["Bash"]}}']
     t.lead("--teammate-mode", "auto", "--session-id", t.session, *allowed)
     t.type("Make a team")
-    until(lambda: t.heard("Report of ann.") and pathlib.Path(t.lab.work, "ran").exists(), lambda: (t.texts(t.session), t.screen()))
+    ran = pathlib.Path(t.lab.work, "ran")
+    until(lambda: t.heard("Report of ann.") and ran.exists() and ran.read_text(), lambda: (t.texts(t.session), t.screen()))
     sessions = {name: t.meta()[name]["team"]["agentSession"] for name in ("ann", "ben")}
     os.kill(t.pid, signal.SIGKILL)
     os.kill(t.meta()["ben"]["team"]["pid"], signal.SIGKILL)  # its command would hold it for ten minutes
@@ -429,7 +433,7 @@ def a_lead_that_is_resumed_without_tmux_has_its_members_in_its_process(t):
     until(lambda: t.heard("The second report.") and t.heard("Report of ben."), lambda: (t.texts(t.session), t.screen()))
     assert t.heard("lives in this process now: tmux is not installed") == 2, t.texts(t.session)
     assert t.heard("Report of ann.") == 1 and t.heard("Report of ben.") == 1, t.texts(t.session)
-    assert pathlib.Path(t.lab.work, "ran").read_text() == "ben\n"
+    assert ran.read_text() == "ben\n"
     assert {m["team"]["backend"] for m in t.meta().values()} == {"in-process"}, t.meta()
     (whole,) = [text for text in (p.read_text() for p in t.config().glob("projects/*/%s/subagents/agent-*.jsonl" % t.session))
                 if "The second report." in text]
@@ -937,6 +941,257 @@ def a_lead_that_prints_uses_panes_only_if_it_is_asked_to(t):
         t.nothing_left()
 
 
+TALK = members_rule(["ann"]) + r"""
+rule lead
+  prompt contains "Make a team"
+  text Team is there.
+rule lead answers
+  last contains "\nfirst-word\n"
+  call SendMessage {"to": "ann", "message": "second-task"}
+rule ann begins
+  prompt contains "Task of ann."
+  turn 1
+  call SendMessage {"to": "team-lead", "message": "first-word"}
+rule ann goes on
+  last contains "\nsecond-task\n"
+  call SendMessage {"to": "team-lead", "message": "second-word"}
+rule other
+  text Noted.
+"""
+IMPLICIT = {"teams": {"implicit": True, "restartPanes": 9}}
+RECEIVED = ("line_torn", "line_written", "block_recorded", "call_started", "call_ended", "result_recorded", "request_before_send",
+            "notice_delivered", "answer_closed", "turn_ended")
+PANE_RUNS = int(os.environ.get("PANE_RUNS", "1"))
+
+
+def printed_in_pane(t, *args, **more):
+    """A run of -p whose members are panes of the terminal."""
+    pane = t.panes(":1")[0][0]
+    env = {**TEAMS, "TMUX": t.run("display-message", "-p", "-t", pane, "#{socket_path},#{pid},0").strip(), "TMUX_PANE": pane, **more}
+    return t.lab.start("-p", "--session-id", t.session, "--settings", json.dumps(IMPLICIT), "--teammate-mode", "tmux", *args,
+                       "Make a team", env=env)
+
+
+def check_talk(t, where):
+    session = t.meta()["ann"]["team"]["agentSession"]
+    heard = [(t.heard("\\n%s\\n" % word), word) for word in ("first-word", "second-word")] + [
+        (t.heard("\\nsecond-task\\n", session), "second-task")]
+    assert [n for n, _ in heard] == [1, 1, 1], (where, heard, t.texts(t.session), t.texts(session))
+    ann = t.lab.transcript(session)
+    sent = [c["id"] for c in ann.calls().values() if c["name"] == "SendMessage"]
+    results = [b["tool_use_id"] for line in ann.lines if line["type"] == "user" and isinstance(line["message"]["content"], list)
+               for b in line["message"]["content"] if b["type"] == "tool_result"]
+    assert sorted(results) == sorted(sent), (where, results, sent)
+
+
+@in_terminal(TALK)
+def row_29_a_receiver_in_a_pane_that_is_killed_at_any_point_gets_each_message_once(t):
+    log = pathlib.Path(t.lab.folder, "points")
+    t.run("set-environment", "-g", "CADRE_CRASH_LOG", str(log))
+    done = printed_in_pane(t).wait()
+    assert done.code == 0, done
+    check_talk(t, "undisturbed")
+    passed = log.read_text().split()
+    t.run("set-environment", "-gu", "CADRE_CRASH_LOG")
+    killed = 0
+    for name in RECEIVED:
+        count = passed.count(name)
+        assert count, (name, passed)
+        for number in list(range(count, 0, -max(1, count // PANE_RUNS)))[:PANE_RUNS]:
+            t.session = str(uuid.uuid4())
+            t.run("set-environment", "-g", "CADRE_CRASH_AT", "%s:%d" % (name, number))
+            run = printed_in_pane(t)
+            pid = until(lambda: next((m["team"]["pid"] for m in t.meta().values() if m["team"].get("pid")), 0), "no member starts")
+            until(lambda: not t.alive(pid) or run.process.poll() is not None, "it neither dies nor ends")
+            t.run("set-environment", "-gu", "CADRE_CRASH_AT")
+            done = run.wait()
+            assert done.code == 0, (name, number, done)
+            check_talk(t, (name, number))
+            killed += t.heard("was started again and continues") > 0
+            t.nothing_left()
+    assert killed >= len(RECEIVED) // 2, killed
+
+
+STORED = members_rule(["ann"]) + r"""
+rule lead
+  prompt contains "Make a team"
+  text Team is there.
+rule lead sends
+  prompt contains "Send it"
+  turn 1
+  call SendMessage {"to": "ann", "message": "second-task"}
+rule ann waits
+  prompt contains "Task of ann."
+  turn 1
+  call Bash {"command": "touch @WORK@/begun; until [ -e @WORK@/free ]; do sleep 0.05; done"}
+rule other
+  text Noted.
+"""
+BASH = json.dumps({"permissions": {"allow": ["Bash"]}})
+
+
+@in_terminal(STORED)
+def row_30_a_message_to_a_pane_outlives_the_database(t):
+    t.lead("--teammate-mode", "auto", "--session-id", t.session, "--settings", BASH)
+    t.type("Make a team")
+    until(pathlib.Path(t.lab.work, "begun").exists, t.screen)
+    t.type("Send it")
+    until(lambda: t.heard("Message sent to ann"), lambda: (t.texts(t.session), t.screen()))
+    session = t.meta()["ann"]["team"]["agentSession"]
+    os.kill(t.pid, signal.SIGKILL)
+    os.kill(t.meta()["ann"]["team"]["pid"], signal.SIGKILL)
+    t.nothing_left(killed=True)
+    assert not t.heard("\\nsecond-task\\n", session)
+    for path in t.config().rglob("state.db*"):
+        path.unlink()
+    pathlib.Path(t.lab.work, "free").touch()
+    t.lead("--teammate-mode", "auto", "--resume", t.session, "--settings", BASH)
+    t.type("Go on")
+    until(lambda: t.heard("\\nsecond-task\\n", session), lambda: (t.texts(session), t.screen()))
+    until(lambda: t.heard("idle_notification"), lambda: t.texts(t.session))
+    assert t.heard("\\nsecond-task\\n", session) == 1
+    t.type("/exit")
+    until(lambda: not t.alive(t.pid), t.screen)
+    t.nothing_left()
+
+
+@in_terminal(STORED)
+def row_31_a_message_to_a_pane_does_not_wait_for_a_database_that_is_locked(t):
+    t.lead("--teammate-mode", "auto", "--session-id", t.session, "--settings", BASH)
+    t.type("Make a team")
+    until(pathlib.Path(t.lab.work, "begun").exists, t.screen)
+    database = next(t.config().rglob("state.db"))
+    with contextlib.closing(sqlite3.connect(database, isolation_level=None)) as db:
+        db.execute("PRAGMA busy_timeout = 20000")
+        db.execute("BEGIN EXCLUSIVE")
+        t.type("Send it")
+        until(lambda: t.heard("Message sent to ann"), lambda: (t.texts(t.session), t.screen()))
+        pathlib.Path(t.lab.work, "free").touch()
+        session = t.meta()["ann"]["team"]["agentSession"]
+        until(lambda: t.heard("\\nsecond-task\\n", session), lambda: (t.texts(session), t.screen()))
+        until(lambda: t.heard("idle_notification"), lambda: t.texts(t.session))
+        db.execute("ROLLBACK")
+    assert t.heard("\\nsecond-task\\n", session) == 1
+    t.type("/exit")
+    until(lambda: not t.alive(t.pid), t.screen)
+    t.nothing_left()
+
+
+@in_terminal(STORED)
+def row_33_for_a_member_in_a_pane_so_much_waits_as_for_any_other(t):
+    t.lead("--teammate-mode", "auto", "--session-id", t.session, "--settings", BASH)
+    t.type("Make a team")
+    until(pathlib.Path(t.lab.work, "begun").exists, t.screen)
+    inbox = t.config() / "teams" / ("session-" + t.session[:8]) / "inboxes" / "ann.json"
+    until(inbox.parent.exists, t.screen)
+    whole = inbox.with_suffix(".new")
+    whole.write_text(json.dumps([{"from": "x", "text": "m%d" % i, "timestamp": "t", "msg_id": "q-%d" % i} for i in range(10010)]))
+    whole.rename(inbox)
+    left = lambda: len(json.loads(inbox.read_text())) if inbox.read_text().strip() else -1
+    until(lambda: left() == 10, lambda: left(), 60)
+    t.type("Send it")
+    until(lambda: t.heard('\\"success\\":false,\\"message\\":\\"10000 messages wait there already'), lambda: t.texts(t.session))
+    shown = t.lab.cadre("team", "show", "session-" + t.session[:8], "--json", env=TEAMS)
+    assert json.loads(shown.out)["roster"][0].get("unread") == 10000, shown
+    pathlib.Path(t.lab.work, "free").touch()
+    session = t.meta()["ann"]["team"]["agentSession"]
+    until(lambda: t.heard("\\nm10009\\n", session), lambda: (left(), t.texts(session)[-1:], t.screen()), 60)
+    lines = t.lab.transcript(session, torn=True).lines
+    ids = [i for line in lines if line["type"] == "user" for i in (line.get("origin") or {}).get("ids", [])]
+    assert [i for i in ids if i.startswith("q-")] == ["q-%d" % i for i in range(10010)]
+    until(lambda: left() == 0, left)
+    t.type("/exit")
+    until(lambda: not t.alive(t.pid), t.screen)
+    t.nothing_left()
+
+
+@in_terminal(TALK)
+def members_in_panes_are_shown_to_hosts_and_commands_as_all_others(t):
+    trace = pathlib.Path(t.lab.folder, "trace.json")
+    done = printed_in_pane(t, "--output-format", "stream-json", "--verbose", "--trace", str(trace)).wait()
+    assert done.code == 0, done
+    frames = done.frames()
+    system = [f for f in frames if f["type"] == "system"]
+    (started,) = [f for f in system if f["subtype"] == "task_started"]
+    assert (started["task_type"], started["name"]) == ("in_process_teammate", "ann"), started
+    states = [f["patch"]["status"] for f in system if f["subtype"] == "task_updated" and f["task_id"] == started["task_id"]]
+    assert states[0] == "running" and "idle" in states and states[-1] == "completed", states
+    changed = [[task["status"] for task in f["tasks"]] for f in system if f["subtype"] == "background_tasks_changed"]
+    assert ["running"] in changed and ["idle"] in changed and changed[-1] == [], changed
+    events = json.loads(trace.read_text())
+    events = events if isinstance(events, list) else events["traceEvents"]
+    assert any(e["name"] == "thread_name" and e["args"]["name"].startswith("ann, ") for e in events), events[:20]
+    assert any(e["name"] == "idle" and e["ph"] == "B" for e in events)
+    open_slices = {}
+    for e in events:
+        key = (e.get("pid"), e.get("tid"))
+        open_slices[key] = open_slices.get(key, 0) + {"B": 1, "E": -1}.get(e["ph"], 0)
+    assert not any(open_slices.values()), open_slices
+
+
+PRODUCT = members_rule(["ann"]) + r"""
+rule lead
+  prompt contains "Make a team"
+  text Team is there.
+rule lead tells
+  prompt contains "Tell ann"
+  turn 1
+  call SendMessage {"to": "ann", "message": "second-task"}
+rule lead shuts down
+  prompt contains "Shut it down"
+  turn 1
+  call SendMessage {"to": "ann", "message": {"type": "shutdown_request"}}
+rule ann answers
+  prompt contains "Task of ann."
+  turn 1
+  call SendMessage {"to": "team-lead", "summary": "first", "message": "first-answer"}
+rule ann again
+  prompt contains "second-task"
+  turn 1
+  call SendMessage {"to": "team-lead", "summary": "second", "message": "second-answer"}
+rule ann shuts down
+  prompt contains "shutdown_request"
+  turn 1
+  capture id prompt "\"requestId\":\"" until "\""
+  call SendMessage {"to": "team-lead", "message": {"type": "shutdown_response", "request_id": "{{id}}", "approve": true}}
+rule other
+  text Noted.
+"""
+
+
+def current_product(t):
+    """The program, and what it asks a new user, answered."""
+    program = os.environ.get("CADRE_TEST_PRODUCT") or shutil.which("claude")
+    if not program:
+        raise Skip("the current product is not installed (CADRE_TEST_PRODUCT=PROGRAM, or claude in the PATH)")
+    key = t.env["ANTHROPIC_API_KEY"]
+    pathlib.Path(t.lab.home, ".claude.json").write_text(json.dumps({
+        "hasCompletedOnboarding": True, "theme": "dark", "numStartups": 5,
+        "customApiKeyResponses": {"approved": [key[-20:]], "rejected": []},
+        "projects": {t.lab.work: {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}}}))
+    for name, value in (("ANTHROPIC_API_KEY", key), ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"), ("DISABLE_AUTOUPDATER", "1")):
+        t.run("set-environment", "-g", name, value)
+    return program
+
+
+@in_terminal(PRODUCT)
+def row_68_a_member_of_the_current_product_works_in_the_team(t):
+    t.lead("--teammate-mode", "auto", "--session-id", t.session, CLAUDE_CODE_TEAMMATE_COMMAND=current_product(t))
+    pane = lambda: [t.screen(p[0]) for p in t.members().values()]
+    t.type("Make a team")
+    until(lambda: t.heard("\\nfirst-answer\\n"), lambda: (t.texts(t.session), pane()), 60)
+    t.type("Tell ann")
+    until(lambda: t.heard("\\nsecond-answer\\n"), lambda: (t.texts(t.session), pane()), 60)
+    t.type("Shut it down")
+    until(lambda: t.meta()["ann"]["team"]["gone"], lambda: (t.texts(t.session), pane()), 60)
+    assert t.heard("Shutdown request sent to ann. Request ID: shutdown-") == 1, t.texts(t.session)
+    assert [t.heard("\\n%s\\n" % word) for word in ("first-answer", "second-answer")] == [1, 1], t.texts(t.session)
+    until(lambda: not t.members(), t.panes)
+    t.type("/exit")
+    until(lambda: not t.alive(t.pid), t.screen)
+    t.nothing_left()
+
+
 def a_member_without_its_lead_is_refused(lab):
     lab.model("rule\n  text hello")
     flags = ["--agent-id", "ann@alpha", "--agent-name", "ann", "--team-name", "alpha", "--parent-session-id", str(uuid.uuid4())]
@@ -967,6 +1222,12 @@ if __name__ == "__main__":
          row_63_a_tmux_that_hangs_means_in_process_too,
          a_lead_that_is_stopped_while_a_pane_is_made_again_ends_it,
          row_68_a_member_of_another_program_gets_its_prompt_by_inbox_and_is_shut_down,
+         row_29_a_receiver_in_a_pane_that_is_killed_at_any_point_gets_each_message_once,
+         row_30_a_message_to_a_pane_outlives_the_database,
+         row_31_a_message_to_a_pane_does_not_wait_for_a_database_that_is_locked,
+         row_33_for_a_member_in_a_pane_so_much_waits_as_for_any_other,
+         members_in_panes_are_shown_to_hosts_and_commands_as_all_others,
+         row_68_a_member_of_the_current_product_works_in_the_team,
          a_user_who_leaves_a_pane_ends_that_member_and_no_other,
          a_lead_that_prints_uses_panes_only_if_it_is_asked_to,
          a_member_without_its_lead_is_refused)

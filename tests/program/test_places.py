@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Places of the settings, what is known of models, and `cadre models`: a small server with a script stands for each place."""
 import base64
+import hashlib
 import json
 import os
 import re
@@ -221,6 +222,127 @@ def thinking_that_a_server_takes_out_is_told_once(lab):
     lab.env["ANTHROPIC_BASE_URL"] = Mock(reply).url
     done = lab.cadre("-p", "--model", "claude-opus-5-5", "hi")
     assert done.out == "yes\n" and done.err.count("took 1 blocks of thinking out of the request: prefix_binding_mismatch") == 1, done
+
+
+def prompts_of_claude_behind_a_gateway_are_marked(lab):
+    """OpenRouter and LiteLLM cache prompts of Claude up to marks: behind the system prompt and the last message."""
+    def marks(place, model, **env):
+        def reply(n, request):
+            return call("Bash", {"command": "true"}) if n == 1 else said("done")
+
+        mock = Mock(lambda n, r: reply(len([s for s in mock.seen if s["body"]]), r) if r["body"] else (404, {}, ""))
+        settings = {"providers": {"lab": {"wire": "chat", "baseUrl": mock.url, **place}}}
+        done = lab.cadre("-p", "--settings", json.dumps(settings), "--model", "lab/" + model, "--system-prompt", "s",
+                         "--allowed-tools", "Bash(true)", "--", "hi", env=env)
+        assert done.out == "done\n", done
+        found = []
+        for body in (b for b in mock.bodies() if b):
+            found.append([m["role"] for m in body["messages"] if "cache_control" in json.dumps(m)])
+            for m in body["messages"]:
+                parts = m["content"] if isinstance(m["content"], list) else []
+                assert [p for p in parts if "cache_control" in p] == parts[-1:] or "cache_control" not in json.dumps(parts), m
+        return found, mock
+
+    found, mock = marks({"server": "openrouter"}, "anthropic/claude-opus-5.5")
+    assert found == [["system", "user"], ["system", "tool"]], found
+    sessions = {r["headers"]["x-session-id"] for r in mock.seen if r["body"]}
+    assert len(sessions) == 1, sessions
+    assert mock.bodies()[-1]["messages"][-1]["content"] == "" or "cache_control" in mock.bodies()[-1]["messages"][-1]
+    assert marks({"server": "litellm"}, "claude-x")[0] == [["system", "user"], ["system", "tool"]]
+    assert marks({"server": "openrouter"}, "openai/gpt-5")[0] == [[], []]
+    assert marks({"server": "openrouter"}, "google/gemini-3-pro")[0] == [["system", "user"], ["system", "tool"]]
+    assert marks({"server": "litellm"}, "claude-x", DISABLE_PROMPT_CACHING="1")[0] == [[], []]
+    assert marks({"quirks": ["marks"]}, "my-claude")[0] == [["system", "user"], ["system", "tool"]]
+
+
+def a_cost_that_the_server_reports_counts(lab):
+    mock = Mock(lambda n, r: said("x", usage={"prompt_tokens": 1000, "completion_tokens": 10, "cost": 0.0125}))
+    done = place(lab, {"work": {"wire": "chat", "baseUrl": mock.url}}, "--model", "m-unknown", "hi")
+    (facts,) = result(done)["modelUsage"].values()
+    assert result(done)["total_cost_usd"] == 0.0125 and facts["reportedCost"] and "unknownPrice" not in facts, facts
+
+
+def agents_with_one_head_share_the_key_of_their_cache(lab):
+    """Other heads have other keys: their prefixes differ."""
+    seen = []
+
+    def reply(n, request):
+        body = request["body"]
+        seen.append((body["model"], body.get("prompt_cache_key")))
+        if any(m["role"] == "tool" for m in body["messages"]):
+            return said("parent")
+        child = any("work for me" in json.dumps(m) for m in body["messages"])
+        return said("child") if child else call("Agent", {"description": "d", "prompt": "work for me", "subagent_type": "general-purpose"})
+
+    own = {"wire": "chat", "baseUrl": Mock(reply).url, "quirks": ["sessionKey"]}
+    done = place(lab, {"work": own}, "--model", "m-1", "hi")
+    keys = [key for _, key in seen]
+    assert result(done)["result"] == "parent" and keys[0] == keys[2] != keys[1] and all(len(k) <= 64 for k in keys), seen
+
+
+def bound(lab, drops, seen):
+    """A server as Opus 5.5: a block of thinking is good behind the messages that it was made behind, for the model that made it."""
+    def digest(model, messages):
+        plain = [(m["role"], [{k: v for k, v in b.items() if k != "cache_control"} for b in m["content"]]) for m in messages]
+        return hashlib.sha256(json.dumps([model, plain]).encode()).hexdigest()
+
+    def reply(n, request):
+        body = request["body"]
+        messages = [{"role": m["role"], "content": m["content"] if isinstance(m["content"], list) else [{"type": "text", "text": m["content"]}]}
+                    for m in body["messages"]]
+        failed = [i for i, m in enumerate(messages) for b in m["content"]
+                  if b["type"] == "thinking" and b["signature"] != digest(body["model"], messages[:i])]
+        drops.append(len(failed))
+        seen.append(body)
+        behind = max((i for i, m in enumerate(messages) if m["role"] == "user" and any(b["type"] == "text" and "PROMPT" in b["text"] for b in m["content"])), default=0)
+        turn = sum(m["role"] == "assistant" for m in messages[behind:])
+        change = [{"type": "thinking_dropped", "path": "messages.%d.content.0" % i, "reason": "prefix_binding_mismatch"} for i in failed]
+        events = [{"type": "message_start", "message": {"id": "msg_%d" % n, "model": body["model"], "usage": {"input_tokens": 1},
+                                                        "input_transformations": change}},
+                  {"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": "hm", "signature": ""}},
+                  {"type": "content_block_delta", "index": 0, "delta": {"type": "signature_delta", "signature": digest(body["model"], messages)}},
+                  {"type": "content_block_stop", "index": 0},
+                  {"type": "content_block_start", "index": 1, "content_block":
+                   {"type": "text", "text": "done"} if turn >= 4 else {"type": "tool_use", "id": "toolu_%d" % n, "name": "Read", "input": {"file_path": "a.txt"}}},
+                  {"type": "content_block_stop", "index": 1},
+                  {"type": "message_delta", "delta": {"stop_reason": "end_turn" if turn >= 4 else "tool_use"}, "usage": {"output_tokens": 1}},
+                  {"type": "message_stop"}]
+        return 200, SSE, "".join("event: %s\ndata: %s\n\n" % (e["type"], json.dumps(e)) for e in events)
+
+    with open(os.path.join(lab.work, "a.txt"), "w", encoding="utf-8") as f:
+        f.write("apple\n")
+    lab.env["ANTHROPIC_BASE_URL"] = Mock(reply).url
+
+
+def thinking_keeps_the_conversation_that_it_is_bound_to(lab):
+    """A tool loop, a resumed session and a fork of it change nothing in front of what was thought."""
+    drops, seen = [], []
+    bound(lab, drops, seen)
+    done = lab.cadre("-p", "--output-format", "json", "--model", "claude-opus-5-5", "PROMPT")
+    session = result(done)["session_id"]
+    done = lab.cadre("-p", "--resume", session, "--model", "claude-opus-5-5", "PROMPT again")
+    assert done.out == "done\n", done
+    done = lab.cadre("-p", "--resume", session, "--fork-session", "--model", "claude-opus-5-5", "PROMPT once more")
+    assert done.out == "done\n" and len(drops) == 15 and not any(drops), (done, drops)
+
+
+def a_reminder_that_costs_thinking_is_kept_in_the_conversation(lab):
+    """It is in one request only, until the server says that this costs thinking: then it stays where it was sent."""
+    drops, seen = [], []
+    bound(lab, drops, seen)
+    agent = {"main": {"description": "d", "prompt": "p", "criticalSystemReminder_EXPERIMENTAL": "NEVER WRITE"}}
+    done = lab.cadre("-p", "--model", "claude-opus-5-5", "--agents", json.dumps(agent), "--agent", "main", "PROMPT")
+    assert "done" in done.out, done
+    reminders = [json.dumps(body["messages"]).count("NEVER WRITE") for body in seen]
+    assert drops == [0, 1, 2, 2, 2] and reminders == [1, 1, 1, 2, 3], (drops, reminders)
+
+
+def the_beta_for_bound_thinking_asks_for_drops_in_place_of_errors(lab):
+    drops, seen = [], []
+    bound(lab, drops, seen)
+    done = lab.cadre("-p", "--model", "claude-opus-5-5", "PROMPT", env={"ANTHROPIC_BETAS": "thinking-binding-controls-2026-08-01"})
+    assert done.out == "done\n", done
+    assert all(b["thinking"] == {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}} for b in seen), seen[0]
 
 
 # ---- the catalog

@@ -21,9 +21,9 @@ from lab import main
 
 
 class Mock:
-    """reply(n, request) gives (status, headers, body); n counts from 1. request has path, headers, body."""
+    """reply(n, request) gives (status, headers, body); n counts from 1. request has path, headers, body. context: of TLS."""
 
-    def __init__(self, reply):
+    def __init__(self, reply, context=None):
         self.seen = []
         self.sent = []  # paths of requests whose answer is written
         self.news = threading.Condition()
@@ -42,6 +42,8 @@ class Mock:
                 self.send_response(status)
                 for name, value in headers.items():
                     self.send_header(name, value)
+                    if name == "date":  # in place of its own
+                        self._headers_buffer = [h for h in self._headers_buffer if not h.startswith(b"Date:")]
                 self.send_header("content-length", str(len(body)))
                 with contextlib.suppress(ConnectionError):  # it did not wait
                     self.end_headers()
@@ -50,7 +52,7 @@ class Mock:
                     mock.sent.append(self.path)
                     mock.news.notify_all()
 
-            do_GET = do_POST
+            do_GET = do_PUT = do_POST
 
             def log_message(self, *_):
                 pass
@@ -61,7 +63,9 @@ class Mock:
         self.server = Server(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
         self.server.handle_error = lambda *_: None  # a client that went away
-        self.url = "http://127.0.0.1:%d" % self.server.server_port
+        self.url = "http%s://127.0.0.1:%d" % ("s" if context else "", self.server.server_port)
+        if context:
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def wait_for_answer(self, path):
@@ -515,14 +519,16 @@ rule
 """
 
 
-def front(target, kept, check=lambda request: None):
-    """A server in front of modeld that keeps requests; check gives an answer of its own, or None."""
+def front(target, kept, check=lambda request: None, names=(), cut=None):
+    """A server in front of modeld that keeps requests; check gives an answer of its own, or None. names: headers that pass; cut: the
+    part of a path that modeld gets."""
     def reply(n, request):
         own = check(request)
         if own:
             return own
         kept.append(request)
-        ask = urllib.request.Request(target + request["path"], request["raw"], {"content-type": "application/json"})
+        passed = {name: request["headers"][name] for name in names if name in request["headers"]}
+        ask = urllib.request.Request(target + (cut or request["path"]), request["raw"], {"content-type": "application/json", **passed})
         try:
             with urllib.request.urlopen(ask) as answer:
                 return answer.status, {"content-type": answer.headers["content-type"]}, answer.read()

@@ -423,8 +423,61 @@ rule member
     assert len(refused) == 50 - len(won) and all(owner in r for r in refused), (owner, refused[:2])
 
 
+def with_the_setting_messages_that_wait_are_shown_in_the_inbox_files_and_taken_by_nobody(lab):
+    model = MAKES + """
+rule starts
+  agent main
+  prompt contains "Make a team"
+  turn 2
+  call Agent {"description": "A", "prompt": "Work", "name": "ann"}
+rule sends
+  agent main
+  prompt contains "Make a team"
+  turn 3
+  call SendMessage {"to": "ann", "summary": "a word", "message": "shown-word"}
+rule waits
+  agent main
+  prompt contains "Make a team"
+  turn 4
+  call Bash {"command": "%s", "description": "wait"}
+rule lead
+  agent main
+  text Done.
+rule ann works
+  agent ann@alpha
+  prompt contains "Work"
+  turn 1
+  call Bash {"command": "%s", "description": "work"}
+rule ann
+  agent ann@alpha
+  text I am ann.
+""" % (hold(lab, "over"), hold(lab, "free"))
+    lab.model(model)
+    session = str(uuid.uuid4())
+    run = lab.stream("--allowedTools=Bash", "--settings", '{"teams": {"mirrorInboxes": true}}', "--session-id", session, "Make a team",
+                     env=TEAMS)
+    inbox = config(lab) / "teams/alpha/inboxes/ann.json"
+    wait_until(lambda: inbox.exists() and read_json(inbox), "the message is not shown")
+    (entry,) = read_json(inbox)
+    assert (entry["from"], entry["text"], entry["summary"], entry["read"]) == ("team-lead", "shown-word", "a word", True), entry
+    # what another program adds is taken, what is shown stays
+    foreign = inbox.with_suffix(".new")
+    foreign.write_text(json.dumps([entry, {"from": "x", "text": "foreign-word", "timestamp": "t", "msg_id": "m-1"}]))
+    foreign.rename(inbox)
+    wait_until(lambda: {e["text"] for e in read_json(inbox) or []} == {"shown-word", "foreign-word"} and
+               all(e.get("read") for e in read_json(inbox)), "the foreign entry is not taken")
+    release(lab, "free")
+    wait_until(lambda: read_json(inbox) == [], "what was read is still shown")
+    release(lab, "over")
+    done = run.wait()
+    assert done.code == 0, done
+    heard = [line for t in transcripts(lab, session)[1:] for line in t.lines if line["type"] == "user"]
+    assert [json.dumps(heard).count("\\n%s\\n" % word) for word in ("shown-word", "foreign-word")] == [1, 1], heard
+
+
 if __name__ == "__main__":
-    main(two_hundred_calls_in_one_message_start_two_hundred_members_and_write_the_file_a_few_times,
+    main(with_the_setting_messages_that_wait_are_shown_in_the_inbox_files_and_taken_by_nobody,
+         two_hundred_calls_in_one_message_start_two_hundred_members_and_write_the_file_a_few_times,
          a_lock_that_another_program_holds_delays_the_file_and_nothing_else,
          a_lock_at_the_end_of_a_session_delays_the_last_write_and_loses_it_not,
          files_of_a_team_that_are_removed_are_written_again_and_what_others_add_is_kept,

@@ -122,6 +122,11 @@ def frames_and_the_trace_show_the_life_of_members(lab):
         if f["subtype"] == "task_updated":
             states.setdefault(started[f["task_id"]]["name"], []).append(f["patch"]["status"])
     assert states == {"ann": ["idle", "completed"], "ben": ["idle", "completed"]}, states
+    spoken = [f for f in done.frames() if f.get("parent_tool_use_id") and f["type"] == "assistant"]
+    assert {f["teammate_name"] for f in spoken} == {"ann"} and all(f["agent_id"] in started for f in spoken), spoken
+    results = [f for f in done.frames() if f["type"] == "result"]
+    woken = [f["origin"] for f in results if f.get("origin", {}).get("kind") == "teammate"]
+    assert woken and all(origin["ids"] for origin in woken), [f.get("origin") for f in results]
     changed = [f["tasks"] for f in frames if f["subtype"] == "background_tasks_changed"]
     assert any(t["task_type"] == "in_process_teammate" for tasks in changed for t in tasks), changed
     events = json.loads(trace.read_text())

@@ -84,6 +84,11 @@ rule agents
   turn 1
   call Agent {"description": "Map it", "prompt": "map", "subagent_type": "general-purpose"}
   call Agent {"description": "Plan it", "prompt": "plan", "subagent_type": "general-purpose"}
+rule paragraph
+  prompt contains "one paragraph"
+  delay 10
+  chunk 20
+  filler 6000
 rule says
   text I hear you.
 """ % "; ".join("touch line %d" % i for i in range(200))
@@ -432,6 +437,17 @@ def a_shell_command_is_run_and_joins_the_next_prompt(lab):
     assert "from the shell" in prompts(lab)[-1] and prompts(lab)[-1].endswith("hello"), prompts(lab)
 
 
+def rows_of_a_streamed_paragraph_stay_as_they_are(lab):
+    with screen(lab, size=(80, 24)) as s:
+        ready(s)
+        began = len(s.raw)
+        s.press("one paragraph", "enter")
+        s.until("✔")
+        frames = s.raw[began:].count(b"\x1b[3G")  # the cursor back in the input line
+        written = len(s.raw) - began
+        assert frames > 40 and written < 3 * 6000 + 80 * frames, (frames, written)
+
+
 def finished_lines_are_written_once_and_what_was_there_stays(lab):
     before = "".join("shell line %02d\n" % i for i in range(60))
     with screen(lab, size=(110, 40), before=before) as s:
@@ -699,7 +715,7 @@ rule says
 
 
 if __name__ == "__main__":
-    main(a_prompt_is_answered_and_ctrl_d_leaves, a_long_paste_is_one_mark_and_one_prompt,
+    main(a_prompt_is_answered_and_ctrl_d_leaves, rows_of_a_streamed_paragraph_stay_as_they_are, a_long_paste_is_one_mark_and_one_prompt,
          a_paste_without_brackets_is_one_prompt_too, pasted_bytes_are_never_keys, a_megabyte_is_pasted_quickly_and_sent_whole,
          keys_edit_the_line, a_backslash_continues_the_line_and_the_history_comes_back,
          what_is_typed_in_a_turn_is_not_in_the_answer_and_is_queued, markdown_is_shown_with_its_table_in_columns,

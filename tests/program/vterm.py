@@ -49,6 +49,7 @@ class Callbacks(ctypes.Structure):
 
 def library():
     v = ctypes.CDLL("libvterm.so.0")
+    v.vterm_output_read.restype = ctypes.c_size_t
     for name in ("vterm_new", "vterm_obtain_screen", "vterm_obtain_state"):
         getattr(v, name).restype = ctypes.c_void_p
     return v
@@ -66,9 +67,11 @@ def text_of(cells):
 
 
 class Screen:
-    def __init__(self, lab, *args, size=(80, 24), env=None, program=CADRE, before=""):
+    def __init__(self, lab, *args, size=(80, 24), env=None, program=CADRE, before="", answers=True, kitty=False):
         self.columns, self.height = size
         self.raw = b""
+        self.kitty = kitty  # True: it has kitty's keys
+        self.answers = answers  # False: a terminal that says nothing about itself
         self.above = []  # rows that left the screen
         self.v = library()
         self.vt = ctypes.c_void_p(self.v.vterm_new(self.height, self.columns))
@@ -107,6 +110,12 @@ class Screen:
     def _feed(self, data):
         self.raw += data
         self.v.vterm_input_write(self.vt, data, ctypes.c_size_t(len(data)))
+        answer = ctypes.create_string_buffer(4096)  # to questions for the cursor
+        n = self.v.vterm_output_read(self.vt, answer, ctypes.c_size_t(4096))
+        if self.kitty and b"\x1b[?u" in data:
+            os.write(self.fd, b"\x1b[?0u")
+        if n and self.answers:
+            os.write(self.fd, answer.raw[:n])
 
     def _pump(self, until):
         ready, _, _ = select.select([self.fd], [], [], max(0, until - time.monotonic()))
@@ -186,6 +195,14 @@ class Screen:
             if pid:
                 self.pid, self.code = 0, os.waitstatus_to_exitcode(status)
         return not self.pid
+
+    def until_raw(self, done):
+        """Waits for what a function says about all bytes that came."""
+        until = time.monotonic() + DEADLINE_S
+        while not done(self.raw):
+            if not self._pump(until) and time.monotonic() > until:
+                raise Late(repr(self.raw[-500:]))
+        return self
 
     def wait(self):
         until = time.monotonic() + DEADLINE_S

@@ -202,6 +202,7 @@ void agent_open(struct agent *a, const struct agent_query_spec *spec)
 				      .recorder = &a->recorder,
 				      .session_id = t->session_id,
 				      .agent = address,
+				      .parent_agent = a->parent ? a->who.parent_id : NULL,
 				      .model = a->model,
 				      .slots = spec->needs_slot ? &t->slots : NULL,
 				      .budget = &a->budget,

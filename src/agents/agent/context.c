@@ -325,7 +325,7 @@ struct head *context_head(struct agent *a, struct str system, const char *effort
 			   .max_tokens = most ? most : MIN(model_find(places, a->model).max_output, USUAL_MAX_TOKENS),
 			   .system = system,
 			   .marks = cache_marks(a),
-			   .effort = effort,
+			   .effort = effort && model_takes_effort(places, a->model, effort) ? effort : NULL,
 			   .thinking = thinking,
 			   .display = a->tree->thinking_display,
 			   .task_budget = a->parent ? 0 : a->tree->task_budget,

@@ -230,8 +230,12 @@ int agent_step_hooks(struct agent *a, struct err *err)
 		&(struct hook_source){
 			.layer = HOOK_FROM_AGENT, .file = d->file, .trusted = trusted, .of_subagent = a->parent },
 		str_from(d->hooks), &t->services->policy.hook_policy, &problems);
-	for (size_t i = 0; i < problems.count; i++)
+	for (size_t i = 0; i < problems.count; i++) {
+		if (trusted && problems.list[i].level == DIAGNOSTIC_ERROR)
+			return err_set(err, ERR_USAGE, "%s; the agent does not start without it",
+				       problems.list[i].message);
 		buf_addf(notes, "%s\n", problems.list[i].message);
+	}
 	if (a->parent && strstr(d->hooks, "\"Stop\""))
 		services_log(t->services, "hooks",
 			     "Converting Stop hook to SubagentStop for %s (subagents trigger SubagentStop)", d->name);

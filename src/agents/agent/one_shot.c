@@ -146,9 +146,13 @@ static int prepare_shot(struct one_shot *q, const struct one_shot_spec *spec, st
 {
 	struct services *sv = q->services;
 	const struct agent *a = shot_agent(q);
-	const char *small = getenv("ANTHROPIC_SMALL_FAST_MODEL");
-	const char *wish = spec->model ? spec->model : small && small[0] ? small : "haiku";
+	const struct places *places = &sv->endpoints.places;
+	const char *small = places_env(places, "ANTHROPIC_SMALL_FAST_MODEL");
+	const char *wish = spec->model ? spec->model : small ? small : "haiku";
 
+	/* An account of a cloud may have no access to a small model that the user has not named. */
+	if (a && !spec->model && !small && places->usual->pin && !places_env(places, "ANTHROPIC_DEFAULT_HAIKU_MODEL"))
+		wish = a->model;
 	if (!a)
 		return err_set(err, ERR_NOT_FOUND, "the agent is gone");
 	if (budget_used_up(&a->budget))

@@ -221,7 +221,9 @@ void agent_record_row(struct agent_record *record, struct task_row *ret_row)
 		.background = record->background,
 		.state = waits ? member_state_name(m->state) : end_state_info(record->state)->state,
 		.team = m ? m->team : NULL,
-		.unread = record->live ? record->live->query.notice_count : 0,
+		.unread = record->live     ? record->live->query.notice_count
+			  : record->member ? record->member->unread
+					   : 0,
 		.started_ms = record->started_ms,
 		.ended_ms = record->ended_ms,
 		.turns = record->turns,

@@ -70,6 +70,9 @@ struct agent_member {
 	unsigned tasks_shown; /* to TaskCompleted hooks, at the end of this run */
 	bool by_lead;         /* the lead began this run ... */
 	bool told_lead;       /* ... and it has spoken to the lead in it */
+	bool interrupted;     /* the run that is over, by the user */
+	char said[256];       /* what it sent to other members since the lead heard of it: "[to NAME] SUMMARY" */
+	char completed[12];   /* number of the task that it completed last, since then; "": none */
 	const char *shutdown; /* id of the open request to shut down; NULL: none */
 	bool shutdown_read;   /* in this run */
 	const char *plan;     /* id of the open request for approval; NULL: none */
@@ -79,12 +82,15 @@ struct agent_member {
 	const char *session;    /* ... and this session; NULL: it is not */
 	char pane[16];          /* of its newest process; "": none */
 	int64_t pid, pid_start; /* the same */
+	uint32_t unread;        /* messages that wait for its process ... */
+	size_t unread_bytes;    /* ... and their size */
 };
 
 /* Of a session that is such a member itself: its lead is another process */
 struct tree_lead {
 	const char *name, *team; /* its own */
 	bool plan_required;      /* until the lead approved its plan */
+	char completed[12];      /* number of the task that it completed last in this run; "": none */
 };
 
 const char *member_state_name(enum member_state state); /* for people: running, awaiting, idle, failed, gone */

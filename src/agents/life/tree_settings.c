@@ -220,10 +220,11 @@ void agent_tree_remove_dirs(struct agent_tree *t)
 /* What environment and settings say about thinking, as in agent_tree. */
 static const char *usual_thinking(struct agent_tree *t)
 {
-	const char *tokens = getenv("MAX_THINKING_TOKENS");
+	const struct places *places = &t->services->endpoints.places;
+	const char *tokens = places_env(places, "MAX_THINKING_TOKENS");
 	int64_t n;
 
-	if (env_is_on("CLAUDE_CODE_DISABLE_THINKING"))
+	if (places_env_is_on(places, "CLAUDE_CODE_DISABLE_THINKING"))
 		return "";
 	if (tokens && str_to_i64(str_from(tokens), &n) && n >= 0)
 		return n ? arena_strdup(t->arena, tokens) : "";
@@ -233,7 +234,7 @@ static const char *usual_thinking(struct agent_tree *t)
 void agent_tree_configure(struct agent_tree *t, const char *session_id, const char *project_dir)
 {
 	const struct options *o = &t->services->options;
-	const char *limit = getenv("CLAUDE_CODE_MAX_OUTPUT_TOKENS");
+	const char *limit = places_env(&t->services->endpoints.places, "CLAUDE_CODE_MAX_OUTPUT_TOKENS");
 
 	find_places(t, session_id, project_dir);
 	env_files_remove(t); /* of a run that was cut off */

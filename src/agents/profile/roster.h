@@ -17,7 +17,7 @@ struct roster_spec {
 	bool one_at_a_time;             /* no advice to start several agents at once */
 };
 
-/* Nobody to call: nothing is appended. */
+/* Appends nothing if there is no agent to call. */
 void roster_write(struct buf *out, const struct catalog *r, const struct roster_spec *spec);
 /* Not denied, not left out by `only`, and every MCP server that it requires is there. */
 bool roster_has(const struct catalog *r, const struct agent_definition *d, const struct roster_spec *spec);

@@ -195,12 +195,32 @@ static int take_notices(struct query *q, struct err *err)
 			blocks[n++] = segment_text(str_from(q->mail_after));
 		if (notice->id)
 			ids[id_count++] = notice->id;
+		if (notice->id && notice->mail && q->mail_before)
+			buf_add(&q->mail_ids, notice->id, strlen(notice->id) + 1);
 	}
 	struct user_line line = { .blocks = blocks, .count = n, .meta = true, .notice_ids = ids, .mail = mail };
 	int status = query_add_line(q, &line, err);
 	free(blocks);
 	free(ids);
 	drop_notices(q, due);
+	return status;
+}
+
+static struct segment *reminder_block(const char *reminder)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	buf_addf(&text, "<system-reminder>\n%s\n</system-reminder>", reminder);
+	return segment_text(buf_str(&text));
+}
+
+static int store_reminder(struct query *q, struct err *err)
+{
+	if (!q->keeps_reminder || transcript_count(&q->transcript) == q->reminded)
+		return 0;
+	struct segment *block = reminder_block(q->config.reminder);
+	int status = query_add_user(q, &block, 1, true, err);
+	q->reminded = transcript_count(&q->transcript);
 	return status;
 }
 
@@ -225,6 +245,8 @@ static enum step step_ask(struct query *q)
 		return query_set_state(q, QUERY_COMPACT);
 	if (q->fork_barrier && !q->through_gate && !fork_barrier_pass(q->fork_barrier, &q->kick))
 		return STEP_WAIT;
+	if (store_reminder(q, &err) < 0)
+		return query_give_up_disk(q, &err);
 	q->through_gate = true;
 	return query_enter_gate(q);
 }
@@ -254,6 +276,9 @@ static enum step take_answer_end(struct query *q)
 		query_emit(q, &(struct event){ .kind = EVENT_ERROR, .text = str_from(text) });
 		q->told_dropped = true;
 	}
+	/* Thinking is bound to the messages before it: a reminder that is in one request only makes the next one another conversation. */
+	if (q->model.answer.dropped && !strcmp(q->model.answer.dropped_why, "prefix_binding_mismatch"))
+		q->keeps_reminder = q->reminder.n > 0;
 	q->turn++;
 	q->answers++;
 	q->last_mark = q->model.body.mark_count ? q->model.body.marks[q->model.body.mark_count - 1] : UINT32_MAX;
@@ -428,10 +453,8 @@ void query_init(struct query *q, const struct query_config *config)
 {
 	*q = (struct query){ .config = *config, .last_mark = UINT32_MAX };
 	head_ref(q->config.head);
-	AUTO_BUF struct buf text = { 0 };
 	if (q->config.reminder) {
-		buf_addf(&text, "<system-reminder>\n%s\n</system-reminder>", q->config.reminder);
-		struct segment *block = segment_text(buf_str(&text));
+		struct segment *block = reminder_block(q->config.reminder);
 		buf_addch(&q->reminder, ',');
 		buf_add(&q->reminder, block->bytes, block->len);
 		segment_unref(block);
@@ -444,6 +467,7 @@ void query_init(struct query *q, const struct query_config *config)
 		.endpoint = config->endpoint,
 		.session_id = config->session_id,
 		.agent = config->agent,
+		.parent_agent = config->parent_agent,
 		.sink = &sink,
 		.on_done = on_request_over,
 		.owner = q,
@@ -463,6 +487,7 @@ void query_release(struct query *q)
 	transcript_release(&q->transcript);
 	buf_release(&q->text);
 	buf_release(&q->reminder);
+	buf_release(&q->mail_ids);
 	head_unref(q->config.head);
 	head_unref(q->next_head);
 }
@@ -479,6 +504,7 @@ void query_start(struct query *q)
 	q->api_ms = 0;
 	q->stop_reason[0] = '\0';
 	buf_clear(&q->text);
+	buf_clear(&q->mail_ids);
 	query_set_state(q, q->call_count ? QUERY_TOOLS : QUERY_ASK);
 	query_kick(q);
 }

@@ -48,11 +48,12 @@ struct query_config {
 	struct tool_gate *gate;
 	struct recorder *recorder;
 	const char *session_id, *agent;
+	const char *parent_agent; /* its id, "" for the main agent; NULL: this query is not an agent */
 	const char *model;
 	struct slot_pool *slots;    /* limits concurrent agents; NULL: no limit for this one */
 	struct budget *budget;      /* NULL: none */
 	const char *interrupt_note; /* added to the conversation after a cancelled turn; NULL: nothing */
-	const char *reminder;       /* appended to every request, not stored; NULL: none */
+	const char *reminder;       /* appended to every request, stored only if keeps_reminder; NULL: none */
 	unsigned max_turns;         /* 0: no limit */
 	unsigned parallel_calls;    /* 0: 10 */
 	uint64_t retry_deadline_ms; /* per request; 0: 30 minutes */
@@ -149,6 +150,8 @@ struct query {
 	struct compaction *compaction; /* owned; NULL: none is running */
 	struct context_measure measured;
 	bool told_dropped;         /* that the server took thinking out of a request */
+	bool keeps_reminder;       /* it costs thinking when it is in one request only: it is stored */
+	uint32_t reminded;         /* blocks of the transcript when it was stored last */
 	bool compacted;            /* since the last answer, or attempted */
 	unsigned compact_failures; /* in a row */
 	unsigned compact_refills;  /* in a row and in this turn: the context filled up again after a few answers */
@@ -161,6 +164,7 @@ struct query {
 	uint32_t notice_count;
 	size_t notice_bytes;                            /* of their texts */
 	const char *mail_before, *mail_after;           /* around mail of one request; NULL: nothing; borrowed */
+	struct buf mail_ids;                            /* of mail of this run, with such words; each has its NUL */
 	void (*trace)(struct query *q, const char *to); /* called at each change of state; may be NULL */
 };
 

@@ -323,7 +323,8 @@ static void make_body(struct query *q)
 	}
 	transcript_pack(&q->transcript);
 	body_init(b, q->config.head, &q->transcript, q->last_mark);
-	body_remind(b, buf_str(&q->reminder));
+	if (!q->keeps_reminder)
+		body_remind(b, buf_str(&q->reminder));
 }
 
 enum step step_gate(struct query *q)
@@ -382,7 +383,8 @@ enum step query_try_again(struct query *q)
 {
 	const struct failure *f = &q->model.failure;
 	uint64_t now = loop_now_ms(q->config.loop);
-	int64_t delay_ms = failure_retry_delay_ms(f, q->attempt, id_random_u64());
+	unsigned most = q->config.endpoint->most_tries;
+	int64_t delay_ms = most && q->attempt >= most ? -1 : failure_retry_delay_ms(f, q->attempt, id_random_u64());
 
 	answer_drop(q);
 	if (!q->compaction && q->config.on_unavailable && failure_is_model_unavailable(f, q->attempt) &&

@@ -207,6 +207,7 @@ struct agent *subagent_new(struct agent *parent, struct agent_record *record, st
 				       .description = record->description,
 				       .tool_use_id = record->tool_use_id,
 				       .parent_id = record->parent_id,
+				       .team = record->member ? record->member->team : NULL,
 				       .depth = record->depth };
 	a->record = record;
 	a->definition = definition;

@@ -9,13 +9,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "agents/team/format.h"
+#include "agents/team/mirror.h"
+#include "config/settings/settings.h"
 #include "lib/base/crash.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
 
-enum { GATHER_MS = 50, RETRY_MS = 1000, FILES_WAIT_MS = 5000 };
+enum { GATHER_MS = 50, MIRROR_MS = 250, RETRY_MS = 1000, FILES_WAIT_MS = 5000 };
 
-enum job_kind { JOB_CONFIG, JOB_READ, JOB_WRITE, JOB_POST };
+enum job_kind { JOB_CONFIG, JOB_READ, JOB_WRITE, JOB_POST, JOB_MIRROR };
 
 /* A message to a member of another program, which reads its inbox */
 struct post {
@@ -33,6 +35,7 @@ struct job {
 	enum job_kind kind;
 	char *inbox;     /* name of the member; NULL: it is about config.json */
 	struct buf text; /* to be written, or what was read */
+	struct buf bad;  /* entries that nobody can read: they go to a file of their own */
 	struct dir_lock lock;
 	struct config_result config;
 	struct post *post; /* owned */
@@ -58,6 +61,8 @@ struct team_files {
 	struct map foreign;               /* names of members of other programs */
 	struct post *posts, **posts_end;
 	struct timespec written; /* config.json, by us */
+	struct map said;         /* inboxes whose trouble was reported */
+	struct mirror *mirror;   /* setting mirrorInboxes; NULL: off */
 };
 
 /* ---- on the thread --------------------------------------------------------------------------------------------------- */
@@ -94,12 +99,28 @@ static void work_read(struct job *j)
 		dir_lock_leave(&j->lock);
 }
 
+/* Beside the inbox, under a name that is not of an inbox */
+static void keep_bad_entries(struct job *j, struct arena *a)
+{
+	const struct team_place *p = &j->files->place;
+
+	for (unsigned n = 1; n < 1000; n++) {
+		const char *below = arena_printf(a, "%s/inboxes/%s.rejected-%u.json", p->below, j->inbox, n);
+		if (file_exists(arena_printf(a, "%s/%s", p->config_dir, below)))
+			continue;
+		(void)team_place_write(p, below, buf_str(&j->bad), &j->err);
+		return;
+	}
+}
+
 /* Under the lock that work_read() took. */
 static void work_write(struct job *j)
 {
 	const struct team_files *f = j->files;
 	AUTO_ARENA struct arena a = { 0 };
 
+	if (j->bad.n && !f->closed)
+		keep_bad_entries(j, &a);
 	if (!f->closed && dir_lock_is_ours(&j->lock))
 		(void)team_place_write(&f->place, arena_printf(&a, "%s/inboxes/%s.json", f->place.below, j->inbox),
 				       buf_str(&j->text), &j->err);
@@ -137,6 +158,28 @@ static void work_post(struct job *j)
 	dir_lock_leave(&j->lock);
 }
 
+/* An inbox of ours, with the messages that wait */
+static void work_mirror(struct job *j)
+{
+	const struct team_files *f = j->files;
+	const struct team_place *p = &f->place;
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf before = { 0 }, now = { 0 };
+	const char *below = arena_printf(&a, "%s/inboxes/%s.json", p->below, j->inbox);
+
+	j->failed = true;
+	if (f->closed ||
+	    file_below_make_dir(p->config_dir, arena_printf(&a, "%s/inboxes", p->below), 0700, &j->err) < 0 ||
+	    lock_inbox(j, below, LOCK_WAIT_MS, &a) < 0)
+		return;
+	int status = file_below_read(p->config_dir, below, LARGEST_INBOX, &before, &j->err);
+	j->failed =
+		(status < 0 && status != -ERR_NOT_FOUND) ||
+		inbox_mirror(&now, buf_str(&before), buf_str(&j->text), &j->err) < 0 ||
+		(!str_eq(buf_str(&before), buf_str(&now)) && team_place_write(p, below, buf_str(&now), &j->err) < 0);
+	dir_lock_leave(&j->lock);
+}
+
 static void on_thread(uv_work_t *work)
 {
 	struct job *j = CONTAINER_OF(work, struct job, work);
@@ -147,6 +190,8 @@ static void on_thread(uv_work_t *work)
 		work_read(j);
 	else if (j->kind == JOB_POST)
 		work_post(j);
+	else if (j->kind == JOB_MIRROR)
+		work_mirror(j);
 	else
 		work_write(j);
 }
@@ -189,8 +234,20 @@ static void job_free(struct job *j)
 	if (j->post)
 		post_end(j->post, j->failed ? -1 : 0, j->err.text);
 	buf_release(&j->text);
+	buf_release(&j->bad);
 	free(j->inbox);
 	free(j);
+}
+
+static void say_once(struct team_files *f, const char *inbox, const char *why)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	if (map_get(&f->said, str_from(inbox)))
+		return;
+	map_set(&f->said, str_from(inbox), f);
+	buf_addf(&text, "the inbox of %s in team %s: %s", inbox, f->team->name, why);
+	agent_emit(&f->team->tree->main, &(struct event){ .kind = EVENT_ERROR, .text = buf_str(&text) });
 }
 
 /* An entry of the file, which any program may have written: its sender is not verified. */
@@ -200,17 +257,21 @@ static int take_entry(struct team *t, struct agent_record *to, const struct json
 	struct inbox_entry e;
 	struct err err = { 0 };
 
+	AUTO_BUF struct buf clean = { 0 };
 	if (!json_is(entry, JSON_OBJECT) || !inbox_entry_read(entry, seen, &a, &e))
 		return 0;
 	struct agent_record *sender = agent_tree_member(t->tree, str_from(e.from));
 	bool claims = str_is_nocase(str_from(e.from), TEAM_LEAD) || sender;
 	if (!to && sender && sender->member->foreign && sender->member->state != MEMBER_GONE)
 		pane_heard(sender, e.text);
-	return mail_put(
-		t, to,
-		&(struct mail){
-			.id = e.id, .from = e.from, .summary = e.summary, .text = e.text, .unverified = claims },
-		false, &err);
+	bool structured = structured_clean(&clean, e.text, e.from);
+	return mail_put(t, to,
+			&(struct mail){ .id = e.id,
+					.from = e.from,
+					.summary = e.summary,
+					.text = structured ? buf_str(&clean) : e.text,
+					.unverified = claims },
+			false, &err);
 }
 
 /* True: text is what the file holds from now on; the rest is at the receiver. */
@@ -221,26 +282,46 @@ static bool take_inbox(struct team_files *f, struct job *j)
 	bool lead = str_is_nocase(str_from(j->inbox), TEAM_LEAD), full = false, any_taken = false;
 	struct agent_record *to = lead ? NULL : agent_tree_member(t->tree, str_from(j->inbox));
 	struct buf rest = { 0 };
-	struct json_out w = json_out(&rest);
+	struct json_out w = json_out(&rest), bad = json_out(&j->bad);
 	const struct json *root;
 	struct map seen = { 0 };
+	unsigned bad_count = 0;
 
-	if ((!lead && (!to || to->member->state == MEMBER_GONE)) || !str_trim(buf_str(&j->text)).n ||
-	    json_parse(&reader, j->text.p, j->text.n, &root, NULL) < 0 || !json_is(root, JSON_ARRAY) ||
-	    !json_first(root))
+	if ((!lead && (!to || to->member->state == MEMBER_GONE)) || !str_trim(buf_str(&j->text)).n)
+		return false;
+	if (json_parse(&reader, j->text.p, j->text.n, &root, NULL) < 0 || !json_is(root, JSON_ARRAY)) {
+		say_once(f, j->inbox, "it is no JSON array, and stays as it is");
+		return false;
+	}
+	if (!json_first(root))
 		return false;
 	if (!map_get(&f->learnt, str_from(j->inbox))) { /* a crash may have come between both writes */
 		map_set(&f->learnt, str_from(j->inbox), f);
 		mail_learn(t, to);
 	}
 	json_open(&w, '[');
+	json_open(&bad, '[');
 	for (const struct json *e = json_first(root); e; e = json_next(root, e)) {
+		if (f->mirror && json_is(e, JSON_OBJECT) && json_bool(json_get(e, "read"))) {
+			json_put_raw(&w, json_raw(e)); /* ours */
+			continue;
+		}
+		if (inbox_entry_is_bad(e)) {
+			json_put_raw(&bad, json_raw(e));
+			any_taken = bad_count++ == 0 || any_taken;
+			continue;
+		}
 		full = full || take_entry(t, to, e, &seen) < 0;
 		any_taken = any_taken || !full;
 		if (full) /* it stays for the next time, and what follows it too */
 			json_put_raw(&w, json_raw(e));
 	}
 	json_close(&w);
+	json_close(&bad);
+	if (!bad_count)
+		buf_clear(&j->bad);
+	else
+		say_once(f, j->inbox, "entries without from, text and timestamp were put into a file beside it");
 	map_release(&seen);
 	crash_point(inbox_taken);
 	buf_release(&j->text);
@@ -271,6 +352,10 @@ static void on_job_done(uv_work_t *work, int status)
 		f->config_due = true;
 		timer_start(f->services->loop, &f->delay, RETRY_MS);
 	}
+	if (j->kind == JOB_READ && j->failed && j->err.kind == ERR_LIMIT)
+		say_once(f, j->inbox, j->err.text);
+	if (j->kind == JOB_MIRROR && j->failed && j->err.kind == ERR_BUSY)
+		mirror_again(f->mirror, j->inbox);
 	if (j->kind == JOB_READ && !j->failed && take_inbox(f, j)) {
 		j->kind = JOB_WRITE;
 		f->job = j;
@@ -348,7 +433,7 @@ static void watch_inboxes(struct team_files *f)
 
 bool team_files_reading(const struct team_files *f)
 {
-	return f && (f->inboxes || f->inboxes_due || (f->job && f->job->inbox));
+	return f && (f->inboxes || f->inboxes_due || (f->job && f->job->inbox && f->job->kind != JOB_MIRROR));
 }
 
 /* The next inbox that has something in it. */
@@ -386,6 +471,11 @@ static void files_step(struct team_files *f)
 		f->config_due = false;
 		config_write(f->team, true, &text);
 		job_start(f, JOB_CONFIG, NULL, &text, NULL);
+		return;
+	}
+	AUTO_FREE char *mirrored = f->mirror ? mirror_next(f->mirror, &text) : NULL;
+	if (mirrored) {
+		job_start(f, JOB_MIRROR, mirrored, &text, NULL);
 		return;
 	}
 	if (f->posts) {
@@ -448,6 +538,17 @@ void team_files_drain(struct team_files *f)
 		files_step(f);
 }
 
+static void on_mirror(void *data)
+{
+	files_step(data);
+}
+
+void team_files_mirror(struct team_files *f, const char *name, const struct mail *m)
+{
+	if (f && f->mirror && !m->of_user)
+		mirror_add(f->mirror, name, m);
+}
+
 struct team_files *team_files_new(struct team *t)
 {
 	AUTO_ARENA struct arena a = { 0 };
@@ -462,6 +563,8 @@ struct team_files *team_files_new(struct team *t)
 	f->place.below = xstrdup(arena_printf(&a, "teams/%s", t->name));
 	f->place.session = xstrdup(t->tree->session_id);
 	f->posts_end = &f->posts;
+	if (settings_bool(t->tree->services->policy.settings, "teams.mirrorInboxes", false))
+		f->mirror = mirror_new(t, on_mirror, f);
 	return f;
 }
 
@@ -526,6 +629,7 @@ static void files_end(struct team_files *f)
 	free(f->moved);
 	map_release(&f->learnt);
 	map_release(&f->foreign);
+	map_release(&f->said);
 	free(f);
 }
 
@@ -536,6 +640,7 @@ void team_files_close(struct team_files *f, bool keep)
 	if (!f)
 		return;
 	timer_stop(f->services->loop, &f->delay);
+	mirror_free(TAKE(f->mirror));
 	f->closed = true;
 	if (keep) {
 		config_write(f->team, false, &f->last);

@@ -4,6 +4,7 @@
 #include <strings.h>
 #include "agents/team/team.h"
 #include "core/store/checkpoint.h"
+#include "lib/base/utf8.h"
 
 /* ---- config.json ------------------------------------------------------------------------------------------------- */
 
@@ -35,6 +36,17 @@ static void put_pretty(struct buf *out, const struct json *v, unsigned depth)
 		}
 	}
 	buf_addf(out, "\n%*s%c", (int)(2 * depth), "", object ? '}' : ']');
+}
+
+static int put_pretty_text(struct buf *out, struct str text, struct err *err)
+{
+	AUTO_JSON struct json_reader reader = { .limits = { .bytes = LARGEST_INBOX, .depth = 32 } };
+	const struct json *root;
+	int status = json_parse(&reader, text.p, text.n, &root, err);
+
+	if (status == 0)
+		put_pretty(out, root, 0);
+	return status;
 }
 
 /* Members of theirs that ours does not have */
@@ -101,12 +113,11 @@ static void put_members(struct json_out *w, const struct json *ours, const struc
 
 void config_merge(struct buf *out, struct str ours, struct str theirs, const char *session, struct map *foreign)
 {
-	AUTO_JSON struct json_reader own = { 0 }, other = { .limits = { .bytes = LARGEST_CONFIG, .depth = 32 } },
-				     all = { 0 };
+	AUTO_JSON struct json_reader own = { 0 }, other = { .limits = { .bytes = LARGEST_CONFIG, .depth = 32 } };
 	AUTO_ARENA struct arena a = { 0 };
 	AUTO_BUF struct buf text = { 0 };
 	struct json_out w = json_out(&text);
-	const struct json *root, *before = NULL, *merged;
+	const struct json *root, *before = NULL;
 
 	if (json_parse(&own, ours.p, ours.n, &root, NULL) < 0)
 		return;
@@ -123,8 +134,7 @@ void config_merge(struct buf *out, struct str ours, struct str theirs, const cha
 	}
 	put_unknown(&w, root, before, &a);
 	json_close(&w);
-	if (json_parse(&all, text.p, text.n, &merged, NULL) == 0)
-		put_pretty(out, merged, 0);
+	(void)put_pretty_text(out, buf_str(&text), NULL);
 }
 
 /* ---- inboxes ------------------------------------------------------------------------------------------------------- */
@@ -168,16 +178,143 @@ void inbox_entry_write(struct json_out *w, const struct inbox_entry *e, const ch
 	json_ki64(w, "msgV", 1);
 	json_kcstr(w, "msg_id", e->id);
 	json_kcstr(w, "type", "message");
-	json_kbool(w, "read", false);
+	json_kbool(w, "read", e->read);
 	json_close(w);
+}
+
+bool inbox_entry_is_bad(const struct json *entry)
+{
+	return !json_is(entry, JSON_OBJECT) || !json_is(json_get(entry, "from"), JSON_STRING) ||
+	       !json_is(json_get(entry, "timestamp"), JSON_STRING) || !json_is(json_get(entry, "text"), JSON_STRING);
+}
+
+int inbox_mirror(struct buf *out, struct str inbox, struct str mine, struct err *err)
+{
+	AUTO_JSON struct json_reader reader = { .limits = { .bytes = LARGEST_INBOX, .depth = 32 } }, own = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	struct json_out w = json_out(&text);
+	const struct json *root = NULL, *list;
+
+	if (str_trim(inbox).n && (json_parse(&reader, inbox.p, inbox.n, &root, err) < 0 || !json_is(root, JSON_ARRAY)))
+		return err_set(err, ERR_PARSE, "the inbox is no JSON array");
+	if (json_parse(&own, mine.p, mine.n, &list, err) < 0)
+		return -(int)err->kind;
+	json_open(&w, '[');
+	for (const struct json *e = root ? json_first(root) : NULL; e; e = json_next(root, e))
+		if (!json_bool(json_get(e, "read"))) /* of others, and not taken yet */
+			json_put_raw(&w, json_raw(e));
+	for (const struct json *e = json_first(list); e; e = json_next(list, e))
+		json_put_raw(&w, json_raw(e));
+	json_close(&w);
+	return put_pretty_text(out, buf_str(&text), err);
+}
+
+/* ---- structured messages -------------------------------------------------------------------------------------------- */
+
+enum { LONGEST_ID = 256 };
+
+static bool is_digits(struct str *s, size_t most)
+{
+	size_t n = 0;
+
+	while (n < s->n && s->p[n] >= '0' && s->p[n] <= '9')
+		n++;
+	*s = (struct str){ s->p + n, s->n - n };
+	return n && n <= most;
+}
+
+/* shutdown-MS@NAME, plan_approval-MS@NAME[@TEAM], perm-MS-LETTERS */
+static bool is_request_id(struct str id)
+{
+	static const char *const kinds[] = { "shutdown-", "plan_approval-", "perm-" };
+
+	for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+		struct str rest = id, kind = str_from(kinds[i]);
+		if (id.n > LONGEST_ID || !str_starts(id, kind))
+			continue;
+		rest = (struct str){ id.p + kind.n, id.n - kind.n };
+		if (!is_digits(&rest, 20) || rest.n < 2 || rest.p[0] != (i == 2 ? '-' : '@') ||
+		    memchr(rest.p, '\n', rest.n))
+			return false;
+		for (size_t k = 1, ats = 0; k < rest.n; k++) {
+			ats += rest.p[k] == '@';
+			if (i == 2 ? rest.n > 13 || !strchr("0123456789abcdefghijklmnopqrstuvwxyz", rest.p[k])
+				   : ats > 1)
+				return false;
+		}
+		return true;
+	}
+	return false;
+}
+
+static bool is_time(struct str time)
+{
+	static const char shape[] = "0000-00-00T00:00:00";
+
+	for (size_t i = 0; i < sizeof shape - 1; i++)
+		if (i >= time.n || (shape[i] == '0' ? time.p[i] < '0' || time.p[i] > '9' : time.p[i] != shape[i]))
+			return false;
+	return time.n <= 30;
+}
+
+bool structured_clean(struct buf *out, struct str text, const char *sender)
+{
+	static const char *const types[] = { "idle_notification",      "shutdown_request",
+					     "shutdown_approved",      "shutdown_rejected",
+					     "plan_approval_request",  "plan_approval_response",
+					     "task_assignment",        "task_completed",
+					     "teammate_terminated",    "permission_request",
+					     "permission_response",    "sandbox_permission_request",
+					     "mode_set_request",       "sandbox_permission_response",
+					     "team_permission_update", NULL };
+	static const struct {
+		const char *name;
+		size_t most;
+	} texts[] = { { "planContent", 40000 }, { "reason", 416 },        { "subject", 416 },
+		      { "summary", 416 },       { "failureReason", 416 }, { "feedback", 4000 },
+		      { "description", 4000 },  { "message", 4000 },      { "result", 4000 } };
+	AUTO_JSON struct json_reader reader = { .limits = { .bytes = LARGEST_INBOX, .depth = 32 } };
+	AUTO_ARENA struct arena a = { 0 };
+	struct json_out w = json_out(out);
+	const struct json *root;
+	const char *const *type = types;
+
+	if (!str_starts(str_trim(text), STR("{")) || json_parse(&reader, text.p, text.n, &root, NULL) < 0 ||
+	    !json_is(root, JSON_OBJECT))
+		return false;
+	while (*type && !json_str_is(json_get(root, "type"), *type))
+		type++;
+	if (!*type)
+		return false;
+	json_open(&w, '{');
+	for (struct json_member m = json_members(root); m.key; m = json_member_next(root, m)) {
+		struct str key = json_str(m.key, &a), value = json_str(m.value, &a);
+		bool is_text = json_is(m.value, JSON_STRING);
+		size_t most = is_text ? LONGEST_ID : 0;
+		for (size_t i = 0; i < COUNT_OF(texts); i++)
+			most = is_text && str_is(key, texts[i].name) ? texts[i].most : most;
+		json_key_str(&w, key);
+		if (str_is(key, "from") || str_is(key, "assignedBy"))
+			json_put_cstr(&w, sender);
+		else if ((str_is(key, "requestId") || str_is(key, "request_id")) && !(is_text && is_request_id(value)))
+			json_put_cstr(&w, "[invalid id]");
+		else if (str_is(key, "timestamp") && !(is_text && is_time(value)))
+			json_put_cstr(&w, "[invalid timestamp]");
+		else if (most && value.n > most && !str_is(key, "planFilePath"))
+			json_put_cstr(&w, arena_printf(&a, STR_FMT " [cut]", STR_ARG(utf8_cut(value, most))));
+		else
+			json_put_raw(&w, json_raw(m.value));
+	}
+	json_close(&w);
+	return true;
 }
 
 int inbox_add(struct buf *out, struct str inbox, const char *id, struct str entry, struct err *err)
 {
-	AUTO_JSON struct json_reader reader = { .limits = { .bytes = LARGEST_INBOX, .depth = 32 } }, all = { 0 };
+	AUTO_JSON struct json_reader reader = { .limits = { .bytes = LARGEST_INBOX, .depth = 32 } };
 	AUTO_BUF struct buf text = { 0 };
 	struct json_out w = json_out(&text);
-	const struct json *root = NULL, *merged;
+	const struct json *root = NULL;
 
 	if (str_trim(inbox).n && (json_parse(&reader, inbox.p, inbox.n, &root, err) < 0 || !json_is(root, JSON_ARRAY)))
 		return err_set(err, ERR_PARSE, "the inbox is no JSON array");
@@ -189,8 +326,5 @@ int inbox_add(struct buf *out, struct str inbox, const char *id, struct str entr
 	}
 	json_put_raw(&w, entry);
 	json_close(&w);
-	if (json_parse(&all, text.p, text.n, &merged, err) < 0)
-		return -(int)err->kind;
-	put_pretty(out, merged, 0);
-	return 0;
+	return put_pretty_text(out, buf_str(&text), err);
 }

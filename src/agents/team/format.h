@@ -17,9 +17,17 @@ void config_merge(struct buf *out, struct str ours, struct str theirs, const cha
 struct inbox_entry {
 	const char *id, *from;
 	struct str text, summary;
+	bool read; /* of one that is written: it is shown, and nobody takes it */
 };
 /* seen: entries without an id that came before it, by their digest. False: it is none, or it was read already. */
 bool inbox_entry_read(const struct json *entry, struct map *seen, struct arena *a, struct inbox_entry *ret);
 void inbox_entry_write(struct json_out *w, const struct inbox_entry *e, const char *color, int64_t now_ms);
+/* Whether it can never be one: a reader of ours does not understand it. */
+bool inbox_entry_is_bad(const struct json *entry);
+/* A structured message (JSON with a type that members use) of a file, as a model may see it: its sender is the one of the envelope,
+ * ids and times that cannot be ones are named so, long texts are cut. False: it is plain text, and out is empty. */
+bool structured_clean(struct buf *out, struct str text, const char *sender);
+/* inbox as others see it with the messages that wait for one of our agents (mine: a JSON array, each marked as read). */
+int inbox_mirror(struct buf *out, struct str inbox, struct str mine, struct err *err);
 /* inbox with one more entry at its end. 1: an entry with this id is there already; out is empty then. -ERR_PARSE: it is no array. */
 int inbox_add(struct buf *out, struct str inbox, const char *id, struct str entry, struct err *err);

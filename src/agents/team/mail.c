@@ -114,16 +114,17 @@ int mail_put(struct team *t, struct agent_record *to, const struct mail *m, bool
 		mail_learn(t, to);
 	if (map_get(&t->sent, str_from(m->id)))
 		return 0;
-	if (a && !before &&
-	    (a->query.notice_count >= MOST_WAITING || a->query.notice_bytes + m->text.n > MOST_WAITING_BYTES))
+	uint32_t waiting = a ? a->query.notice_count : to->member->unread;
+	size_t bytes = a ? a->query.notice_bytes : to->member->unread_bytes;
+	if (!before && (waiting >= MOST_WAITING || bytes + m->text.n > MOST_WAITING_BYTES))
 		return err_set(err, ERR_LIMIT,
 			       "%u messages wait there already (%zu KB); the limit is %d or %d MB: send it later",
-			       a->query.notice_count, a->query.notice_bytes >> 10, MOST_WAITING,
-			       MOST_WAITING_BYTES >> 20);
+			       waiting, bytes >> 10, MOST_WAITING, MOST_WAITING_BYTES >> 20);
 	if (to && to->member->in_pane) {
 		if (pane_put(to, m, err) < 0)
 			return -(int)err->kind;
 		map_set(&t->sent, str_from(m->id), t);
+		team_files_mirror(to->member->foreign ? NULL : t->files, to->name, m);
 		return 0;
 	}
 	mail_write(&text, m);
@@ -150,6 +151,7 @@ int mail_put(struct team *t, struct agent_record *to, const struct mail *m, bool
 		return status;
 	map_set(&t->sent, str_from(m->id), t);
 	crash_point(mail_queued);
+	team_files_mirror(t->files, to ? to->name : TEAM_LEAD, m);
 	if (!a) {
 		to->member->mail_came = true;
 		/* It is on disk: one whose transcript is being read, or whose session is being closed, gets it later. */

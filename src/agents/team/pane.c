@@ -108,7 +108,29 @@ static struct pane *pane_new(struct panes *all, struct agent_record *record)
 	p->proxy->tree = all->tree;
 	p->proxy->parent = &all->tree->main;
 	p->proxy->record = record;
+	p->proxy->who = (struct event_agent){ .id = record->id,
+					      .type = record->type,
+					      .name = record->name,
+					      .description = record->description,
+					      .tool_use_id = record->tool_use_id,
+					      .parent_id = "",
+					      .team = record->member->team,
+					      .depth = 1 };
 	return p;
+}
+
+void pane_emit(struct pane *p, enum event_kind kind)
+{
+	struct agent_record *r = p->record;
+	struct event_task task;
+
+	agent_record_event(r, &task);
+	agent_emit(p->proxy, &(struct event){ .kind = kind,
+					      .task = &task,
+					      .text = buf_str(&r->report),
+					      .is_error = end_state_info(r->state)->is_error });
+	agent_record_note(r);
+	agent_tree_tasks_changed(r->tree);
 }
 
 /* ---- started ------------------------------------------------------------------------------------------------------------ */
@@ -253,6 +275,9 @@ static void on_started(struct child *c, int status)
 	watch_process(p);
 	(void)meta_write(p->record, &err);
 	crash_point(pane_recorded);
+	if (!p->announced)
+		pane_emit(p, EVENT_AGENT_STARTED);
+	p->announced = true;
 	if (p->record->tree->team)
 		team_files_changed(p->record->tree->team->files);
 	timer_start(p->all->tree->services->loop, &p->limit, p->all->start_ms);
@@ -459,6 +484,10 @@ static void on_process_gone(uv_poll_t *poll, int status, int events)
 		(void)meta_write(p->record, &ignored);
 	} else {
 		pane_crashed(p);
+	}
+	if (p->announced && m->state == MEMBER_GONE) {
+		p->announced = false;
+		pane_emit(p, EVENT_AGENT_ENDED);
 	}
 	pane_kick_session(p);
 }

@@ -31,7 +31,8 @@ struct pane {
 	bool by_user, by_hook;  /* ... because its user left, or a hook ended it */
 	bool late;              /* it was not up in time */
 	bool up;                /* it reads its mailbox ... */
-	int64_t sent;           /* ... and so many lines of it were sent to this process */
+	int64_t sent;           /* ... and so many lines of it were sent to this process ... */
+	int64_t sent_bytes;     /* ... of so many bytes */
 	struct tool_call *call; /* of the lead, to be answered when the pane is recorded; NULL: none */
 	char *note;
 	struct child *tmux; /* a command that runs; NULL: none */
@@ -44,6 +45,7 @@ struct pane {
 	struct pane_ask *asks;
 	struct remote_call *calls; /* of the member, that run here */
 	struct agent *proxy;       /* what calls of the member run as at the lead */
+	bool announced;            /* hosts and observers know that it is there */
 };
 
 struct pane_guest; /* a connection that has not said who it is, or comes before tmux said who that is */
@@ -69,6 +71,7 @@ void pane_spawn(struct agent_record *record, struct tool_call *call, const char 
 bool pane_restore(struct agent_record *record); /* of an earlier process of the lead; false: there is no tmux now */
 void pane_end(struct agent_record *record, bool suspend);
 void pane_start(struct pane *p);
+void pane_emit(struct pane *p, enum event_kind kind);    /* the member as it is now, for hosts and observers */
 struct pane *pane_of(const struct agent_record *record); /* NULL: none */
 /* What works for the team outside of this loop: members in panes, and threads for members here */
 unsigned team_working(const struct agent_tree *t);
@@ -115,30 +118,3 @@ const struct pane_ask *pane_question(const struct agent_tree *t, const char *id)
 bool pane_decide(struct agent_tree *t, const char *id, struct str decision);
 void pane_refuse(struct agent_tree *t, const char *id, struct str why); /* a denial with this message */
 void pane_tell_rule(struct agent_tree *t, const char *rule);
-
-/* ---- pane_join.c ----------------------------------------------------------------------------------------------------- */
-
-/* The lead's process answers, and its environment is this process's own. */
-int lead_dial(const struct options *o, int *ret_fd, struct err *err);
-
-/* ---- pane_member.c: the member's side ------------------------------------------------------------------------------------ */
-
-struct lead_callbacks {
-	void (*prompt)(void *data, struct str text); /* its task */
-	void (*resume)(void *data);                  /* it goes on where it stood */
-	void (*leave)(void *data);                   /* the program ends */
-	void *data;
-};
-
-/* Blocking, before any setting is read: connects to the lead and takes its environment. Changes the environment of the
- * process. -ERR_USAGE: the lead is not there, or does not know it. */
-int lead_join(struct agent_tree *t, struct options *o, struct err *err);
-void lead_open(struct agent_tree *t, const struct lead_callbacks *callbacks); /* the session is open */
-void lead_step(struct agent_tree *t, bool working);                           /* after each step of the session */
-bool lead_ask(struct agent_tree *t, const struct event *event); /* a question goes to the lead; false: it cannot */
-bool lead_send(struct tool_call *call);                         /* SendMessage; false: not for it */
-bool lead_plan(struct tool_call *call);                         /* ExitPlanMode; the same */
-void lead_assign(const struct agent_tree *t, const char *owner, const struct todo_info *task, const char *change);
-void lead_forget_call(struct tool_call *call); /* one of those two is cancelled */
-void lead_dismiss(struct agent_tree *t);       /* a hook ends it, with the turn */
-void lead_close(struct agent_tree *t);

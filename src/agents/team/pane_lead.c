@@ -75,6 +75,7 @@ static void on_state(struct pane *p, const struct json *line)
 		return;
 	m->active_ms = id_wall_ms();
 	if (json_str_is(json_get(line, "state"), "works")) {
+		team_run_begins(r);
 		m->state = MEMBER_WORKS;
 		r->state = AGENT_RUNNING;
 		r->run++;
@@ -87,6 +88,10 @@ static void on_state(struct pane *p, const struct json *line)
 		buf_clear(&r->report);
 		buf_add(&r->report, report.p, report.n);
 		m->failed = failure != NULL;
+		m->interrupted = json_bool(json_get(line, "interrupted"));
+		const char *completed = json_cstr(json_get(line, "completed"), &a);
+		if (completed)
+			snprintf(m->completed, sizeof m->completed, "%s", completed);
 		r->failure = failure;
 		r->state = failure ? AGENT_FAILED : AGENT_IDLE;
 		m->state = m->plan ? MEMBER_AWAITS : failure ? MEMBER_FAILED : MEMBER_IDLE;
@@ -95,11 +100,26 @@ static void on_state(struct pane *p, const struct json *line)
 		team_run_over(p->proxy, json_bool(json_get(line, "again")), seen == p->sent);
 		(void)meta_write(r, &ignored);
 	}
-	agent_record_note(r);
-	agent_tree_tasks_changed(r->tree);
+	pane_emit(p, EVENT_MEMBER_STATE);
 	team_files_changed(t->files);
 	if (r->tree->on_idle)
 		r->tree->on_idle(r->tree);
+}
+
+/* What waits for it: what it has and did not read, and what is still on its way */
+static void on_waiting(struct pane *p, const struct json *line)
+{
+	struct agent_member *m = p->record->member;
+	int64_t seen = 0, seen_bytes = 0, count = 0, bytes = 0;
+
+	(void)json_i64(json_get(line, "seen"), &seen);
+	(void)json_i64(json_get(line, "seenBytes"), &seen_bytes);
+	(void)json_i64(json_get(line, "count"), &count);
+	(void)json_i64(json_get(line, "bytes"), &bytes);
+	m->unread = (uint32_t)MAX(p->sent - seen + count, 0);
+	m->unread_bytes = (size_t)MAX(p->sent_bytes - seen_bytes + bytes, 0);
+	if (!m->unread && p->record->tree->team)
+		team_files_drain(p->record->tree->team->files); /* what did not fit into its mailbox is in its inbox */
 }
 
 /* ---- its calls ---------------------------------------------------------------------------------------------------------- */
@@ -249,15 +269,8 @@ static void on_ask(struct pane *p, const struct json *line)
 	ask->tool = xstrdup(tool);
 	ask->rule = rule ? xstrdup(rule) : NULL;
 	buf_add(&ask->input, input.p, input.n);
-	struct event_agent who = { .id = r->id,
-				   .type = r->type,
-				   .name = r->name,
-				   .description = r->description,
-				   .tool_use_id = r->tool_use_id,
-				   .parent_id = "",
-				   .depth = 1 };
 	r->tree->on_event(r->tree->data, &(struct event){ .kind = asks ? EVENT_QUESTION_ASKED : EVENT_PERMISSION_ASKED,
-							  .agent = &who,
+							  .agent = &p->proxy->who,
 							  .name = tool,
 							  .id = id,
 							  .text = asks ? input : json_str(json_get(line, "text"), &a),
@@ -364,6 +377,8 @@ static void on_member_line(struct link *l, const struct json *line)
 		pane_send_mailbox(p);
 	} else if (json_str_is(type, "state")) {
 		on_state(p, line);
+	} else if (json_str_is(type, "waiting")) {
+		on_waiting(p, line);
 	} else if (json_str_is(type, "send")) {
 		on_send(p, line);
 	} else if (json_str_is(type, "ask")) {

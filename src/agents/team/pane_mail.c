@@ -84,6 +84,7 @@ static void send_line(void *data, struct str line)
 
 	link_send(&p->link, line);
 	p->sent++;
+	p->sent_bytes += (int64_t)line.n;
 }
 
 int pane_put_prompt(struct agent_record *r, struct err *err)
@@ -179,6 +180,8 @@ int pane_put(struct agent_record *to, const struct mail *m, struct err *err)
 	if (mailbox_add(to, buf_str(&line), err) < 0)
 		return -(int)err->kind;
 	crash_point(mail_queued);
+	to->member->unread++;
+	to->member->unread_bytes += line.n;
 	if (p && p->up)
 		send_line(p, buf_str(&line));
 	else if (p)
@@ -238,11 +241,13 @@ int pane_move_here(struct agent_record *r, const struct session_load *l, struct 
 	r->member->session = NULL;
 	r->member->pid = r->member->pid_start = 0;
 	r->member->pane[0] = '\0';
+	r->member->unread = 0;
+	r->member->unread_bytes = 0;
 	return meta_write(r, err);
 }
 
 void pane_send_mailbox(struct pane *p)
 {
-	p->sent = 0;
+	p->sent = p->sent_bytes = 0;
 	mailbox_each(p->record, send_line, p);
 }

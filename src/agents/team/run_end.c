@@ -7,7 +7,7 @@
 #include "lib/base/crash.h"
 #include "lib/base/utf8.h"
 
-enum { LONGEST_RESULT = 4000 };
+enum { LONGEST_RESULT = 4000, LONGEST_IDLE_SUMMARY = 200 };
 
 static void write_initial_message(struct agent *a, struct buf *out)
 {
@@ -174,7 +174,7 @@ static void notify_idle(struct team *t, struct agent_record *r, bool again)
 	struct str report = str_trim(buf_str(&r->report));
 	bool answer = m->by_lead && !m->told_lead && report.n;
 	bool last = !team_count(t, true) && (!m->told_lead || t->unheard);
-	bool loud = m->failed || answer || last || t->tells_all;
+	bool loud = m->failed || m->interrupted || answer || last || t->tells_all;
 	char time[ISO_TIME_LEN + 1];
 
 	id_iso_time(id_wall_ms(), time);
@@ -182,7 +182,11 @@ static void notify_idle(struct team *t, struct agent_record *r, bool again)
 	json_kcstr(&w, "type", "idle_notification");
 	json_kcstr(&w, "from", r->name);
 	json_kcstr(&w, "timestamp", time);
-	json_kcstr(&w, "idleReason", m->failed ? "failed" : "available");
+	json_kcstr(&w, "idleReason", m->failed ? "failed" : m->interrupted ? "interrupted" : "available");
+	if (m->said[0])
+		json_kstr(&w, "summary", utf8_cut(str_from(m->said), LONGEST_IDLE_SUMMARY));
+	if (m->completed[0])
+		json_putf(&w, "completedTaskId:'%s', completedStatus:'resolved'", m->completed);
 	if (m->failed && r->failure)
 		json_kcstr(&w, "failureReason", r->failure);
 	if (report.n)
@@ -191,6 +195,11 @@ static void notify_idle(struct team *t, struct agent_record *r, bool again)
 		json_kcstr(&w, "waitingFor", "plan_approval");
 	if (r->tree->todo_dir && r->tree->kit->tasks_of(&r->tree->main.env, r->name, &tasks))
 		json_kstr(&w, "ownedTasks", str_trim(buf_str(&tasks)));
+	buf_clear(&tasks);
+	if (r->tree->todo_dir)
+		(void)r->tree->kit->tasks_of(&r->tree->main.env, "", &tasks);
+	if (tasks.n)
+		json_kstr(&w, "claimable", str_trim(buf_str(&tasks)));
 	json_close(&w);
 	t->unheard = loud ? 0 : t->unheard + !m->told_lead;
 	(void)mail_put(t, NULL,
@@ -258,10 +267,21 @@ void team_run_over(struct agent *a, bool again, bool all_read)
 	r->member->by_lead = r->member->told_lead = false;
 }
 
+void team_run_begins(struct agent_record *r)
+{
+	AUTO_ARENA struct arena a = { 0 };
+
+	r->member->interrupted = false;
+	if (query_pending_notice(&r->tree->main.query, arena_printf(&a, "idle %s", r->id)))
+		return; /* the next notification replaces it, and says this too */
+	r->member->said[0] = r->member->completed[0] = '\0';
+}
+
 static void member_works(struct agent *a)
 {
 	struct agent_member *m = a->record->member;
 
+	team_run_begins(a->record);
 	bool woken = m->state != MEMBER_STARTS;
 	m->state = MEMBER_WORKS;
 	m->active_ms = id_wall_ms();
@@ -419,6 +439,16 @@ void team_assign(struct team *t, const char *owner, const struct todo_info *task
 	char time[ISO_TIME_LEN + 1];
 	struct err ignored = { 0 };
 
+	if (!strcmp(owner, TEAM_LEAD)) {
+		buf_addf(&text, "Task #%s (%s) has no owner, and nothing blocks it any more.", task->id, task->subject);
+		(void)mail_put(t, NULL,
+			       &(struct mail){ .id = arena_printf(&a, "%s.%s.free.%s", t->name, task->id, change),
+					       .from = by,
+					       .text = buf_str(&text),
+					       .quiet = true },
+			       again, &ignored);
+		return;
+	}
 	if (!to || to->member->state == MEMBER_GONE)
 		return;
 	id_iso_time(id_wall_ms(), time);

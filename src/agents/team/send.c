@@ -115,6 +115,11 @@ static int put_plain(struct sending *s, struct agent_record *to, char id[UUID_LE
 		s->from->record->member->told_lead = true;
 	if (status == 0 && to)
 		s->team->closing_told = false;
+	struct agent_member *m = status == 0 && to && s->from->record ? s->from->record->member : NULL;
+	size_t n = m ? strlen(m->said) : 0;
+	if (m)
+		snprintf(m->said + n, sizeof m->said - n, "%s[to %s] " STR_FMT, n ? "; " : "", to->name,
+			 STR_ARG(utf8_cut(s->summary, 60)));
 	return status;
 }
 
@@ -240,8 +245,16 @@ static void close_object(struct json_out *w)
 struct foreign_send {
 	struct sending s;
 	const char *name;
+	const char *request; /* to shut down; NULL: it is a plain message */
 	char id[UUID_LEN + 1];
 };
+
+static void answer_shutdown_sent(struct sending *s, const char *name, const char *request)
+{
+	const char *text = arena_printf(&s->call->arena, "Shutdown request sent to %s. Request ID: %s", name, request);
+
+	answer_request(s, str_from(text), request, name);
+}
 
 static void on_posted(void *data, int status, const char *why)
 {
@@ -250,6 +263,10 @@ static void on_posted(void *data, int status, const char *why)
 
 	if (status < 0) {
 		answer_failure(&f->s, why);
+		return;
+	}
+	if (f->request) {
+		answer_shutdown_sent(&f->s, f->name, f->request);
 		return;
 	}
 	struct json_out w = answer_open(&f->s, true, str_from(arena_printf(a, "Message sent to %s's inbox", f->name)));
@@ -276,7 +293,14 @@ static void send_foreign(struct sending *s, struct str name)
 	if (s->object) {
 		AUTO_BUF struct buf text = { 0 };
 		struct str reason = json_str(json_get(s->object, "reason"), a);
-		const char *id = arena_printf(a, "shutdown-%" PRId64 "@%s", id_wall_ms(), f->name);
+		const char *id = to && to->member->shutdown
+					 ? to->member->shutdown
+					 : arena_printf(a, "shutdown-%" PRId64 "@%s", id_wall_ms(), f->name);
+		f->request = id;
+		if (to && to->member->shutdown && !s->call->again) { /* one request is open at a time */
+			answer_shutdown_sent(s, f->name, id);
+			return;
+		}
 		struct json_out o = open_object(&text, "shutdown_request", id, TEAM_LEAD);
 		if (to) /* in a pane: its answer ends it */
 			to->member->shutdown = arena_strdup(&to->arena, id);
@@ -340,8 +364,7 @@ static void ask_shutdown(struct sending *s, struct agent_record *to)
 		}
 		crash_point(shutdown_sent);
 	}
-	answer_request(s, str_from(arena_printf(a, "Shutdown request sent to %s. Request ID: %s", to->name, id)), id,
-		       to->name);
+	answer_shutdown_sent(s, to->name, id);
 }
 
 static void answer_shutdown(struct sending *s, const char *request)

@@ -83,8 +83,9 @@ static void add_listed(struct buf *out, const struct agent_record *r, int64_t no
 	buf_addf(out, "  ·  %s  ·  started ", state);
 	buf_addspan(out, now - r->started_ms);
 	buf_addstr(out, " ago");
-	if (m && r->live && r->live->query.notice_count)
-		buf_addf(out, " · %u unread", r->live->query.notice_count);
+	uint32_t unread = m && r->live ? r->live->query.notice_count : m ? m->unread : 0;
+	if (unread)
+		buf_addf(out, " · %u unread", unread);
 	if (m)
 		add_owned(out, r->tree, r->name);
 	if (idle) {

@@ -102,11 +102,12 @@ extern const struct team_ops team_ops;
 /* A member in a pane is idle: a request to shut down is decided, the lead is told. a: as what its calls run. again: the lead
  * may know it already. all_read: it has read all that was sent to it. */
 void team_run_over(struct agent *a, bool again, bool all_read);
-void team_forget_jobs(struct team *t); /* it is closed; what they change is changed all the same */
+void team_forget_jobs(struct team *t);        /* it is closed; what they change is changed all the same */
+void team_run_begins(struct agent_record *r); /* what the lead has heard of its runs is forgotten */
 /* What became of a member, as a message to the lead */
 void team_tell_end(struct agent_record *r, const char *id, const char *text);
 
-/* The owner of a task gets it as a message, once for each change. again: the change may have been made before a crash. */
+/* The owner of a task gets it as a message, once for each change; TEAM_LEAD: it has no owner, and nothing blocks it now. again: the change may have been made before a crash. */
 struct todo_info;
 void team_assign(struct team *t, const char *owner, const struct todo_info *task, const char *by, const char *change,
 		 bool again);
@@ -124,6 +125,8 @@ bool team_files_knows(const struct team_files *f, struct str name);
 typedef void team_posted_fn(void *data, int status, const char *why);
 void team_files_post(struct team_files *f, struct str name, const char *id, struct str entry, bool again,
 		     team_posted_fn *done, void *data);
+/* A message that waits for an agent of ours (name: as in the file's name), for programs that show inboxes; with mirrorInboxes */
+void team_files_mirror(struct team_files *f, const char *name, const struct mail *m);
 /* keep: the directory stays, and config.json names no process of a lead. What a thread has in its hands ends later, and a lock
  * that another program holds is waited for by the change queue. */
 void team_files_close(struct team_files *f, bool keep);

@@ -292,13 +292,14 @@ const char *definition_names(struct definition_reader *r, const struct json *val
 
 /* A growing list of complaints in an arena. */
 
-void diagnostics_addv(struct diagnostics *d, enum diagnostic_level level, unsigned line, const char *fmt, va_list args)
+struct diagnostic *diagnostics_addv(struct diagnostics *d, enum diagnostic_level level, unsigned line, const char *fmt,
+				    va_list args)
 {
 	AUTO_BUF struct buf tidy = { 0 };
 	char text[400];
 
 	if (d->count >= DIAGNOSTICS_LIMIT * (level == DIAGNOSTIC_ERROR ? 2 : 1))
-		return;
+		return NULL;
 	if (d->count == d->cap) {
 		d->cap = d->cap ? d->cap * 2 : 8;
 		struct diagnostic *list = arena_alloc(d->arena, d->cap * sizeof *list);
@@ -312,21 +313,25 @@ void diagnostics_addv(struct diagnostics *d, enum diagnostic_level level, unsign
 		if ((unsigned char)*p < 0x20)
 			*p = ' ';
 	utf8_add_repaired(&tidy, str_from(text));
-	d->list[d->count++] = (struct diagnostic){ level, line, arena_dup(d->arena, tidy.p, tidy.n) };
+	struct diagnostic *one = &d->list[d->count++];
+	*one = (struct diagnostic){ level, line, arena_dup(d->arena, tidy.p, tidy.n), NULL };
+	return one;
 }
 
-void diagnostics_add(struct diagnostics *d, enum diagnostic_level level, unsigned line, const char *fmt, ...)
+struct diagnostic *diagnostics_add(struct diagnostics *d, enum diagnostic_level level, unsigned line, const char *fmt,
+				   ...)
 {
 	va_list args;
 
 	va_start(args, fmt);
-	diagnostics_addv(d, level, line, fmt, args);
+	struct diagnostic *one = diagnostics_addv(d, level, line, fmt, args);
 	va_end(args);
+	return one;
 }
 
 const char *diagnostic_level_name(enum diagnostic_level level)
 {
-	static const char *const names[] = { "note", "warning", "error" };
+	static const char *const names[] = { "note", "warning", "warning", "error" };
 
 	return names[level];
 }

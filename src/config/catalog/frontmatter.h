@@ -12,6 +12,7 @@
 enum diagnostic_level {
 	DIAGNOSTIC_NOTE,    /* untidy, but the meaning is clear */
 	DIAGNOSTIC_WARNING, /* something that was written has no effect */
+	DIAGNOSTIC_LOST,    /* the same, and it was meant to restrict: a run says so at its start */
 	DIAGNOSTIC_ERROR,   /* the file is not used */
 };
 
@@ -19,6 +20,7 @@ struct diagnostic {
 	enum diagnostic_level level;
 	unsigned line;       /* 1-based in the file; 0: none */
 	const char *message; /* one line, valid UTF-8 */
+	const void *about;   /* the source, where a reader has several; NULL: it has one */
 };
 
 enum { DIAGNOSTICS_LIMIT = 200 }; /* twice as many if they are errors */
@@ -30,12 +32,13 @@ struct diagnostics {
 	size_t count, cap;
 };
 
-/* Beyond the limit nothing is kept: a hostile file must not fill the memory with complaints. */
-void diagnostics_add(struct diagnostics *d, enum diagnostic_level level, unsigned line, const char *fmt, ...)
-	printf_like(4, 5);
-void diagnostics_addv(struct diagnostics *d, enum diagnostic_level level, unsigned line, const char *fmt, va_list args)
-	printf_like(4, 0);
-const char *diagnostic_level_name(enum diagnostic_level level); /* "note", "warning", "error" */
+/* Returns the new one, or NULL: beyond the limit nothing is kept, because a hostile file must not fill the memory with
+ * complaints. */
+struct diagnostic *diagnostics_add(struct diagnostics *d, enum diagnostic_level level, unsigned line, const char *fmt,
+				   ...) printf_like(4, 5);
+struct diagnostic *diagnostics_addv(struct diagnostics *d, enum diagnostic_level level, unsigned line, const char *fmt,
+				    va_list args) printf_like(4, 0);
+const char *diagnostic_level_name(enum diagnostic_level level); /* "note", "warning" (two levels), "error" */
 
 enum frontmatter_flags {
 	FRONTMATTER_KNOWN = 1 << 0,       /* starts a field even in the middle of prose, in any case, without a space */

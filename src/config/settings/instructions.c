@@ -104,6 +104,8 @@ struct collector {
 	const char *inside; /* imports must stay below it; NULL: anywhere */
 	size_t limit, start;
 	unsigned rules;
+	unsigned scoped; /* rules for certain files only */
+	const char *first_scoped;
 };
 
 /* parent: the file that imports it; NULL: none does. */
@@ -161,8 +163,10 @@ static void add_file(struct collector *c, const char *path, const char *label, c
 	}
 	map_set(&c->seen, str_from(path), c);
 	struct str body = instruction_body(buf_str(&text));
-	if (!body.p)
-		return; /* a rule for certain files only */
+	if (!body.p) {
+		c->first_scoped = c->scoped++ ? c->first_scoped : path;
+		return;
+	}
 	instruction_clean(&clean, body);
 	if (c->out->n - c->start + clean.n > c->limit) {
 		buf_addf(c->notes, "%s is left out: the instruction files together exceed %zu bytes\n", path, c->limit);
@@ -236,6 +240,9 @@ void instructions_collect(struct buf *out, struct buf *notes, const struct instr
 		if (c.cwd[1])
 			add_project_dir(&c, c.cwd);
 	}
+	if (c.scoped)
+		buf_addf(notes, "rules for certain files only (`paths`) are not read: %s%s\n", c.first_scoped,
+			 c.scoped > 1 ? " and others" : "");
 	map_release(&c.seen);
 	arena_release(&c.arena);
 }

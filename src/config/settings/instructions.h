@@ -4,7 +4,7 @@
  * Order: managed, user (CLAUDE.md, rules), then from the root of the file system down to cwd: CLAUDE.md,
  * .claude/CLAUDE.md, .claude/rules, CLAUDE.local.md. The nearest comes last. `@path` imports a file (relative to the
  * importing one, four hops at most, not inside code); HTML comments that stand alone are left out; rules with `paths:`
- * in their frontmatter belong to certain files and are not loaded here. An import of a project file that leads out of
+ * in their frontmatter belong to certain files and are not loaded: a note counts them. An import of a project file that leads out of
  * the repository (without one: out of the file's directory) is not followed, with a note. What is managed cannot be
  * excluded. */
 #pragma once

@@ -83,7 +83,9 @@ static int read_all_files(struct settings *s, struct err *err)
 		status = read_file(s, f, &places.list[i], err);
 		if (status < 0)
 			return status;
-		f->believed = s->spec.trusted || settings_is_own(f->layer, f->file.path, s->spec.config_dir);
+		/* A file that is not there says nothing: git's index, which can be large, is not read for it. */
+		f->believed = s->spec.trusted ||
+			      (f->file.root && settings_is_own(f->layer, f->file.path, s->spec.config_dir));
 	}
 	for (size_t i = 0; i < s->file_count; i++)
 		if (s->files[i].file.root)
@@ -202,9 +204,8 @@ static const struct json *json_at_path(const struct json *root, struct str path)
 			return json_get_str(at, rest);
 		at = json_get_str(at, str_cut(&rest, '.'));
 	}
-	if (at || setting_at_or_above(path) || setting_is_group(path))
-		return at;
-	return json_get_str(root, path);
+	const struct json *whole = at ? NULL : json_get_str(root, path);
+	return whole && !setting_at_or_above(path) && !setting_is_group(path) ? whole : at;
 }
 
 struct settings_origin settings_origin_of(const struct layer_file *f, struct settings_cursor *at,
@@ -217,13 +218,12 @@ struct settings_origin settings_origin_of(const struct layer_file *f, struct set
 /* The values of the files in use, lowest first; parts has room for all files. */
 static size_t find_parts(const struct settings *s, struct str path, struct settings_part *parts)
 {
-	const struct setting_key *key = setting_at_or_above(path);
 	size_t count = 0;
 
 	for (size_t i = 0; i < s->file_count; i++) {
 		const struct layer_file *f = &s->files[i];
 		const struct json *value = json_at_path(f->file.root, path);
-		if (value && !settings_ignored(s, key, f, value))
+		if (value && !settings_ignored(s, setting_at_or_above(path), f, value))
 			parts[count++] = (struct settings_part){ value, f };
 	}
 	return count;
@@ -344,7 +344,8 @@ void settings_explain(const struct settings *s, const char *path, settings_view_
 	for (size_t i = s->file_count; i-- > 0;) {
 		const struct layer_file *f = &s->files[i];
 		struct settings_cursor at = { 0 };
-		struct settings_view view = { .value = name.n ? json_at_path(f->file.root, name) : NULL };
+		struct settings_view view = { .value = name.n ? json_at_path(f->file.root, name) : NULL,
+					      .file = &f->file };
 		size_t part = 0;
 
 		while (part < count && parts[part].from != f)

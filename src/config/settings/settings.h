@@ -133,7 +133,8 @@ enum settings_effect {
 };
 struct settings_view {
 	struct settings_origin origin;
-	const struct json *value; /* as in the file; NULL: not set */
+	const struct json *value;         /* as in the file; NULL: not set */
+	const struct settings_file *file; /* gives the lines of values; lives as long as the settings */
 	enum settings_effect effect;
 	const char *why; /* of EFFECT_IGNORED and EFFECT_HELD */
 };

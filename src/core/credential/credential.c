@@ -7,7 +7,13 @@
 #include <unistd.h>
 #include "lib/base/id.h"
 
-enum { MOST_REFUSALS = 2, LONGEST_KEY = 16384, HELPER_LIMIT_MS = 60000, REFRESH_LIMIT_MS = 180000 };
+enum {
+	MOST_REFUSALS = 2,
+	LONGEST_KEY = 16384,
+	HELPER_LIMIT_MS = 60000,
+	REFRESH_LIMIT_MS = 180000,
+	LEAST_SKEW_MS = 60000
+};
 
 const char *variables_get(const struct variables *v, const char *name)
 {
@@ -149,12 +155,22 @@ bool credential_refused(struct credential *c, unsigned generation)
 	return true;
 }
 
+bool credential_note_time(struct credential *c, int64_t server_ms)
+{
+	int64_t skew_ms = server_ms - id_wall_ms();
+
+	if (!c->ops->needs_hash || !server_ms || llabs(skew_ms - c->skew_ms) < LEAST_SKEW_MS)
+		return false;
+	c->skew_ms = skew_ms;
+	return true;
+}
+
 void credential_accepted(struct credential *c)
 {
 	c->refusals = 0;
 }
 
-void credential_sign(const struct credential *c, const struct credential_request *r, struct arena *a,
+void credential_sign(struct credential *c, const struct credential_request *r, struct arena *a,
 		     const char *ret_headers[CREDENTIAL_MOST_HEADERS + 1], unsigned *ret_generation)
 {
 	memset(ret_headers, 0, (CREDENTIAL_MOST_HEADERS + 1) * sizeof *ret_headers);
@@ -289,15 +305,14 @@ void credential_ask(struct credential *c, const char *method, const char *url, c
 
 /* ---- fixed headers, and a helper -------------------------------------------------------------------------------- */
 
-static void sign_headers(const struct credential *c, const struct credential_request *r, struct arena *a,
+static void sign_headers(struct credential *c, const struct credential_request *r, struct arena *a,
 			 const char **headers)
 {
 	for (size_t i = 0; c->options.headers && c->options.headers[i] && i < CREDENTIAL_MOST_HEADERS; i++)
 		headers[i] = c->options.headers[i];
 }
 
-static void sign_helper(const struct credential *c, const struct credential_request *r, struct arena *a,
-			const char **headers)
+static void sign_helper(struct credential *c, const struct credential_request *r, struct arena *a, const char **headers)
 {
 	size_t n = 0;
 
@@ -387,6 +402,7 @@ void credential_free(struct credential *c)
 	char **values[] = { &c->token, &c->key_id, &c->secret, &c->session, &c->extra };
 	for (size_t i = 0; i < COUNT_OF(values); i++)
 		credential_put(values[i], STR(""));
+	sigv4_key_clear(&c->signing_key);
 	buf_release(&c->output);
 	buf_release(&c->errors);
 	buf_release(&c->body);

@@ -74,10 +74,12 @@ void credential_want(struct credential *c, struct credential_wait *w);
 void credential_cancel(struct credential *c,
 		       struct credential_wait *w); /* no callback comes; also if it does not wait */
 /* Headers for a request, in the arena. *ret_generation: for credential_refused. */
-void credential_sign(const struct credential *c, const struct credential_request *r, struct arena *a,
+void credential_sign(struct credential *c, const struct credential_request *r, struct arena *a,
 		     const char *ret_headers[CREDENTIAL_MOST_HEADERS + 1], unsigned *ret_generation);
 /* The server refused the credential of that generation. True: try again with another one. */
 bool credential_refused(struct credential *c, unsigned generation);
+/* The clock of the server, from its answer to a signature that it refused. True: ours differs, sign again. */
+bool credential_note_time(struct credential *c, int64_t server_ms);
 void credential_accepted(struct credential *c); /* a request with it was allowed */
 /* A value of the profile that AWS_PROFILE names; NULL: none. In the arena. */
 const char *credential_aws_profile_value(struct arena *a, const struct variables *v, const char *key);

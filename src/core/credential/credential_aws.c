@@ -16,10 +16,9 @@ enum { CHAIN_LIMIT_MS = 60000, INSTANCE_LIMIT_MS = 1000, LARGEST_PROFILES = 1 <<
 
 /* ---- signing --------------------------------------------------------------------------------------------------- */
 
-static void aws_sign(const struct credential *c, const struct credential_request *r, struct arena *a,
-		     const char **headers)
+static void aws_sign(struct credential *c, const struct credential_request *r, struct arena *a, const char **headers)
 {
-	int64_t now_s = id_wall_ms() / 1000;
+	int64_t now_s = (id_wall_ms() + c->skew_ms) / 1000;
 	time_t clock = (time_t)now_s;
 	char stamp[20];
 	struct tm tm;
@@ -61,7 +60,8 @@ static void aws_sign(const struct credential *c, const struct credential_request
 						       .secret = c->secret,
 						       .region = c->options.region,
 						       .service = c->options.service,
-						       .time = stamp }));
+						       .time = stamp,
+						       .kept = &c->signing_key }));
 }
 
 /* ---- keys ------------------------------------------------------------------------------------------------------ */
@@ -70,8 +70,18 @@ static void take_keys(struct credential *c, struct str id, struct str secret, st
 {
 	credential_put(&c->key_id, id);
 	credential_put(&c->secret, secret);
+	sigv4_key_clear(&c->signing_key);
 	credential_put(&c->session, session);
-	credential_got(c, renew_ms);
+	/* Without a cache they are valid for the requests that wait. */
+	credential_got(c, credential_env(c, "CLAUDE_CODE_SKIP_AWS_CRED_CACHE") ? 1 : renew_ms);
+}
+
+static uint64_t chain_limit_ms(const struct credential *c)
+{
+	const char *given = credential_env(c, "CLAUDE_CODE_AWS_CHAIN_RESOLVE_TIMEOUT_MS");
+	uint64_t ms = 0;
+
+	return given && str_to_u64(str_from(given), &ms) && ms ? ms : CHAIN_LIMIT_MS;
 }
 
 /* The JSON of a command, a container or an instance; awsCredentialExport may put it under Credentials. */
@@ -216,7 +226,7 @@ static bool ask_container(struct credential *c)
 		buf_addstr(&token, given);
 	struct str value = str_trim(buf_str(&token));
 	const char *header = value.n ? arena_printf(&a, "authorization: " STR_FMT, STR_ARG(value)) : NULL;
-	credential_ask(c, "GET", url, (const char *const[]){ header, NULL }, NULL, CHAIN_LIMIT_MS, after_keys);
+	credential_ask(c, "GET", url, (const char *const[]){ header, NULL }, NULL, chain_limit_ms(c), after_keys);
 	return true;
 }
 
@@ -230,7 +240,7 @@ static void aws_fetch(struct credential *c)
 		   *off = credential_env(c, "AWS_EC2_METADATA_DISABLED");
 
 	if (c->options.export_command) {
-		credential_run(c, c->options.export_command, CHAIN_LIMIT_MS, after_keys);
+		credential_run(c, c->options.export_command, chain_limit_ms(c), after_keys);
 		return;
 	}
 	if (id && secret) {
@@ -245,7 +255,7 @@ static void aws_fetch(struct credential *c)
 	for (size_t i = 0; i < COUNT_OF(program_keys); i++)
 		needs_program = needs_program || credential_aws_profile_value(&a, v, program_keys[i]);
 	if (needs_program && credential_runs_program(c, "aws")) {
-		credential_run(c, "aws configure export-credentials --format process", CHAIN_LIMIT_MS, after_keys);
+		credential_run(c, "aws configure export-credentials --format process", chain_limit_ms(c), after_keys);
 	} else if (needs_program) {
 		credential_failed(c,
 				  "the AWS profile needs the program aws (single sign-on, roles): install it, or set "
@@ -254,7 +264,7 @@ static void aws_fetch(struct credential *c)
 		take_keys(c, str_from(id), str_from(secret), session ? str_from(session) : STR(""),
 			  id_wall_ms() + USUAL_LIFE_MS);
 	} else if (process) {
-		credential_run(c, process, CHAIN_LIMIT_MS, after_keys);
+		credential_run(c, process, chain_limit_ms(c), after_keys);
 	} else if (ask_container(c)) {
 		return;
 	} else if (off && !strcasecmp(off, "true")) {
@@ -270,14 +280,6 @@ static void aws_fetch(struct credential *c)
 const struct credential_ops credential_aws_ops = { .fetch = aws_fetch, .sign = aws_sign, .needs_hash = true };
 
 /* Canonical request, text to sign, signature. */
-
-enum { SHA256_BYTES = 32 };
-
-static void add_hex(struct buf *out, const unsigned char *bytes, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		buf_addf(out, "%02x", bytes[i]);
-}
 
 void percent_encode(struct buf *out, struct str text, const char *kept)
 {
@@ -405,13 +407,43 @@ static void hmac(const unsigned char *key, size_t n, const char *text, unsigned 
 	(void)HMAC(EVP_sha256(), key, (int)n, (const unsigned char *)text, strlen(text), out, &size);
 }
 
+void sigv4_key_clear(struct sigv4_key *k)
+{
+	if (k->of.p)
+		OPENSSL_cleanse(k->of.p, k->of.cap);
+	buf_release(&k->of);
+	OPENSSL_cleanse(k->bytes, sizeof k->bytes);
+}
+
+/* Its description begins with the key of the first HMAC. */
+static void sigv4_key_fit(struct sigv4_key *k, const struct sigv4_request *r, const char *date)
+{
+	struct sigv4_key fresh = { 0 };
+	unsigned char next[SHA256_BYTES];
+
+	buf_addf(&fresh.of, "AWS4%s%c%s%c%s%c%s", r->secret, 0, date, 0, r->region, 0, r->service);
+	if (str_eq(buf_str(&fresh.of), buf_str(&k->of))) {
+		sigv4_key_clear(&fresh);
+		return;
+	}
+	hmac((const unsigned char *)fresh.of.p, strlen(fresh.of.p), date, next);
+	hmac(next, sizeof next, r->region, fresh.bytes);
+	hmac(fresh.bytes, sizeof fresh.bytes, r->service, next);
+	hmac(next, sizeof next, "aws4_request", fresh.bytes);
+	OPENSSL_cleanse(next, sizeof next);
+	sigv4_key_clear(k);
+	*k = fresh;
+}
+
 const char *sigv4_sign(struct arena *a, const struct sigv4_request *r)
 {
+	struct sigv4_key own = { 0 }, *signing = r->kept ? r->kept : &own;
 	AUTO_BUF struct buf request = { 0 };
 	AUTO_BUF struct buf names = { 0 };
 	AUTO_BUF struct buf text = { 0 };
 	AUTO_BUF struct buf out = { 0 };
-	unsigned char key[SHA256_BYTES], next[SHA256_BYTES];
+	unsigned char digest[SHA256_BYTES];
+	char hex[SHA256_HEX + 1];
 	char date[9];
 
 	snprintf(date, sizeof date, "%.8s", r->time);
@@ -436,17 +468,16 @@ const char *sigv4_sign(struct arena *a, const struct sigv4_request *r)
 	buf_addch(&request, '\n');
 	add_headers(a, &request, r->headers, &names);
 	buf_addf(&request, "\n%s\n" STR_FMT, names.p ? names.p : "", STR_ARG(r->body_hash));
-	(void)EVP_Digest(request.p, request.n, key, NULL, EVP_sha256(), NULL);
+	(void)EVP_Digest(request.p, request.n, digest, NULL, EVP_sha256(), NULL);
 	buf_addf(&text, "AWS4-HMAC-SHA256\n%s\n%s/%s/%s/aws4_request\n", r->time, date, r->region, r->service);
-	add_hex(&text, key, sizeof key);
-	char *first = arena_printf(a, "AWS4%s", r->secret);
-	hmac((const unsigned char *)first, strlen(first), date, key);
-	hmac(key, sizeof key, r->region, next);
-	hmac(next, sizeof next, r->service, key);
-	hmac(key, sizeof key, "aws4_request", next);
-	hmac(next, sizeof next, text.p, key);
+	hex_encode(digest, sizeof digest, hex);
+	buf_addstr(&text, hex);
+	sigv4_key_fit(signing, r, date);
+	hmac(signing->bytes, sizeof signing->bytes, text.p, digest);
+	sigv4_key_clear(&own);
 	buf_addf(&out, "AWS4-HMAC-SHA256 Credential=%s/%s/%s/%s/aws4_request, SignedHeaders=%s, Signature=", r->key_id,
 		 date, r->region, r->service, names.p ? names.p : "");
-	add_hex(&out, key, sizeof key);
+	hex_encode(digest, sizeof digest, hex);
+	buf_addstr(&out, hex);
 	return arena_dup(a, out.p, out.n);
 }

@@ -2,6 +2,7 @@
  * credential_int.h - what the kinds of credentials share: commands, small requests, the end of a fetch. */
 #pragma once
 #include "core/credential/credential.h"
+#include "core/credential/sigv4.h"
 #include "lib/base/buf.h"
 #include "lib/io/http.h"
 #include "lib/io/spawn.h"
@@ -13,8 +14,7 @@ enum { USUAL_LIFE_MS = 3600000 };  /* if the server names none */
 
 struct credential_ops {
 	void (*fetch)(struct credential *c); /* NULL: nothing to fetch; ends with credential_got or credential_failed */
-	void (*sign)(const struct credential *c, const struct credential_request *r, struct arena *a,
-		     const char **headers);
+	void (*sign)(struct credential *c, const struct credential_request *r, struct arena *a, const char **headers);
 	bool needs_hash;
 };
 
@@ -31,6 +31,7 @@ struct credential {
 	bool refreshed; /* by this fetch already */
 	bool stopped;
 	int64_t renew_ms; /* wall clock: it is fetched again from then on; 0: never */
+	int64_t skew_ms;  /* the server's clock minus ours */
 	struct kick kick;
 	struct err failure;
 	/* the step that runs */
@@ -43,6 +44,7 @@ struct credential {
 	credential_step_fn *step;
 	/* values: owned, wiped when they go */
 	char *token, *key_id, *secret, *session, *extra;
+	struct sigv4_key signing_key; /* of secret; cleared when another one comes */
 };
 
 extern const struct credential_ops credential_aws_ops, credential_google_ops, credential_entra_ops;

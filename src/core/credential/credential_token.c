@@ -14,8 +14,7 @@
 
 enum { ASK_LIMIT_MS = 30000, MACHINE_LIMIT_MS = 3000, TOKEN_LIFE_S = 3600 };
 
-static void bearer_sign(const struct credential *c, const struct credential_request *r, struct arena *a,
-			const char **headers)
+static void bearer_sign(struct credential *c, const struct credential_request *r, struct arena *a, const char **headers)
 {
 	headers[0] = arena_printf(a, "authorization: Bearer %s", c->token);
 	if (c->extra)
@@ -197,7 +196,8 @@ static void entra_fetch(struct credential *c)
 	const char *client = credential_env(c, "AZURE_CLIENT_ID"), *tenant = credential_env(c, "AZURE_TENANT_ID");
 	const char *secret = credential_env(c, "AZURE_CLIENT_SECRET"),
 		   *file = credential_env(c, "AZURE_FEDERATED_TOKEN_FILE");
-	const char *host = credential_env(c, "AZURE_AUTHORITY_HOST");
+	const char *host = credential_env(c, "AZURE_AUTHORITY_HOST"),
+		   *identity = credential_env(c, "IDENTITY_ENDPOINT");
 	struct err err = { 0 };
 
 	if (client && tenant && (secret || file)) {
@@ -219,6 +219,13 @@ static void entra_fetch(struct credential *c)
 		while (base.n && base.p[base.n - 1] == '/')
 			base.n--;
 		ask_for_token(c, arena_printf(&a, STR_FMT "/%s/oauth2/v2.0/token", STR_ARG(base), tenant), &form);
+	} else if (identity) { /* of the machine, as Azure's services give it */
+		percent_encode(&form, STR("https://ai.azure.com"), "");
+		const char *uri = arena_printf(&a, "%s%sapi-version=2019-08-01&resource=%s", identity,
+					       strchr(identity, '?') ? "&" : "?", form.p);
+		const char *header = credential_env(c, "IDENTITY_HEADER");
+		header = arena_printf(&a, "X-IDENTITY-HEADER: %s", header ? header : "");
+		credential_ask(c, "GET", uri, (const char *const[]){ header, NULL }, NULL, ASK_LIMIT_MS, after_token);
 	} else if (credential_runs_program(c, "az")) {
 		credential_run(c, "az account get-access-token --resource https://ai.azure.com --output json",
 			       ASK_LIMIT_MS, after_token);

@@ -5,7 +5,15 @@
 #include "lib/base/arena.h"
 #include "lib/base/buf.h"
 
-enum { SHA256_HEX = 64 };
+enum { SHA256_HEX = 64, SHA256_BYTES = 32 };
+
+/* The key that signs, good for a secret, a day, a region and a service. Kept between requests: making it is four of the
+ * five HMACs of a signature. */
+struct sigv4_key {
+	struct buf of; /* what it was made of */
+	unsigned char bytes[SHA256_BYTES];
+};
+void sigv4_key_clear(struct sigv4_key *k); /* nothing of it stays in memory */
 
 /* All borrowed */
 struct sigv4_request {
@@ -16,8 +24,9 @@ struct sigv4_request {
 	struct str body_hash;       /* SHA-256 of the body, in hex */
 	const char *key_id, *secret;
 	const char *region, *service;
-	const char *time; /* "20150830T123600Z"; also one of the headers, as x-amz-date */
-	bool raw_path;    /* the path is signed as it is (S3 and tests of encoded paths) */
+	const char *time;       /* "20150830T123600Z"; also one of the headers, as x-amz-date */
+	struct sigv4_key *kept; /* of earlier requests, made anew when it does not fit; NULL: none */
+	bool raw_path;          /* the path is signed as it is (S3 and tests of encoded paths) */
 };
 
 /* The value of the Authorization header, in the arena. */

@@ -35,6 +35,7 @@ struct event_agent {
 	const char *type, *name, *description;
 	const char *tool_use_id; /* of the call that started it */
 	const char *parent_id;   /* "" for the main agent's children */
+	const char *team;        /* of a member; NULL: it is none */
 	unsigned depth;          /* 0 for the main agent */
 };
 

@@ -176,7 +176,8 @@ void head_pool_release(struct head_pool *pool)
 
 /* ---- token counts in and out of JSON ----------------------------------------------------------------------------- */
 
-#define MOST_TOKENS (INT64_C(1) << 48) /* larger values are not token counts; sums of smaller ones never overflow */
+#define MOST_COST_USD 1e6
+#define MOST_TOKENS   (INT64_C(1) << 48) /* larger values are not token counts; sums of smaller ones never overflow */
 
 static const struct {
 	const char *name;
@@ -205,6 +206,9 @@ void usage_merge(struct usage *u, const struct json *object)
 		if (json_i64(json_get(from, fields[i].name), &v) && v >= 0 && v <= MOST_TOKENS)
 			*usage_field(u, i) = v;
 	}
+	double cost = json_double(json_get(object, "cost"));
+	if (cost > 0 && cost < MOST_COST_USD)
+		u->cost_usd = cost;
 	u->estimated = u->estimated || json_bool(json_get(object, "estimated"));
 }
 
@@ -212,6 +216,7 @@ void usage_add(struct usage *sum, const struct usage *u)
 {
 	for (size_t i = 0; i < COUNT_OF(fields); i++)
 		*usage_field(sum, i) += *usage_field(u, i);
+	sum->cost_usd += u->cost_usd;
 	sum->estimated = sum->estimated || u->estimated;
 }
 
@@ -231,6 +236,10 @@ void usage_write(struct json_out *w, const struct usage *u)
 	}
 	if (inside)
 		json_close(w);
+	if (u->cost_usd > 0) {
+		json_key(w, "cost");
+		json_put_double(w, u->cost_usd);
+	}
 	if (u->estimated)
 		json_kbool(w, "estimated", true);
 	json_close(w);

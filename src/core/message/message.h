@@ -125,7 +125,8 @@ struct usage {
 	int64_t input, output, cache_read, cache_write; /* total input is input + cache_read + cache_write */
 	int64_t cache_write_5m, cache_write_1h;         /* parts of cache_write, if reported */
 	int64_t web_searches;
-	bool estimated; /* not reported by the server: includes estimates from bytes */
+	double cost_usd; /* by the server's own count (OpenRouter); 0: it says none */
+	bool estimated;  /* not reported by the server: includes estimates from bytes */
 };
 
 /* Overwrites each figure present in the object: message_start has the first, message_delta the final ones. */

@@ -33,11 +33,11 @@ static unsigned edit_distance(const char *a, const char *b)
 	return row[n];
 }
 
-static int resolve_plain(struct arena *a, const struct provider *p, const char *name, const char **ret_id,
-			 struct err *err)
+static int resolve_plain(struct arena *a, const struct places *at, const struct provider *p, const char *name,
+			 const char **ret_id, struct err *err)
 {
 	struct str base = str_trim(str_from(name)), suffix = STR("[1m]");
-	const char *url = p->env.base_url ? getenv(p->env.base_url) : NULL;
+	const char *url = p->env.base_url ? places_env(at, p->env.base_url) : NULL;
 	const struct json *own = json_get(p->own, "aliases");
 
 	/* All current models have the long window: the suffix is accepted and has no effect. */
@@ -53,19 +53,18 @@ static int resolve_plain(struct arena *a, const struct provider *p, const char *
 	for (size_t i = 0; i < COUNT_OF(aliases); i++) {
 		if (!str_is_nocase(base, aliases[i].alias))
 			continue;
-		const char *instead = getenv(aliases[i].variable);
-		bool given = instead && instead[0];
-		if (!given && !p->has_aliases)
+		const char *instead = places_env(at, aliases[i].variable);
+		if (!instead && !p->has_aliases)
 			return err_set(err, ERR_USAGE,
 				       "the provider %s has no model '" STR_FMT "': name one of its own", p->name,
 				       STR_ARG(base));
-		*ret_id = arena_strdup(a, given ? instead : aliases[i].id);
+		*ret_id = arena_strdup(a, instead ? instead : aliases[i].id);
 		return 0;
 	}
 	const char *id = arena_dup(a, base.p, base.n);
 	bool is_word = p->has_aliases && !strpbrk(id, "-./:@0123456789");
 	/* A gateway has names of its own: a plain word is an error only at the provider itself. */
-	bool any_name = p->own_names || (url && url[0] && !strstr(url, "://api.anthropic.com"));
+	bool any_name = p->own_names || (url && !strstr(url, "://api.anthropic.com"));
 	for (size_t i = 0; is_word && any_name && i < COUNT_OF(aliases); i++) {
 		const char *alias = aliases[i].alias;
 		unsigned typos = strlen(alias) > 5 ? 2 : 1;
@@ -86,7 +85,7 @@ int model_resolve_at(struct arena *a, const struct places *at, const char *name,
 	const char *plain;
 	const struct provider *named = place_of(at, name, &plain), *usual = at ? at->usual : NULL;
 
-	int status = resolve_plain(a, named ? named : usual ? usual : provider_table[0], plain, ret_id, err);
+	int status = resolve_plain(a, at, named ? named : usual ? usual : provider_table[0], plain, ret_id, err);
 
 	if (status == 0 && named)
 		*ret_id = arena_printf(a, "%s/%s", named->name, *ret_id);
@@ -111,20 +110,20 @@ const char *model_in_plan_mode(struct arena *a, const struct places *at, const c
 	return named ? arena_printf(a, "%s/opus", named->name) : "opus";
 }
 
-const char *model_default(void)
+const char *model_default(const struct places *at)
 {
-	const char *name = getenv("ANTHROPIC_MODEL");
+	const char *name = places_env(at, "ANTHROPIC_MODEL");
 
-	return name && name[0] ? name : "default";
+	return name ? name : "default";
 }
 
 int model_default_at(const struct places *at, const char *configured, const char **ret_name, struct err *err)
 {
 	const struct provider *p = at->usual;
 	const char *variable = p->has_aliases ? "ANTHROPIC_MODEL" : p->env.model;
-	const char *name = variable ? getenv(variable) : NULL;
+	const char *name = variable ? places_env(at, variable) : NULL;
 
-	if (!name || !name[0])
+	if (!name)
 		name = configured;
 	if (!name && p->has_aliases)
 		name = "default";

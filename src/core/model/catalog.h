@@ -42,7 +42,7 @@ int model_resolve_allowed(struct arena *a, const struct json *list, const struct
 			  const char **ret_id, struct err *err);
 /* The name of the model that answers in plan mode in place of this one: "opus" for "opusplan". NULL: the same one. */
 const char *model_in_plan_mode(struct arena *a, const struct places *at, const char *name);
-const char *model_default(void); /* the default model: ANTHROPIC_MODEL, or the alias "default" */
+const char *model_default(const struct places *at); /* the default model: ANTHROPIC_MODEL, or the alias "default" */
 /* The same for the usual place; its variable has priority over configured, which may be NULL. -ERR_USAGE: it has no
  * default. */
 int model_default_at(const struct places *at, const char *configured, const char **ret_name, struct err *err);
@@ -52,6 +52,8 @@ struct model_info model_find(const struct places *at, const char *id);
 double model_cost_usd(const struct places *at, const char *id, const struct usage *u); /* of one request */
 /* The default thinking of a model: "adaptive", a number of tokens, or NULL for none and for unknown models. */
 const char *model_thinking(const struct places *at, const char *id);
+/* False: the variable of its capabilities leaves this effort out. */
+bool model_takes_effort(const struct places *at, const char *id, const char *effort);
 bool model_has_price(const struct places *at, const char *id); /* false: the price is unknown and counts as 0 */
 const struct model_info *model_rows(size_t *ret_count);        /* the built-in ones */
 

@@ -75,7 +75,10 @@ int http_endpoint_open(const struct provider *provider, const struct endpoint_op
 	p->region = at->region ? arena_strdup(&p->arena, at->region) : NULL;
 	p->prefix = at->prefix ? arena_strdup(&p->arena, at->prefix) : NULL;
 	p->project = at->project ? arena_strdup(&p->arena, at->project) : NULL;
-	p->betas = o->betas && o->betas[0] ? arena_strdup(&p->arena, o->betas) : NULL;
+	const struct places *env = &(struct places){ .variables = o->variables };
+	if (o->betas && o->betas[0] && !places_env_is_on(env, "CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS"))
+		p->betas = arena_strdup(&p->arena, o->betas);
+	p->any_type = places_env_is_on(env, "CLAUDE_CODE_DISABLE_BEDROCK_CONTENT_TYPE_GUARD");
 	p->has_key = at->credential != NULL;
 	p->quirks = provider->wire->quirks_at ? provider->wire->quirks_at(at->base) : 0;
 	while (base.n && base.p[base.n - 1] == '/')
@@ -84,13 +87,22 @@ int http_endpoint_open(const struct provider *provider, const struct endpoint_op
 	p->query = query.p ? arena_str(&p->arena, query).p : NULL;
 	p->stall_ms = o->stall_ms ? o->stall_ms : url_is_loopback(at->base) ? LOCAL_STALL_MS : USUAL_STALL_MS;
 	const char *extra = variables_get(&o->variables, "CLAUDE_CODE_EXTRA_BODY");
-	if (extra &&
-	    json_parse(&p->extra_reader, arena_strdup(&p->arena, extra), strlen(extra), &p->extra_body, NULL) < 0)
-		p->extra_body = NULL;
+	bool bad_extra = extra && (json_parse(&p->extra_reader, arena_strdup(&p->arena, extra), strlen(extra),
+					      &p->extra_body, NULL) < 0 ||
+				   !json_is(p->extra_body, JSON_OBJECT));
+	if (bad_extra)
+		(void)err_set(err, ERR_USAGE, "CLAUDE_CODE_EXTRA_BODY is not a JSON object: %.80s", extra);
 	add_header(p, "content-type: application/json");
 	add_header(p, "accept: text/event-stream");
-	if (!o->extra_headers || add_extra_headers(p, o->extra_headers, err) == 0)
-		p->client = http_new(o->loop, &(struct http_options){ .user_agent = "cadre/" CADRE_VERSION }, err);
+	if (!bad_extra && (!o->extra_headers || add_extra_headers(p, o->extra_headers, err) == 0))
+		p->client = http_new(
+			o->loop,
+			&(struct http_options){ .user_agent = "cadre/" CADRE_VERSION,
+						.client_cert = variables_get(&o->variables, "CLAUDE_CODE_CLIENT_CERT"),
+						.client_key = variables_get(&o->variables, "CLAUDE_CODE_CLIENT_KEY"),
+						.client_key_password = variables_get(
+							&o->variables, "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE") },
+			err);
 	if (!p->client) {
 		credential_free(p->endpoint.credential);
 		http_endpoint_close(&p->endpoint);
@@ -121,7 +133,7 @@ struct model_quirks *http_endpoint_quirks(struct http_endpoint *p, const char *m
 		known = arena_calloc(&p->arena, sizeof *known);
 		known->bits = p->quirks;
 		if (p->endpoint.provider->wire->model_at)
-			p->endpoint.provider->wire->model_at(p->base, model, known);
+			p->endpoint.provider->wire->model_at(p, model, known);
 		if (p->endpoint.provider->own)
 			place_own_quirks(p->endpoint.provider, model, known);
 		(void)map_set(&p->learned, str_from(arena_strdup(&p->arena, model)), known);
@@ -264,7 +276,7 @@ static bool on_data(struct http_req *r, const char *p, size_t n)
 	return true;
 }
 
-/* 401, and 403 of clouds with such a text: the credential has expired. */
+/* 401, 400 of Gemini, and 403 of clouds with such a text: the credential has expired. */
 static bool is_expired(const struct model_call *call)
 {
 	static const char *const words[] = { "expired",          "security token", "UnrecognizedClient",
@@ -273,7 +285,8 @@ static bool is_expired(const struct model_call *call)
 	for (size_t i = 0; call->status == 403 && i < COUNT_OF(words); i++)
 		if (str_has(buf_str(&call->error_body), str_from(words[i])))
 			return true;
-	return call->status == 401;
+	return call->status == 401 ||
+	       (call->status == 400 && str_has(buf_str(&call->error_body), STR("API_KEY_INVALID")));
 }
 
 static enum failure_kind failure_of(enum http_error error)
@@ -304,7 +317,12 @@ static void on_done(struct http_req *r, enum http_error error, const char *text)
 	c->transfer = NULL;
 	if (call->status == 200)
 		credential_accepted(credential);
-	if (refused && is_expired(call) && credential_refused(credential, c->generation) && c->refusals++ < 2) {
+	/* A signature with a wrong time is made again with that of the server. */
+	bool skewed = refused && c->refusals < 2 && call->status == 403 &&
+		      str_has(buf_str(&call->error_body), STR("ignature")) &&
+		      credential_note_time(credential, call->server_ms);
+	bool renewed = !skewed && refused && is_expired(call) && credential_refused(credential, c->generation);
+	if ((skewed || renewed) && c->refusals++ < 2) {
 		buf_clear(&call->error_body);
 		call->status = 0;
 		c->offset = 0;
@@ -367,8 +385,7 @@ static struct str body_hash(struct http_call *c)
 	EVP_MD_CTX_free(context);
 	rewind_body(c);
 	char *hex = arena_alloc(&c->arena, SHA256_HEX + 1);
-	for (size_t i = 0; i < sizeof digest; i++)
-		snprintf(hex + 2 * i, 3, "%02x", digest[i]);
+	hex_encode(digest, sizeof digest, hex);
 	return (struct str){ hex, SHA256_HEX };
 }
 
@@ -379,7 +396,7 @@ static void http_call_send(struct http_call *c)
 	struct model_call *call = c->call;
 	size_t n = p->header_count;
 	const char **headers =
-		arena_alloc(&c->arena, (n + CREDENTIAL_MOST_HEADERS + WIRE_MOST_HEADERS + 3) * sizeof *headers);
+		arena_alloc(&c->arena, (n + CREDENTIAL_MOST_HEADERS + WIRE_MOST_HEADERS + 4) * sizeof *headers);
 	struct credential_request request = { .method = "POST", .url = c->url, .headers = p->headers };
 	struct err err = { 0 };
 
@@ -392,8 +409,10 @@ static void http_call_send(struct http_call *c)
 		headers[n++] = c->own_headers[i];
 	if (call->agent[0])
 		headers[n++] = arena_printf(&c->arena, "x-cadre-agent: %s", call->agent);
-	if (strchr(call->agent, '@')) /* a member of a team */
+	if (call->parent_agent && call->agent[0])
 		headers[n++] = arena_printf(&c->arena, "x-claude-code-agent-id: %s", call->agent);
+	if (call->parent_agent && call->parent_agent[0])
+		headers[n++] = arena_printf(&c->arena, "x-claude-code-parent-agent-id: %s", call->parent_agent);
 	headers[n] = NULL;
 	if (!call->shard)
 		call->shard = http_pick_shard(p->client);

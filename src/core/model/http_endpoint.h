@@ -11,6 +11,7 @@ enum { LARGEST_ANSWER = 64 << 20, LARGEST_ERROR_BODY = 64 << 10 };
 enum { WIRE_MOST_HEADERS = 4 };
 
 struct http_call;
+struct http_endpoint;
 struct model_quirks;
 struct wire_form;
 
@@ -27,7 +28,7 @@ struct wire {
 	const struct wire_quirk *quirks;         /* NULL-terminated; NULL: none */
 	unsigned (*quirks_at)(const char *base); /* of all models of a host that is known; may be NULL */
 	/* Of one model: adds to what is known, also the wire that it is better reached by; may be NULL */
-	void (*model_at)(const char *base, const char *model, struct model_quirks *quirks);
+	void (*model_at)(const struct http_endpoint *p, const char *model, struct model_quirks *quirks);
 	const struct wire_form *form; /* of wire_chat.c: what it writes and reads; NULL: none */
 	size_t call_size;             /* of its struct for one request, which begins with a struct http_call */
 	/* Before each sending: makes c->size and what read needs. May set c->url and c->own_headers. */
@@ -71,6 +72,7 @@ struct http_endpoint {
 	struct window_ask *ask; /* owned; NULL: none runs */
 	bool closing;
 	bool has_key;
+	bool any_type;      /* an answer of Bedrock may have any content type */
 	unsigned quirks;    /* of all its models */
 	struct map learned; /* model name -> struct model_quirks, in the arena */
 };
@@ -126,6 +128,7 @@ const char *bedrock_prefix(const struct endpoint_options *o,
 			   const char *region); /* of inference profiles in a region */
 const char *vertex_model_name(const struct http_endpoint *p, const char *model, struct arena *a);
 bool url_is_loopback(const char *url);
+int64_t refused_limit(struct str said); /* the most output tokens that a refusal names; 0: none */
 #define HTTP_PLACE                                                                                  \
 	.close = http_endpoint_close, .start = http_endpoint_start, .cancel = http_endpoint_cancel, \
 	.pause = http_endpoint_pause

@@ -3,6 +3,8 @@
 #include "core/model/catalog.h"
 #include "core/model/places.h"
 
+enum { NO_WINDOW = 100000000 }; /* that a conversation never fills */
+
 /* Input, 5-minute write, 1-hour write, read, output; window, longest output; above so many tokens of prompt. The newest models of Anthropic
  * have no published price: those are estimates. */
 static const struct model_info rows[] = {
@@ -175,11 +177,18 @@ struct model_info model_find(const struct places *at, const char *id)
 		m.window_source = fact->source;
 	}
 	bool is_claude = str_has(str_from(name), STR("claude"));
-	if (at && at->max_context && !is_claude) {
-		m.context = at->max_context;
+	const char *most = is_claude ? NULL : places_env(at, "CLAUDE_CODE_MAX_CONTEXT_TOKENS");
+	if (most && str_to_i64(str_from(most), &number) && number > 0) {
+		m.context = number;
 		m.window_source = "variable";
 	}
-	if (!m.context) /* too early is better than too late */
+	if (is_claude && m.context > 200000 && places_env_is_on(at, "CLAUDE_CODE_DISABLE_1M_CONTEXT")) {
+		m.context = 200000;
+		m.window_source = "variable";
+	}
+	if (!m.context && places_env_is_on(at, "CLAUDE_CODE_DISABLE_UNKNOWN_MODEL_WINDOW_ENFORCEMENT"))
+		m.context = NO_WINDOW;
+	else if (!m.context) /* too early is better than too late */
 		m.context = is_claude ? 200000 : place && place->local ? 32768 : 128000;
 	if (json_i64(place_model(place, name, "maxOutput"), &number))
 		m.max_output = number;
@@ -192,6 +201,8 @@ double model_cost_usd(const struct places *at, const char *id, const struct usag
 {
 	struct model_info m = model_find(at, id);
 	const struct model_price *price = &m.price;
+	if (u->cost_usd > 0)
+		return u->cost_usd;
 	int64_t long_writes = MIN(u->cache_write_1h, u->cache_write);
 	int64_t writes = u->cache_write - long_writes;
 	int64_t prompt = u->input + u->cache_write + u->cache_read;
@@ -203,6 +214,40 @@ double model_cost_usd(const struct places *at, const char *id, const struct usag
 		(double)long_writes * price->write_1h + (double)u->cache_read * price->read +
 		(double)u->output * price->output) /
 	       1e6;
+}
+
+/* A capability that ANTHROPIC_DEFAULT_OPUS_MODEL_SUPPORTED_CAPABILITIES and its like name for a model that a variable puts in the place of
+ * an alias. True: the variable is set; *ret_has: it names this one. */
+static bool stated_capability(const struct places *at, const char *id, const char *capability, bool *ret_has)
+{
+	static const char *const families[] = { "OPUS", "SONNET", "HAIKU", "FABLE" };
+	char name[80];
+
+	for (size_t i = 0; i < COUNT_OF(families); i++) {
+		size_t n = (size_t)snprintf(name, sizeof name, "ANTHROPIC_DEFAULT_%s_MODEL", families[i]);
+		const char *model = places_env(at, name);
+		if (!model || strcmp(model, id) != 0)
+			continue;
+		snprintf(name + n, sizeof name - n, "_SUPPORTED_CAPABILITIES");
+		struct str list = str_from(places_env(at, name));
+		*ret_has = false;
+		while (list.p)
+			*ret_has = str_is(str_trim(str_cut(&list, ',')), capability) || *ret_has;
+		return places_env(at, name) != NULL;
+	}
+	return false;
+}
+
+bool model_takes_effort(const struct places *at, const char *id, const char *effort)
+{
+	const char *level = !strcmp(effort, "xhigh") ? "xhigh_effort"
+			    : !strcmp(effort, "max") ? "max_effort"
+						     : "effort";
+	bool has;
+
+	(void)place_of(at, id, &id);
+	return places_env_is_on(at, "CLAUDE_CODE_ALWAYS_ENABLE_EFFORT") || !stated_capability(at, id, level, &has) ||
+	       has;
 }
 
 /* Families and their last version that takes a budget of tokens; newer ones decide for themselves. */
@@ -228,6 +273,12 @@ const char *model_thinking(const struct places *at, const char *id)
 	const struct json *own = place_model(place, id, "thinking"), *like = place_model(place, id, "like");
 	if (own) /* constants: a number of tokens has no other form here */
 		return json_str_is(own, "adaptive") ? "adaptive" : json_str_is(own, "budget") ? "16000" : NULL;
+	bool thinks, adapts = !places_env_is_on(at, "CLAUDE_CODE_DISABLE_ADAPTIVE_THINKING");
+	if (stated_capability(at, id, "thinking", &thinks)) {
+		bool adaptive = false;
+		(void)stated_capability(at, id, "adaptive_thinking", &adaptive);
+		return adaptive && adapts ? "adaptive" : thinks || adaptive ? "16000" : NULL;
+	}
 	char room[128] = "";
 	if (json_is(like, JSON_STRING)) {
 		snprintf(room, sizeof room, "%.*s", (int)like->len, like->text);
@@ -235,7 +286,7 @@ const char *model_thinking(const struct places *at, const char *id)
 	}
 	for (size_t i = 0; i < COUNT_OF(ways); i++)
 		if (str_starts(str_from(id), str_from(ways[i].prefix)))
-			return ways[i].thinking;
+			return ways[i].thinking && !adapts ? "16000" : ways[i].thinking;
 	return NULL;
 }
 

@@ -3,6 +3,8 @@
  * server takes a key, or none: a row in the last part. */
 #include "core/model/http_endpoint.h"
 
+#define TASK_BUDGETS "task-budgets-2026-03-13"
+
 #define MESSAGES_PLACE \
 	HTTP_PLACE, .env.headers = "ANTHROPIC_CUSTOM_HEADERS", .env.betas = "ANTHROPIC_BETAS", .has_aliases = true
 
@@ -68,11 +70,13 @@ static int anthropic_open(const struct provider *provider, const struct endpoint
 	struct credential *credential = given_credential(o, NULL);
 	if (!credential)
 		credential = credential_new(CREDENTIAL_HELPER, &helper);
-	if (http_endpoint_open(provider, o, &(struct http_address){ .base = base, .credential = credential }, &p, err) <
-	    0)
-		return -(int)err->kind;
+	AUTO_ARENA struct arena a = { 0 };
+	struct endpoint_options options = *o;
 	if (o->task_budget)
-		http_endpoint_header(p, "anthropic-beta", "task-budgets-2026-03-13");
+		options.betas = arena_printf(&a, TASK_BUDGETS "%s%s", o->betas ? "," : "", o->betas ? o->betas : "");
+	struct http_address at = { .base = base, .credential = credential };
+	if (http_endpoint_open(provider, &options, &at, &p, err) < 0)
+		return -(int)err->kind;
 	*ret = &p->endpoint;
 	return 0;
 }

@@ -2,6 +2,22 @@
  * places.c - finds the place of a model name, and keeps what is known of models at places. */
 #include "core/model/places.h"
 
+const char *places_env(const struct places *p, const char *name)
+{
+	return variables_get(p ? &p->variables : &(struct variables){ 0 }, name);
+}
+
+bool places_env_is_on(const struct places *p, const char *name)
+{
+	static const char *const off[] = { "0", "false", "no", "off" };
+	const char *value = places_env(p, name);
+
+	for (size_t i = 0; value && i < COUNT_OF(off); i++)
+		if (str_is_nocase(str_trim(str_from(value)), off[i]))
+			return false;
+	return value != NULL;
+}
+
 const struct provider *place_find(const struct places *p, struct str name)
 {
 	for (size_t i = 0; p && i < p->own_count; i++)
@@ -24,6 +40,8 @@ const struct provider *place_of(const struct places *p, const char *model, const
 		place = NULL;
 	if (ret_name)
 		*ret_name = place ? rest.p : model;
+	if (!place && p && p->twin && str_starts(str_from(model), STR("anthropic.")))
+		return p->twin;
 	return place;
 }
 

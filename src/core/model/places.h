@@ -5,6 +5,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/map.h"
 #include "lib/json/json.h"
+#include "core/credential/credential.h"
 
 struct endpoint;
 struct endpoint_options;
@@ -53,17 +54,21 @@ struct model_fact {
 /* The places of a runtime. { .usual = ... } has those of the program only. */
 struct places {
 	const struct provider *usual; /* of names without a place */
+	const struct provider
+		*twin; /* Mantle, for names with "anthropic." while Bedrock is the usual one; NULL: none */
 	const struct provider *const *own;
 	size_t own_count;
 	const struct json *overrides;  /* the setting modelOverrides; NULL: none */
 	const struct model_info *file; /* of the catalog that was installed; NULL: none */
 	size_t file_count;
-	int64_t max_context; /* CLAUDE_CODE_MAX_CONTEXT_TOKENS; 0: not set */
-	struct map facts;    /* "PLACE/NAME" -> struct model_fact */
-	struct arena arena;  /* holds all of it */
+	struct variables variables; /* those of the settings count as well as the environment */
+	struct map facts;           /* "PLACE/NAME" -> struct model_fact */
+	struct arena arena;         /* holds all of it */
 	struct json_reader reader, override_reader;
 };
 
+const char *places_env(const struct places *p, const char *name); /* NULL: unset or empty; p may be NULL */
+bool places_env_is_on(const struct places *p, const char *name);  /* set, and neither 0, false, no nor off */
 /* The value of the setting `providers`; copies it. -ERR_USAGE names the member that is wrong. */
 int places_read_own(struct places *p, struct str json, struct err *err);
 void places_read_overrides(struct places *p, struct str json);

@@ -19,7 +19,9 @@ int model_call_start(struct model_call *call, struct err *err)
 {
 	answer_init(&call->answer, call->sink, call->owner);
 	call->failure = (struct failure){ .retry_after_ms = -1 };
-	call->request_id[0] = '\0';
+	call->request_id[0] = call->gateway_id[0] = call->error_type[0] = '\0';
+	call->server_ms = 0;
+	call->empty_limits = 0;
 	call->hold_ms = 0;
 	call->status = 0;
 	call->is_stream = call->is_frames = call->may_be_stream = call->cancelled = call->limit_empty = false;
@@ -59,7 +61,7 @@ void model_call_finish(struct model_call *call, enum failure_kind transport, con
 	if (transport == FAIL_CANCELLED && !inner->kind)
 		failure_set(f, FAIL_CANCELLED, "cancelled");
 	else if (call->status && call->status != 200)
-		failure_from_body(f, call->status, buf_str(&call->error_body));
+		failure_from_body(f, call->status, buf_str(&call->error_body), call->error_type);
 	else if (inner->kind)
 		*f = *inner;
 	else if (call->status == 200 && (!call->is_stream || (!transport && !call->answer.started)))
@@ -73,6 +75,10 @@ void model_call_finish(struct model_call *call, enum failure_kind transport, con
 	f->retry = retry;
 	if (f->kind == FAIL_STATUS && call->explain)
 		call->explain(call);
+	size_t n = strlen(f->text);
+	if (f->kind == FAIL_STATUS && call->gateway_id[0])
+		snprintf(f->text + n, sizeof f->text - n, " (request-id %s, apim-request-id %s)", call->request_id,
+			 call->gateway_id);
 	call->running = false;
 	call->transfer = NULL;
 	call->on_done(call);
@@ -99,14 +105,46 @@ static bool is_limit_header(struct str name, const char *ending)
 	       str_is_nocase((struct str){ name.p + name.n - end, end }, ending);
 }
 
-/* "2026-11-15T20:21:00Z", or a date of HTTP, to milliseconds from now; 0 if it is past, -1 if it is not a time. */
-static int64_t ms_until(const char *text)
+/* "2026-11-15T20:21:00Z", or a date of HTTP; 0 if it is not a time. */
+static int64_t time_ms(const char *text)
 {
 	struct tm tm = { 0 };
 
 	if (!strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) && !strptime(text, "%a, %d %b %Y %H:%M:%S", &tm))
-		return -1;
-	return MAX((int64_t)timegm(&tm) * 1000 - id_wall_ms(), 0);
+		return 0;
+	return (int64_t)timegm(&tm) * 1000;
+}
+
+/* From now; 0 if it is past, -1 if it is not a time. */
+static int64_t ms_until(const char *text)
+{
+	int64_t at_ms = time_ms(text);
+
+	return at_ms ? MAX(at_ms - id_wall_ms(), 0) : -1;
+}
+
+/* x-ratelimit-remaining-requests, x-ratelimit-reset-tokens and the like, of OpenAI and Groq: those of the same kind belong together. */
+static void take_ratelimit(struct model_call *call, struct str name, struct str value, const char *text)
+{
+	static const struct {
+		const char *name;
+		unsigned kind;
+		bool reset;
+	} headers[] = {
+		{ "x-ratelimit-remaining-requests", 1, false },
+		{ "x-ratelimit-remaining-tokens", 2, false },
+		{ "x-ratelimit-reset-requests", 1, true },
+		{ "x-ratelimit-reset-tokens", 2, true },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(headers); i++) {
+		if (!str_is_nocase(name, headers[i].name))
+			continue;
+		if (!headers[i].reset && str_is(value, "0"))
+			call->empty_limits |= headers[i].kind;
+		else if (headers[i].reset && call->empty_limits & headers[i].kind)
+			call->hold_ms = MAX(call->hold_ms, MAX(failure_duration_ms(text), ms_until(text)));
+	}
 }
 
 static int64_t retry_after(struct str value, const char *text, double unit_ms)
@@ -135,6 +173,12 @@ void model_call_header(struct model_call *call, struct str name, struct str valu
 	} else if (str_is_nocase(name, "request-id") || str_is_nocase(name, "x-request-id") ||
 		   str_is_nocase(name, "x-amzn-requestid")) {
 		snprintf(call->request_id, sizeof call->request_id, "%s", text);
+	} else if (str_is_nocase(name, "apim-request-id")) {
+		snprintf(call->gateway_id, sizeof call->gateway_id, "%s", text);
+	} else if (str_is_nocase(name, "x-amzn-errortype")) { /* "ValidationException:http://..." */
+		snprintf(call->error_type, sizeof call->error_type, "%.*s", (int)strcspn(text, ":"), text);
+	} else if (str_is_nocase(name, "date")) {
+		call->server_ms = time_ms(text);
 	} else if (str_is_nocase(name, "retry-after-ms")) {
 		int64_t ms = retry_after(value, text, 1);
 		call->failure.retry_after_ms = ms >= 0 ? ms : call->failure.retry_after_ms;
@@ -148,6 +192,8 @@ void model_call_header(struct model_call *call, struct str name, struct str valu
 		if (call->limit_empty)
 			call->hold_ms = MAX(call->hold_ms, ms_until(text));
 		call->limit_empty = false;
+	} else {
+		take_ratelimit(call, name, value, text);
 	}
 }
 
@@ -175,6 +221,10 @@ int endpoints_find(struct endpoints *e, const char *model, struct endpoint **ret
 		}
 		open->of = e;
 		open->loop = e->loop;
+		const char *retries = places_env(&e->places, "CLAUDE_CODE_MAX_RETRIES");
+		uint64_t most = 0;
+		if (retries && str_to_u64(str_from(retries), &most))
+			open->most_tries = (unsigned)MIN(most, (uint64_t)1000) + 1;
 		governor_init(&open->governor, e->loop, open->most ? MIN(open->most, e->most) : e->most);
 		(void)map_set(&e->open, str_from(p->name), open);
 	}

@@ -44,12 +44,14 @@ struct endpoint {
 	struct loop *loop;             /* borrowed; set by provider.c */
 	struct credential *credential; /* owned; freed by provider.c; NULL: none */
 	unsigned most;                 /* concurrent requests, by the settings of the place; 0: as all */
+	unsigned most_tries;           /* CLAUDE_CODE_MAX_RETRIES and the first one; 0: by the kind of failure */
 	struct governor governor;
 };
 
 struct model_call {
 	struct endpoint *endpoint;      /* borrowed */
 	const char *session_id, *agent; /* sent in headers; agent may be "" */
+	const char *parent_agent;       /* the same; NULL: `agent` is not the id of one */
 	unsigned shard;
 	struct body body;
 	const struct answer_sink *sink;
@@ -60,7 +62,10 @@ struct model_call {
 	struct answer answer;
 	struct failure failure;
 	char request_id[64];
-	int64_t hold_ms; /* time until the server's limits reset; 0: not exhausted */
+	char gateway_id[64]; /* apim-request-id of Azure, which its support wants as well */
+	char error_type[64]; /* x-amzn-errortype; empty: none */
+	int64_t server_ms;   /* the time of its clock; 0: it did not say */
+	int64_t hold_ms;     /* time until the server's limits reset; 0: not exhausted */
 	/* the provider's own */
 	void *transfer;
 	struct buf error_body;
@@ -69,6 +74,7 @@ struct model_call {
 	bool is_frames;     /* the content type is that of event_stream.h */
 	bool may_be_stream; /* the content type says nothing: the first bytes decide */
 	bool limit_empty, running, cancelled;
+	unsigned empty_limits; /* x-ratelimit-remaining-*: 1 requests, 2 tokens */
 };
 
 int model_call_start(struct model_call *call, struct err *err);

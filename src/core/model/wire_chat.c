@@ -26,7 +26,9 @@ static unsigned chat_quirks_at(const char *base)
 		{ "://open.bigmodel.cn", CHAT_ECHO },
 		{ "://dashscope", CHAT_ECHO },
 		{ "://api.minimax", CHAT_ECHO },
-		{ "://api.mistral.ai", CHAT_SHORT_IDS | CHAT_ANSWER_BETWEEN },
+		{ "://api.mistral.ai", CHAT_SHORT_IDS | CHAT_ANSWER_BETWEEN | CHAT_SESSION_KEY },
+		{ ".openai.azure.com", CHAT_COMPLETION_TOKENS | CHAT_SESSION_KEY },
+		{ "://api.deepinfra.com", CHAT_SESSION_KEY },
 		{ "://generativelanguage.googleapis.com", GEMINI_SIGNED },
 	};
 	unsigned quirks = 0;
@@ -36,14 +38,26 @@ static unsigned chat_quirks_at(const char *base)
 	return quirks;
 }
 
-/* OpenAI refuses tools in chat completions from GPT-5.4 on; xAI encrypts reasoning only in the Responses API. */
-static void chat_model_at(const char *base, const char *model, struct model_quirks *quirks)
+static bool is_openrouter(const struct http_endpoint *p)
 {
-	(void)model;
-	if (strstr(base, "://api.openai.com") || strstr(base, "://api.x.ai")) {
+	const char *server = p->endpoint.provider->server;
+
+	return strstr(p->base, "://openrouter.ai") || (server && !strcmp(server, "openrouter"));
+}
+
+/* OpenAI refuses tools in chat completions from GPT-5.4 on; xAI encrypts reasoning only in the Responses API. Prompts of Claude, and at
+ * OpenRouter of Gemini, are cached up to marks. */
+static void chat_model_at(const struct http_endpoint *p, const char *model, struct model_quirks *quirks)
+{
+	const char *server = p->endpoint.provider->server;
+	bool router = is_openrouter(p), gateway = router || (server && !strcmp(server, "litellm"));
+
+	if (strstr(p->base, "://api.openai.com") || strstr(p->base, "://api.x.ai")) {
 		quirks->wire = &wire_responses;
 		quirks->bits |= CHAT_SESSION_KEY;
 	}
+	if ((gateway && strstr(model, "claude")) || (router && strstr(model, "gemini")))
+		quirks->bits |= CHAT_MARKS;
 }
 
 static unsigned responses_quirks_at(const char *base)
@@ -53,11 +67,11 @@ static unsigned responses_quirks_at(const char *base)
 }
 
 /* Gemini 1 and 2.0 do not think, 2.5 has a budget; from 3 on calls must be signed. */
-static void gemini_model_at(const char *base, const char *model, struct model_quirks *quirks)
+static void gemini_model_at(const struct http_endpoint *p, const char *model, struct model_quirks *quirks)
 {
 	const char *version = strstr(model, "gemini-");
 
-	(void)base;
+	(void)p;
 	version = version ? version + strlen("gemini-") : "";
 	if (version[0] == '1' || !strncmp(version, "2.0", 3))
 		quirks->bits |= WIRE_NO_REASONING;
@@ -103,14 +117,16 @@ static const struct {
 	{ "thinking_config", NULL, WIRE_NO_REASONING },
 };
 
-/* The most output tokens that a refusal names; 0: it names none. "the valid range of max_tokens is [1, 8192]", "must be less
- * than or equal to `8192`", "supports at most 16384 completion tokens" */
-static int64_t limit_in(struct str said)
+/* "the valid range of max_tokens is [1, 8192]", "must be less
+ * than or equal to `8192`", "supports at most 16384 completion tokens", "max_tokens: 128000 > 64000, which is the maximum" */
+int64_t refused_limit(struct str said)
 {
-	static const char *const marks[] = { "[1, ", "less than or equal to", "at most", "maximum allowed",
-					     "must be <=" };
+	static const char *const marks[] = { "[1, ",       "less than or equal to",
+					     "at most",    "maximum allowed",
+					     "must be <=", " > " };
 
-	if (!str_has(said, STR("max_tokens")) && !str_has(said, STR("max_completion_tokens")))
+	if ((!str_has(said, STR("max_tokens")) && !str_has(said, STR("max_completion_tokens"))) ||
+	    str_has(said, STR("context limit")))
 		return 0;
 	for (size_t i = 0; i < COUNT_OF(marks); i++) {
 		const char *p = memmem(said.p, said.n, marks[i], strlen(marks[i]));
@@ -135,7 +151,7 @@ static bool chat_learn(struct http_call *c)
 	struct chat_exchange *x = CONTAINER_OF(c, struct chat_exchange, http);
 	struct str said = buf_str(&c->call->error_body);
 	int64_t sent = wire_head(c->wire->form, c->call->body.head)->max_tokens;
-	int64_t limit = limit_in(said);
+	int64_t limit = refused_limit(said);
 	bool missing = c->call->status == 404 || c->call->status == 405;
 
 	/* "This model is only supported in v1/responses", "use /v1/responses": as long as the server has it. */
@@ -210,7 +226,9 @@ static void explain_failure(struct model_call *call)
 			    "without tools (--tools \"\"). It said: %.120s",
 			    STR_ARG(model), said);
 	} else if (f->status == 401 && !s->has_key) {
-		failure_set(f, FAIL_STATUS, "%.200s (no key was sent: set OPENAI_API_KEY)", said);
+		const char *variable = s->endpoint.provider->env.api_key;
+		failure_set(f, FAIL_STATUS, "%.200s (no key was sent: set %s)", said,
+			    variable ? variable : "keyEnv of its provider");
 	}
 }
 
@@ -222,8 +240,17 @@ static void chat_begin(struct http_call *c)
 
 	const char *place = c->quirks->forgets ? arena_printf(&c->arena, "%s again", c->server->base) : c->server->base;
 
-	x->heeded = (struct wire_model){ c->quirks->bits, c->quirks->limit, c->call->session_id,
-					 wire_origin(&c->arena, place, str_from(c->model)) };
+	/* Servers that keep a conversation on one machine find its cache there. */
+	if (is_openrouter(c->server))
+		c->own_headers[0] = arena_printf(&c->arena, "x-session-id: %s", c->call->session_id);
+	else if (strstr(c->server->base, "://api.x.ai"))
+		c->own_headers[0] = arena_printf(&c->arena, "x-grok-conv-id: %s", c->call->session_id);
+	unsigned bits = c->quirks->bits & ~(c->call->body.head->marks == MARKS_NONE ? (unsigned)CHAT_MARKS : 0);
+	/* Agents with one head share a prefix, and its cache. */
+	const char *key = arena_printf(&c->arena, "%.48s-%08x", c->call->session_id,
+				       (unsigned)str_hash(c->call->body.head->bytes));
+	x->heeded =
+		(struct wire_model){ bits, c->quirks->limit, key, wire_origin(&c->arena, place, str_from(c->model)) };
 	wire_body_init(&x->body, c->wire->form, &c->call->body, &x->heeded);
 	wire_stream_init(&x->stream, c->wire->form, &c->call->answer, c->call->body.transcript, x->body.size);
 	x->stream.names = wire_head(c->wire->form, c->call->body.head)->names;
@@ -302,6 +329,7 @@ static const struct wire_quirk chat_quirk_names[] = {
 	{ "noReasoning", WIRE_NO_REASONING },
 	{ "noSummary", WIRE_NO_SUMMARY },
 	{ "effortHigh", WIRE_EFFORT_HIGH },
+	{ "marks", CHAT_MARKS },
 	{ "signed", GEMINI_SIGNED },
 	{ "thinkingBudget", GEMINI_BUDGET },
 	{ NULL, 0 },

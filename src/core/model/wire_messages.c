@@ -15,6 +15,13 @@ struct messages_call {
 	struct event_stream frames;
 };
 
+/* Members that a server or model may not take */
+enum { NO_EFFORT = 1 << 0, NO_THINKING = 1 << 1, NO_BETAS = 1 << 2 };
+
+static const struct wire_quirk messages_quirks[] = {
+	{ "noEffort", NO_EFFORT }, { "noThinking", NO_THINKING }, { "noBetas", NO_BETAS }, { NULL, 0 }
+};
+
 /* ---- the body -------------------------------------------------------------------------------------------------- */
 
 static size_t messages_read(struct http_call *c, char *out, size_t room)
@@ -39,18 +46,55 @@ static void messages_rewind(struct http_call *c)
 	body_rewind(&c->call->body);
 }
 
-/* A head begins with model, max_tokens and stream (head_json.c). Another name or wire wants other members in their place. */
+static const char *betas_of(const struct http_call *c)
+{
+	return c->quirks->bits & NO_BETAS ? NULL : c->server->betas;
+}
+
+/* Beta: the server reports thinking that it took out, and takes it out in place of refusing the request. */
+#define BINDING_BETA  "thinking-binding-controls"
+#define BINDING_WORDS ",\"block_binding\":{\"prefix_mismatch_behavior\":\"drop_block\"}}"
+
+static bool reports_thinking(const struct http_call *c)
+{
+	return betas_of(c) && strstr(betas_of(c), BINDING_BETA);
+}
+
+/* The end of the object member that `p` begins with, or p. Its texts have no brackets. */
+static const char *member_end(const char *p, const char *end, const char *key)
+{
+	size_t n = strlen(key), depth = 0;
+
+	if ((size_t)(end - p) < n || memcmp(p, key, n) != 0)
+		return p;
+	for (const char *at = p + n - 1; at < end; at++) {
+		depth += *at == '{';
+		if (*at == '}' && !--depth)
+			return at + 1;
+	}
+	return p;
+}
+
+/* A head begins with model, max_tokens and stream, and then what a model may not take (head_json.c). Another name or wire wants other
+ * members in their place. */
 static void rewrite_beginning(struct messages_call *m, const char *version)
 {
+	static const struct {
+		const char *key;
+		unsigned quirk;
+	} optional[] = { { ",\"output_config\":{", NO_EFFORT }, { ",\"thinking\":{", NO_THINKING } };
 	const struct http_call *c = &m->http;
 	struct str head = c->call->body.head->bytes;
 	const struct str stream = STR("\"stream\":true");
 	const char *limit = memmem(head.p, head.n, "\"max_tokens\":", 13);
 	const char *end = memmem(head.p, head.n, stream.p, stream.n);
-	struct str betas = c->wire == &wire_invoke && c->server->betas ? str_from(c->server->betas) : (struct str){ 0 };
+	const char *list = c->wire == &wire_invoke ? betas_of(c) : NULL;
+	struct str betas = list ? str_from(list) : (struct str){ 0 };
 	AUTO_BUF struct buf out = { 0 };
 
-	if ((!version && c->name == c->model && !c->quirks->limit) || !limit || !end)
+	bool as_it_is = !version && c->name == c->model && !c->quirks->limit &&
+			!(c->quirks->bits & (NO_EFFORT | NO_THINKING)) && !reports_thinking(c);
+	if (as_it_is || !limit || !end)
 		return;
 	struct json_out w = json_out(&out);
 	json_open(&w, '{');
@@ -68,8 +112,16 @@ static void rewrite_beginning(struct messages_call *m, const char *version)
 	json_ki64(&w, "max_tokens", c->quirks->limit ? MIN(c->quirks->limit, most) : most);
 	if (c->wire != &wire_invoke) /* its address says that it streams */
 		buf_addstr(&out, ",\"stream\":true");
+	end += stream.n;
+	for (size_t i = 0; i < COUNT_OF(optional); i++) {
+		const char *next = member_end(end, head.p + head.n, optional[i].key);
+		bool binds = next > end && optional[i].quirk == NO_THINKING && reports_thinking(c);
+		if (!(c->quirks->bits & optional[i].quirk))
+			buf_addf(&out, STR_FMT "%s", (int)(next - end) - binds, end, binds ? BINDING_WORDS : "");
+		end = next;
+	}
 	m->beginning = arena_str(&m->http.arena, buf_str(&out));
-	m->skip = (size_t)(end - head.p) + stream.n;
+	m->skip = (size_t)(end - head.p);
 }
 
 static void begin_request(struct http_call *c, const char *version)
@@ -83,13 +135,56 @@ static void begin_request(struct http_call *c, const char *version)
 	*header++ = arena_printf(&c->arena, "x-claude-code-session-id: %s", c->call->session_id);
 	if (!version)
 		*header++ = "anthropic-version: 2023-06-01";
-	if (c->server->betas && c->wire != &wire_invoke)
-		*header = arena_printf(&c->arena, "anthropic-beta: %s", c->server->betas);
+	if (betas_of(c) && c->wire != &wire_invoke)
+		*header = arena_printf(&c->arena, "anthropic-beta: %s", betas_of(c));
 }
 
 static void messages_begin(struct http_call *c)
 {
 	begin_request(c, NULL);
+}
+
+/* Old upstreams and gateways refuse what they do not know, each in words of its own. True: the request can be sent without it. */
+static bool messages_learn(struct http_call *c)
+{
+	static const struct {
+		const char *word, *and; /* and: NULL if the first says enough */
+		unsigned quirk;
+	} refusals[] = {
+		{ "beta flag", NULL, NO_BETAS },
+		{ "anthropic-beta", NULL, NO_BETAS },
+		{ "anthropic_beta", NULL, NO_BETAS },
+		{ "capability_rejected", "beta", NO_BETAS },
+		{ "output_config", NULL, NO_EFFORT },
+		{ "effort", NULL, NO_EFFORT },
+		{ "adaptive", NULL, NO_THINKING },
+		{ "thinking", "not support", NO_THINKING },
+		{ "thinking", "Extra inputs", NO_THINKING },
+		{ "thinking", "capability_rejected", NO_THINKING },
+		{ "budget_tokens", NULL, NO_THINKING },
+	};
+	struct str said = buf_str(&c->call->error_body), head = c->call->body.head->bytes;
+	const char *most = memmem(head.p, head.n, "\"max_tokens\":", 13);
+	int64_t limit = refused_limit(said), sent = most ? strtoll(most + 13, NULL, 10) : 0;
+	unsigned has = c->server->betas ? NO_BETAS : 0;
+
+	if (c->call->status != 400 && c->call->status != 422)
+		return false;
+	if (limit && limit < (c->quirks->limit ? MIN(c->quirks->limit, sent) : sent)) {
+		c->quirks->limit = limit;
+		return true;
+	}
+	has |= str_has(head, STR("\"stream\":true,\"output_config\":{")) ? NO_EFFORT : 0;
+	has |= str_has(head, STR(",\"thinking\":{\"type\":")) ? NO_THINKING : 0;
+	for (size_t i = 0; i < COUNT_OF(refusals); i++) {
+		if (!str_has(said, str_from(refusals[i].word)) ||
+		    (refusals[i].and &&!str_has(said, str_from(refusals[i].and))) ||
+		    !(has & ~c->quirks->bits & refusals[i].quirk))
+			continue;
+		c->quirks->bits |= refusals[i].quirk;
+		return true;
+	}
+	return false;
 }
 
 /* ---- the answer ------------------------------------------------------------------------------------------------ */
@@ -107,15 +202,12 @@ static void messages_release(struct http_call *c)
 	buf_release(&CONTAINER_OF(c, struct messages_call, http)->frames.bytes);
 }
 
+#define MESSAGES_WIRE                                                                                \
+	.quirks = messages_quirks, .call_size = sizeof(struct messages_call), .read = messages_read, \
+	.rewind = messages_rewind, .learn = messages_learn, .release = messages_release
+
 const struct wire wire_messages = {
-	.name = "messages",
-	.path = "/v1/messages",
-	.call_size = sizeof(struct messages_call),
-	.begin = messages_begin,
-	.read = messages_read,
-	.rewind = messages_rewind,
-	.feed = messages_feed,
-	.release = messages_release,
+	MESSAGES_WIRE, .name = "messages", .path = "/v1/messages", .begin = messages_begin, .feed = messages_feed,
 };
 
 /* ---- Vertex ---------------------------------------------------------------------------------------------------- */
@@ -146,17 +238,24 @@ static void rawpredict_begin(struct http_call *c)
 }
 
 const struct wire wire_rawpredict = {
-	.name = "rawpredict",
-	.path = "",
-	.call_size = sizeof(struct messages_call),
-	.begin = rawpredict_begin,
-	.read = messages_read,
-	.rewind = messages_rewind,
-	.feed = messages_feed,
-	.release = messages_release,
+	MESSAGES_WIRE, .name = "rawpredict", .path = "", .begin = rawpredict_begin, .feed = messages_feed,
 };
 
 /* ---- Bedrock --------------------------------------------------------------------------------------------------- */
+
+/* The last event has counts of Bedrock itself, for models that report no usage. */
+static void take_metrics(struct usage *u, struct str event)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	const struct json *root = NULL;
+
+	(void)json_parse(&reader, event.p, event.n, &root, NULL);
+	const struct json *metrics = json_get(root, "amazon-bedrock-invocationMetrics");
+	(void)json_i64(json_get(metrics, "inputTokenCount"), &u->input);
+	(void)json_i64(json_get(metrics, "outputTokenCount"), &u->output);
+	(void)json_i64(json_get(metrics, "cacheReadInputTokenCount"), &u->cache_read);
+	(void)json_i64(json_get(metrics, "cacheWriteInputTokenCount"), &u->cache_write);
+}
 
 /* {"bytes":"base64 of an event"}; frames without it are ignored. */
 static void on_frame(void *data, const char *exception, struct str payload)
@@ -190,6 +289,8 @@ static void on_frame(void *data, const char *exception, struct str payload)
 		failure_set(&answer->failure, FAIL_GARBAGE, "the answer breaks the protocol: a frame is not base64");
 	else
 		answer_event(answer, buf_str(&event));
+	if (answer->ended && !answer->usage.input && !answer->usage.output)
+		take_metrics(&answer->usage, buf_str(&event));
 }
 
 static bool invoke_feed(struct http_call *c, const char *p, size_t n)
@@ -197,8 +298,9 @@ static bool invoke_feed(struct http_call *c, const char *p, size_t n)
 	struct model_call *call = c->call;
 	struct err err = { 0 };
 
-	call->is_stream = call->is_frames; /* a gateway may make another stream of it */
-	if (!call->is_frames)
+	/* A gateway may make another stream of it, or only change its type. */
+	call->is_stream = call->is_frames || c->server->any_type;
+	if (!call->is_stream)
 		return false;
 	if (event_stream_feed(&CONTAINER_OF(c, struct messages_call, http)->frames, p, n, &err) < 0)
 		failure_set(&call->answer.failure, FAIL_CUT, "the answer is damaged: %s", err.text);
@@ -220,14 +322,7 @@ static void invoke_begin(struct http_call *c)
 }
 
 const struct wire wire_invoke = {
-	.name = "invoke",
-	.path = "",
-	.call_size = sizeof(struct messages_call),
-	.begin = invoke_begin,
-	.read = messages_read,
-	.rewind = messages_rewind,
-	.feed = invoke_feed,
-	.release = messages_release,
+	MESSAGES_WIRE, .name = "invoke", .path = "", .begin = invoke_begin, .feed = invoke_feed,
 };
 
 /* U32 size, u32 size of the headers, u32 CRC of these eight bytes, headers, payload, u32 CRC of all before. Big

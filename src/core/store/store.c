@@ -122,6 +122,8 @@ void journal_free(struct journal *j)
 
 struct sync_batch {
 	uv_work_t work;
+	uv_thread_t thread; /* of a last batch, in place of the pool */
+	bool is_last;       /* store_finish() began it: end_last() ends it */
 	struct store *store;
 	struct sync_item *items;
 };
@@ -194,13 +196,9 @@ static void on_synced(uv_work_t *work, int status)
 		loop_kick(s->loop, &s->kick);
 }
 
-/* One group commit at a time; requests meanwhile join the next one. */
-static void on_sync_kick(struct kick *kick)
+/* Makes the queue the batch. */
+static void batch_take(struct store *s)
 {
-	struct store *s = CONTAINER_OF(kick, struct store, kick);
-
-	if (s->batch || !s->queue)
-		return;
 	s->batch = xcalloc(1, sizeof *s->batch);
 	s->batch->store = s;
 	s->batch->items = TAKE(s->queue);
@@ -211,6 +209,30 @@ static void on_sync_kick(struct kick *kick)
 		i->upto = i->journal->written;
 		i->journal->running = TAKE(i->journal->queued);
 	}
+}
+
+static void on_last_thread(void *batch)
+{
+	sync_files(((struct sync_batch *)batch)->items);
+}
+
+static void end_last(struct store *s)
+{
+	if (!s->batch || !s->batch->is_last)
+		return;
+	uv_thread_join(&s->batch->thread);
+	on_synced(&s->batch->work, 0);
+}
+
+/* One group commit at a time; requests meanwhile join the next one. */
+static void on_sync_kick(struct kick *kick)
+{
+	struct store *s = CONTAINER_OF(kick, struct store, kick);
+
+	end_last(s);
+	if (s->batch || !s->queue)
+		return;
+	batch_take(s);
 	(void)uv_queue_work(loop_uv(s->loop), &s->batch->work, on_sync_thread,
 			    on_synced); /* fails without a function only */
 }
@@ -236,10 +258,23 @@ size_t store_open_files(size_t descriptor_limit)
 	return MIN(MAX(descriptor_limit / 8, (size_t)STORE_OPEN_FILES), (size_t)STORE_MOST_OPEN_FILES);
 }
 
+void store_finish(struct store *s)
+{
+	if (s->batch || !s->queue)
+		return;
+	batch_take(s);
+	s->batch->is_last = uv_thread_create(&s->batch->thread, on_last_thread, s->batch) == 0;
+	if (!s->batch->is_last) {
+		sync_files(s->batch->items);
+		on_synced(&s->batch->work, 0);
+	}
+}
+
 void store_release(struct store *s)
 {
 	if (s->loop)
 		timer_stop(s->loop, &s->sync_timer);
+	end_last(s);
 	while (s->batch)
 		loop_run(s->loop);
 	sync_files(s->queue);

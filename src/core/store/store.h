@@ -29,6 +29,9 @@ struct store {
 
 /* Borrows loop until store_release(); NULL: no fsync. */
 void store_init(struct store *s, struct loop *loop, const char *config_dir);
+/* No session is left: begins the last group commit on a thread of its own, beside what the owner has to free.
+ * store_release() waits for it. Cheaper than the start of libuv's pool. */
+void store_finish(struct store *s);
 /* All journals must be freed. Runs the loop until pending fsyncs are done. */
 void store_release(struct store *s);
 /* Number of files to keep open for a given descriptor limit. */

@@ -105,7 +105,8 @@ struct tool_runtime {
 			    const struct tool_env *from);          /* what that agent saw, this one has seen */
 	void (*list_files)(struct tool_env *env, struct buf *out); /* that it has seen, the latest last, a line each */
 	void (*list_todos)(struct tool_env *env, struct buf *out); /* that are open, a line each */
-	/* Open items of the task list that this agent owns (NULL: all), a line each; returns how many are in progress. */
+	/* Open items of the task list that this agent owns (NULL: all; "": those that it could claim), a line each; returns how many are
+	 * in progress. */
 	unsigned (*tasks_of)(const struct tool_env *env, const char *owner, struct buf *out);
 	/* The same items become pending and have no owner: all of them, or with an error none. Also in a thread. wait_ms: for locks of
 	 * other programs; -ERR_BUSY: one is still held. */

@@ -22,6 +22,11 @@ enum chat_state {
 /* Pieces that are compared by address: chat_body replaces or drops the text between or after them. */
 static const char chat_between[] = "{\"role\":\"assistant\",\"content\":\"Done.\"},";
 static const char chat_call_open[] = "{\"id\":\"";
+static const char chat_user_open[] = "{\"role\":\"user\",\"content\":\"", chat_user_close[] = "\"}";
+static const char chat_parts_open[] = "{\"role\":\"user\",\"content\":[";
+static const char chat_answer_open[] = "{\"role\":\"assistant\",";
+static const char chat_system_open[] = "{\"role\":\"system\",\"content\":\"", chat_system_close[] = "\"}";
+static const char chat_result_close[] = "\"}";
 static const char chat_result_open[] = "{\"role\":\"tool\",\"tool_call_id\":\"";
 static const char chat_image_open[] = "{\"type\":\"image_url\",\"image_url\":{\"url\":\"";
 static const char chat_image_close[] = "\"}}";
@@ -34,8 +39,9 @@ static const char chat_no_signature[] =
 static void close_message(struct wire_writer *w)
 {
 	static const char *const closings[CHAT_STATES] = {
-		[CHAT_FIRST] = "",   [CHAT_CLOSED] = "",  [CHAT_USER] = "\"}", [CHAT_PARTS] = "]}",
-		[CHAT_TEXT] = "\"}", [CHAT_CALLS] = "]}", [CHAT_RESULT] = "",
+		[CHAT_FIRST] = "",   [CHAT_CLOSED] = "",  [CHAT_USER] = chat_user_close,
+		[CHAT_PARTS] = "]}", [CHAT_TEXT] = "\"}", [CHAT_CALLS] = "]}",
+		[CHAT_RESULT] = "",
 	};
 
 	wire_put(w, closings[w->state]);
@@ -63,7 +69,7 @@ static void open_part(struct wire_writer *w)
 	if (w->state == CHAT_PARTS)
 		wire_put(w, ",");
 	else
-		open_message(w, "{\"role\":\"user\",\"content\":[", CHAT_PARTS);
+		open_message(w, chat_parts_open, CHAT_PARTS);
 }
 
 static void add_user_text(struct wire_writer *w, struct str text, bool parts)
@@ -80,7 +86,7 @@ static void add_user_text(struct wire_writer *w, struct str text, bool parts)
 	if (is_open)
 		wire_put(w, "\\n\\n");
 	else
-		open_message(w, "{\"role\":\"user\",\"content\":\"", CHAT_USER);
+		open_message(w, chat_user_open, CHAT_USER);
 	translation_add(w->out, text);
 }
 
@@ -136,7 +142,7 @@ static void add_result(struct wire_writer *w, const struct block *b)
 	} else {
 		translation_add(w->out, wire_raw(content));
 	}
-	wire_put(w, "\"}");
+	wire_put(w, chat_result_close);
 }
 
 /* ---- the assistant's side -------------------------------------------------------------------------------------- */
@@ -167,7 +173,7 @@ static void open_answer(struct wire_writer *w, const struct chat_thoughts *answe
 {
 	struct str thought = answer->text;
 
-	open_message(w, "{\"role\":\"assistant\",", state);
+	open_message(w, chat_answer_open, state);
 	if (answer->details.n) {
 		wire_seal_open(w, answer->origin);
 		translation_add_optional(w->out, STR("\"reasoning_details\":"));
@@ -280,8 +286,6 @@ static void add_users(struct wire_writer *w, uint32_t from, uint32_t to)
 	}
 }
 
-/* ---- model, tools and system prompt of a request, out of a head of the Messages API ------------------------------ */
-
 static void chat_run(struct wire_writer *w, uint32_t from, uint32_t to, enum role role)
 {
 	if (role == ROLE_USER)
@@ -319,12 +323,12 @@ static void chat_write_head(struct wire_writer *w, struct wire_head *facts, cons
 	for (const struct json *b = json_first(system); b; b = json_next(system, b)) {
 		if (!json_is(json_get(b, "text"), JSON_STRING))
 			continue;
-		wire_put(w, w->state == CHAT_FIRST ? "{\"role\":\"system\",\"content\":\"" : "\\n\\n");
+		wire_put(w, w->state == CHAT_FIRST ? chat_system_open : "\\n\\n");
 		translation_add(w->out, wire_raw(json_get(b, "text")));
 		w->state = CHAT_CLOSED;
 	}
 	if (w->state == CHAT_CLOSED)
-		wire_put(w, "\"}");
+		wire_put(w, chat_system_close);
 }
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
@@ -356,9 +360,42 @@ static void chat_ending(struct buf *out, const struct wire_head *head, const str
 	buf_addch(out, '}');
 }
 
-static struct str chat_piece(struct wire_body *b, const struct translation *part, size_t at, size_t *ret_count)
+#define MARK ",\"cache_control\":{\"type\":\"ephemeral\"}"
+
+/* Whether the message that begins there is the last one. The piece behind all of them is the ending. */
+static bool is_last_message(const struct translation *part, size_t at)
+{
+	static const char *const openings[] = { chat_user_open, chat_parts_open, chat_answer_open, chat_result_open };
+
+	while (++at < part->count)
+		for (size_t i = 0; i < COUNT_OF(openings); i++)
+			if (part->pieces[at].p == openings[i])
+				return false;
+	return true;
+}
+
+/* Marks where the prompt is cached: at the end of the system prompt and of the last message. A marked text is a part of a list. */
+static struct str marked_piece(const struct wire_body *b, const struct translation *part, size_t at)
 {
 	struct str piece = part->pieces[at];
+	bool ends = part == b->tail && at + 2 == part->count, opens = false;
+
+	if (piece.p == chat_system_open)
+		return STR("{\"role\":\"system\",\"content\":[{\"type\":\"text\",\"text\":\"");
+	if (piece.p == chat_system_close)
+		return STR("\"" MARK "}]}");
+	if (ends && piece.p == chat_result_close)
+		return STR("\"" MARK "}");
+	if (part == b->tail && piece.p == chat_user_open && is_last_message(part, at))
+		return STR("{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"");
+	for (size_t i = at; ends && piece.p == chat_user_close && !opens && i-- > 0;)
+		opens = part->pieces[i].p == chat_user_open;
+	return opens ? STR("\"" MARK "}]}") : piece;
+}
+
+static struct str chat_piece(struct wire_body *b, const struct translation *part, size_t at, size_t *ret_count)
+{
+	struct str piece = b->quirks & CHAT_MARKS ? marked_piece(b, part, at) : part->pieces[at];
 
 	if (piece.p == chat_between && !(b->quirks & CHAT_ANSWER_BETWEEN))
 		return STR("");

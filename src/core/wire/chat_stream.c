@@ -178,7 +178,8 @@ static void take_usage(struct wire_stream *s, const struct json *usage)
 	s->usage = (struct usage){ .input = input - cached - written,
 				   .cache_read = cached,
 				   .cache_write = written,
-				   .output = MAX(output, 0) };
+				   .output = MAX(output, 0),
+				   .cost_usd = json_double(json_get(usage, "cost")) };
 	s->has_usage = true;
 }
 

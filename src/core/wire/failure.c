@@ -24,6 +24,7 @@ static const struct rule {
 	{ FAIL_STATUS, 429, 429, true, FOREVER, "rate_limit", 0 },
 	{ FAIL_STATUS, 429, 429, false, 5, "rate_limit", 0 },
 	{ FAIL_STATUS, 498, 498, false, 5, "rate_limit", 0 }, /* Groq: no capacity */
+	{ FAIL_STATUS, 503, 503, false, FOREVER, "overloaded", 3 },
 	{ FAIL_STATUS, 529, 529, false, FOREVER, "overloaded", 3 },
 	{ FAIL_STATUS, 500, 599, false, FOREVER, "server_error", 0 },
 	{ FAIL_STATUS, 0, 999, false, 1, "invalid_request", 0 },
@@ -39,10 +40,12 @@ static const struct rule *rule_for(const struct failure *f)
 {
 	enum failure_kind kind = f->kind == FAIL_EVENT ? FAIL_STATUS : f->kind;
 	static const struct rule unpaid = { .tries = 1, .name = "billing_error" };
+	static const struct rule bad_key = { .tries = 1, .name = "authentication_failed" };
+	static const struct rule no_model = { .tries = 1, .name = "model_not_found", .patience = 1 };
 	const struct rule *r = rules;
 
-	if (f->unpaid)
-		return &unpaid;
+	if (f->unpaid || f->bad_key || f->no_model)
+		return f->unpaid ? &unpaid : f->bad_key ? &bad_key : &no_model;
 	while (r->kind != FAIL_NONE &&
 	       (r->kind != kind || f->status < r->from || f->status > r->to || (r->told && f->retry_after_ms < 0)))
 		r++;
@@ -121,8 +124,7 @@ static bool has_words(struct str text, const char *const *words)
 	return false;
 }
 
-/* "1m2.5s", "11.054s", "20ms", or a number of seconds; -1: none of these. */
-static int64_t duration_ms(const char *p)
+int64_t failure_duration_ms(const char *p)
 {
 	double total = 0;
 	bool any = false;
@@ -160,7 +162,7 @@ static int64_t wait_in_text_ms(struct str body)
 			rest.n--;
 		}
 		snprintf(text, sizeof text, STR_FMT, (int)MIN(rest.n, sizeof text - 1), rest.p);
-		int64_t ms = duration_ms(text);
+		int64_t ms = failure_duration_ms(text);
 		if (ms >= 0)
 			return ms;
 	}
@@ -245,12 +247,26 @@ static void failure_classify(struct failure *f, struct str said)
 					      "PerDay",
 					      NULL };
 
+	static const char *const bad_key[] = { "API_KEY_INVALID", "API key not valid", "API key expired", NULL };
+	static const char *const no_model[] = { "model_not_found", "on-demand throughput isn",
+						"model identifier is invalid", NULL };
+
+	f->bad_key = f->status == 400 && has_words(said, bad_key);
+	f->no_model = (f->status == 400 || f->status == 403) && has_words(said, no_model);
 	bool can_be = f->status == 400 || f->status == 422 || f->status == 500;
 	f->too_long = f->status == 413 || (can_be && has_words(said, too_long) && !has_words(said, limited));
 	f->window = f->too_long ? window_in_text(said) : 0;
 	f->unpaid = (f->status == 429 || f->status == 403) && has_words(said, unpaid);
 	if (f->retry_after_ms < 0)
 		f->retry_after_ms = wait_in_text_ms(said);
+}
+
+/* What to do, behind the server's own words */
+static void failure_hint(struct failure *f, const char *advice)
+{
+	size_t n = strlen(f->text);
+
+	snprintf(f->text + n, sizeof f->text - n, " (%s)", advice);
 }
 
 /* The title of an HTML page, or its text if it has none */
@@ -273,7 +289,7 @@ static struct str page_title(struct str page, struct arena *a)
 	return str_trim((struct str){ text, n });
 }
 
-void failure_from_body(struct failure *f, int status, struct str body)
+void failure_from_body(struct failure *f, int status, struct str body, const char *type)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_ARENA struct arena arena = { 0 };
@@ -285,7 +301,9 @@ void failure_from_body(struct failure *f, int status, struct str body)
 	if (json_parse(&reader, body.p, body.n, &root, NULL) == 0)
 		words = read_error(root, &arena);
 	if (words.message.n || words.type.n) {
-		failure_set_text(f, status, words.type.n ? words.type : words.code, words.message);
+		if (!words.type.n)
+			words.type = words.code.n || !type ? words.code : str_from(type);
+		failure_set_text(f, status, words.type, words.message);
 	} else if (body.n && body.p[0] == '<') {
 		struct str title = page_title(body, &arena);
 		failure_set_text(f, status, STR(""), STR(""));
@@ -297,6 +315,12 @@ void failure_from_body(struct failure *f, int status, struct str body)
 				 line.n ? str_cut(&line, '\n') : STR("the server sent no explanation"));
 	}
 	failure_classify(f, body);
+	if (f->no_model && str_has(body, STR("on-demand throughput")))
+		failure_hint(f, "name an inference profile, such as us.anthropic.NAME, or its ARN");
+	else if (status == 403 && str_is(str_from(f->type), "AccessDeniedException"))
+		failure_hint(
+			f,
+			"the account may not use this model: check IAM, and the model access of Bedrock's console in this region");
 }
 
 static int status_for_type(struct str type)
@@ -305,18 +329,31 @@ static int status_for_type(struct str type)
 		const char *type;
 		int status;
 	} statuses[] = {
-		{ "overloaded_error", 529 },        { "rate_limit_error", 429 },
-		{ "invalid_request_error", 400 },   { "authentication_error", 401 },
-		{ "permission_error", 403 },        { "not_found_error", 404 },
-		{ "request_too_large", 413 },       { "timeout_error", 504 },
-		{ "billing_error", 402 },           { "rate_limit_exceeded", 429 },
-		{ "insufficient_quota", 429 },      { "model_not_found", 404 },
-		{ "invalid_api_key", 401 },         { "context_length_exceeded", 400 },
-		{ "BadRequestError", 400 },         { "exceed_context_size_error", 400 },
-		{ "server_is_overloaded", 529 },    { "slow_down", 529 },
-		{ "invalid_prompt", 400 },          { "throttlingException", 429 },
-		{ "modelTimeoutException", 408 },   { "modelStreamErrorException", 424 },
-		{ "internalServerException", 500 }, { "serviceUnavailableException", 503 },
+		{ "overloaded_error", 529 },
+		{ "rate_limit_error", 429 },
+		{ "invalid_request_error", 400 },
+		{ "authentication_error", 401 },
+		{ "permission_error", 403 },
+		{ "not_found_error", 404 },
+		{ "request_too_large", 413 },
+		{ "timeout_error", 504 },
+		{ "billing_error", 402 },
+		{ "rate_limit_exceeded", 429 },
+		{ "insufficient_quota", 429 },
+		{ "model_not_found", 404 },
+		{ "invalid_api_key", 401 },
+		{ "context_length_exceeded", 400 },
+		{ "BadRequestError", 400 },
+		{ "exceed_context_size_error", 400 },
+		{ "server_is_overloaded", 529 },
+		{ "slow_down", 529 },
+		{ "modelNotReadyException", 503 },
+		{ "invalid_prompt", 400 },
+		{ "throttlingException", 429 },
+		{ "modelTimeoutException", 408 },
+		{ "modelStreamErrorException", 424 },
+		{ "internalServerException", 500 },
+		{ "serviceUnavailableException", 503 },
 		{ "validationException", 400 },
 	};
 

@@ -28,14 +28,18 @@ struct failure {
 	bool too_long;          /* the server refused the conversation as too long */
 	int64_t window;         /* the most tokens that it takes, if it said so; 0: it did not */
 	bool unpaid;            /* quota or balance: no retry helps */
+	bool bad_key;           /* the key is refused, although the status says something else */
+	bool no_model;          /* the same for a model that is not there */
 	signed char retry;      /* x-should-retry: 1 yes, -1 no, 0 not given */
 	char text[400];         /* one line for people */
 };
 
 void failure_set(struct failure *f, enum failure_kind kind, const char *fmt, ...) printf_like(3, 4);
 /* Reads an error body: {"error":{"type","message","code"}}, the same in an array, {"error":"text"}, {"message"}, {"detail"},
- * {"errors":[]}; of HTML the title; anything else becomes a short excerpt. Also a time to wait that only the text has. */
-void failure_from_body(struct failure *f, int status, struct str body);
+ * {"errors":[]}; of HTML the title; anything else becomes a short excerpt. Also a time to wait that only the text has. type: of a header,
+ * for a body without one; may be empty. */
+void failure_from_body(struct failure *f, int status, struct str body, const char *type);
+int64_t failure_duration_ms(const char *p); /* "1m2.5s", "20ms", or a number of seconds; -1: none of these */
 /* An error object in a stream of chat completions: its code is a status, or a word more specific than its type. */
 void failure_from_error(struct failure *f, const struct json *root);
 void failure_from_event(struct failure *f, struct str type, struct str message);

@@ -33,13 +33,14 @@ enum form_quirk {
 	GEMINI_SIGNED = 1 << 13,      /* the first call of an answer must have a signature; calls have ids */
 	GEMINI_BUDGET = 1 << 14,      /* thinking has a budget in tokens, not a level */
 	WIRE_EFFORT_HIGH = 1 << 15,   /* no effort above high */
+	CHAT_MARKS = 1 << 16,         /* a gateway to a model whose prompts are cached up to marks */
 };
 
 /* Limits and quirks of one model at one server */
 struct wire_model {
 	unsigned quirks;
 	int64_t limit;       /* most output tokens; 0: not known */
-	const char *session; /* for CHAT_SESSION_KEY; borrowed */
+	const char *session; /* key of CHAT_SESSION_KEY; borrowed */
 	struct str origin;   /* wire_origin() of the model; borrowed */
 };
 

@@ -271,7 +271,7 @@ static struct str piece_at(struct wire_body *b, const struct translation *part, 
 
 static uint64_t part_size(struct wire_body *b, const struct translation *part)
 {
-	const unsigned rewriting = CHAT_NO_IMAGES | CHAT_ANSWER_BETWEEN | CHAT_SHORT_IDS | CHAT_ECHO;
+	const unsigned rewriting = CHAT_NO_IMAGES | CHAT_ANSWER_BETWEEN | CHAT_SHORT_IDS | CHAT_ECHO | CHAT_MARKS;
 	uint64_t size = 0;
 
 	if (!part->optional && !(b->quirks & rewriting))
@@ -313,11 +313,8 @@ void wire_body_init(struct wire_body *b, const struct wire_form *form, const str
 	int state = body->head->translations[form->slot]->state;
 	AUTO_BUF struct buf end = { 0 };
 
-	*b = (struct wire_body){ .form = form,
-				 .body = body,
-				 .quirks = model->quirks,
-				 .origin = model->origin,
-				 .size = body->head->translations[form->slot]->size };
+	*b = (struct wire_body){ .form = form, .body = body, .quirks = model->quirks, .origin = model->origin };
+	b->size = part_size(b, body->head->translations[form->slot]);
 	for (uint32_t i = 0; i < t->packed_chunk_count; i++) {
 		struct packed_chunk *s = t->packed_chunks[i];
 		struct translation **kept = &s->translations[form->slot];

@@ -118,7 +118,7 @@ static void read_count(struct definition_reader *r, const struct json *value, vo
 	if ((json_is(value, JSON_NUMBER) ? json_i64(value, &n) : text.n && str_to_i64(text, &n)) && n > 0)
 		*(int64_t *)at = n;
 	else
-		definition_ignore(r, "a number above 0");
+		definition_note(r, DIAGNOSTIC_LOST, "%s: expected a number above 0; the field is ignored", r->key);
 }
 
 static void read_bool(struct definition_reader *r, const struct json *value, void *at)
@@ -203,7 +203,8 @@ bool agent_tool_is_known(struct str name)
 	return str_starts(base, STR("mcp__")) || tool_facts_find(base);
 }
 
-static void warn_unknown_tools(struct definition_reader *r, const struct name_list *list, const char *effect)
+static void warn_unknown_tools(struct definition_reader *r, const struct name_list *list, enum diagnostic_level level,
+			       const char *effect)
 {
 	AUTO_BUF struct buf unknown = { 0 };
 
@@ -211,7 +212,7 @@ static void warn_unknown_tools(struct definition_reader *r, const struct name_li
 		if (!str_is(str_from(list->names[i]), "*") && !agent_tool_is_known(str_from(list->names[i])))
 			buf_addf(&unknown, "%s%s", unknown.n ? ", " : "", list->names[i]);
 	if (unknown.n)
-		definition_note(r, DIAGNOSTIC_WARNING, "%s: not the name of a tool, %s: %s", r->key, effect, unknown.p);
+		definition_note(r, level, "%s: not the name of a tool, %s: %s", r->key, effect, unknown.p);
 }
 
 static void read_tools(struct definition_reader *r, const struct json *value, void *at)
@@ -219,7 +220,7 @@ static void read_tools(struct definition_reader *r, const struct json *value, vo
 	const struct name_list *list = at;
 
 	(void)definition_names(r, value, at, NAMES_REFUSE);
-	warn_unknown_tools(r, list, "grants nothing");
+	warn_unknown_tools(r, list, DIAGNOSTIC_WARNING, "grants nothing");
 	if (!list->count)
 		definition_note(r, DIAGNOSTIC_NOTE, "tools: the list is empty: the agent has no tools");
 }
@@ -232,7 +233,7 @@ static void read_disallowed_tools(struct definition_reader *r, const struct json
 	for (size_t i = 0; i < list->count; i++)
 		if (char_in(list->names[i][0], "*&") && list->names[i][1])
 			definition_refuse(r, "disallowedTools: the YAML alias %s is not followed", list->names[i]);
-	warn_unknown_tools(r, list, "takes nothing away");
+	warn_unknown_tools(r, list, DIAGNOSTIC_LOST, "takes nothing away");
 }
 
 static void read_names(struct definition_reader *r, const struct json *value, void *at)

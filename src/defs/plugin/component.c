@@ -147,6 +147,9 @@ static void add_part_file(struct manifest *m, const struct part_kind *kind, cons
 	for (size_t i = 0; i < kind->to->count; i++)
 		if (!strcmp(kind->to->list[i].file, path))
 			return; /* the manifest names the usual one */
+	for (size_t i = 0; i < p->error_count; i++)
+		if (p->errors[i].file && !strcmp(p->errors[i].file, path))
+			return; /* the same, and it could not be read */
 	if (settings_file_read(&file, path, &err) < 0) {
 		plugin_complain_err(p, kind->fault, path, &err);
 		return;
@@ -252,13 +255,12 @@ static void check_hooks(struct plugin *p, const struct plugin_part *part)
 				      .hooks = part->value,
 				      .lines = part->lines,
 				      .trusted = true };
-	size_t prefix = strlen(part->file) + 2; /* "FILE: " */
-
 	hook_set_unref(hook_set_new(&source, 1, NULL, &found));
-	for (size_t i = 0; i < found.count; i++)
+	for (size_t i = 0; i < found.count; i++) {
+		const char *text = strstr(found.list[i].message + strlen(part->file), ": "); /* behind FILE:LINE */
 		if (found.list[i].level != DIAGNOSTIC_NOTE)
-			plugin_complain(p, PLUGIN_BAD_HOOKS, NULL, part->file, found.list[i].line, "%s",
-					found.list[i].message + prefix);
+			plugin_complain(p, PLUGIN_BAD_HOOKS, NULL, part->file, found.list[i].line, "%s", text + 2);
+	}
 }
 
 /* ---- checking: files with a head ---- */

@@ -33,21 +33,30 @@ static void add_source(void *data, const struct settings_view *view)
 		return;
 	s->list = xrealloc(s->list, (s->count + 1) * sizeof *s->list);
 	s->list[s->count++] = (struct hook_source){
-		.layer = layers[layer], .file = view->origin.file, .hooks = view->value, .trusted = true
+		.layer = layers[layer],
+		.file = view->origin.file,
+		.hooks = view->value,
+		.lines = view->file,
+		.trusted = true,
 	};
 }
 
-/* A message begins with the path of its file. */
-static bool is_of_plugin(const struct plugin_list *list, const char *message)
+void policy_warn_hooks(const struct settings *s, settings_warn_fn *warn, void *data)
 {
-	for (size_t i = 0; list && i < list->enabled_count; i++)
-		if (str_starts(str_from(message), str_from(list->enabled[i]->root)))
-			return true;
-	return false;
+	AUTO_ARENA struct arena a = { 0 };
+	struct diagnostics problems = { .arena = &a };
+	struct sources sources = { 0 };
+
+	settings_explain(s, "hooks", add_source, &sources);
+	hook_set_unref(hook_set_new(sources.list, sources.count, NULL, &problems));
+	free(sources.list);
+	for (size_t i = 0; i < problems.count; i++)
+		warn(data, problems.list[i].message);
 }
 
-/* Hooks run in this order: those of plugins, of the files from the lowest on, of the host, which is above all files. */
-static void compile_hooks(struct services *sv, struct policy *p)
+/* Hooks run in this order: those of plugins, of the files from the lowest on, of the host, which is above all files.
+ * A guard of a settings file that cannot be read is an error: nothing would stop what it was meant to stop. */
+static int compile_hooks(struct services *sv, struct policy *p, struct err *err)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	struct diagnostics problems = { .arena = &p->arena };
@@ -77,9 +86,17 @@ static void compile_hooks(struct services *sv, struct policy *p)
 		};
 	if (n)
 		p->hooks = hook_set_new(all, n, &p->hook_policy, &problems);
-	for (size_t i = 0; i < problems.count; i++)
-		buf_addf(&p->notes, "%s (`cadre %s`)\n", problems.list[i].message,
-			 is_of_plugin(sv->plugins, problems.list[i].message) ? "plugin list" : "config explain hooks");
+	for (size_t i = 0; i < problems.count; i++) {
+		const struct diagnostic *problem = &problems.list[i];
+		enum hook_layer from = ((const struct hook_source *)problem->about)->layer;
+		if (problem->level == DIAGNOSTIC_ERROR && from != HOOK_FROM_PLUGIN && from != HOOK_FROM_SDK)
+			return err_set(err, ERR_USAGE,
+				       "%.160s; agents do not run until this is right (`cadre config explain hooks`)",
+				       problem->message);
+		buf_addf(&p->notes, "%s (`cadre %s`)\n", problem->message,
+			 from == HOOK_FROM_PLUGIN ? "plugin list" : "config explain hooks");
+	}
+	return 0;
 }
 
 /* ---- environment ------------------------------------------------------------------------------------------------- */
@@ -224,6 +241,13 @@ static const char *write_git_text(struct policy *p)
 
 /* ---- all of it ----------------------------------------------------------------------------------------------- */
 
+static void warn_flag_rule(void *data, const char *message)
+{
+	struct policy *p = data;
+
+	buf_addf(&p->notes, "command line: %s (`cadre permissions list`)\n", message);
+}
+
 /* Takes settings. *p need not be initialised. */
 static int policy_compile(struct services *sv, struct settings *settings, struct policy *p, struct err *err)
 {
@@ -236,11 +260,15 @@ static int policy_compile(struct services *sv, struct settings *settings, struct
 		p->rules = policy_rules(settings, policy_warn, p, &refusal);
 	if (refusal.text[0])
 		status = err_set(err, ERR_USAGE, "%s", refusal.text);
+	if (status == 0)
+		status = compile_hooks(sv, p, err);
 	if (status < 0) {
 		policy_release(p);
 		return status;
 	}
-	compile_hooks(sv, p);
+	struct permission flags = { 0 };
+	policy_add_flag_rules(&flags, &sv->options, warn_flag_rule, p);
+	permission_release(&flags);
 	make_env(sv, p);
 	p->git_text = write_git_text(p);
 	return 0;

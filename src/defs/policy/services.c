@@ -253,7 +253,6 @@ static int read_places(struct services *sv, struct err *err)
 	struct settings_origin at = { 0 };
 	const struct json *own = settings_get(settings, "providers", &at);
 	const struct json *overrides = settings_get(settings, "modelOverrides", NULL);
-	const char *most = find_variable(sv, "CLAUDE_CODE_MAX_CONTEXT_TOKENS");
 	AUTO_BUF struct buf managed = { 0 };
 	AUTO_BUF struct buf file = { 0 };
 	AUTO_ARENA struct arena a = { 0 };
@@ -269,8 +268,6 @@ static int read_places(struct services *sv, struct err *err)
 		return err_wrap(err, "%s:%u", at.file, at.line);
 	if (overrides)
 		places_read_overrides(places, json_raw(overrides));
-	if (most)
-		(void)str_to_i64(str_from(most), &places->max_context);
 	const char *path = services_catalog_file(sv, &a);
 	if (path && file_read(path, LARGEST_CATALOG, &file, &why) == 0 &&
 	    catalog_read(&places->arena, buf_str(&file), settings_texts(settings, "modelCatalogKeys", &a),
@@ -295,7 +292,7 @@ int services_open_endpoints(struct services *sv, struct err *err)
 	AUTO_BUF struct buf names = { 0 };
 	const char *setting = settings_cstr(sv->policy.settings, "provider", &a, "anthropic");
 	struct places *places = &sv->endpoints.places;
-	const struct provider *pinned = NULL;
+	const struct provider *pinned = NULL, *twin = NULL;
 	struct pins pins;
 
 	if (places->usual)
@@ -310,8 +307,10 @@ int services_open_endpoints(struct services *sv, struct err *err)
 			return err_set(err, ERR_USAGE,
 				       "%s and %s are both set: requests can be pinned to one of them only",
 				       pinned->pin, p->pin);
+		twin = pinned ? p : NULL;
 		pinned = pinned ? pinned : p;
 	}
+	places->variables = (struct variables){ find_variable, all_variables, sv };
 	const char *name = sv->options.provider ? sv->options.provider : pinned ? pinned->name : setting;
 	if (!places->own && read_places(sv, err) < 0)
 		return -(int)err->kind;
@@ -323,6 +322,7 @@ int services_open_endpoints(struct services *sv, struct err *err)
 	if (!usual)
 		return err_set(err, ERR_USAGE, "unknown provider '%s': expected one of %s", name, names.p);
 	places->usual = usual;
+	places->twin = twin;
 	sv->endpoints.loop = sv->loop;
 	sv->endpoints.configure = configure_endpoint;
 	sv->endpoints.admit = admit_provider;

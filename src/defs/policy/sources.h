@@ -12,6 +12,8 @@ int services_settings(struct services *sv, struct settings **ret_settings, struc
 typedef void settings_warn_fn(void *data, const char *message);
 /* A line each: values that are held, left out or without effect. warn may be NULL. */
 void policy_warn_settings(const struct settings *s, settings_warn_fn *warn, void *data);
+/* What is wrong with the hooks of the settings files, one message each with file and line. */
+void policy_warn_hooks(const struct settings *s, settings_warn_fn *warn, void *data);
 int services_state_file(struct services *sv, struct arena *a, const char **ret_path,
 			struct err *err); /* .claude.json */
 int services_agent_sources(struct services *sv, struct arena *a, struct catalog_sources *ret_sources, struct err *err);

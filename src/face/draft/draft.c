@@ -11,6 +11,7 @@ struct draft_change {
 	struct draft_change *next;
 	size_t from, inserted, cursor;
 	size_t removed_n;
+	unsigned group; /* undone with its neighbours of the same group; 0: alone */
 	char removed[];
 };
 
@@ -28,14 +29,14 @@ static void drop_changes(struct draft *d, size_t keep)
 	d->change_count = MIN(d->change_count, keep);
 }
 
-static void drop_marks(struct draft *d)
+static void drop_marks(struct draft_mark **marks, size_t *count)
 {
-	for (size_t i = 0; i < d->mark_count; i++) {
-		free(d->marks[i].label);
-		buf_release(&d->marks[i].content);
+	for (size_t i = 0; i < *count; i++) {
+		free((*marks)[i].label);
+		buf_release(&(*marks)[i].content);
 	}
-	free(TAKE(d->marks));
-	d->mark_count = 0;
+	free(TAKE(*marks));
+	*count = 0;
 }
 
 void draft_clear(struct draft *d)
@@ -45,7 +46,7 @@ void draft_clear(struct draft *d)
 	d->typing = d->killing = false;
 	d->yanked_from = d->yanked_at = 0;
 	drop_changes(d, 0);
-	drop_marks(d);
+	drop_marks(&d->marks, &d->mark_count);
 	d->history_at = d->history_count;
 	buf_release(&d->left);
 }
@@ -53,6 +54,8 @@ void draft_clear(struct draft *d)
 void draft_release(struct draft *d)
 {
 	draft_clear(d);
+	drop_marks(&d->stash_marks, &d->stash_mark_count);
+	buf_release(&d->stash);
 	buf_release(&d->text);
 	for (size_t i = 0; i < DRAFT_KILLS; i++)
 		free(d->kills[i]);
@@ -82,7 +85,7 @@ static void splice(struct draft *d, size_t from, size_t to, struct str with)
 void draft_replace(struct draft *d, size_t from, size_t to, struct str with)
 {
 	struct draft_change *last = d->changes;
-	bool joins = d->typing && last && from == to && from == last->from + last->inserted;
+	bool joins = d->typing && last && from == to && from == last->from + last->inserted && last->group == d->group;
 
 	if (from == to && !with.n)
 		return;
@@ -90,9 +93,12 @@ void draft_replace(struct draft *d, size_t from, size_t to, struct str with)
 		last->inserted += with.n;
 	} else {
 		struct draft_change *change = xmalloc(sizeof *change + to - from);
-		*change = (struct draft_change){
-			.next = last, .from = from, .inserted = with.n, .cursor = d->cursor, .removed_n = to - from
-		};
+		*change = (struct draft_change){ .next = last,
+						 .from = from,
+						 .inserted = with.n,
+						 .cursor = d->cursor,
+						 .removed_n = to - from,
+						 .group = d->group };
 		if (to > from)
 			memcpy(change->removed, d->text.p + from, to - from);
 		d->changes = change;
@@ -106,16 +112,20 @@ void draft_replace(struct draft *d, size_t from, size_t to, struct str with)
 
 void draft_undo(struct draft *d)
 {
-	struct draft_change *change = d->changes;
+	unsigned group = d->changes ? d->changes->group : 0;
 
 	d->typing = d->killing = false;
-	if (!change)
-		return;
-	d->changes = change->next;
-	d->change_count--;
-	splice(d, change->from, change->from + change->inserted, (struct str){ change->removed, change->removed_n });
-	d->cursor = MIN(change->cursor, d->text.n);
-	free(change);
+	do {
+		struct draft_change *change = d->changes;
+		if (!change)
+			return;
+		d->changes = change->next;
+		d->change_count--;
+		splice(d, change->from, change->from + change->inserted,
+		       (struct str){ change->removed, change->removed_n });
+		d->cursor = MIN(change->cursor, d->text.n);
+		free(change);
+	} while (group && d->changes && d->changes->group == group);
 }
 
 void draft_set(struct draft *d, struct str text)
@@ -232,6 +242,12 @@ size_t draft_position(const struct draft *d, enum draft_move move)
 		while (at < s.n && is_word(s, at))
 			at++;
 		return at;
+	case MOVE_BLANK_LEFT:
+		while (at && char_in(s.p[at - 1], " \t\n"))
+			at--;
+		while (at && !char_in(s.p[at - 1], " \t\n"))
+			at--;
+		return at;
 	case MOVE_LINE_START:
 		while (at && s.p[at - 1] != '\n')
 			at--;
@@ -310,6 +326,27 @@ void draft_yank_older(struct draft *d)
 		return;
 	unsigned next = d->yank + 1 < DRAFT_KILLS && d->kills[d->yank + 1] ? d->yank + 1 : 0;
 	yank(d, next, d->yanked_from, d->yanked_at);
+}
+
+bool draft_stash(struct draft *d)
+{
+	bool back = !d->text.n;
+	struct draft was = *d;
+
+	if (back && !d->stash.n)
+		return false;
+	d->text = was.stash;
+	d->marks = was.stash_marks;
+	d->mark_count = was.stash_mark_count;
+	d->stash = was.text;
+	d->stash_marks = was.marks;
+	d->stash_mark_count = was.mark_count;
+	if (!back)
+		draft_clear(d); /* what was aside before */
+	drop_changes(d, 0);
+	d->cursor = d->text.n;
+	d->typing = d->killing = false;
+	return true;
 }
 
 /* ---- history ------------------------------------------------------------------------------------------------------- */

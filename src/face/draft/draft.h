@@ -28,12 +28,16 @@ struct draft {
 	bool killing;                  /* the last key killed: the next kill joins it */
 	struct draft_change *changes;  /* the newest first; owned */
 	size_t change_count;
-	bool typing; /* the last change was typed text: more of it joins */
+	bool typing;    /* the last change was typed text: more of it joins */
+	unsigned group; /* of the changes to come: those of one group are undone together; 0: each alone */
 	struct draft_mark *marks;
 	size_t mark_count;
 	char **history; /* oldest first; owned */
 	size_t history_count, history_at;
 	struct buf left; /* the text that was left for the history */
+	struct buf stash;
+	struct draft_mark *stash_marks;
+	size_t stash_mark_count;
 };
 
 enum draft_move {
@@ -41,6 +45,7 @@ enum draft_move {
 	MOVE_RIGHT,
 	MOVE_WORD_LEFT,
 	MOVE_WORD_RIGHT,
+	MOVE_BLANK_LEFT, /* as a word, but only blanks end it */
 	MOVE_LINE_START,
 	MOVE_LINE_END,
 	MOVE_START,
@@ -63,6 +68,8 @@ void draft_set(struct draft *d, struct str text);                             /*
 /* Its label if a mark stands at this offset; NULL: none */
 const char *draft_mark_at(const struct draft *d, size_t at);
 void draft_expand(const struct draft *d, struct buf *out); /* the text with what its marks stand for */
+
+bool draft_stash(struct draft *d); /* puts the text aside; an empty draft gets it back. false: there is nothing */
 
 void draft_add_history(struct draft *d, struct str text);
 bool draft_older(struct draft *d); /* false: there is none */

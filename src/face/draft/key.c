@@ -21,22 +21,26 @@ static void paste_add(struct keys *k, const char *p, size_t n)
 	k->paste_cut = k->paste_cut || fits < n;
 }
 
-/* Terminals send a line end of a paste as CR; valid UTF-8 without NUL comes out. */
+/* Terminals send a line end of a paste as CR. */
+void keys_clean_paste(struct buf *raw, struct buf *out)
+{
+	size_t to = 0;
+
+	for (size_t i = 0; i < raw->n; i++) {
+		bool pair = raw->p[i] == '\r' && i + 1 < raw->n && raw->p[i + 1] == '\n';
+		if (raw->p[i] && !pair)
+			raw->p[to++] = raw->p[i] == '\r' ? '\n' : raw->p[i];
+	}
+	raw->n = to;
+	utf8_add_repaired(out, buf_str(raw));
+}
+
 static struct str paste_text(struct keys *k)
 {
 	AUTO_BUF struct buf raw = k->pasted;
 
 	k->pasted = (struct buf){ 0 };
-	for (size_t i = 0, to = 0; i <= raw.n && raw.n; i++) {
-		if (i == raw.n) {
-			raw.n = to;
-			break;
-		}
-		bool pair = raw.p[i] == '\r' && i + 1 < raw.n && raw.p[i + 1] == '\n';
-		if (raw.p[i] && !pair)
-			raw.p[to++] = raw.p[i] == '\r' ? '\n' : raw.p[i];
-	}
-	utf8_add_repaired(&k->pasted, buf_str(&raw));
+	keys_clean_paste(&raw, &k->pasted);
 	return buf_str(&k->pasted);
 }
 
@@ -72,6 +76,8 @@ bool keys_is_burst(const struct keys *k, const char *p, size_t n)
 {
 	if (k->pasting || n <= KEY_BURST_BYTES || memchr(p, '\033', n))
 		return false;
+	if (n >= KEY_LONG_BYTES)
+		return true;
 	const char *end = memchr(p, '\r', n - 1); /* one at the end is Enter */
 	return end || memchr(p, '\n', n - 1);
 }
@@ -107,14 +113,20 @@ static void decode_csi(struct keys *k, struct str parameters, char final, struct
 	unsigned numbers[3] = { 0 };
 	size_t count = 0;
 
+	bool more = false; /* behind a colon: other keys of the same place, kinds of presses */
 	for (size_t i = 0; i < parameters.n && count < COUNT_OF(numbers); i++) {
 		char c = parameters.p[i];
-		if (c >= '0' && c <= '9')
+		if (c >= '0' && c <= '9' && !more)
 			numbers[count] = MIN(numbers[count] * 10 + (unsigned)(c - '0'), 1000000u);
 		else if (c == ';')
 			count++;
+		more = c == ':' || (more && c != ';');
 	}
 	*ret = (struct key){ .code = KEY_UNKNOWN };
+	if (parameters.n && parameters.p[0] == '?') { /* reports; only one is asked for */
+		ret->code = final == 'u' ? KEY_KITTY : KEY_UNKNOWN;
+		return;
+	}
 	if (final == '~' && numbers[0] == 200) {
 		k->pasting = true;
 		k->paste_cut = false;
@@ -136,15 +148,34 @@ static void decode_csi(struct keys *k, struct str parameters, char final, struct
 			set_modifiers(ret, numbers[1]);
 			return;
 		}
+	static const char keypad[] = "0123456789./*-+\r="; /* 57399 and on */
+	static const enum key_code keypad_moves[] = { KEY_LEFT,      KEY_RIGHT, KEY_UP,  KEY_DOWN,    KEY_PAGE_UP,
+						      KEY_PAGE_DOWN, KEY_HOME,  KEY_END, KEY_UNKNOWN, KEY_DELETE };
 	if (final != 'u' || numbers[0] < 32 || numbers[0] > 0x10ffff)
 		return;
 	set_modifiers(ret, numbers[1]);
+	if (numbers[1] && (numbers[1] - 1) & (8 | 16)) /* Super and Hyper are the window manager's */
+		return;
+	if (numbers[0] >= 57417 && numbers[0] - 57417 < COUNT_OF(keypad_moves)) {
+		ret->code = keypad_moves[numbers[0] - 57417];
+		return;
+	}
+	if (numbers[0] >= 57399 && numbers[0] - 57399 < sizeof keypad - 1)
+		numbers[0] = (unsigned char)keypad[numbers[0] - 57399];
+	if (numbers[0] == '\r') {
+		ret->code = KEY_ENTER;
+		return;
+	}
+	if (numbers[0] >= 57344 && numbers[0] < 63744) /* keys without a character */
+		return;
 	if (ret->ctrl && numbers[0] < 127) {
 		ret->code = KEY_CTRL;
 		ret->letter = (char)numbers[0];
 		ret->ctrl = false;
 		return;
 	}
+	if (ret->shift && numbers[0] >= 'a' && numbers[0] <= 'z')
+		numbers[0] -= 'a' - 'A';
 	ret->code = KEY_TEXT;
 	ret->text = (struct str){ k->one, utf8_encode(numbers[0], k->one) };
 }

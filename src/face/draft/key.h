@@ -25,10 +25,11 @@ enum key_code {
 	KEY_FOCUS_IN,  /* the terminal got the focus */
 	KEY_FOCUS_OUT, /* it lost it */
 	KEY_POSITION,  /* row, column: where the cursor is, as asked */
+	KEY_KITTY,     /* the terminal has kitty's keys, as asked */
 	KEY_UNKNOWN,   /* a sequence that means nothing to us */
 };
 
-enum { KEY_SEQUENCE_BYTES = 64, KEY_PASTE_BYTES = 64 << 20, KEY_BURST_BYTES = 16 };
+enum { KEY_SEQUENCE_BYTES = 64, KEY_PASTE_BYTES = 64 << 20, KEY_BURST_BYTES = 16, KEY_LONG_BYTES = 1024 };
 
 struct key {
 	enum key_code code;
@@ -53,5 +54,7 @@ void keys_release(struct keys *k);
 size_t keys_feed(struct keys *k, const char *p, size_t n, struct key *ret);
 /* No byte came for a while: an Esc that waits for the rest of a sequence was the key. */
 void keys_settle(struct keys *k, struct key *ret);
-/* Terminals without bracketed paste: a read that is long and has line ends in it is a paste, not typed. */
+/* What was pasted as text: valid UTF-8 without NUL, line ends are \n. Changes raw. */
+void keys_clean_paste(struct buf *raw, struct buf *out);
+/* Terminals without bracketed paste: a read that is long and has line ends in it, or very long, is a paste, not typed. */
 bool keys_is_burst(const struct keys *k, const char *p, size_t n);

@@ -17,6 +17,7 @@ struct nested {
 
 struct markdown {
 	unsigned columns;
+	bool wraps;
 	struct styled *out;
 	struct styled text; /* of the block that is open */
 	unsigned look;
@@ -69,7 +70,8 @@ static void add_wrapped(struct markdown *m)
 		return;
 	do {
 		unsigned margin = add_margin(m);
-		size_t end = cells_wrap(s, from, m->columns > margin + 8 ? m->columns - margin : 8, &next);
+		unsigned room = m->columns > margin + 8 ? m->columns - margin : 8;
+		size_t end = cells_wrap(s, from, m->wraps ? room : UINT32_MAX / 2, &next);
 		styled_append(m->out, &m->text, from, end);
 		styled_add(m->out, LOOK_PLAIN, STR("\n"));
 		from = next;
@@ -90,7 +92,7 @@ static void add_blank(struct markdown *m)
 /* Widths that fit: the widest column is made narrower until they do. False: the window is too narrow. */
 static bool fit_widths(const struct markdown *m, unsigned *widths)
 {
-	unsigned all = 0, most = m->columns;
+	unsigned all = 1, most = m->columns;
 
 	memset(widths, 0, m->cell_columns * sizeof *widths);
 	for (size_t i = 0; i < m->cell_count; i++) {
@@ -100,6 +102,8 @@ static bool fit_widths(const struct markdown *m, unsigned *widths)
 	}
 	for (size_t i = 0; i < m->cell_columns; i++)
 		all += widths[i] + 3;
+	if (all > most && m->columns < NARROW)
+		return false;
 	while (all > most) {
 		size_t widest = 0;
 		for (size_t i = 1; i < m->cell_columns; i++)
@@ -110,7 +114,7 @@ static bool fit_widths(const struct markdown *m, unsigned *widths)
 		widths[widest]--;
 		all--;
 	}
-	return m->columns >= NARROW || all <= most;
+	return true;
 }
 
 static void add_table_row(struct markdown *m, const struct styled *cells, const unsigned *widths)
@@ -125,14 +129,13 @@ static void add_table_row(struct markdown *m, const struct styled *cells, const 
 			size_t next = s.n, start = from[i];
 			size_t end = start < s.n ? cells_wrap(s, start, widths[i], &next) : start;
 			unsigned width = cells_width((struct str){ s.p + start, end - start });
-			if (i)
-				styled_add(m->out, LOOK_DIM, STR(" │ "));
+			styled_add(m->out, LOOK_DIM, i ? STR(" │ ") : STR("│ "));
 			styled_append(m->out, &cells[i], start, end);
-			if (i + 1 < m->cell_columns)
-				styled_addf(m->out, LOOK_PLAIN, "%*s", (int)(widths[i] - MIN(width, widths[i])), "");
+			styled_addf(m->out, LOOK_PLAIN, "%*s", (int)(widths[i] - MIN(width, widths[i])), "");
 			from[i] = next;
 			more = more || next < s.n;
 		}
+		styled_add(m->out, LOOK_DIM, STR(" │"));
 		styled_add(m->out, LOOK_PLAIN, STR("\n"));
 	}
 }
@@ -147,13 +150,14 @@ static void add_table(struct markdown *m)
 		for (size_t i = 0; i + m->cell_columns <= m->cell_count; i += m->cell_columns) {
 			add_table_row(m, &m->cells[i], widths);
 			for (size_t k = 0; !i && k < m->cell_columns; k++) { /* below the head */
-				if (k)
-					styled_add(m->out, LOOK_DIM, STR("─┼─"));
-				for (unsigned w = 0; w < widths[k]; w++)
+				styled_add(m->out, LOOK_DIM, k ? STR("┼") : STR("├"));
+				for (unsigned w = 0; w < widths[k] + 2; w++)
 					styled_add(m->out, LOOK_DIM, STR("─"));
 			}
-			if (!i)
+			if (!i) {
+				styled_add(m->out, LOOK_DIM, STR("┤"));
 				styled_add(m->out, LOOK_PLAIN, STR("\n"));
+			}
 		}
 	} else { /* Header: value */
 		for (size_t i = m->cell_columns; i < m->cell_count; i++) {
@@ -360,7 +364,7 @@ static int on_text(MD_TEXTTYPE type, const MD_CHAR *p, MD_SIZE n, void *data)
 
 /* ---- the whole ----------------------------------------------------------------------------------------------------- */
 
-void markdown_render(struct str text, unsigned columns, struct styled *out)
+void markdown_render(struct str text, unsigned columns, bool wraps, struct styled *out)
 {
 	static const char *const files[] = { "libmd4c.so.0", NULL };
 	static const struct library_symbol symbols[] = { { "md_parse", offsetof(struct md4c, parse) } };
@@ -373,7 +377,7 @@ void markdown_render(struct str text, unsigned columns, struct styled *out)
 				   .enter_span = on_enter_span,
 				   .leave_span = on_leave_span,
 				   .text = on_text };
-	struct markdown m = { .columns = MAX(columns, 8u), .out = out };
+	struct markdown m = { .columns = MAX(columns, 8u), .wraps = wraps, .out = out };
 	AUTO_BUF struct buf valid = { 0 };
 	struct err ignored = { 0 };
 	size_t before = out->text.n;

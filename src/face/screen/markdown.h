@@ -4,7 +4,7 @@
 #pragma once
 #include "face/screen/paint.h"
 
-/* Appends lines, each with its line end, of foreign text. */
-void markdown_render(struct str text, unsigned columns, struct styled *out);
+/* Appends lines, each with its line end, of foreign text. wraps: prose is wrapped at words; otherwise only tables are fitted. */
+void markdown_render(struct str text, unsigned columns, bool wraps, struct styled *out);
 /* How much of a growing text is complete: whole blocks up to a blank line outside of fenced code. 0: none yet. */
 size_t markdown_complete(struct str text);

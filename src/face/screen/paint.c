@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <utf8proc.h>
 #include "face/cli/view.h"
+#include "face/screen/width.h"
 #include "lib/base/library.h"
 #include "lib/base/utf8.h"
 
@@ -64,23 +65,50 @@ bool styled_equal(const struct styled *a, const struct styled *b)
 	return str_eq(buf_str(&a->text), buf_str(&b->text)) && str_eq(buf_str(&a->looks), buf_str(&b->looks));
 }
 
-static void set_look(struct buf *out, unsigned look, bool colour)
+enum theme theme_find(struct str name)
 {
-	static const char *const colours[] = { "", ";31", ";32", ";33", ";34", ";35", ";36", ";38;5;208", ";38;5;213" };
+	static const char *const names[] = { "ansi", "dark", "light", "dark-daltonized", "light-daltonized" };
+	const char *colours = getenv("COLORFGBG"); /* 15;0 or 15;default;0: the last one is the background */
+	const char *background = colours ? strrchr(colours, ';') : NULL;
+
+	for (size_t i = 0; i < COUNT_OF(names); i++)
+		if (str_is(name, names[i]))
+			return THEME_ANSI + (enum theme)i;
+	if (!background)
+		return THEME_ANSI;
+	return !strcmp(background, ";7") || !strcmp(background, ";15") ? THEME_LIGHT : THEME_DARK;
+}
+
+/* SGR of the colours: red, green, yellow, blue, magenta, cyan, orange, pink; added, removed, and the words in them */
+static const char *const colours[][13] = {
+	[THEME_ANSI] = { "", ";31", ";32", ";33", ";34", ";35", ";36", ";38;5;208", ";38;5;213", ";32", ";31", ";32;7",
+			 ";31;7" },
+	[THEME_DARK] = { "", ";38;5;203", ";38;5;114", ";38;5;221", ";38;5;75", ";38;5;176", ";38;5;80", ";38;5;208",
+			 ";38;5;213", ";48;5;22", ";48;5;52", ";48;5;28", ";48;5;88" },
+	[THEME_LIGHT] = { "", ";38;5;160", ";38;5;28", ";38;5;94", ";38;5;26", ";38;5;90", ";38;5;30", ";38;5;166",
+			  ";38;5;162", ";48;5;194", ";48;5;224", ";48;5;157", ";48;5;217" },
+	[THEME_DARK_DALTONIZED] = { "", ";38;5;208", ";38;5;75", ";38;5;221", ";38;5;111", ";38;5;176", ";38;5;80",
+				    ";38;5;214", ";38;5;213", ";48;5;17", ";48;5;94", ";48;5;25", ";48;5;130" },
+	[THEME_LIGHT_DALTONIZED] = { "", ";38;5;166", ";38;5;26", ";38;5;94", ";38;5;25", ";38;5;90", ";38;5;30",
+				     ";38;5;172", ";38;5;162", ";48;5;153", ";48;5;223", ";48;5;117", ";48;5;216" },
+};
+
+static void set_look(struct buf *out, unsigned look, enum theme theme)
+{
 	size_t index = (look & LOOK_COLOURS) >> 4;
 
 	buf_addstr(out, "\033[0");
 	for (unsigned bit = 0; bit < 4; bit++)
 		if (look & 1u << bit)
 			buf_addf(out, ";%c", "1342"[bit]);
-	if (colour && index < COUNT_OF(colours))
-		buf_addstr(out, colours[index]);
+	if (theme && index < COUNT_OF(colours[0]))
+		buf_addstr(out, colours[theme][index]);
 	buf_addch(out, 'm');
 }
 
-void styled_write(const struct styled *s, size_t from, size_t to, bool colour, struct buf *out)
+void styled_write(const struct styled *s, size_t from, size_t to, enum theme theme, struct buf *out)
 {
-	unsigned visible = colour ? 0xff : 0xff & ~(unsigned)LOOK_COLOURS, now = LOOK_PLAIN;
+	unsigned visible = theme ? 0xff : 0xff & ~(unsigned)LOOK_COLOURS, now = LOOK_PLAIN;
 
 	for (size_t at = from; at < to;) {
 		unsigned look = (unsigned char)s->looks.p[at] & visible;
@@ -88,7 +116,7 @@ void styled_write(const struct styled *s, size_t from, size_t to, bool colour, s
 		while (end < to && ((unsigned char)s->looks.p[end] & visible) == look)
 			end++;
 		if (look != now)
-			set_look(out, look, colour);
+			set_look(out, look, theme);
 		now = look;
 		buf_add(out, s->text.p + at, end - at);
 		at = end;
@@ -152,12 +180,13 @@ size_t cells_next(struct str s, size_t at, unsigned *ret_width)
 	utf8proc_int32_t state = 0;
 	uint32_t cp, next;
 	size_t end = at + utf8_decode(s.p + at, &cp);
-	*ret_width = !u->width ? (c < 0x80 ? 1 : 2) : (unsigned)MAX(u->width((utf8proc_int32_t)cp), 0);
+	*ret_width =
+		width_add(0, 0, cp, !u->width ? (c < 0x80 ? 1 : 2) : (unsigned)MAX(u->width((utf8proc_int32_t)cp), 0));
 	while (u->breaks && end < s.n && s.p[end] != '\n') {
 		size_t n = utf8_decode(s.p + end, &next);
 		if (u->breaks((utf8proc_int32_t)cp, (utf8proc_int32_t)next, &state))
 			break;
-		*ret_width += (unsigned)MAX(u->width((utf8proc_int32_t)next), 0);
+		*ret_width = width_add(*ret_width, cp, next, (unsigned)MAX(u->width((utf8proc_int32_t)next), 0));
 		cp = next;
 		end += n;
 	}

@@ -21,8 +21,18 @@ enum look {
 	LOOK_CYAN = 6 << 4,
 	LOOK_ORANGE = 7 << 4,
 	LOOK_PINK = 8 << 4,
+	LOOK_ADDED = 9 << 4, /* a line of a difference, and what differs within it */
+	LOOK_REMOVED = 10 << 4,
+	LOOK_ADDED_WORD = 11 << 4,
+	LOOK_REMOVED_WORD = 12 << 4,
 	LOOK_COLOURS = 0xf0,
 };
+
+/* What the colours are. */
+enum theme { THEME_NONE, THEME_ANSI, THEME_DARK, THEME_LIGHT, THEME_DARK_DALTONIZED, THEME_LIGHT_DALTONIZED };
+/* By the name of the setting; auto: dark or light differences where the environment tells (COLORFGBG), else the terminal's own
+ * sixteen colours. */
+enum theme theme_find(struct str name);
 
 /* One line, or several with \n between them. A zeroed struct is empty. */
 struct styled {
@@ -38,7 +48,7 @@ void styled_add_foreign(struct styled *s, unsigned look, struct str text, bool o
 void styled_append(struct styled *s, const struct styled *other, size_t from, size_t to);
 bool styled_equal(const struct styled *a, const struct styled *b);
 /* Bytes from..to as a terminal wants them; ends with no look set. */
-void styled_write(const struct styled *s, size_t from, size_t to, bool colour, struct buf *out);
+void styled_write(const struct styled *s, size_t from, size_t to, enum theme theme, struct buf *out);
 #define AUTO_STYLED CLEANUP(styled_release)
 
 unsigned look_of_colour(const char *name); /* red, blue ... of an agent; LOOK_PLAIN if unknown */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * region.c - the live region. */
 #include "face/screen/region.h"
+#include "face/screen/width.h"
+#include "lib/base/utf8.h"
 
 void region_init(struct region *r)
 {
@@ -8,8 +10,9 @@ void region_init(struct region *r)
 
 	*r = (struct region){ .columns = 80, .rows = 24 };
 	r->rewraps_caret = tmux && *tmux;
-	r->cuts = !r->rewraps_caret && ((term && (!strcmp(term, "linux") || !strncmp(term, "rxvt", 4))) ||
-					getenv("XTERM_VERSION") || getenv("STY"));
+	r->cuts = !r->rewraps_caret &&
+		  ((term && (!strcmp(term, "linux") || !strncmp(term, "rxvt", 4))) || getenv("XTERM_VERSION") ||
+		   getenv("STY") || getenv("VIM_TERMINAL") || getenv("NVIM") || getenv("INSIDE_EMACS"));
 }
 
 void region_release(struct region *r)
@@ -35,23 +38,25 @@ static void move_to(struct region *r, size_t row, unsigned column, struct buf *o
 	r->at_column = column;
 }
 
-/* Behind a cluster of several code points the next column is set: terminals do not agree about its width. */
+/* Behind a cluster whose width terminals do not agree about the next column is set. */
 static void write_row(struct region *r, const struct styled *row, size_t from, struct buf *out)
 {
 	struct str s = buf_str(&row->text);
 	unsigned width;
+	uint32_t cp;
 
 	for (size_t at = from; at < s.n;) {
 		size_t end = at, one;
-		bool several = false;
-		while (end < s.n && !several) {
+		bool sure = true;
+		while (end < s.n && sure) {
 			one = end;
 			end = cells_next(s, end, &width);
 			r->at_column += width;
-			several = (unsigned char)s.p[one] >= 0x80 && end - one > 4;
+			bool single = utf8_decode(s.p + one, &cp) == end - one;
+			sure = width_is_sure(cp, single);
 		}
 		styled_write(row, at, end, r->colour, out);
-		if (several)
+		if (!sure)
 			buf_addf(out, "\033[%uG", r->at_column + 1);
 		at = end;
 	}
@@ -142,17 +147,20 @@ void region_erase(struct region *r, struct buf *out)
 	r->shown_count = 0;
 }
 
-void region_resize(struct region *r, unsigned columns, unsigned rows, struct buf *out)
+void region_resize(struct region *r, unsigned columns, unsigned rows, unsigned column, struct buf *out)
 {
+	bool known = column != REGION_COLUMN_UNKNOWN && columns && r->at_column >= columns;
+	bool wrapped = known ? column == r->at_column % columns : r->rewraps_caret;
+	bool fits = !known || wrapped || column + 1 >= columns; /* else it went as in no terminal that we know */
 	size_t up = r->at_row;
 
-	if (!r->cuts && columns < r->columns && columns) {
+	if (!r->cuts && columns < r->columns && columns && fits) {
 		up = 0;
 		for (size_t i = 0; i < r->at_row; i++) {
 			unsigned width = cells_width(buf_str(&r->shown[i].text));
 			up += width ? (width + columns - 1) / columns : 1;
 		}
-		if (r->rewraps_caret)
+		if (wrapped)
 			up += r->at_column / columns;
 	}
 	r->columns = MAX(columns, 2u);

@@ -9,7 +9,7 @@
 
 struct region {
 	unsigned columns, rows; /* of the window */
-	bool colour;
+	enum theme colour;
 	bool rewraps_caret;   /* a narrower window wraps the row of the cursor too (tmux) */
 	bool cuts;            /* it cuts rows instead of wrapping them */
 	struct styled *shown; /* the rows on the terminal */
@@ -26,5 +26,7 @@ void region_draw(struct region *r, struct styled *rows, size_t count, size_t row
 		 struct buf *out);
 /* Appends what takes the region off the terminal. */
 void region_erase(struct region *r, struct buf *out);
-/* The window has another size and the terminal may have wrapped the rows: takes them off. */
-void region_resize(struct region *r, unsigned columns, unsigned rows, struct buf *out);
+/* The window has another size and the terminal may have wrapped the rows: takes them off. column: where the terminal says that its
+ * cursor is now, from 0 on. Where that fits no terminal that we know, the fewest rows are taken off. */
+enum { REGION_COLUMN_UNKNOWN = 0xffff };
+void region_resize(struct region *r, unsigned columns, unsigned rows, unsigned column, struct buf *out);

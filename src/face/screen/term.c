@@ -11,12 +11,17 @@
 #include <unistd.h>
 #include "lib/base/base.h"
 
-/* Bracketed paste and focus reports off, cursor on, main screen, kitty keys off, no look */
+/* Bracketed paste and focus reports off, cursor on, no look */
 #define MODES_ON  "\033[?2004h"
 #define MODES_OFF "\033[?2004l\033[?1004l\033[?25h\033[0m"
+#define KITTY_ON  "\033[>1u"
+#define KITTY_OFF "\033[<u"
+/* After a crash or a kill also: the main screen, without the cursor's old place, which a terminal that is there already would jump to */
+#define CRASH_OFF KITTY_OFF MODES_OFF "\033[?1047l"
 
 static struct termios outside; /* before we took it */
 static volatile sig_atomic_t is_ours;
+static bool has_kitty;
 
 static const int crashes[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL };
 static struct sigaction crash_actions[COUNT_OF(crashes)]; /* as they were */
@@ -32,15 +37,16 @@ static void write_all(const char *p, size_t n)
 	}
 }
 
-/* The instruction, or abort(), runs again with the handler of before. */
+/* The signal comes again, with the handler of before. */
 static void on_crash(int signal)
 {
+	if (is_ours)
+		write_all(CRASH_OFF, sizeof CRASH_OFF - 1);
 	term_give_back();
 	for (size_t i = 0; i < COUNT_OF(crashes); i++)
 		if (crashes[i] == signal)
 			(void)sigaction(signal, &crash_actions[i], NULL);
-	if (signal == SIGABRT)
-		(void)raise(signal);
+	(void)raise(signal); /* delivered when this returns, also if another process sent it */
 }
 
 bool term_fits(void)
@@ -75,7 +81,22 @@ bool term_take(void)
 		return false;
 	is_ours = 1;
 	write_all(MODES_ON, sizeof MODES_ON - 1);
+	if (has_kitty)
+		write_all(KITTY_ON, sizeof KITTY_ON - 1);
 	return true;
+}
+
+void term_use_kitty(void)
+{
+	if (is_ours && !has_kitty)
+		write_all(KITTY_ON, sizeof KITTY_ON - 1);
+	has_kitty = true;
+}
+
+const struct termios *term_outside(const char **ret_reset)
+{
+	*ret_reset = CRASH_OFF;
+	return &outside;
 }
 
 void term_give_back(void)
@@ -83,6 +104,8 @@ void term_give_back(void)
 	if (!is_ours)
 		return;
 	is_ours = 0;
+	if (has_kitty)
+		write_all(KITTY_OFF, sizeof KITTY_OFF - 1);
 	write_all(MODES_OFF, sizeof MODES_OFF - 1);
 	(void)tcsetattr(STDIN_FILENO, TCSADRAIN, &outside);
 }

@@ -111,6 +111,15 @@ void agents_set_asking(struct agents *a, const char *id, bool asks)
 	a->asking = asks ? a->asking + 1 : a->asking - 1;
 }
 
+const struct agent_row *agents_shown(const struct agents *a, size_t index)
+{
+	for (int pass = 0; pass < 3; pass++)
+		for (const struct agent_row *r = a->first; r; r = r->next)
+			if ((r->asks ? 0 : r->ended_ms ? 2 : 1) == pass && !index--)
+				return r;
+	return NULL;
+}
+
 int64_t agents_prune(struct agents *a, int64_t now_ms)
 {
 	int64_t next_ms = 0;

@@ -24,5 +24,7 @@ struct agents {
 void agents_release(struct agents *a);
 bool agents_event(struct agents *a, const struct cadre_event *e, int64_t now_ms); /* true: something changed */
 void agents_set_asking(struct agents *a, const char *id, bool asks);
+/* The order of the rows at the prompt: those that ask, that run, that have ended. NULL: there are fewer */
+const struct agent_row *agents_shown(const struct agents *a, size_t index);
 /* Forgets those that ended more than a moment ago. Returns when to look again, 0: never. */
 int64_t agents_prune(struct agents *a, int64_t now_ms);

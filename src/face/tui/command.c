@@ -184,21 +184,46 @@ static void run_background(struct tui *t, const struct slash *slash, struct str 
 {
 	(void)slash;
 	(void)rest;
-	input_key(t, &(struct key){ .code = KEY_CTRL, .letter = 'b' });
+	input_action(t, ACTION_BACKGROUND);
 }
 
 static void run_redraw(struct tui *t, const struct slash *slash, struct str rest)
 {
 	(void)slash;
 	(void)rest;
-	input_key(t, &(struct key){ .code = KEY_CTRL, .letter = 'l' });
+	input_action(t, ACTION_REDRAW);
 }
 
 static void run_keys(struct tui *t, const struct slash *slash, struct str rest)
 {
 	(void)slash;
 	(void)rest;
-	input_key(t, &(struct key){ .code = KEY_TEXT, .text = STR("?") });
+	input_action(t, ACTION_KEYS);
+}
+
+static void run_vim(struct tui *t, const struct slash *slash, struct str rest)
+{
+	(void)slash;
+	(void)rest;
+	input_toggle_vim(t);
+}
+
+static void run_keybindings(struct tui *t, const struct slash *slash, struct str rest)
+{
+	(void)slash;
+	(void)rest;
+	input_edit_bindings(t);
+}
+
+/* What is wrong with the user's own files, then what a subcommand finds */
+static void run_doctor(struct tui *t, const struct slash *slash, struct str rest)
+{
+	AUTO_BUF struct buf problems = { 0 };
+
+	if (input_problems(&problems))
+		feed_foreign(t, problems.n ? LOOK_RED : LOOK_PLAIN,
+			     problems.n ? buf_str(&problems) : STR("keybindings.json: ok"));
+	run_cadre(t, slash, rest);
 }
 
 /* ---- memory and clipboard -------------------------------------------------------------------------------------------- */
@@ -302,7 +327,7 @@ const struct slash slash_table[] = {
 	{ "config", NULL, "[key]", "settings with their sources", run_cadre, "config explain" },
 	{ "context", NULL, "", "how full the model's window is", run_usage, NULL },
 	{ "copy", NULL, "", "the last answer into the clipboard", run_copy, NULL },
-	{ "doctor", NULL, "", "checks of the installation: the sandbox, servers, settings", run_cadre,
+	{ "doctor", NULL, "", "checks of the installation: keys, the sandbox, servers, settings", run_doctor,
 	  "sandbox status" },
 	{ "effort", NULL, "LEVEL", "low, medium, high, xhigh or max, from the next request on", run_set, "effort" },
 	{ "exit", "quit", "", "leave (also Ctrl-D)", run_exit, NULL },
@@ -311,6 +336,7 @@ const struct slash slash_table[] = {
 	{ "init", NULL, "", "write a CLAUDE.md for this project", run_words,
 	  "Look at this project: how it is built, tested and run, how its parts fit together, and what a newcomer must know. Write "
 	  "that into CLAUDE.md in the project's root, short and with commands that can be copied. If the file exists, improve it." },
+	{ "keybindings", NULL, "", "your keys: keybindings.json in $EDITOR", run_keybindings, NULL },
 	{ "keys", NULL, "", "the keys (also ? on an empty line)", run_keys, NULL },
 	{ "logs", NULL, "AGENT", "what an agent did", run_cadre, "logs" },
 	{ "mcp", NULL, "", "MCP servers and their state", run_cadre, "mcp list" },
@@ -335,6 +361,7 @@ const struct slash slash_table[] = {
 	{ "team", NULL, "", "teams and their members", run_cadre, "team" },
 	{ "transcript", NULL, "", "the whole conversation (also Ctrl-O)", run_transcript, NULL },
 	{ "usage", "cost", "", "cost and tokens so far", run_usage, NULL },
+	{ "vim", NULL, "", "keys of vim, on and off", run_vim, NULL },
 };
 const size_t slash_count = COUNT_OF(slash_table);
 

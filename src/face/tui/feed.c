@@ -7,15 +7,7 @@
 #include "lib/base/utf8.h"
 #include "lib/json/json.h"
 
-enum {
-	HEAD_ROWS = 3,
-	TAIL_ROWS = 5,
-	PROMPT_ROWS = 20,
-	LIVE_ROWS = 6,
-	SUMMARY_BYTES = 200,
-	DIFF_ROWS = 30,
-	SLOW_MS = 1000
-};
+enum { HEAD_ROWS = 3, TAIL_ROWS = 5, PROMPT_ROWS = 20, LIVE_ROWS = 6, SUMMARY_BYTES = 200, SLOW_MS = 1000 };
 
 const char *tui_mark(const struct tui *t, enum tui_mark mark)
 {
@@ -27,19 +19,79 @@ const char *tui_mark(const struct tui *t, enum tui_mark mark)
 
 /* ---- lines ---------------------------------------------------------------------------------------------------------- */
 
-void feed_styled(struct tui *t, const struct styled *lines)
+/* Behind a cluster of several code points the next column is set, because terminals do not agree about its width; in a line that
+ * the terminal wraps there is no such column. */
+static void write_line(struct tui *t, const struct styled *s, size_t from, size_t to)
+{
+	struct str line = { s->text.p + from, to - from };
+	bool placed = cells_width(line) < t->region.columns;
+	unsigned column = 0, width;
+
+	for (size_t at = 0; placed && at < line.n;) {
+		size_t end = cells_next(line, at, &width);
+		column += width;
+		if ((unsigned char)line.p[at] >= 0x80 && end - at > 4) {
+			styled_write(s, from, from + end, t->region.colour, &t->above);
+			buf_addf(&t->above, "\033[%uG", column + 1);
+			from += end;
+			line = (struct str){ line.p + end, line.n - end };
+			end = 0;
+		}
+		at = end;
+	}
+	styled_write(s, from, to, t->region.colour, &t->above);
+	buf_addstr(&t->above, "\r\n");
+}
+
+static void write_lines(struct tui *t, const struct styled *lines)
 {
 	struct str s = buf_str(&lines->text);
 
 	for (size_t at = 0; at < s.n;) {
 		const char *end = memchr(s.p + at, '\n', s.n - at);
 		size_t to = end ? (size_t)(end - s.p) : s.n;
-		styled_write(lines, at, to, t->region.colour, &t->above);
-		buf_addstr(&t->above, "\r\n");
+		write_line(t, lines, at, to);
 		at = to + 1;
 	}
 	if (s.n)
 		tui_changed(t);
+}
+
+/* Reads and searches that follow each other become one line; it is written when something else happens. */
+static void feed_folded(struct tui *t)
+{
+	struct folded *f = &t->folded;
+	AUTO_BUF struct buf b = { 0 };
+
+	if (f->reads + f->searches > 1) {
+		styled_clear(&f->lines);
+		if (f->reads)
+			buf_addf(&b, "Read %u file%s", f->reads, f->reads == 1 ? "" : "s");
+		if (f->searches)
+			buf_addf(&b, "%s %u pattern%s", f->reads ? ", searched" : "Searched", f->searches,
+				 f->searches == 1 ? "" : "s");
+		styled_addf(&f->lines, LOOK_CYAN, "%s ", tui_mark(t, MARK_TOOL));
+		styled_add(&f->lines, LOOK_PLAIN, buf_str(&b));
+		styled_add(&f->lines, LOOK_PLAIN, STR("\n"));
+	}
+	f->reads = f->searches = 0;
+	write_lines(t, &f->lines);
+	styled_clear(&f->lines);
+}
+
+void feed_styled(struct tui *t, const struct styled *lines)
+{
+	feed_folded(t);
+	write_lines(t, lines);
+}
+
+/* An empty line above what follows, and the mark of a turn (OSC 133) that shells and terminals know */
+static void feed_gap(struct tui *t, const char *mark)
+{
+	feed_folded(t);
+	buf_addstr(&t->above, "\r\n");
+	if (t->osc && *mark)
+		buf_addf(&t->above, "\033]133;%s\a", mark);
 }
 
 void feed_say(struct tui *t, unsigned look, struct str ours)
@@ -70,9 +122,8 @@ static void feed_line(struct tui *t, unsigned look, const char *mark, struct str
 }
 
 /* The first and last rows of a longer text, indented */
-static void feed_excerpt(struct tui *t, unsigned look, struct str text, size_t head, size_t tail)
+static void add_excerpt(struct tui *t, struct styled *s, unsigned look, struct str text, size_t head, size_t tail)
 {
-	AUTO_STYLED struct styled s = { 0 };
 	size_t count = 0, at = 0;
 
 	text = str_trim(text);
@@ -84,15 +135,14 @@ static void feed_excerpt(struct tui *t, unsigned look, struct str text, size_t h
 		struct str line = str_cut(&rest, '\n');
 		if (cut && at >= head && at < count - tail) {
 			if (at == head)
-				styled_addf(&s, LOOK_DIM, "    %s %zu lines more\n", tui_mark(t, MARK_MORE),
+				styled_addf(s, LOOK_DIM, "    %s %zu lines more\n", tui_mark(t, MARK_MORE),
 					    count - head - tail);
 			continue;
 		}
-		styled_add(&s, LOOK_PLAIN, STR("    "));
-		styled_add_foreign(&s, look, utf8_cut(line, 2000), true);
-		styled_add(&s, LOOK_PLAIN, STR("\n"));
+		styled_add(s, LOOK_PLAIN, STR("    "));
+		styled_add_foreign(s, look, utf8_cut(line, 2000), true);
+		styled_add(s, LOOK_PLAIN, STR("\n"));
 	}
-	feed_styled(t, &s);
 }
 
 void feed_prompt(struct tui *t, struct str text)
@@ -110,11 +160,24 @@ void feed_prompt(struct tui *t, struct str text)
 		styled_add_foreign(&s, LOOK_BOLD, line, true);
 		styled_add(&s, LOOK_PLAIN, STR("\n"));
 	}
-	buf_addstr(&t->above, "\r\n");
+	feed_gap(t, "A");
 	feed_styled(t, &s);
+	if (t->osc)
+		buf_addstr(&t->above, "\033]133;C\a");
 }
 
 /* ---- the answer ----------------------------------------------------------------------------------------------------- */
+
+/* Shown in the live region until its block is complete */
+static void add_to_tail(struct tui *t, struct str text)
+{
+	size_t from = t->tail.text.n;
+
+	styled_add_foreign(&t->tail, LOOK_PLAIN, text, false);
+	for (size_t i = from; i < t->tail.text.n; i++)
+		if (t->tail.text.p[i] == '\t')
+			t->tail.text.p[i] = ' ';
+}
 
 static void feed_blocks(struct tui *t, size_t n)
 {
@@ -122,11 +185,14 @@ static void feed_blocks(struct tui *t, size_t n)
 
 	if (!n)
 		return;
-	markdown_render((struct str){ t->answer.p, n }, t->region.columns - 1, &lines);
+	markdown_render((struct str){ t->answer.p, n }, t->region.columns - 1, !t->wraps_itself, &lines);
 	buf_drop(&t->answer, n);
+	styled_clear(&t->tail);
+	t->tail_moved = false;
+	add_to_tail(t, buf_str(&t->answer));
 	if (!lines.text.n)
 		return;
-	buf_addstr(&t->above, "\r\n");
+	feed_gap(t, "");
 	feed_styled(t, &lines);
 	t->streamed = true;
 }
@@ -139,11 +205,14 @@ static void end_thinking(struct tui *t)
 	if (!t->thinking)
 		return;
 	t->thinking = false;
-	if (ms < SLOW_MS)
-		return;
-	buf_addf(&b, "%s thought for ", tui_mark(t, MARK_MORE));
-	buf_addspan(&b, ms);
-	feed_say(t, LOOK_DIM, buf_str(&b));
+	if (ms >= SLOW_MS) {
+		buf_addf(&b, "%s thought for ", tui_mark(t, MARK_MORE));
+		buf_addspan(&b, ms);
+		feed_say(t, LOOK_DIM, buf_str(&b));
+	}
+	if (t->shows_thinking && t->thought.n)
+		feed_foreign(t, LOOK_DIM, str_trim(buf_str(&t->thought)));
+	buf_clear(&t->thought);
 }
 
 static void feed_delta(struct tui *t, const struct cadre_event *e)
@@ -154,10 +223,13 @@ static void feed_delta(struct tui *t, const struct cadre_event *e)
 		if (!t->thinking)
 			t->thinking_ms = tui_now_ms();
 		t->thinking = true;
+		if (t->shows_thinking)
+			buf_add(&t->thought, text.p, text.n);
 	} else {
 		end_thinking(t);
 		buf_add(&t->answer, text.p, text.n);
 		buf_add(&t->copied, text.p, text.n);
+		add_to_tail(t, text);
 		feed_blocks(t, markdown_complete(buf_str(&t->answer)));
 	}
 	tui_changed(t);
@@ -204,38 +276,6 @@ static void tool_started(struct tui *t, const struct cadre_event *e)
 	tui_changed(t);
 }
 
-/* The hunks of an edit: numbers, signs, lines */
-static void paint_patch(struct tui *t, const struct json *patch, struct styled *s)
-{
-	AUTO_ARENA struct arena arena = { 0 };
-	size_t rows = 0, left = 0;
-
-	for (const struct json *hunk = json_first(patch); hunk; hunk = json_next(patch, hunk)) {
-		int64_t old_at = 0, new_at = 0;
-		(void)json_i64(json_get(hunk, "oldStart"), &old_at);
-		(void)json_i64(json_get(hunk, "newStart"), &new_at);
-		const struct json *lines = json_get(hunk, "lines");
-		for (const struct json *l = json_is(lines, JSON_ARRAY) ? json_first(lines) : NULL; l;
-		     l = json_next(lines, l)) {
-			struct str text = json_str(l, &arena);
-			char sign = text.n ? text.p[0] : ' ';
-			unsigned look = sign == '+' ? LOOK_GREEN : sign == '-' ? LOOK_RED : LOOK_DIM;
-			if (rows++ >= DIFF_ROWS) {
-				left++;
-				continue;
-			}
-			styled_addf(s, LOOK_DIM, "    %5lld ", (long long)(sign == '-' ? old_at : new_at));
-			styled_addf(s, look, "%c ", sign);
-			styled_add_foreign(s, look, (struct str){ text.p + (text.n > 0), text.n - (text.n > 0) }, true);
-			styled_add(s, LOOK_PLAIN, STR("\n"));
-			old_at += sign != '+';
-			new_at += sign != '-';
-		}
-	}
-	if (left)
-		styled_addf(s, LOOK_DIM, "    %s %zu lines more\n", tui_mark(t, MARK_MORE), left);
-}
-
 /* The results of calls, before their ends: the hunks of an edit are kept for the line of its call. */
 static void note_patch(struct tui *t, const struct cadre_event *e)
 {
@@ -249,7 +289,8 @@ static void note_patch(struct tui *t, const struct cadre_event *e)
 	const struct json *id = json_get(json_first(json_get(json_get(root, "message"), "content")), "tool_use_id");
 	for (struct tool_run *run = t->tools; run; run = run->next)
 		if (json_str_is(id, run->id))
-			paint_patch(t, json_get(json_get(root, "tool_use_result"), "structuredPatch"), &run->patch);
+			diff_paint(t, json_get(json_get(root, "tool_use_result"), "structuredPatch"), &run->patch,
+				   &run->added, &run->removed);
 }
 
 /* Their results are long and known to the user: one line says enough. */
@@ -265,6 +306,29 @@ static bool is_quiet_tool(const char *name)
 	return false;
 }
 
+/* The line of a call: mark, name, subject; lines, changes and time behind it */
+static void paint_call(struct tui *t, const struct tool_run *run, bool failed, size_t lines, struct styled *s)
+{
+	int64_t ms = tui_now_ms() - run->started_ms;
+	AUTO_BUF struct buf b = { 0 };
+
+	styled_addf(s, failed ? LOOK_RED : LOOK_CYAN, "%s ", tui_mark(t, failed ? MARK_FAILED : MARK_TOOL));
+	styled_add_foreign(s, LOOK_BOLD, str_from(run->name), true);
+	styled_add(s, LOOK_PLAIN, STR(" "));
+	styled_add_foreign(s, LOOK_PLAIN, str_from(run->summary), true);
+	if (run->patch.text.n) {
+		styled_addf(s, LOOK_GREEN, " +%zu", run->added);
+		styled_addf(s, LOOK_RED, " -%zu", run->removed);
+	}
+	if (!strcmp(run->name, "Read") && !failed)
+		buf_addf(&b, "%zu line%s%s", lines, lines == 1 ? "" : "s", ms >= SLOW_MS ? ", " : "");
+	if (ms >= SLOW_MS)
+		buf_addspan(&b, ms);
+	if (b.n)
+		styled_addf(s, LOOK_DIM, " (%s)", b.p);
+	styled_add(s, LOOK_PLAIN, STR("\n"));
+}
+
 static void tool_ended(struct tui *t, const struct cadre_event *e)
 {
 	struct tool_run *run = take_tool(t, cadre_event_id(e));
@@ -277,31 +341,24 @@ static void tool_ended(struct tui *t, const struct cadre_event *e)
 		return;
 	for (size_t i = 0; i < text.n; i++)
 		lines += text.p[i] == '\n';
-	if (!failed && (!strcmp(run->name, "Agent") || !strcmp(run->name, "Task"))) {
-		tool_run_free(run); /* its start and its end have lines of their own */
-		return;
+	bool reads = !failed && !strcmp(run->name, "Read");
+	bool searches = !failed && (!strcmp(run->name, "Grep") || !strcmp(run->name, "Glob"));
+	if (!failed && !strcmp(run->name, "TaskCreate"))
+		todo_created(t, text);
+	if (failed || (strcmp(run->name, "Agent") != 0 && strcmp(run->name, "Task") != 0)) {
+		/* the start and the end of an agent have lines of their own */
+		paint_call(t, run, failed, lines, &s);
+		styled_append(&s, &run->patch, 0, run->patch.text.n);
+		if (failed || !is_quiet_tool(run->name))
+			add_excerpt(t, &s, failed ? LOOK_RED : LOOK_DIM, text, HEAD_ROWS, TAIL_ROWS);
 	}
-	int64_t ms = tui_now_ms() - run->started_ms;
-	styled_addf(&s, failed ? LOOK_RED : LOOK_CYAN, "%s ", tui_mark(t, failed ? MARK_FAILED : MARK_TOOL));
-	styled_add_foreign(&s, LOOK_BOLD, str_from(run->name), true);
-	styled_add(&s, LOOK_PLAIN, STR(" "));
-	styled_add_foreign(&s, LOOK_PLAIN, str_from(run->summary), true);
-	if (ms >= SLOW_MS || (!strcmp(run->name, "Read") && !failed)) {
-		AUTO_BUF struct buf b = { 0 };
-		if (!strcmp(run->name, "Read") && !failed)
-			buf_addf(&b, "%zu line%s%s", lines, lines == 1 ? "" : "s", ms >= SLOW_MS ? ", " : "");
-		if (ms >= SLOW_MS)
-			buf_addspan(&b, ms);
-		styled_add(&s, LOOK_DIM, STR(" ("));
-		styled_add(&s, LOOK_DIM, buf_str(&b));
-		styled_add(&s, LOOK_DIM, STR(")"));
+	if (reads || searches) {
+		t->folded.reads += reads;
+		t->folded.searches += searches;
+		styled_append(&t->folded.lines, &s, 0, s.text.n);
+	} else {
+		feed_styled(t, &s);
 	}
-	feed_styled(t, &s);
-	feed_styled(t, &run->patch);
-	if (failed)
-		feed_excerpt(t, LOOK_RED, text, HEAD_ROWS, TAIL_ROWS);
-	else if (!is_quiet_tool(run->name))
-		feed_excerpt(t, LOOK_DIM, text, HEAD_ROWS, TAIL_ROWS);
 	tool_run_free(run);
 }
 
@@ -319,14 +376,19 @@ static void note_usage(struct tui *t, const struct cadre_event *e)
 
 	if (!frame || json_parse(&reader, frame, n, &root, NULL) < 0)
 		return;
-	t->cost_usd = json_double(json_get(root, "total_cost_usd"));
+	double cost_usd = json_double(json_get(root, "total_cost_usd"));
+	t->turn_usd = MAX(cost_usd - t->cost_usd, 0.0);
+	t->cost_usd = cost_usd;
 	const struct json *steps = json_get(json_get(root, "usage"), "iterations"), *last = NULL;
 	for (const struct json *s = json_is(steps, JSON_ARRAY) ? json_first(steps) : NULL; s; s = json_next(steps, s))
 		last = s;
-	t->context = 0;
+	t->context = t->turn_tokens = 0;
 	for (size_t i = 0; i < COUNT_OF(parts); i++) {
 		int64_t tokens = 0;
-		(void)json_i64(json_get(last ? last : json_get(root, "usage"), parts[i]), &tokens);
+		(void)json_i64(json_get(json_get(root, "usage"), parts[i]), &tokens);
+		t->turn_tokens += tokens;
+		if (last)
+			(void)json_i64(json_get(last, parts[i]), &tokens);
 		t->context += tokens;
 	}
 	const struct json *models = json_get(root, "modelUsage");
@@ -354,10 +416,33 @@ static void feed_turn_end(struct tui *t, const struct cadre_event *e)
 		}
 		buf_addf(&b, "%s ", tui_mark(t, MARK_DONE));
 		buf_addspan(&b, tui_now_ms() - t->turn_ms);
+		if (t->turn_tokens) {
+			buf_addstr(&b, ", ");
+			buf_addcount(&b, t->turn_tokens);
+			buf_addstr(&b, " tokens");
+		}
+		if (t->turn_usd > 0)
+			buf_addf(&b, ", $%.2f", t->turn_usd);
 		feed_say(t, LOOK_DIM, buf_str(&b));
 	}
+	feed_folded(t);
+	if (t->osc)
+		buf_addstr(&t->above, cadre_event_is_error(e) ? "\033]133;D;1\a" : "\033]133;D;0\a");
 	t->streamed = t->cancelled = false;
 	buf_clear(&t->retry);
+	t->retries = 0;
+}
+
+/* A request has an answer again: one line says how long it took. */
+static void feed_retries_over(struct tui *t)
+{
+	AUTO_BUF struct buf b = { 0 };
+
+	buf_clear(&t->retry);
+	buf_addf(&b, "after %u tries, ", t->retries + 1);
+	buf_addspan(&b, tui_now_ms() - t->retry_ms);
+	feed_say(t, LOOK_DIM, buf_str(&b));
+	t->retries = 0;
 }
 
 /* A child: its start and its end, and errors; its tools are in the rows of agents. */
@@ -392,8 +477,9 @@ void feed_event(struct tui *t, const struct cadre_event *e)
 		feed_child(t, e);
 		return;
 	}
-	if (kind != CADRE_RETRY && t->retry.n)
-		buf_clear(&t->retry);
+	bool answered = kind == CADRE_DELTA || kind == CADRE_MESSAGE || kind == CADRE_TOOL_STARTED;
+	if (answered && t->retries)
+		feed_retries_over(t);
 	switch (kind) {
 	case CADRE_DELTA:
 		feed_delta(t, e);
@@ -406,8 +492,13 @@ void feed_event(struct tui *t, const struct cadre_event *e)
 		break;
 	case CADRE_MESSAGE:
 		note_patch(t, e);
+		todo_message(t, e);
 		break;
 	case CADRE_RETRY:
+		if (!t->retries++)
+			t->retry_ms = tui_now_ms();
+		buf_clear(&t->retry);
+		buf_addf(&t->retry, "try %u: ", t->retries + 1);
 		render_line(&t->retry, text);
 		tui_changed(t);
 		break;
@@ -435,40 +526,41 @@ void feed_release(struct tui *t)
 {
 	while (t->tools)
 		tool_run_free(take_tool(t, t->tools->id));
+	styled_release(&t->folded.lines);
+	buf_release(&t->thought);
 	buf_release(&t->answer);
+	styled_release(&t->tail);
 	buf_release(&t->retry);
 	buf_release(&t->above);
 }
 
 /* ---- while it lasts ------------------------------------------------------------------------------------------------- */
 
+/* Rows start where they started before, so text that is added changes the last row alone. A full tail moves up by half of its
+ * rows at once, because a move draws all of them; it keeps its height. */
 void feed_add_tail(struct tui *t)
 {
-	AUTO_STYLED struct styled s = { 0 };
-	size_t starts[LIVE_ROWS + 1], count = 0, from = 0, next;
-	unsigned columns = t->region.columns - 1;
+	struct styled *s = &t->tail;
+	size_t starts[LIVE_ROWS + 1], count, next;
 
-	if (!t->answer.n)
-		return;
-	/* only its end is seen: what is far above needs no work */
-	size_t most = (size_t)columns * LIVE_ROWS * 4;
-	size_t skip = t->answer.n > most ? t->answer.n - most : 0;
-	while (skip && skip < t->answer.n && ((unsigned char)t->answer.p[skip] & 0xc0) == 0x80)
-		skip++;
-	styled_add_foreign(&s, LOOK_PLAIN, (struct str){ t->answer.p + skip, t->answer.n - skip }, false);
-	for (size_t i = 0; i < s.text.n; i++)
-		if (s.text.p[i] == '\t')
-			s.text.p[i] = ' ';
-	struct str text = buf_str(&s.text);
-	do {
-		if (count == LIVE_ROWS)
-			memmove(starts, starts + 1, (--count) * sizeof *starts);
-		starts[count++] = from;
-		(void)cells_wrap(text, from, columns, &next);
-		from = next;
-	} while (from < text.n);
-	for (size_t i = 0; i < count; i++)
-		styled_append(rows_add(t), &s, starts[i], cells_wrap(text, starts[i], columns, &next));
+	for (;;) {
+		count = 0;
+		for (size_t from = 0; from < s->text.n && count <= LIVE_ROWS; from = next) {
+			starts[count++] = from;
+			(void)cells_wrap(buf_str(&s->text), from, t->region.columns - 1, &next);
+		}
+		if (count <= LIVE_ROWS)
+			break;
+		buf_drop(&s->text, starts[LIVE_ROWS / 2]);
+		buf_drop(&s->looks, starts[LIVE_ROWS / 2]);
+		t->tail_moved = true;
+	}
+	for (size_t i = 0; i < (t->tail_moved ? LIVE_ROWS : count); i++) {
+		struct styled *row = rows_add(t);
+		if (i < count)
+			styled_append(row, s, starts[i],
+				      cells_wrap(buf_str(&s->text), starts[i], t->region.columns - 1, &next));
+	}
 }
 
 void feed_add_activity(struct tui *t)
@@ -480,7 +572,11 @@ void feed_add_activity(struct tui *t)
 	if (!t->in_turn)
 		return;
 	row = rows_add(t);
-	styled_addf(row, LOOK_CYAN, "%s ", tui_mark(t, MARK_RUNS));
+	/* the mark turns with the seconds */
+	static const char *const turning[] = { "◐", "◓", "◑", "◒" };
+	bool turns = !t->ascii && !t->still;
+	styled_addf(row, LOOK_CYAN, "%s ",
+		    turns ? turning[(tui_now_ms() - t->turn_ms) / 1000 % 4] : tui_mark(t, MARK_RUNS));
 	if (t->retry.n) {
 		styled_add(row, LOOK_YELLOW, buf_str(&t->retry));
 	} else if (t->tools) {

@@ -12,18 +12,22 @@
 
 enum { READ_BYTES = 1 << 20, MOST_LINES = 500, LONGEST_LINE = 64 << 10 };
 
-static int open_history(int flags)
+bool tui_config_path(struct buf *path, const char *name)
 {
 	const char *dir = getenv("CLAUDE_CONFIG_DIR"), *home = getenv("HOME");
-	AUTO_BUF struct buf path = { 0 };
 
 	if (dir && *dir)
-		buf_addf(&path, "%s/history.jsonl", dir);
+		buf_addf(path, "%s/%s", dir, name);
 	else if (home && *home)
-		buf_addf(&path, "%s/.claude/history.jsonl", home);
-	else
-		return -1;
-	return open(path.p, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
+		buf_addf(path, "%s/.claude/%s", home, name);
+	return path->n > 0;
+}
+
+static int open_history(int flags)
+{
+	AUTO_BUF struct buf path = { 0 };
+
+	return tui_config_path(&path, "history.jsonl") ? open(path.p, flags | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
 }
 
 void history_load(struct tui *t)

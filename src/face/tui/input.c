@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * input.c - what a key does at the prompt and during a turn. */
+#include <fcntl.h>
+#include <unistd.h>
 #include "face/tui/tui_int.h"
 #include "face/cli/run.h"
 #include "face/cli/view.h"
+#include "lib/json/json.h"
 
-enum { TWICE_MS = 2000 };
+enum { TWICE_MS = 2000, BURST_MS = 30 };
 
 static const char *const modes[] = { "default", "acceptEdits", "plan" };
 
@@ -36,14 +39,13 @@ static void cycle_mode(struct tui *t)
 
 static void say_keys(struct tui *t)
 {
-	feed_say(
-		t, LOOK_PLAIN,
-		STR("enter sends . alt+enter, ctrl+j or \\ enter: a new line . up, down: history . ctrl+r searches it\n"
-		    "esc interrupts a turn, twice clears the line . ctrl+c the same, twice leaves . ctrl+d leaves\n"
-		    "shift+tab: default, acceptEdits, plan . ctrl+b: agents continue in the background . tab opens a question\n"
-		    "ctrl+g edits in $EDITOR . ctrl+_ undoes . ctrl+a e k u w y, alt+b f d y as in readline . ctrl+z suspends\n"
-		    "ctrl+o the whole conversation . ctrl+t all agents\n"
-		    "/ commands . @ files . ! runs a shell command, !! without telling the model . # keeps a line in memory\n"));
+	AUTO_BUF struct buf b = { 0 };
+
+	keymap_add_help(&t->keymap, &b);
+	buf_addstr(
+		&b,
+		"/ commands . @ files . ! runs a shell command, !! without telling the model . # keeps a line in memory\n");
+	feed_say(t, LOOK_PLAIN, buf_str(&b));
 }
 
 static void enter_line(struct tui *t)
@@ -75,6 +77,7 @@ static void enter_line(struct tui *t)
 	draft_add_history(d, str_trim(buf_str(&shown)));
 	history_append(t, str_trim(buf_str(&shown)));
 	draft_clear(d);
+	vim_reset(&t->vim, d);
 	menu_close(t);
 	if (!marked && str_starts(line, STR("!"))) {
 		bool alone = str_starts(line, STR("!!"));
@@ -136,39 +139,132 @@ static void move_row(struct tui *t, bool up)
 		take_back_queued(t);
 	} else {
 		history_load(t);
-		(void)(up ? draft_older(d) : draft_newer(d));
+		if (!(up ? draft_older(d) : draft_newer(d)) && !up && agents_shown(&t->agents, 0))
+			t->agent_focus = 1;
 	}
 	while (d->cursor < d->text.n && ((unsigned char)d->text.p[d->cursor] & 0xc0) == 0x80)
 		d->cursor++; /* not inside a character */
 }
 
-static void control_key(struct tui *t, char letter)
+static void redraw(struct tui *t)
+{
+	AUTO_BUF struct buf b = { 0 };
+
+	region_erase(&t->region, &b);
+	cadre_write(t->out, b.p, b.n);
+	tui_changed(t);
+}
+
+static void interrupt(struct tui *t)
 {
 	struct draft *d = &t->draft;
 
-	switch (letter) {
-	case 'a':
-		draft_move(d, MOVE_LINE_START);
+	if (t->job) {
+		job_cancel(t);
+	} else if (d->text.n) {
+		draft_clear(d);
+		vim_reset(&t->vim, d);
+	} else if (t->in_turn) {
+		tui_interrupt(t);
+	} else if (is_twice(&t->interrupted_ms)) {
+		tui_leave(t, EXIT_ANSWER);
+	} else {
+		tui_note(t, "ctrl+c again leaves");
+	}
+}
+
+static void cancel(struct tui *t)
+{
+	struct draft *d = &t->draft;
+
+	if (t->in_turn) {
+		tui_interrupt(t);
+	} else if (!is_twice(&t->esc_ms)) {
+		tui_note(t, d->text.n ? "esc again clears the line" : "esc again: points to rewind to");
+	} else if (d->text.n) {
+		draft_add_history(d, buf_str(&d->text));
+		draft_clear(d);
+		vim_reset(&t->vim, d);
+	} else {
+		(void)command_slash(t, STR("/rewind"));
+	}
+}
+
+/* Before what is queued already, and the turn ends for it */
+static void submit_now(struct tui *t)
+{
+	size_t queued = t->queue_count;
+
+	enter_line(t);
+	if (t->queue_count <= queued)
+		return;
+	char *last = t->queue[queued];
+	memmove(t->queue + 1, t->queue, queued * sizeof *t->queue);
+	t->queue[0] = last;
+	tui_interrupt(t);
+}
+
+static void toggle_thinking(struct tui *t)
+{
+	char why[240] = "";
+	bool off = !t->thinks_not;
+
+	if (cadre_session_set(t->session, "max-thinking-tokens", off ? "0" : NULL, why, sizeof why) < 0) {
+		tui_note(t, why);
+		return;
+	}
+	t->thinks_not = off;
+	tui_note(t, off ? "thinking is off, from the next request on" : "thinking is on, from the next request on");
+}
+
+static void stop_result(struct tui *t, struct str output, bool ok)
+{
+	struct str rest = str_trim(output), line = str_cut(&rest, '\n');
+	AUTO_FREE char *text = xstrndup(line.p, line.n);
+
+	tui_note(t, ok ? "stopped" : text);
+}
+
+static void kill_agents(struct tui *t)
+{
+	AUTO_BUF struct buf words = { 0 };
+
+	if (!t->agents.running) {
+		tui_note(t, "no agent runs");
+	} else if (!is_twice(&t->kill_ms)) {
+		tui_note(t, "the same keys again stop all agents");
+	} else {
+		buf_addf(&words, "--session %s", cadre_session_id(t->session));
+		job_cadre(t, "stop --all", buf_str(&words), stop_result);
+	}
+}
+
+static void move_cursor(struct tui *t, enum draft_move move)
+{
+	draft_move(&t->draft, move);
+}
+
+void input_action(struct tui *t, enum action action)
+{
+	struct draft *d = &t->draft;
+
+	switch (action) {
+	case ACTION_SUBMIT:
+		enter_line(t);
 		break;
-	case 'b':
-		if (t->in_turn)
-			move_to_background(t);
-		else
-			draft_move(d, MOVE_LEFT);
+	case ACTION_SUBMIT_NOW:
+		submit_now(t);
 		break;
-	case 'c':
-		if (t->job)
-			job_cancel(t);
-		else if (d->text.n)
-			draft_clear(d);
-		else if (t->in_turn)
-			tui_interrupt(t);
-		else if (is_twice(&t->interrupted_ms))
-			tui_leave(t, EXIT_ANSWER);
-		else
-			tui_note(t, "ctrl+c again leaves");
+	case ACTION_NEWLINE:
+		(void)draft_type(d, STR("\n"));
 		break;
-	case 'd':
+	case ACTION_CANCEL:
+		cancel(t);
+		break;
+	case ACTION_INTERRUPT:
+		interrupt(t);
+		break;
+	case ACTION_EXIT:
 		if (d->text.n)
 			draft_delete(d, MOVE_RIGHT);
 		else if (t->in_turn || t->agents.running ? is_twice(&t->interrupted_ms) : true)
@@ -176,156 +272,193 @@ static void control_key(struct tui *t, char letter)
 		else
 			tui_note(t, "agents are at work: ctrl+d again leaves");
 		break;
-	case 'e':
-		draft_move(d, MOVE_LINE_END);
+	case ACTION_PREVIOUS:
+	case ACTION_NEXT:
+		move_row(t, action == ACTION_PREVIOUS);
 		break;
-	case 'f':
-		draft_move(d, MOVE_RIGHT);
-		break;
-	case 'g':
-		job_edit_draft(t);
-		break;
-	case 'k':
-		draft_kill(d, MOVE_LINE_END);
-		break;
-	case 'l': {
-		AUTO_BUF struct buf b = { 0 };
-		region_erase(&t->region, &b);
-		cadre_write(t->out, b.p, b.n);
-		break;
-	}
-	case 'o':
-		command_show_transcript(t);
-		break;
-	case 't':
-		page_open_agents(t);
-		break;
-	case 'n':
-	case 'p':
-		move_row(t, letter == 'p');
-		break;
-	case 'r':
+	case ACTION_SEARCH:
 		menu_search_history(t);
 		break;
-	case 'u':
-		draft_kill(d, MOVE_LINE_START);
+	case ACTION_COMPLETE:
+		if (t->asks)
+			ask_open(t);
 		break;
-	case 'w':
-		draft_kill(d, MOVE_WORD_LEFT);
+	case ACTION_CYCLE_MODE:
+		cycle_mode(t);
 		break;
-	case 'y':
-		draft_yank(d);
+	case ACTION_MODEL:
+		(void)command_slash(t, STR("/model"));
 		break;
-	case 'z':
-		tui_suspend(t);
+	case ACTION_THINKING:
+		toggle_thinking(t);
 		break;
-	case '_':
+	case ACTION_TRANSCRIPT:
+		command_show_transcript(t);
+		break;
+	case ACTION_AGENTS:
+		page_open_agents(t);
+		break;
+	case ACTION_KILL_AGENTS:
+		kill_agents(t);
+		break;
+	case ACTION_BACKGROUND:
+		if (t->in_turn)
+			move_to_background(t);
+		else
+			move_cursor(t, MOVE_LEFT);
+		break;
+	case ACTION_STASH:
+		if (!draft_stash(d))
+			tui_note(t, "there is no text");
+		else if (!d->text.n)
+			tui_note(t, "the text is put aside; the same key brings it back");
+		break;
+	case ACTION_EDITOR:
+		job_edit_draft(t);
+		break;
+	case ACTION_UNDO:
 		draft_undo(d);
 		break;
-	default:
+	case ACTION_LINE_START:
+		move_cursor(t, MOVE_LINE_START);
+		break;
+	case ACTION_LINE_END:
+		move_cursor(t, MOVE_LINE_END);
+		break;
+	case ACTION_LEFT:
+		move_cursor(t, MOVE_LEFT);
+		break;
+	case ACTION_RIGHT:
+		move_cursor(t, MOVE_RIGHT);
+		break;
+	case ACTION_WORD_LEFT:
+		move_cursor(t, MOVE_WORD_LEFT);
+		break;
+	case ACTION_WORD_RIGHT:
+		move_cursor(t, MOVE_WORD_RIGHT);
+		break;
+	case ACTION_DELETE_LEFT:
+		draft_delete(d, MOVE_LEFT);
+		break;
+	case ACTION_DELETE_RIGHT:
+		draft_delete(d, MOVE_RIGHT);
+		break;
+	case ACTION_KILL_LEFT:
+		draft_kill(d, t->readline ? MOVE_BLANK_LEFT : MOVE_WORD_LEFT);
+		break;
+	case ACTION_KILL_LEFT_PART:
+		draft_kill(d, MOVE_WORD_LEFT);
+		break;
+	case ACTION_KILL_RIGHT:
+		draft_kill(d, MOVE_WORD_RIGHT);
+		break;
+	case ACTION_KILL_END:
+		draft_kill(d, MOVE_LINE_END);
+		break;
+	case ACTION_KILL_START:
+		draft_kill(d, MOVE_LINE_START);
+		break;
+	case ACTION_YANK:
+		draft_yank(d);
+		break;
+	case ACTION_YANK_OLDER:
+		draft_yank_older(d);
+		break;
+	case ACTION_REDRAW:
+		redraw(t);
+		break;
+	case ACTION_SUSPEND:
+		tui_suspend(t);
+		break;
+	case ACTION_KEYS:
+		say_keys(t);
+		break;
+	default: /* of other contexts */
 		break;
 	}
 }
 
-static void text_key(struct tui *t, const struct key *key)
-{
-	struct draft *d = &t->draft;
-	char c = key->text.n == 1 ? key->text.p[0] : 0;
+/* ---- the rows of agents ------------------------------------------------------------------------------------------------ */
 
-	if (key->alt && c == 'b')
-		draft_move(d, MOVE_WORD_LEFT);
-	else if (key->alt && c == 'f')
-		draft_move(d, MOVE_WORD_RIGHT);
-	else if (key->alt && c == 'd')
-		draft_kill(d, MOVE_WORD_RIGHT);
-	else if (key->alt && c == 'y')
-		draft_yank_older(d);
-	else if (!key->alt && c == '?' && !d->text.n)
-		say_keys(t);
-	else if (!key->alt && !draft_type(d, key->text))
-		tui_note(t, "the text is too long");
+static void show_log(struct tui *t, struct str output, bool ok)
+{
+	(void)ok;
+	page_open_text(t, "Agent", output);
 }
+
+/* false: not for them; the key is for the line again */
+static bool agents_key(struct tui *t, const struct key *key)
+{
+	const struct agent_row *r = agents_shown(&t->agents, t->agent_focus - 1);
+	enum action action;
+
+	if (!r || keymap_find(&t->keymap, 1u << CONTEXT_FOOTER, key, &action) != KEYMAP_ACTION) {
+		t->agent_focus = 0;
+		return !r && key->code != KEY_TEXT;
+	}
+	if (action == ACTION_AGENT_UP)
+		t->agent_focus--;
+	else if (action == ACTION_AGENT_DOWN && agents_shown(&t->agents, t->agent_focus))
+		t->agent_focus++;
+	else if (action == ACTION_AGENT_LEAVE)
+		t->agent_focus = 0;
+	else if (action == ACTION_AGENT_OPEN)
+		job_cadre(t, "logs", str_from(r->id), show_log);
+	else if (action == ACTION_AGENT_STOP && is_twice(&t->kill_ms))
+		job_cadre(t, "stop", str_from(r->id), stop_result);
+	else if (action == ACTION_AGENT_STOP)
+		tui_note(t, "x again stops it and all below it");
+	return true;
+}
+
+/* ---- keys --------------------------------------------------------------------------------------------------------------- */
 
 static void prompt_key(struct tui *t, const struct key *key)
 {
+	const unsigned contexts = 1u << CONTEXT_GLOBAL | 1u << CONTEXT_CHAT | 1u << CONTEXT_TASK;
 	struct draft *d = &t->draft;
-	bool by_word = key->ctrl || key->alt;
+	enum vim_result by_vim = t->keymap.pending[0] ? VIM_OTHER : vim_key(&t->vim, d, key);
+	enum action action;
 
-	switch (key->code) {
-	case KEY_TEXT:
-		text_key(t, key);
-		break;
-	case KEY_PASTE:
+	if (by_vim == VIM_ABOVE || by_vim == VIM_BELOW)
+		move_row(t, by_vim == VIM_ABOVE);
+	else if (by_vim == VIM_SEARCH)
+		menu_search_history(t);
+	if (by_vim != VIM_OTHER)
+		return;
+	if (key->code == KEY_PASTE) {
 		if (!draft_paste(d, key->text))
 			tui_note(t, "the paste is too long");
-		break;
-	case KEY_ENTER:
-		if (key->alt || key->shift)
-			(void)draft_type(d, STR("\n"));
-		else
-			enter_line(t);
-		break;
-	case KEY_TAB:
-		if (key->shift)
-			cycle_mode(t);
-		else if (t->asks)
-			ask_open(t);
-		break;
-	case KEY_BACKSPACE:
-		if (by_word)
-			draft_kill(d, MOVE_WORD_LEFT);
-		else
-			draft_delete(d, MOVE_LEFT);
-		break;
-	case KEY_DELETE:
-		draft_delete(d, MOVE_RIGHT);
-		break;
-	case KEY_LEFT:
-		draft_move(d, by_word ? MOVE_WORD_LEFT : MOVE_LEFT);
-		break;
-	case KEY_RIGHT:
-		draft_move(d, by_word ? MOVE_WORD_RIGHT : MOVE_RIGHT);
-		break;
-	case KEY_HOME:
-		draft_move(d, MOVE_LINE_START);
-		break;
-	case KEY_END:
-		draft_move(d, MOVE_LINE_END);
-		break;
-	case KEY_UP:
-	case KEY_DOWN:
-		move_row(t, key->code == KEY_UP);
-		break;
-	case KEY_CTRL:
-		control_key(t, key->letter);
-		break;
-	case KEY_ESC:
-		if (t->in_turn)
-			tui_interrupt(t);
-		else if (d->text.n && is_twice(&t->esc_ms)) {
-			draft_add_history(d, buf_str(&d->text));
-			draft_clear(d);
-		} else if (d->text.n)
-			tui_note(t, "esc again clears the line");
-		break;
-	default:
-		break;
+		return;
 	}
+	enum keymap_found found = keymap_find(&t->keymap, contexts, key, &action);
+	if (found == KEYMAP_ACTION && !(action == ACTION_KEYS && d->text.n))
+		input_action(t, action);
+	else if (found == KEYMAP_MORE)
+		tui_note(t, t->keymap.pending);
+	else if (found != KEYMAP_DROP && key->code == KEY_TEXT && !key->alt && !draft_type(d, key->text))
+		tui_note(t, "the text is too long");
 }
 
-void input_key(struct tui *t, const struct key *key)
+void input_key(struct tui *t, const struct key *pressed)
 {
+	struct key translated = *pressed;
+	const struct key *key = &translated;
+
 	if (key->code == KEY_FOCUS_IN || key->code == KEY_FOCUS_OUT)
 		t->unfocused = key->code == KEY_FOCUS_OUT;
-	if (key->code == KEY_MORE || key->code == KEY_UNKNOWN || key->code == KEY_POSITION ||
-	    key->code == KEY_FOCUS_IN || key->code == KEY_FOCUS_OUT)
+	if (key->code == KEY_POSITION || key->code == KEY_KITTY)
+		probe_key(t, key);
+	if (key->code == KEY_MORE || key->code >= KEY_FOCUS_IN)
 		return;
 	if (t->page) {
-		page_key(t, key);
+		if (keymap_translate(&t->keymap, 1u << CONTEXT_TRANSCRIPT | 1u << CONTEXT_SELECT, &translated))
+			page_key(t, key);
 		return;
 	}
 	if (ask_takes_keys(t) || (t->asking && (key->code == KEY_PAGE_UP || key->code == KEY_PAGE_DOWN))) {
-		ask_key(t, key);
+		if (keymap_translate(&t->keymap, 1u << CONTEXT_CONFIRMATION, &translated))
+			ask_key(t, key);
 		return;
 	}
 	t->key_ms = tui_now_ms();
@@ -336,14 +469,144 @@ void input_key(struct tui *t, const struct key *key)
 		ask_consider(t);
 		return;
 	}
-	if (t->menu && menu_key(t, key))
+	if (t->menu) {
+		if (!keymap_translate(&t->keymap, 1u << CONTEXT_AUTOCOMPLETE | 1u << CONTEXT_HISTORY_SEARCH,
+				      &translated) ||
+		    menu_key(t, key))
+			return;
+	}
+	if (t->agent_focus && agents_key(t, key))
 		return;
 	size_t before = t->draft.text.n, cursor = t->draft.cursor;
 	prompt_key(t, key);
 	if (t->draft.text.n != before || t->draft.cursor != cursor || t->menu)
 		menu_update(t);
-	if (key->code == KEY_PASTE) /* a slash in it opens nothing */
+	if (key->code == KEY_PASTE ||
+	    (t->vim.on && t->vim.mode != VIM_INSERT && !t->draft.text.n)) /* a slash in it opens nothing */
 		menu_close(t);
 	if (t->asks && !t->asking)
 		ask_consider(t);
+}
+
+/* Terminals without bracketed paste: what comes in one rush is text, also its line ends. */
+void input_burst_end(struct tui *t)
+{
+	AUTO_BUF struct buf raw = t->burst, text = { 0 };
+
+	t->burst = (struct buf){ 0 };
+	t->due[TIMER_BURST] = 0;
+	keys_clean_paste(&raw, &text);
+	if (text.n)
+		input_key(t, &(struct key){ .code = KEY_PASTE, .text = buf_str(&text) });
+}
+
+void input_bytes(struct tui *t, const char *bytes, size_t n)
+{
+	struct key key;
+
+	for (size_t at = 0; at < n && !t->over;) {
+		const char *esc = memchr(bytes + at, '\033', n - at);
+		size_t plain = esc ? (size_t)(esc - bytes) - at : n - at;
+		bool free = !t->keys.n && !t->keys.pasting && plain;
+		if (free && (t->burst.n || keys_is_burst(&t->keys, bytes + at, plain))) {
+			buf_add(&t->burst, bytes + at, MIN(plain, KEY_PASTE_BYTES - t->burst.n));
+			tui_set_timer(t, TIMER_BURST, BURST_MS);
+			at += plain;
+			continue;
+		}
+		at += keys_feed(&t->keys, bytes + at, n - at, &key);
+		if (t->burst.n && key.code != KEY_MORE && key.code != KEY_POSITION && key.code != KEY_KITTY)
+			input_burst_end(t);
+		input_key(t, &key);
+	}
+}
+
+/* ---- configuration ------------------------------------------------------------------------------------------------------ */
+
+static bool read_bindings(struct buf *text)
+{
+	AUTO_BUF struct buf path = { 0 };
+	int fd = tui_config_path(&path, "keybindings.json") ? open(path.p, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+
+	if (fd < 0)
+		return false;
+	buf_reserve(text, KEYMAP_FILE_BYTES);
+	ssize_t n = read(fd, text->p, KEYMAP_FILE_BYTES);
+	text->n = n > 0 ? (size_t)n : 0;
+	close(fd);
+	return n >= 0;
+}
+
+bool input_problems(struct buf *out)
+{
+	AUTO_BUF struct buf text = { 0 };
+	struct keymap m = { 0 };
+
+	if (!read_bindings(&text))
+		return false;
+	keymap_read(&m, buf_str(&text), out);
+	keymap_release(&m);
+	return true;
+}
+
+static void load_bindings(struct tui *t)
+{
+	AUTO_BUF struct buf text = { 0 }, problems = { 0 };
+
+	if (!read_bindings(&text)) {
+		keymap_release(&t->keymap);
+		return;
+	}
+	keymap_read(&t->keymap, buf_str(&text), &problems);
+	if (problems.n)
+		tui_note(t, "keybindings.json has errors: /doctor");
+}
+
+void input_configure(struct tui *t)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena arena = { 0 };
+	const struct json *root;
+	size_t n = 0;
+	const char *remaps = cadre_session_setting(t->session, "vimInsertModeRemaps", &n);
+
+	load_bindings(t);
+	size_t flavor_n = 0, mode_n = 0;
+	const char *flavor = cadre_session_setting(t->session, "keybindingFlavor", &flavor_n);
+	const char *mode = cadre_session_setting(t->session, "editorMode", &mode_n);
+	t->readline = flavor && str_is((struct str){ flavor, flavor_n }, "\"readline\"");
+	if (mode && str_is((struct str){ mode, mode_n }, "\"vim\"") && !t->vim.on)
+		vim_set(&t->vim, &t->draft, true);
+	t->vim.remap_count = 0;
+	if (!remaps || json_parse(&reader, remaps, n, &root, NULL) < 0)
+		return;
+	for (struct json_member m = json_members(root); m.key; m = json_member_next(root, m))
+		if (str_is_one_of_nocase(json_str(m.value, &arena), "<esc>|esc|escape") &&
+		    !vim_add_remap(&t->vim, json_str(m.key, &arena)))
+			tui_note(t, "vimInsertModeRemaps: at most 8, of 2 to 7 letters");
+}
+
+void input_toggle_vim(struct tui *t)
+{
+	vim_set(&t->vim, &t->draft, !t->vim.on);
+	tui_note(t, t->vim.on ? "keys of vim" : "keys of readline");
+	status_refresh(t);
+}
+
+void input_edit_bindings(struct tui *t)
+{
+	static const char empty[] = "{\n  \"bindings\": [\n    { \"context\": \"Chat\", \"bindings\": {} }\n  ]\n}\n";
+	AUTO_BUF struct buf path = { 0 }, problems = { 0 };
+
+	if (!tui_config_path(&path, "keybindings.json"))
+		return;
+	int fd = open(path.p, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	if (fd >= 0 && write(fd, empty, sizeof empty - 1) < 0)
+		tui_note(t, "keybindings.json cannot be written");
+	if (fd >= 0)
+		close(fd);
+	(void)job_edit_file(t, path.p);
+	load_bindings(t);
+	if (input_problems(&problems) && problems.n)
+		feed_foreign(t, LOOK_RED, buf_str(&problems));
 }

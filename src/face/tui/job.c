@@ -181,7 +181,6 @@ static void read_back(struct tui *t, int fd)
 	AUTO_BUF struct buf text = { 0 };
 	char bytes[8192];
 
-	(void)lseek(fd, 0, SEEK_SET);
 	for (ssize_t n; (n = read(fd, bytes, sizeof bytes)) > 0 && text.n < DRAFT_LIMIT_BYTES;)
 		buf_add(&text, bytes, (size_t)n);
 	struct str s = str_trim(buf_str(&text));
@@ -189,17 +188,36 @@ static void read_back(struct tui *t, int fd)
 	(void)draft_paste(&t->draft, s);
 }
 
-void job_edit_draft(struct tui *t)
+bool job_edit_file(struct tui *t, const char *path)
 {
-	const char *editor = getenv("VISUAL"), *dir = getenv("XDG_RUNTIME_DIR");
-	AUTO_BUF struct buf path = { 0 }, text = { 0 }, erase = { 0 }, command = { 0 };
-	const char *argv[] = { "/bin/sh", "-c", NULL, "cadre", NULL, NULL };
+	const char *editor = getenv("VISUAL");
+	AUTO_BUF struct buf erase = { 0 }, command = { 0 };
 	pid_t pid;
+	int status = -1;
 
 	if (!editor || !*editor)
 		editor = getenv("EDITOR");
 	if (!editor || !*editor)
 		editor = "vi";
+	region_erase(&t->region, &erase);
+	cadre_write(t->out, erase.p, erase.n);
+	(void)cadre_writer_flush(t->out, 1000, NULL, 0);
+	term_give_back();
+	buf_addf(&command, "%s \"$1\"", editor); /* it may have arguments of its own */
+	const char *const argv[] = { "/bin/sh", "-c", command.p, "cadre", path, NULL };
+	if (posix_spawn(&pid, argv[0], NULL, NULL, (char *const *)argv, environ) == 0)
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
+	(void)term_take();
+	tui_changed(t);
+	return WIFEXITED(status) && !WEXITSTATUS(status);
+}
+
+void job_edit_draft(struct tui *t)
+{
+	const char *dir = getenv("XDG_RUNTIME_DIR");
+	AUTO_BUF struct buf path = { 0 }, text = { 0 };
+
 	buf_addf(&path, "%s/cadre-prompt-XXXXXX.md", dir && *dir ? dir : "/tmp");
 	int fd = mkostemps(path.p, 3, O_CLOEXEC);
 	if (fd < 0) {
@@ -209,21 +227,10 @@ void job_edit_draft(struct tui *t)
 	draft_expand(&t->draft, &text);
 	if (text.n && write(fd, text.p, text.n) < (ssize_t)text.n)
 		tui_note(t, "the draft was not written whole");
-	region_erase(&t->region, &erase);
-	cadre_write(t->out, erase.p, erase.n);
-	(void)cadre_writer_flush(t->out, 1000, NULL, 0);
-	term_give_back();
-	buf_addf(&command, "%s \"$1\"", editor); /* it may have arguments of its own */
-	argv[2] = command.p;
-	argv[4] = path.p;
-	int status = -1;
-	if (posix_spawn(&pid, argv[0], NULL, NULL, (char *const *)argv, environ) == 0)
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
-	(void)term_take();
 	close(fd);
+	bool edited = job_edit_file(t, path.p);
 	fd = open(path.p, O_RDONLY | O_CLOEXEC | O_NOFOLLOW); /* editors replace the file */
-	if (fd >= 0 && WIFEXITED(status) && !WEXITSTATUS(status))
+	if (fd >= 0 && edited)
 		read_back(t, fd);
 	if (fd >= 0)
 		close(fd);

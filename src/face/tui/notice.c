@@ -22,7 +22,7 @@ void notice_title(struct tui *t, struct str prompt)
 	const char *off = getenv("CLAUDE_CODE_DISABLE_TERMINAL_TITLE");
 	struct str first = str_trim(prompt);
 
-	if (!off || !*off)
+	if (t->osc && (!off || !*off))
 		write_harmless(t, "\033]0;cadre: ", str_cut(&first, '\n'), "\a");
 }
 
@@ -45,10 +45,9 @@ static const struct channel {
 
 void notice_user(struct tui *t, const char *text)
 {
-	size_t n = 0;
-	const char *wanted = cadre_session_setting(t->session, "preferredNotifChannel", &n);
+	struct str wanted = tui_setting(t, "preferredNotifChannel");
 	const char *program = getenv("TERM_PROGRAM"), *term = getenv("TERM");
-	struct str name = wanted && n > 2 ? (struct str){ wanted + 1, n - 2 } : STR("auto");
+	struct str name = wanted.n ? wanted : STR("auto");
 	const struct channel *chosen = &channels[COUNT_OF(channels) - 1];
 
 	if (!t->unfocused || str_is(name, "notifications_disabled"))

@@ -66,14 +66,15 @@ static void add_agents(struct tui *t, bool small)
 		    a->by_id.count == 1 ? "" : "s", a->running, a->running == 1 ? "s" : "");
 	if (a->asking)
 		styled_addf(row, LOOK_YELLOW, ", %zu ask%s", a->asking, a->asking == 1 ? "s" : "");
-	for (int pass = 0; pass < 3 && !small; pass++) /* those that ask, that run, that have ended */
-		for (const struct agent_row *r = a->first; r && shown < AGENT_ROWS; r = r->next) {
-			int of = r->asks ? 0 : r->ended_ms ? 2 : 1;
-			if (of != pass)
-				continue;
-			rows_add_agent(t, r);
-			shown++;
-		}
+	for (const struct agent_row *r;
+	     !small && shown < MAX((size_t)AGENT_ROWS, t->agent_focus) && (r = agents_shown(a, shown)); shown++) {
+		if (shown + AGENT_ROWS < t->agent_focus)
+			continue;
+		rows_add_agent(t, r);
+		if (shown + 1 == t->agent_focus)
+			memset(t->rows[t->row_count - 1].looks.p, LOOK_BOLD | LOOK_UNDERLINE,
+			       t->rows[t->row_count - 1].looks.n);
+	}
 	if (!small && a->by_id.count > shown)
 		styled_addf(rows_add(t), LOOK_DIM, "  and %zu more", a->by_id.count - shown);
 }
@@ -85,7 +86,9 @@ static void add_input_row(struct tui *t, size_t from, size_t to, bool first)
 {
 	struct styled *row = rows_add(t);
 	struct str text = buf_str(&t->draft.text);
+	size_t selected, selected_end;
 
+	vim_selection(&t->vim, &t->draft, &selected, &selected_end);
 	styled_addf(row, LOOK_BOLD, "%s ", first ? tui_mark(t, MARK_PROMPT) : " ");
 	for (size_t at = from; at < to;) {
 		const char *label = draft_mark_at(&t->draft, at);
@@ -94,7 +97,8 @@ static void add_input_row(struct tui *t, size_t from, size_t to, bool first)
 		if (label)
 			styled_addf(row, LOOK_CYAN, "[%s]", label);
 		else
-			styled_add_foreign(row, LOOK_PLAIN, (struct str){ text.p + at, end - at }, true);
+			styled_add_foreign(row, at >= selected && at < selected_end ? LOOK_UNDERLINE : LOOK_PLAIN,
+					   (struct str){ text.p + at, end - at }, true);
 		at = end;
 	}
 }
@@ -177,6 +181,8 @@ static void add_status(struct tui *t)
 	if (t->note.n) {
 		styled_add_foreign(row, LOOK_YELLOW, buf_str(&t->note), true);
 	} else {
+		if (t->vim.on)
+			styled_addf(row, LOOK_BOLD, "%s ", vim_mode_name(&t->vim));
 		styled_add_foreign(row, LOOK_DIM, str_from(cadre_session_model(t->session)), true);
 		if (t->window)
 			styled_addf(row, LOOK_DIM, " . ctx %lld%%", (long long)(t->context * 100 / t->window));
@@ -207,6 +213,8 @@ void rows_frame(struct tui *t, size_t *ret_row, unsigned *ret_column)
 			feed_add_tail(t);
 		feed_add_activity(t);
 		add_agents(t, small);
+		if (!small)
+			todo_add_rows(t);
 		for (size_t i = 0; i < t->queue_count && i < QUEUE_ROWS && !small; i++) {
 			struct styled *row = rows_add(t);
 			styled_add(row, LOOK_DIM, STR("queued: "));

@@ -95,6 +95,8 @@ static void put_state(struct tui *t, struct buf *out)
 	json_ki64(&w, "context_window_size", t->window);
 	json_ki64(&w, "total_input_tokens", t->context);
 	json_close(&w);
+	if (t->vim.on)
+		json_putf(&w, "vim:{mode:'%s'}", vim_mode_name(&t->vim));
 	json_close(&w);
 }
 

@@ -85,7 +85,7 @@ void tui_draw(struct tui *t)
 	unsigned column;
 
 	t->due[TIMER_FRAME] = 0;
-	if (!t->out || t->over)
+	if (!t->out || t->over || t->resizing)
 		return;
 	if (t->page) {
 		page_draw(t, &out);
@@ -118,11 +118,13 @@ static void tui_erase(struct tui *t)
 }
 
 /* Also when the size is the same again: in between the terminal may have cut rows. */
-static void tui_resize(struct tui *t)
+void tui_resize(struct tui *t, unsigned column)
 {
 	AUTO_BUF struct buf out = { 0 };
 	unsigned columns, rows;
 
+	t->resizing = false;
+	t->due[TIMER_ANSWER] = 0;
 	term_size(&columns, &rows);
 	if (t->page) { /* what is below the view is drawn anew when it closes */
 		t->region.columns = columns;
@@ -130,7 +132,7 @@ static void tui_resize(struct tui *t)
 		tui_draw(t);
 		return;
 	}
-	region_resize(&t->region, columns, rows, &out);
+	region_resize(&t->region, columns, rows, column, &out);
 	if (out.n)
 		cadre_write(t->out, out.p, out.n);
 	tui_draw(t);
@@ -156,6 +158,8 @@ static void on_timer(struct cadre *c, int fd, void *data)
 		keys_settle(&t->keys, &key);
 		input_key(t, &key);
 	}
+	if (came[TIMER_BURST])
+		input_burst_end(t);
 	if (came[TIMER_NOTE])
 		buf_clear(&t->note);
 	if (came[TIMER_ASK])
@@ -163,7 +167,9 @@ static void on_timer(struct cadre *c, int fd, void *data)
 	if (came[TIMER_STATUS])
 		status_cancel(t);
 	if (came[TIMER_RESIZE])
-		tui_resize(t);
+		probe_resize(t);
+	if (came[TIMER_ANSWER])
+		probe_late(t);
 	if (came[TIMER_FRAME] || came[TIMER_TICK] || came[TIMER_NOTE] || came[TIMER_ESC])
 		tui_draw(t);
 	arm_timers(t);
@@ -290,7 +296,6 @@ static void on_stdin(struct cadre *c, int fd, void *data)
 	struct tui *t = data;
 	char bytes[READ_BYTES];
 	ssize_t n = read(fd, bytes, sizeof bytes);
-	struct key key;
 
 	(void)c;
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -300,22 +305,12 @@ static void on_stdin(struct cadre *c, int fd, void *data)
 		tui_leave(t, EXIT_SIGNAL + SIGHUP); /* the terminal is gone */
 		return;
 	}
-	if (keys_is_burst(&t->keys, bytes, (size_t)n)) {
-		AUTO_BUF struct buf text = { 0 };
-		for (ssize_t i = 0; i < n; i++)
-			if (bytes[i] == '\r')
-				bytes[i] = '\n';
-		utf8_add_repaired(&text, (struct str){ bytes, (size_t)n });
-		input_key(t, &(struct key){ .code = KEY_PASTE, .text = buf_str(&text) });
-	} else {
-		for (size_t at = 0; at < (size_t)n && !t->over;) {
-			at += keys_feed(&t->keys, bytes + at, (size_t)n - at, &key);
-			input_key(t, &key);
-		}
-	}
+	input_bytes(t, bytes, (size_t)n);
 	t->due[TIMER_ESC] = t->keys.n && !t->keys.pasting ? tui_now_ms() + ESC_MS : 0;
-	if (!t->keys.pasting)
+	if (!t->keys.pasting && !t->burst.n)
 		tui_draw(t);
+	else
+		arm_timers(t);
 }
 
 void tui_suspend(struct tui *t)
@@ -339,6 +334,7 @@ static void on_signal(struct cadre *c, int signal, void *data)
 	(void)c;
 	switch (signal) {
 	case SIGWINCH:
+		t->resizing = true;
 		tui_set_timer(t, TIMER_RESIZE, RESIZE_MS);
 		break;
 	case SIGTSTP:
@@ -346,7 +342,7 @@ static void on_signal(struct cadre *c, int signal, void *data)
 		break;
 	case SIGCONT:
 		(void)term_take();
-		tui_resize(t);
+		tui_resize(t, REGION_COLUMN_UNKNOWN);
 		tui_draw(t);
 		break;
 	case SIGINT:
@@ -355,6 +351,31 @@ static void on_signal(struct cadre *c, int signal, void *data)
 	default:
 		tui_leave(t, EXIT_SIGNAL + signal);
 	}
+}
+
+/* ---- settings ------------------------------------------------------------------------------------------------------- */
+
+struct str tui_setting(struct tui *t, const char *path)
+{
+	size_t n = 0;
+	const char *value = cadre_session_setting(t->session, path, &n);
+
+	if (value && n > 1 && value[0] == '"')
+		return (struct str){ value + 1, n - 2 };
+	return value ? (struct str){ value, n } : STR("");
+}
+
+void tui_read_settings(struct tui *t)
+{
+	const char *term = getenv("TERM");
+
+	t->ascii = !term_has_utf8() || str_is(tui_setting(t, "cadre.ascii"), "true");
+	t->still = str_is(tui_setting(t, "prefersReducedMotion"), "true");
+	t->wraps_itself = str_is(tui_setting(t, "cadre.wrap"), "terminal");
+	t->shows_thinking = str_is(tui_setting(t, "showThinking"), "true");
+	t->osc = !term || strcmp(term, "linux") != 0; /* its console would print them */
+	t->region.colour = view_wants_colour() ? theme_find(tui_setting(t, "theme")) : THEME_NONE;
+	tui_changed(t);
 }
 
 /* ---- sessions ------------------------------------------------------------------------------------------------------- */
@@ -402,12 +423,15 @@ static int tui_open(struct tui *t, struct err *err)
 		cadre_free(t->c);
 		agents_release(&t->agents);
 		ask_release(t);
+		todo_release(t);
 		t->asking = false;
 	}
 	(void)cadre_watch_fd(c, STDIN_FILENO, 1, on_stdin, t);
 	t->c = c;
 	t->session = session;
 	t->out = cadre_writer_new(c, STDOUT_FILENO);
+	input_configure(t);
+	tui_read_settings(t);
 	t->worked = false;
 	t->cost_usd = 0;
 	t->context = t->window = 0;
@@ -440,8 +464,11 @@ static void tui_release(struct tui *t)
 	menu_close(t);
 	ask_release(t);
 	feed_release(t);
+	todo_release(t);
 	agents_release(&t->agents);
 	keys_release(&t->keys);
+	keymap_release(&t->keymap);
+	vim_release(&t->vim);
 	draft_release(&t->draft);
 	region_release(&t->region);
 	for (size_t i = 0; i < t->row_cap; i++)
@@ -457,10 +484,20 @@ static void tui_release(struct tui *t)
 	free(t->remembered);
 	free(t->wanted_id);
 	buf_release(&t->note);
+	buf_release(&t->burst);
 	buf_release(&t->joined);
 	buf_release(&t->copied);
 	buf_release(&t->status_text);
 	close(t->timer_fd);
+}
+
+/* Behind the first paint, which it must not delay: it starts a process. */
+static void keep_terminal(struct tui *t)
+{
+	const char *reset;
+	const struct termios *outside = term_outside(&reset);
+
+	(void)cadre_keep_terminal(t->c, outside, reset, NULL, 0);
 }
 
 int tui_run(const struct args *args)
@@ -470,9 +507,7 @@ int tui_run(const struct args *args)
 	AUTO_BUF struct buf text = { 0 };
 	struct err err = { 0 };
 
-	t.ascii = !term_has_utf8();
 	region_init(&t.region);
-	t.region.colour = view_wants_colour();
 	term_size(&t.region.columns, &t.region.rows);
 	t.mode = mode && strcmp(mode, "default") != 0 ? xstrdup(mode) : NULL;
 	t.timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -483,6 +518,7 @@ int tui_run(const struct args *args)
 		return run_fail(&err);
 	}
 	(void)term_take();
+	probe_load();
 	buf_addf(&text, "cadre %s . %s", cadre_version(), cadre_session_model(t.session));
 	feed_foreign(&t, LOOK_DIM, buf_str(&text));
 	if ((prompt && str_trim(str_from(prompt)).n) || cadre_has_initial_prompt(t.session)) {
@@ -491,10 +527,14 @@ int tui_run(const struct args *args)
 	}
 	status_refresh(&t);
 	tui_draw(&t);
+	probe_start(&t);
+	keep_terminal(&t);
 	while (!t.over) {
 		cadre_run(t.c);
-		if (t.switching)
+		if (t.switching) {
 			tui_switch(&t);
+			keep_terminal(&t);
+		}
 	}
 	buf_clear(&text);
 	buf_addf(&text, "Continue this session with: cadre --resume %s\r\n", cadre_session_id(t.session));

@@ -7,6 +7,8 @@
 #include "face/tui/agents.h"
 #include "face/draft/draft.h"
 #include "face/draft/key.h"
+#include "face/draft/keymap.h"
+#include "face/draft/vim.h"
 #include "face/screen/region.h"
 #include "lib/base/map.h"
 
@@ -18,12 +20,16 @@ enum tui_timer {
 	TIMER_ASK,    /* a question may open, or takes keys */
 	TIMER_NOTE,   /* the note in the status row goes */
 	TIMER_STATUS, /* the status command has taken too long */
+	TIMER_BURST,  /* no more text comes in one rush: it was a paste */
+	TIMER_ANSWER, /* the terminal does not say where its cursor is */
 	TIMER_COUNT
 };
 
 enum tui_wanted { TUI_FIRST /* by the command line */, TUI_NEW, TUI_OLD, TUI_LATEST };
 
-struct ask;        /* ask.c */
+struct ask; /* ask.c */
+struct json;
+struct todo;       /* todo.c */
 struct job;        /* job.c */
 struct menu;       /* menu.c */
 struct page;       /* page.c */
@@ -34,6 +40,13 @@ struct tool_run {
 	char *id, *name, *summary; /* summary: harmless */
 	int64_t started_ms;
 	struct styled patch; /* of an edit: shown below its line */
+	size_t added, removed;
+};
+
+/* Reads and searches that follow each other, until something else is written */
+struct folded {
+	struct styled lines; /* of the first one */
+	unsigned reads, searches;
 };
 
 struct tui {
@@ -41,13 +54,21 @@ struct tui {
 	struct cadre *c;
 	struct cadre_session *session;
 	struct cadre_writer *out;
-	bool ascii; /* marks of the terminal's character set */
+	bool ascii;          /* marks of the terminal's character set */
+	bool still;          /* no mark turns */
+	bool wraps_itself;   /* prose is left to the terminal's own wrapping */
+	bool shows_thinking; /* in the conversation */
+	bool osc;            /* it takes operating system commands: title, marks of turns, notices */
 	int timer_fd;
 	int64_t due[TIMER_COUNT]; /* monotonic ms; 0: not set */
 
 	/* the terminal */
 	struct keys keys;
+	struct buf burst; /* text that comes in one rush, without the marks of a paste */
 	struct draft draft;
+	struct keymap keymap;
+	struct vim vim;
+	size_t agent_focus; /* the row of agents that has the keys, from 1 on; 0: none */
 	struct region region;
 	struct styled *rows; /* of the next frame */
 	size_t row_count, row_cap;
@@ -57,6 +78,9 @@ struct tui {
 	bool history_read, skills_read;
 	struct map skills; /* name -> what it does; owned texts */
 	bool unfocused;    /* known during a turn only */
+	bool resizing;     /* the window has changed: no frame is drawn until the region was taken off */
+	unsigned probes, probe_column,
+		answers[3]; /* questions about widths that are not answered yet, and the answers */
 
 	/* the conversation */
 	bool in_turn;
@@ -68,17 +92,29 @@ struct tui {
 	enum tui_wanted wanted;
 	char *wanted_id;
 	bool switching;
-	int64_t turn_ms, thinking_ms, interrupted_ms, esc_ms;
-	struct buf answer; /* Markdown that is not complete */
-	struct buf copied; /* all of the last answer, for /copy */
+	int64_t turn_ms, thinking_ms, interrupted_ms, esc_ms, kill_ms;
+	bool readline;      /* keybindingFlavor */
+	bool thinks_not;    /* thinking was switched off by its key */
+	struct buf answer;  /* Markdown that is not complete */
+	struct styled tail; /* what is shown of it */
+	bool tail_moved;    /* its first rows are not shown any more */
+	struct buf copied;  /* all of the last answer, for /copy */
 	bool thinking;
-	struct tool_run *tools;  /* those of the main agent that run; oldest first */
-	struct buf retry;        /* "" or what the activity row says */
-	double cost_usd;         /* of all agents so far */
-	int64_t context, window; /* tokens of the last request, and what the model takes; 0: not known */
-	char *mode;              /* permission mode, as shown */
-	char *remembered;        /* a line for a memory file that is being chosen */
-	char **queue;            /* prompts for the next turns; owned */
+	struct tool_run *tools; /* those of the main agent that run; oldest first */
+	struct folded folded;
+	struct buf thought; /* of the model, if it is shown */
+	struct buf retry;   /* "" or what the activity row says */
+	unsigned retries;   /* of the request that waits */
+	int64_t retry_ms;   /* when the first of them began */
+	struct todo *todos;
+	size_t todo_count;
+	bool todo_open;            /* in more than one row */
+	double cost_usd, turn_usd; /* of all agents so far; of the last turn */
+	int64_t turn_tokens;       /* of the last turn */
+	int64_t context, window;   /* tokens of the last request, and what the model takes; 0: not known */
+	char *mode;                /* permission mode, as shown */
+	char *remembered;          /* a line for a memory file that is being chosen */
+	char **queue;              /* prompts for the next turns; owned */
 	size_t queue_count;
 	struct agents agents;
 	struct ask *asks;              /* oldest first */
@@ -101,8 +137,11 @@ void tui_note(struct tui *t, const char *text);                         /* in th
 void tui_submit(struct tui *t, struct str prompt);                      /* a prompt, at once or queued */
 void tui_leave(struct tui *t, int code);
 void tui_want(struct tui *t, enum tui_wanted wanted, struct str id); /* another session */
+struct str tui_setting(struct tui *t, const char *path);             /* its value, a text without quotes; "": not set */
+void tui_read_settings(struct tui *t);                               /* those that decide how it looks */
 void tui_suspend(struct tui *t);                                     /* Ctrl-Z */
 void tui_interrupt(struct tui *t);
+void tui_resize(struct tui *t, unsigned column); /* column: see region_resize() */
 
 /* ---- feed.c: what is finished -------------------------------------------------------------------------------------- */
 
@@ -117,6 +156,14 @@ void feed_add_activity(struct tui *t); /* row: what runs, since when */
 enum tui_mark { MARK_RUNS, MARK_DONE, MARK_FAILED, MARK_ASKS, MARK_PROMPT, MARK_TOOL, MARK_MORE };
 const char *tui_mark(const struct tui *t, enum tui_mark mark);
 
+/* ---- diff.c, todo.c -------------------------------------------------------------------------------------------------- */
+
+void diff_paint(struct tui *t, const struct json *patch, struct styled *s, size_t *ret_added, size_t *ret_removed);
+void todo_message(struct tui *t, const struct cadre_event *e); /* of the main agent */
+void todo_created(struct tui *t, struct str result);
+void todo_add_rows(struct tui *t);
+void todo_release(struct tui *t);
+
 /* ---- rows.c: the live region --------------------------------------------------------------------------------------- */
 
 struct styled *rows_add(struct tui *t);         /* an empty one at the end */
@@ -124,9 +171,24 @@ void rows_cut(struct tui *t, struct styled *s); /* to the width of the window */
 void rows_add_agent(struct tui *t, const struct agent_row *r);
 void rows_frame(struct tui *t, size_t *ret_row, unsigned *ret_column); /* all of them, and where the cursor is */
 
+/* ---- probe.c: what the terminal is asked ----------------------------------------------------------------------------- */
+
+void probe_load(void);            /* what it answered the last time */
+void probe_start(struct tui *t);  /* behind the first paint */
+void probe_resize(struct tui *t); /* the window has settled */
+void probe_late(struct tui *t);
+void probe_key(struct tui *t, const struct key *key); /* KEY_POSITION, KEY_KITTY */
+
 /* ---- input.c: keys ------------------------------------------------------------------------------------------------- */
 
+void input_bytes(struct tui *t, const char *bytes, size_t n); /* of the terminal */
+void input_burst_end(struct tui *t);
 void input_key(struct tui *t, const struct key *key);
+void input_action(struct tui *t, enum action action);
+void input_configure(struct tui *t);     /* settings and keybindings.json, for a session that was opened */
+void input_toggle_vim(struct tui *t);    /* /vim */
+void input_edit_bindings(struct tui *t); /* /keybindings */
+bool input_problems(struct buf *out);    /* of keybindings.json, a line each; false: there is no such file */
 
 /* ---- ask.c: questions ---------------------------------------------------------------------------------------------- */
 
@@ -191,6 +253,7 @@ void status_cancel(struct tui *t);
 bool status_add_rows(struct tui *t); /* false: there is nothing to show */
 void history_load(struct tui *t);    /* once */
 void history_append(struct tui *t, struct str shown);
+bool tui_config_path(struct buf *path, const char *name); /* a file of the user's configuration; false: there is none */
 
 /* ---- job.c: programs ------------------------------------------------------------------------------------------------ */
 
@@ -203,3 +266,4 @@ void job_cancel(struct tui *t);
 void job_release(struct tui *t);
 /* $VISUAL or $EDITOR on the draft; the terminal is the editor's meanwhile */
 void job_edit_draft(struct tui *t);
+bool job_edit_file(struct tui *t, const char *path); /* false: the editor failed */

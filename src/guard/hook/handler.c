@@ -10,8 +10,7 @@ enum { TIMEOUT_MAX_S = 24 * 3600, LABEL_BYTES = 200 };
 /* Returns false, so that a reader can return it. */
 static bool handler_refuse(struct hook_builder *b, const struct json *where, const char *why)
 {
-	hook_builder_note(b, DIAGNOSTIC_WARNING, where, "hooks.%s: %s, so this hook does not run",
-			  hook_event_info(b->event)->name, why);
+	hook_builder_warn(b, where, "%s, so this hook does not run", why);
 	return false;
 }
 
@@ -129,8 +128,12 @@ static bool read_http(struct hook_builder *b, struct hook *h, const struct json 
 		return handler_refuse(b, v, "\"url\" must begin with http:// or https://");
 	for (; urls && *urls; urls++)
 		allowed = allowed || url_fits(*urls, h->url);
-	if (!allowed)
-		return handler_refuse(b, v, "the URL is not in allowedHttpHookUrls");
+	if (!allowed) { /* an administrator decided so: no mistake of the file */
+		hook_builder_note(b, DIAGNOSTIC_WARNING, v,
+				  "hooks.%s: the URL is not in allowedHttpHookUrls, so this hook does not run",
+				  hook_event_info(b->event)->name);
+		return false;
+	}
 	if (!read_headers(b, h, json_get(v, "headers")))
 		return handler_refuse(b, v, "\"headers\" must be an object of texts of one line");
 	if (!read_list(b, json_get(v, "allowedEnvVars"), &wanted))

@@ -132,6 +132,9 @@ struct hook_builder {
 unsigned hook_builder_line(struct hook_builder *b, const struct json *value);
 void hook_builder_note(struct hook_builder *b, enum diagnostic_level level, const struct json *where, const char *fmt,
 		       ...) printf_like(4, 5);
+/* Something of the event that is read has no effect: an error if its hooks guard calls or prompts, because a guard that is lost opens
+ * the door. */
+void hook_builder_warn(struct hook_builder *b, const struct json *where, const char *fmt, ...) printf_like(3, 4);
 
 enum { HOOKS_LIMIT = 10000 }; /* in a set */
 

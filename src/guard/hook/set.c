@@ -20,13 +20,23 @@ void hook_builder_note(struct hook_builder *b, enum diagnostic_level level, cons
 
 	if (!b->diagnostics)
 		return;
+	unsigned line = hook_builder_line(b, where);
 	PRINT_ARGS(text, fmt);
-	diagnostics_add(b->diagnostics, level, hook_builder_line(b, where), "%s: %s", b->source->file, text);
+	struct diagnostic *one =
+		line ? diagnostics_add(b->diagnostics, level, line, "%s:%u: %s", b->source->file, line, text)
+		     : diagnostics_add(b->diagnostics, level, line, "%s: %s", b->source->file, text);
+	if (one)
+		one->about = b->source;
 }
 
-static void builder_warn(struct hook_builder *b, const struct json *where, const char *what)
+void hook_builder_warn(struct hook_builder *b, const struct json *where, const char *fmt, ...)
 {
-	hook_builder_note(b, DIAGNOSTIC_WARNING, where, "hooks.%s: %s", hook_event_info(b->event)->name, what);
+	const struct hook_event_info *info = hook_event_info(b->event);
+	char text[240];
+
+	PRINT_ARGS(text, fmt);
+	hook_builder_note(b, info->flags & HOOK_GUARDS ? DIAGNOSTIC_ERROR : DIAGNOSTIC_WARNING, where, "hooks.%s: %s",
+			  info->name, text);
 }
 
 /* ---- one entry: a matcher and its hooks ---- */
@@ -39,14 +49,13 @@ static bool read_matcher(struct hook_builder *b, const struct json *entry)
 	struct err err = { 0 };
 
 	if (text && !json_is(text, JSON_STRING) && !json_is(text, JSON_NULL)) {
-		builder_warn(b, text, "the matcher must be a text, so its hooks do not run");
+		hook_builder_warn(b, text, "the matcher must be a text, so its hooks do not run");
 		return false;
 	}
 	bool narrow = info->flags & HOOK_NARROW_NAMES;
 	if (hook_matcher_init(m, &b->set->arena, json_str(text, &b->set->arena), narrow, &err) < 0) {
-		hook_builder_note(b, DIAGNOSTIC_WARNING, text,
-				  "hooks.%s: the matcher is not a regular expression, so its hooks do not run: %s",
-				  info->name, err.text);
+		hook_builder_warn(b, text, "the matcher is not a regular expression (%s), so its hooks do not run",
+				  err.text);
 		return false;
 	}
 	struct hook_set *set = b->set;
@@ -65,7 +74,7 @@ static void read_entry(struct hook_builder *b, const struct json *entry)
 	const struct json *hooks = json_get(entry, "hooks");
 
 	if (!json_is(entry, JSON_OBJECT)) {
-		builder_warn(b, entry, "an entry must be an object with \"hooks\" and is ignored");
+		hook_builder_warn(b, entry, "an entry must be an object with \"hooks\" and is ignored");
 		return;
 	}
 	if (!read_matcher(b, entry))
@@ -77,7 +86,7 @@ static void read_entry(struct hook_builder *b, const struct json *entry)
 		return;
 	}
 	if (!json_is(hooks, JSON_ARRAY)) {
-		builder_warn(b, entry, "an entry without a list \"hooks\" is ignored");
+		hook_builder_warn(b, entry, "an entry without a list \"hooks\" is ignored");
 		return;
 	}
 	for (const struct json *h = json_first(hooks); h; h = json_next(hooks, h))
@@ -140,7 +149,7 @@ static void read_source(struct hook_builder *b, const struct hook_source *source
 		if (source->of_subagent && b->event == HOOK_STOP)
 			b->event = HOOK_SUBAGENT_STOP;
 		if (!json_is(m.value, JSON_ARRAY)) {
-			builder_warn(b, m.value, "must be a list and is ignored");
+			hook_builder_warn(b, m.value, "must be a list and is ignored");
 			continue;
 		}
 		for (const struct json *e = json_first(m.value); e; e = json_next(m.value, e))

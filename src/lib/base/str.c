@@ -14,6 +14,17 @@ bool str_is_name(struct str s, const char *more)
 	return n && n == s.n;
 }
 
+void hex_encode(const unsigned char *bytes, size_t n, char *out)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < n; i++) {
+		*out++ = digits[bytes[i] >> 4];
+		*out++ = digits[bytes[i] & 15];
+	}
+	*out = '\0';
+}
+
 bool str_is_hex(struct str s)
 {
 	size_t n = 0;

@@ -65,7 +65,8 @@ static inline bool str_has(struct str s, struct str part)
 }
 
 bool str_is_name(struct str s, const char *more); /* not empty; ASCII letters, digits and these characters only */
-bool str_is_hex(struct str s);                    /* lower-case hexadecimal digits only */
+void hex_encode(const unsigned char *bytes, size_t n, char *out); /* 2 * n digits in lower case, and a zero */
+bool str_is_hex(struct str s);                                    /* lower-case hexadecimal digits only */
 /* A list such as "a|b|c"; none of its members is empty. */
 bool str_is_one_of(struct str s, const char *list);
 bool str_fits_one_of(struct str s, const char *list); /* a member that ends with '*' stands for all that begin so */

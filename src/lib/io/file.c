@@ -242,8 +242,7 @@ void sha256_hex(struct str bytes, char out[SHA256_DIGITS + 1])
 
 	if (EVP_Digest(bytes.p, bytes.n, digest, NULL, EVP_sha256(), NULL) != 1)
 		base_oom(0);
-	for (size_t i = 0; i < sizeof digest; i++)
-		snprintf(out + 2 * i, 3, "%02x", digest[i]);
+	hex_encode(digest, sizeof digest, out);
 }
 
 /* true: the directory exists now; otherwise errno is that of mkdir. */

@@ -16,6 +16,7 @@
  * added when all are full and stay. */
 #include "lib/io/http_int.h"
 #include <assert.h>
+#include <openssl/ssl.h>
 
 enum {
 	DEFAULT_SHARD_SIZE = 100,
@@ -24,13 +25,27 @@ enum {
 	DEFAULT_LIMIT_BYTES = 256 << 20,
 };
 
+/* What curl_global_init() spends its time on. curl's own lock spins, so that call stays on the loop. */
+static void on_prepare(void *unused)
+{
+	(void)OPENSSL_init_ssl(OPENSSL_INIT_LOAD_CONFIG, NULL);
+}
+
+bool http_prepare(uv_thread_t *ret_thread)
+{
+	return uv_thread_create(ret_thread, on_prepare, NULL) == 0;
+}
+
 struct http *http_new(struct loop *loop, const struct http_options *options, struct err *err)
 {
 	return xnew(struct http, .loop = loop,
 		    .shard_size = options->shard_size ? options->shard_size : DEFAULT_SHARD_SIZE,
 		    .most_uploads = options->uploads ? options->uploads : DEFAULT_UPLOADS,
 		    .ca_file = options->ca_file ? xstrdup(options->ca_file) : NULL,
-		    .user_agent = options->user_agent ? xstrdup(options->user_agent) : NULL);
+		    .user_agent = options->user_agent ? xstrdup(options->user_agent) : NULL,
+		    .client_cert = options->client_cert ? xstrdup(options->client_cert) : NULL,
+		    .client_key = options->client_key ? xstrdup(options->client_key) : NULL,
+		    .client_key_password = options->client_key_password ? xstrdup(options->client_key_password) : NULL);
 }
 
 void http_free(struct http *h)
@@ -53,6 +68,9 @@ void http_free(struct http *h)
 	}
 	free(h->ca_file);
 	free(h->user_agent);
+	free(h->client_cert);
+	free(h->client_key);
+	free(h->client_key_password);
 	free(h);
 }
 

@@ -16,6 +16,8 @@ struct http_options {
 	unsigned uploads;    /* large bodies on their way to a host at a time, the others wait; 0: 64 */
 	const char *ca_file; /* NULL: system bundle; SSL_CERT_FILE, CURL_CA_BUNDLE, NODE_EXTRA_CA_CERTS honoured */
 	const char *user_agent;
+	const char *client_cert, *client_key,
+		*client_key_password; /* files of PEM, and what opens the key; NULL: none */
 };
 
 struct http_body {
@@ -71,6 +73,10 @@ struct http_request {
 	unsigned refused;
 };
 
+/* Initialises OpenSSL on a thread, which the caller joins before the program ends. It takes as long as the rest of a
+ * short run's start and needs nothing of it; a request that comes before its end waits. False: no thread, and the
+ * first request does it. */
+bool http_prepare(uv_thread_t *ret_thread);
 struct http *http_new(struct loop *loop, const struct http_options *options, struct err *err);
 void http_free(struct http *h);           /* closes idle connections; runs no callbacks; no request may be active */
 unsigned http_pick_shard(struct http *h); /* never 0, so that 0 can mean: none picked yet */

@@ -294,6 +294,12 @@ static void set_connection(struct http_req *r)
 	curl_easy_setopt(c, CURLOPT_PIPEWAIT, 1L); /* one handshake tells whether all can share the connection */
 	curl_easy_setopt(c, CURLOPT_CAINFO, NULL);
 	curl_easy_setopt(c, CURLOPT_CAPATH, NULL);
+	if (r->http->client_cert)
+		curl_easy_setopt(c, CURLOPT_SSLCERT, r->http->client_cert);
+	if (r->http->client_key)
+		curl_easy_setopt(c, CURLOPT_SSLKEY, r->http->client_key);
+	if (r->http->client_key_password)
+		curl_easy_setopt(c, CURLOPT_KEYPASSWD, r->http->client_key_password);
 	curl_easy_setopt(c, CURLOPT_SSL_CTX_FUNCTION, on_ssl_ctx);
 	curl_easy_setopt(c, CURLOPT_SSL_CTX_DATA, r->http);
 }

@@ -38,7 +38,7 @@ struct http {
 	struct loop *loop; /* borrowed */
 	size_t shard_size;
 	unsigned most_uploads; /* to a host */
-	char *ca_file, *user_agent;
+	char *ca_file, *user_agent, *client_cert, *client_key, *client_key_password;
 	bool is_open;      /* curl is initialised (with the first request) */
 	CURLSH *share;     /* names and TLS sessions of all shards */
 	X509_STORE *store; /* trusted certificates; NULL before the first https request */

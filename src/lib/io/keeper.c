@@ -51,7 +51,23 @@ static bool keeper_read_record(struct pid_list *groups)
 	return true;
 }
 
-static noreturn_fn void keeper_main(int fd, pid_t parent, const char *id)
+/* Only while output is raw, as we leave it: otherwise a shell has it already. The keeper has no terminal of its own, so it gets no
+ * signal for what it does to one in the background. */
+static void give_back(const struct keeper_terminal *t)
+{
+	struct termios now;
+	int fd = t->path[0] ? open(t->path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC) : -1;
+
+	if (fd < 0)
+		return;
+	if (tcgetattr(fd, &now) == 0 && !(now.c_oflag & OPOST)) {
+		(void)tcsetattr(fd, TCSANOW, &t->modes);
+		(void)!write(fd, t->reset, strlen(t->reset));
+	}
+	close(fd);
+}
+
+static noreturn_fn void keeper_main(int fd, pid_t parent, const char *id, const struct keeper_terminal *terminal)
 {
 	struct pid_list groups = { 0 };
 	struct pollfd fds[] = {
@@ -85,6 +101,7 @@ static noreturn_fn void keeper_main(int fd, pid_t parent, const char *id)
 	/* A child between vfork and exec has its own copy of the socket and registers before it runs anything, so the
 	 * end of the stream proves that no further registration follows. */
 	struct pid_list killed = { 0 };
+	give_back(terminal);
 	struct pollfd late = { .fd = KEEPER_SOCKET, .events = POLLIN };
 	kill_groups(&groups);
 	while (poll(&late, 1, KEEPER_LATE_MS) > 0 && keeper_read_record(&groups))
@@ -109,7 +126,7 @@ int keeper_start(struct keeper *k, const char *id, struct err *err)
 	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
 	pid_t pid = _Fork();
 	if (pid == 0)
-		keeper_main(pair[1], parent, id);
+		keeper_main(pair[1], parent, id, &k->terminal);
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	close(pair[1]);
 	if (pid < 0) {
@@ -117,7 +134,8 @@ int keeper_start(struct keeper *k, const char *id, struct err *err)
 		close(pair[0]);
 		return rc;
 	}
-	*k = (struct keeper){ .pid = pid, .fd = pair[0] };
+	k->pid = pid;
+	k->fd = pair[0];
 	return 0;
 }
 
@@ -150,7 +168,7 @@ void keeper_stop(struct keeper *k, bool clean)
 	close(k->fd);
 	while (waitpid(k->pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	*k = (struct keeper){ .fd = -1 };
+	k->fd = -1;
 }
 
 enum { PID_LIST_FIRST = 1024, SCAN_ROUNDS = 20 };

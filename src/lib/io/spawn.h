@@ -63,6 +63,10 @@ struct spawner *spawner_new(struct loop *loop, struct err *err); /* the first ch
 /* Before the first child. Without a keeper, a kill -9 of this process leaves children behind; without being a subreaper,
  * daemons that children start are found by their mark only. */
 void spawner_limit(struct spawner *s, bool no_keeper, bool no_subreaper);
+/* When this process is killed, the keeper sets the terminal of standard input back to these modes and writes reset to it. It is
+ * started now. */
+struct termios;
+int spawner_keep_terminal(struct spawner *s, const struct termios *modes, const char *reset, struct err *err);
 void spawner_free(struct spawner *s); /* no child may be running; ends the keeper and waits for it */
 int spawn_start(struct spawner *s, const struct child_options *options, const struct child_handlers *handlers,
 		void *data, struct child **ret_child, struct err *err);

@@ -3,6 +3,7 @@
  * keeper.c and orphan.c. */
 #pragma once
 #include <signal.h>
+#include <termios.h>
 #include "lib/base/buf.h"
 #include "lib/io/spawn.h"
 
@@ -28,6 +29,11 @@ void pid_list_release(struct pid_list *list);
 struct keeper {
 	pid_t pid;
 	int fd;
+	/* what it gives back when we are killed; path "": nothing. Set before keeper_start() */
+	struct keeper_terminal {
+		char path[64], reset[96];
+		struct termios modes;
+	} terminal;
 };
 int keeper_start(struct keeper *k, const char *id, struct err *err);
 /* Waits up to a second for a slow keeper. */

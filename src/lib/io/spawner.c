@@ -77,6 +77,19 @@ int spawner_new_keeper(struct spawner *s, struct err *err)
 	return told ? 0 : err_set(err, ERR_IO, "the keeper process does not answer: %m");
 }
 
+int spawner_keep_terminal(struct spawner *s, const struct termios *modes, const char *reset, struct err *err)
+{
+	struct keeper_terminal t = { .modes = *modes };
+
+	if (s->no_keeper)
+		return 0;
+	if (ttyname_r(STDIN_FILENO, t.path, sizeof t.path) != 0 || strlen(reset) >= sizeof t.reset)
+		return err_set(err, ERR_IO, "standard input is no terminal that can be kept");
+	snprintf(t.reset, sizeof t.reset, "%s", reset);
+	s->keeper.terminal = t;
+	return s->prepared ? spawner_new_keeper(s, err) : spawner_prepare(s, err);
+}
+
 /* ---- groups and orphans ---- */
 
 static void forget_group(struct spawner *s, pid_t pgid)

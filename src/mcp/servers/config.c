@@ -267,10 +267,11 @@ static int read_locations(struct loading *w)
 			status = location_servers(location, &state, &map, w->err);
 			if (status == 0)
 				add_servers(w, &state, map, location->scope);
-		} else {
-			status = settings_file_read(&f, location->file, w->err);
-			if (status == 0)
-				status = add_file(w, &f, location->scope);
+		} else if (settings_file_read(&f, location->file, w->err) < 0 || add_file(w, &f, location->scope) < 0) {
+			/* It could only add servers. */
+			buf_addf(&w->config->notes, "%s; none of its servers runs\n", w->err->text);
+			buf_addf(&w->config->bad_files, "%s\n", w->err->text);
+			*w->err = (struct err){ 0 };
 		}
 	}
 	return status;
@@ -427,6 +428,7 @@ void mcp_config_free(struct mcp_config *c)
 		mcp_server_unref(c->items[i].server);
 	mcp_policy_free(c->policy);
 	buf_release(&c->notes);
+	buf_release(&c->bad_files);
 	arena_release(&c->arena);
 	free(c);
 }

@@ -65,6 +65,7 @@ struct mcp_config {
 	const char *managed_file;  /* exclusive; NULL: none */
 	bool plugins_only;         /* managed: besides those, only servers of plugins */
 	struct buf notes;          /* for the user, a line each */
+	struct buf bad_files;      /* files of the project that cannot be read, and why, a line each; also in notes */
 };
 
 /* All paths absolute; borrowed until return */

@@ -213,7 +213,7 @@ static void show_model(struct show *s, const struct options *o)
 {
 	const struct agent_definition *d = s->entry->definition;
 	struct model_choice choice;
-	const char *parent = o->model ? o->model : model_default();
+	const char *parent = o->model ? o->model : model_default(NULL);
 
 	(void)model_resolve(s->arena, parent, &parent, NULL); /* an unknown name is shown as it is */
 	model_choose(s->arena,

@@ -252,6 +252,14 @@ static void explain_key(struct explain *e, const char *name, const struct settin
 		report_line(e->report, CADRE_NOTE, "a change counts for the next session");
 }
 
+static void explain_problem(void *data, const char *message)
+{
+	struct explain *e = data;
+
+	report_line(e->report, CADRE_WARN, "%s", message);
+	json_put_cstr(&e->w, message);
+}
+
 static int explain_layers(const struct settings *s, const char *name, struct cadre_report *report, struct err *err)
 {
 	struct explain e = { report, json_out(&report->json) };
@@ -263,7 +271,13 @@ static int explain_layers(const struct settings *s, const char *name, struct cad
 	json_putf(&e.w, "value:%.*s, layers:[", STR_ARG(value));
 	report_row(report, CADRE_HEAD, "LAYER", "EFFECT", "FROM", "VALUE", NULL);
 	settings_explain(s, name, explain_view, &e);
-	json_putf(&e.w, "]}");
+	json_putf(&e.w, "]");
+	if (!strcmp(name, "hooks")) {
+		json_putf(&e.w, "problems:[");
+		policy_warn_hooks(s, explain_problem, &e);
+		json_putf(&e.w, "]");
+	}
+	json_putf(&e.w, "}");
 	if (value.n)
 		report_line(report, CADRE_PLAIN, "in force: " STR_FMT, STR_ARG(value));
 	else if (key && key->fallback)

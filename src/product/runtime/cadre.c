@@ -10,6 +10,7 @@
 #include "defs/skill/registry.h"
 #include "tools/web/web.h"
 #include "agents/agent/classifier.h"
+#include "lib/io/http.h"
 #include "lib/io/writer.h"
 
 /* Descriptors and signals watched for a face.
@@ -115,6 +116,15 @@ int cadre_watch_fd(struct cadre *c, int fd, int keep, cadre_watch_fn *fn, void *
 	c->watches = w;
 	uv_poll_start(&w->poll, UV_READABLE, on_poll);
 	return CADRE_OK;
+}
+
+int cadre_keep_terminal(struct cadre *c, const void *modes, const char *reset, char *why, size_t why_size)
+{
+	struct err err = { 0 };
+
+	if (!c || !modes || !reset)
+		return CADRE_USAGE;
+	return api_status(spawner_keep_terminal(c->services.spawner, modes, reset, &err), &err, why, why_size);
 }
 
 void cadre_unwatch_fd(struct cadre *c, int fd)
@@ -328,6 +338,7 @@ void cadre_free(struct cadre *c)
 	}
 	while (sv->sessions)
 		cadre_run(c);
+	store_finish(&sv->store);
 	while (c->writers)
 		cadre_writer_free(c->writers);
 	services_close_servers(sv);
@@ -364,6 +375,8 @@ void cadre_free(struct cadre *c)
 		store_release(&sv->store);
 	loop_run(sv->loop); /* lets closing handles close */
 	loop_free(sv->loop);
+	if (c->prepares_tls)
+		uv_thread_join(&c->tls_thread);
 	arena_release(&sv->options.arena);
 	free(c);
 }
@@ -411,6 +424,9 @@ int cadre_open(struct cadre *c, cadre_event_fn *on_event, void *data, struct cad
 	struct services *sv = &c->services;
 	int status = 0;
 	if (!sv->observers) { /* with the first session the options are known */
+		/* A member in a pane takes over the environment of its lead, which no thread may read meanwhile. */
+		if (!sv->options.agent_id && !c->prepares_tls)
+			c->prepares_tls = http_prepare(&c->tls_thread);
 		status = trace_observe(sv, &err) < 0 || debug_observe(sv, &err) < 0 ? -(int)err.kind : 0;
 		if (status == 0) {
 			control_observe(sv);

@@ -9,5 +9,7 @@ struct cadre {
 	struct services services;
 	struct watch *watches;
 	struct cadre_writer *writers;
-	bool stopped; /* cadre_stop() was called */
+	bool stopped;      /* cadre_stop() was called */
+	bool prepares_tls; /* http_prepare() has begun tls_thread */
+	uv_thread_t tls_thread;
 };

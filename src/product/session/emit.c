@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * emit.c - delivers events: to the observers of the runtime, then, numbered and with a time, to the host. Also the table of
  * subtypes and texts for the end of a turn. */
-#include "agents/team/pane.h"
+#include "agents/member/lead.h"
 #include "product/session/schema.h"
 #include "product/session/server_pool.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * session.c - one conversation: opened, forked, closed. Its turns are in turn.c, where it is closed as well. */
+#include "agents/member/lead.h"
 #include "agents/team/pane.h"
 #include "product/session/session_int.h"
 #include "product/session/schema.h"
@@ -296,6 +297,7 @@ void session_free(struct cadre_session *s)
 	if (s->schema)
 		buf_release(&s->schema->output);
 	free(s->schema);
+	buf_release(&s->answer);
 	agent_tree_remove_dirs(&s->tree);
 	if (s->locked_in)
 		session_unlock(&s->services->locks, s->locked_in, s->id);
@@ -329,6 +331,11 @@ const char *cadre_session_setting(const struct cadre_session *s, const char *pat
 	if (ret_n)
 		*ret_n = raw.n;
 	return raw.p;
+}
+
+const char *cadre_session_file(const struct cadre_session *s)
+{
+	return s && s->tree.main.journal ? journal_path(s->tree.main.journal) : "";
 }
 
 const char *cadre_session_model(const struct cadre_session *s)

@@ -54,6 +54,7 @@ struct cadre_session {
 	bool host_elicits;       /* its host answers them, even if another client decides on permissions */
 	const char *project_dir; /* <config>/projects/<key> */
 	const char *rules_file;  /* where rules of the user go; found when first asked for */
+	struct buf answer;       /* of the latest cadre_request() */
 };
 
 struct cadre_event {

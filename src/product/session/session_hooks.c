@@ -384,16 +384,43 @@ static void report_more_refusals(const struct refusals *r)
 				   r->command);
 }
 
+static bool is_of_refused_plugin(const struct plugin_list *list, struct str path)
+{
+	for (size_t i = 0; list && i < list->count; i++)
+		if (list->all[i]->state == PLUGIN_FAILED && str_is(path, list->all[i]->root))
+			return true;
+	return false;
+}
+
 static void report_failed_files(struct cadre_session *s, const struct catalog *r, const char *noun, const char *command)
 {
 	struct refusals refusals = { s, noun, command, 0 };
 
 	for (size_t i = 0; r && i < r->failed_count; i++) {
 		const struct catalog_failure *f = &r->failed[i];
-		if (!str_ends(str_from(f->path), STR(".json"))) /* settings and plugins are reported as such */
+		struct str path = str_from(f->path);
+		/* settings and plugins are reported as such */
+		if (!str_ends(path, STR(".json")) && !is_of_refused_plugin(s->services->plugins, path))
 			report_refusal(&refusals, f->path, f->line, f->message);
 	}
 	report_more_refusals(&refusals);
+}
+
+/* Agents that run with more rights than their files meant to give them. */
+static void report_lost_restrictions(struct cadre_session *s, const struct catalog *agents)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; agents && i < agents->active_count; i++) {
+		const struct definition *d = agents->active[i]->item;
+		for (size_t k = 0; k < d->diagnostic_count; k++)
+			if (d->diagnostics[k].level == DIAGNOSTIC_LOST && count++ < MOST_REFUSALS)
+				session_emit_error(s, "%s:%u: %s (`cadre agents check`)", d->file,
+						   d->diagnostics[k].line, d->diagnostics[k].message);
+	}
+	if (count > MOST_REFUSALS)
+		session_emit_error(s, "%zu more restrictions of agents have no effect (`cadre agents check`)",
+				   count - MOST_REFUSALS);
 }
 
 /* What an administrator or the user has switched off is no news. */
@@ -401,7 +428,12 @@ static void report_refused_servers(struct cadre_session *s)
 {
 	const struct mcp_config *config = s->services->mcp_config;
 	struct refusals refusals = { s, "MCP server", "cadre mcp list", 0 };
+	struct str files = config ? str_trim(buf_str(&config->bad_files)) : (struct str){ 0 };
 
+	while (files.n) {
+		struct str line = str_cut(&files, '\n');
+		session_emit_error(s, STR_FMT "; none of its servers runs (`cadre mcp list`)", STR_ARG(line));
+	}
 	for (size_t i = 0; config && i < config->count; i++) {
 		const struct mcp_item *item = &config->items[i];
 		if (item->standing == MCP_REFUSED && item->error_type)
@@ -436,6 +468,7 @@ void session_report_policy(struct cadre_session *s)
 		session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_cut(&rest, '\n') });
 	if (!s->policy_reported) {
 		report_failed_files(s, s->services->registry, "agent", "cadre agents check");
+		report_lost_restrictions(s, s->services->registry);
 		report_failed_files(s, s->services->skills, "skill", "cadre skills check");
 		report_refused_plugins(s);
 		report_refused_servers(s);

@@ -3,6 +3,8 @@
  * session and the context that the model needs before it. */
 #include "product/session/session_int.h"
 #include "guard/sandbox/sandbox.h"
+#include <sys/stat.h>
+#include "product/session/permission_update.h"
 #include "product/session/rewind.h"
 #include "product/session/skills.h"
 #include "lib/json/json_write.h"
@@ -307,10 +309,22 @@ static int set_effort(struct cadre_session *s, const char *value, struct err *er
 	return 0;
 }
 
+static int add_dir(struct cadre_session *s, const char *value, struct err *err)
+{
+	AUTO_FREE char *real = value && value[0] == '/' ? realpath(value, NULL) : NULL;
+	struct stat st;
+
+	if (!real || stat(real, &st) < 0 || !S_ISDIR(st.st_mode))
+		return err_set(err, ERR_USAGE, "'%s' is not the absolute path of a directory", value ? value : "");
+	session_add_directory(s, real);
+	return 0;
+}
+
 static const struct {
 	const char *option;
 	int (*set)(struct cadre_session *s, const char *value, struct err *err);
 } table[] = {
+	{ "add-dir", add_dir },
 	{ "effort", set_effort },
 	{ "model", set_model },
 	{ "permission-mode", set_mode },

@@ -14,6 +14,7 @@
  * state changes, and a state without work is passed in the same kick. Turns end, and sessions are freed, only in on_kick(), so a
  * host may call any function from inside any event. docs/internals/turn.md has the table of failures. */
 #include <signal.h>
+#include "agents/member/lead.h"
 #include "agents/team/pane.h"
 #include "product/session/turn.h"
 #include "product/session/session_int.h"

@@ -129,7 +129,9 @@ static const struct {
 	enum setting_sources needs;
 } storable[] = {
 	{ "localSettings", "outputStyle", SETTINGS_LOCAL },
+	{ "userSettings", "editorMode", SETTINGS_USER },
 	{ "userSettings", "effortLevel", SETTINGS_USER },
+	{ "userSettings", "theme", SETTINGS_USER },
 };
 
 static int store_setting(const struct wire_request *r, struct json_member m, struct err *err)
@@ -273,8 +275,9 @@ int wire_set_model(struct wire_request *r, struct err *err)
 				    .wish = wish ? xstrdup(wish) : NULL,
 				    .from = xstrdup(a->model) };
 	/* An unknown alias is refused when it is set. */
-	const char *to = wish && strcmp(wish, "default") != 0 ? wish : o->model ? o->model : model_default();
-	write_switch(&fields, a->model, model_resolve(r->arena, to, &id, NULL) == 0 ? id : to, wish);
+	const struct places *places = &r->wire->services->endpoints.places;
+	const char *to = wish && strcmp(wish, "default") != 0 ? wish : o->model ? o->model : model_default(places);
+	write_switch(&fields, a->model, model_resolve_at(r->arena, places, to, &id, NULL) == 0 ? id : to, wish);
 	spec.fields = buf_str(&fields);
 	(void)agent_run_hooks(a, &spec, on_looked_at, m);
 	return WIRE_ANSWERED;

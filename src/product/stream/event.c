@@ -141,7 +141,10 @@ const char *cadre_event_detail(const struct cadre_event *e, enum cadre_detail wh
 					      [CADRE_DETAIL_DESCRIPTION] = a->description,
 					      [CADRE_DETAIL_PARENT] = a->parent_id,
 					      [CADRE_DETAIL_STATE] = t ? t->state : NULL,
-					      [CADRE_DETAIL_LAST_TOOL] = t ? t->last_tool : NULL };
+					      [CADRE_DETAIL_LAST_TOOL] = t ? t->last_tool : NULL,
+					      [CADRE_DETAIL_MODEL] = t ? t->model : NULL,
+					      [CADRE_DETAIL_WORKTREE] = t ? t->worktree : NULL,
+					      [CADRE_DETAIL_TEAM] = t ? t->team : NULL };
 		text = (size_t)which < COUNT_OF(texts) ? texts[which] : NULL;
 	}
 	return text ? text : "";
@@ -161,7 +164,8 @@ int64_t cadre_event_figure(const struct cadre_event *e, enum cadre_figure which)
 				    [CADRE_FIGURE_TOOL_USES] = t->tool_uses,
 				    [CADRE_FIGURE_TOKENS] = t->usage.input + t->usage.cache_read +
 							    t->usage.cache_write + t->usage.output,
-				    [CADRE_FIGURE_MS] = (int64_t)t->duration_ms };
+				    [CADRE_FIGURE_MS] = (int64_t)t->duration_ms,
+				    [CADRE_FIGURE_COST_MICROS] = (int64_t)(t->cost_usd * 1e6 + 0.5) };
 	return (size_t)which < COUNT_OF(figures) ? figures[which] : 0;
 }
 

@@ -22,6 +22,8 @@ static void frame_put_agent(struct json_out *w, const struct event *event)
 	}
 	json_putf(w, "parent_tool_use_id:'%s', agent_id:'%s', subagent_type:'%s', task_description:'%s'",
 		  a->tool_use_id, a->id, a->type, a->description);
+	if (a->team)
+		json_kcstr(w, "teammate_name", a->name);
 }
 
 /* Of those for the user, commands too. */
@@ -140,8 +142,11 @@ void session_put_model_usage(struct json_out *w, const struct cadre_session *s)
 			  (long long)u->output, (long long)u->cache_read);
 		json_putf(w, "cacheCreationInputTokens:%lld, webSearchRequests:%lld, costUSD:%g",
 			  (long long)u->cache_write, (long long)u->web_searches, t->spending[i].usd);
-		json_putf(w, "unknownPrice?:!!%d, contextWindow:%lld, assumedWindow?:!!%d, maxOutputTokens:%lld}",
-			  !m.price_source, (long long)m.context, !m.window_source, (long long)m.max_output);
+		json_putf(
+			w,
+			"unknownPrice?:!!%d, reportedCost?:!!%d, contextWindow:%lld, assumedWindow?:!!%d, maxOutputTokens:%lld}",
+			!m.price_source && u->cost_usd <= 0, u->cost_usd > 0, (long long)m.context, !m.window_source,
+			(long long)m.max_output);
 	}
 	json_close(w);
 }
@@ -208,7 +213,12 @@ static void frame_turn(struct json_out *w, const struct cadre_event *e)
 	json_putf(w, "], result_index:%u", s->results - 1);
 	if (s->queued)
 		json_ki64(w, "queued_turn_count", *s->queued);
-	if (s->turn.origin == TURN_BY_NOTICE)
+	if (s->turn.origin == TURN_BY_NOTICE && q->mail_ids.n) {
+		json_putf(w, "origin:{kind:'teammate', ids:[");
+		for (const char *id = q->mail_ids.p; id < q->mail_ids.p + q->mail_ids.n; id += strlen(id) + 1)
+			json_put_cstr(w, id);
+		json_putf(w, "]}");
+	} else if (s->turn.origin == TURN_BY_NOTICE)
 		json_putf(w, "origin:{kind:'task-notification', producer:'session-task'}");
 	else if (s->prompt_origin && s->prompt_origin->n)
 		json_kraw(w, "origin", buf_str(s->prompt_origin));
@@ -267,9 +277,9 @@ static void frame_task(struct json_out *w, const struct cadre_event *e)
 static void frame_tasks_changed(struct json_out *w, const struct agent_tree *t)
 {
 	json_putf(w, "type:'system', subtype:'background_tasks_changed', tasks:[");
-	for (const struct agent *a = t->alive; a; a = a->next) {
-		const struct agent_record *r = a->record;
-		if (r->background)
+	for (const struct agent_record *r = t->records; r; r = r->next) {
+		bool there = r->live || (r->member && r->member->state != MEMBER_GONE); /* parked, or in a pane */
+		if (there && r->background)
 			json_putf(w, "{task_id:'%s', task_type:'%s', description:'%s', status?:'%s'}", r->id,
 				  r->member ? "in_process_teammate" : "local_agent", r->description,
 				  r->member ? member_state_name(r->member->state) : NULL);

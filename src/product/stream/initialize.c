@@ -107,23 +107,33 @@ void wire_put_models(struct json_out *out, const struct services *sv)
 	const struct options *o = &sv->options;
 	const struct places *places = &sv->endpoints.places;
 	static const struct {
-		const char *value, *name, *what;
+		const char *value, *variable, *name,
+			*what; /* NAME_NAME and NAME_DESCRIPTION of the variable come first */
 	} models[] = {
-		{ "default", "Default", "the model that the session begins with" },
-		{ "opus", "Opus", "for the hardest work" },
-		{ "sonnet", "Sonnet", "for everyday work" },
-		{ "haiku", "Haiku", "fast, for small tasks" },
+		{ "default", "ANTHROPIC_DEFAULT_MODEL", "Default", "the model that the session begins with" },
+		{ "opus", "ANTHROPIC_DEFAULT_OPUS_MODEL", "Opus", "for the hardest work" },
+		{ "sonnet", "ANTHROPIC_DEFAULT_SONNET_MODEL", "Sonnet", "for everyday work" },
+		{ "haiku", "ANTHROPIC_DEFAULT_HAIKU_MODEL", "Haiku", "fast, for small tasks" },
+		{ NULL, "ANTHROPIC_CUSTOM_MODEL_OPTION", NULL, "of the variable ANTHROPIC_CUSTOM_MODEL_OPTION" },
 	};
 	AUTO_ARENA struct arena a = { 0 };
 
 	json_kopen(out, "models", '[');
 	for (size_t i = 0; i < COUNT_OF(models); i++) {
-		const char *wish = i ? models[i].value : o->model ? o->model : model_default();
-		const char *id = NULL;
-		json_putf(out, "{value:'%s'", models[i].value);
+		const char *value = models[i].value ? models[i].value : places_env(places, models[i].variable);
+		const char *wish = i ? value : o->model ? o->model : model_default(places), *id = NULL;
+		const char *name = places_env(places, arena_printf(&a, "%s_NAME", models[i].variable));
+		const char *what = places_env(places, arena_printf(&a, "%s_DESCRIPTION", models[i].variable));
+		if (!value)
+			continue;
+		json_putf(out, "{value:'%s'", value);
 		if (model_resolve_at(&a, places, wish, &id, NULL) == 0)
 			json_kcstr(out, "resolvedModel", id);
-		json_putf(out, "displayName:'%s', description:'%s'}", models[i].name, models[i].what);
+		json_putf(out, "displayName:'%s', description:'%s'}",
+			  name             ? name
+			  : models[i].name ? models[i].name
+					   : value,
+			  what ? what : models[i].what);
 	}
 	for (size_t i = 0; i < places->own_count; i++) {
 		const struct provider *place = places->own[i];

@@ -10,42 +10,43 @@ static const struct {
 	const char *subtype;
 	wire_request_fn *take;
 	bool needs_session;
+	bool at_once; /* its reply does not wait: cadre_request() may have it */
 } subtypes[] = {
-	{ "apply_flag_settings", wire_apply_settings, true },
-	{ "background_tasks", wire_background, true },
-	{ "cancel_async_message", wire_cancel_message, true },
-	{ "get_binary_version", wire_get_version, false },
-	{ "get_context_usage", wire_get_context, true },
-	{ "get_hooks_listing", wire_list_hooks, true },
-	{ "get_session_cost", wire_get_cost, true },
-	{ "get_settings", wire_get_settings, true },
-	{ "get_task_output", wire_task_output, true },
-	{ "get_usage", wire_get_usage, true },
-	{ "initialize", wire_initialize, false },
-	{ "interrupt", wire_interrupt, true },
-	{ "list_models", wire_list_models, false },
-	{ "list_permission_rules", wire_list_rules, true },
-	{ "mcp_call", wire_mcp_call, true },
-	{ "mcp_message", wire_mcp_message, true },
-	{ "mcp_read_resource", wire_mcp_resource, true },
-	{ "mcp_reconnect", wire_mcp_reconnect, true },
-	{ "mcp_set_servers", wire_mcp_set, true },
-	{ "mcp_status", wire_mcp_status, true },
-	{ "mcp_toggle", wire_mcp_toggle, true },
-	{ "read_file", wire_read_file, true },
-	{ "register_repo_root", wire_register_root, true },
-	{ "reload_output_styles", wire_reload_styles, true },
-	{ "reload_plugins", wire_reload_plugins, true },
-	{ "reload_skills", wire_reload_skills, true },
-	{ "rename_session", wire_rename, true },
-	{ "rewind_files", wire_rewind, true },
-	{ "seed_read_state", wire_seed_read, true },
-	{ "set_max_thinking_tokens", wire_set_thinking, true },
-	{ "set_mcp_permission_mode_override", wire_mcp_override, true },
-	{ "set_model", wire_set_model, true },
-	{ "set_permission_mode", wire_set_mode, true },
-	{ "stop_task", wire_stop_task, true },
-	{ "update_settings", wire_update_settings, true },
+	{ "apply_flag_settings", wire_apply_settings, true, true },
+	{ "background_tasks", wire_background, true, false },
+	{ "cancel_async_message", wire_cancel_message, true, false },
+	{ "get_binary_version", wire_get_version, false, false },
+	{ "get_context_usage", wire_get_context, true, true },
+	{ "get_hooks_listing", wire_list_hooks, true, true },
+	{ "get_session_cost", wire_get_cost, true, true },
+	{ "get_settings", wire_get_settings, true, true },
+	{ "get_task_output", wire_task_output, true, true },
+	{ "get_usage", wire_get_usage, true, true },
+	{ "initialize", wire_initialize, false, false },
+	{ "interrupt", wire_interrupt, true, false },
+	{ "list_models", wire_list_models, false, true },
+	{ "list_permission_rules", wire_list_rules, true, true },
+	{ "mcp_call", wire_mcp_call, true, false },
+	{ "mcp_message", wire_mcp_message, true, false },
+	{ "mcp_read_resource", wire_mcp_resource, true, false },
+	{ "mcp_reconnect", wire_mcp_reconnect, true, false },
+	{ "mcp_set_servers", wire_mcp_set, true, false },
+	{ "mcp_status", wire_mcp_status, true, true },
+	{ "mcp_toggle", wire_mcp_toggle, true, false },
+	{ "read_file", wire_read_file, true, false },
+	{ "register_repo_root", wire_register_root, true, false },
+	{ "reload_output_styles", wire_reload_styles, true, true },
+	{ "reload_plugins", wire_reload_plugins, true, false },
+	{ "reload_skills", wire_reload_skills, true, true },
+	{ "rename_session", wire_rename, true, true },
+	{ "rewind_files", wire_rewind, true, true },
+	{ "seed_read_state", wire_seed_read, true, false },
+	{ "set_max_thinking_tokens", wire_set_thinking, true, false },
+	{ "set_mcp_permission_mode_override", wire_mcp_override, true, false },
+	{ "set_model", wire_set_model, true, false },
+	{ "set_permission_mode", wire_set_mode, true, false },
+	{ "stop_task", wire_stop_task, true, false },
+	{ "update_settings", wire_update_settings, true, true },
 };
 
 static void put_head(struct json_out *out, const char *subtype, struct str id)
@@ -127,6 +128,56 @@ void wire_take_request(struct cadre_wire *w, const struct json *message)
 		wire_reply(w, r.id, buf_str(&r.payload));
 	}
 	buf_release(&r.payload);
+}
+
+/* Answers of a request without a client: the line is the control_response. */
+static void on_host_reply(void *data, const char *lines, size_t n)
+{
+	struct buf *reply = data;
+
+	if (!reply->n)
+		buf_add(reply, lines, n);
+}
+
+const char *cadre_request(struct cadre_session *s, const char *request, size_t n, size_t *ret_n, char *why,
+			  size_t why_size)
+{
+	AUTO_BUF struct buf message = { 0 }, reply = { 0 };
+	AUTO_JSON struct json_reader in = { 0 }, out = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	const struct json *root = NULL, *answer = NULL;
+	struct err err = { 0 };
+	size_t i = 0;
+
+	if (!s || !request)
+		return NULL;
+	buf_addf(&message, "{\"request_id\":\"host\",\"request\":%.*s}", (int)n, request);
+	if (json_parse(&in, message.p, message.n, &root, &err) == 0) {
+		const struct json *subtype = json_get(json_get(root, "request"), "subtype");
+		struct cadre_wire w = { .services = s->services, .session = s, .out = on_host_reply, .data = &reply };
+		while (i < COUNT_OF(subtypes) && !(subtypes[i].at_once && json_str_is(subtype, subtypes[i].subtype)))
+			i++;
+		if (i < COUNT_OF(subtypes))
+			wire_take_request(&w, root);
+		else
+			err_set(&err, ERR_USAGE, "a host cannot make this request");
+	}
+	if (reply.n && json_parse(&out, reply.p, reply.n, &root, &err) == 0) {
+		answer = json_get(json_get(root, "response"), "response");
+		if (!answer)
+			err_set(&err, ERR_USAGE, "%s", json_cstr(json_get(json_get(root, "response"), "error"), &a));
+	}
+	if (!answer) {
+		if (why)
+			snprintf(why, why_size, "%s", err.text);
+		return NULL;
+	}
+	struct str raw = json_raw(answer);
+	buf_clear(&s->answer);
+	buf_add(&s->answer, raw.p, raw.n);
+	if (ret_n)
+		*ret_n = raw.n;
+	return s->answer.p;
 }
 
 /* ---- requests of the client that are answered later -------------------------------------------------------------- */

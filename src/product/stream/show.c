@@ -67,16 +67,20 @@ static void put_category(struct json_out *out, const char *name, int64_t tokens)
 	json_putf(out, "{name:'%s', tokens:%lld}", name, (long long)tokens);
 }
 
-static int64_t tools_tokens(const struct agent *a, bool of_servers)
-{
-	size_t bytes = 0;
+/* Tools by kind; the definition of Agent lists the agents. */
+enum { TOOLS_OWN, TOOLS_SERVERS, TOOLS_AGENTS, TOOLS_KINDS };
 
+static void tools_tokens(const struct agent *a, int64_t tokens[TOOLS_KINDS])
+{
+	memset(tokens, 0, TOOLS_KINDS * sizeof *tokens);
 	for (size_t i = 0; i < a->tools.count; i++) {
 		const struct tool *tool = a->tools.tools[i];
-		if (str_starts(str_from(tool->name), STR("mcp__")) == of_servers && !deferral_holds(&a->deferral, tool))
-			bytes += strlen(tool->definition);
+		int kind = str_starts(str_from(tool->name), STR("mcp__")) ? TOOLS_SERVERS
+			   : !strcmp(tool->name, "Agent")                 ? TOOLS_AGENTS
+									  : TOOLS_OWN;
+		if (!deferral_holds(&a->deferral, tool))
+			tokens[kind] += (int64_t)(strlen(tool->definition) / BYTES_PER_TOKEN);
 	}
-	return (int64_t)(bytes / BYTES_PER_TOKEN);
 }
 
 /* Estimates from bytes, like budgets; the last answer's usage is the server's count. */
@@ -85,15 +89,21 @@ int wire_get_context(struct wire_request *r, struct err *err)
 	struct agent *a = &r->wire->session->tree.main;
 	const struct query *q = &a->query;
 	int64_t head = (int64_t)(q->config.head->bytes.n / BYTES_PER_TOKEN);
-	int64_t tools = tools_tokens(a, false), servers = tools_tokens(a, true);
+	const struct segment *memory = a->tree->instructions[0].text;
+	int64_t memories = memory ? (int64_t)(memory->len / BYTES_PER_TOKEN) : 0, tools[TOOLS_KINDS];
 	int64_t messages = (int64_t)(q->transcript.bytes / BYTES_PER_TOKEN);
 	int64_t most = model_find(&a->tree->services->endpoints.places, a->model).context, used = head + messages;
 
+	tools_tokens(a, tools);
+	memories = MIN(memories, messages); /* they come with the first message */
 	json_kopen(&r->out, "categories", '[');
-	put_category(&r->out, "System prompt", MAX(head - tools - servers, 0));
-	put_category(&r->out, "System tools", tools);
-	put_category(&r->out, "MCP tools", servers);
-	put_category(&r->out, "Messages", messages);
+	put_category(&r->out, "System prompt",
+		     MAX(head - tools[TOOLS_OWN] - tools[TOOLS_SERVERS] - tools[TOOLS_AGENTS], 0));
+	put_category(&r->out, "System tools", tools[TOOLS_OWN]);
+	put_category(&r->out, "MCP tools", tools[TOOLS_SERVERS]);
+	put_category(&r->out, "Custom agents", tools[TOOLS_AGENTS]);
+	put_category(&r->out, "Memory files", memories);
+	put_category(&r->out, "Messages", messages - memories);
 	put_category(&r->out, "Free space", MAX(most - used, 0));
 	json_putf(&r->out, "], totalTokens:%lld, maxTokens:%lld, rawMaxTokens:%lld, percentage:%g, model:'%s'",
 		  (long long)used, (long long)most, (long long)most, most ? (double)(used * 100 / most) : 0, a->model);

@@ -3,7 +3,7 @@
  * background, subagents and shells. The life of a subagent is in agents/subagent. */
 #include <fcntl.h>
 #include "agents/subagent/subagent.h"
-#include "agents/team/pane.h"
+#include "agents/member/lead.h"
 #include "agents/team/peer.h"
 #include "lib/json/json_write.h"
 #include "tools/shell/shell_set.h"

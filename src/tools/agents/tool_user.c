@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * tool_user.c - the tools that need the user: AskUserQuestion, EnterPlanMode and ExitPlanMode. The permission to run one of the last
  * two is the user's agreement, to plan first or to the plan (agents/agent/plan.h). */
-#include "agents/team/pane.h"
+#include "agents/member/lead.h"
 #include "agents/agent/plan.h"
 #include "agents/agent/question.h"
 #include "agents/agent/tree.h"

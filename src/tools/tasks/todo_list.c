@@ -361,7 +361,12 @@ unsigned todo_tasks_of(const struct tool_env *env, const char *owner, struct buf
 	todo_read_all(&l);
 	for (size_t i = 0; i < l.count; i++) {
 		const struct todo *t = &l.items[i];
-		if (!todo_is_owed(t, owner))
+		AUTO_BUF struct buf open = { 0 };
+		bool free_ones = owner && !owner[0];
+		if (free_ones)
+			todo_add_open(&open, &l, &t->blocked_by);
+		if (free_ones ? open.n || t->status != TODO_PENDING || (t->owner && t->owner[0])
+			      : !todo_is_owed(t, owner))
 			continue;
 		at_it += t->status == TODO_IN_PROGRESS;
 		buf_addf(out, "#%u [%s] %s\n", t->id, todo_status_name(t->status), t->subject);

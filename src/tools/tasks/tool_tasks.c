@@ -2,7 +2,7 @@
  * tool_tasks.c - the tools of the task list (TaskCreate, TaskGet, TaskList, TaskUpdate) and TodoWrite, the agent's own list. Hooks
  * see a new item and one that is about to be completed; while they look nothing is locked, so the list is read again. */
 #include "agents/agent/hooks.h"
-#include "agents/team/pane.h"
+#include "agents/member/lead.h"
 #include "config/settings/settings.h"
 #include "lib/base/crash.h"
 #include "lib/io/file.h"
@@ -281,16 +281,17 @@ static int check_rules(struct update *u, struct agent *a, struct err *err)
 	return 0;
 }
 
-static void notify_owner(const struct update *u, const struct agent *a, const struct todo *t)
+/* TEAM_LEAD: nobody owns it, and it can be given to somebody now. */
+static void notify_owner(const struct update *u, const struct agent *a, const struct todo *t, const char *owner)
 {
 	char id[16];
 
 	snprintf(id, sizeof id, "%u", t->id);
 	struct todo_info info = { id, t->subject, t->description };
 	if (a->tree->lead)
-		lead_assign(a->tree, t->owner, &info, u->call->id);
+		lead_assign(a->tree, owner, &info, u->call->id);
 	else
-		team_assign(a->tree->team, t->owner, &info, actor_name(a), u->call->id, u->call->again);
+		team_assign(a->tree->team, owner, &info, actor_name(a), u->call->id, u->call->again);
 }
 
 /* Notifies a member that gets a task or can begin with one of its own. */
@@ -303,15 +304,17 @@ static void notify_owners(struct update *u, const struct agent *a, const char *b
 		     (!before || strcmp(before, t->owner) != 0 || (again && json_get(u->call->input, "owner")));
 
 	if (given && t->status != TODO_COMPLETED && strcmp(t->owner, actor_name(a)) != 0)
-		notify_owner(u, a, t);
+		notify_owner(u, a, t, t->owner);
 	for (size_t i = 0; completed && i < t->blocks.count; i++) {
 		const struct todo *next = todo_find_id(&u->list, t->blocks.ids[i]);
 		AUTO_BUF struct buf open = { 0 };
 		if (next)
 			todo_add_open(&open, &u->list, &next->blocked_by);
-		if (next && !open.n && next->owner && next->status == TODO_PENDING &&
-		    strcmp(next->owner, actor_name(a)) != 0)
-			notify_owner(u, a, next);
+		if (!next || open.n || next->status != TODO_PENDING)
+			continue;
+		bool owned = next->owner && next->owner[0];
+		if (owned ? strcmp(next->owner, actor_name(a)) != 0 : !acts_as_lead(a))
+			notify_owner(u, a, next, owned ? next->owner : TEAM_LEAD);
 	}
 }
 
@@ -422,6 +425,16 @@ static int update_apply(struct update *u, struct err *err)
 	return u->fields.n ? todo_write(&u->list, u->item, err) : 0;
 }
 
+/* For the notification at the end of its run */
+static void note_completed(const struct agent *a, unsigned id, struct buf *out)
+{
+	struct agent_member *m = a->parent ? a->record->member : NULL;
+	char *at = m ? m->completed : a->tree->lead->completed;
+
+	snprintf(at, sizeof m->completed, "%u", id);
+	buf_addstr(out, ". Look at TaskList for the next one.");
+}
+
 static void update_commit(struct tool_call *call)
 {
 	CLEANUP(update_release) struct update u = { .call = call, .list = { .lock = -1 } };
@@ -457,7 +470,7 @@ static void update_commit(struct tool_call *call)
 	if (u.in_team && !u.removed) {
 		notify_owners(&u, a, owner);
 		if (u.item->status == TODO_COMPLETED && (u.before != TODO_COMPLETED || call->again) && !acts_as_lead(a))
-			buf_addstr(&call->result, ". Look at TaskList for the next one.");
+			note_completed(a, u.item->id, &call->result);
 	}
 	tool_call_end(call, false);
 }

@@ -41,8 +41,8 @@ TEST(what_cannot_be_used_is_left_out_and_named)
 		{ "{\"PreToolUse\":[{\"matcher\":1,\"hooks\":[]}]}",
 		  "s.json: hooks.PreToolUse: the matcher must be a text, so its hooks do not run" },
 		{ "{\"PreToolUse\":[{\"matcher\":\"[\",\"hooks\":[]}]}",
-		  "s.json: hooks.PreToolUse: the matcher is not a regular expression, so its hooks do not run: "
-		  "missing terminating ] for character class at character 1" },
+		  "s.json: hooks.PreToolUse: the matcher is not a regular expression ("
+		  "missing terminating ] for character class at character 1), so its hooks do not run" },
 		{ "{\"Stop\":[{\"hooks\":[{\"type\":\"script\"}]}]}",
 		  "s.json: hooks.Stop: the type must be command, http, mcp_tool, prompt or agent, so this hook does not run" },
 		{ "{\"Stop\":[{\"hooks\":[{\"type\":\"callback\"}]}]}",

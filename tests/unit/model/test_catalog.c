@@ -56,9 +56,9 @@ TEST(the_environment_decides_what_an_alias_means)
 	CHECK_CSTR(id, "claude-sonnet-5-5");
 	unsetenv("ANTHROPIC_DEFAULT_SONNET_MODEL");
 	setenv("ANTHROPIC_MODEL", "opus", 1);
-	CHECK_CSTR(model_default(), "opus");
+	CHECK_CSTR(model_default(NULL), "opus");
 	unsetenv("ANTHROPIC_MODEL");
-	CHECK_CSTR(model_default(), "default");
+	CHECK_CSTR(model_default(NULL), "default");
 }
 
 TEST(a_provider_without_aliases_takes_any_name_but_theirs)

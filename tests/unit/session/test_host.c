@@ -113,7 +113,36 @@ static void call_set(struct host *h, const struct cadre_event *e)
 	CHECK_INT(cadre_session_set(s, "model", "haiku", NULL, 0), CADRE_OK);
 	CHECK_INT(cadre_session_set(s, "effort", "low", NULL, 0), CADRE_OK);
 	CHECK_INT(cadre_session_set(s, "permission-mode", "plan", NULL, 0), CADRE_OK);
+	CHECK_INT(cadre_session_set(s, "add-dir", "/no/such/directory", NULL, 0), CADRE_USAGE);
+	CHECK_INT(cadre_session_set(s, "add-dir", "/usr", NULL, 0), CADRE_OK);
 	CHECK_INT(cadre_set(h->stage.c, "model", "sonnet", NULL, 0), CADRE_OK);
+	CHECK(strstr(cadre_session_file(s), cadre_session_id(s)));
+}
+
+static const char *request(struct cadre_session *s, const char *json, char *why, size_t why_size)
+{
+	size_t n = 0;
+	const char *answer = cadre_request(s, json, strlen(json), &n, why, why_size);
+
+	CHECK(!answer || n == strlen(answer));
+	return answer;
+}
+
+static void call_request(struct host *h, const struct cadre_event *e)
+{
+	struct cadre_session *s = h->stage.session;
+	char why[240] = "";
+
+	(void)e;
+	const char *answer = request(s, "{\"subtype\":\"get_context_usage\"}", why, sizeof why);
+	CHECK(answer && strstr(answer, "\"Custom agents\"") && strstr(answer, "\"Free space\""));
+	answer = request(s, "{\"subtype\":\"list_models\"}", why, sizeof why);
+	CHECK(answer && strstr(answer, "\"sonnet\""));
+	CHECK(!request(s, "{\"subtype\":\"stop_task\",\"task_id\":\"x\"}", why, sizeof why));
+	CHECK_CSTR(why, "a host cannot make this request");
+	CHECK(!request(s, "{\"subtype\":\"rename_session\"}", why, sizeof why));
+	CHECK_CSTR(why, "title is empty");
+	CHECK(!request(s, "{", why, sizeof why));
 }
 
 static void call_accessors(struct host *h, const struct cadre_event *e)
@@ -145,6 +174,7 @@ static const struct call calls[] = {
 	{ "interrupt", call_interrupt },
 	{ "background", call_background },
 	{ "answers", call_answers },
+	{ "request", call_request },
 	{ "set", call_set },
 	{ "accessors", call_accessors },
 };

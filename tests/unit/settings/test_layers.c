@@ -468,7 +468,7 @@ TEST(unknown_keys_are_kept_and_noted)
 	struct stage s;
 	stage_init(&s);
 	stage_put(&s, files[0],
-		  "{\"$schema\":\"x\",\n\"theme\":\"dark\",\"permissions\":{\"never\":[]},\n"
+		  "{\"$schema\":\"x\",\n\"tinge\":\"dark\",\"permissions\":{\"never\":[]},\n"
 		  "\"worktree.baseRef\":\"head\",\"allowManagedHooksOnly\":true,\"claudeMd\":\"x\"}");
 
 	stage_load(&s);
@@ -476,11 +476,11 @@ TEST(unknown_keys_are_kept_and_noted)
 	const struct settings_note *notes = settings_notes(s.settings, &count);
 	for (size_t i = 0; i < count; i++)
 		buf_addf(&out, "%u: %s|", notes[i].origin.line, notes[i].message);
-	CHECK_CSTR(out.p, "2: theme is not known; it is kept|2: permissions.never is not known; it is kept|"
+	CHECK_CSTR(out.p, "2: tinge is not known; it is kept|2: permissions.never is not known; it is kept|"
 			  "3: worktree.baseRef is not known; it is kept|"
 			  "3: allowManagedHooksOnly has no effect here: it counts in managed settings only|"
 			  "3: claudeMd has no effect here: it counts in managed settings only|");
-	CHECK_CSTR(stage_get(&s, "theme"), "\"dark\"");
+	CHECK_CSTR(stage_get(&s, "tinge"), "\"dark\"");
 	stage_release(&s);
 }
 

@@ -269,6 +269,41 @@ TEST(without_power_nothing_waits_and_only_what_is_asked_for_is_forced)
 	stage_release(&s);
 }
 
+/* The last batch has a thread of its own; a request that comes all the same waits for it and is a batch of the pool. */
+TEST(the_last_sync_runs_beside_other_work_and_the_release_waits_for_it)
+{
+	struct stage s;
+	struct store store;
+	struct err err = { 0 };
+	struct waiter w = { .kick.step = on_waited };
+	stage_init(&s);
+	struct loop *loop = loop_new(0);
+	store_init(&store, loop, s.dir);
+	store_finish(&store); /* nothing to sync */
+	CHECK(!store.batch);
+	struct journal *j = journal_new(&store, stage_path(&s, "a.jsonl"));
+	CHECK_INT(append(j, "line", &err), 0);
+	CHECK_INT(journal_sync(j, NULL, &err), 0);
+
+	store_finish(&store);
+	CHECK(store.batch && !store.queue);
+	CHECK_INT(append(j, "more", &err), 0);
+	CHECK_INT(journal_sync(j, &w.kick, &err), 0);
+	loop_run(loop);
+	CHECK_INT(w.kicks, 1);
+	CHECK_INT(journal_sync(j, &w.kick, &err), 1);
+
+	CHECK_INT(append(j, "last", &err), 0);
+	CHECK_INT(journal_sync(j, NULL, &err), 0);
+	journal_free(j);
+	store_finish(&store);
+	CHECK(store.batch);
+	store_release(&store);
+	CHECK(!store.batch && !store.queue);
+	loop_free(loop);
+	stage_release(&s);
+}
+
 TEST(a_disk_that_refuses_is_said_for_good)
 {
 	struct stage s;
@@ -329,5 +364,6 @@ int test_store(void)
 			 T(a_line_that_does_not_fit_is_taken_back_and_reported),
 			 T(with_power_a_line_is_safe_after_the_wait_and_all_files_go_together),
 			 T(without_power_nothing_waits_and_only_what_is_asked_for_is_forced),
+			 T(the_last_sync_runs_beside_other_work_and_the_release_waits_for_it),
 			 T(a_disk_that_refuses_is_said_for_good), T(a_journal_that_cannot_be_made_says_so_each_time));
 }

@@ -12,7 +12,7 @@ static void add_key(struct buf *out, const struct key *k)
 		[KEY_DOWN] = "down",       [KEY_LEFT] = "left",   [KEY_RIGHT] = "right",
 		[KEY_HOME] = "home",       [KEY_END] = "end",     [KEY_PAGE_UP] = "pgup",
 		[KEY_PAGE_DOWN] = "pgdn",  [KEY_FOCUS_IN] = "in", [KEY_FOCUS_OUT] = "out",
-		[KEY_UNKNOWN] = "unknown",
+		[KEY_UNKNOWN] = "unknown", [KEY_KITTY] = "kitty",
 	};
 
 	if (k->code == KEY_MORE)
@@ -80,6 +80,14 @@ TEST(each_sequence_means_the_same_wherever_it_is_cut)
 		{ "\033[I\033[O", " <in>  <out> " },
 		{ "\033[12;34R", " <at 12,34> " },
 		{ "\033[?62;c", " <unknown> " },
+		{ "\033[?0u\033[?1u", " <kitty>  <kitty> " },
+		{ "\033[13;1u\033[13;3u\033[13;5u", " <enter>  <alt+enter>  <ctrl+enter> " },
+		{ "\033[27u\033[9u\033[9;2u\033[127;3u", " <esc>  <tab>  <shift+tab>  <alt+backspace> " },
+		{ "\033[98;3u\033[107;5u\033[95;5u", " <alt+b>  <C-k>  <C-_> " },
+		{ "\033[97:65;2u\033[1;5:1C\033[1;1:3A", "A <ctrl+right>  <up> " },
+		{ "\033[118;9u\033[57376u", " <unknown>  <unknown> " },
+		{ "\033[57404u\033[57409u\033[57414u\033[57419u\033[57426u", "5. <enter>  <up>  <delete> " },
+		{ "\033[228u", "\303\244" },
 		{ "\303\244\346\227\245\360\237\230\200", "\303\244\346\227\245\360\237\230\200" },
 		{ "\303x", "\357\277\275x" },
 		{ "\033[200~a\rb\r\nc\033[201~d", " <paste a\nb\nc> d" },
@@ -104,6 +112,10 @@ TEST(a_read_with_line_ends_is_a_paste_if_it_is_long)
 	CHECK(keys_is_burst(&keys, "first line\rsecond line", 22));
 	CHECK(!keys_is_burst(&keys, "one line and Enter\r", 19));
 	CHECK(!keys_is_burst(&keys, "a\rb\r", 4));
+	char many[1100];
+	memset(many, 'x', sizeof many);
+	CHECK(keys_is_burst(&keys, many, KEY_LONG_BYTES));
+	CHECK(!keys_is_burst(&keys, many, KEY_LONG_BYTES - 1));
 	CHECK(!keys_is_burst(&keys, "\033[A\033[A\033[A\033[A\r\033[A\r", 20));
 }
 

@@ -20,14 +20,60 @@ TEST(blocks_become_lines)
 		  "c\nint a_very_long_line_that_stays_whole;\n" },
 		{ 80, "a [link](http://x.y) and <b>html</b>", "a link (http://x.y) and <b>html</b>\n" },
 		{ 80, "- [x] done\n- [ ] open", "• ☑ done\n• ☐ open\n" },
-		{ 80, "| a | bb |\n|---|---|\n| 1 | 2 |", "a   │ bb\n────┼────\n1   │ 2\n" },
+		{ 80, "| a | bb |\n|---|---|\n| 1 | 2 |", "│ a   │ bb  │\n├─────┼─────┤\n│ 1   │ 2   │\n" },
+		{ 80, "| name | x |\n|---|---|\n| 日本語 | 1 |", "│ name   │ x   │\n├────────┼─────┤\n│ 日本語 │ 1   │\n" },
+		{ 62, "| k | text |\n|---|---|\n| a | one two three four five six seven eight nine ten eleven twelve |",
+		  "│ k   │ text                                                 │\n"
+		  "├─────┼──────────────────────────────────────────────────────┤\n"
+		  "│ a   │ one two three four five six seven eight nine ten     │\n"
+		  "│     │ eleven twelve                                        │\n" },
+		{ 20, "| key | value |\n|---|---|\n| one | a long cell of it |", "key: one\nvalue: a long cell\nof it\n" },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		AUTO_STYLED struct styled out = { 0 };
-		markdown_render(str_from(cases[i].text), cases[i].columns, &out);
+		markdown_render(str_from(cases[i].text), cases[i].columns, true, &out);
 		CHECK_STR(buf_str(&out.text), cases[i].lines);
 	}
+}
+
+TEST(prose_is_left_to_the_terminal_if_wanted_and_tables_are_fitted)
+{
+	AUTO_STYLED struct styled out = { 0 };
+
+	markdown_render(STR("words that would wrap\n\n| key | value |\n|---|---|\n| one | a long cell of it |"), 12, false, &out);
+	CHECK_STR(buf_str(&out.text), "words that would wrap\n\nkey: one\nvalue: a long cell of it\n");
+}
+
+TEST(a_theme_decides_what_the_colours_are)
+{
+	static const struct {
+		const char *name, *added, *red;
+	} cases[] = {
+		{ "ansi", "\033[0;32m", "\033[0;31m" },
+		{ "dark", "\033[0;48;5;22m", "\033[0;38;5;203m" },
+		{ "light", "\033[0;48;5;194m", "\033[0;38;5;160m" },
+		{ "dark-daltonized", "\033[0;48;5;17m", "\033[0;38;5;208m" },
+		{ "light-daltonized", "\033[0;48;5;153m", "\033[0;38;5;166m" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		AUTO_STYLED struct styled s = { 0 };
+		AUTO_BUF struct buf added = { 0 }, red = { 0 };
+		styled_add(&s, LOOK_ADDED, STR("a"));
+		styled_add(&s, LOOK_RED, STR("r"));
+		styled_write(&s, 0, 1, theme_find(str_from(cases[i].name)), &added);
+		styled_write(&s, 1, 2, theme_find(str_from(cases[i].name)), &red);
+		CHECK(str_starts(buf_str(&added), str_from(cases[i].added)));
+		CHECK(str_starts(buf_str(&red), str_from(cases[i].red)));
+	}
+	unsetenv("COLORFGBG");
+	CHECK_INT(theme_find(STR("auto")), THEME_ANSI);
+	setenv("COLORFGBG", "0;default;15", 1);
+	CHECK_INT(theme_find(STR("auto")), THEME_LIGHT);
+	setenv("COLORFGBG", "15;0", 1);
+	CHECK_INT(theme_find(STR("auto")), THEME_DARK);
+	unsetenv("COLORFGBG");
 }
 
 TEST(looks_are_those_of_the_spans)
@@ -35,7 +81,7 @@ TEST(looks_are_those_of_the_spans)
 	AUTO_STYLED struct styled out = { 0 };
 	AUTO_BUF struct buf coloured = { 0 }, plain = { 0 };
 
-	markdown_render(STR("**bold** `code` *it*"), 80, &out);
+	markdown_render(STR("**bold** `code` *it*"), 80, true, &out);
 	styled_write(&out, 0, out.text.n - 1, true, &coloured);
 	styled_write(&out, 0, out.text.n - 1, false, &plain);
 	CHECK_STR(buf_str(&coloured), "\033[0;1mbold\033[0m \033[0;36mcode\033[0m \033[0;3mit\033[0m");
@@ -62,7 +108,7 @@ TEST(no_byte_of_a_sequence_comes_out)
 {
 	AUTO_STYLED struct styled out = { 0 };
 
-	markdown_render(STR("a\033[31m `\033]0;x\a` [t](\033c)\n\n```\n\033[2J\n```\n\n| \033 |\n|-|\n| \x9b |\n"), 80,
+	markdown_render(STR("a\033[31m `\033]0;x\a` [t](\033c)\n\n```\n\033[2J\n```\n\n| \033 |\n|-|\n| \x9b |\n"), 80, true,
 			&out);
 	for (size_t i = 0; i < out.text.n; i++)
 		CHECK((unsigned char)out.text.p[i] >= 0x20 || out.text.p[i] == '\n');
@@ -70,7 +116,8 @@ TEST(no_byte_of_a_sequence_comes_out)
 
 int test_markdown(void)
 {
-	return RUN_TESTS(T(blocks_become_lines), T(looks_are_those_of_the_spans),
+	return RUN_TESTS(T(blocks_become_lines), T(prose_is_left_to_the_terminal_if_wanted_and_tables_are_fitted),
+			 T(a_theme_decides_what_the_colours_are), T(looks_are_those_of_the_spans),
 			 T(a_growing_text_is_complete_up_to_a_blank_line_outside_of_code),
 			 T(no_byte_of_a_sequence_comes_out));
 }

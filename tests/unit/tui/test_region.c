@@ -2,6 +2,7 @@
  * test_region.c - the live region against a small terminal: what it shows is what was meant, and nothing above it changes. */
 #include "test_tui.h"
 #include "face/screen/region.h"
+#include "face/screen/width.h"
 
 enum { COLUMNS = 40, ROWS = 400 };
 
@@ -115,24 +116,95 @@ TEST(a_letter_at_the_end_of_the_line_costs_one_byte)
 
 TEST(a_narrower_window_never_takes_a_row_above_the_region)
 {
-	for (int cuts = 0; cuts < 2; cuts++) {
-		struct region r = { .columns = 80, .rows = 24, .cuts = cuts };
+	/* rows of 10, 75 and 10 or 60 columns, the cursor in the last one; the window gets 40 columns */
+	static const struct {
+		bool cuts, tmux;
+		unsigned caret, answer;
+		const char *bytes;
+	} cases[] = {
+		{ false, false, 5, REGION_COLUMN_UNKNOWN, "\r\033[3A\033[J" },
+		{ true, false, 5, REGION_COLUMN_UNKNOWN, "\r\033[2A\033[J" },
+		{ false, false, 59, REGION_COLUMN_UNKNOWN, "\r\033[3A\033[J" }, /* the smaller sum */
+		{ false, true, 59, REGION_COLUMN_UNKNOWN, "\r\033[4A\033[J" },
+		{ false, false, 59, 19, "\r\033[4A\033[J" }, /* wrapped, as in tmux */
+		{ false, false, 59, 39, "\r\033[3A\033[J" }, /* its row was cut, as in xterm.js */
+		{ false, true, 59, 39, "\r\033[3A\033[J" },
+		{ false, false, 59, 7, "\r\033[2A\033[J" }, /* as in no terminal that we know */
+		{ true, false, 59, 39, "\r\033[2A\033[J" },
+	};
+
+	for (size_t k = 0; k < COUNT_OF(cases); k++) {
+		struct region r = { .columns = 80, .rows = 24, .cuts = cases[k].cuts, .rewraps_caret = cases[k].tmux };
 		struct styled rows[3] = { 0 };
 		AUTO_BUF struct buf out = { 0 }, after = { 0 };
 		for (size_t i = 0; i < 3; i++)
-			styled_addf(&rows[i], LOOK_PLAIN, "%*s", i == 1 ? 75 : 10, "x");
-		region_draw(&r, rows, 3, 2, 5, STR(""), &out);
-		region_resize(&r, 40, 24, &after);
-		CHECK_STR(buf_str(&after), cuts ? "\r\033[2A\033[J" : "\r\033[3A\033[J");
+			styled_addf(&rows[i], LOOK_PLAIN, "%*s",
+				    i == 1 ? 75
+				    : i    ? (int)MAX(cases[k].caret, 10u)
+					   : 10,
+				    "x");
+		region_draw(&r, rows, 3, 2, cases[k].caret, STR(""), &out);
+		region_resize(&r, 40, 24, cases[k].answer, &after);
+		CHECK_STR(buf_str(&after), cases[k].bytes);
 		for (size_t i = 0; i < 3; i++)
 			styled_release(&rows[i]);
 		region_release(&r);
 	}
 }
 
+TEST(clusters_are_as_wide_as_the_terminal_said)
+{
+	static const char *const clusters[] = {
+		"\xf0\x9f\x91\x8d\xf0\x9f\x8f\xbd", /* thumb with a skin tone */
+		"\xf0\x9f\x91\xa8\xe2\x80\x8d\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x91\xa7\xe2\x80\x8d\xf0\x9f\x91\xa6", /* family */
+		"\xe2\x9d\xa4\xef\xb8\x8f",                     /* heart with VS16 */
+		"\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x92\xbb", /* programmer */
+		"\xf0\x9f\x98\x80",                             /* a face */
+		"\xe6\x97\xa5",                                 /* CJK */
+		"e\xcc\x81",                                    /* e with an accent */
+	};
+	static const struct {
+		unsigned answers[WIDTH_PROBES];
+		bool known;
+		unsigned widths[COUNT_OF(clusters)];
+	} cases[] = {
+		{ { 4, 8, 1 }, true, { 4, 8, 1, 4, 2, 2, 1 } },  { { 2, 4, 1 }, true, { 2, 4, 1, 2, 1, 2, 1 } },
+		{ { 4, 2, 1 }, true, { 4, 2, 1, 2, 2, 2, 1 } },  { { 2, 2, 2 }, true, { 2, 2, 2, 2, 2, 2, 1 } },
+		{ { 0, 8, 1 }, false, { 2, 2, 2, 2, 2, 2, 1 } }, { { 3, 3, 3 }, false, { 2, 2, 2, 2, 2, 2, 1 } },
+		{ { 4, 4, 1 }, false, { 2, 2, 2, 2, 2, 2, 1 } },
+	};
+
+	for (size_t k = 0; k < COUNT_OF(cases); k++) {
+		CHECK_INT(width_learn(cases[k].answers), cases[k].known);
+		for (size_t i = 0; i < COUNT_OF(clusters); i++)
+			CHECK_INT(cells_width(str_from(clusters[i])), cases[k].widths[i]);
+	}
+	CHECK(width_learn(cases[0].answers)); /* as it was */
+}
+
+TEST(behind_a_cluster_that_is_not_plain_the_row_is_placed)
+{
+	struct region r = { .columns = 80, .rows = 24 };
+	struct styled row = { 0 };
+	AUTO_BUF struct buf out = { 0 };
+
+	styled_add(&row, LOOK_PLAIN,
+		   STR("a\xf0\x9f\x98\x80"
+		       "b\xe6\x97\xa5"
+		       "c\xe2\x9d\xa4\xef\xb8\x8f"
+		       "d"));
+	region_draw(&r, &row, 1, 0, 9, STR(""), &out);
+	CHECK_STR(buf_str(&out), "\033[?2026ha\xf0\x9f\x98\x80\033[4Gb\xe6\x97\xa5"
+				 "c\xe2\x9d\xa4\xef\xb8\x8f\033[9Gd\033[?2026l");
+	styled_release(&row);
+	region_release(&r);
+}
+
 int test_region(void)
 {
 	return RUN_TESTS(T(the_terminal_shows_what_is_meant_and_keeps_what_is_above),
 			 T(a_letter_at_the_end_of_the_line_costs_one_byte),
-			 T(a_narrower_window_never_takes_a_row_above_the_region));
+			 T(a_narrower_window_never_takes_a_row_above_the_region),
+			 T(clusters_are_as_wide_as_the_terminal_said),
+			 T(behind_a_cluster_that_is_not_plain_the_row_is_placed));
 }

@@ -8,5 +8,7 @@ int main(void)
 	test_draft();
 	test_markdown();
 	test_region();
+	test_keymap();
+	test_vim();
 	return tests_run();
 }

@@ -7,3 +7,5 @@ int test_key(void);
 int test_draft(void);
 int test_markdown(void);
 int test_region(void);
+int test_keymap(void);
+int test_vim(void);

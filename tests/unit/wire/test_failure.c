@@ -25,7 +25,7 @@ static const struct {
 	{ FAIL_STATUS, 429, 0, ALWAYS, "rate_limit" },
 	{ FAIL_STATUS, 429, 7000, ALWAYS, "rate_limit" },
 	{ FAIL_STATUS, 500, -1, ALWAYS, "server_error" },
-	{ FAIL_STATUS, 503, -1, ALWAYS, "server_error" },
+	{ FAIL_STATUS, 503, -1, ALWAYS, "overloaded" },
 	{ FAIL_STATUS, 529, -1, ALWAYS, "overloaded" },
 	{ FAIL_STATUS, 301, -1, GIVES_UP, "invalid_request" },
 	{ FAIL_EVENT, 529, -1, ALWAYS, "overloaded" },
@@ -108,7 +108,7 @@ TEST(an_error_body_is_told_in_one_line)
 {
 	for (size_t i = 0; i < COUNT_OF(bodies); i++) {
 		struct failure f = { .retry_after_ms = -1 };
-		failure_from_body(&f, bodies[i].status, str_from(bodies[i].body));
+		failure_from_body(&f, bodies[i].status, str_from(bodies[i].body), "");
 		CHECK_INT(f.kind, FAIL_STATUS);
 		CHECK_INT(f.status, bodies[i].status);
 		CHECK_CSTR(f.type, bodies[i].type);
@@ -123,7 +123,7 @@ TEST(a_long_error_body_is_cut)
 	for (int i = 0; i < 100000; i++)
 		buf_addch(&body, 'x');
 
-	failure_from_body(&f, 500, buf_str(&body));
+	failure_from_body(&f, 500, buf_str(&body), "");
 
 	CHECK_INT(strlen(f.text), 304);
 }
@@ -191,7 +191,7 @@ TEST(a_conversation_that_is_too_long_is_told_from_other_bad_requests)
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct failure f = { .retry_after_ms = -1 };
-		failure_from_body(&f, rows[i].status, str_from(rows[i].body));
+		failure_from_body(&f, rows[i].status, str_from(rows[i].body), "");
 		CHECK_INT(failure_is_too_long(&f), rows[i].too_long);
 	}
 	struct failure cut = { .kind = FAIL_CUT, .status = 413 };

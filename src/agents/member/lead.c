@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * pane_member.c - a session that is a member of a team in another process: it joins its lead, takes its mail, tells its state,
+ * lead.c - a session that is a member of a team in another process: it joins its lead, takes its mail, tells its state,
  * runs SendMessage at the lead, asks there for permission, and leaves when its lead is gone.
  *
  *     JOINED --up--> its task, or the turn that was cut --> works <--> idle --lead gone, 30 s, or told to end--> leaves */
@@ -8,7 +8,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "agents/team/pane.h"
+#include "agents/member/lead.h"
 #include "agents/agent/context.h"
 #include "agents/agent/gate.h"
 #include "agents/agent/hooks.h"
@@ -39,7 +39,10 @@ struct lead {
 	struct link link;
 	int fd; /* until the link is open */
 	struct lead_callbacks to;
-	int64_t seen;       /* lines of its mailbox that came */
+	int64_t seen;       /* lines of its mailbox that came ... */
+	int64_t seen_bytes; /* ... and their size */
+	int64_t told_seen;  /* what the lead knows of them ... */
+	uint32_t told_wait; /* ... and of those that no request has had yet */
 	struct map known;   /* ids of its mailbox that it has */
 	struct buf waiting; /* lines of mail that came before it could take them */
 	bool begun;         /* it has its task */
@@ -300,7 +303,10 @@ static void on_lead_line(struct link *link, const struct json *line)
 	const struct json *type = json_get(line, "type");
 	AUTO_ARENA struct arena a = { 0 };
 
-	l->seen += json_str_is(type, "mail") || json_str_is(type, "prompt");
+	if (json_str_is(type, "mail") || json_str_is(type, "prompt")) {
+		l->seen++;
+		l->seen_bytes += (int64_t)json_raw(line).n;
+	}
 	if (json_str_is(type, "mail") && can_take_mail(l) && !l->waiting.n) {
 		take_mail(l, line);
 	} else if (json_str_is(type, "mail")) {
@@ -420,6 +426,11 @@ static void tell_state(struct lead *l, bool works)
 		json_kstr(&w, "report", buf_str(&report));
 		if (failed)
 			json_kstr(&w, "failure", buf_str(&why));
+		if (l->told && a->query.end == QUERY_CANCELLED)
+			json_kbool(&w, "interrupted", true);
+		if (l->info.completed[0])
+			json_kcstr(&w, "completed", l->info.completed);
+		l->info.completed[0] = '\0';
 		json_ki64(&w, "seen", l->seen);
 		json_kbool(&w, "again", !l->told);
 	}
@@ -427,6 +438,22 @@ static void tell_state(struct lead *l, bool works)
 	link_send(&l->link, buf_str(&line));
 	l->told = true;
 	l->works = works;
+}
+
+/* Its lead lets only so many messages wait here. */
+static void tell_waiting(struct lead *l)
+{
+	const struct query *q = &l->tree->main.query;
+	AUTO_BUF struct buf line = { 0 };
+	struct json_out w = json_out(&line);
+
+	if (l->waiting.n || (l->told_seen == l->seen && l->told_wait == q->notice_count))
+		return;
+	json_putf(&w, "{type:'waiting', seen:%lld, seenBytes:%lld, count:%u, bytes:%zu}", (long long)l->seen,
+		  (long long)l->seen_bytes, q->notice_count, q->notice_bytes);
+	link_send(&l->link, buf_str(&line));
+	l->told_seen = l->seen;
+	l->told_wait = q->notice_count;
 }
 
 void lead_step(struct agent_tree *t, bool working)
@@ -444,6 +471,7 @@ void lead_step(struct agent_tree *t, bool working)
 		t->main.on_notice(&t->main);
 		working = true;
 	}
+	tell_waiting(l);
 	if (can_take_mail(l) && (!l->told || working != l->works))
 		tell_state(l, working);
 	if (l->ends && l->suspend && working)

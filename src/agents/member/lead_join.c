@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * pane_join.c - the first words of a member in a pane: it connects to its lead and takes the lead's environment. Blocking: nothing
+ * lead_join.c - the first words of a member in a pane: it connects to its lead and takes the lead's environment. Blocking: nothing
  * else runs yet. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include "agents/team/pane.h"
+#include "agents/member/lead.h"
 
 enum { LONGEST_HELLO = 4 << 20 };
 

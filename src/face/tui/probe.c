@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT
+ * probe.c - what the terminal is asked: its keys, the widths of clusters, and how a resize went. Nothing waits for an answer: one that
+ * is late, or does not come, leaves what we assume.
+ *
+ * Behind the first paint three clusters are written at the caret, each followed by a question for the cursor, and wiped by the same
+ * write. What they showed is kept in <config>/cadre/terminals.json, {"NAME": "4 2 1"}, for the first paint of the next time. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "face/screen/term.h"
+#include "face/screen/width.h"
+#include "face/tui/tui_int.h"
+#include "lib/json/json.h"
+#include "lib/json/json_write.h"
+
+enum { ANSWER_MS = 100, LEAST_COLUMNS = 20, FILE_BYTES = 64 << 10 };
+
+static const char *terminal_name(void)
+{
+	const char *program = getenv("TERM_PROGRAM"), *term = getenv("TERM");
+
+	return program && *program ? program : term ? term : "";
+}
+
+static bool read_answers(struct str text, unsigned ret[WIDTH_PROBES])
+{
+	struct str rest = text;
+	size_t count = 0;
+
+	for (uint64_t n; rest.p && count < WIDTH_PROBES; count++) {
+		if (!str_to_u64(str_cut(&rest, ' '), &n) || n > 20)
+			return false;
+		ret[count] = (unsigned)n;
+	}
+	return count == WIDTH_PROBES && !rest.p;
+}
+
+static size_t read_file(struct buf *path, struct buf *text)
+{
+	int fd = tui_config_path(path, "cadre/terminals.json") ? open(path->p, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+
+	if (fd < 0)
+		return 0;
+	buf_reserve(text, FILE_BYTES);
+	ssize_t n = read(fd, text->p, FILE_BYTES);
+	text->n = n > 0 ? (size_t)n : 0;
+	close(fd);
+	return text->n;
+}
+
+void probe_load(void)
+{
+	AUTO_JSON struct json_reader reader = { .limits = { .bytes = FILE_BYTES, .depth = 4 } };
+	AUTO_ARENA struct arena arena = { 0 };
+	AUTO_BUF struct buf path = { 0 }, text = { 0 };
+	unsigned answers[WIDTH_PROBES];
+	const struct json *root;
+
+	if (read_file(&path, &text) && json_parse(&reader, text.p, text.n, &root, NULL) == 0 &&
+	    read_answers(json_str(json_get(root, terminal_name()), &arena), answers))
+		(void)width_learn(answers);
+}
+
+/* In place of the file, whole; what it says about other terminals stays. */
+static void store_answers(const unsigned answers[WIDTH_PROBES])
+{
+	AUTO_JSON struct json_reader reader = { .limits = { .bytes = FILE_BYTES, .depth = 4 } };
+	AUTO_ARENA struct arena arena = { 0 };
+	AUTO_BUF struct buf path = { 0 }, text = { 0 }, out = { 0 }, temporary = { 0 };
+	struct json_out w = json_out(&out);
+	const struct json *root = NULL;
+	char said[32];
+
+	snprintf(said, sizeof said, "%u %u %u", answers[0], answers[1], answers[2]);
+	if (read_file(&path, &text) && json_parse(&reader, text.p, text.n, &root, NULL) < 0)
+		root = NULL;
+	if (!path.n || json_str_is(json_get(root, terminal_name()), said))
+		return;
+	json_open(&w, '{');
+	for (struct json_member m = json_members(root); m.key; m = json_member_next(root, m)) {
+		char *name = json_cstr(m.key, &arena);
+		if (name && strcmp(name, terminal_name()) != 0)
+			json_kstr(&w, name, json_str(m.value, &arena));
+	}
+	json_kcstr(&w, terminal_name(), said);
+	json_close(&w);
+	buf_addf(&temporary, "%s.%d", path.p, (int)getpid());
+	path.p[path.n - (sizeof "/terminals.json" - 1)] = '\0';
+	(void)mkdir(path.p, 0700);
+	path.p[path.n - (sizeof "/terminals.json" - 1)] = '/';
+	int fd = open(temporary.p, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return;
+	bool written = write(fd, out.p, out.n) == (ssize_t)out.n;
+	close(fd);
+	if (!written || rename(temporary.p, path.p) < 0)
+		(void)unlink(temporary.p);
+}
+
+void probe_start(struct tui *t)
+{
+	AUTO_BUF struct buf out = { 0 };
+	unsigned column = t->region.at_column + 1;
+
+	buf_addstr(&out, "\033[?u");
+	if (t->region.columns >= LEAST_COLUMNS && !t->draft.text.n && !t->asking && !t->page && t->region.shown_count) {
+		buf_addstr(&out, "\033[?2026h");
+		for (size_t i = 0; i < WIDTH_PROBES; i++)
+			buf_addf(&out, "%s\033[6n\033[%uG", width_probes[i], column);
+		buf_addstr(&out, "\033[K\033[?2026l");
+		t->probes = WIDTH_PROBES;
+		t->probe_column = column;
+	}
+	cadre_write(t->out, out.p, out.n);
+}
+
+/* The size has changed: nothing is drawn until the terminal has told where it put the cursor. */
+void probe_resize(struct tui *t)
+{
+	unsigned columns, rows;
+
+	term_size(&columns, &rows);
+	if (t->page || !t->region.shown_count || t->region.at_column < columns) {
+		tui_resize(t, REGION_COLUMN_UNKNOWN);
+		return;
+	}
+	t->resizing = true;
+	cadre_write(t->out, "\033[6n", 4);
+	tui_set_timer(t, TIMER_ANSWER, ANSWER_MS);
+}
+
+void probe_late(struct tui *t)
+{
+	if (t->resizing)
+		tui_resize(t, REGION_COLUMN_UNKNOWN);
+}
+
+void probe_key(struct tui *t, const struct key *key)
+{
+	if (key->code == KEY_KITTY) {
+		term_use_kitty();
+	} else if (t->probes) {
+		unsigned answered = WIDTH_PROBES - t->probes--;
+		t->answers[answered] = key->column > t->probe_column ? key->column - t->probe_column : 0;
+		if (!t->probes && width_learn(t->answers)) {
+			store_answers(t->answers);
+			tui_changed(t);
+		}
+	} else if (t->resizing) {
+		tui_resize(t, key->column ? key->column - 1 : 0);
+	}
+}

@@ -1,0 +1,474 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What is typed into cadre on a terminal: keys and their file, vim, pastes, images, widths, and the terminal's own state."""
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+from lab import CADRE, main
+from test_tui import PLAIN, SCENARIO, leave, prompts, ready
+from vterm import Screen
+
+CTRL_X = "C-x"
+
+
+def screen(lab, *args, **more):
+    if not lab.models:
+        lab.model(SCENARIO, log=True)
+    return Screen(lab, *args, **{"env": PLAIN, **more})
+
+
+def configure(lab, name, value):
+    config = os.path.join(lab.env["HOME"], ".claude")
+    os.makedirs(config, exist_ok=True)
+    with open(os.path.join(config, name), "w") as f:
+        f.write(value if isinstance(value, str) else json.dumps(value))
+
+
+def input_row(s):
+    return s.rows()[s.cursor()[0]]
+
+
+# ---- keys and their file ---------------------------------------------------------------------------------------------------
+
+
+def keys_are_those_of_the_file(lab):
+    configure(lab, "keybindings.json", {"bindings": [
+        {"context": "Chat", "bindings": {"ctrl+q ctrl+a": "chat:submit", "ctrl+k": None, "ctrl+n": "chat:fly", "alt+s": "chat:stash"}},
+        {"context": "Autocomplete", "bindings": {"ctrl+f": "autocomplete:accept"}}]})
+    os.makedirs(os.path.join(lab.work, ".claude"))
+    with open(os.path.join(lab.work, ".claude", "keybindings.json"), "w") as f:  # a project brings none
+        json.dump({"bindings": [{"context": "Chat", "bindings": {"a": "app:suspend"}}]}, f)
+    with screen(lab) as s:
+        s.until("keybindings.json has errors")
+        s.press("/statu")
+        s.until("session, model, mode")
+        s.press("C-f")
+        s.until(lambda rows: not any("session, model, mode" in r for r in rows) and "❯ /status" in rows)
+        s.press("C-u", "a line", "home", "C-k", "end", "\x1bs")
+        s.until("a line", gone=True)
+        s.press("\x1bs")
+        s.until("❯ a line")
+        s.press("C-q")
+        s.until("ctrl+q")
+        s.press("C-a")
+        s.seen("I hear you.")
+        ready(s)
+        s.press("/doctor", "enter")
+        s.seen('Chat: ctrl+n: there is no action "chat:fly"')
+        s.press("?")
+        s.seen("ctrl+q ctrl+a, enter")
+        s.press("C-d")
+        assert s.wait() == 0
+    assert prompts(lab) == ["a line"], prompts(lab)
+
+
+def the_help_and_the_documentation_name_every_key(lab):
+    docs = open(os.path.join(os.path.dirname(__file__), "..", "..", "docs", "terminal.md")).read()
+    with screen(lab, size=(160, 60)) as s:
+        ready(s)
+        s.press("?")
+        s.seen("draws the last rows again")
+        rows = [re.fullmatch(r"(\S.*?)  +(\S.*)", row) for row in s.all()]
+        lines = {m[1]: m[2] for m in rows if m}
+        assert len(lines) > 30, lines
+        for keys, what in lines.items():
+            assert "| %s | %s |" % (", ".join("`%s`" % k for k in keys.split(", ")), what.replace("|", "\\|")) in docs, (keys, what)
+        leave(s)
+
+
+def the_keys_of_the_prompt_do_what_they_say(lab):
+    with screen(lab) as s:
+        ready(s)
+        s.press("one two", "C-s")
+        s.until("put aside")
+        s.press("other", "enter")
+        s.seen("I hear you.")
+        ready(s)
+        s.press("C-s")
+        s.until("❯ one two")
+        s.press("C-w", "C-w", "C-y")  # both words are one cut
+        s.until("❯ one two")
+        s.press("C-u", "x", "C-u", "C-y", "\x1by")
+        s.until("❯ one two")
+        s.press("C-_", "C-_")
+        s.until("❯ one two", gone=True)
+        s.press("C-u", "C-x")
+        s.until("ctrl+x")
+        s.press("C-k")
+        s.until("no agent runs")
+        s.press("\x1bt")
+        s.until("thinking is off")
+        s.press("\x1bt")
+        s.until("thinking is on")
+        for mode in ("acceptEdits", "plan", r"01 . \? keys"):
+            s.press("shift-tab")
+            s.until(lambda rows, mode=mode: any(re.search(mode, r) for r in rows))
+        s.press("C-x", "t")
+        s.until("Agents: ")
+        s.press("q")
+        ready(s)
+        s.press("esc")
+        s.until("points to rewind to")
+        s.press("esc")
+        s.until("Set files back to before")
+        s.press("esc")
+        ready(s)
+        leave(s)
+
+
+def what_is_sent_now_interrupts_the_turn(lab):
+    with screen(lab) as s:
+        ready(s)
+        s.press("slowly please", "enter")
+        s.until("fills the line")
+        s.press("later words", "enter")
+        s.until("queued: later words")
+        s.press("queued words now", "C-x", "C-s")
+        s.seen("❯ queued words now")
+        s.seen("❯ later words")
+        s.until(lambda rows: sum("I hear you." in r for r in s.above + rows) == 2)
+        ready(s)
+        leave(s)
+    assert prompts(lab)[-2:] == ["queued words now", "later words"], prompts(lab)
+
+
+def twelve_agents_are_seven_rows_and_the_second_is_stopped(lab):
+    calls = "".join("  call Agent {\"description\": \"Wait %02d\", \"prompt\": \"wait %02d\", \"subagent_type\": \"general-purpose\", "
+                    "\"run_in_background\": true}\n" % (i, i) for i in range(12))
+    lab.model("rule delegates\n  agent main\n  prompt contains \"delegate it\"\n  turn 1\n" + calls + """
+rule waits
+  prompt contains "wait"
+  delay 600000
+  text late
+rule says
+  text I hear you.
+""", log=True)
+    with screen(lab) as s:
+        ready(s)
+        s.press("delegate it", "enter")
+        s.seen("I hear you.")
+        s.until("12 agents: 12 run")
+        s.press("half a line")
+        s.until("❯ half a line")
+        rows = s.rows()
+        assert sum(bool(re.search(r"general-purpose Wait \d\d", r)) for r in rows) == 6 and any("and 6 more" in r for r in rows), rows
+        second = [re.search(r"Wait \d\d", r)[0] for r in rows if "general-purpose Wait" in r][1]
+        s.press("down", "down", "x")
+        s.until("x again stops it")
+        s.press("x")
+        s.until("stopped")
+        s.until("11 run")
+        s.press("esc", "end", "!")
+        s.until("❯ half a line!")
+        assert sum("half a line" in row for row in s.all()) == 1, s.all()
+        tasks = json.loads(lab.cadre("tasks", "--json").out)
+        stopped = [t["description"] for session in tasks["sessions"] for t in session["tasks"] if t["state"] == "killed"]
+        assert stopped == [second], (second, tasks)
+        s.press("C-u")
+        s.press("C-x", "C-k")
+        s.until("again stop all agents")
+        s.press("C-x", "C-k")
+        s.until(lambda rows: not any(re.search(r"\d+ run", r) for r in rows))
+        s.press("C-d")
+        assert s.wait() == 0
+
+
+# ---- vim -------------------------------------------------------------------------------------------------------------------
+
+
+def the_keys_of_vim_edit_and_the_mode_is_shown(lab):
+    configure(lab, "settings.json", {"editorMode": "vim", "vimInsertModeRemaps": {"jk": "<Esc>"},
+                                     "statusLine": {"type": "command", "command": "cat > %s/state; exit 1" % lab.work}})
+    with screen(lab) as s:
+        s.until("INSERT")
+        s.press("one two three", "esc")
+        s.until("NORMAL")
+        s.press("0", "w", "c", "w", "2", "j", "k")
+        s.until("NORMAL")
+        s.until("❯ one 2 three")
+        s.press("$", "v", "b")
+        s.until("VISUAL")
+        s.press("d", "A", "fin", "esc", "d", "d", "u")
+        s.until("❯ one 2 fin")
+        s.press("enter")
+        s.seen("I hear you.")
+        s.until("INSERT")
+        s.press("/vim", "enter")
+        s.until("keys of readline")
+        s.until("INSERT", gone=True)
+        leave(s)
+    assert prompts(lab) == ["one 2 fin"], prompts(lab)
+    assert json.load(open(os.path.join(lab.work, "state")))["hook_event_name"] == "Status"
+
+
+# ---- pastes ------------------------------------------------------------------------------------------------------------------
+
+
+def five_thousand_letters_are_one_prompt_with_and_without_brackets(lab):
+    for bracketed in (True, False):
+        with screen(lab) as s:
+            ready(s)
+            if bracketed:
+                s.paste("x" * 5000)
+            else:
+                s.send("x" * 5000)
+            s.until("[paste 1: 1 line, 4.9KB]")
+            s.press("enter")
+            s.seen("I hear you.")
+            ready(s)
+            s.press("C-d")
+            assert s.wait() == 0
+        assert prompts(lab)[-1] == "x" * 5000, len(prompts(lab)[-1])
+    assert len(prompts(lab)) == 2
+
+
+def three_pasted_lines_are_one_request(lab):
+    with screen(lab) as s:
+        ready(s)
+        s.paste("one\rtwo\rthree")
+        s.until("three")
+        s.press("enter")
+        s.seen("I hear you.")
+        leave(s)
+    assert prompts(lab) == ["one\ntwo\nthree"], prompts(lab)
+
+
+def a_line_of_ten_megabytes_and_broken_characters_are_pasted(lab):
+    with screen(lab) as s:
+        ready(s)
+        before = len(s.raw)
+        s.paste("y" * (10 << 20))
+        s.until("[paste 1: 1 line, 10.0MB]")
+        s.send(b"\x1b[200~ bad \xff\xc3\x28 end\x1b[201~")
+        s.until("bad")
+        s.send(b"\xc3\x28\xff!")
+        s.until("!")
+        assert len(s.raw) - before < 2000, len(s.raw) - before
+        s.press("C-u", "small", "enter")
+        s.seen("I hear you.")
+        leave(s)
+    assert prompts(lab) == ["small"], [p[:80] for p in prompts(lab)]
+
+
+def megabytes_without_brackets_are_one_mark(lab):
+    text = "".join("line %d of what is pasted\r" % i for i in range(40000))
+    with screen(lab) as s:
+        ready(s)
+        s.send(text)
+        s.until(lambda rows: any("[paste 1: 40000 lines, 1." in r for r in rows) or any("[paste 2" in r for r in rows))
+        assert not any("[paste 2" in r for r in s.rows()), s.rows()
+        s.press("enter")
+        s.seen("I hear you.")
+        leave(s)
+    assert prompts(lab) == [text.replace("\r", "\n").strip()], [p[-80:] for p in prompts(lab)]
+
+
+# ---- the terminal is asked ---------------------------------------------------------------------------------------------------
+
+
+def widths_are_asked_and_kept(lab):
+    path = os.path.join(lab.env["HOME"], ".claude", "cadre", "terminals.json")
+    with screen(lab) as s:
+        ready(s)
+        s.press("a")  # behind the answers
+        s.until("❯ a")
+        assert json.load(open(path)) == {"xterm": "4 8 1"}, open(path).read()
+        family = "👨‍👩‍👧‍👦"
+        s.press("C-u", family)
+        s.until(lambda rows: s.cursor()[1] == 10)
+        s.press("x", "left", "left", "y")
+        s.until(lambda rows: s.cursor()[1] == 3 and rows[s.cursor()[0]].startswith("❯ y"))
+        s.press("C-u", "end", "C-u")
+        leave(s)
+    with screen(lab, answers=False) as s:  # no answer: nothing waits, and what is known stays
+        ready(s)
+        s.press("hello", "enter")
+        s.seen("I hear you.")
+        leave(s)
+    assert json.load(open(path)) == {"xterm": "4 8 1"}
+
+
+def keys_of_kitty_are_used_where_the_terminal_has_them(lab):
+    with screen(lab, kitty=True) as s:
+        ready(s)
+        s.until_raw(lambda raw: b"\x1b[>1u" in raw)
+        s.press("one", "\x1b[13;2u", "two", "\x1b[106;5u", "three", "\x1b[119;5u", "four")  # shift+enter, ctrl+j, ctrl+w
+        s.until("  four")
+        s.press("enter")
+        s.seen("I hear you.")
+        leave(s)
+        assert s.raw.rfind(b"\x1b[<u") > s.raw.rfind(b"\x1b[>1u")
+    with screen(lab) as s:
+        ready(s)
+        s.press("hello", "enter")
+        s.seen("I hear you.")
+        leave(s)
+        assert b"\x1b[>1u" not in s.raw and b"\x1b[<u" not in s.raw
+    assert prompts(lab)[0] == "one\ntwo\nfour", prompts(lab)
+
+
+# ---- the terminal is given back ----------------------------------------------------------------------------------------------
+
+
+def modes_of(rows):
+    return [r for r in rows if re.fullmatch(r"[0-9a-f:]{30,}", r)]
+
+
+def child_of(pid):
+    return int(subprocess.run(["pgrep", "-P", str(pid), "cadre"], check=True, stdout=subprocess.PIPE).stdout.split()[0])
+
+
+def a_kill_gives_the_terminal_back(lab):
+    script = 'stty -g; "$0"; read line; stty -g; echo over'
+    for how, where in ((signal.SIGKILL, ""), (signal.SIGKILL, "page"), (signal.SIGKILL, "turn"), (signal.SIGSEGV, "page"), (signal.SIGBUS, "")):
+        with screen(lab, "-c", script, CADRE, program="sh", kitty=True) as s:
+            ready(s)
+            s.until_raw(lambda raw: b"\x1b[>1u" in raw)
+            if where == "page":
+                s.press("C-x", "t")
+                s.until("Agents: ")
+            elif where == "turn":
+                s.press("slowly", "enter")
+                s.until("fills the line")
+            before = modes_of(s.all()) or None
+            os.kill(child_of(s.pid), how)
+            s.until_raw(lambda raw: raw.rfind(b"\x1b[?2004l") > raw.rfind(b"\x1b[?2004h"))
+            s.press("echoed", "enter")
+            s.seen("over")
+            modes = modes_of(s.all())
+            assert len(set(modes)) == 1 and len(modes) == 2, (how, where, before, s.all())
+            assert any("echoed" in r for r in s.all()), s.all()
+            assert s.raw.rfind(b"\x1b[<u") > s.raw.rfind(b"\x1b[>1u")
+            if where == "page":
+                assert s.raw.rfind(b"\x1b[?1047l") > s.raw.rfind(b"\x1b[?1049h")
+
+
+def a_stopped_program_gives_the_terminal_to_the_shell_and_comes_back(lab):
+    with screen(lab, "--norc", "--noprofile", "-i", program="bash", env={**PLAIN, "PS1": "shell> "}) as s:
+        s.until("shell>")
+        s.press("stty -g; " + CADRE, "enter")
+        ready(s)
+        s.press("half a line")
+        s.until("❯ half a line")
+        for how in ("key", "signal"):
+            if how == "key":
+                s.press("C-z")
+            else:
+                os.kill(child_of(s.pid), signal.SIGTSTP)
+            s.until(lambda rows: rows[s.cursor()[0]] == "shell>")
+            assert s.raw.rfind(b"\x1b[?2004l") > 0
+            s.press("stty -g", "enter")
+            s.until(lambda rows: rows[s.cursor()[0]] == "shell>" and len(modes_of(s.all())) > 1)
+            assert len(set(modes_of(s.all()))) == 1, s.all()
+            s.press("fg", "enter")
+            s.until(lambda rows: rows[s.cursor()[0]] == "❯ half a line")
+        s.press(" more", "enter")
+        s.seen("I hear you.")
+        s.press("C-d")
+        s.until(lambda rows: rows[s.cursor()[0]] == "shell>")
+    assert prompts(lab) == ["half a line more"], prompts(lab)
+
+
+def a_terminal_that_vanishes_leaves_a_session_that_can_be_resumed(lab):
+    with screen(lab) as s:
+        ready(s)
+        s.press("hello", "enter")
+        s.seen("I hear you.")
+        ready(s)
+        s.press("slowly", "enter")
+        s.until("fills the line")
+        pid = s.pid
+        os.close(s.fd)
+        s.fd = os.open("/dev/null", os.O_RDONLY)
+        _, status = os.waitpid(pid, 0)
+        s.pid = 0
+        assert os.waitstatus_to_exitcode(status) == 128 + signal.SIGHUP, status
+    with screen(lab, "--continue") as s:
+        ready(s)
+        s.press("again", "enter")
+        s.until("fills the line")
+        s.press("esc")
+        s.seen("Interrupted.")
+        ready(s)
+        leave(s)
+    messages = lab.models[0].bodies()[-1]["messages"]
+    assert "hello" in str(messages[0]) and "again" in str(messages[-1]), messages
+
+
+# ---- questions, interrupts, idleness -----------------------------------------------------------------------------------------
+
+
+def a_letter_before_the_question_of_a_background_agent_is_a_prompt(lab):
+    lab.model("""
+rule delegates
+  agent main
+  prompt contains "delegate it"
+  turn 1
+  call Agent {"description": "Remove it", "prompt": "remove it", "subagent_type": "general-purpose", "run_in_background": true}
+rule removes
+  prompt contains "remove it"
+  turn 1
+  call Bash {"command": "touch removed", "description": "r"}
+rule says
+  text I hear you.
+""", log=True)
+    with screen(lab) as s:
+        ready(s)
+        s.press("delegate it", "enter")
+        s.seen("I hear you.")
+        s.press("y")
+        s.until("a question waits: tab")
+        s.until("❯ y")
+        s.press("enter")
+        s.seen("❯ y")
+        s.until(lambda rows: sum("I hear you." in r for r in s.above + rows) == 2)
+        assert "y" in prompts(lab), prompts(lab)
+        assert not os.path.exists(os.path.join(lab.work, "removed"))
+        if not any("wants to use Bash" in r for r in s.rows()):
+            s.until("question waits")
+            s.press("tab")
+        s.until("wants to use Bash")
+        s.until("in a moment", gone=True)
+        s.press("1", "enter")
+        s.seen('Agent "Remove it" finished')
+        assert os.path.exists(os.path.join(lab.work, "removed"))
+        leave(s)
+
+
+def switches(pid):
+    total = 0
+    for task in os.listdir("/proc/%d/task" % pid):
+        status = open("/proc/%d/task/%s/status" % (pid, task)).read()
+        total += sum(int(n) for n in re.findall(r"voluntary_ctxt_switches:\s+(\d+)", status))
+    return total
+
+
+def an_idle_prompt_does_nothing(lab):
+    with screen(lab) as s:
+        ready(s)
+        s.press("hello", "enter")
+        s.seen("I hear you.")
+        ready(s)
+        s.until("❯")
+        while s._pump(time.monotonic() + 1):
+            pass
+        before, written = switches(s.pid), len(s.raw)
+        seconds = float(os.environ.get("CADRE_IDLE_SECONDS", "3"))
+        assert not s._pump(time.monotonic() + seconds)
+        assert switches(s.pid) == before and len(s.raw) == written
+        leave(s)
+
+
+if __name__ == "__main__":
+    main(keys_are_those_of_the_file, the_help_and_the_documentation_name_every_key, the_keys_of_the_prompt_do_what_they_say,
+         what_is_sent_now_interrupts_the_turn, twelve_agents_are_seven_rows_and_the_second_is_stopped,
+         the_keys_of_vim_edit_and_the_mode_is_shown, five_thousand_letters_are_one_prompt_with_and_without_brackets,
+         three_pasted_lines_are_one_request, a_line_of_ten_megabytes_and_broken_characters_are_pasted,
+         megabytes_without_brackets_are_one_mark, widths_are_asked_and_kept, keys_of_kitty_are_used_where_the_terminal_has_them,
+         a_kill_gives_the_terminal_back, a_stopped_program_gives_the_terminal_to_the_shell_and_comes_back,
+         a_terminal_that_vanishes_leaves_a_session_that_can_be_resumed,
+         a_letter_before_the_question_of_a_background_agent_is_a_prompt, an_idle_prompt_does_nothing)

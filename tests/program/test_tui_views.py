@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What the terminal's view shows of an answer and of the work: tables, differences, folded calls, todo lists, themes; and past
+conversations."""
+import os
+import re
+
+from lab import main
+from test_tui import PLAIN, leave, prompts, ready, screen
+
+SCENARIO = r"""
+rule table
+  prompt contains "table"
+  text <<END
+| name | what | n |
+|---|---|---|
+| 日本語 | a language of Japan | 1 |
+| 👍🏽 thumb | 👨‍👩‍👧‍👦 family, ❤️ heart | 22 |
+| plain | words | 333 |
+END
+rule reads
+  prompt contains "look around"
+  turn 1
+  call Read {"file_path": "a.txt"}
+  call Read {"file_path": "b.txt"}
+  call Grep {"pattern": "one", "path": "."}
+rule reads end
+  prompt contains "look around"
+  text Seen.
+rule edits
+  prompt contains "edit it"
+  turn 1
+  call Read {"file_path": "a.txt"}
+rule edits more
+  prompt contains "edit it"
+  turn 2
+  call Edit {"file_path": "a.txt", "old_string": "while (p < end)", "new_string": "while (p <= end)"}
+rule edits end
+  prompt contains "edit it"
+  text Edited.
+rule tasks
+  prompt contains "list the work"
+  turn 1
+  call TaskCreate {"subject": "find it", "description": "d"}
+  call TaskCreate {"subject": "fix it", "description": "d"}
+  call TaskCreate {"subject": "test it", "description": "d"}
+rule tasks more
+  prompt contains "list the work"
+  turn 2
+  call TaskUpdate {"taskId": "1", "status": "completed"}
+  call TaskUpdate {"taskId": "2", "status": "in_progress"}
+rule tasks end
+  prompt contains "list the work"
+  text Planned.
+rule todos
+  prompt contains "plan the work"
+  turn 1
+  call TodoWrite {"todos": [{"content": "find it", "status": "completed", "activeForm": "a"}, {"content": "fix it", "status": "in_progress", "activeForm": "b"}, {"content": "test it", "status": "pending", "activeForm": "c"}]}
+rule todos more
+  prompt contains "plan the work"
+  turn 2
+  delay 800
+  call Bash {"command": "true", "description": "t"}
+rule todos end
+  prompt contains "plan the work"
+  text Planned.
+rule thinks
+  prompt contains "think"
+  thinking I weigh both sides of it.
+  text Thought about.
+rule slow command
+  prompt contains "slow command"
+  turn 1
+  call Bash {"command": "seq 1 200; sleep 3", "description": "n"}
+rule slow command end
+  prompt contains "slow command"
+  text Over.
+rule says
+  text I hear you.
+"""
+
+
+def view(lab, *args, **more):
+    if not lab.models:
+        lab.model(SCENARIO, log=True)
+    return screen(lab, *args, **more)
+
+
+def ask(s, words, answer):
+    ready(s)
+    s.press(words, "enter")
+    s.seen(answer)
+    return ready(s)
+
+
+def settings(lab, text):
+    path = os.path.join(lab.env["HOME"], ".claude")
+    os.makedirs(path, exist_ok=True)
+    with open(os.path.join(path, "settings.json"), "w") as f:
+        f.write(text)
+
+
+def write(lab, name, text):
+    with open(os.path.join(lab.work, name), "w") as f:
+        f.write(text)
+
+
+def right_borders(s):
+    """Columns of the last bar of each row of the table, as the terminal placed them."""
+    found = []
+    for row in range(s.height):
+        cells = s.cells(row)
+        bars = [i for i, c in enumerate(cells) if c.chars[0] in (ord("│"), ord("┤"))]
+        if bars:
+            found.append(bars[-1])
+    return found
+
+
+def the_right_borders_of_a_table_are_in_one_column(lab):
+    with view(lab) as s:
+        ask(s, "a table", "plain")
+        borders = right_borders(s)
+        assert len(borders) == 5 and len(set(borders)) == 1, (borders, s.all())
+        leave(s)
+
+
+def reads_and_searches_in_a_row_are_one_line(lab):
+    for name in "ab":
+        write(lab, name + ".txt", "one\n")
+    with view(lab) as s:
+        ask(s, "look around", "Seen.")
+        rows = s.all()
+        assert any(r == "● Read 2 files, searched 1 pattern" for r in rows), rows
+        assert not any("Read a.txt" in r for r in rows), rows
+        leave(s)
+
+
+def an_edit_counts_its_lines_and_marks_the_words_that_differ(lab):
+    write(lab, "a.txt", "one\nwhile (p < end)\ntwo\n")
+    settings(lab, '{"theme": "dark"}')
+    with view(lab, "--permission-mode", "acceptEdits", env={}) as s:
+        ask(s, "edit it", "Edited.")
+        rows = s.all()
+        assert any(re.search(r"Edit .*a\.txt \+1 -1", r) for r in rows), rows
+        assert [r.split() for r in rows if re.match(r" +\d+ [-+]", r)] == [
+            ["2", "-", "while", "(p", "<", "end)"], ["2", "+", "while", "(p", "<=", "end)"]], rows
+        assert b"\x1b[0;48;5;22m+ while (p \x1b[0;48;5;28m<=\x1b[0;48;5;22m end)" in s.raw, s.raw[-3000:]
+        assert b"\x1b[0;48;5;52m- while (p \x1b[0;48;5;88m<\x1b[0;48;5;52m end)" in s.raw
+        leave(s)
+
+
+def the_list_of_what_is_to_be_done_is_a_row(lab):
+    todo = {"CLAUDE_CODE_ENABLE_TASKS": "0", "CLAUDE_CODE_ENABLE_TODO_TOOLS": "1"}
+    for words, args, env in (("plan the work", ["--allowedTools=Bash"], todo),
+                             ("list the work", ["--allowedTools=TaskCreate,TaskUpdate"], {})):
+        with view(lab, *args, env={**PLAIN, **env}) as s:
+            ready(s)
+            s.press(words, "enter")
+            s.until("todo 1/3: [x] find it [>] fix it [ ] test it")
+            s.seen("Planned.")
+            s.press("/todo", "enter")
+            s.until("  [>] fix it")
+            leave(s)
+
+
+def thinking_is_shown_if_the_setting_says_so_and_always_in_the_transcript(lab):
+    with view(lab) as s:
+        ask(s, "think", "Thought about.")
+        assert not any("both sides" in r for r in s.all()), s.all()
+        s.press("C-o")
+        s.until("both sides")
+        s.press("q")
+        ready(s)
+        leave(s)
+    settings(lab, '{"showThinking": true}')
+    with view(lab) as s:
+        ask(s, "think", "Thought about.")
+        assert any("both sides" in r for r in s.all()), s.all()
+        leave(s)
+
+
+def a_long_command_shows_its_time_and_its_folded_output(lab):
+    with view(lab, "--allowedTools=Bash") as s:
+        ready(s)
+        s.press("slow command", "enter")
+        s.until(lambda rows: any(re.search(r"[◐◓◑◒] Bash seq 1 200.* [12](\.0)? s", r) for r in rows))
+        s.seen("… 192 lines more")
+        s.seen("Over.")
+        ready(s)
+        assert any(re.search(r"● Bash seq 1 200; sleep 3 \([34]", r) for r in s.all()), s.all()
+        s.press("C-o")
+        s.until("q leaves")
+        s.press("g")
+        s.press("/", " 100", "enter")
+        s.until(lambda rows: any(r.strip() == "100" for r in rows))
+        s.press("q")
+        ready(s)
+        leave(s)
+
+
+def a_turn_ends_with_time_tokens_and_marks_for_the_terminal(lab):
+    with view(lab) as s:
+        ask(s, "hello", "I hear you.")
+        assert any(re.fullmatch(r"✔ .*s, [\d.]+( k)? tokens.*", r) for r in s.all()), s.all()
+        raw = s.raw
+        assert raw.index(b"\x1b]133;A\a") < raw.index(b"\x1b]133;C\a") < raw.index(b"\x1b]133;D;0\a")
+        leave(s)
+
+
+def marks_are_ascii_and_still_if_the_settings_say_so(lab):
+    settings(lab, '{"cadre": {"ascii": true}}')
+    with view(lab) as s:
+        ask(s, "hello", "I hear you.")
+        assert any(r.startswith("> hello") for r in s.all()) and any(r.startswith("+ ") for r in s.all()), s.all()
+        assert not any(ord(c) > 126 for r in s.all() for c in r), s.all()
+        leave(s)
+
+
+def prose_is_left_to_the_terminal_if_the_setting_says_so(lab):
+    lab.model("rule says\n  text " + "word " * 40 + "\n", log=True)
+    for wrap in ("word", "terminal"):
+        settings(lab, '{"cadre": {"wrap": "%s"}}' % wrap)
+        with view(lab) as s:
+            ask(s, "hello", "word word")
+            whole = b"word " * 39 in s.raw
+            assert whole == (wrap == "terminal"), (wrap, s.raw[-2000:])
+            leave(s)
+
+
+if __name__ == "__main__":
+    main(the_right_borders_of_a_table_are_in_one_column, reads_and_searches_in_a_row_are_one_line,
+         an_edit_counts_its_lines_and_marks_the_words_that_differ, the_list_of_what_is_to_be_done_is_a_row,
+         thinking_is_shown_if_the_setting_says_so_and_always_in_the_transcript, a_long_command_shows_its_time_and_its_folded_output,
+         a_turn_ends_with_time_tokens_and_marks_for_the_terminal, marks_are_ascii_and_still_if_the_settings_say_so,
+         prose_is_left_to_the_terminal_if_the_setting_says_so)
