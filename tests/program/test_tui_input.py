@@ -48,9 +48,9 @@ def keys_are_those_of_the_file(lab):
     with screen(lab) as s:
         s.until("keybindings.json has errors")
         s.press("/statu")
-        s.until("session, model, mode")
+        s.until("session, model, address")
         s.press("C-f")
-        s.until(lambda rows: not any("session, model, mode" in r for r in rows) and "❯ /status" in rows)
+        s.until(lambda rows: not any("session, model, address" in r for r in rows) and "❯ /status" in rows)
         s.press("C-u", "a line", "home", "C-k", "end", "\x1bs")
         s.until("a line", gone=True)
         s.press("\x1bs")
@@ -67,6 +67,8 @@ def keys_are_those_of_the_file(lab):
         s.press("C-d")
         assert s.wait() == 0
     assert prompts(lab) == ["a line"], prompts(lab)
+    done = lab.cadre("doctor")
+    assert done.code == 1 and 'Chat: ctrl+n: there is no action "chat:fly"' in done.out, done
 
 
 def the_help_and_the_documentation_name_every_key(lab):

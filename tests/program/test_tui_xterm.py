@@ -92,7 +92,7 @@ def a_resize_of_tmux_keeps_every_line_once(lab):
         assert json.load(open(os.path.join(lab.env["HOME"], ".claude", "cadre", "terminals.json"))) == {"tmux": "4 2 1"}
         # kill -9: nothing is left on
         tmux("send-keys", "C-u", "C-x", "t")
-        seen("no agent runs")
+        seen("no agent was started")
         pane = int(tmux("display", "-p", "#{pane_pid}"))
         pid = subprocess.run(["pgrep", "-P", str(pane), "cadre"], check=True, stdout=subprocess.PIPE, text=True).stdout.split()[0]
         os.kill(int(pid), 9)

@@ -236,6 +236,10 @@ static void send_decision(struct pane *p, const char *id, struct str decision)
 	AUTO_BUF struct buf line = { 0 };
 	struct json_out w = json_out(&line);
 
+	if (p->record->member->foreign) {
+		pane_post_decision(p->record, id, decision);
+		return;
+	}
 	json_open(&w, '{');
 	json_kcstr(&w, "type", "answer");
 	json_kcstr(&w, "id", id);
@@ -245,7 +249,7 @@ static void send_decision(struct pane *p, const char *id, struct str decision)
 }
 
 /* The lead's host is asked: a person, a client, or the permission prompt tool. */
-static void on_ask(struct pane *p, const struct json *line)
+void pane_ask_host(struct pane *p, const struct json *line)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	const struct agent_record *r = p->record;
@@ -387,7 +391,7 @@ static void on_member_line(struct link *l, const struct json *line)
 	} else if (json_str_is(type, "send")) {
 		on_send(p, line);
 	} else if (json_str_is(type, "ask")) {
-		on_ask(p, line);
+		pane_ask_host(p, line);
 	} else if (json_str_is(type, "assign")) {
 		on_assign(p, line);
 	} else if (json_str_is(type, "plan")) {

@@ -310,11 +310,14 @@ static void send_foreign(struct sending *s, struct str name)
 		f->s.text = arena_str(a, buf_str(&text));
 	}
 	mail_id(s->team->tree, s->call->id, f->name, f->id);
-	inbox_entry_write(
-		&w,
-		&(struct inbox_entry){
-			.id = f->id, .from = team_name_of(s->from), .text = f->s.text, .summary = s->summary },
-		color_of(s->from), id_wall_ms());
+	const struct pane *pane = to && team_is_lead(s->from) ? pane_of(to) : NULL;
+	inbox_entry_write(&w,
+			  &(struct inbox_entry){ .id = f->id,
+						 .from = team_name_of(s->from),
+						 .text = f->s.text,
+						 .summary = s->summary,
+						 .key = pane ? pane->key : NULL },
+			  color_of(s->from), id_wall_ms());
 	team_files_post(s->team->files, name, f->id, buf_str(&entry), s->call->again, on_posted, f);
 }
 

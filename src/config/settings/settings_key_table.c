@@ -170,7 +170,7 @@ const struct setting_key setting_table[] = {
 	{ "sandbox.cadre.mcpServers", SETTING_CHOICE, .flags = SETTING_NOT_PROJECT | SETTING_OURS,
 	  .choices = WORDS("off", "project", "all"), .fallback = "\"off\"",
 	  .summary = "programs of MCP servers that run in a sandbox: those that a project or plugin brings, or all" },
-	{ "sandbox.credentials", SETTING_MAP, .summary = "credentials that the sandbox hides" },
+	{ "sandbox.credentials", SETTING_LISTS, .summary = "credentials that the sandbox hides" },
 	{ "sandbox.enableWeakerNestedSandbox", SETTING_BOOL, .fallback = "false",
 	  .summary = "where the kernel refuses part of a sandbox: a weaker one in its place" },
 	{ "sandbox.enabled", SETTING_BOOL, .flags = SETTING_IF_NARROWER, .fallback = "false",

@@ -258,6 +258,9 @@ static void explain_failure(struct model_call *call)
 	else if (f->kind == FAIL_TLS)
 		snprintf(end, room, " (%s; SSL_CERT_FILE or NODE_EXTRA_CA_CERTS names the certificate of your company)",
 			 p->base);
+	else if (f->kind == FAIL_STATUS && f->status == 400 &&
+		 str_has(buf_str(&call->error_body), STR("`signature` in `thinking`")))
+		snprintf(end, room, " (the conversation has thinking of another place or account: /compact drops it)");
 	else if (f->kind == FAIL_STATUS && f->status == 407)
 		snprintf(end, room, " (the proxy of %s wants a login: http://USER:PASSWORD@HOST)",
 			 proxy ? proxy : "http_proxy");

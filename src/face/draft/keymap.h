@@ -40,7 +40,8 @@
 	X(MODEL, CHAT, "chat:modelPicker", "alt+p", "the models to choose from")                                 \
 	X(THINKING, CHAT, "chat:thinkingToggle", "alt+t", "thinking on and off, from the next request on")       \
 	X(TRANSCRIPT, GLOBAL, "app:toggleTranscript", "ctrl+o", "the whole conversation")                        \
-	X(AGENTS, GLOBAL, "app:agents", "ctrl+x t,ctrl+t", "all agents")                                         \
+	X(TODOS, GLOBAL, "app:toggleTodos", "ctrl+t", "the whole todo list; without one: all agents")            \
+	X(AGENTS, GLOBAL, "app:agents", "ctrl+x t", "all agents")                                                \
 	X(KILL_AGENTS, CHAT, "chat:killAgents", "ctrl+x ctrl+k", "twice: stops all agents")                      \
 	X(BACKGROUND, TASK, "task:background", "ctrl+b,ctrl+x ctrl+b",                                           \
 	  "agents that are waited for continue in the background")                                               \

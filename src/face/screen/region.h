@@ -10,7 +10,7 @@
 struct region {
 	unsigned columns, rows; /* of the window */
 	enum theme colour;
-	bool rewraps_caret;   /* a narrower window wraps the row of the cursor too (tmux) */
+	bool rewraps_caret; /* a narrower window wraps the row of the cursor too (tmux) */
 	bool is_xterm_js;
 	bool cuts;            /* it cuts rows instead of wrapping them */
 	struct styled *shown; /* the rows on the terminal */

@@ -556,17 +556,6 @@ static void run_keybindings(struct tui *t, const struct slash *slash, struct str
 	input_edit_bindings(t);
 }
 
-/* What is wrong with the user's own files, then what a subcommand finds */
-static void run_doctor(struct tui *t, const struct slash *slash, struct str rest)
-{
-	AUTO_BUF struct buf problems = { 0 };
-
-	if (input_problems(&problems))
-		feed_foreign(t, problems.n ? LOOK_RED : LOOK_PLAIN,
-			     problems.n ? buf_str(&problems) : STR("keybindings.json: ok"));
-	run_cadre(t, slash, rest);
-}
-
 /* ---- memory and clipboard -------------------------------------------------------------------------------------------- */
 
 static void choose_memory(struct tui *t, const char *path)
@@ -667,7 +656,7 @@ const struct slash slash_table[] = {
 	{ "context", "", "", "how full the model's window is, by kind", run_shown, NULL },
 	{ "copy", "", "[n]", "the last answer, or the n-th last, into the clipboard", run_copy, NULL },
 	{ "diff", "", "", "what differs from the last commit", run_diff, NULL },
-	{ "doctor", "", "", "checks of the terminal, your keys and the installation", run_doctor, "doctor" },
+	{ "doctor", "", "", "checks of the terminal, your keys and the installation", run_cadre, "doctor" },
 	{ "effort", "", "[level]", "low, medium, high, xhigh or max, from the next request on", run_choice,
 	  "low medium high xhigh max" },
 	{ "exit", "quit\0", "", "leave (also Ctrl-D)", run_exit, NULL },

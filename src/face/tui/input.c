@@ -2,6 +2,7 @@
  * input.c - what a key does at the prompt and during a turn. */
 #include <fcntl.h>
 #include <unistd.h>
+#include "face/tui/tui.h"
 #include "face/tui/tui_int.h"
 #include "face/cli/run.h"
 #include "face/cli/view.h"
@@ -298,6 +299,12 @@ void input_action(struct tui *t, enum action action)
 	case ACTION_TRANSCRIPT:
 		command_show_transcript(t);
 		break;
+	case ACTION_TODOS:
+		if (t->todo_count)
+			t->todo_open = !t->todo_open;
+		else
+			page_open_agents(t);
+		break;
 	case ACTION_AGENTS:
 		page_open_agents(t);
 		break;
@@ -545,7 +552,7 @@ static bool read_bindings(struct buf *text)
 	return n >= 0;
 }
 
-bool input_problems(struct buf *out)
+bool tui_key_problems(struct buf *out)
 {
 	AUTO_BUF struct buf text = { 0 };
 	struct keymap m = { 0 };
@@ -615,6 +622,6 @@ void input_edit_bindings(struct tui *t)
 		close(fd);
 	(void)job_edit_file(t, path.p);
 	load_bindings(t);
-	if (input_problems(&problems) && problems.n)
+	if (tui_key_problems(&problems) && problems.n)
 		feed_foreign(t, LOOK_RED, buf_str(&problems));
 }

@@ -94,7 +94,7 @@ static void on_output(struct cadre *c, int fd, void *data)
 		job_end(t);
 		return;
 	}
-	size_t fits = MIN((size_t)n, j->limit - j->output.n);
+	size_t fits = MIN((size_t)n, j->limit - MIN(j->limit, j->output.n));
 	buf_add(&j->output, bytes, fits);
 	j->cut = j->cut || fits < (size_t)n;
 }

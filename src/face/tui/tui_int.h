@@ -196,7 +196,6 @@ void input_action(struct tui *t, enum action action);
 void input_configure(struct tui *t);     /* settings and keybindings.json, for a session that was opened */
 void input_toggle_vim(struct tui *t);    /* /vim */
 void input_edit_bindings(struct tui *t); /* /keybindings */
-bool input_problems(struct buf *out);    /* of keybindings.json, a line each; false: there is no such file */
 
 /* ---- attach.c: images and PDF files ----------------------------------------------------------------------------------- */
 

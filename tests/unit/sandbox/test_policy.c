@@ -168,6 +168,42 @@ TEST(a_file_of_the_project_only_narrows_and_under_a_lock_opens_nothing)
 	}
 }
 
+TEST(managed_lists_are_the_only_ones_if_managed_settings_say_so)
+{
+	static const char lists[] = "{\"sandbox\": {\"filesystem\": {\"allowRead\": [\"/%s\"]%s}, \"network\": "
+				    "{\"allowedDomains\": [\"%s.test\"]%s}}}";
+
+	for (int only = 0; only < 2; only++) {
+		AUTO_ARENA struct arena a = { 0 };
+		char dir[FOLDER_MAX];
+		struct settings *settings = NULL;
+		struct err err = { 0 };
+		folder_make(dir);
+		struct settings_spec spec = { .cwd = arena_printf(&a, "%s/p", dir),
+					      .config_dir = arena_printf(&a, "%s/config", dir),
+					      .managed_dir = arena_printf(&a, "%s/managed", dir),
+					      .sources = SETTINGS_ALL,
+					      .trusted = true };
+		file_put(arena_printf(&a, "%s/settings.json", spec.config_dir),
+			 str_from(arena_printf(&a, lists, "user", "", "user", "")));
+		file_put(
+			arena_printf(&a, "%s/managed-settings.json", spec.managed_dir),
+			str_from(arena_printf(&a, lists, "managed", only ? ", \"allowManagedReadPathsOnly\": true" : "",
+					      "managed", only ? ", \"allowManagedDomainsOnly\": true" : "")));
+		if (settings_load(&spec, &settings, &err) < 0)
+			fail_msg("%s", err.text);
+		struct sandbox_policy *p = sandbox_policy_new(settings, spec.cwd, spec.config_dir);
+		CHECK_INT(str_count(p->allow_read), only ? 1 : 2);
+		CHECK_CSTR(p->allow_read[only ? 0 : 1], "/managed");
+		CHECK(!host_refusal(p, STR("managed.test"), 443));
+		CHECK(!host_refusal(p, STR("user.test"), 443) == !only);
+		CHECK(host_may_be_asked(p, STR("other.test"), 443) == !only);
+		sandbox_policy_free(p);
+		settings_unref(settings);
+		folder_remove(dir);
+	}
+}
+
 /* A ClientHello with this name, or without the extension. */
 static size_t make_hello(unsigned char *p, const char *name)
 {
@@ -238,6 +274,7 @@ int test_policy(void)
 {
 	return RUN_TESTS(T(hosts_are_decided_by_name_and_port),
 			 T(paths_start_where_their_file_says_and_wildcards_have_their_place),
+			 T(managed_lists_are_the_only_ones_if_managed_settings_say_so),
 			 T(a_file_of_the_project_only_narrows_and_under_a_lock_opens_nothing),
 			 T(the_name_in_a_client_hello_is_found_and_nothing_is_read_beyond_it));
 }
