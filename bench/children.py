@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-from measure import BUILD, Modeld, figure, file_system
+from measure import BUILD, Modeld, figure, file_system, times
 
 FAN_OUT = """latency {latency}ms
 rule main asks
@@ -104,7 +104,7 @@ def bench_fanout():
     for latency_ms, bar in ((200, 1.6), (1000, 1.12)):
         for count in (10, 100, 1000):
             largest = count == 1000
-            run = median_run([fan_out(count, latency_ms) for _ in range(3 if largest else 1)])
+            run = median_run([fan_out(count, latency_ms) for _ in times(3 if largest else 1)])
             show_fan_out(count, latency_ms, run, one, bar if largest else None, 96 if largest else None)
     if "--full" in sys.argv:
         run = fan_out(10000, 1000, {"CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS": "10000"})

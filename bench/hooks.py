@@ -4,7 +4,7 @@ import json
 import pathlib
 import statistics
 
-from measure import BUILD, Modeld, Run, figure
+from measure import BUILD, Modeld, Run, figure, times
 
 TURNS = 'rule read\n  turn 1-500\n  call Read {"file_path": "turn.txt"}\nrule done\n  turn 501+\n  text Done.\n'
 ONE_CALL = 'rule read\n  turn 1\n  call Read {"file_path": "small.txt"}\nrule done\n  text Done.\n'
@@ -40,7 +40,7 @@ def bench_hooks():
     print(f"hooks: a Read turn beside 100 hooks for other tools, the medians of {RUNS} runs each, alternating")
     others = {event: [hook("true", f"Other{i}|Tool{i}") for i in range(20)] for event in EVENTS}
     without, beside = [], []
-    for _ in range(RUNS):
+    for _ in times(RUNS):
         without.append(cpu_of_a_turn(None))
         beside.append(cpu_of_a_turn(others))
     figure("CPU of a Read turn without hooks", statistics.median(without), "ms")

@@ -9,14 +9,26 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BUILD = ROOT / next((a[8:] for a in sys.argv if a.startswith("--build=")), "build-bench")
+
+
+def option(name, fallback=None):
+    """The value of --name=VALUE."""
+    return next((a.split("=", 1)[1] for a in sys.argv if a.startswith(f"--{name}=")), fallback)
+
+
+def times(n):
+    """How often a run is repeated: once with --once, where what is counted is the same each time."""
+    return range(1 if "--once" in sys.argv else n)
+
+
+BUILD = ROOT / option("build", "build-bench")
 FIGURES = []
 DIRECTORIES = []
 
 
 def figure(name, value, unit, bar=None, at_least=False):
     ok = None if bar is None else (value >= bar if at_least else value <= bar)
-    FIGURES.append({"name": name, "value": round(value, 3), "unit": unit, "bar": bar, "ok": ok})
+    FIGURES.append({"name": name, "value": round(value, 3), "unit": unit, "bar": bar, "at_least": at_least, "ok": ok})
     word = {None: "", True: "ok", False: "MISSED"}[ok]
     limit = "" if bar is None else f"{'>=' if at_least else '<='} {bar:g}"
     print(f"  {name:<52} {value:>10.3f} {unit:<10} {limit:<10} {word}", flush=True)

@@ -5,7 +5,7 @@ import statistics
 import sys
 
 from children import FAN_OUT, completed
-from measure import Modeld, figure
+from measure import Modeld, figure, times
 
 CLAUDE = "claude-sonnet-5-5"
 WIRES = {
@@ -38,7 +38,7 @@ def bench_providers():
     print("providers: one answer with 1,000 Agent calls, 3 Read turns and a report each, over each wire; the median of 3 runs, alternating")
     runs = {name: [] for name in WIRES}
     one = {name: run_over(name, 1) for name in WIRES}
-    for _ in range(3):
+    for _ in times(3):
         for name in WIRES:
             runs[name].append(run_over(name, 1000))
     cpu = {name: statistics.median(r.cpu_s for r in list_of) * 1000 / 4002 for name, list_of in runs.items()}

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import threading
 
-from measure import BUILD, Modeld, figure
+from measure import BUILD, Modeld, figure, times
 
 ROUNDS = 300
 CHILDREN = 1000
@@ -107,7 +107,7 @@ def bench_sandbox():
     bench_proxy()
     bench_leaks()
     free, held = [], []
-    for _ in range(5):
+    for _ in times(5):
         free.append(run_children("--allowedTools=Bash"))
         held.append(run_children())
     wall = [min(r.wall_s for r in runs) for runs in (free, held)]

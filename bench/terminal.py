@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The terminal's view: what it costs while nothing happens, for a key, for streamed text, for many agents. The pty is read by this
 program as fast as it can; figures of the view are of its process alone."""
+import json
 import os
 import pathlib
 import re
@@ -8,6 +9,7 @@ import select
 import subprocess
 import sys
 import time
+import urllib.request
 
 from measure import BUILD, ROOT, figure
 
@@ -77,6 +79,34 @@ def press_letters(s, keys=400):
             s.send("\x15")
             s._pump(time.monotonic() + 1)
     return (cpu_ms(s.pid) - before) / keys, (len(s.raw) - raw) / keys, sorted(waits)[keys // 2]
+
+
+def requests(model):
+    with urllib.request.urlopen(model.url + "/stats") as answer:
+        return json.load(answer)["requests"]
+
+
+def agents_cpu(pid, model, pump, seconds=4):
+    """Percent of a core, and turns a second, while the agents work; the terminal is read meanwhile."""
+    turns, before, began = requests(model), cpu_ms(pid), time.monotonic()
+    while (left := began + seconds - time.monotonic()) > 0:
+        pump(time.monotonic() + left)
+    took = time.monotonic() - began
+    return (cpu_ms(pid) - before) / took / 10, (requests(model) - turns) / took
+
+
+def bench_agents_view(lab, model, with_view):
+    """The same work without a view; what the view costs is the difference for as many turns."""
+    first = requests(model)
+    run = lab.start("-p", "agents")
+    while requests(model) - first < 1001:
+        select.select([], [], [], 0.05)
+    without = agents_cpu(run.pid, model, lambda until: select.select([], [], [], until - time.monotonic()))
+    run.kill()
+    for name, (percent, turns) in (("terminal", with_view), ("-p", without)):
+        figure(f"1,000 agents at work, {name}: CPU of the process", percent, "%")
+        figure(f"  {name}: CPU for each turn of an agent", percent * 10 / turns, "ms")
+    figure("1,000 agents at work: the view alone", with_view[0] - without[0] / without[1] * with_view[1], "%", 5)
 
 
 def start_ms(lab, *args, text="? keys"):
@@ -165,7 +195,7 @@ def bench_terminal():
     lab = Lab()
     try:
         pathlib.Path(lab.work, "a.txt").write_text("x\n")
-        lab.model(SCENARIO)
+        model = lab.model(SCENARIO)
         bench_start(lab)
         with Screen(lab, size=(110, 40), env={}) as s:
             s.until("? keys")
@@ -181,11 +211,8 @@ def bench_terminal():
             figure("CPU of a key after it", press_letters(s)[0], "ms", 2)
             s.press("agents", "enter")
             s.until("1000 run")
-            before, began = cpu_ms(s.pid), time.monotonic()
-            select.select([], [], [], 3)
-            while s._pump(0):
-                pass
-            figure("CPU of process and view with 1,000 agents at work", (cpu_ms(s.pid) - before) / (time.monotonic() - began) / 10, "%", None)
+            with_view = agents_cpu(s.pid, model, s._pump)
+        bench_agents_view(lab, model, with_view)
         bench_waiting(lab)
         bench_paste(lab)
         bench_long_session(lab, letter_ms)

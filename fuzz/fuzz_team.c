@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * fuzz_team.c - any bytes, cut at NULs: config.json of others, an inbox, the text of a message, and a task. Besides not crashing: what
  * is written is JSON; our members are in it as we said, whatever stood there; others only by a name that may become a path; an entry is
- * added once; the same entry has the same id; a message cannot look like a tag of ours; and a task that is written is read as it was. */
+ * added once; the same entry has the same id; a message cannot look like a tag of ours, and a structured one has no sender but that of
+ * its envelope; an inbox that is shown has nothing marked as read but what is ours; and a task that is written is read as it was. */
 #include "agents/team/format.h"
 #include "agents/team/team.h"
 #include "tools/tasks/todo_list.h"
@@ -72,6 +73,47 @@ static void check_inbox(struct str inbox)
 	map_release(&same);
 }
 
+/* What others see of an inbox: their own entries that were not taken, and ours behind them */
+static void check_mirror(struct str inbox)
+{
+	AUTO_BUF struct buf shown = { 0 }, again = { 0 };
+	AUTO_JSON struct json_reader reader = { 0 };
+	struct str mine = STR("[{\"msg_id\":\"own-id\",\"read\":true}]");
+	const struct json *root;
+	unsigned marked = 0;
+
+	if (inbox_mirror(&shown, inbox, mine, &(struct err){ 0 }) < 0)
+		return;
+	must(json_parse(&reader, shown.p, shown.n, &root, NULL) == 0 && json_is(root, JSON_ARRAY));
+	for (const struct json *v = json_first(root); v; v = json_next(root, v))
+		marked += json_is(v, JSON_OBJECT) && json_bool(json_get(v, "read"));
+	must(marked == 1);
+	must(inbox_mirror(&again, buf_str(&shown), mine, &(struct err){ 0 }) == 0 &&
+	     str_eq(buf_str(&shown), buf_str(&again)));
+}
+
+static void check_structured(struct str text)
+{
+	AUTO_BUF struct buf out = { 0 };
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	const struct json *root;
+
+	if (!structured_clean(&out, text, "sender")) {
+		must(!out.n);
+		return;
+	}
+	must(json_parse(&reader, out.p, out.n, &root, NULL) == 0 && json_is(root, JSON_OBJECT));
+	for (struct json_member m = json_members(root); m.key; m = json_member_next(root, m)) {
+		struct str key = json_str(m.key, &a), value = json_str(m.value, &a);
+		bool names_sender = str_is(key, "from") || str_is(key, "assignedBy");
+		bool is_id = str_is(key, "requestId") || str_is(key, "request_id");
+		must(!names_sender || str_is(value, "sender"));
+		must(!is_id || str_is(value, "[invalid id]") ||
+		     (!memchr(value.p, '\n', value.n) && value.n <= 256 && memchr(value.p, '-', value.n)));
+	}
+}
+
 static void check_message(struct str text)
 {
 	AUTO_BUF struct buf out = { 0 };
@@ -124,6 +166,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	check_config(config);
 	check_inbox(inbox.p ? inbox : STR(""));
+	check_mirror(inbox.p ? inbox : config);
+	check_structured(rest.p ? rest : config);
 	check_message(rest.p ? str_cut(&rest, '\0') : config);
 	check_task(rest.p ? rest : task.p ? task : config);
 	return 0;

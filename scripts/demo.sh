@@ -43,15 +43,24 @@ say "cadre logs: the worker"
 worker=$("$cadre" tasks --json | sed -n 's/.*"agentId":"\([^"]*\)"[^{}]*"description":"Write the tour".*/\1/p')
 "$cadre" logs "$worker"
 
-say "cadre -p \"Form a small team: ...\": members that stay, talk and share a task list"
+say "cadre -p \"Form a small team: ...\": members that stay, talk to each other and share a task list"
+cat <<'END'
+The lead makes two tasks; the second waits for the first. It starts two members, counter and writer, and gives each a task.
+counter works, completes task 1 and sends writer the number. That wakes writer, which was idle. The lead reads the report
+and asks both to shut down.
+
+END
 # shellcheck disable=SC2086
 CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS=1 "$cadre" -p --provider scripted $verbose \
 	"Form a small team: one counts the source files, one sums it up." --allowed-tools Bash
 
-say "its task list: the second task waited for the first"
-cat "$demo"/config/tasks/demo/[0-9]*.json
+say "cadre team tasks demo: the list that they shared"
+"$cadre" team tasks demo
 
-say "cadre tasks: the members have shut down"
+say "cadre logs writer: idle until the message came"
+"$cadre" logs writer
+
+say "cadre tasks: both members have shut down"
 "$cadre" tasks
 
 say "what was written"

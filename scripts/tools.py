@@ -13,6 +13,7 @@ The member "facts" is for the program, the rest is what the model sees:
     former_names        earlier names of the tool, for calls and for rules
     aliases             other names, for calls alone
     summary             input member that tells people what a call is about
+    detail              another one that they want to see behind it, or "*" for all
     rule                what permission rules look at: shell, read, edit, host, agent or skill (enum subject_kind)
     primary             input member that holds it
     former_parameters   that rules may name although the schema lacks them
@@ -23,7 +24,7 @@ import json
 import pathlib
 import sys
 
-KNOWN = {"flags", "former_names", "aliases", "summary", "rule", "primary", "former_parameters", "parameters"}
+KNOWN = {"flags", "former_names", "aliases", "summary", "detail", "rule", "primary", "former_parameters", "parameters"}
 NAMED = {"agent", "skill"}  # their rules name the primary member like any other
 
 
@@ -36,8 +37,8 @@ class Tool:
         self.definition = json.dumps(text, ensure_ascii=False, separators=(",", ":"))
         members = text["input_schema"].get("properties", {})
         check(self.name, self.facts)
-        for key in ("summary", "primary"):
-            if self.facts.get(key, None) not in (None, *members):
+        for key in ("summary", "detail", "primary"):
+            if self.facts.get(key, None) not in (None, *members, *(["*"] if key == "detail" else [])):
                 sys.exit(f"{path}: {key}: the schema has no member {self.facts[key]}")
         if "rule" in self.facts:
             named = self.facts["rule"] in NAMED
@@ -98,6 +99,7 @@ def write_list(target, *paths):
             f"\nextern const char tool_{t.file}_json[];\nextern const struct tool tool_{t.file};\n"
             f"#define TOOL_{t.file.upper()}_FACTS \\\n\t.name = {quoted(t.name)}, .definition = tool_{t.file}_json, "
             f".flags = {flags(t.facts)}, \\\n\t.subject = {quoted(t.facts.get('summary'))}, "
+            f".detail = {quoted(t.facts.get('detail'))}, "
             f".aliases = {names(t.facts.get('former_names', []) + t.facts.get('aliases', []))}\n")
     pathlib.Path(target).write_text(head)
 

@@ -4,7 +4,7 @@
 #include "lib/io/file.h"
 #include "tools/files/text_file.h"
 #include "tools/shell/shell_set.h"
-#include "tools/tasks/todo_book.h"
+#include "tools/tasks/todo_list.h"
 #include "tools/tools.h"
 
 enum { LARGEST_KNOWN_FILE = 4 << 20, MOST_LISTED_FILES = 20 };

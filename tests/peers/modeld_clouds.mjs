@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
-// modeld_clouds.mjs - the official clients of clouds against modeld: Bedrock with its frames, Vertex and Foundry. Prints TAP.
+// modeld_clouds.mjs - the official clients of clouds against modeld: Bedrock with its frames and Mantle, Claude Platform on AWS, Vertex,
+// Claude on Google Cloud, Foundry. Prints TAP.
 // usage: node modeld_clouds.mjs MODELD
 import assert from "node:assert/strict";
-import AnthropicBedrock from "@anthropic-ai/bedrock-sdk";
+import { AnthropicAws } from "@anthropic-ai/aws-sdk";
+import AnthropicBedrock, { AnthropicBedrockMantle } from "@anthropic-ai/bedrock-sdk";
 import AnthropicFoundry from "@anthropic-ai/foundry-sdk";
+import { AnthropicGoogleCloud } from "@anthropic-ai/google-cloud-sdk";
 import AnthropicVertex from "@anthropic-ai/vertex-sdk";
 import { base, checkTalk, talk } from "./messages_talk.mjs";
 import { play } from "./peer.mjs";
@@ -13,6 +16,12 @@ const clients = {
   Bedrock: (address) => new AnthropicBedrock({ baseURL: address, awsRegion: "us-east-1", skipAuth: true, maxRetries: 2 }),
   "Bedrock, signed": (address) =>
     new AnthropicBedrock({ baseURL: address, awsRegion: "us-east-1", awsAccessKey: "AKID", awsSecretKey: "secret", maxRetries: 2 }),
+  Mantle: (address) =>
+    new AnthropicBedrockMantle({ baseURL: `${address}/anthropic`, awsRegion: "us-east-1", awsAccessKey: "AKID", awsSecretAccessKey: "secret", maxRetries: 2 }),
+  "Claude Platform on AWS": (address) =>
+    new AnthropicAws({ baseURL: address, awsRegion: "us-east-1", workspaceId: "wrkspc_1", awsAccessKey: "AKID", awsSecretAccessKey: "secret", maxRetries: 2 }),
+  "Google Cloud": (address) =>
+    new AnthropicGoogleCloud({ baseURL: `${address}/v1/projects/p1/locations/global/workspaces/w1/invoke`, bearerTokenProvider: async () => "token", maxRetries: 2 }),
   Vertex: (address) =>
     new AnthropicVertex({ baseURL: `${address}/v1`, region: "us-east5", projectId: "p1", authClient, maxRetries: 2 }),
   Foundry: (address) => new AnthropicFoundry({ baseURL: `${address}/anthropic/`, apiKey: "key", maxRetries: 2 }),

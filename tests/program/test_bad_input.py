@@ -41,6 +41,14 @@ def a_misspelt_command_is_not_sent_to_the_model(lab):
         assert lab.cadre(*words).out == "hello\n", words
 
 
+def the_word_help_is_not_sent_to_the_model(lab):
+    lab.model(HELLO)
+    assert lab.cadre("help").out == lab.cadre("--help").out
+    assert lab.cadre("help", "agents").out == lab.cadre("agents", "--help").out
+    refused(lab.cadre("help", "agnts"), "'agnts' is not a command (did you mean agents?)")
+    assert not lab.transcripts()
+
+
 def a_resume_without_a_session_names_those_that_there_are(lab):
     lab.model(HELLO)
     refused(lab.cadre("-p", "--resume"), "--resume needs a session")
@@ -261,6 +269,7 @@ rule end
 if __name__ == "__main__":
     main(without_a_key_the_variables_are_named,
          a_misspelt_command_is_not_sent_to_the_model,
+         the_word_help_is_not_sent_to_the_model,
          a_resume_without_a_session_names_those_that_there_are,
          an_unknown_model_alias_says_what_was_expected,
          an_unknown_flag_gets_a_suggestion,

@@ -89,6 +89,8 @@ def a_value_that_restricts_and_cannot_be_read_stops_agents_but_no_command_that_l
                         ('{"permissions": {"ask": [7]}}', ":1:26: permissions.ask: expected an array of rules"),
                         ('{"hooks": {"PreToolUse": {}}}', ":1:26: hooks: expected an object of arrays"),
                         ('{"sandbox": {"enabled": "yes"}}', ":1:25: sandbox.enabled: expected true or false"),
+                        ('{"sandbox": {"credentials": ["KEY"]}}', ":1:29: sandbox.credentials: expected an object of arrays"),
+                        ('{"sandbox": {"credentials": {"envVars": "KEY"}}}', ":1:41: sandbox.credentials: expected an object of"),
                         ('{"hooks": {"PreToolUse": [\n{"matcher": "Bash("}]}}', ":2: hooks.PreToolUse: the matcher is not a "),
                         ('{"hooks": {"PreToolUse": [\n{"type": "command"}]}}', ':2: hooks.PreToolUse: an entry without a list "hooks"'),
                         ('{"hooks": {"UserPromptSubmit": [{"hooks": [\n{}]}]}}', ":2: hooks.UserPromptSubmit: the type must be "),
@@ -160,7 +162,7 @@ READERS = {  # of keys whose path is not the argument of a settings_*() call
 
 def every_key_has_a_reader_or_says_that_it_has_none(lab):
     code = "\n".join(p.read_text() for p in sorted((ROOT / "src").rglob("*.c")) if p.name != "settings_key_table.c")
-    read = set(re.findall(r'\b(?:settings_|cadre_session_setting\(|managed_says\(|read_paths\(|read_hosts\()[^;{}]*?"([A-Za-z.]+)"', code))
+    read = set(re.findall(r'\b(?:settings_|cadre_session_setting\(|tui_setting\(|managed_says\(|read_paths\(|read_hosts\(|read_strict\(|read_opening\()[^;{}]*?"([A-Za-z.]+)"', code))
     rows = dict(re.findall(r"^\| `([^`]+)` \|(.*)\|$", (ROOT / "docs/settings.md").read_text(), re.M))
     for key in ask(lab, "config", "keys"):
         path = key["key"]
@@ -217,6 +219,16 @@ def a_broken_state_file_is_never_overwritten(lab):
     assert pathlib.Path(state).read_text() == '{"oauth": 1,'
 
 
+def a_broken_state_file_stops_agents_but_no_command_that_looks(lab):
+    lab.model("rule\n  text hi")
+    state = put(lab.home, ".claude.json", '{"oauth": 1,')
+    done = lab.cadre("-p", "hi")
+    assert done.code == 2 and f"{state}:1:13: " in done.err and "agents do not run until this is right" in done.err, done
+    for words in LOOKS:
+        assert lab.cadre(*words).code == 0, words
+    assert f"{state}:1:13: " in lab.cadre("config").out and f"{state}:1:13: " in lab.cadre("permissions").out
+
+
 def words_that_make_no_sense_are_told(lab):
     for words, expected in ((("config", "set", "a"), "expected list, explain, get or keys"), (("config", "get"), "expected: cadre config get KEY"),
                             (("trust", "a", "b"), "expected: cadre trust [DIR]"), (("trust", "nowhere"), "nowhere: No such file"),
@@ -241,4 +253,5 @@ if __name__ == "__main__":
          trust_is_recorded_for_the_repository_and_nothing_else_changes,
          the_state_file_follows_the_configuration_directory,
          a_broken_state_file_is_never_overwritten,
+         a_broken_state_file_stops_agents_but_no_command_that_looks,
          words_that_make_no_sense_are_told)

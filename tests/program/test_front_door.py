@@ -96,8 +96,11 @@ def the_demonstration_needs_no_key_and_no_network_and_leaves_the_checkout_alone(
     assert re.search(r"^Write the tour +a\w+ +general-purpose +completed +4 ", done.out, re.M), done
     assert "agent: Agent \"Map the sources\" finished (3 turns, " in done.err, done
     assert "The team has done its work: two tasks, the second after the first." in done.out, done
-    assert '"owner":"writer","status":"completed","blocks":[],"blockedBy":["1"]' in done.out, done
-    assert '"Count files" (general-purpose): SendMessage: writer' in done.err, done
+    assert re.search(r"^#2 +completed +writer +- +Write the summary$", done.out, re.M), done
+    assert "TaskUpdate: 2, addBlockedBy [\"1\"]" in done.err, done
+    (number,) = re.findall(r'"Count files" \(general-purpose\): SendMessage: writer: There are (\d+) files below src\.', done.err)
+    assert "The tree below src has %s files, as counter found." % number in done.out, done
+    assert done.out.index("My task waits for task 1.") < done.out.index("There are %s files" % number), done
     assert not (demo / "config" / "teams" / "demo").exists()
     (tour,) = (demo / "repository").glob(".claude/worktrees/*/TOUR.md")
     assert str(tour.parent) in done.out and (demo / "trace.json").exists()

@@ -215,6 +215,16 @@ def make_project(lab):
 
 
 def commands_of_every_day_pass_and_do_what_they_do_without_cadre(lab):
+    harmless(lab)
+
+
+def commands_of_every_day_do_the_same_inside_the_sandbox(lab):
+    put(lab.home, {".claude/settings.json": json.dumps({"sandbox": {"enabled": True, "autoAllowBashIfSandboxed": True}})})
+    assert "127.0.0.1:61080" in run(lab, ["ls; printenv HTTPS_PROXY"])[0][0], "it is not inside"
+    harmless(lab)
+
+
+def harmless(lab):
     make_project(lab)
     lab.env["NPM_CONFIG_UPDATE_NOTIFIER"] = "false"  # it would ask the registry
     plain, wanted = {}, []
@@ -269,9 +279,34 @@ def every_line_about_a_threat_names_a_test_that_exists(lab):
         ["unit/sandbox no_such_test", "| x | y | z |"]
 
 
+def every_check_and_key_has_a_test(lab):
+    """README.md of the lists: its tests exist, and no check of the specification, key of the program or defect of the review is missing."""
+    text = (ROOT / "tests" / "hostile" / "README.md").read_text()
+    named = re.findall(r"`(?:unit|program|scenario|fuzz)/[\w/]+(?: \w+)?`", text)
+    missing = missing_tests("\n## a\n## b\n" + "\n".join(named))
+    assert len(named) > 100 and not missing, missing
+    checks, _, rest = text.partition("## Keys")
+    keys, _, defects = rest.partition("## Defects")
+
+    def numbers(part):
+        found = set()
+        for first in re.findall(r"^\| ([0-9][^|]*) \|", part, re.M):
+            for one in first.split(","):
+                low, _, high = one.strip().partition("-")
+                found |= set(range(int(low), int(high or low) + 1))
+        return found
+    left_out = {6, 8, 10, 15, 16, 27, 30, 37, 49, 51, 52, 59, 62, 74, 81, 83}  # the specification has no such numbers
+    assert numbers(checks) >= set(range(1, 88)) - left_out, sorted(set(range(1, 88)) - left_out - numbers(checks))
+    assert numbers(defects) == set(range(1, 35)), numbers(defects)
+    known = {k["key"][8:] for k in json.loads(lab.cadre("config", "keys", "--json").out) if k["key"].startswith("sandbox.") and k["effect"]}
+    listed = {w for row in re.findall(r"^\| (`.*?) \|", keys, re.M) for w in re.findall(r"`([\w.]+)`", row)}
+    assert known == listed, known ^ listed
+
+
 if __name__ == "__main__":
-    main(every_line_about_a_threat_names_a_test_that_exists,
+    main(every_check_and_key_has_a_test, every_line_about_a_threat_names_a_test_that_exists,
          commands_of_every_day_pass_and_do_what_they_do_without_cadre,
+         commands_of_every_day_do_the_same_inside_the_sandbox,
          hostile_commands_touch_nothing_where_no_rule_hides_a_file,
          hostile_commands_touch_nothing_in_default,
          hostile_commands_touch_nothing_but_ordinary_files_in_acceptEdits,

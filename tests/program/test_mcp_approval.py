@@ -54,6 +54,28 @@ def standing(lab):
     return {s["name"]: s["state"] for s in json.loads(lab.cadre("mcp", "--json", "list").out)["servers"]}
 
 
+def what_a_server_wants_in_the_sandbox_is_approved_with_its_words(lab):
+    kept = bring(lab, "one")
+    file = pathlib.Path(lab.work, ".mcp.json")
+    servers = json.loads(file.read_text())
+    for host in (None, "a.test", "b.test"):  # changes after the first approval
+        if host:
+            servers["mcpServers"]["one"]["sandbox"] = {"allowedDomains": [host]}
+            file.write_text(json.dumps(servers))
+        with start(lab) as t:
+            t.expect("This project brings the MCP server one (")
+            t.expect('"allowedDomains": ["%s"]' % host if host else '"command"')
+            t.expect(ASK)
+            t.type("1")
+            t.expect("> ")
+            leave(t)
+        with start(lab) as t:
+            t.expect("> ")
+            leave(t)
+            assert "brings the MCP server" not in t.text, t.text
+    assert sorted(json.loads(kept.read_text())["enabledMcpjsonServers"]) == ["one", 'one sandbox {"allowedDomains": ["a.test"]}', 'one sandbox {"allowedDomains": ["b.test"]}'], kept.read_text()
+
+
 def a_server_is_shown_and_used_once_it_is_approved_and_not_asked_about_again(lab):
     kept = bring(lab, "one")
     with start(lab, "--allowed-tools", "mcp__one") as t:
@@ -148,6 +170,6 @@ def without_a_terminal_nobody_is_asked_and_the_folder_must_be_trusted(lab):
 
 
 if __name__ == "__main__":
-    main(a_server_is_shown_and_used_once_it_is_approved_and_not_asked_about_again, a_prompt_of_the_command_line_waits_for_the_answer,
+    main(what_a_server_wants_in_the_sandbox_is_approved_with_its_words, a_server_is_shown_and_used_once_it_is_approved_and_not_asked_about_again, a_prompt_of_the_command_line_waits_for_the_answer,
          a_refusal_is_kept_and_each_server_is_asked_about, all_approves_the_others_too, no_answer_leaves_it_pending,
          without_a_terminal_nobody_is_asked_and_the_folder_must_be_trusted)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Members of a team in panes of a real tmux: started, asked, killed, resumed, shut down; nothing is left, and nothing that the
 user has in tmux is touched. Numbers are rows of the team's acceptance list (tests/scenarios/team/README.md)."""
+import base64
 import contextlib
 import json
 import os
@@ -95,8 +96,10 @@ class Terminal:
         """Meta files of members, by name."""
         found = {}
         for path in self.config().glob("projects/*/%s/subagents/agent-*.meta.json" % self.session):
-            meta = json.loads(path.read_text())
-            found[meta["name"]] = meta
+            text = path.read_text()
+            if text.endswith("\n"):  # until then a new file is being written
+                meta = json.loads(text)
+                found[meta["name"]] = meta
         return found
 
     def texts(self, session):
@@ -839,6 +842,28 @@ def a_lead_that_is_stopped_while_a_pane_is_made_again_ends_it(t):
     t.nothing_left()
 
 
+@in_terminal(CRASH)
+def a_process_that_ends_before_its_pane_is_marked_leaves_no_pane(t):
+    tools, marking, go = (pathlib.Path(t.lab.folder, name) for name in ("bin", "marking", "go"))
+    tools.mkdir()
+    (tools / "tmux").write_text("#!/bin/sh\ncase \" $* \" in *\" @cadre \"*) touch %s; until [ -e %s ]; do sleep 0.02; done;; esac\nexec %s \"$@\"\n"
+                                % (marking, go, shutil.which("tmux")))
+    (tools / "tmux").chmod(0o755)
+    t.lead("--teammate-mode", "auto", "--session-id", t.session, "--settings", '{"teams": {"restartPanes": 0}}',
+           PATH="%s:%s" % (tools, os.environ["PATH"]))
+    t.type("Make a team")
+    until(marking.exists, t.screen)
+    (pid,) = [int(pane[1]) for pane in t.panes() if pane[0] not in t.users]
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: not t.alive(pid), "it lives on")
+    until(lambda: t.meta()["ann"]["team"]["gone"], t.meta)
+    go.touch()
+    until(lambda: not [pane for pane in t.panes() if pane[0] not in t.users], t.panes)
+    t.type("/exit")
+    until(lambda: not t.alive(t.pid), t.screen)
+    t.nothing_left()
+
+
 OTHER = members_rule(["ann"]) + r"""
 rule lead
   prompt contains "Make a team"
@@ -910,6 +935,70 @@ def row_68_a_member_of_another_program_gets_its_prompt_by_inbox_and_is_shut_down
     t.nothing_left()
 
 
+# What the current product's member does when a tool needs permission: it asks in the lead's inbox, and obeys a signed answer only.
+ASKING_PROGRAM = OTHER_PROGRAM[:OTHER_PROGRAM.index("while True:")] + r"""
+path = os.path.join(base, name + ".json")
+def taken():
+    entries = []
+    while not entries:
+        time.sleep(0.05)
+        if os.path.exists(path):
+            change(path, lambda value: (entries.extend(value), value.clear()) and None, [])
+    return entries
+(prompt,) = taken()
+say(json.dumps({"type": "permission_request", "request_id": "perm-1-abc", "agent_id": name, "tool_name": "Write", "tool_use_id": "t1",
+                "description": "Write a file", "input": {"file_path": "/tmp/asked.txt"}, "permission_suggestions": []}))
+answers = taken()
+with open(os.path.join(os.environ["HOME"], "answer.new"), "w") as file:
+    json.dump({"entries": [prompt, *answers], "key": flags["--lead-verify-key"]}, file)
+os.rename(os.path.join(os.environ["HOME"], "answer.new"), os.path.join(os.environ["HOME"], "answer.json"))
+say(json.dumps({"type": "idle_notification", "from": name, "idleReason": "available"}))
+time.sleep(600)
+"""
+
+
+def signature_is_good(lab, key, entry):
+    """As the member checks it, by OpenSSL's own program."""
+    def raw(text):
+        return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    files = {name: pathlib.Path(lab.folder, name) for name in ("key", "text", "sig")}
+    files["key"].write_bytes(raw(key.split(".", 1)[1]))
+    files["text"].write_bytes(json.dumps(["claude-team-lead-entry-v1", entry["msg_id"], entry["from"], entry["timestamp"], entry["text"],
+                                          entry.get("summary"), entry.get("color"), entry.get("from_plugin")],
+                                         separators=(",", ":"), ensure_ascii=False).encode())
+    files["sig"].write_bytes(raw(entry["lead_sig"]))
+    return subprocess.run(["openssl", "pkeyutl", "-verify", "-pubin", "-keyform", "DER", "-inkey", files["key"], "-rawin", "-in",
+                           files["text"], "-sigfile", files["sig"]], capture_output=True).returncode == 0
+
+
+@in_terminal(OTHER)
+def row_68_a_question_of_another_program_gets_an_answer_that_is_signed(t):
+    if not shutil.which("openssl"):
+        raise Skip("openssl is not installed")
+    program = pathlib.Path(t.lab.folder, "other")
+    program.write_text("#!/usr/bin/env python3\n" + ASKING_PROGRAM)
+    program.chmod(0o755)
+    t.lead("--teammate-mode", "auto", "--session-id", t.session, CLAUDE_CODE_TEAMMATE_COMMAND=str(program))
+    t.type("Make a team")
+    t.sees('Allow Write for agent "ann"')
+    t.sees("say why:")
+    t.run("send-keys", "-t", t.shell, "y")
+    t.run("send-keys", "-t", t.shell, "Enter")
+    answer = pathlib.Path(t.lab.home, "answer.json")
+    until(answer.exists, lambda: (t.screen(), t.texts(t.session)))
+    heard = json.loads(answer.read_text())
+    prompt, response = heard["entries"]
+    assert json.loads(response["text"])["subtype"] == "success" and json.loads(response["text"])["request_id"] == "perm-1-abc", response
+    assert prompt["text"] == "Task of ann." and all(signature_is_good(t.lab, heard["key"], e) for e in (prompt, response)), heard
+    response["text"] = response["text"].replace("perm-1-abc", "perm-1-abd")
+    assert not signature_is_good(t.lab, heard["key"], response)
+    until(lambda: t.heard("idle_notification"), lambda: t.texts(t.session))
+    assert not t.heard("permission_request"), t.texts(t.session)
+    t.type("/exit")
+    until(lambda: not t.alive(t.pid), t.screen)
+    t.nothing_left()
+
+
 @in_terminal(THREE)
 def a_user_who_leaves_a_pane_ends_that_member_and_no_other(t):
     t.lead("--teammate-mode", "auto", "--session-id", t.session)
@@ -942,12 +1031,12 @@ def a_lead_that_prints_uses_panes_only_if_it_is_asked_to(t):
 
 
 TALK = members_rule(["ann"]) + r"""
-rule lead
-  prompt contains "Make a team"
-  text Team is there.
 rule lead answers
   last contains "\nfirst-word\n"
   call SendMessage {"to": "ann", "message": "second-task"}
+rule lead
+  prompt contains "Make a team"
+  text Team is there.
 rule ann begins
   prompt contains "Task of ann."
   turn 1
@@ -1192,6 +1281,62 @@ def row_68_a_member_of_the_current_product_works_in_the_team(t):
     t.nothing_left()
 
 
+OUTPUT = r"""
+rule starts
+  prompt contains "Make a team"
+  turn 1
+  call Agent {"description": "A", "prompt": "Task of ann.", "name": "ann"}
+rule lead approves
+  last contains "plan_approval_request"
+  capture id last "\"requestId\":\"" until "\""
+  call SendMessage {"to": "ann", "message": {"type": "plan_approval_response", "request_id": "{{id}}", "approve": true}}
+rule lead waits
+  prompt contains "Make a team"
+  turn 2
+  call TaskOutput {"task_id": "ann", "timeout": 60000}
+rule ann plans
+  prompt contains "Task of ann."
+  turn 1
+  call ExitPlanMode {"plan": "Write the file."}
+rule lead waits again
+  last_result contains "Plan approved for ann."
+  call TaskOutput {"task_id": "ann", "timeout": 60000}
+rule ann may
+  last contains "[Plan Approved]"
+  call Write {"file_path": "@WORK@/planned.txt", "content": "x"}
+rule other
+  text The last text.
+"""
+
+
+@in_terminal(OUTPUT)
+def the_output_of_a_member_is_waited_for_and_a_variable_asks_it_for_a_plan(t):
+    done = printed_in_pane(t, "--permission-mode", "acceptEdits", CLAUDE_CODE_PLAN_MODE_REQUIRED="true").wait()
+    assert done.code == 0, done
+    assert t.heard("plan_approval_request") == 1 and pathlib.Path(t.lab.work, "planned.txt").exists(), t.texts(t.session)
+    assert t.heard("<status>completed</status>") == 0, t.texts(t.session)
+    assert t.heard("<task_type>in_process_teammate</task_type>\\n<status>idle</status>\\n<output>\\nThe last text.\\n</output>") == 1, t.texts(t.session)
+    t.nothing_left()
+
+
+@in_terminal(ASKS)
+def row_68_a_question_of_the_current_product_is_answered_at_the_lead(t):
+    asked = pathlib.Path(t.lab.work, "asked.txt")
+    t.lead("--teammate-mode", "auto", "--session-id", t.session, CLAUDE_CODE_TEAMMATE_COMMAND=current_product(t))
+    pane = lambda: [t.screen(p[0]) for p in t.members().values()]
+    t.type("Make a team")
+    until(lambda: "Allow Write for " in t.screen() and "say why:" in t.screen(), lambda: (t.screen(), pane()), 60)
+    assert not asked.exists()
+    t.run("send-keys", "-t", t.shell, "y")
+    t.run("send-keys", "-t", t.shell, "Enter")
+    until(asked.exists, lambda: (t.screen(), pane()), 60)
+    until(lambda: t.heard("idle_notification"), lambda: (t.texts(t.session), pane()), 60)
+    assert not t.heard("permission_request"), t.texts(t.session)
+    t.type("/exit")
+    until(lambda: not t.alive(t.pid), t.screen)
+    t.nothing_left()
+
+
 def a_member_without_its_lead_is_refused(lab):
     lab.model("rule\n  text hello")
     flags = ["--agent-id", "ann@alpha", "--agent-name", "ann", "--team-name", "alpha", "--parent-session-id", str(uuid.uuid4())]
@@ -1221,13 +1366,17 @@ if __name__ == "__main__":
          a_member_that_does_not_join_in_time_fails_and_the_lead_hears_why,
          row_63_a_tmux_that_hangs_means_in_process_too,
          a_lead_that_is_stopped_while_a_pane_is_made_again_ends_it,
+         a_process_that_ends_before_its_pane_is_marked_leaves_no_pane,
          row_68_a_member_of_another_program_gets_its_prompt_by_inbox_and_is_shut_down,
+         row_68_a_question_of_another_program_gets_an_answer_that_is_signed,
          row_29_a_receiver_in_a_pane_that_is_killed_at_any_point_gets_each_message_once,
          row_30_a_message_to_a_pane_outlives_the_database,
          row_31_a_message_to_a_pane_does_not_wait_for_a_database_that_is_locked,
          row_33_for_a_member_in_a_pane_so_much_waits_as_for_any_other,
          members_in_panes_are_shown_to_hosts_and_commands_as_all_others,
+         the_output_of_a_member_is_waited_for_and_a_variable_asks_it_for_a_plan,
          row_68_a_member_of_the_current_product_works_in_the_team,
+         row_68_a_question_of_the_current_product_is_answered_at_the_lead,
          a_user_who_leaves_a_pane_ends_that_member_and_no_other,
          a_lead_that_prints_uses_panes_only_if_it_is_asked_to,
          a_member_without_its_lead_is_refused)

@@ -3,13 +3,14 @@
 """Variables that pin requests to a cloud: nothing is sent anywhere else, here without credentials for any of them."""
 import json
 import pathlib
+import socket
 import subprocess
 
 from lab import CADRE, Skip, main
 from test_mcp_serve import Client as ServeClient
 from test_wire import Client as WireClient
 
-CLOUDS = ["CLAUDE_CODE_USE_" + name for name in ("BEDROCK", "MANTLE", "ANTHROPIC_AWS", "VERTEX", "FOUNDRY")]
+CLOUDS = ["CLAUDE_CODE_USE_" + name for name in ("BEDROCK", "MANTLE", "ANTHROPIC_AWS", "VERTEX", "FOUNDRY", "ANTHROPIC_GOOGLE_CLOUD")]
 PIN = CLOUDS[0]
 HELLO = "rule\n  text hello\n"
 CHILD = """rule main asks
@@ -50,6 +51,46 @@ def each_variable_with_any_true_value_stops_a_run_before_the_first_request(lab):
     for value in ("true", "YES", "on", "2", "us-east-1"):
         refused(lab.cadre("-p", "hi", env={**NO_CREDENTIALS, PIN: value}), model)
     refused(lab.cadre("-p", "--model", "openai/x", "hi", env={**NO_CREDENTIALS, PIN: "1", "OPENAI_BASE_URL": model.url}), model)
+
+
+def no_byte_reaches_a_place_that_the_pin_does_not_name(lab):
+    """A listener is the address of every other place; each of their models is asked for, by the main agent and by a child."""
+    places = json.loads(lab.cadre("models", "--json").out)["providers"]
+    address = {"anthropic-aws": "ANTHROPIC_AWS", "mantle": "ANTHROPIC_BEDROCK_MANTLE", "azure": "AZURE_OPENAI",
+               **{name: "ANTHROPIC_" + name.upper().replace("-", "_") for name in ("bedrock", "vertex", "foundry", "google-cloud")}}
+    own = {"anthropic-aws": "CLAUDE_CODE_USE_ANTHROPIC_AWS", "google-cloud": "CLAUDE_CODE_USE_ANTHROPIC_GOOGLE_CLOUD"}
+    listener = socket.create_server(("127.0.0.1", 0), backlog=256)
+    listener.settimeout(0)
+    url = "http://127.0.0.1:%d" % listener.getsockname()[1]
+    names = [place for place in places if place != "scripted"]
+    assert len(names) >= 20, names
+    env = {**NO_CREDENTIALS, "CLAUDE_CODE_MAX_RETRIES": "0"}
+    for place in names:
+        prefix = address.get(place, place.upper())
+        env.update({prefix + "_BASE_URL": url, prefix + "_API_KEY": "k", prefix + "_AUTH_TOKEN": "t"})
+    agents = {"a-" + place: {"description": "d", "prompt": "p", "model": place + "/m-1"} for place in names}
+    calls = "".join('  call Agent {"description": "d", "prompt": "p", "subagent_type": "a-%s"}\n' % place for place in names)
+    for cloud in CLOUDS:
+        name = {v: k for k, v in own.items()}.get(cloud, cloud.rpartition("_")[2].lower())
+        model = lab.model("rule\n  agent main\n  turn 1\n" + calls + "rule\n  text over\n", log=True)
+        base = {address[name] + "_BASE_URL": model.url, address[name] + "_API_KEY": "", address[name] + "_AUTH_TOKEN": ""}
+        base.update({cloud: "1", "CLAUDE_CODE_SKIP_%s_AUTH" % cloud[len("CLAUDE_CODE_USE_"):]: "1", "ANTHROPIC_AWS_WORKSPACE_ID": "w",
+                     "ANTHROPIC_VERTEX_PROJECT_ID": "p", "ANTHROPIC_GOOGLE_CLOUD_PROJECT": "p", "ANTHROPIC_GOOGLE_CLOUD_WORKSPACE_ID": "w",
+                     "AWS_BEARER_TOKEN_BEDROCK": ""})
+        if cloud.endswith("VERTEX"):
+            base["ANTHROPIC_VERTEX_BASE_URL"] += "/v1"
+        for other in names:
+            if other != name:
+                done = lab.cadre("-p", "--model", other + "/m-1", "hi", env={**env, **base})
+                assert done.code == 2 and cloud in done.err, (cloud, other, done)
+        assert not model.bodies(), (cloud, model.bodies())
+        done = lab.cadre("-p", "--agents", json.dumps(agents), "--model", "claude-opus-5-5", "hi", env={**env, **base})
+        assert done.out == "over\n" and len(model.bodies()) == 3, (cloud, done, len(model.bodies()))
+        try:
+            raise AssertionError((cloud, listener.accept()))
+        except BlockingIOError:
+            pass
+    listener.close()
 
 
 def a_false_value_pins_nothing(lab):
@@ -135,6 +176,7 @@ def agents_of_mcp_serve_are_refused_and_its_tools_work(lab):
 
 if __name__ == "__main__":
     main(each_variable_with_any_true_value_stops_a_run_before_the_first_request,
+         no_byte_reaches_a_place_that_the_pin_does_not_name,
          a_false_value_pins_nothing,
          every_layer_that_counts_can_pin,
          a_project_pins_and_unpins_only_in_a_trusted_folder,

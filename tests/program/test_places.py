@@ -5,7 +5,9 @@ import hashlib
 import json
 import os
 import re
+import ssl
 import subprocess
+import time
 
 from lab import main
 from test_providers import SSE, Mock, call, chunks, delta, message, result, said
@@ -167,6 +169,25 @@ def cost_is_counted_request_by_request(lab):
     assert abs(cost - 2 * (60000 * 0.1 + 1000 * 0.5) / 1e6) < 1e-9, cost
 
 
+def an_answer_of_one_region_costs_a_tenth_more(lab):
+    """Bedrock's profiles of a region, and every region of Vertex but `global`."""
+    usage = {"input_tokens": 1000000, "output_tokens": 0}
+
+    def reply(n, request):
+        status, headers, body = message("yes")
+        return status, headers, body.replace('{"input_tokens": 1}', json.dumps(usage), 1)
+
+    lab.env.update(ANTHROPIC_VERTEX_BASE_URL=Mock(reply).url, ANTHROPIC_VERTEX_PROJECT_ID="p", CLAUDE_CODE_SKIP_VERTEX_AUTH="1")
+    for region, cost in (("global", 4), ("us-east5", 4.4), ("eu", 4.4)):
+        done = lab.cadre("-p", "--output-format", "json", "--provider", "vertex", "--model", "claude-opus-5-5", "hi",
+                         env={"CLOUD_ML_REGION": region})
+        assert abs(result(done)["total_cost_usd"] - cost - 20 / 1e6 * (1.1 if cost > 4 else 1)) < 1e-9, (region, done)
+    for env, name, price in (({"AWS_REGION": "us-east-1"}, "claude-opus-5-5", 4.4), ({"AWS_REGION": "me-south-1"}, "claude-opus-5-5", 4),
+                             ({}, "global.anthropic.claude-opus-5-5", 4), ({}, "eu.anthropic.claude-opus-5-5", 4.4)):
+        shown = json.loads(lab.cadre("models", "show", name, "--provider", "bedrock", "--json", env={**env, "AWS_BEARER_TOKEN_BEDROCK": "b"}).out)
+        assert abs(shown["price"]["input"] - price) < 1e-9, (env, name, shown)
+
+
 def a_price_of_the_settings_counts_with_its_tiers(lab):
     mock = Mock(lambda n, r: said("x", usage={"prompt_tokens": 300, "completion_tokens": 10,
                                              "prompt_tokens_details": {"cached_tokens": 100}}))
@@ -247,7 +268,6 @@ def prompts_of_claude_behind_a_gateway_are_marked(lab):
     assert found == [["system", "user"], ["system", "tool"]], found
     sessions = {r["headers"]["x-session-id"] for r in mock.seen if r["body"]}
     assert len(sessions) == 1, sessions
-    assert mock.bodies()[-1]["messages"][-1]["content"] == "" or "cache_control" in mock.bodies()[-1]["messages"][-1]
     assert marks({"server": "litellm"}, "claude-x")[0] == [["system", "user"], ["system", "tool"]]
     assert marks({"server": "openrouter"}, "openai/gpt-5")[0] == [[], []]
     assert marks({"server": "openrouter"}, "google/gemini-3-pro")[0] == [["system", "user"], ["system", "tool"]]
@@ -496,45 +516,102 @@ def a_prompt_that_cannot_be_shortened_says_why_in_one_line(lab):
 # ---- cadre models test
 
 
-def tests_name_the_cause_of_a_failure_in_one_line(lab):
-    def chat_test(reply, *args, **env):
-        mock = Mock(reply)
-        lab.env.update({"OPENAI_BASE_URL": mock.url + "/v1", "OPENAI_API_KEY": "k-secret", **env})
-        done = lab.cadre("models", "test", "--provider", "openai", "--model", "m1", *args)
-        assert "k-secret" not in done.out + done.err, done
-        return done
+ERROR = '{"error":{"message":"%s","type":"invalid_request_error"}}'
 
-    done = chat_test(lambda n, r: said("yes"))
-    assert done.code == 0 and "m1: first byte after" in done.out, done
-    error = '{"error":{"message":"%s","type":"invalid_request_error"}}'
-    rows = (
-        (lambda n, r: said("x"), {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}, (), "nothing answers at http://127.0.0.1:9/v1"),
-        (lambda n, r: (404, {"content-type": "text/html"}, "<html><title>page not found</title></html>"), {"NO_V1": "1"}, (),
-         "base URLs of chat servers end with /v1"),
-        (lambda n, r: (404, {}, error % "no such model"), {}, (), "has no model m1"),
-        (lambda n, r: (401, {}, error % "bad key"), {}, (), "the credential is refused; it is from the variable OPENAI_API_KEY"),
-        (lambda n, r: (403, {}, error % "not allowed"), {}, (), "the credential is refused"),
-        (lambda n, r: (429, {}, error % "insufficient_quota"), {}, (), "no balance or quota"),
-        (lambda n, r: (200, {"content-type": "text/html"}, "<html>log in</html>"), {}, (), "a login page answers"),
-        (lambda n, r: said("2 + 3 = 5"), {}, ("--tools",), "text came instead of a call"),
-        (lambda n, r: said("x") if n == 1 else (400, {}, error % "m1 does not support tools"), {}, ("--tools",),
-         "cannot call tools at this server"),
-    )
-    for reply, env, args, words in rows:
-        if "NO_V1" in env:
-            mock = Mock(reply)
-            lab.env.update(OPENAI_BASE_URL=mock.url)
-            done = lab.cadre("models", "test", "--provider", "openai", "--model", "m1")
-        else:
-            done = chat_test(reply, *args, **env)
-        assert done.code == 1 and words in done.out, (words, done)
-        line = next(line for line in done.out.splitlines() if words in line)
-        assert len(done.out.splitlines()) <= 3, (line, done)
-    done = chat_test(lambda n, r: (200, SSE, chunks({**delta("stop", content="x"), "model": "another"})))
-    assert done.code == 0 and "the server mapped the name to another" in done.out, done
+
+def slow(n, request):
+    """A proxy that collects the stream."""
+    time.sleep(2.2)
+    return said("one two three four five", usage={"prompt_tokens": 9, "completion_tokens": 9})
+
+
+def broken_tls(lab):
+    """The address of a server whose certificate nobody knows."""
+    key, cert = os.path.join(lab.folder, "key.pem"), os.path.join(lab.folder, "cert.pem")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", cert, "-subj", "/CN=127.0.0.1",
+                    "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert, key)
+    return Mock(lambda n, r: said("x"), context).url + "/v1"
+
+
+# what is wrong: (the server's answer or NULL, more environment, flags, words of the one line, exit code)
+FAULTS = {
+    "nothing listens": (None, {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}, (), "nothing answers at http://127.0.0.1:9/v1", 1),
+    "the proxy refuses": (None, {"OPENAI_BASE_URL": "http://models.invalid/v1", "http_proxy": "http://127.0.0.1:9"}, (),
+                          "through the proxy of http_proxy", 1),
+    "an unknown certificate": (None, {"OPENAI_BASE_URL": broken_tls}, (), "is not accepted (CA file: ", 1),
+    "the wrong path": (lambda n, r: said("x") if r["path"].startswith("/v1/") else (404, {"content-type": "text/html"}, "<html>page not found"),
+                       {"NO_V1": "1"}, (), "base URLs of chat servers end with /v1; it answers at", 1),
+    "no such model": (lambda n, r: (404, {}, ERROR % "no such model"), {}, (), "has no model m1", 1),
+    "a refused key": (lambda n, r: (401, {}, ERROR % "bad key"), {}, (), "the credential is refused; it is from the variable OPENAI_API_KEY", 1),
+    "a forbidden model": (lambda n, r: (403, {}, ERROR % "not allowed"), {}, (), "the credential is refused", 1),
+    "an empty account": (lambda n, r: (429, {}, ERROR % "insufficient_quota"), {}, (), "no balance or quota", 1),
+    "a login page": (lambda n, r: (200, {"content-type": "text/html"}, "<html>log in</html>"), {}, (), "a login page answers", 1),
+    "a collected stream": (slow, {}, (), "a proxy between here and the model collects the stream", 0),
+    "text in place of a call": (lambda n, r: said("2 + 3 = 5"), {}, ("--tools",), "text came instead of a call", 1),
+    "no tools": (lambda n, r: said("x") if n == 1 else (400, {}, ERROR % "m1 does not support tools"), {}, ("--tools",),
+                 "cannot call tools at this server", 1),
+    "another model": (lambda n, r: (200, SSE, chunks({**delta("stop", content="x"), "model": "another"})), {}, (),
+                      "the server mapped the name to another", 0),
+}
+
+
+def tests_name_the_cause_of_a_failure_in_one_line(lab):
+    for fault, (reply, env, args, words, code) in FAULTS.items():
+        mock = Mock(reply or (lambda n, r: said("x")))
+        given = {"OPENAI_BASE_URL": mock.url + ("" if "NO_V1" in env else "/v1"), "OPENAI_API_KEY": "k-secret", **env}
+        given = {name: value(lab) if callable(value) else value for name, value in given.items()}
+        done = lab.cadre("models", "test", "--provider", "openai", "--model", "m1", *args, env=given)
+        lines = [line for line in done.out.splitlines() if words in line]
+        assert done.code == code and len(lines) == 1 and len(done.out.splitlines()) <= 3, (fault, done)
+        assert "k-secret" not in done.out + done.err, (fault, done)
     lab.env.update(AWS_BEARER_TOKEN_BEDROCK="t", ANTHROPIC_BEDROCK_BASE_URL=Mock(lambda n, r: message("x")).url)
     done = lab.cadre("models", "test", "claude-opus-5-5", "--provider", "bedrock")
     assert done.code == 1 and "the gateway rewrites the stream" in done.out, done
+    lab.env["OLLAMA_BASE_URL"] = Mock(lambda n, r: said("x", usage={"prompt_tokens": 2048, "completion_tokens": 1}) if r["body"] else (404, {}, "")).url
+    done = lab.cadre("models", "test", "ollama/m1")
+    assert done.code == 1 and "raise its context (OLLAMA_CONTEXT_LENGTH)" in done.out, done
+    lab.env["ANTHROPIC_BASE_URL"] = Mock(lambda n, r: (401, {}, ERROR % "no")).url
+    done = lab.cadre("models", "test", "opus")
+    assert done.code == 1 and "sent to %s as x-api-key (a gateway may want authorization: ANTHROPIC_AUTH_TOKEN)" % lab.env["ANTHROPIC_BASE_URL"] in done.out, done
+    done = lab.cadre("models", "test", "claude-opus-5-5", "--provider", "bedrock", env={
+        "ANTHROPIC_BEDROCK_BASE_URL": Mock(lambda n, r: (403, {}, '{"message":"no"}')).url, "AWS_REGION": "eu-west-1"})
+    assert done.code == 1 and "for the region eu-west-1" in done.out, done
+    done = lab.cadre("models", "test", "opus", env={"ANTHROPIC_BASE_URL": Mock(lambda n, r: message("yes")).url})
+    assert done.code == 0 and "m: first byte after" in done.out, done
+
+
+def every_model_of_the_settings_is_tested(lab):
+    good, bad = Mock(lambda n, r: said("yes")), Mock(lambda n, r: (401, {}, ERROR % "no"))
+    own = {"one": {"wire": "chat", "baseUrl": good.url, "models": {"m1": {}, "m1-b": {}, "*": {}}},
+           "two": {"wire": "chat", "baseUrl": bad.url, "models": {"c": {}}},
+           "three": {"wire": "chat", "baseUrl": good.url, "keyEnv": "NOT_SET", "models": {"d": {}}}}
+    done = lab.cadre("models", "test", "--all", "--provider", "one", "--settings", json.dumps({"providers": own}))
+    lines = done.out.splitlines()
+    assert done.code == 1 and len(lines) == 4, done
+    assert lines[0].split()[0] == "one/m1" and lines[1].split()[0] == "one/m1-b" and "first byte" in lines[1], lines
+    assert "the credential is refused" in lines[2] and "set NOT_SET" in lines[3], lines
+
+
+def a_server_is_asked_for_its_list(lab):
+    """Each API has its own path; a window in the list counts."""
+    rows = (("chat", "/models", {"data": [{"id": "m-1", "context_length": 9999}, {"id": "m-2"}]}),
+            ("messages", "/v1/models?limit=1000", {"data": [{"id": "m-1", "max_input_tokens": 9999}, {"id": "m-2"}]}),
+            ("gemini", "/models?pageSize=1000", {"models": [{"name": "models/m-1"}, {"name": "models/m-2"}]}))
+    for wire, path, answer in rows:
+        mock = Mock(lambda n, r: (200, {}, json.dumps(answer)) if r["path"] == path else (404, {}, ""))
+        settings = json.dumps({"providers": {"lab": {"wire": wire, "baseUrl": mock.url, "keyHelper": "echo k1"}}})
+        done = lab.cadre("models", "list", "lab", "--ask", "--json", "--settings", settings)
+        listed = {m["model"]: m for m in json.loads(done.out)["models"]}
+        assert list(listed) == ["lab/m-1", "lab/m-2"] and "k1" in json.dumps(mock.seen[0]["headers"]), (wire, done)
+        assert wire == "gemini" or (listed["lab/m-1"]["context"], listed["lab/m-1"]["windowSource"]) == (9999, "asked"), listed
+    down = json.dumps({"providers": {"lab": {"wire": "chat", "baseUrl": "http://127.0.0.1:9"}}})
+    done = lab.cadre("models", "list", "lab", "--ask", "--settings", down)
+    assert done.code == 1 and "lab does not list its models: " in done.err, done
+    mock = Mock(lambda n, r: (200, {}, json.dumps(rows[1][2])))
+    done = lab.cadre("models", "--json", env={"ANTHROPIC_BASE_URL": mock.url, "CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY": "1"})
+    assert "anthropic/m-2" in [m["model"] for m in json.loads(done.out)["models"]], done
 
 
 def a_test_with_tools_proves_the_loop(lab):

@@ -74,6 +74,9 @@ def a_path_to_validate_is_seen_from_the_working_directory(lab):
     for word in ("./mine", "mine", "../" + os.path.basename(lab.work) + "/mine"):
         done = lab.cadre("plugin", "validate", word)
         assert done.code == 0 and "mine is valid." in done.out, done
+    put(os.path.join(lab.work, "other/main.c"), "int main;")
+    done = lab.cadre("plugin", "validate", "other")
+    assert done.code == 1 and f"{lab.work}/other: not a plugin: it has no .claude-plugin/plugin.json" in done.out, done
 
 
 def a_verdict_is_given_for_a_manifest_and_a_marketplace_by_their_files_too(lab):

@@ -519,16 +519,15 @@ rule
 """
 
 
-def front(target, kept, check=lambda request: None, names=(), cut=None):
-    """A server in front of modeld that keeps requests; check gives an answer of its own, or None. names: headers that pass; cut: the
-    part of a path that modeld gets."""
+def front(target, kept, check=lambda request: None, names=()):
+    """A server in front of modeld that keeps requests; check gives an answer of its own, or None. names: headers that pass."""
     def reply(n, request):
         own = check(request)
         if own:
             return own
         kept.append(request)
         passed = {name: request["headers"][name] for name in names if name in request["headers"]}
-        ask = urllib.request.Request(target + (cut or request["path"]), request["raw"], {"content-type": "application/json", **passed})
+        ask = urllib.request.Request(target + request["path"], request["raw"], {"content-type": "application/json", **passed})
         try:
             with urllib.request.urlopen(ask) as answer:
                 return answer.status, {"content-type": answer.headers["content-type"]}, answer.read()

@@ -438,6 +438,52 @@ def a_server_is_tried_as_a_session_would_run_it(lab):
     assert "blocked: network evil.test:443" in json.loads(done.out)["sandbox"], done
 
 
+WISHER = """import os, socket, sys
+home, port, sock = sys.argv[1:4]
+said = []
+for word, act in (("write", lambda: open(home + "/wished/f", "w").write("x")), ("other", lambda: open(home + "/f", "w").write("x")),
+                  ("host", lambda: socket.create_connection(("127.0.0.1", int(port)), 9)), ("socket", lambda: socket.socket(socket.AF_UNIX).connect(sock))):
+    try:
+        act()
+        said.append(word)
+    except OSError:
+        pass
+print(" ".join(said), file=open(os.environ["TMPDIR"] + "/said", "w"), flush=True)
+sys.stderr.write("DID " + " ".join(said) + "\\n")
+sys.exit(3)
+"""
+
+
+def a_server_gets_what_its_entry_asks_for_if_it_is_the_users_or_was_approved(lab):                                       # 85
+    write(lab.work + "/wish.py", WISHER)
+    os.makedirs(lab.home + "/wished")
+    with Listener() as listener, socket.socket(socket.AF_UNIX) as server:
+        server.bind(lab.home + "/wished.sock")
+        server.listen()
+        argv = [lab.work + "/wish.py", lab.home, str(listener.port), lab.home + "/wished.sock"]
+        wishes = {"allowWrite": ["~/wished"], "allowedDomains": ["localhost:%d" % listener.port], "allowUnixSockets": ["~/wished.sock"]}
+        entry = {"command": "python3", "args": argv, "sandbox": wishes}
+        token = "s sandbox " + json.dumps(wishes)
+
+        def said(approved=None, sandbox=None, **changes):
+            write(lab.home + "/.claude/settings.json", json.dumps({"sandbox": {"cadre": {"mcpServers": "all"}, **(sandbox or {})}, "enabledMcpjsonServers": approved or []}))
+            done = lab.cadre("mcp", "test", "s", "--trust-project")
+            assert "DID" in done.out + done.err, done
+            return (done.out + done.err).split("DID", 1)[1].split("\n")[0].split()
+        write(lab.home + "/.claude.json", json.dumps({"mcpServers": {"s": entry}}))                  # the user's own
+        assert said() == ["write", "host", "socket"]
+        assert said(sandbox={"network": {"deniedDomains": ["localhost"]}, "filesystem": {"denyWrite": ["~/wished"]}}) == ["socket"]
+        os.unlink(lab.home + "/.claude.json")
+        write(lab.work + "/.mcp.json", json.dumps({"mcpServers": {"s": entry}}))                     # the project's
+        assert [said(), said(["s"])] == [[], []], said(["s"])
+        assert said(["s", token]) == ["write", "host", "socket"]
+        assert said(["s", token], sandbox={"allowUnsandboxedCommands": False}) == ["write", "host", "socket"]
+        assert said(["s", token.replace("wished", "other")]) == []                                  # it asks for other things now
+        listed = json.loads(lab.cadre("mcp", "--json", "list", "--trust-project").out)["servers"][0]
+        assert listed["state"] == "pending approval" and "wants more in the sandbox" in listed["reason"], listed
+        assert "its \"sandbox\" has no effect: it was not approved" in told(lab, ("--trust-project",))
+
+
 def hooks_that_must_be_inside_do_not_run_where_there_is_no_sandbox(lab):
     write(lab.work + "/.claude/settings.json", json.dumps(
         {"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "touch %s/PWNED" % lab.home}]}]}}))
@@ -505,7 +551,16 @@ def a_sandbox_that_is_asked_for_and_not_there_is_said_or_refused(lab):
                         preexec_fn=hide(*USERS))
     assert text.startswith("ran") and "ran outside the sandbox" in text, text
     assert "commands are not confined" in told(lab, preexec_fn=hide(*USERS))
+    assert done.frames()[0]["sandbox"] == "none"
     os.unlink(lab.work + "/ran")
+    settings = {"sandbox": {"enabled": True, "autoAllowBashIfSandboxed": True}}
+    (text,), done = run(lab, "touch ran", settings=settings, preexec_fn=hide(*USERS))
+    assert "denied" in text and not os.path.exists(lab.work + "/ran"), text
+    (text,), done = run(lab, "touch ran", settings=settings)
+    assert os.path.exists(lab.work + "/ran") and done.frames()[0]["sandbox"] == "full", (text, done.frames()[0])
+    os.unlink(lab.work + "/ran")
+    (text,), done = run(lab, "echo", settings={"sandbox": {}})
+    assert "sandbox" not in done.frames()[0]
     write(lab.home + "/.claude/settings.json", json.dumps(on()))
     lab.model("rule\n  turn 1\n%s\nrule\n  text ok\n" % call("Bash", command="touch ran"))
     done = lab.cadre("-p", "--dangerously-skip-permissions", "--", "hi", preexec_fn=hide(*USERS), env={"IS_SANDBOX": "1"})
@@ -649,7 +704,7 @@ def an_untrusted_project_narrows_and_a_trusted_one_widens(lab):                 
 if __name__ == "__main__":
     main(what_is_refused_is_named_with_its_path, programs_of_the_desktop_and_daemons_are_out_of_reach, nothing_but_the_settings_switches_it_off,
          a_child_of_a_narrower_agent_reaches_no_more_than_it, an_untrusted_project_narrows_and_a_trusted_one_widens,
-         a_server_is_tried_as_a_session_would_run_it, a_reduced_sandbox_is_taken_where_the_settings_say_so, a_proc_that_cannot_be_mounted_needs_the_weaker_setting,
+         a_server_is_tried_as_a_session_would_run_it, a_server_gets_what_its_entry_asks_for_if_it_is_the_users_or_was_approved, a_reduced_sandbox_is_taken_where_the_settings_say_so, a_proc_that_cannot_be_mounted_needs_the_weaker_setting,
          a_session_in_a_place_that_is_too_wide_says_which_key_helps,
          what_seemed_to_read_changes_nothing_reaches_nobody_and_sees_no_secret,
          what_seemed_to_read_sees_the_working_directory_and_git,

@@ -434,9 +434,13 @@ def requests_that_mean_two_things_are_refused(lab):
                    "CONNECT evil.test\\r%s HTTP/1.1\\r\\n\\r\\n" % here,
                    "GET / HTTP/1.1\\r\\nHost: %s\\r\\n\\r\\n" % here,
                    "GET http://%s/ HTTP/1.1\\r\\nHost: %s\\r\\nHost: other.test\\r\\n\\r\\n" % (here, here),
+                   "CONNECT evil.test:80 HTTP/1.1\\r\\n\\r\\nCONNECT %s HTTP/1.1\\r\\n\\r\\n" % here,
+                   "CONNECT  %s HTTP/1.1\\r\\n\\r\\n" % here, "CONNECT %s:1 HTTP/1.1\\r\\n\\r\\n" % here,
+                   "\\x05\\x01\\x00\\x05\\x01\\x00\\x03\\x05ev\\x00il\\x00\\x50", "\\x04\\x01\\x00\\x50\\x7f\\x00\\x00\\x01\\x00",
                    "\\x05\\x01\\x00\\x05\\x01\\x00\\x03\\xff" + "a" * 255 + "\\x00\\x50"):
         out = run_inside(lab, RAW.format("b\"%s\"" % bytes_), {"network": {"allowedDomains": [here]}})
-        assert "400" in out or "403" in out or "blocked: network aaa" in out or "closed" in out, (bytes_, out)
+        assert "400" in out or "403" in out or "blocked: network aaa" in out or "closed" in out or \
+            "\\x05\\x00\\x05\\x04" in out, (bytes_, out)
     assert not server.seen, server.seen
 
 
@@ -511,6 +515,58 @@ def the_walls_hold_under_every_condition(lab):
         assert "\n".join(rows) in text, "docs/sandbox.md should have:\n" + "\n".join(rows)
 
 
+def a_wall_that_is_missing_is_found(lab):                                                                                # 87
+    for wall in ("protected", "hidden", "seccomp", "landlock"):
+        done = subprocess.run([CADRE, "sandbox", "test", "--json"], env={**lab.env, "TMPDIR": "/tmp", "CADRE_TEST_WITHOUT_WALL": wall}, cwd=lab.work,
+                              stdout=subprocess.PIPE, text=True)
+        seen = [a["what"] for a in json.loads(done.stdout)["attacks"] if "OPEN" in a.values()]
+        assert done.returncode == 1 and seen, (wall, done.stdout)
+
+
+def each_subcommand_answers_in_json_and_has_help(lab):
+    tree(lab, ("10",))
+    put(lab.home + "/.claude/settings.json", json.dumps({"sandbox": {
+        "enabled": True, "allowUnsandboxedCommands": True, "excludedCommands": ["docker *"], "enableWeakerNestedSandbox": True, "allowNestedUserNamespaces": True,
+        "filesystem": {"disabled": True, "allowWrite": ["~"]}, "network": {"allowAllUnixSockets": True, "allowLocalBinding": True}}}))
+
+    def cadre(*args):
+        return subprocess.run([CADRE, "sandbox", *args], env={**lab.env, "TMPDIR": "/tmp"}, cwd=lab.work, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    help_text = cadre("--help").stdout
+    for args, member in ((["status"], "strength"), ([], "strength"), (["explain", lab.work], "writable"), (["explain", "x.test"], "reachable"),
+                         (["explain", "docker ps"], "inside"), (["run", "--", "true"], "status"), (["test", "--attempt=unix-socket"], "did"), (["apparmor"], "profile")):
+        done = cadre(*args[:1], "--json", *args[1:])
+        assert member in json.loads(done.stdout), (args, done)
+        assert not args or "cadre sandbox " + args[0] in help_text.replace("[status]", "status"), (args, help_text)
+        assert cadre(*args[:1], "--help").stdout == help_text, args
+    holes = " ".join(json.loads(cadre("status", "--json").stdout)["holes"])
+    for word in ("allowUnsandboxedCommands", "excludedCommands", "enableWeakerNestedSandbox", "allowNestedUserNamespaces", "filesystem.disabled", "allowWrite",
+                 "allowAllUnixSockets", "allowLocalBinding", ".ssh"):
+        assert word in holes, (word, holes)
+    profile = json.loads(cadre("apparmor", "--json").stdout)
+    assert profile["program"] == os.path.realpath(CADRE) and "\n  userns,\n" in profile["profile"] and '"%s"' % profile["program"] in profile["profile"]
+    assert len(profile["commands"]) == 2 and profile["profile"].strip() == cadre("apparmor").stdout.strip()
+    if shutil.which("apparmor_parser"):
+        subprocess.run(["apparmor_parser", "-Q", "-K"], input=profile["profile"], text=True, check=True)
+
+
+def a_name_under_a_wildcard_leads_to_no_private_address(lab):                                                             # 60
+    if os.geteuid() != 0:
+        raise Skip("only root has a network namespace with names of its own")
+    tree(lab, ("60",))
+    put(lab.folder + "/hosts", "127.0.0.1 localhost\n10.99.0.1 a.wild.test exact.test\n169.254.169.254 meta.test\n127.0.0.1 loop.test\n")
+    put(lab.home + "/.claude/settings.json", json.dumps({"sandbox": {"enabled": True, "network": {"allowedDomains": ["*.wild.test", "exact.test", "meta.test", "loop.test"]}}}))
+
+    def ask(host):
+        done = subprocess.run(["unshare", "-mn", "sh", "-c", "ip link set lo up && mount --bind %s/hosts /etc/hosts && exec \"$@\"" % lab.folder, "sh", CADRE, "sandbox", "run", "--",
+                               "curl", "-s", "-m", "20", "http://%s/" % host], env={**lab.env, "TMPDIR": "/tmp"}, cwd=lab.work, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        return done.stdout
+    assert "unreachable" in ask("exact.test"), ask("exact.test")  # it was dialled, and there is no way
+    for host in ("a.wild.test", "meta.test", "loop.test"):
+        out = ask(host)
+        assert "unreachable" not in out and "blocked: network %s:80" % host in out, (host, out)
+
+
 def a_killed_cadre_leaves_no_process_and_no_change(lab):
     tree(lab, ("23",))
     run_inside(lab, "true")
@@ -543,6 +599,63 @@ def connections_that_never_speak_are_closed(lab):
                                 "refused = 0\nlate = 0\nfor s in reversed(all):\n  s.settimeout(30)\n  try: data = s.recv(1)\n  except ConnectionError: data = b\"\"\n"
                                 "  assert not data\n  if time.monotonic() - start < 8: refused += 1\nprint(refused, 9 < time.monotonic() - start < 25)"))
     assert out == "44 True\n", out
+
+
+def until_listening(port, wanted, run=None):
+    until = time.monotonic() + 20
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), 9).close()
+            there = True
+        except ConnectionRefusedError:
+            there = False
+        if there == wanted:
+            return
+        assert time.monotonic() < until, (port, wanted)
+        time.sleep(0.02)
+
+
+SERVE = PY % ("import socket, sys\ns = socket.create_server((\"127.0.0.1\", {0}))\nprint(\"ready\", flush=True)\n"
+              "for i in range({1}):\n  c = s.accept()[0]\n  d = c.recv(9)\n  c.sendall(d.upper()) if d else None\n  c.close()\ns.close()\nprint(\"done\", flush=True)")
+
+
+def ports_of_the_inside_appear_outside_if_the_settings_say_so(lab):
+    """allowLocalBinding: more connections than there are sockets of the inside, one after the other; a port goes with its program."""
+    free = socket.create_server(("127.0.0.1", 0))
+    port = free.getsockname()[1]
+    free.close()
+    taken = socket.create_server(("127.0.0.1", 0))
+    for user in (None, OTHER) if os.geteuid() == 0 else (None,):
+        for opened in (False, True):
+            tree(lab, ("binding",))
+            put(lab.home + "/.claude/settings.json", json.dumps({"sandbox": {"enabled": True, "network": {"allowLocalBinding": opened}}}))
+            more = {}
+            if user is not None:
+                subprocess.run(["chown", "-R", "%d:%d" % (user, user), lab.home, lab.work], check=True)
+                more = {"user": user, "group": user, "extra_groups": []}
+            script = SERVE.format(taken.getsockname()[1], 1) + " >o & until grep -sq ready o; do :; done; " + SERVE.format(port, 61) + "; kill $!; echo more; until test -e go; do :; done"
+            run = subprocess.Popen([CADRE, "sandbox", "run", "--", "bash", "-c", script], env={**lab.env, "TMPDIR": "/tmp"}, cwd=lab.work, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
+            assert run.stdout.readline() == "ready\n"
+            if opened:
+                until_listening(port, True)  # the first of the visitors
+                for i in range(60):
+                    with socket.create_connection(("127.0.0.1", port), 9) as s:
+                        s.sendall(b"hello")
+                        assert s.recv(9) == b"HELLO", i
+                assert run.stdout.readline() == "done\n" and run.stdout.readline() == "more\n"
+                until_listening(port, False)
+                put(lab.work + "/go", "")
+            else:
+                try:
+                    socket.create_connection(("127.0.0.1", port), 9)
+                    raise AssertionError("it appeared")
+                except ConnectionRefusedError:
+                    run.terminate()
+            out = run.communicate()[0]
+            assert not opened or "does not appear outside: it is taken there" in out, out
+            until_listening(port, False)
+    taken.close()
 
 
 OVERLAY = """cd %s && mkdir -p low mem over && mount -t tmpfs none mem && mkdir mem/up mem/tmp || exit 77
@@ -579,5 +692,6 @@ if __name__ == "__main__":
     main(lookups_and_literals_of_both_families_end_here, a_proxy_of_the_user_gets_what_the_lists_let_pass, rules_for_tools_count_inside_too, a_strict_list_is_not_widened_by_a_project,
          programs_that_know_no_proxy_reach_listed_hosts_and_no_others, requests_that_mean_two_things_are_refused,
          a_name_behind_an_allowed_one_is_not_asked_for, what_the_settings_cannot_mean_is_said, explain_says_what_the_kernel_does,
-         the_walls_hold_under_every_condition, a_killed_cadre_leaves_no_process_and_no_change, connections_that_never_speak_are_closed,
+         the_walls_hold_under_every_condition, a_wall_that_is_missing_is_found, each_subcommand_answers_in_json_and_has_help,
+         a_name_under_a_wildcard_leads_to_no_private_address, ports_of_the_inside_appear_outside_if_the_settings_say_so, a_killed_cadre_leaves_no_process_and_no_change, connections_that_never_speak_are_closed,
          a_file_system_that_shows_other_numbers_lets_own_sockets_pass_and_no_others, the_checks_hold_as_root, the_checks_hold_as_an_ordinary_user)

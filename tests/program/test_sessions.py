@@ -42,6 +42,7 @@ def sessions_are_listed_newest_first_with_title_or_prompt(lab):
     assert [s["sessionId"] for s in sessions] == [new, old], sessions
     assert sessions[0]["title"] == "On theorems" and sessions[0]["firstPrompt"] == "And a theorem?", sessions
     assert sessions[1]["title"] is None and sessions[1]["firstPrompt"] == "What is a lemma?", sessions
+    assert [s["messages"] for s in sessions] == [2, 2], "what the program adds was not said by anybody"
     table = lab.cadre("sessions").out.splitlines()
     assert len(table) == 3 and "On theorems" in table[1] and "What is a lemma?" in table[2], table
 
@@ -154,6 +155,22 @@ def what_is_left_of_a_session_that_is_gone_is_pruned_once_it_is_old(lab):
     assert lab.cadre("sessions", "prune").out == "no session of this project is that old\n"
 
 
+def files_of_a_team_that_a_pruned_session_led_go_with_it(lab):
+    lab.model("rule\n  text an answer")
+    old, new = said(lab, "old"), said(lab, "new")
+    age(lab, old, 40)
+    config, paths = pathlib.Path(lab.home, ".claude"), {}
+    for name, session in (("alpha", old), ("beta", new), ("gamma", "11111111-1111-4111-8111-111111111111")):
+        paths[name] = [config / "teams" / name / "config.json", config / "tasks" / name / "1.json"]
+        for path in paths[name]:
+            path.parent.mkdir(parents=True)
+            path.write_text(json.dumps({"leadSessionId": session}))
+    make_old([p for both in paths.values() for p in both], 40)
+    assert lab.cadre("sessions", "prune").code == 0
+    there = {name: [p.parent.exists() for p in both] for name, both in paths.items()}
+    assert there == {"alpha": [False, False], "beta": [True, True], "gamma": [False, False]}, there
+
+
 def the_setting_says_how_old_is_old(lab):
     lab.model("rule\n  text an answer")
     age(lab, said(lab, "hi"), 5)
@@ -220,7 +237,8 @@ def betas_of_the_command_line_are_sent_in_a_header(lab):
 
 
 if __name__ == "__main__":
-    main(sessions_are_listed_newest_first_with_title_or_prompt, a_title_of_the_user_goes_before_one_of_a_program,
+    main(files_of_a_team_that_a_pruned_session_led_go_with_it,
+         sessions_are_listed_newest_first_with_title_or_prompt, a_title_of_the_user_goes_before_one_of_a_program,
          a_search_finds_what_user_and_model_said, a_search_does_not_find_the_form_of_the_file,
          a_session_is_shown_and_exported,
          only_old_sessions_are_pruned_and_a_dry_run_removes_nothing,

@@ -150,9 +150,15 @@ def one_that_was_killed_with_its_process_is_interrupted(lab):
 
 def a_session_that_is_not_there_is_an_error(lab):
     runtime(lab)
-    for words, text in ((["tasks"], "no session of this directory had agents"), (["tasks", "abc"], "abc is not known")):
-        done = lab.cadre(*words)
-        assert done.code == 1 and text in done.err, done
+    done = lab.cadre("tasks", "abc")
+    assert done.code == 1 and "abc is not known" in done.err, done
+
+
+def without_agents_the_list_is_empty(lab):
+    runtime(lab)
+    done = lab.cadre("tasks")
+    assert done.code == 0 and done.out == "no session of this directory had agents\n", done
+    assert json.loads(lab.cadre("tasks", "--json").out) == {"sessions": []}
 
 
 def an_agent_is_stopped_by_its_name_and_its_parent_goes_on(lab):
@@ -449,6 +455,7 @@ if __name__ == "__main__":
          without_the_database_the_meta_files_tell,
          one_that_was_killed_with_its_process_is_interrupted,
          a_session_that_is_not_there_is_an_error,
+         without_agents_the_list_is_empty,
          an_agent_is_stopped_by_its_name_and_its_parent_goes_on,
          all_agents_are_stopped_together,
          who_is_meant_must_be_clear,

@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import signal
 import uuid
 
@@ -390,8 +391,85 @@ def a_team_that_was_killed_while_it_was_deleted_is_deleted(lab):
     kill_everywhere(lab, DELETE, ("team_deleted", "call_started", "result_recorded"), check_delete, "{}")
 
 
+# ---- a coordinator (row 80): one worker is continued, another one is stopped and continued later --------------------------------
+
+WORKERS_POINTS = ("agent_recorded", "agent_prompted", "agent_end_recorded", "notice_queued", "notice_delivered",
+                  "call_started", "call_ended", "result_recorded", "request_before_send", "answer_closed", "line_written")
+WORKERS = r"""
+latency 20
+rule starts
+  agent main
+  prompt contains "Make a team"
+  turn 1
+  call Agent {"description": "One", "prompt": "Part one", "subagent_type": "worker", "name": "one"}
+  call Agent {"description": "Two", "prompt": "Part two", "subagent_type": "worker", "name": "two"}
+rule continues
+  agent main
+  last contains "<result>The first part.</result>"
+  call SendMessage {"to": "one", "message": "And now more"}
+rule stops
+  agent main
+  last contains "<result>The second part.</result>"
+  call TaskStop {"task_id": "two"}
+rule stops again
+  agent main
+  last_result contains "may or may not have"
+  call TaskStop {"task_id": "two"}
+rule continues the other
+  agent main
+  last_result contains "Successfully stopped"
+  call SendMessage {"to": "two", "message": "And you too"}
+rule it was stopped already
+  agent main
+  last_result contains "is not running"
+  call SendMessage {"to": "two", "message": "And you too"}
+rule waits
+  agent main
+  text I wait.
+rule one again
+  prompt contains "And now more"
+  text The second part.
+rule one
+  prompt contains "Part one"
+  text The first part.
+rule two again
+  prompt contains "And you too"
+  text The other part.
+rule two
+  prompt contains "Part two"
+  latency 600s
+  text Never.
+"""
+
+
+def check_workers(lab, session, where):
+    transcripts = all_transcripts(lab, session)
+    assert len(transcripts) == 3, (where, [t.path for t in transcripts])
+    for transcript in transcripts:
+        transcript.check_complete()
+        transcript.results()
+    ids = collections.Counter(i for t in transcripts for line in t.lines for i in (line.get("origin") or {}).get("ids", []))
+    assert set(ids.values()) == {1}, (where, ids.most_common(3))
+    lead = json.dumps([line["message"] for line in transcripts[0].lines if line["type"] == "user"])
+    ends = collections.Counter(line["end"]["state"] for t in transcripts[1:] for line in t.lines if line["type"] == "agent-end")
+    told = collections.Counter(re.findall(r"<status>(\w+)</status>", lead))
+    # A call without a result may be made again: then there is one more end. One that is stopped before it begins records none.
+    stops = sum(call["name"] == "TaskStop" for call in transcripts[0].calls().values())
+    assert told["completed"] == ends["completed"] and max(ends["killed"], 1) <= told["killed"] <= stops, (where, told, ends, stops)
+    parts = [lead.count("<result>The %s part.</result>" % part) for part in ("first", "second", "other")]
+    assert parts[:2] == [1, 1] and parts[2] >= 1 and (where != "undisturbed" or told == {"completed": 3, "killed": 1}), (where, parts, told)
+    histories = [json.dumps(t.lines) for t in transcripts[1:]]
+    assert sum("Part one" in h and "And now more" in h for h in histories) == 1, where
+    assert sum("Part two" in h and "And you too" in h for h in histories) == 1, where
+
+
+def workers_of_a_coordinator_that_was_killed_at_any_point_report_each_end_once(lab):
+    kill_everywhere(lab, WORKERS, WORKERS_POINTS, check_workers, '{"coordinator": true}')
+
+
 if __name__ == "__main__":
-    main(a_team_of_five_with_tasks_and_messages_ends_as_if_nothing_had_killed_it,
+    main(workers_of_a_coordinator_that_was_killed_at_any_point_report_each_end_once,
+         a_team_of_five_with_tasks_and_messages_ends_as_if_nothing_had_killed_it,
          a_team_that_was_killed_while_it_was_deleted_is_deleted,
          a_team_that_was_killed_at_any_point_goes_on_and_each_message_arrives_once,
          an_idle_member_is_parked_and_woken_with_its_history,

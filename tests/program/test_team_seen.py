@@ -3,6 +3,7 @@
 """What others see of a team that runs: `cadre team`, `cadre tasks`, frames for hosts, the trace."""
 import json
 import pathlib
+import socket
 import uuid
 
 from lab import main
@@ -142,6 +143,60 @@ def frames_and_the_trace_show_the_life_of_members(lab):
     assert not any(open_slices.values()), open_slices
 
 
+def of_many_idle_members_sixty_four_stay_in_memory_and_all_are_woken(lab):
+    runtime = pathlib.Path(lab.folder, "run")
+    runtime.mkdir()
+    lab.env["XDG_RUNTIME_DIR"] = str(runtime)
+    lab.model("""
+rule makes
+  agent main
+  prompt contains "Make a team"
+  turn 1
+  call TeamCreate {"team_name": "alpha"}
+rule starts
+  agent main
+  prompt contains "Make a team"
+  turn 2
+  repeat 70 call Agent {"description": "M", "prompt": "Wait", "name": "m{{i}}"}
+rule waits
+  agent main
+  prompt contains "Make a team"
+  turn 3
+  call Bash {"command": "%s", "description": "wait"}
+rule all
+  agent main
+  prompt contains "Make a team"
+  turn 4
+  call SendMessage {"to": "*", "message": "Answer me"}
+rule lead
+  agent main
+  text Done.
+rule answers
+  last contains "Answer me"
+  text Here I am.
+rule member
+  text I wait.
+""" % hold(lab, "go"))
+    session = str(uuid.uuid4())
+    run = lab.stream("--allowedTools=Bash", "--session-id", session, "Make a team", env=TEAMS)
+    path = runtime / "cadre" / (session + ".sock")
+    wait_until(path.exists, "there is no control socket")
+
+    def asked():
+        with socket.socket(socket.AF_UNIX) as s:
+            s.connect(str(path))
+            s.sendall(b'{"request":"tasks"}\n')
+            with s.makefile() as lines:
+                answer = json.loads(lines.readline())["session"]
+        return answer["alive"], sum(task["state"] == "idle" for task in answer["tasks"])
+    wait_until(lambda: asked() == (64, 70), "six of them are parked")
+    release(lab, "go")
+    done = run.wait()
+    assert done.code == 0, done
+    assert everything(lab).count('"text":"Here I am."') == 70
+
+
 if __name__ == "__main__":
-    main(the_command_shows_members_and_tasks_tells_and_stops,
+    main(of_many_idle_members_sixty_four_stay_in_memory_and_all_are_woken,
+         the_command_shows_members_and_tasks_tells_and_stops,
          frames_and_the_trace_show_the_life_of_members)

@@ -49,9 +49,9 @@ def keys_are_those_of_the_file(lab):
     with screen(lab) as s:
         s.until("keybindings.json has errors")
         s.press("/statu")
-        s.until("session, model, address")
+        s.until("session, model, mode")
         s.press("C-f")
-        s.until(lambda rows: not any("session, model, address" in r for r in rows) and "❯ /status" in rows)
+        s.until(lambda rows: not any("session, model, mode" in r for r in rows) and "❯ /status" in rows)
         s.press("C-u", "a line", "home", "C-k", "end", "\x1bs")
         s.until("a line", gone=True)
         s.press("\x1bs")
@@ -175,7 +175,7 @@ rule says
         s.press("half a line")
         s.until("❯ half a line")
         rows = s.rows()
-        assert sum(bool(re.search(r"general-purpose Wait \d\d", r)) for r in rows) == 6 and any(" 6 more" in r for r in rows), rows
+        assert sum(bool(re.search(r"general-purpose Wait \d\d", r)) for r in rows) == 6 and any("6 more" in r for r in rows), rows
         second = [re.search(r"Wait \d\d", r)[0] for r in rows if "general-purpose Wait" in r][1]
         s.press("down", "down", "x")
         s.until("x again stops it")

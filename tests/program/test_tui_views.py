@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: MIT
 """What the terminal's view shows of an answer and of the work: tables, differences, folded calls, todo lists, themes; and past
 conversations."""
+import json
 import os
 import re
 
 from lab import main
-from test_tui import PLAIN, leave, prompts, ready, screen
+from test_tui import PLAIN, leave, ready, screen
+from test_tui_input import switches
+from xterm import Xterm
 
 SCENARIO = r"""
 rule table
@@ -124,6 +127,81 @@ def the_right_borders_of_a_table_are_in_one_column(lab):
         leave(s)
 
 
+class Silent(Xterm):
+    """It does not say how wide it draws a cluster."""
+
+    def _show(self, data):
+        super()._show(data)
+        return b""
+
+
+def the_same_in_the_terminal_of_vs_code_whether_it_answers_or_not(lab):
+    lab.model(SCENARIO, log=True)
+    for kind in (Silent, Xterm):  # what it answers is kept
+        with kind(lab, env=PLAIN) as s:
+            ask(s, "a table", "plain")
+            borders = [c for c in s._ask(last="│┤")["columns"] if c >= 0]
+            assert len(borders) == 5 and len(set(borders)) == 1, (kind, borders, s.all())
+
+
+def no_sequence_of_an_answer_a_tool_or_an_agent_reaches_the_terminal(lab):
+    hostile = ["\x1b" + c for c in "78=>cDEHMNOPVWXZ\\^_nopqr{|}~"] + ["\x1b[" + p + c for p in ("", "1;1", "?25", ">4;2") for c in
+                                                                        "ABCDEFGHIJKLMPSTXZ`abcdefghilmnpqrstux@"]
+    hostile += ["\x1b]%s\a" % n for n in ("0;owned", "2;owned", "4;1;red", "8;;http://x", "9;owned", "52;c;b3duZWQ=", "133;A", "777;notify;a;b")]
+    hostile += ["\x1bP1$r0m\x1b\\", "\x1b_owned\x1b\\", "\u009b31m", "\u009d0;owned\u009c", "\u202eturned", "\x0e\x0f\x05\x07\x08"]
+    with open(os.path.join(lab.work, "bytes"), "w") as f:
+        f.write("\n".join(hostile) + "\nend of bytes\n")
+    text = json.dumps("\n\n".join(hostile) + "\n\nend of words")
+    lab.model("rule prints\n  prompt contains \"print\"\n  turn 1\n  call Bash {\"command\": \"cat bytes\", \"description\": %s}\n"
+              "rule says\n  chunk 5\n  text %s\n" % (text, text), log=True)
+    with view(lab, "--allowedTools=Bash", env={**PLAIN, "TERM_PROGRAM": "iTerm.app"}) as s:
+        ready(s)
+        s.press("print", "enter")
+        s.seen("end of words")
+        ready(s)
+        s.press("C-o")
+        s.until("end of words")
+        s.press("g")
+        s.until("print")
+        s.press("q")
+        ready(s)
+        ours = set(re.findall(rb"\x1b\[[0-9;?<>=]*[@-~]|\x1b\][^\a\x1b]*(?:\a|\x1b\\\\)|\x1b.|[\x00-\x07\x0b\x0c\x0e-\x1a]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]", s.raw))
+        allowed = re.compile(rb"\x1b\[\d*[ABCGJK]|\x1b\[[0-9;]*m|\x1b\[\?(25|2004|2026|1004|1049)[hl]|\x1b\[\?u|\x1b\[[<>]\d*u|\x1b\[6n|\x1b\[H"
+                             rb"|\x1b\]0;cadre: print\a|\x1b\]133;[ACD](;\d)?\a")
+        assert not [one for one in ours if not allowed.fullmatch(one)], [one for one in ours if not allowed.fullmatch(one)]
+        leave(s)
+
+
+def a_server_that_does_not_answer_is_waited_for_with_seconds_and_few_wakeups(lab):
+    lab.model("rule never\n  delay 600000\n  text late\n", log=True)
+    with view(lab) as s:
+        ready(s)
+        s.press("hello", "enter")
+        s.until("waiting for the model . 3")
+        before = switches(s.pid)
+        s.until("waiting for the model . 13")
+        assert switches(s.pid) - before <= 40, switches(s.pid) - before  # of all threads; one frame a second
+        s.press("esc")
+        s.seen("Interrupted.")
+        ready(s)
+        leave(s)
+
+
+def without_colours_the_whole_view_has_none(lab):
+    write(lab, "a.txt", "one\nwhile (p < end)\ntwo\n")
+    with view(lab, "--permission-mode", "acceptEdits") as s:
+        ask(s, "edit it", "Edited.")
+        ask(s, "a table", "plain")
+        s.press("/context", "enter")
+        s.seen("Free space")
+        s.press("/theme", "enter")
+        s.until("Theme")
+        s.press("down", "esc")
+        ready(s)
+        leave(s)
+        assert not re.search(rb"\x1b\[[0-9;]*\b(3[0-9]|4[0-9]|9[0-7]|10[0-7])\b[0-9;]*m", s.raw), "a colour"
+
+
 def reads_and_searches_in_a_row_are_one_line(lab):
     for name in "ab":
         write(lab, name + ".txt", "one\n")
@@ -228,7 +306,9 @@ def prose_is_left_to_the_terminal_if_the_setting_says_so(lab):
 
 
 if __name__ == "__main__":
-    main(the_right_borders_of_a_table_are_in_one_column, reads_and_searches_in_a_row_are_one_line,
+    main(the_right_borders_of_a_table_are_in_one_column, the_same_in_the_terminal_of_vs_code_whether_it_answers_or_not,
+         no_sequence_of_an_answer_a_tool_or_an_agent_reaches_the_terminal,
+         a_server_that_does_not_answer_is_waited_for_with_seconds_and_few_wakeups, without_colours_the_whole_view_has_none, reads_and_searches_in_a_row_are_one_line,
          an_edit_counts_its_lines_and_marks_the_words_that_differ, the_list_of_what_is_to_be_done_is_a_row,
          thinking_is_shown_if_the_setting_says_so_and_always_in_the_transcript, a_long_command_shows_its_time_and_its_folded_output,
          a_turn_ends_with_time_tokens_and_marks_for_the_terminal, marks_are_ascii_and_still_if_the_settings_say_so,

@@ -8,7 +8,7 @@ import subprocess
 import time
 
 from lab import main
-from test_providers import AWS_KEYS, SSE, Mock, chunks, delta, front, gateway, message, pinned, result, said
+from test_providers import AWS_KEYS, SSE, Mock, chunks, delta, front, gateway, message, pinned, result, said, signature_of
 
 REFUSED = '{"type":"error","error":{"type":"invalid_request_error","message":%s}}'
 
@@ -194,6 +194,27 @@ def bedrock_follows_its_variables(lab):
     assert "x-amzn-bedrock-guardrailidentifier" in headers["authorization"], headers
 
 
+def the_small_model_may_have_another_region(lab):
+    model = lab.model("rule\n  text yes")
+    pinned(lab, "CLAUDE_CODE_USE_BEDROCK", **AWS_KEYS, ANTHROPIC_SMALL_FAST_MODEL_AWS_REGION="eu-west-1")
+    kept = []
+    cloud = front(model.url, kept)
+    lab.env["ANTHROPIC_BEDROCK_BASE_URL"] = cloud.url
+    for name, prefix, region in (("opus", "us", "us-west-2"), ("haiku", "eu", "eu-west-1"), ("opus", "us", "us-west-2")):
+        done = lab.cadre("-p", "--model", name, "hi")
+        assert done.out == "yes\n" and kept[-1]["path"].startswith("/model/%s.anthropic.claude-%s" % (prefix, name)), kept[-1]["path"]
+        ours, given = signature_of(kept[-1], AWS_KEYS["AWS_SECRET_ACCESS_KEY"], region, "bedrock", cloud.url[7:])
+        assert ours == given, name
+
+
+def efforts_of_a_place_are_those_of_its_settings(lab):
+    mock = Mock(lambda n, r: message("yes"))
+    settings = {"providers": {"lab": {"baseUrl": mock.url, "models": {"m-1": {"effort": ["low", "high"]}}}}}
+    for effort, sent in (("high", "high"), ("max", None)):
+        done = lab.cadre("-p", "--settings", json.dumps(settings), "--model", "lab/m-1", "--effort", effort, "hi")
+        assert done.out == "yes\n" and mock.bodies()[-1].get("output_config", {}).get("effort") == sent, (effort, mock.bodies()[-1])
+
+
 def a_bedrock_gateway_may_change_the_content_type(lab):
     model = lab.model("rule\n  text yes")
     inner = front(model.url, [])
@@ -290,6 +311,21 @@ def keys_come_from_the_container_and_the_instance(lab):
     assert done.code == 1 and "http only for loopback" in done.out, done
 
 
+def a_request_above_a_megabyte_is_signed_whole(lab):
+    model = lab.model("rule\n  text yes")
+    pinned(lab, "CLAUDE_CODE_USE_BEDROCK", **AWS_KEYS, AWS_SESSION_TOKEN="to+ken/==")
+    kept = []
+    cloud = front(model.url, kept)
+    lab.env["ANTHROPIC_BEDROCK_BASE_URL"] = cloud.url
+    run = lab.start("-p", "--model", "arn:aws:bedrock:us-west-2:123456789012:application-inference-profile/abc", stdin=subprocess.PIPE)
+    run.process.stdin.write(b"word " * 260000)
+    run.process.stdin.close()
+    done = run.wait()
+    assert done.out == "yes\n" and len(kept[0]["raw"]) > 1 << 20, done
+    ours, given = signature_of(kept[0], AWS_KEYS["AWS_SECRET_ACCESS_KEY"], "us-west-2", "bedrock", cloud.url[7:])
+    assert ours == given, kept[0]["headers"]
+
+
 def bedrock_and_mantle_share_a_run_by_the_names_of_models(lab):
     model = lab.model("rule\n  text yes")
     other, kept = pinned(lab, "CLAUDE_CODE_USE_BEDROCK", CLAUDE_CODE_USE_MANTLE="1", **AWS_KEYS), []
@@ -322,10 +358,13 @@ def google_cloud_has_its_workspace_in_the_address(lab):
     kept = []
     machine = Mock(lambda n, r: (200, {}, json.dumps({"access_token": "machine", "expires_in": 3600})))
     lab.env.update(ANTHROPIC_GOOGLE_CLOUD_PROJECT="p1", ANTHROPIC_GOOGLE_CLOUD_WORKSPACE_ID="w1", GCE_METADATA_HOST=machine.url[7:])
-    lab.env["ANTHROPIC_GOOGLE_CLOUD_BASE_URL"] = front(model.url, kept, cut="/v1/messages").url + "/v1"
+    shown = json.loads(lab.cadre("models", "show", "opus", "--provider", "google-cloud", "--json").out)
+    assert shown["address"] == "https://claude.googleapis.com/v1/projects/p1/locations/global/workspaces/w1/invoke", shown
+    path = shown["address"][len("https://claude.googleapis.com"):]
+    lab.env["ANTHROPIC_GOOGLE_CLOUD_BASE_URL"] = front(model.url, kept).url + path
     done = lab.cadre("-p", "--provider", "google-cloud", "hi")
     assert done.out == "yes\n" and kept[0]["headers"]["authorization"] == "Bearer machine", done
-    assert kept[0]["path"] == "/v1/projects/p1/locations/global/workspaces/w1/invoke/v1/messages", kept[0]["path"]
+    assert kept[0]["path"] == path + "/v1/messages", kept[0]["path"]
 
 
 def foundry_takes_a_federated_token_and_a_managed_identity(lab):

@@ -286,6 +286,20 @@ def check_gemini(body):
                  "Function call is missing a thought_signature: %s" % call)
 
 
+def check_groq(body):
+    """It takes no reasoning back, no null but an empty content, no keyword that its checker does not know, and a limit of its own."""
+    for message in body["messages"]:
+        must(not {"reasoning", "reasoning_content", "reasoning_details"} & set(message), "property 'reasoning' is unsupported")
+        must(all(v is not None for k, v in message.items() if k != "content"), "null")
+    must(body.get("max_completion_tokens", body.get("max_tokens", 0)) <= 8192, "`max_completion_tokens` must be less than or equal to `8192`")
+    must(not re.search(r'"(\$schema|exclusiveMinimum|pattern)": [^{]', json.dumps(body["tools"])), "schema")
+
+
+def check_xai(body):
+    """Hidden reasoning, and no tools above 128."""
+    must("reasoning_content" not in json.dumps(body["messages"]) and len(body["tools"]) <= 128, "reasoning_content")
+
+
 def check_openrouter(body):
     for message in body["messages"]:
         if message.get("tool_calls") and "Read" in json.dumps(message):
@@ -299,7 +313,8 @@ VENDORS = {
     "kimi": (["echo"], check_deepseek, "functions.Read:%d", {"reasoning_content": "I look."}, {}, None),
     "mistral": (["shortIds", "answerBetween"], check_mistral, "abcdef%03d", {}, {}, None),
     "gemini": (["signed"], check_gemini, "", {}, {"extra_content": {"google": {"thought_signature": "sig-%d"}}}, None),
-    "xai": ([], lambda body: None, "call_%d", {}, {}, ""),
+    "xai": ([], check_xai, "call_%d", {}, {}, ""),
+    "groq": ([], check_groq, "call_%d", {"reasoning": "I look."}, {}, None),
     "openrouter": ([], check_openrouter, "call_%d",
                    {"reasoning_details": [{"type": "reasoning.text", "text": "I ", "index": 0}, {"type": "reasoning.text", "text": "look", "index": 0},
                                           {"type": "reasoning.encrypted", "data": "x"}]}, {}, None),
@@ -342,7 +357,7 @@ def vendors_take_a_tool_loop_and_a_change_of_model_without_a_refusal(lab):
     for name, (quirks, *_) in VENDORS.items():
         refused = []
         mock = Mock(vendor(name, refused))
-        place = {"wire": "chat", "baseUrl": mock.url + "/v1", "quirks": quirks}
+        place = {"wire": "chat", "baseUrl": mock.url + "/v1", "quirks": quirks, "models": {"m1": {"maxOutput": 8192}}}
         at_vendor = ["-p", "--output-format", "json", "--settings", json.dumps({"providers": {"lab": place}}), "--model", "lab/m1"]
         first = lab.cadre(*at_vendor, "Read it ten times.")
         assert not refused and json.loads(first.out)["result"] == "ten", (name, refused, first)

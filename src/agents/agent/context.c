@@ -224,8 +224,10 @@ void agent_defer_tools(struct agent *a)
 	const struct deferral_policy *p = &a->tree->deferral;
 	uint64_t context = (uint64_t)model_find(&a->tree->services->endpoints.places, a->model).context;
 	size_t bytes = deferral_bytes(&a->tools);
+	size_t most = place_most_tools(&a->tree->services->endpoints.places, a->model);
 	bool many = bytes && (p->when == DEFER_ALWAYS ||
-			      (p->when != DEFER_NEVER && bytes / BYTES_PER_TOKEN * 100 > context * p->percent));
+			      (p->when != DEFER_NEVER && (bytes / BYTES_PER_TOKEN * 100 > context * p->percent ||
+							  (most && a->tools.count > most))));
 	const struct tool *finder = NULL;
 
 	for (size_t i = 0; i < a->tools.count && !finder; i++)

@@ -73,6 +73,14 @@ struct hook_batch *agent_run_hooks(struct agent *a, struct hook_event_spec *spec
 	AUTO_ARENA struct arena arena = { 0 };
 	const struct agent_tree *t = a->tree;
 	struct hook_set *sets[SET_COUNT];
+	const char *const *envp = t->services->policy.own_envp;
+	if (a->env.own && envp) {
+		size_t n = str_count(envp), more = str_count(a->env.own);
+		const char **both = arena_alloc(&arena, (n + more + 1) * sizeof *both);
+		memcpy(both, a->env.own, more * sizeof *both);
+		memcpy(both + more, envp, (n + 1) * sizeof *both);
+		envp = both;
+	}
 	const struct hook_context context = {
 		.session_id = t->session_id,
 		.transcript_path = t->main.journal ? journal_path(t->main.journal) : NULL,
@@ -81,7 +89,7 @@ struct hook_batch *agent_run_hooks(struct agent *a, struct hook_event_spec *spec
 		.agent_id = a->parent ? a->who.id : NULL,
 		.agent_type = a->who.type,
 		.project_dir = t->project_dir,
-		.envp = t->services->policy.own_envp,
+		.envp = envp,
 		.results_dir = t->results_dir,
 		.env_file = env_file_begin(t, spec->event, &arena),
 	};

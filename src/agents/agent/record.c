@@ -144,7 +144,8 @@ static void put_meta(struct buf *out, const struct agent_record *t)
 	json_putf(&w, "prompt:'%s', message?:'%s', finished:!!%d", t->prompt, t->message, ended);
 	if (ended)
 		json_kcstr(&w, "endState", end_state_info(t->state)->state);
-	json_putf(&w, "failure?:'%s', stoppedByUser?:!!%d}", ended ? t->failure : NULL, t->stopped_by_user);
+	json_putf(&w, "failure?:'%s', stoppedByUser?:!!%d, stopAsked?:!!%d}", ended ? t->failure : NULL,
+		  t->stopped_by_user, t->stop_asked);
 }
 
 /* A new file needs no second name: until its last byte, a line feed, is there, it counts as not written. */
@@ -275,6 +276,7 @@ static void read_fields(struct agent_record *t, const struct json *root)
 	t->branch = json_cstr(json_get(root, "worktreeBranch"), a);
 	t->base = json_cstr(json_get(root, "worktreeBase"), a);
 	t->stopped_by_user = json_bool(json_get(root, "stoppedByUser"));
+	t->stop_asked = json_bool(json_get(root, "stopAsked"));
 	if (json_get(root, "inheritedLimits"))
 		t->limits = arena_str(a, json_raw(json_get(root, "inheritedLimits"))).p;
 	t->request.model = json_cstr(json_get(root, "requestedModel"), a);

@@ -133,6 +133,7 @@ struct agent_record {
 	bool background, one_shot, is_fork, built_in;
 	bool shares_history;  /* a fork, or forkContext: it began with its parent's history */
 	bool stopped_by_user; /* agents cannot continue it */
+	bool stop_asked;      /* this run is to end: on disk before the one that stops it hears so */
 	enum end_state state;
 	struct agent *live;           /* NULL: it does not run */
 	int64_t started_ms, ended_ms; /* wall clock */

@@ -48,7 +48,9 @@ int worktree_hook_release(struct agent *a, struct err *err);
 void agent_tree_configure(struct agent_tree *t, const char *session_id, const char *project_dir);
 void agent_tree_use_policy(struct agent_tree *t);   /* applies the current settings */
 void agent_tree_warn_sandbox(struct agent_tree *t); /* what the kernel cannot enforce, and settings without a meaning */
-void agent_tree_remove_dirs(struct agent_tree *t);  /* removes directories that are not needed any more */
+const char *agent_tree_sandbox_word(
+	struct agent_tree *t);                     /* "full", "reduced" or "none"; NULL: the settings want none */
+void agent_tree_remove_dirs(struct agent_tree *t); /* removes directories that are not needed any more */
 
 /* The Agent tool as the model sees it: the tool of the room `tools` with whom one can call in its
  * description, and without parameters that have no meaning in this run. */

@@ -205,6 +205,15 @@ void agent_tree_warn_sandbox(struct agent_tree *t)
 		buf_addf(&t->main.notes, "%s\n", *note);
 }
 
+const char *agent_tree_sandbox_word(struct agent_tree *t)
+{
+	if (!t->sandbox || !sandbox_get_policy(t->sandbox)->enabled)
+		return NULL;
+	return sandbox_strength(t->sandbox, NULL) == SANDBOX_FULL ? "full"
+	       : sandbox_may_reduce(t->sandbox)                   ? "reduced"
+								  : "none";
+}
+
 /* Up to claude-UID, as long as there is nothing in them: what shells in the background printed stays. */
 void agent_tree_remove_dirs(struct agent_tree *t)
 {

@@ -95,6 +95,8 @@ int lead_join(struct agent_tree *t, struct options *o, struct err *err)
 			       LONGEST_TEAM_NAME);
 	if (lead_dial(o, &fd, err) < 0)
 		return -(int)err->kind;
+	const char *plans = getenv("CLAUDE_CODE_PLAN_MODE_REQUIRED"); /* of the lead */
+	o->plan_mode_required = o->plan_mode_required || (plans && !strcmp(plans, "true"));
 	struct lead *l = xcalloc(1, sizeof *l);
 	l->tree = t;
 	l->fd = fd;

@@ -128,11 +128,28 @@ static int record_run(struct agent_record *record, struct str message, const str
 	if (call)
 		record->tool_use_id = arena_strdup(&record->arena, call->id);
 	record->state = AGENT_RUNNING;
+	record->stop_asked = false;
 	if (meta_write(record, err) == 0)
 		return 0;
 	record->run--;
 	record->state = before;
 	return -(int)err->kind;
+}
+
+/* The end of its last run, if its parent has not read it: from now on its record is about the next run, and after a crash nothing
+ * else would know of that end. */
+static int keep_unread_end(const struct agent_record *record, struct agent *parent, struct err *err)
+{
+	char id[AGENT_NOTICE_LEN];
+
+	agent_record_notice_id(record, id);
+	for (uint32_t i = 0; i < parent->query.notice_count; i++) {
+		const struct query_notice *n = &parent->query.notices[i];
+		if (n->id && !strcmp(n->id, id))
+			return recorder_queue(&parent->recorder,
+					      &(struct queue_line){ .id = id, .text = buf_str(&n->text) }, err);
+	}
+	return 0;
 }
 
 int agent_continue(struct agent_record *record, struct str message, struct tool_call *call, bool background,
@@ -155,7 +172,8 @@ int agent_continue(struct agent_record *record, struct str message, struct tool_
 		permission_line_release(&limits.gone);
 		return -(int)err->kind;
 	}
-	if (record_run(record, message, call, background, max_turns, err) < 0) {
+	if (keep_unread_end(record, parent, err) < 0 ||
+	    record_run(record, message, call, background, max_turns, err) < 0) {
 		permission_line_release(&limits.gone);
 		agent_unref(d);
 		return -(int)err->kind;
@@ -201,6 +219,7 @@ static int resume_child(struct agent_record *record, struct agent *parent, struc
 	struct agent *a =
 		start_child(record, parent, &limits, d, str_from(record->message ? record->message : ""), call);
 	a->resumes = true;
+	a->stop_asked = record->stop_asked;
 	return 0;
 }
 
@@ -281,6 +300,9 @@ void agent_stop(struct agent_record *record, bool by_user)
 		record->tree->team_ops->gone(record);
 		return;
 	}
+	struct err ignored = { 0 };
+	record->stop_asked = true;
+	(void)meta_write(record, &ignored);
 	record->live->stop_asked = true;
 	agent_kick(record->live);
 }

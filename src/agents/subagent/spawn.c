@@ -122,7 +122,7 @@ static struct agent_record *make_record(struct agent *parent, const struct spawn
 		t->member = arena_alloc(a, sizeof *t->member);
 		*t->member = *r->member;
 		t->member->team = arena_strdup(a, r->member->team);
-		t->member->color = arena_strdup(a, r->member->color);
+		t->member->color = arena_strdup(a, d && d->color ? d->color : r->member->color);
 		t->member->mode = arena_strdup(a, r->member->mode);
 		t->background = true;
 	}

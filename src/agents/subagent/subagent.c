@@ -212,6 +212,13 @@ struct agent *subagent_new(struct agent *parent, struct agent_record *record, st
 	a->record = record;
 	a->definition = definition;
 	a->kick.step = on_kick;
+	if (record->member) { /* for its commands and hooks; read by nothing here */
+		const char **own = arena_calloc(&a->arena, 4 * sizeof *own);
+		own[0] = arena_printf(&a->arena, "CLAUDE_CODE_TEAM_NAME=%s", record->member->team);
+		own[1] = arena_printf(&a->arena, "CLAUDE_CODE_AGENT_NAME=%s", record->name);
+		own[2] = arena_printf(&a->arena, "CLAUDE_CODE_AGENT_ID=%s@%s", record->name, record->member->team);
+		a->env.own = own;
+	}
 	a->hook_limit.fire = on_hooks_late;
 	a->patience.fire = on_patience_over;
 	record->live = a;

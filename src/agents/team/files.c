@@ -262,8 +262,9 @@ static int take_entry(struct team *t, struct agent_record *to, const struct json
 		return 0;
 	struct agent_record *sender = agent_tree_member(t->tree, str_from(e.from));
 	bool claims = str_is_nocase(str_from(e.from), TEAM_LEAD) || sender;
-	if (!to && sender && sender->member->foreign && sender->member->state != MEMBER_GONE)
-		pane_heard(sender, e.text);
+	if (!to && sender && sender->member->foreign && sender->member->state != MEMBER_GONE &&
+	    !map_get(&t->sent, str_from(e.id)) && pane_heard(sender, e.text))
+		return 0;
 	bool structured = structured_clean(&clean, e.text, e.from);
 	return mail_put(t, to,
 			&(struct mail){ .id = e.id,

@@ -2,6 +2,7 @@
  * format.c - texts of config.json and of inboxes. */
 #include "agents/team/format.h"
 #include <strings.h>
+#include "agents/team/signature.h"
 #include "agents/team/team.h"
 #include "core/store/checkpoint.h"
 #include "lib/base/utf8.h"
@@ -179,6 +180,11 @@ void inbox_entry_write(struct json_out *w, const struct inbox_entry *e, const ch
 	json_kcstr(w, "msg_id", e->id);
 	json_kcstr(w, "type", "message");
 	json_kbool(w, "read", e->read);
+	if (e->key) {
+		AUTO_BUF struct buf sig = { 0 };
+		lead_key_sign(&sig, e->key, e, time, color);
+		json_kstr(w, "lead_sig", buf_str(&sig));
+	}
 	json_close(w);
 }
 

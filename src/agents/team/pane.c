@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "agents/team/pane.h"
+#include "agents/team/signature.h"
 #include "config/settings/settings.h"
 #include "core/store/state.h"
 #include "guard/permission/mode.h"
@@ -23,6 +24,7 @@ enum { START_MS = 60000, END_MS = 10000, KILL_MS = 2000, MOST_RESTARTS = 100 };
 
 static void pane_start_next(struct panes *all);
 static void on_process_gone(uv_poll_t *poll, int status, int events);
+static void on_pane_killed(struct child *c, int status);
 
 /* ---- where a member lives ------------------------------------------------------------------------------------------- */
 
@@ -65,7 +67,8 @@ unsigned team_working(const struct agent_tree *t)
 
 	for (const struct pane *p = t->panes ? t->panes->first : NULL; p; p = p->next) {
 		enum member_state state = p->record->member->state;
-		n += p->state != PANE_OVER && (state == MEMBER_STARTS || state == MEMBER_WORKS);
+		n += p->state != PANE_OVER &&
+		     (state == MEMBER_STARTS || state == MEMBER_WORKS || p->record->member->unread);
 	}
 	return n;
 }
@@ -238,6 +241,8 @@ static void on_dressed(struct child *c, int status)
 	(void)status; /* without a title it works as well */
 	p->tmux = NULL;
 	pane_answer_call(p);
+	if (p->pidfd < 0) /* its process has ended meanwhile, and its pane may show that for ever */
+		tmux_kill_pane(p, p->record->member->pid, on_pane_killed);
 	pane_start_next(p->all);
 	pane_kick_session(p); /* it may be closing, and has waited for this */
 }
@@ -372,6 +377,7 @@ void pane_spawn(struct agent_record *r, struct tool_call *call, const char *note
 	}
 	agent_record_note(r);
 	struct pane *p = pane_new(all, r);
+	p->key = m->foreign ? lead_key_new() : NULL;
 	p->call = call;
 	p->note = note ? xstrdup(note) : NULL;
 	pane_start(p);
@@ -579,6 +585,7 @@ void pane_free_all(struct agent_tree *t)
 		pane_drop_asks(p);
 		pane_drop_calls(p);
 		buf_release(&p->said);
+		lead_key_free(p->key);
 		free(p->note);
 		free(p->proxy);
 		free(p);

@@ -45,6 +45,7 @@ struct pane {
 	struct pane_ask *asks;
 	struct remote_call *calls; /* of the member, that run here */
 	struct agent *proxy;       /* what calls of the member run as at the lead */
+	struct evp_pkey_st *key;   /* of the lead, for a member of another program; NULL */
 	bool announced;            /* hosts and observers know that it is there */
 };
 
@@ -97,9 +98,11 @@ int pane_put(struct agent_record *to, const struct mail *m, struct err *err);
 void pane_learn(struct team *t, const struct agent_record *to); /* ids that are in its mailbox */
 int pane_put_prompt(struct agent_record *to, struct err *err);
 void pane_post_prompt(struct agent_record *to); /* of another program: its first message */
-/* One of another program has written to the lead's inbox: its idleness, its answer to a request to shut down. The file may be
- * forged: nothing but an end that the lead has asked for follows from it. */
-void pane_heard(struct agent_record *r, struct str text);
+/* One of another program has written to the lead's inbox: its idleness, its answer to a request to shut down, a question for permission.
+ * The file may be forged: nothing but a question, and an end that the lead has asked for, follows from it. True: it is not for the
+ * model. */
+bool pane_heard(struct agent_record *r, struct str text);
+void pane_post_decision(struct agent_record *to, const char *id, struct str decision); /* into its inbox, signed */
 /* Its next run is in this process, with the history of its own session and what waits in its mailbox. l: that session; NULL: it has
  * not begun. */
 int pane_move_here(struct agent_record *r, const struct session_load *l, struct err *err);
@@ -110,7 +113,8 @@ int pane_listen(struct panes *all, struct err *err);
 void pane_stop_listening(struct panes *all);
 void pane_meet_guests(struct panes *all); /* a process is known now */
 void pane_drop_asks(struct pane *p);
-void pane_drop_calls(struct pane *p); /* the pane is freed: they end without it */
+void pane_drop_calls(struct pane *p);                        /* the pane is freed: they end without it */
+void pane_ask_host(struct pane *p, const struct json *line); /* {id, tool, input, text, why, rule, question} */
 void pane_approve_plan(struct agent_record *to, bool approve);
 const struct pane_ask *pane_question(const struct agent_tree *t, const char *id); /* NULL: there is none */
 /* Of the host: {"behavior": "allow" | "deny", "message", "updatedInput"}, as for agent_decide(). It goes to the member, and the question

@@ -99,6 +99,7 @@ static void on_state(struct pane *p, const struct json *line)
 		(void)json_i64(json_get(line, "seen"), &seen);
 		team_run_over(p->proxy, json_bool(json_get(line, "again")), seen == p->sent);
 		(void)meta_write(r, &ignored);
+		agent_record_end_waits(r);
 	}
 	pane_emit(p, EVENT_MEMBER_STATE);
 	team_files_changed(t->files);
@@ -118,8 +119,12 @@ static void on_waiting(struct pane *p, const struct json *line)
 	(void)json_i64(json_get(line, "bytes"), &bytes);
 	m->unread = (uint32_t)MAX(p->sent - seen + count, 0);
 	m->unread_bytes = (size_t)MAX(p->sent_bytes - seen_bytes + bytes, 0);
-	if (!m->unread && p->record->tree->team)
+	if (m->unread)
+		return;
+	if (p->record->tree->team)
 		team_files_drain(p->record->tree->team->files); /* what did not fit into its mailbox is in its inbox */
+	if (p->record->tree->on_idle)
+		p->record->tree->on_idle(p->record->tree);
 }
 
 /* ---- its calls ---------------------------------------------------------------------------------------------------------- */
@@ -231,6 +236,10 @@ static void send_decision(struct pane *p, const char *id, struct str decision)
 	AUTO_BUF struct buf line = { 0 };
 	struct json_out w = json_out(&line);
 
+	if (p->record->member->foreign) {
+		pane_post_decision(p->record, id, decision);
+		return;
+	}
 	json_open(&w, '{');
 	json_kcstr(&w, "type", "answer");
 	json_kcstr(&w, "id", id);
@@ -240,7 +249,7 @@ static void send_decision(struct pane *p, const char *id, struct str decision)
 }
 
 /* The lead's host is asked: a person, a client, or the permission prompt tool. */
-static void on_ask(struct pane *p, const struct json *line)
+void pane_ask_host(struct pane *p, const struct json *line)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	const struct agent_record *r = p->record;
@@ -382,7 +391,7 @@ static void on_member_line(struct link *l, const struct json *line)
 	} else if (json_str_is(type, "send")) {
 		on_send(p, line);
 	} else if (json_str_is(type, "ask")) {
-		on_ask(p, line);
+		pane_ask_host(p, line);
 	} else if (json_str_is(type, "assign")) {
 		on_assign(p, line);
 	} else if (json_str_is(type, "plan")) {

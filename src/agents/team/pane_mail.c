@@ -110,8 +110,12 @@ static void post_entry(struct agent_record *to, const struct inbox_entry *e, con
 {
 	AUTO_BUF struct buf entry = { 0 };
 	struct json_out w = json_out(&entry);
+	const struct pane *p = pane_of(to);
+	struct inbox_entry signed_one = *e;
 
-	inbox_entry_write(&w, e, color, id_wall_ms());
+	if (p && !strcmp(e->from, TEAM_LEAD))
+		signed_one.key = p->key;
+	inbox_entry_write(&w, &signed_one, color, id_wall_ms());
 	if (to->tree->team && to->tree->team->files)
 		team_files_post(to->tree->team->files, str_from(to->name), e->id, buf_str(&entry), false, NULL, NULL);
 }
@@ -126,15 +130,69 @@ void pane_post_prompt(struct agent_record *r)
 		   NULL);
 }
 
-void pane_heard(struct agent_record *r, struct str text)
+/* As a question of a member of ours would come, by its connection */
+static void hear_question(struct pane *p, const struct json *request)
+{
+	static const char *const subjects[] = { "file_path", "command", "url", "pattern", "path" };
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf line = { 0 };
+	AUTO_JSON struct json_reader reader = { 0 };
+	struct json_out w = json_out(&line);
+	const struct json *input = json_get(request, "input"), *root;
+	struct str text = json_str(json_get(request, "description"), &a);
+
+	for (size_t i = 0; i < COUNT_OF(subjects); i++)
+		if (json_is(json_get(input, subjects[i]), JSON_STRING))
+			text = json_str(json_get(input, subjects[i]), &a);
+	json_open(&w, '{');
+	json_kstr(&w, "id", json_str(json_get(request, "request_id"), &a));
+	json_kstr(&w, "tool", json_str(json_get(request, "tool_name"), &a));
+	json_kraw(&w, "input", json_is(input, JSON_OBJECT) ? json_raw(input) : STR("{}"));
+	json_kstr(&w, "text", text);
+	json_close(&w);
+	if (json_parse(&reader, line.p, line.n, &root, NULL) == 0)
+		pane_ask_host(p, root);
+}
+
+void pane_post_decision(struct agent_record *to, const char *id, struct str decision)
+{
+	AUTO_JSON struct json_reader reader = { 0 };
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_BUF struct buf text = { 0 };
+	struct json_out w = json_out(&text);
+	const struct json *root = NULL, *changed;
+
+	(void)json_parse(&reader, decision.p, decision.n, &root, NULL);
+	bool allow = root && json_str_is(json_get(root, "behavior"), "allow");
+	json_open(&w, '{');
+	json_putf(&w, "type:'permission_response', request_id:'%s', subtype:'%s'", id, allow ? "success" : "error");
+	changed = root ? json_get(root, "updatedInput") : NULL;
+	if (allow && json_is(changed, JSON_OBJECT))
+		json_putf(&w, "response:{updated_input:%.*s, permission_updates:[]}", STR_ARG(json_raw(changed)));
+	const char *why = root ? json_cstr(json_get(root, "message"), &a) : NULL;
+	if (!allow)
+		json_kcstr(&w, "error", why && why[0] ? why : "The user said no.");
+	json_close(&w);
+	post_entry(to,
+		   &(struct inbox_entry){
+			   .id = arena_printf(&a, "%s.answer", id), .from = TEAM_LEAD, .text = buf_str(&text) },
+		   NULL);
+}
+
+bool pane_heard(struct agent_record *r, struct str text)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_ARENA struct arena a = { 0 };
 	struct agent_member *m = r->member;
 	const struct json *root;
 
-	if (json_parse(&reader, text.p, text.n, &root, NULL) < 0)
-		return;
+	if (json_parse(&reader, text.p, text.n, &root, NULL) < 0 || !json_is(root, JSON_OBJECT))
+		return false;
+	struct pane *p = pane_of(r);
+	if (json_str_is(json_get(root, "type"), "permission_request") && p) {
+		hear_question(p, root);
+		return true;
+	}
 	struct str request = json_str(json_get(root, "requestId"), &a);
 	bool asked = m->shutdown && str_is(request, m->shutdown);
 	if (json_str_is(json_get(root, "type"), "idle_notification") && m->state == MEMBER_WORKS) {
@@ -149,6 +207,7 @@ void pane_heard(struct agent_record *r, struct str text)
 		r->state = AGENT_COMPLETED;
 		team_ops.gone(r);
 	}
+	return false;
 }
 
 int pane_put(struct agent_record *to, const struct mail *m, struct err *err)

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "agents/team/pane.h"
+#include "agents/team/signature.h"
 #include "core/store/state.h"
 #include "guard/permission/mode.h"
 #include "lib/io/spawn.h"
@@ -119,6 +120,11 @@ static void add_member_command(struct words *w, const struct pane *p, struct are
 		   m->mode ? m->mode : permission_mode_name(permission_mode(&t->main.permission)));
 	add_option(w, "--model", r->model);
 	add_option(w, "--teammate-mode", o->teammate_mode);
+	if (m->foreign && p->key) {
+		AUTO_BUF struct buf key = { 0 };
+		lead_key_add_public(&key, p->key, id_wall_ms());
+		add_option(w, "--lead-verify-key", arena_strdup(a, key.p));
+	}
 	if (m->foreign) { /* the flags that all of them know */
 		add_option(w, "--settings", o->settings);
 		return;

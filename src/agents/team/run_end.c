@@ -246,6 +246,7 @@ static void member_waits(struct agent *a)
 	m->by_lead = m->told_lead = false;
 	team_files_changed(t->files);
 	team_files_drain(t->files);
+	team_limit_idle(t);
 	if (!timer_running(&t->park))
 		timer_start(a->tree->services->loop, &t->park, (uint64_t)t->park_after_ms);
 }
@@ -531,6 +532,10 @@ static void member_loaded(struct member_load *x, const struct session_load *l, c
 			arena_printf(&r->arena, "%s is suspended: %s. A message tries again.", r->name, r->failure));
 	}
 	bool waits = unread || (over && (r->state == AGENT_IDLE || has_failed(r)));
+	if (waits && r->stop_asked) {
+		r->state = AGENT_KILLED;
+		waits = false;
+	}
 	if (over && !waits) { /* its end was on disk, what follows from it not yet */
 		member_gone(r);
 		buf_release(&r->report);

@@ -8,7 +8,7 @@
 #include "lib/base/crash.h"
 #include "lib/base/utf8.h"
 
-enum { LONGEST_SUMMARY = 200, LONGEST_PLAN = 40000 };
+enum { LONGEST_SUMMARY = 200, LONGEST_PLAN = 40000, REF_LEN = 6 };
 
 /* One call, as it is understood. Texts are in the call's arena. */
 struct sending {
@@ -310,11 +310,14 @@ static void send_foreign(struct sending *s, struct str name)
 		f->s.text = arena_str(a, buf_str(&text));
 	}
 	mail_id(s->team->tree, s->call->id, f->name, f->id);
-	inbox_entry_write(
-		&w,
-		&(struct inbox_entry){
-			.id = f->id, .from = team_name_of(s->from), .text = f->s.text, .summary = s->summary },
-		color_of(s->from), id_wall_ms());
+	const struct pane *pane = to && team_is_lead(s->from) ? pane_of(to) : NULL;
+	inbox_entry_write(&w,
+			  &(struct inbox_entry){ .id = f->id,
+						 .from = team_name_of(s->from),
+						 .text = f->s.text,
+						 .summary = s->summary,
+						 .key = pane ? pane->key : NULL },
+			  color_of(s->from), id_wall_ms());
 	team_files_post(s->team->files, name, f->id, buf_str(&entry), s->call->again, on_posted, f);
 }
 
@@ -629,6 +632,11 @@ static bool send_to_address(struct sending *s)
 	}
 	if (str_starts(name, STR("@")))
 		name = (struct str){ name.p + 1, name.n - 1 };
+	const char *ref = memchr(name.p, '[', name.n); /* NAME [REF], as ListAgents writes it */
+	for (const struct agent_record *r = ref ? tree->records : NULL; r; r = r->next)
+		if (r->member && (size_t)(name.p + name.n - ref) == REF_LEN + 2 &&
+		    !strncmp(ref + 1, r->id + 1, REF_LEN))
+			name = str_from(r->id);
 	const char *at = memchr(name.p, '@', name.n);
 	if (at) {
 		struct str team = { at + 1, (size_t)(name.p + name.n - at - 1) };

@@ -9,7 +9,7 @@
 #include "lib/base/crash.h"
 #include "lib/io/file.h"
 
-enum { TRIM_MS = 200, CLAIM_PAUSE_MS = 50 };
+enum { TRIM_MS = 200, CLAIM_PAUSE_MS = 50, MOST_IDLE = 64 };
 
 static const char *const colors[] = { "blue", "green", "yellow", "purple", "orange", "pink", "cyan" };
 
@@ -134,6 +134,28 @@ void team_remind(const struct agent *a, struct buf *out)
 
 /* ---- made and found again ---------------------------------------------------------------------------------------- */
 
+static bool is_idle(const struct agent *a)
+{
+	return a->record->member && a->phase == CHILD_WAITS && !a->park_asked;
+}
+
+/* More than so many need not stay in memory: the one that is idle for the longest time goes. */
+void team_limit_idle(struct team *t)
+{
+	struct agent *oldest = NULL;
+	unsigned n = 0;
+
+	for (struct agent *a = t->tree->alive; a; a = a->next) {
+		if (!is_idle(a))
+			continue;
+		n++;
+		if (!oldest || a->record->member->active_ms < oldest->record->member->active_ms)
+			oldest = a;
+	}
+	if (n > MOST_IDLE)
+		agent_park(oldest);
+}
+
 static void on_park(struct timer *timer)
 {
 	struct team *t = CONTAINER_OF(timer, struct team, park);
@@ -141,7 +163,7 @@ static void on_park(struct timer *timer)
 	bool more = false, parked = false;
 
 	for (struct agent *a = t->tree->alive; a; a = a->next) {
-		if (!a->record->member || a->phase != CHILD_WAITS || a->park_asked)
+		if (!is_idle(a))
 			continue;
 		bool due = now - a->record->member->active_ms >= t->park_after_ms;
 		if (due)
@@ -266,16 +288,19 @@ int team_create(struct agent_tree *tree, const char *name, const char *descripti
 			return -(int)err->kind;
 		buf_addf(note, "A team of this name was left by a session that is gone; its files are in %s.", moved.p);
 	}
+	const char *todos = old && tree->todo_dir ? arena_strdup(tree->arena, tree->todo_dir) : NULL;
 	if (old) {
 		team_files_close(old->files, false);
 		use_todos(old, old->todo_before);
 		team_free(old);
 	}
 	struct team *t = team_open(tree, name, implicit);
+	if (todos && tree->todo_dir) /* its tasks move along; a list of the new name that is there already stays */
+		(void)rename(todos, tree->todo_dir);
 	t->description = description ? arena_strdup(&t->arena, description) : NULL;
 	t->agent_type = agent_type ? arena_strdup(&t->arena, agent_type) : NULL;
 	t->created_ms = id_wall_ms();
-	if (record_team(t, "create", err) < 0) {
+	if (record_team(t, old ? "rename" : "create", err) < 0) {
 		team_files_close(t->files, false);
 		use_todos(t, t->todo_before);
 		tree->team = NULL;

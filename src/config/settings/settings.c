@@ -96,14 +96,16 @@ static int read_all_files(struct settings *s, struct err *err)
 int settings_load(const struct settings_spec *spec, struct settings **ret_settings, struct err *err)
 {
 	struct settings *s = xcalloc(1, sizeof *s);
-	const char **texts[] = { &s->spec.cwd, &s->spec.config_dir, &s->spec.managed_dir, &s->spec.managed,
-				 &s->spec.flag };
+	const char **texts[] = { &s->spec.cwd,  &s->spec.config_dir, &s->spec.managed_dir, &s->spec.managed,
+				 &s->spec.flag, &s->spec.bad_state,  &s->spec.state_file };
 
 	s->refs = 1;
 	s->spec = *spec;
 	for (size_t i = 0; i < COUNT_OF(texts); i++)
 		*texts[i] = arena_strdup(&s->arena, *texts[i]);
 	int status = read_all_files(s, err);
+	if (s->spec.bad_state)
+		settings_refuse_state(s);
 	if (status == 0) {
 		settings_merge(s);
 		status = json_parse(&s->reader, s->text.p, s->text.n, &s->root, err);

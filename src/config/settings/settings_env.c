@@ -10,171 +10,54 @@ bool env_is_on(const char *variable)
 	return value.n && !str_is(value, "0") && !str_is_nocase(value, "false");
 }
 
-/* Grouped by effect. A trailing '*' matches any suffix. */
-static const char *const dangerous[] = {
-	/* which program runs */
-	"PATH",
-	"SHELL",
-	"CLAUDE_CODE_SHELL",
-	"CLAUDE_CODE_SHELL_PREFIX",
-	"EDITOR",
-	"VISUAL",
-	"PAGER",
-	"BROWSER",
-	/* what code it loads */
-	"LD_*",
-	"DYLD_*",
-	"GCONV_PATH",
-	"BASH_ENV",
-	"BASH_FUNC_*",
-	"ENV",
-	"ZDOTDIR",
-	"PROMPT_COMMAND",
-	"PS4",
-	"IFS",
-	"SHELLOPTS",
-	"BASHOPTS",
-	"CLAUDE_ENV_FILE",
-	"NODE_OPTIONS",
-	"NODE_PATH",
-	"PYTHON*",
-	"PERL5*",
-	"PERLLIB",
-	"RUBY*",
-	"JAVA_TOOL_OPTIONS",
-	"_JAVA_OPTIONS",
-	"GIT_*",
-	"CARGO_*",
-	"RUSTC*",
-	"GEM_*",
-	"npm_config_*",
-	"NPM_CONFIG_*",
-	/* where keys and requests go */
-	"ANTHROPIC_*",
-	"OPENAI_*",
-	"CLAUDE_CODE_USE_*",
-	"CLAUDE_CODE_SKIP_*",
-	"CLAUDE_CODE_CLIENT_*",
-	"CLAUDE_CODE_API_KEY_HELPER_*",
-	"CLOUD_ML_REGION",
-	"VERTEX_REGION_*",
-	"AZURE_*",
-	"GEMINI_*",
-	"GCLOUD_*",
-	"CLOUDSDK_*",
-	"GCE_METADATA_*",
-	"CLAUDE_CODE_EXTRA_BODY",
-	"HTTP_PROXY",
-	"HTTPS_PROXY",
-	"ALL_PROXY",
-	"NO_PROXY",
-	"http_proxy",
-	"https_proxy",
-	"all_proxy",
-	"no_proxy",
-	"SSL_CERT_*",
-	"CURL_CA_BUNDLE",
-	"NODE_EXTRA_CA_CERTS",
-	"NODE_TLS_REJECT_UNAUTHORIZED",
-	"REQUESTS_CA_BUNDLE",
-	"AWS_*",
-	"GOOGLE_*",
-	/* what protects the user, and where files are looked for */
-	"HOME",
-	"TMPDIR",
-	"XDG_*",
-	"IS_SANDBOX",
-	"CLAUDE_CONFIG_DIR",
-	"CLAUDE_CODE_SIMPLE",
-	"CLAUDE_CODE_TMPDIR",
-	"CLAUDE_CODE_PLUGIN_*",
-	"CADRE_*",
-};
-
+/* Grouped by effect */
 bool env_is_dangerous(struct str name)
 {
-	for (size_t i = 0; i < COUNT_OF(dangerous); i++) {
-		struct str known = str_from(dangerous[i]);
-		bool prefix = known.p[known.n - 1] == '*';
-		if (prefix ? str_starts(name, (struct str){ known.p, known.n - 1 }) : str_eq(name, known))
-			return true;
-	}
-	return false;
+	static const char names[] =
+		/* which program runs */
+		"PATH|SHELL|CLAUDE_CODE_SHELL|CLAUDE_CODE_SHELL_PREFIX|EDITOR|VISUAL|PAGER|BROWSER|"
+		/* what code it loads */
+		"LD_*|DYLD_*|GCONV_PATH|BASH_ENV|BASH_FUNC_*|ENV|ZDOTDIR|PROMPT_COMMAND|PS4|IFS|SHELLOPTS|BASHOPTS|"
+		"CLAUDE_ENV_FILE|NODE_OPTIONS|NODE_PATH|PYTHON*|PERL5*|PERLLIB|RUBY*|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|"
+		"GIT_*|CARGO_*|RUSTC*|GEM_*|npm_config_*|NPM_CONFIG_*|"
+		/* where keys and requests go */
+		"ANTHROPIC_*|OPENAI_*|CLAUDE_CODE_USE_*|CLAUDE_CODE_SKIP_*|CLAUDE_CODE_CLIENT_*|"
+		"CLAUDE_CODE_API_KEY_HELPER_*|CLOUD_ML_REGION|VERTEX_REGION_*|AZURE_*|GEMINI_*|GCLOUD_*|CLOUDSDK_*|"
+		"GCE_METADATA_*|CLAUDE_CODE_EXTRA_BODY|HTTP_PROXY|HTTPS_PROXY|ALL_PROXY|NO_PROXY|http_proxy|https_proxy|"
+		"all_proxy|no_proxy|SSL_CERT_*|CURL_CA_BUNDLE|NODE_EXTRA_CA_CERTS|NODE_TLS_REJECT_UNAUTHORIZED|"
+		"REQUESTS_CA_BUNDLE|AWS_*|GOOGLE_*|"
+		/* what protects the user, and where files are looked for */
+		"HOME|TMPDIR|XDG_*|IS_SANDBOX|CLAUDE_CONFIG_DIR|CLAUDE_CODE_SIMPLE|CLAUDE_CODE_TMPDIR|"
+		"CLAUDE_CODE_PLUGIN_*|CADRE_*";
+
+	return str_fits_one_of(name, names);
 }
 
 /* What an untrusted project may set: how programs print, and limits and switches of this one. Every
  * program has variables that run code or move files, so all others are held. */
 bool env_is_harmless(struct str name)
 {
-	static const char *const harmless[] = {
-		"CI",
-		"CLICOLOR",
-		"CLICOLOR_FORCE",
-		"COLORTERM",
-		"COLUMNS",
-		"DEBUG",
-		"FORCE_COLOR",
-		"LANG",
-		"LANGUAGE",
-		"LC_ADDRESS",
-		"LC_ALL",
-		"LC_COLLATE",
-		"LC_CTYPE",
-		"LC_MESSAGES",
-		"LC_MONETARY",
-		"LC_NUMERIC",
-		"LC_TIME",
-		"LINES",
-		"NODE_ENV",
-		"NO_COLOR",
-		"RAILS_ENV",
-		"RUST_BACKTRACE",
-		"TZ",
-		"API_TIMEOUT_MS",
-		"BASH_DEFAULT_TIMEOUT_MS",
-		"BASH_MAX_OUTPUT_LENGTH",
-		"BASH_MAX_TIMEOUT_MS",
-		"CLAUDE_CODE_AUTO_COMPACT_WINDOW",
-		"CLAUDE_CODE_DISABLE_AUTO_MEMORY",
-		"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS",
-		"CLAUDE_CODE_DISABLE_EXPLORE_PLAN_AGENTS",
-		"CLAUDE_CODE_DISABLE_THINKING",
-		"CLAUDE_CODE_ENABLE_TASKS",
-		"CLAUDE_CODE_ENABLE_TODO_TOOLS",
-		"CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS",
-		"CLAUDE_CODE_GLOB_HIDDEN",
-		"CLAUDE_CODE_GLOB_NO_IGNORE",
-		"CLAUDE_CODE_MAX_OUTPUT_TOKENS",
-		"CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY",
-		"DISABLE_AUTOUPDATER",
-		"DISABLE_COST_WARNINGS",
-		"DISABLE_TELEMETRY",
-		"ENABLE_TOOL_SEARCH",
-		"MAX_MCP_OUTPUT_TOKENS",
-		"MAX_THINKING_TOKENS",
-		"MCP_TIMEOUT",
-		"MCP_TOOL_TIMEOUT",
-	};
+	static const char names[] =
+		"CI|CLICOLOR|CLICOLOR_FORCE|COLORTERM|COLUMNS|DEBUG|FORCE_COLOR|LANG|LANGUAGE|LC_ADDRESS|LC_ALL|"
+		"LC_COLLATE|LC_CTYPE|LC_MESSAGES|LC_MONETARY|LC_NUMERIC|LC_TIME|LINES|NODE_ENV|NO_COLOR|RAILS_ENV|"
+		"RUST_BACKTRACE|TZ|"
+		"API_TIMEOUT_MS|BASH_DEFAULT_TIMEOUT_MS|BASH_MAX_OUTPUT_LENGTH|BASH_MAX_TIMEOUT_MS|"
+		"CLAUDE_CODE_AUTO_COMPACT_WINDOW|CLAUDE_CODE_DISABLE_AUTO_MEMORY|CLAUDE_CODE_DISABLE_BACKGROUND_TASKS|"
+		"CLAUDE_CODE_DISABLE_EXPLORE_PLAN_AGENTS|CLAUDE_CODE_DISABLE_THINKING|CLAUDE_CODE_ENABLE_TASKS|"
+		"CLAUDE_CODE_ENABLE_TODO_TOOLS|CLAUDE_CODE_FILE_READ_MAX_OUTPUT_TOKENS|CLAUDE_CODE_GLOB_HIDDEN|"
+		"CLAUDE_CODE_GLOB_NO_IGNORE|CLAUDE_CODE_MAX_OUTPUT_TOKENS|CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY|"
+		"DISABLE_AUTOUPDATER|DISABLE_COST_WARNINGS|DISABLE_TELEMETRY|ENABLE_TOOL_SEARCH|MAX_MCP_OUTPUT_TOKENS|"
+		"MAX_THINKING_TOKENS|MCP_TIMEOUT|MCP_TOOL_TIMEOUT";
 
-	for (size_t i = 0; i < COUNT_OF(harmless); i++)
-		if (str_is(name, harmless[i]))
-			return true;
-	return false;
+	return str_is_one_of(name, names);
 }
 
 /* Keys of the models that this program itself uses, and nothing of the user's own services. */
 bool env_is_model_key(struct str name)
 {
-	static const char *const begins[] = {
-		"ANTHROPIC_", "CLAUDE_", "OPENAI_", "AZURE_OPENAI_", "GEMINI_", "CADRE_"
-	};
-
-	if (str_is(name, "AWS_BEARER_TOKEN_BEDROCK") || str_is(name, "GOOGLE_API_KEY"))
-		return true;
-	for (size_t i = 0; i < COUNT_OF(begins); i++)
-		if (str_starts(name, str_from(begins[i])) && env_is_secret(name))
-			return true;
-	return false;
+	return str_is_one_of(name, "AWS_BEARER_TOKEN_BEDROCK|GOOGLE_API_KEY") ||
+	       (str_starts_with_one_of(name, "ANTHROPIC_|CLAUDE_|OPENAI_|AZURE_OPENAI_|GEMINI_|CADRE_") &&
+		env_is_secret(name));
 }
 
 /* Compares the parts between underscores, so that MAX_OUTPUT_TOKENS and KEYBOARD do not match. Suffixes of a part match
@@ -183,17 +66,15 @@ bool env_is_secret(struct str name)
 {
 	static const char *const endings[] = { "token",  "secret",     "secrets",     "password",  "passwd",
 					       "apikey", "passphrase", "credentials", "credential" };
-	static const char *const words[] = { "key", "pat", "pass", "pwd", "jwt", "auth", "cookie" };
 
-	if (str_is(name, "PWD") || str_is(name, "SSH_AUTH_SOCK"))
+	if (str_is_one_of(name, "PWD|SSH_AUTH_SOCK"))
 		return false;
 	if (str_is_nocase(name, "ANTHROPIC_CUSTOM_HEADERS"))
 		return true;
 	for (struct str rest = name; rest.p;) {
 		struct str part = str_cut(&rest, '_');
-		for (size_t i = 0; i < COUNT_OF(words); i++)
-			if (str_is_nocase(part, words[i]))
-				return true;
+		if (str_is_one_of_nocase(part, "key|pat|pass|pwd|jwt|auth|cookie"))
+			return true;
 		for (size_t i = 0; i < COUNT_OF(endings); i++) {
 			size_t n = strlen(endings[i]);
 			if (part.n >= n && str_is_nocase((struct str){ part.p + part.n - n, n }, endings[i]))
@@ -210,9 +91,8 @@ void settings_env_add(struct settings *s, const struct layer_file *from, const s
 	for (struct json_member m = json_members(env); m.key; m = json_member_next(env, m)) {
 		if (settings_left_out(from, m.key) || settings_left_out(from, m.value))
 			continue;
-		s->vars = xgrow(s->vars, s->var_count, &s->var_cap, sizeof *s->vars);
 		settings_cursor_move(&at, &from->file, m.key);
-		s->vars[s->var_count++] = (struct env_var){
+		*xpush(s->vars, s->var_count, s->var_cap) = (struct env_var){
 			.name = json_cstr(m.key, &s->arena),
 			.value = json_is(m.value, JSON_STRING) ? json_cstr(m.value, &s->arena)
 							       : arena_str(&s->arena, json_raw(m.value)).p,

@@ -66,10 +66,13 @@ struct settings_spec {
 	const char *managed_dir; /* NULL: none */
 	const char *managed;     /* a JSON object used if there are no managed files; NULL: none */
 	const char *flag;        /* a JSON object, or the path of a file; NULL: none */
-	unsigned sources;        /* enum setting_sources: which of user, project and local count */
-	bool bare;               /* none of them */
-	bool sdk;                /* started by an SDK or a script: only the local file in cwd applies */
-	bool trusted;            /* the user trusts the folder: its files may widen permissions */
+	const char *
+		bad_state; /* why state_file, which says what is trusted, cannot be read: agents do not run; NULL: it can */
+	const char *state_file; /* for that message; NULL: none */
+	unsigned sources;       /* enum setting_sources: which of user, project and local count */
+	bool bare;              /* none of them */
+	bool sdk;               /* started by an SDK or a script: only the local file in cwd applies */
+	bool trusted;           /* the user trusts the folder: its files may widen permissions */
 };
 
 struct settings_path {

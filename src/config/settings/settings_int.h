@@ -53,6 +53,7 @@ struct settings_origin settings_origin_of(const struct layer_file *f, struct set
 void settings_check(struct settings *s, struct layer_file *from);
 /* The file cannot be read at all, so that what it takes away from agents is not known. */
 void settings_refuse_file(struct settings *s, const struct layer_file *from, const struct err *why);
+void settings_refuse_state(struct settings *s); /* of spec.bad_state */
 /* Whether a value stands in one that does not fit its key. */
 bool settings_left_out(const struct layer_file *from, const struct json *value);
 

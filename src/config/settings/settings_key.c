@@ -103,35 +103,17 @@ bool setting_is_whole(struct str path)
 bool setting_restricts(struct str path)
 {
 	/* A name that ends with '*' stands for all that begin so. */
-	static const char *const names[] = {
-		"allowManaged*",
-		"allowedHttpHookUrls",
-		"allowedMcpServers",
-		"availableModels",
-		"blockedMarketplaces",
-		"deniedMcpServers",
-		"disableAutoMode",
-		"disableSideloadFlags",
-		"disableSkillShellExecution",
-		"disabledMcpjsonServers",
-		"enforceAvailableModels",
-		"hooks",
-		"httpHookAllowedEnvVars",
-		"permissions.ask",
-		"permissions.deny",
-		"permissions.disable*",
-		"sandbox.*",
-		"strict*",
-		"subagents.max*",
-	};
+	static const char names[] =
+		"allowManaged*|allowedHttpHookUrls|allowedMcpServers|availableModels|blockedMarketplaces|"
+		"deniedMcpServers|disableAutoMode|disableSideloadFlags|disableSkillShellExecution|disabledMcpjsonServers|"
+		"enforceAvailableModels|hooks|httpHookAllowedEnvVars|permissions.ask|permissions.deny|"
+		"permissions.disable*|sandbox.*|strict*|subagents.max*";
 
-	for (size_t i = 0; i < COUNT_OF(names); i++) {
-		struct str name = str_from(names[i]);
-		bool all = name.p[name.n - 1] == '*';
-		struct str head = { name.p, name.n - all };
-		if (all ? str_starts(path, head) : str_eq(path, name))
-			return true;
-		if (head.n > path.n && head.p[path.n] == '.' && str_starts(head, path))
+	if (str_fits_one_of(path, names))
+		return true;
+	for (struct str rest = str_from(names); rest.p;) {
+		struct str name = str_cut(&rest, '|');
+		if (name.n > path.n && name.p[path.n] == '.' && str_starts(name, path))
 			return true;
 	}
 	return false;

@@ -308,6 +308,15 @@ void settings_refuse_file(struct settings *s, const struct layer_file *from, con
 	add_note(s, from, NULL, NOTE_REFUSED, NULL, arena_strdup(&s->arena, s->refusal.text));
 }
 
+void settings_refuse_state(struct settings *s)
+{
+	struct layer_file *state = arena_calloc(&s->arena, sizeof *state);
+
+	*state = (struct layer_file){ .layer = LAYER_USER, .file.path = (char *)s->spec.state_file };
+	settings_refuse(s, s->spec.bad_state);
+	add_note(s, state, NULL, NOTE_REFUSED, NULL, arena_strdup(&s->arena, s->refusal.text));
+}
+
 bool settings_left_out(const struct layer_file *from, const struct json *value)
 {
 	for (size_t i = 0; value && i < from->misfit_count; i++)

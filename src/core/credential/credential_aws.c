@@ -58,7 +58,7 @@ static void aws_sign(struct credential *c, const struct credential_request *r, s
 						       .body_hash = r->body_hash,
 						       .key_id = c->key_id,
 						       .secret = c->secret,
-						       .region = c->options.region,
+						       .region = r->region ? r->region : c->options.region,
 						       .service = c->options.service,
 						       .time = stamp,
 						       .kept = &c->signing_key }));

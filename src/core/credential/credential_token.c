@@ -136,6 +136,17 @@ static void after_gcloud(struct credential *c, const char *failed, struct str ou
 	credential_got(c, credential_renewal_ms(id_wall_ms() + USUAL_LIFE_MS));
 }
 
+static void after_machine_token(struct credential *c, const char *failed, struct str output)
+{
+	if (failed)
+		credential_failed(c,
+				  "no credential for Google: run `gcloud auth application-default login`, or set "
+				  "GOOGLE_APPLICATION_CREDENTIALS (no account file, and no machine of Google: %s)",
+				  failed);
+	else
+		after_token(c, NULL, output);
+}
+
 static void google_fetch(struct credential *c)
 {
 	AUTO_JSON struct json_reader reader = { 0 };
@@ -180,7 +191,7 @@ static void google_fetch(struct credential *c)
 			       arena_printf(&a, "http://%s/computeMetadata/v1/instance/service-accounts/default/token",
 					    host ? host : "metadata.google.internal"),
 			       (const char *const[]){ "Metadata-Flavor: Google", NULL }, NULL, MACHINE_LIMIT_MS,
-			       after_token);
+			       after_machine_token);
 	}
 }
 

@@ -87,9 +87,8 @@ struct segment *segment_from_json(const struct json *block)
 struct segment *segment_text(struct str text)
 {
 	AUTO_BUF struct buf b = { 0 };
-	struct json_out w = json_out(&b);
 
-	json_putf(&w, "{type:'text', text:'%.*s'}", STR_ARG(text));
+	json_addf(&b, "{type:'text', text:'%.*s'}", STR_ARG(text));
 	return segment_new(SEGMENT_TEXT, buf_str(&b));
 }
 
@@ -112,9 +111,8 @@ struct str segment_plain_text(const struct segment *s)
 struct segment *segment_tool_blocks(struct str call_id, struct str content, bool is_error)
 {
 	AUTO_BUF struct buf b = { 0 };
-	struct json_out w = json_out(&b);
 
-	json_putf(&w, "{type:'tool_result', tool_use_id:'%.*s', content:%.*s, is_error?:!!%d}", STR_ARG(call_id),
+	json_addf(&b, "{type:'tool_result', tool_use_id:'%.*s', content:%.*s, is_error?:!!%d}", STR_ARG(call_id),
 		  STR_ARG(content), is_error);
 	return segment_new(SEGMENT_TOOL_RESULT, buf_str(&b));
 }

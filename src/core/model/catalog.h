@@ -52,7 +52,7 @@ struct model_info model_find(const struct places *at, const char *id);
 double model_cost_usd(const struct places *at, const char *id, const struct usage *u); /* of one request */
 /* The default thinking of a model: "adaptive", a number of tokens, or NULL for none and for unknown models. */
 const char *model_thinking(const struct places *at, const char *id);
-/* False: the variable of its capabilities leaves this effort out. */
+/* False: the settings of its place, or the variable of its capabilities, leave this effort out. */
 bool model_takes_effort(const struct places *at, const char *id, const char *effort);
 bool model_has_price(const struct places *at, const char *id); /* false: the price is unknown and counts as 0 */
 const struct model_info *model_rows(size_t *ret_count);        /* the built-in ones */

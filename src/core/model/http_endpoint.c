@@ -206,6 +206,75 @@ static void on_ready(struct credential_wait *wait, const struct err *why)
 		http_call_send(c);
 }
 
+/* 401, 400 of Gemini, and 403 of clouds with such a text: the credential has expired. */
+static bool is_expired(const struct model_call *call)
+{
+	static const char *const words[] = { "expired",          "security token", "UnrecognizedClient",
+					     "InvalidSignature", "ExpiredToken",   "SignatureDoesNotMatch" };
+
+	for (size_t i = 0; call->status == 403 && i < COUNT_OF(words); i++)
+		if (str_has(buf_str(&call->error_body), str_from(words[i])))
+			return true;
+	return call->status == 401 ||
+	       (call->status == 400 && str_has(buf_str(&call->error_body), STR("API_KEY_INVALID")));
+}
+
+/* The proxy that a request to this address passes; NULL: none */
+static const char *proxy_of(const char *url)
+{
+	static const char *const names[] = { "https_proxy", "HTTPS_PROXY", "http_proxy", "all_proxy", "ALL_PROXY" };
+	bool tls = str_starts(str_from(url), STR("https:"));
+
+	for (size_t i = tls ? 0 : 2; i < COUNT_OF(names); i++) {
+		const char *value = tls && i == 2 ? NULL : getenv(names[i]);
+		if (value && value[0])
+			return names[i];
+	}
+	return NULL;
+}
+
+/* The failure in its own words, and behind them what to look at. */
+static void explain_failure(struct model_call *call)
+{
+	const struct http_endpoint *p = CONTAINER_OF(call->endpoint, struct http_endpoint, endpoint);
+	const struct provider *place = call->endpoint->provider;
+	const char *token = place->env.auth_token, *proxy = proxy_of(p->base), *variable = place->env.base_url;
+	struct failure *f = &call->failure;
+	size_t n;
+
+	if (f->kind == FAIL_STATUS && place->wire->explain)
+		place->wire->explain(call);
+	n = strlen(f->text);
+	char *end = f->text + n;
+	size_t room = sizeof f->text - n;
+	bool has_token = token && variables_get(&p->variables, token);
+	if (f->kind == FAIL_CONNECT)
+		snprintf(end, room, " (%s%s%s at %s; its address is that of %s%s)", place->name,
+			 proxy ? " through the proxy of " : "", proxy ? proxy : "", p->base[0] ? p->base : "its region",
+			 place->own ? "providers." : "",
+			 place->own ? place->name
+			 : variable ? variable
+				    : "the place");
+	else if (f->kind == FAIL_TLS)
+		snprintf(end, room, " (%s; SSL_CERT_FILE or NODE_EXTRA_CA_CERTS names the certificate of your company)",
+			 p->base);
+	else if (f->kind == FAIL_STATUS && f->status == 400 &&
+		 str_has(buf_str(&call->error_body), STR("`signature` in `thinking`")))
+		snprintf(end, room, " (the conversation has thinking of another place or account: /compact drops it)");
+	else if (f->kind == FAIL_STATUS && f->status == 407)
+		snprintf(end, room, " (the proxy of %s wants a login: http://USER:PASSWORD@HOST)",
+			 proxy ? proxy : "http_proxy");
+	else if (f->kind == FAIL_STATUS && f->status == 403 && is_expired(call))
+		snprintf(end, room, " (log in again, or let the setting %s do it)",
+			 place->wire == &wire_rawpredict ? "gcpAuthRefresh" : "awsAuthRefresh");
+	else if (f->kind == FAIL_STATUS && (f->status == 401 || f->bad_key) && p->has_key &&
+		 (has_token || place->env.api_key))
+		snprintf(end, room, " (the key is that of %s)", has_token ? token : place->env.api_key);
+	else if (f->kind == FAIL_STATUS && f->status == 404 &&
+		 (place->wire == &wire_chat || place->wire == &wire_messages))
+		snprintf(end, room, " (`cadre models list %s --ask` shows its models)", place->name);
+}
+
 /* The first member of a head is its model (head_json.c). */
 static struct http_call *http_call_new(struct http_endpoint *p, struct model_call *call)
 {
@@ -235,7 +304,7 @@ static struct http_call *http_call_new(struct http_endpoint *p, struct model_cal
 	c->url =
 		arena_printf(&c->arena, "%s%s%s%s", p->base, wire->path, p->query ? "?" : "", p->query ? p->query : "");
 	call->transfer = c;
-	call->explain = wire->explain;
+	call->explain = explain_failure;
 	if (p->extra_body && p->extra_body->count) {
 		struct str extra = json_raw(p->extra_body);
 		c->extra = str_from(arena_printf(&c->arena, "," STR_FMT, (int)extra.n - 1, extra.p + 1));
@@ -274,19 +343,6 @@ static bool on_data(struct http_req *r, const char *p, size_t n)
 	if (call->error_body.n < LARGEST_ERROR_BODY)
 		buf_add(&call->error_body, p, n);
 	return true;
-}
-
-/* 401, 400 of Gemini, and 403 of clouds with such a text: the credential has expired. */
-static bool is_expired(const struct model_call *call)
-{
-	static const char *const words[] = { "expired",          "security token", "UnrecognizedClient",
-					     "InvalidSignature", "ExpiredToken",   "SignatureDoesNotMatch" };
-
-	for (size_t i = 0; call->status == 403 && i < COUNT_OF(words); i++)
-		if (str_has(buf_str(&call->error_body), str_from(words[i])))
-			return true;
-	return call->status == 401 ||
-	       (call->status == 400 && str_has(buf_str(&call->error_body), STR("API_KEY_INVALID")));
 }
 
 static enum failure_kind failure_of(enum http_error error)
@@ -397,7 +453,9 @@ static void http_call_send(struct http_call *c)
 	size_t n = p->header_count;
 	const char **headers =
 		arena_alloc(&c->arena, (n + CREDENTIAL_MOST_HEADERS + WIRE_MOST_HEADERS + 4) * sizeof *headers);
-	struct credential_request request = { .method = "POST", .url = c->url, .headers = p->headers };
+	struct credential_request request = {
+		.method = "POST", .url = c->url, .headers = p->headers, .region = c->region
+	};
 	struct err err = { 0 };
 
 	memcpy(headers, p->headers, n * sizeof *headers);

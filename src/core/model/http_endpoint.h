@@ -86,6 +86,7 @@ struct http_call {
 	struct arena arena;
 	const char *model, *name; /* as the head has it, and as the server knows it */
 	const char *url;
+	const char *region;                             /* of AWS, if it is not that of the endpoint; NULL: it is */
 	const char *own_headers[WIRE_MOST_HEADERS + 1]; /* set by begin; NULL-terminated */
 	uint64_t size;                                  /* of what read gives */
 	/* http_endpoint.c */
@@ -121,12 +122,16 @@ int http_endpoint_check(const struct provider *p, const struct endpoint_options 
 
 /* Asks for the window of a model, if its server can be asked and has not said it (window.c). */
 void window_ask_start(struct http_endpoint *p, const char *model, struct model_quirks *quirks);
+int64_t window_of(const struct json *entry);     /* that an entry of a server's list names; 0: none */
 void window_ask_cancel(struct http_endpoint *p); /* runs the loop until it is over */
 /* For places of the settings (place_own.c, place_table.c) */
 void place_own_quirks(const struct provider *place, const char *model, struct model_quirks *ret);
 const char *bedrock_prefix(const struct endpoint_options *o,
-			   const char *region); /* of inference profiles in a region */
+			   const char *region);                                 /* of inference profiles in a region */
+const char *bedrock_small_region(const struct variables *v, const char *model); /* NULL: it has none of its own */
 const char *vertex_model_name(const struct http_endpoint *p, const char *model, struct arena *a);
+/* VERTEX_REGION_CLAUDE_SONNET_4_5 is that of claude-sonnet-4-5 and its dated versions, CLOUD_ML_REGION of all others; NULL: unset */
+const char *vertex_region(const struct variables *v, const char *model);
 bool url_is_loopback(const char *url);
 int64_t refused_limit(struct str said); /* the most output tokens that a refusal names; 0: none */
 #define HTTP_PLACE                                                                                  \

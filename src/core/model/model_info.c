@@ -5,8 +5,8 @@
 
 enum { NO_WINDOW = 100000000 }; /* that a conversation never fills */
 
-/* Input, 5-minute write, 1-hour write, read, output; window, longest output; above so many tokens of prompt. The newest models of Anthropic
- * have no published price: those are estimates. */
+/* Input, 5-minute write, 1-hour write, read, output; window, longest output; above so many tokens of prompt. Fable 5.2 has no
+ * published price that is known here: its row is an estimate. */
 static const struct model_info rows[] = {
 	{ "claude-opus-5-5", { 4, 5, 8, 0.2, 20 }, 1000000, 128000, .exact = false },
 	{ "claude-sonnet-5-5", { 2, 2.5, 4, 0.1, 10 }, 1000000, 128000, .exact = false },
@@ -17,14 +17,20 @@ static const struct model_info rows[] = {
 	  { { 100000, { 0.5, 0.625, 1, 0.05, 2.5 } } },
 	  .exact = false },
 	{ "claude-fable-5", { 10, 12.5, 20, 1, 50 }, 1000000, 128000, .exact = false },
+	{ "claude-fable-5-1", { 10, 12.5, 20, 0.25, 50 }, 1000000, 128000, .exact = false },
 	{ "claude-fable-5-2", { 8, 10, 16, 0.2, 40 }, 1000000, 128000, .exact = false },
 	{ "claude-mythos-5", { 10, 12.5, 20, 1, 50 }, 1000000, 128000, .exact = false },
 	{ "claude-opus-5", { 5, 6.25, 10, 0.5, 25 }, 1000000, 128000, .exact = false },
 	{ "claude-opus-4", { 5, 6.25, 10, 0.5, 25 }, 1000000, 128000, .exact = false },
+	{ "claude-opus-4-0", { 15, 18.75, 30, 1.5, 75 }, 200000, 32000, .exact = false },
+	{ "claude-opus-4-1", { 15, 18.75, 30, 1.5, 75 }, 200000, 32000, .exact = false },
+	{ "claude-opus-4-20", { 15, 18.75, 30, 1.5, 75 }, 200000, 32000, .exact = false }, /* 4.0 with its date */
 	{ "claude-opus-4-5", { 5, 6.25, 10, 0.5, 25 }, 200000, 64000, .exact = false },
 	{ "claude-sonnet-4-5", { 3, 3.75, 6, 0.3, 15 }, 200000, 64000, .exact = false },
 	{ "claude-sonnet-5", { 2, 2.5, 4, 0.2, 10 }, 1000000, 128000, .exact = false },
-	{ "claude-sonnet-4", { 3, 3.75, 6, 0.3, 15 }, 1000000, 128000, .exact = false },
+	{ "claude-sonnet-4", { 3, 3.75, 6, 0.3, 15 }, 1000000, 64000, .exact = false },
+	{ "claude-sonnet-4-0", { 3, 3.75, 6, 0.3, 15 }, 200000, 64000, .exact = false },
+	{ "claude-sonnet-4-20", { 3, 3.75, 6, 0.3, 15 }, 200000, 64000, .exact = false },
 	{ "claude-haiku-4", { 1, 1.25, 2, 0.1, 5 }, 200000, 64000, .exact = false },
 	{ "gpt-4.1", { 2, 0, 0, 0.5, 8 }, 1047576, 32768, .exact = true },
 	{ "gpt-4.1-mini", { 0.4, 0, 0, 0.1, 1.6 }, 1047576, 32768, .exact = true },
@@ -40,6 +46,26 @@ static const struct model_info rows[] = {
 	{ "gpt-5.1", { 1.25, 0, 0, 0.125, 10 }, 400000, 128000, .exact = true },
 	{ "gpt-5.2", { 1.75, 0, 0, 0.175, 14 }, 400000, 128000, .exact = true },
 	{ "gpt-5.4", { 2.5, 0, 0, 0.25, 15 }, 1050000, 128000, { { 272000, { 5, 0, 0, 0.5, 22.5 } } }, .exact = true },
+	{ "gpt-5.4-mini", { 0.75, 0, 0, 0.075, 4.5 }, 400000, 128000, .exact = true },
+	{ "gpt-5.4-nano", { 0.2, 0, 0, 0.02, 1.25 }, 400000, 128000, .exact = true },
+	{ "gpt-5.5", { 5, 0, 0, 0.5, 30 }, 1050000, 128000, { { 272000, { 10, 0, 0, 1, 45 } } }, .exact = true },
+	{ "gpt-5.6", { 2, 2.5, 2.5, 0.2, 10 }, 1050000, 128000, { { 272000, { 4, 5, 5, 0.4, 15 } } }, .exact = true },
+	{ "gpt-5.6-sol",
+	  { 2, 2.5, 2.5, 0.2, 10 },
+	  1050000,
+	  128000,
+	  { { 272000, { 4, 5, 5, 0.4, 15 } } },
+	  .exact = true },
+	{ "gpt-6-astra",
+	  { 10, 12.5, 12.5, 1, 50 },
+	  1050000,
+	  128000,
+	  { { 272000, { 20, 25, 25, 2, 75 } } },
+	  .exact = true },
+	{ "gpt-5-codex", { 1.25, 0, 0, 0.125, 10 }, 400000, 128000, .exact = true },
+	{ "gpt-5.1-codex", { 1.25, 0, 0, 0.125, 10 }, 400000, 128000, .exact = true },
+	{ "gpt-5.2-codex", { 1.75, 0, 0, 0.175, 14 }, 400000, 128000, .exact = true },
+	{ "gpt-5.3-codex", { 1.75, 0, 0, 0.175, 14 }, 400000, 128000, .exact = true },
 	{ "gemini-2.5-pro",
 	  { 1.25, 0, 0, 0.125, 10 },
 	  1048576,
@@ -60,6 +86,8 @@ static const struct model_info rows[] = {
 	  { { 200000, { 4, 0, 0, 0.4, 18 } } },
 	  .exact = true },
 	{ "gemini-3-flash-preview", { 0.5, 0, 0, 0.05, 3 }, 1048576, 65536, .exact = true },
+	{ "gemini-2.5-flash-lite", { 0.1, 0, 0, 0.01, 0.4 }, 1048576, 65536, .exact = true },
+	{ "gemini-3.5-flash", { 1.5, 0, 0, 0.15, 9 }, 1048576, 65536, .exact = true },
 };
 
 const struct model_info *model_rows(size_t *ret_count)
@@ -138,6 +166,15 @@ static void read_price(const struct json *price, struct model_price *ret)
 	ret->write_1h = ret->write_5m;
 }
 
+/* Clouds charge a tenth more for answers from one region. */
+static void raise_price(struct model_price *p)
+{
+	double *const all[] = { &p->input, &p->write_5m, &p->write_1h, &p->read, &p->output };
+
+	for (size_t i = 0; i < COUNT_OF(all); i++)
+		*all[i] *= 1.1;
+}
+
 struct model_info model_find(const struct places *at, const char *id)
 {
 	const char *name;
@@ -157,6 +194,11 @@ struct model_info model_find(const struct places *at, const char *id)
 	}
 	if (!m.price_source && place && place->local)
 		m.price_source = "local";
+	if (m.price_source && place && place->is_regional && place->is_regional(at, name)) {
+		raise_price(&m.price);
+		for (size_t i = 0; i < MOST_TIERS; i++)
+			raise_price(&m.tiers[i].price);
+	}
 	if (price) {
 		read_price(price, &m.price);
 		m.price_source = "settings";
@@ -245,7 +287,13 @@ bool model_takes_effort(const struct places *at, const char *id, const char *eff
 						     : "effort";
 	bool has;
 
-	(void)place_of(at, id, &id);
+	const struct provider *place = place_of(at, id, &id);
+	const struct json *list = place_model(place ? place : at ? at->usual : NULL, id, "effort");
+	for (const struct json *v = json_first(list); v; v = json_next(list, v))
+		if (json_str_is(v, effort))
+			return true;
+	if (list)
+		return false;
 	return places_env_is_on(at, "CLAUDE_CODE_ALWAYS_ENABLE_EFFORT") || !stated_capability(at, id, level, &has) ||
 	       has;
 }

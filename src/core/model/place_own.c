@@ -36,8 +36,9 @@ static const struct member members[] = {
 	{ NULL, ANY },
 };
 static const struct member model_members[] = {
-	{ "like", TEXT },     { "context", NUMBER },   { "maxOutput", NUMBER }, { "price", MAP }, { "images", SWITCH },
-	{ "thinking", TEXT }, { "responses", SWITCH }, { "quirks", LIST },      { NULL, ANY },
+	{ "like", TEXT },     { "context", NUMBER }, { "maxOutput", NUMBER }, { "price", MAP },
+	{ "images", SWITCH }, { "thinking", TEXT },  { "responses", SWITCH }, { "quirks", LIST },
+	{ "effort", LIST },   { NULL, ANY },
 };
 
 /* Reports the first member that is unknown or of another type. */

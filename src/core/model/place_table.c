@@ -95,19 +95,53 @@ const struct provider provider_anthropic = {
 
 /* ---- AWS ------------------------------------------------------------------------------------------------------- */
 
-const char *bedrock_prefix(const struct endpoint_options *o, const char *region)
+static const char *prefix_of(const struct variables *v, const char *region)
 {
 	static const struct {
 		const char *region, *prefix;
 	} prefixes[] = {
 		{ "us-gov-", "us-gov" }, { "us-", "us" }, { "ca-", "us" }, { "eu-", "eu" }, { "ap-", "apac" }
 	};
-	const char *given = env(o, "ANTHROPIC_BEDROCK_REGION_PREFIX");
+	const char *given = variables_get(v, "ANTHROPIC_BEDROCK_REGION_PREFIX");
 
 	for (size_t i = 0; !given && i < COUNT_OF(prefixes); i++)
 		if (str_starts(str_from(region), str_from(prefixes[i].region)))
 			given = prefixes[i].prefix;
 	return given ? given : "global";
+}
+
+const char *bedrock_prefix(const struct endpoint_options *o, const char *region)
+{
+	return prefix_of(&o->variables, region);
+}
+
+/* A value that is not the name of a region counts as unset. */
+static const char *aws_region(struct arena *a, const struct variables *v)
+{
+	for (int i = 0; i < 3; i++) {
+		const char *region = i == 0   ? variables_get(v, "AWS_REGION")
+				     : i == 1 ? variables_get(v, "AWS_DEFAULT_REGION")
+					      : credential_aws_profile_value(a, v, "region");
+		if (region && !strpbrk(region, "/. :@"))
+			return region;
+	}
+	return "us-east-1";
+}
+
+/* Profiles of one region; "global." is answered anywhere. */
+static bool bedrock_is_regional(const struct places *at, const char *model)
+{
+	AUTO_ARENA struct arena a = { 0 };
+
+	if (str_starts(str_from(model), STR("claude-")))
+		return strcmp(prefix_of(&at->variables, aws_region(&a, &at->variables)), "global") != 0;
+	return str_has(str_from(model), STR(".anthropic.")) && !str_starts(str_from(model), STR("global."));
+}
+
+const char *bedrock_small_region(const struct variables *v, const char *model)
+{
+	return str_has(str_from(model), STR("haiku")) ? variables_get(v, "ANTHROPIC_SMALL_FAST_MODEL_AWS_REGION")
+						      : NULL;
 }
 
 /* Names of Anthropic become inference profiles of the region; ARNs and names of Bedrock stay. */
@@ -117,7 +151,9 @@ static const char *bedrock_name(const struct http_endpoint *p, const char *model
 
 	if (!str_starts(str_from(model), STR("claude-")))
 		return model;
-	return arena_printf(a, "%s.anthropic.%s%s", p->prefix, model, is_dated(model, &at) ? "-v1:0" : "");
+	const char *small = bedrock_small_region(&p->variables, model);
+	return arena_printf(a, "%s.anthropic.%s%s", small ? prefix_of(&p->variables, small) : p->prefix, model,
+			    is_dated(model, &at) ? "-v1:0" : "");
 }
 
 static const char *mantle_name(const struct http_endpoint *p, const char *model, struct arena *a)
@@ -162,9 +198,7 @@ static int aws_open(const struct provider *provider, const struct endpoint_optio
 		    struct err *err)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	const char *regions[] = { env(o, "AWS_REGION"), env(o, "AWS_DEFAULT_REGION"),
-				  credential_aws_profile_value(&a, &o->variables, "region") };
-	const char *region = NULL, *base = o->base_url;
+	const char *region = aws_region(&a, &o->variables), *base = o->base_url;
 	const struct aws_service *s = aws_services;
 	struct http_endpoint *p;
 
@@ -175,10 +209,6 @@ static int aws_open(const struct provider *provider, const struct endpoint_optio
 		return err_set(err, ERR_USAGE, "%s: set %s", s->missing, s->variable);
 	if (http_endpoint_check(provider, o, err) < 0)
 		return -(int)err->kind;
-	/* A value that is not the name of a region counts as unset. */
-	for (size_t i = 0; i < COUNT_OF(regions) && !region; i++)
-		region = regions[i] && !strpbrk(regions[i], "/. :@") ? regions[i] : NULL;
-	region = region ? region : "us-east-1";
 	if (!base)
 		base = arena_printf(&a, "https://%s.%s.%s", s->host, region, s->domain);
 	struct credential *credential = given_credential(o, s->skip);
@@ -208,6 +238,7 @@ const struct provider provider_bedrock = {
 	.env.base_url = "ANTHROPIC_BEDROCK_BASE_URL",
 	.env.auth_token = "AWS_BEARER_TOKEN_BEDROCK",
 	.wire = &wire_invoke,
+	.is_regional = bedrock_is_regional,
 	.model_name = bedrock_name,
 	.own_names = true,
 	.open = aws_open,
@@ -250,6 +281,14 @@ const char *vertex_model_name(const struct http_endpoint *p, const char *model, 
 	return arena_printf(a, "%.*s@%s", (int)at, model, model + at + 1);
 }
 
+static bool vertex_is_regional(const struct places *at, const char *model)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const char *region = vertex_region(&at->variables, vertex_model_name(NULL, model, &a));
+
+	return !region || strcmp(region, "global") != 0;
+}
+
 static int vertex_open(const struct provider *provider, const struct endpoint_options *o, struct endpoint **ret,
 		       struct err *err)
 {
@@ -288,6 +327,7 @@ static const struct provider provider_vertex = {
 	.pin = "CLAUDE_CODE_USE_VERTEX",
 	.env.base_url = "ANTHROPIC_VERTEX_BASE_URL",
 	.wire = &wire_rawpredict,
+	.is_regional = vertex_is_regional,
 	.model_name = vertex_model_name,
 	.own_names = true,
 	.open = vertex_open,
@@ -303,19 +343,26 @@ static int google_cloud_open(const struct provider *provider, const struct endpo
 	const char *location = env(o, "ANTHROPIC_GOOGLE_CLOUD_LOCATION");
 	struct http_endpoint *p;
 
-	if (!project || !workspace)
+	if (!base && (!project || !workspace))
 		return err_set(err, ERR_USAGE,
 			       "Google Cloud needs the project and the workspace: set "
 			       "ANTHROPIC_GOOGLE_CLOUD_PROJECT and ANTHROPIC_GOOGLE_CLOUD_WORKSPACE_ID");
+	if (!base) /* another one is the whole of it, as for the client of Anthropic */
+		base = arena_printf(&a,
+				    "https://claude.googleapis.com/v1/projects/%s/locations/%s/workspaces/%s/invoke",
+				    project, location ? location : "global", workspace);
 	if (http_endpoint_check(provider, o, err) < 0)
 		return -(int)err->kind;
+	struct endpoint_options no_key = *o;
+	no_key.api_key = no_key.auth_token = NULL; /* Google takes neither */
 	struct credential_options google = {
 		.loop = o->loop, .spawner = o->spawner, .variables = o->variables, .refresh_command = o->gcp_refresh
 	};
-	struct http_address at = { .base = arena_printf(&a, "%s/projects/%s/locations/%s/workspaces/%s/invoke",
-							base ? base : "https://claude.googleapis.com/v1", project,
-							location ? location : "global", workspace),
-				   .credential = credential_new(CREDENTIAL_GOOGLE, &google) };
+	struct http_address at = { .base = base,
+				   .credential =
+					   given_credential(&no_key, "CLAUDE_CODE_SKIP_ANTHROPIC_GOOGLE_CLOUD_AUTH") };
+	if (!at.credential)
+		at.credential = credential_new(CREDENTIAL_GOOGLE, &google);
 	if (http_endpoint_open(provider, o, &at, &p, err) < 0)
 		return -(int)err->kind;
 	*ret = &p->endpoint;
@@ -326,6 +373,7 @@ static const struct provider provider_google_cloud = {
 	MESSAGES_PLACE,
 	.name = "google-cloud",
 	.summary = "Claude on Google Cloud, managed by Anthropic",
+	.pin = "CLAUDE_CODE_USE_ANTHROPIC_GOOGLE_CLOUD",
 	.env.base_url = "ANTHROPIC_GOOGLE_CLOUD_BASE_URL",
 	.wire = &wire_messages,
 	.open = google_cloud_open,

@@ -12,6 +12,7 @@ struct endpoint_options;
 struct http_endpoint;
 struct model_call;
 struct model_info;
+struct places;
 struct wire;
 
 /* Names of environment variables; NULL: none */
@@ -24,16 +25,18 @@ struct provider {
 	const char *name, *summary;
 	const char *pin; /* the variable that pins all requests to it; NULL: none */
 	struct provider_env env;
-	const char *base;        /* its address, unless a variable or an option has another one; NULL: open makes it */
-	const char *key_header;  /* "api-key"; NULL: the key is a bearer token */
-	bool has_aliases;        /* accepts the aliases of catalog.h */
-	bool own_names;          /* its models may have any name: deployments */
-	bool gateway;            /* it has models of many vendors: "anthropic/NAME" is one of them */
-	bool local;              /* a server of the user: no key, no price, a small window unless it says more */
-	bool may_cut;            /* it drops the beginning of a long prompt in silence */
-	const char *server;      /* whose dialect tells a model's window (window.c); NULL: it is not asked */
-	const struct json *own;  /* of the settings; NULL: built in */
-	bool searches_web;       /* its server offers the tool web_search */
+	const char *base;       /* its address, unless a variable or an option has another one; NULL: open makes it */
+	const char *key_header; /* "api-key"; NULL: the key is a bearer token */
+	bool has_aliases;       /* accepts the aliases of catalog.h */
+	bool own_names;         /* its models may have any name: deployments */
+	bool gateway;           /* it has models of many vendors: "anthropic/NAME" is one of them */
+	bool local;             /* a server of the user: no key, no price, a small window unless it says more */
+	bool may_cut;           /* it drops the beginning of a long prompt in silence */
+	const char *server;     /* whose dialect tells a model's window (window.c); NULL: it is not asked */
+	const struct json *own; /* of the settings; NULL: built in */
+	bool searches_web;      /* its server offers the tool web_search */
+	/* Whether a model is answered by one region, which costs more; NULL: never. */
+	bool (*is_regional)(const struct places *at, const char *model);
 	const struct wire *wire; /* that its models speak, unless their quirks name another one; NULL: not over HTTP */
 	/* The name that a model has at its server; NULL: as it is. In the arena. */
 	const char *(*model_name)(const struct http_endpoint *p, const char *model, struct arena *a);
@@ -82,6 +85,7 @@ const struct provider *place_of(const struct places *p, const char *model, const
 const char *place_sent_name(const struct places *p, const char *model, struct arena *a);
 /* A member of a model in providers.NAME.models, or of "*"; NULL: it has none. */
 const struct json *place_model(const struct provider *p, const char *model, const char *key);
+size_t place_most_tools(const struct places *p, const char *model); /* that its wire takes; 0: any number */
 void places_learn(struct places *p, const struct provider *place, const char *name, int64_t window, const char *source);
 
 extern const struct provider provider_anthropic, provider_bedrock, provider_scripted;

@@ -4,6 +4,8 @@
 #include "core/model/catalog.h"
 #include "core/model/http_endpoint.h"
 
+enum { MOST_TOOLS = 128 }; /* of OpenAI */
+
 static const struct wire *const wire_table[] = { &wire_messages, &wire_invoke,    &wire_rawpredict,
 						 &wire_chat,     &wire_responses, &wire_gemini };
 
@@ -13,6 +15,14 @@ const struct wire *wire_find(struct str name)
 		if (str_is(name, wire_table[i]->name))
 			return wire_table[i];
 	return NULL;
+}
+
+size_t place_most_tools(const struct places *p, const char *model)
+{
+	const struct provider *place = place_of(p, model, NULL);
+	const struct wire *wire = place ? place->wire : p->usual ? p->usual->wire : NULL;
+
+	return wire == &wire_chat || wire == &wire_responses ? MOST_TOOLS : 0;
 }
 
 int model_call_start(struct model_call *call, struct err *err)
@@ -73,7 +83,7 @@ void model_call_finish(struct model_call *call, enum failure_kind transport, con
 	if (retry_after_ms >= 0)
 		f->retry_after_ms = retry_after_ms;
 	f->retry = retry;
-	if (f->kind == FAIL_STATUS && call->explain)
+	if (f->kind && f->kind != FAIL_CANCELLED && call->explain)
 		call->explain(call);
 	size_t n = strlen(f->text);
 	if (f->kind == FAIL_STATUS && call->gateway_id[0])

@@ -3,7 +3,6 @@
  * bytes it plays are the same event stream that modeld sends, through the same decoder. */
 #include "lib/io/file.h"
 #include "core/model/provider.h"
-#include "core/scenario/demo.h"
 #include "core/scenario/engine.h"
 
 enum { LARGEST_SCENARIO = 16 << 20 };

@@ -21,7 +21,7 @@ struct window_ask {
 	int status;
 };
 
-static int64_t window_of(const struct json *entry)
+int64_t window_of(const struct json *entry)
 {
 	static const char *const keys[] = { "max_model_len",  "loaded_context_length", "context_length",
 					    "context_window", "max_input_tokens",      "max_context_length",

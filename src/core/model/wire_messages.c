@@ -212,19 +212,27 @@ const struct wire wire_messages = {
 
 /* ---- Vertex ---------------------------------------------------------------------------------------------------- */
 
-/* VERTEX_REGION_CLAUDE_SONNET_4_5 names the region of claude-sonnet-4-5 and its dated versions. */
+const char *vertex_region(const struct variables *v, const char *model)
+{
+	char variable[96] = "VERTEX_REGION_";
+	size_t n = strlen(variable), dash = strcspn(model, "@");
+	const char *region;
+
+	for (size_t i = 0; i < dash && n < sizeof variable - 1; i++)
+		variable[n++] = model[i] == '-' || model[i] == '.'   ? '_'
+				: model[i] >= 'a' && model[i] <= 'z' ? (char)(model[i] - 32)
+								     : model[i];
+	variable[n] = '\0';
+	region = variables_get(v, variable);
+	return region ? region : variables_get(v, "CLOUD_ML_REGION");
+}
+
 static void rawpredict_begin(struct http_call *c)
 {
 	const struct http_endpoint *p = c->server;
-	char variable[96] = "VERTEX_REGION_";
-	size_t n = strlen(variable);
-	const char *base = p->base;
+	const char *base = p->base, *region = vertex_region(&p->variables, c->name);
 
-	for (const char *s = c->name; *s && *s != '@' && n < sizeof variable - 1; s++)
-		variable[n++] = *s == '-' || *s == '.' ? '_' : *s >= 'a' && *s <= 'z' ? (char)(*s - 32) : *s;
-	variable[n] = '\0';
-	const char *region = variables_get(&p->variables, variable);
-	if (!region)
+	if (p->endpoint.provider->own || !region)
 		region = p->region;
 	if (!base[0] && !strcmp(region, "global"))
 		base = "https://aiplatform.googleapis.com/v1";
@@ -313,7 +321,11 @@ static void invoke_begin(struct http_call *c)
 	struct messages_call *m = CONTAINER_OF(c, struct messages_call, http);
 	AUTO_BUF struct buf url = { 0 };
 
-	buf_addf(&url, "%s/model/", c->server->base);
+	const char *base = c->server->base;
+	c->region = bedrock_small_region(&c->server->variables, c->model);
+	if (c->region && strstr(base, ".amazonaws.com")) /* else a gateway, which has no regions */
+		base = arena_printf(&c->arena, "https://bedrock-runtime.%s.amazonaws.com", c->region);
+	buf_addf(&url, "%s/model/", base);
 	percent_encode(&url, str_from(c->name), ":");
 	buf_addstr(&url, "/invoke-with-response-stream");
 	c->url = arena_dup(&c->arena, url.p, url.n);

@@ -228,7 +228,8 @@ static struct reply *ask_path(struct engine *e, const struct engine_request *ask
 	struct err err;
 	int rc;
 
-	if (str_is(path, "/v1/messages") || str_is(path, "/anthropic/v1/messages"))
+	if (str_is(path, "/v1/messages") || str_is(path, "/anthropic/v1/messages") ||
+	    str_ends(path, STR("/invoke/v1/messages")))
 		return ask_message(e, ask);
 	struct str model;
 	bool stream;

@@ -50,3 +50,6 @@ void reply_free(struct reply *r);
 
 void engine_stats(const struct engine *e,
 		  struct buf *out_json); /* requests, in flight now and at most, bytes, cache, per rule */
+
+/* The embedded scenario of `make run`, made from demo.txt by scripts/embed.py. */
+extern const char scenario_demo[]; /* NUL-terminated */

@@ -427,9 +427,7 @@ void chat_event_next(struct reply *r, struct buf *out)
 
 void chat_error(struct buf *out, struct str type, struct str message)
 {
-	struct json_out w = json_out(out);
-
-	json_putf(&w, "{error:{message:'%.*s', type:'%.*s', param:null, code:null}}", STR_ARG(message), STR_ARG(type));
+	json_addf(out, "{error:{message:'%.*s', type:'%.*s', param:null, code:null}}", STR_ARG(message), STR_ARG(type));
 }
 
 void chat_json(const struct reply *r, struct buf *out)

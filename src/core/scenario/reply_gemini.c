@@ -329,10 +329,9 @@ void gemini_error(struct buf *out, unsigned status, struct str type, struct str 
 	} names[] = { { 400, "INVALID_ARGUMENT" }, { 401, "UNAUTHENTICATED" },    { 403, "PERMISSION_DENIED" },
 		      { 404, "NOT_FOUND" },        { 429, "RESOURCE_EXHAUSTED" }, { 503, "UNAVAILABLE" },
 		      { 529, "UNAVAILABLE" } };
-	struct json_out w = json_out(out);
 
 	for (size_t i = 0; i < COUNT_OF(names); i++)
 		if (names[i].status == status)
 			type = str_from(names[i].name);
-	json_putf(&w, "{error:{code:%u, message:'%.*s', status:'%.*s'}}", status, STR_ARG(message), STR_ARG(type));
+	json_addf(out, "{error:{code:%u, message:'%.*s', status:'%.*s'}}", status, STR_ARG(message), STR_ARG(type));
 }

@@ -112,7 +112,7 @@ static int on_line(void *data, struct str line)
 	AUTO_JSON struct json_reader reader = { 0 };
 	const struct json *root;
 
-	entry->messages += of_user || of_model;
+	entry->messages += (of_user || of_model) && !line_has(line, "\"isMeta\":true");
 	entry->answers += of_model && !line_has(line, "\"isApiErrorMessage\":true");
 	bool searched = s->text && (of_user || of_model) && !entry->matches;
 	if (!searched && !titled && (!of_user || entry->prompt[0]))

@@ -29,8 +29,9 @@ struct tool {
 	const char *const *aliases; /* older names, NULL-terminated; NULL: none */
 	const char *definition;     /* {"name":..,"description":..,"input_schema":..}: the JSON of the request */
 	const char *accepts;        /* another definition, whose schema checks the input; NULL: the one above */
-	const char *subject;        /* the input member that describes a call best; NULL: none */
-	unsigned flags;             /* enum tool_flags */
+	const char *subject;        /* the input member that describes a call best; NULL: none ... */
+	const char *detail; /* ... and what people want to know besides: a member, or "*" for all others; NULL */
+	unsigned flags;     /* enum tool_flags */
 	const char *server; /* of an MCP server: what the names of all its tools begin with, mcp__SERVER__; else NULL */
 	void *ctx;          /* of dynamic members (MCP); NULL for built-in ones */
 	/* An older form of the input as the one that the definition has; false: it is that already. NULL: there are none. */
@@ -60,9 +61,10 @@ struct tool_env {
 	const char *agents_dir;   /* transcripts of the session's agents; NULL: none are kept */
 	const char *tasks_dir;    /* output files of background shells; made when first needed */
 	const char *todo_dir;     /* the task list of the session (tools/tasks/todo_list.h); NULL: none is kept */
-	struct todo_book **todos; /* how the session has it open (tools/tasks/todo_book.h); NULL: by itself each time */
+	struct todo_book **todos; /* how the session has it open (tools/tasks/todo_book.c); NULL: by itself each time */
 	const char *todo_file;    /* the agent's own list (TodoWrite); NULL: the same */
-	const char *const *envp;  /* environment of child processes */
+	const char *const *envp;  /* environment of child processes ... */
+	const char *const *own;   /* ... and what this agent adds to it, NULL-terminated; NULL: nothing */
 	const char *env_dir;      /* *.sh in it are read by each shell first; need not be there; NULL: none */
 	const char *no_shell;     /* why Bash must not run; NULL: it may */
 	const struct tool_settings *settings; /* NULL: nothing is set */

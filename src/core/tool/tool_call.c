@@ -110,7 +110,19 @@ struct str tool_call_summary(struct tool_call *call)
 	struct str text = json_is(subject, JSON_STRING) ? json_str(subject, &call->arena)
 			  : call->input                 ? json_raw(call->input)
 							: STR("");
-	struct str line = arena_str(&call->arena, text);
+	AUTO_BUF struct buf all = { 0 };
+	const char *detail = call->tool && json_is(subject, JSON_STRING) ? call->tool->detail : NULL;
+	buf_add(&all, text.p, text.n);
+	for (struct json_member m = json_members(detail ? call->input : NULL); m.key;
+	     m = json_member_next(call->input, m)) {
+		struct str name = json_str(m.key, &call->arena);
+		bool rest = !strcmp(detail, "*") && !str_is(name, call->tool->subject);
+		if (!rest && !str_is(name, detail))
+			continue;
+		buf_addf(&all, rest ? ", " STR_FMT " " : ": ", STR_ARG(rest ? name : STR("")));
+		buf_append(&all, json_is(m.value, JSON_STRING) ? json_str(m.value, &call->arena) : json_raw(m.value));
+	}
+	struct str line = arena_str(&call->arena, buf_str(&all));
 
 	for (size_t i = 0; i < line.n; i++)
 		if (line.p[i] == '\n' || line.p[i] == '\r')

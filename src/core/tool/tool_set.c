@@ -152,7 +152,6 @@ void deferral_describe(struct buf *out, const struct deferral *d, const char *de
 	AUTO_BUF struct buf text = { 0 };
 	AUTO_FREE struct budgeted_item *items = xcalloc(d->known.count + 1, sizeof *items);
 	struct budgeted_list list = { items, d->known.count };
-	struct json_out w = json_out(out);
 	const struct json *root = NULL;
 	size_t named;
 
@@ -164,7 +163,7 @@ void deferral_describe(struct buf *out, const struct deferral *d, const char *de
 	budgeted_list_write(&text, &list, LIST_BYTES, LIST_RESERVE, &named);
 	if (named < list.count)
 		buf_addf(&text, "and %zu more, which only a search by keywords finds\n", list.count - named);
-	json_putf(&w, "{name:%.*s, description:'%.*s', input_schema:%.*s}", JSON_ARG(json_get(root, "name")),
+	json_addf(out, "{name:%.*s, description:'%.*s', input_schema:%.*s}", JSON_ARG(json_get(root, "name")),
 		  STR_ARG(str_trim(buf_str(&text))), JSON_ARG(json_get(root, "input_schema")));
 }
 

@@ -98,7 +98,10 @@ static struct error_words read_error(const struct json *root, struct arena *aren
 	} else {
 		error = root;
 		words.message = json_str(json_get(root, json_get(root, "message") ? "message" : "Message"), arena);
-		words.type = json_str(json_get(root, words.message.n ? "type" : "__type"), arena);
+		words.type = json_str(json_get(root, json_get(root, "type") ? "type" : "__type"), arena);
+		struct str rest = words.type; /* "com.amazon.coral.service#AccessDeniedException" */
+		(void)str_cut(&rest, '#');
+		words.type = rest.p ? rest : words.type;
 		if (!words.message.n && json_is(detail, JSON_STRING))
 			words.message = json_str(detail, arena);
 		else if (!words.message.n && detail)

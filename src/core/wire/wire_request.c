@@ -158,16 +158,40 @@ static bool key_is_any(const struct json *key, const char *const *words)
 	return false;
 }
 
-/* Writes the part of a schema that all servers accept. llama.cpp makes a grammar of every constraint and fails on some,
- * Mistral and Gemini reject others. The tools check their input themselves. */
-static void add_schema(struct buf *out, const struct json *schema, bool root)
+/* Constraints, and keywords that say nothing to a model */
+static const char *const schema_dropped[] = { "$schema",  "$id",           "$comment",         "propertyNames",
+					      "pattern",  "format",        "minLength",        "maxLength",
+					      "minimum",  "maximum",       "exclusiveMinimum", "exclusiveMaximum",
+					      "minItems", "maxItems",      "multipleOf",       "uniqueItems",
+					      "default",  "minProperties", "maxProperties",    NULL };
+enum { FIRST_CONSTRAINT = 4 }; /* of these */
+
+/* The description, with the constraints that no member says any more: a model can heed them. */
+static void add_description(struct buf *out, const struct json *schema, const char **before)
 {
-	static const char *const dropped[] = {
-		"$schema",          "$id",       "$comment",      "pattern",       "format",
-		"minLength",        "maxLength", "minimum",       "maximum",       "exclusiveMinimum",
-		"exclusiveMaximum", "minItems",  "maxItems",      "propertyNames", "multipleOf",
-		"uniqueItems",      "default",   "minProperties", "maxProperties", NULL
-	};
+	struct str own = wire_raw(json_get(schema, "description"));
+	AUTO_BUF struct buf said = { 0 };
+
+	for (size_t i = FIRST_CONSTRAINT; schema_dropped[i]; i++) {
+		const struct json *value = json_get(schema, schema_dropped[i]);
+		struct str text = json_is(value, JSON_STRING) ? wire_raw(value) : json_raw(value);
+		if (value && !json_is(value, JSON_OBJECT) && !json_is(value, JSON_ARRAY) && !json_is(value, JSON_NULL))
+			buf_addf(&said, "%s%s: " STR_FMT, said.n ? ", " : "", schema_dropped[i], STR_ARG(text));
+	}
+	if (!own.n && !said.n)
+		return;
+	buf_addf(out, "%s\"description\":\"" STR_FMT, *before, STR_ARG(own));
+	if (said.n)
+		buf_addf(out, "%s(%s)", own.n ? " " : "", said.p);
+	buf_addch(out, '"');
+	*before = ",";
+}
+
+/* Writes the part of a schema that all servers accept. llama.cpp makes a grammar of every constraint and fails on some,
+ * Mistral and Gemini reject others; Kimi wants the type inside the branches of anyOf. The tools check their input themselves. type: of a
+ * branch that may have none; NULL otherwise. */
+static void add_schema(struct buf *out, const struct json *schema, bool root, const struct json *type)
+{
 	static const char *const not_at_root[] = { "anyOf", "oneOf", "allOf", "enum", "not", "type", NULL };
 	static const char *const maps[] = { "properties", "$defs", "definitions", NULL };
 	static const char *const inner[] = { "items", "not", "additionalProperties", NULL };
@@ -181,9 +205,17 @@ static void add_schema(struct buf *out, const struct json *schema, bool root)
 			buf_addstr(out, ",\"properties\":{}");
 		before = ",";
 	}
+	const struct json *branches = root ? NULL : json_get(schema, "anyOf");
+	struct str inherited = json_raw(type);
+	if (type && !json_get(schema, "type")) {
+		buf_addf(out, "\"type\":" STR_FMT, STR_ARG(inherited));
+		before = ",";
+	}
+	add_description(out, schema, &before);
 	for (struct json_member m = json_members(schema); m.key; m = json_member_next(schema, m)) {
 		bool closed = json_str_is(m.key, "additionalProperties") && !json_is(m.value, JSON_OBJECT);
-		if (key_is_any(m.key, dropped) || closed || (root && key_is_any(m.key, not_at_root)))
+		if (key_is_any(m.key, schema_dropped) || closed || (root && key_is_any(m.key, not_at_root)) ||
+		    json_str_is(m.key, "description") || (branches && json_str_is(m.key, "type")))
 			continue;
 		struct str key = json_raw(m.key), value = json_raw(m.value);
 		bool is_const = json_str_is(m.key, "const");
@@ -192,11 +224,11 @@ static void add_schema(struct buf *out, const struct json *schema, bool root)
 		if (is_const) {
 			buf_addf(out, "[" STR_FMT "]", STR_ARG(value));
 		} else if (key_is_any(m.key, inner)) {
-			add_schema(out, m.value, false); /* true and false become {} */
+			add_schema(out, m.value, false, NULL); /* true and false become {} */
 		} else if (key_is_any(m.key, lists) && json_is(m.value, JSON_ARRAY)) {
 			for (const struct json *v = json_first(m.value); v; v = json_next(m.value, v)) {
 				buf_addch(out, v == json_first(m.value) ? '[' : ',');
-				add_schema(out, v, false);
+				add_schema(out, v, false, m.value == branches ? json_get(schema, "type") : NULL);
 			}
 			buf_addstr(out, json_first(m.value) ? "]" : "[]");
 		} else if (key_is_any(m.key, maps) && json_is(m.value, JSON_OBJECT)) {
@@ -204,7 +236,7 @@ static void add_schema(struct buf *out, const struct json *schema, bool root)
 			for (struct json_member p = json_members(m.value); p.key; p = json_member_next(m.value, p)) {
 				struct str name = json_raw(p.key);
 				buf_addf(out, "%s" STR_FMT ":", comma, STR_ARG(name));
-				add_schema(out, p.value, false);
+				add_schema(out, p.value, false, NULL);
 				comma = ",";
 			}
 			buf_addstr(out, comma[0] == '{' ? "{}" : "}");
@@ -219,7 +251,7 @@ void wire_put_schema(struct wire_writer *w, const struct json *schema)
 {
 	AUTO_BUF struct buf lowered = { 0 };
 
-	add_schema(&lowered, schema, true);
+	add_schema(&lowered, schema, true, NULL);
 	translation_add(w->out, arena_str(&w->out->arena, buf_str(&lowered)));
 }
 

@@ -64,6 +64,6 @@ int unpack_archive(enum unpack_format format, struct str archive, const char *di
  * *ret_dir: the plugin's directory, below plugins_dir/cache/zip; of an archive with a single directory at its top, that
  * one. In the arena. */
 int zip_cache_open(struct arena *a, const char *plugins_dir, const char *file, const char **ret_dir, struct err *err);
-/* The same for one that is fetched, each time, from an address (lib/io/download.h). */
+/* The same for one that is fetched, each time, from an address (lib/io/http.h). */
 int zip_cache_open_url(struct arena *a, const char *plugins_dir, const char *url, const char **ret_dir,
 		       struct err *err);

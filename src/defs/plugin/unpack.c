@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include "lib/base/library.h"
 #include "lib/base/utf8.h"
-#include "lib/io/download.h"
+#include "lib/io/http.h"
 #include "lib/io/file.h"
 #include "defs/plugin/plugin.h"
 

@@ -162,10 +162,15 @@ int services_settings_spec(struct services *sv, struct arena *a, struct settings
 	struct catalog_sources sources;
 	const char *managed = NULL, *state_file;
 
+	struct err unread = { 0 };
+
 	if (services_agent_sources(sv, a, &sources, err) < 0 || parent_settings(&sv->options, a, &managed, err) < 0 ||
-	    services_state_file(sv, a, &state_file, err) < 0 || trust_read(&trust, state_file, err) < 0)
+	    services_state_file(sv, a, &state_file, err) < 0)
 		return -(int)err->kind;
+	bool known = trust_read(&trust, state_file, &unread) == 0; /* if not, nothing is trusted and no agent runs */
 	*ret_spec = (struct settings_spec){
+		.bad_state = known ? NULL : arena_strdup(a, unread.text),
+		.state_file = state_file,
 		.cwd = sources.cwd,
 		.config_dir = sources.config_dir,
 		.managed_dir = sources.managed_dir,

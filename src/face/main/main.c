@@ -75,6 +75,9 @@ int main(int argc, char **argv)
 	sigaction(SIGPIPE, &ignore, NULL); /* a closed standard output is an error with a message */
 	run_leave_on_signal();
 	const struct cadre_command *command = NULL;
+	const char *const asked[] = { words[0], argc == 3 ? words[2] : "--help", argc == 3 ? "--help" : NULL, NULL };
+	bool helps = (argc == 2 || argc == 3) && !strcmp(words[1], "help"); /* cadre help [COMMAND] */
+	words = helps ? asked : words;
 	while (argc > 1 && (command = command_next(command)) && strcmp(command->name, words[1]) != 0)
 		;
 	if (command) {
@@ -88,7 +91,7 @@ int main(int argc, char **argv)
 			buf_addstr(&text, "keybindings.json: ok\n");
 		return MAX(code, print_text(buf_str(&text)));
 	}
-	const char *meant = argc == 2 ? command_meant(words[1]) : NULL;
+	const char *meant = argc == 2 || helps ? command_meant(words[1]) : NULL;
 	if (meant) {
 		err_set(&err, ERR_USAGE, "'%s' is not a command (did you mean %s?); as a prompt: cadre -p %s", words[1],
 			meant, words[1]);

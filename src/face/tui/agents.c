@@ -121,14 +121,14 @@ void agents_set_asking(struct agents *a, const char *id, bool asks)
 	a->asking = asks ? a->asking + 1 : a->asking - 1;
 }
 
-const struct agent_row *agents_shown(const struct agents *a, size_t index)
+const struct agent_row *agents_shown(const struct agents *a, size_t index, int64_t now_ms)
 {
 	for (int pass = 0; pass < 3; pass++)
-		for (const struct agent_row *r = a->first; r; r = r->next)
-			if ((r->asks       ? 0
-			     : r->ended_ms ? 2
-					   : 1) == pass &&
-			    (pass < 2 || r->ended_ms + AGENTS_RECENT_MS > a->shown_ms) && !index--)
+		for (const struct agent_row *r = a->first; r; r = r->next) {
+			if (r->ended_ms && r->ended_ms + AGENTS_RECENT_MS <= now_ms)
+				continue;
+			if ((r->asks ? 0 : r->ended_ms ? 2 : 1) == pass && !index--)
 				return r;
+		}
 	return NULL;
 }

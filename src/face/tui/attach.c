@@ -110,19 +110,10 @@ void attach_clipboard(struct tui *t)
 {
 	const char *wayland = getenv("WAYLAND_DISPLAY"), *x = getenv("DISPLAY");
 
-	const char *argv[] = { "/bin/sh", "-c", "wl-paste --no-newline --type image/png 2>/dev/null", NULL };
-
-	if (t->job) {
-		tui_note(t, "a command runs already: Ctrl-C ends it");
-		return;
-	}
-	if (!wayland || !*wayland) {
-		argv[2] = "xclip -selection clipboard -t image/png -o 2>/dev/null";
-		if (!x || !*x) {
-			cadre_write(t->out, "\033]52;c;?\a", 9); /* the terminal answers, or does not */
-			return;
-		}
-	}
-	job_program(t, argv, on_clipboard);
-	job_limit(t, IMAGE_BYTES + 1);
+	if (wayland && *wayland)
+		job_command(t, "wl-paste --no-newline --type image/png 2>/dev/null", IMAGE_BYTES + 1, on_clipboard);
+	else if (x && *x)
+		job_command(t, "xclip -selection clipboard -t image/png -o 2>/dev/null", IMAGE_BYTES + 1, on_clipboard);
+	else
+		cadre_write(t->out, "\033]52;c;?\a", 9); /* the terminal answers, or does not */
 }

@@ -423,11 +423,18 @@ static void run_version(struct tui *t, const struct slash *slash, struct str res
 	feed_say(t, LOOK_PLAIN, buf_str(&b));
 }
 
-/* Keys by another name */
-static void run_key(struct tui *t, const struct slash *slash, struct str rest)
+static void run_background(struct tui *t, const struct slash *slash, struct str rest)
 {
+	(void)slash;
 	(void)rest;
-	input_action(t, slash->words[0] == '?' ? ACTION_KEYS : ACTION_BACKGROUND);
+	input_action(t, ACTION_BACKGROUND);
+}
+
+static void run_keys(struct tui *t, const struct slash *slash, struct str rest)
+{
+	(void)slash;
+	(void)rest;
+	input_action(t, ACTION_KEYS);
 }
 
 static void run_todo(struct tui *t, const struct slash *slash, struct str rest)
@@ -641,7 +648,7 @@ static void run_prompt(struct tui *t, const struct slash *slash, struct str rest
 const struct slash slash_table[] = {
 	{ "add-dir", "", "DIR", "one more directory that tools may work in", run_add_dir, NULL },
 	{ "agents", "", "[name]", "the agents that can be used", run_cadre, "agents" },
-	{ "bg", "background\0", "", "agents that are waited for continue in the background", run_key, "b" },
+	{ "bg", "background\0", "", "agents that are waited for continue in the background", run_background, NULL },
 	{ "btw", "", "QUESTION", "a question aside: answered without tools, and not kept", run_btw, NULL },
 	{ "clear", "new\0reset\0", "[title]", "start a new session", run_clear, NULL },
 	{ "compact", "", "[instructions]", "replace the conversation by a summary of it", run_prompt, NULL },
@@ -661,7 +668,7 @@ const struct slash slash_table[] = {
 	  "Look at this project: how it is built, tested and run, how its parts fit together, and what a newcomer must know. Write "
 	  "that into CLAUDE.md in the project's root, short and with commands that can be copied. If the file exists, improve it." },
 	{ "keybindings", "", "", "your keys: keybindings.json in $EDITOR", run_keybindings, NULL },
-	{ "keys", "", "", "the keys (also ? on an empty line)", run_key, "?" },
+	{ "keys", "", "", "the keys (also ? on an empty line)", run_keys, NULL },
 	{ "logs", "", "AGENT", "what an agent did", run_cadre, "logs" },
 	{ "mcp", "", "[command]", "MCP servers and their state", run_shown, "mcp" },
 	{ "memory", "", "", "edit a memory file", run_memory, NULL },
@@ -683,7 +690,7 @@ const struct slash slash_table[] = {
 	{ "sandbox", "", "", "what the kernel enforces", run_cadre, "sandbox status" },
 	{ "sessions", "", "", "stored sessions", run_cadre, "sessions" },
 	{ "skills", "", "[name]", "skills and commands of the user, the project and plugins", run_cadre, "skills" },
-	{ "status", "", "", "session, model, address, mode", run_status, NULL },
+	{ "status", "", "", "session, model, mode, address", run_status, NULL },
 	{ "statusline", "", "", "your status command, run again", run_statusline, NULL },
 	{ "stop", "", "AGENT", "end an agent and all below it; all: every agent", run_stop, "stop" },
 	{ "tasks", "", "", "all agents of this session (also Ctrl-T)", run_shown, "tasks" },

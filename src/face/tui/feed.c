@@ -109,8 +109,13 @@ static void feed_gap(struct tui *t, const char *mark)
 void feed_say(struct tui *t, unsigned look, struct str ours)
 {
 	AUTO_STYLED struct styled s = { 0 };
+	size_t next;
 
-	styled_add(&s, look, ours);
+	for (size_t from = 0; from < ours.n; from = next) { /* a narrow window breaks it at words */
+		size_t end = cells_wrap(ours, from, t->wraps_itself ? UINT32_MAX / 2 : t->region.columns - 1, &next);
+		styled_add(&s, look, (struct str){ ours.p + from, end - from });
+		styled_add(&s, LOOK_PLAIN, STR("\n"));
+	}
 	feed_styled(t, &s);
 }
 
@@ -319,6 +324,15 @@ static bool is_quiet_tool(const char *name)
 	return false;
 }
 
+struct str feed_result_text(struct str text)
+{
+	struct str open = STR("<tool_use_error>"), close = STR("</tool_use_error>");
+
+	if (!str_starts(text, open) || !str_ends(text, close))
+		return text;
+	return (struct str){ text.p + open.n, text.n - open.n - close.n };
+}
+
 /* The line of a call: mark, name, subject; lines, changes and time behind it */
 static void paint_call(struct tui *t, const struct tool_run *run, bool failed, size_t lines, struct styled *s)
 {
@@ -345,7 +359,7 @@ static void paint_call(struct tui *t, const struct tool_run *run, bool failed, s
 static void tool_ended(struct tui *t, const struct cadre_event *e)
 {
 	struct tool_run *run = take_tool(t, cadre_event_id(e));
-	struct str text = str_trim(view_event_text(e));
+	struct str text = feed_result_text(str_trim(view_event_text(e)));
 	AUTO_STYLED struct styled s = { 0 };
 	bool failed = cadre_event_is_error(e);
 	size_t lines = text.n > 0;

@@ -143,7 +143,7 @@ static void move_row(struct tui *t, bool up)
 		take_back_queued(t);
 	} else {
 		history_load(t);
-		if (!(up ? draft_older(d) : draft_newer(d)) && !up && agents_shown(&t->agents, 0))
+		if (!(up ? draft_older(d) : draft_newer(d)) && !up && agents_shown(&t->agents, 0, tui_now_ms()))
 			t->agent_focus = 1;
 	}
 	while (d->cursor < d->text.n && ((unsigned char)d->text.p[d->cursor] & 0xc0) == 0x80)
@@ -402,7 +402,7 @@ static void show_log(struct tui *t, struct str output, bool ok)
 /* false: not for them; the key is for the line again */
 static bool agents_key(struct tui *t, const struct key *key)
 {
-	const struct agent_row *r = agents_shown(&t->agents, t->agent_focus - 1);
+	const struct agent_row *r = agents_shown(&t->agents, t->agent_focus - 1, tui_now_ms());
 	enum action action;
 
 	if (!r || keymap_find(&t->keymap, 1u << CONTEXT_FOOTER, key, &action) != KEYMAP_ACTION) {
@@ -411,7 +411,7 @@ static bool agents_key(struct tui *t, const struct key *key)
 	}
 	if (action == ACTION_AGENT_UP)
 		t->agent_focus--;
-	else if (action == ACTION_AGENT_DOWN && agents_shown(&t->agents, t->agent_focus))
+	else if (action == ACTION_AGENT_DOWN && agents_shown(&t->agents, t->agent_focus, tui_now_ms()))
 		t->agent_focus++;
 	else if (action == ACTION_AGENT_LEAVE)
 		t->agent_focus = 0;

@@ -169,10 +169,14 @@ void job_cadre(struct tui *t, const char *words, struct str more, job_done_fn *d
 	job_start(t, words, argv, false, false, done);
 }
 
-void job_limit(struct tui *t, size_t bytes)
+void job_command(struct tui *t, const char *command, size_t limit, job_done_fn *done)
 {
-	if (t->job)
-		t->job->limit = bytes;
+	const char *const argv[] = { "/bin/sh", "-c", command, NULL };
+	bool busy = t->job;
+
+	job_start(t, command, argv, false, false, done);
+	if (!busy && t->job)
+		t->job->limit = limit;
 }
 
 void job_cancel(struct tui *t)

@@ -203,10 +203,18 @@ static void add_preview(struct tui *t, struct page *p, size_t room)
 		tabs_to_blanks(&p->text);
 	}
 	styled_add(rows_add(t), LOOK_DIM, STR("---"));
+	/* of a conversation its end */
 	struct str s = buf_str(&p->text.text);
-	for (size_t from = 0; from < s.n && rows + 1 < room; from = next, rows++) {
+	size_t count = 0, at = 0;
+	for (size_t from = 0; from < s.n; from = next, count++)
+		(void)cells_wrap(s, from, p->screen.columns - 1, &next);
+	size_t first = p->preview_end && count + 1 > room ? count + 1 - room : 0;
+	for (size_t from = 0; from < s.n && rows + 1 < room; from = next, at++) {
 		size_t end = cells_wrap(s, from, p->screen.columns - 1, &next);
+		if (at < first)
+			continue;
 		styled_append(rows_add(t), &p->text, from, end);
+		rows++;
 	}
 }
 

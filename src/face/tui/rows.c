@@ -58,24 +58,15 @@ void rows_add_agent(struct tui *t, const struct agent_row *r, bool folded)
 static void add_agents(struct tui *t, bool small)
 {
 	struct agents *a = &t->agents;
-	const struct agent_row *picked[3][AGENT_ROWS];
-	size_t counts[3] = { 0 }, alive = 0, shown = 0;
+	size_t alive = 0, shown = 0;
 	int64_t now = tui_now_ms();
-	AUTO_BUF struct buf b = { 0 };
 
-	a->shown_ms = now;
 	if (!a->running && a->recent_until_ms <= now)
 		return;
 	if (a->recent_until_ms > now && !t->in_turn && !t->due[TIMER_TICK])
 		tui_set_timer(t, TIMER_TICK, a->recent_until_ms - now + 1);
-	for (const struct agent_row *r = a->first; r; r = r->next) {
-		int of = r->asks ? 0 : !r->ended_ms ? 1 : 2;
-		if (of == 2 && r->ended_ms + AGENTS_RECENT_MS <= now)
-			continue;
-		alive++;
-		if (counts[of] < AGENT_ROWS)
-			picked[of][counts[of]++] = r;
-	}
+	for (const struct agent_row *r = a->first; r; r = r->next)
+		alive += !r->ended_ms || r->ended_ms + AGENTS_RECENT_MS > now;
 	struct styled *row = rows_add(t);
 	styled_addf(row, LOOK_PLAIN, "%s %zu agent%s: %zu run%s", tui_mark(t, MARK_TOOL), alive, alive == 1 ? "" : "s",
 		    a->running, a->running == 1 ? "s" : "");
@@ -83,22 +74,18 @@ static void add_agents(struct tui *t, bool small)
 		styled_addf(row, LOOK_YELLOW, ", %zu ask%s", a->asking, a->asking == 1 ? "s" : "");
 	if (a->cost_usd > 0)
 		styled_addf(row, LOOK_DIM, " . $%.2f", a->cost_usd);
-	if (!small && alive > AGENT_ROWS)
-		styled_addf(row, LOOK_DIM, " . %zu more, ctrl+t", alive - AGENT_ROWS);
-	if (t->agent_focus > AGENT_ROWS && !small) { /* the selected one is the last row */
-		for (size_t i = t->agent_focus - AGENT_ROWS; i < t->agent_focus; i++)
-			if (agents_shown(a, i))
-				rows_add_agent(t, agents_shown(a, i), false);
-	} else {
-		for (int of = 0; of < 3 && !small; of++)
-			for (size_t i = 0; i < counts[of] && shown < AGENT_ROWS; i++, shown++)
-				rows_add_agent(t, picked[of][i], false);
+	size_t head = t->row_count - 1; /* rows may move */
+	for (const struct agent_row *r;
+	     !small && shown < MAX((size_t)AGENT_ROWS, t->agent_focus) && (r = agents_shown(a, shown, now)); shown++) {
+		if (shown + AGENT_ROWS < t->agent_focus)
+			continue;
+		rows_add_agent(t, r, false);
+		if (shown + 1 == t->agent_focus)
+			memset(t->rows[t->row_count - 1].looks.p, LOOK_BOLD | LOOK_UNDERLINE,
+			       t->rows[t->row_count - 1].looks.n);
 	}
-	if (t->agent_focus && !small && alive) {
-		size_t below = t->agent_focus < shown ? shown - t->agent_focus : 0;
-		struct styled *focus = &t->rows[t->row_count - 1 - below];
-		memset(focus->looks.p, LOOK_BOLD | LOOK_UNDERLINE, focus->looks.n);
-	}
+	if (!small && alive > shown)
+		styled_addf(&t->rows[head], LOOK_DIM, " . %zu more, ctrl+t", alive - shown);
 }
 
 /* ---- the input ------------------------------------------------------------------------------------------------------ */

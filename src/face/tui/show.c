@@ -366,6 +366,7 @@ bool show_sessions(struct tui *t, page_choose_fn *choose)
 		if (!p) {
 			p = page_open_list(t, "Sessions", choose);
 			p->preview = preview_session;
+			p->preview_end = true;
 			p->previewed = SIZE_MAX - 1;
 		}
 		page_add_item(p, buf_str(&id), buf_str(&text));

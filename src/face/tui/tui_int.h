@@ -157,6 +157,7 @@ void feed_say(struct tui *t, unsigned look, struct str ours);     /* lines of ou
 void feed_foreign(struct tui *t, unsigned look, struct str text); /* lines of others, unwrapped */
 void feed_styled(struct tui *t, const struct styled *lines);
 void feed_prompt(struct tui *t, struct str text);
+struct str feed_result_text(struct str text); /* a result without the marks for the model around it */
 void feed_release(struct tui *t);
 void feed_add_tail(struct tui *t);     /* rows: the end of the unfinished block */
 void feed_add_activity(struct tui *t); /* row: what runs, since when */
@@ -267,6 +268,7 @@ struct page {
 	size_t count, previewed; /* previewed: the item whose preview text is */
 	page_choose_fn *choose;
 	page_preview_fn *preview; /* NULL: none */
+	bool preview_end;         /* its end is shown, if not all fits */
 	/* PAGE_AGENTS (roster.c) */
 	struct roster_row *rows;
 	size_t row_count, row_cap;
@@ -366,7 +368,8 @@ void job_shell(struct tui *t, struct str command, bool joins);
 typedef void job_done_fn(struct tui *t, struct str output, bool ok);
 void job_cadre(struct tui *t, const char *words, struct str more, job_done_fn *done);
 void job_program(struct tui *t, const char *const *argv, job_done_fn *done);
-void job_limit(struct tui *t, size_t bytes); /* of output that is kept, for the job that was started last */
+void job_command(struct tui *t, const char *command, size_t limit,
+		 job_done_fn *done); /* of the shell; limit: bytes of output */
 void job_cancel(struct tui *t);
 void job_release(struct tui *t);
 /* $VISUAL or $EDITOR on a file, or on the draft; the terminal is the editor's meanwhile. False: it failed. */

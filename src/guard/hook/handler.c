@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * handler.c - reads one handler. A handler that cannot mean what its author wanted is left out, with the reason. */
-#include "guard/hook/set_int.h"
+#include "guard/hook/hook_int.h"
 #include "lib/base/utf8.h"
 #include "lib/json/json_write.h"
 #include "lib/match/glob.h"

@@ -3,6 +3,9 @@
 #pragma once
 #include "lib/base/id.h"
 #include "guard/hook/hook.h"
+#include "lib/base/buf.h"
+#include "guard/hook/set.h"
+#include "config/settings/settings_file.h"
 
 enum run_state { RUN_QUEUED, RUN_STARTED, RUN_OVER };
 
@@ -99,3 +102,43 @@ void hook_engine_start_some(struct kick *kick);                        /* step o
 void hook_engine_keep_group(struct hook_engine *engine, pid_t pgid, const struct hook_context *owner);
 /* outcome.c: all runs are over; fills batch->outcome. */
 void hook_outcome_merge(struct hook_batch *batch);
+
+/* ---- template.c: placeholders in the texts of handlers. Each kind has its own syntax; unknown placeholders stay as they are,
+ * and an inserted text is never expanded again. */
+
+/* Arguments of the exec form: ${CLAUDE_PROJECT_DIR}, ${CLAUDE_PLUGIN_ROOT}, ${CLAUDE_PLUGIN_DATA}, ${user_config.KEY}. */
+void template_add_argument(struct buf *out, const char *text, const struct hook_origin *origin,
+			   const char *project_dir);
+/* Prompts: $ARGUMENTS is the event's JSON, \$ is a dollar; without $ARGUMENTS it comes after the text. */
+void template_add_prompt(struct buf *out, const char *text, struct str input);
+/* Headers: $NAME and ${NAME} for the names of the list; others become nothing. Line ends are left out. */
+void template_add_header(struct buf *out, const char *text, const char *const *names, const char *const *envp);
+/* Inputs of MCP tools: ${tool_input.file_path} in strings is a value of the event's JSON. */
+void template_add_json(struct buf *out, struct str input_json, struct str event_json);
+
+/* Shared by set.c (sources, events, matchers) and handler.c (one handler). */
+struct hook_builder {
+	struct hook_set *set;
+	const struct hook_source *source;
+	const struct hook_policy *policy;
+	struct diagnostics *diagnostics;
+	struct hook_origin *origin;
+	struct hook **tails[HOOK_EVENT_COUNT];
+	enum hook_event event; /* being read */
+	const struct hook_matcher *matcher;
+	struct settings_cursor cursor; /* values come in the order of the file: lines are counted once */
+};
+
+unsigned hook_builder_line(struct hook_builder *b, const struct json *value);
+void hook_builder_note(struct hook_builder *b, enum diagnostic_level level, const struct json *where, const char *fmt,
+		       ...) printf_like(4, 5);
+/* Something of the event that is read has no effect: an error if its hooks guard calls or prompts, because a guard that is lost opens
+ * the door. */
+void hook_builder_warn(struct hook_builder *b, const struct json *where, const char *fmt, ...) printf_like(3, 4);
+
+enum { HOOKS_LIMIT = 10000 }; /* in a set */
+
+/* One object of a list "hooks" is added to the set; what cannot be used is a diagnostic instead. */
+void hook_read(struct hook_builder *b, const struct json *handler);
+/* A function of the SDK; entry has timeout and onFailure. */
+void hook_read_callback(struct hook_builder *b, const struct json *entry, const struct json *id);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * run_call.c - hooks that a runner of the core runs: a model, an agent, an MCP tool, a function of the SDK. */
 #include "guard/hook/hook_int.h"
-#include "guard/hook/template.h"
 
 static struct hook_runner *runner_of(const struct hook_run *run)
 {

@@ -3,7 +3,6 @@
 #include <signal.h>
 #include <sys/wait.h>
 #include "guard/hook/hook_int.h"
-#include "guard/hook/template.h"
 #include "lib/io/file.h"
 
 enum { LONGEST_ASYNC_LINE = 1000 };

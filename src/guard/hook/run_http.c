@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * run_http.c - hooks that are asked over HTTP: the event is the body of a POST, the answer is the output. */
 #include "guard/hook/hook_int.h"
-#include "guard/hook/template.h"
 
 static void on_done(struct http_req *r, enum http_error error, const char *text)
 {

@@ -2,7 +2,7 @@
  * set.c - compiles sources of hooks into lists by event. */
 #include "guard/hook/set.h"
 #include <assert.h>
-#include "guard/hook/set_int.h"
+#include "guard/hook/hook_int.h"
 #include "core/tool/tool_facts.h"
 
 unsigned hook_builder_line(struct hook_builder *b, const struct json *value)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * template.c - expands placeholders in the texts of handlers. */
-#include "guard/hook/template.h"
+#include "guard/hook/hook_int.h"
 #include "lib/json/json_write.h"
 #include "config/catalog/definition.h"
 

@@ -2,9 +2,10 @@
  * evaluate_shell.c - shell commands. A rule that forbids or asks is compared with everything the text could start, in every
  * form; a rule that allows must cover each simple command of a text that was understood. */
 #include <dirent.h>
+#include <fnmatch.h>
 #include "lib/io/file.h"
 #include "guard/permission/evaluate_shell_int.h"
-#include "guard/shell/shell_files.h"
+#include "guard/shell/shell_command.h"
 #include "guard/shell/shell_options.h"
 
 /* ---- what the text could start --------------------------------------------------------------------------------- */
@@ -131,13 +132,17 @@ static void shell_find_mentions(struct evaluation *ev)
 {
 	struct shell_case *k = ev->shell;
 	bool goes_on = k->script.has_substitution || k->script.has_control_flow || !k->script.understood ||
-		       memchr(k->text.p, '|', k->text.n);
+		       memchr(k->text.p, '|', k->text.n) || str_has(k->text, STR("$_"));
 
 	k->mentioned = true;
 	for (size_t i = 0; i < k->form_count; i++) {
 		const struct shell_command *c = &k->forms[i];
-		bool silent = shell_takes_no_files(c) && !goes_on && !c->assignment_count;
-		bool known = shell_is_read_only(c) && !shell_takes_no_files(c) && !str_is(c->words[0].text, "git");
+		bool silent = shell_takes_no_files(c) && !goes_on && !c->assignment_count && !shell_runs(c, "set");
+		for (size_t n = 0; n < c->redirect_count; n++)
+			silent = silent && (c->redirects[n].target.literal || !c->redirects[n].writes_file);
+		bool fed = shell_runs(c, "xargs") && c->redirect_count;
+		bool known =
+			!fed && shell_is_read_only(c) && !shell_takes_no_files(c) && !str_is(c->words[0].text, "git");
 		for (size_t n = 1; n < c->word_count && known; n++)
 			known = c->words[n].literal || !memchr(c->words[n].source.p, '$', c->words[n].source.n);
 		if (!silent && !known)
@@ -153,14 +158,37 @@ struct tree_rule {
 	const struct rule_set *set;
 	enum rule_list list;
 	bool edits;
+	const struct shell_command *finder; /* only files that this find may name; NULL: all */
 	const struct rule *found;
 };
+
+/* A pattern of its -name is the file's, or it has none that is known. */
+static bool finder_names(const struct shell_command *c, const char *path)
+{
+	bool any = true;
+
+	for (size_t i = 1; i + 1 < c->word_count; i++) {
+		if (str_is_one_of(c->words[i].text, "!|-not"))
+			return true;
+		if (!str_is_one_of(c->words[i].text, "-name|-iname"))
+			continue;
+		any = false;
+		if (!c->words[i + 1].literal)
+			return true;
+		AUTO_FREE char *pattern = xstrndup(c->words[i + 1].text.p, c->words[i + 1].text.n);
+		if (fnmatch(pattern, strrchr(path, '/') + 1, FNM_CASEFOLD) == 0)
+			return true;
+	}
+	return any;
+}
 
 static bool tree_rule_matches(void *data, const char *path)
 {
 	struct tree_rule *t = data;
 	struct resolved_path file = { .path = path };
 
+	if (t->finder && !finder_names(t->finder, path))
+		return false;
 	t->found = eval_find_path_rule(t->ev, t->set, t->list, t->edits, &file);
 	return t->found;
 }
@@ -180,7 +208,7 @@ const struct rule *shell_any_path_rule(const struct rule_set *set, enum rule_lis
 static const struct rule *find_below(struct evaluation *ev, const struct rule_set *set, enum rule_list list, bool edits,
 				     struct str dir, bool hidden, bool *ret_too_large)
 {
-	struct tree_rule t = { .ev = ev, .set = set, .list = list, .edits = edits };
+	struct tree_rule t = { .ev = ev, .set = set, .list = list, .edits = edits, .finder = ev->shell->finder };
 
 	if (!shell_any_path_rule(set, list, edits))
 		return NULL;
@@ -319,8 +347,12 @@ static const struct rule *suspect_reader(struct evaluation *ev, const struct rul
 
 	if (!any || !c->word_count)
 		return NULL;
-	if (!shell_reads_tree(c, &hidden, &here))
+	bool finds = shell_hands_on_names(c, &ev->shell->script);
+	if (finds)
+		hidden = here = true;
+	else if (!shell_reads_tree(c, &hidden, &here))
 		return NULL;
+	ev->shell->finder = finds ? c : NULL;
 	if (here)
 		r = find_below(ev, set, list, false, STR("."), hidden, &too_large);
 	struct operands files = { .earlier = &ev->shell->files };
@@ -330,6 +362,7 @@ static const struct rule *suspect_reader(struct evaluation *ev, const struct rul
 			(void)operands_expand(&files, &ev->arena, &files.list[i]);
 	for (size_t i = 0; i < files.count && !r; i++)
 		r = find_below(ev, set, list, false, str_from(files.list[i].file.path), hidden, &too_large);
+	ev->shell->finder = NULL;
 	ev->doubt = r           ? "files that it hides are below a directory of this command"
 		    : too_large ? "a directory of this command is too large to look for files that it hides"
 				: NULL;
@@ -344,8 +377,17 @@ static const struct rule *shell_suspects(struct evaluation *ev, const struct rul
 		r = shell_any_path_rule(set, list, false);
 		ev->doubt = "it has too many words to look for files among them";
 	}
-	for (size_t i = 0; i < ev->shell->form_count && !r; i++)
-		r = suspect_reader(ev, set, list, &ev->shell->forms[i]);
+	for (size_t i = 0; i < ev->shell->form_count && !r; i++) {
+		const struct shell_command *c = &ev->shell->forms[i];
+		r = suspect_reader(ev, set, list, c);
+		for (size_t n = 0; n < c->redirect_count && !r; n++) {
+			const struct shell_redirect *to = &c->redirects[n];
+			bool unknown = to->writes_file && !to->target.literal && !to->target.tilde &&
+				       !memchr(to->target.text.p, '/', to->target.text.n);
+			r = unknown ? shell_any_path_rule(set, list, true) : NULL;
+			ev->doubt = r ? "the file that it writes is known only when it runs" : ev->doubt;
+		}
+	}
 	return r;
 }
 

@@ -2,8 +2,7 @@
  * evaluate_shell_pass.c - which shell commands run without a question: each simple command is named by a rule, or only reads, or
  * changes files where the mode accepts that; and each redirection is a write or a read of its own. */
 #include "guard/permission/evaluate_shell_int.h"
-#include "guard/permission/repository.h"
-#include "guard/shell/shell_files.h"
+#include "guard/shell/shell_command.h"
 #include "guard/shell/shell_options.h"
 
 /* How the commands of a text passed, together */

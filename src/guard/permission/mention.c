@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * mention.c - files that the words of a command may mean, and what is below a directory. */
-#include "guard/permission/mention.h"
+#include "guard/permission/evaluate_shell_int.h"
+#include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include "guard/shell/shell_files.h"
+#include "guard/shell/shell_command.h"
 #include "lib/base/buf.h"
 #include "lib/io/file.h"
 
@@ -103,6 +104,46 @@ static struct str without_expansions(struct arena *a, struct str text, const cha
 	return arena_str(a, buf_str(&out));
 }
 
+static void mention_glob(const struct mention_word *w, struct str pattern)
+{
+	struct operands found = { 0 };
+
+	for (const char *const *cwd = w->cwds; *cwd; cwd++)
+		operands_expand(&found, w->arena, &(struct operand){ .text = pattern, .from = *cwd });
+	for (size_t i = 0; i < found.count; i++)
+		mention_path(w, str_from(found.list[i].file.path));
+}
+
+/* .$x, .${x:-env}, f$(cmd): a file whose name has what stands around the expansion. An expansion alone says nothing. */
+static struct str expansions_as_wildcards(struct arena *a, struct str text)
+{
+	AUTO_BUF struct buf out = { 0 };
+	bool around = false;
+
+	for (size_t i = 0; i < text.n; i++) {
+		char c = text.p[i];
+		if (c == '$' || c == '`') {
+			size_t depth = 0;
+			size_t k = i + 1;
+			char open = k < text.n ? text.p[k] : '\0';
+			char close = c == '`' ? '`' : open == '{' ? '}' : open == '(' ? ')' : '\0';
+			for (; close && k < text.n; k++) {
+				depth += c == '$' && text.p[k] == open;
+				if (text.p[k] == close && (c == '`' || !--depth))
+					break;
+			}
+			for (; !close && k < text.n && (isalnum((unsigned char)text.p[k]) || text.p[k] == '_'); k++)
+				;
+			buf_addch(&out, '*');
+			i = close ? k : k - 1;
+		} else if (!char_in(c, "\"'\\")) {
+			buf_addch(&out, c);
+			around = around || c != '/';
+		}
+	}
+	return around ? arena_str(a, buf_str(&out)) : STR("");
+}
+
 /* In a script of sed: r, R, w and W are followed by a name, to the end of the line; so is the flag w of s. */
 static void mention_sed(const struct mention_word *w, struct str script)
 {
@@ -132,13 +173,11 @@ static void mention_word(const struct mention_word *w, const struct shell_word *
 	for (size_t i = 0; i + 1 < around.n; i++) /* "$x/F" */
 		if (around.p[i] == '/' && (!i || strchr(delimiters, around.p[i - 1])))
 			mention_tokens(w, (struct str){ around.p + i + 1, around.n - i - 1 }, delimiters);
-	if (!word->globs)
-		return;
-	struct operands found = { 0 };
-	for (const char *const *cwd = w->cwds; *cwd; cwd++)
-		operands_expand(&found, w->arena, &(struct operand){ .text = around, .from = *cwd });
-	for (size_t i = 0; i < found.count; i++)
-		mention_path(w, str_from(found.list[i].file.path));
+	if (word->globs)
+		mention_glob(w, around);
+	struct str pattern = expansions_as_wildcards(w->arena, text);
+	if (pattern.n && !str_has(text, STR("$PWD")) && !str_has(text, STR("$HOME")))
+		mention_glob(w, pattern);
 }
 
 void mentions_add(struct mentions *m, struct arena *a, const struct shell_command *c, const char *const *cwds)
@@ -147,11 +186,16 @@ void mentions_add(struct mentions *m, struct arena *a, const struct shell_comman
 
 	for (size_t i = 0; i < c->assignment_count; i++)
 		mention_word(&w, &c->assignments[i].value);
-	for (size_t i = 0; i < c->redirect_count; i++)
-		if (c->redirects[i].body)
-			mention_tokens(&w, *c->redirects[i].body, delimiters);
-		else if (c->redirects[i].op == SHELL_HERE_STRING)
-			mention_word(&w, &c->redirects[i].target);
+	for (size_t i = 0; i < c->redirect_count; i++) {
+		const struct shell_redirect *r = &c->redirects[i];
+		/* What xargs is given it appends to its words. */
+		w.writes = (r->writes_file && !r->target.literal) || shell_runs(c, "xargs");
+		if (r->body)
+			mention_tokens(&w, *r->body, delimiters);
+		else if (r->op == SHELL_HERE_STRING || w.writes)
+			mention_word(&w, &r->target);
+	}
+	w.writes = false;
 	if (!c->word_count)
 		return;
 	bool sed = str_is(c->words[0].text, "sed") || str_ends(c->words[0].text, STR("/sed"));
@@ -159,6 +203,13 @@ void mentions_add(struct mentions *m, struct arena *a, const struct shell_comman
 	for (size_t i = 1; i < c->word_count; i++) {
 		w.writes = shell_may_write_word(c, i);
 		mention_word(&w, &c->words[i]);
+		for (struct str rest = c->words[i].text;
+		     c->words[i].literal && !w.names_things && memchr(rest.p, ' ', rest.n);) {
+			struct str part = str_cut(&rest, ' '); /* sqlite3 x '.import F t' */
+			mention_tokens(&w, part, delimiters);
+			if (!memchr(rest.p, ' ', rest.n))
+				mention_tokens(&w, rest, delimiters);
+		}
 		if (sed && c->words[i].literal)
 			mention_sed(&w, c->words[i].text);
 	}
@@ -170,7 +221,15 @@ void mentions_add_text(struct mentions *m, struct arena *a, struct str text, con
 	char ends[sizeof delimiters + 1];
 
 	(void)snprintf(ends, sizeof ends, "%s ", delimiters);
-	mention_tokens(&w, without_expansions(a, text, cwds[0]), ends);
+	struct str plain = without_expansions(a, text, cwds[0]);
+	mention_tokens(&w, plain, ends);
+	for (struct str rest = plain; rest.p;) { /* for f in .* */
+		struct str word = str_cut(&rest, ' ');
+		while (word.n && char_in(word.p[word.n - 1], ";)&|\n"))
+			word.n--;
+		if (memchr(word.p, '*', word.n) || memchr(word.p, '?', word.n))
+			mention_glob(&w, word);
+	}
 }
 
 /* ---- trees ------------------------------------------------------------------------------------------------------ */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * repository.c - reads the configuration of a repository as git would find it from a directory. */
-#include "guard/permission/repository.h"
+#include "guard/permission/evaluate_shell_int.h"
 #include <strings.h>
 #include "lib/base/buf.h"
 #include "lib/git/git_head.h"

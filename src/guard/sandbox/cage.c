@@ -33,6 +33,39 @@ const char *const *sandbox_envp(struct arena *a, const struct sandbox_held *held
 	return envp;
 }
 
+/* A server that wants more than all others has a sandbox of its own: hosts are decided by sandbox. NULL: it cannot be had. */
+static struct sandbox *cage_with_wishes(struct sandbox *s, const struct child_wishes *w, const char *cwd,
+					struct err *err)
+{
+	const char *const *const lists[] = { w->write, w->hosts, w->sockets };
+	AUTO_BUF struct buf key = { 0 };
+	AUTO_BUF struct buf temp = { 0 };
+	unsigned count = 0;
+
+	buf_addf(&key, "%s\n", cwd);
+	for (size_t i = 0; i < COUNT_OF(lists); i++) {
+		for (const char *const *one = lists[i]; one && *one; one++)
+			buf_addf(&key, "%s\n", *one);
+		buf_addch(&key, '\n');
+	}
+	for (struct sandbox *cage = s->cages; cage; cage = cage->next_cage, count++)
+		if (str_eq(buf_str(&cage->cage_key), buf_str(&key)))
+			return cage;
+	struct sandbox_policy *policy = sandbox_policy_again(s->policy);
+	if (!policy || sandbox_policy_widen(policy, cwd, w->write, w->hosts, w->sockets, err) < 0) {
+		sandbox_policy_free(policy);
+		return NULL;
+	}
+	buf_addf(&temp, "%s-%u", s->temp_dir, count);
+	struct sandbox *cage = sandbox_new(&(struct sandbox_options){ s->loop, s->config_dir, temp.p });
+	sandbox_use_policy(cage, policy);
+	cage->cage_key = key;
+	key = (struct buf){ 0 };
+	cage->of = s;
+	cage->next_cage = s->cages;
+	return s->cages = cage;
+}
+
 static int cage_hold(void *data, struct child_options *o, void **ret_held, struct err *err)
 {
 	struct sandbox *s = data;
@@ -54,6 +87,11 @@ static int cage_hold(void *data, struct child_options *o, void **ret_held, struc
 	if (!o->cwd)
 		(void)!getcwd(here, sizeof here);
 	const char *cwd = o->cwd ? o->cwd : here;
+	const struct child_wishes *w = o->wishes;
+	bool wants = w && (w->write || w->hosts || w->sockets);
+	if (wants && !(s->policy->locked && o->of == CHILD_OF_PROJECT_SERVER) &&
+	    !(s = cage_with_wishes(s, w, cwd, err)))
+		return err_wrap(err, "its \"sandbox\"");
 	struct tool_env env = { .cwd = cwd, .root = cwd, .envp = envp };
 	struct sandbox_held *held = NULL;
 	int rc = sandbox_hold(

@@ -21,6 +21,7 @@ struct reading {
 	struct paths notes;
 	bool allows;                 /* it opens: a link must not lead out of what it names */
 	bool managed_only, own_only; /* entries of other layers do not count */
+	bool locked;                 /* no file of the project opens anything */
 	struct violation_rule *ignored;
 	size_t ignored_count, ignored_cap;
 	struct host_entry *hosts;
@@ -115,13 +116,18 @@ static void read_path_text(struct reading *r, const struct settings_origin *at, 
 	paths_add(r->paths, a, file.target);
 }
 
+static bool is_of_project(const struct settings_origin *at)
+{
+	return at->layer == LAYER_PROJECT || at->layer == LAYER_LOCAL;
+}
+
 static void on_path(void *data, const struct settings_item *item)
 {
 	struct reading *r = data;
 
-	if (r->managed_only && item->origin.layer != LAYER_MANAGED)
+	if ((r->managed_only && item->origin.layer != LAYER_MANAGED) ||
+	    (r->allows && r->locked && is_of_project(&item->origin)))
 		return;
-
 	read_path_text(r, &item->origin, json_str(item->value, &r->policy->arena));
 }
 
@@ -159,8 +165,8 @@ static void on_host(void *data, const struct settings_item *item)
 	struct str text = json_str(item->value, a);
 	uint64_t port = 0;
 
-	bool of_project = item->origin.layer == LAYER_PROJECT || item->origin.layer == LAYER_LOCAL;
-	if ((r->managed_only && item->origin.layer != LAYER_MANAGED) || (r->own_only && of_project))
+	if ((r->managed_only && item->origin.layer != LAYER_MANAGED) ||
+	    (r->allows && (r->own_only || r->locked) && is_of_project(&item->origin)))
 		return;
 	/* Rules for the tool that fetches pages mean hosts too; those about all of them add nothing. */
 	if (str_starts(str_from(r->key), STR("permissions."))) {
@@ -240,6 +246,8 @@ static void on_ignored(void *data, const struct settings_item *item)
 	struct reading *r = data;
 	struct arena *a = &r->policy->arena;
 
+	if (r->locked && is_of_project(&item->origin))
+		return;
 	for (const struct json *one = json_first(item->value); one; one = json_next(item->value, one)) {
 		if (r->ignored_count == r->ignored_cap) {
 			r->ignored_cap = r->ignored_cap ? 2 * r->ignored_cap : 8;
@@ -296,6 +304,70 @@ static bool read_files_open(const struct settings *s)
 	return open && json_bool(open) && (at.layer == LAYER_MANAGED || !managed);
 }
 
+/* ---- switches ---- */
+
+/* What each layer says of a key: -1 is nothing. */
+static void on_switch(void *data, const struct settings_view *v)
+{
+	int64_t *said = data;
+
+	if (v->value && v->effect >= EFFECT_OVERRIDDEN && said[v->origin.layer] < 0 &&
+	    !json_i64(v->value, &said[v->origin.layer]))
+		said[v->origin.layer] = json_bool(v->value);
+}
+
+static void read_layers(const struct settings *s, const char *key, int64_t said[LAYER_COUNT])
+{
+	for (size_t i = 0; i < LAYER_COUNT; i++)
+		said[i] = -1;
+	settings_explain(s, key, on_switch, said);
+}
+
+/* A switch that the file of a project can only set to this value, unless no other file speaks of it */
+static bool read_strict(const struct settings *s, const char *key, bool strict, bool fallback)
+{
+	int64_t said[LAYER_COUNT];
+
+	read_layers(s, key, said);
+	if (said[LAYER_USER] >= 0 && said[LAYER_PROJECT] >= 0 && said[LAYER_PROJECT] != strict)
+		said[LAYER_PROJECT] = -1;
+	for (size_t i = LAYER_COUNT; i-- > 0;)
+		if (said[i] >= 0)
+			return said[i];
+	return fallback;
+}
+
+/* One that opens something; 0: it is not set, or only by files of the project, and those are held. */
+static int64_t read_opening(const struct settings *s, const char *key, bool held)
+{
+	int64_t said[LAYER_COUNT];
+
+	read_layers(s, key, said);
+	for (size_t i = LAYER_COUNT; i-- > 0;)
+		if (said[i] >= 0 && !(held && (i == LAYER_PROJECT || i == LAYER_LOCAL)))
+			return said[i];
+	return 0;
+}
+
+/* Whoever runs the machine, or started this session, wants no one to leave: then files of the project open nothing. */
+static bool read_lock(const struct settings *s)
+{
+	int64_t leave[LAYER_COUNT];
+	int64_t domains[LAYER_COUNT];
+
+	read_layers(s, "sandbox.allowUnsandboxedCommands", leave);
+	read_layers(s, "sandbox.network.allowManagedDomainsOnly", domains);
+	return leave[LAYER_MANAGED] == 0 || leave[LAYER_FLAG] == 0 || domains[LAYER_MANAGED] == 1;
+}
+
+static void on_excluded(void *data, const struct settings_item *item)
+{
+	struct reading *r = data;
+
+	if (!r->locked || !is_of_project(&item->origin))
+		paths_add(r->paths, &r->policy->arena, json_cstr(item->value, &r->policy->arena));
+}
+
 /* ---- all ---- */
 
 static enum cage_level cage_level(const char *text)
@@ -312,17 +384,20 @@ struct sandbox_policy *sandbox_policy_new(const struct settings *s, const char *
 	struct paths hidden = { 0 };
 	struct paths variables = { 0 };
 
-	p->enabled = settings_bool(s, "sandbox.enabled", false);
-	p->fail_if_unavailable = p->enabled && settings_bool(s, "sandbox.failIfUnavailable", false);
-	p->auto_allow = settings_bool(s, "sandbox.autoAllowBashIfSandboxed", false);
+	p->settings = settings_ref((struct settings *)s);
+	p->cwd = arena_strdup(a, cwd);
+	p->config_dir = config_dir ? arena_strdup(a, config_dir) : NULL;
+	p->locked = r.locked = read_lock(s);
+	p->enabled = read_strict(s, "sandbox.enabled", true, false);
+	p->fail_if_unavailable = p->enabled && read_strict(s, "sandbox.failIfUnavailable", true, false);
+	p->auto_allow = read_opening(s, "sandbox.autoAllowBashIfSandboxed", r.locked);
 	p->hooks = cage_level(settings_cstr(s, "sandbox.cadre.hooks", a, "off"));
 	p->servers = cage_level(settings_cstr(s, "sandbox.cadre.mcpServers", a, "off"));
 	p->managed_domains_only = settings_bool(s, "sandbox.network.allowManagedDomainsOnly", false);
 	p->strict_domains = settings_bool(s, "sandbox.network.strictAllowlist", false);
-	p->http_port = (uint64_t)settings_i64(s, "sandbox.network.httpProxyPort", 0);
-	p->socks_port = (uint64_t)settings_i64(s, "sandbox.network.socksProxyPort", 0);
 	p->files_open = read_files_open(s);
-	p->weaker = settings_bool(s, "sandbox.enableWeakerNestedSandbox", false);
+	p->weaker = read_opening(s, "sandbox.enableWeakerNestedSandbox", r.locked);
+	p->local_binding = read_opening(s, "sandbox.network.allowLocalBinding", r.locked);
 	p->git_config = settings_bool(s, "sandbox.cadre.gitConfig", false);
 	struct paths devices = { 0 };
 	r.key = "sandbox.cadre.devices";
@@ -333,18 +408,20 @@ struct sandbox_policy *sandbox_policy_new(const struct settings *s, const char *
 	settings_each(s, "sandbox.ignoreViolations", on_ignored, &r);
 	p->ignored = r.ignored;
 	p->ignored_count = r.ignored_count;
-	p->excluded = settings_texts(s, "sandbox.excludedCommands", a);
+	struct paths excluded = { 0 };
+	r.paths = &excluded;
+	settings_each(s, "sandbox.excludedCommands", on_excluded, &r);
+	p->excluded = excluded.list;
 	struct settings_origin at = { 0 };
-	const struct json *leave = settings_get(s, "sandbox.allowUnsandboxedCommands", &at);
-	p->may_leave = !leave || json_bool(leave);
-	p->may_leave_explicitly = leave && json_bool(leave) && at.layer != LAYER_PROJECT && at.layer != LAYER_LOCAL;
+	p->may_leave = read_strict(s, "sandbox.allowUnsandboxedCommands", false, true);
+	p->may_leave_explicitly = p->may_leave && read_opening(s, "sandbox.allowUnsandboxedCommands", true);
 	p->allow_write = read_paths(&r, "sandbox.filesystem.allowWrite", true, NULL);
 	p->deny_write = read_paths(&r, "sandbox.filesystem.denyWrite", false, NULL);
 	r.managed_only = settings_bool(s, "sandbox.filesystem.allowManagedReadPathsOnly", false);
 	p->allow_read = read_paths(&r, "sandbox.filesystem.allowRead", true, NULL);
 	r.managed_only = false;
 	p->unix_sockets = read_paths(&r, "sandbox.network.allowUnixSockets", true, NULL);
-	p->all_unix_sockets = settings_bool(s, "sandbox.network.allowAllUnixSockets", false);
+	p->all_unix_sockets = read_opening(s, "sandbox.network.allowAllUnixSockets", r.locked);
 	const char *const *denied = read_paths(&r, "sandbox.filesystem.denyRead", false, &patterns);
 	for (; denied && *denied; denied++)
 		paths_add(&hidden, a, *denied);
@@ -362,6 +439,10 @@ struct sandbox_policy *sandbox_policy_new(const struct settings *s, const char *
 	p->deny_variables = variables.list;
 	p->denied = read_hosts(&r, "sandbox.network.deniedDomains", false);
 	p->allowed = read_hosts(&r, "sandbox.network.allowedDomains", true);
+	/* A proxy of the project would see what the lists of others keep from it. */
+	bool own_proxy = r.locked || p->strict_domains || p->denied.count;
+	p->http_port = (uint64_t)read_opening(s, "sandbox.network.httpProxyPort", own_proxy);
+	p->socks_port = (uint64_t)read_opening(s, "sandbox.network.socksProxyPort", own_proxy);
 	r.key = "sandbox.network.tlsTerminate";
 	if (settings_get(s, r.key, &at))
 		reading_note(&r, &at, STR("tlsTerminate"), "has no effect: the proxy passes TLS on unread");
@@ -372,21 +453,28 @@ struct sandbox_policy *sandbox_policy_new(const struct settings *s, const char *
 }
 
 int sandbox_policy_widen(struct sandbox_policy *p, const char *cwd, const char *const *writes, const char *const *hosts,
-			 struct err *err)
+			 const char *const *sockets, struct err *err)
 {
 	struct arena *a = &p->arena;
 	struct paths all = { 0 };
+	struct paths reached = { 0 };
 	struct host_entry *list = arena_alloc(a, (p->allowed.count + str_count(hosts) + 1) * sizeof *list);
 	size_t count = p->allowed.count;
 
 	for (const char *const *w = p->allow_write; w && *w; w++)
 		paths_add(&all, a, *w);
 	for (; writes && *writes; writes++) {
-		struct resolved_path file = resolved_path_find(a, cwd, str_from(*writes));
+		struct resolved_path file =
+			resolved_path_find(a, "/", str_from(path_absolute(a, cwd, str_from(*writes))));
 		if (!file.target)
 			return err_set(err, ERR_USAGE, "--write %s: there is no such place", *writes);
 		paths_add(&all, a, file.target);
 	}
+	for (const char *const *u = p->unix_sockets; u && *u; u++)
+		paths_add(&reached, a, *u);
+	for (; sockets && *sockets; sockets++)
+		paths_add(&reached, a,
+			  resolved_path_find(a, "/", str_from(path_absolute(a, cwd, str_from(*sockets)))).target);
 	if (count)
 		memcpy(list, p->allowed.list, count * sizeof *list);
 	for (; hosts && *hosts; hosts++) {
@@ -398,6 +486,7 @@ int sandbox_policy_widen(struct sandbox_policy *p, const char *cwd, const char *
 		list[count++] = (struct host_entry){ arena_str(a, host_normal(a, name)).p, port };
 	}
 	p->allow_write = all.list;
+	p->unix_sockets = reached.list;
 	p->allowed = (struct host_list){ list, count };
 	return 0;
 }
@@ -406,8 +495,14 @@ void sandbox_policy_free(struct sandbox_policy *p)
 {
 	if (!p)
 		return;
+	settings_unref(p->settings);
 	arena_release(&p->arena);
 	free(p);
+}
+
+struct sandbox_policy *sandbox_policy_again(const struct sandbox_policy *p)
+{
+	return p->settings ? sandbox_policy_new(p->settings, p->cwd, p->config_dir) : NULL;
 }
 
 /* ---- may a command reach this host? ---- */

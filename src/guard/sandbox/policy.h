@@ -43,6 +43,9 @@ struct violation_rule {
 
 struct sandbox_policy {
 	struct arena arena;
+	struct settings *settings; /* reference: it can be made again */
+	const char *cwd, *config_dir;
+	bool locked; /* files of the project open nothing */
 	bool enabled, fail_if_unavailable, auto_allow;
 	enum cage_level hooks, servers;
 	bool may_leave;            /* dangerouslyDisableSandbox counts */
@@ -60,6 +63,7 @@ struct sandbox_policy {
 	bool nested_user_namespaces;               /* may be made inside */
 	bool files_open;                           /* filesystem.disabled: no rules for files */
 	bool weaker;                               /* enableWeakerNestedSandbox */
+	bool local_binding;                        /* what listens inside is reached from the machine too */
 	bool git_config;                           /* cadre.gitConfig */
 	const char *const *devices; /* that are there inside; as they were found when the policy was made */
 	const char *const *sealed;  /* of deny_read, by credentials.files: no allowRead of a project opens them */
@@ -73,9 +77,11 @@ struct sandbox_policy {
 /* Returns owned. cwd: the project. */
 struct sandbox_policy *sandbox_policy_new(const struct settings *s, const char *cwd, const char *config_dir);
 void sandbox_policy_free(struct sandbox_policy *p);
-/* More places and hosts, for `cadre sandbox run`. Paths from cwd. -ERR_USAGE: not a host. */
+/* More places, hosts and sockets, for `cadre sandbox run` and servers. Paths from cwd; NULL: none. -ERR_USAGE: not a host. */
 int sandbox_policy_widen(struct sandbox_policy *p, const char *cwd, const char *const *writes, const char *const *hosts,
-			 struct err *err);
+			 const char *const *sockets, struct err *err);
+/* The same from the same settings; returns owned. NULL: it was not made from settings. */
+struct sandbox_policy *sandbox_policy_again(const struct sandbox_policy *p);
 
 /* "host", "host:port", "[v6]:port"; *port stays if there is none. False: it is not a port. */
 bool host_split(struct str text, struct str *ret_name, uint64_t *port);

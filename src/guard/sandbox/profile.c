@@ -20,18 +20,75 @@ static void paths_add_all(struct paths *p, struct arena *a, const char *const *l
 		paths_add(p, a, *list);
 }
 
-bool paths_hold(const struct paths *p, const char *path)
+static struct file_id file_id_of(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) < 0 ? (struct file_id){ 0 } : (struct file_id){ st.st_dev, st.st_ino };
+}
+
+bool profile_identify(const struct paths *programs, struct file_id *ids)
+{
+	bool moved = false;
+
+	for (size_t i = 0; i < programs->count; i++) {
+		struct file_id now = file_id_of(programs->list[i]);
+		moved = moved || now.dev != ids[i].dev || now.ino != ids[i].ino;
+		ids[i] = now;
+	}
+	return moved;
+}
+
+/* A file that exists, and the directories above it: a directory that is none of them does not hold it, whatever links lead there. */
+struct lineage {
+	size_t count; /* 0: not known */
+	struct file_id list[64];
+};
+
+static void lineage_of(struct lineage *l, struct arena *a, const char *target)
+{
+	char *up = arena_strdup(a, target);
+
+	for (l->count = 0; l->count < COUNT_OF(l->list); l->count++) {
+		l->list[l->count] = file_id_of(up[0] ? up : "/");
+		if (!l->list[l->count].ino)
+			break;
+		if (!up[0]) {
+			l->count++;
+			return;
+		}
+		*strrchr(up, '/') = '\0';
+	}
+	l->count = 0;
+}
+
+/* ids: of the first id_count paths, if that is known. */
+static bool paths_hold_known(const struct paths *p, const char *path, const struct file_id *ids, size_t id_count)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct resolved_path file = resolved_path_find(&a, "/", str_from(path));
+	struct lineage above;
 
+	if (!file.target)
+		return false;
 	for (size_t i = 0; i < p->count; i++) /* links in the lists are rare, and to follow them takes time */
-		if (path_is_inside(path, p->list[i]) && file.target && path_is_inside(file.target, p->list[i]))
+		if (path_is_inside(path, p->list[i]) && path_is_inside(file.target, p->list[i]))
 			return true;
-	for (size_t i = 0; i < p->count; i++)
-		if (resolved_path_is_inside(&a, &file, p->list[i]))
+	lineage_of(&above, &a, file.target);
+	for (size_t i = 0; i < p->count; i++) {
+		struct file_id id = ids && i < id_count ? ids[i] : file_id_of(p->list[i]);
+		bool possible = !above.count;
+		for (size_t k = 0; k < above.count && !possible; k++)
+			possible = above.list[k].ino == id.ino && above.list[k].dev == id.dev;
+		if (possible && resolved_path_is_inside(&a, &file, p->list[i]))
 			return true;
+	}
 	return false;
+}
+
+bool paths_hold(const struct paths *p, const char *path)
+{
+	return paths_hold_known(p, path, NULL, 0);
 }
 
 /* ---- reading ---- */
@@ -248,6 +305,7 @@ static void profile_limit_reads(struct profile *p, struct arena *a, const struct
 
 	p->limits_reads = true;
 	p->program_count = f->programs->count;
+	p->program_ids = f->program_ids;
 	p->reads = (struct paths){ arena_alloc(a, (f->programs->count + 64) * sizeof(char *)), f->programs->count,
 				   f->programs->count + 64 };
 	memcpy(p->reads.list, f->programs->list, (f->programs->count + 1) * sizeof(char *));
@@ -456,7 +514,8 @@ static int profile_hide(struct profile *p, struct arena *a, const struct profile
 	if (find_named_by_rules(&found, a, f->env) < 0)
 		return err_set(err, ERR_LIMIT, "rules name too many files to hide");
 	for (size_t i = 0; i < found.count; i++)
-		if (file_exists(found.list[i]) && (!p->limits_reads || paths_hold(&p->reads, found.list[i])))
+		if (file_exists(found.list[i]) &&
+		    (!p->limits_reads || paths_hold_known(&p->reads, found.list[i], p->program_ids, p->program_count)))
 			add_hidden(p, a, f, found.list[i]);
 	return 0;
 }

@@ -14,11 +14,18 @@ enum sandbox_hold {
 	HOLD_WORKTREE, /* its agent writes in a worktree only */
 };
 
+/* Which file a path leads to; zero: none. */
+struct file_id {
+	dev_t dev;
+	ino_t ino;
+};
+
 struct profile {
 	enum sandbox_hold hold;
-	struct paths writes;   /* directories and files */
-	struct paths reads;    /* only with limits_reads; begins with the programs */
-	size_t program_count;  /* of these */
+	struct paths writes;  /* directories and files */
+	struct paths reads;   /* only with limits_reads; begins with the programs */
+	size_t program_count; /* of these */
+	const struct file_id *program_ids;
 	struct paths protects; /* in writes, but not to be written: they exist */
 	struct paths lifts;    /* names that a custom protects and a setting of the user's opens */
 	struct paths links;    /* those of protects that are links */
@@ -39,16 +46,20 @@ struct profile_facts {
 	const struct tool_env *env;
 	const struct sandbox_policy *policy; /* NULL: nothing is set */
 	const char *cwd;
-	const char *command;          /* text: whether git is in it */
-	const char *temp_dir;         /* it exists */
-	const char *cwd_file;         /* NULL: none */
-	const struct paths *programs; /* as profile_programs() found them */
-	const char *home;             /* NULL: unknown */
+	const char *command;               /* text: whether git is in it */
+	const char *temp_dir;              /* it exists */
+	const char *cwd_file;              /* NULL: none */
+	const struct paths *programs;      /* as profile_programs() found them */
+	const struct file_id *program_ids; /* as profile_identify() found them */
+	const char *home;                  /* NULL: unknown */
 	const char *config_dir;
 };
 
 /* What programs need to run at all: they, their libraries, what those look up. In the arena. home may be NULL. */
 void profile_programs(struct paths *ret, struct arena *a, const char *path, const char *home, const char *shell);
+/* Looks which files they are now; ids has room for all. True: others than before. A Landlock ruleset names files, so what was
+ * found when it was made holds as long as it is used. */
+bool profile_identify(const struct paths *programs, struct file_id *ids);
 /* Everything is in the arena. -ERR_LIMIT: more is to be hidden than can be found; err says so. */
 int profile_make(struct profile *ret, struct arena *a, const struct profile_facts *facts, struct err *err);
 bool profile_may_read(const struct profile *p, const char *path);

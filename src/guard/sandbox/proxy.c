@@ -30,7 +30,9 @@ struct link {
 	bool waiting;         /* for the answer of a user */
 	bool upstream, socks; /* dialled through the user's proxy, which speaks SOCKS */
 	bool hello_seen;      /* what a TLS client asks for is known */
-	struct buf head;      /* what the client has said so far */
+	bool joined;          /* it came from the machine to a port of the inside, through this spare socket: */
+	size_t spare;
+	struct buf head; /* what the client has said so far */
 	struct proxy_request asked;
 	struct timer timer;
 	uv_getaddrinfo_t lookup;
@@ -75,6 +77,8 @@ static void on_link_closed(uv_handle_t *handle)
 	if (l->next)
 		l->next->prev = l->prev;
 	p->count--;
+	if (l->joined && !p->closing)
+		publish_return(p->sandbox->publish, l->spare);
 	buf_release(&l->head);
 	proxy_request_release(&l->asked);
 	free(l);
@@ -309,7 +313,9 @@ static void on_connected(uv_connect_t *request, int status)
 
 	if (l->closing)
 		return;
-	if (status < 0) {
+	if (status < 0 && l->joined) {
+		link_close(l);
+	} else if (status < 0) {
 		link_refuse(l, 502, uv_strerror(status));
 	} else if (!l->upstream) {
 		link_flow(l);
@@ -555,14 +561,14 @@ static void link_take_clear(struct link *l)
 	link_reach(l);
 }
 
-static void on_connection(uv_stream_t *listener, int status)
+/* NULL: there is no connection. One above the limit is closed at once. */
+static struct link *link_accept(struct proxy *p, uv_stream_t *listener)
 {
-	struct proxy *p = listener->data;
 	struct link *l = xcalloc(1, sizeof *l);
 
-	if (status < 0 || uv_tcp_init(loop_uv(p->loop), &l->side[SIDE_IN]) < 0) {
+	if (uv_tcp_init(loop_uv(p->loop), &l->side[SIDE_IN]) < 0) {
 		free(l);
-		return;
+		return NULL;
 	}
 	l->proxy = p;
 	l->opened[SIDE_IN] = true;
@@ -575,9 +581,51 @@ static void on_connection(uv_stream_t *listener, int status)
 		l->next->prev = &l->next;
 	p->links = l;
 	p->count++;
+	if (uv_accept(listener, (uv_stream_t *)&l->side[SIDE_IN]) < 0 || p->count > LINKS_MAX)
+		link_close(l);
+	return l;
+}
+
+void proxy_join(struct proxy *p, uv_stream_t *listener, int fd, size_t spare, unsigned port)
+{
+	struct link *l = link_accept(p, listener);
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_port = htons((uint16_t)port),
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int own = fd < 0 ? -1 : dup(fd); /* libuv closes what it is given */
+
+	if (l) {
+		l->joined = fd >= 0;
+		l->spare = spare;
+		l->asked.kind = PROXY_CLEAR;
+	}
+	if (!l || l->closing || own < 0 || uv_tcp_init(loop_uv(p->loop), &l->side[SIDE_OUT]) < 0) {
+		if (own >= 0)
+			close(own);
+		if (l)
+			link_close(l);
+		else if (fd >= 0)
+			publish_return(p->sandbox->publish, spare);
+		return;
+	}
+	l->opened[SIDE_OUT] = true;
+	l->handles++;
+	l->side[SIDE_OUT].data = l;
+	l->connect.data = l;
+	if (uv_tcp_open(&l->side[SIDE_OUT], own) < 0 ||
+	    uv_tcp_connect(&l->connect, &l->side[SIDE_OUT], (struct sockaddr *)&at, on_connected) < 0)
+		link_close(l);
+}
+
+static void on_connection(uv_stream_t *listener, int status)
+{
+	struct proxy *p = listener->data;
+	struct link *l = status < 0 ? NULL : link_accept(p, listener);
+
+	if (!l || l->closing)
+		return;
 	bool clear = listener != (uv_stream_t *)&p->listener;
-	if (uv_accept(listener, (uv_stream_t *)&l->side[SIDE_IN]) < 0 || p->count > LINKS_MAX ||
-	    (!clear && uv_read_start((uv_stream_t *)&l->side[SIDE_IN], on_alloc, on_head) < 0)) {
+	if (!clear && uv_read_start((uv_stream_t *)&l->side[SIDE_IN], on_alloc, on_head) < 0) {
 		link_close(l);
 		return;
 	}

@@ -26,8 +26,14 @@ void sandbox_free(struct sandbox *s)
 {
 	if (!s)
 		return;
+	for (struct sandbox *cage = s->cages, *next; cage; cage = next) {
+		next = cage->next_cage;
+		sandbox_free(cage);
+	}
+	buf_release(&s->cage_key);
 	for (struct sandbox_held *h = s->held; h; h = h->next)
 		h->prev = NULL; /* their processes are being ended; they go with those */
+	publish_free(s->publish);
 	proxy_free(s->proxy);
 	connects_free(s->connects);
 	plan_forget(s);
@@ -67,11 +73,13 @@ static void grant_host(struct sandbox *s, const struct host_wish *w)
 
 	buf_addf(&text, "%s:%u", w->host, w->port);
 	if (s->policy)
-		(void)sandbox_policy_widen(s->policy, "/", NULL, (const char *const[]){ text.p, NULL }, NULL);
+		(void)sandbox_policy_widen(s->policy, "/", NULL, (const char *const[]){ text.p, NULL }, NULL, NULL);
 }
 
 void sandbox_use_policy(struct sandbox *s, struct sandbox_policy *policy)
 {
+	for (struct sandbox *cage = s->cages; cage; cage = cage->next_cage)
+		buf_clear(&cage->cage_key); /* the next one that is started gets another */
 	sandbox_policy_free(s->policy);
 	s->policy = policy;
 	for (size_t i = 0; i < s->wish_count; i++)
@@ -165,6 +173,7 @@ int sandbox_cell(struct sandbox *s, enum cell_kind kind, struct cell **ret_cell,
 								   .ports = ports,
 								   .devices = p ? p->devices : NULL,
 								   .keep_proc = p && p->weaker,
+								   .spares = p && p->local_binding,
 								   .own_proc = p && p->nested_user_namespaces },
 					   &s->cells[kind], err);
 
@@ -211,6 +220,8 @@ void sandbox_note_refusal(struct sandbox *s, const char *format, ...)
 			paths_add(&h->refused_hosts, &h->arena, arena_strdup(&h->arena, text));
 	if (s->refusals.n < REFUSALS_BYTES && !str_has(buf_str(&s->refusals), str_from(text)))
 		buf_addf(&s->refusals, "%s\n", text);
+	if (s->of)
+		sandbox_note_refusal(s->of, "%s", text);
 }
 
 struct str sandbox_refusals(const struct sandbox *s)
@@ -407,6 +418,8 @@ static const struct paths *find_programs(struct sandbox *s, const struct sandbox
 	plan_forget(s);
 	arena_release(&s->programs_arena);
 	profile_programs(&s->programs, &s->programs_arena, path, home, r->shell);
+	s->program_ids = arena_calloc(&s->programs_arena, (s->programs.count + 1) * sizeof *s->program_ids);
+	(void)profile_identify(&s->programs, s->program_ids);
 	return &s->programs;
 }
 
@@ -444,6 +457,7 @@ static int fill_held(struct sandbox *s, const struct sandbox_request *r, struct 
 		.config_dir = s->config_dir,
 	};
 
+	facts.program_ids = s->program_ids;
 	if (facts.hold == HOLD_WORKTREE && sandbox_strength(s, NULL) != SANDBOX_FULL)
 		facts.hold = HOLD_NONE; /* its Landlock ruleset holds it, as far as that goes */
 	if (facts.hold == HOLD_READS && probe_reading(s) == SANDBOX_NONE)
@@ -480,8 +494,17 @@ static int fill_held(struct sandbox *s, const struct sandbox_request *r, struct 
 		git_config_keep(held);
 	if (rc == 0)
 		rc = plan_make(s, held, err);
+	if (rc == PLAN_MOVED) { /* once more, with what is there now */
+		held->confine = (struct confine){ 0 };
+		rc = profile_make(&held->profile, &held->arena, &facts, err);
+		rc = rc == 0 ? plan_make(s, held, err) : rc;
+		if (rc == PLAN_MOVED)
+			rc = err_set(err, ERR_IO, "directories of programs are being replaced");
+	}
 	if (rc == 0 && facts.hold == HOLD_INSIDE && !held->reduced)
 		held->variables = choose_variables(held, s->policy, r->env);
+	if (rc == 0 && facts.hold == HOLD_INSIDE && !held->reduced && s->policy->local_binding)
+		publish_watch(s);
 	held->may_leave = facts.hold != HOLD_WORKTREE && (!s->policy || s->policy->may_leave);
 	return rc;
 }
@@ -502,6 +525,12 @@ int sandbox_hold(struct sandbox *s, const struct sandbox_request *r, struct sand
 		sandbox_held_free(TAKE(held));
 	*ret_held = held;
 	return rc;
+}
+
+void sandbox_started(struct sandbox_held *held)
+{
+	if (held)
+		plan_release(held);
 }
 
 void sandbox_held_free(struct sandbox_held *held)

@@ -5,6 +5,7 @@
  *     ... the gate decides and sets call->belief ...
  *     sandbox_hold(env->sandbox, &request, &held, &err)       when the command starts
  *     spawn_start(... .confine = held->confine ...)
+ *     sandbox_started(held)
  *     sandbox_report(held, output, failed, &result);          when it has ended
  *     sandbox_held_free(held) */
 #pragma once
@@ -100,6 +101,9 @@ const char *const *sandbox_envp(struct arena *a, const struct sandbox_held *held
  * does not run: err says why. */
 int sandbox_hold(struct sandbox *s, const struct sandbox_request *request, struct sandbox_held **ret_held,
 		 struct err *err);
+/* The child has what it needs: closes our copy of its ruleset, which every child that is started meanwhile would have to close.
+ * NULL is allowed; optional. */
+void sandbox_started(struct sandbox_held *held);
 /* The command has ended: moves away what must not have appeared, and adds the lines for the model, or nothing. */
 void sandbox_report(struct sandbox_held *held, struct str output, bool failed, struct buf *out);
 void sandbox_held_free(struct sandbox_held *held); /* NULL is allowed */

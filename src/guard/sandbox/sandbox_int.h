@@ -7,6 +7,7 @@
 #include "guard/sandbox/sandbox.h"
 
 struct proxy;
+struct publish;
 
 enum sandbox_filter {
 	FILTER_READS,
@@ -48,13 +49,18 @@ struct sandbox {
 	struct sock_fprog *filters[FILTER_COUNT];
 	struct arena programs_arena; /* of the PATH that was looked at last */
 	struct paths programs;
+	struct file_id *program_ids;
 	char *programs_of;
 	struct kept_ruleset rulesets[RULESETS_MAX];
 	size_t ruleset_count, ruleset_next;
 	struct connects *connects; /* NULL: not yet, or it cannot be done */
 	struct proxy *proxy;       /* of the whole cell; NULL: not yet */
+	struct publish *publish;   /* NULL: not yet */
 	struct sandbox_held *held;
-	struct buf refusals; /* lines */
+	struct buf refusals;            /* lines */
+	struct sandbox *cages;          /* of servers that want more than others; they go with us */
+	struct sandbox *next_cage, *of; /* of such a one */
+	struct buf cage_key; /* of such a one: what it was made for; empty: the settings have changed since */
 	sandbox_ask_fn *ask; /* NULL: hosts that no list names are refused */
 	void *ask_data;
 	struct host_wish *wishes;
@@ -62,6 +68,8 @@ struct sandbox {
 };
 
 /* plan.c: mounts, ruleset and filter of a profile. Closed by plan_release. */
+/* PLAN_MOVED: directories of programs lead elsewhere since they were looked at (the profile was made by that): make the profile again. */
+enum { PLAN_MOVED = 1 };
 int plan_make(struct sandbox *s, struct sandbox_held *held, struct err *err);
 void plan_release(struct sandbox_held *held);
 void plan_forget(struct sandbox *s); /* rulesets that are kept */
@@ -136,3 +144,11 @@ void proxy_request_release(struct proxy_request *r);
 /* proxy.c: serves the cell's listening socket on the loop. */
 struct proxy *proxy_new(struct sandbox *s, const struct cell *cell);
 void proxy_free(struct proxy *p);
+/* Accepts a connection of the machine and leads it to a port of the inside, through fd, a spare socket; -1: there is none, and it
+ * is closed. When it has ended, publish_return() comes. */
+void proxy_join(struct proxy *p, uv_stream_t *listener, int fd, size_t spare, unsigned port);
+
+/* publish.c: a command with sandbox.network.allowLocalBinding begins. */
+void publish_watch(struct sandbox *s);
+void publish_return(struct publish *p, size_t spare);
+void publish_free(struct publish *p); /* before the cell; NULL is allowed */

@@ -2,7 +2,7 @@
  * shell_deny.c - every command that a command may start, as rules that forbid see it. Here too much is better than too
  * little: where it is not known whether an option has an argument, both readings are listed. */
 #include <ctype.h>
-#include "guard/shell/shell_files.h"
+#include "guard/shell/shell_command.h"
 #include "guard/shell/shell_options.h"
 #include "guard/shell/shell_parse_int.h"
 
@@ -229,6 +229,7 @@ static const struct {
 } coders[] = {
 	{ "awk|gawk|mawk|nawk|sed", "", "", false },
 	{ "bun", "ep", "--eval|--print", false },
+	{ "c++|cc|clang|g++|gcc", "", "-wrapper|-fplugin|-specs|--specs", false },
 	{ "deno", "", "eval", true },
 	{ "ed|tclsh", "", "", true },
 	{ "emacs", "", "--eval|--exec|--batch", false },
@@ -568,23 +569,66 @@ static void list_command(struct listing *l, const struct shell_command *c, unsig
 			list_wrapped(l, &runners[i], c, level);
 	if (str_starts_with_one_of(name, "ld-|ld.so|ld64.so"))
 		list_wrapped(l, &(struct runner){ "ld.so", "", 0 }, c, level);
-	if (str_is(name, "parallel"))
+	if (str_is_one_of(name, "at|batch|crontab|parallel"))
 		note_hiding(l, "it runs what it reads");
 	for (size_t i = 0; i < COUNT_OF(texts); i++)
 		if (str_is_one_of(name, texts[i].names))
 			texts[i].list(l, c, level);
 }
 
-/* A program that is not known may run its arguments: all words from any of them on, or one of them as a text. */
+/* Of programs with subcommands, these run what follows. */
+static const char running[] =
+	"--exec|--extcmd|-x|debug|difftool|dlx|exec|filter-branch|foreach|run|shell|ssh|submodule|x";
+
+/* A word as a command, or as a text: 'rm x', --exec='rm x', -x'rm x', EXEC:'rm x', '!rm x' */
+static void list_doubtful_word(struct listing *l, const struct shell_command *c, size_t i)
+{
+	struct str text = c->words[i].text;
+
+	if (!c->words[i].literal && text.n > 1 && text.p[0] == '"')
+		text = (struct str){ text.p + 1, text.n - 2 };
+	const char *blank = memchr(text.p, ' ', text.n);
+	if (blank && text.p[0] != '-')
+		list_text(l, text, 0);
+	else if (!blank && c->words[i].literal && text.n && text.p[0] != '-')
+		list_words(l, c, i, c->word_count, 0);
+	for (size_t k = 1; blank && text.p + k < blank; k++)
+		if (char_in(text.p[k - 1], "=:!") || (k == 2 && text.p[0] == '-'))
+			list_text(l, (struct str){ text.p + k, text.n - k }, 0);
+}
+
+/* A variable may name the program that another one runs: EDITOR, PAGER, GIT_SSH_COMMAND */
+static void list_value(struct listing *l, struct str value)
+{
+	if (value.n > 1 && char_in(value.p[0], "\"'") && value.p[value.n - 1] == value.p[0])
+		value = (struct str){ value.p + 1, value.n - 2 };
+	list_text(l, value, 0);
+}
+
+/* A program that is not known may run its arguments: all words from any of them on, or one of them as a text, or what it is
+ * given to read. A known program runs under another name when it is copied. */
 static void list_doubts(struct listing *l, const struct shell_command *c)
 {
 	struct shell_command named = *c;
 	size_t first;
 
-	if (c->word_count < 2 || !c->words[0].literal)
+	for (size_t i = 0; i < c->assignment_count; i++)
+		list_value(l, c->assignments[i].value.text);
+	if (!c->word_count || !c->words[0].literal)
 		return;
 	struct str name = shell_base_name(c->words[0].text);
-	bool known = str_is_one_of(name, subcommanders);
+	bool copies = str_is_one_of(name, "cp|install|link|ln|mv");
+	bool declares = shell_declares(name);
+	for (size_t i = 1; i < c->word_count && (copies || declares); i++) {
+		struct str word = c->words[i].text;
+		const char *at = memchr(word.p, declares ? '=' : '/', word.n);
+		if (at && declares)
+			list_value(l, (struct str){ at + 1, (size_t)(word.p + word.n - at - 1) });
+		else if (at)
+			list_words(l, c, i, i + 1, 0);
+	}
+	bool known = false;
+	bool parent = str_is_one_of(name, subcommanders);
 	for (size_t i = 0; i < COUNT_OF(runners) && !known; i++)
 		known = str_is_one_of(name, runners[i].names);
 	for (size_t i = 0; i < COUNT_OF(texts) && !known; i++)
@@ -595,16 +639,19 @@ static void list_doubts(struct listing *l, const struct shell_command *c)
 	word.text = name;
 	named.words = &word;
 	named.word_count = 1;
-	if (known || shell_find_program(&named, &first))
+	if (known || (!parent && shell_find_program(&named, &first)))
 		return;
+	bool runs = !parent;
 	for (size_t i = 1; i < c->word_count; i++) {
-		struct str text = c->words[i].text;
-		if (!c->words[i].literal || !text.n || text.p[0] == '-')
-			continue;
-		if (memchr(text.p, ' ', text.n))
-			list_text(l, text, 0);
-		else
-			list_words(l, c, i, c->word_count, 0);
+		struct str option = c->words[i].text;
+		if (runs || str_starts(option, STR("--exec=")) || str_starts(option, STR("--extcmd=")))
+			list_doubtful_word(l, c, i);
+		runs = runs || str_is_one_of(option, running);
+	}
+	for (size_t i = 0; i < c->redirect_count && (!parent || str_is(name, "make")); i++) {
+		const struct shell_redirect *r = &c->redirects[i];
+		if (r->body || r->op == SHELL_HERE_STRING)
+			list_value(l, r->body ? *r->body : r->target.text);
 	}
 }
 

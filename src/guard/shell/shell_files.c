@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * shell_files.c - files as rules that forbid see them. A command that is not known to read only may use each of its words as a file;
  * here is which of them it may write, and which programs take a directory for all that is in it. Too much is better than too little. */
-#include "guard/shell/shell_files.h"
+#include "guard/shell/shell_command.h"
 #include "guard/shell/shell_options.h"
 
 static bool has_letter(const struct shell_command *c, const char *letters)
@@ -27,10 +27,23 @@ static bool has_word(const struct shell_command *c, const char *begin)
 
 /* All their words may be files that they make, change or remove. */
 static const char writers[] =
-	"7z|ar|brotli|bunzip2|bzip2|chattr|chgrp|chmod|chown|compress|cp|cpio|csplit|dos2unix|ed|emacs|"
-	"ex|fallocate|gunzip|gzip|install|jar|joe|link|ln|lz4|mcedit|micro|mkdir|mkfifo|mknod|mktemp|mv|"
-	"nano|nvim|patch|pax|pico|rename|rm|rmdir|rsync|scp|script|setfacl|shred|split|sponge|strip|tee|"
-	"touch|truncate|unix2dos|unlink|unlzma|unxz|unzip|unzstd|uudecode|vi|vim|vimdiff|xxd|xz|zip|zstd";
+	"7z|ar|black|brotli|bunzip2|bzip2|chattr|chgrp|chmod|chown|compress|convert|cp|cpio|crudini|csplit|"
+	"dos2unix|ed|emacs|ex|fallocate|ffmpeg|gunzip|gzip|install|isort|jar|joe|link|ln|logrotate|lz4|magick|"
+	"mcedit|micro|mkdir|mkfifo|mknod|mktemp|mmv|mogrify|mv|nano|nvim|objcopy|patch|pax|pico|rename|rm|"
+	"rmdir|rsync|rustfmt|scp|script|setfacl|setfattr|shred|split|sponge|sqlite3|ssh-keygen|strip|tee|touch|"
+	"truncate|unix2dos|unlink|unlzma|unxz|unzip|unzstd|uudecode|vi|vim|vimdiff|xmlstarlet|xxd|xz|zip|zstd";
+
+/* Programs that change the files they are given if one of these words is among the others */
+static const struct {
+	const char *names, *words;
+} changers[] = {
+	{ "autopep8|clang-format|yapf|yq", "-i" },
+	{ "cmake", "copy|copy_if_different|rename|rm|touch" },
+	{ "gofmt|goimports|prettier|shfmt", "-w" },
+	{ "hg|svn", "revert" },
+	{ "rubocop", "-a|-A" },
+	{ "ruff|terraform", "format|fmt" },
+};
 
 /* Of git: subcommands that write files of the work tree, or the file that they are given. */
 static const char git_writers[] =
@@ -54,9 +67,15 @@ static bool writes_all_words(const struct shell_command *c, struct str name)
 		return has_word(c, "-delete") || has_word(c, "-f");
 	if (str_is(name, "tar") || str_is(name, "bsdtar"))
 		return true;
-	for (size_t i = 1; str_is(name, "git") && i < c->word_count; i++)
-		if (str_is_one_of(c->words[i].text, git_writers))
+	for (size_t i = 1; i < c->word_count; i++) {
+		struct str word = c->words[i].text;
+		if (str_is(name, "git") ? str_is_one_of(word, git_writers)
+					: str_is_one_of(word, "--fix|--write|--in-place|--inplace"))
 			return true;
+		for (size_t k = 0; k < COUNT_OF(changers); k++)
+			if (str_is_one_of(name, changers[k].names) && str_is_one_of(word, changers[k].words))
+				return true;
+	}
 	return false;
 }
 
@@ -72,7 +91,11 @@ bool shell_may_write_word(const struct shell_command *c, size_t index)
 		return true;
 	if (str_is(name, "uniq"))
 		return index > 1;
-	/* A script that names a file behind > (awk) or w (sed) */
+	/* A script that names a file behind > (awk) or w (sed), or code that writes */
+	static const char *const marks[] = { "rite", "unlink", "rename", "emove", "runcate", "\"w", "'w", "\"a", "'a" };
+	for (size_t i = 0; i < COUNT_OF(marks) && word.n > 8; i++)
+		if (str_has(word, str_from(marks[i])) && memchr(word.p, '(', word.n))
+			return true;
 	return memchr(word.p, '>', word.n) ||
 	       (str_is(name, "sed") && str_has(word, STR("w")) && memchr(word.p, '/', word.n));
 }
@@ -118,7 +141,9 @@ bool shell_reads_tree(const struct shell_command *c, bool *ret_hidden, bool *ret
 	size_t operands = 0;
 
 	*ret_hidden = true;
-	*ret_here = false;
+	*ret_here = str_is_one_of(name, "ack|ag|pt|sift|ugrep"); /* they search the directory, unless files are named */
+	if (*ret_here)
+		return true;
 	if (!p || str_is_one_of(name, "[|cd|df|du|find|ls|popd|pushd|pwd|readlink|realpath|stat|test|tree") ||
 	    p->texts == PROGRAM_NO_FILES || (p->flags & PROGRAM_WRITES) || str_is(name, "git"))
 		return false;
@@ -132,6 +157,17 @@ bool shell_reads_tree(const struct shell_command *c, bool *ret_hidden, bool *ret
 			!operands && (has_letter(c, "r") || has_word(c, "--recursive") || has_word(c, "--directories"));
 	}
 	return true;
+}
+
+bool shell_hands_on_names(const struct shell_command *c, const struct shell_script *script)
+{
+	bool on = has_word(c, "-exec") || has_word(c, "-ok");
+
+	if (!shell_runs(c, "find"))
+		return false;
+	for (size_t i = 0; i < script->count && !on; i++)
+		on = shell_runs(&script->commands[i], "parallel|xargs");
+	return on || script->has_control_flow;
 }
 
 /* ---- git -------------------------------------------------------------------------------------------------------- */

@@ -75,6 +75,16 @@ bool str_is_one_of(struct str s, const char *list)
 	return false;
 }
 
+bool str_fits_one_of(struct str s, const char *list)
+{
+	for (struct str rest = str_from(list); rest.n;) {
+		struct str one = str_cut(&rest, '|');
+		if (one.p[one.n - 1] == '*' ? str_starts(s, (struct str){ one.p, one.n - 1 }) : str_eq(s, one))
+			return true;
+	}
+	return false;
+}
+
 bool str_is_one_of_nocase(struct str s, const char *list)
 {
 	for (struct str rest = str_from(list); rest.n;) {

@@ -69,6 +69,7 @@ void hex_encode(const unsigned char *bytes, size_t n, char *out); /* 2 * n digit
 bool str_is_hex(struct str s);                                    /* lower-case hexadecimal digits only */
 /* A list such as "a|b|c"; none of its members is empty. */
 bool str_is_one_of(struct str s, const char *list);
+bool str_fits_one_of(struct str s, const char *list); /* a member that ends with '*' stands for all that begin so */
 bool str_is_one_of_nocase(struct str s, const char *list);
 bool str_starts_with_one_of(struct str s, const char *list);
 

@@ -41,7 +41,8 @@ enum cell_gift {
 	CELL_DNS_LAST = CELL_DNS + 3,
 	CELL_SHM_DIR,
 	CELL_PORTS,
-	CELL_GIFTS = CELL_PORTS + CELL_PORTS_MAX
+	CELL_SPARES = CELL_PORTS + CELL_PORTS_MAX,
+	CELL_GIFTS = CELL_SPARES + CELL_SPARES_MAX
 };
 
 struct cell {
@@ -298,6 +299,8 @@ static int cell_prepare(const struct cell_options *o, struct cell_report *r, int
 			int fd = cell_listen(SOCK_STREAM, true, false, ports[i]);
 			gifts[CELL_PORTS + i] = fd < 0 ? cell_listen(SOCK_STREAM, false, false, ports[i]) : fd;
 		}
+		for (size_t i = 0; o->spares && i < CELL_SPARES_MAX; i++)
+			gifts[CELL_SPARES + i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 		gifts[CELL_DIAG] = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
 		if (gifts[CELL_DIAG] < 0) /* no unix_diag: nothing is found with it */
 			gifts[CELL_DIAG] = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -500,6 +503,11 @@ void cell_free(struct cell *cell)
 int cell_port_fd(const struct cell *cell, size_t n)
 {
 	return n < CELL_PORTS_MAX ? cell->gifts[CELL_PORTS + n] : -1;
+}
+
+int cell_spare_fd(const struct cell *cell, size_t n)
+{
+	return n < CELL_SPARES_MAX ? cell->gifts[CELL_SPARES + n] : -1;
 }
 
 int cell_dns_fd(const struct cell *cell, int type, bool six)

@@ -10,7 +10,7 @@
 
 struct cell;
 
-enum { CELL_PROXY_PORT = 61080, CELL_PORTS_MAX = 24, CELL_DEVICES_MAX = 32 };
+enum { CELL_PROXY_PORT = 61080, CELL_PORTS_MAX = 24, CELL_DEVICES_MAX = 32, CELL_SPARES_MAX = 16 };
 #define CELL_NOBODY ((uid_t)4294967294U) /* the user that no process of a cell is, nor has power over */
 
 enum cell_kind {
@@ -26,6 +26,7 @@ struct cell_options {
 	const char *const *
 		devices; /* files and directories of /dev that are there inside too, at most CELL_DEVICES_MAX; NULL: none */
 	bool keep_proc; /* where /proc cannot be mounted: the one outside, read-only */
+	bool spares;    /* TCP sockets of the inside are made, for connections from outside */
 	bool own_proc; /* files of processes in /proc are writable: user namespaces of the inside map their ids there */
 };
 /* Returns owned. -ERR_LIMIT: the kernel refuses, and err names the step. It takes some milliseconds. */
@@ -36,6 +37,8 @@ int cell_proxy_fd(const struct cell *cell);
 /* The n-th socket that listens on one of the ports, for all addresses: every address leads to the inside's own loopback, and
  * getsockname(2) says which one was meant. Borrowed; -1: there is none. A port that cannot be had is -1 and not the last. */
 int cell_port_fd(const struct cell *cell, size_t n);
+/* The n-th spare socket, not connected. Borrowed; -1: there is none. */
+int cell_spare_fd(const struct cell *cell, size_t n);
 /* type: SOCK_DGRAM or SOCK_STREAM; 127.0.0.1:53, or [::1]:53 if six. Borrowed; -1: none */
 int cell_dns_fd(const struct cell *cell, int type, bool six);
 /* A netlink socket of the inside, that knows which UNIX sockets are bound there. Borrowed; -1: a view. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * download.c - one file over http, on a loop of its own. */
-#include "lib/io/download.h"
 #include "lib/io/address.h"
 #include "lib/io/http.h"
 #include "lib/io/url.h"

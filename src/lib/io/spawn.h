@@ -34,6 +34,11 @@ enum child_of {
 	CHILD_OF_CONVERTER, /* reads one file of a stranger's, and writes to its output */
 };
 
+/* What a program wants in a sandbox beyond what all others get. Lists end with NULL; NULL: nothing */
+struct child_wishes {
+	const char *const *write, *const *hosts, *const *sockets;
+};
+
 /* Borrowed until spawn_start returns */
 struct child_options {
 	const char *const *argv; /* argv[0] is searched in PATH of envp unless it has a slash */
@@ -44,10 +49,11 @@ struct child_options {
 	struct str input; /* written to stdin, then closed; empty: /dev/null */
 	bool keep_stdin;  /* stdin stays open after the input, for child_write */
 	bool tell_end;
-	bool inherit;                  /* the streams are ours; without on_output */
-	int landlock_fd;               /* > 0: ruleset to enforce */
-	enum child_of of;              /* other than CHILD_OF_US: the confiner decides what holds it */
-	const struct confine *confine; /* what else holds it (confine.h); NULL: nothing */
+	bool inherit;                      /* the streams are ours; without on_output */
+	int landlock_fd;                   /* > 0: ruleset to enforce */
+	const struct child_wishes *wishes; /* for the confiner; NULL: none */
+	enum child_of of;                  /* other than CHILD_OF_US: the confiner decides what holds it */
+	const struct confine *confine;     /* what else holds it (confine.h); NULL: nothing */
 };
 
 /* Decides what holds programs that hooks and servers are. hold changes confine and envp of the options, or leaves them; what it

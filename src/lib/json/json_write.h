@@ -95,6 +95,7 @@ static inline void json_kcstr_if(struct json_out *w, const char *key, const char
  *   '%s' '%.*s'               a string; null for NULL
  *   %s %.*s                   a complete value, trusted to be valid; null for NULL or an empty one
  *   %d %u %zu %lld %llu %g    a number
+ *   '%u' '%llu'               a number as a string
  *   !!%d                      a boolean
  *   ?CONVERSION               null for NULL, 0 and an empty %.*s
  *   KEY?:CONVERSION           no member then
@@ -102,6 +103,7 @@ static inline void json_kcstr_if(struct json_out *w, const char *key, const char
  * A template may leave brackets open and may end behind a key; the next call continues there. */
 void json_putf(struct json_out *w, const char *template, ...) printf_like(2, 3);
 void json_vputf(struct json_out *w, const char *template, va_list args);
+void json_addf(struct buf *out, const char *template, ...) printf_like(2, 3); /* a whole value, appended to out */
 
 void json_add_quoted(struct buf *out, struct str s);  /* "..." with quotes, repaired and escaped */
 void json_add_escaped(struct buf *out, struct str s); /* the same without the quotes */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * oauth_callback.c - a web server for one answer. libuv owns its handles until they are closed, so the object outlives
  * oauth_callback_close and is freed with the last of them. */
-#include "mcp/auth/oauth_callback.h"
+#include "mcp/auth/auth_flow.h"
 #include <arpa/inet.h>
 #include "lib/base/buf.h"
 #include "mcp/auth/oauth_http.h"

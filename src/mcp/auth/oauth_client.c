@@ -104,7 +104,6 @@ int oauth_jwt_client(struct arena *arena, const char *private_key, const char *c
 	AUTO_BUF struct buf jwt = { 0 };
 	AUTO_BUF struct buf json = { 0 };
 	AUTO_BUF struct buf signature = { 0 };
-	struct json_out w = json_out(&json);
 	char id[UUID_LEN + 1];
 	int64_t now_s = id_wall_ms() / 1000;
 	char no_password[] = ""; /* NULL would ask for one at the terminal */
@@ -125,7 +124,7 @@ int oauth_jwt_client(struct arena *arena, const char *private_key, const char *c
 	buf_addch(&jwt, '.');
 	buf_clear(&json);
 	id_uuid(id);
-	json_putf(&w, "{iss:'%s', sub:'%s', aud:'%s', jti:'%s', iat:%lld, exp:%lld}", client_id, client_id, audience,
+	json_addf(&json, "{iss:'%s', sub:'%s', aud:'%s', jti:'%s', iat:%lld, exp:%lld}", client_id, client_id, audience,
 		  id, (long long)now_s, (long long)(now_s + JWT_LIFE_S));
 	oauth_base64url(&jwt, json.p, json.n);
 	if (!jwt_sign(&signature, key, buf_str(&jwt)))

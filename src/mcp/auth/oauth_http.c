@@ -48,6 +48,15 @@ int oauth_url_check(const char *text, bool loopback_allowed, const char *what, s
 	return err_set(err, ERR_DENIED, "%s %.100s: only https is allowed for authorisation", what, text);
 }
 
+bool oauth_same_origin(const char *a, const char *b)
+{
+	AUTO_ARENA struct arena arena = { 0 };
+	struct oauth_url x, y;
+
+	return oauth_url_parse(&arena, a, &x, NULL) == 0 && oauth_url_parse(&arena, b, &y, NULL) == 0 &&
+	       !strcmp(x.origin, y.origin);
+}
+
 bool oauth_url_covers(const char *resource, const char *url)
 {
 	AUTO_ARENA struct arena arena = { 0 };

@@ -17,6 +17,7 @@ struct oauth_url {
 int oauth_url_parse(struct arena *arena, const char *text, struct oauth_url *ret_url, struct err *err);
 /* https, or http on loopback if the caller allows it. what names the URL in the error: "token_endpoint". */
 int oauth_url_check(const char *text, bool loopback_allowed, const char *what, struct err *err);
+bool oauth_same_origin(const char *a, const char *b);
 /* Whether the resource is the url or a parent of it: same origin, and a path prefix of whole components. */
 bool oauth_url_covers(const char *resource, const char *url);
 

@@ -308,14 +308,13 @@ static void tool_run_start(struct tool_call *call)
 	struct mcp_selection *servers = call->env->servers;
 	struct mcp_lease *lease = servers ? mcp_selection_find(servers, str_from(ctx->set->server)) : NULL;
 	AUTO_BUF struct buf params = { 0 };
-	struct json_out w = json_out(&params);
 
 	if (!lease) {
 		tool_call_fail(call, "The tool %s cannot be called: this agent does not use the server %s.",
 			       ctx->tool->name, ctx->set->server);
 		return;
 	}
-	json_putf(&w, "{name:'%s', arguments:%.*s}", ctx->tool->name, JSON_ARG(call->input));
+	json_addf(&params, "{name:'%s', arguments:%.*s}", ctx->tool->name, JSON_ARG(call->input));
 	struct tool_run *tool_run =
 		arena_new(&call->arena, struct tool_run, .server = arena_strdup(&call->arena, ctx->set->server),
 			  .tool = arena_strdup(&call->arena, ctx->tool->name), .most_chars = ctx->tool->most_chars);
@@ -344,11 +343,10 @@ static char *write_definition(const char *name, const struct mcp_tool *t, struct
 {
 	AUTO_BUF struct buf out = { 0 };
 	AUTO_BUF struct buf description = { 0 };
-	struct json_out w = json_out(&out);
 	buf_append(&description, utf8_cut(str_from(t->description), DESCRIPTION_LIMIT));
 	if (strlen(t->description) > DESCRIPTION_LIMIT)
 		buf_addstr(&description, " [...]");
-	json_putf(&w, "{name:'%s', description:'%.*s', input_schema:%s}", name, STR_ARG(buf_str(&description)),
+	json_addf(&out, "{name:'%s', description:'%.*s', input_schema:%s}", name, STR_ARG(buf_str(&description)),
 		  t->schema);
 	return arena_dup(a, out.p, out.n);
 }

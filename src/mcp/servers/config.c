@@ -248,33 +248,38 @@ static int read_flag(struct loading *w, const char *value)
 	return status < 0 ? status : add_file(w, &f, MCP_SCOPE_FLAG);
 }
 
+/* A file that can only add servers: the run continues without them. */
+static void skip_file(struct loading *w)
+{
+	buf_addf(&w->config->notes, "%s; none of its servers runs\n", w->err->text);
+	buf_addf(&w->config->bad_files, "%s\n", w->err->text);
+	*w->err = (struct err){ 0 };
+}
+
 /* Of the state file and the project's files. */
-static int read_locations(struct loading *w)
+static void read_locations(struct loading *w)
 {
 	AUTO_SETTINGS_FILE struct settings_file state = { 0 };
 	AUTO_ARENA struct arena a = { 0 };
 	struct mcp_locations locations;
-	int status = 0;
 
 	mcp_locations_find(&locations, &a, w->spec->cwd, w->spec->state_file, w->spec->sources);
-	if (w->spec->sources & (SETTINGS_LOCAL | SETTINGS_USER))
-		status = settings_file_read_up_to(&state, w->spec->state_file, TRUST_FILE_LIMIT, w->err);
-	for (size_t i = 0; status == 0 && i < locations.count; i++) {
+	if ((w->spec->sources & (SETTINGS_LOCAL | SETTINGS_USER)) &&
+	    settings_file_read_up_to(&state, w->spec->state_file, TRUST_FILE_LIMIT, w->err) < 0)
+		skip_file(w);
+	for (size_t i = 0; i < locations.count; i++) {
 		const struct mcp_location *location = &locations.list[i];
 		AUTO_SETTINGS_FILE struct settings_file f = { 0 };
 		const struct json *map = NULL;
-		if (is_in_state_file(location)) {
-			status = location_servers(location, &state, &map, w->err);
-			if (status == 0)
-				add_servers(w, &state, map, location->scope);
-		} else if (settings_file_read(&f, location->file, w->err) < 0 || add_file(w, &f, location->scope) < 0) {
-			/* It could only add servers. */
-			buf_addf(&w->config->notes, "%s; none of its servers runs\n", w->err->text);
-			buf_addf(&w->config->bad_files, "%s\n", w->err->text);
-			*w->err = (struct err){ 0 };
+		if (!is_in_state_file(location)) {
+			if (settings_file_read(&f, location->file, w->err) < 0 || add_file(w, &f, location->scope) < 0)
+				skip_file(w);
+		} else if (state.root && location_servers(location, &state, &map, w->err) < 0) {
+			skip_file(w);
+		} else if (state.root) {
+			add_servers(w, &state, map, location->scope);
 		}
 	}
-	return status;
 }
 
 /* ---- deciding ---- */
@@ -302,6 +307,29 @@ static void set_standing(struct mcp_item *item, enum mcp_standing standing, cons
 	item->reason = reason;
 }
 
+/* What a server that is not the user's own wants in the sandbox must have been approved with these very words. Where the user
+ * cannot be asked it runs without. */
+static void decide_wishes(struct mcp_config *c, struct mcp_item *item, const struct mcp_config_spec *spec)
+{
+	struct mcp_server *s = item->server;
+
+	if (!s->wishes_text || mcp_server_origin(s) == CHILD_OF_SERVER)
+		return;
+	struct named approved = { .name = arena_printf(&c->arena, "%s sandbox %s", item->name, s->wishes_text) };
+	if (item->scope == MCP_SCOPE_PROJECT)
+		settings_each(spec->settings, "enabledMcpjsonServers", find_name, &approved);
+	if (approved.found)
+		return;
+	item->wanted = s->wishes;
+	s->wishes = (struct child_wishes){ 0 };
+	if (item->scope == MCP_SCOPE_PROJECT && spec->interactive) {
+		item->wishes = approved.name;
+		return;
+	}
+	buf_addf(&c->notes, "%s:%u: server '%s': its \"sandbox\" has no effect: it was not approved\n",
+		 item->file ? item->file : "plugin", item->line, item->name);
+}
+
 static void decide_item(struct mcp_config *c, struct mcp_item *item, const struct mcp_config_spec *spec)
 {
 	AUTO_BUF struct buf why = { 0 };
@@ -320,7 +348,10 @@ static void decide_item(struct mcp_config *c, struct mcp_item *item, const struc
 		set_standing(item, MCP_REFUSED, "managed settings do not allow servers of --mcp-config");
 	else if (!mcp_policy_allows(c->policy, item->server, &why))
 		set_standing(item, MCP_REFUSED, arena_str(&c->arena, buf_str(&why)).p);
-	if (item->standing == MCP_REFUSED || item->scope != MCP_SCOPE_PROJECT)
+	if (item->standing == MCP_REFUSED)
+		return;
+	decide_wishes(c, item, spec);
+	if (item->scope != MCP_SCOPE_PROJECT)
 		return;
 	settings_each(spec->settings, "disabledMcpjsonServers", find_name, &disabled);
 	settings_each(spec->settings, "enabledMcpjsonServers", find_name, &enabled);
@@ -329,6 +360,8 @@ static void decide_item(struct mcp_config *c, struct mcp_item *item, const struc
 		set_standing(item, MCP_REFUSED,
 			     arena_printf(&c->arena, "refused by disabledMcpjsonServers in %s:%u", disabled.at.file,
 					  disabled.at.line));
+	else if (item->wishes && spec->interactive)
+		set_standing(item, MCP_UNAPPROVED, "it wants more in the sandbox than was approved");
 	else if (!enabled.found && !settings_bool(spec->settings, "enableAllProjectMcpServers", false) &&
 		 (spec->interactive || !settings_trusted(spec->settings)))
 		set_standing(item, MCP_UNAPPROVED,
@@ -371,6 +404,8 @@ void mcp_config_answer(struct mcp_config *c, const struct mcp_item *which, bool 
 		return;
 	}
 	set_standing(item, MCP_COUNTS, "");
+	if (item->wishes)
+		item->server->wishes = item->wanted;
 	for (size_t i = 0; i < c->count; i++)
 		if (c->items[i].standing == MCP_COUNTS)
 			decide_shadow(c, &c->items[i]);
@@ -403,12 +438,12 @@ int mcp_config_load(const struct mcp_config_spec *spec, struct mcp_config **ret_
 		status = read_managed(&w);
 	for (size_t i = spec->flag_count; status == 0 && i > 0; i--)
 		status = read_flag(&w, spec->flags[i - 1]);
-	if (status == 0 && !spec->strict)
-		status = read_locations(&w);
 	if (status < 0) {
 		mcp_config_free(c);
 		return status;
 	}
+	if (!spec->strict)
+		read_locations(&w);
 	for (size_t i = 0; !spec->strict && i < spec->plugin_count; i++)
 		add_entry(&w, &spec->plugins[i]);
 	for (size_t i = 0; i < c->count; i++)

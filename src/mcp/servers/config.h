@@ -51,6 +51,9 @@ struct mcp_item {
 	const char *file; /* "--mcp-config" for JSON on the command line; NULL: from a host or plugin without a file */
 	unsigned line;
 	struct str json; /* as written */
+	const char *
+		wishes; /* what enabledMcpjsonServers must have for its "sandbox" to count; NULL: it has none, or needs no approval */
+	struct child_wishes wanted; /* until then */
 	enum mcp_standing standing;
 	const char *error_type;    /* a word of mcp_server_errors; NULL unless invalid */
 	const char *reason;        /* why it is not used, for people; "" if it is */
@@ -65,7 +68,7 @@ struct mcp_config {
 	const char *managed_file;  /* exclusive; NULL: none */
 	bool plugins_only;         /* managed: besides those, only servers of plugins */
 	struct buf notes;          /* for the user, a line each */
-	struct buf bad_files;      /* files of the project that cannot be read, and why, a line each; also in notes */
+	struct buf bad_files; /* files that only add servers and cannot be read, and why, a line each; also in notes */
 };
 
 /* All paths absolute; borrowed until return */

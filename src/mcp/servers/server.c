@@ -110,6 +110,7 @@ const char *mcp_server_key(struct mcp_server *s)
 		add_part(&key, s->command);
 		add_list(&key, s->args);
 		add_sorted(&key, s->env, false);
+		add_part(&key, s->wishes_text);
 		break;
 	case MCP_HTTP:
 	case MCP_SSE:

@@ -49,11 +49,13 @@ struct mcp_server {
 	const char *const *headers; /* "Name: value", NULL-terminated */
 	const char *headers_helper; /* shell command that prints a JSON object of headers; NULL: none */
 	struct mcp_oauth oauth;
-	uint64_t timeout_ms; /* of a call, wall clock; 0: the default */
-	bool always_load;    /* its tools are never deferred */
-	bool comms;          /* "role": "comms": a coordinator has its tools itself */
-	bool believed;       /* headers_helper may run: false for a project in an untrusted folder */
-	bool of_project;     /* defined by the project: gets no variable for which env_is_secret() */
+	struct child_wishes wishes; /* "sandbox": of a stdio server, if it runs in one */
+	const char *wishes_text;    /* as written; NULL: none */
+	uint64_t timeout_ms;        /* of a call, wall clock; 0: the default */
+	bool always_load;           /* its tools are never deferred */
+	bool comms;                 /* "role": "comms": a coordinator has its tools itself */
+	bool believed;              /* headers_helper may run: false for a project in an untrusted folder */
+	bool of_project;            /* defined by the project: gets no variable for which env_is_secret() */
 };
 
 const char *mcp_kind_word(enum mcp_kind kind);    /* "stdio", "http", "sse", "sdk" */

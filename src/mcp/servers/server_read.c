@@ -275,13 +275,42 @@ static int read_oauth(struct entry_reader *r)
 
 /* ---- types ---- */
 
+/* "sandbox": {"allowWrite": [...], "allowedDomains": [...], "allowUnixSockets": [...]} */
+static int read_wishes(struct entry_reader *r)
+{
+	const struct json *v = json_get(r->entry->value, "sandbox");
+	struct child_wishes *w = &r->s->wishes;
+	const struct {
+		const char *field;
+		const char *const **ret;
+	} lists[] = { { "allowWrite", &w->write },
+		      { "allowedDomains", &w->hosts },
+		      { "allowUnixSockets", &w->sockets } };
+
+	if (v && !json_is(v, JSON_OBJECT))
+		return entry_fail_field(r, "sandbox", "an object");
+	r->s->wishes_text = v ? arena_str(&r->s->arena, json_raw(v)).p : NULL;
+	for (size_t i = 0; v && i < COUNT_OF(lists); i++) {
+		const struct json *list = json_get(v, lists[i].field);
+		const char **texts;
+		size_t n = 0;
+		if (make_list(r, list, JSON_ARRAY, lists[i].field, 0, &texts) < 0)
+			return -ERR_USAGE;
+		for (const struct json *e = json_first(list); e; e = json_next(list, e))
+			if (!(texts[n++] = json_cstr(e, &r->s->arena)))
+				return entry_fail_field(r, lists[i].field, "an array of strings");
+		*lists[i].ret = n ? texts : NULL;
+	}
+	return 0;
+}
+
 static int read_stdio(struct entry_reader *r)
 {
 	if (read_text(r, r->entry->value, "command", true, &r->s->command) < 0 || read_args(r) < 0)
 		return -ERR_USAGE;
 	if (!r->s->command)
 		return entry_fail_field(r, "command", "the program to start");
-	return read_env(r);
+	return read_wishes(r) < 0 ? -ERR_USAGE : read_env(r);
 }
 
 static int read_remote(struct entry_reader *r)
@@ -339,8 +368,9 @@ static int find_type(struct entry_reader *r, const struct type **ret_type)
 
 static int read_entry(struct entry_reader *r)
 {
-	static const char *const known[] = { "type",          "command", "args",    "env",        "url",  "headers",
-					     "headersHelper", "oauth",   "timeout", "alwaysLoad", "role", "name" };
+	static const char *const known[] = { "type",    "command",       "args",   "env",     "url",
+					     "headers", "headersHelper", "oauth",  "timeout", "alwaysLoad",
+					     "role",    "name",          "sandbox" };
 	/* By other programs that share these files. */
 	static const char *const reserved[] = { "workspace", "claude-in-chrome", "computer-use", "Claude Preview",
 						"Claude Browser" };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * exchange.c - one message on its way over HTTP (exchange.h has its states). Callbacks of the transfer record and kick;
+ * exchange.c - one message on its way over HTTP (remote.h has its states). Callbacks of the transfer record and kick;
  * only events are handed on at once, because they are borrowed. */
-#include "mcp/transport/exchange.h"
+#include "mcp/transport/remote.h"
 #include "lib/base/list.h"
 #include "lib/base/utf8.h"
 #include "lib/io/url.h"
@@ -136,15 +136,12 @@ static void exchange_begin_transfer(struct exchange *x)
 static bool exchange_redirect(struct exchange *x)
 {
 	AUTO_ARENA struct arena arena = { 0 };
-	struct oauth_url from;
-	struct oauth_url to;
 
 	if (!x->location.n || (x->status != 307 && x->status != 308 && x->status != 301 && x->status != 302) ||
 	    x->moves++ >= MOVES_MOST)
 		return false;
 	const char *url = url_resolve(&arena, x->url, x->location.p);
-	if (!url || oauth_url_parse(&arena, x->url, &from, NULL) < 0 || oauth_url_parse(&arena, url, &to, NULL) < 0 ||
-	    strcmp(from.origin, to.origin) != 0)
+	if (!url || !oauth_same_origin(x->url, url))
 		return false;
 	if (!strcmp(x->remote->url, x->url)) {
 		free(x->remote->url);

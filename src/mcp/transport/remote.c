@@ -5,7 +5,6 @@
 #include "mcp/transport/remote.h"
 #include <signal.h>
 #include <sys/wait.h>
-#include "mcp/transport/exchange.h"
 #include "mcp/transport/transport_int.h"
 
 enum { OWN_HEADERS = 8 };

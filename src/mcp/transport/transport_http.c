@@ -8,7 +8,7 @@
  *
  * After an expired session (404) the open requests are waited for: one that also gets 404 was not processed and may be
  * sent again; one without an answer is lost. */
-#include "mcp/transport/exchange.h"
+#include "mcp/transport/remote.h"
 
 enum {
 	RETRY_MS = 1000, /* unless the stream sets it */

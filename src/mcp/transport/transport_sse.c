@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * transport_sse.c - HTTP with the older event stream (protocol 2024-11-05): a GET opens the stream, its first event has
  * the URL for messages, and all answers come on the stream. Its end is the end of the connection. */
-#include "mcp/transport/exchange.h"
+#include "mcp/transport/remote.h"
 #include "lib/io/url.h"
 #include "mcp/auth/oauth_http.h"
 
@@ -57,14 +57,11 @@ static const struct exchange_class message = { .end = on_post_end };
 static void take_endpoint(struct sse_transport *s, struct str text)
 {
 	AUTO_ARENA struct arena arena = { 0 };
-	struct oauth_url from;
-	struct oauth_url to;
 	const char *url = url_resolve(&arena, s->remote.url, arena_str(&arena, str_trim(text)).p);
 
 	if (s->endpoint)
 		return;
-	if (!url || oauth_url_parse(&arena, s->remote.url, &from, NULL) < 0 ||
-	    oauth_url_parse(&arena, url, &to, NULL) < 0 || strcmp(from.origin, to.origin) != 0) {
+	if (!url || !oauth_same_origin(s->remote.url, url)) {
 		sse_fail(s, ERR_PROTOCOL, "the server's event stream redirects messages to another origin");
 		return;
 	}

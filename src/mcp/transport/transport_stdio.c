@@ -198,6 +198,7 @@ static int stdio_start(struct mcp_transport *t, struct err *err)
 		.keep_stdin = true,
 		.tell_end = true,
 		.of = mcp_server_origin(t->server),
+		.wishes = &t->server->wishes,
 	};
 	return spawn_start(t->env->spawner, &options, &handlers, s, &s->child, err);
 }

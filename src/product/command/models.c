@@ -4,6 +4,8 @@
 #include "core/model/http_endpoint.h"
 #include "lib/io/file.h"
 
+#define EMPTY_HASH "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" /* of no bytes */
+
 static int models_list(struct cadre_call *call);
 static int models_show(struct cadre_call *call);
 static int models_update(struct cadre_call *call);
@@ -13,11 +15,11 @@ const struct cadre_command command_models = {
 	.summary = "list, show and test models and the places that serve them",
 	.help = "Usage: cadre models [list] [PLACE]       models with window and price, and where each fact is from\n"
 		"       cadre models show NAME           how a name is resolved: place, address, wire, credential, facts\n"
-		"       cadre models test [NAME]         one tiny request; says in one line why it fails\n"
+		"       cadre models test [NAME]         one tiny request; says in one line why it fails (--all: every model of yours)\n"
 		"       cadre models update FILE         installs a catalog of prices and windows that its maker has signed\n"
 		"\n"
 		"NAME is a model as --model takes it: sonnet, claude-opus-5-5, ollama/qwen3, work/fast. Without one, test takes\n"
-		"the model of the settings. Places of your own stand in the setting `providers`. A window with '!' is\n"
+		"the model of the settings. list --ask adds what the server lists. Places of your own stand in the setting `providers`. A window with '!' is\n"
 		"assumed. test sends 16 tokens at most; --tools adds a second request that must call a tool. It ends with 1 if\n"
 		"a request fails. A catalog counts if a key of the setting modelCatalogKeys has signed it.\n"
 		"\n"
@@ -36,6 +38,10 @@ const struct cadre_command command_models = {
 		(const struct cadre_option[]){
 			{ "tools", NULL, 0, CADRE_OPTION_NONE, 0, NULL,
 			  .help = "With test: a second request, which must call a tool and read its result." },
+			{ "all", NULL, 0, CADRE_OPTION_NONE, 0, NULL,
+			  .help = "With test: the usual model, and every model of the setting providers." },
+			{ "ask", NULL, 0, CADRE_OPTION_NONE, 0, NULL,
+			  .help = "With list: also what the server of the place lists." },
 			{ .name = NULL } },
 	.settings = (const char *const[]){ "base-url", "model", "provider", "scenario", "setting-sources", "settings",
 					   "trust-project", NULL },
@@ -136,6 +142,115 @@ static const char *home_of(const struct model_info *row)
 							       : "openai";
 }
 
+/* ---- what a server lists ----------------------------------------------------------------------------------------- */
+
+enum { ASK_MS = 3000, LARGEST_LIST = 8 << 20 };
+
+struct model_question {
+	struct credential_wait wait;
+	struct loop *loop;
+	struct err why; /* no kind: it went well */
+	struct buf answer;
+	bool over;
+};
+
+static void on_ready(struct credential_wait *wait, const struct err *why)
+{
+	struct model_question *q = CONTAINER_OF(wait, struct model_question, wait);
+
+	if (why)
+		q->why = *why;
+	q->over = true;
+	loop_stop(q->loop);
+}
+
+static void on_answer(struct http_req *r, enum http_error error, const char *text)
+{
+	struct model_question *q = http_data(r);
+
+	if (error)
+		(void)err_set(&q->why, ERR_IO, "%s", text);
+	else if (http_status(r) != 200)
+		(void)err_set(&q->why, ERR_IO, "status %d", http_status(r));
+	q->over = true;
+	loop_stop(q->loop);
+}
+
+/* The answer to a GET below the address of the place, with its credential. */
+static int ask_server(struct http_endpoint *p, const char *path, struct model_question *q, struct arena *a)
+{
+	static const struct http_handlers handlers = { .on_done = on_answer };
+	const char *headers[CREDENTIAL_MOST_HEADERS + 2] = { NULL };
+	struct http_req *request;
+	unsigned generation;
+
+	q->wait.on_ready = on_ready;
+	if (!credential_ready(p->endpoint.credential))
+		for (credential_want(p->endpoint.credential, &q->wait); !q->over;)
+			loop_run(q->loop);
+	if (q->why.kind)
+		return -(int)q->why.kind;
+	const char *url = arena_printf(a, "%s%s", p->base, path);
+	credential_sign(p->endpoint.credential,
+			&(struct credential_request){ .method = "GET", .url = url, .body_hash = STR(EMPTY_HASH) }, a,
+			headers, &generation);
+	headers[str_count(headers)] = "anthropic-version: 2023-06-01";
+	struct http_request get = { .method = "GET",
+				    .url = url,
+				    .headers = headers,
+				    .stall_ms = ASK_MS,
+				    .limit_ms = ASK_MS,
+				    .limit_bytes = LARGEST_LIST,
+				    .answer = &q->answer };
+	q->over = false;
+	if (http_start(p->client, &get, &handlers, q, &request, &q->why) == 0)
+		while (!q->over)
+			loop_run(q->loop);
+	return -(int)q->why.kind;
+}
+
+/* Windows that the list names count from now on. */
+static int list_asked(struct cadre_call *call, struct model_list *l, const struct provider *place)
+{
+	static const struct {
+		const struct wire *wire;
+		const char *path;
+	} paths[] = { { &wire_messages, "/v1/models?limit=1000" },
+		      { &wire_chat, "/models" },
+		      { &wire_responses, "/models" },
+		      { &wire_gemini, "/models?pageSize=1000" } };
+	struct endpoints *endpoints = &call->services->endpoints;
+	struct model_question q = { .loop = call->services->loop };
+	AUTO_ARENA struct arena a = { 0 };
+	AUTO_JSON struct json_reader reader = { 0 };
+	struct endpoint *endpoint;
+	const struct json *root = NULL;
+	size_t i = 0;
+
+	while (i < COUNT_OF(paths) && paths[i].wire != place->wire)
+		i++;
+	if (i == COUNT_OF(paths))
+		return err_set(call->err, ERR_USAGE, "%s has no list of models that can be asked for", place->name);
+	if (endpoints_find(endpoints, arena_printf(&a, "%s/x", place->name), &endpoint, call->err) < 0)
+		return -(int)call->err->kind;
+	int status = ask_server(CONTAINER_OF(endpoint, struct http_endpoint, endpoint), paths[i].path, &q, &a);
+	if (status == 0)
+		status = json_parse(&reader, q.answer.p, q.answer.n, &root, &q.why);
+	const struct json *list = json_get(root, json_get(root, "data") ? "data" : "models");
+	for (const struct json *v = json_first(list); v && json_is(list, JSON_ARRAY); v = json_next(list, v)) {
+		const char *name = json_cstr(json_get(v, json_get(v, "id") ? "id" : "name"), &a);
+		if (!name)
+			continue;
+		if (str_starts(str_from(name), STR("models/"))) /* Gemini */
+			name += strlen("models/");
+		if (window_of(v))
+			places_learn(&endpoints->places, place, name, window_of(v), "asked");
+		list_model(l, place->name, name);
+	}
+	buf_release(&q.answer);
+	return status < 0 ? err_set(call->err, ERR_IO, "%s does not list its models: %s", place->name, q.why.text) : 0;
+}
+
 static int models_list(struct cadre_call *call)
 {
 	const char *only = call->count ? call->operands[0] : NULL;
@@ -159,6 +274,13 @@ static int models_list(struct cadre_call *call)
 			if (!json_str_is(m.key, "*") && (!only || !strcmp(only, places->own[i]->name)))
 				list_model(&l, places->own[i]->name, json_cstr(m.key, &a));
 	}
+	const struct provider *place = only ? place_find(places, str_from(only)) : places->usual;
+	bool asks = args_has(&call->args, "ask") ||
+		    (place->wire == &wire_messages &&
+		     places_env_is_on(places, "CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY"));
+	int status = asks ? services_may_block(call->services, call->err) : 0;
+	if (asks && status == 0)
+		status = list_asked(call, &l, place);
 	for (int from_file = 1; from_file >= 0; from_file--) {
 		const struct model_info *list = from_file ? places->file : rows;
 		for (size_t i = 0; i < (from_file ? places->file_count : count); i++)
@@ -176,7 +298,7 @@ static int models_list(struct cadre_call *call)
 	if (!l.count)
 		report_line(call->report, CADRE_NOTE, "No model of %s is known by name; any name is passed through.",
 			    only);
-	return 0;
+	return status;
 }
 
 /* ---- show -------------------------------------------------------------------------------------------------------- */

@@ -11,7 +11,8 @@ enum {
 	SLOW_MS = 2000,
 	TOGETHER_MS = 20,
 	PADDING_WORDS = 6000,
-	BYTES_PER_TOKEN = 4
+	BYTES_PER_TOKEN = 4,
+	MOST_TESTED = 64
 };
 
 static const char trial_tool[] =
@@ -30,6 +31,7 @@ struct model_trial {
 	uint64_t began_ms, first_ms, ended_ms; /* first: of the first byte of an answer; 0: none came */
 	struct segment *tool_use;              /* of the last answer; NULL: it made no call */
 	unsigned texts;
+	const char *answers_at; /* another address that answers; NULL: none was found */
 };
 
 static void on_block(void *data, struct segment *block)
@@ -98,14 +100,49 @@ static const char *proxy_in_use(const struct services *sv)
 	return NULL;
 }
 
+/* Which credential was sent, how, and what else the server may want */
+static const char *refused_advice(const struct model_trial *t, const char *address, struct arena *a)
+{
+	const struct provider *p = t->place;
+	const struct http_endpoint *http =
+		p->wire ? CONTAINER_OF(t->call.endpoint, struct http_endpoint, endpoint) : NULL;
+	const char *from = models_credential(t->services, p, a);
+	bool is_token = p->env.auth_token && strstr(from, p->env.auth_token);
+
+	if (http && http->region && (p->pin || p->wire == &wire_invoke) && http->prefix)
+		return arena_printf(
+			a,
+			"the credential is refused; it is from %s, for the region %s: `aws sts get-caller-identity` says whose it is",
+			from, http->region);
+	if (http && http->project)
+		return arena_printf(
+			a,
+			"the credential is refused; it is from %s, for the project %s: does its account have the role for Vertex AI?",
+			from, http->project);
+	if (p->has_aliases && !p->own)
+		return arena_printf(
+			a, "the credential is refused; it is from %s and was sent to %s as %s (a gateway may want %s)",
+			from, address, is_token ? "authorization" : "x-api-key",
+			is_token ? "x-api-key: ANTHROPIC_API_KEY" : "authorization: ANTHROPIC_AUTH_TOKEN");
+	return arena_printf(a, "the credential is refused; it is from %s and was sent to %s as %s", from, address,
+			    p->key_header ? p->key_header : "authorization");
+}
+
+/* A chat server without the /v1 of its address answers 404. */
+static bool is_wrong_path(const struct model_trial *t, const char *address)
+{
+	size_t n = strlen(address);
+
+	return t->call.failure.kind == FAIL_STATUS && t->call.failure.status == 404 && t->place->wire == &wire_chat &&
+	       (n < 3 || strcmp(address + n - 3, "/v1") != 0);
+}
+
 /* What to do about a failure; NULL: its own text says enough. */
 static const char *trial_advice(struct model_trial *t, const char *address, struct arena *a)
 {
 	const struct failure *f = &t->call.failure;
 	const struct provider *p = t->place;
 	const char *proxy = proxy_in_use(t->services), *ca = getenv("SSL_CERT_FILE");
-	bool is_chat = p->wire == &wire_chat;
-	size_t n = strlen(address);
 
 	switch (f->kind) {
 	case FAIL_CONNECT:
@@ -137,14 +174,15 @@ static const char *trial_advice(struct model_trial *t, const char *address, stru
 	default:
 		return NULL;
 	}
-	if (f->status == 401 || f->status == 403)
-		return arena_printf(a, "the credential is refused; it is from %s and was sent to %s as %s",
-				    models_credential(t->services, p, a), address,
-				    p->key_header    ? p->key_header
-				    : p->has_aliases ? "x-api-key or authorization"
-						     : "authorization");
-	if (f->status == 404 && is_chat && (n < 3 || strcmp(address + n - 3, "/v1") != 0))
-		return arena_printf(a, "the path is wrong: base URLs of chat servers end with /v1; try %s/v1", address);
+	if (f->status == 401 || f->status == 403 || f->bad_key)
+		return refused_advice(t, address, a);
+	if (t->answers_at)
+		return arena_printf(a, "the path is wrong: base URLs of chat servers end with /v1; it answers at %s",
+				    t->answers_at);
+	if (is_wrong_path(t, address))
+		return arena_printf(
+			a, "the path is wrong: base URLs of chat servers end with /v1 (%s/v1 does not answer either)",
+			address);
 	if (f->status == 404)
 		return arena_printf(a, "%s has no model %s, or no %s", address, t->sent,
 				    p->wire ? p->wire->path : "such path");
@@ -256,21 +294,30 @@ static bool trial_tools(struct model_trial *t, struct endpoint *endpoint, struct
 	return trial_report(t, report, w, "result", address, false);
 }
 
-int models_test(struct cadre_call *call)
+/* One more request below /v1; the first failure stays the one that is reported. */
+static void trial_other_path(struct model_trial *t, struct endpoint *endpoint, const char *address, struct arena *a)
+{
+	struct http_endpoint *p = CONTAINER_OF(endpoint, struct http_endpoint, endpoint);
+	struct failure first = t->call.failure;
+
+	p->base = arena_printf(&p->arena, "%s/v1", address);
+	trial_ask(t, endpoint);
+	if (!t->call.failure.kind || t->call.failure.status != 404)
+		t->answers_at = arena_strdup(a, p->base);
+	t->call.failure = first;
+	p->base = address;
+}
+
+/* The requests to one model. */
+static int test_model(struct cadre_call *call, const char *name, struct json_out *w)
 {
 	AUTO_ARENA struct arena a = { 0 };
 	struct services *sv = call->services;
 	struct places *places = &sv->endpoints.places;
 	struct model_trial t = { .services = sv };
-	const char *name = call->count ? call->operands[0] : sv->options.model;
-	struct json_out w = json_out(&call->report->json);
 	struct endpoint *endpoint;
 
-	if (models_open(call) < 0)
-		return -(int)call->err->kind;
-	const char *setting = settings_cstr(sv->policy.settings, "model", &a, NULL);
-	if ((!name && model_default_at(places, setting, &name, call->err) < 0) ||
-	    model_resolve_at(&a, places, name, &t.id, call->err) < 0)
+	if (model_resolve_at(&a, places, name, &t.id, call->err) < 0)
 		return -(int)call->err->kind;
 	t.place = place_of(places, t.id, NULL);
 	t.place = t.place ? t.place : places->usual;
@@ -278,21 +325,74 @@ int models_test(struct cadre_call *call)
 	if (endpoints_find(&sv->endpoints, t.id, &endpoint, call->err) < 0)
 		return -(int)call->err->kind;
 	const char *address = t.place->wire ? CONTAINER_OF(endpoint, struct http_endpoint, endpoint)->base : "";
-	json_open(&w, '{');
-	json_kcstr(&w, "model", t.id);
-	json_kcstr(&w, "provider", t.place->name);
-	json_kcstr(&w, "address", address);
-	json_kopen(&w, "requests", '[');
+	json_open(w, '{');
+	json_kcstr(w, "model", t.id);
+	json_kcstr(w, "provider", t.place->name);
+	json_kcstr(w, "address", address);
+	json_kopen(w, "requests", '[');
 	transcript_add(&t.transcript, ROLE_USER, segment_text(STR("Say: yes")));
 	trial_head(&t, false);
 	trial_ask(&t, endpoint);
-	if (trial_report(&t, call->report, &w, "text", address, false) && args_has(&call->args, "tools"))
-		(void)trial_tools(&t, endpoint, call->report, &w, address);
-	json_close(&w);
-	json_close(&w);
+	if (is_wrong_path(&t, address))
+		trial_other_path(&t, endpoint, address, &a);
+	const char *what = args_has(&call->args, "all") ? t.id : "text";
+	if (trial_report(&t, call->report, w, what, address, false) && args_has(&call->args, "tools"))
+		(void)trial_tools(&t, endpoint, call->report, w, address);
+	json_close(w);
+	json_close(w);
 	model_call_reset(&t.call);
 	segment_unref(t.tool_use);
 	transcript_release(&t.transcript);
 	head_unref(t.head);
 	return 0;
+}
+
+/* All models of places of the settings, and the usual one. One that cannot be asked does not hide the others. */
+static int test_all(struct cadre_call *call, const char *usual, struct json_out *w)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const struct places *places = &call->services->endpoints.places;
+	const char *names[MOST_TESTED];
+	size_t count = 0;
+
+	if (usual)
+		names[count++] = usual;
+	for (size_t i = 0; i < places->own_count; i++) {
+		const struct json *models = json_get(places->own[i]->own, "models");
+		for (struct json_member m = json_members(models); m.key && count < COUNT_OF(names);
+		     m = json_member_next(models, m))
+			if (!json_str_is(m.key, "*"))
+				names[count++] = arena_printf(&a, "%s/%s", places->own[i]->name, json_cstr(m.key, &a));
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (test_model(call, names[i], w) == 0)
+			continue;
+		report_row(call->report, CADRE_BAD, names[i], call->err->text, NULL);
+		call->report->bad = true;
+		*call->err = (struct err){ 0 };
+	}
+	return count ? 0
+		     : err_set(call->err, ERR_USAGE,
+			       "there is no model to test: name one, or one of the setting providers");
+}
+
+int models_test(struct cadre_call *call)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	struct services *sv = call->services;
+	const char *name = call->count ? call->operands[0] : sv->options.model;
+	struct json_out w = json_out(&call->report->json);
+	bool all = args_has(&call->args, "all");
+
+	if (models_open(call) < 0)
+		return -(int)call->err->kind;
+	const char *setting = settings_cstr(sv->policy.settings, "model", &a, NULL);
+	if (!name && model_default_at(&sv->endpoints.places, setting, &name, call->err) < 0 && !all)
+		return -(int)call->err->kind;
+	if (!all)
+		return test_model(call, name, &w);
+	json_open(&w, '[');
+	int status = test_all(call, name, &w);
+	json_close(&w);
+	return status;
 }

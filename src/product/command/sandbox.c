@@ -2,6 +2,7 @@
  * sandbox.c - `cadre sandbox`: what holds commands here, what would be refused and by which line, a command inside, and the
  * attacks that show the walls (sandbox_test.c). Everything is decided by the code that holds commands (guard/sandbox). */
 #include "product/command/sandbox.h"
+#include <limits.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -14,6 +15,7 @@
 static int sandbox_status(struct cadre_call *call);
 static int sandbox_explain(struct cadre_call *call);
 static int sandbox_run(struct cadre_call *call);
+static int sandbox_apparmor(struct cadre_call *call);
 
 const struct cadre_command command_sandbox = {
 	.name = "sandbox",
@@ -22,6 +24,7 @@ const struct cadre_command command_sandbox = {
 		"       cadre sandbox explain WHAT         may a command write it, read it, reach it? which line decides\n"
 		"       cadre sandbox run -- COMMAND...    runs a program in the sandbox of this directory\n"
 		"       cadre sandbox test                 attacks the walls, and says which held\n"
+		"       cadre sandbox apparmor             a profile for systems where AppArmor refuses user namespaces\n"
 		"\n"
 		"Commands that nobody was asked about are held to what was believed of them, always. With\n"
 		"`\"sandbox\": {\"enabled\": true}` in the settings all commands of Bash run inside (docs/sandbox.md).\n"
@@ -34,6 +37,8 @@ const struct cadre_command command_sandbox = {
 		"test     needs nothing and leaves nothing. --all does it as root and as an ordinary user, with and without\n"
 		"         user namespaces, with and without Landlock: the table in docs/sandbox.md. Ends with 1 if a command\n"
 		"         that would run without a question got past a wall.\n"
+		"apparmor prints the profile of this program, and the two commands that load it. It allows what AppArmor\n"
+		"         would allow any program without its restriction, to this one alone.\n"
 		"\n"
 		"Examples:\n"
 		"  cadre sandbox explain ~/.ssh/id_ed25519\n"
@@ -46,6 +51,7 @@ const struct cadre_command command_sandbox = {
 			{ "explain", "WHAT", CADRE_COMMAND_BLOCKS, sandbox_explain },
 			{ "run", "COMMAND...", CADRE_COMMAND_BLOCKS, sandbox_run },
 			{ "test", "", CADRE_COMMAND_BLOCKS, sandbox_test },
+			{ "apparmor", "", CADRE_COMMAND_BLOCKS, sandbox_apparmor },
 			{ .name = NULL },
 		},
 	.options =
@@ -118,7 +124,7 @@ static int room_open(struct room *r, struct cadre_call *call)
 	policy->enabled = true; /* what is shown and tried here is the inside */
 	r->policy = policy;
 	int rc = sandbox_policy_widen(policy, env->cwd, args_values(&call->args, "write"),
-				      args_values(&call->args, "host"), call->err);
+				      args_values(&call->args, "host"), NULL, call->err);
 	sandbox_use_policy(r->sandbox, policy);
 	return rc;
 }
@@ -193,6 +199,16 @@ static void put_holes(struct room *r, struct cadre_report *report, struct json_o
 
 	if (p->may_leave_explicitly)
 		paths_add(&holes, a, "allowUnsandboxedCommands is true: in bypassPermissions a command leaves unasked");
+	if (p->all_unix_sockets)
+		paths_add(&holes, a, "allowAllUnixSockets: programs outside can be reached and told to do anything");
+	if (p->files_open)
+		paths_add(&holes, a, "filesystem.disabled: no rules for files");
+	if (p->weaker)
+		paths_add(&holes, a, "enableWeakerNestedSandbox: less than the whole sandbox may be taken");
+	if (p->nested_user_namespaces)
+		paths_add(&holes, a, "allowNestedUserNamespaces: more of the kernel can be reached");
+	if (p->local_binding)
+		paths_add(&holes, a, "allowLocalBinding: programs of this machine reach what listens inside");
 	if (p->excluded && p->excluded[0])
 		paths_add(&holes, a, "excludedCommands run outside");
 	for (const char *const *w2 = p->allow_write; w2 && *w2; w2++)
@@ -209,6 +225,14 @@ static void put_holes(struct room *r, struct cadre_report *report, struct json_o
 	for (const char *const *n = p->notes; n && *n; n++)
 		paths_add(&notes, a, *n);
 	put_paths(report, w, "notes", &notes);
+}
+
+static bool apparmor_restricts(void)
+{
+	AUTO_BUF struct buf text = { 0 };
+
+	return file_read("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", 64, &text, NULL) == 0 &&
+	       str_is(str_trim(buf_str(&text)), "1");
 }
 
 static int sandbox_status(struct cadre_call *call)
@@ -242,8 +266,10 @@ static int sandbox_status(struct cadre_call *call)
 	if (why && strstr(why, "namespace"))
 		report_row(
 			report, CADRE_NOTE, "to get it",
-			"sysctl kernel.unprivileged_userns_clone=1 and kernel.apparmor_restrict_unprivileged_userns=0, or a "
-			"container that allows user namespaces",
+			apparmor_restricts()
+				? "`cadre sandbox apparmor` prints a profile for this program: AppArmor refuses user namespaces"
+				: "sysctl kernel.unprivileged_userns_clone=1 and user.max_user_namespaces above 0, or a "
+				  "container that allows user namespaces",
 			NULL);
 	report_row(report, CADRE_PLAIN, "enabled",
 		   r.enabled ? "yes: all commands of Bash run inside"
@@ -470,5 +496,40 @@ static int sandbox_run(struct cadre_call *call)
 	json_put_i64(&w, call->report->code);
 	json_kstr(&w, "sandbox", str_trim(buf_str(&said)));
 	json_close(&w);
+	return 0;
+}
+
+/* ---- apparmor ---- */
+
+static int sandbox_apparmor(struct cadre_call *call)
+{
+	char path[PATH_MAX] = "";
+	AUTO_BUF struct buf profile = { 0 };
+	static const char *const commands[] = {
+		"cadre sandbox apparmor | sudo tee /etc/apparmor.d/cadre",
+		"sudo apparmor_parser -r /etc/apparmor.d/cadre",
+	};
+
+	ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+	if (n <= 0 || strpbrk(path, "\"*?[]{}^\n"))
+		return err_set(call->err, ERR_IO, "the path of this program cannot stand in a profile: %s", path);
+	buf_addf(&profile,
+		 "# To load it:\n#   %s\n#   %s\nabi <abi/4.0>,\ninclude <tunables/global>\n\nprofile cadre \"%s\" "
+		 "flags=(unconfined) {\n  userns,\n  include if exists <local/cadre>\n}\n",
+		 commands[0], commands[1], path);
+	struct json_out w = json_out(&call->report->json);
+	json_open(&w, '{');
+	json_kcstr(&w, "program", path);
+	json_kstr(&w, "profile", buf_str(&profile));
+	json_key(&w, "commands");
+	json_open(&w, '[');
+	for (size_t i = 0; i < COUNT_OF(commands); i++)
+		json_put_cstr(&w, commands[i]);
+	json_close(&w);
+	json_close(&w);
+	for (struct str rest = buf_str(&profile); rest.n;) {
+		struct str line = str_cut(&rest, '\n');
+		report_line(call->report, CADRE_PLAIN, STR_FMT, STR_ARG(line));
+	}
 	return 0;
 }

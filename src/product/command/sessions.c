@@ -9,7 +9,11 @@
 #include "core/store/lock.h"
 #include "core/store/session_list.h"
 
-enum { DAY_S = 86400, YOUNGEST_ORPHAN_S = 3600 }; /* a session makes its places before the first line is written */
+enum {
+	DAY_S = 86400,
+	YOUNGEST_ORPHAN_S = 3600,
+	LARGEST_TEAM_FILE = 4 << 20
+}; /* a session makes its places before the first line is written */
 
 static int sessions_list(struct cadre_call *call);
 static int sessions_show(struct cadre_call *call);
@@ -248,6 +252,7 @@ static int sessions_show(struct cadre_call *call)
  *     <config>/projects/<key>/<session>/           of its agents, and large results
  *     <config>/file-history/<session>/             files as they were
  *     <config>/tasks/<session>/, <config>/todos/<session>-agent-*.json
+ *     <config>/teams/<team>/, <config>/tasks/<team>/     of a team that it led
  *
  * What is left of a session without a transcript in any project is an orphan and is removed as well. A task list with a name of
  * its own does not belong to a session. */
@@ -281,12 +286,12 @@ static void pruning_release(struct pruning *p)
 	arena_release(&p->arena);
 }
 
-static void add_belonging(struct pruning *p, const char *dir, const char *name)
+static void add_belonging(struct pruning *p, const char *id, const char *dir, const char *name)
 {
 	p->belongings = xgrow(p->belongings, p->count, &p->cap, sizeof *p->belongings);
 	struct belonging *b = &p->belongings[p->count++];
 	*b = (struct belonging){ .path = arena_printf(&p->arena, "%s/%s", dir, name) };
-	memcpy(b->id, name, UUID_LEN);
+	memcpy(b->id, id, UUID_LEN);
 	char *const roots[] = { (char *)b->path, NULL };
 	FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
 	for (FTSENT *e; walk && (e = fts_read(walk));) {
@@ -311,7 +316,32 @@ static void find_belongings(struct pruning *p, const char *dir, const char *suff
 		if (name.n >= UUID_LEN && id_is_uuid((struct str){ name.p, UUID_LEN }) &&
 		    (suffix ? str_starts((struct str){ name.p + UUID_LEN, name.n - UUID_LEN }, str_from(suffix))
 			    : name.n == UUID_LEN))
-			add_belonging(p, dir, e->d_name);
+			add_belonging(p, e->d_name, dir, e->d_name);
+	}
+	if (d)
+		closedir(d);
+}
+
+/* Files and task lists of teams that a session led */
+static void find_teams(struct pruning *p, const char *config)
+{
+	const char *dir = arena_printf(&p->arena, "%s/teams", config);
+	DIR *d = opendir(dir);
+
+	for (struct dirent *e; d && (e = readdir(d));) {
+		AUTO_BUF struct buf text = { 0 };
+		AUTO_JSON struct json_reader reader = { .limits = { .bytes = LARGEST_TEAM_FILE, .depth = 32 } };
+		const struct json *root;
+		const char *path = arena_printf(&p->arena, "%s/%s/config.json", dir, e->d_name);
+		if (e->d_name[0] == '.' || file_read(path, LARGEST_TEAM_FILE, &text, NULL) < 0 ||
+		    json_parse(&reader, text.p, text.n, &root, NULL) < 0)
+			continue;
+		struct str id = json_str(json_get(root, "leadSessionId"), &p->arena);
+		if (!id_is_uuid(id))
+			continue;
+		add_belonging(p, id.p, dir, e->d_name);
+		if (file_exists(arena_printf(&p->arena, "%s/tasks/%s", config, e->d_name)))
+			add_belonging(p, id.p, arena_printf(&p->arena, "%s/tasks", config), e->d_name);
 	}
 	if (d)
 		closedir(d);
@@ -345,6 +375,7 @@ static int find_prunable(struct pruning *p, struct err *err)
 	find_belongings(p, arena_printf(&p->arena, "%s/file-history", config), NULL);
 	find_belongings(p, arena_printf(&p->arena, "%s/tasks", config), NULL);
 	find_belongings(p, arena_printf(&p->arena, "%s/todos", config), "-agent-");
+	find_teams(p, config);
 	return 0;
 }
 

@@ -429,9 +429,7 @@ static int choose_sessions(struct task_list *l, const struct task_places *places
 		return err_set(err, ERR_USAGE, "several sessions begin with '%.40s': give more of the id", session);
 	if (session && n == 0)
 		return err_set(err, ERR_NOT_FOUND, "session %.60s is not known, or it never had agents", session);
-	if (!session && !newest)
-		return err_set(err, ERR_NOT_FOUND, "no session of this directory had agents");
-	if (n == 0)
+	if (n == 0 && newest)
 		wanted[newest - l->sessions] = true;
 	n = 0;
 	for (size_t i = 0; i < l->count; i++) {
@@ -476,6 +474,8 @@ static int tasks_run(struct cadre_call *call)
 		return status;
 	struct json_out w = json_out(&call->report->json);
 	json_putf(&w, "{sessions:[");
+	if (!l.count)
+		report_line(call->report, CADRE_NOTE, "no session of this directory had agents");
 	for (size_t i = 0; i < l.count; i++)
 		report_session(call->report, &w, &l.sessions[i]);
 	json_putf(&w, "]}");

@@ -308,9 +308,21 @@ static int team_tasks(struct cadre_call *call)
 	struct task_places places;
 	struct team_file *t;
 
-	if (task_places(call->services, &a, &places, call->err) < 0 ||
-	    find_team(call, places.config_dir, call->operands[0], &a, &t) < 0)
+	if (task_places(call->services, &a, &places, call->err) < 0)
 		return -(int)call->err->kind;
+	if (find_team(call, places.config_dir, call->operands[0], &a, &t) < 0) {
+		/* A team that is over leaves its list. */
+		struct team_file past = { .name = call->operands[0], .description = "", .session = "" };
+		struct team_task *tasks;
+		past.tasks = strchr(past.name, '/') || past.name[0] == '.'
+				     ? 0
+				     : read_tasks(places.config_dir, past.name, &a, &tasks);
+		if (!past.tasks)
+			return -(int)call->err->kind;
+		*call->err = (struct err){ 0 };
+		t = arena_alloc(&a, sizeof *t);
+		*t = past;
+	}
 	json_open(&w, '{');
 	put_team(&w, t);
 	report_tasks(call->report, &w, places.config_dir, t->name, &a);

@@ -309,6 +309,9 @@ int marketplace_update(struct cadre_call *call)
 	for (size_t i = 0; i < count; i++)
 		names[i] = name ? name : arena_strdup(&ctx.arena, ctx.records.known[i].name);
 	json_open(&w, '[');
+	if (!count)
+		report_line(call->report, CADRE_NOTE,
+			    "There are no marketplaces: cadre plugin marketplace add SOURCE.");
 	for (size_t i = 0; i < count; i++) {
 		const struct known_marketplace *known = plugin_records_market(&ctx.records, names[i]);
 		struct err why = { 0 };

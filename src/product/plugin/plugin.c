@@ -209,6 +209,25 @@ static void report_unreadable(struct cadre_report *r, struct json_out *w, const 
 		  name ? "source-not-found" : "marketplace-load-failed", why->text);
 }
 
+/* Any directory may be a plugin, but one that brings nothing was named by mistake. */
+static void validate_directory(struct cadre_report *r, struct json_out *w, const char *dir)
+{
+	struct plugin *p = plugin_read(dir, PLUGIN_INLINE, "inline");
+	struct err why = { 0 };
+
+	if (p->manifest || p->error_count || p->agents.count || p->skills.count || p->commands.count ||
+	    p->styles.count || p->hooks.count || p->mcp.count || p->bin) {
+		report_plugin(r, w, p);
+		return;
+	}
+	plugin_free(p);
+	(void)err_set(
+		&why, ERR_NOT_FOUND,
+		"%s: not a plugin: it has no .claude-plugin/plugin.json, agents, commands, skills, hooks or MCP servers",
+		dir);
+	report_unreadable(r, w, strrchr(dir, '/') + 1, &why);
+}
+
 /* A marketplace with every plugin that it has inside. */
 static void validate_market(struct cadre_report *r, struct json_out *w, struct marketplace *m)
 {
@@ -263,7 +282,7 @@ static int plugin_validate_run(struct cadre_call *call)
 	else if (status != -ERR_NOT_FOUND)
 		report_unreadable(report, &w, NULL, err);
 	else
-		report_plugin(report, &w, plugin_read(dir, PLUGIN_INLINE, "inline"));
+		validate_directory(report, &w, dir);
 	json_close(&w);
 	return 0;
 }

@@ -12,7 +12,7 @@
 #include "agents/agent/context.h"
 #include "product/session/rewind.h"
 #include "config/settings/settings.h"
-#include "tools/files/line_diff.h"
+#include "tools/files/text_file.h"
 
 static char *session_path(struct cadre_session *s, const char *dir, const char *id)
 {

@@ -242,6 +242,7 @@ int session_answer_approval(struct cadre_session *s, const char *id, const char 
 
 	if (!a || !a->id[0] || strcmp(a->id, id) != 0)
 		return -ERR_NOT_FOUND;
+	const char *const names[] = { config->items[a->at].name, config->items[a->at].wishes };
 	enum verdict verdict = count && answers[0] ? read_verdict(answers[0]) : NOT_NOW;
 	if (verdict == ALL)
 		status = session_store_setting(
@@ -249,21 +250,24 @@ int session_answer_approval(struct cadre_session *s, const char *id, const char 
 			&(struct settings_change){
 				.path = cadre_rules_file(s), .names = &all, .count = 1, .value = STR("true") },
 			&err);
-	else if (verdict != NOT_NOW)
-		status = session_store_setting(s,
-					       &(struct settings_change){ .path = cadre_rules_file(s),
-									  .names = verdict == YES ? &yes : &no,
-									  .count = 1,
-									  .edit = SETTINGS_LIST_ADD,
-									  .list_kind = "a list of texts",
-									  .items = &config->items[a->at].name,
-									  .item_count = 1 },
-					       &err);
+	if ((verdict != ALL || names[1]) && verdict != NOT_NOW && status == 0)
+		status = session_store_setting(
+			s,
+			&(struct settings_change){ .path = cadre_rules_file(s),
+						   .names = verdict == NO ? &no : &yes,
+						   .count = 1,
+						   .edit = SETTINGS_LIST_ADD,
+						   .list_kind = "a list of texts",
+						   .items = names,
+						   .item_count = verdict != NO && names[1] ? 2 : 1 },
+			&err);
 	if (status < 0)
 		session_emit_error(s, "%s", err.text);
 	size_t end = verdict == NOT_NOW ? a->at : verdict == ALL ? config->count : a->at + 1;
+	/* What a server wants in the sandbox is approved by itself, after it was shown. */
 	for (size_t i = a->at; i < end; i++)
-		mcp_config_answer(config, &config->items[i], verdict != NO);
+		if (i == a->at || !config->items[i].wishes)
+			mcp_config_answer(config, &config->items[i], verdict != NO);
 	if (verdict == YES || verdict == ALL)
 		for (struct cadre_session *each = s->services->sessions; each; each = each->next)
 			if (!each->closing)

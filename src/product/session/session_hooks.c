@@ -345,6 +345,10 @@ static void report_waiting_servers(struct cadre_session *s)
 		const struct mcp_item *item = &config->items[i];
 		if (item->standing == MCP_UNAPPROVED)
 			buf_addf(&names, "%s%s (%s:%u)", names.n ? ", " : "", item->name, item->file, item->line);
+		const struct child_wishes *w = &item->wanted;
+		if (item->standing == MCP_COUNTS && (w->write || w->hosts || w->sockets))
+			session_emit_error(s, "MCP server %s: its \"sandbox\" has no effect: it was not approved",
+					   item->name);
 	}
 	if (names.n)
 		session_emit_error(s,

@@ -68,6 +68,7 @@ static void frame_init(struct json_out *w, const struct cadre_event *e)
 	const struct mcp_selection *set = s->tree.main.servers;
 	const struct provider_env *env = &s->services->endpoints.places.usual->env;
 	const char *key_source = "none";
+	const char *sandbox = agent_tree_sandbox_word((struct agent_tree *)&s->tree);
 
 	if (env->auth_token &&
 	    (s->services->options.auth_token || services_getenv(s->services, NULL, ENV_OWN, env->auth_token)))
@@ -106,6 +107,7 @@ static void frame_init(struct json_out *w, const struct cadre_event *e)
 	json_close(w);
 	plugin_list_put(w, s->services->plugins);
 	put_server_errors(w, s->services->mcp_config);
+	json_putf(w, "sandbox?:'%s'", sandbox);
 }
 
 static void frame_answer(struct json_out *w, const struct cadre_event *e)

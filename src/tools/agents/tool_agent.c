@@ -145,17 +145,13 @@ static bool send_rewrite(const struct json *input, struct arena *a, struct buf *
 		return false;
 	json_open(&w, '{');
 	json_kstr(&w, "to", all ? STR("*") : json_str_is(type, "shutdown_response") ? STR(TEAM_LEAD) : to);
-	if (json_get(input, "summary"))
-		json_kraw(&w, "summary", json_raw(json_get(input, "summary")));
+	json_putf(&w, "summary?:%.*s", JSON_ARG(json_get(input, "summary")));
 	if (plain || all) {
 		json_kstr(&w, "message", content);
 	} else {
 		bool plan = json_str_is(type, "plan_approval_response");
-		json_putf(&w, "message:{type:%.*s", JSON_ARG(type));
-		if (request)
-			json_kraw(&w, "request_id", json_raw(request));
-		if (json_get(input, "approve"))
-			json_kraw(&w, "approve", json_raw(json_get(input, "approve")));
+		json_putf(&w, "message:{type:%.*s, request_id?:%.*s, approve?:%.*s", JSON_ARG(type), JSON_ARG(request),
+			  JSON_ARG(json_get(input, "approve")));
 		if (content.n)
 			json_kstr(&w, plan ? "feedback" : "reason", content);
 		json_close(&w);
@@ -256,11 +252,7 @@ static void send_start(struct tool_call *call)
 static void output_start(struct tool_call *call);
 static void output_cancel(struct tool_call *call);
 
-const struct tool tool_task_output = {
-	TOOL_TASK_OUTPUT_FACTS,
-	.start = output_start,
-	.cancel = output_cancel,
-};
+const struct tool tool_task_output = { TOOL_TASK_OUTPUT_FACTS, .start = output_start, .cancel = output_cancel };
 
 enum { DEFAULT_WAIT_MS = 30000, SHELL_TAIL = 30000 };
 
@@ -276,14 +268,18 @@ static void show_agent(struct tool_call *call, struct agent_record *record)
 	AUTO_BUF struct buf report = { 0 };
 	struct buf *out = &call->result;
 	const struct end_state_info *words = end_state_info(record->state);
+	const struct agent_member *m = record->member;
+	bool waits = m && m->state != MEMBER_STARTS && m->state != MEMBER_WORKS && m->state != MEMBER_GONE;
 
 	agent_record_refresh(record);
-	buf_addf(out, "<task_id>%s</task_id>\n<task_type>local_agent</task_type>\n<status>%s</status>\n", record->id,
-		 words->status);
+	buf_addf(out, "<task_id>%s</task_id>\n<task_type>%s</task_type>\n<status>%s</status>\n", record->id,
+		 m ? "in_process_teammate" : "local_agent", waits ? member_state_name(m->state) : words->status);
+	if (m && m->in_pane) /* its session is another one: nothing of it is read here */
+		buf_append(&report, buf_str(&record->report));
 	if (record->state == AGENT_RUNNING)
 		buf_addf(out, "<progress>%u turns, %u tool calls%s%s</progress>\n", record->turns, record->tool_uses,
 			 record->last_tool[0] ? ", the last one " : "", record->last_tool);
-	else if (report_read(&report, record))
+	else if (report.n || (!(m && m->in_pane) && report_read(&report, record)))
 		buf_addf(out, "<output>\n%s\n</output>\n", report.p);
 	if (record->failure && record->state != AGENT_COMPLETED)
 		buf_addf(out, "<error>%s</error>\n", record->failure);
@@ -315,6 +311,16 @@ static void output_cancel(struct tool_call *call)
 		agent_wait_remove(w->record, &w->wait);
 	}
 	tool_call_fail(call, "The call was cancelled.");
+}
+
+/* A member in a pane has no agent in this process. */
+static bool agent_works(const struct agent_record *r)
+{
+	const struct agent_member *m = r->member;
+
+	if (m && m->in_pane)
+		return m->state == MEMBER_STARTS || m->state == MEMBER_WORKS || m->unread;
+	return r->live && r->live->phase != CHILD_WAITS;
 }
 
 static void output_start(struct tool_call *call)
@@ -349,7 +355,7 @@ static void output_start(struct tool_call *call)
 	} else if (!record) {
 		add_running_agents(&running, a->tree);
 		tool_call_reject(call, "No task found with ID: %s.%s", id, running.n ? running.p : "");
-	} else if (record->live && record->live->phase != CHILD_WAITS && (!block || json_bool(block))) {
+	} else if (agent_works(record) && (!block || json_bool(block))) {
 		struct waiting *w = arena_new(&call->arena, struct waiting, .wait = { .on_end = on_agent_end },
 					      .timer = { .fire = on_wait_over }, .call = call, .record = record);
 		call->state = w;
@@ -364,18 +370,15 @@ static void output_start(struct tool_call *call)
 
 static void stop_start(struct tool_call *call);
 
-const struct tool tool_task_stop = {
-	TOOL_TASK_STOP_FACTS,
-	.start = stop_start,
-};
+const struct tool tool_task_stop = { TOOL_TASK_STOP_FACTS, .start = stop_start };
 
 static void stop_answer(struct tool_call *call, const char *id, const char *type, const char *what)
 {
 	AUTO_BUF struct buf message = { 0 };
-	struct json_out w = json_out(&call->result);
 
 	buf_addf(&message, "Successfully stopped task: %s (%s)", id, what);
-	json_putf(&w, "{message:'%s', task_id:'%s', task_type:'%s', command:'%s'}", message.p, id, type, what);
+	json_addf(&call->result, "{message:'%s', task_id:'%s', task_type:'%s', command:'%s'}", message.p, id, type,
+		  what);
 	tool_call_end(call, false);
 }
 

@@ -45,10 +45,7 @@ static void put_listed(struct json_out *w, struct str json, const struct mcp_lea
 
 static void list_start(struct tool_call *call);
 
-const struct tool tool_list_mcp_resources = {
-	TOOL_LIST_MCP_RESOURCES_FACTS,
-	.start = list_start,
-};
+const struct tool tool_list_mcp_resources = { TOOL_LIST_MCP_RESOURCES_FACTS, .start = list_start };
 
 static void list_start(struct tool_call *call)
 {
@@ -107,11 +104,10 @@ static void resource_start(struct tool_call *call)
 {
 	struct mcp_lease *lease = find_server(call, json_str(json_get(call->input, "server"), &call->arena));
 	AUTO_BUF struct buf params = { 0 };
-	struct json_out w = json_out(&params);
 
 	if (!lease)
 		return;
-	json_putf(&w, "{uri:%.*s}", JSON_ARG(json_get(call->input, "uri")));
+	json_addf(&params, "{uri:%.*s}", JSON_ARG(json_get(call->input, "uri")));
 	call->state = mcp_lease_call(lease, &(struct mcp_call){ .method = "resources/read",
 								.params = buf_str(&params),
 								.tool_use_id = call->id,

@@ -6,10 +6,7 @@
 
 static void create_start(struct tool_call *call);
 
-const struct tool tool_team_create = {
-	TOOL_TEAM_CREATE_FACTS,
-	.start = create_start,
-};
+const struct tool tool_team_create = { TOOL_TEAM_CREATE_FACTS, .start = create_start };
 
 static void create_start(struct tool_call *call)
 {
@@ -17,7 +14,6 @@ static void create_start(struct tool_call *call)
 	struct arena *arena = &call->arena;
 	const char *name = json_cstr(json_get(call->input, "team_name"), arena);
 	AUTO_BUF struct buf note = { 0 };
-	struct json_out w = json_out(&call->result_json);
 	struct err err = { 0 };
 
 	if (!name || !team_name_fits(str_from(name))) {
@@ -31,7 +27,7 @@ static void create_start(struct tool_call *call)
 		tool_call_fail(call, "%s", err.text);
 		return;
 	}
-	json_putf(&w, "{team_name:'%s', team_file_path:'%s', lead_agent_id:'%s'}", name,
+	json_addf(&call->result_json, "{team_name:'%s', team_file_path:'%s', lead_agent_id:'%s'}", name,
 		  arena_printf(arena, "%s/teams/%s/config.json", a->tree->config_dir, name),
 		  arena_printf(arena, "%s@%s", TEAM_LEAD, name));
 	buf_append(&call->result, buf_str(&call->result_json));
@@ -44,10 +40,7 @@ static void create_start(struct tool_call *call)
 
 static void list_start(struct tool_call *call);
 
-const struct tool tool_list_agents = {
-	TOOL_LIST_AGENTS_FACTS,
-	.start = list_start,
-};
+const struct tool tool_list_agents = { TOOL_LIST_AGENTS_FACTS, .start = list_start };
 
 static void list_start(struct tool_call *call)
 {
@@ -61,16 +54,11 @@ static void list_start(struct tool_call *call)
 
 static void delete_start(struct tool_call *call);
 
-const struct tool tool_team_delete = {
-	TOOL_TEAM_DELETE_FACTS,
-	.start = delete_start,
-};
+const struct tool tool_team_delete = { TOOL_TEAM_DELETE_FACTS, .start = delete_start };
 
 static void delete_answer(struct tool_call *call, bool success, const char *message, const char *team)
 {
-	struct json_out w = json_out(&call->result);
-
-	json_putf(&w, "{success:!!%d, message:'%s', team_name?:'%s'}", success, message, team);
+	json_addf(&call->result, "{success:!!%d, message:'%s', team_name?:'%s'}", success, message, team);
 	buf_append(&call->result_json, buf_str(&call->result));
 	tool_call_end(call, false);
 }

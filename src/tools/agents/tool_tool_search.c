@@ -133,10 +133,7 @@ enum { USUAL_RESULTS = 5, MOST_RESULTS = 50, DESCRIPTION_BYTES = 200 };
 
 static void search_start(struct tool_call *call);
 
-const struct tool tool_tool_search = {
-	TOOL_TOOL_SEARCH_FACTS,
-	.start = search_start,
-};
+const struct tool tool_tool_search = { TOOL_TOOL_SEARCH_FACTS, .start = search_start };
 
 struct finding {
 	struct tool_call *call;

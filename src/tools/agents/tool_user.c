@@ -42,10 +42,7 @@ static void question_cancel(struct tool_call *call)
 
 static void enter_start(struct tool_call *call);
 
-const struct tool tool_enter_plan_mode = {
-	TOOL_ENTER_PLAN_MODE_FACTS,
-	.start = enter_start,
-};
+const struct tool tool_enter_plan_mode = { TOOL_ENTER_PLAN_MODE_FACTS, .start = enter_start };
 
 static void enter_start(struct tool_call *call)
 {

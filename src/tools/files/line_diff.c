@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * line_diff.c - the difference of two texts as hunks of lines: the greedy algorithm of Myers (1986) on the part between
  * the common head and the common tail. */
-#include "tools/files/line_diff.h"
+#include "tools/files/text_file.h"
 
 enum { CONTEXT = 3, MAX_EDITS = 1000 };
 

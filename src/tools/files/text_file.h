@@ -6,6 +6,7 @@
 #include "lib/base/map.h"
 #include "lib/base/utf8.h"
 #include "core/tool/tool.h"
+#include "lib/json/json_write.h"
 
 /* What one agent knows about files: which it has read or written, and how they looked then. Edit and Write
  * ask here before they change a file, so that no agent overwrites what it has not seen, be it an old file or the work of
@@ -79,3 +80,30 @@ size_t text_count(struct str text, struct str needle);
 /* False: the file exists and the agent has not read it as it is now; the call has been rejected. */
 bool file_tool_check_seen(struct tool_call *call, const char *path, const struct text_file *file);
 void file_tool_missing(struct tool_call *call, bool reject); /* ends the call: there is no such file */
+
+/* Read of media, one function for each kind of file. It leads to the end of the call, at once or later. args is in the call's arena. */
+struct read_args {
+	char *path;         /* absolute */
+	const char *target; /* what is opened: path without links */
+	uint64_t first;     /* line or cell, from 1 */
+	uint64_t limit;     /* how many; 0: to the end */
+	bool ranged;        /* one of the two was given */
+	bool allow_large;
+	struct str pages; /* p == NULL: not given */
+	size_t cap_bytes; /* of the text that is shown */
+};
+
+enum { READ_BYTES_PER_TOKEN = 4 }; /* an estimate: text of programs has 3 to 4 */
+
+void read_image(struct tool_call *call, const struct read_args *args);
+void read_pdf(struct tool_call *call, const struct read_args *args);
+void read_notebook(struct tool_call *call, const struct read_args *args);
+
+/* ---- line_diff.c: the difference of two texts as hunks of lines, for the structuredPatch of Edit and Write. */
+
+/* Writes one JSON array: [{"oldStart":1,"oldLines":2,"newStart":1,"newLines":2,"lines":[" same","-old","+new"]}, ...]
+ * with three lines of context. Shortest script up to a thousand changed lines; beyond that the changed middle is one
+ * block, so that no text makes it slow. */
+void line_diff_put(struct json_out *w, struct str old_text, struct str new_text);
+/* Lines that the new text has and the old one has not, and the other way round. */
+void line_diff_count(struct str old_text, struct str new_text, size_t *ret_added, size_t *ret_removed);

@@ -2,7 +2,6 @@
  * tool_edit.c - Edit and Write: change a text file that the agent has seen, or make a new one. */
 #include "lib/json/json_write.h"
 #include "tools/files/text_file.h"
-#include "tools/files/line_diff.h"
 #include "core/tool/tool_list.h"
 
 /* ---- finding and replacing text --------------------------------------------------------------------------------- */
@@ -96,10 +95,7 @@ static void text_replace(struct str text, struct str needle, struct str with, si
 
 static void edit_start(struct tool_call *call);
 
-const struct tool tool_edit = {
-	TOOL_EDIT_FACTS,
-	.start = edit_start,
-};
+const struct tool tool_edit = { TOOL_EDIT_FACTS, .start = edit_start };
 
 struct edit {
 	struct tool_call *call;
@@ -218,10 +214,7 @@ static void edit_start(struct tool_call *call)
 
 static void write_start(struct tool_call *call);
 
-const struct tool tool_write = {
-	TOOL_WRITE_FACTS,
-	.start = write_start,
-};
+const struct tool tool_write = { TOOL_WRITE_FACTS, .start = write_start };
 
 static void write_start(struct tool_call *call)
 {

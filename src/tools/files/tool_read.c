@@ -13,7 +13,6 @@
 #include "tools/files/text_file.h"
 #include "tools/media/image.h"
 #include "tools/media/read_blocks.h"
-#include "tools/files/read.h"
 #include "core/tool/tool.h"
 #include "core/tool/tool_list.h"
 
@@ -185,7 +184,6 @@ static void text_report(struct tool_job *job)
 	struct read_job *r = CONTAINER_OF(job, struct read_job, job);
 	struct file_state *files = job->call->env->files;
 	struct buf *result = &job->call->result;
-	struct json_out w = json_out(&job->call->result_json);
 	AUTO_BUF struct buf content = { 0 };
 
 	bool too_long = r->args.ranged && r->cut;
@@ -199,7 +197,7 @@ static void text_report(struct tool_job *job)
 	if (files)
 		file_state_note(files, r->args.path, stamp);
 	read_blocks_clean(&content, buf_str(&r->text));
-	json_putf(&w,
+	json_addf(&job->call->result_json,
 		  "{type:'text', file:{filePath:'%s', content:'%.*s', numLines:%lld, startLine:%lld, "
 		  "totalLines:%lld}}",
 		  r->args.path, STR_ARG(buf_str(&content)), (long long)r->shown, (long long)r->args.first,
@@ -254,11 +252,7 @@ static void read_text(struct read_job *r)
 
 static void read_start(struct tool_call *call);
 
-const struct tool tool_read = {
-	TOOL_READ_FACTS,
-	.start = read_start,
-	.cancel = tool_job_cancel,
-};
+const struct tool tool_read = { TOOL_READ_FACTS, .start = read_start, .cancel = tool_job_cancel };
 
 enum {
 	MOST_TOKENS = 8 << 20,

@@ -13,12 +13,10 @@ static void add_words(struct read_blocks *b, struct str text)
 
 static void end_run(struct read_blocks *b)
 {
-	struct json_out w = json_out(&b->blocks);
-
 	if (!b->run.n)
 		return;
 	buf_addch(&b->blocks, b->blocks.n ? ',' : '[');
-	json_putf(&w, "{type:'text', text:'%.*s'}", STR_ARG(buf_str(&b->run)));
+	json_addf(&b->blocks, "{type:'text', text:'%.*s'}", STR_ARG(buf_str(&b->run)));
 	buf_clear(&b->run);
 }
 

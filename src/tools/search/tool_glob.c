@@ -12,11 +12,7 @@
 
 static void glob_start(struct tool_call *call);
 
-const struct tool tool_glob = {
-	TOOL_GLOB_FACTS,
-	.start = glob_start,
-	.cancel = tool_job_cancel,
-};
+const struct tool tool_glob = { TOOL_GLOB_FACTS, .start = glob_start, .cancel = tool_job_cancel };
 
 enum { MAX_SHOWN = 100, KEEP = 50 * MAX_SHOWN, TIME_LIMIT_MS = 20000 };
 

@@ -8,11 +8,7 @@
 
 static void grep_start(struct tool_call *call);
 
-const struct tool tool_grep = {
-	TOOL_GREP_FACTS,
-	.start = grep_start,
-	.cancel = tool_job_cancel,
-};
+const struct tool tool_grep = { TOOL_GREP_FACTS, .start = grep_start, .cancel = tool_job_cancel };
 
 enum { DEFAULT_LIMIT = 250, MAX_CONTEXT = 1000, TIME_LIMIT_MS = 60000 };
 

@@ -314,7 +314,7 @@ static const char *const *shell_env(const struct shell *shell, struct arena *a, 
 	/* NAME=value: the sandbox sets it; NAME: it takes it away. */
 	const char *const *sandbox = shell->held ? shell->held->variables : NULL;
 	const char *temp_dir = shell->held && shell->held->temp_dir ? shell->held->temp_dir : env->temp_dir;
-	size_t count = str_count(old) + str_count(sandbox);
+	size_t count = str_count(old) + str_count(sandbox) + str_count(env->own);
 	size_t at = 0;
 
 	static const char *const git[] = { "GIT_CONFIG_COUNT", "GIT_OPTIONAL_LOCKS", "GIT_TERMINAL_PROMPT",
@@ -327,6 +327,8 @@ static const char *const *shell_env(const struct shell *shell, struct arena *a, 
 	for (; sandbox && *sandbox; sandbox++)
 		if (strchr(*sandbox, '='))
 			envp[at++] = *sandbox;
+	for (const char *const *more = env->own; more && *more; more++)
+		envp[at++] = *more;
 	envp[at++] = "CLAUDECODE=1";
 	envp[at++] = "CLAUDE_CODE_CHILD_SESSION=1";
 	if (env->session_id)
@@ -387,6 +389,7 @@ static int shell_spawn(struct shell *shell, const struct shell_options *o, struc
 		argv[0] = argv[3] = "sh";
 		rc = spawn_start(env->spawner, &options, &shell_handlers, shell, &shell->child, err);
 	}
+	sandbox_started(shell->held);
 	return rc;
 }
 

@@ -119,11 +119,7 @@ static void bash_result_background(struct tool_call *call, const struct shell *s
 static void bash_start(struct tool_call *call);
 static void bash_cancel(struct tool_call *call);
 
-const struct tool tool_bash = {
-	TOOL_BASH_FACTS,
-	.start = bash_start,
-	.cancel = bash_cancel,
-};
+const struct tool tool_bash = { TOOL_BASH_FACTS, .start = bash_start, .cancel = bash_cancel };
 
 enum {
 	TIMEOUT_MS = 120 * 1000,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * todo_book.c - the task list as one session has it open. */
-#include "tools/tasks/todo_book.h"
+#include "tools/tasks/todo_list.h"
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -57,11 +57,8 @@ struct todo_book *todo_book_of(const struct tool_env *env)
 {
 	if (!env->todos)
 		return NULL;
-	if (!*env->todos) {
-		struct todo_book *b = xcalloc(1, sizeof *b);
-		*b = (struct todo_book){ .loop = env->loop, .linger.fire = on_linger, .lock = -1 };
-		*env->todos = b;
-	}
+	if (!*env->todos)
+		*env->todos = xnew(struct todo_book, .loop = env->loop, .linger.fire = on_linger, .lock = -1);
 	return *env->todos;
 }
 
@@ -149,8 +146,8 @@ void todo_book_note(struct todo_book *b, const struct todo *t)
 
 int todo_book_lend(struct todo_book *b, struct todo_list *l)
 {
-	int64_t now = (int64_t)clock_ms(
-		CLOCK_MONOTONIC); /* the loop's clock stands still while many calls run in one turn of it */
+	/* The loop's clock stands still while many calls run in one turn of it. */
+	int64_t now = (int64_t)clock_ms(CLOCK_MONOTONIC);
 
 	if (b->lock >= 0 && now - b->taken_ms >= LONGEST_HOLD_MS) {
 		book_unlock(b);

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include "lib/io/file.h"
 #include "lib/json/json.h"
-#include "tools/tasks/todo_book.h"
 
 enum { CALL_WAIT_MS = 30000, CALL_PAUSE_MS = 10 };
 
@@ -43,8 +42,7 @@ static bool read_item(struct todo_list *l, unsigned id, struct todo *ret)
 
 static int compare_id(const void *a, const void *b)
 {
-	const struct todo *x = a;
-	const struct todo *y = b;
+	const struct todo *x = a, *y = b;
 
 	return (x->id > y->id) - (x->id < y->id);
 }
@@ -59,9 +57,8 @@ static void find_items(struct todo_list *l)
 		unsigned id;
 		if (!str_ends(name, STR(".json")) || !todo_read_id((struct str){ name.p, name.n - 5 }, &id))
 			continue;
-		l->items = xgrow(l->items, l->count, &cap, sizeof *l->items);
 		l->highest = MAX(l->highest, id);
-		l->items[l->count++] = (struct todo){ .id = id };
+		*xpush(l->items, l->count, cap) = (struct todo){ .id = id };
 	}
 	if (d)
 		closedir(d);
@@ -100,17 +97,18 @@ static int todo_list_lock(struct todo_list *l, struct err *err)
 	int lent = l->book && !l->wait_ms ? todo_book_lend(l->book, l) : 0;
 	if (lent < 0)
 		return err_set(err, ERR_BUSY, "others may change the task list first: try again");
-	if (!lent && file_make_dirs(l->dir, 0700, err) < 0)
-		return -(int)err->kind;
-	if (!lent)
-		l->lock = open(arena_printf(&l->arena, "%s/.lock", l->dir), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (l->lock < 0)
-		return err_set(err, ERR_IO, "cannot open the task list in %s: %m", l->dir);
-	if (!lent && file_lock(l->lock, l->dir, l->wait_ms, err) < 0)
-		return err_set(err, ERR_BUSY, "another process is changing the task list at this moment: try again");
-	if (!lent &&
-	    dir_lock_take(&l->whole, arena_printf(&l->arena, "%s/.lock.lock", l->dir), l->wait_ms, NULL, err) < 0)
-		return err_set(err, ERR_BUSY, "another process is changing the task list at this moment: try again");
+	if (!lent) {
+		const char *path = arena_printf(&l->arena, "%s/.lock", l->dir);
+		if (file_make_dirs(l->dir, 0700, err) < 0)
+			return -(int)err->kind;
+		l->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+		if (l->lock < 0)
+			return err_set(err, ERR_IO, "cannot open the task list in %s: %m", l->dir);
+		if (file_lock(l->lock, l->dir, l->wait_ms, err) < 0 ||
+		    dir_lock_take(&l->whole, arena_printf(&l->arena, "%s.lock", path), l->wait_ms, NULL, err) < 0)
+			return err_set(err, ERR_BUSY,
+				       "another process is changing the task list at this moment: try again");
+	}
 	ssize_t n = pread(l->lock, text, sizeof text - 1, 0);
 	if (n > 0 && todo_read_id(str_trim((struct str){ text, (size_t)n }), &highest))
 		l->highest = highest;
@@ -162,7 +160,7 @@ void todo_list_close(struct todo_list *l)
 	*l = (struct todo_list){ .lock = -1 };
 }
 
-static struct todo *item_of(struct todo_list *l, unsigned id)
+struct todo *todo_find_id(struct todo_list *l, unsigned id)
 {
 	for (size_t i = 0; i < l->count; i++) {
 		struct todo *t = &l->items[i];
@@ -177,14 +175,13 @@ struct todo *todo_find(struct todo_list *l, struct str id)
 	unsigned wanted;
 
 	if (str_starts(id, STR("#")))
-		id = (struct str){ id.p + 1, id.n - 1 };
-	return todo_read_id(id, &wanted) ? item_of(l, wanted) : NULL;
+		id = str_tail(id, 1);
+	return todo_read_id(id, &wanted) ? todo_find_id(l, wanted) : NULL;
 }
 
-/* It is there and not completed. */
-static bool todo_is_open(struct todo_list *l, unsigned id)
+bool todo_is_open(struct todo_list *l, unsigned id)
 {
-	const struct todo *t = item_of(l, id);
+	const struct todo *t = todo_find_id(l, id);
 
 	return t && t->status != TODO_COMPLETED;
 }
@@ -215,7 +212,7 @@ int todo_hold(struct todo_list *l, struct todo *t, struct err *err)
 /* Depth first along what an item waits for; a list is small. */
 static bool leads_to(struct todo_list *l, unsigned from, unsigned to, unsigned depth, struct buf *way)
 {
-	const struct todo *t = depth > l->count ? NULL : item_of(l, from);
+	const struct todo *t = depth > l->count ? NULL : todo_find_id(l, from);
 
 	for (size_t k = 0; t && k < t->blocked_by.count; k++) {
 		size_t before = way->n;
@@ -266,7 +263,7 @@ int todo_remove(struct todo_list *l, const struct todo *t, struct err *err)
 	unsigned id = t->id;
 
 	todo_read_all(l);
-	t = item_of(l, id);
+	t = todo_find_id(l, id);
 	if (!t)
 		return 0;
 	for (size_t i = 0; i < l->count; i++) {
@@ -306,8 +303,8 @@ bool todo_try_again(struct tool_call *call, todo_again_fn *again)
 {
 	if (loop_now_ms(call->env->loop) - call->started_ms >= CALL_WAIT_MS)
 		return false;
-	struct todo_wait *w = arena_calloc(&call->arena, sizeof *w);
-	*w = (struct todo_wait){ .timer.fire = on_wait_over, .call = call, .again = again };
+	struct todo_wait *w =
+		arena_new(&call->arena, struct todo_wait, .timer.fire = on_wait_over, .call = call, .again = again);
 	call->state = NULL; /* no hooks of it run */
 	timer_start(call->env->loop, &w->timer, CALL_PAUSE_MS);
 	return true;
@@ -336,19 +333,6 @@ bool todo_open(struct tool_call *call, struct todo_list *l, todo_again_fn *again
 	if (is_open)
 		todo_read_all(l);
 	return is_open;
-}
-
-void todo_put_ids(struct json_out *w, const char *key, const struct todo_ids *ids, struct todo_list *l)
-{
-	char text[16];
-
-	json_kopen(w, key, '[');
-	for (size_t i = 0; i < ids->count; i++) {
-		snprintf(text, sizeof text, "%u", ids->ids[i]);
-		if (todo_is_open(l, ids->ids[i]))
-			json_put_cstr(w, text);
-	}
-	json_close(w);
 }
 
 void todo_add_open(struct buf *out, struct todo_list *l, const struct todo_ids *ids)
@@ -419,6 +403,13 @@ int todo_release_tasks(const char *dir, const char *owner, unsigned wait_ms, str
 	return 0;
 }
 
+static void task_texts(struct arena *a, const struct todo *t, const char *ret[3])
+{
+	ret[0] = arena_printf(a, "%u", t->id);
+	ret[1] = arena_strdup(a, t->subject);
+	ret[2] = arena_strdup(a, t->description);
+}
+
 int todo_claim_next(const struct tool_env *env, const char *owner, bool again, struct arena *a, const char *ret[3])
 {
 	AUTO_TODO_LIST struct todo_list l = { .lock = -1 };
@@ -452,9 +443,7 @@ int todo_claim_next(const struct tool_env *env, const char *owner, bool again, s
 	}
 	if (status < 0 || !free_still)
 		return status == -ERR_BUSY ? status : 0;
-	ret[0] = arena_printf(a, "%u", next->id);
-	ret[1] = arena_strdup(a, next->subject);
-	ret[2] = arena_strdup(a, next->description);
+	task_texts(a, next, ret);
 	return 1;
 }
 
@@ -468,9 +457,7 @@ bool todo_task_at(const char *dir, const char *owner, unsigned n, struct arena *
 		const struct todo *t = &l.items[i];
 		if (t->status != TODO_IN_PROGRESS || !t->owner || strcmp(t->owner, owner) != 0 || n-- > 0)
 			continue;
-		ret[0] = arena_printf(a, "%u", t->id);
-		ret[1] = arena_strdup(a, t->subject);
-		ret[2] = arena_strdup(a, t->description);
+		task_texts(a, t, ret);
 		return true;
 	}
 	return false;
@@ -480,19 +467,17 @@ void todo_open_tasks(const char *dir, struct buf *out)
 {
 	AUTO_TODO_LIST struct todo_list l = { .lock = -1 };
 	struct json_out w = json_out(out);
-	bool any = false;
 
 	if (todo_list_open(&l, dir, false, NULL) < 0)
 		return;
 	for (size_t i = 0; i < l.count; i++) {
 		if (l.items[i].status == TODO_COMPLETED)
 			continue;
-		if (!any)
+		if (!w.depth)
 			json_open(&w, '[');
-		any = true;
 		todo_put(&w, &l.items[i], true);
 	}
-	if (any)
+	if (w.depth)
 		json_close(&w);
 }
 

@@ -35,7 +35,7 @@ struct todo {
 struct todo_book;
 struct todo_list {
 	struct arena arena;     /* holds the texts */
-	struct todo_book *book; /* of its session (todo_book.h); NULL: none */
+	struct todo_book *book; /* of its session (todo_book.c); NULL: none */
 	const char *dir;
 	int lock;                /* descriptor; -1: the list is only read */
 	struct dir_lock whole;   /* the same as other programs lock it */
@@ -56,6 +56,8 @@ bool todo_read_id(struct str text, unsigned *ret_id);
 bool todo_add_id(struct arena *a, struct todo_ids *ids, unsigned id); /* a new array; false: it is there already */
 /* Texts in the arena. False: it is no item. */
 bool todo_read_text(struct str text, unsigned id, struct arena *a, struct todo *ret);
+/* A member with an array: those that are open in this list; NULL: all */
+void todo_put_ids(struct json_out *w, const char *key, const struct todo_ids *ids, struct todo_list *open_in);
 void todo_put(struct json_out *w, const struct todo *t, bool whole); /* an object; whole: with what only the file has */
 
 /* ---- todo_list.c ---- */
@@ -68,6 +70,8 @@ void todo_list_close(struct todo_list *l); /* also of one that could not be open
 #define AUTO_TODO_LIST CLEANUP(todo_list_close)
 
 struct todo *todo_find(struct todo_list *l, struct str id); /* NULL: there is none */
+struct todo *todo_find_id(struct todo_list *l, unsigned id);
+bool todo_is_open(struct todo_list *l, unsigned id); /* it is there and not completed */
 /* `blocker` comes first, in both items. True: that is new. Neither is written. */
 bool todo_block(struct todo_list *l, struct todo *blocker, struct todo *blocked);
 
@@ -88,8 +92,6 @@ bool todo_open(struct tool_call *call, struct todo_list *l, todo_again_fn *again
 /* The same; an item is read when todo_find() finds it. */
 bool todo_open_parts(struct tool_call *call, struct todo_list *l, todo_again_fn *again);
 bool todo_try_again(struct tool_call *call, todo_again_fn *again); /* false: the call has waited long enough */
-/* A member with an array of those that are open in this list */
-void todo_put_ids(struct json_out *w, const char *key, const struct todo_ids *ids, struct todo_list *l);
 /* "#1, #3": those of them that are open. Nothing if none is. */
 void todo_add_open(struct buf *out, struct todo_list *l, const struct todo_ids *ids);
 /* As tasks_of, release_tasks, claim_task, task_at and open_tasks of struct tool_runtime. */
@@ -100,3 +102,25 @@ bool todo_task_at(const char *dir, const char *owner, unsigned n, struct arena *
 void todo_open_tasks(const char *dir, struct buf *out);
 /* The open items of both lists of this agent, a line each. */
 void todo_add_reminder(struct tool_env *env, struct buf *out);
+
+/* ---- todo_book.c: the task list as one session has it open. The files stay the truth; the book saves work while many agents use
+ * the list at once: an item whose file has not changed is not read again, and the locks of a change are kept for a few
+ * milliseconds, because the next change mostly follows (docs/internals/todo.md). */
+
+/* The book of the agent's session; NULL: it has none. Made when first wanted. */
+struct todo_book *todo_book_of(const struct tool_env *env);
+void todo_book_free(struct todo_book *b); /* gives the locks back; NULL is allowed */
+
+/* A list is opened and closed with the book. Texts of items that it knows hold until the list is closed. False: a list of another
+ * directory is open. */
+bool todo_book_begin(struct todo_book *b, const char *dir);
+void todo_book_end(struct todo_book *b);
+/* The item as the book knows it, if its file is the same still. Otherwise it is to be read, and noted. */
+bool todo_book_find(struct todo_book *b, unsigned id, struct todo *ret);
+struct arena *todo_book_arena(struct todo_book *b); /* for the texts of an item that todo_book_note() gets */
+void todo_book_note(struct todo_book *b, const struct todo *t);
+
+/* Moves the locks of the change before into the list. 1: done; 0: it holds none; -ERR_BUSY: it had them long enough, others may
+ * wait for them. */
+int todo_book_lend(struct todo_book *b, struct todo_list *l);
+void todo_book_return(struct todo_book *b, struct todo_list *l); /* takes the locks of a list that is closed */

@@ -84,31 +84,22 @@ bool todo_read_text(struct str text, unsigned id, struct arena *a, struct todo *
 	return true;
 }
 
-static void put_ids(struct json_out *w, const char *key, const struct todo_ids *ids)
+void todo_put_ids(struct json_out *w, const char *key, const struct todo_ids *ids, struct todo_list *open_in)
 {
-	char text[16];
-
 	json_kopen(w, key, '[');
-	for (size_t i = 0; i < ids->count; i++) {
-		snprintf(text, sizeof text, "%u", ids->ids[i]);
-		json_put_cstr(w, text);
-	}
+	for (size_t i = 0; i < ids->count; i++)
+		if (!open_in || todo_is_open(open_in, ids->ids[i]))
+			json_putf(w, "'%u'", ids->ids[i]);
 	json_close(w);
 }
 
 void todo_put(struct json_out *w, const struct todo *t, bool whole)
 {
-	char id[16];
-
-	snprintf(id, sizeof id, "%u", t->id);
-	json_putf(w, "{id:'%s', subject:'%s', description:'%s'", id, t->subject, t->description);
-	if (whole && t->active_form)
-		json_kcstr(w, "activeForm", t->active_form);
-	if (whole && t->owner)
-		json_kcstr(w, "owner", t->owner);
-	json_kcstr(w, "status", todo_status_name(t->status));
-	put_ids(w, "blocks", &t->blocks);
-	put_ids(w, "blockedBy", &t->blocked_by);
+	json_putf(w, "{id:'%u', subject:'%s', description:'%s', activeForm?:'%s', owner?:'%s', status:'%s'", t->id,
+		  t->subject, t->description, whole ? t->active_form : NULL, whole ? t->owner : NULL,
+		  todo_status_name(t->status));
+	todo_put_ids(w, "blocks", &t->blocks, NULL);
+	todo_put_ids(w, "blockedBy", &t->blocked_by, NULL);
 	if (whole && t->metadata.n)
 		json_kraw(w, "metadata", t->metadata);
 	json_close(w);

@@ -55,7 +55,6 @@ static void create_start(struct tool_call *call)
 {
 	AUTO_TODO_LIST struct todo_list list = { .lock = -1 };
 	const struct json *metadata = json_get(call->input, "metadata");
-	struct json_out w = json_out(&call->result_json);
 	struct err err = { 0 };
 	struct todo t = {
 		.subject = json_cstr(json_get(call->input, "subject"), &call->arena),
@@ -78,7 +77,7 @@ static void create_start(struct tool_call *call)
 	}
 	todo_list_close(&list); /* hooks may use it */
 	snprintf(id, sizeof id, "%u", t.id);
-	json_putf(&w, "{task:{id:'%s', subject:'%s', description:'%s'}}", id, t.subject, t.description);
+	json_addf(&call->result_json, "{task:{id:'%s', subject:'%s', description:'%s'}}", id, t.subject, t.description);
 	buf_addf(&call->result, "Task #%s created successfully: %s", id, t.subject);
 	todo_run_hooks(call, false, &(struct todo_info){ id, t.subject, t.description }, on_creation_seen);
 }
@@ -87,10 +86,7 @@ static void create_start(struct tool_call *call)
 
 static void get_start(struct tool_call *call);
 
-const struct tool tool_task_get = {
-	TOOL_TASK_GET_FACTS,
-	.start = get_start,
-};
+const struct tool tool_task_get = { TOOL_TASK_GET_FACTS, .start = get_start };
 
 static void get_start(struct tool_call *call)
 {
@@ -102,10 +98,9 @@ static void get_start(struct tool_call *call)
 	const struct todo *t = todo_find(&list, json_str(json_get(call->input, "taskId"), &call->arena));
 	json_putf(&w, "{task:");
 	if (t) {
-		todo_put(&w, t, false);
 		struct buf *out = &call->result;
 		AUTO_BUF struct buf open = { 0 };
-
+		todo_put(&w, t, false);
 		buf_addf(out, "Task #%u: %s\nStatus: %s\nDescription: %s", t->id, t->subject,
 			 todo_status_name(t->status), t->description);
 		if (t->owner)
@@ -129,10 +124,7 @@ static void get_start(struct tool_call *call)
 
 static void list_start(struct tool_call *call);
 
-const struct tool tool_task_list = {
-	TOOL_TASK_LIST_FACTS,
-	.start = list_start,
-};
+const struct tool tool_task_list = { TOOL_TASK_LIST_FACTS, .start = list_start };
 
 static void list_start(struct tool_call *call)
 {
@@ -147,10 +139,7 @@ static void list_start(struct tool_call *call)
 		struct buf *out = &call->result;
 		const struct todo *t = &list.items[i];
 		AUTO_BUF struct buf blockers = { 0 };
-		char id[16];
-
-		snprintf(id, sizeof id, "%u", t->id);
-		json_putf(&w, "{id:'%s', subject:'%s', status:'%s', owner?:'%s'", id, t->subject,
+		json_putf(&w, "{id:'%u', subject:'%s', status:'%s', owner?:'%s'", t->id, t->subject,
 			  todo_status_name(t->status), t->owner);
 		todo_put_ids(&w, "blockedBy", &t->blocked_by, &list);
 		json_close(&w);
@@ -219,14 +208,6 @@ static void put_updated(struct tool_call *call, const struct update *u, const ch
 	json_close(&w);
 }
 
-static struct todo *find_number(struct todo_list *l, unsigned id)
-{
-	char text[16];
-
-	snprintf(text, sizeof text, "%u", id);
-	return todo_find(l, str_from(text));
-}
-
 /* ---- the rules of a team: who may change what ---------------------------------------------------------------------- */
 
 static bool acts_as_lead(const struct agent *a)
@@ -285,7 +266,7 @@ static int check_rules(struct update *u, struct agent *a, struct err *err)
 	if (claims && one_task) {
 		unsigned id = u->item->id;
 		todo_read_all(&u->list);
-		u->item = find_number(&u->list, id);
+		u->item = todo_find_id(&u->list, id);
 	}
 	for (size_t i = 0; claims && one_task && i < u->list.count; i++) {
 		const struct todo *t = &u->list.items[i];
@@ -325,7 +306,7 @@ static void notify_owners(struct update *u, const struct agent *a, const char *b
 	if (given && t->status != TODO_COMPLETED && strcmp(t->owner, actor_name(a)) != 0)
 		notify_owner(u, a, t, t->owner);
 	for (size_t i = 0; completed && i < t->blocks.count; i++) {
-		const struct todo *next = find_number(&u->list, t->blocks.ids[i]);
+		const struct todo *next = todo_find_id(&u->list, t->blocks.ids[i]);
 		AUTO_BUF struct buf open = { 0 };
 		if (next)
 			todo_add_open(&open, &u->list, &next->blocked_by);
@@ -528,10 +509,7 @@ enum { LARGEST_LIST = 1 << 20 };
 
 static void todo_write_start(struct tool_call *call);
 
-const struct tool tool_todo_write = {
-	TOOL_TODO_WRITE_FACTS,
-	.start = todo_write_start,
-};
+const struct tool tool_todo_write = { TOOL_TODO_WRITE_FACTS, .start = todo_write_start };
 
 static void todo_write_start(struct tool_call *call)
 {

@@ -69,11 +69,7 @@ static const char *status_text(int status)
 static void fetch_start(struct tool_call *call);
 static void fetch_cancel(struct tool_call *call);
 
-const struct tool tool_web_fetch = {
-	TOOL_WEB_FETCH_FACTS,
-	.start = fetch_start,
-	.cancel = fetch_cancel,
-};
+const struct tool tool_web_fetch = { TOOL_WEB_FETCH_FACTS, .start = fetch_start, .cancel = fetch_cancel };
 
 enum {
 	MOST_REDIRECTS = 5,
@@ -139,8 +135,8 @@ static void fetch_finish(struct fetch *f, struct str text)
 
 	utf8_add_repaired(&call->result, text);
 	buf_append(&call->result, buf_str(&f->note));
-	struct json_out w = json_out(&call->result_json);
-	json_putf(&w, "{bytes:%lld, code:%lld, codeText:'%s', result:'%.*s', durationMs:%lld, url:'%s'}",
+	json_addf(&call->result_json,
+		  "{bytes:%lld, code:%lld, codeText:'%s', result:'%.*s', durationMs:%lld, url:'%s'}",
 		  (long long)f->bytes, (long long)f->status, status_text(f->status), STR_ARG(buf_str(&call->result)),
 		  (long long)(loop_now_ms(call->env->loop) - call->started_ms), f->url.text);
 	fetch_release(f);

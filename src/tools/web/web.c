@@ -183,10 +183,9 @@ enum web_redirect web_check_redirect(const struct tool_call *call, const struct 
 	struct tool_use use = tool_call_use(call); /* with the new URL */
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_BUF struct buf input = { 0 };
-	struct json_out w = json_out(&input);
 	enum web_redirect redirect = WEB_REPORT;
 
-	json_putf(&w, "{url:'%s'}", to->text);
+	json_addf(&input, "{url:'%s'}", to->text);
 	if (call->env->permission && json_parse(&reader, input.p, input.n, &use.input, NULL) == 0)
 		permission_explain(call->env->permission, use, PERMISSION_HINT_NONE, &verdict);
 	if (verdict.decision == PERMISSION_DENY && !verdict.unanswerable) {

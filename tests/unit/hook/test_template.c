@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_template.c - the places in the texts of handlers. */
 #include "unit.h"
-#include "guard/hook/template.h"
+#include "guard/hook/hook_int.h"
 #include "tests.h"
 
 TEST(arguments_take_directories_and_options_literally)

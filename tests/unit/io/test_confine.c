@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * test_confine.c - children that the kernel holds: filters, Landlock for reading, and a cell with its mounts. Where the kernel
  * has no namespaces for us, making a cell must say why. */
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include "spawn_stage.h"
 #include "lib/io/cell.h"
 #include "lib/io/confine.h"
@@ -224,9 +227,93 @@ TEST(a_mount_that_cannot_be_made_is_named_and_nothing_runs)
 	walled_release(&w);
 }
 
+/* What a filter says to a call without arguments; *steps: how many instructions that took. */
+static uint32_t filter_answer_to(const struct sock_fprog *p, uint32_t arch, uint32_t call, unsigned *steps)
+{
+	uint32_t value = 0;
+
+	*steps = 0;
+	for (size_t at = 0; at < p->len; at++) {
+		const struct sock_filter *i = &p->filter[at];
+		bool yes = false;
+		++*steps;
+		switch (i->code) {
+		case BPF_LD | BPF_W | BPF_ABS:
+			value = i->k == offsetof(struct seccomp_data, nr)     ? call
+				: i->k == offsetof(struct seccomp_data, arch) ? arch
+									      : 0;
+			break;
+		case BPF_ALU | BPF_AND | BPF_K:
+			value &= i->k;
+			break;
+		case BPF_RET | BPF_K:
+			return i->k;
+		case BPF_JMP | BPF_JA:
+			at += i->k;
+			break;
+		default:
+			yes = BPF_OP(i->code) == BPF_JEQ   ? value == i->k
+			      : BPF_OP(i->code) == BPF_JGE ? value >= i->k
+							   : (value & i->k) != 0;
+			at += yes ? i->jt : i->jf;
+		}
+	}
+	return SECCOMP_RET_KILL_PROCESS; /* it ran out of the filter */
+}
+
+TEST(a_filter_refuses_what_its_rules_say_and_takes_few_steps)
+{
+	enum { FREE, NEVER, TRACING, ATTRIBUTES, MOST_CALL = 500, MOST_STEPS = 24 };
+	static const struct {
+		int call, kind, error;
+	} rows[] = {
+		{ SYS_read, FREE, 0 },
+		{ SYS_openat, FREE, 0 },
+		{ SYS_execve, FREE, 0 },
+		{ SYS_exit_group, FREE, 0 },
+		{ SYS_wait4, FREE, 0 },
+		{ MOST_CALL, FREE, 0 },
+		{ SYS_mount, NEVER, EPERM },
+		{ SYS_bpf, NEVER, EPERM },
+		{ SYS_mount_setattr, NEVER, EPERM },
+		{ SYS_syslog, NEVER, EPERM },
+		{ SYS_clone3, NEVER, ENOSYS },
+		{ SYS_io_uring_setup, NEVER, ENOSYS },
+		{ SYS_ptrace, TRACING, EPERM },
+		{ SYS_kcmp, TRACING, EPERM },
+		{ SYS_fchmodat, ATTRIBUTES, EPERM },
+		{ SYS_fsetxattr, ATTRIBUTES, EPERM },
+		{ 469, ATTRIBUTES, EPERM },
+		{ 452, ATTRIBUTES, EPERM },
+	};
+	unsigned refused[4] = { 0 };
+
+	for (int flags = 0; flags < 4; flags++) {
+		AUTO_FREE struct sock_fprog *p =
+			seccomp_new(&(struct seccomp_rules){ .no_tracing = flags & 1, .keep_attributes = flags & 2 });
+		uint32_t arch = p->filter[1].k; /* the first comparison */
+		unsigned steps;
+		for (size_t i = 0; i < COUNT_OF(rows); i++) {
+			bool holds = rows[i].kind == NEVER || (rows[i].kind == TRACING && flags & 1) ||
+				     (rows[i].kind == ATTRIBUTES && flags & 2);
+			CHECK_INT(filter_answer_to(p, arch, (uint32_t)rows[i].call, &steps),
+				  holds ? SECCOMP_RET_ERRNO | (uint32_t)rows[i].error : SECCOMP_RET_ALLOW);
+		}
+		for (uint32_t call = 0; call < MOST_CALL; call++) {
+			refused[flags] += filter_answer_to(p, arch, call, &steps) != SECCOMP_RET_ALLOW;
+			CHECK(steps <= MOST_STEPS);
+		}
+		CHECK_INT(filter_answer_to(p, arch ^ 1, SYS_read, &steps), SECCOMP_RET_ERRNO | ENOSYS);
+	}
+	CHECK_INT(refused[1] - refused[0], 4); /* tracing */
+	CHECK_INT(refused[3] - refused[2], 4);
+	CHECK(refused[2] - refused[0] >= 15); /* attributes; older architectures have fewer calls */
+}
+
 int test_confine(void)
 {
-	return RUN_TESTS(T(a_filter_leaves_no_sockets_and_no_attributes), T(reading_is_held_to_what_is_listed),
+	return RUN_TESTS(T(a_filter_refuses_what_its_rules_say_and_takes_few_steps),
+			 T(a_filter_leaves_no_sockets_and_no_attributes), T(reading_is_held_to_what_is_listed),
 			 T(a_cell_is_read_only_but_for_what_the_plan_opens),
 			 T(a_place_comes_back_in_a_directory_that_was_emptied),
 			 T(a_view_alone_holds_attributes_outside_and_leaves_the_rest),

@@ -181,6 +181,14 @@ TEST(a_template_leaves_out_optional_members_without_a_value)
 			"{\"a\":null,\"b\":7,\"c\":null,\"d\":\"x\",\"e\":null,\"f\":\"\"}");
 }
 
+TEST(a_template_writes_a_quoted_number_as_a_string)
+{
+	AUTO_BUF struct buf b = { 0 };
+
+	json_addf(&b, "{id:'%u', none:'%u', large:'%llu', list:['%zu']}", 7u, 0u, 18446744073709551615ull, (size_t)12);
+	CHECK_CSTR(b.p, "{\"id\":\"7\",\"none\":\"0\",\"large\":\"18446744073709551615\",\"list\":[\"12\"]}");
+}
+
 int test_write(void)
 {
 	return RUN_TESTS(T(commas_and_colons_are_placed_by_the_writer), T(sixty_four_levels_can_be_written),
@@ -188,5 +196,6 @@ int test_write(void)
 			 T(every_byte_at_every_place_of_a_block_is_read_back_or_replaced),
 			 T(doubles_are_written_in_the_shortest_form_that_reads_back),
 			 T(integers_are_written_to_their_ends), T(a_template_writes_what_the_single_calls_write),
-			 T(a_template_leaves_out_optional_members_without_a_value));
+			 T(a_template_leaves_out_optional_members_without_a_value),
+			 T(a_template_writes_a_quoted_number_as_a_string));
 }

@@ -7,7 +7,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include "lib/io/file.h"
-#include "mcp/auth/oauth_callback.h"
+#include "mcp/auth/auth_flow.h"
 #include "mcp/auth/oauth_http.h"
 #include "mcp/auth/oauth_token.h"
 #include "lib/io/change_queue.h"

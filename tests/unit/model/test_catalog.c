@@ -174,13 +174,69 @@ TEST(a_long_prompt_costs_the_price_of_its_step)
 	assert_float_equal(model_cost_usd(NULL, "claude-haiku-5-5", &large), 0.05 + 0.00000005 + 2.5, 1e-9);
 }
 
+/* Requests of a week as vendors bill them: USD per million tokens from their price pages, in the comment. */
+TEST(a_week_of_requests_costs_what_the_vendors_bill)
+{
+	static const struct {
+		const char *model;
+		int requests;
+		struct usage usage;
+		double usd; /* of all of them */
+	} week[] = {
+		/* 0.10, write 0.125, read 0.01, 0.50: 500 + 1875 + 600 + 1000 */
+		{ "claude-haiku-5-5",
+		  1000,
+		  { .input = 5000, .cache_write = 15000, .cache_read = 60000, .output = 2000 },
+		  3.975 },
+		/* above 100,000: 0.50, 0.625, 0.05, 2.50: 5000 + 25000 + 5000 + 7500 */
+		{ "claude-haiku-5-5",
+		  200,
+		  { .input = 10000, .cache_write = 40000, .cache_read = 100000, .output = 3000 },
+		  8.50 },
+		/* exactly 100,000 is not above it: 10000 + 500 */
+		{ "claude-haiku-5-5", 100, { .input = 100000, .output = 1000 }, 1.05 },
+		/* 4, write 5, for an hour 8, read 0.20, 20: 12000 + 25000 + 160000 + 40000 + 80000 */
+		{ "claude-opus-5-5",
+		  500,
+		  { .input = 3000,
+		    .cache_write = 25000,
+		    .cache_write_1h = 20000,
+		    .cache_read = 200000,
+		    .output = 4000 },
+		  158.50 },
+		/* 10, read 1, 50: 720000 + 200000 + 50000; 272,000 is not above 272,000 */
+		{ "gpt-6-astra", 10, { .input = 72000, .cache_read = 200000, .output = 1000 }, 9.70 },
+		/* above: 20, write 25, read 2, 75: 1000000 + 250000 + 480000 + 375000 */
+		{ "gpt-6-astra",
+		  100,
+		  { .input = 50000, .cache_write = 10000, .cache_read = 240000, .output = 5000 },
+		  210.50 },
+		/* 2, read 0.20, 12: 100000 + 10000 + 24000 */
+		{ "gemini-3.1-pro-preview", 100, { .input = 50000, .cache_read = 50000, .output = 2000 }, 13.40 },
+		/* above 200,000: 4, read 0.40, 18: 200000 + 80000 + 36000 */
+		{ "gemini-3.1-pro-preview", 100, { .input = 50000, .cache_read = 200000, .output = 2000 }, 31.60 },
+		/* 15, read 1.50, 75: 150000 + 15000 + 75000 */
+		{ "claude-opus-4-1-20250805", 10, { .input = 10000, .cache_read = 10000, .output = 1000 }, 2.40 },
+		/* 5, 25 */
+		{ "claude-opus-4-8", 10, { .input = 10000, .output = 1000 }, 0.75 },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(week); i++) {
+		double usd = 0;
+		for (int k = 0; k < week[i].requests; k++)
+			usd += model_cost_usd(NULL, week[i].model, &week[i].usage);
+		print_message("# %s %.4f\n", week[i].model, usd);
+		assert_float_equal(usd, week[i].usd, 0.0001);
+	}
+}
+
 int test_catalog(void)
 {
-	return RUN_TESTS(T(aliases_become_ids_and_ids_pass_through), T(the_environment_decides_what_an_alias_means),
-			 T(a_provider_without_aliases_takes_any_name_but_theirs),
-			 T(the_default_is_the_variable_then_what_is_configured_then_the_alias),
-			 T(a_model_names_its_provider_or_nobody), T(the_longest_prefix_of_an_id_decides_its_price),
-			 T(cost_counts_each_kind_of_token_at_its_price),
-			 T(a_name_that_a_cloud_gives_is_the_companys_model),
-			 T(a_long_prompt_costs_the_price_of_its_step));
+	return RUN_TESTS(
+		T(aliases_become_ids_and_ids_pass_through), T(the_environment_decides_what_an_alias_means),
+		T(a_provider_without_aliases_takes_any_name_but_theirs),
+		T(the_default_is_the_variable_then_what_is_configured_then_the_alias),
+		T(a_model_names_its_provider_or_nobody), T(the_longest_prefix_of_an_id_decides_its_price),
+		T(cost_counts_each_kind_of_token_at_its_price), T(a_name_that_a_cloud_gives_is_the_companys_model),
+		T(a_long_prompt_costs_the_price_of_its_step), T(a_week_of_requests_costs_what_the_vendors_bill));
 }

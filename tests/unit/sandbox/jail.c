@@ -153,7 +153,9 @@ static const struct child_handlers handlers = { on_output, on_exit_of_child };
 bool jail_run(struct jail *j, const char *command, enum tool_belief belief)
 {
 	const char *argv[] = { "bash", "-c", command, NULL };
-	struct sandbox_request request = { .env = &j->env, .cwd = j->work, .command = command, .belief = belief };
+	struct sandbox_request request = {
+		.env = &j->env, .cwd = j->work, .command = command, .belief = belief, .where = j->where
+	};
 	struct sandbox_held *held = NULL;
 	struct err err = { 0 };
 

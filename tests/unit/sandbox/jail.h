@@ -26,6 +26,7 @@ struct jail {
 	struct child *child;
 	struct buf output;
 	int status;
+	enum tool_where where; /* WHERE_IN: as the settings of its sandbox say */
 };
 
 void jail_open(struct jail *j);

@@ -99,6 +99,111 @@ TEST(paths_start_where_their_file_says_and_wildcards_have_their_place)
 	folder_remove(dir);
 }
 
+/* Layers of settings: user, project, managed, --settings; NULL: there is none. Which of the openings count, as letters. */
+TEST(a_file_of_the_project_only_narrows_and_under_a_lock_opens_nothing)
+{
+	static const char opens[] =
+		"{\"sandbox\": {\"enabled\": false, \"failIfUnavailable\": false, "
+		"\"allowUnsandboxedCommands\": true, \"autoAllowBashIfSandboxed\": true, "
+		"\"excludedCommands\": [\"x\"], \"enableWeakerNestedSandbox\": true, "
+		"\"ignoreViolations\": {\"*\": [\"x\"]}, \"filesystem\": {\"allowWrite\": [\"/w\"], "
+		"\"allowRead\": [\"/r\"], \"denyRead\": [\"/d\"]}, \"network\": {\"allowedDomains\": "
+		"[\"h.test\"], \"allowUnixSockets\": [\"/s\"], \"allowAllUnixSockets\": true, "
+		"\"allowLocalBinding\": true, \"httpProxyPort\": 1, \"socksProxyPort\": 2}}}";
+	static const char strict[] = "{\"sandbox\": {\"enabled\": true, \"failIfUnavailable\": true, "
+				     "\"allowUnsandboxedCommands\": false}}";
+	static const char leave[] = "{\"sandbox\": {\"allowUnsandboxedCommands\": false}}";
+	static const char domains[] = "{\"sandbox\": {\"network\": {\"allowManagedDomainsOnly\": true}}}";
+	static const char denies[] = "{\"sandbox\": {\"network\": {\"deniedDomains\": [\"n.test\"]}}}";
+	static const struct {
+		const char *user, *project, *managed, *flag, *counts;
+	} rows[] = {
+		{ NULL, opens, NULL, NULL, "LAXWIwrhsubPQ" },
+		{ strict, opens, NULL, NULL, "EFAXWIwrhsubPQ" }, /* the switches stay */
+		{ opens, strict, NULL, NULL, "EFAXWIwrhsubPQ" },
+		{ NULL, opens, leave, NULL, "" },
+		{ NULL, opens, domains, NULL, "L" },
+		{ NULL, opens, NULL, leave, "" },
+		{ opens, NULL, leave, NULL, "AXWIwrhsubPQ" }, /* those of the user count */
+		{ denies, opens, NULL, NULL, "LAXWIwrhsub" },
+		{ denies, NULL, NULL, opens, "LAXWIwrhsubPQ" },
+	};
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		AUTO_ARENA struct arena a = { 0 };
+		char dir[FOLDER_MAX];
+		struct settings *settings = NULL;
+		struct err err = { 0 };
+		folder_make(dir);
+		struct settings_spec spec = { .cwd = arena_printf(&a, "%s/p", dir),
+					      .config_dir = arena_printf(&a, "%s/config", dir),
+					      .managed_dir = arena_printf(&a, "%s/managed", dir),
+					      .flag = rows[i].flag,
+					      .sources = SETTINGS_ALL,
+					      .trusted = true };
+		file_put(arena_printf(&a, "%s/settings.json", spec.config_dir),
+			 str_from(rows[i].user ? rows[i].user : "{}"));
+		file_put(arena_printf(&a, "%s/.claude/settings.json", spec.cwd),
+			 str_from(rows[i].project ? rows[i].project : "{}"));
+		file_put(arena_printf(&a, "%s/managed-settings.json", spec.managed_dir),
+			 str_from(rows[i].managed ? rows[i].managed : "{}"));
+		if (settings_load(&spec, &settings, &err) < 0)
+			fail_msg("%s", err.text);
+		struct sandbox_policy *p = sandbox_policy_new(settings, spec.cwd, spec.config_dir);
+		char got[32];
+		snprintf(got, sizeof got, "%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s", p->enabled ? "E" : "",
+			 p->fail_if_unavailable ? "F" : "", p->may_leave && !p->enabled ? "L" : "",
+			 p->auto_allow ? "A" : "", p->excluded ? "X" : "", p->weaker ? "W" : "",
+			 p->ignored_count ? "I" : "", p->allow_write ? "w" : "", p->allow_read ? "r" : "",
+			 p->allowed.count && !p->managed_domains_only ? "h" : "", p->unix_sockets ? "s" : "",
+			 p->all_unix_sockets ? "u" : "", p->local_binding ? "b" : "", p->http_port ? "P" : "",
+			 p->socks_port ? "Q" : "");
+		if (strcmp(got, rows[i].counts) != 0 || (rows[i].project == opens && !p->deny_read))
+			fail_msg("row %zu: %s, not %s", i, got, rows[i].counts);
+		CHECK(!p->may_leave_explicitly || (rows[i].user == opens || rows[i].flag == opens));
+		CHECK(p->may_leave == (rows[i].user != strict && rows[i].project != strict && !strstr(got, "EF") &&
+				       rows[i].managed != leave && rows[i].flag != leave));
+		sandbox_policy_free(p);
+		settings_unref(settings);
+		folder_remove(dir);
+	}
+}
+
+TEST(managed_lists_are_the_only_ones_if_managed_settings_say_so)
+{
+	static const char lists[] = "{\"sandbox\": {\"filesystem\": {\"allowRead\": [\"/%s\"]%s}, \"network\": "
+				    "{\"allowedDomains\": [\"%s.test\"]%s}}}";
+
+	for (int only = 0; only < 2; only++) {
+		AUTO_ARENA struct arena a = { 0 };
+		char dir[FOLDER_MAX];
+		struct settings *settings = NULL;
+		struct err err = { 0 };
+		folder_make(dir);
+		struct settings_spec spec = { .cwd = arena_printf(&a, "%s/p", dir),
+					      .config_dir = arena_printf(&a, "%s/config", dir),
+					      .managed_dir = arena_printf(&a, "%s/managed", dir),
+					      .sources = SETTINGS_ALL,
+					      .trusted = true };
+		file_put(arena_printf(&a, "%s/settings.json", spec.config_dir),
+			 str_from(arena_printf(&a, lists, "user", "", "user", "")));
+		file_put(
+			arena_printf(&a, "%s/managed-settings.json", spec.managed_dir),
+			str_from(arena_printf(&a, lists, "managed", only ? ", \"allowManagedReadPathsOnly\": true" : "",
+					      "managed", only ? ", \"allowManagedDomainsOnly\": true" : "")));
+		if (settings_load(&spec, &settings, &err) < 0)
+			fail_msg("%s", err.text);
+		struct sandbox_policy *p = sandbox_policy_new(settings, spec.cwd, spec.config_dir);
+		CHECK_INT(str_count(p->allow_read), only ? 1 : 2);
+		CHECK_CSTR(p->allow_read[only ? 0 : 1], "/managed");
+		CHECK(!host_refusal(p, STR("managed.test"), 443));
+		CHECK(!host_refusal(p, STR("user.test"), 443) == !only);
+		CHECK(host_may_be_asked(p, STR("other.test"), 443) == !only);
+		sandbox_policy_free(p);
+		settings_unref(settings);
+		folder_remove(dir);
+	}
+}
+
 /* A ClientHello with this name, or without the extension. */
 static size_t make_hello(unsigned char *p, const char *name)
 {
@@ -169,5 +274,7 @@ int test_policy(void)
 {
 	return RUN_TESTS(T(hosts_are_decided_by_name_and_port),
 			 T(paths_start_where_their_file_says_and_wildcards_have_their_place),
+			 T(managed_lists_are_the_only_ones_if_managed_settings_say_so),
+			 T(a_file_of_the_project_only_narrows_and_under_a_lock_opens_nothing),
 			 T(the_name_in_a_client_hello_is_found_and_nothing_is_read_beyond_it));
 }

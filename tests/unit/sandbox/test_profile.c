@@ -159,10 +159,128 @@ TEST(a_root_that_is_too_wide_is_refused_with_the_key_that_helps)
 	jail_close(&j);
 }
 
+/* Which files programs are is known from an earlier command; what is hidden must follow when one of them becomes a link. */
+TEST(a_directory_of_programs_that_comes_to_lead_to_a_secret_hides_it)
+{
+	struct jail j;
+	jail_open(&j);
+	struct paths programs = { 0 };
+	struct profile p;
+	struct err err = { 0 };
+	const char *tools = arena_printf(&j.arena, "%s/tools", j.dir);
+	const char *secret = arena_printf(&j.arena, "%s/.claude.json", j.home);
+	file_put(secret, STR("{}"));
+	CHECK_INT(mkdir(tools, 0755), 0);
+	profile_programs(&programs, &j.arena, tools, j.home, NULL);
+	struct file_id *ids = arena_calloc(&j.arena, programs.count * sizeof *ids);
+	CHECK(profile_identify(&programs, ids) && !profile_identify(&programs, ids));
+	struct profile_facts facts = { .hold = HOLD_READS,
+				       .env = &j.env,
+				       .cwd = j.work,
+				       .command = "ls",
+				       .temp_dir = arena_printf(&j.arena, "%s/tmp", j.dir),
+				       .programs = &programs,
+				       .program_ids = ids,
+				       .home = j.home };
+
+	CHECK_INT(profile_make(&p, &j.arena, &facts, &err), 0);
+	CHECK(!paths_hold(&p.hides, secret));
+	CHECK_INT(rmdir(tools), 0);
+	CHECK_INT(symlink(j.home, tools), 0);
+	CHECK(profile_identify(&programs, ids));
+	CHECK_INT(profile_make(&p, &j.arena, &facts, &err), 0);
+
+	CHECK(paths_hold(&p.hides, secret));
+	jail_close(&j);
+}
+
+/* ---- what is explained is what the kernel does ---- */
+
+enum { ROUNDS = 20, FILES = 500, DIRS = 12 };
+
+/* A directory of the tree, or a file of it */
+static const char *random_place(struct jail *j, unsigned *seed)
+{
+	bool file = rand_r(seed) % 3 == 0;
+
+	return arena_printf(&j->arena, "%s/%s/d%d/e%d%s", j->dir, rand_r(seed) % 2 ? "work" : "out",
+			    rand_r(seed) % DIRS, rand_r(seed) % 4,
+			    file ? arena_printf(&j->arena, "/f%d", rand_r(seed) % 6) : "");
+}
+
+static const char *const *random_places(struct jail *j, unsigned *seed, struct sandbox_policy *p)
+{
+	struct paths list = { 0 };
+
+	for (int n = rand_r(seed) % 5; n > 0; n--)
+		paths_add(&list, &p->arena, arena_strdup(&p->arena, random_place(j, seed)));
+	return list.list;
+}
+
+TEST(ten_thousand_random_paths_are_as_explained)
+{
+	static const char script[] =
+		"while read -r p; do r=0; w=0; { true <\"$p\"; } 2>/dev/null && r=1; { true >>\"$p\"; } 2>/dev/null && w=1; "
+		"echo \"$r$w $p\"; done <list";
+	struct jail j;
+	unsigned seed = 87;
+	size_t compared = 0;
+	size_t kinds[4] = { 0 };
+
+	jail_open(&j);
+	if (sandbox_strength(j.sandbox, NULL) != SANDBOX_FULL) {
+		jail_close(&j);
+		skip();
+	}
+	j.where = WHERE_IN;
+	for (int d = 0; d < 2 * DIRS; d++)
+		for (int f = 0; f < 24; f++)
+			file_put(arena_printf(&j.arena, "%s/%s/d%d/e%d/f%d", j.dir, d % 2 ? "work" : "out", d / 2,
+					      f / 6, f % 6),
+				 STR("x\n"));
+	for (int round = 0; round < ROUNDS; round++) {
+		AUTO_BUF struct buf list = { 0 };
+		struct sandbox_policy *p = xcalloc(1, sizeof *p);
+		struct sandbox_held *held = NULL;
+		struct err err = { 0 };
+		p->enabled = true;
+		p->allow_write = random_places(&j, &seed, p);
+		p->deny_write = random_places(&j, &seed, p);
+		p->deny_read = random_places(&j, &seed, p);
+		p->allow_read = random_places(&j, &seed, p);
+		sandbox_use_policy(j.sandbox, p);
+		for (int i = 0; i < FILES; i++)
+			buf_addf(&list, "%s/%s/d%d/e%d/f%d\n", j.dir, rand_r(&seed) % 2 ? "work" : "out",
+				 rand_r(&seed) % DIRS, rand_r(&seed) % 4, rand_r(&seed) % 6);
+		file_put(arena_printf(&j.arena, "%s/list", j.work), buf_str(&list));
+		CHECK(jail_run(&j, script, BELIEF_NONE));
+		struct sandbox_request request = { .env = &j.env, .cwd = j.work, .command = script, .where = WHERE_IN };
+		CHECK_INT(sandbox_hold(j.sandbox, &request, &held, &err), 0);
+		for (struct str rest = buf_str(&j.output); rest.n > 3 && rest.p[0] != '\n';) {
+			struct str line = str_cut(&rest, '\n');
+			if (line.n < 4 || line.p[2] != ' ')
+				continue;
+			const char *path = arena_dup(&j.arena, line.p + 3, line.n - 3);
+			bool reads = profile_may_read(&held->profile, path);
+			bool writes = reads && profile_may_write(&held->profile, path);
+			if (reads != (line.p[0] == '1') || writes != (line.p[1] == '1'))
+				fail_msg("%s: explained %d%d, done %.2s, round %d", path, reads, writes, line.p, round);
+			kinds[2 * reads + writes]++;
+			compared++;
+		}
+		sandbox_held_free(held);
+	}
+	jail_close(&j);
+	CHECK_INT(compared, ROUNDS * FILES);
+	CHECK(kinds[0] > 100 && kinds[2] > 100 && kinds[3] > 100);
+}
+
 int test_profile(void)
 {
 	return RUN_TESTS(
 		T(each_profile_holds_what_was_believed), T(limits_of_an_ancestor_narrow_what_may_be_read_and_written),
 		T(a_rule_that_allows_reading_opens_what_it_names), T(a_deny_from_above_takes_what_is_writable_below_it),
-		T(a_root_that_is_too_wide_is_refused_with_the_key_that_helps));
+		T(a_root_that_is_too_wide_is_refused_with_the_key_that_helps),
+		T(a_directory_of_programs_that_comes_to_lead_to_a_secret_hides_it),
+		T(ten_thousand_random_paths_are_as_explained));
 }

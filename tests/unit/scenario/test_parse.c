@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_parse.c - scenario files: what is understood and which line an error names. */
 #include "stage.h"
-#include "core/scenario/demo.h"
+#include "core/scenario/engine.h"
 #include "core/scenario/scenario.h"
 
 TEST(a_bad_scenario_is_refused_with_file_and_line)

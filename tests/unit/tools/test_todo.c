@@ -3,7 +3,7 @@
 #include "unit.h"
 #include "tests.h"
 #include "toolbox.h"
-#include "tools/tasks/todo_book.h"
+#include "tools/tasks/todo_list.h"
 
 #define BOX(box)                                   \
 	CLEANUP(toolbox_close) struct toolbox box; \

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include "tests.h"
 #include "toolbox.h"
-#include "tools/files/line_diff.h"
+#include "tools/files/text_file.h"
 
 #define BOX(box)                                   \
 	CLEANUP(toolbox_close) struct toolbox box; \

@@ -225,7 +225,9 @@ TEST(each_form_has_its_own_translation_and_its_own_ending)
 {
 	static const char *const tools[] = {
 		"{\"name\":\"mcp__a-server-with-a-long-name__and-a-tool-whose-name-is-longer-than-that\",\"input_schema\":{\"$schema\":"
-		"\"x\",\"type\":\"object\",\"properties\":{\"p\":{\"const\":1},\"q\":{\"items\":true,\"pattern\":\"x\"}}}}",
+		"\"x\",\"type\":\"object\",\"properties\":{\"p\":{\"const\":1},\"q\":{\"items\":true,\"pattern\":\"x\"},"
+		"\"r\":{\"type\":\"string\",\"anyOf\":[{\"enum\":[\"a\"]},{\"type\":\"number\"}]},"
+		"\"s\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"count\",\"maximum\":9}}}}",
 		NULL
 	};
 	static const struct {
@@ -257,7 +259,11 @@ TEST(each_form_has_its_own_translation_and_its_own_ending)
 		const struct wire_name *name = wire_head(endings[i].form, head)->names;
 		CHECK(str_ends(buf_str(&sent), str_from(endings[i].ending)));
 		CHECK(name && name->sent.n <= 64 && str_has(buf_str(&sent), name->sent));
-		CHECK(str_has(buf_str(&sent), STR("\"properties\":{\"p\":{\"enum\":[1]},\"q\":{\"items\":{}}}")));
+		CHECK(str_has(
+			buf_str(&sent),
+			STR("\"properties\":{\"p\":{\"enum\":[1]},\"q\":{\"description\":\"(pattern: x)\",\"items\":{}},"
+			    "\"r\":{\"anyOf\":[{\"type\":\"string\",\"enum\":[\"a\"]},{\"type\":\"number\"}]},"
+			    "\"s\":{\"description\":\"count (minimum: 1, maximum: 9)\",\"type\":\"integer\"}}")));
 	}
 	for (int i = 0; i < TRANSLATIONS; i++)
 		CHECK(head->translations[i] && s.t.packed_chunks[0]->translations[i]);

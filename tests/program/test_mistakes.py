@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: MIT
+"""A stranger's first hour: the blocks of docs/models.md as they stand there, and one line for each usual mistake."""
+import json
+import pathlib
+import re
+import subprocess
+
+from lab import CADRE, main
+from test_places import broken_tls
+from test_providers import AWS_KEYS, Mock, events, message, message_item, said
+
+DOCS = pathlib.Path(__file__).resolve().parent.parent.parent / "docs" / "models.md"
+
+
+def answer(n, request):
+    """A server of every API."""
+    path = request["path"]
+    if "streamGenerateContent" in path:
+        text = {"candidates": [{"content": {"role": "model", "parts": [{"text": "yes"}]}, "finishReason": "STOP"}],
+                "usageMetadata": {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}, "modelVersion": "m", "responseId": "r-1"}
+        return 200, {"content-type": "text/event-stream"}, "data: %s\n\n" % json.dumps(text)
+    if path.endswith("/responses"):
+        return events(message_item(0, "yes"))
+    if "/chat/completions" in path:
+        return said("yes")
+    if request["body"] is None:
+        return 404, {}, "{}"
+    return message("yes")
+
+
+def blocks():
+    """The commands of the documentation with `cadre -p`, each with the exports before it."""
+    found, exports = [], []
+    for line in DOCS.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("    "):
+            exports = [] if line else exports
+        elif re.search(r"\bcadre -p\b", line):
+            found.append((exports, line.strip()))
+        elif line.strip().startswith("export "):
+            exports = exports + [line.strip()]
+        elif line.strip().startswith("#"):
+            exports = []
+    return found
+
+
+def each_block_of_the_documentation_works_as_it_stands(lab):
+    """Only addresses and credentials are those of a stand-in; `cadre` is found in PATH."""
+    server, model = Mock(answer), lab.model("rule\n  text yes")
+    programs = pathlib.Path(lab.folder, "bin")
+    programs.mkdir()
+    (programs / "cadre").symlink_to(CADRE)
+    (programs / "vault").write_text("#!/bin/sh\necho key\n")
+    (programs / "vault").chmod(0o755)
+    pathlib.Path(lab.home, ".aws").mkdir()
+    pathlib.Path(lab.home, ".aws", "credentials").write_text("[work]\naws_access_key_id = AK\naws_secret_access_key = s\n")
+    machine = Mock(lambda n, r: (200, {}, json.dumps({"access_token": "machine", "expires_in": 3600})))
+    places = ("OPENAI", "GEMINI", "OPENROUTER", "DEEPSEEK", "MISTRAL", "GROQ", "XAI", "MOONSHOT", "ZAI", "AZURE_OPENAI", "LLAMACPP", "OLLAMA",
+              "VLLM", "LMSTUDIO", "ANTHROPIC_AWS", "ANTHROPIC_BEDROCK_MANTLE", "ANTHROPIC_FOUNDRY", "ANTHROPIC_GOOGLE_CLOUD")
+    stand_in = {name + "_BASE_URL": server.url for name in places}
+    stand_in.update(ANTHROPIC_BEDROCK_BASE_URL=model.url, ANTHROPIC_VERTEX_BASE_URL=model.url + "/v1", GCE_METADATA_HOST=machine.url[7:],
+                    PATH="%s:%s" % (programs, lab.env["PATH"]))
+    found = blocks()
+    assert len(found) >= 20, found
+    for exports, command in found:
+        # An address that the block itself names is replaced in it: the stand-in is on this machine.
+        script = "\n".join([*exports, command])
+        script = re.sub(r"ANTHROPIC_BASE_URL=\S+", "ANTHROPIC_BASE_URL=" + server.url, script)
+        env = {**lab.env, **stand_in}
+        if "ANTHROPIC_BASE_URL" in script:
+            env["ANTHROPIC_API_KEY"] = ""
+        done = subprocess.run(["sh", "-c", script], env=env, cwd=lab.work, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0 and done.stdout == "yes\n", (script, done)
+
+
+# what is wrong: (arguments, environment, words of the one line, exit code)
+MISTAKES = {
+    "no key": ((), {"ANTHROPIC_API_KEY": ""}, ("set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN",), 2),
+    "no key of a vendor": (("--model", "deepseek/m-1"), {}, ("set DEEPSEEK_API_KEY",), 2),
+    "no key where one is wanted": (("--model", "deepseek/m-1"), {"DEEPSEEK_BASE_URL": (401, '{"error":{"message":"no"}}')},
+                                   ("401 no", "no key was sent: set DEEPSEEK_API_KEY"), 1),
+    "a wrong key": ((), {"ANTHROPIC_BASE_URL": (401, '{"error":{"type":"authentication_error","message":"invalid"}}')},
+                    ("invalid", "the key is that of ANTHROPIC_API_KEY"), 1),
+    "a wrong key of Gemini": (("--model", "gemini/gemini-3-pro-preview"), {"GEMINI_API_KEY": "k", "GEMINI_BASE_URL": (
+        400, '[{"error":{"code":400,"message":"API key not valid.","status":"INVALID_ARGUMENT"}}]')}, ("not valid", "that of GEMINI_API_KEY"), 1),
+    "no keys of AWS": ((), {"CLAUDE_CODE_USE_BEDROCK": "1"}, ("no AWS credentials", "AWS_PROFILE", "aws configure"), 1),
+    "an expired login": ((), {"CLAUDE_CODE_USE_BEDROCK": "1", **AWS_KEYS, "ANTHROPIC_BEDROCK_BASE_URL": (
+        403, '{"message":"The security token included in the request is expired"}')}, ("is expired", "log in again", "awsAuthRefresh"), 1),
+    "a wrong region": ((), {"CLAUDE_CODE_USE_BEDROCK": "1", **AWS_KEYS, "AWS_REGION": "us-nowhere-1", "https_proxy": "http://127.0.0.1:9"},
+                       ("bedrock-runtime.us-nowhere-1.amazonaws.com", "https_proxy"), 1),
+    "no access": ((), {"CLAUDE_CODE_USE_BEDROCK": "1", **AWS_KEYS, "ANTHROPIC_BEDROCK_BASE_URL": (
+        403, '{"__type":"AccessDeniedException","Message":"You don\'t have access to the model."}')}, ("check IAM", "model access"), 1),
+    "no profile of Bedrock": ((), {"CLAUDE_CODE_USE_BEDROCK": "1", **AWS_KEYS, "ANTHROPIC_BEDROCK_BASE_URL": (
+        400, '{"message":"Invocation with on-demand throughput isn\'t supported."}')}, ("name an inference profile",), 1),
+    "no workspace": ((), {"CLAUDE_CODE_USE_ANTHROPIC_AWS": "1"}, ("set ANTHROPIC_AWS_WORKSPACE_ID",), 2),
+    "no project": ((), {"CLAUDE_CODE_USE_VERTEX": "1"}, ("set ANTHROPIC_VERTEX_PROJECT_ID",), 2),
+    "no login of Google": ((), {"CLAUDE_CODE_USE_VERTEX": "1", "ANTHROPIC_VERTEX_PROJECT_ID": "p"},
+                           ("gcloud auth application-default login", "GOOGLE_APPLICATION_CREDENTIALS"), 1),
+    "no resource": ((), {"CLAUDE_CODE_USE_FOUNDRY": "1"}, ("set ANTHROPIC_FOUNDRY_RESOURCE",), 2),
+    "an address as resource": ((), {"CLAUDE_CODE_USE_FOUNDRY": "1", "ANTHROPIC_FOUNDRY_RESOURCE": "https://r.example"}, ("not an address",), 2),
+    "no server": (("--model", "ollama/qwen3"), {"OLLAMA_BASE_URL": "http://127.0.0.1:9/v1"}, ("ollama at http://127.0.0.1:9/v1", "OLLAMA_BASE_URL"), 1),
+    "an unknown model": (("--model", "openai/gpt-99"), {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": (
+        404, '{"error":{"message":"The model `gpt-99` does not exist","code":"model_not_found"}}')}, ("gpt-99", "cadre models list openai --ask"), 1),
+    "thinking of another place": ((), {"ANTHROPIC_BASE_URL": (
+        400, '{"error":{"type":"invalid_request_error","message":"messages.1.content.0: Invalid `signature` in `thinking` block"}}')},
+        ("Invalid `signature`", "/compact drops it"), 1),
+    "a misspelt alias": (("--model", "sonet"), {}, ("unknown model 'sonet'", "opus, sonnet, haiku"), 2),
+    "a misspelt provider": (("--provider", "bedrok"), {}, ("unknown provider 'bedrok'", "bedrock"), 2),
+    "a proxy that is down": ((), {"ANTHROPIC_BASE_URL": "https://llm.invalid", "https_proxy": "http://127.0.0.1:9"},
+                             ("through the proxy of https_proxy at https://llm.invalid",), 1),
+    "a proxy with a login": ((), {"ANTHROPIC_BASE_URL": "http://llm.invalid", "http_proxy": (407, "who are you")},
+                             ("407", "the proxy of http_proxy wants a login"), 1),
+    "no such host": ((), {"ANTHROPIC_BASE_URL": "http://llm.invalid"}, ("resolve host: llm.invalid", "ANTHROPIC_BASE_URL"), 1),
+    "an unknown authority": ((), {"ANTHROPIC_BASE_URL": broken_tls}, ("certificate", "SSL_CERT_FILE or NODE_EXTRA_CA_CERTS"), 1),
+    "a helper that fails": (("--settings", '{"apiKeyHelper":"echo locked >&2; exit 3"}'), {"ANTHROPIC_API_KEY": ""},
+                            ("apiKeyHelper failed: exit code 3: locked",), 1),
+}
+
+
+def each_mistake_is_told_in_one_line_with_the_next_step(lab):
+    usual = {"CLAUDE_CODE_MAX_RETRIES": "0", "AWS_EC2_METADATA_DISABLED": "true", "GCE_METADATA_HOST": "127.0.0.1:9"}
+    for mistake, (args, env, words, code) in MISTAKES.items():
+        given = {}
+        for name, value in env.items():
+            if isinstance(value, tuple):
+                given[name] = Mock(lambda n, r, value=value: (value[0], {}, value[1])).url
+            else:
+                given[name] = value(lab) if callable(value) else value
+        done = lab.cadre("-p", *args, "hi", env={**usual, **given})
+        lines = (done.out + done.err).strip().splitlines()
+        assert done.code == code and len(lines) == 1 and all(w in lines[0] for w in words), (mistake, done)
+
+
+if __name__ == "__main__":
+    main(each_block_of_the_documentation_works_as_it_stands, each_mistake_is_told_in_one_line_with_the_next_step)
