@@ -8,6 +8,7 @@ import re
 import signal
 import struct
 import subprocess
+import termios
 import time
 import zlib
 
@@ -435,7 +436,12 @@ def a_kill_gives_the_terminal_back(lab):
                 s.press("slowly", "enter")
                 s.until("fills the line")
             before = modes_of(s.all()) or None
-            os.kill(child_of(s.pid), how)
+            pid = child_of(s.pid)
+            os.kill(pid, how)
+            until = time.monotonic() + 60
+            while os.path.exists("/proc/%d" % pid) or not termios.tcgetattr(s.fd)[3] & termios.ICANON:
+                assert time.monotonic() < until, "the terminal is still raw"
+                s._pump(time.monotonic() + 0.02)
             s.until_raw(lambda raw: raw.rfind(b"\x1b[?2004l") > raw.rfind(b"\x1b[?2004h"))
             s.press("echoed", "enter")
             s.seen("over")
