@@ -311,9 +311,14 @@ void show_rewind(struct tui *t, const char *point, bool dry, struct styled *out)
 			    files->count == 1 ? "" : "s", dry ? "would change" : "set back", (long long)added,
 			    (long long)removed);
 	styled_add(&s, LOOK_PLAIN, STR("\n"));
+	AUTO_FREE char *cwd = getcwd(NULL, 0);
+	size_t above = cwd ? strlen(cwd) : 0;
 	for (EACH(f, files)) {
+		struct str path = json_str(f, &a);
+		if (above && path.n > above && !memcmp(path.p, cwd, above) && path.p[above] == '/')
+			path = (struct str){ path.p + above + 1, path.n - above - 1 };
 		styled_add(&s, LOOK_PLAIN, STR("  "));
-		styled_add_foreign(&s, LOOK_PLAIN, json_str(f, &a), true);
+		styled_add_foreign(&s, LOOK_PLAIN, path, true);
 		styled_add(&s, LOOK_PLAIN, STR("\n"));
 	}
 	if (out)
