@@ -104,7 +104,7 @@ class Modeld:
         done = subprocess.run(["curl", "-sk", self.url + "/stats"], capture_output=True, text=True, check=True, env=self.env)
         return json.loads(done.stdout)
 
-    def run(self, program, *arguments, timeout=300):
+    def run(self, program, *arguments, timeout=3000 if "--once" in sys.argv else 300):
         done = subprocess.run([BUILD / program, *arguments], cwd=self.cwd, env=self.env, stdout=subprocess.PIPE,
                               stdin=subprocess.DEVNULL, text=True, timeout=timeout)
         if done.returncode:

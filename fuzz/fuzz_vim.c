@@ -2,6 +2,8 @@
  * fuzz_vim.c - any bytes as a text (up to the first NUL) and keys of vim behind it. The text stays valid UTF-8, the cursor stands
  * between characters, the selection is inside the text, and undo leads back to the text that was there. */
 #include "../src/face/draft/vim.c"
+#include "../src/face/draft/vim_change.c"
+#include "../src/face/draft/vim_motion.c"
 #include "../src/face/draft/draft.c"
 #include "../src/face/screen/paint.c"
 #include "../src/face/screen/width.c"

@@ -162,7 +162,7 @@ READERS = {  # of keys whose path is not the argument of a settings_*() call
 
 def every_key_has_a_reader_or_says_that_it_has_none(lab):
     code = "\n".join(p.read_text() for p in sorted((ROOT / "src").rglob("*.c")) if p.name != "settings_key_table.c")
-    read = set(re.findall(r'\b(?:settings_|cadre_session_setting\(|managed_says\(|read_paths\(|read_hosts\(|read_strict\(|read_opening\()[^;{}]*?"([A-Za-z.]+)"', code))
+    read = set(re.findall(r'\b(?:settings_|cadre_session_setting\(|tui_setting\(|managed_says\(|read_paths\(|read_hosts\(|read_strict\(|read_opening\()[^;{}]*?"([A-Za-z.]+)"', code))
     rows = dict(re.findall(r"^\| `([^`]+)` \|(.*)\|$", (ROOT / "docs/settings.md").read_text(), re.M))
     for key in ask(lab, "config", "keys"):
         path = key["key"]

@@ -8,6 +8,7 @@ import re
 import signal
 import struct
 import subprocess
+import termios
 import time
 import zlib
 
@@ -48,9 +49,9 @@ def keys_are_those_of_the_file(lab):
     with screen(lab) as s:
         s.until("keybindings.json has errors")
         s.press("/statu")
-        s.until("session, model, address")
+        s.until("session, model, mode")
         s.press("C-f")
-        s.until(lambda rows: not any("session, model, address" in r for r in rows) and "❯ /status" in rows)
+        s.until(lambda rows: not any("session, model, mode" in r for r in rows) and "❯ /status" in rows)
         s.press("C-u", "a line", "home", "C-k", "end", "\x1bs")
         s.until("a line", gone=True)
         s.press("\x1bs")
@@ -139,6 +140,20 @@ def what_is_sent_now_interrupts_the_turn(lab):
         ready(s)
         leave(s)
     assert prompts(lab)[-2:] == ["queued words now", "later words"], prompts(lab)
+
+
+def an_interrupt_leaves_what_is_typed(lab):
+    with screen(lab) as s:
+        ready(s)
+        s.press("slowly please", "enter")
+        s.until("fills the line")
+        s.press("half a line", "C-c")
+        s.seen("Interrupted.")
+        ready(s)
+        s.until("❯ half a line")
+        s.press("C-c")
+        s.until("half a line", gone=True)
+        leave(s)
 
 
 def twelve_agents_are_seven_rows_and_the_second_is_stopped(lab):
@@ -421,7 +436,12 @@ def a_kill_gives_the_terminal_back(lab):
                 s.press("slowly", "enter")
                 s.until("fills the line")
             before = modes_of(s.all()) or None
-            os.kill(child_of(s.pid), how)
+            pid = child_of(s.pid)
+            os.kill(pid, how)
+            until = time.monotonic() + 60
+            while os.path.exists("/proc/%d" % pid) or not termios.tcgetattr(s.fd)[3] & termios.ICANON:
+                assert time.monotonic() < until, "the terminal is still raw"
+                s._pump(time.monotonic() + 0.02)
             s.until_raw(lambda raw: raw.rfind(b"\x1b[?2004l") > raw.rfind(b"\x1b[?2004h"))
             s.press("echoed", "enter")
             s.seen("over")
@@ -551,7 +571,7 @@ def an_idle_prompt_does_nothing(lab):
 
 if __name__ == "__main__":
     main(keys_are_those_of_the_file, the_help_and_the_documentation_name_every_key, the_keys_of_the_prompt_do_what_they_say,
-         what_is_sent_now_interrupts_the_turn, twelve_agents_are_seven_rows_and_the_second_is_stopped,
+         what_is_sent_now_interrupts_the_turn, an_interrupt_leaves_what_is_typed, twelve_agents_are_seven_rows_and_the_second_is_stopped,
          the_keys_of_vim_edit_and_the_mode_is_shown, five_thousand_letters_are_one_prompt_with_and_without_brackets,
          three_pasted_lines_are_one_request, a_line_of_ten_megabytes_and_broken_characters_are_pasted,
          megabytes_without_brackets_are_one_mark, images_and_pdf_files_that_are_dropped_are_sent,

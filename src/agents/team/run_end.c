@@ -603,7 +603,7 @@ static void member_restore(struct agent_record *r, const struct map *delivered)
 	for (size_t i = 0; i < tree->main.load->waiting_count && !x->told; i++)
 		x->told = !strcmp(tree->main.load->waiting[i].id, id);
 	x->from_pane = m->in_pane;
-	m->state = MEMBER_STARTS;
+	m->state = m->plan ? MEMBER_AWAITS : MEMBER_STARTS;
 	m->restoring = true;
 	member_job_begin(&x->job, t, r);
 	x->job.load = session_load_start(tree->services->loop, r->transcript, on_member_loaded, x);

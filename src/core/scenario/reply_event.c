@@ -217,12 +217,12 @@ static void put_event(struct reply *r, struct buf *out)
 		const char *name;
 		bool of_block;
 	} events[] = {
-		[STAGE_START] = { "message_start" },
+		[STAGE_START] = { "message_start", false },
 		[STAGE_BLOCK_START] = { "content_block_start", true },
 		[STAGE_SIGNATURE] = { "content_block_delta", true },
 		[STAGE_BLOCK_STOP] = { "content_block_stop", true },
-		[STAGE_MESSAGE_DELTA] = { "message_delta" },
-		[STAGE_MESSAGE_STOP] = { "message_stop" },
+		[STAGE_MESSAGE_DELTA] = { "message_delta", false },
+		[STAGE_MESSAGE_STOP] = { "message_stop", false },
 	};
 	char signature[DIGEST_ID_MAX];
 

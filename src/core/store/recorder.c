@@ -59,12 +59,10 @@ int recorder_user(struct recorder *r, const struct user_line *line, char uuid[UU
 {
 	struct json_out w = record_begin(r, "user", line->uuid, uuid);
 
-	if (line->meta)
-		json_kbool(&w, "isMeta", true);
+	json_putf(&w, "isMeta?:!!%d", line->meta);
 	if (line->notice_ids) {
-		const char *const *ids = line->notice_ids;
 		json_putf(&w, "origin:{kind:'%s', ids:[", line->mail ? "teammate" : "task-notification");
-		for (; *ids; ids++)
+		for (const char *const *ids = line->notice_ids; *ids; ids++)
 			json_put_cstr(&w, *ids);
 		json_putf(&w, "]}");
 	}
@@ -79,8 +77,7 @@ int recorder_result(struct recorder *r, const struct segment *result, struct str
 	struct segment *const blocks[] = { (struct segment *)(uintptr_t)result };
 
 	put_user_message(&w, blocks, 1);
-	if (tool_use_result.n)
-		json_kraw(&w, "toolUseResult", tool_use_result);
+	json_putf(&w, "toolUseResult?:%.*s", STR_ARG(tool_use_result));
 	return record_commit(r, &w, uuid, err);
 }
 
@@ -91,14 +88,10 @@ int recorder_block(struct recorder *r, const struct answer_ids *ids, const struc
 	struct json_out w = record_begin(r, "assistant", NULL, uuid);
 
 	memcpy(before, r->last, sizeof before);
-	if (!end)
-		json_kbool(&w, "partial", true);
-	else if (end->summary)
-		json_kbool(&w, "isCompactSummary", true);
 	/* Readers know a line that two files have by both ids: there is always one. */
-	json_kcstr(&w, "requestId", ids->request_id && ids->request_id[0] ? ids->request_id : ids->message_id);
-	if (ids->asked && strcmp(ids->asked, ids->model) != 0)
-		json_kcstr(&w, "requestedModel", ids->asked);
+	json_putf(&w, "partial?:!!%d, isCompactSummary?:!!%d, requestId:'%s', requestedModel?:'%s'", !end,
+		  end && end->summary, ids->request_id && ids->request_id[0] ? ids->request_id : ids->message_id,
+		  ids->asked && strcmp(ids->asked, ids->model) != 0 ? ids->asked : NULL);
 	json_putf(&w,
 		  "message:{id:'%s', type:'message', role:'assistant', model:'%s', content:[%.*s], "
 		  "stop_reason:'%s', stop_sequence:'%s'",
@@ -184,12 +177,10 @@ int recorder_queue(struct recorder *r, const struct queue_line *line, struct err
 	json_kcstr(&w, "id", line->id);
 	if (line->from)
 		json_putf(&w, "kind:'teammate', from:'%s', team:'%s'", line->from, line->team);
-	if (line->about)
-		json_kcstr(&w, "about", line->about);
+	json_putf(&w, "about?:'%s'", line->about);
 	if (line->replaces)
 		json_putf(&w, "replaces:['%s']", line->replaces);
-	json_putf(&w, "quiet?:!!%d, content:'%.*s'", line->quiet, STR_ARG(line->text));
-	json_close(&w);
+	json_putf(&w, "quiet?:!!%d, content:'%.*s'}", line->quiet, STR_ARG(line->text));
 	return journal_append(r->journal, w.buf, err);
 }
 

@@ -124,12 +124,8 @@ void agent_check_json(struct json_out *w, const struct agent_definition *d)
 	json_putf(w, "body_sha256:'%s', diagnostics:[", hex);
 	for (size_t i = 0; i < d->diagnostic_count; i++) {
 		const struct diagnostic *g = &d->diagnostics[i];
-		json_putf(w, "{level:'%s', line:", diagnostic_level_name(g->level));
-		if (g->line)
-			json_put_u64(w, g->line);
-		else
-			json_put_null(w);
-		json_putf(w, "message:'%s'}", g->message);
+		json_putf(w, "{level:'%s', line:?%u, message:'%s'}", diagnostic_level_name(g->level), g->line,
+			  g->message);
 	}
 	json_putf(w, "]}");
 }

@@ -30,7 +30,7 @@
 	X(CANCEL, CHAT, "chat:cancel", "escape",                                                                 \
 	  "interrupts a turn; twice: clears the line, or opens the points to rewind to")                         \
 	X(INTERRUPT, GLOBAL, "app:interrupt", "ctrl+c",                                                          \
-	  "ends a command of !, clears the line, interrupts a turn; twice on an empty line leaves")              \
+	  "ends a command of !, interrupts a turn, clears the line; twice on an empty line leaves")              \
 	X(EXIT, GLOBAL, "app:exit", "ctrl+d", "leaves, on an empty line; else deletes a character")              \
 	X(PREVIOUS, CHAT, "history:previous", "up,ctrl+p", "a row up, then the history; takes queued text back") \
 	X(NEXT, CHAT, "history:next", "down,ctrl+n", "a row down, then the history, then the rows of agents")    \

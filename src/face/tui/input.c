@@ -165,11 +165,11 @@ static void interrupt(struct tui *t)
 
 	if (t->job) {
 		job_cancel(t);
+	} else if (t->in_turn) { /* what is typed stays */
+		tui_interrupt(t);
 	} else if (d->text.n) {
 		draft_clear(d);
 		vim_reset(&t->vim, d);
-	} else if (t->in_turn) {
-		tui_interrupt(t);
 	} else if (is_twice(&t->interrupted_ms)) {
 		tui_leave(t, EXIT_ANSWER);
 	} else {

@@ -479,7 +479,7 @@ static bool may_be_root(struct str text)
 	return !rest.n || char_in(rest.p[0], "*?[{.\"'");
 }
 
-/* Everything in the root, in the home directory, or in a directory that was added. */
+/* Everything in the root, in the home directory, or in a directory that was added; of the working directory, * itself. */
 static bool takes_all_of(struct evaluation *ev, const struct operand *o)
 {
 	const struct tool_env *env = ev->use.env;
@@ -492,7 +492,8 @@ static bool takes_all_of(struct evaluation *ev, const struct operand *o)
 		return false;
 	if (!strcmp(dir, "/") || (home && !strcmp(dir, home)))
 		return true;
-	for (size_t i = 1; env && env->dirs && env->dirs[0] && env->dirs[i]; i++)
+	bool whole = str_is((struct str){ o->text.p + from, o->text.n - from }, "*");
+	for (size_t i = !whole; env && env->dirs && env->dirs[0] && env->dirs[i]; i++)
 		if (!strcmp(dir, env->dirs[i]))
 			return true;
 	return false;

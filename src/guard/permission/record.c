@@ -11,21 +11,16 @@ static const struct {
 
 static void write_limits(struct json_out *w, const struct permission *p)
 {
-	json_open(w, '{');
-	if (p->mode_invalid)
-		json_kbool(w, "modeInvalid", true);
-	else if (permission_mode_matters(p))
-		json_kcstr(w, "mode", permission_mode_name(p->mode));
+	json_putf(w, "{modeInvalid?:!!%d, mode?:'%s'", p->mode_invalid,
+		  !p->mode_invalid && permission_mode_matters(p) ? permission_mode_name(p->mode) : NULL);
 	for (size_t i = 0; i < COUNT_OF(lists); i++) {
 		bool any = false;
 		for (size_t k = 0; p->own && k < p->own->all.count; k++) {
 			const struct rule *r = p->own->all.list[k];
 			if (r->list != lists[i].list)
 				continue;
-			if (!any) {
-				json_key(w, lists[i].key);
-				json_open(w, '[');
-			}
+			if (!any)
+				json_kopen(w, lists[i].key, '[');
 			any = true;
 			json_put_cstr(w, r->text);
 		}

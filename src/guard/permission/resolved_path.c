@@ -87,7 +87,7 @@ bool resolved_path_is_inside(struct arena *a, const struct resolved_path *p, con
 
 /* ---- protected ------------------------------------------------------------------------------------------------- */
 
-static const char protected_dirs[] = ".git|.vscode|.idea|.husky|.cargo|.devcontainer|.yarn|.mvn|.claude";
+static const char protected_dirs[] = ".git|.hg|.vscode|.idea|.husky|.cargo|.devcontainer|.yarn|.mvn|.claude";
 
 static const char protected_files[] =
 	".gitconfig|.gitmodules|.bashrc|.bash_profile|.bash_login|.bash_aliases|.bash_logout|.zshrc|.zprofile|"
@@ -95,6 +95,30 @@ static const char protected_files[] =
 	".pnpmfile.cjs|bunfig.toml|.bunfig.toml|.bazelrc|.bazelversion|.bazeliskrc|.pre-commit-config.yaml|"
 	"lefthook.yml|lefthook.yaml|.lefthook.yml|.lefthook.yaml|gradle-wrapper.properties|"
 	"maven-wrapper.properties|.devcontainer.json|.ripgreprc|pyrightconfig.json|.mcp.json|.claude.json";
+
+/* In the home itself: what shells, desktops and programs run or obey, and keys. A session may have been started there. */
+static const char home_names[] =
+	".ssh|.gnupg|.pam_environment|.xprofile|.xinitrc|.xsession|.xsessionrc|.kshrc|.cshrc|.tcshrc|.login|.logout|.inputrc|"
+	".vimrc|.vim|.exrc|.nvimrc|.emacs|.emacs.d|.gdbinit|.lldbinit|.netrc|.curlrc|.wgetrc|.hgrc|.tmux.conf|.screenrc|"
+	".direnvrc|.mailcap|.aws|.kube|.docker|.pypirc|bin";
+static const char home_config_names[] = "autostart|direnv|environment.d|fish|nvim|pip|systemd";
+
+static bool is_of_home(const char *path)
+{
+	const char *home = getenv("HOME");
+	size_t n = home ? strlen(home) : 0;
+
+	if (n < 2 || strncmp(path, home, n) != 0 || path[n] != '/')
+		return false;
+	struct str rest = str_from(path + n + 1);
+	struct str first = str_cut(&rest, '/');
+	struct str second = rest.p ? str_cut(&rest, '/') : STR("");
+	return str_is_one_of_nocase(first, home_names) ||
+	       (str_is_nocase(first, ".config") && str_is_one_of_nocase(second, home_config_names)) ||
+	       (str_is_nocase(first, ".local") &&
+		(str_is_nocase(second, "bin") ||
+		 (str_is_nocase(second, "share") && str_starts(rest, STR("applications")))));
+}
 
 /* Case is ignored: some file systems do so too. Worktrees lie below .claude and are made to be written. */
 bool path_is_protected(const char *path)
@@ -115,7 +139,7 @@ bool path_is_protected(const char *path)
 			return true;
 		before = part;
 	}
-	return false;
+	return is_of_home(path);
 }
 
 /* ---- critical -------------------------------------------------------------------------------------------------- */

@@ -123,6 +123,48 @@ void json_put_double(struct json_out *w, double v)
 	json_put_raw(w, (struct str){ text, (size_t)n });
 }
 
+/* Templates are short and many: strcspn(3) and strchr(3) with a set of characters took most of their time. */
+static bool is_template_mark(char c)
+{
+	switch (c) {
+	case '\0':
+	case ' ':
+	case ',':
+	case ':':
+	case '?':
+	case '{':
+	case '}':
+	case '[':
+	case ']':
+	case '\'':
+	case '%':
+	case '!':
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* A key of a template needs no escapes. */
+static void put_template_key(struct json_out *w, struct str key)
+{
+	if (!key.n)
+		return;
+	assert(in_object(w) && !behind_key(w));
+	buf_reserve(w->buf, key.n + 4);
+	char *to = w->buf->p + w->buf->n;
+	if (w->comma)
+		*to++ = ',';
+	*to++ = '"';
+	memcpy(to, key.p, key.n);
+	to += key.n;
+	*to++ = '"';
+	*to++ = ':';
+	*to = '\0';
+	w->buf->n = (size_t)(to - w->buf->p);
+	w->comma = false;
+}
+
 /* Writes the constant or conversion at p, with its key if it has one. Returns where it ends. */
 static const char *put_template_value(struct json_out *w, struct str key, bool optional, const char *p, va_list *args)
 {
@@ -135,7 +177,16 @@ static const char *put_template_value(struct json_out *w, struct str key, bool o
 	p += or_null;
 	bool quoted = *p == '\'', boolean = *p == '!';
 	p += quoted ? 1 : boolean ? 2 : 0;
-	const char *end = p + (quoted ? strcspn(p, "'") : *p == '%' ? strcspn(p, "sdug") + 1 : strcspn(p, " ,]}"));
+	const char *end = p;
+	if (quoted)
+		while (*end && *end != '\'')
+			end++;
+	else if (*p == '%')
+		while (*end++ && end[-1] != 's' && end[-1] != 'd' && end[-1] != 'u' && end[-1] != 'g')
+			;
+	else
+		while (*end && *end != ' ' && *end != ',' && *end != ']' && *end != '}')
+			end++;
 	if (*p != '%') {
 		text = (struct str){ p, (size_t)(end - p) };
 	} else if (end[-1] == 's' && p[1] == '.') {
@@ -160,8 +211,7 @@ static const char *put_template_value(struct json_out *w, struct str key, bool o
 	}
 	if (optional && is_none)
 		return end + quoted;
-	if (key.n)
-		json_key_str(w, key);
+	put_template_key(w, key);
 	if (is_none && (or_null || (is_text && !quoted)))
 		json_put_null(w);
 	else if (boolean)
@@ -189,32 +239,39 @@ void json_vputf(struct json_out *w, const char *template, va_list list)
 
 	va_copy(args, list); /* as an object: list may be a pointer here */
 	for (const char *p = template; *p;) {
-		size_t n = strcspn(p, " ,:?{}[]'%!"); /* of a key or a constant */
-		if (strchr(" ,", *p)) {
+		size_t n = 0;
+		switch (*p) {
+		case ' ':
+		case ',':
 			p++;
-		} else if (strchr("}]", *p)) {
+			continue;
+		case '}':
+		case ']':
 			assert(in_object(w) == (*p == '}'));
 			json_close(w);
 			p++;
-		} else if (n && strchr(":?", p[n]) && p[n]) {
-			key = (struct str){ p, n };
-			optional = p[n] == '?';
-			p += n + 1 + optional;
-		} else {
-			if (strchr("{[", *p)) {
-				if (key.n)
-					json_key_str(w, key);
-				json_open(w, *p++);
-			} else {
-				p = put_template_value(w, key, optional, p, &args);
+			continue;
+		case '{':
+		case '[':
+			put_template_key(w, key);
+			json_open(w, *p++);
+			break;
+		default:
+			while (!is_template_mark(p[n])) /* a key or a constant */
+				n++;
+			if (n && (p[n] == ':' || p[n] == '?')) {
+				key = (struct str){ p, n };
+				optional = p[n] == '?';
+				p += n + 1 + optional;
+				continue;
 			}
-			key = (struct str){ 0 };
-			optional = false;
+			p = put_template_value(w, key, optional, p, &args);
 		}
+		key = (struct str){ 0 };
+		optional = false;
 	}
 	va_end(args);
-	if (key.n)
-		json_key_str(w, key);
+	put_template_key(w, key);
 }
 
 void json_putf(struct json_out *w, const char *template, ...)

@@ -470,12 +470,8 @@ static void on_page(void *data, const struct json *result, const struct err *err
 static void list_fetch_page(struct mcp_list *l)
 {
 	AUTO_BUF struct buf params = { 0 };
-	struct json_out w = json_out(&params);
 
-	json_open(&w, '{');
-	if (l->cursor.n)
-		json_kraw(&w, "cursor", buf_str(&l->cursor));
-	json_close(&w);
+	json_addf(&params, "{cursor?:%.*s}", STR_ARG(buf_str(&l->cursor)));
 	struct mcp_call call = {
 		.method = classes[l->kind].method, .params = buf_str(&params), .answer = on_page, .data = l
 	};

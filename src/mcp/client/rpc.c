@@ -48,14 +48,10 @@ static void rpc_send(struct mcp_rpc *rpc, int64_t id, struct buf *message)
 void mcp_rpc_notify(struct mcp_rpc *rpc, const char *method, struct str params)
 {
 	AUTO_BUF struct buf b = { 0 };
-	struct json_out w = json_out(&b);
 
 	if (!rpc->transport)
 		return;
-	json_putf(&w, "{jsonrpc:'2.0', method:'%s'", method);
-	if (params.n)
-		json_kraw(&w, "params", params);
-	json_close(&w);
+	json_addf(&b, "{jsonrpc:'2.0', method:'%s', params?:%.*s}", method, STR_ARG(params));
 	rpc_send(rpc, 0, &b);
 }
 
@@ -144,14 +140,12 @@ static void request_end(struct mcp_request *r, const struct json *result, const 
 static void request_withdraw(struct mcp_request *r, const char *reason)
 {
 	AUTO_BUF struct buf params = { 0 };
-	struct json_out w = json_out(&params);
 	struct mcp_transport *t = r->rpc->transport;
 
 	if (!r->sent || r->held || !t)
 		return;
 	if (strcmp(r->method, "initialize") != 0) { /* which may not be withdrawn */
-		json_open(&w, '{');
-		json_putf(&w, "requestId:%lld, reason:'%s'}", (long long)r->id, reason);
+		json_addf(&params, "{requestId:%lld, reason:'%s'}", (long long)r->id, reason);
 		mcp_rpc_notify(r->rpc, "notifications/cancelled", buf_str(&params));
 	}
 	if (t->class->drop)
@@ -230,12 +224,9 @@ static void request_send(struct mcp_request *r)
 		json_kopen(&w, "params", '{');
 		buf_append(w.buf, members);
 		w.comma = members.n;
-		if (has_meta) {
-			json_putf(&w, "_meta:{claudecode/toolUseId?:'%s'", r->tool_use_id);
-			if (r->progress)
-				json_ki64(&w, "progressToken", r->id);
-			json_close(&w);
-		}
+		if (has_meta)
+			json_putf(&w, "_meta:{claudecode/toolUseId?:'%s', progressToken?:%lld}", r->tool_use_id,
+				  r->progress ? (long long)r->id : 0);
 		json_close(&w);
 	}
 	json_close(&w);

@@ -145,17 +145,13 @@ static bool send_rewrite(const struct json *input, struct arena *a, struct buf *
 		return false;
 	json_open(&w, '{');
 	json_kstr(&w, "to", all ? STR("*") : json_str_is(type, "shutdown_response") ? STR(TEAM_LEAD) : to);
-	if (json_get(input, "summary"))
-		json_kraw(&w, "summary", json_raw(json_get(input, "summary")));
+	json_putf(&w, "summary?:%.*s", JSON_ARG(json_get(input, "summary")));
 	if (plain || all) {
 		json_kstr(&w, "message", content);
 	} else {
 		bool plan = json_str_is(type, "plan_approval_response");
-		json_putf(&w, "message:{type:%.*s", JSON_ARG(type));
-		if (request)
-			json_kraw(&w, "request_id", json_raw(request));
-		if (json_get(input, "approve"))
-			json_kraw(&w, "approve", json_raw(json_get(input, "approve")));
+		json_putf(&w, "message:{type:%.*s, request_id?:%.*s, approve?:%.*s", JSON_ARG(type), JSON_ARG(request),
+			  JSON_ARG(json_get(input, "approve")));
 		if (content.n)
 			json_kstr(&w, plan ? "feedback" : "reason", content);
 		json_close(&w);

@@ -109,11 +109,9 @@ static void image_run(struct tool_job *job)
 	base64_add(&text, buf_str(&i.bytes));
 	json_putf(&w,
 		  "base64:'%.*s', type:'%s', originalSize:%lld, dimensions:{originalWidth:%lld, "
-		  "originalHeight:%lld, displayWidth:%lld, displayHeight:%lld}",
+		  "originalHeight:%lld, displayWidth:%lld, displayHeight:%lld}, }}",
 		  STR_ARG(buf_str(&text)), image_media_type(i.type), (long long)bytes.n, (long long)i.original.width,
 		  (long long)i.original.height, (long long)i.width, (long long)i.height);
-	json_close(&w);
-	json_close(&w);
 }
 
 void read_image(struct tool_call *call, const struct read_args *args)
@@ -185,10 +183,8 @@ static void pdf_run(struct tool_job *job)
 	read_blocks_media(&m->blocks, "document", "application/pdf", buf_str(&bytes), "[document, application/pdf]");
 	struct json_out w = object_open(&m->object, "pdf");
 	base64_add(&text, buf_str(&bytes));
-	json_putf(&w, "filePath:'%s', base64:'%.*s', originalSize:%lld", m->args.path, STR_ARG(buf_str(&text)),
+	json_putf(&w, "filePath:'%s', base64:'%.*s', originalSize:%lld, }}", m->args.path, STR_ARG(buf_str(&text)),
 		  (long long)bytes.n);
-	json_close(&w);
-	json_close(&w);
 }
 
 /* ---- page by page ---- */
@@ -202,10 +198,8 @@ static void pdf_finish_pages(struct pdf_job *job)
 	(void)lstat(m->args.target, &st);
 	json_putf(&w, "filePath:'%s', originalSize:%lld, count:%lld", m->args.path, (long long)st.st_size,
 		  (long long)(job->page - job->wanted.first));
-	json_kcstr(&w, "outputDir", ""); /* the images are in the result alone */
-	json_close(&w);
-	json_ki64(&w, "firstPage", job->wanted.first);
-	json_close(&w);
+	/* The images are in the result alone. */
+	json_putf(&w, "outputDir:''}, firstPage:%lld}", (long long)job->wanted.first);
 	if (job->page <= job->wanted.last)
 		read_blocks_textf(
 			&m->blocks,
@@ -346,9 +340,7 @@ static void notebook_run(struct tool_job *job)
 	view.blocks = (struct read_blocks){ 0 };
 	m->stamp.partial = view.cut;
 	struct json_out w = object_open(&m->object, "notebook");
-	json_putf(&w, "filePath:'%s', cells:%.*s", m->args.path, STR_ARG(buf_str(&view.cells)));
-	json_close(&w);
-	json_close(&w);
+	json_putf(&w, "filePath:'%s', cells:%.*s, }}", m->args.path, STR_ARG(buf_str(&view.cells)));
 	notebook_view_release(&view);
 }
 

@@ -99,6 +99,7 @@ static void put_text(struct json_out *w, const char *name, struct str text)
 static void put_result(struct change *c)
 {
 	struct json_out w = json_out(&c->call->result_json);
+	struct str language = notebook_language(&c->notebook, &c->call->arena);
 	bool is_code = c->edit.type ? !strcmp(c->edit.type, "code") : notebook_cell_is(c->edit.cell, "code");
 
 	json_putf(&w, "{new_source:'%.*s'", STR_ARG(c->edit.source));
@@ -109,14 +110,13 @@ static void put_result(struct change *c)
 	}
 	if (c->edit.verb != NOTEBOOK_INSERT || c->edit.id)
 		json_kstr(&w, "cell_id", c->edit.verb == NOTEBOOK_INSERT ? str_from(c->edit.id) : c->cell_name);
-	json_kcstr(&w, "cell_type", is_code ? "code" : "markdown");
-	json_kstr(&w, "language", notebook_language(&c->notebook, &c->call->arena));
-	json_kraw(&w, "edit_mode",
-		  c->edit.verb == NOTEBOOK_INSERT   ? STR("\"insert\"")
-		  : c->edit.verb == NOTEBOOK_DELETE ? STR("\"delete\"")
-						    : STR("\"replace\""));
-	json_kcstr(&w, "notebook_path", c->path);
-	json_kcstr(&w, "filePath", c->path); /* for the next run of the session: this file has been seen */
+	/* filePath is for the next run of the session: this file has been seen */
+	json_putf(&w, "cell_type:'%s', language:'%.*s', edit_mode:'%s', notebook_path:'%s', filePath:'%s'",
+		  is_code ? "code" : "markdown", STR_ARG(language),
+		  c->edit.verb == NOTEBOOK_INSERT   ? "insert"
+		  : c->edit.verb == NOTEBOOK_DELETE ? "delete"
+						    : "replace",
+		  c->path, c->path);
 	put_text(&w, "original_file", buf_str(&c->file.text));
 	put_text(&w, "updated_file", buf_str(&c->text));
 	json_close(&w);

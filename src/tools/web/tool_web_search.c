@@ -78,9 +78,8 @@ static int web_search_read(struct tool_call *call, struct str blocks, unsigned *
 		else if (json_str_is(json_get(block, "type"), "web_search_tool_result"))
 			add_hits(&f, block);
 	}
-	json_putf(&f.w, "], durationSeconds:");
-	json_put_double(&f.w, (double)(loop_now_ms(call->env->loop) - call->started_ms) / 1000);
-	json_putf(&f.w, "searchCount:%lld}", (long long)f.searches);
+	json_putf(&f.w, "], durationSeconds:%g, searchCount:%lld}",
+		  (double)(loop_now_ms(call->env->loop) - call->started_ms) / 1000, (long long)f.searches);
 	*ret_searches = f.searches;
 	return 0;
 }
@@ -141,15 +140,13 @@ static void search_ask(struct search *s)
 	const struct json *blocked = json_get(call->input, "blocked_domains");
 	AUTO_BUF struct buf tool = { 0 };
 	AUTO_BUF struct buf text = { 0 };
-	struct json_out w = json_out(&tool);
 	struct err err = { 0 };
 
-	json_putf(&w, "{type:'web_search_20250305', name:'web_search', max_uses:%lld", (long long)s->taken);
-	if (has_members(allowed))
-		json_kraw(&w, "allowed_domains", json_raw(allowed));
-	if (has_members(blocked))
-		json_kraw(&w, "blocked_domains", json_raw(blocked));
-	json_close(&w);
+	json_addf(&tool,
+		  "{type:'web_search_20250305', name:'web_search', max_uses:%lld, allowed_domains?:%.*s, "
+		  "blocked_domains?:%.*s}",
+		  (long long)s->taken, JSON_ARG(has_members(allowed) ? allowed : NULL),
+		  JSON_ARG(has_members(blocked) ? blocked : NULL));
 	buf_addf(&text, "Search the web for: " STR_FMT,
 		 STR_ARG(json_str(json_get(call->input, "query"), &call->arena)));
 	s->question = (struct web_question){ .label = "web_search",

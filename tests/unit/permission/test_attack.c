@@ -719,6 +719,52 @@ TEST(names_are_compared_as_they_are_resolved)
 }
 
 /* Names of tools are joined from two parts, and the parts may have what joins them in them. */
+TEST(what_programs_of_the_home_run_is_asked_about_though_the_session_was_started_there)
+{
+	static const char *const asked[] = {
+		".ssh/config",
+		".ssh/authorized_keys",
+		".gnupg/gpg.conf",
+		".config/fish/config.fish",
+		".config/autostart/x",
+		".config/systemd/user/x",
+		".local/bin/ls",
+		".local/share/applications/x.desktop",
+		".pam_environment",
+		".xinitrc",
+		".tcshrc",
+		".inputrc",
+		".vimrc",
+		".gdbinit",
+		".netrc",
+		".curlrc",
+		".aws/config",
+		".kube/config",
+		"bin/ls",
+		".SSH/config",
+		"project/.hg/hgrc",
+		"project/.git/hooks/x",
+		".bashrc",
+		".docker/config.json",
+	};
+	static const char *const passing[] = { "project/.vimrc",  "project/bin/x",  "project/.ssh.md", "notes.txt",
+					       ".config/other/x", ".local/share/x", "binary" };
+	STAGE(stage);
+	AUTO_FREE char *home = xstrdup(getenv("HOME") ? getenv("HOME") : "/");
+	CHECK_INT(setenv("HOME", stage.dir, 1), 0);
+
+	for (size_t i = 0; i < COUNT_OF(asked) + COUNT_OF(passing); i++) {
+		const char *name = i < COUNT_OF(asked) ? asked[i] : passing[i - COUNT_OF(asked)];
+		struct permission p = { .can_ask = true, .mode = PERMISSION_ACCEPT_EDITS };
+		const char *input =
+			arena_printf(&stage.arena, "{\"file_path\": \"%s/%s\", \"content\": \"x\"}", stage.dir, name);
+		print_message("# %s\n", name);
+		CHECK_INT(stage_decide(&p, stage_call(&stage, "Write", input)), i < COUNT_OF(asked) ? ASK : RUN);
+		permission_release(&p);
+	}
+	CHECK_INT(setenv("HOME", home, 1), 0);
+}
+
 TEST(a_rule_for_a_server_means_no_other_server)
 {
 	static const struct {
@@ -762,5 +808,6 @@ int test_attack(void)
 		T(a_path_in_a_worktree_is_the_same_path_in_the_main_checkout),
 		T(a_limit_to_commands_that_read_lets_none_write),
 		T(git_is_asked_about_in_a_directory_that_it_takes_for_a_repository),
+		T(what_programs_of_the_home_run_is_asked_about_though_the_session_was_started_there),
 		T(a_rule_for_a_server_means_no_other_server), T(names_are_compared_as_they_are_resolved));
 }

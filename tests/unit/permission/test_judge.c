@@ -202,6 +202,9 @@ TEST(removing_a_critical_path_is_always_asked_about)
 						"sudo rm -rf /etc",
 						"rmdir .",
 						"cd src && rm -rf ..",
+						"rm -rf *",
+						"rm -rf ./*",
+						"cd src && rm -r ../*",
 						"env rm -rf .",
 						"sh -c 'rm -rf /etc'" };
 	STAGE(stage);

@@ -669,7 +669,7 @@ TEST(accept_edits_knows_the_options_of_its_commands)
 /* A file called -t.. makes cp write outside, if a wildcard finds it. */
 TEST(a_wildcard_that_may_become_an_option_is_asked_about)
 {
-	static const char *const asked[] = { "cp * docs", "rm *", "cat *", "grep x ?*", "wc -l [-a]*" };
+	static const char *const asked[] = { "cp * docs", "rm ?*", "cat *", "grep x ?*", "wc -l [-a]*" };
 	static const char *const runs[] = { "cp ./* docs", "rm -f ./*.txt", "cat src/*", "grep x w*" };
 	STAGE(stage);
 	struct permission p = { .mode = PERMISSION_ACCEPT_EDITS, .can_ask = true };

@@ -146,17 +146,17 @@ static void add_random_command(struct buf *b, unsigned *seed, bool with_objects)
 		buf_addstr(b, motion);
 		break;
 	case 1: {
-		char operator= "dcy"[next_random(seed) % 3];
-		buf_addch(b, operator);
+		char op = "dcy"[next_random(seed) % 3];
+		buf_addch(b, op);
 		buf_addstr(b, motion);
-		buf_addstr(b, operator== 'c' ? "=\033" : "");
+		buf_addstr(b, op == 'c' ? "=\033" : "");
 		break;
 	}
 	case 2: {
-		char operator= "dcy"[next_random(seed) % 3];
-		buf_addch(b, operator);
+		char op = "dcy"[next_random(seed) % 3];
+		buf_addch(b, op);
 		buf_addstr(b, objects[next_random(seed) % COUNT_OF(objects)]);
-		buf_addstr(b, operator== 'c' ? "=\033" : "");
+		buf_addstr(b, op == 'c' ? "=\033" : "");
 		break;
 	}
 	default:

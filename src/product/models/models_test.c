@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * models_test.c - `cadre models test`: one tiny request to a model, a second one with a tool, and the cause of a failure in one line. */
-#include "product/command/models.h"
+#include "product/models/models.h"
 #include <openssl/x509.h>
 #include "core/model/head_json.h"
 #include "core/model/http_endpoint.h"

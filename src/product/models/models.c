@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * models.c - `cadre models`: what there is, how a name is resolved, and the catalog of prices and windows. The test is in models_test.c. */
-#include "product/command/models.h"
+#include "product/models/models.h"
 #include "core/model/http_endpoint.h"
 #include "lib/io/file.h"
 
