@@ -122,6 +122,14 @@ static struct choice *add_choice(struct inquiry *q, const char *label)
 	return c;
 }
 
+static void add_answer(struct inquiry *q, const char *label, const char *value)
+{
+	struct choice *c = add_choice(q, label);
+
+	c->kind = CHOICE_ANSWER;
+	c->value = xstrdup(value);
+}
+
 static void add_permission_choices(struct tui *t, struct ask *ask, const struct cadre_event *e)
 {
 	struct inquiry *q = &ask->inquiries[0];
@@ -214,9 +222,7 @@ static void add_inquiry(struct ask *ask, const struct cadre_event *e, size_t i)
 	while ((label = cadre_event_choice(e, i, q->count, &meaning))) {
 		AUTO_BUF struct buf text = { 0 };
 		buf_addf(&text, "%s%s%s", label, meaning[0] ? " - " : "", meaning);
-		struct choice *c = add_choice(q, text.p);
-		c->kind = CHOICE_ANSWER;
-		c->value = xstrdup(label);
+		add_answer(q, text.p, label);
 	}
 	add_choice(q, "Other: in your own words")->kind = CHOICE_OWN;
 }
@@ -269,12 +275,9 @@ void ask_add(struct tui *t, const struct cadre_event *e)
 /* A folder whose files do not count until the user trusts it: asked once. */
 void ask_trust(struct tui *t, struct str why)
 {
-	struct ask *ask = xcalloc(1, sizeof *ask);
-
-	if (t->trust_asked) {
-		free(ask);
+	if (t->trust_asked)
 		return;
-	}
+	struct ask *ask = xcalloc(1, sizeof *ask);
 	t->trust_asked = true;
 	*ask = (struct ask){ .id = xstrdup(TRUST_ID),
 			     .agent = xstrdup("-"),
@@ -285,12 +288,8 @@ void ask_trust(struct tui *t, struct str why)
 	styled_add_foreign(&q->text, LOOK_PLAIN, why, true);
 	styled_add(&q->text, LOOK_DIM,
 		   STR("\nRead its .claude folder first: rules, hooks and servers in it act for you.\n"));
-	struct choice *no = add_choice(q, "No, not now");
-	no->kind = CHOICE_ANSWER;
-	no->value = xstrdup("no");
-	struct choice *yes = add_choice(q, "Yes, always: kept as `cadre trust` keeps it");
-	yes->kind = CHOICE_ANSWER;
-	yes->value = xstrdup("yes");
+	add_answer(q, "No, not now", "no");
+	add_answer(q, "Yes, always: kept as `cadre trust` keeps it", "yes");
 	ask_queue(t, ask);
 }
 
@@ -350,18 +349,12 @@ void ask_consider(struct tui *t)
 /* The next question that waits, or the one before */
 static void walk(struct tui *t, bool back)
 {
-	struct ask *first = t->asks, **last = &t->asks;
+	size_t waiting = 0;
 
-	if (!first->next)
-		return;
-	if (back) { /* the last one comes to the front */
-		while ((*last)->next)
-			last = &(*last)->next;
-		struct ask *moved = *last;
-		*last = NULL;
-		moved->next = first;
-		t->asks = moved;
-	} else {
+	for (const struct ask *ask = t->asks->next; ask; ask = ask->next)
+		waiting++;
+	for (size_t n = back ? waiting : MIN(waiting, (size_t)1); n; n--) { /* the first one goes to the end */
+		struct ask *first = t->asks, **last = &t->asks;
 		t->asks = first->next;
 		first->next = NULL;
 		while (*last)
@@ -390,18 +383,17 @@ static void answer_permission(struct tui *t, const struct choice *c, const char 
 	struct ask *ask = t->asks;
 	char why[240] = "";
 
-	const char *given = reason ? reason : c->label;
 	if (c->kind == CHOICE_ALLOW && reason) { /* a rule of the user's own: asked again if it is none */
 		if (cadre_answer(t->session, ask->id, true, c->scope, reason, why, sizeof why) < 0) {
 			tui_note(t, why);
 			return;
 		}
-		say_answer(t, ask, given);
+		say_answer(t, ask, reason);
 		agents_set_asking(&t->agents, ask->agent, false);
 		close_first(t);
 		return;
 	}
-	say_answer(t, ask, given);
+	say_answer(t, ask, reason ? reason : c->label);
 	if (cadre_answer(t->session, ask->id, c->kind == CHOICE_ALLOW, c->scope, reason, why, sizeof why) < 0)
 		feed_foreign(t, LOOK_RED, str_from(why));
 	agents_set_asking(&t->agents, ask->agent, false);
@@ -679,8 +671,7 @@ void ask_add_rows(struct tui *t, size_t *ret_row, unsigned *ret_column)
 				  t->region.columns - 1);
 	}
 	struct styled *hint = rows_add(t);
-	if (!ask->takes_keys)
-		styled_add(hint, LOOK_DIM, STR("in a moment: "));
+	styled_add(hint, LOOK_DIM, ask->takes_keys ? STR("") : STR("in a moment: "));
 	if (t->note.n)
 		styled_add_foreign(hint, LOOK_YELLOW, buf_str(&t->note), true);
 	else

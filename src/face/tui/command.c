@@ -108,13 +108,6 @@ void command_show_transcript(struct tui *t)
 	page_open_transcript(t, "Conversation", cadre_session_file(t->session));
 }
 
-static void run_transcript(struct tui *t, const struct slash *slash, struct str rest)
-{
-	(void)slash;
-	(void)rest;
-	command_show_transcript(t);
-}
-
 /* The conversation as Markdown into a file */
 static void write_export(struct tui *t, struct str output, bool ok)
 {
@@ -267,27 +260,6 @@ static void choose_theme(struct tui *t, const char *value)
 		tui_note(t, "the theme is kept in your settings");
 }
 
-/* What the theme looks like: a difference, code, a question */
-static void preview_theme(struct tui *t, struct page *p, const char *id, struct styled *out)
-{
-	(void)t;
-	p->screen.colour = view_wants_colour() ? theme_find(str_from(id)) : THEME_NONE;
-	p->screen.columns = 0; /* all rows get the new colours */
-	styled_add(out, LOOK_CYAN, STR("* "));
-	styled_add(out, LOOK_BOLD, STR("Edit"));
-	styled_add(out, LOOK_PLAIN, STR(" src/parse.c\n"));
-	styled_add(out, LOOK_REMOVED, STR("  87 - while (p "));
-	styled_add(out, LOOK_REMOVED_WORD, STR("<"));
-	styled_add(out, LOOK_REMOVED, STR(" end)"));
-	styled_add(out, LOOK_ADDED, STR("\n  87 + while (p "));
-	styled_add(out, LOOK_ADDED_WORD, STR("<="));
-	styled_add(out, LOOK_ADDED, STR(" end)"));
-	styled_add(out, LOOK_GREEN, STR("\ndone"));
-	styled_add(out, LOOK_RED, STR("  failed"));
-	styled_add(out, LOOK_YELLOW, STR("  a question waits"));
-	styled_add(out, LOOK_DIM, STR("  the turn took 3 s\n"));
-}
-
 /* One of a few words: given, or from a list. words: those, with blanks between */
 static void run_choice(struct tui *t, const struct slash *slash, struct str rest)
 {
@@ -317,7 +289,7 @@ static void run_choice(struct tui *t, const struct slash *slash, struct str rest
 			page_add_item(p, word, word);
 		}
 		if (kinds[k].choose == choose_theme) {
-			p->preview = preview_theme;
+			p->preview = show_theme;
 			p->previewed = SIZE_MAX - 1;
 		}
 	}
@@ -379,6 +351,10 @@ static void run_shown(struct tui *t, const struct slash *slash, struct str rest)
 		      { "usage", show_usage },
 		      { "mcp", show_servers },
 		      { "hooks", show_hooks },
+		      { "transcript", command_show_transcript },
+		      { "vim", input_toggle_vim },
+		      { "keybindings", input_edit_bindings },
+		      { "diff", diff_open },
 		      { "tasks", page_open_agents } };
 	AUTO_BUF struct buf words = { 0 };
 
@@ -458,39 +434,6 @@ static void run_redraw(struct tui *t, const struct slash *slash, struct str rest
 	feed_styled(t, &lines);
 }
 
-static void show_diff(struct tui *t, struct str output, bool ok)
-{
-	if (!ok || !str_trim(output).n) {
-		feed_foreign(t, LOOK_DIM, ok ? STR("Nothing differs from the last commit.") : output);
-		return;
-	}
-	struct page *p = page_open_text(t, "Changes since the last commit", output);
-	for (size_t at = 0; at < p->text.text.n;) {
-		const char *line = p->text.text.p + at, *end = memchr(line, '\n', p->text.text.n - at);
-		size_t n = end ? (size_t)(end - line) + 1 : p->text.text.n - at;
-		bool head = n > 2 && (!memcmp(line, "+++", 3) || !memcmp(line, "---", 3) || !memcmp(line, "dif", 3));
-		unsigned look = head           ? LOOK_BOLD
-				: *line == '+' ? LOOK_ADDED
-				: *line == '-' ? LOOK_REMOVED
-				: *line == '@' ? LOOK_CYAN
-					       : LOOK_PLAIN;
-		memset(p->text.looks.p + at, (int)look, n);
-		at += n;
-	}
-}
-
-static void run_diff(struct tui *t, const struct slash *slash, struct str rest)
-{
-	static const char *const argv[] = { "/bin/sh", "-c",
-					    "git diff HEAD; git ls-files --others --exclude-standard | "
-					    "sed 's/^/new file: /'",
-					    NULL };
-
-	(void)slash;
-	(void)rest;
-	job_program(t, argv, show_diff);
-}
-
 /* A question aside: a copy of the conversation without tools answers it, and neither is kept */
 static void run_btw(struct tui *t, const struct slash *slash, struct str rest)
 {
@@ -540,20 +483,6 @@ static void run_statusline(struct tui *t, const struct slash *slash, struct str 
 		t, LOOK_DIM,
 		STR("{\"statusLine\": {\"type\": \"command\", \"command\": \"...\"}} in settings.json: docs/terminal.md\n"));
 	status_refresh(t);
-}
-
-static void run_vim(struct tui *t, const struct slash *slash, struct str rest)
-{
-	(void)slash;
-	(void)rest;
-	input_toggle_vim(t);
-}
-
-static void run_keybindings(struct tui *t, const struct slash *slash, struct str rest)
-{
-	(void)slash;
-	(void)rest;
-	input_edit_bindings(t);
 }
 
 /* ---- memory and clipboard -------------------------------------------------------------------------------------------- */
@@ -655,7 +584,7 @@ const struct slash slash_table[] = {
 	{ "config", "settings\0", "[key[=value]]", "settings with their sources", run_config, "config explain" },
 	{ "context", "", "", "how full the model's window is, by kind", run_shown, NULL },
 	{ "copy", "", "[n]", "the last answer, or the n-th last, into the clipboard", run_copy, NULL },
-	{ "diff", "", "", "what differs from the last commit", run_diff, NULL },
+	{ "diff", "", "", "what differs from the last commit", run_shown, NULL },
 	{ "doctor", "", "", "checks of the terminal, your keys and the installation", run_cadre, "doctor" },
 	{ "effort", "", "[level]", "low, medium, high, xhigh or max, from the next request on", run_choice,
 	  "low medium high xhigh max" },
@@ -667,7 +596,7 @@ const struct slash slash_table[] = {
 	{ "init", "", "", "write a CLAUDE.md for this project", run_words,
 	  "Look at this project: how it is built, tested and run, how its parts fit together, and what a newcomer must know. Write "
 	  "that into CLAUDE.md in the project's root, short and with commands that can be copied. If the file exists, improve it." },
-	{ "keybindings", "", "", "your keys: keybindings.json in $EDITOR", run_keybindings, NULL },
+	{ "keybindings", "", "", "your keys: keybindings.json in $EDITOR", run_shown, NULL },
 	{ "keys", "", "", "the keys (also ? on an empty line)", run_keys, NULL },
 	{ "logs", "", "AGENT", "what an agent did", run_cadre, "logs" },
 	{ "mcp", "", "[command]", "MCP servers and their state", run_shown, "mcp" },
@@ -699,11 +628,11 @@ const struct slash slash_table[] = {
 	{ "theme", "", "[name]", "colours", run_choice, "auto dark light dark-daltonized light-daltonized ansi" },
 	{ "thinking", "", "on|off|show|hide", "whether the model thinks, and whether it is shown", run_thinking, NULL },
 	{ "todo", "", "", "the list of what is to be done: open or closed", run_todo, NULL },
-	{ "transcript", "", "", "the whole conversation (also Ctrl-O)", run_transcript, NULL },
+	{ "transcript", "", "", "the whole conversation (also Ctrl-O)", run_shown, NULL },
 	{ "trust", "", "[DIR]", "trust this folder: its hooks, servers and rules count", run_cadre, "trust" },
 	{ "usage", "cost\0", "", "cost and tokens by model and agent", run_shown, NULL },
 	{ "version", "", "", "the version", run_version, NULL },
-	{ "vim", "", "", "keys of vim, on and off", run_vim, NULL },
+	{ "vim", "", "", "keys of vim, on and off", run_shown, NULL },
 };
 const size_t slash_count = COUNT_OF(slash_table);
 

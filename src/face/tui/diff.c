@@ -116,3 +116,36 @@ void diff_paint(struct tui *t, const struct json *patch, struct styled *s, size_
 	if (left)
 		styled_addf(s, LOOK_DIM, "    %s %zu lines more\n", tui_mark(t, MARK_MORE), left);
 }
+
+/* ---- what differs from the last commit ------------------------------------------------------------------------------- */
+
+static void show_diff(struct tui *t, struct str output, bool ok)
+{
+	if (!ok || !str_trim(output).n) {
+		feed_foreign(t, LOOK_DIM, ok ? STR("Nothing differs from the last commit.") : output);
+		return;
+	}
+	struct page *p = page_open_text(t, "Changes since the last commit", output);
+	for (size_t at = 0; at < p->text.text.n;) {
+		const char *line = p->text.text.p + at, *end = memchr(line, '\n', p->text.text.n - at);
+		size_t n = end ? (size_t)(end - line) + 1 : p->text.text.n - at;
+		bool head = n > 2 && (!memcmp(line, "+++", 3) || !memcmp(line, "---", 3) || !memcmp(line, "dif", 3));
+		unsigned look = head           ? LOOK_BOLD
+				: *line == '+' ? LOOK_ADDED
+				: *line == '-' ? LOOK_REMOVED
+				: *line == '@' ? LOOK_CYAN
+					       : LOOK_PLAIN;
+		memset(p->text.looks.p + at, (int)look, n);
+		at += n;
+	}
+}
+
+void diff_open(struct tui *t)
+{
+	static const char *const argv[] = { "/bin/sh", "-c",
+					    "git diff HEAD; git ls-files --others --exclude-standard | "
+					    "sed 's/^/new file: /'",
+					    NULL };
+
+	job_program(t, argv, show_diff);
+}

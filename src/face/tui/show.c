@@ -229,6 +229,27 @@ void show_styles(struct tui *t, page_choose_fn *choose)
 	}
 }
 
+/* What the theme looks like: a difference, code, a question */
+void show_theme(struct tui *t, struct page *p, const char *id, struct styled *out)
+{
+	(void)t;
+	p->screen.colour = view_wants_colour() ? theme_find(str_from(id)) : THEME_NONE;
+	p->screen.columns = 0; /* all rows get the new colours */
+	styled_add(out, LOOK_CYAN, STR("* "));
+	styled_add(out, LOOK_BOLD, STR("Edit"));
+	styled_add(out, LOOK_PLAIN, STR(" src/parse.c\n"));
+	styled_add(out, LOOK_REMOVED, STR("  87 - while (p "));
+	styled_add(out, LOOK_REMOVED_WORD, STR("<"));
+	styled_add(out, LOOK_REMOVED, STR(" end)"));
+	styled_add(out, LOOK_ADDED, STR("\n  87 + while (p "));
+	styled_add(out, LOOK_ADDED_WORD, STR("<="));
+	styled_add(out, LOOK_ADDED, STR(" end)"));
+	styled_add(out, LOOK_GREEN, STR("\ndone"));
+	styled_add(out, LOOK_RED, STR("  failed"));
+	styled_add(out, LOOK_YELLOW, STR("  a question waits"));
+	styled_add(out, LOOK_DIM, STR("  the turn took 3 s\n"));
+}
+
 /* What a user calls by /NAME besides our own commands: skills, commands of files, prompts of servers */
 void show_read_skills(struct tui *t)
 {
@@ -290,9 +311,14 @@ void show_rewind(struct tui *t, const char *point, bool dry, struct styled *out)
 			    files->count == 1 ? "" : "s", dry ? "would change" : "set back", (long long)added,
 			    (long long)removed);
 	styled_add(&s, LOOK_PLAIN, STR("\n"));
+	AUTO_FREE char *cwd = getcwd(NULL, 0);
+	size_t above = cwd ? strlen(cwd) : 0;
 	for (EACH(f, files)) {
+		struct str path = json_str(f, &a);
+		if (above && path.n > above && !memcmp(path.p, cwd, above) && path.p[above] == '/')
+			path = (struct str){ path.p + above + 1, path.n - above - 1 };
 		styled_add(&s, LOOK_PLAIN, STR("  "));
-		styled_add_foreign(&s, LOOK_PLAIN, json_str(f, &a), true);
+		styled_add_foreign(&s, LOOK_PLAIN, path, true);
 		styled_add(&s, LOOK_PLAIN, STR("\n"));
 	}
 	if (out)

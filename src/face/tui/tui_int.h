@@ -167,6 +167,7 @@ const char *tui_mark(const struct tui *t, enum tui_mark mark);
 /* ---- diff.c, todo.c -------------------------------------------------------------------------------------------------- */
 
 void diff_paint(struct tui *t, const struct json *patch, struct styled *s, size_t *ret_added, size_t *ret_removed);
+void diff_open(struct tui *t);                                 /* a view: what differs from the last commit */
 void todo_message(struct tui *t, const struct cadre_event *e); /* of the main agent */
 void todo_created(struct tui *t, struct str result);
 void todo_add_rows(struct tui *t);
@@ -323,6 +324,7 @@ void show_servers(struct tui *t);
 void show_hooks(struct tui *t);
 void show_models(struct tui *t, page_choose_fn *choose);
 void show_styles(struct tui *t, page_choose_fn *choose);
+page_preview_fn show_theme;                                /* what it looks like */
 bool show_sessions(struct tui *t, page_choose_fn *choose); /* false: there is none; what is chosen: ID PATH */
 void show_read_skills(struct tui *t);                      /* into t->skills */
 void show_past(struct tui *t);                             /* of the session that was continued */
