@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include "face/cli/view.h"
 #include "face/screen/markdown.h"
-#include "face/tui/tui_int.h"
+#include "face/tui/state.h"
 #include "lib/base/utf8.h"
 #include "lib/json/json.h"
 

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "face/draft/image.h"
-#include "face/tui/tui_int.h"
+#include "face/tui/state.h"
 #include "lib/base/base64.h"
 #include "lib/json/json_write.h"
 

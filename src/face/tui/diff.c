@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * diff.c - the hunks of an edit: numbers, signs, lines, and what differs within a line that replaces another. */
-#include "face/tui/tui_int.h"
+#include "face/tui/state.h"
 #include "lib/json/json.h"
 
 enum { DIFF_ROWS = 30, MOST_PAIRS = 64 };

@@ -2,7 +2,7 @@
  * feed.c - what is finished: each event as lines for the terminal's scrollback, written once. What is not finished (the end of a
  * streamed answer, running tools) is shown in the live region. */
 #include "face/screen/markdown.h"
-#include "face/tui/tui_int.h"
+#include "face/tui/state.h"
 #include "face/cli/view.h"
 #include "lib/base/utf8.h"
 #include "lib/json/json.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * form.c - a form that a server asks for: one field a row, each checked against its schema before anything is sent. */
 #include "face/cli/view.h"
-#include "face/tui/tui_int.h"
+#include "face/tui/state.h"
 #include "lib/base/utf8.h"
 #include "lib/json/json.h"
 

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include "face/tui/tui_int.h"
+#include "face/tui/state.h"
 #include "lib/json/json_write.h"
 
 enum { READ_BYTES = 1 << 20 };

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 #include "face/tui/tui.h"
-#include "face/tui/tui_int.h"
+#include "face/tui/state.h"
 #include "face/cli/run.h"
 #include "face/cli/view.h"
 #include "lib/json/json.h"

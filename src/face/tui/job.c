@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "face/screen/term.h"
-#include "face/tui/tui_int.h"
+#include "face/tui/state.h"
 
 enum { KEPT_BYTES = 1 << 20, SHOWN_LINES = 400, MOST_WORDS = 16 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * notice.c - what reaches a user who looks elsewhere: the terminal's title, and a notice when a long turn has ended or a question
  * waits while the terminal has no focus. Only our own sequences, around harmless text. */
-#include "face/tui/tui_int.h"
+#include "face/tui/state.h"
 #include "face/cli/view.h"
 #include "lib/base/utf8.h"
 

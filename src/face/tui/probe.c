@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include "face/screen/term.h"
 #include "face/screen/width.h"
-#include "face/tui/tui_int.h"
+#include "face/tui/state.h"
 #include "lib/json/json.h"
 #include "lib/json/json_write.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * rows.c - the rows of the live region, from top to bottom: the end of the answer, what runs, agents, what is queued, the input or
  * a question, suggestions, the status. When the window has few rows, some are left out. */
-#include "face/tui/tui_int.h"
+#include "face/tui/state.h"
 
 enum { AGENT_ROWS = 6, QUEUE_ROWS = 3, SMALL_COLUMNS = 40, SMALL_ROWS = 8 };
 

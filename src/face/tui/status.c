@@ -8,7 +8,7 @@
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "face/tui/tui_int.h"
+#include "face/tui/state.h"
 #include "face/cli/view.h"
 #include "lib/json/json.h"
 #include "lib/json/json_write.h"

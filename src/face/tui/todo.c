@@ -2,7 +2,7 @@
  * todo.c - the list of what is to be done: what the main agent writes with TodoWrite, or with TaskCreate and TaskUpdate. One row
  * of the live region; opened, eight. */
 #include "face/cli/view.h"
-#include "face/tui/tui_int.h"
+#include "face/tui/state.h"
 #include "lib/base/utf8.h"
 #include "lib/json/json.h"
 

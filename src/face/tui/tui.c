@@ -17,7 +17,7 @@
 #include "face/cli/view.h"
 #include "face/screen/term.h"
 #include "face/tui/tui.h"
-#include "face/tui/tui_int.h"
+#include "face/tui/state.h"
 #include "lib/base/utf8.h"
 
 enum {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * tui_int.h - the terminal's view, for the files of this room. docs/internals/tui.md has the drawing. */
+ * state.h - the terminal's view, for face/tui and face/view. docs/internals/tui.md has the drawing. */
 #pragma once
 #include <cadre.h>
 #include <sys/types.h>

@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include <cadre_command.h>
 #include "face/cli/view.h"
-#include "face/tui/tui_int.h"
+#include "face/tui/state.h"
 #include "lib/json/json.h"
 #include "lib/json/json_write.h"
 

@@ -2,7 +2,7 @@
  * menu.c - suggestions below the input: commands and skills behind a slash, files behind an @, the history behind Ctrl-R. */
 #include <dirent.h>
 #include <sys/stat.h>
-#include "face/tui/tui_int.h"
+#include "face/tui/state.h"
 #include "face/cli/view.h"
 
 enum { MENU_ROWS = 8, MOST_ITEMS = 2000 };

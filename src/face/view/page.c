@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "face/cli/view.h"
-#include "face/tui/tui_int.h"
+#include "face/tui/state.h"
 #include "lib/base/base64.h"
 
 /* ---- opening and closing -------------------------------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
  * roster.c - the view of all agents: a tree that folds, or a list by cost, tokens, time or state. Many children of one kind are one
  * row with their sum until it is opened. One agent is a view of its transcript, which follows its end. */
 #include "face/cli/view.h"
-#include "face/tui/tui_int.h"
+#include "face/tui/state.h"
 
 enum { TWICE_MS = 2000, GROUP_FROM = 10, MANY = 60 };
 
