@@ -98,9 +98,9 @@ class Run:
         self.errors.seek(0)
         return self.errors.read().decode(errors="replace")
 
-    def wait(self):
+    def wait(self, seconds=DEADLINE_S):
         """Reads to the end of output and process."""
-        until = time.monotonic() + DEADLINE_S
+        until = time.monotonic() + seconds
         while self._fill(until):
             pass
         return self._end(until)

@@ -355,7 +355,8 @@ rule ann
   text I am ann.
 ''' % (sys.executable, script, config(lab), COUNT, config(lab)))
     session = str(uuid.uuid4())
-    done = lab.stream("--allowedTools=Bash", "--session-id", session, PROMPT, env=TEAMS).wait()
+    # 2,000 rounds of locks of another process: 15 s on a quiet machine, more than a minute on a loaded one
+    done = lab.stream("--allowedTools=Bash", "--session-id", session, PROMPT, env=TEAMS).wait(4 * DEADLINE_S)
     assert done.code == 0, done
     taken = collections.Counter({i: n for i, n in delivered(lab, session).items() if i.startswith("f-")})
     assert len(taken) == COUNT and set(taken.values()) == {1}, (len(taken), taken.most_common(3))
