@@ -331,7 +331,10 @@ struct diagnostic *diagnostics_add(struct diagnostics *d, enum diagnostic_level 
 
 const char *diagnostic_level_name(enum diagnostic_level level)
 {
-	static const char *const names[] = { "note", "warning", "warning", "error" };
+	static const char *const names[] = { [DIAGNOSTIC_NOTE] = "note",
+					     [DIAGNOSTIC_WARNING] = "warning",
+					     [DIAGNOSTIC_LOST] = "warning",
+					     [DIAGNOSTIC_ERROR] = "error" };
 
 	return names[level];
 }

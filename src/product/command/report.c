@@ -110,7 +110,10 @@ void report_failed_files(struct cadre_report *r, struct json_out *w, const struc
 
 void report_diagnostics(struct cadre_report *r, const char *file, const struct diagnostic *list, size_t count)
 {
-	static const enum cadre_style styles[] = { CADRE_NOTE, CADRE_WARN, CADRE_BAD };
+	static const enum cadre_style styles[] = { [DIAGNOSTIC_NOTE] = CADRE_NOTE,
+						   [DIAGNOSTIC_WARNING] = CADRE_WARN,
+						   [DIAGNOSTIC_LOST] = CADRE_WARN,
+						   [DIAGNOSTIC_ERROR] = CADRE_BAD };
 
 	for (size_t i = 0; i < count; i++)
 		report_line(r, styles[list[i].level], "  %s: %s: %s", report_position(r, file, list[i].line),
