@@ -469,7 +469,9 @@ def a_server_gets_what_its_entry_asks_for_if_it_is_the_users_or_was_approved(lab
             write(lab.home + "/.claude/settings.json", json.dumps({"sandbox": {"cadre": {"mcpServers": "all"}, **(sandbox or {})}, "enabledMcpjsonServers": approved or []}))
             done = lab.cadre("mcp", "test", "s", "--trust-project")
             assert "DID" in done.out + done.err, done
-            return (done.out + done.err).split("DID", 1)[1].split("\n")[0].split()
+            words = (done.out + done.err).split("DID", 1)[1].split("\n")[0].split()
+            reached = listener.count() > 0  # our proxy may take a connection before it refuses the host
+            return [word for word in words if word != "host" or reached]
         write(lab.home + "/.claude.json", json.dumps({"mcpServers": {"s": entry}}))                  # the user's own
         assert said() == ["write", "host", "socket"]
         assert said(sandbox={"network": {"deniedDomains": ["localhost"]}, "filesystem": {"denyWrite": ["~/wished"]}}) == ["socket"]
