@@ -21,6 +21,7 @@
  * - Functions that block (see their comments) wait for programs, servers or other processes. Inside cadre_run() and
  *   callbacks they do nothing and return CADRE_BUSY.
  * - The subcommands of the program (agents, mcp, config and others) are in cadre_command.h.
+ * - Threads of a runtime (file searches, the start of OpenSSL) read the environment: a host changes it before cadre_open() only.
  * - Nothing is printed, and environment, locale and signal handlers of the process stay as they are (where the kernel has no
  *   pidfd, libuv watches SIGCHLD while children run). Two things are done to the process from the first child process of a
  *   runtime until cadre_free(), unless an option says no: it becomes a subreaper (prctl), and it has one more child, the keeper,
