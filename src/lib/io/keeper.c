@@ -19,6 +19,8 @@ enum {
 	KEEPER_RECORD_MAX = 4096,
 	KEEPER_PATIENCE_MS = 1000, /* ours, for a keeper that does not read */
 	KEEPER_LATE_MS = 2000,     /* the keeper's, for a child that was being started when we died */
+	TERMINAL_TRIES = 50,       /* to write to a terminal that another program writes to */
+	TERMINAL_PAUSE_MS = 10,
 	KEEPER_SOCKET = 0,
 	KEEPER_PARENT = 1,
 };
@@ -62,7 +64,9 @@ static void give_back(const struct keeper_terminal *t)
 		return;
 	if (tcgetattr(fd, &now) == 0 && !(now.c_oflag & OPOST)) {
 		(void)tcsetattr(fd, TCSANOW, &t->modes);
-		(void)!write(fd, t->reset, strlen(t->reset));
+		/* The shell may be writing that we were killed: then it has the terminal's lock, and a write fails at once. */
+		for (int tries = 0; tries < TERMINAL_TRIES && write(fd, t->reset, strlen(t->reset)) < 0; tries++)
+			(void)poll(NULL, 0, TERMINAL_PAUSE_MS);
 	}
 	close(fd);
 }
