@@ -12,7 +12,7 @@ import time
 import zlib
 
 from lab import main
-from test_providers import Mock, pinned
+from mock import Mock, pinned
 
 LIFE_S = float(os.environ.get("EXPIRY_S", "8"))
 EXPIRIES = int(os.environ.get("EXPIRIES", "4"))

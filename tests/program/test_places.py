@@ -10,7 +10,7 @@ import subprocess
 import time
 
 from lab import main
-from test_providers import SSE, Mock, call, chunks, delta, message, result, said
+from mock import SSE, Mock, call, cases, chunks, delta, message, result, said
 
 
 def place(lab, providers, *args, name="work", **more):
@@ -631,6 +631,4 @@ def a_test_with_tools_proves_the_loop(lab):
 
 
 if __name__ == "__main__":
-    main(*(v for k, v in list(globals().items()) if callable(v) and getattr(v, "__module__", "") == "__main__"
-           and getattr(v, "__code__", None) and v.__code__.co_varnames[:1] == ("lab",)
-           and v.__code__.co_argcount == 1))
+    main(*cases(globals()))
