@@ -38,6 +38,26 @@ def bedrock_is_asked_with_a_signature_and_answers_in_frames(lab):
     assert kept[0]["body"]["anthropic_version"] == "bedrock-2023-05-31" and "model" not in kept[0]["body"]
 
 
+def a_signature_covers_a_body_whose_beginning_changes(lab):
+    """A limit that is learned stands in front of what the hash of earlier requests covers."""
+    model, all_of, kept = lab.model(SCENARIO), [], []
+    pinned(lab, "CLAUDE_CODE_USE_BEDROCK", **AWS_KEYS)
+
+    def check(request):
+        all_of.append(request)
+        if request["body"]["max_tokens"] > 4096 and len(all_of) > 1:
+            return 400, {}, json.dumps({"message": "max_tokens: 32000 > 4096, which is the maximum allowed number of output tokens"})
+        return None
+
+    cloud = front(model.url, kept, check)
+    lab.env["ANTHROPIC_BEDROCK_BASE_URL"] = cloud.url
+    done = lab.cadre("-p", "--model", "claude-opus-5-5", "hi")
+    assert done.out == "Done after two.\n" and [r["body"]["max_tokens"] for r in all_of] == [32000, 32000, 4096], done
+    for request in all_of:
+        ours, given = signature_of(request, AWS_KEYS["AWS_SECRET_ACCESS_KEY"], "us-west-2", "bedrock", cloud.url[7:])
+        assert ours == given, request
+
+
 def an_arn_and_a_bearer_token_reach_bedrock(lab):
     model = lab.model("rule\n  text yes")
     other, kept = pinned(lab, "CLAUDE_CODE_USE_BEDROCK", AWS_BEARER_TOKEN_BEDROCK="bearer"), []

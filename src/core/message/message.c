@@ -157,6 +157,7 @@ void head_unref(struct head *h)
 	map_remove(&h->pool->heads, h->bytes);
 	for (int i = 0; i < TRANSLATIONS; i++)
 		translation_free(h->translations[i]);
+	free(h->hash);
 	free(h);
 }
 

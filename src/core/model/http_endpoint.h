@@ -89,6 +89,8 @@ struct http_call {
 	const char *region;                             /* of AWS, if it is not that of the endpoint; NULL: it is */
 	const char *own_headers[WIRE_MOST_HEADERS + 1]; /* set by begin; NULL-terminated */
 	uint64_t size;                                  /* of what read gives */
+	struct str beginning; /* what stands in place of the beginning of the head; may be empty */
+	size_t fixed;         /* bytes that all bodies with this head and beginning have; 0: not known */
 	/* http_endpoint.c */
 	uint64_t offset;  /* of the body with its extra members */
 	struct str extra; /* in place of the last byte that read gives; empty: none */

@@ -229,6 +229,8 @@ int endpoints_find(struct endpoints *e, const char *model, struct endpoint **ret
 					       model, p->name, usual->name, usual->name, model, why.text);
 			return -(int)err->kind;
 		}
+		if (p == &provider_bedrock)
+			e->places.bedrock_prefix = CONTAINER_OF(open, struct http_endpoint, endpoint)->prefix;
 		open->of = e;
 		open->loop = e->loop;
 		const char *retries = places_env(&e->places, "CLAUDE_CODE_MAX_RETRIES");
