@@ -302,6 +302,55 @@ def a_gateway_has_names_of_its_own(lab):
     assert done.out == "x\n" and mock.bodies()[0]["model"] == "kimi", done
 
 
+def thought(text, signature, command=None):
+    """An answer of the Messages API that thinks first."""
+    last = ({"type": "text", "text": ""}, [{"type": "text_delta", "text": text}])
+    if command:
+        last = ({"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {}},
+                [{"type": "input_json_delta", "partial_json": json.dumps({"command": command})}])
+    blocks = [({"type": "thinking", "thinking": "", "signature": ""},
+               [{"type": "thinking_delta", "thinking": "hm"}, {"type": "signature_delta", "signature": signature}]), last]
+    list_of = [{"type": "message_start", "message": {"id": "msg_1", "model": "m", "usage": {"input_tokens": 1}}}]
+    for i, (block, deltas) in enumerate(blocks):
+        list_of += [{"type": "content_block_start", "index": i, "content_block": block},
+                    *({"type": "content_block_delta", "index": i, "delta": d} for d in deltas), {"type": "content_block_stop", "index": i}]
+    list_of += [{"type": "message_delta", "delta": {"stop_reason": "tool_use" if command else "end_turn"}, "usage": {"output_tokens": 1}},
+                {"type": "message_stop"}]
+    return 200, SSE, "".join("event: %s\ndata: %s\n\n" % (e["type"], json.dumps(e)) for e in list_of)
+
+
+def thinking_in(request):
+    return [b["signature"] for m in request["body"]["messages"] for b in m["content"] if b["type"] == "thinking"]
+
+
+def thinking_goes_back_to_its_place_and_model_only(lab):
+    """Signed or not; also after a resume, and again when the conversation returns."""
+    for signature in ("c2lnbmVk", ""):
+        one = Mock(lambda n, r: thought("x", signature, "true" if n == 1 else None))
+        two = Mock(lambda n, r: message("y"))
+        lab.env["ANTHROPIC_BASE_URL"] = one.url
+        first = result(lab.cadre("-p", "--model", "claude-opus-5-5", "--allowedTools", "Bash", "--output-format", "json", "hi"))
+        assert [thinking_in(r) for r in one.seen] == [[], [signature]], one.seen
+        for mock, model, expected in ((one, "claude-opus-5-5", 2), (two, "claude-opus-5-5", 0), (one, "claude-sonnet-5-5", 0),
+                                      (one, "claude-opus-5-5", 3)):
+            lab.env["ANTHROPIC_BASE_URL"] = mock.url
+            done = lab.cadre("-p", "--resume", first["session_id"], "--model", model, "more")
+            assert done.code == 0 and thinking_in(mock.seen[-1]) == [signature] * expected, (model, done, thinking_in(mock.seen[-1]))
+
+
+def thinking_that_a_server_cannot_read_any_more_is_left_out(lab):
+    def reply(n, request):
+        if "b2xk" in thinking_in(request) and n > 2:
+            return 400, {}, json.dumps({"error": {"type": "invalid_request_error",
+                                                  "message": "messages.1.content.0: Invalid `signature` in `thinking` block"}})
+        return thought("x", "bmV3" if n > 2 else "b2xk", "true" if n in (1, 4) else None)
+
+    mock, done = gateway(lab, reply, "--allowedTools", "Bash", "--output-format", "json", "hi")
+    done = lab.cadre("-p", "more", "--resume", result(done)["session_id"], "--allowedTools", "Bash")
+    seen = [thinking_in(r) for r in mock.seen]
+    assert done.out == "x\n" and seen == [[], ["b2xk"], ["b2xk", "b2xk"], [], ["bmV3"]], (done, seen)
+
+
 def a_token_keeps_the_key_at_home(lab):
     mock, done = gateway(lab, lambda n, r: message("x"), ANTHROPIC_AUTH_TOKEN="token", ANTHROPIC_API_KEY="private")
     headers = mock.seen[0]["headers"]

@@ -257,9 +257,6 @@ static void explain_failure(struct model_call *call)
 	else if (f->kind == FAIL_TLS)
 		snprintf(end, room, " (%s; SSL_CERT_FILE or NODE_EXTRA_CA_CERTS names the certificate of your company)",
 			 p->base);
-	else if (f->kind == FAIL_STATUS && f->status == 400 &&
-		 str_has(buf_str(&call->error_body), STR("`signature` in `thinking`")))
-		snprintf(end, room, " (the conversation has thinking of another place or account: /compact drops it)");
 	else if (f->kind == FAIL_STATUS && f->status == 407)
 		snprintf(end, room, " (the proxy of %s wants a login: http://USER:PASSWORD@HOST)",
 			 proxy ? proxy : "http_proxy");
@@ -303,6 +300,7 @@ static struct http_call *http_call_new(struct http_endpoint *p, struct model_cal
 	c->url =
 		arena_printf(&c->arena, "%s%s%s%s", p->base, wire->path, p->query ? "?" : "", p->query ? p->query : "");
 	call->transfer = c;
+	call->answer.origin = ORIGIN_NONE;
 	call->explain = explain_failure;
 	if (p->extra_body && p->extra_body->count) {
 		struct str extra = json_raw(p->extra_body);

@@ -51,7 +51,7 @@ struct model_quirks {
 	int64_t limit;           /* most output tokens; 0: not known */
 	const struct wire *wire; /* in place of that of the place; NULL: none */
 	bool no_responses;       /* it was sent to the Responses API, which the server does not have */
-	bool forgets;            /* it cannot read reasoning that it encrypted before */
+	bool forgets;            /* it cannot read reasoning that it encrypted or signed before */
 	bool window_known;       /* the server said it, or the settings */
 	unsigned asks;           /* how often it was asked */
 };

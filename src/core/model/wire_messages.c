@@ -122,11 +122,25 @@ static void rewrite_beginning(struct messages_call *m, const char *version)
 	m->skip = (size_t)(end - head.p);
 }
 
+/* Anthropic and clouds take their own thinking back only if it is signed, other servers as they gave it. */
+static void set_origin(struct http_call *c)
+{
+	const char *again = c->quirks->forgets ? " again" : "", *base = c->server->base;
+	const char *whole = arena_printf(&c->arena, "%s%s %s", base, again, c->model);
+
+	c->call->answer.origin = (uint16_t)(ORIGIN_FIRST + str_hash(str_from(whole)) % (ORIGIN_SEVERAL - ORIGIN_FIRST));
+	c->call->answer.unsigned_too =
+		c->wire == &wire_messages && !strstr(base, "://api.anthropic.com") &&
+		(c->server->endpoint.provider == &provider_anthropic || c->server->endpoint.provider->own);
+	body_set_origin(&c->call->body, c->call->answer.origin, c->quirks->forgets);
+}
+
 static void begin_request(struct http_call *c, const char *version)
 {
 	struct messages_call *m = CONTAINER_OF(c, struct messages_call, http);
 
 	rewrite_beginning(m, version);
+	set_origin(c);
 	messages_rewind(c);
 	c->size = c->call->body.size - m->skip + c->beginning.n;
 	c->fixed = c->call->body.head->bytes.n - m->skip + c->beginning.n;
@@ -169,6 +183,11 @@ static bool messages_learn(struct http_call *c)
 
 	if (c->call->status != 400 && c->call->status != 422)
 		return false;
+	/* Thinking of another account, or that a server cannot read any more: none of it is sent again. */
+	if (str_has(said, STR("signature")) && str_has(said, STR("thinking")) && !c->quirks->forgets) {
+		c->quirks->forgets = true;
+		return true;
+	}
 	if (limit && limit < (c->quirks->limit ? MIN(c->quirks->limit, sent) : sent)) {
 		c->quirks->limit = limit;
 		return true;
