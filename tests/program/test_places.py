@@ -438,18 +438,23 @@ def a_catalog_changes_prices_without_a_release_and_a_changed_one_is_refused(lab)
 
 def a_server_is_asked_for_the_window_of_its_model(lab):
     """The request and the question are on their way together: a second request sees the answer."""
-    answers = {"ollama": ("/api/ps", {"models": [{"name": "other", "context_length": 1}, {"name": "m1:latest",
-                                                                                        "context_length": 8192}]}),
-               "llamacpp": ("/props", {"default_generation_settings": {"n_ctx": 8192}}),
-               "vllm": ("/v1/models", {"data": [{"id": "m1", "max_model_len": 8192}]}),
-               "lmstudio": ("/api/v0/models", {"data": [{"id": "m1", "loaded_context_length": 8192,
-                                                        "max_context_length": 40960}]})}
-    for name, (path, answer) in answers.items():
+    cases_of = (("ollama", {"/api/ps": {"models": [{"name": "other", "context_length": 1}, {"name": "m1:latest", "context_length": 8192}]}}),
+                ("ollama", {"/api/ps": {"models": []}, "/api/show": {"model_info": {"general.architecture": "qwen3", "qwen3.context_length": 8192}}}),
+                ("llamacpp", {"/props": {"default_generation_settings": {"n_ctx": 8192}}}),
+                ("vllm", {"/v1/models": {"data": [{"id": "m1", "max_model_len": 8192}]}}),
+                ("lmstudio", {"/api/v1/models": {"models": [{"key": "other", "max_context_length": 1024},
+                                                            {"key": "m1", "max_context_length": 40960,
+                                                             "loaded_instances": [{"id": "m1", "config": {"context_length": 8192}}]}]}}),
+                ("lmstudio", {"/api/v1/models": None, "/api/v0/models": {"data": [{"id": "m1", "loaded_context_length": 8192,
+                                                                                   "max_context_length": 40960}]}}))
+    for name, answers in cases_of:
         def reply(n, request):
-            if request["path"] == path:
-                return 200, {"content-type": "application/json"}, json.dumps(answer)
+            if request["path"] in answers:
+                assert request["path"] != "/api/show" or request["body"] == {"model": "m1"}, request
+                answer = answers[request["path"]]
+                return 200 if answer else 404, {"content-type": "application/json"}, json.dumps(answer)
             assert request["path"] == "/v1/chat/completions", request["path"]
-            mock.wait_for_answer(path)
+            mock.wait_for_answer(list(answers)[-1])
             if request["body"]["messages"][-1]["role"] == "tool":
                 return said("done")
             return call("Bash", {"command": "true"})
@@ -462,7 +467,7 @@ def a_server_is_asked_for_the_window_of_its_model(lab):
         (facts,) = result(done)["modelUsage"].values()
         assert facts["contextWindow"] == 8192 and "assumedWindow" not in facts, (name, facts)
         assert facts["maxOutputTokens"] == 2048, (name, facts)
-        assert [r for r in mock.bodies() if r][-1]["max_tokens"] <= 8192, name
+        assert [r["body"] for r in mock.seen if "chat" in r["path"]][-1]["max_tokens"] <= 8192, name
 
 
 def a_window_of_8k_finishes_with_compactions_and_nothing_is_cut(lab):
