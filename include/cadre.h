@@ -70,7 +70,7 @@ CADRE_API const char *cadre_version(void);
 /* Options hold for sessions opened afterwards. Names are those of the command line without the dashes:
  *   agent (that the session runs as), model, fallback-model (comma list), effort (low | medium | high | xhigh | max),
  *   thinking (adaptive | disabled), thinking-display (summarized | omitted), max-thinking-tokens, betas (comma list),
- *   provider (anthropic, bedrock, vertex, openai, ...: docs/models.md), max-turns, max-budget-usd (of all agents together), allow-unknown-price (""), base-url (of the provider), task-budget (tokens,
+ *   provider (anthropic, bedrock, vertex, openai, ...: docs/models.md), max-turns, max-budget-usd (of all agents together), allow-unknown-price (""), allow-cut-prompt (""), base-url (of the provider), task-budget (tokens,
  *   reported to the model), system-prompt, append-system-prompt, append-subagent-system-prompt, json-schema (of the
  *   answer: JSON, or a file with it), tools (comma list; "" = none; "default"), allowed-tools, disallowed-tools
  *   (comma-separated rules), permission-mode (default | acceptEdits | plan | dontAsk | auto | bypassPermissions),

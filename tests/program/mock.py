@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A small server with a script, which stands for a place of models, and answers in the forms of each API."""
+import base64
 import contextlib
 import hashlib
 import hmac
@@ -96,7 +97,7 @@ def call(name, arguments, id="call_1", finish="tool_calls", **more):
 
 def message(text, **more):
     """An answer of the Messages API."""
-    events = [{"type": "message_start", "message": {"id": "msg_1", "model": "m", "usage": {"input_tokens": 1}}},
+    events = [{"type": "message_start", "message": {"id": "msg_1", "model": "claude", "usage": {"input_tokens": 1}}},
               {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
               {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}},
               {"type": "content_block_stop", "index": 0},
@@ -182,6 +183,16 @@ def front(target, kept, check=lambda request: None, names=()):
             return error.code, {"content-type": error.headers["content-type"]}, error.read()
 
     return Mock(reply)
+
+
+def frame(event):
+    """One event in a frame of Bedrock."""
+    headers = b"".join(bytes([len(n)]) + n.encode() + b"\x07" + struct.pack(">H", len(v)) + v.encode()
+                       for n, v in ((":message-type", "event"), (":event-type", "chunk")))
+    payload = json.dumps({"bytes": base64.b64encode(json.dumps(event).encode()).decode()}).encode()
+    prelude = struct.pack(">II", 16 + len(headers) + len(payload), len(headers))
+    whole = prelude + struct.pack(">I", zlib.crc32(prelude)) + headers + payload
+    return whole + struct.pack(">I", zlib.crc32(whole))
 
 
 def signature_of(request, secret, region, service, host):

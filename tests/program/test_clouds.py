@@ -8,7 +8,7 @@ import urllib.parse
 import urllib.request
 
 from lab import main
-from mock import AWS_KEYS, Mock, cases, front, gateway, message, pinned, signature_of
+from mock import AWS_KEYS, Mock, cases, frame, front, gateway, message, pinned, signature_of
 
 
 SCENARIO = """rule
@@ -96,6 +96,25 @@ def a_damaged_frame_is_a_cut_answer(lab):
     lab.env.update(CLAUDE_CODE_USE_BEDROCK="1", AWS_BEARER_TOKEN_BEDROCK="b", ANTHROPIC_BEDROCK_BASE_URL=Mock(flip).url)
     done = lab.stream("hi").wait()
     assert done.frames()[-1]["result"] == "Whole answer." and len(kept) == 3, done
+
+
+def counts_of_bedrock_are_used_where_the_model_reports_none(lab):
+    def reply(n, request):
+        own = {"usage": {"input_tokens": 3}} if n > 1 else {}
+        end = {"usage": {"output_tokens": 2}} if n > 1 else {}
+        metrics = {"inputTokenCount": 40, "outputTokenCount": 7, "cacheReadInputTokenCount": 100, "cacheWriteInputTokenCount": 5}
+        return 200, {"content-type": "application/vnd.amazon.eventstream"}, b"".join(frame(e) for e in (
+            {"type": "message_start", "message": {"id": "msg_1", "model": "m", **own}},
+            {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+            {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "x"}},
+            {"type": "content_block_stop", "index": 0}, {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, **end},
+            {"type": "message_stop", "amazon-bedrock-invocationMetrics": metrics}))
+
+    lab.env.update(CLAUDE_CODE_USE_BEDROCK="1", AWS_BEARER_TOKEN_BEDROCK="b", ANTHROPIC_BEDROCK_BASE_URL=Mock(reply).url)
+    for expected in ([40, 7, 100, 5], [3, 2, 0, 0]):
+        usage = json.loads(lab.cadre("-p", "--output-format", "json", "hi").out)["usage"]
+        names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+        assert [usage[name] for name in names] == expected, usage
 
 
 def commands_of_the_settings_give_and_renew_aws_credentials(lab):

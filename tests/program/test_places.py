@@ -516,6 +516,17 @@ def a_prompt_that_cannot_be_shortened_says_why_in_one_line(lab):
     done = lab.cadre("-p", "--provider", "ollama", "--model", "m1", "word " * 4000)
     assert done.code == 1 and "the server has cut the prompt: it took 100 tokens of at least" in done.out, done
     assert len(done.out.strip().splitlines()) == 1 and not done.err.strip(), done
+    done = lab.cadre("-p", "--allow-cut-prompt", "--provider", "ollama", "--model", "m1", "word " * 4000)
+    assert done.code == 0 and done.out == "x\n", done
+
+
+def a_small_window_is_told_once(lab):
+    mock = Mock(lambda n, r: call("Bash", {"command": "true"}) if n == 1 else said("x"))
+    settings = {"providers": {"lab": {"wire": "chat", "baseUrl": mock.url + "/v1", "models": {"m1": {"context": 12000}, "m2": {"context": 32768}}}}}
+    for model, count in (("m1", 1), ("m2", 0)):
+        mock.seen.clear()
+        done = lab.cadre("-p", "--settings", json.dumps(settings), "--model", "lab/" + model, "--allowed-tools", "Bash", "--", "hi")
+        assert done.out == "x\n" and done.err.count("m1 has a window of 12000 tokens") == count, done
 
 
 # ---- cadre models test
@@ -584,7 +595,7 @@ def tests_name_the_cause_of_a_failure_in_one_line(lab):
         "ANTHROPIC_BEDROCK_BASE_URL": Mock(lambda n, r: (403, {}, '{"message":"no"}')).url, "AWS_REGION": "eu-west-1"})
     assert done.code == 1 and "for the region eu-west-1" in done.out, done
     done = lab.cadre("models", "test", "opus", env={"ANTHROPIC_BASE_URL": Mock(lambda n, r: message("yes")).url})
-    assert done.code == 0 and "m: first byte after" in done.out, done
+    assert done.code == 0 and "claude: first byte after" in done.out, done
 
 
 def every_model_of_the_settings_is_tested(lab):

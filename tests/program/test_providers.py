@@ -310,7 +310,7 @@ def thought(text, signature, command=None):
                 [{"type": "input_json_delta", "partial_json": json.dumps({"command": command})}])
     blocks = [({"type": "thinking", "thinking": "", "signature": ""},
                [{"type": "thinking_delta", "thinking": "hm"}, {"type": "signature_delta", "signature": signature}]), last]
-    list_of = [{"type": "message_start", "message": {"id": "msg_1", "model": "m", "usage": {"input_tokens": 1}}}]
+    list_of = [{"type": "message_start", "message": {"id": "msg_1", "model": "claude", "usage": {"input_tokens": 1}}}]
     for i, (block, deltas) in enumerate(blocks):
         list_of += [{"type": "content_block_start", "index": i, "content_block": block},
                     *({"type": "content_block_delta", "index": i, "delta": d} for d in deltas), {"type": "content_block_stop", "index": i}]
@@ -349,6 +349,17 @@ def thinking_that_a_server_cannot_read_any_more_is_left_out(lab):
     done = lab.cadre("-p", "more", "--resume", result(done)["session_id"], "--allowedTools", "Bash")
     seen = [thinking_in(r) for r in mock.seen]
     assert done.out == "x\n" and seen == [[], ["b2xk"], ["b2xk", "b2xk"], [], ["bmV3"]], (done, seen)
+
+
+def a_name_that_the_server_maps_is_told_once(lab):
+    def reply(n, request):
+        return 200, SSE, thought("x", "", "true" if n == 1 else None)[2].replace('"model": "claude"', '"model": "deepseek-v4"')
+
+    _, done = gateway(lab, reply, "--model", "claude-opus-5-5", "--allowedTools", "Bash", "--output-format", "text", "hi")
+    told = "the server answers claude-opus-5-5 with another model: deepseek-v4"
+    assert done.out == "x\n" and done.err.count(told) == 1, done
+    _, done = gateway(lab, lambda n, r: thought("x", ""), "--model", "claude-opus-5-5", "hi")
+    assert done.out == "x\n" and not done.err, done
 
 
 def a_token_keeps_the_key_at_home(lab):

@@ -276,6 +276,11 @@ static enum step take_answer_end(struct query *q)
 		query_emit(q, &(struct event){ .kind = EVENT_ERROR, .text = str_from(text) });
 		q->told_dropped = true;
 	}
+	AUTO_ARENA struct arena a = { 0 };
+	const char *note = endpoint_note_answer(q->config.endpoint, q->config.model, q->model.answer.model,
+						(int64_t)(q->config.head->bytes.n / 4), &a);
+	if (note)
+		query_emit(q, &(struct event){ .kind = EVENT_ERROR, .text = str_from(note) });
 	/* Thinking is bound to the messages before it: a reminder that is in one request only makes the next one another conversation. */
 	if (q->model.answer.dropped && !strcmp(q->model.answer.dropped_why, "prefix_binding_mismatch"))
 		q->keeps_reminder = q->reminder.n > 0;

@@ -74,7 +74,8 @@ void context_note_window(struct query *q)
 	struct failure *f = &q->model.failure;
 	const struct usage *u = &q->model.answer.usage;
 	int64_t taken = u->input + u->cache_read + u->cache_write;
-	bool counts = !f->kind && q->config.endpoint->provider->may_cut && taken && !u->estimated;
+	const struct endpoint *e = q->config.endpoint;
+	bool counts = !f->kind && e->provider->may_cut && !(e->of && e->of->allows_cut) && taken && !u->estimated;
 	int64_t least = counts ? least_tokens(q) : 0;
 
 	if (counts && taken < least) {
