@@ -117,6 +117,19 @@ def counts_of_bedrock_are_used_where_the_model_reports_none(lab):
         assert [usage[name] for name in names] == expected, usage
 
 
+def a_test_says_who_aws_thinks_we_are(lab):
+    pinned(lab, "CLAUDE_CODE_USE_BEDROCK", **AWS_KEYS)
+    lab.env["ANTHROPIC_BEDROCK_BASE_URL"] = Mock(lambda n, r: (403, {}, '{"message":"You are not authorized to call this model"}')).url
+    arn = "arn:aws:iam::123456789012:user/someone"
+    for status, words in ((200, "for the region us-west-2: AWS knows it as " + arn), (403, "AWS does not say whose it is")):
+        sts = Mock(lambda n, r: (status, {}, "<R><GetCallerIdentityResult><Arn>%s</Arn></GetCallerIdentityResult></R>" % arn))
+        lab.env["AWS_ENDPOINT_URL_STS"] = sts.url
+        done = lab.cadre("models", "test", "claude-opus-5-5")
+        assert done.code == 1 and words in done.out and sts.seen[0]["raw"] == b"Action=GetCallerIdentity&Version=2011-06-15", (done, sts.seen)
+        ours, given = signature_of(sts.seen[0], AWS_KEYS["AWS_SECRET_ACCESS_KEY"], "us-west-2", "sts", sts.url[7:])
+        assert ours == given, sts.seen
+
+
 def commands_of_the_settings_give_and_renew_aws_credentials(lab):
     model = lab.model("rule\n  text yes")
     counter = os.path.join(lab.folder, "count")

@@ -419,6 +419,11 @@ def a_catalog_changes_prices_without_a_release_and_a_changed_one_is_refused(lab)
         done = update(bad)
         assert done.code == 1 and words in done.err and "refused" in done.err, (bad[:80], done)
     assert opus()["price"]["input"] == 4, opus()
+    shown = [(404, {}, "nothing"), (200, {}, good.replace("gpt-9", "gpt-8")), (200, {}, good)]
+    server = Mock(lambda n, r: shown[n - 1])
+    for code, words in ((1, "status 404"), (1, "refused"), (0, "2 models")):
+        done = lab.cadre("models", "update", server.url + "/models.json", "--settings", settings)
+        assert done.code == code and words in done.err + done.out, done
     done = update(good)
     assert done.code == 0 and "2 models" in done.out, done
     assert opus()["price"]["input"] == 7 and opus()["context"] == 500000 and opus()["priceSource"] == "catalog", opus()

@@ -56,7 +56,7 @@ static void aws_sign(struct credential *c, const struct credential_request *r, s
 						       .key_id = c->key_id,
 						       .secret = c->secret,
 						       .region = r->region ? r->region : c->options.region,
-						       .service = c->options.service,
+						       .service = r->service ? r->service : c->options.service,
 						       .time = stamp,
 						       .kept = &c->signing_key }));
 }
