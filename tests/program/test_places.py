@@ -525,6 +525,23 @@ def a_prompt_that_cannot_be_shortened_says_why_in_one_line(lab):
     assert done.code == 0 and done.out == "x\n", done
 
 
+def reasoning_goes_back_in_the_member_that_the_settings_name(lab):
+    def reply(n, request):
+        function = {"name": "Bash", "arguments": '{"command": "true"}'}
+        return said("x") if n == 2 else (200, SSE, chunks(delta(reasoning="hm"), delta(
+            tool_calls=[{"index": 0, "id": "call_1", "type": "function", "function": function}]), delta("tool_calls")))
+
+    for field in ("reasoning", "reasoning_content", "thoughts"):
+        mock = Mock(reply)
+        settings = {"providers": {"lab": {"wire": "chat", "baseUrl": mock.url + "/v1", "models": {"*": {"reasoningField": field}}}}}
+        done = lab.cadre("-p", "--settings", json.dumps(settings), "--model", "lab/m1", "--allowed-tools", "Bash", "--", "hi")
+        if field == "thoughts":
+            assert done.code == 2 and "models.*.reasoningField is neither" in done.err and not mock.seen, done
+            continue
+        answer = next(m for m in mock.bodies()[1]["messages"] if m["role"] == "assistant")
+        assert done.out == "x\n" and {k: v for k, v in answer.items() if k.startswith("reasoning")} == {field: "hm"}, (done, answer)
+
+
 def a_small_window_is_told_once(lab):
     mock = Mock(lambda n, r: call("Bash", {"command": "true"}) if n == 1 else said("x"))
     settings = {"providers": {"lab": {"wire": "chat", "baseUrl": mock.url + "/v1", "models": {"m1": {"context": 12000}, "m2": {"context": 32768}}}}}
