@@ -484,6 +484,51 @@ def what_the_settings_cannot_mean_is_said(lab):
     assert any("would allow every host" in n and "settings.json:" in n for n in answer["notes"]), answer        # 70
     assert any("has a wildcard" in n for n in answer["notes"]), answer                                            # 19
     assert [e["value"] for e in answer["entries"]] == ["ok.test"], answer
+    lab.model("rule\n  text ok")
+    done = lab.cadre("-p", "hi")  # a run goes on without it, and says so
+    assert done.code == 0 and 'allowedDomains: "*" (%s/.claude/settings.json:1) would allow every host' % lab.home in done.err, done
+
+
+def said_by(lab, *args, settings):
+    put(lab.home + "/.claude/settings.json", json.dumps({"sandbox": settings}, indent=1))
+    return subprocess.run([CADRE, *args], env={**lab.env, "TMPDIR": "/tmp"}, cwd=lab.work, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def a_value_of_the_wrong_shape_is_said_and_nothing_runs(lab):
+    """Each key of `sandbox` with values of every type: those that do not fit are named with file and line, and no command runs."""
+    tree(lab, ("keys",))
+    keys = {k["key"]: k["expected"] for k in json.loads(said_by(lab, "config", "keys", "--json", settings={}).stdout) if k["key"].startswith("sandbox.") and not k["managedOnly"]}
+    values = [5, -1, 70000, "x", True, ["x"], [5], [["x"]], {"a": 1}, {"a": ["x"]}, {"a": [5]}]
+    fits = {"true or false": [True], "an array of strings": [["x"]], "a whole number from 1 to 65535": [5], "an object of arrays of strings": [{"a": ["x"]}]}
+    rows = [("credentials", {"files": v}) for v in (5, "~/token", {}, [7], [{"pth": "~/token"}], [{"path": 5}], [{"path": ""}], [{"path": "~/token", "mode": "dney"}], [["~/token"]])]
+    rows += [("credentials", {"envVars": v}) for v in ("X", [5], [{"path": "X"}], [{"name": ["X"]}])] + [("credentials", {"file": ["~/token"]})]
+    for key, kind in keys.items():
+        rows += [(key[8:], v) for v in values if v not in fits.get(kind, []) and kind != "anything"]
+    assert len(rows) > 200, len(rows)
+
+    def one(key, value):
+        own = Lab()
+        try:
+            tree(own, ("keys",))
+            settings = {}
+            below = settings
+            *groups, name = key.split(".")
+            for group in groups:
+                below = below.setdefault(group, {})
+            below[name] = value
+            done = said_by(own, "sandbox", "run", "--", "bash", "-c", "echo RAN", settings=settings)
+            good = done.returncode == 2 and "RAN" not in done.stdout and "settings.json:" in done.stderr and "sandbox.%s: expected" % key in done.stderr
+            return [] if good else [(key, value, done.returncode, done.stdout, done.stderr)]
+        finally:
+            own.close()
+    some = random.Random(70).sample(rows, 60) + rows[:14]  # each needs a process
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        bad = sum(pool.map(lambda row: one(*row), some), [])
+    assert not bad, bad
+    done = said_by(lab, "sandbox", "status", "--json", settings={"credentials": {"files": [5]}})
+    assert any("settings.json:" in n and "sandbox.credentials: expected" in n for n in json.loads(done.stdout)["notes"]), done
+    done = said_by(lab, "sandbox", "run", "--", "bash", "-c", "cat ~/token; env", settings={"credentials": {"files": ["~/token"], "envVars": ["TERM"]}})
+    assert "TOPSECRET" not in done.stdout and "ermission denied" in done.stderr and "TERM=" not in done.stdout, done
 
 
 def explain_says_what_the_kernel_does(lab):
@@ -704,7 +749,7 @@ if __name__ == "__main__":  # those that wait or are long first
     main(connections_that_never_speak_are_closed, requests_that_mean_two_things_are_refused, the_checks_hold_as_root, the_checks_hold_as_an_ordinary_user,
          a_wall_that_is_missing_is_found, the_walls_hold_under_every_condition, lookups_and_literals_of_both_families_end_here,
          a_proxy_of_the_user_gets_what_the_lists_let_pass, rules_for_tools_count_inside_too, a_strict_list_is_not_widened_by_a_project,
-         programs_that_know_no_proxy_reach_listed_hosts_and_no_others, a_name_behind_an_allowed_one_is_not_asked_for, what_the_settings_cannot_mean_is_said,
+         programs_that_know_no_proxy_reach_listed_hosts_and_no_others, a_name_behind_an_allowed_one_is_not_asked_for, what_the_settings_cannot_mean_is_said, a_value_of_the_wrong_shape_is_said_and_nothing_runs,
          explain_says_what_the_kernel_does, each_subcommand_answers_in_json_and_has_help, a_name_under_a_wildcard_leads_to_no_private_address,
          ports_of_the_inside_appear_outside_if_the_settings_say_so, a_killed_cadre_leaves_no_process_and_no_change,
          a_file_system_that_shows_other_numbers_lets_own_sockets_pass_and_no_others, at_once=4)
