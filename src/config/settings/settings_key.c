@@ -17,9 +17,7 @@ static const char *const type_names[SETTING_TYPE_COUNT] = {
 	[SETTING_ENV] = "an object of strings, with names of variables as keys",
 	[SETTING_LISTS] = "an object of arrays",
 	[SETTING_TEXT_LISTS] = "an object of arrays of strings",
-	[SETTING_CREDENTIALS] =
-		"an object with files and envVars, arrays of strings or of {path or name, mode: deny, mask "
-		"or allow}",
+	[SETTING_CREDENTIALS] = "files and envVars, arrays of strings or of {path or name, mode: deny, mask or allow}",
 };
 
 void setting_expected(struct buf *out, const struct setting_key *key)
