@@ -22,7 +22,7 @@ static const char *sample(struct arena *a, const struct setting_key *key, bool w
 		if (!wide)
 			return "2";
 		return key->fallback && !strcmp(key->fallback, "0") ? "0"
-		       : key->most				    ? arena_printf(a, "%lld", (long long)key->most)
+		       : key->most                                  ? arena_printf(a, "%lld", (long long)key->most)
 								    : "70000";
 	case SETTING_CHOICE:
 		while (key->choices[n])
