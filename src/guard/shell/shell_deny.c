@@ -20,7 +20,7 @@ static const struct {
 	{ "bun", "ep", "--eval|--print", false },
 	{ "c++|cc|clang|g++|gcc", "", "-wrapper|-fplugin|-specs|--specs", false },
 	{ "deno", "", "eval", true },
-	{ "ed|tclsh", "", "", true },
+	{ "tclsh", "", "", true },
 	{ "emacs", "", "--eval|--exec|--batch", false },
 	{ "ex", "c", "+|--cmd", true },
 	{ "expect|pypy|python", "c", "", true },
@@ -73,10 +73,12 @@ static const char *hides_code(const struct shell_command *c, struct str name)
 	for (size_t k = 1; k < c->word_count; k++) {
 		struct str word = c->words[k].text;
 		bool option = word.n > 1 && word.p[0] == '-';
-		bool coded = !c->words[k].literal;
+		bool coded = false;
 		for (size_t m = 1; option && word.p[1] != '-' && m < word.n; m++)
 			coded = coded || strchr(coders[i].letters, word.p[m]);
-		if (str_starts_with_one_of(word, coders[i].words) || (coded && !has_file))
+		/* What follows the script of an interpreter is the script's. */
+		if (str_starts_with_one_of(word, coders[i].words) || (coded && !(has_file && coders[i].alone)) ||
+		    (!c->words[k].literal && !has_file))
 			return why;
 		has_file = has_file ||
 			   (!option && !str_is(word, "-") && !str_starts_with_one_of(word, "/dev/|/proc/")) ||
@@ -212,6 +214,11 @@ static void list_wrapped(struct listing *l, const struct runner *r, const struct
 static void list_replaced(struct listing *l, const struct shell_command *c, unsigned level)
 {
 	struct str mark = STR("{}");
+	struct str last = shell_base_name(c->words[c->word_count - 1].text);
+
+	for (size_t i = 0; i < COUNT_OF(runners); i++) /* echo rm x | xargs env */
+		if (str_is_one_of(last, runners[i].names) && !str_is(last, "xargs"))
+			note_hiding(l, "it puts words into commands that are known only when it runs");
 
 	for (size_t i = 1; i < c->word_count; i++) {
 		struct str word = c->words[i].text;
@@ -251,6 +258,8 @@ static void list_option_text(struct listing *l, const struct shell_command *c, u
 
 	for (size_t i = 1; i < c->word_count; i++) {
 		struct str word = c->words[i].text;
+		if (str_starts(c->words[i].source, STR("<("))) /* --rcfile <(echo rm x) */
+			note_hiding(l, "a shell runs what it reads");
 		if (word.n > 1 && (word.p[0] == '-' || word.p[0] == '+')) {
 			has_text = has_text || (word.p[1] != '-' && memchr(word.p, 'c', word.n)) ||
 				   str_is(word, "--command");
@@ -358,8 +367,11 @@ static void list_command(struct listing *l, const struct shell_command *c, unsig
 			list_wrapped(l, &runners[i], c, level);
 	if (str_starts_with_one_of(name, "ld-|ld.so|ld64.so"))
 		list_wrapped(l, &(struct runner){ "ld.so", "", 0 }, c, level);
-	if (str_is_one_of(name, "at|batch|crontab|parallel"))
+	if (str_is_one_of(name, "at|batch|crontab|ed|parallel"))
 		note_hiding(l, "it runs what it reads");
+	for (size_t i = 1; i < c->word_count && str_is_one_of(name, subcommanders); i++)
+		if (str_starts(c->words[i].source, STR("<(")))
+			note_hiding(l, "it runs what it reads"); /* ninja -f <(...) */
 	for (size_t i = 0; i < COUNT_OF(texts); i++)
 		if (str_is_one_of(name, texts[i].names))
 			texts[i].list(l, c, level);
@@ -367,7 +379,36 @@ static void list_command(struct listing *l, const struct shell_command *c, unsig
 
 /* Of programs with subcommands, these run what follows. */
 static const char running[] =
-	"--exec|--extcmd|-x|debug|difftool|dlx|exec|filter-branch|foreach|run|shell|ssh|submodule|x";
+	"--exec|--extcmd|-x|-toolexec|debug|devenv|difftool|dlx|exec|explore|filter-branch|foreach|run|shell|ssh|submodule|unshare|x";
+
+/* A text in a language that is not known may run what stands anywhere in it: '.shell rm x', exec("rm x"), core.editor=rm x */
+static void list_anywhere(struct listing *l, struct str text)
+{
+	enum { WORDS = 16 };
+
+	for (size_t i = 0; i < text.n; i++) {
+		bool inside = i && (isalnum((unsigned char)text.p[i - 1]) || char_in(text.p[i - 1], "_-/"));
+		if (inside || !(isalpha((unsigned char)text.p[i]) || char_in(text.p[i], "_/")))
+			continue;
+		if (l->count >= MAX_COMMANDS) {
+			l->overflow = true;
+			return;
+		}
+		size_t end = i;
+		while (end < text.n && !char_in(text.p[end], "\n;|&\"'`()"))
+			end++;
+		struct shell_command c = { .source = str_trim((struct str){ text.p + i, end - i }) };
+		c.words = arena_calloc(l->arena, WORDS * sizeof *c.words);
+		for (struct str rest = c.source; rest.n && c.word_count < WORDS;) {
+			struct str word = str_cut(&rest, ' ');
+			if (word.n)
+				c.words[c.word_count++] =
+					(struct shell_word){ .text = word, .source = word, .literal = true };
+		}
+		c.words[0].text = shell_base_name(c.words[0].text);
+		add_form(l, &c);
+	}
+}
 
 /* A word as a command, or as a text: 'rm x', --exec='rm x', -x'rm x', EXEC:'rm x', '!rm x' */
 static void list_doubtful_word(struct listing *l, const struct shell_command *c, size_t i)
@@ -377,6 +418,8 @@ static void list_doubtful_word(struct listing *l, const struct shell_command *c,
 	if (!c->words[i].literal && text.n > 1 && text.p[0] == '"')
 		text = (struct str){ text.p + 1, text.n - 2 };
 	const char *blank = memchr(text.p, ' ', text.n);
+	if (blank)
+		list_anywhere(l, text);
 	if (blank && text.p[0] != '-')
 		list_text(l, text, 0);
 	else if (!blank && c->words[i].literal && text.n && text.p[0] != '-')
@@ -394,6 +437,11 @@ static void list_value(struct listing *l, struct str value)
 	list_text(l, value, 0);
 }
 
+/* Options of programs with subcommands whose value is a text for people, or a pattern */
+static const char messages[] =
+	"-m|-b|-t|--message|--body|--title|--notes|--description|--author|--date|--since|--until|--grep|"
+	"--format|--pretty|--jq|--search|--query|--label|--filter|--template|--output|-f=";
+
 /* A program that is not known may run its arguments: all words from any of them on, or one of them as a text, or what it is
  * given to read. A known program runs under another name when it is copied. */
 static void list_doubts(struct listing *l, const struct shell_command *c)
@@ -406,7 +454,9 @@ static void list_doubts(struct listing *l, const struct shell_command *c)
 	if (!c->word_count || !c->words[0].literal)
 		return;
 	struct str name = shell_base_name(c->words[0].text);
-	bool copies = str_is_one_of(name, "cp|install|link|ln|mv");
+	bool copies = str_is_one_of(name, "cp|dd|install|link|ln|mv");
+	for (size_t i = 0; i < c->redirect_count; i++)
+		copies = copies || c->redirects[i].writes_file;
 	bool declares = shell_declares(name);
 	for (size_t i = 1; i < c->word_count && (copies || declares); i++) {
 		struct str word = c->words[i].text;
@@ -432,14 +482,21 @@ static void list_doubts(struct listing *l, const struct shell_command *c)
 	bool runs = !parent;
 	for (size_t i = 1; i < c->word_count; i++) {
 		struct str option = c->words[i].text;
-		if (runs || str_starts(option, STR("--exec=")) || str_starts(option, STR("--extcmd=")))
+		/* -O'rm x', --upload-pack='rm x', core.sshCommand='rm x', --editor 'rm x' */
+		const char *blank = memchr(option.p, ' ', option.n);
+		bool value = blank && (option.p[0] == '-' || memchr(option.p, '=', (size_t)(blank - option.p)) ||
+				       str_starts(c->words[i - 1].text, STR("--")));
+		if (runs || (value && !str_starts_with_one_of(option, messages) &&
+			     !str_starts_with_one_of(c->words[i - 1].text, messages)))
 			list_doubtful_word(l, c, i);
 		runs = runs || str_is_one_of(option, running);
 	}
 	for (size_t i = 0; i < c->redirect_count && (!parent || str_is(name, "make")); i++) {
 		const struct shell_redirect *r = &c->redirects[i];
-		if (r->body || r->op == SHELL_HERE_STRING)
+		if (r->body || r->op == SHELL_HERE_STRING) {
 			list_value(l, r->body ? *r->body : r->target.text);
+			list_anywhere(l, r->body ? *r->body : r->target.text);
+		}
 	}
 }
 
