@@ -199,7 +199,9 @@ enum cadre_event_kind {
 				    * id: for cadre_answer_elicitation; of a form each question also has name, required and schema */
 	CADRE_COMPACTING,        /* start or end of a compaction; frame: system/status */
 	CADRE_COMPACTED,         /* the summary is on disk; frame: system/compact_boundary */
-	CADRE_MEMBER_STATE       /* a member of a team works, waits or fails; frame: system/task_updated */
+	CADRE_MEMBER_STATE,      /* a member of a team works, waits or fails; frame: system/task_updated */
+	CADRE_SANDBOX_VIOLATION /* name: write, read, network, socket or removed, text: what, id: of the call, why: the rule;
+				    * frame: system/sandbox_violation */
 };
 
 CADRE_API enum cadre_event_kind cadre_event_kind(const struct cadre_event *e);
