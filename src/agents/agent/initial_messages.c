@@ -214,14 +214,17 @@ void agent_last_text(struct buf *out, const struct transcript *t)
 
 /* ---- a stored transcript ------------------------------------------------------------------------------------------- */
 
-/* An agent that has not begun gets the text as a part of its task, or of the message that it continues with. */
+/* An agent that has not begun gets the text with its task, or with the message that it continues with. The task of a member is
+ * a message of the lead: the text stands behind it, not in it. */
 int agent_extend_task(struct agent *a, struct str text, struct err *err)
 {
 	struct agent_record *record = a->record;
-	const char **words = a->message.n ? &record->message : &record->prompt;
+	const char **words = a->message.n     ? &record->message
+			     : record->member ? &record->member->early
+					      : &record->prompt;
 	const char *before = *words;
 
-	*words = arena_printf(&record->arena, "%s\n\n" STR_FMT, before, STR_ARG(text));
+	*words = arena_printf(&record->arena, "%s%s" STR_FMT, before ? before : "", before ? "\n\n" : "", STR_ARG(text));
 	if (record->recorded && meta_write(record, err) < 0) {
 		*words = before;
 		return -(int)err->kind;

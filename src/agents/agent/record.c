@@ -106,8 +106,9 @@ static void put_member(struct json_out *w, const struct agent_record *t)
 	if (m->in_pane)
 		json_putf(w, "pane:'%s', pid:%lld, pidStart:%lld, agentSession?:'%s'", m->pane, (long long)m->pid,
 			  (long long)m->pid_start, m->session);
-	json_putf(w, "joinedAt:%lld, gone:!!%d, planApproved:!!%d, plan?:'%s', shutdown?:'%s', told?:'%s'}",
+	json_putf(w, "joinedAt:%lld, gone:!!%d, planApproved:!!%d, plan?:'%s', shutdown?:'%s', told?:'%s'",
 		  (long long)m->joined_ms, m->state == MEMBER_GONE, m->plan_approved, m->plan, m->shutdown, m->told);
+	json_putf(w, "early?:'%s'}", m->early);
 }
 
 static void put_meta(struct buf *out, const struct agent_record *t)
@@ -237,6 +238,7 @@ static void read_member(struct agent_record *t, const struct json *root)
 	m->plan = json_cstr(json_get(team, "plan"), a);
 	m->shutdown = json_cstr(json_get(team, "shutdown"), a);
 	m->told = json_cstr(json_get(team, "told"), a);
+	m->early = json_cstr(json_get(team, "early"), a);
 	(void)json_i64(json_get(team, "joinedAt"), &m->joined_ms);
 	m->session = json_cstr(json_get(team, "agentSession"), a);
 	m->foreign = json_str_is(json_get(team, "backend"), "foreign");

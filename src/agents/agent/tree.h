@@ -76,7 +76,8 @@ struct agent_member {
 	const char *shutdown; /* id of the open request to shut down; NULL: none */
 	bool shutdown_read;   /* in this run */
 	const char *plan;     /* id of the open request for approval; NULL: none */
-	const char *told; /* ids of messages that became a part of its first words, with blanks between; NULL: none */
+	const char *told; /* ids of messages that came before its first message, with blanks between; NULL: none ... */
+	const char *early; /* ... and their texts */
 	bool in_pane;     /* it is a process of its own in a tmux pane (agents/team/pane.h) ... */
 	bool foreign;     /* ... of another program, which has the inbox files only */
 	const char *session;    /* ... and this session; NULL: it is not */
