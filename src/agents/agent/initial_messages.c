@@ -224,7 +224,8 @@ int agent_extend_task(struct agent *a, struct str text, struct err *err)
 					      : &record->prompt;
 	const char *before = *words;
 
-	*words = arena_printf(&record->arena, "%s%s" STR_FMT, before ? before : "", before ? "\n\n" : "", STR_ARG(text));
+	*words =
+		arena_printf(&record->arena, "%s%s" STR_FMT, before ? before : "", before ? "\n\n" : "", STR_ARG(text));
 	if (record->recorded && meta_write(record, err) < 0) {
 		*words = before;
 		return -(int)err->kind;

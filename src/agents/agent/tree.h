@@ -76,10 +76,10 @@ struct agent_member {
 	const char *shutdown; /* id of the open request to shut down; NULL: none */
 	bool shutdown_read;   /* in this run */
 	const char *plan;     /* id of the open request for approval; NULL: none */
-	const char *told; /* ids of messages that came before its first message, with blanks between; NULL: none ... */
+	const char *told;  /* ids of messages that came before its first message, with blanks between; NULL: none ... */
 	const char *early; /* ... and their texts */
-	bool in_pane;     /* it is a process of its own in a tmux pane (agents/team/pane.h) ... */
-	bool foreign;     /* ... of another program, which has the inbox files only */
+	bool in_pane;      /* it is a process of its own in a tmux pane (agents/team/pane.h) ... */
+	bool foreign;      /* ... of another program, which has the inbox files only */
 	const char *session;    /* ... and this session; NULL: it is not */
 	char pane[16];          /* of its newest process; "": none */
 	int64_t pid, pid_start; /* the same */
@@ -89,9 +89,10 @@ struct agent_member {
 
 /* Of a session that is such a member itself: its lead is another process */
 struct tree_lead {
-	const char *name, *team; /* its own */
-	bool plan_required;      /* until the lead approved its plan */
-	char completed[12];      /* number of the task that it completed last in this run; "": none */
+	const char *name, *team;   /* its own */
+	bool plan_required;        /* until the lead approved its plan */
+	char completed[12];        /* number of the task that it completed last in this run; "": none */
+	struct worktree *worktree; /* that the lead took for it, until its main agent has it; NULL: none */
 };
 
 const char *member_state_name(enum member_state state); /* for people: running, awaiting, idle, failed, gone */

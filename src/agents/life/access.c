@@ -453,6 +453,10 @@ static int make_main_permission(struct agent *a, struct err *err)
 	p->can_ask = options_can_ask(&sv->options);
 	p->root = a->cwd;
 	p->dirs = a->env.dirs;
+	if (a->worktree) {
+		p->write_root = a->worktree->path;
+		p->main_checkout = a->worktree->root;
+	}
 	policy_add_flag_rules(p, &sv->options, NULL, NULL);
 	if (policy_start_mode(sv->policy.settings, &sv->options, &p->mode, err) < 0)
 		return -(int)err->kind;

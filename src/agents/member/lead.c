@@ -14,6 +14,8 @@
 #include "agents/agent/hooks.h"
 #include "agents/agent/plan.h"
 #include "agents/agent/question.h"
+#include "agents/worktree/worktree.h"
+#include "config/settings/settings.h"
 #include "core/store/state.h"
 #include "guard/permission/mode.h"
 #include "lib/io/file.h"
@@ -93,7 +95,8 @@ int lead_join(struct agent_tree *t, struct options *o, struct err *err)
 	if (!team_name_fits(str_from(o->team_name)) || !team_name_fits(str_from(o->agent_name)))
 		return err_set(err, ERR_USAGE, "--agent-name and --team-name have 1 to %d letters, digits, _ and -",
 			       LONGEST_TEAM_NAME);
-	if (lead_dial(o, &fd, err) < 0)
+	struct worktree *worktree = NULL;
+	if (lead_dial(o, &fd, &worktree, err) < 0)
 		return -(int)err->kind;
 	const char *plans = getenv("CLAUDE_CODE_PLAN_MODE_REQUIRED"); /* of the lead */
 	o->plan_mode_required = o->plan_mode_required || (plans && !strcmp(plans, "true"));
@@ -105,7 +108,8 @@ int lead_join(struct agent_tree *t, struct options *o, struct err *err)
 	l->alone.fire = on_alone;
 	l->info = (struct tree_lead){ .name = arena_strdup(t->arena, o->agent_name),
 				      .team = arena_strdup(t->arena, o->team_name),
-				      .plan_required = o->plan_mode_required };
+				      .plan_required = o->plan_mode_required,
+				      .worktree = worktree };
 	t->lead = &l->info;
 	lead_prepare_process(l, o);
 	if (o->agent_type && !o->agent)
@@ -341,6 +345,8 @@ static void on_lead_end(struct link *link)
 	struct lead *l = CONTAINER_OF(link, struct lead, link);
 
 	l->lost = true;
+	if (l->tree->main.worktree)
+		worktree_hold(l->tree->main.worktree);
 	while (l->calls) {
 		struct lead_call *c = l->calls;
 		l->calls = c->next;
@@ -480,8 +486,10 @@ void lead_step(struct agent_tree *t, bool working)
 		_exit(0); /* as after a kill -9: all is on disk, and the turn continues with the next start */
 	if ((l->ends || l->dismissed) && !working)
 		lead_leave(l);
-	if (l->lost && !working && !timer_running(&l->alone))
-		timer_start(t->services->loop, &l->alone, l->told && l->worked_alone ? 1 : ALONE_MS);
+	if (l->lost && !working && !timer_running(&l->alone)) {
+		int64_t ms = settings_i64(t->services->policy.settings, "teams.suspendAfterMs", ALONE_MS);
+		timer_start(t->services->loop, &l->alone, l->told && l->worked_alone ? 1 : (uint64_t)ms);
+	}
 	if (l->lost && working) {
 		l->worked_alone = true;
 		timer_stop(t->services->loop, &l->alone);
@@ -650,6 +658,8 @@ void lead_close(struct agent_tree *t)
 			    : l->leaving ? STR("{\"type\":\"bye\",\"how\":\"end\"}")
 					 : STR("{\"type\":\"bye\",\"how\":\"user\"}"));
 	remove_server_socket(l);
+	if (l->lost)
+		lead_close_pane();
 	link_close(&l->link);
 	if (l->fd >= 0)
 		close(l->fd);
@@ -665,6 +675,7 @@ void lead_close(struct agent_tree *t)
 	}
 	map_release(&l->known);
 	buf_release(&l->waiting);
+	worktree_free(l->info.worktree);
 	t->lead = NULL;
 	free(l);
 }

@@ -529,7 +529,7 @@ bool team_admit(struct agent *parent, struct spawn_request *r, const char *team_
 		r->name = arena_printf(a, "%s-%u", wish, i);
 	if (r->name != wish)
 		buf_addf(note, "The name %s is taken: this member is %s. ", wish, r->name);
-	ret->in_pane = pane_is_wanted(tree, r, note);
+	ret->in_pane = pane_is_wanted(tree, note);
 	ret->team = t->name;
 	ret->color = colors[t->joined++ % COUNT_OF(colors)];
 	ret->active_ms = ret->joined_ms;
