@@ -301,6 +301,23 @@ def row_63_a_tmux_that_hangs_means_in_process_too(t):
     t.nothing_left()
 
 
+@in_terminal(THREE)
+def row_63_a_tmux_that_is_too_old_means_in_process_too(t):
+    tools = pathlib.Path(t.lab.folder, "bin")
+    tools.mkdir()
+    (tools / "tmux").write_text("#!/bin/sh\n[ \"$1\" = -V ] && echo tmux 3.1c && exit 0\ntouch %s/used\nexec %s \"$@\"\n"
+                                % (t.lab.work, shutil.which("tmux")))
+    (tools / "tmux").chmod(0o755)
+    t.lead("--teammate-mode", "tmux", "--session-id", t.session, PATH="%s:%s" % (tools, os.environ["PATH"]))
+    t.type("Make a team")
+    until(lambda: t.heard("Report of a member.") >= 3, lambda: (t.texts(t.session), t.screen()))
+    assert t.heard("It lives in this process: tmux 3.1c is too old, 3.2 or newer is needed") == 3, t.texts(t.session)
+    assert not pathlib.Path(t.lab.work, "used").exists()
+    t.type("/exit")
+    until(lambda: not t.alive(t.pid), t.screen)
+    t.nothing_left()
+
+
 @in_terminal(CRASH)
 def a_lead_that_is_stopped_while_a_pane_is_made_again_ends_it(t):
     begun, go, ran = (pathlib.Path(t.lab.work, name) for name in ("begun", "go", "ran"))
@@ -488,6 +505,7 @@ if __name__ == "__main__":
          eight_members_from_their_start_to_their_shutdown_leave_nothing,
          a_member_that_does_not_join_in_time_fails_and_the_lead_hears_why,
          row_63_a_tmux_that_hangs_means_in_process_too,
+         row_63_a_tmux_that_is_too_old_means_in_process_too,
          a_lead_that_is_stopped_while_a_pane_is_made_again_ends_it,
          a_process_that_ends_before_its_pane_is_marked_leaves_no_pane,
          row_29_a_receiver_in_a_pane_that_is_killed_at_any_point_gets_each_message_once,

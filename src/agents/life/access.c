@@ -197,7 +197,6 @@ static int fill_pool(struct agent_tree *t, const char *list, struct err *err)
 		else if (!strcmp(tool->name, "SendMessage") && t->switches.teams) {
 			t->send_tool = *tool;
 			t->send_tool.definition = team_send_text;
-			t->send_tool.flags |= TOOL_RESUMES;
 			tool = &t->send_tool;
 		}
 		tool_set_add(&all, tool);

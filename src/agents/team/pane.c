@@ -20,7 +20,7 @@
 #include "lib/io/file.h"
 #include "lib/io/spawn.h"
 
-enum { START_MS = 60000, END_MS = 10000, KILL_MS = 2000, MOST_RESTARTS = 100 };
+enum { START_MS = 60000, END_MS = 10000, KILL_MS = 2000, MOST_RESTARTS = 100, OLDEST_TMUX = 302 };
 
 static void on_process_gone(uv_poll_t *poll, int status, int events);
 static void on_pane_killed(struct child *c, int status);
@@ -300,6 +300,28 @@ static void on_started(struct child *c, int status)
 	}
 }
 
+/* "tmux 3.3a", "tmux next-3.5", "tmux openbsd-7.4": what has no number is taken as new enough. */
+static void on_version(struct child *c, int status)
+{
+	struct pane *p = child_data(c);
+	AUTO_BUF struct buf why = { 0 };
+	unsigned major = 0, minor = 0;
+
+	p->tmux = NULL;
+	struct str text = str_trim(buf_str(&p->said));
+	size_t at = text.p ? strcspn(text.p, "0123456789") : 0;
+	bool numbered = status == 0 && text.p && sscanf(text.p + at, "%u.%u", &major, &minor) == 2;
+	p->all->version = numbered ? major * 100 + minor : UINT_MAX;
+	if (p->all->version < OLDEST_TMUX) {
+		buf_addf(&why, STR_FMT " is too old, %d.%d or newer is needed", STR_ARG(text), OLDEST_TMUX / 100,
+			 OLDEST_TMUX % 100);
+		p->all->version = 0; /* another one may be found next time */
+		pane_start_failed(p, why.p);
+		return;
+	}
+	pane_start_next(p->all);
+}
+
 static void pane_start_now(struct pane *p)
 {
 	struct agent_member *m = p->record->member;
@@ -309,7 +331,7 @@ static void pane_start_now(struct pane *p)
 	m->pid = m->pid_start = 0;
 	p->up = p->left = p->termed = p->late = p->by_user = p->by_hook = false;
 	timer_start(p->all->tree->services->loop, &p->limit, p->all->start_ms);
-	if (tmux_make_pane(p, on_started, &err) < 0)
+	if ((p->all->version ? tmux_make_pane(p, on_started, &err) : tmux_ask_version(p, on_version, &err)) < 0)
 		pane_start_failed(p, err.text);
 }
 

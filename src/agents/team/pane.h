@@ -61,6 +61,7 @@ struct panes {
 	int fd;
 	struct pane_guest *guests;
 	struct kick meet;
+	unsigned version;  /* of tmux, 302 is 3.2; 0: not asked yet */
 	bool own_server;   /* no tmux is around the lead */
 	uint64_t start_ms; /* so long tmux, and then a process, may take to answer */
 	char *socket;      /* of that server */
@@ -99,6 +100,7 @@ typedef void tmux_done_fn(struct child *c, int status); /* child_data(): the pan
 bool tmux_is_there(void);
 const char *tmux_foreign_program(void); /* CLAUDE_CODE_TEAMMATE_COMMAND, if that is not this program; NULL: none */
 bool tmux_is_around(void);              /* this process is in a pane */
+int tmux_ask_version(struct pane *p, tmux_done_fn *done, struct err *err); /* says "tmux 3.3a" */
 int tmux_make_pane(struct pane *p, tmux_done_fn *done,
 		   struct err *err); /* says pane, pid, pid and socket of the server */
 int tmux_dress_pane(struct pane *p, tmux_done_fn *done, struct err *err);
