@@ -355,7 +355,7 @@ static void on_job_done(uv_work_t *work, int status)
 		f->foreign = j->config.foreign;
 		j->config.foreign = (struct map){ 0 };
 		f->written = j->config.written;
-		check_config(f); /* what others did while it was written: no event of it is left */
+		f->watching = false; /* the directories may be others now: they are watched anew, and looked at */
 	}
 	if (j->kind == JOB_CONFIG && j->failed) {
 		f->config_due = true;
@@ -393,15 +393,9 @@ static void check_config(struct team_files *f)
 {
 	struct timespec now = config_time(&f->place);
 
-	if (f->config_due || (f->job && f->job->kind == JOB_CONFIG) ||
-	    (now.tv_sec && now.tv_sec == f->written.tv_sec && now.tv_nsec == f->written.tv_nsec))
-		return;
-	if (!now.tv_sec && f->watching) { /* the directories may be others then: they are watched anew */
-		(void)uv_fs_event_stop(f->watch);
-		(void)uv_fs_event_stop(f->dir_watch);
-		f->watching = false;
-	}
-	team_files_changed(f);
+	if (!f->config_due && !(f->job && f->job->kind == JOB_CONFIG) &&
+	    (!now.tv_sec || now.tv_sec != f->written.tv_sec || now.tv_nsec != f->written.tv_nsec))
+		team_files_changed(f);
 }
 
 static void on_config(uv_fs_event_t *watch, const char *name, int events, int status)
@@ -434,9 +428,15 @@ static void watch_inboxes(struct team_files *f)
 		f->watch = watch_new(f);
 		f->dir_watch = watch_new(f);
 	}
-	f->watching = uv_fs_event_start(f->watch, on_inbox, arena_printf(&a, "%s/inboxes", dir), 0) == 0 &&
-		      uv_fs_event_start(f->dir_watch, on_config, dir, 0) == 0;
+	(void)uv_fs_event_stop(f->watch);
+	(void)uv_fs_event_stop(f->dir_watch);
+	int status = uv_fs_event_start(f->watch, on_inbox, arena_printf(&a, "%s/inboxes", dir), 0);
+	if (status == 0)
+		status = uv_fs_event_start(f->dir_watch, on_config, dir, 0);
+	f->watching = status == 0;
 	f->inboxes_due = true;
+	if (status == UV_ENOENT) /* others are removing it just now, and config.json may be there for a moment */
+		team_files_changed(f);
 	check_config(f); /* of the time before the watch */
 }
 
