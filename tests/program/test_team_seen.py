@@ -85,7 +85,7 @@ def the_command_shows_members_and_tasks_tells_and_stops(lab):
     assert "owns #1" in shown and "idle" in shown, shown
     text = lab.cadre("team", "show", "alpha").out
     assert "Team alpha, led by session" in text and "#2" in text, text
-    told = lab.cadre("team", "message", "ben@alpha", "words of a person")
+    told = lab.cadre("tell", "ben@alpha", "words of a person")
     assert told.code == 0 and told.out.startswith("ben has your message"), told
     wait_until(lambda: "I heard the person." in everything(lab), "ben does not hear")
     stopped = lab.cadre("team", "stop", "ann")

@@ -58,6 +58,8 @@ const struct setting_key setting_table[] = {
 	  .summary = "days after which `cadre sessions prune` removes sessions" },
 	{ "coordinator", SETTING_BOOL, .flags = SETTING_OURS | SETTING_NOT_PROJECT | SETTING_AT_START,
 	  .fallback = "false", .summary = "the main agent only directs workers; not from project settings" },
+	{ "coordinatorTypes", SETTING_TEXTS, .flags = SETTING_OURS | SETTING_NOT_PROJECT | SETTING_AT_START,
+	  .summary = "built-in agent types that a coordinator has beside `worker`; not from project settings" },
 	{ "crossSessionInbound", SETTING_CHOICE, .choices = WORDS("accept", "hold", "refuse"),
 	  .strictness = WORDS("\"accept\"", "\"hold\"", "\"refuse\""),
 	  .summary = "messages of other sessions: the strictest answer of all layers applies" },

@@ -39,6 +39,18 @@ const struct cadre_command command_team = {
 	.settings = (const char *const[]){ NULL },
 };
 
+const struct cadre_command command_tell = {
+	.name = "tell",
+	.summary = "your own words to a member of a team",
+	.help = "Usage: cadre tell MEMBER TEXT    the same as `cadre team message`: a prompt to a member; it is woken if it is idle\n"
+		"\n"
+		"MEMBER is a name, or NAME@TEAM where several teams have one.\n",
+	.words = (const struct cadre_command_word[]){ { "", "MEMBER TEXT", CADRE_COMMAND_BLOCKS, team_message },
+						      { .name = NULL } },
+	.options = (const struct cadre_option[]){ { .name = NULL } },
+	.settings = (const char *const[]){ NULL },
+};
+
 /* ---- what the files say ------------------------------------------------------------------------------------------ */
 
 struct team_file {
