@@ -421,6 +421,39 @@ def members_in_panes_are_shown_to_hosts_and_commands_as_all_others(t):
     assert not any(open_slices.values()), open_slices
 
 
+READS = members_rule(["ann"]) + r"""
+rule ann waits
+  prompt contains "Task of"
+  turn 1
+  call Bash {"command": "until [ -f @HOME@/.claude/teams/*/config.json ]; do sleep 0.02; done"}
+rule ann finds
+  prompt contains "Task of"
+  turn 2
+  call Bash {"command": "echo found=$(echo @HOME@/.claude/teams/*/config.json)"}
+rule ann reads
+  prompt contains "Task of"
+  turn 3
+  capture path last_result "found=" until "\n"
+  call Read {"file_path": "{{path}}"}
+  call Read {"file_path": "@HOME@/.claude/private.json"}
+rule other
+  text Noted.
+"""
+
+
+def a_member_in_a_pane_reads_the_files_of_its_team_without_a_question(lab):
+    @in_terminal(READS.replace("@HOME@", lab.home))
+    def read(t):
+        (t.config() / "private.json").parent.mkdir(exist_ok=True)
+        (t.config() / "private.json").write_text("{}")
+        done = printed_in_pane(t, "--allowedTools=Bash").wait()
+        assert done.code == 0, done
+        session = t.meta()["ann"]["team"]["agentSession"]
+        assert t.heard("leadAgentId", session) == 1 and t.heard("Permission is needed, and no user can be asked", session) == 1, t.texts(session)
+        t.nothing_left()
+    read(lab)
+
+
 OUTPUT = r"""
 rule starts
   prompt contains "Make a team"
@@ -482,6 +515,7 @@ if __name__ == "__main__":
          a_permission_prompt_tool_of_the_lead_decides_for_members,
          row_59_the_client_of_a_stream_decides_for_members_in_panes,
          members_in_panes_are_shown_to_hosts_and_commands_as_all_others,
+         a_member_in_a_pane_reads_the_files_of_its_team_without_a_question,
          the_output_of_a_member_is_waited_for_and_a_variable_asks_it_for_a_plan,
          a_user_who_leaves_a_pane_ends_that_member_and_no_other,
          a_lead_that_prints_uses_panes_only_if_it_is_asked_to,

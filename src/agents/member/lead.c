@@ -280,13 +280,11 @@ static void on_answer(struct lead *l, const struct json *line)
 	}
 }
 
-static void on_rule(struct lead *l, const struct json *line)
+static void allow(struct lead *l, struct str rule)
 {
 	static const struct rule_origin origin = { .layer = "session" };
-	AUTO_ARENA struct arena a = { 0 };
 
-	(void)permission_add_rule(&l->tree->main.permission, RULE_ALLOW, json_str(json_get(line, "rule"), &a), &origin,
-				  NULL, NULL, NULL);
+	(void)permission_add_rule(&l->tree->main.permission, RULE_ALLOW, rule, &origin, NULL, NULL, NULL);
 }
 
 static void on_plan_answer(struct lead *l, const struct json *line)
@@ -327,7 +325,7 @@ static void on_lead_line(struct link *link, const struct json *line)
 	} else if (json_str_is(type, "answer")) {
 		on_answer(l, line);
 	} else if (json_str_is(type, "rule")) {
-		on_rule(l, line);
+		allow(l, json_str(json_get(line, "rule"), &a));
 	} else if (json_str_is(type, "planned")) {
 		on_planned(l, line);
 	} else if (json_str_is(type, "plan")) {
@@ -387,6 +385,9 @@ void lead_open(struct agent_tree *t, const struct lead_callbacks *callbacks)
 		map_set(&l->known, str_from(a->load->waiting[i].id), l);
 	if (t->todo_dir)
 		t->todo_dir = a->env.todo_dir = arena_printf(t->arena, "%s/tasks/%s", t->config_dir, l->info.team);
+	/* who is in its team and what is to be done, without a question */
+	allow(l, str_from(arena_printf(t->arena, "Read(/%s/teams/%s/config.json)", t->config_dir, l->info.team)));
+	allow(l, str_from(arena_printf(t->arena, "Read(/%s/tasks/%s/**)", t->config_dir, l->info.team)));
 	t->switches.implicit_team = false;
 	l->link.on_line = on_lead_line;
 	l->link.on_end = on_lead_end;

@@ -66,8 +66,8 @@ static void add_owned(struct buf *out, const struct agent_tree *tree, const char
 	if (!tree->todo_dir || !tree->kit->tasks_of(&tree->main.env, name, &tasks))
 		return;
 	for (struct str rest = str_trim(buf_str(&tasks)); rest.p;) {
-		struct str line = str_cut(&rest, '\n');
-		buf_addf(out, " · owns " STR_FMT, STR_ARG(str_cut(&line, ' ')));
+		struct str line = str_cut(&rest, '\n'), number = str_cut(&line, ' ');
+		buf_addf(out, " · owns " STR_FMT, STR_ARG(number));
 	}
 }
 

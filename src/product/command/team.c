@@ -268,8 +268,8 @@ static void report_members(struct cadre_report *r, struct json_out *w, const str
 				continue;
 			map_set(&shown, str_from(row->name), r);
 			for (struct str rest = str_trim(str_from(row->tasks)); rest.p && rest.n;) {
-				struct str line = str_cut(&rest, '\n');
-				buf_addf(&owned, "%s" STR_FMT, owned.n ? " " : "", STR_ARG(str_cut(&line, ' ')));
+				struct str line = str_cut(&rest, '\n'), number = str_cut(&line, ' ');
+				buf_addf(&owned, "%s" STR_FMT, owned.n ? " " : "", STR_ARG(number));
 			}
 			bool works = !strcmp(row->state, "running");
 			report_row(r, works ? CADRE_GOOD : CADRE_NOTE, row->name, row->state,
