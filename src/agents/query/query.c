@@ -552,6 +552,10 @@ void query_put_notice(struct query *q, const struct notice_spec *spec)
 {
 	struct query_notice *n = find_about(q, spec->about);
 
+	/* A second put of an id changes nothing. Mail is compared by its sender: ten thousand may wait. */
+	for (uint32_t i = 0; spec->id && !spec->mail && i < q->notice_count; i++)
+		if (q->notices[i].id && !strcmp(q->notices[i].id, spec->id))
+			return;
 	if (n) {
 		free(n->id);
 		free(n->about);
