@@ -116,7 +116,9 @@ def a_question_names_the_child_that_asks(lab):
     with t:
         t.expect("> ")
         t.type("go")
-        t.expect('Allow Bash for agent "Inner work" (general-purpose): echo here > up; cat gate?')
+        t.expect('agent "Inner work" (general-purpose), ')
+        t.expect("wants to use Bash:")
+        t.expect("echo here > up; cat gate")
         t.expect("or say why: ")
         t.type("y")
         up.line()
@@ -150,7 +152,7 @@ def a_child_in_the_background_may_ask_while_a_line_is_typed(lab):
     with t:
         t.expect("> ")
         t.type("start")
-        t.expect('Allow Bash for agent "Quiet work" (general-purpose): ')
+        t.expect('agent "Quiet work" (general-purpose) wants to use Bash:')
         t.expect("or say why: ")
         t.type("y")
         t.expect("> ")

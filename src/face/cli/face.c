@@ -32,7 +32,7 @@ static void face_write_last(struct view *v)
 	view_write(v, buf_str(&v->last));
 }
 
-const struct face face_text = { .name = "text", .tree_fd = STDERR_FILENO, .event = text_event, .end = face_write_last };
+const struct face face_text = { .name = "text", .has_tree = true, .event = text_event, .end = face_write_last };
 
 /* `--output-format json`: the result frame of the last turn as one line, when the run is
  * over. */
@@ -180,14 +180,6 @@ static void line_add_child(struct view *v, const struct cadre_event *e)
 	}
 }
 
-static void line_face_start(struct view *v)
-{
-	AUTO_BUF struct buf b = { 0 };
-
-	buf_addf(&b, "cadre %s - /help for help, Ctrl-D to leave", cadre_version());
-	line_note(v, DIM, "", buf_str(&b));
-}
-
 static void line_face_event(struct view *v, const struct cadre_event *e)
 {
 	struct str text = view_event_text(e), summary;
@@ -246,7 +238,7 @@ static void line_face_event(struct view *v, const struct cadre_event *e)
 	case CADRE_HOOK_STARTED:
 	case CADRE_HOOK_ENDED:
 	case CADRE_SESSION_STARTED:
-	case CADRE_PERMISSION_ASKED: /* these three are asked by line_ask.c */
+	case CADRE_PERMISSION_ASKED: /* these three are asked by face/tui/ask.c */
 	case CADRE_QUESTION_ASKED:
 	case CADRE_ELICITATION_ASKED:
 	case CADRE_PERMISSION_DENIED: /* the call ends with the reason as its error */
@@ -254,6 +246,4 @@ static void line_face_event(struct view *v, const struct cadre_event *e)
 	}
 }
 
-const struct face face_line = {
-	.name = "line", .tree_fd = STDOUT_FILENO, .start = line_face_start, .event = line_face_event
-};
+const struct face face_line = { .name = "line", .event = line_face_event };

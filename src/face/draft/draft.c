@@ -235,6 +235,18 @@ const char *draft_mark_at(const struct draft *d, size_t at)
 	return mark ? mark->label : NULL;
 }
 
+void draft_show(const struct draft *d, size_t to, struct buf *out)
+{
+	for (size_t i = 0; i < to;) {
+		const char *label = draft_mark_at(d, i);
+		if (label)
+			buf_addf(out, "[%s]", label);
+		else
+			buf_addch(out, d->text.p[i]);
+		i += label ? 4 : 1;
+	}
+}
+
 void draft_expand(const struct draft *d, struct buf *out)
 {
 	for (size_t i = 0; i < d->text.n;) {
@@ -266,7 +278,7 @@ static bool is_word(struct str s, size_t at)
 	return c >= 0x80 || (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '_';
 }
 
-size_t draft_position(const struct draft *d, enum draft_move move)
+static size_t draft_position(const struct draft *d, enum draft_move move)
 {
 	struct str s = buf_str(&d->text);
 	size_t at = d->cursor;
@@ -316,6 +328,22 @@ void draft_move(struct draft *d, enum draft_move move)
 	d->cursor = draft_position(d, move);
 	d->typing = d->killing = false;
 	d->yanked_from = d->yanked_at = 0;
+}
+
+bool draft_move_row(struct draft *d, bool up)
+{
+	size_t start = draft_position(d, MOVE_LINE_START), end = draft_position(d, MOVE_LINE_END);
+	size_t column = d->cursor - start;
+
+	if (up ? !start : end == d->text.n)
+		return false;
+	d->cursor = up ? start - 1 : end + 1;
+	size_t to = draft_position(d, MOVE_LINE_START) + column;
+	d->cursor = MIN(to, draft_position(d, MOVE_LINE_END));
+	while (d->cursor < d->text.n && ((unsigned char)d->text.p[d->cursor] & 0xc0) == 0x80)
+		d->cursor++; /* not inside a character */
+	d->typing = d->killing = false;
+	return true;
 }
 
 void draft_delete(struct draft *d, enum draft_move until)
@@ -393,6 +421,66 @@ bool draft_stash(struct draft *d)
 	drop_changes(d, 0);
 	d->cursor = d->text.n;
 	d->typing = d->killing = false;
+	return true;
+}
+
+bool draft_edit(struct draft *d, enum action action, bool readline)
+{
+	switch (action) {
+	case ACTION_NEWLINE:
+		(void)draft_type(d, STR("\n"));
+		break;
+	case ACTION_UNDO:
+		draft_undo(d);
+		break;
+	case ACTION_LINE_START:
+		draft_move(d, MOVE_LINE_START);
+		break;
+	case ACTION_LINE_END:
+		draft_move(d, MOVE_LINE_END);
+		break;
+	case ACTION_LEFT:
+		draft_move(d, MOVE_LEFT);
+		break;
+	case ACTION_RIGHT:
+		draft_move(d, MOVE_RIGHT);
+		break;
+	case ACTION_WORD_LEFT:
+		draft_move(d, MOVE_WORD_LEFT);
+		break;
+	case ACTION_WORD_RIGHT:
+		draft_move(d, MOVE_WORD_RIGHT);
+		break;
+	case ACTION_DELETE_LEFT:
+		draft_delete(d, MOVE_LEFT);
+		break;
+	case ACTION_DELETE_RIGHT:
+		draft_delete(d, MOVE_RIGHT);
+		break;
+	case ACTION_KILL_LEFT:
+		draft_kill(d, readline ? MOVE_BLANK_LEFT : MOVE_WORD_LEFT);
+		break;
+	case ACTION_KILL_LEFT_PART:
+		draft_kill(d, MOVE_WORD_LEFT);
+		break;
+	case ACTION_KILL_RIGHT:
+		draft_kill(d, MOVE_WORD_RIGHT);
+		break;
+	case ACTION_KILL_END:
+		draft_kill(d, MOVE_LINE_END);
+		break;
+	case ACTION_KILL_START:
+		draft_kill(d, MOVE_LINE_START);
+		break;
+	case ACTION_YANK:
+		draft_yank(d);
+		break;
+	case ACTION_YANK_OLDER:
+		draft_yank_older(d);
+		break;
+	default:
+		return false;
+	}
 	return true;
 }
 

@@ -108,7 +108,7 @@ static void set_look(struct buf *out, unsigned look, enum theme theme)
 
 void styled_write(const struct styled *s, size_t from, size_t to, enum theme theme, struct buf *out)
 {
-	unsigned visible = theme ? 0xff : 0xff & ~(unsigned)LOOK_COLOURS, now = LOOK_PLAIN;
+	unsigned visible = theme == THEME_BARE ? 0 : theme ? 0xff : 0xff & ~(unsigned)LOOK_COLOURS, now = LOOK_PLAIN;
 
 	for (size_t at = from; at < to;) {
 		unsigned look = (unsigned char)s->looks.p[at] & visible;

@@ -29,7 +29,15 @@ enum look {
 };
 
 /* What the colours are. */
-enum theme { THEME_NONE, THEME_ANSI, THEME_DARK, THEME_LIGHT, THEME_DARK_DALTONIZED, THEME_LIGHT_DALTONIZED };
+enum theme {
+	THEME_NONE, /* no colours */
+	THEME_ANSI,
+	THEME_DARK,
+	THEME_LIGHT,
+	THEME_DARK_DALTONIZED,
+	THEME_LIGHT_DALTONIZED,
+	THEME_BARE, /* no looks at all */
+};
 /* By the name of the setting; auto: dark or light differences where the environment tells (COLORFGBG), else the terminal's own
  * sixteen colours. */
 enum theme theme_find(struct str name);

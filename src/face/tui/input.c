@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * input.c - what a key does at the prompt and during a turn. */
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 #include "face/tui/tui.h"
 #include "face/tui/state.h"
@@ -8,7 +9,7 @@
 #include "face/cli/view.h"
 #include "lib/json/json.h"
 
-enum { TWICE_MS = 2000, BURST_MS = 30 };
+enum { TWICE_MS = 2000, BURST_MS = 30, CHAT = 1 << CONTEXT_GLOBAL | 1 << CONTEXT_CHAT | 1 << CONTEXT_TASK };
 
 static const char *const modes[] = { "default", "acceptEdits", "plan" };
 
@@ -60,21 +61,14 @@ static void enter_line(struct tui *t)
 	}
 	draft_expand(d, &text);
 	struct str line = str_trim(buf_str(&text));
-	if (!line.n) {
+	if (plain_choose(t, line) || !line.n) {
 		draft_clear(d);
 		return;
 	}
 	history_load(t);
 	bool marked = d->mark_count > 0; /* what was pasted is not a command */
 	AUTO_BUF struct buf shown = { 0 };
-	for (size_t i = 0; i < d->text.n;) {
-		const char *label = draft_mark_at(d, i);
-		if (label)
-			buf_addf(&shown, "[%s]", label);
-		else
-			buf_addch(&shown, d->text.p[i]);
-		i += label ? 4 : 1;
-	}
+	draft_show(d, d->text.n, &shown);
 	buf_clear(&t->attached);
 	draft_blocks(d, &t->attached);
 	draft_add_history(d, str_trim(buf_str(&shown)));
@@ -129,25 +123,16 @@ static void move_to_background(struct tui *t)
 static void move_row(struct tui *t, bool up)
 {
 	struct draft *d = &t->draft;
-	size_t start = draft_position(d, MOVE_LINE_START), column = d->cursor - start;
 
-	if (up && start > 0) {
-		d->cursor = start - 1;
-		size_t above = draft_position(d, MOVE_LINE_START);
-		d->cursor = MIN(above + column, start - 1);
-	} else if (!up && draft_position(d, MOVE_LINE_END) < d->text.n) {
-		size_t below = draft_position(d, MOVE_LINE_END) + 1;
-		d->cursor = below;
-		d->cursor = MIN(below + column, draft_position(d, MOVE_LINE_END));
-	} else if (up && t->queue_count && !d->text.n) {
+	if (draft_move_row(d, up))
+		return;
+	if (up && t->queue_count && !d->text.n) {
 		take_back_queued(t);
 	} else {
 		history_load(t);
 		if (!(up ? draft_older(d) : draft_newer(d)) && !up && agents_shown(&t->agents, 0, tui_now_ms()))
 			t->agent_focus = 1;
 	}
-	while (d->cursor < d->text.n && ((unsigned char)d->text.p[d->cursor] & 0xc0) == 0x80)
-		d->cursor++; /* not inside a character */
 }
 
 static void redraw(struct tui *t)
@@ -162,18 +147,21 @@ static void redraw(struct tui *t)
 static void interrupt(struct tui *t)
 {
 	struct draft *d = &t->draft;
+	bool idle = !t->job && !t->in_turn && !d->text.n;
 
-	if (t->job) {
+	if ((idle || t->lines) && is_twice(&t->interrupted_ms)) {
+		tui_leave(t, t->lines ? EXIT_SIGNAL + SIGINT : EXIT_ANSWER);
+	} else if (t->job) {
 		job_cancel(t);
 	} else if (t->in_turn) { /* what is typed stays */
 		tui_interrupt(t);
-	} else if (d->text.n) {
-		draft_clear(d);
-		vim_reset(&t->vim, d);
-	} else if (is_twice(&t->interrupted_ms)) {
-		tui_leave(t, EXIT_ANSWER);
 	} else {
-		tui_note(t, "ctrl+c again leaves");
+		if (d->text.n) {
+			draft_clear(d);
+			vim_reset(&t->vim, d);
+		}
+		if (idle || t->lines)
+			tui_note(t, "ctrl+c again leaves");
 	}
 }
 
@@ -243,9 +231,15 @@ static void kill_agents(struct tui *t)
 	}
 }
 
-static void move_cursor(struct tui *t, enum draft_move move)
+bool input_edit(struct tui *t, struct draft *d, const struct key *key)
 {
-	draft_move(&t->draft, move);
+	enum action action = ACTION_SUBMIT;
+
+	if (key->code == KEY_PASTE)
+		return draft_paste(d, key->text);
+	if (key->code == KEY_TEXT && !key->alt)
+		return draft_type(d, key->text);
+	return keymap_find(&t->keymap, CHAT, key, &action) == KEYMAP_ACTION && draft_edit(d, action, t->readline);
 }
 
 void input_action(struct tui *t, enum action action)
@@ -259,9 +253,6 @@ void input_action(struct tui *t, enum action action)
 	case ACTION_SUBMIT_NOW:
 		submit_now(t);
 		break;
-	case ACTION_NEWLINE:
-		(void)draft_type(d, STR("\n"));
-		break;
 	case ACTION_CANCEL:
 		cancel(t);
 		break;
@@ -271,7 +262,7 @@ void input_action(struct tui *t, enum action action)
 	case ACTION_EXIT:
 		if (d->text.n)
 			draft_delete(d, MOVE_RIGHT);
-		else if (t->in_turn || t->agents.running ? is_twice(&t->interrupted_ms) : true)
+		else if (t->in_turn || (t->agents.running && !t->lines) ? is_twice(&t->interrupted_ms) : true)
 			tui_leave(t, EXIT_ANSWER);
 		else
 			tui_note(t, "agents are at work: ctrl+d again leaves");
@@ -315,7 +306,7 @@ void input_action(struct tui *t, enum action action)
 		if (t->in_turn)
 			move_to_background(t);
 		else
-			move_cursor(t, MOVE_LEFT);
+			draft_move(d, MOVE_LEFT);
 		break;
 	case ACTION_STASH:
 		if (!draft_stash(d))
@@ -329,54 +320,6 @@ void input_action(struct tui *t, enum action action)
 	case ACTION_IMAGE:
 		attach_clipboard(t);
 		break;
-	case ACTION_UNDO:
-		draft_undo(d);
-		break;
-	case ACTION_LINE_START:
-		move_cursor(t, MOVE_LINE_START);
-		break;
-	case ACTION_LINE_END:
-		move_cursor(t, MOVE_LINE_END);
-		break;
-	case ACTION_LEFT:
-		move_cursor(t, MOVE_LEFT);
-		break;
-	case ACTION_RIGHT:
-		move_cursor(t, MOVE_RIGHT);
-		break;
-	case ACTION_WORD_LEFT:
-		move_cursor(t, MOVE_WORD_LEFT);
-		break;
-	case ACTION_WORD_RIGHT:
-		move_cursor(t, MOVE_WORD_RIGHT);
-		break;
-	case ACTION_DELETE_LEFT:
-		draft_delete(d, MOVE_LEFT);
-		break;
-	case ACTION_DELETE_RIGHT:
-		draft_delete(d, MOVE_RIGHT);
-		break;
-	case ACTION_KILL_LEFT:
-		draft_kill(d, t->readline ? MOVE_BLANK_LEFT : MOVE_WORD_LEFT);
-		break;
-	case ACTION_KILL_LEFT_PART:
-		draft_kill(d, MOVE_WORD_LEFT);
-		break;
-	case ACTION_KILL_RIGHT:
-		draft_kill(d, MOVE_WORD_RIGHT);
-		break;
-	case ACTION_KILL_END:
-		draft_kill(d, MOVE_LINE_END);
-		break;
-	case ACTION_KILL_START:
-		draft_kill(d, MOVE_LINE_START);
-		break;
-	case ACTION_YANK:
-		draft_yank(d);
-		break;
-	case ACTION_YANK_OLDER:
-		draft_yank_older(d);
-		break;
 	case ACTION_REDRAW:
 		redraw(t);
 		break;
@@ -386,7 +329,8 @@ void input_action(struct tui *t, enum action action)
 	case ACTION_KEYS:
 		say_keys(t);
 		break;
-	default: /* of other contexts */
+	default: /* of the editor, or of other contexts */
+		(void)draft_edit(d, action, t->readline);
 		break;
 	}
 }
@@ -428,7 +372,6 @@ static bool agents_key(struct tui *t, const struct key *key)
 
 static void prompt_key(struct tui *t, const struct key *key)
 {
-	const unsigned contexts = 1u << CONTEXT_GLOBAL | 1u << CONTEXT_CHAT | 1u << CONTEXT_TASK;
 	struct draft *d = &t->draft;
 	enum vim_result by_vim = t->keymap.pending[0] ? VIM_OTHER : vim_key(&t->vim, d, key);
 	enum action action;
@@ -440,11 +383,11 @@ static void prompt_key(struct tui *t, const struct key *key)
 	if (by_vim != VIM_OTHER)
 		return;
 	if (key->code == KEY_PASTE) {
-		if (!attach_paths(t, key->text) && !draft_paste(d, key->text))
+		if (t->keys.paste_cut || (!attach_paths(t, key->text) && !draft_paste(d, key->text)))
 			tui_note(t, "the paste is too long");
 		return;
 	}
-	enum keymap_found found = keymap_find(&t->keymap, contexts, key, &action);
+	enum keymap_found found = keymap_find(&t->keymap, CHAT, key, &action);
 	if (found == KEYMAP_ACTION && !(action == ACTION_KEYS && d->text.n))
 		input_action(t, action);
 	else if (found == KEYMAP_MORE)
@@ -458,6 +401,8 @@ void input_key(struct tui *t, const struct key *pressed)
 	struct key translated = *pressed;
 	const struct key *key = &translated;
 
+	if (t->lines && key->code == KEY_ENTER && !key->alt)
+		translated.shift = false; /* a line feed: typed before the terminal was ours */
 	if (key->code == KEY_FOCUS_IN || key->code == KEY_FOCUS_OUT)
 		t->unfocused = key->code == KEY_FOCUS_OUT;
 	if (key->code == KEY_POSITION || key->code == KEY_KITTY)
@@ -466,20 +411,21 @@ void input_key(struct tui *t, const struct key *pressed)
 		attach_clipboard_bytes(t, key->text);
 	if (key->code == KEY_MORE || key->code >= KEY_FOCUS_IN)
 		return;
-	if (t->page) {
+	if (t->page && !t->lines) {
 		if (keymap_translate(&t->keymap, 1u << CONTEXT_TRANSCRIPT | 1u << CONTEXT_SELECT, &translated))
 			page_key(t, key);
 		return;
 	}
 	if (ask_takes_keys(t) || (t->asking && (key->code == KEY_PAGE_UP || key->code == KEY_PAGE_DOWN))) {
-		if (keymap_translate(&t->keymap, 1u << CONTEXT_CONFIRMATION, &translated))
+		if (t->lines || keymap_translate(&t->keymap, 1u << CONTEXT_CONFIRMATION, &translated))
 			ask_key(t, key);
 		return;
 	}
 	t->key_ms = tui_now_ms();
 	tui_changed(t);
 	if (t->asking) { /* it is on the screen, but not long enough: keys are for the draft, and nothing is sent */
-		if (key->code == KEY_TEXT || key->code == KEY_PASTE || key->code == KEY_BACKSPACE)
+		bool interrupts = t->lines && key->code == KEY_CTRL && key->letter == 'c';
+		if (key->code == KEY_TEXT || key->code == KEY_PASTE || key->code == KEY_BACKSPACE || interrupts)
 			prompt_key(t, key);
 		ask_consider(t);
 		return;
@@ -523,7 +469,7 @@ void input_bytes(struct tui *t, const char *bytes, size_t n)
 		const char *esc = memchr(bytes + at, '\033', n - at);
 		size_t plain = esc ? (size_t)(esc - bytes) - at : n - at;
 		bool free = !t->keys.n && !t->keys.pasting && !t->keys.reporting && plain;
-		if (free && (t->burst.n || keys_is_burst(&t->keys, bytes + at, plain))) {
+		if (free && !t->lines && (t->burst.n || keys_is_burst(&t->keys, bytes + at, plain))) {
 			buf_add(&t->burst, bytes + at, MIN(plain, KEY_PASTE_BYTES - t->burst.n));
 			tui_set_timer(t, TIMER_BURST, BURST_MS);
 			at += plain;
