@@ -560,10 +560,10 @@ def an_idle_prompt_does_nothing(lab):
         s.seen("I hear you.")
         ready(s)
         s.until("❯")
-        while s._pump(time.monotonic() + 1):
+        while s._pump(time.monotonic() + 0.5):
             pass
         before, written = switches(s.pid), len(s.raw)
-        seconds = float(os.environ.get("CADRE_IDLE_SECONDS", "3"))
+        seconds = float(os.environ.get("CADRE_IDLE_SECONDS", "1.5"))
         assert not s._pump(time.monotonic() + seconds)
         assert switches(s.pid) == before and len(s.raw) == written
         leave(s)

@@ -430,6 +430,7 @@ static void prompt_key(struct tui *t, const struct key *key)
 {
 	const unsigned contexts = 1u << CONTEXT_GLOBAL | 1u << CONTEXT_CHAT | 1u << CONTEXT_TASK;
 	struct draft *d = &t->draft;
+	buf_clear(&t->note); /* it was read: the row is for what the key does */
 	enum vim_result by_vim = t->keymap.pending[0] ? VIM_OTHER : vim_key(&t->vim, d, key);
 	enum action action;
 

@@ -322,10 +322,13 @@ static void on_stdin(struct cadre *c, int fd, void *data)
 	}
 	input_bytes(t, bytes, (size_t)n);
 	t->due[TIMER_ESC] = (t->keys.n || t->keys.reporting) && !t->keys.pasting ? tui_now_ms() + ESC_MS : 0;
-	if (!t->keys.pasting && !t->burst.n)
-		tui_draw(t);
-	else
+	if (t->keys.pasting || t->burst.n) {
 		arm_timers(t);
+		return;
+	}
+	tui_draw(t);
+	if (t->out) /* without another turn of the loop */
+		(void)cadre_writer_flush(t->out, 0, NULL, 0);
 }
 
 void tui_suspend(struct tui *t)
@@ -569,6 +572,7 @@ int tui_run(const struct args *args)
 	}
 	status_refresh(&t);
 	tui_draw(&t);
+	(void)cadre_writer_flush(t.out, 0, NULL, 0);
 	probe_start(&t);
 	keep_terminal(&t);
 	while (!t.over) {
