@@ -202,7 +202,7 @@ def walk_once(lab, seed):
         except AssertionError as e:
             raise AssertionError("seed %d, step %d, %s: %s\n%s" % (seed, len(walk.trail), " ".join(walk.trail[-30:]), e, "\n".join(s.all()[-60:])))
         s.send("\x05\x15")
-        s.press("C-d")
+        s.press("C-d", "C-d")
         assert s.wait() == 0
 
 

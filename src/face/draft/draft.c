@@ -56,8 +56,7 @@ void draft_clear(struct draft *d)
 void draft_release(struct draft *d)
 {
 	draft_clear(d);
-	drop_marks(&d->stash_marks, &d->stash_mark_count);
-	buf_release(&d->stash);
+	draft_kept_release(&d->stash);
 	buf_release(&d->text);
 	for (size_t i = 0; i < DRAFT_KILLS; i++)
 		free(d->kills[i]);
@@ -247,6 +246,13 @@ void draft_expand(const struct draft *d, struct buf *out)
 	}
 }
 
+struct str draft_mark_text(const struct draft *d, size_t at)
+{
+	const struct draft_mark *mark = mark_at(d, at);
+
+	return mark && !mark->block ? buf_str(&mark->content) : STR("");
+}
+
 void draft_blocks(const struct draft *d, struct buf *out)
 {
 	for (size_t i = 0; i < d->text.n; i++) {
@@ -375,24 +381,41 @@ void draft_yank_older(struct draft *d)
 	yank(d, next, d->yanked_from, d->yanked_at);
 }
 
+void draft_kept_release(struct draft_kept *kept)
+{
+	drop_marks(&kept->marks, &kept->mark_count);
+	buf_release(&kept->text);
+}
+
+void draft_keep(struct draft *d, struct draft_kept *kept)
+{
+	draft_kept_release(kept);
+	*kept = (struct draft_kept){ d->text, d->marks, d->mark_count };
+	d->text = (struct buf){ 0 };
+	d->marks = NULL;
+	d->mark_count = 0;
+	draft_clear(d);
+}
+
+void draft_bring(struct draft *d, struct draft_kept *kept)
+{
+	draft_clear(d);
+	buf_release(&d->text);
+	d->text = kept->text;
+	d->marks = kept->marks;
+	d->mark_count = kept->mark_count;
+	d->cursor = d->text.n;
+	*kept = (struct draft_kept){ 0 };
+}
+
 bool draft_stash(struct draft *d)
 {
-	bool back = !d->text.n;
-	struct draft was = *d;
-
-	if (back && !d->stash.n)
+	if (!d->text.n && !d->stash.text.n)
 		return false;
-	d->text = was.stash;
-	d->marks = was.stash_marks;
-	d->mark_count = was.stash_mark_count;
-	d->stash = was.text;
-	d->stash_marks = was.marks;
-	d->stash_mark_count = was.mark_count;
-	if (!back)
-		draft_clear(d); /* what was aside before */
-	drop_changes(d, 0);
-	d->cursor = d->text.n;
-	d->typing = d->killing = false;
+	if (d->text.n)
+		draft_keep(d, &d->stash);
+	else
+		draft_bring(d, &d->stash);
 	return true;
 }
 
