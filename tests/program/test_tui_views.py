@@ -179,8 +179,8 @@ def a_server_that_does_not_answer_is_waited_for_with_seconds_and_few_wakeups(lab
         s.press("hello", "enter")
         s.until("waiting for the model . 3")
         before = switches(s.pid)
-        s.until("waiting for the model . 13")
-        assert switches(s.pid) - before <= 40, switches(s.pid) - before  # of all threads; one frame a second
+        s.until("waiting for the model . 6")
+        assert switches(s.pid) - before <= 12, switches(s.pid) - before  # of all threads; one frame a second
         s.press("esc")
         s.seen("Interrupted.")
         ready(s)

@@ -22,6 +22,13 @@ struct draft_mark {
 	char *block;        /* of a file: a content block of the prompt, as JSON; NULL: none */
 };
 
+/* A text that was put aside, with its marks */
+struct draft_kept {
+	struct buf text;
+	struct draft_mark *marks;
+	size_t mark_count;
+};
+
 struct draft {
 	struct buf text; /* valid UTF-8 without NUL */
 	size_t cursor;
@@ -38,9 +45,7 @@ struct draft {
 	char **history; /* oldest first; owned */
 	size_t history_count, history_at;
 	struct buf left; /* the text that was left for the history */
-	struct buf stash;
-	struct draft_mark *stash_marks;
-	size_t stash_mark_count;
+	struct draft_kept stash;
 };
 
 enum draft_move {
@@ -75,10 +80,14 @@ void draft_set(struct draft *d, struct str text);                             /*
 /* Its label if a mark stands at this offset; NULL: none */
 const char *draft_mark_at(const struct draft *d, size_t at);
 void draft_show(const struct draft *d, size_t to, struct buf *out); /* the text up to there, marks by their labels */
+struct str draft_mark_text(const struct draft *d, size_t at);       /* what was pasted there; "": no mark of a paste */
 void draft_expand(const struct draft *d, struct buf *out);          /* the text with what its marks stand for */
 void draft_blocks(const struct draft *d,
 		  struct buf *out); /* of files whose marks are in the text, as a JSON array; "": none */
 
+void draft_keep(struct draft *d, struct draft_kept *kept);  /* moves the text there, in place of what is there */
+void draft_bring(struct draft *d, struct draft_kept *kept); /* and back, in place of the text */
+void draft_kept_release(struct draft_kept *kept);
 bool draft_stash(struct draft *d); /* puts the text aside; an empty draft gets it back. false: there is nothing */
 
 void draft_add_history(struct draft *d, struct str text);

@@ -12,6 +12,7 @@ enum {
 	TAIL_ROWS = 5,
 	PROMPT_ROWS = 20,
 	LIVE_ROWS = 6,
+	LIVE_MOVE = 4,
 	SUMMARY_BYTES = 200,
 	STARTS_SHOWN = 6 /* agents that begin together */,
 	SLOW_MS = 1000
@@ -583,8 +584,8 @@ void feed_release(struct tui *t)
 
 /* ---- while it lasts ------------------------------------------------------------------------------------------------- */
 
-/* Rows start where they started before, so text that is added changes the last row alone. A full tail moves up by half of its
- * rows at once, because a move draws all of them; it keeps its height. */
+/* Rows start where they started before, so text that is added changes the last row alone. A full tail moves up by most of its
+ * rows at once, because a move draws all that stay; it keeps its height. */
 void feed_add_tail(struct tui *t)
 {
 	struct styled *s = &t->tail;
@@ -598,8 +599,8 @@ void feed_add_tail(struct tui *t)
 		}
 		if (count <= LIVE_ROWS)
 			break;
-		buf_drop(&s->text, starts[LIVE_ROWS / 2]);
-		buf_drop(&s->looks, starts[LIVE_ROWS / 2]);
+		buf_drop(&s->text, starts[LIVE_MOVE]);
+		buf_drop(&s->looks, starts[LIVE_MOVE]);
 		t->tail_moved = true;
 	}
 	for (size_t i = 0; i < (t->tail_moved ? LIVE_ROWS : count); i++) {

@@ -11,7 +11,7 @@
 
 enum { TWICE_MS = 2000, BURST_MS = 30, CHAT = 1 << CONTEXT_GLOBAL | 1 << CONTEXT_CHAT | 1 << CONTEXT_TASK };
 
-static const char *const modes[] = { "default", "acceptEdits", "plan" };
+static const char *const modes[] = { "default", "acceptEdits", "plan", "auto", "bypassPermissions" };
 
 static bool is_twice(int64_t *last_ms)
 {
@@ -22,21 +22,25 @@ static bool is_twice(int64_t *last_ms)
 	return twice;
 }
 
+/* The next mode that the session may be in */
 static void cycle_mode(struct tui *t)
 {
-	size_t next = 1;
+	size_t next = 0;
 	char why[240] = "";
 
 	for (size_t i = 0; t->mode && i < COUNT_OF(modes); i++)
 		if (!strcmp(modes[i], t->mode))
-			next = (i + 1) % COUNT_OF(modes);
-	if (cadre_session_set(t->session, "permission-mode", modes[next], why, sizeof why) < 0) {
-		tui_note(t, why);
+			next = i;
+	for (size_t tries = 0; tries < COUNT_OF(modes); tries++) {
+		next = (next + 1) % COUNT_OF(modes);
+		if (cadre_session_set(t->session, "permission-mode", modes[next], why, sizeof why) < 0)
+			continue;
+		free(t->mode);
+		t->mode = next ? xstrdup(modes[next]) : NULL;
+		status_refresh(t);
 		return;
 	}
-	free(t->mode);
-	t->mode = next ? xstrdup(modes[next]) : NULL;
-	status_refresh(t);
+	tui_note(t, why);
 }
 
 static void say_keys(struct tui *t)
@@ -73,7 +77,8 @@ static void enter_line(struct tui *t)
 	draft_blocks(d, &t->attached);
 	draft_add_history(d, str_trim(buf_str(&shown)));
 	history_append(t, str_trim(buf_str(&shown)));
-	draft_clear(d);
+	CLEANUP(draft_kept_release) struct draft_kept kept = { 0 };
+	draft_keep(d, &kept);
 	vim_reset(&t->vim, d);
 	menu_close(t);
 	if (!marked && str_starts(line, STR("!"))) {
@@ -95,22 +100,34 @@ static void enter_line(struct tui *t)
 		return;
 	if (!t->in_turn)
 		feed_prompt(t, buf_str(&shown));
+	size_t queued = t->queue_count;
 	tui_submit(t, line);
+	if (t->queue_count > queued) {
+		t->queue[queued].draft = kept;
+		kept = (struct draft_kept){ 0 };
+	}
 }
 
 static void take_back_queued(struct tui *t)
 {
-	struct queued last = t->queue[--t->queue_count];
+	CLEANUP(tui_queued_release) struct queued last = t->queue[--t->queue_count];
 
-	draft_set(&t->draft, str_from(last.text));
-	free(last.text);
-	free(last.blocks);
+	if (last.draft.text.n)
+		draft_bring(&t->draft, &last.draft);
+	else
+		draft_set(&t->draft, str_from(last.text));
 }
 
+/* At the prompt its key is a letter to the left */
 static void move_to_background(struct tui *t)
 {
 	AUTO_BUF struct buf b = { 0 };
-	int moved = t->in_turn ? cadre_background(t->session, NULL) : 0;
+
+	if (!t->in_turn) {
+		draft_move(&t->draft, MOVE_LEFT);
+		return;
+	}
+	int moved = cadre_background(t->session, NULL);
 
 	if (moved > 0)
 		buf_addf(&b, "%d agent%s in the background now", moved, moved == 1 ? " works" : "s work");
@@ -242,97 +259,94 @@ bool input_edit(struct tui *t, struct draft *d, const struct key *key)
 	return keymap_find(&t->keymap, CHAT, key, &action) == KEYMAP_ACTION && draft_edit(d, action, t->readline);
 }
 
+static void exit_or_delete(struct tui *t)
+{
+	if (t->draft.text.n)
+		draft_delete(&t->draft, MOVE_RIGHT);
+	else if ((t->lines && !t->in_turn) || is_twice(&t->interrupted_ms))
+		tui_leave(t, EXIT_ANSWER);
+	else
+		tui_note(t, t->agents.running ? "agents are at work: ctrl+d again leaves, --resume continues them"
+					      : "ctrl+d again leaves");
+}
+
+/* What was pasted, beside its mark; else the conversation */
+static void show_all(struct tui *t)
+{
+	size_t at = t->draft.cursor;
+	struct str pasted = draft_mark_text(&t->draft, at);
+
+	if (!pasted.n && at >= 4)
+		pasted = draft_mark_text(&t->draft, at - 4);
+	if (pasted.n)
+		page_open_text(t, "Pasted", pasted);
+	else
+		command_show_transcript(t);
+}
+
+static void toggle_todos(struct tui *t)
+{
+	if (t->todo_count)
+		t->todo_open = !t->todo_open;
+	else
+		page_open_agents(t);
+}
+
+static void stash(struct tui *t)
+{
+	if (!draft_stash(&t->draft))
+		tui_note(t, "there is no text");
+	else if (!t->draft.text.n)
+		tui_note(t, "the text is put aside; the same key brings it back");
+}
+
+static void row_up(struct tui *t)
+{
+	move_row(t, true);
+}
+
+static void row_down(struct tui *t)
+{
+	move_row(t, false);
+}
+
+static void choose_model(struct tui *t)
+{
+	(void)command_slash(t, STR("/model"));
+}
+
 void input_action(struct tui *t, enum action action)
 {
-	struct draft *d = &t->draft;
+	static void (*const actions[ACTION_COUNT])(struct tui * t) = {
+		[ACTION_SUBMIT] = enter_line,
+		[ACTION_SUBMIT_NOW] = submit_now,
+		[ACTION_CANCEL] = cancel,
+		[ACTION_INTERRUPT] = interrupt,
+		[ACTION_EXIT] = exit_or_delete,
+		[ACTION_PREVIOUS] = row_up,
+		[ACTION_NEXT] = row_down,
+		[ACTION_SEARCH] = menu_search_history,
+		[ACTION_COMPLETE] = ask_open,
+		[ACTION_CYCLE_MODE] = cycle_mode,
+		[ACTION_MODEL] = choose_model,
+		[ACTION_THINKING] = toggle_thinking,
+		[ACTION_TRANSCRIPT] = show_all,
+		[ACTION_TODOS] = toggle_todos,
+		[ACTION_AGENTS] = page_open_agents,
+		[ACTION_KILL_AGENTS] = kill_agents,
+		[ACTION_BACKGROUND] = move_to_background,
+		[ACTION_STASH] = stash,
+		[ACTION_EDITOR] = job_edit_draft,
+		[ACTION_IMAGE] = attach_clipboard,
+		[ACTION_REDRAW] = redraw,
+		[ACTION_SUSPEND] = tui_suspend,
+		[ACTION_KEYS] = say_keys,
+	};
 
-	switch (action) {
-	case ACTION_SUBMIT:
-		enter_line(t);
-		break;
-	case ACTION_SUBMIT_NOW:
-		submit_now(t);
-		break;
-	case ACTION_CANCEL:
-		cancel(t);
-		break;
-	case ACTION_INTERRUPT:
-		interrupt(t);
-		break;
-	case ACTION_EXIT:
-		if (d->text.n)
-			draft_delete(d, MOVE_RIGHT);
-		else if (t->in_turn || (t->agents.running && !t->lines) ? is_twice(&t->interrupted_ms) : true)
-			tui_leave(t, EXIT_ANSWER);
-		else
-			tui_note(t, "agents are at work: ctrl+d again leaves");
-		break;
-	case ACTION_PREVIOUS:
-	case ACTION_NEXT:
-		move_row(t, action == ACTION_PREVIOUS);
-		break;
-	case ACTION_SEARCH:
-		menu_search_history(t);
-		break;
-	case ACTION_COMPLETE:
-		if (t->asks)
-			ask_open(t);
-		break;
-	case ACTION_CYCLE_MODE:
-		cycle_mode(t);
-		break;
-	case ACTION_MODEL:
-		(void)command_slash(t, STR("/model"));
-		break;
-	case ACTION_THINKING:
-		toggle_thinking(t);
-		break;
-	case ACTION_TRANSCRIPT:
-		command_show_transcript(t);
-		break;
-	case ACTION_TODOS:
-		if (t->todo_count)
-			t->todo_open = !t->todo_open;
-		else
-			page_open_agents(t);
-		break;
-	case ACTION_AGENTS:
-		page_open_agents(t);
-		break;
-	case ACTION_KILL_AGENTS:
-		kill_agents(t);
-		break;
-	case ACTION_BACKGROUND:
-		if (t->in_turn)
-			move_to_background(t);
-		else
-			draft_move(d, MOVE_LEFT);
-		break;
-	case ACTION_STASH:
-		if (!draft_stash(d))
-			tui_note(t, "there is no text");
-		else if (!d->text.n)
-			tui_note(t, "the text is put aside; the same key brings it back");
-		break;
-	case ACTION_EDITOR:
-		job_edit_draft(t);
-		break;
-	case ACTION_IMAGE:
-		attach_clipboard(t);
-		break;
-	case ACTION_REDRAW:
-		redraw(t);
-		break;
-	case ACTION_SUSPEND:
-		tui_suspend(t);
-		break;
-	case ACTION_KEYS:
-		say_keys(t);
-		break;
-	default: /* of the editor, or of other contexts */
-		(void)draft_edit(d, action, t->readline);
-		break;
-	}
+	if (actions[action])
+		actions[action](t);
+	else
+		(void)draft_edit(&t->draft, action, t->readline);
 }
 
 /* ---- the rows of agents ------------------------------------------------------------------------------------------------ */
@@ -373,6 +387,7 @@ static bool agents_key(struct tui *t, const struct key *key)
 static void prompt_key(struct tui *t, const struct key *key)
 {
 	struct draft *d = &t->draft;
+	buf_clear(&t->note); /* it was read: the row is for what the key does */
 	enum vim_result by_vim = t->keymap.pending[0] ? VIM_OTHER : vim_key(&t->vim, d, key);
 	enum action action;
 

@@ -85,7 +85,8 @@ void rows_add_agents(struct tui *t, bool small)
 			       t->rows[t->row_count - 1].looks.n);
 	}
 	if (!small && alive > shown)
-		styled_addf(&t->rows[head], LOOK_DIM, " . %zu more, ctrl+t", alive - shown);
+		styled_addf(&t->rows[head], LOOK_DIM, " . %zu more, ctrl+%s", alive - shown,
+			    t->todo_count ? "x t" : "t"); /* ctrl+t is for the list of what is to be done */
 }
 
 /* ---- the input ------------------------------------------------------------------------------------------------------ */

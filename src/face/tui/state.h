@@ -127,7 +127,8 @@ struct tui {
 	struct buf attached;       /* content blocks for the prompt that is submitted next; "": none */
 	struct queued {
 		char *text, *blocks;
-	} * queue; /* prompts for the next turns; owned */
+		struct draft_kept draft; /* as it was typed */
+	} * queue;                       /* prompts for the next turns; owned */
 	size_t queue_count;
 	struct agents agents;
 	struct ask *asks; /* oldest first */
@@ -150,6 +151,7 @@ void tui_draw(struct tui *t);                                           /* now *
 void tui_note(struct tui *t, const char *text);                         /* in the status row, for two seconds */
 void tui_submit(struct tui *t, struct str prompt);                      /* a prompt, at once or queued */
 void tui_leave(struct tui *t, int code);
+void tui_queued_release(struct queued *q);
 void tui_want(struct tui *t, enum tui_wanted wanted, struct str id); /* another session */
 struct str tui_setting(struct tui *t, const char *path);             /* its value, a text without quotes; "": not set */
 void tui_read_settings(struct tui *t);                               /* those that decide how it looks */

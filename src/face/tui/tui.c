@@ -108,6 +108,7 @@ void tui_draw(struct tui *t)
 	}
 	if (out.n)
 		cadre_write(t->out, out.p, out.n);
+	(void)cadre_writer_flush(t->out, 0, NULL, 0); /* before the size can change again */
 	t->drawn_ms = tui_now_ms();
 	bool ticks = (t->in_turn || t->agents.running) && (!t->lines || t->region.shown_count);
 	if (ticks && !t->due[TIMER_TICK])
@@ -204,7 +205,7 @@ void tui_submit(struct tui *t, struct str prompt)
 	if (t->in_turn) {
 		t->queue = xrealloc(t->queue, (t->queue_count + 1) * sizeof *t->queue);
 		t->queue[t->queue_count++] =
-			(struct queued){ xstrndup(prompt.p, prompt.n), buf_take(&t->attached, NULL) };
+			(struct queued){ .text = xstrndup(prompt.p, prompt.n), .blocks = buf_take(&t->attached, NULL) };
 		if (t->lines)
 			plain_finish(t, STR("queued: "), prompt);
 		return;
@@ -278,15 +279,22 @@ void tui_want(struct tui *t, enum tui_wanted wanted, struct str id)
 	cadre_stop(t->c);
 }
 
+void tui_queued_release(struct queued *q)
+{
+	free(q->text);
+	free(q->blocks);
+	draft_kept_release(&q->draft);
+}
+
 static void next_of_queue(struct tui *t)
 {
 	if (!t->queue_count || t->in_turn || t->leaving)
 		return;
-	AUTO_FREE char *first = t->queue[0].text, *blocks = t->queue[0].blocks;
+	CLEANUP(tui_queued_release) struct queued first = t->queue[0];
 	memmove(t->queue, t->queue + 1, --t->queue_count * sizeof *t->queue);
-	feed_prompt(t, str_from(first));
-	buf_addstr(&t->attached, blocks);
-	tui_submit(t, str_from(first));
+	feed_prompt(t, str_from(first.text));
+	buf_addstr(&t->attached, first.blocks);
+	tui_submit(t, str_from(first.text));
 }
 
 static void on_event(const struct cadre_event *e, void *data)
@@ -337,10 +345,11 @@ static void on_stdin(struct cadre *c, int fd, void *data)
 	}
 	input_bytes(t, bytes, (size_t)n);
 	t->due[TIMER_ESC] = (t->keys.n || t->keys.reporting) && !t->keys.pasting ? tui_now_ms() + ESC_MS : 0;
-	if (!t->keys.pasting && !t->burst.n)
-		tui_draw(t);
-	else
+	if (t->keys.pasting || t->burst.n) {
 		arm_timers(t);
+		return;
+	}
+	tui_draw(t);
 }
 
 void tui_suspend(struct tui *t)
@@ -519,10 +528,8 @@ static void tui_release(struct tui *t)
 	region_release(&t->region);
 	for (size_t i = 0; i < t->row_cap; i++)
 		styled_release(&t->rows[i]);
-	for (size_t i = 0; i < t->queue_count; i++) {
-		free(t->queue[i].text);
-		free(t->queue[i].blocks);
-	}
+	for (size_t i = 0; i < t->queue_count; i++)
+		tui_queued_release(&t->queue[i]);
 	buf_release(&t->attached);
 	for (struct map_entry *e = map_next(&t->skills, NULL); e; e = map_next(&t->skills, e))
 		free(e->value);
@@ -591,6 +598,7 @@ int tui_run(const struct args *args, bool plain)
 	tui_draw(&t);
 	if (!t.lines)
 		probe_start(&t);
+	(void)cadre_writer_flush(t.out, 0, NULL, 0);
 	keep_terminal(&t);
 	while (!t.over) {
 		cadre_run(t.c);
