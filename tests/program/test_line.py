@@ -357,16 +357,73 @@ def the_terminal_is_given_back_by_any_signal(lab):
 def a_dumb_terminal_gets_no_sequences(lab):
     line = Line(lab, TERM="dumb")
     line.expect_exact("> ")
+    for keys, sent in (("abc", "abc"), ("\x7f", "\b \b"), ("\u65e5", "\u65e5"), ("\x7f", "\b \b\b \b"), ("\x01", "\b \b\b \b"), ("X", "X")):
+        line.send(keys)  # what is added or removed at the end is all that is written
+        assert line.read(len(sent)) == sent, (keys, line.before)
+    line.press("\r")
+    line.expect_exact("ab\r\n")  # what stood behind the cursor
+    line.answered()
     line.press("abd", "left", "c", "\x7f", "c", "\r")
     line.answered()
     line.paste("pasted")
     line.press("\r")
     line.answered()
-    assert line.prompts() == ["abcd", "pasted"], line.prompts()
+    assert line.prompts() == ["Xab", "abcd", "pasted"], line.prompts()
     line.press("C-d")
     line.expect(pexpect.EOF)
     assert "\x1b" not in line.before
     line.close()
+
+
+def a_paste_of_any_length_is_one_answer(lab):
+    line = start_question(lab, "plan", ("--permission-mode", "plan"), ("kept",))
+    line.expect_exact("say why: ")
+    reason = "because " + "y" * (8 * 1024)
+    line.paste(reason + "\rn\rmore")
+    line.press("\r")
+    line.expect_exact("I hear you.")
+    line.expect_exact("> kept")
+    results = json.dumps(lab.models[0].bodies()[-1]["messages"][-1])
+    assert reason + "\\nn\\nmore" in results, results[-300:]
+    line.press("C-u")
+    line.leave()
+
+
+def a_list_is_numbered_and_a_number_chooses(lab):
+    line = Line(lab)
+    line.ready()
+    line.press("/mode", "\r")
+    line.expect_exact("1. default")
+    line.expect_exact("or nothing: ")
+    line.press("\r")
+    line.expect_exact("> ")
+    line.press("/mode", "\r")
+    line.expect_exact("2. acceptEdits")
+    line.expect_exact("or nothing: ")
+    line.press("2", "\r")
+    line.expect_exact("permission-mode: acceptEdits")
+    line.expect_exact("> ")
+    line.press("/mode", "\r")
+    line.expect_exact("or nothing: ")
+    line.press("no number", "\r")  # a prompt
+    line.answered()
+    assert line.prompts() == ["no number"], line.prompts()
+    line.leave()
+
+
+def what_was_typed_is_there_in_the_next_session(lab):
+    for text in ("in the first", "in the second"):
+        line = Line(lab)
+        line.ready()
+        line.press(text, "\r")
+        line.answered()
+        line.leave()
+    line = Line(lab)
+    line.ready()
+    line.press("up", "up", "\r")
+    line.answered()
+    assert line.prompts()[-1] == "in the first", line.prompts()
+    line.leave()
 
 
 class Tmux:
@@ -463,4 +520,7 @@ if __name__ == "__main__":
          ctrl_z_gives_the_terminal_back_and_fg_draws_the_line_again,
          the_terminal_is_given_back_by_any_signal,
          a_dumb_terminal_gets_no_sequences,
+         a_paste_of_any_length_is_one_answer,
+         a_list_is_numbered_and_a_number_chooses,
+         what_was_typed_is_there_in_the_next_session,
          the_line_is_right_in_tmux_after_keys_pastes_and_resizes)

@@ -267,7 +267,7 @@ rule forged
 def row_64_a_question_of_a_member_is_answered_at_the_lead_and_by_nothing_else(t):
     t.lead("--teammate-mode", "auto", "--session-id", t.session)
     t.type("Make a team")
-    t.sees("wants to use Write:")
+    t.sees("wants to use Wri")
     meta = t.meta()["ann"]["team"]
     calls = t.lab.transcript(meta["agentSession"], torn=True).calls()
     call = next(iter(calls))
@@ -981,7 +981,7 @@ def row_68_a_question_of_another_program_gets_an_answer_that_is_signed(t):
     t.lead("--teammate-mode", "auto", "--session-id", t.session, CLAUDE_CODE_TEAMMATE_COMMAND=str(program))
     t.type("Make a team")
     t.sees('agent "ann"')
-    t.sees("wants to use Write:")
+    t.sees("wants to use Wri")
     t.sees("say why:")
     t.run("send-keys", "-t", t.shell, "y")
     t.run("send-keys", "-t", t.shell, "Enter")
@@ -1326,7 +1326,7 @@ def row_68_a_question_of_the_current_product_is_answered_at_the_lead(t):
     t.lead("--teammate-mode", "auto", "--session-id", t.session, CLAUDE_CODE_TEAMMATE_COMMAND=current_product(t))
     pane = lambda: [t.screen(p[0]) for p in t.members().values()]
     t.type("Make a team")
-    until(lambda: "wants to use Write:" in t.screen() and "say why:" in t.screen(), lambda: (t.screen(), pane()), 60)
+    until(lambda: "wants to use Wri" in t.screen() and "say why:" in t.screen(), lambda: (t.screen(), pane()), 60)
     assert not asked.exists()
     t.run("send-keys", "-t", t.shell, "y")
     t.run("send-keys", "-t", t.shell, "Enter")

@@ -23,7 +23,7 @@ rule delegates
   call Agent {"description": "Map it", "prompt": "map", "subagent_type": "general-purpose"}
 rule late
   prompt contains "late"
-  delay 16000
+  latency 15200
   text Late.
 rule says
   text I hear you.
