@@ -176,7 +176,7 @@ static void line_add_child(struct view *v, const struct cadre_event *e)
 		agent_title(&b, e);
 		buf_addstr(&b, b.n ? ": " : "");
 		buf_add(&b, text.p, text.n);
-		line_note(v, kind == CADRE_ERROR ? RED : DIM, kind == CADRE_ERROR ? error_label(v) : "", buf_str(&b));
+		line_note(v, view_is_error(e) ? RED : DIM, view_is_error(e) ? error_label(v) : "", buf_str(&b));
 	}
 }
 
@@ -210,7 +210,7 @@ static void line_face_event(struct view *v, const struct cadre_event *e)
 		line_note(v, DIM, "", text);
 		break;
 	case CADRE_ERROR:
-		line_note(v, RED, error_label(v), text);
+		line_note(v, view_is_error(e) ? RED : DIM, view_is_error(e) ? error_label(v) : "", text);
 		break;
 	case CADRE_TURN_ENDED:
 		view_end_line(v);

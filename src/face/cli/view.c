@@ -115,7 +115,7 @@ static const char *note_label(const struct view *v, const struct cadre_event *e)
 {
 	switch (cadre_event_kind(e)) {
 	case CADRE_ERROR:
-		return "error";
+		return view_is_error(e) ? "error" : "note";
 	case CADRE_RETRY:
 		return v->notes ? "retry" : NULL;
 	case CADRE_PERMISSION_DENIED:
@@ -152,8 +152,9 @@ void view_note(struct view *v, const struct cadre_event *e)
 		agent_title(&who, e);
 		render_line(&b, buf_str(&who));
 		buf_addstr(&b, who.n ? ": " : "");
-		render_line(&b, str_from(name));
-		buf_addstr(&b, name[0] ? ": " : "");
+		bool named = kind != CADRE_ERROR && name[0];
+		render_line(&b, str_from(named ? name : ""));
+		buf_addstr(&b, named ? ": " : "");
 		render_line(&b, view_event_text(e));
 	}
 	view_hide_tree(v);

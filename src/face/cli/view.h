@@ -68,6 +68,10 @@ int view_flush(struct view *v, unsigned timeout_ms, struct err *err);
  * For faces whose output is read by programs; it goes to standard error. */
 void view_note(struct view *v, const struct cadre_event *e);
 struct str view_event_text(const struct cadre_event *e);
+static inline bool view_is_error(const struct cadre_event *e) /* of a message for the user: not a note of a hook */
+{
+	return cadre_event_kind(e) == CADRE_ERROR && strcmp(cadre_event_name(e), "note") != 0;
+}
 
 /* Foreign text made fit for a terminal. What a model, a file or a server wrote must not move
  * the cursor, set the title, fill the clipboard or turn the reading direction around: C0 and C1 controls,

@@ -510,7 +510,8 @@ static void feed_child(struct tui *t, const struct cadre_event *e)
 		agent_title(&b, e);
 		buf_addstr(&b, ": ");
 		buf_add(&b, text.p, text.n);
-		feed_line(t, LOOK_RED, tui_mark(t, MARK_FAILED), buf_str(&b));
+		feed_line(t, view_is_error(e) ? LOOK_RED : LOOK_DIM,
+			  tui_mark(t, view_is_error(e) ? MARK_FAILED : MARK_TOOL), buf_str(&b));
 	}
 }
 
@@ -552,7 +553,8 @@ void feed_event(struct tui *t, const struct cadre_event *e)
 		feed_line(t, LOOK_DIM, tui_mark(t, MARK_TOOL), text);
 		break;
 	case CADRE_ERROR:
-		feed_line(t, LOOK_RED, tui_mark(t, MARK_FAILED), text);
+		feed_line(t, view_is_error(e) ? LOOK_RED : LOOK_DIM,
+			  tui_mark(t, view_is_error(e) ? MARK_FAILED : MARK_TOOL), text);
 		if (text.n && memmem(text.p, text.n, "`cadre trust`", 13))
 			ask_trust(t, text);
 		break;

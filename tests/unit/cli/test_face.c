@@ -12,6 +12,8 @@ static const struct made conversation[] = {
 	{ .kind = CADRE_TOOL_STARTED, .name = "Read", .text = "src/x.c" },
 	{ .kind = CADRE_TOOL_ENDED, .name = "Read", .text = "no such file\nsecond line", .is_error = true },
 	{ .kind = CADRE_RETRY, .text = "529, again in 2 s", .frame = "{\"type\":\"retry\"}" },
+	{ .kind = CADRE_ERROR, .name = "note", .text = "from a hook" },
+	{ .kind = CADRE_ERROR, .text = "no disk" },
 	{ .kind = CADRE_DELTA, .name = "text", .text = "Done.\n" },
 	{ .kind = CADRE_TURN_ENDED, .text = "Done.", .frame = "{\"type\":\"result\"}" },
 };
@@ -40,6 +42,8 @@ TEST(each_face_shows_the_conversation_in_its_way)
 			  "* Read src/x.c\n"
 			  "  no such file\n"
 			  "529, again in 2 s\n"
+			  "from a hook\n"
+			  "Error: no disk\n"
 			  "Done.\n" },
 	};
 
