@@ -272,6 +272,7 @@ static void tool_run_free(struct tool_run *run)
 	free(run->name);
 	free(run->summary);
 	styled_release(&run->patch);
+	buf_release(&run->last);
 	free(run);
 }
 
@@ -293,6 +294,19 @@ static void tool_started(struct tui *t, const struct cadre_event *e)
 		at = &(*at)->next;
 	*at = run;
 	tui_changed(t);
+}
+
+/* What a command prints, while it runs: its last line */
+static void tool_progress(struct tui *t, const struct cadre_event *e)
+{
+	for (struct tool_run *run = t->tools; run; run = run->next) {
+		if (strcmp(run->id, cadre_event_id(e)) != 0)
+			continue;
+		buf_clear(&run->last);
+		render_line(&run->last, utf8_cut(view_event_text(e), SUMMARY_BYTES));
+		run->lines = cadre_event_figure(e, CADRE_FIGURE_LINES);
+		tui_changed(t);
+	}
 }
 
 /* The results of calls, before their ends: the hunks of an edit are kept for the line of its call. */
@@ -526,6 +540,9 @@ void feed_event(struct tui *t, const struct cadre_event *e)
 	case CADRE_TOOL_ENDED:
 		tool_ended(t, e);
 		break;
+	case CADRE_TOOL_PROGRESS:
+		tool_progress(t, e);
+		break;
 	case CADRE_MESSAGE:
 		note_patch(t, e);
 		todo_message(t, e);
@@ -635,4 +652,10 @@ void feed_add_activity(struct tui *t)
 	if (!b.n)
 		buf_addspan(&b, (tui_now_ms() - t->turn_ms) / 1000 * 1000);
 	styled_addf(row, LOOK_DIM, " . %s . esc interrupts", b.p);
+	if (t->tools && t->tools->last.n && !t->retry.n) {
+		buf_clear(&b);
+		buf_addcount(&b, t->tools->lines);
+		styled_addf(row, LOOK_DIM, " . %s line%s: ", b.p, t->tools->lines == 1 ? "" : "s");
+		styled_add(row, LOOK_DIM, buf_str(&t->tools->last));
+	}
 }

@@ -42,6 +42,8 @@ struct tool_run {
 	int64_t started_ms;
 	struct styled patch; /* of an edit: shown below its line */
 	size_t added, removed;
+	struct buf last; /* line of its output so far, harmless */
+	int64_t lines;
 };
 
 /* Reads and searches that follow each other, until something else is written */
