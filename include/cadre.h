@@ -200,9 +200,9 @@ enum cadre_event_kind {
 	CADRE_COMPACTING,        /* start or end of a compaction; frame: system/status */
 	CADRE_COMPACTED,         /* the summary is on disk; frame: system/compact_boundary */
 	CADRE_MEMBER_STATE,      /* a member of a team works, waits or fails; frame: system/task_updated */
-	CADRE_TOOL_PROGRESS,     /* a command of the main agent prints: name, id, text: its last line, CADRE_FIGURE_LINES;
+	CADRE_TOOL_PROGRESS,  /* a command of the main agent prints: name, id, text: its last line, CADRE_FIGURE_LINES;
 				    * at most 4 times a second, not in its first 250 ms */
-	CADRE_QUESTION_CLOSED    /* id: what was asked needs no answer any more; text: why */
+	CADRE_QUESTION_CLOSED /* id: what was asked needs no answer any more; text: why */
 };
 
 CADRE_API enum cadre_event_kind cadre_event_kind(const struct cadre_event *e);
@@ -247,7 +247,7 @@ enum cadre_figure {
 	CADRE_FIGURE_TURNS,
 	CADRE_FIGURE_TOOL_USES,
 	CADRE_FIGURE_TOKENS,
-	CADRE_FIGURE_MS,         /* since it began, until now or its end */
+	CADRE_FIGURE_MS,          /* since it began, until now or its end */
 	CADRE_FIGURE_COST_MICROS, /* millionths of a dollar */
 	CADRE_FIGURE_LINES        /* of CADRE_TOOL_PROGRESS */
 };

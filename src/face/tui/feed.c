@@ -158,8 +158,7 @@ static void add_excerpt(struct tui *t, struct styled *s, unsigned look, struct s
 			continue;
 		}
 		styled_add(s, LOOK_PLAIN, STR("    "));
-		styled_add_foreign(s, look, utf8_cut(line, 2000), true);
-		styled_add(s, LOOK_PLAIN, STR("\n"));
+		styled_add_line(s, look, utf8_cut(line, 2000));
 	}
 }
 
@@ -175,8 +174,7 @@ void feed_prompt(struct tui *t, struct str text)
 			break;
 		}
 		styled_addf(&s, LOOK_BOLD, "%s ", rows ? " " : tui_mark(t, MARK_PROMPT));
-		styled_add_foreign(&s, LOOK_BOLD, line, true);
-		styled_add(&s, LOOK_PLAIN, STR("\n"));
+		styled_add_line(&s, LOOK_BOLD, line);
 	}
 	feed_gap(t, "A");
 	feed_styled(t, &s);
@@ -505,8 +503,7 @@ static void feed_child(struct tui *t, const struct cadre_event *e)
 			if (++t->folded.starts > STARTS_SHOWN)
 				return;
 			styled_addf(&t->folded.lines, LOOK_DIM, "%s ", tui_mark(t, MARK_TOOL));
-			styled_add_foreign(&t->folded.lines, LOOK_DIM, buf_str(&b), true);
-			styled_add(&t->folded.lines, LOOK_PLAIN, STR("\n"));
+			styled_add_line(&t->folded.lines, LOOK_DIM, buf_str(&b));
 			return;
 		}
 		feed_line(t, bad ? LOOK_RED : LOOK_DIM, tui_mark(t, bad ? MARK_FAILED : MARK_DONE), buf_str(&b));

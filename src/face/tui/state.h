@@ -211,9 +211,10 @@ void attach_clipboard_bytes(struct tui *t, struct str bytes); /* the terminal's 
 /* ---- ask.c: questions ---------------------------------------------------------------------------------------------- */
 
 void ask_add(struct tui *t, const struct cadre_event *e);
-void ask_trust(struct tui *t, struct str why);     /* whether this folder is trusted; once */
-void ask_saw_end(struct tui *t, const char *id);   /* the whole text was on the screen */
-void ask_forget(struct tui *t, const char *agent); /* it has ended */
+void ask_trust(struct tui *t, struct str why);   /* whether this folder is trusted; once */
+void ask_saw_end(struct tui *t, const char *id); /* the whole text was on the screen */
+/* The questions of an agent, or (id) one of them, need no answer any more; why: for the user, if it is open. */
+void ask_drop(struct tui *t, const char *agent, const char *id, struct str why);
 void ask_release(struct tui *t);
 void ask_consider(struct tui *t);                   /* opens the first one if that cannot surprise */
 void ask_open(struct tui *t);                       /* by the user: Tab */

@@ -298,8 +298,10 @@ static void on_event(const struct cadre_event *e, void *data)
 	feed_event(t, e);
 	if (kind == CADRE_PERMISSION_ASKED || kind == CADRE_QUESTION_ASKED || kind == CADRE_ELICITATION_ASKED)
 		ask_add(t, e);
+	if (kind == CADRE_QUESTION_CLOSED)
+		ask_drop(t, NULL, cadre_event_id(e), view_event_text(e));
 	if (kind == CADRE_AGENT_ENDED || (kind == CADRE_TURN_ENDED && !cadre_event_agent(e)[0]))
-		ask_forget(t, cadre_event_agent(e));
+		ask_drop(t, cadre_event_agent(e), NULL, STR("its agent has ended"));
 	if (kind != CADRE_TURN_ENDED || cadre_event_agent(e)[0])
 		return;
 	t->in_turn = false;
