@@ -102,7 +102,8 @@ void tui_draw(struct tui *t)
 	}
 	if (out.n)
 		cadre_write(t->out, out.p, out.n);
-	(void)cadre_writer_flush(t->out, 0, NULL, 0); /* before the size can change again */
+	if (t->drawn_ms) /* before the size can change again; the first frame is written with what the terminal is asked */
+		(void)cadre_writer_flush(t->out, 0, NULL, 0);
 	t->drawn_ms = tui_now_ms();
 	bool ticks = t->in_turn || t->agents.running;
 	if (ticks && !t->due[TIMER_TICK])
