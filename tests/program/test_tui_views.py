@@ -74,7 +74,7 @@ rule thinks
 rule slow command
   prompt contains "slow command"
   turn 1
-  call Bash {"command": "seq 1 200; sleep 3", "description": "n"}
+  call Bash {"command": "seq 1 200; sleep 2", "description": "n"}
 rule slow command end
   prompt contains "slow command"
   text Over.
@@ -262,10 +262,11 @@ def a_long_command_shows_its_time_and_its_folded_output(lab):
         ready(s)
         s.press("slow command", "enter")
         s.until(lambda rows: any(re.search(r"[◐◓◑◒] Bash seq 1 200.* [12](\.0)? s", r) for r in rows))
+        s.until("200 lines: 200")  # what it prints, while it runs
         s.seen("… 192 lines more")
         s.seen("Over.")
         ready(s)
-        assert any(re.search(r"● Bash seq 1 200; sleep 3 \([34]", r) for r in s.all()), s.all()
+        assert any(re.search(r"● Bash seq 1 200; sleep 2 \([23]", r) for r in s.all()), s.all()
         s.press("C-o")
         s.until("q leaves")
         s.press("g")

@@ -232,6 +232,8 @@ static void line_face_event(struct view *v, const struct cadre_event *e)
 	case CADRE_COMPACTING:
 	case CADRE_AGENT_STARTED:
 	case CADRE_AGENT_PROGRESS:
+	case CADRE_TOOL_PROGRESS:
+	case CADRE_QUESTION_CLOSED:
 	case CADRE_MEMBER_STATE:
 	case CADRE_AGENT_ENDED:
 	case CADRE_TASKS_CHANGED:

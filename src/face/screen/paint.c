@@ -52,6 +52,12 @@ void styled_add_foreign(struct styled *s, unsigned look, struct str text, bool o
 	styled_add(s, look, buf_str(&safe));
 }
 
+void styled_add_line(struct styled *s, unsigned look, struct str text)
+{
+	styled_add_foreign(s, look, text, true);
+	styled_add(s, LOOK_PLAIN, STR("\n"));
+}
+
 void styled_append(struct styled *s, const struct styled *other, size_t from, size_t to)
 {
 	if (from >= to)

@@ -51,23 +51,25 @@ static void close_first(struct tui *t)
 	ask_consider(t);
 }
 
-void ask_forget(struct tui *t, const char *agent)
+void ask_drop(struct tui *t, const char *agent, const char *id, struct str why)
 {
-	bool open = t->asking && t->asks && !strcmp(t->asks->agent, agent);
+	const struct ask *first = t->asks;
+	AUTO_BUF struct buf said = { 0 };
 
 	for (struct ask **at = &t->asks; *at;) {
-		if (strcmp((*at)->agent, agent) != 0)
+		if (strcmp(id ? (*at)->id : (*at)->agent, id ? id : agent) != 0) {
 			at = &(*at)->next;
-		else
-			drop_ask(at);
+			continue;
+		}
+		agents_set_asking(&t->agents, (*at)->agent, false);
+		drop_ask(at);
 	}
-	if (open) {
+	if (t->asking && t->asks != first) {
+		buf_addf(&said, "The question is closed: " STR_FMT ".", STR_ARG(why));
 		t->asking = false;
-		if (!t->lines)
-			feed_say(t, LOOK_DIM, STR("The question is gone: its agent has ended."));
+		feed_say(t, LOOK_DIM, buf_str(&said));
 		ask_consider(t);
 	}
-	agents_set_asking(&t->agents, agent, false);
 	tui_changed(t);
 }
 
@@ -165,17 +167,15 @@ static void describe_call(struct tui *t, struct styled *out, const struct cadre_
 		char sign = line.n ? line.p[0] : ' ';
 		bool diff = cadre_event_offers_edits(e);
 		styled_add(out, LOOK_PLAIN, STR("  "));
-		styled_add_foreign(out,
-				   diff && sign == '+'   ? LOOK_ADDED
-				   : diff && sign == '-' ? LOOK_REMOVED
-							 : LOOK_PLAIN,
-				   line, true);
-		styled_add(out, LOOK_PLAIN, STR("\n"));
+		styled_add_line(out,
+				diff && sign == '+'   ? LOOK_ADDED
+				: diff && sign == '-' ? LOOK_REMOVED
+						      : LOOK_PLAIN,
+				line);
 	}
 	if (cadre_event_why(e)[0]) {
 		styled_add(out, LOOK_DIM, STR("why: "));
-		styled_add_foreign(out, LOOK_DIM, str_from(cadre_event_why(e)), true);
-		styled_add(out, LOOK_PLAIN, STR("\n"));
+		styled_add_line(out, LOOK_DIM, str_from(cadre_event_why(e)));
 	}
 }
 
@@ -216,9 +216,8 @@ static void ask_queue(struct tui *t, struct ask *ask)
 
 void ask_add(struct tui *t, const struct cadre_event *e)
 {
-	struct ask *ask = xcalloc(1, sizeof *ask);
+	struct ask *ask = xnew(struct ask, .id = xstrdup(cadre_event_id(e)), .agent = xstrdup(cadre_event_agent(e)));
 
-	*ask = (struct ask){ .id = xstrdup(cadre_event_id(e)), .agent = xstrdup(cadre_event_agent(e)) };
 	while (cadre_event_question(e, ask->count))
 		ask->count++;
 	ask->permission = !ask->count;
@@ -240,8 +239,7 @@ void ask_add(struct tui *t, const struct cadre_event *e)
 		styled_add_foreign(text, LOOK_BOLD, str_from(cadre_event_name(e)), true);
 		styled_add(text, LOOK_BOLD, STR(" asks: "));
 		if (rest.p)
-			styled_add_foreign(text, LOOK_BOLD, message, true);
-		styled_add(text, LOOK_PLAIN, STR("\n"));
+			styled_add_line(text, LOOK_BOLD, message);
 	}
 	ask_queue(t, ask);
 }
@@ -251,11 +249,9 @@ void ask_trust(struct tui *t, struct str why)
 {
 	if (t->trust_asked)
 		return;
-	struct ask *ask = xcalloc(1, sizeof *ask);
 	t->trust_asked = true;
-	*ask = (struct ask){ .id = xstrdup(TRUST_ID),
-			     .agent = xstrdup("-"),
-			     .count = 1 }; /* no agent: no end takes it away */
+	/* no agent: no end takes it away */
+	struct ask *ask = xnew(struct ask, .id = xstrdup(TRUST_ID), .agent = xstrdup("-"), .count = 1);
 	ask->inquiries = xcalloc(1, sizeof *ask->inquiries);
 	struct inquiry *q = &ask->inquiries[0];
 	styled_add(&q->text, LOOK_BOLD, STR("Do you trust this folder?\n"));
@@ -371,20 +367,19 @@ static void say_answer(struct tui *t, const struct ask *ask, const char *answer)
 void ask_permit(struct tui *t, const struct choice *c, const char *reason)
 {
 	struct ask *ask = t->asks;
+	bool allow = c->kind == CHOICE_ALLOW, own_rule = allow && reason;
 	char why[240] = "";
 
-	if (c->kind == CHOICE_ALLOW && reason) { /* a rule of the user's own: asked again if it is none */
-		if (cadre_answer(t->session, ask->id, true, c->scope, reason, why, sizeof why) < 0) {
-			tui_note(t, why);
-			return;
-		}
-		say_answer(t, ask, reason);
-		agents_set_asking(&t->agents, ask->agent, false);
-		close_first(t);
+	if (!own_rule)
+		say_answer(t, ask, reason ? reason : c->label);
+	int rc = cadre_answer(t->session, ask->id, allow, c->scope, reason, why, sizeof why);
+	if (rc < 0 && own_rule) { /* asked again if it is none */
+		tui_note(t, why);
 		return;
 	}
-	say_answer(t, ask, reason ? reason : c->label);
-	if (cadre_answer(t->session, ask->id, c->kind == CHOICE_ALLOW, c->scope, reason, why, sizeof why) < 0)
+	if (own_rule)
+		say_answer(t, ask, reason);
+	else if (rc < 0)
 		feed_foreign(t, LOOK_RED, str_from(why));
 	agents_set_asking(&t->agents, ask->agent, false);
 	close_first(t);
@@ -448,6 +443,14 @@ static void send_form(struct tui *t)
 	give_answers(t, false);
 }
 
+/* The end of the call was on the screen */
+static bool may_allow(struct tui *t)
+{
+	if (!t->asks->saw_end)
+		tui_note(t, "the end has not been shown: PgDn shows it");
+	return t->asks->saw_end;
+}
+
 static void confirm(struct tui *t)
 {
 	struct ask *ask = t->asks;
@@ -471,10 +474,8 @@ static void confirm(struct tui *t)
 			ask_answer(t, TAKE(words));
 		return;
 	}
-	if (c->kind == CHOICE_ALLOW && !ask->saw_end) {
-		tui_note(t, "the end has not been shown: PgDn shows it");
+	if (c->kind == CHOICE_ALLOW && !may_allow(t))
 		return;
-	}
 	if (c->kind == CHOICE_OWN || c->kind == CHOICE_DENY_WHY) {
 		ask->in_words = true;
 		return;
@@ -531,9 +532,7 @@ static void letter_key(struct tui *t, struct ask *ask, struct inquiry *q, char l
 		q->choices[ask->selected].chosen = !q->choices[ask->selected].chosen;
 	} else if (letter == 'n' || letter == 'p') {
 		walk(t, letter == 'p');
-	} else if (letter == 'e' && ask->rule && !ask->saw_end) {
-		tui_note(t, "the end has not been shown: PgDn shows it");
-	} else if (letter == 'e' && ask->rule) {
+	} else if (letter == 'e' && ask->rule && may_allow(t)) {
 		ask->in_words = ask->in_rule = true;
 		draft_set(&ask->words, str_from(ask->rule));
 	}
@@ -576,10 +575,8 @@ void ask_key(struct tui *t, const struct key *key)
 		ask->selected = (ask->selected + (key->code == KEY_UP ? q->count - 1 : 1)) % q->count;
 		break;
 	case KEY_PAGE_UP:
-		ask->scroll -= MIN(ask->scroll, page);
-		break;
-	case KEY_PAGE_DOWN:
-		ask->scroll += page; /* rows are counted when they are drawn */
+	case KEY_PAGE_DOWN: /* rows are counted when they are drawn */
+		ask->scroll = key->code == KEY_PAGE_DOWN ? ask->scroll + page : ask->scroll - MIN(ask->scroll, page);
 		break;
 	case KEY_TEXT:
 		if (key->text.n == 1)
@@ -658,10 +655,8 @@ void ask_add_rows(struct tui *t, size_t *ret_row, unsigned *ret_column)
 			    selected ? tui_mark(t, MARK_PROMPT) : " ", i + 1,
 			    q->several && c->kind == CHOICE_ANSWER ? c->chosen ? "[x] " : "[ ] " : "");
 		styled_add(row, selected ? LOOK_BOLD : LOOK_PLAIN, str_from(c->label));
-		if (selected) {
+		if (selected)
 			*ret_row = t->row_count - 1;
-			*ret_column = 0;
-		}
 	}
 	if (ask->in_words) {
 		AUTO_BUF struct buf prompt = { 0 };

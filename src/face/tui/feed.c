@@ -162,8 +162,7 @@ static void add_excerpt(struct tui *t, struct styled *s, unsigned look, struct s
 			continue;
 		}
 		styled_add(s, LOOK_PLAIN, STR("    "));
-		styled_add_foreign(s, look, utf8_cut(line, 2000), true);
-		styled_add(s, LOOK_PLAIN, STR("\n"));
+		styled_add_line(s, look, utf8_cut(line, 2000));
 	}
 }
 
@@ -185,8 +184,7 @@ void feed_prompt(struct tui *t, struct str text)
 			break;
 		}
 		styled_addf(&s, LOOK_BOLD, "%s ", rows ? " " : tui_mark(t, MARK_PROMPT));
-		styled_add_foreign(&s, LOOK_BOLD, line, true);
-		styled_add(&s, LOOK_PLAIN, STR("\n"));
+		styled_add_line(&s, LOOK_BOLD, line);
 	}
 	feed_gap(t, "A");
 	feed_styled(t, &s);
@@ -282,6 +280,7 @@ static void tool_run_free(struct tool_run *run)
 	free(run->name);
 	free(run->summary);
 	styled_release(&run->patch);
+	buf_release(&run->last);
 	free(run);
 }
 
@@ -303,6 +302,19 @@ static void tool_started(struct tui *t, const struct cadre_event *e)
 		at = &(*at)->next;
 	*at = run;
 	tui_changed(t);
+}
+
+/* What a command prints, while it runs: its last line */
+static void tool_progress(struct tui *t, const struct cadre_event *e)
+{
+	for (struct tool_run *run = t->tools; run; run = run->next) {
+		if (strcmp(run->id, cadre_event_id(e)) != 0)
+			continue;
+		buf_clear(&run->last);
+		render_line(&run->last, utf8_cut(view_event_text(e), SUMMARY_BYTES));
+		run->lines = cadre_event_figure(e, CADRE_FIGURE_LINES);
+		tui_changed(t);
+	}
 }
 
 /* The results of calls, before their ends: the hunks of an edit are kept for the line of its call. */
@@ -501,8 +513,7 @@ static void feed_child(struct tui *t, const struct cadre_event *e)
 			if (++t->folded.starts > STARTS_SHOWN)
 				return;
 			styled_addf(&t->folded.lines, LOOK_DIM, "%s ", tui_mark(t, MARK_TOOL));
-			styled_add_foreign(&t->folded.lines, LOOK_DIM, buf_str(&b), true);
-			styled_add(&t->folded.lines, LOOK_PLAIN, STR("\n"));
+			styled_add_line(&t->folded.lines, LOOK_DIM, buf_str(&b));
 			return;
 		}
 		feed_line(t, bad ? LOOK_RED : LOOK_DIM, tui_mark(t, bad ? MARK_FAILED : MARK_DONE), buf_str(&b));
@@ -536,6 +547,9 @@ void feed_event(struct tui *t, const struct cadre_event *e)
 		break;
 	case CADRE_TOOL_ENDED:
 		tool_ended(t, e);
+		break;
+	case CADRE_TOOL_PROGRESS:
+		tool_progress(t, e);
 		break;
 	case CADRE_MESSAGE:
 		note_patch(t, e);
@@ -647,4 +661,10 @@ void feed_add_activity(struct tui *t)
 	if (!b.n)
 		buf_addspan(&b, (tui_now_ms() - t->turn_ms) / 1000 * 1000);
 	styled_addf(row, LOOK_DIM, " . %s . esc interrupts", b.p);
+	if (t->tools && t->tools->last.n && !t->retry.n) {
+		buf_clear(&b);
+		buf_addcount(&b, t->tools->lines);
+		styled_addf(row, LOOK_DIM, " . %s line%s: ", b.p, t->tools->lines == 1 ? "" : "s");
+		styled_add(row, LOOK_DIM, buf_str(&t->tools->last));
+	}
 }

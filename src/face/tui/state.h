@@ -44,6 +44,8 @@ struct tool_run {
 	int64_t started_ms;
 	struct styled patch; /* of an edit: shown below its line */
 	size_t added, removed;
+	struct buf last; /* line of its output so far, harmless */
+	int64_t lines;
 };
 
 /* Reads and searches that follow each other, until something else is written */
@@ -233,9 +235,10 @@ void attach_clipboard_bytes(struct tui *t, struct str bytes); /* the terminal's 
 /* ---- ask.c: questions ---------------------------------------------------------------------------------------------- */
 
 void ask_add(struct tui *t, const struct cadre_event *e);
-void ask_trust(struct tui *t, struct str why);     /* whether this folder is trusted; once */
-void ask_saw_end(struct tui *t, const char *id);   /* the whole text was on the screen */
-void ask_forget(struct tui *t, const char *agent); /* it has ended */
+void ask_trust(struct tui *t, struct str why);   /* whether this folder is trusted; once */
+void ask_saw_end(struct tui *t, const char *id); /* the whole text was on the screen */
+/* The questions of an agent, or (id) one of them, need no answer any more; why: for the user, if it is open. */
+void ask_drop(struct tui *t, const char *agent, const char *id, struct str why);
 void ask_release(struct tui *t);
 void ask_consider(struct tui *t);                   /* opens the first one if that cannot surprise */
 void ask_open(struct tui *t);                       /* by the user: Tab */

@@ -108,7 +108,8 @@ void tui_draw(struct tui *t)
 	}
 	if (out.n)
 		cadre_write(t->out, out.p, out.n);
-	(void)cadre_writer_flush(t->out, 0, NULL, 0); /* before the size can change again */
+	if (t->drawn_ms) /* before the size can change again; the first frame is written with what the terminal is asked */
+		(void)cadre_writer_flush(t->out, 0, NULL, 0);
 	t->drawn_ms = tui_now_ms();
 	bool ticks = (t->in_turn || t->agents.running) && (!t->lines || t->region.shown_count);
 	if (ticks && !t->due[TIMER_TICK])
@@ -313,8 +314,10 @@ static void on_event(const struct cadre_event *e, void *data)
 	feed_event(t, e);
 	if (kind == CADRE_PERMISSION_ASKED || kind == CADRE_QUESTION_ASKED || kind == CADRE_ELICITATION_ASKED)
 		ask_add(t, e);
+	if (kind == CADRE_QUESTION_CLOSED)
+		ask_drop(t, NULL, cadre_event_id(e), view_event_text(e));
 	if (kind == CADRE_AGENT_ENDED || (kind == CADRE_TURN_ENDED && !cadre_event_agent(e)[0]))
-		ask_forget(t, cadre_event_agent(e));
+		ask_drop(t, cadre_event_agent(e), NULL, STR("its agent has ended"));
 	if (kind != CADRE_TURN_ENDED || cadre_event_agent(e)[0])
 		return;
 	t->in_turn = false;
