@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * sessions.c - `cadre sessions`: lists, shows, exports and prunes conversations. */
-#include <dirent.h>
 #include <fts.h>
 #include "product/command/command.h"
 #include "lib/json/json.h"
@@ -8,6 +7,7 @@
 #include "defs/plugin/fetch.h"
 #include "core/store/lock.h"
 #include "core/store/session_list.h"
+#include "lib/io/dir.h"
 
 enum {
 	DAY_S = 86400,
@@ -309,26 +309,24 @@ static void add_belonging(struct pruning *p, const char *id, const char *dir, co
 /* Names that are an id, or begin with one and then suffix. */
 static void find_belongings(struct pruning *p, const char *dir, const char *suffix)
 {
-	DIR *d = opendir(dir);
+	AUTO_DIR DIR *d = opendir(dir);
 
-	for (struct dirent *e; d && (e = readdir(d));) {
+	for (struct dirent *e; (e = dir_next(d));) {
 		struct str name = str_from(e->d_name);
 		if (name.n >= UUID_LEN && id_is_uuid((struct str){ name.p, UUID_LEN }) &&
 		    (suffix ? str_starts((struct str){ name.p + UUID_LEN, name.n - UUID_LEN }, str_from(suffix))
 			    : name.n == UUID_LEN))
 			add_belonging(p, e->d_name, dir, e->d_name);
 	}
-	if (d)
-		closedir(d);
 }
 
 /* Files and task lists of teams that a session led */
 static void find_teams(struct pruning *p, const char *config)
 {
 	const char *dir = arena_printf(&p->arena, "%s/teams", config);
-	DIR *d = opendir(dir);
+	AUTO_DIR DIR *d = opendir(dir);
 
-	for (struct dirent *e; d && (e = readdir(d));) {
+	for (struct dirent *e; (e = dir_next(d));) {
 		AUTO_BUF struct buf text = { 0 };
 		AUTO_JSON struct json_reader reader = { .limits = { .bytes = LARGEST_TEAM_FILE, .depth = 32 } };
 		const struct json *root;
@@ -343,8 +341,6 @@ static void find_teams(struct pruning *p, const char *config)
 		if (file_exists(arena_printf(&p->arena, "%s/tasks/%s", config, e->d_name)))
 			add_belonging(p, id.p, arena_printf(&p->arena, "%s/tasks", config), e->d_name);
 	}
-	if (d)
-		closedir(d);
 }
 
 static int find_prunable(struct pruning *p, struct err *err)
@@ -356,21 +352,17 @@ static int find_prunable(struct pruning *p, struct err *err)
 		return -(int)err->kind;
 	/* The ids of all transcripts of all projects */
 	const char *projects = arena_printf(&p->arena, "%s/projects", config);
-	DIR *all = opendir(projects);
+	AUTO_DIR DIR *all = opendir(projects);
 
-	for (struct dirent *project; all && (project = readdir(all));) {
+	for (struct dirent *project; (project = dir_next(all));) {
 		const char *dir = arena_printf(&p->arena, "%s/%s", projects, project->d_name);
-		DIR *d = project->d_name[0] != '.' ? opendir(dir) : NULL;
-		for (struct dirent *e; d && (e = readdir(d));) {
+		AUTO_DIR DIR *d = project->d_name[0] != '.' ? opendir(dir) : NULL;
+		for (struct dirent *e; (e = dir_next(d));) {
 			struct str name = str_from(e->d_name), id = { name.p, name.n - MIN(name.n, strlen(".jsonl")) };
 			if (str_ends(name, STR(".jsonl")) && id_is_uuid(id))
 				map_set(&p->known, id, p);
 		}
-		if (d)
-			closedir(d);
 	}
-	if (all)
-		closedir(all);
 	find_belongings(p, p->sessions.project_dir, NULL);
 	find_belongings(p, arena_printf(&p->arena, "%s/file-history", config), NULL);
 	find_belongings(p, arena_printf(&p->arena, "%s/tasks", config), NULL);

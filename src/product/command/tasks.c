@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * tasks.c - `cadre tasks` and `cadre stop`: the agents of sessions of all processes. */
 #include "product/command/command.h"
-#include <dirent.h>
 #include <sys/stat.h>
 #include "product/command/tasks.h"
 #include "product/observe/control.h"
 #include "lib/base/utf8.h"
+#include "lib/io/dir.h"
 #include "lib/io/file.h"
 #include "agents/agent/record.h"
 
@@ -165,10 +165,10 @@ void task_list_add_forgotten(struct task_list *l, const char *project_dir, bool 
 	AUTO_ARENA struct arena a = { 0 };
 	char newest[UUID_LEN + 1] = "";
 	struct timespec newest_time = { 0 };
-	DIR *d = opendir(project_dir);
+	AUTO_DIR DIR *d = opendir(project_dir);
 	struct stat st;
 
-	for (const struct dirent *e; d && (e = readdir(d));) {
+	for (struct dirent *e; (e = dir_next(d));) {
 		if (!id_is_uuid(str_from(e->d_name)) ||
 		    stat(arena_printf(&a, "%s/%s/subagents", project_dir, e->d_name), &st) < 0)
 			continue;
@@ -180,8 +180,6 @@ void task_list_add_forgotten(struct task_list *l, const char *project_dir, bool 
 		newest_time = st.st_mtim;
 		snprintf(newest, sizeof newest, "%s", e->d_name);
 	}
-	if (d)
-		closedir(d);
 	if (newest[0] && !find_session(l, newest))
 		(void)task_list_add_meta(l, project_dir, newest);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * team.c - `cadre team`: the teams of all sessions, from the files that every member reads, and their members as the leading session
  * says it. */
-#include <dirent.h>
 #include "product/command/command.h"
 #include "product/command/tasks.h"
 #include "product/observe/control.h"
+#include "lib/io/dir.h"
 #include "lib/io/file.h"
 
 enum { LARGEST_CONFIG = 4 << 20, LARGEST_TASK = 1 << 20, MOST_TASKS = 10000, TELL_MS = 10000, STOP_MS = 180000 };
@@ -94,11 +94,11 @@ static bool read_task(const char *path, struct arena *a, struct team_task *ret)
 static size_t read_tasks(const char *config_dir, const char *team, struct arena *a, struct team_task **ret)
 {
 	const char *dir = arena_printf(a, "%s/tasks/%s", config_dir, team);
-	DIR *d = opendir(dir);
+	AUTO_DIR DIR *d = opendir(dir);
 	size_t n = 0;
 
 	*ret = arena_calloc(a, MOST_TASKS * sizeof **ret);
-	for (const struct dirent *e; d && n < MOST_TASKS && (e = readdir(d));) {
+	for (struct dirent *e; n < MOST_TASKS && (e = dir_next(d));) {
 		struct str name = str_from(e->d_name);
 		uint64_t id;
 		if (!str_ends(name, STR(".json")) || !str_to_u64((struct str){ name.p, name.n - 5 }, &id))
@@ -106,8 +106,6 @@ static size_t read_tasks(const char *config_dir, const char *team, struct arena 
 		(*ret)[n].id = (unsigned)id;
 		n += read_task(arena_printf(a, "%s/%s", dir, e->d_name), a, &(*ret)[n]);
 	}
-	if (d)
-		closedir(d);
 	qsort(*ret, n, sizeof **ret, compare_tasks);
 	return n;
 }
@@ -144,10 +142,10 @@ static struct team_file *read_team(const char *config_dir, const char *name, str
 
 static struct team_file *read_teams(const char *config_dir, struct arena *a)
 {
-	DIR *d = opendir(arena_printf(a, "%s/teams", config_dir));
+	AUTO_DIR DIR *d = opendir(arena_printf(a, "%s/teams", config_dir));
 	struct team_file *first = NULL, **end = &first;
 
-	for (const struct dirent *e; d && (e = readdir(d));) {
+	for (struct dirent *e; (e = dir_next(d));) {
 		struct team_file *t = e->d_name[0] == '.' ? NULL : read_team(config_dir, e->d_name, a);
 		if (!t)
 			continue;
@@ -157,8 +155,6 @@ static struct team_file *read_teams(const char *config_dir, struct arena *a)
 		*end = t;
 		end = &first;
 	}
-	if (d)
-		closedir(d);
 	return first;
 }
 

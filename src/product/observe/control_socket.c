@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * control_socket.c - the sockets of live sessions: their directory, and requests to one, which block. */
 #include "product/observe/control.h"
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -10,6 +9,7 @@
 #include <sys/un.h>
 #include <time.h>
 #include "lib/base/id.h"
+#include "lib/io/dir.h"
 #include "lib/io/file.h"
 
 enum { STALE_S = 60, BUSY_PAUSE_MS = 20 };
@@ -41,17 +41,15 @@ int control_dir(struct arena *a, bool make, const char **ret_dir, struct err *er
 void control_each(const char *dir, control_socket_fn *fn, void *data)
 {
 	struct str tail = str_from(suffix);
-	DIR *d = opendir(dir);
+	AUTO_DIR DIR *d = opendir(dir);
 
-	for (const struct dirent *e; d && (e = readdir(d));) {
+	for (struct dirent *e; (e = dir_next(d));) {
 		struct str name = str_from(e->d_name);
 		if (!str_ends(name, tail) || !id_is_uuid((struct str){ name.p, name.n - tail.n }))
 			continue;
 		AUTO_ARENA struct arena a = { 0 };
 		fn(data, arena_dup(&a, name.p, name.n - tail.n), path_join(&a, dir, e->d_name));
 	}
-	if (d)
-		closedir(d);
 }
 
 int control_connect(const char *path, struct err *err)

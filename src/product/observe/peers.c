@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * peers.c - the socket on which other sessions of the user send messages to this one: <runtime>/<session id>.msg.sock. A connection
  * is one line and its end; nothing is answered. A connection without a byte only asks whether the session lives. */
-#include <dirent.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include "agents/team/peer.h"
 #include "product/observe/control.h"
 #include "product/observe/observe.h"
+#include "lib/io/dir.h"
 
 enum { MOST_PEERS = 16, READ_SIZE = 8192, STALE_S = 60 };
 
@@ -130,9 +130,9 @@ static void on_client(uv_stream_t *server, int status)
 /* Sockets of sessions that were killed */
 static void remove_stale(const char *dir)
 {
-	DIR *d = opendir(dir);
+	AUTO_DIR DIR *d = opendir(dir);
 
-	for (const struct dirent *e; d && (e = readdir(d));) {
+	for (struct dirent *e; (e = dir_next(d));) {
 		AUTO_ARENA struct arena a = { 0 };
 		struct err err = { 0 };
 		struct stat st;
@@ -147,8 +147,6 @@ static void remove_stale(const char *dir)
 		else if (err.kind == ERR_NOT_FOUND)
 			(void)unlink(path);
 	}
-	if (d)
-		closedir(d);
 }
 
 static void socket_open(struct peer_table *table, struct cadre_session *s)
