@@ -25,10 +25,8 @@ struct gate_wait {
 
 static struct gate_wait *gate_wait_new(struct agent *a, struct tool_call *call)
 {
-	struct gate_wait *p = xcalloc(1, sizeof *p);
+	struct gate_wait *p = xnew(struct gate_wait, .agent = a, .call = call);
 
-	p->agent = a;
-	p->call = call;
 	call->pass = p;
 	return p;
 }

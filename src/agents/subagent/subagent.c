@@ -13,6 +13,7 @@
 #include "agents/agent/servers.h"
 #include "agents/agent/skill_use.h"
 #include "agents/agent/context.h"
+#include "lib/base/list.h"
 #include "lib/base/crash.h"
 #include "lib/json/json_write.h"
 
@@ -225,11 +226,7 @@ struct agent *subagent_new(struct agent *parent, struct agent_record *record, st
 	record->state = AGENT_RUNNING;
 	record->ended_ms = 0;
 	parent->children++;
-	a->next = t->alive;
-	a->prev = &t->alive;
-	if (t->alive)
-		t->alive->prev = &a->next;
-	t->alive = a;
+	list_push(&t->alive, a);
 	t->alive_count++;
 	return a;
 }
@@ -522,9 +519,7 @@ static void step_teardown(struct agent *a)
 		a->step--;
 	}
 	agent_record_refresh(record);
-	*a->prev = a->next;
-	if (a->next)
-		a->next->prev = a->prev;
+	list_remove(a);
 	t->alive_count--;
 	parent->children--;
 	record->live = NULL;

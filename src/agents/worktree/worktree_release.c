@@ -524,11 +524,8 @@ static void on_sweep_retry(struct timer *timer)
 
 void sweep_start(struct worktree_repo *repo)
 {
-	struct sweep *s = xcalloc(1, sizeof *s);
+	struct sweep *s = xnew(struct sweep, .repo = repo, .kick.step = sweep_step, .retry.fire = on_sweep_retry);
 
-	s->repo = repo;
-	s->kick.step = sweep_step;
-	s->retry.fire = on_sweep_retry;
 	repo->sweep = SWEEP_RUNS;
 	repo->pool->sweeps++;
 	loop_kick(repo->pool->loop, &s->kick);

@@ -345,13 +345,11 @@ static void on_client(uv_stream_t *server, int status)
 
 static void control_open(struct control_table *table, struct cadre_session *s)
 {
-	struct control *c = xcalloc(1, sizeof *c);
 	AUTO_ARENA struct arena a = { 0 };
 	struct err err = { 0 };
 	const char *dir;
+	struct control *c = xnew(struct control, .session = s, .open = 1);
 
-	c->session = s;
-	c->open = 1;
 	map_set(&table->by_session, str_from(s->id), c);
 	uv_pipe_init(loop_uv(s->services->loop), &c->server, 0);
 	c->server.data = c;

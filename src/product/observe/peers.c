@@ -151,14 +151,12 @@ static void remove_stale(const char *dir)
 
 static void socket_open(struct peer_table *table, struct cadre_session *s)
 {
-	struct peer_socket *p = xcalloc(1, sizeof *p);
 	AUTO_ARENA struct arena a = { 0 };
 	struct err err = { 0 };
 	struct sockaddr_un name;
 	const char *dir, *path = NULL;
+	struct peer_socket *p = xnew(struct peer_socket, .session = s, .open = 1);
 
-	p->session = s;
-	p->open = 1;
 	map_set(&table->by_session, str_from(s->id), p);
 	uv_pipe_init(loop_uv(s->services->loop), &p->server, 0);
 	p->server.data = p;

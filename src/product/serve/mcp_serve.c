@@ -206,10 +206,8 @@ static void serve_call_tool(struct serve *s, struct str id, const struct json *p
 		input = buf_str(&task);
 	}
 	snprintf(call_id, sizeof call_id, "served_%u", ++s->numbered);
-	struct serve_call *c = xcalloc(1, sizeof *c);
-	c->serve = s;
-	c->id = xstrndup(id.p, id.n);
-	c->token = token ? xstrndup(json_raw(token).p, json_raw(token).n) : NULL;
+	struct serve_call *c = xnew(struct serve_call, .serve = s, .id = xstrndup(id.p, id.n),
+				    .token = token ? xstrndup(json_raw(token).p, json_raw(token).n) : NULL);
 	c->call = tool_call_new(&main_agent->env, &main_agent->gate, tool, str_from(call_id), str_from(tool->name),
 				input);
 	c->call->owner = c;

@@ -268,13 +268,9 @@ void services_elicit(void *data, const struct mcp_server *server, struct mcp_eli
 		mcp_elicitation_answer(asked, "decline", STR(""));
 		return;
 	}
-	struct elicitation *e = xcalloc(1, sizeof *e);
-	*e = (struct elicitation){ .next = s->elicitations,
-				   .session = s,
-				   .asked = asked,
-				   .server = xstrdup(server->name),
-				   .mode = xstrdup(asked->mode),
-				   .asked_id = xstrdup(asked->id ? asked->id : "") };
+	struct elicitation *e = xnew(struct elicitation, .next = s->elicitations, .session = s, .asked = asked,
+				     .server = xstrdup(server->name), .mode = xstrdup(asked->mode),
+				     .asked_id = xstrdup(asked->id ? asked->id : ""));
 	id_uuid(e->id);
 	s->elicitations = e;
 	asked->owner = e;

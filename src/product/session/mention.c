@@ -129,8 +129,7 @@ bool session_read_mentions(struct cadre_session *s)
 	if (!next_name(text, &first).p)
 		return false;
 	turn_announce(s);
-	struct mentions *m = xcalloc(1, sizeof *m);
-	*m = (struct mentions){ .session = s, .kick = { .step = on_kick } };
+	struct mentions *m = xnew(struct mentions, .session = s, .kick = { .step = on_kick });
 	s->turn.mentions = m;
 	for (size_t at = 0; read && m->count < MOST_MENTIONS && (name = next_name(text, &at)).p;) {
 		const char *path = mention_path(m, &a, name, &st);

@@ -3,6 +3,7 @@
 #include "product/session/server_pool.h"
 #include "lib/json/json_write.h"
 #include "mcp/client/toolset.h"
+#include "lib/base/list.h"
 
 enum { MOST_BLOCKS = 1000 };
 
@@ -256,9 +257,7 @@ static void on_done(struct tool_call *call)
 	struct server_call *c = call->owner;
 	struct cadre_session *s = c->session;
 
-	*c->prev = c->next;
-	if (c->next)
-		c->next->prev = c->prev;
+	list_remove(c);
 	c->done(c->data, &(struct server_reply){ .failed = call->is_error,
 						 .denied = call->denied,
 						 .text = buf_str(&call->result),
@@ -283,12 +282,7 @@ struct server_call *server_call_start(struct cadre_session *s, const struct serv
 	}
 	struct server_call *c = xcalloc(1, sizeof *c);
 	mcp_name_add(&name, spec->server, spec->tool);
-	*c = (struct server_call){ .session = s,
-				   .next = s->server_calls,
-				   .prev = &s->server_calls,
-				   .timeout_ms = spec->timeout_ms,
-				   .done = done,
-				   .data = data };
+	*c = (struct server_call){ .session = s, .timeout_ms = spec->timeout_ms, .done = done, .data = data };
 	c->server = arena_str(&c->arena, spec->server).p;
 	c->tool_name = arena_str(&c->arena, spec->tool).p;
 	/* The server checks the arguments, and who asks wants all of the answer. */
@@ -297,9 +291,7 @@ struct server_call *server_call_start(struct cadre_session *s, const struct serv
 				 .flags = TOOL_OWN_LIMIT,
 				 .start = server_tool_start,
 				 .cancel = server_tool_cancel };
-	if (c->next)
-		c->next->prev = &c->next;
-	s->server_calls = c;
+	list_push(&s->server_calls, c);
 	id_uuid(id);
 	c->call = tool_call_new(&s->tree.main.env, &s->tree.main.gate, &c->tool, str_from(id), buf_str(&name),
 				spec->arguments);

@@ -268,12 +268,10 @@ int wire_set_model(struct wire_request *r, struct err *err)
 		switch_model(r->wire, r->id, arena_strdup(r->arena, a->model), wish);
 		return WIRE_ANSWERED;
 	}
-	struct model_switch *m = xcalloc(1, sizeof *m);
-	*m = (struct model_switch){ .services = r->wire->services,
-				    .session_id = xstrdup(r->wire->session->id),
-				    .request_id = xstrndup(r->id.p, r->id.n),
-				    .wish = wish ? xstrdup(wish) : NULL,
-				    .from = xstrdup(a->model) };
+	struct model_switch *m =
+		xnew(struct model_switch, .services = r->wire->services, .session_id = xstrdup(r->wire->session->id),
+		     .request_id = xstrndup(r->id.p, r->id.n), .wish = wish ? xstrdup(wish) : NULL,
+		     .from = xstrdup(a->model));
 	/* An unknown alias is refused when it is set. */
 	const struct places *places = &r->wire->services->endpoints.places;
 	const char *to = wish && strcmp(wish, "default") != 0 ? wish : o->model ? o->model : model_default(places);
@@ -425,8 +423,7 @@ int wire_stop_task(struct wire_request *r, struct err *err)
 	if (!record->live)
 		return err_set(err, ERR_USAGE, "Task %s is not running (status: %s)", record->id,
 			       end_state_info(record->state)->state);
-	struct stop *s = xcalloc(1, sizeof *s);
-	*s = (struct stop){ .wait = { .on_end = on_end }, .later = wire_deferred(r) };
+	struct stop *s = xnew(struct stop, .wait = { .on_end = on_end }, .later = wire_deferred(r));
 	agent_wait_add(record, &s->wait);
 	agent_stop(record, true);
 	return WIRE_ANSWERED;

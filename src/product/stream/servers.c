@@ -143,10 +143,8 @@ void wire_settlings_end(struct cadre_wire *w)
 
 static struct wire_settling *settling_new(const struct wire_request *r)
 {
-	struct wire_settling *s = xcalloc(1, sizeof *s);
+	struct wire_settling *s = xnew(struct wire_settling, .later = wire_deferred(r), .next = r->wire->settlings);
 
-	s->later = wire_deferred(r);
-	s->next = r->wire->settlings;
 	r->wire->settlings = s;
 	return s;
 }
