@@ -388,10 +388,8 @@ static void put_call(struct json_out *w, const struct query *q, struct str block
 			result = q->calls[i]->result;
 	if (!result)
 		return;
-	json_open(w, '{');
-	json_kraw(w, "tool_name", json_raw(json_get(root, "name")));
-	json_kraw(w, "tool_input", json_raw(json_get(root, "input")));
-	json_kraw(w, "tool_use_id", json_raw(json_get(root, "id")));
+	json_putf(w, "{tool_name:%.*s, tool_input:%.*s, tool_use_id:%.*s", JSON_ARG(json_get(root, "name")),
+		  JSON_ARG(json_get(root, "input")), JSON_ARG(json_get(root, "id")));
 	if (json_parse(&reader, result->bytes, result->len, &root, NULL) == 0)
 		json_kraw(w, "tool_response", json_raw(json_get(root, "content")));
 	json_close(w);

@@ -96,14 +96,10 @@ static const struct answer_sink sink = { on_block, on_delta, on_model_event };
 
 void query_give_up(struct query *q, enum query_end end, const char *fmt, ...)
 {
-	va_list ap;
-
 	if (q->state == QUERY_ENDING)
 		return; /* the first reason wins */
 	q->end = end;
-	va_start(ap, fmt);
-	vsnprintf(q->failure.text, sizeof q->failure.text, fmt, ap);
-	va_end(ap);
+	PRINT_ARGS(q->failure.text, fmt);
 	timer_stop(q->config.loop, &q->timer);
 	if (q->fork_barrier) {
 		fork_barrier_leave(q->fork_barrier, &q->kick);

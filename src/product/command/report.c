@@ -26,12 +26,8 @@ void report_row(struct cadre_report *r, enum cadre_style style, ...)
 void report_line(struct cadre_report *r, enum cadre_style style, const char *fmt, ...)
 {
 	AUTO_FREE char *text = NULL;
-	va_list args;
 
-	va_start(args, fmt);
-	if (vasprintf(&text, fmt, args) < 0)
-		base_oom(strlen(fmt));
-	va_end(args);
+	PRINT_ARGS_NEW(text, fmt);
 	report_row(r, style, text, NULL);
 }
 
@@ -80,15 +76,6 @@ void cadre_report_free(struct cadre_report *r)
 	free(r->rows);
 	arena_release(&r->arena);
 	free(r);
-}
-
-void report_put_line(struct json_out *w, unsigned line)
-{
-	json_key(w, "line");
-	if (line)
-		json_put_u64(w, line);
-	else
-		json_put_null(w);
 }
 
 const char *report_position(struct cadre_report *r, const char *file, unsigned line)

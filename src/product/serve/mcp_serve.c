@@ -58,14 +58,10 @@ static void serve_send(struct serve *s, struct str id, const char *method, const
 printf_like(4, 5) static void serve_refuse(struct serve *s, struct str id, int code, const char *fmt, ...)
 {
 	AUTO_BUF struct buf error = { 0 };
-	struct json_out w = json_out(&error);
 	char text[512];
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
-	json_putf(&w, "{code:%d, message:'%s'}", code, text);
+	PRINT_ARGS(text, fmt);
+	json_addf(&error, "{code:%d, message:'%s'}", code, text);
 	serve_send(s, id, NULL, "error", buf_str(&error));
 }
 

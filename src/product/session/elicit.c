@@ -71,10 +71,9 @@ static void form_questions(struct buf *out, const struct json *elicitation)
 		struct str name = json_str(m.key, &a);
 		while (need && !str_eq(json_str(need, &a), name))
 			need = json_next(required, need);
-		json_putf(&w, "], multiSelect:!!%d, name:'%.*s', required:!!%d",
-			  json_str_is(json_get(m.value, "type"), "array"), STR_ARG(name), need != NULL);
-		json_kraw(&w, "schema", json_raw(m.value));
-		json_putf(&w, "}");
+		json_putf(&w, "], multiSelect:!!%d, name:'%.*s', required:!!%d, schema:%.*s}",
+			  json_str_is(json_get(m.value, "type"), "array"), STR_ARG(name), need != NULL,
+			  JSON_ARG(m.value));
 		message = STR(""); /* above the first one only */
 	}
 	if (!p) {

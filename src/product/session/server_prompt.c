@@ -105,9 +105,8 @@ static struct segment *image_segment(const struct json *content, struct arena *a
 		buf_addf(&block, "[image, " STR_FMT ", %s]", STR_ARG(mime), why);
 		return segment_text(buf_str(&block));
 	}
-	json_putf(&w, "{type:'image', source:{type:'base64', media_type:'%.*s'", STR_ARG(mime));
-	json_kraw(&w, "data", json_raw(json_get(content, "data")));
-	json_putf(&w, "}}");
+	json_putf(&w, "{type:'image', source:{type:'base64', media_type:'%.*s', data:%.*s}}", STR_ARG(mime),
+		  JSON_ARG(json_get(content, "data")));
 	return json_parse(&reader, block.p, block.n, &root, NULL) == 0 ? segment_from_json(root) : NULL;
 }
 

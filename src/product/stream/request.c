@@ -86,11 +86,8 @@ void wire_reply_error(struct cadre_wire *w, struct str id, const char *code, con
 	AUTO_BUF struct buf line = { 0 };
 	struct json_out out = json_out(&line);
 	char text[400];
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
+	PRINT_ARGS(text, fmt);
 	put_head(&out, "error", id);
 	json_putf(&out, "error:'%s', error_code?:'%s'}}", text, code);
 	wire_send(w, &line);

@@ -46,12 +46,9 @@ static void wire_begin(struct cadre_wire *w)
 
 void wire_warn(struct cadre_wire *w, const char *fmt, ...)
 {
-	va_list ap;
 	char message[512];
 
-	va_start(ap, fmt);
-	vsnprintf(message, sizeof message, fmt, ap);
-	va_end(ap);
+	PRINT_ARGS(message, fmt);
 	if (w->began)
 		send_warning(w, message);
 	else
