@@ -67,8 +67,7 @@ static void on_block(void *data, struct segment *block)
 {
 	struct query *q = data;
 
-	q->arrived = xgrow(q->arrived, q->arrived_count, &q->arrived_cap, sizeof *q->arrived);
-	q->arrived[q->arrived_count++] = block;
+	*xpush(q->arrived, q->arrived_count, q->arrived_cap) = block;
 	query_kick(q);
 }
 

@@ -90,8 +90,7 @@ bool fork_barrier_pass(struct fork_barrier *g, struct kick *kick)
 		timer_start(g->loop, &g->timer, LONGEST_WAIT_MS);
 		return true;
 	}
-	g->waiting = xgrow(g->waiting, g->count, &g->cap, sizeof *g->waiting);
-	g->waiting[g->count++] = kick;
+	*xpush(g->waiting, g->count, g->cap) = kick;
 	return false;
 }
 

@@ -117,12 +117,11 @@ static void deliver_end(struct agent_record *t, struct agent *parent, struct str
 	AUTO_BUF struct buf fields = { 0 };
 	AUTO_BUF struct buf message = { 0 };
 	AUTO_BUF struct buf text = { 0 };
-	struct json_out w = json_out(&fields);
 	char id[AGENT_NOTICE_LEN];
 
 	if (agent_has_hooks(parent, &spec)) {
 		buf_addf(&message, "Agent \"%s\" %s", t->description, end_state_info(t->state)->summary);
-		json_putf(&w, "{message:'%.*s', title:'%s', notification_type:'%.*s'}", STR_ARG(message), t->type,
+		json_addf(&fields, "{message:'%.*s', title:'%s', notification_type:'%.*s'}", STR_ARG(message), t->type,
 			  STR_ARG(spec.subject));
 		spec.fields = buf_str(&fields);
 		agent_notify_hooks(parent, &spec);

@@ -38,14 +38,7 @@ static void mention_path(const struct mention_word *w, struct str path)
 			m->too_many = true;
 			return;
 		}
-		if (m->count == m->cap) {
-			m->cap = m->cap ? m->cap * 2 : 32;
-			struct mention *more = arena_alloc(w->arena, m->cap * sizeof *more);
-			if (m->count)
-				memcpy(more, m->list, m->count * sizeof *more);
-			m->list = more;
-		}
-		m->list[m->count++] = (struct mention){ file, w->writes };
+		*arena_push(w->arena, m->list, m->count) = (struct mention){ file, w->writes };
 	}
 }
 

@@ -9,8 +9,7 @@ void report_row(struct cadre_report *r, enum cadre_style style, ...)
 	va_list counted;
 	va_list cells;
 
-	r->rows = xgrow(r->rows, r->count, &r->cap, sizeof *r->rows);
-	struct report_row *row = &r->rows[r->count++];
+	struct report_row *row = xpush(r->rows, r->count, r->cap);
 	*row = (struct report_row){ .style = style };
 	va_start(counted, style);
 	while (va_arg(counted, const char *))

@@ -12,10 +12,7 @@
 #include "lib/io/file.h"
 #include "lib/io/spawn.h"
 
-static int sandbox_status(struct cadre_call *call);
-static int sandbox_explain(struct cadre_call *call);
-static int sandbox_run(struct cadre_call *call);
-static int sandbox_apparmor(struct cadre_call *call);
+static command_fn sandbox_status, sandbox_explain, sandbox_run, sandbox_apparmor;
 
 const struct cadre_command command_sandbox = {
 	.name = "sandbox",
@@ -472,9 +469,8 @@ static int sandbox_run(struct cadre_call *call)
 	if (said.n) /* beside what the program says, on the streams that it was given */
 		(void)file_write_all(STDERR_FILENO, said.p, said.n);
 	call->report->code = WIFSIGNALED(running.status) ? 128 + WTERMSIG(running.status) : WEXITSTATUS(running.status);
-	struct json_out w = json_out(&call->report->json);
 	struct str trimmed = str_trim(buf_str(&said));
-	json_putf(&w, "{status:%d, sandbox:'%.*s'}", call->report->code, STR_ARG(trimmed));
+	json_addf(&call->report->json, "{status:%d, sandbox:'%.*s'}", call->report->code, STR_ARG(trimmed));
 	return 0;
 }
 
@@ -496,9 +492,8 @@ static int sandbox_apparmor(struct cadre_call *call)
 		 "# To load it:\n#   %s\n#   %s\nabi <abi/4.0>,\ninclude <tunables/global>\n\nprofile cadre \"%s\" "
 		 "flags=(unconfined) {\n  userns,\n  include if exists <local/cadre>\n}\n",
 		 commands[0], commands[1], path);
-	struct json_out w = json_out(&call->report->json);
-	json_putf(&w, "{program:'%s', profile:'%.*s', commands:['%s', '%s']}", path, STR_ARG(buf_str(&profile)),
-		  commands[0], commands[1]);
+	json_addf(&call->report->json, "{program:'%s', profile:'%.*s', commands:['%s', '%s']}", path,
+		  STR_ARG(buf_str(&profile)), commands[0], commands[1]);
 	for (struct str rest = buf_str(&profile); rest.n;) {
 		struct str line = str_cut(&rest, '\n');
 		report_line(call->report, CADRE_PLAIN, STR_FMT, STR_ARG(line));

@@ -15,10 +15,7 @@ enum {
 	LARGEST_TEAM_FILE = 4 << 20
 }; /* a session makes its places before the first line is written */
 
-static int sessions_list(struct cadre_call *call);
-static int sessions_show(struct cadre_call *call);
-static int sessions_ids(struct cadre_call *call);
-static int sessions_prune(struct cadre_call *call);
+static command_fn sessions_list, sessions_show, sessions_ids, sessions_prune;
 
 const struct cadre_command command_sessions = {
 	.name = "sessions",
@@ -162,8 +159,7 @@ struct shown_session {
 
 static void markdown_blocks(struct buf *out, const char *who, const struct json *content, struct arena *a)
 {
-	for (const struct json *b = json_is(content, JSON_ARRAY) ? json_first(content) : NULL; b;
-	     b = json_next(content, b)) {
+	for (const struct json *b = json_items(content); b; b = json_next(content, b)) {
 		const struct json *type = json_get(b, "type"), *result = json_get(b, "content");
 		if (json_str_is(type, "text")) {
 			markdown_text(out, who, json_str(json_get(b, "text"), a));
@@ -174,8 +170,7 @@ static void markdown_blocks(struct buf *out, const char *who, const struct json 
 			buf_addf(out, "%s:\n\n", json_bool(json_get(b, "is_error")) ? "Error" : "Result");
 			if (json_is(result, JSON_STRING))
 				markdown_code(out, "", json_str(result, a));
-			for (const struct json *c = json_is(result, JSON_ARRAY) ? json_first(result) : NULL; c;
-			     c = json_next(result, c))
+			for (const struct json *c = json_items(result); c; c = json_next(result, c))
 				markdown_code(out, "",
 					      json_get(c, "text") ? json_str(json_get(c, "text"), a)
 								  : STR("(not text)"));
@@ -288,8 +283,7 @@ static void pruning_release(struct pruning *p)
 
 static void add_belonging(struct pruning *p, const char *id, const char *dir, const char *name)
 {
-	p->belongings = xgrow(p->belongings, p->count, &p->cap, sizeof *p->belongings);
-	struct belonging *b = &p->belongings[p->count++];
+	struct belonging *b = xpush(p->belongings, p->count, p->cap);
 	*b = (struct belonging){ .path = arena_printf(&p->arena, "%s/%s", dir, name) };
 	memcpy(b->id, id, UUID_LEN);
 	char *const roots[] = { (char *)b->path, NULL };

@@ -9,11 +9,7 @@
 
 enum { LARGEST_CONFIG = 4 << 20, LARGEST_TASK = 1 << 20, MOST_TASKS = 10000, TELL_MS = 10000, STOP_MS = 180000 };
 
-static int team_list(struct cadre_call *call);
-static int team_show(struct cadre_call *call);
-static int team_message(struct cadre_call *call);
-static int team_stop_member(struct cadre_call *call);
-static int team_tasks(struct cadre_call *call);
+static command_fn team_list, team_show, team_message, team_stop_member, team_tasks;
 
 const struct cadre_command command_team = {
 	.name = "team",
@@ -82,7 +78,7 @@ static bool read_task(const char *path, struct arena *a, struct team_task *ret)
 	    !json_is(root, JSON_OBJECT))
 		return false;
 	const struct json *list = json_get(root, "blockedBy");
-	for (const struct json *v = json_is(list, JSON_ARRAY) ? json_first(list) : NULL; v; v = json_next(list, v))
+	for (const struct json *v = json_items(list); v; v = json_next(list, v))
 		buf_addf(&blockers, "%s#" STR_FMT, blockers.n ? ", " : "", STR_ARG(json_str(v, a)));
 	ret->subject = text_of(root, "subject", a);
 	ret->status = text_of(root, "status", a);
@@ -130,8 +126,7 @@ static struct team_file *read_team(const char *config_dir, const char *name, str
 	t->alive = t->pid > 0 && str_to_i64(json_str(json_get(process, "procStart"), a), &start) && start &&
 		   process_start(t->pid) == start;
 	t->names = arena_calloc(a, (json_is(members, JSON_ARRAY) ? members->count + 1 : 1) * sizeof *t->names);
-	for (const struct json *m = json_is(members, JSON_ARRAY) ? json_first(members) : NULL; m;
-	     m = json_next(members, m))
+	for (const struct json *m = json_items(members); m; m = json_next(members, m))
 		if (!json_str_is(json_get(m, "name"), "team-lead"))
 			t->names[t->members++] = text_of(m, "name", a);
 	t->tasks = read_tasks(config_dir, name, a, &tasks);

@@ -92,9 +92,7 @@ static void send_answer(struct client *v)
 
 static void answer_error(struct client *v, const char *text)
 {
-	struct json_out w = json_out(&v->out);
-
-	json_putf(&w, "{error:'%s'}", text);
+	json_addf(&v->out, "{error:'%s'}", text);
 	send_answer(v);
 }
 

@@ -138,10 +138,9 @@ static void on_serve_kick(struct kick *kick)
 			s->calls_end = at;
 		if (!c->withdrawn) {
 			AUTO_BUF struct buf result = { 0 };
-			struct json_out w = json_out(&result);
 
-			json_putf(&w, "{content:[{type:'text', text:'%.*s'}], isError:!!%d}", STR_ARG(c->call->result),
-				  c->call->is_error);
+			json_addf(&result, "{content:[{type:'text', text:'%.*s'}], isError:!!%d}",
+				  STR_ARG(c->call->result), c->call->is_error);
 			serve_send(c->serve, str_from(c->id), NULL, "result", buf_str(&result));
 		}
 		s->call_count--;
@@ -245,10 +244,9 @@ static void on_event(const struct cadre_event *e, void *data)
 		return;
 	for (struct serve_call *c = s->calls; c; c = c->next) {
 		AUTO_BUF struct buf params = { 0 };
-		struct json_out w = json_out(&params);
 		if (!c->token || c->withdrawn || c->done || strcmp(c->call->id, event->agent->tool_use_id) != 0)
 			continue;
-		json_putf(&w, "{progressToken:%s, progress:%u, message:'%s'}", c->token, ++c->progress,
+		json_addf(&params, "{progressToken:%s, progress:%u, message:'%s'}", c->token, ++c->progress,
 			  event->task->last_tool);
 		serve_send(s, STR(""), "notifications/progress", "params", buf_str(&params));
 	}

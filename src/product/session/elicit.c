@@ -67,7 +67,7 @@ static void form_questions(struct buf *out, const struct json *elicitation)
 			buf_addf(&text, " [" STR_FMT "]", STR_ARG(json_raw(otherwise)));
 		json_putf(&w, "{question:'%.*s', options:[", STR_ARG(text));
 		put_values(&w, m.value, &a);
-		const struct json *need = json_is(required, JSON_ARRAY) ? json_first(required) : NULL;
+		const struct json *need = json_items(required);
 		struct str name = json_str(m.key, &a);
 		while (need && !str_eq(json_str(need, &a), name))
 			need = json_next(required, need);

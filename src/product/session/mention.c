@@ -142,9 +142,8 @@ bool session_read_mentions(struct cadre_session *s)
 			continue;
 		}
 		AUTO_BUF struct buf input = { 0 };
-		struct json_out w = json_out(&input);
 		char id[UUID_LEN + 1];
-		json_putf(&w, "{file_path:'%s'}", path);
+		json_addf(&input, "{file_path:'%s'}", path);
 		id_uuid(id);
 		one->call = tool_call_new(&agent->env, &agent->gate, read, str_from(id), STR("Read"), buf_str(&input));
 		one->call->policy = (struct gate_policy){ .apart = true, .no_question = true };

@@ -98,14 +98,13 @@ static struct segment *image_segment(const struct json *content, struct arena *a
 	const char *why = mcp_image_refusal(mime, json_str(json_get(content, "data"), a));
 	AUTO_BUF struct buf block = { 0 };
 	AUTO_JSON struct json_reader reader = { 0 };
-	struct json_out w = json_out(&block);
 	const struct json *root;
 
 	if (why) {
 		buf_addf(&block, "[image, " STR_FMT ", %s]", STR_ARG(mime), why);
 		return segment_text(buf_str(&block));
 	}
-	json_putf(&w, "{type:'image', source:{type:'base64', media_type:'%.*s', data:%.*s}}", STR_ARG(mime),
+	json_addf(&block, "{type:'image', source:{type:'base64', media_type:'%.*s', data:%.*s}}", STR_ARG(mime),
 		  JSON_ARG(json_get(content, "data")));
 	return json_parse(&reader, block.p, block.n, &root, NULL) == 0 ? segment_from_json(root) : NULL;
 }
@@ -229,13 +228,12 @@ static void server_tool_start(struct tool_call *call)
 	const struct mcp_selection *set = c->session->tree.main.servers;
 	struct mcp_lease *link = set ? mcp_selection_find(set, str_from(c->server)) : NULL;
 	AUTO_BUF struct buf params = { 0 };
-	struct json_out w = json_out(&params);
 
 	if (!link) {
 		tool_call_fail(call, "the MCP server '%s' is gone", c->server);
 		return;
 	}
-	json_putf(&w, "{name:'%s', arguments:%.*s}", c->tool_name, STR_ARG(json_raw(call->input)));
+	json_addf(&params, "{name:'%s', arguments:%.*s}", c->tool_name, STR_ARG(json_raw(call->input)));
 	c->open = mcp_lease_call(link, &(struct mcp_call){ .method = "tools/call",
 							   .params = buf_str(&params),
 							   .timeout_ms = c->timeout_ms,

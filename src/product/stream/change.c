@@ -208,9 +208,7 @@ struct model_switch {
 
 static void write_switch(struct buf *out, const char *from, const char *to, const char *wish)
 {
-	struct json_out w = json_out(out);
-
-	json_putf(&w, "{from_model:'%s', to_model:'%s', requested_model:'%s', source:'sdk'}", from, to,
+	json_addf(out, "{from_model:'%s', to_model:'%s', requested_model:'%s', source:'sdk'}", from, to,
 		  wish ? wish : "default");
 }
 
@@ -292,7 +290,6 @@ int wire_register_root(struct wire_request *r, struct err *err)
 	AUTO_FREE char *real = wish.n ? realpath(path_absolute(r->arena, s->tree.main.cwd, wish), NULL) : NULL;
 	struct hook_event_spec spec = { .event = HOOK_DIRECTORY_ADDED, .subject = STR("register_repo_root") };
 	AUTO_BUF struct buf fields = { 0 };
-	struct json_out out = json_out(&fields);
 	bool inside = false;
 	struct stat st;
 
@@ -311,7 +308,7 @@ int wire_register_root(struct wire_request *r, struct err *err)
 	wire_reply(r->wire, r->id, STR(""));
 	if (!agent_has_hooks(&s->tree.main, &spec))
 		return WIRE_ANSWERED;
-	json_putf(&out, "{directory:'%s', source:'%.*s'}", real, STR_ARG(spec.subject));
+	json_addf(&fields, "{directory:'%s', source:'%.*s'}", real, STR_ARG(spec.subject));
 	spec.fields = buf_str(&fields);
 	agent_notify_hooks(&s->tree.main, &spec);
 	return WIRE_ANSWERED;

@@ -182,7 +182,6 @@ static void client_hook_start(struct hook_runner *runner, struct hook_call *call
 	const struct runner *r = CONTAINER_OF(runner, struct runner, hooks);
 	struct cadre_wire *w = r->services->wires;
 	AUTO_BUF struct buf line = { 0 };
-	struct json_out out = json_out(&line);
 
 	while (w && strcmp(w->session_id, call->session_id) != 0 && strcmp(w->cleared_id, call->session_id) != 0)
 		w = w->next;
@@ -191,7 +190,7 @@ static void client_hook_start(struct hook_runner *runner, struct hook_call *call
 		hook_call_finish(call, true, STR("the client that has this hook is gone"));
 		return;
 	}
-	json_putf(&out, "{subtype:'hook_callback', callback_id:'%s', input:%.*s, tool_use_id?:'%s'}",
+	json_addf(&line, "{subtype:'hook_callback', callback_id:'%s', input:%.*s, tool_use_id?:'%s'}",
 		  call->hook->callback, STR_ARG(call->input), call->tool_use_id);
 	if (at_end) {
 		(void)wire_ask(w, WIRE_ASK_OTHER, buf_str(&line), on_nothing, NULL);

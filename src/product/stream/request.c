@@ -255,13 +255,12 @@ struct wire_ask *wire_ask(struct cadre_wire *w, enum wire_ask_kind kind, struct 
 			  void *data)
 {
 	AUTO_BUF struct buf line = { 0 };
-	struct json_out out = json_out(&line);
 	struct wire_ask *ask = xcalloc(1, sizeof *ask);
 
 	*ask = (struct wire_ask){ .wire = w, .kind = kind, .done = done, .data = data };
 	snprintf(ask->id, sizeof ask->id, "cadre-%llu", (unsigned long long)++w->next_ask);
 	list_push(&w->asks, ask);
-	json_putf(&out, "{type:'control_request', request_id:'%s', request:%.*s}", ask->id, STR_ARG(request));
+	json_addf(&line, "{type:'control_request', request_id:'%s', request:%.*s}", ask->id, STR_ARG(request));
 	if (kind != WIRE_ASK_OTHER)
 		buf_add(&ask->line, line.p, line.n);
 	wire_send(w, &line);
@@ -283,9 +282,8 @@ static void wire_list_asks(struct json_out *out, const struct cadre_wire *w, enu
 void wire_ask_take_back(struct wire_ask *ask)
 {
 	AUTO_BUF struct buf line = { 0 };
-	struct json_out out = json_out(&line);
 
-	json_putf(&out, "{type:'control_cancel_request', request_id:'%s'}", ask->id);
+	json_addf(&line, "{type:'control_cancel_request', request_id:'%s'}", ask->id);
 	wire_send(ask->wire, &line);
 	ask_finish(ask, NULL, NULL, STR(""));
 }

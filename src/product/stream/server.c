@@ -112,7 +112,6 @@ static void transport_send(struct mcp_transport *base, int64_t id, struct str js
 {
 	struct wire_transport *t = CONTAINER_OF(base, struct wire_transport, base);
 	AUTO_BUF struct buf request = { 0 };
-	struct json_out out = json_out(&request);
 
 	if (t->closing)
 		return;
@@ -124,7 +123,7 @@ static void transport_send(struct mcp_transport *base, int64_t id, struct str js
 	if (answer_from_manifest(t, id, json))
 		return;
 	struct errand *e = xnew(struct errand, .transport = t, .id = id);
-	json_putf(&out, "{subtype:'mcp_message', server_name:'%s', message:%.*s}", t->server->name, STR_ARG(json));
+	json_addf(&request, "{subtype:'mcp_message', server_name:'%s', message:%.*s}", t->server->name, STR_ARG(json));
 	t->asks++;
 	(void)wire_ask(t->wire, WIRE_ASK_OTHER, buf_str(&request), on_answer, e);
 }
