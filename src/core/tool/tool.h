@@ -255,8 +255,7 @@ struct tool_set {
 };
 static inline void tool_set_add(struct tool_set *set, const struct tool *tool)
 {
-	set->tools = xgrow(set->tools, set->count, &set->cap, sizeof *set->tools);
-	set->tools[set->count++] = tool;
+	*xpush(set->tools, set->count, set->cap) = tool;
 }
 
 /* By its exact name, else ignoring case, else by an older name. */
