@@ -10,7 +10,7 @@ import subprocess
 import time
 
 from lab import main
-from mock import SSE, Mock, call, cases, chunks, delta, message, result, said
+from mock import SSE, Mock, call, cases, chunks, delta, events, message, message_item, result, said
 
 
 def place(lab, providers, *args, name="work", **more):
@@ -650,6 +650,37 @@ def a_server_is_asked_for_its_list(lab):
     mock = Mock(lambda n, r: (200, {}, json.dumps(rows[1][2])))
     done = lab.cadre("models", "--json", env={"ANTHROPIC_BASE_URL": mock.url, "CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY": "1"})
     assert "anthropic/m-2" in [m["model"] for m in json.loads(done.out)["models"]], done
+
+
+def what_a_test_learns_can_be_saved(lab):
+    def reply(n, request):
+        if request["body"]["model"] == "m2" and request["path"] == "/v1/responses":
+            return events(message_item(0, "yes"))
+        if request["body"]["model"] == "m2":
+            return 400, {}, ERROR % "use v1/responses"
+        if "stream_options" in request["body"]:
+            return 400, {}, ERROR % "stream_options is not supported"
+        return said("yes")
+
+    mock = Mock(reply)
+    path = os.path.join(lab.home, ".claude", "settings.json")
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    place_of = {"wire": "chat", "baseUrl": mock.url + "/v1", "models": {"m1": {"context": 32768}}}
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump({"model": "lab/m1", "providers": {"lab": place_of}}, f)
+    done = lab.cadre("models", "test", "lab/m1", "--save")
+    with open(path, encoding="utf-8") as f:
+        saved = json.load(f)
+    assert done.code == 0 and "What was learned of lab/m1" in done.out and len(mock.seen) == 2, (done, len(mock.seen))
+    place_of["models"]["m1"]["quirks"] = ["noStreamOptions"]
+    assert saved == {"model": "lab/m1", "providers": {"lab": place_of}}, saved
+    done = lab.cadre("models", "test", "--save")
+    assert done.code == 0 and "Nothing new" in done.out and len(mock.seen) == 3, (done, len(mock.seen))
+    for requests in (5, 6):  # chat, then the Responses API; then that one alone
+        done = lab.cadre("models", "test", "lab/m2", "--save")
+        assert done.code == 0 and len(mock.seen) == requests, (done, len(mock.seen))
+    done = lab.cadre("models", "test", "openai/m1", "--save", env={"OPENAI_BASE_URL": mock.url + "/v1"})
+    assert done.code == 2 and "openai is not a place of providers" in done.err, done
 
 
 def a_test_with_tools_proves_the_loop(lab):
