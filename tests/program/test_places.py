@@ -464,6 +464,30 @@ def reasoning_goes_back_in_the_member_that_the_settings_name(lab):
         assert done.out == "x\n" and {k: v for k, v in answer.items() if k.startswith("reasoning")} == {field: "hm"}, (done, answer)
 
 
+def reasoning_goes_back_to_mistral_as_a_part_of_the_content(lab):
+    """With a text, with a text and a call, with a call alone; an answer without reasoning has its text alone."""
+    def reply(n, request):
+        thinking = {"type": "thinking", "thinking": [{"type": "text", "text": "hm %d" % n}]}
+        text = {"type": "text", "text": "text %d" % n}
+        content = {1: [thinking, text], 2: [thinking], 3: [thinking, text]}.get(n, [text])
+        function = {"name": "Bash", "arguments": '{"command": "true"}'}
+        calls = [delta(tool_calls=[{"index": 0, "id": "call_%d" % n, "type": "function", "function": function}])] if n < 3 else []
+        stream = chunks(*(delta(content=[part]) for part in content), *calls, delta("tool_calls" if calls else "stop"))
+        return 200, SSE, stream.replace("0123456789abcdef", "%016d" % n)  # each answer has an id of its own
+
+    mock = Mock(reply)
+    settings = {"providers": {"lab": {"wire": "chat", "baseUrl": mock.url + "/v1", "quirks": ["echoParts"]}}}
+    for more in ((), ("--continue",), ("--continue",)):
+        done = lab.cadre("-p", "--settings", json.dumps(settings), "--model", "lab/m1", "--allowed-tools", "Bash", *more, "--", "more")
+    answers = [m["content"] for m in mock.bodies()[-1]["messages"] if m["role"] == "assistant"]
+
+    def thought(n):
+        return {"type": "thinking", "thinking": [{"type": "text", "text": "hm %d" % n}]}
+
+    assert answers == [[thought(1), {"type": "text", "text": "text 1"}], [thought(2)], [thought(3), {"type": "text", "text": "text 3"}],
+                       [{"type": "text", "text": "text 4"}]], (done, answers)
+
+
 def a_small_window_is_told_once(lab):
     mock = Mock(lambda n, r: call("Bash", {"command": "true"}) if n == 1 else said("x"))
     settings = {"providers": {"lab": {"wire": "chat", "baseUrl": mock.url + "/v1", "models": {"m1": {"context": 12000}, "m2": {"context": 32768}}}}}

@@ -35,6 +35,7 @@ enum form_quirk {
 	WIRE_EFFORT_HIGH = 1 << 15,   /* no effort above high */
 	CHAT_MARKS = 1 << 16,         /* a gateway to a model whose prompts are cached up to marks */
 	CHAT_ECHO_PLAIN = 1 << 17,    /* the same in reasoning */
+	CHAT_ECHO_PARTS = 1 << 18,    /* the same as a part of the content (Mistral) */
 };
 
 /* Limits and quirks of one model at one server */

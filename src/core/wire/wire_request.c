@@ -303,7 +303,8 @@ static struct str piece_at(struct wire_body *b, const struct translation *part, 
 
 static uint64_t part_size(struct wire_body *b, const struct translation *part)
 {
-	const unsigned rewriting = CHAT_NO_IMAGES | CHAT_ANSWER_BETWEEN | CHAT_SHORT_IDS | CHAT_ECHO | CHAT_MARKS;
+	const unsigned rewriting =
+		CHAT_NO_IMAGES | CHAT_ANSWER_BETWEEN | CHAT_SHORT_IDS | CHAT_ECHO | CHAT_MARKS | CHAT_ECHO_PARTS;
 	uint64_t size = 0;
 
 	if (!part->optional && !(b->quirks & rewriting))
