@@ -248,7 +248,7 @@ static void chat_begin(struct http_call *c)
 	unsigned bits = c->quirks->bits & ~(c->call->body.head->marks == MARKS_NONE ? (unsigned)CHAT_MARKS : 0);
 	/* Agents with one head share a prefix, and its cache. */
 	const char *key = arena_printf(&c->arena, "%.48s-%08x", c->call->session_id,
-				       (unsigned)str_hash(c->call->body.head->bytes));
+				       wire_head(c->wire->form, c->call->body.head)->hash);
 	x->heeded =
 		(struct wire_model){ bits, c->quirks->limit, key, wire_origin(&c->arena, place, str_from(c->model)) };
 	wire_body_init(&x->body, c->wire->form, &c->call->body, &x->heeded);

@@ -55,6 +55,7 @@ struct wire_name {
 /* Of a head: translation.facts */
 struct wire_head {
 	struct str model; /* as it is sent */
+	unsigned hash;    /* of the bytes of the head */
 	int64_t max_tokens;
 	struct str effort; /* low .. max; empty: not set */
 	bool has_tools;
