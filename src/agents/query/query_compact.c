@@ -213,9 +213,8 @@ bool query_can_compact(const struct query *q)
 
 static void compact_begin_by(struct query *q, enum compact_trigger trigger)
 {
-	struct compaction *c = xcalloc(1, sizeof *c);
+	struct compaction *c = xnew(struct compaction, .trigger = trigger);
 
-	c->trigger = trigger;
 	q->compaction = c;
 	q->compact_refills = trigger == COMPACT_AUTO && q->answers < FEW_ANSWERS ? q->compact_refills + 1 : 0;
 	q->answers = 0;

@@ -247,9 +247,8 @@ void replay_trace(struct replay *r, const struct line_trace *trace)
 
 	if (trace->file.path) {
 		map_set(&r->files, str_from(trace->file.path), (void *)(out->file_count + 1));
-		out->files = xgrow(out->files, out->file_count, &r->file_cap, sizeof *out->files);
-		out->files[out->file_count] = trace->file;
-		out->files[out->file_count++].path = arena_strdup(&out->arena, trace->file.path);
+		*xpush(out->files, out->file_count, r->file_cap) = trace->file;
+		out->files[out->file_count - 1].path = arena_strdup(&out->arena, trace->file.path);
 	}
 	for (size_t i = 0; i < trace->tool_count; i++) {
 		*xpush(out->tools, out->tool_count, r->tool_cap) = arena_strdup(&out->arena, trace->tools[i]);
