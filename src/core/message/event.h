@@ -28,6 +28,8 @@ enum event_kind {
 	EVENT_COMPACTED,
 	EVENT_MEMBER_STATE, /* task->member is the new one */
 	EVENT_SANDBOX_VIOLATION,
+	EVENT_TOOL_PROGRESS,
+	EVENT_QUESTION_CLOSED,
 };
 
 /* The agent of an event. Members may be NULL. */
@@ -84,6 +86,7 @@ struct event {
 	const char *id;   /* of the call */
 	struct str text;
 	bool is_error;
+	uint64_t lines; /* EVENT_TOOL_PROGRESS: that it has printed */
 
 	/* EVENT_MESSAGE */
 	bool from_model; /* a block of an answer; otherwise a tool result */

@@ -164,5 +164,5 @@ void shell_read_array(struct shell_parser *p); /* from "(" to behind ")" */
 
 /* shell_hides.c: NULL, or why the words of c do not say what runs */
 const char *shell_hides(const struct shell_command *c);
-bool shell_may_hide(struct str name); /* some forms of this command do */
+bool shell_may_hide(struct str name);          /* some forms of this command do */
 bool shell_name_is_dangerous(struct str name); /* a variable that decides what runs */
