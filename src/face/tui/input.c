@@ -99,6 +99,8 @@ static void enter_line(struct tui *t)
 	}
 	if (!marked && str_starts(line, STR("/")) && command_slash(t, line))
 		return;
+	if (!marked && str_starts(line, STR("@")) && command_address(t, line))
+		return;
 	if (!t->in_turn)
 		feed_prompt(t, buf_str(&shown));
 	tui_submit(t, line);
