@@ -81,7 +81,7 @@ def row_63_a_server_that_does_not_answer_means_in_process_too(t):
 def row_64_a_question_of_a_member_is_answered_at_the_lead_and_by_nothing_else(t):
     t.lead("--teammate-mode", "auto", "--session-id", t.session)
     t.type("Make a team")
-    t.sees("Allow Write for ")
+    t.sees("wants to use Wri")
     meta = t.meta()["ann"]["team"]
     calls = t.lab.transcript(meta["agentSession"], torn=True).calls()
     call = next(iter(calls))
@@ -95,7 +95,7 @@ def row_64_a_question_of_a_member_is_answered_at_the_lead_and_by_nothing_else(t)
     until(lambda: mailbox.read_text().count("permission_response"), lambda: inbox.read_text())
     with mailbox.open("a") as file:  # and as the lead's own line in the mailbox
         file.write(json.dumps({"type": "answer", "id": call, "behavior": "allow"}) + "\n")
-    assert t.screen(meta["pane"]).count("Allow") == 0, t.screen(meta["pane"])
+    assert t.screen(meta["pane"]).count("wants to use") == 0, t.screen(meta["pane"])
     assert not pathlib.Path(t.lab.work, "asked.txt").exists()
     t.sees("say why:")
     t.run("send-keys", "-t", t.shell, "y")

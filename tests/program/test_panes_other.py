@@ -130,7 +130,8 @@ def row_68_a_question_of_another_program_gets_an_answer_that_is_signed(t):
     program.chmod(0o755)
     t.lead("--teammate-mode", "auto", "--session-id", t.session, CLAUDE_CODE_TEAMMATE_COMMAND=str(program))
     t.type("Make a team")
-    t.sees('Allow Write for agent "ann"')
+    t.sees('agent "ann"')
+    t.sees("wants to use Wri")
     t.sees("say why:")
     t.run("send-keys", "-t", t.shell, "y")
     t.run("send-keys", "-t", t.shell, "Enter")
@@ -218,7 +219,7 @@ def row_68_a_question_of_the_current_product_is_answered_at_the_lead(t):
     t.lead("--teammate-mode", "auto", "--session-id", t.session, CLAUDE_CODE_TEAMMATE_COMMAND=current_product(t))
     pane = lambda: [t.screen(p[0]) for p in t.members().values()]
     t.type("Make a team")
-    until(lambda: "Allow Write for " in t.screen() and "say why:" in t.screen(), lambda: (t.screen(), pane()), 60)
+    until(lambda: "wants to use Wri" in t.screen() and "say why:" in t.screen(), lambda: (t.screen(), pane()), 60)
     assert not asked.exists()
     t.run("send-keys", "-t", t.shell, "y")
     t.run("send-keys", "-t", t.shell, "Enter")

@@ -268,7 +268,7 @@ def speak(address, lines):
 def what_another_process_says_on_the_sockets_of_a_team_has_no_effect(t):
     t.lead("--teammate-mode", "auto", "--session-id", t.session, "--settings", '{"crossSessionInbound": "accept"}')
     t.type("Make a team")
-    t.sees("Allow Write for ")
+    t.sees("wants to use Wri")
     until(lambda: t.heard("plan_approval_request"), lambda: t.texts(t.session))
     meta = t.meta()
     ids = {"plan": re.search(r"plan_approval-\d+@pam@[\w-]+", "".join(t.texts(t.session)))[0],

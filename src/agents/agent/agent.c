@@ -89,7 +89,6 @@ static void env_set_cwd(struct tool_env *env, const char *path)
 	AUTO_FREE char *from = xstrdup(env->cwd);
 	struct hook_event_spec spec = { .event = HOOK_CWD_CHANGED };
 	AUTO_BUF struct buf fields = { 0 };
-	struct json_out w = json_out(&fields);
 
 	char *to = xstrdup(path); /* may be in moved_cwd too */
 	free(a->moved_cwd);
@@ -97,7 +96,7 @@ static void env_set_cwd(struct tool_env *env, const char *path)
 	env->cwd = to;
 	if (!strcmp(from, to) || !agent_has_hooks(a, &spec))
 		return;
-	json_putf(&w, "{old_cwd:'%s', new_cwd:'%s'}", from, to);
+	json_addf(&fields, "{old_cwd:'%s', new_cwd:'%s'}", from, to);
 	spec.fields = buf_str(&fields);
 	agent_notify_hooks(a, &spec);
 }
@@ -108,6 +107,15 @@ static void env_notify(struct tool_env *env, struct str text)
 
 	agent_emit(a, &(struct event){ .kind = EVENT_NOTIFICATION, .text = text });
 	agent_notice(a, NULL, text);
+}
+
+static void env_progress(struct tool_env *env, const char *call_id, struct str last_line, uint64_t lines)
+{
+	agent_emit(env->owner, &(struct event){ .kind = EVENT_TOOL_PROGRESS,
+						.name = "Bash",
+						.id = call_id,
+						.text = last_line,
+						.lines = lines });
 }
 
 /* A worktree can be thrown away as a whole: changes in one have no checkpoint. */
@@ -165,6 +173,7 @@ static void agent_open_env(struct agent *a)
 	a->env.main_thread = !a->parent;
 	a->env.set_cwd = env_set_cwd;
 	a->env.notify = env_notify;
+	a->env.progress = a->parent ? NULL : env_progress;
 	a->env.before_change = t->checkpoint ? env_before_change : NULL;
 	a->env.owner = a;
 	t->kit->open(&a->env);

@@ -72,7 +72,12 @@ struct question_wait {
 
 static void on_time_over(struct timer *timer)
 {
-	tool_call_fail(CONTAINER_OF(timer, struct question_wait, timer)->call,
+	struct tool_call *call = CONTAINER_OF(timer, struct question_wait, timer)->call;
+
+	agent_emit(call->env->owner, &(struct event){ .kind = EVENT_QUESTION_CLOSED,
+						      .id = call->id,
+						      .text = STR("no answer came in time") });
+	tool_call_fail(call,
 		       "The user did not answer in time. Take the most likely answer, and say which one you took.");
 }
 
@@ -181,7 +186,6 @@ bool plan_present(struct agent *a, struct tool_call *call)
 	struct str plan = json_str(json_get(call->input, "plan"), &call->arena);
 	AUTO_BUF struct buf kept = { 0 };
 	AUTO_BUF struct buf input = { 0 };
-	struct json_out w = json_out(&input);
 	struct err err = { 0 };
 
 	if (!plan_is_on(a)) {
@@ -203,7 +207,7 @@ bool plan_present(struct agent *a, struct tool_call *call)
 		return false;
 	}
 	/* The text of the file becomes the input, so that hooks and the user see it. */
-	json_putf(&w, "{plan:'%.*s'}", STR_ARG(kept));
+	json_addf(&input, "{plan:'%.*s'}", STR_ARG(kept));
 	return tool_call_set_input(call, buf_str(&input));
 }
 

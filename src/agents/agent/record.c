@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * record.c - what is known of a child, also after its end: in memory, in its meta file and in state.db. */
 #include "agents/agent/record.h"
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include "lib/base/crash.h"
+#include "lib/io/dir.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
 
@@ -336,9 +336,9 @@ void meta_read_all(struct agent_tree *t, bool ours, struct buf *notes)
 	AUTO_ARENA struct arena a = { 0 };
 	struct str tail = STR(".meta.json"), front = STR("agent-");
 	char *dir = t->session_dir ? arena_printf(&a, "%s/subagents", t->session_dir) : NULL;
-	DIR *d = dir ? opendir(dir) : NULL;
+	AUTO_DIR DIR *d = dir ? opendir(dir) : NULL;
 
-	for (const struct dirent *e; d && (e = readdir(d));) {
+	for (struct dirent *e; (e = dir_next(d));) {
 		struct str name = str_from(e->d_name);
 		struct err err = { 0 };
 		if (!str_starts(name, front) || !str_ends(name, tail))
@@ -349,8 +349,6 @@ void meta_read_all(struct agent_tree *t, bool ours, struct buf *notes)
 		if (read_meta(t, arena_printf(&a, "%s/%s", dir, e->d_name), id, ours, &err) < 0)
 			buf_addf(notes, "%s\n", err.text);
 	}
-	if (d)
-		closedir(d);
 	agent_tree_sort_records(t);
 }
 

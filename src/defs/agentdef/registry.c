@@ -72,7 +72,7 @@ void agent_denials_add(struct agent_denials *d, const struct json *deny, const c
 {
 	AUTO_ARENA struct arena scratch = { 0 };
 
-	for (const struct json *v = json_is(deny, JSON_ARRAY) ? json_first(deny) : NULL; v; v = json_next(deny, v)) {
+	for (const struct json *v = json_items(deny); v; v = json_next(deny, v)) {
 		const struct json *args = json_get(v, "args");
 		bool is_list = json_is(args, JSON_ARRAY);
 
@@ -406,8 +406,7 @@ static void open_rules(struct catalog *c)
 				  definition_source_name(f->source));
 		if (f->source != SOURCE_MANAGED)
 			continue;
-		for (const struct json *v = json_is(lock, JSON_ARRAY) ? json_first(lock) : NULL; v;
-		     v = json_next(lock, v))
+		for (const struct json *v = json_items(lock); v; v = json_next(lock, v))
 			c->plugins_only |= json_str_is(v, "agents");
 		c->plugins_only |= json_bool(lock) || json_bool(json_get(lock, "agents"));
 	}
