@@ -118,6 +118,7 @@ struct limits {
 /* ---- a message from one agent to another that runs. It is on disk before the sender gets its result ------------ */
 
 /* from: name or id of the sender. Failures: -ERR_BUSY, it is about to end; -ERR_IO. */
+/* from: NULL for the user */
 int agent_message(struct agent *to, const char *from, struct str text, struct err *err);
 int agent_message_main(struct agent_tree *t, const char *from, struct str text, struct err *err);
 

@@ -252,7 +252,6 @@ static int on_leave_block(MD_BLOCKTYPE type, void *detail, void *data)
 {
 	struct markdown *m = data;
 
-	(void)detail;
 	switch (type) {
 	case MD_BLOCK_QUOTE:
 	case MD_BLOCK_UL:
@@ -336,7 +335,6 @@ static int on_leave_span(MD_SPANTYPE type, void *detail, void *data)
 	struct markdown *m = data;
 	struct str text = buf_str(&m->text.text), address = buf_str(&m->address);
 
-	(void)detail;
 	m->look &= ~look_of_span(type);
 	if (type != MD_SPAN_A || !address.n)
 		return 0;

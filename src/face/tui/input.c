@@ -388,7 +388,6 @@ void input_action(struct tui *t, enum action action)
 
 static void show_log(struct tui *t, struct str output, bool ok)
 {
-	(void)ok;
 	page_open_text(t, "Agent", output);
 }
 

@@ -304,6 +304,7 @@ void page_open_agents(struct tui *t);
 void roster_add_rows(struct tui *t, struct page *p, size_t room);
 void roster_key(struct tui *t, struct page *p, const struct key *key, char letter);
 void roster_send(struct tui *t, struct page *p);
+void roster_tell(struct tui *t, const char *agent, const char *text); /* id or name; also /tell */
 
 /* ---- command.c ------------------------------------------------------------------------------------------------------ */
 

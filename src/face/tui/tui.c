@@ -154,7 +154,6 @@ static void on_timer(struct cadre *c, int fd, void *data)
 	struct key key;
 	bool came[TIMER_COUNT];
 
-	(void)c;
 	if (read(fd, &count, sizeof count) < 0)
 		return;
 	for (size_t i = 0; i < TIMER_COUNT; i++) {
@@ -323,7 +322,6 @@ static void on_stdin(struct cadre *c, int fd, void *data)
 	char bytes[READ_BYTES];
 	ssize_t n = read(fd, bytes, sizeof bytes);
 
-	(void)c;
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
@@ -361,7 +359,6 @@ static void on_signal(struct cadre *c, int signal, void *data)
 {
 	struct tui *t = data;
 
-	(void)c;
 	switch (signal) {
 	case SIGWINCH:
 		t->resizing = true;

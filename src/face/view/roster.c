@@ -207,16 +207,28 @@ static void say_result(struct tui *t, struct str output, bool ok)
 	tui_note(t, ok ? "done" : buf_str(&line).p);
 }
 
+void roster_tell(struct tui *t, const char *agent, const char *text)
+{
+	const struct agent_row *r = map_get(&t->agents.by_id, str_from(agent));
+	AUTO_BUF struct buf words = { 0 };
+	char why[240] = "";
+	int rc = r && r->team[0] ? CADRE_NOT_FOUND : cadre_tell(t->session, agent, text, why, sizeof why);
+
+	if (rc == CADRE_NOT_FOUND) { /* a member of a team */
+		buf_addf(&words, "%s %s", agent, text);
+		job_cadre(t, "team message", buf_str(&words), say_result);
+	} else {
+		tui_note(t, rc < 0 ? why : "it gets the message at its next step");
+	}
+}
+
 void roster_send(struct tui *t, struct page *p)
 {
 	const struct roster_row *r = row_at(p);
-	AUTO_BUF struct buf words = { 0 };
 
 	p->writing = false;
-	if (r && !r->group && p->message.n) {
-		buf_addf(&words, "%s " STR_FMT, r->agent->id, STR_ARG(buf_str(&p->message)));
-		job_cadre(t, "team message", buf_str(&words), say_result);
-	}
+	if (r && !r->group && p->message.n)
+		roster_tell(t, r->agent->id, buf_str(&p->message).p);
 	buf_clear(&p->message);
 }
 

@@ -244,7 +244,6 @@ void show_styles(struct tui *t, page_choose_fn *choose)
 /* What the theme looks like: a difference, code, a question */
 void show_theme(struct tui *t, struct page *p, const char *id, struct styled *out)
 {
-	(void)t;
 	p->screen.colour = view_wants_colour() ? theme_find(str_from(id)) : THEME_NONE;
 	p->screen.columns = 0; /* all rows get the new colours */
 	styled_add(out, LOOK_CYAN, STR("* "));
