@@ -4,7 +4,7 @@
 #include <cadre.h>
 #include <sys/types.h>
 #include "face/cli/flag.h"
-#include "face/tui/agents.h"
+#include "face/cli/agents.h"
 #include "face/draft/draft.h"
 #include "face/draft/key.h"
 #include "face/draft/keymap.h"

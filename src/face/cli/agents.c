@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * agents.c - what is known about all agents of a session. */
-#include "face/tui/agents.h"
+#include "face/cli/agents.h"
 #include "face/cli/view.h"
-#include "face/screen/paint.h"
 
 static void row_free(struct agent_row *r)
 {
@@ -15,6 +14,7 @@ static void row_free(struct agent_row *r)
 	free(r->model);
 	free(r->worktree);
 	free(r->team);
+	free(r->colour);
 	free(r);
 }
 
@@ -71,7 +71,7 @@ static void add_row(struct agents *a, const struct cadre_event *e, int64_t now_m
 				 .model = harmless(cadre_event_detail(e, CADRE_DETAIL_MODEL)),
 				 .worktree = harmless(cadre_event_detail(e, CADRE_DETAIL_WORKTREE)),
 				 .team = harmless(cadre_event_detail(e, CADRE_DETAIL_TEAM)),
-				 .look = look_of_colour(cadre_event_detail(e, CADRE_DETAIL_COLOR)),
+				 .colour = harmless(cadre_event_detail(e, CADRE_DETAIL_COLOR)),
 				 .depth = cadre_event_figure(e, CADRE_FIGURE_DEPTH),
 				 .started_ms = now_ms };
 	*at = r;
