@@ -157,7 +157,9 @@ static void redraw(struct tui *t)
 	AUTO_BUF struct buf b = { 0 };
 
 	region_erase(&t->region, &b);
-	cadre_write(t->out, b.p, b.n);
+	buf_addstr(&b, t->typed.n ? "\r\n" : "");
+	buf_clear(&t->typed);
+	cadre_write(t->out, buf_str(&b).p, b.n);
 	tui_changed(t);
 }
 
