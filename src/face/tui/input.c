@@ -422,7 +422,7 @@ void input_key(struct tui *t, const struct key *pressed)
 		translated.shift = false; /* a line feed: typed before the terminal was ours */
 	if (key->code == KEY_FOCUS_IN || key->code == KEY_FOCUS_OUT)
 		t->unfocused = key->code == KEY_FOCUS_OUT;
-	if (key->code == KEY_POSITION || key->code == KEY_KITTY)
+	if (key->code == KEY_POSITION || key->code == KEY_KITTY || key->code == KEY_LIGHT || key->code == KEY_DARK)
 		probe_key(t, key);
 	else if (key->code == KEY_CLIPBOARD && !t->page && !t->asking)
 		attach_clipboard_bytes(t, key->text);

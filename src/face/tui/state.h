@@ -213,7 +213,7 @@ void probe_load(void);            /* what it answered the last time */
 void probe_start(struct tui *t);  /* behind the first paint */
 void probe_resize(struct tui *t); /* the window has settled */
 void probe_late(struct tui *t);
-void probe_key(struct tui *t, const struct key *key); /* KEY_POSITION, KEY_KITTY */
+void probe_key(struct tui *t, const struct key *key); /* what it answers */
 
 /* ---- input.c: keys ------------------------------------------------------------------------------------------------- */
 

@@ -420,6 +420,7 @@ void tui_read_settings(struct tui *t)
 	t->wraps_itself = str_is(tui_setting(t, "cadre.wrap"), "terminal");
 	t->shows_thinking = str_is(tui_setting(t, "showThinking"), "true");
 	t->osc = !t->lines && (!term || strcmp(term, "linux") != 0); /* its console would print them */
+	paint_set_links(t->osc);
 	t->region.colour = view_wants_colour() && !t->dumb ? theme_find(tui_setting(t, "theme"))
 			   : t->lines                      ? THEME_BARE
 							   : THEME_NONE;
