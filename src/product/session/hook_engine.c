@@ -172,9 +172,8 @@ static void cancel_tool_hook(struct hook_runner *runner, struct hook_call *call)
 
 static struct hook_runner *runner_new(struct services *sv, const struct hook_runner *hooks)
 {
-	struct runner *r = xcalloc(1, sizeof *r);
+	struct runner *r = xnew(struct runner, .hooks = *hooks, .services = sv);
 
-	*r = (struct runner){ .hooks = *hooks, .services = sv };
 	return &r->hooks;
 }
 

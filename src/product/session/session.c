@@ -20,6 +20,7 @@
 #include "agents/agent/classifier.h"
 #include "agents/agent/one_shot.h"
 #include "tools/web/web.h"
+#include "lib/base/list.h"
 
 /* The web for the tools of a session. */
 
@@ -60,12 +61,9 @@ static int web_ask_model(struct web *web, struct tool_env *env, struct web_quest
 
 static struct cadre_session *session_new(struct services *sv, cadre_event_fn *on_event, void *data)
 {
-	struct cadre_session *s = xcalloc(1, sizeof *s);
+	struct cadre_session *s =
+		xnew(struct cadre_session, .services = sv, .on_event = on_event, .data = data, .tree.services = sv);
 
-	s->services = sv;
-	s->on_event = on_event;
-	s->data = data;
-	s->tree.services = sv;
 	s->tree.arena = &s->arena;
 	agent_tree_open(&s->tree);
 	turn_attach(s);
@@ -74,11 +72,7 @@ static struct cadre_session *session_new(struct services *sv, cadre_event_fn *on
 
 static void link_session(struct cadre_session *s)
 {
-	s->next = s->services->sessions;
-	s->prev = &s->services->sessions;
-	if (s->next)
-		s->next->prev = &s->next;
-	s->services->sessions = s;
+	list_push(&s->services->sessions, s);
 	map_set(&s->services->sessions_by_id, str_from(s->id), s);
 	s->services->session_count++;
 	services_adjust_governor(s->services);
@@ -271,9 +265,7 @@ int cadre_fork(struct cadre_session *s, cadre_event_fn *on_event, void *data, st
 void session_free(struct cadre_session *s)
 {
 	if (s->prev) { /* it was linked */
-		*s->prev = s->next;
-		if (s->next)
-			s->next->prev = s->prev;
+		list_remove(s);
 		if (map_get(&s->services->sessions_by_id, str_from(s->id)) == s)
 			map_remove(&s->services->sessions_by_id, str_from(s->id));
 		s->services->session_count--;
