@@ -128,7 +128,7 @@ def bench_start(lab, runs=9):
             best[name] = min(best[name], start_ms(lab, *words, text=text)[0])
     figure("first prompt, over `cadre --version` and 10 ms", best["view"] / (best["version"] * 1.3 + 10), "x", 1)
     figure("first prompt", best["view"], "ms", 25)
-    figure("first prompt, over the plain line loop", best["view"] / best["plain"], "x", 1.3)
+    figure("first prompt, over plain mode", best["view"] / best["plain"], "x", 1.3)
 
 
 def bench_waiting(lab):
@@ -180,7 +180,7 @@ def bench_paste(lab):
 def bench_long_session(lab):
     """A session of 10,000 messages is continued."""
     subprocess.run([CADRE, "-p", "history", "--max-turns", "6000"], cwd=lab.work, env=lab.env, check=True, stdout=subprocess.DEVNULL)
-    new, plain = [], []  # what the view has, above the plain line loop, which has the conversation too
+    new, plain = [], []  # what the view has, above plain mode, which has the conversation too
     for _ in range(3):
         new.append(start_ms(lab)[1] - start_ms(lab, "--plain", text=">")[1])
         plain.append(start_ms(lab, "--continue", "--plain", text=">")[1])

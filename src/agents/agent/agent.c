@@ -89,7 +89,6 @@ static void env_set_cwd(struct tool_env *env, const char *path)
 	AUTO_FREE char *from = xstrdup(env->cwd);
 	struct hook_event_spec spec = { .event = HOOK_CWD_CHANGED };
 	AUTO_BUF struct buf fields = { 0 };
-	struct json_out w = json_out(&fields);
 
 	char *to = xstrdup(path); /* may be in moved_cwd too */
 	free(a->moved_cwd);
@@ -97,7 +96,7 @@ static void env_set_cwd(struct tool_env *env, const char *path)
 	env->cwd = to;
 	if (!strcmp(from, to) || !agent_has_hooks(a, &spec))
 		return;
-	json_putf(&w, "{old_cwd:'%s', new_cwd:'%s'}", from, to);
+	json_addf(&fields, "{old_cwd:'%s', new_cwd:'%s'}", from, to);
 	spec.fields = buf_str(&fields);
 	agent_notify_hooks(a, &spec);
 }

@@ -70,11 +70,10 @@ static void run_post_compact_hooks(struct agent *a, const struct compaction *c)
 	struct hook_event_spec spec = { .event = HOOK_POST_COMPACT,
 					.subject = str_from(compact_trigger_name(c->trigger)) };
 	AUTO_BUF struct buf fields = { 0 };
-	struct json_out w = json_out(&fields);
 
 	if (!agent_has_hooks(a, &spec))
 		return;
-	json_putf(&w, "{trigger:'%.*s', compact_summary:'%.*s'}", STR_ARG(spec.subject), STR_ARG(c->summary));
+	json_addf(&fields, "{trigger:'%.*s', compact_summary:'%.*s'}", STR_ARG(spec.subject), STR_ARG(c->summary));
 	spec.fields = buf_str(&fields);
 	agent_notify_hooks(a, &spec);
 }
@@ -85,12 +84,11 @@ static bool after_compaction(struct query *q, void *data)
 	struct agent *a = data;
 	struct hook_event_spec spec = { .event = HOOK_SESSION_START, .subject = STR("compact") };
 	AUTO_BUF struct buf fields = { 0 };
-	struct json_out w = json_out(&fields);
 
 	run_post_compact_hooks(a, q->compaction);
 	if (a->parent || !agent_has_hooks(a, &spec))
 		return false;
-	json_putf(&w, "{source:'%.*s', model:'%s'}", STR_ARG(spec.subject), a->model);
+	json_addf(&fields, "{source:'%.*s', model:'%s'}", STR_ARG(spec.subject), a->model);
 	spec.fields = buf_str(&fields);
 	turn_hooks_start(a, &a->compact_hooks, &spec, on_session_start_hooks);
 	return true;

@@ -51,11 +51,10 @@ static void on_instruction_file(void *data, const struct instruction_file *file)
 	const char *reason = file->parent ? "include" : "session_start";
 	struct hook_event_spec spec = { .event = HOOK_INSTRUCTIONS_LOADED, .subject = str_from(reason) };
 	AUTO_BUF struct buf fields = { 0 };
-	struct json_out w = json_out(&fields);
 
 	if (!agent_has_hooks(&t->main, &spec))
 		return;
-	json_putf(&w, "{file_path:'%s', memory_type:'%s', load_reason:'%s', parent_file_path?:'%s'}", file->path,
+	json_addf(&fields, "{file_path:'%s', memory_type:'%s', load_reason:'%s', parent_file_path?:'%s'}", file->path,
 		  file->kind, reason, file->parent);
 	spec.fields = buf_str(&fields);
 	agent_notify_hooks(&t->main, &spec);

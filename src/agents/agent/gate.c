@@ -25,10 +25,8 @@ struct gate_wait {
 
 static struct gate_wait *gate_wait_new(struct agent *a, struct tool_call *call)
 {
-	struct gate_wait *p = xcalloc(1, sizeof *p);
+	struct gate_wait *p = xnew(struct gate_wait, .agent = a, .call = call);
 
-	p->agent = a;
-	p->call = call;
 	call->pass = p;
 	return p;
 }
@@ -127,12 +125,11 @@ static void gate_notify_hooks(struct agent *a, const struct tool_call *call)
 	struct hook_event_spec spec = { .event = HOOK_NOTIFICATION, .subject = STR("permission_prompt") };
 	AUTO_BUF struct buf fields = { 0 };
 	AUTO_BUF struct buf message = { 0 };
-	struct json_out w = json_out(&fields);
 
 	if (!agent_has_hooks(a, &spec))
 		return;
 	buf_addf(&message, "Permission is needed to use %s", call->tool->name);
-	json_putf(&w, "{message:'%.*s', title:'Permission needed', notification_type:'%.*s'}", STR_ARG(message),
+	json_addf(&fields, "{message:'%.*s', title:'Permission needed', notification_type:'%.*s'}", STR_ARG(message),
 		  STR_ARG(spec.subject));
 	spec.fields = buf_str(&fields);
 	agent_notify_hooks(a, &spec);

@@ -8,6 +8,7 @@
 #include "core/tool/tool_facts.h"
 #include "agents/agent/plan.h"
 #include "agents/agent/tree.h"
+#include "lib/base/list.h"
 
 /* ---- files that hooks leave for shells ---------------------------------------------------------------------------- */
 
@@ -155,9 +156,7 @@ static void on_async_hook_done(void *data, const struct hook_outcome *outcome)
 	emit_hook_messages(t, NULL, outcome);
 	if (t->on_async_hook)
 		t->on_async_hook(t, outcome);
-	*e->prev = e->next;
-	if (e->next)
-		e->next->prev = e->prev;
+	list_remove(e);
 	free(e);
 	if (!t->async_hooks && t->on_idle)
 		t->on_idle(t);
@@ -166,14 +165,9 @@ static void on_async_hook_done(void *data, const struct hook_outcome *outcome)
 void agent_notify_hooks(struct agent *a, struct hook_event_spec *spec)
 {
 	struct agent_tree *t = a->tree;
-	struct async_hook *e = xcalloc(1, sizeof *e);
+	struct async_hook *e = xnew(struct async_hook, .tree = t);
 
-	e->tree = t;
-	e->next = t->async_hooks;
-	e->prev = &t->async_hooks;
-	if (e->next)
-		e->next->prev = &e->next;
-	t->async_hooks = e;
+	list_push(&t->async_hooks, e);
 	e->hook_batch = agent_run_hooks(a, spec, on_async_hook_done, e);
 }
 
@@ -191,13 +185,13 @@ void emit_hook_messages(struct agent_tree *t, const struct event_agent *who, con
 	AUTO_BUF struct buf stop = { 0 };
 
 	for (size_t i = 0; i < outcome->message_count + outcome->note_count; i++) {
+		e.name = i < outcome->message_count ? "note" : NULL;
 		e.text = i < outcome->message_count ? outcome->messages[i] : outcome->notes[i - outcome->message_count];
 		t->on_event(t->data, &e);
 	}
 	if (outcome->stop && outcome->stop_reason.n) {
 		buf_addf(&stop, "a hook ended the turn: " STR_FMT, STR_ARG(outcome->stop_reason));
-		e.text = buf_str(&stop);
-		t->on_event(t->data, &e);
+		t->on_event(t->data, &(struct event){ .kind = EVENT_ERROR, .agent = who, .text = buf_str(&stop) });
 	}
 }
 
@@ -394,10 +388,8 @@ static void put_call(struct json_out *w, const struct query *q, struct str block
 			result = q->calls[i]->result;
 	if (!result)
 		return;
-	json_open(w, '{');
-	json_kraw(w, "tool_name", json_raw(json_get(root, "name")));
-	json_kraw(w, "tool_input", json_raw(json_get(root, "input")));
-	json_kraw(w, "tool_use_id", json_raw(json_get(root, "id")));
+	json_putf(w, "{tool_name:%.*s, tool_input:%.*s, tool_use_id:%.*s", JSON_ARG(json_get(root, "name")),
+		  JSON_ARG(json_get(root, "input")), JSON_ARG(json_get(root, "id")));
 	if (json_parse(&reader, result->bytes, result->len, &root, NULL) == 0)
 		json_kraw(w, "tool_response", json_raw(json_get(root, "content")));
 	json_close(w);
@@ -485,8 +477,8 @@ void todo_run_hooks(struct tool_call *call, bool completed, const struct todo_in
 		json_kcstr(&w, "teammate_name", a->record->name);
 	json_close(&w);
 	spec.fields = buf_str(&fields);
-	struct showing *s = arena_calloc(&call->arena, sizeof *s);
-	*s = (struct showing){ .call = call, .then = then, .id = arena_strdup(&call->arena, words->id) };
+	struct showing *s = arena_new(&call->arena, struct showing, .call = call, .then = then,
+				      .id = arena_strdup(&call->arena, words->id));
 	call->state = s;
 	s->hook_batch = agent_run_hooks(a, &spec, on_todo_seen, s);
 }

@@ -184,11 +184,8 @@ static int prepare_shot(struct one_shot *q, const struct one_shot_spec *spec, st
 
 struct one_shot *one_shot_start(const struct one_shot_spec *spec, one_shot_done_fn *done, void *data, struct err *err)
 {
-	struct one_shot *q = xcalloc(1, sizeof *q);
+	struct one_shot *q = xnew(struct one_shot, .services = spec->services, .done = done, .data = data);
 
-	q->services = spec->services;
-	q->done = done;
-	q->data = data;
 	q->session_id = arena_strdup(&q->arena, spec->session_id);
 	q->agent_id = arena_strdup(&q->arena, spec->agent_id ? spec->agent_id : "");
 	if (prepare_shot(q, spec, err) < 0) {

@@ -186,7 +186,6 @@ bool plan_present(struct agent *a, struct tool_call *call)
 	struct str plan = json_str(json_get(call->input, "plan"), &call->arena);
 	AUTO_BUF struct buf kept = { 0 };
 	AUTO_BUF struct buf input = { 0 };
-	struct json_out w = json_out(&input);
 	struct err err = { 0 };
 
 	if (!plan_is_on(a)) {
@@ -208,7 +207,7 @@ bool plan_present(struct agent *a, struct tool_call *call)
 		return false;
 	}
 	/* The text of the file becomes the input, so that hooks and the user see it. */
-	json_putf(&w, "{plan:'%.*s'}", STR_ARG(kept));
+	json_addf(&input, "{plan:'%.*s'}", STR_ARG(kept));
 	return tool_call_set_input(call, buf_str(&input));
 }
 

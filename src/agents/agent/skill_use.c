@@ -2,6 +2,7 @@
  * skill_use.c - an agent uses a skill; preloaded skills. */
 #include "agents/agent/skill_use.h"
 #include "core/model/catalog.h"
+#include "lib/base/list.h"
 
 enum { BYTES_PER_TOKEN = 4, NAMES_SHOWN = 20 };
 
@@ -182,9 +183,7 @@ static void on_rendered(void *data, const struct skill_text *text)
 	const struct name_list *denied = &u->skill->disallowed_tools;
 	const struct rule_origin origin = { .layer = "command", .file = u->skill->file };
 
-	*u->prev = u->next;
-	if (u->next)
-		u->next->prev = u->prev;
+	list_remove(u);
 	if (text->failure.n || !u->lasting) {
 		permission_revoke(&a->permission, u->grant);
 	} else {
@@ -211,19 +210,11 @@ static void on_rendered(void *data, const struct skill_text *text)
 struct skill_use *skill_use_start(struct agent *a, struct skill *skill, struct str arguments, bool lasting,
 				  skill_use_fn *done, void *data)
 {
-	struct skill_use *u = xcalloc(1, sizeof *u);
+	struct skill_use *u =
+		xnew(struct skill_use, .agent = a, .skill = skill_ref(skill), .grant = permission_grant(&a->permission),
+		     .lasting = lasting, .done = done, .data = data);
 
-	*u = (struct skill_use){ .agent = a,
-				 .skill = skill_ref(skill),
-				 .grant = permission_grant(&a->permission),
-				 .lasting = lasting,
-				 .done = done,
-				 .data = data,
-				 .next = a->skill_uses,
-				 .prev = &a->skill_uses };
-	if (u->next)
-		u->next->prev = &u->next;
-	a->skill_uses = u;
+	list_push(&a->skill_uses, u);
 	const struct rule_origin origin = { .layer = "command", .file = skill->file };
 	/* Plugins were installed by the user. */
 	bool counts = skill->source == SOURCE_PLUGIN || skill_is_believed(a, skill);
@@ -330,9 +321,8 @@ static bool preload_next(struct preload *p)
 
 struct preload *preload_start(const struct preload_spec *spec)
 {
-	struct preload *p = arena_calloc(&spec->agent->arena, sizeof *p);
+	struct preload *p = arena_new(&spec->agent->arena, struct preload, .spec = *spec);
 
-	p->spec = *spec;
 	return preload_next(p) ? p : NULL;
 }
 

@@ -6,6 +6,7 @@
 #include "core/store/state.h"
 #include "defs/plugin/list.h"
 #include "defs/policy/plugins.h"
+#include "lib/base/list.h"
 
 enum { TASKS_PAUSE_MS = 100 };
 
@@ -20,19 +21,13 @@ void agent_tree_open(struct agent_tree *t)
 	t->tasks_timer.fire = on_tasks_timer;
 	slot_pool_init(&t->slots, t->services->loop, t->limits.alive);
 	agent_init(&t->main, t, NULL);
-	t->next = t->services->trees;
-	t->prev = &t->services->trees;
-	if (t->next)
-		t->next->prev = &t->next;
-	t->services->trees = t;
+	list_push(&t->services->trees, t);
 }
 
 void agent_tree_release(struct agent_tree *t)
 {
 	if (t->prev) { /* NULL: it was not opened, or only has records */
-		*t->prev = t->next;
-		if (t->next)
-			t->next->prev = t->prev;
+		list_remove(t);
 	}
 	buf_release(&t->hook_notes);
 	for (size_t i = 0; i < t->recent_prompts.count; i++)
@@ -67,9 +62,8 @@ void agent_tree_release(struct agent_tree *t)
 
 struct agent_record *agent_record_new(struct agent_tree *t, const char *id)
 {
-	struct agent_record *record = xcalloc(1, sizeof *record);
+	struct agent_record *record = xnew(struct agent_record, .tree = t);
 
-	record->tree = t;
 	snprintf(record->id, sizeof record->id, "%s", id);
 	id_uuid(record->run_id);
 	record->run = 1;

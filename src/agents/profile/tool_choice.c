@@ -91,24 +91,10 @@ static bool set_has(const struct tool_set *set, const struct tool *tool)
 	return false;
 }
 
-static void add_name(struct tool_choice *c, struct tool_names *names, const char *name)
-{
-	const char **more = arena_alloc(&c->arena, (names->count + 1) * sizeof *more);
-
-	if (names->count)
-		memcpy(more, names->list, names->count * sizeof *more);
-	more[names->count++] = name;
-	names->list = more;
-}
-
 static void add_limit(struct tool_choice *c, struct tool_limits *limits, const char *tool, struct str specifier)
 {
-	struct permission_limit *more = arena_alloc(&c->arena, (limits->count + 1) * sizeof *more);
-
-	if (limits->count)
-		memcpy(more, limits->list, limits->count * sizeof *more);
-	more[limits->count++] = (struct permission_limit){ tool, arena_str(&c->arena, specifier).p };
-	limits->list = more;
+	*arena_push(&c->arena, limits->list, limits->count) =
+		(struct permission_limit){ tool, arena_str(&c->arena, specifier).p };
 }
 
 static void select_entry(struct tool_choice *c, const struct agent_definition *d, const struct tool_choice_spec *spec,
@@ -144,7 +130,7 @@ static void select_entry(struct tool_choice *c, const struct agent_definition *d
 		names = &c->unknown;
 	else
 		names = may_have(d, spec, s.name) ? &c->missing : &c->withheld;
-	add_name(c, names, entry);
+	*arena_push(&c->arena, names->list, names->count) = entry;
 }
 
 /* Tools that it gets beside those that its definition selects */
@@ -164,7 +150,7 @@ static void add_further_tools(struct tool_choice *c, const struct agent_definiti
 		if (!(tool->flags & TOOL_FOR_MEMORY) || set_has(&c->tools, tool) || is_disallowed(d, tool))
 			continue;
 		tool_set_add(&c->tools, tool);
-		add_name(c, &c->for_memory, tool->name);
+		*arena_push(&c->arena, c->for_memory.list, c->for_memory.count) = tool->name;
 	}
 	for (size_t i = 0; spec->member && i < pool->count; i++) { /* also those that its definition disallows */
 		const struct tool *tool = pool->tools[i];

@@ -19,13 +19,9 @@ static void on_call_done(struct tool_call *call)
 
 static struct query_call *calls_append(struct query *q, struct str id, struct tool_call *call)
 {
-	struct query_call *c = xcalloc(1, sizeof *c);
+	struct query_call *c = xnew(struct query_call, .query = q, .id = xstrndup(id.p, id.n), .call = call);
 
-	q->calls = xgrow(q->calls, q->call_count, &q->call_cap, sizeof *q->calls);
-	q->calls[q->call_count++] = c;
-	c->query = q;
-	c->id = xstrndup(id.p, id.n);
-	c->call = call;
+	*xpush(q->calls, q->call_count, q->call_cap) = c;
 	if (call) {
 		call->owner = c;
 		call->done = on_call_done;
@@ -132,6 +128,17 @@ int calls_record_done(struct query *q, struct err *err)
 					       .id = call->id,
 					       .text = buf_str(&call->result),
 					       .is_error = call->is_error });
+		for (struct str rest = buf_str(&call->blocked); rest.n;) {
+			struct str line = str_cut(&rest, '\n');
+			struct str head = str_cut(&line, '\t');
+			AUTO_FREE char *kind = xstrndup(head.p, head.n);
+			struct str what = str_cut(&line, '\t');
+			query_emit(q, &(struct event){ .kind = EVENT_SANDBOX_VIOLATION,
+						       .name = kind,
+						       .id = call->id,
+						       .text = what,
+						       .why = line });
+		}
 		tool_call_free(TAKE(c->call));
 	}
 	return 0;
@@ -209,8 +216,7 @@ static int answer_take_block(struct query *q, struct segment *block, const struc
 	free(supersedes);
 	if (q->superseding)
 		answer_forget_shown(q);
-	q->shown = xgrow(q->shown, q->shown_count, &q->shown_cap, sizeof *q->shown);
-	memcpy(q->shown[q->shown_count++], uuid, sizeof *q->shown);
+	memcpy(xpush(q->shown, q->shown_count, q->shown_cap), uuid, sizeof *q->shown);
 	if (block->kind == SEGMENT_TEXT)
 		answer_add_text(&q->text, block);
 	int status = block->kind == SEGMENT_TOOL_USE ? calls_add(q, block, err) : 0;

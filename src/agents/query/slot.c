@@ -2,14 +2,11 @@
  * slot.c - the queues of the slot pool. */
 #include "agents/query/slot.h"
 #include <assert.h>
+#include "lib/base/list.h"
 
 static void slot_unlink(struct slot_pool *s, struct agent_slot *slot)
 {
-	*slot->prev = slot->next;
-	if (slot->next)
-		slot->next->prev = slot->prev;
-	else
-		s->queues[slot->rank].end = slot->prev;
+	list_remove_from(&s->queues[slot->rank].end, slot);
 	slot->waiting = false;
 	s->waiting--;
 }
@@ -41,12 +38,9 @@ void slot_wait(struct slot_pool *s, struct agent_slot *slot, enum slot_rank rank
 	struct slot_queue *queue = &s->queues[rank];
 
 	assert(!slot->waiting && !slot->taken);
-	slot->next = NULL;
-	slot->prev = queue->end;
 	slot->rank = rank;
 	slot->waiting = true;
-	*queue->end = slot;
-	queue->end = &slot->next;
+	list_append(&queue->end, slot);
 	s->waiting++;
 	loop_kick(s->loop, &s->kick);
 }
@@ -73,11 +67,8 @@ static void on_timer(struct timer *timer)
 
 struct fork_barrier *fork_barrier_new(struct loop *loop)
 {
-	struct fork_barrier *g = xcalloc(1, sizeof *g);
+	struct fork_barrier *g = xnew(struct fork_barrier, .loop = loop, .refs = 1, .timer.fire = on_timer);
 
-	g->loop = loop;
-	g->refs = 1;
-	g->timer.fire = on_timer;
 	return g;
 }
 
@@ -99,8 +90,7 @@ bool fork_barrier_pass(struct fork_barrier *g, struct kick *kick)
 		timer_start(g->loop, &g->timer, LONGEST_WAIT_MS);
 		return true;
 	}
-	g->waiting = xgrow(g->waiting, g->count, &g->cap, sizeof *g->waiting);
-	g->waiting[g->count++] = kick;
+	*xpush(g->waiting, g->count, g->cap) = kick;
 	return false;
 }
 

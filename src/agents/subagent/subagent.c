@@ -13,6 +13,7 @@
 #include "agents/agent/servers.h"
 #include "agents/agent/skill_use.h"
 #include "agents/agent/context.h"
+#include "lib/base/list.h"
 #include "lib/base/crash.h"
 #include "lib/json/json_write.h"
 
@@ -116,12 +117,11 @@ static void deliver_end(struct agent_record *t, struct agent *parent, struct str
 	AUTO_BUF struct buf fields = { 0 };
 	AUTO_BUF struct buf message = { 0 };
 	AUTO_BUF struct buf text = { 0 };
-	struct json_out w = json_out(&fields);
 	char id[AGENT_NOTICE_LEN];
 
 	if (agent_has_hooks(parent, &spec)) {
 		buf_addf(&message, "Agent \"%s\" %s", t->description, end_state_info(t->state)->summary);
-		json_putf(&w, "{message:'%.*s', title:'%s', notification_type:'%.*s'}", STR_ARG(message), t->type,
+		json_addf(&fields, "{message:'%.*s', title:'%s', notification_type:'%.*s'}", STR_ARG(message), t->type,
 			  STR_ARG(spec.subject));
 		spec.fields = buf_str(&fields);
 		agent_notify_hooks(parent, &spec);
@@ -225,11 +225,7 @@ struct agent *subagent_new(struct agent *parent, struct agent_record *record, st
 	record->state = AGENT_RUNNING;
 	record->ended_ms = 0;
 	parent->children++;
-	a->next = t->alive;
-	a->prev = &t->alive;
-	if (t->alive)
-		t->alive->prev = &a->next;
-	t->alive = a;
+	list_push(&t->alive, a);
 	t->alive_count++;
 	return a;
 }
@@ -522,9 +518,7 @@ static void step_teardown(struct agent *a)
 		a->step--;
 	}
 	agent_record_refresh(record);
-	*a->prev = a->next;
-	if (a->next)
-		a->next->prev = a->prev;
+	list_remove(a);
 	t->alive_count--;
 	parent->children--;
 	record->live = NULL;

@@ -4,6 +4,7 @@
 #include "agents/worktree/worktree_int.h"
 #include <signal.h>
 #include <sys/wait.h>
+#include "lib/base/list.h"
 
 enum {
 	FETCH_CAP_MS = 5000,
@@ -327,13 +328,9 @@ static void on_retry(struct timer *timer)
 
 struct worktree_job *job_new(struct worktree_pool *pool, const struct worktree_step *first, void *data)
 {
-	struct worktree_job *job = xcalloc(1, sizeof *job);
+	struct worktree_job *job = xnew(struct worktree_job, .pool = pool, .step = first, .data = data,
+					.kick.step = on_job_kick, .retry.fire = on_retry);
 
-	job->pool = pool;
-	job->step = first;
-	job->data = data;
-	job->kick.step = on_job_kick;
-	job->retry.fire = on_retry;
 	return job;
 }
 
@@ -352,9 +349,7 @@ void job_queue(struct worktree_job *job)
 {
 	struct worktree_pool *pool = job->pool;
 
-	job->prev = pool->waiting_end;
-	*pool->waiting_end = job;
-	pool->waiting_end = &job->next;
+	list_append(&pool->waiting_end, job);
 	loop_kick(pool->loop, &pool->kick);
 }
 
@@ -362,11 +357,7 @@ void job_start_now(struct worktree_job *job)
 {
 	struct worktree_pool *pool = job->pool;
 
-	job->next = pool->active;
-	job->prev = &pool->active;
-	if (job->next)
-		job->next->prev = &job->next;
-	pool->active = job;
+	list_push(&pool->active, job);
 	job_kick(job);
 }
 
@@ -455,12 +446,9 @@ static void on_pool_kick(struct kick *kick)
 
 struct worktree_pool *worktree_pool_new(struct loop *loop, struct spawner *spawner)
 {
-	struct worktree_pool *pool = xcalloc(1, sizeof *pool);
+	struct worktree_pool *pool = xnew(struct worktree_pool, .loop = loop, .spawner = spawner, .self = owner_self(),
+					  .fetch_cap_ms = FETCH_CAP_MS);
 
-	pool->loop = loop;
-	pool->spawner = spawner;
-	pool->self = owner_self();
-	pool->fetch_cap_ms = FETCH_CAP_MS;
 	pool->waiting_end = &pool->waiting;
 	pool->kick.step = on_pool_kick;
 	return pool;

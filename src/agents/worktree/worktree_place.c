@@ -2,10 +2,10 @@
  * worktree_place.c - one worktree on disk. Two files tie it together: <path>/.git says "gitdir: <admin>", <admin>/gitdir
  * says "<path>/.git". An agent can write both, so neither is believed without the other. */
 #include "agents/worktree/worktree_int.h"
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include "lib/io/dir.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
 
@@ -167,6 +167,14 @@ int worktree_record_as(const struct worktree *w, enum record_kind kind, const st
 	return file_below_replace(w->admin, "locked", buf_str(&text), err);
 }
 
+void worktree_hold(const struct worktree *w)
+{
+	struct worktree_owner self = owner_self();
+	struct err ignored = { 0 };
+
+	(void)worktree_record_as(w, RECORD_AGENT, &self, &ignored);
+}
+
 /* Two processes may want the same worktree of a dead one: reading its record and writing ours is one step. */
 int worktree_claim(struct worktree_repo *repo, struct worktree *w, enum record_kind *ret_kind, struct err *err)
 {
@@ -190,17 +198,11 @@ int worktree_claim(struct worktree_repo *repo, struct worktree *w, enum record_k
 /* A link to a directory is none of ours. */
 static bool has_only_pointer(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
-	const struct dirent *e;
+	AUTO_DIR DIR *d = dir_open_at(AT_FDCWD, path);
 	bool others = !d;
 
-	while (d && !others && (e = readdir(d)))
-		others = strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 && strcmp(e->d_name, ".git") != 0;
-	if (d)
-		closedir(d);
-	else if (fd >= 0)
-		close(fd);
+	for (struct dirent *e; !others && (e = dir_next(d));)
+		others = strcmp(e->d_name, ".git") != 0;
 	return !others;
 }
 

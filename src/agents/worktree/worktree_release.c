@@ -10,9 +10,9 @@
  * From that decision on the record is "spare", and any process may remove what a crash leaves. */
 #include "lib/git/git_objects.h"
 #include "agents/worktree/worktree_int.h"
-#include <dirent.h>
 #include <limits.h>
 #include <sys/stat.h>
+#include "lib/io/dir.h"
 #include "lib/io/file.h"
 #include "lib/io/file_at.h"
 
@@ -377,28 +377,20 @@ static void repair_pointer(struct sweep *s, const char *path)
 static void find_candidates(struct sweep *s)
 {
 	char *dir = repo_place(&s->memory, s->repo, "");
-	DIR *d = opendir(dir);
-	const struct dirent *e;
+	AUTO_DIR DIR *trees = opendir(dir);
 
-	while (d && (e = readdir(d))) {
+	for (struct dirent *e; (e = dir_next(trees));) {
 		if (strncmp(e->d_name, "agent-", 6) != 0 && strncmp(e->d_name, "pool-", 5) != 0)
 			continue;
 		const char *path = arena_printf(&s->memory, "%s%s", dir, e->d_name);
 		orphan_remove(path);
 		repair_pointer(s, path);
 	}
-	if (d)
-		closedir(d);
 	dir = arena_printf(&s->memory, "%s/worktrees", s->repo->common);
-	d = opendir(dir);
-	while (d && (e = readdir(d))) {
-		if (e->d_name[0] == '.')
-			continue;
-		s->admins = xgrow(s->admins, s->count, &s->cap, sizeof *s->admins);
-		s->admins[s->count++] = arena_printf(&s->memory, "%s/%s", dir, e->d_name);
-	}
-	if (d)
-		closedir(d);
+	AUTO_DIR DIR *admins = opendir(dir);
+	for (struct dirent *e; (e = dir_next(admins));)
+		if (e->d_name[0] != '.')
+			*xpush(s->admins, s->count, s->cap) = arena_printf(&s->memory, "%s/%s", dir, e->d_name);
 }
 
 /* ---- one worktree ---- */
@@ -532,11 +524,8 @@ static void on_sweep_retry(struct timer *timer)
 
 void sweep_start(struct worktree_repo *repo)
 {
-	struct sweep *s = xcalloc(1, sizeof *s);
+	struct sweep *s = xnew(struct sweep, .repo = repo, .kick.step = sweep_step, .retry.fire = on_sweep_retry);
 
-	s->repo = repo;
-	s->kick.step = sweep_step;
-	s->retry.fire = on_sweep_retry;
 	repo->sweep = SWEEP_RUNS;
 	repo->pool->sweeps++;
 	loop_kick(repo->pool->loop, &s->kick);

@@ -28,12 +28,8 @@ struct worktree_repo *repo_get(struct worktree_pool *pool, const char *common, c
 		err_set(err, ERR_IO, "cannot open %s: %m", path.p);
 		return NULL;
 	}
-	struct worktree_repo *repo = xcalloc(1, sizeof *repo);
-	repo->pool = pool;
-	repo->common = xstrdup(common);
-	repo->root = xstrdup(root);
-	repo->lock_fd = fd;
-	repo->next = pool->repos;
+	struct worktree_repo *repo = xnew(struct worktree_repo, .pool = pool, .common = xstrdup(common),
+					  .root = xstrdup(root), .lock_fd = fd, .next = pool->repos);
 	pool->repos = repo;
 	return repo;
 }

@@ -37,7 +37,9 @@ void body_init(struct body *b, struct head *head, const struct transcript *t, ui
 		add_mark(b, t->forked_at ? t->forked_at - 1 : UINT32_MAX);
 		add_mark(b, b->count ? b->count - 1 : UINT32_MAX);
 	}
+	b->blocks_size = t->bytes;
 	b->size = head->bytes.n + t->bytes + b->mark_count * mark_texts[head->marks].n + end_text.n;
+	body_rewind(b);
 }
 
 void body_remind(struct body *b, struct str block)
@@ -51,7 +53,8 @@ void body_remind(struct body *b, struct str block)
 void body_rewind(struct body *b)
 {
 	b->part = BODY_HEAD;
-	b->at = b->next_mark = 0;
+	b->at = b->chunk = b->sent = b->next_mark = 0;
+	b->role = -1;
 	b->offset = b->mark_offset = 0;
 }
 
@@ -59,7 +62,6 @@ void body_rewind(struct body *b)
 static struct str part_text(const struct body *b)
 {
 	const struct transcript *t = b->transcript;
-	uint32_t packed = transcript_packed_count(t);
 
 	switch (b->part) {
 	case BODY_HEAD:
@@ -67,9 +69,9 @@ static struct str part_text(const struct body *b)
 	case BODY_PACKED:
 		return (struct str){ t->packed_chunks[b->at]->bytes, t->packed_chunks[b->at]->len };
 	case BODY_OPENING:
-		return transcript_opening(t, packed + b->at);
+		return role_opening(b->role, transcript_block(t, b->at).role);
 	case BODY_BLOCK:
-		return segment_json(t->tail[b->at].segment);
+		return transcript_block(t, b->at).json;
 	case BODY_REMINDER:
 		return b->reminder.n ? b->reminder : STR("");
 	case BODY_END:
@@ -82,23 +84,49 @@ static struct str part_text(const struct body *b)
 /* Where in the part the next mark goes: just before the closing brace of its block. SIZE_MAX: not in this part. */
 static size_t mark_place(const struct body *b)
 {
-	const struct transcript *t = b->transcript;
 	uint32_t block = b->next_mark < b->mark_count ? b->marks[b->next_mark] : UINT32_MAX;
 
 	if (b->part == BODY_PACKED) {
-		const struct packed_chunk *s = t->packed_chunks[b->at];
+		const struct packed_chunk *s = b->transcript->packed_chunks[b->at];
 		if (block - s->before < s->count)
 			return s->blocks[block - s->before].end - 1;
 	}
-	if (b->part == BODY_BLOCK && block == transcript_packed_count(t) + b->at)
-		return t->tail[b->at].segment->len - 1;
+	if (b->part == BODY_BLOCK && block == b->at)
+		return transcript_block(b->transcript, b->at).json.n - 1;
 	return SIZE_MAX;
+}
+
+static bool is_sent(const struct body *b, uint16_t origin)
+{
+	return !b->origin || !origin || origin == b->origin || (origin == ORIGIN_UNKNOWN && !b->known_only);
+}
+
+/* From block i on: a chunk as a whole, unless something of it, or the block that its first bytes join, is left out. */
+static void body_enter_block(struct body *b, uint32_t i)
+{
+	const struct transcript *t = b->transcript;
+
+	for (; i < b->count; i++) {
+		const struct packed_chunk *s = NULL;
+		for (; b->chunk < t->packed_chunk_count; b->chunk++) {
+			s = t->packed_chunks[b->chunk];
+			if (i < s->before + s->count)
+				break;
+			s = NULL;
+		}
+		bool whole = s && s->before == i && b->sent == i && is_sent(b, s->origin);
+		if (!whole && !is_sent(b, transcript_block(t, i).origin))
+			continue;
+		b->part = whole ? BODY_PACKED : BODY_OPENING;
+		b->at = whole ? b->chunk : i;
+		return;
+	}
+	b->part = BODY_REMINDER;
 }
 
 static void body_next_part(struct body *b)
 {
 	const struct transcript *t = b->transcript;
-	uint32_t tail = b->count - transcript_packed_count(t);
 
 	b->offset = 0;
 	switch (b->part) {
@@ -106,16 +134,17 @@ static void body_next_part(struct body *b)
 		b->part = BODY_BLOCK;
 		return;
 	case BODY_PACKED:
-		if (++b->at < t->packed_chunk_count)
-			return;
-		b->at = 0;
-		b->part = tail ? BODY_OPENING : BODY_REMINDER;
+		b->sent = t->packed_chunks[b->at]->before + t->packed_chunks[b->at]->count;
+		b->role = (int)transcript_block(t, b->sent - 1).role;
+		body_enter_block(b, b->sent);
 		return;
 	case BODY_BLOCK:
-		b->part = ++b->at < tail ? BODY_OPENING : BODY_REMINDER;
+		b->sent = b->at + 1;
+		b->role = (int)transcript_block(t, b->at).role;
+		body_enter_block(b, b->sent);
 		return;
 	case BODY_HEAD:
-		b->part = t->packed_chunk_count ? BODY_PACKED : tail ? BODY_OPENING : BODY_REMINDER;
+		body_enter_block(b, 0);
 		return;
 	case BODY_REMINDER:
 		b->part = BODY_END;
@@ -123,6 +152,20 @@ static void body_next_part(struct body *b)
 	default:
 		b->part = BODY_OVER;
 	}
+}
+
+void body_set_origin(struct body *b, uint16_t origin, bool known_only)
+{
+	uint64_t size = 0;
+
+	b->origin = origin;
+	b->known_only = known_only;
+	body_rewind(b);
+	for (body_next_part(b); b->part < BODY_REMINDER; body_next_part(b))
+		size += part_text(b).n;
+	b->size = b->size - b->blocks_size + size;
+	b->blocks_size = size;
+	body_rewind(b);
 }
 
 size_t body_read(struct body *b, char *out, size_t room)

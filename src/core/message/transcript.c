@@ -39,8 +39,9 @@ struct block transcript_block(const struct transcript *t, uint32_t i)
 
 	if (i >= packed) {
 		const struct tail_block *b = &t->tail[i - packed];
-		return (struct block){ segment_json(b->segment), b->role, b->segment->kind, b->segment->markable,
-				       thought_json(b->thought) };
+		return (struct block){ segment_json(b->segment), b->role,
+				       b->segment->kind,         b->segment->markable,
+				       b->segment->origin,       thought_json(b->thought) };
 	}
 	/* Searched from the end: callers ask for the newest blocks. */
 	uint32_t k = t->packed_chunk_count - 1;
@@ -48,9 +49,12 @@ struct block transcript_block(const struct transcript *t, uint32_t i)
 		k--;
 	const struct packed_chunk *s = t->packed_chunks[k];
 	const struct packed_block *b = &s->blocks[i - s->before];
-	return (struct block){
-		{ s->bytes + b->start, b->end - b->start }, b->role, b->kind, b->markable, thought_json(b->thought)
-	};
+	return (struct block){ { s->bytes + b->start, b->end - b->start },
+			       b->role,
+			       b->kind,
+			       b->markable,
+			       b->origin,
+			       thought_json(b->thought) };
 }
 
 static enum role role_of(const struct transcript *t, uint32_t i)
@@ -60,17 +64,19 @@ static enum role role_of(const struct transcript *t, uint32_t i)
 	return i >= packed ? t->tail[i - packed].role : transcript_block(t, i).role;
 }
 
-struct str transcript_opening(const struct transcript *t, uint32_t i)
+struct str role_opening(int before, enum role role)
 {
 	static const struct str first[] = { { "{\"role\":\"user\",\"content\":[", 26 },
 					    { "{\"role\":\"assistant\",\"content\":[", 31 } };
 	static const struct str next[] = { { "]},{\"role\":\"user\",\"content\":[", 29 },
 					   { "]},{\"role\":\"assistant\",\"content\":[", 34 } };
-	enum role role = role_of(t, i);
 
-	if (i == 0)
-		return first[role];
-	return role_of(t, i - 1) == role ? STR(",") : next[role];
+	return before < 0 ? first[role] : before == (int)role ? STR(",") : next[role];
+}
+
+static struct str transcript_opening(const struct transcript *t, uint32_t i)
+{
+	return role_opening(i ? (int)role_of(t, i - 1) : -1, role_of(t, i));
 }
 
 static uint64_t sent_size(const struct transcript *t, uint32_t i)
@@ -151,7 +157,10 @@ static void pack_tail(struct transcript *t)
 		chunk_add(s, transcript_opening(t, s->before + i));
 		s->blocks[i] = (struct packed_block){ (uint32_t)s->len,         (uint32_t)s->len + segment->len,
 						      (uint8_t)t->tail[i].role, segment->kind,
-						      segment->markable,        t->tail[i].thought };
+						      segment->markable,        segment->origin,
+						      t->tail[i].thought };
+		if (segment->origin)
+			s->origin = !s->origin || s->origin == segment->origin ? segment->origin : ORIGIN_SEVERAL;
 		chunk_add(s, segment_json(segment));
 	}
 	for (uint32_t i = 0; i < s->count; i++)

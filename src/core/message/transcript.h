@@ -12,6 +12,7 @@ struct block {
 	enum role role;
 	enum segment_kind kind;
 	bool markable;
+	uint16_t origin;    /* of thinking */
 	struct str thought; /* unsent thinking of this block, which only some APIs take back: JSON objects with commas
 			       between them; may be empty */
 };
@@ -21,6 +22,7 @@ struct packed_chunk {
 	uint32_t refs;
 	uint32_t before; /* blocks before it */
 	uint32_t count;
+	uint16_t origin; /* of all its thinking; ORIGIN_NONE: it has none */
 	struct packed_block *blocks;
 	struct translation *translations[TRANSLATIONS]; /* owned; made at the first use by that API; NULL: none */
 	size_t len;
@@ -31,6 +33,7 @@ struct packed_block {
 	uint32_t start, end; /* of its JSON in the chunk's bytes */
 	uint8_t role, kind;
 	bool markable;
+	uint16_t origin;
 	struct segment *thought; /* owned; NULL: none */
 };
 
@@ -75,6 +78,6 @@ void transcript_pack(struct transcript *t);
 /* *ret_child, which must be empty, shares all blocks of t. Packs t: not while a body reads it. */
 void transcript_fork(struct transcript *t, struct transcript *ret_child);
 
-/* For writers of the tail: the bytes before block i. */
-struct str transcript_opening(const struct transcript *t, uint32_t i);
+/* The bytes before a block of this role; before: the role of the block in front of it, -1: it is the first one. */
+struct str role_opening(int before, enum role role);
 #define TRANSCRIPT_CLOSING "]}" /* ends the last message */

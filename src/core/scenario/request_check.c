@@ -344,22 +344,13 @@ int request_check(struct checker *c, struct str body, unsigned flags, struct req
 
 struct collector {
 	struct texts texts;
-	size_t cap;
 	struct arena *arena;
 };
 
 static void collect_text(struct collector *c, const struct json *string)
 {
-	if (!json_is(string, JSON_STRING))
-		return;
-	if (c->texts.n == c->cap) {
-		struct str *more = arena_alloc(c->arena, (c->cap * 2 + 4) * sizeof *more);
-		if (c->texts.n)
-			memcpy(more, c->texts.items, c->texts.n * sizeof *more);
-		c->texts.items = more;
-		c->cap = c->cap * 2 + 4;
-	}
-	c->texts.items[c->texts.n++] = json_str(string, c->arena);
+	if (json_is(string, JSON_STRING))
+		*arena_push(c->arena, c->texts.items, c->texts.n) = json_str(string, c->arena);
 }
 
 /* content is a string or a list of blocks; texts of blocks inside a tool result come in their place. */

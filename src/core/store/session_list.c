@@ -46,7 +46,7 @@ static void take_prompt(struct scan *s, const struct json *root)
 	struct arena *a = &s->list->arena;
 	AUTO_BUF struct buf folded = { 0 };
 	const struct json *content = json_get(json_get(root, "message"), "content");
-	const struct json *block = json_is(content, JSON_ARRAY) ? json_first(content) : NULL;
+	const struct json *block = json_items(content);
 
 	while (block && !json_str_is(json_get(block, "type"), "text"))
 		block = json_next(content, block);

@@ -198,6 +198,7 @@ struct tool_call {
 	enum tool_belief belief; /* set by the gate, with the verdict */
 	enum tool_where where;   /* set by the gate, before it */
 	bool settled;            /* the gate has seen the result */
+	struct buf blocked;      /* what a sandbox refused to it: lines of kind, what and rule, tabs between them */
 };
 
 /* Fills id, name, input from the text of a tool_use block's input object (copied). A text that is not JSON or does not
@@ -254,8 +255,7 @@ struct tool_set {
 };
 static inline void tool_set_add(struct tool_set *set, const struct tool *tool)
 {
-	set->tools = xgrow(set->tools, set->count, &set->cap, sizeof *set->tools);
-	set->tools[set->count++] = tool;
+	*xpush(set->tools, set->count, set->cap) = tool;
 }
 
 /* By its exact name, else ignoring case, else by an older name. */

@@ -34,6 +34,7 @@ enum form_quirk {
 	GEMINI_BUDGET = 1 << 14,      /* thinking has a budget in tokens, not a level */
 	WIRE_EFFORT_HIGH = 1 << 15,   /* no effort above high */
 	CHAT_MARKS = 1 << 16,         /* a gateway to a model whose prompts are cached up to marks */
+	CHAT_ECHO_PLAIN = 1 << 17,    /* the same in reasoning */
 };
 
 /* Limits and quirks of one model at one server */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * fetch.c - gets repositories by git and packages by npm. */
 #include "defs/plugin/fetch.h"
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include "lib/base/buf.h"
+#include "lib/io/dir.h"
 #include "lib/io/file.h"
 #include "lib/io/spawn.h"
 #include "lib/base/id.h"
@@ -202,12 +202,10 @@ int npm_fetch(const struct npm_source *s, const char *dir, struct err *err)
 	/* In a directory of its own: no project's configuration applies. */
 	status = program_run(
 		&(struct program){ .argv = argv, .cwd = temp, .what = arena_printf(&a, "npm pack %s", spec) }, err);
-	DIR *list = status == 0 ? opendir(temp) : NULL;
-	for (const struct dirent *e; list && (e = readdir(list));)
+	AUTO_DIR DIR *list = status == 0 ? opendir(temp) : NULL;
+	for (struct dirent *e; (e = dir_next(list));)
 		if (str_ends(str_from(e->d_name), STR(".tgz")))
 			archive = path_join(&a, temp, e->d_name);
-	if (list)
-		closedir(list);
 	if (status == 0)
 		status = archive ? file_read(archive, UNPACK_FILE_LIMIT, &bytes, err)
 				 : err_set(err, ERR_IO, "npm pack left no archive");
@@ -263,24 +261,18 @@ static int copy_entry(struct copy *c, const char *from, const char *to, unsigned
 	return err_set(c->err, ERR_DENIED, "%s is neither a file nor a directory", from);
 }
 
-static void close_dir(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
-
 static int copy_directory(struct copy *c, const char *from, const char *to, unsigned depth)
 {
-	CLEANUP(close_dir) DIR *dir = opendir(from);
+	AUTO_DIR DIR *dir = opendir(from);
 	int status = 0;
 
 	if (!dir || (mkdir(to, 0755) < 0 && errno != EEXIST))
 		return err_set(c->err, ERR_IO, "cannot copy %s: %m", from);
 	if (depth > COPY_DEPTH_LIMIT)
 		return err_set(c->err, ERR_LIMIT, "%s: more than %d directories in each other", from, COPY_DEPTH_LIMIT);
-	for (struct dirent *e; status == 0 && (e = readdir(dir));) {
+	for (struct dirent *e; status == 0 && (e = dir_next(dir));) {
 		AUTO_ARENA struct arena a = { 0 };
-		if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..") && strcmp(e->d_name, ".git"))
+		if (strcmp(e->d_name, ".git") != 0)
 			status = copy_entry(c, path_join(&a, from, e->d_name), path_join(&a, to, e->d_name), depth);
 	}
 	return status;

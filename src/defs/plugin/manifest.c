@@ -317,7 +317,7 @@ static void read_offer(struct manifest *m)
 	if (p->origin != PLUGIN_INSTALLED || settings_file_read(&file, path, NULL) < 0)
 		return;
 	const struct json *list = json_get(file.root, "plugins");
-	for (const struct json *e = json_is(list, JSON_ARRAY) ? json_first(list) : NULL; e; e = json_next(list, e)) {
+	for (const struct json *e = json_items(list); e; e = json_next(list, e)) {
 		const struct json *source = json_get(e, "source");
 		const struct json *skills = json_get(e, "skills");
 		if (json_str_is(json_get(e, "name"), p->name) && skills && !find_misfit(skills, FORM_SKILL_PATHS) &&

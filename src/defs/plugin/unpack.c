@@ -6,7 +6,6 @@
 #include "defs/plugin/fetch.h"
 #include <archive.h>
 #include <archive_entry.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -14,6 +13,7 @@
 #include <sys/stat.h>
 #include "lib/base/library.h"
 #include "lib/base/utf8.h"
+#include "lib/io/dir.h"
 #include "lib/io/http.h"
 #include "lib/io/file.h"
 #include "defs/plugin/plugin.h"
@@ -290,18 +290,15 @@ static bool is_directory(const char *path)
 /* Many archives hold one directory that holds everything. */
 static const char *enter_only_directory(struct arena *a, const char *dir)
 {
-	DIR *list = opendir(dir);
+	AUTO_DIR DIR *list = opendir(dir);
 	const char *only = NULL;
 	size_t count = 0;
 
-	if (!list)
-		return dir;
-	for (struct dirent *e; (e = readdir(list));)
-		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 && strcmp(e->d_name, "__MACOSX") != 0) {
+	for (struct dirent *e; (e = dir_next(list));)
+		if (strcmp(e->d_name, "__MACOSX") != 0) {
 			only = path_join(a, dir, e->d_name);
 			count++;
 		}
-	closedir(list);
 	return count == 1 && is_directory(only) && strcmp(strrchr(only, '/'), "/.claude-plugin") != 0 ? only : dir;
 }
 

@@ -167,7 +167,7 @@ bool policy_plugins_only(const struct settings *settings, const char *kind)
 {
 	const struct json *lock = settings_get(settings, "strictPluginOnlyCustomization", NULL);
 
-	for (const struct json *v = json_is(lock, JSON_ARRAY) ? json_first(lock) : NULL; v; v = json_next(lock, v))
+	for (const struct json *v = json_items(lock); v; v = json_next(lock, v))
 		if (json_str_is(v, kind))
 			return true;
 	return json_bool(lock) || json_bool(json_get(lock, kind));

@@ -18,14 +18,10 @@ void services_observe(struct services *sv, struct observer *o)
 void services_log(struct services *sv, const char *subject, const char *fmt, ...)
 {
 	AUTO_FREE char *text = NULL;
-	va_list ap;
 
 	if (!sv->observers)
 		return;
-	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		base_oom(0);
-	va_end(ap);
+	PRINT_ARGS_NEW(text, fmt);
 	for (struct observer *o = sv->observers; o; o = o->next)
 		if (o->on_log)
 			o->on_log(o, subject, text);
@@ -326,6 +322,7 @@ int services_open_endpoints(struct services *sv, struct err *err)
 	sv->endpoints.loop = sv->loop;
 	sv->endpoints.configure = configure_endpoint;
 	sv->endpoints.admit = admit_provider;
+	sv->endpoints.allows_cut = sv->options.allow_cut_prompt;
 	sv->endpoints.data = sv;
 	return 0;
 }

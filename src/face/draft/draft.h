@@ -2,6 +2,7 @@
  * draft.h - the text that is being typed: cursor, undo, what was killed, pastes as one mark, history. It reads and writes nothing.
  * A mark is one character of a private plane (U+F0000 + its number) in the text, so that it is moved over and deleted as one. */
 #pragma once
+#include "face/draft/keymap.h"
 #include "lib/base/buf.h"
 
 enum {
@@ -65,19 +66,22 @@ bool draft_type(struct draft *d, struct str text);  /* false: it does not fit */
 bool draft_paste(struct draft *d, struct str text); /* as text, or as a mark if it is long */
 bool draft_attach(struct draft *d, struct str label,
 		  struct str block); /* a file as a mark; false: there are too many */
-size_t draft_position(const struct draft *d, enum draft_move move);
 void draft_move(struct draft *d, enum draft_move move);
+bool draft_move_row(struct draft *d, bool up);             /* to a line above or below; false: there is none */
 void draft_delete(struct draft *d, enum draft_move until); /* not killed */
 void draft_kill(struct draft *d, enum draft_move until);
 void draft_yank(struct draft *d);
 void draft_yank_older(struct draft *d); /* right after a yank */
 void draft_undo(struct draft *d);
+/* What an action of the editor does; false: the action is another one. readline: Ctrl-W cuts to a blank */
+bool draft_edit(struct draft *d, enum action action, bool readline);
 void draft_replace(struct draft *d, size_t from, size_t to, struct str with); /* the cursor is behind it */
 void draft_set(struct draft *d, struct str text);                             /* in place of all; can be undone */
 /* Its label if a mark stands at this offset; NULL: none */
 const char *draft_mark_at(const struct draft *d, size_t at);
-struct str draft_mark_text(const struct draft *d, size_t at); /* what was pasted there; "": no mark of a paste */
-void draft_expand(const struct draft *d, struct buf *out);    /* the text with what its marks stand for */
+void draft_show(const struct draft *d, size_t to, struct buf *out); /* the text up to there, marks by their labels */
+struct str draft_mark_text(const struct draft *d, size_t at);       /* what was pasted there; "": no mark of a paste */
+void draft_expand(const struct draft *d, struct buf *out);          /* the text with what its marks stand for */
 void draft_blocks(const struct draft *d,
 		  struct buf *out); /* of files whose marks are in the text, as a JSON array; "": none */
 

@@ -143,7 +143,7 @@ static void open_link(const struct styled *s, size_t at, struct buf *out)
 
 void styled_write(const struct styled *s, size_t from, size_t to, enum theme theme, struct buf *out)
 {
-	unsigned visible = theme ? 0xff : 0xff & ~(unsigned)LOOK_COLOURS, now = LOOK_PLAIN;
+	unsigned visible = theme == THEME_BARE ? 0 : theme ? 0xff : 0xff & ~(unsigned)LOOK_COLOURS, now = LOOK_PLAIN;
 
 	for (size_t at = from; at < to;) {
 		unsigned look = (unsigned char)s->looks.p[at] & visible;

@@ -31,13 +31,14 @@ enum look {
 
 /* What the colours are. */
 enum theme {
-	THEME_NONE,
-	THEME_AUTO /* as ANSI; differences by the background */,
+	THEME_NONE, /* no colours */
+	THEME_AUTO, /* as ANSI; differences by the background */
 	THEME_ANSI,
 	THEME_DARK,
 	THEME_LIGHT,
 	THEME_DARK_DALTONIZED,
-	THEME_LIGHT_DALTONIZED
+	THEME_LIGHT_DALTONIZED,
+	THEME_BARE, /* no looks at all */
 };
 /* By the name of the setting; auto: dark or light differences where the environment tells (COLORFGBG), else the terminal's own
  * sixteen colours. */

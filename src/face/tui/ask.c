@@ -5,48 +5,15 @@
  *     WAITS --line empty, no key for 1 s; or Tab--> OPENS --no key for 400 ms--> TAKES KEYS --Enter--> answered
  *
  * What was typed before never answers: until a question takes keys they go into the draft. */
+#include <sys/ioctl.h>
 #include <unistd.h>
 #include "face/cli/view.h"
 #include "face/screen/markdown.h"
-#include "face/tui/state.h"
+#include "face/tui/ask.h"
 #include "lib/base/utf8.h"
 #include "lib/json/json.h"
 
 enum { QUIET_MS = 1000, SETTLE_MS = 400 };
-
-struct choice {
-	char *label; /* harmless */
-	bool chosen;
-	enum { CHOICE_ALLOW, CHOICE_DENY, CHOICE_DENY_WHY, CHOICE_ANSWER, CHOICE_OWN } kind;
-	enum cadre_scope scope;
-	char *value; /* CHOICE_ANSWER: as it came */
-};
-
-struct inquiry {
-	struct styled text; /* of the question; harmless */
-	struct choice *choices;
-	size_t count;
-	bool several;
-	char *answer;
-};
-
-struct ask {
-	struct ask *next;
-	char *id, *agent;
-	bool permission;
-	struct form *form;         /* of a server; NULL: questions with choices */
-	char *rule;                /* that "always" would store; NULL: none */
-	struct inquiry *inquiries; /* a permission has one */
-	size_t count, at;
-	/* while it is open */
-	size_t selected;
-	size_t scroll;   /* first row of the text that is shown */
-	bool saw_end;    /* the whole text was on the screen */
-	bool takes_keys; /* it has been on the screen long enough */
-	bool in_words;   /* a text is typed: own words, why not, or a rule */
-	bool in_rule;
-	struct draft words;
-};
 
 #define TRUST_ID "trust of this folder"
 
@@ -172,14 +139,20 @@ static bool describe_plan(struct tui *t, struct styled *out, struct str text)
 	return text.n > 0;
 }
 
+/* The agent that asks, and below which others it works; nothing for the main agent */
+static void add_who(struct buf *out, const struct cadre_event *e)
+{
+	agent_title(out, e);
+	if (out->n && cadre_event_figure(e, CADRE_FIGURE_DEPTH) > 1)
+		buf_addf(out, ", %s,", cadre_event_detail(e, CADRE_DETAIL_PATH));
+}
+
 static void describe_call(struct tui *t, struct styled *out, const struct cadre_event *e)
 {
 	AUTO_BUF struct buf who = { 0 };
 	struct str text = view_event_text(e);
 
-	agent_title(&who, e);
-	if (who.n && cadre_event_figure(e, CADRE_FIGURE_DEPTH) > 1)
-		buf_addf(&who, ", %s,", cadre_event_detail(e, CADRE_DETAIL_PATH));
+	add_who(&who, e);
 	styled_add_foreign(out, LOOK_BOLD, who.n ? buf_str(&who) : STR("cadre"), true);
 	if (!strcmp(cadre_event_name(e), "ExitPlanMode")) {
 		styled_add(out, LOOK_BOLD, STR(" has a plan:\n"));
@@ -212,7 +185,7 @@ static void add_inquiry(struct ask *ask, const struct cadre_event *e, size_t i)
 	AUTO_BUF struct buf who = { 0 };
 	const char *label, *meaning;
 
-	agent_title(&who, e);
+	add_who(&who, e);
 	if (who.n) {
 		styled_add_foreign(&q->text, LOOK_DIM, buf_str(&who), true);
 		styled_add(&q->text, LOOK_DIM, STR(" asks:\n"));
@@ -256,7 +229,7 @@ void ask_add(struct tui *t, const struct cadre_event *e)
 	}
 	for (size_t i = 0; !ask->permission && i < ask->count; i++)
 		add_inquiry(ask, e, i);
-	if (cadre_event_kind(e) == CADRE_ELICITATION_ASKED)
+	if (cadre_event_kind(e) == CADRE_ELICITATION_ASKED && !t->lines)
 		ask->form = form_new(e);
 	if (ask->form) { /* one question with all fields */
 		struct styled *text = &ask->inquiries[0].text;
@@ -302,8 +275,18 @@ void ask_open(struct tui *t)
 	t->asking = true;
 	ask->selected = ask->scroll = 0;
 	ask->saw_end = ask->takes_keys = ask->in_words = ask->in_rule = false;
+	ask->open_ms = tui_now_ms();
+	draft_clear(&ask->words);
+	if (t->lines)
+		plain_say_question(t, ask);
 	tui_set_timer(t, TIMER_ASK, SETTLE_MS);
 	tui_changed(t);
+}
+
+void ask_again(struct tui *t)
+{
+	t->asking = false;
+	ask_open(t);
 }
 
 void ask_open_of(struct tui *t, const char *agent)
@@ -323,15 +306,21 @@ void ask_open_of(struct tui *t, const char *agent)
 
 void ask_consider(struct tui *t)
 {
-	int64_t quiet_ms = tui_now_ms() - t->key_ms;
+	int64_t quiet_ms = tui_now_ms() - MAX(t->key_ms, t->asks && t->asking ? t->asks->open_ms : 0);
+	int unread = 0;
 
 	if (!t->asks)
 		return;
 	if (t->asking) {
+		if (t->keys.pasting || (ioctl(STDIN_FILENO, FIONREAD, &unread) == 0 && unread))
+			quiet_ms = 0; /* what was typed before comes first */
 		t->asks->takes_keys = t->asks->takes_keys || quiet_ms >= SETTLE_MS;
+		t->asks->in_words = t->asks->in_words || (t->lines && t->asks->takes_keys);
 		if (!t->asks->takes_keys)
 			tui_set_timer(t, TIMER_ASK, SETTLE_MS - quiet_ms);
 		tui_changed(t);
+	} else if (t->lines) {
+		ask_open(t); /* until it takes keys they go into the draft */
 	} else if (t->draft.text.n) {
 		tui_changed(t); /* the row says that it waits */
 	} else if (quiet_ms < QUIET_MS) {
@@ -358,8 +347,7 @@ static void walk(struct tui *t, bool back)
 			last = &(*last)->next;
 		*last = first;
 	}
-	t->asking = false;
-	ask_open(t);
+	ask_again(t);
 }
 
 static void say_answer(struct tui *t, const struct ask *ask, const char *answer)
@@ -368,6 +356,8 @@ static void say_answer(struct tui *t, const struct ask *ask, const char *answer)
 	struct str text = buf_str(&ask->inquiries[ask->at].text.text);
 	struct str first = str_cut(&text, '\n'), second = text.p ? str_cut(&text, '\n') : STR("");
 
+	if (t->lines) /* it stands there as it was typed */
+		return;
 	styled_addf(&s, LOOK_DIM, "%s ", tui_mark(t, MARK_ASKS));
 	styled_add(&s, LOOK_DIM, utf8_cut(ask->permission ? str_trim(second) : first, 160));
 	styled_add(&s, LOOK_DIM, STR(" : "));
@@ -375,7 +365,7 @@ static void say_answer(struct tui *t, const struct ask *ask, const char *answer)
 	feed_styled(t, &s);
 }
 
-static void answer_permission(struct tui *t, const struct choice *c, const char *reason)
+void ask_permit(struct tui *t, const struct choice *c, const char *reason)
 {
 	struct ask *ask = t->asks;
 	bool allow = c->kind == CHOICE_ALLOW, own_rule = allow && reason;
@@ -415,7 +405,7 @@ static void give_answers(struct tui *t, bool declined)
 	close_first(t);
 }
 
-static void answer_inquiry(struct tui *t, char *answer)
+void ask_answer(struct tui *t, char *answer)
 {
 	struct ask *ask = t->asks;
 
@@ -430,6 +420,8 @@ static void answer_inquiry(struct tui *t, char *answer)
 		size_t next = (ask->at + i) % ask->count;
 		if (!ask->inquiries[next].answer) {
 			ask->at = next;
+			if (t->lines)
+				ask_again(t);
 			tui_changed(t);
 			return;
 		}
@@ -468,13 +460,19 @@ static void confirm(struct tui *t)
 	AUTO_BUF struct buf joined = { 0 };
 
 	if (ask->in_words) {
-		AUTO_FREE char *words = xstrndup(ask->words.text.n ? ask->words.text.p : "", ask->words.text.n);
+		AUTO_BUF struct buf typed = { 0 };
+		draft_expand(&ask->words, &typed);
+		if (t->lines) {
+			plain_answer(t, ask, buf_str(&typed));
+			return;
+		}
+		AUTO_FREE char *words = buf_take(&typed, NULL);
 		if (ask->in_rule)
-			answer_permission(t, &(struct choice){ .kind = CHOICE_ALLOW, .scope = CADRE_ALWAYS }, words);
+			ask_permit(t, &(struct choice){ .kind = CHOICE_ALLOW, .scope = CADRE_ALWAYS }, words);
 		else if (ask->permission)
-			answer_permission(t, c, words);
+			ask_permit(t, c, words);
 		else
-			answer_inquiry(t, TAKE(words));
+			ask_answer(t, TAKE(words));
 		return;
 	}
 	if (c->kind == CHOICE_ALLOW && !may_allow(t))
@@ -484,7 +482,7 @@ static void confirm(struct tui *t)
 		return;
 	}
 	if (ask->permission) {
-		answer_permission(t, c, NULL);
+		ask_permit(t, c, NULL);
 		return;
 	}
 	c->chosen = c->chosen || !q->several;
@@ -493,31 +491,31 @@ static void confirm(struct tui *t)
 			buf_addf(&joined, "%s%s", joined.n ? ", " : "", q->choices[i].value);
 	if (!joined.n)
 		buf_addstr(&joined, c->value);
-	answer_inquiry(t, buf_take(&joined, NULL));
+	ask_answer(t, buf_take(&joined, NULL));
 }
 
 static void refuse(struct tui *t)
 {
 	if (t->asks->permission)
-		answer_permission(t, &(struct choice){ .label = (char *)"No", .kind = CHOICE_DENY }, NULL);
+		ask_permit(t, &(struct choice){ .label = (char *)"No", .kind = CHOICE_DENY }, NULL);
 	else
 		give_answers(t, true);
 }
 
 static void words_key(struct tui *t, struct draft *words, const struct key *key)
 {
-	if (key->code == KEY_TEXT && !key->alt)
-		(void)draft_type(words, key->text);
-	else if (key->code == KEY_PASTE)
-		(void)draft_paste(words, utf8_cut(key->text, DRAFT_MARK_BYTES));
-	else if (key->code == KEY_BACKSPACE)
-		draft_delete(words, MOVE_LEFT);
-	else if (key->code == KEY_LEFT || key->code == KEY_RIGHT)
-		draft_move(words, key->code == KEY_LEFT ? MOVE_LEFT : MOVE_RIGHT);
-	else if (key->code == KEY_ENTER && words->text.n)
+	bool ends = t->lines && key->code == KEY_CTRL && key->letter == 'd';
+
+	if (key->code == KEY_ENTER && !key->alt && !key->shift && (words->text.n || t->lines))
 		confirm(t);
 	else if (key->code == KEY_ESC)
-		t->asks->in_words = t->asks->in_rule = false;
+		t->asks->in_rule = false, t->asks->in_words = t->lines != NULL;
+	else if (ends && !words->text.n)
+		refuse(t);
+	else if (ends)
+		draft_delete(words, MOVE_RIGHT);
+	else
+		(void)input_edit(t, words, key);
 }
 
 void ask_saw_end(struct tui *t, const char *id)
@@ -549,7 +547,10 @@ void ask_key(struct tui *t, const struct key *key)
 
 	tui_changed(t);
 	if (key->code == KEY_CTRL && key->letter == 'c') {
-		refuse(t);
+		if (t->lines && t->in_turn)
+			input_action(t, ACTION_INTERRUPT);
+		else
+			refuse(t);
 		return;
 	}
 	if (ask->in_words) {
@@ -659,12 +660,9 @@ void ask_add_rows(struct tui *t, size_t *ret_row, unsigned *ret_column)
 			*ret_row = t->row_count - 1;
 	}
 	if (ask->in_words) {
-		struct styled *row = rows_add(t);
-		styled_addf(row, LOOK_BOLD, "%s ", tui_mark(t, MARK_PROMPT));
-		styled_add_foreign(row, LOOK_PLAIN, buf_str(&ask->words.text), true);
-		*ret_row = t->row_count - 1;
-		*ret_column = MIN(2 + cells_width((struct str){ buf_str(&ask->words.text).p, ask->words.cursor }),
-				  t->region.columns - 1);
+		AUTO_BUF struct buf prompt = { 0 };
+		buf_addf(&prompt, "%s ", tui_mark(t, MARK_PROMPT));
+		rows_add_input(t, &ask->words, buf_str(&prompt), MAX(t->region.rows / 3, 1u), ret_row, ret_column);
 	}
 	struct styled *hint = rows_add(t);
 	styled_add(hint, LOOK_DIM, ask->takes_keys ? STR("") : STR("in a moment: "));

@@ -23,6 +23,8 @@ const char *tui_mark(const struct tui *t, enum tui_mark mark)
 	static const char *const marks[] = { "◐", "✔", "✗", "?", "❯", "●", "…" };
 	static const char *const ascii[] = { "~", "+", "x", "?", ">", "*", "..." };
 
+	if (mark == MARK_PROMPT && t->lines && t->lines->reader)
+		return "you:";
 	return t->ascii ? ascii[mark] : marks[mark];
 }
 
@@ -33,7 +35,7 @@ const char *tui_mark(const struct tui *t, enum tui_mark mark)
 static void write_line(struct tui *t, const struct styled *s, size_t from, size_t to)
 {
 	struct str line = { s->text.p + from, to - from };
-	bool placed = cells_width(line) < t->region.columns;
+	bool placed = !t->dumb && cells_width(line) < t->region.columns;
 	unsigned column = 0, width;
 
 	for (size_t at = 0; placed && at < line.n;) {
@@ -56,6 +58,8 @@ static void write_lines(struct tui *t, const struct styled *lines)
 {
 	struct str s = buf_str(&lines->text);
 
+	if (t->lines && s.n)
+		plain_end_line(t);
 	for (size_t at = 0; at < s.n;) {
 		const char *end = memchr(s.p + at, '\n', s.n - at);
 		size_t to = end ? (size_t)(end - s.p) : s.n;
@@ -167,6 +171,12 @@ void feed_prompt(struct tui *t, struct str text)
 	AUTO_STYLED struct styled s = { 0 };
 	size_t rows = 0;
 
+	if (t->lines) {
+		AUTO_BUF struct buf prompt = { 0 };
+		buf_addf(&prompt, "%s ", tui_mark(t, MARK_PROMPT));
+		plain_finish(t, buf_str(&prompt), str_trim(text));
+		return;
+	}
 	for (struct str rest = str_trim(text); rest.p; rows++) {
 		struct str line = str_cut(&rest, '\n');
 		if (rows == PROMPT_ROWS) {
@@ -511,7 +521,8 @@ static void feed_child(struct tui *t, const struct cadre_event *e)
 		agent_title(&b, e);
 		buf_addstr(&b, ": ");
 		buf_add(&b, text.p, text.n);
-		feed_line(t, LOOK_RED, tui_mark(t, MARK_FAILED), buf_str(&b));
+		feed_line(t, view_is_error(e) ? LOOK_RED : LOOK_DIM,
+			  tui_mark(t, view_is_error(e) ? MARK_FAILED : MARK_TOOL), buf_str(&b));
 	}
 }
 
@@ -520,8 +531,8 @@ void feed_event(struct tui *t, const struct cadre_event *e)
 	enum cadre_event_kind kind = cadre_event_kind(e);
 	struct str text = view_event_text(e);
 
-	if (cadre_event_agent(e)[0]) {
-		feed_child(t, e);
+	if (t->lines || cadre_event_agent(e)[0]) {
+		(t->lines ? plain_event : feed_child)(t, e);
 		return;
 	}
 	bool answered = kind == CADRE_DELTA || kind == CADRE_MESSAGE || kind == CADRE_TOOL_STARTED;
@@ -556,7 +567,8 @@ void feed_event(struct tui *t, const struct cadre_event *e)
 		feed_line(t, LOOK_DIM, tui_mark(t, MARK_TOOL), text);
 		break;
 	case CADRE_ERROR:
-		feed_line(t, LOOK_RED, tui_mark(t, MARK_FAILED), text);
+		feed_line(t, view_is_error(e) ? LOOK_RED : LOOK_DIM,
+			  tui_mark(t, view_is_error(e) ? MARK_FAILED : MARK_TOOL), text);
 		if (text.n && memmem(text.p, text.n, "`cadre trust`", 13))
 			ask_trust(t, text);
 		break;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * input.c - what a key does at the prompt and during a turn. */
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 #include "face/tui/tui.h"
 #include "face/tui/state.h"
@@ -8,7 +9,7 @@
 #include "face/cli/view.h"
 #include "lib/json/json.h"
 
-enum { TWICE_MS = 2000, BURST_MS = 30 };
+enum { TWICE_MS = 2000, BURST_MS = 30, CHAT = 1 << CONTEXT_GLOBAL | 1 << CONTEXT_CHAT | 1 << CONTEXT_TASK };
 
 static const char *const modes[] = { "default", "acceptEdits", "plan", "auto", "bypassPermissions" };
 
@@ -64,21 +65,14 @@ static void enter_line(struct tui *t)
 	}
 	draft_expand(d, &text);
 	struct str line = str_trim(buf_str(&text));
-	if (!line.n) {
+	if (plain_choose(t, line) || !line.n) {
 		draft_clear(d);
 		return;
 	}
 	history_load(t);
 	bool marked = d->mark_count > 0; /* what was pasted is not a command */
 	AUTO_BUF struct buf shown = { 0 };
-	for (size_t i = 0; i < d->text.n;) {
-		const char *label = draft_mark_at(d, i);
-		if (label)
-			buf_addf(&shown, "[%s]", label);
-		else
-			buf_addch(&shown, d->text.p[i]);
-		i += label ? 4 : 1;
-	}
+	draft_show(d, d->text.n, &shown);
 	buf_clear(&t->attached);
 	draft_blocks(d, &t->attached);
 	draft_add_history(d, str_trim(buf_str(&shown)));
@@ -146,25 +140,16 @@ static void move_to_background(struct tui *t)
 static void move_row(struct tui *t, bool up)
 {
 	struct draft *d = &t->draft;
-	size_t start = draft_position(d, MOVE_LINE_START), column = d->cursor - start;
 
-	if (up && start > 0) {
-		d->cursor = start - 1;
-		size_t above = draft_position(d, MOVE_LINE_START);
-		d->cursor = MIN(above + column, start - 1);
-	} else if (!up && draft_position(d, MOVE_LINE_END) < d->text.n) {
-		size_t below = draft_position(d, MOVE_LINE_END) + 1;
-		d->cursor = below;
-		d->cursor = MIN(below + column, draft_position(d, MOVE_LINE_END));
-	} else if (up && t->queue_count && !d->text.n) {
+	if (draft_move_row(d, up))
+		return;
+	if (up && t->queue_count && !d->text.n) {
 		take_back_queued(t);
 	} else {
 		history_load(t);
 		if (!(up ? draft_older(d) : draft_newer(d)) && !up && agents_shown(&t->agents, 0, tui_now_ms()))
 			t->agent_focus = 1;
 	}
-	while (d->cursor < d->text.n && ((unsigned char)d->text.p[d->cursor] & 0xc0) == 0x80)
-		d->cursor++; /* not inside a character */
 }
 
 static void redraw(struct tui *t)
@@ -172,25 +157,30 @@ static void redraw(struct tui *t)
 	AUTO_BUF struct buf b = { 0 };
 
 	region_erase(&t->region, &b);
-	cadre_write(t->out, b.p, b.n);
+	buf_addstr(&b, t->typed.n ? "\r\n" : "");
+	buf_clear(&t->typed);
+	cadre_write(t->out, buf_str(&b).p, b.n);
 	tui_changed(t);
 }
 
 static void interrupt(struct tui *t)
 {
 	struct draft *d = &t->draft;
+	bool idle = !t->job && !t->in_turn && !d->text.n;
 
-	if (t->job) {
+	if ((idle || t->lines) && is_twice(&t->interrupted_ms)) {
+		tui_leave(t, t->lines ? EXIT_SIGNAL + SIGINT : EXIT_ANSWER);
+	} else if (t->job) {
 		job_cancel(t);
 	} else if (t->in_turn) { /* what is typed stays */
 		tui_interrupt(t);
-	} else if (d->text.n) {
-		draft_clear(d);
-		vim_reset(&t->vim, d);
-	} else if (is_twice(&t->interrupted_ms)) {
-		tui_leave(t, EXIT_ANSWER);
 	} else {
-		tui_note(t, "ctrl+c again leaves");
+		if (d->text.n) {
+			draft_clear(d);
+			vim_reset(&t->vim, d);
+		}
+		if (idle || t->lines)
+			tui_note(t, "ctrl+c again leaves");
 	}
 }
 
@@ -260,11 +250,22 @@ static void kill_agents(struct tui *t)
 	}
 }
 
+bool input_edit(struct tui *t, struct draft *d, const struct key *key)
+{
+	enum action action = ACTION_SUBMIT;
+
+	if (key->code == KEY_PASTE)
+		return draft_paste(d, key->text);
+	if (key->code == KEY_TEXT && !key->alt)
+		return draft_type(d, key->text);
+	return keymap_find(&t->keymap, CHAT, key, &action) == KEYMAP_ACTION && draft_edit(d, action, t->readline);
+}
+
 static void exit_or_delete(struct tui *t)
 {
 	if (t->draft.text.n)
 		draft_delete(&t->draft, MOVE_RIGHT);
-	else if (is_twice(&t->interrupted_ms))
+	else if ((t->lines && !t->in_turn) || is_twice(&t->interrupted_ms))
 		tui_leave(t, EXIT_ANSWER);
 	else
 		tui_note(t, t->agents.running ? "agents are at work: ctrl+d again leaves, --resume continues them"
@@ -316,72 +317,38 @@ static void choose_model(struct tui *t)
 	(void)command_slash(t, STR("/model"));
 }
 
-static void add_newline(struct tui *t)
-{
-	(void)draft_type(&t->draft, STR("\n"));
-}
-
-static void kill_left(struct tui *t)
-{
-	draft_kill(&t->draft, t->readline ? MOVE_BLANK_LEFT : MOVE_WORD_LEFT);
-}
-
 void input_action(struct tui *t, enum action action)
 {
-	static const struct {
-		void (*run)(struct tui *t);                        /* one of three */
-		void (*change)(struct draft *d);                   /* of the text */
-		void (*move)(struct draft *d, enum draft_move to); /* or what moves, cuts or deletes in it */
-		enum draft_move to;
-	} actions[ACTION_COUNT] = {
-		[ACTION_SUBMIT] = { enter_line },
-		[ACTION_SUBMIT_NOW] = { submit_now },
-		[ACTION_NEWLINE] = { add_newline },
-		[ACTION_CANCEL] = { cancel },
-		[ACTION_INTERRUPT] = { interrupt },
-		[ACTION_EXIT] = { exit_or_delete },
-		[ACTION_PREVIOUS] = { row_up },
-		[ACTION_NEXT] = { row_down },
-		[ACTION_SEARCH] = { menu_search_history },
-		[ACTION_COMPLETE] = { ask_open },
-		[ACTION_CYCLE_MODE] = { cycle_mode },
-		[ACTION_MODEL] = { choose_model },
-		[ACTION_THINKING] = { toggle_thinking },
-		[ACTION_TRANSCRIPT] = { show_all },
-		[ACTION_TODOS] = { toggle_todos },
-		[ACTION_AGENTS] = { page_open_agents },
-		[ACTION_KILL_AGENTS] = { kill_agents },
-		[ACTION_BACKGROUND] = { move_to_background },
-		[ACTION_STASH] = { stash },
-		[ACTION_EDITOR] = { job_edit_draft },
-		[ACTION_IMAGE] = { attach_clipboard },
-		[ACTION_UNDO] = { .change = draft_undo },
-		[ACTION_LINE_START] = { .move = draft_move, .to = MOVE_LINE_START },
-		[ACTION_LINE_END] = { .move = draft_move, .to = MOVE_LINE_END },
-		[ACTION_LEFT] = { .move = draft_move, .to = MOVE_LEFT },
-		[ACTION_RIGHT] = { .move = draft_move, .to = MOVE_RIGHT },
-		[ACTION_WORD_LEFT] = { .move = draft_move, .to = MOVE_WORD_LEFT },
-		[ACTION_WORD_RIGHT] = { .move = draft_move, .to = MOVE_WORD_RIGHT },
-		[ACTION_DELETE_LEFT] = { .move = draft_delete, .to = MOVE_LEFT },
-		[ACTION_DELETE_RIGHT] = { .move = draft_delete, .to = MOVE_RIGHT },
-		[ACTION_KILL_LEFT] = { kill_left },
-		[ACTION_KILL_LEFT_PART] = { .move = draft_kill, .to = MOVE_WORD_LEFT },
-		[ACTION_KILL_RIGHT] = { .move = draft_kill, .to = MOVE_WORD_RIGHT },
-		[ACTION_KILL_END] = { .move = draft_kill, .to = MOVE_LINE_END },
-		[ACTION_KILL_START] = { .move = draft_kill, .to = MOVE_LINE_START },
-		[ACTION_YANK] = { .change = draft_yank },
-		[ACTION_YANK_OLDER] = { .change = draft_yank_older },
-		[ACTION_REDRAW] = { redraw },
-		[ACTION_SUSPEND] = { tui_suspend },
-		[ACTION_KEYS] = { say_keys },
+	static void (*const actions[ACTION_COUNT])(struct tui * t) = {
+		[ACTION_SUBMIT] = enter_line,
+		[ACTION_SUBMIT_NOW] = submit_now,
+		[ACTION_CANCEL] = cancel,
+		[ACTION_INTERRUPT] = interrupt,
+		[ACTION_EXIT] = exit_or_delete,
+		[ACTION_PREVIOUS] = row_up,
+		[ACTION_NEXT] = row_down,
+		[ACTION_SEARCH] = menu_search_history,
+		[ACTION_COMPLETE] = ask_open,
+		[ACTION_CYCLE_MODE] = cycle_mode,
+		[ACTION_MODEL] = choose_model,
+		[ACTION_THINKING] = toggle_thinking,
+		[ACTION_TRANSCRIPT] = show_all,
+		[ACTION_TODOS] = toggle_todos,
+		[ACTION_AGENTS] = page_open_agents,
+		[ACTION_KILL_AGENTS] = kill_agents,
+		[ACTION_BACKGROUND] = move_to_background,
+		[ACTION_STASH] = stash,
+		[ACTION_EDITOR] = job_edit_draft,
+		[ACTION_IMAGE] = attach_clipboard,
+		[ACTION_REDRAW] = redraw,
+		[ACTION_SUSPEND] = tui_suspend,
+		[ACTION_KEYS] = say_keys,
 	};
 
-	if (actions[action].run)
-		actions[action].run(t);
-	else if (actions[action].change)
-		actions[action].change(&t->draft);
-	else if (actions[action].move)
-		actions[action].move(&t->draft, actions[action].to);
+	if (actions[action])
+		actions[action](t);
+	else
+		(void)draft_edit(&t->draft, action, t->readline);
 }
 
 /* ---- the rows of agents ------------------------------------------------------------------------------------------------ */
@@ -420,7 +387,6 @@ static bool agents_key(struct tui *t, const struct key *key)
 
 static void prompt_key(struct tui *t, const struct key *key)
 {
-	const unsigned contexts = 1u << CONTEXT_GLOBAL | 1u << CONTEXT_CHAT | 1u << CONTEXT_TASK;
 	struct draft *d = &t->draft;
 	buf_clear(&t->note); /* it was read: the row is for what the key does */
 	enum vim_result by_vim = t->keymap.pending[0] ? VIM_OTHER : vim_key(&t->vim, d, key);
@@ -433,11 +399,11 @@ static void prompt_key(struct tui *t, const struct key *key)
 	if (by_vim != VIM_OTHER)
 		return;
 	if (key->code == KEY_PASTE) {
-		if (!attach_paths(t, key->text) && !draft_paste(d, key->text))
+		if (t->keys.paste_cut || (!attach_paths(t, key->text) && !draft_paste(d, key->text)))
 			tui_note(t, "the paste is too long");
 		return;
 	}
-	enum keymap_found found = keymap_find(&t->keymap, contexts, key, &action);
+	enum keymap_found found = keymap_find(&t->keymap, CHAT, key, &action);
 	if (found == KEYMAP_ACTION && !(action == ACTION_KEYS && d->text.n))
 		input_action(t, action);
 	else if (found == KEYMAP_MORE)
@@ -451,6 +417,8 @@ void input_key(struct tui *t, const struct key *pressed)
 	struct key translated = *pressed;
 	const struct key *key = &translated;
 
+	if (t->lines && key->code == KEY_ENTER && !key->alt)
+		translated.shift = false; /* a line feed: typed before the terminal was ours */
 	if (key->code == KEY_FOCUS_IN || key->code == KEY_FOCUS_OUT)
 		t->unfocused = key->code == KEY_FOCUS_OUT;
 	if (key->code == KEY_POSITION || key->code == KEY_KITTY || key->code == KEY_LIGHT || key->code == KEY_DARK)
@@ -459,20 +427,21 @@ void input_key(struct tui *t, const struct key *pressed)
 		attach_clipboard_bytes(t, key->text);
 	if (key->code == KEY_MORE || key->code >= KEY_FOCUS_IN)
 		return;
-	if (t->page) {
+	if (t->page && !t->lines) {
 		if (keymap_translate(&t->keymap, 1u << CONTEXT_TRANSCRIPT | 1u << CONTEXT_SELECT, &translated))
 			page_key(t, key);
 		return;
 	}
 	if (ask_takes_keys(t) || (t->asking && (key->code == KEY_PAGE_UP || key->code == KEY_PAGE_DOWN))) {
-		if (keymap_translate(&t->keymap, 1u << CONTEXT_CONFIRMATION, &translated))
+		if (t->lines || keymap_translate(&t->keymap, 1u << CONTEXT_CONFIRMATION, &translated))
 			ask_key(t, key);
 		return;
 	}
 	t->key_ms = tui_now_ms();
 	tui_changed(t);
 	if (t->asking) { /* it is on the screen, but not long enough: keys are for the draft, and nothing is sent */
-		if (key->code == KEY_TEXT || key->code == KEY_PASTE || key->code == KEY_BACKSPACE)
+		bool interrupts = t->lines && key->code == KEY_CTRL && key->letter == 'c';
+		if (key->code == KEY_TEXT || key->code == KEY_PASTE || key->code == KEY_BACKSPACE || interrupts)
 			prompt_key(t, key);
 		ask_consider(t);
 		return;
@@ -516,7 +485,7 @@ void input_bytes(struct tui *t, const char *bytes, size_t n)
 		const char *esc = memchr(bytes + at, '\033', n - at);
 		size_t plain = esc ? (size_t)(esc - bytes) - at : n - at;
 		bool free = !t->keys.n && !t->keys.pasting && !t->keys.reporting && plain;
-		if (free && (t->burst.n || keys_is_burst(&t->keys, bytes + at, plain))) {
+		if (free && !t->lines && (t->burst.n || keys_is_burst(&t->keys, bytes + at, plain))) {
 			buf_add(&t->burst, bytes + at, MIN(plain, KEY_PASTE_BYTES - t->burst.n));
 			tui_set_timer(t, TIMER_BURST, BURST_MS);
 			at += plain;

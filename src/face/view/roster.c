@@ -146,7 +146,8 @@ static void add_group(struct tui *t, const struct roster_row *g)
 	struct styled *row = rows_add(t);
 	AUTO_BUF struct buf b = { 0 };
 
-	styled_addf(row, g->agent->look, "%*s%s %zu %s", (int)MIN(g->agent->depth, (int64_t)6) * 2, "",
+	styled_addf(row, look_of_colour(g->agent->colour), "%*s%s %zu %s", (int)MIN(g->agent->depth, (int64_t)6) * 2,
+		    "",
 		    tui_mark(t, g->asking    ? MARK_ASKS
 				: g->running ? MARK_RUNS
 					     : MARK_DONE),

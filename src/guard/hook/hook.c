@@ -7,6 +7,7 @@
 #include <assert.h>
 #include "guard/hook/hook_int.h"
 #include "lib/json/json_write.h"
+#include "lib/base/list.h"
 
 enum { SESSION_END_MS = 1500, SESSION_END_MAX_MS = 60 * 1000 };
 
@@ -145,9 +146,7 @@ static void batch_free(struct hook_batch *batch)
 {
 	struct hook_engine *e = batch->engine;
 
-	*batch->prev = batch->next;
-	if (batch->next)
-		batch->next->prev = batch->prev;
+	list_remove(batch);
 	e->batch_count--;
 	kick_cancel(&batch->kick);
 	for (struct hook_run *run = batch->runs; run; run = run->next) {
@@ -187,11 +186,7 @@ static struct hook_batch *batch_new(struct hook_engine *e, const struct hook_eve
 	batch->sets = arena_calloc(&batch->arena, (spec->set_count + 1) * sizeof *batch->sets);
 	for (size_t i = 0; i < spec->set_count; i++)
 		batch->sets[i] = hook_set_ref(spec->sets[i]);
-	batch->next = e->batches;
-	batch->prev = &e->batches;
-	if (batch->next)
-		batch->next->prev = &batch->next;
-	e->batches = batch;
+	list_push(&e->batches, batch);
 	e->batch_count++;
 	return batch;
 }

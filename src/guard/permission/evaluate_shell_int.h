@@ -16,7 +16,7 @@ struct mention {
 
 struct mentions {
 	struct mention *list; /* in the arena */
-	size_t count, cap;
+	size_t count;
 	bool too_many; /* there are more */
 };
 

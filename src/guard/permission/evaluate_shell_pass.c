@@ -4,6 +4,7 @@
 #include "guard/permission/evaluate_shell_int.h"
 #include "guard/shell/shell_command.h"
 #include "guard/shell/shell_options.h"
+#include "lib/io/dir.h"
 
 /* How the commands of a text passed, together */
 struct passing {
@@ -56,12 +57,10 @@ static bool is_tame_glob(const struct operand *o)
 		return false;
 	if (!char_in(o->text.p[0], "*?["))
 		return true;
-	DIR *dir = opendir(o->from);
+	AUTO_DIR DIR *dir = opendir(o->from);
 	bool found = !dir;
-	for (struct dirent *e; dir && !found && (e = readdir(dir));)
+	for (struct dirent *e; !found && (e = dir_next(dir));)
 		found = e->d_name[0] == '-';
-	if (dir)
-		closedir(dir);
 	return !found;
 }
 

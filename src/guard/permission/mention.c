@@ -2,11 +2,11 @@
  * mention.c - files that the words of a command may mean, and what is below a directory. */
 #include "guard/permission/evaluate_shell_int.h"
 #include <ctype.h>
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include "guard/shell/shell_command.h"
 #include "lib/base/buf.h"
+#include "lib/io/dir.h"
 #include "lib/io/file.h"
 
 enum { MOST_MENTIONS = 4096, MOST_ENTRIES = 20000, LONGEST = 4095 };
@@ -38,14 +38,7 @@ static void mention_path(const struct mention_word *w, struct str path)
 			m->too_many = true;
 			return;
 		}
-		if (m->count == m->cap) {
-			m->cap = m->cap ? m->cap * 2 : 32;
-			struct mention *more = arena_alloc(w->arena, m->cap * sizeof *more);
-			if (m->count)
-				memcpy(more, m->list, m->count * sizeof *more);
-			m->list = more;
-		}
-		m->list[m->count++] = (struct mention){ file, w->writes };
+		*arena_push(w->arena, m->list, m->count) = (struct mention){ file, w->writes };
 	}
 }
 
@@ -244,14 +237,11 @@ struct tree {
 
 static enum tree_answer tree_walk(struct tree *t, int parent, const char *name, const char *path)
 {
-	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	AUTO_DIR DIR *dir = dir_open_at(parent, name);
 	enum tree_answer answer = TREE_HAS_NONE;
 
-	if (fd >= 0 && !dir)
-		close(fd);
-	for (struct dirent *e; dir && answer == TREE_HAS_NONE && (e = readdir(dir));) {
-		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") || (!t->hidden && e->d_name[0] == '.'))
+	for (struct dirent *e; answer == TREE_HAS_NONE && (e = dir_next(dir));) {
+		if (!t->hidden && e->d_name[0] == '.')
 			continue;
 		const char *child = path_join(t->arena, path, e->d_name);
 		if (++t->entries > MOST_ENTRIES)
@@ -261,8 +251,6 @@ static enum tree_answer tree_walk(struct tree *t, int parent, const char *name, 
 		else if (e->d_type == DT_DIR || e->d_type == DT_UNKNOWN)
 			answer = tree_walk(t, dirfd(dir), e->d_name, child);
 	}
-	if (dir)
-		closedir(dir);
 	return answer;
 }
 

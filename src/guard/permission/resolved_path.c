@@ -168,19 +168,6 @@ bool command_only_edits(const struct shell_command *c)
 
 /* ---- one operand ----------------------------------------------------------------------------------------------- */
 
-static struct operand *operand_add(struct operands *o, struct arena *a)
-{
-	if (o->count == o->cap) {
-		size_t cap = o->cap ? o->cap * 2 : 8;
-		struct operand *more = arena_alloc(a, cap * sizeof *more);
-		if (o->count)
-			memcpy(more, o->list, o->count * sizeof *more);
-		o->list = more;
-		o->cap = cap;
-	}
-	return &o->list[o->count++];
-}
-
 struct str operand_glob_dir(struct str text)
 {
 	size_t n = 0;
@@ -217,7 +204,7 @@ static void add_word(struct operands *o, struct arena *a, enum operand_use use, 
 		const struct operand *before = operand_find(o->earlier, &one);
 		one.file =
 			before ? before->file : resolve_as_kernel(a, *cwds, one.globs ? operand_glob_dir(text) : text);
-		*operand_add(o, a) = one;
+		*arena_push(a, o->list, o->count) = one;
 	}
 }
 
@@ -280,7 +267,7 @@ bool operands_expand(struct operands *o, struct arena *a, const struct operand *
 	bool whole =
 		glob(text, GLOB_NOSORT | GLOB_BRACE, NULL, &found) != GLOB_NOSPACE && found.gl_pathc <= EXPANDED_MAX;
 	for (size_t i = 0; i < found.gl_pathc && i < EXPANDED_MAX; i++) {
-		struct operand *more = operand_add(o, a);
+		struct operand *more = arena_push(a, o->list, o->count);
 		*more = one;
 		more->known = true;
 		more->globs = false;

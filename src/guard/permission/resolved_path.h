@@ -43,7 +43,7 @@ struct operand {
 
 struct operands {
 	struct operand *list; /* in the arena */
-	size_t count, cap;
+	size_t count;
 	const struct operands *earlier; /* what was found there need not be looked for again; NULL: none */
 };
 

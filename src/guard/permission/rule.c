@@ -42,14 +42,10 @@ struct str rule_cut(struct str *rest)
 printf_like(3, 4) static void draft_warn(struct draft *d, const struct rule *r, const char *fmt, ...)
 {
 	AUTO_FREE char *text = NULL;
-	va_list ap;
 
 	if (!d->warn)
 		return;
-	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		base_oom(0);
-	va_end(ap);
+	PRINT_ARGS_NEW(text, fmt);
 	d->warn(d->data, arena_printf(d->arena, "permissions.%s: \"%s\" %s", list_names[r->list], r->text, text));
 }
 

@@ -16,16 +16,8 @@ void path_anchors_add(struct path_anchors *anchors, struct arena *a, const char 
 	for (size_t i = 0; dir && i < anchors->count; i++)
 		if (!strcmp(anchors->list[i], dir))
 			return;
-	if (!dir)
-		return;
-	if (anchors->count == anchors->cap) {
-		const char **more = arena_alloc(a, (anchors->cap + 4) * sizeof *more);
-		if (anchors->count)
-			memcpy(more, anchors->list, anchors->count * sizeof *more);
-		anchors->list = more;
-		anchors->cap += 4;
-	}
-	anchors->list[anchors->count++] = dir;
+	if (dir)
+		*arena_push(a, anchors->list, anchors->count) = dir;
 }
 
 /* ---- compiling ------------------------------------------------------------------------------------------------- */

@@ -19,7 +19,7 @@
 /* Absolute directories that a rule without an anchor of its own may start from; any of them will do. */
 struct path_anchors {
 	const char **list;
-	size_t count, cap;
+	size_t count;
 };
 /* dir is borrowed; NULL, or one that is there already, adds nothing. The list is in the arena. */
 void path_anchors_add(struct path_anchors *anchors, struct arena *a, const char *dir);

@@ -67,6 +67,16 @@ static inline void cleanup_closep(const int *fd)
 		va_end(args_);                                  \
 	} while (0)
 
+/* The same into new memory; text: a pointer, which owns it. */
+#define PRINT_ARGS_NEW(text, fmt)                       \
+	do {                                            \
+		va_list args_;                          \
+		va_start(args_, fmt);                   \
+		if (vasprintf(&(text), fmt, args_) < 0) \
+			base_oom(0);                    \
+		va_end(args_);                          \
+	} while (0)
+
 #define COUNT_OF(a)                   (sizeof(a) / sizeof *(a))
 #define CONTAINER_OF(p, type, member) ((type *)(void *)((char *)(p)-offsetof(type, member)))
 #define MIN(a, b)                     ((a) < (b) ? (a) : (b))

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * git_objects.c - the object store of an agent, and the way of its objects into the shared one. */
 #include "lib/git/git_objects.h"
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "lib/io/dir.h"
 #include "lib/io/file_at.h"
 
 enum { NAME_SHA1 = 38, NAME_SHA256 = 62 };
@@ -27,14 +26,6 @@ int git_objects_prepare(struct git_objects *ret, const char *admin, const char *
 	return rc < 0 ? rc : file_below_replace(admin, "objects/info/alternates", str_from(alternates), err);
 }
 
-static bool is_hex(const char *name, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!isdigit((unsigned char)name[i]) && !(name[i] >= 'a' && name[i] <= 'f'))
-			return false;
-	return true;
-}
-
 /* A file that is there already stays: objects with one name are the same. */
 static void move_file(int from, int to, const char *name)
 {
@@ -46,25 +37,15 @@ static void move_file(int from, int to, const char *name)
 		(void)unlinkat(from, name, 0);
 }
 
-static DIR *open_below(int parent, const char *name)
-{
-	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-
-	if (fd >= 0 && !dir)
-		close(fd);
-	return dir;
-}
-
 /* ab/cdef...: git gives an object this name when it is whole. */
 static void move_loose(int own, int shared, const char *folder)
 {
-	DIR *dir = open_below(own, folder);
-	int to = dir ? openat(shared, folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+	AUTO_DIR DIR *dir = dir_open_at(own, folder);
+	AUTO_CLOSE int to = dir ? openat(shared, folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
 
-	for (struct dirent *e; dir && (e = readdir(dir));) {
-		size_t n = strlen(e->d_name);
-		if ((n != NAME_SHA1 && n != NAME_SHA256) || !is_hex(e->d_name, n))
+	for (struct dirent *e; (e = dir_next(dir));) {
+		struct str name = str_from(e->d_name);
+		if ((name.n != NAME_SHA1 && name.n != NAME_SHA256) || !str_is_hex(name))
 			continue;
 		if (to < 0 && (mkdirat(shared, folder, 0777) == 0 || errno == EEXIST))
 			to = openat(shared, folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -72,45 +53,37 @@ static void move_loose(int own, int shared, const char *folder)
 			break;
 		move_file(dirfd(dir), to, e->d_name);
 	}
-	if (to >= 0)
-		close(to);
-	if (dir)
-		closedir(dir);
 }
 
 /* git knows a pack by its .idx, which it writes last: so it goes last. */
 static void move_packs(int own, int shared)
 {
 	static const char *const endings[] = { "pack", "rev", "bitmap", "mtimes", "idx" };
-	DIR *dir = open_below(own, "pack");
+	AUTO_DIR DIR *dir = dir_open_at(own, "pack");
 	AUTO_CLOSE int to = dir ? openat(shared, "pack", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
 
-	for (struct dirent *e; dir && to >= 0 && (e = readdir(dir));) {
+	for (struct dirent *e; to >= 0 && (e = dir_next(dir));) {
 		size_t n = strlen(e->d_name);
 		char name[NAME_MAX + 1];
 		if (n < 10 || strncmp(e->d_name, "pack-", 5) != 0 || strcmp(e->d_name + n - 4, ".idx") != 0 ||
-		    !is_hex(e->d_name + 5, n - 9))
+		    !str_is_hex((struct str){ e->d_name + 5, n - 9 }))
 			continue;
 		for (size_t i = 0; i < COUNT_OF(endings); i++) {
 			snprintf(name, sizeof name, "%.*s%s", (int)(n - 3), e->d_name, endings[i]);
 			move_file(dirfd(dir), to, name);
 		}
 	}
-	if (dir)
-		closedir(dir);
 }
 
 void git_objects_move(const struct git_objects *o)
 {
 	AUTO_CLOSE int root = open(o->admin, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	AUTO_CLOSE int shared = open(o->shared, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *own = root < 0 || shared < 0 ? NULL : open_below(root, "objects");
+	AUTO_DIR DIR *own = root < 0 || shared < 0 ? NULL : dir_open_at(root, "objects");
 
-	for (struct dirent *e; own && (e = readdir(own));)
-		if (strlen(e->d_name) == 2 && is_hex(e->d_name, 2))
+	for (struct dirent *e; (e = dir_next(own));)
+		if (strlen(e->d_name) == 2 && str_is_hex(str_from(e->d_name)))
 			move_loose(dirfd(own), shared, e->d_name);
 	if (own)
 		move_packs(dirfd(own), shared);
-	if (own)
-		closedir(own);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * file_at.c - files below a trusted directory, without following links. The kernel resolves a path at once where it has
  * openat2 (5.6); elsewhere, and where directories must be made, each name is opened from the one before. */
+#include "lib/io/dir.h"
 #include "lib/io/file_at.h"
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -217,13 +217,11 @@ static int remove_entry(int dir, const char *name, unsigned depth)
 	}
 	AUTO_CLOSE int below = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *entries = below < 0 ? NULL : fdopendir(below);
-	const struct dirent *e;
 	int rc = 0;
 	if (!entries)
 		return -1;
-	while (rc == 0 && (e = readdir(entries)))
-		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-			rc = remove_entry(below, e->d_name, depth + 1);
+	for (struct dirent *e; rc == 0 && (e = dir_next(entries));)
+		rc = remove_entry(below, e->d_name, depth + 1);
 	int saved = errno;
 	closedir(entries);
 	below = -1;

@@ -133,14 +133,10 @@ static void http_req_done(struct http_req *r, CURLcode code)
 
 void http_req_fail(struct http_req *r, enum http_error error, const char *fmt, ...)
 {
-	va_list ap;
-
 	if (r->failure || r->state == REQ_END)
 		return;
-	va_start(ap, fmt);
 	r->failure = error;
-	vsnprintf(r->failure_text, sizeof r->failure_text, fmt, ap);
-	va_end(ap);
+	PRINT_ARGS(r->failure_text, fmt);
 	loop_kick(r->http->loop, &r->kick);
 }
 

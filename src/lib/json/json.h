@@ -64,6 +64,12 @@ static inline const struct json *json_first(const struct json *container)
 	return container && container->count ? container + 1 : NULL;
 }
 
+/* The first element of an array; NULL for anything else. */
+static inline const struct json *json_items(const struct json *v)
+{
+	return v && v->type == JSON_ARRAY ? json_first(v) : NULL;
+}
+
 /* Next element of an array. For an object: json_first gives the key, the value of a key is key + 1, and json_next of
  * the VALUE gives the next key. Use json_member() for objects instead where possible. */
 static inline const struct json *json_next(const struct json *container, const struct json *value)

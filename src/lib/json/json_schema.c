@@ -106,8 +106,7 @@ static int check_type(const struct site *site)
 			return 0;
 		add_type_phrase(&expected, site->c, type, "");
 	}
-	for (const struct json *name = json_is(type, JSON_ARRAY) ? json_first(type) : NULL; name;
-	     name = json_next(type, name)) {
+	for (const struct json *name = json_items(type); name; name = json_next(type, name)) {
 		if (has_type(site->v, name))
 			return 0;
 		add_type_phrase(&expected, site->c, name, " or ");
@@ -237,7 +236,7 @@ static int check_items(const struct site *site)
 {
 	const struct json *items = json_get(site->schema, "items");
 	const struct json *tuple = json_is(items, JSON_ARRAY) ? items : json_get(site->schema, "prefixItems");
-	const struct json *next = json_is(tuple, JSON_ARRAY) ? json_first(tuple) : NULL;
+	const struct json *next = json_items(tuple);
 	struct path at = { .up = site->path };
 
 	if (!json_is(site->v, JSON_ARRAY))
@@ -281,8 +280,7 @@ static int check_all_of(const struct site *site)
 {
 	const struct json *list = json_get(site->schema, "allOf");
 
-	for (const struct json *sub = json_is(list, JSON_ARRAY) ? json_first(list) : NULL; sub;
-	     sub = json_next(list, sub)) {
+	for (const struct json *sub = json_items(list); sub; sub = json_next(list, sub)) {
 		int rc = check_value(site->c, sub, site->v, site->path, site->err);
 		if (rc < 0)
 			return rc;

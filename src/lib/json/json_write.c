@@ -97,11 +97,6 @@ void json_put_i64(struct json_out *w, int64_t v)
 	put_integer(w, v < 0, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
 }
 
-void json_put_u64(struct json_out *w, uint64_t v)
-{
-	put_integer(w, false, v);
-}
-
 /* 15 digits are enough for most numbers that people wrote, 17 for all. The C locale has the point we need. */
 void json_put_double(struct json_out *w, double v)
 {

@@ -35,7 +35,6 @@ static inline void json_key(struct json_out *w, const char *key)
 void json_put_str(struct json_out *w, struct str s);
 void json_put_cstr(struct json_out *w, const char *s); /* NULL writes null */
 void json_put_i64(struct json_out *w, int64_t v);
-void json_put_u64(struct json_out *w, uint64_t v);
 void json_put_double(struct json_out *w, double v); /* shortest form that reads back the same; not finite: null */
 static inline void json_put_bool(struct json_out *w, bool v)
 {

@@ -77,9 +77,8 @@ void gitignore_add(struct gitignore *g, struct str line)
 	}
 	if (!line.n || !set_pattern(&rule, line, anchored))
 		return;
-	g->rules = xgrow(g->rules, g->count, &g->cap, sizeof *g->rules);
 	g->keeps += rule.keep;
-	g->rules[g->count++] = rule;
+	*xpush(g->rules, g->count, g->cap) = rule;
 }
 
 void gitignore_add_text(struct gitignore *g, struct str text)

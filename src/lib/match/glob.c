@@ -25,9 +25,10 @@ struct glob_op {
 
 static struct glob_op *add_op(struct glob *g, enum glob_kind kind)
 {
-	g->ops = xgrow(g->ops, g->count, &g->cap, sizeof *g->ops);
-	g->ops[g->count] = (struct glob_op){ .kind = (uint8_t)kind };
-	return &g->ops[g->count++];
+	struct glob_op *op = xpush(g->ops, g->count, g->cap);
+
+	*op = (struct glob_op){ .kind = (uint8_t)kind };
+	return op;
 }
 
 /* A character of a class at *at, with its escape. */

@@ -431,7 +431,7 @@ int mcp_config_load(const struct mcp_config_spec *spec, struct mcp_config **ret_
 
 	/* true, or an object or list that names mcp */
 	c->plugins_only = json_bool(lock) || json_bool(json_get(lock, "mcp"));
-	for (const struct json *v = json_is(lock, JSON_ARRAY) ? json_first(lock) : NULL; v; v = json_next(lock, v))
+	for (const struct json *v = json_items(lock); v; v = json_next(lock, v))
 		c->plugins_only = c->plugins_only || json_str_is(v, "mcp");
 	int status = mcp_policy_new(spec->settings, &c->notes, &c->policy, err);
 	if (status == 0)

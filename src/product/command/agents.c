@@ -20,11 +20,7 @@
 
 enum { LARGEST_FILE = 1 << 20, LONGEST_NAME = 64 };
 
-static int agents_list(struct cadre_call *call);
-static int agents_check(struct cadre_call *call);
-static int agents_memory(struct cadre_call *call);
-static int agents_new(struct cadre_call *call);
-static int agents_show(struct cadre_call *call);
+static command_fn agents_list, agents_check, agents_memory, agents_new, agents_show;
 
 const struct cadre_command command_agents = {
 	.name = "agents",
@@ -434,8 +430,7 @@ static int agents_memory(struct cadre_call *call)
 	int status = entry ? agent_memory_save_snapshot(entry->definition, &places, &files, call->err)
 			   : err_set(call->err, ERR_NOT_FOUND, "no such agent: %.80s; `cadre agents` lists them", name);
 	if (status == 0) {
-		struct json_out w = json_out(&call->report->json);
-		json_putf(&w, "{name:'%s', files:%zu}", entry->definition->name, files);
+		json_addf(&call->report->json, "{name:'%s', files:%zu}", entry->definition->name, files);
 		report_line(call->report, CADRE_GOOD,
 			    "The memory of %s is in the project now, in .claude/agent-memory-snapshots: %zu file(s).",
 			    entry->definition->name, files);
@@ -475,8 +470,7 @@ static int agents_new(struct cadre_call *call)
 		return err_set(call->err, ERR_USAGE, "%s exists already", path);
 	if (fd < 0 || write(fd, text.p, text.n) != (ssize_t)text.n)
 		return err_set(call->err, ERR_IO, "cannot write %s: %m", path);
-	struct json_out w = json_out(&call->report->json);
-	json_putf(&w, "{name:'%s', file:'%s'}", name, path);
+	json_addf(&call->report->json, "{name:'%s', file:'%s'}", name, path);
 	report_line(call->report, CADRE_GOOD,
 		    "%s is written. Edit its description and its text, then run "
 		    "`cadre agents check`.",

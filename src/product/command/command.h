@@ -19,6 +19,8 @@ struct cadre_call {
 	struct err *err;                   /* says why, if the function returns below 0 */
 };
 
+typedef int command_fn(struct cadre_call *call); /* what a word of a command runs */
+
 /* "expected: cadre mcp get NAME"; returns -ERR_USAGE. */
 int command_fail_usage(struct cadre_call *call, const char *usage);
 

@@ -3,10 +3,7 @@
 #include "product/command/command.h"
 #include "config/settings/settings_key.h"
 
-static int config_list(struct cadre_call *call);
-static int config_explain(struct cadre_call *call);
-static int config_get(struct cadre_call *call);
-static int config_keys(struct cadre_call *call);
+static command_fn config_list, config_explain, config_get, config_keys;
 
 const struct cadre_command command_config = {
 	.name = "config",

@@ -110,7 +110,7 @@ static void add_line_block(struct cadre_report *piece, const struct json *root, 
 			    STR_ARG(json_str(json_get(block, "name"), a)), STR_ARG(line),
 			    line.n < text.n ? " ..." : "");
 	} else if (json_str_is(type, "tool_result")) {
-		const struct json *part = json_is(content, JSON_ARRAY) ? json_first(content) : NULL;
+		const struct json *part = json_items(content);
 		while (part && !json_str_is(json_get(part, "type"), "text"))
 			part = json_next(content, part);
 		add_cut(&b, part ? json_str(json_get(part, "text"), a) : result, RESULT_LIMIT, RESULT_LINES, "  | ");
@@ -154,8 +154,7 @@ void logs_line(struct cadre_report *piece, struct str line, bool *ret_end)
 	const struct json *content = json_get(json_get(root, "message"), "content");
 	if (json_is(content, JSON_STRING))
 		add_said(piece, root, who, json_str(content, &a));
-	for (const struct json *b = json_is(content, JSON_ARRAY) ? json_first(content) : NULL; b;
-	     b = json_next(content, b))
+	for (const struct json *b = json_items(content); b; b = json_next(content, b))
 		add_line_block(piece, root, who, b, &a);
 }
 

@@ -3,11 +3,7 @@
 #include "product/command/command.h"
 #include "defs/policy/sources.h"
 
-static int mcp_list(struct cadre_call *call);
-static int mcp_add(struct cadre_call *call);
-static int mcp_add_json(struct cadre_call *call);
-static int mcp_get(struct cadre_call *call);
-static int mcp_remove(struct cadre_call *call);
+static command_fn mcp_list, mcp_add, mcp_add_json, mcp_get, mcp_remove;
 
 const struct cadre_command command_mcp = {
 	.name = "mcp",
@@ -317,10 +313,8 @@ static void report_standing(struct services *sv, struct cadre_report *r, const s
 
 static void report_change(struct cadre_report *r, const struct mcp_location *place, const char *name, const char *done)
 {
-	struct json_out w = json_out(&r->json);
-
-	json_putf(&w, "{name:'%s', scope:'%s', file:'%s', folder:'%s', done:'%s'}", name, mcp_scope_word(place->scope),
-		  place->file, place->folder, done);
+	json_addf(&r->json, "{name:'%s', scope:'%s', file:'%s', folder:'%s', done:'%s'}", name,
+		  mcp_scope_word(place->scope), place->file, place->folder, done);
 	report_line(r, CADRE_GOOD, "Server %s is %s (scope %s).", name, done, mcp_scope_word(place->scope));
 	if (place->folder)
 		report_line(r, CADRE_NOTE, "Changed: %s, for the folder %s.", place->file, place->folder);

@@ -5,8 +5,7 @@
 #include "agents/profile/tool_choice.h"
 #include "guard/permission/rule_set.h"
 
-static int permissions_list(struct cadre_call *call);
-static int permissions_test(struct cadre_call *call);
+static command_fn permissions_list, permissions_test;
 
 const struct cadre_command command_permissions = {
 	.name = "permissions",

@@ -9,8 +9,7 @@ void report_row(struct cadre_report *r, enum cadre_style style, ...)
 	va_list counted;
 	va_list cells;
 
-	r->rows = xgrow(r->rows, r->count, &r->cap, sizeof *r->rows);
-	struct report_row *row = &r->rows[r->count++];
+	struct report_row *row = xpush(r->rows, r->count, r->cap);
 	*row = (struct report_row){ .style = style };
 	va_start(counted, style);
 	while (va_arg(counted, const char *))
@@ -26,12 +25,8 @@ void report_row(struct cadre_report *r, enum cadre_style style, ...)
 void report_line(struct cadre_report *r, enum cadre_style style, const char *fmt, ...)
 {
 	AUTO_FREE char *text = NULL;
-	va_list args;
 
-	va_start(args, fmt);
-	if (vasprintf(&text, fmt, args) < 0)
-		base_oom(strlen(fmt));
-	va_end(args);
+	PRINT_ARGS_NEW(text, fmt);
 	report_row(r, style, text, NULL);
 }
 
@@ -80,15 +75,6 @@ void cadre_report_free(struct cadre_report *r)
 	free(r->rows);
 	arena_release(&r->arena);
 	free(r);
-}
-
-void report_put_line(struct json_out *w, unsigned line)
-{
-	json_key(w, "line");
-	if (line)
-		json_put_u64(w, line);
-	else
-		json_put_null(w);
 }
 
 const char *report_position(struct cadre_report *r, const char *file, unsigned line)

@@ -25,7 +25,6 @@ struct cadre_report {
 void report_row(struct cadre_report *r, enum cadre_style style, ...) __attribute__((sentinel));
 void report_line(struct cadre_report *r, enum cadre_style style, const char *fmt, ...) printf_like(3, 4); /* one cell */
 
-void report_put_line(struct json_out *w, unsigned line); /* "line": null if 0 */
 /* "FILE:LINE" in the arena of the report; without the line if that is 0. */
 const char *report_position(struct cadre_report *r, const char *file, unsigned line);
 static inline void report_add_place(struct buf *out, const char *file, unsigned line) /* "FILE:LINE" */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * rewind.c - `cadre rewind`. It holds the lock of the session, which must not be in use. */
-#include <dirent.h>
 #include "product/command/command.h"
 #include "product/session/rewind.h"
+#include "lib/io/dir.h"
 #include "lib/io/file.h"
 
 static int rewind_run(struct cadre_call *call);
@@ -54,15 +54,13 @@ static int find_kept(struct services *sv, struct rewind_place *p, const char *te
 
 	if (options_directories(&sv->options, &p->arena, &cwd, &config_dir, err) < 0)
 		return -(int)err->kind;
-	DIR *d = opendir(arena_printf(&p->arena, "%s/file-history", config_dir));
-	for (struct dirent *e; d && (e = readdir(d));) {
+	AUTO_DIR DIR *kept = opendir(arena_printf(&p->arena, "%s/file-history", config_dir));
+	for (struct dirent *e; (e = dir_next(kept));) {
 		if (!id_is_uuid(str_from(e->d_name)) || !str_starts(str_from(e->d_name), str_from(text)))
 			continue;
 		p->id = arena_strdup(&p->arena, e->d_name);
 		hits++;
 	}
-	if (d)
-		closedir(d);
 	if (!hits || !*text)
 		return err_set(err, ERR_NOT_FOUND, "no files were kept for a session %s", text);
 	if (hits > 1)
@@ -71,14 +69,12 @@ static int find_kept(struct services *sv, struct rewind_place *p, const char *te
 	if (!sv->store.config_dir)
 		store_init(&sv->store, sv->loop, config_dir);
 	const char *projects = arena_printf(&p->arena, "%s/projects", config_dir);
-	d = opendir(projects);
-	for (struct dirent *e; d && !p->project && (e = readdir(d));) {
+	AUTO_DIR DIR *all = opendir(projects);
+	for (struct dirent *e; !p->project && (e = dir_next(all));) {
 		const char *dir = arena_printf(&p->arena, "%s/%s", projects, e->d_name);
 		if (e->d_name[0] != '.' && file_exists(arena_printf(&p->arena, "%s/%s.jsonl", dir, p->id)))
 			p->project = dir;
 	}
-	if (d)
-		closedir(d);
 	return 0;
 }
 

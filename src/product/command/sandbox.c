@@ -12,10 +12,7 @@
 #include "lib/io/file.h"
 #include "lib/io/spawn.h"
 
-static int sandbox_status(struct cadre_call *call);
-static int sandbox_explain(struct cadre_call *call);
-static int sandbox_run(struct cadre_call *call);
-static int sandbox_apparmor(struct cadre_call *call);
+static command_fn sandbox_status, sandbox_explain, sandbox_run, sandbox_apparmor;
 
 const struct cadre_command command_sandbox = {
 	.name = "sandbox",
@@ -146,8 +143,7 @@ static void put_entries(const struct room *r, struct cadre_report *report, struc
 {
 	const struct sandbox_policy *p = r->policy;
 
-	json_key(w, "entries");
-	json_open(w, '[');
+	json_kopen(w, "entries", '[');
 	if (p->entry_count)
 		report_row(report, CADRE_HEAD, "KEY", "VALUE", "FROM", NULL);
 	for (size_t i = 0; i < p->entry_count; i++) {
@@ -155,21 +151,15 @@ static void put_entries(const struct room *r, struct cadre_report *report, struc
 		AUTO_BUF struct buf from = { 0 };
 		report_add_place(&from, e->file ? e->file : "settings", e->line);
 		report_row(report, CADRE_PLAIN, e->key, e->text, from.p, NULL);
-		json_open(w, '{');
-		json_kcstr(w, "key", e->key);
-		json_kcstr(w, "text", e->text);
-		json_kcstr(w, "value", e->value);
-		json_kcstr(w, "file", e->file);
-		report_put_line(w, e->line);
-		json_close(w);
+		json_putf(w, "{key:'%s', text:'%s', value:'%s', file:'%s', line:?%u}", e->key, e->text, e->value,
+			  e->file, e->line);
 	}
 	json_close(w);
 }
 
 static void put_paths(struct cadre_report *report, struct json_out *w, const char *key, const struct paths *paths)
 {
-	json_key(w, key);
-	json_open(w, '[');
+	json_kopen(w, key, '[');
 	for (size_t i = 0; i < paths->count; i++) {
 		json_put_cstr(w, paths->list[i]);
 		report_row(report, CADRE_PLAIN, i ? "" : key, paths->list[i], NULL);
@@ -222,6 +212,13 @@ static void put_holes(struct room *r, struct cadre_report *report, struct json_o
 	}
 	put_paths(report, w, "holes", &holes);
 	struct paths notes = { 0 };
+	size_t count;
+	const struct settings_note *said = settings_notes(r->permission.settings, &count);
+	for (size_t i = 0; i < count; i++) /* of values that do not fit: nothing of theirs is in the lists above */
+		if (said[i].key && !strncmp(said[i].key, "sandbox", 7))
+			paths_add(&notes, a,
+				  arena_printf(a, "%s:%u: %s", said[i].origin.file, said[i].origin.line,
+					       said[i].message));
 	for (const char *const *n = p->notes; n && *n; n++)
 		paths_add(&notes, a, *n);
 	put_paths(report, w, "notes", &notes);
@@ -256,10 +253,7 @@ static int sandbox_status(struct cadre_call *call)
 	if (room_open(&r, call) < 0)
 		return -(int)call->err->kind;
 	enum sandbox_strength strength = sandbox_strength(r.sandbox, &why);
-	json_open(&w, '{');
-	json_kcstr(&w, "strength", strengths[strength].name);
-	json_kcstr(&w, "why", why);
-	json_kbool(&w, "enabled", r.enabled);
+	json_putf(&w, "{strength:'%s', why:'%s', enabled:!!%d", strengths[strength].name, why, r.enabled);
 	report_line(report, strengths[strength].style, "%s: %s", strengths[strength].name, strengths[strength].text);
 	if (why)
 		report_row(report, CADRE_WARN, "missing", why, NULL);
@@ -321,8 +315,7 @@ static void answer_add(struct explanation *t, const char *key, bool yes, const c
 /* The lines of settings that speak of it; a deny that wins is among them. */
 static void answer_rules(struct explanation *t, const struct room *r, const char *path, struct str host)
 {
-	json_key(&t->w, "rules");
-	json_open(&t->w, '[');
+	json_kopen(&t->w, "rules", '[');
 	for (size_t i = 0; i < r->policy->entry_count; i++) {
 		const struct policy_entry *e = &r->policy->entries[i];
 		AUTO_BUF struct buf from = { 0 };
@@ -332,12 +325,7 @@ static void answer_rules(struct explanation *t, const struct room *r, const char
 		report_add_place(&from, e->file ? e->file : "settings", e->line);
 		report_row(t->report, CADRE_PLAIN, "rule",
 			   arena_printf((struct arena *)&r->arena, "%s: %s", e->key, e->text), from.p, NULL);
-		json_open(&t->w, '{');
-		json_kcstr(&t->w, "key", e->key);
-		json_kcstr(&t->w, "text", e->text);
-		json_kcstr(&t->w, "file", e->file);
-		report_put_line(&t->w, e->line);
-		json_close(&t->w);
+		json_putf(&t->w, "{key:'%s', text:'%s', file:'%s', line:?%u}", e->key, e->text, e->file, e->line);
 	}
 	json_close(&t->w);
 }
@@ -391,9 +379,7 @@ static int explain_host(struct explanation *t, struct room *r, const char *text,
 	if (!host_split(str_from(text), &name, &port))
 		return err_set(err, ERR_USAGE, "%s: expected HOST or HOST:PORT", text);
 	const char *why = host_refusal(r->policy, name, (unsigned)port);
-	json_kstr(&t->w, "host", name);
-	json_key(&t->w, "port");
-	json_put_i64(&t->w, (int64_t)port);
+	json_putf(&t->w, "host:'%.*s', port:%llu", STR_ARG(name), (unsigned long long)port);
 	report_row(t->report, CADRE_PLAIN, "host", text, NULL);
 	answer_add(t, "reachable", !why, why ? why : "");
 	json_kcstr(&t->w, "why", why);
@@ -468,7 +454,7 @@ static int sandbox_run(struct cadre_call *call)
 	struct running running = { .loop = call->services->loop };
 	struct child *child;
 
-	if (room_open(&r, call) < 0)
+	if (room_open(&r, call) < 0 || settings_refusal(r.permission.settings, call->err) < 0)
 		return -(int)call->err->kind;
 	for (size_t i = 0; i < call->count; i++)
 		buf_addf(&text, "%s%s", i ? " " : "", call->operands[i]);
@@ -490,12 +476,8 @@ static int sandbox_run(struct cadre_call *call)
 	if (said.n) /* beside what the program says, on the streams that it was given */
 		(void)file_write_all(STDERR_FILENO, said.p, said.n);
 	call->report->code = WIFSIGNALED(running.status) ? 128 + WTERMSIG(running.status) : WEXITSTATUS(running.status);
-	struct json_out w = json_out(&call->report->json);
-	json_open(&w, '{');
-	json_key(&w, "status");
-	json_put_i64(&w, call->report->code);
-	json_kstr(&w, "sandbox", str_trim(buf_str(&said)));
-	json_close(&w);
+	struct str trimmed = str_trim(buf_str(&said));
+	json_addf(&call->report->json, "{status:%d, sandbox:'%.*s'}", call->report->code, STR_ARG(trimmed));
 	return 0;
 }
 
@@ -517,16 +499,8 @@ static int sandbox_apparmor(struct cadre_call *call)
 		 "# To load it:\n#   %s\n#   %s\nabi <abi/4.0>,\ninclude <tunables/global>\n\nprofile cadre \"%s\" "
 		 "flags=(unconfined) {\n  userns,\n  include if exists <local/cadre>\n}\n",
 		 commands[0], commands[1], path);
-	struct json_out w = json_out(&call->report->json);
-	json_open(&w, '{');
-	json_kcstr(&w, "program", path);
-	json_kstr(&w, "profile", buf_str(&profile));
-	json_key(&w, "commands");
-	json_open(&w, '[');
-	for (size_t i = 0; i < COUNT_OF(commands); i++)
-		json_put_cstr(&w, commands[i]);
-	json_close(&w);
-	json_close(&w);
+	json_addf(&call->report->json, "{program:'%s', profile:'%.*s', commands:['%s', '%s']}", path,
+		  STR_ARG(buf_str(&profile)), commands[0], commands[1]);
 	for (struct str rest = buf_str(&profile); rest.n;) {
 		struct str line = str_cut(&rest, '\n');
 		report_line(call->report, CADRE_PLAIN, STR_FMT, STR_ARG(line));

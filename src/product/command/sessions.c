@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * sessions.c - `cadre sessions`: lists, shows, exports and prunes conversations. */
-#include <dirent.h>
 #include <fts.h>
 #include "product/command/command.h"
 #include "lib/json/json.h"
@@ -8,6 +7,7 @@
 #include "defs/plugin/fetch.h"
 #include "core/store/lock.h"
 #include "core/store/session_list.h"
+#include "lib/io/dir.h"
 
 enum {
 	DAY_S = 86400,
@@ -15,10 +15,7 @@ enum {
 	LARGEST_TEAM_FILE = 4 << 20
 }; /* a session makes its places before the first line is written */
 
-static int sessions_list(struct cadre_call *call);
-static int sessions_show(struct cadre_call *call);
-static int sessions_ids(struct cadre_call *call);
-static int sessions_prune(struct cadre_call *call);
+static command_fn sessions_list, sessions_show, sessions_ids, sessions_prune;
 
 const struct cadre_command command_sessions = {
 	.name = "sessions",
@@ -162,8 +159,7 @@ struct shown_session {
 
 static void markdown_blocks(struct buf *out, const char *who, const struct json *content, struct arena *a)
 {
-	for (const struct json *b = json_is(content, JSON_ARRAY) ? json_first(content) : NULL; b;
-	     b = json_next(content, b)) {
+	for (const struct json *b = json_items(content); b; b = json_next(content, b)) {
 		const struct json *type = json_get(b, "type"), *result = json_get(b, "content");
 		if (json_str_is(type, "text")) {
 			markdown_text(out, who, json_str(json_get(b, "text"), a));
@@ -174,8 +170,7 @@ static void markdown_blocks(struct buf *out, const char *who, const struct json 
 			buf_addf(out, "%s:\n\n", json_bool(json_get(b, "is_error")) ? "Error" : "Result");
 			if (json_is(result, JSON_STRING))
 				markdown_code(out, "", json_str(result, a));
-			for (const struct json *c = json_is(result, JSON_ARRAY) ? json_first(result) : NULL; c;
-			     c = json_next(result, c))
+			for (const struct json *c = json_items(result); c; c = json_next(result, c))
 				markdown_code(out, "",
 					      json_get(c, "text") ? json_str(json_get(c, "text"), a)
 								  : STR("(not text)"));
@@ -288,8 +283,7 @@ static void pruning_release(struct pruning *p)
 
 static void add_belonging(struct pruning *p, const char *id, const char *dir, const char *name)
 {
-	p->belongings = xgrow(p->belongings, p->count, &p->cap, sizeof *p->belongings);
-	struct belonging *b = &p->belongings[p->count++];
+	struct belonging *b = xpush(p->belongings, p->count, p->cap);
 	*b = (struct belonging){ .path = arena_printf(&p->arena, "%s/%s", dir, name) };
 	memcpy(b->id, id, UUID_LEN);
 	char *const roots[] = { (char *)b->path, NULL };
@@ -309,26 +303,24 @@ static void add_belonging(struct pruning *p, const char *id, const char *dir, co
 /* Names that are an id, or begin with one and then suffix. */
 static void find_belongings(struct pruning *p, const char *dir, const char *suffix)
 {
-	DIR *d = opendir(dir);
+	AUTO_DIR DIR *d = opendir(dir);
 
-	for (struct dirent *e; d && (e = readdir(d));) {
+	for (struct dirent *e; (e = dir_next(d));) {
 		struct str name = str_from(e->d_name);
 		if (name.n >= UUID_LEN && id_is_uuid((struct str){ name.p, UUID_LEN }) &&
 		    (suffix ? str_starts((struct str){ name.p + UUID_LEN, name.n - UUID_LEN }, str_from(suffix))
 			    : name.n == UUID_LEN))
 			add_belonging(p, e->d_name, dir, e->d_name);
 	}
-	if (d)
-		closedir(d);
 }
 
 /* Files and task lists of teams that a session led */
 static void find_teams(struct pruning *p, const char *config)
 {
 	const char *dir = arena_printf(&p->arena, "%s/teams", config);
-	DIR *d = opendir(dir);
+	AUTO_DIR DIR *d = opendir(dir);
 
-	for (struct dirent *e; d && (e = readdir(d));) {
+	for (struct dirent *e; (e = dir_next(d));) {
 		AUTO_BUF struct buf text = { 0 };
 		AUTO_JSON struct json_reader reader = { .limits = { .bytes = LARGEST_TEAM_FILE, .depth = 32 } };
 		const struct json *root;
@@ -343,8 +335,6 @@ static void find_teams(struct pruning *p, const char *config)
 		if (file_exists(arena_printf(&p->arena, "%s/tasks/%s", config, e->d_name)))
 			add_belonging(p, id.p, arena_printf(&p->arena, "%s/tasks", config), e->d_name);
 	}
-	if (d)
-		closedir(d);
 }
 
 static int find_prunable(struct pruning *p, struct err *err)
@@ -356,21 +346,17 @@ static int find_prunable(struct pruning *p, struct err *err)
 		return -(int)err->kind;
 	/* The ids of all transcripts of all projects */
 	const char *projects = arena_printf(&p->arena, "%s/projects", config);
-	DIR *all = opendir(projects);
+	AUTO_DIR DIR *all = opendir(projects);
 
-	for (struct dirent *project; all && (project = readdir(all));) {
+	for (struct dirent *project; (project = dir_next(all));) {
 		const char *dir = arena_printf(&p->arena, "%s/%s", projects, project->d_name);
-		DIR *d = project->d_name[0] != '.' ? opendir(dir) : NULL;
-		for (struct dirent *e; d && (e = readdir(d));) {
+		AUTO_DIR DIR *d = project->d_name[0] != '.' ? opendir(dir) : NULL;
+		for (struct dirent *e; (e = dir_next(d));) {
 			struct str name = str_from(e->d_name), id = { name.p, name.n - MIN(name.n, strlen(".jsonl")) };
 			if (str_ends(name, STR(".jsonl")) && id_is_uuid(id))
 				map_set(&p->known, id, p);
 		}
-		if (d)
-			closedir(d);
 	}
-	if (all)
-		closedir(all);
 	find_belongings(p, p->sessions.project_dir, NULL);
 	find_belongings(p, arena_printf(&p->arena, "%s/file-history", config), NULL);
 	find_belongings(p, arena_printf(&p->arena, "%s/tasks", config), NULL);

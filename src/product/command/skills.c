@@ -5,9 +5,7 @@
 #include "defs/skill/registry.h"
 #include "config/catalog/frontmatter.h"
 
-static int skills_list(struct cadre_call *call);
-static int skills_check(struct cadre_call *call);
-static int skills_show(struct cadre_call *call);
+static command_fn skills_list, skills_check, skills_show;
 
 const struct cadre_command command_skills = {
 	.name = "skills",

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * tasks.c - `cadre tasks` and `cadre stop`: the agents of sessions of all processes. */
 #include "product/command/command.h"
-#include <dirent.h>
 #include <sys/stat.h>
 #include "product/command/tasks.h"
 #include "product/observe/control.h"
 #include "lib/base/utf8.h"
+#include "lib/io/dir.h"
 #include "lib/io/file.h"
 #include "agents/agent/record.h"
 
@@ -35,16 +35,9 @@ static struct task_session *find_session(const struct task_list *l, const char *
 
 static struct task_session *add_session(struct task_list *l, const char *id)
 {
-	l->sessions = xgrow(l->sessions, l->count, &l->cap, sizeof *l->sessions);
-	struct task_session *s = &l->sessions[l->count++];
+	struct task_session *s = xpush(l->sessions, l->count, l->cap);
 	*s = (struct task_session){ .id = arena_strdup(&l->arena, id), .project_dir = "", .cwd = "" };
 	return s;
-}
-
-static struct task_row *add_task(struct task_session *s)
-{
-	s->tasks = xgrow(s->tasks, s->count, &s->cap, sizeof *s->tasks);
-	return &s->tasks[s->count++];
 }
 
 /* ---- sessions that run ------------------------------------------------------------------------------------------- */
@@ -73,7 +66,7 @@ int task_list_add_answer(struct task_list *l, const char *socket, struct str ans
 	s->cost_usd = json_double(json_get(session, "costUSD"));
 	(void)json_i64(json_get(session, "pid"), &s->pid);
 	for (const struct json *task = json_first(tasks); task; task = json_next(tasks, task))
-		task_json_read(task, &l->arena, add_task(s));
+		task_json_read(task, &l->arena, xpush(s->tasks, s->count, s->cap));
 	return 0;
 }
 
@@ -123,7 +116,7 @@ static void add_past_row(void *data, const struct task_row *row)
 		if (at)
 			s->project_dir = arena_dup(&l->arena, row->transcript, (size_t)(at - row->transcript));
 	}
-	struct task_row *copy = add_task(s);
+	struct task_row *copy = xpush(s->tasks, s->count, s->cap);
 	copy_row(&l->arena, row, copy);
 	s->cost_usd += row->cost_usd;
 	if (!strcmp(row->state, "running") && !task_owner_lives(row))
@@ -152,7 +145,7 @@ static bool task_list_add_meta(struct task_list *l, const char *project_dir, con
 		agent_record_row(record, &row);
 		if (record->state == AGENT_SUSPENDED)
 			row.state = cut_off;
-		copy_row(&l->arena, &row, add_task(s));
+		copy_row(&l->arena, &row, xpush(s->tasks, s->count, s->cap));
 	}
 	agent_tree_release(&tree);
 	return true;
@@ -165,10 +158,10 @@ void task_list_add_forgotten(struct task_list *l, const char *project_dir, bool 
 	AUTO_ARENA struct arena a = { 0 };
 	char newest[UUID_LEN + 1] = "";
 	struct timespec newest_time = { 0 };
-	DIR *d = opendir(project_dir);
+	AUTO_DIR DIR *d = opendir(project_dir);
 	struct stat st;
 
-	for (const struct dirent *e; d && (e = readdir(d));) {
+	for (struct dirent *e; (e = dir_next(d));) {
 		if (!id_is_uuid(str_from(e->d_name)) ||
 		    stat(arena_printf(&a, "%s/%s/subagents", project_dir, e->d_name), &st) < 0)
 			continue;
@@ -180,8 +173,6 @@ void task_list_add_forgotten(struct task_list *l, const char *project_dir, bool 
 		newest_time = st.st_mtim;
 		snprintf(newest, sizeof newest, "%s", e->d_name);
 	}
-	if (d)
-		closedir(d);
 	if (newest[0] && !find_session(l, newest))
 		(void)task_list_add_meta(l, project_dir, newest);
 }
@@ -355,8 +346,8 @@ static void add_task_row(struct cadre_report *r, const struct task_row *row, uns
 	if (row->unread)
 		buf_addf(&state, ", %lld unread", (long long)row->unread);
 	for (struct str rest = str_trim(str_from(row->tasks ? row->tasks : "")); rest.p && rest.n;) {
-		struct str line = str_cut(&rest, '\n');
-		buf_addf(&state, ", owns " STR_FMT, STR_ARG(str_cut(&line, ' ')));
+		struct str line = str_cut(&rest, '\n'), number = str_cut(&line, ' ');
+		buf_addf(&state, ", owns " STR_FMT, STR_ARG(number));
 	}
 	buf_addf(&turns, "%lld", (long long)row->turns);
 	buf_addcount(&tokens, task_row_tokens(row));

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * team.c - `cadre team`: the teams of all sessions, from the files that every member reads, and their members as the leading session
  * says it. */
-#include <dirent.h>
 #include "product/command/command.h"
 #include "product/command/tasks.h"
 #include "product/observe/control.h"
+#include "lib/io/dir.h"
 #include "lib/io/file.h"
 
 enum { LARGEST_CONFIG = 4 << 20, LARGEST_TASK = 1 << 20, MOST_TASKS = 10000, TELL_MS = 10000, STOP_MS = 180000 };
 
-static int team_list(struct cadre_call *call);
-static int team_show(struct cadre_call *call);
-static int team_message(struct cadre_call *call);
-static int team_stop_member(struct cadre_call *call);
-static int team_tasks(struct cadre_call *call);
+static command_fn team_list, team_show, team_message, team_stop_member, team_tasks;
 
 const struct cadre_command command_team = {
 	.name = "team",
@@ -35,6 +31,18 @@ const struct cadre_command command_team = {
 			{ "tasks", "TEAM", CADRE_COMMAND_BLOCKS, team_tasks },
 			{ .name = NULL },
 		},
+	.options = (const struct cadre_option[]){ { .name = NULL } },
+	.settings = (const char *const[]){ NULL },
+};
+
+const struct cadre_command command_tell = {
+	.name = "tell",
+	.summary = "your own words to a member of a team",
+	.help = "Usage: cadre tell MEMBER TEXT    the same as `cadre team message`: a prompt to a member; it is woken if it is idle\n"
+		"\n"
+		"MEMBER is a name, or NAME@TEAM where several teams have one.\n",
+	.words = (const struct cadre_command_word[]){ { "", "MEMBER TEXT", CADRE_COMMAND_BLOCKS, team_message },
+						      { .name = NULL } },
 	.options = (const struct cadre_option[]){ { .name = NULL } },
 	.settings = (const char *const[]){ NULL },
 };
@@ -82,7 +90,7 @@ static bool read_task(const char *path, struct arena *a, struct team_task *ret)
 	    !json_is(root, JSON_OBJECT))
 		return false;
 	const struct json *list = json_get(root, "blockedBy");
-	for (const struct json *v = json_is(list, JSON_ARRAY) ? json_first(list) : NULL; v; v = json_next(list, v))
+	for (const struct json *v = json_items(list); v; v = json_next(list, v))
 		buf_addf(&blockers, "%s#" STR_FMT, blockers.n ? ", " : "", STR_ARG(json_str(v, a)));
 	ret->subject = text_of(root, "subject", a);
 	ret->status = text_of(root, "status", a);
@@ -94,11 +102,11 @@ static bool read_task(const char *path, struct arena *a, struct team_task *ret)
 static size_t read_tasks(const char *config_dir, const char *team, struct arena *a, struct team_task **ret)
 {
 	const char *dir = arena_printf(a, "%s/tasks/%s", config_dir, team);
-	DIR *d = opendir(dir);
+	AUTO_DIR DIR *d = opendir(dir);
 	size_t n = 0;
 
 	*ret = arena_calloc(a, MOST_TASKS * sizeof **ret);
-	for (const struct dirent *e; d && n < MOST_TASKS && (e = readdir(d));) {
+	for (struct dirent *e; n < MOST_TASKS && (e = dir_next(d));) {
 		struct str name = str_from(e->d_name);
 		uint64_t id;
 		if (!str_ends(name, STR(".json")) || !str_to_u64((struct str){ name.p, name.n - 5 }, &id))
@@ -106,8 +114,6 @@ static size_t read_tasks(const char *config_dir, const char *team, struct arena 
 		(*ret)[n].id = (unsigned)id;
 		n += read_task(arena_printf(a, "%s/%s", dir, e->d_name), a, &(*ret)[n]);
 	}
-	if (d)
-		closedir(d);
 	qsort(*ret, n, sizeof **ret, compare_tasks);
 	return n;
 }
@@ -132,8 +138,7 @@ static struct team_file *read_team(const char *config_dir, const char *name, str
 	t->alive = t->pid > 0 && str_to_i64(json_str(json_get(process, "procStart"), a), &start) && start &&
 		   process_start(t->pid) == start;
 	t->names = arena_calloc(a, (json_is(members, JSON_ARRAY) ? members->count + 1 : 1) * sizeof *t->names);
-	for (const struct json *m = json_is(members, JSON_ARRAY) ? json_first(members) : NULL; m;
-	     m = json_next(members, m))
+	for (const struct json *m = json_items(members); m; m = json_next(members, m))
 		if (!json_str_is(json_get(m, "name"), "team-lead"))
 			t->names[t->members++] = text_of(m, "name", a);
 	t->tasks = read_tasks(config_dir, name, a, &tasks);
@@ -144,10 +149,10 @@ static struct team_file *read_team(const char *config_dir, const char *name, str
 
 static struct team_file *read_teams(const char *config_dir, struct arena *a)
 {
-	DIR *d = opendir(arena_printf(a, "%s/teams", config_dir));
+	AUTO_DIR DIR *d = opendir(arena_printf(a, "%s/teams", config_dir));
 	struct team_file *first = NULL, **end = &first;
 
-	for (const struct dirent *e; d && (e = readdir(d));) {
+	for (struct dirent *e; (e = dir_next(d));) {
 		struct team_file *t = e->d_name[0] == '.' ? NULL : read_team(config_dir, e->d_name, a);
 		if (!t)
 			continue;
@@ -157,8 +162,6 @@ static struct team_file *read_teams(const char *config_dir, struct arena *a)
 		*end = t;
 		end = &first;
 	}
-	if (d)
-		closedir(d);
 	return first;
 }
 
@@ -256,8 +259,8 @@ static void report_members(struct cadre_report *r, struct json_out *w, const str
 				continue;
 			map_set(&shown, str_from(row->name), r);
 			for (struct str rest = str_trim(str_from(row->tasks)); rest.p && rest.n;) {
-				struct str line = str_cut(&rest, '\n');
-				buf_addf(&owned, "%s" STR_FMT, owned.n ? " " : "", STR_ARG(str_cut(&line, ' ')));
+				struct str line = str_cut(&rest, '\n'), number = str_cut(&line, ' ');
+				buf_addf(&owned, "%s" STR_FMT, owned.n ? " " : "", STR_ARG(number));
 			}
 			bool works = !strcmp(row->state, "running");
 			report_row(r, works ? CADRE_GOOD : CADRE_NOTE, row->name, row->state,

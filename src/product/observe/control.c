@@ -2,7 +2,6 @@
  * control.c - the session's side of its socket. A client sends a line, gets a line, and may send another; meanwhile it is not
  * read. The socket never keeps a run alive, and nothing here waits for a client: an answer is queued whole. */
 #include "product/observe/control.h"
-#include <sys/socket.h>
 #include "product/observe/observe.h"
 
 /* The sockets of all sessions of a runtime */
@@ -12,12 +11,8 @@ struct control_table {
 };
 
 struct control {
+	struct control_server server;
 	struct cadre_session *session; /* borrowed; NULL: it is gone, only handles are left */
-	uv_pipe_t server;
-	struct client *clients; /* list by next */
-	unsigned client_count;
-	unsigned open; /* handles that are not closed yet: it is freed with the last */
-	char *path;
 };
 
 /* An agent whose end a client waits for */
@@ -28,42 +23,31 @@ struct pending {
 };
 
 struct client {
-	struct control *control;
-	struct client *next;
-	uv_pipe_t pipe;
+	struct control_client base;
 	uv_write_t write;
-	struct buf in, out;
+	struct buf out;
 	struct pending *pending;
 	size_t pending_count, pending_left;
-	bool writing, closing;
+	bool writing;
 };
 
 static void next_request(struct client *v);
 
+static struct cadre_session *client_session(const struct client *v)
+{
+	return CONTAINER_OF(v->base.server, struct control, server)->session;
+}
+
 /* ---- closing ----------------------------------------------------------------------------------------------------- */
 
-static void handle_closed(struct control *c)
+static void control_end(struct control_server *server)
 {
-	if (--c->open)
-		return;
-	free(c->path);
-	free(c);
+	free(CONTAINER_OF(server, struct control, server));
 }
 
-static void on_server_closed(uv_handle_t *handle)
+static void client_free(struct control_client *base)
 {
-	handle_closed(handle->data);
-}
-
-static void on_client_closed(uv_handle_t *handle)
-{
-	struct client *v = handle->data;
-	struct control *c = v->control;
-
-	buf_release(&v->in);
-	buf_release(&v->out);
-	free(v);
-	handle_closed(c);
+	buf_release(&CONTAINER_OF(base, struct client, base)->out);
 }
 
 static void forget_pending(struct client *v)
@@ -74,20 +58,9 @@ static void forget_pending(struct client *v)
 	v->pending_count = v->pending_left = 0;
 }
 
-static void client_close(struct client *v)
+static void on_client_close(struct control_client *base)
 {
-	if (v->closing)
-		return;
-	v->closing = true;
-	for (struct client **at = &v->control->clients; *at; at = &(*at)->next) {
-		if (*at != v)
-			continue;
-		*at = v->next;
-		v->control->client_count--;
-		break;
-	}
-	forget_pending(v);
-	uv_close((uv_handle_t *)&v->pipe, on_client_closed);
+	forget_pending(CONTAINER_OF(base, struct client, base));
 }
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
@@ -98,10 +71,10 @@ static void on_written(uv_write_t *write, int status)
 
 	v->writing = false;
 	buf_release(&v->out);
-	if (v->closing)
+	if (v->base.closing)
 		return;
 	if (status < 0)
-		client_close(v);
+		control_client_close(&v->base);
 	else
 		next_request(v);
 }
@@ -111,17 +84,15 @@ static void send_answer(struct client *v)
 	buf_addch(&v->out, '\n');
 	uv_buf_t bytes = uv_buf_init(v->out.p, (unsigned)v->out.n);
 	v->writing = true;
-	if (uv_write(&v->write, (uv_stream_t *)&v->pipe, &bytes, 1, on_written) < 0) {
+	if (uv_write(&v->write, (uv_stream_t *)&v->base.pipe, &bytes, 1, on_written) < 0) {
 		v->writing = false;
-		client_close(v);
+		control_client_close(&v->base);
 	}
 }
 
 static void answer_error(struct client *v, const char *text)
 {
-	struct json_out w = json_out(&v->out);
-
-	json_putf(&w, "{error:'%s'}", text);
+	json_addf(&v->out, "{error:'%s'}", text);
 	send_answer(v);
 }
 
@@ -141,7 +112,7 @@ static void put_task(struct json_out *w, struct agent_record *record)
 /* The session with the records that were waited for, with this one, or with all. */
 static void answer_session(struct client *v, struct agent_record *only)
 {
-	const struct cadre_session *s = v->control->session;
+	const struct cadre_session *s = client_session(v);
 	struct agent_record *record = v->pending ? NULL : only ? only : s->tree.records;
 	struct json_out w = json_out(&v->out);
 
@@ -187,7 +158,7 @@ static bool choose_named(struct client *v, const struct json *agents)
 	v->pending = xcalloc(agents->count + 1, sizeof *v->pending);
 	for (const struct json *name = json_first(agents); name; name = json_next(agents, name)) {
 		struct str id = json_str(name, &a);
-		struct agent_record *record = map_get(&v->control->session->tree.by_id, id);
+		struct agent_record *record = map_get(&client_session(v)->tree.by_id, id);
 		if (!record)
 			buf_addf(&why, "no such agent: " STR_FMT, STR_ARG(id));
 		else if (!record->live && !is_parked(record))
@@ -207,7 +178,7 @@ static bool choose_named(struct client *v, const struct json *agents)
 static void answer_stop(struct client *v, const struct json *request)
 {
 	const struct json *agents = json_get(request, "agents");
-	const struct agent_tree *t = &v->control->session->tree;
+	const struct agent_tree *t = &client_session(v)->tree;
 
 	if (json_is(agents, JSON_ARRAY)) {
 		if (!choose_named(v, agents))
@@ -236,7 +207,7 @@ static void answer_stop(struct client *v, const struct json *request)
 static void answer_tell(struct client *v, const struct json *request)
 {
 	AUTO_ARENA struct arena a = { 0 };
-	struct agent_tree *t = &v->control->session->tree;
+	struct agent_tree *t = &client_session(v)->tree;
 	struct str name = json_str(json_get(request, "agent"), &a), text = json_str(json_get(request, "text"), &a);
 	struct agent_record *record = agent_tree_member(t, name);
 	char id[UUID_LEN + 1];
@@ -279,97 +250,50 @@ static void handle_request(struct client *v, struct str line)
 
 static void next_request(struct client *v)
 {
-	const char *end = v->in.n ? memchr(v->in.p, '\n', v->in.n) : NULL;
+	const char *end = v->base.in.n ? memchr(v->base.in.p, '\n', v->base.in.n) : NULL;
 
-	if (v->writing || v->pending || v->closing)
+	if (v->writing || v->pending || v->base.closing)
 		return;
 	if (!end) {
-		if (v->in.n > CONTROL_REQUEST_LIMIT)
-			client_close(v);
+		if (v->base.in.n > CONTROL_REQUEST_LIMIT)
+			control_client_close(&v->base);
 		return;
 	}
-	size_t n = (size_t)(end - v->in.p);
-	AUTO_FREE char *line = xstrndup(v->in.p, n);
-	buf_drop(&v->in, n + 1);
+	size_t n = (size_t)(end - v->base.in.p);
+	AUTO_FREE char *line = xstrndup(v->base.in.p, n);
+	buf_drop(&v->base.in, n + 1);
 	handle_request(v, (struct str){ line, n });
 }
 
-static void give_room(uv_handle_t *handle, size_t wanted, uv_buf_t *ret)
-{
-	struct client *v = handle->data;
-
-	buf_reserve(&v->in, CONTROL_REQUEST_LIMIT);
-	*ret = uv_buf_init(v->in.p + v->in.n, CONTROL_REQUEST_LIMIT);
-}
-
 /* A client that keeps sending while it waits is disconnected. */
-static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *bytes)
+static void on_read(struct control_client *base, bool ended)
 {
-	struct client *v = stream->data;
+	struct client *v = CONTAINER_OF(base, struct client, base);
 
-	if (n > 0)
-		v->in.n += (size_t)n;
-	if (n < 0 || v->in.n > 4 * CONTROL_REQUEST_LIMIT)
-		client_close(v);
+	if (ended || base->in.n > 4 * CONTROL_REQUEST_LIMIT)
+		control_client_close(base);
 	else
 		next_request(v);
-}
-
-/* ---- clients  ---------------------------------------------------------------------------------------------------- */
-
-static void on_client(uv_stream_t *server, int status)
-{
-	struct control *c = server->data;
-	struct ucred who = { .uid = (uid_t)-1 };
-	socklen_t n = sizeof who;
-	int fd;
-
-	if (status < 0 || !c->session)
-		return;
-	struct client *v = xcalloc(1, sizeof *v);
-	v->control = c;
-	uv_pipe_init(server->loop, &v->pipe, 0);
-	v->pipe.data = v;
-	uv_unref((uv_handle_t *)&v->pipe);
-	c->open++;
-	v->next = c->clients;
-	c->clients = v;
-	c->client_count++;
-	if (uv_accept(server, (uv_stream_t *)&v->pipe) < 0 || uv_fileno((uv_handle_t *)&v->pipe, &fd) < 0 ||
-	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) < 0 || who.uid != getuid() ||
-	    c->client_count > CONTROL_CLIENTS || uv_read_start((uv_stream_t *)&v->pipe, give_room, on_read) < 0)
-		client_close(v);
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 static void control_open(struct control_table *table, struct cadre_session *s)
 {
-	struct control *c = xcalloc(1, sizeof *c);
 	AUTO_ARENA struct arena a = { 0 };
 	struct err err = { 0 };
 	const char *dir;
+	struct control *c = xnew(struct control, .session = s,
+				 .server = { .client_size = sizeof(struct client),
+					     .on_read = on_read,
+					     .on_close = on_client_close,
+					     .on_free = client_free,
+					     .free = control_end });
 
-	c->session = s;
-	c->open = 1;
 	map_set(&table->by_session, str_from(s->id), c);
-	uv_pipe_init(loop_uv(s->services->loop), &c->server, 0);
-	c->server.data = c;
-	int fd = control_dir(&a, true, &dir, &err);
-	if (fd == 0) {
-		c->path = control_socket_path(dir, s->id);
-		fd = control_listen(c->path, &err);
-	}
-	if (fd >= 0) {
-		int status = uv_pipe_open(&c->server, fd);
-		if (status < 0)
-			close(fd);
-		if (status == 0)
-			status = uv_listen((uv_stream_t *)&c->server, CONTROL_CLIENTS, on_client);
-		if (status < 0)
-			err_set(&err, ERR_IO, "cannot listen on %s: %s", c->path, uv_strerror(status));
-	}
-	uv_unref((uv_handle_t *)&c->server);
+	control_server_init(&c->server, s->services->loop);
+	if (control_dir(&a, true, &dir, &err) == 0)
+		(void)control_server_listen(&c->server, control_socket_path(&a, dir, s->id, CONTROL_SOCKET), &err);
 	if (err.kind)
 		session_emit_error(s, "cadre tasks and cadre stop cannot reach this session: %s", err.text);
 }
@@ -391,12 +315,8 @@ static void control_on_close(struct observer *o, struct cadre_session *s)
 	if (!c)
 		return;
 	map_remove(&table->by_session, str_from(s->id));
-	while (c->clients)
-		client_close(c->clients);
 	c->session = NULL;
-	if (c->path)
-		(void)unlink(c->path);
-	uv_close((uv_handle_t *)&c->server, on_server_closed);
+	control_server_close(&c->server);
 }
 
 static void control_free(struct observer *o)

@@ -12,6 +12,7 @@
  *     anything else                            {"error":"what was expected"} */
 #pragma once
 #include "lib/base/arena.h"
+#include "lib/io/loop.h"
 #include "lib/json/json.h"
 #include "lib/json/json_write.h"
 #include "core/store/state.h"
@@ -28,13 +29,43 @@ enum {
 int control_dir(struct arena *a, bool make, const char **ret_dir, struct err *err);
 typedef void control_socket_fn(void *data, const char *session, const char *path); /* both borrowed until it returns */
 void control_each(const char *dir, control_socket_fn *fn, void *data);
-char *control_socket_path(const char *dir, const char *session); /* owned; removes stale sockets of other sessions */
-int control_listen(const char *path, struct err *err);           /* returns a descriptor, owned */
-/* The same, without waiting. -ERR_NOT_FOUND: no listener; -ERR_BUSY: the session accepts no more clients now (a stopped
+#define CONTROL_SOCKET ".sock"
+/* In the arena. Removes stale sockets of other sessions with that suffix. */
+const char *control_socket_path(struct arena *a, const char *dir, const char *session, const char *suffix);
+/* Returns a descriptor, owned, without waiting. -ERR_NOT_FOUND: no listener; -ERR_BUSY: the session accepts no more clients now (a stopped
  * process never does again). */
 int control_connect(const char *path, struct err *err);
 /* Sends one request and appends the answer, without its line end. -ERR_NOT_FOUND: no listener; -ERR_TIMEOUT. Blocks. */
 int control_ask(const char *path, struct str request, int timeout_ms, struct buf *answer, struct err *err);
+
+/* ---- control_socket.c: a socket of this process. It never keeps a run alive; its clients are of the same user ------ */
+
+struct control_client {
+	struct control_server *server;
+	struct control_client *next, **prev;
+	uv_pipe_t pipe;
+	struct buf in; /* what it has sent */
+	bool closing;
+};
+
+struct control_server {
+	uv_pipe_t pipe;
+	struct control_client *clients;
+	unsigned client_count;
+	unsigned open;      /* handles that are not closed yet */
+	char *path;         /* owned; NULL: it does not listen */
+	size_t client_size; /* of a struct whose first member is its control_client */
+	void (*on_read)(struct control_client *c, bool ended); /* there is more in c->in, or no more comes */
+	void (*on_close)(struct control_client *c);            /* may be NULL */
+	void (*on_free)(struct control_client *c);             /* may be NULL */
+	void (*free)(struct control_server *s);                /* the last handle is closed */
+};
+
+/* The callbacks and client_size are set. After it control_server_close() is needed, also if control_server_listen() failed. */
+void control_server_init(struct control_server *s, struct loop *loop);
+int control_server_listen(struct control_server *s, const char *path, struct err *err);
+void control_client_close(struct control_client *c);
+void control_server_close(struct control_server *s);
 
 /* ---- task_json.c: a task row as JSON, also the format of `cadre tasks --json` ------------------------------------ */
 

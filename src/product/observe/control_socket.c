@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * control_socket.c - the sockets of live sessions: their directory, and requests to one, which block. */
 #include "product/observe/control.h"
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -10,11 +9,11 @@
 #include <sys/un.h>
 #include <time.h>
 #include "lib/base/id.h"
+#include "lib/base/list.h"
+#include "lib/io/dir.h"
 #include "lib/io/file.h"
 
 enum { STALE_S = 60, BUSY_PAUSE_MS = 20 };
-
-static const char suffix[] = ".sock";
 
 int control_dir(struct arena *a, bool make, const char **ret_dir, struct err *err)
 {
@@ -24,7 +23,7 @@ int control_dir(struct arena *a, bool make, const char **ret_dir, struct err *er
 	struct stat st;
 
 	/* The name of a socket has little room: with a long runtime directory all processes use /tmp. */
-	if (!dir || strlen(dir) + 1 + UUID_LEN + sizeof suffix > sizeof name.sun_path)
+	if (!dir || strlen(dir) + 1 + UUID_LEN + sizeof CONTROL_SOCKET > sizeof name.sun_path)
 		dir = arena_printf(a, "/tmp/cadre-%u", (unsigned)getuid());
 	if (make && mkdir(dir, 0700) < 0 && errno != EEXIST)
 		return err_set(err, ERR_IO, "cannot make %s: %m", dir);
@@ -38,20 +37,22 @@ int control_dir(struct arena *a, bool make, const char **ret_dir, struct err *er
 	return 0;
 }
 
-void control_each(const char *dir, control_socket_fn *fn, void *data)
+static void each_socket(const char *dir, struct str tail, control_socket_fn *fn, void *data)
 {
-	struct str tail = str_from(suffix);
-	DIR *d = opendir(dir);
+	AUTO_DIR DIR *d = opendir(dir);
 
-	for (const struct dirent *e; d && (e = readdir(d));) {
+	for (struct dirent *e; (e = dir_next(d));) {
 		struct str name = str_from(e->d_name);
 		if (!str_ends(name, tail) || !id_is_uuid((struct str){ name.p, name.n - tail.n }))
 			continue;
 		AUTO_ARENA struct arena a = { 0 };
 		fn(data, arena_dup(&a, name.p, name.n - tail.n), path_join(&a, dir, e->d_name));
 	}
-	if (d)
-		closedir(d);
+}
+
+void control_each(const char *dir, control_socket_fn *fn, void *data)
+{
+	each_socket(dir, STR(CONTROL_SOCKET), fn, data);
 }
 
 int control_connect(const char *path, struct err *err)
@@ -87,28 +88,122 @@ static void sweep_one(void *data, const char *session, const char *path)
 		(void)unlink(path);
 }
 
-char *control_socket_path(const char *dir, const char *session)
+const char *control_socket_path(struct arena *a, const char *dir, const char *session, const char *suffix)
 {
-	AUTO_ARENA struct arena a = { 0 };
-
-	control_each(dir, sweep_one, NULL);
-	return xstrdup(arena_printf(&a, "%s/%s%s", dir, session, suffix));
+	each_socket(dir, str_from(suffix), sweep_one, NULL);
+	return arena_printf(a, "%s/%s%s", dir, session, suffix);
 }
 
-int control_listen(const char *path, struct err *err)
+/* ---- a socket of this process ------------------------------------------------------------------------------------ */
+
+static void on_server_closed(uv_handle_t *handle)
+{
+	struct control_server *s = handle->data;
+
+	if (--s->open)
+		return;
+	free(s->path);
+	s->free(s);
+}
+
+static void on_client_closed(uv_handle_t *handle)
+{
+	struct control_client *c = handle->data;
+
+	handle->data = c->server;
+	if (c->server->on_free)
+		c->server->on_free(c);
+	buf_release(&c->in);
+	on_server_closed(handle);
+	free(c);
+}
+
+void control_client_close(struct control_client *c)
+{
+	if (c->closing)
+		return;
+	c->closing = true;
+	list_remove(c);
+	c->server->client_count--;
+	if (c->server->on_close)
+		c->server->on_close(c);
+	uv_close((uv_handle_t *)&c->pipe, on_client_closed);
+}
+
+static void give_room(uv_handle_t *handle, size_t wanted, uv_buf_t *ret)
+{
+	struct control_client *c = handle->data;
+
+	buf_reserve(&c->in, CONTROL_REQUEST_LIMIT);
+	*ret = uv_buf_init(c->in.p + c->in.n, CONTROL_REQUEST_LIMIT);
+}
+
+static void on_client_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *bytes)
+{
+	struct control_client *c = stream->data;
+
+	c->in.n += n > 0 ? (size_t)n : 0;
+	c->server->on_read(c, n < 0);
+}
+
+static void on_client(uv_stream_t *stream, int status)
+{
+	struct control_server *s = stream->data;
+	struct ucred who = { .uid = (uid_t)-1 };
+	socklen_t n = sizeof who;
+	int fd;
+
+	if (status < 0)
+		return;
+	struct control_client *c = xcalloc(1, s->client_size);
+	c->server = s;
+	uv_pipe_init(stream->loop, &c->pipe, 0);
+	c->pipe.data = c;
+	uv_unref((uv_handle_t *)&c->pipe);
+	s->open++;
+	s->client_count++;
+	list_push(&s->clients, c);
+	if (uv_accept(stream, (uv_stream_t *)&c->pipe) < 0 || uv_fileno((uv_handle_t *)&c->pipe, &fd) < 0 ||
+	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) < 0 || who.uid != getuid() ||
+	    s->client_count > CONTROL_CLIENTS || uv_read_start((uv_stream_t *)&c->pipe, give_room, on_client_read) < 0)
+		control_client_close(c);
+}
+
+void control_server_init(struct control_server *s, struct loop *loop)
+{
+	s->open = 1;
+	uv_pipe_init(loop_uv(loop), &s->pipe, 0);
+	s->pipe.data = s;
+	uv_unref((uv_handle_t *)&s->pipe);
+}
+
+int control_server_listen(struct control_server *s, const char *path, struct err *err)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
-	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
+	if (strlen(path) >= sizeof name.sun_path)
+		return err_set(err, ERR_IO, "%s is too long for a socket", path);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return err_set(err, ERR_IO, "socket: %m");
 	snprintf(name.sun_path, sizeof name.sun_path, "%s", path);
 	(void)unlink(path); /* of an earlier process of this session */
-	if (bind(fd, (struct sockaddr *)&name, sizeof name) < 0 || listen(fd, CONTROL_CLIENTS) < 0)
-		return err_set(err, ERR_IO, "cannot listen on %s: %m", path);
-	int taken = fd;
-	fd = -1;
-	return taken;
+	s->path = xstrdup(path);
+	int status = bind(fd, (struct sockaddr *)&name, sizeof name) < 0 ? -errno : uv_pipe_open(&s->pipe, fd);
+	if (status < 0)
+		close(fd);
+	if (status == 0)
+		status = uv_listen((uv_stream_t *)&s->pipe, CONTROL_CLIENTS, on_client);
+	return status < 0 ? err_set(err, ERR_IO, "cannot listen on %s: %s", path, uv_strerror(status)) : 0;
+}
+
+void control_server_close(struct control_server *s)
+{
+	while (s->clients)
+		control_client_close(s->clients);
+	if (s->path)
+		(void)unlink(s->path);
+	uv_close((uv_handle_t *)&s->pipe, on_server_closed);
 }
 
 /* ---- a request --------------------------------------------------------------------------------------------------- */

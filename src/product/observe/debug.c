@@ -33,6 +33,7 @@ static const struct {
 	[EVENT_QUESTION_ASKED] = { "permission", "question" },
 	[EVENT_HOOK_STARTED] = { "hooks", "start" },
 	[EVENT_HOOK_ENDED] = { "hooks", "end" },
+	[EVENT_SANDBOX_VIOLATION] = { "permission", "blocked" },
 	[EVENT_ELICITATION_ASKED] = { "mcp", "elicitation" },
 };
 
@@ -156,14 +157,13 @@ int debug_observe(struct services *sv, struct err *err)
 	int fd = path ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : STDERR_FILENO;
 	if (fd < 0)
 		return err_set(err, ERR_USAGE, "--debug-file %s: %s", path, strerror(errno));
-	struct debug_log *log = xcalloc(1, sizeof *log);
-	*log = (struct debug_log){ .observer = { .on_event = debug_on_event,
-						 .on_state = debug_on_state,
-						 .on_log = debug_on_log,
-						 .free = debug_free },
-				   .fd = fd,
-				   .owns_fd = path != NULL,
-				   .chosen = choose_subjects(opt->debug ? opt->debug : "") };
+	struct debug_log *log =
+		xnew(struct debug_log,
+		     .observer = { .on_event = debug_on_event,
+				   .on_state = debug_on_state,
+				   .on_log = debug_on_log,
+				   .free = debug_free },
+		     .fd = fd, .owns_fd = path != NULL, .chosen = choose_subjects(opt->debug ? opt->debug : ""));
 	services_observe(sv, &log->observer);
 	return 0;
 }

@@ -255,9 +255,7 @@ int marketplace_list(struct cadre_call *call)
 
 static void report_market(struct cadre_report *r, const char *name, const char *did)
 {
-	struct json_out w = json_out(&r->json);
-
-	json_putf(&w, "{name:'%s', did:'%s'}", name, did);
+	json_addf(&r->json, "{name:'%s', did:'%s'}", name, did);
 	report_line(r, CADRE_GOOD, "The marketplace %s was %s.", name, did);
 }
 

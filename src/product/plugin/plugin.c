@@ -11,9 +11,7 @@
 #include "config/settings/settings_store.h"
 #include "config/settings/trust.h"
 
-static int plugin_list_run(struct cadre_call *call);
-static int plugin_change_run(struct cadre_call *call);
-static int plugin_validate_run(struct cadre_call *call);
+static command_fn plugin_list_run, plugin_change_run, plugin_validate_run;
 
 const struct cadre_command command_plugin = {
 	.name = "plugin",

@@ -81,14 +81,9 @@ static void watch_remove(struct cadre *c, int number, bool is_signal)
 
 static struct watch *watch_new(struct cadre *c, int number, bool is_signal, cadre_watch_fn *fn, void *data)
 {
-	struct watch *w = xcalloc(1, sizeof *w);
+	struct watch *w = xnew(struct watch, .cadre = c, .number = number, .epoll_fd = -1, .is_signal = is_signal,
+			       .fn = fn, .data = data);
 
-	w->cadre = c;
-	w->number = number;
-	w->epoll_fd = -1;
-	w->is_signal = is_signal;
-	w->fn = fn;
-	w->data = data;
 	return w;
 }
 

@@ -58,14 +58,10 @@ static void serve_send(struct serve *s, struct str id, const char *method, const
 printf_like(4, 5) static void serve_refuse(struct serve *s, struct str id, int code, const char *fmt, ...)
 {
 	AUTO_BUF struct buf error = { 0 };
-	struct json_out w = json_out(&error);
 	char text[512];
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
-	json_putf(&w, "{code:%d, message:'%s'}", code, text);
+	PRINT_ARGS(text, fmt);
+	json_addf(&error, "{code:%d, message:'%s'}", code, text);
 	serve_send(s, id, NULL, "error", buf_str(&error));
 }
 
@@ -142,10 +138,9 @@ static void on_serve_kick(struct kick *kick)
 			s->calls_end = at;
 		if (!c->withdrawn) {
 			AUTO_BUF struct buf result = { 0 };
-			struct json_out w = json_out(&result);
 
-			json_putf(&w, "{content:[{type:'text', text:'%.*s'}], isError:!!%d}", STR_ARG(c->call->result),
-				  c->call->is_error);
+			json_addf(&result, "{content:[{type:'text', text:'%.*s'}], isError:!!%d}",
+				  STR_ARG(c->call->result), c->call->is_error);
 			serve_send(c->serve, str_from(c->id), NULL, "result", buf_str(&result));
 		}
 		s->call_count--;
@@ -206,10 +201,8 @@ static void serve_call_tool(struct serve *s, struct str id, const struct json *p
 		input = buf_str(&task);
 	}
 	snprintf(call_id, sizeof call_id, "served_%u", ++s->numbered);
-	struct serve_call *c = xcalloc(1, sizeof *c);
-	c->serve = s;
-	c->id = xstrndup(id.p, id.n);
-	c->token = token ? xstrndup(json_raw(token).p, json_raw(token).n) : NULL;
+	struct serve_call *c = xnew(struct serve_call, .serve = s, .id = xstrndup(id.p, id.n),
+				    .token = token ? xstrndup(json_raw(token).p, json_raw(token).n) : NULL);
 	c->call = tool_call_new(&main_agent->env, &main_agent->gate, tool, str_from(call_id), str_from(tool->name),
 				input);
 	c->call->owner = c;
@@ -251,10 +244,9 @@ static void on_event(const struct cadre_event *e, void *data)
 		return;
 	for (struct serve_call *c = s->calls; c; c = c->next) {
 		AUTO_BUF struct buf params = { 0 };
-		struct json_out w = json_out(&params);
 		if (!c->token || c->withdrawn || c->done || strcmp(c->call->id, event->agent->tool_use_id) != 0)
 			continue;
-		json_putf(&w, "{progressToken:%s, progress:%u, message:'%s'}", c->token, ++c->progress,
+		json_addf(&params, "{progressToken:%s, progress:%u, message:'%s'}", c->token, ++c->progress,
 			  event->task->last_tool);
 		serve_send(s, STR(""), "notifications/progress", "params", buf_str(&params));
 	}

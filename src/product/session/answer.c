@@ -71,10 +71,9 @@ static void on_setting_stored(void *data, const struct err *err)
 
 int session_store_setting(struct cadre_session *s, const struct settings_change *c, struct err *err)
 {
-	struct stored_for *to = xcalloc(1, sizeof *to);
 	struct services *sv = s->services;
+	struct stored_for *to = xnew(struct stored_for, .services = sv);
 
-	to->services = sv;
 	snprintf(to->session_id, sizeof to->session_id, "%s", s->id);
 	trust_note_local(sv->store.config_dir, c->path);
 	int status = settings_store(&sv->changes, c, on_setting_stored, to, err);
@@ -256,17 +255,14 @@ void prompt_tool_ask(struct cadre_session *s, const struct event *e)
 	struct tool_call *call = a ? agent_question(a, e->id) : NULL;
 	const struct pane_ask *ask = call ? NULL : pane_question(&s->tree, e->id); /* of a member in a pane */
 	AUTO_BUF struct buf question = { 0 };
-	struct json_out w = json_out(&question);
 	struct err err = { 0 };
 
 	if (!call && !ask)
 		return;
-	struct permission_query *q = xcalloc(1, sizeof *q);
-	*q = (struct permission_query){ .services = s->services,
-					.session_id = xstrdup(s->id),
-					.agent_id = xstrdup(e->agent ? e->agent->id : ""),
-					.call_id = xstrdup(e->id) };
-	json_putf(&w, "{tool_name:'%s', input:%.*s, tool_use_id:'%s'}", call ? call->tool->name : ask->tool,
+	struct permission_query *q =
+		xnew(struct permission_query, .services = s->services, .session_id = xstrdup(s->id),
+		     .agent_id = xstrdup(e->agent ? e->agent->id : ""), .call_id = xstrdup(e->id));
+	json_addf(&question, "{tool_name:'%s', input:%.*s, tool_use_id:'%s'}", call ? call->tool->name : ask->tool,
 		  STR_ARG(call ? json_raw(call->input) : buf_str(&ask->input)), e->id);
 	/* mcp__SERVER__TOOL: as everywhere, the name of a server has no "__" */
 	const char *server = s->services->options.permission_prompt_tool + strlen("mcp__");

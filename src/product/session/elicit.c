@@ -67,14 +67,13 @@ static void form_questions(struct buf *out, const struct json *elicitation)
 			buf_addf(&text, " [" STR_FMT "]", STR_ARG(json_raw(otherwise)));
 		json_putf(&w, "{question:'%.*s', options:[", STR_ARG(text));
 		put_values(&w, m.value, &a);
-		const struct json *need = json_is(required, JSON_ARRAY) ? json_first(required) : NULL;
+		const struct json *need = json_items(required);
 		struct str name = json_str(m.key, &a);
 		while (need && !str_eq(json_str(need, &a), name))
 			need = json_next(required, need);
-		json_putf(&w, "], multiSelect:!!%d, name:'%.*s', required:!!%d",
-			  json_str_is(json_get(m.value, "type"), "array"), STR_ARG(name), need != NULL);
-		json_kraw(&w, "schema", json_raw(m.value));
-		json_putf(&w, "}");
+		json_putf(&w, "], multiSelect:!!%d, name:'%.*s', required:!!%d, schema:%.*s}",
+			  json_str_is(json_get(m.value, "type"), "array"), STR_ARG(name), need != NULL,
+			  JSON_ARG(m.value));
 		message = STR(""); /* above the first one only */
 	}
 	if (!p) {
@@ -268,13 +267,9 @@ void services_elicit(void *data, const struct mcp_server *server, struct mcp_eli
 		mcp_elicitation_answer(asked, "decline", STR(""));
 		return;
 	}
-	struct elicitation *e = xcalloc(1, sizeof *e);
-	*e = (struct elicitation){ .next = s->elicitations,
-				   .session = s,
-				   .asked = asked,
-				   .server = xstrdup(server->name),
-				   .mode = xstrdup(asked->mode),
-				   .asked_id = xstrdup(asked->id ? asked->id : "") };
+	struct elicitation *e = xnew(struct elicitation, .next = s->elicitations, .session = s, .asked = asked,
+				     .server = xstrdup(server->name), .mode = xstrdup(asked->mode),
+				     .asked_id = xstrdup(asked->id ? asked->id : ""));
 	id_uuid(e->id);
 	s->elicitations = e;
 	asked->owner = e;

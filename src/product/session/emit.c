@@ -38,12 +38,8 @@ void session_emit(void *data, const struct event *event)
 void session_emit_error(struct cadre_session *s, const char *format, ...)
 {
 	AUTO_FREE char *text = NULL;
-	va_list args;
 
-	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		base_oom(0);
-	va_end(args);
+	PRINT_ARGS_NEW(text, format);
 	session_emit(s, &(struct event){ .kind = EVENT_ERROR, .text = str_from(text) });
 }
 

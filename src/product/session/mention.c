@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * mention.c - files that a prompt names. Each is a call of Read that the model did not make: the same limits hold, and the file
  * counts as read. The agent's gate decides, without questions to the user (docs/internals/mention.md). */
-#include <dirent.h>
 #include <sys/stat.h>
 #include "product/session/session_int.h"
+#include "lib/io/dir.h"
 #include "lib/io/file.h"
 #include "lib/json/json_write.h"
 #include "guard/permission/permission.h"
@@ -77,11 +77,10 @@ static void list_directory(struct mention *one)
 	AUTO_ARENA struct arena a = { 0 };
 	char *names[MOST_NAMES];
 	size_t count = 0;
-	DIR *dir = opendir(one->path);
+	AUTO_DIR DIR *dir = opendir(one->path);
 
-	for (struct dirent *e; dir && count < MOST_NAMES && (e = readdir(dir));) {
-		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
-		    hidden_files_has(hidden, path_join(&a, one->path, e->d_name)))
+	for (struct dirent *e; count < MOST_NAMES && (e = dir_next(dir));) {
+		if (hidden_files_has(hidden, path_join(&a, one->path, e->d_name)))
 			continue;
 		names[count++] = arena_printf(&a, "%s%s", e->d_name, e->d_type == DT_DIR ? "/" : "");
 	}
@@ -90,8 +89,6 @@ static void list_directory(struct mention *one)
 		buf_addf(&one->text, "%s\n", names[i]);
 	if (count == MOST_NAMES)
 		buf_addstr(&one->text, "... and more\n");
-	if (dir)
-		closedir(dir);
 	hidden_files_free(hidden);
 	one->done = true;
 }
@@ -132,8 +129,7 @@ bool session_read_mentions(struct cadre_session *s)
 	if (!next_name(text, &first).p)
 		return false;
 	turn_announce(s);
-	struct mentions *m = xcalloc(1, sizeof *m);
-	*m = (struct mentions){ .session = s, .kick = { .step = on_kick } };
+	struct mentions *m = xnew(struct mentions, .session = s, .kick = { .step = on_kick });
 	s->turn.mentions = m;
 	for (size_t at = 0; read && m->count < MOST_MENTIONS && (name = next_name(text, &at)).p;) {
 		const char *path = mention_path(m, &a, name, &st);
@@ -146,9 +142,8 @@ bool session_read_mentions(struct cadre_session *s)
 			continue;
 		}
 		AUTO_BUF struct buf input = { 0 };
-		struct json_out w = json_out(&input);
 		char id[UUID_LEN + 1];
-		json_putf(&w, "{file_path:'%s'}", path);
+		json_addf(&input, "{file_path:'%s'}", path);
 		id_uuid(id);
 		one->call = tool_call_new(&agent->env, &agent->gate, read, str_from(id), STR("Read"), buf_str(&input));
 		one->call->policy = (struct gate_policy){ .apart = true, .no_question = true };

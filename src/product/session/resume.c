@@ -87,7 +87,7 @@ static int check_dropped(const char *path, const struct options *o, struct err *
 			continue;
 		const struct json *uuid = json_get(line, "uuid");
 		const struct json *content = json_get(json_get(line, "message"), "content");
-		const struct json *first = json_is(content, JSON_ARRAY) ? json_first(content) : NULL;
+		const struct json *first = json_items(content);
 		bool is_prompt = json_str_is(json_get(line, "type"), "user") && !json_bool(json_get(line, "isMeta")) &&
 				 !json_bool(json_get(line, "isSidechain")) &&
 				 !json_str_is(json_get(first, "type"), "tool_result");

@@ -3,6 +3,7 @@
 #include "product/session/server_pool.h"
 #include "lib/json/json_write.h"
 #include "mcp/client/toolset.h"
+#include "lib/base/list.h"
 
 enum { MOST_BLOCKS = 1000 };
 
@@ -97,16 +98,14 @@ static struct segment *image_segment(const struct json *content, struct arena *a
 	const char *why = mcp_image_refusal(mime, json_str(json_get(content, "data"), a));
 	AUTO_BUF struct buf block = { 0 };
 	AUTO_JSON struct json_reader reader = { 0 };
-	struct json_out w = json_out(&block);
 	const struct json *root;
 
 	if (why) {
 		buf_addf(&block, "[image, " STR_FMT ", %s]", STR_ARG(mime), why);
 		return segment_text(buf_str(&block));
 	}
-	json_putf(&w, "{type:'image', source:{type:'base64', media_type:'%.*s'", STR_ARG(mime));
-	json_kraw(&w, "data", json_raw(json_get(content, "data")));
-	json_putf(&w, "}}");
+	json_addf(&block, "{type:'image', source:{type:'base64', media_type:'%.*s', data:%.*s}}", STR_ARG(mime),
+		  JSON_ARG(json_get(content, "data")));
 	return json_parse(&reader, block.p, block.n, &root, NULL) == 0 ? segment_from_json(root) : NULL;
 }
 
@@ -229,13 +228,12 @@ static void server_tool_start(struct tool_call *call)
 	const struct mcp_selection *set = c->session->tree.main.servers;
 	struct mcp_lease *link = set ? mcp_selection_find(set, str_from(c->server)) : NULL;
 	AUTO_BUF struct buf params = { 0 };
-	struct json_out w = json_out(&params);
 
 	if (!link) {
 		tool_call_fail(call, "the MCP server '%s' is gone", c->server);
 		return;
 	}
-	json_putf(&w, "{name:'%s', arguments:%.*s}", c->tool_name, STR_ARG(json_raw(call->input)));
+	json_addf(&params, "{name:'%s', arguments:%.*s}", c->tool_name, STR_ARG(json_raw(call->input)));
 	c->open = mcp_lease_call(link, &(struct mcp_call){ .method = "tools/call",
 							   .params = buf_str(&params),
 							   .timeout_ms = c->timeout_ms,
@@ -256,9 +254,7 @@ static void on_done(struct tool_call *call)
 	struct server_call *c = call->owner;
 	struct cadre_session *s = c->session;
 
-	*c->prev = c->next;
-	if (c->next)
-		c->next->prev = c->prev;
+	list_remove(c);
 	c->done(c->data, &(struct server_reply){ .failed = call->is_error,
 						 .denied = call->denied,
 						 .text = buf_str(&call->result),
@@ -283,12 +279,7 @@ struct server_call *server_call_start(struct cadre_session *s, const struct serv
 	}
 	struct server_call *c = xcalloc(1, sizeof *c);
 	mcp_name_add(&name, spec->server, spec->tool);
-	*c = (struct server_call){ .session = s,
-				   .next = s->server_calls,
-				   .prev = &s->server_calls,
-				   .timeout_ms = spec->timeout_ms,
-				   .done = done,
-				   .data = data };
+	*c = (struct server_call){ .session = s, .timeout_ms = spec->timeout_ms, .done = done, .data = data };
 	c->server = arena_str(&c->arena, spec->server).p;
 	c->tool_name = arena_str(&c->arena, spec->tool).p;
 	/* The server checks the arguments, and who asks wants all of the answer. */
@@ -297,9 +288,7 @@ struct server_call *server_call_start(struct cadre_session *s, const struct serv
 				 .flags = TOOL_OWN_LIMIT,
 				 .start = server_tool_start,
 				 .cancel = server_tool_cancel };
-	if (c->next)
-		c->next->prev = &c->next;
-	s->server_calls = c;
+	list_push(&s->server_calls, c);
 	id_uuid(id);
 	c->call = tool_call_new(&s->tree.main.env, &s->tree.main.gate, &c->tool, str_from(id), buf_str(&name),
 				spec->arguments);

@@ -20,6 +20,7 @@
 #include "agents/agent/classifier.h"
 #include "agents/agent/one_shot.h"
 #include "tools/web/web.h"
+#include "lib/base/list.h"
 
 /* The web for the tools of a session. */
 
@@ -60,12 +61,9 @@ static int web_ask_model(struct web *web, struct tool_env *env, struct web_quest
 
 static struct cadre_session *session_new(struct services *sv, cadre_event_fn *on_event, void *data)
 {
-	struct cadre_session *s = xcalloc(1, sizeof *s);
+	struct cadre_session *s =
+		xnew(struct cadre_session, .services = sv, .on_event = on_event, .data = data, .tree.services = sv);
 
-	s->services = sv;
-	s->on_event = on_event;
-	s->data = data;
-	s->tree.services = sv;
 	s->tree.arena = &s->arena;
 	agent_tree_open(&s->tree);
 	turn_attach(s);
@@ -74,11 +72,7 @@ static struct cadre_session *session_new(struct services *sv, cadre_event_fn *on
 
 static void link_session(struct cadre_session *s)
 {
-	s->next = s->services->sessions;
-	s->prev = &s->services->sessions;
-	if (s->next)
-		s->next->prev = &s->next;
-	s->services->sessions = s;
+	list_push(&s->services->sessions, s);
 	map_set(&s->services->sessions_by_id, str_from(s->id), s);
 	s->services->session_count++;
 	services_adjust_governor(s->services);
@@ -271,9 +265,7 @@ int cadre_fork(struct cadre_session *s, cadre_event_fn *on_event, void *data, st
 void session_free(struct cadre_session *s)
 {
 	if (s->prev) { /* it was linked */
-		*s->prev = s->next;
-		if (s->next)
-			s->next->prev = s->prev;
+		list_remove(s);
 		if (map_get(&s->services->sessions_by_id, str_from(s->id)) == s)
 			map_remove(&s->services->sessions_by_id, str_from(s->id));
 		s->services->session_count--;
@@ -321,12 +313,14 @@ int cadre_background(struct cadre_session *s, const char *tool_use_id)
 int cadre_tell(struct cadre_session *s, const char *agent, const char *text, char *why, size_t why_size)
 {
 	struct err err = { 0 };
+	char id[UUID_LEN + 1];
 
 	if (!s || !agent || !text || !*text)
 		return CADRE_USAGE;
+	id_uuid(id);
 	struct agent_record *record = agent_tree_record(&s->tree, str_from(agent));
 	int status = !record        ? err_set(&err, ERR_NOT_FOUND, "no agent of this session is called '%s'", agent)
-		     : record->live ? agent_message(record->live, NULL, str_from(text), &err)
+		     : record->live ? agent_message(record->live, NULL, id, str_from(text), &err)
 				    : agent_continue(record, str_from(text), NULL, true, 0, &err);
 	return api_status(status, &err, why, why_size);
 }

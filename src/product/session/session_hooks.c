@@ -307,10 +307,9 @@ static bool show_next_change(struct cadre_session *s)
 static void add_changed_file(void *data, enum settings_layer layer, const char *path)
 {
 	struct config_change *c = data;
-	struct changed_file *f = arena_calloc(&c->arena, sizeof *f);
+	struct changed_file *f =
+		arena_new(&c->arena, struct changed_file, .layer = layer, .path = arena_strdup(&c->arena, path));
 
-	f->layer = layer;
-	f->path = arena_strdup(&c->arena, path);
 	c->forced = c->forced || layer == LAYER_MANAGED;
 	*c->files_end = f;
 	c->files_end = &f->next;

@@ -126,13 +126,12 @@ int session_set_title(struct cadre_session *s, struct str title, struct err *err
 {
 	struct journal *journal = s->tree.main.journal;
 	AUTO_BUF struct buf line = { 0 };
-	struct json_out w = json_out(&line);
 
 	if (!journal)
 		return err_set(err, ERR_USAGE, "the session is not kept on disk");
 	if (agent_record_origin(&s->tree.main, err) < 0)
 		return -(int)err->kind;
-	json_putf(&w, "{type:'custom-title', customTitle:'%.*s', sessionId:'%s'}", STR_ARG(title), s->id);
+	json_addf(&line, "{type:'custom-title', customTitle:'%.*s', sessionId:'%s'}", STR_ARG(title), s->id);
 	return journal_append(journal, &line, err);
 }
 

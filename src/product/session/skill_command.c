@@ -411,9 +411,7 @@ bool session_expand(struct cadre_session *s)
 	if (!in_initial && !in_typed)
 		return false;
 	turn_announce(s);
-	struct expansion *e = xcalloc(1, sizeof *e);
-	e->session = s;
-	e->kick.step = on_expansion_failed;
+	struct expansion *e = xnew(struct expansion, .session = s, .kick.step = on_expansion_failed);
 	s->turn.expansion = e;
 	bool is_good = (!in_initial || read_part(e, initial)) && (!in_typed || read_part(e, typed));
 	for (size_t i = 0; is_good && e->count > 1 && i < e->count; i++)

@@ -208,9 +208,7 @@ struct model_switch {
 
 static void write_switch(struct buf *out, const char *from, const char *to, const char *wish)
 {
-	struct json_out w = json_out(out);
-
-	json_putf(&w, "{from_model:'%s', to_model:'%s', requested_model:'%s', source:'sdk'}", from, to,
+	json_addf(out, "{from_model:'%s', to_model:'%s', requested_model:'%s', source:'sdk'}", from, to,
 		  wish ? wish : "default");
 }
 
@@ -268,12 +266,10 @@ int wire_set_model(struct wire_request *r, struct err *err)
 		switch_model(r->wire, r->id, arena_strdup(r->arena, a->model), wish);
 		return WIRE_ANSWERED;
 	}
-	struct model_switch *m = xcalloc(1, sizeof *m);
-	*m = (struct model_switch){ .services = r->wire->services,
-				    .session_id = xstrdup(r->wire->session->id),
-				    .request_id = xstrndup(r->id.p, r->id.n),
-				    .wish = wish ? xstrdup(wish) : NULL,
-				    .from = xstrdup(a->model) };
+	struct model_switch *m =
+		xnew(struct model_switch, .services = r->wire->services, .session_id = xstrdup(r->wire->session->id),
+		     .request_id = xstrndup(r->id.p, r->id.n), .wish = wish ? xstrdup(wish) : NULL,
+		     .from = xstrdup(a->model));
 	/* An unknown alias is refused when it is set. */
 	const struct places *places = &r->wire->services->endpoints.places;
 	const char *to = wish && strcmp(wish, "default") != 0 ? wish : o->model ? o->model : model_default(places);
@@ -294,7 +290,6 @@ int wire_register_root(struct wire_request *r, struct err *err)
 	AUTO_FREE char *real = wish.n ? realpath(path_absolute(r->arena, s->tree.main.cwd, wish), NULL) : NULL;
 	struct hook_event_spec spec = { .event = HOOK_DIRECTORY_ADDED, .subject = STR("register_repo_root") };
 	AUTO_BUF struct buf fields = { 0 };
-	struct json_out out = json_out(&fields);
 	bool inside = false;
 	struct stat st;
 
@@ -313,7 +308,7 @@ int wire_register_root(struct wire_request *r, struct err *err)
 	wire_reply(r->wire, r->id, STR(""));
 	if (!agent_has_hooks(&s->tree.main, &spec))
 		return WIRE_ANSWERED;
-	json_putf(&out, "{directory:'%s', source:'%.*s'}", real, STR_ARG(spec.subject));
+	json_addf(&fields, "{directory:'%s', source:'%.*s'}", real, STR_ARG(spec.subject));
 	spec.fields = buf_str(&fields);
 	agent_notify_hooks(&s->tree.main, &spec);
 	return WIRE_ANSWERED;
@@ -425,8 +420,7 @@ int wire_stop_task(struct wire_request *r, struct err *err)
 	if (!record->live)
 		return err_set(err, ERR_USAGE, "Task %s is not running (status: %s)", record->id,
 			       end_state_info(record->state)->state);
-	struct stop *s = xcalloc(1, sizeof *s);
-	*s = (struct stop){ .wait = { .on_end = on_end }, .later = wire_deferred(r) };
+	struct stop *s = xnew(struct stop, .wait = { .on_end = on_end }, .later = wire_deferred(r));
 	agent_wait_add(record, &s->wait);
 	agent_stop(record, true);
 	return WIRE_ANSWERED;

@@ -31,11 +31,9 @@ static void ask_client(struct cadre_wire *w, const struct event *e, const char *
 {
 	AUTO_BUF struct buf line = { 0 };
 	struct json_out out = json_out(&line);
-	struct question *q = xcalloc(1, sizeof *q);
+	struct question *q = xnew(struct question, .wire = w, .agent_id = xstrdup(e->agent ? e->agent->id : ""),
+				  .call_id = xstrdup(e->id));
 
-	*q = (struct question){ .wire = w,
-				.agent_id = xstrdup(e->agent ? e->agent->id : ""),
-				.call_id = xstrdup(e->id) };
 	json_putf(&out, "{subtype:'can_use_tool', tool_name:'%s', input:%.*s, tool_use_id:'%s'", tool, STR_ARG(input),
 		  e->id);
 	question_put_suggestions(&out, e->rules, e->rule_count);
@@ -151,9 +149,8 @@ static void on_elicited(void *data, const struct json *payload, struct str why)
 void wire_ask_elicitation(struct cadre_wire *w, const struct event *e)
 {
 	AUTO_BUF struct buf line = { 0 };
-	struct question *q = xcalloc(1, sizeof *q);
+	struct question *q = xnew(struct question, .wire = w, .agent_id = xstrdup(""), .call_id = xstrdup(e->id));
 
-	*q = (struct question){ .wire = w, .agent_id = xstrdup(""), .call_id = xstrdup(e->id) };
 	buf_addf(&line, "{\"subtype\":\"elicitation\"," STR_FMT, (int)e->raw.n - 1, e->raw.p + 1);
 	(void)wire_ask(w, WIRE_ASK_ELICITATION, buf_str(&line), on_elicited, q);
 }
@@ -185,7 +182,6 @@ static void client_hook_start(struct hook_runner *runner, struct hook_call *call
 	const struct runner *r = CONTAINER_OF(runner, struct runner, hooks);
 	struct cadre_wire *w = r->services->wires;
 	AUTO_BUF struct buf line = { 0 };
-	struct json_out out = json_out(&line);
 
 	while (w && strcmp(w->session_id, call->session_id) != 0 && strcmp(w->cleared_id, call->session_id) != 0)
 		w = w->next;
@@ -194,7 +190,7 @@ static void client_hook_start(struct hook_runner *runner, struct hook_call *call
 		hook_call_finish(call, true, STR("the client that has this hook is gone"));
 		return;
 	}
-	json_putf(&out, "{subtype:'hook_callback', callback_id:'%s', input:%.*s, tool_use_id?:'%s'}",
+	json_addf(&line, "{subtype:'hook_callback', callback_id:'%s', input:%.*s, tool_use_id?:'%s'}",
 		  call->hook->callback, STR_ARG(call->input), call->tool_use_id);
 	if (at_end) {
 		(void)wire_ask(w, WIRE_ASK_OTHER, buf_str(&line), on_nothing, NULL);
@@ -217,8 +213,7 @@ static void client_hook_cancel(struct hook_runner *runner, struct hook_call *cal
 
 struct hook_runner *wire_hook_runner_new(struct services *sv)
 {
-	struct runner *r = xcalloc(1, sizeof *r);
+	struct runner *r = xnew(struct runner, .hooks = { client_hook_start, client_hook_cancel }, .services = sv);
 
-	*r = (struct runner){ .hooks = { client_hook_start, client_hook_cancel }, .services = sv };
 	return &r->hooks;
 }

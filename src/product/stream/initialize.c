@@ -20,8 +20,7 @@ static int set_system_prompt(const struct wire_request *r, struct err *err)
 		struct str whole = json_str(prompt, r->arena);
 		buf_add(&text, whole.p, whole.n);
 	}
-	for (const struct json *v = json_is(prompt, JSON_ARRAY) ? json_first(prompt) : NULL; v;
-	     v = json_next(prompt, v))
+	for (const struct json *v = json_items(prompt); v; v = json_next(prompt, v))
 		buf_addf(&text, "%s" STR_FMT, text.n ? "\n\n" : "", STR_ARG(json_str(v, r->arena)));
 	if (!json_is(prompt, JSON_STRING) && !json_is(prompt, JSON_ARRAY))
 		return 0;
@@ -66,8 +65,7 @@ static int open_session(const struct wire_request *r, struct err *err)
 			return -(int)err->kind;
 	}
 	/* {"type": "local", "path": DIR, "skipMcpDiscovery": BOOL}, besides those of the command line */
-	for (const struct json *v = json_is(plugins, JSON_ARRAY) ? json_first(plugins) : NULL; v;
-	     v = json_next(plugins, v)) {
+	for (const struct json *v = json_items(plugins); v; v = json_next(plugins, v)) {
 		const char *path = json_cstr(json_get(v, "path"), r->arena);
 		bool no_mcp = json_bool(json_get(v, "skipMcpDiscovery"));
 		if (!json_str_is(json_get(v, "type"), "local") || !path)

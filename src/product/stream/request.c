@@ -2,6 +2,7 @@
  * request.c - control requests in both directions: the table of client requests, deferred answers, and our requests to
  * the client. */
 #include "product/stream/wire_int.h"
+#include "lib/base/list.h"
 
 static void wire_list_asks(struct json_out *out, const struct cadre_wire *w, enum wire_ask_kind kind);
 
@@ -85,11 +86,8 @@ void wire_reply_error(struct cadre_wire *w, struct str id, const char *code, con
 	AUTO_BUF struct buf line = { 0 };
 	struct json_out out = json_out(&line);
 	char text[400];
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
+	PRINT_ARGS(text, fmt);
 	put_head(&out, "error", id);
 	json_putf(&out, "error:'%s', error_code?:'%s'}}", text, code);
 	wire_send(w, &line);
@@ -193,22 +191,15 @@ static void deferred_unlink(struct wire_deferred *l)
 	if (!l->wire)
 		return;
 	l->wire = NULL;
-	*l->prev = l->next;
-	if (l->next)
-		l->next->prev = l->prev;
+	list_remove(l);
 }
 
 struct wire_deferred *wire_deferred(const struct wire_request *r)
 {
 	struct cadre_wire *w = r->wire;
-	struct wire_deferred *l = xcalloc(1, sizeof *l);
+	struct wire_deferred *l = xnew(struct wire_deferred, .wire = w, .id = xstrndup(r->id.p, r->id.n));
 
-	*l = (struct wire_deferred){
-		.next = w->deferred, .prev = &w->deferred, .wire = w, .id = xstrndup(r->id.p, r->id.n)
-	};
-	if (w->deferred)
-		w->deferred->prev = &l->next;
-	w->deferred = l;
+	list_push(&w->deferred, l);
 	return l;
 }
 
@@ -253,9 +244,7 @@ void wire_deferred_end(struct cadre_wire *w)
 /* Without done it is withdrawn. */
 static void ask_finish(struct wire_ask *ask, wire_answer_fn *done, const struct json *payload, struct str why)
 {
-	*ask->prev = ask->next;
-	if (ask->next)
-		ask->next->prev = ask->prev;
+	list_remove(ask);
 	if (done)
 		done(ask->data, payload, why);
 	buf_release(&ask->line);
@@ -266,17 +255,12 @@ struct wire_ask *wire_ask(struct cadre_wire *w, enum wire_ask_kind kind, struct 
 			  void *data)
 {
 	AUTO_BUF struct buf line = { 0 };
-	struct json_out out = json_out(&line);
 	struct wire_ask *ask = xcalloc(1, sizeof *ask);
 
-	*ask = (struct wire_ask){
-		.wire = w, .next = w->asks, .prev = &w->asks, .kind = kind, .done = done, .data = data
-	};
+	*ask = (struct wire_ask){ .wire = w, .kind = kind, .done = done, .data = data };
 	snprintf(ask->id, sizeof ask->id, "cadre-%llu", (unsigned long long)++w->next_ask);
-	if (w->asks)
-		w->asks->prev = &ask->next;
-	w->asks = ask;
-	json_putf(&out, "{type:'control_request', request_id:'%s', request:%.*s}", ask->id, STR_ARG(request));
+	list_push(&w->asks, ask);
+	json_addf(&line, "{type:'control_request', request_id:'%s', request:%.*s}", ask->id, STR_ARG(request));
 	if (kind != WIRE_ASK_OTHER)
 		buf_add(&ask->line, line.p, line.n);
 	wire_send(w, &line);
@@ -298,9 +282,8 @@ static void wire_list_asks(struct json_out *out, const struct cadre_wire *w, enu
 void wire_ask_take_back(struct wire_ask *ask)
 {
 	AUTO_BUF struct buf line = { 0 };
-	struct json_out out = json_out(&line);
 
-	json_putf(&out, "{type:'control_cancel_request', request_id:'%s'}", ask->id);
+	json_addf(&line, "{type:'control_cancel_request', request_id:'%s'}", ask->id);
 	wire_send(ask->wire, &line);
 	ask_finish(ask, NULL, NULL, STR(""));
 }

@@ -28,9 +28,8 @@ static void free_transport(struct mcp_transport *base);
 
 static void transport_deliver(struct wire_transport *t, int64_t lost, struct str json)
 {
-	struct delivery *d = xcalloc(1, sizeof *d);
+	struct delivery *d = xnew(struct delivery, .lost = lost);
 
-	d->lost = lost;
 	buf_add(&d->json, json.p, json.n);
 	*t->last = d;
 	t->last = &d->next;
@@ -113,7 +112,6 @@ static void transport_send(struct mcp_transport *base, int64_t id, struct str js
 {
 	struct wire_transport *t = CONTAINER_OF(base, struct wire_transport, base);
 	AUTO_BUF struct buf request = { 0 };
-	struct json_out out = json_out(&request);
 
 	if (t->closing)
 		return;
@@ -124,9 +122,8 @@ static void transport_send(struct mcp_transport *base, int64_t id, struct str js
 	}
 	if (answer_from_manifest(t, id, json))
 		return;
-	struct errand *e = xcalloc(1, sizeof *e);
-	*e = (struct errand){ .transport = t, .id = id };
-	json_putf(&out, "{subtype:'mcp_message', server_name:'%s', message:%.*s}", t->server->name, STR_ARG(json));
+	struct errand *e = xnew(struct errand, .transport = t, .id = id);
+	json_addf(&request, "{subtype:'mcp_message', server_name:'%s', message:%.*s}", t->server->name, STR_ARG(json));
 	t->asks++;
 	(void)wire_ask(t->wire, WIRE_ASK_OTHER, buf_str(&request), on_answer, e);
 }
@@ -230,8 +227,7 @@ void wire_add_server(struct cadre_wire *w, struct str name, const struct json *m
 		(void)mcp_server_read(&(struct mcp_entry){ .name = name, .value = root, .scope = MCP_SCOPE_FLAG },
 				      &notes, &server, NULL, NULL);
 	if (server) {
-		struct host_server *h = xcalloc(1, sizeof *h);
-		*h = (struct host_server){ .next = sv->host_servers, .server = server };
+		struct host_server *h = xnew(struct host_server, .next = sv->host_servers, .server = server);
 		sv->host_servers = h;
 	}
 	struct wire_server *s = xcalloc(1, sizeof *s);

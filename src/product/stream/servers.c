@@ -143,10 +143,8 @@ void wire_settlings_end(struct cadre_wire *w)
 
 static struct wire_settling *settling_new(const struct wire_request *r)
 {
-	struct wire_settling *s = xcalloc(1, sizeof *s);
+	struct wire_settling *s = xnew(struct wire_settling, .later = wire_deferred(r), .next = r->wire->settlings);
 
-	s->later = wire_deferred(r);
-	s->next = r->wire->settlings;
 	r->wire->settlings = s;
 	return s;
 }
@@ -252,13 +250,12 @@ int wire_mcp_resource(struct wire_request *r, struct err *err)
 	const struct mcp_selection *set = r->wire->session->tree.main.servers;
 	struct mcp_lease *link = set && name.n ? mcp_selection_find(set, name) : NULL;
 	AUTO_BUF struct buf params = { 0 };
-	struct json_out out = json_out(&params);
 
 	if (!str_starts(uri, STR("ui://")))
 		return err_set(err, ERR_DENIED, "Only ui:// resources can be read, not " STR_FMT, STR_ARG(uri));
 	if (!link || mcp_lease_server(link)->kind == MCP_SDK)
 		return err_set(err, ERR_NOT_FOUND, "Server not found: " STR_FMT, STR_ARG(name));
-	json_putf(&out, "{uri:'%.*s'}", STR_ARG(uri));
+	json_addf(&params, "{uri:'%.*s'}", STR_ARG(uri));
 	(void)mcp_lease_call(link, &(struct mcp_call){ .method = "resources/read",
 						       .params = buf_str(&params),
 						       .answer = on_answer,

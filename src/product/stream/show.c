@@ -290,11 +290,10 @@ static const char *find_readable(const struct wire_request *r, const char *path)
 	struct permission_verdict v = { 0 };
 	AUTO_JSON struct json_reader reader = { 0 };
 	AUTO_BUF struct buf input = { 0 };
-	struct json_out w = json_out(&input);
 
 	if (!read)
 		return NULL;
-	json_putf(&w, "{file_path:'%s'}", path);
+	json_addf(&input, "{file_path:'%s'}", path);
 	use.flags = read->flags;
 	if (json_parse(&reader, input.p, input.n, &use.input, NULL) < 0)
 		return NULL;

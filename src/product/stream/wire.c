@@ -46,12 +46,9 @@ static void wire_begin(struct cadre_wire *w)
 
 void wire_warn(struct cadre_wire *w, const char *fmt, ...)
 {
-	va_list ap;
 	char message[512];
 
-	va_start(ap, fmt);
-	vsnprintf(message, sizeof message, fmt, ap);
-	va_end(ap);
+	PRINT_ARGS(message, fmt);
 	if (w->began)
 		send_warning(w, message);
 	else
@@ -104,13 +101,12 @@ static void on_line(void *data, const char *path, struct str line)
 	const struct services *sv = data;
 	struct cadre_wire *w = sv->wires;
 	AUTO_BUF struct buf frame = { 0 };
-	struct json_out out = json_out(&frame);
 
 	while (w && (!w->session_id[0] || !strstr(path, w->session_id)))
 		w = w->next;
 	if (!w)
 		return;
-	json_putf(&out, "{type:'transcript_mirror', filePath:'%s', entries:[%.*s]}", path, STR_ARG(line));
+	json_addf(&frame, "{type:'transcript_mirror', filePath:'%s', entries:[%.*s]}", path, STR_ARG(line));
 	wire_send(w, &frame);
 }
 

@@ -213,7 +213,7 @@ static void add_changed_cell(struct buf *out, const struct layout *l, const stru
 		buf_append(out, str_between(start_of(m.key), start_of(m.value)));
 		/* The value of a member after the edit. A changed cell has not been run. */
 		bool is_source = json_str_is(m.key, "source");
-		const struct json *line = json_is(m.value, JSON_ARRAY) ? json_first(m.value) : NULL;
+		const struct json *line = json_items(m.value);
 
 		/* A source keeps its form: one text, or a list. */
 		if (is_source && json_is(m.value, JSON_STRING))
@@ -406,7 +406,7 @@ static void show_data(struct view_writer *s, struct str type, const struct json 
 
 static void show_outputs(struct view_writer *s, const struct json *outputs)
 {
-	const struct json *list = json_is(outputs, JSON_ARRAY) ? json_first(outputs) : NULL;
+	const struct json *list = json_items(outputs);
 	size_t count = 0;
 
 	json_kopen(&s->object, "outputs", '[');
@@ -423,8 +423,7 @@ static void show_outputs(struct view_writer *s, const struct json *outputs)
 			struct str value = json_str(json_get(o, "evalue"), &scratch);
 
 			buf_addf(&text, STR_FMT ": " STR_FMT, STR_ARG(name), STR_ARG(value));
-			for (const struct json *line = json_is(trace, JSON_ARRAY) ? json_first(trace) : NULL; line;
-			     line = json_next(trace, line)) {
+			for (const struct json *line = json_items(trace); line; line = json_next(trace, line)) {
 				struct str words = json_str(line, &scratch);
 				buf_addch(&text, '\n');
 				buf_append(&text, words);

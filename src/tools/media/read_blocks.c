@@ -45,12 +45,8 @@ void read_blocks_text(struct read_blocks *b, struct str text)
 void read_blocks_textf(struct read_blocks *b, const char *fmt, ...)
 {
 	AUTO_FREE char *text = NULL;
-	va_list ap;
 
-	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		base_oom(0);
-	va_end(ap);
+	PRINT_ARGS_NEW(text, fmt);
 	read_blocks_text(b, str_from(text));
 }
 

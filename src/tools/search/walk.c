@@ -5,13 +5,13 @@
  * directory pushes its subdirectories and full batches and visits the last, incomplete batch itself. The walk is over
  * when the stack is empty and all threads are idle. */
 #include "tools/search/walk.h"
-#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include "lib/base/arena.h"
 #include "lib/base/buf.h"
 #include "lib/base/id.h"
+#include "lib/io/dir.h"
 #include "lib/io/file.h"
 #include "lib/match/gitignore.h"
 
@@ -313,19 +313,15 @@ static bool walk_wants(struct walk *w, const struct ignore_level *level, struct 
 /* Names and types of a directory's entries into worker->names; *ret_has: the sources of rules among them, as bits. */
 static int list_dir(struct worker *k, const char *path, unsigned *ret_has)
 {
-	DIR *dir = opendir(path);
+	AUTO_DIR DIR *dir = opendir(path);
 	if (!dir)
 		return -ERR_IO;
 	buf_clear(&k->names);
-	for (struct dirent *e; (e = readdir(dir));) {
+	for (struct dirent *e; (e = dir_next(dir));) {
 		unsigned char type = e->d_type;
 		struct stat st;
-		if (e->d_name[0] == '.') {
-			if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
-				continue;
-			for (size_t i = 0; i < SOURCES; i++)
-				*ret_has |= !strcmp(e->d_name, source_names[i]) ? 1u << i : 0;
-		}
+		for (size_t i = 0; i < SOURCES && e->d_name[0] == '.'; i++)
+			*ret_has |= !strcmp(e->d_name, source_names[i]) ? 1u << i : 0;
 		if (type == DT_UNKNOWN && fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 			type = S_ISDIR(st.st_mode) ? DT_DIR : S_ISREG(st.st_mode) ? DT_REG : DT_UNKNOWN;
 		if (type != DT_DIR && type != DT_REG)
@@ -333,7 +329,6 @@ static int list_dir(struct worker *k, const char *path, unsigned *ret_has)
 		buf_addch(&k->names, type == DT_DIR ? 'd' : 'f');
 		buf_add(&k->names, e->d_name, strlen(e->d_name) + 1);
 	}
-	closedir(dir);
 	return 0;
 }
 

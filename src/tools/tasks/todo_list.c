@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * todo_list.c - the task list of a session. */
 #include "tools/tasks/todo_list.h"
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include "lib/io/dir.h"
 #include "lib/io/file.h"
 #include "lib/json/json.h"
 
@@ -50,9 +50,9 @@ static int compare_id(const void *a, const void *b)
 static void find_items(struct todo_list *l)
 {
 	size_t cap = 0;
-	DIR *d = opendir(l->dir);
+	AUTO_DIR DIR *d = opendir(l->dir);
 
-	for (struct dirent *e; d && l->count < TODO_MOST && (e = readdir(d));) {
+	for (struct dirent *e; l->count < TODO_MOST && (e = dir_next(d));) {
 		struct str name = str_from(e->d_name);
 		unsigned id;
 		if (!str_ends(name, STR(".json")) || !todo_read_id((struct str){ name.p, name.n - 5 }, &id))
@@ -60,8 +60,6 @@ static void find_items(struct todo_list *l)
 		l->highest = MAX(l->highest, id);
 		*xpush(l->items, l->count, cap) = (struct todo){ .id = id };
 	}
-	if (d)
-		closedir(d);
 	if (l->count)
 		qsort(l->items, l->count, sizeof *l->items, compare_id);
 }
