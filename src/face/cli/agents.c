@@ -15,6 +15,7 @@ static void row_free(struct agent_row *r)
 	free(r->worktree);
 	free(r->team);
 	free(r->colour);
+	free(r->name);
 	free(r);
 }
 
@@ -67,6 +68,7 @@ static void add_row(struct agents *a, const struct cadre_event *e, int64_t now_m
 				 .worktree = harmless(cadre_event_detail(e, CADRE_DETAIL_WORKTREE)),
 				 .team = harmless(cadre_event_detail(e, CADRE_DETAIL_TEAM)),
 				 .colour = harmless(cadre_event_detail(e, CADRE_DETAIL_COLOR)),
+				 .name = harmless(cadre_event_detail(e, CADRE_DETAIL_NAME)),
 				 .depth = cadre_event_figure(e, CADRE_FIGURE_DEPTH),
 				 .started_ms = now_ms };
 	*at = r;

@@ -343,7 +343,8 @@ struct slash {
 bool command_is(const struct slash *s, struct str name); /* its name or one of its aliases */
 extern const struct slash slash_table[];
 extern const size_t slash_count;
-bool command_slash(struct tui *t, struct str line); /* true: it was one of ours, or is known to be none */
+bool command_address(struct tui *t, struct str line); /* @NAME TEXT, or @ alone; false: it is for no member */
+bool command_slash(struct tui *t, struct str line);   /* true: it was one of ours, or is known to be none */
 
 /* ---- show.c: what commands show of the session ------------------------------------------------------------------------ */
 

@@ -43,6 +43,53 @@ static void run_cadre(struct tui *t, const struct slash *slash, struct str rest)
 	job_cadre(t, slash->words, rest, NULL);
 }
 
+static const struct agent_row *find_member(const struct tui *t, struct str name)
+{
+	for (const struct agent_row *r = t->agents.first; r; r = r->next)
+		if (r->team[0] && str_is_nocase(name, r->name))
+			return r;
+	return NULL;
+}
+
+/* Of this session if it has one of that name. The text stays one word, however long it is. */
+static void tell_member(struct tui *t, struct str name, struct str text)
+{
+	AUTO_ARENA struct arena a = { 0 };
+	const struct agent_row *r = find_member(t, name);
+	const char *to = r ? arena_printf(&a, "%s@%s", r->name, r->team) : arena_str(&a, name).p;
+	const char *const argv[] = { "/proc/self/exe", "tell", to, arena_str(&a, str_trim(text)).p, NULL };
+
+	job_program(t, argv, NULL);
+}
+
+static void run_tell(struct tui *t, const struct slash *slash, struct str rest)
+{
+	struct str name = str_cut(&rest, ' ');
+
+	if (rest.p && str_trim(rest).n)
+		tell_member(t, name, rest);
+	else
+		job_cadre(t, slash->words, name, NULL); /* it says how it is used */
+}
+
+bool command_address(struct tui *t, struct str line)
+{
+	struct str text = { line.p + 1, line.n - 1 }, name = str_cut(&text, ' ');
+	bool teams = false;
+
+	for (const struct agent_row *r = t->agents.first; r && !teams; r = r->next)
+		teams = r->team[0];
+	if (teams && !name.n) {
+		job_cadre(t, "tasks", STR(""), NULL);
+		return true;
+	}
+	if (!find_member(t, name) || !text.p || !str_trim(text).n)
+		return false;
+	feed_prompt(t, line);
+	tell_member(t, name, text);
+	return true;
+}
+
 static void run_clear(struct tui *t, const struct slash *slash, struct str rest)
 {
 	(void)slash;
@@ -624,7 +671,7 @@ const struct slash slash_table[] = {
 	{ "stop", "", "AGENT", "end an agent and all below it; all: every agent", run_stop, "stop" },
 	{ "tasks", "", "", "all agents of this session (also Ctrl-T)", run_shown, "tasks" },
 	{ "team", "", "[command]", "teams and their members", run_cadre, "team" },
-	{ "tell", "", "MEMBER TEXT", "a message to a member of a team", run_cadre, "team message" },
+	{ "tell", "", "MEMBER TEXT", "a message to a member of a team", run_tell, "tell" },
 	{ "theme", "", "[name]", "colours", run_choice, "auto dark light dark-daltonized light-daltonized ansi" },
 	{ "thinking", "", "on|off|show|hide", "whether the model thinks, and whether it is shown", run_thinking, NULL },
 	{ "todo", "", "", "the list of what is to be done: open or closed", run_todo, NULL },
