@@ -129,4 +129,4 @@ def the_doctor_names_what_is_wrong(lab):
 
 if __name__ == "__main__":
     main(labels_stand_before_what_is_said, the_setting_does_the_same, a_permission_is_a_numbered_list,
-         a_dumb_terminal_gets_no_sequence_and_is_told_of_children_and_time, the_doctor_names_what_is_wrong)
+         a_dumb_terminal_gets_no_sequence_and_is_told_of_children_and_time, the_doctor_names_what_is_wrong, at_once=2)

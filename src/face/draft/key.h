@@ -32,7 +32,12 @@ enum key_code {
 	KEY_UNKNOWN, /* a sequence that means nothing to us */
 };
 
-enum { KEY_SEQUENCE_BYTES = 64, KEY_PASTE_BYTES = 64 << 20, KEY_BURST_BYTES = 16, KEY_LONG_BYTES = 1024 };
+enum {
+	KEY_SEQUENCE_BYTES = 64,
+	KEY_PASTE_BYTES = 32 << 20 /* a request holds no more */,
+	KEY_BURST_BYTES = 16,
+	KEY_LONG_BYTES = 1024
+};
 
 struct key {
 	enum key_code code;
