@@ -14,6 +14,7 @@ static void row_free(struct agent_row *r)
 	free(r->model);
 	free(r->worktree);
 	free(r->team);
+	free(r->name);
 	free(r->colour);
 	free(r);
 }
@@ -66,6 +67,7 @@ static void add_row(struct agents *a, const struct cadre_event *e, int64_t now_m
 				 .model = harmless(cadre_event_detail(e, CADRE_DETAIL_MODEL)),
 				 .worktree = harmless(cadre_event_detail(e, CADRE_DETAIL_WORKTREE)),
 				 .team = harmless(cadre_event_detail(e, CADRE_DETAIL_TEAM)),
+				 .name = harmless(cadre_event_detail(e, CADRE_DETAIL_NAME)),
 				 .colour = harmless(cadre_event_detail(e, CADRE_DETAIL_COLOR)),
 				 .depth = cadre_event_figure(e, CADRE_FIGURE_DEPTH),
 				 .started_ms = now_ms };

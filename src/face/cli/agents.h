@@ -8,7 +8,7 @@
 struct agent_row {
 	struct agent_row *next;  /* parents before their children */
 	char *id, *title, *type; /* harmless text */
-	char *parent, *model, *worktree, *team, *colour;
+	char *parent, *model, *worktree, *team, *name, *colour;
 	int64_t depth, turns, tokens, cost_micros, started_ms, ended_ms; /* ended_ms 0: it runs */
 	struct buf last_tool;
 	bool asks, failed;

@@ -98,6 +98,8 @@ static void enter_line(struct tui *t)
 	}
 	if (!marked && str_starts(line, STR("/")) && command_slash(t, line))
 		return;
+	if (!marked && str_starts(line, STR("@")) && command_address(t, line))
+		return;
 	if (!t->in_turn)
 		feed_prompt(t, buf_str(&shown));
 	size_t queued = t->queue_count;

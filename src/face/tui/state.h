@@ -328,6 +328,8 @@ void page_open_agents(struct tui *t);
 void roster_add_rows(struct tui *t, struct page *p, size_t room);
 void roster_key(struct tui *t, struct page *p, const struct key *key, char letter);
 void roster_send(struct tui *t, struct page *p);
+const struct agent_row *roster_find(const struct tui *t,
+				    struct str agent);                /* by its id, a member by its name; NULL: none */
 void roster_tell(struct tui *t, const char *agent, const char *text); /* id or name; also /tell */
 
 /* ---- command.c ------------------------------------------------------------------------------------------------------ */
@@ -344,7 +346,8 @@ struct slash {
 bool command_is(const struct slash *s, struct str name); /* its name or one of its aliases */
 extern const struct slash slash_table[];
 extern const size_t slash_count;
-bool command_slash(struct tui *t, struct str line); /* true: it was one of ours, or is known to be none */
+bool command_address(struct tui *t, struct str line); /* @NAME TEXT, or @ alone; false: it is for no member */
+bool command_slash(struct tui *t, struct str line);   /* true: it was one of ours, or is known to be none */
 
 /* ---- show.c: what commands show of the session ------------------------------------------------------------------------ */
 

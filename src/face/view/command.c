@@ -42,6 +42,26 @@ static void run_cadre(struct tui *t, const struct slash *slash, struct str rest)
 	job_cadre(t, slash->words, rest, NULL);
 }
 
+bool command_address(struct tui *t, struct str line)
+{
+	struct str text = { line.p + 1, line.n - 1 }, name = str_cut(&text, ' ');
+	bool teams = false;
+
+	for (const struct agent_row *r = t->agents.first; r && !teams; r = r->next)
+		teams = r->team[0];
+	if (teams && !name.n) {
+		job_cadre(t, "tasks", STR(""), NULL);
+		return true;
+	}
+	const struct agent_row *member = roster_find(t, name);
+	if (!member || !member->team[0] || !text.p || !str_trim(text).n)
+		return false;
+	AUTO_FREE char *words = xstrndup(text.p, text.n);
+	feed_prompt(t, line);
+	roster_tell(t, member->id, words);
+	return true;
+}
+
 static void run_clear(struct tui *t, const struct slash *slash, struct str rest)
 {
 	tui_want(t, TUI_NEW, rest);
