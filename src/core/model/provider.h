@@ -11,7 +11,7 @@
 #include "lib/base/arena.h"
 #include "lib/io/http.h"
 #include "core/credential/credential.h"
-#include "core/message/body.h"
+#include "core/message/transcript.h"
 #include "core/wire/answer.h"
 #include "core/model/governor.h"
 #include "core/model/places.h"

@@ -8,7 +8,7 @@
  * 3. core/model/wire_form.c; 4. tests/unit/wire, a fuzz target, and the same API in core/scenario. */
 #pragma once
 #include "lib/io/sse.h"
-#include "core/message/body.h"
+#include "core/message/transcript.h"
 #include "core/wire/answer.h"
 
 struct wire_body;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_body.c - request bodies: their size, their marks, and that forks send the same prefix. Heads, too. */
 #include "unit.h"
-#include "core/message/body.h"
+#include "core/message/transcript.h"
 #include "test_message.h"
 
 #define MARK ",\"cache_control\":{\"type\":\"ephemeral\"}"
